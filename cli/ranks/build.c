@@ -8,8 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PERIOD_MOST = 1024, PERIOD_LEAST = 64 /* last collectives, of which one ends a step */,
-       PACE = 20000 /* ns between launch calls that follow each other at once */ };
+enum {
+	PERIOD_MOST = 1024,
+	PERIOD_LEAST = 64 /* last collectives, of which one ends a step */,
+	PACE = 20000 /* ns between launch calls that follow each other at once */
+};
 static const double REPEATS = 0.9, ENOUGH = 0.5, UNPREDICTED = 0.2;
 
 /* ---- steps --------------------------------------------------------------------------------- */
@@ -62,8 +65,8 @@ static size_t below(const uint64_t *values, size_t count, uint64_t value)
 }
 
 /*
- * What tells collectives of a step apart: what they are, and, where @p launches, how many kernels were
- * called since the one before. The order of calls is the program's; that on the GPU varies.
+ * What tells collectives of a step apart: what they are, and, where @p launches, how many kernels
+ * were called since the one before. The order of calls is the program's; that on the GPU varies.
  */
 static uint64_t *symbols_of(const struct ranks_log *log, const size_t *meetings, size_t count,
                             bool launches)
@@ -79,9 +82,10 @@ static uint64_t *symbols_of(const struct ranks_log *log, const size_t *meetings,
 		qsort(calls, n, sizeof(*calls), by_value);
 	for (size_t i = 0; i < count; i++) {
 		const struct ranks_run *run = &log->runs[meetings[i]];
-		size_t since = i && launches ? below(calls, n, run->call) -
-		                                       below(calls, n, log->runs[meetings[i - 1]].call)
-		                             : 0;
+		size_t since = i && launches
+		                       ? below(calls, n, run->call) -
+		                                 below(calls, n, log->runs[meetings[i - 1]].call)
+		                       : 0;
 
 		symbols[i] = gw_hash(run->symbol, &since, sizeof(since));
 	}
@@ -90,7 +94,8 @@ static uint64_t *symbols_of(const struct ranks_log *log, const size_t *meetings,
 }
 
 /* Which of a step's collectives is followed by the longest pause: the step ends there. */
-static size_t phase_of(const struct ranks_log *log, const size_t *meetings, size_t count, size_t period)
+static size_t phase_of(const struct ranks_log *log, const size_t *meetings, size_t count,
+                       size_t period)
 {
 	double best = -1;
 	size_t phase = 0;
@@ -110,7 +115,8 @@ static size_t phase_of(const struct ranks_log *log, const size_t *meetings, size
 	return phase;
 }
 
-/* How far apart the occurrences of symbol @p wanted are, where they are about evenly so; 0: they are not.
+/* How far apart the occurrences of symbol @p wanted are, where they are about evenly so; 0: they
+ * are not.
  */
 static double spacing(const uint64_t *symbols, size_t count, uint64_t wanted)
 {
@@ -194,7 +200,8 @@ static bool same_key(const void *arg, uint32_t position)
 	return k->key[position] == k->wanted;
 }
 
-/* Where each of @p count keys is among the runs of @p log; SIZE_MAX: nowhere. How many are there. */
+/* Where each of @p count keys is among the runs of @p log; SIZE_MAX: nowhere. How many are there.
+ */
 static size_t find_keys(const struct ranks_log *log, const uint64_t *keys, size_t count, size_t *at)
 {
 	struct gw_index index = {0};
@@ -240,10 +247,15 @@ static size_t keep_common(size_t **at, size_t ranks, size_t count)
 /* ---- how long kernels should take ---------------------------------------------------------- */
 
 /* By shape: what the median rank's GPU takes; NaN where no two ranks run it. */
-static double *references(const struct ranks_log *logs, size_t count, const struct ranks_shapes *shapes)
+static double *references(const struct ranks_log *logs, size_t count,
+                          const struct ranks_shapes *shapes)
 {
-	struct sum { double ns; uint64_t n; } *sums = gw_alloc(shapes->count * count * sizeof(*sums));
-	double *out = gw_alloc(shapes->count * sizeof(*out)), *values = gw_alloc(count * sizeof(*values));
+	struct sum {
+		double ns;
+		uint64_t n;
+	} *sums = gw_alloc(shapes->count * count * sizeof(*sums));
+	double *out = gw_alloc(shapes->count * sizeof(*out)),
+	       *values = gw_alloc(count * sizeof(*values));
 
 	for (size_t r = 0; r < count; r++)
 		for (size_t i = 0; i < logs[r].run_count; i++) {
@@ -259,7 +271,8 @@ static double *references(const struct ranks_log *logs, size_t count, const stru
 
 		for (size_t r = 0; r < count; r++)
 			if (sums[s * count + r].n)
-				values[n++] = sums[s * count + r].ns / (double)sums[s * count + r].n;
+				values[n++] =
+				        sums[s * count + r].ns / (double)sums[s * count + r].n;
 		out[s] = n > 1 ? ranks_median(values, n) : (double)NAN;
 	}
 	free(values);
@@ -283,7 +296,9 @@ struct sweep {
 	uint64_t base;
 	uint64_t *last_call; /* by thread */
 	size_t last_room;
-	struct { uint64_t from, until; } *exposed;
+	struct {
+		uint64_t from, until;
+	} * exposed;
 	size_t exposed_count, exposed_room;
 };
 
@@ -323,7 +338,8 @@ static uint64_t call_before(struct sweep *s, const struct ranks_run *run)
 
 	if (run->thread == GW_INDEX_NONE || !run->call)
 		return 0;
-	s->last_call = gw_grow(s->last_call, &s->last_room, run->thread + 1u, sizeof(*s->last_call));
+	s->last_call =
+	        gw_grow(s->last_call, &s->last_room, run->thread + 1u, sizeof(*s->last_call));
 	before = s->last_call[run->thread];
 	if (run->call > before)
 		s->last_call[run->thread] = run->call;
@@ -339,7 +355,8 @@ static void gap(struct sweep *s, uint64_t from, const struct ranks_run *run, uin
 		put(s, RANKS_INPUT, from, until);
 	} else if (!run->call) {
 		put(s, RANKS_HOST, from, until);
-	} else if (called <= from || (before && run->call - before <= PACE && until - called <= PACE)) {
+	} else if (called <= from ||
+	           (before && run->call - before <= PACE && until - called <= PACE)) {
 		put(s, RANKS_IDLE, from, until);
 	} else {
 		put(s, RANKS_HOST, from, called);
@@ -360,11 +377,10 @@ static int by_time(const void *a, const void *b)
 
 static void walk(struct sweep *s)
 {
-	static const enum ranks_part part_of[] = {
-	        [RANKS_RUN_KERNEL] = RANKS_COMPUTE,
-	        [RANKS_RUN_COMMUNICATION] = RANKS_COMMUNICATION,
-	        [RANKS_RUN_FROM_HOST] = RANKS_INPUT,
-	        [RANKS_RUN_TO_HOST] = RANKS_HOST};
+	static const enum ranks_part part_of[] = {[RANKS_RUN_KERNEL] = RANKS_COMPUTE,
+	                                          [RANKS_RUN_COMMUNICATION] = RANKS_COMMUNICATION,
+	                                          [RANKS_RUN_FROM_HOST] = RANKS_INPUT,
+	                                          [RANKS_RUN_TO_HOST] = RANKS_HOST};
 	size_t count = 2 * s->log->run_count, open[RANKS_RUN_TO_HOST + 1] = {0};
 	struct edge *edges = gw_alloc(count * sizeof(*edges));
 	uint64_t until = 0;
@@ -408,8 +424,10 @@ static double exposed_share(const struct sweep *s, const struct ranks_run *run)
 			high = middle;
 	}
 	for (; low < s->exposed_count && s->exposed[low].from < run->end; low++) {
-		uint64_t from = s->exposed[low].from > run->start ? s->exposed[low].from : run->start;
-		uint64_t until = s->exposed[low].until < run->end ? s->exposed[low].until : run->end;
+		uint64_t from =
+		        s->exposed[low].from > run->start ? s->exposed[low].from : run->start;
+		uint64_t until =
+		        s->exposed[low].until < run->end ? s->exposed[low].until : run->end;
 
 		sum += (double)(until - from);
 	}
@@ -453,13 +471,16 @@ static double *expectations(const struct ranks_log *log, const double *reference
 	for (size_t i = 0; i < log->run_count; i++) {
 		const struct ranks_run *run = &log->runs[i];
 
-		if (run->kind != RANKS_RUN_KERNEL || run->shape == GW_INDEX_NONE || isnan(run->predicted))
+		if (run->kind != RANKS_RUN_KERNEL || run->shape == GW_INDEX_NONE ||
+		    isnan(run->predicted))
 			continue;
 		out[run->shape] += (double)run->predicted;
 		n[run->shape]++;
 	}
 	for (size_t s = 0; s < shapes; s++)
-		out[s] = !isnan(reference[s]) ? reference[s] : n[s] ? out[s] / (double)n[s] : (double)NAN;
+		out[s] = !isnan(reference[s]) ? reference[s]
+		         : n[s]               ? out[s] / (double)n[s]
+		                              : (double)NAN;
 	free(n);
 	return out;
 }
@@ -467,7 +488,9 @@ static double *expectations(const struct ranks_log *log, const double *reference
 /* Of the kernels that began in a step, how much longer or shorter they should have taken. */
 static void set_expected(struct sweep *s, const double *expectation)
 {
-	struct share { double expected, measured, unknown; } *sums = gw_alloc(s->steps * sizeof(*sums));
+	struct share {
+		double expected, measured, unknown;
+	} *sums = gw_alloc(s->steps * sizeof(*sums));
 	size_t step = 0;
 
 	for (size_t i = s->boundary[0]; i < s->log->run_count && step < s->steps; i++) {
@@ -498,7 +521,8 @@ static void set_expected(struct sweep *s, const double *expectation)
 static void set_rank(struct ranks_rank *rank, const struct ranks_log *log, const size_t *boundary,
                      size_t steps, uint64_t base, const double *reference, size_t shapes)
 {
-	struct sweep s = {.log = log, .rank = rank, .boundary = boundary, .steps = steps, .base = base};
+	struct sweep s = {
+	        .log = log, .rank = rank, .boundary = boundary, .steps = steps, .base = base};
 
 	double *expectation = expectations(log, reference, shapes);
 

@@ -162,8 +162,9 @@ static void show_head(const struct ranks_shown *s)
 		line("Degraded", text);
 	}
 	if (!expected_known(job))
-		line("Degraded", "some kernels run on one rank alone and have no prediction: a slow "
-		                 "GPU there cannot be told from more work");
+		line("Degraded",
+		     "some kernels run on one rank alone and have no prediction: a slow "
+		     "GPU there cannot be told from more work");
 	for (size_t r = job->rank_count; r < s->log_count; r++) {
 		snprintf(text, sizeof(text), "%s: it has no steps in common with rank %s",
 		         s->logs[r].path, ranks_label(s, 0));
