@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The manual pages and docs/internals/log-format.md, from the lists. */
+/* The manual pages, from the lists; that of the log also as Markdown. */
 #include "cli/manual.h"
 
 #include "cli/command.h"
@@ -351,9 +351,13 @@ static void log_values(enum gw_document d)
 #define DIRECTION(NAME, name, meaning)                                                             \
 	log_value(d, "COPY direction", #NAME, GW_DIRECTION_##NAME, meaning);
 #define WAIT_CALL(NAME, name, meaning) log_value(d, "WAIT call", #NAME, GW_WAIT_##NAME, meaning);
-#define STACK_END(NAME, meaning)       log_value(d, "STACK end", #NAME, GW_STACK_END_##NAME, meaning);
-#define MODE(NAME, name, meaning)      log_value(d, "MODE mode, before", #NAME, GW_MODE_##NAME, meaning);
-#define DEGRADED(NAME, meaning)        log_value(d, "DEGRADED code", #NAME, GW_DEGRADED_##NAME, meaning);
+#define COLLECTIVE(NAME, name, meaning)                                                            \
+	log_value(d, "COLLECTIVE function", #NAME, GW_COLLECTIVE_##NAME, meaning);
+#define DATATYPE(NAME, name, meaning)                                                              \
+	log_value(d, "COLLECTIVE datatype", #NAME, GW_DATATYPE_##NAME, meaning);
+#define STACK_END(NAME, meaning)  log_value(d, "STACK end", #NAME, GW_STACK_END_##NAME, meaning);
+#define MODE(NAME, name, meaning) log_value(d, "MODE mode, before", #NAME, GW_MODE_##NAME, meaning);
+#define DEGRADED(NAME, meaning)   log_value(d, "DEGRADED code", #NAME, GW_DEGRADED_##NAME, meaning);
 #include "predictor/log/value.def"
 #define SLOW_CAUSE(NAME, name, meaning) log_value(d, "SLOW cause", name, GW_SLOW_##NAME, meaning);
 #include "predictor/log/slow.def"
@@ -435,8 +439,7 @@ void gw_manual_log(bool markdown)
 	if (markdown) {
 		printf("<!-- SPDX-License-Identifier: Apache-2.0 -->\n"
 		       "<!-- Made by `gpuwatch --generate log-format` from "
-		       "predictor/log/record.def; "
-		       "do not edit. -->\n");
+		       "predictor/log/record.def. -->\n");
 		snprintf(title, sizeof(title), "What libgpuwatch.so writes, version %d",
 		         GW_LOG_VERSION);
 		gw_document_title(GW_DOCUMENT_MARKDOWN, "The log on disk", 0, title);

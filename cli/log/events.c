@@ -389,6 +389,10 @@ static bool resolve(struct reading *r, const struct gw_log_record *record, struc
 		                 ((const struct gw_record_range *)(const void *)head)->thread);
 		return e->thread != GW_INDEX_NONE ||
 		       !((const struct gw_record_range *)(const void *)head)->thread;
+	case GW_RECORD_COLLECTIVE:
+		e->thread = find(&log->thread_ids,
+		                 ((const struct gw_record_collective *)(const void *)head)->thread);
+		return e->thread != GW_INDEX_NONE;
 	case GW_RECORD_ANALYSIS: /* of all configurations where it names none */
 		return of_config(log,
 		                 ((const struct gw_record_analysis *)(const void *)head)->config,
@@ -426,6 +430,8 @@ static bool in_window(const struct gw_log_record *record)
 		return log_window_has(((const struct gw_record_copy *)head)->start_ns);
 	case GW_RECORD_WAIT:
 		return log_window_has(((const struct gw_record_wait *)head)->start_ns);
+	case GW_RECORD_COLLECTIVE:
+		return log_window_has(((const struct gw_record_collective *)head)->call_ns);
 	default:
 		return true;
 	}

@@ -2,7 +2,7 @@
  *
  * The log on disk. A file is a row of blocks; a block is a header and whole records.
  * The writer is preload/live/log.c, the reader cli/log/reader.c, the lists record.def and
- * counter.def. The rest: docs/internals/log-format.md.
+ * counter.def. The rest: gpuwatch-log(5).
  */
 #ifndef GW_RECORD_H
 #define GW_RECORD_H
@@ -129,6 +129,19 @@ enum gw_wait_call {
 #define WAIT_CALL(NAME, name, meaning) GW_WAIT_##NAME,
 #include "predictor/log/value.def"
 	GW_WAIT_CALLS /**< how many there are */
+};
+/** What a collective of NCCL does. */
+enum gw_collective {
+#define COLLECTIVE(NAME, name, meaning) GW_COLLECTIVE_##NAME,
+#include "predictor/log/value.def"
+	GW_COLLECTIVES /**< how many there are */
+};
+
+/** What the elements of a collective are. */
+enum gw_datatype {
+#define DATATYPE(NAME, name, meaning) GW_DATATYPE_##NAME,
+#include "predictor/log/value.def"
+	GW_DATATYPES /**< how many there are */
 };
 
 /** Where the native frames of a STACK end. */

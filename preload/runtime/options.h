@@ -33,6 +33,7 @@ struct gw_options {
 	bool analyze_code;     /**< read the code of launched kernels (GPUWATCH_STATIC) */
 	enum gw_stacks stacks; /**< of first launches (GPUWATCH_STACKS) */
 	bool ranges;           /**< record the program's NVTX ranges (GPUWATCH_NVTX) */
+	bool nccl;             /**< record NCCL's collectives (GPUWATCH_NCCL) */
 	uint32_t ring;         /**< slots of a thread's ring, a power of two */
 	uint32_t event_rate;   /**< without activity, one launch in this many is timed */
 	/** Percent of the process's time that windows and counters may cost. Changed as `mode`. */

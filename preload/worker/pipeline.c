@@ -221,6 +221,19 @@ static void show_totals(void)
 	gw_live_totals(totals);
 }
 
+/*
+ * Mode watch needs the predictions of launches that are timed: the others are read here, on another
+ * core. They stand as they are meanwhile, for nothing is learnt between windows.
+ */
+static void choose_reader(void)
+{
+	const bool launches = gw_options.mode != GW_MODE_WATCH || gw_windows_open() ||
+	                      atomic_load_explicit(&gw_hot.arguments, memory_order_relaxed);
+
+	if (launches != (bool)atomic_load_explicit(&gw_hot.reads, memory_order_relaxed))
+		atomic_store(&gw_hot.reads, launches);
+}
+
 /* One round. @p last: the program is at its end and the driver still there. */
 static uint32_t cycle(bool last)
 {
@@ -264,6 +277,7 @@ static uint32_t cycle(bool last)
 	gw_work_publish(gw_launches_predictors());
 	gw_work_repeat(gw_launches_predictors(), gw_log_losses());
 	gw_publish_predictions();
+	choose_reader();
 	gw_recycle(round);
 	span_over = gw_aggregate_tick(now, last);
 	if (last || now - worker.written_ns > WRITE_MS * GW_MS) {
@@ -416,7 +430,7 @@ bool gw_pipeline_start(bool forbidden)
 	gw_code_start();
 	gw_gpu_clock_start();
 	gw_episodes_start();
-	gw_ranges_start();
+	gw_host_time_start();
 	gw_stacks_log_start(gw_launches_config);
 	gw_analysis_start(gw_options.analyze_code ? gw_analysis_threads_usual() : 0);
 	gw_digests_start();
