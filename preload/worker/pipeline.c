@@ -43,6 +43,7 @@
 #include "preload/worker/sample.h"
 #include "preload/launch/module_reports.h"
 #include "preload/launch/threads.h"
+#include "preload/stack/stack_log.h"
 #include "preload/cupti/windows.h"
 #include "preload/analysis/known_work.h"
 #include "predictor/learner/predictor.h"
@@ -220,6 +221,19 @@ static void show_totals(void)
 	gw_live_totals(totals);
 }
 
+/*
+ * Mode watch needs the predictions of launches that are timed: the others are read here, on another
+ * core. They stand as they are meanwhile, for nothing is learnt between windows.
+ */
+static void choose_reader(void)
+{
+	const bool launches = gw_options.mode != GW_MODE_WATCH || gw_windows_open() ||
+	                      atomic_load_explicit(&gw_hot.arguments, memory_order_relaxed);
+
+	if (launches != (bool)atomic_load_explicit(&gw_hot.reads, memory_order_relaxed))
+		atomic_store(&gw_hot.reads, launches);
+}
+
 /* One round. @p last: the program is at its end and the driver still there. */
 static uint32_t cycle(bool last)
 {
@@ -250,6 +264,7 @@ static uint32_t cycle(bool last)
 	events = gw_drain(gw_launch_event);
 	gw_gpu_clock_tick(now);
 	gw_registry_write_news();
+	gw_stacks_log(now);
 	/* Then code analysis: results that are there precede any measurement of these launches. */
 	gw_analysis_run(look_after, last);
 	gw_work_publish(gw_launches_predictors());
@@ -263,6 +278,7 @@ static uint32_t cycle(bool last)
 	gw_work_publish(gw_launches_predictors());
 	gw_work_repeat(gw_launches_predictors(), gw_log_losses());
 	gw_publish_predictions();
+	choose_reader();
 	gw_recycle(round);
 	span_over = gw_aggregate_tick(now, last);
 	if (last || now - worker.written_ns > WRITE_MS * GW_MS) {
@@ -415,7 +431,8 @@ bool gw_pipeline_start(bool forbidden)
 	gw_code_start();
 	gw_gpu_clock_start();
 	gw_episodes_start();
-	gw_ranges_start();
+	gw_host_time_start();
+	gw_stacks_log_start(gw_launches_config);
 	gw_analysis_start(gw_options.analyze_code ? gw_analysis_threads_usual() : 0);
 	gw_digests_start();
 	gw_work_start();
@@ -520,6 +537,7 @@ void gw_pipeline_close(void)
 		return gw_live_end();
 	gw_drain(gw_launch_event);
 	gw_registry_write_news();
+	gw_stacks_log(gw_steady_ns());
 	gw_launches_measured(true);
 	gw_aggregate_tick(gw_steady_ns(), true);
 	gw_episodes_finish();
