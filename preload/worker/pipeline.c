@@ -268,6 +268,7 @@ static uint32_t cycle(bool last)
 		begin();
 	if (!worker.begun) {
 		gw_recycle(round);
+		gw_pm_tick(now, 0);
 		if (gw_windows_tick(false))
 			gw_windows_close();
 		return 0;
