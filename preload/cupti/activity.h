@@ -3,6 +3,7 @@
 #ifndef GW_ACTIVITY_H
 #define GW_ACTIVITY_H
 
+#include "preload/cupti/attach.h"
 #include "preload/runtime/driver.h"
 
 #include <stdint.h>
@@ -32,8 +33,10 @@ bool gw_activity_reserve(void);
 /** Hand libcupti the buffers' callbacks; answers as it does. */
 int gw_activity_register(void);
 
-/** Records come from here on. @p correlated: launches know their correlation ids. */
-void gw_activity_begin(bool correlated);
+/** Records come from here on, and meet their launches as @p as says (preload/cupti/attach.h). */
+void gw_activity_begin(enum gw_attach_as as);
+/** Launches called from here on wait for no record in a window, which ends in a moment. */
+void gw_activity_settle(void);
 /** Launches called from here on have none; those of earlier ones still come. Worker only. */
 void gw_activity_end(void);
 /** None come any more. */
@@ -47,6 +50,9 @@ bool gw_activity_on(void);
  * correlation id.
  */
 bool gw_activity_covers(uint64_t ticks, bool correlated);
+
+/** Whether launches wait for records by GPU, not by stream: see GW_ATTACH_WINDOW. */
+bool gw_activity_by_device(void);
 
 /**
  * Whether a record without a launch is one of a launch on the edge: where measuring begins and ends

@@ -136,6 +136,11 @@ uint64_t gw_activity_take(const struct gw_activity_sink *sink)
 	return 0;
 }
 
+bool gw_activity_by_device(void)
+{
+	return false;
+}
+
 bool gw_activity_covers(uint64_t ticks, bool correlated)
 {
 	(void)ticks;

@@ -86,7 +86,7 @@ static int start(void **state)
 	taken_count = 0;
 	assert_true(gw_activity_reserve());
 	assert_int_equal(gw_activity_register(), CUPTI_SUCCESS);
-	gw_activity_begin(false);
+	gw_activity_begin(GW_ATTACH_IDS);
 	return 0;
 }
 
