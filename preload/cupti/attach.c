@@ -35,6 +35,7 @@ static const CUpti_CallbackId launches[] = {
 
 static CUpti_SubscriberHandle subscriber;
 static bool subscribed, shared; /* shared: the subscriber is another tool's */
+static bool copying;            /* copies and memsets are recorded */
 static bool stays;              /* between windows: our buffers' callbacks are registered */
 static _Atomic int correlating; /* launches are to learn their correlation ids */
 static _Atomic int met;         /* one has */
@@ -200,15 +201,18 @@ static CUptiResult call_back(void)
  * Sampled counters have to know when something else than a kernel used the memory. Switched on
  * once, before there are records, and not for each session of the sampler: libcupti 13.0 deadlocks
  * where a thread switches activity while another flushes records and a third is in a driver call
- * that loads code (seen on an H200). Kernels' records do without these where they are refused.
+ * that loads code (seen on an H200). Not for windows of mode watch either: switched with each, or
+ * left on between them, libcupti 13.0 corrupted its memory after some thousand windows. Kernels'
+ * records do without these where they are refused.
  */
 static void switch_copies(bool on)
 {
 	static const CUpti_ActivityKind kinds[] = {CUPTI_ACTIVITY_KIND_MEMCPY,
 	                                           CUPTI_ACTIVITY_KIND_MEMSET};
 
-	if (!gw_options_sample())
+	if (on ? gw_options.mode != GW_MODE_AUDIT || !gw_options_sample() : !copying)
 		return;
+	copying = on;
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
 		if (on)
 			gw_cupti.cuptiActivityEnable(kinds[i]);
@@ -264,7 +268,7 @@ static enum gw_attached attach(enum gw_attach_as as)
 			gw_cupti.cuptiActivityDisable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
 	}
 	if (r == CUPTI_SUCCESS) {
-		switch_copies(as != GW_ATTACH_WINDOW);
+		switch_copies(true);
 		return GW_ATTACHED;
 	}
 	unsubscribe();
@@ -315,8 +319,7 @@ void gw_attach_stop(void)
 	atomic_store(&correlating, 0);
 	here = true;
 	gw_cupti.cuptiActivityDisable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
-	if (!stays)
-		switch_copies(false);
+	switch_copies(false);
 	unsubscribe();
 	here = false;
 }

@@ -12,17 +12,21 @@ static const double PRIOR = 0.5;             /* loss in a window, before any was
 static const double LEAST = 0.02;            /* and what it is never taken to be below */
 static const uint64_t SPAN_NS = 10000000000; /* over which calls are counted, about */
 /* What a launch call takes longer while libcupti is attached and off, and a graph's for each of its
- * kernels (H200: docs/results/watch-2026-11-26). */
-static const double CALL_NS = 500, NODE_NS = 300;
+ * kernels: the most that was seen (H200: docs/results/watch-2026-11-26). */
+static const double CALL_NS = 600, NODE_NS = 500;
+/* So much of it that no wait has followed is not hidden by one. */
+static const double HIDDEN_MAX_NS = 20000000;
 
 struct pace {
-	double launches, nodes, ns;
+	double launches, ns;
 };
 
 static struct {
 	struct pace closed, open;     /* since the last window, in this one */
-	struct pace recent;           /* outside windows, the last SPAN_NS about */
 	double windows, mean, square; /* of the paces in windows by those before them */
+	double delay, ns;             /* by an attached libcupti, in the last SPAN_NS about */
+	double hidden;                /* of calls since the last wait, unless it is too short */
+	bool busy;                    /* there were some: the GPU has work */
 } cost;
 
 void gw_window_cost_start(void)
@@ -30,24 +34,43 @@ void gw_window_cost_start(void)
 	cost = (__typeof__(cost)){0};
 }
 
-static void add(struct pace *p, uint64_t ns, uint32_t launches, uint64_t nodes)
+void gw_window_cost_round(bool open, uint64_t ns, uint32_t launches)
 {
+	struct pace *p = open ? &cost.open : &cost.closed;
+
 	p->ns += (double)ns;
 	p->launches += launches;
-	p->nodes += (double)nodes;
+	cost.ns += (double)ns;
+	if (cost.ns > (double)SPAN_NS) {
+		cost.ns /= 2;
+		cost.delay /= 2;
+	}
 }
 
-void gw_window_cost_round(bool open, uint64_t ns, uint32_t launches, uint64_t nodes)
+/*
+ * What a call takes longer delays the program where the GPU has nothing to do meanwhile: after a
+ * wait. Of the calls that follow it shortens the next wait first.
+ */
+void gw_window_cost_launch(uint32_t nodes)
 {
-	add(open ? &cost.open : &cost.closed, ns, launches, nodes);
-	if (open)
-		return;
-	add(&cost.recent, ns, launches, nodes);
-	if (cost.recent.ns > (double)SPAN_NS) {
-		cost.recent.ns /= 2;
-		cost.recent.launches /= 2;
-		cost.recent.nodes /= 2;
+	double ns = CALL_NS + nodes * NODE_NS;
+
+	if (!cost.busy)
+		cost.delay += ns;
+	else
+		cost.hidden += ns;
+	cost.busy = true;
+	if (cost.hidden > HIDDEN_MAX_NS) {
+		cost.delay += cost.hidden;
+		cost.hidden = 0;
 	}
+}
+
+void gw_window_cost_wait(uint64_t ns)
+{
+	cost.delay += fmax(cost.hidden - (double)ns, 0);
+	cost.hidden = 0;
+	cost.busy = false;
 }
 
 /* Mean and mean square of the last windows: older ones fade. */
@@ -77,7 +100,5 @@ double gw_window_cost_share(void)
 
 bool gw_window_cost_stay(uint32_t percent)
 {
-	double ns = cost.recent.launches * CALL_NS + cost.recent.nodes * NODE_NS;
-
-	return ns <= percent / 200.0 * cost.recent.ns;
+	return cost.delay + cost.hidden <= percent / 200.0 * cost.ns;
 }

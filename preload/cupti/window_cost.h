@@ -13,11 +13,14 @@
 /** Start with nothing known. */
 void gw_window_cost_start(void);
 
-/**
- * @p launches calls came in a round of the worker that took @p ns, with @p nodes kernels of graphs;
- * @p open: in a window.
- */
-void gw_window_cost_round(bool open, uint64_t ns, uint32_t launches, uint64_t nodes);
+/** @p launches calls came in a round of the worker that took @p ns; @p open: in a window. */
+void gw_window_cost_round(bool open, uint64_t ns, uint32_t launches);
+
+/** The program launched a kernel, or a graph of @p nodes kernels; calls of a thread in order. */
+void gw_window_cost_launch(uint32_t nodes);
+
+/** The program waited for the GPU for @p ns, after the launches until then. */
+void gw_window_cost_wait(uint64_t ns);
 
 /** The window has ended: what it showed counts. */
 void gw_window_cost_ended(void);
@@ -29,8 +32,8 @@ void gw_window_cost_ended(void);
 double gw_window_cost_share(void);
 
 /**
- * Whether libcupti may stay attached: what it adds to the launch calls of the last ten seconds or
- * so is within half of @p percent of the time.
+ * Whether libcupti may stay attached: by how much it would have delayed the program in the last ten
+ * seconds or so is within half of @p percent of the time.
  */
 bool gw_window_cost_stay(uint32_t percent);
 

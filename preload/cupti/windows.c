@@ -54,7 +54,6 @@ static struct {
 	uint64_t cpu;                /* the worker's when it was opened */
 	uint64_t round;              /* when the last one was */
 	uint64_t launched;           /* when the program last launched */
-	uint64_t nodes;              /* kernels of graphs launched until then */
 	uint64_t debt;               /* launching to come: before the next, or still in this one */
 	uint64_t launching;          /* in this one until now */
 	uint64_t retry;              /* pause after the next attempt that fails */
@@ -363,16 +362,14 @@ static bool recording(void)
 static void pass(uint64_t now, uint32_t launches)
 {
 	uint64_t whole = now - window.round, ns = launches ? whole : 0;
-	uint64_t before = window.nodes;
 
 	window.round = now;
-	window.nodes = atomic_load(&gw_counters[GW_COUNTER_graph_kernels]);
 	window.launching += ns;
 	window.debt -= ns < window.debt ? ns : window.debt;
 	if (launches)
 		window.launched = now;
 	if (watching() && now - window.launched < QUIET_NS)
-		gw_window_cost_round(recording(), whole, launches, window.nodes - before);
+		gw_window_cost_round(recording(), whole, launches);
 }
 
 /* The first one of a mode that has windows; where there was one already, as its mode would. */
@@ -528,8 +525,10 @@ void gw_windows_close(void)
 		window.due = now;
 		window.debt = 0;
 	}
-	if (gw_other_profiler_busy())
+	if (gw_other_profiler_busy()) {
+		gw_attach_leave();
 		gave_way();
+	}
 	if (gw_activity_worn())
 		without_times();
 	release();

@@ -15,6 +15,7 @@
 #include "preload/live/log.h"
 #include "preload/runtime/options.h"
 #include "preload/counters/pm.h"
+#include "preload/cupti/window_cost.h"
 #include "preload/analysis/analyze.h"
 #include "preload/worker/registry.h"
 #include "preload/worker/sample.h"
@@ -274,6 +275,7 @@ static void kernel_event(struct gw_thread *t, const struct gw_event *e)
 	if (r.config)
 		gw_config_launched(r.config);
 	gw_live_launched(r.config);
+	gw_window_cost_launch(0);
 	gw_live_enter(&r, t, e, 0);
 	hand_over(t, e, &r, 0);
 }
@@ -311,6 +313,7 @@ static void graph_event(struct gw_thread *t, const struct gw_event *e)
 	if (!e->kernel)
 		return;
 	graph_number++;
+	gw_window_cost_launch(g->count);
 	for (uint32_t i = 0; i < g->count; i++) {
 		struct gw_graph_node *n = &g->nodes[i];
 		struct gw_record_launch r = base;
@@ -379,6 +382,12 @@ static struct gw_event checked(const struct gw_event *event)
 	return e;
 }
 
+static void wait_event(struct gw_thread *t, const struct gw_event *e)
+{
+	gw_window_cost_wait(gw_clock_ns(e->ticks + gw_event_wait_ticks(e)) - gw_clock_ns(e->ticks));
+	gw_wait_event(t, e);
+}
+
 void gw_launch_event(struct gw_thread *t, const struct gw_event *event)
 {
 	const struct gw_event now = checked(event), *e = &now;
@@ -396,7 +405,7 @@ void gw_launch_event(struct gw_thread *t, const struct gw_event *event)
 	} else if (gw_event_kind(e) == GW_EVENT_TIME)
 		gw_join_ticket(t->serial, e->known, (double)e->predicted * 1e-9);
 	else if (gw_event_kind(e) == GW_EVENT_WAIT)
-		gw_wait_event(t, e);
+		wait_event(t, e);
 	else if (gw_event_kind(e) == GW_EVENT_RANGE)
 		gw_range_event(t, e);
 }

@@ -400,13 +400,14 @@ static uint64_t timed_by_activity(const struct account *log, uint32_t grid)
 }
 
 /* The tool prints how many records it got and how many buffers were not its own. */
-static void beside(const char *scenario)
+static void beside(const char *scenario, const char *mode, const char *budget)
 {
 	struct run r = RUN("cupti_user", scenario);
 	struct outcome *o;
 	const struct account *log;
 
-	r.env[0] = "GPUWATCH_MODE=audit";
+	r.env[0] = mode;
+	r.env[1] = budget;
 	o = run_both(&r);
 	log = only_log(o);
 	assert_logs_are_the_truth(o);
@@ -424,8 +425,16 @@ static void another_tool_comes_and_goes_in_mode_audit(void **state)
 {
 	(void)state;
 	NOT_UNDER_TSAN();
-	beside("sessions");
-	beside("switches");
+	beside("sessions", "GPUWATCH_MODE=audit", NULL);
+	beside("switches", "GPUWATCH_MODE=audit", NULL);
+}
+
+/* It comes between two windows as well as in one: what we registered with libcupti makes way. */
+static void another_tool_comes_and_goes_in_mode_watch(void **state)
+{
+	(void)state;
+	NOT_UNDER_TSAN();
+	beside("sessions", WATCH, HALF);
 }
 
 /*
@@ -501,6 +510,7 @@ int main(void)
 	        cmocka_unit_test(a_kernel_that_outlives_its_window),
 	        cmocka_unit_test(recording_that_cannot_be_switched_off),
 	        cmocka_unit_test(another_tool_comes_and_goes_in_mode_audit),
+	        cmocka_unit_test(another_tool_comes_and_goes_in_mode_watch),
 	        cmocka_unit_test(another_tool_that_was_there_for_long_is_soon_missed),
 	        cmocka_unit_test(another_tool_that_stays_subscribed),
 	};

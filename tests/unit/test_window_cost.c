@@ -13,8 +13,8 @@
 /* A window after 100 ms of @p before launches a millisecond, with @p in of them. */
 static void window(uint32_t before, uint32_t in)
 {
-	gw_window_cost_round(false, 100 * MS, 100 * before, 0);
-	gw_window_cost_round(true, 5 * MS, 5 * in, 0);
+	gw_window_cost_round(false, 100 * MS, 100 * before);
+	gw_window_cost_round(true, 5 * MS, 5 * in);
 	gw_window_cost_ended();
 }
 
@@ -66,11 +66,23 @@ static void a_program_that_changes_is_seen(void **state)
 	assert_true(gw_window_cost_share() > 0.4);
 }
 
+/* @p each calls of graphs of @p nodes kernels (0: of kernels), then a wait of @p wait_us; 1 s in all. */
+static void second_of(uint32_t times, uint32_t each, uint32_t nodes, uint32_t wait_us)
+{
+	gw_window_cost_start();
+	gw_window_cost_round(false, 1000 * MS, times * each);
+	for (uint32_t i = 0; i < times; i++) {
+		for (uint32_t k = 0; k < each; k++)
+			gw_window_cost_launch(nodes);
+		if (wait_us)
+			gw_window_cost_wait(wait_us * UINT64_C(1000));
+	}
+}
+
 static void many_launch_calls_keep_libcupti_away(void **state)
 {
 	(void)state;
-	gw_window_cost_start();
-	gw_window_cost_round(false, 1000 * MS, 200000, 0);
+	second_of(200000, 1, 0, 0);
 	assert_false(gw_window_cost_stay(1));
 	assert_true(gw_window_cost_stay(50));
 }
@@ -78,18 +90,42 @@ static void many_launch_calls_keep_libcupti_away(void **state)
 static void a_thousand_a_second_do_not(void **state)
 {
 	(void)state;
-	gw_window_cost_start();
-	gw_window_cost_round(false, 1000 * MS, 1000, 0);
+	second_of(1000, 1, 0, 0);
 	assert_true(gw_window_cost_stay(1));
 }
 
-static void kernels_of_graphs_count_too(void **state)
+static void a_graph_that_is_waited_for_is_delayed(void **state)
 {
 	(void)state;
-	gw_window_cost_start();
-	gw_window_cost_round(false, 1000 * MS, 500, 200000);
+	second_of(600, 1, 400, 1400);
 	assert_false(gw_window_cost_stay(1));
-	assert_true(gw_window_cost_stay(20));
+	assert_false(gw_window_cost_stay(10));
+	assert_true(gw_window_cost_stay(30));
+}
+
+/* A training step: the program is ahead of the GPU, and would have waited in any case. */
+static void calls_that_a_wait_follows_are_not(void **state)
+{
+	(void)state;
+	second_of(40, 750, 0, 15000);
+	assert_true(gw_window_cost_stay(1));
+}
+
+static void but_for_what_is_longer_than_the_wait(void **state)
+{
+	(void)state;
+	second_of(40, 750, 0, 10);
+	assert_false(gw_window_cost_stay(1));
+}
+
+/* The mean of the last ten seconds or so. */
+static void a_program_that_launches_less_is_seen(void **state)
+{
+	(void)state;
+	second_of(200000, 1, 0, 0);
+	for (int i = 0; i < 200; i++)
+		gw_window_cost_round(false, 1000 * MS, 0);
+	assert_true(gw_window_cost_stay(1));
 }
 
 int main(void)
@@ -102,7 +138,10 @@ int main(void)
 	        cmocka_unit_test(a_program_that_changes_is_seen),
 	        cmocka_unit_test(many_launch_calls_keep_libcupti_away),
 	        cmocka_unit_test(a_thousand_a_second_do_not),
-	        cmocka_unit_test(kernels_of_graphs_count_too),
+	        cmocka_unit_test(a_graph_that_is_waited_for_is_delayed),
+	        cmocka_unit_test(calls_that_a_wait_follows_are_not),
+	        cmocka_unit_test(but_for_what_is_longer_than_the_wait),
+	        cmocka_unit_test(a_program_that_launches_less_is_seen),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
