@@ -238,8 +238,7 @@ static CUptiResult set_up(enum gw_attach_as as, const char **what)
 	if (stays && as == GW_ATTACH_WINDOW)
 		return CUPTI_SUCCESS;
 	*what = "cuptiSubscribe";
-	r = subscribe(as == GW_ATTACH_IDS ||
-	              (as == GW_ATTACH_ORDER && keep_code && code_wanted()));
+	r = subscribe(as == GW_ATTACH_IDS || (as == GW_ATTACH_ORDER && keep_code && code_wanted()));
 	if (r == CUPTI_SUCCESS && as != GW_ATTACH_WINDOW)
 		report_modules(as == GW_ATTACH_IDS);
 	if (r != CUPTI_SUCCESS)

@@ -23,10 +23,10 @@
 
 static const uint64_t FIRST_NS = 40 * MS; /* what a window is taken to cost before the first */
 static const uint64_t NEVER_NS = UINT64_MAX / 4; /* without a budget, to the next window */
-static const uint64_t MEASURE_NS = 5 * MS; /* how long one measures, and … */
+static const uint64_t MEASURE_NS = 5 * MS;       /* how long one measures, and … */
 static const uint64_t MEASURE_MAX_NS = 100 * MS; /* … where launches are rare */
-static const uint64_t QUIET_NS = 250 * MS; /* without a launch: the program does something else */
-static const uint64_t FLUSH_NS = 10 * MS;  /* between asking for a window's records */
+static const uint64_t QUIET_NS = 250 * MS;   /* without a launch: the program does something else */
+static const uint64_t FLUSH_NS = 10 * MS;    /* between asking for a window's records */
 static const uint64_t SETTLE_NS = 2 * MS;    /* for launch calls that are under way */
 static const uint64_t LATE_NS = 1000 * MS;   /* when a window that can't be closed is counted … */
 static const uint64_t STUCK_NS = 10000 * MS; /* … and given up */
@@ -58,15 +58,15 @@ static struct {
 	uint64_t launching;          /* in this one until now */
 	uint64_t retry;              /* pause after the next attempt that fails */
 	uint32_t dice;
-	bool by_events;   /* the open one times by event pairs */
-	bool useless;     /* windows do without libcupti */
-	bool put_off;     /* counted for the one that is due */
-	bool stopped;     /* ending: recording has been switched off */
-	uint64_t dropped; /* records libcupti had dropped when it was opened */
-	bool left;        /* another tool came: coming back is a return */
-	bool forbidden;   /* this process may not measure */
+	bool by_events;       /* the open one times by event pairs */
+	bool useless;         /* windows do without libcupti */
+	bool put_off;         /* counted for the one that is due */
+	bool stopped;         /* ending: recording has been switched off */
+	uint64_t dropped;     /* records libcupti had dropped when it was opened */
+	bool left;            /* another tool came: coming back is a return */
+	bool forbidden;       /* this process may not measure */
 	enum gw_attach_as as; /* how the open one's records meet launches */
-	bool mode_due;    /* the mode has changed and was not looked at yet */
+	bool mode_due;        /* the mode has changed and was not looked at yet */
 } window;
 
 static const struct gw_windows_calls *calls;
@@ -346,8 +346,8 @@ static bool given_up(uint64_t now, bool asked)
 /* It has measured for long enough; where launches are rare, until there was one. */
 static bool measured_enough(uint64_t now)
 {
-	bool met = window.by_events || window.as == GW_ATTACH_WINDOW ? !window.debt
-	                                                             : gw_attach_met();
+	bool met =
+	        window.by_events || window.as == GW_ATTACH_WINDOW ? !window.debt : gw_attach_met();
 
 	return now >= window.due && (met || now >= window.opened + MEASURE_MAX_NS);
 }
@@ -444,7 +444,8 @@ bool gw_windows_tick(uint32_t launches)
 	if (window.mode_due)
 		gw_windows_mode();
 	pass(now, launches);
-	if (gw_attach_stays() && (window.state == CLOSED || window.state == NEVER || window.by_events)) {
+	if (gw_attach_stays() &&
+	    (window.state == CLOSED || window.state == NEVER || window.by_events)) {
 		bool other = asked || gw_other_profiler_busy();
 
 		if (other || !watching() || !wanted())

@@ -31,9 +31,9 @@ void gw_windows_start(bool forbidden, const struct gw_windows_calls *calls);
 
 /**
  * Once a round of the worker, between the launches and the records: opens a window that is due,
- * where the program launches (@p launches calls since the last round), or ends one. True when all that is needed of the open one has
- * come, or is waited for no longer: then its records are to be taken for the last time, and
- * gw_windows_close called.
+ * where the program launches (@p launches calls since the last round), or ends one. True when all
+ * that is needed of the open one has come, or is waited for no longer: then its records are to be
+ * taken for the last time, and gw_windows_close called.
  */
 bool gw_windows_tick(uint32_t launches);
 void gw_windows_close(void);

@@ -409,14 +409,13 @@ static void anchor(uint32_t stream, struct anchor a)
 		s->in_batch = true;
 		s->next = batch_streams;
 		batch_streams = stream;
-		s->previous = 0;
-		s->last = a;
-	} else if (s->last.correlation != a.correlation) {
-		s->previous = s->last.number;
-		s->last = a;
-	} else if (before(s->last.number, a.number)) {
-		s->last.number = a.number;
+		s->last = (struct anchor){a.correlation - 1, 0};
+	} else if (s->last.correlation == a.correlation && before(a.number, s->last.number)) {
+		a.number = s->last.number;
 	}
+	if (s->last.correlation != a.correlation)
+		s->previous = s->last.number;
+	s->last = a;
 	if (before(s->met, a.number))
 		s->met = a.number;
 }
@@ -462,11 +461,10 @@ static bool match_correlation(const struct gw_activity *a)
 
 static bool match(const struct pending_record *c)
 {
-	uint32_t stream;
+	uint32_t stream = stream_known(gw_join_stream_key(c->a.context, c->a.stream));
 
 	if (gw_activity_by_device())
 		return match_stream(c, stream_known(gw_join_multi_key(c->a.device)));
-	stream = stream_known(gw_join_stream_key(c->a.context, c->a.stream));
 	if (c->a.graph && gw_join_graph_match(&c->a, now_ns))
 		return true;
 	if (!c->a.graph && stream)

@@ -20,7 +20,7 @@ const char *__lsan_default_suppressions(void)
 	       "leak:preload/analysis/analysis_code.c\nleak:gw_aggregate_add\n";
 }
 
-static bool activity;
+static bool activity, by_device;
 
 static void check(bool ok, const char *what)
 {
@@ -69,6 +69,11 @@ struct gw_thread *fixture_thread(uint32_t slots)
 void fixture_activity(bool on)
 {
 	activity = on;
+}
+
+void fixture_by_device(bool on)
+{
+	by_device = on;
 }
 
 struct started {
@@ -138,7 +143,7 @@ uint64_t gw_activity_take(const struct gw_activity_sink *sink)
 
 bool gw_activity_by_device(void)
 {
-	return false;
+	return by_device;
 }
 
 bool gw_activity_covers(uint64_t ticks, bool correlated)

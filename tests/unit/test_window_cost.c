@@ -66,7 +66,8 @@ static void a_program_that_changes_is_seen(void **state)
 	assert_true(gw_window_cost_share() > 0.4);
 }
 
-/* @p each calls of graphs of @p nodes kernels (0: of kernels), then a wait of @p wait_us; 1 s in all. */
+/* @p each calls of graphs of @p nodes kernels (0: of kernels), then a wait of @p wait_us; 1 s in
+ * all. */
 static void second_of(uint32_t times, uint32_t each, uint32_t nodes, uint32_t wait_us)
 {
 	gw_window_cost_start();
