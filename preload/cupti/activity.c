@@ -3,6 +3,7 @@
 
 #include "preload/cupti/attach.h"
 #include "preload/cupti/cupti.h"
+#include "preload/runtime/clock.h"
 #include "preload/runtime/degrade.h"
 #include "preload/maps/memory.h"
 #include "preload/runtime/options.h"
@@ -38,7 +39,8 @@ static struct {
 	_Atomic int on;           /* records come */
 	_Atomic int ending;       /* what has not run yet is not waited for */
 	_Atomic int as;           /* enum gw_attach_as */
-	_Atomic uint64_t since;   /* in a window: ticks when it was surely on */
+	_Atomic uint64_t since;   /* in a window: ticks when it was surely on … */
+	uint64_t since_ns;        /* … and CLOCK_REALTIME; the worker's */
 	_Atomic uint64_t until;   /* ticks when collecting ended, 0 for not */
 	uint32_t looked, without; /* worker: of WORN_OF records, and those without times */
 	bool worn;
@@ -135,6 +137,7 @@ void gw_activity_begin(enum gw_attach_as as)
 {
 	atomic_store(&pool.ending, 0);
 	atomic_store(&pool.until, 0);
+	pool.since_ns = as == GW_ATTACH_WINDOW ? gw_wall_ns() : 0;
 	atomic_store(&pool.since, as == GW_ATTACH_WINDOW ? gw_ticks() : 0);
 	atomic_store(&pool.as, as);
 	pool.looked = pool.without = 0;
@@ -178,6 +181,13 @@ bool gw_activity_covers(uint64_t ticks, bool correlated)
 		return true;
 	return atomic_load(&pool.as) != GW_ATTACH_IDS && ticks >= atomic_load(&pool.since) &&
 	       (!until || ticks < until);
+}
+
+bool gw_activity_of_call(const struct gw_activity *record, uint64_t call_ns)
+{
+	if (!gw_activity_by_device() || !record->start)
+		return true;
+	return record->start >= pool.since_ns && record->start >= call_ns;
 }
 
 bool gw_activity_by_device(void)

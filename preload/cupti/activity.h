@@ -51,6 +51,13 @@ bool gw_activity_on(void);
  */
 bool gw_activity_covers(uint64_t ticks, bool correlated);
 
+/**
+ * Whether a record can be of a launch called at @p call_ns, CLOCK_REALTIME. Not in a window, where
+ * it started before: then it is of a launch on the edge of this window or, come late, of the one
+ * before. Worker only.
+ */
+bool gw_activity_of_call(const struct gw_activity *record, uint64_t call_ns);
+
 /** Whether launches wait for records by GPU, not by stream: see GW_ATTACH_WINDOW. */
 bool gw_activity_by_device(void);
 

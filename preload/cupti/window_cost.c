@@ -14,8 +14,6 @@ static const uint64_t SPAN_NS = 10000000000; /* over which calls are counted, ab
 /* What a launch call takes longer while libcupti is attached and off, and a graph's for each of its
  * kernels: the most that was seen (H200: docs/results/watch-2026-11-26). */
 static const double CALL_NS = 600, NODE_NS = 500;
-/* So much of it that no wait has followed is not hidden by one. */
-static const double HIDDEN_MAX_NS = 20000000;
 
 struct pace {
 	double launches, ns;
@@ -25,8 +23,6 @@ static struct {
 	struct pace closed, open;     /* since the last window, in this one */
 	double windows, mean, square; /* of the paces in windows by those before them */
 	double delay, ns;             /* by an attached libcupti, in the last SPAN_NS about */
-	double hidden;                /* of calls since the last wait, unless it is too short */
-	bool busy;                    /* there were some: the GPU has work */
 } cost;
 
 void gw_window_cost_start(void)
@@ -48,29 +44,12 @@ void gw_window_cost_round(bool open, uint64_t ns, uint32_t launches)
 }
 
 /*
- * What a call takes longer delays the program where the GPU has nothing to do meanwhile: after a
- * wait. Of the calls that follow it shortens the next wait first.
+ * Whether the GPU has work meanwhile, so that the program does not lose it, is not known: that a
+ * program waits afterwards does not show it (docs/results/watch-2026-11-26).
  */
 void gw_window_cost_launch(uint32_t nodes)
 {
-	double ns = CALL_NS + nodes * NODE_NS;
-
-	if (!cost.busy)
-		cost.delay += ns;
-	else
-		cost.hidden += ns;
-	cost.busy = true;
-	if (cost.hidden > HIDDEN_MAX_NS) {
-		cost.delay += cost.hidden;
-		cost.hidden = 0;
-	}
-}
-
-void gw_window_cost_wait(uint64_t ns)
-{
-	cost.delay += fmax(cost.hidden - (double)ns, 0);
-	cost.hidden = 0;
-	cost.busy = false;
+	cost.delay += CALL_NS + nodes * NODE_NS;
 }
 
 /* Mean and mean square of the last windows: older ones fade. */
@@ -100,5 +79,5 @@ double gw_window_cost_share(void)
 
 bool gw_window_cost_stay(uint32_t percent)
 {
-	return cost.delay + cost.hidden <= percent / 200.0 * cost.ns;
+	return cost.delay <= percent / 200.0 * cost.ns;
 }

@@ -16,11 +16,8 @@ void gw_window_cost_start(void);
 /** @p launches calls came in a round of the worker that took @p ns; @p open: in a window. */
 void gw_window_cost_round(bool open, uint64_t ns, uint32_t launches);
 
-/** The program launched a kernel, or a graph of @p nodes kernels; calls of a thread in order. */
+/** The program launched a kernel (@p nodes: 0), or a graph of @p nodes kernels. */
 void gw_window_cost_launch(uint32_t nodes);
-
-/** The program waited for the GPU for @p ns, after the launches until then. */
-void gw_window_cost_wait(uint64_t ns);
 
 /** The window has ended: what it showed counts. */
 void gw_window_cost_ended(void);

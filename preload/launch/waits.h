@@ -5,7 +5,7 @@
 
 #include "preload/launch/call.h"
 
-/** The driver's function is about to be called. Nothing is kept where no kernel is timed. */
+/** The driver's function is about to be called. Nothing is kept but in mode audit. */
 GW_COLD void gw_wait_begin(struct gw_call *call);
 
 /**

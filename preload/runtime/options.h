@@ -49,13 +49,6 @@ static inline bool gw_options_sum(void)
 	return gw_options.mode == GW_MODE_WATCH && !gw_options.log_launches;
 }
 
-/** Whether kernels are timed in this process's mode: always, or in windows. */
-static inline bool gw_options_measure(void)
-{
-	return gw_options.mode == GW_MODE_AUDIT ||
-	       (gw_options.mode == GW_MODE_WATCH && gw_options.budget);
-}
-
 /** Whether counters are sampled in this process: in mode audit, where the budget is not 0. */
 static inline bool gw_options_sample(void)
 {

@@ -382,12 +382,6 @@ static struct gw_event checked(const struct gw_event *event)
 	return e;
 }
 
-static void wait_event(struct gw_thread *t, const struct gw_event *e)
-{
-	gw_window_cost_wait(gw_clock_ns(e->ticks + gw_event_wait_ticks(e)) - gw_clock_ns(e->ticks));
-	gw_wait_event(t, e);
-}
-
 void gw_launch_event(struct gw_thread *t, const struct gw_event *event)
 {
 	const struct gw_event now = checked(event), *e = &now;
@@ -405,7 +399,7 @@ void gw_launch_event(struct gw_thread *t, const struct gw_event *event)
 	} else if (gw_event_kind(e) == GW_EVENT_TIME)
 		gw_join_ticket(t->serial, e->known, (double)e->predicted * 1e-9);
 	else if (gw_event_kind(e) == GW_EVENT_WAIT)
-		wait_event(t, e);
+		gw_wait_event(t, e);
 	else if (gw_event_kind(e) == GW_EVENT_RANGE)
 		gw_range_event(t, e);
 }

@@ -141,6 +141,11 @@ uint64_t gw_activity_take(const struct gw_activity_sink *sink)
 	return 0;
 }
 
+bool gw_activity_of_call(const struct gw_activity *record, uint64_t call_ns)
+{
+	return !by_device || record->start >= call_ns;
+}
+
 bool gw_activity_by_device(void)
 {
 	return by_device;

@@ -514,6 +514,23 @@ static void in_a_window_a_record_of_a_launch_on_its_edge_is_left_over(void **sta
 	assert_int_equal(uncalled_count, 1);
 }
 
+/* Else each launch would get the time of the one before it. */
+static void in_a_window_a_record_meets_no_later_call(void **state)
+{
+	struct gw_record_launch r = {.config = 1, .known = 1, .call_ns = now + 1};
+
+	(void)state;
+	gw_join_wait(GW_JOIN_STREAM, gw_join_multi_key(0), 0, &r);
+	record(STREAM_A, 1, 10, 5);
+	gw_join_batch(false);
+	assert_int_equal(met_count, 0);
+	now += 10;
+	record(STREAM_A, 1, 11, 1);
+	gw_join_batch(true);
+	assert_met(0, 1, 1);
+	assert_int_equal(uncalled_count, 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -547,6 +564,7 @@ int main(void)
 	        W(in_a_window_launches_of_all_streams_meet_records_in_order),
 	        W(in_a_window_kernels_of_a_graph_meet_those_of_the_same_launch),
 	        W(in_a_window_a_record_of_a_launch_on_its_edge_is_left_over),
+	        W(in_a_window_a_record_meets_no_later_call),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
