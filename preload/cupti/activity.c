@@ -41,6 +41,7 @@ static struct {
 	_Atomic int as;           /* enum gw_attach_as */
 	_Atomic uint64_t since;   /* in a window: ticks when it was surely on … */
 	uint64_t since_ns;        /* … and CLOCK_REALTIME; the worker's */
+	uint64_t off_ns;          /* the same: when it was switched off, 0: it is on */
 	_Atomic uint64_t until;   /* ticks when collecting ended, 0 for not */
 	uint32_t looked, without; /* worker: of WORN_OF records, and those without times */
 	bool worn;
@@ -138,6 +139,7 @@ void gw_activity_begin(enum gw_attach_as as)
 	atomic_store(&pool.ending, 0);
 	atomic_store(&pool.until, 0);
 	pool.since_ns = as == GW_ATTACH_WINDOW ? gw_wall_ns() : 0;
+	pool.off_ns = 0;
 	atomic_store(&pool.since, as == GW_ATTACH_WINDOW ? gw_ticks() : 0);
 	atomic_store(&pool.as, as);
 	pool.looked = pool.without = 0;
@@ -150,6 +152,11 @@ void gw_activity_settle(void)
 {
 	if (gw_activity_by_device())
 		atomic_store(&pool.until, gw_ticks());
+}
+
+void gw_activity_off(void)
+{
+	pool.off_ns = gw_wall_ns();
 }
 
 void gw_activity_end(void)
@@ -188,6 +195,12 @@ bool gw_activity_of_call(const struct gw_activity *record, uint64_t call_ns)
 	if (!gw_activity_by_device() || !record->start)
 		return true;
 	return record->start >= pool.since_ns && record->start >= call_ns;
+}
+
+bool gw_activity_overran(const struct gw_activity *record)
+{
+	return gw_activity_by_device() && record->graph_node && pool.off_ns &&
+	       record->end > pool.off_ns;
 }
 
 bool gw_activity_by_device(void)

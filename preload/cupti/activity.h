@@ -37,6 +37,8 @@ int gw_activity_register(void);
 void gw_activity_begin(enum gw_attach_as as);
 /** Launches called from here on wait for no record in a window, which ends in a moment. */
 void gw_activity_settle(void);
+/** The activity is about to be switched off. Worker only. */
+void gw_activity_off(void);
 /** Launches called from here on have none; those of earlier ones still come. Worker only. */
 void gw_activity_end(void);
 /** None come any more. */
@@ -57,6 +59,12 @@ bool gw_activity_covers(uint64_t ticks, bool correlated);
  * before. Worker only.
  */
 bool gw_activity_of_call(const struct gw_activity *record, uint64_t call_ns);
+
+/**
+ * Whether a record is of a kernel of a graph that ended after its window: libcupti has not read its
+ * end, and what it reads is that of the kernel's next run. Worker only.
+ */
+bool gw_activity_overran(const struct gw_activity *record);
 
 /** Whether launches wait for records by GPU, not by stream: see GW_ATTACH_WINDOW. */
 bool gw_activity_by_device(void);

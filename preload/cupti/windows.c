@@ -28,6 +28,7 @@ static const uint64_t MEASURE_MAX_NS = 100 * MS; /* … where launches are rare 
 static const uint64_t QUIET_NS = 250 * MS;   /* without a launch: the program does something else */
 static const uint64_t FLUSH_NS = 10 * MS;    /* between asking for a window's records */
 static const uint64_t SETTLE_NS = 2 * MS;    /* for launch calls that are under way */
+static const uint64_t GRAPHS_NS = 50 * MS;   /* … and for graphs that were launched, to end */
 static const uint64_t LATE_NS = 1000 * MS;   /* when a window that can't be closed is counted … */
 static const uint64_t STUCK_NS = 10000 * MS; /* … and given up */
 static const uint64_t YIELD_NS = 50 * MS;  /* how long its kernels are waited for by another tool */
@@ -52,6 +53,7 @@ static struct {
 	uint64_t off;                /* when recording was switched off */
 	uint64_t flushed;            /* when its records were last asked for */
 	uint64_t cpu;                /* the worker's when it was opened */
+	uint64_t nodes;              /* kernels of graphs launched until then */
 	uint64_t round;              /* when the last one was */
 	uint64_t launched;           /* when the program last launched */
 	uint64_t debt;               /* launching to come: before the next, or still in this one */
@@ -271,6 +273,7 @@ static void open_window(uint64_t now)
 	window.state = OPEN;
 	window.opened = now;
 	window.cpu = gw_thread_cpu_ns();
+	window.nodes = atomic_load(&gw_counters[GW_COUNTER_graph_kernels]);
 	window.launching = 0;
 	window.debt = MEASURE_NS;
 	window.due = watching() ? gw_steady_ns() + MEASURE_NS : UINT64_MAX;
@@ -284,6 +287,7 @@ static void end_window(uint64_t now)
 	window.put_off = false;
 	window.stopped = window.by_events;
 	window.ended = window.off = now;
+	window.flushed = 0;
 	window.state = ENDING;
 	if (window.by_events)
 		atomic_store(&gw_hot.events, 0);
@@ -303,6 +307,7 @@ static bool worn(void)
 /* What a window of mode watch registered stays for the next, unless another tool comes. */
 static void stop(bool asked)
 {
+	gw_activity_off();
 	gw_attach_stop();
 	gw_activity_end();
 	if (asked || !wanted())
@@ -320,6 +325,21 @@ static bool all_came(void)
 	uint64_t lost = atomic_load(&gw_counters[GW_COUNTER_activity_dropped]) - window.dropped;
 
 	return calls->waiting() <= lost;
+}
+
+static void flush(uint64_t now)
+{
+	if (now < window.flushed + FLUSH_NS)
+		return;
+	gw_activity_flush(false);
+	window.flushed = now;
+}
+
+/* Of kernels of graphs that end after recording was switched off, libcupti reads other ends. */
+static bool graphs_run(uint64_t now)
+{
+	return window.as == GW_ATTACH_WINDOW && now < window.ended + GRAPHS_NS && !all_came() &&
+	       atomic_load(&gw_counters[GW_COUNTER_graph_kernels]) != window.nodes;
 }
 
 /* Kernels of the window still run, and no other window is opened before they have their times. */
@@ -459,7 +479,9 @@ bool gw_windows_tick(uint32_t launches)
 	           (asked || gw_activity_worn() || (measured_enough(now) && !captured()))) {
 		end_window(now);
 	} else if (window.state == ENDING && !window.stopped && now >= window.ended + SETTLE_NS) {
-		stop(asked);
+		flush(now);
+		if (asked || !graphs_run(now))
+			stop(asked);
 	}
 	if (window.state != ENDING || !window.stopped)
 		return false;
@@ -467,10 +489,7 @@ bool gw_windows_tick(uint32_t launches)
 		gw_windows_close();
 		return false;
 	}
-	if (now >= window.flushed + FLUSH_NS) {
-		gw_activity_flush(false);
-		window.flushed = now;
-	}
+	flush(now);
 	if (all_came())
 		return true;
 	late(now);

@@ -485,6 +485,11 @@ static void joined(struct gw_record_launch *r, const struct gw_activity *a, doub
 {
 	bool valid = !a || (a->start && a->end > a->start);
 
+	if (a && gw_activity_overran(a)) {
+		gw_count(GW_COUNTER_edge_records, 1);
+		write(r);
+		return;
+	}
 	if (a)
 		gw_bump(&gw_counters[GW_COUNTER_joined], 1);
 	else
