@@ -353,6 +353,7 @@ void gw_attach_abandon(void)
 {
 	atomic_store(&open_, 0);
 	atomic_store(&correlating, 0);
+	stays = false;
 }
 
 bool gw_attach_here(void)

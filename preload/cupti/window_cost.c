@@ -15,6 +15,9 @@ static const uint64_t SPAN_NS = 10000000000; /* over which calls are counted, ab
  * kernels: the most that was seen (H200: docs/results/watch-2026-11-26). */
 static const double CALL_NS = 600, NODE_NS = 500;
 
+/* So long, by the per cents of the budget, the program has launched before it is decided. */
+static const double SEEN_NS = 1000000000;
+
 struct pace {
 	double launches, ns;
 };
@@ -79,5 +82,5 @@ double gw_window_cost_share(void)
 
 bool gw_window_cost_stay(uint32_t percent)
 {
-	return cost.delay <= percent / 200.0 * cost.ns;
+	return cost.ns * percent >= SEEN_NS && cost.delay <= percent / 200.0 * cost.ns;
 }

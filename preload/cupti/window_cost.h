@@ -30,7 +30,7 @@ double gw_window_cost_share(void);
 
 /**
  * Whether libcupti may stay attached: by how much it would have delayed the program in the last ten
- * seconds or so is within half of @p percent of the time.
+ * seconds or so is within half of @p percent of the time. False as long as it has hardly launched.
  */
 bool gw_window_cost_stay(uint32_t percent);
 

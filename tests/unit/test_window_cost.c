@@ -83,6 +83,16 @@ static void many_launch_calls_keep_libcupti_away(void **state)
 	assert_true(gw_window_cost_stay(50));
 }
 
+/* libcupti could not be detached again when the program begins in earnest. */
+static void the_first_launches_decide_nothing(void **state)
+{
+	(void)state;
+	gw_window_cost_start();
+	gw_window_cost_round(false, 100 * MS, 1);
+	gw_window_cost_launch(0);
+	assert_false(gw_window_cost_stay(1));
+}
+
 static void a_thousand_a_second_do_not(void **state)
 {
 	(void)state;
@@ -118,6 +128,7 @@ int main(void)
 	        cmocka_unit_test(an_uneven_pace_is_charged_for_its_error),
 	        cmocka_unit_test(a_program_that_changes_is_seen),
 	        cmocka_unit_test(many_launch_calls_keep_libcupti_away),
+	        cmocka_unit_test(the_first_launches_decide_nothing),
 	        cmocka_unit_test(a_thousand_a_second_do_not),
 	        cmocka_unit_test(kernels_of_graphs_count_too),
 	        cmocka_unit_test(a_program_that_launches_less_is_seen),
