@@ -78,7 +78,10 @@ static struct {
 void gw_analysis_mode(void)
 {
 	on = gw_options.analyze_code && gw_options.mode == GW_MODE_AUDIT;
-	atomic_store(&gw_hot.arguments, on ? GW_EVENT_ARGUMENTS : 0);
+	if (on)
+		atomic_fetch_or(&gw_hot.arguments, GW_EVENT_ARGUMENTS);
+	else
+		atomic_fetch_and(&gw_hot.arguments, ~(uint32_t)GW_EVENT_ARGUMENTS);
 }
 
 void gw_analysis_start(unsigned threads)
