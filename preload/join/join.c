@@ -51,7 +51,8 @@ struct stream {
 	uint32_t given, met; /* numbers: of the last launch, of the latest that met its record */
 	uint32_t met_then;   /* `met` when it was last weeded */
 	uint32_t next;       /* of the batch's streams */
-	struct anchor last;  /* of this batch */
+	struct anchor last;  /* of this batch; of a graph launch with its latest number */
+	uint32_t previous;   /* number of the last with another correlation id in it, 0: none */
 	bool in_batch;       /* `last` holds */
 	struct anchor anchors[ANCHORS];
 	uint32_t anchored; /* how many have been put in the ring */
@@ -386,8 +387,10 @@ static bool before(uint32_t x, uint32_t y)
 static uint32_t called_before(const struct stream *s, uint32_t correlation)
 {
 	uint32_t n = s->anchored < ANCHORS ? s->anchored : ANCHORS;
-	uint32_t latest = s->in_batch ? s->last.number : 0;
+	uint32_t latest = 0;
 
+	if (s->in_batch)
+		latest = s->last.correlation == correlation ? s->previous : s->last.number;
 	for (uint32_t i = 0; i < n; i++) {
 		const struct anchor *a = &s->anchors[i];
 
@@ -395,6 +398,26 @@ static uint32_t called_before(const struct stream *s, uint32_t correlation)
 			latest = a->number;
 	}
 	return latest;
+}
+
+/* A record of the stream has met its launch. Kernels of a graph share a correlation id. */
+static void anchor(uint32_t stream, struct anchor a)
+{
+	struct stream *s = stream_at(stream);
+
+	if (!s->in_batch) {
+		s->in_batch = true;
+		s->next = batch_streams;
+		batch_streams = stream;
+		s->last = (struct anchor){a.correlation - 1, 0};
+	} else if (s->last.correlation == a.correlation && before(a.number, s->last.number)) {
+		a.number = s->last.number;
+	}
+	if (s->last.correlation != a.correlation)
+		s->previous = s->last.number;
+	s->last = a;
+	if (before(s->met, a.number))
+		s->met = a.number;
 }
 
 /*
@@ -421,14 +444,7 @@ static bool match_stream(const struct pending_record *c, uint32_t stream)
 	if (!first)
 		return false;
 	at = *at ? at : first;
-	s->last = (struct anchor){a->correlation, (*at)->number};
-	if (!s->in_batch) {
-		s->in_batch = true;
-		s->next = batch_streams;
-		batch_streams = stream;
-	}
-	if (before(s->met, s->last.number))
-		s->met = s->last.number;
+	anchor(stream, (struct anchor){a->correlation, (*at)->number});
 	return meet(q, at, a);
 }
 
@@ -447,6 +463,8 @@ static bool match(const struct pending_record *c)
 {
 	uint32_t stream = stream_known(gw_join_stream_key(c->a.context, c->a.stream));
 
+	if (gw_activity_by_device())
+		return match_stream(c, stream_known(gw_join_multi_key(c->a.device)));
 	if (c->a.graph && gw_join_graph_match(&c->a, now_ns))
 		return true;
 	if (!c->a.graph && stream)
