@@ -24,8 +24,9 @@ enum {
 	BUFFERS = 256,
 	BUFFER_SIZE = 512 << 10,
 	WORDS = BUFFERS / 64,
-	KEPT = 64,      /* buffers whose memory stays */
-	WORN_OF = 4096, /* records that are looked at together for those without times */
+	KEPT = 64,         /* buffers whose memory stays */
+	WORN_OF = 4096,    /* records that are looked at together for those without times */
+	CLOCKS_NS = 50000, /* that the clocks of calls and of records may differ by */
 };
 
 static struct {
@@ -194,7 +195,7 @@ bool gw_activity_of_call(const struct gw_activity *record, uint64_t call_ns)
 {
 	if (!gw_activity_by_device() || !record->start)
 		return true;
-	return record->start >= pool.since_ns && record->start >= call_ns;
+	return record->start >= pool.since_ns && record->start + CLOCKS_NS >= call_ns;
 }
 
 bool gw_activity_overran(const struct gw_activity *record)

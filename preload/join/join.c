@@ -17,6 +17,7 @@ enum {
 	RECORDS_KEPT = 1 << 14, /* so many have room between batches, too */
 	ANCHORS = 32,           /* earlier meetings of a stream that are remembered */
 	PATIENCE = 4,           /* batches a record waits for its launch to be seen */
+	TRIED = 64,             /* launches that a record of a window is tried with */
 	EVICTIONS = 64,         /* queues that may go to make room for a stream */
 };
 
@@ -51,8 +52,7 @@ struct stream {
 	uint32_t given, met; /* numbers: of the last launch, of the latest that met its record */
 	uint32_t met_then;   /* `met` when it was last weeded */
 	uint32_t next;       /* of the batch's streams */
-	struct anchor last;  /* of this batch; of a graph launch with its latest number */
-	uint32_t previous;   /* number of the last with another correlation id in it, 0: none */
+	struct anchor last;  /* of this batch */
 	bool in_batch;       /* `last` holds */
 	struct anchor anchors[ANCHORS];
 	uint32_t anchored; /* how many have been put in the ring */
@@ -387,10 +387,8 @@ static bool before(uint32_t x, uint32_t y)
 static uint32_t called_before(const struct stream *s, uint32_t correlation)
 {
 	uint32_t n = s->anchored < ANCHORS ? s->anchored : ANCHORS;
-	uint32_t latest = 0;
+	uint32_t latest = s->in_batch ? s->last.number : 0;
 
-	if (s->in_batch)
-		latest = s->last.correlation == correlation ? s->previous : s->last.number;
 	for (uint32_t i = 0; i < n; i++) {
 		const struct anchor *a = &s->anchors[i];
 
@@ -400,29 +398,10 @@ static uint32_t called_before(const struct stream *s, uint32_t correlation)
 	return latest;
 }
 
-/* A record of the stream has met its launch. Kernels of a graph share a correlation id. */
-static void anchor(uint32_t stream, struct anchor a)
-{
-	struct stream *s = stream_at(stream);
-
-	if (!s->in_batch) {
-		s->in_batch = true;
-		s->next = batch_streams;
-		batch_streams = stream;
-		s->last = (struct anchor){a.correlation - 1, 0};
-	} else if (s->last.correlation == a.correlation && before(a.number, s->last.number)) {
-		a.number = s->last.number;
-	}
-	if (s->last.correlation != a.correlation)
-		s->previous = s->last.number;
-	s->last = a;
-	if (before(s->met, a.number))
-		s->met = a.number;
-}
-
 /*
  * The first launch of the record's kernel and configuration that was called after what is known
- * to have been called before it; where there is none, the first at all.
+ * to have been called before it; where there is none, the first at all. In a window the first at
+ * all: launches of all threads wait there in the order of their rings.
  */
 static bool match_stream(const struct pending_record *c, uint32_t stream)
 {
@@ -430,10 +409,11 @@ static bool match_stream(const struct pending_record *c, uint32_t stream)
 	struct stream *s = stream_at(stream);
 	uint64_t like = signature(c->name, a->grid, a->block, a->dynamic_shared);
 	uint32_t q = s ? queue_known(GW_JOIN_STREAM, gw_idmap_key(like, stream)) : 0;
-	uint32_t after = q ? called_before(s, a->correlation) : 0;
+	const bool window = gw_activity_by_device();
+	uint32_t after = q && !window ? called_before(s, a->correlation) : 0;
 	struct gw_waiting **first = NULL, **at = q ? &queue_at(q)->waiting.head : NULL;
 
-	for (; at && *at; at = &(*at)->next) {
+	for (uint32_t n = 0; at && *at && (!window || n < TRIED); at = &(*at)->next, n++) {
 		if (!gw_join_fits(&(*at)->record, a))
 			continue;
 		if (!first)
@@ -444,7 +424,14 @@ static bool match_stream(const struct pending_record *c, uint32_t stream)
 	if (!first)
 		return false;
 	at = *at ? at : first;
-	anchor(stream, (struct anchor){a->correlation, (*at)->number});
+	s->last = (struct anchor){a->correlation, (*at)->number};
+	if (!s->in_batch) {
+		s->in_batch = true;
+		s->next = batch_streams;
+		batch_streams = stream;
+	}
+	if (before(s->met, s->last.number))
+		s->met = s->last.number;
 	return meet(q, at, a);
 }
 
@@ -464,7 +451,8 @@ static bool match(const struct pending_record *c)
 	uint32_t stream = stream_known(gw_join_stream_key(c->a.context, c->a.stream));
 
 	if (gw_activity_by_device())
-		return match_stream(c, stream_known(gw_join_multi_key(c->a.device)));
+		return gw_activity_of_call(&c->a, 0) &&
+		       match_stream(c, stream_known(gw_join_multi_key(c->a.device)));
 	if (c->a.graph && gw_join_graph_match(&c->a, now_ns))
 		return true;
 	if (!c->a.graph && stream)

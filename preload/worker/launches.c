@@ -176,15 +176,6 @@ static void write_unpaired(struct gw_record_launch *r)
 	                 pair_of(r->config)->lone_block);
 }
 
-/* In a window of mode watch; where the GPU is not known its record will meet nothing. */
-static void hand_over_by_device(struct gw_record_launch *r, uint32_t device)
-{
-	if (device)
-		gw_join_wait(GW_JOIN_STREAM, gw_join_multi_key(device - 1), 0, r);
-	else
-		write(r);
-}
-
 /* Wait for the time of a launch, where one will come; else log it as it is. */
 static void hand_over(struct gw_thread *t, const struct gw_event *e, struct gw_record_launch *r,
                       uint32_t graph)
@@ -195,11 +186,13 @@ static void hand_over(struct gw_thread *t, const struct gw_event *e, struct gw_r
 	bool covered = gw_activity_covers(e->ticks, correlated || (multi && gw_injection_active()));
 	uint32_t device = gw_config_entry(r->config)->device;
 
+	if (gw_activity_by_device() && !device) /* its record will meet nothing */
+		covered = false;
 	/* Without a configuration it fits no record; its own is left out in its place. */
 	if (!r->config && covered && !(e->flags & GW_EVENT_TIMED))
 		write_unpaired(r);
 	else if (covered && gw_activity_by_device() && !(e->flags & GW_EVENT_TIMED))
-		hand_over_by_device(r, device);
+		gw_join_wait(GW_JOIN_STREAM, gw_join_multi_key(device - 1), 0, r);
 	else if (multi && covered && gw_launch_device(e))
 		gw_join_wait(GW_JOIN_STREAM, gw_join_multi_key(gw_launch_device(e) - 1), 0, r);
 	else if (correlated && covered)
