@@ -11,9 +11,9 @@
 #include "preload/launch/call.h"
 
 enum {
-	GW_STACK_SLOTS = 96,       /**< copies that can wait for the worker */
+	GW_STACK_SLOTS = 64,       /**< copies that can wait for the worker */
 	GW_STACKS_MAX = 4096,      /**< copies that are taken in a process, at most */
-	GW_STACK_BYTES = 24 << 10, /**< of a stack that are copied */
+	GW_STACK_BYTES = 56 << 10, /**< of a stack that are copied */
 	GW_STACK_PYTHON = 48,      /**< Python frames that are kept, from the innermost */
 	GW_STACK_TEXT = 6 << 10,   /**< bytes of their names */
 	GW_STACK_FILE = 200,       /**< bytes of a file's name: its end … */

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { GW_SELF_READ_MAX = 28 << 10 }; /**< bytes of one read */
+enum { GW_SELF_READ_MAX = 56 << 10 }; /**< bytes of one read */
 
 /**
  * Copy @p size bytes (GW_SELF_READ_MAX at most) from @p from: how many there are before the first

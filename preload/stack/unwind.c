@@ -471,25 +471,27 @@ static bool stack_word(const struct gw_unwind *u, uint64_t base, uint64_t at, ui
 }
 
 /* What compilers emit for a realigned stack: a register plus an offset, and what it points to. */
-static bool evaluate(const struct gw_unwind *u, uint64_t base, uint32_t valid,
-                     const unsigned char *at, size_t length, uint64_t *out)
+static enum gw_stack_end evaluate(const struct gw_unwind *u, uint64_t base, uint32_t valid,
+                                  const unsigned char *at, size_t length, uint64_t *out)
 {
 	enum { DEREF = 0x06, PLUS_CONST = 0x23, REGISTER = 0x70 };
 	struct cursor c = {at, at + length, false};
 	const uint64_t number = get(&c, 1) - REGISTER;
 
 	if (number >= GW_UNWIND_REGISTERS || !(valid >> number & 1))
-		return false;
+		return GW_STACK_END_NO_RULE;
 	*out = u->registers[number] + (uint64_t)get_sleb(&c);
 	while (c.at < c.end) {
 		const unsigned operation = (unsigned)get(&c, 1);
 
 		if (operation == PLUS_CONST)
 			*out += get_uleb(&c);
-		else if (operation != DEREF || !stack_word(u, base, *out, out))
-			return false;
+		else if (operation != DEREF)
+			return GW_STACK_END_NO_RULE;
+		else if (!stack_word(u, base, *out, out))
+			return GW_STACK_END_COPY;
 	}
-	return !c.bad;
+	return c.bad ? GW_STACK_END_NO_RULE : GW_STACK_END_BOTTOM;
 }
 
 /* A machine's registers are valid as a bit each says. */
@@ -506,9 +508,11 @@ static enum gw_stack_end up(struct walk *w, const struct row *row, const struct 
 	uint32_t valid = w->valid;
 
 	if (row->cfa_length) {
-		if (!evaluate(u, w->base, valid, fde->bytes + row->cfa_offset, row->cfa_length,
-		              &cfa))
-			return GW_STACK_END_NO_RULE;
+		enum gw_stack_end end = evaluate(u, w->base, valid, fde->bytes + row->cfa_offset,
+		                                 row->cfa_length, &cfa);
+
+		if (end != GW_STACK_END_BOTTOM)
+			return end;
 	} else if (!(valid >> row->cfa_register & 1)) {
 		return GW_STACK_END_NO_RULE;
 	} else {
@@ -528,7 +532,8 @@ static enum gw_stack_end up(struct walk *w, const struct row *row, const struct 
 		if (r->how == GONE)
 			continue;
 		if (r->how == AT_EXPRESSION &&
-		    !evaluate(u, w->base, w->valid, fde->bytes + r->offset, r->length, &at))
+		    evaluate(u, w->base, w->valid, fde->bytes + r->offset, r->length, &at) !=
+		            GW_STACK_END_BOTTOM)
 			continue;
 		if (stack_word(u, w->base, at, &next[i]))
 			valid |= 1u << i;

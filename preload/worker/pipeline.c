@@ -165,10 +165,11 @@ static bool look_after(void)
 	return !atomic_load_explicit(&worker.finish, memory_order_relaxed);
 }
 
-static void take_times(uint64_t now, bool last)
+/* @p forced: what libcupti still holds is to come; another tool would be handed it. */
+static void take_times(uint64_t now, bool last, bool forced)
 {
-	if (last || flush_due(now)) {
-		gw_activity_flush(last);
+	if (forced || flush_due(now)) {
+		gw_activity_flush(forced);
 		worker.flushed_ns = now;
 	}
 	gw_launches_take_records(); /* also what came before another tool took over */
@@ -268,7 +269,8 @@ static uint32_t cycle(bool last)
 		begin();
 	if (!worker.begun) {
 		gw_recycle(round);
-		if (gw_windows_tick(false))
+		gw_pm_tick(now, 0);
+		if (gw_windows_tick(0))
 			gw_windows_close();
 		return 0;
 	}
@@ -284,9 +286,9 @@ static uint32_t cycle(bool last)
 	gw_analysis_run(look_after, last);
 	gw_work_publish(gw_launches_predictors());
 	gw_pm_tick(now, events);
-	ended = !last && gw_windows_tick(events != 0);
+	ended = !last && gw_windows_tick(events);
 	if (last || ended || !gw_analysis_defers_join(gw_join_waiting()))
-		take_times(now, last || ended);
+		take_times(now, last || ended, last || (ended && !gw_attach_stays()));
 	if (ended)
 		gw_windows_close();
 	gw_counter_attribution_tick(now, worker.flushed_ns, last);

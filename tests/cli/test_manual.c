@@ -185,7 +185,7 @@ static void zsh_completes_commands_options_and_choices(void **state)
 	shell_says("report:");
 	complete_in_zsh("gpuwatch report \"\"", 3);
 	shell_says("\n--by=[");
-	shell_says("]:value:(kernel config device module range)\n");
+	shell_says("]:value:(kernel config device module range line)\n");
 	shell_says("\n*:file:_files\n");
 	complete_in_zsh("gpuwatch run \"\"", 3);
 	shell_says("\n(-)*::program:_normal\n");

@@ -120,7 +120,8 @@ int main(void)
 	        cmocka_unit_test(the_function_that_a_node_tells_can_be_launched),
 	        cmocka_unit_test(handles_that_come_again_are_other_kernels),
 	        cmocka_unit_test(what_the_driver_refuses_changes_nothing),
-	        cmocka_unit_test(the_driver_is_asked_at_most_once_about_a_function_that_is_no_kernel),
+	        cmocka_unit_test(
+	                the_driver_is_asked_at_most_once_about_a_function_that_is_no_kernel),
 	        cmocka_unit_test(a_capture_that_begins_beside_a_timed_launch_is_not_spoilt),
 	};
 

@@ -88,6 +88,8 @@ static void names_every_caller_without_frame_pointers(void **state)
 	assert_non_null(stack_of(2));
 	SHOWS("stacks_work", "plain", "main");
 	assert_null(strstr(text, "stacks_step"));
+	assert_int_equal(stack_of(3)->end, GW_STACK_END_BOTTOM);
+	SHOWS("stacks_work", "stacks_aligned", "plain", "main");
 	assert_null(strstr(text, "libgpuwatch"));
 	end();
 }

@@ -6,9 +6,10 @@
 #include <signal.h>
 #include <ucontext.h>
 
-#define APART __attribute__((noinline, noclone))
+#define APART __attribute__((noinline))
 
-int stacks_work(unsigned grid), stacks_step(unsigned grid), stacks_deep(int depth);
+int stacks_work(unsigned grid), stacks_step(unsigned grid), stacks_aligned(unsigned grid),
+        stacks_deep(int depth);
 
 /* What stands behind a call keeps it from becoming a jump. */
 APART int stacks_work(unsigned grid)
@@ -25,11 +26,24 @@ APART int stacks_step(unsigned grid)
 	return stacks_work(grid) + room[grid];
 }
 
+/* The frame's place follows from a register that is saved in it: vectors on the stack are aligned.
+ */
+APART int stacks_aligned(unsigned grid)
+{
+	_Alignas(64) volatile char vectors[64 * 4];
+	volatile char *more = __builtin_alloca(grid * 100);
+
+	vectors[grid] = 2;
+	more[grid] = 3;
+	return stacks_work(grid) + vectors[grid] + more[grid];
+}
+
 static void plain(void)
 {
 	client_start();
 	stacks_step(1);
 	stacks_work(2);
+	stacks_aligned(3);
 	CK(cuCtxSynchronize());
 }
 
