@@ -9,6 +9,7 @@
 #include "preload/live/live.h"
 #include "preload/live/log.h"
 #include "preload/runtime/options.h"
+#include "preload/runtime/own_use.h"
 #include "preload/runtime/sandbox.h"
 #include "preload/runtime/spawn.h"
 #include "preload/maps/state.h"
@@ -237,7 +238,7 @@ void gw_gpu_clock_tick(uint64_t now)
 	uint64_t devices;
 
 	own.off |= gw_sandboxed(); /* NVML opens files, and asks the driver's */
-	if (own.off || gw_options.mode != GW_MODE_AUDIT || !gw_options.budget)
+	if (own.off || !gw_options_measure() || !gw_options.budget)
 		return;
 	while (tail != head) {
 		take(&ask.answers[tail++ % ANSWERS]);
@@ -246,7 +247,7 @@ void gw_gpu_clock_tick(uint64_t now)
 	}
 	if (!own.begun_ns) /* programs that end at once need not wait for NVML to begin */
 		own.begun_ns = own.asked_ns = now;
-	if (!own.used || !due(now))
+	if (!own.used || !due(now) || gw_sheds(GW_SHED_CLOCKS))
 		return;
 	devices = with_bus(own.used);
 	own.used = 0;

@@ -2,16 +2,22 @@
 #include "preload/counters/pm.h"
 
 #include "preload/cupti/activity.h"
+#include "preload/cupti/attach.h"
+#include "preload/cupti/other_profiler.h"
 #include "preload/runtime/clock.h"
 #include "preload/runtime/deadline.h"
 #include "preload/runtime/degrade.h"
 #include "preload/runtime/options.h"
+#include "preload/runtime/own_use.h"
+#include "preload/counters/gpu_turn.h"
 #include "preload/counters/pm_answers.h"
+#include "preload/counters/pm_chip.h"
 #include "preload/counters/pm_failure.h"
 #include "preload/counters/pm_sets.h"
 #include "preload/runtime/process.h"
 #include "preload/runtime/sandbox.h"
 #include "preload/runtime/spawn.h"
+#include "preload/live/live.h"
 #include "preload/maps/state.h"
 
 #include <errno.h>
@@ -20,7 +26,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define MS GW_MS
 
@@ -29,8 +34,10 @@ enum {
 	SETUP_MS = 450,   /* of CPU before the first session, and … */
 	SESSION_MS = 600, /* … for one, at least (both on an H200) */
 	SESSION_WINDOWS =
-	        8,   /* of one set before the next has its turn: as expensive as configuring it */
-	GAP_MS = 15, /* between them */
+	        8, /* of one set before the next has its turn: as expensive as configuring it */
+	WATCH_WINDOWS = 16,   /* in mode watch: one in each window of activity records */
+	RECORDS_MS = 5000,    /* that a session waits for one of those */
+	GAP_MS = 15,          /* between them */
 	BEHIND_MS = 1000,     /* that the worker is waited for */
 	IDLE_MS = 200,        /* without a launch or a kernel's end: nothing to sample */
 	LOOK_MS = 20,         /* how often that is looked at */
@@ -53,12 +60,13 @@ static struct {
 	_Atomic int ending;  /* the program's end is held for the window under way: no other */
 	_Atomic int sampled; /* there was a window */
 	_Atomic int paused; /* another tool has libcupti, or comes: the thread keeps out of it … */
-	_Atomic int inside;         /* … and may be in it */
-	_Atomic uint64_t busy_ns;   /* when something was last launched or ended */
-	_Atomic int at_rest;        /* until then: the thread waits for the next */
-	_Atomic uint64_t kernel_ns; /* a typical kernel's time, by share of GPU time */
-	_Atomic uint32_t device;    /* that the last kernel ran on */
-	struct gw_pm_window window[GW_PM_WINDOWS];
+	_Atomic int inside;          /* … and may be in it */
+	_Atomic uint64_t busy_ns;    /* when something was last launched or ended */
+	_Atomic int at_rest;         /* until then: the thread waits for the next */
+	_Atomic uint64_t kernel_ns;  /* a typical kernel's time, by share of GPU time */
+	_Atomic uint32_t device;     /* that the last kernel ran on */
+	_Atomic uint64_t records_ns; /* since when launches have records, 0: they have none */
+	_Atomic uint64_t lag_ns;     /* by which kernels start after their launch was called */
 } pm;
 
 /* The worker's; what is set before the thread starts it may read. */
@@ -67,6 +75,7 @@ static struct {
 	bool decided;           /* started, or never will be */
 	bool placed;            /* a launch showed which GPU is in use */
 	double mean_ns, weight; /* of kernels' times, weighted by time */
+	uint64_t opened_ns;     /* CLOCK_REALTIME of the window no kernel of which has come, or 0 */
 } seen;
 
 /* The thread's */
@@ -78,11 +87,9 @@ static struct {
 	uint64_t retry_ms;
 	unsigned failures;
 	char last[160]; /* what failed last, empty when nothing did */
-	uint8_t *availability;
-	const char *chip;
-	uint32_t chip_device;
+	struct gw_pm_chip chip;
 	struct gw_pm_sampler sampler;
-	bool late[8]; /* stages whose exit handler is registered */
+	uint64_t met_ns; /* pm.records_ns of the window that was last sampled in */
 } own;
 
 /* ---- stopping ------------------------------------------------------------------------------- */
@@ -92,13 +99,16 @@ static bool stopping(void)
 	return atomic_load(&pm.stop) != 0;
 }
 
-/* Whether the thread is to be out of libcupti as soon as it can. */
+/* Whether the thread is to be out of libcupti as soon as it can. Between the windows of mode watch
+ * nobody pauses it for another tool. */
 static bool leaving(void)
 {
-	return stopping() || gw_sandboxed() || (atomic_load(&pm.inside) && atomic_load(&pm.paused));
+	return stopping() || gw_sandboxed() ||
+	       (atomic_load(&pm.inside) &&
+	        (atomic_load(&pm.paused) || (gw_options_watch() && gw_other_profiler_busy())));
 }
 
-/* Both sides say first what they do, then look for the other: see gw_pm_pause. */
+/* Both sides say first what they do, then look for the other: see gw_pm_records_end. */
 static bool enter(void)
 {
 	if (!gw_sandbox_enter())
@@ -149,23 +159,27 @@ void gw_pm_stop(void)
 	errno = saved;
 }
 
-static bool window_open(void)
-{
-	for (unsigned i = 0; i < GW_PM_WINDOWS; i++)
-		if (atomic_load(&pm.window[i].state) == GW_PM_OPEN)
-			return true;
-	return false;
-}
-
 void gw_pm_finish(uint64_t deadline)
 {
 	atomic_store(&pm.ending, 1);
-	while (atomic_load(&pm.running) && window_open() && gw_steady_ns() < deadline)
+	while (atomic_load(&pm.running) && gw_pm_window_in(GW_PM_OPEN) && gw_steady_ns() < deadline)
 		gw_pause(MS);
 }
 
-void gw_pm_pause(void)
+void gw_pm_records_begin(void)
 {
+	atomic_store(&pm.paused, 0);
+	seen.opened_ns = gw_wall_ns();
+	atomic_store(&pm.records_ns, gw_steady_ns());
+	if (atomic_load(&pm.running))
+		wake();
+}
+
+void gw_pm_records_end(void)
+{
+	atomic_store(&pm.records_ns, 0);
+	if (gw_options_watch() && !gw_other_profiler_busy())
+		return;
 	atomic_store(&pm.paused, 1);
 	if (!atomic_load(&pm.running))
 		return;
@@ -173,9 +187,12 @@ void gw_pm_pause(void)
 	wait_while(&pm.inside);
 }
 
-void gw_pm_resume(void)
+void gw_pm_records_ran(uint64_t ns)
 {
-	atomic_store(&pm.paused, 0);
+	if (!seen.opened_ns)
+		return;
+	atomic_store(&pm.lag_ns, ns > seen.opened_ns ? ns - seen.opened_ns : 0);
+	seen.opened_ns = 0;
 }
 
 void gw_pm_abandon(void)
@@ -183,19 +200,6 @@ void gw_pm_abandon(void)
 	atomic_store(&pm.stop, 1);
 	atomic_store(&pm.running, 0);
 	atomic_store(&pm.inside, 0);
-}
-
-/*
- * libcupti makes static objects as late as by the first use of a function. Where exit() is not
- * called by the main thread, the handlers registered here, after each first use, come before
- * their destructors.
- */
-static void used(unsigned stage)
-{
-	if (own.late[stage])
-		return;
-	own.late[stage] = true;
-	atexit(gw_pm_stop);
 }
 
 /* ---- what the thread spends ----------------------------------------------------------------- */
@@ -220,10 +224,13 @@ static uint64_t earned_in(uint64_t cpu)
 static uint64_t debt(void)
 {
 	uint64_t lived = gw_steady_ns() - seen.first_ns;
-	uint64_t needed = earned_in(cpu_ns() - gw_pm_answers_cpu() + own.session_ns);
+	uint64_t needed;
 
+	if (!gw_options_sample() || gw_sheds(GW_SHED_COUNTERS)) /* the mode may have changed */
+		return UINT64_MAX;
 	if (gw_pm_answers_wanted())
 		return 0;
+	needed = earned_in(cpu_ns() - gw_pm_answers_cpu() + own.session_ns);
 	return needed > lived ? needed - lived : 0;
 }
 
@@ -285,30 +292,51 @@ static void wait_for_launches(void)
 	pthread_mutex_unlock(&pm.lock);
 }
 
-static struct gw_pm_window *window_free(void)
-{
-	for (unsigned i = 0; i < GW_PM_WINDOWS; i++)
-		if (atomic_load(&pm.window[i].state) == GW_PM_FREE)
-			return &pm.window[i];
-	return NULL;
-}
-
 /* After a pause, and when one is free: the worker keeps them until it knows what ran meanwhile. */
 static bool wait_for_window(void)
 {
 	for (int i = 0; i < BEHIND_MS / GAP_MS; i++) {
 		if (doze(GAP_MS * MS))
 			return false;
-		if (window_free())
+		if (gw_pm_window_in(GW_PM_FREE))
 			return true;
 	}
 	return false;
 }
 
+/* Whether launches have records that had none in the window that was last sampled in. */
+static bool records_anew(void)
+{
+	uint64_t since = atomic_load(&pm.records_ns);
+
+	return since && since != own.met_ns;
+}
+
+/*
+ * In mode watch: until kernels run that have records, those launched in a window of activity
+ * records, behind what was queued when it was opened. False: there was no such window for long.
+ */
+static bool wait_for_records(void)
+{
+	const uint64_t until = gw_deadline_in(RECORDS_MS * MS);
+	uint64_t now, start;
+
+	pthread_mutex_lock(&pm.lock);
+	while (!leaving() && !records_anew() && gw_deadline_wait(&pm.wake, &pm.lock, until))
+		;
+	pthread_mutex_unlock(&pm.lock);
+	if (!records_anew())
+		return false;
+	own.met_ns = atomic_load(&pm.records_ns);
+	start = own.met_ns + atomic_load(&pm.lag_ns);
+	now = gw_steady_ns();
+	return start <= now || !doze(start - now);
+}
+
 /* One window, from beginning to hand-over. The sampler is configured. */
 static CUptiResult take_window(unsigned set, uint64_t every, const char **what)
 {
-	struct gw_pm_window *w = window_free();
+	struct gw_pm_window *w = gw_pm_window_in(GW_PM_FREE);
 	bool overflow = false;
 	CUptiResult r;
 
@@ -322,7 +350,7 @@ static CUptiResult take_window(unsigned set, uint64_t every, const char **what)
 	*what = "cuptiPmSamplingStart";
 	r = gw_pm_begin(&own.sampler);
 	if (r == CUPTI_SUCCESS) {
-		used(4);
+		gw_pm_used(4);
 		doze(every * WINDOW_SAMPLES - STOP_NS);
 		*what = "cuptiPmSamplingStop";
 		r = gw_pm_end(&own.sampler);
@@ -330,7 +358,7 @@ static CUptiResult take_window(unsigned set, uint64_t every, const char **what)
 	if (r == CUPTI_SUCCESS && !leaving()) {
 		*what = "cuptiPmSamplingDecodeData";
 		r = gw_pm_read(&own.sampler, w->sample, GW_PM_SAMPLES, &w->count, &overflow);
-		used(5);
+		gw_pm_used(5);
 	}
 	if (w->count)
 		atomic_store(&pm.sampled, 1);
@@ -345,39 +373,23 @@ static CUptiResult take_window(unsigned set, uint64_t every, const char **what)
 	return r;
 }
 
-/* Ask once which chip it is and what of it is left to us. */
-static CUptiResult know_chip(uint32_t device, const char **what)
-{
-	CUptiResult r = CUPTI_SUCCESS;
-
-	if (own.chip && own.chip_device == device)
-		return r;
-	*what = "cuptiDeviceGetChipName";
-	own.chip = gw_cupti_chip(device, &r);
-	used(0);
-	if (!own.chip)
-		return r;
-	own.chip_device = device;
-	free(own.availability);
-	*what = "cuptiPmSamplingGetCounterAvailability";
-	own.availability = gw_pm_availability(device, &r);
-	used(1);
-	if (!own.availability)
-		own.chip = NULL;
-	return r;
-}
-
 /* The set to be sampled next: where answers are missing, or the next in turn. */
 static const struct gw_cupti_set *choose(unsigned *set)
 {
 	const struct gw_cupti_set *cupti;
 
 	if (!gw_pm_answers_wanted())
-		return gw_pm_sets_next(own.chip, own.availability, set);
-	cupti = gw_pm_sets_best(own.chip, own.availability, gw_pm_answers_worth, set);
+		return gw_pm_sets_next(own.chip.name, own.chip.availability, set);
+	cupti = gw_pm_sets_best(own.chip.name, own.chip.availability, gw_pm_answers_worth, set);
 	if (cupti)
 		own.answers = *set;
 	return cupti;
+}
+
+/* Setting up is dear, a window is cheap: in mode watch, where windows come one by one, more. */
+static int windows_of_session(void)
+{
+	return gw_options_watch() ? WATCH_WINDOWS : SESSION_WINDOWS;
 }
 
 /* Some windows of one set. */
@@ -387,13 +399,13 @@ static CUptiResult session(const char **what)
 	const struct gw_cupti_set *cupti;
 	uint64_t every = interval();
 	unsigned set;
-	CUptiResult r = know_chip(device, what);
+	CUptiResult r = gw_pm_chip_know(&own.chip, device, what);
 
 	if (r != CUPTI_SUCCESS || leaving())
 		return r;
 	*what = "cuptiProfilerHostConfigAddMetrics";
 	cupti = choose(&set);
-	used(2);
+	gw_pm_used(2);
 	if (!cupti) /* what was missing may be what the chip does not collect */
 		return gw_pm_sets_any() ? CUPTI_SUCCESS : CUPTI_ERROR_NOT_SUPPORTED;
 	if (leaving())
@@ -403,16 +415,18 @@ static CUptiResult session(const char **what)
 	if (r == CUPTI_SUCCESS && !leaving()) {
 		*what = "cuptiPmSamplingSetConfig";
 		r = gw_pm_configure(&own.sampler, cupti, every);
-		used(3);
+		gw_pm_used(3);
 	}
-	for (int i = 0; r == CUPTI_SUCCESS && i < SESSION_WINDOWS; i++) {
+	for (int i = 0; r == CUPTI_SUCCESS && i < windows_of_session(); i++) {
 		if (!wait_for_window() || atomic_load(&pm.ending))
+			break;
+		if (gw_options_watch() && !wait_for_records())
 			break;
 		if (busy())
 			r = take_window(set, every, what);
 	}
 	gw_pm_close(&own.sampler);
-	used(6);
+	gw_pm_used(6);
 	return r;
 }
 
@@ -426,12 +440,25 @@ static void expect(uint64_t cost)
 /* Nothing of libcupti's is kept for later: the other tool may end it (cuptiFinalize). */
 static void leave(void)
 {
-	if (atomic_load(&pm.paused)) {
-		own.chip = NULL;
+	if (atomic_load(&pm.paused) || gw_other_profiler_busy()) {
+		own.chip.name = NULL;
 		gw_pm_sets_release();
 	}
+	gw_gpu_turn_give();
 	atomic_store(&pm.inside, 0);
 	gw_sandbox_leave();
+}
+
+/* Where another process has its turn with the GPU's sampler, ours comes later. */
+static bool may_begin(void)
+{
+	if (!gw_pm_window_in(GW_PM_FREE) || !enter())
+		return false;
+	if (gw_gpu_turn_take(atomic_load(&pm.device)))
+		return true;
+	leave();
+	doze(GW_GPU_TURN_TRY_MS * MS);
+	return false;
 }
 
 /* A session; false: no more of them. */
@@ -465,7 +492,7 @@ static void run(void)
 			wait_for_launches();
 		else if (wait)
 			doze(wait < 500 * MS ? wait : 500 * MS);
-		else if (!window_free() || !enter())
+		else if (!may_begin())
 			doze(LOOK_MS * MS);
 		else if (!turn())
 			break;
@@ -481,6 +508,7 @@ static void run(void)
 void gw_pm_start(void)
 {
 	memset(&pm, 0, sizeof(pm));
+	gw_pm_windows_start();
 	memset(&seen, 0, sizeof(seen));
 	memset(&own, 0, sizeof(own));
 	pthread_mutex_init(&pm.lock, NULL);
@@ -490,22 +518,8 @@ void gw_pm_start(void)
 	if (gw_options.counters != GW_COUNT_PM)
 		return;
 	/* Mode count promises launches only. */
-	if (gw_options.mode == GW_MODE_WATCH)
-		gw_degrade_asked(GW_DEGRADED_COUNTERS,
-		                 "no counters: they are sampled in mode audit only");
-	else if (gw_options.mode == GW_MODE_AUDIT && !gw_options.budget)
+	if ((gw_options.mode == GW_MODE_AUDIT || gw_options_watch()) && !gw_options.budget)
 		gw_degrade_asked(GW_DEGRADED_COUNTERS, "no counters: GPUWATCH_BUDGET is 0");
-}
-
-/* Why there are to be no counters in this process; NULL: there may be. */
-static const char *against(void)
-{
-	if (!gw_pm_usable())
-		return "the libcupti found has no PM sampling (it came with CUDA 12.6)";
-	if (!gw_exit_watched())
-		return "the program's exit can't be seen in time (loaded by another thread than "
-		       "the main one)";
-	return NULL;
 }
 
 void gw_pm_tick(uint64_t now_ns, uint32_t launches)
@@ -524,11 +538,12 @@ void gw_pm_tick(uint64_t now_ns, uint32_t launches)
 	    !busy() || !seen.placed)
 		return;
 	seen.decided = true;
-	why = against();
+	why = gw_pm_against(atomic_load(&pm.device));
 	if (why) {
 		gw_degrade(GW_DEGRADED_COUNTERS, "no counters: %s", why);
 		return;
 	}
+	gw_gpu_turn_start(gw_live_path());
 	atomic_store(&pm.running, 1);
 	if (stopping() || !gw_spawn("gpuwatch-pm", run))
 		atomic_store(&pm.running, 0);
@@ -542,11 +557,15 @@ bool gw_pm_sampling(void)
 void gw_pm_over(void)
 {
 	if (!gw_options_sample() || gw_sandboxed() || atomic_load(&pm.sampled) ||
-	    (seen.decided && against()))
+	    (seen.decided && gw_pm_against(atomic_load(&pm.device))))
 		return;
-	if (!gw_activity_on())
+	if (!gw_activity_on() && !(gw_options_watch() && gw_attach_count()))
 		gw_degrade_asked(GW_DEGRADED_COUNTERS,
 		                 "no counters: kernels have no activity records");
+	else if (atomic_load(&gw_counters[GW_COUNTER_pm_turns_waited]))
+		gw_degrade_asked(GW_DEGRADED_COUNTERS,
+		                 "no counters: other processes sampled the same GPU, and this one "
+		                 "had no turn");
 	else if (!atomic_load(&gw_counters[GW_COUNTER_pm_failed]))
 		gw_degrade_asked(GW_DEGRADED_COUNTERS,
 		                 "no counters: the program ended %.2f s after its first launch, "
@@ -575,9 +594,4 @@ void gw_pm_ran(uint32_t device, uint64_t ns)
 	seen.mean_ns += ((double)ns - seen.mean_ns) * weight / seen.weight;
 	atomic_store_explicit(&pm.kernel_ns, (uint64_t)seen.mean_ns, memory_order_relaxed);
 	atomic_store_explicit(&pm.device, device, memory_order_relaxed);
-}
-
-struct gw_pm_window *gw_pm_window(unsigned index)
-{
-	return &pm.window[index];
 }
