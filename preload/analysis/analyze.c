@@ -35,7 +35,7 @@ static struct gw_device unknown;                /* where there is no profile: no
 static uint64_t begun_ns, spent_ns, threads_ns; /* threads_ns: of spent_ns, on threads */
 static unsigned untimed_out; /* jobs that threads have, of configurations not timed when queued … */
 static unsigned first_out;   /* … and those that are not a second, longer analysis */
-static uint64_t done_ns; /* when the last analysis had its result; 0: nothing is kept of any */
+static uint64_t done_ns;     /* when the last analysis had its result; 0: nothing is kept of any */
 static bool on, off_said;
 
 /* Untimed configurations that wait for analysis, from the first one until none waits. */
@@ -91,8 +91,7 @@ static struct {
 
 void gw_analysis_mode(void)
 {
-	on = gw_options.analyze_code &&
-	     (gw_options.mode == GW_MODE_AUDIT || gw_options_watch());
+	on = gw_options.analyze_code && (gw_options.mode == GW_MODE_AUDIT || gw_options_watch());
 	atomic_store(&gw_hot.arguments, on ? GW_EVENT_ARGUMENTS : 0);
 	make_texts();
 }
@@ -237,10 +236,10 @@ static void report_failure(const struct gw_analysis_job *job, const char *why)
 		           c->name);
 }
 
-/* Whether there is another, longer analysis of the same. */
+/* Whether there is another, longer analysis of the same; mode watch has no time for it. */
 static bool once_more(const struct gw_analysis_job *job)
 {
-	return job->launch.brief && job->launch.arguments &&
+	return job->launch.brief && job->launch.arguments && !gw_options_watch() &&
 	       wants_more(gw_config_entry(job->config), job->limited) &&
 	       gw_analysis_queue_put_brief(job->config);
 }

@@ -27,8 +27,8 @@ enum {
 	GW_ANALYSIS_PERCENT = 2, /**< … this share of the time since the start, or the budget's */
 	GW_ANALYSIS_WATCH_MS = 1000,   /**< the first in mode watch, on one thread; and then … */
 	GW_ANALYSIS_WATCH_PERCENT = 1, /**< … this share, or the budget's */
-	GW_ANALYSIS_TIDY_MS = 10000,   /**< there, so long after the last, nothing is kept of them */
-	GW_ANALYSIS_HOLD_MS = 1000,    /**< how long times wait for a row of analyses … */
+	GW_ANALYSIS_TIDY_MS = 10000, /**< there, so long after the last, nothing is kept of them */
+	GW_ANALYSIS_HOLD_MS = 1000,  /**< how long times wait for a row of analyses … */
 	GW_ANALYSIS_HOLD = 4096, /**< … while no more launches than these wait for theirs … */
 	GW_ANALYSIS_HOLD_EACH = 16, /**< … nor more of each configuration in the row, on average */
 };

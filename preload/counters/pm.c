@@ -35,7 +35,7 @@ enum {
 	SESSION_MS = 600, /* … for one, at least (both on an H200) */
 	SESSION_WINDOWS =
 	        8, /* of one set before the next has its turn: as expensive as configuring it */
-	WATCH_WINDOWS = 16,   /* in mode watch: one in each window of activity records */
+	WATCH_WINDOWS = 32,   /* in mode watch: one in each window of activity records */
 	RECORDS_MS = 5000,    /* that a session waits for one of those */
 	GAP_MS = 15,          /* between them */
 	BEHIND_MS = 1000,     /* that the worker is waited for */

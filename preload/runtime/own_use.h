@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 enum {
-	GW_OWN_USE_AHEAD_MS = 2000, /**< of CPU, in advance, and the most that is saved or owed */
+	GW_OWN_USE_AHEAD_MS = 3000, /**< of CPU, in advance, and the most that is saved or owed */
 	GW_OWN_USE_STEP_MS = 5000,  /**< between one step and the next */
 	GW_OWN_USE_BACK_MS = 20000, /**< between one step back and the next */
 	GW_SHED_ONE_WINDOW_OF = 8,  /**< the pause between windows is so many times as long */

@@ -62,18 +62,18 @@ static void within_the_limit_nothing_is_shed(void **state)
 	assert_int_equal(counter(GW_COUNTER_sheds), 0);
 }
 
-static void the_first_two_seconds_of_cpu_are_free(void **state)
+static void the_first_three_seconds_of_cpu_are_free(void **state)
 {
 	(void)state;
-	pass(2, 1000);
+	pass(3, 1000);
 	assert_int_equal(level(), GW_SHED_NOTHING);
 }
 
 static void above_it_code_analysis_goes_first(void **state)
 {
 	(void)state;
-	pass(2, 1000);
-	pass(5, 30);
+	pass(3, 1000);
+	pass(8, 30);
 	assert_int_equal(level(), GW_SHED_ANALYSIS);
 	assert_int_equal(counter(GW_COUNTER_sheds), 1);
 	assert_int_equal(counter(GW_COUNTER_shed_level), GW_SHED_ANALYSIS);
@@ -83,7 +83,7 @@ static void above_it_code_analysis_goes_first(void **state)
 static void one_thing_after_the_other_is_shed(void **state)
 {
 	(void)state;
-	pass(3, 1000);
+	pass(4, 1000);
 	for (unsigned n = GW_SHED_ANALYSIS; n < GW_SHEDS; n++) {
 		assert_int_equal(level(), n);
 		pass(GW_OWN_USE_STEP_MS / 1000, 500);
@@ -95,7 +95,7 @@ static void one_thing_after_the_other_is_shed(void **state)
 static void what_was_shed_last_has_time_to_help(void **state)
 {
 	(void)state;
-	pass(3, 1000);
+	pass(4, 1000);
 	assert_int_equal(level(), GW_SHED_ANALYSIS);
 	pass(60, 15); /* less than is earned: what is owed is paid back */
 	assert_int_equal(level(), GW_SHED_ANALYSIS);
@@ -104,7 +104,7 @@ static void what_was_shed_last_has_time_to_help(void **state)
 static void what_was_shed_comes_back_in_the_opposite_order(void **state)
 {
 	(void)state;
-	pass(3, 1000);
+	pass(4, 1000);
 	pass(5, 500);
 	assert_int_equal(level(), GW_SHED_COUNTERS);
 	for (unsigned s = 0; level() == GW_SHED_COUNTERS && s < 1000; s++)
@@ -133,7 +133,7 @@ static void it_is_said_once(void **state)
 	struct gw_reason r;
 
 	(void)state;
-	pass(3, 1000);
+	pass(4, 1000);
 	pass(100, 500);
 	assert_true(gw_degraded_get(0, &r));
 	assert_int_equal(r.code, GW_DEGRADED_OWN_USE);
@@ -164,7 +164,7 @@ static void other_modes_have_no_limit(void **state)
 static void a_thread_missing_from_a_look_does_not_count_twice(void **state)
 {
 	(void)state;
-	pass(1, 1900);
+	pass(1, 2900);
 	for (unsigned i = 0; i < 10; i++) {
 		gw_own_use_tick(now_ns += S, cpu_ns - S);
 		gw_own_use_tick(now_ns += S, cpu_ns);
@@ -176,7 +176,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test_setup(within_the_limit_nothing_is_shed, start),
-	        cmocka_unit_test_setup(the_first_two_seconds_of_cpu_are_free, start),
+	        cmocka_unit_test_setup(the_first_three_seconds_of_cpu_are_free, start),
 	        cmocka_unit_test_setup(above_it_code_analysis_goes_first, start),
 	        cmocka_unit_test_setup(one_thing_after_the_other_is_shed, start),
 	        cmocka_unit_test_setup(what_was_shed_last_has_time_to_help, start),
