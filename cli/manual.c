@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The manual pages and docs/internals/log-format.md, from the lists. */
+/* The manual pages, from the lists; that of the log also as Markdown. */
 #include "cli/manual.h"
 
 #include "cli/command.h"
@@ -428,8 +428,7 @@ void gw_manual_log(bool markdown)
 	if (markdown) {
 		printf("<!-- SPDX-License-Identifier: Apache-2.0 -->\n"
 		       "<!-- Made by `gpuwatch --generate log-format` from "
-		       "predictor/log/record.def; "
-		       "do not edit. -->\n");
+		       "predictor/log/record.def. -->\n");
 		snprintf(title, sizeof(title), "What libgpuwatch.so writes, version %d",
 		         GW_LOG_VERSION);
 		gw_document_title(GW_DOCUMENT_MARKDOWN, "The log on disk", 0, title);

@@ -93,6 +93,7 @@ gw_install_wished() {
 	python3 -c 'import ensurepip, venv' 2>/dev/null || missing+=(python3-venv)
 	command -v prometheus-node-exporter >/dev/null || missing+=(prometheus-node-exporter)
 	command -v shellcheck >/dev/null || missing+=(shellcheck)
+	command -v zsh >/dev/null || missing+=(zsh)
 	python3 -c 'import yaml' 2>/dev/null || missing+=(python3-yaml)
 	[ ${#missing[@]} -gt 0 ] || return 0
 	[ "$(id -u)" -eq 0 ] || as_root=(sudo -n)

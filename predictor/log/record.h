@@ -2,7 +2,7 @@
  *
  * The log on disk. A file is a row of blocks; a block is a header and whole records.
  * The writer is preload/live/log.c, the reader cli/log/reader.c, the lists record.def and
- * counter.def. The rest: docs/internals/log-format.md.
+ * counter.def. The rest: gpuwatch-log(5).
  */
 #ifndef GW_RECORD_H
 #define GW_RECORD_H

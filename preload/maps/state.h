@@ -163,7 +163,8 @@ struct gw_cell {
 	_Atomic uint32_t predicted, low, high; /**< bits of floats, ns */
 	_Atomic uint32_t known;                /**< observations it is made from */
 	_Atomic uint32_t flags;                /**< GW_EVENT_MULTIMODAL */
-	uint32_t pad[6];
+	uint64_t since;                        /**< worker: ticks when it was last written */
+	uint32_t pad[4];
 };
 _Static_assert(sizeof(struct gw_cell) == 64, "a cell is a cache line");
 

@@ -50,6 +50,9 @@ struct gw_hot {
 	_Atomic uint32_t untimed; /**< mask of a thread's launches: those with such a bit in
 	                       their number need no time; set before active, and by
 	                       the worker when the mode is switched */
+	_Atomic uint32_t reads;   /**< 1: a launch reads the prediction that stands published for
+	                               it; 0: nobody looks at it before the worker, who does it for
+	                               the launch. By the worker */
 	struct gw_shared *shared; /**< set before active */
 };
 extern struct gw_hot gw_hot;

@@ -233,11 +233,13 @@ static struct gw_record_launch record_of(struct gw_thread *t, const struct gw_ev
 	};
 }
 
-static void kernel_event(struct gw_thread *t, const struct gw_event *e)
+static void kernel_event(struct gw_thread *t, struct gw_event *e)
 {
-	struct gw_record_launch r = record_of(t, e);
+	struct gw_record_launch r;
 	bool read;
 
+	gw_launch_read(e);
+	r = record_of(t, e);
 	r.config = gw_launch_config(e, &read);
 	gw_configure_new(fleet);
 	if (!r.config || (!e->stream && !(e->flags & GW_EVENT_LATE)))
@@ -371,7 +373,7 @@ static struct gw_event checked(const struct gw_event *event)
 
 void gw_launch_event(struct gw_thread *t, const struct gw_event *event)
 {
-	const struct gw_event now = checked(event), *e = &now;
+	struct gw_event now = checked(event), *e = &now;
 
 	if (t->timed_serial != t->serial) {
 		t->timed_serial = t->serial;

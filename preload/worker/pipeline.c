@@ -225,6 +225,19 @@ static void show_totals(void)
 	gw_live_totals(totals);
 }
 
+/*
+ * Mode watch needs the predictions of launches that are timed: the others are read here, on another
+ * core. They stand as they are meanwhile, for nothing is learnt between windows.
+ */
+static void choose_reader(void)
+{
+	const bool launches = gw_options.mode != GW_MODE_WATCH || gw_windows_open() ||
+	                      atomic_load_explicit(&gw_hot.arguments, memory_order_relaxed);
+
+	if (launches != (bool)atomic_load_explicit(&gw_hot.reads, memory_order_relaxed))
+		atomic_store(&gw_hot.reads, launches);
+}
+
 /* One round. @p last: the program is at its end and the driver still there. */
 static uint32_t cycle(bool last)
 {
@@ -267,6 +280,7 @@ static uint32_t cycle(bool last)
 	gw_work_publish(gw_launches_predictors());
 	gw_work_repeat(gw_launches_predictors(), gw_log_losses());
 	gw_publish_predictions();
+	choose_reader();
 	gw_recycle(round);
 	span_over = gw_aggregate_tick(now, last);
 	if (last || now - worker.written_ns > WRITE_MS * GW_MS) {
