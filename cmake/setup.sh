@@ -87,6 +87,7 @@ gw_missing_packages() {
 gw_install_wished() {
 	local as_root=() missing=()
 	command -v musl-gcc >/dev/null || missing+=(musl-tools)
+	ldconfig -p 2>/dev/null | grep -q 'libdw\.so\.1' || missing+=(libdw1)
 	{ command -v chromium && command -v chromedriver && /usr/bin/python3 -c 'import selenium'; } >/dev/null 2>&1 ||
 		missing+=(chromium chromium-driver python3-selenium)
 	command -v promtool >/dev/null || missing+=(prometheus)

@@ -8,7 +8,7 @@
 #include "preload/runtime/degrade.h"
 #include "preload/live/log.h"
 #include "preload/runtime/options.h"
-#include "preload/runtime/own_use.h"
+#include "preload/maps/own_use.h"
 #include "preload/analysis/analysis_code.h"
 #include "preload/analysis/analysis_jobs.h"
 #include "preload/analysis/analysis_queue.h"
@@ -92,7 +92,10 @@ static struct {
 void gw_analysis_mode(void)
 {
 	on = gw_options.analyze_code && (gw_options.mode == GW_MODE_AUDIT || gw_options_watch());
-	atomic_store(&gw_hot.arguments, on ? GW_EVENT_ARGUMENTS : 0);
+	if (on)
+		atomic_fetch_or(&gw_hot.arguments, GW_EVENT_ARGUMENTS);
+	else
+		atomic_fetch_and(&gw_hot.arguments, ~(uint32_t)GW_EVENT_ARGUMENTS);
 	make_texts();
 }
 

@@ -9,7 +9,7 @@
 #include "preload/live/live.h"
 #include "preload/live/log.h"
 #include "preload/runtime/options.h"
-#include "preload/runtime/own_use.h"
+#include "preload/maps/own_use.h"
 #include "preload/runtime/sandbox.h"
 #include "preload/runtime/spawn.h"
 #include "preload/maps/state.h"

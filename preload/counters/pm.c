@@ -8,7 +8,7 @@
 #include "preload/runtime/deadline.h"
 #include "preload/runtime/degrade.h"
 #include "preload/runtime/options.h"
-#include "preload/runtime/own_use.h"
+#include "preload/maps/own_use.h"
 #include "preload/counters/gpu_turn.h"
 #include "preload/counters/pm_answers.h"
 #include "preload/counters/pm_chip.h"

@@ -16,7 +16,7 @@
 #include "preload/runtime/degrade.h"
 #include "preload/cupti/other_profiler.h"
 #include "preload/runtime/options.h"
-#include "preload/runtime/own_use.h"
+#include "preload/maps/own_use.h"
 #include "preload/maps/state.h"
 #include "preload/runtime/process.h"
 

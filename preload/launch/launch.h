@@ -135,7 +135,8 @@ static __attribute__((noinline)) uint32_t gw_cell_read(struct gw_shared *s, uint
 		memcpy(&e->low, &word[1], 4);
 		memcpy(&e->high, &word[2], 4);
 		e->known = word[3];
-		e->flags = (uint8_t)((e->flags & ~(unsigned)GW_EVENT_ARGUMENTS) | word[4]);
+		e->flags = (uint8_t)((e->flags & ~(unsigned)(GW_EVENT_ARGUMENTS | GW_EVENT_STACK)) |
+		                     word[4]);
 		e->config = word[5];
 		return at + 1;
 	}
@@ -221,6 +222,16 @@ GW_INLINE void gw_kernel_event(struct gw_call *call, CUfunction f, uint32_t gx, 
 
 	if (!e) {
 		call->node = f;
+		if (call->how == GW_CALL_CAPTURED &&
+		    atomic_load_explicit(&gw_hot.arguments, memory_order_relaxed) & GW_EVENT_STACK)
+			gw_stack_captured(call, f,
+			                  &(const struct gw_event){.grid = {gx, gy, gz},
+			                                           .block_x = (uint16_t)bx,
+			                                           .block_y = (uint16_t)by,
+			                                           .block_z = (uint16_t)bz,
+			                                           .shared = shared,
+			                                           .cluster = cluster},
+			                  params, extra);
 		return;
 	}
 	e->kind = (uint8_t)kind;
@@ -340,7 +351,7 @@ static inline void gw_launch_end(struct gw_call *call, CUresult result, void **p
 	}
 	gw_bump(&call->thread->counts.launches, 1);
 	flags = call->event->flags;
-	if (GW_UNLIKELY(flags & (GW_EVENT_ARGUMENTS | GW_EVENT_TIMED)))
+	if (GW_UNLIKELY(flags & (GW_EVENT_ARGUMENTS | GW_EVENT_STACK | GW_EVENT_TIMED)))
 		gw_call_more(call, params, extra);
 	gw_event_end(call, head);
 }

@@ -5,7 +5,7 @@
 #include "preload/maps/idmap.h"
 #include "preload/live/live.h"
 #include "preload/live/log.h"
-#include "preload/runtime/own_use.h"
+#include "preload/maps/own_use.h"
 #include "preload/maps/state.h"
 #include "predictor/log/histogram.h"
 

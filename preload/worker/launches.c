@@ -292,6 +292,16 @@ static void node_entered(struct gw_record_launch *r, const struct gw_thread *t, 
 	gw_live_enter(r, t, &e, number);
 }
 
+uint32_t gw_launches_config(uint32_t kernel, uint32_t device, const struct gw_config *config)
+{
+	uint32_t id;
+
+	gw_device_meet((int)device - 1);
+	id = gw_intern_config(kernel, device, config);
+	gw_configure_new(fleet);
+	return id;
+}
+
 /* A graph launch is as many launches as it has enabled kernel nodes. */
 static void graph_event(struct gw_thread *t, const struct gw_event *e)
 {
@@ -391,6 +401,8 @@ void gw_launch_event(struct gw_thread *t, const struct gw_event *event)
 		gw_wait_event(t, e);
 	else if (gw_event_kind(e) == GW_EVENT_RANGE)
 		gw_range_event(t, e);
+	else if (gw_event_kind(e) == GW_EVENT_COLLECTIVE)
+		gw_collective_event(t, e);
 }
 
 void gw_launches_take_records(void)

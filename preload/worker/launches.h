@@ -38,4 +38,8 @@ void gw_launch_read(struct gw_event *e);
 /** How well predictions did so far. */
 const struct gw_score *gw_launches_score(void);
 
+/** The id of a configuration of the kernel in slot @p kernel, made as at its launch; @p device is
+ * an ordinal + 1, 0: not known. 0 where there is none left. */
+uint32_t gw_launches_config(uint32_t kernel, uint32_t device, const struct gw_config *config);
+
 #endif

@@ -32,7 +32,7 @@
 #include "preload/live/live.h"
 #include "preload/live/log.h"
 #include "preload/runtime/options.h"
-#include "preload/runtime/own_use.h"
+#include "preload/maps/own_use.h"
 #include "preload/counters/pm.h"
 #include "preload/worker/profile.h"
 #include "preload/runtime/sandbox.h"
@@ -44,6 +44,7 @@
 #include "preload/worker/sample.h"
 #include "preload/launch/module_reports.h"
 #include "preload/launch/threads.h"
+#include "preload/stack/stack_log.h"
 #include "preload/cupti/windows.h"
 #include "preload/analysis/known_work.h"
 #include "predictor/learner/predictor.h"
@@ -267,6 +268,7 @@ static uint32_t cycle(bool last)
 	events = gw_drain(gw_launch_event);
 	gw_gpu_clock_tick(now);
 	gw_registry_write_news();
+	gw_stacks_log(now);
 	/* Then code analysis: results that are there precede any measurement of these launches. */
 	gw_analysis_run(look_after, last);
 	gw_work_publish(gw_launches_predictors());
@@ -435,7 +437,8 @@ bool gw_pipeline_start(bool forbidden)
 	gw_code_start();
 	gw_gpu_clock_start();
 	gw_episodes_start();
-	gw_ranges_start();
+	gw_host_time_start();
+	gw_stacks_log_start(gw_launches_config);
 	gw_analysis_start(gw_options.analyze_code ? gw_analysis_threads_usual() : 0);
 	gw_digests_start();
 	gw_work_start();
@@ -540,6 +543,7 @@ void gw_pipeline_close(void)
 		return gw_live_end();
 	gw_drain(gw_launch_event);
 	gw_registry_write_news();
+	gw_stacks_log(gw_steady_ns());
 	gw_launches_measured(true);
 	gw_aggregate_tick(gw_steady_ns(), true);
 	gw_episodes_finish();

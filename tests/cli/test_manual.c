@@ -131,7 +131,7 @@ static void bash_completes_commands_options_and_choices(void **state)
 	complete("gpuwatch run --mode = c", 4);
 	assert_string_equal(shell_output, "count\n");
 	complete("gpuwatch report --by = ", 3);
-	assert_string_equal(shell_output, "kernel\nconfig\ndevice\nmodule\nrange\n");
+	assert_string_equal(shell_output, "kernel\nconfig\ndevice\nmodule\nrange\nline\n");
 }
 
 static void bash_completes_what_stands_for_a_value(void **state)

@@ -6,7 +6,7 @@
 #include "preload/live/live.h"
 #include "preload/live/log.h"
 #include "preload/runtime/options.h"
-#include "preload/runtime/own_use.h"
+#include "preload/maps/own_use.h"
 #include "predictor/log/histogram.h"
 #include "tests/unit/preload_fixture.h"
 

@@ -5,7 +5,7 @@
 #include "preload/analysis/code.h"
 #include "preload/runtime/clock.h"
 #include "preload/runtime/options.h"
-#include "preload/runtime/own_use.h"
+#include "preload/maps/own_use.h"
 #include "preload/worker/registry.h"
 #include "tests/unit/analysis_fixture.h"
 #include "tests/unit/preload_fixture.h"

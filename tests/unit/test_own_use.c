@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What mode watch does without when gpuwatch takes too much, by a moved clock and CPU times. */
-#include "preload/runtime/own_use.h"
+#include "preload/maps/own_use.h"
 
 #include "preload/runtime/counters.h"
 #include "preload/runtime/deadline.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "preload/runtime/own_use.h"
+#include "preload/maps/own_use.h"
 
 #include "preload/runtime/counters.h"
 #include "preload/runtime/deadline.h"
