@@ -143,6 +143,13 @@ static void cost(const struct gw_log_model *m, unsigned width)
 	struct gw_text a, b;
 
 	if (counted(m)) {
+		/* Older logs have the sum of no threads. */
+		if (c[GW_COUNTER_own_cpu_ns])
+			report_part(&line, GW_INK_OFF, "CPU %s",
+			            gw_duration(&a, (double)c[GW_COUNTER_own_cpu_ns]));
+		if (c[GW_COUNTER_sheds])
+			report_part(&line, GW_INK_WARN, "work left out %s (GPUWATCH_CPU_MAX)",
+			            gw_counted(&b, (double)c[GW_COUNTER_sheds], "time", NULL));
 		report_part(&line, GW_INK_OFF, "worker CPU %s",
 		            gw_duration(&a, (double)c[GW_COUNTER_worker_cpu_ns]));
 		/* On threads of their own: beside the worker's. */

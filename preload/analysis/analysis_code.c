@@ -5,6 +5,7 @@
 #include "predictor/code/static_code.h"
 #include "preload/analysis/code.h"
 #include "preload/analysis/digests.h"
+#include "preload/runtime/options.h"
 
 #include <pthread.h>
 #include <string.h>
@@ -59,7 +60,7 @@ size_t gw_analysis_code_room(void)
 	size_t others = held + gw_code_held(),
 	       left = others < GW_ANALYSIS_MEMORY ? (GW_ANALYSIS_MEMORY - others) / share : 0;
 
-	return left > GW_ANALYSIS_ROOM ? left : GW_ANALYSIS_ROOM;
+	return left > GW_ANALYSIS_ROOM && !gw_options_watch() ? left : GW_ANALYSIS_ROOM;
 }
 
 static void let_go(struct decoded *d)
@@ -82,6 +83,16 @@ static struct decoded *oldest(bool in_use)
 			found = d;
 	}
 	return found;
+}
+
+void gw_analysis_code_tidy(void)
+{
+	pthread_mutex_lock(&lock);
+	for (struct decoded *d = decoded; d < decoded + GW_ANALYSIS_KERNELS; d++)
+		if (d->slot && !d->users)
+			let_go(d);
+	gw_code_tidy();
+	pthread_mutex_unlock(&lock);
 }
 
 /* The module's code may be let go before the kernel's is: a copy of its own, and a name that stays.

@@ -52,8 +52,12 @@ enum gw_analysis_end gw_analysis_code(const struct gw_analysis_launch *launch, s
                                       const char **why, bool *limited);
 
 /** Bytes that an evaluation may take: its share of what is left of GW_ANALYSIS_MEMORY,
- * GW_ANALYSIS_ROOM at least. */
+ * GW_ANALYSIS_ROOM at least; in mode watch no more. */
 size_t gw_analysis_code_room(void);
+
+/** Give back decoded kernels and code that nothing is at: read anew where they are needed again.
+ * Worker only, while no thread analyses. */
+void gw_analysis_code_tidy(void);
 
 /** Bytes held by decoded kernels, at most GW_ANALYSIS_KERNELS_MEMORY. */
 size_t gw_analysis_code_held(void);

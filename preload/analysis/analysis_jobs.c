@@ -3,6 +3,7 @@
 
 #include "preload/runtime/bell.h"
 #include "preload/runtime/deadline.h"
+#include "preload/runtime/options.h"
 #include "preload/runtime/processors.h"
 #include "preload/runtime/spawn.h"
 
@@ -105,7 +106,8 @@ static void run(void)
 		struct gw_analysis_job *job = take();
 
 		if (job) {
-			if (!lowered && atomic_load(&spent_ns) >= GW_ANALYSIS_FIRST_MS * GW_MS) {
+			if (!lowered && (gw_options_watch() ||
+			                 atomic_load(&spent_ns) >= GW_ANALYSIS_FIRST_MS * GW_MS)) {
 				gw_lower_priority();
 				lowered = true;
 			}
@@ -138,7 +140,7 @@ struct gw_analysis_job *gw_analysis_job_new(void)
 bool gw_analysis_job_put(struct gw_analysis_job *job)
 {
 	/* The last thread that could be made is the last that is asked for. */
-	if (made < most && made <= gw_analysis_jobs_out()) {
+	if (made < (gw_options_watch() ? 1 : most) && made <= gw_analysis_jobs_out()) {
 		if (gw_spawn("gpuwatch-code", run))
 			made++;
 		else

@@ -8,6 +8,7 @@
 #include "preload/runtime/degrade.h"
 #include "preload/live/log.h"
 #include "preload/runtime/options.h"
+#include "preload/maps/own_use.h"
 #include "preload/analysis/analysis_code.h"
 #include "preload/analysis/analysis_jobs.h"
 #include "preload/analysis/analysis_queue.h"
@@ -34,6 +35,7 @@ static struct gw_device unknown;                /* where there is no profile: no
 static uint64_t begun_ns, spent_ns, threads_ns; /* threads_ns: of spent_ns, on threads */
 static unsigned untimed_out; /* jobs that threads have, of configurations not timed when queued … */
 static unsigned first_out;   /* … and those that are not a second, longer analysis */
+static uint64_t done_ns;     /* when the last analysis had its result; 0: nothing is kept of any */
 static bool on, off_said;
 
 /* Untimed configurations that wait for analysis, from the first one until none waits. */
@@ -49,12 +51,23 @@ static struct {
 	char took_long[48], no_time[128], too_many[48];
 } texts;
 
-/* Answers come first: before the budget rules there is a minute, of processors that are idle. */
+/* Answers come first: before the budget rules there is a minute, of processors that are idle; in
+ * mode watch a second. */
 static uint64_t first_ns(void)
 {
+	if (gw_options_watch())
+		return GW_ANALYSIS_WATCH_MS * UINT64_C(1000000);
 	return (gw_options.budget && gw_analysis_jobs_usable() ? GW_ANALYSIS_ANSWERS_MS
 	                                                       : GW_ANALYSIS_FIRST_MS) *
 	       UINT64_C(1000000);
+}
+
+static uint32_t percent(void)
+{
+	uint32_t usual = gw_options_watch() ? GW_ANALYSIS_WATCH_PERCENT : GW_ANALYSIS_PERCENT;
+
+	/* A larger GPUWATCH_BUDGET applies to code analysis too. */
+	return gw_options.budget > usual ? gw_options.budget : usual;
 }
 
 static void make_texts(void)
@@ -64,7 +77,8 @@ static void make_texts(void)
 	snprintf(texts.no_time, sizeof(texts.no_time),
 	         "the time for code analysis (%d s of CPU, and %d%% of the program's time, or "
 	         "GPUWATCH_BUDGET) was used up",
-	         (int)(first_ns() / 1000000000), GW_ANALYSIS_PERCENT);
+	         (int)(first_ns() / 1000000000),
+	         gw_options_watch() ? GW_ANALYSIS_WATCH_PERCENT : GW_ANALYSIS_PERCENT);
 	snprintf(texts.too_many, sizeof(texts.too_many), "more than %d configurations waited",
 	         GW_ANALYSIS_QUEUE);
 }
@@ -79,17 +93,17 @@ static struct {
 
 void gw_analysis_mode(void)
 {
-	on = gw_options.analyze_code && gw_options.mode == GW_MODE_AUDIT;
+	on = gw_options.analyze_code && (gw_options.mode == GW_MODE_AUDIT || gw_options_watch());
 	gw_hot_want(GW_EVENT_ARGUMENTS, on);
+	make_texts();
 }
 
 void gw_analysis_start(unsigned threads)
 {
 	gw_analysis_jobs_start(threads);
-	make_texts();
 	gw_analysis_queue_start();
 	memset(endless, 0, sizeof(endless));
-	spent_ns = threads_ns = 0;
+	spent_ns = threads_ns = done_ns = 0;
 	untimed_out = first_out = 0;
 	memset(&row, 0, sizeof(row));
 	off_said = false;
@@ -227,10 +241,10 @@ static void report_failure(const struct gw_analysis_job *job, const char *why)
 		           c->name);
 }
 
-/* Whether there is another, longer analysis of the same. */
+/* Whether there is another, longer analysis of the same; mode watch has no time for it. */
 static bool once_more(const struct gw_analysis_job *job)
 {
-	return job->launch.brief && job->launch.arguments &&
+	return job->launch.brief && job->launch.arguments && !gw_options_watch() &&
 	       wants_more(gw_config_entry(job->config), job->limited) &&
 	       gw_analysis_queue_put_brief(job->config);
 }
@@ -241,6 +255,7 @@ static void take_result(const struct gw_analysis_job *job)
 	const char *why = job->why;
 
 	spent_ns += job->cpu_ns;
+	done_ns = gw_steady_ns();
 	gw_analysis_queue_took(c->slot, job->evaluated);
 	if (job->launch.brief)
 		count(job->end, !job->launch.arguments);
@@ -258,12 +273,7 @@ static void take_result(const struct gw_analysis_job *job)
 
 uint64_t gw_analysis_allowance(uint64_t ns)
 {
-	uint32_t share = GW_ANALYSIS_PERCENT;
-
-	/* A larger GPUWATCH_BUDGET applies to code analysis too. */
-	if (gw_options.budget > share)
-		share = gw_options.budget;
-	return first_ns() + ns / 100 * share;
+	return first_ns() + ns / 100 * percent();
 }
 
 /* Whether there is time left for analyses: some of it is reserved for new configurations. */
@@ -271,7 +281,8 @@ static bool affordable(uint64_t ns)
 {
 	uint64_t kept = gw_analysis_queue_only_brief() ? first_ns() / 4 * 3 : 0;
 
-	return spent_ns + kept < gw_analysis_allowance(ns - begun_ns);
+	return !gw_sheds(GW_SHED_ANALYSIS) &&
+	       spent_ns + kept < gw_analysis_allowance(ns - begun_ns);
 }
 
 /* Why a configuration was not analysed. */
@@ -329,6 +340,8 @@ bool gw_analysis_defers_join(uint32_t launches)
 {
 	uint64_t ns = gw_steady_ns();
 
+	if (gw_options_watch())
+		return false;
 	if (untimed_out || (gw_analysis_queue_untimed() && affordable(ns)))
 		return patient(launches, ns - row.begun_ns);
 	if (row.fresh)
@@ -412,11 +425,21 @@ static void run_on_threads(bool last)
 	}
 }
 
+/* In mode watch what was read is not kept for the rare kernel that is new later. */
+static void tidy(void)
+{
+	if (!gw_options_watch() || !done_ns || gw_analysis_waits() ||
+	    gw_steady_ns() - done_ns < GW_ANALYSIS_TIDY_MS * GW_MS)
+		return;
+	gw_analysis_code_tidy();
+	done_ns = 0;
+}
+
 void gw_analysis_run(bool (*meanwhile)(void), bool last)
 {
 	if (!on && !off_said)
 		write_end(0, GW_ANALYSIS_OFF, false,
-		          gw_options.analyze_code ? "only mode audit reads code"
+		          gw_options.analyze_code ? "only modes audit and watch read code"
 		                                  : "GPUWATCH_STATIC=0");
 	off_said = true;
 	now.meanwhile = meanwhile;
@@ -424,6 +447,7 @@ void gw_analysis_run(bool (*meanwhile)(void), bool last)
 		run_on_threads(last);
 	else
 		run_inline(last);
+	tidy();
 	atomic_store_explicit(&gw_counters[GW_COUNTER_analysis_ns], spent_ns, memory_order_relaxed);
 	atomic_store_explicit(&gw_counters[GW_COUNTER_analysis_threads_ns], threads_ns,
 	                      memory_order_relaxed);

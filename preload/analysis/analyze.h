@@ -25,7 +25,10 @@ enum {
 	 * GW_ANALYSIS_FIRST_MS. Beyond that … */
 	GW_ANALYSIS_ANSWERS_MS = 60000,
 	GW_ANALYSIS_PERCENT = 2, /**< … this share of the time since the start, or the budget's */
-	GW_ANALYSIS_HOLD_MS = 1000, /**< how long times wait for a row of analyses … */
+	GW_ANALYSIS_WATCH_MS = 1000,   /**< the first in mode watch, on one thread; and then … */
+	GW_ANALYSIS_WATCH_PERCENT = 1, /**< … this share, or the budget's */
+	GW_ANALYSIS_TIDY_MS = 10000, /**< there, so long after the last, nothing is kept of them */
+	GW_ANALYSIS_HOLD_MS = 1000,  /**< how long times wait for a row of analyses … */
 	GW_ANALYSIS_HOLD = 4096, /**< … while no more launches than these wait for theirs … */
 	GW_ANALYSIS_HOLD_EACH = 16, /**< … nor more of each configuration in the row, on average */
 	/** Where a kernel in the row has no time of any configuration yet, all times wait, so many
@@ -71,7 +74,8 @@ bool gw_analysis_inline(void);
  * Whether records must wait because launches without a prediction wait for an analysis that will
  * give them one: times wait for up to GW_ANALYSIS_HOLD_MS, so that the predictions precede them.
  * Not where launches of kernels that have been timed repeat: there a time predicts the next launch
- * better than code the first.
+ * better than code the first; nor in mode watch, where few launches are timed and all are analysed
+ * between windows.
  * @p launches: number of launches that wait for their times.
  */
 bool gw_analysis_defers_join(uint32_t launches);

@@ -27,6 +27,17 @@ void gw_code_module(const struct gw_module_note *note)
 		notes[note->number] = note;
 }
 
+const struct gw_module_note *gw_code_note(uint32_t number)
+{
+	return number < MODULES_MAX ? notes[number] : NULL;
+}
+
+void gw_code_tidy(void)
+{
+	gw_arena_free(&kernel_arena);
+	gw_code_open_tidy();
+}
+
 size_t gw_code_held(void)
 {
 	return kernel_arena.used + gw_code_open_held();

@@ -34,6 +34,12 @@ void gw_code_module(const struct gw_module_note *note);
 /** Start with nothing known. */
 void gw_code_start(void);
 
+/** The note of module @p number; NULL: none was given. */
+const struct gw_module_note *gw_code_note(uint32_t number);
+
+/** Let go of all code: what gw_code_of() gave is not valid any more. */
+void gw_code_tidy(void);
+
 /** Bytes held now, at most GW_CODE_MEMORY. */
 size_t gw_code_held(void);
 

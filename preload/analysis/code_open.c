@@ -36,6 +36,13 @@ static void let_go(struct gw_open_code *h)
 	*h = (struct gw_open_code){0};
 }
 
+void gw_code_open_tidy(void)
+{
+	for (unsigned i = 0; i < HELD_MAX; i++)
+		if (held[i].note)
+			let_go(&held[i]);
+}
+
 /* The one not asked for the longest, other than @p but; NULL when there is none. */
 static struct gw_open_code *oldest(const struct gw_open_code *but)
 {

@@ -34,6 +34,9 @@ struct gw_open_code {
  */
 const struct gw_open_code *gw_code_open(const struct gw_module_note *note, uint32_t processor);
 
+/** Let go of all. */
+void gw_code_open_tidy(void);
+
 /** Bytes held, and start with none. */
 size_t gw_code_open_held(void);
 void gw_code_open_start(void);

@@ -8,6 +8,7 @@
 #include "preload/maps/state.h"
 #include "preload/maps/configs.h"
 #include "preload/maps/memory.h"
+#include "preload/runtime/options.h"
 #include "preload/analysis/known_work.h"
 
 #include <math.h>
@@ -15,10 +16,11 @@
 #include <string.h>
 
 enum {
-	DEVICES = 16,     /* whose counters are kept */
-	RUNS = 16384,     /* of a window: 6000 empty kernels fit into 12 ms */
-	SETTLE_MS = 300,  /* of kernels that ended so long before a flush, it brings the records */
-	SOLVE_MS = 1000,  /* between solving for the same set, and between looks at what is missing */
+	DEVICES = 16,    /* whose counters are kept */
+	RUNS = 16384,    /* of a window: 6000 empty kernels fit into 12 ms */
+	SETTLE_MS = 300, /* of kernels that ended so long before a flush, it brings the records */
+	SOLVE_MS =
+	        1000, /* between solving for the same set, and between looks at what is missing */
 	CLOCK_SLACK = 20000, /* ns by which the clocks of samples and records may differ */
 };
 
@@ -34,8 +36,9 @@ static const struct {
 	double factor;
 	bool idle;
 } rows[GW_PM_ROWS] = {
-#define METRIC(set, name, field, factor, idle) {GW_WORK_##field, GW_WORK_most_##field, factor, idle},
-#define CLOCK(set, name)                       {GW_WORK_FIELDS, GW_WORK_FIELDS, 0, false},
+#define METRIC(set, name, field, factor, idle)                                                     \
+	{GW_WORK_##field, GW_WORK_most_##field, factor, idle},
+#define CLOCK(set, name) {GW_WORK_FIELDS, GW_WORK_FIELDS, 0, false},
 #include "preload/counters/pm_metric.def"
 #undef METRIC
 #undef CLOCK
@@ -102,10 +105,12 @@ void gw_counter_attribution_clock_set(void)
 		windows[i].lost |= atomic_load(&gw_pm_window(i)->state) != GW_PM_FREE;
 }
 
-void gw_counter_attribution_kernel(uint32_t device, uint32_t config, uint64_t start_ns, uint64_t end_ns)
+void gw_counter_attribution_kernel(uint32_t device, uint32_t config, uint64_t start_ns,
+                                   uint64_t end_ns)
 {
 	if (end_ns <= start_ns)
 		return;
+	gw_pm_records_ran(start_ns);
 	gw_pm_ran(device, end_ns - start_ns);
 	ran(device, config, start_ns, end_ns);
 }
@@ -164,10 +169,12 @@ static void offer(uint32_t config, const struct gw_counted *c, unsigned number)
 		if (field == GW_WORK_FIELDS)
 			continue;
 		if (c->error[m] <= WORST) {
-			part.q[field] = counted(c->value[m] * factor, gw_counted_confidence(c->error[m]));
+			part.q[field] =
+			        counted(c->value[m] * factor, gw_counted_confidence(c->error[m]));
 			any = true;
 		} else if (isfinite(c->most[m])) {
-			part.q[rows[members->row[m]].most] = counted(c->most[m] * factor, LIMIT_SURE);
+			part.q[rows[members->row[m]].most] =
+			        counted(c->most[m] * factor, LIMIT_SURE);
 			limited = true;
 		} else {
 			open = true;
@@ -195,6 +202,27 @@ static void solve(struct set *s, unsigned number, uint64_t now)
 	s->news = false;
 }
 
+/*
+ * Mode watch has records of some of the launches, one after the other: what ran before the first
+ * and after the last of them is not known. Neither are samples beyond.
+ */
+static void keep_recorded(struct gw_pm_window *w, const struct gw_interval *run, size_t runs)
+{
+	uint64_t first = UINT64_MAX, last = 0;
+	size_t begin = 0, end = w->count;
+
+	for (size_t i = 0; i < runs; i++) {
+		first = run[i].start < first ? run[i].start : first;
+		last = run[i].end > last ? run[i].end : last;
+	}
+	while (begin < end && w->sample[begin].begin < first)
+		begin++;
+	while (end > begin && w->sample[end - 1].end > last)
+		end--;
+	memmove(w->sample, w->sample + begin, (end - begin) * sizeof(*w->sample));
+	w->count = end - begin;
+}
+
 /* A window all of whose kernels are known. */
 static void take(unsigned index)
 {
@@ -215,6 +243,8 @@ static void take(unsigned index)
 		gw_count(GW_COUNTER_pm_incomplete, 1);
 		return;
 	}
+	if (gw_options_watch())
+		keep_recorded(w, windows[index].run, windows[index].count);
 	s = &sets[w->device][w->set];
 	a = attribution_of(s, gw_pm_set(w->set));
 	if (!a)
@@ -264,7 +294,8 @@ static double sm_hz(const struct gw_pm_window *w)
 	return cycles > 0 && ns > 0 ? cycles / ns * 1e9 : NAN;
 }
 
-/* What was left over from the window before goes; the sample that reaches back to it stays first. */
+/* What was left over from the window before goes; the sample that reaches back to it stays first.
+ */
 static void drop_leftovers(struct gw_pm_window *w)
 {
 	size_t own = gw_samples_own(w->sample, w->count), left = own ? own - 1 : 0;
@@ -326,7 +357,8 @@ void gw_counter_attribution_tick(uint64_t now_ns, uint64_t asked_ns, bool last)
 		}
 		if (state == GW_PM_READY && !windows[i].ended)
 			end_window(i);
-		/* Not by the time alone: code analysis delays records, and a busy machine this thread. */
+		/* Not by the time alone: code analysis delays records, and a busy machine this
+		 * thread. */
 		if (state != GW_PM_READY ||
 		    (!last && w->end && asked_ns < w->ready_ns + SETTLE_MS * UINT64_C(1000000)))
 			continue;

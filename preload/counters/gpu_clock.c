@@ -9,6 +9,7 @@
 #include "preload/live/live.h"
 #include "preload/live/log.h"
 #include "preload/runtime/options.h"
+#include "preload/maps/own_use.h"
 #include "preload/runtime/sandbox.h"
 #include "preload/runtime/spawn.h"
 #include "preload/maps/state.h"
@@ -21,10 +22,11 @@
 
 enum {
 	DEVICES = 64,
-	ANSWERS = 128,    /* that can wait for the worker */
-	PAUSE_MS = 100,   /* between samples at least */
-	OTHERS_MS = 1000, /* between looks at other processes: NVML averages over as long */
-	STOP_MS = 1000,   /* how long the end of a program waits for an answer */
+	ANSWERS = 128,     /* that can wait for the worker */
+	PAUSE_MS = 100,    /* between samples at least */
+	SUMMED_MS = 10000, /* between their records where launches are in sums */
+	OTHERS_MS = 1000,  /* between looks at other processes: NVML averages over as long */
+	STOP_MS = 1000,    /* how long the end of a program waits for an answer */
 };
 /*
  * Of a CPU that asking may take, for each percent of GPUWATCH_BUDGET; on the H200 a sample takes
@@ -68,6 +70,9 @@ static struct {
 	uint64_t begun_ns, asked_ns, spent_ns;
 	bool off;
 	struct gw_clocks clocks[DEVICES];
+	struct logged {
+		uint64_t ns, reasons; /* of the latest record */
+	} logged[DEVICES];
 } own;
 
 void gw_gpu_clock_start(void)
@@ -183,6 +188,18 @@ static uint64_t with_bus(uint64_t devices)
 	return devices;
 }
 
+/* Beside sums clocks tell what they were, not of single launches: the change of what throttles
+ * them, and one sample in ten seconds. */
+static bool worth_a_record(int device, const struct gw_record_clock *r)
+{
+	struct logged *last = &own.logged[device];
+
+	if (gw_options_sum() && r->reasons == last->reasons && r->ns - last->ns < SUMMED_MS * GW_MS)
+		return false;
+	*last = (struct logged){.ns = r->ns, .reasons = r->reasons};
+	return true;
+}
+
 static void note(const struct answer *a)
 {
 	struct gw_record_clock r = {
@@ -199,7 +216,7 @@ static void note(const struct answer *a)
 	gw_clocks_add(&own.clocks[a->device], &a->sample);
 	gw_live_clocks(a->device, &a->sample);
 	/* A full log holds sums only: nobody could use it there. */
-	if (!gw_log_sums())
+	if (!gw_log_sums() && worth_a_record(a->device, &r))
 		gw_log_write(GW_RECORD_CLOCK, &r, sizeof(r), NULL, 0);
 }
 
@@ -237,7 +254,7 @@ void gw_gpu_clock_tick(uint64_t now)
 	uint64_t devices;
 
 	own.off |= gw_sandboxed(); /* NVML opens files, and asks the driver's */
-	if (own.off || gw_options.mode != GW_MODE_AUDIT || !gw_options.budget)
+	if (own.off || !gw_options_measure() || !gw_options.budget)
 		return;
 	while (tail != head) {
 		take(&ask.answers[tail++ % ANSWERS]);
@@ -246,7 +263,7 @@ void gw_gpu_clock_tick(uint64_t now)
 	}
 	if (!own.begun_ns) /* programs that end at once need not wait for NVML to begin */
 		own.begun_ns = own.asked_ns = now;
-	if (!own.used || !due(now))
+	if (!own.used || !due(now) || gw_sheds(GW_SHED_CLOCKS))
 		return;
 	devices = with_bus(own.used);
 	own.used = 0;

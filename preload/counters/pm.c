@@ -2,10 +2,14 @@
 #include "preload/counters/pm.h"
 
 #include "preload/cupti/activity.h"
+#include "preload/cupti/attach.h"
+#include "preload/cupti/other_profiler.h"
 #include "preload/runtime/clock.h"
 #include "preload/runtime/deadline.h"
 #include "preload/runtime/degrade.h"
 #include "preload/runtime/options.h"
+#include "preload/maps/own_use.h"
+#include "preload/counters/gpu_turn.h"
 #include "preload/counters/pm_answers.h"
 #include "preload/counters/pm_chip.h"
 #include "preload/counters/pm_failure.h"
@@ -14,6 +18,7 @@
 #include "preload/runtime/process.h"
 #include "preload/runtime/sandbox.h"
 #include "preload/runtime/spawn.h"
+#include "preload/live/live.h"
 #include "preload/maps/state.h"
 
 #include <errno.h>
@@ -30,6 +35,8 @@ enum {
 	SETUP_MS = 250,       /* of CPU before the first session, and … */
 	SESSION_MS = 600,     /* … for one, at least (both on an H200) */
 	SESSION_WINDOWS = 8,  /* of one set in a row: as expensive as configuring it */
+	WATCH_WINDOWS = 32,   /* in mode watch: one in each window of activity records */
+	RECORDS_MS = 5000,    /* that a session waits for one of those */
 	GAP_MS = 15,          /* between them, and … */
 	GAP_ANSWERS_MS = 5,   /* … where answers are missing */
 	BEHIND_MS = 1000,     /* that the worker is waited for */
@@ -51,17 +58,22 @@ static struct {
 	_Atomic int ending;  /* the program's end is held for the window under way: no other */
 	_Atomic int sampled; /* there was a window */
 	_Atomic int paused; /* another tool has libcupti, or comes: the thread keeps out of it … */
-	_Atomic int inside;        /* … and may be in it */
-	_Atomic uint64_t busy_ns;  /* when something was last launched or ended */
-	_Atomic int at_rest;       /* until then: the thread waits for the next */
-	_Atomic uint32_t device;   /* that the last kernel ran on */
-	_Atomic int placed;        /* a launch showed which GPU that is */
-	_Atomic uint64_t first_ns; /* when the first launch was seen, 0: there was none yet: from
-	                              then on budget is earned */
-	struct gw_pm_window window[GW_PM_WINDOWS];
+	_Atomic int inside;          /* … and may be in it */
+	_Atomic uint64_t busy_ns;    /* when something was last launched or ended */
+	_Atomic int at_rest;         /* until then: the thread waits for the next */
+	_Atomic uint32_t device;     /* that the last kernel ran on */
+	_Atomic int placed;          /* a launch showed which GPU that is */
+	_Atomic uint64_t first_ns;   /* when the first launch was seen, 0: there was none yet: from
+	                                then on budget is earned */
+	_Atomic uint64_t records_ns; /* since when launches have records, 0: they have none */
+	_Atomic uint64_t lag_ns;     /* by which kernels start after their launch was called */
 } pm;
 
-static bool decided; /* the worker's: started, or never will be */
+/* The worker's */
+static struct {
+	bool decided;       /* started, or never will be */
+	uint64_t opened_ns; /* CLOCK_REALTIME of the window no kernel of which has come, or 0 */
+} seen;
 
 /* The thread's */
 static struct {
@@ -73,7 +85,7 @@ static struct {
 	unsigned failures;
 	char last[160]; /* what failed last, empty when nothing did */
 	struct gw_pm_sampler sampler;
-	bool late[8]; /* stages whose exit handler is registered */
+	uint64_t met_ns; /* pm.records_ns of the window that was last sampled in */
 } own;
 
 /* ---- stopping ------------------------------------------------------------------------------- */
@@ -83,13 +95,16 @@ static bool stopping(void)
 	return atomic_load(&pm.stop) != 0;
 }
 
-/* Whether the thread is to be out of libcupti as soon as it can. */
+/* Whether the thread is to be out of libcupti as soon as it can. Between the windows of mode watch
+ * nobody pauses it for another tool. */
 static bool leaving(void)
 {
-	return stopping() || gw_sandboxed() || (atomic_load(&pm.inside) && atomic_load(&pm.paused));
+	return stopping() || gw_sandboxed() ||
+	       (atomic_load(&pm.inside) &&
+	        (atomic_load(&pm.paused) || (gw_options_watch() && gw_other_profiler_busy())));
 }
 
-/* Both sides say first what they do, then look for the other: see gw_pm_pause. */
+/* Both sides say first what they do, then look for the other: see gw_pm_records_end. */
 static bool enter(void)
 {
 	if (!gw_sandbox_enter())
@@ -140,23 +155,27 @@ void gw_pm_stop(void)
 	errno = saved;
 }
 
-static bool window_open(void)
-{
-	for (unsigned i = 0; i < GW_PM_WINDOWS; i++)
-		if (atomic_load(&pm.window[i].state) == GW_PM_OPEN)
-			return true;
-	return false;
-}
-
 void gw_pm_finish(uint64_t deadline)
 {
 	atomic_store(&pm.ending, 1);
-	while (atomic_load(&pm.running) && window_open() && gw_steady_ns() < deadline)
+	while (atomic_load(&pm.running) && gw_pm_window_in(GW_PM_OPEN) && gw_steady_ns() < deadline)
 		gw_pause(MS);
 }
 
-void gw_pm_pause(void)
+void gw_pm_records_begin(void)
 {
+	atomic_store(&pm.paused, 0);
+	seen.opened_ns = gw_wall_ns();
+	atomic_store(&pm.records_ns, gw_steady_ns());
+	if (atomic_load(&pm.running))
+		wake();
+}
+
+void gw_pm_records_end(void)
+{
+	atomic_store(&pm.records_ns, 0);
+	if (gw_options_watch() && !gw_other_profiler_busy())
+		return;
 	atomic_store(&pm.paused, 1);
 	if (!atomic_load(&pm.running))
 		return;
@@ -164,9 +183,12 @@ void gw_pm_pause(void)
 	wait_while(&pm.inside);
 }
 
-void gw_pm_resume(void)
+void gw_pm_records_ran(uint64_t ns)
 {
-	atomic_store(&pm.paused, 0);
+	if (!seen.opened_ns)
+		return;
+	atomic_store(&pm.lag_ns, ns > seen.opened_ns ? ns - seen.opened_ns : 0);
+	seen.opened_ns = 0;
 }
 
 void gw_pm_abandon(void)
@@ -174,19 +196,6 @@ void gw_pm_abandon(void)
 	atomic_store(&pm.stop, 1);
 	atomic_store(&pm.running, 0);
 	atomic_store(&pm.inside, 0);
-}
-
-/*
- * libcupti makes static objects as late as by the first use of a function. Where exit() is not
- * called by the main thread, the handlers registered here, after each first use, come before
- * their destructors.
- */
-static void used(unsigned stage)
-{
-	if (own.late[stage])
-		return;
-	own.late[stage] = true;
-	atexit(gw_pm_stop);
 }
 
 /* ---- what the thread spends ----------------------------------------------------------------- */
@@ -211,10 +220,13 @@ static uint64_t earned_in(uint64_t cpu)
 static uint64_t debt(void)
 {
 	uint64_t lived = gw_steady_ns() - atomic_load(&pm.first_ns);
-	uint64_t needed = earned_in(cpu_ns() - gw_pm_answers_cpu() + own.session_ns);
+	uint64_t needed;
 
+	if (!gw_options_sample() || gw_sheds(GW_SHED_COUNTERS)) /* the mode may have changed */
+		return UINT64_MAX;
 	if (gw_pm_answers_wanted())
 		return 0;
+	needed = earned_in(cpu_ns() - gw_pm_answers_cpu() + own.session_ns);
 	return needed > lived ? needed - lived : 0;
 }
 
@@ -266,14 +278,6 @@ static void wait_for_launches(void)
 	pthread_mutex_unlock(&pm.lock);
 }
 
-static struct gw_pm_window *window_free(void)
-{
-	for (unsigned i = 0; i < GW_PM_WINDOWS; i++)
-		if (atomic_load(&pm.window[i].state) == GW_PM_FREE)
-			return &pm.window[i];
-	return NULL;
-}
-
 /* After a pause of @p gap ms, and when one is free: the worker keeps them until it knows what ran
  * meanwhile. */
 static bool wait_for_window(int gap)
@@ -282,16 +286,45 @@ static bool wait_for_window(int gap)
 		if (gap && doze((uint64_t)gap * MS))
 			return false;
 		gap = gap ? gap : GAP_ANSWERS_MS;
-		if (window_free())
+		if (gw_pm_window_in(GW_PM_FREE))
 			return true;
 	}
 	return false;
 }
 
+/* Whether launches have records that had none in the window that was last sampled in. */
+static bool records_anew(void)
+{
+	uint64_t since = atomic_load(&pm.records_ns);
+
+	return since && since != own.met_ns;
+}
+
+/*
+ * In mode watch: until kernels run that have records, those launched in a window of activity
+ * records, behind what was queued when it was opened. False: there was no such window for long.
+ */
+static bool wait_for_records(void)
+{
+	const uint64_t until = gw_deadline_in(RECORDS_MS * MS);
+	uint64_t now, start;
+
+	pthread_mutex_lock(&pm.lock);
+	while (!leaving() && !records_anew() && gw_deadline_wait(&pm.wake, &pm.lock, until))
+		;
+	pthread_mutex_unlock(&pm.lock);
+	if (!records_anew())
+		return false;
+	own.met_ns = atomic_load(&pm.records_ns);
+	start = own.met_ns + atomic_load(&pm.lag_ns);
+	now = gw_steady_ns();
+	return start <= now || !doze(start - now);
+}
+
 /* One window, from beginning to hand-over. The sampler is configured. */
 static CUptiResult take_window(unsigned set, uint64_t every, const char **what)
 {
-	struct gw_pm_window *w = window_free();
+	struct gw_pm_window *w = gw_pm_window_in(GW_PM_FREE);
 	bool overflow = false;
 	CUptiResult r;
 
@@ -305,7 +338,7 @@ static CUptiResult take_window(unsigned set, uint64_t every, const char **what)
 	*what = "cuptiPmSamplingStart";
 	r = gw_pm_begin(&own.sampler);
 	if (r == CUPTI_SUCCESS) {
-		used(4);
+		gw_pm_used(4);
 		doze(every * WINDOW_SAMPLES - STOP_NS);
 		*what = "cuptiPmSamplingStop";
 		r = gw_pm_end(&own.sampler);
@@ -313,7 +346,7 @@ static CUptiResult take_window(unsigned set, uint64_t every, const char **what)
 	if (r == CUPTI_SUCCESS && !leaving()) {
 		*what = "cuptiPmSamplingDecodeData";
 		r = gw_pm_read(&own.sampler, w->sample, GW_PM_SAMPLES, &w->count, &overflow);
-		used(5);
+		gw_pm_used(5);
 	}
 	if (w->count)
 		atomic_store(&pm.sampled, 1);
@@ -353,8 +386,14 @@ static CUptiResult configure(uint32_t device, const struct gw_cupti_set *set, ui
 		return r;
 	*what = "cuptiPmSamplingSetConfig";
 	r = gw_pm_configure(&own.sampler, set, every);
-	used(3);
+	gw_pm_used(3);
 	return r;
+}
+
+/* Setting up is dear, a window is cheap: in mode watch, where windows come one by one, more. */
+static int windows_of_session(void)
+{
+	return gw_options_watch() ? WATCH_WINDOWS : SESSION_WINDOWS;
 }
 
 /* Some windows of one set. */
@@ -369,39 +408,42 @@ static CUptiResult session(const char **what)
 
 	*what = "cuptiDeviceGetChipName";
 	r = gw_pm_chip_know(device);
-	used(0);
+	gw_pm_used(0);
 	if (r != CUPTI_SUCCESS || leaving())
 		return r;
 	*what = "cuptiProfilerHostConfigAddMetrics";
 	cupti = choose(&set);
-	used(2);
+	gw_pm_used(2);
 	if (!cupti) /* what was missing may be what the chip does not collect */
 		return gw_pm_sets_any() ? CUPTI_SUCCESS : CUPTI_ERROR_NOT_SUPPORTED;
 	if (leaving())
 		return CUPTI_SUCCESS;
 	r = configure(device, cupti, every, what);
-	for (int i = 0; r == CUPTI_SUCCESS && i < SESSION_WINDOWS; i++) {
+	for (int i = 0; r == CUPTI_SUCCESS && i < windows_of_session(); i++) {
 		if (!wait_for_window(gap) || atomic_load(&pm.ending))
+			break;
+		if (gw_options_watch() && !wait_for_records())
 			break;
 		gap = own.answers < GW_PM_SETS ? GAP_ANSWERS_MS : GAP_MS;
 		if (busy())
 			r = take_window(set, every, what);
 	}
 	gw_pm_close(&own.sampler);
-	used(6);
+	gw_pm_used(6);
 	if (!leaving() && gw_pm_chip_refused(r))
 		r = CUPTI_SUCCESS; /* the next session has sets for what is left */
-	used(1);
+	gw_pm_used(1);
 	return r;
 }
 
 /* Nothing of libcupti's is kept for later: the other tool may end it (cuptiFinalize). */
 static void leave(void)
 {
-	if (atomic_load(&pm.paused)) {
+	if (atomic_load(&pm.paused) || gw_other_profiler_busy()) {
 		gw_pm_chip_forget();
 		gw_pm_sets_release();
 	}
+	gw_gpu_turn_give();
 	atomic_store(&pm.inside, 0);
 	gw_sandbox_leave();
 }
@@ -419,11 +461,23 @@ static void prepare(void)
 	if (!enter())
 		return;
 	known = gw_pm_chip_know(atomic_load(&pm.device)) == CUPTI_SUCCESS;
-	used(0);
+	gw_pm_used(0);
 	if (known && !leaving())
 		choose(&set);
-	used(2);
+	gw_pm_used(2);
 	leave();
+}
+
+/* Where another process has its turn with the GPU's sampler, ours comes later. */
+static bool may_begin(void)
+{
+	if (!gw_pm_window_in(GW_PM_FREE) || !enter())
+		return false;
+	if (gw_gpu_turn_take(atomic_load(&pm.device)))
+		return true;
+	leave();
+	doze(GW_GPU_TURN_TRY_MS * MS);
+	return false;
 }
 
 /* A session took @p cost ns of CPU: what the next may take. */
@@ -470,11 +524,22 @@ static bool wait_for_beginning(void)
 	return !stopping();
 }
 
-static void run(void)
+/* Once it is known which GPU the program uses. */
+static bool begin(void)
 {
-	own.session_ns = (SETUP_MS + SESSION_MS) * MS;
-	prepare();
-	wait_for_beginning();
+	const char *why;
+
+	if (!wait_for_beginning())
+		return false;
+	gw_gpu_turn_start(gw_live_path());
+	why = gw_pm_against(atomic_load(&pm.device));
+	if (why)
+		gw_degrade(GW_DEGRADED_COUNTERS, "no counters: %s", why);
+	return !why;
+}
+
+static void take_turns(void)
+{
 	while (!stopping() && !gw_sandboxed() && !atomic_load(&pm.ending)) {
 		uint64_t wait = debt();
 
@@ -482,11 +547,19 @@ static void run(void)
 			wait_for_launches();
 		else if (wait)
 			doze(wait < 500 * MS ? wait : 500 * MS);
-		else if (!window_free() || !enter())
+		else if (!may_begin())
 			doze(LOOK_MS * MS);
 		else if (!turn())
 			break;
 	}
+}
+
+static void run(void)
+{
+	own.session_ns = (SETUP_MS + SESSION_MS) * MS;
+	prepare();
+	if (begin())
+		take_turns();
 	cpu_ns();
 	if (own.last[0] && !atomic_load(&pm.sampled))
 		gw_degrade_asked(GW_DEGRADED_COUNTERS, "no counters: %s", own.last);
@@ -498,7 +571,8 @@ static void run(void)
 void gw_pm_start(void)
 {
 	memset(&pm, 0, sizeof(pm));
-	decided = false;
+	gw_pm_windows_start();
+	memset(&seen, 0, sizeof(seen));
 	memset(&own, 0, sizeof(own));
 	pthread_mutex_init(&pm.lock, NULL);
 	pthread_cond_init(&pm.wake, NULL);
@@ -509,22 +583,8 @@ void gw_pm_start(void)
 	if (gw_options.counters != GW_COUNT_PM)
 		return;
 	/* Mode count promises launches only. */
-	if (gw_options.mode == GW_MODE_WATCH)
-		gw_degrade_asked(GW_DEGRADED_COUNTERS,
-		                 "no counters: they are sampled in mode audit only");
-	else if (gw_options.mode == GW_MODE_AUDIT && !gw_options.budget)
+	if ((gw_options.mode == GW_MODE_AUDIT || gw_options_watch()) && !gw_options.budget)
 		gw_degrade_asked(GW_DEGRADED_COUNTERS, "no counters: GPUWATCH_BUDGET is 0");
-}
-
-/* Why there are to be no counters in this process; NULL: there may be. */
-static const char *against(void)
-{
-	if (!gw_pm_usable())
-		return "the libcupti found has no PM sampling (it came with CUDA 12.6)";
-	if (!gw_exit_watched())
-		return "the program's exit can't be seen in time (loaded by another thread than "
-		       "the main one)";
-	return NULL;
 }
 
 void gw_pm_tick(uint64_t now_ns, uint32_t launches)
@@ -539,12 +599,12 @@ void gw_pm_tick(uint64_t now_ns, uint32_t launches)
 		atomic_store(&pm.first_ns, now_ns);
 	if (launches && atomic_load(&pm.at_rest))
 		wake();
-	if (decided || !gw_options_sample() || !gw_activity_on())
+	if (seen.decided || !gw_options_sample() || !gw_activity_on())
 		return;
-	if (!launches && !first && against())
+	if (!launches && !first && gw_pm_against(atomic_load(&pm.device)))
 		return; /* said with the first launch */
-	decided = true;
-	why = against();
+	seen.decided = true;
+	why = gw_pm_against(atomic_load(&pm.device));
 	if (why) {
 		gw_degrade(GW_DEGRADED_COUNTERS, "no counters: %s", why);
 		return;
@@ -564,11 +624,15 @@ void gw_pm_over(void)
 	const uint64_t first = atomic_load(&pm.first_ns);
 
 	if (!gw_options_sample() || gw_sandboxed() || atomic_load(&pm.sampled) ||
-	    (decided && against()))
+	    (seen.decided && gw_pm_against(atomic_load(&pm.device))))
 		return;
-	if (!gw_activity_on())
+	if (!gw_activity_on() && !(gw_options_watch() && gw_attach_count()))
 		gw_degrade_asked(GW_DEGRADED_COUNTERS,
 		                 "no counters: kernels have no activity records");
+	else if (atomic_load(&gw_counters[GW_COUNTER_pm_turns_waited]))
+		gw_degrade_asked(GW_DEGRADED_COUNTERS,
+		                 "no counters: other processes sampled the same GPU, and this one "
+		                 "had no turn");
 	else if (!atomic_load(&gw_counters[GW_COUNTER_pm_failed]))
 		gw_degrade_asked(GW_DEGRADED_COUNTERS,
 		                 "no counters: the program ended %.2f s after its first launch, "
@@ -591,9 +655,4 @@ void gw_pm_ran(uint32_t device, uint64_t ns)
 	gw_pm_interval_ran(ns);
 	atomic_store_explicit(&pm.placed, 1, memory_order_relaxed);
 	atomic_store_explicit(&pm.device, device, memory_order_relaxed);
-}
-
-struct gw_pm_window *gw_pm_window(unsigned index)
-{
-	return &pm.window[index];
 }

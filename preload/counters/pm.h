@@ -43,13 +43,13 @@ enum gw_pm_window_state {
 
 /** A window of samples. All but the state is the thread's until READY, then the worker's. */
 struct gw_pm_window {
-	_Atomic int state;             /**< enum gw_pm_window_state */
-	_Atomic uint64_t begin;        /**< CLOCK_REALTIME, ns, as the records of kernels have it */
-	uint64_t ready_ns;             /**< when it was handed over, as gw_steady_ns() counts */
-	uint64_t end;                  /**< of the last sample, once the worker has set it */
-	uint32_t device;               /**< ordinal */
-	unsigned set;                  /**< number of the set, unchanging; see gw_pm_set() */
-	size_t count;                  /**< samples */
+	_Atomic int state;      /**< enum gw_pm_window_state */
+	_Atomic uint64_t begin; /**< CLOCK_REALTIME, ns, as the records of kernels have it */
+	uint64_t ready_ns;      /**< when it was handed over, as gw_steady_ns() counts */
+	uint64_t end;           /**< of the last sample, once the worker has set it */
+	uint32_t device;        /**< ordinal */
+	unsigned set;           /**< number of the set, unchanging; see gw_pm_set() */
+	size_t count;           /**< samples */
 	struct gw_sample sample[GW_PM_SAMPLES]; /**< by libcupti's clock: see gw_record_time() */
 };
 
@@ -57,8 +57,8 @@ struct gw_pm_window {
 void gw_pm_start(void);
 
 /**
- * Once a cycle: @p launches were made since the last time. Begins to sample with the first launches,
- * where the options, the GPU and other tools let it. Worker only.
+ * Once a cycle: @p launches were made since the last time. Begins to sample with the first
+ * launches, where the options, the GPU and other tools let it. Worker only.
  */
 void gw_pm_tick(uint64_t now_ns, uint32_t launches);
 
@@ -71,27 +71,45 @@ void gw_pm_ran(uint32_t device, uint64_t ns);
 /** Whether the thread runs that takes windows. */
 bool gw_pm_sampling(void);
 
+/** Start with all windows free. */
+void gw_pm_windows_start(void);
+
+/** The first window in @p state, NULL: none is. Any thread. */
+struct gw_pm_window *gw_pm_window_in(enum gw_pm_window_state state);
+
+/**
+ * The calling thread, which samples, has used a function of libcupti's of @p stage, below 8, which
+ * may have made static objects: they are destroyed after the thread has been stopped.
+ */
+void gw_pm_used(unsigned stage);
+
 /** Window number @p index, below GW_PM_WINDOWS. Worker only. */
 struct gw_pm_window *gw_pm_window(unsigned index);
 
 /** The metrics of a window's set. */
 const struct gw_pm_set *gw_pm_set(unsigned number);
 
-/**
- * Another tool is to have libcupti: nothing is sampled until gw_pm_resume. Returns when the thread
- * has left libcupti, after 5 s at the latest. Worker only.
- */
-void gw_pm_pause(void);
+/** Launches have activity records from now on: counters may be sampled. Worker only. */
+void gw_pm_records_begin(void);
 
-/** The other tool has gone. Worker only. */
-void gw_pm_resume(void);
+/**
+ * Launches will have none. In mode watch that is the end of a window: the sampler stays as it is,
+ * for the next. Otherwise another tool is to have libcupti: nothing is sampled until
+ * gw_pm_records_begin, and this returns when the thread has left libcupti, after 5 s at the latest.
+ * Worker only.
+ */
+void gw_pm_records_end(void);
+
+/** The first kernel with a record since gw_pm_records_begin started at @p ns, CLOCK_REALTIME: where
+ * launches wait for their turn on the GPU, those with records run so much later. Worker only. */
+void gw_pm_records_ran(uint64_t ns);
 
 /** The program ends: where counters were asked for and never began, say why. Worker only. */
 void gw_pm_over(void);
 
 /**
- * The program ends and may be held until @p deadline (gw_steady_ns()): wait for the window under way
- * to be handed over; none is begun after it. Any thread.
+ * The program ends and may be held until @p deadline (gw_steady_ns()): wait for the window under
+ * way to be handed over; none is begun after it. Any thread.
  */
 void gw_pm_finish(uint64_t deadline);
 

@@ -3,6 +3,7 @@
 
 #include "preload/counters/pm_sets.h"
 #include "preload/runtime/deadline.h"
+#include "preload/runtime/options.h"
 
 #include <string.h>
 
@@ -69,7 +70,9 @@ double gw_pm_answers_worth(unsigned number)
 
 bool gw_pm_answers_wanted(void)
 {
-	return spent_ns < GW_PM_ANSWERS_MS * GW_MS && gw_pm_sets_worthwhile(gw_pm_answers_worth);
+	const uint64_t most = gw_options_watch() ? GW_PM_ANSWERS_WATCH_MS : GW_PM_ANSWERS_MS;
+
+	return spent_ns < most * GW_MS && gw_pm_sets_worthwhile(gw_pm_answers_worth);
 }
 
 void gw_pm_answers_took(unsigned number, uint64_t cpu)

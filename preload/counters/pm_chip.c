@@ -1,12 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/counters/pm_chip.h"
 
+#include "preload/counters/pm.h"
 #include "preload/counters/pm_failure.h"
 #include "preload/counters/pm_sampler.h"
 #include "preload/counters/pm_sets.h"
+#include "preload/runtime/driver.h"
+#include "preload/runtime/process.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+/* CU_DEVICE_ATTRIBUTE_MPS_ENABLED, which headers before CUDA 12.1 lack; drivers without refuse it.
+ */
+enum { MPS_ENABLED = 133 };
 
 static struct {
 	const char *name;
@@ -66,4 +73,27 @@ bool gw_pm_chip_refused(CUptiResult refused)
 	if (chip.availability)
 		gw_pm_sets_release();
 	return chip.availability != NULL;
+}
+
+/* Under MPS kernels of other processes run beside ours: what is counted is also theirs. */
+static bool shared(uint32_t device)
+{
+	int value = 0;
+
+	return gw_driver.cuDeviceGetAttribute &&
+	       gw_driver.cuDeviceGetAttribute(&value, (CUdevice_attribute)MPS_ENABLED,
+	                                      (CUdevice)device) == CUDA_SUCCESS &&
+	       value;
+}
+
+const char *gw_pm_against(uint32_t device)
+{
+	if (shared(device))
+		return "the GPU is shared by MPS, and its counters count all processes";
+	if (!gw_pm_usable())
+		return "the libcupti found has no PM sampling (it came with CUDA 12.6)";
+	if (!gw_exit_watched())
+		return "the program's exit can't be seen in time (loaded by another thread than "
+		       "the main one)";
+	return NULL;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The GPU's chip, as sampling needs it: what its metric sets are made for. The sampling thread's
- * alone.
+ * alone, but for gw_pm_against().
  */
 #ifndef GW_PM_CHIP_H
 #define GW_PM_CHIP_H
@@ -33,5 +33,8 @@ const uint8_t *gw_pm_chip_availability(void);
  * once what is left (0.2 s on an H200). True: it is known now, and sets have to be made for it.
  */
 bool gw_pm_chip_refused(CUptiResult refused);
+
+/** Why there are to be no counters of @p device in this process; NULL: there may be. Any thread. */
+const char *gw_pm_against(uint32_t device);
 
 #endif

@@ -64,8 +64,8 @@ static bool halve(struct set *s)
 static void try(struct set *s, const char *chip, const uint8_t *availability)
 {
 	while (s->members.count && s->trial == UNTRIED) {
-		CUptiResult r = gw_cupti_set_make(&s->cupti, chip,
-		                                  availability, s->members.name, s->members.count);
+		CUptiResult r = gw_cupti_set_make(&s->cupti, chip, availability, s->members.name,
+		                                  s->members.count);
 
 		if (r == CUPTI_SUCCESS && s->cupti.passes == 1) {
 			s->trial = READY;
@@ -78,8 +78,8 @@ static void try(struct set *s, const char *chip, const uint8_t *availability)
 }
 
 /*
- * Every second turn is the first set's, the others share the rest: traffic and instructions are what
- * most predictions use, and what code analysis derives least.
+ * Every second turn is the first set's, the others share the rest: traffic and instructions are
+ * what most predictions use, and what code analysis derives least.
  */
 static unsigned next(void)
 {

@@ -16,6 +16,7 @@
 #include "preload/runtime/degrade.h"
 #include "preload/cupti/other_profiler.h"
 #include "preload/runtime/options.h"
+#include "preload/maps/own_use.h"
 #include "preload/maps/state.h"
 #include "preload/runtime/process.h"
 
@@ -92,6 +93,9 @@ static uint64_t pause_after(uint64_t ns)
 {
 	const uint64_t budget = gw_options.budget;
 	uint64_t least = budget ? ns * (100 - budget) / budget : NEVER_NS;
+
+	if (gw_sheds(GW_SHED_WINDOWS) && budget)
+		least *= GW_SHED_ONE_WINDOW_OF;
 
 	/* Up to a third more: a program that repeats itself must not be met in step. */
 	window.dice = window.dice * 1664525 + 1013904223;

@@ -5,6 +5,7 @@
 #include "preload/maps/idmap.h"
 #include "preload/live/live.h"
 #include "preload/live/log.h"
+#include "preload/maps/own_use.h"
 #include "preload/maps/state.h"
 #include "predictor/log/histogram.h"
 
@@ -247,6 +248,8 @@ static bool span_over(uint64_t now_ns)
 {
 	uint64_t span = gw_log_ring() ? 0 : (begin_ns - first_ns) / SPANS;
 
+	if (gw_sheds(GW_SHED_SUMS) && span < GW_SHED_SPAN_OF * SPAN_NS)
+		span = GW_SHED_SPAN_OF * SPAN_NS;
 	return full || now_ns - begin_ns >= (span > SPAN_NS ? span : SPAN_NS);
 }
 

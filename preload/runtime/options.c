@@ -220,6 +220,7 @@ void gw_options_read(void)
 	gw_options.event_rate = (uint32_t)value[OPTION_event_rate];
 	gw_options.budget = (uint32_t)value[OPTION_budget];
 	gw_options.stacks = (enum gw_stacks)value[OPTION_stacks];
+	gw_options.cpu_max = (uint32_t)value[OPTION_cpu_max];
 	gw_options.ranges = value[OPTION_ranges] != 0;
 	gw_options.nccl = value[OPTION_nccl] != 0;
 	gw_options.exit_wait = (uint32_t)value[OPTION_exit_wait];

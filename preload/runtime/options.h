@@ -38,6 +38,7 @@ struct gw_options {
 	uint32_t event_rate;   /**< without activity, one launch in this many is timed */
 	/** Percent of the process's time that windows and counters may cost. Changed as `mode`. */
 	_Atomic uint32_t budget;
+	uint32_t cpu_max;   /**< percent of a CPU that our threads may take in mode watch, 0: any */
 	uint32_t exit_wait; /**< longest time for which exit() is held for answers, ms */
 	char rejected[240]; /**< what was not understood, for one warning; empty when all was */
 };
@@ -46,17 +47,30 @@ extern struct gw_options gw_options;
 /** Read the environment once; a value that is not understood keeps its default. */
 void gw_options_read(void);
 
+/** Whether some kernels are timed, in windows, and gpuwatch's own CPU time has a limit. */
+static inline bool gw_options_watch(void)
+{
+	return gw_options.mode == GW_MODE_WATCH;
+}
+
 /** Whether launches go into sums from the start, and the log is a ring of files. */
 static inline bool gw_options_sum(void)
 {
-	return gw_options.mode == GW_MODE_WATCH && !gw_options.log_launches;
+	return gw_options_watch() && !gw_options.log_launches;
 }
 
-/** Whether counters are sampled in this process: in mode audit, where the budget is not 0. */
+/** Whether kernels are timed in this process's mode: always, or in windows. */
+static inline bool gw_options_measure(void)
+{
+	return gw_options.mode == GW_MODE_AUDIT ||
+	       (gw_options.mode == GW_MODE_WATCH && gw_options.budget);
+}
+
+/** Whether counters are sampled in this process: where kernels are timed and the budget is not 0.
+ */
 static inline bool gw_options_sample(void)
 {
-	return gw_options.mode == GW_MODE_AUDIT && gw_options.counters == GW_COUNT_PM &&
-	       gw_options.budget;
+	return gw_options_measure() && gw_options.counters == GW_COUNT_PM && gw_options.budget;
 }
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/runtime/spawn.h"
 
+#include "preload/runtime/deadline.h"
 #include "preload/runtime/sandbox.h"
 
 #include <pthread.h>
@@ -9,6 +10,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
 struct task {
@@ -16,7 +18,42 @@ struct task {
 	void (*run)(void);
 };
 
+enum { CLOCKS = 16 };
+
 static _Atomic unsigned running;
+static _Atomic uint64_t ended_ns; /* CPU time of threads that have ended */
+
+/* CPU clocks of those that run. One that finds no place is not counted. */
+static struct {
+	_Atomic int state; /* 0: free, 1: taken, 2: the clock is there */
+	clockid_t clock;
+} clocks[CLOCKS];
+
+static int clock_in(void)
+{
+	for (int i = 0; i < CLOCKS; i++) {
+		int expected = 0;
+
+		if (!atomic_compare_exchange_strong(&clocks[i].state, &expected, 1))
+			continue;
+		if (pthread_getcpuclockid(pthread_self(), &clocks[i].clock)) {
+			atomic_store(&clocks[i].state, 0);
+			break;
+		}
+		/* Pairs with the acquire in gw_spawned_cpu_ns(). */
+		atomic_store_explicit(&clocks[i].state, 2, memory_order_release);
+		return i;
+	}
+	return -1;
+}
+
+static void clock_out(int i)
+{
+	if (i < 0)
+		return;
+	atomic_fetch_add(&ended_ns, gw_thread_cpu_ns());
+	atomic_store(&clocks[i].state, 0);
+}
 
 /*
  * A thread's first steps are system calls of libc's (rseq, set_robust_list, an arena of its own at
@@ -25,11 +62,13 @@ static _Atomic unsigned running;
 static void *begin(void *arg)
 {
 	struct task t = *(struct task *)arg;
+	int own = clock_in();
 
 	free(arg);
 	pthread_setname_np(pthread_self(), t.name);
 	gw_sandbox_leave();
 	t.run();
+	clock_out(own);
 	atomic_fetch_sub(&running, 1);
 	return NULL;
 }
@@ -79,7 +118,24 @@ unsigned gw_spawned(void)
 	return atomic_load(&running);
 }
 
+/* What has ended first: a thread that ends meanwhile is missing once, and never counts twice. */
+uint64_t gw_spawned_cpu_ns(void)
+{
+	uint64_t sum = atomic_load(&ended_ns);
+	struct timespec t;
+
+	for (int i = 0; i < CLOCKS; i++)
+		/* Pairs with the release in clock_in(). */
+		if (atomic_load_explicit(&clocks[i].state, memory_order_acquire) == 2 &&
+		    !clock_gettime(clocks[i].clock, &t))
+			sum += (uint64_t)t.tv_sec * UINT64_C(1000000000) + (uint64_t)t.tv_nsec;
+	return sum;
+}
+
 void gw_spawn_forget(void)
 {
 	atomic_store(&running, 0);
+	atomic_store(&ended_ns, 0);
+	for (int i = 0; i < CLOCKS; i++)
+		atomic_store(&clocks[i].state, 0);
 }

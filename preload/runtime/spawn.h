@@ -4,6 +4,7 @@
 #define GW_SPAWN_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 /**
  * Run @p run in a detached thread named @p name (a literal of at most 15 bytes), all signals
@@ -21,6 +22,10 @@ void gw_lower_priority(void);
 
 /** How many of ours run now. */
 unsigned gw_spawned(void);
+
+/** CPU time of all of ours since the start, those that have ended included, ns. A thread that ends
+ * meanwhile may be missing from one answer. */
+uint64_t gw_spawned_cpu_ns(void);
 
 /** In a forked child none of them is there. */
 void gw_spawn_forget(void);

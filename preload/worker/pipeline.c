@@ -32,6 +32,7 @@
 #include "preload/live/live.h"
 #include "preload/live/log.h"
 #include "preload/runtime/options.h"
+#include "preload/maps/own_use.h"
 #include "preload/counters/pm.h"
 #include "preload/worker/profile.h"
 #include "preload/runtime/sandbox.h"
@@ -98,9 +99,13 @@ static struct {
 	bool alone, closed;           /* no thread but ours is left; the last word is written */
 } worker;
 
-static void count_cpu(void)
+static void count_cpu(uint64_t now)
 {
+	uint64_t all = gw_spawned_cpu_ns();
+
 	atomic_store(&gw_counters[GW_COUNTER_worker_cpu_ns], gw_thread_cpu_ns());
+	atomic_store(&gw_counters[GW_COUNTER_own_cpu_ns], all);
+	gw_own_use_tick(now, all);
 }
 
 static void write_counters(void)
@@ -299,7 +304,7 @@ static uint32_t cycle(bool last)
 	gw_recycle(round);
 	span_over = gw_aggregate_tick(now, last);
 	if (last || now - worker.written_ns > WRITE_MS * GW_MS) {
-		count_cpu();
+		count_cpu(now);
 		show_totals();
 		worker.span_over |= span_over;
 		if (last || (write_due() && counters_due(now)))
@@ -432,14 +437,16 @@ static void run(void)
 
 bool gw_pipeline_start(bool forbidden)
 {
-	static const struct gw_windows_calls calls = {
-	        .waiting = gw_join_waiting, .opened = gw_pm_resume, .ending = gw_pm_pause};
+	static const struct gw_windows_calls calls = {.waiting = gw_join_waiting,
+	                                              .opened = gw_pm_records_begin,
+	                                              .ending = gw_pm_records_end};
 
 	memset(&worker, 0, sizeof(worker));
 	pthread_mutex_init(&worker.lock, NULL);
 	pthread_cond_init(&worker.done, NULL);
 	worker.started_ns = gw_steady_ns();
 	gw_bell_start();
+	gw_own_use_start();
 	if (!gw_registry_start() || !gw_launches_start())
 		return false;
 	gw_aggregate_start();

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/worker/registry.h"
 
+#include "preload/live/unnamed.h"
 #include "preload/runtime/clock.h"
 #include "preload/analysis/code.h"
 #include "preload/runtime/degrade.h"
+#include "preload/runtime/options.h"
 #include "preload/analysis/digests.h"
 #include "preload/maps/idmap.h"
 #include "preload/live/log.h"
@@ -65,14 +67,17 @@ static void module_write(const struct gw_module_note *n)
 
 	if (r.id)
 		module_ids[n->number] = r.id;
-	gw_code_module(n);
 	gw_log_write(GW_RECORD_MODULE, &r, sizeof(r), n->path, strlen(n->path) + 1);
 }
 
 static void write_modules(void)
 {
-	for (struct gw_module_note *n = gw_module_notes_take(); n; n = n->next)
-		module_write(n);
+	for (struct gw_module_note *n = gw_module_notes_take(); n; n = n->next) {
+		gw_code_module(n);
+		/* Where launches go into sums a module is in the log once a kernel in it is. */
+		if (!gw_options_sum())
+			module_write(n);
+	}
 }
 
 /* Notes come in any order from threads that load at once; ids of a log must rise. */
@@ -82,6 +87,8 @@ static uint32_t module_id(uint32_t number)
 		return 0;
 	if (!module_ids[number])
 		write_modules();
+	if (!module_ids[number] && gw_code_note(number))
+		module_write(gw_code_note(number));
 	return module_ids[number];
 }
 
@@ -399,7 +406,8 @@ uint32_t gw_intern_node(uint32_t exec, uint64_t node)
 		struct gw_record_node r = {.graph = exec, .node = node};
 
 		r.id = id = ++node_count;
-		gw_log_write(GW_RECORD_NODE, &r, sizeof(r), NULL, 0);
+		if (!gw_unnamed_node(id))
+			gw_log_write(GW_RECORD_NODE, &r, sizeof(r), NULL, 0);
 	}
 	gw_idmap_put(&nodes, key, id);
 	return id;

@@ -3,6 +3,7 @@
 #include "preload/maps/idmap.h"
 #include "preload/live/live.h"
 #include "preload/live/log.h"
+#include "preload/live/unnamed.h"
 #include "preload/worker/registry.h"
 
 #include <string.h>
@@ -28,6 +29,7 @@ void gw_stream_ids_start(void)
 	memset(keys, 0, sizeof(keys));
 	memset(ended, 0, sizeof(ended));
 	count = ended_count = 0;
+	gw_unnamed_start();
 }
 
 static uint64_t device_key(uint32_t id)
@@ -49,7 +51,8 @@ static uint32_t stream_write(uint32_t slot, int device, uint64_t context, uint32
 	r.id = ++count;
 	if (r.device)
 		gw_idmap_put(&devices, device_key(r.id), (uint32_t)device + 1);
-	gw_log_write(GW_RECORD_STREAM, &r, sizeof(r), NULL, 0);
+	if (!gw_unnamed_stream(r.id))
+		gw_log_write(GW_RECORD_STREAM, &r, sizeof(r), NULL, 0);
 	if (slot)
 		gw_live_stream(slot, &r);
 	return r.id;
@@ -87,7 +90,7 @@ uint32_t gw_intern_stream(uint32_t slot)
 
 	if (!slot)
 		return 0;
-	if (generation[slot] != s->generation) {
+	if (generation[slot] != s->generation || gw_unnamed_now(ids[slot])) {
 		slot_forget(slot);
 		generation[slot] = s->generation;
 		ids[slot] = stream_write(slot, s->device, s->context_id, s->kind, s->cupti_stream);
@@ -106,6 +109,8 @@ uint32_t gw_intern_stream_of_activity(const struct gw_activity *a)
 
 	if (!id)
 		id = gw_idmap_get(&unseen, key);
+	if (gw_unnamed_now(id))
+		id = 0;
 	/* A stream that no hook saw: inside a graph, or the device's own. Nobody says when it ends.
 	 */
 	if (!id) {

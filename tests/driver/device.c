@@ -149,6 +149,8 @@ CUresult si_cuDeviceGetAttribute(int *pi, CUdevice_attribute attrib, CUdevice de
 	for (size_t i = 0; i < sizeof attributes / sizeof attributes[0]; i++)
 		if (attributes[i].attribute == attrib)
 			*pi = attributes[i].value;
+	if (attrib == CU_DEVICE_ATTRIBUTE_MPS_ENABLED)
+		*pi = (int)si_env_u64("STANDIN_MPS", 0);
 	return CUDA_SUCCESS;
 }
 

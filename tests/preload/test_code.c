@@ -312,7 +312,7 @@ static void what_is_unknown_has_its_reason(void **state)
 	r.env[2] = "GPUWATCH_MODE=count";
 	o = run_both(&r);
 	assert_int_equal(only_log(o)->analyses[GW_ANALYSIS_OFF], 1);
-	assert_string_equal(only_log(o)->analysis_text, "only mode audit reads code");
+	assert_string_equal(only_log(o)->analysis_text, "only modes audit and watch read code");
 	outcome_free(o);
 }
 

@@ -44,7 +44,10 @@ static unsigned clear_folder(void)
 
 	pages_left = 0;
 	while (d && (e = readdir(d)))
-		if (e->d_name[0] != '.') {
+		if (strstr(e->d_name, ".sampler")) { /* a lock that processes of a GPU agree by */
+			snprintf(path, sizeof(path), "%s/%s", folder, e->d_name);
+			unlink(path);
+		} else if (e->d_name[0] != '.') {
 			snprintf(path, sizeof(path), "%s/%s", folder, e->d_name);
 			pages_left += stat(path, &st) ? 0 : (size_t)st.st_blocks * 512;
 			unlink(path);

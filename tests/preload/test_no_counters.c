@@ -73,6 +73,12 @@ static uint64_t said(const char *text, bool on_terminal, const char *one, const 
 	return failed;
 }
 
+static void under_mps_there_are_none(void **state)
+{
+	(void)state;
+	assert_int_equal(said("shared by MPS", true, "STANDIN_MPS=1", NULL), 0);
+}
+
 static void privileges_are_not_asked_for_again(void **state)
 {
 	(void)state;
@@ -152,7 +158,7 @@ static void without_libcupti_there_are_none(void **state)
 static void modes_and_budgets_without_counters_say_so(void **state)
 {
 	(void)state;
-	assert_int_equal(said("mode audit only", false, "GPUWATCH_MODE=watch", NULL), 0);
+	assert_int_equal(said("no activity records", false, "GPUWATCH_MODE=watch", NULL), 0);
 	assert_int_equal(said("GPUWATCH_BUDGET is 0", false, "GPUWATCH_BUDGET=0", NULL), 0);
 }
 
@@ -171,6 +177,7 @@ static void a_program_that_ended_early_has_its_reason(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(under_mps_there_are_none),
 	        cmocka_unit_test(privileges_are_not_asked_for_again),
 	        cmocka_unit_test(what_has_none_is_not_asked_again),
 	        cmocka_unit_test(counters_that_others_hold_are_said_once),

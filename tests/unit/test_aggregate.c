@@ -5,6 +5,8 @@
 #include "preload/runtime/degrade.h"
 #include "preload/live/live.h"
 #include "preload/live/log.h"
+#include "preload/runtime/options.h"
+#include "preload/maps/own_use.h"
 #include "predictor/log/histogram.h"
 #include "tests/unit/preload_fixture.h"
 
@@ -259,6 +261,25 @@ static void in_a_ring_spans_stay_ten_seconds(void **state)
 	assert_int_equal(count, 3599);
 }
 
+/* The last step of what mode watch does without. */
+static void above_gpuwatchs_share_of_the_processor_spans_are_a_minute(void **state)
+{
+	(void)state;
+	ring = true;
+	gw_options.mode = GW_MODE_WATCH;
+	gw_options.cpu_max = 2;
+	gw_own_use_start();
+	for (uint64_t s = 1; s <= 60; s++)
+		gw_own_use_tick(s * SECOND, s * SECOND);
+	assert_true(gw_sheds(GW_SHED_SUMS));
+	for (uint64_t s = 0; s < 3600; s++) {
+		add(1, GW_LAUNCH_MEASURED, 100, NAN);
+		tick(BEGIN + s * SECOND, false);
+	}
+	assert_int_equal(count, 59);
+	gw_own_use_start();
+}
+
 /* What has a histogram is bounded, and none of it is lost. */
 static void in_a_ring_many_configurations_end_the_span(void **state)
 {
@@ -348,6 +369,7 @@ int main(void)
 	        T(one_never_measured_has_no_least_time),
 	        T(in_a_ring_they_have_histograms),
 	        T(in_a_ring_spans_stay_ten_seconds),
+	        T(above_gpuwatchs_share_of_the_processor_spans_are_a_minute),
 	        T(in_a_ring_many_configurations_end_the_span),
 	        T(a_forked_child_begins_with_no_sums),
 	        T(spans_grow_with_the_time),

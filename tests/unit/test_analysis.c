@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Launches analysed on the worker: what is reported of them, in which order, within which bounds.
  */
+#include "preload/analysis/analysis_code.h"
 #include "preload/analysis/code.h"
 #include "preload/runtime/clock.h"
 #include "preload/runtime/options.h"
+#include "preload/maps/own_use.h"
 #include "preload/worker/registry.h"
 #include "tests/unit/analysis_fixture.h"
 #include "tests/unit/preload_fixture.h"
@@ -143,6 +145,69 @@ static void a_larger_budget_pays_for_more_analyses(void **state)
 	gw_options.budget = 50;
 	assert_int_equal(gw_analysis_allowance(0), 2 * second);
 	assert_int_equal(gw_analysis_allowance(100 * second), 52 * second);
+}
+
+/* A second, and one percent. */
+static void mode_watch_has_less_time_for_it(void **state)
+{
+	static const uint64_t second = 1000000000;
+
+	(void)state;
+	gw_options.budget = 1;
+	gw_options.mode = GW_MODE_WATCH;
+	assert_int_equal(gw_analysis_allowance(0), second);
+	assert_int_equal(gw_analysis_allowance(100 * second), 2 * second);
+}
+
+static void mode_watch_reads_code_too(void **state)
+{
+	(void)state;
+	gw_options.mode = GW_MODE_WATCH;
+	gw_analysis_start(0);
+	gw_analysis_want(config_of(SAXPY, 4, 128));
+	gw_analysis_run(look, false);
+	assert_int_equal(offers, 1);
+	assert_false(gw_analysis_defers_join(1));
+}
+
+static void what_was_read_can_be_given_back_and_read_again(void **state)
+{
+	(void)state;
+	gw_options.mode = GW_MODE_WATCH;
+	gw_analysis_start(0);
+	gw_analysis_want(config_of(SAXPY, 4, 128));
+	gw_analysis_run(look, false);
+	assert_true(gw_analysis_held() > 0);
+	assert_int_equal(gw_analysis_code_room(), GW_ANALYSIS_ROOM);
+	gw_analysis_code_tidy();
+	assert_int_equal(gw_analysis_held(), 0);
+	gw_analysis_want(config_of(SAXPY, 5, 128));
+	gw_analysis_run(look, false);
+	assert_int_equal(offers, 2);
+	assert_true(gw_analysis_held() > 0);
+}
+
+/* By a clock of the test's: a second of gpuwatch's threads too much each second. */
+static void above_its_share_of_the_processor_nothing_is_analysed(void **state)
+{
+	uint64_t now = 1000000000000, cpu = 0;
+
+	(void)state;
+	gw_options.mode = GW_MODE_WATCH;
+	gw_options.cpu_max = 2;
+	gw_analysis_start(0);
+	gw_own_use_start();
+	for (unsigned i = 0; i < 5; i++)
+		gw_own_use_tick(now += 1000000000, cpu += 1000000000);
+	assert_true(gw_sheds(GW_SHED_ANALYSIS));
+	gw_analysis_want(config_of(SAXPY, 4, 128));
+	gw_analysis_run(look, false);
+	assert_int_equal(offers, 0);
+	assert_false(gw_analysis_waits());
+	for (unsigned i = 0; gw_sheds(GW_SHED_ANALYSIS) && i < 1000; i++)
+		gw_own_use_tick(now += 1000000000, cpu);
+	gw_analysis_run(look, false);
+	assert_int_equal(offers, 1);
 }
 
 /* Their launches are predicted before their times are looked at; but times don't wait for ever. */
@@ -388,6 +453,10 @@ int main(void)
 	        TEST(what_arguments_may_settle_comes_before_what_was_timed),
 	        TEST(each_kernel_has_its_first_turn_before_further_configurations),
 	        TEST(a_larger_budget_pays_for_more_analyses),
+	        TEST(mode_watch_has_less_time_for_it),
+	        TEST(mode_watch_reads_code_too),
+	        TEST(what_was_read_can_be_given_back_and_read_again),
+	        TEST(above_its_share_of_the_processor_nothing_is_analysed),
 	        TEST(times_wait_for_the_first_analysis_and_not_for_ever),
 	        TEST(code_that_is_not_to_be_had_is_counted),
 	        TEST(each_analysis_says_what_it_left_unknown),

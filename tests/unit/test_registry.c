@@ -5,6 +5,8 @@
 #include "preload/runtime/options.h"
 #include "preload/worker/profile.h"
 #include "preload/worker/registry.h"
+#include "preload/launch/modules.h"
+#include "preload/live/unnamed.h"
 #include "preload/runtime/degrade.h"
 #include "tests/unit/preload_fixture.h"
 
@@ -374,6 +376,81 @@ static void reasons_are_written_once(void **state)
 	assert_string_equal(text[GW_RECORD_DEGRADED], "a table of 7 is full");
 }
 
+/* So many uses of stream slot 5 and nodes of graph 1. */
+static void come_and_go(uint32_t number)
+{
+	struct gw_stream_slot *s = &gw_hot.shared->stream_slots[5];
+
+	for (uint32_t i = 0; i < number; i++) {
+		*s = (struct gw_stream_slot){.device = -1, .generation = s->generation + 1};
+		gw_intern_stream(5);
+		gw_intern_node(1, i + 1);
+	}
+}
+
+static void beside_sums_only_the_first_streams_and_nodes_have_records(void **state)
+{
+	struct gw_record_launch named = {.stream = 1, .node = GW_UNNAMED_FROM}, r = named;
+
+	(void)state;
+	gw_options.mode = GW_MODE_WATCH;
+	come_and_go(3 * GW_UNNAMED_FROM);
+	gw_options.mode = GW_MODE_AUDIT;
+	assert_int_equal(written[GW_RECORD_STREAM], GW_UNNAMED_FROM);
+	assert_int_equal(written[GW_RECORD_NODE], GW_UNNAMED_FROM);
+	gw_unnamed_leave_out(&r);
+	assert_int_equal(r.stream, named.stream);
+	assert_int_equal(r.node, named.node);
+	r = (struct gw_record_launch){.stream = GW_UNNAMED_FROM + 1, .node = GW_UNNAMED_FROM + 1};
+	gw_unnamed_leave_out(&r);
+	assert_int_equal(r.stream, 0);
+	assert_int_equal(r.node, 0);
+}
+
+/* gpuwatch ctl: from then on launches have records of their own, which name their streams. */
+static void a_stream_without_a_record_has_one_in_another_mode(void **state)
+{
+	struct gw_record_launch r = {0};
+	uint32_t before;
+
+	(void)state;
+	gw_options.mode = GW_MODE_WATCH;
+	come_and_go(GW_UNNAMED_FROM + 1);
+	before = gw_intern_stream(5);
+	gw_options.mode = GW_MODE_AUDIT;
+	r.stream = gw_intern_stream(5);
+	assert_int_not_equal(r.stream, before);
+	assert_int_equal(last[GW_RECORD_STREAM].stream.id, r.stream);
+	assert_int_equal(gw_intern_stream(5), r.stream);
+	gw_unnamed_leave_out(&r);
+	assert_int_not_equal(r.stream, 0);
+}
+
+static void in_other_modes_all_streams_and_nodes_have_records(void **state)
+{
+	(void)state;
+	come_and_go(3 * GW_UNNAMED_FROM);
+	assert_int_equal(written[GW_RECORD_STREAM], 3 * GW_UNNAMED_FROM);
+	assert_int_equal(written[GW_RECORD_NODE], 3 * GW_UNNAMED_FROM);
+}
+
+static void beside_sums_a_module_is_written_with_its_kernel(void **state)
+{
+	static const unsigned char image[64] = "\177ELF";
+
+	(void)state;
+	gw_options.mode = GW_MODE_WATCH;
+	gw_module_loaded((void *)0x1000, NULL, GW_MODULE_LIBRARY, image, NULL);
+	gw_module_loaded((void *)0x2000, NULL, GW_MODULE_LIBRARY, image, NULL);
+	gw_registry_write_news();
+	assert_int_equal(written[GW_RECORD_MODULE], 0);
+	gw_hot.shared->kernels[1].module = gw_module_number(0x2000);
+	gw_intern_config(1, 0, &small);
+	gw_options.mode = GW_MODE_AUDIT;
+	assert_int_equal(written[GW_RECORD_MODULE], 1);
+	assert_int_equal(last[GW_RECORD_KERNEL].kernel.module, 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -394,6 +471,10 @@ int main(void)
 	        T(each_table_that_is_full_has_a_reason_of_its_own),
 	        T(streams_that_ended_leave_no_memory_behind),
 	        T(reasons_are_written_once),
+	        T(beside_sums_only_the_first_streams_and_nodes_have_records),
+	        T(a_stream_without_a_record_has_one_in_another_mode),
+	        T(in_other_modes_all_streams_and_nodes_have_records),
+	        T(beside_sums_a_module_is_written_with_its_kernel),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

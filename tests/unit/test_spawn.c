@@ -2,6 +2,8 @@
 /* Threads of ours: name, signals, priority. */
 #include "preload/runtime/spawn.h"
 
+#include "preload/runtime/deadline.h"
+
 #include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -64,11 +66,38 @@ static void the_lowest_priority_is_its_own(void **state)
 	assert_int_equal(getpriority(PRIO_PROCESS, 0), nice);
 }
 
+static void work(void)
+{
+	while (gw_thread_cpu_ns() < 20 * GW_MS)
+		;
+}
+
+/* While they run and when they have ended. */
+static void the_cpu_time_of_all_is_known(void **state)
+{
+	uint64_t before = gw_spawned_cpu_ns();
+
+	(void)state;
+	assert_true(gw_spawn("one of ours", work));
+	assert_true(gw_spawn("one of ours", work));
+	wait_for_end();
+	assert_true(gw_spawned_cpu_ns() - before >= 40 * GW_MS);
+}
+
+static void a_forked_child_begins_with_no_cpu_time(void **state)
+{
+	(void)state;
+	gw_spawn_forget();
+	assert_int_equal(gw_spawned_cpu_ns(), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(a_thread_has_its_name_and_no_signals),
 	        cmocka_unit_test(the_lowest_priority_is_its_own),
+	        cmocka_unit_test(the_cpu_time_of_all_is_known),
+	        cmocka_unit_test(a_forked_child_begins_with_no_cpu_time),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

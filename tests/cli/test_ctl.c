@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gpuwatch ctl on a made-up segment, whose process answers nothing: what is listed and refused. */
+#include "tests/cli/shell.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define CTL "$PREFIX/bin/gpuwatch ctl "
+
+/* Run @p command in bash while live_segment, process $p, keeps a segment in seg. */
+static int beside(const char *command)
+{
+	setenv("COMMAND", command, 1);
+	return shell("bash -c 'rm -rf seg; mkdir -m 755 seg; "
+	             "coproc X { exec $TOOLS/live_segment seg run; }; p=$X_PID; "
+	             "read -ru ${X[0]} _; "
+	             "eval \"$COMMAND\"; status=$?; kill $p; wait $p 2>/dev/null; exit $status'");
+}
+
+static void usage(const char *words, const char *error)
+{
+	assert_int_equal(shell(CTL "%s", words), 2);
+	shell_says(error);
+}
+
+static void the_list_has_processes_and_their_modes(void **state)
+{
+	(void)state;
+	assert_int_equal(beside(CTL "--list --dir=seg >list; sed -E \"s/ +/ /g; s/^ //; "
+	                            "s/^$p [0-9]+ /PID UID /; s, [^ ]*/live_segment, "
+	                            "live_segment,\" list"),
+	                 0);
+	shell_is_golden("ctl_list.txt");
+}
+
+static void an_empty_list_says_why(void **state)
+{
+	(void)state;
+	assert_int_equal(shell("mkdir -p none; " CTL "--list --dir=none"), 0);
+	shell_says("no process under gpuwatch is found");
+}
+
+static void all_of_none_is_a_finding(void **state)
+{
+	(void)state;
+	assert_int_equal(shell("mkdir -p none; " CTL "--all mode=off --dir=none"), 1);
+	shell_says("no process under gpuwatch is found");
+}
+
+static void words_that_are_no_request_are_refused(void **state)
+{
+	(void)state;
+	usage("1 mode=fast", "mode=fast is none of audit, watch, count, off and idle");
+	usage("1 mode=", "mode= is none of");
+	usage("1 budget=101", "budget=101 is no whole number from 0 to 100");
+	usage("1 budget=", "budget= is no whole number");
+	usage("1 mode=audit for=32d", "for=32d is no time of 1s to 31d");
+	usage("1 mode=audit for=1ms", "for=1ms is no time of 1s to 31d");
+	usage("audit", "\"audit\" is neither a process id nor mode=");
+	usage("0 mode=off", "\"0\" is neither a process id");
+	usage("4194305 mode=off", "\"4194305\" is neither a process id");
+}
+
+static void words_that_contradict_are_refused(void **state)
+{
+	(void)state;
+	usage("", "no process is given");
+	usage("mode=audit", "no process is given");
+	usage("1", "what? Give mode=audit");
+	usage("1 for=30s", "what? Give mode=audit");
+	usage("1 --all mode=off", "--all takes no process id");
+	usage("--list mode=off", "--list takes nothing else");
+	usage("--list 1", "--list takes nothing else");
+}
+
+static void a_process_that_is_not_there_is_named(void **state)
+{
+	(void)state;
+	assert_int_equal(beside(CTL "1 mode=off --dir=seg"), 2);
+	shell_says("process 1 has no live segment that can be read");
+}
+
+/* It is stopped, or at its end: the request stands in the segment. */
+static void a_process_that_does_not_answer_is_named(void **state)
+{
+	(void)state;
+	assert_int_equal(beside(CTL "$p mode=off --dir=seg"), 1);
+	shell_says("no answer within 5 s");
+}
+
+/* Its segment may be read by all, and written by its owner. */
+static void a_process_of_another_user_is_refused(void **state)
+{
+	(void)state;
+	if (getuid() || shell("cp $PREFIX/bin/gpuwatch . && chmod 755 . gpuwatch && "
+	                      "setpriv --reuid=65534 --clear-groups ./gpuwatch --version"))
+		skip();
+	assert_int_equal(beside("chmod 644 seg/*; setpriv --reuid=65534 --clear-groups ./gpuwatch "
+	                        "ctl $p mode=off --dir=seg"),
+	                 1);
+	shell_says("it belongs to user 0: only that user and root can switch it");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(the_list_has_processes_and_their_modes),
+	        cmocka_unit_test(an_empty_list_says_why),
+	        cmocka_unit_test(all_of_none_is_a_finding),
+	        cmocka_unit_test(words_that_are_no_request_are_refused),
+	        cmocka_unit_test(words_that_contradict_are_refused),
+	        cmocka_unit_test(a_process_that_is_not_there_is_named),
+	        cmocka_unit_test(a_process_that_does_not_answer_is_named),
+	        cmocka_unit_test(a_process_of_another_user_is_refused),
+	};
+
+	return cmocka_run_group_tests(tests, shell_setup, shell_teardown);
+}
