@@ -16,7 +16,7 @@
 
 enum {
 	BLOCKS_MOST = 2048, /* of a kernel that is looked at */
-	HALVINGS = 8,
+	HALVINGS = 5,
 	ROUNDS = 64, /* for the prices: more count as not found */
 };
 
