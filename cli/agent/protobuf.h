@@ -6,6 +6,10 @@
 #include "cli/agent/metrics.h"
 #include "cli/export/proto.h"
 
+#define AGENT_PROTOBUF_TYPE                                                                        \
+	"application/vnd.google.protobuf; proto=io.prometheus.client.MetricFamily; "               \
+	"encoding=delimited"
+
 /** All metrics: MetricFamily messages, each behind its length. free() its data. */
 struct proto agent_protobuf(const struct agent_node *node, const struct agent_self *self);
 

@@ -21,8 +21,8 @@ const char *agent_text_type(enum text_format format)
 	static const char *const types[] = {
 	        "text/plain; version=0.0.4; charset=utf-8",
 	        "application/openmetrics-text; version=1.0.0; charset=utf-8",
-	        "application/vnd.google.protobuf; proto=io.prometheus.client.MetricFamily; "
-	        "encoding=delimited"};
+	        AGENT_PROTOBUF_TYPE,
+	};
 
 	return types[format];
 }

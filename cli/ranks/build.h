@@ -20,10 +20,4 @@ bool ranks_build(struct ranks_job *job, struct ranks_log *logs, size_t count,
                  const struct ranks_shapes *shapes, struct ranks_steps *steps);
 void ranks_unbuild(struct ranks_job *job);
 
-/**
- * How many of @p count symbols repeat: the least period after which nine tenths of them, and more
- * than after any shorter one, are the same; 0: none.
- */
-size_t ranks_period(const uint64_t *symbols, size_t count);
-
 #endif

@@ -9,17 +9,19 @@
 #include <string.h>
 
 /*
- * A rank is late where it needs LEAST of a step more for itself than the median rank, and for certain
- * once what it needs beyond that, step by step, and beyond DRIFT times the scatter, adds up to CERTAIN
- * times the scatter. One step adds STEP_MOST at most, so that a few extreme ones are not enough; of
- * scatter there is LITTLE of a step at least.
+ * A rank is late where it needs LEAST of a step more for itself than the median rank, and for
+ * certain once what it needs beyond that, step by step, and beyond DRIFT times the scatter, adds up
+ * to CERTAIN times the scatter. One step adds STEP_MOST at most, so that a few extreme ones are not
+ * enough; of scatter there is LITTLE of a step at least.
  */
 static const double LEAST = 0.03, DRIFT = 1, STEP_MOST = 2, CERTAIN = 11, MOST = 14, LITTLE = 0.006;
 /* A cause explains a quarter of the lateness at least. */
 static const double EXPLAINS = 0.25;
-enum { BLOCK = 64, /* collectives of a rank that share one clock offset */
-       ROUNDS = 3, /* in which offsets pass from one communicator to the next */
-       CAUSE_STEPS = 5 };
+enum {
+	BLOCK = 64, /* collectives of a rank that share one clock offset */
+	ROUNDS = 3, /* in which offsets pass from one communicator to the next */
+	CAUSE_STEPS = 5
+};
 
 static const char *const part_names[] = {
 #define PART(NAME, key, name, meaning) name,
@@ -113,14 +115,20 @@ struct table {
 
 static bool same_key(const void *arg, uint32_t position)
 {
-	const struct { const struct table *t; uint64_t key; } *a = arg;
+	const struct {
+		const struct table *t;
+		uint64_t key;
+	} *a = arg;
 
 	return a->t->all[position].key == a->key;
 }
 
 static uint32_t gathering_of(struct table *t, struct gw_index *index, uint64_t key)
 {
-	const struct { const struct table *t; uint64_t key; } a = {t, key};
+	const struct {
+		const struct table *t;
+		uint64_t key;
+	} a = {t, key};
 	uint32_t at = gw_index_find(index, gw_hash_mix(key), same_key, &a);
 
 	if (at != GW_INDEX_NONE)
@@ -180,7 +188,8 @@ static double offset(const struct table *t, const struct seat *s)
 
 /* ---- clocks -------------------------------------------------------------------------------- */
 
-/* How much later than the median rank each one ends, by rank and meeting; NaN: that says nothing. */
+/* How much later than the median rank each one ends, by rank and meeting; NaN: that says nothing.
+ */
 static void deviations(const struct ranks_job *job, const struct table *t, double **out)
 {
 	for (size_t r = 0; r < job->rank_count; r++)
@@ -353,7 +362,8 @@ static double scatter(double *changes, size_t count)
 {
 	double value = ranks_median(changes, count), most = value / 0.6745;
 
-	/* What is above the median comes behind it: the median of that has three quarters below it. */
+	/* What is above the median comes behind it: the median of that has three quarters below it.
+	 */
 	for (int half = 0; half < 2; half++) {
 		size_t middle = (count - 1) / 2;
 

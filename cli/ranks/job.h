@@ -32,7 +32,7 @@ struct ranks_meeting {
 	uint32_t step;     /**< number in the rank's steps; RANKS_NO_STEP: in none */
 	bool together;     /**< it ends in all ranks at once, as an AllReduce does */
 	/* ranks_judge(): */
-	double until;    /**< when the last rank came, by this rank's clock */
+	double until;          /**< when the last rank came, by this rank's clock */
 	uint32_t last, others; /**< that rank, position in the job; how many others take part */
 };
 
@@ -56,7 +56,7 @@ struct ranks_episode {
 	uint32_t first, last; /**< steps */
 	uint32_t found;       /**< the step after which it is certain */
 	enum ranks_cause cause;
-	double late;               /**< ns a step */
+	double late;                 /**< ns a step */
 	double excess[RANKS_CAUSES]; /**< ns a step more than the median rank, by cause */
 };
 

@@ -70,7 +70,8 @@ static bool twice(const struct logs *l)
 	for (size_t i = 0; i < l->count; i++)
 		for (size_t k = 0; k < i && *l->log[i].label; k++)
 			if (!strcmp(l->log[i].label, l->log[k].label)) {
-				gw_error("ranks: %s and %s are both of rank %s; give one log of each rank, "
+				gw_error("ranks: %s and %s are both of rank %s; give one log of "
+				         "each rank, "
 				         "all of one run",
 				         l->log[k].path, l->log[i].path, l->log[i].label);
 				return true;
@@ -112,7 +113,8 @@ static int ranks_main(const struct gw_command *command, int argc, char **argv)
 		return status;
 	if (!argc)
 		return gw_error("ranks: missing log file arguments: gpuwatch ranks train.*.gwl");
-	status = log_window_set("ranks", &(struct log_window){o.since, o.until, o.last}, argv, argc);
+	status =
+	        log_window_set("ranks", &(struct log_window){o.since, o.until, o.last}, argv, argc);
 	for (int i = 0; i < argc && !status; i++)
 		if (gw_log_each(argv[i], add, &l))
 			unread = GW_EXIT_USAGE;
@@ -145,15 +147,19 @@ const struct gw_command_body gw_ranks_command = {
                 "\n"
                 "COMPUTE: kernels; COMM: exposed communication; WAITING: for the last rank of a\n"
                 "collective; INPUT: for data from the host; HOST: for the host's next launch; "
-                "IDLE: between\n"
-                "a launch's call and its start. OTHERS WAIT is how long the other ranks wait for "
-                "it, on\n"
-                "average. A rank is late when it does so step after step, by 2.5% of a step or "
-                "more. The\n"
-                "cause is what takes it longer than the median rank: a slow GPU (kernels take "
-                "longer than\n"
-                "on other ranks or than predicted), imbalance (they are expected to), input, or "
-                "the host.",
+                "IDLE: "
+                "between a\n"
+                "launch's call and its start. OTHERS WAIT is how long the other ranks wait for it, "
+                "on "
+                "average.\n"
+                "A rank is late when it needs 3% of a step longer for itself than the median rank, "
+                "for "
+                "several\n"
+                "steps in a row. The cause is what takes it longer: a slow GPU (kernels take "
+                "longer "
+                "than on\n"
+                "other ranks or than predicted), imbalance (they are expected to), input, or the "
+                "host.",
         .examples = "gpuwatch ranks train.*.gwl\n"
                     "Which rank holds up the others?\n"
                     "gpuwatch ranks --rank=3 train.*.gwl\n"

@@ -14,7 +14,8 @@
 #include <string.h>
 
 enum {
-	STAGED_LEAST = 4096, /* bytes: smaller copies to the host are results that a program reads */
+	STAGED_LEAST =
+	        4096, /* bytes: smaller copies to the host are results that a program reads */
 	COPIES_HELD = 16384, /* runs: a copy that is not brought back by then never is */
 };
 
@@ -47,7 +48,10 @@ struct reading {
 
 static bool same_shape(const void *arg, uint32_t position)
 {
-	const struct { const struct ranks_shapes *s; uint64_t hash; } *a = arg;
+	const struct {
+		const struct ranks_shapes *s;
+		uint64_t hash;
+	} *a = arg;
 
 	return a->s->hash[position] == a->hash;
 }
@@ -58,11 +62,15 @@ static uint32_t shape_of(struct reading *r, uint32_t config)
 	const struct log_config *c = &r->log.configs[config];
 	const char *name = r->log.names[c->kernel].mangled;
 	struct ranks_shapes *s = r->shapes;
-	struct { const struct ranks_shapes *s; uint64_t hash; } a = {s, 0};
+	struct {
+		const struct ranks_shapes *s;
+		uint64_t hash;
+	} a = {s, 0};
 	const struct gw_config *g = &c->config;
-	const uint32_t words[] = {g->grid.x,    g->grid.y,    g->grid.z,         g->block.x,
-	                          g->block.y,   g->block.z,   g->cluster.x,      g->cluster.y,
-	                          g->cluster.z, (uint32_t)g->dynamic_shared, g->digest};
+	const uint32_t words[] = {
+	        g->grid.x,  g->grid.y,    g->grid.z,    g->block.x,   g->block.y,
+	        g->block.z, g->cluster.x, g->cluster.y, g->cluster.z, (uint32_t)g->dynamic_shared,
+	        g->digest};
 
 	r->shape = gw_grow(r->shape, &r->shape_room, config + 1u, sizeof(*r->shape));
 	if (r->shape[config])
@@ -142,8 +150,7 @@ static void on_communicator(struct reading *r, const struct gw_record_communicat
 {
 	r->communicators = gw_grow(r->communicators, &r->communicator_room,
 	                           r->communicator_count + 1, sizeof(*r->communicators));
-	r->communicators[r->communicator_count++] =
-	        (struct communicator){c->id, c->ranks, c->hash};
+	r->communicators[r->communicator_count++] = (struct communicator){c->id, c->ranks, c->hash};
 }
 
 static void on_collective(struct reading *r, const struct log_event *e)
@@ -161,8 +168,8 @@ static void on_collective(struct reading *r, const struct log_event *e)
 	r->reported[r->reported_count++] = (struct reported){
 	        .call = c->call_ns,
 	        .key = gw_hash(of->hash, (const uint64_t[]){c->function, c->sequence}, 16) | 1,
-	        .symbol = gw_hash(of->hash,
-	                          (const uint64_t[]){c->function, c->datatype, c->count}, 24),
+	        .symbol = gw_hash(of->hash, (const uint64_t[]){c->function, c->datatype, c->count},
+	                          24),
 	        .thread = e->thread,
 	        .together = c->function == GW_COLLECTIVE_ALL_REDUCE ||
 	                    c->function == GW_COLLECTIVE_ALL_GATHER ||
@@ -187,8 +194,9 @@ static void take(void *arg, const struct log_event *e)
 		on_launch(r, e);
 		break;
 	case GW_RECORD_AGGREGATE:
-		r->out->summed += ((const struct gw_record_aggregate *)(const void *)e->record->head)
-		                          ->launches;
+		r->out->summed +=
+		        ((const struct gw_record_aggregate *)(const void *)e->record->head)
+		                ->launches;
 		break;
 	case GW_RECORD_COPY:
 		on_copy(r, e);
@@ -217,7 +225,8 @@ static int by_start(const void *a, const void *b)
 
 static int by_thread_and_call(const void *a, const void *b)
 {
-	const struct ranks_run *x = *(struct ranks_run *const *)a, *y = *(struct ranks_run *const *)b;
+	const struct ranks_run *x = *(struct ranks_run *const *)a,
+	                       *y = *(struct ranks_run *const *)b;
 
 	if (x->thread != y->thread)
 		return x->thread < y->thread ? -1 : 1;
@@ -275,7 +284,9 @@ static void join_numbers(struct reading *r)
 
 /* How many there were of each symbol. */
 struct seen {
-	struct { uint64_t symbol, count; } *list;
+	struct {
+		uint64_t symbol, count;
+	} * list;
 	size_t count, room;
 };
 
@@ -306,7 +317,8 @@ static void join_names(struct ranks_log *log)
 	free(seen.list);
 }
 
-/* The earliest copy to the host, from @p first on, that @p back may bring back; NULL: there is none. */
+/* The earliest copy to the host, from @p first on, that @p back may bring back; NULL: there is
+ * none. */
 static struct ranks_run *copy_of(struct ranks_log *log, size_t first, const struct ranks_run *back)
 {
 	for (struct ranks_run *run = &log->runs[first]; run < back; run++)
@@ -317,8 +329,8 @@ static struct ranks_run *copy_of(struct ranks_log *log, size_t first, const stru
 }
 
 /*
- * A copy to the host and the next copy back of as many bytes stand for a collective between them; what
- * they take themselves is communication, too.
+ * A copy to the host and the next copy back of as many bytes stand for a collective between them;
+ * what they take themselves is communication, too.
  */
 static void join_copies(struct ranks_log *log)
 {
@@ -329,7 +341,8 @@ static void join_copies(struct ranks_log *log)
 		struct ranks_run *back, *there;
 		uint64_t symbol;
 
-		log->runs = gw_grow(log->runs, &log->run_room, log->run_count + 1, sizeof(*log->runs));
+		log->runs =
+		        gw_grow(log->runs, &log->run_room, log->run_count + 1, sizeof(*log->runs));
 		back = &log->runs[i];
 		while (first + COPIES_HELD < i ||
 		       (first < i && (log->runs[first].kind != RANKS_RUN_TO_HOST ||

@@ -2,8 +2,8 @@
 /*
  * A rank's log: what ran on its GPU, in order of start, and the collectives that it took part in.
  * Collectives are NCCL's, by the numbers that it gave them (COLLECTIVE) or else by the order of the
- * kernels of one name; without any such kernel, copies to the host and back of one size stand for them
- * (gloo, MPI).
+ * kernels of one name; without any such kernel, copies to the host and back of one size stand for
+ * them (gloo, MPI).
  */
 #ifndef GW_RANKS_READ_H
 #define GW_RANKS_READ_H
@@ -16,7 +16,7 @@ enum ranks_by { RANKS_BY_NOTHING, RANKS_BY_COPIES, RANKS_BY_NAME, RANKS_BY_NUMBE
 
 /** What ran on the GPU, or stands for it. */
 enum ranks_kind {
-	RANKS_RUN_KERNEL,   /**< also memsets and copies on the GPU */
+	RANKS_RUN_KERNEL, /**< also memsets and copies on the GPU */
 	RANKS_RUN_COMMUNICATION,
 	RANKS_RUN_FROM_HOST, /**< copy */
 	RANKS_RUN_TO_HOST
@@ -26,20 +26,21 @@ enum ranks_kind {
 struct ranks_run {
 	uint64_t start, end, call;
 	enum ranks_kind kind;
-	uint32_t thread;  /**< that called; GW_INDEX_NONE: not known */
-	uint32_t shape;   /**< kernels: number of kernel and configuration in the job */
-	float predicted;  /**< kernels: ns, NaN: not known */
-	uint64_t bytes;   /**< copies */
-	uint64_t key;     /**< communication: the collective; 0: of none that others are known to have */
-	uint64_t symbol;  /**< communication: what of the collective is the same in each step */
-	bool together;    /**< communication: ends in all ranks at once */
+	uint32_t thread; /**< that called; GW_INDEX_NONE: not known */
+	uint32_t shape;  /**< kernels: number of kernel and configuration in the job */
+	float predicted; /**< kernels: ns, NaN: not known */
+	uint64_t bytes;  /**< copies */
+	uint64_t
+	        key; /**< communication: the collective; 0: of none that others are known to have */
+	uint64_t symbol; /**< communication: what of the collective is the same in each step */
+	bool together;   /**< communication: ends in all ranks at once */
 };
 
 /** A rank's log. */
 struct ranks_log {
 	char *path, *host, *boot, *label; /**< label: its rank, "" when not known */
-	unsigned long number; /**< the same as a number; ULONG_MAX: not known */
-	struct ranks_run *runs; /**< of the GPU with most of them, by start */
+	unsigned long number;             /**< the same as a number; ULONG_MAX: not known */
+	struct ranks_run *runs;           /**< of the GPU with most of them, by start */
 	size_t run_count, run_room;
 	enum ranks_by by;
 	uint64_t untimed; /**< launches without a time, of that GPU or not known which */

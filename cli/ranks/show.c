@@ -5,6 +5,7 @@
 #include "cli/common/memory.h"
 #include "cli/common/number.h"
 #include "cli/message.h"
+#include "cli/report/line.h"
 #include "cli/table.h"
 
 #include <math.h>
@@ -115,74 +116,97 @@ static bool expected_known(const struct ranks_job *job)
 
 /* ---- text ---------------------------------------------------------------------------------- */
 
+static struct report_line begin(const char *name)
+{
+	return report_begin(name, gw_width());
+}
+
 static void line(const char *name, const char *text)
 {
-	printf("  %-10s %s\n", name, text);
+	struct report_line l = begin(name);
+
+	report_part(&l, GW_INK_OFF, "%s", text);
+	report_finish(&l, "");
 }
 
 static void show_clocks(const struct ranks_job *job)
 {
 	double low = job->ranks[0].offset, high = low;
+	struct report_line l;
 	struct gw_text t;
-	char text[120];
 
 	for (size_t r = 1; r < job->rank_count; r++) {
 		low = fmin(low, job->ranks[r].offset);
 		high = fmax(high, job->ranks[r].offset);
 	}
-	snprintf(text, sizeof(text), "%s apart, by the ends of collectives",
-	         gw_duration(&t, high - low));
-	if (!job->one_clock)
-		line("Clocks", text);
+	if (job->one_clock)
+		return;
+	l = begin("Clocks");
+	report_part(&l, GW_INK_OFF, "%s apart, by the ends of collectives",
+	            gw_duration(&t, high - low));
+	report_finish(&l, "");
+}
+
+static void show_job(const struct ranks_shown *s, enum ranks_by by)
+{
+	struct report_line l = begin("Job");
+	struct gw_text n, length;
+
+	report_part(&l, GW_INK_OFF, "%s", gw_counted(&n, (double)s->job->rank_count, "rank", NULL));
+	report_part(&l, GW_INK_OFF, "%s of %s",
+	            gw_counted(&n, (double)s->job->step_count, "step", NULL),
+	            gw_duration(&length, s->job->length));
+	report_part(
+	        &l, GW_INK_OFF, "%s a step, joined by %s",
+	        gw_counted(&n, s->steps->period ? (double)s->steps->period : 1, "collective", NULL),
+	        joins[by]);
+	report_finish(&l, "");
 }
 
 static void show_head(const struct ranks_shown *s)
 {
-	const struct ranks_job *job = s->job;
 	enum ranks_by by = joined_by(s);
-	struct gw_text n, steps, length, each, lost;
-	char text[320];
+	struct report_line l;
+	struct gw_text lost;
 
-	snprintf(text, sizeof(text), "%s · %s of %s · %s a step, joined by %s",
-	         gw_counted(&n, (double)job->rank_count, "rank", NULL),
-	         gw_counted(&steps, (double)job->step_count, "step", NULL),
-	         gw_duration(&length, job->length),
-	         gw_counted(&each, s->steps->period ? (double)s->steps->period : 1, "collective",
-	                    NULL),
-	         joins[by]);
-	line("Job", text);
-	show_clocks(job);
+	show_job(s, by);
+	show_clocks(s->job);
 	if (!s->steps->period)
 		line("Steps", "no sequence of collectives repeats: each one counts as a step");
 	if (reasons[by])
 		line("Degraded", reasons[by]);
 	if (untimed(s)) {
-		snprintf(text, sizeof(text), "%s without a time of its own: shares are too small",
-		         gw_counted(&lost, (double)untimed(s), "launch", "launches"));
-		line("Degraded", text);
+		l = begin("Degraded");
+		report_part(&l, GW_INK_OFF, "%s without a time of its own: shares are too small",
+		            gw_counted(&lost, (double)untimed(s), "launch", "launches"));
+		report_finish(&l, "");
 	}
-	if (!expected_known(job))
-		line("Degraded", "some kernels run on one rank alone and have no prediction: a slow "
-		                 "GPU there cannot be told from more work");
-	for (size_t r = job->rank_count; r < s->log_count; r++) {
-		snprintf(text, sizeof(text), "%s: it has no steps in common with rank %s",
-		         s->logs[r].path, ranks_label(s, 0));
-		line("Left out", text);
+	if (!expected_known(s->job))
+		line("Degraded",
+		     "some kernels run on one rank alone and have no prediction: a slow "
+		     "GPU there cannot be told from more work");
+	for (size_t r = s->job->rank_count; r < s->log_count; r++) {
+		l = begin("Left out");
+		report_part(&l, GW_INK_OFF, "%s: it has no steps in common with rank %s",
+		            s->logs[r].path, ranks_label(s, 0));
+		report_finish(&l, "");
 	}
 }
 
 static void show_episode(const struct ranks_shown *s, const struct ranks_episode *e)
 {
+	struct report_line l = begin("Late");
 	struct gw_text late, share, excess;
-	char text[400];
-	int n = snprintf(text, sizeof(text), "rank %s in steps %u to %u: %s a step (%s) · %s",
-	                 ranks_label(s, e->rank), e->first, e->last, gw_duration(&late, e->late),
-	                 gw_percent(&share, e->late / s->job->length), ranks_cause_name(e->cause));
 
-	if (e->cause != RANKS_CAUSE_UNKNOWN && n > 0 && (size_t)n < sizeof(text))
-		snprintf(text + n, sizeof(text) - (size_t)n, ", %s a step more than others",
-		         gw_duration(&excess, e->excess[e->cause]));
-	line("Late", text);
+	report_part(&l, GW_INK_WARN, "rank %s in steps %u to %u", ranks_label(s, e->rank), e->first,
+	            e->last);
+	report_part(&l, GW_INK_OFF, "%s a step (%s)", gw_duration(&late, e->late),
+	            gw_percent(&share, e->late / s->job->length));
+	report_part(&l, GW_INK_OFF, "%s", ranks_cause_name(e->cause));
+	if (e->cause != RANKS_CAUSE_UNKNOWN)
+		report_part(&l, GW_INK_OFF, "%s a step more than others",
+		            gw_duration(&excess, e->excess[e->cause]));
+	report_finish(&l, "");
 }
 
 static void show_parts(struct gw_table *table, const double part[RANKS_PARTS], double all)

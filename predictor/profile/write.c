@@ -3,44 +3,97 @@
 #include "predictor/profile/json.h"
 
 #include <errno.h>
-#include <jansson.h>
+#include <locale.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* jansson writes the scalars: it knows escapes, and points where the locale has commas. */
-static void scalar(FILE *out, json_t *value, size_t flags)
+/* Bytes of the well-formed UTF-8 character at @p s; 0 when it is none. */
+static size_t character(const unsigned char *s)
 {
-	if (value)
-		json_dumpf(value, out, JSON_ENCODE_ANY | flags);
-	else
-		fputs("\"\"", out);
-	json_decref(value);
+	static const unsigned char first[] = {0xc2, 0xe0, 0xf0, 0xf5};
+	size_t size = 2;
+
+	if (*s < 0x80)
+		return 1;
+	while (size < 4 && *s >= first[size - 1])
+		size++;
+	if (*s < first[0] || *s >= first[3])
+		return 0;
+	for (size_t i = 1; i < size; i++)
+		if ((s[i] & 0xc0) != 0x80)
+			return 0;
+	if ((*s == 0xe0 && s[1] < 0xa0) || (*s == 0xed && s[1] > 0x9f) ||
+	    (*s == 0xf0 && s[1] < 0x90) || (*s == 0xf4 && s[1] > 0x8f))
+		return 0;
+	return size;
 }
 
+static bool well_formed(const char *text)
+{
+	const unsigned char *s = (const unsigned char *)text;
+
+	for (size_t size; *s; s += size) {
+		size = character(s);
+		if (!size)
+			return false;
+	}
+	return true;
+}
+
+/* A text as jansson writes it, whose writer would be 6 KB of the library; empty where it is no
+ * UTF-8. */
 static void string(FILE *out, const char *s)
 {
-	scalar(out, json_string(s), 0);
+	static const char escaped[] = "\"\\\b\f\n\r\t", letters[] = "\"\\bfnrt";
+
+	putc('"', out);
+	for (s = well_formed(s) ? s : ""; *s; s++) {
+		const char *found = strchr(escaped, *s);
+
+		if (found)
+			fprintf(out, "\\%c", letters[found - escaped]);
+		else if ((unsigned char)*s < 0x20)
+			fprintf(out, "\\u%04X", (unsigned)*s);
+		else
+			putc(*s, out);
+	}
+	putc('"', out);
 }
 
-/* The fewest digits, from 15, that read back to the same bits. */
+/* The fewest digits, from 15, that read back to the same bits; with a point, whatever the locale
+ * has there. */
 static void number(FILE *out, double v)
 {
-	char digits[40];
+	char digits[40], *point, *exponent;
 
+	if (!isfinite(v)) {
+		string(out, "");
+		return;
+	}
 	if (fabs(v) < 0x1p53 && nearbyint(v) == v && !signbit(v)) {
-		scalar(out, json_integer((json_int_t)v), 0);
+		fprintf(out, "%lld", (long long)v);
 		return;
 	}
 	for (int n = 15; n <= 17; n++) {
 		snprintf(digits, sizeof(digits), "%.*g", n, v);
-		if (n == 17 || strtod(digits, NULL) == v) {
-			scalar(out, json_real(v), JSON_REAL_PRECISION((size_t)n));
-			return;
-		}
+		if (n == 17 || strtod(digits, NULL) == v)
+			break;
 	}
+	point = strchr(digits, *localeconv()->decimal_point);
+	if (point)
+		*point = '.';
+	exponent = strchr(digits, 'e');
+	if (!exponent) {
+		fprintf(out, "%s%s", digits, point ? "" : ".0");
+		return;
+	}
+	/* Without a plus sign and zeros in front. */
+	*exponent = 0;
+	fprintf(out, "%se%ld", digits, strtol(exponent + 1, NULL, 10));
 }
 
 /* A key and its text, unless that is empty. */

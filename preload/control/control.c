@@ -74,7 +74,6 @@ static void go_into(struct state to)
 	gw_options.budget = to.budget;
 	gw_options.mode = (enum gw_mode)to.mode;
 	atomic_store(&gw_hot.untimed, to.mode == GW_MODE_AUDIT ? 0 : GW_UNTIMED);
-	atomic_store(&gw_hot.reads, 1);
 	if (gw_options_sum() && control.begun)
 		gw_log_make_ring();
 	gw_windows_mode();

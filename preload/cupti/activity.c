@@ -3,6 +3,7 @@
 
 #include "preload/cupti/attach.h"
 #include "preload/cupti/cupti.h"
+#include "preload/runtime/clock.h"
 #include "preload/runtime/degrade.h"
 #include "preload/maps/memory.h"
 #include "preload/runtime/options.h"
@@ -23,8 +24,9 @@ enum {
 	BUFFERS = 256,
 	BUFFER_SIZE = 512 << 10,
 	WORDS = BUFFERS / 64,
-	KEPT = 64,      /* buffers whose memory stays */
-	WORN_OF = 4096, /* records that are looked at together for those without times */
+	KEPT = 64,         /* buffers whose memory stays */
+	WORN_OF = 4096,    /* records that are looked at together for those without times */
+	CLOCKS_NS = 50000, /* that the clocks of calls and of records may differ by */
 };
 
 static struct {
@@ -37,8 +39,11 @@ static struct {
 	_Atomic uint64_t last_came;
 	_Atomic int on;           /* records come */
 	_Atomic int ending;       /* what has not run yet is not waited for */
-	_Atomic int plain;        /* launches do not know their correlation ids */
-	_Atomic uint64_t until;   /* plain: ticks when collecting ended, 0 for not */
+	_Atomic int as;           /* enum gw_attach_as */
+	_Atomic uint64_t since;   /* in a window: ticks when it was surely on … */
+	uint64_t since_ns;        /* … and CLOCK_REALTIME; the worker's */
+	uint64_t off_ns;          /* the same: when it was switched off, 0: it is on */
+	_Atomic uint64_t until;   /* ticks when collecting ended, 0 for not */
 	uint32_t looked, without; /* worker: of WORN_OF records, and those without times */
 	bool worn;
 } pool;
@@ -130,27 +135,42 @@ int gw_activity_register(void)
 	return (int)gw_cupti.cuptiActivityRegisterCallbacks(buffer_requested, buffer_completed);
 }
 
-void gw_activity_begin(bool correlated)
+void gw_activity_begin(enum gw_attach_as as)
 {
 	atomic_store(&pool.ending, 0);
 	atomic_store(&pool.until, 0);
-	atomic_store(&pool.plain, !correlated);
+	pool.since_ns = as == GW_ATTACH_WINDOW ? gw_wall_ns() : 0;
+	pool.off_ns = 0;
+	atomic_store(&pool.since, as == GW_ATTACH_WINDOW ? gw_ticks() : 0);
+	atomic_store(&pool.as, as);
 	pool.looked = pool.without = 0;
 	pool.worn = false;
 	gw_record_clock_begin();
 	atomic_store(&pool.on, 1);
 }
 
+void gw_activity_settle(void)
+{
+	if (gw_activity_by_device())
+		atomic_store(&pool.until, gw_ticks());
+}
+
+void gw_activity_off(void)
+{
+	pool.off_ns = gw_wall_ns();
+}
+
 void gw_activity_end(void)
 {
-	atomic_store(&pool.until, gw_ticks());
+	if (!gw_activity_by_device())
+		atomic_store(&pool.until, gw_ticks());
 	atomic_store(&pool.ending, 1);
 }
 
 void gw_activity_gone(void)
 {
 	atomic_store(&pool.on, 0);
-	atomic_store(&pool.plain, 0);
+	atomic_store(&pool.as, GW_ATTACH_IDS);
 }
 
 bool gw_activity_on(void)
@@ -165,7 +185,28 @@ bool gw_activity_covers(uint64_t ticks, bool correlated)
 
 	if (!gw_activity_on())
 		return false;
-	return correlated || (atomic_load(&pool.plain) && (!until || ticks < until));
+	if (correlated)
+		return true;
+	return atomic_load(&pool.as) != GW_ATTACH_IDS && ticks >= atomic_load(&pool.since) &&
+	       (!until || ticks < until);
+}
+
+bool gw_activity_of_call(const struct gw_activity *record, uint64_t call_ns)
+{
+	if (!gw_activity_by_device() || !record->start)
+		return true;
+	return record->start >= pool.since_ns && record->start + CLOCKS_NS >= call_ns;
+}
+
+bool gw_activity_overran(const struct gw_activity *record)
+{
+	return gw_activity_by_device() && record->graph_node && pool.off_ns &&
+	       record->end > pool.off_ns;
+}
+
+bool gw_activity_by_device(void)
+{
+	return atomic_load_explicit(&pool.as, memory_order_relaxed) == GW_ATTACH_WINDOW;
 }
 
 bool gw_activity_worn(void)
@@ -185,7 +226,7 @@ static void look_for_times(const struct gw_activity *a)
 /* Whether records are joined by stream and order, because launches know no correlation id. */
 static bool plain(void)
 {
-	return atomic_load(&pool.plain) != 0;
+	return atomic_load(&pool.as) == GW_ATTACH_ORDER;
 }
 
 bool gw_activity_edges(const struct gw_activity *record)

@@ -3,6 +3,7 @@
 #ifndef GW_ACTIVITY_H
 #define GW_ACTIVITY_H
 
+#include "preload/cupti/attach.h"
 #include "preload/runtime/driver.h"
 
 #include <stdint.h>
@@ -32,8 +33,12 @@ bool gw_activity_reserve(void);
 /** Hand libcupti the buffers' callbacks; answers as it does. */
 int gw_activity_register(void);
 
-/** Records come from here on. @p correlated: launches know their correlation ids. */
-void gw_activity_begin(bool correlated);
+/** Records come from here on, and meet their launches as @p as says (preload/cupti/attach.h). */
+void gw_activity_begin(enum gw_attach_as as);
+/** Launches called from here on wait for no record in a window, which ends in a moment. */
+void gw_activity_settle(void);
+/** The activity is about to be switched off. Worker only. */
+void gw_activity_off(void);
 /** Launches called from here on have none; those of earlier ones still come. Worker only. */
 void gw_activity_end(void);
 /** None come any more. */
@@ -47,6 +52,22 @@ bool gw_activity_on(void);
  * correlation id.
  */
 bool gw_activity_covers(uint64_t ticks, bool correlated);
+
+/**
+ * Whether a record can be of a launch called at @p call_ns, CLOCK_REALTIME. Not in a window, where
+ * it started before: then it is of a launch on the edge of this window or, come late, of the one
+ * before. Worker only.
+ */
+bool gw_activity_of_call(const struct gw_activity *record, uint64_t call_ns);
+
+/**
+ * Whether a record is of a kernel of a graph that ended after its window: libcupti has not read its
+ * end, and what it reads is that of the kernel's next run. Worker only.
+ */
+bool gw_activity_overran(const struct gw_activity *record);
+
+/** Whether launches wait for records by GPU, not by stream: see GW_ATTACH_WINDOW. */
+bool gw_activity_by_device(void);
 
 /**
  * Whether a record without a launch is one of a launch on the edge: where measuring begins and ends

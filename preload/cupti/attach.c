@@ -35,6 +35,8 @@ static const CUpti_CallbackId launches[] = {
 
 static CUpti_SubscriberHandle subscriber;
 static bool subscribed, shared; /* shared: the subscriber is another tool's */
+static bool copying;            /* copies and memsets are recorded */
+static bool stays;              /* between windows: our buffers' callbacks are registered */
 static _Atomic int correlating; /* launches are to learn their correlation ids */
 static _Atomic int met;         /* one has */
 static _Atomic unsigned times;  /* times attached */
@@ -199,15 +201,18 @@ static CUptiResult call_back(void)
  * Sampled counters have to know when something else than a kernel used the memory. Switched on
  * once, before there are records, and not for each session of the sampler: libcupti 13.0 deadlocks
  * where a thread switches activity while another flushes records and a third is in a driver call
- * that loads code (seen on an H200). Kernels' records do without these where they are refused.
+ * that loads code (seen on an H200). Not for windows of mode watch either: switched with each, or
+ * left on between them, libcupti 13.0 corrupted its memory after some thousand windows. Kernels'
+ * records do without these where they are refused.
  */
 static void switch_copies(bool on)
 {
 	static const CUpti_ActivityKind kinds[] = {CUPTI_ACTIVITY_KIND_MEMCPY,
 	                                           CUPTI_ACTIVITY_KIND_MEMSET};
 
-	if (!gw_options_sample())
+	if (on ? gw_options.mode != GW_MODE_AUDIT || !gw_options_sample() : !copying)
 		return;
+	copying = on;
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
 		if (on)
 			gw_cupti.cuptiActivityEnable(kinds[i]);
@@ -225,19 +230,32 @@ static void report_modules(bool ids)
 		                             CUPTI_CBID_RESOURCE_MODULE_LOADED);
 }
 
-/* Records first, ids after: a launch that knows its id has a record. */
-static enum gw_attached attach(bool ids)
+/* What one window left, the next finds. */
+static CUptiResult set_up(enum gw_attach_as as, const char **what)
 {
-	const char *what = "cuptiSubscribe";
-	CUptiResult r = subscribe(ids || (keep_code && code_wanted()));
+	CUptiResult r;
 
-	if (r == CUPTI_SUCCESS)
-		report_modules(ids);
-	if (r == CUPTI_SUCCESS) {
-		cap_device_buffers();
-		what = "cuptiActivityRegisterCallbacks";
-		r = (CUptiResult)gw_activity_register();
-	}
+	if (stays && as == GW_ATTACH_WINDOW)
+		return CUPTI_SUCCESS;
+	*what = "cuptiSubscribe";
+	r = subscribe(as == GW_ATTACH_IDS || (as == GW_ATTACH_ORDER && keep_code && code_wanted()));
+	if (r == CUPTI_SUCCESS && as != GW_ATTACH_WINDOW)
+		report_modules(as == GW_ATTACH_IDS);
+	if (r != CUPTI_SUCCESS)
+		return r;
+	cap_device_buffers();
+	*what = "cuptiActivityRegisterCallbacks";
+	return (CUptiResult)gw_activity_register();
+}
+
+/* Records first, ids after: a launch that knows its id has a record. */
+static enum gw_attached attach(enum gw_attach_as as)
+{
+	const bool ids = as == GW_ATTACH_IDS;
+	const char *what = "";
+	CUptiResult r = set_up(as, &what);
+
+	stays = r == CUPTI_SUCCESS && as == GW_ATTACH_WINDOW;
 	if (r == CUPTI_SUCCESS) {
 		what = "cuptiActivityEnable";
 		r = gw_cupti.cuptiActivityEnable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
@@ -256,7 +274,7 @@ static enum gw_attached attach(bool ids)
 	return refused(what, r);
 }
 
-static enum gw_attached attach_outside(bool ids)
+static enum gw_attached attach_outside(enum gw_attach_as as)
 {
 	enum gw_attached result;
 
@@ -269,22 +287,22 @@ static enum gw_attached attach_outside(bool ids)
 	}
 	atomic_store(&met, 0);
 	here = true;
-	result = attach(ids);
+	result = attach(as);
 	here = false;
 	if (result == GW_ATTACHED) {
 		atomic_fetch_add(&times, 1);
 		atomic_store(&open_, 1);
-		atomic_store(&correlating, ids);
+		atomic_store(&correlating, as == GW_ATTACH_IDS);
 	}
 	return result;
 }
 
-enum gw_attached gw_attach(bool ids)
+enum gw_attached gw_attach(enum gw_attach_as as)
 {
 	enum gw_attached result = GW_ATTACH_NEVER;
 
 	if (gw_sandbox_enter()) {
-		result = attach_outside(ids);
+		result = attach_outside(as);
 		gw_sandbox_leave();
 	}
 	return result;
@@ -305,6 +323,22 @@ void gw_attach_stop(void)
 	here = false;
 }
 
+bool gw_attach_stays(void)
+{
+	return stays;
+}
+
+/* Of buffers that libcupti holds another tool would be handed the records. */
+void gw_attach_leave(void)
+{
+	if (!stays)
+		return;
+	here = true;
+	gw_cupti.cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+	here = false;
+	stays = false;
+}
+
 bool gw_attach_met(void)
 {
 	return atomic_load_explicit(&met, memory_order_relaxed) || gw_injection_active();
@@ -319,6 +353,7 @@ void gw_attach_abandon(void)
 {
 	atomic_store(&open_, 0);
 	atomic_store(&correlating, 0);
+	stays = false;
 }
 
 bool gw_attach_here(void)

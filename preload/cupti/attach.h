@@ -17,12 +17,20 @@ enum gw_attached {
 	GW_ATTACH_NEVER, /**< it can't work in this process */
 };
 
+/** How records will meet their launches. */
+enum gw_attach_as {
+	GW_ATTACH_IDS,   /**< launches learn their correlation ids from callbacks: exactly, whenever
+	                    this begins */
+	GW_ATTACH_ORDER, /**< by order in their streams: from the first context on */
+	GW_ATTACH_WINDOW, /**< by order on their GPU: of a while only. Neither a subscriber nor
+	                     callbacks: switching these beside launches crashed programs */
+};
+
 /**
- * Begin to collect records; says why where that can't be. @p correlate: launches learn their
- * correlation ids from callbacks, so that records join them exactly, whenever this begins.
- * One thread at a time: the worker, or before it ever attached the first that needs it.
+ * Begin to collect records; says why where that can't be. One thread at a time: the worker, or
+ * before it ever attached the first that needs it.
  */
-enum gw_attached gw_attach(bool correlate);
+enum gw_attached gw_attach(enum gw_attach_as as);
 
 /**
  * @p correlate is to put a correlation id into the launch that the calling thread has in flight;
@@ -49,6 +57,12 @@ void gw_attach_settle(void);
 
 /** … no more is collected. Records of what has been launched still come. */
 void gw_attach_stop(void);
+
+/** Whether what a window registered with libcupti stays for the next. Whoever attaches. */
+bool gw_attach_stays(void);
+
+/** It stays no longer: another tool comes. What libcupti holds of ours comes back. */
+void gw_attach_leave(void);
 
 /** A driver-API callback of ours came, @p info as libcupti gives it (CUpti_CallbackData). On the
  * launching thread. */

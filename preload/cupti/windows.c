@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A window with activity records is charged whole, from its opening to its last record: the program
- * may have stood still for that long, and has lost no more. The pause after it makes that the
- * budget's share of the time in which the program launches: one that launches now and then does not
- * meet a window each time. How long a window measures follows the time that ending it takes. A
- * window with event pairs lasts for as much launching, and is charged that.
+ * A window with activity records is charged what it takes from the program (window_cost.h), or the
+ * worker's CPU time for it where that is more; a window with event pairs its launching, whole. The
+ * pause after it makes that the budget's share of the time in which the program launches: one that
+ * launches now and then does not meet a window each time.
  */
 #include "preload/cupti/windows.h"
 
 #include "preload/cupti/activity.h"
 #include "preload/cupti/attach.h"
+#include "preload/cupti/window_cost.h"
 #include "preload/runtime/bell.h"
 #include "preload/runtime/clock.h"
 #include "preload/runtime/deadline.h"
@@ -23,10 +23,14 @@
 
 static const uint64_t FIRST_NS = 40 * MS; /* what a window is taken to cost before the first */
 static const uint64_t NEVER_NS = UINT64_MAX / 4; /* without a budget, to the next window */
-static const uint64_t MEASURE_MIN_NS = 5 * MS, MEASURE_MAX_NS = 100 * MS;
+static const uint64_t MEASURE_NS = 5 * MS;       /* how long one measures, and … */
+static const uint64_t MEASURE_MAX_NS = 100 * MS; /* … where launches are rare */
+static const uint64_t QUIET_NS = 250 * MS;   /* without a launch: the program does something else */
+static const uint64_t FLUSH_NS = 10 * MS;    /* between asking for a window's records */
 static const uint64_t SETTLE_NS = 2 * MS;    /* for launch calls that are under way */
+static const uint64_t GRAPHS_NS = 50 * MS;   /* … and for graphs that were launched, to end */
 static const uint64_t LATE_NS = 1000 * MS;   /* when a window that can't be closed is counted … */
-static const uint64_t STUCK_NS = 10000 * MS; /* … and reported */
+static const uint64_t STUCK_NS = 10000 * MS; /* … and given up */
 static const uint64_t YIELD_NS = 50 * MS;  /* how long its kernels are waited for by another tool */
 static const uint64_t REST_NS = 1000 * MS; /* from its going to our coming back */
 static const uint64_t RETRY_MIN_NS = 1000 * MS, RETRY_MAX_NS = 60000 * MS;
@@ -46,21 +50,25 @@ enum state {
 static struct {
 	_Atomic int state;           /* enum state */
 	uint64_t due, opened, ended; /* steady ns */
+	uint64_t off;                /* when recording was switched off */
+	uint64_t flushed;            /* when its records were last asked for */
+	uint64_t cpu;                /* the worker's when it was opened */
+	uint64_t nodes;              /* kernels of graphs launched until then */
 	uint64_t round;              /* when the last one was */
+	uint64_t launched;           /* when the program last launched */
 	uint64_t debt;               /* launching to come: before the next, or still in this one */
 	uint64_t launching;          /* in this one until now */
-	uint64_t measure;            /* how long the next is to measure */
 	uint64_t retry;              /* pause after the next attempt that fails */
 	uint32_t dice;
-	bool by_events;   /* the open one times by event pairs */
-	bool useless;     /* windows do without libcupti */
-	bool put_off;     /* counted for the one that is due */
-	bool stopped;     /* ending: recording has been switched off */
-	uint64_t dropped; /* records libcupti had dropped when it was opened */
-	bool left;        /* another tool came: coming back is a return */
-	bool forbidden;   /* this process may not measure */
-	bool correlated;  /* the open one's launches know their correlation ids */
-	bool mode_due;    /* the mode has changed and was not looked at yet */
+	bool by_events;       /* the open one times by event pairs */
+	bool useless;         /* windows do without libcupti */
+	bool put_off;         /* counted for the one that is due */
+	bool stopped;         /* ending: recording has been switched off */
+	uint64_t dropped;     /* records libcupti had dropped when it was opened */
+	bool left;            /* another tool came: coming back is a return */
+	bool forbidden;       /* this process may not measure */
+	enum gw_attach_as as; /* how the open one's records meet launches */
+	bool mode_due;        /* the mode has changed and was not looked at yet */
 } window;
 
 static const struct gw_windows_calls *calls;
@@ -93,13 +101,13 @@ static uint64_t pause_after(uint64_t ns)
 void gw_windows_start(bool forbidden, const struct gw_windows_calls *c)
 {
 	calls = c;
-	window.measure = MEASURE_MIN_NS;
+	gw_window_cost_start();
 	window.retry = RETRY_MIN_NS;
 	window.dice = 1;
 	window.left = window.put_off = window.by_events = window.useless = false;
 	window.forbidden = forbidden;
 	window.mode_due = false;
-	window.due = window.round = gw_steady_ns();
+	window.due = window.round = window.launched = gw_steady_ns();
 	window.debt = 0;
 	if (watching() && gw_options.budget)
 		window.due += pause_after(FIRST_NS);
@@ -118,13 +126,19 @@ static void taken(void)
 	           watching() ? "not timed" : "timed by sampled events");
 }
 
+/* Done with libcupti, but for what stays between windows: buffers of ours may be in it. */
+static void release(void)
+{
+	atomic_store(&held, gw_attach_stays());
+}
+
 /* Another tool first: it says that it comes, and looks whether we are there; we the other way. */
 static bool hold(void)
 {
 	atomic_store(&held, 1);
 	if (!gw_other_profiler_busy())
 		return true;
-	atomic_store(&held, 0);
+	release();
 	taken();
 	return false;
 }
@@ -134,22 +148,22 @@ static bool always(void)
 	return true;
 }
 
-static enum gw_attached attach(bool correlate, bool (*in_time)(void))
+static enum gw_attached attach(enum gw_attach_as as, bool (*in_time)(void))
 {
 	enum gw_attached r;
 
 	if (!hold())
 		return GW_ATTACH_LATER;
-	r = gw_attach(correlate);
+	r = gw_attach(as);
 	if (r == GW_ATTACHED && !in_time()) {
 		gw_attach_stop();
 		r = GW_ATTACH_LATER;
 	}
-	window.correlated = correlate;
+	window.as = as;
 	if (r == GW_ATTACHED)
-		gw_activity_begin(correlate);
+		gw_activity_begin(as);
 	else
-		atomic_store(&held, 0);
+		release();
 	return r;
 }
 
@@ -175,7 +189,7 @@ void gw_windows_first(bool (*in_time)(void))
 	/* A change of mode takes WAITING away on the worker. */
 	if (!atomic_compare_exchange_strong(&window.state, &expected, ATTACHING))
 		return;
-	r = attach(gw_injection_active(), in_time);
+	r = attach(gw_injection_active() ? GW_ATTACH_IDS : GW_ATTACH_ORDER, in_time);
 	if (r == GW_ATTACHED) {
 		window.due = UINT64_MAX;
 		window.opened = gw_steady_ns();
@@ -204,18 +218,27 @@ static bool captured(void)
 }
 
 /*
- * No libcupti can be detached from a running program safely, and one that stays attached adds to
- * every launch call. So mode watch uses it only where the driver injected us, which makes us its
- * subscriber anyway.
+ * libcupti can't be detached from a running program safely, and while it is attached each launch
+ * call takes longer: mode watch attaches where the budget bears that.
  */
 static bool useful(void)
 {
-	if (!watching() || gw_injection_active())
-		return !window.useless;
+	if (window.useless)
+		return false;
+	if (!watching() || gw_attach_count() || gw_injection_active())
+		return true;
+	if (gw_window_cost_stay(gw_options.budget))
+		return true;
 	gw_degrade_asked(GW_DEGRADED_NO_CUPTI,
-	                 "mode watch does not attach CUPTI, which could not be detached again: "
-	                 "kernels are timed by sampled events");
+	                 "to attach CUPTI would cost so many launches more than GPUWATCH_BUDGET "
+	                 "allows: kernels are timed by sampled events, graphs are not");
 	return false;
+}
+
+/* Injected, libcupti's callbacks come anyway. */
+static enum gw_attach_as way(void)
+{
+	return watching() && !gw_injection_active() ? GW_ATTACH_WINDOW : GW_ATTACH_IDS;
 }
 
 /* Where libcupti is not available, a window of mode watch has event pairs; mode audit has them
@@ -225,9 +248,9 @@ static void open_window(uint64_t now)
 {
 	enum gw_attached r;
 
-	r = useful() ? attach(true, always) : GW_ATTACH_NEVER;
+	r = useful() ? attach(way(), always) : GW_ATTACH_LATER;
 	window.put_off = false;
-	window.useless = r == GW_ATTACH_NEVER;
+	window.useless |= r == GW_ATTACH_NEVER;
 	window.dropped = atomic_load(&gw_counters[GW_COUNTER_activity_dropped]);
 	if (r == GW_ATTACHED) {
 		calls->opened();
@@ -249,9 +272,11 @@ static void open_window(uint64_t now)
 	window.by_events = r != GW_ATTACHED;
 	window.state = OPEN;
 	window.opened = now;
+	window.cpu = gw_thread_cpu_ns();
+	window.nodes = atomic_load(&gw_counters[GW_COUNTER_graph_kernels]);
 	window.launching = 0;
-	window.debt = window.measure;
-	window.due = watching() ? gw_steady_ns() + window.measure : UINT64_MAX;
+	window.debt = MEASURE_NS;
+	window.due = watching() ? gw_steady_ns() + MEASURE_NS : UINT64_MAX;
 	gw_count(GW_COUNTER_windows, watching());
 }
 
@@ -261,13 +286,15 @@ static void end_window(uint64_t now)
 {
 	window.put_off = false;
 	window.stopped = window.by_events;
-	window.ended = now;
+	window.ended = window.off = now;
+	window.flushed = 0;
 	window.state = ENDING;
 	if (window.by_events)
 		atomic_store(&gw_hot.events, 0);
 	else {
 		calls->ending(); /* another tool may come next, and counters are one's only */
 		gw_attach_settle();
+		gw_activity_settle();
 	}
 }
 
@@ -277,11 +304,17 @@ static bool worn(void)
 	return gw_activity_worn() && !watching();
 }
 
-static void stop(void)
+/* What a window of mode watch registered stays for the next, unless another tool comes. */
+static void stop(bool asked)
 {
+	gw_activity_off();
 	gw_attach_stop();
 	gw_activity_end();
+	if (asked || !wanted())
+		gw_attach_leave();
 	window.stopped = true;
+	window.off = gw_steady_ns();
+	window.flushed = 0;
 	if (worn())
 		atomic_store(&gw_hot.events, 1);
 }
@@ -294,25 +327,38 @@ static bool all_came(void)
 	return calls->waiting() <= lost;
 }
 
+static void flush(uint64_t now)
+{
+	if (now < window.flushed + FLUSH_NS)
+		return;
+	gw_activity_flush(false);
+	window.flushed = now;
+}
+
+/* Of kernels of graphs that end after recording was switched off, libcupti reads other ends. */
+static bool graphs_run(uint64_t now)
+{
+	return window.as == GW_ATTACH_WINDOW && now < window.ended + GRAPHS_NS && !all_came() &&
+	       atomic_load(&gw_counters[GW_COUNTER_graph_kernels]) != window.nodes;
+}
+
 /* Kernels of the window still run, and no other window is opened before they have their times. */
 static void late(uint64_t now)
 {
 	if (now > window.ended + LATE_NS)
 		put_off();
-	if (now > window.ended + STUCK_NS)
-		gw_degrade(GW_DEGRADED_WINDOW,
-		           "kernels of a window do not end: until they do, no other "
-		           "launches are timed");
 }
 
 /*
  * Launches that were called just while recording was switched off may have no record, and nothing
  * shows it. They are not waited for where another tool waits for libcupti, nor where we shall not
- * need it again.
+ * need it again, nor for ever, as kernels that do not end.
  */
 static bool given_up(uint64_t now, bool asked)
 {
 	if (worn() && now > window.ended + LATE_NS)
+		return true;
+	if (now > window.ended + STUCK_NS)
 		return true;
 	return asked && gw_other_profiler_busy() && now > window.ended + YIELD_NS;
 }
@@ -320,19 +366,30 @@ static bool given_up(uint64_t now, bool asked)
 /* It has measured for long enough; where launches are rare, until there was one. */
 static bool measured_enough(uint64_t now)
 {
-	bool met = window.by_events ? !window.debt : gw_attach_met();
+	bool met =
+	        window.by_events || window.as == GW_ATTACH_WINDOW ? !window.debt : gw_attach_met();
 
 	return now >= window.due && (met || now >= window.opened + MEASURE_MAX_NS);
 }
 
-/* A round of the worker's is over; whether there were launches in it. */
-static void pass(uint64_t now, bool launching)
+static bool recording(void)
 {
-	uint64_t ns = launching ? now - window.round : 0;
+	return (window.state == OPEN || window.state == ENDING) && !window.stopped &&
+	       !window.by_events;
+}
+
+/* A round of the worker's is over, with @p launches calls in it. */
+static void pass(uint64_t now, uint32_t launches)
+{
+	uint64_t whole = now - window.round, ns = launches ? whole : 0;
 
 	window.round = now;
 	window.launching += ns;
 	window.debt -= ns < window.debt ? ns : window.debt;
+	if (launches)
+		window.launched = now;
+	if (watching() && now - window.launched < QUIET_NS)
+		gw_window_cost_round(recording(), whole, launches);
 }
 
 /* The first one of a mode that has windows; where there was one already, as its mode would. */
@@ -349,10 +406,11 @@ static void reopen(uint64_t now)
 static void change_open(uint64_t now)
 {
 	window.opened = now; /* what it has cost until now the new mode's budget does not pay */
-	if (!wanted() || window.by_events || (watching() && !window.correlated))
+	if (!wanted() || window.by_events ||
+	    window.as == (watching() ? GW_ATTACH_ORDER : GW_ATTACH_WINDOW))
 		end_window(now);
 	else
-		window.due = watching() ? now + window.measure : UINT64_MAX;
+		window.due = watching() ? now + MEASURE_NS : UINT64_MAX;
 }
 
 void gw_windows_mode(void)
@@ -379,51 +437,6 @@ void gw_windows_mode(void)
 		atomic_store(&gw_hot.events, 1);
 }
 
-bool gw_windows_tick(bool launching)
-{
-	uint64_t now = gw_steady_ns();
-	bool asked = atomic_load(&yielding) != 0;
-
-	if (window.mode_due)
-		gw_windows_mode();
-	pass(now, launching);
-	if (window.state == CLOSED) {
-		if (launching && !window.debt && now >= window.due &&
-		    now >= atomic_load(&rest_until) && !captured())
-			open_window(now);
-	} else if (window.state == OPEN &&
-	           (asked || gw_activity_worn() || (measured_enough(now) && !captured()))) {
-		end_window(now);
-	} else if (window.state == ENDING && !window.stopped && now >= window.ended + SETTLE_NS) {
-		stop();
-	}
-	if (window.state != ENDING || !window.stopped)
-		return false;
-	if (window.by_events) { /* times that are out come with the next window's launches */
-		gw_windows_close();
-		return false;
-	}
-	gw_activity_flush(false);
-	if (all_came())
-		return true;
-	late(now);
-	return given_up(now, asked);
-}
-
-/* Charged, and the next one planned. */
-static void plan(uint64_t now)
-{
-	uint64_t cost = window.by_events ? window.launching : now - window.opened;
-	uint64_t fixed = now - window.ended;
-
-	gw_count(GW_COUNTER_window_ns, cost);
-	/* As long as ending one takes: longer wastes budget, shorter wastes windows. */
-	fixed = fixed < MEASURE_MIN_NS ? MEASURE_MIN_NS : fixed;
-	window.measure = fixed > MEASURE_MAX_NS ? MEASURE_MAX_NS : fixed;
-	window.debt = pause_after(cost);
-	window.due = now;
-}
-
 static void gave_way(void)
 {
 	gw_count(GW_COUNTER_yields, 1);
@@ -432,6 +445,77 @@ static void gave_way(void)
 	atomic_store(&rest_until, gw_steady_ns() + REST_NS);
 	if (!watching())
 		atomic_store(&gw_hot.events, 1);
+}
+
+/* Between windows of mode watch: another tool comes, or there will be no more. */
+static void leave(bool asked)
+{
+	gw_attach_leave();
+	if (asked)
+		gave_way();
+	release();
+}
+
+bool gw_windows_tick(uint32_t launches)
+{
+	uint64_t now = gw_steady_ns();
+	bool asked = atomic_load(&yielding) != 0;
+
+	if (window.mode_due)
+		gw_windows_mode();
+	pass(now, launches);
+	if (gw_attach_stays() &&
+	    (window.state == CLOSED || window.state == NEVER || window.by_events)) {
+		bool other = asked || gw_other_profiler_busy();
+
+		if (other || !watching() || !wanted())
+			leave(other);
+	}
+	if (window.state == CLOSED) {
+		if (launches && !window.debt && now >= window.due &&
+		    now >= atomic_load(&rest_until) && !captured())
+			open_window(now);
+	} else if (window.state == OPEN &&
+	           (asked || gw_activity_worn() || (measured_enough(now) && !captured()))) {
+		end_window(now);
+	} else if (window.state == ENDING && !window.stopped && now >= window.ended + SETTLE_NS) {
+		flush(now);
+		if (asked || !graphs_run(now))
+			stop(asked);
+	}
+	if (window.state != ENDING || !window.stopped)
+		return false;
+	if (window.by_events) { /* times that are out come with the next window's launches */
+		gw_windows_close();
+		return false;
+	}
+	flush(now);
+	if (all_came())
+		return true;
+	late(now);
+	return given_up(now, asked);
+}
+
+/* What the window has cost, ns. */
+static uint64_t charge(void)
+{
+	uint64_t span = window.off - window.opened, cpu = gw_thread_cpu_ns() - window.cpu, lost;
+
+	if (window.by_events)
+		return window.launching;
+	gw_window_cost_ended();
+	lost = (uint64_t)(gw_window_cost_share() * (double)span);
+	return lost > cpu ? lost : cpu;
+}
+
+/* Charged, and the next one planned. */
+static void plan(uint64_t now)
+{
+	uint64_t cost = charge();
+
+	gw_count(GW_COUNTER_window_ns, cost);
+	window.debt = pause_after(cost);
+	window.due = now;
 }
 
 static void without_times(void)
@@ -461,11 +545,13 @@ void gw_windows_close(void)
 		window.due = now;
 		window.debt = 0;
 	}
-	if (gw_other_profiler_busy())
+	if (gw_other_profiler_busy()) {
+		gw_attach_leave();
 		gave_way();
+	}
 	if (gw_activity_worn())
 		without_times();
-	atomic_store(&held, 0);
+	release();
 }
 
 void gw_windows_suspend(bool away)

@@ -2,8 +2,9 @@
 /*
  * When kernels are timed, and by what. Mode audit has libcupti's activity records from the first
  * context on, except while another tool has libcupti. Mode watch times in windows that cost no more
- * than the budget: by pairs of events, since no libcupti can be detached from a running program;
- * injected, by activity records, since libcupti then is attached anyway.
+ * than the budget: by activity records, which are switched on and off while libcupti stays
+ * attached; by pairs of events where there is no libcupti, or where to stay attached would cost
+ * more than that.
  */
 #ifndef GW_WINDOWS_H
 #define GW_WINDOWS_H
@@ -30,11 +31,11 @@ void gw_windows_start(bool forbidden, const struct gw_windows_calls *calls);
 
 /**
  * Once a round of the worker, between the launches and the records: opens a window that is due,
- * where the program is @p launching, or ends one. True when all that is needed of the open one has
- * come, or is waited for no longer: then its records are to be taken for the last time, and
- * gw_windows_close called.
+ * where the program launches (@p launches calls since the last round), or ends one. True when all
+ * that is needed of the open one has come, or is waited for no longer: then its records are to be
+ * taken for the last time, and gw_windows_close called.
  */
-bool gw_windows_tick(bool launching);
+bool gw_windows_tick(uint32_t launches);
 void gw_windows_close(void);
 
 /** Launches are timed, or are waited for. Worker only. */

@@ -3,8 +3,9 @@
  * NCCL's profiler plugin interface. At its first communicator NCCL opens the library that
  * NCCL_PROFILER_PLUGIN names, which is the one that is loaded already, and looks for the newest of
  * these structs that it knows. Version 4 is that of NCCL 2.27, version 5 that of 2.28; later ones
- * take it, too. These are the parts in use: collectives alone, which NCCL reports on the thread that
- * launched their kernel. They have no handle, so NCCL reports neither their ends nor what is in them.
+ * take it, too. These are the parts in use: collectives alone, which NCCL reports on the thread
+ * that launched their kernel. They have no handle, so NCCL reports neither their ends nor what is
+ * in them.
  */
 #include "preload/launch/collectives.h"
 #include "preload/lifecycle.h"

@@ -17,6 +17,7 @@ enum {
 	RECORDS_KEPT = 1 << 14, /* so many have room between batches, too */
 	ANCHORS = 32,           /* earlier meetings of a stream that are remembered */
 	PATIENCE = 4,           /* batches a record waits for its launch to be seen */
+	TRIED = 64,             /* launches that a record of a window is tried with */
 	EVICTIONS = 64,         /* queues that may go to make room for a stream */
 };
 
@@ -399,7 +400,8 @@ static uint32_t called_before(const struct stream *s, uint32_t correlation)
 
 /*
  * The first launch of the record's kernel and configuration that was called after what is known
- * to have been called before it; where there is none, the first at all.
+ * to have been called before it; where there is none, the first at all. In a window the first at
+ * all: launches of all threads wait there in the order of their rings.
  */
 static bool match_stream(const struct pending_record *c, uint32_t stream)
 {
@@ -407,10 +409,11 @@ static bool match_stream(const struct pending_record *c, uint32_t stream)
 	struct stream *s = stream_at(stream);
 	uint64_t like = signature(c->name, a->grid, a->block, a->dynamic_shared);
 	uint32_t q = s ? queue_known(GW_JOIN_STREAM, gw_idmap_key(like, stream)) : 0;
-	uint32_t after = q ? called_before(s, a->correlation) : 0;
+	const bool window = gw_activity_by_device();
+	uint32_t after = q && !window ? called_before(s, a->correlation) : 0;
 	struct gw_waiting **first = NULL, **at = q ? &queue_at(q)->waiting.head : NULL;
 
-	for (; at && *at; at = &(*at)->next) {
+	for (uint32_t n = 0; at && *at && (!window || n < TRIED); at = &(*at)->next, n++) {
 		if (!gw_join_fits(&(*at)->record, a))
 			continue;
 		if (!first)
@@ -447,6 +450,9 @@ static bool match(const struct pending_record *c)
 {
 	uint32_t stream = stream_known(gw_join_stream_key(c->a.context, c->a.stream));
 
+	if (gw_activity_by_device())
+		return gw_activity_of_call(&c->a, 0) &&
+		       match_stream(c, stream_known(gw_join_multi_key(c->a.device)));
 	if (c->a.graph && gw_join_graph_match(&c->a, now_ns))
 		return true;
 	if (!c->a.graph && stream)

@@ -78,8 +78,9 @@ bool gw_join_fits(const struct gw_record_launch *r, const struct gw_activity *a)
 {
 	const struct gw_config_entry *e = gw_config_entry(r->config);
 
-	return r->config && e->config.grid.x == a->grid[0] && e->config.grid.y == a->grid[1] &&
-	       e->config.grid.z == a->grid[2] && e->config.block.x == a->block[0] &&
-	       e->config.block.y == a->block[1] && e->config.block.z == a->block[2] &&
-	       e->config.dynamic_shared == a->dynamic_shared && !strcmp(e->name, a->name);
+	return r->config && gw_activity_of_call(a, r->call_ns) && e->config.grid.x == a->grid[0] &&
+	       e->config.grid.y == a->grid[1] && e->config.grid.z == a->grid[2] &&
+	       e->config.block.x == a->block[0] && e->config.block.y == a->block[1] &&
+	       e->config.block.z == a->block[2] && e->config.dynamic_shared == a->dynamic_shared &&
+	       !strcmp(e->name, a->name);
 }

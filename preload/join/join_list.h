@@ -37,7 +37,8 @@ bool gw_waiting_add(struct gw_waiting_list *list, uint32_t number,
 /** Take out the one that @p at points to, and give its record. */
 struct gw_record_launch gw_waiting_take(struct gw_waiting_list *list, struct gw_waiting **at);
 
-/** Name and configuration agree. The cluster is left out: libcupti reports none as 0. */
+/** Name and configuration agree, and in a window the order of call and start. The cluster is left
+ * out: libcupti reports none as 0. */
 bool gw_join_fits(const struct gw_record_launch *record, const struct gw_activity *a);
 
 /** A launch that others have overtaken waits no longer than so. */

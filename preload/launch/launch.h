@@ -218,6 +218,7 @@ GW_INLINE void gw_kernel_event(struct gw_call *call, CUfunction f, uint32_t gx, 
 {
 	struct gw_event *e = gw_event_begin(call, stream);
 	struct gw_shared *s = gw_hot.shared;
+	const uint32_t reads = atomic_load_explicit(&gw_hot.reads, memory_order_relaxed);
 	const uint32_t none = 0x7fc00000; /* NaN */
 
 	if (!e) {
@@ -235,7 +236,7 @@ GW_INLINE void gw_kernel_event(struct gw_call *call, CUfunction f, uint32_t gx, 
 		return;
 	}
 	e->kind = (uint8_t)kind;
-	e->flags = (uint8_t)(flags | atomic_load_explicit(&gw_hot.arguments, memory_order_relaxed));
+	e->flags = (uint8_t)(flags | (reads & ~(uint32_t)GW_HOT_READS));
 	e->kernel = (uint16_t)gw_kernel_slot_of(s, call->thread, f);
 	e->grid[0] = gx;
 	e->grid[1] = gy;
@@ -250,7 +251,7 @@ GW_INLINE void gw_kernel_event(struct gw_call *call, CUfunction f, uint32_t gx, 
 		e->digest = gw_digest_read(call->thread->last.function_plan, params, extra);
 	memcpy(&e->predicted, &none, 4);
 	/* Where nothing has been learnt, nothing is published. */
-	if (e->known && atomic_load_explicit(&gw_hot.reads, memory_order_relaxed))
+	if (e->known && reads)
 		call->thread->last.cell = gw_cell_read(s, call->thread->last.stream_device, e);
 	if (GW_UNLIKELY(atomic_load_explicit(&gw_hot.events, memory_order_relaxed)) &&
 	    kind == GW_EVENT_KERNEL)

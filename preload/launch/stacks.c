@@ -30,10 +30,7 @@ void gw_stacks_mode(void)
 	                (gw_options.stacks == GW_STACKS_AUTO ? gw_options.mode == GW_MODE_AUDIT
 	                                                     : gw_options.stacks == GW_STACKS_YES);
 
-	if (on)
-		atomic_fetch_or(&gw_hot.arguments, GW_EVENT_STACK);
-	else
-		atomic_fetch_and(&gw_hot.arguments, ~(uint32_t)GW_EVENT_STACK);
+	gw_hot_want(GW_EVENT_STACK, on);
 }
 
 /* Some containers forbid the call. */
@@ -131,7 +128,7 @@ static bool take(uint64_t key, uint32_t kernel, uint32_t device, const struct gw
 	gw_sandbox_leave();
 	atomic_store_explicit(mark, tag, memory_order_relaxed);
 	if (atomic_fetch_add(&taken, 1) + 1 >= GW_STACKS_MAX)
-		atomic_fetch_and(&gw_hot.arguments, ~(uint32_t)GW_EVENT_STACK);
+		gw_hot_want(GW_EVENT_STACK, false);
 	/* Pairs with the acquire in gw_stack_next(). */
 	atomic_store_explicit(&s->state, GW_STACK_FULL, memory_order_release);
 	return true;

@@ -15,6 +15,7 @@
 #include "preload/live/log.h"
 #include "preload/runtime/options.h"
 #include "preload/counters/pm.h"
+#include "preload/cupti/window_cost.h"
 #include "preload/analysis/analyze.h"
 #include "preload/worker/registry.h"
 #include "preload/worker/sample.h"
@@ -183,10 +184,15 @@ static void hand_over(struct gw_thread *t, const struct gw_event *e, struct gw_r
 	bool correlated = (e->flags & GW_EVENT_CORRELATED) != 0;
 	bool multi = gw_event_kind(e) == GW_EVENT_MULTI;
 	bool covered = gw_activity_covers(e->ticks, correlated || (multi && gw_injection_active()));
+	uint32_t device = gw_config_entry(r->config)->device;
 
+	if (gw_activity_by_device() && !device) /* its record will meet nothing */
+		covered = false;
 	/* Without a configuration it fits no record; its own is left out in its place. */
 	if (!r->config && covered && !(e->flags & GW_EVENT_TIMED))
 		write_unpaired(r);
+	else if (covered && gw_activity_by_device() && !(e->flags & GW_EVENT_TIMED))
+		gw_join_wait(GW_JOIN_STREAM, gw_join_multi_key(device - 1), 0, r);
 	else if (multi && covered && gw_launch_device(e))
 		gw_join_wait(GW_JOIN_STREAM, gw_join_multi_key(gw_launch_device(e) - 1), 0, r);
 	else if (correlated && covered)
@@ -264,6 +270,7 @@ static void kernel_event(struct gw_thread *t, struct gw_event *e)
 	if (r.config)
 		gw_config_launched(r.config);
 	gw_live_launched(r.config);
+	gw_window_cost_launch(0);
 	gw_live_enter(&r, t, e, 0);
 	hand_over(t, e, &r, 0);
 }
@@ -311,6 +318,7 @@ static void graph_event(struct gw_thread *t, const struct gw_event *e)
 	if (!e->kernel)
 		return;
 	graph_number++;
+	gw_window_cost_launch(g->count);
 	for (uint32_t i = 0; i < g->count; i++) {
 		struct gw_graph_node *n = &g->nodes[i];
 		struct gw_record_launch r = base;
@@ -484,6 +492,11 @@ static void joined(struct gw_record_launch *r, const struct gw_activity *a, doub
 {
 	bool valid = !a || (a->start && a->end > a->start);
 
+	if (a && gw_activity_overran(a)) {
+		gw_count(GW_COUNTER_edge_records, 1);
+		write(r);
+		return;
+	}
 	if (a)
 		gw_bump(&gw_counters[GW_COUNTER_joined], 1);
 	else

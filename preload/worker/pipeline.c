@@ -73,6 +73,7 @@ enum {
 	COUNTERS_MS = 60000,  /* … with counters at least so often */
 	FINISH_MS = 5000,     /* how long an exiting program waits for us at most, in all */
 	HOLD_PART = 10,       /* of its run time is what it may be held for answers */
+	NEW_MS = 10000,       /* after a new configuration launches leave arguments, where wanted */
 	ALONE_MS = 1000,      /* between looks of an idle one whether any other thread is left */
 };
 
@@ -90,6 +91,8 @@ static struct {
 	uint64_t started_ns, begun_ns, flushed_ns, written_ns;
 	uint64_t busy_ns, alone_ns;   /* when there was something to do; looked who is left */
 	uint64_t counted, counted_ns; /* what counters_due() went by */
+	uint64_t configs_ns;          /* when there were last more … */
+	uint32_t configs;             /* … configurations than so many */
 	bool span_over;               /* sums were written since the log was */
 	bool begun;                   /* the log's header is written: something was launched */
 	bool alone, closed;           /* no thread but ours is left; the last word is written */
@@ -162,10 +165,11 @@ static bool look_after(void)
 	return !atomic_load_explicit(&worker.finish, memory_order_relaxed);
 }
 
-static void take_times(uint64_t now, bool last)
+/* @p forced: what libcupti still holds is to come; another tool would be handed it. */
+static void take_times(uint64_t now, bool last, bool forced)
 {
-	if (last || flush_due(now)) {
-		gw_activity_flush(last);
+	if (forced || flush_due(now)) {
+		gw_activity_flush(forced);
 		worker.flushed_ns = now;
 	}
 	gw_launches_take_records(); /* also what came before another tool took over */
@@ -221,17 +225,30 @@ static void show_totals(void)
 	gw_live_totals(totals);
 }
 
+/* A configuration was new within the last seconds: where code is read, its arguments are wanted. */
+static bool configurations_come(uint64_t now)
+{
+	if (gw_config_count() != worker.configs) {
+		worker.configs = gw_config_count();
+		worker.configs_ns = now;
+	}
+	return now - worker.configs_ns < NEW_MS * GW_MS;
+}
+
 /*
  * Mode watch needs the predictions of launches that are timed: the others are read here, on another
  * core. They stand as they are meanwhile, for nothing is learnt between windows.
  */
-static void choose_reader(void)
+static void choose_reader(uint64_t now)
 {
-	const bool launches = gw_options.mode != GW_MODE_WATCH || gw_windows_open() ||
-	                      atomic_load_explicit(&gw_hot.arguments, memory_order_relaxed);
+	const uint32_t wanted = atomic_load_explicit(&gw_hot.arguments, memory_order_relaxed);
+	const bool come = configurations_come(now);
+	const bool launches =
+	        gw_options.mode != GW_MODE_WATCH || gw_windows_open() || (wanted && come);
+	const uint32_t reads = launches ? GW_HOT_READS | wanted : 0;
 
-	if (launches != (bool)atomic_load_explicit(&gw_hot.reads, memory_order_relaxed))
-		atomic_store(&gw_hot.reads, launches);
+	if (reads != atomic_load_explicit(&gw_hot.reads, memory_order_relaxed))
+		atomic_store(&gw_hot.reads, reads);
 }
 
 /* One round. @p last: the program is at its end and the driver still there. */
@@ -252,7 +269,8 @@ static uint32_t cycle(bool last)
 		begin();
 	if (!worker.begun) {
 		gw_recycle(round);
-		if (gw_windows_tick(false))
+		gw_pm_tick(now, 0);
+		if (gw_windows_tick(0))
 			gw_windows_close();
 		return 0;
 	}
@@ -268,16 +286,16 @@ static uint32_t cycle(bool last)
 	gw_analysis_run(look_after, last);
 	gw_work_publish(gw_launches_predictors());
 	gw_pm_tick(now, events);
-	ended = !last && gw_windows_tick(events != 0);
+	ended = !last && gw_windows_tick(events);
 	if (last || ended || !gw_analysis_defers_join(gw_join_waiting()))
-		take_times(now, last || ended);
+		take_times(now, last || ended, last || (ended && !gw_attach_stays()));
 	if (ended)
 		gw_windows_close();
 	gw_counter_attribution_tick(now, worker.flushed_ns, last);
 	gw_work_publish(gw_launches_predictors());
 	gw_work_repeat(gw_launches_predictors(), gw_log_losses());
 	gw_publish_predictions();
-	choose_reader();
+	choose_reader(now);
 	gw_recycle(round);
 	span_over = gw_aggregate_tick(now, last);
 	if (last || now - worker.written_ns > WRITE_MS * GW_MS) {

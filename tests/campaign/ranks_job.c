@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ranks_job SEED FAULTS MOST_RANKS RANK_DAYS: jobs of 8 to MOST_RANKS ranks under gpuwatch ranks. FAULTS
- * jobs have one rank with a fault from some step on; others, RANK_DAYS in all, have none. Prints a line
- * of counts: faults right rank_right late_alarms other_ranks rank_days false_alarms worst_steps, then one
- * of each cause, injected and right.
+ * ranks_job SEED FAULTS MOST_RANKS RANK_DAYS: jobs of 8 to MOST_RANKS ranks under gpuwatch ranks.
+ * FAULTS jobs have one rank with a fault from some step on; others, RANK_DAYS in all, have none.
+ * Prints a line of counts: faults right rank_right late_alarms other_ranks rank_days false_alarms
+ * worst_steps, then one of each cause, injected and right.
  *
- * A job draws its length of a step (0.02 to 2 s), collectives (1 to 6 a step, in line or beside
- * compute), communicators (one, or one of 8 ranks beside one across them), and shares of host, idle and
- * input. Each step of each rank draws from quantiles of recorded steps. Added to that: GPUs that differ
- * by 0.5%, work that differs by 0.5% from rank to rank and by 5% from step to step in all, pauses of a
- * tenth to a whole step once in a thousand steps, clocks of hosts that are up to 5 ms apart and drift by
- * 20 us a second, collectives that end up to 30 us apart. A fault adds 8% to 60% of a step.
+ * A job draws its length of a step (0.02 to 2 s; without a fault 0.5 to 4 s), collectives (1 to 6 a
+ * step, in line or beside compute), communicators (one, or one of 8 ranks beside one across them),
+ * and shares of host, idle and input. Each step of each rank draws from quantiles of recorded
+ * steps. Added to that: GPUs that differ by 0.5%, work that differs by 0.5% from rank to rank and
+ * by 5% from step to step in all, pauses of a tenth to a whole step once in a thousand steps,
+ * clocks of hosts that are up to 5 ms apart and drift by 20 us a second, collectives that end up to
+ * 30 us apart. A fault adds 8% to 60% of a step.
  */
 #include "cli/ranks/job.h"
 #include "cli/common/memory.h"
@@ -19,13 +20,20 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { GROUP = 8, MEETINGS = 6, STEPS = 40, HEALTHY_RANKS = 512, HEALTHY_STEPS = 1000, WITHIN = 10 };
-static const double SECOND = 1e9, SPREAD = 0.005, UNEVEN = 0.005, TOGETHER = 0.05,
-                    PAUSE = 0.001, APART = 5e6, DRIFT = 20e-6, END = 30e3, LEAST = 0.08, MOST = 0.6;
+enum {
+	GROUP = 8,
+	MEETINGS = 6,
+	STEPS = 40,
+	HEALTHY_RANKS = 512,
+	HEALTHY_STEPS = 1000,
+	WITHIN = 10
+};
+static const double SECOND = 1e9, SPREAD = 0.005, UNEVEN = 0.005, TOGETHER = 0.05, PAUSE = 0.001,
+                    APART = 5e6, DRIFT = 20e-6, END = 30e3, LEAST = 0.08, MOST = 0.6;
 
 /*
- * Steps of a data-parallel training run on two H200s with NCCL: how the ranks differ in a step, over the
- * median, either way, at these shares of all 138 (docs/results/ranks-2026-11-26.md).
+ * Steps of a data-parallel training run on two H200s with NCCL: how the ranks differ in a step,
+ * over the median, either way, at these shares of all 138 (docs/results/ranks-2026-11-26.md).
  */
 enum { QUANTILES = 11 };
 static const double share_of[QUANTILES] = {0, .02, .05, .1, .25, .5, .75, .9, .95, .98, 1},
@@ -75,7 +83,8 @@ static double drawn(const double quantiles[QUANTILES])
 	while (i < QUANTILES - 2 && at >= share_of[i + 1])
 		i++;
 	return 1 + quantiles[i] +
-	       (at - share_of[i]) / (share_of[i + 1] - share_of[i]) * (quantiles[i + 1] - quantiles[i]);
+	       (at - share_of[i]) / (share_of[i + 1] - share_of[i]) *
+	               (quantiles[i + 1] - quantiles[i]);
 }
 
 /* ---- a job --------------------------------------------------------------------------------- */
@@ -88,9 +97,9 @@ struct fault {
 };
 
 struct rank {
-	double speed, work;       /* of the GPU and of the share: 1 on average */
-	double offset, drift;     /* of its host's clock */
-	double ready;             /* when it is done with all so far, true time */
+	double speed, work;   /* of the GPU and of the share: 1 on average */
+	double offset, drift; /* of its host's clock */
+	double ready;         /* when it is done with all so far, true time */
 };
 
 struct plan {
@@ -102,7 +111,8 @@ struct plan {
 
 static struct plan draw(uint32_t ranks, uint32_t steps, double least, double most)
 {
-	struct plan p = {.ranks = ranks, .steps = steps, .meetings = 1 + (uint32_t)(uniform() * MEETINGS)};
+	struct plan p = {
+	        .ranks = ranks, .steps = steps, .meetings = 1 + (uint32_t)(uniform() * MEETINGS)};
 	double step = scaled(least, most) * SECOND;
 
 	p.beside = uniform() < 0.3;
@@ -134,7 +144,8 @@ static void work(const struct plan *p, const struct rank *k, double common, cons
                  struct ranks_step *out)
 {
 	double expected = p->compute * common * k->work * (1 + UNEVEN * normal());
-	double compute = expected * k->speed * drawn(compute_of), input = p->input * drawn(input_of);
+	double compute = expected * k->speed * drawn(compute_of),
+	       input = p->input * drawn(input_of);
 	double host = p->host * drawn(host_of), idle = p->idle * drawn(idle_of);
 
 	if (uniform() < PAUSE)
@@ -178,8 +189,8 @@ static double on_clock(const struct rank *k, double time)
 }
 
 /* All ranks of a collective come, the last one makes the others wait. */
-static void meet(const struct plan *p, struct ranks_job *job, uint32_t step, uint32_t m, uint32_t turn,
-                 double *came)
+static void meet(const struct plan *p, struct ranks_job *job, uint32_t step, uint32_t m,
+                 uint32_t turn, double *came)
 {
 	uint32_t first, stride, count;
 	double last = 0, end;
@@ -219,21 +230,23 @@ static void run_step(const struct plan *p, struct ranks_job *job, uint32_t step,
 		for (uint32_t r = 0; r < p->ranks; r++) {
 			const struct ranks_step *s = &job->ranks[r].steps[step];
 			double busy = (double)s->part[RANKS_COMPUTE];
-			double before = (double)(s->part[RANKS_INPUT] + s->part[RANKS_HOST] + s->part[RANKS_IDLE]);
+			double before = (double)(s->part[RANKS_INPUT] + s->part[RANKS_HOST] +
+			                         s->part[RANKS_IDLE]);
 
-			/* In line, each part of the work begins after the collective before; beside it
-			 * goes on. */
-			came[r] = p->beside
-			                  ? fmax(p->rank[r].ready, begun[r] + before + busy * (m + 1) / p->meetings)
-			                  : p->rank[r].ready + (m ? 0 : before) + busy / p->meetings;
+			/* In line, each part of the work begins after the collective before; beside
+			 * it goes on. */
+			came[r] = p->beside ? fmax(p->rank[r].ready,
+			                           begun[r] + before + busy * (m + 1) / p->meetings)
+			                    : p->rank[r].ready + (m ? 0 : before) +
+			                              busy / p->meetings;
 		}
 		for (uint32_t t = 0; t < turns(p, m); t++)
 			meet(p, job, step, m, t, came);
 	}
 	for (uint32_t r = 0; r < p->ranks; r++) {
 		struct ranks_step *s = &job->ranks[r].steps[step];
-		double own = (double)(s->part[RANKS_COMPUTE] + s->part[RANKS_INPUT] + s->part[RANKS_HOST] +
-		                      s->part[RANKS_IDLE]);
+		double own = (double)(s->part[RANKS_COMPUTE] + s->part[RANKS_INPUT] +
+		                      s->part[RANKS_HOST] + s->part[RANKS_IDLE]);
 
 		s->part[RANKS_COMMUNICATION] = (float)fmax(p->rank[r].ready - begun[r] - own, 0);
 	}
@@ -242,11 +255,13 @@ static void run_step(const struct plan *p, struct ranks_job *job, uint32_t step,
 static struct ranks_job run(const struct plan *p, const struct fault *f)
 {
 	struct ranks_job job = {.rank_count = p->ranks, .step_count = p->steps};
-	double *came = gw_alloc(p->ranks * sizeof(*came)), *begun = gw_alloc(p->ranks * sizeof(*begun));
+	double *came = gw_alloc(p->ranks * sizeof(*came)),
+	       *begun = gw_alloc(p->ranks * sizeof(*begun));
 
 	job.ranks = gw_alloc(p->ranks * sizeof(*job.ranks));
 	for (uint32_t r = 0; r < p->ranks; r++) {
-		job.ranks[r].meetings = gw_alloc(p->steps * p->meetings * sizeof(struct ranks_meeting));
+		job.ranks[r].meetings =
+		        gw_alloc(p->steps * p->meetings * sizeof(struct ranks_meeting));
 		job.ranks[r].steps = gw_alloc(p->steps * sizeof(struct ranks_step));
 	}
 	for (uint32_t s = 0; s < p->steps; s++)
@@ -271,15 +286,16 @@ static void forget(struct ranks_job *job, struct plan *p)
 /* ---- what is found ------------------------------------------------------------------------- */
 
 static struct {
-	unsigned faults, right, rank_right, late, others, injected[RANKS_CAUSES], named[RANKS_CAUSES];
+	unsigned faults, right, rank_right, late, others, injected[RANKS_CAUSES],
+	        named[RANKS_CAUSES];
 	unsigned worst, alarms;
 	double rank_days;
 } found;
 
 static void one_fault(uint32_t ranks)
 {
-	static const enum ranks_cause causes[] = {RANKS_CAUSE_GPU, RANKS_CAUSE_WORK, RANKS_CAUSE_INPUT,
-	                                          RANKS_CAUSE_HOST};
+	static const enum ranks_cause causes[] = {RANKS_CAUSE_GPU, RANKS_CAUSE_WORK,
+	                                          RANKS_CAUSE_INPUT, RANKS_CAUSE_HOST};
 	struct plan p = draw(ranks, STEPS, 0.02, 2);
 	struct fault f = {.rank = (uint32_t)(uniform() * ranks),
 	                  .step = 5 + (uint32_t)(uniform() * 15),
@@ -313,10 +329,12 @@ static void one_fault(uint32_t ranks)
 
 static void healthy(void)
 {
-	struct plan p = draw(HEALTHY_RANKS, HEALTHY_STEPS, 0.2, 2);
+	struct plan p = draw(HEALTHY_RANKS, HEALTHY_STEPS, 0.5, 4);
 	struct fault none = {0};
-	struct ranks_job job = run(&p, &none);
+	struct ranks_job job;
 
+	p.meetings = 1; /* what a rank needs for itself does not depend on them */
+	job = run(&p, &none);
 	found.alarms += (unsigned)job.episode_count;
 	found.rank_days += job.length * HEALTHY_STEPS * HEALTHY_RANKS / (86400 * SECOND);
 	forget(&job, &p);
@@ -334,9 +352,10 @@ int main(int argc, char **argv)
 	}
 	while (found.rank_days < atof(argv[4]))
 		healthy();
-	printf("%u %u %u %u %u %.1f %u %u\n", found.faults, found.right, found.rank_right, found.late,
-	       found.others, found.rank_days, found.alarms, found.worst);
+	printf("%u %u %u %u %u %.1f %u %u\n", found.faults, found.right, found.rank_right,
+	       found.late, found.others, found.rank_days, found.alarms, found.worst);
 	for (unsigned c = 1; c < RANKS_CAUSES; c++)
-		printf("%s %u %u\n", ranks_cause_key((enum ranks_cause)c), found.injected[c], found.named[c]);
+		printf("%s %u %u\n", ranks_cause_key((enum ranks_cause)c), found.injected[c],
+		       found.named[c]);
 	return 0;
 }

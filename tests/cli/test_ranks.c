@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The ranks of a job, from logs whose every step is scripted. */
 #include "cli/ranks/build.h"
+#include "cli/ranks/steps.h"
 #include "cli/common/memory.h"
 #include "tests/cli/log_builder.h"
 #include "tests/cli/shell.h"
@@ -22,10 +23,10 @@ static const uint64_t T0 = 1795700000000000000, US = 1000;
 
 /* A job; zero-initialised is one of NCCL without reports, in which nobody is late. */
 struct script {
-	bool numbers;      /* NCCL reports to gpuwatch */
-	bool copies;       /* no NCCL: copies to the host and back */
-	bool hosts;        /* each rank on a machine, whose clock is 3 ms ahead of the one before */
-	bool lost;         /* the third collective of rank 0 is not in its log */
+	bool numbers; /* NCCL reports to gpuwatch */
+	bool copies;  /* no NCCL: copies to the host and back */
+	bool hosts;   /* each rank on a machine, whose clock is 3 ms ahead of the one before */
+	bool lost;    /* the third collective of rank 0 is not in its log */
 	uint64_t input, host, slow, work; /* us more a step for CULPRIT, from FROM on */
 };
 
@@ -37,7 +38,8 @@ struct rank {
 
 static void launch(struct rank *k, uint32_t config, uint64_t start, uint64_t end, uint64_t call)
 {
-	struct gw_record_launch l = lb_launch(config, k->clock + start, end - start, (float)(end - start), 0);
+	struct gw_record_launch l =
+	        lb_launch(config, k->clock + start, end - start, (float)(end - start), 0);
 
 	l.start_ns = k->clock + start;
 	l.call_ns = k->clock + call;
@@ -96,10 +98,12 @@ static void begin(struct rank *k, const struct script *s, unsigned rank)
 		lb_record(&k->b, GW_RECORD_COMMUNICATOR, &c, sizeof(c), NULL, 0);
 }
 
-/* Until the rank's first collective of the step: 0.5 ms of the host, 1 ms of input, 10 ms of compute. */
+/* Until the rank's first collective of the step: 0.5 ms of the host, 1 ms of input, 10 ms of
+ * compute. */
 static void work(struct rank *k, const struct script *s, bool faulty)
 {
-	uint64_t start = k->now + (1000 + (faulty ? s->input : 0)) * US, end = start + 100 * US, call;
+	uint64_t start = k->now + (1000 + (faulty ? s->input : 0)) * US, end = start + 100 * US,
+	         call;
 
 	copy(k, GW_DIRECTION_TO_DEVICE, 1 << 20, start, end);
 	call = end + (500 + (faulty ? s->host : 0)) * US;
@@ -128,7 +132,9 @@ static void meet(struct rank *ranks, const struct script *s, uint32_t config, un
 		if (!s->lost || r || step != 3) {
 			launch(k, config, k->now + US, end, k->now - 100 * US);
 			if (s->numbers)
-				report(k, config == REDUCE ? GW_COLLECTIVE_ALL_REDUCE : GW_COLLECTIVE_ALL_GATHER,
+				report(k,
+				       config == REDUCE ? GW_COLLECTIVE_ALL_REDUCE
+				                        : GW_COLLECTIVE_ALL_GATHER,
 				       step, k->now - 99 * US);
 		}
 		k->now = end;
@@ -206,7 +212,8 @@ static void late_input_is_named(void **state)
 {
 	(void)state;
 	names(&(struct script){.input = 3000}, RANKS_CAUSE_INPUT, 3);
-	names(&(struct script){.input = 3000, .numbers = true, .hosts = true}, RANKS_CAUSE_INPUT, 3);
+	names(&(struct script){.input = 3000, .numbers = true, .hosts = true}, RANKS_CAUSE_INPUT,
+	      3);
 	names(&(struct script){.input = 3000, .copies = true}, RANKS_CAUSE_INPUT, 3);
 }
 
@@ -260,7 +267,9 @@ static void clocks_are_set_by_the_ends_of_collectives(void **state)
 	judge(&(struct script){.hosts = true, .input = 3000});
 	for (unsigned r = 0; r < RANKS; r++) {
 		assert_true(fabs((job.ranks[r].offset - job.ranks[0].offset) / 1e6 - 3 * r) < 0.02);
-		assert_true(r == CULPRIT || fabs((double)job.ranks[r].steps[FROM + 5].part[RANKS_WAITING] / 1e6 - 3) < 0.1);
+		assert_true(r == CULPRIT ||
+		            fabs((double)job.ranks[r].steps[FROM + 5].part[RANKS_WAITING] / 1e6 -
+		                 3) < 0.1);
 	}
 	forget();
 }

@@ -20,7 +20,7 @@ const char *__lsan_default_suppressions(void)
 	       "leak:preload/analysis/analysis_code.c\nleak:gw_aggregate_add\n";
 }
 
-static bool activity;
+static bool activity, by_device;
 
 static void check(bool ok, const char *what)
 {
@@ -69,6 +69,11 @@ struct gw_thread *fixture_thread(uint32_t slots)
 void fixture_activity(bool on)
 {
 	activity = on;
+}
+
+void fixture_by_device(bool on)
+{
+	by_device = on;
 }
 
 struct started {
@@ -134,6 +139,22 @@ uint64_t gw_activity_take(const struct gw_activity_sink *sink)
 {
 	(void)sink;
 	return 0;
+}
+
+bool gw_activity_overran(const struct gw_activity *record)
+{
+	(void)record;
+	return false;
+}
+
+bool gw_activity_of_call(const struct gw_activity *record, uint64_t call_ns)
+{
+	return !by_device || record->start >= call_ns;
+}
+
+bool gw_activity_by_device(void)
+{
+	return by_device;
 }
 
 bool gw_activity_covers(uint64_t ticks, bool correlated)

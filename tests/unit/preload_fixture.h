@@ -24,6 +24,9 @@ struct gw_activity fixture_record(uint32_t correlation);
 /** What gw_activity_on answers. */
 void fixture_activity(bool on);
 
+/** What gw_activity_by_device answers. */
+void fixture_by_device(bool on);
+
 /** Run @p body on @p threads threads at once, each with its number. */
 void fixture_threads(unsigned threads, void (*body)(unsigned number));
 

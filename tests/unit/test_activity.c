@@ -3,6 +3,7 @@
 #include "preload/cupti/activity.h"
 #include "preload/cupti/attach.h"
 #include "preload/counters/counter_attribution.h"
+#include "preload/runtime/clock.h"
 #include "preload/cupti/cupti.h"
 #include "preload/runtime/degrade.h"
 #include "preload/runtime/options.h"
@@ -86,7 +87,7 @@ static int start(void **state)
 	taken_count = 0;
 	assert_true(gw_activity_reserve());
 	assert_int_equal(gw_activity_register(), CUPTI_SUCCESS);
-	gw_activity_begin(false);
+	gw_activity_begin(GW_ATTACH_IDS);
 	return 0;
 }
 
@@ -181,6 +182,52 @@ static void what_comes_while_buffers_are_read_is_of_the_next_batch(void **state)
 	assert_int_equal(taken[1], 1000);
 }
 
+/* ---- windows ------------------------------------------------------------------------------- */
+
+static void a_window_covers_what_is_called_in_it(void **state)
+{
+	uint64_t before = gw_ticks(), in, after;
+
+	(void)state;
+	gw_activity_begin(GW_ATTACH_WINDOW);
+	in = gw_ticks();
+	gw_activity_settle();
+	after = gw_ticks() + 1;
+	assert_false(gw_activity_covers(before - 1, false));
+	assert_true(gw_activity_covers(in, false));
+	assert_false(gw_activity_covers(after, false));
+	gw_activity_end();
+	assert_true(gw_activity_covers(in, false));
+}
+
+static void a_kernel_that_started_before_the_window_is_of_no_call_in_it(void **state)
+{
+	struct gw_activity a = {.start = gw_wall_ns() - 1};
+
+	(void)state;
+	gw_activity_begin(GW_ATTACH_WINDOW);
+	assert_false(gw_activity_of_call(&a, a.start - 1));
+	a.start = gw_wall_ns() + 1000;
+	assert_true(gw_activity_of_call(&a, a.start));
+	assert_false(gw_activity_of_call(&a, a.start + 1000000));
+	gw_activity_begin(GW_ATTACH_ORDER);
+	assert_true(gw_activity_of_call(&a, a.start + 1));
+}
+
+/* Of a stream's kernel the end is its own, however late. */
+static void a_kernel_of_a_graph_that_ends_after_the_window_has_overrun(void **state)
+{
+	struct gw_activity late = {.start = 1, .end = UINT64_MAX, .graph_node = 7};
+
+	(void)state;
+	gw_activity_begin(GW_ATTACH_WINDOW);
+	assert_false(gw_activity_overran(&late));
+	gw_activity_off();
+	assert_true(gw_activity_overran(&late));
+	late.graph_node = 0;
+	assert_false(gw_activity_overran(&late));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -188,6 +235,9 @@ int main(void)
 	        T(all_buffers_hold_half_a_second_of_a_graph_program),
 	        T(a_buffer_without_records_can_be_had_again),
 	        T(what_comes_while_buffers_are_read_is_of_the_next_batch),
+	        T(a_window_covers_what_is_called_in_it),
+	        T(a_kernel_that_started_before_the_window_is_of_no_call_in_it),
+	        T(a_kernel_of_a_graph_that_ends_after_the_window_has_overrun),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

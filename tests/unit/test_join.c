@@ -450,6 +450,87 @@ static void the_oldest_kernels_of_a_graph_give_up_where_too_many_wait(void **sta
 	assert_met(0, 1, 1);
 }
 
+/* ---- windows: by order on the GPU, whatever stream or graph ---------------------------------- */
+
+static int window_start(void **state)
+{
+	fixture_by_device(true);
+	return join_start(state);
+}
+
+static int window_stop(void **state)
+{
+	fixture_by_device(false);
+	return join_stop(state);
+}
+
+static void on_gpu(uint32_t config, uint32_t number)
+{
+	wait_in(GW_JOIN_STREAM, gw_join_multi_key(0), 0, config, number);
+}
+
+static void in_a_window_launches_of_all_streams_meet_records_in_order(void **state)
+{
+	(void)state;
+	for (uint32_t i = 1; i <= 4; i++)
+		on_gpu(1, i);
+	for (uint32_t i = 4; i >= 1; i--)
+		record(i % 2 ? STREAM_A : STREAM_B, 1, 100 + i, i);
+	gw_join_batch(false);
+	assert_int_equal(met_count, 4);
+	assert_int_equal(wrong, 0);
+	assert_int_equal(gw_join_waiting(), 0);
+}
+
+/* Branches of a graph end in any order; the next launch of it keeps its own. */
+static void in_a_window_kernels_of_a_graph_meet_those_of_the_same_launch(void **state)
+{
+	(void)state;
+	for (uint32_t i = 0; i < 2; i++) {
+		on_gpu(1, 10 * i + 1);
+		on_gpu(2, 10 * i + 2);
+		on_gpu(3, 10 * i + 3);
+	}
+	for (uint32_t i = 0; i < 2; i++) {
+		node(3, 50 + i, 10 * i + 3);
+		node(1, 50 + i, 10 * i + 1);
+		node(2, 50 + i, 10 * i + 2);
+	}
+	gw_join_batch(false);
+	assert_int_equal(met_count, 6);
+	assert_int_equal(wrong, 0);
+	assert_int_equal(gw_join_waiting(), 0);
+}
+
+/* Of a launch called just before the window: none waits for it, and others keep theirs. */
+static void in_a_window_a_record_of_a_launch_on_its_edge_is_left_over(void **state)
+{
+	(void)state;
+	on_gpu(1, 1);
+	record(STREAM_A, 2, 10, 5);
+	record(STREAM_A, 1, 11, 1);
+	gw_join_batch(true);
+	assert_met(0, 1, 1);
+	assert_int_equal(uncalled_count, 1);
+}
+
+/* Else each launch would get the time of the one before it. */
+static void in_a_window_a_record_meets_no_later_call(void **state)
+{
+	struct gw_record_launch r = {.config = 1, .known = 1, .call_ns = now + 1};
+
+	(void)state;
+	gw_join_wait(GW_JOIN_STREAM, gw_join_multi_key(0), 0, &r);
+	record(STREAM_A, 1, 10, 5);
+	gw_join_batch(false);
+	assert_int_equal(met_count, 0);
+	now += 10;
+	record(STREAM_A, 1, 11, 1);
+	gw_join_batch(true);
+	assert_met(0, 1, 1);
+	assert_int_equal(uncalled_count, 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -479,6 +560,11 @@ int main(void)
 	        T(no_more_than_the_bound_wait_and_the_oldest_give_up),
 	        T(none_gives_up_whose_record_is_there),
 	        T(the_oldest_kernels_of_a_graph_give_up_where_too_many_wait),
+#define W(name) cmocka_unit_test_setup_teardown(name, window_start, window_stop)
+	        W(in_a_window_launches_of_all_streams_meet_records_in_order),
+	        W(in_a_window_kernels_of_a_graph_meet_those_of_the_same_launch),
+	        W(in_a_window_a_record_of_a_launch_on_its_edge_is_left_over),
+	        W(in_a_window_a_record_meets_no_later_call),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -69,8 +69,8 @@ static void copies(void)
 }
 
 /*
- * As NCCL of versions 2.27 (4) and 2.28 (5) reports a collective to its profiler, after the launch of
- * its kernel; by their own declarations of what is passed.
+ * As NCCL of versions 2.27 (4) and 2.28 (5) reports a collective to its profiler, after the launch
+ * of its kernel; by their own declarations of what is passed.
  */
 struct collective {
 	uint64_t sequence;
@@ -170,8 +170,12 @@ static void collectives4(void)
 
 int main(int argc, char **argv)
 {
-	static const struct scenario list[] = {
-	        {"waits", waits}, {"host", host}, {"copies", copies}, {"collectives", collectives}, {"collectives4", collectives4}, {NULL, NULL}};
+	static const struct scenario list[] = {{"waits", waits},
+	                                       {"host", host},
+	                                       {"copies", copies},
+	                                       {"collectives", collectives},
+	                                       {"collectives4", collectives4},
+	                                       {NULL, NULL}};
 
 	return client_main(argc, argv, list);
 }

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "preload/cupti/window_cost.h"
+
+#include <math.h>
+
+enum {
+	WINDOWS_LEAST = 8, /* of which the loss is known */
+	WINDOWS_MOST = 64, /* so many count: what changes is seen */
+};
+
+static const double PRIOR = 0.5;             /* loss in a window, before any was seen */
+static const double LEAST = 0.02;            /* and what it is never taken to be below */
+static const uint64_t SPAN_NS = 10000000000; /* over which calls are counted, about */
+/* What a launch call takes longer while libcupti is attached and off, and a graph's for each of its
+ * kernels: the most that was seen (H200: docs/results/watch-2026-11-26). */
+static const double CALL_NS = 600, NODE_NS = 500;
+
+/* So long, by the per cents of the budget, the program has launched before it is decided. */
+static const double SEEN_NS = 1000000000;
+
+struct pace {
+	double launches, ns;
+};
+
+static struct {
+	struct pace closed, open;     /* since the last window, in this one */
+	double windows, mean, square; /* of the paces in windows by those before them */
+	double delay, ns;             /* by an attached libcupti, in the last SPAN_NS about */
+} cost;
+
+void gw_window_cost_start(void)
+{
+	cost = (__typeof__(cost)){0};
+}
+
+void gw_window_cost_round(bool open, uint64_t ns, uint32_t launches)
+{
+	struct pace *p = open ? &cost.open : &cost.closed;
+
+	p->ns += (double)ns;
+	p->launches += launches;
+	cost.ns += (double)ns;
+	if (cost.ns > (double)SPAN_NS) {
+		cost.ns /= 2;
+		cost.delay /= 2;
+	}
+}
+
+/*
+ * Whether the GPU has work meanwhile, so that the program does not lose it, is not known: that a
+ * program waits afterwards does not show it (docs/results/watch-2026-11-26).
+ */
+void gw_window_cost_launch(uint32_t nodes)
+{
+	cost.delay += CALL_NS + nodes * NODE_NS;
+}
+
+/* Mean and mean square of the last windows: older ones fade. */
+void gw_window_cost_ended(void)
+{
+	if (cost.open.ns > 0 && cost.closed.launches > 0) {
+		double ratio =
+		        cost.open.launches / cost.open.ns * cost.closed.ns / cost.closed.launches;
+
+		if (cost.windows < WINDOWS_MOST)
+			cost.windows++;
+		cost.mean += (ratio - cost.mean) / cost.windows;
+		cost.square += (ratio * ratio - cost.square) / cost.windows;
+	}
+	cost.open = cost.closed = (struct pace){0};
+}
+
+double gw_window_cost_share(void)
+{
+	double variance = cost.square - cost.mean * cost.mean, share;
+
+	if (cost.windows < WINDOWS_LEAST)
+		return PRIOR;
+	share = 1 - cost.mean + 2 * sqrt(fmax(variance, 0) / cost.windows);
+	return fmin(fmax(share, LEAST), 1);
+}
+
+bool gw_window_cost_stay(uint32_t percent)
+{
+	return cost.ns * percent >= SEEN_NS && cost.delay <= percent / 200.0 * cost.ns;
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What windows of mode watch cost the program, as this process shows it: launches per second while
+ * a window is open against those before it. And what libcupti costs while it is attached and off,
+ * which decides whether it is attached at all: it cannot be detached again. Worker only.
+ */
+#ifndef GW_WINDOW_COST_H
+#define GW_WINDOW_COST_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/** Start with nothing known. */
+void gw_window_cost_start(void);
+
+/** @p launches calls came in a round of the worker that took @p ns; @p open: in a window. */
+void gw_window_cost_round(bool open, uint64_t ns, uint32_t launches);
+
+/** The program launched a kernel (@p nodes: 0), or a graph of @p nodes kernels. */
+void gw_window_cost_launch(uint32_t nodes);
+
+/** The window has ended: what it showed counts. */
+void gw_window_cost_ended(void);
+
+/**
+ * Share of the time for which a window is open that the program loses, 0 to 1: the upper bound of
+ * what past windows showed, two standard errors above their mean; a half as long as there were few.
+ */
+double gw_window_cost_share(void);
+
+/**
+ * Whether libcupti may stay attached: by how much it would have delayed the program in the last ten
+ * seconds or so is within half of @p percent of the time. False as long as it has hardly launched.
+ */
+bool gw_window_cost_stay(uint32_t percent);
+
+#endif
