@@ -4,18 +4,19 @@
 import ast
 import collections
 import os
-import struct
 import sys
 import zlib
 
-# The few lines that read protobuf stand beside the checks of all formats.
+from protobuf_reader import fields, message
+
+# The few lines that unpack packets stand beside the checks of all formats.
 source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "export_check.py")
 with open(source) as f:
     tree = ast.parse(f.read())
-parts = [n for n in tree.body if isinstance(n, ast.FunctionDef) and n.name in ("fields", "message", "packets")]
-scope = {"collections": collections, "struct": struct, "zlib": zlib}
+parts = [n for n in tree.body if isinstance(n, ast.FunctionDef) and n.name == "packets"]
+scope = {"fields": fields, "message": message, "zlib": zlib}
 exec(compile(ast.Module(parts, []), source, "exec"), scope)
-message, packets, fields = scope["message"], scope["packets"], scope["fields"]
+packets = scope["packets"]
 
 stages, tracks, open_slices, last, lines = {}, {}, collections.defaultdict(list), {}, []
 with open(sys.argv[1], "rb") as f:
