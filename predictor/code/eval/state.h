@@ -94,6 +94,8 @@ struct gw_eval {
 	uint32_t *plan;  /**< instructions that are run, block by block */
 	uint32_t *plan_first;             /**< of each block; one more at the end */
 	const struct gw_region **regions; /**< of each branch block, once asked for */
+	struct gw_tensor_map maps[GW_TENSOR_MAPS]; /**< among the arguments, that were asked for */
+	uint32_t map_offset[GW_TENSOR_MAPS], map_count; /**< bytes from the arguments' start */
 	bool local_escapes;               /**< the address of local memory becomes a generic one */
 
 	/* The warp's state. */

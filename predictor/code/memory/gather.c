@@ -134,6 +134,7 @@ static void see(void *arg, const struct gw_eval_access *access)
 	bool shaped;
 	struct gw_request r;
 
+	gw_tma_see(&g->copies, access);
 	if (!a || !access->active)
 		return;
 	uncounted = a->uncounted;
@@ -429,7 +430,8 @@ const char *gw_gather_run(const struct gw_ir_program *program, const struct gw_e
 		return why;
 	out->locality = gw_locality_new(arena, launch->config.grid);
 	if (!out->locality || !gw_replay_init(&out->replay, arena) ||
-	    !list_accesses(program, arena, &sink))
+	    !list_accesses(program, arena, &sink) ||
+	    !gw_tma_list(&out->copies, program, out->report.insns, launch->config.grid, arena))
 		return "the accesses need more memory than the analysis may use";
 	sink.box.warps = gw_dim3_count(launch->config.block) / GW_REQUEST_LANES;
 	look.alike = gw_warp_equivalence_new(eval, &limits->eval, arena);
@@ -442,6 +444,8 @@ const char *gw_gather_run(const struct gw_ir_program *program, const struct gw_e
 		take_grid(&sink);
 		weigh_blocks(&sink);
 	}
+	if (!why && !gw_tma_look(&out->copies, eval, &launch->config, look.left / 2, arena))
+		why = "the copies need more memory than the analysis may use";
 	if (!out->complete || (out->cut && out->blocks < NEIGHBOURS))
 		out->locality->dropped = true;
 	return why;

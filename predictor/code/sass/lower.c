@@ -69,6 +69,15 @@ gw_ir_operand gw_lower_pair(struct gw_lowering *l, unsigned at, bool uniform)
 	return GW_LOWER(l, PACK, 32, 0, 2, register_of(l, place), register_of(l, place + 1));
 }
 
+gw_ir_operand gw_lower_uniform(struct gw_lowering *l, unsigned at, unsigned behind)
+{
+	unsigned place = number_at(l, at, true);
+
+	if (place == UINT32_MAX || place + behind >= GW_SASS_UR0 + gw_sass_urz(l->insn.sm))
+		return gw_ir_const(&l->b, 0);
+	return register_of(l, place + behind);
+}
+
 gw_ir_operand gw_lower_predicate(struct gw_lowering *l, unsigned at, unsigned not_at)
 {
 	unsigned number = (unsigned)gw_sass_bits(&l->insn, at, 3);

@@ -187,5 +187,5 @@ bool gw_lower_memory(struct gw_lowering *l)
 		await(l);
 		return true;
 	}
-	return false;
+	return gw_lower_tensor(l);
 }

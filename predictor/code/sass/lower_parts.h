@@ -3,6 +3,7 @@
 #ifndef GW_CODE_SASS_LOWER_PARTS_H
 #define GW_CODE_SASS_LOWER_PARTS_H
 
+#include "predictor/code/eval/tensor_map.h"
 #include "predictor/code/sass/lower.h"
 
 enum { GW_LOWERED_FUNCTIONS = 256 }; /**< most of them, the kernel itself included */
@@ -47,6 +48,9 @@ gw_ir_operand gw_lower_reg(struct gw_lowering *l, unsigned at, bool uniform);
 
 /** Registers at bits @p at and the next one, as one source of 64 bits. */
 gw_ir_operand gw_lower_pair(struct gw_lowering *l, unsigned at, bool uniform);
+
+/** The uniform register @p behind behind the one at bits @p at, as a source. */
+gw_ir_operand gw_lower_uniform(struct gw_lowering *l, unsigned at, unsigned behind);
 
 /** Predicate at bits @p at, negated by the bit at @p not_at, as a source. */
 gw_ir_operand gw_lower_predicate(struct gw_lowering *l, unsigned at, unsigned not_at);
@@ -129,6 +133,10 @@ bool gw_lower_lanes(struct gw_lowering *l);
 
 /** Whether the instruction does more than compute, or may: not where it waits for an mbarrier. */
 bool gw_lower_acts(const struct gw_sass_insn *insn);
+
+/** A copy by the tensor memory accelerator; false when it is none that touches global memory, or
+ * its encoding is not known. */
+bool gw_lower_tensor(struct gw_lowering *l);
 
 /** A memory instruction or a barrier; false when it is none. */
 bool gw_lower_memory(struct gw_lowering *l);
