@@ -17,14 +17,28 @@ struct moved {
 	bool bounded, assumed;
 };
 
-/* Bytes of a copy over the grid; NaN: not known. */
-static double bytes_of(const struct gw_tma_copy *c)
+/* Mean bytes of copies in the direction of @p of; of one that was not met those of the others. */
+static double mean_bytes(const struct gw_tma_copies *c, const struct gw_tma_copy *of)
 {
-	double runs = gw_gather_mean(&c->runs);
+	double bytes = of->bytes, seen = of->seen;
+
+	for (uint32_t i = 0; !(of->seen > 0) && i < c->count; i++)
+		if (c->copy[i].store == of->store && c->copy[i].tensor == of->tensor &&
+		    !(c->copy[i].unknown > 0)) {
+			bytes += c->copy[i].bytes;
+			seen += c->copy[i].seen;
+		}
+	return bytes / seen;
+}
+
+/* Bytes of copy @p of over the grid; NaN: not known. */
+static double bytes_of(const struct gw_tma_copies *c, const struct gw_tma_copy *of)
+{
+	double runs = gw_gather_mean(&of->runs);
 
 	if (runs == 0)
 		return 0;
-	return c->unknown > 0 ? NAN : runs * c->bytes / c->seen;
+	return of->unknown > 0 ? NAN : runs * mean_bytes(c, of);
 }
 
 /* What lies in one tensor, or in none, is looked at together. */
@@ -56,7 +70,7 @@ static double touched(const struct gw_tma_copies *c, uint32_t at)
 			return 0;
 	for (uint32_t i = at; i < c->count; i++)
 		if (i == at || same_memory(&c->copy[i], copy))
-			bytes += bytes_of(&c->copy[i]);
+			bytes += bytes_of(c, &c->copy[i]);
 	if (copy->map)
 		return fmin(bytes, gw_tensor_bytes(copy->map));
 	return copy->tensor ? bytes : fmin(bytes, bulk_bytes(c, copy->store));
@@ -71,11 +85,11 @@ static struct moved moved_of(const struct gw_tma_copies *c, bool store)
 
 		if (copy->store != store || gw_gather_mean(&copy->runs) == 0)
 			continue;
-		m.l2 += copy->prefetch ? 0 : bytes_of(copy);
+		m.l2 += copy->prefetch ? 0 : bytes_of(c, copy);
 		m.bounded |= copy->runs.least != copy->runs.most;
-		m.assumed |= copy->assumed > 0;
+		m.assumed |= copy->assumed > 0 || !(copy->seen > 0);
 		/* fmin() would hide that the bytes are unknown. */
-		m.dram += isnan(bytes_of(copy)) ? NAN : touched(c, i);
+		m.dram += isnan(bytes_of(c, copy)) ? NAN : touched(c, i);
 	}
 	return m;
 }
@@ -102,11 +116,20 @@ static double sure_of(const struct gw_gather *g, const struct moved *m)
 	return (m->bounded ? counts_bounded : g->report.sure) * (m->assumed ? tiles_assumed : 1);
 }
 
+/* Whether lanes load from global memory, or store to it, as well. */
+static bool has_lanes(const struct gw_gather *g, bool store)
+{
+	for (uint32_t i = 0; i < g->count; i++)
+		if (g->access[i].space == IR_SPACE_GLOBAL && g->access[i].store == store &&
+		    !g->access[i].atomic && g->access[i].runs.most > 0)
+			return true;
+	return false;
+}
+
 void gw_static_copies(const struct gw_static_in *in, struct gw_work *work)
 {
 	const struct gw_gather *g = in->gather;
-	bool no_loads = gw_work_value(work, GW_WORK_global_load_requests) == 0;
-	bool no_stores = gw_work_value(work, GW_WORK_global_store_requests) == 0;
+	bool no_loads = !has_lanes(g, false), no_stores = !has_lanes(g, true);
 	double cache, read, write;
 	struct moved loads, stores;
 	bool fits;
@@ -130,7 +153,7 @@ void gw_static_copies(const struct gw_static_in *in, struct gw_work *work)
 	if (loads.l2 > 0 && !isnan(loads.dram))
 		work->q[GW_WORK_l2_hit_rate] = (struct gw_quantity){
 		        fmax(1 - gw_work_value(work, GW_WORK_dram_read_bytes) /
-		                         gw_work_value(work, GW_WORK_l2_read_bytes),
+		                             gw_work_value(work, GW_WORK_l2_read_bytes),
 		             0),
 		        GW_SOURCE_STATIC, (float)(read * read_fits)};
 }

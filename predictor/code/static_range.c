@@ -145,8 +145,7 @@ bool gw_static_end(const struct gw_static_in *in, const struct gw_cfg *cfg, bool
 	out->access = copy(arena, out->access, out->count, sizeof(*out->access));
 	out->copies.copy =
 	        copy(arena, out->copies.copy, out->copies.count, sizeof(*out->copies.copy));
-	if (!acting || !r->blocks || !r->longest || !r->insns || !out->access ||
-	    !out->copies.copy)
+	if (!acting || !r->blocks || !r->longest || !r->insns || !out->access || !out->copies.copy)
 		return false;
 	if (cfg)
 		mark_acting(p, cfg, acting);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tensor maps as the driver encodes them (CUDA 13.0, an H200), and the tiles they describe. */
+#include "predictor/code/digest_provisional.h"
 #include "predictor/code/eval/tensor_map.h"
 
 #include <setjmp.h>
@@ -99,8 +100,8 @@ static void bytes_that_are_no_map_are_refused(void **state)
 
 static void a_tile_ends_with_the_tensor(void **state)
 {
-	const int32_t inside[] = {0, 0}, right[] = {64, 0}, corner[] = {64, 64}, before[] = {-32, -60},
-	              outside[] = {128, 0}, above[] = {0, -64};
+	const int32_t inside[] = {0, 0}, right[] = {64, 0}, corner[] = {64, 64},
+	              before[] = {-32, -60}, outside[] = {128, 0}, above[] = {0, -64};
 
 	(void)state;
 	assert_true(gw_tensor_bytes(&plain) == 100 * 70 * 2);
@@ -130,6 +131,25 @@ static void skipped_elements_are_not_moved(void **state)
 	assert_true(gw_tensor_tile_bytes(&m, before) == 30 * 128); /* rows 1, 3 to 59 */
 }
 
+/* The hash of the arguments until the code is read (digest_provisional.h). */
+static void where_a_tensor_lies_splits_no_configurations(void **state)
+{
+	const struct gw_code_param param = {.offset = 0, .size = 128};
+	uint32_t word[32] = {0};
+	const void *params[] = {word};
+	struct gw_digest_plan plan;
+	uint32_t first;
+
+	(void)state;
+	memcpy(word, encoded[0].word, GW_TENSOR_MAP_BYTES);
+	gw_digest_provisional_make(&param, 1, &plan);
+	first = gw_digest_provisional_params(&plan, params);
+	word[0] += 4096; /* address */
+	assert_int_equal(gw_digest_provisional_params(&plan, params), first);
+	word[9]++; /* rows */
+	assert_int_not_equal(gw_digest_provisional_params(&plan, params), first);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -137,6 +157,7 @@ int main(void)
 	        cmocka_unit_test(bytes_that_are_no_map_are_refused),
 	        cmocka_unit_test(a_tile_ends_with_the_tensor),
 	        cmocka_unit_test(tiles_of_unknown_place_cover_the_tensor),
+	        cmocka_unit_test(where_a_tensor_lies_splits_no_configurations),
 	        cmocka_unit_test(skipped_elements_are_not_moved),
 	};
 

@@ -157,8 +157,8 @@ static void find_tile(struct gw_eval *e, const struct gw_ir_insn *insn, const st
 		t->at[i] = (int32_t)x->v[gw_at(x, first)];
 		for (unsigned l = 0; l < e->levels; l++) {
 			t->step[l][i] = (int32_t)x->form.d[GW_DIM_LOOP + l];
-			t->placed &= e->level_count[l] == 1 ||
-			             !(x->form.bent >> (GW_DIM_LOOP + l) & 1);
+			t->placed &=
+			        e->level_count[l] == 1 || !(x->form.bent >> (GW_DIM_LOOP + l) & 1);
 		}
 	}
 }

@@ -16,7 +16,7 @@ enum {
 	WORD_STRIDE = 3,
 	WORD_STRIDE_HIGH = 7, /* four bits of each */
 	WORD_DIM = 8,
-	WORD_BOX = 13,  /* 0-14: element strides, three bits of each; 24-31: of dimension 0 */
+	WORD_BOX = 13,   /* 0-14: element strides, three bits of each; 24-31: of dimension 0 */
 	WORD_BOXES = 14, /* of dimensions 1 to 4, eight bits each */
 	WORD_PIXELS = 15,
 };
@@ -58,7 +58,7 @@ bool gw_tensor_map_read(struct gw_tensor_map *m, const uint8_t *bytes)
 		            1;
 		m->stride[i] = i ? (word[WORD_STRIDE + i - 1] |
 		                    (uint64_t)field(word, WORD_STRIDE_HIGH, 4 * (i - 1), 4) << 32) *
-		                           STRIDE_UNIT
+		                               STRIDE_UNIT
 		                 : m->element_bits / 8;
 	}
 	if (m->im2col)
@@ -98,7 +98,8 @@ static double taken_on_average(const struct gw_tensor_map *m, unsigned i)
 /* Of one row, @p elements of dimension 0 from @p at on. */
 static double row_bytes(const struct gw_tensor_map *m, double elements, int64_t at)
 {
-	double begin = fmax((double)at, 0) * m->element_bits / 8 + (double)(m->address % SECTOR_BYTES);
+	double begin =
+	        fmax((double)at, 0) * m->element_bits / 8 + (double)(m->address % SECTOR_BYTES);
 	double end = begin + ((elements - 1) * m->every[0] + 1) * m->element_bits / 8;
 
 	if (!(elements > 0))

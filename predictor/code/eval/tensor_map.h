@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 enum {
-	GW_TENSOR_RANK = 5,       /**< dimensions of a tensor, at most */
+	GW_TENSOR_RANK = 5,          /**< dimensions of a tensor, at most */
 	GW_TENSOR_MAP_BYTES = 64,    /**< of a map, as far as a copy reads it */
 	GW_TENSOR_MAPS = 16,         /**< of a launch that are looked at */
 	GW_TENSOR_ITERATIONS = 4096, /**< of loops, whose tiles are looked at one by one */
@@ -19,14 +19,14 @@ enum {
 
 /** What a map describes. Dimension 0 is the innermost, whose elements lie side by side. */
 struct gw_tensor_map {
-	uint64_t address;                  /**< of the first element */
-	uint64_t dim[GW_TENSOR_RANK];      /**< elements */
-	uint64_t stride[GW_TENSOR_RANK];   /**< bytes from one to the next; of dimension 0 its
-	                                        elements' size, rounded down */
-	uint32_t box[GW_TENSOR_RANK];      /**< elements that a copy reaches over */
-	uint32_t every[GW_TENSOR_RANK];    /**< of these it takes each such one; at least 1 */
-	uint16_t element_bits;             /**< 4 to 64 */
-	uint8_t rank;                      /**< 1 to GW_TENSOR_RANK */
+	uint64_t address;                /**< of the first element */
+	uint64_t dim[GW_TENSOR_RANK];    /**< elements */
+	uint64_t stride[GW_TENSOR_RANK]; /**< bytes from one to the next; of dimension 0 its
+	                                      elements' size, rounded down */
+	uint32_t box[GW_TENSOR_RANK];    /**< elements that a copy reaches over */
+	uint32_t every[GW_TENSOR_RANK];  /**< of these it takes each such one; at least 1 */
+	uint16_t element_bits;           /**< 4 to 64 */
+	uint8_t rank;                    /**< 1 to GW_TENSOR_RANK */
 	bool im2col; /**< a copy takes box[0] channels of box[1] pixels, wherever these lie */
 };
 

@@ -88,8 +88,8 @@ enum {
 	IR_MEM_READONLY = 4, /**< through the read-only path (ld.global.nc) */
 	IR_MEM_PREFETCH = 8, /**< moves nothing to a register */
 	IR_MEM_ASYNC = 16,   /**< part of a copy between global and shared memory */
-	IR_MEM_BULK = 32, /**< a bulk copy, of one thread or, in machine code, of the warp: `width` is
-	                       0, the bytes are the third use */
+	IR_MEM_BULK = 32, /**< a bulk copy, of one thread or, in machine code, of the warp: `width`
+	                     is 0, the bytes are the third use */
 	IR_MEM_TENSOR = 64, /**< through a texture; or, of a bulk copy, through a tensor map, whose
 	                         address it has: further uses are the tile's coordinates */
 	IR_MEM_MATRIX =
@@ -133,8 +133,8 @@ struct gw_ir_block {
 	uint32_t sources; /**< source instructions in the block, the ending one included */
 	uint32_t tag;     /**< the front end's own: SASS block number and the like */
 	bool never;       /**< no launch that ends well comes here */
-	bool acts;        /**< does more than compute: it accesses memory, meets others, or does what
-	                       isn't modelled; waiting (IR_AWAIT) is not meant */
+	bool acts; /**< does more than compute: it accesses memory, meets others, or does what
+	                isn't modelled; waiting (IR_AWAIT) is not meant */
 	/* ---- */
 	uint32_t ipdom; /**< block where divergent lanes meet again; GW_IR_NONE: at the exit */
 	uint32_t loop;  /**< innermost loop that holds it; GW_IR_NONE: none */

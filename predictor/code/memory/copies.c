@@ -6,6 +6,7 @@
 enum {
 	PIECE = 16 * GW_LANES, /* bytes of a bulk copy that are entered as one request */
 	PIECES = 128,          /* of one copy; of larger ones the footprint isn't followed */
+	FEW_BLOCKS = 8,        /* looked at for copies that were not met */
 };
 
 static bool is_copy(const struct gw_ir_insn *insn)
@@ -15,7 +16,7 @@ static bool is_copy(const struct gw_ir_insn *insn)
 }
 
 bool gw_tma_list(struct gw_tma_copies *c, const struct gw_ir_program *program,
-                    const struct gw_eval_count *runs, struct gw_dim3 grid, struct gw_arena *arena)
+                 const struct gw_eval_count *runs, struct gw_dim3 grid, struct gw_arena *arena)
 {
 	bool bulk = false;
 	uint32_t count = 0;
@@ -137,8 +138,8 @@ static bool add_footprint(struct gw_tma_copies *c, const struct gw_tma_copy *cop
 	return true;
 }
 
-static void see_bulk(struct gw_tma_copies *c, struct gw_tma_copy *copy, const struct gw_eval_access *access,
-                     double times)
+static void see_bulk(struct gw_tma_copies *c, struct gw_tma_copy *copy,
+                     const struct gw_eval_access *access, double times)
 {
 	for (unsigned lane = 0; lane < GW_LANES; lane++) {
 		if (!(access->active >> lane & 1))
@@ -164,7 +165,8 @@ void gw_tma_see(struct gw_tma_copies *c, const struct gw_eval_access *access)
 	if (!copy || !access->active)
 		return;
 	if (copy->tensor)
-		see_tile(copy, access, c->lanes ? times * __builtin_popcount(access->active) : times);
+		see_tile(copy, access,
+		         c->lanes ? times * __builtin_popcount(access->active) : times);
 	else if (c->bulk)
 		see_bulk(c, copy, access, times);
 }
@@ -195,36 +197,71 @@ static bool sizes_differ(const struct gw_tma_copies *c)
 	return false;
 }
 
-bool gw_tma_look(struct gw_tma_copies *c, struct gw_eval *eval, const struct gw_config *config,
-                 uint64_t steps, struct gw_arena *arena)
+/* A copy that runs, and none was met. */
+static bool misses(const struct gw_tma_copies *c)
+{
+	for (uint32_t i = 0; i < c->count; i++)
+		if (!(c->copy[i].seen + c->copy[i].unknown > 0) && c->copy[i].runs.most > 0)
+			return true;
+	return false;
+}
+
+/* Run the warps of block @p block, the last first: those that copy for all are there, and @p some
+ * is all that is asked for. False: the steps are spent. */
+static bool look_at(struct gw_tma_copies *c, struct gw_eval *eval, struct gw_dim3 block,
+                    uint64_t warps, bool some, uint64_t *steps)
+{
+	struct gw_eval_warp_report report;
+
+	for (uint64_t w = warps; w-- > 0 && !(some && !misses(c));) {
+		if (gw_eval_warp(eval, block, (uint32_t)w, see, c, &report) || report.halted ||
+		    report.steps >= *steps)
+			return false;
+		*steps -= report.steps;
+	}
+	return true;
+}
+
+static struct gw_tma_copy unseen(const struct gw_tma_copy *c)
+{
+	return (struct gw_tma_copy){.insn = c->insn,
+	                            .store = c->store,
+	                            .prefetch = c->prefetch,
+	                            .tensor = c->tensor,
+	                            .runs = c->runs};
+}
+
+/* All of the blocks anew; false when @p arena has no room. */
+static bool look_again(struct gw_tma_copies *c, struct gw_eval *eval,
+                       const struct gw_config *config, uint64_t *steps, struct gw_arena *arena)
 {
 	uint64_t blocks = gw_dim3_count(config->grid);
 	uint64_t warps = (gw_dim3_count(config->block) + GW_LANES - 1) / GW_LANES;
 	struct gw_tma_copies more = *c;
-	struct gw_eval_warp_report report;
 
-	if (!sizes_differ(c))
-		return true;
 	more.bulk = NULL;
 	more.copy = gw_arena_array(arena, c->count, sizeof(*more.copy));
 	if (!more.copy)
 		return false;
 	for (uint32_t i = 0; i < c->count; i++)
-		more.copy[i] = (struct gw_tma_copy){.insn = c->copy[i].insn,
-		                                    .store = c->copy[i].store,
-		                                    .prefetch = c->copy[i].prefetch,
-		                                    .tensor = c->copy[i].tensor,
-		                                    .runs = c->copy[i].runs};
+		more.copy[i] = unseen(&c->copy[i]);
 	for (uint64_t i = 0; i < blocks && i < GW_TMA_BLOCKS; i++)
-		for (uint64_t w = 0; w < warps; w++) {
-			if (gw_eval_warp(eval, block_of(config->grid, i), (uint32_t)w, see, &more,
-			                 &report) ||
-			    report.halted || report.steps >= steps)
-				return true;
-			steps -= report.steps;
-		}
+		if (!look_at(&more, eval, block_of(config->grid, i), warps, false, steps))
+			return true;
 	for (uint32_t i = 0; i < c->count; i++)
 		if (c->copy[i].tensor && more.copy[i].seen > 0)
 			c->copy[i] = more.copy[i];
 	return true;
+}
+
+bool gw_tma_look(struct gw_tma_copies *c, struct gw_eval *eval, const struct gw_config *config,
+                 uint64_t steps, struct gw_arena *arena)
+{
+	uint64_t blocks = gw_dim3_count(config->grid);
+	uint64_t warps = (gw_dim3_count(config->block) + GW_LANES - 1) / GW_LANES;
+
+	for (uint64_t i = 0; i < blocks && i < FEW_BLOCKS && misses(c); i++)
+		if (!look_at(c, eval, block_of(config->grid, i), warps, true, &steps))
+			return true;
+	return !sizes_differ(c) || look_again(c, eval, config, &steps, arena);
 }

@@ -20,8 +20,8 @@ struct gw_tma_copy {
 	struct gw_eval_count runs; /**< executions by a warp, over the grid */
 	/** The tensor, of the executions seen; NULL: none, several, or not known. */
 	const struct gw_tensor_map *map;
-	double seen;    /**< copies in the blocks looked at, of known size ... */
-	double bytes;   /**< ... and what these move, in whole sectors */
+	double seen;                    /**< copies in the blocks looked at, of known size ... */
+	double bytes;                   /**< ... and what these move, in whole sectors */
 	double least_bytes, most_bytes; /**< of one copy */
 	double assumed; /**< of seen, tiles of which it is not known where they lie */
 	double unknown; /**< copies of unknown size there */
@@ -38,13 +38,12 @@ struct gw_tma_copies {
 /** List the copies of @p program, @p runs of each of its instructions (NULL: not known); false when
  * @p arena has no room. */
 bool gw_tma_list(struct gw_tma_copies *c, const struct gw_ir_program *program,
-                    const struct gw_eval_count *runs, struct gw_dim3 grid,
-                    struct gw_arena *arena);
+                 const struct gw_eval_count *runs, struct gw_dim3 grid, struct gw_arena *arena);
 
 /**
- * Where copies at the edges of tensors are smaller, look at more blocks of the launch: at all of
- * them, or at GW_TMA_BLOCKS spread over the grid, within @p steps warp instructions. False when
- * @p arena has no room.
+ * Where copies at the edges of tensors are smaller, or were not met at all, look at more blocks of
+ * the launch: at all of them, or at GW_TMA_BLOCKS spread over the grid, within @p steps warp
+ * instructions. False when @p arena has no room.
  */
 bool gw_tma_look(struct gw_tma_copies *c, struct gw_eval *eval, const struct gw_config *config,
                  uint64_t steps, struct gw_arena *arena);

@@ -14,6 +14,7 @@ enum {
 	NEIGHBOURS = 5, /* the blocks from which the grid's footprint is estimated */
 	EXTRA = 8,      /* more blocks, for instructions that run in none of those chosen */
 	STEPS = 2000000,
+	COPY_STEPS = 1000000, /* for copies by tiles */
 	WHOLE_STEPS = 100000, /* warp instructions for the accesses of all warps ... */
 	WHOLE_WARPS = 2048,   /* ... and warps that are run for them */
 	OUTER = 256,          /* iterations of outer loops whose footprint is followed */
@@ -444,7 +445,8 @@ const char *gw_gather_run(const struct gw_ir_program *program, const struct gw_e
 		take_grid(&sink);
 		weigh_blocks(&sink);
 	}
-	if (!why && !gw_tma_look(&out->copies, eval, &launch->config, look.left / 2, arena))
+	if (!why && !gw_tma_look(&out->copies, eval, &launch->config,
+	                         limits->steps ? 2 * limits->steps : COPY_STEPS, arena))
 		why = "the copies need more memory than the analysis may use";
 	if (!out->complete || (out->cut && out->blocks < NEIGHBOURS))
 		out->locality->dropped = true;

@@ -43,7 +43,7 @@ struct gw_gather {
 	uint32_t count;
 	struct gw_locality *locality; /**< of global memory, by instruction index */
 	struct gw_replay replay;      /**< global loads of the grid's middle block */
-	struct gw_tma_copies copies;      /**< of the blocks looked at */
+	struct gw_tma_copies copies;  /**< of the blocks looked at */
 	struct gw_eval_report report; /**< of the whole grid */
 	uint32_t blocks;              /**< looked at */
 	bool whole;                   /**< the sample is the grid: shapes are of each warp */

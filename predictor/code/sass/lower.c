@@ -357,6 +357,10 @@ static bool begin(struct gw_lowering *l)
 			return false;
 		l->b.program.blocks[block].tag = b < count ? b : GW_CFG_NONE;
 	}
+	for (uint32_t i = 0; i < l->cfg->insn_count && !l->pipelined; i++) {
+		gw_cfg_insn(l->cfg, i, &l->insn);
+		l->pipelined = l->insn.op == GW_SASS_OP_UTMALDG || l->insn.op == GW_SASS_OP_UBLKCP;
+	}
 	l->exit = count;
 	l->functions[0] = (struct gw_lowered_function){.blocks = count, .after = count};
 	l->function_count = 1;

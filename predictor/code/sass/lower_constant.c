@@ -22,15 +22,18 @@ static gw_ir_operand extent(struct gw_lowering *l, unsigned offset)
 	return gw_ir_emit(&l->b, IR_SREG, 32, sregs[word], gw_ir_reg(&l->b, 32), 0);
 }
 
-/* A word of the generic address of the parameters, which the driver leaves before them. */
+/* A word of the generic address of the parameters, or of the bank they lie in: the driver leaves
+ * both before them, and compilers use the one or the other. */
 static gw_ir_operand window(struct gw_lowering *l, unsigned offset)
 {
-	const unsigned first = 0x198;
+	const unsigned params = 0x198, bank = 0xc0;
+	uint64_t address = GW_IR_PARAM_WINDOW;
 
-	if (l->cfg->sm != 90 || (offset != first && offset != first + 4))
+	if (l->cfg->sm != 90 || offset % 4 || (offset / 8 != params / 8 && offset / 8 != bank / 8))
 		return GW_IR_NONE;
-	return gw_ir_const(&l->b,
-	                   offset == first ? (uint32_t)GW_IR_PARAM_WINDOW : GW_IR_PARAM_WINDOW >> 32);
+	if (offset / 8 == bank / 8)
+		address -= l->kernel->param_base;
+	return gw_ir_const(&l->b, offset % 8 ? address >> 32 : (uint32_t)address);
 }
 
 gw_ir_operand gw_lower_constant(struct gw_lowering *l, unsigned bank, unsigned offset)

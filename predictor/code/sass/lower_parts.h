@@ -39,6 +39,8 @@ struct gw_lowering {
 	} table;                     /**< the constant that was last loaded by an index */
 	uint32_t taken_in;           /**< instructions of functions called, so far */
 	uint32_t exit;               /**< block of the program where threads end */
+	bool pipelined;              /**< it copies by the tensor memory accelerator */
+	uint32_t place_known;        /**< 1 + the symbol of a place in shared memory; 0: none yet */
 	bool indirect;               /**< where some jump goes is not known */
 	const char *calls;           /**< why a function was not taken in; NULL: all were */
 };
@@ -130,6 +132,9 @@ bool gw_lower_logic(struct gw_lowering *l);
 bool gw_lower_load_constant(struct gw_lowering *l);
 bool gw_lower_float(struct gw_lowering *l);
 bool gw_lower_lanes(struct gw_lowering *l);
+
+/** R2UR: the register of the lowest lane whose guard holds; nothing where none does. */
+void gw_lower_to_uniform(struct gw_lowering *l);
 
 /** Whether the instruction does more than compute, or may: not where it waits for an mbarrier. */
 bool gw_lower_acts(const struct gw_sass_insn *insn);

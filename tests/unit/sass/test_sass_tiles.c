@@ -36,7 +36,8 @@ static int read_profile(void **state)
 static void encode(uint8_t *to, uint64_t address, unsigned rank, const uint32_t *dim,
                    const uint32_t *box)
 {
-	uint32_t word[32] = {(uint32_t)address, (uint32_t)(address >> 32), (rank - 1) << 4 | 6 << 7};
+	uint32_t word[32] = {(uint32_t)address, (uint32_t)(address >> 32),
+	                     (rank - 1) << 4 | 6 << 7};
 	uint64_t stride = HALF;
 
 	word[16] = HALF;
@@ -125,8 +126,7 @@ static void tiles_of_a_grid_stride_loop_are_counted_to_the_edge(void **state)
 		work = work_of("tile_copy", (struct gw_dim3){132, 1, 1}, arguments);
 		assert_row(&work, GW_WORK_l2_read_bytes, sectors_of(size[i][0], size[i][1]));
 		assert_row(&work, GW_WORK_l2_write_bytes, sectors_of(size[i][0], size[i][1]));
-		assert_row(&work, GW_WORK_dram_read_bytes,
-		           (double)size[i][0] * size[i][1] * HALF);
+		assert_row(&work, GW_WORK_dram_read_bytes, (double)size[i][0] * size[i][1] * HALF);
 	}
 }
 
@@ -213,6 +213,31 @@ static void bulk_copies_have_the_bytes_of_their_size(void **state)
 	assert_row(&work, GW_WORK_dram_read_bytes, 4096);
 }
 
+/* Each tile is loaded once, whatever block gets it: more tiles than blocks, as many, fewer. */
+static void blocks_that_take_the_next_tile_load_them_all(void **state)
+{
+	static const uint32_t size[][2] = {{6400, 5120}, {64 * 132, 64}, {640, 640}, {1000, 7777}};
+	static const char *const kernels[] = {"queue_next", "queue_first"};
+	static const uint32_t box[] = {TILE, TILE};
+
+	(void)state;
+	for (size_t i = 0; i < 8; i++) {
+		const uint32_t *of = size[i / 2];
+		uint32_t across = (of[0] + TILE - 1) / TILE, down = (of[1] + TILE - 1) / TILE;
+		uint32_t blocks = least(132, across * down);
+		uint8_t arguments[ARGUMENTS] = {0};
+		struct gw_work work;
+
+		encode(arguments + FIRST, IN, 2, of, box);
+		memcpy(arguments + FIRST + 128, &OUT, sizeof(OUT));
+		put(arguments, FIRST + 136, (int32_t)(across * down));
+		put(arguments, FIRST + 140, (int32_t)across);
+		work = work_of(kernels[i % 2], (struct gw_dim3){blocks, 1, 1}, arguments);
+		assert_row(&work, GW_WORK_l2_read_bytes, sectors_of(of[0], of[1]));
+		assert_row(&work, GW_WORK_least_time, 0);
+	}
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -222,6 +247,7 @@ int main(void)
 	        cmocka_unit_test(tiles_that_memory_chooses_are_taken_on_average),
 	        cmocka_unit_test(without_its_map_a_tile_has_no_size),
 	        cmocka_unit_test(a_reduction_writes_and_a_prefetch_stays_in_l2),
+	        cmocka_unit_test(blocks_that_take_the_next_tile_load_them_all),
 	        cmocka_unit_test(bulk_copies_have_the_bytes_of_their_size),
 	};
 

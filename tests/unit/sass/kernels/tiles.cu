@@ -190,3 +190,60 @@ GLOBAL bulk_shared(const float *in)
 	             : "memory");
 	await(barrier, 0);
 }
+
+__device__ static void load_tile(const CUtensorMap *in, unsigned char *tile, uint32_t barrier, int t, int across,
+                                 uint32_t phase)
+{
+	expect(barrier, 64 * 64 * 2);
+	load_2d(shared_address(tile), in, t % across * 64, t / across * 64, barrier);
+	await(barrier, phase);
+}
+
+// A kernel that stays: its first tile is the block's number, the next come from a counter.
+GLOBAL queue_next(MAP in, int *counter, int tiles, int across)
+{
+	__shared__ __align__(1024) unsigned char tile[64 * 64 * 2];
+	__shared__ __align__(8) uint64_t bar;
+	__shared__ int next;
+	uint32_t barrier = shared_address(&bar), phase = 0;
+	int t = blockIdx.x;
+
+	if (!threadIdx.x)
+		begin(barrier);
+	__syncthreads();
+	do {
+		if (!threadIdx.x) {
+			next = gridDim.x + atomicAdd(counter, 1);
+			load_tile(&in, tile, barrier, t, across, phase);
+		}
+		phase ^= 1;
+		__syncthreads();
+		t = *(volatile int *)&next;
+		__syncthreads();
+	} while (t < tiles);
+}
+
+// The same, its first tile from the counter too.
+GLOBAL queue_first(MAP in, int *counter, int tiles, int across)
+{
+	__shared__ __align__(1024) unsigned char tile[64 * 64 * 2];
+	__shared__ __align__(8) uint64_t bar;
+	__shared__ int next;
+	uint32_t barrier = shared_address(&bar), phase = 0;
+
+	if (!threadIdx.x)
+		begin(barrier);
+	for (;; phase ^= 1) {
+		int t;
+
+		if (!threadIdx.x)
+			next = atomicAdd(counter, 1);
+		__syncthreads();
+		t = *(volatile int *)&next;
+		if (t >= tiles)
+			return;
+		if (!threadIdx.x)
+			load_tile(&in, tile, barrier, t, across, phase);
+		__syncthreads();
+	}
+}
