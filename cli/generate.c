@@ -108,7 +108,13 @@ static void fish(void)
 {
 	char name[80];
 
-	printf("# fish completion for gpuwatch; made from its own lists of commands and options\n");
+	printf("# fish completion for gpuwatch; made from its own lists of commands and options\n"
+	       "complete -c gpuwatch -n __fish_use_subcommand -f -a help -d 'Print help of a "
+	       "command'\n"
+	       "complete -c gpuwatch -n '__fish_seen_subcommand_from help' -f -a '");
+	for (const struct gw_command *c = gw_commands; c->name; c++)
+		printf("%s ", c->name);
+	printf("'\n");
 	for (const struct gw_command *c = gw_commands; c->name; c++) {
 		printf("complete -c gpuwatch -n __fish_use_subcommand -f -a %s -d ", c->name);
 		fish_quoted(c->summary);
@@ -130,6 +136,76 @@ static void fish(void)
 	}
 }
 
+/* A text inside single quotes of zsh, within a spec of _arguments or _describe. */
+static void zsh_quoted(const char *text)
+{
+	for (; *text; text++) {
+		if (*text == '\'') {
+			printf("'\\''");
+			continue;
+		}
+		if (strchr(":[]\\", *text))
+			putchar('\\');
+		putchar(*text);
+	}
+}
+
+static void zsh_option(const struct gw_option *o)
+{
+	char name[80];
+
+	printf(" \\\n\t\t\t'%s%s[", gw_option_name(o, name, sizeof(name)),
+	       gw_option_valued(o) ? "=" : "");
+	zsh_quoted(o->meaning);
+	putchar(']');
+	if (gw_option_valued(o))
+		printf(":value:");
+	if (gw_option_listed(o)) {
+		putchar('(');
+		words(o);
+		putchar(')');
+	} else if (o->type == GW_OPTION_FILE) {
+		printf("_files");
+	}
+	putchar('\'');
+}
+
+static void zsh(void)
+{
+	printf("#compdef gpuwatch\n"
+	       "# zsh completion for gpuwatch; made from its own lists of commands and options\n"
+	       "_gpuwatch() {\n"
+	       "\tlocal -a commands=(");
+	for (const struct gw_command *c = gw_commands; c->name; c++) {
+		printf("\n\t\t'%s:", c->name);
+		zsh_quoted(c->summary);
+		putchar('\'');
+	}
+	printf(")\n"
+	       "\tif ((CURRENT == 2)); then\n"
+	       "\t\t_describe command commands\n"
+	       "\t\tcompadd -- help --help --version\n"
+	       "\t\treturn\n"
+	       "\tfi\n"
+	       "\tlocal command=$words[2]\n"
+	       "\tshift words\n"
+	       "\t((CURRENT--))\n"
+	       "\tcase $command in\n"
+	       "\thelp) _describe command commands ;;\n");
+	for (const struct gw_command *c = gw_commands; c->name; c++) {
+		printf("\t%s)\n\t\t_arguments -S", c->name);
+		for (const struct gw_option *o = c->body->options; o && o->name; o++)
+			zsh_option(o);
+		printf(" \\\n\t\t\t'--help[print the help of this command]'");
+		if (!strcmp(c->operands, "command"))
+			printf(" \\\n\t\t\t'(-)*::program:_normal'");
+		else if (!strcmp(c->operands, "file"))
+			printf(" \\\n\t\t\t'*:file:_files'");
+		printf("\n\t\t;;\n");
+	}
+	printf("\tesac\n}\n_gpuwatch \"$@\"\n");
+}
+
 /* The Python package's module of what a launch is: row.def as a named tuple. */
 static void python_launch(void)
 {
@@ -147,7 +223,8 @@ static void python_launch(void)
 	       "from __future__ import annotations\n\n"
 	       "from typing import NamedTuple, Optional\n\n\n"
 	       "class Launch(NamedTuple):\n"
-	       "    \"\"\"A launch. Times in ns, start_ns and call_ns since 1970 (UTC); None is unknown."
+	       "    \"\"\"A launch. Times in ns, start_ns and call_ns since 1970 (UTC); None is "
+	       "unknown."
 	       "\"\"\"\n\n");
 	for (size_t i = 0; i < count; i++) {
 		const char *type = !strcmp(columns[i].kind, "TEXT")   ? "str"
@@ -197,6 +274,8 @@ int gw_generate(const char *what)
 		bash();
 	else if (!strcmp(what, "gpuwatch.fish"))
 		fish();
+	else if (!strcmp(what, "gpuwatch.zsh"))
+		zsh();
 	else if (!strcmp(what, "_launch.py"))
 		python_launch();
 	else if (!command_page(what))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The manual pages and docs/internals/log-format.md, from the lists. */
+/* The manual pages, from the lists; that of the log also as Markdown. */
 #include "cli/manual.h"
 
 #include "cli/command.h"
@@ -43,8 +43,8 @@ static void examples(const char *text)
 static void report_extras(void)
 {
 	gw_document_heading(MAN, "COLUMNS");
-	gw_document_text(
-	        MAN, "The names are those of CSV and JSON; --sort takes the name or the word in brackets.");
+	gw_document_text(MAN, "The names are those of CSV and JSON; --sort takes the name or the "
+	                      "word in brackets.");
 	for (unsigned c = 0; c < GW_COLUMNS; c++) {
 		char term[100];
 
@@ -110,8 +110,10 @@ void gw_manual_main(void)
 	gw_document_heading(MAN, "DESCRIPTION");
 	gw_document_text(
 	        MAN,
-	        "gpuwatch reports, for every CUDA kernel that a program launches, how long it takes, "
-	        "how long it should take on this GPU, and what bounds it. The program is not changed: a "
+	        "gpuwatch reports, for every CUDA kernel that a program launches, how long it "
+	        "takes, "
+	        "how long it should take on this GPU, and what bounds it. The program is not "
+	        "changed: a "
 	        "library, libgpuwatch(7), is loaded into it and writes a log, gpuwatch-log(5), "
 	        "which "
 	        "the commands read.");
@@ -162,18 +164,21 @@ void gw_manual_library(void)
 	gw_document_verbatim(MAN, "CUDA_INJECTION64_PATH=/path/to/libgpuwatch.so command");
 	gw_document_heading(MAN, "DESCRIPTION");
 	gw_document_text(
-	        MAN, "Loaded into a program, the library predicts every kernel launch before it runs, "
-	             "measures it through CUPTI, and writes a log. It changes nothing that the "
-	             "program can notice: what cannot be done is left out, reported once, counted, "
-	             "and shown by gpuwatch-report(1) as degraded.\n\nIt needs glibc 2.34 or newer. "
-	             "LD_PRELOAD does not reach "
-	             "statically linked, setuid and 32-bit programs; "
-	             "CUDA_INJECTION64_PATH, read by the CUDA "
-	             "driver, reaches statically linked ones. Programs linked with musl or AddressSanitizer fail with "
-	             "LD_PRELOAD; gpuwatch-run(1) runs them without the library.");
+	        MAN,
+	        "Loaded into a program, the library predicts every kernel launch before it runs, "
+	        "measures it through CUPTI, and writes a log. It changes nothing that the "
+	        "program can notice: what cannot be done is left out, reported once, counted, "
+	        "and shown by gpuwatch-report(1) as degraded.\n\nIt needs glibc 2.34 or newer. "
+	        "LD_PRELOAD does not reach "
+	        "statically linked, setuid and 32-bit programs; "
+	        "CUDA_INJECTION64_PATH, read by the CUDA "
+	        "driver, reaches statically linked ones. Programs linked with musl or "
+	        "AddressSanitizer fail with "
+	        "LD_PRELOAD; gpuwatch-run(1) runs them without the library.");
 	gw_document_heading(MAN, "ENVIRONMENT");
-	gw_document_text(MAN, "An empty variable counts as not set. An invalid value is reported as "
-	                      "degraded, and the default is used.");
+	gw_document_text(MAN,
+	                 "An empty variable counts as not set. An invalid value is reported as "
+	                 "degraded, and the default is used.");
 #define OPTION(name, variable, type, fallback, low, high, choices, meaning)                        \
 	gw_document_item(MAN, variable "=" type##_TERM(choices, low, high),                        \
 	                 *fallback ? meaning " (default " fallback ")." : meaning ".");
@@ -341,13 +346,18 @@ static void log_values(enum gw_document d)
 #define TIER(NAME, name, meaning)   log_value(d, "LAUNCH tier", name, GW_TIER_##NAME, meaning);
 #define SOURCE(NAME, name, meaning) log_value(d, "LAUNCH work", name, GW_SOURCE_##NAME, meaning);
 #include "predictor/core/basis.def"
-#define ORIGIN(NAME, meaning)       log_value(d, "MODULE origin", #NAME, GW_MODULE_##NAME, meaning);
-#define STREAM_KIND(NAME, meaning)  log_value(d, "STREAM kind", #NAME, GW_STREAM_##NAME, meaning);
+#define ORIGIN(NAME, meaning)      log_value(d, "MODULE origin", #NAME, GW_MODULE_##NAME, meaning);
+#define STREAM_KIND(NAME, meaning) log_value(d, "STREAM kind", #NAME, GW_STREAM_##NAME, meaning);
 #define DIRECTION(NAME, name, meaning)                                                             \
 	log_value(d, "COPY direction", #NAME, GW_DIRECTION_##NAME, meaning);
 #define WAIT_CALL(NAME, name, meaning) log_value(d, "WAIT call", #NAME, GW_WAIT_##NAME, meaning);
-#define MODE(NAME, name, meaning)   log_value(d, "MODE mode, before", #NAME, GW_MODE_##NAME, meaning);
-#define DEGRADED(NAME, meaning)     log_value(d, "DEGRADED code", #NAME, GW_DEGRADED_##NAME, meaning);
+#define COLLECTIVE(NAME, name, meaning)                                                            \
+	log_value(d, "COLLECTIVE function", #NAME, GW_COLLECTIVE_##NAME, meaning);
+#define DATATYPE(NAME, name, meaning)                                                              \
+	log_value(d, "COLLECTIVE datatype", #NAME, GW_DATATYPE_##NAME, meaning);
+#define STACK_END(NAME, meaning)  log_value(d, "STACK end", #NAME, GW_STACK_END_##NAME, meaning);
+#define MODE(NAME, name, meaning) log_value(d, "MODE mode, before", #NAME, GW_MODE_##NAME, meaning);
+#define DEGRADED(NAME, meaning)   log_value(d, "DEGRADED code", #NAME, GW_DEGRADED_##NAME, meaning);
 #include "predictor/log/value.def"
 #define SLOW_CAUSE(NAME, name, meaning) log_value(d, "SLOW cause", name, GW_SLOW_##NAME, meaning);
 #include "predictor/log/slow.def"
@@ -363,13 +373,14 @@ static void live_format(enum gw_document d)
 	snprintf(title, sizeof(title), "The live segment, version %d", GW_LIVE_VERSION);
 	gw_document_heading(d, title);
 	gw_document_text(
-	        d, "A file in memory (`GPUWATCH_RUN_DIR`) that each process maps while it launches: "
-	           "what it committed survives its death, and other processes see what it does. It "
-	           "begins with a head, which ends with a `section` for each of the sections that "
-	           "follow, in this order; then come rings. A launch is in a ring from its commit "
-	           "until the worker has taken it, then in an entry until its record is in the log. "
-	           "Entries with a field `sequence` are written while others read. Numbers are "
-	           "little-endian, and lie as a C compiler for x86-64 lays out the structs.");
+	        d,
+	        "A file in memory (`GPUWATCH_RUN_DIR`) that each process maps while it launches: "
+	        "what it committed survives its death, and other processes see what it does. It "
+	        "begins with a head, which ends with a `section` for each of the sections that "
+	        "follow, in this order; then come rings. A launch is in a ring from its commit "
+	        "until the worker has taken it, then in an entry until its record is in the log. "
+	        "Entries with a field `sequence` are written while others read. Numbers are "
+	        "little-endian, and lie as a C compiler for x86-64 lays out the structs.");
 	gw_document_heading(d, "Segment: head");
 	gw_document_fields(d);
 #define HEAD_FIELD(type, field, dims, unit, meaning)                                               \
@@ -428,8 +439,7 @@ void gw_manual_log(bool markdown)
 	if (markdown) {
 		printf("<!-- SPDX-License-Identifier: Apache-2.0 -->\n"
 		       "<!-- Made by `gpuwatch --generate log-format` from "
-		       "predictor/log/record.def; "
-		       "do not edit. -->\n");
+		       "predictor/log/record.def. -->\n");
 		snprintf(title, sizeof(title), "What libgpuwatch.so writes, version %d",
 		         GW_LOG_VERSION);
 		gw_document_title(GW_DOCUMENT_MARKDOWN, "The log on disk", 0, title);

@@ -13,7 +13,7 @@ void gw_manual_main(void);
 void gw_manual_command(const struct gw_command *command);
 /** libgpuwatch(7) */
 void gw_manual_library(void);
-/** gpuwatch-log(5), or the same as Markdown (docs/internals/log-format.md). */
+/** gpuwatch-log(5), or the same as Markdown. */
 void gw_manual_log(bool markdown);
 
 #endif

@@ -202,12 +202,28 @@ static bool inject(const char *library)
 	return set_variable("CUDA_INJECTION64_PATH", library);
 }
 
+static bool is(const char *variable, const char *value)
+{
+	const char *set = getenv(variable);
+
+	return set && !strcmp(set, value);
+}
+
 /* NVTX in the program looks for a tool there; another tool's stays. */
 static bool name_for_nvtx(const char *library)
 {
 	const char *old = getenv("NVTX_INJECTION64_PATH");
 
 	return (old && *old) || set_variable("NVTX_INJECTION64_PATH", library);
+}
+
+/* So does NCCL; another profiler of it stays. */
+static bool name_for_nccl(const char *library)
+{
+	const char *old = getenv("NCCL_PROFILER_PLUGIN");
+
+	return (old && *old) || is("GPUWATCH_NCCL", "0") || is("GPUWATCH_MODE", "off") ||
+	       set_variable("NCCL_PROFILER_PLUGIN", library);
 }
 
 /* The environment that loads libgpuwatch.so into the program. */
@@ -226,14 +242,8 @@ static bool prepare(const struct options *o)
 	for (unsigned i = 0; i < VARIABLES; i++)
 		if (o->value[i] && !set_variable(variables[i], o->value[i]))
 			return false;
-	return (o->inject ? inject(library) : preload(library)) && name_for_nvtx(library);
-}
-
-static bool is(const char *variable, const char *value)
-{
-	const char *set = getenv(variable);
-
-	return set && !strcmp(set, value);
+	return (o->inject ? inject(library) : preload(library)) && name_for_nvtx(library) &&
+	       name_for_nccl(library);
 }
 
 /* Whether nothing is to be seen: then there is nothing to say of it. */

@@ -87,12 +87,14 @@ gw_missing_packages() {
 gw_install_wished() {
 	local as_root=() missing=()
 	command -v musl-gcc >/dev/null || missing+=(musl-tools)
+	ldconfig -p 2>/dev/null | grep -q 'libdw\.so\.1' || missing+=(libdw1)
 	{ command -v chromium && command -v chromedriver && /usr/bin/python3 -c 'import selenium'; } >/dev/null 2>&1 ||
 		missing+=(chromium chromium-driver python3-selenium)
 	command -v promtool >/dev/null || missing+=(prometheus)
 	python3 -c 'import ensurepip, venv' 2>/dev/null || missing+=(python3-venv)
 	command -v prometheus-node-exporter >/dev/null || missing+=(prometheus-node-exporter)
 	command -v shellcheck >/dev/null || missing+=(shellcheck)
+	command -v zsh >/dev/null || missing+=(zsh)
 	python3 -c 'import yaml' 2>/dev/null || missing+=(python3-yaml)
 	[ ${#missing[@]} -gt 0 ] || return 0
 	[ "$(id -u)" -eq 0 ] || as_root=(sudo -n)

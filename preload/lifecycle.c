@@ -178,6 +178,7 @@ static bool reserve(void)
 		return false;
 	gw_memory_fixed();
 	atomic_store(&gw_hot.untimed, gw_options.mode == GW_MODE_AUDIT ? 0 : GW_UNTIMED);
+	atomic_store(&gw_hot.reads, GW_HOT_READS);
 	return true;
 }
 

@@ -4,6 +4,7 @@
 #include "cli/agent/listen.h"
 #include "cli/agent/otlp.h"
 #include "cli/agent/push.h"
+#include "cli/agent/store.h"
 #include "cli/agent/text.h"
 #include "cli/agent/textfile.h"
 #include "cli/agent/watch.h"
@@ -19,13 +20,15 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 struct options {
-	const char *listen, *token_file, *textfile, *otlp, *otlp_ca, *host_label, *format;
+	const char *listen, *token_file, *textfile, *otlp, *otlp_ca, *store, *host_label, *format;
 	struct gw_words dir;
-	double interval, textfile_interval, otlp_interval;
+	double interval, textfile_interval, otlp_interval, store_interval, store_rotate;
+	uint64_t store_max;
 	bool once;
 };
 
@@ -46,6 +49,14 @@ static const struct gw_option options[] = {
         GW_OPT_ROW(otlp_interval, NUMBER, .argument = "SECONDS", .low = 1, .high = 3600,
                    .meaning = "time between two pushes (default 15)"),
         GW_OPT_FILE(otlp_ca, "FILE", "certificates that the collector's is checked against"),
+        GW_OPT_FILE(store, "FOLDER",
+                    "write the metrics there as Parquet files, FOLDER/host=HOST/day=DAY/*.parquet"),
+        GW_OPT_ROW(store_interval, NUMBER, .argument = "SECONDS", .low = 1, .high = 3600,
+                   .meaning = "time between two samples in these files (default 60)"),
+        GW_OPT_ROW(store_rotate, NUMBER, .argument = "SECONDS", .low = 1, .high = 86400,
+                   .meaning = "time that one file holds (default 600)"),
+        GW_OPT_ROW(store_max, SIZE, .argument = "BYTES", .low = 1 << 20, .high = 0x1p50,
+                   .meaning = "bytes of this host's files; the oldest go first (default 1G)"),
         GW_OPT_TEXT(host_label, "NAME",
                     "the label that holds this host's name; \"\": none (default hostname, as "
                     "dcgm-exporter has it since 2026; before: Hostname)"),
@@ -54,8 +65,8 @@ static const struct gw_option options[] = {
         GW_OPT_LIST(dir, "FOLDER",
                     "look for live segments in this folder, and no other; may stand several times "
                     "(default: as gpuwatch top)"),
-        GW_OPT_FLAG(once, "print the metrics as text and end"),
-        GW_OPT_CHOICE(format, "NAME", "prometheus|openmetrics",
+        GW_OPT_FLAG(once, "print the metrics and end; serve, write and push nothing"),
+        GW_OPT_CHOICE(format, "NAME", "prometheus|openmetrics|protobuf",
                       "with --once: the format (default prometheus)"),
         {0},
 };
@@ -71,8 +82,9 @@ struct agent {
 	uint64_t taken_ns; /* last snapshot, top_now() */
 	double interval_s;
 	struct push *push;
+	struct agent_store *store;
 	uint64_t start_ns;
-	bool textfile_failed; /* said already */
+	bool textfile_failed, store_failed; /* said already */
 };
 
 static volatile sig_atomic_t ending;
@@ -209,6 +221,30 @@ static void write_textfile(struct agent *a, const char *folder)
 	a->textfile_failed = !good;
 }
 
+static void add_to_store(struct agent *a)
+{
+	pthread_mutex_lock(&a->lock);
+	agent_store_add(a->store, a->node, &a->self, wall_ns());
+	a->self.dropped_store = (double)agent_store_dropped(a->store);
+	pthread_mutex_unlock(&a->lock);
+}
+
+/* The store is this thread's alone: a disk that stalls holds up no request. */
+static void write_store(struct agent *a)
+{
+	char why[4400];
+	const bool good = agent_store_write(a->store, why, sizeof(why));
+
+	if (!good) {
+		pthread_mutex_lock(&a->lock);
+		a->self.failed_store++;
+		pthread_mutex_unlock(&a->lock);
+		if (!a->store_failed)
+			gw_warning("agent: --store: %s; it is tried again", why);
+	}
+	a->store_failed = !good;
+}
+
 static void push(struct agent *a)
 {
 	pthread_mutex_lock(&a->lock);
@@ -230,7 +266,8 @@ static bool due(uint64_t *at, double interval_s)
 
 static void loop(struct agent *a, const struct options *o)
 {
-	uint64_t look = 0, textfile = 0, otlp = 0;
+	uint64_t look = 0, textfile = 0, otlp = 0, store = 0,
+	         rotate = top_now() + (uint64_t)(o->store_rotate * 1e9);
 
 	while (!ending) {
 		if (due(&look, o->interval))
@@ -239,6 +276,11 @@ static void loop(struct agent *a, const struct options *o)
 			write_textfile(a, o->textfile);
 		if (a->push && due(&otlp, o->otlp_interval))
 			push(a);
+		if (a->store && due(&store, o->store_interval))
+			add_to_store(a);
+		if (a->store && (due(&rotate, o->store_rotate) ||
+		                 (agent_store_full(a->store) && !a->store_failed)))
+			write_store(a);
 		agent_watch_wait(a->watch, a->source, look);
 	}
 	/* What happened since, and what ended. */
@@ -247,15 +289,42 @@ static void loop(struct agent *a, const struct options *o)
 		write_textfile(a, o->textfile);
 	if (a->push)
 		push(a);
+	if (a->store) {
+		add_to_store(a);
+		write_store(a);
+	}
+}
+
+/* Whether @p folder is one, or NULL; false after a message. */
+static bool folder_good(const char *option, const char *folder)
+{
+	struct stat st;
+
+	if (!folder || (!stat(folder, &st) && (S_ISDIR(st.st_mode) || !(errno = ENOTDIR))))
+		return true;
+	gw_error("agent: --%s=%s: %s; name a folder that exists", option, folder, strerror(errno));
+	return false;
+}
+
+/* What would be done is checked, so that a look shows whether an agent would start so. */
+static bool outputs_good(const struct options *o)
+{
+	return agent_listen_good(o->listen) && folder_good("textfile", o->textfile) &&
+	       folder_good("store", o->store);
 }
 
 static int once(struct agent *a, const struct options *o)
 {
-	const enum text_format format =
-	        o->format && !strcmp(o->format, "openmetrics") ? TEXT_OPENMETRICS : TEXT_PROMETHEUS;
+	static const char *const names[] = {"prometheus", "openmetrics", "protobuf"};
+	enum text_format format = TEXT_PROMETHEUS;
 	size_t size;
 	char *text;
 
+	if (!outputs_good(o))
+		return GW_EXIT_USAGE;
+	for (int i = 0; o->format && i < 3; i++)
+		if (!strcmp(o->format, names[i]))
+			format = (enum text_format)i;
 	snapshot(a);
 	text = text_of(a, format, &size);
 	fwrite(text, 1, size, stdout);
@@ -288,6 +357,11 @@ static int serve(struct agent *a, const struct options *o)
 		free(token);
 		return gw_error("agent: --otlp=%s: must begin with http:// or https://", o->otlp);
 	}
+	if (!folder_good("store", o->store)) {
+		free(token);
+		return GW_EXIT_USAGE;
+	}
+	a->store = o->store ? agent_store_new(o->store, a->self.host, o->store_max) : NULL;
 	a->push = o->otlp ? push_start(o->otlp, o->otlp_ca) : NULL;
 	if (o->otlp && !a->push) {
 		free(token);
@@ -318,7 +392,10 @@ static int run(const struct gw_command *command, int argc, char **argv)
 	                    .host_label = "hostname",
 	                    .interval = 1,
 	                    .textfile_interval = 15,
-	                    .otlp_interval = 15};
+	                    .otlp_interval = 15,
+	                    .store_interval = 60,
+	                    .store_rotate = 600,
+	                    .store_max = 1 << 30};
 	struct agent a = {.lock = PTHREAD_MUTEX_INITIALIZER};
 	int status = gw_command_parse(command, &argc, argv, &o);
 
@@ -342,6 +419,7 @@ static int run(const struct gw_command *command, int argc, char **argv)
 	a.start_ns = wall_ns();
 	gethostname(a.self.host, sizeof(a.self.host) - 1);
 	status = o.once ? once(&a, &o) : serve(&a, &o);
+	agent_store_free(a.store);
 	agent_watch_free(a.watch);
 	agent_node_free(a.node);
 	top_model_free(a.model);
@@ -359,8 +437,10 @@ const struct gw_command_body gw_agent_command = {
                 "time lost, clocks, health, and what gpuwatch itself costs. Totals never go\n"
                 "backwards: what ended processes did stays in them. It maps live segments\n"
                 "read-only, as gpuwatch top does: nothing is asked of the processes.\n\n"
-                "/metrics serves Prometheus' text format 0.0.4, or OpenMetrics 1.0 where the\n"
-                "request prefers it; /health what gpuwatch health shows; /healthz whether the "
+                "/metrics serves Prometheus' text format 0.0.4, or OpenMetrics 1.0 or protobuf "
+                "with\n"
+                "native histograms where the request prefers it; /health what gpuwatch health "
+                "shows; /healthz whether the "
                 "agent\n"
                 "works. A GPU has at most 200 series, whatever programs run: its 8 kernels with "
                 "the\n"
@@ -375,6 +455,8 @@ const struct gw_command_body gw_agent_command = {
                     "No port: node-exporter reads a file.\n"
                     "gpuwatch agent --otlp=http://127.0.0.1:4318/v1/metrics\n"
                     "Push to a collector, too.\n"
+                    "gpuwatch agent --store=/mnt/metrics\n"
+                    "Keep Parquet files for DuckDB, Spark and others, too.\n"
                     "gpuwatch agent --once | grep gpuwatch_launches_total\n"
                     "One look.\n",
         .exit_status =

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/agent/http.h"
 
+#include "cli/agent/library.h"
 #include "cli/common/memory.h"
 #include "cli/message.h"
 
-#include <dlfcn.h>
 #include <microhttpd.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -20,7 +20,6 @@ enum {
 
 #define LIBRARY "libmicrohttpd.so.12"
 
-/* The library is opened when it is needed, so that one command runs with and without it. */
 #define FUNCTIONS(F)                                                                               \
 	F(lookup_connection_value)                                                                 \
 	F(create_response_from_buffer)                                                             \
@@ -31,6 +30,11 @@ static struct {
 	FUNCTIONS(F)
 #undef F
 } mhd;
+static const char *const symbols[] = {
+#define F(name) "MHD_" #name,
+        FUNCTIONS(F)
+#undef F
+};
 
 struct http_server {
 	struct MHD_Daemon *daemon;
@@ -125,26 +129,11 @@ static void quiet(void *arg, const char *format, va_list args)
 	(void)args;
 }
 
-static bool have_library(void)
-{
-	void *l = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
-	void *found = NULL;
-	bool good = l;
-
-#define F(name)                                                                                    \
-	found = l ? dlsym(l, "MHD_" #name) : NULL;                                                 \
-	good = good && found;                                                                      \
-	memcpy(&mhd.name, &found, sizeof(found));
-	FUNCTIONS(F)
-#undef F
-	return good;
-}
-
 struct http_server *http_start(int fd, const char *token, http_page_fn *page, void *arg)
 {
 	struct http_server *s;
 
-	if (!have_library()) {
+	if (!gw_library(LIBRARY, symbols, sizeof(symbols) / sizeof(*symbols), &mhd)) {
 		close(fd);
 		gw_error("agent: to serve needs " LIBRARY ", which is not here: install "
 		         "libmicrohttpd (Debian: libmicrohttpd12), or use --listen=none with "

@@ -98,14 +98,45 @@ static int listen_at(const struct addrinfo *a, const char *where)
 	return fd;
 }
 
-int agent_listen(const char *where, bool *local)
+/* NULL after a message. */
+static struct addrinfo *address_of(const char *where)
 {
 	const struct addrinfo hints = {.ai_flags = AI_PASSIVE | AI_NUMERICHOST | AI_NUMERICSERV,
 	                               .ai_socktype = SOCK_STREAM};
 	char address[128] = "";
 	const char *port = strrchr(where, ':');
+	const size_t length = port ? (size_t)(port - where) : 0;
 	struct addrinfo *found;
-	size_t length;
+
+	if (length >= 2 && where[0] == '[' && where[length - 1] == ']')
+		snprintf(address, sizeof(address), "%.*s", (int)length - 2, where + 1);
+	else
+		snprintf(address, sizeof(address), "%.*s", (int)length, where);
+	/* getaddrinfo() takes a port modulo 65,536. */
+	if (port && *address && strlen(port + 1) <= 5 && atoi(port + 1) <= UINT16_MAX &&
+	    !getaddrinfo(address, port + 1, &hints, &found))
+		return found;
+	gw_error("agent: --listen=%s: must be a number such as 127.0.0.1:9464 or [::1]:9464, "
+	         "unix:PATH, or none",
+	         where);
+	return NULL;
+}
+
+bool agent_listen_good(const char *where)
+{
+	struct addrinfo *found;
+
+	if (!strcmp(where, "none") || !strncmp(where, "unix:", 5))
+		return true;
+	found = address_of(where);
+	if (found)
+		freeaddrinfo(found);
+	return found;
+}
+
+int agent_listen(const char *where, bool *local)
+{
+	struct addrinfo *found;
 	int fd;
 
 	if (agent_activated())
@@ -113,19 +144,9 @@ int agent_listen(const char *where, bool *local)
 	*local = true;
 	if (!strncmp(where, "unix:", 5))
 		return listen_unix(where, where + 5);
-	length = port ? (size_t)(port - where) : 0;
-	if (length >= 2 && where[0] == '[' && where[length - 1] == ']')
-		snprintf(address, sizeof(address), "%.*s", (int)length - 2, where + 1);
-	else
-		snprintf(address, sizeof(address), "%.*s", (int)length, where);
-	/* getaddrinfo() takes a port modulo 65,536. */
-	if (!port || !*address || strlen(port + 1) > 5 || atoi(port + 1) > UINT16_MAX ||
-	    getaddrinfo(address, port + 1, &hints, &found)) {
-		gw_error("agent: --listen=%s: must be a number such as 127.0.0.1:9464 or "
-		         "[::1]:9464, unix:PATH, or none",
-		         where);
+	found = address_of(where);
+	if (!found)
 		return -1;
-	}
 	*local = loopback(found);
 	fd = listen_at(found, where);
 	freeaddrinfo(found);

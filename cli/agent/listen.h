@@ -8,6 +8,9 @@
 /** Whether systemd hands a listening socket over (LISTEN_FDS). */
 bool agent_activated(void);
 
+/** Whether @p where is such as agent_listen() takes, or "none"; false after a message. */
+bool agent_listen_good(const char *where);
+
 /**
  * Listen on @p where, ADDRESS:PORT, [ADDRESS]:PORT or unix:PATH; the socket of systemd where there
  * is one. *@p local: only this machine's processes reach it. -1 after a message.

@@ -107,7 +107,8 @@ static void put_expected(struct emitter *e, const struct agent_sum *s)
 
 static void put_histogram(struct emitter *e, const struct agent_sum *s)
 {
-	struct metric_histogram h = {.all = s->measured, .sum = s->measured_ns / 1e9};
+	struct metric_histogram h = {
+	        .all = s->measured, .sum = s->measured_ns / 1e9, .time = &s->time};
 
 	for (int i = 0; i < AGENT_BUCKETS; i++) {
 		h.end[i] = agent_bucket_ns[i] / 1e9;
@@ -322,12 +323,14 @@ OF_NODE(refused, e->node->refused)
 OF_NODE(unreadable, e->self->unreadable)
 OF_NODE(snapshots, e->self->snapshots)
 OF_NODE(agent_cpu, e->self->cpu_s)
+OF_NODE(store_dropped, e->self->dropped_store)
 
 static void emit_failures(struct emitter *e)
 {
 	of_node(e);
 	put_with(e, "output", "textfile", e->self->failed_textfile);
 	put_with(e, "output", "push", e->self->failed_push);
+	put_with(e, "output", "store", e->self->failed_store);
 }
 
 void agent_metrics(const struct agent_node *node, const struct agent_self *self,

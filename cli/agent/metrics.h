@@ -22,6 +22,7 @@ struct metric_label {
 struct metric_histogram {
 	double end[AGENT_BUCKETS], count[AGENT_BUCKETS];
 	double all, sum;
+	const struct gw_sketch *time; /**< the same values, ns */
 };
 
 /** Who takes them. All samples of a family come one after the other. */
@@ -39,7 +40,7 @@ struct agent_self {
 	const char *host_label; /**< name of the label that holds the host's name; "": none */
 	char host[256];
 	double snapshots, missed, unreadable, cpu_s;
-	double failed_textfile, failed_push;
+	double failed_textfile, failed_push, failed_store, dropped_store;
 };
 
 /** Hand every sample to @p sink. */

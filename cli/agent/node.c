@@ -149,6 +149,7 @@ static void add_sum(struct agent_sum *to, const struct agent_sum *from)
 	to->expected_ns += from->expected_ns;
 	for (int i = 0; i < AGENT_BUCKETS; i++)
 		to->bucket[i] += from->bucket[i];
+	gw_sketch_merge(&to->time, &from->time);
 }
 
 /*

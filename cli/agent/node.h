@@ -34,6 +34,7 @@ struct agent_sum {
 	double compared_ns; /**< GPU time of those with a prediction */
 	double expected_ns; /**< what was predicted of these */
 	double bucket[AGENT_BUCKETS]; /**< measured launches up to each end */
+	struct gw_sketch time;        /**< their GPU times, ns; its sum and extremes are not used */
 };
 
 struct agent_kernel {

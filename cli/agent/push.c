@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/agent/push.h"
 
+#include "cli/agent/library.h"
 #include "cli/common/memory.h"
 #include "cli/message.h"
 
 #include <curl/curl.h>
-#include <dlfcn.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -21,7 +21,6 @@ enum {
 
 #define LIBRARY "libcurl.so.4"
 
-/* The library is opened when it is needed, so that one command runs with and without it. */
 #define FUNCTIONS(F)                                                                               \
 	F(easy_init)                                                                               \
 	F(easy_setopt)                                                                             \
@@ -35,6 +34,11 @@ static struct {
 	FUNCTIONS(F)
 #undef F
 } lib;
+static const char *const symbols[] = {
+#define F(name) "curl_" #name,
+        FUNCTIONS(F)
+#undef F
+};
 
 struct push {
 	CURL *curl;
@@ -169,27 +173,12 @@ static bool prepare(struct push *p, const char *url, const char *ca)
 	return true;
 }
 
-static bool have_library(void)
-{
-	void *l = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
-	void *found = NULL;
-	bool good = l;
-
-#define F(name)                                                                                    \
-	found = l ? dlsym(l, "curl_" #name) : NULL;                                                \
-	good = good && found;                                                                      \
-	memcpy(&lib.name, &found, sizeof(found));
-	FUNCTIONS(F)
-#undef F
-	return good;
-}
-
 struct push *push_start(const char *url, const char *ca)
 {
 	pthread_condattr_t monotonic;
 	struct push *p;
 
-	if (!have_library()) {
+	if (!gw_library(LIBRARY, symbols, sizeof(symbols) / sizeof(*symbols), &lib)) {
 		gw_error("agent: --otlp needs " LIBRARY ", which is not here: install libcurl "
 		         "(Debian: libcurl4)");
 		return NULL;

@@ -118,6 +118,29 @@ static void buckets_of(const struct gw_sketch *s, double out[AGENT_BUCKETS])
 	}
 }
 
+/* Launches in the buckets of a sketch. */
+static double in_buckets(const struct gw_sketch *s)
+{
+	double all = (double)s->zero;
+
+	for (int i = 0; i < GW_SKETCH_BUCKETS; i++)
+		all += (double)s->bucket[i];
+	return all;
+}
+
+static void times_of(struct agent_node *n, const struct gw_sketch *now, struct agent_past *past,
+                     struct agent_sum *d)
+{
+	if (gw_sketch_valid(now))
+		gw_sketch_since(now, &past->sum.time, &d->time);
+	if (gw_sketch_valid(now) && in_buckets(&d->time) <= d->measured) {
+		past->sum.time = *now;
+		return;
+	}
+	d->time = past->sum.time = (struct gw_sketch){0};
+	n->refused++;
+}
+
 static uint64_t key_of(const struct gw_live_config *c, const char *kernel)
 {
 	const uint32_t parts[] = {c->grid[0],    c->grid[1],  c->grid[2],    c->block[0],
@@ -164,6 +187,7 @@ static void delta_of(struct agent_node *n, const struct gw_live_config *c, struc
 	d->launches = since(n, (double)c->launches, &past->sum.launches);
 	d->measured = since(n, (double)c->time.count, &past->sum.measured);
 	d->measured_ns = since(n, c->time.sum, &past->sum.measured_ns);
+	times_of(n, &c->time, past, d);
 	buckets_of(&c->time, bucket);
 	for (int i = 0; i < AGENT_BUCKETS; i++) {
 		d->bucket[i] = since(n, bucket[i], &past->sum.bucket[i]);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/agent/text.h"
 
+#include "cli/agent/protobuf.h"
 #include "cli/common/memory.h"
 #include "cli/common/utf8.h"
 
@@ -17,9 +18,13 @@ struct writer {
 
 const char *agent_text_type(enum text_format format)
 {
-	return format == TEXT_OPENMETRICS
-	               ? "application/openmetrics-text; version=1.0.0; charset=utf-8"
-	               : "text/plain; version=0.0.4; charset=utf-8";
+	static const char *const types[] = {
+	        "text/plain; version=0.0.4; charset=utf-8",
+	        "application/openmetrics-text; version=1.0.0; charset=utf-8",
+	        AGENT_PROTOBUF_TYPE,
+	};
+
+	return types[format];
 }
 
 /* The weight of a media range of the header: 1 unless it has q=. */
@@ -37,23 +42,43 @@ static double weight_of(const char *range, size_t length)
 	return 1;
 }
 
+/* The format that a media range names; false: none of ours. */
+static bool format_of(const char *range, size_t length, enum text_format *format)
+{
+	static const char *const types[] = {"text/plain", "application/openmetrics-text",
+	                                    "application/vnd.google.protobuf"};
+	static const char coded[] = "encoding=", ours[] = "delimited";
+	const char *encoding;
+
+	for (int i = 0; i < 3; i++) {
+		if (strncmp(range, types[i], strlen(types[i])) != 0)
+			continue;
+		*format = (enum text_format)i;
+		encoding =
+		        i == TEXT_PROTOBUF ? memmem(range, length, coded, sizeof(coded) - 1) : NULL;
+		return !encoding || !strncmp(encoding + sizeof(coded) - 1, ours, sizeof(ours) - 1);
+	}
+	return false;
+}
+
 enum text_format agent_text_asked(const char *accept)
 {
-	static const char open[] = "application/openmetrics-text";
-	double best_open = 0, best_plain = 0;
+	double best[3] = {0};
+	enum text_format format;
 
 	while (accept && *accept) {
 		const size_t length = strcspn(accept, ",");
-		const double weight = weight_of(accept, length);
 
-		if (!strncmp(accept, open, sizeof(open) - 1))
-			best_open = fmax(best_open, weight);
-		else if (!strncmp(accept, "text/plain", 10))
-			best_plain = fmax(best_plain, weight);
+		if (format_of(accept, length, &format))
+			best[format] = fmax(best[format], weight_of(accept, length));
 		accept += length;
 		accept += strspn(accept, ", ");
 	}
-	return best_open > 0 && best_open >= best_plain ? TEXT_OPENMETRICS : TEXT_PROMETHEUS;
+	for (format = TEXT_PROTOBUF; format > TEXT_PROMETHEUS; format--)
+		if (best[format] > 0 && best[format] >= best[TEXT_PROMETHEUS] &&
+		    best[format] >= best[TEXT_OPENMETRICS])
+			return format;
+	return TEXT_PROMETHEUS;
 }
 
 /* Quote, backslash and line end have an escape; help of OpenMetrics escapes quotes, too. */
@@ -133,9 +158,16 @@ char *agent_text(const struct agent_node *node, const struct agent_self *self,
                  enum text_format format, size_t *size)
 {
 	char *text = NULL;
-	struct writer w = {.format = format, .out = open_memstream(&text, size)};
+	struct writer w = {.format = format};
 	const struct metric_sink sink = {&w, family, sample, histogram};
 
+	if (format == TEXT_PROTOBUF) {
+		struct proto p = agent_protobuf(node, self);
+
+		*size = p.length;
+		return (char *)p.data;
+	}
+	w.out = open_memstream(&text, size);
 	if (!w.out) {
 		*size = 0;
 		return gw_copy("");

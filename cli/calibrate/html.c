@@ -88,7 +88,7 @@ bool calibrate_html(const struct gw_profile *const *profiles, size_t count, cons
 	                 "sweeps", calibrate_sweeps_json());
 	text = json_dumps(data, JSON_COMPACT | JSON_ENSURE_ASCII | JSON_REAL_PRECISION(12));
 	json_decref(data);
-	good = text && html_write_data("profile_page", text, path);
+	good = text && html_write_data("profile", text, path);
 	free(text);
 	return good;
 }

@@ -5,6 +5,7 @@
 #include "cli/common/number.h"
 #include "cli/common/span.h"
 #include "cli/ctl/ctl.h"
+#include "cli/live/tables.h"
 #include "cli/message.h"
 #include "cli/table.h"
 #include "predictor/log/record.h"
@@ -12,7 +13,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { WAIT_MS = 5000 };
 
@@ -31,23 +31,6 @@ static const struct gw_option options[] = {
 };
 
 /* ---- the list ------------------------------------------------------------------------------ */
-
-static const char *mode_text(const struct gw_live_answer *a, char *out, size_t size)
-{
-	const char *mode = gw_mode_name(a->mode), *then = gw_mode_name(a->then);
-	const time_t until = (time_t)(a->until_ns / 1000000000);
-	struct tm t;
-	char at[32] = "";
-
-	if (a->until_ns && localtime_r(&until, &t))
-		strftime(at, sizeof(at), "%H:%M:%S", &t);
-	if (*at)
-		snprintf(out, size, "%s until %s, then %s", mode ? mode : "-", at,
-		         then ? then : "-");
-	else
-		snprintf(out, size, "%s", mode ? mode : "-");
-	return out;
-}
 
 static int list_all(const struct ctl_list *l)
 {
@@ -70,7 +53,7 @@ static int list_all(const struct ctl_list *l)
 		gw_table_cell(t, text);
 		snprintf(text, sizeof(text), "%u", (unsigned)p->owner);
 		gw_table_cell(t, text);
-		gw_table_cell(t, mode_text(&p->state, text, sizeof(text)));
+		gw_table_cell(t, gw_live_mode_text(&p->state, text, sizeof(text)));
 		snprintf(text, sizeof(text), "%u%%", p->state.budget);
 		gw_table_cell(t, text);
 		gw_table_cell(t, gw_thousands(&number, (double)p->launches));
@@ -173,7 +156,7 @@ static int ask(struct ctl_process *p, const struct ctl_request *r)
 	switch (ctl_ask(p, r, WAIT_MS, why, sizeof(why))) {
 	case CTL_DONE:
 		printf("%u: mode %s, budget %u%%%s%s\n", p->pid,
-		       mode_text(&p->state, text, sizeof(text)), p->state.budget,
+		       gw_live_mode_text(&p->state, text, sizeof(text)), p->state.budget,
 		       *p->state.text ? "; " : "", p->state.text);
 		return GW_EXIT_OK;
 	case CTL_REFUSED:

@@ -19,28 +19,12 @@ struct look {
 	bool good;
 };
 
-/* Paired with gw_live_answer() of the writer (preload/live/live_tables.c). */
-static bool copy_answer(const struct gw_live_answer *from, struct gw_live_answer *out)
-{
-	for (int i = 0; i < 1000; i++) {
-		uint32_t before = __atomic_load_n(&from->sequence, __ATOMIC_ACQUIRE);
-
-		if (before & 1)
-			continue;
-		memcpy(out, from, sizeof(*out));
-		__atomic_thread_fence(__ATOMIC_ACQUIRE);
-		if (__atomic_load_n(&from->sequence, __ATOMIC_RELAXED) == before)
-			return memchr(out->text, 0, sizeof(out->text)) != NULL;
-	}
-	return false;
-}
-
 static void look_at(void *arg)
 {
 	struct look *l = arg;
 	struct gw_live_totals totals;
 
-	l->good = copy_answer(&l->file->head->answer, &l->out->state);
+	l->good = gw_live_answer_of(l->file, &l->out->state);
 	if (gw_live_totals_of(l->file, &totals) && totals.counters > GW_COUNTER_graph_launches)
 		l->out->launches = totals.counter[GW_COUNTER_launches] +
 		                   totals.counter[GW_COUNTER_graph_launches];

@@ -37,7 +37,10 @@ struct export_config {
 	uint32_t kernel_number, number; /**< from 1 in this log; 0: lost */
 	bool known;                     /**< false: its record is in a lost part; config is zero */
 	struct gw_config config;
-	enum gw_bound bound; /**< as the report has it for this configuration */
+	enum gw_bound bound;      /**< as the report has it for this configuration */
+	char *line;               /**< that its first launch came from; NULL: no stack */
+	uint32_t log, stack;      /**< that stack: positions in the model's files, and in the file's
+	                             stacks;      stack GW_INDEX_NONE: none */
 	struct export_text *text; /**< EXPORT_TEXTS of them, the format's own */
 };
 
@@ -102,7 +105,8 @@ void export_write(struct export_out *out, const void *data, size_t size);
 void export_string(struct export_out *out, const char *text);
 void export_count(struct export_out *out, uint64_t number);
 void export_real(struct export_out *out, double number);
-/** Where @p out is now; what was written from there on, as memory, unless it is too long to keep. */
+/** Where @p out is now; what was written from there on, as memory, unless it is too long to keep.
+ */
 struct export_mark {
 	size_t used;
 	uint64_t emptied;
@@ -147,8 +151,8 @@ struct export_format {
 	/** Thread @p tid waited for the GPU. */
 	void (*wait)(struct export *e, const struct export_process *process, uint32_t tid,
 	             const struct gw_record_wait *wait);
-	/** Thread @p tid (0: the process) is in @p depth NVTX ranges from @p ns on, the innermost of
-	 * which is @p name, or NULL. */
+	/** Thread @p tid (0: the process) is in @p depth NVTX ranges from @p ns on, the innermost
+	 * of which is @p name, or NULL. */
 	void (*range)(struct export *e, const struct export_process *process, uint32_t tid,
 	              const char *name, uint32_t depth, uint64_t ns);
 	/** Write what is left and free the state, also after a failure. False after a message. */

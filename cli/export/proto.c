@@ -32,6 +32,11 @@ void proto_uint(struct proto *p, unsigned field, uint64_t value)
 	varint(p, value);
 }
 
+void proto_sint(struct proto *p, unsigned field, int64_t value)
+{
+	proto_uint(p, field, (uint64_t)value << 1 ^ (value < 0 ? UINT64_MAX : 0));
+}
+
 void proto_fixed(struct proto *p, unsigned field, uint64_t value)
 {
 	varint(p, field << 3 | FIXED64);
@@ -85,4 +90,12 @@ void proto_close(struct proto *p, size_t opened)
 	}
 	for (size_t i = 0; i < bytes; i++, length >>= 7)
 		p->data[opened + i] = (unsigned char)((length & 0x7f) | (i + 1 < bytes ? 0x80 : 0));
+}
+
+void proto_delimited(struct proto *p, const struct proto *message)
+{
+	varint(p, message->length);
+	if (message->length)
+		memcpy(room(p, message->length), message->data, message->length);
+	p->length += message->length;
 }

@@ -14,6 +14,8 @@ struct proto {
 };
 
 void proto_uint(struct proto *p, unsigned field, uint64_t value);
+/** @p value so that small negative numbers are short, too (sint64, zigzag). */
+void proto_sint(struct proto *p, unsigned field, int64_t value);
 /** @p value in 8 bytes. */
 void proto_fixed(struct proto *p, unsigned field, uint64_t value);
 void proto_double(struct proto *p, unsigned field, double value);
@@ -23,5 +25,7 @@ void proto_text(struct proto *p, unsigned field, const char *text);
 /** A message inside @p p: what is written from here to proto_close() with what this returns. */
 size_t proto_open(struct proto *p, unsigned field);
 void proto_close(struct proto *p, size_t opened);
+/** @p message behind its length, as messages stand one after the other in a stream. */
+void proto_delimited(struct proto *p, const struct proto *message);
 
 #endif

@@ -164,6 +164,21 @@ static void on_kernel(struct reading *r, const struct gw_log_record *record)
 	                               .wanted = !wanted || !regexec(wanted, plain, 0, NULL, 0)};
 }
 
+/* The model has read the log before: configurations have the same positions. */
+static void find_stack(struct reading *r, uint32_t position, struct export_config *config)
+{
+	struct log_stacks *stacks = &r->source->e->model->files[r->process.number].stacks;
+	char line[LOG_LINE];
+
+	config->log = r->process.number;
+	config->stack =
+	        position < stacks->config_count ? stacks->of_config[position] : GW_INDEX_NONE;
+	if (config->stack == GW_INDEX_NONE)
+		return;
+	log_stack_line(stacks, position, line, sizeof(line));
+	config->line = gw_copy(line);
+}
+
 static void on_config(struct reading *r, uint32_t position)
 {
 	const struct log_config *c = &r->log.configs[position];
@@ -175,6 +190,7 @@ static void on_config(struct reading *r, uint32_t position)
 
 	config.text = gw_alloc(EXPORT_TEXTS * sizeof(*config.text));
 	config.bound = bound_of(r->source, config.kernel->name, &config.config);
+	find_stack(r, position, &config);
 	*(struct export_config *)add(&r->configs, sizeof(config)) = config;
 }
 
@@ -391,6 +407,7 @@ static void end_reading(struct reading *r)
 
 		free_texts(config->text);
 		free(config->text);
+		free(config->line);
 	}
 	free_texts(r->lost_text);
 	free_list(&r->kernels);
@@ -416,7 +433,8 @@ static bool read_launches(struct source *s, uint32_t number, const char *path,
 	r.lost_kernel =
 	        (struct export_kernel){"(unknown)", "(unknown)", GW_INDEX_NONE, UINT32_MAX,
 	                               UINT32_MAX,  UINT32_MAX,  UINT32_MAX,    !s->filter->kernel};
-	r.lost = (struct export_config){.kernel = &r.lost_kernel, .text = r.lost_text};
+	r.lost = (struct export_config){
+	        .kernel = &r.lost_kernel, .text = r.lost_text, .stack = GW_INDEX_NONE};
 	if (s->format->process)
 		s->format->process(s->e, &r.process);
 	good = gw_log_events(&r.log, path, rest->log, rest->size, take, &r);

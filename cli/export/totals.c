@@ -13,15 +13,20 @@ static bool same(const void *arg, uint32_t position)
 	const struct export_total *a = &((const struct export_totals *)pair[0])->list[position];
 	const struct export_total *b = pair[1];
 
-	return a->name == b->name && a->gpu == b->gpu && a->bound == b->bound;
+	return a->name == b->name && a->gpu == b->gpu && a->bound == b->bound && a->log == b->log &&
+	       a->stack == b->stack;
 }
 
 static struct export_total *total_of(struct export_totals *t, const struct export_config *config,
                                      uint32_t gpu)
 {
-	struct export_total key = {
-	        .name = config->kernel->name, .gpu = gpu, .bound = config->bound};
-	uint32_t parts[] = {key.name, key.gpu, (uint32_t)key.bound};
+	const bool stack = t->by_stack && config->stack != GW_INDEX_NONE;
+	struct export_total key = {.name = config->kernel->name,
+	                           .gpu = gpu,
+	                           .bound = config->bound,
+	                           .log = stack ? config->log : 0,
+	                           .stack = stack ? config->stack : GW_INDEX_NONE};
+	uint32_t parts[] = {key.name, key.gpu, (uint32_t)key.bound, key.log, key.stack};
 	uint64_t hash = gw_hash(0, parts, sizeof(parts));
 	uint32_t position = gw_index_find(&t->index, hash, same, (const void *[]){t, &key});
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Launches added up by kernel, bound and GPU: what openmetrics and pprof show. */
+/* Launches added up by kernel, bound and GPU, and by stack where a format wants that: what
+ * openmetrics and pprof show. */
 #ifndef GW_EXPORT_TOTALS_H
 #define GW_EXPORT_TOTALS_H
 
@@ -8,6 +9,7 @@
 struct export_total {
 	uint32_t name, gpu; /**< positions in the model; GW_INDEX_NONE: unknown */
 	enum gw_bound bound;
+	uint32_t log, stack; /**< as in struct export_config, where these are told apart */
 	uint64_t launches, measured, scored;
 	uint64_t ns;      /**< of the measured ones */
 	double predicted; /**< of those measured and predicted one by one, ns */
@@ -18,6 +20,7 @@ struct export_totals {
 	struct export_total *list;
 	size_t count, room;
 	struct gw_index index;
+	bool by_stack; /**< stacks are told apart */
 };
 
 /** `begin`, `launch` and `sum` of a format whose state is a struct export_totals. */

@@ -16,6 +16,8 @@
 enum {
 	COARSEST = 4, /* points that are one in a row whose times are not shown finely */
 	LABEL = 36,   /* columns of a name in a table */
+	STACKS = 64,  /* rows with stacks … */
+	FRAMES = 32,  /* … and frames of each */
 };
 
 /* Rounded to three digits: a pixel shows no more. */
@@ -175,6 +177,32 @@ static json_t *line_json(struct gw_report *report, const struct gw_report_line *
 	return o;
 }
 
+/* [runs, captured, line of the program, [text of each frame, from the launch outwards]] of each. */
+static json_t *stacks_json(struct gw_report *report, const struct gw_row *row, size_t columns)
+{
+	json_t *list = json_array();
+
+	for (unsigned i = 0; i < GW_ROW_STACKS && row->stacks[i].launches; i++) {
+		const struct gw_row_stack *s = &row->stacks[i];
+		struct log_stacks *stacks = &report->model.files[s->file].stacks;
+		uint32_t shown[STACK_SHOWN];
+		const size_t count = log_stack_shown(stacks, s->stack, shown);
+		json_t *frames = json_array();
+		char line[LOG_LINE];
+
+		for (size_t f = 0; f < count && f < FRAMES; f++) {
+			log_frame_text(stacks, shown[f], line, sizeof(line));
+			json_array_append_new(frames, name_json(line, columns));
+		}
+		log_stack_line(stacks, stacks->list[s->stack].config, line, sizeof(line));
+		json_array_append_new(
+		        list, json_pack("[o,b,o,o]", gw_json_count(s->launches),
+		                        (stacks->list[s->stack].flags & GW_STACK_CAPTURED) != 0,
+		                        name_json(line, columns), frames));
+	}
+	return list;
+}
+
 /* Names of the first @p count lines as a column shows them: those that differ look different. */
 static char **labels_of(const struct gw_report *report, size_t count)
 {
@@ -201,6 +229,9 @@ static json_t *kernels_json(struct gw_report *report, const struct html_series *
 			json_object_set_new(o, "times",
 			                    times_json(s, (size_t)(line->row - report->model.rows),
 			                               i < limits->fine ? 1 : COARSEST));
+		if (i < STACKS && line->row->stacks[0].launches)
+			json_object_set_new(o, "stacks",
+			                    stacks_json(report, line->row, limits->text));
 		json_array_append_new(list, o);
 		free(labels[i]);
 	}

@@ -50,6 +50,10 @@ function detail(kernel, width) {
     inner.append(el("p", {}, kernel.text + (kernel.why ? ": " + kernel.why : "")));
   inner.append(el("p", {class: "note"}, "90% of the times from " + duration(kernel.times_90[0]) + " to " +
     duration(kernel.times_90[1])));
+  for (const [runs, captured, line, frames] of kernel.stacks || [])
+    inner.append(el("details", {}, el("summary", {}, "Launched by " + line + ": " + count(runs) +
+      (runs === 1 ? " run" : " runs") + (captured ? ", recorded into a graph" : "")),
+    el("ol", {class: "stack"}, ...frames.map((f) => el("li", {}, f)))));
   const chart = el("div"), times = timesOf(kernel);
   inner.append(chart, partsTable(kernel));
   if (times.length > 1)

@@ -30,6 +30,15 @@ static const struct {
 #undef PART
 };
 
+/* What a page has of its own: main, the part that is its sections; skip, the section to go to at
+ * once; scripts, parts. */
+static const struct page {
+	const char *name, *title, *skip, *main, *scripts[3];
+} pages[] = {
+        {"report", "gpuwatch report", "kernels", "report_main", {"kernels", "sections"}},
+        {"profile", "gpuwatch device profile", "values", "profile_main", {"profile"}},
+};
+
 enum { PARTS = sizeof(parts) / sizeof(*parts), CHARACTER = 6 /* the longest of an escape */ };
 
 /*
@@ -72,8 +81,8 @@ static char *document(struct gw_report *report, struct html_series *series)
 		rest -= (size_t)(parts[i].end - parts[i].text);
 	for (;;) {
 		json_t *data = html_data(report, series, &limits);
-		char *json = json_dumps(data, JSON_COMPACT | JSON_ENSURE_ASCII |
-		                                      JSON_REAL_PRECISION(12));
+		char *json = json_dumps(data,
+		                        JSON_COMPACT | JSON_ENSURE_ASCII | JSON_REAL_PRECISION(12));
 
 		json_decref(data);
 		if (!json || written(json) <= rest || !limits.items)
@@ -93,32 +102,46 @@ static bool is_named(const char *at, size_t length, const char *name)
 	return strlen(name) == length && !memcmp(at, name, length);
 }
 
-/* What stands between two @ in page.html. */
-static void write_part(struct export_out *out, const char *at, size_t length, const char *json)
+static void write_part(struct export_out *out, const char *at, size_t length)
 {
-	if (is_named(at, length, "data"))
-		write_data(out, json);
 	for (unsigned i = 0; i < PARTS; i++)
 		if (is_named(at, length, parts[i].name))
 			export_write(out, parts[i].text, (size_t)(parts[i].end - parts[i].text));
 }
 
-bool html_write_data(const char *page, const char *json, const char *path)
+/* What stands between two @ in page.html. */
+static void write_place(struct export_out *out, const char *at, size_t length,
+                        const struct page *page, const char *json)
 {
-	const char *at, *end, *mark, *close;
-	struct export_out out;
-	unsigned part = 0;
+	if (is_named(at, length, "data"))
+		write_data(out, json);
+	else if (is_named(at, length, "title"))
+		export_print(out, "%s", page->title);
+	else if (is_named(at, length, "skip"))
+		export_print(out, "%s", page->skip);
+	else if (is_named(at, length, "main"))
+		write_part(out, page->main, strlen(page->main));
+	else if (is_named(at, length, "scripts"))
+		for (unsigned i = 0; page->scripts[i]; i++)
+			write_part(out, page->scripts[i], strlen(page->scripts[i]));
+	else
+		write_part(out, at, length);
+}
 
-	while (strcmp(parts[part].name, page) != 0)
-		part++;
-	at = parts[part].text;
-	end = parts[part].end;
+bool html_write_data(const char *name, const char *json, const char *path)
+{
+	const char *at = parts[0].text, *end = parts[0].end, *mark, *close;
+	const struct page *page = pages;
+	struct export_out out;
+
+	while (strcmp(page->name, name) != 0)
+		page++;
 	if (!export_open(&out, path))
 		return false;
 	while ((mark = memchr(at, '@', (size_t)(end - at))) &&
 	       (close = memchr(mark + 1, '@', (size_t)(end - mark - 1)))) {
 		export_write(&out, at, (size_t)(mark - at));
-		write_part(&out, mark + 1, (size_t)(close - mark - 1), json);
+		write_place(&out, mark + 1, (size_t)(close - mark - 1), page, json);
 		at = close + 1;
 	}
 	export_write(&out, at, (size_t)(end - at));
@@ -128,7 +151,7 @@ bool html_write_data(const char *page, const char *json, const char *path)
 bool html_write(struct gw_report *report, struct html_series *series, const char *path)
 {
 	char *json = document(report, series);
-	bool good = json && html_write_data("page", json, path);
+	bool good = json && html_write_data("report", json, path);
 
 	free(json);
 	return good;

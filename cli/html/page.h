@@ -15,7 +15,8 @@ enum { HTML_MOST = 2000000 };
  */
 bool html_write(struct gw_report *report, struct html_series *series, const char *path);
 
-/** The same of the page that parts.def calls @p page, with @p json, in ASCII, as its data. */
-bool html_write_data(const char *page, const char *json, const char *path);
+/** The same of the page called @p name ("report", "profile"), with @p json, in ASCII, as its data.
+ */
+bool html_write_data(const char *name, const char *json, const char *path);
 
 #endif

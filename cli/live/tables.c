@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/live/tables.h"
 
+#include "predictor/log/record.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
@@ -8,6 +10,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 bool gw_live_map(struct gw_live_file *f, const char *path, char *why, size_t room)
@@ -102,6 +105,32 @@ bool gw_live_totals_of(const struct gw_live_file *f, struct gw_live_totals *out)
 {
 	return copy(element(f, &f->head->totals, 0), out, sizeof(*out)) && out->ns &&
 	       out->counters <= sizeof(out->counter) / sizeof(*out->counter);
+}
+
+bool gw_live_answer_of(const struct gw_live_file *f, struct gw_live_answer *out)
+{
+	/* Not of a head that is held: that one does not follow. */
+	const struct gw_live_head *head = (const void *)f->data;
+
+	return copy((const unsigned char *)&head->answer, out, sizeof(*out)) &&
+	       memchr(out->text, 0, sizeof(out->text));
+}
+
+const char *gw_live_mode_text(const struct gw_live_answer *a, char *out, size_t size)
+{
+	const char *mode = gw_mode_name(a->mode), *then = gw_mode_name(a->then);
+	const time_t until = (time_t)(a->until_ns / 1000000000);
+	struct tm t;
+	char at[32] = "";
+
+	if (a->until_ns && localtime_r(&until, &t))
+		strftime(at, sizeof(at), "%H:%M:%S", &t);
+	if (*at)
+		snprintf(out, size, "%s until %s, then %s", mode ? mode : "-", at,
+		         then ? then : "-");
+	else
+		snprintf(out, size, "%s", mode ? mode : "-");
+	return out;
 }
 
 bool gw_live_stream_at(const struct gw_live_file *f, uint32_t slot, struct gw_live_stream *out)

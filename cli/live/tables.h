@@ -41,6 +41,11 @@ bool gw_live_device_at(const struct gw_live_file *file, uint32_t ordinal,
 /** The totals; false: there are none yet. */
 bool gw_live_totals_of(const struct gw_live_file *file, struct gw_live_totals *out);
 
+/** The mode and budget that the process is in; false: they can't be read. */
+bool gw_live_answer_of(const struct gw_live_file *file, struct gw_live_answer *out);
+/** "watch", or "watch until 14:05:00, then audit", in local time; returns @p out. */
+const char *gw_live_mode_text(const struct gw_live_answer *answer, char *out, size_t size);
+
 /** The stream in slot @p slot; false: none is known. */
 bool gw_live_stream_at(const struct gw_live_file *file, uint32_t slot, struct gw_live_stream *out);
 

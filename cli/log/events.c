@@ -7,6 +7,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 static const char *const header_keys[GW_TEXTS] = {
 #define KEY(name) #name,
@@ -167,6 +168,39 @@ static bool on_node(struct gw_log *log, const struct gw_log_record *record)
 	return true;
 }
 
+static bool on_object(struct gw_log *log, const struct gw_log_record *record)
+{
+	add_id(&log->object_ids, ((const struct gw_record_object *)(const void *)record->head)->id);
+	log_stacks_object(&log->stacks, gw_log_text(record, 0), gw_log_text(record, 1));
+	return true;
+}
+
+static bool on_frame(struct gw_log *log, const struct gw_log_record *record)
+{
+	const struct gw_record_frame *f = (const void *)record->head;
+
+	add_id(&log->frame_ids, f->id);
+	log_stacks_frame(&log->stacks, f, find(&log->object_ids, f->object), gw_log_text(record, 0),
+	                 gw_log_text(record, 1));
+	return true;
+}
+
+static bool on_stack(struct gw_log *log, const struct gw_log_record *record, struct log_event *e)
+{
+	const struct gw_record_stack *s = (const void *)record->head;
+	uint32_t *frames;
+
+	e->config = find(&log->config_ids, s->config);
+	if (e->config == GW_INDEX_NONE)
+		return false;
+	frames = gw_alloc((s->count + 1) * sizeof(*frames));
+	memcpy(frames, record->tail, s->count * sizeof(*frames));
+	for (uint32_t i = 0; i < s->count; i++)
+		frames[i] = find(&log->frame_ids, frames[i]);
+	log_stacks_add(&log->stacks, s, e->config, frames);
+	return true;
+}
+
 /* Of which GPU a launch of @p config on @p stream is; both may be unknown. */
 static void find_gpu(const struct gw_log *log, uint32_t stream, struct log_event *e)
 {
@@ -324,6 +358,12 @@ static bool resolve(struct reading *r, const struct gw_log_record *record, struc
 		return on_thread(log, record);
 	case GW_RECORD_NODE:
 		return on_node(log, record);
+	case GW_RECORD_OBJECT:
+		return on_object(log, record);
+	case GW_RECORD_FRAME:
+		return on_frame(log, record);
+	case GW_RECORD_STACK:
+		return on_stack(log, record, e);
 	case GW_RECORD_LAUNCH:
 		return on_launch(log, record, e);
 	case GW_RECORD_AGGREGATE:
@@ -349,6 +389,10 @@ static bool resolve(struct reading *r, const struct gw_log_record *record, struc
 		                 ((const struct gw_record_range *)(const void *)head)->thread);
 		return e->thread != GW_INDEX_NONE ||
 		       !((const struct gw_record_range *)(const void *)head)->thread;
+	case GW_RECORD_COLLECTIVE:
+		e->thread = find(&log->thread_ids,
+		                 ((const struct gw_record_collective *)(const void *)head)->thread);
+		return e->thread != GW_INDEX_NONE;
 	case GW_RECORD_ANALYSIS: /* of all configurations where it names none */
 		return of_config(log,
 		                 ((const struct gw_record_analysis *)(const void *)head)->config,
@@ -386,6 +430,8 @@ static bool in_window(const struct gw_log_record *record)
 		return log_window_has(((const struct gw_record_copy *)head)->start_ns);
 	case GW_RECORD_WAIT:
 		return log_window_has(((const struct gw_record_wait *)head)->start_ns);
+	case GW_RECORD_COLLECTIVE:
+		return log_window_has(((const struct gw_record_collective *)head)->call_ns);
 	default:
 		return true;
 	}
@@ -444,6 +490,9 @@ void gw_log_free(struct gw_log *log)
 	gw_index_free(&log->stream_ids.index);
 	gw_index_free(&log->thread_ids.index);
 	gw_index_free(&log->node_ids.index);
+	gw_index_free(&log->object_ids.index);
+	gw_index_free(&log->frame_ids.index);
+	log_stacks_free(&log->stacks);
 	free(log->gpus);
 	free(log->modules);
 	free(log->kernels);

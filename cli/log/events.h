@@ -14,6 +14,7 @@
 #include "cli/log/names.h"
 #include "cli/log/profile.h"
 #include "cli/log/reader.h"
+#include "cli/stack/stacks.h"
 #include "predictor/core/sketch.h"
 
 /** The texts of a HEADER that are kept. */
@@ -89,13 +90,14 @@ struct gw_log {
 	struct log_stream *streams;
 	uint32_t *threads; /**< thread ids of the kernel */
 	struct log_node *nodes;
+	struct log_stacks stacks;
 	size_t gpu_count, module_count, kernel_count, config_count, stream_count, thread_count,
 	        node_count;
 	uint64_t learnt; /**< observations so far: launches that the learner learnt from */
 	bool stop;       /**< set by the callback: it is not called again, and reading ends */
 	/* Ids to positions. */
 	struct log_ids gpu_ids, module_ids, kernel_ids, config_ids, stream_ids, thread_ids,
-	        node_ids;
+	        node_ids, object_ids, frame_ids;
 	size_t gpu_room, module_room, kernel_room, name_room, config_room, stream_room, thread_room,
 	        node_room;
 };

@@ -33,6 +33,7 @@ struct reading {
 	bool *communication;       /* by kernel of the log */
 	struct log_waits waits;
 	struct log_ranges ranges; /* where rows are by range */
+	struct log_stacks lines;  /* the same by line: read beforehand */
 	size_t place_room, name_room, gpu_room, course_room, communication_room;
 	struct log_judge *judge;
 	struct gw_order order;
@@ -164,6 +165,15 @@ static bool wanted(const struct reading *r, uint32_t gpu)
 	       (gpu != GW_INDEX_NONE && gw_gpu_matches(&m->gpus[r->gpu[gpu]], m->device));
 }
 
+/* The model's name of the line that a configuration came from. */
+static uint32_t line_of_config(struct reading *r, uint32_t config)
+{
+	char line[LOG_LINE];
+
+	log_stack_line(&r->lines, config, line, sizeof(line));
+	return gw_log_model_name(r->model, line);
+}
+
 /* The model's name of the file that a configuration's kernel was loaded from. */
 static uint32_t module_of_config(const struct reading *r, uint32_t config)
 {
@@ -182,6 +192,7 @@ static struct gw_row *row_for(struct reading *r, uint32_t config, uint32_t gpu)
 	if (p->row == GW_INDEX_NONE || p->row_gpu != gpu) {
 		p->row = gw_row_find(r->model,
 		                     r->model->by == GW_BY_MODULE ? module_of_config(r, config)
+		                     : r->model->by == GW_BY_LINE ? line_of_config(r, config)
 		                                                  : name_of_config(r, config),
 		                     gpu == GW_INDEX_NONE ? gpu : r->gpu[gpu],
 		                     &r->log.configs[config].config);
@@ -490,6 +501,20 @@ static void add_codes(struct reading *r)
 			                 r->log.status.ended);
 }
 
+/* The log's stacks go over to the file, and with their launches to the rows. */
+static void add_stacks(struct reading *r)
+{
+	struct gw_log_model *m = r->model;
+
+	log_stacks_settle(&r->log.stacks, &r->log);
+	r->file->stacks = r->log.stacks;
+	r->log.stacks = (struct log_stacks){0};
+	for (uint32_t i = 0; m->by != GW_BY_RANGE && i < r->file->stacks.config_count; i++)
+		if (r->place[i].row != GW_INDEX_NONE)
+			gw_row_stack(m, &m->rows[r->place[i].row], (uint32_t)(r->file - m->files),
+			             r->file->stacks.of_config[i], r->place[i].code.launches);
+}
+
 /* What the log says of its process: its texts go over to the file. */
 static void add_header(struct reading *r)
 {
@@ -515,6 +540,7 @@ static void end_reading(struct reading *r)
 	log_judge_end(r->judge, m);
 	add_slow(r);
 	add_codes(r);
+	add_stacks(r);
 	add_order(r);
 	log_names_demangle(m->names + r->names, m->name_count - r->names);
 	gw_order_free(&r->order);
@@ -526,6 +552,7 @@ static void end_reading(struct reading *r)
 	free(r->communication);
 	log_waits_free(&r->waits);
 	log_ranges_free(&r->ranges);
+	log_stacks_free(&r->lines);
 }
 
 static bool read_log(struct gw_log_model *m, const char *path, const void *data, size_t length)
@@ -538,6 +565,8 @@ static bool read_log(struct gw_log_model *m, const char *path, const void *data,
 
 	new_file(m, path);
 	r.file = &m->files[m->file_count - 1];
+	if (m->by == GW_BY_LINE)
+		log_stacks_read(&r.lines, path, data, length);
 	r.judge = log_judge_new(&r.log);
 	good = gw_log_events(&r.log, path, data, length, take, &r);
 	r.file->skipped = !good;
@@ -560,29 +589,4 @@ bool gw_log_model_read_memory(struct gw_log_model *model, const char *name, cons
                               size_t length)
 {
 	return read_log(model, name, data, length);
-}
-
-void gw_log_model_free(struct gw_log_model *m)
-{
-	for (size_t i = 0; i < m->row_count; i++)
-		gw_row_free(&m->rows[i]);
-	gw_row_free(&m->all);
-	for (size_t i = 0; i < m->gpu_count; i++) {
-		free(m->gpus[i].name);
-		free(m->gpus[i].uuid);
-		log_clocks_free(&m->gpus[i].clocks);
-	}
-	log_reasons_free(m);
-	for (size_t i = 0; i < m->file_count; i++) {
-		free(m->files[i].path);
-		for (unsigned k = 0; k < GW_TEXTS; k++)
-			free(m->files[i].text[k]);
-	}
-	log_slows_free(&m->slows);
-	gw_index_free(&m->row_index);
-	gw_index_free(&m->name_index);
-	free(m->rows);
-	log_names_free(m->names, m->name_count);
-	free(m->gpus);
-	free(m->files);
 }

@@ -15,7 +15,14 @@
 
 struct gw_row_bound;
 
-enum gw_by { GW_BY_KERNEL, GW_BY_CONFIG, GW_BY_DEVICE, GW_BY_MODULE, GW_BY_RANGE };
+enum gw_by { GW_BY_KERNEL, GW_BY_CONFIG, GW_BY_DEVICE, GW_BY_MODULE, GW_BY_RANGE, GW_BY_LINE };
+
+/** A stack that launches of a row came by. */
+struct gw_row_stack {
+	uint32_t file, stack; /**< positions in gw_log_model.files and its stacks.list */
+	uint64_t launches;    /**< of configurations that it was recorded for */
+};
+enum { GW_ROW_STACKS = 4 }; /**< of a row, those of most launches */
 
 #define LOG_MODULE_MEMORY  "[memory]"  /**< stands for all code that was loaded from memory */
 #define LOG_MODULE_UNKNOWN "[unknown]" /**< and for code that was loaded unseen */
@@ -24,7 +31,7 @@ enum gw_by { GW_BY_KERNEL, GW_BY_CONFIG, GW_BY_DEVICE, GW_BY_MODULE, GW_BY_RANGE
 struct gw_row {
 	uint32_t name;           /**< position in gw_model.names; by module that of the file's path,
 	                            LOG_MODULE_MEMORY or LOG_MODULE_UNKNOWN; by range its name,
-	                            as log_range_at() gives it */
+	                            as log_range_at() gives it, by line log_stack_line()'s */
 	uint32_t device;         /**< position in gw_model.devices, GW_INDEX_NONE; by device only */
 	struct gw_config config; /**< by configuration only */
 	uint64_t launches;       /**< kernels that ran */
@@ -50,6 +57,7 @@ struct gw_row {
 	uint32_t
 	        unexplained; /**< … its position in gw_log_model.unexplained, where there are any */
 	struct gw_row_bound *bound; /**< what bounds it (verdict.h); NULL: nothing measured */
+	struct gw_row_stack stacks[GW_ROW_STACKS]; /**< most launches first; then 0 launches */
 	struct gw_quantile time, predicted, error;
 	struct gw_quantile least; /**< of those that count in at_least, ns */
 };
@@ -105,6 +113,7 @@ struct gw_file {
 	uint64_t launches, lost_names, /**< launches whose configuration is in a lost part */
 	        without_place;         /**< launches for whose configuration there was no place */
 	uint64_t untimed;              /**< see struct gw_order */
+	struct log_stacks stacks;      /**< where its launches came from */
 	struct gw_record_mode modes[GW_FILE_MODES]; /**< the first changes of its mode … */
 	uint32_t mode_count;                        /**< … and how many there are in all */
 };
@@ -150,6 +159,10 @@ struct gw_log_model {
 	bool stand_in;            /**< some log is of the CPU stand-in */
 	uint64_t profiles;        /**< device profiles in the logs */
 };
+
+/** @p launches more of @p row came by stack @p stack of file @p file; GW_INDEX_NONE: not known. */
+void gw_row_stack(const struct gw_log_model *model, struct gw_row *row, uint32_t file,
+                  uint32_t stack, uint64_t launches);
 
 /** Prepare @p model; fields `by`, `device`, `watch` and `names_only` may be set after it. */
 void gw_log_model_init(struct gw_log_model *model);

@@ -13,7 +13,7 @@
 enum {
 	BLOCK_MOST = (int)LOG_BLOCK_HEAD_MOST + GW_BLOCK_MAX,
 	WINDOW = 2 * BLOCK_MOST,
-	KINDS = 32,
+	KINDS = 64,
 	IDS = 1 << 22, /* of each kind, that may be defined again */
 	/*
 	 * Each false block header costs a checksum of up to a mebibyte. A file made of them would
@@ -46,7 +46,7 @@ struct reader {
 	/* Of what is defined again, only what was lost is of use. */
 	unsigned char *defined[KINDS]; /* bits, by id */
 	size_t defined_room[KINDS];
-	uint32_t kinds_taken, kinds_before; /* bits, by kind: now, and before the repetition */
+	uint64_t kinds_taken, kinds_before; /* bits, by kind: now, and before the repetition */
 	bool repeat;                        /* this block repeats */
 };
 
@@ -71,7 +71,8 @@ static const struct kind {
 
 static bool has_id(unsigned kind)
 {
-	return kind >= GW_RECORD_DEVICE && kind <= GW_RECORD_NODE;
+	return (kind >= GW_RECORD_DEVICE && kind <= GW_RECORD_NODE) || kind == GW_RECORD_OBJECT ||
+	       kind == GW_RECORD_FRAME;
 }
 
 static bool is_defined(const struct reader *r, unsigned kind, uint32_t id)
@@ -166,6 +167,12 @@ static const char *check(struct reader *r, const struct gw_record *head)
 	    ((const struct gw_record_work *)(const void *)head)->count >
 	            (head->length - k->fixed) / sizeof(struct gw_record_quantity))
 		return "a record is shorter than its parts";
+	if (head->kind == GW_RECORD_STACK) {
+		const struct gw_record_stack *s = (const void *)head;
+
+		if (s->count > (head->length - k->fixed) / sizeof(uint32_t) || s->python > s->count)
+			return "a record is shorter than its frames";
+	}
 	if (head->kind == GW_RECORD_HEADER && r->status->header)
 		return "a second header";
 	if (has_id(head->kind)) {
@@ -185,7 +192,7 @@ static const char *check(struct reader *r, const struct gw_record *head)
  */
 static bool known_already(const struct reader *r, const struct gw_record *head)
 {
-	const uint32_t bit = UINT32_C(1) << head->kind;
+	const uint64_t bit = UINT64_C(1) << head->kind;
 	uint32_t id = 0;
 
 	if (!r->repeat)
@@ -249,7 +256,7 @@ static bool take(struct reader *r, const struct gw_record *head, uint64_t offset
 		return true;
 	}
 	s->records++;
-	r->kinds_taken |= UINT32_C(1) << head->kind;
+	r->kinds_taken |= UINT64_C(1) << head->kind;
 	s->header |= head->kind == GW_RECORD_HEADER;
 	if (head->kind == GW_RECORD_END) {
 		s->ended = true;

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/log/rows.h"
 
+#include "cli/log/reasons.h"
+
 #include "cli/common/memory.h"
 #include "predictor/core/hash.h"
 
 #include "cli/log/verdict.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 void gw_row_clear(struct gw_row *row)
@@ -208,4 +211,62 @@ uint32_t gw_row_find(struct gw_log_model *m, uint32_t name, uint32_t gpu,
 	m->rows[position].config = key.config;
 	gw_index_add(&m->row_index, hash, position);
 	return position;
+}
+
+/* Whether two stacks look the same; those of different files are not compared. */
+static bool same_stack(const struct gw_log_model *m, const struct gw_row_stack *a, uint32_t file,
+                       uint32_t stack)
+{
+	return a->file == file && log_stack_same(&m->files[file].stacks, a->stack, stack);
+}
+
+void gw_row_stack(const struct gw_log_model *m, struct gw_row *row, uint32_t file, uint32_t stack,
+                  uint64_t launches)
+{
+	struct gw_row_stack *s = row->stacks, one = {file, stack, launches};
+	unsigned at = 0;
+
+	if (stack == GW_INDEX_NONE || !launches)
+		return;
+	while (at < GW_ROW_STACKS && s[at].launches && !same_stack(m, &s[at], file, stack))
+		at++;
+	if (at < GW_ROW_STACKS && s[at].launches) {
+		s[at].launches += launches;
+	} else {
+		at = at < GW_ROW_STACKS ? at : GW_ROW_STACKS - 1;
+		if (s[at].launches >= launches)
+			return;
+		s[at] = one;
+	}
+	for (; at && s[at].launches > s[at - 1].launches; at--) {
+		one = s[at];
+		s[at] = s[at - 1];
+		s[at - 1] = one;
+	}
+}
+
+void gw_log_model_free(struct gw_log_model *m)
+{
+	for (size_t i = 0; i < m->row_count; i++)
+		gw_row_free(&m->rows[i]);
+	gw_row_free(&m->all);
+	for (size_t i = 0; i < m->gpu_count; i++) {
+		free(m->gpus[i].name);
+		free(m->gpus[i].uuid);
+		log_clocks_free(&m->gpus[i].clocks);
+	}
+	log_reasons_free(m);
+	for (size_t i = 0; i < m->file_count; i++) {
+		free(m->files[i].path);
+		log_stacks_free(&m->files[i].stacks);
+		for (unsigned k = 0; k < GW_TEXTS; k++)
+			free(m->files[i].text[k]);
+	}
+	log_slows_free(&m->slows);
+	gw_index_free(&m->row_index);
+	gw_index_free(&m->name_index);
+	free(m->rows);
+	log_names_free(m->names, m->name_count);
+	free(m->gpus);
+	free(m->files);
 }

@@ -80,7 +80,7 @@ static json_t *gpu_json(struct gw_gpu *g)
 	return o;
 }
 
-static json_t *line_json(const struct gw_report *report, const struct gw_report_line *line)
+static json_t *line_json(struct gw_report *report, const struct gw_report_line *line)
 {
 	json_t *o = json_object();
 	char buffer[200];
@@ -100,6 +100,8 @@ static json_t *line_json(const struct gw_report *report, const struct gw_report_
 	json_object_set_new(o, "basis", gw_report_basis_json(line->row));
 	json_object_set_new(o, "code_analysis", gw_report_code_json(&report->model, line->row));
 	json_object_set_new(o, "verdict", gw_report_bound_json(line->row));
+	if (report->stacks)
+		json_object_set_new(o, "stacks", gw_report_stacks_json(report, line->row));
 	if (!report->mangled)
 		json_object_set_new(o, "Mangled",
 		                    gw_json_text(report->model.names[line->row->name].mangled));

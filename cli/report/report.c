@@ -22,7 +22,7 @@
 struct options {
 	const char *by, *sort, *filter, *device, *html, *since, *until, *last;
 	uint64_t top;
-	bool last_run, full_names, mangled, wide, verbose, json, csv, verify;
+	bool last_run, full_names, mangled, wide, verbose, stacks, json, csv, verify;
 };
 
 static const char columns[] =
@@ -32,10 +32,11 @@ static const char columns[] =
         ;
 
 static const struct gw_option options[] = {
-        GW_OPT_CHOICE(by, "WHAT", "kernel|config|device|module|range",
-                      "one row per kernel, per kernel and launch configuration, per kernel and "
-                      "device, per file that code was loaded from, or per NVTX range of the program "
-                      "(default kernel)"),
+        GW_OPT_CHOICE(
+                by, "WHAT", "kernel|config|device|module|range|line",
+                "one row per kernel, per kernel and launch configuration, per kernel and "
+                "device, per file that code was loaded from, per NVTX range of the program, or "
+                "per line of the program that launches came from (default kernel)"),
         GW_OPT_WORD(sort, "COLUMN", columns,
                     "sort by this column, largest first; name: in alphabetical order (default "
                     "total)"),
@@ -56,6 +57,9 @@ static const struct gw_option options[] = {
         GW_OPT_FLAG(verbose,
                     "also print the details: each process and GPU, gpuwatch's own cost, clocks, "
                     "code analysis, the causality check, everything that was lost"),
+        GW_OPT_FLAG(stacks,
+                    "also print where the launches of each row came from: functions, files "
+                    "and lines from the launch outwards; in JSON the array stacks of a row"),
         GW_OPT_FLAG(json, "print JSON, times in ns; docs/user/json-schema.md describes it"),
         GW_OPT_FLAG(csv, "print CSV, times in ns, with one header line"),
         GW_OPT_FILE(html, "FILE",
@@ -255,7 +259,8 @@ static void name_modules(struct gw_report *report)
 static void name_kernels(struct gw_report *report, const struct options *o)
 {
 	const struct gw_log_model *m = &report->model;
-	const bool as_they_are = o->mangled || o->full_names || m->by == GW_BY_RANGE;
+	const bool as_they_are =
+	        o->mangled || o->full_names || m->by == GW_BY_RANGE || m->by == GW_BY_LINE;
 	struct gw_kernel_names *names = gw_alloc((m->name_count + 1) * sizeof(*names));
 
 	report->names = gw_alloc((m->name_count + 1) * sizeof(*report->names));
@@ -390,12 +395,14 @@ static int report_main(const struct gw_command *command, int argc, char **argv)
 	                   : !strcmp(o.by, "device") ? GW_BY_DEVICE
 	                   : !strcmp(o.by, "module") ? GW_BY_MODULE
 	                   : !strcmp(o.by, "range")  ? GW_BY_RANGE
+	                   : !strcmp(o.by, "line")   ? GW_BY_LINE
 	                                             : GW_BY_KERNEL;
 	report->model.device = o.device;
 	report->mangled = o.mangled;
 	report->full_names = o.full_names;
 	report->wide = o.wide;
 	report->verbose = o.verbose;
+	report->stacks = o.stacks;
 	if (o.html)
 		html_series_begin(&series, &report->model);
 	failed |= read_all(report, &logs);

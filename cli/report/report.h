@@ -40,7 +40,7 @@ struct gw_report {
 	struct gw_report_line *lines; /**< sorted; those that the filter and --top leave */
 	size_t count, hidden;         /**< hidden: lines left out by --filter and --top */
 	char **names; /**< by position in model.names: as the text calls the kernels */
-	bool mangled, full_names, wide, verbose;
+	bool mangled, full_names, wide, verbose, stacks;
 };
 
 /** Whether @p column belongs into this report. */
@@ -50,7 +50,8 @@ void gw_report_values(const struct gw_report *report, struct gw_report_line *lin
 /** Text of a TEXT column, into @p buffer where it is not stored already. */
 const char *gw_report_cell(const struct gw_report *report, const struct gw_report_line *line,
                            enum gw_column column, char *buffer, size_t size);
-/** The row's bound is limited by this: a memory level, a pipe, a cause of latency; "" when unknown. */
+/** The row's bound is limited by this: a memory level, a pipe, a cause of latency; "" when unknown.
+ */
 const char *gw_report_limiter(const struct gw_row_bound *bound);
 /** The number of @p row's line in the report's table, from 1; 0: it is not shown. */
 size_t gw_report_number(const struct gw_report *report, const struct gw_row *row);
@@ -64,6 +65,9 @@ void gw_report_json(struct gw_report *report);
 /** What gw_report_json prints; @p kernels false: its list of kernels is empty. */
 json_t *gw_report_document(struct gw_report *report, bool kernels);
 void gw_report_csv(struct gw_report *report);
+/** Where the launches of each line came from. */
+void gw_report_stacks(struct gw_report *report, unsigned width);
+json_t *gw_report_stacks_json(struct gw_report *report, const struct gw_row *row);
 /** Violations of causality, as text on stdout. */
 void gw_report_violations(const struct gw_report *report);
 

@@ -94,8 +94,8 @@ static struct gw_table *build(const struct gw_report *report)
 		gw_table_cell(table, gw_thousands(&text, (double)(i + 1)));
 		for (unsigned c = 0; c < GW_COLUMNS; c++)
 			if (text_column(report, c))
-				gw_table_cell(table, cell(report, line, c, buffer, sizeof(buffer),
-				                          &text));
+				gw_table_cell(table,
+				              cell(report, line, c, buffer, sizeof(buffer), &text));
 		gw_table_cell(table, gw_report_flags(line->row, true, buffer, sizeof(buffer)));
 		gw_table_cell(table, report->names[line->row->name]);
 	}
@@ -115,10 +115,10 @@ static void legend(const struct gw_report *report, unsigned width)
 			continue;                                                                  \
 		if (!any) {                                                                        \
 			putchar('\n');                                                             \
-			line = report_begin("Flags", width);                                              \
+			line = report_begin("Flags", width);                                       \
 		}                                                                                  \
 		any = true;                                                                        \
-		report_part(&line, GW_INK_DIM, letter " " meaning);                                       \
+		report_part(&line, GW_INK_DIM, letter " " meaning);                                \
 		break;                                                                             \
 	}
 #include "cli/report/flags.def"
@@ -138,6 +138,8 @@ static void rows(struct gw_report *report, unsigned width)
 		printf("\n  %s%s not shown%s\n", gw_ink(stdout, GW_INK_DIM),
 		       gw_counted(&n, (double)report->hidden, "row", NULL),
 		       gw_ink(stdout, GW_INK_OFF));
+	if (report->stacks)
+		gw_report_stacks(report, width);
 	gw_report_fix_lines(report, width);
 	legend(report, width);
 	if (left)
@@ -183,7 +185,8 @@ void gw_report_violations(const struct gw_report *report)
 		printf("  %s, offset %llu: %s: ", path, (unsigned long long)v->offset, name);
 		if (v->result == GW_ORDER_SELF)
 			printf("uses %s measurements, only %s are before it\n",
-			       gw_thousands(&a, (double)v->known), gw_thousands(&b, (double)v->learnt));
+			       gw_thousands(&a, (double)v->known),
+			       gw_thousands(&b, (double)v->learnt));
 		else
 			printf("called at %llu ns, but uses %s measurements, the last of which "
 			       "ended after that\n",

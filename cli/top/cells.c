@@ -5,6 +5,7 @@
 #include "cli/common/kernel_name.h"
 #include "cli/common/memory.h"
 #include "cli/common/number.h"
+#include "cli/live/tables.h"
 #include "cli/message.h"
 #include "predictor/log/record.h"
 
@@ -333,6 +334,8 @@ void top_remark(const struct top_process *p, const struct top_device *d, char *o
 			snprintf(out, size, "throttled: %.200s", text);
 	} else if (p->state == TOP_ELSEWHERE)
 		snprintf(out, size, "in another PID namespace");
+	if (!*out && p->switchable && p->switched.until_ns)
+		gw_live_mode_text(&p->switched, out, size);
 }
 
 static char *process_line(const struct top_layout *l, const struct top_model *m,
@@ -353,6 +356,8 @@ static char *process_line(const struct top_layout *l, const struct top_model *m,
 	         d ? d->now.sm_khz / 1000 : 0);
 	rate(&cell[PROCESS_runs], p->runs, m->span_ns);
 	snprintf(cell[PROCESS_mode].s, sizeof(cell->s), "%s", top_mode_name(p));
+	snprintf(cell[PROCESS_budget].s, sizeof(cell->s), p->switchable ? "%u%%" : "-",
+	         p->switched.budget);
 	for (unsigned c = 0; c < PROCESS_COLUMNS; c++)
 		if (l->place[c].shown)
 			put_cell(line, c == PROCESS_program ? program : cell[c].s, &l->place[c],

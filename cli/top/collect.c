@@ -342,6 +342,8 @@ static void read_tables(void *arg)
 
 	if (gw_live_totals_of(&r->segment->file, &t))
 		top_totals_are(r->process, &t);
+	r->process->switchable = gw_live_answer_of(&r->segment->file, &r->process->switched) &&
+	                         r->process->switched.sequence;
 	read_configs(r);
 	for (uint32_t i = 0; i < GW_LIVE_DEVICES; i++)
 		if (gw_live_device_at(&r->segment->file, i, &d))

@@ -12,13 +12,12 @@
 
 static json_t *device(uint32_t ordinal, const struct top_device *d)
 {
-	return json_pack("{s:I,s:o,s:o,s:o,s:o,s:o}", "device", (json_int_t)ordinal, "idle",
-	                 gw_json_number(d->idle), "kernels", gw_json_count(d->now.kernels),
-	                 "sm_mhz", d->now.sm_khz ? gw_json_number(d->now.sm_khz / 1e3) : json_null(),
-	                 "mem_mhz",
-	                 d->now.mem_khz ? gw_json_number(d->now.mem_khz / 1e3) : json_null(),
-	                 "throttle_reasons",
-	                 d->now.clock_ns ? gw_json_count(d->now.reasons) : json_null());
+	return json_pack(
+	        "{s:I,s:o,s:o,s:o,s:o,s:o}", "device", (json_int_t)ordinal, "idle",
+	        gw_json_number(d->idle), "kernels", gw_json_count(d->now.kernels), "sm_mhz",
+	        d->now.sm_khz ? gw_json_number(d->now.sm_khz / 1e3) : json_null(), "mem_mhz",
+	        d->now.mem_khz ? gw_json_number(d->now.mem_khz / 1e3) : json_null(),
+	        "throttle_reasons", d->now.clock_ns ? gw_json_count(d->now.reasons) : json_null());
 }
 
 static json_t *counters(const struct top_process *p)
@@ -41,15 +40,19 @@ static json_t *counters(const struct top_process *p)
 static json_t *process(const struct top_process *p, double span_ns)
 {
 	static const char *const states[] = {"running", "elsewhere", "ended"};
+	const bool until = p->switchable && p->switched.until_ns;
 	json_t *devices = json_array();
 
 	for (uint32_t i = 0; i < GW_LIVE_DEVICES; i++)
 		if (p->device[i].known)
 			json_array_append_new(devices, device(i, &p->device[i]));
-	return json_pack("{s:I,s:o,s:o,s:s,s:o,s:o,s:o,s:o}", "pid", (json_int_t)p->pid,
+	return json_pack("{s:I,s:o,s:o,s:s,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "pid", (json_int_t)p->pid,
 	                 "segment", gw_json_text(p->id), "program", gw_json_text(p->exe), "state",
 	                 states[p->state], "mode",
-	                 p->totals.ns ? gw_json_text(top_mode_name(p)) : json_null(),
+	                 p->totals.ns ? gw_json_text(top_mode_name(p)) : json_null(), "budget",
+	                 p->switchable ? gw_json_count(p->switched.budget) : json_null(),
+	                 "until_ns", until ? gw_json_count(p->switched.until_ns) : json_null(),
+	                 "then", until ? gw_json_text(gw_mode_name(p->switched.then)) : json_null(),
 	                 "runs_per_s", gw_json_number(p->runs / span_ns * 1e9), "devices", devices,
 	                 "counters", counters(p));
 }
@@ -81,9 +84,10 @@ static json_t *kernel(const struct top_row *r)
 	top_row_sketches(r, &time, &ratio);
 	o = json_pack("{s:I,s:o,s:o,s:o,s:o,s:o,s:I}", "pid", (json_int_t)r->process->pid, "device",
 	              r->device < GW_LIVE_DEVICES ? gw_json_count(r->device) : json_null(), "name",
-	              gw_json_text(r->name), "demangled", gw_json_text(r->mangled ? r->plain : NULL),
-	              "mangled", gw_json_text(r->mangled), "share", gw_json_number(r->share),
-	              "configurations", (json_int_t)r->configs);
+	              gw_json_text(r->name), "demangled",
+	              gw_json_text(r->mangled ? r->plain : NULL), "mangled",
+	              gw_json_text(r->mangled), "share", gw_json_number(r->share), "configurations",
+	              (json_int_t)r->configs);
 	json_object_set_new(o, "interval", span(&r->interval));
 	json_object_set_new(o, "total", span(&r->total));
 	json_object_set_new(o, "predicted_ns", gw_json_number(r->predicted));

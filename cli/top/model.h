@@ -61,19 +61,19 @@ struct top_span {
 /** A kernel on a GPU of a process: a row. */
 struct top_row {
 	struct top_process *process; /**< whose it is; outlives the row */
-	uint32_t slot;   /**< of the kernel, while its name is not known; else 0 */
-	uint32_t device; /**< the driver's number of the GPU; UINT32_MAX: unknown */
-	char *mangled;   /**< NULL: unknown */
-	char *plain;     /**< demangled; never NULL */
-	char *name;      /**< short, unlike those of other kernels; never NULL */
+	uint32_t slot;               /**< of the kernel, while its name is not known; else 0 */
+	uint32_t device;             /**< the driver's number of the GPU; UINT32_MAX: unknown */
+	char *mangled;               /**< NULL: unknown */
+	char *plain;                 /**< demangled; never NULL */
+	char *name;                  /**< short, unlike those of other kernels; never NULL */
 	struct top_span interval, total;
-	double share;     /**< of the GPU time of all rows in the interval; NaN: unknown */
-	double predicted; /**< ns, mean over the runs in the interval; NaN: not predicted */
-	double low, high; /**< the same of the ends of the 90% intervals */
-	enum gw_bound bound;     /**< of the configuration with the most GPU time */
-	enum gw_tier tier;       /**< likewise */
-	enum gw_source work;     /**< likewise */
-	size_t configs;          /**< configurations that it has */
+	double share;        /**< of the GPU time of all rows in the interval; NaN: unknown */
+	double predicted;    /**< ns, mean over the runs in the interval; NaN: not predicted */
+	double low, high;    /**< the same of the ends of the 90% intervals */
+	enum gw_bound bound; /**< of the configuration with the most GPU time */
+	enum gw_tier tier;   /**< likewise */
+	enum gw_source work; /**< likewise */
+	size_t configs;      /**< configurations that it has */
 };
 
 /** A process: one live segment. */
@@ -82,27 +82,29 @@ struct top_process {
 	char *exe; /**< path of the program */
 	uint32_t pid;
 	enum top_state state;
-	bool fresh;         /**< there is one snapshot of it so far */
-	bool touched;       /**< it was in the snapshot being taken */
-	uint64_t ended_ns;  /**< when it was first seen to have ended */
+	bool fresh;                /**< there is one snapshot of it so far */
+	bool touched;              /**< it was in the snapshot being taken */
+	uint64_t ended_ns;         /**< when it was first seen to have ended */
 	struct top_config *config; /**< by id less one; one whose now.id is 0 is not known */
 	size_t configs, config_room;
 	struct top_row **row;
 	size_t rows, row_room;
 	struct top_device device[GW_LIVE_DEVICES];
-	struct gw_live_totals totals; /**< totals.ns 0: none yet */
-	double runs;                  /**< in the interval, of all kernels; NaN: unknown */
-	bool waiting;                 /**< runs may be on the GPU: not all have a time or are lost */
+	struct gw_live_totals totals;   /**< totals.ns 0: none yet */
+	struct gw_live_answer switched; /**< mode and budget, and until when */
+	bool switchable;                /**< that is known */
+	double runs;                    /**< in the interval, of all kernels; NaN: unknown */
+	bool waiting; /**< runs may be on the GPU: not all have a time or are lost */
 };
 
 struct top_model {
 	struct top_process **process; /**< by pid */
 	size_t processes, process_room;
 	uint64_t now_ns;
-	double span_ns;         /**< between the last two snapshots; NaN: there was one */
-	double time_ns;         /**< GPU time of all rows in the interval; NaN: unknown */
-	double bound_ns[8];     /**< of it, by enum gw_bound */
-	bool unnamed;           /**< rows have come whose short name is to be made */
+	double span_ns;     /**< between the last two snapshots; NaN: there was one */
+	double time_ns;     /**< GPU time of all rows in the interval; NaN: unknown */
+	double bound_ns[8]; /**< of it, by enum gw_bound */
+	bool unnamed;       /**< rows have come whose short name is to be made */
 };
 
 struct top_model *top_model_new(void);
@@ -111,8 +113,8 @@ void top_model_free(struct top_model *model);
 /** A snapshot begins. */
 void top_begin(struct top_model *model, uint64_t now_ns);
 
-/** The process whose segment is @p id, added where it is new. Valid until the top_end() after it was
- * left out of a snapshot. */
+/** The process whose segment is @p id, added where it is new. Valid until the top_end() after it
+ * was left out of a snapshot. */
 struct top_process *top_process_of(struct top_model *model, const char *id, uint32_t pid,
                                    const char *exe);
 /** Entry @p at of its configurations; @p mangled NULL: the kernel's name is not known yet. What is

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/command.h"
@@ -19,6 +20,7 @@
 #include "cli/common/number.h"
 #include "cli/message.h"
 #include "cli/table.h"
+#include "cli/log/folder.h"
 #include "cli/log/trace.h"
 #include "predictor/models/inputs.h"
 
@@ -38,7 +40,7 @@ struct answer {
 
 /* The kernels of one name. */
 struct row {
-	const char *name;
+	char *name;
 	uint64_t launches;      /* with a time */
 	double measured;        /* s, their sum */
 	struct answer *answers; /* [places] */
@@ -51,15 +53,22 @@ struct lacks {
 	const char *what[GW_WARNINGS_MAX];
 };
 
+/* What a log lacks. */
+struct complaint {
+	char *path, *text;
+};
+
 /* Place 0 is the GPU that a launch ran on, the others are those asked for. */
 struct whatif {
-	struct trace trace;
+	struct trace trace; /* the log being read */
 	const struct gw_model *model;
 	const struct device_set *devices;
 	struct row *rows;
 	struct lacks *lacks; /* [places] */
-	size_t count, places;
-	bool here; /* some launch ran on a GPU whose profile is known */
+	struct complaint *complaints;
+	size_t count, row_room, places, complaint_count, complaint_room;
+	size_t logs, works; /* read, and WORK records in them */
+	bool here;          /* some launch ran on a GPU whose profile is known */
 };
 
 bool whatif_is_log(const char *path)
@@ -69,6 +78,7 @@ bool whatif_is_log(const char *path)
 	int fd = strcmp(path, "-") ? open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
 	                           : dup(STDIN_FILENO);
 	size_t n = strlen(path);
+	struct stat s;
 	bool log = false;
 
 	/* A log that was cut off before its first block is recognised by its name. */
@@ -76,8 +86,10 @@ bool whatif_is_log(const char *path)
 		log = true;
 	/* Looked at without reading on: what came out of a pipe would be lost for who reads it. */
 	if (fd >= 0) {
+		log |= !fstat(fd, &s) && S_ISDIR(s.st_mode);
 		if (pread(fd, begin, sizeof(begin), 0) == (ssize_t)sizeof(begin))
-			log |= memcmp(begin, "GWB1", 4) == 0 || memcmp(begin, zstd, 4) == 0;
+			log |= memcmp(begin, "GWB1", 4) == 0 || memcmp(begin, "GWB2", 4) == 0 ||
+			       memcmp(begin, zstd, 4) == 0;
 		close(fd);
 	}
 	return log;
@@ -184,6 +196,16 @@ static int by_name(const void *a, const void *b)
 	return strcmp(((const struct row *)a)->name, ((const struct row *)b)->name);
 }
 
+/* Of one name the row that has launches comes first: it is that of the logs before. */
+static int by_name_and_launches(const void *a, const void *b)
+{
+	const struct row *left = a, *right = b;
+	int names = by_name(a, b);
+
+	return names ? names
+	             : (left->launches < right->launches) - (left->launches > right->launches);
+}
+
 static int by_time(const void *a, const void *b)
 {
 	double left = ((const struct row *)a)->measured, right = ((const struct row *)b)->measured;
@@ -191,38 +213,82 @@ static int by_time(const void *a, const void *b)
 	return left != right ? (left < right ? 1 : -1) : by_name(a, b);
 }
 
-/* One row a name: several kernels may bear it. */
-static void make_rows(struct whatif *w)
+static void free_row(struct row *row)
 {
-	w->rows = gw_alloc((w->trace.log.kernel_count + 1) * sizeof(*w->rows));
+	free(row->name);
+	free(row->answers);
+}
+
+/* One row a name: several kernels may bear it, of this log and of others. */
+static void add_rows(struct whatif *w)
+{
+	size_t kept = 0, before = w->count;
+
+	w->rows = gw_grow(w->rows, &w->row_room, before + w->trace.log.kernel_count + 1,
+	                  sizeof(*w->rows));
 	for (size_t i = 0; i < w->trace.log.kernel_count; i++)
-		w->rows[i].name = w->trace.log.names[i].plain;
-	qsort(w->rows, w->trace.log.kernel_count, sizeof(*w->rows), by_name);
-	for (size_t i = 0; i < w->trace.log.kernel_count; i++)
-		if (!w->count || strcmp(w->rows[w->count - 1].name, w->rows[i].name))
-			w->rows[w->count++] = w->rows[i];
+		w->rows[before + i] =
+		        (struct row){.name = gw_copy(w->trace.log.names[i].plain),
+		                     .answers = gw_alloc(w->places * sizeof(*w->rows->answers))};
+	w->count += w->trace.log.kernel_count;
+	qsort(w->rows, w->count, sizeof(*w->rows), by_name_and_launches);
 	for (size_t i = 0; i < w->count; i++)
-		w->rows[i].answers = gw_alloc(w->places * sizeof(*w->rows[i].answers));
+		if (!kept || strcmp(w->rows[kept - 1].name, w->rows[i].name))
+			w->rows[kept++] = w->rows[i];
+		else
+			free_row(&w->rows[i]);
+	w->count = kept;
 }
 
 static void fill_rows(struct whatif *w)
 {
-	size_t kept = 0;
-
 	for (uint32_t i = 0; i < w->trace.log.config_count; i++) {
 		const struct log_config *c = &w->trace.log.configs[i];
-		const struct row key = {.name = w->trace.log.names[c->kernel].plain};
+		const struct row key = {.name = (char *)w->trace.log.names[c->kernel].plain};
 
 		if (w->trace.configs[i].measured)
 			add_config(w, i, bsearch(&key, w->rows, w->count, sizeof(key), by_name));
 	}
+}
+
+/* Those that were launched, the longest first. */
+static void sort_rows(struct whatif *w)
+{
+	size_t kept = 0;
+
 	for (size_t i = 0; i < w->count; i++)
 		if (w->rows[i].launches)
 			w->rows[kept++] = w->rows[i];
 		else
-			free(w->rows[i].answers);
+			free_row(&w->rows[i]);
 	w->count = kept;
 	qsort(w->rows, w->count, sizeof(*w->rows), by_time);
+}
+
+static bool add_log(void *arg, const char *path)
+{
+	struct whatif *w = arg;
+	bool read = trace_read(&w->trace, path);
+	char text[300];
+
+	if (read) {
+		add_rows(w);
+		fill_rows(w);
+		w->works += w->trace.work_count;
+		w->logs++;
+	} else {
+		gw_error("%s: %s", path, w->trace.log.status.error);
+	}
+	for (unsigned n = 0; read && gw_log_complaint(&w->trace.log.status, n, text, sizeof(text));
+	     n++) {
+		w->complaints = gw_grow(w->complaints, &w->complaint_room, w->complaint_count + 1,
+		                        sizeof(*w->complaints));
+		w->complaints[w->complaint_count++] =
+		        (struct complaint){gw_copy(path), gw_copy(text)};
+	}
+	trace_free(&w->trace);
+	w->trace = (struct trace){0};
+	return read;
 }
 
 /*
@@ -353,10 +419,8 @@ static void print_reasons(const struct whatif *w)
 
 static void print_missing(const struct whatif *w)
 {
-	char text[300];
-
-	for (unsigned n = 0; gw_log_complaint(&w->trace.log.status, n, text, sizeof(text)); n++)
-		printf("%s: %s\n", w->trace.path, text);
+	for (size_t i = 0; i < w->complaint_count; i++)
+		printf("%s: %s\n", w->complaints[i].path, w->complaints[i].text);
 }
 
 static void add_time(struct gw_table *table, const struct answer *a)
@@ -390,7 +454,7 @@ static void print_text(const struct whatif *w)
 	gw_table_print(table, stdout, gw_width(), 0);
 	gw_table_free(table);
 	printf("\n");
-	if (!w->trace.work_count)
+	if (!w->works)
 		printf("No time on any GPU: %s.\n", no_work);
 	else
 		print_reasons(w);
@@ -438,20 +502,24 @@ static void print_json(const struct whatif *w)
 {
 	json_t *kernels = json_array(), *totals = json_array(), *missing = json_array();
 	bool known = any_known(w);
-	char text[300];
 
 	for (size_t i = 0; i < w->count; i++)
 		json_array_append_new(kernels, row_json(w, &w->rows[i]));
 	for (size_t p = 1; p < w->places; p++)
 		json_array_append_new(totals, total_json(w, p));
-	for (unsigned n = 0; gw_log_complaint(&w->trace.log.status, n, text, sizeof(text)); n++)
-		json_array_append_new(missing, gw_json_text(text));
+	for (size_t i = 0; i < w->complaint_count; i++) {
+		const struct complaint *c = &w->complaints[i];
+
+		json_array_append_new(missing, w->logs > 1
+		                                       ? json_sprintf("%s: %s", c->path, c->text)
+		                                       : gw_json_text(c->text));
+	}
 	gw_json_print(json_pack(
 	        "{s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "model", gw_json_text(w->model->name),
 	        "kernels", kernels, "kernels_in_total", gw_json_count(count_known(w)),
 	        "measured_seconds", gw_json_number(total(w, w->places)), "here_seconds",
 	        gw_json_number(total(w, 0)), "total", totals, "missing", missing, "reason",
-	        w->trace.work_count ? json_null() : gw_json_text(no_work), "remedy",
+	        w->works ? json_null() : gw_json_text(no_work), "remedy",
 	        known ? json_null() : gw_json_text(remedy)));
 }
 
@@ -459,24 +527,26 @@ int whatif_log(const char *path, const struct gw_model *model, const struct devi
                bool json)
 {
 	struct whatif w = {.model = model, .devices = devices, .places = devices->count + 1};
-	int status = GW_EXIT_USAGE;
+	int status;
 
 	w.lacks = gw_alloc(w.places * sizeof(*w.lacks));
-	if (trace_read(&w.trace, path)) {
-		make_rows(&w);
-		fill_rows(&w);
+	status = gw_log_each(path, add_log, &w);
+	if (!status) {
+		sort_rows(&w);
 		if (json)
 			print_json(&w);
 		else
 			print_text(&w);
 		status = any_known(&w) ? GW_EXIT_OK : GW_EXIT_FINDINGS;
-	} else {
-		gw_error("%s: %s", path, w.trace.log.status.error);
 	}
 	for (size_t i = 0; i < w.count; i++)
-		free(w.rows[i].answers);
+		free_row(&w.rows[i]);
+	for (size_t i = 0; i < w.complaint_count; i++) {
+		free(w.complaints[i].path);
+		free(w.complaints[i].text);
+	}
+	free(w.complaints);
 	free(w.rows);
 	free(w.lacks);
-	trace_free(&w.trace);
 	return status;
 }

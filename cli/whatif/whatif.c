@@ -234,8 +234,9 @@ static int run(const struct gw_command *command, int argc, char **argv)
 	if (status >= 0)
 		return status;
 	if (argc != 1)
-		return gw_error("whatif: missing log or launch file argument, or more than one; "
-		                "see gpuwatch whatif --help");
+		return gw_error(
+		        "whatif: missing log, folder or launch file argument, or more than one; "
+		        "see gpuwatch whatif --help");
 	log = whatif_is_log(argv[0]);
 	v.model = v.model ? v.model : log ? "bounds" : "qrm";
 	c.model = gw_model_find(v.model);
@@ -260,9 +261,11 @@ const struct gw_command_body gw_whatif_command = {
                 "their work. In a launch file (docs/user/launch.md) each described launch is "
                 "predicted once.\n"
                 "\n"
-                "In a log (.gwl) the measured launches of each kernel are added up, with "
-                "the work that the\n"
-                "log has at its end: measured counters, or static analysis of the code for "
+                "In a log (.gwl), or the logs of a folder, the measured launches of each kernel "
+                "are "
+                "added up, with\n"
+                "the work that the log has at its end: measured counters, or static analysis of "
+                "the code for "
                 "the GPU they ran\n"
                 "on. The model's time for that GPU is printed beside the measured one: the "
                 "difference shows\n"

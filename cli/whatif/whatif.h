@@ -5,12 +5,13 @@
 
 #include "cli/common/device_set.h"
 
-/** Whether the file at @p path begins like a log of libgpuwatch, compressed or not. */
+/** Whether @p path is a folder or begins like a log of libgpuwatch, compressed or not. */
 bool whatif_is_log(const char *path);
 
 /**
- * Say how long the launches that the log at @p path has a time for would take on @p devices, by @p
- * model from the work that the log knows of them. Returns the exit status.
+ * Say how long the launches that the log at @p path, or the logs of that folder, have a time for
+ * would take on @p devices, by @p model from the work that the log knows of them. Returns the exit
+ * status.
  */
 int whatif_log(const char *path, const struct gw_model *model, const struct device_set *devices,
                bool json);

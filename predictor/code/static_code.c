@@ -211,6 +211,8 @@ const char *gw_static_code_work(const struct gw_static_code *in, struct gw_arena
 		*in->limited = !gather.report.complete || gather.cut || !gather.complete ||
 		               gather.report.coverage != GW_COVER_EXACT;
 	why = all_rows(&a, &a.parts, MIDDLE, work, open);
+	if (in->cfg && !gw_static_shares(in->cfg, arena, work))
+		return "there is no memory for it";
 	elsewhere = goes_elsewhere(&a);
 	gw_static_set(work, GW_WORK_least_time, why ? NAN : least_time(&a, elsewhere), 1);
 	if (elsewhere)

@@ -56,6 +56,13 @@ bool gw_static_end(const struct gw_static_in *in, const struct gw_cfg *cfg, bool
  */
 void gw_static_open_traffic(const struct gw_gather *from, bool most, struct gw_work *work);
 
+/**
+ * Set the rows share_* of @p work: the most that each pipe can have of the warp instructions of a
+ * kernel with the machine code @p cfg, whatever way it takes. Not where a function elsewhere is
+ * called, an opcode is not known, or the kernel is very large. False when @p arena has no room.
+ */
+bool gw_static_shares(const struct gw_cfg *cfg, struct gw_arena *arena, struct gw_work *work);
+
 /** Set row @p f to a static @p value, unless it is unknown, or the row holds a better one. */
 void gw_static_set(struct gw_work *work, enum gw_work_field f, double value, double confidence);
 

@@ -14,7 +14,7 @@ static const struct gw_field_info params[] = {
 
 static const struct {
 	struct gw_field_info info;
-	const char *unit_x;
+	char unit_x[20];
 } curves[] = {
 #define PARAM(name, unit, meaning)
 #define CURVE(name, ux, uy, meaning) {{#name, uy}, ux},

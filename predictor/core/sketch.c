@@ -155,6 +155,30 @@ void gw_sketch_merge(struct gw_sketch *into, const struct gw_sketch *from)
 			put(into, from->schema, from->first + i, from->bucket[i]);
 }
 
+void gw_sketch_since(const struct gw_sketch *now, const struct gw_sketch *before,
+                     struct gw_sketch *more)
+{
+	*more = *now;
+	if (before->count > now->count || before->zero > now->zero || before->schema < now->schema)
+		return;
+	for (int32_t i = 0; i < GW_SKETCH_BUCKETS; i++) {
+		const uint64_t had = before->bucket[i];
+		const int32_t at =
+		        coarser(before->first + i, before->schema - now->schema) - now->first;
+
+		if (!had)
+			continue;
+		if (at < 0 || at >= GW_SKETCH_BUCKETS || more->bucket[at] < had) {
+			*more = *now;
+			return;
+		}
+		more->bucket[at] -= had;
+	}
+	more->count -= before->count;
+	more->zero -= before->zero;
+	more->sum -= before->sum;
+}
+
 double gw_sketch_quantile(const struct gw_sketch *s, double share)
 {
 	/* The rank of the value that is asked for, from 1. */

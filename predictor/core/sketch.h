@@ -13,8 +13,9 @@
 
 enum {
 	GW_SKETCH_BUCKETS = 64,
-	GW_SKETCH_SCHEMA = 3,        /**< of an empty sketch */
-	GW_SKETCH_SCHEMA_LEAST = -1, /**< 64 buckets of a factor of 4 hold every value that counts */
+	GW_SKETCH_SCHEMA = 3, /**< of an empty sketch */
+	GW_SKETCH_SCHEMA_LEAST =
+	        -1, /**< 64 buckets of a factor of 4 hold every value that counts */
 };
 
 /** Values beyond these count as the nearer one of them in a bucket; `sum`, `low`, `high` are exact.
@@ -44,6 +45,13 @@ void gw_sketch_add(struct gw_sketch *s, double value, uint64_t times);
 /** Add all that @p from holds, which is valid. The result has the coarser of the two schemas, or
  * less. */
 void gw_sketch_merge(struct gw_sketch *into, const struct gw_sketch *from);
+
+/**
+ * What @p now holds more than @p before, an earlier state of it, with the extremes of @p now; all
+ * of @p now where @p before is none. Both are valid; @p more may be neither.
+ */
+void gw_sketch_since(const struct gw_sketch *now, const struct gw_sketch *before,
+                     struct gw_sketch *more);
 
 /** The @p share-quantile (0.5: the median), 0 to 1; NaN when empty. */
 double gw_sketch_quantile(const struct gw_sketch *s, double share);

@@ -126,7 +126,7 @@ const char *gw_source_name(enum gw_source source);
 
 /** Row of a work field: its name and unit; NULL when @p field is out of range. */
 struct gw_field_info {
-	const char *name, *unit;
+	char name[32], unit[20]; /* in place: a table of pointers is relocated in every process */
 };
 const struct gw_field_info *gw_work_info(unsigned field);
 /** What it means, for people; apart, because the preloaded library has no use for it. */

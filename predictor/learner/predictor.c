@@ -15,7 +15,13 @@ static const double WIDEST = 20; /* of any interval, in log time: keeps the ends
 static const double FORECAST_WEIGHT = 0.25, UNUSUAL = 4, FORECAST_REACH = 1.8;
 static const double NORMAL_ERROR = 1.2533; /* standard deviations in a normal's mean error */
 static const double COMMON_CHANGE = 0.05;  /* change of a width or bias, in its logarithm */
-static const double STEP = 32e-9;          /* GPU time stamps step by 32 ns on the H200 */
+/*
+ * Where memory contents decide how much a launch does, its first times say less of the next than
+ * the spread of their own: by what programs with frontiers and work lists showed in their first
+ * launches.
+ */
+static const double DATA_DECIDE_FEW = 3, DATA_DECIDE_SOME = 1.5;
+static const double STEP = 32e-9; /* GPU time stamps step by 32 ns on the H200 */
 
 size_t gw_predictor_config_bytes(void)
 {
@@ -425,6 +431,22 @@ static void settle(struct gw_predictor *p, struct gw_entry *e)
 	e->settled = e->work_version;
 }
 
+static bool data_decide(const struct gw_entry *e)
+{
+	for (unsigned i = 0; i < e->part_count; i++)
+		if (e->parts[i].field == GW_WORK_least_time)
+			return e->parts[i].value > 0;
+	return false;
+}
+
+/* By how much wider its interval is than that of launches that all do the same. */
+static double variety(const struct gw_entry *e, uint32_t size)
+{
+	if (size > 16 || !data_decide(e))
+		return 1;
+	return size > 4 ? DATA_DECIDE_SOME : DATA_DECIDE_FEW;
+}
+
 static void publish(struct gw_predictor *p, uint32_t config, struct gw_entry *e)
 {
 	struct gw_history_summary s;
@@ -453,7 +475,7 @@ static void publish(struct gw_predictor *p, uint32_t config, struct gw_entry *e)
 	now->kind = (uint8_t)gw_width_of_size(now->size);
 	sigma = now->size > 4 ? s.sigma : 1;
 	now->noise = (float)sigma;
-	half = (double)p->state.coverage.width[now->kind] * sigma;
+	half = (double)p->state.coverage.width[now->kind] * sigma * variety(e, now->size);
 	/* Not times the width of the kind: that is of spreads, and these are errors themselves. */
 	if (now->size > 4 && !s.multimodal)
 		half = fmax(half, FORECAST_REACH * (double)e->forecast);

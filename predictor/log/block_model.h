@@ -3,7 +3,7 @@
  * How the records of a block are packed: an adaptive model and a binary range coder, as LZMA has
  * it. Encoder and decoder are this one description, so that they cannot differ: each function takes
  * a value and gives it back when it encodes, and gives the one that was read when it decodes.
- * docs/internals/log-format.md says it in words.
+ * gpuwatch-log(5) says it in words.
  */
 #ifndef GW_BLOCK_MODEL_H
 #define GW_BLOCK_MODEL_H

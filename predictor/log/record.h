@@ -2,7 +2,7 @@
  *
  * The log on disk. A file is a row of blocks; a block is a header and whole records.
  * The writer is preload/live/log.c, the reader cli/log/reader.c, the lists record.def and
- * counter.def. The rest: docs/internals/log-format.md.
+ * counter.def. The rest: gpuwatch-log(5).
  */
 #ifndef GW_RECORD_H
 #define GW_RECORD_H
@@ -33,8 +33,8 @@ struct gw_block {
 };
 
 /**
- * Header of a block since version 3. The records are packed (predictor/log/block.h), or stand as they
- * are where that takes no less.
+ * Header of a block since version 3. The records are packed (predictor/log/block.h), or stand as
+ * they are where that takes no less.
  */
 struct gw_packed_block {
 	uint32_t magic;    /**< GW_PACKED_MAGIC */
@@ -130,6 +130,27 @@ enum gw_wait_call {
 #include "predictor/log/value.def"
 	GW_WAIT_CALLS /**< how many there are */
 };
+/** What a collective of NCCL does. */
+enum gw_collective {
+#define COLLECTIVE(NAME, name, meaning) GW_COLLECTIVE_##NAME,
+#include "predictor/log/value.def"
+	GW_COLLECTIVES /**< how many there are */
+};
+
+/** What the elements of a collective are. */
+enum gw_datatype {
+#define DATATYPE(NAME, name, meaning) GW_DATATYPE_##NAME,
+#include "predictor/log/value.def"
+	GW_DATATYPES /**< how many there are */
+};
+
+/** Where the native frames of a STACK end. */
+enum gw_stack_end {
+#define STACK_END(NAME, meaning) GW_STACK_END_##NAME,
+#include "predictor/log/value.def"
+	GW_STACK_ENDS /**< how many there are */
+};
+
 /** What gpuwatch does in a process; `choices` of the option `mode` has the same order. */
 enum gw_mode {
 #define MODE(NAME, name, meaning) GW_MODE_##NAME,

@@ -90,6 +90,15 @@ static double left_over(const struct gw_work *work)
 	return fmax(left, 0); /* NaN gives 0: see limit_pipes */
 }
 
+/* Of @p left, what a pipe may have by the row @p share of the kernel's code. */
+static double through(const struct gw_work *most, double left, enum gw_work_field share)
+{
+	double all = gw_either(gw_work_value(most, GW_WORK_inst_issued),
+	                       gw_work_value(most, GW_WORK_inst_executed));
+
+	return fmin(left, gw_work_value(most, share) * all); /* NaN is no limit */
+}
+
 static void limit_pipes(struct gw_work *most)
 {
 	double left = left_over(most);
@@ -100,14 +109,16 @@ static void limit_pipes(struct gw_work *most)
 	      WARP * (known(most, GW_WORK_pipe_lsu) ? most->q[GW_WORK_pipe_lsu].value : left));
 	/* Thread instructions replace a pipe's unknown warp instructions. */
 	if (!known(most, GW_WORK_fp32_inst))
-		limit(most, GW_WORK_pipe_fma, left);
+		limit(most, GW_WORK_pipe_fma, through(most, left, GW_WORK_share_fma));
 	if (!known(most, GW_WORK_int_inst))
-		limit(most, GW_WORK_pipe_alu, left);
+		limit(most, GW_WORK_pipe_alu, through(most, left, GW_WORK_share_alu));
 	if (!known(most, GW_WORK_fp64_inst))
-		limit(most, GW_WORK_pipe_fp64, left);
+		limit(most, GW_WORK_pipe_fp64, through(most, left, GW_WORK_share_fp64));
 	if (!known(most, GW_WORK_fp16_inst))
-		limit(most, GW_WORK_pipe_fp16, left);
-	limit(most, GW_WORK_pipe_xu, left);
+		limit(most, GW_WORK_pipe_fp16, through(most, left, GW_WORK_share_fp16));
+	limit(most, GW_WORK_pipe_xu, through(most, left, GW_WORK_share_xu));
+	if (gw_work_value(most, GW_WORK_share_tensor) == 0)
+		limit(most, GW_WORK_tensor_cycles, 0);
 	limit(most, GW_WORK_pipe_fma_heavy, gw_work_value(most, GW_WORK_pipe_fma));
 }
 

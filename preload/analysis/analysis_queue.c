@@ -47,6 +47,13 @@ static uint32_t take(struct queue *q, uint32_t place)
 	return config;
 }
 
+bool gw_analysis_queue_new_kernel(uint32_t config)
+{
+	const struct gw_config_entry *c = gw_config_entry(config);
+
+	return !c->measured && !(met[c->slot / 8] >> c->slot % 8 & 1);
+}
+
 bool gw_analysis_queue_put(uint32_t config, bool open)
 {
 	const struct gw_config_entry *c = gw_config_entry(config);

@@ -22,6 +22,11 @@ enum {
 /** Start: none waits, and the duration of analyses is unknown. */
 void gw_analysis_queue_start(void);
 
+/** Whether @p config (of a kernel in a slot) is not timed and the first of its kernel to be queued
+ * so.
+ */
+bool gw_analysis_queue_new_kernel(uint32_t config);
+
 /** Queue configuration @p config (of a kernel in a slot); false: the queue is full. @p open: it was
  * analysed without arguments, something remained undetermined, and it has them now. */
 bool gw_analysis_queue_put(uint32_t config, bool open);

@@ -40,6 +40,8 @@ static bool on, off_said;
 static struct {
 	uint64_t begun_ns;
 	uint32_t configs; /* that came */
+	bool fresh;       /* a kernel among them is new: times of it can't predict it either */
+	uint64_t held_ns; /* by such rows before */
 } row;
 
 /* Reasons that name a limit. */
@@ -78,7 +80,7 @@ static struct {
 void gw_analysis_mode(void)
 {
 	on = gw_options.analyze_code && gw_options.mode == GW_MODE_AUDIT;
-	atomic_store(&gw_hot.arguments, on ? GW_EVENT_ARGUMENTS : 0);
+	gw_hot_want(GW_EVENT_ARGUMENTS, on);
 }
 
 void gw_analysis_start(unsigned threads)
@@ -89,6 +91,7 @@ void gw_analysis_start(unsigned threads)
 	memset(endless, 0, sizeof(endless));
 	spent_ns = threads_ns = 0;
 	untimed_out = first_out = 0;
+	memset(&row, 0, sizeof(row));
 	off_said = false;
 	gw_analysis_mode();
 	begun_ns = gw_steady_ns();
@@ -133,10 +136,12 @@ void gw_analysis_want(uint32_t config)
 	if (!on || !c || !c->slot || c->analysis == WAITING || c->analysis == ANALYZED ||
 	    c->analysis == ANALYZED_BRIEFLY || (c->analysis == ANALYZED_BARE && !c->arguments))
 		return;
-	if (!gw_analysis_queue_untimed()) {
+	if (!gw_analysis_queue_untimed() && !untimed_out) {
 		row.begun_ns = gw_steady_ns();
 		row.configs = 0;
+		row.fresh = false;
 	}
+	row.fresh |= gw_analysis_queue_new_kernel(config);
 	if (gw_analysis_queue_put(config, c->analysis == ANALYZED_BARE && *c->analysis_why)) {
 		c->analysis = WAITING;
 		row.configs += !c->measured;
@@ -310,13 +315,26 @@ bool gw_analysis_inline(void)
 	return !gw_analysis_jobs_usable();
 }
 
+/* So many launches may wait, and for so long. */
+static bool patient(uint32_t launches, uint64_t waited_ns)
+{
+	if (row.fresh && launches <= GW_ANALYSIS_HOLD_NEW &&
+	    row.held_ns + waited_ns < GW_ANALYSIS_HOLD_NEW_MS * GW_MS)
+		return true;
+	return launches <= GW_ANALYSIS_HOLD && launches / GW_ANALYSIS_HOLD_EACH <= row.configs &&
+	       waited_ns < GW_ANALYSIS_HOLD_MS * GW_MS;
+}
+
 bool gw_analysis_defers_join(uint32_t launches)
 {
 	uint64_t ns = gw_steady_ns();
 
-	return (untimed_out || (gw_analysis_queue_untimed() && affordable(ns))) &&
-	       launches <= GW_ANALYSIS_HOLD && launches / GW_ANALYSIS_HOLD_EACH <= row.configs &&
-	       ns - row.begun_ns < GW_ANALYSIS_HOLD_MS * UINT64_C(1000000);
+	if (untimed_out || (gw_analysis_queue_untimed() && affordable(ns)))
+		return patient(launches, ns - row.begun_ns);
+	if (row.fresh)
+		row.held_ns += ns - row.begun_ns;
+	row.fresh = false;
+	return false;
 }
 
 /* On the worker. @p last: what was not timed, and no longer than so. */

@@ -28,6 +28,10 @@ enum {
 	GW_ANALYSIS_HOLD_MS = 1000, /**< how long times wait for a row of analyses … */
 	GW_ANALYSIS_HOLD = 4096, /**< … while no more launches than these wait for theirs … */
 	GW_ANALYSIS_HOLD_EACH = 16, /**< … nor more of each configuration in the row, on average */
+	/** Where a kernel in the row has no time of any configuration yet, all times wait, so many
+	 * launches of them … */
+	GW_ANALYSIS_HOLD_NEW = 65536,
+	GW_ANALYSIS_HOLD_NEW_MS = 250, /**< … and for so long in the whole process */
 };
 
 /** Start with nothing analysed; on up to @p threads threads, 0: on the worker. */
@@ -66,7 +70,8 @@ bool gw_analysis_inline(void);
 /**
  * Whether records must wait because launches without a prediction wait for an analysis that will
  * give them one: times wait for up to GW_ANALYSIS_HOLD_MS, so that the predictions precede them.
- * Not where launches repeat: there a time predicts the next launch better than code the first.
+ * Not where launches of kernels that have been timed repeat: there a time predicts the next launch
+ * better than code the first.
  * @p launches: number of launches that wait for their times.
  */
 bool gw_analysis_defers_join(uint32_t launches);

@@ -4,6 +4,7 @@
  * is none of the documented values is refused. Whoever writes nonsense into the segment therefore
  * chooses a documented mode, or nothing.
  */
+#include "preload/launch/stacks.h"
 #include "preload/control/control.h"
 
 #include "preload/analysis/analyze.h"
@@ -77,6 +78,7 @@ static void go_into(struct state to)
 		gw_log_make_ring();
 	gw_windows_mode();
 	gw_analysis_mode();
+	gw_stacks_mode();
 	if (!idle)
 		/* Pairs with the acquires in the wrappers (hook/hooks.c). */
 		atomic_store_explicit(&gw_hot.active, GW_HOT_ON, memory_order_release);

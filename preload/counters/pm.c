@@ -7,7 +7,9 @@
 #include "preload/runtime/degrade.h"
 #include "preload/runtime/options.h"
 #include "preload/counters/pm_answers.h"
+#include "preload/counters/pm_chip.h"
 #include "preload/counters/pm_failure.h"
+#include "preload/counters/pm_interval.h"
 #include "preload/counters/pm_sets.h"
 #include "preload/runtime/process.h"
 #include "preload/runtime/sandbox.h"
@@ -15,7 +17,6 @@
 #include "preload/maps/state.h"
 
 #include <errno.h>
-#include <math.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,12 +26,12 @@
 #define MS GW_MS
 
 enum {
-	BEGIN_MS = 50,    /* after the first launch: programs of one moment pay nothing */
-	SETUP_MS = 450,   /* of CPU before the first session, and … */
-	SESSION_MS = 600, /* … for one, at least (both on an H200) */
-	SESSION_WINDOWS =
-	        8,   /* of one set before the next has its turn: as expensive as configuring it */
-	GAP_MS = 15, /* between them */
+	BEGIN_MS = 20,        /* after the first launch: programs of one moment need no sampler */
+	SETUP_MS = 250,       /* of CPU before the first session, and … */
+	SESSION_MS = 600,     /* … for one, at least (both on an H200) */
+	SESSION_WINDOWS = 8,  /* of one set in a row: as expensive as configuring it */
+	GAP_MS = 15,          /* between them, and … */
+	GAP_ANSWERS_MS = 5,   /* … where answers are missing */
 	BEHIND_MS = 1000,     /* that the worker is waited for */
 	IDLE_MS = 200,        /* without a launch or a kernel's end: nothing to sample */
 	LOOK_MS = 20,         /* how often that is looked at */
@@ -40,9 +41,6 @@ enum {
 	STOP_MS = 5000,
 	WINDOW_SAMPLES = 240, /* GW_PM_SAMPLES and some to spare: what does not fit is lost */
 	STOP_NS = 600000,     /* that stopping takes, 0.4 to 1.1 ms on an H200: samples go on */
-	INTERVAL_NS = 20000,  /* shorter ones overflow */
-	INTERVAL_MAX_NS = 200000,
-	SAMPLES_A_KERNEL = 32, /* of a kernel so long that it needs no shorter interval */
 };
 
 /* Shared */
@@ -53,21 +51,17 @@ static struct {
 	_Atomic int ending;  /* the program's end is held for the window under way: no other */
 	_Atomic int sampled; /* there was a window */
 	_Atomic int paused; /* another tool has libcupti, or comes: the thread keeps out of it … */
-	_Atomic int inside;         /* … and may be in it */
-	_Atomic uint64_t busy_ns;   /* when something was last launched or ended */
-	_Atomic int at_rest;        /* until then: the thread waits for the next */
-	_Atomic uint64_t kernel_ns; /* a typical kernel's time, by share of GPU time */
-	_Atomic uint32_t device;    /* that the last kernel ran on */
+	_Atomic int inside;        /* … and may be in it */
+	_Atomic uint64_t busy_ns;  /* when something was last launched or ended */
+	_Atomic int at_rest;       /* until then: the thread waits for the next */
+	_Atomic uint32_t device;   /* that the last kernel ran on */
+	_Atomic int placed;        /* a launch showed which GPU that is */
+	_Atomic uint64_t first_ns; /* when the first launch was seen, 0: there was none yet: from
+	                              then on budget is earned */
 	struct gw_pm_window window[GW_PM_WINDOWS];
 } pm;
 
-/* The worker's; what is set before the thread starts it may read. */
-static struct {
-	uint64_t first_ns;      /* when the first launch was seen: from then on budget is earned */
-	bool decided;           /* started, or never will be */
-	bool placed;            /* a launch showed which GPU is in use */
-	double mean_ns, weight; /* of kernels' times, weighted by time */
-} seen;
+static bool decided; /* the worker's: started, or never will be */
 
 /* The thread's */
 static struct {
@@ -78,9 +72,6 @@ static struct {
 	uint64_t retry_ms;
 	unsigned failures;
 	char last[160]; /* what failed last, empty when nothing did */
-	uint8_t *availability;
-	const char *chip;
-	uint32_t chip_device;
 	struct gw_pm_sampler sampler;
 	bool late[8]; /* stages whose exit handler is registered */
 } own;
@@ -219,7 +210,7 @@ static uint64_t earned_in(uint64_t cpu)
 /* How long to wait until the next session fits the budget, ns; answers come before it. */
 static uint64_t debt(void)
 {
-	uint64_t lived = gw_steady_ns() - seen.first_ns;
+	uint64_t lived = gw_steady_ns() - atomic_load(&pm.first_ns);
 	uint64_t needed = earned_in(cpu_ns() - gw_pm_answers_cpu() + own.session_ns);
 
 	if (gw_pm_answers_wanted())
@@ -264,16 +255,6 @@ static bool busy(void)
 	return gw_steady_ns() - atomic_load(&pm.busy_ns) < IDLE_MS * MS;
 }
 
-/* Long kernels need no short interval; a coarser one sees more of them for the same cost. */
-static uint64_t interval(void)
-{
-	uint64_t ns = atomic_load(&pm.kernel_ns) / SAMPLES_A_KERNEL;
-
-	if (ns < INTERVAL_NS)
-		return INTERVAL_NS;
-	return ns < INTERVAL_MAX_NS ? ns : INTERVAL_MAX_NS;
-}
-
 /* Until something is launched, or it is time to leave. Both sides say first what they do. */
 static void wait_for_launches(void)
 {
@@ -293,12 +274,14 @@ static struct gw_pm_window *window_free(void)
 	return NULL;
 }
 
-/* After a pause, and when one is free: the worker keeps them until it knows what ran meanwhile. */
-static bool wait_for_window(void)
+/* After a pause of @p gap ms, and when one is free: the worker keeps them until it knows what ran
+ * meanwhile. */
+static bool wait_for_window(int gap)
 {
-	for (int i = 0; i < BEHIND_MS / GAP_MS; i++) {
-		if (doze(GAP_MS * MS))
+	for (int waited = 0; waited < BEHIND_MS; waited += gap) {
+		if (gap && doze((uint64_t)gap * MS))
 			return false;
+		gap = gap ? gap : GAP_ANSWERS_MS;
 		if (window_free())
 			return true;
 	}
@@ -345,39 +328,33 @@ static CUptiResult take_window(unsigned set, uint64_t every, const char **what)
 	return r;
 }
 
-/* Ask once which chip it is and what of it is left to us. */
-static CUptiResult know_chip(uint32_t device, const char **what)
-{
-	CUptiResult r = CUPTI_SUCCESS;
-
-	if (own.chip && own.chip_device == device)
-		return r;
-	*what = "cuptiDeviceGetChipName";
-	own.chip = gw_cupti_chip(device, &r);
-	used(0);
-	if (!own.chip)
-		return r;
-	own.chip_device = device;
-	free(own.availability);
-	*what = "cuptiPmSamplingGetCounterAvailability";
-	own.availability = gw_pm_availability(device, &r);
-	used(1);
-	if (!own.availability)
-		own.chip = NULL;
-	return r;
-}
-
 /* The set to be sampled next: where answers are missing, or the next in turn. */
 static const struct gw_cupti_set *choose(unsigned *set)
 {
 	const struct gw_cupti_set *cupti;
 
 	if (!gw_pm_answers_wanted())
-		return gw_pm_sets_next(own.chip, own.availability, set);
-	cupti = gw_pm_sets_best(own.chip, own.availability, gw_pm_answers_worth, set);
+		return gw_pm_sets_next(gw_pm_chip_name(), gw_pm_chip_availability(), set);
+	cupti = gw_pm_sets_best(gw_pm_chip_name(), gw_pm_chip_availability(), gw_pm_answers_worth,
+	                        set);
 	if (cupti)
 		own.answers = *set;
 	return cupti;
+}
+
+static CUptiResult configure(uint32_t device, const struct gw_cupti_set *set, uint64_t every,
+                             const char **what)
+{
+	CUptiResult r;
+
+	*what = "cuptiPmSamplingEnable";
+	r = gw_pm_open(&own.sampler, device);
+	if (r != CUPTI_SUCCESS || leaving())
+		return r;
+	*what = "cuptiPmSamplingSetConfig";
+	r = gw_pm_configure(&own.sampler, set, every);
+	used(3);
+	return r;
 }
 
 /* Some windows of one set. */
@@ -385,10 +362,14 @@ static CUptiResult session(const char **what)
 {
 	uint32_t device = atomic_load(&pm.device);
 	const struct gw_cupti_set *cupti;
-	uint64_t every = interval();
+	uint64_t every = gw_pm_interval();
 	unsigned set;
-	CUptiResult r = know_chip(device, what);
+	CUptiResult r;
+	int gap = 0; /* the first window of a session needs none */
 
+	*what = "cuptiDeviceGetChipName";
+	r = gw_pm_chip_know(device);
+	used(0);
 	if (r != CUPTI_SUCCESS || leaving())
 		return r;
 	*what = "cuptiProfilerHostConfigAddMetrics";
@@ -398,22 +379,51 @@ static CUptiResult session(const char **what)
 		return gw_pm_sets_any() ? CUPTI_SUCCESS : CUPTI_ERROR_NOT_SUPPORTED;
 	if (leaving())
 		return CUPTI_SUCCESS;
-	*what = "cuptiPmSamplingEnable";
-	r = gw_pm_open(&own.sampler, device);
-	if (r == CUPTI_SUCCESS && !leaving()) {
-		*what = "cuptiPmSamplingSetConfig";
-		r = gw_pm_configure(&own.sampler, cupti, every);
-		used(3);
-	}
+	r = configure(device, cupti, every, what);
 	for (int i = 0; r == CUPTI_SUCCESS && i < SESSION_WINDOWS; i++) {
-		if (!wait_for_window() || atomic_load(&pm.ending))
+		if (!wait_for_window(gap) || atomic_load(&pm.ending))
 			break;
+		gap = own.answers < GW_PM_SETS ? GAP_ANSWERS_MS : GAP_MS;
 		if (busy())
 			r = take_window(set, every, what);
 	}
 	gw_pm_close(&own.sampler);
 	used(6);
+	if (!leaving() && gw_pm_chip_refused(r))
+		r = CUPTI_SUCCESS; /* the next session has sets for what is left */
+	used(1);
 	return r;
+}
+
+/* Nothing of libcupti's is kept for later: the other tool may end it (cuptiFinalize). */
+static void leave(void)
+{
+	if (atomic_load(&pm.paused)) {
+		gw_pm_chip_forget();
+		gw_pm_sets_release();
+	}
+	atomic_store(&pm.inside, 0);
+	gw_sandbox_leave();
+}
+
+/*
+ * libcupti opens its libraries and reads its tables of the chip (0.1 s of CPU on an H200): while
+ * the program makes its context and copies its data. What fails is tried again, and reported, by
+ * the first session.
+ */
+static void prepare(void)
+{
+	unsigned set;
+	bool known;
+
+	if (!enter())
+		return;
+	known = gw_pm_chip_know(atomic_load(&pm.device)) == CUPTI_SUCCESS;
+	used(0);
+	if (known && !leaving())
+		choose(&set);
+	used(2);
+	leave();
 }
 
 /* A session took @p cost ns of CPU: what the next may take. */
@@ -421,17 +431,6 @@ static void expect(uint64_t cost)
 {
 	own.session_ns = own.set_up && cost > SESSION_MS * MS ? cost : SESSION_MS * MS;
 	own.set_up = true;
-}
-
-/* Nothing of libcupti's is kept for later: the other tool may end it (cuptiFinalize). */
-static void leave(void)
-{
-	if (atomic_load(&pm.paused)) {
-		own.chip = NULL;
-		gw_pm_sets_release();
-	}
-	atomic_store(&pm.inside, 0);
-	gw_sandbox_leave();
 }
 
 /* A session; false: no more of them. */
@@ -455,9 +454,27 @@ static bool turn(void)
 	return true;
 }
 
+/* Until the program has launched for a while; false: it ends before. */
+static bool wait_for_beginning(void)
+{
+	while (!leaving()) {
+		const uint64_t first = atomic_load(&pm.first_ns), now = gw_steady_ns();
+
+		if (!first)
+			wait_for_launches();
+		else if (now - first < BEGIN_MS * MS || !atomic_load(&pm.placed))
+			doze(LOOK_MS * MS);
+		else
+			return true;
+	}
+	return !stopping();
+}
+
 static void run(void)
 {
 	own.session_ns = (SETUP_MS + SESSION_MS) * MS;
+	prepare();
+	wait_for_beginning();
 	while (!stopping() && !gw_sandboxed() && !atomic_load(&pm.ending)) {
 		uint64_t wait = debt();
 
@@ -481,10 +498,12 @@ static void run(void)
 void gw_pm_start(void)
 {
 	memset(&pm, 0, sizeof(pm));
-	memset(&seen, 0, sizeof(seen));
+	decided = false;
 	memset(&own, 0, sizeof(own));
 	pthread_mutex_init(&pm.lock, NULL);
 	pthread_cond_init(&pm.wake, NULL);
+	gw_pm_chip_start();
+	gw_pm_interval_start();
 	gw_pm_sets_start();
 	gw_pm_answers_start();
 	if (gw_options.counters != GW_COUNT_PM)
@@ -511,19 +530,20 @@ static const char *against(void)
 void gw_pm_tick(uint64_t now_ns, uint32_t launches)
 {
 	const char *why;
+	const uint64_t first = atomic_load(&pm.first_ns);
 
 	if (launches)
 		atomic_store(&pm.busy_ns, now_ns);
+	if (launches &&
+	    !first) /* from then on budget is earned, also while another tool is there */
+		atomic_store(&pm.first_ns, now_ns);
 	if (launches && atomic_load(&pm.at_rest))
 		wake();
-	if (seen.decided || !gw_options_sample())
+	if (decided || !gw_options_sample() || !gw_activity_on())
 		return;
-	if (!seen.first_ns) /* from then on budget is earned, also while another tool is there */
-		seen.first_ns = launches ? now_ns : 0;
-	if (!gw_activity_on() || !seen.first_ns || now_ns - seen.first_ns < BEGIN_MS * MS ||
-	    !busy() || !seen.placed)
-		return;
-	seen.decided = true;
+	if (!launches && !first && against())
+		return; /* said with the first launch */
+	decided = true;
 	why = against();
 	if (why) {
 		gw_degrade(GW_DEGRADED_COUNTERS, "no counters: %s", why);
@@ -541,8 +561,10 @@ bool gw_pm_sampling(void)
 
 void gw_pm_over(void)
 {
+	const uint64_t first = atomic_load(&pm.first_ns);
+
 	if (!gw_options_sample() || gw_sandboxed() || atomic_load(&pm.sampled) ||
-	    (seen.decided && against()))
+	    (decided && against()))
 		return;
 	if (!gw_activity_on())
 		gw_degrade_asked(GW_DEGRADED_COUNTERS,
@@ -551,29 +573,23 @@ void gw_pm_over(void)
 		gw_degrade_asked(GW_DEGRADED_COUNTERS,
 		                 "no counters: the program ended %.2f s after its first launch, "
 		                 "before counters were set up; a run of some seconds has them",
-		                 seen.first_ns ? (double)(gw_steady_ns() - seen.first_ns) * 1e-9
-		                               : 0);
+		                 first ? (double)(gw_steady_ns() - first) * 1e-9 : 0);
 }
 
 /* Records wait behind a kernel that does not end: until the first one has come, launches show the
  * GPU. */
 void gw_pm_launched(int device)
 {
-	if (device < 0 || seen.weight > 0)
+	if (device < 0 || gw_pm_interval_known())
 		return;
-	seen.placed = true;
+	atomic_store_explicit(&pm.placed, 1, memory_order_relaxed);
 	atomic_store_explicit(&pm.device, (uint32_t)device, memory_order_relaxed);
 }
 
 void gw_pm_ran(uint32_t device, uint64_t ns)
 {
-	const double memory = 1e10; /* about the last ten seconds of GPU time */
-	double weight = (double)ns;
-
-	seen.placed = true;
-	seen.weight = fmin(seen.weight, memory) + weight;
-	seen.mean_ns += ((double)ns - seen.mean_ns) * weight / seen.weight;
-	atomic_store_explicit(&pm.kernel_ns, (uint64_t)seen.mean_ns, memory_order_relaxed);
+	gw_pm_interval_ran(ns);
+	atomic_store_explicit(&pm.placed, 1, memory_order_relaxed);
 	atomic_store_explicit(&pm.device, device, memory_order_relaxed);
 }
 

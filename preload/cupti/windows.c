@@ -479,6 +479,11 @@ void gw_windows_stop(void)
 	atomic_store(&held, 0);
 }
 
+bool gw_windows_open(void)
+{
+	return window.state == OPEN || window.state == ENDING;
+}
+
 uint64_t gw_windows_pause(uint64_t ms)
 {
 	bool busy = (watching() && window.state == OPEN) || window.state == ENDING;

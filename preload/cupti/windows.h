@@ -37,6 +37,9 @@ void gw_windows_start(bool forbidden, const struct gw_windows_calls *calls);
 bool gw_windows_tick(bool launching);
 void gw_windows_close(void);
 
+/** Launches are timed, or are waited for. Worker only. */
+bool gw_windows_open(void);
+
 /** The worker rests, or is there again: meanwhile nothing is attached, and nobody waits for it. */
 void gw_windows_suspend(bool away);
 

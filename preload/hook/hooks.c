@@ -13,9 +13,16 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
+#include <stddef.h>
 #include <string.h>
 
 struct gw_real gw_real, gw_next;
+
+static void **place(struct gw_real *table, int row)
+{
+	_Static_assert(sizeof(*table) == GW_HOOKS * sizeof(void *), "a pointer a row, in order");
+	return (void **)table + row;
+}
 
 /*
  * Two wrappers for each row: typed, and answered even when the driver lacks the function. The
@@ -24,72 +31,118 @@ struct gw_real gw_real, gw_next;
  */
 #define A(...)              __VA_ARGS__
 #define CALL(function, ...) function(__VA_ARGS__)
-#define WRAPPER(linkage, function, table, symbol, pt_, params, before, after, ...)                 \
+#define RESOLVE(real)                                                                              \
+	if (GW_UNLIKELY(!real))                                                                    \
+		gw_hooks_resolve();                                                                \
+	if (GW_UNLIKELY(!real))                                                                    \
+		return CUDA_ERROR_NOT_FOUND;
+#define WRAPPER(linkage, function, real, symbol, pt_, params, before, after, ...)                  \
 	linkage CUresult function params                                                           \
 	{                                                                                          \
 		struct gw_call call;                                                               \
 		CUresult result;                                                                   \
 		int active;                                                                        \
                                                                                                    \
-		if (GW_UNLIKELY(!table.symbol))                                                    \
-			gw_hooks_resolve();                                                        \
-		if (GW_UNLIKELY(!table.symbol))                                                    \
-			return CUDA_ERROR_NOT_FOUND;                                               \
+		RESOLVE(real)                                                                      \
 		active = atomic_load_explicit(&gw_hot.active, memory_order_acquire);               \
 		if (GW_UNLIKELY(active != GW_HOT_ON) &&                                            \
-		    ((GW_LAUNCHES(symbol) && active == GW_HOT_IDLE) ||                                \
-		     (!active && !gw_hooks_activate(GW_HOOK_##symbol == GW_HOOK_cuInit)) ||        \
+		    ((GW_LAUNCHES(symbol) && active == GW_HOT_IDLE) ||                             \
+		     (!active && !gw_hooks_activate(false)) ||                                     \
 		     (GW_LAUNCHES(symbol) && gw_threads_idle())))                                  \
-			return table.symbol(__VA_ARGS__);                                          \
+			return real(__VA_ARGS__);                                                  \
 		call.pt = (pt_);                                                                   \
 		CALL(before, &call, __VA_ARGS__);                                                  \
-		result = table.symbol(__VA_ARGS__);                                                \
+		result = real(__VA_ARGS__);                                                        \
 		CALL(after, &call, result, __VA_ARGS__);                                           \
 		(void)call;                                                                        \
 		return result;                                                                     \
 	}
-/* Wrappers of what is no launch are cold: smaller, and out of the way of the launch path. */
+#define HOOK(symbol, base, need, pt, params, args, before, after)                                  \
+	GW_EXPORT(symbol)                                                                          \
+	WRAPPER(, by_name_##symbol, gw_next.symbol, symbol, pt, params, before, after, args)       \
+	WRAPPER(COLD static, found_##symbol, gw_real.symbol, symbol, pt, params, before, after,    \
+	        args)
+/*
+ * What is no launch is cold: smaller, and out of the way of the launch path. Its two wrappers share
+ * a body, which takes the place of the function that each goes on to; a row without parameters has
+ * none to add it to.
+ */
 #define COLD __attribute__((cold))
-#define HOOK(symbol, base, need, pt, params, args, before, after)                                  \
+#define HOOK_BARE(symbol, base, need, pt, params, args, before, after)                             \
 	GW_EXPORT(symbol)                                                                          \
-	WRAPPER(, by_name_##symbol, gw_next, symbol, pt, params, before, after, args)
-#define HOOK_RARE(symbol, base, need, pt, params, args, before, after)                             \
+	WRAPPER(COLD, by_name_##symbol, gw_next.symbol, symbol, pt, params, before, after, args)   \
+	WRAPPER(COLD static, found_##symbol, gw_real.symbol, symbol, pt, params, before, after,    \
+	        args)
+#define HOOK_RARE(symbol, base, need, pt_, params, args, before, after)                            \
+	COLD static CUresult around_##symbol(A params, __typeof__(symbol) **real)                  \
+	{                                                                                          \
+		struct gw_call call;                                                               \
+		CUresult result;                                                                   \
+		bool active;                                                                       \
+                                                                                                   \
+		RESOLVE(*real)                                                                     \
+		active = atomic_load_explicit(&gw_hot.active, memory_order_acquire) ||             \
+		         gw_hooks_activate(GW_HOOK_##symbol == GW_HOOK_cuInit);                    \
+		if (active) {                                                                      \
+			call.pt = (pt_);                                                           \
+			CALL(before, &call, args);                                                 \
+		}                                                                                  \
+		result = (*real)(args);                                                            \
+		if (active) {                                                                      \
+			CALL(after, &call, result, args);                                          \
+		}                                                                                  \
+		(void)call;                                                                        \
+		return result;                                                                     \
+	}                                                                                          \
 	GW_EXPORT(symbol)                                                                          \
-	WRAPPER(COLD, by_name_##symbol, gw_next, symbol, pt, params, before, after, args)
-#include "preload/hook/hooks.def"
-#undef HOOK
-#undef HOOK_RARE
-#define HOOK(symbol, base, need, pt, params, args, before, after)                                  \
-	WRAPPER(static, found_##symbol, gw_real, symbol, pt, params, before, after, args)
-#define HOOK_RARE(symbol, base, need, pt, params, args, before, after)                             \
-	WRAPPER(COLD static, found_##symbol, gw_real, symbol, pt, params, before, after, args)
+	COLD CUresult by_name_##symbol params                                                      \
+	{                                                                                          \
+		return around_##symbol(args, &gw_next.symbol);                                     \
+	}                                                                                          \
+	COLD static CUresult found_##symbol params                                                 \
+	{                                                                                          \
+		return around_##symbol(args, &gw_real.symbol);                                     \
+	}
 #include "preload/hook/hooks.def"
 #undef HOOK
 #undef HOOK_RARE
 
 enum need { OPTIONAL, REQUIRED };
 
+/* The names, one behind the other: a table of pointers to them is relocated in every process. */
+static const struct {
+#define HOOK(symbol, base, need, pt, params, args, before, after)                                  \
+	char symbol[sizeof(#symbol)], symbol##_base[sizeof(base)];
+#include "preload/hook/hooks.def"
+#undef HOOK
+} names = {
+#define HOOK(symbol, base, need, pt, params, args, before, after) #symbol, base,
+#include "preload/hook/hooks.def"
+#undef HOOK
+};
+
 static const struct hook {
-	const char *symbol, *base;
 	void *wrapper, *found; /* the exported wrapper, the one for addresses that were looked up */
-	void **real, **next;
-	unsigned pt;
-	enum need need;
+	uint16_t symbol, base; /* places in `names` */
+	uint8_t pt, need;
 	bool launch;
 } hooks[] = {
 #define HOOK(symbol, base, need, pt, params, args, before, after)                                  \
-	{#symbol,                                                                                  \
-	 base,                                                                                     \
-	 (void *)by_name_##symbol,                                                                 \
+	{(void *)by_name_##symbol,                                                                 \
 	 (void *)found_##symbol,                                                                   \
-	 (void **)&gw_real.symbol,                                                                 \
-	 (void **)&gw_next.symbol,                                                                 \
+	 offsetof(__typeof__(names), symbol),                                                      \
+	 offsetof(__typeof__(names), symbol##_base),                                               \
 	 pt,                                                                                       \
 	 need,                                                                                     \
 	 GW_HOOK_##symbol <= GW_HOOK_cuGraphLaunch_ptsz},
 #include "preload/hook/hooks.def"
 #undef HOOK
 };
+
+static const char *name_at(uint16_t place_of_it)
+{
+	return (const char *)&names + place_of_it;
+}
 
 static void *in_libcuda[GW_HOOKS]; /* addresses of libcuda's exports */
 
@@ -111,16 +164,17 @@ void gw_hooks_resolve(void)
 		return;
 	gw_dl_init();
 	for (int i = 0; i < GW_HOOKS; i++) {
-		const struct hook *h = &hooks[i];
+		const char *symbol = name_at(hooks[i].symbol);
+		void **real = place(&gw_real, i), **next = place(&gw_next, i);
 
 		if (handle && !in_libcuda[i])
-			in_libcuda[i] = gw_real_dlsym(handle, h->symbol);
-		if (in_libcuda[i] && !*h->real && !ours(in_libcuda[i]))
-			*h->real = in_libcuda[i];
-		if (!*h->next) {
-			void *next = gw_lookup_next(h->symbol);
+			in_libcuda[i] = gw_real_dlsym(handle, symbol);
+		if (in_libcuda[i] && !*real && !ours(in_libcuda[i]))
+			*real = in_libcuda[i];
+		if (!*next) {
+			void *found = gw_lookup_next(symbol);
 
-			*h->next = next && !ours(next) ? next : *h->real;
+			*next = found && !ours(found) ? found : *real;
 		}
 	}
 	if (handle)
@@ -149,10 +203,10 @@ static void report_missing(void)
 		return;
 	gw_hooks_resolve();
 	for (int i = 0; i < GW_HOOKS; i++)
-		if (hooks[i].need == REQUIRED && !*hooks[i].real)
+		if (hooks[i].need == REQUIRED && !*place(&gw_real, i))
 			gw_degrade(GW_DEGRADED_OTHER,
 			           "this driver has no %s: some launches may not be seen",
-			           hooks[i].symbol);
+			           name_at(hooks[i].symbol));
 	errno = saved;
 }
 
@@ -172,9 +226,11 @@ bool gw_hooks_activate(bool init)
 }
 
 /* The wrapper for an address of libcuda: one and the same where nobody comes between. */
-static void *wrapper_for(const struct hook *h)
+static void *wrapper_for(int row)
 {
-	return *h->next == *h->real ? h->wrapper : h->found;
+	const struct hook *h = &hooks[row];
+
+	return *place(&gw_next, row) == *place(&gw_real, row) ? h->wrapper : h->found;
 }
 
 /*
@@ -193,14 +249,14 @@ void *gw_hook_for(void *address, const char *base, unsigned long long flags)
 		return address;
 	for (int i = 0; i < GW_HOOKS; i++)
 		if (in_libcuda[i] == address)
-			return wrapper_for(&hooks[i]);
+			return wrapper_for(i);
 	for (int i = 0; i < GW_HOOKS; i++) {
-		if (strcmp(hooks[i].base, base))
+		if (strcmp(name_at(hooks[i].base), base))
 			continue;
 		known = true;
 		if (hooks[i].launch && hooks[i].pt == pt) {
-			*hooks[i].real = address;
-			return wrapper_for(&hooks[i]);
+			*place(&gw_real, i) = address;
+			return wrapper_for(i);
 		}
 	}
 	if (known)
@@ -300,7 +356,7 @@ void *gw_hook_wrapper_of(const char *name)
 	if (!strcmp(name, "cuGetProcAddress"))
 		return (void *)by_name_cuGetProcAddress;
 	for (int i = 0; i < GW_HOOKS; i++)
-		if (!strcmp(hooks[i].symbol, name))
+		if (!strcmp(name_at(hooks[i].symbol), name))
 			return hooks[i].wrapper;
 	return NULL;
 }
@@ -308,14 +364,14 @@ void *gw_hook_wrapper_of(const char *name)
 bool gw_hook_stand_in(const char *name, struct gw_stand_in *s)
 {
 	for (int i = 0; i < GW_HOOKS; i++)
-		if (!strcmp(hooks[i].symbol, name)) {
+		if (!strcmp(name_at(hooks[i].symbol), name)) {
 			if (!gw_libcuda())
 				return false;
 			gw_hooks_resolve();
 			s->own = in_libcuda[i];
-			s->next = *hooks[i].next;
+			s->next = *place(&gw_next, i);
 			s->by_name = hooks[i].wrapper;
-			s->by_address = wrapper_for(&hooks[i]);
+			s->by_address = wrapper_for(i);
 			return true;
 		}
 	return gw_libcuda() && getter_stand_in(name, s);

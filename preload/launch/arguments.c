@@ -178,7 +178,7 @@ const struct gw_arguments *gw_arguments_of_node(uint32_t slot, const struct gw_c
 	for (const struct node_arguments *n = head; n; n = n->next)
 		if (n->key == key)
 			return &n->arguments;
-	if (!atomic_load(&gw_hot.arguments) || !slot ||
+	if (!(atomic_load(&gw_hot.arguments) & GW_EVENT_ARGUMENTS) || !slot ||
 	    !copy(&a, node->func ? node->func : (CUfunction)node->kern, slot, node->kernelParams,
 	          node->extra))
 		return NULL;

@@ -101,6 +101,13 @@ GW_COLD uint32_t gw_stream_resolve(struct gw_thread *thread, CUstream stream, CU
  */
 GW_COLD void gw_arguments_take(struct gw_call *call, void **params, void **extra);
 
+/**
+ * A launch of @p f is being captured: its configuration's stack is taken, unless it was before
+ * (stacks.h). Of @p shape grid, block, cluster and shared memory count.
+ */
+GW_COLD void gw_stack_captured(struct gw_call *call, CUfunction f, const struct gw_event *shape,
+                               void **params, void **extra);
+
 /** Function @p f is what kernel @p kernel of a library is in the current context. */
 GW_COLD void gw_function_of_kernel(CUfunction f, CUkernel kernel);
 

@@ -155,7 +155,7 @@ static const struct gw_digest_plan *provisional(const struct gw_layout *layout)
 {
 	struct gw_digest_plan plan, *kept;
 
-	if (!layout || !atomic_load(&gw_hot.arguments))
+	if (!layout || !(atomic_load(&gw_hot.arguments) & GW_EVENT_ARGUMENTS))
 		return NULL;
 	gw_digest_provisional_make(layout->param, layout->count, &plan);
 	kept = plan.count ? gw_shared_keep(sizeof(*kept)) : NULL;

@@ -96,15 +96,15 @@ GW_INLINE uint32_t gw_stream_slot_of(struct gw_shared *s, struct gw_thread *t, C
 }
 
 /*
- * Read the published prediction; a cell that is being written counts as absent. Not inlined:
- * in count mode it is never called.
+ * Read the published prediction of a launch on @p device; a cell that is being written counts as
+ * absent. Returns where it was found, plus one; 0: nowhere. Not inlined: in count mode it is never
+ * called.
  */
-static __attribute__((noinline)) void gw_cell_read(struct gw_shared *s, struct gw_thread *t,
-                                                   struct gw_event *e)
+static __attribute__((noinline)) uint32_t gw_cell_read(struct gw_shared *s, uint32_t device,
+                                                       struct gw_event *e)
 {
-	uint64_t key =
-	        gw_cell_key(gw_cell_kernel(e->kernel, t->last.stream_device), e->grid, e->block_x,
-	                    e->block_y, e->block_z, e->cluster, e->shared, e->digest);
+	uint64_t key = gw_cell_key(gw_cell_kernel(e->kernel, device), e->grid, e->block_x,
+	                           e->block_y, e->block_z, e->cluster, e->shared, e->digest);
 	uint32_t at = (uint32_t)(key >> (64 - GW_CELLS_BITS));
 
 	for (unsigned i = 0; i < GW_CELL_PROBE; i++, at = (at + 1) & (GW_CELLS_MAX - 1)) {
@@ -114,7 +114,7 @@ static __attribute__((noinline)) void gw_cell_read(struct gw_shared *s, struct g
 		uint32_t sequence, word[6];
 
 		if (!k)
-			return;
+			return 0;
 		if (k != key)
 			continue;
 		/* Pairs with the last store of `sequence` in changed() (worker/publish.c). */
@@ -130,16 +130,17 @@ static __attribute__((noinline)) void gw_cell_read(struct gw_shared *s, struct g
 		atomic_thread_fence(memory_order_acquire);
 		if ((sequence & 1) ||
 		    sequence != atomic_load_explicit(&c->sequence, memory_order_relaxed))
-			return;
+			return 0;
 		memcpy(&e->predicted, &word[0], 4);
 		memcpy(&e->low, &word[1], 4);
 		memcpy(&e->high, &word[2], 4);
 		e->known = word[3];
-		e->flags = (uint8_t)((e->flags & ~(unsigned)GW_EVENT_ARGUMENTS) | word[4]);
+		e->flags = (uint8_t)((e->flags & ~(unsigned)(GW_EVENT_ARGUMENTS | GW_EVENT_STACK)) |
+		                     word[4]);
 		e->config = word[5];
-		t->last.cell = at + 1;
-		return;
+		return at + 1;
 	}
+	return 0;
 }
 
 /*
@@ -217,14 +218,25 @@ GW_INLINE void gw_kernel_event(struct gw_call *call, CUfunction f, uint32_t gx, 
 {
 	struct gw_event *e = gw_event_begin(call, stream);
 	struct gw_shared *s = gw_hot.shared;
+	const uint32_t reads = atomic_load_explicit(&gw_hot.reads, memory_order_relaxed);
 	const uint32_t none = 0x7fc00000; /* NaN */
 
 	if (!e) {
 		call->node = f;
+		if (call->how == GW_CALL_CAPTURED &&
+		    atomic_load_explicit(&gw_hot.arguments, memory_order_relaxed) & GW_EVENT_STACK)
+			gw_stack_captured(call, f,
+			                  &(const struct gw_event){.grid = {gx, gy, gz},
+			                                           .block_x = (uint16_t)bx,
+			                                           .block_y = (uint16_t)by,
+			                                           .block_z = (uint16_t)bz,
+			                                           .shared = shared,
+			                                           .cluster = cluster},
+			                  params, extra);
 		return;
 	}
 	e->kind = (uint8_t)kind;
-	e->flags = (uint8_t)(flags | atomic_load_explicit(&gw_hot.arguments, memory_order_relaxed));
+	e->flags = (uint8_t)(flags | (reads & ~(uint32_t)GW_HOT_READS));
 	e->kernel = (uint16_t)gw_kernel_slot_of(s, call->thread, f);
 	e->grid[0] = gx;
 	e->grid[1] = gy;
@@ -238,8 +250,9 @@ GW_INLINE void gw_kernel_event(struct gw_call *call, CUfunction f, uint32_t gx, 
 	if (call->thread->last.function_plan)
 		e->digest = gw_digest_read(call->thread->last.function_plan, params, extra);
 	memcpy(&e->predicted, &none, 4);
-	if (e->known) /* else nothing has been learnt, so nothing is published */
-		gw_cell_read(s, call->thread, e);
+	/* Where nothing has been learnt, nothing is published. */
+	if (e->known && reads)
+		call->thread->last.cell = gw_cell_read(s, call->thread->last.stream_device, e);
 	if (GW_UNLIKELY(atomic_load_explicit(&gw_hot.events, memory_order_relaxed)) &&
 	    kind == GW_EVENT_KERNEL)
 		gw_events_begin(call, stream);
@@ -339,7 +352,7 @@ static inline void gw_launch_end(struct gw_call *call, CUresult result, void **p
 	}
 	gw_bump(&call->thread->counts.launches, 1);
 	flags = call->event->flags;
-	if (GW_UNLIKELY(flags & (GW_EVENT_ARGUMENTS | GW_EVENT_TIMED)))
+	if (GW_UNLIKELY(flags & (GW_EVENT_ARGUMENTS | GW_EVENT_STACK | GW_EVENT_TIMED)))
 		gw_call_more(call, params, extra);
 	gw_event_end(call, head);
 }

@@ -3,6 +3,7 @@
 
 #include "predictor/core/hash.h"
 #include "preload/launch/launch.h"
+#include "preload/launch/utf8.h"
 #include "preload/runtime/options.h"
 
 enum { PROBES = 32 };
@@ -64,32 +65,13 @@ uint32_t gw_range_name(uint32_t domain, const char *text)
 	return GW_RANGE_OTHER;
 }
 
-/* How many bytes character @p c takes as UTF-8, at @p out; 0: there is no room for it. */
-static size_t put_utf8(char *out, size_t room, uint32_t c)
-{
-	size_t size = c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
-
-	if (c > 0x10ffff)
-		return put_utf8(out, room, 0xfffd);
-	if (size > room)
-		return 0;
-	if (size == 1) {
-		*out = (char)c;
-		return 1;
-	}
-	for (size_t i = size - 1; i; i--, c >>= 6)
-		out[i] = (char)(0x80 | (c & 0x3f));
-	*out = (char)((0xf00 >> size & 0xff) | c);
-	return size;
-}
-
 uint32_t gw_range_name_wide(uint32_t domain, const wchar_t *text)
 {
 	char narrow[GW_RANGE_NAME];
 	size_t length = 0, more = 1;
 
 	for (; text && *text && more; text++) {
-		more = put_utf8(narrow + length, sizeof(narrow) - 1 - length, (uint32_t)*text);
+		more = gw_utf8_put(narrow + length, sizeof(narrow) - 1 - length, (uint32_t)*text);
 		length += more;
 	}
 	narrow[length] = 0;

@@ -11,6 +11,7 @@
  * the mark off the slot before it gives the slot back.
  */
 #include "preload/launch/launch.h"
+#include "preload/launch/stacks.h"
 #include "preload/runtime/sandbox.h"
 
 #include <signal.h>
@@ -187,6 +188,8 @@ void gw_call_more(struct gw_call *call, void **params, void **extra)
 	/* The driver has read them, so they can be read. */
 	if (flags & GW_EVENT_ARGUMENTS)
 		gw_arguments_take(call, params, extra);
+	if (flags & GW_EVENT_STACK)
+		gw_stack_take(call);
 	if (flags & GW_EVENT_TIMED)
 		gw_events_end(call);
 }
@@ -201,7 +204,7 @@ static void inner_end(struct gw_call *call, bool made)
 		return; /* taken for lost: the slot is another's by now */
 	if (made)
 		/* Arguments lie in the order of ends, launches in that of begins. */
-		call->event->flags &= (uint8_t)~GW_EVENT_ARGUMENTS;
+		call->event->flags &= (uint8_t) ~(GW_EVENT_ARGUMENTS | GW_EVENT_STACK);
 	else if (!gw_own_exchange(&t->next, call->at + 1, call->at))
 		make_none(call->event);
 	if (t->next != call->at)

@@ -33,7 +33,9 @@ static bool kept_kind(unsigned kind)
 {
 	return (kind <= GW_RECORD_NODE && kind != 0) || kind == GW_RECORD_DEGRADED ||
 	       kind == GW_RECORD_PROFILE || kind == GW_RECORD_SUCCESSOR ||
-	       kind == GW_RECORD_ANALYSIS || kind == GW_RECORD_RANGE_NAME;
+	       kind == GW_RECORD_ANALYSIS || kind == GW_RECORD_RANGE_NAME ||
+	       kind == GW_RECORD_COMMUNICATOR || kind == GW_RECORD_OBJECT ||
+	       kind == GW_RECORD_FRAME || kind == GW_RECORD_STACK;
 }
 
 void gw_log_dictionary_reset(void)

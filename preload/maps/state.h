@@ -47,6 +47,7 @@ enum gw_event_kind {
 	GW_EVENT_NONE,   /**< nothing: the slot of a launch that failed or never returned */
 	GW_EVENT_WAIT,   /**< the thread was in a call that waits for the GPU: gw_event_wait() */
 	GW_EVENT_RANGE,  /**< the ranges that the program names have changed (launch/ranges.h) */
+	GW_EVENT_COLLECTIVE, /**< NCCL has launched a collective (launch/collectives.h) */
 };
 
 /** Flags of an event. */
@@ -64,6 +65,8 @@ enum {
 	GW_EVENT_ARGUMENTS = 1 << 5,
 	/** Worker: the slot of its stream or graph has gone to another (slots.h). */
 	GW_EVENT_LATE = 1 << 6,
+	/** In the hook: no slot was found, so the stack is wanted (stacks.h). */
+	GW_EVENT_STACK = 1 << 7,
 };
 
 /** One launch, as an application thread leaves it for the worker: a cache line. */
@@ -163,7 +166,8 @@ struct gw_cell {
 	_Atomic uint32_t predicted, low, high; /**< bits of floats, ns */
 	_Atomic uint32_t known;                /**< observations it is made from */
 	_Atomic uint32_t flags;                /**< GW_EVENT_MULTIMODAL */
-	uint32_t pad[6];
+	uint64_t since;                        /**< worker: ticks when it was last written */
+	uint32_t pad[4];
 };
 _Static_assert(sizeof(struct gw_cell) == 64, "a cell is a cache line");
 

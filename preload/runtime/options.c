@@ -219,7 +219,9 @@ void gw_options_read(void)
 	gw_options.ring = power_of_two(value[OPTION_ring]);
 	gw_options.event_rate = (uint32_t)value[OPTION_event_rate];
 	gw_options.budget = (uint32_t)value[OPTION_budget];
+	gw_options.stacks = (enum gw_stacks)value[OPTION_stacks];
 	gw_options.ranges = value[OPTION_ranges] != 0;
+	gw_options.nccl = value[OPTION_nccl] != 0;
 	gw_options.exit_wait = (uint32_t)value[OPTION_exit_wait];
 	absolute(text[OPTION_out]);
 	snprintf(gw_options.log_mode, sizeof(gw_options.log_mode), "%s", text[OPTION_log_mode]);

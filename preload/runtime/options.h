@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 enum gw_count_by { GW_COUNT_PM, GW_COUNT_OFF };
+enum gw_stacks { GW_STACKS_AUTO, GW_STACKS_NO, GW_STACKS_YES };
 enum gw_summary { GW_SUMMARY_AUTO, GW_SUMMARY_NO, GW_SUMMARY_YES };
 
 struct gw_options {
@@ -29,10 +30,12 @@ struct gw_options {
 	char run_mode[16], run_group[64]; /**< who may read these */
 	char run_dir[4096];               /**< folder of live segments; empty: the usual one */
 	uint64_t memory_max;              /**< bytes, of the process's memory */
-	bool analyze_code;   /**< read the code of launched kernels (GPUWATCH_STATIC) */
-	bool ranges;         /**< record the program's NVTX ranges (GPUWATCH_NVTX) */
-	uint32_t ring;       /**< slots of a thread's ring, a power of two */
-	uint32_t event_rate; /**< without activity, one launch in this many is timed */
+	bool analyze_code;     /**< read the code of launched kernels (GPUWATCH_STATIC) */
+	enum gw_stacks stacks; /**< of first launches (GPUWATCH_STACKS) */
+	bool ranges;           /**< record the program's NVTX ranges (GPUWATCH_NVTX) */
+	bool nccl;             /**< record NCCL's collectives (GPUWATCH_NCCL) */
+	uint32_t ring;         /**< slots of a thread's ring, a power of two */
+	uint32_t event_rate;   /**< without activity, one launch in this many is timed */
 	/** Percent of the process's time that windows and counters may cost. Changed as `mode`. */
 	_Atomic uint32_t budget;
 	uint32_t exit_wait; /**< longest time for which exit() is held for answers, ms */

@@ -2,6 +2,7 @@
 #include "preload/worker/host_time.h"
 
 #include "preload/counters/counter_attribution.h"
+#include "preload/launch/collectives.h"
 #include "preload/launch/ranges.h"
 #include "preload/live/log.h"
 #include "preload/maps/memory.h"
@@ -49,6 +50,37 @@ void gw_wait_event(struct gw_thread *t, const struct gw_event *e)
 	gw_count(GW_COUNTER_waits, 1);
 }
 
+/* ---- collectives ------------------------------------------------------------------------- */
+
+static bool communicator_logged[GW_COMMUNICATORS];
+
+static void log_communicator(uint32_t id)
+{
+	struct gw_record_communicator r = {.id = id};
+
+	communicator_logged[id - 1] = true;
+	gw_communicator(id, &r.hash, &r.rank, &r.ranks);
+	gw_log_write(GW_RECORD_COMMUNICATOR, &r, sizeof(r), NULL, 0);
+}
+
+void gw_collective_event(struct gw_thread *t, const struct gw_event *e)
+{
+	struct gw_record_collective r = {.communicator = e->grid[2],
+	                                 .function = e->block_x,
+	                                 .datatype = e->block_y,
+	                                 .sequence = (uint64_t)e->grid[1] << 32 | e->grid[0],
+	                                 .count = (uint64_t)e->digest << 32 | e->shared,
+	                                 .call_ns = gw_clock_ns(e->ticks)};
+
+	if (!recorded() || gw_clock_ahead(r.call_ns))
+		return;
+	if (!communicator_logged[r.communicator - 1])
+		log_communicator(r.communicator);
+	r.thread = gw_intern_thread(t);
+	gw_log_write(GW_RECORD_COLLECTIVE, &r, sizeof(r), NULL, 0);
+	gw_count(GW_COUNTER_collectives, 1);
+}
+
 /* ---- ranges ------------------------------------------------------------------------------ */
 
 enum { DEEPEST = 64 }; /* ranges beyond count as the one at this depth */
@@ -68,8 +100,9 @@ static struct {
 static uint32_t record_id[GW_RANGE_FIRST + GW_RANGE_NAMES]; /* in the log, by name; 0: none yet */
 static uint32_t record_count;
 
-void gw_ranges_start(void)
+void gw_host_time_start(void)
 {
+	memset(communicator_logged, 0, sizeof(communicator_logged));
 	memset(&of_process, 0, sizeof(of_process));
 	memset(record_id, 0, sizeof(record_id));
 	record_count = 0;

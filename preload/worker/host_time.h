@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Records of what is no kernel, in mode audit: copies, waits of threads that launch, and
- * ranges that the program names. Worker only. */
+/* Records of what is no kernel, in mode audit: copies, waits of threads that launch, ranges
+ * that the program names, and collectives of NCCL. Worker only. */
 #ifndef GW_HOST_TIME_H
 #define GW_HOST_TIME_H
 
@@ -15,6 +15,11 @@ void gw_wait_event(struct gw_thread *t, const struct gw_event *e);
 
 /** Event @p e of thread @p t is a GW_EVENT_RANGE. */
 void gw_range_event(struct gw_thread *t, const struct gw_event *e);
-void gw_ranges_start(void);
+
+/** Event @p e of thread @p t is a GW_EVENT_COLLECTIVE. */
+void gw_collective_event(struct gw_thread *t, const struct gw_event *e);
+
+/** A log begins: nothing of ranges and communicators is in it yet. */
+void gw_host_time_start(void);
 
 #endif

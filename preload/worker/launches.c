@@ -231,11 +231,13 @@ static struct gw_record_launch record_of(struct gw_thread *t, const struct gw_ev
 	};
 }
 
-static void kernel_event(struct gw_thread *t, const struct gw_event *e)
+static void kernel_event(struct gw_thread *t, struct gw_event *e)
 {
-	struct gw_record_launch r = record_of(t, e);
+	struct gw_record_launch r;
 	bool read;
 
+	gw_launch_read(e);
+	r = record_of(t, e);
 	r.config = gw_launch_config(e, &read);
 	gw_configure_new(fleet);
 	if (!r.config || (!e->stream && !(e->flags & GW_EVENT_LATE)))
@@ -286,6 +288,16 @@ static void node_entered(struct gw_record_launch *r, const struct gw_thread *t, 
 	};
 
 	gw_live_enter(r, t, &e, number);
+}
+
+uint32_t gw_launches_config(uint32_t kernel, uint32_t device, const struct gw_config *config)
+{
+	uint32_t id;
+
+	gw_device_meet((int)device - 1);
+	id = gw_intern_config(kernel, device, config);
+	gw_configure_new(fleet);
+	return id;
 }
 
 /* A graph launch is as many launches as it has enabled kernel nodes. */
@@ -369,7 +381,7 @@ static struct gw_event checked(const struct gw_event *event)
 
 void gw_launch_event(struct gw_thread *t, const struct gw_event *event)
 {
-	const struct gw_event now = checked(event), *e = &now;
+	struct gw_event now = checked(event), *e = &now;
 
 	if (t->timed_serial != t->serial) {
 		t->timed_serial = t->serial;
@@ -387,6 +399,8 @@ void gw_launch_event(struct gw_thread *t, const struct gw_event *event)
 		gw_wait_event(t, e);
 	else if (gw_event_kind(e) == GW_EVENT_RANGE)
 		gw_range_event(t, e);
+	else if (gw_event_kind(e) == GW_EVENT_COLLECTIVE)
+		gw_collective_event(t, e);
 }
 
 void gw_launches_take_records(void)

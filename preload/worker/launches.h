@@ -29,7 +29,17 @@ struct gw_predictor_set *gw_launches_predictors(void);
 /** Make predictions anew from what was observed and publish those that changed (publish.c). */
 void gw_publish_predictions(void);
 
+/**
+ * For a launch that read no cell: what stood published for it when it was called, where it still
+ * does (publish.c). Leaves the event as it is otherwise.
+ */
+void gw_launch_read(struct gw_event *e);
+
 /** How well predictions did so far. */
 const struct gw_score *gw_launches_score(void);
+
+/** The id of a configuration of the kernel in slot @p kernel, made as at its launch; @p device is
+ * an ordinal + 1, 0: not known. 0 where there is none left. */
+uint32_t gw_launches_config(uint32_t kernel, uint32_t device, const struct gw_config *config);
 
 #endif

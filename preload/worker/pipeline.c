@@ -43,6 +43,7 @@
 #include "preload/worker/sample.h"
 #include "preload/launch/module_reports.h"
 #include "preload/launch/threads.h"
+#include "preload/stack/stack_log.h"
 #include "preload/cupti/windows.h"
 #include "preload/analysis/known_work.h"
 #include "predictor/learner/predictor.h"
@@ -72,6 +73,7 @@ enum {
 	COUNTERS_MS = 60000,  /* … with counters at least so often */
 	FINISH_MS = 5000,     /* how long an exiting program waits for us at most, in all */
 	HOLD_PART = 10,       /* of its run time is what it may be held for answers */
+	NEW_MS = 10000,       /* after a new configuration launches leave arguments, where wanted */
 	ALONE_MS = 1000,      /* between looks of an idle one whether any other thread is left */
 };
 
@@ -89,6 +91,8 @@ static struct {
 	uint64_t started_ns, begun_ns, flushed_ns, written_ns;
 	uint64_t busy_ns, alone_ns;   /* when there was something to do; looked who is left */
 	uint64_t counted, counted_ns; /* what counters_due() went by */
+	uint64_t configs_ns;          /* when there were last more … */
+	uint32_t configs;             /* … configurations than so many */
 	bool span_over;               /* sums were written since the log was */
 	bool begun;                   /* the log's header is written: something was launched */
 	bool alone, closed;           /* no thread but ours is left; the last word is written */
@@ -220,6 +224,32 @@ static void show_totals(void)
 	gw_live_totals(totals);
 }
 
+/* A configuration was new within the last seconds: where code is read, its arguments are wanted. */
+static bool configurations_come(uint64_t now)
+{
+	if (gw_config_count() != worker.configs) {
+		worker.configs = gw_config_count();
+		worker.configs_ns = now;
+	}
+	return now - worker.configs_ns < NEW_MS * GW_MS;
+}
+
+/*
+ * Mode watch needs the predictions of launches that are timed: the others are read here, on another
+ * core. They stand as they are meanwhile, for nothing is learnt between windows.
+ */
+static void choose_reader(uint64_t now)
+{
+	const uint32_t wanted = atomic_load_explicit(&gw_hot.arguments, memory_order_relaxed);
+	const bool come = configurations_come(now);
+	const bool launches =
+	        gw_options.mode != GW_MODE_WATCH || gw_windows_open() || (wanted && come);
+	const uint32_t reads = launches ? GW_HOT_READS | wanted : 0;
+
+	if (reads != atomic_load_explicit(&gw_hot.reads, memory_order_relaxed))
+		atomic_store(&gw_hot.reads, reads);
+}
+
 /* One round. @p last: the program is at its end and the driver still there. */
 static uint32_t cycle(bool last)
 {
@@ -238,6 +268,7 @@ static uint32_t cycle(bool last)
 		begin();
 	if (!worker.begun) {
 		gw_recycle(round);
+		gw_pm_tick(now, 0);
 		if (gw_windows_tick(false))
 			gw_windows_close();
 		return 0;
@@ -249,6 +280,7 @@ static uint32_t cycle(bool last)
 	events = gw_drain(gw_launch_event);
 	gw_gpu_clock_tick(now);
 	gw_registry_write_news();
+	gw_stacks_log(now);
 	/* Then code analysis: results that are there precede any measurement of these launches. */
 	gw_analysis_run(look_after, last);
 	gw_work_publish(gw_launches_predictors());
@@ -262,6 +294,7 @@ static uint32_t cycle(bool last)
 	gw_work_publish(gw_launches_predictors());
 	gw_work_repeat(gw_launches_predictors(), gw_log_losses());
 	gw_publish_predictions();
+	choose_reader(now);
 	gw_recycle(round);
 	span_over = gw_aggregate_tick(now, last);
 	if (last || now - worker.written_ns > WRITE_MS * GW_MS) {
@@ -414,7 +447,8 @@ bool gw_pipeline_start(bool forbidden)
 	gw_code_start();
 	gw_gpu_clock_start();
 	gw_episodes_start();
-	gw_ranges_start();
+	gw_host_time_start();
+	gw_stacks_log_start(gw_launches_config);
 	gw_analysis_start(gw_options.analyze_code ? gw_analysis_threads_usual() : 0);
 	gw_digests_start();
 	gw_work_start();
@@ -519,6 +553,7 @@ void gw_pipeline_close(void)
 		return gw_live_end();
 	gw_drain(gw_launch_event);
 	gw_registry_write_news();
+	gw_stacks_log(gw_steady_ns());
 	gw_launches_measured(true);
 	gw_aggregate_tick(gw_steady_ns(), true);
 	gw_episodes_finish();

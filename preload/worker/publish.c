@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/runtime/degrade.h"
+#include "preload/launch/launch.h"
 #include "preload/worker/launches.h"
 #include "preload/live/live.h"
 #include "preload/live/log.h"
@@ -64,6 +65,7 @@ static void changed(void *unused, uint32_t config, const struct gw_prediction *p
 	atomic_store_explicit(&cell->known, (uint32_t)p->known, memory_order_relaxed);
 	atomic_store_explicit(&cell->flags, p->multimodal ? GW_EVENT_MULTIMODAL : 0,
 	                      memory_order_relaxed);
+	cell->since = gw_ticks();
 	/* Pair with the acquires of `sequence` and `key` in gw_cell_read() (launch/launch.h). */
 	atomic_store_explicit(&cell->sequence, sequence + 2, memory_order_release);
 	atomic_store_explicit(&cell->key, key, memory_order_release);
@@ -82,4 +84,19 @@ void gw_publish_predictions(void)
 	 * and what the predictor has for kernels of graphs is made (predict_from_call(),
 	 * launches.c). */
 	atomic_store_explicit(&gw_hot.known, (uint32_t)r.known, memory_order_release);
+}
+
+void gw_launch_read(struct gw_event *e)
+{
+	struct gw_event found = *e;
+	uint32_t at;
+
+	if (!e->known ||
+	    e->config) /* nothing stood published; it has read, or has another number */
+		return;
+	at = gw_cell_read(gw_hot.shared, gw_slot_device(gw_hot.shared, e->stream), &found);
+	if (!at || gw_hot.shared->cells[at - 1].since >= e->ticks)
+		return;
+	found.flags |= e->flags;
+	*e = found;
 }

@@ -6,7 +6,6 @@
 set -eu
 program=$1 compiled=$2
 shift 2
-here=$(cd "$(dirname "$0")/.." && pwd)
 command -v valgrind >/dev/null || { echo "skipped: valgrind is not installed"; exit 77; }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -21,7 +20,7 @@ count() { # instructions of a whole run: TIMES "LAUNCH", the options after it
 	shift 2
 	for i in $(seq "$times"); do echo "$launch"; done >"$work/launches"
 	valgrind --tool=callgrind --callgrind-out-file=/dev/null "$program" "$@" "$compiled/corpus/sm_90.cubin" \
-		"$here/code/ptx/evaluate.ptx" "$compiled/waits/sm_90.cubin" <"$work/launches" 2>&1 >"$work/reported" |
+		"$compiled/ptx/evaluate.ptx" "$compiled/waits/sm_90.cubin" <"$work/launches" 2>&1 >"$work/reported" |
 		sed -n 's/^.*Collected : \([0-9]*\).*$/\1/p'
 	grep -q '"end": "done"' "$work/reported" || { echo "$launch: nothing was reported" >&2; exit 1; }
 }

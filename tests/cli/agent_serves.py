@@ -6,7 +6,9 @@ Talks to 127.0.0.1 and Unix sockets alone. Exit 77: this build serves nothing.
 """
 import http.client
 import http.server
+import json
 import os
+import re
 import shutil
 import signal
 import socket
@@ -16,6 +18,9 @@ import sys
 import tempfile
 import threading
 import time
+import urllib.parse
+
+from protobuf_reader import delimited, message, signed
 
 GPUWATCH, SEGMENT, CASE = sys.argv[1:4]
 FOLDER = tempfile.mkdtemp(prefix="gw-agent-")
@@ -76,7 +81,9 @@ class Agent:
         connection = Unix(self.unix) if self.unix else http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
         connection.request(method, path, headers=headers)
         answer = connection.getresponse()
-        body = answer.read().decode()
+        body = answer.read()
+        if "protobuf" not in answer.getheader("Content-Type"):
+            body = body.decode()
         connection.close()
         return answer.status, answer.getheader("Content-Type"), body
 
@@ -119,6 +126,10 @@ def finish(status):
 def launches(agent):
     return sum(float(line.rsplit(" ", 1)[1]) for line in agent.get()[2].splitlines()
                if line.startswith("gpuwatch_launches_total"))
+
+
+def parquet_files(folder):
+    return sorted(os.path.join(at, name) for at, _, names in os.walk(folder) for name in names)
 
 
 # ---- cases ---------------------------------------------------------------------------------------
@@ -296,41 +307,10 @@ class Collector(http.server.BaseHTTPRequestHandler):
         pass
 
 
-def fields(data):
-    """A protobuf message as {field: [values]}."""
-    at, found = 0, {}
-
-    def varint():
-        nonlocal at
-        value = shift = 0
-        while True:
-            byte = data[at]
-            at += 1
-            value |= (byte & 127) << shift
-            shift += 7
-            if byte < 128:
-                return value
-    while at < len(data):
-        key = varint()
-        if key & 7 == 0:
-            value = varint()
-        elif key & 7 == 1:
-            value = data[at:at + 8]
-            at += 8
-        else:
-            assert key & 7 == 2, key
-            size = varint()
-            value = data[at:at + size]
-            assert len(value) == size
-            at += size
-        found.setdefault(key >> 3, []).append(value)
-    return found
-
-
 def metrics_of(body):
-    resource = fields(fields(body)[1][0])
-    scope = fields(resource[2][0])
-    return {fields(m)[1][0].decode(): fields(m) for m in scope[2]}
+    resource = message(message(body)[1][0])
+    scope = message(resource[2][0])
+    return {message(m)[1][0].decode(): message(m) for m in scope[2]}
 
 
 def pushes_to_a_collector():
@@ -341,14 +321,14 @@ def pushes_to_a_collector():
     agent = Agent("--otlp=" + url, "--otlp-interval=1").ready()
     until(lambda: len(Collector.bodies) >= 2)
     metrics = metrics_of(Collector.bodies[-1])
-    total = fields(metrics["gpuwatch_launches"][7][0])
+    total = message(metrics["gpuwatch_launches"][7][0])
     assert total[2] == [2] and total[3] == [1], total
-    point = fields(total[1][0])
+    point = message(total[1][0])
     assert struct.unpack("<d", point[4][0])[0] > 0
     assert struct.unpack("<Q", point[3][0])[0] > struct.unpack("<Q", point[2][0])[0]
-    names = {fields(a)[1][0].decode() for a in point[7]}
+    names = {message(a)[1][0].decode() for a in point[7]}
     assert {"UUID", "gpu", "kernel"} <= names, names
-    histogram = fields(fields(metrics["gpuwatch_kernel_seconds"][9][0])[1][0])
+    histogram = message(message(metrics["gpuwatch_kernel_seconds"][9][0])[1][0])
     counts = struct.unpack("<7Q", histogram[6][0])
     assert sum(counts) == struct.unpack("<Q", histogram[4][0])[0]
     assert len(struct.unpack("<6d", histogram[7][0])) == 6
@@ -425,6 +405,69 @@ def a_textfile_is_written_and_a_full_disk_survived():
         assert os.listdir(out) == ["gpuwatch.prom"], os.listdir(out)
 
 
+def a_store_has_whole_files_of_all_samples():
+    segment()
+    store = os.path.join(FOLDER, "store")
+    os.mkdir(store)
+    agent = Agent("--store=" + store, "--store-interval=1", "--store-rotate=2").ready()
+    until(lambda: len([name for name in parquet_files(store) if name.endswith(".parquet")]) >= 2)
+    agent.end()
+    files = parquet_files(store)
+    for path in files:
+        with open(path, "rb") as f:
+            data = f.read()
+        assert path.endswith(".parquet") and data[:4] == b"PAR1" == data[-4:], path
+        assert re.search("/host=[^/]+/day=[0-9]{4}-[0-9]{2}-[0-9]{2}/[0-9]{6}-[0-9]{9}\\.parquet$", path), path
+    try:
+        import duckdb
+    except ImportError:
+        return
+    rows = duckdb.sql("SELECT metric, uuid, kernel, value, launches, time, host FROM "
+                      f"read_parquet('{store}/**/*.parquet', hive_partitioning = true) ORDER BY time").fetchall()
+    assert {row[6] for row in rows} == {os.uname().nodename}
+    sums = [row[3] for row in rows if row[0] == "gpuwatch_launches_total" and row[2] and "gemm" in row[2]]
+    assert len(sums) >= 3 and sums == sorted(sums) and sums[-1] > sums[0], sums
+    times = [row for row in rows if row[0] == "gpuwatch_kernel_seconds" and row[4]]
+    assert times and all(0 < row[3] / row[4] < 1 for row in times)
+    assert all(row[4] is None for row in rows if row[0] != "gpuwatch_kernel_seconds")
+
+
+def a_store_keeps_to_its_bytes_and_survives_a_full_disk():
+    segment()
+    store, old = os.path.join(FOLDER, "store"), []
+    day = os.path.join(store, "host=" + os.uname().nodename, "day=2001-01-01")
+    os.makedirs(day)
+    for i in range(3):
+        old.append(os.path.join(day, f"{i:06}-000000000.parquet"))
+        with open(old[-1], "wb") as f:
+            f.write(bytes(600000))
+    cut = os.path.join(day, "000009-000000000.parquet.tmp")
+    with open(cut, "wb") as f:
+        f.write(b"PAR1")
+    os.utime(cut, (0, 0))
+    agent = Agent("--store=" + store, "--store-interval=1", "--store-rotate=1", "--store-max=1M").ready()
+    until(lambda: not os.path.exists(old[1]))
+    assert os.path.exists(old[2]) and not os.path.exists(old[0]) and not os.path.exists(cut)
+    # Its folder goes: as a full disk, it can't be written. What was kept comes later.
+    shutil.rmtree(store)
+    failures = 'gpuwatch_agent_output_failures_total{hostname="%s",output="store"}' % os.uname().nodename
+    until(lambda: agent.value(failures) > 0)
+    os.mkdir(store)
+    until(lambda: parquet_files(store))
+    agent.end()
+    if shutil.which("bash"):
+        shutil.rmtree(store)
+        os.mkdir(store)
+        limited = start("bash", "-c", 'ulimit -f 0; trap "" XFSZ; exec "$@"', "-", GPUWATCH, "agent", "--listen=none",
+                        "--dir=" + SEGMENTS, "--store=" + store, "--store-interval=1", "--store-rotate=1",
+                        stderr=subprocess.PIPE)
+        line = limited.stderr.readline()
+        assert b"--store" in line and b"File too large" in line, line
+        limited.send_signal(signal.SIGTERM)
+        assert limited.wait(60) == 0
+        assert parquet_files(store) == [], parquet_files(store)
+
+
 def node_exporter_reads_the_textfile():
     exporter = shutil.which("prometheus-node-exporter") or shutil.which("node_exporter")
     if not exporter:
@@ -475,6 +518,107 @@ def processes_that_come_and_go_are_counted():
     agent.end()
 
 
+PROTOBUF = "application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited"
+
+
+def double(data):
+    return struct.unpack("<d", data)[0]
+
+
+def families(body):
+    """{name: (type, [(labels, metric)])} of Prometheus' protobuf."""
+    found = {}
+    for family in map(message, delimited(body)):
+        metrics = [message(m) for m in family[4]]
+        name = family[1][0].decode()
+        assert name not in found
+        found[name] = family[3][0], [({message(p)[1][0].decode(): message(p)[2][0].decode() for p in m[1]}, m) for m in metrics]
+    return found
+
+
+def native(histogram):
+    """The schema, and (upper end, count) of each native bucket."""
+    schema, at, count, buckets = signed(histogram[5][0]), 0, 0, []
+    deltas = iter(histogram[13])
+    for span in map(message, histogram[12]):
+        at += signed(span[1][0])
+        for _ in range(span[2][0]):
+            count += signed(next(deltas))
+            buckets.append((2 ** (at / 2 ** schema), count))
+            at += 1
+    assert next(deltas, None) is None
+    return schema, buckets
+
+
+def protobuf_has_what_the_text_has_and_native_histograms():
+    process = segment()
+    agent = Agent().ready()
+    until(lambda: launches(agent) > 100)
+    process.kill()
+    process.wait()
+    until(lambda: agent.value("gpuwatch_processes{") == 0)
+    status, kind, body = agent.get(Accept=PROTOBUF + ";q=0.6,text/plain;q=0.3")
+    assert status == 200 and kind.startswith("application/vnd.google.protobuf") and "delimited" in kind, kind
+    found, text = families(body), agent.get()[2]
+    for line in text.splitlines():
+        name = line.split("{")[0].split(" ")[0]
+        if line.startswith("#") or name.startswith("gpuwatch_kernel_seconds"):
+            continue
+        kind, metrics = found[name]
+        assert kind == (0 if name.endswith("_total") else 1), name
+        assert all(key + '="' in text for labels, _ in metrics for key in labels)
+    assert sum(double(message(m[3][0])[1][0]) for _, m in found["gpuwatch_launches_total"][1]) == launches(agent)
+    timed = 0
+    for labels, metric in found["gpuwatch_kernel_seconds"][1]:
+        histogram = message(metric[7][0])
+        schema, buckets = native(histogram)
+        count, total = histogram[1][0], double(histogram[2][0])
+        assert count == sum(n for _, n in buckets) + histogram[7][0]
+        assert f'gpuwatch_kernel_seconds_count{{' in text and double(histogram[6][0]) > 0
+        if not count:
+            continue
+        timed += count
+        width = 2 ** (1 / 2 ** schema)
+        assert schema <= 3 and buckets[0][0] / width / 1.02 <= total / count <= buckets[-1][0] * 1.02, (labels, buckets)
+        for bucket in map(message, histogram[3]):
+            end = double(bucket[2][0]) * 1.02
+            assert schema < 3 or bucket[1][0] == sum(n for upper, n in buckets if upper <= end), (bucket, buckets)
+    assert timed > 0
+    for accept in ("text/plain", PROTOBUF.replace("delimited", "text") + ",text/plain;q=0.1", PROTOBUF + ";q=0"):
+        assert agent.get(Accept=accept)[1].startswith("text/plain"), accept
+    agent.end()
+
+
+def prometheus_reads_native_histograms():
+    if not shutil.which("prometheus"):
+        print("skipped: prometheus is not here (Debian: prometheus)")
+        finish(77)
+    segment()
+    agent = Agent().ready()
+    port = free_port()
+    config = os.path.join(FOLDER, "prometheus.yml")
+    with open(config, "w") as f:
+        f.write("scrape_configs:\n- job_name: g\n  scrape_interval: 1s\n  static_configs:\n"
+                f"  - targets: ['127.0.0.1:{agent.port}']\n")
+    start("prometheus", "--config.file=" + config, "--storage.tsdb.path=" + os.path.join(FOLDER, "tsdb"),
+          f"--web.listen-address=127.0.0.1:{port}", "--enable-feature=native-histograms", "--log.level=warn",
+          stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    def asked(query):
+        try:
+            connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+            connection.request("GET", "/api/v1/query?query=" + urllib.parse.quote(query))
+            return json.loads(connection.getresponse().read())["data"]["result"]
+        except (OSError, KeyError, ValueError):
+            return []
+    counts = until(lambda: asked("histogram_count(gpuwatch_kernel_seconds) > 0"))
+    assert all("kernel" in one["metric"] for one in counts), counts
+    median = until(lambda: [float(one["value"][1]) for one in asked("histogram_quantile(0.5, gpuwatch_kernel_seconds)")
+                            if one["value"][1] != "NaN"])
+    assert all(1e-9 < value < 10 for value in median), median
+    agent.end()
+
+
 def once_prints_and_ends():
     segment()
     answer = subprocess.run([GPUWATCH, "agent", "--once", "--dir=" + SEGMENTS], capture_output=True, text=True)
@@ -485,10 +629,11 @@ def once_prints_and_ends():
 
 
 def bad_options_end_with_one_message():
-    for option, says in (("--listen=nowhere", "127.0.0.1:9464"), ("--listen=127.0.0.1:99999", "127.0.0.1:9464"),
+    for option, says in (("--listen=nowhere", "127.0.0.1:9464"), ("--once --listen=nowhere", "127.0.0.1:9464"),
+                         ("--once --textfile=/nonexistent", "/nonexistent"), ("--store=/nonexistent", "/nonexistent"), ("--listen=127.0.0.1:99999", "127.0.0.1:9464"),
                          ("--token-file=/nonexistent", "/nonexistent"),
                          ("--host-label=a-b", "letters"), ("--otlp=ftp://x/", "ftp://x/"), ("more", "more")):
-        answer = subprocess.run([GPUWATCH, "agent", "--dir=" + SEGMENTS, option], capture_output=True, text=True,
+        answer = subprocess.run([GPUWATCH, "agent", "--dir=" + SEGMENTS, *option.split()], capture_output=True, text=True,
                                 timeout=60)
         assert answer.returncode == 2 and says in answer.stderr and answer.stderr.count("\n") == 1, (option, answer)
     answer = subprocess.run([GPUWATCH, "health", f"--agent=127.0.0.1:{free_port()}"], capture_output=True, text=True)

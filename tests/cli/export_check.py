@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """export_check.py GPUWATCH FORMAT LOG: exports LOG and compares counts and sums with those of report --json.
 
-Each format is read by the standard library, protobuf by the few lines below; a failed check is an exception.
+Each format is read by the standard library, protobuf by protobuf_reader.py; a failed check is an exception.
 """
 import collections
 import csv
@@ -15,6 +15,8 @@ import struct
 import subprocess
 import sys
 import zlib
+
+from protobuf_reader import fields, message
 
 gpuwatch, form, log = sys.argv[1:4]
 
@@ -32,44 +34,6 @@ def wanted():
     for row in report["kernels"]:
         names[row["Name"]] += row["Total Time (ns)"] or 0
     return report["launches"], report["measured"], names
-
-
-def fields(data):
-    """(number, value) of a message: int, float or bytes."""
-    at = 0
-
-    def varint():
-        nonlocal at
-        value = shift = 0
-        while True:
-            byte = data[at]
-            at += 1
-            value |= (byte & 0x7F) << shift
-            shift += 7
-            if byte < 0x80:
-                return value
-
-    while at < len(data):
-        tag = varint()
-        if tag & 7 == 0:
-            yield tag >> 3, varint()
-        elif tag & 7 == 1:
-            yield tag >> 3, struct.unpack("<d", data[at:at + 8])[0]
-            at += 8
-        elif tag & 7 == 2:
-            size = varint()
-            assert at + size <= len(data), "a message is longer than what it is in"
-            yield tag >> 3, data[at:at + size]
-            at += size
-        else:
-            raise ValueError("wire type %d" % (tag & 7))
-
-
-def message(data):
-    out = collections.defaultdict(list)
-    for number, value in fields(data):
-        out[number].append(value)
-    return out
 
 
 def packets(data):

@@ -3,6 +3,7 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -67,24 +68,28 @@ void shell_says(const char *text)
 void shell_is_golden(const char *name)
 {
 	static char wanted[sizeof(shell_output)];
-	char path[1024];
+	bool packed = strcmp(name + strlen(name) - 3, ".gz") == 0;
+	char command[1024];
 	size_t n;
 	FILE *f;
 
-	snprintf(path, sizeof(path), "%s/%s", GOLDEN, name);
 	if (getenv("GW_UPDATE_GOLDEN")) {
-		f = fopen(path, "w");
+		snprintf(command, sizeof(command), "%s >'%s/%s'", packed ? "gzip -9n" : "cat",
+		         GOLDEN, name);
+		f = popen(command, "w");
 		assert_non_null(f);
 		fputs(shell_output, f);
-		fclose(f);
+		assert_int_equal(pclose(f), 0);
 		return;
 	}
-	f = fopen(path, "r");
-	if (!f)
-		fail_msg("there is no golden file %s; GW_UPDATE_GOLDEN=1 writes it", path);
+	snprintf(command, sizeof(command), "%s '%s/%s'", packed ? "gzip -dc" : "cat", GOLDEN, name);
+	f = popen(command, "r");
+	assert_non_null(f);
 	n = fread(wanted, 1, sizeof(wanted) - 1, f);
 	wanted[n] = '\0';
-	fclose(f);
+	if (pclose(f))
+		fail_msg("the golden file %s/%s cannot be read; GW_UPDATE_GOLDEN=1 writes it",
+		         GOLDEN, name);
 	if (strcmp(wanted, shell_output))
 		fail_msg("%s is:\n%s\nthe output is:\n%s", name, wanted, shell_output);
 }

@@ -343,6 +343,12 @@ static void the_accept_header_decides_the_format(void **state)
 	assert_int_equal(agent_text_asked("application/openmetrics-text;q=0.2,text/plain;q=0.5"),
 	                 TEXT_PROMETHEUS);
 	assert_int_equal(agent_text_asked("application/openmetrics-text;q=0"), TEXT_PROMETHEUS);
+	assert_int_equal(agent_text_asked("application/vnd.google.protobuf;proto=io.prometheus."
+	                                  "client.MetricFamily;encoding=delimited;q=0.6,"
+	                                  "application/openmetrics-text;q=0.5,text/plain;q=0.3"),
+	                 TEXT_PROTOBUF);
+	assert_int_equal(agent_text_asked("application/vnd.google.protobuf;encoding=text"),
+	                 TEXT_PROMETHEUS);
 	assert_int_equal(agent_text_asked(",;q=,,;;"), TEXT_PROMETHEUS);
 }
 

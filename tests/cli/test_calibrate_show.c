@@ -55,20 +55,21 @@ static void pictures_are_of_what_is_known(void **state)
 static void picture_of_a_distribution_has_a_stem_for_each_value(void **state)
 {
 	(void)state;
-	shell_prints("clock.svg", "rm -rf p; " SHOW "--plot=p >/dev/null; cat p/clock.svg");
+	shell_prints("clock.svg.gz", "rm -rf p; " SHOW "--plot=p >/dev/null; cat p/clock.svg");
 }
 
 static void picture_of_a_fit_has_points_line_and_r2(void **state)
 {
 	(void)state;
-	shell_prints("latency-threads.svg",
+	shell_prints("latency-threads.svg.gz",
 	             "rm -rf p; " SHOW "--plot=p >/dev/null; cat p/latency-threads.svg");
 }
 
 static void roofline_has_its_points_under_its_roof(void **state)
 {
 	(void)state;
-	shell_prints("roofline.svg", "rm -rf p; " SHOW "--plot=p >/dev/null; cat p/roofline.svg");
+	shell_prints("roofline.svg.gz",
+	             "rm -rf p; " SHOW "--plot=p >/dev/null; cat p/roofline.svg");
 }
 
 static void profile_without_functions_has_no_picture_and_says_so(void **state)

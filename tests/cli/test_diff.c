@@ -28,7 +28,7 @@ static void what_changed_is_shown_as_reviewed(void **state)
 	assert_int_equal(shell(DIFF "--markdown base.gwl other.gwl"), 1);
 	shell_is_golden("diff.md");
 	assert_int_equal(shell(DIFF "--json base.gwl other.gwl"), 1);
-	shell_is_golden("diff.json");
+	shell_is_golden("diff.json.gz");
 }
 
 /* By 5 and 10%; the one of 2% is within --fail-on, that of few launches has no interval. */

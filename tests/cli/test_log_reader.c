@@ -253,7 +253,7 @@ static void unknown_kinds_are_skipped_and_counted(void **state)
 
 	(void)state;
 	lb_header(&b, 1, 0, "x");
-	lb_record(&b, 31, &r, sizeof(r), NULL, 0);
+	lb_record(&b, 250, &r, sizeof(r), NULL, 0);
 	lb_record(&b, 60000, &r, sizeof(r), NULL, 0);
 	lb_record(&b, 0, &r, sizeof(r), NULL, 0);
 	lb_end(&b);

@@ -68,6 +68,19 @@ static void nvtx_finds_the_library_unless_another_tool_is_named(void **state)
 	shell_says("/other.so\n");
 }
 
+#define SHOW_NCCL RUN "sh -c 'echo \"<$NCCL_PROFILER_PLUGIN>\"'"
+
+static void nccl_finds_the_library_unless_another_profiler_is_named(void **state)
+{
+	(void)state;
+	assert_int_equal(shell("unset NCCL_PROFILER_PLUGIN; " SHOW_NCCL), 0);
+	shell_says("/lib/libgpuwatch.so>\n");
+	assert_int_equal(shell("NCCL_PROFILER_PLUGIN=/other.so " SHOW_NCCL), 0);
+	shell_says("</other.so>\n");
+	assert_int_equal(shell("GPUWATCH_NCCL=0 " SHOW_NCCL), 0);
+	shell_says("<>\n");
+}
+
 static void options_become_environment_variables(void **state)
 {
 	(void)state;
@@ -357,6 +370,7 @@ int main(void)
 	        cmocka_unit_test(what_is_preloaded_already_stays),
 	        cmocka_unit_test(options_become_environment_variables),
 	        cmocka_unit_test(nvtx_finds_the_library_unless_another_tool_is_named),
+	        cmocka_unit_test(nccl_finds_the_library_unless_another_profiler_is_named),
 	        cmocka_unit_test(exit_status_and_signals_are_the_programs_own),
 	        cmocka_unit_test(the_end_names_the_log_or_says_that_no_kernel_was_seen),
 	        cmocka_unit_test(signals_are_passed_on_and_ends_are_the_programs_own),

@@ -35,7 +35,7 @@ static void text_is_as_reviewed(void **state)
 static void json_is_as_reviewed(void **state)
 {
 	(void)state;
-	shell_prints("score.json", SCORE "--json worked.gwl");
+	shell_prints("score.json.gz", SCORE "--json worked.gwl");
 }
 
 /* 72 launches with counted work and a device: bounds answers them all; 12 without: none. */

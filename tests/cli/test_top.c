@@ -34,7 +34,7 @@ static void once_shows_processes_and_kernels(void **state)
 	assert_int_equal(beside("run", ONCE), 0);
 	shell_says("1 process, ");
 	shell_says("GPU time by bound: memory 76.9%  compute 23.1%");
-	shell_says("audit live_segment");
+	shell_says("audit      - live_segment");
 	shell_says(" 35.0%   1980 ");
 	shell_says(" 76.9% ");
 	shell_says(" 1.00 ms  1.00  0.90-1.10  memory gemm<float>");
@@ -125,7 +125,7 @@ static void a_segment_that_is_replaced_or_removed_has_ended(void **state)
 	shell_says("0 processes");
 	assert_int_equal(beside("replace", ONCE "& t=$!; sleep 0.2; say; wait $t"), 0);
 	shell_says("live_segment (ended)");
-	shell_says("audit live_segment\n");
+	shell_says("audit      - live_segment\n");
 	shell_says("1 process");
 	/* It ends before: what is left of it is not live. */
 	assert_int_equal(beside("run", "kill -9 $p; wait $p 2>/dev/null; ls seg; " ONCE), 0);

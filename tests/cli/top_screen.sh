@@ -58,7 +58,7 @@ if wait_for 'gpuwatch top  1 process|without ncurses' && shows 'without ncurses'
 	exit 77
 fi
 wait_for '^GPU time by bound: memory 76\.9%  compute 23\.1%'
-wait_for '35\.0%   1980 +[0-9.]+ audit live_segment'
+wait_for '35\.0%   1980 +[0-9.]+ audit +- live_segment'
 wait_for '^ 76\.9% +[0-9.]+  1\.00 ms  1\.00  0\.90-1\.10  memory gemm<float>'
 wait_for '^ 23\.1% +[0-9.]+  1\.50 ms  1\.50! 0\.90-1\.10 compute evil\\x1b\[2J\\x0aname'
 wait_for '^sort: time +q end +p pause.* help$'

@@ -94,7 +94,7 @@ static void machine_code_tells_what_its_control_depends_on(void **state)
 
 /* ---- PTX ---------------------------------------------------------------------------------- */
 
-/* The same of tests/code/ptx/evaluate.cu. */
+/* The same of tests/code/evaluate.cu. */
 static const struct {
 	const char *name, *plan;
 } virtual[] = {

@@ -455,6 +455,27 @@ static void what_each_round_makes_anew_may_move_unevenly(void **state)
 	assert_true(r->eval.steps < 2000);
 }
 
+/* A register of machine code holds what decides at one place and an address at another. */
+static void an_address_in_a_register_that_decided_does_not_keep_a_loop(void **state)
+{
+	const struct gw_ptx_report *r =
+	        snippet("mov.u32 %r10, %r3; setp.ge.u32 %p1, %r10, 1000;\n"
+	                "@%p1 bra E;\n"
+	                "mov.u32 %r11, 0;\n"
+	                "L: mad.lo.u32 %r10, %r10, 5, 1;\n"
+	                "and.b32 %r12, %r10, 1020;\n"
+	                "cvt.u64.u32 %rd10, %r12; add.u64 %rd11, %rd1, %rd10;\n"
+	                "st.global.u32 [%rd11], %r3;\n"
+	                "add.u32 %r11, %r11, 1; setp.lt.s32 %p2, %r11, 1000000000;\n"
+	                "@%p2 bra L;\n"
+	                "E: ret;",
+	                2, 64, 0, 0);
+
+	(void)state;
+	assert_true(r->exact);
+	assert_count(snippet_stores(r), 4e9, 4e9);
+}
+
 /* Two ways that end by themselves: the lanes of a branch on either meet again before its end. */
 static void each_of_two_ends_has_meeting_points(void **state)
 {
@@ -514,6 +535,7 @@ int main(void)
 	        cmocka_unit_test(an_elected_lane_and_a_broadcast_warp_are_known),
 	        cmocka_unit_test(waiting_for_an_mbarrier_leaves_the_rest_known),
 	        cmocka_unit_test(what_each_round_makes_anew_may_move_unevenly),
+	        cmocka_unit_test(an_address_in_a_register_that_decided_does_not_keep_a_loop),
 	        cmocka_unit_test(each_of_two_ends_has_meeting_points),
 	        cmocka_unit_test(a_way_back_that_stores_is_no_wait),
 	};

@@ -35,7 +35,8 @@ struct data {
 struct CUpti_PmSampling_Object {
 	bool enabled, configured, started, overflowed;
 	struct sc_config config;
-	uint64_t interval, begin, end, before; /* driver's time; before: when the last window ended */
+	uint64_t interval, begin, end,
+	        before; /* driver's time; before: when the last window ended */
 	unsigned windows;
 };
 
@@ -66,15 +67,21 @@ void sc_pm_kernel(const struct si_execution *x)
 	pthread_mutex_unlock(&lock);
 }
 
+static CUptiResult permission(void)
+{
+	if (option("STANDIN_PM_BUSY"))
+		return CUPTI_ERROR_HARDWARE_BUSY;
+	return option("STANDIN_PM_DENY") ? CUPTI_ERROR_INSUFFICIENT_PRIVILEGES : CUPTI_SUCCESS;
+}
+
 /* ---- what there is to sample --------------------------------------------------------------- */
 
 SC_API cuptiPmSamplingGetCounterAvailability(CUpti_PmSampling_GetCounterAvailability_Params *p)
 {
+	CUptiResult r = permission();
 	SC_ENTER();
-	if (option("STANDIN_PM_BUSY"))
-		return CUPTI_ERROR_HARDWARE_BUSY;
-	if (option("STANDIN_PM_DENY"))
-		return CUPTI_ERROR_INSUFFICIENT_PRIVILEGES;
+	if (r != CUPTI_SUCCESS)
+		return r;
 	if (p->pCounterAvailabilityImage)
 		memset(p->pCounterAvailabilityImage, 1, p->counterAvailabilityImageSize);
 	else
@@ -104,14 +111,16 @@ bool sc_pm_value(const uint8_t *bytes, size_t index, const char *name, double *v
 
 SC_API cuptiPmSamplingEnable(CUpti_PmSampling_Enable_Params *p)
 {
+	CUptiResult r = permission();
 	SC_ENTER();
+	if (r != CUPTI_SUCCESS)
+		return r;
 	if (sampler.enabled)
 		return CUPTI_ERROR_INVALID_OPERATION;
 	/* The real one's first sample reaches back by seconds, to no moment that means anything. */
 	pthread_mutex_lock(&lock);
-	sampler = (struct CUpti_PmSampling_Object){.enabled = true,
-	                                           .windows = sampler.windows,
-	                                           .end = first_start};
+	sampler = (struct CUpti_PmSampling_Object){
+	        .enabled = true, .windows = sampler.windows, .end = first_start};
 	pthread_mutex_unlock(&lock);
 	p->pPmSamplingObject = &sampler;
 	return CUPTI_SUCCESS;
@@ -189,8 +198,8 @@ SC_API cuptiPmSamplingGetCounterDataSize(CUpti_PmSampling_GetCounterDataSize_Par
 	return CUPTI_SUCCESS;
 }
 
-SC_API cuptiPmSamplingCounterDataImageInitialize(
-        CUpti_PmSampling_CounterDataImage_Initialize_Params *p)
+SC_API
+cuptiPmSamplingCounterDataImageInitialize(CUpti_PmSampling_CounterDataImage_Initialize_Params *p)
 {
 	struct data *data = (struct data *)(void *)p->pCounterData;
 	SC_ENTER();
@@ -227,7 +236,8 @@ static double warps_in(const struct run *list, size_t count, uint64_t begin, uin
 	double sum = 0;
 	for (size_t i = 0; i < count; i++) {
 		const struct run *x = &list[i];
-		uint64_t from = x->start > begin ? x->start : begin, to = x->end < end ? x->end : end;
+		uint64_t from = x->start > begin ? x->start : begin,
+		         to = x->end < end ? x->end : end;
 		if (to > from)
 			sum += x->warps * (double)(to - from) / (double)(x->end - x->start);
 	}
@@ -322,8 +332,8 @@ SC_API cuptiPmSamplingDecodeData(CUpti_PmSampling_DecodeData_Params *p)
 	for (uint64_t at = sampler.begin, to = at + sampler.interval;
 	     to <= sampler.end && data->count < data->room; at = to, to += sampler.interval)
 		if (!drop || ++made % drop != 0)
-			sample(data, warps_in(near, near_count, at, to), at, to, stamp(&clock, at + skew),
-			       stamp(&clock, to + skew));
+			sample(data, warps_in(near, near_count, at, to), at, to,
+			       stamp(&clock, at + skew), stamp(&clock, to + skew));
 	pthread_mutex_unlock(&lock);
 	p->overflow = overflow && sampler.windows % overflow == 0;
 	sampler.overflowed |= p->overflow != 0;

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Any bytes at all to the log reader; and the same bytes as the records of a whole block, whose
- * checksum a fuzzer would never guess, to the reader and to what a report makes of them.
+ * checksum a fuzzer would never guess, to the reader, to what a report makes of them, and as the
+ * logs of two ranks of a job.
  */
 #include "cli/log/model.h"
 #include "cli/log/reader.h"
 #include "cli/log/rows.h"
+#include "cli/ranks/build.h"
 #include "predictor/log/block.h"
 
 #include <stdlib.h>
@@ -34,6 +36,26 @@ static bool touch(void *arg, const struct gw_log_record *r)
 	return true;
 }
 
+/* A log as those of two ranks. */
+static void as_ranks(const void *data, size_t length)
+{
+	struct ranks_shapes shapes = {0};
+	struct ranks_steps steps;
+	struct ranks_log logs[2];
+	struct ranks_job job;
+
+	for (unsigned i = 0; i < 2; i++)
+		if (!ranks_log_read(&logs[i], &shapes, i ? "b" : "a", data, length))
+			abort();
+	if (ranks_build(&job, logs, 2, &shapes, &steps))
+		ranks_judge(&job);
+	ranks_job_free(&job);
+	ranks_unbuild(&job);
+	for (unsigned i = 0; i < 2; i++)
+		ranks_log_free(&logs[i]);
+	ranks_shapes_free(&shapes);
+}
+
 /* The input as one block of records, into a report. */
 static void as_records(const unsigned char *data, size_t size)
 {
@@ -51,8 +73,9 @@ static void as_records(const unsigned char *data, size_t size)
 	memcpy(log + sizeof(head), data, head.length);
 	gw_log_model_init(&model);
 	model.by = (enum gw_by)(head.crc % (GW_BY_RANGE + 1));
-	if (!gw_log_model_read_memory(&model, "fuzz", log, sizeof(head) + head.length) &&
-	    !*model.files[0].status.error)
+	if (gw_log_model_read_memory(&model, "fuzz", log, sizeof(head) + head.length))
+		as_ranks(log, sizeof(head) + head.length);
+	else if (!*model.files[0].status.error)
 		abort();
 	for (size_t i = 0; i < model.row_count; i++)
 		if (gw_quantile(&model.rows[i].time, 0.5) < 0 || gw_row_mape(&model.rows[i]) < 0)

@@ -544,9 +544,7 @@ class Development(Scripts):
         self.assertEqual(self.record(pm_windows=120, counted=3)[0], 1)
 
     def test_verdicts_of_a_log_are_held_against_ncu(self):
-        with open(f"{self.out}/table.csv", "wb") as out:
-            out.write(under.unpacked(f"{TOP}/docs/results/h200-2026-11-21/workloads/table.csv.zst"))
-        status, out, found = self.script("development", "verdicts", "--cli", GPUWATCH, "--table", f"{self.out}/table.csv",
+        status, out, found = self.script("development", "verdicts", "--cli", GPUWATCH, "--table", f"{COMPILED}/h200/table.csv",
                                          f"{TOP}/tests/logs/development.gwl.zst")
         self.assertEqual(status, 0, out)
         self.assertGreater(found["verdicts as ncu's Speed-of-Light"][0], 0.9)

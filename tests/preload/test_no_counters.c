@@ -84,8 +84,7 @@ static void privileges_are_not_asked_for_again(void **state)
 static void what_has_none_is_not_asked_again(void **state)
 {
 	(void)state;
-	assert_int_equal(said("without MIG", true,
-	                      "STANDIN_FAIL=cuptiPmSamplingGetCounterAvailability:*:43", NULL),
+	assert_int_equal(said("without MIG", true, "STANDIN_FAIL=cuptiPmSamplingEnable:*:43", NULL),
 	                 1);
 	assert_int_equal(
 	        said("this virtual GPU", true, "STANDIN_FAIL=cuptiPmSamplingEnable:*:33", NULL), 1);
@@ -112,8 +111,8 @@ static void counters_that_were_held_are_had_later(void **state)
 		if (o)
 			outcome_free(o);
 		o = asked(ms[i],
-		          "STANDIN_FAIL=cuptiPmSamplingGetCounterAvailability:1:26,"
-		          "cuptiPmSamplingGetCounterAvailability:2:26",
+		          "STANDIN_FAIL=cuptiPmSamplingEnable:1:26,"
+		          "cuptiPmSamplingEnable:2:26",
 		          NULL, NULL);
 	}
 	assert_int_equal(only_log(o)->counter[GW_COUNTER_pm_failed], 2);

@@ -5,6 +5,7 @@
 #include "cli/log/model.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { TURNS = 20 };
@@ -124,6 +125,111 @@ static void without_records_of_copies_the_log_says_so(void **state)
 	gw_log_model_free(&model);
 }
 
+enum { COLLECTIVES_KEPT = 64 };
+
+static struct {
+	struct gw_record_communicator communicator[4];
+	struct gw_record_collective collective[COLLECTIVES_KEPT];
+	unsigned communicators, collectives, kernels;
+	unsigned after[COLLECTIVES_KEPT]; /* kernels called before each */
+	uint64_t called[COLLECTIVES_KEPT];
+} nccl;
+
+static bool look_for_collectives(void *arg, const struct gw_log_record *record)
+{
+	const void *head = record->head;
+
+	(void)arg;
+	if (record->head->kind == GW_RECORD_COMMUNICATOR)
+		nccl.communicator[nccl.communicators++ % 4] =
+		        *(const struct gw_record_communicator *)head;
+	if (record->head->kind == GW_RECORD_COLLECTIVE)
+		nccl.collective[nccl.collectives++ % COLLECTIVES_KEPT] =
+		        *(const struct gw_record_collective *)head;
+	if (record->head->kind == GW_RECORD_LAUNCH)
+		nccl.called[nccl.kernels++ % COLLECTIVES_KEPT] =
+		        ((const struct gw_record_launch *)head)->call_ns;
+	return true;
+}
+
+/* What NCCL reports of a scenario; its output goes to @p out. */
+static void report_collectives(const char *scenario, const char *option, char out[64])
+{
+	struct run r = RUN("spent", scenario);
+	struct gw_log_status status;
+	struct outcome *o;
+
+	r.env[0] = "GPUWATCH_STATIC=0";
+	r.env[1] = "NCCL_PROFILER_PLUGIN=" GW_LIBRARY;
+	r.env[2] = option;
+	o = run_watched(&r);
+	assert_int_equal(o->status, 0);
+	assert_logs_are_the_truth(o);
+	memset(&nccl, 0, sizeof(nccl));
+	assert_true(gw_log_read(only_log(o)->path, look_for_collectives, NULL, &status));
+	assert_int_equal(only_log(o)->counter[GW_COUNTER_collectives], nccl.collectives);
+	assert_int_equal(only_log(o)->counter[GW_COUNTER_collectives_dropped], 0);
+	snprintf(out, 64, "%s", o->out);
+	outcome_free(o);
+}
+
+static void nccl_reports_collectives_to_the_library_that_is_preloaded(void **state)
+{
+	char out[64];
+
+	(void)state;
+	report_collectives("collectives", NULL, out);
+	assert_string_equal(out, "2 none\n");
+	assert_int_equal(nccl.communicators, 1);
+	assert_int_equal(nccl.communicator[0].rank, 3);
+	assert_int_equal(nccl.communicator[0].ranks, 8);
+	assert_true(nccl.communicator[0].hash == 0x123456789abcdef);
+	assert_int_equal(nccl.collectives, TURNS);
+	assert_int_equal(nccl.kernels, TURNS + 1);
+	for (unsigned i = 0; i < TURNS; i++) {
+		const struct gw_record_collective *c = &nccl.collective[i];
+
+		assert_int_equal(c->communicator, nccl.communicator[0].id);
+		assert_true(c->sequence == (UINT64_C(1) << 32) + i);
+		assert_true(c->count == (UINT64_C(5) << 32 | 7));
+		assert_int_equal(c->function, GW_COLLECTIVE_ALL_REDUCE);
+		assert_int_equal(c->datatype, GW_DATATYPE_BFLOAT16);
+		assert_true(c->thread > 0);
+		assert_true(c->call_ns >= nccl.called[i + 1]); /* the first is no collective's */
+		assert_true(i + 2 > TURNS || c->call_ns <= nccl.called[i + 2]);
+	}
+}
+
+static void nccl_of_an_older_version_reports_them_too(void **state)
+{
+	char out[64];
+
+	(void)state;
+	report_collectives("collectives4", NULL, out);
+	assert_int_equal(nccl.communicators, 2);
+	assert_int_equal(nccl.collectives, 2);
+	for (unsigned i = 0; i < 2; i++) {
+		assert_true(nccl.communicator[i].hash == i + 1 && nccl.communicator[i].rank == i);
+		assert_int_equal(nccl.collective[i].communicator, nccl.communicator[i].id);
+		assert_int_equal(nccl.collective[i].function, GW_COLLECTIVE_OTHER);
+		assert_int_equal(nccl.collective[i].datatype, GW_DATATYPE_FLOAT32);
+	}
+}
+
+static void nccl_is_asked_for_nothing_where_that_is_switched_off(void **state)
+{
+	static const char *const options[] = {"GPUWATCH_NCCL=0", "GPUWATCH_MODE=watch",
+	                                      "GPUWATCH_MODE=count"};
+	char out[64];
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(options) / sizeof(*options); i++) {
+		report_collectives("collectives", options[i], out);
+		assert_string_equal(out, "0 none\n");
+		assert_int_equal(nccl.collectives, 0);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -131,6 +237,9 @@ int main(void)
 	        cmocka_unit_test(work_of_the_host_without_a_wait_is_other_work),
 	        cmocka_unit_test(copies_count_by_direction),
 	        cmocka_unit_test(without_records_of_copies_the_log_says_so),
+	        cmocka_unit_test(nccl_reports_collectives_to_the_library_that_is_preloaded),
+	        cmocka_unit_test(nccl_of_an_older_version_reports_them_too),
+	        cmocka_unit_test(nccl_is_asked_for_nothing_where_that_is_switched_off),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

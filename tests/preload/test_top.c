@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 static char folder[64], run_dir[96];
-static json_t *seen; /* what top said last; free it */
+static json_t *seen, *before; /* what top said last, and before that; free them */
 
 static int make_folder(void **state)
 {
@@ -60,15 +60,32 @@ static json_int_t of_all(const json_t *all, const char *what)
 	return n;
 }
 
+static void wait_until_it_rests(pid_t pid)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "/proc/%d/cwd/ready", (int)pid);
+	for (int tries = 0; access(path, F_OK) && tries < 1000; tries++)
+		usleep(10000);
+}
+
+static void let_it_end(pid_t pid)
+{
+	char path[128];
+	int go;
+
+	snprintf(path, sizeof(path), "/proc/%d/cwd/go", (int)pid);
+	go = open(path, O_WRONLY | O_CREAT, 0600);
+	assert_true(go >= 0);
+	close(go);
+}
+
 /* Once it rests: until top has all of its runs, with their times; then it may end. */
 static void look(pid_t pid)
 {
-	char path[128];
-	int go, tries = 0;
+	int tries;
 
-	snprintf(path, sizeof(path), "/proc/%d/cwd/ready", (int)pid);
-	while (access(path, F_OK) && tries++ < 1000)
-		usleep(10000);
+	wait_until_it_rests(pid);
 	for (tries = 0; tries < 100; tries++) {
 		json_decref(seen);
 		seen = top(pid);
@@ -78,10 +95,23 @@ static void look(pid_t pid)
 	/* And then nothing more comes. */
 	json_decref(seen);
 	seen = top(pid);
-	snprintf(path, sizeof(path), "/proc/%d/cwd/go", (int)pid);
-	go = open(path, O_WRONLY | O_CREAT, 0600);
-	assert_true(go >= 0);
-	close(go);
+	let_it_end(pid);
+}
+
+/* Before it is switched, and then. */
+static void look_at_a_switch(pid_t pid)
+{
+	char command[2048];
+
+	wait_until_it_rests(pid);
+	json_decref(before);
+	before = top(pid);
+	snprintf(command, sizeof(command), "'%s' ctl --dir='%s' %d mode=idle budget=7 for=1h >&2",
+	         GW_COMMAND, folder, (int)pid);
+	assert_int_equal(system(command), 0);
+	json_decref(seen);
+	seen = top(pid);
+	let_it_end(pid);
 }
 
 static void top_counts_what_the_log_counts(void **state)
@@ -125,12 +155,40 @@ static void top_counts_what_the_log_counts(void **state)
 	seen = top(o->pid);
 	assert_int_equal(json_array_size(json_object_get(seen, "processes")), 0);
 	json_decref(seen);
+	seen = NULL;
+	outcome_free(o);
+}
+
+static void top_shows_the_budget_and_until_when_a_mode_lasts(void **state)
+{
+	struct run r = RUN("rests");
+	struct outcome *o;
+	const json_t *process;
+
+	(void)state;
+	r.env[0] = run_dir;
+	r.meanwhile = look_at_a_switch;
+	o = run_watched(&r);
+	assert_int_equal(o->status, 0);
+	process = json_array_get(json_object_get(before, "processes"), 0);
+	assert_int_equal(json_integer_value(json_object_get(process, "budget")), 1);
+	assert_true(json_is_null(json_object_get(process, "until_ns")));
+	assert_true(json_is_null(json_object_get(process, "then")));
+	process = json_array_get(json_object_get(seen, "processes"), 0);
+	assert_int_equal(json_integer_value(json_object_get(process, "budget")), 7);
+	assert_true(json_integer_value(json_object_get(process, "until_ns")) > 0);
+	assert_string_equal(json_string_value(json_object_get(process, "then")), "audit");
+	json_decref(before);
+	json_decref(seen);
+	before = seen = NULL;
 	outcome_free(o);
 }
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(top_counts_what_the_log_counts)};
+	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(top_counts_what_the_log_counts),
+	        cmocka_unit_test(top_shows_the_budget_and_until_when_a_mode_lasts)};
 
 	return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -165,6 +165,9 @@ static void init_work(struct fixture *f)
 	fixture_work(f, GW_WORK_global_load_line_sectors, 4);
 	fixture_work(f, GW_WORK_global_store_lines, 1);
 	fixture_work(f, GW_WORK_global_store_line_sectors, 4);
+	/* No code was read. */
+	for (int i = GW_WORK_share_fma; i <= GW_WORK_share_tensor; i++)
+		f->work.q[i] = (struct gw_quantity){.value = NAN};
 	/* No schedule reported a course's parts apart. */
 	for (int i = GW_WORK_warp_insts; i <= GW_WORK_warp_longest_chain; i++)
 		f->work.q[i] = (struct gw_quantity){.value = NAN};

@@ -119,6 +119,28 @@ static void work_of_an_older_log_without_a_count_is_a_lower_limit(void **state)
 	assert_true(isnan(made.seconds) && made.low > 0);
 }
 
+/* The first times of a launch whose work data decide say less of the next than those of others. */
+static void first_times_of_what_data_decide_leave_more_open(void **state)
+{
+	struct gw_prediction data, other;
+	uint32_t a = tell_at_least(1, 300, 1e-5), b = tell_at_least(2, 300, 0);
+
+	(void)state;
+	measure(a, 1e-4);
+	measure(b, 1e-4);
+	data = predict(a);
+	other = predict(b);
+	assert_int_equal(data.tier, GW_TIER_STEADY);
+	assert_true(log(data.high / data.seconds) > 2 * log(other.high / other.seconds));
+	for (unsigned i = 0; i < 40; i++) {
+		measure(a, 1e-4);
+		measure(b, 1e-4);
+	}
+	data = predict(a);
+	other = predict(b);
+	assert_true(log(data.high / data.seconds) < 1.5 * log(other.high / other.seconds));
+}
+
 static void what_was_counted_or_timed_is_predicted_though_data_decide_it(void **state)
 {
 	uint32_t c = tell_at_least(1, 300, 1e-5), other = tell_at_least(1, 600, 2e-5);
@@ -530,6 +552,8 @@ int main(void)
 	                a_kernel_of_which_nothing_is_reported_has_its_other_times, start, stop),
 	        cmocka_unit_test_setup_teardown(
 	                other_arguments_of_one_shape_are_predicted_near_and_wide, start, stop),
+	        cmocka_unit_test_setup_teardown(first_times_of_what_data_decide_leave_more_open,
+	                                        start, stop),
 	        cmocka_unit_test_setup_teardown(arguments_that_change_nothing_narrow_it, start,
 	                                        stop),
 	};

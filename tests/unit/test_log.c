@@ -52,14 +52,14 @@ static int clean(void **state)
 }
 
 static struct gw_log_status status;
-static unsigned kinds[32];
+static unsigned kinds[64];
 static struct gw_record_launch launches[4];
-static char texts[32][64]; /* by kind: the record's first string */
+static char texts[64][64]; /* by kind: the record's first string */
 
 static bool take(void *arg, const struct gw_log_record *r)
 {
 	(void)arg;
-	if (r->head->kind < 32) {
+	if (r->head->kind < 64) {
 		if (r->head->kind == GW_RECORD_LAUNCH)
 			memcpy(&launches[kinds[r->head->kind] % 4], r->head, sizeof(*launches));
 		kinds[r->head->kind]++;
@@ -400,7 +400,7 @@ static void a_pipe_is_refused(void **state)
 
 static void a_name_used_a_thousand_times_still_gets_a_log(void **state)
 {
-	char path[32];
+	char path[64];
 
 	(void)state;
 	for (int i = 0; i < 1000; i++) {

@@ -343,6 +343,26 @@ static void issued_instructions_limit_the_pipes(void **state)
 	assert_int_equal(measured(&f, 2 * issue).bound, GW_BOUND_LATENCY);
 }
 
+/* Whatever way data made it take, no more of its instructions can be of a pipe than its code has.
+ */
+static void the_code_limits_the_pipes_of_what_was_issued(void **state)
+{
+	struct fixture f;
+	double issue;
+
+	(void)state;
+	fixture_init(&f);
+	fixture_work(&f, GW_WORK_inst_issued, 1e9);
+	forget(&f, GW_WORK_pipe_fp64);
+	forget(&f, GW_WORK_fp64_inst);
+	issue = peak(&f, "issue").seconds;
+	assert_non_null(strstr(measured(&f, 2 * issue).unknown, "fp64"));
+	fixture_work(&f, GW_WORK_share_fp64, 0.01);
+	assert_int_equal(measured(&f, 2 * issue).bound, GW_BOUND_LATENCY);
+	fixture_work(&f, GW_WORK_share_fp64, 0.9);
+	assert_non_null(strstr(measured(&f, 2 * issue).unknown, "fp64"));
+}
+
 /* One block has one SM, whatever it does there. */
 static void a_small_grid_limits_all_of_an_sm(void **state)
 {
@@ -422,6 +442,7 @@ int main(void)
 	        cmocka_unit_test(requests_tell_how_l2_was_asked),
 	        cmocka_unit_test(what_samples_leave_room_for_limits_what_they_do_not_tell),
 	        cmocka_unit_test(issued_instructions_limit_the_pipes),
+	        cmocka_unit_test(the_code_limits_the_pipes_of_what_was_issued),
 	        cmocka_unit_test(a_small_grid_limits_all_of_an_sm),
 	        cmocka_unit_test(sampled_sums_have_peak),
 	        cmocka_unit_test(the_time_refutes_what_was_not_counted),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The worker publishes predictions, launches read them; nothing torn, nothing of another. */
-#include "preload/worker/launches.h"
 #include "preload/launch/launch.h"
+#include "preload/runtime/clock.h"
 #include "preload/worker/launches.h"
 #include "preload/live/log.h"
 #include "preload/worker/registry.h"
@@ -94,10 +94,9 @@ static void publish(uint32_t first, uint32_t last)
 
 static void read_as(struct gw_event *e, uint32_t device)
 {
-	struct gw_thread t = {.last.stream_device = device};
+	uint32_t at = gw_cell_read(gw_hot.shared, device, e);
 
-	gw_cell_read(gw_hot.shared, &t, e);
-	assert_int_equal(t.last.cell != 0, !isnan(e->predicted));
+	assert_int_equal(at != 0, !isnan(e->predicted));
 }
 
 static struct gw_event read_cell(uint32_t slot, uint32_t grid)
@@ -225,6 +224,90 @@ static void a_cell_that_is_being_written_counts_as_absent(void **state)
 	assert_true(isnan(read_cell(1, 4).predicted));
 }
 
+/* A launch of configuration 4 that noted what was known and read no cell. */
+static struct gw_event unread(void)
+{
+	struct gw_event e = {.kernel = 1,
+	                     .grid = {4, 1, 1},
+	                     .block_x = 64,
+	                     .block_y = 1,
+	                     .block_z = 1,
+	                     .known = (uint32_t)observations,
+	                     .flags = GW_EVENT_ARGUMENTS,
+	                     .predicted = NAN,
+	                     .ticks = gw_ticks() + 1};
+
+	return e;
+}
+
+static void a_launch_that_read_nothing_gets_what_stood_published_at_its_call(void **state)
+{
+	struct gw_event e;
+
+	(void)state;
+	publish(4, 4);
+	e = unread();
+	gw_launch_read(&e);
+	assert_int_equal(gw_cell_id(e.config), 4);
+	assert_true(e.predicted == 1004 && e.known == 1);
+	assert_true(e.flags & GW_EVENT_ARGUMENTS);
+}
+
+static void what_was_published_since_the_call_is_no_prediction_of_it(void **state)
+{
+	struct gw_event e;
+
+	(void)state;
+	publish(4, 4);
+	e = unread();
+	while (gw_ticks() <= e.ticks)
+		;
+	publish(4, 4);
+	gw_launch_read(&e);
+	assert_int_equal(e.config, 0);
+	assert_true(isnan(e.predicted));
+	assert_int_equal(e.known, 1);
+}
+
+static void a_launch_that_read_keeps_what_it_read(void **state)
+{
+	struct gw_event e;
+
+	(void)state;
+	publish(4, 4);
+	e = unread();
+	e.config = gw_cell_config(3, GW_TIER_STEADY, 0);
+	gw_launch_read(&e);
+	assert_int_equal(gw_cell_id(e.config), 3);
+}
+
+/* What a call finds of the prediction that stands published, while launches read (@p reads). */
+static float found_by_a_call(uint32_t reads)
+{
+	static struct gw_event ring[2];
+	struct gw_thread t = {.ring = ring, .mask = 1, .last.stream_key = 8, .last.function = 16};
+	struct gw_call call = {0};
+
+	t.last.function_slot = 1;
+	gw_self = &t;
+	atomic_store(&gw_hot.reads, reads);
+	gw_kernel_event(&call, (CUfunction)16, 4, 1, 1, 64, 1, 1, 0, (CUstream)8, NULL, NULL, 0, 0,
+	                GW_EVENT_KERNEL);
+	gw_self = NULL;
+	atomic_store(&gw_hot.reads, 1);
+	assert_int_equal(call.event->known, 1);
+	assert_int_equal(t.last.cell != 0, reads);
+	return call.event->predicted;
+}
+
+static void a_call_reads_only_while_launches_are_to_read(void **state)
+{
+	(void)state;
+	publish(4, 4);
+	assert_true(found_by_a_call(1) == 1004);
+	assert_true(isnan(found_by_a_call(0)));
+}
+
 static void publish_or_read(unsigned number)
 {
 	if (!number) {
@@ -271,6 +354,10 @@ int main(void)
 	        T(the_gpu_is_part_of_the_key),
 	        T(a_configuration_no_hook_saw_gets_no_cell),
 	        T(a_cell_that_is_being_written_counts_as_absent),
+	        T(a_launch_that_read_nothing_gets_what_stood_published_at_its_call),
+	        T(what_was_published_since_the_call_is_no_prediction_of_it),
+	        T(a_launch_that_read_keeps_what_it_read),
+	        T(a_call_reads_only_while_launches_are_to_read),
 	        T(no_reader_sees_a_torn_prediction),
 	};
 

@@ -76,7 +76,8 @@ static double settled(const double *samples, size_t count, size_t stop, size_t *
 	return gw_median(rates, *n);
 }
 
-/* B/s of an H200 that reads 2 GiB again and again (docs/results/h200-2026-11-22/calibration). */
+/* B/s of an H200 that reads 2 GiB again and again (docs/results/MANIFEST.tsv,
+ * h200-2026-11-22/calibration). */
 static const double reading[] = {4018254281676.4, 4005064693899.6, 4017291882331.2,
                                  4012248180030.4, 4017773024371.6, 4012728114611.3,
                                  4113322921125.8, 4616735323383.6, 4628197650416.2};

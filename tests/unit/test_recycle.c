@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Slots of streams and graphs are used again, and no launch is taken for another's by that. */
+#include "preload/launch/call.h"
 #include "preload/runtime/clock.h"
 #include "preload/join/join.h"
 #include "preload/worker/launches.h"
@@ -260,6 +261,35 @@ static void any_number_of_streams_one_after_the_other_find_a_slot(void **state)
 	assert_true(atomic_load(&streams()->taken) < 10);
 }
 
+static CUresult same_context(CUcontext *context)
+{
+	*context = (CUcontext)0x1000;
+	return CUDA_SUCCESS;
+}
+
+/* Without a context the driver refuses the launch; with one, the handles collide. */
+static void streams_that_find_no_place_use_up_no_slot(void **state)
+{
+	static const uint32_t home_mask = GW_MAP_SIZE - 1;
+	uintptr_t home = 0;
+	uint32_t placed = 0;
+
+	(void)state;
+	for (uintptr_t i = 1; i <= 2 * GW_STREAMS_MAX; i++)
+		assert_int_equal(gw_stream_resolve(thread, (CUstream)(i << 4), NULL,
+		                                   GW_STREAM_CREATED, i << 4),
+		                 0);
+	gw_driver.cuCtxGetCurrent = same_context;
+	home = gw_map_hash(16) & home_mask;
+	for (uintptr_t key = 16; placed < 4 * GW_MAP_PROBE; key += 16)
+		if ((gw_map_hash(key) & home_mask) == home) {
+			gw_stream_resolve(thread, (CUstream)key, NULL, GW_STREAM_CREATED, key);
+			placed++;
+		}
+	gw_driver.cuCtxGetCurrent = NULL;
+	assert_in_range(atomic_load(&streams()->taken), GW_MAP_PROBE, GW_MAP_PROBE + 1);
+}
+
 static _Atomic uint32_t holders[GW_SLOTS_MAX], shared_by_two;
 
 static void take_and_free(unsigned number)
@@ -298,6 +328,7 @@ int main(void)
 	        T(a_launch_without_a_stream_is_not_written_a_second_time),
 	        T(as_many_slots_as_there_are_can_be_used_at_a_time),
 	        T(any_number_of_streams_one_after_the_other_find_a_slot),
+	        T(streams_that_find_no_place_use_up_no_slot),
 	        T(no_slot_is_given_to_two_threads_at_once),
 	};
 

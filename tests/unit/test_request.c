@@ -159,7 +159,7 @@ static void known_strides_conflict_as_often_as_the_stride_and_32_have_in_common(
 	}
 }
 
-/* Counted on the H200: docs/results/h200-2026-11-21/coalescing/counted.csv, banks_*. */
+/* Counted on the H200: coalescing/counted.csv of tests/gpu/h200.tar.xz, banks_*. */
 static void patterns_of_every_width_take_the_passes_that_the_h200_counts(void **state)
 {
 	static const struct {

@@ -174,6 +174,54 @@ static void damaged_ones_are_refused(void **state)
 	DAMAGED(high, INFINITY);
 }
 
+/* The same counts up to powers of 4, where buckets of all schemas end. */
+static void assert_same_buckets(struct gw_sketch a, struct gw_sketch b)
+{
+	assert_int_equal(a.count, b.count);
+	assert_int_equal(a.zero, b.zero);
+	for (double end = 0x1p-4; end < 0x1p60; end *= 4) {
+		uint64_t below_a = 0, below_b = 0;
+
+		for (int i = 0; i < GW_SKETCH_BUCKETS; i++) {
+			below_a += gw_sketch_bound(a.schema, a.first + i) <= end ? a.bucket[i] : 0;
+			below_b += gw_sketch_bound(b.schema, b.first + i) <= end ? b.bucket[i] : 0;
+		}
+		assert_int_equal(below_a, below_b);
+	}
+}
+
+static void what_came_since_is_what_was_added_since(void **state)
+{
+	static const double octaves[] = {1, 7, 20, 40};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(octaves) / sizeof(*octaves); i++) {
+		struct gw_sketch now = spread(100, 2), before = now, more, added;
+
+		gw_sketch_add(&now, 0, 3);
+		added = spread(50, octaves[i]);
+		gw_sketch_merge(&now, &added);
+		gw_sketch_add(&added, 0, 3);
+		gw_sketch_since(&now, &before, &more);
+		assert_true(gw_sketch_valid(&more));
+		assert_same_buckets(more, added);
+		assert_true(fabs(more.sum / added.sum - 1) < 1e-9);
+	}
+}
+
+static void what_has_begun_anew_is_all_since(void **state)
+{
+	struct gw_sketch before = spread(100, 2), now = {0}, more;
+
+	(void)state;
+	gw_sketch_add(&now, 100, 7);
+	gw_sketch_since(&now, &before, &more);
+	assert_memory_equal(&more, &now, sizeof(now));
+	gw_sketch_add(&now, 1e9, 2 * VALUES); /* as many, and none of those before */
+	gw_sketch_since(&now, &before, &more);
+	assert_memory_equal(&more, &now, sizeof(now));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -184,6 +232,8 @@ int main(void)
 	        cmocka_unit_test(an_empty_one_has_no_quantile),
 	        cmocka_unit_test(parts_that_are_merged_are_the_whole),
 	        cmocka_unit_test(damaged_ones_are_refused),
+	        cmocka_unit_test(what_came_since_is_what_was_added_since),
+	        cmocka_unit_test(what_has_begun_anew_is_all_since),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

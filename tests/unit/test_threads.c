@@ -242,6 +242,16 @@ static void hundreds_of_threads_have_a_ring_at_a_time(void **state)
 	assert_int_equal(gw_counters[GW_COUNTER_memory_refused], 0);
 }
 
+static void a_thread_that_finds_no_memory_uses_up_no_place(void **state)
+{
+	(void)state;
+	gw_options.memory_max = 1 << 20;
+	for (int i = 0; i < 2 * GW_THREADS_MAX; i++)
+		assert_null(gw_thread_register());
+	gw_options.memory_max = LIMIT;
+	assert_non_null(gw_thread_register());
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -251,6 +261,7 @@ int main(void)
 	        T(a_thread_that_ends_without_destructors_is_noticed),
 	        T(one_that_lives_is_not_taken_for_ended),
 	        T(hundreds_of_threads_have_a_ring_at_a_time),
+	        T(a_thread_that_finds_no_memory_uses_up_no_place),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,13 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which values may still be read where a block begins: what loops needn't compare are the others.
- */
+/* What is needed later of the values that are there where a block begins: whether any instruction
+ * reads it, and whether control may depend on it. A loop needn't know how the others go on. A
+ * register of machine code holds many values one after the other, so this follows values, not
+ * registers: one is needed by control where it is read by what decides, or by what writes a value
+ * that is. */
 #include "predictor/code/eval/state.h"
 
-enum { WORD = 32, ROUNDS = 64, WORDS_MOST = 1 << 20 /* of all blocks together */ };
+#include <string.h>
+
+enum {
+	WORD = 32,
+	ROUNDS = 64,
+	WORDS_MOST = 1 << 20 /* of all blocks together */,
+	SPENT = 8 /* instructions looked at for the time that running one takes */
+};
 
 struct gw_live {
 	uint32_t words; /* of a block */
-	uint32_t *in;   /* of each block: bits of the values that are live where it begins */
+	uint32_t *in;   /* of each block: bits of the values that are needed where it begins */
+	uint32_t *now;  /* the same, of the place in a block that is looked at */
+	bool frame;     /* what is loaded from the followed local memory is needed somewhere */
+	bool reads;     /* all that is read counts as needed */
 };
 
 static bool get(const uint32_t *set, uint32_t value)
@@ -20,88 +33,143 @@ static void put(uint32_t *set, uint32_t value)
 	set[value / WORD] |= UINT32_C(1) << value % WORD;
 }
 
-static void read_by(const struct gw_eval *e, gw_ir_operand o, uint32_t *use, const uint32_t *def)
+static void drop(uint32_t *set, uint32_t value)
 {
-	uint32_t slot = gw_ir_is_constant(o) || o == GW_IR_NONE ? GW_IR_NONE : e->slot[o];
-
-	if (slot != GW_IR_NONE && !get(def, slot))
-		put(use, slot);
+	set[value / WORD] &= ~(UINT32_C(1) << value % WORD);
 }
 
-/* What the block reads before it has written it, and what it writes whatever happens. */
-static void sum_up(const struct gw_eval *e, uint32_t block, uint32_t *use, uint32_t *def)
+static uint32_t slot_of(const struct gw_eval *e, gw_ir_operand o)
 {
-	for (uint32_t n = e->plan_first[block]; n < e->plan_first[block + 1]; n++) {
-		const struct gw_ir_insn *insn = &e->p->insns[e->plan[n]];
+	return gw_ir_is_constant(o) || o == GW_IR_NONE ? GW_IR_NONE : e->slot[o];
+}
 
-		read_by(e, insn->guard, use, def);
-		for (unsigned u = 0; u < insn->uses; u++)
-			read_by(e, gw_ir_uses(e->p, insn)[u], use, def);
-		for (unsigned d = 0; d < insn->defs; d++) {
-			gw_ir_operand o = gw_ir_defs(e->p, insn)[d];
+static void need(const struct gw_eval *e, struct gw_live *l, gw_ir_operand o)
+{
+	uint32_t slot = slot_of(e, o);
 
-			/* Where a guard may not hold, the lane keeps what it had. */
-			if (o != GW_IR_NONE && e->slot[o] != GW_IR_NONE &&
-			    insn->guard == GW_IR_NONE)
-				put(def, e->slot[o]);
-		}
+	if (slot != GW_IR_NONE)
+		put(l->now, slot);
+}
+
+static void need_uses(const struct gw_eval *e, struct gw_live *l, const struct gw_ir_insn *insn)
+{
+	need(e, l, insn->guard);
+	for (unsigned u = 0; u < insn->uses; u++)
+		need(e, l, gw_ir_uses(e->p, insn)[u]);
+}
+
+/* Whether any of its results is needed behind it; there they are no longer before it, unless a
+ * guard may leave the lane what it had. */
+static bool take_results(const struct gw_eval *e, struct gw_live *l, const struct gw_ir_insn *insn)
+{
+	bool needed = false;
+
+	for (unsigned d = 0; d < insn->defs; d++) {
+		uint32_t slot = slot_of(e, gw_ir_defs(e->p, insn)[d]);
+
+		if (slot == GW_IR_NONE || !get(l->now, slot))
+			continue;
+		needed = true;
+		if (insn->guard == GW_IR_NONE)
+			drop(l->now, slot);
 	}
-	if (e->p->blocks[block].end == IR_END_BRANCH || e->p->blocks[block].end == IR_END_SWITCH)
-		read_by(e, e->p->blocks[block].test, use, def);
+	return needed;
+}
+
+/* From behind the instruction to before it. */
+static void pass(const struct gw_eval *e, struct gw_live *l, const struct gw_ir_insn *insn)
+{
+	bool needed = take_results(e, l, insn), followed = gw_ir_is_followed(insn);
+
+	if (l->reads)
+		return need_uses(e, l, insn);
+	if (insn->op == IR_BAR || insn->op == IR_LD || insn->op == IR_ST || insn->op == IR_ATOM ||
+	    insn->op == IR_RED)
+		need(e, l, insn->guard);
+	if (insn->op == IR_ST && followed)
+		needed = l->frame;
+	if (!needed)
+		return;
+	if (gw_ir_is_blind(insn))
+		need(e, l, insn->guard);
+	else
+		need_uses(e, l, insn);
+	l->frame |= insn->op == IR_LD && followed;
+}
+
+static void through_block(const struct gw_eval *e, struct gw_live *l, uint32_t block)
+{
+	const struct gw_ir_block *b = &e->p->blocks[block];
+
+	memset(l->now, 0, l->words * sizeof(*l->now));
+	for (uint32_t s = 0; s < b->succ_count; s++) {
+		const uint32_t *next = l->in + (size_t)e->p->succs[b->succ_first + s] * l->words;
+
+		for (uint32_t w = 0; w < l->words; w++)
+			l->now[w] |= next[w];
+	}
+	if (b->end == IR_END_BRANCH || b->end == IR_END_SWITCH)
+		need(e, l, b->test);
+	for (uint32_t n = e->plan_first[block + 1]; n-- > e->plan_first[block];)
+		pass(e, l, &e->p->insns[e->plan[n]]);
 }
 
 /* Once more through all blocks, from the last: whether anything was added. */
-static bool go_round(const struct gw_eval *e, struct gw_live *l, const uint32_t *def)
+static bool go_round(const struct gw_eval *e, struct gw_live *l)
 {
-	const struct gw_ir_program *p = e->p;
-	bool added = false;
+	bool added = false, frame = l->frame;
 
-	for (uint32_t b = p->block_count; b-- > 0;) {
+	for (uint32_t b = e->p->block_count; b-- > 0;) {
 		uint32_t *in = l->in + (size_t)b * l->words;
-		const uint32_t *kept = def + (size_t)b * l->words;
 
-		for (uint32_t s = 0; s < p->blocks[b].succ_count; s++) {
-			uint32_t to = p->succs[p->blocks[b].succ_first + s];
-			const uint32_t *next = l->in + (size_t)to * l->words;
-
-			for (uint32_t w = 0; w < l->words; w++) {
-				uint32_t more = next[w] & ~kept[w] & ~in[w];
-
-				in[w] |= more;
-				added |= more != 0;
-			}
+		through_block(e, l, b);
+		for (uint32_t w = 0; w < l->words; w++) {
+			added |= (l->now[w] & ~in[w]) != 0;
+			in[w] |= l->now[w];
 		}
 	}
-	return added;
+	return added || l->frame != frame;
 }
 
-static struct gw_live *find(struct gw_eval *e)
+static struct gw_live *find(struct gw_eval *e, bool reads)
 {
-	uint32_t blocks = e->p->block_count, words = e->value_count / WORD + 1;
+	uint32_t blocks = e->p->block_count, words = e->value_count / WORD + 1, rounds = 0;
 	struct gw_live *l = gw_arena_array(e->arena, 1, sizeof(*l));
-	uint32_t *def, rounds = 0;
 
 	if (!l || (uint64_t)blocks * words > WORDS_MOST)
 		return l;
+	l->reads = reads;
 	l->words = words;
+	l->now = gw_arena_array(e->arena, words, sizeof(*l->now));
 	l->in = gw_arena_array(e->arena, (size_t)blocks * words, sizeof(*l->in));
-	def = gw_arena_array(e->arena, (size_t)blocks * words, sizeof(*def));
-	if (!l->in || !def)
+	if (!l->in || !l->now)
 		return NULL;
-	for (uint32_t b = 0; b < blocks; b++)
-		sum_up(e, b, l->in + (size_t)b * words, def + (size_t)b * words);
-	while (go_round(e, l, def))
+	while (go_round(e, l)) {
+		gw_eval_spend(e, e->p->insn_count / SPENT, 0);
 		if (++rounds == ROUNDS) {
 			l->in = NULL;
 			break;
 		}
+	}
 	return l;
+}
+
+/* Where nothing was found, for lack of room, everything counts as needed. */
+static bool needed(const struct gw_live *l, uint32_t block, uint32_t slot)
+{
+	return !l || !l->in || get(l->in + (size_t)block * l->words, slot);
 }
 
 bool gw_eval_live(struct gw_eval *e, uint32_t block, uint32_t slot)
 {
 	if (!e->live_values)
-		e->live_values = find(e);
-	return !e->live_values || !e->live_values->in ||
-	       get(e->live_values->in + (size_t)block * e->live_values->words, slot);
+		e->live_values = find(e, true);
+	return needed(e->live_values, block, slot);
+}
+
+bool gw_eval_decides(struct gw_eval *e, uint32_t block, uint32_t slot)
+{
+	if (!e->deciding_values)
+		e->deciding_values = find(e, false);
+	return needed(e->deciding_values, block, slot);
 }

@@ -18,6 +18,8 @@
 enum phase { WATCH, COMPARE, PROBE, STAND };
 /* Arrivals before two are compared; each failure doubles them, so many times at most. */
 enum { WARM_UP = 2, FAILS_MAX = 6, DEPTH_MAX = 8, PROBES_MAX = 6 };
+/* Of the steps that a warp may take, so many are taken before a loop counts as long. */
+static const double LONG = 0.125;
 
 /* Of one value that the loop writes. */
 enum kind {
@@ -25,6 +27,13 @@ enum kind {
 	BLIND,   /* nothing was known, and nothing is */
 	FRESH,   /* it has another base than it had, or none */
 	UNEVEN,  /* lanes moved by different steps */
+};
+
+/* Of a value that the loop writes, as it is at the header. */
+enum need {
+	DEAD, /* each iteration writes it anew before it reads it */
+	IDLE, /* it goes into addresses or floats alone */
+	DECIDES,
 };
 
 struct growth {
@@ -35,8 +44,9 @@ struct growth {
 
 struct gw_loop_watch {
 	const struct gw_region *writes; /* NULL: not asked for yet */
-	const bool *dead; /* of each value written: it isn't read at the header, nor behind it */
-	bool hopeless;    /* never stood for: local memory, depth, no room */
+	const enum need *need;          /* of each value written, of what it is at the header */
+	bool hopeless;                  /* never stood for: local memory, depth, no room */
+	bool lasts; /* walking it takes too long: addresses matter less than its end */
 	enum phase phase;
 	uint32_t level; /* in PROBE and STAND */
 	uint32_t arrivals, fails, probes;
@@ -73,7 +83,7 @@ void gw_eval_loops_begin(struct gw_eval *e)
 		struct gw_loop_watch *w = &e->watch[l];
 
 		*w = (struct gw_loop_watch){
-		        .writes = w->writes, .dead = w->dead, .hopeless = w->hopeless};
+		        .writes = w->writes, .need = w->need, .hopeless = w->hopeless};
 	}
 	for (unsigned d = 0; d < DEPTH_MAX; d++)
 		e->shots->at[d].loop = GW_IR_NONE;
@@ -112,14 +122,17 @@ static struct snapshot *shot_of(struct gw_eval *e, uint32_t loop)
 	return &e->shots->at[e->p->loops[loop].depth - 1];
 }
 
-/* Of what the loop writes, that which each iteration writes anew before it reads it. */
-static const bool *find_dead(struct gw_eval *e, uint32_t loop, const struct gw_region *writes)
+static const enum need *find_need(struct gw_eval *e, uint32_t loop, const struct gw_region *writes)
 {
-	bool *dead = gw_arena_array(e->arena, writes->value_count, sizeof(*dead));
+	enum need *need = gw_arena_array(e->arena, writes->value_count, sizeof(*need));
+	uint32_t header = e->p->loops[loop].header;
 
-	for (uint32_t n = 0; dead && n < writes->value_count; n++)
-		dead[n] = !gw_eval_live(e, e->p->loops[loop].header, writes->values[n]);
-	return dead;
+	for (uint32_t n = 0; need && n < writes->value_count; n++) {
+		need[n] = gw_eval_live(e, header, writes->values[n]) ? IDLE : DEAD;
+		if (need[n] == IDLE && gw_eval_decides(e, header, writes->values[n]))
+			need[n] = DECIDES;
+	}
+	return need;
 }
 
 /* Find what the loop writes, and room to compare it. */
@@ -149,8 +162,8 @@ static bool prepare(struct gw_eval *e, uint32_t loop)
 			return false;
 		s->room = r->value_count;
 	}
-	w->dead = find_dead(e, loop, r);
-	if (!w->dead)
+	w->need = find_need(e, loop, r);
+	if (!w->need)
 		return false;
 	w->writes = r;
 	w->hopeless = false;
@@ -246,13 +259,17 @@ static bool same_form(const struct gw_eval *e, const struct gw_form *a, const st
 	       !memcmp(a->d, b->d, sizeof(a->d));
 }
 
-/* Whether control needs what value @p n of those that the loop writes is at the header: not where
- * it is written anew before it is read. */
+/*
+ * Whether value @p n of those that the loop writes has to grow evenly. What control needs does;
+ * where a loop turns out to be long, nothing else. In a short one all iterations are better walked:
+ * an address that grows unevenly is unknown after a jump.
+ */
 static bool is_control(const struct gw_eval *e, const struct gw_loop_watch *w, uint32_t n)
 {
 	uint32_t reg = e->register_of[w->writes->values[n]];
 
-	return e->p->relevant[reg] == IR_RELEVANT_CONTROL && !w->dead[n];
+	return e->p->relevant[reg] == IR_RELEVANT_CONTROL &&
+	       w->need[n] >= (w->lasts ? DECIDES : IDLE);
 }
 
 static void make_unknown(struct gw_eval *e, struct gw_value *x, uint32_t lanes, uint32_t loop)
@@ -367,6 +384,7 @@ static void give_up(struct gw_eval *e, uint32_t loop)
 	w->phase = WATCH;
 	w->arrivals = 0;
 	w->fails++;
+	w->lasts |= (double)e->steps_left < (1 - LONG) * (double)e->limits.warp_steps;
 }
 
 static void start_probe(struct gw_eval *e, uint32_t loop)

@@ -132,7 +132,8 @@ struct gw_eval {
 	uint32_t level_loop[GW_EVAL_LOOPS]; /**< of which loop */
 	struct gw_loop_watch *watch;        /**< of each loop */
 	struct gw_loop_shots *shots;
-	struct gw_live *live_values; /**< once asked for; see live.c */
+	struct gw_live *live_values;     /**< once asked for; see live.c */
+	struct gw_live *deciding_values; /**< likewise */
 
 	/* The results. */
 	gw_eval_sink *sink;
@@ -231,6 +232,9 @@ bool gw_eval_in_loop(const struct gw_eval *e, uint32_t block, uint32_t loop);
 /* live.c */
 /** Whether what is in values[@p slot] where block @p block begins may be read afterwards. */
 bool gw_eval_live(struct gw_eval *e, uint32_t block, uint32_t slot);
+/** Whether control, or whether memory is accessed at all, may depend on what is in values[@p slot]
+ *  where block @p block begins. */
+bool gw_eval_decides(struct gw_eval *e, uint32_t block, uint32_t slot);
 
 /* loop.c */
 /** Room for the loops' watches. */

@@ -319,4 +319,10 @@ const char *gw_ir_finish(struct gw_ir_builder *b);
 /** gw_ir_finish()'s part that fills `relevant`; false when @p arena has no room. */
 bool gw_ir_find_relevance(struct gw_ir_program *p, struct gw_arena *arena);
 
+/** Whether @p insn loads from, or stores into, memory whose bytes may be followed. */
+bool gw_ir_is_followed(const struct gw_ir_insn *insn);
+
+/** Whether the results of @p insn are unknown whatever its sources are. */
+bool gw_ir_is_blind(const struct gw_ir_insn *insn);
+
 #endif

@@ -51,7 +51,7 @@ static bool list_defs(struct relevance *r, struct gw_arena *arena)
 	return true;
 }
 
-static bool is_followed(const struct gw_ir_insn *insn)
+bool gw_ir_is_followed(const struct gw_ir_insn *insn)
 {
 	return insn->space == IR_SPACE_FRAME || insn->space == IR_SPACE_LOCAL ||
 	       insn->space == IR_SPACE_GENERIC;
@@ -92,7 +92,7 @@ static void raise_stores(struct relevance *r, uint8_t level)
 	for (uint32_t i = 0; i < r->p->insn_count; i++) {
 		const struct gw_ir_insn *insn = &r->p->insns[i];
 
-		if (insn->op != IR_ST || !is_followed(insn))
+		if (insn->op != IR_ST || !gw_ir_is_followed(insn))
 			continue;
 		raise(r, insn->guard, level);
 		for (unsigned u = 0; u < insn->uses; u++)
@@ -100,8 +100,7 @@ static void raise_stores(struct relevance *r, uint8_t level)
 	}
 }
 
-/* Its results are unknown whatever its sources are. */
-static bool is_blind(const struct gw_ir_insn *insn)
+bool gw_ir_is_blind(const struct gw_ir_insn *insn)
 {
 	return insn->op == IR_OPAQUE || insn->op == IR_ATOM ||
 	       (insn->op == IR_LD &&
@@ -117,11 +116,11 @@ static void spread(struct relevance *r, uint32_t reg)
 		const struct gw_ir_insn *insn = &r->p->insns[r->defs[n]];
 
 		raise(r, insn->guard, level);
-		if (is_blind(insn))
+		if (gw_ir_is_blind(insn))
 			continue;
 		for (unsigned u = 0; u < insn->uses; u++)
 			raise(r, gw_ir_uses(r->p, insn)[u], level);
-		if (insn->op == IR_LD && is_followed(insn))
+		if (insn->op == IR_LD && gw_ir_is_followed(insn))
 			raise_stores(r, level);
 	}
 }

@@ -6,7 +6,7 @@
 #include <string.h>
 
 struct opcode {
-	const char *name;
+	char name[16];
 	gw_ptx_lowering *lower;
 };
 

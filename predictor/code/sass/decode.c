@@ -4,8 +4,9 @@
 
 #include <string.h>
 
+/* Text in place: a table of pointers is relocated in every process. */
 struct operation {
-	const char *name, *operands;
+	char name[16], operands[12];
 	uint8_t cls, pipe, space, latency;
 };
 

@@ -52,6 +52,29 @@ static inline long gw_raw_call(long number, long a, long b, long c, long d, long
 	return x0;
 }
 
+enum { GW_UNWIND_REGISTERS = 33, GW_UNWIND_SP = 31, GW_UNWIND_PC = 30 };
+/* x19 to x29, the address that x30 returns to, sp */
+#define GW_UNWIND_KNOWN (0x7ffu << 19 | 1u << 30 | 1u << 31)
+#define GW_UNWIND_FROM_HERE(registers)                                                             \
+	__asm__ volatile("stp x19, x20, [%0, 152]\n\t"                                             \
+	                 "stp x21, x22, [%0, 168]\n\t"                                             \
+	                 "stp x23, x24, [%0, 184]\n\t"                                             \
+	                 "stp x25, x26, [%0, 200]\n\t"                                             \
+	                 "stp x27, x28, [%0, 216]\n\t"                                             \
+	                 "mov x1, sp\n\t"                                                          \
+	                 "str x1, [%0, 248]\n\t"                                                   \
+	                 "adr x1, 0f\n"                                                            \
+	                 "0:\tstp x29, x1, [%0, 232]"                                              \
+	                 :                                                                         \
+	                 : "r"(registers)                                                          \
+	                 : "x1", "memory")
+
+/* The upper bits may be a signature. */
+static inline uint64_t gw_unwind_address(uint64_t word)
+{
+	return word & UINT64_C(0xffffffffffff);
+}
+
 /* hint 34: bti c. */
 #define GW_ASM_BEGIN(name)                                                                         \
 	".text\n"                                                                                  \

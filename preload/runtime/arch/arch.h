@@ -26,6 +26,20 @@
  *     A system call; returns the kernel's result, -errno on failure. Calls no function: safe in a
  *     child of vfork() and before relocation.
  *
+ * GW_UNWIND_REGISTERS, GW_UNWIND_SP, GW_UNWIND_PC
+ *     How many registers unwinding knows, as DWARF numbers them; which of them is the stack
+ * pointer, and which holds the address that a function returns to.
+ *
+ * GW_UNWIND_FROM_HERE(registers)
+ *     Stores the stack pointer, the registers that functions preserve, and the address of the
+ *     instruction that follows: as GW_UNWIND_PC. Of the others nothing is stored.
+ *
+ * GW_UNWIND_KNOWN
+ *     Which registers that stores, a bit each.
+ *
+ * gw_unwind_address(word)
+ *     The address that a saved return address stands for.
+ *
  * and, for functions that a C compiler cannot emit, assembly at file scope:
  *
  * GW_ASM_LOOKUP2(name, filter, next)

@@ -59,6 +59,28 @@ static inline long gw_raw_call(long number, long a, long b, long c, long d, long
 	return result;
 }
 
+enum { GW_UNWIND_REGISTERS = 17, GW_UNWIND_SP = 7, GW_UNWIND_PC = 16 };
+/* rbx, rbp, rsp, r12 to r15, rip */
+#define GW_UNWIND_KNOWN (1u << 3 | 1u << 6 | 1u << 7 | 15u << 12 | 1u << 16)
+#define GW_UNWIND_FROM_HERE(registers)                                                             \
+	__asm__ volatile("movq %%rbx, 24(%0)\n\t"                                                  \
+	                 "movq %%rbp, 48(%0)\n\t"                                                  \
+	                 "movq %%rsp, 56(%0)\n\t"                                                  \
+	                 "movq %%r12, 96(%0)\n\t"                                                  \
+	                 "movq %%r13, 104(%0)\n\t"                                                 \
+	                 "movq %%r14, 112(%0)\n\t"                                                 \
+	                 "movq %%r15, 120(%0)\n\t"                                                 \
+	                 "leaq 0f(%%rip), %%rax\n"                                                 \
+	                 "0:\tmovq %%rax, 128(%0)"                                                 \
+	                 :                                                                         \
+	                 : "r"(registers)                                                          \
+	                 : "rax", "memory")
+
+static inline uint64_t gw_unwind_address(uint64_t word)
+{
+	return word;
+}
+
 /* One instruction a line. */
 /* clang-format off */
 #define GW_ASM_BEGIN(name) \

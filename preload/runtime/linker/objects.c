@@ -174,6 +174,17 @@ bool gw_object_defines(const char *name)
 	return ask(&q);
 }
 
+bool gw_object_at_start(const char *name, struct gw_object *out)
+{
+	for (const struct link_map *map = first_of_all(); map && at_start; map = map->l_next) {
+		if (gw_object_read(map, out) && gw_object_find(out, name))
+			return true;
+		if (map == at_start)
+			break;
+	}
+	return false;
+}
+
 static bool is_listed(struct question *q)
 {
 	const struct link_map *map = first_of_all();

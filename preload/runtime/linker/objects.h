@@ -41,6 +41,10 @@ bool gw_object_loaded(const char *soname);
 /** Whether an object is loaded that defines @p name. */
 bool gw_object_defines(const char *name);
 
+/** The first object that defines @p name and stays for the life of the process, as it was loaded at
+ * the start; false where there is none. */
+bool gw_object_at_start(const char *name, struct gw_object *out);
+
 /** Whether @p map is of our namespace. */
 bool gw_object_listed(const struct link_map *map);
 

@@ -7,6 +7,9 @@
  *   pairs [LAUNCHES [PAIRS [CPU [arguments]]]]
  * "arguments": of a kernel that has some, two of which decide how long it runs.
  * Prints one JSON object: ns per launch of each run, "given" and "driver".
+ *   pairs turns CPU
+ * Takes turns with other processes: says "ready", then for each line LAUNCHES of standard input
+ * makes a pair of so many and prints the ns per launch, "given driver".
  */
 #include <cstdio>
 #include <cstdlib>
@@ -92,14 +95,43 @@ static void print(const char *name, const std::vector<double> &times, const char
 	printf("]%s", end);
 }
 
+static void stay_on(int cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	sched_setaffinity(0, sizeof(set), &set);
+}
+
+static int take_turns(launch_kernel given, launch_kernel driver, CUfunction f, CUstream stream)
+{
+	char line[32];
+
+	run(given, f, stream, 1000);
+	printf("ready\n");
+	fflush(stdout);
+	for (int i = 0; fgets(line, sizeof(line), stdin); i++) {
+		int launches = atoi(line);
+		double ns[2];
+
+		run(i % 2 ? given : driver, f, stream, launches / 4);
+		ns[i % 2] = run(i % 2 ? driver : given, f, stream, launches);
+		ns[1 - i % 2] = run(i % 2 ? given : driver, f, stream, launches);
+		printf("%.1f %.1f\n", ns[0], ns[1]);
+		fflush(stdout);
+	}
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
+	bool turns = argc == 3 && !strcmp(argv[1], "turns");
 	int launches = argc > 1 ? atoi(argv[1]) : 20000, pairs = argc > 2 ? atoi(argv[2]) : 40;
 	std::vector<double> given_times, driver_times;
 	launch_kernel driver = nullptr, given = nullptr;
 	cudaStream_t stream;
 	cudaFunction_t f;
-	cpu_set_t set;
 
 	empty<<<1, 32>>>();
 	if (argc > 4)
@@ -116,11 +148,10 @@ int main(int argc, char **argv)
 		fprintf(stderr, "pairs: no cuLaunchKernel\n");
 		return 1;
 	}
-	if (argc > 3) {
-		CPU_ZERO(&set);
-		CPU_SET(atoi(argv[3]), &set);
-		sched_setaffinity(0, sizeof(set), &set);
-	}
+	if (turns || argc > 3)
+		stay_on(atoi(argv[turns ? 2 : 3]));
+	if (turns)
+		return take_turns(given, driver, (CUfunction)f, stream);
 	run(given, (CUfunction)f, stream, launches);
 	usleep(300000); /* the kernel's code is read meanwhile */
 	run(given, (CUfunction)f, stream, launches);

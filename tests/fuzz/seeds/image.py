@@ -304,14 +304,14 @@ LENGTHS = {"all_attributes": (0,), "entry_with_texts": (70, 128, 198), "kernel_w
            "small.sm_90.cubin": (15, 135, 143)}
 
 
-def files(root):
-    """(folder of the corpus, name, content) of each."""
+def files(found):
+    """(folder of the corpus, name, content) of each; @p found holds the archives' seeds."""
     made = {}
     for part in (host_files, data_files, fatbins, cubins, first_sections, archives, with_little_memory):
         made.update(part())
     for name, data in made.items():
         yield "image", name, data
     for name, lengths in LENGTHS.items():
-        data = made.get(name) or (root / "tests/fuzz/corpus/inspect" / name).read_bytes()
+        data = made.get(name) or (found / "inspect" / name).read_bytes()
         for length in lengths:
             yield "inspect", f"{name}_of_length_{length}", data + bytes((length - len(data)) % 256)

@@ -149,6 +149,23 @@ def host_seeds(w, kernel, launches):
     yield "copies_without_launches", [*begin, *copies, *waits]
 
 
+def rank_seeds(w):
+    """A rank's steps with NCCL's collectives, numbered and not; and with copies to the host and back."""
+    begin = [w.header(), w.device(), w.stream(), w.record("thread", id=1, tid=7), w.kernel(1, "gemm"), w.kernel(2, "ncclDevKernel_AllReduce_f"),
+             w.config(1, 1), w.config(2, 2)]
+    steps, numbers, copies = [], [w.record("communicator", id=1, rank=0, ranks=2, hash=9)], []
+    for i in range(12):
+        at = 2000 + 100000 * i
+        steps += [w.launch(1, at=at, lasts=40000, stream=1, thread=1), w.launch(2, at=at + 41000, lasts=9000, stream=1, thread=1)]
+        numbers += [*steps[-2:], w.record("collective", communicator=1, thread=1, function=1, datatype=8, sequence=i, count=64, call_ns=at + 41001)]
+        copies += [w.launch(1, at=at, lasts=40000, stream=1, thread=1)]
+        copies += [w.record("copy", device=1, direction=d, bytes=8192, start_ns=at + s, duration_ns=1000) for d, s in ((2, 45000), (1, 80000))]
+    yield "ranks_by_name", [*begin, *steps]
+    yield "ranks_by_number", [*begin, *numbers]
+    yield "ranks_by_copies", [*begin, *copies]
+    yield "collective_of_none", [*begin, w.record("collective", communicator=7, thread=1), w.record("collective", thread=5), *steps[:2]]
+
+
 def seeds(root):
     w = Writer(Format(root))
     launch, config, work, profile, clock = w.launch, w.config, w.work, w.profile, w.clock
@@ -163,6 +180,7 @@ def seeds(root):
     yield from profile_seeds(w, begin, two, kernel, six)
 
     yield from host_seeds(w, kernel, six)
+    yield from rank_seeds(w)
 
     yield "clocks_of_all_kinds", [
         *begin, clock(sm=0, memory=0, temperature=UNKNOWN, power=UNKNOWN, others=UNKNOWN, ns=1),

@@ -107,9 +107,8 @@ def asserts(corpus):
         yield f"assert_{name}_where_taken", arch, [jump(branch(True), 16), leave] + way + [leave], ()
 
 
-def files(root):
-    """(folder of the corpus, name, content) of each."""
-    corpus = root / "tests/fuzz/corpus/sass"
+def files(found):
+    """(folder of the corpus, name, content) of each; @p found holds the archives' seeds."""
     for part in (switches, calls, graphs, asserts):
-        for name, arch, code, table in part(corpus):
+        for name, arch, code, table in part(found / "sass"):
             yield "sass", name, bytes([arch]) + b"".join(code) + struct.pack(f"<{len(table)}I", *table)

@@ -2,6 +2,8 @@
 /* Programs whose time on the GPU is scripted: kernels, copies, waits, and work of the host. */
 #include "client.h"
 
+#include <dlfcn.h>
+
 enum { TURNS = 20, MS = 1000, COPIED = 32 << 20 };
 
 static CUfunction spin;
@@ -66,10 +68,114 @@ static void copies(void)
 	CK(cuCtxSynchronize());
 }
 
+/*
+ * As NCCL of versions 2.27 (4) and 2.28 (5) reports a collective to its profiler, after the launch
+ * of its kernel; by their own declarations of what is passed.
+ */
+struct collective {
+	uint64_t sequence;
+	const char *function;
+	const void *from;
+	void *to;
+	size_t count;
+	int root;
+	const char *datatype;
+	uint8_t channels, warps;
+	const char *algorithm, *protocol;
+	void *group;
+};
+struct event4 {
+	uint8_t type;
+	void *parent;
+	int rank;
+	struct collective collective;
+};
+struct event5 {
+	uint64_t type;
+	void *parent;
+	int rank;
+	struct collective collective;
+};
+struct profiler4 {
+	const char *name;
+	int (*init)(void **, int *, const char *, uint64_t, int, int, int, void *);
+	int (*start)(void *, void **, struct event4 *);
+	int (*stop)(void *), (*record)(void *, int, void *), (*finalize)(void *);
+};
+struct profiler5 {
+	const char *name;
+	int (*init)(void **, uint64_t, int *, const char *, int, int, int, void *);
+	int (*start)(void *, void **, struct event5 *);
+	int (*stop)(void *), (*record)(void *, int, void *), (*finalize)(void *);
+};
+
+static void *plugin(const char *symbol)
+{
+	void *library = dlopen(getenv("NCCL_PROFILER_PLUGIN"), RTLD_NOW | RTLD_LOCAL);
+	void *found = library ? dlsym(library, symbol) : NULL;
+
+	if (!found)
+		exit(8);
+	return found;
+}
+
+/* It prints what it was asked for and what handles it got. */
+static void collectives(void)
+{
+	const struct profiler5 *p = plugin("ncclProfiler_v5");
+	struct event5 group = {.type = 1};
+	struct event5 e = {.type = 2,
+	                   .collective = {.function = "AllReduce",
+	                                  .count = UINT64_C(5) << 32 | 7,
+	                                  .datatype = "ncclBfloat16"}};
+	void *context = NULL, *handle = &context;
+	int mask = -1;
+
+	begin();
+	if (p->init(&context, 0x123456789abcdef, &mask, "world", 1, 8, 3, NULL))
+		exit(7);
+	for (uint64_t i = 0; i < TURNS; i++) {
+		if (mask & 2)
+			p->start(context, &handle, &group);
+		run_for(1000);
+		e.collective.sequence = (UINT64_C(1) << 32) + i;
+		if (mask & 2)
+			p->start(context, &handle, &e);
+	}
+	printf("%d %s\n", mask, mask && handle ? "handle" : "none");
+	p->stop(handle);
+	p->record(handle, 0, NULL);
+	p->finalize(context);
+	CK(cuCtxSynchronize());
+}
+
+static void collectives4(void)
+{
+	const struct profiler4 *p = plugin("ncclProfiler_v4");
+	struct event4 e = {.type = 2,
+	                   .collective = {.function = "of later", .datatype = "ncclFloat32"}};
+	void *context[2], *handle;
+	int mask;
+
+	begin();
+	for (int i = 0; i < 2; i++)
+		if (p->init(&context[i], &mask, NULL, (uint64_t)i + 1, 1, 2, i, NULL))
+			exit(7);
+	for (int i = 0; i < 2; i++) {
+		run_for(1000);
+		p->start(context[i], &handle, &e);
+	}
+	CK(cuCtxSynchronize());
+}
+
 int main(int argc, char **argv)
 {
-	static const struct scenario list[] = {
-	        {"waits", waits}, {"host", host}, {"copies", copies}, {NULL, NULL}};
+	static const struct scenario list[] = {{"waits", waits},
+	                                       {"host", host},
+	                                       {"copies", copies},
+	                                       {"collectives", collectives},
+	                                       {"collectives4", collectives4},
+	                                       {NULL, NULL}};
 
 	return client_main(argc, argv, list);
 }

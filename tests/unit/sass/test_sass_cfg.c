@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "predictor/code/sass/cfg.h"
+#include "predictor/code/sass/work.h"
+#include "predictor/code/static_work.h"
 #include "tests/unit/sass/built.h"
 #include "tests/unit/sass/schedule_code.h"
 
@@ -177,6 +178,81 @@ static void the_mix_counts_each_instruction_once(void **state)
 	built_end(&b);
 }
 
+/* A course through the code, of parts of a warp that may part at each branch: instructions, all and
+ * of a pipe, up to where @p steps blocks were run. */
+static void walk(const struct gw_cfg *cfg, unsigned steps, double *insns,
+                 double pipe[GW_SASS_PIPES])
+{
+	uint32_t parts[64] = {0}, count = 1;
+
+	while (count && steps--) {
+		const struct gw_cfg_block *b = &cfg->blocks[parts[--count]];
+		struct gw_sass_mix mix = {0};
+		uint32_t one = b->succ_count ? (uint32_t)rand() % b->succ_count : 0;
+
+		gw_cfg_mix(cfg, parts[count], &mix);
+		*insns += mix.insns;
+		for (unsigned p = 0; p < GW_SASS_PIPES; p++)
+			pipe[p] += mix.pipe[p];
+		if (b->end == GW_CFG_CALL && b->call != GW_CFG_NONE && count < 32)
+			parts[count++] = b->call;
+		for (uint32_t s = 0; s < b->succ_count; s++)
+			if (s == one || (count < 32 && rand() % 4 == 0))
+				parts[count++] = cfg->edges[b->succ_first + s];
+	}
+}
+
+static void check_shares(const struct gw_cfg *cfg)
+{
+	static const enum gw_work_field rows[][2] = {
+	        {GW_WORK_share_fma, GW_WORK_pipe_fma},       {GW_WORK_share_alu, GW_WORK_pipe_alu},
+	        {GW_WORK_share_fp64, GW_WORK_pipe_fp64},     {GW_WORK_share_xu, GW_WORK_pipe_xu},
+	        {GW_WORK_share_tensor, GW_WORK_pipe_tensor},
+	};
+	struct gw_arena arena;
+	struct gw_work work;
+
+	gw_arena_init(&arena, 1 << 20);
+	gw_work_clear(&work);
+	assert_true(gw_static_shares(cfg, &arena, &work));
+	for (unsigned i = 0; i < 200; i++) {
+		double insns = 0, pipe[GW_SASS_PIPES] = {0};
+
+		walk(cfg, 1 + i * 5, &insns, pipe);
+		for (unsigned r = 0; r < sizeof(rows) / sizeof(*rows); r++)
+			assert_true(gw_sass_pipe_sum(rows[r][1], pipe) <=
+			            work.q[rows[r][0]].value * insns + 1e-9);
+	}
+	gw_arena_free(&arena);
+}
+
+static void no_course_has_more_of_a_pipe_than_its_share(void **state)
+{
+	(void)state;
+	srand(1);
+	for_each(check_shares);
+}
+
+/* Loads in a loop: no fp64, no tensor cores, and less than half of it through the ALU pipe or so.
+ */
+static void a_share_is_of_what_goes_together(void **state)
+{
+	struct gw_arena arena;
+	struct gw_work work;
+	struct built b;
+
+	(void)state;
+	built_begin(&b, &schedule_code()->kernels[0], 90);
+	gw_arena_init(&arena, 1 << 20);
+	gw_work_clear(&work);
+	assert_true(gw_static_shares(&b.cfg, &arena, &work));
+	assert_true(work.q[GW_WORK_share_tensor].value == 0);
+	assert_true(work.q[GW_WORK_share_fp64].value == 0);
+	assert_true(work.q[GW_WORK_share_alu].value < 0.9);
+	gw_arena_free(&arena);
+	built_end(&b);
+}
+
 static void code_that_is_not_whole_instructions_is_refused(void **state)
 {
 	static const uint8_t bytes[40];
@@ -206,6 +282,8 @@ int main(void)
 	        cmocka_unit_test(loops_nest_as_in_the_source),
 	        cmocka_unit_test(a_call_continues_behind_it_and_names_its_function),
 	        cmocka_unit_test(the_mix_counts_each_instruction_once),
+	        cmocka_unit_test(no_course_has_more_of_a_pipe_than_its_share),
+	        cmocka_unit_test(a_share_is_of_what_goes_together),
 	        cmocka_unit_test(code_that_is_not_whole_instructions_is_refused),
 	};
 

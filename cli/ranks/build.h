@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A job of the logs of its ranks: steps, and what each rank did in them. */
+#ifndef GW_RANKS_BUILD_H
+#define GW_RANKS_BUILD_H
+
+#include "cli/ranks/read.h"
+
+/** What was found of steps. */
+struct ranks_steps {
+	size_t period;   /**< collectives a step; 0: none repeat, so each counts as a step */
+	uint64_t base;   /**< ns of CLOCK_REALTIME that the job's times count from */
+	size_t left_out; /**< ranks that have no collective in common with the first one */
+};
+
+/**
+ * Make @p job of @p logs: @p count of them, which are put in order, those that are left out last.
+ * False where fewer than two ranks have steps in common. ranks_unbuild() frees what it made.
+ */
+bool ranks_build(struct ranks_job *job, struct ranks_log *logs, size_t count,
+                 const struct ranks_shapes *shapes, struct ranks_steps *steps);
+void ranks_unbuild(struct ranks_job *job);
+
+#endif

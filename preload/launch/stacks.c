@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "preload/launch/stacks.h"
+
+#include "preload/launch/launch.h"
+#include "preload/launch/python.h"
+#include "preload/maps/memory.h"
+#include "preload/runtime/degrade.h"
+#include "preload/runtime/options.h"
+#include "preload/runtime/sandbox.h"
+#include "preload/runtime/self_read.h"
+
+#include <sys/mman.h>
+
+enum {
+	SEEN = 4096, /* configurations whose stack was taken, by hash */
+	TEND_S = 5,  /* without a copy: their pages are given back */
+	RESERVED = GW_STACK_SLOTS * sizeof(struct gw_stack),
+};
+
+static struct gw_stack *pool;
+static _Atomic uint32_t seen[SEEN];
+static _Atomic uint32_t taken;
+static uint32_t next_full;           /* worker: where it looks first */
+static uint64_t idle_since;          /* worker; 0: pages are in use, or were given back */
+static _Atomic bool touched, failed; /* pages are in use; there is no way to read them */
+
+void gw_stacks_mode(void)
+{
+	const bool on = pool && !failed && atomic_load(&taken) < GW_STACKS_MAX &&
+	                (gw_options.stacks == GW_STACKS_AUTO ? gw_options.mode == GW_MODE_AUDIT
+	                                                     : gw_options.stacks == GW_STACKS_YES);
+
+	gw_hot_want(GW_EVENT_STACK, on);
+}
+
+/* Some containers forbid the call. */
+static bool readable(void)
+{
+	uint32_t word = 0, there = 1;
+	bool good;
+
+	if (!gw_sandbox_enter())
+		return false;
+	good = gw_self_get(&word, (uintptr_t)&there, sizeof(word)) && word == there;
+	gw_sandbox_leave();
+	return good;
+}
+
+void gw_stacks_start(void)
+{
+	memset(seen, 0, sizeof(seen));
+	atomic_store(&taken, 0);
+	next_full = 0;
+	idle_since = 0;
+	atomic_store(&touched, false);
+	pool = NULL; /* a forked child leaves its parent's alone */
+	atomic_store(&failed, gw_options.stacks == GW_STACKS_NO);
+	if (failed)
+		return gw_stacks_mode();
+	if (!readable()) {
+		atomic_store(&failed, true);
+		if (!gw_sandboxed())
+			gw_degrade_asked(
+			        GW_DEGRADED_STACKS,
+			        "process_vm_readv is refused: no stack of a launch is recorded");
+	} else if (gw_memory_take(GW_MEMORY_tables, RESERVED)) {
+		pool = gw_memory_reserve(RESERVED);
+		gw_python_look();
+	}
+	gw_stacks_mode();
+}
+
+/* ---- on the launching thread --------------------------------------------------------------- */
+
+static struct gw_stack *claim(void)
+{
+	for (uint32_t i = 0; i < GW_STACK_SLOTS; i++) {
+		uint32_t is_free = GW_STACK_FREE;
+
+		/* Pairs with the release in gw_stack_done(). */
+		if (atomic_load_explicit(&pool[i].state, memory_order_relaxed) == GW_STACK_FREE &&
+		    atomic_compare_exchange_strong(&pool[i].state, &is_free, GW_STACK_BUSY))
+			return &pool[i];
+	}
+	return NULL;
+}
+
+/* Its own frame is the first that is unwound. */
+static __attribute__((noinline)) void copy(struct gw_stack *s)
+{
+	GW_UNWIND_FROM_HERE(s->registers);
+	s->bytes = (uint32_t)gw_self_read(s->copy, s->registers[GW_UNWIND_SP], GW_STACK_BYTES);
+	s->python = s->text_used = 0;
+	s->python_cut = false;
+	gw_python_frames(s);
+}
+
+/* One more stack; false where none is to be taken. */
+static bool take(uint64_t key, uint32_t kernel, uint32_t device, const struct gw_event *e,
+                 bool captured)
+{
+	const uint32_t tag = (uint32_t)(key >> 32) | 1;
+	_Atomic uint32_t *mark = &seen[key % SEEN];
+	struct gw_stack *s;
+
+	if (!pool || !kernel || atomic_load_explicit(mark, memory_order_relaxed) == tag ||
+	    !(s = claim()))
+		return false;
+	if (!gw_sandbox_enter()) {
+		atomic_store_explicit(&s->state, GW_STACK_FREE, memory_order_release);
+		return false;
+	}
+	atomic_store_explicit(&touched, true, memory_order_relaxed);
+	s->kernel = kernel;
+	s->device = device;
+	s->captured = captured;
+	s->config = (struct gw_config){
+	        .grid = {e->grid[0], e->grid[1], e->grid[2]},
+	        .block = {e->block_x, e->block_y, e->block_z},
+	        .cluster = {1, 1, 1},
+	        .dynamic_shared = e->shared,
+	        .digest = e->digest,
+	};
+	if (e->cluster)
+		s->config.cluster = (struct gw_dim3){e->cluster & 1023, e->cluster >> 10 & 1023,
+		                                     e->cluster >> 20 & 1023};
+	copy(s);
+	gw_sandbox_leave();
+	atomic_store_explicit(mark, tag, memory_order_relaxed);
+	if (atomic_fetch_add(&taken, 1) + 1 >= GW_STACKS_MAX)
+		gw_hot_want(GW_EVENT_STACK, false);
+	/* Pairs with the acquire in gw_stack_next(). */
+	atomic_store_explicit(&s->state, GW_STACK_FULL, memory_order_release);
+	return true;
+}
+
+static uint64_t key_of(const struct gw_event *e, uint32_t kernel, uint32_t device)
+{
+	return gw_cell_key(gw_cell_kernel(kernel, device), e->grid, e->block_x, e->block_y,
+	                   e->block_z, e->cluster, e->shared, e->digest);
+}
+
+void gw_stack_take(struct gw_call *call)
+{
+	struct gw_event *e = call->event;
+	const uint32_t device = call->thread->last.stream_device;
+
+	e->flags &= (uint8_t)~GW_EVENT_STACK;
+	take(key_of(e, e->kernel, device), e->kernel, device, e, false);
+}
+
+/* The node's configuration will name the context's GPU, as it does in graphs.c. */
+void gw_stack_captured(struct gw_call *call, CUfunction f, const struct gw_event *shape,
+                       void **params, void **extra)
+{
+	struct gw_shared *s = gw_hot.shared;
+	struct gw_event e = *shape;
+	const uint32_t kernel = gw_kernel_slot_of(s, call->thread, f);
+	const struct gw_digest_plan *plan;
+	CUcontext context;
+
+	if (!kernel)
+		return;
+	/* Pairs with the release in publish() (analysis/digests.c). */
+	plan = atomic_load_explicit(&s->kernels[kernel].plan, memory_order_acquire);
+	e.digest = plan ? gw_digest_read(plan, params, extra) : 0;
+	if (s->kernels[kernel].cluster && !e.cluster)
+		e.cluster = s->kernels[kernel].cluster;
+	context = gw_context_of(call->thread, atomic_load_explicit(&gw_hot.stream_generation,
+	                                                           memory_order_acquire));
+	take(key_of(&e, kernel, 0), kernel,
+	     context ? (uint32_t)(gw_context_device(context) + 1) : 0, &e, true);
+}
+
+/* ---- on the worker ------------------------------------------------------------------------- */
+
+struct gw_stack *gw_stack_next(void)
+{
+	for (uint32_t i = 0; pool && i < GW_STACK_SLOTS; i++) {
+		struct gw_stack *s = &pool[(next_full + i) % GW_STACK_SLOTS];
+
+		/* Pairs with the release in take(). */
+		if (atomic_load_explicit(&s->state, memory_order_acquire) == GW_STACK_FULL) {
+			next_full = (uint32_t)(s - pool) + 1;
+			return s;
+		}
+	}
+	return NULL;
+}
+
+void gw_stack_done(struct gw_stack *s)
+{
+	idle_since = 0;
+	/* Pairs with the exchange in claim(). */
+	atomic_store_explicit(&s->state, GW_STACK_FREE, memory_order_release);
+}
+
+void gw_stacks_tend(uint64_t now_ns)
+{
+	if (!pool || !atomic_load_explicit(&touched, memory_order_relaxed))
+		return;
+	if (!idle_since)
+		idle_since = now_ns;
+	if (now_ns - idle_since < TEND_S * UINT64_C(1000000000))
+		return;
+	atomic_store_explicit(&touched, false, memory_order_relaxed);
+	for (uint32_t i = 0; i < GW_STACK_SLOTS; i++) {
+		uint32_t is_free = GW_STACK_FREE;
+
+		/* Zeroed, it is free again. */
+		if (atomic_compare_exchange_strong(&pool[i].state, &is_free, GW_STACK_BUSY) &&
+		    madvise(&pool[i], sizeof(pool[i]), MADV_DONTNEED) != 0)
+			atomic_store_explicit(&pool[i].state, GW_STACK_FREE, memory_order_release);
+	}
+}

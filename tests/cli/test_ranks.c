@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The ranks of a job, from logs whose every step is scripted. */
+#include "cli/ranks/build.h"
+#include "cli/ranks/steps.h"
+#include "cli/common/memory.h"
+#include "tests/cli/log_builder.h"
+#include "tests/cli/shell.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define GPUWATCH "$PREFIX/bin/gpuwatch "
+
+enum { RANKS = 4, STEPS = 30, FROM = 10, CULPRIT = 2 };
+enum { COMPUTE = 1, WIDE, REDUCE, GATHER }; /* configurations */
+static const uint64_t T0 = 1795700000000000000, US = 1000;
+
+/* A job; zero-initialised is one of NCCL without reports, in which nobody is late. */
+struct script {
+	bool numbers; /* NCCL reports to gpuwatch */
+	bool copies;  /* no NCCL: copies to the host and back */
+	bool hosts;   /* each rank on a machine, whose clock is 3 ms ahead of the one before */
+	bool lost;    /* the third collective of rank 0 is not in its log */
+	uint64_t input, host, slow, work; /* us more a step for CULPRIT, from FROM on */
+};
+
+struct rank {
+	struct lb b;
+	uint64_t now, clock; /* true time and what is added to it in the log, ns */
+	uint64_t kernels, sequence;
+};
+
+static void launch(struct rank *k, uint32_t config, uint64_t start, uint64_t end, uint64_t call)
+{
+	struct gw_record_launch l =
+	        lb_launch(config, k->clock + start, end - start, (float)(end - start), 0);
+
+	l.start_ns = k->clock + start;
+	l.call_ns = k->clock + call;
+	lb_add_launch(&k->b, l);
+}
+
+static void copy(struct rank *k, uint32_t direction, uint64_t bytes, uint64_t start, uint64_t end)
+{
+	struct gw_record_copy c = {.device = 1,
+	                           .direction = direction,
+	                           .bytes = bytes,
+	                           .start_ns = k->clock + start,
+	                           .duration_ns = end - start};
+
+	lb_record(&k->b, GW_RECORD_COPY, &c, sizeof(c), NULL, 0);
+}
+
+static void report(struct rank *k, uint16_t function, uint64_t sequence, uint64_t call)
+{
+	struct gw_record_collective c = {.communicator = 5,
+	                                 .thread = 1,
+	                                 .function = function,
+	                                 .datatype = GW_DATATYPE_FLOAT32,
+	                                 .sequence = sequence,
+	                                 .count = 1000,
+	                                 .call_ns = k->clock + call};
+
+	lb_record(&k->b, GW_RECORD_COLLECTIVE, &c, sizeof(c), NULL, 0);
+}
+
+static void begin(struct rank *k, const struct script *s, unsigned rank)
+{
+	struct gw_record_header h = {.version = GW_LOG_VERSION,
+	                             .pid = 100 + rank,
+	                             .flags = GW_HEADER_COPIES | GW_HEADER_WAITS,
+	                             .start_ns = T0};
+	struct gw_record_thread thread = {.id = 1, .tid = 1};
+	struct gw_record_communicator c = {.id = 5, .rank = rank, .ranks = RANKS, .hash = 99};
+	char text[128];
+	int n = snprintf(text, sizeof(text), "host=node%u%cboot_id=b%ccommand=train%crank=%u",
+	                 s->hosts ? rank : 0, 0, 0, 0, rank);
+
+	*k = (struct rank){.now = T0, .clock = s->hosts ? rank * 3000 * US : 0};
+	lb_record(&k->b, GW_RECORD_HEADER, &h, sizeof(h), text, (size_t)n + 1);
+	lb_device(&k->b, 1, "GPU", "aa");
+	lb_stream(&k->b, 1, 1);
+	lb_record(&k->b, GW_RECORD_THREAD, &thread, sizeof(thread), NULL, 0);
+	lb_kernel(&k->b, 1, "gemm");
+	lb_kernel(&k->b, 2, "ncclDevKernel_AllReduce_Sum_f32_RING_LL");
+	lb_kernel(&k->b, 3, "ncclDevKernel_AllGather_RING_LL");
+	lb_config_on(&k->b, COMPUTE, 1, 64, 1, false);
+	lb_config_on(&k->b, WIDE, 1, 128, 1, false);
+	lb_config_on(&k->b, REDUCE, 2, 8, 1, false);
+	lb_config_on(&k->b, GATHER, 3, 8, 1, false);
+	if (s->numbers)
+		lb_record(&k->b, GW_RECORD_COMMUNICATOR, &c, sizeof(c), NULL, 0);
+}
+
+/* Until the rank's first collective of the step: 0.5 ms of the host, 1 ms of input, 10 ms of
+ * compute. */
+static void work(struct rank *k, const struct script *s, bool faulty)
+{
+	uint64_t start = k->now + (1000 + (faulty ? s->input : 0)) * US, end = start + 100 * US,
+	         call;
+
+	copy(k, GW_DIRECTION_TO_DEVICE, 1 << 20, start, end);
+	call = end + (500 + (faulty ? s->host : 0)) * US;
+	start = call + 10 * US;
+	end = start + (10000 + (faulty ? s->slow + s->work : 0)) * US;
+	launch(k, faulty && s->work ? WIDE : COMPUTE, start, end, call);
+	k->now = end;
+}
+
+static void meet(struct rank *ranks, const struct script *s, uint32_t config, unsigned step)
+{
+	uint64_t last = 0;
+
+	for (unsigned r = 0; r < RANKS; r++)
+		last = ranks[r].now > last ? ranks[r].now : last;
+	for (unsigned r = 0; r < RANKS; r++) {
+		struct rank *k = &ranks[r];
+		uint64_t end = last + (2000 + r) * US;
+
+		if (s->copies) {
+			copy(k, GW_DIRECTION_TO_HOST, config << 16, k->now, k->now + 10 * US);
+			copy(k, GW_DIRECTION_TO_DEVICE, config << 16, end, end + 10 * US);
+			k->now = end + 10 * US;
+			continue;
+		}
+		if (!s->lost || r || step != 3) {
+			launch(k, config, k->now + US, end, k->now - 100 * US);
+			if (s->numbers)
+				report(k,
+				       config == REDUCE ? GW_COLLECTIVE_ALL_REDUCE
+				                        : GW_COLLECTIVE_ALL_GATHER,
+				       step, k->now - 99 * US);
+		}
+		k->now = end;
+	}
+}
+
+/* The logs of a job, as files. */
+static void write_job(const struct script *s)
+{
+	struct rank ranks[RANKS];
+	char path[32];
+
+	for (unsigned r = 0; r < RANKS; r++)
+		begin(&ranks[r], s, r);
+	for (unsigned i = 0; i < STEPS; i++) {
+		for (unsigned r = 0; r < RANKS; r++)
+			work(&ranks[r], s, r == CULPRIT && i >= FROM);
+		meet(ranks, s, REDUCE, i);
+		meet(ranks, s, GATHER, i);
+	}
+	for (unsigned r = 0; r < RANKS; r++) {
+		lb_end(&ranks[r].b);
+		snprintf(path, sizeof(path), "r%u.gwl", r);
+		assert_true(lb_write(&ranks[r].b, path));
+		lb_free(&ranks[r].b);
+	}
+}
+
+static struct ranks_log logs[RANKS];
+static struct ranks_shapes shapes;
+static struct ranks_steps steps;
+static struct ranks_job job;
+
+static void judge(const struct script *s)
+{
+	char path[32];
+
+	write_job(s);
+	for (unsigned r = 0; r < RANKS; r++) {
+		snprintf(path, sizeof(path), "r%u.gwl", RANKS - 1 - r); /* in whatever order */
+		assert_true(ranks_log_read(&logs[r], &shapes, path, NULL, 0));
+	}
+	assert_true(ranks_build(&job, logs, RANKS, &shapes, &steps));
+	ranks_judge(&job);
+	assert_int_equal(job.rank_count, RANKS);
+}
+
+static void forget(void)
+{
+	ranks_job_free(&job);
+	ranks_unbuild(&job);
+	for (unsigned r = 0; r < RANKS; r++)
+		ranks_log_free(&logs[r]);
+	ranks_shapes_free(&shapes);
+	shapes = (struct ranks_shapes){0};
+}
+
+/* What the only episode says. */
+static void names(const struct script *s, enum ranks_cause cause, double ms)
+{
+	const struct ranks_episode *e = job.episodes;
+
+	judge(s);
+	e = job.episodes;
+	assert_int_equal(job.episode_count, 1);
+	assert_string_equal(logs[e->rank].label, "2");
+	assert_string_equal(ranks_cause_key(e->cause), ranks_cause_key(cause));
+	assert_true(fabs(e->late / 1e6 - ms) < 0.1 * ms);
+	assert_true(e->found <= FROM + 10);
+	assert_true(e->last >= job.step_count - 2);
+	forget();
+}
+
+static void late_input_is_named(void **state)
+{
+	(void)state;
+	names(&(struct script){.input = 3000}, RANKS_CAUSE_INPUT, 3);
+	names(&(struct script){.input = 3000, .numbers = true, .hosts = true}, RANKS_CAUSE_INPUT,
+	      3);
+	names(&(struct script){.input = 3000, .copies = true}, RANKS_CAUSE_INPUT, 3);
+}
+
+static void a_slow_host_is_named(void **state)
+{
+	(void)state;
+	names(&(struct script){.host = 2000}, RANKS_CAUSE_HOST, 2);
+}
+
+static void a_slow_gpu_is_told_from_more_work(void **state)
+{
+	(void)state;
+	names(&(struct script){.slow = 2000}, RANKS_CAUSE_GPU, 2);
+	names(&(struct script){.work = 2000}, RANKS_CAUSE_WORK, 2);
+}
+
+static void where_all_are_alike_nobody_is_late(void **state)
+{
+	(void)state;
+	judge(&(struct script){0});
+	assert_int_equal(job.episode_count, 0);
+	assert_int_equal(steps.period, 2);
+	assert_int_equal(job.step_count, STEPS - 1);
+	forget();
+}
+
+static void parts_of_a_step_add_up_and_say_for_whom_a_rank_waits(void **state)
+{
+	const struct ranks_step *s;
+	double all = 0;
+
+	(void)state;
+	judge(&(struct script){.input = 3000});
+	s = &job.ranks[0].steps[FROM + 5];
+	for (unsigned p = 0; p < RANKS_PARTS; p++)
+		all += (double)s->part[p] / 1e6;
+	assert_true(fabs(all - (1.1 + 0.51 + 10 + 3 + 4)) < 0.1);
+	assert_true(fabs((double)s->part[RANKS_COMPUTE] / 1e6 - 10) < 0.01);
+	assert_true(fabs((double)s->part[RANKS_INPUT] / 1e6 - 1.1) < 0.01);
+	assert_true(fabs((double)s->part[RANKS_HOST] / 1e6 - 0.5) < 0.01);
+	assert_true(fabs((double)s->part[RANKS_WAITING] / 1e6 - 3) < 0.05);
+	assert_true(fabs((double)s->part[RANKS_COMMUNICATION] / 1e6 - 4) < 0.1);
+	assert_int_equal(s->waited_for, CULPRIT);
+	assert_true(fabs((double)job.ranks[CULPRIT].steps[FROM + 5].caused / 1e6 - 3) < 0.05);
+	forget();
+}
+
+static void clocks_are_set_by_the_ends_of_collectives(void **state)
+{
+	(void)state;
+	judge(&(struct script){.hosts = true, .input = 3000});
+	for (unsigned r = 0; r < RANKS; r++) {
+		assert_true(fabs((job.ranks[r].offset - job.ranks[0].offset) / 1e6 - 3 * r) < 0.02);
+		assert_true(r == CULPRIT ||
+		            fabs((double)job.ranks[r].steps[FROM + 5].part[RANKS_WAITING] / 1e6 -
+		                 3) < 0.1);
+	}
+	forget();
+}
+
+static void numbers_join_what_a_lost_launch_shifts(void **state)
+{
+	(void)state;
+	judge(&(struct script){.lost = true, .numbers = true, .input = 3000});
+	assert_int_equal(job.episode_count, 1);
+	assert_true((double)job.ranks[CULPRIT].steps[FROM + 5].caused / 1e6 > 2.9);
+	assert_true((double)job.ranks[0].steps[FROM + 5].caused / 1e6 < 0.1);
+	forget();
+}
+
+static void the_period_is_the_shortest_that_repeats(void **state)
+{
+	uint64_t s[90];
+
+	(void)state;
+	for (unsigned i = 0; i < 90; i++)
+		s[i] = i % 3 == 2 ? 2 : 1;
+	assert_int_equal(ranks_period(s, 90), 3);
+	s[0] = 7; /* the first step differs */
+	assert_int_equal(ranks_period(s, 90), 3);
+	for (unsigned i = 0; i < 90; i++)
+		s[i] = i;
+	assert_int_equal(ranks_period(s, 90), 0);
+	assert_int_equal(ranks_period(s, 2), 0);
+}
+
+static void the_lower_median_is_taken(void **state)
+{
+	double v[] = {5, 1, 4, 2}, one[] = {3};
+
+	(void)state;
+	assert_true(ranks_median(v, 4) == 2);
+	assert_true(ranks_median(v, 3) == 2 || ranks_median(v, 3) == 4);
+	assert_true(ranks_median(one, 1) == 3);
+}
+
+static void the_command_names_rank_and_cause(void **state)
+{
+	(void)state;
+	write_job(&(struct script){.input = 3000, .numbers = true});
+	assert_int_equal(shell(GPUWATCH "ranks r?.gwl"), 1);
+	shell_says("joined by NCCL's sequence numbers");
+	shell_says("rank 2 in steps ");
+	shell_says("input");
+	assert_int_equal(shell(GPUWATCH "ranks --rank=0 r?.gwl"), 1);
+	shell_says("STEP NO");
+	assert_int_equal(shell(GPUWATCH "ranks --json r?.gwl"), 1);
+	shell_says("\"cause\": \"input\"");
+	write_job(&(struct script){0});
+	assert_int_equal(shell(GPUWATCH "ranks r?.gwl"), 0);
+	shell_says("Degraded");
+	shell_says("no rank, step after step");
+}
+
+static void bad_input_gets_one_error(void **state)
+{
+	(void)state;
+	write_job(&(struct script){0});
+	assert_int_equal(shell(GPUWATCH "ranks"), 2);
+	shell_says("missing log file");
+	assert_int_equal(shell(GPUWATCH "ranks r0.gwl"), 2);
+	shell_says("two ranks or more");
+	assert_int_equal(shell(GPUWATCH "ranks --rank=9 r?.gwl"), 2);
+	shell_says("no rank 9");
+	assert_int_equal(shell("cp r0.gwl again.gwl; " GPUWATCH "ranks r?.gwl again.gwl"), 2);
+	shell_says("both of rank 0");
+	assert_int_equal(shell("echo none > none.gwl; " GPUWATCH "ranks r0.gwl none.gwl"), 2);
+	shell_says("none.gwl");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(late_input_is_named),
+	        cmocka_unit_test(a_slow_host_is_named),
+	        cmocka_unit_test(a_slow_gpu_is_told_from_more_work),
+	        cmocka_unit_test(where_all_are_alike_nobody_is_late),
+	        cmocka_unit_test(parts_of_a_step_add_up_and_say_for_whom_a_rank_waits),
+	        cmocka_unit_test(clocks_are_set_by_the_ends_of_collectives),
+	        cmocka_unit_test(numbers_join_what_a_lost_launch_shifts),
+	        cmocka_unit_test(the_period_is_the_shortest_that_repeats),
+	        cmocka_unit_test(the_lower_median_is_taken),
+	        cmocka_unit_test(the_command_names_rank_and_cause),
+	        cmocka_unit_test(bad_input_gets_one_error),
+	};
+
+	return cmocka_run_group_tests(tests, shell_setup, shell_teardown);
+}

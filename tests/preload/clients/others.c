@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What programs and other tools bring along: small libraries, and a program linked with one.
+ * OTHER_NAME says which of them this file becomes (tests/preload/CMakeLists.txt).
+ */
+
+#if defined(OTHER_impostor)
+/* Exports a function named like one of the driver's. */
+__attribute__((visibility("default"))) int cuInit(unsigned flags);
+
+int cuInit(unsigned flags)
+{
+	return 4711 + (int)flags;
+}
+
+#elif defined(OTHER_own_driver)
+/* A driver under a name that is not libcuda's. */
+__attribute__((visibility("default"))) int cuInit(unsigned flags);
+
+int cuInit(unsigned flags)
+{
+	return (int)flags;
+}
+
+#elif defined(OTHER_other_driver)
+/* A program whose driver is a library that is not called libcuda. */
+int cuInit(unsigned flags);
+
+int main(void)
+{
+	return cuInit(0);
+}
+
+#elif defined(OTHER_own_z)
+/* A program's own libz.so.1, newer than the system's: it has a symbol version that one lacks. */
+__attribute__((visibility("default"))) int own_z(void);
+
+int own_z(void)
+{
+	return 17;
+}
+
+#elif defined(OTHER_needs_own_z)
+/* A library that comes with a libz.so.1 of its own, beside it. */
+int own_z(void);
+__attribute__((visibility("default"))) int needs_own_z(void);
+
+int needs_own_z(void)
+{
+	return own_z();
+}
+
+#elif defined(OTHER_planted)
+/* Says that it was loaded, by a file that PLANTED names. */
+#include <fcntl.h>
+#include <stdlib.h>
+
+__attribute__((constructor)) static void loaded(void)
+{
+	const char *path = getenv("PLANTED");
+
+	if (path && open(path, O_WRONLY | O_CREAT, 0600) < 0)
+		return;
+}
+
+#elif defined(OTHER_other_dlsym)
+/* Another tool's preload that stands in for dlsym, as some CUDA shims do. */
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+
+static int asked;
+
+__attribute__((visibility("default"))) void *dlsym(void *handle, const char *name)
+{
+	static void *(*next)(void *, const char *);
+
+	if (!next)
+		*(void **)&next = dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.34");
+	if (!next)
+		*(void **)&next = dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.2.5");
+	if (strcmp(name, "other_asked") == 0)
+		return &asked;
+	asked++;
+	return next(handle, name);
+}
+
+#elif defined(OTHER_other_getenv)
+/*
+ * What may come in the midst of reading our options: a signal handler that looks a function up, and
+ * a fork, whose child does. Where nobody reads them nothing happens.
+ */
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+__attribute__((visibility("default"))) char *secure_getenv(const char *name)
+{
+	static int asked;
+	char *(*next)(const char *);
+	pid_t child;
+
+	*(void **)&next = dlsym(RTLD_NEXT, "secure_getenv");
+	if (strncmp(name, "GPUWATCH_", 9) == 0 && !asked++) {
+		child = fork();
+		dlsym(RTLD_DEFAULT, "cuInit");
+		if (!child)
+			_exit(0);
+		waitpid(child, NULL, 0);
+	}
+	return next(name);
+}
+
+#elif defined(OTHER_other_puts)
+/* Another tool's preload that has nothing to do with CUDA: wraps puts and malloc by dlsym. */
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define EXPORT __attribute__((visibility("default")))
+
+static __thread int inside;
+static unsigned long mallocs;
+
+EXPORT int puts(const char *text)
+{
+	int (*next)(const char *);
+
+	*(void **)&next = dlsym(RTLD_NEXT, "puts");
+	fputs("[", stdout);
+	return next(text);
+}
+
+EXPORT void *malloc(size_t size)
+{
+	static void *(*next)(size_t);
+	static char early[4096];
+	static size_t used;
+
+	if (!next && inside) { /* dlsym itself allocates */
+		used = (used + 15) & ~(size_t)15;
+		if (used + size > sizeof(early))
+			return NULL;
+		used += size;
+		return early + used - size;
+	}
+	if (!next) {
+		inside = 1;
+		*(void **)&next = dlsym(RTLD_NEXT, "malloc");
+		inside = 0;
+	}
+	mallocs++;
+	return next(size);
+}
+
+__attribute__((destructor)) static void tell(void)
+{
+	fputs(mallocs ? "malloc was wrapped\n" : "malloc was not wrapped\n", stdout);
+}
+
+#elif defined(OTHER_other_launch)
+/* Another tool's preload: wraps cuLaunchKernel, and says at exit how often it was called. */
+#include <cuda.h>
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static atomic_int calls;
+
+__attribute__((visibility("default"))) CUresult
+cuLaunchKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
+               unsigned bz, unsigned shared, CUstream stream, void **params, void **extra)
+{
+	static __typeof__(cuLaunchKernel) *next;
+	const char *leave = getenv("OTHER_LEAVES_AT");
+
+	if (!next)
+		*(void **)&next = dlsym(RTLD_NEXT, "cuLaunchKernel");
+	if (!next)
+		return CUDA_ERROR_NOT_FOUND;
+	if (atomic_fetch_add(&calls, 1) + 1 == (leave ? atoi(leave) : 0)) {
+		void (*jump)(void);
+
+		*(void **)&jump = dlsym(RTLD_DEFAULT, "client_jump");
+		if (getenv("OTHER_JUMPS") && jump)
+			jump();
+		pthread_exit(NULL); /* unwinds through every frame above */
+	}
+	return next(f, gx, gy, gz, bx, by, bz, shared, stream, params, extra);
+}
+
+__attribute__((destructor)) static void tell(void)
+{
+	if (atomic_load(&calls))
+		printf("the other wrapper was called %d times\n", atomic_load(&calls));
+}
+
+#elif defined(OTHER_inner_launch)
+/* A tool's preload: within each launch it launches kernels of its own, the first way it is found.
+ */
+#include <cuda.h>
+#include <dlfcn.h>
+#include <stdbool.h>
+
+__attribute__((visibility("default"))) CUresult
+cuLaunchKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
+               unsigned bz, unsigned shared, CUstream stream, void **params, void **extra)
+{
+	static _Thread_local bool inside;
+	static __typeof__(cuLaunchKernel) *next, *first;
+	CUresult result;
+
+	if (!next) {
+		*(void **)&next = dlsym(RTLD_NEXT, "cuLaunchKernel");
+		*(void **)&first = dlsym(RTLD_DEFAULT, "cuLaunchKernel");
+	}
+	if (inside)
+		return next(f, gx, gy, gz, bx, by, bz, shared, stream, params, extra);
+	inside = true;
+	first(f, 1000 + gx, 1, 1, 64, 1, 1, 0, NULL, params, extra);
+	first(f, 0, 1, 1, 64, 1, 1, 0, stream, params, extra); /* the driver refuses it */
+	result = next(f, gx, gy, gz, bx, by, bz, shared, stream, params, extra);
+	first(f, 2000 + gx, 1, 1, 64, 1, 1, 0, stream, params, extra);
+	inside = false;
+	return result;
+}
+
+#else
+#error "OTHER_NAME says what this file becomes"
+#endif
