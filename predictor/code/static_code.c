@@ -95,6 +95,7 @@ static const char *all_rows(struct analysis *a, struct gw_static_in *parts, enum
 
 	gw_work_clear(work);
 	gw_static_memory(parts, work);
+	gw_static_copies(parts, work);
 	if (end != MIDDLE)
 		gw_static_open_traffic(a->parts.gather, end == MOST, work);
 	if (a->in->cfg) {

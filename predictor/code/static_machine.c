@@ -12,6 +12,7 @@ static const double counts_bounded = 0.4, divergence = 0.65;
 struct machine {
 	double insts, fp32, fma32, fp64, fma64, fp16, integer, ldst;
 	double pipe[GW_SASS_PIPES];
+	double flops[GW_SASS_TENSORS];
 	bool bounded; /* a block's count is a range */
 	bool unknown; /* a block has no count, or an opcode isn't known */
 };
@@ -28,6 +29,8 @@ static void add_block(struct machine *m, const struct gw_sass_mix *mix, double r
 	m->ldst += runs * (mix->cls[GW_SASS_LOAD] + mix->cls[GW_SASS_STORE]);
 	for (unsigned p = 0; p < GW_SASS_PIPES; p++)
 		m->pipe[p] += runs * mix->pipe[p];
+	for (unsigned t = 0; t < GW_SASS_TENSORS; t++)
+		m->flops[t] += runs * mix->flops[t];
 	m->unknown |= mix->unknown > 0;
 }
 
@@ -53,8 +56,10 @@ static struct machine count(const struct gw_static_in *in, const struct gw_cfg *
 static void set_warp_rows(struct gw_work *work, const struct machine *m, double sure)
 {
 	gw_static_set(work, GW_WORK_inst_executed, m->insts, sure);
-	for (unsigned row = 0; row < GW_WORK_FIELDS; row++)
+	for (unsigned row = 0; row < GW_WORK_FIELDS; row++) {
 		gw_static_set(work, row, gw_sass_pipe_sum(row, m->pipe), sure);
+		gw_static_set(work, row, gw_sass_tensor_sum(row, m->flops), sure);
+	}
 }
 
 static void set_thread_rows(struct gw_work *work, const struct machine *m, double lanes,

@@ -143,7 +143,9 @@ bool gw_static_end(const struct gw_static_in *in, const struct gw_cfg *cfg, bool
 	r->longest = copy(arena, r->longest, p->block_count, sizeof(*r->longest));
 	r->insns = copy(arena, r->insns, p->insn_count, sizeof(*r->insns));
 	out->access = copy(arena, out->access, out->count, sizeof(*out->access));
-	if (!acting || !r->blocks || !r->longest || !r->insns || !out->access)
+	out->copies.copy =
+	        copy(arena, out->copies.copy, out->copies.count, sizeof(*out->copies.copy));
+	if (!acting || !r->blocks || !r->longest || !r->insns || !out->access || !out->copies.copy)
 		return false;
 	if (cfg)
 		mark_acting(p, cfg, acting);
@@ -160,6 +162,8 @@ bool gw_static_end(const struct gw_static_in *in, const struct gw_cfg *cfg, bool
 		if (most && is_open(&out->access[i]))
 			scatter(&out->access[i]);
 	}
+	for (uint32_t i = 0; i < out->copies.count; i++)
+		finite &= fix(&out->copies.copy[i].runs, most);
 	fix(&r->branches, most);
 	fix(&r->divergent, most);
 	return finite;

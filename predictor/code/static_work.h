@@ -78,6 +78,10 @@ double gw_static_nominal_insn(const struct gw_ir_program *program, uint32_t insn
  * uncoalesced instructions; with a device also hits in L1 and L2 and traffic below them. */
 void gw_static_memory(const struct gw_static_in *in, struct gw_work *work);
 
+/** Add what copies past L1 move (memory/copies.h) to the rows of traffic, behind
+ * gw_static_memory(); rows that this makes unknown become so. */
+void gw_static_copies(const struct gw_static_in *in, struct gw_work *work);
+
 /** Cycles of a global load that hits the caches as often as the rows say; of device memory where
  * they don't. NaN: a latency that counts is unknown. */
 double gw_static_load_latency(const struct gw_device *device, const struct gw_work *work);

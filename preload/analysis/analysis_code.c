@@ -15,7 +15,11 @@
  * line gives itself. Where they are met, chosen warps stand for the rest, and the rows say so.
  */
 enum { GRID_STEPS = 50000, WARP_STEPS = 100000, BLOCK_STEPS = 50000, WARPS = 1024, BLOCKS = 8 };
-enum { BRIEF = 4 /* a brief analysis takes 1/BRIEF of these steps */ };
+enum {
+	BRIEF = 4, /* a brief analysis takes 1/BRIEF of these steps */
+	TILES = 8, /* of a kernel that goes from tile to tile a block takes more steps than of
+	              others a grid: so many times as many for it, in a brief analysis too */
+};
 
 /* A kernel as it is evaluated. */
 struct decoded {
@@ -206,11 +210,22 @@ static void put_down(struct decoded *d)
 	pthread_mutex_unlock(&lock);
 }
 
+/* Whether it copies tiles of tensors. */
+static bool copies_tiles(const struct gw_ir_program *p)
+{
+	for (uint32_t i = 0; i < p->insn_count; i++)
+		if (p->insns[i].flags & IR_MEM_BULK && p->insns[i].flags & IR_MEM_TENSOR)
+			return true;
+	return false;
+}
+
 static enum gw_analysis_end evaluate(const struct decoded *d, const struct gw_analysis_launch *in,
                                      size_t room, struct gw_work *work, const char **why,
                                      bool *limited)
 {
-	const uint64_t part = in->brief ? BRIEF : 1;
+	const bool tiles = copies_tiles(&d->program);
+	const uint64_t part = in->brief && !tiles ? BRIEF : 1, times = tiles ? TILES : 1,
+	               wide = tiles ? 2 : 1;
 	const struct gw_kernel_slot *k = &gw_hot.shared->kernels[in->slot];
 	const struct gw_kernel kernel = {k->name,     k->registers,   k->static_shared, k->local,
 	                                 k->constant, k->max_threads, k->binary_version};
@@ -218,13 +233,13 @@ static enum gw_analysis_end evaluate(const struct decoded *d, const struct gw_an
 	const struct gw_eval_launch at = {.config = in->config,
 	                                  .arguments = {in->arguments ? in->arguments->bytes : NULL,
 	                                                in->arguments ? in->arguments->size : 0}};
-	const struct gw_gather_limits limits = {.eval = {.steps = GRID_STEPS / part,
-	                                                 .warp_steps = WARP_STEPS / part,
+	const struct gw_gather_limits limits = {.eval = {.steps = times * GRID_STEPS / part,
+	                                                 .warp_steps = wide * WARP_STEPS / part,
 	                                                 .warps = WARPS,
 	                                                 .go_on = in->go_on,
 	                                                 .go_on_arg = in->go_on_arg},
 	                                        .blocks = BLOCKS,
-	                                        .steps = BLOCK_STEPS / part};
+	                                        .steps = wide * BLOCK_STEPS / part};
 	const struct gw_static_code code = {.program = &d->program,
 	                                    .cfg = d->cfg,
 	                                    .calls = d->calls,

@@ -19,6 +19,7 @@
 #define GW_CODE_EVAL_H
 
 #include "predictor/code/binary/bytes.h"
+#include "predictor/code/eval/tensor_map.h"
 #include "predictor/code/ir/ir.h"
 #include "predictor/core/types.h"
 
@@ -61,6 +62,14 @@ struct gw_eval_repeat {
 #define GW_BASE_NONE    UINT32_C(0)
 #define GW_BASE_UNKNOWN UINT32_MAX
 
+/** A tile that a copy through a tensor map moves. */
+struct gw_eval_tile {
+	const struct gw_tensor_map *map; /**< the evaluator's; NULL: not known */
+	bool placed; /**< where the tile lies is known, of all iterations that are stood for */
+	int32_t at[GW_TENSOR_RANK];                  /**< coordinates of its first element */
+	int32_t step[GW_EVAL_LOOPS][GW_TENSOR_RANK]; /**< their growth with each of `repeat` */
+};
+
 /** One execution of a memory instruction by a warp. */
 struct gw_eval_access {
 	uint32_t insn;               /**< index in the program's insns[] */
@@ -77,6 +86,7 @@ struct gw_eval_access {
 	                                 base: lanes (and accesses of this warp) with the same number
 	                                 have the same */
 	uint64_t bytes;             /**< of a bulk copy, when known; else 0 */
+	struct gw_eval_tile tile;   /**< of a copy through a tensor map */
 	uint32_t repeats;           /**< enclosing loops whose iterations this stands for */
 	struct gw_eval_repeat repeat[GW_EVAL_LOOPS]; /**< outermost first */
 	bool unbounded; /**< in a loop whose trip count is unknown: repeats are the least */

@@ -124,7 +124,7 @@ struct gw_eval *gw_eval_new(const struct gw_ir_program *program,
 	e->limits.warp_steps = e->limits.warp_steps ? e->limits.warp_steps : defaults.warp_steps;
 	e->limits.warps = e->limits.warps ? e->limits.warps : defaults.warps;
 	if (!give_places(e) || !make_frame(e) || !make_plan(e) || !make_reports(e) ||
-	    !gw_domain_init(&e->domain, arena) || !gw_eval_loops_init(e))
+	    !gw_domain_init(&e->domain, arena) || !gw_eval_loops_init(e) || !gw_eval_claims_init(e))
 		return NULL;
 	return e;
 }
@@ -148,6 +148,7 @@ static void begin(struct gw_eval *e)
 		memset(e->frame_form, 0, p->frame_bytes * sizeof(*e->frame_form));
 	}
 	e->frame_dims = 0;
+	gw_eval_claims_begin(e);
 	memset(e->generation, 0, p->insn_count * sizeof(*e->generation));
 	memset(r->blocks, 0, p->block_count * sizeof(*r->blocks));
 	memset(r->trips, 0, p->loop_count * sizeof(*r->trips));

@@ -136,6 +136,7 @@ static void scalar(struct gw_eval *e, const struct gw_ir_insn *insn, uint32_t in
 		in[s] = gw_eval_source(e, gw_ir_uses(e->p, insn)[s], &e->source[s]);
 		uniform = uniform && in[s]->uniform;
 	}
+	gw_eval_claim_compared(e, index, in, (unsigned)__builtin_ctz(mask));
 	e->result.uniform = uniform;
 	mask_left = uniform ? 1 : mask;
 	if (!uniform && gw_eval_lanes(insn, to, in, mask, &e->result))
@@ -289,6 +290,12 @@ static void run(struct gw_eval *e, const struct gw_ir_insn *insn, uint32_t index
 		gw_eval_sreg(e, (enum gw_ir_sreg)insn->aux, &e->result);
 		if (gw_is_unknown(e->result.base[0]))
 			e->result.base[0] = gw_unknown(GW_WHY_SREG, index);
+		break;
+	case IR_OPAQUE:
+		if (!insn->defs || !gw_eval_claim(e, index, &e->result)) {
+			forget_defs(e, insn, index, mask, GW_WHY_OPAQUE);
+			return;
+		}
 		break;
 	case IR_AWAIT:
 		gw_value_set(&e->result, 0, gw_unknown(GW_WHY_AWAIT, index));

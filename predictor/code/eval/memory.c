@@ -49,6 +49,16 @@ static enum gw_ir_space resolve(struct gw_eval *e, const struct gw_ir_insn *insn
 	}
 }
 
+/* Whether all lanes find parameters by a generic address. */
+static bool in_parameters(const struct gw_value *a, uint32_t mask)
+{
+	for (unsigned i = 0; i < GW_LANES; i++)
+		if (mask >> i & 1 && (a->base[gw_at(a, i)] ||
+		                      a->v[gw_at(a, i)] - GW_IR_PARAM_WINDOW >= GW_IR_PARAM_BYTES))
+			return false;
+	return mask != 0;
+}
+
 /* address = first use + second use, with the windows' bases taken off. */
 static void find_address(struct gw_eval *e, const struct gw_ir_insn *insn, struct gw_value *a,
                          uint32_t mask, enum gw_ir_space *space)
@@ -71,6 +81,11 @@ static void find_address(struct gw_eval *e, const struct gw_ir_insn *insn, struc
 			a->base[i] = gw_unknown(GW_WHY_ADDRESS, 0);
 	}
 	*space = resolve(e, insn, a, mask);
+	if (insn->space == IR_SPACE_GENERIC && in_parameters(a, mask)) {
+		*space = IR_SPACE_PARAM;
+		for (unsigned i = 0; i < (a->uniform ? 1 : GW_LANES); i++)
+			a->v[i] -= GW_IR_PARAM_WINDOW;
+	}
 	for (unsigned i = 0; i < (a->uniform ? 1 : GW_LANES); i++)
 		if (a->base[i] && a->base[i] <= GW_WINDOW_PARAM)
 			a->base[i] = GW_BASE_NONE;
@@ -91,6 +106,61 @@ static void tell_growth(struct gw_eval *e, const struct gw_value *a, const struc
 	for (unsigned i = 0; i < GW_BOX; i++)
 		e->access.grows[i] = a->form.d[i];
 	gw_domain_pin(&e->domain, dims & box);
+}
+
+/* The map at byte @p offset of the arguments, read when it is first asked for. */
+static const struct gw_tensor_map *map_at(struct gw_eval *e, uint64_t offset)
+{
+	const struct gw_eval_launch *l = e->launch;
+	struct gw_bytes bytes;
+
+	for (uint32_t i = 0; i < e->map_count; i++)
+		if (e->map_offset[i] == offset)
+			return &e->maps[i];
+	if (e->map_count == GW_TENSOR_MAPS ||
+	    !gw_bytes_slice(l->arguments, offset, GW_TENSOR_MAP_BYTES, &bytes) ||
+	    (l->argument_known && memchr(l->argument_known + offset, 0, GW_TENSOR_MAP_BYTES)) ||
+	    !gw_tensor_map_read(&e->maps[e->map_count], bytes.data))
+		return NULL;
+	e->map_offset[e->map_count] = (uint32_t)offset;
+	return &e->maps[e->map_count++];
+}
+
+/* The map that lane @p lane finds; PTX counts from the start of the parameters. */
+static const struct gw_tensor_map *map_of(struct gw_eval *e, const struct gw_value *a,
+                                          unsigned lane)
+{
+	uint64_t v = a->v[gw_at(a, lane)];
+
+	if (a->base[gw_at(a, lane)])
+		return NULL;
+	return map_at(e, v >= GW_IR_PARAM_WINDOW ? v - GW_IR_PARAM_WINDOW : v);
+}
+
+/* The tile of the first lane: in machine code coordinates are the warp's. */
+static void find_tile(struct gw_eval *e, const struct gw_ir_insn *insn, const struct gw_value *a,
+                      uint32_t lanes)
+{
+	const uint8_t box = (1u << GW_BOX) - 1;
+	unsigned first = (unsigned)__builtin_ctz(lanes), rank = insn->uses - 2u;
+	struct gw_eval_tile *t = &e->access.tile;
+
+	*t = (struct gw_eval_tile){.map = map_of(e, a, first)};
+	t->placed = t->map && t->map->rank == rank;
+	for (unsigned i = 0; t->placed && i < rank; i++) {
+		const struct gw_value *x =
+		        gw_eval_source(e, gw_ir_uses(e->p, insn)[2 + i], &e->source[2]);
+
+		if (e->alike) /* elsewhere is another tile */
+			gw_domain_pin(&e->domain, gw_form_dims(&x->form) & box);
+		t->placed = !x->base[gw_at(x, first)];
+		t->at[i] = (int32_t)x->v[gw_at(x, first)];
+		for (unsigned l = 0; l < e->levels; l++) {
+			t->step[l][i] = (int32_t)x->form.d[GW_DIM_LOOP + l];
+			t->placed &=
+			        e->level_count[l] == 1 || !(x->form.bent >> (GW_DIM_LOOP + l) & 1);
+		}
+	}
 }
 
 static void tell_sink(struct gw_eval *e, const struct gw_ir_insn *insn, uint32_t index,
@@ -116,7 +186,10 @@ static void tell_sink(struct gw_eval *e, const struct gw_ir_insn *insn, uint32_t
 		x->address[i] = a->v[gw_at(a, i)];
 		x->base[i] = gw_is_unknown(b) ? known : b;
 	}
-	if (insn->flags & IR_MEM_BULK && insn->uses > 2) {
+	x->tile.map = NULL;
+	if (insn->flags & IR_MEM_BULK && insn->flags & IR_MEM_TENSOR) {
+		find_tile(e, insn, a, x->active);
+	} else if (insn->flags & IR_MEM_BULK && insn->uses > 2) {
 		unsigned first = (unsigned)__builtin_ctz(x->active);
 
 		size = gw_eval_source(e, gw_ir_uses(e->p, insn)[2], &e->source[2]);

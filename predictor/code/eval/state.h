@@ -69,6 +69,9 @@ struct gw_warp_entry {
 struct gw_loop_watch;
 struct gw_loop_shots;
 
+/** Loops over pieces of work; see claim.c. */
+struct gw_claims;
+
 /** What a branch's lanes may run before they meet again. */
 struct gw_region {
 	bool cyclic; /**< the branch itself: it decides a loop */
@@ -92,9 +95,12 @@ struct gw_eval {
 	uint8_t *wanted; /**< of each instruction: it writes a register or local memory that matters
 	                  */
 	uint32_t *plan;  /**< instructions that are run, block by block */
-	uint32_t *plan_first;             /**< of each block; one more at the end */
-	const struct gw_region **regions; /**< of each branch block, once asked for */
-	bool local_escapes;               /**< the address of local memory becomes a generic one */
+	uint32_t *plan_first;                      /**< of each block; one more at the end */
+	const struct gw_region **regions;          /**< of each branch block, once asked for */
+	struct gw_tensor_map maps[GW_TENSOR_MAPS]; /**< among the arguments, that were asked for */
+	uint32_t map_offset[GW_TENSOR_MAPS], map_count; /**< bytes from the arguments' start */
+	struct gw_claims *claims;                       /**< see claim.c; NULL: none */
+	bool local_escapes; /**< the address of local memory becomes a generic one */
 
 	/* The warp's state. */
 	struct gw_value *values;
@@ -184,6 +190,18 @@ void gw_eval_memory(struct gw_eval *e, const struct gw_ir_insn *insn, uint32_t i
                     uint32_t sure, uint32_t maybe);
 /** Forget local memory in @p lanes. */
 void gw_eval_forget_frame(struct gw_eval *e, uint32_t lanes, gw_base why);
+
+/* claim.c */
+/** Find the loops over pieces of work; false when the arena has no room. */
+bool gw_eval_claims_init(struct gw_eval *e);
+/** Begin a warp. */
+void gw_eval_claims_begin(struct gw_eval *e);
+/** Comparison @p insn_index has been made, of @p in, in lane @p lane among others. */
+void gw_eval_claim_compared(struct gw_eval *e, uint32_t insn_index,
+                            const struct gw_value *const in[GW_SOURCES_MAX], unsigned lane);
+/** The value that @p insn_index makes, where it stands for a load of the next piece's number;
+ * false: it does not. */
+bool gw_eval_claim(struct gw_eval *e, uint32_t insn_index, struct gw_value *out);
 
 /* insn.c */
 /** Run instruction @p insn_index for the lanes of the entry. */

@@ -76,6 +76,11 @@ enum {
 	GW_IR_FRAME_MAX = 16384, /**< bytes of local memory and call parameters that are followed */
 };
 
+/** Where machine code finds the parameters by a generic address: in no memory. They are addresses
+ * of this form's own, since the driver's are not known; as many as a launch may have bytes. */
+#define GW_IR_PARAM_WINDOW UINT64_C(0x5a00000000000000)
+enum { GW_IR_PARAM_BYTES = 32768 };
+
 /** Flags of a memory instruction. */
 enum {
 	IR_MEM_SIGNED = 1,   /**< a loaded element is sign-extended to its register */
@@ -83,8 +88,10 @@ enum {
 	IR_MEM_READONLY = 4, /**< through the read-only path (ld.global.nc) */
 	IR_MEM_PREFETCH = 8, /**< moves nothing to a register */
 	IR_MEM_ASYNC = 16,   /**< part of a copy between global and shared memory */
-	IR_MEM_BULK = 32, /**< one thread's bulk copy: `width` is 0, the bytes are the third use */
-	IR_MEM_TENSOR = 64, /**< through a tensor map: no address; shape unknown */
+	IR_MEM_BULK = 32, /**< a bulk copy, of one thread or, in machine code, of the warp: `width`
+	                     is 0, the bytes are the third use */
+	IR_MEM_TENSOR = 64, /**< through a texture; or, of a bulk copy, through a tensor map, whose
+	                         address it has: further uses are the tile's coordinates */
 	IR_MEM_MATRIX =
 	        128, /**< ldmatrix, stmatrix, wmma: lanes cooperate; a lane's address is a row's */
 };
@@ -126,8 +133,8 @@ struct gw_ir_block {
 	uint32_t sources; /**< source instructions in the block, the ending one included */
 	uint32_t tag;     /**< the front end's own: SASS block number and the like */
 	bool never;       /**< no launch that ends well comes here */
-	bool acts;        /**< does more than compute: it accesses memory, meets others, or does what
-	                       isn't modelled; waiting (IR_AWAIT) is not meant */
+	bool acts; /**< does more than compute: it accesses memory, meets others, or does what
+	                isn't modelled; waiting (IR_AWAIT) is not meant */
 	/* ---- */
 	uint32_t ipdom; /**< block where divergent lanes meet again; GW_IR_NONE: at the exit */
 	uint32_t loop;  /**< innermost loop that holds it; GW_IR_NONE: none */

@@ -72,8 +72,8 @@ static void seed(struct relevance *r, const struct gw_ir_insn *insn)
 		raise(r, insn->guard, IR_RELEVANT_CONTROL);
 		raise(r, uses[0], IR_RELEVANT_ADDRESS);
 		raise(r, uses[1], IR_RELEVANT_ADDRESS);
-		if (insn->flags & IR_MEM_BULK && insn->uses > 2)
-			raise(r, uses[2], IR_RELEVANT_ADDRESS);
+		for (unsigned u = 2; insn->flags & IR_MEM_BULK && u < insn->uses; u++)
+			raise(r, uses[u], IR_RELEVANT_ADDRESS);
 		break;
 	case IR_BAR:
 		raise(r, insn->guard, IR_RELEVANT_CONTROL);

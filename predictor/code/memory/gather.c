@@ -14,6 +14,7 @@ enum {
 	NEIGHBOURS = 5, /* the blocks from which the grid's footprint is estimated */
 	EXTRA = 8,      /* more blocks, for instructions that run in none of those chosen */
 	STEPS = 2000000,
+	COPY_STEPS = 1000000, /* for copies by tiles */
 	WHOLE_STEPS = 100000, /* warp instructions for the accesses of all warps ... */
 	WHOLE_WARPS = 2048,   /* ... and warps that are run for them */
 	OUTER = 256,          /* iterations of outer loops whose footprint is followed */
@@ -134,6 +135,7 @@ static void see(void *arg, const struct gw_eval_access *access)
 	bool shaped;
 	struct gw_request r;
 
+	gw_tma_see(&g->copies, access);
 	if (!a || !access->active)
 		return;
 	uncounted = a->uncounted;
@@ -429,7 +431,8 @@ const char *gw_gather_run(const struct gw_ir_program *program, const struct gw_e
 		return why;
 	out->locality = gw_locality_new(arena, launch->config.grid);
 	if (!out->locality || !gw_replay_init(&out->replay, arena) ||
-	    !list_accesses(program, arena, &sink))
+	    !list_accesses(program, arena, &sink) ||
+	    !gw_tma_list(&out->copies, program, out->report.insns, launch->config.grid, arena))
 		return "the accesses need more memory than the analysis may use";
 	sink.box.warps = gw_dim3_count(launch->config.block) / GW_REQUEST_LANES;
 	look.alike = gw_warp_equivalence_new(eval, &limits->eval, arena);
@@ -442,6 +445,9 @@ const char *gw_gather_run(const struct gw_ir_program *program, const struct gw_e
 		take_grid(&sink);
 		weigh_blocks(&sink);
 	}
+	if (!why && !gw_tma_look(&out->copies, eval, &launch->config,
+	                         limits->steps ? 2 * limits->steps : COPY_STEPS, arena))
+		why = "the copies need more memory than the analysis may use";
 	if (!out->complete || (out->cut && out->blocks < NEIGHBOURS))
 		out->locality->dropped = true;
 	return why;

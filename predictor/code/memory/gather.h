@@ -11,6 +11,7 @@
 #define GW_CODE_GATHER_H
 
 #include "predictor/code/memory/coalescing.h"
+#include "predictor/code/memory/copies.h"
 #include "predictor/code/eval/eval.h"
 #include "predictor/code/memory/locality.h"
 #include "predictor/code/memory/replay.h"
@@ -42,6 +43,7 @@ struct gw_gather {
 	uint32_t count;
 	struct gw_locality *locality; /**< of global memory, by instruction index */
 	struct gw_replay replay;      /**< global loads of the grid's middle block */
+	struct gw_tma_copies copies;  /**< of the blocks looked at */
 	struct gw_eval_report report; /**< of the whole grid */
 	uint32_t blocks;              /**< looked at */
 	bool whole;                   /**< the sample is the grid: shapes are of each warp */

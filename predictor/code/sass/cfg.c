@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "predictor/code/sass/cfg.h"
+#include "predictor/code/sass/tensor.h"
 
 bool gw_cfg_insn(const struct gw_cfg *cfg, uint32_t index, struct gw_sass_insn *out)
 {
@@ -332,6 +333,7 @@ void gw_cfg_mix(const struct gw_cfg *cfg, uint32_t block, struct gw_sass_mix *mi
 		mix->pipe[insn.pipe]++;
 		if (insn.cls == GW_SASS_TENSOR)
 			mix->tensor[insn.tensor]++;
+		mix->flops[insn.tensor] += gw_sass_warp_flops(&insn);
 		if (insn.cls == GW_SASS_LOAD)
 			mix->load[insn.space]++;
 		if (insn.cls == GW_SASS_STORE)

@@ -69,6 +69,7 @@ struct gw_sass_mix {
 	uint32_t cls[GW_SASS_CLASSES];
 	uint32_t pipe[GW_SASS_PIPES];
 	uint32_t tensor[GW_SASS_TENSORS];
+	double flops[GW_SASS_TENSORS]; /**< of an execution by a warp (gw_sass_warp_flops) */
 	uint32_t load[GW_SASS_SPACES],
 	        store[GW_SASS_SPACES]; /**< atomics and reductions are neither */
 	uint32_t fma32, fma64;

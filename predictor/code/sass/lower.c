@@ -69,6 +69,15 @@ gw_ir_operand gw_lower_pair(struct gw_lowering *l, unsigned at, bool uniform)
 	return GW_LOWER(l, PACK, 32, 0, 2, register_of(l, place), register_of(l, place + 1));
 }
 
+gw_ir_operand gw_lower_uniform(struct gw_lowering *l, unsigned at, unsigned behind)
+{
+	unsigned place = number_at(l, at, true);
+
+	if (place == UINT32_MAX || place + behind >= GW_SASS_UR0 + gw_sass_urz(l->insn.sm))
+		return gw_ir_const(&l->b, 0);
+	return register_of(l, place + behind);
+}
+
 gw_ir_operand gw_lower_predicate(struct gw_lowering *l, unsigned at, unsigned not_at)
 {
 	unsigned number = (unsigned)gw_sass_bits(&l->insn, at, 3);
@@ -347,6 +356,10 @@ static bool begin(struct gw_lowering *l)
 		if (l->b.failed)
 			return false;
 		l->b.program.blocks[block].tag = b < count ? b : GW_CFG_NONE;
+	}
+	for (uint32_t i = 0; i < l->cfg->insn_count && !l->pipelined; i++) {
+		gw_cfg_insn(l->cfg, i, &l->insn);
+		l->pipelined = l->insn.op == GW_SASS_OP_UTMALDG || l->insn.op == GW_SASS_OP_UBLKCP;
 	}
 	l->exit = count;
 	l->functions[0] = (struct gw_lowered_function){.blocks = count, .after = count};

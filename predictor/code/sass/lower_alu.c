@@ -283,6 +283,21 @@ static bool shift_add(struct gw_lowering *l)
 	return true;
 }
 
+/* UIADD3.64, of pairs; a number is extended by its sign. */
+static bool add3_wide(struct gw_lowering *l)
+{
+	gw_ir_operand a = gw_lower_pair(l, 24, true), c = gw_lower_pair(l, 64, true), b;
+
+	if (bit(l, NEGATE_A) || bit(l, NEGATE_C) || swapped(l) ||
+	    (!immediate(l) && bit(l, NEGATE_B)))
+		return false;
+	b = immediate(l) ? number(l, (uint64_t)(int32_t)gw_sass_bits(&l->insn, 32, 32))
+	                 : gw_lower_pair(l, 32, true);
+	a = GW_LOWER(l, ADD, 64, 0, 2, a, b);
+	gw_lower_set_pair(l, 16, true, GW_LOWER(l, ADD, 64, 0, 2, a, c));
+	return true;
+}
+
 bool gw_lower_alu(struct gw_lowering *l)
 {
 	switch (l->insn.op) {
@@ -290,6 +305,8 @@ bool gw_lower_alu(struct gw_lowering *l)
 	case GW_SASS_OP_UIADD3:
 		add3(l, true);
 		return true;
+	case GW_SASS_OP_UIADD3_64:
+		return add3_wide(l);
 	case GW_SASS_OP_VIADD:
 		add3(l, false);
 		return true;

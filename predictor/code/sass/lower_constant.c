@@ -22,6 +22,20 @@ static gw_ir_operand extent(struct gw_lowering *l, unsigned offset)
 	return gw_ir_emit(&l->b, IR_SREG, 32, sregs[word], gw_ir_reg(&l->b, 32), 0);
 }
 
+/* A word of the generic address of the parameters, or of the bank they lie in: the driver leaves
+ * both before them, and compilers use the one or the other. */
+static gw_ir_operand window(struct gw_lowering *l, unsigned offset)
+{
+	const unsigned params = 0x198, bank = 0xc0;
+	uint64_t address = GW_IR_PARAM_WINDOW;
+
+	if (l->cfg->sm != 90 || offset % 4 || (offset / 8 != params / 8 && offset / 8 != bank / 8))
+		return GW_IR_NONE;
+	if (offset / 8 == bank / 8)
+		address -= l->kernel->param_base;
+	return gw_ir_const(&l->b, offset % 8 ? address >> 32 : (uint32_t)address);
+}
+
 gw_ir_operand gw_lower_constant(struct gw_lowering *l, unsigned bank, unsigned offset)
 {
 	const struct gw_sass_kernel *k = l->kernel;
@@ -41,6 +55,8 @@ gw_ir_operand gw_lower_constant(struct gw_lowering *l, unsigned bank, unsigned o
 	if (bank == 2 && gw_bytes_get(k->tables, offset, &value, 4) && value)
 		return gw_ir_const(&l->b, value);
 	def = bank == 0 ? extent(l, offset) : GW_IR_NONE;
+	if (def == GW_IR_NONE && bank == 0)
+		def = window(l, offset);
 	return def != GW_IR_NONE ? def : gw_lower_unknown(l, 32, "a constant that the driver sets");
 }
 

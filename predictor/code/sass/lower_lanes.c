@@ -41,6 +41,31 @@ static gw_ir_operand among_lanes(struct gw_lowering *l, unsigned mode, unsigned 
 	return def;
 }
 
+void gw_lower_to_uniform(struct gw_lowering *l)
+{
+	enum { BALLOT = 3, BY_INDEX = 3, WHOLE_WARP = 31 };
+	gw_ir_operand from = gw_lower_reg(l, 24, false), guard = l->guard, held, lane, value, any;
+	bool guard_not = l->guard_not;
+
+	if (guard == GW_IR_NONE) {
+		gw_lower_set(l, 16, true, from);
+		return;
+	}
+	held = guard_not ? GW_LOWER(l, NOT, 1, 0, 1, guard) : guard;
+	held = GW_LOWER(l, VOTE, 32, BALLOT, 1, held);
+	lane = GW_LOWER(l, CLZ, 32, 0, 1, GW_LOWER(l, BREV, 32, 0, 1, held));
+	value = gw_ir_reg(&l->b, 32);
+	any = gw_ir_reg(&l->b, 1); /* whether the lane is one: decides nothing */
+	gw_ir_append(&l->b, (struct gw_ir_insn){.op = IR_SHFL, .bits = 32, .aux = BY_INDEX},
+	             (gw_ir_operand[]){value, any}, 2,
+	             (gw_ir_operand[]){from, lane, number(l, WHOLE_WARP)}, 3);
+	any = GW_LOWER(l, CMP, 32, IR_COND_NE, 2, held, number(l, 0));
+	l->guard = GW_IR_NONE;
+	gw_lower_set(l, 16, true,
+	             GW_LOWER(l, SEL, 32, 0, 3, any, value, gw_lower_reg(l, 16, true)));
+	l->guard = guard;
+}
+
 /* A ballot, and whether all, any or equally many of the lanes say so. */
 static bool vote(struct gw_lowering *l)
 {

@@ -196,7 +196,7 @@ static bool lower_move(struct gw_lowering *l)
 	case GW_SASS_OP_R2UR_V:
 		if (gw_sass_bits(&l->insn, 81, 3) != GW_SASS_PT)
 			return false;
-		gw_lower_set(l, 16, true, gw_lower_reg(l, 24, false));
+		gw_lower_to_uniform(l);
 		return true;
 	case GW_SASS_OP_S2R:
 		gw_lower_set(l, 16, false, special(l));

@@ -24,12 +24,38 @@ static gw_ir_operand wide_address(struct gw_lowering *l)
 	return gw_lower_pair(l, 24, false);
 }
 
+/*
+ * A word of shared memory that all lanes find by a uniform register alone, in a kernel whose copies
+ * arrive in stages: some place. Which one tells nothing of its banks; it hangs on the stage, and
+ * would make each round of the loop another one.
+ */
+static gw_ir_operand some_place(struct gw_lowering *l)
+{
+	const struct gw_ir_symbol place = {.name = "a place in shared memory",
+	                                   .space = IR_SPACE_GLOBAL};
+
+	if (!l->place_known)
+		l->place_known = gw_ir_add_symbol(&l->b, &place) + 1;
+	return GW_LOWER(l, ADDR, 64, l->place_known - 1, 1, gw_ir_const(&l->b, 0));
+}
+
+static bool is_of_stage(const struct gw_lowering *l)
+{
+	return l->pipelined && l->insn.space == GW_SASS_SPACE_SHARED && l->insn.width == 32 &&
+	       gw_sass_bits(&l->insn, 24, 8) == GW_SASS_RZ && gw_sass_bits(&l->insn, 91, 1) &&
+	       (l->insn.op == GW_SASS_OP_LDS || l->insn.op == GW_SASS_OP_STS);
+}
+
 /* Shared and local: a register, perhaps scaled (LDS [R.X4], bits 78-79), and a uniform one. */
 static gw_ir_operand narrow_address(struct gw_lowering *l)
 {
 	unsigned scale = (unsigned)gw_sass_bits(&l->insn, 78, 2);
 	bool load = l->insn.cls == GW_SASS_LOAD;
-	gw_ir_operand a = gw_lower_reg(l, 24, false);
+	gw_ir_operand a;
+
+	if (is_of_stage(l))
+		return some_place(l);
+	a = gw_lower_reg(l, 24, false);
 
 	if (scale && l->insn.space == GW_SASS_SPACE_SHARED && l->insn.cls != GW_SASS_ATOMIC)
 		a = GW_LOWER(l, SHL, 32, 0, 2, a, gw_ir_const(&l->b, scale + 1));
@@ -148,7 +174,7 @@ bool gw_lower_acts(const struct gw_sass_insn *insn)
 	case GW_SASS_LOAD:
 		return insn->space != GW_SASS_SPACE_CONSTANT;
 	default:
-		return !awaits(insn);
+		return !awaits(insn) && insn->op != GW_SASS_OP_NOP;
 	}
 }
 
@@ -187,5 +213,5 @@ bool gw_lower_memory(struct gw_lowering *l)
 		await(l);
 		return true;
 	}
-	return false;
+	return gw_lower_tensor(l);
 }

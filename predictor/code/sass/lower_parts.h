@@ -3,6 +3,7 @@
 #ifndef GW_CODE_SASS_LOWER_PARTS_H
 #define GW_CODE_SASS_LOWER_PARTS_H
 
+#include "predictor/code/eval/tensor_map.h"
 #include "predictor/code/sass/lower.h"
 
 enum { GW_LOWERED_FUNCTIONS = 256 }; /**< most of them, the kernel itself included */
@@ -38,6 +39,8 @@ struct gw_lowering {
 	} table;                     /**< the constant that was last loaded by an index */
 	uint32_t taken_in;           /**< instructions of functions called, so far */
 	uint32_t exit;               /**< block of the program where threads end */
+	bool pipelined;              /**< it copies by the tensor memory accelerator */
+	uint32_t place_known;        /**< 1 + the symbol of a place in shared memory; 0: none yet */
 	bool indirect;               /**< where some jump goes is not known */
 	const char *calls;           /**< why a function was not taken in; NULL: all were */
 };
@@ -47,6 +50,9 @@ gw_ir_operand gw_lower_reg(struct gw_lowering *l, unsigned at, bool uniform);
 
 /** Registers at bits @p at and the next one, as one source of 64 bits. */
 gw_ir_operand gw_lower_pair(struct gw_lowering *l, unsigned at, bool uniform);
+
+/** The uniform register @p behind behind the one at bits @p at, as a source. */
+gw_ir_operand gw_lower_uniform(struct gw_lowering *l, unsigned at, unsigned behind);
 
 /** Predicate at bits @p at, negated by the bit at @p not_at, as a source. */
 gw_ir_operand gw_lower_predicate(struct gw_lowering *l, unsigned at, unsigned not_at);
@@ -127,8 +133,15 @@ bool gw_lower_load_constant(struct gw_lowering *l);
 bool gw_lower_float(struct gw_lowering *l);
 bool gw_lower_lanes(struct gw_lowering *l);
 
+/** R2UR: the register of the lowest lane whose guard holds; nothing where none does. */
+void gw_lower_to_uniform(struct gw_lowering *l);
+
 /** Whether the instruction does more than compute, or may: not where it waits for an mbarrier. */
 bool gw_lower_acts(const struct gw_sass_insn *insn);
+
+/** A copy by the tensor memory accelerator; false when it is none that touches global memory, or
+ * its encoding is not known. */
+bool gw_lower_tensor(struct gw_lowering *l);
 
 /** A memory instruction or a barrier; false when it is none. */
 bool gw_lower_memory(struct gw_lowering *l);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "predictor/code/sass/tensor.h"
 
+enum { GROUP_WARPS = 4 };
+
 struct shape {
 	uint8_t type; /* enum gw_sass_tensor */
 	uint16_t m, n, k;
@@ -85,6 +87,11 @@ bool gw_sass_is_group(const struct gw_sass_insn *in)
 {
 	return in->op == GW_SASS_OP_HGMMA || in->op == GW_SASS_OP_QGMMA ||
 	       in->op == GW_SASS_OP_IGMMA || in->op == GW_SASS_OP_BGMMA;
+}
+
+double gw_sass_warp_flops(const struct gw_sass_insn *in)
+{
+	return in->tensor_flops / (gw_sass_is_group(in) ? GROUP_WARPS : 1.0);
 }
 
 unsigned gw_sass_group_columns(const struct gw_sass_insn *in)

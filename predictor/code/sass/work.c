@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "predictor/code/sass/work.h"
 
+#include "predictor/code/sass/tensor.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -61,7 +63,7 @@ static void add_block(const struct gw_sass_launch *l, uint32_t at, struct sums *
 		s->insns += runs;
 		s->cls[insn.cls] += runs;
 		s->pipe[insn.pipe] += runs;
-		s->flops[insn.tensor] += runs * insn.tensor_flops;
+		s->flops[insn.tensor] += runs * gw_sass_warp_flops(&insn);
 		s->fma32 += insn.fma && insn.cls == GW_SASS_FP32 ? runs : 0;
 		s->fma64 += insn.fma && insn.cls == GW_SASS_FP64 ? runs : 0;
 		s->barriers += insn.op == GW_SASS_OP_BAR ? runs : 0;
@@ -155,6 +157,24 @@ double gw_sass_pipe_sum(enum gw_work_field row, const double pipe[GW_SASS_PIPES]
 	return sum;
 }
 
+double gw_sass_tensor_sum(enum gw_work_field row, const double flops[GW_SASS_TENSORS])
+{
+	switch (row) {
+	case GW_WORK_tensor_fp16_flop:
+		return flops[GW_SASS_TENSOR_FP16] + flops[GW_SASS_TENSOR_BF16];
+	case GW_WORK_tensor_tf32_flop:
+		return flops[GW_SASS_TENSOR_TF32];
+	case GW_WORK_tensor_fp8_flop:
+		return flops[GW_SASS_TENSOR_FP8];
+	case GW_WORK_tensor_int8_flop:
+		return flops[GW_SASS_TENSOR_INT8];
+	case GW_WORK_tensor_fp64_flop:
+		return flops[GW_SASS_TENSOR_FP64];
+	default:
+		return NAN;
+	}
+}
+
 static void set_instructions(const struct gw_sass_launch *l, const struct sums *s, float sure,
                              struct gw_work *work)
 {
@@ -189,12 +209,8 @@ static void set_pipes(const struct sums *s, float sure, struct gw_work *work)
 	work->q[GW_WORK_pipe_lsu].confidence = sure * lsu_others;
 	if (p[GW_SASS_PIPE_FP16] > 0)
 		work->q[GW_WORK_pipe_tensor].confidence = sure * halves;
-	set(work, GW_WORK_tensor_fp16_flop,
-	    s->flops[GW_SASS_TENSOR_FP16] + s->flops[GW_SASS_TENSOR_BF16], sure);
-	set(work, GW_WORK_tensor_tf32_flop, s->flops[GW_SASS_TENSOR_TF32], sure);
-	set(work, GW_WORK_tensor_fp8_flop, s->flops[GW_SASS_TENSOR_FP8], sure);
-	set(work, GW_WORK_tensor_int8_flop, s->flops[GW_SASS_TENSOR_INT8], sure);
-	set(work, GW_WORK_tensor_fp64_flop, s->flops[GW_SASS_TENSOR_FP64], sure);
+	for (unsigned row = 0; row < GW_WORK_FIELDS; row++)
+		set(work, row, gw_sass_tensor_sum(row, s->flops), sure);
 }
 
 /* A warp's course; false when @p arena has no room. */

@@ -26,6 +26,9 @@ struct gw_sass_launch {
  *  every other row. */
 double gw_sass_pipe_sum(enum gw_work_field row, const double pipe[GW_SASS_PIPES]);
 
+/** The same of a row of tensor operations, from @p flops of each type. */
+double gw_sass_tensor_sum(enum gw_work_field row, const double flops[GW_SASS_TENSORS]);
+
 /** Instructions at the head of block @p block of @p cfg up to where lanes that parted meet again
  *  (BSYNC, counted in): each part of a warp runs them for itself. 0: there is none. */
 uint32_t gw_sass_head(const struct gw_cfg *cfg, uint32_t block);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "predictor/code/sass/sass.h"
+#include "predictor/code/sass/tensor.h"
 #include "tests/unit/sass/agree.h"
 
 #include <setjmp.h>
@@ -105,6 +106,20 @@ static void a_wide_access_names_all_its_registers(void **state)
 	assert_true(dfma.fma);
 }
 
+/* QGMMA.64x128x32.F32.E4M3.E4M3, of four warps; HMMA.16816.F32, of one. */
+static void four_warps_share_the_operations_of_a_warp_group(void **state)
+{
+	static const uint64_t group[] = {0x01e00000101879f3, 0x000fe20008700818},
+	                      warp[] = {0x000000040804723c, 0x000fe20000001804};
+	struct gw_sass_insn insn;
+
+	(void)state;
+	assert_true(gw_sass_decode((const uint8_t *)group, 90, &insn));
+	assert_true(gw_sass_warp_flops(&insn) == 2.0 * 64 * 128 * 32 / 4);
+	assert_true(gw_sass_decode((const uint8_t *)warp, 90, &insn));
+	assert_true(gw_sass_warp_flops(&insn) == 2.0 * 16 * 8 * 16);
+}
+
 static void an_unlisted_opcode_or_architecture_is_reported(void **state)
 {
 	struct gw_sass_insn insn;
@@ -139,6 +154,7 @@ int main(void)
 	        cmocka_unit_test(a_branch_backwards_is_relative_to_its_end_on_every_architecture),
 	        cmocka_unit_test(one_code_is_two_operations_on_two_architectures),
 	        cmocka_unit_test(a_wide_access_names_all_its_registers),
+	        cmocka_unit_test(four_warps_share_the_operations_of_a_warp_group),
 	        cmocka_unit_test(an_unlisted_opcode_or_architecture_is_reported),
 	        cmocka_unit_test(names_end_with_a_question_mark),
 	};

@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Loops of machine code that go on as long as there is another piece of work: one thread takes its
+ * number from a counter and leaves it in shared memory, and the loop ends where the number has
+ * reached an argument. Memory decides which block gets which piece, but not how many there are.
+ * Each block, or each cluster where there are clusters, is taken to get every n-th of them, n being
+ * how many of these the grid has: so together they do all, and none more than one more than
+ * another.
+ *
+ * Found by the comparisons that may leave the outermost cycle: the loads from shared memory whose
+ * value they compare give the number of the piece after the one that was last compared. Where warp
+ * groups take turns, a round compares two: the other's piece and one's own.
+ */
+#include "predictor/code/eval/state.h"
+#include "predictor/code/ir/reach.h"
+
+#include <string.h>
+
+/** Loads of which one comparison compares the value. */
+struct gw_claims {
+	uint32_t *test;  /* of each instruction that makes a loaded value: 1 + that comparison */
+	uint32_t *cycle; /* of each comparison: 1 + the block where its cycle is entered */
+	uint32_t *loop;  /* of each: 1 + the loop; 0: it has several entries */
+	uint8_t *works_first; /* of each: the loop has worked on a piece when it is made */
+	uint8_t *use;         /* of each: the operand that is the number */
+	/* Of each block where a cycle is entered: how many comparisons the warp has made, and the
+	 * last piece of which it knows the number. Its first is piece 0. */
+	uint32_t *made, *known;
+};
+
+/* What the search for one comparison knows. */
+struct search {
+	struct gw_claims *claims;
+	uint64_t *way; /* of each block, scratch */
+	uint32_t test;
+	bool found; /* a load of which no other comparison is known */
+};
+
+/* The outermost loop around block @p b; GW_IR_NONE: none, or it has several entries. */
+static uint32_t loop_around(const struct gw_ir_program *p, uint32_t b)
+{
+	uint32_t loop = p->blocks[b].loop;
+
+	while (loop != GW_IR_NONE && p->loops[loop].parent != GW_IR_NONE)
+		loop = p->loops[loop].parent;
+	return loop;
+}
+
+enum { BLOCKS_MOST = 4096, FROM = 1, TO = 2, WITHIN = FROM | TO };
+
+/* Put @p block among those to be looked at, if it has no @p mark yet and all of @p needs. */
+static void enter(struct gw_eval *e, uint32_t block, uint8_t needs, uint8_t mark, uint32_t *count)
+{
+	if (e->mark[block] & mark || (e->mark[block] & needs) != needs)
+		return;
+	e->mark[block] |= mark;
+	e->todo[(*count)++] = block;
+}
+
+/* Mark the blocks that lie on a cycle with block @p b, if there are any. */
+static void mark_cycle(struct gw_eval *e, const struct gw_reach *r, uint32_t b)
+{
+	const struct gw_ir_program *p = e->p;
+	uint32_t count = 0;
+
+	memset(e->mark, 0, p->block_count);
+	e->todo[count++] = b;
+	while (count) {
+		const struct gw_ir_block *block = &p->blocks[e->todo[--count]];
+
+		for (uint32_t i = 0; i < block->succ_count; i++)
+			enter(e, p->succs[block->succ_first + i], 0, FROM, &count);
+	}
+	e->todo[count++] = b;
+	while (count) {
+		uint32_t block = e->todo[--count];
+
+		for (uint32_t i = r->pred_first[block]; i < r->pred_first[block + 1]; i++)
+			enter(e, r->preds[i], FROM, TO, &count);
+	}
+}
+
+static bool is_within(const struct gw_eval *e, uint32_t block)
+{
+	return (e->mark[block] & WITHIN) == WITHIN;
+}
+
+/* The fewest instructions on the cycle from the beginning of block @p from to that of @p to. */
+static uint64_t way_to(struct gw_eval *e, uint64_t *way, uint32_t from, uint32_t to)
+{
+	const struct gw_ir_program *p = e->p;
+	bool shorter = true;
+
+	for (uint32_t b = 0; b < p->block_count; b++)
+		way[b] = b == from ? 0 : UINT64_MAX;
+	while (shorter) {
+		shorter = false;
+		for (uint32_t b = 0; b < p->block_count; b++) {
+			const struct gw_ir_block *block = &p->blocks[b];
+
+			if (way[b] == UINT64_MAX || b == to || !is_within(e, b))
+				continue;
+			for (uint32_t i = 0; i < block->succ_count; i++) {
+				uint64_t *next = &way[p->succs[block->succ_first + i]];
+
+				shorter |= way[b] + block->sources < *next;
+				*next = way[b] + block->sources < *next ? way[b] + block->sources
+				                                        : *next;
+			}
+		}
+	}
+	return way[to];
+}
+
+/* Where the cycle is entered. */
+static uint32_t entry_of(const struct gw_eval *e, const struct gw_reach *r)
+{
+	for (uint32_t b = 0; b < e->p->block_count; b++)
+		for (uint32_t i = r->pred_first[b]; is_within(e, b) && i < r->pred_first[b + 1];
+		     i++)
+			if (!is_within(e, r->preds[i]))
+				return b;
+	return GW_IR_NONE;
+}
+
+/* The comparison that alone makes @p test in block @p b; GW_IR_NONE: none in that block. */
+static uint32_t comparison_of(const struct gw_ir_program *p, const struct gw_ir_block *b,
+                              gw_ir_operand test)
+{
+	for (uint32_t i = b->first + b->count; i-- > b->first;) {
+		const struct gw_ir_insn *insn = &p->insns[i];
+		const gw_ir_operand *uses = gw_ir_uses(p, insn);
+
+		if (insn->defs != 1 || gw_ir_defs(p, insn)[0] != test)
+			continue;
+		if (insn->guard != GW_IR_NONE)
+			return GW_IR_NONE;
+		if (insn->op == IR_CMP)
+			return insn->bits == 32 ? i : GW_IR_NONE;
+		if (insn->op == IR_AND || insn->op == IR_OR) /* with a constant: always */
+			test = gw_ir_is_constant(uses[0]) ? uses[1] : uses[0];
+		else if (insn->op == IR_MOV || insn->op == IR_NOT)
+			test = uses[0];
+		else
+			return GW_IR_NONE;
+		if (gw_ir_is_constant(test))
+			return GW_IR_NONE;
+	}
+	return GW_IR_NONE;
+}
+
+/* What makes the value of a load in machine code: the load itself has no register. */
+static const struct gw_ir_insn *load_of(const struct gw_ir_program *p, uint32_t index)
+{
+	uint32_t source = p->insns[index].source;
+
+	if (p->insns[index].op != IR_OPAQUE)
+		return NULL;
+	while (index-- > 0 && p->insns[index].source == source) {
+		const struct gw_ir_insn *insn = &p->insns[index];
+
+		if (insn->op == IR_LD || insn->op == IR_ATOM)
+			return insn->width == 4 && insn->elements == 1 ? insn : NULL;
+	}
+	return NULL;
+}
+
+/* Back from the comparison, through what keeps the number, and sums: a counter starts at zero. */
+static void follow(struct gw_reach *r, const struct gw_ir_insn *insn, uint32_t slot, uint8_t marks)
+{
+	struct search *s = r->arg;
+	uint32_t index = r->owner[slot];
+	const struct gw_ir_insn *load;
+
+	switch (insn->op) {
+	case IR_ADD:
+		gw_reach_use(r, insn, 1, marks);
+		/* fall through */
+	case IR_SEL:
+		gw_reach_use(r, insn, 1, marks);
+		gw_reach_use(r, insn, 2, marks);
+		break;
+	case IR_MOV:
+	case IR_ZEXT:
+	case IR_SHFL:
+		gw_reach_use(r, insn, 0, marks);
+		break;
+	case IR_OPAQUE:
+		load = load_of(r->p, index);
+		if (!load || s->claims->test[index] ||
+		    load->space != (load->op == IR_LD ? IR_SPACE_SHARED : IR_SPACE_GLOBAL))
+			break;
+		s->claims->test[index] = s->test + 1;
+		s->found = true;
+		break;
+	default:
+		break;
+	}
+}
+
+static void find_loads(struct gw_reach *r, struct search *s, uint32_t test)
+{
+	const struct gw_ir_program *p = r->p;
+
+	s->test = test;
+	s->found = false;
+	memset(r->marks, 0, p->operand_count);
+	memset(r->entry, 0, (size_t)p->block_count * r->places);
+	for (unsigned u = 0; u < 2 && !s->found; u++) {
+		s->claims->use[test] = (uint8_t)u;
+		gw_reach_use(r, &p->insns[test], u, 1);
+		gw_reach_run(r);
+	}
+}
+
+/* Where a counter in global memory and copies past registers are: a kernel that stays and goes from
+ * tile to tile. Others take pieces by the thread or by the warp. */
+static bool takes_pieces(const struct gw_ir_program *p)
+{
+	bool counts = false, copies = false;
+
+	for (uint32_t i = 0; i < p->insn_count; i++) {
+		counts |= p->insns[i].op == IR_ATOM && p->insns[i].space == IR_SPACE_GLOBAL;
+		copies |= (p->insns[i].flags & IR_MEM_BULK) != 0;
+	}
+	return p->from_sass && counts && copies;
+}
+
+static struct gw_claims *new_claims(struct gw_eval *e)
+{
+	struct gw_claims *c = gw_arena_array(e->arena, 1, sizeof(*c));
+	uint32_t count = e->p->insn_count;
+
+	if (!c)
+		return NULL;
+	c->test = gw_arena_array(e->arena, count, sizeof(*c->test));
+	c->loop = gw_arena_array(e->arena, count, sizeof(*c->loop));
+	c->use = gw_arena_array(e->arena, count, 1);
+	c->made = gw_arena_array(e->arena, e->p->block_count, sizeof(*c->made));
+	c->known = gw_arena_array(e->arena, e->p->block_count, sizeof(*c->known));
+	c->cycle = gw_arena_array(e->arena, count, sizeof(*c->cycle));
+	c->works_first = gw_arena_array(e->arena, count, 1);
+	return c->test && c->cycle && c->loop && c->works_first && c->use && c->made && c->known
+	               ? c
+	               : NULL;
+}
+
+/* The comparison that ends block @p b, if it may leave a cycle. */
+static void look_at(struct gw_eval *e, struct gw_reach *r, struct search *s, uint32_t b)
+{
+	const struct gw_ir_program *p = e->p;
+	const struct gw_ir_block *block = &p->blocks[b];
+	const uint32_t *to = p->succs + block->succ_first;
+	uint32_t test, entry;
+
+	if (!block->reachable || block->end != IR_END_BRANCH || !gw_ir_decides(p, block))
+		return;
+	test = comparison_of(p, block, block->test);
+	if (test == GW_IR_NONE)
+		return;
+	mark_cycle(e, r, b);
+	entry = entry_of(e, r);
+	if (is_within(e, to[0]) == is_within(e, to[1]) || entry == GW_IR_NONE)
+		return;
+	find_loads(r, s, test);
+	if (!s->found)
+		return;
+	s->claims->loop[test] = loop_around(p, b) + 1;
+	s->claims->cycle[test] = entry + 1;
+	/* The way into the loop is as long as that around it, or it leads to the comparison. */
+	s->claims->works_first[test] =
+	        2 * way_to(e, s->way, entry, b) >= way_to(e, s->way, to[!is_within(e, to[0])], b);
+}
+
+bool gw_eval_claims_init(struct gw_eval *e)
+{
+	struct search s = {0};
+	struct gw_reach r = {.rule = follow, .arg = &s};
+
+	if (e->p->block_count > BLOCKS_MOST || !takes_pieces(e->p))
+		return true;
+	e->claims = s.claims = new_claims(e);
+	s.way = gw_arena_array(e->arena, e->p->block_count, sizeof(*s.way));
+	if (!e->claims || !s.way || !gw_reach_init(&r, e->p, e->arena))
+		return false;
+	for (uint32_t b = 0; b < e->p->block_count; b++)
+		look_at(e, &r, &s, b);
+	memset(e->mark, 0, e->p->block_count);
+	return true;
+}
+
+void gw_eval_claims_begin(struct gw_eval *e)
+{
+	if (!e->claims)
+		return;
+	memset(e->claims->made, 0, e->p->block_count * sizeof(*e->claims->made));
+	memset(e->claims->known, 0, e->p->block_count * sizeof(*e->claims->known));
+}
+
+/* Clusters, or blocks, of the grid, and the number of that of block @p block. */
+static uint64_t takers(const struct gw_config *c, struct gw_dim3 block, uint64_t *own)
+{
+	uint32_t x = c->cluster.x ? c->cluster.x : 1, y = c->cluster.y ? c->cluster.y : 1,
+	         z = c->cluster.z ? c->cluster.z : 1;
+	uint64_t nx = c->grid.x / x, ny = c->grid.y / y;
+
+	*own = block.x / x + nx * (block.y / y + ny * (uint64_t)(block.z / z));
+	return nx * ny * (c->grid.z / z);
+}
+
+void gw_eval_claim_compared(struct gw_eval *e, uint32_t index,
+                            const struct gw_value *const in[GW_SOURCES_MAX], unsigned lane)
+{
+	struct gw_claims *c = e->claims;
+	const struct gw_value *number;
+	uint64_t own, piece;
+	uint32_t at;
+
+	if (!c || !c->cycle[index])
+		return;
+	at = c->cycle[index] - 1;
+	number = in[c->use[index]];
+	c->made[at]++;
+	piece = number->v[gw_at(number, lane)] / takers(&e->launch->config, e->block, &own);
+	if (!number->base[gw_at(number, lane)] && piece > c->known[at] && piece < UINT32_MAX)
+		c->known[at] = (uint32_t)piece;
+}
+
+bool gw_eval_claim(struct gw_eval *e, uint32_t index, struct gw_value *out)
+{
+	const struct gw_claims *c = e->claims;
+	uint64_t own, count, piece;
+	uint32_t test;
+
+	if (!c || !c->test[index])
+		return false;
+	test = c->test[index] - 1;
+	count = takers(&e->launch->config, e->block, &own);
+	/* An atomic's is the counter's value; what is added to it comes later. */
+	piece = c->made[c->cycle[test] - 1];
+	if (c->works_first[test] && load_of(e->p, index)->op == IR_LD)
+		piece = c->known[c->cycle[test] - 1] + UINT64_C(1);
+	gw_value_set(out, (uint32_t)(own + piece * count), GW_BASE_NONE);
+	/* Another block takes another piece, and so does the next round. */
+	out->form.bent = 1u << GW_DIM_X | 1u << GW_DIM_Y | 1u << GW_DIM_Z;
+	for (unsigned l = 0; l < e->levels; l++)
+		if (e->level_loop[l] + 1 == c->loop[test])
+			out->form.bent |= (uint8_t)(1u << (GW_DIM_LOOP + l));
+	e->report.awaits = true;
+	return true;
+}
