@@ -293,7 +293,7 @@ static bool make_folders(const struct agent_store *s, char *path, const struct t
 /* ---- the bound on bytes -------------------------------------------------------------------- */
 
 struct old {
-	char path[PATH];
+	char *path;
 	uint64_t bytes;
 };
 
@@ -322,7 +322,7 @@ static void look_at(struct found *all, const char *folder, const char *name)
 	if (!ends_with(name, ".parquet"))
 		return;
 	all->file = gw_grow(all->file, &all->room, all->count + 1, sizeof(*all->file));
-	path_of(all->file[all->count].path, "%s", path);
+	all->file[all->count].path = gw_copy(path);
 	all->file[all->count++].bytes = (uint64_t)st.st_size;
 	all->bytes += (uint64_t)st.st_size;
 }
@@ -369,6 +369,8 @@ static void remove_oldest(const struct agent_store *s)
 		*strrchr(all.file[i].path, '/') = 0;
 		rmdir(all.file[i].path); /* stays while anything is in it */
 	}
+	for (size_t i = 0; i < all.count; i++)
+		free(all.file[i].path);
 	free(all.file);
 }
 

@@ -95,7 +95,7 @@ double ranks_median(double *v, size_t count)
 
 /* ---- collectives --------------------------------------------------------------------------- */
 
-/* Which ranks have a collective: seats[first] to seats[first + count - 1]. */
+/* Which ranks have a collective, each once: seats[first] to seats[first + count - 1]. */
 struct seat {
 	uint32_t rank, meeting;
 };
@@ -165,8 +165,13 @@ static void gather(const struct ranks_job *job, struct table *t)
 	for (size_t r = 0; r < job->rank_count; r++)
 		for (size_t m = 0; m < job->ranks[r].meeting_count; m++) {
 			struct gathering *g = &t->all[of[at++]];
+			struct seat *next = &t->seats[g->first + g->count];
 
-			t->seats[g->first + g->count++] = (struct seat){(uint32_t)r, (uint32_t)m};
+			/* A log may name a collective twice: the first one counts. */
+			if (g->count && next[-1].rank == r)
+				continue;
+			*next = (struct seat){(uint32_t)r, (uint32_t)m};
+			g->count++;
 		}
 	free(of);
 }

@@ -378,6 +378,7 @@ void ranks_show_json(const struct ranks_shown *s)
 		json_array_append_new(late, episode_json(s, &s->job->episodes[i]));
 	for (size_t r = s->job->rank_count; r < s->log_count; r++)
 		json_array_append_new(left_out, gw_json_text(s->logs[r].path));
+	json_object_set_new(o, "schema", gw_json_text("gpuwatch-ranks-1"));
 	json_object_set_new(o, "unit", gw_json_text("ns"));
 	json_object_set_new(o, "joined_by", gw_json_text(by[joined_by(s)]));
 	json_object_set_new(o, "collectives_joined", gw_json_count(s->job->joined));

@@ -8,6 +8,7 @@
 #include "cli/common/nearest.h"
 #include "cli/common/span.h"
 #include "cli/html/page.h"
+#include "cli/log/source.h"
 #include "cli/window/window.h"
 #include "cli/message.h"
 #include "cli/report/runs.h"
@@ -76,6 +77,12 @@ static bool read_one(struct gw_report *report, const char *path)
 {
 	struct gw_log_model *m = &report->model;
 
+	if (m->by == GW_BY_LINE && gw_log_source_is_once(path)) {
+		gw_error("report: %s: --by=line reads a log twice, and a pipe can't be; give a "
+		         "file",
+		         path);
+		return false;
+	}
 	if (gw_log_model_read(m, path))
 		return true;
 	gw_error("%s: %s", path, m->files[m->file_count - 1].status.error);

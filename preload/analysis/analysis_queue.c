@@ -12,12 +12,14 @@ struct queue {
 
 /* None of the first two had been timed; the first holds one of each kernel. */
 static struct queue unread, first, again, later, brief;
-static uint8_t met[GW_KERNELS_MAX / 8];  /* a bit of each kernel that was in `unread` */
-static uint32_t took_us[GW_KERNELS_MAX]; /* the last analysis of each kernel; 0: none */
+static uint8_t timed[GW_KERNELS_MAX / 8]; /* … of each that has a time of a configuration */
+static uint8_t met[GW_KERNELS_MAX / 8];   /* a bit of each kernel that was in `unread` */
+static uint32_t took_us[GW_KERNELS_MAX];  /* the last analysis of each kernel; 0: none */
 
 void gw_analysis_queue_start(void)
 {
 	unread.count = first.count = again.count = later.count = brief.count = 0;
+	memset(timed, 0, sizeof(timed));
 	memset(met, 0, sizeof(met));
 	memset(took_us, 0, sizeof(took_us));
 }
@@ -51,7 +53,7 @@ bool gw_analysis_queue_new_kernel(uint32_t config)
 {
 	const struct gw_config_entry *c = gw_config_entry(config);
 
-	return !c->measured && !(met[c->slot / 8] >> c->slot % 8 & 1);
+	return !c->measured && !((met[c->slot / 8] | timed[c->slot / 8]) >> c->slot % 8 & 1);
 }
 
 bool gw_analysis_queue_put(uint32_t config, bool open)
@@ -61,8 +63,10 @@ bool gw_analysis_queue_put(uint32_t config, bool open)
 
 	if (open)
 		return push(&again, config);
-	if (c->measured)
+	if (c->measured) {
+		timed[c->slot / 8] |= bit;
 		return push(&later, config);
+	}
 	if (met[c->slot / 8] & bit || unread.count == GW_ANALYSIS_QUEUE)
 		return push(&first, config);
 	met[c->slot / 8] |= bit;

@@ -31,23 +31,18 @@
 #define MS GW_MS
 
 enum {
-	BEGIN_MS = 20,        /* after the first launch: programs of one moment need no sampler */
-	SETUP_MS = 250,       /* of CPU before the first session, and … */
-	SESSION_MS = 600,     /* … for one, at least (both on an H200) */
-	SESSION_WINDOWS = 8,  /* of one set in a row: as expensive as configuring it */
-	WATCH_WINDOWS = 32,   /* in mode watch: one in each window of activity records */
-	RECORDS_MS = 5000,    /* that a session waits for one of those */
-	GAP_MS = 15,          /* between them, and … */
-	GAP_ANSWERS_MS = 5,   /* … where answers are missing */
-	BEHIND_MS = 1000,     /* that the worker is waited for */
-	IDLE_MS = 200,        /* without a launch or a kernel's end: nothing to sample */
-	LOOK_MS = 20,         /* how often that is looked at */
-	RETRY_MS = 500,       /* after the first failure; twice that after each further one … */
-	RETRY_MAX_MS = 60000, /* … up to here */
-	FAILURES_SAID = 3,    /* of one kind in a row are worth a word */
+	BEGIN_MS = 20,       /* after the first launch: programs of one moment need no sampler */
+	SETUP_MS = 250,      /* of CPU before the first session, and … */
+	SESSION_MS = 600,    /* … for one, at least (both on an H200) */
+	SESSION_WINDOWS = 8, /* of one set in a row: as expensive as configuring it */
+	WATCH_WINDOWS = 32,  /* in mode watch: one in each window of activity records */
+	RECORDS_MS = 5000,   /* that a session waits for one of those */
+	GAP_MS = 15,         /* between them, and … */
+	GAP_ANSWERS_MS = 5,  /* … where answers are missing */
+	BEHIND_MS = 1000,    /* that the worker is waited for */
+	IDLE_MS = 200,       /* without a launch or a kernel's end: nothing to sample */
+	LOOK_MS = 20,        /* how often that is looked at */
 	STOP_MS = 5000,
-	WINDOW_SAMPLES = 240, /* GW_PM_SAMPLES and some to spare: what does not fit is lost */
-	STOP_NS = 600000,     /* that stopping takes, 0.4 to 1.1 ms on an H200: samples go on */
 };
 
 /* Shared */
@@ -55,8 +50,7 @@ static struct {
 	pthread_mutex_t lock; /* for the condition alone */
 	pthread_cond_t wake;
 	_Atomic int stop, running;
-	_Atomic int ending;  /* the program's end is held for the window under way: no other */
-	_Atomic int sampled; /* there was a window */
+	_Atomic int ending; /* the program's end is held for the window under way: no other */
 	_Atomic int paused; /* another tool has libcupti, or comes: the thread keeps out of it … */
 	_Atomic int inside;          /* … and may be in it */
 	_Atomic uint64_t busy_ns;    /* when something was last launched or ended */
@@ -81,9 +75,6 @@ static struct {
 	bool set_up;         /* one session was taken or tried */
 	unsigned answers;    /* the set of the session under way, where the budget does not rule
 	                        it; GW_PM_SETS: it does */
-	uint64_t retry_ms;
-	unsigned failures;
-	char last[160]; /* what failed last, empty when nothing did */
 	struct gw_pm_sampler sampler;
 	uint64_t met_ns; /* pm.records_ns of the window that was last sampled in */
 } own;
@@ -95,8 +86,7 @@ static bool stopping(void)
 	return atomic_load(&pm.stop) != 0;
 }
 
-/* Whether the thread is to be out of libcupti as soon as it can. Between the windows of mode watch
- * nobody pauses it for another tool. */
+/* Whether the thread is to be out of libcupti as soon as it can. */
 static bool leaving(void)
 {
 	return stopping() || gw_sandboxed() ||
@@ -117,13 +107,27 @@ static bool enter(void)
 	return false;
 }
 
+/*
+ * Under the lock, as gw_deadline_wait(). Who enters a sandbox or takes libcupti wakes nobody, and
+ * may wait for us: inside, the thread looks whether it is to leave.
+ */
+static bool wait_until(uint64_t deadline)
+{
+	const uint64_t look = gw_deadline_in(LOOK_MS * MS);
+
+	if (!atomic_load(&pm.inside) || deadline <= look)
+		return gw_deadline_wait(&pm.wake, &pm.lock, deadline);
+	gw_deadline_wait(&pm.wake, &pm.lock, look);
+	return true;
+}
+
 /* Sleep until @p ns have passed or it is time to leave; true: leave. */
 static bool doze(uint64_t ns)
 {
 	const uint64_t deadline = gw_deadline_in(ns);
 
 	pthread_mutex_lock(&pm.lock);
-	while (!leaving() && gw_deadline_wait(&pm.wake, &pm.lock, deadline))
+	while (!leaving() && wait_until(deadline))
 		;
 	pthread_mutex_unlock(&pm.lock);
 	return leaving();
@@ -174,7 +178,9 @@ void gw_pm_records_begin(void)
 void gw_pm_records_end(void)
 {
 	atomic_store(&pm.records_ns, 0);
-	if (gw_options_watch() && !gw_other_profiler_busy())
+	/* Who comes later finds us held (cupti/windows.c), and has this called again. */
+	if (gw_options_watch() && (gw_attach_stays() || gw_injection_active()) &&
+	    !gw_other_profiler_busy())
 		return;
 	atomic_store(&pm.paused, 1);
 	if (!atomic_load(&pm.running))
@@ -230,36 +236,6 @@ static uint64_t debt(void)
 	return needed > lived ? needed - lived : 0;
 }
 
-/* ---- failures ------------------------------------------------------------------------------- */
-
-/* What failed, and whether trying again can help. */
-static bool failed(const char *what, CUptiResult r)
-{
-	const char *remedy = gw_pm_failure_remedy(r);
-
-	gw_count(GW_COUNTER_pm_failed, 1);
-	own.failures++;
-	snprintf(own.last, sizeof(own.last), "%s: %s", what, gw_pm_failure_text(r));
-	if (remedy) {
-		gw_degrade(GW_DEGRADED_COUNTERS, "no counters: %s (%s)", own.last, remedy);
-		return false;
-	}
-	/* A GPU has one sampler: no message on the terminal, only in the log. */
-	if (r == CUPTI_ERROR_HARDWARE_BUSY)
-		gw_degrade_asked(GW_DEGRADED_COUNTERS,
-		                 "counters were held by another profiler or process, and tried for "
-		                 "again and again: %s",
-		                 own.last);
-	if (own.failures == FAILURES_SAID)
-		gw_degrade(GW_DEGRADED_COUNTERS, "counters are not available for now: %s",
-		           own.last);
-	own.retry_ms = own.retry_ms ? own.retry_ms * 2 : RETRY_MS;
-	if (own.retry_ms > RETRY_MAX_MS)
-		own.retry_ms = RETRY_MAX_MS;
-	doze(own.retry_ms * MS);
-	return !stopping();
-}
-
 /* ---- windows -------------------------------------------------------------------------------- */
 
 static bool busy(void)
@@ -283,7 +259,7 @@ static void wait_for_launches(void)
 static bool wait_for_window(int gap)
 {
 	for (int waited = 0; waited < BEHIND_MS; waited += gap) {
-		if (gap && doze((uint64_t)gap * MS))
+		if (gap ? doze((uint64_t)gap * MS) : leaving())
 			return false;
 		gap = gap ? gap : GAP_ANSWERS_MS;
 		if (gw_pm_window_in(GW_PM_FREE))
@@ -292,12 +268,13 @@ static bool wait_for_window(int gap)
 	return false;
 }
 
-/* Whether launches have records that had none in the window that was last sampled in. */
-static bool records_anew(void)
+/* Since when launches have records that had none in the window that was last sampled in; 0: they
+ * have none. */
+static uint64_t records_anew(void)
 {
 	uint64_t since = atomic_load(&pm.records_ns);
 
-	return since && since != own.met_ns;
+	return since != own.met_ns ? since : 0;
 }
 
 /*
@@ -307,58 +284,18 @@ static bool records_anew(void)
 static bool wait_for_records(void)
 {
 	const uint64_t until = gw_deadline_in(RECORDS_MS * MS);
-	uint64_t now, start;
+	uint64_t now, start, since = 0;
 
 	pthread_mutex_lock(&pm.lock);
-	while (!leaving() && !records_anew() && gw_deadline_wait(&pm.wake, &pm.lock, until))
+	while (!leaving() && !(since = records_anew()) && wait_until(until))
 		;
 	pthread_mutex_unlock(&pm.lock);
-	if (!records_anew())
+	if (!since || leaving())
 		return false;
-	own.met_ns = atomic_load(&pm.records_ns);
-	start = own.met_ns + atomic_load(&pm.lag_ns);
+	own.met_ns = since;
+	start = since + atomic_load(&pm.lag_ns);
 	now = gw_steady_ns();
 	return start <= now || !doze(start - now);
-}
-
-/* One window, from beginning to hand-over. The sampler is configured. */
-static CUptiResult take_window(unsigned set, uint64_t every, const char **what)
-{
-	struct gw_pm_window *w = gw_pm_window_in(GW_PM_FREE);
-	bool overflow = false;
-	CUptiResult r;
-
-	if (!w)
-		return CUPTI_SUCCESS;
-	w->device = (uint32_t)own.sampler.device;
-	w->set = set;
-	w->count = 0;
-	atomic_store(&w->begin, gw_wall_ns());
-	atomic_store(&w->state, GW_PM_OPEN);
-	*what = "cuptiPmSamplingStart";
-	r = gw_pm_begin(&own.sampler);
-	if (r == CUPTI_SUCCESS) {
-		gw_pm_used(4);
-		doze(every * WINDOW_SAMPLES - STOP_NS);
-		*what = "cuptiPmSamplingStop";
-		r = gw_pm_end(&own.sampler);
-	}
-	if (r == CUPTI_SUCCESS && !leaving()) {
-		*what = "cuptiPmSamplingDecodeData";
-		r = gw_pm_read(&own.sampler, w->sample, GW_PM_SAMPLES, &w->count, &overflow);
-		gw_pm_used(5);
-	}
-	if (w->count)
-		atomic_store(&pm.sampled, 1);
-	gw_count(GW_COUNTER_pm_windows, w->count != 0);
-	gw_count(GW_COUNTER_pm_samples, w->count);
-	w->ready_ns = gw_steady_ns();
-	atomic_store(&w->state, GW_PM_READY);
-	if (r == CUPTI_SUCCESS && overflow) {
-		gw_count(GW_COUNTER_pm_overflows, 1);
-		r = CUPTI_ERROR_MAX_LIMIT_REACHED; /* this sampler does not start again */
-	}
-	return r;
 }
 
 /* The set to be sampled next: where answers are missing, or the next in turn. */
@@ -424,9 +361,11 @@ static CUptiResult session(const char **what)
 			break;
 		if (gw_options_watch() && !wait_for_records())
 			break;
+		if (!gw_options_sample() || gw_sheds(GW_SHED_COUNTERS)) /* changed meanwhile */
+			break;
 		gap = own.answers < GW_PM_SETS ? GAP_ANSWERS_MS : GAP_MS;
 		if (busy())
-			r = take_window(set, every, what);
+			r = gw_pm_window_take(&own.sampler, set, every, doze, what);
 	}
 	gw_pm_close(&own.sampler);
 	gw_pm_used(6);
@@ -491,7 +430,7 @@ static void expect(uint64_t cost)
 static bool turn(void)
 {
 	const char *what = "";
-	uint64_t before = cpu_ns(), cost;
+	uint64_t before = cpu_ns(), cost, wait;
 	CUptiResult r;
 
 	own.answers = GW_PM_SETS;
@@ -501,10 +440,12 @@ static bool turn(void)
 	expect(cost);
 	if (own.answers < GW_PM_SETS)
 		gw_pm_answers_took(own.answers, cost);
-	if (r != CUPTI_SUCCESS && r != CUPTI_ERROR_MAX_LIMIT_REACHED)
-		return failed(what, r);
-	own.failures = 0;
-	own.retry_ms = 0;
+	if (r != CUPTI_SUCCESS && r != CUPTI_ERROR_MAX_LIMIT_REACHED) {
+		wait = gw_pm_failed(what, r);
+		doze(wait);
+		return wait && !stopping();
+	}
+	gw_pm_failure_over();
 	return true;
 }
 
@@ -561,8 +502,8 @@ static void run(void)
 	if (begin())
 		take_turns();
 	cpu_ns();
-	if (own.last[0] && !atomic_load(&pm.sampled))
-		gw_degrade_asked(GW_DEGRADED_COUNTERS, "no counters: %s", own.last);
+	if (*gw_pm_failure_last() && !gw_pm_sampled())
+		gw_degrade_asked(GW_DEGRADED_COUNTERS, "no counters: %s", gw_pm_failure_last());
 	atomic_store(&pm.running, 0);
 }
 
@@ -576,6 +517,7 @@ void gw_pm_start(void)
 	memset(&own, 0, sizeof(own));
 	pthread_mutex_init(&pm.lock, NULL);
 	pthread_cond_init(&pm.wake, NULL);
+	gw_pm_failure_start();
 	gw_pm_chip_start();
 	gw_pm_interval_start();
 	gw_pm_sets_start();
@@ -623,7 +565,7 @@ void gw_pm_over(void)
 {
 	const uint64_t first = atomic_load(&pm.first_ns);
 
-	if (!gw_options_sample() || gw_sandboxed() || atomic_load(&pm.sampled) ||
+	if (!gw_options_sample() || gw_sandboxed() || gw_pm_sampled() ||
 	    (seen.decided && gw_pm_against(atomic_load(&pm.device))))
 		return;
 	if (!gw_activity_on() && !(gw_options_watch() && gw_attach_count()))

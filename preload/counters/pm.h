@@ -83,6 +83,17 @@ struct gw_pm_window *gw_pm_window_in(enum gw_pm_window_state state);
  */
 void gw_pm_used(unsigned stage);
 
+/**
+ * One window of set @p set, from its beginning to its hand-over; @p sampler is configured, with a
+ * sample each @p every ns. @p doze sleeps for so many ns, less where it is time to leave, which it
+ * returns then; @p what: the call that failed. The sampling thread.
+ */
+CUptiResult gw_pm_window_take(struct gw_pm_sampler *sampler, unsigned set, uint64_t every,
+                              bool (*doze)(uint64_t ns), const char **what);
+
+/** Whether there was a window with samples. Any thread. */
+bool gw_pm_sampled(void);
+
 /** Window number @p index, below GW_PM_WINDOWS. Worker only. */
 struct gw_pm_window *gw_pm_window(unsigned index);
 

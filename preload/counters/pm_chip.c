@@ -93,7 +93,7 @@ const char *gw_pm_against(uint32_t device)
 	if (!gw_pm_usable())
 		return "the libcupti found has no PM sampling (it came with CUDA 12.6)";
 	if (!gw_exit_watched())
-		return "the program's exit can't be seen in time (loaded by another thread than "
-		       "the main one)";
+		return "the program's exit can't be seen early enough (another thread than the "
+		       "main one loaded the library)";
 	return NULL;
 }

@@ -1,7 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/counters/pm_failure.h"
 
-#include <stddef.h>
+#include "preload/maps/state.h"
+#include "preload/runtime/deadline.h"
+#include "preload/runtime/degrade.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum {
+	RETRY_MS = 500,       /* after the first failure; twice that after each further one … */
+	RETRY_MAX_MS = 60000, /* … up to here */
+	FAILURES_SAID = 3,    /* of one kind in a row are worth a word */
+};
+
+static struct {
+	uint64_t retry_ms;
+	unsigned count; /* in a row */
+	char last[160];
+} failures;
+
+void gw_pm_failure_start(void)
+{
+	memset(&failures, 0, sizeof(failures));
+}
 
 const char *gw_pm_failure_text(CUptiResult r)
 {
@@ -36,4 +58,41 @@ const char *gw_pm_failure_remedy(CUptiResult r)
 		if (final[i].code == r)
 			return final[i].remedy;
 	return NULL;
+}
+
+uint64_t gw_pm_failed(const char *what, CUptiResult r)
+{
+	const char *remedy = gw_pm_failure_remedy(r);
+
+	gw_count(GW_COUNTER_pm_failed, 1);
+	failures.count++;
+	snprintf(failures.last, sizeof(failures.last), "%s: %s", what, gw_pm_failure_text(r));
+	if (remedy) {
+		gw_degrade(GW_DEGRADED_COUNTERS, "no counters: %s (%s)", failures.last, remedy);
+		return 0;
+	}
+	/* A GPU has one sampler: no message on the terminal, only in the log. */
+	if (r == CUPTI_ERROR_HARDWARE_BUSY)
+		gw_degrade_asked(GW_DEGRADED_COUNTERS,
+		                 "counters were held by another profiler or process, and tried for "
+		                 "again and again: %s",
+		                 failures.last);
+	if (failures.count == FAILURES_SAID)
+		gw_degrade(GW_DEGRADED_COUNTERS, "counters are not available for now: %s",
+		           failures.last);
+	failures.retry_ms = failures.retry_ms ? failures.retry_ms * 2 : RETRY_MS;
+	if (failures.retry_ms > RETRY_MAX_MS)
+		failures.retry_ms = RETRY_MAX_MS;
+	return failures.retry_ms * GW_MS;
+}
+
+void gw_pm_failure_over(void)
+{
+	failures.count = 0;
+	failures.retry_ms = 0;
+}
+
+const char *gw_pm_failure_last(void)
+{
+	return failures.last;
 }

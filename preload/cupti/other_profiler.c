@@ -252,7 +252,8 @@ void *gw_other_profiler_wrapper_of(const char *name)
 
 bool gw_other_profiler_stand_in(const char *name, struct gw_stand_in *s)
 {
-	void *wrapper = gw_other_profiler_wrapper_of(name), *handle = wrapper ? gw_cupti_loaded() : NULL;
+	void *wrapper = gw_other_profiler_wrapper_of(name),
+	     *handle = wrapper ? gw_cupti_loaded() : NULL;
 
 	if (!handle)
 		return false;

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/cupti/window_cost.h"
 
+#include "preload/runtime/degrade.h"
+#include "preload/runtime/options.h"
+
 #include <math.h>
 
 enum {
@@ -83,4 +86,15 @@ double gw_window_cost_share(void)
 bool gw_window_cost_stay(uint32_t percent)
 {
 	return cost.ns * percent >= SEEN_NS && cost.delay <= percent / 200.0 * cost.ns;
+}
+
+bool gw_window_cost_attach(void)
+{
+	if (gw_options.records && gw_window_cost_stay(gw_options.budget))
+		return true;
+	gw_degrade_asked(
+	        GW_DEGRADED_NO_CUPTI, "%s: kernels are timed by sampled events, graphs are not",
+	        gw_options.records ? "to attach CUPTI would cost more than GPUWATCH_BUDGET allows"
+	                           : "mode watch leaves CUPTI alone (GPUWATCH_WINDOWS=events)");
+	return false;
 }

@@ -34,4 +34,10 @@ double gw_window_cost_share(void);
  */
 bool gw_window_cost_stay(uint32_t percent);
 
+/**
+ * Whether mode watch attaches libcupti now: where GPUWATCH_WINDOWS asks for it and the budget bears
+ * it. Otherwise the report gets the reason. Worker only.
+ */
+bool gw_window_cost_attach(void);
+
 #endif

@@ -222,8 +222,9 @@ static bool captured(void)
 }
 
 /*
- * libcupti can't be detached from a running program safely, and while it is attached each launch
- * call takes longer: mode watch attaches where the budget bears that.
+ * libcupti can't be detached from a running program safely, while it is attached each launch call
+ * takes longer, and to attach it beside a kernel that waits for the host hangs both: mode watch
+ * does so on request alone, where the budget bears it.
  */
 static bool useful(void)
 {
@@ -231,12 +232,7 @@ static bool useful(void)
 		return false;
 	if (!watching() || gw_attach_count() || gw_injection_active())
 		return true;
-	if (gw_window_cost_stay(gw_options.budget))
-		return true;
-	gw_degrade_asked(GW_DEGRADED_NO_CUPTI,
-	                 "to attach CUPTI would cost so many launches more than GPUWATCH_BUDGET "
-	                 "allows: kernels are timed by sampled events, graphs are not");
-	return false;
+	return gw_window_cost_attach();
 }
 
 /* Injected, libcupti's callbacks come anyway. */
@@ -454,6 +450,7 @@ static void gave_way(void)
 /* Between windows of mode watch: another tool comes, or there will be no more. */
 static void leave(bool asked)
 {
+	calls->ending(); /* the counters' thread may be in libcupti between windows, too */
 	gw_attach_leave();
 	if (asked)
 		gave_way();
@@ -550,6 +547,7 @@ void gw_windows_close(void)
 		window.debt = 0;
 	}
 	if (gw_other_profiler_busy()) {
+		calls->ending(); /* it may have come after the window's end had begun */
 		gw_attach_leave();
 		gave_way();
 	}

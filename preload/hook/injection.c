@@ -72,7 +72,7 @@ static void handle(CUpti_CallbackId id, const CUpti_CallbackData *data)
 		(void)p;                                                                           \
 		if (enter) {                                                                       \
 			current = (struct gw_call){.pt = (pt_)};                                   \
-			if (GW_LAUNCHES(symbol) && gw_threads_idle())                                 \
+			if (GW_LAUNCHES(symbol) && gw_threads_idle())                              \
 				break;                                                             \
 			CALL(before, &current, args);                                              \
 			remember(&current, data);                                                  \

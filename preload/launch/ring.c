@@ -185,13 +185,14 @@ void gw_call_more(struct gw_call *call, void **params, void **extra)
 {
 	unsigned flags = call->event->flags;
 
+	/* First: what is done before the second event counts as the kernel's time. */
+	if (flags & GW_EVENT_TIMED)
+		gw_events_end(call);
 	/* The driver has read them, so they can be read. */
 	if (flags & GW_EVENT_ARGUMENTS)
 		gw_arguments_take(call, params, extra);
 	if (flags & GW_EVENT_STACK)
 		gw_stack_take(call);
-	if (flags & GW_EVENT_TIMED)
-		gw_events_end(call);
 }
 
 /* An inner launch leaves what the outer one has looked up as it was. */

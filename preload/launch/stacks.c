@@ -24,11 +24,15 @@ static uint32_t next_full;           /* worker: where it looks first */
 static uint64_t idle_since;          /* worker; 0: pages are in use, or were given back */
 static _Atomic bool touched, failed; /* pages are in use; there is no way to read them */
 
+static bool wanted(void)
+{
+	return gw_options.stacks == GW_STACKS_AUTO ? gw_options.mode == GW_MODE_AUDIT
+	                                           : gw_options.stacks == GW_STACKS_YES;
+}
+
 void gw_stacks_mode(void)
 {
-	const bool on = pool && !failed && atomic_load(&taken) < GW_STACKS_MAX &&
-	                (gw_options.stacks == GW_STACKS_AUTO ? gw_options.mode == GW_MODE_AUDIT
-	                                                     : gw_options.stacks == GW_STACKS_YES);
+	const bool on = pool && !failed && atomic_load(&taken) < GW_STACKS_MAX && wanted();
 
 	gw_hot_want(GW_EVENT_STACK, on);
 }
@@ -54,8 +58,8 @@ void gw_stacks_start(void)
 	idle_since = 0;
 	atomic_store(&touched, false);
 	pool = NULL; /* a forked child leaves its parent's alone */
-	atomic_store(&failed, gw_options.stacks == GW_STACKS_NO);
-	if (failed)
+	atomic_store(&failed, false);
+	if (!wanted()) /* now: a call of the system's less, which a filter may forbid */
 		return gw_stacks_mode();
 	if (!readable()) {
 		atomic_store(&failed, true);

@@ -26,13 +26,14 @@ struct gw_python_frame {
 	uint16_t file, function;
 };
 
-/** A copy that waits for the worker; all zero while it is free. */
+/** A copy that waits for the worker; all zero while it is free. Whole pages, which are given back
+ * one copy at a time. */
 struct gw_stack {
-	_Atomic uint32_t state; /**< enum gw_stack_state */
-	uint32_t kernel;        /**< slot */
-	uint32_t device;        /**< ordinal + 1; 0: not known */
-	bool captured;          /**< the launch was recorded into a graph */
-	bool python_cut;        /**< there are more Python frames */
+	_Alignas(4096) _Atomic uint32_t state; /**< enum gw_stack_state */
+	uint32_t kernel;                       /**< slot */
+	uint32_t device;                       /**< ordinal + 1; 0: not known */
+	bool captured;                         /**< the launch was recorded into a graph */
+	bool python_cut;                       /**< there are more Python frames */
 	struct gw_config config;
 	uint64_t registers[GW_UNWIND_REGISTERS]; /**< as DWARF numbers them */
 	uint32_t bytes;  /**< of the stack, from what registers[GW_UNWIND_SP] says */
@@ -42,6 +43,8 @@ struct gw_stack {
 	char text[GW_STACK_TEXT];
 	_Alignas(16) unsigned char copy[GW_STACK_BYTES];
 };
+
+_Static_assert(sizeof(struct gw_stack) % (64 << 10) == 0, "whole pages, be they of 64 KiB");
 
 enum gw_stack_state { GW_STACK_FREE, GW_STACK_BUSY, GW_STACK_FULL };
 

@@ -288,7 +288,7 @@ bool gw_live_asked(struct gw_live_control *out)
 
 	if (!h)
 		return false;
-	/* Pairs with the release in ask() (cli/ctl/ctl.c). */
+	/* Pairs with the release in ask() (cli/ctl/ask.c). */
 	sequence = __atomic_load_n(&h->control.sequence, __ATOMIC_ACQUIRE);
 	if (!sequence || sequence == h->answer.request)
 		return false;

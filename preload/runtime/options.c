@@ -219,6 +219,7 @@ void gw_options_read(void)
 	gw_options.ring = power_of_two(value[OPTION_ring]);
 	gw_options.event_rate = (uint32_t)value[OPTION_event_rate];
 	gw_options.budget = (uint32_t)value[OPTION_budget];
+	gw_options.records = value[OPTION_windows] != 0;
 	gw_options.stacks = (enum gw_stacks)value[OPTION_stacks];
 	gw_options.cpu_max = (uint32_t)value[OPTION_cpu_max];
 	gw_options.ranges = value[OPTION_ranges] != 0;

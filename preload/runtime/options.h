@@ -31,6 +31,7 @@ struct gw_options {
 	char run_dir[4096];               /**< folder of live segments; empty: the usual one */
 	uint64_t memory_max;              /**< bytes, of the process's memory */
 	bool analyze_code;     /**< read the code of launched kernels (GPUWATCH_STATIC) */
+	bool records;          /**< mode watch may attach libcupti in mid-run (GPUWATCH_WINDOWS) */
 	enum gw_stacks stacks; /**< of first launches (GPUWATCH_STACKS) */
 	bool ranges;           /**< record the program's NVTX ranges (GPUWATCH_NVTX) */
 	bool nccl;             /**< record NCCL's collectives (GPUWATCH_NCCL) */

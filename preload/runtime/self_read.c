@@ -14,7 +14,8 @@ size_t gw_self_read(void *to, uint64_t from, size_t size)
 	struct iovec local = {to, size}, piece[GW_SELF_READ_MAX / PAGE + 1];
 	long count = 0, got;
 
-	if (size > GW_SELF_READ_MAX || from + size < from)
+	/* Nor in the last page of all, whose end is address 0. */
+	if (size > GW_SELF_READ_MAX || from > UINT64_MAX - GW_SELF_READ_MAX - PAGE)
 		return 0;
 	for (uint64_t at = from; at < from + size; count++) {
 		uint64_t end = (at | (PAGE - 1)) + 1;

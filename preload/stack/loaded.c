@@ -13,10 +13,12 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { IDS_MAX = 1 << 16, PATH = 4096, NOTES = 1024 };
+enum { IDS_MAX = 1 << 16, PATH = 4096, NOTES = 1024, SPARE = 4096 };
 
 static struct gw_loaded *list;
 static uint32_t count;
+static char *paths; /* of all in the list, one behind the other */
+static size_t paths_size, paths_used;
 static unsigned long long changes;
 static bool looked;
 static struct gw_idmap ids = {.use = GW_MEMORY_modules}; /* in the log, by path and build id */
@@ -26,19 +28,23 @@ void gw_loaded_start(void)
 {
 	gw_idmap_clear(&ids);
 	list = NULL; /* a forked child leaves its parent's memory alone */
+	paths = NULL;
+	paths_size = paths_used = 0;
 	count = id_count = 0;
 	looked = false;
 }
 
-static bool forget_paths(void)
+/* Forget the list, and have room for one with paths of @p size bytes. */
+static bool make_room(size_t size)
 {
-	for (uint32_t i = 0; i < count; i++)
-		gw_memory_free(GW_MEMORY_modules, (char *)(uintptr_t)list[i].path, 1,
-		               strlen(list[i].path) + 1);
 	count = 0;
+	gw_memory_free(GW_MEMORY_modules, paths, 1, paths_size);
+	paths = gw_memory_new(GW_MEMORY_modules, 1, size);
+	paths_size = paths ? size : 0;
+	paths_used = 0;
 	if (!list)
 		list = gw_memory_new(GW_MEMORY_modules, GW_LOADED_MAX, sizeof(*list));
-	return list != NULL;
+	return paths && list;
 }
 
 static void look_at_header(struct gw_loaded *o, const ElfW(Phdr) * p, uint64_t bias)
@@ -61,26 +67,38 @@ static bool is_us(const struct gw_loaded *o)
 	return (uintptr_t)gw_loaded_look - o->begin < o->end - o->begin;
 }
 
+static const char *name_of(const struct dl_phdr_info *info)
+{
+	return info->dlpi_name ? info->dlpi_name : "";
+}
+
+/* The linker's lock is held: an allocator of the program's may wait for that with its own. */
 static int list_one(struct dl_phdr_info *info, size_t size, void *arg)
 {
-	const char *path = info->dlpi_name ? info->dlpi_name : "";
 	struct gw_loaded o = {.begin = UINT64_MAX, .bias = info->dlpi_addr};
-	char *mine;
+	const size_t length = strlen(name_of(info)) + 1;
 
 	(void)size;
 	(void)arg;
-	changes = info->dlpi_adds + info->dlpi_subs;
-	if (count == GW_LOADED_MAX)
+	if (count == GW_LOADED_MAX || length > paths_size - paths_used)
 		return 0;
 	for (unsigned i = 0; i < info->dlpi_phnum; i++)
 		look_at_header(&o, &info->dlpi_phdr[i], info->dlpi_addr);
-	mine = o.end ? gw_memory_new(GW_MEMORY_modules, 1, strlen(path) + 1) : NULL;
-	if (!mine)
+	if (!o.end)
 		return 0;
-	memcpy(mine, path, strlen(path) + 1);
-	o.path = mine;
+	o.path = memcpy(paths + paths_used, name_of(info), length);
+	paths_used += length;
 	o.ours = is_us(&o);
 	list[count++] = o;
+	return 0;
+}
+
+static int measure(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	size_t *sum = arg;
+
+	(void)size;
+	*sum += strlen(name_of(info)) + 1;
 	return 0;
 }
 
@@ -96,11 +114,16 @@ static int count_changes(struct dl_phdr_info *info, size_t size, void *arg)
 bool gw_loaded_look(void)
 {
 	unsigned long long now = 0;
+	size_t bytes = SPARE;
 
 	dl_iterate_phdr(count_changes, &now);
-	if ((looked && now == changes) || !forget_paths())
+	if (looked && now == changes)
+		return false;
+	dl_iterate_phdr(measure, &bytes);
+	if (!make_room(bytes))
 		return false;
 	dl_iterate_phdr(list_one, NULL);
+	changes = now; /* what came meanwhile is looked at the next time */
 	looked = true;
 	return true;
 }

@@ -72,7 +72,7 @@ void gw_collective_event(struct gw_thread *t, const struct gw_event *e)
 	                                 .count = (uint64_t)e->digest << 32 | e->shared,
 	                                 .call_ns = gw_clock_ns(e->ticks)};
 
-	if (!recorded() || gw_clock_ahead(r.call_ns))
+	if (!recorded() || gw_clock_ahead(r.call_ns) || r.communicator - 1 >= GW_COMMUNICATORS)
 		return;
 	if (!communicator_logged[r.communicator - 1])
 		log_communicator(r.communicator);

@@ -29,7 +29,7 @@
 static struct gw_predictor_set *fleet;
 static struct gw_score score;
 static uint32_t graph_number;
-static uint32_t lone_records[2]; /* records written without their launch: in streams, in graphs */
+static uint32_t lone_records[2]; /* without a launch: of streams, of graphs */
 static uint64_t last_end[2][64]; /* by device: end of the latest kernel seen; of those ahead */
 
 static void joined(struct gw_record_launch *r, const struct gw_activity *a, double seconds);
@@ -188,8 +188,7 @@ static void hand_over(struct gw_thread *t, const struct gw_event *e, struct gw_r
 	bool covered = gw_activity_covers(e->ticks, correlated || (multi && gw_injection_active()));
 	uint32_t device = gw_config_entry(r->config)->device;
 
-	if (gw_activity_by_device() && !device) /* its record will meet nothing */
-		covered = false;
+	covered = covered && (device || !gw_activity_by_device()); /* a record to meet */
 	/* Without a configuration it fits no record; its own is left out in its place. */
 	if (!r->config && covered && !(e->flags & GW_EVENT_TIMED))
 		write_unpaired(r);

@@ -310,6 +310,31 @@ static void the_lower_median_is_taken(void **state)
 	assert_true(ranks_median(one, 1) == 3);
 }
 
+static void a_collective_that_a_log_names_again_counts_once(void **state)
+{
+	enum { MANY = 4096 };
+	struct ranks_step step[2] = {0};
+	struct ranks_rank two[2] = {{0}};
+	struct ranks_job both = {.ranks = two, .rank_count = 2, .step_count = 1};
+
+	(void)state;
+	for (int r = 0; r < 2; r++) {
+		two[r].steps = &step[r];
+		two[r].meetings = gw_alloc(MANY * sizeof(*two[r].meetings));
+		two[r].meeting_count = MANY;
+		for (int m = 0; m < MANY; m++)
+			two[r].meetings[m] = (struct ranks_meeting){
+			        .key = 1, .start = m, .end = m + 1, .together = true};
+	}
+	ranks_judge(&both);
+	assert_int_equal(both.joined, 1);
+	assert_int_equal(two[0].meetings[0].others, 1);
+	assert_int_equal(two[0].meetings[1].others, 0);
+	ranks_job_free(&both);
+	for (int r = 0; r < 2; r++)
+		free(two[r].meetings);
+}
+
 static void the_command_names_rank_and_cause(void **state)
 {
 	(void)state;
@@ -322,6 +347,7 @@ static void the_command_names_rank_and_cause(void **state)
 	shell_says("STEP NO");
 	assert_int_equal(shell(GPUWATCH "ranks --json r?.gwl"), 1);
 	shell_says("\"cause\": \"input\"");
+	shell_says("\"schema\": \"gpuwatch-ranks-1\"");
 	write_job(&(struct script){0});
 	assert_int_equal(shell(GPUWATCH "ranks r?.gwl"), 0);
 	shell_says("Degraded");
@@ -356,6 +382,7 @@ int main(void)
 	        cmocka_unit_test(numbers_join_what_a_lost_launch_shifts),
 	        cmocka_unit_test(the_period_is_the_shortest_that_repeats),
 	        cmocka_unit_test(the_lower_median_is_taken),
+	        cmocka_unit_test(a_collective_that_a_log_names_again_counts_once),
 	        cmocka_unit_test(the_command_names_rank_and_cause),
 	        cmocka_unit_test(bad_input_gets_one_error),
 	};

@@ -4,6 +4,7 @@
  * checksum a fuzzer would never guess, to the reader, to what a report makes of them, and as the
  * logs of two ranks of a job.
  */
+#include "cli/common/memory.h"
 #include "cli/log/model.h"
 #include "cli/log/reader.h"
 #include "cli/log/rows.h"
@@ -47,6 +48,9 @@ static void as_ranks(const void *data, size_t length)
 	for (unsigned i = 0; i < 2; i++)
 		if (!ranks_log_read(&logs[i], &shapes, i ? "b" : "a", data, length))
 			abort();
+	/* Of another machine: clocks are set, too. */
+	free(logs[1].host);
+	logs[1].host = gw_copy("b");
 	if (ranks_build(&job, logs, 2, &shapes, &steps))
 		ranks_judge(&job);
 	ranks_job_free(&job);
@@ -72,7 +76,7 @@ static void as_records(const unsigned char *data, size_t size)
 	memcpy(log, &head, sizeof(head));
 	memcpy(log + sizeof(head), data, head.length);
 	gw_log_model_init(&model);
-	model.by = (enum gw_by)(head.crc % (GW_BY_RANGE + 1));
+	model.by = (enum gw_by)(head.crc % (GW_BY_LINE + 1));
 	if (gw_log_model_read_memory(&model, "fuzz", log, sizeof(head) + head.length))
 		as_ranks(log, sizeof(head) + head.length);
 	else if (!*model.files[0].status.error)

@@ -4,7 +4,9 @@
 # clock, which the administrator sets. Prints each place that reads or waits by it, outside of these files:
 allowed='
 	preload/counters/gpu_clock.c CLOCK records say when, by the clock of the records of kernels
-	preload/counters/pm.c        a window begins by the clock of the records of kernels
+	preload/counters/pm.c        a window of records opens by the clock of the records of kernels
+	preload/counters/pm_windows.c a window begins by that clock
+	preload/cupti/activity.c     a window begins and ends by the clock of its records
 	preload/cupti/record_clock.c relates another clock of libcupti to it
 	preload/live/log_writer.c    END records of a ring of files say when
 	preload/live/live_tables.c   totals in the live segment say when they were taken

@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 
 #define WATCH      "GPUWATCH_MODE=watch"
+#define RECORDS    "GPUWATCH_WINDOWS=records"
 #define HALF       "GPUWATCH_BUDGET=50"
 #define CONTINUOUS "GPUWATCH_BUDGET=100"
 
@@ -22,8 +23,9 @@ static struct outcome *watch2(const char *program, const char *scenario, const c
 
 	r.env[0] = WATCH;
 	r.env[1] = budget;
-	r.env[2] = more;
-	r.env[3] = yet_more;
+	r.env[2] = RECORDS;
+	r.env[3] = more;
+	r.env[4] = yet_more;
 	o = run_both(&r);
 	assert_logs_are_the_truth(o);
 	return o;
@@ -237,6 +239,22 @@ static void graph_nodes_are_timed(void **state)
 	outcome_free(o);
 }
 
+/* Attaching beside a kernel that waits for the host would hang both. */
+static void cupti_is_left_alone_unless_asked_for(void **state)
+{
+	struct run r = RUN("windows", "steady");
+	struct outcome *o;
+
+	(void)state;
+	r.env[0] = WATCH;
+	r.env[1] = HALF;
+	o = run_both(&r);
+	assert_logs_are_the_truth(o);
+	assert_event_windows(o);
+	assert_int_equal(only_log(o)->counter[GW_COUNTER_attach_ns], 0);
+	outcome_free(o);
+}
+
 static void captures_are_left_alone(void **state)
 {
 	struct outcome *o = watch("windows", "capture", CONTINUOUS, NULL);
@@ -407,7 +425,8 @@ static void beside(const char *scenario, const char *mode, const char *budget)
 	const struct account *log;
 
 	r.env[0] = mode;
-	r.env[1] = budget;
+	r.env[1] = RECORDS;
+	r.env[2] = budget;
 	o = run_both(&r);
 	log = only_log(o);
 	assert_logs_are_the_truth(o);
@@ -500,6 +519,7 @@ int main(void)
 	        cmocka_unit_test(contexts_end_in_windows),
 	        cmocka_unit_test(event_pairs_time_no_graphs),
 	        cmocka_unit_test(graph_nodes_are_timed),
+	        cmocka_unit_test(cupti_is_left_alone_unless_asked_for),
 	        cmocka_unit_test(captures_are_left_alone),
 	        cmocka_unit_test(without_cupti_windows_are_timed_by_events),
 	        cmocka_unit_test(each_record_meets_its_own_launch),
