@@ -95,9 +95,12 @@ static const char *all_rows(struct analysis *a, struct gw_static_in *parts, enum
 
 	gw_work_clear(work);
 	gw_static_memory(parts, work);
+	/* The most replaces rows, which copies add to; the least is that all hits, copies too. */
+	if (end == MOST)
+		gw_static_open_traffic(a->parts.gather, true, work);
 	gw_static_copies(parts, work);
-	if (end != MIDDLE)
-		gw_static_open_traffic(a->parts.gather, end == MOST, work);
+	if (end == LEAST)
+		gw_static_open_traffic(a->parts.gather, false, work);
 	if (a->in->cfg) {
 		*open = machine_rows(a, parts, work);
 		add_wavefronts(parts->gather, work);
@@ -121,8 +124,19 @@ static void drop_footprints(const struct gw_gather *g, struct gw_work *work)
 
 	for (uint32_t i = 0; i < g->count; i++)
 		ranges |= g->access[i].runs.least != g->access[i].runs.most;
+	for (uint32_t i = 0; i < g->copies.count; i++)
+		ranges |= g->copies.copy[i].runs.least != g->copies.copy[i].runs.most;
 	for (unsigned i = 0; ranges && i < sizeof(rows) / sizeof(*rows); i++)
 		work->q[rows[i]] = (struct gw_quantity){.value = NAN};
+}
+
+/* Copies whose size is not known: there is no most. */
+static bool has_open_copies(const struct gw_gather *g)
+{
+	for (uint32_t i = 0; i < g->copies.count; i++)
+		if (g->copies.copy[i].unknown > 0)
+			return true;
+	return false;
 }
 
 /* Time by `bounds` of the least, or the most, that the launch does; NaN: not known. */
@@ -135,7 +149,8 @@ static double end_time(struct analysis *a, enum end end)
 	struct gw_work work;
 	const char *open = NULL;
 
-	if (!gw_static_end(&a->parts, in->cfg, end == MOST, a->arena, &gather))
+	if ((end == MOST && has_open_copies(a->parts.gather)) ||
+	    !gw_static_end(&a->parts, in->cfg, end == MOST, a->arena, &gather))
 		return NAN;
 	parts.gather = &gather;
 	if (all_rows(a, &parts, end, &work, &open) || (end == MOST && open))
@@ -148,10 +163,10 @@ static double end_time(struct analysis *a, enum end end)
 	return made.seconds;
 }
 
-static bool is_elsewhere(const struct gw_static_code *in, const struct gw_gather_access *a)
+static bool is_elsewhere(const struct gw_static_code *in, uint64_t low, uint64_t high)
 {
 	for (uint32_t i = 0; i < in->elsewhere_count; i++)
-		if (a->low >= in->elsewhere[i].begin && a->high < in->elsewhere[i].end)
+		if (low >= in->elsewhere[i].begin && high < in->elsewhere[i].end)
 			return true;
 	return false;
 }
@@ -166,9 +181,16 @@ static bool goes_elsewhere(const struct analysis *a)
 		const struct gw_gather_access *access = &g->access[i];
 
 		if (access->space == IR_SPACE_GLOBAL && access->requests > 0 &&
-		    is_elsewhere(a->in, access))
+		    is_elsewhere(a->in, access->low, access->high))
 			sectors += gw_gather_mean(&access->runs) *
 			           gw_coalescing_sectors(&access->coalescing);
+	}
+	for (uint32_t i = 0; i < g->copies.count; i++) {
+		const struct gw_tma_copy *copy = &g->copies.copy[i];
+
+		if (copy->map && is_elsewhere(a->in, copy->map->address, copy->map->address))
+			sectors += gw_gather_mean(&copy->runs) * copy->bytes / copy->seen /
+			           GW_SECTOR_BYTES;
 	}
 	return !(sectors <= FEW_SECTORS); /* no upper bound: many */
 }

@@ -111,6 +111,19 @@ static void add(struct gw_work *work, enum gw_work_field f, double more, bool al
 	*q = (struct gw_quantity){before + more, GW_SOURCE_STATIC, (float)sure};
 }
 
+/* Of all that is read. Where that is not known, what is taken as the worst stays. */
+static void set_hit_rate(struct gw_work *work, double sure)
+{
+	struct gw_quantity *q = &work->q[GW_WORK_l2_hit_rate];
+	double rate = 1 - gw_work_value(work, GW_WORK_dram_read_bytes) /
+	                          gw_work_value(work, GW_WORK_l2_read_bytes);
+
+	if (!isnan(rate)) /* fmax() would hide it */
+		*q = (struct gw_quantity){fmax(rate, 0), GW_SOURCE_STATIC, (float)sure};
+	else if (q->confidence < 1)
+		*q = (struct gw_quantity){.value = NAN};
+}
+
 static double sure_of(const struct gw_gather *g, const struct moved *m)
 {
 	return (m->bounded ? counts_bounded : g->report.sure) * (m->assumed ? tiles_assumed : 1);
@@ -151,9 +164,5 @@ void gw_static_copies(const struct gw_static_in *in, struct gw_work *work)
 	if (isnan(stores.dram))
 		add(work, GW_WORK_dram_write_bytes, NAN, false, 0);
 	if (loads.l2 > 0 && !isnan(loads.dram))
-		work->q[GW_WORK_l2_hit_rate] = (struct gw_quantity){
-		        fmax(1 - gw_work_value(work, GW_WORK_dram_read_bytes) /
-		                             gw_work_value(work, GW_WORK_l2_read_bytes),
-		             0),
-		        GW_SOURCE_STATIC, (float)(read * read_fits)};
+		set_hit_rate(work, read * read_fits);
 }

@@ -30,6 +30,9 @@ bool gw_static_is_decided(const struct gw_static_in *in)
 	for (uint32_t i = 0; i < g->count; i++)
 		if (is_range(&g->access[i].runs) || is_open(&g->access[i]))
 			return false;
+	for (uint32_t i = 0; i < g->copies.count; i++)
+		if (is_range(&g->copies.copy[i].runs))
+			return false;
 	return g->complete && g->report.complete && g->report.coverage != GW_COVER_NONE;
 }
 

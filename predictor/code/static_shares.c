@@ -123,7 +123,8 @@ static double share_of(struct code *c, unsigned row)
 
 	for (uint32_t b = 0; b < c->cfg->block_count; b++)
 		some += is_run(c->cfg, b) ? c->whole[b].of[row] : 0;
-	for (unsigned i = 0; some > 0 && i < HALVINGS; i++) {
+	/* Where an indirect jump leads is guessed: it may lead elsewhere. */
+	for (unsigned i = 0; some > 0 && !c->cfg->unknown_jumps && i < HALVINGS; i++) {
 		double middle = (low + high) / 2;
 
 		*(suffices(c, row, middle) ? &high : &low) = middle;

@@ -30,10 +30,11 @@ struct gw_claims {
 
 /* What the search for one comparison knows. */
 struct search {
+	const struct gw_eval *e; /* whose mark[] is of the comparison's cycle */
 	struct gw_claims *claims;
 	uint64_t *way; /* of each block, scratch */
 	uint32_t test;
-	bool found; /* a load of which no other comparison is known */
+	bool found; /* a load on the cycle, of which no other comparison is known */
 };
 
 /* The outermost loop around block @p b; GW_IR_NONE: none, or it has several entries. */
@@ -174,7 +175,7 @@ static void follow(struct gw_reach *r, const struct gw_ir_insn *insn, uint32_t s
 
 	switch (insn->op) {
 	case IR_ADD:
-		gw_reach_use(r, insn, 1, marks);
+		gw_reach_use(r, insn, 0, marks);
 		/* fall through */
 	case IR_SEL:
 		gw_reach_use(r, insn, 1, marks);
@@ -191,11 +192,19 @@ static void follow(struct gw_reach *r, const struct gw_ir_insn *insn, uint32_t s
 		    load->space != (load->op == IR_LD ? IR_SPACE_SHARED : IR_SPACE_GLOBAL))
 			break;
 		s->claims->test[index] = s->test + 1;
-		s->found = true;
+		s->found |= is_within(s->e, r->block[index]);
 		break;
 	default:
 		break;
 	}
+}
+
+/* A bound that was loaded before the cycle is no number of a piece. */
+static void drop_loads(const struct gw_reach *r, const struct search *s)
+{
+	for (uint32_t i = 0; i < r->p->insn_count; i++)
+		if (s->claims->test[i] == s->test + 1)
+			s->claims->test[i] = 0;
 }
 
 static void find_loads(struct gw_reach *r, struct search *s, uint32_t test)
@@ -210,6 +219,8 @@ static void find_loads(struct gw_reach *r, struct search *s, uint32_t test)
 		s->claims->use[test] = (uint8_t)u;
 		gw_reach_use(r, &p->insns[test], u, 1);
 		gw_reach_run(r);
+		if (!s->found)
+			drop_loads(r, s);
 	}
 }
 
@@ -274,7 +285,7 @@ static void look_at(struct gw_eval *e, struct gw_reach *r, struct search *s, uin
 
 bool gw_eval_claims_init(struct gw_eval *e)
 {
-	struct search s = {0};
+	struct search s = {.e = e};
 	struct gw_reach r = {.rule = follow, .arg = &s};
 
 	if (e->p->block_count > BLOCKS_MOST || !takes_pieces(e->p))
@@ -302,10 +313,10 @@ static uint64_t takers(const struct gw_config *c, struct gw_dim3 block, uint64_t
 {
 	uint32_t x = c->cluster.x ? c->cluster.x : 1, y = c->cluster.y ? c->cluster.y : 1,
 	         z = c->cluster.z ? c->cluster.z : 1;
-	uint64_t nx = c->grid.x / x, ny = c->grid.y / y;
+	uint64_t nx = c->grid.x / x, ny = c->grid.y / y, count = nx * ny * (c->grid.z / z);
 
 	*own = block.x / x + nx * (block.y / y + ny * (uint64_t)(block.z / z));
-	return nx * ny * (c->grid.z / z);
+	return count ? count : 1; /* 0: a cluster larger than the grid, which nothing launches */
 }
 
 void gw_eval_claim_compared(struct gw_eval *e, uint32_t index,
@@ -344,8 +355,7 @@ bool gw_eval_claim(struct gw_eval *e, uint32_t index, struct gw_value *out)
 	/* Another block takes another piece, and so does the next round. */
 	out->form.bent = 1u << GW_DIM_X | 1u << GW_DIM_Y | 1u << GW_DIM_Z;
 	for (unsigned l = 0; l < e->levels; l++)
-		if (e->level_loop[l] + 1 == c->loop[test])
-			out->form.bent |= (uint8_t)(1u << (GW_DIM_LOOP + l));
+		out->form.bent |= (uint8_t)(1u << (GW_DIM_LOOP + l));
 	e->report.awaits = true;
 	return true;
 }

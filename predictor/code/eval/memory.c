@@ -146,7 +146,8 @@ static void find_tile(struct gw_eval *e, const struct gw_ir_insn *insn, const st
 	struct gw_eval_tile *t = &e->access.tile;
 
 	*t = (struct gw_eval_tile){.map = map_of(e, a, first)};
-	t->placed = t->map && t->map->rank == rank;
+	/* Of PTX the form has no coordinates. */
+	t->placed = e->p->from_sass && t->map && t->map->rank == rank;
 	for (unsigned i = 0; t->placed && i < rank; i++) {
 		const struct gw_value *x =
 		        gw_eval_source(e, gw_ir_uses(e->p, insn)[2 + i], &e->source[2]);

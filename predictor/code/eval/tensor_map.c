@@ -92,7 +92,7 @@ static double taken_on_average(const struct gw_tensor_map *m, unsigned i)
 {
 	double box = m->box[i], dim = (double)m->dim[i];
 
-	return dim / ceil(dim / box) / m->every[i];
+	return fmax(dim / ceil(dim / box) / m->every[i], 1);
 }
 
 /* Of one row, @p elements of dimension 0 from @p at on. */

@@ -6,6 +6,7 @@
 enum {
 	PIECE = 16 * GW_LANES, /* bytes of a bulk copy that are entered as one request */
 	PIECES = 128,          /* of one copy; of larger ones the footprint isn't followed */
+	TILES = 1 << 22,       /* of a launch that are looked at one by one */
 	FEW_BLOCKS = 8,        /* looked at for copies that were not met */
 };
 
@@ -38,6 +39,7 @@ bool gw_tma_list(struct gw_tma_copies *c, const struct gw_ir_program *program,
 		        .store = insn->op != IR_LD,
 		        .prefetch = insn->flags & IR_MEM_PREFETCH,
 		        .tensor = insn->flags & IR_MEM_TENSOR,
+		        .least_bytes = INFINITY,
 		        .runs = runs ? runs[i] : (struct gw_eval_count){0, INFINITY}};
 	}
 	if (bulk)
@@ -55,20 +57,21 @@ static struct gw_tma_copy *find(struct gw_tma_copies *c, uint32_t insn)
 
 static void note_size(struct gw_tma_copy *copy, double bytes)
 {
-	copy->least_bytes = copy->seen > 0 ? fmin(copy->least_bytes, bytes) : bytes;
+	copy->least_bytes = fmin(copy->least_bytes, bytes);
 	copy->most_bytes = fmax(copy->most_bytes, bytes);
 }
 
 /* Tiles of all iterations that an execution stands for, one by one: at the tensor's edge they are
  * smaller. */
-static double tiles_bytes(struct gw_tma_copy *copy, const struct gw_eval_access *access,
-                          double times)
+static double tiles_bytes(struct gw_tma_copies *c, struct gw_tma_copy *copy,
+                          const struct gw_eval_access *access, double times)
 {
 	const struct gw_eval_tile *t = &access->tile;
 	double bytes = 0, one;
 
-	if (times > GW_TENSOR_ITERATIONS)
+	if (times > GW_TENSOR_ITERATIONS || c->tiles >= TILES)
 		return times * gw_tensor_tile_bytes(t->map, NULL);
+	c->tiles += (uint32_t)times;
 	for (uint64_t i = 0; i < (uint64_t)times; i++) {
 		int32_t at[GW_TENSOR_RANK];
 		uint64_t index = i;
@@ -80,7 +83,8 @@ static double tiles_bytes(struct gw_tma_copy *copy, const struct gw_eval_access 
 
 			index /= access->repeat[l].count;
 			for (unsigned d = 0; d < GW_TENSOR_RANK; d++)
-				at[d] += (int32_t)((uint32_t)nth * (uint32_t)t->step[l][d]);
+				at[d] = (int32_t)((uint32_t)at[d] +
+				                  (uint32_t)nth * (uint32_t)t->step[l][d]);
 		}
 		one = gw_tensor_tile_bytes(t->map, at);
 		note_size(copy, one);
@@ -89,7 +93,8 @@ static double tiles_bytes(struct gw_tma_copy *copy, const struct gw_eval_access 
 	return bytes;
 }
 
-static void see_tile(struct gw_tma_copy *copy, const struct gw_eval_access *access, double times)
+static void see_tile(struct gw_tma_copies *c, struct gw_tma_copy *copy,
+                     const struct gw_eval_access *access, double times)
 {
 	const struct gw_eval_tile *t = &access->tile;
 
@@ -98,7 +103,7 @@ static void see_tile(struct gw_tma_copy *copy, const struct gw_eval_access *acce
 		return;
 	}
 	copy->map = copy->seen > 0 && copy->map != t->map ? NULL : t->map;
-	copy->bytes += t->placed ? tiles_bytes(copy, access, times)
+	copy->bytes += t->placed ? tiles_bytes(c, copy, access, times)
 	                         : times * gw_tensor_tile_bytes(t->map, NULL);
 	copy->assumed += t->placed ? 0 : times;
 	copy->seen += times;
@@ -165,7 +170,7 @@ void gw_tma_see(struct gw_tma_copies *c, const struct gw_eval_access *access)
 	if (!copy || !access->active)
 		return;
 	if (copy->tensor)
-		see_tile(copy, access,
+		see_tile(c, copy, access,
 		         c->lanes ? times * __builtin_popcount(access->active) : times);
 	else if (c->bulk)
 		see_bulk(c, copy, access, times);
@@ -228,6 +233,7 @@ static struct gw_tma_copy unseen(const struct gw_tma_copy *c)
 	                            .store = c->store,
 	                            .prefetch = c->prefetch,
 	                            .tensor = c->tensor,
+	                            .least_bytes = INFINITY,
 	                            .runs = c->runs};
 }
 
@@ -240,6 +246,7 @@ static bool look_again(struct gw_tma_copies *c, struct gw_eval *eval,
 	struct gw_tma_copies more = *c;
 
 	more.bulk = NULL;
+	more.tiles = 0;
 	more.copy = gw_arena_array(arena, c->count, sizeof(*more.copy));
 	if (!more.copy)
 		return false;

@@ -31,6 +31,7 @@ struct gw_tma_copy {
 struct gw_tma_copies {
 	struct gw_tma_copy *copy;
 	uint32_t count;
+	uint32_t tiles;           /**< looked at one by one */
 	struct gw_locality *bulk; /**< of copies without a tensor map; NULL: there are none */
 	bool lanes;               /**< each lane makes a copy of its own (PTX) */
 };

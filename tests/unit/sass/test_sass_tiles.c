@@ -53,11 +53,12 @@ static void encode(uint8_t *to, uint64_t address, unsigned rank, const uint32_t 
 }
 
 /* What the code and the arguments say of a launch of one thread a block. */
-static struct gw_work work_of(const char *name, struct gw_dim3 grid, const uint8_t *arguments)
+static struct gw_work work_in_clusters(const char *name, struct gw_dim3 grid,
+                                       const uint8_t *arguments, struct gw_dim3 cluster)
 {
 	static const struct gw_kernel kernel = {"", 32, 0, 0, 0, 1024, 90};
 	const struct gw_launch launch = {.kernel = &kernel,
-	                                 .config = {grid, {32, 1, 1}, {1, 1, 1}, 0, 0}};
+	                                 .config = {grid, {32, 1, 1}, cluster, 0, 0}};
 	struct gw_eval_launch at = {.config = launch.config, .arguments = {arguments, ARGUMENTS}};
 	struct gw_sass_lowered lowered;
 	struct gw_static_code code;
@@ -75,6 +76,11 @@ static struct gw_work work_of(const char *name, struct gw_dim3 grid, const uint8
 	assert_null(gw_static_code_work(&code, &b.arena, &work, &open));
 	built_file_end(&b);
 	return work;
+}
+
+static struct gw_work work_of(const char *name, struct gw_dim3 grid, const uint8_t *arguments)
+{
+	return work_in_clusters(name, grid, arguments, (struct gw_dim3){1, 1, 1});
 }
 
 static void assert_row(const struct gw_work *work, enum gw_work_field row, double bytes)
@@ -238,6 +244,23 @@ static void blocks_that_take_the_next_tile_load_them_all(void **state)
 	}
 }
 
+/* No driver launches that, but a log or `inspect --launch` may say so. */
+static void a_cluster_larger_than_the_grid_divides_nothing_by_zero(void **state)
+{
+	static const uint32_t size[] = {640, 640}, box[] = {TILE, TILE};
+	uint8_t arguments[ARGUMENTS] = {0};
+	struct gw_work work;
+
+	(void)state;
+	encode(arguments + FIRST, IN, 2, size, box);
+	memcpy(arguments + FIRST + 128, &OUT, sizeof(OUT));
+	put(arguments, FIRST + 136, 100);
+	put(arguments, FIRST + 140, 10);
+	work = work_in_clusters("queue_next", (struct gw_dim3){1, 1, 1}, arguments,
+	                        (struct gw_dim3){256, 1, 1});
+	assert_false(gw_work_value(&work, GW_WORK_l2_read_bytes) < 0);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -249,6 +272,7 @@ int main(void)
 	        cmocka_unit_test(a_reduction_writes_and_a_prefetch_stays_in_l2),
 	        cmocka_unit_test(blocks_that_take_the_next_tile_load_them_all),
 	        cmocka_unit_test(bulk_copies_have_the_bytes_of_their_size),
+	        cmocka_unit_test(a_cluster_larger_than_the_grid_divides_nothing_by_zero),
 	};
 
 	return cmocka_run_group_tests(tests, read_profile, NULL);
