@@ -31,8 +31,9 @@ static void report_counts_what_the_program_launched(void **state)
 static void log_replays_to_the_bit(void **state)
 {
 	(void)state;
-	/* Long enough for launches after the first measurements. */
-	assert_int_equal(shell(WATCH "--out=long.gwl" CLIENT "300000"), 0);
+	/* Long enough for launches after the first measurements, which wait for a quarter of a
+	 * second until the code has been looked for. */
+	assert_int_equal(shell(WATCH "--out=long.gwl" CLIENT "1500000"), 0);
 	assert_int_equal(shell(GPUWATCH " replay --check long.gwl"), 0);
 	shell_says("replayed with the same bits");
 	assert_int_equal(shell(GPUWATCH " score long.gwl"), 0);
