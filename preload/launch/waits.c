@@ -35,7 +35,8 @@ void gw_wait_end(struct gw_call *call, enum gw_wait_call which)
 	    now - call->since < atomic_load_explicit(&least, memory_order_relaxed))
 		return;
 	head = atomic_load_explicit(&t->head, memory_order_relaxed);
-	if (t->next != head) /* within a launch */
+	/* Within a launch, or before any succeeded: who launches nothing leaves no log. */
+	if (t->next != head || !head)
 		return;
 	if (!room(t, head)) {
 		gw_count(GW_COUNTER_waits_dropped, 1);
