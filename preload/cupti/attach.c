@@ -36,7 +36,7 @@ static const CUpti_CallbackId launches[] = {
 static CUpti_SubscriberHandle subscriber;
 static bool subscribed, shared; /* shared: the subscriber is another tool's */
 static bool copying;            /* copies and memsets are recorded */
-static bool stays;              /* between windows: our buffers' callbacks are registered */
+static _Atomic bool stays;      /* between windows: our buffers' callbacks are registered */
 static _Atomic int correlating; /* launches are to learn their correlation ids */
 static _Atomic int met;         /* one has */
 static _Atomic unsigned times;  /* times attached */
