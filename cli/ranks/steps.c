@@ -61,7 +61,7 @@ static size_t below(const uint64_t *values, size_t count, uint64_t value)
 }
 
 /*
- * What tells collectives of a step apart: what they are, and, where @p launches, how many kernels
+ * What distinguishes collectives of a step: what they are, and, where @p launches, how many kernels
  * were called since the one before. The order of calls is the program's; that on the GPU varies.
  */
 static uint64_t *symbols_of(const struct ranks_log *log, const size_t *meetings, size_t count,

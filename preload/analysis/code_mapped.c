@@ -6,12 +6,12 @@
 #include "predictor/core/hash.h"
 #include "preload/analysis/code_file.h"
 #include "preload/maps/memory.h"
+#include "preload/runtime/linker/objects.h"
 #include "preload/runtime/sandbox.h"
 
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <link.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -51,7 +51,7 @@ static uint64_t seen[OBJECTS_MAX]; /* hashes of the paths of objects that were l
 static uint32_t objects;
 static struct gw_module_note **places;
 static uint32_t place_count, place_room;
-static unsigned long long changes; /* of the loader's list when it was last looked at */
+static uint64_t changes; /* of the loader's list when it was last looked at */
 static bool looked, all;
 
 void gw_code_mapped_start(void)
@@ -299,21 +299,11 @@ static bool look_at_all(int fd)
 	return good && n == 0;
 }
 
-static int count_changes(struct dl_phdr_info *info, size_t size, void *arg)
-{
-	unsigned long long *out = arg;
-
-	(void)size;
-	*out = info->dlpi_adds + info->dlpi_subs;
-	return 1;
-}
-
 bool gw_code_mapped_look(void)
 {
-	unsigned long long now = 0;
+	const uint64_t now = gw_objects_changes();
 	int fd;
 
-	dl_iterate_phdr(count_changes, &now);
 	if (looked && now == changes)
 		return all;
 	if (!gw_sandbox_enter())

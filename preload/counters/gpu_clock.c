@@ -188,7 +188,7 @@ static uint64_t with_bus(uint64_t devices)
 	return devices;
 }
 
-/* Beside sums clocks tell what they were, not of single launches: the change of what throttles
+/* Beside sums, records say what clocks were, not during which launch: the change of what throttles
  * them, and one sample in ten seconds. */
 static bool worth_a_record(int device, const struct gw_record_clock *r)
 {

@@ -76,7 +76,6 @@ static void node_fill(struct gw_graph_node *n, const CUDA_KERNEL_NODE_PARAMS *p)
 {
 	struct gw_shared *s = gw_hot.shared;
 	CUfunction f = p->func ? p->func : (CUfunction)p->kern;
-	uint32_t cluster;
 
 	n->kernel = gw_map_get(&s->functions, (uintptr_t)f);
 	if (!n->kernel)
@@ -88,10 +87,7 @@ static void node_fill(struct gw_graph_node *n, const CUDA_KERNEL_NODE_PARAMS *p)
 	n->config.block = (struct gw_dim3){p->blockDimX, p->blockDimY, p->blockDimZ};
 	n->config.dynamic_shared = p->sharedMemBytes;
 	n->config.digest = node_digest(n->kernel, p);
-	cluster = s->kernels[n->kernel].cluster;
-	n->config.cluster = cluster ? (struct gw_dim3){cluster & 1023, cluster >> 10 & 1023,
-	                                               cluster >> 20 & 1023}
-	                            : (struct gw_dim3){1, 1, 1};
+	n->config.cluster = gw_cluster_of(s->kernels[n->kernel].cluster);
 	n->arguments = gw_arguments_of_node(n->kernel, &n->config, p);
 }
 

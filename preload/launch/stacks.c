@@ -118,16 +118,7 @@ static bool take(uint64_t key, uint32_t kernel, uint32_t device, const struct gw
 	s->kernel = kernel;
 	s->device = device;
 	s->captured = captured;
-	s->config = (struct gw_config){
-	        .grid = {e->grid[0], e->grid[1], e->grid[2]},
-	        .block = {e->block_x, e->block_y, e->block_z},
-	        .cluster = {1, 1, 1},
-	        .dynamic_shared = e->shared,
-	        .digest = e->digest,
-	};
-	if (e->cluster)
-		s->config.cluster = (struct gw_dim3){e->cluster & 1023, e->cluster >> 10 & 1023,
-		                                     e->cluster >> 20 & 1023};
+	s->config = gw_event_config(e);
 	copy(s);
 	gw_sandbox_leave();
 	atomic_store_explicit(mark, tag, memory_order_relaxed);

@@ -88,6 +88,27 @@ struct gw_event {
 	        high; /**< ns; GW_EVENT_TIME: predicted is the time, known the ticket */
 };
 _Static_assert(sizeof(struct gw_event) == 64, "an event is a cache line");
+
+/** The cluster that @p packed is (struct gw_event); 0: none, which is one of a block. */
+static inline struct gw_dim3 gw_cluster_of(uint32_t packed)
+{
+	if (!packed)
+		return (struct gw_dim3){1, 1, 1};
+	return (struct gw_dim3){packed & 1023, packed >> 10 & 1023, packed >> 20 & 1023};
+}
+
+/** What launch @p e was made with. */
+static inline struct gw_config gw_event_config(const struct gw_event *e)
+{
+	return (struct gw_config){
+	        .grid = {e->grid[0], e->grid[1], e->grid[2]},
+	        .block = {e->block_x, e->block_y, e->block_z},
+	        .cluster = gw_cluster_of(e->cluster),
+	        .dynamic_shared = e->shared,
+	        .digest = e->digest,
+	};
+}
+
 _Static_assert(GW_KERNELS_MAX <= 1 << 16 && GW_STREAMS_MAX <= 1 << 16 && GW_GRAPHS_MAX <= 1 << 16,
                "an event has 16 bits for a slot");
 

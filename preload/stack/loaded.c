@@ -4,6 +4,7 @@
 #include "predictor/core/hash.h"
 #include "preload/live/log.h"
 #include "preload/maps/idmap.h"
+#include "preload/runtime/linker/objects.h"
 #include "preload/runtime/sandbox.h"
 #include "preload/runtime/self_read.h"
 
@@ -19,7 +20,7 @@ static struct gw_loaded *list;
 static uint32_t count;
 static char *paths; /* of all in the list, one behind the other */
 static size_t paths_size, paths_used;
-static unsigned long long changes;
+static uint64_t changes;
 static bool looked;
 static struct gw_idmap ids = {.use = GW_MEMORY_modules}; /* in the log, by path and build id */
 static uint32_t id_count;
@@ -102,21 +103,11 @@ static int measure(struct dl_phdr_info *info, size_t size, void *arg)
 	return 0;
 }
 
-static int count_changes(struct dl_phdr_info *info, size_t size, void *arg)
-{
-	unsigned long long *out = arg;
-
-	(void)size;
-	*out = info->dlpi_adds + info->dlpi_subs;
-	return 1;
-}
-
 bool gw_loaded_look(void)
 {
-	unsigned long long now = 0;
+	const uint64_t now = gw_objects_changes();
 	size_t bytes = SPARE;
 
-	dl_iterate_phdr(count_changes, &now);
 	if (looked && now == changes)
 		return false;
 	dl_iterate_phdr(measure, &bytes);

@@ -67,7 +67,7 @@ static uint64_t get(struct cursor *c, size_t size)
 	return value;
 }
 
-static uint64_t get_uleb(struct cursor *c)
+static uint64_t get_leb(struct cursor *c, bool is_signed)
 {
 	uint64_t value = 0, byte;
 	unsigned shift = 0;
@@ -78,23 +78,19 @@ static uint64_t get_uleb(struct cursor *c)
 			value |= (byte & 127) << shift;
 		shift += 7;
 	} while (byte & 128 && !c->bad);
+	if (is_signed && byte & 64 && shift < 64)
+		value |= UINT64_MAX << shift;
 	return value;
+}
+
+static uint64_t get_uleb(struct cursor *c)
+{
+	return get_leb(c, false);
 }
 
 static int64_t get_sleb(struct cursor *c)
 {
-	uint64_t value = 0, byte;
-	unsigned shift = 0;
-
-	do {
-		byte = get(c, 1);
-		if (shift < 64)
-			value |= (byte & 127) << shift;
-		shift += 7;
-	} while (byte & 128 && !c->bad);
-	if (byte & 64 && shift < 64)
-		value |= UINT64_MAX << shift;
-	return (int64_t)value;
+	return (int64_t)get_leb(c, true);
 }
 
 static int64_t get_signed(struct cursor *c, size_t size)

@@ -20,17 +20,8 @@ static bool same(const struct gw_config_entry *c, const struct gw_event *e)
 
 static uint32_t config_look_up(const struct gw_event *e)
 {
-	struct gw_config c = {
-	        .grid = {e->grid[0], e->grid[1], e->grid[2]},
-	        .block = {e->block_x, e->block_y, e->block_z},
-	        .cluster = {1, 1, 1},
-	        .dynamic_shared = e->shared,
-	        .digest = e->digest,
-	};
+	struct gw_config c = gw_event_config(e);
 
-	if (e->cluster)
-		c.cluster = (struct gw_dim3){e->cluster & 1023, e->cluster >> 10 & 1023,
-		                             e->cluster >> 20 & 1023};
 	return gw_intern_config(e->kernel, gw_launch_device(e), &c);
 }
 

@@ -150,6 +150,23 @@ static bool is_loaded(struct question *q)
 	return false;
 }
 
+static int count_changes(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	uint64_t *out = arg;
+
+	(void)size;
+	*out = info->dlpi_adds + info->dlpi_subs;
+	return 1;
+}
+
+uint64_t gw_objects_changes(void)
+{
+	uint64_t changes = 0;
+
+	dl_iterate_phdr(count_changes, &changes);
+	return changes;
+}
+
 bool gw_object_loaded(const char *soname)
 {
 	struct question q = {.ask = is_loaded, .name = soname};

@@ -35,6 +35,9 @@ void *gw_object_find(const struct gw_object *o, const char *name);
 /** Note which objects were loaded at the start of the process: those of now. First call counts. */
 void gw_objects_at_start(void);
 
+/** How often the list of loaded objects has changed since the process began. */
+uint64_t gw_objects_changes(void);
+
 /** Whether an object is loaded whose name (soname, or the file's) is @p soname. */
 bool gw_object_loaded(const char *soname);
 

@@ -68,8 +68,8 @@ def eager():
     return token, 1
 
 
-def decode(blocks=8):
-    net, x = model(blocks)
+def captured(net, x):
+    """A graph of net(x), after some runs of it, and its output."""
     side = torch.cuda.Stream()
     with torch.no_grad(), torch.cuda.stream(side):
         for _ in range(3):
@@ -78,6 +78,12 @@ def decode(blocks=8):
     graph = torch.cuda.CUDAGraph()
     with torch.no_grad(), torch.cuda.graph(graph):
         y = net(x)
+    return graph, y
+
+
+def decode(blocks=8):
+    net, x = model(blocks)
+    graph, y = captured(net, x)
 
     def token():
         graph.replay()

@@ -21,18 +21,6 @@ net, x = torch_loops.model(36)
 now = time.perf_counter
 
 
-def capture():
-    side = torch.cuda.Stream()
-    with torch.no_grad(), torch.cuda.stream(side):
-        for _ in range(3):
-            net(x)
-    torch.cuda.synchronize()
-    graph = torch.cuda.CUDAGraph()
-    with torch.no_grad(), torch.cuda.graph(graph):
-        y = net(x)
-    return graph, y
-
-
 def token(graph, y):
     begin = now()
     graph.replay()
@@ -80,7 +68,7 @@ def window(graph):
     switch.switch_flush(0)
 
 
-first = capture()
+first = torch_loops.captured(net, x)
 switch = ctypes.CDLL(sys.argv[1])
 for name in ("warm", "bare", "bare"):
     phase(name)
@@ -94,7 +82,7 @@ if way == "a":
     phase("on-off without launches")
     window(first[0])
     phase("on, one graph, off, flushed")
-    phase("new graph", made=capture())
+    phase("new graph", made=torch_loops.captured(net, x))
     switch.switch_kernels(1)
     phase("on")
     switch.switch_kernels(0)
