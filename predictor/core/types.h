@@ -126,8 +126,13 @@ const char *gw_source_name(enum gw_source source);
 
 /** Row of a work field: its name and unit; NULL when @p field is out of range. */
 struct gw_field_info {
-	char name[32], unit[20]; /* in place: a table of pointers is relocated in every process */
+	char name[28], unit[16]; /* in place: a table of pointers is relocated in every process */
 };
+/** Refuses to compile a row whose texts do not fit, terminators included. */
+#define GW_FIELD_FITS(row, text)                                                                   \
+	_Static_assert(sizeof(#row) <= sizeof(((struct gw_field_info *)0)->name) &&                \
+	                       sizeof(text) <= sizeof(((struct gw_field_info *)0)->unit),          \
+	               "fits struct gw_field_info");
 const struct gw_field_info *gw_work_info(unsigned field);
 /** What it means, for people; apart, because the preloaded library has no use for it. */
 const char *gw_work_meaning(unsigned field);
