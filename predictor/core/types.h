@@ -26,6 +26,15 @@ static inline uint64_t gw_dim3_count(struct gw_dim3 d)
 	return (uint64_t)d.x * d.y * d.z;
 }
 
+/** The cluster that @p packed is, ten bits a dimension (struct gw_event, struct gw_live_event); 0:
+ * none, which is one of a block. */
+static inline struct gw_dim3 gw_cluster_of(uint32_t packed)
+{
+	if (!packed)
+		return (struct gw_dim3){1, 1, 1};
+	return (struct gw_dim3){packed & 1023, packed >> 10 & 1023, packed >> 20 & 1023};
+}
+
 /** A configuration: what, beside the kernel, decides a launch's time and is known before it runs.
  */
 struct gw_config {
