@@ -327,7 +327,7 @@ static CUptiResult configure(uint32_t device, const struct gw_cupti_set *set, ui
 	return r;
 }
 
-/* Setting up is dear, a window is cheap: in mode watch, where windows come one by one, more. */
+/* Setting up is costly, a window is cheap: in mode watch, where windows come one by one, more. */
 static int windows_of_session(void)
 {
 	return gw_options_watch() ? WATCH_WINDOWS : SESSION_WINDOWS;
