@@ -264,7 +264,8 @@ static double bank_cycles(const struct gw_work *w, const struct gw_mwp_2012_in *
 
 	if (passes == 0)
 		return 0;
-	return isnan(passes - accesses) ? NAN : fmax(0, passes - fmax(0, accesses)) / in->active_sms;
+	return isnan(passes - accesses) ? NAN
+	                                : fmax(0, passes - fmax(0, accesses)) / in->active_sms;
 }
 
 /*
@@ -352,8 +353,9 @@ static void report_2012(const struct gw_mwp_2012_in *in, const struct gw_mwp_201
 	gw_estimate_resource(e, "compute", out->t_comp / in->freq);
 	gw_estimate_resource(e, "memory", out->t_mem / in->freq);
 	if (isnan(in->w_serial)) {
-		gw_estimate_missing(e, "serial_cycles (W_serial), or what it follows from: barriers, "
-		                       "pipe_xu and t_sfu, pipe_lsu");
+		gw_estimate_missing(e,
+		                    "serial_cycles (W_serial), or what it follows from: barriers, "
+		                    "pipe_xu and t_sfu, pipe_lsu");
 		return;
 	}
 	gw_estimate_settle(e, out->t_exec / in->freq);

@@ -58,7 +58,8 @@ struct gw_mwp_2012_in {
 	double warp_size, simd_width;
 	double ilp, mlp;       /**< ILP and MLP of a warp */
 	double dram_lat;       /**< DRAM_lat */
-	double trans_per_warp; /**< avg_trans_warp: transactions of a memory request, 1 if coalesced */
+	double trans_per_warp; /**< avg_trans_warp: transactions of a memory request, 1 if coalesced
+	                        */
 	double delta;          /**< Delta: cycles between two transactions */
 	double miss_ratio;     /**< share of requests that go to device memory */
 	double hit_lat;        /**< hit_lat */
