@@ -17,7 +17,9 @@
 
 enum {
 	GW_DIGEST_WORDS = 8,        /**< of a layout: each costs a launch some ten instructions */
-	GW_DIGEST_PROVISIONAL = 16, /**< the same of a provisional one (digest_provisional.h) */
+	GW_DIGEST_PROVISIONAL = 16, /**< the same of a provisional one (digest_provisional.h), and
+	                                 with tensor maps */
+	GW_DIGEST_MAP = 56,      /**< bytes of a tensor map that are hashed: all but the address */
 	GW_DIGEST_BYTES = 32768, /**< size of the parameters that is analysed; the limit of CUDA */
 };
 
@@ -26,7 +28,7 @@ struct gw_digest_word {
 	uint16_t param;  /**< index of the parameter, in order of declaration */
 	uint16_t at;     /**< bytes from the start of that parameter */
 	uint16_t offset; /**< bytes from the start of all */
-	uint16_t size;   /**< 1, 2, 4 or 8 bytes */
+	uint16_t size;   /**< 1, 2, 4 or 8 bytes, or GW_DIGEST_MAP */
 };
 
 /** The layout of a kernel's argument hash. Words are sorted by size, then offset, so that hashing
@@ -34,7 +36,7 @@ struct gw_digest_word {
 struct gw_digest_plan {
 	uint16_t count;   /**< 0: there is no such word */
 	uint16_t fours;   /**< number of words of 4 bytes, which come first … */
-	uint16_t wide;    /**< … and of those of 4 or 8 bytes; then those of 1 or 2 */
+	uint16_t wide;    /**< … and of those of 4 or 8 bytes; then all others */
 	uint16_t end;     /**< bytes of the parameters up to the last word's end */
 	bool provisional; /**< made without the code: hashed by digest_provisional.h */
 	struct gw_digest_word word[GW_DIGEST_PROVISIONAL];
@@ -43,8 +45,9 @@ struct gw_digest_plan {
 /**
  * Derive the layout of @p program, whose @p count parameters are laid out by @p param. Words that
  * are also the base of an address are pointers and left out. Where there are too many words, those
- * of control flow go before strides, and lower offsets first. Returns NULL, or a static text of why
- * there is no layout. Working memory comes from @p arena.
+ * of control flow go before strides, and lower offsets first. Tensor maps that copies go through
+ * come beside these, all but their address. Returns NULL, or a static text of why there is no
+ * layout. Working memory comes from @p arena.
  */
 const char *gw_digest_plan_make(const struct gw_ir_program *program,
                                 const struct gw_code_param *param, uint32_t count,
@@ -53,10 +56,15 @@ const char *gw_digest_plan_make(const struct gw_ir_program *program,
 /** The bit that a provisional hash has and no other. */
 #define GW_DIGEST_IS_PROVISIONAL UINT32_C(0x80000000)
 
-/** Begin a hash, add @p size bytes (1, 2, 4 or 8), and end it: never 0. */
+/** Begin a hash, add @p size bytes (1, 2, 4 or a multiple of 8), and end it: never 0. */
 static inline uint64_t gw_digest_begin(void)
 {
 	return UINT64_C(0x9e3779b97f4a7c15);
+}
+
+static inline uint64_t gw_digest_mix(uint64_t h, uint64_t eight)
+{
+	return (h ^ eight) * UINT64_C(0x9fb21c651e98df25);
 }
 
 static inline uint64_t gw_digest_add(uint64_t h, const unsigned char *from, unsigned size)
@@ -65,6 +73,10 @@ static inline uint64_t gw_digest_add(uint64_t h, const unsigned char *from, unsi
 	uint32_t four;
 	uint16_t two;
 
+	for (; size > 8; size -= 8, from += 8) {
+		memcpy(&eight, from, 8);
+		h = gw_digest_mix(h, eight);
+	}
 	if (size == 4) {
 		memcpy(&four, from, 4);
 		eight = four;
@@ -76,7 +88,7 @@ static inline uint64_t gw_digest_add(uint64_t h, const unsigned char *from, unsi
 	} else {
 		eight = *from;
 	}
-	return (h ^ eight) * UINT64_C(0x9fb21c651e98df25);
+	return gw_digest_mix(h, eight);
 }
 
 static inline uint32_t gw_digest_end(uint64_t h)

@@ -92,6 +92,42 @@ static void machine_code_tells_what_its_control_depends_on(void **state)
 	listing_free(&listing);
 }
 
+/* Kernels of tests/unit/sass/kernels/tiles.cu: their maps without the addresses, and what cuts
+ * tiles. */
+static void tensor_maps_are_planned_but_for_their_address(void **state)
+{
+	enum { FIRST = 0x70, MAP = 128 };
+	static const struct {
+		const char *name, *plan;
+		struct gw_code_param param[4];
+		uint32_t count;
+	} kernels[] = {
+	        {"tile_copy",
+	         "368+4 372+4 120+56 248+56",
+	         {{FIRST, MAP}, {FIRST + MAP, MAP}, {FIRST + 2 * MAP, 4}, {FIRST + 2 * MAP + 4, 4}},
+	         4},
+	        {"tile_panel", "240+4 120+56", {{FIRST, MAP}, {FIRST + MAP, 4}}, 2},
+	        {"tile_listed", "120+56", {{FIRST, MAP}, {FIRST + MAP, 8}}, 2},
+	        {"tile_add", "120+56", {{FIRST, MAP}}, 1},
+	        {"tile_prefetch", "120+56", {{FIRST, MAP}}, 1},
+	        {"bulk_copy", "16+4", {{0, 8}, {8, 8}, {16, 4}}, 3},
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(kernels) / sizeof(*kernels); i++) {
+		struct gw_sass_lowered lowered;
+		struct gw_digest_plan plan;
+		struct built_file b;
+
+		built_file_begin(&b, GW_SASS, "tiles", kernels[i].name, 90);
+		assert_null(gw_sass_lower(&lowered, &b.cfg, &b.kernel, &b.arena));
+		assert_null(gw_digest_plan_make(&lowered.program, kernels[i].param,
+		                                kernels[i].count, &b.arena, &plan));
+		assert_string_equal(plan_text(&plan), kernels[i].plan);
+		built_file_end(&b);
+	}
+}
+
 /* ---- PTX ---------------------------------------------------------------------------------- */
 
 /* The same of tests/code/evaluate.cu. */
@@ -380,6 +416,96 @@ static void what_decides_goes_before_strides(void **state)
 	assert_string_equal(planned(param, 12), "16+4 20+4 24+4 28+4 32+4 36+4 40+4 44+4");
 }
 
+/* A copy of the tile at (0, 0) through the map at @p address. */
+static void copy_tile(gw_ir_operand address)
+{
+	const gw_ir_operand zero = ir_number(&k, 0), uses[] = {address, zero, zero, zero};
+
+	gw_ir_append(&k.b,
+	             (struct gw_ir_insn){.op = IR_LD,
+	                                 .space = IR_SPACE_GLOBAL,
+	                                 .flags = IR_MEM_BULK | IR_MEM_TENSOR,
+	                                 .elements = 1},
+	             NULL, 0, uses, 4);
+}
+
+static gw_ir_operand sum(gw_ir_operand a, gw_ir_operand b)
+{
+	return ir_op(&k, IR_ADD, 64, 64, a, b);
+}
+
+/* Maps behind each other in a structure, as cuBLASLt passes them. */
+static const struct gw_code_param maps[] = {{0, 8}, {64, 512}};
+
+static void each_of_the_maps_that_are_chosen_from_is_planned(void **state)
+{
+	gw_ir_operand chosen = gw_ir_reg(&k.b, 64), base = ir_number(&k, GW_IR_PARAM_WINDOW);
+
+	(void)state;
+	gw_ir_emit(&k.b, IR_SEL, 64, 0, chosen, 3,
+	           less(ir_special(&k, IR_SREG_CTAID_X), ir_number(&k, 2)),
+	           sum(base, ir_number(&k, 64)), sum(base, ir_number(&k, 448)));
+	copy_tile(chosen);
+	copy_tile(sum(base, ir_number(&k, 64)));
+	assert_string_equal(planned(maps, 2), "72+56 456+56");
+	assert_int_equal(plan.word[1].param, 1);
+	assert_int_equal(plan.word[1].at, 392);
+	assert_int_equal(plan.end, 512);
+}
+
+static void each_map_of_an_array_is_planned(void **state)
+{
+	gw_ir_operand index =
+	        ir_op(&k, IR_SHL, 64, 64, ir_special(&k, IR_SREG_CTAID_X), ir_number(&k, 7));
+
+	(void)state;
+	copy_tile(sum(index, ir_number(&k, GW_IR_PARAM_WINDOW + 192)));
+	assert_string_equal(planned(maps, 2), "200+56 328+56 456+56");
+}
+
+/* A map that lies in memory, one that reaches beyond its parameter, and one beyond all. */
+static void what_is_no_map_of_the_parameters_is_not_planned(void **state)
+{
+	(void)state;
+	copy_tile(ir_param(&k, 0));
+	copy_tile(ir_number(&k, GW_IR_PARAM_WINDOW + 520));
+	copy_tile(ir_number(&k, GW_IR_PARAM_WINDOW + 4096));
+	assert_string_equal(planned(maps, 2), "");
+}
+
+static void the_size_of_a_bulk_copy_is_planned(void **state)
+{
+	const gw_ir_operand uses[] = {ir_param(&k, 0), ir_number(&k, 0), ir_param(&k, 2)};
+
+	(void)state;
+	gw_ir_append(
+	        &k.b,
+	        (struct gw_ir_insn){
+	                .op = IR_LD, .space = IR_SPACE_GLOBAL, .flags = IR_MEM_BULK, .elements = 1},
+	        NULL, 0, uses, 3);
+	assert_string_equal(planned(NULL, 0), "16+8");
+}
+
+/* Launches on tensors of one shape share a configuration, those on others do not. */
+static void tensors_differ_by_what_a_map_says_but_for_the_address(void **state)
+{
+	unsigned char bytes[576] = {0};
+	const void *params[] = {bytes, bytes + 64};
+	uint32_t first, other;
+
+	(void)state;
+	copy_tile(ir_number(&k, GW_IR_PARAM_WINDOW + 128));
+	assert_string_equal(planned(maps, 2), "136+56");
+	first = gw_digest_of_params(&plan, params);
+	for (unsigned at = 128; at < 256; at++) {
+		bytes[at] ^= 1;
+		other = gw_digest_of_params(&plan, params);
+		assert_int_equal(gw_digest_of_buffer(&plan, bytes, sizeof(bytes)), other);
+		assert_int_equal(other != first, at >= 136 && at < 192);
+		bytes[at] ^= 1;
+	}
+}
+
 static void larger_parameters_than_there_are_have_no_plan(void **state)
 {
 	static const struct gw_code_param param[] = {{0, 8}, {8, GW_DIGEST_BYTES}};
@@ -489,6 +615,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(machine_code_tells_what_its_control_depends_on),
+	        cmocka_unit_test(tensor_maps_are_planned_but_for_their_address),
 	        cmocka_unit_test(ptx_tells_the_same),
 	        BY_HAND(what_no_branch_sees_is_not_planned),
 	        BY_HAND(what_addresses_multiply_an_index_with_is_planned),
@@ -505,6 +632,11 @@ int main(void)
 	        BY_HAND(nothing_is_planned_outside_of_parameters),
 	        BY_HAND(more_words_than_fit_are_cut),
 	        BY_HAND(what_decides_goes_before_strides),
+	        BY_HAND(each_of_the_maps_that_are_chosen_from_is_planned),
+	        BY_HAND(each_map_of_an_array_is_planned),
+	        BY_HAND(what_is_no_map_of_the_parameters_is_not_planned),
+	        BY_HAND(the_size_of_a_bulk_copy_is_planned),
+	        BY_HAND(tensors_differ_by_what_a_map_says_but_for_the_address),
 	        BY_HAND(larger_parameters_than_there_are_have_no_plan),
 	        cmocka_unit_test(only_the_words_of_the_plan_tell_digests_apart),
 	        cmocka_unit_test(counts_in_a_row_do_not_meet),
