@@ -62,10 +62,8 @@ static inline uint64_t gw_digest_begin(void)
 	return UINT64_C(0x9e3779b97f4a7c15);
 }
 
-static inline uint64_t gw_digest_mix(uint64_t h, uint64_t eight)
-{
-	return (h ^ eight) * UINT64_C(0x9fb21c651e98df25);
-}
+/** The same of a multiple of 8 bytes. */
+uint64_t gw_digest_run(uint64_t h, const unsigned char *from, unsigned size);
 
 static inline uint64_t gw_digest_add(uint64_t h, const unsigned char *from, unsigned size)
 {
@@ -73,10 +71,6 @@ static inline uint64_t gw_digest_add(uint64_t h, const unsigned char *from, unsi
 	uint32_t four;
 	uint16_t two;
 
-	for (; size > 8; size -= 8, from += 8) {
-		memcpy(&eight, from, 8);
-		h = gw_digest_mix(h, eight);
-	}
 	if (size == 4) {
 		memcpy(&four, from, 4);
 		eight = four;
@@ -85,10 +79,12 @@ static inline uint64_t gw_digest_add(uint64_t h, const unsigned char *from, unsi
 	} else if (size == 2) {
 		memcpy(&two, from, 2);
 		eight = two;
-	} else {
+	} else if (size == 1) {
 		eight = *from;
+	} else {
+		return gw_digest_run(h, from, size);
 	}
-	return gw_digest_mix(h, eight);
+	return (h ^ eight) * UINT64_C(0x9fb21c651e98df25);
 }
 
 static inline uint32_t gw_digest_end(uint64_t h)

@@ -8,19 +8,30 @@
 #include "predictor/code/digest_maps.h"
 
 #include "predictor/code/eval/tensor_map.h"
-#include "predictor/code/memory/extract_parts.h"
 
 enum {
-	DEPTH = 16,    /* definitions in a row that are followed */
-	VISITS = 4096, /* of one kernel in all */
-	APART = 128,   /* bytes from a map to the next one of an array */
-	ADDRESS = 8,   /* bytes of a map that say where the tensor lies */
+	DEPTH = 12,     /* definitions in a row that are followed */
+	SEARCHES = 512, /* of one kernel in all */
+	APART = 128,    /* bytes from a map to the next one of an array */
+	ADDRESS = 8,    /* bytes of a map that say where the tensor lies */
+	DEFS = 2,       /* definitions of one register that are told apart */
 };
 
 _Static_assert(GW_DIGEST_MAP == GW_TENSOR_MAP_BYTES - ADDRESS, "the rest of what a copy reads");
 
+/* A use of a value: operand `use` of the instruction. */
+struct use {
+	const struct gw_ir_insn *insn;
+	unsigned use;
+};
+
+struct defs {
+	const struct gw_ir_insn *insn[DEFS];
+	unsigned count; /* above DEFS: more than that, or not known */
+};
+
 struct finder {
-	struct gw_slicer slicer;
+	struct gw_reach *r;
 	const struct gw_code_param *param;
 	uint32_t count, left;
 	gw_digest_map_found *found;
@@ -39,139 +50,115 @@ static uint32_t found(struct finder *f, uint32_t at)
 			return 0;
 		f->found(f->arg, &(struct gw_digest_word){(uint16_t)i, (uint16_t)(offset + ADDRESS),
 		                                          (uint16_t)(at + ADDRESS), GW_DIGEST_MAP});
-		return offset + APART < f->param[i].size ? at + APART : 0;
+		return at + APART;
 	}
 	return 0;
 }
 
-/* The instruction that alone gives operand @p o its value for instruction @p at. */
-static const struct gw_ir_insn *source_of(struct finder *f, gw_ir_operand o, uint32_t at,
-                                          uint32_t *insn)
+static void note(struct gw_reach *r, const struct gw_ir_insn *insn, uint32_t slot, uint8_t marks)
 {
-	struct gw_reaching r;
+	struct defs *defs = r->arg;
 
-	if (!f->left || o == GW_IR_NONE)
-		return NULL;
-	f->left--;
-	gw_slicer_reaching(&f->slicer, o, at, &r);
-	*insn = r.insn[0];
-	return r.count == 1 ? &f->slicer.program->insns[*insn] : NULL;
+	(void)slot;
+	(void)marks;
+	if (defs->count < DEFS)
+		defs->insn[defs->count] = insn;
+	defs->count++;
 }
 
-static bool number_of(struct finder *f, gw_ir_operand o, uint32_t at, unsigned depth, uint64_t *out)
+/* The instructions that @p u may have its value of. */
+static struct defs defs_of(struct finder *f, struct use u)
 {
-	const struct gw_ir_program *p = f->slicer.program;
-	const struct gw_ir_insn *insn;
-	const gw_ir_operand *use;
-	uint64_t more;
+	struct gw_reach *r = f->r;
+	struct defs defs = {.count = DEFS + 1};
+
+	if (!f->left)
+		return defs;
+	f->left--;
+	defs.count = 0;
+	r->rule = note;
+	r->arg = &defs;
+	memset(r->marks, 0, r->p->operand_count);
+	memset(r->entry, 0, (size_t)r->p->block_count * r->places);
+	gw_reach_use(r, u.insn, u.use, 1);
+	gw_reach_run(r);
+	return defs;
+}
+
+/* Passes on the low half of an address, which is all that is wanted of it. */
+static bool is_move(const struct gw_ir_insn *insn)
+{
+	return insn->op == IR_MOV || insn->op == IR_ZEXT || insn->op == IR_TOGEN ||
+	       insn->op == IR_PACK;
+}
+
+static bool number_of(struct finder *f, struct use u, unsigned depth, uint32_t *out)
+{
+	gw_ir_operand o = gw_ir_uses(f->r->p, u.insn)[u.use];
+	struct defs defs;
+	uint32_t more;
 
 	if (gw_ir_is_constant(o)) {
-		*out = gw_ir_constant(p, o);
+		*out = (uint32_t)gw_ir_constant(f->r->p, o);
 		return true;
 	}
-	insn = depth ? source_of(f, o, at, &at) : NULL;
-	if (!insn)
+	defs = defs_of(f, u);
+	if (defs.count != 1 || !depth)
 		return false;
-	use = gw_ir_uses(p, insn);
-	switch (insn->op) {
-	case IR_MOV:
-	case IR_ZEXT:
-	case IR_TOGEN:
-	case IR_PACK: /* the low half is all that is wanted of an address */
-		return number_of(f, use[0], at, depth - 1, out);
-	case IR_ADD:
-		if (!number_of(f, use[0], at, depth - 1, out) ||
-		    !number_of(f, use[1], at, depth - 1, &more))
-			return false;
-		*out += more;
-		return true;
-	default:
+	u = (struct use){defs.insn[0], 0};
+	if (is_move(u.insn))
+		return number_of(f, u, depth - 1, out);
+	if (u.insn->op != IR_ADD || !number_of(f, u, depth - 1, out) ||
+	    !number_of(f, (struct use){u.insn, 1}, depth - 1, &more))
 		return false;
-	}
-}
-
-static void follow(struct finder *f, gw_ir_operand o, uint32_t at, uint32_t plus, unsigned depth);
-
-/* On from what instruction @p at makes. */
-static void follow_insn(struct finder *f, uint32_t at, uint32_t plus, unsigned depth)
-{
-	const struct gw_ir_insn *insn = &f->slicer.program->insns[at];
-	const gw_ir_operand *use = gw_ir_uses(f->slicer.program, insn);
-	uint64_t number;
-
-	switch (insn->op) {
-	case IR_MOV:
-	case IR_ZEXT:
-	case IR_TOGEN:
-	case IR_PACK:
-		follow(f, use[0], at, plus, depth);
-		break;
-	case IR_SEL:
-		follow(f, use[1], at, plus, depth);
-		follow(f, use[2], at, plus, depth);
-		break;
-	case IR_ADD:
-		for (unsigned u = 0; u < 2; u++)
-			if (number_of(f, use[u], at, DEPTH, &number)) {
-				follow(f, use[1 - u], at, plus + (uint32_t)number, depth);
-				return;
-			}
-		break;
-	case IR_MUL:
-	case IR_MULWS:
-	case IR_MULWU:
-	case IR_SHL:
-		for (unsigned i = 0; i < GW_TENSOR_MAPS && (i == 0 || plus); i++)
-			plus = found(f, plus);
-		break;
-	default: /* of memory, or of what is no address here */
-		break;
-	}
-}
-
-/* Operand @p o of instruction @p at and @p plus is the address of a map. */
-static void follow(struct finder *f, gw_ir_operand o, uint32_t at, uint32_t plus, unsigned depth)
-{
-	struct gw_reaching r;
-	uint64_t number;
-
-	if (number_of(f, o, at, DEPTH, &number)) {
-		found(f, plus + (uint32_t)number);
-		return;
-	}
-	if (!depth || !f->left || o == GW_IR_NONE)
-		return;
-	f->left--;
-	gw_slicer_reaching(&f->slicer, o, at, &r);
-	for (uint32_t i = 0; i < r.count && r.count <= GW_REACHING_MAX; i++)
-		follow_insn(f, r.insn[i], plus, depth - 1);
-}
-
-static bool has_map(const struct gw_ir_insn *insn)
-{
-	return insn->flags & IR_MEM_BULK && insn->flags & IR_MEM_TENSOR;
-}
-
-bool gw_digest_maps(const struct gw_ir_program *program, const struct gw_code_param *param,
-                    uint32_t count, struct gw_arena *arena, gw_digest_map_found *found_at,
-                    void *arg)
-{
-	struct finder f = {
-	        .param = param, .count = count, .left = VISITS, .found = found_at, .arg = arg};
-	bool any = false;
-
-	for (uint32_t i = 0; i < program->insn_count; i++) {
-		const struct gw_ir_insn *insn = &program->insns[i];
-		const gw_ir_operand *use = gw_ir_uses(program, insn);
-		uint64_t offset;
-
-		if (!has_map(insn))
-			continue;
-		if (!any && !gw_slicer_init(&f.slicer, program, (struct gw_bytes){NULL, 0}, arena))
-			return false;
-		any = true;
-		if (number_of(&f, use[1], i, DEPTH, &offset))
-			follow(&f, use[0], i, (uint32_t)offset, DEPTH);
-	}
+	*out += more;
 	return true;
+}
+
+/* What @p u has and @p plus is the address of a map. */
+static void follow(struct finder *f, struct use u, uint32_t plus, unsigned depth)
+{
+	struct defs defs;
+	uint32_t number;
+
+	if (number_of(f, u, DEPTH, &number)) {
+		found(f, plus + number);
+		return;
+	}
+	defs = defs_of(f, u);
+	for (unsigned d = 0; depth && d < defs.count && defs.count <= DEFS; d++) {
+		const struct gw_ir_insn *insn = defs.insn[d];
+		uint32_t at = plus;
+
+		if (is_move(insn)) {
+			follow(f, (struct use){insn, 0}, plus, depth - 1);
+		} else if (insn->op == IR_SEL) {
+			follow(f, (struct use){insn, 1}, plus, depth - 1);
+			follow(f, (struct use){insn, 2}, plus, depth - 1);
+		} else if (insn->op == IR_ADD) {
+			if (number_of(f, (struct use){insn, 0}, DEPTH, &number))
+				follow(f, (struct use){insn, 1}, plus + number, depth - 1);
+			else if (number_of(f, (struct use){insn, 1}, DEPTH, &number))
+				follow(f, (struct use){insn, 0}, plus + number, depth - 1);
+		} else if (insn->op == IR_MUL || insn->op == IR_MULWS || insn->op == IR_MULWU ||
+		           insn->op == IR_SHL) {
+			for (unsigned i = 0; i < GW_TENSOR_MAPS && (!i || at); i++)
+				at = found(f, at);
+		}
+	}
+}
+
+void gw_digest_maps(struct gw_reach *r, const struct gw_code_param *param, uint32_t count,
+                    gw_digest_map_found *found_one, void *arg)
+{
+	struct finder f = {r, param, count, SEARCHES, found_one, arg};
+
+	for (uint32_t i = 0; i < r->p->insn_count; i++) {
+		const struct gw_ir_insn *insn = &r->p->insns[i];
+		uint32_t offset;
+
+		if (insn->flags & IR_MEM_BULK && insn->flags & IR_MEM_TENSOR &&
+		    number_of(&f, (struct use){insn, 1}, DEPTH, &offset))
+			follow(&f, (struct use){insn, 0}, offset, DEPTH);
+	}
 }
