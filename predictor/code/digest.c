@@ -19,7 +19,6 @@
  */
 #include "predictor/code/digest.h"
 
-#include "predictor/code/digest_maps.h"
 #include "predictor/code/ir/vary.h"
 
 enum {

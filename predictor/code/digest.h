@@ -53,6 +53,19 @@ const char *gw_digest_plan_make(const struct gw_ir_program *program,
                                 const struct gw_code_param *param, uint32_t count,
                                 struct gw_arena *arena, struct gw_digest_plan *plan);
 
+struct gw_reach; /* ir/reach.h */
+
+/** What a map among the parameters says of its tensor, but for the address. May come several times.
+ */
+typedef void gw_digest_map_found(void *arg, const struct gw_digest_word *map);
+
+/**
+ * Find the maps that the copies of a program go through among its @p count parameters, which are
+ * laid out by @p param. @p r is a search on the program that has ended: its marks are used here.
+ */
+void gw_digest_maps(struct gw_reach *r, const struct gw_code_param *param, uint32_t count,
+                    gw_digest_map_found *found, void *arg);
+
 /** The bit that a provisional hash has and no other. */
 #define GW_DIGEST_IS_PROVISIONAL UINT32_C(0x80000000)
 

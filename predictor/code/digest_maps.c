@@ -5,9 +5,10 @@
  * may be that of any map from its constant part on, to the end of that parameter. Maps that lie
  * in memory are nobody's parameter.
  */
-#include "predictor/code/digest_maps.h"
+#include "predictor/code/digest.h"
 
 #include "predictor/code/eval/tensor_map.h"
+#include "predictor/code/ir/reach.h"
 
 enum {
 	DEPTH = 12,     /* definitions in a row that are followed */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/analysis/code_pack.h"
 
-#include "predictor/code/binary/pack.h"
+#include "predictor/code/binary/compress.h"
 #include "preload/analysis/analysis_code.h"
 #include "preload/launch/module_reports.h"
 #include "preload/maps/memory.h"

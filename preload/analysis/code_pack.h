@@ -4,8 +4,8 @@
  * cuBLASLt does, load tens of megabytes of it, of which a program launches a few kernels. Worker
  * only.
  */
-#ifndef GW_CODE_PACK_WORKER_H
-#define GW_CODE_PACK_WORKER_H
+#ifndef GW_CODE_PACK_H
+#define GW_CODE_PACK_H
 
 #include "preload/launch/modules.h"
 

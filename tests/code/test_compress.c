@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Packed entries: what the vendor packed comes out as it was, and broken data are refused. */
 #include "predictor/code/binary/compress.h"
-#include "predictor/code/binary/pack.h"
 #include "tests/code/corpus.h"
 
 #include <setjmp.h>

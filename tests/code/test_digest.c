@@ -92,42 +92,6 @@ static void machine_code_tells_what_its_control_depends_on(void **state)
 	listing_free(&listing);
 }
 
-/* Kernels of tests/unit/sass/kernels/tiles.cu: their maps without the addresses, and what cuts
- * tiles. */
-static void tensor_maps_are_planned_but_for_their_address(void **state)
-{
-	enum { FIRST = 0x70, MAP = 128 };
-	static const struct {
-		const char *name, *plan;
-		struct gw_code_param param[4];
-		uint32_t count;
-	} kernels[] = {
-	        {"tile_copy",
-	         "368+4 372+4 120+56 248+56",
-	         {{FIRST, MAP}, {FIRST + MAP, MAP}, {FIRST + 2 * MAP, 4}, {FIRST + 2 * MAP + 4, 4}},
-	         4},
-	        {"tile_panel", "240+4 120+56", {{FIRST, MAP}, {FIRST + MAP, 4}}, 2},
-	        {"tile_listed", "120+56", {{FIRST, MAP}, {FIRST + MAP, 8}}, 2},
-	        {"tile_add", "120+56", {{FIRST, MAP}}, 1},
-	        {"tile_prefetch", "120+56", {{FIRST, MAP}}, 1},
-	        {"bulk_copy", "16+4", {{0, 8}, {8, 8}, {16, 4}}, 3},
-	};
-
-	(void)state;
-	for (unsigned i = 0; i < sizeof(kernels) / sizeof(*kernels); i++) {
-		struct gw_sass_lowered lowered;
-		struct gw_digest_plan plan;
-		struct built_file b;
-
-		built_file_begin(&b, GW_SASS, "tiles", kernels[i].name, 90);
-		assert_null(gw_sass_lower(&lowered, &b.cfg, &b.kernel, &b.arena));
-		assert_null(gw_digest_plan_make(&lowered.program, kernels[i].param,
-		                                kernels[i].count, &b.arena, &plan));
-		assert_string_equal(plan_text(&plan), kernels[i].plan);
-		built_file_end(&b);
-	}
-}
-
 /* ---- PTX ---------------------------------------------------------------------------------- */
 
 /* The same of tests/code/evaluate.cu. */
@@ -416,22 +380,21 @@ static void what_decides_goes_before_strides(void **state)
 	assert_string_equal(planned(param, 12), "16+4 20+4 24+4 28+4 32+4 36+4 40+4 44+4");
 }
 
-/* A copy of the tile at (0, 0) through the map at @p address. */
-static void copy_tile(gw_ir_operand address)
+/* A copy past registers: @p third is its size or, through a tensor map, the tile's coordinate. */
+static void copy(unsigned flags, gw_ir_operand address, gw_ir_operand third)
 {
-	const gw_ir_operand zero = ir_number(&k, 0), uses[] = {address, zero, zero, zero};
+	const gw_ir_operand uses[] = {address, ir_number(&k, 0), third};
+	const struct gw_ir_insn insn = {.op = IR_LD,
+	                                .space = IR_SPACE_GLOBAL,
+	                                .flags = (uint8_t)(IR_MEM_BULK | flags),
+	                                .elements = 1};
 
-	gw_ir_append(&k.b,
-	             (struct gw_ir_insn){.op = IR_LD,
-	                                 .space = IR_SPACE_GLOBAL,
-	                                 .flags = IR_MEM_BULK | IR_MEM_TENSOR,
-	                                 .elements = 1},
-	             NULL, 0, uses, 4);
+	gw_ir_append(&k.b, insn, NULL, 0, uses, 3);
 }
 
-static gw_ir_operand sum(gw_ir_operand a, gw_ir_operand b)
+static void copy_tile(gw_ir_operand address)
 {
-	return ir_op(&k, IR_ADD, 64, 64, a, b);
+	copy(IR_MEM_TENSOR, address, ir_number(&k, 0));
 }
 
 /* Maps behind each other in a structure, as cuBLASLt passes them. */
@@ -439,27 +402,24 @@ static const struct gw_code_param maps[] = {{0, 8}, {64, 512}};
 
 static void each_of_the_maps_that_are_chosen_from_is_planned(void **state)
 {
-	gw_ir_operand chosen = gw_ir_reg(&k.b, 64), base = ir_number(&k, GW_IR_PARAM_WINDOW);
+	gw_ir_operand chosen = gw_ir_reg(&k.b, 64);
 
 	(void)state;
 	gw_ir_emit(&k.b, IR_SEL, 64, 0, chosen, 3,
 	           less(ir_special(&k, IR_SREG_CTAID_X), ir_number(&k, 2)),
-	           sum(base, ir_number(&k, 64)), sum(base, ir_number(&k, 448)));
+	           ir_number(&k, GW_IR_PARAM_WINDOW + 64), ir_number(&k, GW_IR_PARAM_WINDOW + 448));
 	copy_tile(chosen);
-	copy_tile(sum(base, ir_number(&k, 64)));
 	assert_string_equal(planned(maps, 2), "72+56 456+56");
 	assert_int_equal(plan.word[1].param, 1);
 	assert_int_equal(plan.word[1].at, 392);
-	assert_int_equal(plan.end, 512);
 }
 
 static void each_map_of_an_array_is_planned(void **state)
 {
-	gw_ir_operand index =
-	        ir_op(&k, IR_SHL, 64, 64, ir_special(&k, IR_SREG_CTAID_X), ir_number(&k, 7));
+	gw_ir_operand index = scaled(ir_special(&k, IR_SREG_CTAID_X), ir_number(&k, 128));
 
 	(void)state;
-	copy_tile(sum(index, ir_number(&k, GW_IR_PARAM_WINDOW + 192)));
+	copy_tile(ir_op(&k, IR_ADD, 64, 64, index, ir_number(&k, GW_IR_PARAM_WINDOW + 192)));
 	assert_string_equal(planned(maps, 2), "200+56 328+56 456+56");
 }
 
@@ -475,14 +435,8 @@ static void what_is_no_map_of_the_parameters_is_not_planned(void **state)
 
 static void the_size_of_a_bulk_copy_is_planned(void **state)
 {
-	const gw_ir_operand uses[] = {ir_param(&k, 0), ir_number(&k, 0), ir_param(&k, 2)};
-
 	(void)state;
-	gw_ir_append(
-	        &k.b,
-	        (struct gw_ir_insn){
-	                .op = IR_LD, .space = IR_SPACE_GLOBAL, .flags = IR_MEM_BULK, .elements = 1},
-	        NULL, 0, uses, 3);
+	copy(0, ir_param(&k, 0), ir_param(&k, 2));
 	assert_string_equal(planned(NULL, 0), "16+8");
 }
 
@@ -615,7 +569,6 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(machine_code_tells_what_its_control_depends_on),
-	        cmocka_unit_test(tensor_maps_are_planned_but_for_their_address),
 	        cmocka_unit_test(ptx_tells_the_same),
 	        BY_HAND(what_no_branch_sees_is_not_planned),
 	        BY_HAND(what_addresses_multiply_an_index_with_is_planned),

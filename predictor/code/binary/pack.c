@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "predictor/code/binary/pack.h"
+#include "predictor/code/binary/compress.h"
 
 #include "predictor/code/binary/image_parts.h"
 #include "predictor/code/binary/kernel.h"
