@@ -14,7 +14,8 @@
 #define TOP  "$PREFIX/bin/gpuwatch top "
 #define ONCE TOP "--once --dir=seg --interval=0.5 "
 /* What follows happens between the first and the second look at a segment. */
-#define ONCE_MAPPED TOP "--once --dir=seg --interval=2 & t=$!; until grep -qF .gwlive /proc/$t/maps || ! kill -0 $t; do sleep 0.01; done; "
+#define MAPPED      "until grep -qF .gwlive /proc/$t/maps || ! kill -0 $t; do sleep 0.01; done; "
+#define ONCE_MAPPED TOP "--once --dir=seg --interval=2 & t=$!; " MAPPED
 
 /*
  * Run @p command in bash while live_segment keeps a segment in seg; there `say` has it do @p what,
