@@ -54,6 +54,13 @@ foreach(flag -fstack-clash-protection ${_branches} -fstrict-flex-arrays=3)
   endif()
 endforeach()
 
+# Small before fast. -Oz, which gcc has since 12, makes 1% to 5% less code than -Os.
+check_c_compiler_flag(-Oz GW_HAS_OZ)
+set(GW_SMALL "$<$<CONFIG:Release>:-Os>")
+if(GW_HAS_OZ)
+  set(GW_SMALL "$<$<CONFIG:Release>:-Oz>")
+endif()
+
 if(GW_SANITIZE)
   # ThreadSanitizer does not model fences. What ours order are atomic words, which it takes as such, or
   # the live segment, which other processes read.

@@ -27,7 +27,7 @@ static struct gw_live_file file;
 static struct gw_thread *thread;
 static const struct gw_config shape = {{7, 2, 1}, {128, 1, 1}, {1, 1, 1}, 1024, 99};
 
-/* A thread whose ring is in the segment, as hook/threads.c makes it. */
+/* A thread whose ring is in the segment, as launch/threads.c makes it. */
 static struct gw_thread *thread_in_segment(void)
 {
 	const size_t words = (sizeof(struct gw_thread) + 4095) & ~(size_t)4095;
