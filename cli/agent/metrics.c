@@ -329,6 +329,7 @@ OF_NODE(refused, e->node->refused)
 OF_NODE(unreadable, e->self->unreadable)
 OF_NODE(snapshots, e->self->snapshots)
 OF_NODE(agent_cpu, e->self->cpu_s)
+OF_NODE(pods_failed, e->self->failed_pods)
 OF_NODE(store_dropped, e->self->dropped_store)
 
 static void emit_failures(struct emitter *e)

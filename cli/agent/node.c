@@ -38,6 +38,7 @@ void agent_node_free(struct agent_node *n)
 	for (size_t i = 0; i < n->gpus; i++)
 		gpu_free(n->gpu[i]);
 	agent_seen_free(n);
+	free(n->pods.row);
 	free(n);
 }
 

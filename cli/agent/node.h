@@ -8,6 +8,7 @@
 #define GW_AGENT_NODE_H
 
 #include "cli/agent/owner.h"
+#include "cli/agent/pod_list.h"
 #include "cli/health/detect.h"
 #include "cli/top/model.h"
 
@@ -61,9 +62,9 @@ enum agent_throttle {
 };
 
 struct agent_gpu {
-	char uuid[48];      /**< GPU-..., as NVML has it; "unknown-N" of those without */
+	char uuid[48]; /**< GPU-..., as NVML has it; "unknown-N" of those without */
 	char model[64], pci[24];
-	uint32_t ordinal;   /**< in the process that was seen last */
+	uint32_t ordinal;            /**< in the process that was seen last */
 	struct agent_kernel *kernel; /**< [AGENT_KERNELS] */
 	struct agent_sum other;      /**< of kernels without series of their own */
 	struct agent_sum bound[AGENT_BOUNDS];
@@ -92,7 +93,8 @@ struct agent_node {
 	double refused;         /**< pieces that were left out: no room, or no writer writes such */
 	uint64_t ticked_ns;     /**< last tick of health, CLOCK_REALTIME */
 	uint64_t decayed_ns;
-	const char *proc;       /**< where /proc is */
+	const char *proc;           /**< where /proc is */
+	struct agent_pod_list pods; /**< which pod has which GPU */
 	struct agent_seen **seen;
 	size_t seens, seen_room;
 };

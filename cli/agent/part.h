@@ -17,6 +17,7 @@ struct agent_past {
 struct agent_seen {
 	char *id; /* of its segment */
 	bool touched;
+	bool elsewhere; /* in another PID namespace: nothing of it can be read */
 	struct agent_owner owner;
 	struct agent_gpu *gpu[GW_LIVE_DEVICES]; /* by its own numbers; NULL: not met, or refused */
 	struct {

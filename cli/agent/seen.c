@@ -66,9 +66,9 @@ struct agent_seen *agent_seen_of(struct agent_node *n, const struct top_process 
 	s = gw_alloc(sizeof(*s));
 	s->id = gw_copy(p->id);
 	s->touched = true;
+	s->elsewhere = p->state == TOP_ELSEWHERE;
 	/* A process of another PID namespace has a number that is another's here. */
-	agent_owner_of(p->state == TOP_ELSEWHERE ? "/nonexistent" : n->proc, p->pid, p->exe,
-	               &s->owner);
+	agent_owner_of(s->elsewhere ? "/nonexistent" : n->proc, p->pid, p->exe, &s->owner);
 	n->seen = gw_grow(n->seen, &n->seen_room, n->seens + 1, sizeof(*n->seen));
 	n->seen[n->seens++] = s;
 	n->processes_begun++;
@@ -206,6 +206,23 @@ static void delta_of(struct agent_node *n, const struct gw_live_config *c, struc
 		                                           : 0);
 }
 
+/* The GPU's pod is that of a process in a pod, or in a container that can't be looked into; a
+ * process of the node itself may use a GPU that a pod has. */
+static struct agent_owner owner_of(const struct agent_node *n, const struct agent_seen *s,
+                                   const struct agent_gpu *g)
+{
+	struct agent_owner o = s->owner;
+	const struct agent_pod *pod =
+	        *o.pod_uid || s->elsewhere ? agent_pod_of(&n->pods, g->uuid) : NULL;
+
+	if (!pod || (*o.pod && strcmp(o.pod, pod->pod) != 0))
+		return o;
+	memcpy(o.namespace, pod->namespace, sizeof(o.namespace));
+	memcpy(o.pod, pod->pod, sizeof(o.pod));
+	memcpy(o.container, pod->container, sizeof(o.container));
+	return o;
+}
+
 void agent_seen_configs(struct agent_node *n, struct agent_seen *s, const struct top_process *p,
                         uint64_t now_ns)
 {
@@ -235,6 +252,9 @@ void agent_seen_configs(struct agent_node *n, struct agent_seen *s, const struct
 		judge(g, c, name, past, &d);
 	}
 	for (uint32_t i = 0; i < GW_LIVE_DEVICES; i++)
-		if (worked[i] > 0)
-			agent_gpu_worked_for(s->gpu[i], &s->owner, worked[i], now_ns);
+		if (worked[i] > 0) {
+			const struct agent_owner o = owner_of(n, s, s->gpu[i]);
+
+			agent_gpu_worked_for(s->gpu[i], &o, worked[i], now_ns);
+		}
 }
