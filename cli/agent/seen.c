@@ -75,13 +75,62 @@ struct agent_seen *agent_seen_of(struct agent_node *n, const struct top_process 
 	return s;
 }
 
-void agent_seen_device(struct agent_node *n, struct agent_seen *s, uint32_t ordinal,
-                       const struct gw_live_device *now, struct agent_gpu *g)
+/* What a lower SM clock is put down to. */
+static enum agent_lost throttled_by(uint64_t reasons)
 {
-	g->busy_ns += since(n, (double)now->busy_ns, &s->device[ordinal].busy_ns);
-	g->idle_ns += since(n, now->gap.sum, &s->device[ordinal].idle_ns);
-	for (int i = 0; i < AGENT_CAUSES; i++)
-		g->lost_ns[i] += since(n, (double)now->lost_ns[i], &s->device[ordinal].lost_ns[i]);
+	static const uint64_t bits[AGENT_THROTTLES] = {
+#define THROTTLE(NAME, name, bits, meaning) bits,
+#include "cli/agent/throttle.def"
+#undef THROTTLE
+	};
+
+	if (reasons & bits[AGENT_THROTTLE_THERMAL])
+		return AGENT_LOST_THERMAL;
+	return reasons & bits[AGENT_THROTTLE_POWER] ? AGENT_LOST_POWER : AGENT_LOST_CLOCK;
+}
+
+static enum agent_lost lost_to(enum gw_slow_cause cause, uint64_t reasons)
+{
+	switch (cause) {
+	case GW_SLOW_CLOCK:
+		return throttled_by(reasons);
+	case GW_SLOW_CACHE:
+	case GW_SLOW_MEMORY_CLOCK:
+		return AGENT_LOST_MEMORY;
+	case GW_SLOW_CONTENTION:
+	case GW_SLOW_OTHER_WORK:
+		return AGENT_LOST_CONTENTION;
+	case GW_SLOW_UNKNOWN:
+	default:
+		return AGENT_LOST_UNKNOWN;
+	}
+}
+
+static bool starved(enum gw_idle_cause cause)
+{
+	return cause == GW_IDLE_AFTER_WAIT || cause == GW_IDLE_LAUNCH_BOUND ||
+	       cause == GW_IDLE_LATENCY || cause == GW_IDLE_HOST;
+}
+
+/* Where not all kernels are timed, what lies between two of those that are is not idle time. */
+void agent_seen_device(struct agent_node *n, struct agent_seen *s, uint32_t ordinal,
+                       const struct gw_live_device *now, struct agent_gpu *g, bool timed)
+{
+	const double busy = since(n, (double)now->busy_ns, &s->device[ordinal].busy_ns);
+
+	g->timed |= timed;
+	g->busy_ns += timed ? busy : 0;
+	for (int i = 0; i < GW_IDLE_CAUSES; i++) {
+		const double idle =
+		        since(n, (double)now->idle_ns[i], &s->device[ordinal].idle_ns[i]);
+
+		g->idle_ns[i] += timed ? idle : 0;
+		if (starved((enum gw_idle_cause)i))
+			g->lost_ns[AGENT_LOST_STARVATION] += timed ? idle : 0;
+	}
+	for (int i = 0; i < AGENT_SLOW; i++)
+		g->lost_ns[lost_to((enum gw_slow_cause)i, now->reasons)] +=
+		        since(n, (double)now->lost_ns[i], &s->device[ordinal].lost_ns[i]);
 }
 
 void agent_seen_counters(struct agent_node *n, struct agent_seen *s,

@@ -104,14 +104,33 @@ void gw_live_launched(uint32_t id);
 /** One was measured; @p predicted_ns: what was predicted before, NaN: nothing. @p id may be 0. */
 void gw_live_measured(uint32_t id, uint64_t duration_ns, double predicted_ns);
 
-/** A kernel ran on the GPU numbered @p ordinal by the driver; they come roughly by their ends. */
-void gw_live_ran(uint32_t ordinal, uint64_t start_ns, uint64_t end_ns);
+/**
+ * A kernel ran on the GPU numbered @p ordinal by the driver; they come roughly by their ends.
+ * Returns when the one before had ended, 0 where none ended before this one began.
+ */
+uint64_t gw_live_ran(uint32_t ordinal, uint64_t start_ns, uint64_t end_ns);
+
+/** Thread @p thread (the log's id) was in a call that waits for the GPU. */
+void gw_live_waited(uint32_t thread, uint64_t from_ns, uint64_t until_ns);
+
+/** A copy or memset ran on that GPU. */
+void gw_live_copied(uint32_t ordinal, uint64_t from_ns, uint64_t until_ns);
+
+/** A launch that was called then has no time. */
+void gw_live_untimed(uint64_t call_ns);
+
+/**
+ * No kernel ran on that GPU from @p from_ns (0: one did) to @p until_ns, when one began that @p
+ * thread (0: not known) launched at @p call_ns (0: not known). Each launch with a time.
+ */
+void gw_live_idle(uint32_t ordinal, uint64_t from_ns, uint64_t until_ns, uint64_t call_ns,
+                  uint32_t thread);
 
 /** The wall clock was set: times before and after do not compare. */
 void gw_live_clock_set(void);
 
-/** Clocks of the GPU numbered @p ordinal. */
-void gw_live_clocks(int ordinal, const struct gw_clock_sample *s);
+/** Clocks of the GPU numbered @p ordinal, and its power (UINT32_MAX: unknown). */
+void gw_live_clocks(int ordinal, const struct gw_clock_sample *s, uint32_t power_mw);
 
 /** What GPU @p as is: its model, its UUID (all 0: unknown), and PCI domain, bus and device (all
  * UINT32_MAX: unknown). */

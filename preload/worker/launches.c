@@ -435,13 +435,15 @@ static void crowded(void)
  * Did another kernel of the device run meanwhile? Records come roughly in order of end. The
  * stamps of two kernels that follow each other may cross by 0.1 to 0.2 us on the H200.
  */
-static bool overlapped(const struct gw_activity *a)
+static bool overlapped(const struct gw_activity *a, const struct gw_record_launch *r)
 {
 	const uint64_t slack = 256, share = (a->end - a->start) / 50;
 	uint64_t *end = &last_end[gw_clock_ahead(a->end)][a->device & 63];
-	bool before = a->start + (share > slack ? share : slack) < *end;
+	const bool before = a->start + (share > slack ? share : slack) < *end;
+	const uint64_t idle_since = gw_live_ran(a->device, a->start, a->end);
 
-	gw_live_ran(a->device, a->start, a->end);
+	if (gw_options.mode == GW_MODE_AUDIT)
+		gw_live_idle(a->device, idle_since, a->start, r->call_ns, r->thread);
 	if (a->end > *end)
 		*end = a->end;
 	return before;
@@ -505,6 +507,7 @@ static void joined(struct gw_record_launch *r, const struct gw_activity *a, doub
 	if (!valid || (!a && seconds <= 0)) {
 		r->flags |= GW_LAUNCH_INVALID;
 		gw_count(GW_COUNTER_activity_invalid, 1);
+		gw_live_untimed(r->call_ns);
 		write(r);
 		return;
 	}
@@ -520,7 +523,7 @@ static void joined(struct gw_record_launch *r, const struct gw_activity *a, doub
 		}
 		r->start_ns = a->start;
 		r->duration_ns = a->end - a->start;
-		r->flags |= overlapped(a) ? GW_LAUNCH_OVERLAPPED : 0;
+		r->flags |= overlapped(a, r) ? GW_LAUNCH_OVERLAPPED : 0;
 		gw_counter_attribution_kernel(a->device, r->config, a->start, a->end);
 	} else {
 		r->flags |= GW_LAUNCH_EVENTS;
@@ -541,6 +544,7 @@ static void joined(struct gw_record_launch *r, const struct gw_activity *a, doub
 static void unmatched(struct gw_record_launch *r)
 {
 	gw_count(GW_COUNTER_launches_unmatched, 1);
+	gw_live_untimed(r->call_ns);
 	if (gw_activity_on())
 		write_unpaired(r);
 	else
@@ -577,7 +581,7 @@ static void uncalled(const struct gw_activity *a)
 		r.flags |= GW_LAUNCH_MEASURED;
 		r.start_ns = a->start;
 		r.duration_ns = a->end - a->start;
-		overlapped(a);
+		overlapped(a, &r);
 		gw_live_measured(r.config, r.duration_ns, NAN);
 		forget_times_ahead(&r);
 	} else {
