@@ -136,8 +136,8 @@ static void launches_are_added_up_by_kernel_and_bound(void **state)
 	assert_float_equal(
 	        value_of("gpuwatch_measured_over_predicted_ratio" GPU ",bound=\"memory\"}"), 2,
 	        1e-9);
-	assert_float_equal(value_of("gpuwatch_lost_seconds_total" GPU ",cause=\"clock\"}"),
-	                   150e-9, 1e-15);
+	assert_float_equal(value_of("gpuwatch_lost_seconds_total" GPU ",cause=\"clock\"}"), 150e-9,
+	                   1e-15);
 	assert_true(
 	        value_of("gpuwatch_dropped_total{hostname=\"h\",what=\"launches, ring full\"}") ==
 	        15);
@@ -159,8 +159,8 @@ static void a_lower_clock_is_put_down_to_what_throttled_it(void **state)
 		p->device[0].now.lost_ns[GW_SLOW_OTHER_WORK] = 3 * configs[0].launches;
 		snapshot_ends();
 	}
-	assert_float_equal(value_of("gpuwatch_lost_seconds_total" GPU ",cause=\"power_cap\"}"), 1e-7,
-	                   1e-15);
+	assert_float_equal(value_of("gpuwatch_lost_seconds_total" GPU ",cause=\"power_cap\"}"),
+	                   1e-7, 1e-15);
 	assert_float_equal(value_of("gpuwatch_lost_seconds_total" GPU ",cause=\"thermal\"}"), 1e-7,
 	                   1e-15);
 	assert_true(value_of("gpuwatch_lost_seconds_total" GPU ",cause=\"clock\"}") == 0);
@@ -187,8 +187,8 @@ static void idle_time_has_a_cause_where_all_kernels_are_timed(void **state)
 	                   1e-15);
 	assert_float_equal(value_of("gpuwatch_idle_seconds_total" GPU ",cause=\"copies\"}"), 5e-7,
 	                   1e-15);
-	assert_float_equal(value_of("gpuwatch_lost_seconds_total" GPU ",cause=\"starvation\"}"), 4e-6,
-	                   1e-15);
+	assert_float_equal(value_of("gpuwatch_lost_seconds_total" GPU ",cause=\"starvation\"}"),
+	                   4e-6, 1e-15);
 }
 
 static void what_mode_watch_cannot_know_has_no_series(void **state)
