@@ -106,7 +106,7 @@ void gw_live_measured(uint32_t id, uint64_t duration_ns, double predicted_ns);
 
 /**
  * A kernel ran on the GPU numbered @p ordinal by the driver; they come roughly by their ends.
- * Returns when the one before had ended, 0 where none ended before this one began.
+ * Returns since when none had run when it began, 0: one did run, or it is not known.
  */
 uint64_t gw_live_ran(uint32_t ordinal, uint64_t start_ns, uint64_t end_ns);
 
@@ -116,15 +116,12 @@ void gw_live_waited(uint32_t thread, uint64_t from_ns, uint64_t until_ns);
 /** A copy or memset ran on that GPU. */
 void gw_live_copied(uint32_t ordinal, uint64_t from_ns, uint64_t until_ns);
 
-/** A launch that was called then has no time. */
-void gw_live_untimed(uint64_t call_ns);
+/** The launch of record @p r goes into the log: where it has no time, idle time is unexplained. */
+void gw_live_untimed(const struct gw_record_launch *r);
 
-/**
- * No kernel ran on that GPU from @p from_ns (0: one did) to @p until_ns, when one began that @p
- * thread (0: not known) launched at @p call_ns (0: not known). Each launch with a time.
- */
-void gw_live_idle(uint32_t ordinal, uint64_t from_ns, uint64_t until_ns, uint64_t call_ns,
-                  uint32_t thread);
+/** As gw_live_ran(), by the launch of record @p r; in mode audit idle time has its cause by it. */
+void gw_live_ran_for(uint32_t ordinal, uint64_t start_ns, uint64_t end_ns,
+                     const struct gw_record_launch *r);
 
 /** The wall clock was set: times before and after do not compare. */
 void gw_live_clock_set(void);

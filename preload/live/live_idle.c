@@ -5,6 +5,7 @@
  * after the events of their launches.
  */
 #include "preload/live/live_part.h"
+#include "preload/runtime/options.h"
 
 #include <string.h>
 
@@ -68,10 +69,10 @@ void gw_live_copied(uint32_t ordinal, uint64_t from_ns, uint64_t until_ns)
 		        (struct span){from_ns, until_ns};
 }
 
-void gw_live_untimed(uint64_t call_ns)
+void gw_live_untimed(const struct gw_record_launch *r)
 {
-	if (call_ns > untimed)
-		untimed = call_ns;
+	if (!(r->flags & GW_LAUNCH_MEASURED) && r->call_ns > untimed)
+		untimed = r->call_ns;
 }
 
 static uint64_t larger(uint64_t a, uint64_t b)
@@ -149,23 +150,24 @@ static bool next_copy(uint32_t ordinal, uint64_t from, uint64_t until, struct sp
 	return found;
 }
 
-void gw_live_idle(uint32_t ordinal, uint64_t from_ns, uint64_t until_ns, uint64_t call_ns,
-                  uint32_t thread)
+void gw_live_ran_for(uint32_t ordinal, uint64_t start_ns, uint64_t end_ns,
+                     const struct gw_record_launch *r)
 {
-	struct thread *t = thread ? thread_of(thread) : NULL;
+	struct thread *t = r->thread ? thread_of(r->thread) : NULL;
+	const uint64_t call_ns = r->call_ns;
 	const uint64_t before = t && t->call < call_ns ? t->call : 0;
-	uint64_t out[GW_LIVE_IDLE] = {0};
+	uint64_t from_ns = gw_live_ran(ordinal, start_ns, end_ns), out[GW_LIVE_IDLE] = {0};
 	struct span copy;
 
 	if (t && call_ns > t->call)
 		t->call = call_ns;
-	if (!from_ns || ordinal >= GW_LIVE_DEVICES)
+	if (!from_ns || ordinal >= GW_LIVE_DEVICES || gw_options.mode != GW_MODE_AUDIT)
 		return;
-	while (next_copy(ordinal, from_ns, until_ns, &copy)) {
+	while (next_copy(ordinal, from_ns, start_ns, &copy)) {
 		idle(t, before, call_ns, from_ns, copy.from, out);
 		out[GW_IDLE_COPY] += copy.until - copy.from;
 		from_ns = copy.until;
 	}
-	idle(t, before, call_ns, from_ns, until_ns, out);
+	idle(t, before, call_ns, from_ns, start_ns, out);
 	gw_live_idled(ordinal, out);
 }

@@ -78,6 +78,7 @@ static void write(struct gw_record_launch *r)
 {
 	const uint32_t entry = gw_live_entry(r);
 
+	gw_live_untimed(r);
 	if (gw_log_sums()) {
 		gw_degrade(GW_DEGRADED_LOG_FULL,
 		           "the log has reached GPUWATCH_LOG_MAX (%llu bytes): from there on it "
@@ -440,12 +441,9 @@ static bool overlapped(const struct gw_activity *a, const struct gw_record_launc
 	const uint64_t slack = 256, share = (a->end - a->start) / 50;
 	uint64_t *end = &last_end[gw_clock_ahead(a->end)][a->device & 63];
 	const bool before = a->start + (share > slack ? share : slack) < *end;
-	const uint64_t idle_since = gw_live_ran(a->device, a->start, a->end);
 
-	if (gw_options.mode == GW_MODE_AUDIT)
-		gw_live_idle(a->device, idle_since, a->start, r->call_ns, r->thread);
-	if (a->end > *end)
-		*end = a->end;
+	gw_live_ran_for(a->device, a->start, a->end, r);
+	*end = a->end > *end ? a->end : *end;
 	return before;
 }
 
@@ -507,7 +505,6 @@ static void joined(struct gw_record_launch *r, const struct gw_activity *a, doub
 	if (!valid || (!a && seconds <= 0)) {
 		r->flags |= GW_LAUNCH_INVALID;
 		gw_count(GW_COUNTER_activity_invalid, 1);
-		gw_live_untimed(r->call_ns);
 		write(r);
 		return;
 	}
@@ -544,7 +541,6 @@ static void joined(struct gw_record_launch *r, const struct gw_activity *a, doub
 static void unmatched(struct gw_record_launch *r)
 {
 	gw_count(GW_COUNTER_launches_unmatched, 1);
-	gw_live_untimed(r->call_ns);
 	if (gw_activity_on())
 		write_unpaired(r);
 	else

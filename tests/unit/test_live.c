@@ -226,57 +226,6 @@ static void a_gpu_shows_its_time_between_kernels(void **state)
 	assert_int_equal(d.reasons, 4);
 }
 
-/* A kernel from @p start to @p end, whose launch thread 1 called at @p call. */
-static void ran_for(uint64_t start, uint64_t end, uint64_t call)
-{
-	gw_live_idle(2, gw_live_ran(2, start, end), start, call, 1);
-}
-
-static void idle_time_has_the_cause_of_the_launch_that_ended_it(void **state)
-{
-	struct gw_live_device d;
-	uint64_t all = 0;
-
-	(void)state;
-	ran_for(1000000, 2000000, 900000);
-	ran_for(2001000, 3000000, 1500000); /* called before: 1 us */
-	gw_live_waited(1, 2500000, 3400000);
-	gw_live_copied(2, 3900000, 3950000);
-	ran_for(4000000, 5000000, 3990000); /* 400 us of a wait, 540 after it, 50 of a copy */
-	ran_for(6000000, 7000000, 5900000); /* 900 us of something else, 100 until it ran */
-	ran_for(7000100, 7001000, 6990000);
-	ran_for(7020000, 7021000, 7005000); /* one call 15 us after the other */
-	gw_live_untimed(7500000);
-	ran_for(8000000, 8001000, 7900000);
-	gw_live_idle(2, gw_live_ran(2, 8001500, 8002000), 8001500, 0, 0);
-	assert_true(gw_live_device_at(&file, 2, &d));
-	assert_int_equal(d.idle_ns[GW_IDLE_QUEUED], 1000 + 100);
-	assert_int_equal(d.idle_ns[GW_IDLE_WAIT], 400000);
-	assert_int_equal(d.idle_ns[GW_IDLE_AFTER_WAIT], 500000);
-	assert_int_equal(d.idle_ns[GW_IDLE_COPY], 50000);
-	assert_int_equal(d.idle_ns[GW_IDLE_LATENCY], 10000 + 100000);
-	assert_int_equal(d.idle_ns[GW_IDLE_HOST], 40000 + 900000);
-	assert_int_equal(d.idle_ns[GW_IDLE_LAUNCH_BOUND], 19000);
-	assert_int_equal(d.idle_ns[GW_IDLE_UNKNOWN], 979000 + 500);
-	for (int i = 0; i < GW_LIVE_IDLE; i++)
-		all += d.idle_ns[i];
-	assert_true(d.gap.sum == (double)all);
-}
-
-static void waits_that_were_pushed_out_leave_the_cause_unknown(void **state)
-{
-	struct gw_live_device d;
-
-	(void)state;
-	ran_for(1000, 2000, 900);
-	for (uint64_t i = 0; i < 300; i++)
-		gw_live_waited(1, 1000000 + i * 1000, 1000500 + i * 1000);
-	ran_for(900000, 901000, 890000);
-	assert_true(gw_live_device_at(&file, 2, &d));
-	assert_int_equal(d.idle_ns[GW_IDLE_UNKNOWN], 888000);
-	assert_int_equal(d.idle_ns[GW_IDLE_HOST], 0);
-}
-
 static void a_gpu_shows_which_one_it_is(void **state)
 {
 	const struct gw_record_device as = {.ordinal = 1, .sm_clock_khz = 1980000};
@@ -618,8 +567,6 @@ int main(void)
 	        T(an_entry_that_was_being_written_is_left_out),
 	        T(readers_see_whole_entries),
 	        T(a_gpu_shows_its_time_between_kernels),
-	        T(idle_time_has_the_cause_of_the_launch_that_ended_it),
-	        T(waits_that_were_pushed_out_leave_the_cause_unknown),
 	        T(a_gpu_shows_which_one_it_is),
 	        T(a_gpu_shows_what_was_lost_by_cause),
 	        T(the_name_of_the_log_follows_the_log),
