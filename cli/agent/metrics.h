@@ -41,6 +41,7 @@ struct agent_self {
 	char host[256];
 	double snapshots, missed, unreadable, cpu_s;
 	double failed_textfile, failed_push, failed_store, dropped_store;
+	double failed_pods; /**< NaN: kubelet is not asked */
 };
 
 /** Hand every sample to @p sink. */

@@ -214,7 +214,7 @@ static void note(const struct answer *a)
 	};
 
 	gw_clocks_add(&own.clocks[a->device], &a->sample);
-	gw_live_clocks(a->device, &a->sample);
+	gw_live_clocks(a->device, &a->sample, a->power_mw);
 	/* A full log holds sums only: nobody could use it there. */
 	if (!gw_log_sums() && worth_a_record(a->device, &r))
 		gw_log_write(GW_RECORD_CLOCK, &r, sizeof(r), NULL, 0);

@@ -215,13 +215,14 @@ static void a_gpu_shows_its_time_between_kernels(void **state)
 	gw_live_clock_set();
 	gw_live_ran(2, 100, 200);
 	gw_live_ran(99, 100, 200);
-	gw_live_clocks(2, &clock);
+	gw_live_clocks(2, &clock, 350000);
 	assert_true(gw_live_device_at(&file, 2, &d));
 	assert_int_equal(d.kernels, 5);
 	assert_int_equal(d.busy_ns, 1500 + 500 + 100);
 	assert_int_equal(d.gap.count, 1);
 	assert_true(d.gap.sum == 4000);
 	assert_int_equal(d.sm_khz, 1980000);
+	assert_int_equal(d.power_mw, 350000);
 	assert_int_equal(d.reasons, 4);
 }
 

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/agent/push.h"
+#include "cli/agent/curl/push.h"
 
-#include "cli/agent/library.h"
+#include "cli/agent/curl/curl.h"
 #include "cli/common/memory.h"
 #include "cli/message.h"
 
-#include <curl/curl.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -17,27 +16,6 @@ enum {
 	BACKOFF_MOST_S = 60,
 	CONNECT_S = 5,
 	TOTAL_S = 10,
-};
-
-#define LIBRARY "libcurl.so.4"
-
-#define FUNCTIONS(F)                                                                               \
-	F(easy_init)                                                                               \
-	F(easy_setopt)                                                                             \
-	F(easy_perform)                                                                            \
-	F(easy_getinfo) F(easy_cleanup) F(slist_append) F(slist_free_all) F(global_init)
-/* Some of curl's names are macros, too. */
-#undef curl_easy_setopt
-#undef curl_easy_getinfo
-static struct {
-#define F(name) __typeof__(&curl_##name) name;
-	FUNCTIONS(F)
-#undef F
-} lib;
-static const char *const symbols[] = {
-#define F(name) "curl_" #name,
-        FUNCTIONS(F)
-#undef F
 };
 
 struct push {
@@ -86,11 +64,11 @@ static bool again(struct push *p, const struct proto *message)
 {
 	long status = 0;
 
-	lib.easy_setopt(p->curl, CURLOPT_POSTFIELDS, message->data);
-	lib.easy_setopt(p->curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)message->length);
-	if (lib.easy_perform(p->curl) != CURLE_OK)
+	gw_curl.easy_setopt(p->curl, CURLOPT_POSTFIELDS, message->data);
+	gw_curl.easy_setopt(p->curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)message->length);
+	if (gw_curl.easy_perform(p->curl) != CURLE_OK)
 		return true;
-	lib.easy_getinfo(p->curl, CURLINFO_RESPONSE_CODE, &status);
+	gw_curl.easy_getinfo(p->curl, CURLINFO_RESPONSE_CODE, &status);
 	if (status >= 200 && status < 300)
 		return false;
 	if (status == 408 || status == 429 || status >= 500)
@@ -155,21 +133,21 @@ static void *run(void *arg)
 
 static bool prepare(struct push *p, const char *url, const char *ca)
 {
-	CURL *c = p->curl = lib.easy_init();
+	CURL *c = p->curl = gw_curl.easy_init();
 
-	p->headers = lib.slist_append(NULL, "Content-Type: application/x-protobuf");
-	p->headers = lib.slist_append(p->headers, "Expect:");
-	if (!c || lib.easy_setopt(c, CURLOPT_URL, url) != CURLE_OK)
+	p->headers = gw_curl.slist_append(NULL, "Content-Type: application/x-protobuf");
+	p->headers = gw_curl.slist_append(p->headers, "Expect:");
+	if (!c || gw_curl.easy_setopt(c, CURLOPT_URL, url) != CURLE_OK)
 		return false;
-	lib.easy_setopt(c, CURLOPT_PROTOCOLS_STR, "http,https");
-	lib.easy_setopt(c, CURLOPT_HTTPHEADER, p->headers);
-	lib.easy_setopt(c, CURLOPT_POST, 1L);
-	lib.easy_setopt(c, CURLOPT_NOSIGNAL, 1L);
-	lib.easy_setopt(c, CURLOPT_CONNECTTIMEOUT, (long)CONNECT_S);
-	lib.easy_setopt(c, CURLOPT_TIMEOUT, (long)TOTAL_S);
-	lib.easy_setopt(c, CURLOPT_WRITEFUNCTION, discard);
+	gw_curl.easy_setopt(c, CURLOPT_PROTOCOLS_STR, "http,https");
+	gw_curl.easy_setopt(c, CURLOPT_HTTPHEADER, p->headers);
+	gw_curl.easy_setopt(c, CURLOPT_POST, 1L);
+	gw_curl.easy_setopt(c, CURLOPT_NOSIGNAL, 1L);
+	gw_curl.easy_setopt(c, CURLOPT_CONNECTTIMEOUT, (long)CONNECT_S);
+	gw_curl.easy_setopt(c, CURLOPT_TIMEOUT, (long)TOTAL_S);
+	gw_curl.easy_setopt(c, CURLOPT_WRITEFUNCTION, discard);
 	if (ca)
-		lib.easy_setopt(c, CURLOPT_CAINFO, ca);
+		gw_curl.easy_setopt(c, CURLOPT_CAINFO, ca);
 	return true;
 }
 
@@ -178,9 +156,9 @@ struct push *push_start(const char *url, const char *ca)
 	pthread_condattr_t monotonic;
 	struct push *p;
 
-	if (!gw_library(LIBRARY, symbols, sizeof(symbols) / sizeof(*symbols), &lib)) {
-		gw_error("agent: --otlp needs " LIBRARY ", which is not here: install libcurl "
-		         "(Debian: libcurl4)");
+	if (!gw_curl_open()) {
+		gw_error("agent: --otlp needs " GW_CURL_LIBRARY ", which is not here: install "
+		         "libcurl (Debian: libcurl4)");
 		return NULL;
 	}
 	p = gw_alloc(sizeof(*p));
@@ -189,12 +167,11 @@ struct push *push_start(const char *url, const char *ca)
 	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
 	pthread_cond_init(&p->more, &monotonic);
 	pthread_condattr_destroy(&monotonic);
-	lib.global_init(CURL_GLOBAL_DEFAULT);
 	if (prepare(p, url, ca) && !pthread_create(&p->thread, NULL, run, p))
 		return p;
 	gw_error("agent: --otlp=%s: libcurl can't be used with it", url);
-	lib.easy_cleanup(p->curl);
-	lib.slist_free_all(p->headers);
+	gw_curl.easy_cleanup(p->curl);
+	gw_curl.slist_free_all(p->headers);
 	free(p);
 	return NULL;
 }
@@ -235,8 +212,8 @@ void push_stop(struct push *p, unsigned seconds)
 	pthread_join(p->thread, NULL);
 	for (unsigned i = 0; i < p->count; i++)
 		free(p->queue[i].data);
-	lib.easy_cleanup(p->curl);
-	lib.slist_free_all(p->headers);
+	gw_curl.easy_cleanup(p->curl);
+	gw_curl.slist_free_all(p->headers);
 	pthread_cond_destroy(&p->more);
 	pthread_mutex_destroy(&p->lock);
 	free(p);

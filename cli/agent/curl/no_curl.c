@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The agent where it was built without libcurl. */
-#include "cli/agent/push.h"
+#include "cli/agent/curl/pods.h"
+#include "cli/agent/curl/push.h"
 
 #include "cli/message.h"
 
@@ -31,4 +32,31 @@ void push_stop(struct push *push, unsigned seconds)
 {
 	(void)push;
 	(void)seconds;
+}
+
+struct pods *pods_start(const char *socket)
+{
+	(void)socket;
+	gw_error("agent: this gpuwatch was built without libcurl: --pod-resources can't be used; "
+	         "install libcurl4-openssl-dev and build again");
+	return NULL;
+}
+
+void pods_ask(struct pods *pods)
+{
+	(void)pods;
+}
+
+uint64_t pods_take(struct pods *pods, struct agent_pod_list *list, char *why, size_t size)
+{
+	(void)pods;
+	(void)list;
+	if (size)
+		*why = 0;
+	return 0;
+}
+
+void pods_stop(struct pods *pods)
+{
+	(void)pods;
 }
