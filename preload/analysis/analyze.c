@@ -183,22 +183,33 @@ void gw_analysis_same(uint32_t config, uint32_t as)
  * waits for its prediction does not wait for each. The driver is asked about addresses only for the
  * one that was analysed: who passes memory of the host does so at each launch, mostly.
  */
-static bool take_from_another(uint32_t config)
+static uint32_t another_like(uint32_t config)
 {
 	const struct gw_config_entry *c = gw_config_entry(config), *other;
 
 	for (uint32_t id = c->arguments && c->analysis == WAITING ? c->head : 0; id;
 	     id = other->provisional) {
 		other = gw_config_entry(id);
-		if (other->analysis != ANALYZED && other->analysis != ANALYZED_BRIEFLY)
-			continue;
-		if (!other->arguments || other->analysis_elsewhere ||
-		    !gw_digests_alike(c->slot, c->arguments, other->arguments))
-			continue;
-		gw_analysis_same(config, id);
-		return true;
+		if ((other->analysis == ANALYZED || other->analysis == ANALYZED_BRIEFLY) &&
+		    other->arguments && !other->analysis_elsewhere &&
+		    gw_digests_alike(c->slot, c->arguments, other->arguments))
+			return id;
 	}
-	return false;
+	return 0;
+}
+
+static bool needless(uint32_t config)
+{
+	return another_like(config) != 0;
+}
+
+static bool take_from_another(uint32_t config)
+{
+	uint32_t other = another_like(config);
+
+	if (other)
+		gw_analysis_same(config, other);
+	return other != 0;
 }
 
 static bool go_on(void *unused)
@@ -401,6 +412,18 @@ static void run_inline(bool last)
 	}
 }
 
+/* What waits for a thread though the last results are its own, too. */
+static void withdraw(void)
+{
+	struct gw_analysis_job *job;
+
+	while ((job = gw_analysis_job_withdraw(needless))) {
+		take_from_another(job->config);
+		untimed_out -= job->untimed;
+		first_out -= job->launch.brief;
+	}
+}
+
 static void take_results(void)
 {
 	struct gw_analysis_job *job;
@@ -411,6 +434,7 @@ static void take_results(void)
 		untimed_out -= job->untimed;
 		first_out -= job->launch.brief;
 		atomic_store(&job->state, GW_ANALYSIS_JOB_FREE);
+		withdraw();
 	}
 }
 

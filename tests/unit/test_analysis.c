@@ -3,7 +3,6 @@
  */
 #include "preload/analysis/analysis_code.h"
 #include "preload/analysis/code.h"
-#include "preload/analysis/digests.h"
 #include "preload/runtime/clock.h"
 #include "preload/runtime/options.h"
 #include "preload/maps/own_use.h"
@@ -68,32 +67,12 @@ static void a_configuration_is_analysed_once(void **state)
 /* saxpy's factor decides nothing: launches that differ in it share what one analysis found. */
 static void numbers_that_decide_nothing_need_no_analysis_of_their_own(void **state)
 {
-	static union {
-		struct gw_layout layout;
-		char room[sizeof(struct gw_layout) + 4 * sizeof(struct gw_code_param)];
-	} four;
-	struct gw_config c = {{4, 1, 1}, {128, 1, 1}, {1, 1, 1}, 0, 0};
 	uint32_t config[3];
 
 	(void)state;
-	four.layout.bytes = 24;
-	four.layout.count = 4;
-	for (uint32_t i = 0; i < 4; i++)
-		four.layout.param[i] =
-		        (struct gw_code_param){i < 2 ? 4 * i : 8 * i - 8, i < 2 ? 4 : 8};
-	gw_hot.shared->kernels[SAXPY].layout = &four.layout;
-	atomic_store(&gw_hot.shared->kernel_count, GATHER);
-	gw_digests_start(); /* forgets what the tests before found */
-	for (uint32_t i = 0; i < 3; i++) {
-		float factor = (float)i;
-
-		c.digest = GW_DIGEST_IS_PROVISIONAL | (i + 1);
-		config[i] = gw_intern_config(SAXPY, 0, &c);
-		arguments_of(config[i], i < 2 ? 512 : 256);
-		memcpy((void *)(uintptr_t)(gw_config_entry(config[i])->arguments->bytes + 4),
-		       &factor, sizeof(factor));
-		gw_analysis_want(config[i]);
-	}
+	know_parameters();
+	for (uint32_t i = 0; i < 3; i++)
+		gw_analysis_want(config[i] = config_by_factor(i, i < 2 ? 512 : 256));
 	while (offers < 3)
 		gw_analysis_run(look, false);
 	assert_int_equal(offered[1], config[1]);
