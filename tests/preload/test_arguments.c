@@ -192,7 +192,8 @@ static void so_it_is_where_no_code_is_read(void **state)
 /* Thirty of them wait at once: a thread each may be at one, the others take its result. */
 static void numbers_that_decide_nothing_share_what_is_known(void **state)
 {
-	struct outcome *o = under("factors", "GPUWATCH_PROFILE=" GW_SOURCES "/stand-in.json", false);
+	struct outcome *o =
+	        under("factors", "GPUWATCH_PROFILE=" GW_SOURCES "/stand-in.json", false);
 	const struct account *log = only_log(o);
 
 	(void)state;
