@@ -326,6 +326,9 @@ static void cache_rows(const struct gw_static_in *in, struct gw_work *work)
 	              work->q[GW_WORK_global_store_sectors].confidence);
 	gw_locality_dram(in->gather->locality, (double)o.resident_blocks,
 	                 gw_param_value(in->device, GW_PARAM_l2_size), &dram);
+	/* Where blocks differ, those that show the footprint may be the wide ones. */
+	if (dram.read > read * dram.grain)
+		dram.read = read * dram.grain;
 	gw_static_set(work, GW_WORK_dram_read_bytes, dram.read,
 	              sure * (dram.fits ? read_fits : read_model));
 	gw_static_set(work, GW_WORK_dram_write_bytes, dram.write,

@@ -249,6 +249,9 @@ void gw_eval_loop_unknown(struct gw_eval *e, uint32_t block, uint32_t meet);
 void gw_eval_loops_end(struct gw_eval *e);
 
 /* warp.c */
+/** An access that is looked at does not move evenly in the loop of @p level. */
+void gw_eval_uneven(struct gw_eval *e, unsigned level);
+
 /** Take @p steps off the limit, on behalf of @p block; stops when there aren't as many. */
 void gw_eval_spend(struct gw_eval *e, uint32_t steps, uint32_t block);
 /** Run the warp from the entry, @p lanes of it. */
