@@ -201,6 +201,54 @@ static void a_long_loop_that_is_not_alike_is_stood_for(void **state)
 	gw_arena_free(&k.arena);
 }
 
+/* A kernel that takes pieces of work, with more branches and registers than its search may see. */
+static void a_search_for_pieces_that_finds_no_room_is_left_out(void **state)
+{
+	enum { BRANCHES = 2000, REGISTERS = 500, ROOM = 12 << 20 };
+	const struct gw_eval_launch launch = {
+	        .config = {.grid = {1, 1, 1}, .block = {32, 1, 1}, .cluster = {1, 1, 1}},
+	        .arguments = {(const uint8_t *)arguments, sizeof(arguments)}};
+	struct gw_ir_insn
+	        copy = {.op = IR_LD, .space = IR_SPACE_GLOBAL, .flags = IR_MEM_BULK, .elements = 1},
+	        add = {.op = IR_ATOM, .space = IR_SPACE_GLOBAL, .width = 4, .elements = 1};
+	gw_ir_operand uses[3], test;
+	struct gw_arena arena;
+	struct ir_kernel k;
+
+	(void)state;
+	ir_begin(&k);
+	uses[0] = ir_param(&k, 0);
+	uses[1] = ir_number(&k, 0);
+	uses[2] = ir_number(&k, 16);
+	gw_ir_append(&k.b, copy, NULL, 0, uses, 3);
+	test = gw_ir_reg(&k.b, 32);
+	gw_ir_append(&k.b, add, &test, 1, uses, 3);
+	for (unsigned i = 0; i < REGISTERS; i++) {
+		gw_ir_operand twice = gw_ir_reg(&k.b, 32);
+
+		gw_ir_emit(&k.b, IR_MOV, 32, 0, twice, 1, uses[1]);
+		gw_ir_emit(&k.b, IR_MOV, 32, 0, twice, 1, uses[2]);
+	}
+	for (unsigned i = 0; i < BRANCHES; i++) {
+		uint32_t next = gw_ir_block_new(&k.b), end = gw_ir_block_new(&k.b);
+
+		test = gw_ir_emit(&k.b, IR_CMP, 32, IR_COND_EQ, gw_ir_reg(&k.b, 1), 2,
+		                  ir_special(&k, IR_SREG_TID_X), ir_number(&k, i));
+		gw_ir_end_branch(&k.b, test, false, end, next);
+		gw_ir_block_start(&k.b, end);
+		gw_ir_end_jump(&k.b, next);
+		gw_ir_block_start(&k.b, next);
+	}
+	gw_ir_end_exit(&k.b);
+	k.b.program.from_sass = true;
+	assert_null(gw_ir_finish(&k.b));
+	gw_arena_init(&arena, ROOM);
+	assert_non_null(gw_eval_new(&k.b.program, &launch, NULL, &arena));
+	assert_false(arena.refused);
+	gw_arena_free(&arena);
+	gw_arena_free(&k.arena);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -208,6 +256,7 @@ int main(void)
 	        cmocka_unit_test(an_instruction_of_one_block_is_looked_at_there),
 	        cmocka_unit_test(iterations_that_are_not_alike_are_counted_one_by_one),
 	        cmocka_unit_test(a_long_loop_that_is_not_alike_is_stood_for),
+	        cmocka_unit_test(a_search_for_pieces_that_finds_no_room_is_left_out),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

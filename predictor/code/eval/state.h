@@ -192,8 +192,9 @@ void gw_eval_memory(struct gw_eval *e, const struct gw_ir_insn *insn, uint32_t i
 void gw_eval_forget_frame(struct gw_eval *e, uint32_t lanes, gw_base why);
 
 /* claim.c */
-/** Find the loops over pieces of work; false when the arena has no room. */
-bool gw_eval_claims_init(struct gw_eval *e);
+/** Find the loops over pieces of work. Where that takes too long, or too much memory, none are
+ * known: how often they run is then open. */
+void gw_eval_claims_init(struct gw_eval *e);
 /** Begin a warp. */
 void gw_eval_claims_begin(struct gw_eval *e);
 /** Comparison @p insn_index has been made, of @p in, in lane @p lane among others. */
