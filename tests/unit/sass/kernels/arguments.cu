@@ -55,6 +55,26 @@ extern "C" __global__ void factors(float *y, const float *x, float alpha, float 
 	y[i] = sum;
 }
 
+/* The same of doubles. */
+extern "C" __global__ void weighed(float *y, const float *x, double alpha, double beta, int n)
+{
+	int i = blockIdx.x * blockDim.x + threadIdx.x;
+	double w = fma(alpha, (double)i, -beta);
+	int most = (int)ceil(fabs(w) * 0.125), round = 0;
+	float sum = 0;
+
+	if (w > beta && !(w >= 3 * beta + 1))
+		sum += x[i];
+	if ((float)w < 2.5f)
+		sum += x[512 + (long long)floor(w + 1000.25)];
+	for (int j = 0; j < most && j < n; j++)
+		sum += x[4096 + 32 * j];
+#pragma unroll 1
+	for (double d = -beta; d < 1 - alpha; d += alpha)
+		sum *= x[8192 + 64 * round++ + i];
+	y[(unsigned long long)(w * w)] = sum;
+}
+
 extern "C" __global__ void told(int *y, const int *, int least, int by)
 {
 	unsigned lane = threadIdx.x % 32;
