@@ -9,6 +9,7 @@
 #include "cli/window/window.h"
 #include "cli/common/memory.h"
 #include "cli/message.h"
+#include "predictor/core/hash.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -327,6 +328,18 @@ static void on_aggregate(struct reading *r, const struct log_event *e)
 		               a->total_ns);
 }
 
+static void on_graph(struct reading *r, const struct gw_record_graph *g)
+{
+	const struct gw_record_header *h = &r->log.header;
+	const char *host = r->log.text[GW_TEXT_host];
+	uint64_t process = gw_hash(h->pid, &h->start_ns, sizeof(h->start_ns));
+
+	/* Files of one ring have one header. */
+	process = gw_hash(process, &h->ticks, sizeof(h->ticks));
+	process = host ? gw_hash(process, host, strlen(host)) : process;
+	log_graphs_add(&r->model->graphs, process, g);
+}
+
 static void on_analysis(struct reading *r, const struct log_event *e)
 {
 	log_analysis_add(r->model, e->config == GW_INDEX_NONE ? NULL : &r->place[e->config].code,
@@ -403,6 +416,10 @@ static void take(void *arg, const struct log_event *e)
 		break;
 	case GW_RECORD_AGGREGATE:
 		on_aggregate(r, e);
+		break;
+	case GW_RECORD_GRAPH:
+		if (!r->model->device)
+			on_graph(r, (const void *)e->record->head);
 		break;
 	case GW_RECORD_DEGRADED:
 		on_degraded(r, e->record);

@@ -9,6 +9,7 @@
 #include "cli/log/verdict.h"
 #include "cli/report/advice.h"
 #include "cli/report/clock.h"
+#include "cli/report/graphs.h"
 #include "cli/report/line.h"
 #include "cli/report/losses.h"
 #include "cli/report/runs.h"
@@ -317,6 +318,7 @@ void gw_report_header(struct gw_report *report, unsigned width)
 	gw_report_advice_line(m, width);
 	if (!gw_report_spent_line(m, width))
 		gw_report_idle_line(m, width);
+	gw_report_expected_line(m, width);
 	predictions(&m->all, width);
 	basis(&m->all, width);
 	gw_report_slow_line(m, width);

@@ -8,6 +8,7 @@
 #include "preload/cupti/activity.h"
 #include "preload/cupti/attach.h"
 #include "preload/live/aggregate.h"
+#include "preload/live/graph_sums.h"
 #include "preload/worker/alone.h"
 #include "preload/launch/arguments.h"
 #include "preload/runtime/bell.h"
@@ -303,6 +304,8 @@ static uint32_t cycle(bool last)
 	choose_reader(now);
 	gw_recycle(round);
 	span_over = gw_aggregate_tick(now, last);
+	if (span_over)
+		gw_graph_sums_write();
 	if (last || now - worker.written_ns > WRITE_MS * GW_MS) {
 		count_cpu(now);
 		show_totals();
@@ -564,6 +567,7 @@ void gw_pipeline_close(void)
 	gw_stacks_log(gw_steady_ns());
 	gw_launches_measured(true);
 	gw_aggregate_tick(gw_steady_ns(), true);
+	gw_graph_sums_write();
 	gw_episodes_finish();
 	gw_analysis_finish();
 	write_counters();
