@@ -6,6 +6,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 static const double KNOWN = 0.95; /* of a graph's expected time, to have a verdict */
 static const double NORMAL_95 = 1.96;
@@ -41,9 +42,19 @@ static struct log_graph *row_of(struct log_graphs *graphs, uint64_t process, uin
 	return &graphs->list[at];
 }
 
-void log_graphs_add(struct log_graphs *graphs, uint64_t process, const struct gw_record_graph *r)
+/* Files of one ring have one header. */
+static uint64_t process_of(const struct gw_record_header *h, const char *host)
 {
-	struct log_graph *g = row_of(graphs, process, r->graph);
+	uint64_t process = gw_hash(h->pid, &h->start_ns, sizeof(h->start_ns));
+
+	process = gw_hash(process, &h->ticks, sizeof(h->ticks));
+	return host ? gw_hash(process, host, strlen(host)) : process;
+}
+
+void log_graphs_add(struct log_graphs *graphs, const struct gw_record_header *header,
+                    const char *host, const struct gw_record_graph *r)
+{
+	struct log_graph *g = row_of(graphs, process_of(header, host), r->graph);
 
 	if (r->launches) {
 		g->kernels = r->kernels;

@@ -4,8 +4,8 @@
  * graph is predicted to take is the sum of its kernels' predictions: kernels that run side by side
  * make that longer than the graph, the time between kernels makes it shorter.
  */
-#ifndef GW_LOG_GRAPHS_H
-#define GW_LOG_GRAPHS_H
+#ifndef GW_GRAPHS_H
+#define GW_GRAPHS_H
 
 #include "cli/common/index.h"
 #include "predictor/core/types.h"
@@ -21,9 +21,9 @@ struct log_graph {
 	uint32_t kernels, known_kernels; /**< of its latest launch; of them predicted */
 	bool unlisted;                   /**< it has kernels that can't be listed */
 	uint64_t launches, timed, scored;
-	double total, squares, min, max; /**< of the timed ones; min and max NaN without any */
-	double scored_ns, predicted;     /**< of the scored ones: measured, predicted */
-	double expected;                 /**< predictions of the known kernels of all launches */
+	double total, squares, min, max;   /**< of the timed ones; min and max NaN without any */
+	double scored_ns, predicted;       /**< of the scored ones: measured, predicted */
+	double expected;                   /**< predictions of the known kernels of all launches */
 	double bound[GW_BOUND_LAUNCH + 1]; /**< `expected` by what bounds the kernel */
 };
 
@@ -34,7 +34,9 @@ struct log_graphs {
 	struct gw_index index;
 };
 
-void log_graphs_add(struct log_graphs *graphs, uint64_t process, const struct gw_record_graph *r);
+/** A record of the log with this header and host (NULL: not known). */
+void log_graphs_add(struct log_graphs *graphs, const struct gw_record_header *header,
+                    const char *host, const struct gw_record_graph *r);
 void log_graphs_free(struct log_graphs *graphs);
 
 /* What a graph's row says; NaN when unknown. */

@@ -9,7 +9,6 @@
 #include "cli/window/window.h"
 #include "cli/common/memory.h"
 #include "cli/message.h"
-#include "predictor/core/hash.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -328,18 +327,6 @@ static void on_aggregate(struct reading *r, const struct log_event *e)
 		               a->total_ns);
 }
 
-static void on_graph(struct reading *r, const struct gw_record_graph *g)
-{
-	const struct gw_record_header *h = &r->log.header;
-	const char *host = r->log.text[GW_TEXT_host];
-	uint64_t process = gw_hash(h->pid, &h->start_ns, sizeof(h->start_ns));
-
-	/* Files of one ring have one header. */
-	process = gw_hash(process, &h->ticks, sizeof(h->ticks));
-	process = host ? gw_hash(process, host, strlen(host)) : process;
-	log_graphs_add(&r->model->graphs, process, g);
-}
-
 static void on_analysis(struct reading *r, const struct log_event *e)
 {
 	log_analysis_add(r->model, e->config == GW_INDEX_NONE ? NULL : &r->place[e->config].code,
@@ -419,7 +406,8 @@ static void take(void *arg, const struct log_event *e)
 		break;
 	case GW_RECORD_GRAPH:
 		if (!r->model->device)
-			on_graph(r, (const void *)e->record->head);
+			log_graphs_add(&r->model->graphs, &r->log.header, r->log.text[GW_TEXT_host],
+			               (const void *)e->record->head);
 		break;
 	case GW_RECORD_DEGRADED:
 		on_degraded(r, e->record);
@@ -542,6 +530,7 @@ static void add_header(struct reading *r)
 		r->log.text[i] = NULL;
 	}
 	r->file->untimed = r->order.untimed;
+	r->model->summed |= r->order.summed;
 	r->model->stand_in |= (r->log.header.flags & GW_HEADER_STAND_IN) != 0;
 	for (size_t i = 0; i < r->log.gpu_count; i++)
 		r->model->profiles += r->log.gpus[i].known.profile != NULL;

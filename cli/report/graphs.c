@@ -14,9 +14,10 @@ enum { ROWS = 10 }; /* of the table; --verbose has all */
 
 /* What all launches were expected to take, and what the timed ones say that they took. */
 struct expected {
-	double all, kernels;          /* predicted, ns; of so many launches */
-	double launches;              /* kernels that ran */
-	double measured, ratio_share; /* by the timed ones, ns: NaN unknown; of `all`, that has one */
+	double all, kernels; /* predicted, ns; of so many launches */
+	double launches;     /* kernels that ran */
+	double measured,
+	        ratio_share; /* by the timed ones, ns: NaN unknown; of `all`, that has one */
 };
 
 static double value(const struct gw_log_model *m, enum gw_counter counter)
@@ -34,8 +35,8 @@ static struct expected expected_of(const struct gw_log_model *m)
 {
 	const double graphs = value(m, GW_COUNTER_expected_graphs_ns);
 	const double streams = value(m, GW_COUNTER_expected_ns) - graphs;
-	const double s = ratio(value(m, GW_COUNTER_sampled_ns),
-	                       value(m, GW_COUNTER_sampled_predicted_ns));
+	const double s =
+	        ratio(value(m, GW_COUNTER_sampled_ns), value(m, GW_COUNTER_sampled_predicted_ns));
 	const double g = ratio(value(m, GW_COUNTER_sampled_graphs_ns),
 	                       value(m, GW_COUNTER_sampled_graphs_predicted_ns));
 	const double with = (isnan(s) ? 0 : streams) + (isnan(g) ? 0 : graphs);
@@ -44,8 +45,8 @@ static struct expected expected_of(const struct gw_log_model *m)
 	        .all = streams + graphs,
 	        .kernels = value(m, GW_COUNTER_expected_kernels),
 	        .launches = value(m, GW_COUNTER_launches) + value(m, GW_COUNTER_graph_kernels),
-	        .measured = with > 0 ? (isnan(s) ? 0 : s * streams) + (isnan(g) ? 0 : g * graphs)
-	                             : NAN,
+	        .measured =
+	                with > 0 ? (isnan(s) ? 0 : s * streams) + (isnan(g) ? 0 : g * graphs) : NAN,
 	        .ratio_share = streams + graphs > 0 ? with / (streams + graphs) : NAN,
 	};
 }
@@ -84,7 +85,8 @@ json_t *gw_report_expected_json(const struct gw_log_model *m)
 
 static int by_time(const void *x, const void *y)
 {
-	const struct log_graph *a = *(struct log_graph *const *)x, *b = *(struct log_graph *const *)y;
+	const struct log_graph *a = *(struct log_graph *const *)x,
+	                       *b = *(struct log_graph *const *)y;
 	const double p = log_graph_time(a), q = log_graph_time(b);
 
 	if (isnan(p) != isnan(q))
@@ -147,11 +149,11 @@ static void row(struct gw_table *t, const struct log_graph *g)
 void gw_report_graphs(const struct gw_report *report, unsigned width)
 {
 	static const struct gw_table_column columns[] = {
-	        {"Graph", false, false, 0},     {"Kernels", true, false, 3},
-	        {"Launches", true, false, 0},   {"Timed", true, false, 0},
-	        {"GPU time", true, false, 1},   {"Mean", true, false, 0},
-	        {"+-", true, false, 2},         {"Predicted", true, false, 0},
-	        {"Meas/pred", true, false, 1},  {"Kernels known", true, false, 4},
+	        {"Graph", false, false, 0},    {"Kernels", true, false, 3},
+	        {"Launches", true, false, 0},  {"Timed", true, false, 0},
+	        {"GPU time", true, false, 1},  {"Mean", true, false, 0},
+	        {"+-", true, false, 2},        {"Predicted", true, false, 0},
+	        {"Meas/pred", true, false, 1}, {"Kernels known", true, false, 4},
 	        {"Bound", false, false, 2},
 	};
 	const struct gw_log_model *m = &report->model;
@@ -172,8 +174,8 @@ void gw_report_graphs(const struct gw_report *report, unsigned width)
 	free((void *)list);
 	printf("\n  %sGraphs%s %s(timed whole, by sample; predicted as the sum of their "
 	       "kernels)%s\n",
-	       gw_ink(stdout, GW_INK_BOLD), gw_ink(stdout, GW_INK_OFF),
-	       gw_ink(stdout, GW_INK_DIM), gw_ink(stdout, GW_INK_OFF));
+	       gw_ink(stdout, GW_INK_BOLD), gw_ink(stdout, GW_INK_OFF), gw_ink(stdout, GW_INK_DIM),
+	       gw_ink(stdout, GW_INK_OFF));
 	gw_table_print(t, stdout, report->wide ? 0 : width, 2);
 	gw_table_free(t);
 	if (shown < m->graphs.count)

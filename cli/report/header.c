@@ -183,6 +183,11 @@ static void when(const struct gw_log_model *m, unsigned width)
 	report_finish(&line, "unknown");
 }
 
+static double value_of(const struct gw_log_model *m, enum gw_counter counter)
+{
+	return (double)m->counters[counter];
+}
+
 static void gpu(const struct gw_log_model *m, unsigned width)
 {
 	struct report_line line = report_begin("GPU", width);
@@ -215,6 +220,10 @@ static void gpu(const struct gw_log_model *m, unsigned width)
 		report_part(&line, m->counters[GW_COUNTER_windows] ? GW_INK_OFF : GW_INK_WARN,
 		            "%s measured",
 		            gw_percent(&a, (double)all->measured / (double)all->launches));
+	if (m->counters[GW_COUNTER_graphs_timed])
+		report_part(&line, GW_INK_OFF, "%s of graph launches timed whole",
+		            gw_percent(&a, value_of(m, GW_COUNTER_graphs_timed) /
+		                                   value_of(m, GW_COUNTER_graph_launches)));
 	report_finish(&line, "");
 }
 

@@ -9,7 +9,8 @@
  * had nothing left to do, the GPU waited for the launch call after the first event. The first is
  * read now and then between the second event and one right behind it; the second is at most as long
  * as the call, and shows by the first event, which has passed when the call returns. The worker
- * takes both off (gw_events_seconds()).
+ * takes both off (gw_events_seconds()), where the call was a usual one, or short against the rest:
+ * a thread may have been off its processor after the GPU had begun.
  */
 #include "preload/launch/call.h"
 #include "preload/runtime/clock.h"
@@ -32,10 +33,12 @@ struct gw_event_pool {
 	CUevent behind;   /* right behind the end of pair 0, now and then */
 	bool behind_used; /* the pair 0 under way has it, and the GPU had not come to its end */
 	float own_ns;     /* the least time between the two; 0: not known */
+	uint64_t usual; /* ticks that launch calls of kernels take: about the least; 0: not known */
 	struct gw_pair {
 		CUevent begin, end;
 		uint32_t ticket;
 		uint64_t begun, waited; /* ticks: when it began; that the GPU waited for the call */
+		bool usual;             /* the call took no longer than such calls do */
 	} pair[PAIRS];
 };
 
@@ -130,6 +133,7 @@ static void harvest(struct gw_thread *t, struct gw_event_pool *p)
 		e->predicted = ms * 1e6f;
 		e->low = p->own_ns;
 		e->high = (float)pair->waited;
+		e->shared = pair->usual;
 		e->flags = GW_EVENT_DONE;
 		p->oldest = (p->oldest + 1) % PAIRS;
 		p->busy--;
@@ -149,8 +153,8 @@ static bool pair_ready(struct gw_event_pool *p, uint32_t at)
 }
 
 /*
- * Whether this launch, of so many kernels, is timed: one kernel in event_rate is, at random, so that
- * a program that repeats itself is not met in step.
+ * Whether this launch, of so many kernels, is timed: one kernel in event_rate is, at random, so
+ * that a program that repeats itself is not met in step.
  */
 static bool due(struct gw_event_pool *p, uint32_t kernels)
 {
@@ -213,13 +217,23 @@ static bool passed(CUevent event)
 static void record_behind(struct gw_event_pool *p, const struct gw_call *call)
 {
 	p->behind_used = false;
-	if (!p->behind &&
-	    gw_driver.cuEventCreate(&p->behind, CU_EVENT_DEFAULT) != CUDA_SUCCESS) {
+	if (!p->behind && gw_driver.cuEventCreate(&p->behind, CU_EVENT_DEFAULT) != CUDA_SUCCESS) {
 		p->behind = NULL;
 		return;
 	}
 	p->behind_used = record(p->behind, call->stream, call->pt) == CUDA_SUCCESS &&
 	                 !passed(p->pair[0].end);
+}
+
+/* Calls of graphs differ by their size. */
+static bool usual(struct gw_event_pool *p, const struct gw_call *call, uint64_t ticks)
+{
+	if (call->event->kind != GW_EVENT_KERNEL)
+		return false;
+	p->usual += p->usual / 64;
+	if (!p->usual || ticks < p->usual)
+		p->usual = ticks;
+	return p->tickets > PAIRS && ticks <= 2 * p->usual;
 }
 
 void gw_events_end(struct gw_call *call)
@@ -235,6 +249,7 @@ void gw_events_end(struct gw_call *call)
 	if (record(pair->end, call->stream, call->pt) == CUDA_SUCCESS) {
 		p->busy++;
 		pair->waited = passed(pair->begin) ? returned - pair->begun : 0;
+		pair->usual = usual(p, call, returned - pair->begun);
 		if (!at)
 			record_behind(p, call);
 	}
@@ -247,7 +262,7 @@ double gw_events_seconds(const struct gw_event *e)
 	const double waited = e->high > 0 ? (double)e->high * 1e6 / khz : 0;
 	const double left = read - (double)e->low - waited;
 
-	if (left > 0 && left >= read / 2)
+	if (left > 0 && left >= read / 2 && (e->shared || waited <= read / 8))
 		return left * 1e-9;
 	gw_count(GW_COUNTER_events_unsure, 1);
 	return 0;

@@ -14,10 +14,10 @@
 
 /** One launch of an executable graph. */
 struct gw_graph_run {
-	uint32_t graph;          /**< number of the executable graph */
-	uint32_t kernels, known; /**< that it runs; of them predicted */
-	bool unlisted;           /**< it has more kernels than these */
-	double expected_ns;      /**< predictions of the known ones */
+	uint32_t graph;                       /**< number of the executable graph */
+	uint32_t kernels, known;              /**< that it runs; of them predicted */
+	bool unlisted;                        /**< it has more kernels than these */
+	double expected_ns;                   /**< predictions of the known ones */
 	double bound_ns[GW_BOUND_LAUNCH + 1]; /**< the same by what bounds the kernel */
 };
 

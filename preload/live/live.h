@@ -141,8 +141,8 @@ struct gw_graph_run;
 /** A graph was launched, as graph_sums.h has it. */
 void gw_live_graph_launched(const struct gw_graph_run *run);
 
-/** A launch of executable graph @p graph took @p ns; @p predicted_ns: predicted before, NaN: not all
- * of its kernels were. */
+/** A launch of executable graph @p graph took @p ns; @p predicted_ns: predicted before, NaN: not
+ * all of its kernels were. */
 void gw_live_graph_timed(uint32_t graph, uint64_t ns, double predicted_ns);
 
 /** The log is complete: the file goes. */

@@ -260,12 +260,11 @@ static void endless(void)
 
 int main(int argc, char **argv)
 {
-	static const struct scenario list[] = {{"steady", steady},   {"bursts", bursts},
-	                                       {"rarely", rarely},   {"graphs", graphs},   {"decode", decode},
-	                                       {"threads", threads}, {"leave", leave},
-	                                       {"forks", forks},     {"contexts", contexts},
-	                                       {"capture", capture}, {"endless", endless},
-	                                       {NULL, NULL}};
+	static const struct scenario list[] = {
+	        {"steady", steady},   {"bursts", bursts},   {"rarely", rarely},
+	        {"graphs", graphs},   {"decode", decode},   {"threads", threads},
+	        {"leave", leave},     {"forks", forks},     {"contexts", contexts},
+	        {"capture", capture}, {"endless", endless}, {NULL, NULL}};
 
 	return client_main(argc, argv, list);
 }
