@@ -404,6 +404,11 @@ static void take(void *arg, const struct log_event *e)
 	case GW_RECORD_AGGREGATE:
 		on_aggregate(r, e);
 		break;
+	case GW_RECORD_GRAPH:
+		if (!r->model->device)
+			log_graphs_add(&r->model->graphs, &r->log.header, r->log.text[GW_TEXT_host],
+			               (const void *)e->record->head);
+		break;
 	case GW_RECORD_DEGRADED:
 		on_degraded(r, e->record);
 		break;
@@ -525,6 +530,7 @@ static void add_header(struct reading *r)
 		r->log.text[i] = NULL;
 	}
 	r->file->untimed = r->order.untimed;
+	r->model->summed |= r->order.summed;
 	r->model->stand_in |= (r->log.header.flags & GW_HEADER_STAND_IN) != 0;
 	for (size_t i = 0; i < r->log.gpu_count; i++)
 		r->model->profiles += r->log.gpus[i].known.profile != NULL;

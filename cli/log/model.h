@@ -11,6 +11,7 @@
 #include "cli/log/gaps.h"
 #include "cli/log/order.h"
 #include "cli/common/quantile.h"
+#include "cli/graphs/graphs.h"
 #include "predictor/core/types.h"
 
 struct gw_row_bound;
@@ -151,11 +152,13 @@ struct gw_log_model {
 	size_t row_room, name_room, gpu_room, reason_room, unexplained_room, file_room;
 	struct gw_index row_index, name_index;
 	struct log_slows slows;
+	struct log_graphs graphs;           /**< that were timed whole */
 	struct gw_row all;                  /**< the same statistics over everything */
 	uint64_t counters[GW_COUNTERS];     /**< sums over the files */
 	uint64_t order[GW_ORDER_LATER + 1]; /**< launches by result */
 	struct gw_violation violations[GW_VIOLATIONS];
 	uint32_t violation_count; /**< kept ones */
+	bool summed;              /**< some log has sums, and single launches as a sample */
 	bool stand_in;            /**< some log is of the CPU stand-in */
 	uint64_t profiles;        /**< device profiles in the logs */
 };
