@@ -39,14 +39,32 @@ static const double KEPT = 2160; /* intervals for which a verdict holds that not
 static void forget_change(struct course *c)
 {
 	c->suspected = c->slow = false;
-	c->shift = 0;
+	c->shift = c->counted = 0;
 	c->since = 0;
 }
 
 /* The deviation @p back intervals before the last one. */
-static double past(const struct course *c, uint32_t back)
+static double whole(const struct course *c, uint32_t back)
 {
 	return c->past[(c->intervals - 1 - back) % COURSE_WINDOW];
+}
+
+/* The same as far as it counts. */
+static double past(const struct course *c, uint32_t back)
+{
+	return fmax(-MOST, fmin(MOST, whole(c, back)));
+}
+
+/* Mean of the last @p n, of which the highest is left out. */
+static double size_of(const struct course *c, uint32_t n)
+{
+	double sum = 0, most = whole(c, 0);
+
+	for (uint32_t i = 0; i < n; i++) {
+		sum += whole(c, i);
+		most = fmax(most, whole(c, i));
+	}
+	return n > 1 ? (sum - most) / (n - 1) : most;
 }
 
 /* Of the mean of n intervals under the null the variance is fast / n + slow. */
@@ -66,14 +84,14 @@ static struct noise noise_of(const struct course *c, double doubt)
  * The largest log-likelihood ratio of the windows that end now, its mean and its beginning. The
  * worst interval of each window is left out: a disturbance of seconds is no change.
  */
-static double best_window(const struct course *c, double doubt, double *any, double *shift,
-                          uint64_t *since)
+static double best_window(const struct course *c, double doubt, double *any, double *counted,
+                          uint32_t *length)
 {
 	const struct noise noise = noise_of(c, doubt);
 	double sum = 0, most = -MOST, best = 0;
 
-	*any = *shift = 0;
-	*since = 0;
+	*any = *counted = 0;
+	*length = 1;
 	for (uint32_t n = 1; n <= c->filled; n++) {
 		double mean, score;
 
@@ -89,8 +107,8 @@ static double best_window(const struct course *c, double doubt, double *any, dou
 		if (n < SHORTEST || score <= best)
 			continue;
 		best = score;
-		*shift = mean;
-		*since = c->at[(c->intervals - n) % COURSE_WINDOW];
+		*counted = mean;
+		*length = n;
 	}
 	return best;
 }
@@ -157,8 +175,8 @@ bool course_known(const struct course *c)
 void course_take(struct course *c, uint64_t number, uint64_t began_ns, double deviation,
                  double doubt)
 {
-	double d = deviation - c->drift, any, shift;
-	uint64_t since;
+	double d = deviation - c->drift, any;
+	uint32_t length;
 
 	course_pass(c, number);
 	c->taken = number;
@@ -168,13 +186,12 @@ void course_take(struct course *c, uint64_t number, uint64_t began_ns, double de
 		return;
 	}
 	c->last = d;
-	d = fmax(-MOST, fmin(MOST, d));
 	c->past[(c->intervals - 1) % COURSE_WINDOW] = (float)d;
 	c->at[(c->intervals - 1) % COURSE_WINDOW] = began_ns;
 	c->filled += c->filled < COURSE_WINDOW;
-	c->score = best_window(c, doubt, &any, &shift, &since);
+	c->score = best_window(c, doubt, &any, &c->counted, &length);
 	if (c->slow) {
-		follow(c, c->last);
+		follow(c, d);
 		return;
 	}
 	learn(c, d, doubt, any < SUSPECT);
@@ -184,13 +201,13 @@ void course_take(struct course *c, uint64_t number, uint64_t began_ns, double de
 	}
 	c->episode += !c->suspected;
 	c->suspected = true;
-	c->shift = shift;
-	c->since = since;
+	c->shift = size_of(c, length);
+	c->since = c->at[(c->intervals - length) % COURSE_WINDOW];
 }
 
 bool course_alarms(const struct course *c, double least)
 {
-	if (!c->suspected || c->slow || c->score < ALARM || c->shift < least)
+	if (!c->suspected || c->slow || c->score < ALARM || c->counted < least)
 		return false;
 	for (uint32_t i = 0; i < SHORTEST; i++)
 		if (i >= c->filled || past(c, i) < EACH)

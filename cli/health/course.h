@@ -28,6 +28,7 @@ struct course {
 	uint32_t episode; /**< number of the last suspicion */
 	double score;     /**< largest log-likelihood ratio of the windows that end now */
 	double shift;     /**< mean deviation since the change, beyond the drift; 0: none */
+	double counted;   /**< the same of the window that the score is of, as far as it counts */
 	double last;      /**< last deviation, less the drift */
 	uint64_t since;   /**< when the change began */
 };
