@@ -382,6 +382,28 @@ static void the_command_names_rank_and_cause(void **state)
 	shell_says("no rank, step after step");
 }
 
+static void the_command_says_that_the_network_is_slow(void **state)
+{
+	(void)state;
+	write_job(&(struct script){.network = 2000, .numbers = true});
+	assert_int_equal(shell(GPUWATCH "ranks r?.gwl"), 1);
+	shell_says("no rank, step after step");
+	shell_says("in 4 ranks, rank 0 the first");
+	assert_int_equal(shell(GPUWATCH "ranks --json r?.gwl | grep -c '\"found_step\"'"), 0);
+	shell_says("1");
+}
+
+static void the_report_has_a_row_for_each_rank(void **state)
+{
+	(void)state;
+	write_job(&(struct script){0});
+	assert_int_equal(shell(GPUWATCH "report --by=rank r?.gwl"), 0);
+	shell_says("  rank 0\n");
+	shell_says("  rank 3\n");
+	assert_int_equal(shell(GPUWATCH "report --by=rank --json r?.gwl | grep -c '\"Name\"'"), 0);
+	shell_says("4");
+}
+
 static void bad_input_gets_one_error(void **state)
 {
 	(void)state;
@@ -414,6 +436,8 @@ int main(void)
 	        cmocka_unit_test(the_lower_median_is_taken),
 	        cmocka_unit_test(a_collective_that_a_log_names_again_counts_once),
 	        cmocka_unit_test(the_command_names_rank_and_cause),
+	        cmocka_unit_test(the_command_says_that_the_network_is_slow),
+	        cmocka_unit_test(the_report_has_a_row_for_each_rank),
 	        cmocka_unit_test(bad_input_gets_one_error),
 	};
 
