@@ -14,6 +14,7 @@ struct agent_past {
 	double ratio;         /* sum of measured / predicted */
 	double compared;      /* launches in it */
 	uint64_t key;         /* for health; 0: not made yet */
+	uint64_t first_ns;    /* when it was measured first; 0: not yet */
 };
 
 /* A process, from when it is first seen until the model lets go of it. */

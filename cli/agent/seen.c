@@ -204,7 +204,7 @@ static uint64_t key_of(const struct gw_live_config *c, const char *kernel)
 }
 
 static void judge(struct agent_gpu *g, const struct gw_live_config *c, const char *kernel,
-                  struct agent_past *past, const struct agent_sum *d)
+                  struct agent_past *past, const struct agent_sum *d, uint64_t now_ns)
 {
 	static const enum health_resource of[AGENT_BOUNDS] = {
 	        HEALTH_OTHER, HEALTH_MEMORY, HEALTH_COMPUTE, HEALTH_LATENCY, HEALTH_LATENCY};
@@ -214,6 +214,11 @@ static void judge(struct agent_gpu *g, const struct gw_live_config *c, const cha
 	                          .sm_khz = g->sm_khz ? (double)g->sm_khz : NAN};
 
 	if (!(d->measured > 0) || !(d->measured_ns > 0))
+		return;
+	/* What a process launches first finds caches cold and code not loaded. */
+	if (!past->first_ns)
+		past->first_ns = now_ns;
+	if (now_ns - past->first_ns < health_interval_ns())
 		return;
 	s.key = past->key;
 	s.mean_ns = d->measured_ns / d->measured;
@@ -318,7 +323,7 @@ void agent_seen_configs(struct agent_node *n, struct agent_seen *s, const struct
 		agent_gpu_launched(g, name, c->bound, &d);
 		keep(g, s, c, name, past->key, &d);
 		worked[c->device - 1] += d.gpu_ns;
-		judge(g, c, name, past, &d);
+		judge(g, c, name, past, &d, now_ns);
 	}
 	for (uint32_t i = 0; i < GW_LIVE_DEVICES; i++)
 		if (worked[i] > 0) {
