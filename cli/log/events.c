@@ -430,6 +430,8 @@ static bool in_window(const struct gw_log_record *record)
 		return log_window_has(((const struct gw_record_copy *)head)->start_ns);
 	case GW_RECORD_WAIT:
 		return log_window_has(((const struct gw_record_wait *)head)->start_ns);
+	case GW_RECORD_CHILDREN:
+		return log_window_has(((const struct gw_record_children *)head)->start_ns);
 	case GW_RECORD_COLLECTIVE:
 		return log_window_has(((const struct gw_record_collective *)head)->call_ns);
 	default:

@@ -436,6 +436,9 @@ static void take(void *arg, const struct log_event *e)
 	case GW_RECORD_WAIT:
 		log_waits_add(&r->waits, e->thread, (const void *)e->record->head);
 		break;
+	case GW_RECORD_CHILDREN:
+		log_children_add(&r->waits, (const void *)e->record->head);
+		break;
 	case GW_RECORD_SLOW:
 		on_slow(r, e);
 		break;
