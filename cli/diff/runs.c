@@ -123,8 +123,8 @@ static void take_launch(struct taking *t, const struct log_event *e)
 	run->total += (double)l->duration_ns;
 	if (l->flags & GW_LAUNCH_OVERLAPPED)
 		return;
-	span_add(&s->spans, l->start_ns / (DIFF_SPAN_MS * UINT64_C(1000000)), (double)l->duration_ns,
-	         1);
+	span_add(&s->spans, l->start_ns / (DIFF_SPAN_MS * UINT64_C(1000000)),
+	         (double)l->duration_ns, 1);
 	s->times = gw_grow(s->times, &s->room, s->count + 1, sizeof(*s->times));
 	s->times[s->count++] = (float)l->duration_ns;
 	take_prediction(s, l);

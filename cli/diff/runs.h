@@ -38,9 +38,9 @@ struct diff_side {
 	struct diff_spans {
 		float *means;
 		size_t count, room;
-		uint64_t span;    /**< under way: number of DIFF_SPAN_MS since 1970 … */
-		double sum;       /**< … its times, ns … */
-		uint64_t times;   /**< … and how many */
+		uint64_t span;  /**< under way: number of DIFF_SPAN_MS since 1970 … */
+		double sum;     /**< … its times, ns … */
+		uint64_t times; /**< … and how many */
 	} spans;
 	uint64_t launches; /**< all that ran, measured or not */
 	uint64_t measured; /**< of them with a valid time, those beside other kernels included */
@@ -59,8 +59,8 @@ struct diff_row {
 	struct shift cycles; /**< of the cycles of the SM clock; NaN: a clock is not known */
 	enum diff_verdict verdict;
 	bool regression;
-	bool siblings; /**< other rows have the same kernel and shape, and other arguments */
-	char *was;     /**< renamed: the name in the base; else NULL */
+	bool siblings;       /**< other rows have the same kernel and shape, and other arguments */
+	char *was;           /**< renamed: the name in the base; else NULL */
 	uint64_t code[RUNS]; /**< digest of its machine code; 0: not known */
 };
 

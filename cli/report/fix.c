@@ -371,7 +371,8 @@ static void sentence_of_input(const struct gw_log_model *m, struct gw_fix *fix)
 	double wall;
 
 	say(&s,
-	    "GPU waits for input %s of the time (%s): child processes were at work while the thread "
+	    "GPU waits for input %s of the time (%s): child processes were at work while the "
+	    "thread "
 	    "that launches was not: more of them (num_workers of a DataLoader), more read ahead "
 	    "(prefetch_factor), or less to do for each item",
 	    gw_percent(&a, fix->share), gw_duration(&b, input_of(m, &wall)));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "preload/worker/children.h"
+#include "preload/worker/host_time.h"
 
 #include "preload/live/log.h"
 #include "preload/maps/state.h"
@@ -28,6 +28,7 @@ static struct {
 	uint32_t children, threads;
 	uint64_t looked_ns; /* for children, CLOCK_MONOTONIC */
 	uint64_t since_ns;  /* of the span under way, likewise; 0: there is none */
+	uint64_t wall_ns;   /* when it began, as the log has times */
 } at_work;
 
 void gw_children_start(void)
@@ -35,7 +36,8 @@ void gw_children_start(void)
 	memset(&at_work, 0, sizeof(at_work));
 }
 
-/* The number by which Linux knows the clock of the CPU time of a process, or of a thread of ours. */
+/* The number by which Linux knows the clock of the CPU time of a process, or of a thread of ours.
+ */
 static clockid_t cpu_clock(pid_t id, bool thread)
 {
 	return (clockid_t)(~(unsigned)id << 3 | (thread ? 6u : 2u));
@@ -74,7 +76,8 @@ static void keep(struct used *list, uint32_t *count, pid_t id, const struct used
 static bool look_for_threads(void)
 {
 	struct used before[MOST];
-	const uint32_t before_count = at_work.threads, count = atomic_load(&gw_hot.shared->thread_count);
+	const uint32_t before_count = at_work.threads,
+	               count = atomic_load(&gw_hot.shared->thread_count);
 	uint32_t met = 0;
 
 	memcpy(before, at_work.thread, sizeof(before));
@@ -125,24 +128,21 @@ static void look_for_children(void)
 static uint64_t sum(struct used *list, uint32_t count, bool thread, bool all)
 {
 	uint64_t total = 0;
+	bool known = true;
 
 	for (uint32_t i = 0; i < count; i++) {
 		const uint64_t ns = used_since(&list[i], thread);
 
-		if (ns != UNKNOWN)
-			total += ns;
-		else if (all)
-			total = UNKNOWN;
-		if (total == UNKNOWN)
-			break;
+		known = known && ns != UNKNOWN;
+		total += ns == UNKNOWN ? 0 : ns;
 	}
-	return total;
+	return known || !all ? total : UNKNOWN;
 }
 
 static void end_span(uint64_t now)
 {
 	const uint64_t took = now - at_work.since_ns;
-	struct gw_record_children r = {.start_ns = gw_wall_ns() - took, .duration_ns = took};
+	struct gw_record_children r = {.start_ns = at_work.wall_ns, .duration_ns = took};
 
 	r.children_ns = sum(at_work.child, at_work.children, false, false);
 	r.threads_ns = sum(at_work.thread, at_work.threads, true, true);
@@ -168,6 +168,7 @@ void gw_children_tick(uint64_t now)
 	if (at_work.children && whole) {
 		end_span(now);
 		at_work.since_ns = now;
+		at_work.wall_ns = gw_clock_ns(gw_ticks());
 	} else {
 		at_work.since_ns = 0;
 	}

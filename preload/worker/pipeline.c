@@ -12,7 +12,6 @@
 #include "preload/launch/arguments.h"
 #include "preload/runtime/bell.h"
 #include "preload/launch/call.h"
-#include "preload/worker/children.h"
 #include "preload/runtime/clock.h"
 #include "preload/analysis/code.h"
 #include "preload/counters/counter_attribution.h"

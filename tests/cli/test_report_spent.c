@@ -26,8 +26,8 @@ static void launch(struct lb *b, uint64_t call, uint64_t start, uint64_t duratio
 	lb_add_launch(b, l);
 }
 
-/* 1 ms: 400 us of kernels, 100 of a copy, a wait of 200, 290 after it, 10 of latency; of those after
- * the wait, children worked @p input us. */
+/* 1 ms: 400 us of kernels, 100 of a copy, a wait of 200, 290 after it, 10 of latency; of those
+ * after the wait, children worked @p input us. */
 static int write_log(const char *path, uint32_t flags, uint64_t input)
 {
 	struct gw_record_thread thread = {.id = 1, .tid = 77};
@@ -42,9 +42,8 @@ static int write_log(const char *path, uint32_t flags, uint64_t input)
 	                              .call = GW_WAIT_STREAM,
 	                              .start_ns = BEGIN + 50 * US,
 	                              .duration_ns = 550 * US};
-	struct gw_record_children children = {.start_ns = BEGIN + 700 * US,
-	                                      .duration_ns = input * US,
-	                                      .children_ns = input * US};
+	struct gw_record_children children = {
+	        .start_ns = BEGIN + 700 * US, .duration_ns = input * US, .children_ns = input * US};
 	struct lb b = {0};
 	bool good;
 

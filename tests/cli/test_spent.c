@@ -49,9 +49,10 @@ static void waited(struct script *s, unsigned thread, enum gw_wait_call call, ui
 
 static void children_worked(struct script *s, uint64_t from, uint64_t until, uint64_t threads)
 {
-	log_children_add(&s->waits, &(struct gw_record_children){.start_ns = from * 1000,
-	                                                         .duration_ns = (until - from) * 1000,
-	                                                         .threads_ns = threads * 1000});
+	log_children_add(&s->waits,
+	                 &(struct gw_record_children){.start_ns = from * 1000,
+	                                              .duration_ns = (until - from) * 1000,
+	                                              .threads_ns = threads * 1000});
 }
 
 static void copied(struct script *s, enum gw_direction direction, uint64_t from, uint64_t until)

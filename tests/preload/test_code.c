@@ -157,7 +157,8 @@ static bool look_for_code(void *arg, const struct gw_log_record *record)
 	struct digests *d = arg;
 
 	if (record->head->kind == GW_RECORD_CODE)
-		d->of[d->count++ % 4] = ((const struct gw_record_code *)(const void *)record->head)->digest;
+		d->of[d->count++ % 4] =
+		        ((const struct gw_record_code *)(const void *)record->head)->digest;
 	return true;
 }
 
@@ -185,7 +186,8 @@ static void kernels_of_one_name_in_two_modules_are_two(void **state)
 	assert_int_equal(only_log(o)->mixed, 0);
 	assert_true(gw_log_read(only_log(o)->path, look_for_code, &code, &status));
 	assert_int_equal(code.count, 2);
-	assert_true(code.of[0] && code.of[1] == code.of[0]); /* compiled for sm_90a it is the same */
+	assert_true(code.of[0] &&
+	            code.of[1] == code.of[0]); /* compiled for sm_90a it is the same */
 	outcome_free(o);
 }
 
