@@ -4,6 +4,9 @@
 #define GW_AGENT_PART_H
 
 #include "cli/agent/node.h"
+#include "predictor/log/record.h"
+
+enum { AGENT_SLOW = 8 }; /* room for causes of slow launches in the segment */
 
 /* What a configuration had when it was read last. */
 struct agent_past {
@@ -17,10 +20,11 @@ struct agent_past {
 struct agent_seen {
 	char *id; /* of its segment */
 	bool touched;
+	bool elsewhere; /* in another PID namespace: nothing of it can be read */
 	struct agent_owner owner;
 	struct agent_gpu *gpu[GW_LIVE_DEVICES]; /* by its own numbers; NULL: not met, or refused */
 	struct {
-		double busy_ns, idle_ns, lost_ns[AGENT_CAUSES];
+		double busy_ns, idle_ns[GW_IDLE_CAUSES], lost_ns[AGENT_SLOW];
 	} device[GW_LIVE_DEVICES];
 	uint64_t counter[128];
 	struct agent_past *past;
@@ -30,7 +34,7 @@ struct agent_seen {
 void agent_seen_begin(struct agent_node *node);
 struct agent_seen *agent_seen_of(struct agent_node *node, const struct top_process *process);
 void agent_seen_device(struct agent_node *node, struct agent_seen *seen, uint32_t ordinal,
-                       const struct gw_live_device *now, struct agent_gpu *gpu);
+                       const struct gw_live_device *now, struct agent_gpu *gpu, bool timed);
 void agent_seen_counters(struct agent_node *node, struct agent_seen *seen,
                          const struct gw_live_totals *now, bool runs);
 void agent_seen_configs(struct agent_node *node, struct agent_seen *seen,

@@ -80,20 +80,15 @@ struct health {
 	struct key key[KEYS];
 };
 
-static const char *const names[][2] = {
-#define RESOURCE(NAME, name, meaning) {name, meaning},
+static const char *const names[] = {
+#define RESOURCE(NAME, name, meaning) name,
 #include "cli/health/resource.def"
 #undef RESOURCE
 };
 
 const char *health_resource_name(enum health_resource r)
 {
-	return names[r][0];
-}
-
-const char *health_resource_meaning(enum health_resource r)
-{
-	return names[r][1];
+	return names[r];
 }
 
 const char *health_state_name(enum health_state state)

@@ -82,7 +82,6 @@ void health_of(const struct health *h, enum health_resource resource, struct hea
 enum health_state health_state(const struct health *h, enum health_resource *worst);
 
 const char *health_resource_name(enum health_resource resource);
-const char *health_resource_meaning(enum health_resource resource);
 const char *health_state_name(enum health_state state);
 
 #endif

@@ -5,6 +5,7 @@
 #include "predictor/code/static_code.h"
 #include "predictor/core/hash.h"
 #include "preload/analysis/code.h"
+#include "preload/analysis/code_open.h"
 #include "preload/analysis/digests.h"
 #include "preload/runtime/options.h"
 
@@ -99,6 +100,19 @@ void gw_analysis_code_tidy(void)
 			let_go(d);
 	gw_code_tidy();
 	pthread_mutex_unlock(&lock);
+}
+
+bool gw_analysis_code_replace(struct gw_module_note *note, void *packed, size_t size)
+{
+	if (pthread_mutex_trylock(&lock))
+		return false;
+	gw_code_open_forget(note);
+	/* In this order: a child may be forked between them, and reads what there is. */
+	note->packed = size;
+	atomic_thread_fence(memory_order_seq_cst);
+	note->image = packed;
+	pthread_mutex_unlock(&lock);
+	return true;
 }
 
 /* The module's code may be let go before the kernel's is: a copy of its own, and a name that stays.

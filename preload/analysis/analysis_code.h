@@ -9,6 +9,7 @@
 
 #include "predictor/code/static_code.h"
 #include "predictor/core/device.h"
+#include "preload/launch/modules.h"
 #include "preload/maps/state.h"
 
 enum {
@@ -62,6 +63,10 @@ enum gw_analysis_end gw_analysis_code(const struct gw_analysis_launch *launch, s
 /** Bytes that an evaluation may take: its share of what is left of GW_ANALYSIS_MEMORY,
  * GW_ANALYSIS_ROOM at least; in mode watch no more. */
 size_t gw_analysis_code_room(void);
+
+/** The image of @p note is now the @p size bytes at @p packed, and nothing reads the other one any
+ *  more. False where a thread is reading code: to be tried again. Worker only. */
+bool gw_analysis_code_replace(struct gw_module_note *note, void *packed, size_t size);
 
 /** Give back decoded kernels and code that nothing is at: read anew where they are needed again.
  * Worker only, while no thread analyses. */

@@ -27,7 +27,7 @@ enum gw_analysis_job_state {
 	GW_ANALYSIS_JOB_FREE,
 	GW_ANALYSIS_JOB_PUT,   /**< waits for a thread */
 	GW_ANALYSIS_JOB_TAKEN, /**< a thread is at it */
-	GW_ANALYSIS_JOB_DONE,  /**< for the worker, who sets it free */
+	GW_ANALYSIS_JOB_DONE,  /**< for the worker, which frees it */
 };
 
 /** One analysis. All but the state is the worker's, between PUT and DONE the thread's. */

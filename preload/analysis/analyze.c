@@ -4,6 +4,7 @@
 #include "preload/launch/arguments.h"
 #include "preload/runtime/clock.h"
 #include "preload/analysis/code.h"
+#include "preload/analysis/code_pack.h"
 #include "preload/runtime/deadline.h"
 #include "preload/runtime/degrade.h"
 #include "preload/live/log.h"
@@ -463,6 +464,8 @@ void gw_analysis_run(bool (*meanwhile)(void), bool last)
 	else
 		run_inline(last);
 	tidy();
+	if (on && !gw_sheds(GW_SHED_ANALYSIS))
+		gw_code_pack_some();
 	atomic_store_explicit(&gw_counters[GW_COUNTER_analysis_ns], spent_ns, memory_order_relaxed);
 	atomic_store_explicit(&gw_counters[GW_COUNTER_analysis_threads_ns], threads_ns,
 	                      memory_order_relaxed);

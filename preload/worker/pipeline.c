@@ -349,8 +349,7 @@ static void sleep_between_rounds(void)
 	gw_bell_sleep(gw_deadline_in(gw_windows_pause(ms) * GW_MS));
 }
 
-/* Until the handler of ours, or for long enough: who still runs after exit() has begun is served.
- */
+/* Serve threads that still run after exit() has begun, until our exit handler, or long enough. */
 static void rest(void)
 {
 	uint64_t until;

@@ -378,6 +378,57 @@ def an_unreachable_collector_holds_nothing_up():
     agent.end()
 
 
+def bytes_field(number, value):
+    assert len(value) < 16384
+    size = bytes([len(value)]) if len(value) < 128 else bytes([len(value) & 0x7F | 0x80, len(value) >> 7])
+    return bytes([number << 3 | 2]) + size + value
+
+
+def pod_of(name, uuid):
+    """A PodResources of kubelet's API v1."""
+    devices = bytes_field(1, b"nvidia.com/gpu") + bytes_field(2, uuid)
+    container = bytes_field(2, devices) + bytes_field(1, b"main") + bytes_field(5, b"x" * 300)
+    return bytes_field(3, container) + bytes_field(1, name) + bytes_field(2, b"team")
+
+
+def kubelet_says_which_pod_has_which_gpu():
+    try:
+        import grpc
+    except ImportError:
+        print("skipped: Python's grpcio is not here (PyPI)")
+        finish(77)
+    from concurrent import futures
+    uuid = b"GPU-00010203-0405-0607-0809-0a0b0c0d0e0f"
+    answers = {"now": b"\x0a\xff", "asked": 0}  # no message
+
+    def answer(_request, _context):
+        answers["asked"] += 1
+        return answers["now"]
+
+    class Lister(grpc.GenericRpcHandler):
+        def service(self, call):
+            if call.method == "/v1.PodResourcesLister/List":
+                return grpc.unary_unary_rpc_method_handler(answer)
+            return None
+    path = os.path.join(FOLDER, "kubelet.sock")
+    server = grpc.server(futures.ThreadPoolExecutor(1), handlers=[Lister()])
+    server.add_insecure_port("unix:" + path)
+    server.start()
+    segment("elsewhere")
+    agent = Agent("--pod-resources=" + path, "--host=node7").ready()
+    until(lambda: (agent.value('gpuwatch_agent_pod_query_failures_total{hostname="node7"}') or 0) > 0)
+    assert 'pod="' not in agent.get()[2]
+    answers["now"] = bytes_field(1, pod_of(b"other", b"GPU-ff" + uuid[6:])) + bytes_field(1, pod_of(b"train-7", uuid))
+    segment("elsewhere")  # a process that begins has it asked at once
+    line = until(lambda: [x for x in agent.get()[2].splitlines() if "gpuwatch_owner_gpu_seconds" in x and 'pod="' in x])
+    assert 'namespace="team",pod="train-7",container="main"' in line[0], line
+    agent.end()
+    server.stop(None)
+    agent = Agent("--pod-resources=" + path + "x").ready()  # there is none
+    until(lambda: (agent.value("gpuwatch_agent_pod_query_failures_total") or 0) > 0)
+    agent.end()
+
+
 def a_textfile_is_written_and_a_full_disk_survived():
     segment()
     out = os.path.join(FOLDER, "out")
