@@ -142,6 +142,17 @@ static void the_page_shows_the_rows(void **state)
 	                 0);
 }
 
+static void the_page_shows_time_by_range(void **state)
+{
+	(void)state;
+	assert_int_equal(shell(REPORT "--html=page.html whole.gwl && grep -o "
+	                              "'\"ranges\":{\"rows\":[^}]*' page.html"),
+	                 0);
+	/* Of three launches of 430 us the first was called before the range began. */
+	shell_says("[\"[no range]\",2,400000]");
+	shell_says("[\"step (two)\",1,30000]");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -151,6 +162,7 @@ int main(void)
 	        cmocka_unit_test(waiting_for_input_is_named_and_to_be_fixed),
 	        cmocka_unit_test(rows_by_range_have_its_name_as_it_is),
 	        cmocka_unit_test(the_page_shows_the_rows),
+	        cmocka_unit_test(the_page_shows_time_by_range),
 	};
 
 	return cmocka_run_group_tests(tests, setup, shell_teardown);
