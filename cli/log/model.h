@@ -10,6 +10,7 @@
 #include "cli/log/events.h"
 #include "cli/log/gaps.h"
 #include "cli/log/order.h"
+#include "cli/spent/tally.h"
 #include "cli/common/quantile.h"
 #include "cli/graphs/graphs.h"
 #include "predictor/core/types.h"
@@ -163,6 +164,11 @@ struct gw_log_model {
 	struct gw_index row_index, name_index;
 	struct log_slows slows;
 	struct log_graphs graphs;           /**< that were timed whole */
+	/** What else launches may be told apart by, where @ref tallied: added up beside the rows.
+	 */
+	bool tallied;
+	struct log_tally ranges;            /**< as rows by range */
+	struct log_tally lines;             /**< as rows by line, of configurations with a stack */
 	struct gw_row all;                  /**< the same statistics over everything */
 	uint64_t counters[GW_COUNTERS];     /**< sums over the files */
 	uint64_t order[GW_ORDER_LATER + 1]; /**< launches by result */

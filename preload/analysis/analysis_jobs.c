@@ -79,7 +79,7 @@ void gw_analysis_job_do(struct gw_analysis_job *job)
 	job->begun_cpu = gw_thread_cpu_ns();
 	gw_analysis_code_decode(job->launch.slot);
 	decoded = gw_thread_cpu_ns();
-	job->end = gw_analysis_code(&job->launch, &job->work, &job->why, &job->limited);
+	job->end = gw_analysis_code(&job->launch, &job->work, &job->why, &job->limited, &job->code);
 	job->cpu_ns = gw_thread_cpu_ns() - job->begun_cpu;
 	job->evaluated = job->cpu_ns - (decoded - job->begun_cpu);
 }

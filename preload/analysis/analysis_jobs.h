@@ -42,6 +42,7 @@ struct gw_analysis_job {
 	enum gw_analysis_end end;
 	const char *why;
 	bool limited;
+	struct gw_analysis_identity code;
 	bool stopped;       /**< given up because the program ends */
 	uint64_t begun_cpu; /**< CPU time of its thread when it began, ns */
 	uint64_t cpu_ns;    /**< CPU time that it took, and … */

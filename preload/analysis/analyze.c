@@ -32,6 +32,7 @@ enum state {
 
 /* Kernels of which a longer analysis cannot follow any warp to its end either. */
 static uint8_t endless[GW_KERNELS_MAX / 8];
+static uint8_t code_logged[GW_KERNELS_MAX / 8]; /* likewise: its CODE is written */
 
 static struct gw_device unknown;                /* where there is no profile: nothing of it */
 static uint64_t begun_ns, spent_ns, threads_ns; /* threads_ns: of spent_ns, on threads */
@@ -105,6 +106,7 @@ void gw_analysis_start(unsigned threads)
 	gw_analysis_jobs_start(threads);
 	gw_analysis_queue_start();
 	memset(endless, 0, sizeof(endless));
+	memset(code_logged, 0, sizeof(code_logged));
 	spent_ns = threads_ns = done_ns = 0;
 	untimed_out = first_out = 0;
 	memset(&row, 0, sizeof(row));
@@ -286,6 +288,18 @@ static bool once_more(const struct gw_analysis_job *job)
 	       gw_analysis_queue_put_brief(job->config);
 }
 
+static void log_code(const struct gw_analysis_job *job)
+{
+	const struct gw_config_entry *c = gw_config_entry(job->config);
+	struct gw_record_code r = {
+	        .kernel = c->kernel, .bytes = job->code.bytes, .digest = job->code.digest};
+
+	if (!r.digest || code_logged[c->slot / 8] >> c->slot % 8 & 1)
+		return;
+	code_logged[c->slot / 8] |= (uint8_t)(1u << c->slot % 8);
+	gw_log_write(GW_RECORD_CODE, &r, sizeof(r), NULL, 0);
+}
+
 static void take_result(const struct gw_analysis_job *job)
 {
 	struct gw_config_entry *c = gw_config_entry(job->config);
@@ -302,6 +316,7 @@ static void take_result(const struct gw_analysis_job *job)
 	c->analysis_elsewhere = job->launch.elsewhere_count > 0;
 	if (once_more(job))
 		c->analysis = ANALYZED_BRIEFLY;
+	log_code(job);
 	gw_work_offer(job->config, &job->work);
 	if (job->end == GW_ANALYSIS_ABANDONED)
 		why = job->stopped ? "the program ended meanwhile" : texts.took_long;
