@@ -147,7 +147,7 @@ struct gw_locality_dram {
 	double read, write; /**< B */
 	double footprint;   /**< B of the grid, loads and stores together */
 	double grain; /**< B of granules over B of sectors loaded, 1 or more: what a sector costs */
-	bool fits;          /**< the footprint is no larger than L2 */
+	bool fits;    /**< the footprint is no larger than L2 */
 };
 
 /**
