@@ -3,13 +3,8 @@
 #include "cli/common/basis.h"
 #include "cli/common/number.h"
 #include "cli/log/rows.h"
-#include "cli/report/advice.h"
-#include "cli/report/clock.h"
-#include "cli/report/code.h"
-#include "cli/report/header.h"
+#include "cli/report/sections.h"
 #include "cli/report/line.h"
-#include "cli/report/losses.h"
-#include "cli/report/spent.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -244,8 +239,10 @@ static void order(const struct gw_log_model *m, unsigned width)
 	            gw_thousands(&a, (double)o[GW_ORDER_PROVEN]),
 	            gw_counted(&b, (double)all, "prediction", NULL));
 	if (o[GW_ORDER_UNPROVEN])
-		report_part(&line, GW_INK_WARN, "%s not checked: records before them are lost",
-		            gw_thousands(&a, (double)o[GW_ORDER_UNPROVEN]));
+		report_part(&line, m->summed ? GW_INK_DIM : GW_INK_WARN, "%s not checked: %s",
+		            gw_thousands(&a, (double)o[GW_ORDER_UNPROVEN]),
+		            m->summed ? "this log has sums, and single launches as a sample"
+		                      : "records before them are lost");
 	else if (!violations)
 		report_part(&line, GW_INK_DIM, "each made before its measurement");
 	if (violations)

@@ -27,9 +27,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/** Why nothing ran on a GPU between two kernels. */
+enum gw_idle_cause {
+#define IDLE(NAME, name, meaning) GW_IDLE_##NAME,
+#include "predictor/log/idle.def"
+#undef IDLE
+	GW_IDLE_CAUSES /**< how many there are */
+};
+
 enum {
 	GW_LIVE_MAGIC = 0x4c565747, /**< "GWVL" in the file */
-	GW_LIVE_VERSION = 4,
+	GW_LIVE_VERSION = 5,
 	GW_LIVE_RINGS = 256,
 	GW_LIVE_KERNELS = 1 << 20, /**< bytes of kernels */
 	GW_LIVE_STEP = 1 << 20,    /**< bytes of entries that are reserved at once */
@@ -44,7 +52,9 @@ enum {
 	GW_LIVE_GRAPHS = 1 << 14,  /**< snapshots of graphs; one more than is ever used */
 	GW_LIVE_CHUNKS = 1 << 14,  /**< of nodes of graphs, at most; the same */
 	GW_LIVE_STREAMS = 1 << 14, /**< slots of streams */
+	GW_LIVE_GRAPH_TIMES = 256, /**< graphs that are timed whole */
 	GW_LIVE_DEVICES = 16,
+	GW_LIVE_IDLE = 8, /**< room for causes of idle time */
 	GW_LIVE_CONFIGS = 1 << 16, /**< at most */
 	GW_LIVE_ENTRIES = 1 << 24, /**< at most */
 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A GPU has one sampler of counters. Processes of one user that share a GPU take turns by a lock on
- * a file in the folder of live segments, one file a GPU: who is refused by the driver has paid for
- * the attempt, and does not know when to try again. The lock is the process's: it goes with it,
+ * a file in the folder of live segments, one file a GPU: a process that the driver refuses has paid
+ * for the attempt, and does not know when to try again. The lock is the process's: it goes with it,
  * however it ends, and no forked child has it. The counters' thread only.
  */
 #ifndef GW_GPU_TURN_H
@@ -12,8 +12,9 @@
 #include <stdint.h>
 
 enum {
-	GW_GPU_TURN_TRY_MS = 250,  /**< how often who has no turn may try again */
-	GW_GPU_TURN_AFTER_MS = 300 /**< so long others have the first try of who gave one back */
+	GW_GPU_TURN_TRY_MS = 250,   /**< how often who has no turn may try again */
+	GW_GPU_TURN_AFTER_MS = 300, /**< so long others have the first try of who gave one back */
+	GW_GPU_TURN_MOST_MS = 10000 /**< so long one has it; then it begins no other window */
 };
 
 /**
@@ -27,6 +28,9 @@ void gw_gpu_turn_start(const char *segment);
  * it back. True also where there is no folder, or the file can't be made.
  */
 bool gw_gpu_turn_take(uint32_t device);
+
+/** Whether it has been held for long enough. False where there is none. */
+bool gw_gpu_turn_over(void);
 
 /** Give it back; harmless where it was not taken. */
 void gw_gpu_turn_give(void);

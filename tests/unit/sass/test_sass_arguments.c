@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * kernels/arguments.cu as machine code of several architectures, evaluated on arguments: accesses
- * and addresses of every thread are what the same loops give in C, though tables of arguments,
- * quotients of 64 bits, floats and what other lanes have decide them.
+ * arguments.cu of kernels.tar.xz as machine code of several architectures, evaluated on arguments:
+ * accesses and addresses of every thread are what the same loops give in C, though tables of
+ * arguments, quotients of 64 bits, floats and what other lanes have decide them.
  */
 #include "tests/unit/sass/built.h"
 #include "tests/unit/sass/tally.h"
