@@ -351,6 +351,19 @@ uint64_t gw_digest_run(uint64_t h, const unsigned char *from, unsigned size)
 	return h;
 }
 
+uint32_t gw_digest_rest(const struct gw_digest_plan *plan, const void *const *params,
+                        const struct gw_digest_word *w, uint64_t h)
+{
+	for (; w < plan->word + plan->count; w++) {
+		const unsigned char *from = params[w->param];
+
+		if (!from)
+			return 0;
+		h = gw_digest_add(h, from + w->at, w->size);
+	}
+	return gw_digest_end(h);
+}
+
 const char *gw_digest_plan_make(const struct gw_ir_program *program,
                                 const struct gw_code_param *param, uint32_t count,
                                 struct gw_arena *arena, struct gw_digest_plan *plan)

@@ -398,26 +398,13 @@ static inline void graph_launch_end(struct gw_call *call, CUresult result, CUgra
 	gw_event_end(call, head);
 }
 
-/* The launches of CUDA 1: the block's shape is a property of the function. */
-static inline void launch_grid_async_begin(struct gw_call *call, CUfunction f, int width,
-                                           int height, CUstream stream)
-{
-	uint32_t block[3], shared;
-
-	gw_shape_of(f, block, &shared);
-	gw_kernel_event(call, f, (uint32_t)width, (uint32_t)height, 1, block[0], block[1], block[2],
-	                shared, stream, NULL, NULL, 0, 0, GW_EVENT_KERNEL);
-}
-
-static inline void launch_grid_begin(struct gw_call *call, CUfunction f, int width, int height)
-{
-	launch_grid_async_begin(call, f, width, height, NULL);
-}
-
-static inline void launch_old_begin(struct gw_call *call, CUfunction f)
-{
-	launch_grid_async_begin(call, f, 1, 1, NULL);
-}
+/* The launches of CUDA 1, rare and therefore not inlined: the block's shape is a property of the
+ * function. */
+void gw_launch_grid(struct gw_call *call, CUfunction f, int width, int height, CUstream stream);
+#define launch_grid_async_begin(call, f, width, height, stream)                                    \
+	gw_launch_grid(call, f, width, height, stream)
+#define launch_grid_begin(call, f, width, height) gw_launch_grid(call, f, width, height, NULL)
+#define launch_old_begin(call, f)                 gw_launch_grid(call, f, 1, 1, NULL)
 
 /*
  * One call, several launches: each gets its event once the driver has taken them all, so
@@ -433,19 +420,9 @@ static inline void multi_device_begin(struct gw_call *call, CUDA_LAUNCH_PARAMS *
 	*call = (struct gw_call){.pt = call->pt};
 }
 
-static inline void multi_device_end(struct gw_call *call, CUresult result, CUDA_LAUNCH_PARAMS *list,
-                                    unsigned count, unsigned flags)
-{
-	(void)flags;
-	for (unsigned i = 0; result == CUDA_SUCCESS && i < count; i++) {
-		const CUDA_LAUNCH_PARAMS *p = &list[i];
-
-		gw_kernel_event(call, p->function, p->gridDimX, p->gridDimY, p->gridDimZ,
-		                p->blockDimX, p->blockDimY, p->blockDimZ, p->sharedMemBytes,
-		                p->hStream, p->kernelParams, NULL, 0, GW_EVENT_COOPERATIVE,
-		                GW_EVENT_MULTI);
-		gw_launch_end(call, result, p->kernelParams, NULL);
-	}
-}
+void gw_launched_multi(struct gw_call *call, CUresult result, CUDA_LAUNCH_PARAMS *list,
+                       unsigned count);
+#define multi_device_end(call, result, list, count, flags)                                         \
+	gw_launched_multi(call, result, list, count)
 
 #endif

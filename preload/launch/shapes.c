@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Launches by calls that are deprecated: those of CUDA 1, and of several devices at once. */
 #include "preload/launch/object_lifetime.h"
 
-#include "preload/launch/call.h"
+#include "preload/launch/launch.h"
 
 #include <stdatomic.h>
 
@@ -52,4 +53,38 @@ void gw_shape_of(CUfunction f, uint32_t block[3], uint32_t *shared)
 	for (int i = 0; i < 3; i++)
 		block[i] = s ? atomic_load(&s->block[i]) : 1;
 	*shared = s ? atomic_load(&s->shared) : 0;
+}
+
+static void begin(struct gw_call *call, const CUDA_LAUNCH_PARAMS *p, uint8_t flags, uint8_t kind)
+{
+	gw_kernel_event(call, p->function, p->gridDimX, p->gridDimY, p->gridDimZ, p->blockDimX,
+	                p->blockDimY, p->blockDimZ, p->sharedMemBytes, p->hStream, p->kernelParams,
+	                NULL, 0, flags, kind);
+}
+
+void gw_launch_grid(struct gw_call *call, CUfunction f, int width, int height, CUstream stream)
+{
+	uint32_t block[3], shared;
+
+	gw_shape_of(f, block, &shared);
+	begin(call,
+	      &(const CUDA_LAUNCH_PARAMS){.function = f,
+	                                  .gridDimX = (uint32_t)width,
+	                                  .gridDimY = (uint32_t)height,
+	                                  .gridDimZ = 1,
+	                                  .blockDimX = block[0],
+	                                  .blockDimY = block[1],
+	                                  .blockDimZ = block[2],
+	                                  .sharedMemBytes = shared,
+	                                  .hStream = stream},
+	      0, GW_EVENT_KERNEL);
+}
+
+void gw_launched_multi(struct gw_call *call, CUresult result, CUDA_LAUNCH_PARAMS *list,
+                       unsigned count)
+{
+	for (unsigned i = 0; result == CUDA_SUCCESS && i < count; i++) {
+		begin(call, &list[i], GW_EVENT_COOPERATIVE, GW_EVENT_MULTI);
+		gw_launch_end(call, result, list[i].kernelParams, NULL);
+	}
 }
