@@ -225,7 +225,7 @@ def same(a, b):
 
 
 def agree(engine):
-    simulate(40, 4)
+    simulate(40, 3)
     day = os.path.join(STORE, "host=old/day=2026-11-25")
     write(os.path.join(day, "100000-000000000.parquet"), """
         SELECT 'GPU-1' AS uuid, NULL::VARCHAR AS program, '0000:01:00.0' AS pci_bus_id, 'H200' AS model, 'k' AS kernel,
