@@ -485,6 +485,17 @@ static bool has(const struct gpu *g, enum health_resource r)
 	return r == HEALTH_CLOCK || kinds >= 5;
 }
 
+/* A job of which some resource can become slow. */
+static void suitable_job(struct gpu *g)
+{
+	for (;;) {
+		for (int r = 0; r < HEALTH_CLOCK; r++)
+			if (has(g, (enum health_resource)r))
+				return;
+		other_job(g);
+	}
+}
+
 static struct fault draw_fault(const struct gpu *g, const char *scenario)
 {
 	struct fault f = {HEALTH_CLOCK, 1.03};
@@ -530,6 +541,7 @@ static void change(struct gpu *g, const char *scenario, struct outcome *o)
 	enum health_resource worst;
 	struct fault fault;
 
+	suitable_job(g);
 	intervals(g, 240, &none);
 	fault = draw_fault(g, scenario);
 	if (!strcmp(scenario, "start")) {
