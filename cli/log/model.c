@@ -157,18 +157,6 @@ static uint32_t module_of_config(const struct reading *r, uint32_t config)
 	return gw_log_model_name(r->model, *path ? path : LOG_MODULE_MEMORY);
 }
 
-/* The model's name of the rank that the log is of. */
-static uint32_t rank_of_log(const struct reading *r)
-{
-	const char *rank = r->log.text[GW_TEXT_rank];
-	char name[64];
-
-	if (!*rank)
-		return gw_log_model_name(r->model, LOG_NO_RANK);
-	snprintf(name, sizeof(name), "rank %s", rank);
-	return gw_log_model_name(r->model, name);
-}
-
 /* The row of a configuration; rows move as they grow, so only their positions are kept. */
 static struct gw_row *row_for(struct reading *r, uint32_t config, uint32_t gpu)
 {
@@ -178,8 +166,9 @@ static struct gw_row *row_for(struct reading *r, uint32_t config, uint32_t gpu)
 		p->row = gw_row_find(r->model,
 		                     r->model->by == GW_BY_MODULE ? module_of_config(r, config)
 		                     : r->model->by == GW_BY_LINE ? line_of_config(r, config)
-		                     : r->model->by == GW_BY_RANK ? rank_of_log(r)
-		                                                  : name_of_config(r, config),
+		                     : r->model->by == GW_BY_RANK
+		                             ? gw_row_rank(r->model, r->log.text[GW_TEXT_rank])
+		                             : name_of_config(r, config),
 		                     gpu == GW_INDEX_NONE ? gpu : r->gpu[gpu],
 		                     &r->log.configs[config].config);
 		p->row_gpu = gpu;

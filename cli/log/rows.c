@@ -9,6 +9,7 @@
 #include "cli/log/verdict.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -211,6 +212,15 @@ uint32_t gw_row_find(struct gw_log_model *m, uint32_t name, uint32_t gpu,
 	m->rows[position].config = key.config;
 	gw_index_add(&m->row_index, hash, position);
 	return position;
+}
+
+uint32_t gw_row_rank(struct gw_log_model *m, const char *rank)
+{
+	char name[64] = LOG_NO_RANK;
+
+	if (*rank)
+		snprintf(name, sizeof(name), "rank %s", rank);
+	return gw_log_model_name(m, name);
 }
 
 /* Whether two stacks look the same; those of different files are not compared. */

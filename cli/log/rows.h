@@ -11,6 +11,9 @@
 /** A row of which nothing is known. */
 void gw_row_clear(struct gw_row *row);
 
+/** The model's name of the rank called @p rank; "": none is known. */
+uint32_t gw_row_rank(struct gw_log_model *model, const char *rank);
+
 /**
  * Position of the row of @p name, @p gpu (a position, or GW_INDEX_NONE) and @p config, of which the
  * model's grouping may ignore the latter two; a new one where there is none yet.
