@@ -5,7 +5,7 @@
 #include "cli/agent/http.h"
 #include "cli/agent/listen.h"
 #include "cli/agent/otlp.h"
-#include "cli/agent/store.h"
+#include "cli/agent/store/store.h"
 #include "cli/agent/text.h"
 #include "cli/agent/textfile.h"
 #include "cli/agent/watch.h"
@@ -425,6 +425,10 @@ static int serve(struct agent *a, const struct options *o)
 		return GW_EXIT_USAGE;
 	}
 	snapshot(a);
+	/* What ran before is not this agent's to store: one before it may have done so. */
+	if (a->store)
+		add_to_store(a);
+	a->node->works = a->store != NULL;
 	if (strcmp(o->listen, "none") != 0) {
 		fd = agent_listen(o->listen, &local);
 		server = fd < 0 ? NULL : http_start(fd, token, page, a);

@@ -2,6 +2,7 @@
 #include "cli/agent/node.h"
 
 #include "cli/agent/part.h"
+#include "cli/agent/store/work.h"
 #include "cli/common/memory.h"
 #include "cli/message.h"
 #include "cli/spent/spent.h"
@@ -32,6 +33,7 @@ struct agent_node *agent_node_new(void)
 static void gpu_free(struct agent_gpu *g)
 {
 	health_free(g->health);
+	agent_work_free(g->work);
 	free(g->kernel);
 	free(g);
 }
@@ -98,9 +100,7 @@ static struct agent_gpu *gpu_of(struct agent_node *n, const struct gw_live_devic
 
 /* ---- kernels ------------------------------------------------------------------------------- */
 
-/* No name drives a terminal. One that is cut ends with the hash of the whole, so that two of them
- * stay two. */
-static void cut_name(char *out, const char *name, uint64_t hash)
+void agent_kernel_name(char *out, const char *name, uint64_t hash)
 {
 	enum { KEPT = 120 };
 	size_t length = strlen(name);
@@ -130,7 +130,7 @@ static struct agent_kernel *kernel_of(struct agent_gpu *g, const char *name)
 			return k;
 		if (!k->hash) {
 			k->hash = hash;
-			cut_name(k->name, name, hash);
+			agent_kernel_name(k->name, name, hash);
 			return k;
 		}
 		if (!k->shown && (!least || k->recent_ns < least->recent_ns))
@@ -139,7 +139,7 @@ static struct agent_kernel *kernel_of(struct agent_gpu *g, const char *name)
 	if (!least || least->recent_ns > 0)
 		return NULL;
 	*least = (struct agent_kernel){.hash = hash};
-	cut_name(least->name, name, hash);
+	agent_kernel_name(least->name, name, hash);
 	return least;
 }
 
@@ -243,6 +243,8 @@ static void take_device(struct agent_node *n, struct agent_seen *s, uint32_t ord
 	struct agent_gpu *g = gpu_of(n, &d->now, ordinal);
 
 	s->gpu[ordinal] = g;
+	if (g && n->works && !g->work)
+		g->work = agent_work_new();
 	if (!g) {
 		n->refused++;
 		return;

@@ -92,6 +92,7 @@ struct agent_gpu {
 	struct agent_share share[AGENT_OWNERS];
 	double other_owners_ns;
 	struct health *health;
+	struct agent_work *work; /**< what ran in this hour (store/work.h); NULL: not kept */
 	size_t processes; /**< that run on it now */
 };
 
@@ -105,6 +106,7 @@ struct agent_node {
 	double refused;         /**< pieces that were left out: no room, or no writer writes such */
 	uint64_t ticked_ns;     /**< last tick of health, CLOCK_REALTIME */
 	uint64_t decayed_ns;
+	bool works;                 /**< work of GPUs is kept from the next snapshot on */
 	const char *proc;           /**< where /proc is */
 	struct agent_pod_list pods; /**< which pod has which GPU */
 	struct agent_seen **seen;

@@ -14,6 +14,7 @@ struct agent_past {
 	double ratio;         /* sum of measured / predicted */
 	double compared;      /* launches in it */
 	uint64_t key;         /* for health; 0: not made yet */
+	uint64_t first_ns;    /* when it was measured first; 0: not yet */
 };
 
 /* A process, from when it is first seen until the model lets go of it. */
@@ -22,6 +23,7 @@ struct agent_seen {
 	bool touched;
 	bool elsewhere; /* in another PID namespace: nothing of it can be read */
 	struct agent_owner owner;
+	char build[OWNER_TEXT];                 /* of the program; "" when not known */
 	struct agent_gpu *gpu[GW_LIVE_DEVICES]; /* by its own numbers; NULL: not met, or refused */
 	struct {
 		double busy_ns, idle_ns[GW_IDLE_CAUSES], lost_ns[AGENT_SLOW];
@@ -41,6 +43,10 @@ void agent_seen_configs(struct agent_node *node, struct agent_seen *seen,
                         const struct top_process *process, uint64_t now_ns);
 void agent_seen_end(struct agent_node *node);
 void agent_seen_free(struct agent_node *node);
+
+/* What @p name is called, AGENT_NAME bytes: it drives no terminal, and one that is cut ends with
+ * its @p hash, so that two of them stay two. */
+void agent_kernel_name(char *out, const char *name, uint64_t hash);
 
 /* Launches of @p kernel, and GPU time that @p owner had. */
 void agent_gpu_launched(struct agent_gpu *gpu, const char *kernel, unsigned bound,

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/agent/part.h"
+
+#include "cli/agent/store/work.h"
 #include "cli/common/memory.h"
 #include "predictor/core/hash.h"
 #include "predictor/log/record.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -69,6 +72,7 @@ struct agent_seen *agent_seen_of(struct agent_node *n, const struct top_process 
 	s->elsewhere = p->state == TOP_ELSEWHERE;
 	/* A process of another PID namespace has a number that is another's here. */
 	agent_owner_of(s->elsewhere ? "/nonexistent" : n->proc, p->pid, p->exe, &s->owner);
+	agent_build_of(s->elsewhere ? "/nonexistent" : n->proc, p->pid, s->build);
 	n->seen = gw_grow(n->seen, &n->seen_room, n->seens + 1, sizeof(*n->seen));
 	n->seen[n->seens++] = s;
 	n->processes_begun++;
@@ -200,7 +204,7 @@ static uint64_t key_of(const struct gw_live_config *c, const char *kernel)
 }
 
 static void judge(struct agent_gpu *g, const struct gw_live_config *c, const char *kernel,
-                  struct agent_past *past, const struct agent_sum *d)
+                  struct agent_past *past, const struct agent_sum *d, uint64_t now_ns)
 {
 	static const enum health_resource of[AGENT_BOUNDS] = {
 	        HEALTH_OTHER, HEALTH_MEMORY, HEALTH_COMPUTE, HEALTH_LATENCY, HEALTH_LATENCY};
@@ -211,11 +215,29 @@ static void judge(struct agent_gpu *g, const struct gw_live_config *c, const cha
 
 	if (!(d->measured > 0) || !(d->measured_ns > 0))
 		return;
-	if (!past->key)
-		past->key = key_of(c, kernel);
+	/* What a process launches first finds caches cold and code not loaded. */
+	if (!past->first_ns)
+		past->first_ns = now_ns;
+	if (now_ns - past->first_ns < health_interval_ns())
+		return;
 	s.key = past->key;
 	s.mean_ns = d->measured_ns / d->measured;
 	health_add(g->health, &s);
+}
+
+/* For the table of hours. */
+static void keep(struct agent_gpu *g, const struct agent_seen *s, const struct gw_live_config *c,
+                 const char *kernel, uint64_t key, const struct agent_sum *d)
+{
+	struct hours_work row = {.shape = key >> 1 ? key >> 1 : 1,
+	                         .bound = c->bound < AGENT_BOUNDS ? c->bound : 0};
+
+	if (!g->work)
+		return;
+	snprintf(row.program, sizeof(row.program), "%s", s->owner.program);
+	snprintf(row.build, sizeof(row.build), "%s", s->build);
+	agent_kernel_name(row.kernel, kernel, gw_hash(1, kernel, strlen(kernel)) | 1);
+	agent_work_add(g->work, &row, d, 1e3 * g->sm_khz);
 }
 
 /* Of launches with a prediction: time by the mean of all, and what they were predicted to take. */
@@ -296,9 +318,12 @@ void agent_seen_configs(struct agent_node *n, struct agent_seen *s, const struct
 			n->refused++;
 			continue;
 		}
+		if (!past->key)
+			past->key = key_of(c, name);
 		agent_gpu_launched(g, name, c->bound, &d);
+		keep(g, s, c, name, past->key, &d);
 		worked[c->device - 1] += d.gpu_ns;
-		judge(g, c, name, past, &d);
+		judge(g, c, name, past, &d, now_ns);
 	}
 	for (uint32_t i = 0; i < GW_LIVE_DEVICES; i++)
 		if (worked[i] > 0) {

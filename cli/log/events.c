@@ -422,6 +422,8 @@ static bool in_window(const struct gw_log_record *record)
 			return false;
 		log_window_count(a->launches);
 		return true;
+	case GW_RECORD_GRAPH:
+		return log_window_has(((const struct gw_record_graph *)head)->start_ns);
 	case GW_RECORD_CLOCK:
 		return log_window_has(((const struct gw_record_clock *)head)->ns);
 	case GW_RECORD_SLOW:

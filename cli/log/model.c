@@ -184,6 +184,18 @@ static uint32_t module_of_config(const struct reading *r, uint32_t config)
 	return gw_log_model_name(r->model, *path ? path : LOG_MODULE_MEMORY);
 }
 
+/* The model's name of the rank that the log is of. */
+static uint32_t rank_of_log(const struct reading *r)
+{
+	const char *rank = r->log.text[GW_TEXT_rank];
+	char name[64];
+
+	if (!*rank)
+		return gw_log_model_name(r->model, LOG_NO_RANK);
+	snprintf(name, sizeof(name), "rank %s", rank);
+	return gw_log_model_name(r->model, name);
+}
+
 /* The row of a configuration; rows move as they grow, so only their positions are kept. */
 static struct gw_row *row_for(struct reading *r, uint32_t config, uint32_t gpu)
 {
@@ -193,6 +205,7 @@ static struct gw_row *row_for(struct reading *r, uint32_t config, uint32_t gpu)
 		p->row = gw_row_find(r->model,
 		                     r->model->by == GW_BY_MODULE ? module_of_config(r, config)
 		                     : r->model->by == GW_BY_LINE ? line_of_config(r, config)
+		                     : r->model->by == GW_BY_RANK ? rank_of_log(r)
 		                                                  : name_of_config(r, config),
 		                     gpu == GW_INDEX_NONE ? gpu : r->gpu[gpu],
 		                     &r->log.configs[config].config);
@@ -404,6 +417,11 @@ static void take(void *arg, const struct log_event *e)
 	case GW_RECORD_AGGREGATE:
 		on_aggregate(r, e);
 		break;
+	case GW_RECORD_GRAPH:
+		if (!r->model->device)
+			log_graphs_add(&r->model->graphs, &r->log.header, r->log.text[GW_TEXT_host],
+			               (const void *)e->record->head);
+		break;
 	case GW_RECORD_DEGRADED:
 		on_degraded(r, e->record);
 		break;
@@ -525,6 +543,7 @@ static void add_header(struct reading *r)
 		r->log.text[i] = NULL;
 	}
 	r->file->untimed = r->order.untimed;
+	r->model->summed |= r->order.summed;
 	r->model->stand_in |= (r->log.header.flags & GW_HEADER_STAND_IN) != 0;
 	for (size_t i = 0; i < r->log.gpu_count; i++)
 		r->model->profiles += r->log.gpus[i].known.profile != NULL;

@@ -263,6 +263,7 @@ void gw_log_model_free(struct gw_log_model *m)
 			free(m->files[i].text[k]);
 	}
 	log_slows_free(&m->slows);
+	log_graphs_free(&m->graphs);
 	gw_index_free(&m->row_index);
 	gw_index_free(&m->name_index);
 	free(m->rows);

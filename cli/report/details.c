@@ -239,8 +239,10 @@ static void order(const struct gw_log_model *m, unsigned width)
 	            gw_thousands(&a, (double)o[GW_ORDER_PROVEN]),
 	            gw_counted(&b, (double)all, "prediction", NULL));
 	if (o[GW_ORDER_UNPROVEN])
-		report_part(&line, GW_INK_WARN, "%s not checked: records before them are lost",
-		            gw_thousands(&a, (double)o[GW_ORDER_UNPROVEN]));
+		report_part(&line, m->summed ? GW_INK_DIM : GW_INK_WARN, "%s not checked: %s",
+		            gw_thousands(&a, (double)o[GW_ORDER_UNPROVEN]),
+		            m->summed ? "this log has sums, and single launches as a sample"
+		                      : "records before them are lost");
 	else if (!violations)
 		report_part(&line, GW_INK_DIM, "each made before its measurement");
 	if (violations)

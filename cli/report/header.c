@@ -178,6 +178,11 @@ static void when(const struct gw_log_model *m, unsigned width)
 	report_finish(&line, "unknown");
 }
 
+static double value_of(const struct gw_log_model *m, enum gw_counter counter)
+{
+	return (double)m->counters[counter];
+}
+
 static void gpu(const struct gw_log_model *m, unsigned width)
 {
 	struct report_line line = report_begin("GPU", width);
@@ -210,6 +215,10 @@ static void gpu(const struct gw_log_model *m, unsigned width)
 		report_part(&line, m->counters[GW_COUNTER_windows] ? GW_INK_OFF : GW_INK_WARN,
 		            "%s measured",
 		            gw_percent(&a, (double)all->measured / (double)all->launches));
+	if (m->counters[GW_COUNTER_graphs_timed])
+		report_part(&line, GW_INK_OFF, "%s of graph launches timed whole",
+		            gw_percent(&a, value_of(m, GW_COUNTER_graphs_timed) /
+		                                   value_of(m, GW_COUNTER_graph_launches)));
 	report_finish(&line, "");
 }
 
@@ -313,6 +322,7 @@ void gw_report_header(struct gw_report *report, unsigned width)
 	gw_report_advice_line(m, width);
 	if (!gw_report_spent_line(m, width))
 		gw_report_idle_line(m, width);
+	gw_report_expected_line(m, width);
 	predictions(&m->all, width);
 	basis(&m->all, width);
 	gw_report_slow_line(m, width);

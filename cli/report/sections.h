@@ -86,4 +86,15 @@ json_t *gw_report_fixes_json(const struct gw_report *report);
 /** Predictions by their basis: objects by earlier times, and by the source of the work. */
 json_t *gw_report_basis_json(const struct gw_row *row);
 
+/* graphs.c. Graphs that were timed whole, and what all launches were expected to take. */
+
+/** One row: GPU time predicted of all launches against that of the timed ones; nothing where all or
+ * none are timed. */
+void gw_report_expected_line(const struct gw_log_model *model, unsigned width);
+/** A table of the graphs; nothing where none was timed whole. */
+void gw_report_graphs(const struct gw_report *report, unsigned width);
+
+json_t *gw_report_expected_json(const struct gw_log_model *model);
+json_t *gw_report_graphs_json(const struct gw_log_model *model);
+
 #endif

@@ -133,6 +133,7 @@ static void rows(struct gw_report *report, unsigned width)
 	struct gw_text n;
 
 	gw_table_free(table);
+	gw_report_graphs(report, width);
 	if (report->hidden)
 		printf("\n  %s%s not shown%s\n", gw_ink(stdout, GW_INK_DIM),
 		       gw_counted(&n, (double)report->hidden, "row", NULL),

@@ -11,11 +11,11 @@
 #include "predictor/code/ir/reach.h"
 
 enum {
-	DEPTH = 12,     /* definitions in a row that are followed */
-	SEARCHES = 512, /* of one kernel in all */
-	APART = 128,    /* bytes from a map to the next one of an array */
-	ADDRESS = 8,    /* bytes of a map that say where the tensor lies */
-	DEFS = 2,       /* definitions of one register that are told apart */
+	DEPTH = 12,      /* definitions in a row that are followed */
+	MARKS = 1 << 25, /* bytes of marks that all searches of a kernel may clear */
+	APART = 128,     /* bytes from a map to the next one of an array */
+	ADDRESS = 8,     /* bytes of a map that say where the tensor lies */
+	DEFS = 2,        /* definitions of one register that are told apart */
 };
 
 _Static_assert(GW_DIGEST_MAP == GW_TENSOR_MAP_BYTES - ADDRESS, "the rest of what a copy reads");
@@ -34,7 +34,8 @@ struct defs {
 struct finder {
 	struct gw_reach *r;
 	const struct gw_code_param *param;
-	uint32_t count, left;
+	uint32_t count;
+	uint64_t left; /* of MARKS */
 	gw_digest_map_found *found;
 	void *arg;
 };
@@ -71,16 +72,17 @@ static void note(struct gw_reach *r, const struct gw_ir_insn *insn, uint32_t slo
 static struct defs defs_of(struct finder *f, struct use u)
 {
 	struct gw_reach *r = f->r;
+	const uint64_t marks = r->p->operand_count + (uint64_t)r->p->block_count * r->places;
 	struct defs defs = {.count = DEFS + 1};
 
-	if (!f->left)
+	if (f->left < marks)
 		return defs;
-	f->left--;
+	f->left -= marks;
 	defs.count = 0;
 	r->rule = note;
 	r->arg = &defs;
 	memset(r->marks, 0, r->p->operand_count);
-	memset(r->entry, 0, (size_t)r->p->block_count * r->places);
+	memset(r->entry, 0, (size_t)(marks - r->p->operand_count));
 	gw_reach_use(r, u.insn, u.use, 1);
 	gw_reach_run(r);
 	return defs;
@@ -152,7 +154,7 @@ static void follow(struct finder *f, struct use u, uint32_t plus, unsigned depth
 void gw_digest_maps(struct gw_reach *r, const struct gw_code_param *param, uint32_t count,
                     gw_digest_map_found *found_one, void *arg)
 {
-	struct finder f = {r, param, count, SEARCHES, found_one, arg};
+	struct finder f = {r, param, count, MARKS, found_one, arg};
 
 	for (uint32_t i = 0; i < r->p->insn_count; i++) {
 		const struct gw_ir_insn *insn = &r->p->insns[i];

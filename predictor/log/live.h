@@ -52,6 +52,7 @@ enum {
 	GW_LIVE_GRAPHS = 1 << 14,  /**< snapshots of graphs; one more than is ever used */
 	GW_LIVE_CHUNKS = 1 << 14,  /**< of nodes of graphs, at most; the same */
 	GW_LIVE_STREAMS = 1 << 14, /**< slots of streams */
+	GW_LIVE_GRAPH_TIMES = 256, /**< graphs that are timed whole */
 	GW_LIVE_DEVICES = 16,
 	GW_LIVE_IDLE = 8, /**< room for causes of idle time */
 	GW_LIVE_CONFIGS = 1 << 16, /**< at most */

@@ -157,6 +157,19 @@ bool gw_analysis_job_put(struct gw_analysis_job *job)
 	return true;
 }
 
+struct gw_analysis_job *gw_analysis_job_withdraw(bool (*needless)(uint32_t config))
+{
+	for (unsigned i = 0; i < GW_ANALYSIS_JOBS; i++) {
+		int expected = GW_ANALYSIS_JOB_PUT;
+
+		/* Pairs with the exchange in take(): a thread has it, or nobody. */
+		if (atomic_load(&jobs[i].state) == expected && needless(jobs[i].config) &&
+		    atomic_compare_exchange_strong(&jobs[i].state, &expected, GW_ANALYSIS_JOB_FREE))
+			return &jobs[i];
+	}
+	return NULL;
+}
+
 struct gw_analysis_job *gw_analysis_job_done(void)
 {
 	return first_in(GW_ANALYSIS_JOB_DONE);

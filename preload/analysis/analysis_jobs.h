@@ -69,6 +69,10 @@ struct gw_analysis_job *gw_analysis_job_new(void);
  * there is no thread, and none can be made. Worker only. */
 bool gw_analysis_job_put(struct gw_analysis_job *job);
 
+/** Take back a job that no thread has begun and that is @p needless by its configuration; NULL:
+ * there is none. It is free. Worker only. */
+struct gw_analysis_job *gw_analysis_job_withdraw(bool (*needless)(uint32_t config));
+
 /** The finished job that was put first, NULL: none is finished. The caller sets it free. Worker
  * only. */
 struct gw_analysis_job *gw_analysis_job_done(void);

@@ -13,6 +13,7 @@
 #include "preload/analysis/analysis_code.h"
 #include "preload/analysis/analysis_jobs.h"
 #include "preload/analysis/analysis_queue.h"
+#include "preload/analysis/digests.h"
 #include "preload/analysis/elsewhere.h"
 #include "preload/maps/configs.h"
 #include "preload/maps/devices.h"
@@ -177,6 +178,41 @@ void gw_analysis_same(uint32_t config, uint32_t as)
 	gw_work_offer(config, &from_code);
 }
 
+/*
+ * Before the code is read, launches of a shape are of as many configurations as their numbers
+ * differ. Where it turns out to depend on none of these, one analysis is for all, so that what
+ * waits for its prediction does not wait for each. The driver is asked about addresses only for the
+ * one that was analysed: who passes memory of the host does so at each launch, mostly.
+ */
+static uint32_t another_like(uint32_t config)
+{
+	const struct gw_config_entry *c = gw_config_entry(config), *other;
+
+	for (uint32_t id = c->arguments && c->analysis == WAITING ? c->head : 0; id;
+	     id = other->provisional) {
+		other = gw_config_entry(id);
+		if ((other->analysis == ANALYZED || other->analysis == ANALYZED_BRIEFLY) &&
+		    other->arguments && !other->analysis_elsewhere &&
+		    gw_digests_alike(c->slot, c->arguments, other->arguments))
+			return id;
+	}
+	return 0;
+}
+
+static bool needless(uint32_t config)
+{
+	return another_like(config) != 0;
+}
+
+static bool take_from_another(uint32_t config)
+{
+	uint32_t other = another_like(config);
+
+	if (other)
+		gw_analysis_same(config, other);
+	return other != 0;
+}
+
 static bool go_on(void *unused)
 {
 	uint64_t ns = gw_steady_ns();
@@ -263,6 +299,7 @@ static void take_result(const struct gw_analysis_job *job)
 	else if (job->limited && job->work.q[GW_WORK_inst_executed].source == GW_SOURCE_NONE)
 		endless[c->slot / 8] |= (uint8_t)(1u << c->slot % 8);
 	c->analysis = job->launch.arguments ? ANALYZED : ANALYZED_BARE;
+	c->analysis_elsewhere = job->launch.elsewhere_count > 0;
 	if (once_more(job))
 		c->analysis = ANALYZED_BRIEFLY;
 	gw_work_offer(job->config, &job->work);
@@ -362,13 +399,29 @@ static void run_inline(bool last)
 	now.ends = last;
 	while ((last ? gw_analysis_queue_untimed() : gw_analysis_queue_waiting()) &&
 	       ns - begin < most && affordable(ns)) {
-		fill_in(&now.job, gw_analysis_queue_next(last), false, last);
+		uint32_t config = gw_analysis_queue_next(last);
+
+		if (take_from_another(config))
+			continue;
+		fill_in(&now.job, config, false, last);
 		gw_analysis_job_do(&now.job);
 		now.job.stopped = now.ends;
 		take_result(&now.job);
 		ns = gw_steady_ns();
 		if (now.ends && !last) /* the rest is analysed when it has ended */
 			break;
+	}
+}
+
+/* What waits for a thread though the last results are its own, too. */
+static void withdraw(void)
+{
+	struct gw_analysis_job *job;
+
+	while ((job = gw_analysis_job_withdraw(needless))) {
+		take_from_another(job->config);
+		untimed_out -= job->untimed;
+		first_out -= job->launch.brief;
 	}
 }
 
@@ -382,6 +435,7 @@ static void take_results(void)
 		untimed_out -= job->untimed;
 		first_out -= job->launch.brief;
 		atomic_store(&job->state, GW_ANALYSIS_JOB_FREE);
+		withdraw();
 	}
 }
 
@@ -391,6 +445,8 @@ static bool hand_out(struct gw_analysis_job *job, bool untimed_only)
 	uint32_t before = gw_analysis_queue_untimed(),
 	         config = gw_analysis_queue_next(untimed_only);
 
+	if (take_from_another(config))
+		return true;
 	fill_in(job, config, gw_analysis_queue_untimed() < before, untimed_only);
 	if (!gw_analysis_job_put(job)) {
 		gw_config_entry(config)->analysis = NOT_YET; /* its next launch asks again */

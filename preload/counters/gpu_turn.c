@@ -21,7 +21,7 @@ static char folder[ROOM]; /* ends with a slash; empty: there is none */
 
 static struct {
 	int file; /* that the lock is on, -1: there is no turn */
-	uint64_t given_ns;
+	uint64_t taken_ns, given_ns;
 } turn = {.file = -1};
 
 void gw_gpu_turn_start(const char *segment)
@@ -89,7 +89,13 @@ bool gw_gpu_turn_take(uint32_t device)
 		return false;
 	}
 	turn.file = file;
+	turn.taken_ns = gw_steady_ns();
 	return true;
+}
+
+bool gw_gpu_turn_over(void)
+{
+	return turn.file >= 0 && gw_steady_ns() - turn.taken_ns >= GW_GPU_TURN_MOST_MS * GW_MS;
 }
 
 void gw_gpu_turn_give(void)

@@ -12,8 +12,9 @@
 #include <stdint.h>
 
 enum {
-	GW_GPU_TURN_TRY_MS = 250,  /**< how often who has no turn may try again */
-	GW_GPU_TURN_AFTER_MS = 300 /**< so long others have the first try of who gave one back */
+	GW_GPU_TURN_TRY_MS = 250,   /**< how often who has no turn may try again */
+	GW_GPU_TURN_AFTER_MS = 300, /**< so long others have the first try of who gave one back */
+	GW_GPU_TURN_MOST_MS = 10000 /**< so long one has it; then it begins no other window */
 };
 
 /**
@@ -27,6 +28,9 @@ void gw_gpu_turn_start(const char *segment);
  * it back. True also where there is no folder, or the file can't be made.
  */
 bool gw_gpu_turn_take(uint32_t device);
+
+/** Whether it has been held for long enough. False where there is none. */
+bool gw_gpu_turn_over(void);
 
 /** Give it back; harmless where it was not taken. */
 void gw_gpu_turn_give(void);

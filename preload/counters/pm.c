@@ -361,8 +361,8 @@ static CUptiResult session(const char **what)
 			break;
 		if (gw_options_watch() && !wait_for_records())
 			break;
-		if (!gw_options_sample() || gw_sheds(GW_SHED_COUNTERS)) /* changed meanwhile */
-			break;
+		if (!gw_options_sample() || gw_sheds(GW_SHED_COUNTERS) || gw_gpu_turn_over())
+			break; /* changed meanwhile, or others' turn */
 		gap = own.answers < GW_PM_SETS ? GAP_ANSWERS_MS : GAP_MS;
 		if (busy())
 			r = gw_pm_window_take(&own.sampler, set, every, doze, what);

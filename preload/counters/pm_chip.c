@@ -21,9 +21,14 @@ static struct {
 	uint8_t *availability;
 } chip;
 
+/* By GPU what the driver says of MPS, which does not change: 0: not asked yet, 1: no, 2: yes. */
+static _Atomic uint8_t mps[64];
+
 void gw_pm_chip_start(void)
 {
 	memset(&chip, 0, sizeof(chip));
+	for (size_t i = 0; i < sizeof(mps); i++)
+		mps[i] = 0;
 }
 
 void gw_pm_chip_forget(void)
@@ -78,12 +83,17 @@ bool gw_pm_chip_refused(CUptiResult refused)
 /* Under MPS kernels of other processes run beside ours: what is counted is also theirs. */
 static bool shared(uint32_t device)
 {
+	_Atomic uint8_t *known = &mps[device % sizeof(mps)];
 	int value = 0;
 
-	return gw_driver.cuDeviceGetAttribute &&
-	       gw_driver.cuDeviceGetAttribute(&value, (CUdevice_attribute)MPS_ENABLED,
-	                                      (CUdevice)device) == CUDA_SUCCESS &&
-	       value;
+	if (*known)
+		return *known == 2;
+	if (!gw_driver.cuDeviceGetAttribute ||
+	    gw_driver.cuDeviceGetAttribute(&value, (CUdevice_attribute)MPS_ENABLED,
+	                                   (CUdevice)device) != CUDA_SUCCESS)
+		value = 0;
+	*known = value ? 2 : 1;
+	return value != 0;
 }
 
 const char *gw_pm_against(uint32_t device)

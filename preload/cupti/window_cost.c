@@ -21,6 +21,8 @@ static const double CALL_NS = 600, NODE_NS = 500;
 /* So long, by the per cents of the budget, the program has launched before it is decided. */
 static const double SEEN_NS = 1000000000;
 
+static const uint64_t REST_NS = 1000000000; /* after a window in which the worker fell behind */
+
 struct pace {
 	double launches, ns;
 };
@@ -29,6 +31,7 @@ static struct {
 	struct pace closed, open;     /* since the last window, in this one */
 	double windows, mean, square; /* of the paces in windows by those before them */
 	double delay, ns;             /* by an attached libcupti, in the last SPAN_NS about */
+	bool behind, was_behind;      /* rings were about to be full in this one, in the last */
 } cost;
 
 void gw_window_cost_start(void)
@@ -42,6 +45,7 @@ void gw_window_cost_round(bool open, uint64_t ns, uint32_t launches)
 
 	p->ns += (double)ns;
 	p->launches += launches;
+	cost.behind |= open && launches >= gw_options.ring / 2;
 	cost.ns += (double)ns;
 	if (cost.ns > (double)SPAN_NS) {
 		cost.ns /= 2;
@@ -58,6 +62,16 @@ void gw_window_cost_launch(uint32_t nodes)
 	cost.delay += CALL_NS + nodes * NODE_NS;
 }
 
+bool gw_window_cost_behind(void)
+{
+	return cost.behind;
+}
+
+uint64_t gw_window_cost_rest(void)
+{
+	return cost.was_behind ? REST_NS : 0;
+}
+
 /* Mean and mean square of the last windows: older ones fade. */
 void gw_window_cost_ended(void)
 {
@@ -71,6 +85,8 @@ void gw_window_cost_ended(void)
 		cost.square += (ratio * ratio - cost.square) / cost.windows;
 	}
 	cost.open = cost.closed = (struct pace){0};
+	cost.was_behind = cost.behind;
+	cost.behind = false;
 }
 
 double gw_window_cost_share(void)
@@ -93,7 +109,7 @@ bool gw_window_cost_attach(void)
 	if (gw_options.records && gw_window_cost_stay(gw_options.budget))
 		return true;
 	gw_degrade_asked(
-	        GW_DEGRADED_NO_CUPTI, "%s: kernels are timed by sampled events, graphs are not",
+	        GW_DEGRADED_NO_CUPTI, "%s: kernels and whole graphs are timed by sampled events",
 	        gw_options.records ? "to attach CUPTI would cost more than GPUWATCH_BUDGET allows"
 	                           : "mode watch leaves CUPTI alone (GPUWATCH_WINDOWS=events)");
 	return false;

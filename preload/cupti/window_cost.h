@@ -19,8 +19,16 @@ void gw_window_cost_round(bool open, uint64_t ns, uint32_t launches);
 /** The program launched a kernel (@p nodes: 0), or a graph of @p nodes kernels. */
 void gw_window_cost_launch(uint32_t nodes);
 
+/** Whether so many launches came in a round of the window that rings are about to be full: the
+ * worker, with records to join, does not keep up, and launches would be lost. */
+bool gw_window_cost_behind(void);
+
 /** The window has ended: what it showed counts. */
 void gw_window_cost_ended(void);
+
+/** Of the window that ended last: how long the program is to launch without one, ns, whatever the
+ * budget; 0 unless the worker fell behind in it. */
+uint64_t gw_window_cost_rest(void);
 
 /**
  * Share of the time for which a window is open that the program loses, 0 to 1: the upper bound of

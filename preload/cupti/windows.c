@@ -477,7 +477,8 @@ bool gw_windows_tick(uint32_t launches)
 		    now >= atomic_load(&rest_until) && !captured())
 			open_window(now);
 	} else if (window.state == OPEN &&
-	           (asked || gw_activity_worn() || (measured_enough(now) && !captured()))) {
+	           (asked || gw_activity_worn() || (watching() && gw_window_cost_behind()) ||
+	            (measured_enough(now) && !captured()))) {
 		end_window(now);
 	} else if (window.state == ENDING && !window.stopped && now >= window.ended + SETTLE_NS) {
 		flush(now);
@@ -509,13 +510,12 @@ static uint64_t charge(void)
 	return lost > cpu ? lost : cpu;
 }
 
-/* Charged, and the next one planned. */
 static void plan(uint64_t now)
 {
 	uint64_t cost = charge();
 
 	gw_count(GW_COUNTER_window_ns, cost);
-	window.debt = pause_after(cost);
+	window.debt = pause_after(cost) + (window.by_events ? 0 : gw_window_cost_rest());
 	window.due = now;
 }
 

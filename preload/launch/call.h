@@ -139,8 +139,15 @@ GW_COLD bool gw_stream_capturing(CUstream stream, uint32_t pt);
 /** Block shape and shared memory set by the old cuFuncSet… calls; {1,1,1} and 0 when never set. */
 GW_COLD void gw_shape_of(CUfunction function, uint32_t block[3], uint32_t *shared);
 
-/** Around launches while gw_hot.events is set: sampled timing by event pairs. */
-GW_COLD void gw_events_begin(struct gw_call *call, CUstream stream);
+/** Around launches, of so many kernels, while gw_hot.events is set: sampled timing by event pairs.
+ */
+GW_COLD void gw_events_begin(struct gw_call *call, CUstream stream, uint32_t kernels);
 GW_COLD void gw_events_end(struct gw_call *call);
+
+/**
+ * The time that a GW_EVENT_TIME has of its launch, s: without what a pair takes by itself and for
+ * how long the GPU waited for the call. 0, counted: these may be most of it. Worker only.
+ */
+GW_COLD double gw_events_seconds(const struct gw_event *e);
 
 #endif

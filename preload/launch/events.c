@@ -1,9 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Timing without activity records: a pair of events around one launch in so many. The pair
- * is asked for its time at a later sampled launch of the same thread, never waited for.
+ * Timing without activity records: a pair of events around one kernel, or graph, in so many. The
+ * pair is asked for its time at a later sampled launch of the same thread, never waited for.
  * Everything happens on the launching thread, so no driver call of ours can meet the end of
  * a context on another thread.
+ *
+ * What a pair reads is more than the launch: events take time by themselves, and where the stream
+ * had nothing left to do, the GPU waited for the launch call after the first event. The first is
+ * read now and then between the second event and one right behind it; the second is at most as long
+ * as the call, and shows by the first event, which has passed when the call returns. The worker
+ * takes both off (gw_events_seconds()), where the call was a usual one, or short against the rest:
+ * a thread may have been off its processor after the GPU had begun.
  */
 #include "preload/launch/call.h"
 #include "preload/runtime/clock.h"
@@ -22,9 +29,16 @@ struct gw_event_pool {
 	uint32_t launches, tickets;
 	uint32_t made;         /* pairs made */
 	uint32_t oldest, busy; /* pairs under way: oldest, oldest + 1, … */
-	struct {
+	uint32_t dice;
+	CUevent behind;   /* right behind the end of pair 0, now and then */
+	bool behind_used; /* the pair 0 under way has it, and the GPU had not come to its end */
+	float own_ns;     /* the least time between the two; 0: not known */
+	uint64_t usual; /* ticks that launch calls of kernels take: about the least; 0: not known */
+	struct gw_pair {
 		CUevent begin, end;
 		uint32_t ticket;
+		uint64_t begun, waited; /* ticks: when it began; that the GPU waited for the call */
+		bool usual;             /* the call took no longer than such calls do */
 	} pair[PAIRS];
 };
 
@@ -61,6 +75,9 @@ static struct gw_event_pool *pool_of(struct gw_thread *t)
 		p->context = context;
 		p->generation = generation;
 		p->made = p->busy = p->oldest = 0;
+		p->behind = NULL;
+		p->behind_used = false;
+		p->own_ns = 0;
 	}
 	return p;
 }
@@ -76,6 +93,19 @@ static CUstreamCaptureMode capture_mode(CUstreamCaptureMode mode)
 	return mode;
 }
 
+/* What a pair takes by itself: the least that was read. */
+static void learn_own(struct gw_event_pool *p)
+{
+	float ms = 0;
+
+	p->behind_used = false;
+	if (gw_driver.cuEventQuery(p->behind) != CUDA_SUCCESS ||
+	    gw_driver.cuEventElapsedTime(&ms, p->pair[0].end, p->behind) != CUDA_SUCCESS)
+		return;
+	if (ms > 0 && (!(p->own_ns > 0) || ms * 1e6f < p->own_ns))
+		p->own_ns = ms * 1e6f;
+}
+
 /*
  * Hand the times that are ready to the worker, through the ring, behind the launch that is being
  * filled in; those that are not ready wait.
@@ -85,20 +115,25 @@ static void harvest(struct gw_thread *t, struct gw_event_pool *p)
 	CUstreamCaptureMode before = capture_mode(CU_STREAM_CAPTURE_MODE_RELAXED);
 
 	while (p->busy) {
+		const struct gw_pair *pair = &p->pair[p->oldest];
 		float ms = 0;
 		struct gw_event *e;
 
-		if (gw_driver.cuEventQuery(p->pair[p->oldest].end) != CUDA_SUCCESS ||
-		    gw_driver.cuEventElapsedTime(&ms, p->pair[p->oldest].begin,
-		                                 p->pair[p->oldest].end) != CUDA_SUCCESS)
+		if (gw_driver.cuEventQuery(pair->end) != CUDA_SUCCESS ||
+		    gw_driver.cuEventElapsedTime(&ms, pair->begin, pair->end) != CUDA_SUCCESS)
 			break;
 		e = gw_ring_reserve_inner(t);
 		if (!e)
 			break;
+		if (!p->oldest && p->behind_used)
+			learn_own(p);
 		e->ticks = gw_ticks();
 		e->kind = GW_EVENT_TIME;
-		e->known = p->pair[p->oldest].ticket;
+		e->known = pair->ticket;
 		e->predicted = ms * 1e6f;
+		e->low = p->own_ns;
+		e->high = (float)pair->waited;
+		e->shared = pair->usual;
 		e->flags = GW_EVENT_DONE;
 		p->oldest = (p->oldest + 1) % PAIRS;
 		p->busy--;
@@ -117,7 +152,24 @@ static bool pair_ready(struct gw_event_pool *p, uint32_t at)
 	return true;
 }
 
-void gw_events_begin(struct gw_call *call, CUstream stream)
+/*
+ * Whether this launch, of so many kernels, is timed: one kernel in event_rate is, at random, so
+ * that a program that repeats itself is not met in step.
+ */
+static bool due(struct gw_event_pool *p, uint32_t kernels)
+{
+	const uint32_t rate = gw_options.event_rate;
+
+	if (p->launches > kernels) {
+		p->launches -= kernels;
+		return false;
+	}
+	p->dice = p->dice * 1664525 + 1013904223;
+	p->launches = 1 + (uint32_t)((uint64_t)(2 * (uint64_t)rate - 1) * (p->dice >> 8) >> 24);
+	return true;
+}
+
+void gw_events_begin(struct gw_call *call, CUstream stream, uint32_t kernels)
 {
 	struct gw_thread *t = call->thread;
 	struct gw_event_pool *p = t->events;
@@ -128,7 +180,7 @@ void gw_events_begin(struct gw_call *call, CUstream stream)
 	 */
 	if (call->how == GW_CALL_INNER)
 		return;
-	if (p && ++p->launches % gw_options.event_rate)
+	if (p && !due(p, kernels))
 		return;
 	/* To ask an event for its time may invalidate a capture that any thread has under way. */
 	if (gw_captures_of(atomic_load_explicit(&gw_hot.captures, memory_order_relaxed)) > 0) {
@@ -145,20 +197,73 @@ void gw_events_begin(struct gw_call *call, CUstream stream)
 		errno = saved;
 		return;
 	}
+	p->pair[at].begun = gw_ticks();
 	call->stream = stream;
 	call->event->flags |= GW_EVENT_TIMED;
 	errno = saved;
+}
+
+/* In the midst of a launch; a capture that another thread has begun meanwhile is left alone. */
+static bool passed(CUevent event)
+{
+	CUstreamCaptureMode before = capture_mode(CU_STREAM_CAPTURE_MODE_RELAXED);
+	const CUresult result = gw_driver.cuEventQuery(event);
+
+	capture_mode(before);
+	return result == CUDA_SUCCESS;
+}
+
+/* Behind pair 0: what lies between two events with nothing between them, both in the queue. */
+static void record_behind(struct gw_event_pool *p, const struct gw_call *call)
+{
+	p->behind_used = false;
+	if (!p->behind && gw_driver.cuEventCreate(&p->behind, CU_EVENT_DEFAULT) != CUDA_SUCCESS) {
+		p->behind = NULL;
+		return;
+	}
+	p->behind_used = record(p->behind, call->stream, call->pt) == CUDA_SUCCESS &&
+	                 !passed(p->pair[0].end);
+}
+
+/* Calls of graphs differ by their size. */
+static bool usual(struct gw_event_pool *p, const struct gw_call *call, uint64_t ticks)
+{
+	if (call->event->kind != GW_EVENT_KERNEL)
+		return false;
+	p->usual += p->usual / 64;
+	if (!p->usual || ticks < p->usual)
+		p->usual = ticks;
+	return p->tickets > PAIRS && ticks <= 2 * p->usual;
 }
 
 void gw_events_end(struct gw_call *call)
 {
 	struct gw_event_pool *p = call->thread->events;
 	uint32_t at = (p->oldest + p->busy) % PAIRS;
+	struct gw_pair *pair = &p->pair[at];
+	const uint64_t returned = gw_ticks();
 	int saved = errno;
 
 	/* The worker numbers the timed launches it meets in the ring, and so do we. */
-	p->pair[at].ticket = ++p->tickets;
-	if (record(p->pair[at].end, call->stream, call->pt) == CUDA_SUCCESS)
+	pair->ticket = ++p->tickets;
+	if (record(pair->end, call->stream, call->pt) == CUDA_SUCCESS) {
 		p->busy++;
+		pair->waited = passed(pair->begin) ? returned - pair->begun : 0;
+		pair->usual = usual(p, call, returned - pair->begun);
+		if (!at)
+			record_behind(p, call);
+	}
 	errno = saved;
+}
+
+double gw_events_seconds(const struct gw_event *e)
+{
+	const double read = (double)e->predicted, khz = gw_clock_khz();
+	const double waited = e->high > 0 ? (double)e->high * 1e6 / khz : 0;
+	const double left = read - (double)e->low - waited;
+
+	if (left > 0 && left >= read / 2 && (e->shared || waited <= read / 8))
+		return left * 1e-9;
+	gw_count(GW_COUNTER_events_unsure, 1);
+	return 0;
 }

@@ -255,7 +255,7 @@ GW_INLINE void gw_kernel_event(struct gw_call *call, CUfunction f, uint32_t gx, 
 		call->thread->last.cell = gw_cell_read(s, call->thread->last.stream_device, e);
 	if (GW_UNLIKELY(atomic_load_explicit(&gw_hot.events, memory_order_relaxed)) &&
 	    kind == GW_EVENT_KERNEL)
-		gw_events_begin(call, stream);
+		gw_events_begin(call, stream, 1);
 }
 
 GW_INLINE void launch_begin(struct gw_call *call, CUfunction f, unsigned gx, unsigned gy,
@@ -374,8 +374,11 @@ static inline void graph_launch_begin(struct gw_call *call, CUgraphExec exec, CU
 		return;
 	e->kind = GW_EVENT_GRAPH;
 	e->kernel = (uint16_t)gw_map_get(&s->graphs, (uintptr_t)exec);
-	if (e->kernel)
-		atomic_store_explicit(&s->graph_slots[e->kernel].launched, 1, memory_order_relaxed);
+	if (!e->kernel)
+		return;
+	atomic_store_explicit(&s->graph_slots[e->kernel].launched, 1, memory_order_relaxed);
+	if (GW_UNLIKELY(atomic_load_explicit(&gw_hot.events, memory_order_relaxed)))
+		gw_events_begin(call, stream, s->graph_slots[e->kernel].count);
 }
 
 static inline void graph_launch_end(struct gw_call *call, CUresult result, CUgraphExec exec,
@@ -390,6 +393,8 @@ static inline void graph_launch_end(struct gw_call *call, CUresult result, CUgra
 		return;
 	}
 	gw_bump(&call->thread->counts.graph_launches, 1);
+	if (GW_UNLIKELY(call->event->flags & GW_EVENT_TIMED))
+		gw_events_end(call);
 	gw_event_end(call, head);
 }
 

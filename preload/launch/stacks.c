@@ -17,10 +17,11 @@ enum {
 	RESERVED = GW_STACK_SLOTS * sizeof(struct gw_stack),
 };
 
-static struct gw_stack *pool;
+static struct gw_stack *_Atomic pool; /* made before flags ask for stacks */
 static _Atomic uint32_t seen[SEEN];
 static _Atomic uint32_t taken;
 static uint32_t next_full;           /* worker: where it looks first */
+static bool switched;                /* worker: the mode was, after the start */
 static uint64_t idle_since;          /* worker; 0: pages are in use, or were given back */
 static _Atomic bool touched, failed; /* pages are in use; there is no way to read them */
 
@@ -28,13 +29,6 @@ static bool wanted(void)
 {
 	return gw_options.stacks == GW_STACKS_AUTO ? gw_options.mode == GW_MODE_AUDIT
 	                                           : gw_options.stacks == GW_STACKS_YES;
-}
-
-void gw_stacks_mode(void)
-{
-	const bool on = pool && !failed && atomic_load(&taken) < GW_STACKS_MAX && wanted();
-
-	gw_hot_want(GW_EVENT_STACK, on);
 }
 
 /* Some containers forbid the call. */
@@ -50,6 +44,45 @@ static bool readable(void)
 	return good;
 }
 
+/* Once stacks are wanted, not before: a call of the system's less, which a filter may forbid. */
+static void make_pool(void)
+{
+	if (!readable()) {
+		atomic_store(&failed, true);
+		if (!gw_sandboxed())
+			gw_degrade_asked(
+			        GW_DEGRADED_STACKS,
+			        "process_vm_readv is refused: no stack of a launch is recorded");
+	} else if (gw_memory_take(GW_MEMORY_tables, RESERVED)) {
+		gw_python_look();
+		atomic_store(&pool, gw_memory_reserve(RESERVED));
+	} else {
+		atomic_store(&failed, true);
+	}
+}
+
+static void look(void)
+{
+	bool on;
+
+	if (wanted() && !pool && !failed)
+		make_pool();
+	on = pool && !failed && atomic_load(&taken) < GW_STACKS_MAX && wanted();
+	gw_hot_want(GW_EVENT_STACK, on);
+}
+
+void gw_stacks_mode(void)
+{
+	switched = true;
+	look();
+}
+
+bool gw_stacks_behind(void)
+{
+	return switched &&
+	       atomic_load_explicit(&gw_hot.arguments, memory_order_relaxed) & GW_EVENT_STACK;
+}
+
 void gw_stacks_start(void)
 {
 	memset(seen, 0, sizeof(seen));
@@ -59,19 +92,8 @@ void gw_stacks_start(void)
 	atomic_store(&touched, false);
 	pool = NULL; /* a forked child leaves its parent's alone */
 	atomic_store(&failed, false);
-	if (!wanted()) /* now: a call of the system's less, which a filter may forbid */
-		return gw_stacks_mode();
-	if (!readable()) {
-		atomic_store(&failed, true);
-		if (!gw_sandboxed())
-			gw_degrade_asked(
-			        GW_DEGRADED_STACKS,
-			        "process_vm_readv is refused: no stack of a launch is recorded");
-	} else if (gw_memory_take(GW_MEMORY_tables, RESERVED)) {
-		pool = gw_memory_reserve(RESERVED);
-		gw_python_look();
-	}
-	gw_stacks_mode();
+	switched = false;
+	look();
 }
 
 /* ---- on the launching thread --------------------------------------------------------------- */

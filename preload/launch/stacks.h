@@ -54,6 +54,10 @@ void gw_stacks_mode(void);
 /** Begin anew, in a forked child too. */
 void gw_stacks_start(void);
 
+/** Whether stacks are wanted since the mode was switched: then launches of configurations that have
+ * a prediction lack one, too. Worker. */
+bool gw_stacks_behind(void);
+
 /** The launch of @p call succeeded and has no published prediction. Clears GW_EVENT_STACK. */
 GW_COLD void gw_stack_take(struct gw_call *call);
 

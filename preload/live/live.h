@@ -152,6 +152,15 @@ void gw_live_answer(const struct gw_live_answer *a);
 /** The log has @p as for the stream in @p slot; NULL: that use of the slot has ended. */
 void gw_live_stream(uint32_t slot, const struct gw_record_stream *as);
 
+struct gw_graph_run;
+
+/** A graph was launched, as graph_sums.h has it. */
+void gw_live_graph_launched(const struct gw_graph_run *run);
+
+/** A launch of executable graph @p graph took @p ns; @p predicted_ns: predicted before, NaN: not
+ * all of its kernels were. */
+void gw_live_graph_timed(uint32_t graph, uint64_t ns, double predicted_ns);
+
 /** The log is complete: the file goes. */
 void gw_live_end(void);
 

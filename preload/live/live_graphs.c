@@ -3,6 +3,7 @@
  * The kernels of graphs in the live segment, for launches that are in a ring when the process dies.
  * A snapshot's nodes are a list of chunks, written before it can be launched.
  */
+#include "preload/live/graph_sums.h"
 #include "preload/live/live_part.h"
 
 #include <errno.h>
@@ -18,6 +19,8 @@ _Static_assert((int)GW_GRAPHS_MAX <= (int)GW_LIVE_GRAPHS &&
                "each has a place");
 
 static struct gw_slots chunks;
+static uint32_t times_used; /* the worker's: graphs that are timed whole … */
+static bool times_ready;    /* … and whether their table is reserved */
 /* Pages that are reserved, from the table of graphs on. */
 static _Atomic bool ready[(GW_LIVE_GRAPHS * sizeof(gw_live_graph) +
                            GW_LIVE_CHUNKS * sizeof(struct gw_live_chunk)) /
@@ -176,4 +179,73 @@ void gw_live_graphs_abandon(void)
 {
 	memset(&chunks, 0, sizeof(chunks));
 	memset(ready, 0, sizeof(ready));
+	times_used = 0;
+	times_ready = false;
+}
+
+/* ---- graphs that are timed whole ----------------------------------------------------------- */
+
+/* The entry of @p graph, made where there is room; NULL: there is none. */
+static struct gw_live_graph_time *time_of(uint32_t graph, bool make)
+{
+	struct gw_live_head *h = gw_live_mapped();
+	struct gw_live_graph_time *t;
+
+	if (!h)
+		return NULL;
+	if (!times_ready)
+		times_ready = gw_live_reserve(h, h->graph_times.offset,
+		                              (uint64_t)h->graph_times.size * h->graph_times.count);
+	if (!times_ready)
+		return NULL;
+	t = (struct gw_live_graph_time *)(void *)((char *)h + h->graph_times.offset);
+	for (uint32_t i = 0; i < times_used; i++)
+		if (t[i].graph == graph)
+			return &t[i];
+	return make && times_used < h->graph_times.count ? &t[times_used++] : NULL;
+}
+
+/* Paired with the reader's look before and after (cli/live/tables.c). */
+static void time_begin(struct gw_live_graph_time *t)
+{
+	__atomic_store_n(&t->sequence, t->sequence + 1, __ATOMIC_RELAXED);
+	__atomic_thread_fence(__ATOMIC_RELEASE);
+}
+
+static void time_end(struct gw_live_graph_time *t)
+{
+	__atomic_store_n(&t->sequence, t->sequence + 1, __ATOMIC_RELEASE);
+}
+
+void gw_live_graph_launched(const struct gw_graph_run *run)
+{
+	struct gw_live_graph_time *t = time_of(run->graph, true);
+
+	if (!t)
+		return;
+	time_begin(t);
+	t->graph = run->graph;
+	t->kernels = run->kernels;
+	t->known_kernels = run->known;
+	t->launches++;
+	t->expected_ns += (uint64_t)(run->expected_ns + 0.5);
+	time_end(t);
+}
+
+void gw_live_graph_timed(uint32_t graph, uint64_t ns, double predicted_ns)
+{
+	struct gw_live_graph_time *t = time_of(graph, false);
+
+	if (!t)
+		return;
+	time_begin(t);
+	t->timed++;
+	t->total_ns += ns;
+	t->squares += (double)ns * (double)ns;
+	if (predicted_ns > 0) {
+		t->scored++;
+		t->scored_ns += ns;
+		t->predicted_ns += (uint64_t)(predicted_ns + 0.5);
+	}
+	time_end(t);
 }

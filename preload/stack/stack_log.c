@@ -121,6 +121,11 @@ static void write_stack(struct gw_stack *s)
 	gw_log_write(GW_RECORD_STACK, &r.head, sizeof(r.head), r.id, r.head.count * sizeof(*r.id));
 }
 
+bool gw_stack_lacks(uint32_t config)
+{
+	return gw_stacks_behind() && !gw_idmap_get(&written, config);
+}
+
 void gw_stacks_log(uint64_t now_ns)
 {
 	struct gw_stack *s = gw_stack_next();

@@ -9,11 +9,16 @@
 
 #include "predictor/core/types.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /** Begin anew; @p config gives the id of a configuration, as gw_launches_config(). */
 void gw_stacks_log_start(uint32_t (*config)(uint32_t kernel, uint32_t device,
                                             const struct gw_config *shape));
+
+/** Whether launches of configuration @p config are to leave a stack though they have a prediction:
+ * it began before stacks were wanted. */
+bool gw_stack_lacks(uint32_t config);
 
 /** Write the stacks that wait, a few in a round. */
 void gw_stacks_log(uint64_t now_ns);

@@ -3,6 +3,8 @@
 
 #include "preload/live/aggregate.h"
 #include "preload/worker/configure.h"
+#include "preload/cupti/attach.h"
+#include "preload/worker/expected.h"
 #include "preload/worker/host_time.h"
 #include "preload/launch/arguments.h"
 #include "preload/runtime/clock.h"
@@ -10,6 +12,8 @@
 #include "preload/worker/slow_episodes.h"
 #include "preload/counters/gpu_clock.h"
 #include "preload/join/join.h"
+#include "preload/join/unpaired.h"
+#include "preload/live/graph_sums.h"
 #include "preload/worker/launch_config.h"
 #include "preload/live/live.h"
 #include "preload/live/log.h"
@@ -29,7 +33,6 @@
 static struct gw_predictor_set *fleet;
 static struct gw_score score;
 static uint32_t graph_number;
-static uint32_t lone_records[2]; /* without a launch: of streams, of graphs */
 static uint64_t last_end[2][64]; /* by device: end of the latest kernel seen; of those ahead */
 
 static void joined(struct gw_record_launch *r, const struct gw_activity *a, double seconds);
@@ -46,7 +49,8 @@ bool gw_launches_start(void)
 	memset(last_end, 0, sizeof(last_end));
 	gw_configure_start();
 	graph_number = 0;
-	memset(lone_records, 0, sizeof(lone_records));
+	gw_unpaired_start();
+	gw_graph_sums_start();
 	fleet = gw_predictor_set_new(GW_CONFIGS_MAX - 1);
 	return fleet != NULL;
 }
@@ -112,7 +116,7 @@ static uint64_t known_at(uint32_t known)
  * notes no more than how many observations stood published, whatever their number: what was made
  * with these (gw_publish_predictions() sets gw_hot.known last) was made before the call.
  */
-static void predict_from_call(struct gw_record_launch *r)
+static enum gw_bound predict_from_call(struct gw_record_launch *r)
 {
 	struct gw_prediction p;
 	bool before;
@@ -122,44 +126,14 @@ static void predict_from_call(struct gw_record_launch *r)
 	r->low = (float)(p.low * 1e9);
 	r->high = (float)(p.high * 1e9);
 	if (!isfinite(p.seconds))
-		return;
+		return p.bound;
 	r->known = (uint32_t)p.known;
 	r->tier = (uint8_t)p.tier;
 	r->work = (uint8_t)p.work;
 	before = p.published && r->flags & GW_LAUNCH_GRAPH;
 	r->flags |= (before ? 0 : GW_LAUNCH_LATE) | (p.multimodal ? GW_LAUNCH_MULTIMODAL : 0);
 	gw_bump(&gw_counters[before ? GW_COUNTER_predicted : GW_COUNTER_predicted_late], 1);
-}
-
-/*
- * Where the numbers of a stream or graph, or a kernel's name, are unknown, a launch and its
- * record do not meet, and both would be written. Whichever comes second is left out.
- */
-static bool launch_unpaired(uint32_t config, bool graph)
-{
-	int32_t *mine = &gw_config_entry(gw_config_entry(config)->pair)->unpaired[graph];
-
-	if (lone_records[graph] > 0 && (!config || *mine < 0)) {
-		lone_records[graph]--;
-		*mine += config != 0;
-		return false;
-	}
-	++*mine;
-	return true;
-}
-
-static bool record_unpaired(uint32_t config, bool graph)
-{
-	int32_t *mine = &gw_config_entry(gw_config_entry(config)->pair)->unpaired[graph];
-	int32_t *unknown = &gw_config_entry(0)->unpaired[graph];
-
-	if (*mine > 0 || *unknown > 0) {
-		--*(*mine > 0 ? mine : unknown);
-		return false;
-	}
-	lone_records[graph]++;
-	--*mine;
-	return true;
+	return p.bound;
 }
 
 static struct gw_config_entry *pair_of(uint32_t config)
@@ -169,7 +143,7 @@ static struct gw_config_entry *pair_of(uint32_t config)
 
 static void write_unpaired(struct gw_record_launch *r)
 {
-	if (launch_unpaired(r->config, (r->flags & GW_LAUNCH_GRAPH) != 0)) {
+	if (gw_unpaired_launch(r->config, (r->flags & GW_LAUNCH_GRAPH) != 0)) {
 		write(r);
 		return;
 	}
@@ -269,6 +243,7 @@ static void kernel_event(struct gw_thread *t, struct gw_event *e)
 	}
 	if (e->flags & GW_EVENT_TIMED)
 		t->timed++;
+	gw_expect(&r);
 	if (r.config)
 		gw_config_launched(r.config);
 	gw_live_launched(r.config);
@@ -310,11 +285,15 @@ uint32_t gw_launches_config(uint32_t kernel, uint32_t device, const struct gw_co
 }
 
 /* A graph launch is as many launches as it has enabled kernel nodes. */
-static void graph_event(struct gw_thread *t, const struct gw_event *e)
+static void graph_event(struct gw_thread *t, struct gw_event *e)
 {
 	const struct gw_graph_slot *g = &gw_hot.shared->graph_slots[e->kernel];
 	const struct gw_record_launch base = record_of(t, e);
+	struct gw_graph_run run = {.graph = g->exec, .unlisted = g->unknown};
+	const bool timed = (e->flags & GW_EVENT_TIMED) != 0;
 
+	t->timed += timed;
+	e->flags &= (uint8_t)~GW_EVENT_TIMED; /* the graph is, none of its kernels */
 	if (!e->kernel || g->unknown)
 		gw_bump(&t->counts.graph_unknown, 1);
 	if (!e->kernel)
@@ -324,6 +303,7 @@ static void graph_event(struct gw_thread *t, const struct gw_event *e)
 	for (uint32_t i = 0; i < g->count; i++) {
 		struct gw_graph_node *n = &g->nodes[i];
 		struct gw_record_launch r = base;
+		enum gw_bound bound;
 
 		if (!n->enabled)
 			continue;
@@ -343,7 +323,9 @@ static void graph_event(struct gw_thread *t, const struct gw_event *e)
 		if (n->device && gw_launch_device(e) && n->device != gw_launch_device(e))
 			r.stream = 0;
 		r.flags |= GW_LAUNCH_GRAPH | (n->cooperative ? GW_LAUNCH_COOPERATIVE : 0);
-		predict_from_call(&r);
+		bound = predict_from_call(&r);
+		gw_graph_run_kernel(&run, (double)r.predicted, bound);
+		gw_expect(&r);
 		if (r.config)
 			gw_config_launched(r.config);
 		else
@@ -353,6 +335,17 @@ static void graph_event(struct gw_thread *t, const struct gw_event *e)
 		node_entered(&r, t, e->ticks, n, i + 1);
 		hand_over(t, e, &r, g->cupti_exec);
 	}
+	if (!gw_attach_count()) /* else its kernels are timed, one by one */
+		gw_bump(&gw_counters[GW_COUNTER_expected_graphs_ns], (uint64_t)run.expected_ns);
+	gw_graph_sums_launched(&run, t->serial, timed ? t->timed : 0);
+}
+
+static void time_event(const struct gw_thread *t, const struct gw_event *e)
+{
+	const double seconds = gw_events_seconds(e);
+
+	if (!gw_graph_sums_timed(t->serial, e->known, seconds))
+		gw_join_ticket(t->serial, e->known, seconds);
 }
 
 void gw_launches_clock_set(int64_t by)
@@ -404,7 +397,7 @@ void gw_launch_event(struct gw_thread *t, const struct gw_event *event)
 		use_device(e);
 		graph_event(t, e);
 	} else if (gw_event_kind(e) == GW_EVENT_TIME)
-		gw_join_ticket(t->serial, e->known, (double)e->predicted * 1e-9);
+		time_event(t, e);
 	else if (gw_event_kind(e) == GW_EVENT_WAIT)
 		gw_wait_event(t, e);
 	else if (gw_event_kind(e) == GW_EVENT_RANGE)
@@ -475,6 +468,7 @@ static void learn(struct gw_record_launch *r)
 
 	gw_episodes_launch(r, &clock);
 	score.measured++;
+	gw_expect_measured(r);
 	if (isfinite(o.predicted)) {
 		double error = fabs(o.predicted - seconds) / seconds;
 
@@ -498,11 +492,12 @@ static void joined(struct gw_record_launch *r, const struct gw_activity *a, doub
 		write(r);
 		return;
 	}
-	if (a)
-		gw_bump(&gw_counters[GW_COUNTER_joined], 1);
-	else
-		gw_count(GW_COUNTER_events_timed, 1);
-	if (!valid || (!a && seconds <= 0)) {
+	if (!a && !(seconds > 0)) {
+		write(r);
+		return;
+	}
+	gw_bump(&gw_counters[a ? GW_COUNTER_joined : GW_COUNTER_events_timed], 1);
+	if (!valid) {
 		r->flags |= GW_LAUNCH_INVALID;
 		gw_count(GW_COUNTER_activity_invalid, 1);
 		write(r);
@@ -570,7 +565,7 @@ static void uncalled(const struct gw_activity *a)
 	}
 	if (a->start)
 		gw_counter_attribution_kernel(a->device, r.config, a->start, a->end);
-	if (!a->device_launched && !record_unpaired(r.config, a->graph != 0))
+	if (!a->device_launched && !gw_unpaired_record(r.config, a->graph != 0))
 		return;
 	gw_count(GW_COUNTER_activity_unmatched, 1);
 	if (a->end > a->start && a->start) {

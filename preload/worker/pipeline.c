@@ -8,6 +8,7 @@
 #include "preload/cupti/activity.h"
 #include "preload/cupti/attach.h"
 #include "preload/live/aggregate.h"
+#include "preload/live/graph_sums.h"
 #include "preload/worker/alone.h"
 #include "preload/launch/arguments.h"
 #include "preload/runtime/bell.h"
@@ -94,6 +95,7 @@ static struct {
 	uint64_t counted, counted_ns; /* what counters_due() went by */
 	uint64_t configs_ns;          /* when there were last more … */
 	uint32_t configs;             /* … configurations than so many */
+	uint32_t came;                /* launches of the next round that were taken in this one */
 	bool span_over;               /* sums were written since the log was */
 	bool begun;                   /* the log's header is written: something was launched */
 	bool alone, closed;           /* no thread but ours is left; the last word is written */
@@ -283,7 +285,7 @@ static uint32_t cycle(bool last)
 	gw_live_clock();
 	gw_live_log(gw_log_name());
 	gw_live_tick(gw_log_written());
-	events = gw_drain(gw_launch_event);
+	events = worker.came + gw_drain(gw_launch_event);
 	gw_gpu_clock_tick(now);
 	gw_registry_write_news();
 	gw_stacks_log(now);
@@ -294,6 +296,7 @@ static uint32_t cycle(bool last)
 	ended = !last && gw_windows_tick(events);
 	if (last || ended || !gw_analysis_defers_join(gw_join_waiting()))
 		take_times(now, last || ended, last || (ended && !gw_attach_stays()));
+	worker.came = gw_drain(gw_launch_event); /* meanwhile: rings are to be as empty as can be */
 	if (ended)
 		gw_windows_close();
 	gw_counter_attribution_tick(now, worker.flushed_ns, last);
@@ -303,6 +306,8 @@ static uint32_t cycle(bool last)
 	choose_reader(now);
 	gw_recycle(round);
 	span_over = gw_aggregate_tick(now, last);
+	if (span_over)
+		gw_graph_sums_write();
 	if (last || now - worker.written_ns > WRITE_MS * GW_MS) {
 		count_cpu(now);
 		show_totals();
@@ -563,6 +568,7 @@ void gw_pipeline_close(void)
 	gw_stacks_log(gw_steady_ns());
 	gw_launches_measured(true);
 	gw_aggregate_tick(gw_steady_ns(), true);
+	gw_graph_sums_write();
 	gw_episodes_finish();
 	gw_analysis_finish();
 	write_counters();

@@ -4,6 +4,7 @@
 #include "preload/worker/launches.h"
 #include "preload/live/live.h"
 #include "preload/live/log.h"
+#include "preload/stack/stack_log.h"
 #include "preload/worker/registry.h"
 #include "preload/runtime/options.h"
 
@@ -63,7 +64,9 @@ static void changed(void *unused, uint32_t config, const struct gw_prediction *p
 	store(&cell->low, p->low * 1e9);
 	store(&cell->high, p->high * 1e9);
 	atomic_store_explicit(&cell->known, (uint32_t)p->known, memory_order_relaxed);
-	atomic_store_explicit(&cell->flags, p->multimodal ? GW_EVENT_MULTIMODAL : 0,
+	atomic_store_explicit(&cell->flags,
+	                      (p->multimodal ? GW_EVENT_MULTIMODAL : 0u) |
+	                              (gw_stack_lacks(config) ? GW_EVENT_STACK : 0u),
 	                      memory_order_relaxed);
 	cell->since = gw_ticks();
 	/* Pair with the acquires of `sequence` and `key` in gw_cell_read() (launch/launch.h). */

@@ -129,7 +129,8 @@ def launches(agent):
 
 
 def parquet_files(folder):
-    return sorted(os.path.join(at, name) for at, _, names in os.walk(folder) for name in names)
+    """Of samples: the tables of hours are beside them."""
+    return sorted(os.path.join(at, name) for at, _, names in os.walk(folder) for name in names if "/hours/" not in at)
 
 
 # ---- cases ---------------------------------------------------------------------------------------
@@ -474,13 +475,44 @@ def a_store_has_whole_files_of_all_samples():
     except ImportError:
         return
     rows = duckdb.sql("SELECT metric, uuid, kernel, value, launches, time, host FROM "
-                      f"read_parquet('{store}/**/*.parquet', hive_partitioning = true) ORDER BY time").fetchall()
+                      f"read_parquet('{store}/host=*/*/*.parquet', hive_partitioning = true) ORDER BY time").fetchall()
     assert {row[6] for row in rows} == {os.uname().nodename}
     sums = [row[3] for row in rows if row[0] == "gpuwatch_launches_total" and row[2] and "gemm" in row[2]]
     assert len(sums) >= 3 and sums == sorted(sums) and sums[-1] > sums[0], sums
     times = [row for row in rows if row[0] == "gpuwatch_kernel_seconds" and row[4]]
     assert times and all(0 < row[3] / row[4] < 1 for row in times)
     assert all(row[4] is None for row in rows if row[0] != "gpuwatch_kernel_seconds")
+
+
+def a_store_has_tables_of_hours_without_what_ran_before():
+    ran = segment()
+    store = os.path.join(FOLDER, "store")
+    os.mkdir(store)
+    agent = Agent("--store=" + store, "--store-interval=1", "--store-rotate=2").ready()
+    launched = lambda: sum(float(line.rsplit(" ", 1)[1]) for line in agent.get()[2].splitlines()
+                           if line.startswith("gpuwatch_launches_total{"))
+    before = launched()
+    hours = os.path.join(store, "hours", "host=" + os.uname().nodename)
+    until(lambda: os.path.isdir(hours) and len([n for _, _, names in os.walk(hours) for n in names]) >= 1)
+    time.sleep(3)
+    after = launched()
+    ran.kill()
+    ran.wait()
+    agent.end()
+    try:
+        import duckdb
+    except ImportError:
+        return
+    table = f"read_parquet('{hours}/day=*/work-*.parquet', hive_partitioning = false)"
+    launches, kernels, builds = duckdb.sql(f"SELECT sum(launches), count(DISTINCT kernel), count(build) FROM {table}").fetchall()[0]
+    # At least those between the two looks; at first there were some already.
+    assert before > 0 and after - before <= launches and kernels > 0 and builds > 0, (launches, before, after)
+    print("launches:", before, after, launches)
+    state = duckdb.sql(f"SELECT DISTINCT metric FROM read_parquet('{hours}/day=*/state-*.parquet', hive_partitioning = false)").fetchall()
+    assert ("gpuwatch_busy_seconds",) in state or ("gpuwatch_sm_clock_hertz",) in state, state
+    answer = subprocess.run([GPUWATCH, "fleet", "--json", "--python=" + sys.executable, "costly_kernels", store],
+                            capture_output=True, text=True)
+    assert answer.returncode == 0 and json.loads(answer.stdout)["questions"][0]["rows"], (answer.stdout, answer.stderr)
 
 
 def a_store_keeps_to_its_bytes_and_survives_a_full_disk():

@@ -14,6 +14,7 @@ allowed='
 	preload/runtime/clock.h      declares it
 	preload/runtime/degrade.c    DEGRADED records say when
 	preload/live/aggregate.c     AGGREGATE records say when their ten seconds began
+	preload/live/graph_sums.c    GRAPH records say the same
 	preload/control/control.c    MODE records and answers say when
 	preload/worker/pipeline.c    COUNTERS, DEGRADED and END records say when
 '

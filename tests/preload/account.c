@@ -239,6 +239,16 @@ static bool take(void *arg, const struct gw_log_record *record)
 		add(a, &t);
 		break;
 	}
+	case GW_RECORD_GRAPH: {
+		const struct gw_record_graph *g = fixed;
+
+		a->graph_launches += g->launches;
+		a->graph_timed += g->timed;
+		a->graph_ns += g->total_ns;
+		if (g->graph)
+			a->graph = *g;
+		break;
+	}
 	case GW_RECORD_DEGRADED:
 		a->degraded |= 1u << ((const struct gw_record_degraded *)fixed)->code;
 		break;

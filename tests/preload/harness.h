@@ -78,6 +78,8 @@ struct account {
 	uint64_t on_device[4];          /**< launches by the device of their configuration */
 	uint64_t unlike;                /**< of them in a stream of another device */
 	uint64_t steady_far;            /**< predicted as steady, and more than a half off */
+	uint64_t graph_launches, graph_timed, graph_ns; /**< GRAPH records, summed up */
+	struct gw_record_graph graph;                   /**< the last of a graph by itself */
 	uint64_t counter[GW_COUNTERS];
 };
 

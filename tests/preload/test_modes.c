@@ -217,10 +217,11 @@ static void event_times_belong_to_their_launch(void **state)
 	for (unsigned i = 0; i < log->kernels; i++) {
 		const struct tally *t = &log->kernel[i];
 
-		if (t->min_ns && t->min_ns < 100000 * (uint64_t)t->grid[0])
+		/* An eighth may have been taken off for the call. */
+		if (t->min_ns && t->min_ns < 87000 * (uint64_t)t->grid[0])
 			fprintf(stderr, "grid %u took %llu ns?\n", t->grid[0],
 			        (unsigned long long)t->min_ns);
-		assert_true(!t->min_ns || t->min_ns >= 100000 * (uint64_t)t->grid[0]);
+		assert_true(!t->min_ns || t->min_ns >= 87000 * (uint64_t)t->grid[0]);
 	}
 	outcome_free(o);
 }

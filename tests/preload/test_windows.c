@@ -208,8 +208,8 @@ static void contexts_end_in_windows(void **state)
 	outcome_free(o);
 }
 
-/* A pair of events is put around launches into streams alone. */
-static void event_pairs_time_no_graphs(void **state)
+/* A pair of events around a graph says nothing of its kernels. */
+static void event_pairs_time_no_kernels_of_graphs(void **state)
 {
 	struct outcome *o = watch("windows", "graphs", CONTINUOUS, "GPUWATCH_CUPTI=none");
 	const struct account *log = only_log(o);
@@ -219,6 +219,30 @@ static void event_pairs_time_no_graphs(void **state)
 	assert_int_equal(log->measured, log->by_events);
 	for (unsigned i = 0; i < log->kernels; i++)
 		assert_false(log->kernel[i].graph && log->kernel[i].min_ns);
+	outcome_free(o);
+}
+
+/* 40 kernels of 2 us each, on a created stream, the legacy one and the thread's own. */
+static void event_pairs_time_whole_graphs(void **state)
+{
+	struct run r = RUN("windows", "decode");
+	const struct account *log;
+	struct outcome *o;
+
+	(void)state;
+	r.env[0] = WATCH;
+	r.env[1] = CONTINUOUS;
+	o = run_both(&r);
+	assert_logs_are_the_truth(o);
+	log = only_log(o);
+	assert_int_equal(log->measured, 0);
+	assert_int_equal(log->graph_launches, log->counter[GW_COUNTER_graph_launches]);
+	assert_int_equal(log->graph_launches, 3 * 1200);
+	assert_int_equal(log->graph_timed, log->counter[GW_COUNTER_graphs_timed]);
+	assert_in_range(log->graph_timed, log->graph_launches / 3, log->graph_launches);
+	assert_int_equal(log->graph.kernels, 40);
+	/* Less what the GPU may have waited for the call, which the stand-in's does not. */
+	assert_in_range(log->graph_ns / log->graph_timed, 50000, 85000);
 	outcome_free(o);
 }
 
@@ -517,7 +541,8 @@ int main(void)
 	        cmocka_unit_test(leaving_in_a_window),
 	        cmocka_unit_test(forking_in_a_window),
 	        cmocka_unit_test(contexts_end_in_windows),
-	        cmocka_unit_test(event_pairs_time_no_graphs),
+	        cmocka_unit_test(event_pairs_time_no_kernels_of_graphs),
+	        cmocka_unit_test(event_pairs_time_whole_graphs),
 	        cmocka_unit_test(graph_nodes_are_timed),
 	        cmocka_unit_test(cupti_is_left_alone_unless_asked_for),
 	        cmocka_unit_test(captures_are_left_alone),

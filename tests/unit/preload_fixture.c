@@ -130,6 +130,11 @@ void gw_counter_attribution_copy(uint32_t device, uint64_t start_ns, uint64_t en
 	(void)end_ns;
 }
 
+uint32_t gw_attach_count(void)
+{
+	return 0;
+}
+
 bool gw_activity_on(void)
 {
 	return activity;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What windows of mode watch are taken to cost, and whether libcupti may stay attached. */
 #include "preload/cupti/window_cost.h"
+#include "preload/runtime/options.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -119,6 +120,24 @@ static void a_program_that_launches_less_is_seen(void **state)
 	assert_true(gw_window_cost_stay(1));
 }
 
+/* What a program launches then is more than rings hold. */
+static void a_window_in_which_the_worker_falls_behind_is_seen_and_rested_from(void **state)
+{
+	(void)state;
+	gw_options.ring = 16384;
+	gw_window_cost_start();
+	gw_window_cost_round(true, 10 * MS, 8191);
+	gw_window_cost_round(false, 10 * MS, 100000);
+	assert_false(gw_window_cost_behind());
+	gw_window_cost_round(true, 10 * MS, 8192);
+	assert_true(gw_window_cost_behind());
+	gw_window_cost_ended();
+	assert_false(gw_window_cost_behind());
+	assert_int_equal(gw_window_cost_rest(), 1000 * MS);
+	gw_window_cost_ended();
+	assert_int_equal(gw_window_cost_rest(), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -132,6 +151,7 @@ int main(void)
 	        cmocka_unit_test(a_thousand_a_second_do_not),
 	        cmocka_unit_test(kernels_of_graphs_count_too),
 	        cmocka_unit_test(a_program_that_launches_less_is_seen),
+	        cmocka_unit_test(a_window_in_which_the_worker_falls_behind_is_seen_and_rested_from),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -325,12 +325,14 @@ static void *launches_on(void *stream)
 
 /* A thread captures, again and again, in the mode that forbids others to ask for events, while one
    launches. */
+/* Long kernels: of short ones the call may be most of what an event pair reads. */
 static void captures_beside(void)
 {
 	CUstream capturing, running;
 	pthread_t other;
 
 	client_start();
+	client_kernel = client_function("long");
 	CK(cuStreamCreate(&capturing, CU_STREAM_NON_BLOCKING));
 	CK(cuStreamCreate(&running, CU_STREAM_NON_BLOCKING));
 	pthread_create(&other, NULL, launches_on, running);

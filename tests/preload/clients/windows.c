@@ -46,9 +46,12 @@ static void bursts(void)
 	CK(cuCtxSynchronize());
 }
 
+/* Long kernels: of short ones the time that the GPU waits for the call may be most of what is read.
+ */
 static void rarely(void)
 {
 	client_start();
+	client_kernel = client_function("long");
 	for (int i = 0; i < 60; i++) {
 		launch_apart(NULL, 1, 1);
 		nap(40000);
@@ -90,6 +93,42 @@ static void graphs(void)
 		launch_apart(stream, 2, 1);
 	}
 	CK(cuCtxSynchronize());
+}
+
+CUresult cuGraphLaunch_ptsz(CUgraphExec exec, CUstream stream);
+
+/* As a model makes words: one graph after the other, each waited for, on each kind of stream. */
+static void decode_on(CUstream stream, CUresult (*launch)(CUgraphExec, CUstream))
+{
+	CUfunction kernel = client_function("short");
+	CUstream capturing;
+	CUgraphExec exec;
+	CUgraph graph;
+
+	CK(cuStreamCreate(&capturing, CU_STREAM_NON_BLOCKING));
+	CK(cuStreamBeginCapture(capturing, CU_STREAM_CAPTURE_MODE_RELAXED));
+	for (unsigned i = 0; i < 40; i++)
+		CK(cuLaunchKernel(kernel, 1, 1, 1, 32, 1, 1, 0, capturing, NULL, NULL));
+	CK(cuStreamEndCapture(capturing, &graph));
+	CK(cuGraphInstantiate(&exec, graph, 0));
+	CK(cuGraphDestroy(graph));
+	for (int i = 0; i < 1200; i++) {
+		CK(launch(exec, stream));
+		CK(cuCtxSynchronize());
+	}
+	CK(cuGraphExecDestroy(exec));
+	CK(cuStreamDestroy(capturing));
+}
+
+static void decode(void)
+{
+	CUstream stream;
+
+	client_start();
+	CK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+	decode_on(stream, cuGraphLaunch);
+	decode_on(NULL, cuGraphLaunch);
+	decode_on(NULL, cuGraphLaunch_ptsz);
 }
 
 static void *many(void *arg)
@@ -221,12 +260,11 @@ static void endless(void)
 
 int main(int argc, char **argv)
 {
-	static const struct scenario list[] = {{"steady", steady},   {"bursts", bursts},
-	                                       {"rarely", rarely},   {"graphs", graphs},
-	                                       {"threads", threads}, {"leave", leave},
-	                                       {"forks", forks},     {"contexts", contexts},
-	                                       {"capture", capture}, {"endless", endless},
-	                                       {NULL, NULL}};
+	static const struct scenario list[] = {
+	        {"steady", steady},   {"bursts", bursts},   {"rarely", rarely},
+	        {"graphs", graphs},   {"decode", decode},   {"threads", threads},
+	        {"leave", leave},     {"forks", forks},     {"contexts", contexts},
+	        {"capture", capture}, {"endless", endless}, {NULL, NULL}};
 
 	return client_main(argc, argv, list);
 }

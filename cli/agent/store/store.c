@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/agent/store.h"
+#include "cli/agent/store/store.h"
 
+#include "cli/agent/store/rollup.h"
 #include "cli/common/memory.h"
 #include "cli/parquet/parquet.h"
 #include "predictor/core/hash.h"
@@ -22,10 +23,12 @@ enum {
 	LEFT_S = 3600, /* a part of a file that is so old is of an agent that was killed */
 };
 
+#define HOURS "/hours" /* the folder of the tables of hours */
+
 /* Text columns; then come the time and the numbers. */
 enum {
 #define STORE_LABEL(column, label, meaning) LABEL_##column,
-#include "cli/agent/store.def"
+#include "cli/agent/store/store.def"
 #undef STORE_LABEL
 	LABELS,
 	METRIC = LABELS,
@@ -40,13 +43,13 @@ enum {
 
 static const char *const label_names[LABELS] = {
 #define STORE_LABEL(column, label, meaning) label,
-#include "cli/agent/store.def"
+#include "cli/agent/store/store.def"
 #undef STORE_LABEL
 };
 
 static const struct parquet_column columns[COLUMNS] = {
 #define STORE_LABEL(column, label, meaning) {#column, PARQUET_TEXT},
-#include "cli/agent/store.def"
+#include "cli/agent/store/store.def"
 #undef STORE_LABEL
         [METRIC] = {"metric", PARQUET_TEXT}, [BY] = {"by", PARQUET_TEXT},
         [WHICH] = {"which", PARQUET_TEXT},   [TIME] = {"time", PARQUET_TIME},
@@ -70,8 +73,8 @@ struct agent_store {
 	uint32_t *place; /* hash table of texts, a power of two */
 	size_t places;
 	uint64_t now_ns;
-	const char *metric; /* of the family that is being added */
-	bool counter;
+	const struct metric_family *metric; /* that is being added */
+	struct agent_rollup rollup;
 };
 
 /* ---- what is kept -------------------------------------------------------------------------- */
@@ -139,7 +142,8 @@ static struct row *add(struct agent_store *s, const struct metric_label *labels,
 	s->row = gw_grow(s->row, &s->row_room, s->rows + 1, sizeof(*s->row));
 	r = &s->row[s->rows++];
 	*r = (struct row){.time = s->now_ns};
-	snprintf(name, sizeof(name), "%s%s", s->metric, s->counter ? "_total" : "");
+	snprintf(name, sizeof(name), "%s%s", s->metric->name,
+	         s->metric->kind == METRIC_COUNTER ? "_total" : "");
 	r->text[METRIC] = text_of(s, name);
 	for (size_t i = 0; i < count; i++) {
 		int at = 0;
@@ -160,13 +164,15 @@ static void family(void *arg, const struct metric_family *f)
 {
 	struct agent_store *s = arg;
 
-	s->metric = f->name;
-	s->counter = f->kind == METRIC_COUNTER;
+	s->metric = f;
 }
 
 static void sample(void *arg, const struct metric_label *labels, size_t count, double value)
 {
-	add(arg, labels, count)->value = value;
+	struct agent_store *s = arg;
+
+	add(s, labels, count)->value = value;
+	rollup_sample(&s->rollup, s->metric, labels, count, value);
 }
 
 static void histogram(void *arg, const struct metric_label *labels, size_t count,
@@ -188,6 +194,7 @@ void agent_store_add(struct agent_store *s, const struct agent_node *node,
 	here.host_label = ""; /* the folder has it */
 	s->now_ns = now_ns;
 	agent_metrics(node, &here, &sink);
+	rollup_take(&s->rollup, node, now_ns);
 }
 
 bool agent_store_full(const struct agent_store *s)
@@ -222,7 +229,7 @@ static void take(void *out, const void *data, size_t size)
 	fwrite(data, 1, size, out);
 }
 
-static void put_rows(const struct agent_store *s, FILE *out)
+static void put_samples(const struct agent_store *s, const struct rollup_rows *none, FILE *out)
 {
 	struct parquet *table = parquet_begin(columns, COLUMNS, take, out);
 
@@ -240,7 +247,25 @@ static void put_rows(const struct agent_store *s, FILE *out)
 		parquet_row(table, v);
 	}
 	parquet_end(table, "gpuwatch version " GW_VERSION);
+	(void)none;
 }
+
+void agent_store_put_none(FILE *out)
+{
+	put_samples(&(struct agent_store){0}, NULL, out);
+}
+
+static void put_work(const struct agent_store *s, const struct rollup_rows *rows, FILE *out)
+{
+	hours_put_work(out, s->host, rows->work, rows->works);
+}
+
+static void put_state(const struct agent_store *s, const struct rollup_rows *rows, FILE *out)
+{
+	hours_put_state(out, s->host, rows->state, rows->states);
+}
+
+typedef void put_table(const struct agent_store *s, const struct rollup_rows *rows, FILE *out);
 
 /* The disk has it: under its name, a file is whole. */
 static bool sync_folder(const char *path)
@@ -253,7 +278,8 @@ static bool sync_folder(const char *path)
 	return good;
 }
 
-static bool write_file(const struct agent_store *s, const char *part)
+static bool write_part(const struct agent_store *s, const char *part, put_table *put,
+                       const struct rollup_rows *rows)
 {
 	const int fd = open(part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
 	FILE *out = fd < 0 ? NULL : fdopen(fd, "w");
@@ -268,7 +294,7 @@ static bool write_file(const struct agent_store *s, const char *part)
 		return false;
 	}
 	errno = 0;
-	put_rows(s, out);
+	put(s, rows, out);
 	good = !fflush(out) && !ferror(out) && !fsync(fd);
 	error = errno ? errno : EIO;
 	if (fclose(out) && good) {
@@ -279,15 +305,56 @@ static bool write_file(const struct agent_store *s, const char *part)
 	return good;
 }
 
-/* The host's folder and the day's, in @p path. */
-static bool make_folders(const struct agent_store *s, char *path, const struct tm *t)
+/* Make the folder @p path ends with; what is above it is there. */
+static bool make_folder(const char *path)
 {
-	if (!path_of(path, "%s/host=%s", s->folder, s->host) ||
-	    (mkdir(path, 0755) && errno != EEXIST))
+	return !mkdir(path, 0755) || errno == EEXIST;
+}
+
+/* The host's folder and the day's below @p under, in @p path; what is missing is made. */
+static bool make_folders(const struct agent_store *s, const char *under, char *path,
+                         const struct tm *t)
+{
+	if (!path_of(path, "%s%s", s->folder, under) || (*under && !make_folder(path)) ||
+	    !path_of(path, "%s%s/host=%s", s->folder, under, s->host) || !make_folder(path))
 		return false;
-	return path_of(path, "%s/host=%s/day=%04d-%02d-%02d", s->folder, s->host, t->tm_year + 1900,
-	               t->tm_mon + 1, t->tm_mday) &&
-	       (!mkdir(path, 0755) || errno == EEXIST);
+	return path_of(path, "%s%s/host=%s/day=%04d-%02d-%02d", s->folder, under, s->host,
+	               t->tm_year + 1900, t->tm_mon + 1, t->tm_mday) &&
+	       make_folder(path);
+}
+
+/* Where a file goes: below which folder, and how its name begins; its name has the time, too. */
+struct place {
+	const char *under, *begin;
+	uint64_t time_s;
+	int64_t ns; /* -1: not in the name */
+};
+
+static bool write_file(const struct agent_store *s, const struct place *place, put_table *put,
+                       const struct rollup_rows *rows, char *why, size_t room)
+{
+	char folder[PATH], path[PATH], part[PATH] = "", end[16] = "";
+	const time_t seconds = (time_t)place->time_s;
+	struct tm t;
+
+	gmtime_r(&seconds, &t);
+	errno = 0;
+	if (!make_folders(s, place->under, folder, &t)) {
+		snprintf(why, room, "%s: %s", folder, strerror(errno));
+		return false;
+	}
+	if (place->ns >= 0)
+		snprintf(end, sizeof(end), "-%09u", (unsigned)place->ns);
+	if (!path_of(path, "%s/%s%02d%02d%02d%s.parquet", folder, place->begin, t.tm_hour, t.tm_min,
+	             t.tm_sec, end) ||
+	    !path_of(part, "%s.tmp", path) || !write_part(s, part, put, rows) ||
+	    rename(part, path)) {
+		snprintf(why, room, "%s: %s", part, strerror(errno));
+		unlink(part);
+		return false;
+	}
+	sync_folder(folder);
+	return true;
 }
 
 /* ---- the bound on bytes -------------------------------------------------------------------- */
@@ -348,12 +415,22 @@ static void look_into(struct found *all, const char *folder, const char *name)
 		each_in(path, all, look_at);
 }
 
-static int by_path(const void *a, const void *b)
+/* The day's folder and the file's name, of paths of whatever folder. */
+static const char *dated(const char *path)
 {
-	return strcmp(((const struct old *)a)->path, ((const struct old *)b)->path);
+	const char *end = strrchr(path, '/');
+
+	while (end > path && end[-1] != '/')
+		end--;
+	return end;
 }
 
-/* Paths sort by time. */
+static int by_time(const void *a, const void *b)
+{
+	return strcmp(dated(((const struct old *)a)->path), dated(((const struct old *)b)->path));
+}
+
+/* Paths sort by time; samples go before the hours of their day. */
 static void remove_oldest(const struct agent_store *s)
 {
 	struct found all = {0};
@@ -361,8 +438,10 @@ static void remove_oldest(const struct agent_store *s)
 
 	if (path_of(path, "%s/host=%s", s->folder, s->host))
 		each_in(path, &all, look_into);
+	if (path_of(path, "%s" HOURS "/host=%s", s->folder, s->host))
+		each_in(path, &all, look_into);
 	if (all.count)
-		qsort(all.file, all.count, sizeof(*all.file), by_path);
+		qsort(all.file, all.count, sizeof(*all.file), by_time);
 	for (size_t i = 0; i + 1 < all.count && all.bytes > s->most; i++) {
 		unlink(all.file[i].path);
 		all.bytes -= all.file[i].bytes;
@@ -376,29 +455,75 @@ static void remove_oldest(const struct agent_store *s)
 
 /* ---- as a whole ---------------------------------------------------------------------------- */
 
+/* Files of all rows of @p rows; as often as it is called under the same name. */
+static bool write_hours(const struct agent_store *s, const struct rollup_rows *rows, char *why,
+                        size_t room)
+{
+	/* The day is that of the rows, the time the one from which on they were kept. */
+	const uint64_t first = rows->works ? rows->work[0].time_s : rows->state[0].time_s;
+	const uint64_t begin = s->rollup.begin_s;
+	struct place place = {HOURS, "work-", begin > first ? begin : first, -1};
+
+	if (rows->works && !write_file(s, &place, put_work, rows, why, room))
+		return false;
+	place.begin = "state-";
+	return !rows->states || write_file(s, &place, put_state, rows, why, room);
+}
+
+static void append(void *to, const void *a, size_t as, const void *b, size_t bs, size_t size)
+{
+	if (as)
+		memcpy(to, a, as * size);
+	if (bs)
+		memcpy((char *)to + as * size, b, bs * size);
+}
+
+/* The hours of this day so far; those of the day before end with it. */
+static bool write_day(struct agent_store *s, char *why, size_t room)
+{
+	struct agent_rollup *r = &s->rollup;
+	const uint64_t day = 86400;
+	struct rollup_rows all = {0};
+	bool good;
+
+	if (r->closed.works + r->closed.states) {
+		const uint64_t first =
+		        r->closed.works ? r->closed.work[0].time_s : r->closed.state[0].time_s;
+
+		if (first / day != r->hour_s / day) {
+			if (!write_hours(s, &r->closed, why, room))
+				return false;
+			rollup_forget(r);
+		}
+	}
+	all.works = r->closed.works + r->now.works;
+	all.states = r->closed.states + r->now.states;
+	if (!all.works && !all.states)
+		return true;
+	all.work = gw_alloc(all.works * sizeof(*all.work));
+	all.state = gw_alloc(all.states * sizeof(*all.state));
+	append(all.work, r->closed.work, r->closed.works, r->now.work, r->now.works,
+	       sizeof(*all.work));
+	append(all.state, r->closed.state, r->closed.states, r->now.state, r->now.states,
+	       sizeof(*all.state));
+	good = write_hours(s, &all, why, room);
+	free(all.work);
+	free(all.state);
+	return good;
+}
+
 bool agent_store_write(struct agent_store *s, char *why, size_t room)
 {
-	char folder[PATH], path[PATH], part[PATH] = "";
-	const time_t seconds = s->rows ? (time_t)(s->row[0].time / 1000000000) : 0;
-	struct tm t;
+	if (s->rows) {
+		const struct place place = {"", "", s->row[0].time / 1000000000,
+		                            (int64_t)(s->row[0].time % 1000000000)};
 
-	if (!s->rows)
-		return true;
-	gmtime_r(&seconds, &t);
-	errno = 0;
-	if (!make_folders(s, folder, &t)) {
-		snprintf(why, room, "%s: %s", folder, strerror(errno));
-		return false;
+		if (!write_file(s, &place, put_samples, NULL, why, room))
+			return false;
+		forget(s);
 	}
-	if (!path_of(path, "%s/%02d%02d%02d-%09u.parquet", folder, t.tm_hour, t.tm_min, t.tm_sec,
-	             (unsigned)(s->row[0].time % 1000000000)) ||
-	    !path_of(part, "%s.tmp", path) || !write_file(s, part) || rename(part, path)) {
-		snprintf(why, room, "%s: %s", part, strerror(errno));
-		unlink(part);
+	if (!write_day(s, why, room))
 		return false;
-	}
-	sync_folder(folder);
-	forget(s);
 	remove_oldest(s);
 	return true;
 }
@@ -424,6 +549,7 @@ void agent_store_free(struct agent_store *s)
 	if (!s)
 		return;
 	forget(s);
+	rollup_free(&s->rollup);
 	free(s->text);
 	free(s->place);
 	free(s->row);

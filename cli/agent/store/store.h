@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The agent's samples as Parquet files, for what outgrows one machine: one file a span of time,
- * FOLDER/host=HOST/day=2026-11-26/140000-123456789.parquet (UTC), whole or not there.
+ * FOLDER/host=HOST/day=2026-11-26/140000-123456789.parquet (UTC), whole or not there. Beside them
+ * the tables of hours (work.def), FOLDER/hours/host=HOST/day=2026-11-26/work-140000.parquet and
+ * state-140000.parquet, which hold a day and are written anew with each file of samples.
  */
 #ifndef GW_AGENT_STORE_H
 #define GW_AGENT_STORE_H
 
 #include "cli/agent/metrics.h"
+
+#include <stdio.h>
 
 struct agent_store;
 
@@ -31,6 +35,9 @@ bool agent_store_full(const struct agent_store *store);
 
 /** Samples that were dropped, because files could not be written. */
 uint64_t agent_store_dropped(const struct agent_store *store);
+
+/** Write a file of samples without one to @p out: its columns. */
+void agent_store_put_none(FILE *out);
 
 /** What is kept is lost. */
 void agent_store_free(struct agent_store *store);

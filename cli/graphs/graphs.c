@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/graphs/graphs.h"
+
+#include "cli/common/memory.h"
+#include "predictor/core/hash.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const double KNOWN = 0.95; /* of a graph's expected time, to have a verdict */
+static const double NORMAL_95 = 1.96;
+
+struct wanted {
+	const struct log_graphs *graphs;
+	uint64_t process;
+	uint32_t graph;
+};
+
+static bool same(const void *arg, uint32_t position)
+{
+	const struct wanted *w = arg;
+	const struct log_graph *g = &w->graphs->list[position];
+
+	return g->process == w->process && g->graph == w->graph;
+}
+
+static struct log_graph *row_of(struct log_graphs *graphs, uint64_t process, uint32_t graph)
+{
+	const struct wanted wanted = {graphs, process, graph};
+	const uint64_t key = gw_hash(process, &graph, sizeof(graph));
+	uint32_t at = gw_index_find(&graphs->index, key, same, &wanted);
+
+	if (at == GW_INDEX_NONE) {
+		at = (uint32_t)graphs->count;
+		graphs->list = gw_grow(graphs->list, &graphs->room, ++graphs->count,
+		                       sizeof(*graphs->list));
+		graphs->list[at] = (struct log_graph){
+		        .process = process, .graph = graph, .min = NAN, .max = NAN};
+		gw_index_add(&graphs->index, key, at);
+	}
+	return &graphs->list[at];
+}
+
+/* Files of one ring have one header. */
+static uint64_t process_of(const struct gw_record_header *h, const char *host)
+{
+	uint64_t process = gw_hash(h->pid, &h->start_ns, sizeof(h->start_ns));
+
+	process = gw_hash(process, &h->ticks, sizeof(h->ticks));
+	return host ? gw_hash(process, host, strlen(host)) : process;
+}
+
+void log_graphs_add(struct log_graphs *graphs, const struct gw_record_header *header,
+                    const char *host, const struct gw_record_graph *r)
+{
+	struct log_graph *g = row_of(graphs, process_of(header, host), r->graph);
+
+	if (r->launches) {
+		g->kernels = r->kernels;
+		g->known_kernels = r->known_kernels;
+	}
+	g->unlisted |= r->unlisted != 0;
+	g->launches += r->launches;
+	g->timed += r->timed;
+	g->scored += r->scored;
+	g->total += (double)r->total_ns;
+	g->squares += (double)r->squares;
+	if (r->timed) {
+		g->min = fmin(g->min, (double)r->min_ns);
+		g->max = fmax(g->max, (double)r->max_ns);
+	}
+	g->scored_ns += (double)r->scored_ns;
+	g->predicted += (double)r->predicted_ns;
+	g->expected += (double)r->expected_ns;
+	g->bound[GW_BOUND_MEMORY] += (double)r->memory_ns;
+	g->bound[GW_BOUND_COMPUTE] += (double)r->compute_ns;
+	g->bound[GW_BOUND_LATENCY] += (double)r->latency_ns;
+	g->bound[GW_BOUND_LAUNCH] += (double)r->launch_ns;
+}
+
+void log_graphs_free(struct log_graphs *graphs)
+{
+	free(graphs->list);
+	gw_index_free(&graphs->index);
+	*graphs = (struct log_graphs){0};
+}
+
+double log_graph_mean(const struct log_graph *g)
+{
+	return g->timed ? g->total / (double)g->timed : NAN;
+}
+
+double log_graph_error(const struct log_graph *g)
+{
+	const double n = (double)g->timed, mean = log_graph_mean(g);
+	double variance;
+
+	if (g->timed < 2)
+		return NAN;
+	variance = fmax(0, g->squares / n - mean * mean) * n / (n - 1);
+	return NORMAL_95 * sqrt(variance / n) / mean;
+}
+
+double log_graph_predicted(const struct log_graph *g)
+{
+	if (!g->graph || g->unlisted || !g->launches || g->known_kernels != g->kernels)
+		return NAN;
+	return g->scored ? g->predicted / (double)g->scored : g->expected / (double)g->launches;
+}
+
+double log_graph_ratio(const struct log_graph *g)
+{
+	return g->scored && g->predicted > 0 ? g->scored_ns / g->predicted : NAN;
+}
+
+double log_graph_time(const struct log_graph *g)
+{
+	return log_graph_mean(g) * (double)g->launches;
+}
+
+enum gw_bound log_graph_bound(const struct log_graph *g)
+{
+	enum gw_bound most = GW_BOUND_MEMORY;
+	double sum = 0;
+
+	for (int i = GW_BOUND_MEMORY; i <= GW_BOUND_LAUNCH; i++) {
+		sum += g->bound[i];
+		if (g->bound[i] > g->bound[most])
+			most = (enum gw_bound)i;
+	}
+	return g->graph && !g->unlisted && g->known_kernels == g->kernels && sum > 0 &&
+	                       sum >= KNOWN * g->expected
+	               ? most
+	               : GW_BOUND_UNKNOWN;
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Graphs that were timed whole (GRAPH records): one row an executable graph of a process. What a
+ * graph is predicted to take is the sum of its kernels' predictions: kernels that run side by side
+ * make that longer than the graph, the time between kernels makes it shorter.
+ */
+#ifndef GW_GRAPHS_H
+#define GW_GRAPHS_H
+
+#include "cli/common/index.h"
+#include "predictor/core/types.h"
+#include "predictor/log/record.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/** An executable graph; times in ns. */
+struct log_graph {
+	uint64_t process; /**< which one, a hash of what tells processes apart */
+	uint32_t graph;   /**< its number there; 0: all graphs that had no row of their own */
+	uint32_t kernels, known_kernels; /**< of its latest launch; of them predicted */
+	bool unlisted;                   /**< it has kernels that can't be listed */
+	uint64_t launches, timed, scored;
+	double total, squares, min, max;   /**< of the timed ones; min and max NaN without any */
+	double scored_ns, predicted;       /**< of the scored ones: measured, predicted */
+	double expected;                   /**< predictions of the known kernels of all launches */
+	double bound[GW_BOUND_LAUNCH + 1]; /**< `expected` by what bounds the kernel */
+};
+
+/** Zero-initialised is none. */
+struct log_graphs {
+	struct log_graph *list;
+	size_t count, room;
+	struct gw_index index;
+};
+
+/** A record of the log with this header and host (NULL: not known). */
+void log_graphs_add(struct log_graphs *graphs, const struct gw_record_header *header,
+                    const char *host, const struct gw_record_graph *r);
+void log_graphs_free(struct log_graphs *graphs);
+
+/* What a graph's row says; NaN when unknown. */
+double log_graph_mean(const struct log_graph *g);
+/** Half the width of the mean's 95% interval over the mean. */
+double log_graph_error(const struct log_graph *g);
+/** Predicted time of a launch, where all its kernels are predicted. */
+double log_graph_predicted(const struct log_graph *g);
+/** Measured over predicted, of the launches that have both. */
+double log_graph_ratio(const struct log_graph *g);
+/** GPU time of all launches: their number times the mean of the timed ones. */
+double log_graph_time(const struct log_graph *g);
+/** What bounds most of it, where all its kernels are predicted and what bounds 95% of that is
+ * known. */
+enum gw_bound log_graph_bound(const struct log_graph *g);
+
+#endif

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "preload/join/unpaired.h"
+
+#include "preload/maps/configs.h"
+
+#include <string.h>
+
+static uint32_t lone_records[2]; /* without a launch: of streams, of graphs */
+
+void gw_unpaired_start(void)
+{
+	memset(lone_records, 0, sizeof(lone_records));
+}
+
+bool gw_unpaired_launch(uint32_t config, bool graph)
+{
+	int32_t *mine = &gw_config_entry(gw_config_entry(config)->pair)->unpaired[graph];
+
+	if (lone_records[graph] > 0 && (!config || *mine < 0)) {
+		lone_records[graph]--;
+		*mine += config != 0;
+		return false;
+	}
+	++*mine;
+	return true;
+}
+
+bool gw_unpaired_record(uint32_t config, bool graph)
+{
+	int32_t *mine = &gw_config_entry(gw_config_entry(config)->pair)->unpaired[graph];
+	int32_t *unknown = &gw_config_entry(0)->unpaired[graph];
+
+	if (*mine > 0 || *unknown > 0) {
+		--*(*mine > 0 ? mine : unknown);
+		return false;
+	}
+	lone_records[graph]++;
+	--*mine;
+	return true;
+}
