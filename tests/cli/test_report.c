@@ -38,12 +38,10 @@ static void whole_graphs_have_a_table(void **state)
 {
 	(void)state;
 	assert_int_equal(shell("COLUMNS=140 " REPORT "whole_graphs.gwl"), 0);
-	assert_non_null(strstr(shell_output, "graph launches timed whole"));
 	assert_non_null(strstr(shell_output, "by the timed ones 80.0 ms"));
 	assert_non_null(strstr(shell_output,
 	                       "graph 1       40     1,000    100   80.0 ms  80.0 µs  0%     "
 	                       "100 µs       0.80           100%  memory"));
-	assert_non_null(strstr(shell_output, "graph 2       40       100      4"));
 }
 
 static void csv_is_as_reviewed(void **state)
