@@ -83,7 +83,7 @@ class Spark:
                       .config("spark.driver.bindAddress", "127.0.0.1").config("spark.driver.host", "127.0.0.1")
                       .config("spark.driver.memory", os.environ.get("GPUWATCH_SPARK_MEMORY", "4g"))
                       .config("spark.local.dir", FOLDER + "/spark").config("spark.sql.warehouse.dir", FOLDER + "/spark")
-                      .config("spark.sql.shuffle.partitions", str(max(8, 4 * threads)))
+                      .config("spark.sql.shuffle.partitions", str(2 * threads or 200)).config("spark.ui.showConsoleProgress", "false")
                       .config("spark.sql.legacy.parquet.nanosAsLong", "true").config("spark.sql.ansi.enabled", "false")
                       .config("spark.sql.parquet.mergeSchema", "true")
                       .config("spark.sql.session.timeZone", "UTC").getOrCreate())

@@ -58,7 +58,7 @@ static const char *look_at_footer(int fd, uint64_t size, enum fleet_table *table
 {
 	unsigned char end[8];
 	char begin[4], *footer;
-	uint64_t length;
+	uint64_t length = 0;
 	bool known, got;
 
 	if (!read_at(fd, begin, sizeof(begin), 0) || memcmp(begin, "PAR1", 4) != 0)
@@ -66,7 +66,8 @@ static const char *look_at_footer(int fd, uint64_t size, enum fleet_table *table
 	if (size < 12 || !read_at(fd, end, sizeof(end), (off_t)(size - 8)) ||
 	    memcmp(end + 4, "PAR1", 4) != 0)
 		return "its end is missing";
-	length = end[0] | end[1] << 8 | end[2] << 16 | (uint64_t)end[3] << 24;
+	for (unsigned i = 0; i < 4; i++)
+		length |= (uint64_t)end[i] << 8 * i;
 	if (length > size - 12 || length > FOOTER_MOST)
 		return "its footer is damaged";
 	footer = gw_alloc(length);

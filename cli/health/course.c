@@ -228,8 +228,8 @@ void course_pass(struct course *c, uint64_t number)
 	if (missed >= KEPT && c->slow)
 		*c = (struct course){.episode = c->episode, .settling = c->settling};
 	if (missed > 0 && number != c->taken)
-		c->unsure =
-		        fmin(UNSURE_MOST, hypot(c->unsure, UNSURE_HOUR * sqrt(missed / AN_HOUR)));
+		c->unsure = fmin(UNSURE_MOST, sqrt(c->unsure * c->unsure +
+		                                   UNSURE_HOUR * UNSURE_HOUR * missed / AN_HOUR));
 }
 
 void course_mixed(struct course *c, double changes)

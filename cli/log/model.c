@@ -13,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 /* A configuration of the file being read: where its launches are counted. */
 struct place {
@@ -44,16 +43,6 @@ struct reading {
 	uint32_t violations;        /* of the model, before this file */
 	size_t names, slows;        /* the same */
 };
-
-bool gw_gpu_matches(const struct gw_gpu *gpu, const char *text)
-{
-	char number[16];
-
-	snprintf(number, sizeof(number), "%u", gpu->record.ordinal);
-	return !strcmp(number, text) ||
-	       (strlen(text) >= 4 && !strncasecmp(gpu->uuid, text, strlen(text))) ||
-	       (text[strspn(text, "0123456789")] && strcasestr(gpu->name, text));
-}
 
 static bool same_gpu(const struct gw_gpu *gpu, const struct log_gpu *g)
 {
@@ -157,18 +146,6 @@ static uint32_t module_of_config(const struct reading *r, uint32_t config)
 	return gw_log_model_name(r->model, *path ? path : LOG_MODULE_MEMORY);
 }
 
-/* The model's name of the rank that the log is of. */
-static uint32_t rank_of_log(const struct reading *r)
-{
-	const char *rank = r->log.text[GW_TEXT_rank];
-	char name[64];
-
-	if (!*rank)
-		return gw_log_model_name(r->model, LOG_NO_RANK);
-	snprintf(name, sizeof(name), "rank %s", rank);
-	return gw_log_model_name(r->model, name);
-}
-
 /* The row of a configuration; rows move as they grow, so only their positions are kept. */
 static struct gw_row *row_for(struct reading *r, uint32_t config, uint32_t gpu)
 {
@@ -178,8 +155,9 @@ static struct gw_row *row_for(struct reading *r, uint32_t config, uint32_t gpu)
 		p->row = gw_row_find(r->model,
 		                     r->model->by == GW_BY_MODULE ? module_of_config(r, config)
 		                     : r->model->by == GW_BY_LINE ? line_of_config(r, config)
-		                     : r->model->by == GW_BY_RANK ? rank_of_log(r)
-		                                                  : name_of_config(r, config),
+		                     : r->model->by == GW_BY_RANK
+		                             ? gw_row_rank(r->model, r->log.text[GW_TEXT_rank])
+		                             : name_of_config(r, config),
 		                     gpu == GW_INDEX_NONE ? gpu : r->gpu[gpu],
 		                     &r->log.configs[config].config);
 		p->row_gpu = gpu;
@@ -222,15 +200,6 @@ static void keep_violation(struct reading *r, const struct log_event *e,
 	};
 }
 
-static void add_to_file(struct gw_file *f, const struct gw_record_launch *l)
-{
-	f->launches++;
-	if (l->call_ns && (!f->first_ns || l->call_ns < f->first_ns))
-		f->first_ns = l->call_ns;
-	if (l->call_ns > f->last_ns)
-		f->last_ns = l->call_ns;
-}
-
 static struct log_caller caller_of(const struct reading *r, const struct log_event *e)
 {
 	return (struct log_caller){.thread = e->thread,
@@ -265,7 +234,7 @@ static void on_launch(struct reading *r, const struct log_event *e)
 		return;
 	r->results[order]++;
 	keep_violation(r, e, order, learnt, latest);
-	add_to_file(r->file, l);
+	gw_file_launch(r->file, l);
 	if (e->gpu != GW_INDEX_NONE) {
 		struct gw_gpu *gpu = &m->gpus[r->gpu[e->gpu]];
 

@@ -9,8 +9,10 @@
 #include "cli/log/verdict.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 void gw_row_clear(struct gw_row *row)
 {
@@ -213,6 +215,15 @@ uint32_t gw_row_find(struct gw_log_model *m, uint32_t name, uint32_t gpu,
 	return position;
 }
 
+uint32_t gw_row_rank(struct gw_log_model *m, const char *rank)
+{
+	char name[64] = LOG_NO_RANK;
+
+	if (*rank)
+		snprintf(name, sizeof(name), "rank %s", rank);
+	return gw_log_model_name(m, name);
+}
+
 /* Whether two stacks look the same; those of different files are not compared. */
 static bool same_stack(const struct gw_log_model *m, const struct gw_row_stack *a, uint32_t file,
                        uint32_t stack)
@@ -272,6 +283,25 @@ uint32_t gw_log_model_name(struct gw_log_model *m, const char *mangled)
 	m->names[position].mangled = gw_copy(mangled);
 	gw_index_add(&m->name_index, key, position);
 	return position;
+}
+
+bool gw_gpu_matches(const struct gw_gpu *gpu, const char *text)
+{
+	char number[16];
+
+	snprintf(number, sizeof(number), "%u", gpu->record.ordinal);
+	return !strcmp(number, text) ||
+	       (strlen(text) >= 4 && !strncasecmp(gpu->uuid, text, strlen(text))) ||
+	       (text[strspn(text, "0123456789")] && strcasestr(gpu->name, text));
+}
+
+void gw_file_launch(struct gw_file *f, const struct gw_record_launch *l)
+{
+	f->launches++;
+	if (l->call_ns && (!f->first_ns || l->call_ns < f->first_ns))
+		f->first_ns = l->call_ns;
+	if (l->call_ns > f->last_ns)
+		f->last_ns = l->call_ns;
 }
 
 void gw_log_model_free(struct gw_log_model *m)

@@ -11,6 +11,9 @@
 /** A row of which nothing is known. */
 void gw_row_clear(struct gw_row *row);
 
+/** The model's name of the rank called @p rank; "": none is known. */
+uint32_t gw_row_rank(struct gw_log_model *model, const char *rank);
+
 /**
  * Position of the row of @p name, @p gpu (a position, or GW_INDEX_NONE) and @p config, of which the
  * model's grouping may ignore the latter two; a new one where there is none yet.
@@ -32,6 +35,9 @@ void gw_row_sketches(struct gw_row *row, const struct gw_sketch *time,
 void gw_row_aggregate(struct gw_row *row, const struct gw_record_aggregate *aggregate);
 
 void gw_row_free(struct gw_row *row);
+
+/** Count a launch of a file. */
+void gw_file_launch(struct gw_file *file, const struct gw_record_launch *launch);
 
 /** Whether a launch's time may be used. */
 bool gw_launch_measured(const struct gw_record_launch *launch);

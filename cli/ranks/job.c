@@ -360,24 +360,20 @@ static void come_late(const struct ranks_job *job, double *values)
 	}
 }
 
-/*
- * The standard deviation of what changes by so much from one to the next: by the median of a normal
- * distribution, or by seven eighths where its tail is heavier.
- */
-static double scatter(double *changes, size_t count)
+double ranks_scatter(double *distances, size_t count)
 {
-	double value = ranks_median(changes, count), most = value / 0.6745;
+	double value = ranks_median(distances, count), most = value / 0.6745;
 
 	/* What is above the median comes behind it: the median of that has three quarters below it.
 	 */
 	for (int half = 0; half < 2; half++) {
 		size_t middle = (count - 1) / 2;
 
-		changes += middle;
+		distances += middle;
 		count -= middle;
-		value = ranks_median(changes, count);
+		value = ranks_median(distances, count);
 	}
-	return fmax(most, value / 1.5341) / sqrt(2);
+	return fmax(most, value / 1.5341);
 }
 
 /* Of the steps of some ranks: median length, and scatter from each step to the next. */
@@ -399,7 +395,7 @@ static void scales(struct ranks_job *job)
 		}
 	}
 	job->length = n ? ranks_median(lengths, n) : 0;
-	job->noise = m ? scatter(changes, m) : 0;
+	job->noise = m ? ranks_scatter(changes, m) / sqrt(2) : 0;
 	free(lengths);
 	free(changes);
 }

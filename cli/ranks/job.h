@@ -106,6 +106,12 @@ const char *ranks_part_key(enum ranks_part part);
 const char *ranks_cause_name(enum ranks_cause cause);
 const char *ranks_cause_key(enum ranks_cause cause);
 
+/**
+ * The standard deviation of what lies so far from its middle: by the median of a normal
+ * distribution, or by seven eighths where its tail is heavier. The values change places.
+ */
+double ranks_scatter(double *distances, size_t count);
+
 /** The lower median of @p count values, at least one, which change places. */
 double ranks_median(double *values, size_t count);
 

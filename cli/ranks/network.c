@@ -13,7 +13,7 @@ enum {
 	MEMBERS = 2 /* of the smallest collective: one rank alone is none */
 };
 /* As a late rank is found (job.c): the least share of a step, and how far a sum must rise. */
-static const double LEAST = 0.03, STEP_MOST = 2, CERTAIN = 11, MOST = 14, LITTLE = 0.006;
+static const double LEAST = 0.03, STEP_MOST = 2, CERTAIN = 11, MOST = 14, LITTLE = 0.006, DOUBT = 4;
 
 /* A rank's exposed communication, step after step. */
 struct watched {
@@ -23,7 +23,26 @@ struct watched {
 	double sum, more;      /* more: than usual, mean since `first` */
 	uint32_t first, late;  /* late: steps in that mean */
 	bool certain;
+	size_t next; /* of its collectives */
 };
+
+/* Of a rank's collectives in a step: how long they took after all of their ranks had come, exposed.
+ */
+static double together(const struct ranks_rank *r, struct watched *w, uint32_t step)
+{
+	double ns = 0;
+
+	for (; w->next < r->meeting_count; w->next++) {
+		const struct ranks_meeting *m = &r->meetings[w->next];
+
+		if (m->step == RANKS_NO_STEP || !m->others || m->step < step)
+			continue;
+		if (m->step > step)
+			break;
+		ns += fmax(m->end - fmax(m->until, m->start), 0) * m->exposed;
+	}
+	return ns;
+}
 
 static void remember(struct watched *w, double ns)
 {
@@ -36,7 +55,8 @@ static void remember(struct watched *w, double ns)
 	w->usual = ranks_median(values, n);
 	for (size_t i = 0; i < n; i++)
 		values[i] = fabs(w->past[i] - w->usual);
-	w->scatter = ranks_median(values, n) / 0.6745;
+	/* Of a few it is not known well. */
+	w->scatter = ranks_scatter(values, n) * (1 + DOUBT / (double)n);
 }
 
 static void look(struct watched *w, double ns, double length, uint32_t step)
@@ -100,8 +120,7 @@ size_t ranks_watch_network(const struct ranks_job *job, struct ranks_network **o
 		struct ranks_network now;
 
 		for (size_t r = 0; r < job->rank_count; r++)
-			look(&all[r], (double)job->ranks[r].steps[i].part[RANKS_COMMUNICATION],
-			     job->length, i);
+			look(&all[r], together(&job->ranks[r], &all[r], i), job->length, i);
 		if (!sum_up(all, (uint32_t)job->rank_count, &now, values)) {
 			open = false;
 			continue;

@@ -39,7 +39,8 @@ UNION ALL
 SELECT @hour(@epoch(coalesce(start_ns, call_ns))) AS time_s, @hash(uuid) AS gpu_id, host, uuid, model, @hash(coalesce(build, '')) AS build_id,
        NULL AS program, build, kernel,
        @hash(mangled, grid_x, grid_y, grid_z, block_x, block_y, block_z, dynamic_shared) AS shape, bound,
-       count(*) AS launches, sum(duration_ns) / 1e9 AS gpu_s, count(*) AS timed, sum(duration_ns) / 1e9 AS timed_s,
+       CAST(count(*) AS BIGINT) AS launches, sum(duration_ns) / 1e9 AS gpu_s, CAST(count(*) AS BIGINT) AS timed,
+       sum(duration_ns) / 1e9 AS timed_s,
        sum(CASE WHEN predicted_ns > 0 THEN duration_ns / 1e9 END) AS compared_s,
        sum(CASE WHEN predicted_ns > 0 THEN predicted_ns / 1e9 END) AS expected_s
 FROM (SELECT l.*, p.path_host AS host, p.path_uuid AS uuid, p.path_model AS model, p.path_build AS build

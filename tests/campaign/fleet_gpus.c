@@ -22,6 +22,7 @@
  */
 #include "cli/common/memory.h"
 #include "cli/health/detect.h"
+#include "tests/campaign/fleet_recordings.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -29,17 +30,11 @@
 #include <string.h>
 
 enum {
-	CONFIGS = 4096,
-	FILES = 8,
-	PER_CONFIG = 256,
 	RUN = 16, /* neighbouring launches of which an interval has the mean */
 	JOB_MOST = 60,
 	JOB_LEAST = 20,
 	KEPT_JOBS = 4,
 	PROCESSES = 4,
-	POOL_LEAST = 4,
-	COLUMNS = 64,
-	LINE = 1 << 20,
 	BURST_REST = 6, /* intervals between two */
 	SCORES = 24
 };
@@ -56,131 +51,6 @@ static const double CLOCK_JOB = 0.16; /* lower by the power that a job draws, at
 static const double CLOCK_WARM = 0.007;   /* lower when the GPU has become warm, in minutes */
 static const double CLOCK_NOISE = 0.0015; /* for minutes */
 static const double CLOCK_READ = 0.002;   /* a reading is of a moment */
-
-struct config {
-	char kernel[64];
-	char shape[64];
-	enum health_resource resource;
-	double ns[PER_CONFIG];
-	double mean[PER_CONFIG]; /* of the run that begins there */
-	unsigned count, seen;
-	unsigned file;
-	double spread;  /* of the logarithm of these means */
-	double follows; /* the clock, 0 to 1 */
-};
-static struct config *configs;
-static unsigned count, first[FILES + 1];
-
-/* ---- recordings ---------------------------------------------------------------------------- */
-
-/* The next field of a line of CSV, in place. */
-static char *field(char **at)
-{
-	char *from = *at, *to, *out;
-
-	if (!from)
-		return NULL;
-	if (*from != '"') {
-		to = strchr(from, ',');
-		*at = to ? to + 1 : NULL;
-		if (to)
-			*to = 0;
-		return from;
-	}
-	for (out = to = ++from; *to && !(*to == '"' && to[1] != '"'); to++)
-		*out++ = *to == '"' ? *to++ : *to;
-	*at = *to && to[1] == ',' ? to + 2 : NULL;
-	*out = 0;
-	return from;
-}
-
-static enum health_resource resource_of(const char *bound)
-{
-	if (!strcmp(bound, "memory"))
-		return HEALTH_MEMORY;
-	if (!strcmp(bound, "compute"))
-		return HEALTH_COMPUTE;
-	return !strcmp(bound, "latency") || !strcmp(bound, "launch") ? HEALTH_LATENCY
-	                                                             : HEALTH_OTHER;
-}
-
-static struct config *config_of(unsigned file, const char *kernel, const char *shape,
-                                enum health_resource resource)
-{
-	for (unsigned i = first[file]; i < count; i++)
-		if (!strncmp(configs[i].kernel, kernel, sizeof(configs[i].kernel) - 1) &&
-		    !strcmp(configs[i].shape, shape) && configs[i].resource == resource)
-			return &configs[i];
-	if (count == CONFIGS)
-		exit(2);
-	snprintf(configs[count].kernel, sizeof(configs[count].kernel), "%s", kernel);
-	snprintf(configs[count].shape, sizeof(configs[count].shape), "%s", shape);
-	configs[count].resource = resource;
-	configs[count].file = file;
-	return &configs[count++];
-}
-
-static void take_row(unsigned file, char *const *name, unsigned columns, char *line)
-{
-	const char *kernel = "", *bound = "";
-	char shape[64] = "";
-	double ns = 0;
-	struct config *c;
-
-	for (unsigned i = 0; i < columns; i++) {
-		const char *value = field(&line);
-
-		if (!value)
-			return;
-		if (!strcmp(name[i], "duration_ns"))
-			ns = strtod(value, NULL);
-		else if (!strcmp(name[i], "mangled"))
-			kernel = value;
-		else if (!strcmp(name[i], "bound"))
-			bound = value;
-		else if (!strncmp(name[i], "grid", 4) || !strncmp(name[i], "block", 5) ||
-		         !strcmp(name[i], "dynamic_shared"))
-			snprintf(shape + strlen(shape), sizeof(shape) - strlen(shape), "%s,",
-			         value);
-	}
-	if (!(ns > 0))
-		return;
-	c = config_of(file, kernel, shape, resource_of(bound));
-	/* The first one warms up what the others find. */
-	if (c->seen++ && c->count < PER_CONFIG)
-		c->ns[c->count++] = ns;
-}
-
-static void read_file(unsigned file, const char *path)
-{
-	static char line[LINE], header[LINE];
-	char *name[COLUMNS], *at = header;
-	unsigned columns = 0, kept;
-	FILE *in = fopen(path, "r");
-
-	if (!in || !fgets(header, sizeof(header), in)) {
-		fprintf(stderr, "fleet_gpus: %s can't be read\n", path);
-		exit(2);
-	}
-	header[strcspn(header, "\r\n")] = 0;
-	while (at && columns < COLUMNS)
-		name[columns++] = field(&at);
-	first[file] = count;
-	while (fgets(line, sizeof(line), in)) {
-		line[strcspn(line, "\r\n")] = 0;
-		take_row(file, name, columns, line);
-	}
-	fclose(in);
-	kept = first[file];
-	for (unsigned i = first[file]; i < count; i++)
-		if (configs[i].count >= POOL_LEAST) {
-			if (kept != i)
-				configs[kept] = configs[i];
-			kept++;
-		}
-	memset(&configs[kept], 0, (count - kept) * sizeof(*configs));
-	count = kept;
-}
 
 /* ---- chance -------------------------------------------------------------------------------- */
 
@@ -485,6 +355,17 @@ static bool has(const struct gpu *g, enum health_resource r)
 	return r == HEALTH_CLOCK || kinds >= 5;
 }
 
+/* A job of which some resource can become slow. */
+static void suitable_job(struct gpu *g)
+{
+	for (;;) {
+		for (int r = 0; r < HEALTH_CLOCK; r++)
+			if (has(g, (enum health_resource)r))
+				return;
+		other_job(g);
+	}
+}
+
 static struct fault draw_fault(const struct gpu *g, const char *scenario)
 {
 	struct fault f = {HEALTH_CLOCK, 1.03};
@@ -530,6 +411,7 @@ static void change(struct gpu *g, const char *scenario, struct outcome *o)
 	enum health_resource worst;
 	struct fault fault;
 
+	suitable_job(g);
 	intervals(g, 240, &none);
 	fault = draw_fault(g, scenario);
 	if (!strcmp(scenario, "start")) {
@@ -623,7 +505,7 @@ int main(int argc, char **argv)
 	gpus = (unsigned)strtoul(argv[2], NULL, 10);
 	configs = gw_alloc(CONFIGS * sizeof(*configs));
 	for (int i = 4; i < argc && files < FILES; i++)
-		read_file(files++, argv[i]);
+		recordings_read(files++, argv[i]);
 	first[files] = count;
 	prepare();
 	if (!strcmp(argv[3], "recordings"))

@@ -3,7 +3,7 @@
  * Any bytes as a live segment and its log: refused, or made into a log that can be read. A segment
  * is mostly zeros, and larger than what a fuzzer handles, so an input is changes to a good one:
  * each an offset (4 bytes), a length (1 byte) and so many bytes; an offset beyond the segment's end
- * begins the log.
+ * begins the log. The same bytes are read as what kubelet answers the agent.
  */
 #include "cli/agent/node.h"
 #include "cli/agent/text.h"
@@ -211,12 +211,31 @@ static void add(const struct gw_live_file *file, const uint8_t *log, size_t size
 	free(rest.log);
 }
 
+/* Names end where they should, and nothing is found twice. */
+static void read_pods(const uint8_t *data, size_t size)
+{
+	struct agent_pod_list list = {0};
+
+	if (!agent_pod_list_read(data, size, &list) && (list.row || list.rows))
+		abort();
+	for (size_t i = 0; i < list.rows; i++) {
+		const struct agent_pod *p = &list.row[i];
+
+		if (strlen(p->gpu) != 36 || !memchr(p->pod, 0, sizeof(p->pod)) ||
+		    !memchr(p->namespace, 0, sizeof(p->namespace)) ||
+		    !memchr(p->container, 0, sizeof(p->container)))
+			abort();
+	}
+	free(list.row);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static _Alignas(8) unsigned char copy[SIZE];
 	struct gw_live_file file;
 	size_t i = 0, changed = 0;
 
+	read_pods(data, size);
 	if (!segment[0]) {
 		make();
 		memcpy(copy, segment, sizeof(copy));

@@ -126,16 +126,21 @@ def the_page_lists_every_metric():
 def units():
     need("systemd-analyze", "systemd")
     with tempfile.TemporaryDirectory() as folder:
-        for name in ("gpuwatch-agent.service", "gpuwatch-agent.socket"):
+        names = ("gpuwatch-agent.service", "gpuwatch-agent.socket", "gpuwatch-off.path", "gpuwatch-off.service")
+        for name in names:
             with open(os.path.join(FLEET, "systemd", name)) as file:
                 text = file.read()
             # It is not installed here, and neither is its manual.
-            text = text.replace("/usr/bin/gpuwatch", "/bin/true").replace("Documentation=man:gpuwatch-agent(1)\n", "")
+            text = text.replace("/usr/bin/gpuwatch", "/bin/true").replace("Documentation=man:gpuwatch-agent(1)\n", "").replace("Documentation=man:gpuwatch-ctl(1)\n", "")
             with open(os.path.join(folder, name), "w") as out:
                 out.write(text)
-        done = subprocess.run(["systemd-analyze", "verify", "--man=no", os.path.join(folder, "gpuwatch-agent.service"),
-                               os.path.join(folder, "gpuwatch-agent.socket")], capture_output=True, text=True)
-        complaints = [line for line in done.stderr.splitlines() if "gpuwatch" in line]
+        os.mkdir(os.path.join(folder, "server.service.d"))
+        shutil.copy(os.path.join(FLEET, "systemd/gpuwatch.conf"), os.path.join(folder, "server.service.d"))
+        with open(os.path.join(folder, "server.service"), "w") as out:
+            out.write("[Service]\nExecStart=/bin/true\n")
+        done = subprocess.run(["systemd-analyze", "verify", "--man=no", os.path.join(folder, "server.service"),
+                               *(os.path.join(folder, name) for name in names)], capture_output=True, text=True)
+        complaints = [line for line in done.stderr.splitlines() if "gpuwatch" in line or folder in line]
         assert not complaints, complaints
 
 
@@ -175,6 +180,20 @@ def daemon_set(d):
                 assert re.search(r"GW_OPT_\w+\(" + option + r"\b", source.read()), option
 
 
+def the_image_fits_the_daemon_set():
+    with open(os.path.join(FLEET, "kubernetes/Containerfile")) as file:
+        recipe = file.read()
+    with open(os.path.join(FLEET, "kubernetes/daemonset.yaml")) as file:
+        manifest = file.read()
+    user, group = re.search(r"^USER (\d+):(\d+)$", recipe, re.M).groups()
+    assert f"runAsUser: {user}\n" in manifest and f"runAsGroup: {group}\n" in manifest
+    # The libraries that the agent opens, by Debian's names.
+    for source in ("cli/agent/http.c", "cli/agent/curl/curl.h"):
+        with open(os.path.join(TREE, source)) as file:
+            library, version = re.search(r'"(lib\w+)\.so\.(\d+)"', file.read()).groups()
+        assert library + version in recipe.split(), library + version
+
+
 def container_edits():
     with open(os.path.join(FLEET, "kubernetes/cdi.json")) as file:
         spec = json.load(file)
@@ -192,7 +211,7 @@ def container_edits():
 
 def scripts_are_clean():
     need("shellcheck", "shellcheck")
-    paths = [os.path.join(FLEET, p) for p in ("slurm/task_prolog.sh", "slurm/health_check.sh", "kubernetes/gpu-slow")]
+    paths = [os.path.join(FLEET, p) for p in ("slurm/prolog.sh", "slurm/task_prolog.sh", "slurm/health_check.sh", "kubernetes/gpu-slow")]
     paths.append(os.path.join(TREE, "examples/fleet/run"))
     for path in paths:
         assert os.stat(path).st_mode & stat.S_IXUSR, path
@@ -223,6 +242,33 @@ def with_health(status, text, script, **environment):
             return done.returncode, done.stdout, None
         with open(said) as file:
             return done.returncode, done.stdout, file.read().strip()
+
+
+def the_prolog_makes_a_folder_that_the_group_reads():
+    if os.getuid():
+        skip("a folder is given away by root alone")
+    group = "games"
+    import grp
+    try:
+        number = grp.getgrnam(group).gr_gid
+    except KeyError:
+        skip("there is no group games")
+
+    def made(**environment):
+        with tempfile.TemporaryDirectory() as shm:
+            os.chmod(shm, 0o755)
+            if "LINK" in environment:
+                os.symlink("/etc", os.path.join(shm, "gpuwatch-1234"))
+            subprocess.run([os.path.join(FLEET, "slurm/prolog.sh")], check=True,
+                           env={"PATH": os.environ["PATH"], "GPUWATCH_SHM": shm, "GPUWATCH_GROUP": group,
+                                "GPUWATCH_KILL_SWITCH": "/nonexistent", "SLURM_JOB_UID": "1234", **environment})
+            path = os.path.join(shm, "gpuwatch-1234")
+            return os.lstat(path) if os.path.lexists(path) else None
+    st = made()
+    assert (st.st_uid, st.st_gid, stat.S_IMODE(st.st_mode)) == (1234, number, 0o2750), st
+    assert stat.S_ISLNK(made(LINK="1").st_mode) and os.stat("/etc").st_uid == 0
+    assert made(GPUWATCH_KILL_SWITCH="/bin/sh") is None
+    assert made(GPUWATCH_GROUP="no-such-group") is None
 
 
 def slurm_drains_a_node_with_a_slow_gpu():
