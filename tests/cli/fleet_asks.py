@@ -63,7 +63,7 @@ def simulate(gpus, hours, into=STORE):
 def write(path, select):
     import duckdb
     os.makedirs(os.path.dirname(path), exist_ok=True)
-    duckdb.connect().execute(f"COPY ({select}) TO '{path}' (FORMAT parquet)")
+    duckdb.connect().execute(f"COPY ({select}) TO '{path}' (FORMAT parquet, COMPRESSION zstd)")
 
 
 def work(path, more=""):
@@ -249,7 +249,7 @@ def spark_gives_the_same_rows():
         print("skipped: it takes minutes; set GPUWATCH_TEST_SPARK=1 to run it")
         finish(77)
     need("duckdb", "pyspark")
-    agree("spark")
+    agree("spark", 16)
 
 
 def clickhouse_gives_the_same_rows():
