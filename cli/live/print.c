@@ -78,13 +78,28 @@ static json_t *totals(const struct gw_live_totals *t)
 	                 "bounds", bounds, "counters", counters);
 }
 
+static json_t *graph(const struct gw_live_graph_time *g)
+{
+	return json_pack("{s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "graph",
+	                 gw_json_count(g->graph), "kernels", gw_json_count(g->kernels),
+	                 "kernels_predicted", gw_json_count(g->known_kernels), "launches",
+	                 gw_json_count(g->launches), "timed", gw_json_count(g->timed), "scored",
+	                 gw_json_count(g->scored), "total_ns", gw_json_count(g->total_ns),
+	                 "squares", gw_json_number(g->squares), "scored_ns",
+	                 gw_json_count(g->scored_ns), "predicted_ns",
+	                 gw_json_count(g->predicted_ns), "expected_ns",
+	                 gw_json_count(g->expected_ns));
+}
+
 void gw_live_print(const struct gw_live_file *f, const char *path)
 {
 	static const char *const owners[] = {"ended", "running", "elsewhere"};
-	json_t *configs = json_array(), *devices = json_array(), *all;
+	json_t *configs = json_array(), *devices = json_array(), *graphs = json_array(), *all;
 	struct gw_live_config c;
 	struct gw_live_device d;
-	struct gw_live_totals t;
+	struct gw_live_totals t = {0};
+	struct gw_live_graph_time g;
+	const bool totals_known = gw_live_totals_of(f, &t);
 
 	/* Reading a page of the file for the first time takes memory, which is the process's. */
 	for (uint32_t i = 0, unused = 0; i < f->head->configs.count && unused < GW_LIVE_FREE_MOST;
@@ -96,10 +111,12 @@ void gw_live_print(const struct gw_live_file *f, const char *path)
 	for (uint32_t i = 0; i < f->head->devices.count; i++)
 		if (gw_live_device_at(f, i, &d))
 			json_array_append_new(devices, device(i, &d));
-	all = json_pack("{s:o,s:I,s:s,s:o,s:o,s:o,s:o}", "segment", gw_json_text(path), "pid",
+	for (uint32_t i = 0; t.counter[GW_COUNTER_graph_launches] && gw_live_graph_time_at(f, i, &g); i++)
+		json_array_append_new(graphs, graph(&g));
+	all = json_pack("{s:o,s:I,s:s,s:o,s:o,s:o,s:o,s:o}", "segment", gw_json_text(path), "pid",
 	                (json_int_t)f->head->pid, "process", owners[gw_live_owner(f)], "log",
 	                gw_json_text(gw_live_log_of(f)), "totals",
-	                gw_live_totals_of(f, &t) ? totals(&t) : json_null(), "devices", devices,
-	                "configurations", configs);
+	                totals_known ? totals(&t) : json_null(), "devices", devices,
+	                "configurations", configs, "graphs", graphs);
 	gw_json_print(all);
 }

@@ -107,6 +107,13 @@ bool gw_live_totals_of(const struct gw_live_file *f, struct gw_live_totals *out)
 	       out->counters <= sizeof(out->counter) / sizeof(*out->counter);
 }
 
+bool gw_live_graph_time_at(const struct gw_live_file *f, uint32_t at,
+                           struct gw_live_graph_time *out)
+{
+	return at < f->head->graph_times.count &&
+	       copy(element(f, &f->head->graph_times, at), out, sizeof(*out)) && out->graph;
+}
+
 bool gw_live_answer_of(const struct gw_live_file *f, struct gw_live_answer *out)
 {
 	/* Not of a head that is held: that one does not follow. */

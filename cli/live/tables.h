@@ -41,6 +41,10 @@ bool gw_live_device_at(const struct gw_live_file *file, uint32_t ordinal,
 /** The totals; false: there are none yet. */
 bool gw_live_totals_of(const struct gw_live_file *file, struct gw_live_totals *out);
 
+/** Entry @p at of the graphs that are timed whole; false: there is none, or it can't be read. */
+bool gw_live_graph_time_at(const struct gw_live_file *file, uint32_t at,
+                           struct gw_live_graph_time *out);
+
 /** The mode and budget that the process is in; false: they can't be read. */
 bool gw_live_answer_of(const struct gw_live_file *file, struct gw_live_answer *out);
 /** "watch", or "watch until 14:05:00, then audit", in local time; returns @p out. */

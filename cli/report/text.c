@@ -158,8 +158,10 @@ void gw_report_text(struct gw_report *report)
 		gw_report_details(report, width);
 	}
 	putchar('\n');
-	if (!m->row_count)
+	if (!m->row_count) {
 		printf("  No kernel in %s.\n", m->file_count == 1 ? "this log" : "these logs");
+		gw_report_graphs(report, width);
+	}
 	else if (!report->count)
 		printf("  No kernel matches.\n");
 	else

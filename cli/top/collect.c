@@ -6,6 +6,8 @@
 #include "cli/live/folders.h"
 #include "cli/live/guard.h"
 #include "cli/live/tables.h"
+#include "predictor/log/record.h"
+#include "cli/top/graphs.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -338,10 +340,16 @@ static void read_tables(void *arg)
 {
 	struct reading *r = arg;
 	struct gw_live_device d;
-	struct gw_live_totals t;
+	struct gw_live_totals t = {0};
+	struct gw_live_graph_time g;
 
 	if (gw_live_totals_of(&r->segment->file, &t))
 		top_totals_are(r->process, &t);
+	/* Reading a page of the file for the first time takes memory, which is the process's. */
+	for (uint32_t i = 0; t.counter[GW_COUNTER_graph_launches] &&
+	                     gw_live_graph_time_at(&r->segment->file, i, &g);
+	     i++)
+		top_graph_is(r->process, i, &g);
 	r->process->switchable = gw_live_answer_of(&r->segment->file, &r->process->switched) &&
 	                         r->process->switched.sequence;
 	read_configs(r);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The pages of the live view but for the histograms. */
 #include "cli/top/cells.h"
+#include "cli/top/graphs.h"
 #include "cli/top/live.h"
 #include "cli/top/screen.h"
 
@@ -10,7 +11,8 @@
 
 enum {
 	ROOMY = 20,     /* rows of a screen from which on blank lines part the lists */
-	PANEL_LEAST = 9 /* and from which on processes are listed */
+	PANEL_LEAST = 9, /* and from which on processes are listed */
+	GRAPHS = 3       /* that are listed */
 };
 
 static void draw_title(const struct top_screen *s)
@@ -157,6 +159,21 @@ static void draw_foot(const struct top_screen *s, const char *keys)
 	top_screen_put(row, 0, GW_INK_DIM, line);
 }
 
+/* Graphs that are timed whole, those with most time, and a line of what gpuwatch takes. */
+static unsigned draw_graphs(const struct top_screen *s, unsigned row)
+{
+	char own[TOP_LINE_MOST];
+	size_t count;
+	char **lines = top_graph_lines(s->view->model, GRAPHS, &count);
+
+	for (size_t i = 0; i < count; i++)
+		top_screen_put(row++, 0, GW_INK_OFF, lines[i]);
+	top_lines_free(lines, count);
+	if (top_own(s->view->model, own, sizeof(own)))
+		top_screen_put(row++, 0, GW_INK_DIM, own);
+	return row;
+}
+
 static void draw_list(struct top_screen *s)
 {
 	const unsigned rows = top_screen_rows(), gap = rows >= ROOMY;
@@ -165,6 +182,8 @@ static void draw_list(struct top_screen *s)
 	draw_title(s);
 	if (rows >= PANEL_LEAST)
 		row = draw_processes(s, row, rows / 3 > 2 ? rows / 3 : 2) + gap;
+	if (gap)
+		row = draw_graphs(s, row);
 	draw_kernels(s, row, rows - 1);
 	draw_foot(s, "q end  p pause  / filter  s sort  Enter histogram  ? help");
 }

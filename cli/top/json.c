@@ -3,6 +3,7 @@
 #include "cli/common/basis.h"
 #include "cli/common/json.h"
 #include "cli/top/cells.h"
+#include "cli/top/graphs.h"
 #include "cli/top/top.h"
 #include "predictor/log/record.h"
 
@@ -46,7 +47,7 @@ static json_t *process(const struct top_process *p, double span_ns)
 	for (uint32_t i = 0; i < GW_LIVE_DEVICES; i++)
 		if (p->device[i].known)
 			json_array_append_new(devices, device(i, &p->device[i]));
-	return json_pack("{s:I,s:o,s:o,s:s,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "pid", (json_int_t)p->pid,
+	return json_pack("{s:I,s:o,s:o,s:s,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "pid", (json_int_t)p->pid,
 	                 "segment", gw_json_text(p->id), "program", gw_json_text(p->exe), "state",
 	                 states[p->state], "mode",
 	                 p->totals.ns ? gw_json_text(top_mode_name(p)) : json_null(), "budget",
@@ -54,7 +55,7 @@ static json_t *process(const struct top_process *p, double span_ns)
 	                 "until_ns", until ? gw_json_count(p->switched.until_ns) : json_null(),
 	                 "then", until ? gw_json_text(gw_mode_name(p->switched.then)) : json_null(),
 	                 "runs_per_s", gw_json_number(p->runs / span_ns * 1e9), "devices", devices,
-	                 "counters", counters(p));
+	                 "counters", counters(p), "graphs", top_graphs_json(p));
 }
 
 static json_t *span(const struct top_span *s)

@@ -33,6 +33,7 @@ static void process_free(struct top_process *p)
 		row_free(p->row[i]);
 	free(p->row);
 	free(p->config);
+	free(p->graph);
 	free(p->id);
 	free(p->exe);
 	free(p);

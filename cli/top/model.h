@@ -90,6 +90,8 @@ struct top_process {
 	struct top_row **row;
 	size_t rows, row_room;
 	struct top_device device[GW_LIVE_DEVICES];
+	struct gw_live_graph_time *graph; /**< timed whole, by entry; graph 0: not known */
+	size_t graphs, graph_room;
 	struct gw_live_totals totals;   /**< totals.ns 0: none yet */
 	struct gw_live_answer switched; /**< mode and budget, and until when */
 	bool switchable;                /**< that is known */

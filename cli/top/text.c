@@ -2,11 +2,14 @@
 /* gpuwatch top --once: one snapshot as text. */
 #include "cli/message.h"
 #include "cli/top/cells.h"
+#include "cli/top/graphs.h"
 #include "cli/top/top.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+enum { GRAPHS = 10 }; /* that are listed */
 
 static void print(char **lines, size_t count)
 {
@@ -29,7 +32,7 @@ static void print_none(const struct top_view *v)
 void top_text(const struct top_view *v)
 {
 	const unsigned width = gw_width();
-	char summary[256], bounds[256];
+	char summary[256], bounds[256], own[320];
 	struct top_layout layout;
 	struct top_row **rows;
 	size_t count, lines;
@@ -57,4 +60,10 @@ void top_text(const struct top_view *v)
 	else if (lines < count)
 		printf("and %zu more\n", count - lines);
 	free(rows);
+	text = top_graph_lines(v->model, GRAPHS, &lines);
+	for (size_t i = 0; i < lines; i++)
+		printf("%s%s\n", i ? "" : "\n", text[i]);
+	top_lines_free(text, lines);
+	if (top_own(v->model, own, sizeof(own)))
+		printf("\n%s%s%s\n", gw_ink(stdout, GW_INK_DIM), own, gw_ink(stdout, GW_INK_OFF));
 }

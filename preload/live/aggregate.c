@@ -2,7 +2,8 @@
 #include "preload/live/aggregate.h"
 
 #include "preload/runtime/clock.h"
-#include "preload/maps/idmap.h"
+#include "preload/maps/configs.h"
+#include "preload/maps/memory.h"
 #include "preload/live/live.h"
 #include "preload/live/log.h"
 #include "preload/maps/own_use.h"
@@ -31,24 +32,22 @@ static struct sketches {
 	struct gw_sketch time, ratio;
 } * sketches; /* of the first SKETCHED sums, while the log is a ring */
 static uint32_t count;
-static uint32_t half;       /* of the places of the live segment that this span has, 0 or 1 */
-static bool full;           /* so many that the span is to end */
-static struct gw_idmap map; /* config -> index + 1 */
-static uint64_t begin_ns, first_ns, /* of the span, and of all, by the steady clock … */
-        begin_wall_ns;              /* … and as the log keeps it */
+static uint32_t half; /* of the places of the live segment that this span has, 0 or 1 */
+static bool full;     /* so many that the span is to end */
+static uint32_t place[GW_CONFIGS_MAX]; /* by configuration: its sum, where that is the one there */
+static uint64_t begin_ns, first_ns,    /* of the span, and of all, by the steady clock … */
+        begin_wall_ns;                 /* … and as the log keeps it */
 
 static void forget(void)
 {
 	count = 0;
 	full = false;
-	gw_idmap_clear(&map);
 }
 
 void gw_aggregate_start(void)
 {
 	/* A forked child begins with the parent's: left behind. */
 	count = 0;
-	map = (struct gw_idmap){.use = GW_MEMORY_log};
 	sums = NULL;
 	sketches = NULL;
 	full = false;
@@ -75,21 +74,20 @@ static struct sum *add_sum(uint32_t config)
 
 static struct sum *sum_of(uint32_t config)
 {
-	uint64_t key = gw_idmap_key(config, 11);
-	uint32_t at = gw_idmap_get(&map, key);
+	const uint32_t at = config < GW_CONFIGS_MAX ? place[config] : 0;
 
-	if (at && sums[at - 1].record.launches < LAUNCHES_MAX)
-		return &sums[at - 1];
+	if (at && at < count && sums[at].record.config == config &&
+	    sums[at].record.launches < LAUNCHES_MAX)
+		return &sums[at];
 	if (!sums)
 		sums = gw_memory_new(GW_MEMORY_log, SUMS_MAX, sizeof(*sums));
 	if (!sums)
 		return NULL;
 	if (!count)
 		add_sum(0);
-	if (count == SUMS_MAX)
+	if (count == SUMS_MAX || config >= GW_CONFIGS_MAX)
 		return sums;
-	if (!gw_idmap_put(&map, key, count + 1))
-		return sums;
+	place[config] = count;
 	return add_sum(config);
 }
 

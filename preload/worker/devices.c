@@ -64,16 +64,17 @@ void gw_device_meet(int ordinal)
 {
 	struct gw_device_entry *d = gw_device_entry(ordinal);
 	struct gw_record_device r = {.ordinal = (uint32_t)ordinal};
-	const uint32_t pci[3] = {location(ordinal, CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID),
-	                         location(ordinal, CU_DEVICE_ATTRIBUTE_PCI_BUS_ID),
-	                         location(ordinal, CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID)};
+	uint32_t pci[3];
 	char tail[256 + 33] = "";
 	size_t memory = 0, n;
 	CUuuid uuid = {{0}};
 
-	if (!d || d->id || gone)
+	if (!d || d->id || gone) /* with each launch: the driver is asked once */
 		return;
 	r.id = d->id = ++count;
+	pci[0] = location(ordinal, CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID);
+	pci[1] = location(ordinal, CU_DEVICE_ATTRIBUTE_PCI_BUS_ID);
+	pci[2] = location(ordinal, CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID);
 	r.compute_capability =
 	        10 * attribute(ordinal, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) +
 	        attribute(ordinal, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);

@@ -26,7 +26,7 @@ void gw_host_time_start(void);
 void gw_children_start(void);
 
 /**
- * Child processes at work while the threads that launch are not (children.c): what reads a
+ * Child processes at work while the threads that launch are not: what reads a
  * program's input, such as the workers of PyTorch's DataLoader. Once a round, before its launches
  * are taken: what was used since the last round goes before launches that were called later. @p
  * now: CLOCK_MONOTONIC, ns. Where there are children, a system call for each of them and for each

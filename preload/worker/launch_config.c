@@ -25,13 +25,15 @@ static uint32_t config_look_up(const struct gw_event *e)
 	return gw_intern_config(e->kernel, gw_launch_device(e), &c);
 }
 
+enum { RECENT_BITS = 12 };
+
 uint32_t gw_launch_config(const struct gw_event *e, bool *read)
 {
 	/* The last configuration of each hash: programs launch few kinds, many times. */
 	static struct {
 		uint64_t key;
 		uint32_t config;
-	} recent[1024];
+	} recent[1 << RECENT_BITS];
 	static const uint32_t none = UINT32_MAX; /* the table is full: there will never be one */
 	uint32_t id = gw_cell_id(e->config), at;
 	uint64_t key;
@@ -42,7 +44,7 @@ uint32_t gw_launch_config(const struct gw_event *e, bool *read)
 		return id;
 	key = gw_cell_key(gw_cell_kernel(e->kernel, gw_launch_device(e)), e->grid, e->block_x,
 	                  e->block_y, e->block_z, e->cluster, e->shared, e->digest);
-	at = (uint32_t)(key >> 54);
+	at = (uint32_t)(key >> (64 - RECENT_BITS));
 	if (recent[at].key == key && recent[at].config == none && gw_config_full())
 		return 0;
 	if (recent[at].key != key || recent[at].config > gw_config_count() || !recent[at].config ||

@@ -229,6 +229,52 @@ void sample_aggregates(struct lb *b)
 	lb_end(b);
 }
 
+/* A decode loop in mode watch: two graphs, one of whose kernels are all predicted. */
+void sample_whole_graphs(struct lb *b)
+{
+	uint64_t values[GW_COUNTERS] = {[GW_COUNTER_graph_launches] = 1100,
+	                                [GW_COUNTER_graph_kernels] = 44000,
+	                                [GW_COUNTER_windows] = 20,
+	                                [GW_COUNTER_graphs_timed] = 104,
+	                                [GW_COUNTER_expected_ns] = 80000000,
+	                                [GW_COUNTER_expected_kernels] = 40000,
+	                                [GW_COUNTER_expected_graphs_ns] = 80000000,
+	                                [GW_COUNTER_sampled_graphs_ns] = 8000000,
+	                                [GW_COUNTER_sampled_graphs_predicted_ns] = 8000000};
+	struct gw_record_graph g = {.graph = 1,
+	                            .kernels = 40,
+	                            .known_kernels = 40,
+	                            .launches = 500,
+	                            .timed = 50,
+	                            .scored = 50,
+	                            .start_ns = 1700000010ull * 1000000000,
+	                            .end_ns = 1700000020ull * 1000000000,
+	                            .total_ns = 50 * 80000,
+	                            .min_ns = 79000,
+	                            .max_ns = 81000,
+	                            .scored_ns = 50 * 80000,
+	                            .predicted_ns = 50 * 100000,
+	                            .expected_ns = 500 * 100000,
+	                            .squares = 50.f * 80000 * 80000,
+	                            .memory_ns = 500.f * 98000};
+
+	begin(b, 4242, 0, "./decode");
+	lb_record(b, GW_RECORD_GRAPH, &g, sizeof(g), NULL, 0);
+	g.min_ns = 78000;
+	lb_record(b, GW_RECORD_GRAPH, &g, sizeof(g), NULL, 0);
+	g = (struct gw_record_graph){.graph = 2,
+	                             .kernels = 40,
+	                             .known_kernels = 39,
+	                             .launches = 100,
+	                             .timed = 4,
+	                             .total_ns = 4 * 50000,
+	                             .squares = 4.f * 50000 * 50000,
+	                             .expected_ns = 100 * 40000};
+	lb_record(b, GW_RECORD_GRAPH, &g, sizeof(g), NULL, 0);
+	lb_counters(b, values, GW_COUNTERS);
+	lb_end(b);
+}
+
 /* One configuration of the sample with work. */
 static const struct worked {
 	uint32_t kernel, blocks, threads;
@@ -427,6 +473,8 @@ bool sample_named(struct lb *b, const char *name)
 		sample_unanalysed(b);
 	else if (!strcmp(name, "aggregates"))
 		sample_aggregates(b);
+	else if (!strcmp(name, "whole_graphs"))
+		sample_whole_graphs(b);
 	else if (!strcmp(name, "hostile"))
 		sample_hostile(b);
 	else if (!strcmp(name, "markup"))

@@ -23,6 +23,7 @@ void sample_analysed(struct lb *b);
 void sample_unanalysed(struct lb *b);
 /** A log that went over to aggregates. */
 void sample_aggregates(struct lb *b);
+void sample_whole_graphs(struct lb *b);
 /** Names that are formulas, control sequences, turned writing and no UTF-8. */
 void sample_hostile(struct lb *b);
 /** Names, a GPU and a reason that are markup and scripts, or end them. */

@@ -19,7 +19,8 @@
 static int make_samples(void **state)
 {
 	return shell_setup(state) ||
-	       shell("mkdir logs && for s in plain second stand_in violations aggregates clocked "
+	       shell("mkdir logs && for s in plain second stand_in violations aggregates "
+	             "whole_graphs clocked "
 	             "analysed unanalysed modules at_least worked hostile; do "
 	             "$TOOLS/make_sample $s $s.gwl || exit 1; done; cp plain.gwl second.gwl logs; "
 	             "head -c 3000 plain.gwl > cut.gwl");
@@ -31,6 +32,16 @@ static void text_is_as_reviewed(void **state)
 	shell_prints("plain.txt", REPORT "plain.gwl");
 	shell_prints("config_80.txt", "COLUMNS=80 " REPORT "--by=config plain.gwl");
 	shell_prints("aggregates_wide.txt", REPORT "--wide --by=device aggregates.gwl");
+}
+
+static void whole_graphs_have_a_table(void **state)
+{
+	(void)state;
+	assert_int_equal(shell("COLUMNS=140 " REPORT "whole_graphs.gwl"), 0);
+	assert_non_null(strstr(shell_output, "by the timed ones 80.0 ms"));
+	assert_non_null(strstr(shell_output,
+	                       "graph 1       40     1,000    100   80.0 ms  80.0 µs  0%     "
+	                       "100 µs       0.80           100%  memory"));
 }
 
 static void csv_is_as_reviewed(void **state)
@@ -548,6 +559,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(a_span_of_a_log_is_reported),
 	        cmocka_unit_test(text_is_as_reviewed),
+	        cmocka_unit_test(whole_graphs_have_a_table),
 	        cmocka_unit_test(csv_is_as_reviewed),
 	        cmocka_unit_test(csv_begins_with_the_columns_of_nsys),
 	        cmocka_unit_test(json_is_as_reviewed),

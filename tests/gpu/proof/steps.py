@@ -127,6 +127,8 @@ STEPS = (
          after=["code-first"]),
     step("code-blocks", f"{CODE}: how often each basic block runs, reported from code and arguments", 4, 90, 240, "alone",
          "bash {here}/blocks.sh {workloads} {cli} {out}"),
+    step("whole-graphs", "counts and times of graphs that mode watch times whole, against libcupti and the program's events", 1, 60, 200, "alone",
+         f"{{python}} {{here}}/whole_graphs.py {COMMON} --cli {{cli}}"),
     step("buffers", "counts: long runs: when activity records lose their times, and what the log then has", 4, 70, 150, "alone",
          "{python} {here}/buffers.py --programs {programs} --gpuwatch {library} --out {out}"),
     step("beside-sanitizer", f"{SAFETY}: compute-sanitizer finds what it finds without us", 5, 60, 150, "shared", beside("sanitizer")),

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Of the live view: graphs that are timed whole, and what gpuwatch itself takes. */
+#include "cli/top/graphs.h"
+
+#include "cli/common/json.h"
+#include "cli/common/memory.h"
+#include "cli/common/number.h"
+#include "cli/top/cells.h"
+#include "predictor/log/record.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void top_graph_is(struct top_process *p, size_t at, const struct gw_live_graph_time *g)
+{
+	if (at >= GW_LIVE_GRAPH_TIMES)
+		return;
+	p->graph = gw_grow(p->graph, &p->graph_room, at + 1, sizeof(*p->graph));
+	for (; p->graphs <= at; p->graphs++)
+		p->graph[p->graphs] = (struct gw_live_graph_time){.graph = 0};
+	p->graph[at] = *g;
+}
+
+static double mean(const struct gw_live_graph_time *g)
+{
+	return g->timed ? (double)g->total_ns / (double)g->timed : NAN;
+}
+
+/* Half the 95% interval of the mean over it. */
+static double error(const struct gw_live_graph_time *g)
+{
+	const double n = (double)g->timed, m = mean(g);
+
+	return g->timed > 1 ? 1.96 * sqrt(fmax(0, g->squares / n - m * m) / (n - 1)) / m : NAN;
+}
+
+static double predicted(const struct gw_live_graph_time *g)
+{
+	return g->scored ? (double)g->predicted_ns / (double)g->scored : NAN;
+}
+
+static double ratio(const struct gw_live_graph_time *g)
+{
+	return g->predicted_ns ? (double)g->scored_ns / (double)g->predicted_ns : NAN;
+}
+
+/* A graph with its process. */
+struct shown {
+	const struct top_process *process;
+	const struct gw_live_graph_time *graph;
+	double time;
+};
+
+static int by_time(const void *x, const void *y)
+{
+	const struct shown *a = x, *b = y;
+
+	if (a->time > b->time || a->time < b->time)
+		return a->time < b->time ? 1 : -1;
+	return a->graph->graph < b->graph->graph ? -1 : a->graph->graph > b->graph->graph;
+}
+
+static char *line_of(const struct shown *s)
+{
+	const struct gw_live_graph_time *g = s->graph;
+	char line[TOP_LINE_MOST], factor[32] = "-";
+	struct gw_text a, b, c, d, e;
+
+	if (!isnan(ratio(g)))
+		snprintf(factor, sizeof(factor), "%.2f", ratio(g));
+	snprintf(line, sizeof(line),
+	         "graph %u of %u: %s kernels, %s launches, %s timed, mean %s +- %s, predicted %s, "
+	         "measured/predicted %s",
+	         g->graph, s->process->pid, gw_thousands(&a, g->kernels),
+	         gw_thousands(&b, (double)g->launches), gw_thousands(&c, (double)g->timed),
+	         gw_duration(&d, mean(g)), gw_percent(&e, error(g)),
+	         isnan(predicted(g)) ? "-" : gw_duration(&a, predicted(g)), factor);
+	return gw_copy(line);
+}
+
+char **top_graph_lines(const struct top_model *m, size_t most, size_t *count)
+{
+	struct shown *list;
+	char **lines;
+	size_t n = 0, all = 0;
+
+	for (size_t i = 0; i < m->processes; i++)
+		all += m->process[i]->graphs;
+	list = gw_alloc((all + 1) * sizeof(*list));
+	for (size_t i = 0; i < m->processes; i++)
+		for (size_t k = 0; k < m->process[i]->graphs; k++) {
+			const struct gw_live_graph_time *g = &m->process[i]->graph[k];
+
+			if (g->graph && g->timed)
+				list[n++] = (struct shown){m->process[i], g,
+				                           mean(g) * (double)g->launches};
+		}
+	qsort(list, n, sizeof(*list), by_time);
+	n = n < most ? n : most;
+	lines = (char **)gw_alloc((n + 1) * sizeof(*lines));
+	for (size_t i = 0; i < n; i++)
+		lines[i] = line_of(&list[i]);
+	free(list);
+	*count = n;
+	return lines;
+}
+
+const char *top_own(const struct top_model *m, char *out, size_t size)
+{
+	double sum[GW_COUNTERS] = {0};
+	struct gw_text a, b, c, d, e;
+	size_t known = 0;
+
+	for (size_t i = 0; i < m->processes; i++) {
+		const struct gw_live_totals *t = &m->process[i]->totals;
+
+		known += t->ns != 0;
+		for (uint32_t k = 0; t->ns && k < t->counters && k < GW_COUNTERS; k++)
+			sum[k] += (double)t->counter[k];
+	}
+	if (!known)
+		return NULL;
+	snprintf(out, size,
+	         "gpuwatch itself: CPU %s and %s on the program's threads, memory %s, written %s, "
+	         "windows %s",
+	         gw_duration(&a, sum[GW_COUNTER_own_cpu_ns]),
+	         gw_duration(&b, sum[GW_COUNTER_overhead_ns] + sum[GW_COUNTER_attach_ns]),
+	         gw_bytes(&c, sum[GW_COUNTER_memory]), gw_bytes(&d, sum[GW_COUNTER_log_bytes]),
+	         gw_thousands(&e, sum[GW_COUNTER_windows]));
+	return out;
+}
+
+json_t *top_graphs_json(const struct top_process *p)
+{
+	json_t *all = json_array();
+
+	for (size_t i = 0; i < p->graphs; i++) {
+		const struct gw_live_graph_time *g = &p->graph[i];
+
+		if (!g->graph)
+			continue;
+		json_array_append_new(
+		        all,
+		        json_pack("{s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "graph",
+		                  gw_json_count(g->graph), "kernels", gw_json_count(g->kernels),
+		                  "kernels_predicted", gw_json_count(g->known_kernels), "launches",
+		                  gw_json_count(g->launches), "timed", gw_json_count(g->timed),
+		                  "scored", gw_json_count(g->scored), "mean_ns",
+		                  gw_json_number(mean(g)), "mean_error", gw_json_number(error(g)),
+		                  "predicted_ns", gw_json_number(predicted(g)),
+		                  "measured_over_predicted", gw_json_number(ratio(g))));
+	}
+	return all;
+}
