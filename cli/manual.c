@@ -362,6 +362,9 @@ static void log_values(enum gw_document d)
 #define SLOW_CAUSE(NAME, name, meaning) log_value(d, "SLOW cause", name, GW_SLOW_##NAME, meaning);
 #include "predictor/log/slow.def"
 #undef SLOW_CAUSE
+#define IDLE(NAME, name, meaning) log_value(d, "idle_ns", name, GW_IDLE_##NAME, meaning);
+#include "predictor/log/idle.def"
+#undef IDLE
 	for (unsigned f = 0; f < GW_WORK_FIELDS; f++)
 		log_row(d, f);
 }

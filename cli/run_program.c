@@ -91,7 +91,7 @@ static void start(const char *path, char *const argv[], const struct sigaction *
 	_exit(gw_run_failed(path));
 }
 
-/* The program alone keeps stdin and stdout open: who reads from it sees it close them. */
+/* The program alone keeps stdin and stdout open: a reader of its output sees it close them. */
 static void let_go(void)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);

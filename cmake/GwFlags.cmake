@@ -16,7 +16,8 @@ if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
 endif()
 
-set(GW_SANITIZE "" CACHE STRING "Sanitizer to build the tests with: address, undefined, thread, or empty")
+set(GW_SANITIZE "" CACHE STRING "Sanitizers to build the tests with: address, undefined, address,undefined, thread, or empty")
+string(COMPARE EQUAL "${GW_SANITIZE}" thread GW_SANITIZE_THREAD)
 option(GW_COVERAGE "Build for coverage" OFF)
 option(GW_WERROR "Treat warnings as errors" OFF)
 
@@ -53,12 +54,19 @@ foreach(flag -fstack-clash-protection ${_branches} -fstrict-flex-arrays=3)
   endif()
 endforeach()
 
+# Small before fast. -Oz, which gcc has since 12, makes 1% to 5% less code than -Os.
+check_c_compiler_flag(-Oz GW_HAS_OZ)
+set(GW_SMALL "$<$<CONFIG:Release>:-Os>")
+if(GW_HAS_OZ)
+  set(GW_SMALL "$<$<CONFIG:Release>:-Oz>")
+endif()
+
 if(GW_SANITIZE)
   # ThreadSanitizer does not model fences. What ours order are atomic words, which it takes as such, or
   # the live segment, which other processes read.
   target_compile_options(gw_flags INTERFACE -fsanitize=${GW_SANITIZE} -fno-omit-frame-pointer
-                         $<$<AND:$<STREQUAL:${GW_SANITIZE},thread>,$<C_COMPILER_ID:GNU>>:-Wno-tsan>
-                         $<$<STREQUAL:${GW_SANITIZE},undefined>:-fno-sanitize-recover=all>)
+                         $<$<AND:$<BOOL:${GW_SANITIZE_THREAD}>,$<C_COMPILER_ID:GNU>>:-Wno-tsan>
+                         -fno-sanitize-recover=all)
   target_link_options(gw_flags INTERFACE -fsanitize=${GW_SANITIZE})
 else()
   # Needs optimisation. Level 3 acts as 2 where the compiler or the C library has no 3; some

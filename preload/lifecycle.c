@@ -240,7 +240,7 @@ static void start(void)
 	owner = getpid();
 	options_once();
 	running = start_outside();
-	/* In this order: who waits for RUNNING must find it active. */
+	/* In this order: a thread that waits for RUNNING must find it active. */
 	if (running)
 		/* Pairs with the acquires in the wrappers (hook/hooks.c) and called()
 		 * (hook/injection.c). */

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gpuwatch agent: what the processes of this machine do, for monitoring. */
+#include "cli/agent/curl/pods.h"
+#include "cli/agent/curl/push.h"
 #include "cli/agent/http.h"
 #include "cli/agent/listen.h"
 #include "cli/agent/otlp.h"
-#include "cli/agent/push.h"
-#include "cli/agent/store.h"
+#include "cli/agent/store/store.h"
 #include "cli/agent/text.h"
 #include "cli/agent/textfile.h"
 #include "cli/agent/watch.h"
@@ -16,6 +17,7 @@
 #include "cli/top/collect.h"
 
 #include <errno.h>
+#include <math.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -25,7 +27,9 @@
 #include <unistd.h>
 
 struct options {
-	const char *listen, *token_file, *textfile, *otlp, *otlp_ca, *store, *host_label, *format;
+	const char *listen, *token_file, *textfile, *otlp, *otlp_ca, *store, *host_label, *host,
+	        *format;
+	const char *pod_resources;
 	struct gw_words dir;
 	double interval, textfile_interval, otlp_interval, store_interval, store_rotate;
 	uint64_t store_max;
@@ -60,6 +64,12 @@ static const struct gw_option options[] = {
         GW_OPT_TEXT(host_label, "NAME",
                     "the label that holds this host's name; \"\": none (default hostname, as "
                     "dcgm-exporter has it since 2026; before: Hostname)"),
+        GW_OPT_TEXT(host, "NAME",
+                    "this host's name (default $NODE_NAME, as dcgm-exporter has it in Kubernetes, "
+                    "else what hostname prints)"),
+        GW_OPT_FILE(pod_resources, "SOCKET",
+                    "kubelet's pod-resources socket, which says which pod has which GPU; none: do "
+                    "not ask (default " PODS_SOCKET " where that is there)"),
         GW_OPT_ROW(interval, NUMBER, .argument = "SECONDS", .low = 0.1, .high = 60,
                    .meaning = "time between two looks at the processes (default 1)"),
         GW_OPT_LIST(dir, "FOLDER",
@@ -82,9 +92,11 @@ struct agent {
 	uint64_t taken_ns; /* last snapshot, top_now() */
 	double interval_s;
 	struct push *push;
+	struct pods *pods;
+	double begun; /* processes, when kubelet was asked */
 	struct agent_store *store;
 	uint64_t start_ns;
-	bool textfile_failed, store_failed; /* said already */
+	bool textfile_failed, store_failed, pods_failed; /* said already */
 };
 
 static volatile sig_atomic_t ending;
@@ -113,12 +125,32 @@ static double own_cpu(void)
 
 /* ---- a snapshot ---------------------------------------------------------------------------- */
 
+/* The lock is held. */
+static void take_pods(struct agent *a)
+{
+	char why[200];
+
+	if (!a->pods)
+		return;
+	a->self.failed_pods = (double)pods_take(a->pods, &a->node->pods, why, sizeof(why));
+	if (*why && !a->pods_failed)
+		gw_warning(
+		        "agent: pods of GPUs are unknown: kubelet's pod-resources socket: %s; it "
+		        "is asked again",
+		        why);
+	a->pods_failed = *why;
+	if (a->begun != a->node->processes_begun)
+		pods_ask(a->pods);
+	a->begun = a->node->processes_begun;
+}
+
 static void snapshot(struct agent *a)
 {
 	const char *why;
 
 	top_collect(a->source, a->model);
 	pthread_mutex_lock(&a->lock);
+	take_pods(a);
 	agent_node_add(a->node, a->model, wall_ns());
 	a->taken_ns = top_now();
 	a->self.snapshots++;
@@ -343,6 +375,26 @@ static void catch_signals(void)
 	signal(SIGPIPE, SIG_IGN);
 }
 
+/* Where the option names no socket kubelet's own is asked if it is mounted, and libcurl is here. */
+static bool start_pods(struct agent *a, const struct options *o)
+{
+	const char *socket = o->pod_resources ? o->pod_resources : PODS_SOCKET;
+
+	if (!strcmp(socket, "none") || (!o->pod_resources && access(socket, F_OK)))
+		return true;
+	a->pods = pods_start(socket);
+	return a->pods || !o->pod_resources;
+}
+
+static void name_host(struct agent_self *self, const char *name)
+{
+	name = name ? name : getenv("NODE_NAME");
+	if (name && *name)
+		snprintf(self->host, sizeof(self->host), "%s", name);
+	else
+		gethostname(self->host, sizeof(self->host) - 1);
+}
+
 static int serve(struct agent *a, const struct options *o)
 {
 	char *token = o->token_file ? gw_token_read("agent", o->token_file) : NULL;
@@ -367,7 +419,16 @@ static int serve(struct agent *a, const struct options *o)
 		free(token);
 		return GW_EXIT_USAGE;
 	}
+	if (!start_pods(a, o)) {
+		push_stop(a->push, 0);
+		free(token);
+		return GW_EXIT_USAGE;
+	}
 	snapshot(a);
+	/* What ran before is not this agent's to store: one before it may have done so. */
+	if (a->store)
+		add_to_store(a);
+	a->node->works = a->store != NULL;
 	if (strcmp(o->listen, "none") != 0) {
 		fd = agent_listen(o->listen, &local);
 		server = fd < 0 ? NULL : http_start(fd, token, page, a);
@@ -381,6 +442,7 @@ static int serve(struct agent *a, const struct options *o)
 		loop(a, o);
 	http_stop(server);
 	push_stop(a->push, 5);
+	pods_stop(a->pods);
 	if (server)
 		agent_listen_end(o->listen);
 	return server || !strcmp(o->listen, "none") ? GW_EXIT_OK : GW_EXIT_USAGE;
@@ -417,7 +479,8 @@ static int run(const struct gw_command *command, int argc, char **argv)
 	a.self.host_label = o.host_label;
 	a.interval_s = o.interval;
 	a.start_ns = wall_ns();
-	gethostname(a.self.host, sizeof(a.self.host) - 1);
+	a.self.failed_pods = NAN;
+	name_host(&a.self, o.host);
 	status = o.once ? once(&a, &o) : serve(&a, &o);
 	agent_store_free(a.store);
 	agent_watch_free(a.watch);

@@ -35,7 +35,7 @@ static int handed_over(bool *local)
 		         strerror(errno));
 		return -1;
 	}
-	/* Who wrote the unit chose the address. */
+	/* The unit chose the address. */
 	*local = true;
 	fcntl(FIRST_FD, F_SETFD, FD_CLOEXEC);
 	return FIRST_FD;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/agent/metrics.h"
 
-#include "predictor/counters/slow.h"
 #include "predictor/log/record.h"
 
 #include <math.h>
@@ -162,24 +161,72 @@ BY_BOUND(compared, g->bound[i].compared_ns / 1e9)
 BY_BOUND(expected, g->bound[i].expected_ns / 1e9)
 BY_BOUND(prediction_ratio, g->ratio[i])
 
+/* Whether anything was: mode count measures nothing. */
+static bool measured(const struct agent_gpu *g)
+{
+	for (int i = 0; i < AGENT_BOUNDS; i++)
+		if (g->bound[i].measured > 0)
+			return true;
+	return false;
+}
+
 static void emit_lost(struct emitter *e)
 {
+	static const char *const names[] = {
+#define LOST(NAME, name, meaning) name,
+#include "cli/agent/lost.def"
+#undef LOST
+	};
+
 	EACH_GPU (e, g)
-		for (int i = 0; i < AGENT_CAUSES; i++)
-			put_with(e, "cause", gw_slow_cause_name((enum gw_slow_cause)i),
-			         g->lost_ns[i] / 1e9);
+		for (int i = 0; i < AGENT_LOSSES; i++) {
+			const bool known = i == AGENT_LOST_STARVATION ? g->timed : measured(g);
+
+			put_with(e, "cause", names[i], known ? g->lost_ns[i] / 1e9 : NAN);
+		}
 }
 
 static void emit_busy(struct emitter *e)
 {
 	EACH_GPU (e, g)
-		put(e, g->busy_ns / 1e9);
+		put(e, g->timed ? g->busy_ns / 1e9 : NAN);
 }
 
 static void emit_idle(struct emitter *e)
 {
+	static const char *const names[] = {
+#define IDLE(NAME, name, meaning) name,
+#include "predictor/log/idle.def"
+#undef IDLE
+	};
+
 	EACH_GPU (e, g)
-		put(e, g->idle_ns / 1e9);
+		for (int i = 0; i < GW_IDLE_CAUSES; i++)
+			put_with(e, "cause", names[i], g->timed ? g->idle_ns[i] / 1e9 : NAN);
+}
+
+static void emit_communication(struct emitter *e)
+{
+	EACH_GPU (e, g)
+		put(e, g->communication_ns / 1e9);
+}
+
+static void emit_power(struct emitter *e)
+{
+	EACH_GPU (e, g)
+		put(e, g->clock_ns && g->power_mw != UINT32_MAX ? g->power_mw / 1e3 : NAN);
+}
+
+static void emit_energy(struct emitter *e)
+{
+	EACH_GPU (e, g)
+		put(e, g->energy_j > 0 ? g->energy_j : NAN);
+}
+
+static void emit_energy_expected(struct emitter *e)
+{
+	EACH_GPU (e, g)
+		put(e, g->energy_j > 0 ? g->energy_expected_ns / 1e9 : NAN);
 }
 
 static void put_share(struct emitter *e, const struct agent_owner *o, double gpu_ns)
@@ -329,6 +376,7 @@ OF_NODE(refused, e->node->refused)
 OF_NODE(unreadable, e->self->unreadable)
 OF_NODE(snapshots, e->self->snapshots)
 OF_NODE(agent_cpu, e->self->cpu_s)
+OF_NODE(pods_failed, e->self->failed_pods)
 OF_NODE(store_dropped, e->self->dropped_store)
 
 static void emit_failures(struct emitter *e)

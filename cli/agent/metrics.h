@@ -25,7 +25,7 @@ struct metric_histogram {
 	const struct gw_sketch *time; /**< the same values, ns */
 };
 
-/** Who takes them. All samples of a family come one after the other. */
+/** A receiver of samples. All samples of a family come one after the other. */
 struct metric_sink {
 	void *arg;
 	void (*family)(void *arg, const struct metric_family *family);
@@ -41,6 +41,7 @@ struct agent_self {
 	char host[256];
 	double snapshots, missed, unreadable, cpu_s;
 	double failed_textfile, failed_push, failed_store, dropped_store;
+	double failed_pods; /**< NaN: kubelet is not asked */
 };
 
 /** Hand every sample to @p sink. */

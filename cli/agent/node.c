@@ -2,8 +2,10 @@
 #include "cli/agent/node.h"
 
 #include "cli/agent/part.h"
+#include "cli/agent/store/work.h"
 #include "cli/common/memory.h"
 #include "cli/message.h"
+#include "cli/spent/spent.h"
 #include "predictor/core/hash.h"
 #include "predictor/log/record.h"
 
@@ -14,6 +16,8 @@
 
 static const double MOST = 1e15;       /* launches, or seconds, that one interval may add */
 static const double HALF_LIFE = 300e9; /* ns, of what counts as recent */
+static const double FRESH = 2e9;       /* ns since clocks and power were sampled */
+static const uint32_t MOST_MW = 100000000;
 static const double CLEARLY = 1.5;     /* times more recent GPU time to take another's series */
 
 const double agent_bucket_ns[AGENT_BUCKETS] = {4096, 16384, 65536, 262144, 1048576, 16777216};
@@ -29,6 +33,7 @@ struct agent_node *agent_node_new(void)
 static void gpu_free(struct agent_gpu *g)
 {
 	health_free(g->health);
+	agent_work_free(g->work);
 	free(g->kernel);
 	free(g);
 }
@@ -38,6 +43,7 @@ void agent_node_free(struct agent_node *n)
 	for (size_t i = 0; i < n->gpus; i++)
 		gpu_free(n->gpu[i]);
 	agent_seen_free(n);
+	free(n->pods.row);
 	free(n);
 }
 
@@ -85,7 +91,7 @@ static struct agent_gpu *gpu_of(struct agent_node *n, const struct gw_live_devic
 	snprintf(g->uuid, sizeof(g->uuid), "%s", uuid);
 	g->kernel = gw_alloc(AGENT_KERNELS * sizeof(*g->kernel));
 	g->health = health_new();
-	g->others = UINT32_MAX;
+	g->others = g->power_mw = UINT32_MAX;
 	for (int i = 0; i < AGENT_BOUNDS; i++)
 		g->ratio[i] = NAN;
 	n->gpu[n->gpus++] = g;
@@ -94,9 +100,7 @@ static struct agent_gpu *gpu_of(struct agent_node *n, const struct gw_live_devic
 
 /* ---- kernels ------------------------------------------------------------------------------- */
 
-/* No name drives a terminal. One that is cut ends with the hash of the whole, so that two of them
- * stay two. */
-static void cut_name(char *out, const char *name, uint64_t hash)
+void agent_kernel_name(char *out, const char *name, uint64_t hash)
 {
 	enum { KEPT = 120 };
 	size_t length = strlen(name);
@@ -126,7 +130,7 @@ static struct agent_kernel *kernel_of(struct agent_gpu *g, const char *name)
 			return k;
 		if (!k->hash) {
 			k->hash = hash;
-			cut_name(k->name, name, hash);
+			agent_kernel_name(k->name, name, hash);
 			return k;
 		}
 		if (!k->shown && (!least || k->recent_ns < least->recent_ns))
@@ -135,7 +139,7 @@ static struct agent_kernel *kernel_of(struct agent_gpu *g, const char *name)
 	if (!least || least->recent_ns > 0)
 		return NULL;
 	*least = (struct agent_kernel){.hash = hash};
-	cut_name(least->name, name, hash);
+	agent_kernel_name(least->name, name, hash);
 	return least;
 }
 
@@ -183,6 +187,8 @@ void agent_gpu_launched(struct agent_gpu *g, const char *kernel, unsigned bound,
 	struct agent_kernel *k = kernel_of(g, kernel);
 
 	add_sum(&g->bound[bound < AGENT_BOUNDS ? bound : 0], d);
+	if (log_communicates(kernel))
+		g->communication_ns += d->gpu_ns;
 	if (k) {
 		k->recent_ns += d->gpu_ns;
 		if (!k->shown && d->launches > 0)
@@ -237,19 +243,21 @@ static void take_device(struct agent_node *n, struct agent_seen *s, uint32_t ord
 	struct agent_gpu *g = gpu_of(n, &d->now, ordinal);
 
 	s->gpu[ordinal] = g;
+	if (g && n->works && !g->work)
+		g->work = agent_work_new();
 	if (!g) {
 		n->refused++;
 		return;
 	}
 	describe_gpu(g, &d->now, ordinal);
-	agent_seen_device(n, s, ordinal, &d->now, g);
-	g->timed |= timed;
+	agent_seen_device(n, s, ordinal, &d->now, g, timed);
 	if (d->now.clock_ns >= g->clock_ns && d->now.clock_ns) {
 		g->clock_ns = d->now.clock_ns;
 		g->sm_khz = d->now.sm_khz;
 		g->mem_khz = d->now.mem_khz;
 		g->reasons = d->now.reasons;
 		g->others = d->now.others <= 100 ? d->now.others : UINT32_MAX;
+		g->power_mw = d->now.power_mw;
 	}
 }
 
@@ -282,11 +290,40 @@ static void throttled(struct agent_gpu *g, double span_ns)
 			g->throttled_ns[i] += span_ns;
 }
 
+/*
+ * The power of a moment stands for the interval: NVML's own is a mean over as long. Kernels without
+ * a prediction count as those that have one.
+ */
+static void take_energy(struct agent_gpu *g, double span_ns, uint64_t now_ns)
+{
+	struct agent_sum all = {0}, last = {0};
+	double compared, expected;
+
+	if (g->power_mw > MOST_MW || now_ns < g->clock_ns || (double)(now_ns - g->clock_ns) > FRESH)
+		return;
+	for (int i = 0; i < AGENT_BOUNDS; i++) {
+		add_sum(&all, &g->bound[i]);
+		add_sum(&last, &g->last[i]);
+	}
+	compared = all.compared_ns - last.compared_ns;
+	expected = all.expected_ns - last.expected_ns;
+	if (!(compared > 0) || !(expected > 0)) {
+		compared = all.compared_ns;
+		expected = all.expected_ns;
+	}
+	if (!(compared > 0))
+		return;
+	g->energy_j += g->power_mw / 1e3 * span_ns / 1e9;
+	g->energy_expected_ns += (all.gpu_ns - last.gpu_ns) * expected / compared;
+}
+
 static void finish_gpu(struct agent_node *n, struct agent_gpu *g, double span_ns, bool tick,
                        uint64_t now_ns)
 {
 	const double keep = span_ns > 0 ? exp2(-span_ns / HALF_LIFE) : 1;
 
+	if (span_ns > 0 && span_ns < 60e9)
+		take_energy(g, span_ns, now_ns);
 	for (int i = 0; i < AGENT_BOUNDS; i++) {
 		const double measured = g->bound[i].compared_ns - g->last[i].compared_ns;
 		const double expected = g->bound[i].expected_ns - g->last[i].expected_ns;
@@ -316,10 +353,8 @@ void agent_node_add(struct agent_node *n, const struct top_model *m, uint64_t no
 
 	n->processes = 0;
 	n->memory = 0;
-	for (size_t i = 0; i < n->gpus; i++) {
+	for (size_t i = 0; i < n->gpus; i++)
 		n->gpu[i]->processes = 0;
-		n->gpu[i]->timed = false;
-	}
 	agent_seen_begin(n);
 	for (size_t i = 0; i < m->processes; i++)
 		take_process(n, m->process[i], now_ns);

@@ -8,6 +8,7 @@
 #define GW_AGENT_NODE_H
 
 #include "cli/agent/owner.h"
+#include "cli/agent/pod_list.h"
 #include "cli/health/detect.h"
 #include "cli/top/model.h"
 
@@ -18,7 +19,6 @@ enum {
 	AGENT_OWNERS = 8,     /**< owners with a series of their own */
 	AGENT_BUCKETS = 6,    /**< upper ends of the histogram of GPU times, without infinity */
 	AGENT_BOUNDS = 5,     /**< values of enum gw_bound */
-	AGENT_CAUSES = 6,     /**< rows of slow.def */
 	AGENT_NAME = 136      /**< room for a kernel's name */
 };
 
@@ -60,18 +60,31 @@ enum agent_throttle {
 	AGENT_THROTTLES
 };
 
+/** What GPU time was lost to (lost.def). */
+enum agent_lost {
+#define LOST(NAME, name, meaning) AGENT_LOST_##NAME,
+#include "cli/agent/lost.def"
+#undef LOST
+	AGENT_LOSSES
+};
+
 struct agent_gpu {
-	char uuid[48];      /**< GPU-..., as NVML has it; "unknown-N" of those without */
+	char uuid[48]; /**< GPU-..., as NVML has it; "unknown-N" of those without */
 	char model[64], pci[24];
-	uint32_t ordinal;   /**< in the process that was seen last */
+	uint32_t ordinal;            /**< in the process that was seen last */
 	struct agent_kernel *kernel; /**< [AGENT_KERNELS] */
 	struct agent_sum other;      /**< of kernels without series of their own */
 	struct agent_sum bound[AGENT_BOUNDS];
 	struct agent_sum last[AGENT_BOUNDS]; /**< bound at the interval's start */
 	double ratio[AGENT_BOUNDS]; /**< measured / expected in the last interval that compared;
 	                                 NaN: none did */
-	double lost_ns[AGENT_CAUSES], busy_ns, idle_ns;
-	bool timed; /**< all launches are timed in some process: busy and idle are known */
+	double lost_ns[AGENT_LOSSES];
+	bool timed; /**< a process timed all of its launches: the following are known, of such */
+	double busy_ns, idle_ns[GW_IDLE_CAUSES];
+	double communication_ns; /**< GPU time of kernels of communication libraries */
+	double energy_j; /**< while kernels ran lately and the power was known */
+	double energy_expected_ns; /**< predicted time of the kernels that ran meanwhile */
+	uint32_t power_mw; /**< when clocks were sampled; UINT32_MAX: unknown */
 	double throttled_ns[AGENT_THROTTLES];
 	uint64_t clock_ns; /**< when the following held, CLOCK_REALTIME; 0: unknown */
 	uint32_t sm_khz, mem_khz, full_sm_khz, others; /**< others: UINT32_MAX: unknown */
@@ -79,6 +92,7 @@ struct agent_gpu {
 	struct agent_share share[AGENT_OWNERS];
 	double other_owners_ns;
 	struct health *health;
+	struct agent_work *work; /**< what ran in this hour (store/work.h); NULL: not kept */
 	size_t processes; /**< that run on it now */
 };
 
@@ -92,7 +106,9 @@ struct agent_node {
 	double refused;         /**< pieces that were left out: no room, or no writer writes such */
 	uint64_t ticked_ns;     /**< last tick of health, CLOCK_REALTIME */
 	uint64_t decayed_ns;
-	const char *proc;       /**< where /proc is */
+	bool works;                 /**< work of GPUs is kept from the next snapshot on */
+	const char *proc;           /**< where /proc is */
+	struct agent_pod_list pods; /**< which pod has which GPU */
 	struct agent_seen **seen;
 	size_t seens, seen_room;
 };

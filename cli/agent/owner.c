@@ -93,7 +93,8 @@ static void find_variable(const char *text, size_t size, const char *names, char
 		size_t found;
 		const char *value = variable(text, size, names, length, &found);
 
-		if (value)
+		/* What torchrun has where no id was given. */
+		if (value && !(found == 4 && !memcmp(value, "none", 4)))
 			put(out, value, found);
 		names += length + (names[length] == '|');
 	}

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/agent/part.h"
+
+#include "cli/agent/store/work.h"
 #include "cli/common/memory.h"
 #include "predictor/core/hash.h"
 #include "predictor/log/record.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -66,22 +69,72 @@ struct agent_seen *agent_seen_of(struct agent_node *n, const struct top_process 
 	s = gw_alloc(sizeof(*s));
 	s->id = gw_copy(p->id);
 	s->touched = true;
+	s->elsewhere = p->state == TOP_ELSEWHERE;
 	/* A process of another PID namespace has a number that is another's here. */
-	agent_owner_of(p->state == TOP_ELSEWHERE ? "/nonexistent" : n->proc, p->pid, p->exe,
-	               &s->owner);
+	agent_owner_of(s->elsewhere ? "/nonexistent" : n->proc, p->pid, p->exe, &s->owner);
+	agent_build_of(s->elsewhere ? "/nonexistent" : n->proc, p->pid, s->build);
 	n->seen = gw_grow(n->seen, &n->seen_room, n->seens + 1, sizeof(*n->seen));
 	n->seen[n->seens++] = s;
 	n->processes_begun++;
 	return s;
 }
 
-void agent_seen_device(struct agent_node *n, struct agent_seen *s, uint32_t ordinal,
-                       const struct gw_live_device *now, struct agent_gpu *g)
+/* What a lower SM clock is put down to. */
+static enum agent_lost throttled_by(uint64_t reasons)
 {
-	g->busy_ns += since(n, (double)now->busy_ns, &s->device[ordinal].busy_ns);
-	g->idle_ns += since(n, now->gap.sum, &s->device[ordinal].idle_ns);
-	for (int i = 0; i < AGENT_CAUSES; i++)
-		g->lost_ns[i] += since(n, (double)now->lost_ns[i], &s->device[ordinal].lost_ns[i]);
+	static const uint64_t bits[AGENT_THROTTLES] = {
+#define THROTTLE(NAME, name, bits, meaning) bits,
+#include "cli/agent/throttle.def"
+#undef THROTTLE
+	};
+
+	if (reasons & bits[AGENT_THROTTLE_THERMAL])
+		return AGENT_LOST_THERMAL;
+	return reasons & bits[AGENT_THROTTLE_POWER] ? AGENT_LOST_POWER : AGENT_LOST_CLOCK;
+}
+
+static enum agent_lost lost_to(enum gw_slow_cause cause, uint64_t reasons)
+{
+	switch (cause) {
+	case GW_SLOW_CLOCK:
+		return throttled_by(reasons);
+	case GW_SLOW_CACHE:
+	case GW_SLOW_MEMORY_CLOCK:
+		return AGENT_LOST_MEMORY;
+	case GW_SLOW_CONTENTION:
+	case GW_SLOW_OTHER_WORK:
+		return AGENT_LOST_CONTENTION;
+	case GW_SLOW_UNKNOWN:
+	default:
+		return AGENT_LOST_UNKNOWN;
+	}
+}
+
+static bool starved(enum gw_idle_cause cause)
+{
+	return cause == GW_IDLE_AFTER_WAIT || cause == GW_IDLE_LAUNCH_BOUND ||
+	       cause == GW_IDLE_LATENCY || cause == GW_IDLE_HOST;
+}
+
+/* Where not all kernels are timed, what lies between two of those that are is not idle time. */
+void agent_seen_device(struct agent_node *n, struct agent_seen *s, uint32_t ordinal,
+                       const struct gw_live_device *now, struct agent_gpu *g, bool timed)
+{
+	const double busy = since(n, (double)now->busy_ns, &s->device[ordinal].busy_ns);
+
+	g->timed |= timed;
+	g->busy_ns += timed ? busy : 0;
+	for (int i = 0; i < GW_IDLE_CAUSES; i++) {
+		const double idle =
+		        since(n, (double)now->idle_ns[i], &s->device[ordinal].idle_ns[i]);
+
+		g->idle_ns[i] += timed ? idle : 0;
+		if (starved((enum gw_idle_cause)i))
+			g->lost_ns[AGENT_LOST_STARVATION] += timed ? idle : 0;
+	}
+	for (int i = 0; i < AGENT_SLOW; i++)
+		g->lost_ns[lost_to((enum gw_slow_cause)i, now->reasons)] +=
+		        since(n, (double)now->lost_ns[i], &s->device[ordinal].lost_ns[i]);
 }
 
 void agent_seen_counters(struct agent_node *n, struct agent_seen *s,
@@ -151,7 +204,7 @@ static uint64_t key_of(const struct gw_live_config *c, const char *kernel)
 }
 
 static void judge(struct agent_gpu *g, const struct gw_live_config *c, const char *kernel,
-                  struct agent_past *past, const struct agent_sum *d)
+                  struct agent_past *past, const struct agent_sum *d, uint64_t now_ns)
 {
 	static const enum health_resource of[AGENT_BOUNDS] = {
 	        HEALTH_OTHER, HEALTH_MEMORY, HEALTH_COMPUTE, HEALTH_LATENCY, HEALTH_LATENCY};
@@ -162,11 +215,29 @@ static void judge(struct agent_gpu *g, const struct gw_live_config *c, const cha
 
 	if (!(d->measured > 0) || !(d->measured_ns > 0))
 		return;
-	if (!past->key)
-		past->key = key_of(c, kernel);
+	/* What a process launches first finds caches cold and code not loaded. */
+	if (!past->first_ns)
+		past->first_ns = now_ns;
+	if (now_ns - past->first_ns < health_interval_ns())
+		return;
 	s.key = past->key;
 	s.mean_ns = d->measured_ns / d->measured;
 	health_add(g->health, &s);
+}
+
+/* For the table of hours. */
+static void keep(struct agent_gpu *g, const struct agent_seen *s, const struct gw_live_config *c,
+                 const char *kernel, uint64_t key, const struct agent_sum *d)
+{
+	struct hours_work row = {.shape = key >> 1 ? key >> 1 : 1,
+	                         .bound = c->bound < AGENT_BOUNDS ? c->bound : 0};
+
+	if (!g->work)
+		return;
+	snprintf(row.program, sizeof(row.program), "%s", s->owner.program);
+	snprintf(row.build, sizeof(row.build), "%s", s->build);
+	agent_kernel_name(row.kernel, kernel, gw_hash(1, kernel, strlen(kernel)) | 1);
+	agent_work_add(g->work, &row, d, 1e3 * g->sm_khz);
 }
 
 /* Of launches with a prediction: time by the mean of all, and what they were predicted to take. */
@@ -206,6 +277,23 @@ static void delta_of(struct agent_node *n, const struct gw_live_config *c, struc
 		                                           : 0);
 }
 
+/* The GPU's pod is that of a process in a pod, or in a container that can't be looked into; a
+ * process of the node itself may use a GPU that a pod has. */
+static struct agent_owner owner_of(const struct agent_node *n, const struct agent_seen *s,
+                                   const struct agent_gpu *g)
+{
+	struct agent_owner o = s->owner;
+	const struct agent_pod *pod =
+	        *o.pod_uid || s->elsewhere ? agent_pod_of(&n->pods, g->uuid) : NULL;
+
+	if (!pod || (*o.pod && strcmp(o.pod, pod->pod) != 0))
+		return o;
+	memcpy(o.namespace, pod->namespace, sizeof(o.namespace));
+	memcpy(o.pod, pod->pod, sizeof(o.pod));
+	memcpy(o.container, pod->container, sizeof(o.container));
+	return o;
+}
+
 void agent_seen_configs(struct agent_node *n, struct agent_seen *s, const struct top_process *p,
                         uint64_t now_ns)
 {
@@ -230,11 +318,17 @@ void agent_seen_configs(struct agent_node *n, struct agent_seen *s, const struct
 			n->refused++;
 			continue;
 		}
+		if (!past->key)
+			past->key = key_of(c, name);
 		agent_gpu_launched(g, name, c->bound, &d);
+		keep(g, s, c, name, past->key, &d);
 		worked[c->device - 1] += d.gpu_ns;
-		judge(g, c, name, past, &d);
+		judge(g, c, name, past, &d, now_ns);
 	}
 	for (uint32_t i = 0; i < GW_LIVE_DEVICES; i++)
-		if (worked[i] > 0)
-			agent_gpu_worked_for(s->gpu[i], &s->owner, worked[i], now_ns);
+		if (worked[i] > 0) {
+			const struct agent_owner o = owner_of(n, s, s->gpu[i]);
+
+			agent_gpu_worked_for(s->gpu[i], &o, worked[i], now_ns);
+		}
 }

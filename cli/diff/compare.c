@@ -41,12 +41,27 @@ static int by_kernel(const void *a, const void *b)
 	                       (x->config.digest < y->config.digest);
 }
 
+enum diff_code diff_code(const struct diff_row *row)
+{
+	const uint64_t a = row->code[BASE], b = row->code[OTHER];
+
+	if (!a || !b || a == DIFF_CODE_MIXED || b == DIFF_CODE_MIXED)
+		return DIFF_CODE_UNKNOWN;
+	return a == b ? DIFF_CODE_SAME : DIFF_CODE_CHANGED;
+}
+
 static void add_side(struct diff_side *to, struct diff_side *from)
 {
 	to->times = gw_grow(to->times, &to->room, to->count + from->count, sizeof(*to->times));
 	if (from->count)
 		memcpy(to->times + to->count, from->times, from->count * sizeof(*to->times));
 	to->count += from->count;
+	to->spans.means = gw_grow(to->spans.means, &to->spans.room,
+	                          to->spans.count + from->spans.count, sizeof(*to->spans.means));
+	if (from->spans.count)
+		memcpy(to->spans.means + to->spans.count, from->spans.means,
+		       from->spans.count * sizeof(*to->spans.means));
+	to->spans.count += from->spans.count;
 	to->launches += from->launches;
 	to->measured += from->measured;
 	to->total += from->total;
@@ -55,7 +70,8 @@ static void add_side(struct diff_side *to, struct diff_side *from)
 	to->below += from->below;
 	to->log_ratio += from->log_ratio;
 	free(from->times);
-	from->times = NULL;
+	free(from->spans.means);
+	from->times = from->spans.means = NULL;
 }
 
 static void drop(struct diff_row *row)
@@ -63,6 +79,8 @@ static void drop(struct diff_row *row)
 	free(row->mangled);
 	free(row->side[BASE].times);
 	free(row->side[OTHER].times);
+	free(row->side[BASE].spans.means);
+	free(row->side[OTHER].spans.means);
 }
 
 /* Rows @p from to @p to differ in the argument hash alone: one row, where no hash is in both runs.
@@ -82,6 +100,8 @@ static size_t put_together(struct diff_row *from, struct diff_row *to)
 	for (struct diff_row *r = from + 1; r < to; r++) {
 		add_side(&from->side[BASE], &r->side[BASE]);
 		add_side(&from->side[OTHER], &r->side[OTHER]);
+		for (unsigned i = 0; i < RUNS; i++)
+			from->code[i] = from->code[i] ? from->code[i] : r->code[i];
 		drop(r);
 	}
 	from->config.digest = 0;
@@ -111,22 +131,44 @@ static void join_rows(struct diff *d)
 		d->rows[i].kernel.name = d->rows[i].mangled;
 }
 
-/* Rows of one run alone with the same resources and shape. */
+/* What a kernel that is gone and one that is new have in common where they are one, renamed. */
+enum likeness {
+	BY_ARGUMENTS, /* code, resources, shape, argument hash */
+	BY_CODE,      /* code, resources, shape */
+	BY_RESOURCES, /* resources and shape, where the code of one of them is not known */
+	LIKENESSES
+};
+
+/* Rows of one run alone that are alike. */
 struct likes {
 	uint32_t row[RUNS], count[RUNS]; /* the last of them, and how many */
 };
 
-static uint64_t likeness(const struct diff_row *r)
+static bool in_one_run(const struct diff_row *r)
+{
+	return in_run(r, BASE) != in_run(r, OTHER);
+}
+
+static uint64_t code_of(const struct diff_row *r)
+{
+	const uint64_t code = r->code[in_run(r, OTHER) ? OTHER : BASE];
+
+	return code == DIFF_CODE_MIXED ? 0 : code;
+}
+
+static uint64_t likeness(const struct diff_row *r, enum likeness by)
 {
 	struct gw_config c = r->config;
 	const uint32_t of[] = {r->kernel.registers, r->kernel.static_shared, r->kernel.local,
 	                       r->kernel.constant};
+	const uint64_t code = by == BY_RESOURCES ? 0 : code_of(r);
 
-	c.digest = 0;
-	return gw_hash(gw_hash(0, of, sizeof(of)), &c, sizeof(c));
+	if (by != BY_ARGUMENTS)
+		c.digest = 0;
+	return gw_hash(gw_hash(code, of, sizeof(of)), &c, sizeof(c));
 }
 
-static size_t find_likes(const struct diff *d, struct likes *likes)
+static size_t find_likes(const struct diff *d, enum likeness by, struct likes *likes)
 {
 	struct gw_index index = {0};
 	size_t count = 0;
@@ -134,14 +176,16 @@ static size_t find_likes(const struct diff *d, struct likes *likes)
 	for (size_t i = 0; i < d->count; i++) {
 		const struct diff_row *r = &d->rows[i];
 		unsigned run = in_run(r, OTHER);
-		uint64_t key = likeness(r);
+		uint64_t key = likeness(r, by);
 		uint32_t at;
 
-		if (in_run(r, BASE) == in_run(r, OTHER) || r->kernel.registers == UINT32_MAX)
+		if (!in_one_run(r) ||
+		    (by == BY_RESOURCES ? r->kernel.registers == UINT32_MAX : !code_of(r)))
 			continue;
 		at = gw_index_find(&index, key, NULL, NULL);
 		if (at == GW_INDEX_NONE) {
 			at = (uint32_t)count++;
+			likes[at] = (struct likes){0};
 			gw_index_add(&index, key, at);
 		}
 		likes[at].row[run] = (uint32_t)i;
@@ -151,23 +195,33 @@ static size_t find_likes(const struct diff *d, struct likes *likes)
 	return count;
 }
 
-/* A kernel that is gone and one that is new are one where nothing but the name differs, and no
- * third is like them. */
-static void rename_rows(struct diff *d)
+static void rename_likes(struct diff *d, enum likeness by, struct likes *likes)
 {
-	struct likes *likes = gw_alloc((d->count + 1) * sizeof(*likes));
-	size_t count = find_likes(d, likes), to = 0;
+	size_t count = find_likes(d, by, likes);
 
 	for (size_t i = 0; i < count; i++) {
 		struct diff_row *gone = &d->rows[likes[i].row[BASE]],
 		                *new = &d->rows[likes[i].row[OTHER]];
 
-		if (likes[i].count[BASE] != 1 || likes[i].count[OTHER] != 1)
+		if (likes[i].count[BASE] != 1 || likes[i].count[OTHER] != 1 ||
+		    (by == BY_RESOURCES && code_of(gone) && code_of(new)))
 			continue;
 		add_side(&new->side[BASE], &gone->side[BASE]);
+		new->code[BASE] = gone->code[BASE];
 		gone->side[BASE].launches = 0;
 		new->was = gw_copy(gone->mangled);
 	}
+}
+
+/* A kernel that is gone and one that is new are one where nothing but the name differs, and no
+ * third is like them. */
+static void rename_rows(struct diff *d)
+{
+	struct likes *likes = gw_alloc((d->count + 1) * sizeof(*likes));
+	size_t to = 0;
+
+	for (enum likeness by = 0; by < LIKENESSES; by++)
+		rename_likes(d, by, likes);
 	free(likes);
 	for (size_t i = 0; i < d->count; i++) {
 		if (in_run(&d->rows[i], BASE) || in_run(&d->rows[i], OTHER))
@@ -253,11 +307,31 @@ static double share_of(const struct diff *d, const struct diff_row *row)
 	            other > 0 ? row->side[OTHER].total / other : 0);
 }
 
+/*
+ * Where one run has sums, single times of the other would be compared with means: both are taken by
+ * spans, whose values depend on one another as launches do.
+ */
+static void take_spans(struct diff *d)
+{
+	for (size_t i = 0; i < d->count; i++)
+		for (unsigned k = 0; k < RUNS; k++) {
+			struct diff_side *s = &d->rows[i].side[k];
+
+			free(s->times);
+			s->times = s->spans.means;
+			s->count = s->spans.count;
+			s->room = s->spans.room;
+			s->spans = (struct diff_spans){0};
+		}
+}
+
 void diff_compare(struct diff *d, const struct diff_rule *rule)
 {
 	double clock = diff_clock(&d->run[OTHER]) / diff_clock(&d->run[BASE]), *p;
 	bool *found;
 
+	if (d->run[BASE].sums || d->run[OTHER].sums)
+		take_spans(d);
 	join_rows(d);
 	rename_rows(d);
 	name_rows(d);

@@ -40,6 +40,7 @@ static json_t *dim3_json(struct gw_dim3 d)
 
 static json_t *row_json(const struct diff_row *r, bool predicted)
 {
+	const enum diff_code code = diff_code(r);
 	json_t *o = json_pack("{s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:I,s:o,s:s,s:b,s:o,s:o,s:o}", "name",
 	                      gw_json_text(r->plain), "mangled", gw_json_text(r->mangled), "was",
 	                      r->was ? gw_json_text(r->was) : json_null(), "grid",
@@ -51,6 +52,10 @@ static json_t *row_json(const struct diff_row *r, bool predicted)
 	                      "gain_ns", gw_json_number(diff_gain(r)), "p",
 	                      gw_json_number(r->shift.p), "time", shift_json(&r->shift));
 
+	if (!predicted && code != DIFF_CODE_UNKNOWN)
+		json_object_set_new(o, "code_changed", json_boolean(code == DIFF_CODE_CHANGED));
+	else if (!predicted)
+		json_object_set_new(o, "code_changed", json_null());
 	if (predicted) {
 		json_object_set_new(o, "predicted", gw_json_count(r->side[BASE].predicted));
 		json_object_set_new(o, "above_interval", gw_json_count(r->side[BASE].above));

@@ -78,6 +78,26 @@ static void take_prediction(struct diff_side *s, const struct gw_record_launch *
 	s->log_ratio += log(took / (double)l->predicted);
 }
 
+/* The span under way has ended. */
+static void end_span(struct diff_spans *s)
+{
+	if (s->times) {
+		s->means = gw_grow(s->means, &s->room, s->count + 1, sizeof(*s->means));
+		s->means[s->count++] = (float)(s->sum / (double)s->times);
+	}
+	s->sum = 0;
+	s->times = 0;
+}
+
+static void span_add(struct diff_spans *s, uint64_t span, double sum, uint64_t times)
+{
+	if (s->span != span)
+		end_span(s);
+	s->span = span;
+	s->sum += sum;
+	s->times += times;
+}
+
 static void take_launch(struct taking *t, const struct log_event *e)
 {
 	const struct gw_record_launch *l = (const void *)e->record->head;
@@ -103,6 +123,8 @@ static void take_launch(struct taking *t, const struct log_event *e)
 	run->total += (double)l->duration_ns;
 	if (l->flags & GW_LAUNCH_OVERLAPPED)
 		return;
+	span_add(&s->spans, l->start_ns / (DIFF_SPAN_MS * UINT64_C(1000000)),
+	         (double)l->duration_ns, 1);
 	s->times = gw_grow(s->times, &s->room, s->count + 1, sizeof(*s->times));
 	s->times[s->count++] = (float)l->duration_ns;
 	take_prediction(s, l);
@@ -115,12 +137,20 @@ static void take_aggregate(struct taking *t, const struct log_event *e)
 
 	t->run->launches += a->launches;
 	t->run->total += (double)a->total_ns;
+	t->run->sums = true;
+	if (a->end_ns)
+		t->run->to = fmax(t->run->to, (double)a->end_ns);
+	if (a->start_ns && (t->run->from == 0 || (double)a->start_ns < t->run->from))
+		t->run->from = (double)a->start_ns;
 	if (e->config == GW_INDEX_NONE)
 		return;
 	s = &row_of(t, e->config)->side[t->side];
 	s->launches += a->launches;
 	s->measured += a->measured;
 	s->total += (double)a->total_ns;
+	/* Launches of its span that have records of their own are some of many. */
+	span_add(&s->spans, s->spans.span, (double)a->total_ns, a->measured);
+	end_span(&s->spans);
 }
 
 static void take_gpu(struct diff_run *run, const char *name)
@@ -144,12 +174,29 @@ static void take(void *arg, const struct log_event *e)
 		log_clock_add(&t->run->clocks, (const void *)e->record->head);
 }
 
+/* Once the log is read: code is known after a kernel's first launches. Logs of one run that have
+ * different code under one name leave it unknown. */
+static void take_code(struct taking *t)
+{
+	for (size_t i = 0; i < t->row_room && i < t->log.config_count; i++) {
+		uint64_t code = t->log.kernels[t->log.configs[i].kernel].code, *known;
+
+		if (!t->rows[i] || !code)
+			continue;
+		known = &t->diff->rows[t->rows[i] - 1].code[t->side];
+		*known = *known == 0 || *known == code ? code : DIFF_CODE_MIXED;
+	}
+}
+
 static bool read_one(void *arg, const char *path)
 {
 	struct taking *t = arg;
 	bool good = gw_log_events(&t->log, path, NULL, 0, take, t);
 
 	if (good) {
+		for (size_t i = 0; i < t->diff->count; i++)
+			end_span(&t->diff->rows[i].side[t->side].spans);
+		take_code(t);
 		t->run->logs++;
 		t->run->stand_in |= (t->log.header.flags & GW_HEADER_STAND_IN) != 0;
 		t->run->incomplete |= !gw_log_whole(&t->log.status);
@@ -183,6 +230,8 @@ void diff_free(struct diff *diff)
 		free(r->was);
 		free(r->side[BASE].times);
 		free(r->side[OTHER].times);
+		free(r->side[BASE].spans.means);
+		free(r->side[OTHER].spans.means);
 	}
 	for (unsigned i = 0; i < RUNS; i++) {
 		free(diff->run[i].gpu);

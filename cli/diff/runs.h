@@ -27,11 +27,21 @@ enum diff_verdict {
 	DIFF_VERDICTS
 };
 
+enum { DIFF_SPAN_MS = 10000 }; /**< of a log that holds sums in place of launches */
+
 /** Launches of a row in one run. */
 struct diff_side {
 	float *times; /**< measured alone, ns, in the order of the log */
 	size_t count; /**< of them */
 	size_t room;
+	/** Means of spans, ns: where a log of either run holds sums they are compared. */
+	struct diff_spans {
+		float *means;
+		size_t count, room;
+		uint64_t span;  /**< under way: number of DIFF_SPAN_MS since 1970 … */
+		double sum;     /**< … its times, ns … */
+		uint64_t times; /**< … and how many */
+	} spans;
 	uint64_t launches; /**< all that ran, measured or not */
 	uint64_t measured; /**< of them with a valid time, those beside other kernels included */
 	double total;      /**< sum of the measured times, ns */
@@ -49,9 +59,16 @@ struct diff_row {
 	struct shift cycles; /**< of the cycles of the SM clock; NaN: a clock is not known */
 	enum diff_verdict verdict;
 	bool regression;
-	bool siblings; /**< other rows have the same kernel and shape, and other arguments */
-	char *was;     /**< renamed: the name in the base; else NULL */
+	bool siblings;       /**< other rows have the same kernel and shape, and other arguments */
+	char *was;           /**< renamed: the name in the base; else NULL */
+	uint64_t code[RUNS]; /**< digest of its machine code; 0: not known */
 };
+
+/** Whether the kernel's code is the same in both runs. */
+enum diff_code { DIFF_CODE_UNKNOWN, DIFF_CODE_SAME, DIFF_CODE_CHANGED };
+
+/** In the place of a digest: logs of one run have different code under one name. */
+#define DIFF_CODE_MIXED UINT64_MAX
 
 /** One run: any number of logs. */
 struct diff_run {
@@ -62,6 +79,7 @@ struct diff_run {
 	double from, to; /**< wall-clock times of the first and the last launch, ns; 0: none */
 	char *gpu;       /**< of the first log; NULL: not known */
 	bool gpus_differ, stand_in, incomplete;
+	bool sums; /**< a log of it holds sums, as of mode watch */
 	struct log_clocks clocks;
 };
 
@@ -96,6 +114,8 @@ double diff_gain(const struct diff_row *row);
 
 /** The median SM clock, kHz; NaN when not known. */
 double diff_clock(struct diff_run *run);
+
+enum diff_code diff_code(const struct diff_row *row);
 
 void diff_free(struct diff *diff);
 

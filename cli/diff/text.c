@@ -136,6 +136,10 @@ static void header(struct diff *d, bool predicted)
 	run_line("Other", b);
 	if (a->gpu && b->gpu && strcmp(a->gpu, b->gpu))
 		printf("  Note   the runs are of different GPUs\n");
+	if (a->sums || b->sums)
+		printf("  Note   a log holds sums in place of launches (mode watch): means of %d s "
+		       "are compared\n",
+		       DIFF_SPAN_MS / 1000);
 	if (fabs(clock - 1) >= 0.005)
 		printf("  Note   the SM clock differs by %+.1f%%: a regression is slower in "
 		       "cycles, "
@@ -182,12 +186,26 @@ static void add_verdict(struct gw_table *t, const struct diff_row *r)
 	gw_table_cell(t, percent(&s, r->shift.ratio));
 }
 
+/* Without the code of both, resources and shape alone say that it is the same kernel. */
+static const char *was_by(const struct diff_row *r)
+{
+	return diff_code(r) == DIFF_CODE_SAME ? "" : "?";
+}
+
+static const char *changed(const struct diff_row *r)
+{
+	return diff_code(r) == DIFF_CODE_CHANGED ? " (code changed)" : "";
+}
+
 static void add_kernel(struct gw_table *t, const struct diff_row *r)
 {
-	char text[120], *name = gw_alloc(strlen(r->name) + (r->was ? strlen(r->was) : 0) + 16);
+	char text[120], *name = gw_alloc(strlen(r->name) + (r->was ? strlen(r->was) : 0) + 48);
 
 	gw_table_cell(t, shape(text, sizeof(text), r));
-	sprintf(name, r->was ? "%s (was %s)" : "%s", r->name, r->was);
+	if (r->was)
+		sprintf(name, "%s (was %s%s)", r->name, r->was, was_by(r));
+	else
+		sprintf(name, "%s%s", r->name, changed(r));
 	gw_table_cell(t, name);
 	free(name);
 }
@@ -306,6 +324,12 @@ void diff_markdown(struct diff *d, const struct diff_rule *rule, uint64_t top, b
 
 		printf("| ");
 		print_name(r->name);
+		if (r->was) {
+			printf(" was ");
+			print_name(r->was);
+			printf("%s", was_by(r));
+		}
+		printf("%s", changed(r));
 		printf(" | %s", shape(text, sizeof(text), r));
 		printf(" | %s", verdict(text, sizeof(text), r));
 		printf(" | %s", gain(text, sizeof(text), r));

@@ -2,6 +2,7 @@
 #include "cli/health/detect.h"
 
 #include "cli/common/memory.h"
+#include "cli/health/course.h"
 #include "predictor/core/hash.h"
 
 #include <math.h>
@@ -9,35 +10,39 @@
 #include <string.h>
 
 enum {
-	KEYS = 4096,  /* configurations that are remembered; the one unused longest makes room */
-	PROBE = 16,   /* places where a key may be */
-	WARM = 8,     /* intervals that make a reference */
-	FIRM = 120,   /* intervals over which it is refined while nothing is suspected */
-	PRIOR = 4,    /* intervals that count as if they had spread by SPREAD_PRIOR */
-	LONG = 64,    /* intervals over which its spread is averaged */
-	SETTLED = 12, /* intervals of a resource before it can be slow */
-	CONFIGS_LEAST = 2, /* that a verdict rests on: the data of one may change at any time */
-	SHORTEST = 3,      /* intervals in a row that a change needs */
+	KEYS = 4096, /* configurations that are remembered; the one unused longest makes room */
+	PROBE = 16,  /* places where a key may be */
+	WARM = 7,    /* intervals that make a reference */
+	FIRM = 60,   /* intervals that it follows what its data do */
+	PRIOR = 4,   /* intervals that count as if they had spread by SPREAD_PRIOR */
+	UNLIKE_LEAST = 3,    /* intervals in a row that are of other kernels */
+	CLOCK_SETTLING = 18, /* intervals in which a GPU becomes warm */
+	FORGETTING = 16,     /* intervals after which another change is one more */
+	VOTERS_LEAST = 4,  /* configurations that a verdict rests on: the data of one may change */
+	VOTERS_MOST = 256, /* that are heard in an interval, of each resource */
 	NAME = 160
 };
 
-static const uint64_t INTERVAL = UINT64_C(5000000000);
-static const double SHIFT = 0.03;         /* logarithm of the change that is looked for */
-static const double ALARM = 30;           /* score at which a resource is slow */
-static const double STEP_MOST = 6;        /* score that one interval may add */
+static const uint64_t INTERVAL = UINT64_C(10000000000);
 static const double SPREAD_LEAST = 0.004; /* of an interval's mean: less is luck */
 static const double SPREAD_PRIOR = 0.02;
-static const double DOUBT = 2;           /* standard errors of the references that say nothing */
-static const double SPREAD_USABLE = 0.2; /* a configuration that varies more says nothing */
-static const double CALM = 0.015;        /* changes below it belong to the drift */
-static const double DRIFT = 1 / 360.0;   /* of the drift, an interval: half an hour */
-static const double FASTER = 0.1;        /* share by which a reference follows a faster time */
-static const double ALIKE = 0.7;       /* of two intervals' GPU time that is of the same kernels */
-static const double STALE = 0.02;      /* what the drift may have done in a long pause */
-static const double STALE_MIX = 0.6;   /* the share of it after a change of kernels */
-static const double STALE_AFTER = 720; /* intervals of a pause that is long */
-static const double CATCH_UP = 0.05;   /* of the drift, an interval after such a pause */
-static const double PER_DAY = 17280;   /* intervals of a day */
+static const double SPREAD_USABLE = 0.03; /* a configuration that varies more says nothing */
+static const double SPREAD_MOST = 0.3;    /* of one interval that is learned */
+static const double WEIGHT_MOST = 0.25;   /* share of one configuration in the verdict */
+static const double LEAST = 0.0175;       /* a smaller shift is none */
+static const double CLOCK_LEAST = 0.02;   /* the same of the clock, which has no others to agree */
+static const double EACH = 0.01;          /* slowness of one that agrees with a verdict */
+static const double DISAGREE = 0.3;       /* share that may disagree */
+static const double OFFSET = 0.004; /* between two processes that run the same configuration */
+static const double FAR = 2;        /* spreads that one may be away from the middle */
+static const double FAR_MOST = 0.015;
+static const double APART_MOST = 0.06; /* the same, where it says how far they agree */
+static const double LEFT = 30;         /* intervals over which one's way of its own is averaged */
+static const double LEFT_BY = 0.015;   /* when its reference is made anew */
+static const double ELASTIC = 0.2;   /* of what the clock explains, the part that is not certain */
+static const double ALIKE = 0.75;    /* of an interval's GPU time that is of kernels as before */
+static const double FORGOTTEN = 0.1; /* of what was before, an interval */
+static const double READING = 0.001; /* error of a clock's mean */
 
 /* A configuration: what it took, and what came since the last tick. */
 struct key {
@@ -46,54 +51,53 @@ struct key {
 	char kernel[NAME];
 	enum health_resource resource;
 	bool other_clock; /* the reference has no clock */
+	bool listed;      /* among those that came */
 	uint32_t intervals;
+	float first[WARM]; /* logarithms, until there is a reference */
 	double level, spread2,
 	        clock; /* of log(ns) at `clock`, log(kHz); variance of an interval's mean */
-	double launches_usual;
+	double alone;  /* usual deviation from what the others do */
 	/* between two ticks */
 	double launches, sum, clock_sum, clock_weight;
-	double share;    /* of the GPU time in the last interval with a sample */
+	double share;    /* of the GPU time lately, as of the last interval with a sample */
 	uint64_t shared; /* number of that tick */
-	/* since the change that is suspected */
+	uint32_t mix;    /* number of the change of kernels before it was judged last */
+	/* since the change that is suspected, in the episode of this number */
+	uint32_t episode;
 	double slow_launches, slow_sum, slow_expected, slow_weight;
 };
 
-struct course {
-	uint32_t intervals;
-	double drift, spread2, shift; /* usual mean and variance of the deviation; the last one */
-	double score, end_score;
-	uint64_t seen; /* number of the last tick with samples */
-	double stale;  /* how little is known of the drift, 0 to 1 */
-	uint32_t run;  /* intervals since the score left 0 */
-	bool slow;
-	uint64_t since;
-	double sum, weight; /* of the deviation since then */
-	size_t configs;
+/* What a configuration says of its resource in an interval. */
+struct voter {
+	struct key *key;
+	double deviation, weight, clock;
+	double spread;
+	double unclear; /* what the clock changed by */
+	double doubt;   /* variance of its reference */
 };
 
 struct health {
 	uint64_t ticks, last_ns;
-	uint64_t mixed; /* number of the last tick with samples */
+	double khz, log_khz; /* of the last sample */
+	uint32_t mixes;      /* changes of the kernels that run */
+	uint32_t unlike;     /* intervals in a row of other kernels than before */
 	struct course course[HEALTH_RESOURCES];
+	size_t voters[HEALTH_RESOURCES]; /* in the last interval */
+	struct voter voter[VOTERS_MOST];
 	uint32_t came[KEYS]; /* places with a sample since the last tick */
 	uint32_t comers;
 	struct key key[KEYS];
 };
 
-static const char *const names[][2] = {
-#define RESOURCE(NAME, name, meaning) {name, meaning},
+static const char *const names[] = {
+#define RESOURCE(NAME, name, meaning) name,
 #include "cli/health/resource.def"
 #undef RESOURCE
 };
 
 const char *health_resource_name(enum health_resource r)
 {
-	return names[r][0];
-}
-
-const char *health_resource_meaning(enum health_resource r)
-{
-	return names[r][1];
+	return names[r];
 }
 
 const char *health_state_name(enum health_state state)
@@ -111,6 +115,7 @@ struct health *health_new(void)
 	struct health *h = gw_alloc(sizeof(*h));
 
 	h->ticks = 1;
+	h->course[HEALTH_CLOCK].settling = CLOCK_SETTLING;
 	return h;
 }
 
@@ -134,7 +139,7 @@ static struct key *place_of(struct health *h, const struct health_sample *s)
 		if (!oldest || k->used < oldest->used)
 			oldest = k;
 	}
-	*oldest = (struct key){.key = s->key, .resource = s->resource};
+	*oldest = (struct key){.key = s->key, .resource = s->resource, .listed = oldest->listed};
 	strncpy(oldest->kernel, s->kernel ? s->kernel : "", sizeof(oldest->kernel) - 1);
 	return oldest;
 }
@@ -147,25 +152,23 @@ void health_add(struct health *h, const struct health_sample *s)
 	    s->resource >= HEALTH_CLOCK)
 		return;
 	k = place_of(h, s);
-	if (!(k->launches > 0) && h->comers < KEYS)
+	if (!k->listed)
 		h->came[h->comers++] = (uint32_t)(k - h->key);
+	k->listed = true;
 	k->used = h->ticks;
 	k->launches += s->launches;
 	k->sum += s->launches * s->mean_ns;
 	if (s->sm_khz > 0) {
-		k->clock_sum += s->launches * log(s->sm_khz);
+		if (s->sm_khz != h->khz) {
+			h->khz = s->sm_khz;
+			h->log_khz = log(s->sm_khz);
+		}
+		k->clock_sum += s->launches * h->log_khz;
 		k->clock_weight += s->launches;
 	}
 }
 
 /* ---- an interval --------------------------------------------------------------------------- */
-
-/* What one interval says of a resource: the weighted mean of its configurations' deviations. */
-struct tally {
-	double weight, sum;
-	double doubt; /* variance of the references' mean, times the weight squared */
-	size_t configs;
-};
 
 static double clock_of(const struct key *k)
 {
@@ -180,151 +183,265 @@ static double at_clock(const struct key *k, double clock)
 	return k->clock - clock;
 }
 
-/* The reference is made of the first intervals, and stays: what it drifts by all configurations
- * share. */
+static int by_value(const void *a, const void *b)
+{
+	const float x = *(const float *)a, y = *(const float *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* The reference is the median of the first intervals: one that was disturbed says nothing. */
 static void learn(struct key *k, double x, double clock)
 {
-	const double gain = 1.0 / (k->intervals + 1);
+	double spread2 = 0;
 
 	if (!k->intervals)
 		k->other_clock = isnan(clock);
-	if (k->intervals && isnan(clock) != k->other_clock)
+	k->other_clock |= isnan(clock);
+	k->first[k->intervals++] = (float)x;
+	k->clock += k->other_clock ? 0 : (clock - k->clock) / k->intervals;
+	if (k->intervals < WARM)
 		return;
-	if (k->intervals) {
-		const double d = x - k->level;
-
-		k->spread2 += gain * (d * d - k->spread2);
-	}
-	k->level += gain * (x - k->level);
-	k->clock += k->other_clock ? 0 : gain * (clock - k->clock);
-	k->launches_usual += gain * (k->launches - k->launches_usual);
-	k->intervals++;
-}
-
-static void watch_spread(struct key *k, double d, double launches)
-{
-	const uint32_t n = k->intervals < LONG ? k->intervals : LONG;
-
-	k->spread2 += (d * d - k->spread2) / n;
-	if (k->intervals < FIRM)
-		k->level += d / (k->intervals + 1);
-	k->launches_usual += (launches - k->launches_usual) / n;
-	k->intervals++;
+	qsort(k->first, WARM, sizeof(*k->first), by_value);
+	k->level = k->first[WARM / 2];
+	for (int i = 0; i < WARM; i++)
+		spread2 += (k->first[i] - k->level) * (k->first[i] - k->level) / WARM;
+	k->spread2 = spread2;
 }
 
 static double variance_of(const struct key *k)
 {
-	const double n = k->intervals < LONG ? k->intervals : LONG;
+	const double n = k->intervals < FIRM ? k->intervals : FIRM;
 	const double seen = (n * k->spread2 + PRIOR * SPREAD_PRIOR * SPREAD_PRIOR) / (n + PRIOR);
-	const double least = SPREAD_LEAST * SPREAD_LEAST;
-	const double fewer = k->launches_usual > k->launches ? k->launches_usual / k->launches : 1;
 
-	return (seen > least ? seen : least) * fewer;
+	return fmax(seen, SPREAD_LEAST * SPREAD_LEAST);
 }
 
-static void tally_key(struct health *h, struct key *k, struct tally *tally)
+static void hear(struct key *k, struct voter *v)
 {
-	struct course *c = &h->course[k->resource], *clocks = &h->course[HEALTH_CLOCK];
-	const double clock = clock_of(k);
-	const double x = log(k->sum / k->launches);
-	double d, weight;
+	const double clock = clock_of(k), x = log(k->sum / k->launches), variance = variance_of(k);
+	const bool usable = variance < SPREAD_USABLE * SPREAD_USABLE;
 
-	if (!isnan(clock)) {
-		tally[HEALTH_CLOCK].weight += k->sum;
-		tally[HEALTH_CLOCK].sum -= k->sum * clock;
-		tally[HEALTH_CLOCK].configs++;
-	}
-	if (k->intervals < WARM) {
-		learn(k, x - c->drift, clock);
+	*v = (struct voter){.key = k,
+	                    .deviation = x - k->level - at_clock(k, clock),
+	                    .clock = clock,
+	                    .spread = sqrt(variance),
+	                    .weight = usable ? 1 / sqrt(variance) : 0,
+	                    .unclear = isnan(clock) || k->other_clock ? 0 : clock - k->clock,
+	                    .doubt = OFFSET * OFFSET + variance / fmin(k->intervals, FIRM)};
+}
+
+static int by_deviation(const void *a, const void *b)
+{
+	const struct voter *x = a, *y = b;
+
+	return (x->deviation > y->deviation) - (x->deviation < y->deviation);
+}
+
+static void sort(struct voter *v, size_t count)
+{
+	if (count > 32) {
+		qsort(v, count, sizeof(*v), by_deviation);
 		return;
 	}
-	d = x - k->level - at_clock(k, clock);
-	weight = 1 / variance_of(k);
-	if (variance_of(k) < SPREAD_USABLE * SPREAD_USABLE) {
-		tally[k->resource].weight += weight;
-		tally[k->resource].sum += weight * d;
-		tally[k->resource].configs++;
-		tally[k->resource].doubt += weight / (k->intervals < FIRM ? k->intervals : FIRM);
-		if (c->score > 0 || c->slow) {
-			k->slow_launches += k->launches;
-			k->slow_sum += k->sum;
-			k->slow_expected +=
-			        k->launches * exp(k->level + c->drift + at_clock(k, clock));
-			k->slow_weight += weight;
-		}
+	for (size_t i = 1; i < count; i++) {
+		const struct voter one = v[i];
+		size_t at = i;
+
+		for (; at && v[at - 1].deviation > one.deviation; at--)
+			v[at] = v[at - 1];
+		v[at] = one;
 	}
-	if (d - c->drift < -CALM)
-		k->level += FASTER * (d - c->drift);
-	else if (!c->slow && c->score <= 0 && !clocks->slow)
-		watch_spread(k, d - c->drift, k->launches);
 }
 
-static void forget_change(struct health *h, int resource)
+/* Weights by which none decides alone; their sum. */
+static double cap_weights(struct voter *v, size_t count)
+{
+	const double most = fmax(WEIGHT_MOST, 1.0 / (double)count);
+	double all = 0;
+
+	for (int pass = 0; pass < 3; pass++) {
+		const double cap = pass ? most * all : INFINITY;
+
+		all = 0;
+		for (size_t i = 0; i < count; i++)
+			all += v[i].weight = fmin(v[i].weight, cap);
+	}
+	return all;
+}
+
+/* The deviation below which @p share of the weight lies, between two voters' middles. */
+static double quantile(const struct voter *v, size_t count, double share)
+{
+	double below = 0, middle = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		const double before = middle;
+
+		middle = below + v[i].weight / 2;
+		below += v[i].weight;
+		if (middle < share)
+			continue;
+		if (!i)
+			return v[0].deviation;
+		return v[i - 1].deviation +
+		       (v[i].deviation - v[i - 1].deviation) * (share - before) / (middle - before);
+	}
+	return v[count - 1].deviation;
+}
+
+static void add_to_evidence(struct key *k, const struct course *c, const struct voter *v)
+{
+	if (k->episode != c->episode) {
+		k->episode = c->episode;
+		k->slow_launches = k->slow_sum = k->slow_expected = k->slow_weight = 0;
+	}
+	k->slow_launches += k->launches;
+	k->slow_sum += k->sum;
+	k->slow_expected += k->launches * exp(k->level + c->drift + at_clock(k, v->clock));
+	k->slow_weight += v->weight;
+}
+
+/*
+ * What one configuration does alone is of its data. Its reference is refined for a while; later it
+ * is made anew where the configuration has left the others for good. What all do is no one's.
+ */
+static void follow_data(struct key *k, double alone)
+{
+	const double n = k->intervals < FIRM ? k->intervals : FIRM;
+	const double bounded = fmax(-SPREAD_MOST, fmin(SPREAD_MOST, alone));
+
+	k->spread2 += (bounded * bounded - k->spread2) / n;
+	k->alone += (alone - k->alone) / LEFT;
+	if (k->intervals++ < FIRM) {
+		k->level += alone / n;
+	} else if (fabs(k->alone) > LEFT_BY) {
+		k->level += k->alone;
+		k->alone = 0;
+	}
+}
+
+/* The mean by weight, of deviations that are no further from the middle than they use to be. */
+static double mean_of(const struct voter *v, size_t count, double middle, double all)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		const double most = fmin(FAR * v[i].spread, FAR_MOST);
+		const double d = v[i].deviation - middle;
+
+		sum += v[i].weight * fmax(-most, fmin(most, d));
+	}
+	return middle + sum / all;
+}
+
+/* Whether nearly all, by number and by weight, were slow since it is suspected. */
+static bool agree(const struct voter *v, size_t count, double all)
+{
+	double against = 0;
+	size_t others = 0, voters = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct key *k = v[i].key;
+
+		voters += v[i].weight > 0;
+		if (!(v[i].weight > 0) || k->slow_sum > k->slow_expected * (1 + EACH))
+			continue;
+		against += v[i].weight;
+		others++;
+	}
+	return against <= DISAGREE * all && (double)others <= DISAGREE * (double)voters;
+}
+
+/* The common deviation of a resource's configurations, where enough of them have a say. */
+static bool judge(struct health *h, int resource, size_t count, double *common)
 {
 	struct course *c = &h->course[resource];
+	struct voter *v = h->voter;
+	double all, middle, apart, doubt = 0, unclear = 0, changes = 0;
+	size_t usable = 0;
 
-	c->score = c->end_score = c->sum = c->weight = 0;
-	c->run = 0;
-	c->since = 0;
-	c->slow = false;
-	for (size_t i = 0; i < KEYS; i++)
-		if ((int)h->key[i].resource == resource)
-			h->key[i].slow_launches = h->key[i].slow_sum = h->key[i].slow_expected =
-			        h->key[i].slow_weight = 0;
+	for (size_t i = 0; i < count; i++)
+		usable += v[i].weight > 0;
+	h->voters[resource] = usable;
+	if (usable < VOTERS_LEAST) {
+		course_pass(c, h->ticks);
+		*common = c->drift;
+		return false;
+	}
+	all = cap_weights(v, count);
+	sort(v, count);
+	middle = quantile(v, count, all / 2);
+	for (size_t i = 0; i < count; i++) {
+		apart = fmin(fabs(v[i].deviation - middle), APART_MOST);
+		doubt += v[i].weight * v[i].weight * fmax(v[i].doubt, apart * apart);
+		unclear += v[i].weight * ELASTIC * v[i].unclear;
+		changes += v[i].weight * (h->mixes - v[i].key->mix);
+		v[i].key->mix = h->mixes;
+	}
+	*common = mean_of(v, count, middle, all);
+	course_mixed(c, changes / all);
+	course_take(c, h->ticks, h->last_ns, *common, (doubt + unclear * unclear) / (all * all));
+	for (size_t i = 0; i < count; i++)
+		if ((c->suspected || c->slow) && v[i].weight > 0)
+			add_to_evidence(v[i].key, c, &v[i]);
+	c->slow |= course_alarms(c, LEAST) && agree(v, count, all);
+	return true;
 }
 
-/* Deviation @p d beyond the drift, with variance @p v: what speaks for a change of SHIFT. */
-static double step(double d, double v)
+static void judge_kernels(struct health *h, int resource)
 {
-	const double s = SHIFT * (d - SHIFT / 2) / v;
+	const struct course *c = &h->course[resource];
+	size_t count = 0, heard = 0;
+	double common;
+	bool known;
 
-	return s > STEP_MOST ? STEP_MOST : s < -STEP_MOST ? -STEP_MOST : s;
+	for (uint32_t i = 0; i < h->comers && count < VOTERS_MOST; i++) {
+		struct key *k = &h->key[h->came[i]];
+
+		if ((int)k->resource == resource && k->intervals >= WARM)
+			hear(k, &h->voter[count++]);
+	}
+	known = judge(h, resource, count, &common);
+	for (; heard < count; heard++)
+		follow_data(h->voter[heard].key, h->voter[heard].deviation - common);
+	/* What is seen first on a slow GPU is no reference, unless others say how slow it is. */
+	if (c->slow ? !known : c->suspected)
+		return;
+	common = c->slow ? common : c->drift;
+	for (uint32_t i = 0; i < h->comers; i++) {
+		struct key *k = &h->key[h->came[i]];
+
+		if ((int)k->resource != resource || k->intervals >= WARM)
+			continue;
+		k->mix = h->mixes;
+		learn(k, log(k->sum / k->launches) - common, clock_of(k));
+	}
 }
 
-static void judge(struct health *h, int resource, const struct tally *t)
+static void judge_clock(struct health *h)
 {
-	struct course *c = &h->course[resource];
-	double d, own, v, doubt;
+	struct course *c = &h->course[HEALTH_CLOCK];
+	double sum = 0, weight = 0;
+	size_t count = 0;
 
-	c->configs = t->configs;
-	if (t->configs < (resource == HEALTH_CLOCK ? 1 : CONFIGS_LEAST))
-		return;
-	if (c->seen)
-		c->stale = fmin(1, c->stale + (double)(h->ticks - c->seen - 1) / STALE_AFTER);
-	c->seen = h->ticks;
-	d = t->sum / t->weight;
-	own = resource == HEALTH_CLOCK ? SPREAD_LEAST * SPREAD_LEAST : 1 / t->weight;
-	c->shift = d;
-	d -= c->drift;
-	v = fmax(own, c->spread2) + SPREAD_LEAST * SPREAD_LEAST;
-	doubt = resource == HEALTH_CLOCK ? 0 : DOUBT * sqrt(t->doubt) / t->weight;
-	doubt += STALE * c->stale;
-	if (c->intervals < SETTLED) {
-		c->intervals++;
-		c->spread2 += ((c->intervals > 1 ? d * d : 0) - c->spread2) / c->intervals;
-		c->drift += d / c->intervals;
+	for (uint32_t i = 0; i < h->comers; i++) {
+		const struct key *k = &h->key[h->came[i]];
+		const double clock = clock_of(k);
+
+		if (!(k->launches > 0) || isnan(clock))
+			continue;
+		sum -= k->sum * clock;
+		weight += k->sum;
+		count++;
+	}
+	h->voters[HEALTH_CLOCK] = count;
+	if (!count) {
+		course_pass(c, h->ticks);
 		return;
 	}
-	c->score = fmax(0, c->score + step(d - doubt, v));
-	if (c->score <= 0 && !c->slow) {
-		if (c->run)
-			forget_change(h, resource);
-		if (fabs(d) < CALM + STALE * c->stale)
-			c->drift += (DRIFT + CATCH_UP * c->stale) * d;
-		c->stale *= 1 - CATCH_UP;
-		c->spread2 += (fmin(d * d, CALM * CALM) - c->spread2) / LONG;
-		return;
-	}
-	if (!c->run++)
-		c->since = h->last_ns;
-	c->sum += d;
-	c->weight++;
-	if (!c->slow && c->score >= ALARM && c->run >= SHORTEST)
-		c->slow = true;
-	/* The same test, turned round, ends it. */
-	c->end_score = c->slow ? fmax(0, c->end_score - step(d, v)) : 0;
-	if (c->slow && c->end_score >= ALARM)
-		forget_change(h, resource);
+	course_take(c, h->ticks, h->last_ns, sum / weight, READING * READING);
+	c->slow |= !h->unlike && course_alarms(c, CLOCK_LEAST);
 }
 
 /*
@@ -338,43 +455,40 @@ static void follow_mix(struct health *h)
 
 	for (uint32_t i = 0; i < h->comers; i++)
 		all += h->key[h->came[i]].sum;
-	for (uint32_t i = 0; i < h->comers && all > 0; i++) {
+	for (uint32_t i = 0; i < h->comers; i++) {
 		struct key *k = &h->key[h->came[i]];
 		const double share = k->sum / all;
+		const uint64_t gap = h->ticks - k->shared;
+		const double before =
+		        k->share * (gap == 1 ? 1 - FORGOTTEN : pow(1 - FORGOTTEN, (double)gap));
 
-		if (k->shared == h->mixed)
-			alike += fmin(share, k->share);
-		k->share = share;
+		alike += fmin(share, before / (1 - FORGOTTEN));
+		k->share = before + FORGOTTEN * share;
 		k->shared = h->ticks;
 	}
 	if (!h->comers)
 		return;
-	if (alike < ALIKE) {
-		forget_change(h, HEALTH_CLOCK);
-		*c = (struct course){0};
-		/* The drift is that of other kernels' references. */
-		for (int r = 0; r < HEALTH_CLOCK; r++)
-			h->course[r].stale = fmax(h->course[r].stale, STALE_MIX);
+	h->unlike = alike < ALIKE ? h->unlike + 1 : 0;
+	/* Once for each change: what was before is forgotten in as many intervals. */
+	if (h->unlike % FORGETTING == UNLIKE_LEAST) {
+		*c = (struct course){.episode = c->episode, .settling = CLOCK_SETTLING};
+		h->mixes++;
 	}
-	h->mixed = h->ticks;
 }
 
 void health_tick(struct health *h, uint64_t now_ns)
 {
-	struct tally tally[HEALTH_RESOURCES] = {{0}};
-
 	follow_mix(h);
+	for (int r = 0; r < HEALTH_CLOCK; r++)
+		judge_kernels(h, r);
+	judge_clock(h);
 	for (uint32_t i = 0; i < h->comers; i++) {
 		struct key *k = &h->key[h->came[i]];
 
-		if (!(k->launches > 0))
-			continue; /* another took its place, and is here, too */
-		tally_key(h, k, tally);
 		k->launches = k->sum = k->clock_sum = k->clock_weight = 0;
+		k->listed = false;
 	}
 	h->comers = 0;
-	for (int r = 0; r < HEALTH_RESOURCES; r++)
-		judge(h, r, &tally[r]);
 	h->ticks++;
 	h->last_ns = now_ns;
 }
@@ -398,30 +512,48 @@ static void add_evidence(const struct key *k, double all, struct health_verdict 
 
 static void find_evidence(const struct health *h, int resource, struct health_verdict *out)
 {
+	const uint32_t episode = h->course[resource].episode;
 	double all = 0;
 
-	for (size_t i = 0; i < KEYS; i++)
-		all += (int)h->key[i].resource == resource ? h->key[i].slow_weight : 0;
-	for (size_t i = 0; i < KEYS; i++)
-		if ((int)h->key[i].resource == resource && h->key[i].slow_launches > 0)
-			add_evidence(&h->key[i], all, out);
+	for (int pass = 0; pass < 2; pass++)
+		for (size_t i = 0; i < KEYS; i++) {
+			const struct key *k = &h->key[i];
+
+			if ((int)k->resource != resource || k->episode != episode ||
+			    !(k->slow_launches > 0))
+				continue;
+			if (pass)
+				add_evidence(k, all, out);
+			else
+				all += k->slow_weight;
+		}
 }
 
 void health_of(const struct health *h, enum health_resource resource, struct health_verdict *out)
 {
 	const struct course *c = &h->course[resource];
-	const bool suspected = c->slow || c->score > 0;
 
-	*out = (struct health_verdict){.ratio = NAN, .configs = c->configs};
-	if (c->intervals < SETTLED)
+	*out = (struct health_verdict){.ratio = NAN, .configs = h->voters[resource]};
+	if (!course_known(c))
 		return;
 	out->state = c->slow ? HEALTH_SLOW : HEALTH_GOOD;
-	out->ratio = exp(suspected && c->weight > 0 ? c->sum / c->weight : c->shift - c->drift);
-	out->score = suspected ? c->score : 0;
-	out->since_ns = c->slow ? c->since : 0;
-	out->confidence = c->slow ? fmax(0, 1 - PER_DAY * exp(-c->score)) : 0;
-	if (c->slow)
-		find_evidence(h, (int)resource, out);
+	out->ratio = exp(c->suspected || c->slow ? c->shift : c->last);
+	out->score = c->score;
+	if (!c->slow)
+		return;
+	out->since_ns = c->since;
+	out->confidence = course_confidence(c->score);
+	find_evidence(h, (int)resource, out);
+}
+
+bool health_is_slow(const struct health *h, enum health_resource resource)
+{
+	return h->course[resource].slow;
+}
+
+double health_score(const struct health *h, enum health_resource resource)
+{
+	return h->course[resource].score;
 }
 
 enum health_state health_state(const struct health *h, enum health_resource *worst)
@@ -433,12 +565,12 @@ enum health_state health_state(const struct health *h, enum health_resource *wor
 	for (int r = 0; r < HEALTH_RESOURCES; r++) {
 		const struct course *c = &h->course[r];
 
-		if (c->intervals >= SETTLED && state == HEALTH_UNKNOWN && r != HEALTH_CLOCK)
+		if (course_known(c) && state == HEALTH_UNKNOWN && r != HEALTH_CLOCK)
 			state = HEALTH_GOOD;
-		if (c->slow && c->sum / c->weight > most) {
+		if (c->slow && c->shift > most) {
 			state = HEALTH_SLOW;
 			*worst = (enum health_resource)r;
-			most = c->sum / c->weight;
+			most = c->shift;
 		}
 	}
 	return state;

@@ -160,9 +160,10 @@ const struct gw_command_body gw_health_command = {
                 "test. A GPU that is slow is named with the resource, the size, since when, and "
                 "the\n"
                 "kernels that the verdict rests on. It needs no other GPU to compare with.\n\n"
-                "A GPU is unknown until kernels have run on it for about a minute and a half; an\n"
-                "unknown GPU is no failure. What slowed before the agent saw its kernels for the\n"
-                "first time is not found.",
+                "A GPU is unknown until kernels have run on it for about two minutes and a half,\n"
+                "and a resource while fewer than four configurations of its kernels run; unknown\n"
+                "is no failure. What slowed before the agent saw its kernels for the first time\n"
+                "is not found, and what slows by less than 1.75% neither.",
         .examples = "gpuwatch health\n"
                     "The GPUs of this machine.\n"
                     "gpuwatch health --json | jq -r '.gpus[] | select(.state==\"slow\").uuid'\n"

@@ -12,6 +12,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum {
 	COARSEST = 4, /* points that are one in a row whose times are not shown finely */
@@ -363,6 +364,30 @@ static json_t *trust_json(struct html_series *s)
 	return json_pack("{s:o,s:o}", "times", tiers, "work", sources);
 }
 
+/* {rows: [[name, runs, GPU time in ns]], more}; null where @p none, or unknown, is all there is. */
+static json_t *tally_json(struct log_tally *tally, const char *none,
+                          const struct html_limits *limits)
+{
+	json_t *o, *rows = json_array();
+	bool any = false;
+
+	log_tally_sort(tally);
+	for (size_t i = 0; i < tally->count; i++)
+		any |= strcmp(tally->rows[i].name, none) &&
+		       strcmp(tally->rows[i].name, "[unknown]");
+	for (size_t i = 0; i < tally->count && i < limits->items; i++)
+		json_array_append_new(rows, json_pack("[o,o,o]",
+		                                      name_json(tally->rows[i].name, limits->text),
+		                                      gw_json_count(tally->rows[i].launches),
+		                                      gw_json_number(tally->rows[i].total)));
+	o = json_pack("{s:o,s:o}", "rows", rows, "more",
+	              gw_json_count(tally->count - json_array_size(rows)));
+	if (any)
+		return o;
+	json_decref(o);
+	return json_null();
+}
+
 json_t *html_data(struct gw_report *report, struct html_series *s, const struct html_limits *limits)
 {
 	json_t *o = json_object();
@@ -372,6 +397,8 @@ json_t *html_data(struct gw_report *report, struct html_series *s, const struct 
 	json_object_set_new(o, "columns", columns_json(report));
 	json_object_set_new(o, "kernels", kernels_json(report, s, limits));
 	json_object_set_new(o, "others", others_json(report, limits->rows));
+	json_object_set_new(o, "ranges", tally_json(&report->model.ranges, "[no range]", limits));
+	json_object_set_new(o, "lines", tally_json(&report->model.lines, "[no stack]", limits));
 	json_object_set_new(o, "axis", s->used ? axis_json(s, limits) : json_null());
 	json_object_set_new(o, "basis", trust_json(s));
 	return o;

@@ -37,6 +37,7 @@ static const struct page {
 } pages[] = {
         {"report", "gpuwatch report", "kernels", "report_main", {"kernels", "sections"}},
         {"profile", "gpuwatch device profile", "values", "profile_main", {"profile"}},
+        {"fleet", "gpuwatch fleet", "answers", "fleet_main", {"fleet"}},
 };
 
 enum { PARTS = sizeof(parts) / sizeof(*parts), CHARACTER = 6 /* the longest of an escape */ };

@@ -15,8 +15,8 @@ enum { HTML_MOST = 2000000 };
  */
 bool html_write(struct gw_report *report, struct html_series *series, const char *path);
 
-/** The same of the page called @p name ("report", "profile"), with @p json, in ASCII, as its data.
- */
+/** The same of the page called @p name ("report", "profile", "fleet"), with @p json, in ASCII, as
+ * its data. */
 bool html_write_data(const char *name, const char *json, const char *path);
 
 #endif

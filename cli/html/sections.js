@@ -247,6 +247,23 @@ function table(titles, rows) {
   el("tbody", {}, ...rows.map((r) => el("tr", {}, ...r.map((c, i) => el("td", {class: i ? null : "text"}, c)))))));
 }
 
+function originsOf(section, title, tally, missing) {
+  section.append(el("h3", {}, title));
+  if (!tally)
+    return section.append(note(missing));
+  const total = report.total_ns;
+  section.append(table([title, "Share", "GPU time", "Runs"], tally.rows.map(([name, runs, ns]) =>
+    [name, total > 0 ? percent(ns / total) : "", duration(ns), count(runs)])));
+  if (tally.more)
+    section.append(note(count(tally.more) + " more are not in this page."));
+}
+
+function buildOrigins() {
+  const section = $("origins");
+  originsOf(section, "NVTX range", data.ranges, "Not recorded: the program opened no NVTX range, or the mode records none (audit does).");
+  originsOf(section, "Line", data.lines, "Not recorded: no launch of these logs has a stack (mode audit, GPUWATCH_STACKS).");
+}
+
 function buildSlow() {
   const section = $("slow"), {episodes} = report.slow, from = data.axis ? data.axis.from_ns : report.runs.from_ns;
   if (!episodes.length)
@@ -303,7 +320,7 @@ function build(parts) {
 }
 
 startTheme();
-build([["head", buildHead], ["time", buildTime], ["fix", buildFix], ["kernels", buildKernels], ["slow", buildSlow], ["trust", buildTrust]]);
+build([["head", buildHead], ["time", buildTime], ["fix", buildFix], ["kernels", buildKernels], ["origins", buildOrigins], ["slow", buildSlow], ["trust", buildTrust]]);
 // Charts after the first paint.
 requestAnimationFrame(() => setTimeout(() => {
   build([["timeline", buildTimeline], ["scatter", buildScatter], ["roofline", buildRoofline], ["clocks", buildClocks]]);

@@ -239,6 +239,7 @@ void html_series_begin(struct html_series *s, struct gw_log_model *model)
 	for (unsigned w = 0; w <= GW_SOURCE_COUNTED; w++)
 		gw_row_clear(&s->sources[w]);
 	model->watch = &s->watch;
+	model->tallied = true;
 }
 
 void html_series_free(struct html_series *s)

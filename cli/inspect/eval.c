@@ -16,6 +16,7 @@
 #include "predictor/code/ptx/report.h"
 #include "predictor/code/sass/lower.h"
 #include "predictor/code/sass/work.h"
+#include "predictor/code/timing/timing.h"
 
 /** A kernel at the launch. */
 struct evaluated {
@@ -255,20 +256,76 @@ static void counts_text(const struct evaluated *e)
 	gw_table_free(table);
 }
 
+/** The time of a thread in the loops of a program (Kleimenov and Popova 2021, fig. 3). */
+struct loop_times {
+	struct gw_arena arena;
+	struct gw_timing timing;
+	struct gw_time_costs costs;
+	bool valued; /* costs are those of a device */
+	char text[2000];
+};
+
+static void loop_times_begin(struct loop_times *t, const struct evaluated *e)
+{
+	*t = (struct loop_times){.valued = e->job->device != NULL};
+	gw_arena_init(&t->arena, INSPECT_MEMORY);
+	if (gw_timing_of(&e->program, &t->arena, &t->timing))
+		t->timing.count = 0;
+	if (t->valued)
+		gw_time_costs_of(e->job->device, &t->costs);
+}
+
+/* Of the loop that @p block heads; NULL where it has inner loops, or there was no room. */
+static const struct gw_time *loop_time(const struct loop_times *t, uint32_t block)
+{
+	for (uint32_t i = 0; i < t->timing.count; i++)
+		if (t->timing.part[i].loop && t->timing.part[i].block == block)
+			return &t->timing.part[i].time;
+	return NULL;
+}
+
+/* Cycles of an iteration at the device's costs; NaN without a device. */
+static double loop_cycles(const struct loop_times *t, const struct gw_time *time)
+{
+	return t->valued ? gw_time_value(time, &t->costs, NULL) / 2 : NAN;
+}
+
+static void loop_time_text(struct loop_times *t, uint32_t block)
+{
+	const struct gw_time *time = loop_time(t, block);
+	double cycles;
+
+	if (!time)
+		return;
+	cycles = loop_cycles(t, time);
+	printf("      two iterations of a thread take %s%s",
+	       gw_time_text(time, t->text, sizeof(t->text)),
+	       time->incomplete ? ", or sums left out for their number" : "");
+	if (!isnan(cycles))
+		printf("; one %.4g cycles", cycles);
+	printf("\n");
+}
+
 static void loops_text(const struct evaluated *e)
 {
+	struct loop_times times;
+
+	loop_times_begin(&times, e);
 	for (uint32_t i = 0; i < e->program.loop_count; i++) {
 		const struct gw_eval_trips *t = &e->report.trips[i];
 		const struct gw_eval_count trips = {t->least, t->most};
 		struct gw_text entries;
 		char text[100];
 
-		if (t->entries > 0)
-			printf("    a loop of depth %u: entered %s times by a warp, its head run "
-			       "%s times each\n",
-			       e->program.loops[i].depth, gw_thousands(&entries, t->entries),
-			       range(&trips, text));
+		if (!(t->entries > 0))
+			continue;
+		printf("    a loop of depth %u: entered %s times by a warp, its head run %s times "
+		       "each\n",
+		       e->program.loops[i].depth, gw_thousands(&entries, t->entries),
+		       range(&trips, text));
+		loop_time_text(&times, e->program.loops[i].header);
 	}
+	gw_arena_free(&times.arena);
 }
 
 static const char *coverage(const struct gw_eval_report *r)
@@ -370,16 +427,26 @@ static json_t *counts_json(const struct evaluated *e)
 static json_t *loops_json(const struct evaluated *e)
 {
 	json_t *list = json_array();
+	struct loop_times times;
 
+	loop_times_begin(&times, e);
 	for (uint32_t i = 0; i < e->program.loop_count; i++) {
 		const struct gw_eval_trips *t = &e->report.trips[i];
+		const struct gw_time *time = loop_time(&times, e->program.loops[i].header);
 
-		json_array_append_new(list, json_pack("{s:I, s:o, s:o, s:o}", "depth",
-		                                      (json_int_t)e->program.loops[i].depth,
-		                                      "entries", gw_json_number(t->entries),
-		                                      "least", gw_json_number(t->least), "most",
-		                                      gw_json_number(t->most)));
+		json_array_append_new(
+		        list,
+		        json_pack("{s:I, s:o, s:o, s:o, s:o, s:o}", "depth",
+		                  (json_int_t)e->program.loops[i].depth, "entries",
+		                  gw_json_number(t->entries), "least", gw_json_number(t->least),
+		                  "most", gw_json_number(t->most), "two_iterations",
+		                  time ? gw_json_text(
+		                                 gw_time_text(time, times.text, sizeof(times.text)))
+		                       : json_null(),
+		                  "iteration_cycles",
+		                  gw_json_number(time ? loop_cycles(&times, time) : NAN)));
 	}
+	gw_arena_free(&times.arena);
 	return list;
 }
 

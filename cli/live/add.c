@@ -308,11 +308,10 @@ static uint32_t kernel_of(struct rest *r, uint32_t slot)
 
 static void shape_of(const struct gw_live_event *e, uint32_t shape[11])
 {
-	const uint32_t cluster = e->cluster ? e->cluster : 1 | 1 << 10 | 1 << 20;
-	const uint32_t all[11] = {
-	        e->grid[0],           e->grid[1], e->grid[2],     e->block_x,
-	        e->block_y,           e->block_z, cluster & 1023, cluster >> 10 & 1023,
-	        cluster >> 20 & 1023, e->shared,  e->digest};
+	const struct gw_dim3 cluster = gw_cluster_of(e->cluster);
+	const uint32_t all[11] = {e->grid[0], e->grid[1], e->grid[2], e->block_x,
+	                          e->block_y, e->block_z, cluster.x,  cluster.y,
+	                          cluster.z,  e->shared,  e->digest};
 
 	memcpy(shape, all, sizeof(all));
 }

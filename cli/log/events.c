@@ -114,6 +114,17 @@ static bool on_kernel(struct gw_log *log, const struct gw_log_record *record)
 	return true;
 }
 
+static bool on_code(struct gw_log *log, const struct gw_log_record *record)
+{
+	const struct gw_record_code *c = (const void *)record->head;
+	uint32_t kernel = find(&log->kernel_ids, c->kernel);
+
+	if (kernel == GW_INDEX_NONE)
+		return false;
+	log->kernels[kernel].code = c->digest;
+	return true;
+}
+
 static bool on_config(struct gw_log *log, const struct gw_log_record *record, struct log_event *e)
 {
 	const struct gw_record_config *c = (const void *)record->head;
@@ -350,6 +361,8 @@ static bool resolve(struct reading *r, const struct gw_log_record *record, struc
 		return on_module(log, record);
 	case GW_RECORD_KERNEL:
 		return on_kernel(log, record);
+	case GW_RECORD_CODE:
+		return on_code(log, record);
 	case GW_RECORD_CONFIG:
 		return on_config(log, record, e);
 	case GW_RECORD_STREAM:
@@ -432,6 +445,8 @@ static bool in_window(const struct gw_log_record *record)
 		return log_window_has(((const struct gw_record_copy *)head)->start_ns);
 	case GW_RECORD_WAIT:
 		return log_window_has(((const struct gw_record_wait *)head)->start_ns);
+	case GW_RECORD_CHILDREN:
+		return log_window_has(((const struct gw_record_children *)head)->start_ns);
 	case GW_RECORD_COLLECTIVE:
 		return log_window_has(((const struct gw_record_collective *)head)->call_ns);
 	default:

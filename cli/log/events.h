@@ -46,6 +46,7 @@ struct log_kernel {
 	uint32_t module;         /**< position in gw_log.modules; GW_INDEX_NONE: not known */
 	uint32_t configs;        /**< how many configurations it has so far */
 	uint64_t first_learnt;   /**< number of the first observation of it, from 1; 0: none yet */
+	uint64_t code;           /**< digest of its machine code; 0: not known */
 };
 
 /** A configuration of the log. */

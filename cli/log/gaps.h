@@ -43,7 +43,7 @@ struct log_gaps {
  */
 typedef void log_span_fn(void *arg, uint32_t gpu, enum gw_gap what, uint64_t from, uint64_t until);
 
-/** Who is shown the pieces; zero-initialised is nobody. */
+/** A receiver of the pieces; zero-initialised: there is none. */
 struct log_span_sink {
 	log_span_fn *take;
 	void *arg;

@@ -19,6 +19,8 @@
 struct place {
 	uint32_t row, row_gpu; /* GW_INDEX_NONE: none of its launches was counted yet */
 	struct log_code code;
+	uint64_t launches; /* as code.launches, and their measured time, ns */
+	double total;
 };
 
 /* State of the file being read. */
@@ -43,12 +45,6 @@ struct reading {
 	size_t names, slows;        /* the same */
 };
 
-void gw_log_model_init(struct gw_log_model *model)
-{
-	*model = (struct gw_log_model){0};
-	gw_row_clear(&model->all);
-}
-
 bool gw_gpu_matches(const struct gw_gpu *gpu, const char *text)
 {
 	char number[16];
@@ -57,29 +53,6 @@ bool gw_gpu_matches(const struct gw_gpu *gpu, const char *text)
 	return !strcmp(number, text) ||
 	       (strlen(text) >= 4 && !strncasecmp(gpu->uuid, text, strlen(text))) ||
 	       (text[strspn(text, "0123456789")] && strcasestr(gpu->name, text));
-}
-
-static bool same_name(const void *arg, uint32_t position)
-{
-	const void *const *pair = arg;
-	const struct gw_log_model *m = pair[0];
-
-	return !strcmp(m->names[position].mangled, pair[1]);
-}
-
-uint32_t gw_log_model_name(struct gw_log_model *m, const char *mangled)
-{
-	const void *pair[] = {m, mangled};
-	uint64_t key = gw_hash(0, mangled, strlen(mangled));
-	uint32_t position = gw_index_find(&m->name_index, key, same_name, pair);
-
-	if (position != GW_INDEX_NONE)
-		return position;
-	position = (uint32_t)m->name_count;
-	m->names = gw_grow(m->names, &m->name_room, ++m->name_count, sizeof(*m->names));
-	m->names[position].mangled = gw_copy(mangled);
-	gw_index_add(&m->name_index, key, position);
-	return position;
 }
 
 static bool same_gpu(const struct gw_gpu *gpu, const struct log_gpu *g)
@@ -184,6 +157,18 @@ static uint32_t module_of_config(const struct reading *r, uint32_t config)
 	return gw_log_model_name(r->model, *path ? path : LOG_MODULE_MEMORY);
 }
 
+/* The model's name of the rank that the log is of. */
+static uint32_t rank_of_log(const struct reading *r)
+{
+	const char *rank = r->log.text[GW_TEXT_rank];
+	char name[64];
+
+	if (!*rank)
+		return gw_log_model_name(r->model, LOG_NO_RANK);
+	snprintf(name, sizeof(name), "rank %s", rank);
+	return gw_log_model_name(r->model, name);
+}
+
 /* The row of a configuration; rows move as they grow, so only their positions are kept. */
 static struct gw_row *row_for(struct reading *r, uint32_t config, uint32_t gpu)
 {
@@ -193,6 +178,7 @@ static struct gw_row *row_for(struct reading *r, uint32_t config, uint32_t gpu)
 		p->row = gw_row_find(r->model,
 		                     r->model->by == GW_BY_MODULE ? module_of_config(r, config)
 		                     : r->model->by == GW_BY_LINE ? line_of_config(r, config)
+		                     : r->model->by == GW_BY_RANK ? rank_of_log(r)
 		                                                  : name_of_config(r, config),
 		                     gpu == GW_INDEX_NONE ? gpu : r->gpu[gpu],
 		                     &r->log.configs[config].config);
@@ -253,6 +239,20 @@ static struct log_caller caller_of(const struct reading *r, const struct log_eve
 	                                   r->communication[r->log.configs[e->config].kernel]};
 }
 
+/* @p call: 0 where that is not known, as of sums. */
+static void tally(struct reading *r, const struct log_event *e, uint64_t call, uint64_t launches,
+                  double total)
+{
+	struct place *p = &r->place[e->config];
+
+	if (!r->model->tallied)
+		return;
+	p->launches += launches;
+	p->total += total;
+	log_tally_add(&r->model->ranges, log_range_at(&r->ranges, e->thread, call), launches,
+	              total);
+}
+
 static void on_launch(struct reading *r, const struct log_event *e)
 {
 	const struct gw_record_launch *l = (const void *)e->record->head;
@@ -286,6 +286,7 @@ static void on_launch(struct reading *r, const struct log_event *e)
 		m->watch->launch(m->watch->arg, r->place[e->config].row,
 		                 e->gpu == GW_INDEX_NONE ? e->gpu : r->gpu[e->gpu], l, e->tier);
 	r->place[e->config].code.launches++;
+	tally(r, e, l->call_ns, 1, gw_launch_measured(l) ? (double)l->duration_ns : 0);
 	if (gw_launch_measured(l))
 		log_judge_time(r->judge, e->config, r->place[e->config].row, e->gpu, 1,
 		               l->duration_ns);
@@ -322,6 +323,7 @@ static void on_aggregate(struct reading *r, const struct log_event *e)
 	gw_row_aggregate(row, a);
 	gw_row_sketches(row, e->time, e->ratio);
 	r->place[e->config].code.launches += a->launches;
+	tally(r, e, 0, a->launches, (double)a->total_ns);
 	if (a->measured)
 		log_judge_time(r->judge, e->config, r->place[e->config].row, e->gpu, a->measured,
 		               a->total_ns);
@@ -430,16 +432,19 @@ static void take(void *arg, const struct log_event *e)
 			              (const void *)e->record->head);
 		break;
 	case GW_RECORD_RANGE_NAME:
-		if (r->model->by == GW_BY_RANGE)
+		if (r->model->by == GW_BY_RANGE || r->model->tallied)
 			log_range_name(&r->ranges, (const void *)e->record->head,
 			               gw_log_text(e->record, 0));
 		break;
 	case GW_RECORD_RANGE:
-		if (r->model->by == GW_BY_RANGE)
+		if (r->model->by == GW_BY_RANGE || r->model->tallied)
 			log_range_change(&r->ranges, e->thread, (const void *)e->record->head);
 		break;
 	case GW_RECORD_WAIT:
 		log_waits_add(&r->waits, e->thread, (const void *)e->record->head);
+		break;
+	case GW_RECORD_CHILDREN:
+		log_children_add(&r->waits, (const void *)e->record->head);
 		break;
 	case GW_RECORD_SLOW:
 		on_slow(r, e);
@@ -520,6 +525,18 @@ static void add_stacks(struct reading *r)
 			             r->file->stacks.of_config[i], r->place[i].code.launches);
 }
 
+static void tally_lines(struct reading *r)
+{
+	char line[LOG_LINE];
+
+	for (uint32_t i = 0; r->model->tallied && i < r->log.config_count; i++) {
+		if (!r->place[i].launches)
+			continue;
+		log_stack_line(&r->file->stacks, i, line, sizeof(line));
+		log_tally_add(&r->model->lines, line, r->place[i].launches, r->place[i].total);
+	}
+}
+
 /* What the log says of its process: its texts go over to the file. */
 static void add_header(struct reading *r)
 {
@@ -547,6 +564,7 @@ static void end_reading(struct reading *r)
 	add_slow(r);
 	add_codes(r);
 	add_stacks(r);
+	tally_lines(r);
 	add_order(r);
 	log_names_demangle(m->names + r->names, m->name_count - r->names);
 	gw_order_free(&r->order);

@@ -10,13 +10,22 @@
 #include "cli/log/events.h"
 #include "cli/log/gaps.h"
 #include "cli/log/order.h"
+#include "cli/spent/tally.h"
 #include "cli/common/quantile.h"
 #include "cli/graphs/graphs.h"
 #include "predictor/core/types.h"
 
 struct gw_row_bound;
 
-enum gw_by { GW_BY_KERNEL, GW_BY_CONFIG, GW_BY_DEVICE, GW_BY_MODULE, GW_BY_RANGE, GW_BY_LINE };
+enum gw_by {
+	GW_BY_KERNEL,
+	GW_BY_CONFIG,
+	GW_BY_DEVICE,
+	GW_BY_MODULE,
+	GW_BY_RANGE,
+	GW_BY_LINE,
+	GW_BY_RANK
+};
 
 /** A stack that launches of a row came by. */
 struct gw_row_stack {
@@ -27,12 +36,14 @@ enum { GW_ROW_STACKS = 4 }; /**< of a row, those of most launches */
 
 #define LOG_MODULE_MEMORY  "[memory]"  /**< stands for all code that was loaded from memory */
 #define LOG_MODULE_UNKNOWN "[unknown]" /**< and for code that was loaded unseen */
+#define LOG_NO_RANK        "[no rank]" /**< the row of logs without a number of a rank */
 
 /** Statistics of a group of launches. Times in ns. */
 struct gw_row {
 	uint32_t name;           /**< position in gw_model.names; by module that of the file's path,
 	                            LOG_MODULE_MEMORY or LOG_MODULE_UNKNOWN; by range its name,
-	                            as log_range_at() gives it, by line log_stack_line()'s */
+	                            as log_range_at() gives it, by line log_stack_line()'s, by rank
+	                            "rank N" or LOG_NO_RANK */
 	uint32_t device;         /**< position in gw_model.devices, GW_INDEX_NONE; by device only */
 	struct gw_config config; /**< by configuration only */
 	uint64_t launches;       /**< kernels that ran */
@@ -153,6 +164,11 @@ struct gw_log_model {
 	struct gw_index row_index, name_index;
 	struct log_slows slows;
 	struct log_graphs graphs;           /**< that were timed whole */
+	/** What else launches may be told apart by, where @ref tallied: added up beside the rows.
+	 */
+	bool tallied;
+	struct log_tally ranges;            /**< as rows by range */
+	struct log_tally lines;             /**< as rows by line, of configurations with a stack */
 	struct gw_row all;                  /**< the same statistics over everything */
 	uint64_t counters[GW_COUNTERS];     /**< sums over the files */
 	uint64_t order[GW_ORDER_LATER + 1]; /**< launches by result */

@@ -245,6 +245,35 @@ void gw_row_stack(const struct gw_log_model *m, struct gw_row *row, uint32_t fil
 	}
 }
 
+void gw_log_model_init(struct gw_log_model *model)
+{
+	*model = (struct gw_log_model){0};
+	gw_row_clear(&model->all);
+}
+
+static bool same_name(const void *arg, uint32_t position)
+{
+	const void *const *pair = arg;
+	const struct gw_log_model *m = pair[0];
+
+	return !strcmp(m->names[position].mangled, pair[1]);
+}
+
+uint32_t gw_log_model_name(struct gw_log_model *m, const char *mangled)
+{
+	const void *pair[] = {m, mangled};
+	uint64_t key = gw_hash(0, mangled, strlen(mangled));
+	uint32_t position = gw_index_find(&m->name_index, key, same_name, pair);
+
+	if (position != GW_INDEX_NONE)
+		return position;
+	position = (uint32_t)m->name_count;
+	m->names = gw_grow(m->names, &m->name_room, ++m->name_count, sizeof(*m->names));
+	m->names[position].mangled = gw_copy(mangled);
+	gw_index_add(&m->name_index, key, position);
+	return position;
+}
+
 void gw_log_model_free(struct gw_log_model *m)
 {
 	for (size_t i = 0; i < m->row_count; i++)
@@ -264,6 +293,8 @@ void gw_log_model_free(struct gw_log_model *m)
 	}
 	log_slows_free(&m->slows);
 	log_graphs_free(&m->graphs);
+	log_tally_free(&m->ranges);
+	log_tally_free(&m->lines);
 	gw_index_free(&m->row_index);
 	gw_index_free(&m->name_index);
 	free(m->rows);

@@ -43,7 +43,7 @@ void pq_zigzag(struct pq_bytes *b, int64_t value)
 }
 
 /* Types of the compact protocol. */
-enum { TRUE_ = 1, FALSE_ = 2, I8 = 3, I32 = 5, I64 = 6, BINARY = 8, LIST = 9, STRUCT = 12 };
+enum { TRUE_ = 1, FALSE_ = 2, I32 = 5, I64 = 6, BINARY = 8, LIST = 9, STRUCT = 12 };
 
 static void field(struct thrift *t, int id, int type)
 {
@@ -72,12 +72,6 @@ static void list(struct thrift *t, int id, size_t count, unsigned type)
 void thrift_bool(struct thrift *t, int id, bool value)
 {
 	field(t, id, value ? TRUE_ : FALSE_);
-}
-
-void thrift_i8(struct thrift *t, int id, int8_t value)
-{
-	field(t, id, I8);
-	pq_little(t->out, (uint8_t)value, 1);
 }
 
 void thrift_i32(struct thrift *t, int id, int32_t value)

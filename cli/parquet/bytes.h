@@ -30,7 +30,6 @@ struct thrift {
 };
 
 void thrift_bool(struct thrift *t, int id, bool value);
-void thrift_i8(struct thrift *t, int id, int8_t value);
 void thrift_i32(struct thrift *t, int id, int32_t value);
 void thrift_i64(struct thrift *t, int id, int64_t value);
 void thrift_binary(struct thrift *t, int id, const void *data, size_t size);

@@ -3,7 +3,7 @@
  * The quadrant-split of Konstantinidis 2017, 3.3: bandwidth across, operations up. A device is a
  * point, a kernel a half-line whose slope is its intensity. A device above the line has compute to
  * spare (the kernel is memory-bound there), one below it lacks compute. Both axes are
- * logarithmic, where half-lines are parallel and devices of any size fit.
+ * linear and begin at 0, so that half-lines leave the origin and their slope is the intensity.
  */
 #include "cli/plot/frame.h"
 
@@ -18,15 +18,14 @@ static const char *const axis_x = "memory bandwidth (GB/s)", *const axis_y = "op
 /* A half-line's name stands where it leaves the picture. */
 static void name_slope(struct frame *f, double slope, const char *name)
 {
-	double x = fmin(f->x.high, f->y.high / slope), low = fmax(f->x.low, f->y.low / slope);
+	double x = 0.94 * fmin(f->x.high, f->y.high / slope);
 	char text[128];
 
-	if (!(x > low))
+	if (!(x > 0))
 		return;
-	x = pow(10, log10(x) - 0.06 * log10(f->x.high / f->x.low));
 	snprintf(text, sizeof(text), "%.80s (%.3g op/B)", name, slope);
-	labels_want(f->labels, axis_at(&f->x, fmax(x, low)), axis_at(&f->y, fmax(x, low) * slope),
-	            LABEL_TEXT, SVG_INK, text);
+	labels_want(f->labels, axis_at(&f->x, x), axis_at(&f->y, x * slope), LABEL_TEXT, SVG_INK,
+	            text);
 }
 
 /* Many half-lines have their names beside the picture, in the order in which they leave it. */
@@ -93,17 +92,49 @@ static double widest_name(const struct plot_data *d)
 	return fmin(widest + 50, 260);
 }
 
+/* The data sheet's peak is of fp32; it says nothing of other types. */
+static bool has_sheet(const struct plot_data *d, enum plot_type type)
+{
+	for (size_t i = 0; i < d->device_count && type == PLOT_FP32; i++)
+		if (isfinite(d->devices[i].spec_bandwidth + d->devices[i].spec_peak))
+			return true;
+	return false;
+}
+
+/* Both axes begin at the origin, where half-lines do. */
+static void ranges_from_origin(struct axis_range *x, struct axis_range *y)
+{
+	axis_include(x, 0, false);
+	axis_include(y, 0, false);
+}
+
+static void sheet_range(const struct plot_device *v, struct axis_range *x, struct axis_range *y)
+{
+	if (!isfinite(v->spec_bandwidth + v->spec_peak))
+		return;
+	axis_include(x, v->spec_bandwidth / 1e9, false);
+	axis_include(y, v->spec_peak / 1e9, false);
+}
+
+static void sheet_point(struct frame *f, const struct plot_device *v)
+{
+	char tip[160];
+
+	snprintf(tip, sizeof(tip), "%.80s by its data sheet: %.4g GB/s, %.4g Gop/s", v->name,
+	         v->spec_bandwidth / 1e9, v->spec_peak / 1e9);
+	frame_point(f, v->spec_bandwidth / 1e9, v->spec_peak / 1e9, 9, SVG_SQUARE, SVG_MUTED, false,
+	            tip);
+}
+
 static void overview_ranges(const struct plot_data *d, struct axis_range *x, struct axis_range *y)
 {
+	ranges_from_origin(x, y);
 	for (size_t i = 0; i < d->device_count; i++) {
-		axis_include(x, d->devices[i].bandwidth / 1e9, true);
+		axis_include(x, d->devices[i].bandwidth / 1e9, false);
 		for (int t = 0; t < PLOT_TYPES; t++)
-			axis_include(y, d->devices[i].peak[t] / 1e9, true);
+			axis_include(y, d->devices[i].peak[t] / 1e9, false);
+		sheet_range(&d->devices[i], x, y);
 	}
-	axis_include(x, x->low / 2, true);
-	axis_include(x, x->high * 2, true);
-	for (size_t k = 0; k < d->kernel_count; k++)
-		axis_include(y, d->kernels[k].intensity * sqrt(x->low * x->high), true);
 }
 
 static void overview_device(struct frame *f, const struct plot_device *v, size_t i)
@@ -116,6 +147,7 @@ static void overview_device(struct frame *f, const struct plot_device *v, size_t
 		low = fmin(low, v->peak[t]);
 		high = fmax(high, v->peak[t]);
 	}
+	sheet_point(f, v);
 	frame_line(f, v->bandwidth / 1e9, low / 1e9, v->bandwidth / 1e9, high / 1e9,
 	           (struct svg_pen){svg_series(i), 1, true});
 	for (int t = 0; t < PLOT_TYPES; t++) {
@@ -135,16 +167,17 @@ struct svg *plot_quadrant(const struct plot_data *data)
 	        {"fp64 peak", SVG_MUTED, SVG_SQUARE, true, false},
 	        {"integer peak", SVG_MUTED, SVG_TRIANGLE, true, false},
 	        {"kernel: its slope is its intensity (op/B)", SVG_INK, SVG_MARKS, true, false},
+	        {"fp32 by the data sheet", SVG_MUTED, SVG_SQUARE, false, false},
 	};
 	struct axis_range x = AXIS_EMPTY, y = AXIS_EMPTY;
 	struct frame f =
 	        frame_begin("Quadrant-split",
 	                    "A device above a kernel's half-line is memory-bound on it, one "
 	                    "below is compute-bound",
-	                    legend, 4, widest_name(data));
+	                    legend, has_sheet(data, PLOT_FP32) ? 5 : 4, widest_name(data));
 
 	overview_ranges(data, &x, &y);
-	frame_axes(&f, x, true, axis_x, y, true, axis_y);
+	frame_axes(&f, x, false, axis_x, y, false, axis_y);
 	for (size_t k = 0; k < data->kernel_count; k++)
 		frame_slope(&f, data->kernels[k].intensity, 0,
 		            (struct svg_pen){SVG_INK, 1.1, false});
@@ -157,16 +190,17 @@ struct svg *plot_quadrant(const struct plot_data *data)
 static void step_ranges(const struct plot_data *d, const struct plot_cell *cells,
                         struct axis_range *x, struct axis_range *y, double slope)
 {
+	ranges_from_origin(x, y);
 	for (size_t i = 0; i < d->device_count; i++) {
 		const struct plot_cell *c = &cells[i];
 
-		axis_include(x, d->devices[i].bandwidth / 1e9, true);
-		axis_include(x, c->predicted / slope / 1e9, true);
-		axis_include(x, c->measured / slope / 1e9, true);
-		axis_include(y, c->peak / 1e9, true);
-		axis_include(y, c->adjusted / 1e9, true);
-		axis_include(y, c->predicted / 1e9, true);
-		axis_include(y, c->measured / 1e9, true);
+		axis_include(x, d->devices[i].bandwidth / 1e9, false);
+		axis_include(x, c->predicted / slope / 1e9, false);
+		axis_include(x, c->measured / slope / 1e9, false);
+		axis_include(y, c->peak / 1e9, false);
+		axis_include(y, c->adjusted / 1e9, false);
+		axis_include(y, c->predicted / 1e9, false);
+		axis_include(y, c->measured / 1e9, false);
 	}
 }
 
@@ -201,15 +235,6 @@ static void step_device(struct frame *f, const struct plot_device *v, const stru
 	frame_point(f, c->measured / slope / 1e9, c->measured / 1e9, 8, SVG_CROSS, svg_series(i),
 	            true, tip);
 	labels_want(f->labels, px, axis_at(&f->y, c->adjusted / 1e9), LABEL_TEXT, SVG_INK, v->name);
-}
-
-/* The data sheet's peak is of fp32; it says nothing of other types. */
-static bool has_sheet(const struct plot_data *d, enum plot_type type)
-{
-	for (size_t i = 0; i < d->device_count && type == PLOT_FP32; i++)
-		if (isfinite(d->devices[i].spec_bandwidth + d->devices[i].spec_peak))
-			return true;
-	return false;
 }
 
 static bool has_measured(const struct plot_data *d, const struct plot_cell *cells)
@@ -255,19 +280,16 @@ struct svg *plot_degradation(const struct plot_data *data, size_t kernel)
 	                "kernel's half-line",
 	                legend, entries, 0);
 	step_ranges(data, cells, &x, &y, k->intensity);
-	for (size_t i = 0; i < data->device_count && has_sheet(data, k->type); i++) {
-		axis_include(&x, data->devices[i].spec_bandwidth / 1e9, true);
-		axis_include(&y, data->devices[i].spec_peak / 1e9, true);
-	}
-	frame_axes(&f, x, true, axis_x, y, true, axis_y);
+	for (size_t i = 0; i < data->device_count && k->type == PLOT_FP32; i++)
+		sheet_range(&data->devices[i], &x, &y);
+	frame_axes(&f, x, false, axis_x, y, false, axis_y);
 	frame_slope(&f, k->intensity, 0, (struct svg_pen){SVG_INK, 2, false});
 	name_slope(&f, k->intensity, k->name);
 	for (size_t i = 0; i < data->device_count; i++) {
 		const struct plot_device *v = &data->devices[i];
 
 		if (k->type == PLOT_FP32)
-			frame_point(&f, v->spec_bandwidth / 1e9, v->spec_peak / 1e9, 9, SVG_SQUARE,
-			            svg_series(i), false, v->name);
+			sheet_point(&f, v);
 		step_device(&f, v, &cells[i], i, k->intensity);
 	}
 	return frame_end(&f);

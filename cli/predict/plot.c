@@ -180,7 +180,7 @@ static double error_of(const struct predict_job *job, const struct gw_model *mod
 	return estimate_error(e.seconds, device_measured(&item, profile));
 }
 
-/* Errors of one model by kernel and device (figs. 5.11, 5.12). */
+/* Errors of one model by kernel and device (fig. 5.11). */
 static void draw_errors(struct pictures *p, const struct gw_model *model, const struct names *n)
 {
 	const struct predict_job *job = p->job;
@@ -205,6 +205,38 @@ static void draw_errors(struct pictures *p, const struct gw_model *model, const 
 		                                     launches, devices, used, n->launches,
 		                                     n->devices, bars}),
 		     "errors", model->name, 0);
+	free(bars);
+}
+
+/*
+ * Errors on all devices but the first once a kernel's times are multiplied by E_util, measured over
+ * predicted time on the first (fig. 5.12).
+ */
+static void draw_utilised(struct pictures *p, const struct gw_model *model, const struct names *n)
+{
+	const struct predict_job *job = p->job;
+	size_t launches = job->file.count, devices = job->devices.count, used = 0;
+	struct plot_bar *bars = gw_alloc((launches * devices + 1) * sizeof(*bars));
+	char title[160];
+
+	for (size_t i = 0; i < launches; i++) {
+		double here = 1 + error_of(job, model, i, 0, -1);
+
+		for (size_t d = 1; d < devices; d++) {
+			double error = (1 + error_of(job, model, i, d, -1)) / here - 1;
+
+			if (isfinite(error))
+				bars[used++] = (struct plot_bar){i, d, error};
+		}
+	}
+	snprintf(title, sizeof(title), "Prediction errors of %s with E_util of %.60s", model->name,
+	         devices ? n->devices[0] : "");
+	if (used)
+		save(p,
+		     plot_errors(&(struct plot_bars){
+		             title, "Times multiplied by measured over predicted time on that GPU",
+		             launches, devices, used, n->launches, n->devices, bars}),
+		     "utilisation", model->name, 0);
 	free(bars);
 }
 
@@ -246,8 +278,10 @@ int predict_plot(const struct predict_job *job, const char *folder)
 	n = list_names(job);
 	if (p.data.kernel_count)
 		draw_model(&p);
-	for (const struct gw_model *const *m = job->models; *m; m++)
+	for (const struct gw_model *const *m = job->models; *m; m++) {
 		draw_errors(&p, *m, &n);
+		draw_utilised(&p, *m, &n);
+	}
 	for (size_t d = 0; d < job->devices.count; d++)
 		draw_factors(&p, d, &n);
 	free(n.launches);

@@ -9,7 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PACE = 20000 /* ns between launch calls that follow each other at once */ };
+enum {
+	PACE = 20000,         /* ns between launch calls that follow each other at once */
+	TAKEN_MOST = 16 << 20 /* of 8 bytes, by rank and shape */
+};
 static const double ENOUGH = 0.5, UNPREDICTED = 0.2;
 
 /* ---- what is in all ranks ------------------------------------------------------------------ */
@@ -72,37 +75,57 @@ static size_t keep_common(size_t **at, size_t ranks, size_t count)
 
 /* ---- how long kernels should take ---------------------------------------------------------- */
 
-/* By shape: what the median rank's GPU takes; NaN where no two ranks run it. */
+/* What a rank's launches of a shape took. */
+struct taken {
+	float ns; /* mean */
+	uint32_t n;
+};
+
+static void take_runs(const struct ranks_log *log, size_t first, size_t count, struct taken *out)
+{
+	memset(out, 0, count * sizeof(*out));
+	for (size_t i = 0; i < log->run_count; i++) {
+		const struct ranks_run *run = &log->runs[i];
+		struct taken *t;
+
+		if (run->kind != RANKS_RUN_KERNEL || run->shape == GW_INDEX_NONE ||
+		    run->shape - first >= count)
+			continue;
+		t = &out[run->shape - first];
+		t->n += t->n < UINT32_MAX;
+		t->ns += ((float)(run->end - run->start) - t->ns) / (float)t->n;
+	}
+}
+
+/*
+ * By shape: what the median rank's GPU takes; NaN where no two ranks run it. Ranks and shapes may
+ * both be thousands, so shapes are taken some at a time.
+ */
 static double *references(const struct ranks_log *logs, size_t count,
                           const struct ranks_shapes *shapes)
 {
-	struct sum {
-		double ns;
-		uint64_t n;
-	} *sums = gw_alloc(shapes->count * count * sizeof(*sums));
+	const size_t some = TAKEN_MOST / count + 1;
+	const size_t most = some < shapes->count ? some : shapes->count;
+	struct taken *taken = gw_alloc(most * count * sizeof(*taken));
 	double *out = gw_alloc(shapes->count * sizeof(*out)),
 	       *values = gw_alloc(count * sizeof(*values));
 
-	for (size_t r = 0; r < count; r++)
-		for (size_t i = 0; i < logs[r].run_count; i++) {
-			const struct ranks_run *run = &logs[r].runs[i];
-
-			if (run->kind != RANKS_RUN_KERNEL || run->shape == GW_INDEX_NONE)
-				continue;
-			sums[run->shape * count + r].ns += (double)(run->end - run->start);
-			sums[run->shape * count + r].n++;
-		}
-	for (size_t s = 0; s < shapes->count; s++) {
-		size_t n = 0;
+	for (size_t first = 0; first < shapes->count; first += most) {
+		const size_t n = shapes->count - first < most ? shapes->count - first : most;
 
 		for (size_t r = 0; r < count; r++)
-			if (sums[s * count + r].n)
-				values[n++] =
-				        sums[s * count + r].ns / (double)sums[s * count + r].n;
-		out[s] = n > 1 ? ranks_median(values, n) : (double)NAN;
+			take_runs(&logs[r], first, n, &taken[r * most]);
+		for (size_t s = 0; s < n; s++) {
+			size_t k = 0;
+
+			for (size_t r = 0; r < count; r++)
+				if (taken[r * most + s].n)
+					values[k++] = (double)taken[r * most + s].ns;
+			out[first + s] = k > 1 ? ranks_median(values, k) : (double)NAN;
+		}
 	}
 	free(values);
-	free(sums);
+	free(taken);
 	return out;
 }
 

@@ -3,6 +3,7 @@
 
 #include "cli/common/index.h"
 #include "cli/common/memory.h"
+#include "cli/ranks/network.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -491,6 +492,23 @@ static void watch(struct ranks_job *job, uint32_t rank)
 		end_episode(job, &e);
 }
 
+/* While a rank is late, what others wait beside their kernels looks like communication. */
+static void keep_apart(struct ranks_job *job)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < job->network_count; i++) {
+		const struct ranks_network n = job->networks[i];
+		bool alone = true;
+
+		for (size_t k = 0; k < job->episode_count && alone; k++)
+			alone = job->episodes[k].first > n.last || job->episodes[k].last < n.first;
+		if (alone)
+			job->networks[kept++] = n;
+	}
+	job->network_count = kept;
+}
+
 static int by_found(const void *a, const void *b)
 {
 	const struct ranks_episode *x = a, *y = b;
@@ -511,6 +529,8 @@ void ranks_judge(struct ranks_job *job)
 	scales(job);
 	for (uint32_t r = 0; r < job->rank_count; r++)
 		watch(job, r);
+	job->network_count = ranks_watch_network(job, &job->networks);
+	keep_apart(job);
 	if (job->episode_count)
 		qsort(job->episodes, job->episode_count, sizeof(*job->episodes), by_found);
 	for (size_t r = 0; r < job->rank_count; r++)
@@ -524,6 +544,9 @@ void ranks_judge(struct ranks_job *job)
 void ranks_job_free(struct ranks_job *job)
 {
 	free(job->episodes);
+	free(job->networks);
+	job->networks = NULL;
+	job->network_count = 0;
 	job->episodes = NULL;
 	job->episode_count = job->episode_room = 0;
 }

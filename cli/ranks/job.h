@@ -60,6 +60,18 @@ struct ranks_episode {
 	double excess[RANKS_CAUSES]; /**< ns a step more than the median rank, by cause */
 };
 
+/**
+ * A time in which collectives took longer than in the steps before, though all of their ranks had
+ * come: the network is slow, or what they carry has become more.
+ */
+struct ranks_network {
+	uint32_t first, last; /**< steps */
+	uint32_t found;       /**< the step after which it is certain */
+	uint32_t rank;        /**< position of the first rank that has it */
+	uint32_t ranks;       /**< how many have it */
+	double more;          /**< ns a step, of the median one of these */
+};
+
 /** A rank. What it points to is the caller's. */
 struct ranks_rank {
 	struct ranks_meeting *meetings; /**< by start */
@@ -76,6 +88,8 @@ struct ranks_job {
 	/* ranks_judge(): */
 	struct ranks_episode *episodes; /**< in order of `found`; ranks_job_free() frees them */
 	size_t episode_count, episode_room;
+	struct ranks_network *networks; /**< in order of `found`; ranks_job_free() frees them */
+	size_t network_count;
 	size_t joined; /**< collectives that two ranks or more have */
 	double length; /**< of a step, median, ns */
 	double noise;  /**< scatter of `late` from step to step, ns */

@@ -61,7 +61,7 @@ static int show(const struct options *o, const struct ranks_shown *s)
 		ranks_show_steps(s, rank);
 	else
 		ranks_show(s, o->all);
-	return s->job->episode_count ? GW_EXIT_FINDINGS : GW_EXIT_OK;
+	return s->job->episode_count || s->job->network_count ? GW_EXIT_FINDINGS : GW_EXIT_OK;
 }
 
 /* Whether two logs say that they are of one rank, after a message. */
@@ -159,13 +159,17 @@ const struct gw_command_body gw_ranks_command = {
                 "longer "
                 "than on\n"
                 "other ranks or than predicted), imbalance (they are expected to), input, or the "
-                "host.",
+                "host.\n"
+                "The network is slow when exposed communication takes two ranks or more 3% of a "
+                "step\n"
+                "longer than in the steps before.",
         .examples = "gpuwatch ranks train.*.gwl\n"
                     "Which rank holds up the others?\n"
                     "gpuwatch ranks --rank=3 train.*.gwl\n"
                     "The steps of one rank.\n"
                     "gpuwatch ranks --json logs/ | jq '.late[]'\n"
                     "For a script.\n",
-        .exit_status = "0 no rank is late; 1 one is; 2 bad options, or logs that cannot be read or "
+        .exit_status = "0 no rank is late, and the network is not slow; 1 one is; 2 bad options, "
+                       "or logs that cannot be read or "
                        "have nothing in common.",
 };

@@ -209,6 +209,20 @@ static void show_episode(const struct ranks_shown *s, const struct ranks_episode
 	report_finish(&l, "");
 }
 
+static void show_network(const struct ranks_shown *s, const struct ranks_network *n)
+{
+	struct report_line l = begin("Network");
+	struct gw_text more, share, count;
+
+	report_part(&l, GW_INK_WARN, "collectives take longer in steps %u to %u", n->first,
+	            n->last);
+	report_part(&l, GW_INK_OFF, "%s a step (%s)", gw_duration(&more, n->more),
+	            gw_percent(&share, n->more / s->job->length));
+	report_part(&l, GW_INK_OFF, "in %s, rank %s the first",
+	            gw_counted(&count, (double)n->ranks, "rank", NULL), ranks_label(s, n->rank));
+	report_finish(&l, "");
+}
+
 static void show_parts(struct gw_table *table, const double part[RANKS_PARTS], double all)
 {
 	struct gw_text t;
@@ -278,6 +292,8 @@ void ranks_show(const struct ranks_shown *s, bool all)
 	show_head(s);
 	for (size_t i = 0; i < job->episode_count; i++)
 		show_episode(s, &job->episodes[i]);
+	for (size_t i = 0; i < job->network_count; i++)
+		show_network(s, &job->networks[i]);
 	if (!job->episode_count)
 		line("Late", "no rank, step after step");
 	qsort(list, job->rank_count, sizeof(*list), by_caused);
@@ -366,16 +382,26 @@ static json_t *episode_json(const struct ranks_shown *s, const struct ranks_epis
 	return o;
 }
 
+static json_t *network_json(const struct ranks_shown *s, const struct ranks_network *n)
+{
+	return json_pack("{s:o,s:o,s:o,s:o,s:o,s:o}", "rank", gw_json_text(ranks_label(s, n->rank)),
+	                 "ranks", gw_json_count(n->ranks), "first_step", gw_json_count(n->first),
+	                 "last_step", gw_json_count(n->last), "found_step", gw_json_count(n->found),
+	                 "more", gw_json_number(n->more));
+}
+
 void ranks_show_json(const struct ranks_shown *s)
 {
 	static const char *const by[] = {"nothing", "copies", "names", "numbers"};
 	json_t *o = json_object(), *ranks = json_array(), *late = json_array(),
-	       *left_out = json_array();
+	       *network = json_array(), *left_out = json_array();
 
 	for (size_t r = 0; r < s->job->rank_count; r++)
 		json_array_append_new(ranks, rank_json(s, r));
 	for (size_t i = 0; i < s->job->episode_count; i++)
 		json_array_append_new(late, episode_json(s, &s->job->episodes[i]));
+	for (size_t i = 0; i < s->job->network_count; i++)
+		json_array_append_new(network, network_json(s, &s->job->networks[i]));
 	for (size_t r = s->job->rank_count; r < s->log_count; r++)
 		json_array_append_new(left_out, gw_json_text(s->logs[r].path));
 	json_object_set_new(o, "schema", gw_json_text("gpuwatch-ranks-1"));
@@ -386,6 +412,7 @@ void ranks_show_json(const struct ranks_shown *s)
 	json_object_set_new(o, "step", gw_json_number(s->job->length));
 	json_object_set_new(o, "launches_without_time", gw_json_count(untimed(s)));
 	json_object_set_new(o, "late", late);
+	json_object_set_new(o, "network", network);
 	json_object_set_new(o, "ranks", ranks);
 	json_object_set_new(o, "left_out", left_out);
 	gw_json_print(o);

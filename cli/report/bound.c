@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/report/bound.h"
+#include "cli/report/sections.h"
 
 #include "cli/common/basis.h"
 #include "cli/common/json.h"
 #include "cli/log/verdict.h"
 #include "cli/common/number.h"
-#include "cli/report/advice.h"
 #include "cli/report/fix.h"
 #include "cli/report/line.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/report/code.h"
+#include "cli/report/sections.h"
 
 #include "cli/common/json.h"
 #include "cli/log/reasons.h"

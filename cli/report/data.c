@@ -4,11 +4,7 @@
 #include "cli/log/rows.h"
 #include "cli/common/memory.h"
 #include "cli/report/report.h"
-#include "cli/report/spent.h"
-#include "cli/report/bound.h"
-#include "cli/report/clock.h"
-#include "cli/report/code.h"
-#include "cli/report/graphs.h"
+#include "cli/report/sections.h"
 #include "cli/report/runs.h"
 #include "cli/message.h"
 

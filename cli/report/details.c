@@ -3,13 +3,8 @@
 #include "cli/common/basis.h"
 #include "cli/common/number.h"
 #include "cli/log/rows.h"
-#include "cli/report/advice.h"
-#include "cli/report/clock.h"
-#include "cli/report/code.h"
-#include "cli/report/header.h"
+#include "cli/report/sections.h"
 #include "cli/report/line.h"
-#include "cli/report/losses.h"
-#include "cli/report/spent.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -283,7 +283,7 @@ static void sentence_of(const struct gw_report *report, struct gw_fix *fix)
 
 const char *gw_fix_name(enum gw_fix_kind kind)
 {
-	static const char *const names[] = {"kernel", "short", "starved"};
+	static const char *const names[] = {"kernel", "short", "starved", "input"};
 
 	return names[kind];
 }
@@ -351,6 +351,33 @@ static void sentence_of_late(const struct gw_log_model *m, struct gw_fix *fix)
 		say(&s, "launch the next graph before the previous one ends, or put more into one");
 }
 
+/* Time of all GPUs in which input was read, and all of it, ns. */
+static double input_of(const struct gw_log_model *m, double *wall)
+{
+	double sum = 0;
+
+	*wall = 0;
+	for (size_t i = 0; i < m->gpu_count; i++) {
+		sum += m->gpus[i].gaps.spent.ns[LOG_SPENT_INPUT];
+		*wall += log_spent_wall(&m->gpus[i].gaps.spent);
+	}
+	return sum;
+}
+
+static void sentence_of_input(const struct gw_log_model *m, struct gw_fix *fix)
+{
+	struct sentence s = {fix->text, sizeof(fix->text), 0};
+	struct gw_text a, b;
+	double wall;
+
+	say(&s,
+	    "GPU waits for input %s of the time (%s): child processes were at work while the "
+	    "thread "
+	    "that launches was not: more of them (num_workers of a DataLoader), more read ahead "
+	    "(prefetch_factor), or less to do for each item",
+	    gw_percent(&a, fix->share), gw_duration(&b, input_of(m, &wall)));
+}
+
 /* The kernel that most of the short launches' time is of. */
 static const struct gw_row *most_short(const struct gw_log_model *m)
 {
@@ -392,7 +419,7 @@ unsigned gw_report_fixes(const struct gw_report *report, struct gw_fix out[GW_FI
 {
 	const struct gw_log_model *m = &report->model;
 	const struct gw_row_bound *all = m->all.bound;
-	double span = span_of(m), total = m->all.total, busy;
+	double span = span_of(m), total = m->all.total, busy, input, wall;
 	struct list l = {.fix = out};
 	struct gw_fix f;
 	uint64_t n;
@@ -419,13 +446,20 @@ unsigned gw_report_fixes(const struct gw_report *report, struct gw_fix out[GW_FI
 		        (gaps_of(m, GW_GAP_LATE, &n) + gaps_of(m, GW_GAP_LATE_GRAPH, &n)) / span;
 		consider(&l, &f, f.gain);
 	}
+	input = input_of(m, &wall);
+	if (input > 0) {
+		f = (struct gw_fix){GW_FIX_INPUT, NULL, input / wall, input / wall, ""};
+		consider(&l, &f, f.gain);
+	}
 	for (unsigned i = 0; i < l.count; i++) {
 		if (out[i].kind == GW_FIX_KERNEL)
 			sentence_of(report, &out[i]);
 		else if (out[i].kind == GW_FIX_SHORT)
 			sentence_of_short(report, &out[i]);
-		else
+		else if (out[i].kind == GW_FIX_LATE)
 			sentence_of_late(m, &out[i]);
+		else
+			sentence_of_input(m, &out[i]);
 	}
 	return l.count;
 }

@@ -15,6 +15,7 @@ enum gw_fix_kind {
 	GW_FIX_KERNEL, /**< a row, by its verdict */
 	GW_FIX_SHORT,  /**< all short launches (GW_SHORT); shares of the GPU time of all kernels */
 	GW_FIX_LATE,   /**< the GPU starved; shares of the time without pauses */
+	GW_FIX_INPUT,  /**< the GPU waited for input; shares of all time */
 };
 
 /** One thing to fix. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/report/graphs.h"
+#include "cli/report/sections.h"
 
 #include "cli/common/json.h"
 #include "cli/common/memory.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/report/header.h"
+#include "cli/report/sections.h"
 
 #include "cli/common/basis.h"
 #include "cli/common/memory.h"
@@ -7,13 +7,8 @@
 #include "cli/log/gaps.h"
 #include "cli/log/rows.h"
 #include "cli/log/verdict.h"
-#include "cli/report/advice.h"
-#include "cli/report/clock.h"
-#include "cli/report/graphs.h"
 #include "cli/report/line.h"
-#include "cli/report/losses.h"
 #include "cli/report/runs.h"
-#include "cli/report/spent.h"
 
 #include <math.h>
 #include <stdio.h>

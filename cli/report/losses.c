@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/report/losses.h"
+#include "cli/report/sections.h"
 
 #include "cli/common/number.h"
 #include "cli/report/line.h"

@@ -33,11 +33,11 @@ static const char columns[] =
         ;
 
 static const struct gw_option options[] = {
-        GW_OPT_CHOICE(
-                by, "WHAT", "kernel|config|device|module|range|line",
-                "one row per kernel, per kernel and launch configuration, per kernel and "
-                "device, per file that code was loaded from, per NVTX range of the program, or "
-                "per line of the program that launches came from (default kernel)"),
+        GW_OPT_CHOICE(by, "WHAT", "kernel|config|device|module|range|line|rank",
+                      "one row per kernel, per kernel and launch configuration, per kernel and "
+                      "device, per file that code was loaded from, per NVTX range of the program, "
+                      "per line of the program that launches came from, or per rank of a job "
+                      "(default kernel)"),
         GW_OPT_WORD(sort, "COLUMN", columns,
                     "sort by this column, largest first; name: in alphabetical order (default "
                     "total)"),
@@ -266,8 +266,8 @@ static void name_modules(struct gw_report *report)
 static void name_kernels(struct gw_report *report, const struct options *o)
 {
 	const struct gw_log_model *m = &report->model;
-	const bool as_they_are =
-	        o->mangled || o->full_names || m->by == GW_BY_RANGE || m->by == GW_BY_LINE;
+	const bool as_they_are = o->mangled || o->full_names || m->by == GW_BY_RANGE ||
+	                         m->by == GW_BY_LINE || m->by == GW_BY_RANK;
 	struct gw_kernel_names *names = gw_alloc((m->name_count + 1) * sizeof(*names));
 
 	report->names = gw_alloc((m->name_count + 1) * sizeof(*report->names));
@@ -403,6 +403,7 @@ static int report_main(const struct gw_command *command, int argc, char **argv)
 	                   : !strcmp(o.by, "module") ? GW_BY_MODULE
 	                   : !strcmp(o.by, "range")  ? GW_BY_RANGE
 	                   : !strcmp(o.by, "line")   ? GW_BY_LINE
+	                   : !strcmp(o.by, "rank")   ? GW_BY_RANK
 	                                             : GW_BY_KERNEL;
 	report->model.device = o.device;
 	report->mangled = o.mangled;

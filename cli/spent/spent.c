@@ -87,8 +87,24 @@ void log_waits_add(struct log_waits *w, uint32_t thread, const struct gw_record_
 	                                        wait->call};
 }
 
+void log_children_add(struct log_waits *w, const struct gw_record_children *r)
+{
+	if (r->duration_ns > UINT64_MAX - r->start_ns)
+		return;
+	if (w->children_count == LOG_WAITS_KEPT) {
+		w->children_count /= 2;
+		memmove(w->children, w->children + w->children_count,
+		        w->children_count * sizeof(*w->children));
+	}
+	w->children = gw_grow(w->children, &w->children_room, w->children_count + 1,
+	                      sizeof(*w->children));
+	w->children[w->children_count++] = (struct log_children){
+	        r->start_ns, r->start_ns + r->duration_ns, r->threads_ns};
+}
+
 void log_waits_free(struct log_waits *w)
 {
+	free(w->children);
 	for (size_t i = 0; i < w->thread_room; i++)
 		free(w->threads[i].list);
 	free(w->threads);
@@ -117,6 +133,44 @@ static const struct log_wait *first_wait(const struct log_waits *w, uint32_t thr
 	return low < t->count ? &t->list[low] : NULL;
 }
 
+/* The first span of children that ends after @p from. */
+static size_t first_children(const struct log_waits *w, uint64_t from)
+{
+	size_t low = 0, high = w->children_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (w->children[middle].until <= from)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/*
+ * The host did @p row from @p from to @p until, or children read its input meanwhile. The threads
+ * that launch may have used their CPU time of a span wherever they like: the part of it that lies in
+ * the gap counts where they cannot have been on a CPU for half of that.
+ */
+static void work(struct log_spent *s, const struct log_waits *w, uint64_t from, uint64_t until,
+                 enum log_spent_row row)
+{
+	for (size_t i = first_children(w, from);
+	     i < w->children_count && w->children[i].from < until; i++) {
+		const struct log_children *c = &w->children[i];
+		uint64_t begin = larger(c->from, from), end = smaller(c->until, until);
+
+		if (end <= begin || c->threads >= (end - begin) / 2)
+			continue;
+		s->ns[row] += (double)(begin - from);
+		s->ns[LOG_SPENT_INPUT] += (double)(end - begin);
+		from = end;
+	}
+	s->ns[row] += (double)(until - from);
+}
+
 /* What the host did from @p from to @p until, when it called what ended the gap. */
 static void host(struct log_spent *s, const struct log_waits *waits, uint64_t from, uint64_t until,
                  uint32_t thread)
@@ -129,13 +183,13 @@ static void host(struct log_spent *s, const struct log_waits *waits, uint64_t fr
 
 		if (done <= from)
 			continue;
-		s->ns[other] += (double)(begin - from);
+		work(s, waits, from, begin, other);
 		s->ns[LOG_SPENT_WAIT] += (double)(done - begin);
 		s->waits[w->call < GW_WAIT_CALLS ? w->call : 0]++;
 		from = done;
 		other = LOG_SPENT_AFTER_WAIT;
 	}
-	s->ns[other] += (double)(until - from);
+	work(s, waits, from, until, other);
 }
 
 /* When the thread called before @p call, 0: not known; @p call is its latest now. */

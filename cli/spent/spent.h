@@ -35,7 +35,7 @@ struct log_spent {
 	uint64_t waits[GW_WAIT_CALLS]; /**< idle gaps, by the call that the host waited in */
 };
 
-/** The waits of a log's threads; zero-initialised is none. */
+/** The waits of a log's threads, and its child processes; zero-initialised is none. */
 struct log_waits {
 	struct log_thread_waits {
 		struct log_wait {
@@ -45,6 +45,12 @@ struct log_waits {
 		size_t count, room;
 	} *threads;
 	size_t thread_room;
+	/** Spans in which child processes were at work, in order. */
+	struct log_children {
+		uint64_t from, until;
+		uint64_t threads; /**< CPU time of the threads that launch, ns */
+	} *children;
+	size_t children_count, children_room;
 };
 
 /** A launch that ran. */
@@ -70,6 +76,8 @@ struct log_spending {
 
 /** Thread @p thread of a log waited; in order of their beginnings. */
 void log_waits_add(struct log_waits *waits, uint32_t thread, const struct gw_record_wait *wait);
+/** Child processes were at work; in order. */
+void log_children_add(struct log_waits *waits, const struct gw_record_children *children);
 void log_waits_free(struct log_waits *waits);
 
 /** A copy ran. */

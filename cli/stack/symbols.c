@@ -42,11 +42,12 @@ static struct {
 /* Objects that were opened, or could not be. */
 static struct module {
 	char *path, *build_id;
-	struct gw_bytes image;            /* the file, mapped; size 0: not there */
-	struct gw_elf elf;                /* of it … */
+	struct gw_bytes image; /* what was read of the file, at its place; size 0: not there */
+	struct gw_elf elf;     /* of it … */
 	struct gw_elf_symbols symbols[2]; /* … the linker's, and those for look-ups at run time */
 	bool there;                       /* it is the object that ran */
 	void *session, *module;           /* libdw's; NULL: there is none */
+	struct stat seen;                 /* the file as it was opened */
 	uint64_t bias;
 } * modules;
 static size_t count, room;
@@ -96,11 +97,12 @@ static bool is_build_id(struct gw_bytes note, const char *expected)
 	return note.size > HEAD;
 }
 
-/* The file is the object that ran; its tables of symbols are taken. */
+/* The file is the object that ran, which its build id alone tells; its tables of symbols are taken.
+ */
 static bool read_sections(struct module *m)
 {
 	struct gw_bytes bytes;
-	bool same = !*m->build_id;
+	bool same = false;
 	Elf64_Shdr s, names;
 
 	for (uint64_t i = 0; gw_elf_section(&m->elf, i, &s); i++) {
@@ -143,28 +145,71 @@ static int open_file(const char *path)
 	return fd;
 }
 
-static void map(struct module *m, int fd)
+static bool read_part(const struct module *m, int fd, uint64_t offset, uint64_t size)
+{
+	unsigned char *image = (unsigned char *)(uintptr_t)m->image.data;
+
+	if (offset > m->image.size || size > m->image.size - offset)
+		return false;
+	while (size) {
+		ssize_t got = pread(fd, image + offset, size, (off_t)offset);
+
+		if (got <= 0)
+			return false;
+		offset += (uint64_t)got;
+		size -= (uint64_t)got;
+	}
+	return true;
+}
+
+/* Headers of sections, their names, tables of symbols and notes. The rest of the image stays zeros.
+ */
+static bool read_tables(struct module *m, int fd)
 {
 	struct gw_fault fault;
-	struct stat st;
+	Elf64_Ehdr h;
+	Elf64_Shdr s;
+
+	if (!read_part(m, fd, 0, sizeof(h)))
+		return false;
+	memcpy(&h, m->image.data, sizeof(h));
+	/* The first header has the number of sections where there are many. */
+	if (!read_part(m, fd, h.e_shoff, sizeof(s)) || !gw_elf_open(m->image, &m->elf, &fault) ||
+	    !read_part(m, fd, h.e_shoff, m->elf.section_count * sizeof(s)) ||
+	    !gw_elf_open(m->image, &m->elf, &fault))
+		return false;
+	for (uint64_t i = 0; gw_elf_section(&m->elf, i, &s); i++)
+		if ((s.sh_type == SHT_STRTAB || s.sh_type == SHT_SYMTAB ||
+		     s.sh_type == SHT_DYNSYM || s.sh_type == SHT_SYMTAB_SHNDX ||
+		     s.sh_type == SHT_NOTE) &&
+		    !read_part(m, fd, s.sh_offset, s.sh_size))
+			return false;
+	return true;
+}
+
+/* A copy: a mapped file that is cut short ends who reads it (SIGBUS). */
+static void read_file(struct module *m, int fd)
+{
 	void *at;
 
-	if (fstat(fd, &st) || st.st_size <= 0)
+	if (fstat(fd, &m->seen) || m->seen.st_size <= 0)
 		return;
-	at = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	at = mmap(NULL, (size_t)m->seen.st_size, PROT_READ | PROT_WRITE,
+	          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (at == MAP_FAILED)
 		return;
-	m->image = (struct gw_bytes){at, (size_t)st.st_size};
-	m->there = gw_elf_open(m->image, &m->elf, &fault) && read_sections(m);
+	m->image = (struct gw_bytes){at, (size_t)m->seen.st_size};
+	m->there = read_tables(m, fd) && read_sections(m);
 }
 
 static void open_module(struct module *m)
 {
-	int fd = *m->path == '/' ? open_file(m->path) : -1;
+	/* Without a build id nothing shows that the file is still the one that ran. */
+	int fd = *m->path == '/' && *m->build_id ? open_file(m->path) : -1;
 
 	if (fd < 0)
 		return;
-	map(m, fd);
+	read_file(m, fd);
 	m->session = m->there && load() ? dw.dwfl_begin(&dw.callbacks) : NULL;
 	/* It takes the descriptor over where it succeeds. */
 	m->module = m->session ? dw.dwfl_report_offline(m->session, "", m->path, fd) : NULL;
@@ -187,6 +232,17 @@ static struct module *module_of(const char *path, const char *build_id)
 	return &modules[count++];
 }
 
+/* libdw maps the file: it is not asked once the file has changed. */
+static bool unchanged(const struct module *m)
+{
+	struct stat now;
+
+	return !stat(m->path, &now) && now.st_ino == m->seen.st_ino &&
+	       now.st_dev == m->seen.st_dev && now.st_size == m->seen.st_size &&
+	       now.st_mtim.tv_sec == m->seen.st_mtim.tv_sec &&
+	       now.st_mtim.tv_nsec == m->seen.st_mtim.tv_nsec;
+}
+
 void symbols_find(const char *path, const char *build_id, uint64_t address, char **function,
                   char **file, uint32_t *line)
 {
@@ -196,7 +252,7 @@ void symbols_find(const char *path, const char *build_id, uint64_t address, char
 	int number = 0;
 
 	*line = 0;
-	if (m->module) {
+	if (m->module && unchanged(m)) {
 		/* Separate debugging information has more symbols. */
 		if (!*name)
 			name = dw.dwfl_module_addrname(m->module, address + m->bias);

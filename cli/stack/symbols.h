@@ -2,7 +2,7 @@
 /*
  * Names of native code: functions by the objects' symbols, source lines by elfutils' libdw, which
  * is opened where it is installed. Objects are looked for at the path that the log has, and count
- * only with the build id that it has.
+ * only with the build id that it has: of one without a build id nothing is known.
  */
 #ifndef GW_CLI_SYMBOLS_H
 #define GW_CLI_SYMBOLS_H

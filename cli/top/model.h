@@ -156,7 +156,6 @@ enum top_sort {
 
 /** Name of a sort key; never NULL. */
 const char *top_sort_name(enum top_sort sort);
-const char *top_sort_meaning(enum top_sort sort);
 /** The key of this name; TOP_SORTS: there is none. */
 enum top_sort top_sort_of(const char *name);
 

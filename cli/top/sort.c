@@ -7,29 +7,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct {
-	const char *name, *meaning;
-} keys[] = {
-#define SORT(id, meaning) {#id, meaning},
+static const char *const keys[] = {
+#define SORT(id, meaning) #id,
 #include "cli/top/sort.def"
 #undef SORT
 };
 
 const char *top_sort_name(enum top_sort sort)
 {
-	return sort < TOP_SORTS ? keys[sort].name : "";
-}
-
-const char *top_sort_meaning(enum top_sort sort)
-{
-	return sort < TOP_SORTS ? keys[sort].meaning : "";
+	return sort < TOP_SORTS ? keys[sort] : "";
 }
 
 enum top_sort top_sort_of(const char *name)
 {
 	enum top_sort at = 0;
 
-	while (at < TOP_SORTS && strcmp(keys[at].name, name) != 0)
+	while (at < TOP_SORTS && strcmp(keys[at], name) != 0)
 		at++;
 	return at;
 }

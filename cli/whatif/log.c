@@ -69,6 +69,7 @@ struct whatif {
 	size_t count, row_room, places, complaint_count, complaint_room;
 	size_t logs, works; /* read, and WORK records in them */
 	bool here;          /* some launch ran on a GPU whose profile is known */
+	bool utilisation;   /* times on other GPUs are corrected by E_util */
 };
 
 bool whatif_is_log(const char *path)
@@ -148,10 +149,20 @@ static bool add_lacks(struct lacks *l, const struct gw_estimate *here,
 static void apply_floor(const struct gw_device *source, const struct gw_device *target,
                         struct gw_estimate *e)
 {
-	double floor_time = gw_param_value(source, GW_PARAM_launch_floor);
+	double floor_time = gw_either(gw_param_value(target, GW_PARAM_launch_floor),
+	                              gw_param_value(source, GW_PARAM_launch_floor));
 
-	if (isnan(gw_param_value(target, GW_PARAM_launch_floor)) && e->seconds < floor_time)
+	if (e->seconds < floor_time)
 		e->seconds = floor_time;
+}
+
+/*
+ * E_util of Konstantinidis 2017 (5.13), of each configuration: measured over predicted time where
+ * the launches ran.
+ */
+static double utilisation_of(const struct trace_config *c, const struct gw_estimate *here)
+{
+	return (double)c->time_ns * 1e-9 / ((double)c->measured * here->seconds);
 }
 
 static void add_config(struct whatif *w, uint32_t config, struct row *row)
@@ -185,6 +196,9 @@ static void add_config(struct whatif *w, uint32_t config, struct row *row)
 			here = e;
 		} else if (!isnan(here.seconds) && !isnan(e.seconds)) {
 			part = add_lacks(&w->lacks[p], &here, &e);
+			/* Of a lower bound the factor is not known: it is that of all terms. */
+			if (w->utilisation && !part)
+				e.seconds *= utilisation_of(c, &here);
 			apply_floor(device_of(w, config, 0), device, &e);
 		}
 		add_answer(&row->answers[p], c->measured, &e, part);
@@ -326,6 +340,17 @@ static double total(const struct whatif *w, size_t place)
 	return sum;
 }
 
+/* What others are compared with: E_util makes the prediction here the measurement. */
+static double speed(const struct whatif *w, size_t place)
+{
+	return total(w, w->utilisation ? w->places : 0) / total(w, place);
+}
+
+static double row_utilisation(const struct row *row)
+{
+	return row->measured / row->answers[0].seconds;
+}
+
 static bool any_known(const struct whatif *w)
 {
 	for (size_t i = 0; i < w->count; i++)
@@ -339,19 +364,29 @@ static bool any_known(const struct whatif *w)
 
 static struct gw_table *new_table(const struct whatif *w)
 {
-	struct gw_table_column *columns = gw_alloc((3 + w->places) * sizeof(*columns));
+	struct gw_table_column *columns = gw_alloc((4 + w->places) * sizeof(*columns));
+	unsigned first = w->utilisation ? 4 : 3;
 	struct gw_table *table;
 
 	columns[0] = (struct gw_table_column){"KERNEL", false, true, 0};
 	columns[1] = (struct gw_table_column){"LAUNCHES", true, false, 2};
 	columns[2] = (struct gw_table_column){"MEASURED", true, false, 0};
 	columns[3] = (struct gw_table_column){"PREDICTED HERE", true, false, 1};
+	columns[4] = (struct gw_table_column){"E_UTIL", true, false, 0};
 	for (size_t p = 1; p < w->places; p++)
-		columns[3 + p] = (struct gw_table_column){
+		columns[first + p] = (struct gw_table_column){
 		        device_short_name(w->devices->profiles[p - 1]), true, false, 0};
-	table = gw_table_new(columns, (unsigned)(3 + w->places));
+	table = gw_table_new(columns, first + (unsigned)w->places);
 	free(columns);
 	return table;
+}
+
+static void add_ratio(struct gw_table *table, const char *unit, double ratio)
+{
+	char text[64];
+
+	snprintf(text, sizeof(text), isnan(ratio) ? "unknown" : "%.2f%s", ratio, unit);
+	gw_table_cell(table, text);
 }
 
 static void add_totals(struct gw_table *table, const struct whatif *w)
@@ -363,16 +398,18 @@ static void add_totals(struct gw_table *table, const struct whatif *w)
 	gw_table_cell(table, text);
 	gw_table_cell(table, "");
 	gw_table_cell(table, estimate_time(&t, total(w, w->places)));
-	for (size_t p = 0; p < w->places; p++)
+	for (size_t p = 0; p < w->places; p++) {
 		gw_table_cell(table, estimate_time(&t, total(w, p)));
+		if (!p && w->utilisation)
+			add_ratio(table, "", total(w, w->places) / total(w, 0));
+	}
 	gw_table_cell(table, "speed against here");
 	gw_table_cell(table, "");
 	gw_table_cell(table, "");
 	for (size_t p = 0; p < w->places; p++) {
-		double ratio = total(w, 0) / total(w, p);
-
-		snprintf(text, sizeof(text), isnan(ratio) ? "unknown" : "%.2f x", ratio);
-		gw_table_cell(table, text);
+		add_ratio(table, " x", p ? speed(w, p) : total(w, 0) / total(w, 0));
+		if (!p && w->utilisation)
+			gw_table_cell(table, "");
 	}
 }
 
@@ -440,15 +477,21 @@ static void print_text(const struct whatif *w)
 	struct estimate_text t;
 	struct gw_text n;
 
-	printf("Predicted by %s: %s.\n\n", w->model->name, w->model->summary);
+	printf("Predicted by %s: %s.\n%s\n", w->model->name, w->model->summary,
+	       w->utilisation ? "Times on other GPUs are multiplied by E_util, measured over "
+	                        "predicted here.\n"
+	                      : "");
 	for (size_t i = 0; i < w->count; i++) {
 		const struct row *row = &w->rows[i];
 
 		gw_table_cell(table, row->name);
 		gw_table_cell(table, gw_thousands(&n, (double)row->launches));
 		gw_table_cell(table, estimate_time(&t, row->measured));
-		for (size_t p = 0; p < w->places; p++)
+		for (size_t p = 0; p < w->places; p++) {
 			add_time(table, &row->answers[p]);
+			if (!p && w->utilisation)
+				add_ratio(table, "", row_utilisation(row));
+		}
 	}
 	add_totals(table, w);
 	gw_table_print(table, stdout, gw_width(), 0);
@@ -480,10 +523,11 @@ static json_t *row_json(const struct whatif *w, const struct row *row)
 		                  gw_json_number(a->at_least), "reason",
 		                  isnan(a->seconds) ? gw_json_text(a->reason) : json_null()));
 	}
-	return json_pack("{s:o,s:o,s:o,s:o,s:o}", "name", gw_json_text(row->name), "launches",
+	return json_pack("{s:o,s:o,s:o,s:o,s:o,s:o}", "name", gw_json_text(row->name), "launches",
 	                 gw_json_count(row->launches), "measured_seconds",
 	                 gw_json_number(row->measured), "here_seconds",
-	                 gw_json_number(row->answers[0].seconds), "devices", devices);
+	                 gw_json_number(row->answers[0].seconds), "e_util",
+	                 gw_json_number(row_utilisation(row)), "devices", devices);
 }
 
 static json_t *total_json(const struct whatif *w, size_t place)
@@ -494,8 +538,8 @@ static json_t *total_json(const struct whatif *w, size_t place)
 		json_array_append_new(lacks, gw_json_text(w->lacks[place].what[i]));
 	return json_pack("{s:o,s:o,s:o,s:o}", "device",
 	                 gw_json_text(w->devices->profiles[place - 1]->device.name), "seconds",
-	                 gw_json_number(total(w, place)), "speed",
-	                 gw_json_number(total(w, 0) / total(w, place)), "lacks", lacks);
+	                 gw_json_number(total(w, place)), "speed", gw_json_number(speed(w, place)),
+	                 "lacks", lacks);
 }
 
 static void print_json(const struct whatif *w)
@@ -514,19 +558,23 @@ static void print_json(const struct whatif *w)
 		                                       ? json_sprintf("%s: %s", c->path, c->text)
 		                                       : gw_json_text(c->text));
 	}
-	gw_json_print(json_pack(
-	        "{s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "model", gw_json_text(w->model->name),
-	        "kernels", kernels, "kernels_in_total", gw_json_count(count_known(w)),
-	        "measured_seconds", gw_json_number(total(w, w->places)), "here_seconds",
-	        gw_json_number(total(w, 0)), "total", totals, "missing", missing, "reason",
-	        w->works ? json_null() : gw_json_text(no_work), "remedy",
-	        known ? json_null() : gw_json_text(remedy)));
+	gw_json_print(json_pack("{s:o,s:b,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "model",
+	                        gw_json_text(w->model->name), "utilisation", (int)w->utilisation,
+	                        "kernels", kernels, "kernels_in_total",
+	                        gw_json_count(count_known(w)), "measured_seconds",
+	                        gw_json_number(total(w, w->places)), "here_seconds",
+	                        gw_json_number(total(w, 0)), "total", totals, "missing", missing,
+	                        "reason", w->works ? json_null() : gw_json_text(no_work), "remedy",
+	                        known ? json_null() : gw_json_text(remedy)));
 }
 
 int whatif_log(const char *path, const struct gw_model *model, const struct device_set *devices,
-               bool json)
+               bool utilisation, bool json)
 {
-	struct whatif w = {.model = model, .devices = devices, .places = devices->count + 1};
+	struct whatif w = {.model = model,
+	                   .devices = devices,
+	                   .places = devices->count + 1,
+	                   .utilisation = utilisation};
 	int status;
 
 	w.lacks = gw_alloc(w.places * sizeof(*w.lacks));

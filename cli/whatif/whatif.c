@@ -19,7 +19,7 @@
 struct options {
 	struct gw_words device;
 	const char *model;
-	bool json;
+	bool utilisation, json;
 };
 
 static const struct gw_option options[] = {
@@ -27,6 +27,9 @@ static const struct gw_option options[] = {
         GW_OPT_TEXT(model, "NAME",
                     "the model to ask; when not given bounds for a log, and for a launch file qrm, "
                     "the quantitative roofline"),
+        GW_OPT_FLAG(utilisation, "multiply each kernel's time by E_util, measured over predicted "
+                                 "time on the GPU that the log ran on, for a launch file on the "
+                                 "first GPU (Konstantinidis 2017, 5.13)"),
         GW_OPT_FLAG(json, "print JSON"),
         {0},
 };
@@ -52,6 +55,24 @@ static void estimate_all(struct comparison *c)
 			estimate_launch(c->model, &c->devices.profiles[d]->device,
 			                &c->file.launches[k],
 			                &c->estimates[k * c->devices.count + d]);
+}
+
+/* E_util (5.13 of Konstantinidis 2017) of each kernel by its measured time on the first device. */
+static void apply_utilisation(struct comparison *c)
+{
+	for (size_t k = 0; k < c->file.count; k++) {
+		struct gw_estimate *e = &c->estimates[k * c->devices.count];
+		double factor =
+		        device_measured(&c->file.launches[k], c->devices.profiles[0]) / e->seconds;
+
+		for (size_t d = 0; d < c->devices.count; d++) {
+			e[d].seconds *= factor;
+			if (isnan(e[d].seconds) && !*e[d].reason)
+				snprintf(e[d].reason, sizeof(e[d].reason),
+				         "no measured time on the first GPU, or no prediction, "
+				         "gives E_util");
+		}
+	}
 }
 
 /* Sums compare only over the same kernels: those that every device has a time for. */
@@ -208,14 +229,16 @@ static void print_json(const struct comparison *c)
 	                        gw_json_count(count_known(c)), "total", totals));
 }
 
-static int compare(struct comparison *c, const char *path, bool json)
+static int compare(struct comparison *c, const char *path, const struct options *v)
 {
 	char error[1024];
 
 	if (!launch_file_read(&c->file, path, error, sizeof(error)))
 		return gw_error("%s", error);
 	estimate_all(c);
-	if (json)
+	if (v->utilisation)
+		apply_utilisation(c);
+	if (v->json)
 		print_json(c);
 	else
 		print_text(c);
@@ -245,9 +268,9 @@ static int run(const struct gw_command *command, int argc, char **argv)
 	if (!device_set_asked(&c.devices, &v.device, command->name))
 		return GW_EXIT_USAGE;
 	if (log)
-		status = whatif_log(argv[0], c.model, &c.devices, v.json);
+		status = whatif_log(argv[0], c.model, &c.devices, v.utilisation, v.json);
 	else
-		status = compare(&c, argv[0], v.json);
+		status = compare(&c, argv[0], &v);
 	device_set_free(&c.devices);
 	return status;
 }

@@ -124,7 +124,7 @@ static bool date_time(const char *text, uint64_t end, uint64_t *ns)
 	return true;
 }
 
-/* Seconds after the begin, with a fraction. */
+/* Seconds after the start, with a fraction. */
 static bool seconds_after(const char *text, uint64_t begin, uint64_t *ns)
 {
 	char *rest;

@@ -14,6 +14,8 @@
  * sectors, other banks. It is what an address multiplies a number with that is not the same in all
  * threads. What is added to an address once for all of them (where in an array a launch begins) is
  * none.
+ *
+ * What a copy past registers moves is decided by its size, or by its tensor map and coordinates.
  */
 #include "predictor/code/digest.h"
 
@@ -200,6 +202,21 @@ static void follow(struct gw_reach *r, const struct gw_ir_insn *insn, uint32_t s
 		follow_number(r, insn, marks & STRIDE, STRIDE_LOW, STRIDE_HIGH);
 }
 
+/* What an access is made of: its address, and the size of a bulk copy or the coordinates of a tile.
+ */
+static void begin_access(struct gw_reach *r, const struct gw_ir_insn *insn)
+{
+	bool global = insn->space == IR_SPACE_GLOBAL || insn->space == IR_SPACE_GENERIC;
+	unsigned marks = global ? LOW | HIGH | TERM : TERM;
+
+	if (!global && insn->space != IR_SPACE_SHARED)
+		return;
+	gw_reach_use(r, insn, 0, marks);
+	gw_reach_use(r, insn, 1, marks);
+	for (unsigned u = 2; insn->flags & IR_MEM_BULK && u < insn->uses; u++)
+		gw_reach_use(r, insn, u, insn->flags & IR_MEM_TENSOR ? TERM : CONTROL);
+}
+
 static void begin(struct gw_reach *r)
 {
 	const struct gw_ir_program *p = r->p;
@@ -216,14 +233,8 @@ static void begin(struct gw_reach *r)
 			    (is_memory(insn) && insn->space != IR_SPACE_FRAME &&
 			     insn->space != IR_SPACE_PARAM))
 				gw_reach_guard(r, insn, CONTROL);
-			if (is_memory(insn) &&
-			    (insn->space == IR_SPACE_GLOBAL || insn->space == IR_SPACE_GENERIC)) {
-				gw_reach_use(r, insn, 0, LOW | HIGH | TERM);
-				gw_reach_use(r, insn, 1, LOW | HIGH | TERM);
-			} else if (is_memory(insn) && insn->space == IR_SPACE_SHARED) {
-				gw_reach_use(r, insn, 0, TERM);
-				gw_reach_use(r, insn, 1, TERM);
-			}
+			if (is_memory(insn))
+				begin_access(r, insn);
 		}
 	}
 }
@@ -286,10 +297,24 @@ static void take_param(struct gw_digest_plan *plan, unsigned what, uint8_t *byte
 	}
 }
 
-/* Fours, then eights, then what is smaller. */
+static void take_map(void *arg, const struct gw_digest_word *map)
+{
+	struct gw_digest_plan *plan = arg;
+
+	for (uint32_t i = 0; i < plan->count; i++)
+		if (!memcmp(&plan->word[i], map, sizeof(*map)))
+			return;
+	if (plan->count == GW_DIGEST_PROVISIONAL)
+		return;
+	plan->word[plan->count++] = *map;
+	if (map->offset + map->size > plan->end)
+		plan->end = (uint16_t)(map->offset + map->size);
+}
+
+/* Fours, then eights, then all others. */
 static void order_words(struct gw_digest_plan *plan)
 {
-	static const uint16_t sizes[] = {4, 8, 2, 1};
+	static const uint16_t sizes[] = {4, 8, 2, 1, GW_DIGEST_MAP};
 	const struct gw_digest_plan was = *plan;
 	uint16_t at = 0;
 
@@ -317,6 +342,13 @@ static uint32_t size_of(const struct gw_code_param *param, uint32_t count)
 		size = end > size ? (uint32_t)end : size;
 	}
 	return size;
+}
+
+uint64_t gw_digest_run(uint64_t h, const unsigned char *from, unsigned size)
+{
+	for (; size; size -= 8, from += 8)
+		h = gw_digest_add(h, from, 8);
+	return h;
 }
 
 const char *gw_digest_plan_make(const struct gw_ir_program *program,
@@ -347,6 +379,7 @@ const char *gw_digest_plan_make(const struct gw_ir_program *program,
 		take_param(plan, CONTROL, bytes, i, &param[i]);
 	for (uint32_t i = 0; i < count; i++)
 		take_param(plan, STRIDE, bytes, i, &param[i]);
+	gw_digest_maps(&r, param, count, take_map, plan);
 	order_words(plan);
 	return NULL;
 }

@@ -17,7 +17,9 @@
 
 enum {
 	GW_DIGEST_WORDS = 8,        /**< of a layout: each costs a launch some ten instructions */
-	GW_DIGEST_PROVISIONAL = 16, /**< the same of a provisional one (digest_provisional.h) */
+	GW_DIGEST_PROVISIONAL = 16, /**< the same of a provisional one (digest_provisional.h), and
+	                                 with tensor maps */
+	GW_DIGEST_MAP = 56,      /**< bytes of a tensor map that are hashed: all but the address */
 	GW_DIGEST_BYTES = 32768, /**< size of the parameters that is analysed; the limit of CUDA */
 };
 
@@ -26,7 +28,7 @@ struct gw_digest_word {
 	uint16_t param;  /**< index of the parameter, in order of declaration */
 	uint16_t at;     /**< bytes from the start of that parameter */
 	uint16_t offset; /**< bytes from the start of all */
-	uint16_t size;   /**< 1, 2, 4 or 8 bytes */
+	uint16_t size;   /**< 1, 2, 4 or 8 bytes, or GW_DIGEST_MAP */
 };
 
 /** The layout of a kernel's argument hash. Words are sorted by size, then offset, so that hashing
@@ -34,7 +36,7 @@ struct gw_digest_word {
 struct gw_digest_plan {
 	uint16_t count;   /**< 0: there is no such word */
 	uint16_t fours;   /**< number of words of 4 bytes, which come first … */
-	uint16_t wide;    /**< … and of those of 4 or 8 bytes; then those of 1 or 2 */
+	uint16_t wide;    /**< … and of those of 4 or 8 bytes; then all others */
 	uint16_t end;     /**< bytes of the parameters up to the last word's end */
 	bool provisional; /**< made without the code: hashed by digest_provisional.h */
 	struct gw_digest_word word[GW_DIGEST_PROVISIONAL];
@@ -43,21 +45,38 @@ struct gw_digest_plan {
 /**
  * Derive the layout of @p program, whose @p count parameters are laid out by @p param. Words that
  * are also the base of an address are pointers and left out. Where there are too many words, those
- * of control flow go before strides, and lower offsets first. Returns NULL, or a static text of why
- * there is no layout. Working memory comes from @p arena.
+ * of control flow go before strides, and lower offsets first. Tensor maps that copies go through
+ * come beside these, all but their address. Returns NULL, or a static text of why there is no
+ * layout. Working memory comes from @p arena.
  */
 const char *gw_digest_plan_make(const struct gw_ir_program *program,
                                 const struct gw_code_param *param, uint32_t count,
                                 struct gw_arena *arena, struct gw_digest_plan *plan);
 
+struct gw_reach; /* ir/reach.h */
+
+/** What a map among the parameters says of its tensor, but for the address. May come several times.
+ */
+typedef void gw_digest_map_found(void *arg, const struct gw_digest_word *map);
+
+/**
+ * Find the maps that the copies of a program go through among its @p count parameters, which are
+ * laid out by @p param. @p r is a search on the program that has ended: its marks are used here.
+ */
+void gw_digest_maps(struct gw_reach *r, const struct gw_code_param *param, uint32_t count,
+                    gw_digest_map_found *found, void *arg);
+
 /** The bit that a provisional hash has and no other. */
 #define GW_DIGEST_IS_PROVISIONAL UINT32_C(0x80000000)
 
-/** Begin a hash, add @p size bytes (1, 2, 4 or 8), and end it: never 0. */
+/** Begin a hash, add @p size bytes (1, 2, 4 or a multiple of 8), and end it: never 0. */
 static inline uint64_t gw_digest_begin(void)
 {
 	return UINT64_C(0x9e3779b97f4a7c15);
 }
+
+/** The same of a multiple of 8 bytes. */
+uint64_t gw_digest_run(uint64_t h, const unsigned char *from, unsigned size);
 
 static inline uint64_t gw_digest_add(uint64_t h, const unsigned char *from, unsigned size)
 {
@@ -73,8 +92,10 @@ static inline uint64_t gw_digest_add(uint64_t h, const unsigned char *from, unsi
 	} else if (size == 2) {
 		memcpy(&two, from, 2);
 		eight = two;
-	} else {
+	} else if (size == 1) {
 		eight = *from;
+	} else {
+		return gw_digest_run(h, from, size);
 	}
 	return (h ^ eight) * UINT64_C(0x9fb21c651e98df25);
 }

@@ -99,6 +99,7 @@ static void global_rows(const struct gw_gather *g, bool store, struct gw_work *w
 /** Lines and sectors that requests ask for, by the weights of their accesses. */
 struct lines {
 	double requests, lines, sectors;
+	double assumed; /* of these requests */
 };
 
 /* As it was seen, or of consecutive lanes. */
@@ -110,6 +111,8 @@ static void add_lines(struct lines *l, const struct gw_gather_access *a, double 
 	if (a->coalescing.requests > 0) {
 		sectors = gw_coalescing_sectors(&a->coalescing);
 		lines = a->coalescing.lines / a->coalescing.requests;
+	} else {
+		l->assumed += runs;
 	}
 	l->requests += runs;
 	l->lines += runs * lines;
@@ -144,6 +147,8 @@ static void line_rows(const struct gw_static_in *in, bool store, struct gw_work 
 	}
 	if (!(l.requests > 0))
 		return;
+	if (l.assumed > (1 - addresses_least) * l.requests)
+		sure = counts_bounded;
 	gw_static_set(work, store ? GW_WORK_global_store_lines : GW_WORK_global_load_lines,
 	              l.lines / l.requests, sure);
 	gw_static_set(work,
@@ -326,6 +331,9 @@ static void cache_rows(const struct gw_static_in *in, struct gw_work *work)
 	              work->q[GW_WORK_global_store_sectors].confidence);
 	gw_locality_dram(in->gather->locality, (double)o.resident_blocks,
 	                 gw_param_value(in->device, GW_PARAM_l2_size), &dram);
+	/* Where blocks differ, those that show the footprint may be the wide ones. */
+	if (dram.read > read * dram.grain)
+		dram.read = read * dram.grain;
 	gw_static_set(work, GW_WORK_dram_read_bytes, dram.read,
 	              sure * (dram.fits ? read_fits : read_model));
 	gw_static_set(work, GW_WORK_dram_write_bytes, dram.write,

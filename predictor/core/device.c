@@ -14,7 +14,7 @@ static const struct gw_field_info params[] = {
 
 static const struct {
 	struct gw_field_info info;
-	char unit_x[20];
+	char unit_x[16];
 } curves[] = {
 #define PARAM(name, unit, meaning)
 #define CURVE(name, ux, uy, meaning) {{#name, uy}, ux},
@@ -22,6 +22,12 @@ static const struct {
 #undef PARAM
 #undef CURVE
 };
+
+#define PARAM(name, unit, meaning)           GW_FIELD_FITS(name, unit)
+#define CURVE(name, unit_x, unit_y, meaning) GW_FIELD_FITS(name, unit_x) GW_FIELD_FITS(name, unit_y)
+#include "predictor/core/device.def"
+#undef PARAM
+#undef CURVE
 
 void gw_device_clear(struct gw_device *device, const char *name)
 {
@@ -37,7 +43,8 @@ void gw_device_clear(struct gw_device *device, const char *name)
 
 void gw_device_set(struct gw_device *device, enum gw_param p, double value, enum gw_method method)
 {
-	device->param[p] = (struct gw_profile_value){.value = value, .spread = NAN, .method = method};
+	device->param[p] =
+	        (struct gw_profile_value){.value = value, .spread = NAN, .method = method};
 }
 
 double gw_curve_at(const struct gw_device *device, enum gw_curve_id c, double x)

@@ -30,6 +30,10 @@ const char *gw_source_name(enum gw_source source)
 	return (unsigned)source < sizeof(names) / sizeof(*names) ? names[source] : "none";
 }
 
+#define WORK(name, unit, meaning) GW_FIELD_FITS(name, unit)
+#include "predictor/core/work.def"
+#undef WORK
+
 const struct gw_field_info *gw_work_info(unsigned field)
 {
 	static const struct gw_field_info rows[] = {

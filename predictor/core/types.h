@@ -26,6 +26,15 @@ static inline uint64_t gw_dim3_count(struct gw_dim3 d)
 	return (uint64_t)d.x * d.y * d.z;
 }
 
+/** The cluster that @p packed is, ten bits a dimension (struct gw_event, struct gw_live_event); 0:
+ * none, which is one of a block. */
+static inline struct gw_dim3 gw_cluster_of(uint32_t packed)
+{
+	if (!packed)
+		return (struct gw_dim3){1, 1, 1};
+	return (struct gw_dim3){packed & 1023, packed >> 10 & 1023, packed >> 20 & 1023};
+}
+
 /** A configuration: what, beside the kernel, decides a launch's time and is known before it runs.
  */
 struct gw_config {
@@ -126,8 +135,13 @@ const char *gw_source_name(enum gw_source source);
 
 /** Row of a work field: its name and unit; NULL when @p field is out of range. */
 struct gw_field_info {
-	char name[32], unit[20]; /* in place: a table of pointers is relocated in every process */
+	char name[28], unit[16]; /* in place: a table of pointers is relocated in every process */
 };
+/** Refuses to compile a row whose texts do not fit, terminators included. */
+#define GW_FIELD_FITS(row, text)                                                                   \
+	_Static_assert(sizeof(#row) <= sizeof(((struct gw_field_info *)0)->name) &&                \
+	                       sizeof(text) <= sizeof(((struct gw_field_info *)0)->unit),          \
+	               "fits struct gw_field_info");
 const struct gw_field_info *gw_work_info(unsigned field);
 /** What it means, for people; apart, because the preloaded library has no use for it. */
 const char *gw_work_meaning(unsigned field);

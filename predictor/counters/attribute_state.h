@@ -32,7 +32,7 @@ struct gw_attribution_group {
  * What the record of a launch's time holds besides the time in which it counts: in its first
  * `before` ns nothing of it runs yet, in its last `after` its results are on their way. LAG(before,
  * after); the samples decide, for each metric, which of these describes the GPU: that with
- * the least left unexplained. On an H200 counts come 0.5 us after the begin, and end 1.5 us
+ * the least left unexplained. On an H200 counts come 0.5 us after the start, and end 1.5 us
  * (instructions) to 3 us (L2, device memory) before the record's end.
  */
 #define GW_ATTRIBUTE_LAGS(LAG) LAG(0, 0) LAG(500, 1500) LAG(500, 2250) LAG(500, 3000)

@@ -15,6 +15,8 @@ static const double INTERVAL = 1.645;      /* standard deviations to the end of 
 static const double COURSE_GUESSED = 0.25; /* prior, as those of scale.c */
 static const double OPEN_MOST =
         2; /* factor of time that what data decide may make (static_code.c) */
+/* The same where the rest was counted: an interval still says something of less. */
+static const double COUNTED_OPEN_MOST = 20;
 
 /*
  * Share of the estimate that scales with the SM clock: excludes device memory, the launch itself,
@@ -153,6 +155,13 @@ static double least_of(const struct gw_predictor *p, const struct gw_work *work,
 	                                                                                   : 0;
 }
 
+/* Counts do not tell how many atomics meet on one address. */
+static double least_counted(const struct gw_predictor *p, const struct gw_work *work,
+                            double seconds)
+{
+	return with_meetings(p, work, seconds) > COUNTED_OPEN_MOST * seconds ? seconds : 0;
+}
+
 struct gw_base gw_base_of(const struct gw_predictor *p, const struct gw_entry *e,
                           const struct gw_work *work, struct gw_base b)
 {
@@ -172,7 +181,8 @@ struct gw_base gw_base_of(const struct gw_predictor *p, const struct gw_entry *e
 		made.seconds = gw_bounds_launching(p->device, &launch);
 	if (!(made.seconds > 0))
 		return b;
-	b.least = b.source == GW_SOURCE_STATIC ? least_of(p, work, made.seconds) : 0;
+	b.least = b.source == GW_SOURCE_STATIC ? least_of(p, work, made.seconds)
+	                                       : least_counted(p, work, made.seconds);
 	gw_verdict_of(p->device, &launch, work, &made, &verdict);
 	b.course = (uint8_t)certainty_of(work);
 	b.certainty = b.course == GW_CERTAINTY_ESTIMATED && moves_data(&made) ? GW_CERTAINTY_EXACT

@@ -27,6 +27,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/** Why nothing ran on a GPU between two kernels. */
+enum gw_idle_cause {
+#define IDLE(NAME, name, meaning) GW_IDLE_##NAME,
+#include "predictor/log/idle.def"
+#undef IDLE
+	GW_IDLE_CAUSES /**< how many there are */
+};
+
 enum {
 	GW_LIVE_MAGIC = 0x4c565747, /**< "GWVL" in the file */
 	GW_LIVE_VERSION = 5,
@@ -46,6 +54,7 @@ enum {
 	GW_LIVE_STREAMS = 1 << 14, /**< slots of streams */
 	GW_LIVE_GRAPH_TIMES = 256, /**< graphs that are timed whole */
 	GW_LIVE_DEVICES = 16,
+	GW_LIVE_IDLE = 8, /**< room for causes of idle time */
 	GW_LIVE_CONFIGS = 1 << 16, /**< at most */
 	GW_LIVE_ENTRIES = 1 << 24, /**< at most */
 };

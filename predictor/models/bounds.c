@@ -41,7 +41,7 @@
 	R(BARRIER, "barrier", LATENCY, SM, MEETING,                                                \
 	  "unknown: barrier (barriers, rate_op_barrier)")                                          \
 	R(LATENCY, "latency", LATENCY, DEVICE, COURSE,                                             \
-	  "unknown: latency (warp_cycles or inst_executed, residency, sm_clock)")                  \
+	  "unknown: latency (warp_cycles or inst_executed, sm_clock)")                             \
 	R(BLOCK_LAUNCH, "block_launch", LAUNCH, DEVICE, START,                                     \
 	  "unknown: block_launch (launch_per_block or launch_per_warp)")
 

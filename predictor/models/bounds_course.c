@@ -168,20 +168,21 @@ static struct course course_of(const struct view *v, struct gw_estimate *e)
 
 /*
  * All warps of the busiest SM, round by round. A round lasts as long as a warp; as the longest one
- * where the block's others wait for it at a barrier.
+ * where the block's others wait for it at a barrier. Where it is not known how many an SM holds it
+ * is one round: a launch lasts as long as a warp.
  */
 double gw_bounds_latency_time(struct view *v, struct gw_estimate *e)
 {
 	double rounds, cycles, first;
 	struct course c;
 
-	if (!v->resident || isnan(v->clock))
+	if (isnan(v->clock))
 		return NAN;
 	c = course_of(v, e);
 	if (isnan(c.mean))
 		return NAN;
 	c.longest = larger(c.mean, c.longest);
-	rounds = ceil(v->most_blocks / v->occupancy.blocks_per_sm);
+	rounds = v->resident ? ceil(v->most_blocks / v->occupancy.blocks_per_sm) : 1;
 	cycles = work_of(v, GW_WORK_barriers) > 0 ? rounds * c.longest
 	                                          : rounds * c.mean + c.longest - c.mean;
 	/* Without hit rates the code was scheduled for device memory, too. */

@@ -161,6 +161,28 @@ static double dram_bandwidth(const struct view *v, enum gw_param own, enum gw_cu
 }
 
 /*
+ * Bytes of what is read whose place data decide: sectors beyond those that consecutive addresses
+ * would have. Device memory reads two sectors for one of them. The consecutive ones come from it
+ * first.
+ */
+static double scattered_bytes(const struct view *v)
+{
+	double consecutive = v->loads * work_of(v, GW_WORK_global_load_line_sectors) * SECTOR_BYTES;
+	double scattered = 2 * (v->asked - consecutive), rest = v->dram_read - consecutive;
+
+	return larger(0, rest < scattered ? rest : scattered);
+}
+
+/* What these take longer than others: the microbenchmark has one word of each pair of sectors. */
+static double scattering_time(const struct view *v, double consecutive)
+{
+	enum { WORD_BYTES = 4, PAIR_BYTES = 2 * SECTOR_BYTES };
+	double each = WORD_BYTES / rate_of(v, GW_PARAM_bw_uncoalesced) / PAIR_BYTES;
+
+	return scattered_bytes(v) * larger(0, each - consecutive);
+}
+
+/*
  * Bytes read and written, each at its own bandwidth, plus the cost of turning the bus, which a copy
  * shows.
  */
@@ -175,8 +197,8 @@ double gw_bounds_dram_time(const struct view *v)
 	a = 1 / dram_bandwidth(v, GW_PARAM_b_mem_read, GW_CURVE_dram_read_bw);
 	b = 1 / dram_bandwidth(v, GW_PARAM_b_mem_write, GW_CURVE_dram_write_bw);
 	turn = larger(0, 2 / rate_of(v, GW_PARAM_b_mem_copy) - a - b);
-	return (read > 0 ? read * a : read) + (written > 0 ? written * b : written) +
-	       (read < written ? read : written) * turn;
+	return (read > 0 ? read * a + larger(0, scattering_time(v, a)) : read) +
+	       (written > 0 ? written * b : written) + (read < written ? read : written) * turn;
 }
 
 /*

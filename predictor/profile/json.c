@@ -57,7 +57,7 @@ void gw_profile_say(struct gw_profile_error *error, const char *format, ...)
 enum prefixes { PLAIN, SI, BIN, SUB };
 
 static const struct {
-	const char *name;
+	char name[16]; /* in place: a table of pointers is relocated in every process */
 	enum prefixes prefixes;
 	double low, high;
 } units[] = {
@@ -69,7 +69,7 @@ static const struct {
 static double prefix_scale(enum prefixes allowed, const char *prefix, size_t length)
 {
 	static const struct {
-		const char *name;
+		char name[3];
 		enum prefixes of;
 		double scale;
 	} rows[] = {

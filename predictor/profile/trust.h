@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who else may write a file or folder that gpuwatch is about to read or load. */
+/* Which other users may write a file or folder that gpuwatch is about to read or load. */
 #ifndef GW_TRUST_H
 #define GW_TRUST_H
 

@@ -3,7 +3,9 @@
 
 #include "predictor/code/ptx/ptx.h"
 #include "predictor/code/static_code.h"
+#include "predictor/core/hash.h"
 #include "preload/analysis/code.h"
+#include "preload/analysis/code_open.h"
 #include "preload/analysis/digests.h"
 #include "preload/runtime/options.h"
 
@@ -31,6 +33,7 @@ struct decoded {
 	struct gw_ir_program program;
 	struct gw_cfg *cfg; /* NULL: from PTX */
 	const char *calls;  /* as in struct gw_static_code */
+	struct gw_analysis_identity code;
 };
 
 /* Of all that follows, and of code.c. Never the worker's while threads analyse. */
@@ -99,6 +102,19 @@ void gw_analysis_code_tidy(void)
 	pthread_mutex_unlock(&lock);
 }
 
+bool gw_analysis_code_replace(struct gw_module_note *note, void *packed, size_t size)
+{
+	if (pthread_mutex_trylock(&lock))
+		return false;
+	gw_code_open_forget(note);
+	/* In this order: a child may be forked between them, and reads what there is. */
+	note->packed = size;
+	atomic_thread_fence(memory_order_seq_cst);
+	note->image = packed;
+	pthread_mutex_unlock(&lock);
+	return true;
+}
+
 /* The module's code may be let go before the kernel's is: a copy of its own, and a name that stays.
  */
 static const char *lower_machine(struct decoded *d, const struct gw_code_kernel *k)
@@ -109,6 +125,8 @@ static const char *lower_machine(struct decoded *d, const struct gw_code_kernel 
 	struct gw_fault fault;
 	const char *why;
 
+	d->code.digest = gw_hash(0, k->code.data, k->code.size);
+	d->code.bytes = (uint32_t)k->code.size;
 	if (k->arch.number < 70)
 		return "machine code from before sm_70 is not decoded";
 	if (k->code.size > GW_ANALYSIS_CODE_MAX)
@@ -298,7 +316,8 @@ static enum gw_analysis_end evaluate_asking(const struct decoded *d,
 }
 
 enum gw_analysis_end gw_analysis_code(const struct gw_analysis_launch *launch, struct gw_work *work,
-                                      const char **why, bool *limited)
+                                      const char **why, bool *limited,
+                                      struct gw_analysis_identity *code)
 {
 	enum gw_analysis_end end;
 	struct decoded *d;
@@ -309,6 +328,8 @@ enum gw_analysis_end gw_analysis_code(const struct gw_analysis_launch *launch, s
 		*limited = false;
 	d = pick_up(launch->slot, &room);
 	end = evaluate_asking(d, launch, room, work, why, limited);
+	if (code)
+		*code = d->code;
 	put_down(d);
 	return end;
 }

@@ -9,6 +9,7 @@
 
 #include "predictor/code/static_code.h"
 #include "predictor/core/device.h"
+#include "preload/launch/modules.h"
 #include "preload/maps/state.h"
 
 enum {
@@ -38,6 +39,12 @@ struct gw_analysis_launch {
 	void *go_on_arg;
 };
 
+/** Which machine code a kernel has. */
+struct gw_analysis_identity {
+	uint64_t digest; /**< of its bytes; 0: not known, as of PTX, whose code the driver makes */
+	uint32_t bytes;
+};
+
 /** Decode the kernel in @p slot unless that is done; gw_analysis_code() does the same first. */
 void gw_analysis_code_decode(uint32_t slot);
 
@@ -46,14 +53,20 @@ void gw_analysis_code_decode(uint32_t slot);
  * Returns GW_ANALYSIS_DONE, NO_CODE, UNSUPPORTED, or ABANDONED where `go_on` returned false: @p
  * work then has the results until then.
  * @p why gets a static text: why there is no result, or what remains undetermined; else NULL.
- * @p limited gets whether more steps could determine more; it may be NULL.
+ * @p limited gets whether more steps could determine more, @p code which code it was; either may be
+ * NULL.
  */
 enum gw_analysis_end gw_analysis_code(const struct gw_analysis_launch *launch, struct gw_work *work,
-                                      const char **why, bool *limited);
+                                      const char **why, bool *limited,
+                                      struct gw_analysis_identity *code);
 
 /** Bytes that an evaluation may take: its share of what is left of GW_ANALYSIS_MEMORY,
  * GW_ANALYSIS_ROOM at least; in mode watch no more. */
 size_t gw_analysis_code_room(void);
+
+/** The image of @p note is now the @p size bytes at @p packed, and nothing reads the other one any
+ *  more. False where a thread is reading code: to be tried again. Worker only. */
+bool gw_analysis_code_replace(struct gw_module_note *note, void *packed, size_t size);
 
 /** Give back decoded kernels and code that nothing is at: read anew where they are needed again.
  * Worker only, while no thread analyses. */

@@ -79,7 +79,7 @@ void gw_analysis_job_do(struct gw_analysis_job *job)
 	job->begun_cpu = gw_thread_cpu_ns();
 	gw_analysis_code_decode(job->launch.slot);
 	decoded = gw_thread_cpu_ns();
-	job->end = gw_analysis_code(&job->launch, &job->work, &job->why, &job->limited);
+	job->end = gw_analysis_code(&job->launch, &job->work, &job->why, &job->limited, &job->code);
 	job->cpu_ns = gw_thread_cpu_ns() - job->begun_cpu;
 	job->evaluated = job->cpu_ns - (decoded - job->begun_cpu);
 }
@@ -155,6 +155,19 @@ bool gw_analysis_job_put(struct gw_analysis_job *job)
 	atomic_store_explicit(&job->state, GW_ANALYSIS_JOB_PUT, memory_order_release);
 	sem_post(&wanted);
 	return true;
+}
+
+struct gw_analysis_job *gw_analysis_job_withdraw(bool (*needless)(uint32_t config))
+{
+	for (unsigned i = 0; i < GW_ANALYSIS_JOBS; i++) {
+		int expected = GW_ANALYSIS_JOB_PUT;
+
+		/* Pairs with the exchange in take(): a thread has it, or nobody. */
+		if (atomic_load(&jobs[i].state) == expected && needless(jobs[i].config) &&
+		    atomic_compare_exchange_strong(&jobs[i].state, &expected, GW_ANALYSIS_JOB_FREE))
+			return &jobs[i];
+	}
+	return NULL;
 }
 
 struct gw_analysis_job *gw_analysis_job_done(void)

@@ -27,7 +27,7 @@ enum gw_analysis_job_state {
 	GW_ANALYSIS_JOB_FREE,
 	GW_ANALYSIS_JOB_PUT,   /**< waits for a thread */
 	GW_ANALYSIS_JOB_TAKEN, /**< a thread is at it */
-	GW_ANALYSIS_JOB_DONE,  /**< for the worker, who sets it free */
+	GW_ANALYSIS_JOB_DONE,  /**< for the worker, which frees it */
 };
 
 /** One analysis. All but the state is the worker's, between PUT and DONE the thread's. */
@@ -42,6 +42,7 @@ struct gw_analysis_job {
 	enum gw_analysis_end end;
 	const char *why;
 	bool limited;
+	struct gw_analysis_identity code;
 	bool stopped;       /**< given up because the program ends */
 	uint64_t begun_cpu; /**< CPU time of its thread when it began, ns */
 	uint64_t cpu_ns;    /**< CPU time that it took, and … */
@@ -68,6 +69,10 @@ struct gw_analysis_job *gw_analysis_job_new(void);
 /** Hand @p job, with its configuration and launch, to the threads; its `go_on` is theirs. False:
  * there is no thread, and none can be made. Worker only. */
 bool gw_analysis_job_put(struct gw_analysis_job *job);
+
+/** Take back a job that no thread has begun and that is @p needless by its configuration; NULL:
+ * there is none. It is free. Worker only. */
+struct gw_analysis_job *gw_analysis_job_withdraw(bool (*needless)(uint32_t config));
 
 /** The finished job that was put first, NULL: none is finished. The caller sets it free. Worker
  * only. */

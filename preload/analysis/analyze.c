@@ -4,6 +4,7 @@
 #include "preload/launch/arguments.h"
 #include "preload/runtime/clock.h"
 #include "preload/analysis/code.h"
+#include "preload/analysis/code_pack.h"
 #include "preload/runtime/deadline.h"
 #include "preload/runtime/degrade.h"
 #include "preload/live/log.h"
@@ -12,6 +13,7 @@
 #include "preload/analysis/analysis_code.h"
 #include "preload/analysis/analysis_jobs.h"
 #include "preload/analysis/analysis_queue.h"
+#include "preload/analysis/digests.h"
 #include "preload/analysis/elsewhere.h"
 #include "preload/maps/configs.h"
 #include "preload/maps/devices.h"
@@ -30,6 +32,7 @@ enum state {
 
 /* Kernels of which a longer analysis cannot follow any warp to its end either. */
 static uint8_t endless[GW_KERNELS_MAX / 8];
+static uint8_t code_logged[GW_KERNELS_MAX / 8]; /* likewise: its CODE is written */
 
 static struct gw_device unknown;                /* where there is no profile: nothing of it */
 static uint64_t begun_ns, spent_ns, threads_ns; /* threads_ns: of spent_ns, on threads */
@@ -103,6 +106,7 @@ void gw_analysis_start(unsigned threads)
 	gw_analysis_jobs_start(threads);
 	gw_analysis_queue_start();
 	memset(endless, 0, sizeof(endless));
+	memset(code_logged, 0, sizeof(code_logged));
 	spent_ns = threads_ns = done_ns = 0;
 	untimed_out = first_out = 0;
 	memset(&row, 0, sizeof(row));
@@ -174,6 +178,41 @@ void gw_analysis_same(uint32_t config, uint32_t as)
 		say(config, gw_config_entry(as)->analysis_end, gw_config_entry(as)->analysis_why);
 	gw_work_by_code(as, &from_code);
 	gw_work_offer(config, &from_code);
+}
+
+/*
+ * Before the code is read, launches of a shape are of as many configurations as their numbers
+ * differ. Where it turns out to depend on none of these, one analysis is for all, so that what
+ * waits for its prediction does not wait for each. The driver is asked about addresses only for the
+ * one that was analysed: who passes memory of the host does so at each launch, mostly.
+ */
+static uint32_t another_like(uint32_t config)
+{
+	const struct gw_config_entry *c = gw_config_entry(config), *other;
+
+	for (uint32_t id = c->arguments && c->analysis == WAITING ? c->head : 0; id;
+	     id = other->provisional) {
+		other = gw_config_entry(id);
+		if ((other->analysis == ANALYZED || other->analysis == ANALYZED_BRIEFLY) &&
+		    other->arguments && !other->analysis_elsewhere &&
+		    gw_digests_alike(c->slot, c->arguments, other->arguments))
+			return id;
+	}
+	return 0;
+}
+
+static bool needless(uint32_t config)
+{
+	return another_like(config) != 0;
+}
+
+static bool take_from_another(uint32_t config)
+{
+	uint32_t other = another_like(config);
+
+	if (other)
+		gw_analysis_same(config, other);
+	return other != 0;
 }
 
 static bool go_on(void *unused)
@@ -249,6 +288,18 @@ static bool once_more(const struct gw_analysis_job *job)
 	       gw_analysis_queue_put_brief(job->config);
 }
 
+static void log_code(const struct gw_analysis_job *job)
+{
+	const struct gw_config_entry *c = gw_config_entry(job->config);
+	struct gw_record_code r = {
+	        .kernel = c->kernel, .bytes = job->code.bytes, .digest = job->code.digest};
+
+	if (!r.digest || code_logged[c->slot / 8] >> c->slot % 8 & 1)
+		return;
+	code_logged[c->slot / 8] |= (uint8_t)(1u << c->slot % 8);
+	gw_log_write(GW_RECORD_CODE, &r, sizeof(r), NULL, 0);
+}
+
 static void take_result(const struct gw_analysis_job *job)
 {
 	struct gw_config_entry *c = gw_config_entry(job->config);
@@ -262,8 +313,10 @@ static void take_result(const struct gw_analysis_job *job)
 	else if (job->limited && job->work.q[GW_WORK_inst_executed].source == GW_SOURCE_NONE)
 		endless[c->slot / 8] |= (uint8_t)(1u << c->slot % 8);
 	c->analysis = job->launch.arguments ? ANALYZED : ANALYZED_BARE;
+	c->analysis_elsewhere = job->launch.elsewhere_count > 0;
 	if (once_more(job))
 		c->analysis = ANALYZED_BRIEFLY;
+	log_code(job);
 	gw_work_offer(job->config, &job->work);
 	if (job->end == GW_ANALYSIS_ABANDONED)
 		why = job->stopped ? "the program ended meanwhile" : texts.took_long;
@@ -361,13 +414,29 @@ static void run_inline(bool last)
 	now.ends = last;
 	while ((last ? gw_analysis_queue_untimed() : gw_analysis_queue_waiting()) &&
 	       ns - begin < most && affordable(ns)) {
-		fill_in(&now.job, gw_analysis_queue_next(last), false, last);
+		uint32_t config = gw_analysis_queue_next(last);
+
+		if (take_from_another(config))
+			continue;
+		fill_in(&now.job, config, false, last);
 		gw_analysis_job_do(&now.job);
 		now.job.stopped = now.ends;
 		take_result(&now.job);
 		ns = gw_steady_ns();
 		if (now.ends && !last) /* the rest is analysed when it has ended */
 			break;
+	}
+}
+
+/* What waits for a thread though the last results are its own, too. */
+static void withdraw(void)
+{
+	struct gw_analysis_job *job;
+
+	while ((job = gw_analysis_job_withdraw(needless))) {
+		take_from_another(job->config);
+		untimed_out -= job->untimed;
+		first_out -= job->launch.brief;
 	}
 }
 
@@ -381,6 +450,7 @@ static void take_results(void)
 		untimed_out -= job->untimed;
 		first_out -= job->launch.brief;
 		atomic_store(&job->state, GW_ANALYSIS_JOB_FREE);
+		withdraw();
 	}
 }
 
@@ -390,6 +460,8 @@ static bool hand_out(struct gw_analysis_job *job, bool untimed_only)
 	uint32_t before = gw_analysis_queue_untimed(),
 	         config = gw_analysis_queue_next(untimed_only);
 
+	if (take_from_another(config))
+		return true;
 	fill_in(job, config, gw_analysis_queue_untimed() < before, untimed_only);
 	if (!gw_analysis_job_put(job)) {
 		gw_config_entry(config)->analysis = NOT_YET; /* its next launch asks again */
@@ -448,6 +520,8 @@ void gw_analysis_run(bool (*meanwhile)(void), bool last)
 	else
 		run_inline(last);
 	tidy();
+	if (on && !gw_sheds(GW_SHED_ANALYSIS))
+		gw_code_pack_some();
 	atomic_store_explicit(&gw_counters[GW_COUNTER_analysis_ns], spent_ns, memory_order_relaxed);
 	atomic_store_explicit(&gw_counters[GW_COUNTER_analysis_threads_ns], threads_ns,
 	                      memory_order_relaxed);

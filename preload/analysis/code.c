@@ -2,6 +2,7 @@
 #include "preload/analysis/code.h"
 
 #include "preload/analysis/code_open.h"
+#include "preload/analysis/code_pack.h"
 #include "preload/analysis/code_unseen.h"
 #include "preload/maps/state.h"
 
@@ -17,6 +18,7 @@ void gw_code_start(void)
 {
 	gw_code_open_start();
 	gw_code_unseen_start();
+	gw_code_pack_start();
 	memset(notes, 0, sizeof(notes));
 	gw_arena_init(&kernel_arena, GW_CODE_KERNEL_MEMORY);
 }

@@ -43,6 +43,13 @@ void gw_code_open_tidy(void)
 			let_go(&held[i]);
 }
 
+void gw_code_open_forget(const struct gw_module_note *note)
+{
+	for (unsigned i = 0; i < HELD_MAX; i++)
+		if (held[i].note && (held[i].note == note || held[i].note->compiled == note))
+			let_go(&held[i]);
+}
+
 /* The one not asked for the longest, other than @p but; NULL when there is none. */
 static struct gw_open_code *oldest(const struct gw_open_code *but)
 {
@@ -122,13 +129,17 @@ static bool read_parts(struct gw_open_code *h, struct gw_bytes bytes)
 	return h->parts > 0;
 }
 
+static struct gw_bytes copy_of(const struct gw_module_note *note)
+{
+	return (struct gw_bytes){note->image, note->packed ? note->packed : (size_t)note->bytes};
+}
+
 /* What the driver made of PTX comes first: the text has what that lacks. */
 static bool read_module(struct gw_open_code *h)
 {
 	const struct gw_module_note *note = h->note, *compiled = note->compiled;
-	struct gw_bytes bytes = {note->image, (size_t)note->bytes};
-	bool machine = compiled &&
-	               read_parts(h, (struct gw_bytes){compiled->image, (size_t)compiled->bytes});
+	struct gw_bytes bytes = copy_of(note);
+	bool machine = compiled && read_parts(h, copy_of(compiled));
 
 	h->why = NULL;
 	if (!note->image)
@@ -163,6 +174,7 @@ const struct gw_open_code *gw_code_open(const struct gw_module_note *note, uint3
 	struct gw_open_code *h;
 
 	asked++;
+	note = note->same ? note->same : note;
 	for (h = held; h < held + HELD_MAX; h++)
 		if (h->note == note && h->processor == processor) {
 			h->used = asked;

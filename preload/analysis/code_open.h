@@ -37,6 +37,9 @@ const struct gw_open_code *gw_code_open(const struct gw_module_note *note, uint3
 /** Let go of all. */
 void gw_code_open_tidy(void);
 
+/** Let go of the code of @p note, whose image goes. */
+void gw_code_open_forget(const struct gw_module_note *note);
+
 /** Bytes held, and start with none. */
 size_t gw_code_open_held(void);
 void gw_code_open_start(void);

@@ -94,6 +94,13 @@ bool gw_digests_fit(uint32_t slot, const struct gw_arguments *arguments, uint32_
 	       gw_digest_of_buffer(plan, arguments->bytes, arguments->size) == digest;
 }
 
+bool gw_digests_alike(uint32_t slot, const struct gw_arguments *a, const struct gw_arguments *b)
+{
+	const struct gw_digest_plan *plan = plan_of(slot);
+
+	return gw_digests_fit(slot, a, plan ? gw_digest_of_buffer(plan, b->bytes, b->size) : 0);
+}
+
 static void take_back(uint32_t slot)
 {
 	if (kernels[slot].state != PLANNED)

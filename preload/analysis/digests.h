@@ -35,6 +35,10 @@ void gw_digests_plan(uint32_t slot, const struct gw_ir_program *program);
  */
 bool gw_digests_fit(uint32_t slot, const struct gw_arguments *arguments, uint32_t digest);
 
+/** Whether launches of kernel @p slot with @p a and with @p b have the same hash, as far as its
+ * code says. False while the code is not known. */
+bool gw_digests_alike(uint32_t slot, const struct gw_arguments *a, const struct gw_arguments *b);
+
 /**
  * Whether kernel @p slot may get a configuration with the argument hash @p digest. @p further:
  * there is one of the same shape with another hash, of the same kind (provisional or not). If not,

@@ -41,6 +41,15 @@
 	NEVER(ZBUFF##v##_decompressInitDictionary)                                                 \
 	NEVER(ZBUFF##v##_freeDCtx)
 
+/* The texts of libzstd's errors, 2 KB: nothing of ours prints them (gw_unpack() has words of its
+ * own). */
+WEAK const char *ERR_getErrorString(int code);
+const char *ERR_getErrorString(int code)
+{
+	(void)code;
+	return "";
+}
+
 VERSION(v05)
 VERSION(v06)
 VERSION(v07)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A request comes from outside and is taken for no more than it is: each word is checked, and what
- * is none of the documented values is refused. Whoever writes nonsense into the segment therefore
- * chooses a documented mode, or nothing.
+ * is none of the documented values is refused. A process that writes nonsense into the segment
+ * therefore chooses a documented mode, or nothing.
  */
 #include "preload/launch/stacks.h"
 #include "preload/control/control.h"

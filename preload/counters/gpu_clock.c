@@ -214,7 +214,7 @@ static void note(const struct answer *a)
 	};
 
 	gw_clocks_add(&own.clocks[a->device], &a->sample);
-	gw_live_clocks(a->device, &a->sample);
+	gw_live_clocks(a->device, &a->sample, a->power_mw);
 	/* A full log holds sums only: nobody could use it there. */
 	if (!gw_log_sums() && worth_a_record(a->device, &r))
 		gw_log_write(GW_RECORD_CLOCK, &r, sizeof(r), NULL, 0);
@@ -293,7 +293,7 @@ void gw_gpu_clock_counted(int ordinal, uint64_t ns, double sm_hz)
 
 void gw_gpu_clock_at(int ordinal, uint64_t start_ns, uint64_t end_ns, struct gw_clock_state *out)
 {
-	static const struct gw_clocks none;
+	static struct gw_clocks none; /* not const: its 2 KB of zeros would be read from the file */
 
 	gw_clocks_at(ordinal >= 0 && ordinal < DEVICES ? &own.clocks[ordinal] : &none, start_ns,
 	             end_ns, out);

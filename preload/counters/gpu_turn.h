@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A GPU has one sampler of counters. Processes of one user that share a GPU take turns by a lock on
- * a file in the folder of live segments, one file a GPU: who is refused by the driver has paid for
- * the attempt, and does not know when to try again. The lock is the process's: it goes with it,
+ * a file in the folder of live segments, one file a GPU: a process that the driver refuses has paid
+ * for the attempt, and does not know when to try again. The lock is the process's: it goes with it,
  * however it ends, and no forked child has it. The counters' thread only.
  */
 #ifndef GW_GPU_TURN_H

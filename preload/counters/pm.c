@@ -108,8 +108,8 @@ static bool enter(void)
 }
 
 /*
- * Under the lock, as gw_deadline_wait(). Who enters a sandbox or takes libcupti wakes nobody, and
- * may wait for us: inside, the thread looks whether it is to leave.
+ * Under the lock, as gw_deadline_wait(). A thread that enters a sandbox or takes libcupti wakes
+ * nobody, and may wait for us: inside, the thread looks whether it is to leave.
  */
 static bool wait_until(uint64_t deadline)
 {
@@ -178,7 +178,7 @@ void gw_pm_records_begin(void)
 void gw_pm_records_end(void)
 {
 	atomic_store(&pm.records_ns, 0);
-	/* Who comes later finds us held (cupti/windows.c), and has this called again. */
+	/* A tool that comes later finds us held (cupti/windows.c), and has this called again. */
 	if (gw_options_watch() && (gw_attach_stays() || gw_injection_active()) &&
 	    !gw_other_profiler_busy())
 		return;
@@ -327,7 +327,7 @@ static CUptiResult configure(uint32_t device, const struct gw_cupti_set *set, ui
 	return r;
 }
 
-/* Setting up is dear, a window is cheap: in mode watch, where windows come one by one, more. */
+/* Setting up is costly, a window is cheap: in mode watch, where windows come one by one, more. */
 static int windows_of_session(void)
 {
 	return gw_options_watch() ? WATCH_WINDOWS : SESSION_WINDOWS;

@@ -4,7 +4,8 @@
  * samples, one set of metrics after the other: first where GPU time is without counts
  * (pm_answers.h), then as often as the budget allows. It never waits for the program, nor the
  * program for it, but in exit(): there a call under way is waited for. Its priority is that of the
- * program: who waits for a lock of libcupti's or the driver's that it holds would wait for it.
+ * program: a thread that waits for a lock of libcupti's or the driver's that it holds would wait
+ * for it.
  */
 #ifndef GW_PM_H
 #define GW_PM_H
@@ -38,7 +39,7 @@ struct gw_pm_set {
 enum gw_pm_window_state {
 	GW_PM_FREE,
 	GW_PM_OPEN,  /**< being sampled: what runs from `begin` on belongs to it */
-	GW_PM_READY, /**< for the worker, who sets it free */
+	GW_PM_READY, /**< for the worker, which frees it */
 };
 
 /** A window of samples. All but the state is the thread's until READY, then the worker's. */

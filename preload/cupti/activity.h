@@ -44,7 +44,7 @@ void gw_activity_end(void);
 /** None come any more. */
 void gw_activity_gone(void);
 
-/** Whether records come, be it only those of earlier launches. */
+/** Whether records come, even if only those of earlier launches. */
 bool gw_activity_on(void);
 
 /**

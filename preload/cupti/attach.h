@@ -58,7 +58,7 @@ void gw_attach_settle(void);
 /** … no more is collected. Records of what has been launched still come. */
 void gw_attach_stop(void);
 
-/** Whether what a window registered with libcupti stays for the next. Whoever attaches. */
+/** Whether what a window registered with libcupti stays for the next, whichever thread attaches. */
 bool gw_attach_stays(void);
 
 /** It stays no longer: another tool comes. What libcupti holds of ours comes back. */

@@ -2,7 +2,7 @@
 /*
  * The beginning of exit(), before any exit handler. Libraries that are opened late register their
  * static objects' destructors late, and those run before every handler that was registered
- * earlier; who uses such a library on a thread of ours has to stop before all of them.
+ * earlier; a thread of ours that uses such a library has to stop before all of them.
  *
  * Two ways lead there. A call of exit() comes through our own (exit_hook.c), on whatever thread.
  * libc's own calls do not: for these (main returns) the main thread has a thread-local object,

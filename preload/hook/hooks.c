@@ -112,18 +112,19 @@ enum need { OPTIONAL, REQUIRED };
 /* The names, one behind the other: a table of pointers to them is relocated in every process. */
 static const struct {
 #define HOOK(symbol, base, need, pt, params, args, before, after)                                  \
-	char symbol[sizeof(#symbol)], symbol##_base[sizeof(base)];
+	char symbol[sizeof(#symbol)];
 #include "preload/hook/hooks.def"
 #undef HOOK
 } names = {
-#define HOOK(symbol, base, need, pt, params, args, before, after) #symbol, base,
+#define HOOK(symbol, base, need, pt, params, args, before, after) #symbol,
 #include "preload/hook/hooks.def"
 #undef HOOK
 };
 
 static const struct hook {
 	void *wrapper, *found; /* the exported wrapper, the one for addresses that were looked up */
-	uint16_t symbol, base; /* places in `names` */
+	uint16_t symbol; /* place in `names` */
+	uint8_t base;    /* length of the name that cuGetProcAddress has for it, which the symbol begins with */
 	uint8_t pt, need;
 	bool launch;
 } hooks[] = {
@@ -131,7 +132,7 @@ static const struct hook {
 	{(void *)by_name_##symbol,                                                                 \
 	 (void *)found_##symbol,                                                                   \
 	 offsetof(__typeof__(names), symbol),                                                      \
-	 offsetof(__typeof__(names), symbol##_base),                                               \
+	 sizeof(base) - 1,                                                                         \
 	 pt,                                                                                       \
 	 need,                                                                                     \
 	 GW_HOOK_##symbol <= GW_HOOK_cuGraphLaunch_ptsz},
@@ -251,7 +252,7 @@ void *gw_hook_for(void *address, const char *base, unsigned long long flags)
 		if (in_libcuda[i] == address)
 			return wrapper_for(i);
 	for (int i = 0; i < GW_HOOKS; i++) {
-		if (strcmp(name_at(hooks[i].base), base))
+		if (strncmp(name_at(hooks[i].symbol), base, hooks[i].base) || base[hooks[i].base])
 			continue;
 		known = true;
 		if (hooks[i].launch && hooks[i].pt == pt) {

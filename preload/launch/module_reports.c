@@ -96,7 +96,12 @@ static struct gw_module_note *copy(const void *cubin, size_t size)
 {
 	size_t head = (sizeof(struct gw_module_note) + ALIGNED) & ~(size_t)(ALIGNED - 1);
 	size_t room = (head + size + ALIGNED - 1) & ~(size_t)(ALIGNED - 1), at;
+	bool hooks = atomic_load_explicit(&libraries, memory_order_relaxed);
 	struct gw_module_note *n;
+
+	/* Where hooks see nearly all code, most of what is reported now is theirs. */
+	if (hooks && atomic_load(&filled) + room > GW_MODULE_REPORTS_MAX)
+		return NULL;
 
 	/* Asked first: to be refused is announced, which is not for here. */
 	if (size > GW_MODULE_COPY_MAX || gw_memory_left(GW_MEMORY_images) < room ||
@@ -119,11 +124,14 @@ static const struct gw_module_note *keep(const void *cubin, size_t size)
 	const struct gw_module_note *known = same(digest, size);
 	struct gw_module_note *n;
 
+	if (!known && digest)
+		known = gw_module_copy_of(digest, size);
 	if (known)
 		return known;
 	n = copy(cubin, size);
 	if (!n) {
 		atomic_store_explicit(&lost, 1, memory_order_relaxed);
+		gw_count(GW_COUNTER_images_dropped, 1);
 		return NULL;
 	}
 	n->digest = digest;

@@ -11,8 +11,9 @@
 #include "preload/launch/modules.h"
 
 enum {
-	GW_MODULE_COPY_MAX = 16 << 20,   /**< bytes of the largest image that is copied */
-	GW_MODULE_COPIES_MAX = 64 << 20, /**< of all copies of images */
+	GW_MODULE_COPY_MAX = 16 << 20,    /**< bytes of the largest image that is copied */
+	GW_MODULE_COPIES_MAX = 64 << 20,  /**< of all copies of images */
+	GW_MODULE_REPORTS_MAX = 32 << 20, /**< of those of reports, where hooks see modules too */
 };
 
 /**
@@ -59,6 +60,12 @@ const struct gw_module_note *gw_module_reports(bool *all);
 
 /** Take @p bytes of those that all copies of images may have; false: there are not so many left. */
 bool gw_module_copy_take(size_t bytes);
+
+/** @p bytes of those taken are free again. */
+void gw_module_copy_give(size_t bytes);
+
+/** Bytes taken now. */
+uint64_t gw_module_copied(void);
 
 /** A hash of an image's bytes. */
 uint64_t gw_module_digest(const void *image, size_t size);

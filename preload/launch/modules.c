@@ -19,13 +19,16 @@ enum {
 	COPY_MAX = GW_MODULE_COPY_MAX,
 	PTX_MAX = 64 << 20,
 	NOTES_MAX = 1 << 16,
+	COPIES = 1 << 12, /* that others may share */
+	PROBES = 16,
 	HEAD = 16, /* of an image larger than COPY_MAX only these are read: its size may be a lie */
 };
 
 static struct gw_module_note *_Atomic notes; /* newest first */
 static _Atomic uint32_t numbers;
-static _Atomic uint64_t copied;                /* bytes of all copies */
-static _Atomic uint64_t identities[NOTES_MAX]; /* by number; touched as used */
+static _Atomic uint64_t copied;                       /* bytes of all copies */
+static struct gw_module_note *_Atomic copies[COPIES]; /* modules that have one, by digest */
+static _Atomic uint64_t identities[NOTES_MAX];        /* by number; touched as used */
 static _Thread_local const void *linked __attribute__((tls_model("initial-exec")));
 
 /* The fat binary formats: what nvcc's registration code passes, and what it points to. */
@@ -144,6 +147,39 @@ bool gw_module_copy_take(size_t bytes)
 	return false;
 }
 
+void gw_module_copy_give(size_t bytes)
+{
+	atomic_fetch_sub(&copied, bytes);
+}
+
+uint64_t gw_module_copied(void)
+{
+	return atomic_load_explicit(&copied, memory_order_relaxed);
+}
+
+const struct gw_module_note *gw_module_copy_of(uint64_t digest, size_t bytes)
+{
+	for (unsigned i = 0; i < PROBES; i++) {
+		/* Pairs with the exchange in share(): the note is filled. */
+		const struct gw_module_note *n =
+		        atomic_load_explicit(&copies[(digest + i) % COPIES], memory_order_acquire);
+
+		if (!n || (n->digest == digest && n->bytes == bytes))
+			return n;
+	}
+	return NULL;
+}
+
+static void share(struct gw_module_note *n)
+{
+	for (unsigned i = 0; i < PROBES; i++) {
+		struct gw_module_note *none = NULL;
+
+		if (atomic_compare_exchange_strong(&copies[(n->digest + i) % COPIES], &none, n))
+			return;
+	}
+}
+
 uint64_t gw_module_digest(const void *image, size_t size)
 {
 	return digest(image, size);
@@ -162,6 +198,20 @@ static void *copy(const void *start, size_t bytes)
 		gw_count(GW_COUNTER_image_bytes, bytes);
 	}
 	return to;
+}
+
+/* The image of @p n, which lies in no file: a copy, unless another module has one. */
+static void keep(struct gw_module_note *n, const void *start)
+{
+	n->digest = n->bytes <= COPY_MAX ? n->identity : 0;
+	n->same = n->digest ? gw_module_copy_of(n->digest, n->bytes) : NULL;
+	if (n->same)
+		return;
+	n->image = copy(start, n->bytes);
+	if (n->image)
+		share(n);
+	else if (n->bytes)
+		gw_count(GW_COUNTER_images_dropped, 1);
 }
 
 static void note(uint32_t number, enum gw_module_origin origin, const void *image, const char *path,
@@ -196,10 +246,8 @@ static void note(uint32_t number, enum gw_module_origin origin, const void *imag
 		gw_sandbox_leave();
 	}
 	n->identity = identity_of(n, start);
-	if (image && !path) {
-		n->image = copy(start, bytes);
-		n->digest = bytes <= COPY_MAX ? n->identity : 0;
-	}
+	if (image && !path)
+		keep(n, start);
 	atomic_store_explicit(&identities[number], n->identity, memory_order_relaxed);
 	n->next = atomic_load(&notes);
 	while (!atomic_compare_exchange_weak(&notes, &n->next, n))

@@ -21,7 +21,10 @@ struct gw_module_note {
 	uint64_t stamp; /**< of its file when it was loaded (gw_file_stamp()), 0 when not known */
 	uint64_t from_base; /**< with a path and bytes: where the image lies, from where the file
 	                       was loaded */
-	void *image;        /**< our copy, NULL when it is on disk or too large */
+	void *image;        /**< our copy, NULL when it is on disk, too large, or `same` has it */
+	size_t packed; /**< bytes at `image` where it was packed (analysis/code_pack.h); 0: it has
+	                  all `bytes` */
+	const struct gw_module_note *same; /**< an earlier module of the same bytes; NULL: none */
 	const struct gw_module_note *compiled; /**< the machine code that the driver made of it,
 	                                          NULL when that is not known (module_reports.h) */
 	char path[]; /**< file it came from or lies in; empty when neither is known */
@@ -63,6 +66,9 @@ uint64_t gw_module_identity(uint32_t number);
 /** What changes when a file is written or replaced, of what stat() said of it; never 0. */
 struct stat;
 uint64_t gw_file_stamp(const struct stat *file);
+
+/** The module that has a copy of an image of this digest and size; NULL: none has. */
+const struct gw_module_note *gw_module_copy_of(uint64_t digest, size_t bytes);
 
 /** The notes made since the last call, oldest first; the worker calls this. */
 struct gw_module_note *gw_module_notes_take(void);

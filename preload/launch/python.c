@@ -170,7 +170,7 @@ static uint32_t character(const unsigned char *at, uint32_t kind, uint64_t index
 	return c;
 }
 
-/* The end or the begin of the text at @p at, as UTF-8; its length, 0: it is none. */
+/* The end or the start of the text at @p at, as UTF-8; its length, 0: it is none. */
 static size_t read_text(uint64_t at, char *out, size_t room, bool end)
 {
 	unsigned char head[72 + GW_STACK_FILE], data[4 * GW_STACK_FILE];

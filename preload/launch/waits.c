@@ -35,7 +35,7 @@ void gw_wait_end(struct gw_call *call, enum gw_wait_call which)
 	    now - call->since < atomic_load_explicit(&least, memory_order_relaxed))
 		return;
 	head = atomic_load_explicit(&t->head, memory_order_relaxed);
-	/* Within a launch, or before any succeeded: who launches nothing leaves no log. */
+	/* Within a launch, or before any succeeded: without launches there is no log. */
 	if (t->next != head || !head)
 		return;
 	if (!room(t, head)) {

@@ -91,8 +91,8 @@ static void folder(char *out, size_t size)
 }
 
 /*
- * Who may read a segment, and with @p folder who may come to it: nobody else ever writes there. The
- * umask is the program's, and changes: the mode is set, not asked for.
+ * Which users may read a segment, and with @p folder may enter its folder: nobody else ever writes
+ * there. The umask is the program's, and changes: the mode is set, not asked for.
  */
 static void set_readers(int at, bool is_folder)
 {
@@ -388,8 +388,8 @@ void gw_live_clock(void)
 
 /*
  * A reader finds the name before or the name after, whenever the process dies. The log's writer
- * calls this with a new log before it writes into it, and the worker in each round: who finds the
- * other at it leaves it to the worker's next round.
+ * calls this with a new log before it writes into it, and the worker in each round: a thread that
+ * finds the other at it leaves it to the worker's next round.
  */
 void gw_live_log(const char *name)
 {
@@ -461,4 +461,5 @@ void gw_live_abandon(void)
 	gw_live_entries_abandon();
 	gw_live_tables_abandon();
 	gw_live_graphs_abandon();
+	gw_live_idle_abandon();
 }

@@ -104,14 +104,30 @@ void gw_live_launched(uint32_t id);
 /** One was measured; @p predicted_ns: what was predicted before, NaN: nothing. @p id may be 0. */
 void gw_live_measured(uint32_t id, uint64_t duration_ns, double predicted_ns);
 
-/** A kernel ran on the GPU numbered @p ordinal by the driver; they come roughly by their ends. */
-void gw_live_ran(uint32_t ordinal, uint64_t start_ns, uint64_t end_ns);
+/**
+ * A kernel ran on the GPU numbered @p ordinal by the driver; they come roughly by their ends.
+ * Returns since when none had run when it began, 0: one did run, or it is not known.
+ */
+uint64_t gw_live_ran(uint32_t ordinal, uint64_t start_ns, uint64_t end_ns);
+
+/** Thread @p thread (the log's id) was in a call that waits for the GPU. */
+void gw_live_waited(uint32_t thread, uint64_t from_ns, uint64_t until_ns);
+
+/** A copy or memset ran on that GPU. */
+void gw_live_copied(uint32_t ordinal, uint64_t from_ns, uint64_t until_ns);
+
+/** The launch of record @p r goes into the log: where it has no time, idle time is unexplained. */
+void gw_live_untimed(const struct gw_record_launch *r);
+
+/** As gw_live_ran(), by the launch of record @p r; in mode audit idle time has its cause by it. */
+void gw_live_ran_for(uint32_t ordinal, uint64_t start_ns, uint64_t end_ns,
+                     const struct gw_record_launch *r);
 
 /** The wall clock was set: times before and after do not compare. */
 void gw_live_clock_set(void);
 
-/** Clocks of the GPU numbered @p ordinal. */
-void gw_live_clocks(int ordinal, const struct gw_clock_sample *s);
+/** Clocks of the GPU numbered @p ordinal, and its power (UINT32_MAX: unknown). */
+void gw_live_clocks(int ordinal, const struct gw_clock_sample *s, uint32_t power_mw);
 
 /** What GPU @p as is: its model, its UUID (all 0: unknown), and PCI domain, bus and device (all
  * UINT32_MAX: unknown). */

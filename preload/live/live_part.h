@@ -30,6 +30,12 @@ void gw_live_entries_start(uint32_t most);
 /** Of entries, in a forked child. */
 void gw_live_entries_abandon(void);
 
+/** Of a GPU's idle time, in a forked child. */
+void gw_live_idle_abandon(void);
+
+/** That GPU was idle for @p ns more, by cause. */
+void gw_live_idled(uint32_t ordinal, const uint64_t ns[GW_LIVE_IDLE]);
+
 /** Of graphs, in a forked child. */
 void gw_live_graphs_abandon(void);
 

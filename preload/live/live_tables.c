@@ -180,21 +180,36 @@ static struct gw_live_device *device(uint32_t ordinal)
 	return (struct gw_live_device *)(void *)((char *)h + h->devices.offset) + ordinal;
 }
 
-void gw_live_ran(uint32_t ordinal, uint64_t start_ns, uint64_t end_ns)
+uint64_t gw_live_ran(uint32_t ordinal, uint64_t start_ns, uint64_t end_ns)
 {
 	struct gw_live_device *d = device(ordinal);
+	uint64_t before;
 
 	if (!d)
-		return;
+		return 0;
 	begin(&d->sequence);
-	if (d->last_end_ns && start_ns > d->last_end_ns)
-		gw_sketch_add(&d->gap, (double)(start_ns - d->last_end_ns), 1);
+	before = start_ns > d->last_end_ns ? d->last_end_ns : 0;
+	if (before)
+		gw_sketch_add(&d->gap, (double)(start_ns - before), 1);
 	d->used = 1;
 	d->kernels++;
 	if (end_ns > d->last_end_ns) {
 		d->busy_ns += end_ns - (start_ns > d->last_end_ns ? start_ns : d->last_end_ns);
 		d->last_end_ns = end_ns;
 	}
+	end(&d->sequence);
+	return before;
+}
+
+void gw_live_idled(uint32_t ordinal, const uint64_t ns[GW_LIVE_IDLE])
+{
+	struct gw_live_device *d = device(ordinal);
+
+	if (!d)
+		return;
+	begin(&d->sequence);
+	for (int i = 0; i < GW_LIVE_IDLE; i++)
+		d->idle_ns[i] += ns[i];
 	end(&d->sequence);
 }
 
@@ -211,7 +226,7 @@ void gw_live_clock_set(void)
 	}
 }
 
-void gw_live_clocks(int ordinal, const struct gw_clock_sample *s)
+void gw_live_clocks(int ordinal, const struct gw_clock_sample *s, uint32_t power_mw)
 {
 	struct gw_live_device *d = device((uint32_t)ordinal);
 
@@ -223,6 +238,7 @@ void gw_live_clocks(int ordinal, const struct gw_clock_sample *s)
 	d->mem_khz = s->mem_khz;
 	d->reasons = s->reasons;
 	d->others = s->others;
+	d->power_mw = power_mw;
 	end(&d->sequence);
 }
 

@@ -35,7 +35,7 @@ static bool kept_kind(unsigned kind)
 	       kind == GW_RECORD_PROFILE || kind == GW_RECORD_SUCCESSOR ||
 	       kind == GW_RECORD_ANALYSIS || kind == GW_RECORD_RANGE_NAME ||
 	       kind == GW_RECORD_COMMUNICATOR || kind == GW_RECORD_OBJECT ||
-	       kind == GW_RECORD_FRAME || kind == GW_RECORD_STACK;
+	       kind == GW_RECORD_FRAME || kind == GW_RECORD_STACK || kind == GW_RECORD_CODE;
 }
 
 void gw_log_dictionary_reset(void)

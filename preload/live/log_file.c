@@ -77,7 +77,7 @@ static bool open_folder(void)
 	folder = open(length ? path : ".", flags);
 	if (folder >= 0 || errno != ENOENT)
 		return folder >= 0;
-	/* Who may read logs may come to them. */
+	/* Users that may read logs may enter their folder. */
 	gw_log_mode(gw_options.log_mode, &mode);
 	if (mkdir(path, 0700 | ((mode & 0044) >> 2) | (mode & 0044)) != 0 && errno != EEXIST)
 		return false;

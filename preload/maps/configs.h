@@ -36,6 +36,7 @@ struct gw_config_entry {
 	uint32_t counted;               /**< counter_attribution.c's own: which metric sets are */
 	uint8_t analysis, analysis_end; /**< analyze.c's own; the latter an enum gw_analysis_end */
 	bool analysis_said;             /**< the same: the log has an ANALYSIS record of it */
+	bool analysis_elsewhere;        /**< the same: its arguments point outside device memory */
 	const char *analysis_why;       /**< the same: that record's text */
 };
 

@@ -41,7 +41,7 @@ uint32_t gw_map_put(struct gw_map *map, uintptr_t key, uint32_t value, uintptr_t
 			continue;
 		reach_out(map, home, i + 1);
 		set_live(map, at, true);
-		/* With the fence in asks(): who sees what follows does not see the last key. */
+		/* With the fence in asks(): what follows is seen after the last key is gone. */
 		atomic_thread_fence(memory_order_release);
 		atomic_store_explicit(&e->owner, owner, memory_order_relaxed);
 		atomic_store_explicit(&e->context, context, memory_order_relaxed);

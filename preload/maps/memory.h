@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One account of the memory that the library takes in the application's process, and its limit
- * (GPUWATCH_MEMORY_MAX). Who keeps something takes its bytes here first; where they are refused it
- * does without, counts what that costs, and the report names the use. Any thread; no lock.
+ * (GPUWATCH_MEMORY_MAX). A room that keeps something takes its bytes here first; where they are
+ * refused it does without, counts what that costs, and the report names the use. Any thread; no
+ * lock.
  */
 #ifndef GW_PRELOAD_MEMORY_H
 #define GW_PRELOAD_MEMORY_H

@@ -32,18 +32,6 @@ bool gw_sheds(enum gw_shed what)
 	return atomic_load_explicit(&level, memory_order_relaxed) >= (unsigned)what;
 }
 
-const char *gw_shed_name(enum gw_shed what)
-{
-	static const char *const names[] = {
-	        "nothing",
-#define SHED(NAME, name) name,
-#include "predictor/log/shed.def"
-#undef SHED
-	};
-
-	return names[what < GW_SHEDS ? what : GW_SHED_NOTHING];
-}
-
 static void change(unsigned to, uint64_t now_ns)
 {
 	gw_count(GW_COUNTER_sheds, to > atomic_load(&level));

@@ -41,7 +41,4 @@ void gw_own_use_tick(uint64_t now_ns, uint64_t cpu_ns);
 /** Whether @p what is done without now. Any thread. */
 bool gw_sheds(enum gw_shed what);
 
-/** What @p what is called, "nothing" for none; never NULL. */
-const char *gw_shed_name(enum gw_shed what);
-
 #endif

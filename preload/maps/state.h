@@ -89,14 +89,6 @@ struct gw_event {
 };
 _Static_assert(sizeof(struct gw_event) == 64, "an event is a cache line");
 
-/** The cluster that @p packed is (struct gw_event); 0: none, which is one of a block. */
-static inline struct gw_dim3 gw_cluster_of(uint32_t packed)
-{
-	if (!packed)
-		return (struct gw_dim3){1, 1, 1};
-	return (struct gw_dim3){packed & 1023, packed >> 10 & 1023, packed >> 20 & 1023};
-}
-
 /** What launch @p e was made with. */
 static inline struct gw_config gw_event_config(const struct gw_event *e)
 {

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,11 +16,30 @@ struct gw_options gw_options;
 
 enum type { CHOICE, FLAG, SIZE, NUMBER, TEXT };
 
+/* The texts, one behind the other: a table of pointers to them is relocated in every process. */
+static const struct {
+#define OPTION(name, variable, type, fallback, low, high, choices, meaning)                        \
+	char name##_variable[sizeof(variable)], name##_fallback[sizeof(fallback)],                 \
+	        name##_choices[sizeof(choices)];
+#include "predictor/core/config.def"
+#undef OPTION
+} texts = {
+#define OPTION(name, variable, type, fallback, low, high, choices, meaning)                        \
+	variable, fallback, choices,
+#include "predictor/core/config.def"
+#undef OPTION
+};
+
 struct option {
-	const char *variable, *fallback, *choices;
-	enum type type;
+	uint16_t variable, fallback, choices; /* places in `texts` */
+	uint8_t type;
 	uint64_t low, high;
 };
+
+static const char *text_at(uint16_t place)
+{
+	return (const char *)&texts + place;
+}
 
 enum {
 #define OPTION(name, variable, type, fallback, low, high, choices, meaning) OPTION_##name,
@@ -30,7 +50,12 @@ enum {
 
 static const struct option options[] = {
 #define OPTION(name, variable, type, fallback, low, high, choices, meaning)                        \
-	{variable, fallback, choices, type, low, high},
+	{offsetof(__typeof__(texts), name##_variable),                                             \
+	 offsetof(__typeof__(texts), name##_fallback),                                             \
+	 offsetof(__typeof__(texts), name##_choices),                                              \
+	 type,                                                                                     \
+	 low,                                                                                      \
+	 high},
 #include "predictor/core/config.def"
 #undef OPTION
 };
@@ -83,7 +108,7 @@ static bool parse(const struct option *o, const char *value, uint64_t *out)
 	case TEXT:
 		return strlen(value) < sizeof(gw_options.out);
 	case CHOICE:
-		at = choice(o->choices, value);
+		at = choice(text_at(o->choices), value);
 		*out = at < 0 ? 0 : (uint64_t)at;
 		return at >= 0;
 	case FLAG:
@@ -104,7 +129,7 @@ static void reject(const struct option *o, const char *value)
 		snprintf(kind, sizeof(kind), "at most %zu bytes", sizeof(gw_options.out) - 1);
 		break;
 	case CHOICE:
-		snprintf(kind, sizeof(kind), "one of %s", o->choices);
+		snprintf(kind, sizeof(kind), "one of %s", text_at(o->choices));
 		break;
 	case FLAG:
 	case SIZE:
@@ -115,7 +140,8 @@ static void reject(const struct option *o, const char *value)
 		break;
 	}
 	snprintf(gw_options.rejected, sizeof(gw_options.rejected), "%s=%.60s: must be %s; using %s",
-	         o->variable, value, kind, *o->fallback ? o->fallback : "the default");
+	         text_at(o->variable), value, kind,
+	         *text_at(o->fallback) ? text_at(o->fallback) : "the default");
 }
 
 static uint32_t power_of_two(uint64_t n)
@@ -190,14 +216,14 @@ void gw_options_read(void)
 	for (int i = 0; i < OPTIONS; i++) {
 		const struct option *o = &options[i];
 
-		text[i] = secure_getenv(o->variable);
+		text[i] = secure_getenv(text_at(o->variable));
 		given[i] = text[i] && *text[i];
 		if (!given[i]) {
-			text[i] = o->fallback;
+			text[i] = text_at(o->fallback);
 		} else if (!parse(o, text[i], &value[i])) {
 			if (!gw_options.rejected[0])
 				reject(o, text[i]);
-			text[i] = o->fallback;
+			text[i] = text_at(o->fallback);
 		}
 		parse(o, text[i], &value[i]);
 	}

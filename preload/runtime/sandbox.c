@@ -81,7 +81,7 @@ void gw_sandbox_prepare(void)
 /* Without a filter it is a question: is there seccomp? */
 void gw_sandbox_prctl(int option, unsigned long mode, unsigned long filter)
 {
-	/* Who is not privileged must say PR_SET_NO_NEW_PRIVS first, and may then use any way. */
+	/* An unprivileged process must say PR_SET_NO_NEW_PRIVS first, and may then use any way. */
 	if (option == PR_SET_NO_NEW_PRIVS ||
 	    (option == PR_SET_SECCOMP && (mode == SECCOMP_MODE_STRICT || filter)))
 		begin();

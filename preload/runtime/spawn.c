@@ -47,7 +47,7 @@ static int clock_in(void)
 	return -1;
 }
 
-/* Whoever sees the sum finds no clock: gw_spawned_cpu_ns() reads it first. */
+/* A thread that sees the sum finds no clock: gw_spawned_cpu_ns() reads it first. */
 static void clock_out(int i)
 {
 	uint64_t ns = gw_thread_cpu_ns();

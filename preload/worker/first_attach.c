@@ -20,7 +20,7 @@ enum attaching {
 	UNDER_WAY, /* the program's threads wait */
 	ENDING,    /* it has worked, and they will not have to wait any longer */
 	TRIED,
-	GIVEN_UP, /* it takes too long: who waited has launched meanwhile */
+	GIVEN_UP, /* it takes too long: the threads that waited have launched meanwhile */
 };
 
 static _Atomic int attached; /* enum attaching */

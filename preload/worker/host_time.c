@@ -4,6 +4,7 @@
 #include "preload/counters/counter_attribution.h"
 #include "preload/launch/collectives.h"
 #include "preload/launch/ranges.h"
+#include "preload/live/live.h"
 #include "preload/live/log.h"
 #include "preload/maps/memory.h"
 #include "preload/runtime/clock.h"
@@ -30,6 +31,8 @@ void gw_copy_ran(const struct gw_copy *copy)
 	};
 
 	gw_counter_attribution_copy(copy->device, copy->start, copy->end);
+	if (copy->start && copy->end > copy->start)
+		gw_live_copied(copy->device, copy->start, copy->end);
 	if (!recorded() || !copy->start || copy->end <= copy->start || gw_clock_ahead(copy->start))
 		return;
 	gw_device_meet((int)copy->device);
@@ -42,10 +45,13 @@ void gw_wait_event(struct gw_thread *t, const struct gw_event *e)
 {
 	struct gw_record_wait r = {.call = e->block_x, .start_ns = gw_clock_ns(e->ticks)};
 
-	if (!recorded() || gw_clock_ahead(r.start_ns))
+	if (gw_options.mode != GW_MODE_AUDIT || gw_clock_ahead(r.start_ns))
 		return;
 	r.thread = gw_intern_thread(t);
 	r.duration_ns = gw_clock_ns(e->ticks + gw_event_wait_ticks(e)) - r.start_ns;
+	gw_live_waited(r.thread, r.start_ns, r.start_ns + r.duration_ns);
+	if (!recorded())
+		return;
 	gw_log_write(GW_RECORD_WAIT, &r, sizeof(r), NULL, 0);
 	gw_count(GW_COUNTER_waits, 1);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Records of what is no kernel, in mode audit: copies, waits of threads that launch, ranges
- * that the program names, and collectives of NCCL. Worker only. */
+ * that the program names, collectives of NCCL, and child processes. Worker only. */
 #ifndef GW_HOST_TIME_H
 #define GW_HOST_TIME_H
 
@@ -21,5 +21,17 @@ void gw_collective_event(struct gw_thread *t, const struct gw_event *e);
 
 /** A log begins: nothing of ranges and communicators is in it yet. */
 void gw_host_time_start(void);
+
+/** A log begins: no child process is known yet. */
+void gw_children_start(void);
+
+/**
+ * Child processes at work while the threads that launch are not (children.c): what reads a
+ * program's input, such as the workers of PyTorch's DataLoader. Once a round, before its launches
+ * are taken: what was used since the last round goes before launches that were called later. @p
+ * now: CLOCK_MONOTONIC, ns. Where there are children, a system call for each of them and for each
+ * thread that launches, at most 64 of each; once a second a file for each of these threads.
+ */
+void gw_children_tick(uint64_t now);
 
 #endif

@@ -82,6 +82,7 @@ static void write(struct gw_record_launch *r)
 {
 	const uint32_t entry = gw_live_entry(r);
 
+	gw_live_untimed(r);
 	if (gw_log_sums()) {
 		gw_degrade(GW_DEGRADED_LOG_FULL,
 		           "the log has reached GPUWATCH_LOG_MAX (%llu bytes): from there on it "
@@ -428,15 +429,14 @@ static void crowded(void)
  * Did another kernel of the device run meanwhile? Records come roughly in order of end. The
  * stamps of two kernels that follow each other may cross by 0.1 to 0.2 us on the H200.
  */
-static bool overlapped(const struct gw_activity *a)
+static bool overlapped(const struct gw_activity *a, const struct gw_record_launch *r)
 {
 	const uint64_t slack = 256, share = (a->end - a->start) / 50;
 	uint64_t *end = &last_end[gw_clock_ahead(a->end)][a->device & 63];
-	bool before = a->start + (share > slack ? share : slack) < *end;
+	const bool before = a->start + (share > slack ? share : slack) < *end;
 
-	gw_live_ran(a->device, a->start, a->end);
-	if (a->end > *end)
-		*end = a->end;
+	gw_live_ran_for(a->device, a->start, a->end, r);
+	*end = a->end > *end ? a->end : *end;
 	return before;
 }
 
@@ -515,7 +515,7 @@ static void joined(struct gw_record_launch *r, const struct gw_activity *a, doub
 		}
 		r->start_ns = a->start;
 		r->duration_ns = a->end - a->start;
-		r->flags |= overlapped(a) ? GW_LAUNCH_OVERLAPPED : 0;
+		r->flags |= overlapped(a, r) ? GW_LAUNCH_OVERLAPPED : 0;
 		gw_counter_attribution_kernel(a->device, r->config, a->start, a->end);
 	} else {
 		r->flags |= GW_LAUNCH_EVENTS;
@@ -572,7 +572,7 @@ static void uncalled(const struct gw_activity *a)
 		r.flags |= GW_LAUNCH_MEASURED;
 		r.start_ns = a->start;
 		r.duration_ns = a->end - a->start;
-		overlapped(a);
+		overlapped(a, &r);
 		gw_live_measured(r.config, r.duration_ns, NAN);
 		forget_times_ahead(&r);
 	} else {

@@ -285,6 +285,7 @@ static uint32_t cycle(bool last)
 	gw_live_clock();
 	gw_live_log(gw_log_name());
 	gw_live_tick(gw_log_written());
+	gw_children_tick(now);
 	events = worker.came + gw_drain(gw_launch_event);
 	gw_gpu_clock_tick(now);
 	gw_registry_write_news();
@@ -353,8 +354,7 @@ static void sleep_between_rounds(void)
 	gw_bell_sleep(gw_deadline_in(gw_windows_pause(ms) * GW_MS));
 }
 
-/* Until the handler of ours, or for long enough: who still runs after exit() has begun is served.
- */
+/* Serve threads that still run after exit() has begun, until our exit handler, or long enough. */
 static void rest(void)
 {
 	uint64_t until;
@@ -461,6 +461,7 @@ bool gw_pipeline_start(bool forbidden)
 	gw_gpu_clock_start();
 	gw_episodes_start();
 	gw_host_time_start();
+	gw_children_start();
 	gw_stacks_log_start(gw_launches_config);
 	gw_analysis_start(gw_options.analyze_code ? gw_analysis_threads_usual() : 0);
 	gw_digests_start();

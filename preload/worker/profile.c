@@ -33,7 +33,7 @@ void gw_device_profile_start(struct gw_predictor_set *of)
 	memset(looked_for, 0, sizeof(looked_for));
 }
 
-/* The whole profile stands in the log: who replays it needs no file, and sees what was used. */
+/* The whole profile stands in the log: a replay needs no file, and sees what was used. */
 static void write_pieces(uint32_t id, const char *text, size_t size)
 {
 	static char piece[PIECE + 1];

@@ -4,6 +4,7 @@
 #include "preload/live/unnamed.h"
 #include "preload/runtime/clock.h"
 #include "preload/analysis/code.h"
+#include "preload/analysis/code_pack.h"
 #include "preload/runtime/degrade.h"
 #include "preload/runtime/options.h"
 #include "preload/analysis/digests.h"
@@ -72,8 +73,10 @@ static void module_write(const struct gw_module_note *n)
 
 static void write_modules(void)
 {
-	for (struct gw_module_note *n = gw_module_notes_take(); n; n = n->next) {
+	for (struct gw_module_note *n = gw_module_notes_take(), *next; n; n = next) {
+		next = n->next;
 		gw_code_module(n);
+		gw_code_pack_add(n);
 		/* Where launches go into sums a module is in the log once a kernel in it is. */
 		if (!gw_options_sum())
 			module_write(n);

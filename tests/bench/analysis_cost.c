@@ -119,7 +119,7 @@ static void analyze(const struct gw_analysis_launch *launch, const char *name)
 
 	begun = asked = cpu_ns();
 	longest_pause = 0;
-	end = gw_analysis_code(launch, &work, &why, &limited);
+	end = gw_analysis_code(launch, &work, &why, &limited, NULL);
 	go_on(NULL);
 	took = cpu_ns() - begun;
 	printf("{\"kernel\": \"%s\", \"end\": \"%s\", \"why\": \"%s\", \"us\": %.1f, \"pause_us\": "

@@ -3,7 +3,8 @@
  * ranks_job SEED FAULTS MOST_RANKS RANK_DAYS: jobs of 8 to MOST_RANKS ranks under gpuwatch ranks.
  * FAULTS jobs have one rank with a fault from some step on; others, RANK_DAYS in all, have none.
  * Prints a line of counts: faults right rank_right late_alarms other_ranks rank_days false_alarms
- * worst_steps, then one of each cause, injected and right.
+ * worst_steps, then one of each cause, injected and right; the last cause is the network, of a
+ * communicator of the rank.
  *
  * A job draws its length of a step (0.02 to 2 s; without a fault 0.5 to 4 s), collectives (1 to 6 a
  * step, in line or beside compute), communicators (one, or one of 8 ranks beside one across them),
@@ -93,7 +94,8 @@ struct fault {
 	uint32_t rank, step;
 	enum ranks_cause cause; /* RANKS_CAUSE_UNKNOWN: there is none */
 	double ns;
-	bool idle; /* of the host: it launches too slowly, rather than late */
+	bool idle;    /* of the host: it launches too slowly, rather than late */
+	bool network; /* of the communicators that the rank is in, and of no rank */
 };
 
 struct rank {
@@ -190,7 +192,7 @@ static double on_clock(const struct rank *k, double time)
 
 /* All ranks of a collective come, the last one makes the others wait. */
 static void meet(const struct plan *p, struct ranks_job *job, uint32_t step, uint32_t m,
-                 uint32_t turn, double *came)
+                 uint32_t turn, const struct fault *f, double *came)
 {
 	uint32_t first, stride, count;
 	double last = 0, end;
@@ -199,6 +201,10 @@ static void meet(const struct plan *p, struct ranks_job *job, uint32_t step, uin
 	for (uint32_t i = 0; i < count; i++)
 		last = fmax(last, came[first + i * stride]);
 	end = last + p->communication / p->meetings * between(0.95, 1.05);
+	/* What is beside compute is not exposed: the last collective of a step is. */
+	if (f->network && step >= f->step && m + 1 == p->meetings && f->rank >= first &&
+	    (f->rank - first) % stride == 0 && (f->rank - first) / stride < count)
+		end += f->ns;
 	for (uint32_t i = 0; i < count; i++) {
 		uint32_t r = first + i * stride;
 		struct rank *k = &p->rank[r];
@@ -223,7 +229,8 @@ static void run_step(const struct plan *p, struct ranks_job *job, uint32_t step,
 
 	for (uint32_t r = 0; r < p->ranks; r++) {
 		begun[r] = p->rank[r].ready;
-		work(p, &p->rank[r], common, f->rank == r && step >= f->step && f->cause ? f : NULL,
+		work(p, &p->rank[r], common,
+		     f->rank == r && step >= f->step && f->cause && !f->network ? f : NULL,
 		     &job->ranks[r].steps[step]);
 	}
 	for (uint32_t m = 0; m < p->meetings; m++) {
@@ -241,7 +248,7 @@ static void run_step(const struct plan *p, struct ranks_job *job, uint32_t step,
 			                              busy / p->meetings;
 		}
 		for (uint32_t t = 0; t < turns(p, m); t++)
-			meet(p, job, step, m, t, came);
+			meet(p, job, step, m, t, f, came);
 	}
 	for (uint32_t r = 0; r < p->ranks; r++) {
 		struct ranks_step *s = &job->ranks[r].steps[step];
@@ -292,38 +299,72 @@ static struct {
 	double rank_days;
 } found;
 
+static void count_found(const struct fault *f, uint32_t step, bool right)
+{
+	const unsigned steps = step - f->step + 1;
+
+	found.rank_right++;
+	found.right += right;
+	found.named[f->cause] += right;
+	found.worst = steps > found.worst ? steps : found.worst;
+}
+
+static void count_late(const struct ranks_job *job, const struct fault *f)
+{
+	const struct ranks_episode *first = NULL;
+
+	for (size_t i = 0; i < job->episode_count; i++) {
+		const struct ranks_episode *e = &job->episodes[i];
+
+		if (e->rank == f->rank && !first && e->found >= f->step)
+			first = e;
+		found.others += e->rank != f->rank;
+	}
+	found.others += (unsigned)job->network_count;
+	if (first && first->found < f->step + WITHIN)
+		count_found(f, first->found, first->cause == f->cause);
+	else
+		found.late++;
+}
+
+/* Right: nobody is called late, and those that meet in the last collective have it, or more: in
+ * jobs that communicate beside compute others wait for them there. */
+static void count_network(const struct ranks_job *job, const struct plan *p, const struct fault *f)
+{
+	const struct ranks_network *n = job->networks;
+	uint32_t first, stride, count;
+
+	who(p, p->meetings - 1, 0, &first, &stride, &count);
+	found.others += (unsigned)job->episode_count;
+	if (n && n->found >= f->step && n->found < f->step + WITHIN)
+		count_found(f, n->found,
+		            !job->episode_count && job->network_count == 1 &&
+		                    n->ranks >= count - count / 10);
+	else
+		found.late++;
+}
+
 static void one_fault(uint32_t ranks)
 {
+	/* The unknown one stands for the network. */
 	static const enum ranks_cause causes[] = {RANKS_CAUSE_GPU, RANKS_CAUSE_WORK,
-	                                          RANKS_CAUSE_INPUT, RANKS_CAUSE_HOST};
+	                                          RANKS_CAUSE_INPUT, RANKS_CAUSE_HOST,
+	                                          RANKS_CAUSE_UNKNOWN};
 	struct plan p = draw(ranks, STEPS, 0.02, 2);
 	struct fault f = {.rank = (uint32_t)(uniform() * ranks),
 	                  .step = 5 + (uint32_t)(uniform() * 15),
-	                  .cause = causes[found.faults % 4],
+	                  .cause = causes[found.faults % 5],
+	                  .network = found.faults % 5 == 4,
 	                  .ns = length(&p) * scaled(LEAST, MOST),
 	                  .idle = uniform() < 0.5};
 	struct ranks_job job = run(&p, &f);
-	const struct ranks_episode *first = NULL;
 
 	found.faults++;
 	found.injected[f.cause]++;
-	for (size_t i = 0; i < job.episode_count; i++) {
-		const struct ranks_episode *e = &job.episodes[i];
-
-		if (e->rank == f.rank && !first && e->found >= f.step)
-			first = e;
-		found.others += e->rank != f.rank;
-	}
-	if (first && first->found < f.step + WITHIN) {
-		unsigned steps = first->found - f.step + 1;
-
-		found.rank_right++;
-		found.right += first->cause == f.cause;
-		found.named[f.cause] += first->cause == f.cause;
-		found.worst = steps > found.worst ? steps : found.worst;
-	} else {
-		found.late++;
-	}
+	if (f.network)
+		count_network(&job, &p, &f);
+	else
+		count_late(&job, &f);
 	forget(&job, &p);
 }
 
@@ -335,7 +376,7 @@ static void healthy(void)
 
 	p.meetings = 1; /* what a rank needs for itself does not depend on them */
 	job = run(&p, &none);
-	found.alarms += (unsigned)job.episode_count;
+	found.alarms += (unsigned)(job.episode_count + job.network_count);
 	found.rank_days += job.length * HEALTHY_STEPS * HEALTHY_RANKS / (86400 * SECOND);
 	forget(&job, &p);
 }
@@ -357,5 +398,7 @@ int main(int argc, char **argv)
 	for (unsigned c = 1; c < RANKS_CAUSES; c++)
 		printf("%s %u %u\n", ranks_cause_key((enum ranks_cause)c), found.injected[c],
 		       found.named[c]);
+	printf("slow_network %u %u\n", found.injected[RANKS_CAUSE_UNKNOWN],
+	       found.named[RANKS_CAUSE_UNKNOWN]);
 	return 0;
 }

@@ -129,7 +129,8 @@ def launches(agent):
 
 
 def parquet_files(folder):
-    return sorted(os.path.join(at, name) for at, _, names in os.walk(folder) for name in names)
+    """Of samples: the tables of hours are beside them."""
+    return sorted(os.path.join(at, name) for at, _, names in os.walk(folder) for name in names if "/hours/" not in at)
 
 
 # ---- cases ---------------------------------------------------------------------------------------
@@ -378,6 +379,57 @@ def an_unreachable_collector_holds_nothing_up():
     agent.end()
 
 
+def bytes_field(number, value):
+    assert len(value) < 16384
+    size = bytes([len(value)]) if len(value) < 128 else bytes([len(value) & 0x7F | 0x80, len(value) >> 7])
+    return bytes([number << 3 | 2]) + size + value
+
+
+def pod_of(name, uuid):
+    """A PodResources of kubelet's API v1."""
+    devices = bytes_field(1, b"nvidia.com/gpu") + bytes_field(2, uuid)
+    container = bytes_field(2, devices) + bytes_field(1, b"main") + bytes_field(5, b"x" * 300)
+    return bytes_field(3, container) + bytes_field(1, name) + bytes_field(2, b"team")
+
+
+def kubelet_says_which_pod_has_which_gpu():
+    try:
+        import grpc
+    except ImportError:
+        print("skipped: Python's grpcio is not here (PyPI)")
+        finish(77)
+    from concurrent import futures
+    uuid = b"GPU-00010203-0405-0607-0809-0a0b0c0d0e0f"
+    answers = {"now": b"\x0a\xff", "asked": 0}  # no message
+
+    def answer(_request, _context):
+        answers["asked"] += 1
+        return answers["now"]
+
+    class Lister(grpc.GenericRpcHandler):
+        def service(self, call):
+            if call.method == "/v1.PodResourcesLister/List":
+                return grpc.unary_unary_rpc_method_handler(answer)
+            return None
+    path = os.path.join(FOLDER, "kubelet.sock")
+    server = grpc.server(futures.ThreadPoolExecutor(1), handlers=[Lister()])
+    server.add_insecure_port("unix:" + path)
+    server.start()
+    segment("elsewhere")
+    agent = Agent("--pod-resources=" + path, "--host=node7").ready()
+    until(lambda: (agent.value('gpuwatch_agent_pod_query_failures_total{hostname="node7"}') or 0) > 0)
+    assert 'pod="' not in agent.get()[2]
+    answers["now"] = bytes_field(1, pod_of(b"other", b"GPU-ff" + uuid[6:])) + bytes_field(1, pod_of(b"train-7", uuid))
+    segment("elsewhere")  # a process that begins has it asked at once
+    line = until(lambda: [x for x in agent.get()[2].splitlines() if "gpuwatch_owner_gpu_seconds" in x and 'pod="' in x])
+    assert 'namespace="team",pod="train-7",container="main"' in line[0], line
+    agent.end()
+    server.stop(None)
+    agent = Agent("--pod-resources=" + path + "x").ready()  # there is none
+    until(lambda: (agent.value("gpuwatch_agent_pod_query_failures_total") or 0) > 0)
+    agent.end()
+
+
 def a_textfile_is_written_and_a_full_disk_survived():
     segment()
     out = os.path.join(FOLDER, "out")
@@ -423,13 +475,44 @@ def a_store_has_whole_files_of_all_samples():
     except ImportError:
         return
     rows = duckdb.sql("SELECT metric, uuid, kernel, value, launches, time, host FROM "
-                      f"read_parquet('{store}/**/*.parquet', hive_partitioning = true) ORDER BY time").fetchall()
+                      f"read_parquet('{store}/host=*/*/*.parquet', hive_partitioning = true) ORDER BY time").fetchall()
     assert {row[6] for row in rows} == {os.uname().nodename}
     sums = [row[3] for row in rows if row[0] == "gpuwatch_launches_total" and row[2] and "gemm" in row[2]]
     assert len(sums) >= 3 and sums == sorted(sums) and sums[-1] > sums[0], sums
     times = [row for row in rows if row[0] == "gpuwatch_kernel_seconds" and row[4]]
     assert times and all(0 < row[3] / row[4] < 1 for row in times)
     assert all(row[4] is None for row in rows if row[0] != "gpuwatch_kernel_seconds")
+
+
+def a_store_has_tables_of_hours_without_what_ran_before():
+    ran = segment()
+    store = os.path.join(FOLDER, "store")
+    os.mkdir(store)
+    agent = Agent("--store=" + store, "--store-interval=1", "--store-rotate=2").ready()
+    launched = lambda: sum(float(line.rsplit(" ", 1)[1]) for line in agent.get()[2].splitlines()
+                           if line.startswith("gpuwatch_launches_total{"))
+    before = launched()
+    hours = os.path.join(store, "hours", "host=" + os.uname().nodename)
+    until(lambda: os.path.isdir(hours) and len([n for _, _, names in os.walk(hours) for n in names]) >= 1)
+    time.sleep(3)
+    after = launched()
+    ran.kill()
+    ran.wait()
+    agent.end()
+    try:
+        import duckdb
+    except ImportError:
+        return
+    table = f"read_parquet('{hours}/day=*/work-*.parquet', hive_partitioning = false)"
+    launches, kernels, builds = duckdb.sql(f"SELECT sum(launches), count(DISTINCT kernel), count(build) FROM {table}").fetchall()[0]
+    # At least those between the two looks; at first there were some already.
+    assert before > 0 and after - before <= launches and kernels > 0 and builds > 0, (launches, before, after)
+    print("launches:", before, after, launches)
+    state = duckdb.sql(f"SELECT DISTINCT metric FROM read_parquet('{hours}/day=*/state-*.parquet', hive_partitioning = false)").fetchall()
+    assert ("gpuwatch_busy_seconds",) in state or ("gpuwatch_sm_clock_hertz",) in state, state
+    answer = subprocess.run([GPUWATCH, "fleet", "--json", "--python=" + sys.executable, "costly_kernels", store],
+                            capture_output=True, text=True)
+    assert answer.returncode == 0 and json.loads(answer.stdout)["questions"][0]["rows"], (answer.stdout, answer.stderr)
 
 
 def a_store_keeps_to_its_bytes_and_survives_a_full_disk():

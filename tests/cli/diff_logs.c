@@ -16,19 +16,27 @@ static const struct kernel {
 	double ns[2];        /* median time */
 	unsigned launches;
 	uint32_t registers, digest[2];
+	uint64_t code[2]; /* 0: not known */
 } kernels[] = {
-        {{"steady", "steady"}, {50000, 50000}, 200, 32, {0, 0}},
-        {{"slower", "slower"}, {20000, 21000}, 200, 40, {0, 0}},
-        {{"faster", "faster"}, {30000, 28800}, 200, 48, {0, 0}},
-        {{"slightly_slower", "slightly_slower"}, {40000, 40800}, 200, 50, {0, 0}},
-        {{"tiny_share", "tiny_share"}, {500, 600}, 20, 52, {0, 0}},
-        {{"launched_thrice", "launched_thrice"}, {70000, 90000}, 3, 56, {0, 0}},
-        {{"gone", NULL}, {15000, 0}, 50, 64, {0, 0}},
-        {{NULL, "added"}, {0, 25000}, 50, 72, {0, 0}},
-        {{"old_name", "new_name"}, {33000, 33000}, 100, 80, {0, 0}},
-        {{"rehashed", "rehashed"}, {12000, 12000}, 100, 88, {0x11, 0x22}},
-        {{"hashed", "hashed"}, {10000, 10000}, 100, 96, {0x33, 0x33}},
-        {{"hashed", "hashed"}, {80000, 88000}, 100, 96, {0x44, 0x44}},
+        {{"steady", "steady"}, {50000, 50000}, 200, 32, {0, 0}, {0, 0}},
+        {{"slower", "slower"}, {20000, 21000}, 200, 40, {0, 0}, {0, 0}},
+        {{"faster", "faster"}, {30000, 28800}, 200, 48, {0, 0}, {0, 0}},
+        {{"slightly_slower", "slightly_slower"}, {40000, 40800}, 200, 50, {0, 0}, {0, 0}},
+        {{"tiny_share", "tiny_share"}, {500, 600}, 20, 52, {0, 0}, {0, 0}},
+        {{"launched_thrice", "launched_thrice"}, {70000, 90000}, 3, 56, {0, 0}, {0, 0}},
+        {{"gone", NULL}, {15000, 0}, 50, 64, {0, 0}, {0, 0}},
+        {{NULL, "added"}, {0, 25000}, 50, 72, {0, 0}, {0, 0}},
+        {{"old_name", "new_name"}, {33000, 33000}, 100, 80, {0, 0}, {0, 0}},
+        {{"rehashed", "rehashed"}, {12000, 12000}, 100, 88, {0x11, 0x22}, {0, 0}},
+        {{"hashed", "hashed"}, {10000, 10000}, 100, 96, {0x33, 0x33}, {0, 0}},
+        {{"hashed", "hashed"}, {80000, 88000}, 100, 96, {0x44, 0x44}, {0, 0}},
+        /* Two alike but for their code, under other names; and two that nothing but code tells
+         * apart.
+         */
+        {{"old_twin", "new_twin"}, {5000, 5000}, 100, 104, {0, 0}, {0x501, 0x501}},
+        {{"old_pair", "new_pair"}, {6000, 6000}, 100, 104, {0, 0}, {0x502, 0x502}},
+        {{"old_code", "new_code"}, {7000, 7000}, 100, 112, {0, 0}, {0x503, 0x504}},
+        {{"same_name", "same_name"}, {8000, 7600}, 100, 120, {0, 0}, {0x505, 0x506}},
 };
 
 /* Around 1, of a spread of 1%: a sum of uniform numbers. */
@@ -48,6 +56,11 @@ static void kernel(struct lb *b, uint32_t id, const struct kernel *k, unsigned r
 
 	lb_record(b, GW_RECORD_KERNEL, &r, sizeof(r), k->name[run], strlen(k->name[run]) + 1);
 	lb_config_with(b, id, id, 64, k->digest[run]);
+	if (k->code[run]) {
+		struct gw_record_code code = {.kernel = id, .bytes = 512, .digest = k->code[run]};
+
+		lb_record(b, GW_RECORD_CODE, &code, sizeof(code), NULL, 0);
+	}
 }
 
 static void clock_at(struct lb *b, uint32_t khz, uint64_t ns)
@@ -86,11 +99,43 @@ static bool write_run(unsigned run, uint32_t khz, const char *path)
 	return good;
 }
 
+/* As mode watch writes it: every ten seconds sums of a kernel that takes @p ns. */
+static bool write_sums(double ns, const char *path)
+{
+	const struct kernel k = {{"summed"}, {ns}, 0, 32, {0}, {0}};
+	struct lb b = {0};
+	bool good;
+
+	lb_header(&b, 4242, 0, "./program");
+	lb_device(&b, 1, "Test GPU", "00000000-0000-0000-0000-000000000001");
+	lb_stream(&b, 1, 1);
+	kernel(&b, 1, &k, BASE);
+	for (unsigned n = 0; n < 30; n++) {
+		const uint64_t from = (1000 + n * 10) * UINT64_C(1000000000);
+		const double mean = ns * noise((uint64_t)ns + n);
+		struct gw_record_aggregate a = {.config = 1,
+		                                .launches = 50000,
+		                                .measured = 500,
+		                                .start_ns = from,
+		                                .end_ns = from + UINT64_C(10000000000),
+		                                .total_ns = (uint64_t)(500 * mean)};
+
+		/* One launch of each has a record of its own: an outlier. */
+		lb_add_launch(&b, lb_launch(1, from + 5, (uint64_t)(3 * ns), NAN, 0));
+		lb_record(&b, GW_RECORD_AGGREGATE, &a, sizeof(a), NULL, 0);
+	}
+	lb_end(&b);
+	good = lb_write(&b, path);
+	lb_free(&b);
+	return good;
+}
+
 int main(void)
 {
 	/* The same twice; changed; changed, and at a clock that is a tenth lower. */
 	if (write_run(BASE, 1980000, "base.gwl") && write_run(OTHER, 1980000, "other.gwl") &&
-	    write_run(OTHER, 1782000, "clocked.gwl"))
+	    write_run(OTHER, 1782000, "clocked.gwl") && write_sums(20000, "sums.gwl") &&
+	    write_sums(21000, "sums_slower.gwl"))
 		return 0;
 	perror("diff_logs");
 	return 1;

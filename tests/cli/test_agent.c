@@ -65,7 +65,8 @@ static struct top_process *shows(const char *id, unsigned count, unsigned mode)
 	                           .uuid = {1, 2},
 	                           .name = "H200",
 	                           .pci = {0, 0x3b, 0},
-	                           .busy_ns = configs[0].launches * 1000};
+	                           .busy_ns = configs[0].launches * 1000,
+	                           .power_mw = UINT32_MAX};
 	struct gw_live_totals t = {.ns = 1, .mode = mode, .counters = GW_COUNTERS};
 
 	t.counter[GW_COUNTER_ring_dropped] = configs[0].launches;
@@ -135,13 +136,108 @@ static void launches_are_added_up_by_kernel_and_bound(void **state)
 	assert_float_equal(
 	        value_of("gpuwatch_measured_over_predicted_ratio" GPU ",bound=\"memory\"}"), 2,
 	        1e-9);
-	assert_float_equal(value_of("gpuwatch_lost_seconds_total" GPU ",cause=\"SM clock\"}"),
-	                   150e-9, 1e-15);
+	assert_float_equal(value_of("gpuwatch_lost_seconds_total" GPU ",cause=\"clock\"}"), 150e-9,
+	                   1e-15);
 	assert_true(
 	        value_of("gpuwatch_dropped_total{hostname=\"h\",what=\"launches, ring full\"}") ==
 	        15);
 	assert_float_equal(value_of("gpuwatch_owner_gpu_seconds_total" GPU ",program=\"train\"}"),
 	                   0.03, 1e-9);
+}
+
+static void a_lower_clock_is_put_down_to_what_throttled_it(void **state)
+{
+	(void)state;
+	for (uint64_t reasons = 0x4; reasons <= 0x20; reasons *= 8) { /* power, then temperature */
+		struct top_process *p;
+
+		ran(0, 10, 10, 1e6, 1e6);
+		snapshot_begins();
+		p = shows("a", 1, 0);
+		p->device[0].now.reasons = reasons;
+		p->device[0].now.lost_ns[GW_SLOW_CACHE] = 7 * configs[0].launches;
+		p->device[0].now.lost_ns[GW_SLOW_OTHER_WORK] = 3 * configs[0].launches;
+		snapshot_ends();
+	}
+	assert_float_equal(value_of("gpuwatch_lost_seconds_total" GPU ",cause=\"power_cap\"}"),
+	                   1e-7, 1e-15);
+	assert_float_equal(value_of("gpuwatch_lost_seconds_total" GPU ",cause=\"thermal\"}"), 1e-7,
+	                   1e-15);
+	assert_true(value_of("gpuwatch_lost_seconds_total" GPU ",cause=\"clock\"}") == 0);
+	assert_float_equal(value_of("gpuwatch_lost_seconds_total" GPU ",cause=\"memory\"}"), 140e-9,
+	                   1e-15);
+	assert_float_equal(value_of("gpuwatch_lost_seconds_total" GPU ",cause=\"contention\"}"),
+	                   60e-9, 1e-15);
+}
+
+static void idle_time_has_a_cause_where_all_kernels_are_timed(void **state)
+{
+	(void)state;
+	for (unsigned mode = 0; mode < 2; mode++) { /* audit, then watch */
+		struct top_process *p;
+
+		ran(0, 10, 10, 1e6, 1e6);
+		snapshot_begins();
+		p = shows(mode ? "b" : "a", 1, mode);
+		p->device[0].now.idle_ns[GW_IDLE_HOST] = 4000;
+		p->device[0].now.idle_ns[GW_IDLE_COPY] = 500;
+		snapshot_ends();
+	}
+	assert_float_equal(value_of("gpuwatch_idle_seconds_total" GPU ",cause=\"host\"}"), 4e-6,
+	                   1e-15);
+	assert_float_equal(value_of("gpuwatch_idle_seconds_total" GPU ",cause=\"copies\"}"), 5e-7,
+	                   1e-15);
+	assert_float_equal(value_of("gpuwatch_lost_seconds_total" GPU ",cause=\"starvation\"}"),
+	                   4e-6, 1e-15);
+}
+
+static void what_mode_watch_cannot_know_has_no_series(void **state)
+{
+	(void)state;
+	ran(0, 10, 1, 1e6, 1e6);
+	snapshot_begins();
+	shows("a", 1, 1);
+	snapshot_ends();
+	assert_true(isnan(value_of("gpuwatch_idle_seconds_total" GPU)));
+	assert_true(isnan(value_of("gpuwatch_busy_seconds_total" GPU)));
+	assert_true(isnan(value_of("gpuwatch_lost_seconds_total" GPU ",cause=\"starvation\"}")));
+	assert_true(isnan(value_of("gpuwatch_energy_joules_total" GPU)));
+	assert_true(isnan(value_of("gpuwatch_power_watts" GPU)));
+}
+
+/* 100 ms of kernels in each second, predicted to take 80, at 350 W; then the sample is old. */
+static void energy_counts_while_the_power_is_known(void **state)
+{
+	uint64_t sampled = 0;
+
+	(void)state;
+	for (unsigned i = 0; i < 10; i++) {
+		struct top_process *p;
+
+		ran(0, 100, 10, 1e6, 0.8e6);
+		snapshot_begins();
+		sampled = i < 5 ? now : sampled;
+		p = shows("a", 1, 1);
+		p->device[0].now.clock_ns = sampled;
+		p->device[0].now.power_mw = 350000;
+		snapshot_ends();
+	}
+	/* All but the first, and two seconds behind. */
+	assert_float_equal(value_of("gpuwatch_energy_joules_total" GPU), 6 * 350, 1e-6);
+	assert_float_equal(value_of("gpuwatch_energy_expected_seconds_total" GPU), 0.48f, 1e-6);
+	assert_true(value_of("gpuwatch_power_watts" GPU) == 350);
+}
+
+static void kernels_of_communication_libraries_are_added_up(void **state)
+{
+	(void)state;
+	ran(0, 10, 10, 1e6, 1e6);
+	ran(1, 10, 10, 2e6, 1e6);
+	snapshot_begins();
+	shows("a", 1, 0);
+	top_config_is(model, model->process[0], 1, &configs[1], "ncclDevKernel_AllReduce_Sum_f32");
+	snapshot_ends();
+	assert_float_equal(value_of("gpuwatch_communication_seconds_total" GPU), 0.02, 1e-9);
 }
 
 static void a_process_that_ends_leaves_what_it_did(void **state)
@@ -210,6 +306,7 @@ static void a_gpu_has_at_most_200_series(void **state)
 {
 	(void)state;
 	for (int turn = 0; turn < 100; turn++) {
+		now += health_interval_ns(); /* so that all of it is known */
 		snapshot_begins();
 		for (unsigned i = 0; i < 250; i++) {
 			ran(i, 1 + i % 13, 1, 1e3 * (i + 1), 1e3);
@@ -223,6 +320,7 @@ static void a_gpu_has_at_most_200_series(void **state)
 			top_process_of(model, id, (uint32_t)p + 1, id); /* an owner each */
 			process = shows(id, 250, 0);
 			process->device[0].now.clock_ns = now;
+			process->device[0].now.power_mw = 350000;
 			process->device[0].now.sm_khz = 1980000;
 			process->device[0].now.mem_khz = 1980000;
 			process->device[0].now.full_sm_khz = 1980000;
@@ -352,40 +450,29 @@ static void the_accept_header_decides_the_format(void **state)
 	assert_int_equal(agent_text_asked(",;q=,,;;"), TEXT_PROMETHEUS);
 }
 
-static void pods_and_containers_are_read_from_control_groups(void **state)
+static void a_process_in_a_pod_has_the_pod_of_its_gpu(void **state)
 {
-	static const char id[] = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
-	char text[400];
-	struct agent_owner o = {0};
+	struct agent_pod pod = {.gpu = "01020000-0000-0000-0000-000000000000",
+	                        .namespace = "n",
+	                        .pod = "p",
+	                        .container = "c"};
 
 	(void)state;
-	snprintf(text, sizeof(text),
-	         "0::/kubepods.slice/kubepods-burstable.slice/"
-	         "kubepods-burstable-pod01234567_89ab_cdef_0123_456789abcdef.slice/"
-	         "cri-containerd-%s.scope\n",
-	         id);
-	agent_owner_cgroup(text, &o);
-	assert_string_equal(o.pod_uid, "01234567-89ab-cdef-0123-456789abcdef");
-	assert_string_equal(o.container_id, "0123456789ab");
-	memset(&o, 0, sizeof(o));
-	agent_owner_cgroup("0::/user.slice/user-0.slice/session-3.scope\n0::/podium/pod", &o);
-	assert_string_equal(o.pod_uid, "");
-	assert_string_equal(o.container_id, "");
-}
-
-static void jobs_and_ranks_are_read_from_environments(void **state)
-{
-	static const char text[] =
-	        "HOME=/\0XSLURM_JOB_ID=9\0SLURM_JOB_ID=123\0RANK=7\0SLURM_PROCID=8"
-	        "\0POD_NAME=\0OPEN";
-	struct agent_owner o = {0};
-
-	(void)state;
-	agent_owner_environment(text, sizeof(text) - 1, &o);
-	assert_string_equal(o.hpc_job, "123");
-	assert_string_equal(o.rank, "7");
-	assert_string_equal(o.pod, "");
-	assert_string_equal(o.program, "");
+	node->pods.row = malloc(sizeof(pod));
+	assert_non_null(node->pods.row);
+	node->pods.row[0] = pod;
+	node->pods.rows = 1;
+	ran(0, 10, 10, 1e6, 1e6);
+	snapshot("a", 1); /* of the node itself */
+	assert_float_equal(value_of("gpuwatch_owner_gpu_seconds_total" GPU ",program=\"train\"}"),
+	                   0.01, 1e-9);
+	snapshot_begins();
+	shows("b", 1, 0)->state = TOP_ELSEWHERE;
+	snapshot_ends();
+	assert_float_equal(value_of("gpuwatch_owner_gpu_seconds_total" GPU
+	                            ",program=\"train\",namespace=\"n\",pod=\"p\",container="
+	                            "\"c\"}"),
+	                   0.01, 1e-9);
 }
 
 static void a_textfile_is_whole_or_the_one_before(void **state)
@@ -421,6 +508,11 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	        T(launches_are_added_up_by_kernel_and_bound),
+	        T(a_lower_clock_is_put_down_to_what_throttled_it),
+	        T(idle_time_has_a_cause_where_all_kernels_are_timed),
+	        T(what_mode_watch_cannot_know_has_no_series),
+	        T(energy_counts_while_the_power_is_known),
+	        T(kernels_of_communication_libraries_are_added_up),
 	        T(a_process_that_ends_leaves_what_it_did),
 	        T(in_mode_watch_runs_count_with_the_mean_of_those_timed),
 	        T(histograms_count_up_to_each_end),
@@ -430,8 +522,7 @@ int main(void)
 	        T(more_gpus_than_there_is_room_for_are_refused),
 	        T(names_are_cut_and_escaped),
 	        T(the_accept_header_decides_the_format),
-	        T(pods_and_containers_are_read_from_control_groups),
-	        T(jobs_and_ranks_are_read_from_environments),
+	        T(a_process_in_a_pod_has_the_pod_of_its_gpu),
 	        T(a_textfile_is_whole_or_the_one_before),
 	};
 

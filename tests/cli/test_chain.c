@@ -57,7 +57,8 @@ static void log_reads_while_the_program_runs_and_after_it_was_killed(void **stat
 	assert_int_equal(
 	        shell("{ " WATCH "--out=live.gwl --log-max=1M" CLIENT
 	              "2000000000 >/dev/null 2>&1 & }; p=$!; "
-	              "until [ -s live.gwl ] || ! kill -0 $p; do sleep 0.1; done; " REPORT
+	              "until " REPORT "live.gwl 2>&1 | grep -q increment || ! kill -0 $p; do sleep "
+	              "0.1; done; " REPORT
 	              "live.gwl; status=$?; kill -9 $p; wait $p 2>/dev/null; exit $status"),
 	        0);
 	shell_says("still running");

@@ -76,6 +76,34 @@ static void kernels_are_matched_by_name_arguments_and_resources(void **state)
 	assert_string_equal(shell_output, "[51, 'same']\n[68, 'slower']\n");
 }
 
+static void renamed_kernels_are_matched_by_their_code(void **state)
+{
+	(void)state;
+	shell(DIFF "--json base.gwl other.gwl >diff.json");
+	assert_int_equal(shell(PICK "'sorted([r[\"name\"], r[\"verdict\"], r[\"was\"], "
+	                            "r[\"code_changed\"]] for r in o[\"rows\"] if "
+	                            "r[\"name\"].endswith((\"twin\", \"pair\", \"code\", "
+	                            "\"same_name\", \"new_name\")))' <diff.json"),
+	                 0);
+	assert_string_equal(shell_output, "['new_code', 'new', None, None]\n"
+	                                  "['new_name', 'renamed', 'old_name', None]\n"
+	                                  "['new_pair', 'renamed', 'old_pair', False]\n"
+	                                  "['new_twin', 'renamed', 'old_twin', False]\n"
+	                                  "['old_code', 'gone', None, None]\n"
+	                                  "['same_name', 'faster', None, True]\n");
+}
+
+static void logs_with_sums_are_compared_by_means_of_spans(void **state)
+{
+	(void)state;
+	assert_int_equal(shell(DIFF "sums.gwl sums_slower.gwl"), 1);
+	shell_says("means of 10 s");
+	shell_says("slower !");
+	shell_says("1,500,030 launches");
+	assert_int_equal(shell(DIFF "--all sums.gwl sums.gwl"), 0);
+	shell_says("+0.00%");
+}
+
 static void folders_are_runs_of_several_processes(void **state)
 {
 	(void)state;
@@ -124,6 +152,8 @@ int main(void)
 	        cmocka_unit_test(regressions_decide_the_exit_status),
 	        cmocka_unit_test(what_a_lower_clock_explains_is_no_regression),
 	        cmocka_unit_test(kernels_are_matched_by_name_arguments_and_resources),
+	        cmocka_unit_test(renamed_kernels_are_matched_by_their_code),
+	        cmocka_unit_test(logs_with_sums_are_compared_by_means_of_spans),
 	        cmocka_unit_test(folders_are_runs_of_several_processes),
 	        cmocka_unit_test(predictions_need_no_base),
 	        cmocka_unit_test(wrong_use_is_refused_with_the_remedy),

@@ -33,7 +33,7 @@ struct load {
 };
 static const struct load usual = {1, 1, 1980000, 0.01, 0};
 
-static void interval(struct health *h, const struct load *l)
+static void samples(struct health *h, const struct load *l)
 {
 	for (unsigned i = 0; i < 20; i++) {
 		const bool memory = i % 2;
@@ -50,6 +50,11 @@ static void interval(struct health *h, const struct load *l)
 
 		health_add(h, &s);
 	}
+}
+
+static void interval(struct health *h, const struct load *l)
+{
+	samples(h, l);
 	now += health_interval_ns();
 	health_tick(h, now);
 }
@@ -85,9 +90,9 @@ static void a_gpu_is_unknown_before_it_has_run_for_long_enough(void **state)
 
 	(void)state;
 	assert_int_equal(health_state(h, &worst), HEALTH_UNKNOWN);
-	intervals(h, &usual, 17);
+	intervals(h, &usual, 13);
 	assert_int_equal(health_state(h, &worst), HEALTH_UNKNOWN);
-	intervals(h, &usual, 3);
+	intervals(h, &usual, 1);
 	assert_int_equal(health_state(h, &worst), HEALTH_GOOD);
 	health_free(h);
 }
@@ -102,7 +107,7 @@ static void memory_that_slows_by_three_per_cent_is_found_within_a_minute(void **
 
 	(void)state;
 	slow.memory = 1.03;
-	intervals(h, &slow, 12);
+	intervals(h, &slow, 6);
 	assert_int_equal(health_state(h, &worst), HEALTH_SLOW);
 	assert_int_equal(worst, HEALTH_MEMORY);
 	health_of(h, HEALTH_MEMORY, &v);
@@ -160,7 +165,7 @@ static void a_gpu_that_recovers_is_healthy_again(void **state)
 	slow.memory = 1.1;
 	intervals(h, &slow, 12);
 	assert_int_equal(state_of(h, HEALTH_MEMORY), HEALTH_SLOW);
-	intervals(h, &usual, 24);
+	intervals(h, &usual, 13);
 	health_of(h, HEALTH_MEMORY, &v);
 	assert_int_equal(v.state, HEALTH_GOOD);
 	assert_int_equal(v.since_ns, 0);
@@ -265,6 +270,119 @@ static void faster_is_not_slow(void **state)
 	health_free(h);
 }
 
+static void a_disturbance_of_seconds_is_no_change(void **state)
+{
+	struct load slow = usual;
+	struct health *h = start(60);
+	enum health_resource worst;
+
+	(void)state;
+	slow.memory = slow.compute = 1.2;
+	for (int i = 0; i < 50; i++) {
+		intervals(h, &slow, 2);
+		assert_int_equal(health_state(h, &worst), HEALTH_GOOD);
+		intervals(h, &usual, 20);
+		assert_int_equal(health_state(h, &worst), HEALTH_GOOD);
+	}
+	health_free(h);
+}
+
+/* Five kernels bound by memory, of which some take 20% more for their data. */
+static void partly(struct health *h, unsigned slow, double all, unsigned count)
+{
+	while (count--) {
+		for (unsigned i = 0; i < 5; i++)
+			health_add(h, &(struct health_sample){.key = i + 1,
+			                                      .kernel = "copy",
+			                                      .resource = HEALTH_MEMORY,
+			                                      .launches = 50,
+			                                      .mean_ns = 1e4 * all *
+			                                                 (i < slow ? 1.2 : 1) *
+			                                                 exp(0.004 * normal()),
+			                                      .sm_khz = 1980000});
+		now += health_interval_ns();
+		health_tick(h, now);
+	}
+}
+
+static void kernels_that_do_not_agree_are_no_slow_gpu(void **state)
+{
+	struct health *h = start(0);
+	enum health_resource worst;
+
+	(void)state;
+	partly(h, 0, 1, 100);
+	assert_int_equal(health_state(h, &worst), HEALTH_GOOD);
+	partly(h, 2, 1, 500);
+	assert_int_equal(health_state(h, &worst), HEALTH_GOOD);
+	partly(h, 2, 1.05, 12);
+	assert_int_equal(health_state(h, &worst), HEALTH_SLOW);
+	health_free(h);
+}
+
+static void three_configurations_are_no_verdict(void **state)
+{
+	struct health *h = start(0);
+	struct health_verdict v;
+
+	(void)state;
+	for (int i = 0; i < 200; i++) {
+		for (uint64_t key = 1; key <= 3; key++)
+			health_add(h, &(struct health_sample){.key = key,
+			                                      .kernel = "copy",
+			                                      .resource = HEALTH_MEMORY,
+			                                      .launches = 50,
+			                                      .mean_ns = i < 100 ? 1e4 : 2e4,
+			                                      .sm_khz = NAN});
+		now += health_interval_ns();
+		health_tick(h, now);
+	}
+	health_of(h, HEALTH_MEMORY, &v);
+	assert_int_equal(v.state, HEALTH_UNKNOWN);
+	health_free(h);
+}
+
+/* Half of the kernels are known, the other half comes when the GPU is slow already. */
+static void kernels_that_come_to_a_slow_gpu_do_not_hide_it(void **state)
+{
+	struct load slow = usual, more = usual;
+	struct health *h = start(60);
+
+	(void)state;
+	slow.memory = more.memory = 1.05;
+	intervals(h, &slow, 12);
+	assert_int_equal(state_of(h, HEALTH_MEMORY), HEALTH_SLOW);
+	more.job = 1;
+	for (int i = 0; i < 100; i++) {
+		samples(h, &slow);
+		interval(h, &more);
+	}
+	assert_int_equal(state_of(h, HEALTH_MEMORY), HEALTH_SLOW);
+	/* It is compared with what it would take on a healthy one, alone, too. */
+	intervals(h, &more, 100);
+	assert_int_equal(state_of(h, HEALTH_MEMORY), HEALTH_SLOW);
+	more.memory = 1;
+	intervals(h, &more, 24);
+	assert_int_equal(state_of(h, HEALTH_MEMORY), HEALTH_GOOD);
+	health_free(h);
+}
+
+static void a_shift_of_two_per_cent_is_significant_within_ten_minutes(void **state)
+{
+	struct load slow = usual;
+	struct health *h = start(200);
+	struct health_verdict v;
+
+	(void)state;
+	slow.memory = 1.02;
+	intervals(h, &slow, 60);
+	health_of(h, HEALTH_MEMORY, &v);
+	assert_true(v.score > 4.775); /* p < 0.001 */
+	health_of(h, HEALTH_COMPUTE, &v);
+	assert_true(v.score < 4.775);
+	health_free(h);
+}
+
 static void what_is_no_number_is_left_out(void **state)
 {
 	struct health *h = start(60);
@@ -300,6 +418,11 @@ int main(void)
 	        cmocka_unit_test(a_program_that_runs_again_is_compared_with_before),
 	        cmocka_unit_test(kernels_whose_data_decide_count_for_little),
 	        cmocka_unit_test(faster_is_not_slow),
+	        cmocka_unit_test(a_disturbance_of_seconds_is_no_change),
+	        cmocka_unit_test(kernels_that_do_not_agree_are_no_slow_gpu),
+	        cmocka_unit_test(three_configurations_are_no_verdict),
+	        cmocka_unit_test(kernels_that_come_to_a_slow_gpu_do_not_hide_it),
+	        cmocka_unit_test(a_shift_of_two_per_cent_is_significant_within_ten_minutes),
 	        cmocka_unit_test(what_is_no_number_is_left_out),
 	};
 

@@ -226,6 +226,31 @@ static void work_that_is_open_is_a_lower_limit(void **state)
 	assert_null(strstr(shell_output, "decides how much"));
 }
 
+/* Kleimenov & Popova 2021, fig. 3: the loop of the paper, as PTX. */
+static void a_loop_has_a_thread_s_time_as_an_expression(void **state)
+{
+	(void)state;
+	assert_int_equal(
+	        shell("printf '%%s\n' '.version 7.0' '.target sm_70' '.address_size 64' "
+	              "'.visible .entry fig3(.param .u64 out, .param .f64 p) {' "
+	              "'.reg .pred %%q; .reg .u32 %%j; .reg .u64 %%o; .reg .f64 %%t, %%p;' "
+	              "'ld.param.u64 %%o, [out]; ld.param.f64 %%p, [p];' "
+	              "'mov.f64 %%t, 0d3FF0000000000000; mov.u32 %%j, 0;' "
+	              "'LOOP: setp.ge.u32 %%q, %%j, 15; @%%q bra DONE;' "
+	              "'mul.f64 %%t, %%t, 0d3FF4CCCCCCCCCCCD;' "
+	              "'add.f64 %%t, %%t, 0d4020000000000000; add.f64 %%t, %%t, %%p;' "
+	              "'add.u32 %%j, %%j, 1; bra LOOP;' "
+	              "'DONE: st.global.f64 [%%o], %%t; ret; }' >fig3.ptx; " INSPECT
+	              "--launch='grid=1 block=32 args=pointer,1.0' fig3.ptx"),
+	        0);
+	shell_says("two iterations of a thread take max(4 lat_int + 4 lat_fp64 + 2 del_int + 2 "
+	           "del_fp64 + 2 del_br, 2 lat_int + 5 lat_fp64 + del_int + del_fp64 + del_br)");
+	assert_int_equal(shell(INSPECT "--json --launch='grid=1 block=32 args=pointer,1.0' "
+	                               "fig3.ptx | grep two_iterations"),
+	                 0);
+	shell_says("\"max(4 lat_int + ");
+}
+
 /* What they run adds up to the instructions that are reported. */
 static void a_launch_tells_how_often_each_block_runs(void **state)
 {
@@ -424,6 +449,7 @@ int main(void)
 	        cmocka_unit_test(instructions_that_are_not_settled_say_why),
 	        cmocka_unit_test(machine_code_tells_what_addresses_are_made_of),
 	        cmocka_unit_test(work_that_is_open_is_a_lower_limit),
+	        cmocka_unit_test(a_loop_has_a_thread_s_time_as_an_expression),
 	        cmocka_unit_test(a_launch_tells_how_often_each_block_runs),
 	        cmocka_unit_test(kernels_of_ptx_are_listed),
 	        cmocka_unit_test(images_and_files_are_called_what_they_are),

@@ -131,7 +131,7 @@ static void bash_completes_commands_options_and_choices(void **state)
 	complete("gpuwatch run --mode = c", 4);
 	assert_string_equal(shell_output, "count\n");
 	complete("gpuwatch report --by = ", 3);
-	assert_string_equal(shell_output, "kernel\nconfig\ndevice\nmodule\nrange\nline\n");
+	assert_string_equal(shell_output, "kernel\nconfig\ndevice\nmodule\nrange\nline\nrank\n");
 }
 
 static void bash_completes_what_stands_for_a_value(void **state)
@@ -185,7 +185,7 @@ static void zsh_completes_commands_options_and_choices(void **state)
 	shell_says("report:");
 	complete_in_zsh("gpuwatch report \"\"", 3);
 	shell_says("\n--by=[");
-	shell_says("]:value:(kernel config device module range line)\n");
+	shell_says("]:value:(kernel config device module range line rank)\n");
 	shell_says("\n*:file:_files\n");
 	complete_in_zsh("gpuwatch run \"\"", 3);
 	shell_says("\n(-)*::program:_normal\n");

@@ -28,6 +28,7 @@ struct script {
 	bool hosts;   /* each rank on a machine, whose clock is 3 ms ahead of the one before */
 	bool lost;    /* the third collective of rank 0 is not in its log */
 	uint64_t input, host, slow, work; /* us more a step for CULPRIT, from FROM on */
+	uint64_t network;                 /* us more a step of all collectives, from FROM on */
 };
 
 struct rank {
@@ -121,7 +122,7 @@ static void meet(struct rank *ranks, const struct script *s, uint32_t config, un
 		last = ranks[r].now > last ? ranks[r].now : last;
 	for (unsigned r = 0; r < RANKS; r++) {
 		struct rank *k = &ranks[r];
-		uint64_t end = last + (2000 + r) * US;
+		uint64_t end = last + (2000 + r + (step >= FROM ? s->network / 2 : 0)) * US;
 
 		if (s->copies) {
 			copy(k, GW_DIRECTION_TO_HOST, config << 16, k->now, k->now + 10 * US);
@@ -235,8 +236,35 @@ static void where_all_are_alike_nobody_is_late(void **state)
 	(void)state;
 	judge(&(struct script){0});
 	assert_int_equal(job.episode_count, 0);
+	assert_int_equal(job.network_count, 0);
 	assert_int_equal(steps.period, 2);
 	assert_int_equal(job.step_count, STEPS - 1);
+	forget();
+}
+
+static void a_slow_network_is_no_late_rank(void **state)
+{
+	const struct script slow[] = {{.network = 2000}, {.network = 2000, .hosts = true}};
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		judge(&slow[i]);
+		assert_int_equal(job.episode_count, 0);
+		assert_int_equal(job.network_count, 1);
+		assert_int_equal(job.networks[0].ranks, RANKS);
+		assert_true(fabs(job.networks[0].more / 1e6 - 2) < 0.1);
+		assert_true(job.networks[0].first + 1 >= FROM && job.networks[0].first <= FROM);
+		assert_true(job.networks[0].found < FROM + 10);
+		assert_true(job.networks[0].last >= job.step_count - 2);
+		forget();
+	}
+}
+
+static void a_late_rank_is_no_slow_network(void **state)
+{
+	(void)state;
+	judge(&(struct script){.input = 3000});
+	assert_int_equal(job.network_count, 0);
 	forget();
 }
 
@@ -354,6 +382,28 @@ static void the_command_names_rank_and_cause(void **state)
 	shell_says("no rank, step after step");
 }
 
+static void the_command_says_that_the_network_is_slow(void **state)
+{
+	(void)state;
+	write_job(&(struct script){.network = 2000, .numbers = true});
+	assert_int_equal(shell(GPUWATCH "ranks r?.gwl"), 1);
+	shell_says("no rank, step after step");
+	shell_says("in 4 ranks, rank 0 the first");
+	assert_int_equal(shell(GPUWATCH "ranks --json r?.gwl | grep -c '\"found_step\"'"), 0);
+	shell_says("1");
+}
+
+static void the_report_has_a_row_for_each_rank(void **state)
+{
+	(void)state;
+	write_job(&(struct script){0});
+	assert_int_equal(shell(GPUWATCH "report --by=rank r?.gwl"), 0);
+	shell_says("  rank 0\n");
+	shell_says("  rank 3\n");
+	assert_int_equal(shell(GPUWATCH "report --by=rank --json r?.gwl | grep -c '\"Name\"'"), 0);
+	shell_says("4");
+}
+
 static void bad_input_gets_one_error(void **state)
 {
 	(void)state;
@@ -377,6 +427,8 @@ int main(void)
 	        cmocka_unit_test(a_slow_host_is_named),
 	        cmocka_unit_test(a_slow_gpu_is_told_from_more_work),
 	        cmocka_unit_test(where_all_are_alike_nobody_is_late),
+	        cmocka_unit_test(a_slow_network_is_no_late_rank),
+	        cmocka_unit_test(a_late_rank_is_no_slow_network),
 	        cmocka_unit_test(parts_of_a_step_add_up_and_say_for_whom_a_rank_waits),
 	        cmocka_unit_test(clocks_are_set_by_the_ends_of_collectives),
 	        cmocka_unit_test(numbers_join_what_a_lost_launch_shifts),
@@ -384,6 +436,8 @@ int main(void)
 	        cmocka_unit_test(the_lower_median_is_taken),
 	        cmocka_unit_test(a_collective_that_a_log_names_again_counts_once),
 	        cmocka_unit_test(the_command_names_rank_and_cause),
+	        cmocka_unit_test(the_command_says_that_the_network_is_slow),
+	        cmocka_unit_test(the_report_has_a_row_for_each_rank),
 	        cmocka_unit_test(bad_input_gets_one_error),
 	};
 

@@ -26,8 +26,9 @@ static void launch(struct lb *b, uint64_t call, uint64_t start, uint64_t duratio
 	lb_add_launch(b, l);
 }
 
-/* 1 ms: 400 us of kernels, 100 of a copy, a wait of 200, 290 after it, 10 of latency. */
-static int write_log(const char *path, uint32_t flags)
+/* 1 ms: 400 us of kernels, 100 of a copy, a wait of 200, 290 after it, 10 of latency; of those
+ * after the wait, children worked @p input us. */
+static int write_log(const char *path, uint32_t flags, uint64_t input)
 {
 	struct gw_record_thread thread = {.id = 1, .tid = 77};
 	struct gw_record_range_name name = {.id = 1};
@@ -41,6 +42,8 @@ static int write_log(const char *path, uint32_t flags)
 	                              .call = GW_WAIT_STREAM,
 	                              .start_ns = BEGIN + 50 * US,
 	                              .duration_ns = 550 * US};
+	struct gw_record_children children = {
+	        .start_ns = BEGIN + 700 * US, .duration_ns = input * US, .children_ns = input * US};
 	struct lb b = {0};
 	bool good;
 
@@ -54,6 +57,8 @@ static int write_log(const char *path, uint32_t flags)
 	if (flags & GW_HEADER_COPIES)
 		lb_record(&b, GW_RECORD_COPY, &copy, sizeof(copy), NULL, 0);
 	lb_record(&b, GW_RECORD_WAIT, &wait, sizeof(wait), NULL, 0);
+	if (input)
+		lb_record(&b, GW_RECORD_CHILDREN, &children, sizeof(children), NULL, 0);
 	lb_record(&b, GW_RECORD_RANGE, &in, sizeof(in), NULL, 0);
 	launch(&b, 10, 0 + 20, 280);
 	launch(&b, 890, 900, 120);
@@ -66,8 +71,9 @@ static int write_log(const char *path, uint32_t flags)
 
 static int setup(void **state)
 {
-	if (shell_setup(state) || write_log("whole.gwl", GW_HEADER_COPIES | GW_HEADER_WAITS) ||
-	    write_log("bare.gwl", GW_HEADER_WAITS))
+	if (shell_setup(state) || write_log("whole.gwl", GW_HEADER_COPIES | GW_HEADER_WAITS, 0) ||
+	    write_log("input.gwl", GW_HEADER_COPIES | GW_HEADER_WAITS, 103) ||
+	    write_log("bare.gwl", GW_HEADER_WAITS, 0))
 		return -1;
 	return 0;
 }
@@ -107,6 +113,14 @@ static void copies_that_are_not_recorded_are_named(void **state)
 	shell_says("copies are not recorded (GPUWATCH_COUNTERS=off)");
 }
 
+static void waiting_for_input_is_named_and_to_be_fixed(void **state)
+{
+	(void)state;
+	assert_int_equal(shell(REPORT "--wide input.gwl"), 0);
+	shell_says("input 10.0%");
+	shell_says("GPU waits for input 10.0% of the time (103 \xc2\xb5s)");
+}
+
 static void rows_by_range_have_its_name_as_it_is(void **state)
 {
 	(void)state;
@@ -128,14 +142,27 @@ static void the_page_shows_the_rows(void **state)
 	                 0);
 }
 
+static void the_page_shows_time_by_range(void **state)
+{
+	(void)state;
+	assert_int_equal(shell(REPORT "--html=page.html whole.gwl && grep -o "
+	                              "'\"ranges\":{\"rows\":[^}]*' page.html"),
+	                 0);
+	/* Of three launches of 430 us the first was called before the range began. */
+	shell_says("[\"[no range]\",2,400000]");
+	shell_says("[\"step (two)\",1,30000]");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(the_header_names_what_the_gpu_did_instead),
 	        cmocka_unit_test(details_and_json_have_every_row_and_add_up),
 	        cmocka_unit_test(copies_that_are_not_recorded_are_named),
+	        cmocka_unit_test(waiting_for_input_is_named_and_to_be_fixed),
 	        cmocka_unit_test(rows_by_range_have_its_name_as_it_is),
 	        cmocka_unit_test(the_page_shows_the_rows),
+	        cmocka_unit_test(the_page_shows_time_by_range),
 	};
 
 	return cmocka_run_group_tests(tests, setup, shell_teardown);

@@ -47,6 +47,14 @@ static void waited(struct script *s, unsigned thread, enum gw_wait_call call, ui
 	                                       .duration_ns = (until - from) * 1000});
 }
 
+static void children_worked(struct script *s, uint64_t from, uint64_t until, uint64_t threads)
+{
+	log_children_add(&s->waits,
+	                 &(struct gw_record_children){.start_ns = from * 1000,
+	                                              .duration_ns = (until - from) * 1000,
+	                                              .threads_ns = threads * 1000});
+}
+
 static void copied(struct script *s, enum gw_direction direction, uint64_t from, uint64_t until)
 {
 	log_gaps_copy(&s->gaps, &s->course,
@@ -177,6 +185,40 @@ static void waits_of_another_thread_explain_nothing(void **state)
 	takes(&s, LOG_SPENT_HOST, 90);
 }
 
+static void work_of_children_while_the_thread_is_off_the_cpu_is_input(void **state)
+{
+	struct script s;
+
+	(void)state;
+	start(&s);
+	kernel(&s, 100, 110, 200);
+	waited(&s, 0, GW_WAIT_STREAM, 120, 230);
+	children_worked(&s, 150, 240, 0);
+	children_worked(&s, 240, 260, 9);
+	children_worked(&s, 270, 400, 1);
+	kernel(&s, 290, 300, 310);
+	ends(&s, 200);
+	takes(&s, LOG_SPENT_WAIT, 30);
+	takes(&s, LOG_SPENT_INPUT, 10 + 20 + 20);
+	takes(&s, LOG_SPENT_AFTER_WAIT, 10);
+	takes(&s, LOG_SPENT_LATENCY, 10);
+}
+
+/* Of 100 us of a span the thread was on the CPU for 10, and the gap has 15 of them. */
+static void what_the_thread_may_have_computed_in_the_gap_is_no_input(void **state)
+{
+	struct script s;
+
+	(void)state;
+	start(&s);
+	kernel(&s, 100, 110, 200);
+	children_worked(&s, 115, 215, 10);
+	kernel(&s, 290, 300, 310);
+	ends(&s, 200);
+	takes(&s, LOG_SPENT_INPUT, 0);
+	takes(&s, LOG_SPENT_HOST, 90);
+}
+
 static void copies_count_by_direction_where_no_kernel_runs(void **state)
 {
 	struct script s;
@@ -282,6 +324,8 @@ int main(void)
 	        cmocka_unit_test(a_full_queue_is_not_launch_bound_however_fast_the_calls),
 	        cmocka_unit_test(a_wait_of_the_thread_and_what_it_did_after_it_are_told_apart),
 	        cmocka_unit_test(waits_of_another_thread_explain_nothing),
+	        cmocka_unit_test(work_of_children_while_the_thread_is_off_the_cpu_is_input),
+	        cmocka_unit_test(what_the_thread_may_have_computed_in_the_gap_is_no_input),
 	        cmocka_unit_test(copies_count_by_direction_where_no_kernel_runs),
 	        cmocka_unit_test(copies_that_overlap_count_once),
 	        cmocka_unit_test(communication_counts_where_no_other_kernel_runs),

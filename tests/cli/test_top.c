@@ -13,6 +13,9 @@
 
 #define TOP  "$PREFIX/bin/gpuwatch top "
 #define ONCE TOP "--once --dir=seg --interval=0.5 "
+/* What follows happens between the first and the second look at a segment. */
+#define MAPPED      "until grep -qF .gwlive /proc/$t/maps || ! kill -0 $t; do sleep 0.01; done; "
+#define ONCE_MAPPED TOP "--once --dir=seg --interval=2 & t=$!; " MAPPED
 
 /*
  * Run @p command in bash while live_segment keeps a segment in seg; there `say` has it do @p what,
@@ -113,17 +116,17 @@ static void in_mode_watch_times_are_estimated(void **state)
 static void a_file_that_is_cut_short_ends_its_line_alone(void **state)
 {
 	(void)state;
-	assert_int_equal(beside("truncate", ONCE "& t=$!; sleep 0.2; say; wait $t"), 0);
+	assert_int_equal(beside("truncate", ONCE_MAPPED "say; wait $t"), 0);
 	shell_says("live_segment (ended)");
 }
 
 static void a_segment_that_is_replaced_or_removed_has_ended(void **state)
 {
 	(void)state;
-	assert_int_equal(beside("remove", ONCE "& t=$!; sleep 0.2; say; wait $t"), 0);
+	assert_int_equal(beside("remove", ONCE_MAPPED "say; wait $t"), 0);
 	shell_says("live_segment (ended)");
 	shell_says("0 processes");
-	assert_int_equal(beside("replace", ONCE "& t=$!; sleep 0.2; say; wait $t"), 0);
+	assert_int_equal(beside("replace", ONCE_MAPPED "say; wait $t"), 0);
 	shell_says("live_segment (ended)");
 	shell_says("audit      - live_segment\n");
 	shell_says("1 process");

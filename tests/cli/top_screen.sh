@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # top_screen.sh GPUWATCH LIVE_SEGMENT: the screen of gpuwatch top as a person sees it, in tmux: what is drawn, what keys do,
-# and that the terminal is as it was after every way out. Exit 77: there is no tmux, or no ncurses was built in.
+# and that the terminal is as it was after every way out. Exit 77: there is no tmux, no
+# pseudo-terminal, or no ncurses was built in.
 set -uo pipefail
 gpuwatch=$1 live_segment=$2
 command -v tmux >/dev/null || { echo "tmux was not found"; exit 77; }
+script -qc true /dev/null >/dev/null 2>&1 </dev/null || { echo "no pseudo-terminal can be opened (is /dev/pts mounted?)"; exit 77; }
 here=$(mktemp -d) || exit
 # The socket is in the folder: nobody else's server is met.
 t() { tmux -S "$here/tmux" -f /dev/null "$@"; }

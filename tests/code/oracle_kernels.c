@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The kernels of ptx/evaluate.cu in plain C, and launches of them. */
+/* The kernels of evaluate.cu in plain C, and launches of them. */
 #include "oracle.h"
 
 #include <string.h>

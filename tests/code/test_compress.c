@@ -124,6 +124,86 @@ static void a_claim_beyond_the_limit_is_refused(void **state)
 	assert_string_equal(fault.what, "unpacked it is larger than the memory allowed");
 }
 
+/* Pack in pieces of @p step bytes. */
+static enum gw_pack_end pack(struct gw_pack *p, struct gw_bytes in, size_t room, size_t step)
+{
+	uint8_t *out = gw_arena_array(corpus_arena(), room, 1);
+	enum gw_pack_end end;
+
+	assert_non_null(out);
+	gw_pack_begin(p, in, out, room);
+	do
+		end = gw_pack_go_on(p, step);
+	while (end == GW_PACK_MORE);
+	return end;
+}
+
+static void a_packed_cubin_opens_as_what_it_was(void **state)
+{
+	struct gw_images plain = corpus_images(corpus_arena(), "plain.fatbin", 4), packed;
+	unsigned cubins = 0;
+	static struct gw_pack p;
+	struct gw_fault fault;
+
+	(void)state;
+	for (size_t i = 0; i < plain.count; i++) {
+		struct gw_bytes in = corpus_bytes(corpus_arena(), &plain.image[i]), bytes;
+
+		if (plain.image[i].kind != GW_IMAGE_CUBIN)
+			continue;
+		cubins++;
+		assert_int_equal(pack(&p, in, in.size, i ? 1000 : SIZE_MAX), GW_PACK_DONE);
+		assert_true(p.made < in.size * 2 / 3);
+		assert_true(gw_images_open((struct gw_bytes){p.out, p.made}, corpus_arena(),
+		                           &packed, &fault));
+		assert_int_equal(packed.count, 1);
+		assert_int_equal(packed.image[0].kind, GW_IMAGE_CUBIN);
+		assert_int_equal(packed.image[0].arch.number, plain.image[i].arch.number);
+		assert_int_equal(packed.image[0].arch.suffix, plain.image[i].arch.suffix);
+		bytes = corpus_bytes(corpus_arena(), &packed.image[0]);
+		assert_int_equal(bytes.size, in.size);
+		assert_memory_equal(bytes.data, in.data, in.size);
+	}
+	assert_true(cubins > 1);
+}
+
+/* Of any length and kind: no byte, fewer than a match has, runs, and what does not repeat. */
+static void whatever_is_packed_comes_out_again(void **state)
+{
+	static uint8_t in[70000], out[sizeof(in)];
+	static struct gw_pack p;
+	uint32_t random = 1;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(in); i++) {
+		random = random * 1664525 + 1013904223;
+		in[i] = i < 300 ? 0 : i % 100 < 50 ? (uint8_t)(random >> 24) : (uint8_t)(i % 7);
+	}
+	for (size_t size = 0; size <= sizeof(in); size = size < 70 ? size + 1 : size * 10 / 3) {
+		struct gw_bytes packed = {in, size};
+
+		assert_int_equal(pack(&p, packed, size + 1000, 1 + size / 3), GW_PACK_DONE);
+		packed = (struct gw_bytes){p.out + GW_PACK_HEAD, 0};
+		memcpy(&packed.size, p.out + 16 + 16, 4); /* the entry's packed_size */
+		assert_null(gw_lz4_unpack(packed, out, size));
+		assert_memory_equal(out, in, size);
+	}
+}
+
+static void what_does_not_shrink_is_given_up(void **state)
+{
+	static uint8_t in[5000];
+	static struct gw_pack p;
+	uint32_t random = 1;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(in); i++)
+		in[i] = (uint8_t)((random = random * 1664525 + 1013904223) >> 24);
+	for (size_t room = 0; room < 5000; room += 50)
+		assert_int_equal(pack(&p, (struct gw_bytes){in, sizeof(in)}, room, 100),
+		                 GW_PACK_NO_ROOM);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -132,6 +212,9 @@ int main(void)
 	        cmocka_unit_test(broken_lz4_is_refused),
 	        cmocka_unit_test(broken_zstd_is_refused),
 	        cmocka_unit_test(a_claim_beyond_the_limit_is_refused),
+	        cmocka_unit_test(a_packed_cubin_opens_as_what_it_was),
+	        cmocka_unit_test(whatever_is_packed_comes_out_again),
+	        cmocka_unit_test(what_does_not_shrink_is_given_up),
 	};
 
 	return cmocka_run_group_tests(tests, corpus_begin, corpus_end);

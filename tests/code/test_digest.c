@@ -33,7 +33,7 @@ static const char *plan_text(const struct gw_digest_plan *plan)
 
 /* ---- machine code ------------------------------------------------------------------------- */
 
-/* The parameters of tests/unit/sass/kernels/address.cu, and what decides there. */
+/* The parameters of address.cu of tests/unit/sass/kernels.tar.xz, and what decides there. */
 static const struct {
 	const char *name, *plan;
 	uint32_t sizes[5];
@@ -380,6 +380,86 @@ static void what_decides_goes_before_strides(void **state)
 	assert_string_equal(planned(param, 12), "16+4 20+4 24+4 28+4 32+4 36+4 40+4 44+4");
 }
 
+/* A copy past registers: @p third is its size or, through a tensor map, the tile's coordinate. */
+static void copy(unsigned flags, gw_ir_operand address, gw_ir_operand third)
+{
+	const gw_ir_operand uses[] = {address, ir_number(&k, 0), third};
+	const struct gw_ir_insn insn = {.op = IR_LD,
+	                                .space = IR_SPACE_GLOBAL,
+	                                .flags = (uint8_t)(IR_MEM_BULK | flags),
+	                                .elements = 1};
+
+	gw_ir_append(&k.b, insn, NULL, 0, uses, 3);
+}
+
+static void copy_tile(gw_ir_operand address)
+{
+	copy(IR_MEM_TENSOR, address, ir_number(&k, 0));
+}
+
+/* Maps behind each other in a structure, as cuBLASLt passes them. */
+static const struct gw_code_param maps[] = {{0, 8}, {64, 512}};
+
+static void each_of_the_maps_that_are_chosen_from_is_planned(void **state)
+{
+	gw_ir_operand chosen = gw_ir_reg(&k.b, 64);
+
+	(void)state;
+	gw_ir_emit(&k.b, IR_SEL, 64, 0, chosen, 3,
+	           less(ir_special(&k, IR_SREG_CTAID_X), ir_number(&k, 2)),
+	           ir_number(&k, GW_IR_PARAM_WINDOW + 64), ir_number(&k, GW_IR_PARAM_WINDOW + 448));
+	copy_tile(chosen);
+	assert_string_equal(planned(maps, 2), "72+56 456+56");
+	assert_int_equal(plan.word[1].param, 1);
+	assert_int_equal(plan.word[1].at, 392);
+}
+
+static void each_map_of_an_array_is_planned(void **state)
+{
+	gw_ir_operand index = scaled(ir_special(&k, IR_SREG_CTAID_X), ir_number(&k, 128));
+
+	(void)state;
+	copy_tile(ir_op(&k, IR_ADD, 64, 64, index, ir_number(&k, GW_IR_PARAM_WINDOW + 192)));
+	assert_string_equal(planned(maps, 2), "200+56 328+56 456+56");
+}
+
+/* A map that lies in memory, one that reaches beyond its parameter, and one beyond all. */
+static void what_is_no_map_of_the_parameters_is_not_planned(void **state)
+{
+	(void)state;
+	copy_tile(ir_param(&k, 0));
+	copy_tile(ir_number(&k, GW_IR_PARAM_WINDOW + 520));
+	copy_tile(ir_number(&k, GW_IR_PARAM_WINDOW + 4096));
+	assert_string_equal(planned(maps, 2), "");
+}
+
+static void the_size_of_a_bulk_copy_is_planned(void **state)
+{
+	(void)state;
+	copy(0, ir_param(&k, 0), ir_param(&k, 2));
+	assert_string_equal(planned(NULL, 0), "16+8");
+}
+
+/* Launches on tensors of one shape share a configuration, those on others do not. */
+static void tensors_differ_by_what_a_map_says_but_for_the_address(void **state)
+{
+	unsigned char bytes[576] = {0};
+	const void *params[] = {bytes, bytes + 64};
+	uint32_t first, other;
+
+	(void)state;
+	copy_tile(ir_number(&k, GW_IR_PARAM_WINDOW + 128));
+	assert_string_equal(planned(maps, 2), "136+56");
+	first = gw_digest_of_params(&plan, params);
+	for (unsigned at = 128; at < 256; at++) {
+		bytes[at] ^= 1;
+		other = gw_digest_of_params(&plan, params);
+		assert_int_equal(gw_digest_of_buffer(&plan, bytes, sizeof(bytes)), other);
+		assert_int_equal(other != first, at >= 136 && at < 192);
+		bytes[at] ^= 1;
+	}
+}
+
 static void larger_parameters_than_there_are_have_no_plan(void **state)
 {
 	static const struct gw_code_param param[] = {{0, 8}, {8, GW_DIGEST_BYTES}};
@@ -505,6 +585,11 @@ int main(void)
 	        BY_HAND(nothing_is_planned_outside_of_parameters),
 	        BY_HAND(more_words_than_fit_are_cut),
 	        BY_HAND(what_decides_goes_before_strides),
+	        BY_HAND(each_of_the_maps_that_are_chosen_from_is_planned),
+	        BY_HAND(each_map_of_an_array_is_planned),
+	        BY_HAND(what_is_no_map_of_the_parameters_is_not_planned),
+	        BY_HAND(the_size_of_a_bulk_copy_is_planned),
+	        BY_HAND(tensors_differ_by_what_a_map_says_but_for_the_address),
 	        BY_HAND(larger_parameters_than_there_are_have_no_plan),
 	        cmocka_unit_test(only_the_words_of_the_plan_tell_digests_apart),
 	        cmocka_unit_test(counts_in_a_row_do_not_meet),

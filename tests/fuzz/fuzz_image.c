@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "predictor/code/binary/compress.h"
 #include "predictor/code/binary/image.h"
 #include "predictor/code/binary/kernel.h"
 
@@ -55,6 +56,33 @@ static void check_kernel(const struct gw_code_kernel *k, struct gw_bytes cubin)
 	for (uint32_t i = 0; i < k->exit_count; i++)
 		last = (char)k->exits[i];
 	(void)last;
+}
+
+/* Packed they are shorter than the room, or given up, and come out as they were. */
+static void check_packing(struct gw_bytes bytes)
+{
+	static struct gw_pack pack;
+	size_t room = bytes.size + 100;
+	uint8_t *out = malloc(room), *back = malloc(bytes.size + 1);
+	struct gw_bytes packed = {out + GW_PACK_HEAD, 0};
+	uint32_t size;
+	enum gw_pack_end end;
+
+	require(out && back, "no memory");
+	gw_pack_begin(&pack, bytes, out, room);
+	do
+		end = gw_pack_go_on(&pack, 1 + bytes.size / 3);
+	while (end == GW_PACK_MORE);
+	require(pack.made <= room, "packed beyond its room");
+	if (end == GW_PACK_DONE) {
+		memcpy(&size, out + 32, sizeof(size)); /* the entry's packed_size */
+		packed.size = size;
+		require(!gw_lz4_unpack(packed, back, bytes.size) &&
+		                (!bytes.size || !memcmp(back, bytes.data, bytes.size)),
+		        "unpacked they are other bytes");
+	}
+	free(out);
+	free(back);
 }
 
 static void read_cubin(struct gw_bytes bytes)
@@ -109,6 +137,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		read_image(&images.image[i], file);
 	for (size_t i = 0; i < images.count; i += gw_images_together(&images, i))
 		gw_image_choose(&images.image[i], gw_images_together(&images, i), 90);
+	if (size % 4 == 1)
+		check_packing(file);
 	require(arena.used <= list_limit, "more memory than allowed");
 	gw_arena_free(&arena);
 	return 0;

@@ -6,6 +6,7 @@
  * known and unknown, and lowered; what these promise of one another holds.
  */
 #include "predictor/code/binary/kernel.h"
+#include "predictor/code/digest.h"
 #include "predictor/code/sass/lower.h"
 #include "predictor/code/timing/schedule.h"
 #include "starve.h"
@@ -94,6 +95,28 @@ static void check_schedule(const struct gw_cfg *cfg, struct gw_arena *arena)
 	}
 }
 
+/* What is hashed of the arguments lies in them, each piece in its parameter. */
+static void check_digest(const struct gw_ir_program *program, struct gw_arena *arena)
+{
+	static const struct gw_code_param param[] = {{0, 8}, {8, 4}, {16, 48}, {64, 192}};
+	struct gw_digest_plan plan;
+
+	if (gw_digest_plan_make(program, param, sizeof(param) / sizeof(*param), arena, &plan))
+		return;
+	require(plan.count <= GW_DIGEST_PROVISIONAL && plan.fours <= plan.count &&
+	                (plan.wide <= plan.count || !plan.count),
+	        "too many words");
+	for (uint32_t i = 0; i < plan.count; i++) {
+		const struct gw_digest_word *w = &plan.word[i];
+
+		require(w->param < sizeof(param) / sizeof(*param) &&
+		                w->offset == param[w->param].offset + w->at && w->size &&
+		                w->at + w->size <= param[w->param].size &&
+		                w->offset + w->size <= plan.end,
+		        "a word outside");
+	}
+}
+
 /* Whatever the code, the program made of it is sound, unless there was no room. */
 static void check_lowering(const struct gw_cfg *cfg, struct gw_bytes tables, struct gw_arena *arena)
 {
@@ -102,7 +125,7 @@ static void check_lowering(const struct gw_cfg *cfg, struct gw_bytes tables, str
 	        {40, 2, "__assertfail", 0}, {0, 2, "vprintf", 0}, {8, 2, "__assertfail", 4}};
 	struct gw_sass_kernel kernel = {.name = "fuzz",
 	                                .param_base = 0x210,
-	                                .param_bytes = 64,
+	                                .param_bytes = 256,
 	                                .outside = outside,
 	                                .outside_count = sizeof(outside) / sizeof(*outside),
 	                                .tables = tables.size ? tables : cfg->code};
@@ -113,6 +136,8 @@ static void check_lowering(const struct gw_cfg *cfg, struct gw_bytes tables, str
 		fprintf(stderr, "%s\n", wrong);
 		require(0, "an unsound program");
 	}
+	if (!wrong)
+		check_digest(&lowered.program, arena);
 }
 
 /* What a reader of code does with it. */

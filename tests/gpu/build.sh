@@ -61,7 +61,7 @@ bench=../bench/gpu_overhead
 	for name in launch_loop slices pairs; do
 		fresh $name $bench/$name.cu || $nv -o "$out/$name" $bench/$name.cu $driver
 	done
-	fresh storm storm.cu storm_detach.cu || $nv -o "$out/storm" storm.cu storm_detach.cu $driver -lpthread -ldl
+	fresh storm storm.cu || $nv -o "$out/storm" storm.cu -lpthread
 	# Warp group operations are of one architecture alone, whatever GPU_ARCH says.
 	fresh warp_group schedule/warp_group.cu || "$nvcc" -O3 -arch=sm_90a -Xlinker -s -o "$out/warp_group" schedule/warp_group.cu
 	fresh buffers buffers.cu || $nv $include -o "$out/buffers" buffers.cu -ldl

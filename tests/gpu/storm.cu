@@ -1,25 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Threads that launch without a pause, into streams and as graphs, copy, synchronise, make and
- * destroy streams and graphs; and meanwhile somebody attaches CUPTI and detaches it again.
- *   storm HOW CYCLES [THREADS [WINDOW_MS [PAUSE_MS [GRAPHS]]]]
- * HOW: `callback`, `own`, `hook`, `thread`, `unsubscribed`, `held`, `idle`: the program itself detaches, at the exit of a
- *      driver call in CUPTI's callback, the same of a call that it makes for it, after a launch on
- *      the launching thread, on a thread of its own while launches go on, the same after callbacks
- *      of all launches were on and off again, the same while graphs are held back and those launched
- *      have run, or once all launches were held back and have run;
- *      `none`: only the load, for CYCLES tenths of a second, so that a library that was preloaded
- *      can do the rest; `ids`: what libcupti's numbers are.
- * GRAPHS: `none`; `before`: made before anybody attaches; `gated`: also later, but never while
- *      somebody is attached; `remade` (the default): whenever.
+ * Threads that launch without a pause, into streams and as graphs, copy, synchronise, make and destroy streams and
+ * graphs: a load for a library that was preloaded.
+ *   storm TENTHS [THREADS [GRAPHS]]
+ * TENTHS: tenths of a second; GRAPHS: `none`, `before`: made at the start, `remade` (the default): also later.
  * Every kernel adds one to a counter of its thread: at the end all must be there. Prints one
  * JSON object. Exit status: 0 all well, 1 a wrong count or a failed call, 3 hung.
  */
-#include "storm.h"
+#include <atomic>
+#include <cstdint>
 
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <pthread.h>
 #include <unistd.h>
 #include <vector>
@@ -30,10 +24,23 @@ static __global__ void add_one(unsigned long long *counter)
 		atomicAdd(counter, 1ull);
 }
 
-static storm load;
+static struct {
+	std::atomic<uint64_t> kernels{0}; /* launched and taken by the driver, graph nodes too */
+	std::atomic<uint64_t> calls{0};   /* launch calls; of them the time below */
+	std::atomic<uint64_t> call_ns{0};
+	std::atomic<const char *> doing{"starting"}; /* for the watchdog */
+} load;
 static const char *graphs = "remade";
 static std::atomic<bool> stop{false};
 static std::atomic<uint64_t> failures{0};
+
+static uint64_t now_ns()
+{
+	timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
 
 static void check(cudaError_t error, const char *what)
 {
@@ -68,33 +75,20 @@ static void make_graph(worker &w)
 
 static void remake_graph(worker &w)
 {
-	bool gated = !strcmp(graphs, "gated");
-
-	if (!gated && strcmp(graphs, "remade"))
+	if (strcmp(graphs, "remade"))
 		return;
-	load.making++;
-	if (!gated || !load.attached) {
-		CHECK(cudaStreamSynchronize(w.stream));
-		CHECK(cudaGraphExecDestroy(w.exec));
-		make_graph(w);
-		w.remade++;
-	}
-	load.making--;
+	CHECK(cudaStreamSynchronize(w.stream));
+	CHECK(cudaGraphExecDestroy(w.exec));
+	make_graph(w);
+	w.remade++;
 }
 
 static void launched(worker &w, uint64_t begin, unsigned kernels)
 {
-	uint64_t took = now_ns() - begin, longest = load.longest_ns.load(std::memory_order_relaxed);
-	void (*after)() = load.after.load(std::memory_order_acquire);
-
 	w.launched += kernels;
 	load.kernels.fetch_add(kernels, std::memory_order_relaxed);
 	load.calls.fetch_add(1, std::memory_order_relaxed);
-	load.call_ns.fetch_add(took, std::memory_order_relaxed);
-	while (took > longest && !load.longest_ns.compare_exchange_weak(longest, took))
-		;
-	if (after && load.after.compare_exchange_strong(after, nullptr))
-		after();
+	load.call_ns.fetch_add(now_ns() - begin, std::memory_order_relaxed);
 }
 
 static void step(worker &w, unsigned i)
@@ -102,15 +96,7 @@ static void step(worker &w, unsigned i)
 	uint64_t begin = now_ns();
 
 	if (i % 16 == 15 && strcmp(graphs, "none")) {
-		load.launching++;
-		while (load.graph_gate) {
-			load.launching--;
-			while (load.graph_gate)
-				usleep(20);
-			load.launching++;
-		}
 		CHECK(cudaGraphLaunch(w.exec, w.stream));
-		load.launching--;
 		launched(w, begin, NODES);
 	} else {
 		add_one<<<1, 32, 0, w.stream>>>(w.counter);
@@ -133,16 +119,8 @@ static void *run(void *arg)
 {
 	worker &w = *(worker *)arg;
 
-	for (unsigned i = 0; !stop.load(std::memory_order_relaxed); i++) {
-		if (load.gate.load()) {
-			CHECK(cudaStreamSynchronize(w.stream));
-			load.waiting++;
-			while (load.gate.load())
-				usleep(20);
-			load.waiting--;
-		}
+	for (unsigned i = 0; !stop.load(std::memory_order_relaxed); i++)
 		step(w, i);
-	}
 	return nullptr;
 }
 
@@ -203,24 +181,18 @@ static bool all_ran(std::vector<worker> &workers)
 
 int main(int argc, char **argv)
 {
-	const char *how = argc > 1 ? argv[1] : "";
-	int cycles = argc > 2 ? atoi(argv[2]) : 0;
+	int tenths = argc > 1 ? atoi(argv[1]) : 0, threads = argc > 2 ? atoi(argv[2]) : 16;
 	size_t free_before = 0, free_after = 0, total;
 	pthread_t watchdog;
 
-	if (argc > 1 && !strcmp(how, "ids")) {
-		tell_ids();
-		return 0;
-	}
-	if (cycles < 1) {
-		fprintf(stderr, "usage: %s HOW CYCLES [THREADS [WINDOW_MS [PAUSE_MS [GRAPHS]]]]\n", argv[0]);
+	if (tenths < 1 || threads < 1) {
+		fprintf(stderr, "usage: %s TENTHS [THREADS [none|before|remade]]\n", argv[0]);
 		return 2;
 	}
-	load.threads = argc > 3 ? atoi(argv[3]) : 16;
-	if (argc > 6)
-		graphs = argv[6];
+	if (argc > 3)
+		graphs = argv[3];
 
-	std::vector<worker> workers((size_t)load.threads);
+	std::vector<worker> workers((size_t)threads);
 
 	for (worker &w : workers) {
 		w.launched = w.remade = 0;
@@ -237,19 +209,15 @@ int main(int argc, char **argv)
 	pthread_create(&watchdog, nullptr, watch, nullptr);
 
 	uint64_t begin = now_ns(), memory = resident_kb();
-	double bare = ns_per_call(500);
+	double first = ns_per_call(500);
 
-	printf("{\"how\": \"%s\", \"graphs\": \"%s\", \"threads\": %d, \"bare_ns\": %.0f, ", how, graphs,
-	       load.threads, bare);
+	printf("{\"graphs\": \"%s\", \"threads\": %d, \"first_ns\": %.0f, ", graphs, threads, first);
 	fflush(stdout);
-	if (strcmp(how, "none"))
-		detach_cycles(load, how, cycles, argc > 4 ? atoi(argv[4]) : 5,
-		              argc > 5 ? atoi(argv[5]) : 5);
-	else
-		usleep((useconds_t)cycles * 100000);
+	load.doing = "launching";
+	usleep((useconds_t)tenths * 100000);
 	load.doing = "ending";
 
-	double after = ns_per_call(500);
+	double last = ns_per_call(500);
 
 	stop = true;
 
@@ -260,9 +228,9 @@ int main(int argc, char **argv)
 		remade += w.remade;
 
 	CHECK(cudaMemGetInfo(&free_after, &total));
-	printf("\"after_ns\": %.0f, \"seconds\": %.1f, \"kernels\": %llu, \"remade\": %llu, \"all_ran\": %s, "
+	printf("\"last_ns\": %.0f, \"seconds\": %.1f, \"kernels\": %llu, \"remade\": %llu, \"all_ran\": %s, "
 	       "\"failures\": %llu, \"resident_kb\": %lld, \"device_kb\": %lld, \"last_error\": %d}\n",
-	       after, (double)(now_ns() - begin) * 1e-9, (unsigned long long)load.kernels,
+	       last, (double)(now_ns() - begin) * 1e-9, (unsigned long long)load.kernels,
 	       (unsigned long long)remade, right ? "true" : "false", (unsigned long long)failures,
 	       (long long)(resident_kb() - memory),
 	       ((long long)free_before - (long long)free_after) / 1024, (int)cudaGetLastError());

@@ -199,62 +199,6 @@ def scripts_are_clean():
     subprocess.run(["shellcheck", *paths], check=True)
 
 
-def engine(store, **variables):
-    try:
-        import duckdb
-    except ImportError:
-        skip("Python's duckdb is not here (PyPI)")
-    database = duckdb.connect()
-    for name, value in {"store": store, **variables}.items():
-        database.execute(f"SET VARIABLE {name} = '{value}'")
-    with open(os.path.join(FLEET, "duckdb/launches.sql")) as file:
-        if os.path.isdir(store) and os.listdir(store):
-            database.execute(file.read())
-    return database
-
-
-def answer(database, name):
-    with open(os.path.join(FLEET, "duckdb", name + ".sql")) as file:
-        result = database.execute(file.read())
-    columns = [c[0] for c in result.description]
-    return [dict(zip(columns, row)) for row in result.fetchall()]
-
-
-def fill(store):
-    """5 GPUs of a model and two builds: GPU 3 is slow by memory, `mul` slower in build 2; copies are bound by memory."""
-    engine(store).execute(f"""
-        COPY (SELECT 'H200' AS model, 'h' || g % 2 AS host, 'GPU-' || g AS uuid, '' || b AS build, k AS kernel, k AS mangled,
-            1 + n % 2 AS grid_x, 1 AS grid_y, 1 AS grid_z, 128 AS block_x, 1 AS block_y, 1 AS block_z, 0 AS dynamic_shared,
-            CASE k WHEN 'copy' THEN 'memory' WHEN 'mul' THEN 'compute' END AS bound, 1000.0 * (1 + n % 2) AS predicted_ns,
-            (1000 * (1 + n % 2) * (1 + (hash(n, g, k, b) % 100) / 10000.0) * CASE WHEN g = 3 AND k = 'copy' THEN 1.05 ELSE 1 END
-             * CASE WHEN b = 2 AND k = 'mul' THEN 1.02 ELSE 1 END)::BIGINT AS duration_ns
-            FROM range(5) t(g), range(1, 3) u(b), range(200) v(n), (VALUES ('copy'), ('mul'), ('odd')) w(k))
-        TO '{store}' (FORMAT parquet, PARTITION_BY (model, host, uuid, build), OVERWRITE_OR_IGNORE)""")
-
-
-def duckdb_finds_slow_gpus_costly_kernels_and_regressions():
-    with tempfile.TemporaryDirectory() as store:
-        fill(store)
-        database = engine(store, base="1", other="2")
-        gpus = answer(database, "slow_gpus")
-        assert (gpus[0]["uuid"], gpus[0]["bound"]) == ("GPU-3", "memory") and 1.045 < gpus[0]["ratio"] < 1.055, gpus[0]
-        assert all(row["ratio"] < 1.01 for row in gpus[1:]) and len(gpus) == 15
-        kernels = answer(database, "costly_kernels")
-        assert {row["kernel"] for row in kernels} == {"copy", "mul", "odd"}
-        assert kernels[0]["kernel"] in ("copy", "mul") and kernels[0]["ratio"] > 1.01 and kernels[0]["gpus"] == 5
-        changes = answer(database, "regressions")
-        assert changes[0]["kernel"] == "mul" and 1.018 < changes[0]["ratio"] < 1.022 and changes[0]["z"] > 3.1, changes
-        assert all(row["ratio"] < 1.002 for row in changes[1:])
-
-
-def queries_use_columns_that_exports_have():
-    with open(os.path.join(TREE, "cli/export/row.def")) as file:
-        columns = set(re.findall(r"^COLUMN\((\w+)", file.read(), re.M))
-    used = {"mangled", "grid_x", "grid_y", "grid_z", "block_x", "block_y", "block_z", "dynamic_shared", "duration_ns",
-            "bound", "kernel", "predicted_ns"}
-    assert used <= columns, used - columns
-
-
 SLOW = """GPU 0  GPU-a  H200  healthy
 GPU 3  GPU-b  H200  slow
   memory: 4.2% slow since 2026-11-26 14:02:00, log-likelihood ratio 51

@@ -289,25 +289,90 @@ static void missing_input_is_named_not_zero(void **state)
 	assert_non_null(strstr(e.reason, "barriers"));
 }
 
-/* W_serial needs every one of its causes to be known; then none of them costs nothing. */
-static void serial_work_is_unknown_unless_each_cause_is_absent(void **state)
+/*
+ * W_serial from the code, per SM of 1280 warps in 20 sets of 8 blocks: 5 barriers a warp, MWP 47.5
+ * (by bandwidth 1e12) of requests that depart 2 cycles apart; 20 special functions of 100
+ * instructions on 16 lanes of 128; 300 passes for 100 accesses a warp.
+ */
+static void serial_work_follows_from_its_causes(void **state)
+{
+	struct fixture f;
+	struct gw_estimate e;
+	double warps = 128000, mwp;
+
+	(void)state;
+	fixture_init(&f);
+	f.work.q[GW_WORK_serial_cycles] = (struct gw_quantity){.value = NAN};
+	fixture_work(&f, GW_WORK_divergent_branches, 0.1);
+	e = ask(&f, "mwp-cwp");
+	assert_true(fixture_term(&e, "W_serial") == 0);
+
+	fixture_param(&f, GW_PARAM_b_mem, 1e12);
+	fixture_work(&f, GW_WORK_barriers, 5);
+	e = ask(&f, "mwp-cwp");
+	mwp = fixture_term(&e, "MWP");
+	assert_true(mwp < 64);
+	assert_close(fixture_term(&e, "W_serial"), 2 * (mwp - 1) * 5 * 8 * 20);
+	fixture_work(&f, GW_WORK_barriers, 0);
+
+	fixture_work(&f, GW_WORK_pipe_xu, 20 * warps);
+	e = ask(&f, "mwp-cwp");
+	assert_close(fixture_term(&e, "W_serial"), 20 * 1280 * 2 * (0.2 - 16 / 128.0));
+	fixture_work(&f, GW_WORK_pipe_xu, 0);
+
+	fixture_work(&f, GW_WORK_shared_wavefronts, 300 * warps);
+	fixture_work(&f, GW_WORK_pipe_lsu,
+	             100 * warps + f.work.q[GW_WORK_global_load_requests].value +
+	                     f.work.q[GW_WORK_global_store_requests].value);
+	e = ask(&f, "mwp-cwp");
+	assert_close(fixture_term(&e, "W_serial"), 200 * 1280);
+	assert_true(e.seconds > 0);
+}
+
+static void serial_work_is_unknown_where_a_cause_is(void **state)
+{
+	static const enum gw_work_field causes[] = {GW_WORK_barriers, GW_WORK_pipe_xu,
+	                                            GW_WORK_shared_wavefronts};
+	struct gw_estimate e;
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(causes) / sizeof(*causes); i++) {
+		struct fixture f;
+
+		fixture_init(&f);
+		f.work.q[GW_WORK_serial_cycles] = (struct gw_quantity){.value = NAN};
+		f.work.q[causes[i]] = (struct gw_quantity){.value = NAN};
+		e = ask(&f, "mwp-cwp");
+		assert_unknown(e.seconds);
+		assert_non_null(strstr(e.reason, "serial_cycles"));
+		fixture_work(&f, GW_WORK_serial_cycles, 50);
+		e = ask(&f, "mwp-cwp");
+		assert_true(e.seconds > 0);
+	}
+}
+
+/* A coalesced request of a warp is one transaction and draws its 128 bytes. */
+static void a_request_draws_all_of_its_bytes(void **state)
 {
 	struct fixture f;
 	struct gw_estimate e;
 
 	(void)state;
 	fixture_init(&f);
-	f.work.q[GW_WORK_serial_cycles] = (struct gw_quantity){.value = NAN};
+	fixture_param(&f, GW_PARAM_b_mem, 1e12);
 	e = ask(&f, "mwp-cwp");
-	assert_string_equal(e.reason, "");
-	assert_true(fixture_term(&e, "W_serial") == 0);
-	fixture_work(&f, GW_WORK_divergent_branches, 0.1);
+	assert_close(fixture_term(&e, "MWP"), 1e12 / (1e9 * 128 / 600 * 100));
+	/* Uncoalesced, of 32 sectors: 32 transactions, 31 departures later, 1024 bytes. */
+	fixture_work(&f, GW_WORK_uncoalesced_mem_insts,
+	             f.work.q[GW_WORK_coalesced_mem_insts].value);
+	fixture_work(&f, GW_WORK_coalesced_mem_insts, 0);
+	fixture_work(&f, GW_WORK_uncoalesced_per_mw, 32);
+	fixture_work(&f, GW_WORK_global_load_sectors,
+	             32 * f.work.q[GW_WORK_global_load_requests].value);
+	fixture_work(&f, GW_WORK_global_store_sectors,
+	             32 * f.work.q[GW_WORK_global_store_requests].value);
 	e = ask(&f, "mwp-cwp");
-	assert_unknown(e.seconds);
-	assert_non_null(strstr(e.reason, "serial_cycles"));
-	fixture_work(&f, GW_WORK_serial_cycles, 50);
-	e = ask(&f, "mwp-cwp");
-	assert_true(e.seconds > 0);
+	assert_close(fixture_term(&e, "MWP"), 1e12 / (1e9 * 1024 / (600 + 31 * 2) * 100));
 }
 
 /* All hits in L1: the levels' mean is lat_l1; the published form pays lat_l1 for hits too. */
@@ -342,7 +407,9 @@ int main(void)
 	        cmocka_unit_test(latency_by_level_is_weighted_by_probability),
 	        cmocka_unit_test(launch_is_mapped_to_the_inputs_of_2009),
 	        cmocka_unit_test(missing_input_is_named_not_zero),
-	        cmocka_unit_test(serial_work_is_unknown_unless_each_cause_is_absent),
+	        cmocka_unit_test(serial_work_follows_from_its_causes),
+	        cmocka_unit_test(serial_work_is_unknown_where_a_cause_is),
+	        cmocka_unit_test(a_request_draws_all_of_its_bytes),
 	        cmocka_unit_test(levels_differ_from_2012_where_l2_answers),
 	};
 

@@ -97,6 +97,29 @@ log_with_work)
 	"$gpuwatch" whatif --device=$test_gpu --device=GTX-660 --json "$scratch/a.gwl" >"$scratch/log" || die "failed"
 	"$gpuwatch" predict --device=$test_gpu --model=bounds --launch=tests/predict/whatif.json --json >"$scratch/each" || die "failed"
 	tests/predict/whatif.py "$scratch/log" "$scratch/each" || die "not the same" ;;
+whatif_applies_the_utilisation_factor)
+	# 5.13 of Konstantinidis 2017: on the GPU of the log, and the first of a launch file, the time is the measured one.
+	"$launches_log" $test_gpu tests/predict/whatif.json "$scratch/a.gwl" || die "no log"
+	for form in "" --utilisation; do
+		"$gpuwatch" whatif --device=$test_gpu --device="NVIDIA H100 80GB HBM3" --model=roofline $form --json "$scratch/a.gwl" >"$scratch/log$form" || die "failed"
+		"$gpuwatch" whatif --device=GTX-480 --device=GTX-660 $form --json $papers/sor.json >"$scratch/file$form" || die "failed"
+	done
+	python3 - "$scratch/log" "$scratch/file" <<-'END' || die "not by the factor"
+		import json, math, sys
+		for path in sys.argv[1:]:
+		    bare, scaled = (json.load(open(path + form)) for form in ("", "--utilisation"))
+		    for a, b in zip(bare["kernels"], scaled["kernels"]):
+		        here, there = (k["devices"] for k in (a, b))
+		        if here[0]["seconds"] is None:
+		            continue
+		        measured = b.get("measured_seconds") or there[0]["measured_seconds"]
+		        factor = measured / here[0]["seconds"]
+		        assert math.isclose(there[0]["seconds"], measured), (path, there)
+		        assert path.endswith("file") or math.isclose(b["e_util"], factor), (path, b)
+		        assert path.endswith("log") or math.isclose(there[1]["seconds"], factor * here[1]["seconds"]), (path, there)
+	END
+	"$gpuwatch" whatif --device=GTX-660 --device=GTX-480 --utilisation $papers/rodinia.json >"$scratch/out" || die "failed"
+	grep -q "no measured time on the first GPU" "$scratch/out" || die "a factor without a measurement" ;;
 golden_whatif_log)
 	"$launches_log" $test_gpu tests/predict/whatif.json "$scratch/a.gwl" || die "no log"
 	golden whatif --device=$test_gpu --device="NVIDIA H100 80GB HBM3" --model=roofline "$scratch/a.gwl" ;;
@@ -143,7 +166,9 @@ plots_hold_every_kernel_and_device)
 	xmllint --noout "$scratch"/p/*.svg || die "not well-formed"
 	for name in "red/black SOR" LMSOR SGEMM GTX-480 GTX-660 GTX-960 GTX-1060 M2050 K20c; do
 		grep -qF "$name" "$scratch/p/quadrant.svg" || die "quadrant.svg lacks $name"
-		grep -qF "$name" "$scratch/p/errors-qrm.svg" || die "errors-qrm.svg lacks $name"
+		for file in errors-qrm utilisation-qrm; do
+			grep -qF "$name" "$scratch/p/$file.svg" || die "$file.svg lacks $name"
+		done
 	done
 	for file in densities roofline-{gtx-480,gtx-660,gtx-960,gtx-1060,m2050,k20c} \
 			quadrant-{red-black-sor,lmsor,sgemm} factors-gtx-480 errors-roofline; do

@@ -76,6 +76,9 @@ static void a_quadrant_shows_every_device_and_kernel(void **state)
 	holds(s, ">Unknown sheet<");
 	holds(s, ">red &amp; black (0.3)<");
 	holds(s, ">&lt;gemm&gt; (24.8)<");
+	holds(s, "GTX-660 by its data sheet: ");
+	/* Linear axes from the origin. */
+	holds(s, ">0<");
 	svg_free(s);
 }
 

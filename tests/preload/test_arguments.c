@@ -189,6 +189,21 @@ static void so_it_is_where_no_code_is_read(void **state)
 	outcome_free(o);
 }
 
+/* Thirty of them wait at once: a thread each may be at one, the others take its result. */
+static void numbers_that_decide_nothing_share_what_is_known(void **state)
+{
+	struct outcome *o =
+	        under("factors", "GPUWATCH_PROFILE=" GW_SOURCES "/stand-in.json", false);
+	const struct account *log = only_log(o);
+
+	(void)state;
+	assert_int_equal(log->measured, 60);
+	assert_in_range(count_of(o, GW_COUNTER_studied), 1, 16);
+	assert_int_equal(log->tiers[GW_TIER_NONE], 0);
+	assert_replays(o);
+	outcome_free(o);
+}
+
 static void a_buffer_is_read_no_further_than_it_goes(void **state)
 {
 	struct outcome *o = under("buffer", NULL, false);
@@ -246,6 +261,7 @@ int main(void)
 	        cmocka_unit_test(nothing_learnt_before_is_lost),
 	        cmocka_unit_test(a_number_that_never_returns_is_given_up),
 	        cmocka_unit_test(so_it_is_where_no_code_is_read),
+	        cmocka_unit_test(numbers_that_decide_nothing_share_what_is_known),
 	        cmocka_unit_test(a_buffer_is_read_no_further_than_it_goes),
 	        cmocka_unit_test(nodes_of_a_graph_have_the_digests_of_their_arguments),
 	        cmocka_unit_test(nodes_of_a_graph_are_predicted_before_its_launch),

@@ -3,6 +3,8 @@
  */
 #include "tests/preload/harness.h"
 
+#include "cli/log/reader.h"
+
 #include <dirent.h>
 #include <math.h>
 #include <stdio.h>
@@ -145,6 +147,21 @@ static void modules_go_with_their_context(void **state)
 	outcome_free(o);
 }
 
+struct digests {
+	uint64_t of[4];
+	unsigned count;
+};
+
+static bool look_for_code(void *arg, const struct gw_log_record *record)
+{
+	struct digests *d = arg;
+
+	if (record->head->kind == GW_RECORD_CODE)
+		d->of[d->count++ % 4] =
+		        ((const struct gw_record_code *)(const void *)record->head)->digest;
+	return true;
+}
+
 /*
  * Kernels of two modules that have one name, the same parameters and registers, but other code, and
  * take other times: each is predicted from its own, and code loaded again is no new kernel.
@@ -153,6 +170,8 @@ static void kernels_of_one_name_in_two_modules_are_two(void **state)
 {
 	struct run r = with_image("namesakes", corpus("sm_90.cubin"));
 	char second[2048], slow[2048];
+	struct digests code = {0};
+	struct gw_log_status status;
 	struct outcome *o;
 
 	(void)state;
@@ -165,6 +184,10 @@ static void kernels_of_one_name_in_two_modules_are_two(void **state)
 	assert_int_equal(only_log(o)->kernel_records, 2);
 	assert_true(only_log(o)->measured > 100);
 	assert_int_equal(only_log(o)->mixed, 0);
+	assert_true(gw_log_read(only_log(o)->path, look_for_code, &code, &status));
+	assert_int_equal(code.count, 2);
+	assert_true(code.of[0] &&
+	            code.of[1] == code.of[0]); /* compiled for sm_90a it is the same */
 	outcome_free(o);
 }
 

@@ -98,6 +98,27 @@ static void work_of_the_host_without_a_wait_is_other_work(void **state)
 	gw_log_model_free(&model);
 }
 
+/* Of 60 ms in which they had a processor for three fifths, a fifth at least lies in spans in which
+ * they had it for half. A machine that has much else to do may give them that once only. */
+static void work_of_child_processes_while_the_host_sleeps_is_input(void **state)
+{
+	const struct log_spent *s = spent("input", "GPUWATCH_STATIC=0");
+
+	(void)state;
+	at_least(s, LOG_SPENT_INPUT, 60 / 5.0);
+	gw_log_model_free(&model);
+}
+
+static void child_processes_that_sleep_are_no_input(void **state)
+{
+	const struct log_spent *s = spent("idle_children", "GPUWATCH_STATIC=0");
+
+	(void)state;
+	assert_true(ms(s, LOG_SPENT_INPUT) == 0);
+	at_least(s, LOG_SPENT_HOST, 5 * 60.0);
+	gw_log_model_free(&model);
+}
+
 static void copies_count_by_direction(void **state)
 {
 	const struct log_spent *s = spent("copies", "GPUWATCH_STATIC=0");
@@ -235,6 +256,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(work_of_the_host_after_a_wait_is_told_from_other_work),
 	        cmocka_unit_test(work_of_the_host_without_a_wait_is_other_work),
+	        cmocka_unit_test(work_of_child_processes_while_the_host_sleeps_is_input),
+	        cmocka_unit_test(child_processes_that_sleep_are_no_input),
 	        cmocka_unit_test(copies_count_by_direction),
 	        cmocka_unit_test(without_records_of_copies_the_log_says_so),
 	        cmocka_unit_test(nccl_reports_collectives_to_the_library_that_is_preloaded),

@@ -2,6 +2,7 @@
 #include "tests/unit/analysis_fixture.h"
 
 #include "preload/analysis/code.h"
+#include "preload/analysis/digests.h"
 #include "preload/analysis/known_work.h"
 #include "preload/live/log.h"
 #include "preload/runtime/options.h"
@@ -178,6 +179,36 @@ void arguments_of(uint32_t config, int32_t n)
 	memcpy(a->bytes + 4, &factor, 4);
 	memcpy(a->bytes + 8, at, 16);
 	gw_config_entry(config)->arguments = a;
+}
+
+void know_parameters(void)
+{
+	static union {
+		struct gw_layout layout;
+		char room[sizeof(struct gw_layout) + 4 * sizeof(struct gw_code_param)];
+	} four;
+
+	four.layout.bytes = 24;
+	four.layout.count = 4;
+	for (uint32_t i = 0; i < 4; i++)
+		four.layout.param[i] =
+		        (struct gw_code_param){i < 2 ? 4 * i : 8 * i - 8, i < 2 ? 4 : 8};
+	gw_hot.shared->kernels[SAXPY].layout = &four.layout;
+	atomic_store(&gw_hot.shared->kernel_count, GATHER);
+	gw_digests_start(); /* forgets what the tests before found */
+}
+
+uint32_t config_by_factor(uint32_t factor, int32_t n)
+{
+	struct gw_config c = {
+	        {4, 1, 1}, {128, 1, 1}, {1, 1, 1}, 0, GW_DIGEST_IS_PROVISIONAL | (factor + 1)};
+	uint32_t config = gw_intern_config(SAXPY, 0, &c);
+	float value = (float)factor;
+
+	arguments_of(config, n);
+	memcpy((void *)(uintptr_t)(gw_config_entry(config)->arguments->bytes + 4), &value,
+	       sizeof(value));
+	return config;
 }
 
 uint64_t counted(enum gw_counter c)

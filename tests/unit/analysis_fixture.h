@@ -42,6 +42,10 @@ bool program_ends(void);
 uint32_t config_of(uint32_t slot, uint32_t blocks, uint32_t threads);
 /** Its arguments: saxpy(n, 2, x, y). */
 void arguments_of(uint32_t config, int32_t n);
+/** The layout of saxpy's parameters is known, from which its argument hash's is derived. */
+void know_parameters(void);
+/** A configuration of saxpy(n, factor, x, y) of before the code was read: by all its numbers. */
+uint32_t config_by_factor(uint32_t factor, int32_t n);
 /** A counter of the library's. */
 uint64_t counted(enum gw_counter c);
 /** A row of what was offered last. */

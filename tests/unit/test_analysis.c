@@ -64,6 +64,21 @@ static void a_configuration_is_analysed_once(void **state)
 	assert_int_equal(offers, 1);
 }
 
+/* saxpy's factor decides nothing: launches that differ in it share what one analysis found. */
+static void numbers_that_decide_nothing_need_no_analysis_of_their_own(void **state)
+{
+	uint32_t config[3];
+
+	(void)state;
+	know_parameters();
+	for (uint32_t i = 0; i < 3; i++)
+		gw_analysis_want(config[i] = config_by_factor(i, i < 2 ? 512 : 256));
+	while (offers < 3)
+		gw_analysis_run(look, false);
+	assert_int_equal(offered[1], config[1]);
+	assert_int_equal(counted(GW_COUNTER_studied), 2); /* 512 and 256 */
+}
+
 static void arguments_that_come_later_are_worth_another_analysis(void **state)
 {
 	uint32_t config = config_of(SAXPY, 4, 128);
@@ -463,6 +478,7 @@ int main(void)
 	        TEST(a_launch_is_reported_from_code_and_arguments),
 	        TEST(other_arguments_tell_other_work),
 	        TEST(a_configuration_is_analysed_once),
+	        TEST(numbers_that_decide_nothing_need_no_analysis_of_their_own),
 	        TEST(arguments_that_come_later_are_worth_another_analysis),
 	        TEST(configurations_never_timed_come_first),
 	        TEST(what_arguments_may_settle_comes_before_what_was_timed),

@@ -91,6 +91,20 @@ static void many_at_a_time_are_all_analysed_once(void **state)
 }
 
 /* Those of the end are finished within its time or left; a thread at one does not hold it up. */
+/* So many are handed out before the first has its result; no other one needs its own. */
+static void what_waits_takes_the_result_of_its_like(void **state)
+{
+	enum { CONFIGS = 2 * GW_ANALYSIS_JOBS }; /* no more than admitted without a return */
+
+	(void)state;
+	know_parameters();
+	for (uint32_t i = 0; i < CONFIGS; i++)
+		gw_analysis_want(config_by_factor(i, 512));
+	run_until_none_waits();
+	assert_int_equal(offers, CONFIGS);
+	assert_in_range(counted(GW_COUNTER_studied), 1, GW_ANALYSIS_JOBS);
+}
+
 static void threads_end_with_the_program(void **state)
 {
 	(void)state;
@@ -121,6 +135,7 @@ int main(void)
 	        TEST(threads_report_what_the_worker_would),
 	        TEST(times_wait_for_a_thread_that_is_at_the_first_analysis),
 	        TEST(many_at_a_time_are_all_analysed_once),
+	        TEST(what_waits_takes_the_result_of_its_like),
 	        TEST(threads_end_with_the_program),
 	        TEST(answers_come_before_the_budget),
 	};

@@ -214,6 +214,25 @@ static void latency_counts_rounds_and_grows_with_load(void **state)
 	assert_true(t > 20 * 1500 / 1e9);
 }
 
+/* As of PTX, whose registers nobody knows. */
+static void a_launch_lasts_as_long_as_a_warp_whatever_an_sm_holds(void **state)
+{
+	struct gw_kernel kernel;
+	struct fixture f;
+	struct gw_estimate e;
+
+	(void)state;
+	fixture_init(&f);
+	kernel = *f.launch.kernel;
+	kernel.registers = UINT32_MAX;
+	f.launch.kernel = &kernel;
+	fixture_work(&f, GW_WORK_warp_cycles, 50e3);
+	fixture_work(&f, GW_WORK_warp_cycles_longest, 60e3);
+	e = ask(&f);
+	assert_true(warned(&e, "registers"));
+	assert_true(fixture_term(&e, "latency") >= 60e-6 * (1 - 1e-9));
+}
+
 static void longest_warp_is_waited_for(void **state)
 {
 	struct fixture f;
@@ -522,6 +541,7 @@ int main(void)
 	        cmocka_unit_test(device_memory_counts_once),
 	        cmocka_unit_test(latency_counts_rounds_and_grows_with_load),
 	        cmocka_unit_test(longest_warp_is_waited_for),
+	        cmocka_unit_test(a_launch_lasts_as_long_as_a_warp_whatever_an_sm_holds),
 	        cmocka_unit_test(class_latencies_stand_in_for_the_schedule),
 	        cmocka_unit_test(unknown_dependences_leave_the_least_latency),
 	        cmocka_unit_test(grid_of_small_blocks_is_launch_bound),

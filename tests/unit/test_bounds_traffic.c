@@ -274,6 +274,36 @@ static void a_request_asks_for_a_sector_at_least(void **state)
 	assert_true(fixture_term(&e, "latency") < 0.7 * poor);
 }
 
+/*
+ * 256,000 requests of 18 sectors where consecutive addresses have 4: 14 lie where data put them,
+ * and device memory reads two for each, at the rate of a word for such a pair: 1e11 / 4 pairs a
+ * second.
+ */
+static void what_data_scatter_takes_device_memory_longer(void **state)
+{
+	const double requests = 256000, pairs = requests * 14;
+	struct fixture f;
+	struct gw_estimate e;
+
+	(void)state;
+	init(&f);
+	fixture_work(&f, GW_WORK_dram_read_bytes, 1e9);
+	fixture_work(&f, GW_WORK_dram_write_bytes, 0);
+	e = ask(&f);
+	assert_close(fixture_term(&e, "dram"), 1e9 / 2e12);
+	fixture_work(&f, GW_WORK_global_load_sectors, requests * 18);
+	e = ask(&f);
+	assert_close(fixture_term(&e, "dram"), (1e9 - pairs * 64) / 2e12 + pairs * 4 / 1e11);
+	/* Most of them hit L2, and what device memory reads are the consecutive ones. */
+	fixture_work(&f, GW_WORK_dram_read_bytes, requests * 4 * 32);
+	e = ask(&f);
+	assert_close(fixture_term(&e, "dram"), requests * 4 * 32 / 2e12);
+	fixture_param(&f, GW_PARAM_bw_uncoalesced, NAN);
+	fixture_work(&f, GW_WORK_dram_read_bytes, 1e9);
+	e = ask(&f);
+	assert_close(fixture_term(&e, "dram"), 1e9 / 2e12);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -287,6 +317,7 @@ int main(void)
 	        cmocka_unit_test(a_poor_sample_may_tell_of_sectors_written_in_part),
 	        cmocka_unit_test(a_range_splits_no_counted_sum),
 	        cmocka_unit_test(a_request_asks_for_a_sector_at_least),
+	        cmocka_unit_test(what_data_scatter_takes_device_memory_longer),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,6 +2,7 @@
 /* The code behind a launched kernel: found where the module lies, for the processor, in bounds. */
 #include "preload/analysis/code.h"
 #include "preload/analysis/code_mapped.h"
+#include "preload/analysis/code_pack.h"
 #include "preload/launch/module_reports.h"
 #include "preload/runtime/options.h"
 #include "tests/code/corpus.h"
@@ -387,6 +388,61 @@ static void machine_code_of_ptx_is_kept_with_it(void **state)
 	assert_non_null(gw_module_load_ended(false));
 }
 
+/* Module @p number: a cubin whose section headers have moved, so that it is large. */
+static struct gw_module_note *large_module(uint32_t number, size_t size)
+{
+	struct gw_bytes cubin = corpus_file(&arena, "sm_80.cubin");
+	size_t table = size - sizeof(Elf64_Shdr) * 256;
+	struct gw_module_note *n;
+	uint8_t *image = gw_arena_array(&arena, size, 1);
+	Elf64_Ehdr head;
+
+	assert_non_null(image);
+	memcpy(&head, cubin.data, sizeof(head));
+	memcpy(image, cubin.data, cubin.size);
+	memcpy(image + table, cubin.data + head.e_shoff, (size_t)head.e_shnum * head.e_shentsize);
+	head.e_shoff = table;
+	memcpy(image, &head, sizeof(head));
+	image[cubin.size] = (uint8_t)number;
+	gw_module_loaded((void *)(uintptr_t)number, (void *)1, GW_MODULE_DATA, image, NULL);
+	n = gw_module_notes_take();
+	assert_non_null(n);
+	assert_non_null(n->image);
+	n->number = number;
+	gw_code_module(n);
+	gw_code_pack_add(n);
+	return n;
+}
+
+/* Also where another module of the same bytes shares the copy, and its code is held. */
+static void many_images_are_packed_and_read_all_the_same(void **state)
+{
+	enum { SIZE = 6 << 20 };
+	struct gw_module_note *n[3], again = {.number = 9};
+	uint64_t before = gw_module_copied();
+
+	(void)state;
+	for (uint32_t m = 0; m < 2; m++)
+		n[m] = large_module(m + 1, SIZE);
+	for (unsigned i = 0; i < 20; i++)
+		gw_code_pack_some();
+	assert_int_equal(n[0]->packed, 0); /* not many */
+	assert_true(code_of("powers", 1, 80));
+	n[2] = large_module(3, SIZE);
+	for (unsigned i = 0; i < 20; i++)
+		gw_code_pack_some();
+	assert_in_range(n[0]->packed, 1, SIZE / 2);
+	assert_int_equal(n[1]->packed, 0); /* the others fit again */
+	assert_int_equal(gw_module_copied(), before + n[1]->bytes + n[2]->bytes + n[0]->packed);
+	assert_true(gw_counters[GW_COUNTER_images_packed] == 1);
+	again.same = n[0];
+	gw_code_module(&again);
+	assert_true(code_of("powers", 1, 80));
+	assert_true(code.machine);
+	assert_true(code_of("powers", 9, 80));
+	assert_true(code_of("powers", 2, 80));
+}
+
 static void reports_are_bounded(void **state)
 {
 	enum { SIZE = 12 << 20 };
@@ -482,6 +538,8 @@ int main(void)
 	        cmocka_unit_test_setup_teardown(ptx_of_two_objects_is_compared_by_entry, start,
 	                                        end),
 	        cmocka_unit_test_setup_teardown(machine_code_of_ptx_is_kept_with_it, start, end),
+	        cmocka_unit_test_setup_teardown(many_images_are_packed_and_read_all_the_same, start,
+	                                        end),
 	        cmocka_unit_test_setup_teardown(reports_are_bounded, start, end),
 	};
 

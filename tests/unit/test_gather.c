@@ -312,6 +312,8 @@ static void rows_that_rest_on_unknown_addresses_are_unknown(void **state)
 	/* Where data decide addresses they are taken as consecutive. */
 	assert_true(value(&work, GW_WORK_global_store_lines) == 1);
 	assert_true(value(&work, GW_WORK_global_store_line_sectors) == 4);
+	assert_true(work.q[GW_WORK_global_load_lines].confidence >= 1);
+	assert_true(work.q[GW_WORK_global_store_lines].confidence < 0.5F);
 	assert_true(value(&work, GW_WORK_global_store_requests) == 512);
 	assert_int_equal(work.q[GW_WORK_global_store_sectors].source, GW_SOURCE_NONE);
 	assert_int_equal(work.q[GW_WORK_coalesced_mem_insts].source, GW_SOURCE_NONE);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is gathered of launches whose blocks do not all do the same. */
+/* What is gathered of launches whose blocks, or iterations, do not all do the same. */
 #include "predictor/code/memory/gather.h"
 
 #include <math.h>
@@ -81,11 +81,182 @@ static void an_instruction_of_one_block_is_looked_at_there(void **state)
 	gw_arena_free(&k.arena);
 }
 
+enum { ROUNDS = 32, THREADS = 64, LANES = 32, WORDS = 4096 };
+enum uneven { GROWING, TURNED, SQUARED, KINDS };
+
+/* for (r = 1; r <= rounds; r++): a word of memory, and one of shared memory, at i * r, i ^ 5 r or
+ * i + r * r, i being the thread. */
+static void build_uneven(struct ir_kernel *k, enum uneven kind, uint64_t rounds)
+{
+	gw_ir_operand index, round, place, at, test;
+	uint32_t body;
+
+	ir_begin(k);
+	ir_thread_offset(k, &index);
+	round = gw_ir_reg(&k->b, 32);
+	gw_ir_emit(&k->b, IR_MOV, 32, 0, round, 1, ir_number(k, 1));
+	body = gw_ir_block_open(&k->b);
+	if (kind == GROWING)
+		place = ir_op(k, IR_MUL, 32, 32, index, round);
+	else if (kind == TURNED)
+		place = ir_op(k, IR_XOR, 32, 32, index,
+		              ir_op(k, IR_MUL, 32, 32, round, ir_number(k, 5)));
+	else
+		place = ir_op(k, IR_ADD, 32, 32, index, ir_op(k, IR_MUL, 32, 32, round, round));
+	at = ir_op(k, IR_MULWU, 32, 64, place, ir_number(k, 4));
+	ir_load(k, IR_SPACE_GLOBAL, ir_op(k, IR_ADD, 64, 64, ir_param(k, 0), at), 0);
+	place = ir_op(k, IR_AND, 32, 32, place, ir_number(k, WORDS - 1));
+	ir_load(k, IR_SPACE_SHARED, ir_op(k, IR_MULWU, 32, 64, place, ir_number(k, 4)), 0);
+	gw_ir_emit(&k->b, IR_ADD, 32, 0, round, 2, round, ir_number(k, 1));
+	test = gw_ir_emit(&k->b, IR_CMP, 32, IR_COND_LEU, gw_ir_reg(&k->b, 1), 2, round,
+	                  ir_number(k, rounds));
+	gw_ir_end_branch(&k->b, test, false, body, body + 1);
+	gw_ir_block_open(&k->b);
+	gw_ir_end_exit(&k->b);
+}
+
+static uint32_t place_of(enum uneven kind, uint32_t thread, uint32_t round)
+{
+	return kind == GROWING  ? thread * round
+	       : kind == TURNED ? thread ^ 5 * round
+	                        : thread + round * round;
+}
+
+/* How many different numbers of @p n there are. */
+static unsigned distinct(const uint32_t *number, unsigned n)
+{
+	unsigned count = 0;
+
+	for (unsigned i = 0; i < n; i++) {
+		unsigned j = 0;
+
+		while (j < i && number[j] != number[i])
+			j++;
+		count += i == j;
+	}
+	return count;
+}
+
+/* Passes of one request: the fullest bank's words. */
+static unsigned passes(const uint32_t word[LANES])
+{
+	unsigned most = 0;
+
+	for (uint32_t bank = 0; bank < 32; bank++) {
+		uint32_t of_bank[LANES];
+		unsigned n = 0, words;
+
+		for (unsigned lane = 0; lane < LANES; lane++)
+			if (word[lane] % 32 == bank)
+				of_bank[n++] = word[lane];
+		words = distinct(of_bank, n);
+		most = words > most ? words : most;
+	}
+	return most;
+}
+
+/* One block, every lane of every iteration put in. */
+static void iterations_that_are_not_alike_are_counted_one_by_one(void **state)
+{
+	(void)state;
+	for (enum uneven kind = GROWING; kind < KINDS; kind++) {
+		unsigned sectors = 0, shared = 0;
+		struct ir_kernel k;
+		struct gw_gather g;
+
+		for (uint32_t warp = 0; warp < THREADS / LANES; warp++)
+			for (uint32_t round = 1; round <= ROUNDS; round++) {
+				uint32_t sector[LANES], word[LANES];
+
+				for (uint32_t lane = 0; lane < LANES; lane++) {
+					uint32_t at = place_of(kind, LANES * warp + lane, round);
+
+					sector[lane] = at / 8;
+					word[lane] = at % WORDS;
+				}
+				sectors += distinct(sector, LANES);
+				shared += passes(word);
+			}
+		build_uneven(&k, kind, ROUNDS);
+		run(&k, 1, THREADS, &g);
+		assert_true(g.access[0].coalescing.sectors == sectors);
+		assert_true(g.access[1].wavefronts == shared);
+		assert_true(g.access[0].assumed == 0);
+		gw_arena_free(&k.arena);
+	}
+}
+
+/* Counts are exact, shapes those of one iteration, and said to be. */
+static void a_long_loop_that_is_not_alike_is_stood_for(void **state)
+{
+	struct ir_kernel k;
+	struct gw_gather g;
+
+	(void)state;
+	build_uneven(&k, GROWING, 1000000);
+	run(&k, 1, THREADS, &g);
+	assert_true(g.access[0].runs.least == 2000000);
+	assert_true(g.access[0].assumed > 0);
+	assert_true(g.report.steps < 1000);
+	gw_arena_free(&k.arena);
+}
+
+/* A kernel that takes pieces of work, with more branches and registers than its search may see. */
+static void a_search_for_pieces_that_finds_no_room_is_left_out(void **state)
+{
+	enum { BRANCHES = 2000, REGISTERS = 500, ROOM = 12 << 20 };
+	const struct gw_eval_launch launch = {
+	        .config = {.grid = {1, 1, 1}, .block = {32, 1, 1}, .cluster = {1, 1, 1}},
+	        .arguments = {(const uint8_t *)arguments, sizeof(arguments)}};
+	struct gw_ir_insn
+	        copy = {.op = IR_LD, .space = IR_SPACE_GLOBAL, .flags = IR_MEM_BULK, .elements = 1},
+	        add = {.op = IR_ATOM, .space = IR_SPACE_GLOBAL, .width = 4, .elements = 1};
+	gw_ir_operand uses[3], test;
+	struct gw_arena arena;
+	struct ir_kernel k;
+
+	(void)state;
+	ir_begin(&k);
+	uses[0] = ir_param(&k, 0);
+	uses[1] = ir_number(&k, 0);
+	uses[2] = ir_number(&k, 16);
+	gw_ir_append(&k.b, copy, NULL, 0, uses, 3);
+	test = gw_ir_reg(&k.b, 32);
+	gw_ir_append(&k.b, add, &test, 1, uses, 3);
+	for (unsigned i = 0; i < REGISTERS; i++) {
+		gw_ir_operand twice = gw_ir_reg(&k.b, 32);
+
+		gw_ir_emit(&k.b, IR_MOV, 32, 0, twice, 1, uses[1]);
+		gw_ir_emit(&k.b, IR_MOV, 32, 0, twice, 1, uses[2]);
+	}
+	for (unsigned i = 0; i < BRANCHES; i++) {
+		uint32_t next = gw_ir_block_new(&k.b), end = gw_ir_block_new(&k.b);
+
+		test = gw_ir_emit(&k.b, IR_CMP, 32, IR_COND_EQ, gw_ir_reg(&k.b, 1), 2,
+		                  ir_special(&k, IR_SREG_TID_X), ir_number(&k, i));
+		gw_ir_end_branch(&k.b, test, false, end, next);
+		gw_ir_block_start(&k.b, end);
+		gw_ir_end_jump(&k.b, next);
+		gw_ir_block_start(&k.b, next);
+	}
+	gw_ir_end_exit(&k.b);
+	k.b.program.from_sass = true;
+	assert_null(gw_ir_finish(&k.b));
+	gw_arena_init(&arena, ROOM);
+	assert_non_null(gw_eval_new(&k.b.program, &launch, NULL, &arena));
+	assert_false(arena.refused);
+	gw_arena_free(&arena);
+	gw_arena_free(&k.arena);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(requests_weigh_as_often_as_the_grid_makes_them),
 	        cmocka_unit_test(an_instruction_of_one_block_is_looked_at_there),
+	        cmocka_unit_test(iterations_that_are_not_alike_are_counted_one_by_one),
+	        cmocka_unit_test(a_long_loop_that_is_not_alike_is_stood_for),
+	        cmocka_unit_test(a_search_for_pieces_that_finds_no_room_is_left_out),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -104,6 +104,36 @@ static void a_lower_limit_is_no_prediction(void **state)
 	assert_true(predict(tell_at_least(2, 300, 0)).seconds > 0);
 }
 
+/* As many atomics, counted, as the GPU does on one address in @p times the time of the rest. */
+static uint32_t count_atomics(uint32_t kernel, uint32_t blocks, double times)
+{
+	uint32_t c = configure(kernel, blocks, 256);
+	const struct gw_work whole = f.work;
+	double rate = gw_param(&f.device, GW_PARAM_t_atomic_same);
+
+	fixture_work(&f, GW_WORK_atomic_same_address, NAN);
+	/* Twice, as they take time of their own. */
+	fixture_work(&f, GW_WORK_atomic_requests, times * rate * model());
+	fixture_work(&f, GW_WORK_atomic_requests, times * rate * model());
+	gw_predictor_work(p, c, &f.work);
+	f.work = whole;
+	return c;
+}
+
+/* Counters do not tell where they meet: that may make it longer than any interval should be. */
+static void counted_atomics_that_may_all_meet_are_a_lower_limit(void **state)
+{
+	struct gw_prediction made = predict(count_atomics(1, 300, 60));
+
+	(void)state;
+	assert_true(isnan(made.seconds));
+	assert_true(made.low > 0);
+	assert_true(predict(count_atomics(2, 300, 3)).seconds > 0);
+	/* Timed, its kernel's other configurations follow. */
+	measure(count_atomics(1, 350, 60), 1e-3);
+	assert_true(predict(count_atomics(1, 400, 60)).seconds > 1e-4);
+}
+
 static void work_of_an_older_log_without_a_count_is_a_lower_limit(void **state)
 {
 	uint32_t c = configure(1, 300, 256);
@@ -542,6 +572,8 @@ int main(void)
 	        cmocka_unit_test_setup_teardown(an_empty_kernels_time_is_no_first_guess, start,
 	                                        stop),
 	        cmocka_unit_test_setup_teardown(a_lower_limit_is_no_prediction, start, stop),
+	        cmocka_unit_test_setup_teardown(counted_atomics_that_may_all_meet_are_a_lower_limit,
+	                                        start, stop),
 	        cmocka_unit_test_setup_teardown(
 	                work_of_an_older_log_without_a_count_is_a_lower_limit, start, stop),
 	        cmocka_unit_test_setup_teardown(

@@ -27,7 +27,7 @@ static struct gw_live_file file;
 static struct gw_thread *thread;
 static const struct gw_config shape = {{7, 2, 1}, {128, 1, 1}, {1, 1, 1}, 1024, 99};
 
-/* A thread whose ring is in the segment, as hook/threads.c makes it. */
+/* A thread whose ring is in the segment, as launch/threads.c makes it. */
 static struct gw_thread *thread_in_segment(void)
 {
 	const size_t words = (sizeof(struct gw_thread) + 4095) & ~(size_t)4095;
@@ -215,13 +215,14 @@ static void a_gpu_shows_its_time_between_kernels(void **state)
 	gw_live_clock_set();
 	gw_live_ran(2, 100, 200);
 	gw_live_ran(99, 100, 200);
-	gw_live_clocks(2, &clock);
+	gw_live_clocks(2, &clock, 350000);
 	assert_true(gw_live_device_at(&file, 2, &d));
 	assert_int_equal(d.kernels, 5);
 	assert_int_equal(d.busy_ns, 1500 + 500 + 100);
 	assert_int_equal(d.gap.count, 1);
 	assert_true(d.gap.sum == 4000);
 	assert_int_equal(d.sm_khz, 1980000);
+	assert_int_equal(d.power_mw, 350000);
 	assert_int_equal(d.reasons, 4);
 }
 

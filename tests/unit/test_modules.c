@@ -15,14 +15,20 @@
 
 static const char in_this_file[] = ".version 8.0\n.target sm_90\n";
 
+/* Those with a copy stay, which others share. */
+static void drop(struct gw_module_note *n)
+{
+	if (!n->image)
+		free(n);
+}
+
 static int start(void **state)
 {
 	(void)state;
 	fixture_start();
 	for (struct gw_module_note *n = gw_module_notes_take(), *next; n; n = next) {
 		next = n->next;
-		free(n->image);
-		free(n);
+		drop(n);
 	}
 	return 0;
 }
@@ -127,12 +133,6 @@ static struct gw_module_note *only_note(void)
 	return n;
 }
 
-static void drop(struct gw_module_note *n)
-{
-	free(n->image);
-	free(n);
-}
-
 static void code_in_memory_is_copied_with_its_digest(void **state)
 {
 	char *image = strdup(in_this_file);
@@ -223,6 +223,32 @@ static void code_loaded_again_is_the_same_and_other_code_is_not(void **state)
 	assert_true(identity_of((void *)0x7000, image, NULL) == 0);
 	assert_true(gw_module_identity(0) == 0);
 	assert_true(gw_module_identity(UINT32_MAX) == 0);
+	free(image);
+}
+
+/* Each handle of a library, and each context, loads its modules anew. */
+static void code_loaded_again_shares_its_copy(void **state)
+{
+	char *image = strdup(".version 8.0\n// loaded again\n");
+	struct gw_module_note *n, *other;
+
+	(void)state;
+	gw_module_loaded((void *)0x1000, NULL, GW_MODULE_DATA, image, NULL);
+	n = only_note();
+	assert_non_null(n->image);
+	assert_null(n->same);
+	gw_module_loaded((void *)0x2000, NULL, GW_MODULE_DATA, image, NULL);
+	other = only_note();
+	assert_null(other->image);
+	assert_ptr_equal(other->same, n);
+	assert_ptr_equal(gw_module_copy_of(n->digest, n->bytes), n);
+	assert_null(gw_module_copy_of(n->digest, n->bytes + 1));
+	drop(other);
+	image[strlen(image) - 2] ^= 1;
+	gw_module_loaded((void *)0x3000, NULL, GW_MODULE_DATA, image, NULL);
+	other = only_note();
+	assert_null(other->same);
+	assert_non_null(other->image);
 	free(image);
 }
 
@@ -350,6 +376,7 @@ int main(void)
 	        T(code_that_lies_in_a_file_is_named_not_copied),
 	        T(the_linkers_output_is_reported_as_such_once),
 	        T(code_loaded_again_is_the_same_and_other_code_is_not),
+	        T(code_loaded_again_shares_its_copy),
 	        T(a_file_written_anew_is_other_code),
 	        T(a_huge_image_is_reported_by_its_head),
 	        T(notes_come_oldest_first_and_once),

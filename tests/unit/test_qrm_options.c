@@ -286,6 +286,24 @@ static void roofline_takes_the_slowest_resource(void **state)
 	assert_string_equal(e.binding, "tensor fp16");
 }
 
+/* As of 2009: a device of flop/s and B/s alone has an answer, though integers were counted. */
+static void roofline_needs_flop_per_second_and_bandwidth_alone(void **state)
+{
+	(void)state;
+	give(GW_WORK_int_inst, 1e9);
+	gw_device_clear(&device, "of a table");
+	gw_device_set(&device, GW_PARAM_t_sp, 64e9, GW_METHOD_PAPER);
+	gw_device_set(&device, GW_PARAM_b_mem_spec, 1e11, GW_METHOD_PAPER);
+	gw_model_find("roofline")->estimate(&device, &launch, &work, NULL, &e);
+	assert_seconds(0.5);
+	assert_int_equal(e.warning_count, 1);
+	assert_non_null(strstr(e.warnings[0], "t_int"));
+	gw_device_set(&device, GW_PARAM_t_add, 1e9, GW_METHOD_PAPER);
+	gw_model_find("roofline")->estimate(&device, &launch, &work, NULL, &e);
+	assert_seconds(1);
+	assert_int_equal(e.warning_count, 0);
+}
+
 static void the_documentation_has_the_table_of_metrics(void **state)
 {
 	FILE *f = fopen(GW_DOCS "/internals/models.md", "r");
@@ -326,6 +344,7 @@ int main(void)
 	        FRESH(what_is_missing_is_named),
 	        FRESH(counts_that_contradict_are_refused),
 	        FRESH(roofline_takes_the_slowest_resource),
+	        FRESH(roofline_needs_flop_per_second_and_bandwidth_alone),
 	        FRESH(the_documentation_has_the_table_of_metrics),
 	};
 

@@ -38,6 +38,7 @@ struct entry {
 	uint64_t flags, reserved, unpacked_size;
 };
 _Static_assert(sizeof(struct entry) == 64, "the layout of the file");
+_Static_assert(sizeof(struct container) + sizeof(struct entry) == GW_FATBIN_HEAD, "both headers");
 
 enum { ENTRY_LEAST = offsetof(struct entry, flags) + sizeof(uint64_t) };
 
@@ -176,6 +177,29 @@ static bool scan_container(struct gw_image_scan *scan, struct gw_bytes *rest)
 	scan->out->containers++;
 	length = c.header_size + c.size;
 	return gw_bytes_slice(*rest, length, rest->size - length, rest);
+}
+
+void gw_fatbin_head(uint8_t *to, struct gw_code_arch arch, size_t packed, size_t size)
+{
+	const struct entry e = {
+	        .kind = ENTRY_CUBIN,
+	        .version = 0x101,
+	        .header_size = sizeof(e),
+	        .size = (packed + 7) & ~(uint64_t)7,
+	        .packed_size = (uint32_t)packed,
+	        .arch = arch.number,
+	        .flags = (uint64_t)FLAG_LZ4 | (arch.suffix == 'a'   ? FLAG_ARCH_SPECIFIC
+	                                       : arch.suffix == 'f' ? FLAG_FAMILY_SPECIFIC
+	                                                            : 0),
+	        .unpacked_size = size,
+	};
+	const struct container c = {.magic = CONTAINER_MAGIC,
+	                            .version = 1,
+	                            .header_size = sizeof(c),
+	                            .size = sizeof(e) + e.size};
+
+	memcpy(to, &c, sizeof(c));
+	memcpy(to + sizeof(c), &e, sizeof(e));
 }
 
 bool gw_scan_fatbin(struct gw_image_scan *scan, struct gw_bytes part)

@@ -35,6 +35,12 @@ bool gw_is_fatbin(struct gw_bytes part);
 /** Of bytes that begin like one: how long the container is, if its header and that of its first
  * entry refer to bytes that exist; 0: it is no entry. */
 uint64_t gw_fatbin_size(struct gw_bytes part);
+enum { GW_FATBIN_HEAD = 80 /**< bytes of the headers of a container of one entry */ };
+
+/** Write the headers of a container of one cubin for @p arch, of @p size bytes, which stands behind
+ *  them in @p packed bytes of LZ4's and is padded to a multiple of 8. */
+void gw_fatbin_head(uint8_t *to, struct gw_code_arch arch, size_t packed, size_t size);
+
 /** Whether the bytes begin like an archive. */
 bool gw_is_archive(struct gw_bytes part);
 

@@ -33,6 +33,7 @@ struct search {
 	const struct gw_eval *e; /* whose mark[] is of the comparison's cycle */
 	struct gw_claims *claims;
 	uint64_t *way; /* of each block, scratch */
+	uint64_t left; /* blocks, and eights of bytes, that the search may look at; 0: it gave up */
 	uint32_t test;
 	bool found; /* a load on the cycle, of which no other comparison is known */
 };
@@ -47,7 +48,12 @@ static uint32_t loop_around(const struct gw_ir_program *p, uint32_t b)
 	return loop;
 }
 
-enum { BLOCKS_MOST = 4096, FROM = 1, TO = 2, WITHIN = FROM | TO };
+enum {
+	BLOCKS_MOST = 4096,
+	LOOKS_MOST = 1 << 24,
+	SCRATCH = 8 << 20, /* bytes that the search may take, given back at its end */
+};
+enum { FROM = 1, TO = 2, WITHIN = FROM | TO };
 
 /* Put @p block among those to be looked at, if it has no @p mark yet and all of @p needs. */
 static void enter(struct gw_eval *e, uint32_t block, uint8_t needs, uint8_t mark, uint32_t *count)
@@ -86,15 +92,22 @@ static bool is_within(const struct gw_eval *e, uint32_t block)
 	return (e->mark[block] & WITHIN) == WITHIN;
 }
 
+static bool spend(struct search *s, uint64_t looks)
+{
+	s->left = s->left > looks ? s->left - looks : 0;
+	return s->left != 0;
+}
+
 /* The fewest instructions on the cycle from the beginning of block @p from to that of @p to. */
-static uint64_t way_to(struct gw_eval *e, uint64_t *way, uint32_t from, uint32_t to)
+static uint64_t way_to(struct gw_eval *e, struct search *s, uint32_t from, uint32_t to)
 {
 	const struct gw_ir_program *p = e->p;
+	uint64_t *way = s->way;
 	bool shorter = true;
 
 	for (uint32_t b = 0; b < p->block_count; b++)
 		way[b] = b == from ? 0 : UINT64_MAX;
-	while (shorter) {
+	while (shorter && spend(s, p->block_count)) {
 		shorter = false;
 		for (uint32_t b = 0; b < p->block_count; b++) {
 			const struct gw_ir_block *block = &p->blocks[b];
@@ -213,6 +226,8 @@ static void find_loads(struct gw_reach *r, struct search *s, uint32_t test)
 
 	s->test = test;
 	s->found = false;
+	if (!spend(s, (p->operand_count + (uint64_t)p->block_count * r->places) / 4))
+		return;
 	memset(r->marks, 0, p->operand_count);
 	memset(r->entry, 0, (size_t)p->block_count * r->places);
 	for (unsigned u = 0; u < 2 && !s->found; u++) {
@@ -264,7 +279,8 @@ static void look_at(struct gw_eval *e, struct gw_reach *r, struct search *s, uin
 	const uint32_t *to = p->succs + block->succ_first;
 	uint32_t test, entry;
 
-	if (!block->reachable || block->end != IR_END_BRANCH || !gw_ir_decides(p, block))
+	if (!block->reachable || block->end != IR_END_BRANCH || !gw_ir_decides(p, block) ||
+	    !spend(s, 4 * (uint64_t)p->block_count))
 		return;
 	test = comparison_of(p, block, block->test);
 	if (test == GW_IR_NONE)
@@ -280,24 +296,35 @@ static void look_at(struct gw_eval *e, struct gw_reach *r, struct search *s, uin
 	s->claims->cycle[test] = entry + 1;
 	/* The way into the loop is as long as that around it, or it leads to the comparison. */
 	s->claims->works_first[test] =
-	        2 * way_to(e, s->way, entry, b) >= way_to(e, s->way, to[!is_within(e, to[0])], b);
+	        2 * way_to(e, s, entry, b) >= way_to(e, s, to[!is_within(e, to[0])], b);
 }
 
-bool gw_eval_claims_init(struct gw_eval *e)
+static bool search(struct gw_eval *e, struct search *s, struct gw_arena *scratch)
 {
-	struct search s = {.e = e};
-	struct gw_reach r = {.rule = follow, .arg = &s};
+	struct gw_reach r = {.rule = follow, .arg = s};
+
+	s->way = gw_arena_array(scratch, e->p->block_count, sizeof(*s->way));
+	if (!s->claims || !s->way || !gw_reach_init(&r, e->p, scratch))
+		return false;
+	for (uint32_t b = 0; b < e->p->block_count && s->left; b++)
+		look_at(e, &r, s, b);
+	return s->left != 0;
+}
+
+void gw_eval_claims_init(struct gw_eval *e)
+{
+	struct search s = {.e = e, .left = LOOKS_MOST};
+	const size_t room = e->arena->limit - e->arena->used;
+	struct gw_arena scratch;
 
 	if (e->p->block_count > BLOCKS_MOST || !takes_pieces(e->p))
-		return true;
-	e->claims = s.claims = new_claims(e);
-	s.way = gw_arena_array(e->arena, e->p->block_count, sizeof(*s.way));
-	if (!e->claims || !s.way || !gw_reach_init(&r, e->p, e->arena))
-		return false;
-	for (uint32_t b = 0; b < e->p->block_count; b++)
-		look_at(e, &r, &s, b);
+		return;
+	gw_arena_init(&scratch, room < SCRATCH ? room : SCRATCH);
+	s.claims = new_claims(e);
+	if (search(e, &s, &scratch))
+		e->claims = s.claims;
+	gw_arena_free(&scratch);
 	memset(e->mark, 0, e->p->block_count);
-	return true;
 }
 
 void gw_eval_claims_begin(struct gw_eval *e)

@@ -124,8 +124,9 @@ struct gw_eval *gw_eval_new(const struct gw_ir_program *program,
 	e->limits.warp_steps = e->limits.warp_steps ? e->limits.warp_steps : defaults.warp_steps;
 	e->limits.warps = e->limits.warps ? e->limits.warps : defaults.warps;
 	if (!give_places(e) || !make_frame(e) || !make_plan(e) || !make_reports(e) ||
-	    !gw_domain_init(&e->domain, arena) || !gw_eval_loops_init(e) || !gw_eval_claims_init(e))
+	    !gw_domain_init(&e->domain, arena) || !gw_eval_loops_init(e))
 		return NULL;
+	gw_eval_claims_init(e);
 	return e;
 }
 

@@ -53,7 +53,7 @@ bool gw_rule_hold(struct gw_rule *r, const struct gw_within *within, unsigned en
 }
 
 /*
- * Who decides by a number that is bent decides for this warp and block alone. Known so before
+ * A branch on a number that is bent decides for this warp and block alone. Known so before
  * the comparison, the number is one that a loop's count can be held against.
  */
 static void settle_box(struct gw_rule *r, const struct gw_form *a, const struct gw_form *b)

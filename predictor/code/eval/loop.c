@@ -20,6 +20,8 @@ enum phase { WATCH, COMPARE, PROBE, STAND };
 enum { WARM_UP = 2, FAILS_MAX = 6, DEPTH_MAX = 8, PROBES_MAX = 6 };
 /* Of the steps that a warp may take, so many are taken before a loop counts as long. */
 static const double LONG = 0.125;
+/* Steps that iterations may take to be walked for their accesses alone. */
+enum { UNEVEN_STEPS = 2048 };
 
 /* Of one value that the loop writes. */
 enum kind {
@@ -50,6 +52,8 @@ struct gw_loop_watch {
 	enum phase phase;
 	uint32_t level; /* in PROBE and STAND */
 	uint32_t arrivals, fails, probes;
+	bool uneven;     /* in the probe an access did not move by one step in all lanes */
+	uint64_t before; /* steps left when the probe began */
 	uint32_t depth, lanes, certain, live, doubt; /* where the iterations are compared */
 	/* This entry's trips. */
 	bool open;
@@ -398,6 +402,8 @@ static void start_probe(struct gw_eval *e, uint32_t loop)
 	keep(e, loop);
 	gw_domain_probe(&e->domain, w->level);
 	w->phase = PROBE;
+	w->uneven = false;
+	w->before = e->steps_left;
 }
 
 /* Two arrivals can be compared: open a level for the loop. */
@@ -421,6 +427,19 @@ static void compare_arrivals(struct gw_eval *e, uint32_t loop)
 	start_probe(e, loop);
 }
 
+void gw_eval_uneven(struct gw_eval *e, unsigned level)
+{
+	e->watch[e->level_loop[level]].uneven = true;
+}
+
+/* Whether @p extent iterations show more than one of them would, to who looks at accesses: a stride
+ * that grows, or bits that turn. */
+static bool is_worth_walking(const struct gw_eval *e, const struct gw_loop_watch *w, int64_t extent)
+{
+	return w->uneven && extent < UNEVEN_STEPS &&
+	       (uint64_t)extent * (w->before - e->steps_left) <= UNEVEN_STEPS;
+}
+
 /* A probe has come round: stand for what it showed. */
 static void end_probe(struct gw_eval *e, uint32_t loop)
 {
@@ -437,7 +456,7 @@ static void end_probe(struct gw_eval *e, uint32_t loop)
 		start_probe(e, loop);
 		return;
 	}
-	if (extent < 2) {
+	if (extent < 2 || is_worth_walking(e, w, extent)) {
 		give_up(e, loop);
 		return;
 	}

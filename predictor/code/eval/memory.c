@@ -202,6 +202,8 @@ static void tell_sink(struct gw_eval *e, const struct gw_ir_insn *insn, uint32_t
 		x->repeat[l].count = (uint64_t)e->level_count[l];
 		x->repeat[l].step = a->form.d[GW_DIM_LOOP + l];
 		x->repeat[l].linear = !(a->form.bent >> (GW_DIM_LOOP + l) & 1);
+		if (!x->repeat[l].linear)
+			gw_eval_uneven(e, l);
 	}
 	if (e->alike)
 		tell_growth(e, a, size);

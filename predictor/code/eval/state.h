@@ -192,8 +192,9 @@ void gw_eval_memory(struct gw_eval *e, const struct gw_ir_insn *insn, uint32_t i
 void gw_eval_forget_frame(struct gw_eval *e, uint32_t lanes, gw_base why);
 
 /* claim.c */
-/** Find the loops over pieces of work; false when the arena has no room. */
-bool gw_eval_claims_init(struct gw_eval *e);
+/** Find the loops over pieces of work. Where that takes too long, or too much memory, none are
+ * known: how often they run is then open. */
+void gw_eval_claims_init(struct gw_eval *e);
 /** Begin a warp. */
 void gw_eval_claims_begin(struct gw_eval *e);
 /** Comparison @p insn_index has been made, of @p in, in lane @p lane among others. */
@@ -249,6 +250,9 @@ void gw_eval_loop_unknown(struct gw_eval *e, uint32_t block, uint32_t meet);
 void gw_eval_loops_end(struct gw_eval *e);
 
 /* warp.c */
+/** An access that is looked at does not move evenly in the loop of @p level. */
+void gw_eval_uneven(struct gw_eval *e, unsigned level);
+
 /** Take @p steps off the limit, on behalf of @p block; stops when there aren't as many. */
 void gw_eval_spend(struct gw_eval *e, uint32_t steps, uint32_t block);
 /** Run the warp from the entry, @p lanes of it. */

@@ -19,7 +19,7 @@ void gw_eval_stop(struct gw_eval *e, uint32_t block)
 	e->stopped = true;
 }
 
-/* Whoever waits for us gets a turn now and then. */
+/* Callers that wait get a turn now and then. */
 static void ask(struct gw_eval *e, uint32_t steps)
 {
 	e->asked += steps;

@@ -6,7 +6,7 @@
 #include <string.h>
 
 static const struct opcode {
-	const char *stem;
+	char stem[12]; /* in place: a table of pointers is relocated in every process */
 	char type;
 	enum gw_ir_op op;
 	uint8_t operands;

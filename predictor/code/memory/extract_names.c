@@ -82,7 +82,7 @@ const char *gw_name_special(struct gw_slicer *s, enum gw_ir_sreg sreg)
 
 static const struct name {
 	enum gw_ir_op op;
-	const char *stem;
+	char stem[12]; /* in place, as in access_decode.c */
 	char type;
 } names[] = {
 #define ACCESS_OP(stem, type, op, operands) {IR_##op, stem, operands == 3 ? 0 : type},

@@ -510,6 +510,7 @@ void gw_locality_dram(const struct gw_locality *l, double resident, double l2_by
 		unit = IN_SECTORS;
 		first = loads.footprint.sectors;
 	}
+	out->grain = fmax(first * (1U << unit) / loads.footprint.sectors, 1);
 	again = rounds > 1 ? fmax(rounds * round_count(l, resident, unit) - first, 0) : 0;
 	out->footprint = all.footprint.sectors * SECTOR;
 	out->fits = out->footprint <= l2_bytes;

@@ -146,7 +146,8 @@ void gw_locality_l1(const struct gw_locality *l, struct gw_locality_hits *out);
 struct gw_locality_dram {
 	double read, write; /**< B */
 	double footprint;   /**< B of the grid, loads and stores together */
-	bool fits;          /**< the footprint is no larger than L2 */
+	double grain; /**< B of granules over B of sectors loaded, 1 or more: what a sector costs */
+	bool fits;    /**< the footprint is no larger than L2 */
 };
 
 /**

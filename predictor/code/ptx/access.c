@@ -11,7 +11,7 @@ enum { LANE_VALUES_MAX = GW_IR_USES_MAX - 2 };
 static enum gw_ir_space space_of(const struct gw_ptx_lower *l)
 {
 	static const struct {
-		const char *prefix;
+		char prefix[16]; /* in place, as in move.c */
 		enum gw_ir_space space;
 	} all[] = {
 	        {"shared::cluster", IR_SPACE_CLUSTER},

@@ -5,7 +5,7 @@
 #include <string.h>
 
 struct type_name {
-	const char *text;
+	char text[12]; /* in place, as in move.c */
 	uint8_t bits;
 };
 

@@ -181,7 +181,7 @@ static gw_ir_operand unknown(struct gw_ptx_lower *l, unsigned bits, const char *
 static enum gw_ir_sreg special_of(const char *name)
 {
 	static const struct {
-		const char *name;
+		char name[20]; /* in place, as in move.c */
 		enum gw_ir_sreg first;
 	} triples[] =
 	        {

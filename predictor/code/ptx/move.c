@@ -8,7 +8,7 @@
 static bool condition(const struct gw_ptx_lower *l, enum gw_ir_cond *cond)
 {
 	static const struct {
-		const char *name;
+		char name[4]; /* in place: a table of pointers is relocated in every process */
 		enum gw_ir_cond signed_one, unsigned_one, float_one;
 	} all[] = {
 	        {"eq", IR_COND_EQ, IR_COND_EQ, IR_COND_EQ},
@@ -185,7 +185,7 @@ bool gw_ptx_mov(struct gw_ptx_lower *l)
 static unsigned rounding(const struct gw_ptx_lower *l, bool *integral)
 {
 	static const struct {
-		const char *name;
+		char name[4];
 		enum gw_ir_round round;
 		bool integral;
 	} all[] = {
@@ -274,7 +274,7 @@ bool gw_ptx_cvt(struct gw_ptx_lower *l)
 static bool space_part(const struct gw_ptx_lower *l, enum gw_ir_space *space)
 {
 	static const struct {
-		const char *name;
+		char name[16];
 		enum gw_ir_space space;
 	} all[] = {
 	        {"global", IR_SPACE_GLOBAL},      {"shared", IR_SPACE_SHARED},

@@ -6,7 +6,7 @@
 
 /* Text in place: a table of pointers is relocated in every process. */
 struct operation {
-	char name[16], operands[12];
+	char name[14], operands[10];
 	uint8_t cls, pipe, space, latency;
 };
 

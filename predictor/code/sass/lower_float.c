@@ -3,25 +3,43 @@
 #include "predictor/code/sass/lower_source.h"
 
 /* Bits of most instructions of floats: negation and magnitude of A and of what lies at bit 32. */
-enum { MAGNITUDE_A = 73, MAGNITUDE_LOW = 62, TO_ZERO = 80 };
+enum { MAGNITUDE_A = 73, MAGNITUDE_LOW = 62, MAGNITUDE_C = 74, TO_ZERO = 80 };
+
+/* Bits of an instruction's floats; doubles are pairs of registers. */
+static unsigned width(const struct gw_lowering *l)
+{
+	return l->insn.pipe == GW_SASS_PIPE_FP64 ? 64 : 32;
+}
 
 static gw_ir_operand with_sign(struct gw_lowering *l, gw_ir_operand value, bool magnitude,
                                bool negate)
 {
+	unsigned bits = width(l);
+
 	if (magnitude)
-		value = GW_LOWER(l, FABS, 32, 0, 1, value);
-	return negate ? GW_LOWER(l, FNEG, 32, 0, 1, value) : value;
+		value = gw_ir_emit(&l->b, IR_FABS, bits, 0, gw_ir_reg(&l->b, bits), 1, value);
+	if (negate)
+		value = gw_ir_emit(&l->b, IR_FNEG, bits, 0, gw_ir_reg(&l->b, bits), 1, value);
+	return value;
 }
 
 static gw_ir_operand float_a(struct gw_lowering *l)
 {
-	return with_sign(l, gw_lower_reg(l, 24, false), bit(l, MAGNITUDE_A), bit(l, NEGATE_A));
+	gw_ir_operand value =
+	        width(l) == 64 ? gw_lower_pair(l, 24, false) : gw_lower_reg(l, 24, false);
+
+	return with_sign(l, value, bit(l, MAGNITUDE_A), bit(l, NEGATE_A));
 }
 
 static gw_ir_operand float_low(struct gw_lowering *l)
 {
-	return with_sign(l, low_source(l), !immediate(l) && bit(l, MAGNITUDE_LOW),
-	                 !immediate(l) && bit(l, NEGATE_B));
+	return with_sign(l, width(l) == 64 ? low_pair(l) : low_source(l),
+	                 !immediate(l) && bit(l, MAGNITUDE_LOW), !immediate(l) && bit(l, NEGATE_B));
+}
+
+static gw_ir_operand double_c(struct gw_lowering *l)
+{
+	return with_sign(l, gw_lower_pair(l, 64, false), bit(l, MAGNITUDE_C), bit(l, NEGATE_C));
 }
 
 /* .FTZ: numbers too small for a normal float are zeros. */
@@ -51,7 +69,7 @@ static bool set_predicate(struct gw_lowering *l)
 		a = flushed(l, a);
 		b = flushed(l, b);
 	}
-	p = GW_LOWER(l, FCMP, 32, conditions[kind], 2, a, b);
+	p = gw_ir_emit(&l->b, IR_FCMP, width(l), conditions[kind], gw_ir_reg(&l->b, 1), 2, a, b);
 	with = gw_lower_predicate(l, 87, 90);
 	not_p = GW_LOWER(l, NOT, 1, 0, 1, p);
 	p = gw_ir_emit(&l->b, op, 1, 0, gw_ir_reg(&l->b, 1), 2, p, with);
@@ -91,6 +109,28 @@ static bool arithmetic(struct gw_lowering *l)
 		return false;
 	}
 	gw_lower_set(l, 16, false, value);
+	return true;
+}
+
+/* Of doubles; what lies at bit 32 is the last source of a sum where the form says so. */
+static bool of_doubles(struct gw_lowering *l)
+{
+	gw_ir_operand a, low, value;
+
+	if (!plain(l))
+		return false;
+	a = float_a(l);
+	if (l->insn.op == GW_SASS_OP_DADD) {
+		value = GW_LOWER(l, FADD, 64, 0, 2, a, swapped(l) ? float_low(l) : double_c(l));
+	} else if (l->insn.op == GW_SASS_OP_DMUL) {
+		value = GW_LOWER(l, FMUL, 64, 0, 2, a, float_low(l));
+	} else {
+		low = float_low(l);
+		value = double_c(l);
+		value = GW_LOWER(l, FFMA, 64, 0, 3, a, swapped(l) ? value : low,
+		                 swapped(l) ? low : value);
+	}
+	gw_lower_set_pair(l, 16, false, value);
 	return true;
 }
 
@@ -165,6 +205,13 @@ static bool to_float(struct gw_lowering *l, unsigned modifiers)
 	unsigned kind = modifiers & ~4u, from = wide ? 64 : 32, round = IR_ROUND_NEAREST;
 	gw_ir_operand value;
 
+	if (wide && (kind == 0x2018 || kind == 0x3018)) { /* of 32 or 64 bits, to a double */
+		from = kind & 0x1000 ? 64 : 32;
+		value = from == 64 ? low_pair(l) : low_source(l);
+		gw_lower_set_pair(l, 16, false,
+		                  gw_ir_emit(&l->b, op, 64, from, gw_ir_reg(&l->b, 64), 1, value));
+		return true;
+	}
 	if (kind == (wide ? 0x3090u : 0x2090u))
 		round = IR_ROUND_UP;
 	else if (wide || kind != 0x2010)
@@ -172,6 +219,31 @@ static bool to_float(struct gw_lowering *l, unsigned modifiers)
 	value = wide ? low_pair(l) : low_source(l);
 	value = gw_ir_emit(&l->b, op, 32, from | round << 8, gw_ir_reg(&l->b, 32), 1, value);
 	gw_lower_set(l, 16, false, value);
+	return true;
+}
+
+static bool double_to_integer(struct gw_lowering *l, enum gw_ir_op op, unsigned bits,
+                              unsigned round)
+{
+	gw_ir_operand value = gw_ir_emit(&l->b, op, bits, 64 | round << 8, gw_ir_reg(&l->b, bits),
+	                                 1, low_pair(l));
+
+	if (bits == 64)
+		gw_lower_set_pair(l, 16, false, value);
+	else
+		gw_lower_set(l, 16, false, value);
+	return true;
+}
+
+/* Between floats and doubles, to nearest. */
+static bool between_floats(struct gw_lowering *l, unsigned modifiers)
+{
+	if (l->insn.form != 1 || (modifiers != 0x3010 && modifiers != 0x2018))
+		return false;
+	if (modifiers == 0x3010)
+		gw_lower_set(l, 16, false, GW_LOWER(l, F2F, 32, 64, 1, low_pair(l)));
+	else
+		gw_lower_set_pair(l, 16, false, GW_LOWER(l, F2F, 64, 32, 1, low_source(l)));
 	return true;
 }
 
@@ -186,6 +258,8 @@ static bool to_integer(struct gw_lowering *l, unsigned modifiers)
 
 	if (l->insn.form != 1)
 		return false;
+	if (l->insn.op == GW_SASS_OP_F2I_64 && (modifiers & ~0xc9u) == 0x3010)
+		return double_to_integer(l, op, modifiers & 8 ? 64 : 32, round);
 	if (l->insn.op == GW_SASS_OP_F2I_64) {
 		if (modifiers != 0x20d8)
 			return false;
@@ -208,11 +282,18 @@ bool gw_lower_float(struct gw_lowering *l)
 
 	switch (l->insn.op) {
 	case GW_SASS_OP_FSETP:
+	case GW_SASS_OP_DSETP:
 		return set_predicate(l);
 	case GW_SASS_OP_FADD:
 	case GW_SASS_OP_FMUL:
 	case GW_SASS_OP_FFMA:
 		return arithmetic(l);
+	case GW_SASS_OP_DADD:
+	case GW_SASS_OP_DMUL:
+	case GW_SASS_OP_DFMA:
+		return of_doubles(l);
+	case GW_SASS_OP_F2F_64:
+		return between_floats(l, modifiers);
 	case GW_SASS_OP_FSEL:
 		return select(l);
 	case GW_SASS_OP_FMNMX:

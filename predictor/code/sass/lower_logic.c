@@ -180,9 +180,20 @@ static bool move64(struct gw_lowering *l)
 	return true;
 }
 
+/* A number of 64 bits, from bit 24 on. */
+static bool number64(struct gw_lowering *l)
+{
+	gw_lower_set_pair(l, 16, l->insn.op == GW_SASS_OP_UMOV_64,
+	                  number(l, gw_sass_bits(&l->insn, 24, 64)));
+	return true;
+}
+
 static bool lower_move(struct gw_lowering *l)
 {
 	switch (l->insn.op) {
+	case GW_SASS_OP_MOV_64:
+	case GW_SASS_OP_UMOV_64:
+		return number64(l);
 	case GW_SASS_OP_MOV:
 		if (gw_sass_bits(&l->insn, 72, 4) != 15)
 			return false; /* of some lanes of four */

@@ -11,7 +11,10 @@
 
 #include <math.h>
 
-enum { SECTOR = 32 }; /* bytes of a memory transaction since Maxwell */
+enum {
+	SECTOR = 32,      /* bytes, the least that a request moves since Maxwell */
+	LINE_SECTORS = 4, /* of a line of 128 bytes */
+};
 
 double gw_mwp_2009_exec(double mwp, double cwp, double n, double mem_l, double mem_cycles,
                         double comp_cycles, double mem_insts, double rep, enum gw_mwp_case *which)
@@ -204,22 +207,83 @@ static void estimate_2009(const struct gw_device *device, const struct gw_launch
 }
 
 /*
- * W_serial: stated by the user, or none because each of its causes is known not to occur.
- * Its published terms need counts that no counter gives, so otherwise it is unknown.
+ * avg_trans_warp: the papers count a coalesced request as one transaction, however many sectors it
+ * has. Without the code's classes a request of at most a line's sectors counts as coalesced.
  */
-static double serial_cycles(const struct gw_work *work)
+static double transactions(const struct gw_work *w)
 {
-	static const enum gw_work_field causes[] = {GW_WORK_barriers, GW_WORK_pipe_xu,
-	                                            GW_WORK_divergent_branches,
-	                                            GW_WORK_shared_wavefronts};
+	double coal = gw_work_value(w, GW_WORK_coalesced_mem_insts);
+	double uncoal = gw_work_value(w, GW_WORK_uncoalesced_mem_insts);
+	double each = uncoal == 0 ? 1 : gw_work_value(w, GW_WORK_uncoalesced_per_mw);
+	double sectors = sectors_per_request(w);
+
+	return gw_usable(gw_either((coal + uncoal * each) / (coal + uncoal),
+	                           sectors <= LINE_SECTORS ? 1 : sectors));
+}
+
+/*
+ * O_sync as Hong & Kim 2009 count it, because the factor of Sim et al. is a constant of their GPU:
+ * each barrier of a block makes the warps' requests depart together once more.
+ */
+static double sync_cycles(const struct gw_mwp_2012_in *in, double mwp, const struct shape *s,
+                          double barriers)
+{
+	if (barriers == 0)
+		return 0;
+	return in->delta * in->trans_per_warp * fmax(0, mwp - 1) * barriers * s->active_blocks *
+	       s->rep;
+}
+
+/*
+ * O_SFU: what the special-function unit takes beyond its share of the instructions,
+ * F_SFU = min(max(#SFU / #insts - SFU_width / SIMD_width, 0), 1).
+ */
+static double sfu_cycles(const struct gw_device *d, const struct gw_mwp_2012_in *in,
+                         double sfu_insts)
+{
+	double width = gw_param_value(d, GW_PARAM_t_sfu) /
+	               (gw_param_value(d, GW_PARAM_sm_count) * in->freq);
+	double share = sfu_insts / in->insts - width / in->simd_width;
+
+	if (sfu_insts == 0)
+		return 0;
+	return sfu_insts * in->warps / in->active_sms * in->warp_size / width *
+	       fmin(fmax(share, 0), 1);
+}
+
+/*
+ * O_bank: cycles of shared memory beyond one an access. What the LSU executes and global memory
+ * was not asked for counts as accesses, so that these cycles are the least there are.
+ */
+static double bank_cycles(const struct gw_work *w, const struct gw_mwp_2012_in *in)
+{
+	double passes = gw_work_value(w, GW_WORK_shared_wavefronts);
+	double accesses = gw_work_value(w, GW_WORK_pipe_lsu) -
+	                  gw_work_value(w, GW_WORK_global_load_requests) -
+	                  gw_work_value(w, GW_WORK_global_store_requests);
+
+	if (passes == 0)
+		return 0;
+	return isnan(passes - accesses) ? NAN
+	                                : fmax(0, passes - fmax(0, accesses)) / in->active_sms;
+}
+
+/*
+ * W_serial = O_sync + O_SFU + O_CFdiv + O_bank: stated by the user, or from what is known of the
+ * code. O_CFdiv is none: #insts counts the instructions of each group of a diverged warp.
+ */
+static double serial_cycles(const struct gw_device *d, const struct gw_work *work,
+                            const struct shape *s, const struct gw_mwp_2012_in *in)
+{
 	double given = gw_work_value(work, GW_WORK_serial_cycles);
+	struct gw_mwp_2012_out out;
 
 	if (!isnan(given))
 		return given;
-	for (unsigned i = 0; i < sizeof(causes) / sizeof(*causes); i++)
-		if (gw_work_value(work, causes[i]) != 0 || isnan(gw_work_value(work, causes[i])))
-			return NAN;
-	return 0;
+	gw_mwp_2012(in, &out);
+	return sync_cycles(in, out.mwp, s, gw_work_value(work, GW_WORK_barriers)) +
+	       sfu_cycles(d, in, gw_work_value(work, GW_WORK_pipe_xu) / s->warps) +
+	       bank_cycles(work, in);
 }
 
 /* Memory instructions of a warp: by the code when it is known, else the requests counted. */
@@ -241,7 +305,6 @@ static bool inputs_2012(const struct gw_device *d, const struct gw_work *w, cons
 	        .warps = s->warps,
 	        .active_sms = s->active_sms,
 	        .amat = NAN,
-	        .transaction = SECTOR,
 	        .freq = gw_need_param(e, d, GW_PARAM_sm_clock),
 	        .bandwidth = gw_need(e, memory_bandwidth(d), "b_mem"),
 	        .dram_lat = gw_need_param(e, d, GW_PARAM_lat_dram),
@@ -253,20 +316,24 @@ static bool inputs_2012(const struct gw_device *d, const struct gw_work *w, cons
 	        .insts = gw_need_work(e, w, GW_WORK_inst_executed) / s->warps,
 	        .mem_insts = gw_need(e, memory_insts(w, s->warps), "coalesced_mem_insts"),
 	        .ilp = gw_need_work(e, w, GW_WORK_warp_ilp),
-	        .w_serial = serial_cycles(w),
 	};
 	if (e->reason[0] || in->mem_insts == 0) {
 		/* No request: the memory side has no weight, whatever its parameters. */
 		in->mlp = in->trans_per_warp = 1;
+		in->transaction = SECTOR;
 		in->miss_ratio = 0;
+		in->w_serial = serial_cycles(d, w, s, in);
 		return !e->reason[0];
 	}
 	in->mlp = gw_need_work(e, w, GW_WORK_warp_loads_in_flight);
-	in->trans_per_warp =
-	        gw_need(e, sectors_per_request(w), "global_load_sectors per global_load_requests");
+	/* The bandwidth that a warp draws is of all bytes of its request. */
+	in->transaction = gw_need(e, sectors_per_request(w) * SECTOR,
+	                          "global_load_sectors per global_load_requests");
+	in->trans_per_warp = gw_need(e, transactions(w), "uncoalesced_per_mw");
 	in->miss_ratio = (1 - gw_share(gw_need_work(e, w, GW_WORK_l1_hit_rate))) *
 	                 (1 - gw_share(gw_need_work(e, w, GW_WORK_l2_hit_rate)));
 	gw_need(e, in->miss_ratio, "hit rates between 0 and 1");
+	in->w_serial = serial_cycles(d, w, s, in);
 	return !e->reason[0];
 }
 
@@ -286,8 +353,9 @@ static void report_2012(const struct gw_mwp_2012_in *in, const struct gw_mwp_201
 	gw_estimate_resource(e, "compute", out->t_comp / in->freq);
 	gw_estimate_resource(e, "memory", out->t_mem / in->freq);
 	if (isnan(in->w_serial)) {
-		gw_estimate_missing(e, "serial_cycles (W_serial: barriers, SFU, divergence, bank "
-		                       "conflicts)");
+		gw_estimate_missing(e,
+		                    "serial_cycles (W_serial), or what it follows from: barriers, "
+		                    "pipe_xu and t_sfu, pipe_lsu");
 		return;
 	}
 	gw_estimate_settle(e, out->t_exec / in->freq);

@@ -58,14 +58,15 @@ struct gw_mwp_2012_in {
 	double warp_size, simd_width;
 	double ilp, mlp;       /**< ILP and MLP of a warp */
 	double dram_lat;       /**< DRAM_lat */
-	double trans_per_warp; /**< avg_trans_warp: transactions of a memory request */
+	double trans_per_warp; /**< avg_trans_warp: transactions of a memory request, 1 if coalesced
+	                        */
 	double delta;          /**< Delta: cycles between two transactions */
 	double miss_ratio;     /**< share of requests that go to device memory */
 	double hit_lat;        /**< hit_lat */
 	double amat;        /**< AMAT to use instead of the published form; NaN for the published */
 	double freq;        /**< Hz */
 	double bandwidth;   /**< mem_peak_bandwidth, B/s */
-	double transaction; /**< transaction_size, bytes */
+	double transaction; /**< transaction_size: bytes that a request moves */
 	double w_serial;    /**< O_sync + O_SFU + O_CFdiv + O_bank; NaN when unknown */
 };
 

@@ -13,22 +13,26 @@ struct kind {
 	enum gw_work_field a, b;
 	double weight;
 	enum gw_param p, or_p; /* the faster of the two that are known */
+	const char *left_out;  /* a warning where there is no rate; NULL: no answer without one */
 };
+
+static const char no_int_rate[] =
+        "integer operations are left out: the device has neither t_int nor t_add";
 
 #define NO_FIELD GW_WORK_FIELDS
 
 static const struct kind kinds[] = {
         /* An FMA is two operations: one as an instruction, one more as an FMA. */
-        {"fp32", GW_WORK_fp32_inst, GW_WORK_fp32_fma, 1, GW_PARAM_t_sp, GW_PARAM_t_sp},
-        {"fp64", GW_WORK_fp64_inst, GW_WORK_fp64_fma, 1, GW_PARAM_t_dp, GW_PARAM_t_dp},
+        {"fp32", GW_WORK_fp32_inst, GW_WORK_fp32_fma, 1, GW_PARAM_t_sp, GW_PARAM_t_sp, NULL},
+        {"fp64", GW_WORK_fp64_inst, GW_WORK_fp64_fma, 1, GW_PARAM_t_dp, GW_PARAM_t_dp, NULL},
         /* The mix of packed half operations is unknown: two lanes, at least one operation each. */
-        {"fp16", GW_WORK_fp16_inst, NO_FIELD, 2, GW_PARAM_t_hp, GW_PARAM_t_hp},
+        {"fp16", GW_WORK_fp16_inst, NO_FIELD, 2, GW_PARAM_t_hp, GW_PARAM_t_hp, NULL},
         /* Multiply-adds are not counted separately either: one operation each. */
-        {"int", GW_WORK_int_inst, NO_FIELD, 1, GW_PARAM_t_int, GW_PARAM_t_add},
+        {"int", GW_WORK_int_inst, NO_FIELD, 1, GW_PARAM_t_int, GW_PARAM_t_add, no_int_rate},
 #define TENSOR(type, unit)                                                                         \
 	{                                                                                          \
 		"tensor " #type, GW_WORK_tensor_##type##_##unit, NO_FIELD, 1,                      \
-		        GW_PARAM_t_tensor_##type, GW_PARAM_t_tensor_##type                         \
+		        GW_PARAM_t_tensor_##type, GW_PARAM_t_tensor_##type, NULL                   \
 	}
         TENSOR(fp16, flop),
         TENSOR(tf32, flop),
@@ -62,7 +66,8 @@ static void compete(struct gw_estimate *out, const char *name, double seconds, e
 	}
 }
 
-/* False when there are such operations but no rate for them. */
+/* False when there are such operations but no rate for them. The roofline of 2009 is of flop/s and
+ * B/s; integers extend it where the device's rate is known. */
 static bool compute(const struct gw_device *device, const struct gw_work *work,
                     const struct kind *k, struct gw_estimate *out)
 {
@@ -73,6 +78,10 @@ static bool compute(const struct gw_device *device, const struct gw_work *work,
 	if (!(ops > 0 && isfinite(ops))) {
 		gw_estimate_missing(out, gw_work_info(k->a)->name);
 		return false;
+	}
+	if (!(rate > 0 && isfinite(rate)) && k->left_out) {
+		gw_estimate_warn(out, k->left_out);
+		return true;
 	}
 	if (!(rate > 0 && isfinite(rate))) {
 		gw_estimate_missing(out, gw_param_info(k->p)->name);

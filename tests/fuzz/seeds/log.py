@@ -134,7 +134,7 @@ class Writer:
 
 
 def host_seeds(w, kernel, launches):
-    """Copies, waits and ranges, in order and not, of threads and GPUs that are there and not."""
+    """Copies, waits, ranges and children at work, in order and not, of threads and GPUs that are there and not."""
     begin = [w.record("header", strings("mode=audit"), version=w.form.version, pid=1, start_ns=1000, flags=12),
              w.device(), *kernel, w.record("thread", id=1, tid=7)]
     names = [w.record("range_name", strings("layers"), id=1), w.record("range_name", strings("conv"), id=2, domain=1),
@@ -145,7 +145,9 @@ def host_seeds(w, kernel, launches):
              for t, c, s, n in ((1, 1, 7500, 2000), (1, 99, 9600, 3000), (1, 2, 5, (1 << 64) - 1), (4, 0, 1, 1))]
     ranges = [w.record("range", thread=t, name=i, depth=d, ns=n)
               for t, i, d, n in ((1, 2, 1, 1500), (1, 0, 0, 20000), (0, 1, 1, 1000), (0, 9, 7, 30000), (5, 1, 1, 1))]
-    yield "where_the_time_went", [*begin, *names, *copies, *waits, *ranges, *launches]
+    children = [w.record("children", start_ns=s, duration_ns=n, children_ns=n, threads_ns=t)
+                for s, n, t in ((4000, 5000, 10), (3000, 90000, 0), (7, (1 << 64) - 1, 0), (0, 0, 1 << 63))]
+    yield "where_the_time_went", [*begin, *names, *copies, *waits, *ranges, *children, *launches]
     yield "copies_without_launches", [*begin, *copies, *waits]
 
 

@@ -88,6 +88,26 @@ static void counter(void)
 	puts("counter");
 }
 
+/* saxpy(n, factor, x, y), whose factor changes at every launch and decides nothing. */
+static void factors(void)
+{
+	CUdeviceptr x = 0x700000000000, y = 0x710000000000;
+	CUfunction saxpy;
+	int n = 512;
+
+	load();
+	saxpy = client_function("_Z5saxpyifPKfPf");
+	for (unsigned i = 0; i < 60; i++) {
+		float factor = (float)i;
+		void *params[] = {&n, &factor, &x, &y};
+
+		CK(cuLaunchKernel(saxpy, 4, 1, 1, 128, 1, 1, 0, NULL, params, NULL));
+		if (i >= 30)
+			settle(20);
+	}
+	puts("factors");
+}
+
 /* Laid out by the program, whole, and cut off before the number. */
 static void buffer(void)
 {
@@ -175,9 +195,10 @@ static void graph_old(void)
 int main(int argc, char **argv)
 {
 	static const struct scenario list[] = {
-	        {"turns", turns},         {"sweep", sweep},         {"alike", alike},
-	        {"counter", counter},     {"buffer", buffer},       {"graph", graph},
-	        {"graph_any", graph_any}, {"graph_old", graph_old}, {NULL, NULL},
+	        {"turns", turns},     {"sweep", sweep},         {"alike", alike},
+	        {"counter", counter}, {"factors", factors},     {"buffer", buffer},
+	        {"graph", graph},     {"graph_any", graph_any}, {"graph_old", graph_old},
+	        {NULL, NULL},
 	};
 
 	return client_main(argc, argv, list);

@@ -3,6 +3,9 @@
 #include "client.h"
 
 #include <dlfcn.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <time.h>
 
 enum { TURNS = 20, MS = 1000, COPIED = 32 << 20 };
 
@@ -66,6 +69,75 @@ static void copies(void)
 	}
 	run_for(1000);
 	CK(cuCtxSynchronize());
+}
+
+enum { CHILDREN = 8, GOOD = 5 };
+
+static double cpu_ms(const pid_t *child)
+{
+	double sum = 0;
+
+	for (unsigned i = 0; i < CHILDREN; i++) {
+		struct timespec t;
+		clockid_t clock;
+
+		if (clock_getcpuclockid(child[i], &clock) || clock_gettime(clock, &t))
+			exit(6);
+		sum += (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
+	}
+	return sum;
+}
+
+static pid_t make_child(bool computes)
+{
+	volatile unsigned long sink = 0;
+	pid_t pid = fork();
+
+	while (!pid)
+		if (computes)
+			sink++;
+		else
+			pause();
+	return pid;
+}
+
+/*
+ * Children compute, or sleep, while this thread sleeps and then launches: until they have had a
+ * processor for three fifths of 60 ms five times, or ten seconds are over. They are many so that
+ * other programs do not keep them from it.
+ */
+static void with_children(bool compute)
+{
+	pid_t child[CHILDREN];
+	int good = 0;
+
+	begin();
+	for (unsigned i = 0; i < CHILDREN; i++)
+		child[i] = make_child(compute);
+	client_nap(1200); /* they are found */
+	run_for(1000);
+	for (int i = 0; i < 160 && good < GOOD; i++) {
+		double before = cpu_ms(child);
+
+		usleep(60 * MS);
+		good += !compute || cpu_ms(child) - before >= 36;
+		run_for(1000);
+	}
+	CK(cuCtxSynchronize());
+	for (unsigned i = 0; i < CHILDREN; i++) {
+		kill(child[i], SIGKILL);
+		waitpid(child[i], NULL, 0);
+	}
+}
+
+static void input(void)
+{
+	with_children(true);
+}
+
+static void idle_children(void)
+{
+	with_children(false);
 }
 
 /*
@@ -173,6 +245,8 @@ int main(int argc, char **argv)
 	static const struct scenario list[] = {{"waits", waits},
 	                                       {"host", host},
 	                                       {"copies", copies},
+	                                       {"input", input},
+	                                       {"idle_children", idle_children},
 	                                       {"collectives", collectives},
 	                                       {"collectives4", collectives4},
 	                                       {NULL, NULL}};

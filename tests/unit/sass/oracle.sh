@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# oracle.sh SASS_AGREE SM_70_CUBIN: compile kernels/*.cu for every architecture that nvcc has, disassemble them
-# and the cubin of sm_70, and compare. NVCC and NVDISASM name other tools. Exit 77: a tool is missing.
+# oracle.sh SASS_AGREE SM_70_CUBIN KERNELS: compile the sources in KERNELS (kernels.tar.xz, unpacked) for every
+# architecture that nvcc has, disassemble them and the cubin of sm_70, and compare. NVCC and NVDISASM name other tools. Exit 77: a tool is missing.
 set -uo pipefail
-agree=$1 cubin_70=$2
+agree=$1 cubin_70=$2 kernels=$3
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 nvcc=${NVCC:-$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)}
 nvdisasm=${NVDISASM:-$(command -v nvdisasm || echo /usr/local/cuda/bin/nvdisasm)}
@@ -24,7 +24,7 @@ check() { # SM CUBIN...
 }
 for arch in 75 80 86 89 90a 100a 120; do
 	cubins=()
-	for source in "$here"/kernels/*.cu; do
+	for source in "$kernels"/*.cu; do
 		[ "${source##*/}" != packed.cu ] || [ "${arch%a}" -ge 100 ] || continue
 		cubin=$temp/$arch.${source##*/}.cubin
 		if "$nvcc" -w -std=c++17 "-arch=sm_$arch" -cubin -o "$cubin" "$source" 2>"$temp/error"; then

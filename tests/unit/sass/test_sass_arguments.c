@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * kernels/arguments.cu as machine code of several architectures, evaluated on arguments: accesses
- * and addresses of every thread are what the same loops give in C, though tables of arguments,
- * quotients of 64 bits, floats and what other lanes have decide them.
+ * arguments.cu of kernels.tar.xz as machine code of several architectures, evaluated on arguments:
+ * accesses and addresses of every thread are what the same loops give in C, though tables of
+ * arguments, quotients of 64 bits, floats and what other lanes have decide them.
  */
 #include "tests/unit/sass/built.h"
 #include "tests/unit/sass/tally.h"
@@ -37,6 +37,10 @@ struct arguments {
 			float alpha, beta;
 			int32_t n;
 		} factors;
+		struct {
+			double alpha, beta;
+			int32_t n;
+		} weighed;
 		struct {
 			int32_t least, by;
 		} told;
@@ -113,6 +117,26 @@ static void factors(struct tally *t, const struct arguments *a, int64_t block, i
 	for (int64_t j = 0; j < most && j < a->factors.n; j++)
 		tally_load(t, X + 4 * (uint64_t)(1024 + 32 * j));
 	tally_store(t, Y + 4 * (uint64_t)i);
+}
+
+static const struct arguments weighed_on = {
+        .y = Y, .x = X, .weighed = {.alpha = 0.1, .beta = 3.7, .n = 9}};
+
+static void weighed(struct tally *t, const struct arguments *a, int64_t block, int64_t thread)
+{
+	int64_t i = block * BLOCK + thread;
+	double alpha = a->weighed.alpha, beta = a->weighed.beta, w = fma(alpha, (double)i, -beta);
+	int64_t most = (int64_t)ceil(fabs(w) * 0.125), round = 0;
+
+	if (w > beta && w < fma(3, beta, 1))
+		tally_load(t, X + 4 * (uint64_t)i);
+	if ((float)w < 2.5F)
+		tally_load(t, X + 4 * (uint64_t)(512 + (int64_t)floor(w + 1000.25)));
+	for (int64_t j = 0; j < most && j < a->weighed.n; j++)
+		tally_load(t, X + 4 * (uint64_t)(4096 + 32 * j));
+	for (double d = -beta; d < 1 - alpha; d += alpha)
+		tally_load(t, X + 4 * (uint64_t)(8192 + 64 * round++ + i));
+	tally_store(t, Y + 4 * (uint64_t)(w * w));
 }
 
 static const struct arguments told_on = {.y = Y, .x = X, .told = {.least = 123, .by = 3}};
@@ -238,6 +262,13 @@ static void floats_decide(void **state)
 	check("factors", 90, &no_factors_on, factors, ADDRESSES);
 }
 
+static void doubles_decide(void **state)
+{
+	(void)state;
+	EACH(sm)
+	check("weighed", *sm, &weighed_on, weighed, COUNTS);
+}
+
 static void lanes_tell_each_other(void **state)
 {
 	(void)state;
@@ -266,6 +297,7 @@ int main(void)
 	        cmocka_unit_test(quotients_of_64_bits_are_known),
 	        cmocka_unit_test(carries_of_several_terms_are_known),
 	        cmocka_unit_test(floats_decide),
+	        cmocka_unit_test(doubles_decide),
 	        cmocka_unit_test(lanes_tell_each_other),
 	        cmocka_unit_test(copies_past_registers_are_loads),
 	        cmocka_unit_test(a_wait_for_an_mbarrier_ends),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kernels/tiles.cu: what copies through tensor maps, and bulk copies, move. */
+/* tiles.cu of kernels.tar.xz: what copies through tensor maps, and bulk copies, move. */
+#include "predictor/code/digest.h"
 #include "predictor/code/static_code.h"
 #include "predictor/models/inputs.h"
 #include "predictor/profile/profile.h"
@@ -9,6 +10,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -261,6 +263,53 @@ static void a_cluster_larger_than_the_grid_divides_nothing_by_zero(void **state)
 	assert_false(gw_work_value(&work, GW_WORK_l2_read_bytes) < 0);
 }
 
+/* @p expected: "offset+size ...". */
+static void assert_plan(const struct gw_digest_plan *plan, const char *expected)
+{
+	char text[256] = "";
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < plan->count; i++)
+		n += (size_t)snprintf(text + n, sizeof(text) - n, "%s%u+%u", i ? " " : "",
+		                      plan->word[i].offset, plan->word[i].size);
+	assert_string_equal(text, expected);
+}
+
+/* Their maps without the addresses, and what cuts tiles. */
+static void tensor_maps_are_planned_but_for_their_address(void **state)
+{
+	enum { MAP = 128 };
+	static const struct {
+		const char *name, *plan;
+		struct gw_code_param param[4];
+		uint32_t count;
+	} kernels[] = {
+	        {"tile_copy",
+	         "368+4 372+4 120+56 248+56",
+	         {{FIRST, MAP}, {FIRST + MAP, MAP}, {FIRST + 2 * MAP, 4}, {FIRST + 2 * MAP + 4, 4}},
+	         4},
+	        {"tile_panel", "240+4 120+56", {{FIRST, MAP}, {FIRST + MAP, 4}}, 2},
+	        {"tile_listed", "120+56", {{FIRST, MAP}, {FIRST + MAP, 8}}, 2},
+	        {"tile_add", "120+56", {{FIRST, MAP}}, 1},
+	        {"tile_prefetch", "120+56", {{FIRST, MAP}}, 1},
+	        {"bulk_copy", "16+4", {{0, 8}, {8, 8}, {16, 4}}, 3},
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(kernels) / sizeof(*kernels); i++) {
+		struct gw_sass_lowered lowered;
+		struct gw_digest_plan plan;
+		struct built_file b;
+
+		built_file_begin(&b, GW_SASS, "tiles", kernels[i].name, 90);
+		assert_null(gw_sass_lower(&lowered, &b.cfg, &b.kernel, &b.arena));
+		assert_null(gw_digest_plan_make(&lowered.program, kernels[i].param,
+		                                kernels[i].count, &b.arena, &plan));
+		assert_plan(&plan, kernels[i].plan);
+		built_file_end(&b);
+	}
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -271,6 +320,7 @@ int main(void)
 	        cmocka_unit_test(without_its_map_a_tile_has_no_size),
 	        cmocka_unit_test(a_reduction_writes_and_a_prefetch_stays_in_l2),
 	        cmocka_unit_test(blocks_that_take_the_next_tile_load_them_all),
+	        cmocka_unit_test(tensor_maps_are_planned_but_for_their_address),
 	        cmocka_unit_test(bulk_copies_have_the_bytes_of_their_size),
 	        cmocka_unit_test(a_cluster_larger_than_the_grid_divides_nothing_by_zero),
 	};

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * kernels/undecided.cu: where memory contents decide how much a launch does, its work is "at least"
- * and nothing is predicted from it; where what they decide cannot matter, it is predicted.
+ * undecided.cu of kernels.tar.xz: where memory contents decide how much a launch does, its work is
+ * "at least" and nothing is predicted from it; where what they decide cannot matter, it is
+ * predicted.
  */
 #include "predictor/code/static_code.h"
 #include "predictor/learner/predictor.h"

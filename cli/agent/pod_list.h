@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which pod a GPU is allotted to: the answer of kubelet's PodResourcesLister (v1), and a look-up.
+ */
+#ifndef GW_AGENT_POD_LIST_H
+#define GW_AGENT_POD_LIST_H
+
+#include "cli/agent/owner.h"
+
+#include <stdbool.h>
+
+enum { POD_ROWS = 4096 }; /**< GPUs of containers that are kept; a node has fewer */
+
+struct agent_pod {
+	char gpu[37]; /**< the UUID without "GPU-" or "MIG-", in small letters */
+	char namespace[OWNER_TEXT], pod[OWNER_TEXT], container[OWNER_TEXT];
+};
+
+/** Zero-initialised is empty; free() row. */
+struct agent_pod_list {
+	struct agent_pod *row;
+	size_t rows;
+};
+
+/**
+ * Read a ListPodResourcesResponse of @p size bytes into @p out, which is empty. False where it is
+ * none: @p out is empty then. Devices whose ids are no UUIDs are left out.
+ */
+bool agent_pod_list_read(const void *data, size_t size, struct agent_pod_list *out);
+
+/** The row of the GPU @p uuid ("GPU-..."); NULL: it is allotted to no container, or to several. */
+const struct agent_pod *agent_pod_of(const struct agent_pod_list *list, const char *uuid);
+
+#endif

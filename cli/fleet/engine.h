@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* An engine at work: Python's package of it, as a child. */
+#ifndef GW_FLEET_ENGINE_H
+#define GW_FLEET_ENGINE_H
+
+#include "cli/fleet/store.h"
+
+/** How it is run. */
+struct fleet_run {
+	enum fleet_engine engine;
+	const char *python;
+	uint64_t threads; /**< 0: as many as there are processors */
+};
+
+extern const char *const fleet_engine_names[];
+
+/** What came of it; json_decref() the answers and the version. */
+struct fleet_answers {
+	json_t *answers; /**< array: "name", "columns", "rows", "seconds" */
+	char version[128];
+	double seconds; /**< all of the engine's work */
+};
+
+/**
+ * Have the engine answer @p plan from the links of @p store, whose files that it can't read get
+ * their reason. False after a message: 2 is the exit status.
+ */
+bool fleet_engine_run(const struct fleet_run *run, struct fleet_store *store, const json_t *plan,
+                      struct fleet_answers *out);
+
+#endif

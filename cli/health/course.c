@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/health/course.h"
+
+#include <math.h>
+#include <string.h>
+
+enum {
+	SHORTEST = 4, /* intervals in a row that show a change */
+	EVERY = 12,   /* longer windows are looked at in such steps */
+	SETTLING = 6, /* intervals of which the level is the mean */
+	MEMORY = 6,   /* intervals apart that the slow part of the noise is measured at */
+	PRIOR = 240,  /* intervals that the prior counts as */
+	LONG = 2160   /* intervals that variances are averaged over */
+};
+
+static const double ALARM = 16;          /* score at which a resource is slow */
+static const double SUSPECT = 4.5;       /* score at which no more noise is learned */
+static const double EACH = 0.015;        /* that each of the last intervals shows at least */
+static const double MOST = 0.045;        /* of a deviation that counts */
+static const double CALM = 0.015;        /* deviations below it belong to the drift */
+static const double DRIFT = 1 / 180.0;   /* of the drift, an interval: half an hour */
+static const double DRIFT_MOST = 0.02;   /* from the first minutes: beyond it is no drift */
+static const double NOISE_PRIOR = 0.004; /* standard deviations before any was seen */
+static const double SLOW_PRIOR = 0.0025;
+static const double SLOW_LEAST = 0.0025; /* whatever was seen: no more is promised */
+static const double FAST_LEAST = 0.002;
+static const double UNSURE_MIX = 0.004;   /* of the drift by each change of kernels */
+static const double UNSURE_NOISE = 0.001; /* above it a deviation is not noise */
+static const double FAR = 3;              /* standard deviations that count in the noise */
+static const double UNSURE_HOUR = 0.006;  /* the same by an hour's pause */
+static const double UNSURE_CALM = 2.5;    /* times that is still of the drift */
+static const double SURER = 1 / 60.0;     /* of it, an interval that says nothing of the drift */
+static const double UNSURE_MOST = 0.015;
+static const double BACK = 0.5;   /* share of the shift below which it is over */
+static const double A_DAY = 8640; /* intervals of a day */
+static const double AN_HOUR = 360;
+static const double KEPT = 2160; /* intervals for which a verdict holds that nothing confirms */
+
+static void forget_change(struct course *c)
+{
+	c->suspected = c->slow = false;
+	c->shift = c->counted = 0;
+	c->since = 0;
+}
+
+/* The deviation @p back intervals before the last one. */
+static double whole(const struct course *c, uint32_t back)
+{
+	return c->past[(c->intervals - 1 - back) % COURSE_WINDOW];
+}
+
+/* The same as far as it counts. */
+static double past(const struct course *c, uint32_t back)
+{
+	return fmax(-MOST, fmin(MOST, whole(c, back)));
+}
+
+/* Mean of the last @p n, of which the highest is left out. */
+static double size_of(const struct course *c, uint32_t n)
+{
+	double sum = 0, most = whole(c, 0);
+
+	for (uint32_t i = 0; i < n; i++) {
+		sum += whole(c, i);
+		most = fmax(most, whole(c, i));
+	}
+	return n > 1 ? (sum - most) / (n - 1) : most;
+}
+
+/* Of the mean of n intervals under the null the variance is fast / n + slow. */
+struct noise {
+	double fast, slow;
+};
+
+static struct noise noise_of(const struct course *c, double doubt)
+{
+	const double slow = fmax(fmin(c->slow_part, c->variance), SLOW_LEAST * SLOW_LEAST);
+	const double fast = fmax(c->variance - slow, FAST_LEAST * FAST_LEAST);
+
+	return (struct noise){fast, slow + doubt + c->unsure * c->unsure};
+}
+
+/*
+ * The largest log-likelihood ratio of the windows that end now, its mean and its beginning. The
+ * worst interval of each window is left out: a disturbance of seconds is no change.
+ */
+static double best_window(const struct course *c, double doubt, double *any, double *counted,
+                          uint32_t *length)
+{
+	const struct noise noise = noise_of(c, doubt);
+	double sum = 0, most = -MOST, best = 0;
+
+	*any = *counted = 0;
+	*length = 1;
+	for (uint32_t n = 1; n <= c->filled; n++) {
+		double mean, score;
+
+		sum += past(c, n - 1);
+		most = past(c, n - 1) > most ? past(c, n - 1) : most;
+		if (n > EVERY && n % EVERY)
+			continue;
+		mean = n > 1 ? (sum - most) / (n - 1) : most;
+		if (mean <= 0)
+			continue;
+		score = mean * mean / (2 * (noise.fast / fmax(n - 1, 1) + noise.slow));
+		*any = fmax(*any, score);
+		if (n < SHORTEST || score <= best)
+			continue;
+		best = score;
+		*counted = mean;
+		*length = n;
+	}
+	return best;
+}
+
+static void learn(struct course *c, double d, double doubt, bool usual)
+{
+	const double seen = fmin(c->intervals, LONG);
+	const struct noise noise = noise_of(c, doubt);
+	const double unknown = c->unsure * c->unsure;
+	const double gain = fmax(DRIFT, unknown / (noise.fast + noise.slow));
+	const double calm = fmax(CALM, UNSURE_CALM * c->unsure);
+	double most;
+
+	if (d < calm) {
+		c->drift += (d < -calm ? DRIFT : gain) * d;
+		c->unsure *= sqrt(1 - gain);
+	} else {
+		c->unsure *= 1 - SURER;
+	}
+	c->drift = fmax(c->level - DRIFT_MOST, fmin(c->level + DRIFT_MOST, c->drift));
+	if (!usual || c->unsure > UNSURE_NOISE)
+		return;
+	most = FAR * sqrt(c->variance);
+	d = fmax(-most, fmin(most, d));
+	c->variance += (d * d - c->variance) / (seen + PRIOR);
+	if (c->filled > MEMORY) {
+		const double then = fmax(-most, fmin(most, past(c, MEMORY)));
+
+		c->slow_part += (d * then - c->slow_part) / (seen + PRIOR);
+	}
+}
+
+/* While it is slow: how slow, and whether it still is. */
+static void follow(struct course *c, double d)
+{
+	const uint32_t n = c->filled < MEMORY ? c->filled : MEMORY;
+	double recent = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		recent += past(c, i) / n;
+	c->shift += (d - c->shift) / MEMORY / 2;
+	if (n == MEMORY && recent < fmin(BACK * c->shift, EACH)) {
+		forget_change(c);
+		c->filled = 0;
+	}
+}
+
+static void settle(struct course *c, double deviation)
+{
+	const double d = deviation - c->drift;
+
+	c->level = c->drift += d / c->intervals;
+	c->variance = NOISE_PRIOR * NOISE_PRIOR;
+	c->slow_part = SLOW_PRIOR * SLOW_PRIOR;
+	c->unsure = SLOW_PRIOR;
+	c->last = 0;
+}
+
+bool course_known(const struct course *c)
+{
+	return c->intervals > (c->settling ? c->settling : SETTLING);
+}
+
+void course_take(struct course *c, uint64_t number, uint64_t began_ns, double deviation,
+                 double doubt)
+{
+	double d = deviation - c->drift, any;
+	uint32_t length;
+
+	course_pass(c, number);
+	c->taken = number;
+	c->intervals++;
+	if (!course_known(c)) {
+		settle(c, deviation);
+		return;
+	}
+	c->last = d;
+	c->past[(c->intervals - 1) % COURSE_WINDOW] = (float)d;
+	c->at[(c->intervals - 1) % COURSE_WINDOW] = began_ns;
+	c->filled += c->filled < COURSE_WINDOW;
+	c->score = best_window(c, doubt, &any, &c->counted, &length);
+	if (c->slow) {
+		follow(c, d);
+		return;
+	}
+	learn(c, d, doubt, any < SUSPECT);
+	if (any < SUSPECT) {
+		forget_change(c);
+		return;
+	}
+	c->episode += !c->suspected;
+	c->suspected = true;
+	c->shift = size_of(c, length);
+	c->since = c->at[(c->intervals - length) % COURSE_WINDOW];
+}
+
+bool course_alarms(const struct course *c, double least)
+{
+	if (!c->suspected || c->slow || c->score < ALARM || c->counted < least)
+		return false;
+	for (uint32_t i = 0; i < SHORTEST; i++)
+		if (i >= c->filled || past(c, i) < EACH)
+			return false;
+	return true;
+}
+
+void course_pass(struct course *c, uint64_t number)
+{
+	const double missed =
+	        c->intervals && number > c->taken + 1 ? (double)(number - c->taken - 1) : 0;
+
+	if (missed >= MEMORY && !c->slow) {
+		c->filled = 0;
+		c->score = 0;
+		forget_change(c);
+	}
+	if (missed >= KEPT && c->slow)
+		*c = (struct course){.episode = c->episode, .settling = c->settling};
+	if (missed > 0 && number != c->taken)
+		c->unsure =
+		        fmin(UNSURE_MOST, hypot(c->unsure, UNSURE_HOUR * sqrt(missed / AN_HOUR)));
+}
+
+void course_mixed(struct course *c, double changes)
+{
+	c->unsure = fmin(UNSURE_MOST, fmax(c->unsure, UNSURE_MIX * sqrt(changes)));
+}
+
+double course_confidence(double score)
+{
+	/* Of a normal deviate beyond sqrt(2 score), once an interval. */
+	return fmax(0, 1 - A_DAY * 0.5 * erfc(sqrt(score)));
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The sequential test of one resource: a window-limited generalized likelihood ratio of a shift,
+ * in noise whose memory is learned. Pure. docs/internals/health.md describes the statistics.
+ */
+#ifndef GW_HEALTH_COURSE_H
+#define GW_HEALTH_COURSE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { COURSE_WINDOW = 60 };
+
+/** Deviations of a resource over time. All zero: a new one. */
+struct course {
+	uint32_t intervals; /**< that were taken */
+	uint32_t settling;  /**< intervals of which the level is the mean; 0: six */
+	uint64_t taken;     /**< number of the last interval that was taken */
+	double level;       /**< mean deviation of the first intervals */
+	double drift;       /**< mean of the deviation while nothing is suspected */
+	double variance;    /**< of an interval's deviation around it */
+	double slow_part; /**< covariance of two, a minute apart: what averaging does not remove */
+	double unsure;    /**< standard error of the drift after other kernels or a pause */
+	float past[COURSE_WINDOW];  /**< deviations less the drift, by interval modulo the window */
+	uint64_t at[COURSE_WINDOW]; /**< when each began */
+	uint32_t filled;            /**< how many of these are of one course of time */
+	bool suspected, slow;
+	uint32_t episode; /**< number of the last suspicion */
+	double score;     /**< largest log-likelihood ratio of the windows that end now */
+	double shift;     /**< mean deviation since the change, beyond the drift; 0: none */
+	double counted;   /**< the same of the window that the score is of, as far as it counts */
+	double last;      /**< last deviation, less the drift */
+	uint64_t since;   /**< when the change began */
+};
+
+/**
+ * Take @p deviation, a logarithm, of interval @p number, which began at @p began_ns. @p doubt is
+ * the variance that it has from the references it rests on: averaging over time does not remove it.
+ */
+void course_take(struct course *c, uint64_t number, uint64_t began_ns, double deviation,
+                 double doubt);
+
+/** Whether it is slow now, by @p least or more, if what it is the mean of agrees: set `slow` then.
+ */
+bool course_alarms(const struct course *c, double least);
+
+/** Whether it has been taken for long enough to be judged. */
+bool course_known(const struct course *c);
+
+/** Interval @p number had nothing to judge. */
+void course_pass(struct course *c, uint64_t number);
+
+/**
+ * What is judged now was judged last before @p changes changes of kernels: the drift is that of
+ * others' references, each of which was learned with an error of its own.
+ */
+void course_mixed(struct course *c, double changes);
+
+/** That a score is none of the false alarms of a day, 0 to 1. */
+double course_confidence(double score);
+
+#endif

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Whom a process works for, as control groups, environments and kubelet have it. */
+#include "cli/agent/owner.h"
+#include "cli/agent/pod_list.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static void pods_and_containers_are_read_from_control_groups(void **state)
+{
+	static const char id[] = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
+	char text[400];
+	struct agent_owner o = {0};
+
+	(void)state;
+	snprintf(text, sizeof(text),
+	         "0::/kubepods.slice/kubepods-burstable.slice/"
+	         "kubepods-burstable-pod01234567_89ab_cdef_0123_456789abcdef.slice/"
+	         "cri-containerd-%s.scope\n",
+	         id);
+	agent_owner_cgroup(text, &o);
+	assert_string_equal(o.pod_uid, "01234567-89ab-cdef-0123-456789abcdef");
+	assert_string_equal(o.container_id, "0123456789ab");
+	memset(&o, 0, sizeof(o));
+	agent_owner_cgroup("0::/user.slice/user-0.slice/session-3.scope\n0::/podium/pod", &o);
+	assert_string_equal(o.pod_uid, "");
+	assert_string_equal(o.container_id, "");
+}
+
+static void jobs_and_ranks_are_read_from_environments(void **state)
+{
+	static const char text[] =
+	        "HOME=/\0XSLURM_JOB_ID=9\0SLURM_JOB_ID=123\0RANK=7\0SLURM_PROCID=8"
+	        "\0POD_NAME=\0OPEN";
+	struct agent_owner o = {0};
+
+	(void)state;
+	agent_owner_environment(text, sizeof(text) - 1, &o);
+	assert_string_equal(o.hpc_job, "123");
+	assert_string_equal(o.rank, "7");
+	assert_string_equal(o.pod, "");
+	assert_string_equal(o.program, "");
+	memset(&o, 0, sizeof(o));
+	/* torchrun without an id, and with one. */
+	agent_owner_environment("TORCHELASTIC_RUN_ID=none", 24, &o);
+	assert_string_equal(o.hpc_job, "");
+	agent_owner_environment("TORCHELASTIC_RUN_ID=night", 25, &o);
+	assert_string_equal(o.hpc_job, "night");
+}
+
+/* PodResources of two pods and a shared GPU; names stand before and behind what they are of. */
+static const char pods[] =
+        "\x0a\x49\x0a\x01p\x12\x01n\x1a\x41\x0a\x01"
+        "c\x12\x3c\x0a\x0envidia.com/gpu\x12\x28"
+        "GPU-01020000-0000-0000-0000-000000000000"
+        "\x22\x00\x22\x00"
+        "\x0a\x3f\x1a\x37\x12\x35\x12\x2b"
+        "MIG-AAAAAAAA-0000-0000-0000-000000000000::2\x12\x06nvidia\x12\x01m\x0a\x01q"
+        "\x0a\x33\x1a\x2f\x12\x2d\x12\x2b"
+        "GPU-aaaaaaaa-0000-0000-0000-000000000000::1\x12\x00";
+
+static void pods_of_gpus_are_read_as_kubelet_has_them(void **state)
+{
+	struct agent_pod_list list = {0};
+	const struct agent_pod *pod;
+
+	(void)state;
+	assert_true(agent_pod_list_read(pods, sizeof(pods) - 1, &list));
+	assert_int_equal(list.rows, 3);
+	pod = agent_pod_of(&list, "GPU-01020000-0000-0000-0000-000000000000");
+	assert_non_null(pod);
+	assert_string_equal(pod->pod, "p");
+	assert_string_equal(pod->namespace, "n");
+	assert_string_equal(pod->container, "c");
+	assert_string_equal(list.row[1].pod, "q");
+	assert_string_equal(list.row[1].namespace, "m");
+	/* Two containers have it. */
+	assert_null(agent_pod_of(&list, "GPU-aaaaaaaa-0000-0000-0000-000000000000"));
+	assert_null(agent_pod_of(&list, "GPU-bbbbbbbb-0000-0000-0000-000000000000"));
+	assert_null(agent_pod_of(&list, "unknown-0"));
+	free(list.row);
+}
+
+static void a_list_of_pods_that_is_cut_is_none(void **state)
+{
+	size_t whole = 0;
+
+	(void)state;
+	for (size_t size = 0; size < sizeof(pods); size++) {
+		struct agent_pod_list list = {0};
+
+		whole += agent_pod_list_read(pods, size, &list);
+		free(list.row);
+	}
+	/* Nothing, one pod, a field of a later kubelet, two, three pods. */
+	assert_int_equal(whole, 5);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(pods_and_containers_are_read_from_control_groups),
+	        cmocka_unit_test(jobs_and_ranks_are_read_from_environments),
+	        cmocka_unit_test(pods_of_gpus_are_read_as_kubelet_has_them),
+	        cmocka_unit_test(a_list_of_pods_that_is_cut_is_none),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

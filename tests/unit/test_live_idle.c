@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Idle time by cause in the live segment. */
+#include "cli/live/tables.h"
+#include "predictor/log/record.h"
+#include "preload/live/live.h"
+#include "preload/maps/memory.h"
+#include "preload/runtime/degrade.h"
+#include "preload/runtime/options.h"
+#include "tests/unit/preload_fixture.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+static struct gw_live_file file;
+
+static int start(void **state)
+{
+	char why[256];
+
+	(void)state;
+	fixture_start();
+	gw_degraded_reset();
+	gw_memory_start();
+	gw_options.memory_max = 1 << 28;
+	gw_options.segment = 8 << 20;
+	gw_options.mode = GW_MODE_AUDIT;
+	snprintf(gw_options.run_mode, sizeof(gw_options.run_mode), "0600");
+	snprintf(gw_options.run_dir, sizeof(gw_options.run_dir), "/dev/shm/gw-test-idle-%d",
+	         (int)getpid());
+	gw_live_abandon();
+	gw_live_start();
+	assert_true(gw_live_map(&file, gw_live_path(), why, sizeof(why)));
+	return 0;
+}
+
+static int stop(void **state)
+{
+	(void)state;
+	gw_live_unmap(&file);
+	gw_live_end();
+	gw_live_abandon();
+	return rmdir(gw_options.run_dir);
+}
+
+/* A kernel from @p start to @p end, whose launch thread 1 called at @p call. */
+static void ran_for(uint64_t start, uint64_t end, uint64_t call)
+{
+	const struct gw_record_launch r = {.call_ns = call, .thread = call ? 1 : 0};
+
+	gw_live_ran_for(2, start, end, &r);
+}
+
+static void idle_time_has_the_cause_of_the_launch_that_ended_it(void **state)
+{
+	struct gw_live_device d;
+	uint64_t all = 0;
+
+	(void)state;
+	ran_for(1000000, 2000000, 900000);
+	ran_for(2001000, 3000000, 1500000); /* called before: 1 us */
+	gw_live_waited(1, 2500000, 3400000);
+	gw_live_copied(2, 3900000, 3950000);
+	ran_for(4000000, 5000000, 3990000); /* 400 us of a wait, 540 after it, 50 of a copy */
+	ran_for(6000000, 7000000, 5900000); /* 900 us of something else, 100 until it ran */
+	ran_for(7000100, 7001000, 6990000);
+	ran_for(7020000, 7021000, 7005000); /* one call 15 us after the other */
+	gw_live_untimed(&(struct gw_record_launch){.call_ns = 7500000});
+	gw_live_untimed(
+	        &(struct gw_record_launch){.call_ns = 7950000, .flags = GW_LAUNCH_MEASURED});
+	ran_for(8000000, 8001000, 7900000);
+	ran_for(8001500, 8002000, 0);
+	assert_true(gw_live_device_at(&file, 2, &d));
+	assert_int_equal(d.idle_ns[GW_IDLE_QUEUED], 1000 + 100);
+	assert_int_equal(d.idle_ns[GW_IDLE_WAIT], 400000);
+	assert_int_equal(d.idle_ns[GW_IDLE_AFTER_WAIT], 500000);
+	assert_int_equal(d.idle_ns[GW_IDLE_COPY], 50000);
+	assert_int_equal(d.idle_ns[GW_IDLE_LATENCY], 10000 + 100000);
+	assert_int_equal(d.idle_ns[GW_IDLE_HOST], 40000 + 900000);
+	assert_int_equal(d.idle_ns[GW_IDLE_LAUNCH_BOUND], 19000);
+	assert_int_equal(d.idle_ns[GW_IDLE_UNKNOWN], 979000 + 500);
+	for (int i = 0; i < GW_LIVE_IDLE; i++)
+		all += d.idle_ns[i];
+	assert_true(d.gap.sum == (double)all);
+}
+
+static void waits_that_were_pushed_out_leave_the_cause_unknown(void **state)
+{
+	struct gw_live_device d;
+
+	(void)state;
+	ran_for(1000, 2000, 900);
+	for (uint64_t i = 0; i < 300; i++)
+		gw_live_waited(1, 1000000 + i * 1000, 1000500 + i * 1000);
+	ran_for(900000, 901000, 890000);
+	assert_true(gw_live_device_at(&file, 2, &d));
+	assert_int_equal(d.idle_ns[GW_IDLE_UNKNOWN], 888000);
+	assert_int_equal(d.idle_ns[GW_IDLE_HOST], 0);
+}
+
+static void other_modes_have_no_idle_time(void **state)
+{
+	struct gw_live_device d;
+
+	(void)state;
+	gw_options.mode = GW_MODE_WATCH;
+	ran_for(1000, 2000, 900);
+	ran_for(5000, 6000, 4000);
+	assert_true(gw_live_device_at(&file, 2, &d));
+	for (int i = 0; i < GW_LIVE_IDLE; i++)
+		assert_int_equal(d.idle_ns[i], 0);
+}
+
+#define T(name) cmocka_unit_test_setup_teardown(name, start, stop)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        T(idle_time_has_the_cause_of_the_launch_that_ended_it),
+	        T(waits_that_were_pushed_out_leave_the_cause_unknown),
+	        T(other_modes_have_no_idle_time),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
