@@ -163,7 +163,7 @@ struct gw_log_model {
 	size_t row_room, name_room, gpu_room, reason_room, unexplained_room, file_room;
 	struct gw_index row_index, name_index;
 	struct log_slows slows;
-	struct log_graphs graphs;           /**< that were timed whole */
+	struct log_graphs graphs; /**< that were timed whole */
 	/** What else launches may be told apart by, where @ref tallied: added up beside the rows.
 	 */
 	bool tallied;
