@@ -45,16 +45,6 @@ struct reading {
 	size_t names, slows;        /* the same */
 };
 
-bool gw_gpu_matches(const struct gw_gpu *gpu, const char *text)
-{
-	char number[16];
-
-	snprintf(number, sizeof(number), "%u", gpu->record.ordinal);
-	return !strcmp(number, text) ||
-	       (strlen(text) >= 4 && !strncasecmp(gpu->uuid, text, strlen(text))) ||
-	       (text[strspn(text, "0123456789")] && strcasestr(gpu->name, text));
-}
-
 static bool same_gpu(const struct gw_gpu *gpu, const struct log_gpu *g)
 {
 	return *g->uuid ? !strcmp(gpu->uuid, g->uuid)
@@ -222,15 +212,6 @@ static void keep_violation(struct reading *r, const struct log_event *e,
 	};
 }
 
-static void add_to_file(struct gw_file *f, const struct gw_record_launch *l)
-{
-	f->launches++;
-	if (l->call_ns && (!f->first_ns || l->call_ns < f->first_ns))
-		f->first_ns = l->call_ns;
-	if (l->call_ns > f->last_ns)
-		f->last_ns = l->call_ns;
-}
-
 static struct log_caller caller_of(const struct reading *r, const struct log_event *e)
 {
 	return (struct log_caller){.thread = e->thread,
@@ -265,7 +246,7 @@ static void on_launch(struct reading *r, const struct log_event *e)
 		return;
 	r->results[order]++;
 	keep_violation(r, e, order, learnt, latest);
-	add_to_file(r->file, l);
+	gw_file_launch(r->file, l);
 	if (e->gpu != GW_INDEX_NONE) {
 		struct gw_gpu *gpu = &m->gpus[r->gpu[e->gpu]];
 
