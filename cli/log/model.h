@@ -192,6 +192,9 @@ void gw_log_model_init(struct gw_log_model *model);
  */
 void gw_log_model_count(struct gw_log_model *m, struct gw_file *file);
 
+/** Count a launch of @p file, and when it was called. */
+void gw_file_launch(struct gw_file *file, const struct gw_record_launch *launch);
+
 /** Read the log at @p path into @p model. False when it can't be read: the last file says why. */
 bool gw_log_model_read(struct gw_log_model *model, const char *path);
 

@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 bool gw_log_whole(const struct gw_log_status *s)
 {
@@ -109,4 +110,23 @@ void gw_log_model_count(struct gw_log_model *m, struct gw_file *f)
 		return;
 	for (unsigned i = 0; i < GW_COUNTERS; i++)
 		m->counters[i] += f->counters[i] - (before ? before[i] : 0);
+}
+
+bool gw_gpu_matches(const struct gw_gpu *gpu, const char *text)
+{
+	char number[16];
+
+	snprintf(number, sizeof(number), "%u", gpu->record.ordinal);
+	return !strcmp(number, text) ||
+	       (strlen(text) >= 4 && !strncasecmp(gpu->uuid, text, strlen(text))) ||
+	       (text[strspn(text, "0123456789")] && strcasestr(gpu->name, text));
+}
+
+void gw_file_launch(struct gw_file *f, const struct gw_record_launch *l)
+{
+	f->launches++;
+	if (l->call_ns && (!f->first_ns || l->call_ns < f->first_ns))
+		f->first_ns = l->call_ns;
+	if (l->call_ns > f->last_ns)
+		f->last_ns = l->call_ns;
 }

@@ -4,7 +4,7 @@
 #include "preload/live/aggregate.h"
 #include "preload/worker/configure.h"
 #include "preload/cupti/attach.h"
-#include "preload/worker/expected.h"
+#include "preload/live/expected.h"
 #include "preload/worker/host_time.h"
 #include "preload/launch/arguments.h"
 #include "preload/runtime/clock.h"
