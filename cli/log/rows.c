@@ -12,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 void gw_row_clear(struct gw_row *row)
 {
@@ -283,25 +282,6 @@ uint32_t gw_log_model_name(struct gw_log_model *m, const char *mangled)
 	m->names[position].mangled = gw_copy(mangled);
 	gw_index_add(&m->name_index, key, position);
 	return position;
-}
-
-bool gw_gpu_matches(const struct gw_gpu *gpu, const char *text)
-{
-	char number[16];
-
-	snprintf(number, sizeof(number), "%u", gpu->record.ordinal);
-	return !strcmp(number, text) ||
-	       (strlen(text) >= 4 && !strncasecmp(gpu->uuid, text, strlen(text))) ||
-	       (text[strspn(text, "0123456789")] && strcasestr(gpu->name, text));
-}
-
-void gw_file_launch(struct gw_file *f, const struct gw_record_launch *l)
-{
-	f->launches++;
-	if (l->call_ns && (!f->first_ns || l->call_ns < f->first_ns))
-		f->first_ns = l->call_ns;
-	if (l->call_ns > f->last_ns)
-		f->last_ns = l->call_ns;
 }
 
 void gw_log_model_free(struct gw_log_model *m)

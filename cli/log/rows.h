@@ -36,9 +36,6 @@ void gw_row_aggregate(struct gw_row *row, const struct gw_record_aggregate *aggr
 
 void gw_row_free(struct gw_row *row);
 
-/** Count a launch of a file. */
-void gw_file_launch(struct gw_file *file, const struct gw_record_launch *launch);
-
 /** Whether a launch's time may be used. */
 bool gw_launch_measured(const struct gw_record_launch *launch);
 

@@ -22,7 +22,7 @@
  */
 #include "cli/common/memory.h"
 #include "cli/health/detect.h"
-#include "tests/campaign/fleet_recordings.h"
+#include "tests/campaign/fleet_pool.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -53,24 +53,6 @@ static const double CLOCK_NOISE = 0.0015; /* for minutes */
 static const double CLOCK_READ = 0.002;   /* a reading is of a moment */
 
 /* ---- chance -------------------------------------------------------------------------------- */
-
-static uint64_t seed;
-
-static double uniform(void)
-{
-	seed = seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-	return ((double)(seed >> 11) + 0.5) / 9007199254740992.0;
-}
-
-static unsigned below(unsigned n)
-{
-	return (unsigned)(uniform() * n);
-}
-
-static double normal(void)
-{
-	return sqrt(-2 * log(uniform())) * cos(6.283185307179586 * uniform());
-}
 
 /* Heavy tails: Student's t with 4 degrees of freedom, of variance 1. */
 static double heavy(void)
@@ -501,11 +483,11 @@ int main(int argc, char **argv)
 
 	if (argc < 5)
 		return 2;
-	seed = strtoull(argv[1], NULL, 10) * 7919 + 1;
+	pool_seed = strtoull(argv[1], NULL, 10) * 7919 + 1;
 	gpus = (unsigned)strtoul(argv[2], NULL, 10);
 	configs = gw_alloc(CONFIGS * sizeof(*configs));
 	for (int i = 4; i < argc && files < FILES; i++)
-		recordings_read(files++, argv[i]);
+		pool_read(files++, argv[i]);
 	first[files] = count;
 	prepare();
 	if (!strcmp(argv[3], "recordings"))

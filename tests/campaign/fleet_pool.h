@@ -17,8 +17,11 @@ struct config {
 	char shape[64];
 	enum health_resource resource;
 	double ns[PER_CONFIG];
+	double mean[PER_CONFIG]; /* of the run that begins there */
 	unsigned count, seen;
 	unsigned file;
+	double spread;  /* of the logarithm of these means */
+	double follows; /* the clock, 0 to 1 */
 };
 
 /** [CONFIGS], allocated by the program; those of file i begin at first[i]. */
