@@ -477,8 +477,9 @@ bool gw_windows_tick(uint32_t launches)
 		    now >= atomic_load(&rest_until) && !captured())
 			open_window(now);
 	} else if (window.state == OPEN &&
-	           (asked || gw_activity_worn() || (watching() && gw_window_cost_behind()) ||
-	            (measured_enough(now) && !captured()))) {
+	           (asked || gw_activity_worn() ||
+	            (((watching() && gw_window_cost_behind()) || measured_enough(now)) &&
+	             !captured()))) {
 		end_window(now);
 	} else if (window.state == ENDING && !window.stopped && now >= window.ended + SETTLE_NS) {
 		flush(now);

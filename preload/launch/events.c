@@ -9,8 +9,8 @@
  * had nothing left to do, the GPU waited for the launch call after the first event. The first is
  * read now and then between the second event and one right behind it; the second is at most as long
  * as the call, and shows by the first event, which has passed when the call returns. The worker
- * takes both off (gw_events_seconds()), where the call was a usual one, or short against the rest:
- * a thread may have been off its processor after the GPU had begun.
+ * takes both off (gw_events_seconds()), where the call was short against the rest: the GPU may have
+ * begun at any time during it.
  */
 #include "preload/launch/call.h"
 #include "preload/runtime/clock.h"
@@ -20,7 +20,10 @@
 #include <errno.h>
 #include <stdlib.h>
 
-enum { PAIRS = 8 };
+enum {
+	PAIRS = 8,
+	LEFT_MOST = 64, /* times that a thread leaves its events to a context that lives on */
+};
 
 struct gw_event_pool {
 	CUcontext context;   /* the events belong to it */
@@ -28,17 +31,16 @@ struct gw_event_pool {
 	uint32_t serial;     /* of the thread the tickets are counted for */
 	uint32_t launches, tickets;
 	uint32_t made;         /* pairs made */
+	uint32_t left;         /* times that events were left behind */
 	uint32_t oldest, busy; /* pairs under way: oldest, oldest + 1, … */
 	uint32_t dice;
 	CUevent behind;   /* right behind the end of pair 0, now and then */
 	bool behind_used; /* the pair 0 under way has it, and the GPU had not come to its end */
 	float own_ns;     /* the least time between the two; 0: not known */
-	uint64_t usual; /* ticks that launch calls of kernels take: about the least; 0: not known */
 	struct gw_pair {
 		CUevent begin, end;
 		uint32_t ticket;
 		uint64_t begun, waited; /* ticks: when it began; that the GPU waited for the call */
-		bool usual;             /* the call took no longer than such calls do */
 	} pair[PAIRS];
 };
 
@@ -71,7 +73,13 @@ static struct gw_event_pool *pool_of(struct gw_thread *t)
 		p->tickets = p->busy = p->oldest = 0;
 	}
 	if (p->context != context || p->generation != generation) {
-		/* Where the context lives on, its events are left to it: a few, and rarely. */
+		const bool lives = p->made && p->generation == generation;
+
+		/* Where the context lives on, its events are left to it: a few, and not without end
+		 * where a thread goes to and fro between contexts. */
+		if (lives && p->left == LEFT_MOST)
+			return NULL;
+		p->left += lives;
 		p->context = context;
 		p->generation = generation;
 		p->made = p->busy = p->oldest = 0;
@@ -133,7 +141,6 @@ static void harvest(struct gw_thread *t, struct gw_event_pool *p)
 		e->predicted = ms * 1e6f;
 		e->low = p->own_ns;
 		e->high = (float)pair->waited;
-		e->shared = pair->usual;
 		e->flags = GW_EVENT_DONE;
 		p->oldest = (p->oldest + 1) % PAIRS;
 		p->busy--;
@@ -187,8 +194,10 @@ void gw_events_begin(struct gw_call *call, CUstream stream, uint32_t kernels)
 		gw_bump(&t->counts.events_skipped, 1);
 		return;
 	}
-	if (!usable() || !(p = pool_of(t)))
+	if (!usable() || !(p = pool_of(t))) {
+		errno = saved;
 		return;
+	}
 	harvest(t, p);
 	at = (p->oldest + p->busy) % PAIRS;
 	if (p->busy == PAIRS || !pair_ready(p, at) ||
@@ -225,17 +234,6 @@ static void record_behind(struct gw_event_pool *p, const struct gw_call *call)
 	                 !passed(p->pair[0].end);
 }
 
-/* Calls of graphs differ by their size. */
-static bool usual(struct gw_event_pool *p, const struct gw_call *call, uint64_t ticks)
-{
-	if (call->event->kind != GW_EVENT_KERNEL)
-		return false;
-	p->usual += p->usual / 64;
-	if (!p->usual || ticks < p->usual)
-		p->usual = ticks;
-	return p->tickets > PAIRS && ticks <= 2 * p->usual;
-}
-
 void gw_events_end(struct gw_call *call)
 {
 	struct gw_event_pool *p = call->thread->events;
@@ -249,7 +247,6 @@ void gw_events_end(struct gw_call *call)
 	if (record(pair->end, call->stream, call->pt) == CUDA_SUCCESS) {
 		p->busy++;
 		pair->waited = passed(pair->begin) ? returned - pair->begun : 0;
-		pair->usual = usual(p, call, returned - pair->begun);
 		if (!at)
 			record_behind(p, call);
 	}
@@ -262,7 +259,7 @@ double gw_events_seconds(const struct gw_event *e)
 	const double waited = e->high > 0 ? (double)e->high * 1e6 / khz : 0;
 	const double left = read - (double)e->low - waited;
 
-	if (left > 0 && left >= read / 2 && (e->shared || waited <= read / 8))
+	if (left > 0 && left >= read / 2 && waited <= read / 8)
 		return left * 1e-9;
 	gw_count(GW_COUNTER_events_unsure, 1);
 	return 0;

@@ -232,6 +232,7 @@ static void publish(CUgraphExec exec, struct list *l, uint32_t number)
 	slot->unknown = l->unknown;
 	slot->count = l->count;
 	slot->nodes = l->nodes;
+	atomic_store_explicit(&slot->stream, 0, memory_order_relaxed);
 	gw_live_graph_made(at);
 	/* Pairs with the seq_cst load in writable(). */
 	atomic_store_explicit(&slot->launched, 0, memory_order_release);

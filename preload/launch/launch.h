@@ -369,6 +369,8 @@ static inline void graph_launch_begin(struct gw_call *call, CUgraphExec exec, CU
 {
 	struct gw_event *e = gw_event_begin(call, stream);
 	struct gw_shared *s = gw_hot.shared;
+	struct gw_graph_slot *g;
+	uint32_t before;
 
 	if (!e)
 		return;
@@ -376,9 +378,14 @@ static inline void graph_launch_begin(struct gw_call *call, CUgraphExec exec, CU
 	e->kernel = (uint16_t)gw_map_get(&s->graphs, (uintptr_t)exec);
 	if (!e->kernel)
 		return;
-	atomic_store_explicit(&s->graph_slots[e->kernel].launched, 1, memory_order_relaxed);
-	if (GW_UNLIKELY(atomic_load_explicit(&gw_hot.events, memory_order_relaxed)))
-		gw_events_begin(call, stream, s->graph_slots[e->kernel].count);
+	g = &s->graph_slots[e->kernel];
+	atomic_store_explicit(&g->launched, 1, memory_order_relaxed);
+	before = atomic_load_explicit(&g->stream, memory_order_relaxed);
+	atomic_store_explicit(&g->stream, e->stream + 1u, memory_order_relaxed);
+	/* It waits for its last launch, in whatever stream: a pair would time that, too. */
+	if (GW_UNLIKELY(atomic_load_explicit(&gw_hot.events, memory_order_relaxed)) &&
+	    (!before || before == e->stream + 1u))
+		gw_events_begin(call, stream, g->count);
 }
 
 static inline void graph_launch_end(struct gw_call *call, CUresult result, CUgraphExec exec,

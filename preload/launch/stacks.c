@@ -44,8 +44,7 @@ static bool readable(void)
 	return good;
 }
 
-/* Once stacks are wanted, not before: a call of the system's less, which a filter may forbid. */
-static void make_pool(void)
+static void make_pool_outside(void)
 {
 	if (!readable()) {
 		atomic_store(&failed, true);
@@ -54,11 +53,31 @@ static void make_pool(void)
 			        GW_DEGRADED_STACKS,
 			        "process_vm_readv is refused: no stack of a launch is recorded");
 	} else if (gw_memory_take(GW_MEMORY_tables, RESERVED)) {
+		struct gw_stack *made = gw_memory_reserve(RESERVED);
+
 		gw_python_look();
-		atomic_store(&pool, gw_memory_reserve(RESERVED));
+		if (!made) {
+			gw_memory_give(GW_MEMORY_tables, RESERVED);
+			atomic_store(&failed, true);
+		}
+		atomic_store(&pool, made);
 	} else {
 		atomic_store(&failed, true);
 	}
+}
+
+/*
+ * Once stacks are wanted, not before: a call of the system's less, which a filter may forbid. By
+ * then the program may be about to enter a sandbox.
+ */
+static void make_pool(void)
+{
+	if (!gw_sandbox_enter()) {
+		atomic_store(&failed, true);
+		return;
+	}
+	make_pool_outside();
+	gw_sandbox_leave();
 }
 
 static void look(void)

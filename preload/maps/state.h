@@ -247,6 +247,7 @@ struct gw_graph_slot {
 	uint32_t cupti_exec;       /**< its number in activity records, 0 = unknown */
 	bool unknown;              /**< holds nodes that can't be listed */
 	uint32_t count;
+	_Atomic uint32_t stream; /**< slot of the stream of its last launch, plus 1; 0: none yet */
 	struct gw_graph_node *nodes; /**< malloc'd; freed by the worker with the slot */
 };
 

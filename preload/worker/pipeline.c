@@ -297,9 +297,9 @@ static uint32_t cycle(bool last)
 	ended = !last && gw_windows_tick(events);
 	if (last || ended || !gw_analysis_defers_join(gw_join_waiting()))
 		take_times(now, last || ended, last || (ended && !gw_attach_stays()));
-	worker.came = gw_drain(gw_launch_event); /* meanwhile: rings are to be as empty as can be */
 	if (ended)
 		gw_windows_close();
+	worker.came = gw_drain(gw_launch_event); /* meanwhile: rings are to be as empty as can be */
 	gw_counter_attribution_tick(now, worker.flushed_ns, last);
 	gw_work_publish(gw_launches_predictors());
 	gw_work_repeat(gw_launches_predictors(), gw_log_losses());
@@ -322,7 +322,7 @@ static uint32_t cycle(bool last)
 	} else {
 		worker.span_over |= span_over;
 	}
-	return events;
+	return events + worker.came;
 }
 
 /* Nothing was launched or ended for long, and no window is under way. */
