@@ -34,7 +34,8 @@ static double ratio(double measured, double predicted)
 static struct expected expected_of(const struct gw_log_model *m)
 {
 	const double graphs = value(m, GW_COUNTER_expected_graphs_ns);
-	const double streams = value(m, GW_COUNTER_expected_ns) - graphs;
+	/* Kernels are rounded, graphs are not. */
+	const double streams = fmax(0, value(m, GW_COUNTER_expected_ns) - graphs);
 	const double s =
 	        ratio(value(m, GW_COUNTER_sampled_ns), value(m, GW_COUNTER_sampled_predicted_ns));
 	const double g = ratio(value(m, GW_COUNTER_sampled_graphs_ns),

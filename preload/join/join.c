@@ -577,6 +577,8 @@ void gw_join_ticket(uint32_t thread, uint32_t ticket, double seconds)
 			sink.joined(&record, NULL, seconds);
 			return;
 		}
+		if ((int32_t)((*at)->number - ticket) > 0)
+			return; /* what is timed later waits on */
 		if (!(*at)->overtaken_ns)
 			(*at)->overtaken_ns = gw_steady_ns();
 	}

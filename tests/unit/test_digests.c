@@ -348,6 +348,25 @@ static void numbers_in_a_structure_are_hashed_and_pointers_are_not(void **state)
 	assert_int_not_equal(provisional_of(params), first);
 }
 
+/* Nothing beyond the arguments is read, as the sanitizer sees, for arguments are as long as they
+ * are. */
+static void by_a_provisional_layout_no_launches_are_alike(void **state)
+{
+	static const struct gw_code_param param[] = {{0, 24}};
+	const volatile size_t size = offsetof(struct gw_arguments, bytes) + 24;
+	struct gw_arguments *a = calloc(1, size), *b = calloc(1, size);
+
+	(void)state;
+	assert_non_null(a);
+	assert_non_null(b);
+	a->size = b->size = 24;
+	gw_digest_provisional_make(param, 1, &made);
+	atomic_store(&gw_hot.shared->kernels[KERNEL].plan, &made);
+	assert_false(gw_digests_alike(KERNEL, a, b));
+	free(a);
+	free(b);
+}
+
 static void numbers_come_before_structures_and_no_more_than_fit(void **state)
 {
 	static const struct gw_code_param param[] = {{0, 4000}, {4000, 4}, {4004, 3}};
@@ -452,6 +471,7 @@ int main(void)
 	        WITH(arguments_are_read_by_the_plan),
 	        WITH(a_pointer_adds_nothing_to_a_provisional_hash),
 	        WITH(numbers_in_a_structure_are_hashed_and_pointers_are_not),
+	        WITH(by_a_provisional_layout_no_launches_are_alike),
 	        WITH(numbers_come_before_structures_and_no_more_than_fit),
 	        WITH(a_provisional_hash_is_the_same_from_a_buffer),
 	        WITH(the_code_s_layout_replaces_the_provisional_one),
