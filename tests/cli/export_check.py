@@ -72,7 +72,7 @@ def read_perfetto(data):
             for arg in message(event[21][0]).get(3, []):
                 arg = message(arg)
                 name = args[sequence, arg[1][0]]
-                assert name in ("predicted_ns", "low_ns", "high_ns", "bound", "basis"), name
+                assert name in ("predicted_ns", "low_ns", "high_ns", "bound", "basis", "line"), name
                 if 7 in arg:
                     assert (sequence, arg[7][0]) in strings
     print("%.1f bytes per launch" % (len(data) / max(count, 1)))
