@@ -134,7 +134,7 @@ void sqlite_rows_add(struct sqlite_rows *r, uint64_t rowid)
 	head += put_varint(cell + head, rowid);
 	memcpy(cell + head, record, length);
 	length += head;
-	if (r->free_end && r->free_end - length < LEAF_HEAD + 2 * (r->cells + 1)) {
+	if (r->free_end && r->free_end < length + LEAF_HEAD + 2 * (r->cells + 1)) {
 		write_leaf(r);
 		r->free_end = 0;
 	}
