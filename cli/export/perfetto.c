@@ -8,6 +8,7 @@
 #include "cli/common/index.h"
 #include "cli/common/memory.h"
 #include "cli/export/export.h"
+#include "cli/export/perfetto_fields.h"
 #include "cli/export/proto.h"
 
 #include <errno.h>
@@ -15,64 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
-
-/* Fields, by message. */
-enum { TRACE_PACKET = 1 };
-enum {
-	PACKET_CLOCK_SNAPSHOT = 6,
-	PACKET_TIMESTAMP = 8,
-	PACKET_SEQUENCE = 10,
-	PACKET_TRACK_EVENT = 11,
-	PACKET_INTERNED = 12,
-	PACKET_FLAGS = 13,
-	PACKET_COMPRESSED = 50,
-	PACKET_RENDER_STAGE = 53,
-	PACKET_CLOCK_ID = 58,
-	PACKET_DEFAULTS = 59,
-	PACKET_TRACK = 60,
-};
-enum { DEFAULTS_CLOCK_ID = 58 };
-enum { SNAPSHOT_CLOCKS = 1, CLOCK_ID = 1, CLOCK_TIME = 2, CLOCK_INCREMENTAL = 3 };
-enum {
-	INTERNED_CONTEXTS = 23,
-	INTERNED_STAGES = 24,
-	INTERNED_STRINGS = 29,
-	INTERNED_KERNELS = 1000,
-	INTERNED_ARGS = 1001
-};
-enum { IID = 1, IID_TEXT = 2, CONTEXT_PID = 2, CONTEXT_API = 3, STAGE_CATEGORY = 4 };
-enum { KERNEL_DEMANGLED = 3, KERNEL_ARCH = 4 };
-enum {
-	STAGE_EVENT = 1,
-	STAGE_DURATION = 2,
-	STAGE_CONTEXT = 5,
-	STAGE_GPU = 11,
-	STAGE_QUEUE = 13,
-	STAGE_STAGE = 14,
-	STAGE_NAME = 17,
-	STAGE_KERNEL = 19,
-	STAGE_LAUNCH = 21
-};
-enum {
-	LAUNCH_GRID = 1,
-	LAUNCH_BLOCK = 2,
-	LAUNCH_ARG = 3,
-	ARG_NAME = 1,
-	ARG_UINT = 4,
-	ARG_STRING = 7
-};
-enum { TRACK_UUID = 1, TRACK_NAME = 2, TRACK_COUNTER = 8, COUNTER_UNIT_NAME = 6 };
-enum { EVENT_TYPE = 9, EVENT_TRACK = 11, EVENT_NAME = 23, EVENT_COUNTER = 44 };
-enum { SLICE_BEGIN = 1, SLICE_END = 2, COUNTER_VALUE = 4 };
-enum {
-	CLEARED = 1,
-	NEEDED = 2,
-	REALTIME = 1,
-	BOOTTIME = 6,
-	INCREMENTAL = 64,
-	API_CUDA = 4,
-	COMPUTE = 2
-};
 
 /* Stages: kernels, then copies by direction; then queues. */
 enum { STAGE_IID = 1, COPY_FIRST, QUEUE_FIRST = COPY_FIRST + GW_DIRECTIONS, CHUNK = 1 << 18 };
@@ -118,7 +61,7 @@ struct perfetto {
 	struct thread_track {
 		uint64_t uuid;
 		uint32_t depth;
-	} *thread_tracks;
+	} * thread_tracks;
 	size_t thread_count, thread_room;
 	unsigned char *tracks; /* by GPU: bits of tracks described */
 	uint32_t pid;
@@ -396,8 +339,8 @@ static struct alike alike_of(const struct export_row *r)
 {
 	const struct gw_record_launch *l = &r->launch;
 
-	return (struct alike){r->context, r->gpu_number, r->stream, l->tier,
-	                      l->predicted, l->low,       l->high};
+	return (struct alike){r->context,   r->gpu_number, r->stream, l->tier,
+	                      l->predicted, l->low,        l->high};
 }
 
 /* Those fields, behind a struct alike, are kept in the configuration's first text. */
@@ -438,7 +381,8 @@ static void launch(struct export *e, const struct export_row *r)
 	fields = fields_of(s, r);
 	opened = packet(s);
 	stage = proto_open(&s->p, PACKET_RENDER_STAGE);
-	proto_append(&s->p, fields->data + sizeof(struct alike), fields->length - sizeof(struct alike));
+	proto_append(&s->p, fields->data + sizeof(struct alike),
+	             fields->length - sizeof(struct alike));
 	proto_uint(&s->p, STAGE_DURATION, r->launch.duration_ns);
 	proto_uint(&s->p, STAGE_EVENT, ++s->events);
 	proto_close(&s->p, stage);
@@ -567,7 +511,8 @@ static void copy(struct export *e, const struct export_process *p, uint32_t gpu,
 static struct thread_track *thread_track(struct export *e, uint32_t tid, unsigned track)
 {
 	struct perfetto *s = e->state;
-	uint64_t uuid = UINT64_C(1) << 63 | (uint64_t)s->sequence << 33 | (uint64_t)tid << 1 | track;
+	uint64_t uuid =
+	        UINT64_C(1) << 63 | (uint64_t)s->sequence << 33 | (uint64_t)tid << 1 | track;
 	uint32_t at = gw_index_find(&s->threads, uuid, NULL, NULL);
 	char name[80];
 	size_t opened, descriptor;
@@ -596,7 +541,7 @@ static void wait_of(struct export *e, const struct export_process *p, uint32_t t
 
 	(void)p;
 	put_edge_at(e, w->start_ns, false, SLICE_BEGIN, track,
-	         w->call < GW_WAIT_CALLS ? wait_calls[w->call] : "wait");
+	            w->call < GW_WAIT_CALLS ? wait_calls[w->call] : "wait");
 	put_edge_at(e, w->start_ns + w->duration_ns, false, SLICE_END, track, NULL);
 }
 
@@ -613,7 +558,7 @@ static void range(struct export *e, const struct export_process *p, uint32_t tid
 		put_edge_at(e, ns, false, SLICE_END, t->uuid, NULL);
 	for (; t->depth < depth; t->depth++)
 		put_edge_at(e, ns, false, SLICE_BEGIN, t->uuid,
-		         t->depth + 1 == depth && name ? name : "[unknown]");
+		            t->depth + 1 == depth && name ? name : "[unknown]");
 }
 
 static bool end(struct export *e)

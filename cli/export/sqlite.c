@@ -254,16 +254,15 @@ static bool make_file(struct export *e)
 		return false;
 	s->kernels_root = number_of(s, "SELECT rootpage FROM sqlite_master WHERE name = "
 	                               "'CUPTI_ACTIVITY_KIND_KERNEL'");
-	s->own_root = number_of(
-	        s, "SELECT rootpage FROM sqlite_master WHERE name = 'GPUWATCH_LAUNCH'");
+	s->own_root =
+	        number_of(s, "SELECT rootpage FROM sqlite_master WHERE name = 'GPUWATCH_LAUNCH'");
 	s->pages = (struct sqlite_pages){e->out, number_of(s, "PRAGMA page_count") + 1};
 	if (s->failed)
 		return false;
 	good(s, sqlite3_close(s->db));
 	s->db = NULL;
-	s->kernels = (struct sqlite_rows){.pages = &s->pages,
-	                                  .columns = KERNEL_COLUMNS_COUNT,
-	                                  .reals = kernel_reals};
+	s->kernels = (struct sqlite_rows){
+	        .pages = &s->pages, .columns = KERNEL_COLUMNS_COUNT, .reals = kernel_reals};
 	s->own = (struct sqlite_rows){
 	        .pages = &s->pages, .columns = LAUNCH_COLUMNS, .reals = launch_reals};
 	export_seek(e->out, (uint64_t)(s->pages.next - 1) * SQLITE_PAGE);

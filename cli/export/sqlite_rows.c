@@ -8,12 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { INTERIOR = 0x05, LEAF = 0x0d };         /* kinds of pages */
-enum { LEAF_HEAD = 8, INTERIOR_HEAD = 12 };    /* bytes before the pointers to cells */
+enum { INTERIOR = 0x05, LEAF = 0x0d };          /* kinds of pages */
+enum { LEAF_HEAD = 8, INTERIOR_HEAD = 12 };     /* bytes before the pointers to cells */
 enum { IS_NULL = 0, IS_REAL = 7, IS_ZERO = 8 }; /* serial types; between: integers; then one */
 enum { MOST_CELL = 2 + 8 + 1 + SQLITE_COLUMNS + SQLITE_COLUMNS * 8 };
-enum { FAN = 256 };                  /* children of a page: 15 bytes each at most */
-enum { LOCKED_BYTE = 0x40000000 };   /* SQLite locks there, and has no page around it */
+enum { FAN = 256 };                /* children of a page: 15 bytes each at most */
+enum { LOCKED_BYTE = 0x40000000 }; /* SQLite locks there, and has no page around it */
 
 static const unsigned sizes[] = {0, 1, 2, 3, 4, 6, 8, 8, 0, 0}; /* by serial type */
 
@@ -42,12 +42,12 @@ static unsigned integer_type(uint64_t value)
 
 	if (value <= 1)
 		return IS_ZERO + (unsigned)value;
-	return magnitude < 1U << 7                ? 1
-	       : magnitude < 1U << 15             ? 2
-	       : magnitude < 1U << 23             ? 3
-	       : magnitude < UINT64_C(1) << 31    ? 4
-	       : magnitude < UINT64_C(1) << 47    ? 5
-	                                          : 6;
+	return magnitude < 1U << 7             ? 1
+	       : magnitude < 1U << 15          ? 2
+	       : magnitude < 1U << 23          ? 3
+	       : magnitude < UINT64_C(1) << 31 ? 4
+	       : magnitude < UINT64_C(1) << 47 ? 5
+	                                       : 6;
 }
 
 /* A double that is whole stands as an integer, which takes less. */

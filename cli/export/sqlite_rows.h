@@ -35,10 +35,11 @@ struct sqlite_rows {
 	/** The row that sqlite_rows_add() takes, by column; not known: NULL. */
 	uint64_t values[SQLITE_COLUMNS];
 	bool known[SQLITE_COLUMNS];
-	unsigned char page[SQLITE_PAGE]; /**< the leaf being filled; after sqlite_rows_end() the root */
-	unsigned cells, free_end;        /**< of it: rows, and where they begin; 0: none yet */
-	uint64_t last;                   /**< rowid of the last row */
-	struct sqlite_child *children;   /**< pages written that have no parent yet */
+	unsigned char
+	        page[SQLITE_PAGE]; /**< the leaf being filled; after sqlite_rows_end() the root */
+	unsigned cells, free_end;  /**< of it: rows, and where they begin; 0: none yet */
+	uint64_t last;             /**< rowid of the last row */
+	struct sqlite_child *children; /**< pages written that have no parent yet */
 	size_t count, room;
 };
 

@@ -128,7 +128,8 @@ static void failures_leave_no_half_file(void **state)
 	        {"--format=csv names.gwl", "missing output"},
 	        {"--format=csv -o out", "missing log argument"},
 	        {"--format=xlsx -o out names.gwl", "--format=xlsx: must be one of"},
-	        {"--format=csv --table=idle -o out names.gwl", "--table=idle is of --format=parquet"},
+	        {"--format=csv --table=idle -o out names.gwl",
+	         "--table=idle is of --format=parquet"},
 	        {"--format=parquet --table=no -o out names.gwl", "--table=no: must be one of"},
 	        {"--format=csv --since=2 --until=1 -o out names.gwl", "is not before"},
 	        {"--format=csv --kernel='(' -o out names.gwl", "regular expression"},
@@ -196,16 +197,17 @@ static void perfetto_has_copies_waits_and_ranges(void **state)
 	assert_true(lb_write(&b, "where.gwl"));
 	lb_free(&b);
 	assert_int_equal(shell(CHECK "perfetto where.gwl"), 0);
-	assert_int_equal(
-	        shell(GPUWATCH "export --format=perfetto -o where.trace where.gwl && "
-	                       "python3 " HERE "/export_slices.py where.trace"),
-	        0);
-	assert_string_equal(shell_output, "NVTX, thread 77 (process 4711): step 110000 ns\n"
-	                                  "copies, stream 7: copies to the GPU 5000 ns\n"
-	                                  "waits, thread 77 (process 4711): cuEventSynchronize 30000 ns\n");
+	assert_int_equal(shell(GPUWATCH "export --format=perfetto -o where.trace where.gwl && "
+	                                "python3 " HERE "/export_slices.py where.trace"),
+	                 0);
+	assert_string_equal(shell_output,
+	                    "NVTX, thread 77 (process 4711): step 110000 ns\n"
+	                    "copies, stream 7: copies to the GPU 5000 ns\n"
+	                    "waits, thread 77 (process 4711): cuEventSynchronize 30000 ns\n");
 }
 
-/* Two configurations, one of which has a stack: export_check.py compares lines with those of CSV. */
+/* Two configurations, one of which has a stack: export_check.py compares lines with those of CSV.
+ */
 static void perfetto_has_the_line_of_the_program(void **state)
 {
 	static const char texts[] = "train.py\0step";
@@ -237,7 +239,8 @@ static void perfetto_has_the_line_of_the_program(void **state)
 #ifdef GW_HAVE_SQLITE
 enum { NUMBERS = 30 };
 
-/* Number @p column of row @p row; not all are known: integers of all widths, and reals at the end. */
+/* Number @p column of row @p row; not all are known: integers of all widths, and reals at the end.
+ */
 static bool number_of(unsigned row, unsigned column, uint64_t *bits)
 {
 	const uint64_t random = (row * UINT64_C(31) + column + 1) * UINT64_C(0x9e3779b97f4a7c15);
