@@ -173,8 +173,8 @@ const struct gw_command_body gw_fleet_command = {
         .options = options,
         .description =
                 "Answers questions about many GPUs from what their agents have stored (gpuwatch\n"
-                "agent --store), by an engine that exists: DuckDB on one machine, Spark on a\n"
-                "cluster, ClickHouse. All ask the same questions in the same SQL.\n\n"
+                "agent --store), by DuckDB on one machine, Spark on a cluster or ClickHouse.\n"
+                "All three get the same questions in the same SQL.\n\n"
                 "STORE is the folder with the files of all machines. It may also hold launches of\n"
                 "logs (gpuwatch export --format=parquet) in folders that say what they are of,\n"
                 "model=H200/host=a/uuid=GPU-.../build=1.4. Files that can't be read are named and\n"
