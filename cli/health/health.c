@@ -162,8 +162,8 @@ const struct gw_command_body gw_health_command = {
                 "kernels that the verdict rests on. It needs no other GPU to compare with.\n\n"
                 "A GPU is unknown until kernels have run on it for about two minutes and a half,\n"
                 "and a resource while fewer than four configurations of its kernels run; unknown\n"
-                "is no failure. A GPU that was slow before the agent saw its kernels for the first\n"
-                "time is not found, nor one that slows by less than 1.75%.",
+                "is no failure. A GPU that was slow before the agent first saw its kernels is not\n"
+                "found, nor one that slows by less than 1.75%.",
         .examples = "gpuwatch health\n"
                     "The GPUs of this machine.\n"
                     "gpuwatch health --json | jq -r '.gpus[] | select(.state==\"slow\").uuid'\n"

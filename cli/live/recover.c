@@ -197,7 +197,8 @@ const struct gw_command_body gw_recover_command = {
                 "Writes the log of a process that was killed: the log that it wrote, and the\n"
                 "launches of its last second from its live segment. Those launches have no GPU\n"
                 "time. gpuwatch doctor lists segments. A segment whose process still runs is left\n"
-                "alone. --all removes segments that hold nothing, and names and keeps damaged ones.\n\n"
+                "alone. --all removes segments that hold nothing, and keeps and names damaged\n"
+                "ones.\n\n"
                 "gpuwatch report reads the segment that a log names without this command.",
         .examples = "gpuwatch recover --all --output=logs\n"
                     "Logs of all your processes that were killed.\n"
