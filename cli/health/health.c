@@ -168,8 +168,8 @@ const struct gw_command_body gw_health_command = {
                     "The GPUs of this machine.\n"
                     "gpuwatch health --json | jq -r '.gpus[] | select(.state==\"slow\").uuid'\n"
                     "Which of them are slow.\n"
-                    "gpuwatch health || scontrol update node=$(hostname -s) state=drain "
-                    "reason=slow-gpu\n"
+                    "gpuwatch health; [ $? -eq 1 ] && scontrol update node=$(hostname -s) "
+                    "state=drain reason=slow-gpu\n"
                     "As a check of a scheduler; see fleet/slurm.\n",
         .exit_status = "0 no GPU is slow; 1 one is; 2 bad options, or no agent answers.",
 };
