@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gpuwatch export: every format says what the report says, whatever kernels are called. */
-#include "cli/export/sqlite_rows.h"
 #include "tests/cli/log_builder.h"
 #include "tests/cli/shell.h"
 
@@ -12,9 +11,6 @@
 #include <string.h>
 
 #include <cmocka.h>
-#ifdef GW_HAVE_SQLITE
-#include <sqlite3.h>
-#endif
 
 #define GPUWATCH "$PREFIX/bin/gpuwatch "
 #define CHECK    "python3 " HERE "/export_check.py $PREFIX/bin/gpuwatch "
@@ -236,127 +232,6 @@ static void perfetto_has_the_line_of_the_program(void **state)
 	assert_int_equal(shell(CHECK "perfetto line.gwl"), 0);
 }
 
-#ifdef GW_HAVE_SQLITE
-enum { NUMBERS = 30 };
-
-/* Number @p column of row @p row; not all are known: integers of all widths, and reals at the end.
- */
-static bool number_of(unsigned row, unsigned column, uint64_t *bits)
-{
-	const uint64_t random = (row * UINT64_C(31) + column + 1) * UINT64_C(0x9e3779b97f4a7c15);
-	const double real = column % 2 ? (double)row : -(double)row - 0.25;
-
-	*bits = (uint64_t)((int64_t)random >> (row + column) % 64);
-	if (column >= NUMBERS - 2)
-		memcpy(bits, &real, sizeof(real));
-	return row % 7 != column % 7;
-}
-
-static bool row_is(sqlite3_stmt *rows, unsigned row)
-{
-	bool same = sqlite3_column_int64(rows, NUMBERS) == (int64_t)row * 3 + 1;
-
-	for (int i = 0; i < NUMBERS; i++) {
-		uint64_t want, have = (uint64_t)sqlite3_column_int64(rows, i);
-		double real = sqlite3_column_double(rows, i);
-		bool known = number_of(row, (unsigned)i, &want);
-
-		if (i >= NUMBERS - 2)
-			memcpy(&have, &real, sizeof(have));
-		same = same && known == (sqlite3_column_type(rows, i) != SQLITE_NULL) &&
-		       (!known || want == have);
-	}
-	return same;
-}
-
-/* rows.db with an empty table of NUMBERS columns. */
-static void make_table(void)
-{
-	char sql[400] = "PRAGMA page_size=4096; CREATE TABLE t (c0";
-	sqlite3 *db;
-
-	for (unsigned i = 1; i < NUMBERS; i++)
-		snprintf(sql + strlen(sql), sizeof(sql) - strlen(sql), ",c%u", i);
-	snprintf(sql + strlen(sql), sizeof(sql) - strlen(sql), ")");
-	remove("rows.db");
-	assert_int_equal(sqlite3_open("rows.db", &db), SQLITE_OK);
-	assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
-	sqlite3_close(db);
-}
-
-/* A database of @p count rows, written as pages from number @p next on (0: those that follow). */
-static void write_rows(unsigned count, uint32_t next)
-{
-	enum { ROOT = 2, PAGE_COUNT = 28 };
-	static const bool reals[NUMBERS] = {[NUMBERS - 2] = true, [NUMBERS - 1] = true};
-	struct export_out out = {.path = "rows.db"};
-	struct sqlite_pages pages = {&out, next ? next : ROOT + 1};
-	struct sqlite_rows rows = {.pages = &pages, .columns = NUMBERS, .reals = reals};
-	unsigned char number[4];
-
-	make_table();
-	out.file = fopen("rows.db", "r+b");
-	assert_non_null(out.file);
-	export_seek(&out, (uint64_t)(pages.next - 1) * SQLITE_PAGE);
-	for (unsigned i = 0; i < count; i++) {
-		for (unsigned j = 0; j < NUMBERS; j++)
-			rows.known[j] = number_of(i, j, &rows.values[j]);
-		sqlite_rows_add(&rows, i * UINT64_C(3) + 1);
-	}
-	sqlite_rows_end(&rows);
-	export_seek(&out, (ROOT - 1) * SQLITE_PAGE);
-	export_write(&out, rows.page, SQLITE_PAGE);
-	for (unsigned i = 0; i < sizeof(number); i++)
-		number[i] = (unsigned char)((pages.next - 1) >> 8 * (3 - i));
-	export_seek(&out, PAGE_COUNT);
-	export_write(&out, number, sizeof(number));
-	sqlite_rows_free(&rows);
-	assert_true(export_close(&out, true));
-}
-
-static void assert_rows(unsigned count, bool whole)
-{
-	sqlite3 *db;
-	sqlite3_stmt *rows;
-	unsigned row = 0;
-
-	assert_int_equal(sqlite3_open("rows.db", &db), SQLITE_OK);
-	assert_int_equal(sqlite3_prepare_v2(db, "SELECT *, rowid FROM t", -1, &rows, NULL),
-	                 SQLITE_OK);
-	for (; sqlite3_step(rows) == SQLITE_ROW; row++)
-		if (!row_is(rows, row))
-			fail_msg("of %u rows, row %u is not as written", count, row);
-	assert_int_equal(row, count);
-	sqlite3_finalize(rows);
-	sqlite3_prepare_v2(db, whole ? "PRAGMA integrity_check" : "SELECT 'ok'", -1, &rows, NULL);
-	assert_int_equal(sqlite3_step(rows), SQLITE_ROW);
-	assert_string_equal(sqlite3_column_text(rows, 0), "ok");
-	sqlite3_finalize(rows);
-	sqlite3_close(db);
-}
-
-/* No row, one page, a few, and around as many as one parent has: 4 rows take a page here. */
-static void sqlite_reads_rows_written_as_pages(void **state)
-{
-	static const unsigned counts[] = {0, 1, 20, 40, 8000};
-
-	(void)state;
-	for (size_t i = 0; i < sizeof(counts) / sizeof(*counts); i++) {
-		write_rows(counts[i], 0);
-		assert_rows(counts[i], true);
-	}
-}
-
-/* The file is sparse: pages before the first are not there. */
-static void rows_leave_out_the_page_that_sqlite_locks(void **state)
-{
-	(void)state;
-	write_rows(100, 0x40000000 / SQLITE_PAGE - 1);
-	assert_rows(100, false);
-	remove("rows.db");
-}
-#endif
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -365,10 +240,6 @@ int main(void)
 	        cmocka_unit_test(csv_is_golden),
 	        cmocka_unit_test(perfetto_has_copies_waits_and_ranges),
 	        cmocka_unit_test(perfetto_has_the_line_of_the_program),
-#ifdef GW_HAVE_SQLITE
-	        cmocka_unit_test(sqlite_reads_rows_written_as_pages),
-	        cmocka_unit_test(rows_leave_out_the_page_that_sqlite_locks),
-#endif
 	        cmocka_unit_test(launches_are_picked_by_time_and_name),
 	        cmocka_unit_test(failures_leave_no_half_file),
 	};
