@@ -13,7 +13,7 @@ enum {
 	LONG = 2160   /* intervals that variances are averaged over */
 };
 
-static const double ALARM = 16;          /* score at which a resource is slow */
+static const double ALARM = 14;          /* score at which a resource is slow */
 static const double SUSPECT = 4.5;       /* score at which no more noise is learned */
 static const double EACH = 0.015;        /* that each of the last intervals shows at least */
 static const double MOST = 0.045;        /* of a deviation that counts */
