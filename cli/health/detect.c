@@ -71,8 +71,7 @@ struct key {
 /* What a configuration says of its resource in an interval. */
 struct voter {
 	struct key *key;
-	double deviation, weight, clock;
-	double spread;
+	double deviation, weight, clock, spread;
 	double unclear; /* what the clock changed by */
 	double doubt;   /* variance of its reference */
 };
@@ -87,8 +86,7 @@ struct health {
 	struct course course[HEALTH_RESOURCES];
 	size_t voters[HEALTH_RESOURCES]; /* in the last interval */
 	struct voter voter[VOTERS_MOST];
-	uint32_t came[KEYS]; /* places with a sample since the last tick */
-	uint32_t comers;
+	uint32_t came[KEYS], comers; /* places with a sample since the last tick */
 	struct key key[KEYS];
 };
 
@@ -198,8 +196,6 @@ static void learn(struct key *k, double x, double clock)
 {
 	double spread2 = 0;
 
-	if (!k->intervals)
-		k->other_clock = isnan(clock);
 	k->other_clock |= isnan(clock);
 	k->first[k->intervals++] = (float)x;
 	k->clock += k->other_clock ? 0 : (clock - k->clock) / k->intervals;
@@ -223,13 +219,13 @@ static double variance_of(const struct key *k)
 static void hear(struct key *k, struct voter *v)
 {
 	const double clock = clock_of(k), x = log(k->sum / k->launches), variance = variance_of(k);
-	const bool usable = variance < SPREAD_USABLE * SPREAD_USABLE;
 
 	*v = (struct voter){.key = k,
 	                    .deviation = x - k->level - at_clock(k, clock),
 	                    .clock = clock,
 	                    .spread = sqrt(variance),
-	                    .weight = usable ? 1 / sqrt(variance) : 0,
+	                    .weight = variance < SPREAD_USABLE * SPREAD_USABLE ? 1 / sqrt(variance)
+	                                                                       : 0,
 	                    .unclear = isnan(clock) || k->other_clock ? 0 : clock - k->clock,
 	                    .doubt = OFFSET * OFFSET + variance / fmin(k->intervals, FIRM)};
 }
@@ -469,20 +465,18 @@ static void follow_mix(struct health *h)
 	struct course *c = &h->course[HEALTH_CLOCK];
 	double all = 0, alike = 0, present = 0, of_present = 0;
 
-	for (uint32_t i = 0; i < h->comers; i++)
-		all += usual_time(&h->key[h->came[i]]);
 	for (uint32_t i = 0; i < h->comers; i++) {
 		const struct key *k = &h->key[h->came[i]];
 
+		all += usual_time(k);
 		present += k->mix == h->mixes ? k->share : 0;
 	}
 	for (uint32_t i = 0; i < h->comers && present > 0; i++) {
 		const struct key *k = &h->key[h->came[i]];
+		const double usual = k->mix == h->mixes ? usual_time(k) / all : 0;
 
-		if (k->mix != h->mixes)
-			continue;
-		alike += fmin(usual_time(k) / all, k->share / h->mixed);
-		of_present += fmin(usual_time(k) / all, k->share / present);
+		alike += fmin(usual, k->share / h->mixed);
+		of_present += fmin(usual, k->share / present);
 	}
 	if (!h->comers)
 		return;
@@ -491,8 +485,7 @@ static void follow_mix(struct health *h)
 	if (h->unlike >= UNLIKE_LEAST) {
 		*c = (struct course){.episode = c->episode, .settling = CLOCK_SETTLING};
 		h->mixes++;
-		h->mixed = h->unlike = 0;
-		h->other = false;
+		h->mixed = h->unlike = h->other = 0;
 	}
 	if (h->unlike || h->mixed >= MIXED_MOST)
 		return;
