@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs the plan of `gpuwatch fleet` in an engine: engine.py FOLDER, which holds plan.json, paths.parquet and links to the
 files of each table. Answers with a line of JSON for each thing there is to say."""
+import sys
+
+if sys.path[:1] == [""]:  # of -c: the current folder, where anyone may have put a json.py
+    del sys.path[0]
 import glob
 import importlib
 import json
 import math
 import os
 import shutil
-import sys
 import time
 
 FOLDER = sys.argv[1]
@@ -78,9 +81,11 @@ class Spark:
         if not shutil.which("java") and not os.environ.get("JAVA_HOME"):
             absent("Java, which Spark needs,", "install it (Debian: default-jre-headless), or set JAVA_HOME")
         from pyspark.sql import SparkSession
-        self.spark = (SparkSession.builder.master(os.environ.get("SPARK_MASTER", f"local[{threads or '*'}]"))
-                      .appName("gpuwatch fleet").config("spark.ui.enabled", "false")
-                      .config("spark.driver.bindAddress", "127.0.0.1").config("spark.driver.host", "127.0.0.1")
+        master = os.environ.get("SPARK_MASTER", f"local[{threads or '*'}]")
+        builder = SparkSession.builder.master(master)
+        if master.startswith("local"):  # a cluster's executors call the driver
+            builder = builder.config("spark.driver.bindAddress", "127.0.0.1").config("spark.driver.host", "127.0.0.1")
+        self.spark = (builder.appName("gpuwatch fleet").config("spark.ui.enabled", "false")
                       .config("spark.driver.memory", os.environ.get("GPUWATCH_SPARK_MEMORY", "4g"))
                       .config("spark.local.dir", FOLDER + "/spark").config("spark.sql.warehouse.dir", FOLDER + "/spark")
                       .config("spark.sql.shuffle.partitions", str(2 * threads or 200)).config("spark.ui.showConsoleProgress", "false")
@@ -155,7 +160,11 @@ def plain(value):
     """As JSON has it."""
     if isinstance(value, float) and not math.isfinite(value):
         return None
-    if value is None or isinstance(value, (bool, int, float, str)):
+    if isinstance(value, str):
+        return value.replace("\0", "\ufffd")
+    if isinstance(value, int) and not -2**63 <= value < 2**63:
+        return float(value)
+    if value is None or isinstance(value, (bool, int, float)):
         return value
     return float(value)
 

@@ -326,10 +326,6 @@ static void emit_info(struct emitter *e)
 static void emit_own_cpu(struct emitter *e)
 {
 	const double *c = e->node->counter;
-	/* Of all threads but the others', which are counted one by one. */
-	const double rest = c[GW_COUNTER_own_cpu_ns] - c[GW_COUNTER_worker_cpu_ns] -
-	                    c[GW_COUNTER_clock_ns] - c[GW_COUNTER_pm_cpu_ns] -
-	                    c[GW_COUNTER_analysis_threads_ns];
 
 	of_node(e);
 	put_with(e, "where", "worker", c[GW_COUNTER_worker_cpu_ns] / 1e9);
@@ -338,7 +334,7 @@ static void emit_own_cpu(struct emitter *e)
 	put_with(e, "where", "clocks", c[GW_COUNTER_clock_ns] / 1e9);
 	put_with(e, "where", "counters", c[GW_COUNTER_pm_cpu_ns] / 1e9);
 	put_with(e, "where", "code", c[GW_COUNTER_analysis_threads_ns] / 1e9);
-	put_with(e, "where", "log", rest > 0 ? rest / 1e9 : 0);
+	put_with(e, "where", "log", e->node->own_rest / 1e9);
 }
 
 static void emit_dropped(struct emitter *e)

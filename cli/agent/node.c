@@ -17,6 +17,7 @@
 static const double MOST = 1e15;       /* launches, or seconds, that one interval may add */
 static const double HALF_LIFE = 300e9; /* ns, of what counts as recent */
 static const double FRESH = 2e9;       /* ns since clocks and power were sampled */
+static const double HOLDS = 10e9;      /* ns for which what throttled clocks then still does */
 static const uint32_t MOST_MW = 100000000;
 static const double CLEARLY = 1.5;     /* times more recent GPU time to take another's series */
 
@@ -107,11 +108,12 @@ void agent_kernel_name(char *out, const char *name, uint64_t hash)
 	char safe[KEPT + 8];
 
 	gw_printable(safe, sizeof(safe), name);
-	if (length < KEPT) {
+	/* Two that are printed alike stay two, and "other" is the sum of the rest. */
+	if (length < KEPT && !strcmp(safe, name) && strcmp(name, "other") != 0) {
 		snprintf(out, AGENT_NAME, "%s", safe);
 		return;
 	}
-	length = KEPT;
+	length = length < KEPT ? length : KEPT;
 	while (length && ((unsigned char)safe[length] & 0xc0) == 0x80)
 		length--;
 	snprintf(out, AGENT_NAME, "%.*s~%08x", (int)length, safe, (unsigned)hash);
@@ -238,8 +240,11 @@ bool agent_sum_plausible(const struct agent_sum *d)
 /* ---- an interval --------------------------------------------------------------------------- */
 
 static void take_device(struct agent_node *n, struct agent_seen *s, uint32_t ordinal,
-                        const struct top_device *d, bool timed)
+                        const struct top_device *d, bool timed, uint64_t now_ns)
 {
+	/* The wall clock may have been set back: what was sampled before is not the latest. */
+	const uint64_t latest = now_ns + (uint64_t)FRESH;
+
 	struct agent_gpu *g = gpu_of(n, &d->now, ordinal);
 
 	s->gpu[ordinal] = g;
@@ -251,7 +256,8 @@ static void take_device(struct agent_node *n, struct agent_seen *s, uint32_t ord
 	}
 	describe_gpu(g, &d->now, ordinal);
 	agent_seen_device(n, s, ordinal, &d->now, g, timed);
-	if (d->now.clock_ns >= g->clock_ns && d->now.clock_ns) {
+	if (d->now.clock_ns && (d->now.clock_ns >= g->clock_ns || g->clock_ns > latest) &&
+	    (d->now.clock_ns <= latest || !g->clock_ns)) {
 		g->clock_ns = d->now.clock_ns;
 		g->sm_khz = d->now.sm_khz;
 		g->mem_khz = d->now.mem_khz;
@@ -268,7 +274,7 @@ static void take_process(struct agent_node *n, const struct top_process *p, uint
 
 	for (uint32_t i = 0; i < GW_LIVE_DEVICES; i++)
 		if (p->device[i].known)
-			take_device(n, s, i, &p->device[i], top_process_timed(p));
+			take_device(n, s, i, &p->device[i], top_process_timed(p), now_ns);
 	for (uint32_t i = 0; runs && i < GW_LIVE_DEVICES; i++)
 		if (s->gpu[i])
 			s->gpu[i]->processes++;
@@ -277,7 +283,8 @@ static void take_process(struct agent_node *n, const struct top_process *p, uint
 	n->processes += runs;
 }
 
-static void throttled(struct agent_gpu *g, double span_ns)
+/* Clocks are sampled while kernels are launched: what throttled the last of them is no more. */
+static void throttled(struct agent_gpu *g, double span_ns, uint64_t now_ns)
 {
 	static const uint64_t bits[] = {
 #define THROTTLE(NAME, name, bits, meaning) bits,
@@ -285,6 +292,8 @@ static void throttled(struct agent_gpu *g, double span_ns)
 #undef THROTTLE
 	};
 
+	if (now_ns > g->clock_ns && (double)(now_ns - g->clock_ns) > HOLDS)
+		return;
 	for (int i = 0; i < AGENT_THROTTLES; i++)
 		if (g->processes && g->reasons & bits[i])
 			g->throttled_ns[i] += span_ns;
@@ -338,10 +347,21 @@ static void finish_gpu(struct agent_node *n, struct agent_gpu *g, double span_ns
 			g->kernel[i].recent_ns = 0;
 	}
 	if (span_ns > 0 && span_ns < 60e9)
-		throttled(g, span_ns);
+		throttled(g, span_ns, now_ns);
 	if (tick)
 		health_tick(g->health, now_ns);
 	(void)n;
+}
+
+/* Of all threads but those with counters of their own, which run ahead of the sum of all: it would
+ * go backwards. */
+static void take_own_rest(struct agent_node *n)
+{
+	const double *c = n->counter;
+
+	n->own_rest = fmax(n->own_rest, c[GW_COUNTER_own_cpu_ns] - c[GW_COUNTER_worker_cpu_ns] -
+	                                        c[GW_COUNTER_clock_ns] - c[GW_COUNTER_pm_cpu_ns] -
+	                                        c[GW_COUNTER_analysis_threads_ns]);
 }
 
 void agent_node_add(struct agent_node *n, const struct top_model *m, uint64_t now_ns)
@@ -359,6 +379,7 @@ void agent_node_add(struct agent_node *n, const struct top_model *m, uint64_t no
 	for (size_t i = 0; i < m->processes; i++)
 		take_process(n, m->process[i], now_ns);
 	agent_seen_end(n);
+	take_own_rest(n);
 	for (size_t i = 0; i < n->gpus; i++)
 		finish_gpu(n, n->gpu[i], span, tick, now_ns);
 	n->decayed_ns = now_ns;

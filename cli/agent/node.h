@@ -102,6 +102,7 @@ struct agent_node {
 	size_t processes;       /**< that run now */
 	double processes_begun; /**< ever seen */
 	double counter[128];    /**< counters of all processes, ended ones too */
+	double own_rest; /**< CPU time of own threads that no counter has, ns; the most so far */
 	double memory;          /**< bytes that gpuwatch holds in those that run now */
 	double refused;         /**< pieces that were left out: no room, or no writer writes such */
 	uint64_t ticked_ns;     /**< last tick of health, CLOCK_REALTIME */

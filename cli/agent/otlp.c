@@ -59,8 +59,8 @@ static void attribute(struct proto *p, unsigned field, const char *name, const c
 
 static const char *unit_of(const struct metric_family *f)
 {
-	static const char *const units[][2] = {
-	        {"seconds", "s"}, {"ratio", "1"}, {"hertz", "Hz"}, {"bytes", "By"}};
+	static const char *const units[][2] = {{"seconds", "s"}, {"ratio", "1"}, {"hertz", "Hz"},
+	                                       {"bytes", "By"},  {"watts", "W"}, {"joules", "J"}};
 
 	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++)
 		if (!strcmp(f->unit, units[i][0]))

@@ -78,7 +78,8 @@ static void put(char *to, const struct piece *text)
 	length = length < OWNER_TEXT - 1 ? length : OWNER_TEXT - 1;
 	if (length)
 		memcpy(to, text->at, length);
-	to[length] = 0;
+	/* Owners are compared with all of their bytes. */
+	memset(to + length, 0, OWNER_TEXT - length);
 }
 
 /* The UUID in "GPU-UUID", "MIG-UUID", or, where GPUs are shared, "GPU-UUID::2". */

@@ -1,9 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Trace Event JSON: a launch is a complete event on its stream; times in µs since the first log. */
+#include "cli/common/memory.h"
 #include "cli/export/export.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
+
+static const struct {
+	const char *text;
+	size_t length;
+} keys[EXPORT_COLUMNS] = {
+#define COLUMN(name, kind, known, value) {"\"" #name "\":", sizeof("\"" #name "\":") - 1},
+#include "cli/export/row.def"
+#undef COLUMN
+};
 
 static void begin(struct export *e)
 {
@@ -25,9 +36,7 @@ static void put_arg(struct export *e, unsigned column, const struct export_value
                     const char *separator)
 {
 	export_string(e->out, separator);
-	export_write(e->out, "\"", 1);
-	export_string(e->out, export_names[column]);
-	export_write(e->out, "\":", 2);
+	export_write(e->out, keys[column].text, keys[column].length);
 	if (export_kinds[column] == EXPORT_REAL)
 		export_real(e->out, value->real);
 	else if (export_kinds[column] == EXPORT_TEXT)
@@ -86,18 +95,37 @@ static void put_head(struct export *e, const struct export_row *row)
 	export_keep(e->out, from, text);
 }
 
-static void put_config(struct export *e, const struct export_row *row,
-                       const struct export_value *values)
-{
-	struct export_text *text = &row->config->text[1];
-	struct export_mark from = export_mark(e->out);
+/* What decides all arguments of a launch from those of its configuration on. */
+struct alike {
+	float predicted, low, high;
+	uint32_t tier, work;
+};
 
-	if (text->data) {
-		export_write(e->out, text->data, text->length);
+/* Those arguments, behind a struct alike, are kept in the configuration's second text. */
+static void put_rest(struct export *e, const struct export_row *row,
+                     const struct export_value *values)
+{
+	const struct gw_record_launch *l = &row->launch;
+	const struct alike alike = {l->predicted, l->low, l->high, l->tier, l->work};
+	struct export_text *text = &row->config->text[1], written = {0};
+	struct export_mark from;
+
+	if (text->data && !memcmp(text->data, &alike, sizeof(alike))) {
+		export_write(e->out, text->data + sizeof(alike), text->length - sizeof(alike));
 		return;
 	}
-	put_args(e, values, EXPORT_OF_CONFIG, EXPORT_AFTER_CONFIG, ",");
-	export_keep(e->out, from, text);
+	from = export_mark(e->out);
+	put_args(e, values, EXPORT_OF_CONFIG, EXPORT_COLUMNS, ",");
+	export_string(e->out, "}}");
+	export_keep(e->out, from, &written);
+	if (!written.data)
+		return;
+	free(text->data);
+	text->length = sizeof(alike) + written.length;
+	text->data = gw_alloc(text->length);
+	memcpy(text->data, &alike, sizeof(alike));
+	memcpy(text->data + sizeof(alike), written.data, written.length);
+	free(written.data);
 }
 
 static void launch(struct export *e, const struct export_row *row)
@@ -120,9 +148,7 @@ static void launch(struct export *e, const struct export_row *row)
 	put_time(e, ",\"dur\":", l->duration_ns);
 	export_string(e->out, ",\"args\":{");
 	put_args(e, values, EXPORT_call_ns, EXPORT_OF_CONFIG, "");
-	put_config(e, row, values);
-	put_args(e, values, EXPORT_AFTER_CONFIG, EXPORT_COLUMNS, ",");
-	export_string(e->out, "}}");
+	put_rest(e, row, values);
 }
 
 static void clock_sample(struct export *e, const struct export_process *p, uint32_t gpu,

@@ -186,7 +186,7 @@ const struct gw_command_body gw_export_command = {
 #undef TABLE
 #undef COLUMN
 #undef TABLE_END
-                       "Where a launch has no time of its start, timelines leave it out. Launches "
+                       "Timelines leave out launches whose start is unknown. Launches "
                        "that a log holds as "
                        "sums only are in `openmetrics`, in `pprof` and in the table `kernels`; "
                        "other formats leave "

@@ -101,6 +101,8 @@ enum { EXPORT_BUFFER = 1 << 18 }; /**< bytes */
 /** Open @p path ("-": stdout). False after a message. */
 bool export_open(struct export_out *out, const char *path);
 void export_write(struct export_out *out, const void *data, size_t size);
+/** All that was written is in the file after this, and what is written next comes at @p offset. */
+void export_seek(struct export_out *out, uint64_t offset);
 /** The same of a string, of @p number as decimal digits, and of @p number as printf's %.9g. */
 void export_string(struct export_out *out, const char *text);
 void export_count(struct export_out *out, uint64_t number);

@@ -108,6 +108,13 @@ void export_write(struct export_out *out, const void *data, size_t size)
 	out->used += size;
 }
 
+void export_seek(struct export_out *out, uint64_t offset)
+{
+	empty_buffer(out);
+	if (!out->error && (fflush(out->file) || fseeko(out->file, (off_t)offset, SEEK_SET)))
+		out->error = errno ? errno : EIO;
+}
+
 void export_string(struct export_out *out, const char *text)
 {
 	export_write(out, text, strlen(text));

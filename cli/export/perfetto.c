@@ -8,6 +8,7 @@
 #include "cli/common/index.h"
 #include "cli/common/memory.h"
 #include "cli/export/export.h"
+#include "cli/export/perfetto_fields.h"
 #include "cli/export/proto.h"
 
 #include <errno.h>
@@ -16,74 +17,20 @@
 #include <string.h>
 #include <zlib.h>
 
-/* Fields, by message. */
-enum { TRACE_PACKET = 1 };
-enum {
-	PACKET_CLOCK_SNAPSHOT = 6,
-	PACKET_TIMESTAMP = 8,
-	PACKET_SEQUENCE = 10,
-	PACKET_TRACK_EVENT = 11,
-	PACKET_INTERNED = 12,
-	PACKET_FLAGS = 13,
-	PACKET_COMPRESSED = 50,
-	PACKET_RENDER_STAGE = 53,
-	PACKET_CLOCK_ID = 58,
-	PACKET_DEFAULTS = 59,
-	PACKET_TRACK = 60,
-};
-enum { DEFAULTS_CLOCK_ID = 58 };
-enum { SNAPSHOT_CLOCKS = 1, CLOCK_ID = 1, CLOCK_TIME = 2, CLOCK_INCREMENTAL = 3 };
-enum {
-	INTERNED_CONTEXTS = 23,
-	INTERNED_STAGES = 24,
-	INTERNED_STRINGS = 29,
-	INTERNED_KERNELS = 1000,
-	INTERNED_ARGS = 1001
-};
-enum { IID = 1, IID_TEXT = 2, CONTEXT_PID = 2, CONTEXT_API = 3, STAGE_CATEGORY = 4 };
-enum { KERNEL_DEMANGLED = 3, KERNEL_ARCH = 4 };
-enum {
-	STAGE_EVENT = 1,
-	STAGE_DURATION = 2,
-	STAGE_CONTEXT = 5,
-	STAGE_GPU = 11,
-	STAGE_QUEUE = 13,
-	STAGE_STAGE = 14,
-	STAGE_NAME = 17,
-	STAGE_KERNEL = 19,
-	STAGE_LAUNCH = 21
-};
-enum {
-	LAUNCH_GRID = 1,
-	LAUNCH_BLOCK = 2,
-	LAUNCH_ARG = 3,
-	ARG_NAME = 1,
-	ARG_UINT = 4,
-	ARG_STRING = 7
-};
-enum { TRACK_UUID = 1, TRACK_NAME = 2, TRACK_COUNTER = 8, COUNTER_UNIT_NAME = 6 };
-enum { EVENT_TYPE = 9, EVENT_TRACK = 11, EVENT_NAME = 23, EVENT_COUNTER = 44 };
-enum { SLICE_BEGIN = 1, SLICE_END = 2, COUNTER_VALUE = 4 };
-enum {
-	CLEARED = 1,
-	NEEDED = 2,
-	REALTIME = 1,
-	BOOTTIME = 6,
-	INCREMENTAL = 64,
-	API_CUDA = 4,
-	COMPUTE = 2
-};
-
 /* Stages: kernels, then copies by direction; then queues. */
 enum { STAGE_IID = 1, COPY_FIRST, QUEUE_FIRST = COPY_FIRST + GW_DIRECTIONS, CHUNK = 1 << 18 };
 enum { TRACK_WAITS, TRACK_RANGES };
 enum { TRACK_IDLE, TRACK_SM, TRACK_MEM, TRACK_POWER, TRACK_TEMPERATURE, TRACKS };
 
 /* Arguments of a launch by name; their iids count from 1. */
-static const char *const args[] = {"predicted_ns", "low_ns", "high_ns", "bound", "basis"};
-enum { ARG_PREDICTED = 1, ARG_LOW, ARG_HIGH, ARG_BOUND, ARG_BASIS, ARGS = ARG_BASIS };
-/* Strings: bounds from 1, then bases. */
-enum { BOUND_FIRST = 1, BASIS_FIRST = GW_BOUND_LAUNCH + 2 };
+static const char *const args[] = {"predicted_ns", "low_ns", "high_ns", "bound", "basis", "line"};
+enum { ARG_PREDICTED = 1, ARG_LOW, ARG_HIGH, ARG_BOUND, ARG_BASIS, ARG_LINE, ARGS = ARG_LINE };
+/* Strings: bounds from 1, then bases, then lines of the program by configuration. */
+enum {
+	BOUND_FIRST = 1,
+	BASIS_FIRST = GW_BOUND_LAUNCH + 2,
+	LINE_FIRST = BASIS_FIRST + GW_TIER_STEADY + 1
+};
 
 static const char *const gaps[GW_GAPS] = {[GW_GAP_LATE] = "GPU starved",
                                           [GW_GAP_LATE_GRAPH] = "GPU starved (graph)",
@@ -114,7 +61,7 @@ struct perfetto {
 	struct thread_track {
 		uint64_t uuid;
 		uint32_t depth;
-	} *thread_tracks;
+	} * thread_tracks;
 	size_t thread_count, thread_room;
 	unsigned char *tracks; /* by GPU: bits of tracks described */
 	uint32_t pid;
@@ -165,13 +112,11 @@ static size_t packet(struct perfetto *s)
 	return opened;
 }
 
-/* A packet at a time: a difference where @p advance and time goes on, else on the clock that
+/* The time of a packet: a difference where @p advance and time goes on, else on the clock that
  * differences are of. What comes out of order must not advance: all after it would take more bytes.
  */
-static size_t packet_at(struct perfetto *s, uint64_t ns, bool advance)
+static void put_time(struct perfetto *s, uint64_t ns, bool advance)
 {
-	size_t opened = packet(s);
-
 	if (advance && ns >= s->last) {
 		proto_uint(&s->p, PACKET_TIMESTAMP, ns - s->last);
 		s->last = ns;
@@ -179,6 +124,13 @@ static size_t packet_at(struct perfetto *s, uint64_t ns, bool advance)
 		proto_uint(&s->p, PACKET_TIMESTAMP, ns);
 		proto_uint(&s->p, PACKET_CLOCK_ID, BOOTTIME);
 	}
+}
+
+static size_t packet_at(struct perfetto *s, uint64_t ns, bool advance)
+{
+	size_t opened = packet(s);
+
+	put_time(s, ns, advance);
 	return opened;
 }
 
@@ -345,7 +297,18 @@ static void put_ns(struct proto *p, unsigned name, float ns)
 		put_arg(p, name, ARG_UINT, (uint64_t)((double)ns + 0.5));
 }
 
-static void put_launch(struct proto *p, const struct export_row *r)
+/* The iid of the line of the program that @p c comes from, which is named here. */
+static uint64_t line_of(struct perfetto *s, const struct export_config *c)
+{
+	size_t opened = packet(s), interned = proto_open(&s->p, PACKET_INTERNED);
+
+	put_interned(&s->p, INTERNED_STRINGS, LINE_FIRST + (uint64_t)c->number, c->line);
+	proto_close(&s->p, interned);
+	proto_close(&s->p, opened);
+	return LINE_FIRST + (uint64_t)c->number;
+}
+
+static void put_launch(struct proto *p, const struct export_row *r, uint64_t line)
 {
 	const struct gw_record_launch *l = &r->launch;
 	size_t opened = proto_open(p, STAGE_LAUNCH);
@@ -360,30 +323,70 @@ static void put_launch(struct proto *p, const struct export_row *r)
 	put_arg(p, ARG_BOUND, ARG_STRING, BOUND_FIRST + (uint64_t)r->config->bound);
 	if (isfinite(l->predicted))
 		put_arg(p, ARG_BASIS, ARG_STRING, BASIS_FIRST + (uint64_t)l->tier);
+	if (line)
+		put_arg(p, ARG_LINE, ARG_STRING, line);
 	proto_close(p, opened);
+}
+
+/* What decides the fields of a launch's event but for its number and its time. */
+struct alike {
+	uint64_t context;
+	uint32_t gpu, stream, tier;
+	float predicted, low, high;
+};
+
+static struct alike alike_of(const struct export_row *r)
+{
+	const struct gw_record_launch *l = &r->launch;
+
+	return (struct alike){r->context,   r->gpu_number, r->stream, l->tier,
+	                      l->predicted, l->low,        l->high};
+}
+
+/* Those fields, behind a struct alike, are kept in the configuration's first text. */
+static const struct export_text *fields_of(struct perfetto *s, const struct export_row *r)
+{
+	const struct alike alike = alike_of(r);
+	struct export_text *text = &r->config->text[0];
+	struct proto p = {0};
+	uint64_t queue, kernel, line;
+
+	if (text->data && !memcmp(text->data, &alike, sizeof(alike)))
+		return text;
+	queue = queue_of(s, r->gpu_number, r->context, r->stream, false);
+	kernel = kernel_of(s, r->config);
+	line = !r->config->line ? 0
+	       : text->data     ? LINE_FIRST + (uint64_t)r->config->number
+	                        : line_of(s, r->config);
+	proto_append(&p, &alike, sizeof(alike));
+	proto_uint(&p, STAGE_KERNEL, kernel);
+	proto_uint(&p, STAGE_CONTEXT, s->sequence);
+	proto_uint(&p, STAGE_GPU, r->gpu ? r->gpu->record.ordinal : 0);
+	proto_uint(&p, STAGE_QUEUE, queue);
+	proto_uint(&p, STAGE_STAGE, STAGE_IID);
+	put_launch(&p, r, line);
+	free(text->data);
+	*text = (struct export_text){(char *)p.data, p.length};
+	return text;
 }
 
 static void launch(struct export *e, const struct export_row *r)
 {
 	struct perfetto *s = e->state;
-	uint64_t queue, kernel;
+	const struct export_text *fields;
 	size_t opened, stage;
 
 	if (!r->measured || !r->launch.start_ns)
 		return;
-	queue = queue_of(s, r->gpu_number, r->context, r->stream, false);
-	kernel = kernel_of(s, r->config);
-	opened = packet_at(s, r->launch.start_ns, true);
+	fields = fields_of(s, r);
+	opened = packet(s);
 	stage = proto_open(&s->p, PACKET_RENDER_STAGE);
-	proto_uint(&s->p, STAGE_EVENT, ++s->events);
+	proto_append(&s->p, fields->data + sizeof(struct alike),
+	             fields->length - sizeof(struct alike));
 	proto_uint(&s->p, STAGE_DURATION, r->launch.duration_ns);
-	proto_uint(&s->p, STAGE_CONTEXT, s->sequence);
-	proto_uint(&s->p, STAGE_GPU, r->gpu ? r->gpu->record.ordinal : 0);
-	proto_uint(&s->p, STAGE_QUEUE, queue);
-	proto_uint(&s->p, STAGE_STAGE, STAGE_IID);
-	proto_uint(&s->p, STAGE_KERNEL, kernel);
-	put_launch(&s->p, r);
+	proto_uint(&s->p, STAGE_EVENT, ++s->events);
 	proto_close(&s->p, stage);
+	put_time(s, r->launch.start_ns, true);
 	close_packet(e, opened);
 }
 
@@ -508,7 +511,8 @@ static void copy(struct export *e, const struct export_process *p, uint32_t gpu,
 static struct thread_track *thread_track(struct export *e, uint32_t tid, unsigned track)
 {
 	struct perfetto *s = e->state;
-	uint64_t uuid = UINT64_C(1) << 63 | (uint64_t)s->sequence << 33 | (uint64_t)tid << 1 | track;
+	uint64_t uuid =
+	        UINT64_C(1) << 63 | (uint64_t)s->sequence << 33 | (uint64_t)tid << 1 | track;
 	uint32_t at = gw_index_find(&s->threads, uuid, NULL, NULL);
 	char name[80];
 	size_t opened, descriptor;
@@ -537,7 +541,7 @@ static void wait_of(struct export *e, const struct export_process *p, uint32_t t
 
 	(void)p;
 	put_edge_at(e, w->start_ns, false, SLICE_BEGIN, track,
-	         w->call < GW_WAIT_CALLS ? wait_calls[w->call] : "wait");
+	            w->call < GW_WAIT_CALLS ? wait_calls[w->call] : "wait");
 	put_edge_at(e, w->start_ns + w->duration_ns, false, SLICE_END, track, NULL);
 }
 
@@ -554,7 +558,7 @@ static void range(struct export *e, const struct export_process *p, uint32_t tid
 		put_edge_at(e, ns, false, SLICE_END, t->uuid, NULL);
 	for (; t->depth < depth; t->depth++)
 		put_edge_at(e, ns, false, SLICE_BEGIN, t->uuid,
-		         t->depth + 1 == depth && name ? name : "[unknown]");
+		            t->depth + 1 == depth && name ? name : "[unknown]");
 }
 
 static bool end(struct export *e)

@@ -52,13 +52,18 @@ void proto_double(struct proto *p, unsigned field, double value)
 	proto_fixed(p, field, bits);
 }
 
+void proto_append(struct proto *p, const void *data, size_t length)
+{
+	if (length)
+		memcpy(room(p, length), data, length);
+	p->length += length;
+}
+
 void proto_bytes(struct proto *p, unsigned field, const void *data, size_t length)
 {
 	varint(p, field << 3 | LENGTH);
 	varint(p, length);
-	if (length)
-		memcpy(room(p, length), data, length);
-	p->length += length;
+	proto_append(p, data, length);
 }
 
 void proto_text(struct proto *p, unsigned field, const char *text)
@@ -95,7 +100,5 @@ void proto_close(struct proto *p, size_t opened)
 void proto_delimited(struct proto *p, const struct proto *message)
 {
 	varint(p, message->length);
-	if (message->length)
-		memcpy(room(p, message->length), message->data, message->length);
-	p->length += message->length;
+	proto_append(p, message->data, message->length);
 }

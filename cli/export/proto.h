@@ -20,6 +20,8 @@ void proto_sint(struct proto *p, unsigned field, int64_t value);
 void proto_fixed(struct proto *p, unsigned field, uint64_t value);
 void proto_double(struct proto *p, unsigned field, double value);
 void proto_bytes(struct proto *p, unsigned field, const void *data, size_t length);
+/** Fields that were written before. */
+void proto_append(struct proto *p, const void *fields, size_t length);
 /** @p text as UTF-8. */
 void proto_text(struct proto *p, unsigned field, const char *text);
 /** A message inside @p p: what is written from here to proto_close() with what this returns. */

@@ -10,6 +10,7 @@
 #include "cli/export/sqlite_rows.h"
 #include "cli/message.h"
 
+#include <endian.h>
 #include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +27,8 @@
 	"localMemoryTotal INTEGER NOT NULL, gridId INTEGER NOT NULL, "                             \
 	"sharedMemoryExecuted INTEGER, graphNodeId INTEGER, sharedMemoryLimitConfig INTEGER"
 static const char schema[] =
-        "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA locking_mode=EXCLUSIVE; BEGIN;"
+        "PRAGMA page_size=4096; PRAGMA auto_vacuum=NONE; PRAGMA journal_mode=OFF; "
+        "PRAGMA synchronous=OFF; PRAGMA locking_mode=EXCLUSIVE; BEGIN;"
         "CREATE TABLE StringIds (id INTEGER NOT NULL PRIMARY KEY, value TEXT NOT NULL);"
         "CREATE TABLE TARGET_INFO_GPU (id INTEGER NOT NULL, name TEXT, totalMemory INTEGER, "
         "clockRate INTEGER, smCount INTEGER, uuid TEXT, cuDevice INTEGER, computeMajor INTEGER, "
@@ -49,6 +51,15 @@ static const char schema[] =
         "b.value AS basis, w.value AS work, d.value AS bound FROM GPUWATCH_LAUNCH "
         "LEFT JOIN StringIds b ON b.id = basis LEFT JOIN StringIds w ON w.id = work "
         "LEFT JOIN StringIds d ON d.id = bound WHERE predicted_ns IS NOT NULL;";
+static const char small_tables[] =
+        "PRAGMA whole.journal_mode=OFF; PRAGMA whole.synchronous=OFF; BEGIN;"
+        "INSERT INTO whole.StringIds SELECT * FROM main.StringIds;"
+        "INSERT INTO whole.TARGET_INFO_GPU SELECT * FROM main.TARGET_INFO_GPU;"
+        "INSERT INTO whole.TARGET_INFO_SESSION_START_TIME "
+        "SELECT * FROM main.TARGET_INFO_SESSION_START_TIME;"
+        "INSERT INTO whole.PROCESSES SELECT * FROM main.PROCESSES;"
+        "INSERT INTO whole.GPUWATCH_CLOCK SELECT * FROM main.GPUWATCH_CLOCK;"
+        "COMMIT;";
 
 /* One thread uses it. */
 #define FLAGS (SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX)
@@ -83,10 +94,17 @@ struct known {
 	int64_t id;
 };
 
+/*
+ * Rows of the two large tables are appended as pages to a file that SQLite has made and closed.
+ * What else there is waits in a temporary database, and is added to the file at the end.
+ */
 struct sqlite {
-	sqlite3 *db;
+	sqlite3 *db; /* the temporary one */
 	sqlite3_stmt *statements[INSERTS];
+	struct sqlite_pages pages;
 	struct sqlite_rows kernels, own; /* rows of CUPTI_ACTIVITY_KIND_KERNEL, GPUWATCH_LAUNCH */
+	uint32_t kernels_root, own_root; /* pages */
+	uint64_t kernel_count;
 	struct gw_index texts;
 	struct known *list;
 	size_t count, room;
@@ -203,22 +221,65 @@ static void put_gpus(struct export *e)
 	}
 }
 
+static const char *path_of(const struct export *e)
+{
+	return e->out->temporary ? e->out->temporary : e->out->path;
+}
+
+static bool make(struct sqlite *s, const char *path)
+{
+	return good(s, sqlite3_open_v2(path, &s->db, FLAGS, NULL)) &&
+	       good(s, sqlite3_exec(s->db, schema, NULL, NULL, NULL));
+}
+
+static uint32_t number_of(struct sqlite *s, const char *query)
+{
+	sqlite3_stmt *statement;
+	uint32_t number = 0;
+
+	if (!good(s, sqlite3_prepare_v2(s->db, query, -1, &statement, NULL)))
+		return 0;
+	good(s, sqlite3_step(statement));
+	number = (uint32_t)sqlite3_column_int64(statement, 0);
+	sqlite3_finalize(statement);
+	return number;
+}
+
+/* The file with all tables, empty. */
+static bool make_file(struct export *e)
+{
+	struct sqlite *s = e->state;
+
+	if (!make(s, path_of(e)) || !good(s, sqlite3_exec(s->db, "COMMIT", NULL, NULL, NULL)))
+		return false;
+	s->kernels_root = number_of(s, "SELECT rootpage FROM sqlite_master WHERE name = "
+	                               "'CUPTI_ACTIVITY_KIND_KERNEL'");
+	s->own_root =
+	        number_of(s, "SELECT rootpage FROM sqlite_master WHERE name = 'GPUWATCH_LAUNCH'");
+	s->pages = (struct sqlite_pages){e->out, number_of(s, "PRAGMA page_count") + 1};
+	if (s->failed)
+		return false;
+	good(s, sqlite3_close(s->db));
+	s->db = NULL;
+	s->kernels = (struct sqlite_rows){
+	        .pages = &s->pages, .columns = KERNEL_COLUMNS_COUNT, .reals = kernel_reals};
+	s->own = (struct sqlite_rows){
+	        .pages = &s->pages, .columns = LAUNCH_COLUMNS, .reals = launch_reals};
+	export_seek(e->out, (uint64_t)(s->pages.next - 1) * SQLITE_PAGE);
+	return true;
+}
+
 static void begin(struct export *e)
 {
 	struct sqlite *s = gw_alloc(sizeof(*s));
-	const char *path = e->out->temporary ? e->out->temporary : e->out->path;
 
 	e->state = s;
-	if (!good(s, sqlite3_open_v2(path, &s->db, FLAGS, NULL)) ||
-	    !good(s, sqlite3_exec(s->db, schema, NULL, NULL, NULL))) {
+	if (!make_file(e) || !make(s, "")) {
 		e->out->error = -1;
 		return;
 	}
 	for (unsigned i = 0; i < INSERTS; i++)
 		good(s, sqlite3_prepare_v2(s->db, inserts[i], -1, &s->statements[i], NULL));
-	good(s, sqlite_rows_open(&s->kernels, s->db, "CUPTI_ACTIVITY_KIND_KERNEL",
-	                         KERNEL_COLUMNS_COUNT, kernel_reals));
-	good(s, sqlite_rows_open(&s->own, s->db, "GPUWATCH_LAUNCH", LAUNCH_COLUMNS, launch_reals));
 	if (s->failed) {
 		e->out->error = -1;
 		return;
@@ -255,16 +316,6 @@ static void put(struct sqlite_rows *rows, unsigned at, bool known, uint64_t valu
 	rows->values[at] = value;
 }
 
-static void write_full(struct export *e, struct sqlite_rows *rows, bool always)
-{
-	struct sqlite *s = e->state;
-
-	if (s->failed || !(always || sqlite_rows_full(rows)))
-		return;
-	if (!good(s, sqlite_rows_write(rows)))
-		e->out->error = -1; /* ends the reading; end() says why */
-}
-
 static void put_kernel(struct export *e, const struct export_row *r)
 {
 	struct sqlite *s = e->state;
@@ -297,20 +348,17 @@ static void put_kernel(struct export *e, const struct export_row *r)
 	              {22, or_0(k->local)},
 	              {23, 0},
 	              {24, (uint64_t)s->launches}};
-	const unsigned at = sqlite_rows_add(&s->kernels);
 
 	for (size_t i = 0; i < sizeof(values) / sizeof(*values); i++)
-		put(&s->kernels, at + values[i].column, true, values[i].value);
-	put(&s->kernels, at + 26, r->launch.node,
-	    (uint64_t)r->graph << 32 | (r->node & UINT32_MAX));
-	write_full(e, &s->kernels, false);
+		put(&s->kernels, values[i].column, true, values[i].value);
+	put(&s->kernels, 26, r->launch.node, (uint64_t)r->graph << 32 | (r->node & UINT32_MAX));
+	sqlite_rows_add(&s->kernels, ++s->kernel_count);
 }
 
 static void launch(struct export *e, const struct export_row *r)
 {
 	struct sqlite *s = e->state;
 	struct export_value v[EXPORT_COLUMNS];
-	unsigned at;
 
 	if (s->failed)
 		return;
@@ -318,20 +366,19 @@ static void launch(struct export *e, const struct export_row *r)
 	if (r->measured && r->launch.start_ns)
 		put_kernel(e, r);
 	export_values(r, v);
-	at = sqlite_rows_add(&s->own);
-	put(&s->own, at, true, (uint64_t)s->launches);
+	/* The first column is the rowid, and stands as NULL in the row. */
 	for (unsigned i = 0; i < EXPORT_COLUMNS; i++) {
 		uint64_t value = v[i].count;
 
 		if (!v[i].known)
-			continue;
-		if (export_kinds[i] == EXPORT_REAL)
+			value = 0;
+		else if (export_kinds[i] == EXPORT_REAL)
 			memcpy(&value, &v[i].real, sizeof(value));
 		else if (export_kinds[i] == EXPORT_TEXT)
 			value = string_id(e, v[i].text);
-		put(&s->own, at + 1 + i, true, value);
+		put(&s->own, 1 + i, v[i].known, value);
 	}
-	write_full(e, &s->own, false);
+	sqlite_rows_add(&s->own, (uint64_t)s->launches);
 }
 
 static void clock_sample(struct export *e, const struct export_process *p, uint32_t gpu,
@@ -349,6 +396,39 @@ static void clock_sample(struct export *e, const struct export_process *p, uint3
 	step(e, CLOCK);
 }
 
+static void write_at(struct export *e, uint64_t offset, const void *data, size_t size)
+{
+	export_seek(e->out, offset);
+	export_write(e->out, data, size);
+}
+
+/* The roots of the large tables, and how many pages the file has now. */
+static void write_roots(struct export *e)
+{
+	enum { PAGE_COUNT = 28 }; /* in the file's header */
+	struct sqlite *s = e->state;
+	uint32_t count;
+
+	sqlite_rows_end(&s->kernels);
+	sqlite_rows_end(&s->own);
+	write_at(e, (uint64_t)(s->kernels_root - 1) * SQLITE_PAGE, s->kernels.page, SQLITE_PAGE);
+	write_at(e, (uint64_t)(s->own_root - 1) * SQLITE_PAGE, s->own.page, SQLITE_PAGE);
+	count = htobe32(s->pages.next - 1);
+	write_at(e, PAGE_COUNT, &count, sizeof(count));
+	export_seek(e->out, 0); /* all is in the file */
+}
+
+static void add_small_tables(struct export *e)
+{
+	struct sqlite *s = e->state;
+	char *attach = sqlite3_mprintf("COMMIT; ATTACH %Q AS whole", path_of(e));
+
+	if (good(s, attach ? SQLITE_OK : SQLITE_NOMEM) &&
+	    good(s, sqlite3_exec(s->db, attach, NULL, NULL, NULL)))
+		good(s, sqlite3_exec(s->db, small_tables, NULL, NULL, NULL));
+	sqlite3_free(attach);
+}
+
 static bool end(struct export *e)
 {
 	struct sqlite *s = e->state;
@@ -356,19 +436,20 @@ static bool end(struct export *e)
 
 	if (!s)
 		return true;
-	write_full(e, &s->kernels, true);
-	write_full(e, &s->own, true);
-	sqlite_rows_close(&s->kernels);
-	sqlite_rows_close(&s->own);
 	for (unsigned i = 0; i < INSERTS; i++)
 		sqlite3_finalize(s->statements[i]);
-	if (!s->failed)
-		good(s, sqlite3_exec(s->db, "COMMIT", NULL, NULL, NULL));
+	if (!e->out->error)
+		write_roots(e);
+	if (!e->out->error)
+		add_small_tables(e);
 	done = !s->failed;
-	if (!done)
+	if (!done) {
 		gw_error("%s: can't be written: %s", e->out->path, s->why);
-	e->out->error = 0;
+		e->out->error = 0; /* said already */
+	}
 	sqlite3_close(s->db);
+	sqlite_rows_free(&s->kernels);
+	sqlite_rows_free(&s->own);
 	gw_index_free(&s->texts);
 	gw_index_free(&s->places);
 	free(s->met);

@@ -3,175 +3,192 @@
 
 #include "cli/common/memory.h"
 
-#include <stdio.h>
+#include <endian.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* The virtual table, and a place in it. */
-struct table {
-	sqlite3_vtab base;
-	const struct sqlite_rows *rows;
-};
-struct place {
-	sqlite3_vtab_cursor base;
-	unsigned row;
-};
+enum { INTERIOR = 0x05, LEAF = 0x0d };          /* kinds of pages */
+enum { LEAF_HEAD = 8, INTERIOR_HEAD = 12 };     /* bytes before the pointers to cells */
+enum { IS_NULL = 0, IS_REAL = 7, IS_ZERO = 8 }; /* serial types; between: integers; then one */
+enum { MOST_CELL = 2 + 8 + 1 + SQLITE_COLUMNS + SQLITE_COLUMNS * 8 };
+enum { FAN = 256 };                /* children of a page: 15 bytes each at most */
+enum { LOCKED_BYTE = 0x40000000 }; /* SQLite locks there, and has no page around it */
 
-static int connect(sqlite3 *db, void *arg, int argc, const char *const *argv, sqlite3_vtab **out,
-                   char **error)
+static const unsigned sizes[] = {0, 1, 2, 3, 4, 6, 8, 8, 0, 0}; /* by serial type */
+
+static void put_be(unsigned char *to, uint64_t value, unsigned bytes)
 {
-	const struct sqlite_rows *rows = arg;
-	struct table *table = sqlite3_malloc(sizeof(*table));
-	char text[1024] = "CREATE TABLE x(c0";
-	size_t length = strlen(text);
-
-	(void)argc;
-	(void)argv;
-	(void)error;
-	if (!table)
-		return SQLITE_NOMEM;
-	*table = (struct table){.rows = rows};
-	for (unsigned i = 1; i < rows->columns; i++)
-		length += (size_t)snprintf(text + length, sizeof(text) - length, ",c%u", i);
-	snprintf(text + length, sizeof(text) - length, ")");
-	*out = &table->base;
-	return sqlite3_declare_vtab(db, text);
+	for (unsigned i = 0; i < bytes; i++)
+		to[i] = (unsigned char)(value >> 8 * (bytes - 1 - i));
 }
 
-static int disconnect(sqlite3_vtab *table)
+/* Its length; @p value is below 2^56. */
+static unsigned put_varint(unsigned char *to, uint64_t value)
 {
-	sqlite3_free(table);
-	return SQLITE_OK;
+	unsigned bytes = 1;
+
+	while (value >> 7 * bytes)
+		bytes++;
+	for (unsigned i = 0; i < bytes; i++)
+		to[i] = (unsigned char)((value >> 7 * (bytes - 1 - i) & 0x7f) |
+		                        (i + 1 < bytes ? 0x80 : 0));
+	return bytes;
 }
 
-static int best_index(sqlite3_vtab *table, sqlite3_index_info *info)
+static unsigned integer_type(uint64_t value)
 {
-	(void)table;
-	info->estimatedCost = SQLITE_ROWS;
-	return SQLITE_OK;
+	uint64_t magnitude = value ^ ((int64_t)value < 0 ? UINT64_MAX : 0);
+
+	if (value <= 1)
+		return IS_ZERO + (unsigned)value;
+	return magnitude < 1U << 7             ? 1
+	       : magnitude < 1U << 15          ? 2
+	       : magnitude < 1U << 23          ? 3
+	       : magnitude < UINT64_C(1) << 31 ? 4
+	       : magnitude < UINT64_C(1) << 47 ? 5
+	                                       : 6;
 }
 
-static int open_place(sqlite3_vtab *table, sqlite3_vtab_cursor **out)
+/* A double that is whole stands as an integer, which takes less. */
+static unsigned real_type(uint64_t *bits)
 {
-	struct place *place = sqlite3_malloc(sizeof(*place));
-
-	(void)table;
-	if (!place)
-		return SQLITE_NOMEM;
-	*place = (struct place){0};
-	*out = &place->base;
-	return SQLITE_OK;
-}
-
-static int close_place(sqlite3_vtab_cursor *place)
-{
-	sqlite3_free(place);
-	return SQLITE_OK;
-}
-
-static int first(sqlite3_vtab_cursor *place, int index, const char *name, int argc,
-                 sqlite3_value **argv)
-{
-	(void)index;
-	(void)name;
-	(void)argc;
-	(void)argv;
-	((struct place *)place)->row = 0;
-	return SQLITE_OK;
-}
-
-static int next(sqlite3_vtab_cursor *place)
-{
-	((struct place *)place)->row++;
-	return SQLITE_OK;
-}
-
-static int at_end(sqlite3_vtab_cursor *place)
-{
-	return ((struct place *)place)->row >= ((struct table *)place->pVtab)->rows->count;
-}
-
-static int column(sqlite3_vtab_cursor *place, sqlite3_context *context, int number)
-{
-	const struct sqlite_rows *rows = ((struct table *)place->pVtab)->rows;
-	size_t at = (size_t)((struct place *)place)->row * rows->columns + (unsigned)number;
 	double real;
 
-	if (!rows->known[at])
-		return SQLITE_OK; /* NULL */
-	if (rows->reals[number]) {
-		memcpy(&real, &rows->values[at], sizeof(real));
-		sqlite3_result_double(context, real);
-	} else {
-		sqlite3_result_int64(context, (int64_t)rows->values[at]);
+	memcpy(&real, bits, sizeof(real));
+	if (!(fabs(real) < 0x1p47) || real != (double)(int64_t)real)
+		return IS_REAL;
+	*bits = (uint64_t)(int64_t)real;
+	return integer_type(*bits);
+}
+
+/* The row as a record; its length. */
+static unsigned put_record(const struct sqlite_rows *r, unsigned char *to)
+{
+	unsigned char *value = to + 1 + r->columns;
+
+	to[0] = (unsigned char)(1 + r->columns);
+	for (unsigned i = 0; i < r->columns; i++) {
+		uint64_t bits = r->values[i], big;
+		unsigned type = IS_NULL, size;
+
+		if (r->known[i])
+			type = r->reals[i] ? real_type(&bits) : integer_type(bits);
+		to[1 + i] = (unsigned char)type;
+		size = sizes[type];
+		if (!size)
+			continue;
+		big = htobe64(bits << (64 - 8 * size));
+		memcpy(value, &big, sizeof(big));
+		value += size;
 	}
-	return SQLITE_OK;
+	return (unsigned)(value - to);
 }
 
-static int row_number(sqlite3_vtab_cursor *place, sqlite3_int64 *out)
+static uint32_t write_page(struct sqlite_pages *pages, const unsigned char *page)
 {
-	*out = ((struct place *)place)->row;
-	return SQLITE_OK;
+	static const unsigned char none[SQLITE_PAGE];
+
+	if (pages->next == LOCKED_BYTE / SQLITE_PAGE + 1) {
+		export_write(pages->out, none, SQLITE_PAGE);
+		pages->next++;
+	}
+	export_write(pages->out, page, SQLITE_PAGE);
+	return pages->next++;
 }
 
-/* No xCreate: it is there without a statement that makes it. */
-static sqlite3_module module = {.iVersion = 1,
-                                .xConnect = connect,
-                                .xBestIndex = best_index,
-                                .xDisconnect = disconnect,
-                                .xOpen = open_place,
-                                .xClose = close_place,
-                                .xFilter = first,
-                                .xNext = next,
-                                .xEof = at_end,
-                                .xColumn = column,
-                                .xRowid = row_number};
-
-int sqlite_rows_open(struct sqlite_rows *r, sqlite3 *db, const char *table, unsigned columns,
-                     const bool *reals)
+static void start_page(struct sqlite_rows *r)
 {
-	char text[200];
-	int result;
-
-	*r = (struct sqlite_rows){.columns = columns, .reals = reals};
-	r->values = gw_alloc((size_t)SQLITE_ROWS * columns * sizeof(*r->values));
-	r->known = gw_alloc((size_t)SQLITE_ROWS * columns * sizeof(*r->known));
-	snprintf(text, sizeof(text), "rows_of_%s", table);
-	result = sqlite3_create_module(db, text, &module, r);
-	if (result != SQLITE_OK)
-		return result;
-	snprintf(text, sizeof(text), "INSERT INTO %s SELECT * FROM rows_of_%s", table, table);
-	return sqlite3_prepare_v2(db, text, -1, &r->insert, NULL);
+	memset(r->page, 0, sizeof(r->page));
+	r->cells = 0;
+	r->free_end = SQLITE_PAGE;
 }
 
-unsigned sqlite_rows_add(struct sqlite_rows *r)
+static void put_cell(struct sqlite_rows *r, unsigned head, const unsigned char *cell,
+                     unsigned length)
 {
-	unsigned at = r->count++ * r->columns;
-
-	memset(&r->known[at], 0, r->columns * sizeof(*r->known));
-	return at;
+	r->free_end -= length;
+	memcpy(r->page + r->free_end, cell, length);
+	put_be(r->page + head + 2 * r->cells++, r->free_end, 2);
 }
 
-bool sqlite_rows_full(const struct sqlite_rows *r)
+static void end_page(struct sqlite_rows *r, unsigned kind)
 {
-	return r->count == SQLITE_ROWS;
+	r->page[0] = (unsigned char)kind;
+	put_be(r->page + 3, r->cells, 2);
+	put_be(r->page + 5, r->free_end, 2);
 }
 
-int sqlite_rows_write(struct sqlite_rows *r)
+static void write_leaf(struct sqlite_rows *r)
 {
-	int result;
-
-	if (!r->count)
-		return SQLITE_OK;
-	sqlite3_step(r->insert);
-	result = sqlite3_reset(r->insert);
-	r->count = 0;
-	return result;
+	end_page(r, LEAF);
+	r->children = gw_grow(r->children, &r->room, r->count + 1, sizeof(*r->children));
+	r->children[r->count++] = (struct sqlite_child){write_page(r->pages, r->page), r->last};
 }
 
-void sqlite_rows_close(struct sqlite_rows *r)
+void sqlite_rows_add(struct sqlite_rows *r, uint64_t rowid)
 {
-	sqlite3_finalize(r->insert);
-	free(r->values);
-	free(r->known);
+	unsigned char record[MOST_CELL + 8], cell[MOST_CELL + 8];
+	unsigned length = put_record(r, record), head = put_varint(cell, length);
+
+	head += put_varint(cell + head, rowid);
+	memcpy(cell + head, record, length);
+	length += head;
+	if (r->free_end && r->free_end < length + LEAF_HEAD + 2 * (r->cells + 1)) {
+		write_leaf(r);
+		r->free_end = 0;
+	}
+	if (!r->free_end)
+		start_page(r);
+	put_cell(r, LEAF_HEAD, cell, length);
+	r->last = rowid;
+}
+
+/* The parent of @p count children. */
+static void make_parent(struct sqlite_rows *r, const struct sqlite_child *children, size_t count)
+{
+	unsigned char cell[4 + 9];
+
+	start_page(r);
+	for (size_t i = 0; i + 1 < count; i++) {
+		put_be(cell, children[i].page, 4);
+		put_cell(r, INTERIOR_HEAD, cell, 4 + put_varint(cell + 4, children[i].last));
+	}
+	put_be(r->page + 8, children[count - 1].page, 4);
+	end_page(r, INTERIOR);
+}
+
+/* Parents of all pages that have none. One with a single child is not allowed. */
+static void write_parents(struct sqlite_rows *r)
+{
+	size_t parents = 0, count;
+
+	for (size_t from = 0; from < r->count; from += count) {
+		count = r->count - from < FAN ? r->count - from : FAN;
+		if (r->count - from - count == 1)
+			count--;
+		make_parent(r, &r->children[from], count);
+		r->children[parents++] = (struct sqlite_child){write_page(r->pages, r->page),
+		                                               r->children[from + count - 1].last};
+	}
+	r->count = parents;
+}
+
+void sqlite_rows_end(struct sqlite_rows *r)
+{
+	if (!r->free_end)
+		start_page(r);
+	if (!r->count) {
+		end_page(r, LEAF); /* all there is */
+		return;
+	}
+	write_leaf(r);
+	while (r->count > FAN)
+		write_parents(r);
+	make_parent(r, r->children, r->count);
+}
+
+void sqlite_rows_free(struct sqlite_rows *r)
+{
+	free(r->children);
 }

@@ -1,36 +1,52 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rows on their way into a table of SQLite, many by one statement: they are the rows of a virtual
- * table, which exists on this connection alone. A statement a row takes twice the time.
+ * Rows of a table in SQLite's file format (https://sqlite.org/fileformat2.html), written as pages
+ * of its b-tree. Rows of numbers come in the order of their rowid, so that each page is written
+ * once: by statements they take five times the time.
  */
 #ifndef GW_EXPORT_SQLITE_ROWS_H
 #define GW_EXPORT_SQLITE_ROWS_H
 
-#include <sqlite3.h>
+#include "cli/export/export.h"
+
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
-enum { SQLITE_ROWS = 512 }; /**< rows by one statement */
+enum { SQLITE_PAGE = 4096, SQLITE_COLUMNS = 32 }; /**< bytes of a page; most columns of a table */
 
-/** Zero-initialised is closed. */
-struct sqlite_rows {
-	unsigned columns;
-	const bool *reals; /**< by column: the 64 bits are a double */
-	unsigned count;    /**< rows waiting */
-	uint64_t *values;  /**< by row and column */
-	bool *known;       /**< the same; false: NULL */
-	sqlite3_stmt *insert;
+/** Pages appended to a database that no one has open. */
+struct sqlite_pages {
+	struct export_out *out; /**< is where page @p next comes */
+	uint32_t next;          /**< number of the next page; the first of a file is 1 */
 };
 
-/** Prepare @p rows, which stay where they are, for @p table of @p columns; SQLite's code. */
-int sqlite_rows_open(struct sqlite_rows *rows, sqlite3 *db, const char *table, unsigned columns,
-                     const bool *reals);
-/** Number of the first value of a new row, all of them NULL; there is room for one. */
-unsigned sqlite_rows_add(struct sqlite_rows *rows);
-/** Whether sqlite_rows_write() must come before the next row. */
-bool sqlite_rows_full(const struct sqlite_rows *rows);
-/** Put the rows that wait into the table; SQLite's code. */
-int sqlite_rows_write(struct sqlite_rows *rows);
-void sqlite_rows_close(struct sqlite_rows *rows);
+/** A page of the tree, and the largest rowid in it. */
+struct sqlite_child {
+	uint32_t page;
+	uint64_t last;
+};
+
+/** A table. Zero-initialised but for the first three is empty. */
+struct sqlite_rows {
+	struct sqlite_pages *pages;
+	unsigned columns;
+	const bool *reals; /**< by column: its 64 bits are a double */
+	/** The row that sqlite_rows_add() takes, by column; not known: NULL. */
+	uint64_t values[SQLITE_COLUMNS];
+	bool known[SQLITE_COLUMNS];
+	unsigned char
+	        page[SQLITE_PAGE]; /**< the leaf being filled; after sqlite_rows_end() the root */
+	unsigned cells, free_end;  /**< of it: rows, and where they begin; 0: none yet */
+	uint64_t last;             /**< rowid of the last row */
+	struct sqlite_child *children; /**< pages written that have no parent yet */
+	size_t count, room;
+};
+
+/** Add a row with @p rowid, which is greater than those before and below 2^56. */
+void sqlite_rows_add(struct sqlite_rows *rows, uint64_t rowid);
+/** Write what is left, but for the root, which is then in @p rows->page. */
+void sqlite_rows_end(struct sqlite_rows *rows);
+void sqlite_rows_free(struct sqlite_rows *rows);
 
 #endif

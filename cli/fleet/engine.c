@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,6 +32,32 @@ struct child {
 	char complaints[4200];
 };
 
+static const int ends[] = {SIGHUP, SIGINT, SIGTERM};
+enum { ENDS = sizeof(ends) / sizeof(*ends) };
+static volatile pid_t running; /* leads a group, as python3 may be a script; 0: none does */
+
+/* The child ends, and with it what waits for it, which removes the links. */
+static void forward(int signal)
+{
+	if (running > 0)
+		kill(-running, signal);
+}
+
+static void catch_ends(struct sigaction *before)
+{
+	const struct sigaction s = {.sa_handler = forward, .sa_flags = SA_RESTART};
+
+	for (int i = 0; i < ENDS; i++)
+		if (!sigaction(ends[i], NULL, &before[i]) && before[i].sa_handler != SIG_IGN)
+			sigaction(ends[i], &s, NULL);
+}
+
+static void restore_ends(const struct sigaction *before)
+{
+	for (int i = 0; i < ENDS; i++)
+		sigaction(ends[i], &before[i], NULL);
+}
+
 /* What it is to do lies beside the links; complaints of its libraries go to a file, too. */
 static bool write_plan(const struct fleet_run *run, const struct fleet_store *s, const json_t *plan)
 {
@@ -53,6 +80,7 @@ static void become(const struct fleet_run *run, const char *folder, const char *
 	const int null = open("/dev/null", O_RDONLY);
 	const int said = open(complaints, O_WRONLY | O_CREAT | O_TRUNC, 0600);
 
+	setpgid(0, 0);
 	dup2(null, 0);
 	dup2(to, 1);
 	dup2(said, 2);
@@ -62,21 +90,25 @@ static void become(const struct fleet_run *run, const char *folder, const char *
 
 static bool start(const struct fleet_run *run, const struct fleet_store *s, struct child *c)
 {
-	int ends[2];
+	int pipe[2];
 
 	snprintf(c->complaints, sizeof(c->complaints), "%s/complaints", s->folder);
-	if (pipe2(ends, O_CLOEXEC)) {
+	if (pipe2(pipe, O_CLOEXEC)) {
 		gw_error("fleet: %s", strerror(errno));
 		return false;
 	}
 	c->pid = fork();
 	if (!c->pid)
-		become(run, s->folder, c->complaints, ends[1]);
-	close(ends[1]);
-	c->out = c->pid < 0 ? NULL : fdopen(ends[0], "r");
+		become(run, s->folder, c->complaints, pipe[1]);
+	if (c->pid > 0) {
+		setpgid(c->pid, c->pid);
+		running = c->pid;
+	}
+	close(pipe[1]);
+	c->out = c->pid < 0 ? NULL : fdopen(pipe[0], "r");
 	if (c->out)
 		return true;
-	close(ends[0]);
+	close(pipe[0]);
 	gw_error("fleet: %s", strerror(errno));
 	return false;
 }
@@ -131,8 +163,10 @@ static bool take(const struct fleet_run *run, struct fleet_store *s, json_t *lin
 		json_array_clear(out->answers);
 	if (json_object_get(line, "columns"))
 		json_array_append(out->answers, line);
-	if (json_is_number(json_object_get(line, "all_seconds")))
+	if (json_is_number(json_object_get(line, "all_seconds"))) {
 		out->seconds = json_number_value(json_object_get(line, "all_seconds"));
+		out->whole = true;
+	}
 	return true;
 }
 
@@ -161,21 +195,31 @@ static bool read_lines(const struct fleet_run *run, struct fleet_store *s, FILE 
 bool fleet_engine_run(const struct fleet_run *run, struct fleet_store *s, const json_t *plan,
                       struct fleet_answers *out)
 {
+	struct sigaction before[ENDS];
 	struct child c;
 	char why[512];
 	int status = 0;
 	bool good;
 
 	*out = (struct fleet_answers){.answers = json_array()};
-	if (!write_plan(run, s, plan) || !start(run, s, &c))
+	if (!write_plan(run, s, plan))
 		return false;
-	good = read_lines(run, s, c.out, out);
-	fclose(c.out);
-	while (waitpid(c.pid, &status, 0) < 0 && errno == EINTR)
-		;
-	if (!good || (WIFEXITED(status) && !WEXITSTATUS(status)))
+	catch_ends(before);
+	good = start(run, s, &c);
+	if (good) {
+		good = read_lines(run, s, c.out, out);
+		fclose(c.out);
+		while (waitpid(c.pid, &status, 0) < 0 && errno == EINTR)
+			;
+		running = 0;
+	}
+	restore_ends(before);
+	if (!good || (WIFEXITED(status) && !WEXITSTATUS(status) && out->whole))
 		return good;
-	last_line(c.complaints, why, sizeof(why));
+	if (WIFSIGNALED(status))
+		snprintf(why, sizeof(why), "%s", strsignal(WTERMSIG(status)));
+	else
+		last_line(c.complaints, why, sizeof(why));
 	if (WIFEXITED(status) && (WEXITSTATUS(status) == 127 || WEXITSTATUS(status) == 126))
 		gw_error("fleet: %s: can't be run; name a Python 3 by --python", run->python);
 	else

@@ -19,6 +19,7 @@ struct fleet_answers {
 	json_t *answers; /**< array: "name", "columns", "rows", "seconds" */
 	char version[128];
 	double seconds; /**< all of the engine's work */
+	bool whole;     /**< the last of them came */
 };
 
 /**

@@ -93,6 +93,11 @@ static bool take_span(const struct options *o, struct fleet_span *span)
 	}
 	if (last && gw_span_read(last, &ns)) {
 		span->last_s = ns / 1000000000;
+		if (span->last_s < 3600) {
+			gw_error("fleet: --%s=%s: the store is by the hour; give 1h or more",
+			         o->last ? "last" : "since", last);
+			return false;
+		}
 	} else if (o->last) {
 		gw_error("fleet: --last=%s: must be a span such as 6h", o->last);
 		return false;
@@ -137,10 +142,12 @@ static int ask(const struct options *o, const char *path, const bool *wanted,
 	json_t *plan = fleet_plan(run.engine, wanted, span, (unsigned)o->top);
 	int status = GW_EXIT_USAGE;
 
-	if (!fleet_store_find(&store, path, span))
+	if (!fleet_store_find(&store, path, span)) {
 		fleet_complain(&store);
-	else if (fleet_store_link(&store) && fleet_engine_run(&run, &store, plan, &answers))
+	} else if (fleet_store_link(&store) && fleet_engine_run(&run, &store, plan, &answers)) {
+		fleet_store_unlink(&store);
 		status = show(o, &(struct fleet_asked){path, &run, &store, &answers});
+	}
 	json_decref(answers.answers);
 	json_decref(plan);
 	fleet_store_free(&store);
@@ -173,8 +180,8 @@ const struct gw_command_body gw_fleet_command = {
         .options = options,
         .description =
                 "Answers questions about many GPUs from what their agents have stored (gpuwatch\n"
-                "agent --store), by an engine that exists: DuckDB on one machine, Spark on a\n"
-                "cluster, ClickHouse. All ask the same questions in the same SQL.\n\n"
+                "agent --store), by DuckDB on one machine, Spark on a cluster or ClickHouse.\n"
+                "All three get the same questions in the same SQL.\n\n"
                 "STORE is the folder with the files of all machines. It may also hold launches of\n"
                 "logs (gpuwatch export --format=parquet) in folders that say what they are of,\n"
                 "model=H200/host=a/uuid=GPU-.../build=1.4. Files that can't be read are named and\n"

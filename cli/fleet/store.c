@@ -149,7 +149,8 @@ static bool day_within(const char *name, const struct fleet_span *span)
 	if (!end || *end)
 		return true;
 	begin = (uint64_t)timegm(&t);
-	return begin + DAY > span->since_s && begin < span->until_s;
+	/* An agent that writes seldom puts hours of the next day to those before. */
+	return begin + 2 * DAY > span->since_s && begin < span->until_s;
 }
 
 static char **key_of(struct walk *w, const char *name, const char **value)
@@ -249,7 +250,8 @@ static void leave_samples(struct fleet_store *s)
 	size_t count = 0;
 
 	for (size_t i = 0; i < s->files; i++)
-		if (!*s->file[i].why && s->file[i].table == FLEET_WORK &&
+		if (!*s->file[i].why &&
+		    (s->file[i].table == FLEET_WORK || s->file[i].table == FLEET_STATE) &&
 		    (there[count] = dated_of(s->file[i].path)))
 			count++;
 	qsort(there, count, sizeof(*there), by_text);
@@ -443,10 +445,16 @@ static void remove_all(const char *folder, unsigned depth)
 	rmdir(folder);
 }
 
-void fleet_store_free(struct fleet_store *s)
+void fleet_store_unlink(struct fleet_store *s)
 {
 	if (*s->folder)
 		remove_all(s->folder, DEPTH);
+	s->folder[0] = 0;
+}
+
+void fleet_store_free(struct fleet_store *s)
+{
+	fleet_store_unlink(s);
 	for (size_t i = 0; i < s->files; i++) {
 		free(s->file[i].path);
 		free(s->file[i].host);

@@ -37,6 +37,9 @@ bool fleet_store_link(struct fleet_store *store);
 /** The file behind a link, "work/12.parquet"; NULL: it is none of them. */
 struct fleet_file *fleet_store_of(struct fleet_store *store, const char *link);
 
+/** Remove the links: what is shown may end in a pipe that nobody reads. */
+void fleet_store_unlink(struct fleet_store *store);
+
 /** Remove the links, and free all. */
 void fleet_store_free(struct fleet_store *store);
 

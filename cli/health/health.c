@@ -23,7 +23,7 @@ static const struct gw_option options[] = {
         GW_OPT_TEXT(agent, "ADDRESS",
                     "ask the agent that listens there, ADDRESS:PORT or unix:PATH (default "
                     "127.0.0.1:9464)"),
-        GW_OPT_FILE(token_file, "FILE", "its first line is the token that the agent wants"),
+        GW_OPT_FILE(token_file, "FILE", "file whose first line is the agent's token"),
         GW_OPT_TEXT(gpu, "UUID", "judge this GPU alone"),
         GW_OPT_ROW(timeout, NUMBER, .argument = "SECONDS", .low = 1, .high = 60,
                    .meaning = "wait so long for the answer (default 5)"),
@@ -162,14 +162,14 @@ const struct gw_command_body gw_health_command = {
                 "kernels that the verdict rests on. It needs no other GPU to compare with.\n\n"
                 "A GPU is unknown until kernels have run on it for about two minutes and a half,\n"
                 "and a resource while fewer than four configurations of its kernels run; unknown\n"
-                "is no failure. What slowed before the agent saw its kernels for the first time\n"
-                "is not found, and what slows by less than 1.75% neither.",
+                "is no failure. A GPU that was slow before the agent first saw its kernels is not\n"
+                "found, nor one that slows by less than 1.75%.",
         .examples = "gpuwatch health\n"
                     "The GPUs of this machine.\n"
                     "gpuwatch health --json | jq -r '.gpus[] | select(.state==\"slow\").uuid'\n"
                     "Which of them are slow.\n"
-                    "gpuwatch health || scontrol update node=$(hostname -s) state=drain "
-                    "reason=slow-gpu\n"
+                    "gpuwatch health; [ $? -eq 1 ] && scontrol update node=$(hostname -s) "
+                    "state=drain reason=slow-gpu\n"
                     "As a check of a scheduler; see fleet/slurm.\n",
         .exit_status = "0 no GPU is slow; 1 one is; 2 bad options, or no agent answers.",
 };

@@ -194,14 +194,12 @@ const struct gw_command_body gw_recover_command = {
         .run = run,
         .options = options,
         .description =
-                "Makes a log of what a process that was killed has left: the log it wrote, and "
-                "the\n"
-                "launches of its last second from its live segment, which gpuwatch doctor lists.\n"
-                "Those have no GPU time. A segment whose process still runs is left alone.\n"
-                "With --all one that its process died over before it held anything is removed, and "
-                "one\n"
-                "that is damaged is named and left.\n\n"
-                "gpuwatch report takes them from the segment that a log names by itself.",
+                "Writes the log of a process that was killed: the log that it wrote, and the\n"
+                "launches of its last second from its live segment. Those launches have no GPU\n"
+                "time. gpuwatch doctor lists segments. A segment whose process still runs is left\n"
+                "alone. --all removes segments that hold nothing, and keeps and names damaged\n"
+                "ones.\n\n"
+                "gpuwatch report reads the segment that a log names without this command.",
         .examples = "gpuwatch recover --all --output=logs\n"
                     "Logs of all your processes that were killed.\n"
                     "gpuwatch recover --all --json\n"

@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 SELECT loss, cause, count(DISTINCT gpu) AS gpus, round(sum(lost_s) / 3600, 4) AS gpu_hours,
        round(sum(lost_s) / min(a.gpu_s), 6) AS share
-FROM (SELECT CASE metric WHEN 'gpuwatch_lost_seconds' THEN 'slow launches' ELSE 'clocks throttled' END AS loss,
+FROM (SELECT CASE WHEN metric = 'gpuwatch_throttled_seconds' THEN 'clocks throttled'
+                  WHEN which = 'starvation' THEN 'idle between kernels' ELSE 'slow launches' END AS loss,
              coalesce(which, 'unknown') AS cause, uuid AS gpu, value AS lost_s
       FROM state WHERE metric IN ('gpuwatch_lost_seconds', 'gpuwatch_throttled_seconds')
       UNION ALL

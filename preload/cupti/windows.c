@@ -363,13 +363,14 @@ static bool given_up(uint64_t now, bool asked)
 	return asked && gw_other_profiler_busy() && now > window.ended + YIELD_NS;
 }
 
-/* It has measured for long enough; where launches are rare, until there was one. */
+/* It has measured for long enough; where launches are rare, until one came; or rings fill up. */
 static bool measured_enough(uint64_t now)
 {
 	bool met =
 	        window.by_events || window.as == GW_ATTACH_WINDOW ? !window.debt : gw_attach_met();
 
-	return now >= window.due && (met || now >= window.opened + MEASURE_MAX_NS);
+	return (watching() && gw_window_cost_behind()) ||
+	       (now >= window.due && (met || now >= window.opened + MEASURE_MAX_NS));
 }
 
 static bool recording(void)
@@ -477,9 +478,7 @@ bool gw_windows_tick(uint32_t launches)
 		    now >= atomic_load(&rest_until) && !captured())
 			open_window(now);
 	} else if (window.state == OPEN &&
-	           (asked || gw_activity_worn() ||
-	            (((watching() && gw_window_cost_behind()) || measured_enough(now)) &&
-	             !captured()))) {
+	           (asked || gw_activity_worn() || (measured_enough(now) && !captured()))) {
 		end_window(now);
 	} else if (window.state == ENDING && !window.stopped && now >= window.ended + SETTLE_NS) {
 		flush(now);

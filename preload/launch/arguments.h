@@ -21,7 +21,7 @@ void gw_arguments_arrived(struct gw_thread *t, uint32_t config);
 /**
  * The arguments of a graph's kernel node: those of the first node of its kernel @p slot and @p
  * config that had any. Never freed; NULL when they can't be read or there is no room. Any thread,
- * not on the way of a launch: it allocates.
+ * not on the path of a launch: it allocates.
  */
 const struct gw_arguments *gw_arguments_of_node(uint32_t slot, const struct gw_config *config,
                                                 const CUDA_KERNEL_NODE_PARAMS *node);

@@ -22,9 +22,9 @@ check() { # FORMAT LIMIT
 	[ "$each" -gt 0 ] && [ "$each" -le "$2" ] || status=1
 }
 
-check perfetto 16500
-check chrome 19000
-check sqlite 28000
+check perfetto 15000
+check chrome 15000
+check sqlite 17000
 check parquet 19000
 check csv 16500
 check openmetrics 11700

@@ -46,9 +46,16 @@ def packets(data):
             yield message(packet)
 
 
+def lines_of_csv():
+    """How many launches with a time came from each line of the program."""
+    text = subprocess.check_output([gpuwatch, "export", "--format=csv", "-o", "-", log])
+    rows = csv.DictReader(io.StringIO(text.decode("utf-8", "replace"), newline=""))
+    return collections.Counter(row["line"] for row in rows if row["line"] and row["start_ns"])
+
+
 def read_perfetto(data):
     kernels, names, count, last = {}, collections.Counter(), 0, {}
-    args, strings = {}, {}
+    args, strings, lines = {}, {}, collections.Counter()
     for p in packets(data):
         sequence = p[10][0]
         if 6 in p:
@@ -72,9 +79,11 @@ def read_perfetto(data):
             for arg in message(event[21][0]).get(3, []):
                 arg = message(arg)
                 name = args[sequence, arg[1][0]]
-                assert name in ("predicted_ns", "low_ns", "high_ns", "bound", "basis"), name
+                assert name in ("predicted_ns", "low_ns", "high_ns", "bound", "basis", "line"), name
                 if 7 in arg:
-                    assert (sequence, arg[7][0]) in strings
+                    text = strings[sequence, arg[7][0]]
+                    lines[text] += name == "line"
+    assert +lines == lines_of_csv()
     print("%.1f bytes per launch" % (len(data) / max(count, 1)))
     return None, count, names
 
@@ -90,6 +99,7 @@ def read_chrome(data):
 
 def read_sqlite(_):
     db = sqlite3.connect("out.sqlite")
+    assert db.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
     # The query of nsys's cuda_gpu_kern_sum.
     names = collections.Counter(dict(db.execute(
         "SELECT s.value, sum(end - start) FROM CUPTI_ACTIVITY_KIND_KERNEL AS k "

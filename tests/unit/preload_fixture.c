@@ -17,7 +17,8 @@ const char *__lsan_default_suppressions(void)
 {
 	return "leak:gw_idmap_put\nleak:preload/join\nleak:gw_intern_config_of_activity\n"
 	       "leak:gw_arguments_arrived\nleak:preload/analysis/code.c\nleak:gw_work_offer\n"
-	       "leak:preload/analysis/analysis_code.c\nleak:gw_aggregate_add\n";
+	       "leak:preload/analysis/analysis_code.c\nleak:gw_aggregate_add\n"
+	       "leak:preload/live/graph_sums.c\n";
 }
 
 static bool activity, by_device;

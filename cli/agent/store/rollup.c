@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { HOUR = 3600, METRICS = 4096 };
+enum { HOUR = 3600, METRICS = 4096, ROWS = 1 << 17 /* of ended hours; a day has fewer */ };
 
 /* A series, and what came to it in this hour. */
 struct rollup_metric {
@@ -159,10 +159,24 @@ static void work_rows(struct agent_rollup *r, const struct agent_node *node, uin
 
 /* ---- hours --------------------------------------------------------------------------------- */
 
+/* The oldest go where files can't be written; how many stay. */
+static size_t bound(struct agent_rollup *r, void *rows, size_t count, size_t come, size_t size)
+{
+	const size_t over = count + come > ROWS ? count + come - ROWS : 0;
+	const size_t gone = over < count ? over : count;
+
+	if (gone)
+		memmove(rows, (char *)rows + gone * size, (count - gone) * size);
+	r->dropped += gone;
+	return count - gone;
+}
+
 static void close_hour(struct agent_rollup *r, const struct agent_node *node)
 {
 	struct rollup_rows *to = &r->closed, *from = &r->now;
 
+	to->works = bound(r, to->work, to->works, from->works, sizeof(*to->work));
+	to->states = bound(r, to->state, to->states, from->states, sizeof(*to->state));
 	to->work = gw_grow(to->work, &to->work_room, to->works + from->works, sizeof(*to->work));
 	if (from->works)
 		memcpy(&to->work[to->works], from->work, from->works * sizeof(*to->work));

@@ -24,7 +24,8 @@ struct agent_rollup {
 	struct rollup_rows now;    /**< of the hour that runs */
 	struct rollup_metric *metric;
 	size_t metrics, metric_room;
-	bool began; /**< a counter that is new from now on began at 0 */
+	uint64_t dropped; /**< rows, because files can't be written */
+	bool began;       /**< a counter that is new from now on began at 0 */
 };
 
 /** Zero-initialised is empty. */

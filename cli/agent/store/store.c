@@ -204,7 +204,7 @@ bool agent_store_full(const struct agent_store *s)
 
 uint64_t agent_store_dropped(const struct agent_store *s)
 {
-	return s->dropped;
+	return s->dropped + s->rollup.dropped;
 }
 
 /* ---- files --------------------------------------------------------------------------------- */
