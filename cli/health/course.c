@@ -13,23 +13,23 @@ enum {
 	LONG = 2160   /* intervals that variances are averaged over */
 };
 
-static const double ALARM = 16;          /* score at which a resource is slow */
+static const double ALARM = 14;          /* score at which a resource is slow */
 static const double SUSPECT = 4.5;       /* score at which no more noise is learned */
 static const double EACH = 0.015;        /* that each of the last intervals shows at least */
 static const double MOST = 0.045;        /* of a deviation that counts */
 static const double CALM = 0.015;        /* deviations below it belong to the drift */
 static const double DRIFT = 1 / 180.0;   /* of the drift, an interval: half an hour */
 static const double DRIFT_MOST = 0.02;   /* from the first minutes: beyond it is no drift */
+static const double ASTRAY = 2;          /* standard errors of references that are added to it */
 static const double NOISE_PRIOR = 0.004; /* standard deviations before any was seen */
 static const double SLOW_PRIOR = 0.0025;
 static const double SLOW_LEAST = 0.0025; /* whatever was seen: no more is promised */
 static const double FAST_LEAST = 0.002;
-static const double UNSURE_MIX = 0.004;   /* of the drift by each change of kernels */
+static const double UNSURE_MIX = 0.003;   /* of references that are learned together */
 static const double UNSURE_NOISE = 0.001; /* above it a deviation is not noise */
 static const double FAR = 3;              /* standard deviations that count in the noise */
 static const double UNSURE_HOUR = 0.006;  /* the same by an hour's pause */
 static const double UNSURE_CALM = 2.5;    /* times that is still of the drift */
-static const double SURER = 1 / 60.0;     /* of it, an interval that says nothing of the drift */
 static const double UNSURE_MOST = 0.015;
 static const double BACK = 0.5;   /* share of the shift below which it is over */
 static const double A_DAY = 8640; /* intervals of a day */
@@ -113,23 +113,26 @@ static double best_window(const struct course *c, double doubt, double *any, dou
 	return best;
 }
 
-static void learn(struct course *c, double d, double doubt, bool usual)
+static void learn(struct course *c, double d, double doubt, double any)
 {
 	const double seen = fmin(c->intervals, LONG);
 	const struct noise noise = noise_of(c, doubt);
 	const double unknown = c->unsure * c->unsure;
 	const double gain = fmax(DRIFT, unknown / (noise.fast + noise.slow));
+	const double bound = DRIFT_MOST + ASTRAY * sqrt(c->astray);
 	const double calm = fmax(CALM, UNSURE_CALM * c->unsure);
 	double most;
 
 	if (d < calm) {
 		c->drift += (d < -calm ? DRIFT : gain) * d;
 		c->unsure *= sqrt(1 - gain);
-	} else {
-		c->unsure *= 1 - SURER;
+	} else if (c->unsure > UNSURE_NOISE && any < ALARM) {
+		/* That it persists makes it no surer: it is followed as slowly as drift is. */
+		c->drift += DRIFT * d;
+		c->unsure *= sqrt(1 - DRIFT);
 	}
-	c->drift = fmax(c->level - DRIFT_MOST, fmin(c->level + DRIFT_MOST, c->drift));
-	if (!usual || c->unsure > UNSURE_NOISE)
+	c->drift = fmax(c->level - bound, fmin(c->level + bound, c->drift));
+	if (any >= SUSPECT || c->unsure > UNSURE_NOISE)
 		return;
 	most = FAR * sqrt(c->variance);
 	d = fmax(-most, fmin(most, d));
@@ -172,13 +175,33 @@ bool course_known(const struct course *c)
 	return c->intervals > (c->settling ? c->settling : SETTLING);
 }
 
+/* What was before a pause is of another course of time. */
+static void resume(struct course *c, uint64_t number)
+{
+	const double missed =
+	        c->intervals && number > c->taken + 1 ? (double)(number - c->taken - 1) : 0;
+
+	if (missed >= MEMORY && !c->slow) {
+		c->filled = 0;
+		c->score = 0;
+		forget_change(c);
+	}
+	if (missed >= KEPT && c->slow)
+		*c = (struct course){.episode = c->episode, .settling = c->settling};
+}
+
+static void add_unsure(struct course *c, double variance)
+{
+	c->unsure = fmin(UNSURE_MOST, sqrt(c->unsure * c->unsure + variance));
+}
+
 void course_take(struct course *c, uint64_t number, uint64_t began_ns, double deviation,
                  double doubt)
 {
 	double d = deviation - c->drift, any;
 	uint32_t length;
 
-	course_pass(c, number);
+	resume(c, number);
 	c->taken = number;
 	c->intervals++;
 	if (!course_known(c)) {
@@ -194,7 +217,7 @@ void course_take(struct course *c, uint64_t number, uint64_t began_ns, double de
 		follow(c, d);
 		return;
 	}
-	learn(c, d, doubt, any < SUSPECT);
+	learn(c, d, doubt, any);
 	if (any < SUSPECT) {
 		forget_change(c);
 		return;
@@ -217,24 +240,22 @@ bool course_alarms(const struct course *c, double least)
 
 void course_pass(struct course *c, uint64_t number)
 {
-	const double missed =
-	        c->intervals && number > c->taken + 1 ? (double)(number - c->taken - 1) : 0;
-
-	if (missed >= MEMORY && !c->slow) {
-		c->filled = 0;
-		c->score = 0;
-		forget_change(c);
-	}
-	if (missed >= KEPT && c->slow)
-		*c = (struct course){.episode = c->episode, .settling = c->settling};
-	if (missed > 0 && number != c->taken)
-		c->unsure = fmin(UNSURE_MOST, sqrt(c->unsure * c->unsure +
-		                                   UNSURE_HOUR * UNSURE_HOUR * missed / AN_HOUR));
+	resume(c, number);
+	if (c->intervals)
+		add_unsure(c, UNSURE_HOUR * UNSURE_HOUR / AN_HOUR);
 }
 
-void course_mixed(struct course *c, double changes)
+void course_mixed(struct course *c, double part, double astray)
 {
-	c->unsure = fmin(UNSURE_MOST, fmax(c->unsure, UNSURE_MIX * sqrt(changes)));
+	add_unsure(c, part * (c->astray + astray));
+}
+
+double course_astray(const struct course *c)
+{
+	const double known = c->astray + c->unsure * c->unsure;
+
+	return course_known(c) ? fmin(known + UNSURE_MIX * UNSURE_MIX, UNSURE_MOST * UNSURE_MOST)
+	                       : 0;
 }
 
 double course_confidence(double score)

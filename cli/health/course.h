@@ -21,6 +21,7 @@ struct course {
 	double variance;    /**< of an interval's deviation around it */
 	double slow_part; /**< covariance of two, a minute apart: what averaging does not remove */
 	double unsure;    /**< standard error of the drift after other kernels or a pause */
+	double astray; /**< variance of the drift against the one at first, by what was between */
 	float past[COURSE_WINDOW];  /**< deviations less the drift, by interval modulo the window */
 	uint64_t at[COURSE_WINDOW]; /**< when each began */
 	uint32_t filled;            /**< how many of these are of one course of time */
@@ -51,10 +52,13 @@ bool course_known(const struct course *c);
 void course_pass(struct course *c, uint64_t number);
 
 /**
- * What is judged now was judged last before @p changes changes of kernels: the drift is that of
- * others' references, each of which was learned with an error of its own.
+ * @p part of what is judged now was not judged last. The drift is that of others, whose references
+ * were learned with an error of their own; that of these has the variance @p astray.
  */
-void course_mixed(struct course *c, double changes);
+void course_mixed(struct course *c, double part, double astray);
+
+/** Variance of the drift as a reference that is learned now takes it over. */
+double course_astray(const struct course *c);
 
 /** That a score is none of the false alarms of a day, 0 to 1. */
 double course_confidence(double score);

@@ -15,9 +15,10 @@ enum {
 	WARM = 7,    /* intervals that make a reference */
 	FIRM = 60,   /* intervals that it follows what its data do */
 	PRIOR = 4,   /* intervals that count as if they had spread by SPREAD_PRIOR */
-	UNLIKE_LEAST = 3,    /* intervals in a row that are of other kernels */
+	UNLIKE_LEAST = 6,    /* intervals in a row of another mix: processes that start are none */
 	CLOCK_SETTLING = 18, /* intervals in which a GPU becomes warm */
-	FORGETTING = 16,     /* intervals after which another change is one more */
+	MIXED_MOST = 60,     /* intervals that a mix of kernels is the mean of */
+	APART = 2,           /* intervals without a configuration that are no change of kernels */
 	VOTERS_LEAST = 4,  /* configurations that a verdict rests on: the data of one may change */
 	VOTERS_MOST = 256, /* that are heard in an interval, of each resource */
 	NAME = 160
@@ -40,8 +41,7 @@ static const double APART_MOST = 0.06; /* the same, where it says how far they a
 static const double LEFT = 30;         /* intervals over which one's way of its own is averaged */
 static const double LEFT_BY = 0.015;   /* when its reference is made anew */
 static const double ELASTIC = 0.2;   /* of what the clock explains, the part that is not certain */
-static const double ALIKE = 0.75;    /* of an interval's GPU time that is of kernels as before */
-static const double FORGOTTEN = 0.1; /* of what was before, an interval */
+static const double ALIKE = 0.9;     /* of an interval's GPU time that is of kernels as before */
 static const double READING = 0.001; /* error of a clock's mean */
 
 /* A configuration: what it took, and what came since the last tick. */
@@ -59,9 +59,10 @@ struct key {
 	double alone;  /* usual deviation from what the others do */
 	/* between two ticks */
 	double launches, sum, clock_sum, clock_weight;
-	double share;    /* of the GPU time lately, as of the last interval with a sample */
-	uint64_t shared; /* number of that tick */
-	uint32_t mix;    /* number of the change of kernels before it was judged last */
+	double share;    /* of the GPU time, summed over the first intervals of this mix */
+	uint32_t mix;    /* number of the mix */
+	uint64_t judged; /* number of the last tick that judged it */
+	double astray;   /* variance of the drift when its reference was learned */
 	/* since the change that is suspected, in the episode of this number */
 	uint32_t episode;
 	double slow_launches, slow_sum, slow_expected, slow_weight;
@@ -70,8 +71,7 @@ struct key {
 /* What a configuration says of its resource in an interval. */
 struct voter {
 	struct key *key;
-	double deviation, weight, clock;
-	double spread;
+	double deviation, weight, clock, spread;
 	double unclear; /* what the clock changed by */
 	double doubt;   /* variance of its reference */
 };
@@ -80,12 +80,13 @@ struct health {
 	uint64_t ticks, last_ns;
 	double khz, log_khz; /* of the last sample */
 	uint32_t mixes;      /* changes of the kernels that run */
-	uint32_t unlike;     /* intervals in a row of other kernels than before */
+	uint32_t mixed;      /* intervals of which the present mix is the mean */
+	uint32_t unlike;     /* intervals in a row that are not of that mix */
+	bool other;          /* the last one had other kernels, not only fewer */
 	struct course course[HEALTH_RESOURCES];
 	size_t voters[HEALTH_RESOURCES]; /* in the last interval */
 	struct voter voter[VOTERS_MOST];
-	uint32_t came[KEYS]; /* places with a sample since the last tick */
-	uint32_t comers;
+	uint32_t came[KEYS], comers; /* places with a sample since the last tick */
 	struct key key[KEYS];
 };
 
@@ -195,8 +196,6 @@ static void learn(struct key *k, double x, double clock)
 {
 	double spread2 = 0;
 
-	if (!k->intervals)
-		k->other_clock = isnan(clock);
 	k->other_clock |= isnan(clock);
 	k->first[k->intervals++] = (float)x;
 	k->clock += k->other_clock ? 0 : (clock - k->clock) / k->intervals;
@@ -220,13 +219,13 @@ static double variance_of(const struct key *k)
 static void hear(struct key *k, struct voter *v)
 {
 	const double clock = clock_of(k), x = log(k->sum / k->launches), variance = variance_of(k);
-	const bool usable = variance < SPREAD_USABLE * SPREAD_USABLE;
 
 	*v = (struct voter){.key = k,
 	                    .deviation = x - k->level - at_clock(k, clock),
 	                    .clock = clock,
 	                    .spread = sqrt(variance),
-	                    .weight = usable ? 1 / sqrt(variance) : 0,
+	                    .weight = variance < SPREAD_USABLE * SPREAD_USABLE ? 1 / sqrt(variance)
+	                                                                       : 0,
 	                    .unclear = isnan(clock) || k->other_clock ? 0 : clock - k->clock,
 	                    .doubt = OFFSET * OFFSET + variance / fmin(k->intervals, FIRM)};
 }
@@ -358,7 +357,7 @@ static bool judge(struct health *h, int resource, size_t count, double *common)
 {
 	struct course *c = &h->course[resource];
 	struct voter *v = h->voter;
-	double all, middle, apart, doubt = 0, unclear = 0, changes = 0;
+	double all, middle, apart, doubt = 0, unclear = 0, part = 0, astray = 0, others = 0;
 	size_t usable = 0;
 
 	for (size_t i = 0; i < count; i++)
@@ -376,11 +375,17 @@ static bool judge(struct health *h, int resource, size_t count, double *common)
 		apart = fmin(fabs(v[i].deviation - middle), APART_MOST);
 		doubt += v[i].weight * v[i].weight * fmax(v[i].doubt, apart * apart);
 		unclear += v[i].weight * ELASTIC * v[i].unclear;
-		changes += v[i].weight * (h->mixes - v[i].key->mix);
-		v[i].key->mix = h->mixes;
+		astray += v[i].weight * v[i].key->astray / all;
+		if (h->ticks > v[i].key->judged + APART) {
+			part += v[i].weight / all;
+			others += v[i].weight * v[i].key->astray / all;
+		}
+		v[i].key->judged = h->ticks;
 	}
 	*common = mean_of(v, count, middle, all);
-	course_mixed(c, changes / all);
+	if (part > 0)
+		course_mixed(c, part, others / part);
+	c->astray = astray;
 	course_take(c, h->ticks, h->last_ns, *common, (doubt + unclear * unclear) / (all * all));
 	for (size_t i = 0; i < count; i++)
 		if ((c->suspected || c->slow) && v[i].weight > 0)
@@ -414,7 +419,8 @@ static void judge_kernels(struct health *h, int resource)
 
 		if ((int)k->resource != resource || k->intervals >= WARM)
 			continue;
-		k->mix = h->mixes;
+		k->judged = h->ticks;
+		k->astray = fmax(k->astray, course_astray(c));
 		learn(k, log(k->sum / k->launches) - common, clock_of(k));
 	}
 }
@@ -436,7 +442,7 @@ static void judge_clock(struct health *h)
 		count++;
 	}
 	h->voters[HEALTH_CLOCK] = count;
-	if (!count) {
+	if (!count || h->other) {
 		course_pass(c, h->ticks);
 		return;
 	}
@@ -444,36 +450,52 @@ static void judge_clock(struct health *h)
 	c->slow |= !h->unlike && course_alarms(c, CLOCK_LEAST);
 }
 
+/* What launches would have taken: other data are no other kernels. */
+static double usual_time(const struct key *k)
+{
+	return k->intervals < WARM ? k->sum : k->launches * exp(k->level);
+}
+
 /*
- * The clock follows the power that kernels draw, so it compares only while the same ones run. After
- * a change of these its reference is made anew.
+ * The clock follows the power that kernels draw, so it compares only while nearly all GPU time is
+ * of the same ones. After a change of these its reference, and what ran beside it, are made anew.
  */
 static void follow_mix(struct health *h)
 {
 	struct course *c = &h->course[HEALTH_CLOCK];
-	double all = 0, alike = 0;
+	double all = 0, alike = 0, present = 0, of_present = 0;
 
-	for (uint32_t i = 0; i < h->comers; i++)
-		all += h->key[h->came[i]].sum;
 	for (uint32_t i = 0; i < h->comers; i++) {
-		struct key *k = &h->key[h->came[i]];
-		const double share = k->sum / all;
-		const uint64_t gap = h->ticks - k->shared;
-		const double before =
-		        k->share * (gap == 1 ? 1 - FORGOTTEN : pow(1 - FORGOTTEN, (double)gap));
+		const struct key *k = &h->key[h->came[i]];
 
-		alike += fmin(share, before / (1 - FORGOTTEN));
-		k->share = before + FORGOTTEN * share;
-		k->shared = h->ticks;
+		all += usual_time(k);
+		present += k->mix == h->mixes ? k->share : 0;
+	}
+	for (uint32_t i = 0; i < h->comers && present > 0; i++) {
+		const struct key *k = &h->key[h->came[i]];
+		const double usual = k->mix == h->mixes ? usual_time(k) / all : 0;
+
+		alike += fmin(usual, k->share / h->mixed);
+		of_present += fmin(usual, k->share / present);
 	}
 	if (!h->comers)
 		return;
-	h->unlike = alike < ALIKE ? h->unlike + 1 : 0;
-	/* Once for each change: what was before is forgotten in as many intervals. */
-	if (h->unlike % FORGETTING == UNLIKE_LEAST) {
+	h->unlike = alike < ALIKE && h->mixed ? h->unlike + 1 : 0;
+	h->other = h->mixed && of_present < ALIKE;
+	if (h->unlike >= UNLIKE_LEAST) {
 		*c = (struct course){.episode = c->episode, .settling = CLOCK_SETTLING};
 		h->mixes++;
+		h->mixed = h->unlike = h->other = 0;
 	}
+	if (h->unlike || h->mixed >= MIXED_MOST)
+		return;
+	for (uint32_t i = 0; i < h->comers; i++) {
+		struct key *k = &h->key[h->came[i]];
+
+		k->share = (k->mix == h->mixes ? k->share : 0) + usual_time(k) / all;
+		k->mix = h->mixes;
+	}
+	h->mixed++;
 }
 
 void health_tick(struct health *h, uint64_t now_ns)

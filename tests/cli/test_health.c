@@ -26,12 +26,13 @@ static double normal(void)
 
 /* What a GPU does in one interval: ten kernels bound by memory, ten by arithmetic. */
 struct load {
-	double memory, compute; /* times as usual */
+	double memory, compute; /* times as usual; 0: none of these */
 	double sm_khz;          /* NaN: unknown */
 	double noise;
-	uint64_t job; /* other kernels */
+	uint64_t job;    /* other kernels */
+	unsigned others; /* of the longest kernels, how many are of another job */
 };
-static const struct load usual = {1, 1, 1980000, 0.01, 0};
+static const struct load usual = {1, 1, 1980000, 0.01, 0, 0};
 
 static void samples(struct health *h, const struct load *l)
 {
@@ -40,7 +41,7 @@ static void samples(struct health *h, const struct load *l)
 		const double slow = memory ? l->memory : l->compute;
 		const double clock = !memory && l->sm_khz > 0 ? 1980000 / l->sm_khz : 1;
 		struct health_sample s = {
-		        .key = 100 * l->job + i + 1,
+		        .key = 100 * (l->job + (i + l->others >= 20 ? 50 : 0)) + i + 1,
 		        .kernel = memory ? "copy" : "gemm",
 		        .resource = memory ? HEALTH_MEMORY : HEALTH_COMPUTE,
 		        .launches = 50,
@@ -236,6 +237,61 @@ static void a_program_that_runs_again_is_compared_with_before(void **state)
 	health_free(h);
 }
 
+/* A clock that falls with kernels that changed, after @p first. */
+static void with_another_clock(const struct load *first, unsigned count, const struct load *then)
+{
+	struct health *h = start(0);
+
+	intervals(h, first, 240);
+	for (unsigned i = 0; i < count; i++)
+		interval(h, &usual);
+	for (int i = 0; i < 120; i++) {
+		interval(h, then);
+		assert_int_not_equal(state_of(h, HEALTH_CLOCK), HEALTH_SLOW);
+	}
+	health_free(h);
+}
+
+static void a_job_of_a_minute_is_no_reference_of_the_clock(void **state)
+{
+	struct load slow = usual;
+
+	(void)state;
+	slow.job = 1;
+	slow.sm_khz = 1700000;
+	with_another_clock(&slow, 6, &slow);
+}
+
+static void the_clock_is_not_compared_when_a_fifth_of_the_kernels_is_new(void **state)
+{
+	struct load partly_new = usual;
+
+	(void)state;
+	partly_new.others = 2;
+	partly_new.sm_khz = 1930000;
+	with_another_clock(&usual, 0, &partly_new);
+}
+
+/* The GPU drifts while no kernel says so; what comes then takes the error over. */
+static void what_was_learned_after_a_pause_does_not_judge_what_was_before(void **state)
+{
+	struct load without = usual, other = usual, again = usual;
+	struct health *h = start(60);
+
+	(void)state;
+	without.memory = 0;
+	without.job = 1;
+	intervals(h, &without, 2880);
+	other.job = 2;
+	intervals(h, &other, 360);
+	again.memory = 1.03;
+	for (int i = 0; i < 360; i++) {
+		interval(h, &again);
+		assert_int_equal(state_of(h, HEALTH_MEMORY), HEALTH_GOOD);
+	}
+	health_free(h);
+}
+
 static void kernels_whose_data_decide_count_for_little(void **state)
 {
 	struct health *h = start(60);
@@ -416,6 +472,9 @@ int main(void)
 	        cmocka_unit_test(drift_over_a_day_is_no_change),
 	        cmocka_unit_test(another_job_is_no_change),
 	        cmocka_unit_test(a_program_that_runs_again_is_compared_with_before),
+	        cmocka_unit_test(a_job_of_a_minute_is_no_reference_of_the_clock),
+	        cmocka_unit_test(the_clock_is_not_compared_when_a_fifth_of_the_kernels_is_new),
+	        cmocka_unit_test(what_was_learned_after_a_pause_does_not_judge_what_was_before),
 	        cmocka_unit_test(kernels_whose_data_decide_count_for_little),
 	        cmocka_unit_test(faster_is_not_slow),
 	        cmocka_unit_test(a_disturbance_of_seconds_is_no_change),
