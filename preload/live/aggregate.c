@@ -32,11 +32,11 @@ static struct sketches {
 	struct gw_sketch time, ratio;
 } * sketches; /* of the first SKETCHED sums, while the log is a ring */
 static uint32_t count;
-static uint32_t half; /* of the places of the live segment that this span has, 0 or 1 */
-static bool full;     /* so many that the span is to end */
-static uint32_t place[GW_CONFIGS_MAX]; /* by configuration: its sum, where that is the one there */
-static uint64_t begin_ns, first_ns,    /* of the span, and of all, by the steady clock … */
-        begin_wall_ns;                 /* … and as the log keeps it */
+static uint32_t half;   /* of the places of the live segment that this span has, 0 or 1 */
+static bool full;       /* so many that the span is to end */
+static uint32_t *place; /* [GW_CONFIGS_MAX]: the sum of each, where that is the one there */
+static uint64_t begin_ns, first_ns, /* of the span, and of all, by the steady clock … */
+        begin_wall_ns;              /* … and as the log keeps it */
 
 static void forget(void)
 {
@@ -49,6 +49,7 @@ void gw_aggregate_start(void)
 	/* A forked child begins with the parent's: left behind. */
 	count = 0;
 	sums = NULL;
+	place = NULL;
 	sketches = NULL;
 	full = false;
 	begin_ns = first_ns = 0;
@@ -74,7 +75,7 @@ static struct sum *add_sum(uint32_t config)
 
 static struct sum *sum_of(uint32_t config)
 {
-	const uint32_t at = config < GW_CONFIGS_MAX ? place[config] : 0;
+	const uint32_t at = place && config < GW_CONFIGS_MAX ? place[config] : 0;
 
 	if (at && at < count && sums[at].record.config == config &&
 	    sums[at].record.launches < LAUNCHES_MAX)
@@ -85,7 +86,9 @@ static struct sum *sum_of(uint32_t config)
 		return NULL;
 	if (!count)
 		add_sum(0);
-	if (count == SUMS_MAX || config >= GW_CONFIGS_MAX)
+	if (!place)
+		place = gw_memory_new(GW_MEMORY_log, GW_CONFIGS_MAX, sizeof(*place));
+	if (!place || count == SUMS_MAX || config >= GW_CONFIGS_MAX)
 		return sums;
 	place[config] = count;
 	return add_sum(config);
