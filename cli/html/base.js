@@ -99,3 +99,22 @@ function legend(entries) {
 
 const note = (text) => el("p", {class: "note"}, text);
 const cut = (text, most) => text.length > most ? text.slice(0, most - 1) + "…" : text;
+
+// Each part is [id of its section, function]; one that fails leaves the others.
+const failures = [];
+
+function build(parts) {
+  parts.forEach(([id, f]) => {
+    try {
+      f();
+    } catch (error) {
+      failures.push(id);
+      $(id).append(note("This part could not be drawn: " + error.message));
+      console.error(error);
+    }
+  });
+}
+
+function built() {
+  document.documentElement.dataset.ready = failures.length ? "failed" : "yes";
+}

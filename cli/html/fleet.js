@@ -93,15 +93,6 @@ function buildAnswers() {
   });
 }
 
-const failures = [];
 startTheme();
-[["head", buildHead], ["answers", buildAnswers]].forEach(([id, f]) => {
-  try {
-    f();
-  } catch (error) {
-    failures.push(id);
-    $(id).append(note("This part could not be drawn: " + error.message));
-    console.error(error);
-  }
-});
-document.documentElement.dataset.ready = failures.length ? "failed" : "yes";
+build([["head", buildHead], ["answers", buildAnswers]]);
+built();

@@ -116,15 +116,6 @@ function buildValues() {
   fill();
 }
 
-const failures = [];
 startTheme();
-[["head", buildHead], ["values", buildValues], ["roofline", buildRoofline], ["curves", buildCurves]].forEach(([id, f]) => {
-  try {
-    f();
-  } catch (error) {
-    failures.push(id);
-    $(id).append(note("This part could not be drawn: " + error.message));
-    console.error(error);
-  }
-});
-document.documentElement.dataset.ready = failures.length ? "failed" : "yes";
+build([["head", buildHead], ["values", buildValues], ["roofline", buildRoofline], ["curves", buildCurves]]);
+built();

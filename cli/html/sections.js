@@ -305,24 +305,10 @@ function buildTrust() {
   section.append(el("h3", {}, "What limits it"), lines.length ? el("ul", {}, ...lines.map((l) => el("li", {}, l))) : note("Nothing was degraded or lost."));
 }
 
-const failures = [];
-
-function build(parts) {
-  parts.forEach(([id, f]) => {
-    try {
-      f();
-    } catch (error) {
-      failures.push(id);
-      $(id).append(note("This part could not be drawn: " + error.message));
-      console.error(error);
-    }
-  });
-}
-
 startTheme();
 build([["head", buildHead], ["time", buildTime], ["fix", buildFix], ["kernels", buildKernels], ["origins", buildOrigins], ["slow", buildSlow], ["trust", buildTrust]]);
 // Charts after the first paint.
 requestAnimationFrame(() => setTimeout(() => {
   build([["timeline", buildTimeline], ["scatter", buildScatter], ["roofline", buildRoofline], ["clocks", buildClocks]]);
-  document.documentElement.dataset.ready = failures.length ? "failed" : "yes";
+  built();
 }));
