@@ -4,6 +4,7 @@
 #define GW_AGENT_CURL_H
 
 #include <curl/curl.h>
+#include <pthread.h>
 #include <stdbool.h>
 
 #define GW_CURL_LIBRARY "libcurl.so.4"
@@ -25,7 +26,11 @@ struct gw_curl {
 /** The functions, after gw_curl_open() was true. */
 extern struct gw_curl gw_curl;
 
-/** Open it, once; false where it is not here. Before threads that use it begin. */
-bool gw_curl_open(void);
+/** Open it, once; false, with an error that names @p option, where it is not here. Before threads
+ * that use it begin. */
+bool gw_curl_open(const char *option);
+
+/** Initialise the lock of such a thread, and what it waits on, by the monotonic clock. */
+void gw_curl_lock(pthread_mutex_t *lock, pthread_cond_t *more);
 
 #endif

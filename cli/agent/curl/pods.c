@@ -188,20 +188,12 @@ static void release(struct pods *p)
 
 struct pods *pods_start(const char *socket)
 {
-	pthread_condattr_t monotonic;
 	struct pods *p;
 
-	if (!gw_curl_open()) {
-		gw_error("agent: --pod-resources needs " GW_CURL_LIBRARY ", which is not here: "
-		         "install libcurl (Debian: libcurl4)");
+	if (!gw_curl_open("--pod-resources"))
 		return NULL;
-	}
 	p = gw_alloc(sizeof(*p));
-	pthread_mutex_init(&p->lock, NULL);
-	pthread_condattr_init(&monotonic);
-	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-	pthread_cond_init(&p->more, &monotonic);
-	pthread_condattr_destroy(&monotonic);
+	gw_curl_lock(&p->lock, &p->more);
 	if (prepare(p, socket) && !pthread_create(&p->thread, NULL, run, p))
 		return p;
 	gw_error("agent: --pod-resources=%s: this libcurl has no HTTP/2, or the path is too long",

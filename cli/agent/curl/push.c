@@ -153,20 +153,12 @@ static bool prepare(struct push *p, const char *url, const char *ca)
 
 struct push *push_start(const char *url, const char *ca)
 {
-	pthread_condattr_t monotonic;
 	struct push *p;
 
-	if (!gw_curl_open()) {
-		gw_error("agent: --otlp needs " GW_CURL_LIBRARY ", which is not here: install "
-		         "libcurl (Debian: libcurl4)");
+	if (!gw_curl_open("--otlp"))
 		return NULL;
-	}
 	p = gw_alloc(sizeof(*p));
-	pthread_mutex_init(&p->lock, NULL);
-	pthread_condattr_init(&monotonic);
-	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-	pthread_cond_init(&p->more, &monotonic);
-	pthread_condattr_destroy(&monotonic);
+	gw_curl_lock(&p->lock, &p->more);
 	if (prepare(p, url, ca) && !pthread_create(&p->thread, NULL, run, p))
 		return p;
 	gw_error("agent: --otlp=%s: libcurl can't be used with it", url);
