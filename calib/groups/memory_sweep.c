@@ -177,7 +177,7 @@ static bool sums_hold(struct sweep *s, const struct test *t)
 }
 
 /* Whether L2 and device memory don't overlap in a test, as Sanchez Gil 2017 assumes (6.2.1, 6.3.1):
- * elsewhere the boundary tells which loads are slow, not who served them. */
+ * elsewhere the boundary shows which loads are slow, not who served them. */
 static bool is_separated(const struct test *t)
 {
 	return t->first_dram > t->boundary;

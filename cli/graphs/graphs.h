@@ -16,7 +16,7 @@
 
 /** An executable graph; times in ns. */
 struct log_graph {
-	uint64_t process; /**< which one, a hash of what tells processes apart */
+	uint64_t process; /**< which one, a hash of what processes differ in */
 	uint32_t graph;   /**< its number there; 0: all graphs that had no row of their own */
 	uint32_t kernels, known_kernels; /**< of its latest launch; of them predicted */
 	bool unlisted;                   /**< it has kernels that can't be listed */

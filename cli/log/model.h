@@ -164,7 +164,7 @@ struct gw_log_model {
 	struct gw_index row_index, name_index;
 	struct log_slows slows;
 	struct log_graphs graphs; /**< that were timed whole */
-	/** What else launches may be told apart by, where @ref tallied: added up beside the rows.
+	/** What else launches may differ in, where @ref tallied: added up beside the rows.
 	 */
 	bool tallied;
 	struct log_tally ranges;            /**< as rows by range */

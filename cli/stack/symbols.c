@@ -97,7 +97,7 @@ static bool is_build_id(struct gw_bytes note, const char *expected)
 	return note.size > HEAD;
 }
 
-/* The file is the object that ran, which its build id alone tells; its tables of symbols are taken.
+/* The file is the object that ran, which its build id alone shows; its tables of symbols are taken.
  */
 static bool read_sections(struct module *m)
 {

@@ -15,7 +15,7 @@ enum {
 	MARKS = 1 << 25, /* bytes of marks that all searches of a kernel may clear */
 	APART = 128,     /* bytes from a map to the next one of an array */
 	ADDRESS = 8,     /* bytes of a map that say where the tensor lies */
-	DEFS = 2,        /* definitions of one register that are told apart */
+	DEFS = 2,        /* definitions of one register that are followed each */
 };
 
 _Static_assert(GW_DIGEST_MAP == GW_TENSOR_MAP_BYTES - ADDRESS, "the rest of what a copy reads");

@@ -10,7 +10,7 @@
 #include <string.h>
 
 enum {
-	THREADS = 64, /* that are told apart; those that share a place push each other out */
+	THREADS = 64, /* with a place of their own; those that share one push each other out */
 	WAITS = 256,  /* of a thread, the latest */
 	COPIES = 32,  /* of a GPU, the latest */
 	PACE = 20000, /* ns between launch calls that follow each other at once, as in spent.h */

@@ -30,8 +30,7 @@ static const struct kernel {
         {{"rehashed", "rehashed"}, {12000, 12000}, 100, 88, {0x11, 0x22}, {0, 0}},
         {{"hashed", "hashed"}, {10000, 10000}, 100, 96, {0x33, 0x33}, {0, 0}},
         {{"hashed", "hashed"}, {80000, 88000}, 100, 96, {0x44, 0x44}, {0, 0}},
-        /* Two alike but for their code, under other names; and two that nothing but code tells
-         * apart.
+        /* Two alike but for their code, under other names; and two that differ in nothing but code.
          */
         {{"old_twin", "new_twin"}, {5000, 5000}, 100, 104, {0, 0}, {0x501, 0x501}},
         {{"old_pair", "new_pair"}, {6000, 6000}, 100, 104, {0, 0}, {0x502, 0x502}},
