@@ -13,6 +13,7 @@
 #include <time.h>
 
 #define GATHER 2048 /* records that wake the worker */
+#define TAKEN  4096 /* records that leave the queue at once */
 
 /* Records are stored at the length of the layout of the version reported. */
 static const struct {
@@ -64,6 +65,8 @@ static bool queue_grow(void)
 {
 	size_t capacity = queue_capacity ? queue_capacity * 2 : 4096;
 	struct si_execution *grown;
+	if (options.queue && queue_capacity)
+		return false;
 	while (capacity < options.queue)
 		capacity *= 2;
 	grown = malloc(capacity * sizeof *grown);
@@ -269,12 +272,21 @@ static void record_write(const struct si_execution *x, bool finished)
 	buffer.records++;
 }
 
-/* Takes from the queue what may be reported now; returns how many. */
-static size_t queue_take(struct si_execution **out, uint64_t now, bool forced)
+static size_t queue_length(void)
+{
+	size_t n;
+	pthread_mutex_lock(&queue_lock);
+	n = queue_count;
+	pthread_mutex_unlock(&queue_lock);
+	return n;
+}
+
+/* Takes from the queue what may be reported now, at most @p most; returns how many. */
+static size_t queue_take(struct si_execution **out, size_t most, uint64_t now, bool forced)
 {
 	size_t n = 0;
 	pthread_mutex_lock(&queue_lock);
-	while (n < queue_count &&
+	while (n < queue_count && n < most &&
 	       (forced || queue[(queue_first + n) & (queue_capacity - 1)].end <= now))
 		n++;
 	*out = n ? malloc(n * sizeof **out) : NULL;
@@ -328,20 +340,24 @@ static void move(bool forced)
 {
 	uint64_t now = sc_driver()->now();
 	struct si_execution *taken, *keep = NULL;
-	size_t kept = 0, n;
+	size_t kept = 0, n, left = queue_length();
 	if (!request || !complete)
 		return;
 	clock_reported = sc_clock_look();
-	n = queue_take(&taken, now, forced);
-	if (options.reorder && n)
-		qsort(taken, n, sizeof *taken, by_stream);
-	for (size_t i = 0; i < n; i++)
-		if (forced || !hold_back(&taken[i], &keep, &kept))
-			record_write(&taken[i], taken[i].end <= now);
+	for (; left; left -= n) {
+		n = queue_take(&taken, options.reorder || left < TAKEN ? left : TAKEN, now, forced);
+		if (!n)
+			break;
+		if (options.reorder)
+			qsort(taken, n, sizeof *taken, by_stream);
+		for (size_t i = 0; i < n; i++)
+			if (forced || !hold_back(&taken[i], &keep, &kept))
+				record_write(&taken[i], taken[i].end <= now);
+		free(taken);
+	}
 	held_write(now);
 	held = keep;
 	held_count = kept;
-	free(taken);
 }
 
 static void *worker(void *unused)
