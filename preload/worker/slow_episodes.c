@@ -4,7 +4,10 @@
 #include "predictor/counters/slow.h"
 #include "preload/live/live.h"
 #include "preload/live/log.h"
+#include "preload/maps/memory.h"
 #include "preload/maps/state.h"
+#include "preload/runtime/options.h"
+#include "preload/worker/launches.h"
 #include "preload/worker/registry.h"
 #include "preload/analysis/known_work.h"
 
@@ -12,11 +15,13 @@
 #include <string.h>
 
 static struct gw_slow *slow;                 /* NULL: no memory, nothing is found */
+static size_t taken;                         /* bytes of sampled configurations, accounted */
 static uint8_t open[GW_CONFIGS_MAX / 8 + 1]; /* by bit: configurations in an episode */
 
 void gw_episodes_start(void)
 {
 	memset(open, 0, sizeof(open));
+	taken = 0;
 	slow = gw_slow_new(GW_CONFIGS_MAX - 1);
 }
 
@@ -64,6 +69,26 @@ static double dram_bytes(uint32_t config)
 	return read->value + written->value;
 }
 
+/* A few MB at most; what is there already can't be refused. */
+static void account(void)
+{
+	const size_t now = gw_slow_sampled_bytes(slow);
+
+	if (now > taken)
+		gw_memory_take_anyway(GW_MEMORY_configurations, now - taken);
+	taken = now;
+}
+
+/* Whether it follows the SM clock: what is not known to be bound by memory is taken to. */
+static double follows(uint32_t config)
+{
+	const struct gw_predictor_set *set = gw_launches_predictors();
+	struct gw_prediction p;
+
+	gw_predictor_set_predict(set, config, gw_predictor_set_observations(set), &p);
+	return p.bound == GW_BOUND_MEMORY ? 0 : 1;
+}
+
 void gw_episodes_launch(const struct gw_record_launch *r, const struct gw_clock_state *clock)
 {
 	struct gw_slow_sample s = {
@@ -73,6 +98,8 @@ void gw_episodes_launch(const struct gw_record_launch *r, const struct gw_clock_
 	        .low = (double)r->low * 1e-9,
 	        .high = (double)r->high * 1e-9,
 	        .steady = r->tier == GW_TIER_STEADY,
+	        .sampled = gw_options_watch(),
+	        .follows = gw_options_watch() ? follows(r->config) : 1,
 	        .overlapped = (r->flags & GW_LAUNCH_OVERLAPPED) != 0,
 	        .clock = *clock,
 	        .dram_bytes = dram_bytes(r->config),
@@ -85,6 +112,7 @@ void gw_episodes_launch(const struct gw_record_launch *r, const struct gw_clock_
 	if (!slow)
 		return;
 	changed = gw_slow_observe(slow, r->config, &s, &e);
+	account();
 	excess = gw_slow_excess(slow, r->config, s.seconds, &cause);
 	gw_live_lost(r->config, cause, excess * 1e9);
 	if (!changed)
