@@ -2,6 +2,7 @@
 #include "preload/worker/slow_episodes.h"
 
 #include "predictor/counters/slow.h"
+#include "preload/counters/gpu_clock.h"
 #include "preload/live/live.h"
 #include "preload/live/log.h"
 #include "preload/maps/memory.h"
@@ -15,13 +16,15 @@
 #include <string.h>
 
 static struct gw_slow *slow;                 /* NULL: no memory, nothing is found */
-static size_t taken;                         /* bytes of sampled configurations, accounted */
+static struct gw_slow *graphs;               /* likewise, by number of the graph; at the first */
+static size_t taken;                         /* bytes of sampled ones, accounted */
 static uint8_t open[GW_CONFIGS_MAX / 8 + 1]; /* by bit: configurations in an episode */
 
 void gw_episodes_start(void)
 {
 	memset(open, 0, sizeof(open));
 	taken = 0;
+	graphs = NULL;
 	slow = gw_slow_new(GW_CONFIGS_MAX - 1);
 }
 
@@ -35,10 +38,11 @@ static uint32_t number(uint64_t n)
 	return n < UINT32_MAX ? (uint32_t)n : UINT32_MAX;
 }
 
-static void write(const struct gw_slow_event *e)
+static void write(const struct gw_slow_event *e, bool graph)
 {
 	struct gw_record_slow r = {
-	        .config = e->config,
+	        .config = graph ? 0 : e->config,
+	        .graph = graph ? e->config : 0,
 	        .cause = e->cause,
 	        .launches = number(e->launches),
 	        .slow = number(e->slow),
@@ -72,7 +76,8 @@ static double dram_bytes(uint32_t config)
 /* A few MB at most; what is there already can't be refused. */
 static void account(void)
 {
-	const size_t now = gw_slow_sampled_bytes(slow);
+	const size_t now =
+	        gw_slow_sampled_bytes(slow) + (graphs ? gw_slow_sampled_bytes(graphs) : 0);
 
 	if (now > taken)
 		gw_memory_take_anyway(GW_MEMORY_configurations, now - taken);
@@ -87,6 +92,13 @@ static double follows(uint32_t config)
 
 	gw_predictor_set_predict(set, config, gw_predictor_set_observations(set), &p);
 	return p.bound == GW_BOUND_MEMORY ? 0 : 1;
+}
+
+static void announce(const struct gw_slow_event *e, bool graph)
+{
+	if (!e->until_ns)
+		gw_bump(&gw_counters[GW_COUNTER_slow_episodes], 1);
+	write(e, graph);
 }
 
 void gw_episodes_launch(const struct gw_record_launch *r, const struct gw_clock_state *clock)
@@ -121,9 +133,29 @@ void gw_episodes_launch(const struct gw_record_launch *r, const struct gw_clock_
 		open[e.config / 8] &= (uint8_t) ~(1u << e.config % 8);
 	else
 		open[e.config / 8] |= (uint8_t)(1u << e.config % 8);
-	if (!e.until_ns)
-		gw_bump(&gw_counters[GW_COUNTER_slow_episodes], 1);
-	write(&e);
+	announce(&e, false);
+}
+
+void gw_episodes_graph(const struct gw_graph_time *time)
+{
+	struct gw_slow_sample s = {
+	        .start_ns = time->call_ns,
+	        .seconds = time->seconds,
+	        .sampled = true,
+	        .follows = time->follows,
+	        .dram_bytes = NAN,
+	};
+	struct gw_slow_event e;
+
+	if (!graphs)
+		graphs = gw_slow_new(GW_CONFIGS_MAX - 1);
+	if (!graphs || !slow)
+		return;
+	gw_gpu_clock_at(time->device, time->call_ns,
+	                time->call_ns + (uint64_t)(time->seconds * 1e9), &s.clock);
+	if (gw_slow_observe(graphs, time->graph, &s, &e))
+		announce(&e, true);
+	account();
 }
 
 bool gw_episodes_open(uint32_t config)
@@ -136,5 +168,8 @@ void gw_episodes_finish(void)
 	struct gw_slow_event e = {0};
 
 	while (slow && gw_slow_open(slow, e.config, &e))
-		write(&e);
+		write(&e, false);
+	e.config = 0;
+	while (graphs && gw_slow_open(graphs, e.config, &e))
+		write(&e, true);
 }
