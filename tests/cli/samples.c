@@ -235,6 +235,8 @@ void sample_whole_graphs(struct lb *b)
 	uint64_t values[GW_COUNTERS] = {[GW_COUNTER_graph_launches] = 1100,
 	                                [GW_COUNTER_graph_kernels] = 44000,
 	                                [GW_COUNTER_windows] = 20,
+	                                [GW_COUNTER_window_ns] = 100000000,
+	                                [GW_COUNTER_windows_put_off] = 3,
 	                                [GW_COUNTER_graphs_timed] = 104,
 	                                [GW_COUNTER_expected_ns] = 80000000,
 	                                [GW_COUNTER_expected_kernels] = 40000,
