@@ -182,7 +182,7 @@ static void settle(struct course *c, double deviation)
 		c->variance +=
 		        (d * (deviation - c->drift) - c->variance) / (c->intervals + r->prior);
 	c->slow_part = r->slow * r->slow;
-	c->unsure = r->noise_early ? hypot(r->slow, sqrt(c->variance / c->intervals)) : r->slow;
+	c->unsure = r->noise_early ? sqrt(r->slow * r->slow + c->variance / c->intervals) : r->slow;
 	c->last = 0;
 }
 
