@@ -144,18 +144,34 @@ bool gw_live_owned(const struct gw_live_file *f)
 	return gw_live_owner(f) != GW_LIVE_UNOWNED;
 }
 
-bool gw_live_named(const char *name, bool *gone)
+static bool read_name(const char *name, unsigned *pid, unsigned long long *start)
 {
-	unsigned long long start, ticks;
-	unsigned pid;
+	unsigned long long ticks;
 	int length = 0;
 
-	if (sscanf(name, "%u-%llu-%llu.gwlive%n", &pid, &start, &ticks, &length) != 3 || !length ||
-	    name[length])
+	return sscanf(name, "%u-%llu-%llu.gwlive%n", pid, start, &ticks, &length) == 3 && length &&
+	       !name[length];
+}
+
+bool gw_live_named(const char *name, bool *gone)
+{
+	unsigned long long start;
+	unsigned pid;
+
+	if (!read_name(name, &pid, &start))
 		return false;
 	if (gone)
 		*gone = start_time(pid) != start;
 	return true;
+}
+
+uint64_t gw_live_began(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	unsigned long long start;
+	unsigned pid;
+
+	return read_name(slash ? slash + 1 : path, &pid, &start) ? start : 0;
 }
 
 bool gw_live_empty(const char *path)

@@ -475,6 +475,76 @@ static void a_process_in_a_pod_has_the_pod_of_its_gpu(void **state)
 	                   0.01, 1e-9);
 }
 
+/* A /proc of one process, 4711. */
+static char proc[] = "/tmp/gw-proc-XXXXXX";
+
+static void proc_has(const char *name, const char *text)
+{
+	char path[64];
+	FILE *out;
+
+	snprintf(path, sizeof(path), "%s/4711/%s", proc, name);
+	out = fopen(path, "w");
+	assert_non_null(out);
+	fputs(text, out);
+	fclose(out);
+}
+
+static int start_with_proc(void **state)
+{
+	char path[64];
+
+	strcpy(strrchr(proc, '-'), "-XXXXXX");
+	if (start(state) || !(node->proc = mkdtemp(proc)))
+		return -1;
+	snprintf(path, sizeof(path), "%s/4711", proc);
+	return mkdir(path, 0700);
+}
+
+static int stop_with_proc(void **state)
+{
+	char command[64];
+
+	snprintf(command, sizeof(command), "rm -r %s", proc);
+	return system(command) || stop(state);
+}
+
+/* A snapshot in which the process that began at 42 ran for 10 ms; one that began at @p began has
+ * its number, in the pod that ends with @p pod. */
+static void runs_in(unsigned began, char pod)
+{
+	char text[128];
+
+	snprintf(text, sizeof(text), "4711 (a) b) S 1 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 1 0 %u 1\n",
+	         began);
+	proc_has("stat", text);
+	snprintf(text, sizeof(text), "0::/pods/pod01234567-89ab-cdef-0123-456789abcde%c/x\n", pod);
+	proc_has("cgroup", text);
+	now += UINT64_C(10000000000);
+	ran(0, 10, 10, 1e6, 1e6);
+	snapshot("/run/x/4711-42-7.gwlive", 1);
+}
+
+static void the_pod_of_a_process_follows_its_control_group(void **state)
+{
+	(void)state;
+	runs_in(42, '0');
+	runs_in(42, 'f');
+	assert_float_equal(value_of("gpuwatch_owner_gpu_seconds_total" GPU
+	                            ",program=\"train\",pod_uid=\"01234567-89ab-cdef-0123-"
+	                            "456789abcdef\"}"),
+	                   0.01, 1e-9);
+}
+
+static void a_process_with_a_used_number_has_not_the_pod_of_the_next(void **state)
+{
+	(void)state;
+	runs_in(43, '0');
+	runs_in(43, '0');
+	assert_float_equal(value_of("gpuwatch_owner_gpu_seconds_total" GPU ",program=\"train\"}"),
+	                   0.02, 1e-9);
+}
+
 static void a_textfile_is_whole_or_the_one_before(void **state)
 {
 	char folder[] = "/tmp/gw-agent-XXXXXX", path[64], line[64] = "", why[300] = "";
@@ -503,6 +573,7 @@ static void a_textfile_is_whole_or_the_one_before(void **state)
 }
 
 #define T(name) cmocka_unit_test_setup_teardown(name, start, stop)
+#define P(name) cmocka_unit_test_setup_teardown(name, start_with_proc, stop_with_proc)
 
 int main(void)
 {
@@ -523,6 +594,8 @@ int main(void)
 	        T(names_are_cut_and_escaped),
 	        T(the_accept_header_decides_the_format),
 	        T(a_process_in_a_pod_has_the_pod_of_its_gpu),
+	        P(the_pod_of_a_process_follows_its_control_group),
+	        P(a_process_with_a_used_number_has_not_the_pod_of_the_next),
 	        T(a_textfile_is_whole_or_the_one_before),
 	};
 
