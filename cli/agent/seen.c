@@ -145,7 +145,7 @@ static enum agent_lost lost_to(enum gw_slow_cause cause, uint64_t reasons)
 static bool starved(enum gw_idle_cause cause)
 {
 	return cause == GW_IDLE_AFTER_WAIT || cause == GW_IDLE_LAUNCH_BOUND ||
-	       cause == GW_IDLE_LATENCY || cause == GW_IDLE_HOST;
+	       cause == GW_IDLE_LATENCY || cause == GW_IDLE_HOST || cause == GW_IDLE_INPUT;
 }
 
 /* Where not all kernels are timed, what lies between two of those that are is not idle time. */

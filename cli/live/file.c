@@ -26,10 +26,11 @@ bool gw_live_check(struct gw_live_file *f, unsigned char *data, size_t size)
 	f->data = data;
 	f->size = size;
 	f->head = h;
-	return size >= sizeof(*h) && h->magic == GW_LIVE_MAGIC && h->version == GW_LIVE_VERSION &&
-	       gw_live_layout_valid(h, size) && h->entries_used <= h->entries.count &&
-	       memchr(h->boot_id, 0, sizeof(h->boot_id)) && memchr(h->exe, 0, sizeof(h->exe)) &&
-	       memchr(h->log[0], 0, sizeof(h->log[0])) && memchr(h->log[1], 0, sizeof(h->log[1]));
+	return size >= sizeof(*h) && h->magic == GW_LIVE_MAGIC &&
+	       gw_live_version_read(h->version) && gw_live_layout_valid(h, size) &&
+	       h->entries_used <= h->entries.count && memchr(h->boot_id, 0, sizeof(h->boot_id)) &&
+	       memchr(h->exe, 0, sizeof(h->exe)) && memchr(h->log[0], 0, sizeof(h->log[0])) &&
+	       memchr(h->log[1], 0, sizeof(h->log[1]));
 }
 
 const char *gw_live_log_of(const struct gw_live_file *f)

@@ -181,6 +181,7 @@ static void idle_time_has_a_cause_where_all_kernels_are_timed(void **state)
 		p = shows(mode ? "b" : "a", 1, mode);
 		p->device[0].now.idle_ns[GW_IDLE_HOST] = 4000;
 		p->device[0].now.idle_ns[GW_IDLE_COPY] = 500;
+		p->device[0].now.idle_ns[GW_IDLE_INPUT] = 70;
 		snapshot_ends();
 	}
 	assert_float_equal(value_of("gpuwatch_idle_seconds_total" GPU ",cause=\"host\"}"), 4e-6,
@@ -188,7 +189,7 @@ static void idle_time_has_a_cause_where_all_kernels_are_timed(void **state)
 	assert_float_equal(value_of("gpuwatch_idle_seconds_total" GPU ",cause=\"copies\"}"), 5e-7,
 	                   1e-15);
 	assert_float_equal(value_of("gpuwatch_lost_seconds_total" GPU ",cause=\"starvation\"}"),
-	                   4e-6, 1e-15);
+	                   4.07e-6, 1e-15);
 }
 
 static void what_mode_watch_cannot_know_has_no_series(void **state)
@@ -484,10 +485,8 @@ static void proc_has(const char *name, const char *text)
 	FILE *out;
 
 	snprintf(path, sizeof(path), "%s/4711/%s", proc, name);
-	out = fopen(path, "w");
-	assert_non_null(out);
-	fputs(text, out);
-	fclose(out);
+	assert_non_null(out = fopen(path, "w"));
+	assert_true(fputs(text, out) >= 0 && !fclose(out));
 }
 
 static int start_with_proc(void **state)
@@ -509,8 +508,7 @@ static int stop_with_proc(void **state)
 	return system(command) || stop(state);
 }
 
-/* A snapshot in which the process that began at 42 ran for 10 ms; one that began at @p began has
- * its number, in the pod that ends with @p pod. */
+/* A process that began at 42 ran for 10 ms; its number is that of one that began at @p began. */
 static void runs_in(unsigned began, char pod)
 {
 	char text[128];
