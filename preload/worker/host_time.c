@@ -357,6 +357,7 @@ static void end_span(uint64_t now)
 	if (!at_work.since_ns || r.threads_ns == UNKNOWN || r.children_ns < took / 2 ||
 	    r.threads_ns >= took / 2 || gw_clock_ahead(r.start_ns))
 		return;
+	gw_live_children(r.start_ns, r.start_ns + took, r.threads_ns);
 	gw_log_write(GW_RECORD_CHILDREN, &r, sizeof(r), NULL, 0);
 }
 
