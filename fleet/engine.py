@@ -54,12 +54,12 @@ class DuckDB:
         self.version = "DuckDB " + self.duckdb.__version__
 
     def files(self, table):
-        source = f"read_parquet({quoted(FOLDER + '/' + table + '/*.parquet')}, union_by_name = true, filename = {table in NUMBERED})"
+        source = f"read_parquet({quoted(FOLDER + '/' + table + '/*.parquet')}, union_by_name = true, filename = {table in NUMBERED}, hive_partitioning = false)"
         more = ", CAST(regexp_extract(filename, '([0-9]+)[.]parquet$', 1) AS BIGINT) AS file" if table in NUMBERED else ""
         self.db.sql(f"CREATE OR REPLACE TEMP VIEW {table}_files AS SELECT *{more} FROM {source}")
 
     def paths(self):
-        self.db.sql(f"CREATE OR REPLACE TEMP VIEW paths AS SELECT * FROM read_parquet({quoted(FOLDER + '/paths.parquet')})")
+        self.db.sql(f"CREATE OR REPLACE TEMP VIEW paths AS SELECT * FROM read_parquet({quoted(FOLDER + '/paths.parquet')}, hive_partitioning = false)")
 
     def create(self, kind, name, sql):
         self.db.execute(f"CREATE OR REPLACE TEMP {kind} {name} AS {sql}")
@@ -69,10 +69,10 @@ class DuckDB:
         return [c[0] for c in answer.description], answer.fetchall()
 
     def types(self, path):
-        return {row[0]: row[1] for row in self.db.execute(f"DESCRIBE SELECT * FROM read_parquet({quoted(path)})").fetchall()}
+        return {row[0]: row[1] for row in self.db.execute(f"DESCRIBE SELECT * FROM read_parquet({quoted(path)}, hive_partitioning = false)").fetchall()}
 
     def read(self, path, columns):
-        self.db.execute("SELECT " + ", ".join(f'min("{c}")' for c in columns) + f" FROM read_parquet({quoted(path)})").fetchall()
+        self.db.execute("SELECT " + ", ".join(f'min("{c}")' for c in columns) + f" FROM read_parquet({quoted(path)}, hive_partitioning = false)").fetchall()
 
 
 class Spark:
@@ -129,7 +129,7 @@ class ClickHouse:
         self.session = session.Session(FOLDER + "/clickhouse")
         for setting in ("join_use_nulls = 1", "prefer_column_name_to_alias = 1", "schema_inference_make_columns_nullable = 1",
                         "schema_inference_mode = 'union'", "data_type_default_nullable = 1", "cast_keep_nullable = 1",
-                        "group_by_use_nulls = 0") + ((f"max_threads = {threads}",) if threads else ()):
+                        "group_by_use_nulls = 0", "use_hive_partitioning = 0") + ((f"max_threads = {threads}",) if threads else ()):
             self.session.query("SET " + setting)
         self.version = "ClickHouse " + str(self.session.query("SELECT version()", "TSV")).strip()
 

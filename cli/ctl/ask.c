@@ -60,7 +60,7 @@ static void ask(void *arg)
 	                            .budget = a->request->budget,
 	                            .seconds = a->request->seconds};
 
-	a->stale = h->magic != GW_LIVE_MAGIC || h->version != GW_LIVE_VERSION ||
+	a->stale = h->magic != GW_LIVE_MAGIC || !gw_live_version_read(h->version) ||
 	           h->pid != a->process->pid;
 	if (a->stale)
 		return;

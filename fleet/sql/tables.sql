@@ -50,17 +50,18 @@ GROUP BY @hour(@epoch(coalesce(start_ns, call_ns))), host, uuid, model, build, k
          @hash(mangled, grid_x, grid_y, grid_z, block_x, block_y, block_z, dynamic_shared)
 
 --- state_all
--- What came to GPUs' metrics by hour, from whatever files of the store have it.
-SELECT time_s, seconds, host, uuid, model, metric, which, value, most FROM state_files
+-- What came to GPUs' metrics by hour, from whatever files of the store have it. from_s: another one where an agent
+-- began anew in the hour.
+SELECT time_s, seconds, coalesce(from_s, -seconds) AS from_s, host, uuid, model, metric, which, value, most FROM state_files
 UNION ALL
-SELECT time_s, 3600 AS seconds, host, uuid, model,
+SELECT time_s, 3600 AS seconds, -3600 AS from_s, host, uuid, model,
        CASE WHEN metric LIKE '%_total' THEN substr(metric, 1, length(metric) - 6) ELSE metric END AS metric, which,
        CASE WHEN metric LIKE '%_total' THEN added ELSE mean END AS value, most
 FROM samples_hours WHERE kernel IS NULL AND (metric NOT LIKE '%_total' OR added > 0)
 
 --- state
 -- What came to GPUs' metrics within the time that was asked for.
-SELECT time_s, seconds, uuid, metric, which, value, most FROM state_all WHERE uuid IS NOT NULL AND @span(state_all)
+SELECT time_s, seconds, from_s, uuid, metric, which, value, most FROM state_all WHERE uuid IS NOT NULL AND @span(state_all)
 
 --- hourly
 -- The launches that the questions are about: within the time that was asked for, by resource. Two rows may be of
