@@ -36,6 +36,7 @@ static void pause_ms(unsigned ms)
 	nanosleep(&t, NULL);
 }
 
+/* Paired with begin() and end() of the writer (preload/live/live_tables.c). */
 static bool read_answer(const struct gw_live_head *h, uint32_t request, struct gw_live_answer *out)
 {
 	uint32_t before = __atomic_load_n(&h->answer.sequence, __ATOMIC_ACQUIRE);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Times of a configuration beside other kernels. They teach nothing of how long it takes alone;
- * where it often runs so, its interval has to hold them all the same.
+ * Times of a configuration beside other kernels. Overlapped times do not train the median, but lie
+ * inside the interval where they are frequent.
  */
 #ifndef GW_OVERLAP_H
 #define GW_OVERLAP_H

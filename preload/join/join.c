@@ -78,8 +78,8 @@ static struct {
 static uint32_t batch_streams; /* the first that met a record in this batch */
 static uint32_t on_tickets;    /* launches that wait in queues of tickets */
 static uint64_t weeded_ns;
-static uint32_t turn;          /* times streams were weeded */
-static uint32_t crowded_pause; /* launches until it is asked again for records */
+static uint32_t turn;       /* times streams were weeded */
+static uint32_t full_pause; /* launches until it is asked again for records */
 static struct pending_record *batch;
 static uint32_t batch_count, batch_room;
 
@@ -99,7 +99,7 @@ void gw_join_start(const struct gw_join_sink *s)
 	weeded_ns = 0;
 	turn = 0;
 	on_tickets = 0;
-	crowded_pause = 0;
+	full_pause = 0;
 }
 
 static struct queue *queue_at(uint32_t number)
@@ -309,10 +309,10 @@ static void make_room(void)
 {
 	enum { PAUSE = 4096 };
 
-	if (crowded_pause && crowded_pause--)
+	if (full_pause && full_pause--)
 		return;
-	sink.crowded();
-	crowded_pause = gw_waiting_full() ? PAUSE : 0;
+	sink.queue_full();
+	full_pause = gw_waiting_full() ? PAUSE : 0;
 }
 
 void gw_join_wait(enum gw_join_by by, uint64_t key, uint32_t number,
@@ -564,7 +564,7 @@ void gw_join_batch(bool last)
 		if (!c->a.device_launched && !last && ++c->batches < PATIENCE)
 			batch[kept++] = *c;
 		else
-			sink.uncalled(&c->a);
+			sink.orphan(&c->a);
 	}
 	batch_count = kept;
 	batch_end();

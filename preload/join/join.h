@@ -31,11 +31,11 @@ struct gw_join_sink {
 	               double seconds);
 	/** A launch for which no record came. */
 	void (*unmatched)(struct gw_record_launch *record);
-	/** A record for which there is no launch. */
-	void (*uncalled)(const struct gw_activity *a);
-	/** So many wait that the next gives up the oldest: whatever records there are may come now,
-	 * gw_join_batch too. */
-	void (*crowded)(void);
+	/** A record without a launch. */
+	void (*orphan)(const struct gw_activity *a);
+	/** The queue is full: the next launch evicts the oldest. The sink delivers the records that
+	 * there are; it may call gw_join_batch(). */
+	void (*queue_full)(void);
 };
 
 /** Start empty. */
