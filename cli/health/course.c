@@ -13,7 +13,7 @@ enum {
 	LONG = 2160   /* intervals that variances are averaged over */
 };
 
-static const double ALARM = 12;          /* score at which a resource is slow */
+static const double ALARM = 14;          /* score at which a resource is slow */
 static const double SUSPECT = 4.5;       /* score at which no more noise is learned */
 static const double EACH = 0.015;        /* that each of the last intervals shows at least */
 static const double MOST = 0.045;        /* of a deviation that counts */
@@ -166,7 +166,7 @@ static void settle(struct course *c, double deviation)
 	c->level = c->drift += d / c->intervals;
 	c->variance = NOISE_PRIOR * NOISE_PRIOR;
 	c->slow_part = SLOW_PRIOR * SLOW_PRIOR;
-	c->unsure = SLOW_PRIOR;
+	c->unsure = fmax(c->unsure, SLOW_PRIOR); /* a pause may have come before it was settled */
 	c->last = 0;
 }
 
@@ -254,10 +254,13 @@ void course_mixed(struct course *c, double part, double astray)
 
 double course_astray(const struct course *c)
 {
-	const double known = c->astray + c->unsure * c->unsure;
+	const double unsure = c->unsure * c->unsure, settled = SLOW_PRIOR * SLOW_PRIOR;
 
-	return course_known(c) ? fmin(known + UNSURE_MIX * UNSURE_MIX, UNSURE_MOST * UNSURE_MOST)
-	                       : 0;
+	/* The first references are what the drift is of, unless a pause came since. */
+	if (!course_known(c))
+		return c->intervals && unsure > settled ? fmin(unsure, UNSURE_MOST * UNSURE_MOST)
+		                                        : 0;
+	return fmin(c->astray + unsure + UNSURE_MIX * UNSURE_MIX, UNSURE_MOST * UNSURE_MOST);
 }
 
 double course_confidence(double score)
