@@ -13,7 +13,7 @@ enum {
 	LONG = 2160   /* intervals that variances are averaged over */
 };
 
-static const double ALARM = 14;          /* score at which a resource is slow */
+static const double ALARM = 12;          /* score at which a resource is slow */
 static const double SUSPECT = 4.5;       /* score at which no more noise is learned */
 static const double EACH = 0.015;        /* that each of the last intervals shows at least */
 static const double MOST = 0.045;        /* of a deviation that counts */
@@ -228,14 +228,16 @@ void course_take(struct course *c, uint64_t number, uint64_t began_ns, double de
 	c->since = c->at[(c->intervals - length) % COURSE_WINDOW];
 }
 
-bool course_alarms(const struct course *c, double least)
+double course_margin(const struct course *c, double least)
 {
-	if (!c->suspected || c->slow || c->score < ALARM || c->counted < least)
-		return false;
+	double margin;
+
+	if (!c->suspected || c->slow)
+		return 0;
+	margin = fmin(c->score / ALARM, c->counted / least);
 	for (uint32_t i = 0; i < SHORTEST; i++)
-		if (i >= c->filled || past(c, i) < EACH)
-			return false;
-	return true;
+		margin = fmin(margin, i < c->filled ? past(c, i) / EACH : 0);
+	return margin;
 }
 
 void course_pass(struct course *c, uint64_t number)

@@ -21,6 +21,7 @@ static const double CALL_NS = 600, NODE_NS = 500;
 /* So long, by the per cents of the budget, the program has launched before it is decided. */
 static const double SEEN_NS = 1000000000;
 
+static const double FULL = 0.5;             /* of a ring, in a round: the next may not have room */
 static const uint64_t REST_NS = 1000000000; /* after a window in which the worker fell behind */
 
 struct pace {
@@ -31,7 +32,7 @@ static struct {
 	struct pace closed, open;     /* since the last window, in this one */
 	double windows, mean, square; /* of the paces in windows by those before them */
 	double delay, ns;             /* by an attached libcupti, in the last SPAN_NS about */
-	bool behind, was_behind;      /* rings were about to be full in this one, in the last */
+	bool behind, was_behind;      /* a ring was about to be full in this one, in the last */
 } cost;
 
 void gw_window_cost_start(void)
@@ -39,13 +40,13 @@ void gw_window_cost_start(void)
 	cost = (__typeof__(cost)){0};
 }
 
-void gw_window_cost_round(bool open, uint64_t ns, uint32_t launches)
+void gw_window_cost_round(bool open, uint64_t ns, uint32_t launches, double full)
 {
 	struct pace *p = open ? &cost.open : &cost.closed;
 
 	p->ns += (double)ns;
 	p->launches += launches;
-	cost.behind |= open && launches >= gw_options.ring / 2;
+	cost.behind |= open && full >= FULL;
 	cost.ns += (double)ns;
 	if (cost.ns > (double)SPAN_NS) {
 		cost.ns /= 2;

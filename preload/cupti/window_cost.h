@@ -13,14 +13,17 @@
 /** Start with nothing known. */
 void gw_window_cost_start(void);
 
-/** @p launches calls came in a round of the worker that took @p ns; @p open: in a window. */
-void gw_window_cost_round(bool open, uint64_t ns, uint32_t launches);
+/**
+ * @p launches calls came in a round of the worker that took @p ns; @p open: in a window. @p full:
+ * the largest share of a thread's ring that was full, 0 to 1.
+ */
+void gw_window_cost_round(bool open, uint64_t ns, uint32_t launches, double full);
 
 /** The program launched a kernel (@p nodes: 0), or a graph of @p nodes kernels. */
 void gw_window_cost_launch(uint32_t nodes);
 
-/** Whether so many launches came in a round of the window that rings are about to be full: the
- * worker, with records to join, does not keep up, and launches would be lost. */
+/** Whether half of a thread's ring was full in the window: the worker, with records to join, does
+ * not keep up, and launches would be lost. */
 bool gw_window_cost_behind(void);
 
 /** The window has ended: what it showed counts. */

@@ -380,7 +380,7 @@ static bool recording(void)
 }
 
 /* A round of the worker's is over, with @p launches calls in it. */
-static void pass(uint64_t now, uint32_t launches)
+static void pass(uint64_t now, uint32_t launches, double full)
 {
 	uint64_t whole = now - window.round, ns = launches ? whole : 0;
 
@@ -390,7 +390,7 @@ static void pass(uint64_t now, uint32_t launches)
 	if (launches)
 		window.launched = now;
 	if (watching() && now - window.launched < QUIET_NS)
-		gw_window_cost_round(recording(), whole, launches);
+		gw_window_cost_round(recording(), whole, launches, full);
 }
 
 /* The first one of a mode that has windows; where there was one already, as its mode would. */
@@ -458,14 +458,14 @@ static void leave(bool asked)
 	release();
 }
 
-bool gw_windows_tick(uint32_t launches)
+bool gw_windows_tick(uint32_t launches, double full)
 {
 	uint64_t now = gw_steady_ns();
 	bool asked = atomic_load(&yielding) != 0;
 
 	if (window.mode_due)
 		gw_windows_mode();
-	pass(now, launches);
+	pass(now, launches, full);
 	if (gw_attach_stays() &&
 	    (window.state == CLOSED || window.state == NEVER || window.by_events)) {
 		bool other = asked || gw_other_profiler_busy();

@@ -31,11 +31,12 @@ void gw_windows_start(bool forbidden, const struct gw_windows_calls *calls);
 
 /**
  * Once a round of the worker, between the launches and the records: opens a window that is due,
- * where the program launches (@p launches calls since the last round), or ends one. True when all
+ * where the program launches (@p launches calls since the last round, which filled @p full of
+ * a thread's ring, 0 to 1), or ends one. True when all
  * that is needed of the open one has come, or is waited for no longer: then its records are to be
  * taken for the last time, and gw_windows_close called.
  */
-bool gw_windows_tick(uint32_t launches);
+bool gw_windows_tick(uint32_t launches, double full);
 void gw_windows_close(void);
 
 /** Launches are timed, or are waited for. Worker only. */

@@ -81,7 +81,12 @@ void gw_join_batch(bool last);
 /** The time of a launch that was timed by an event pair. */
 void gw_join_ticket(uint32_t thread, uint32_t ticket, double seconds);
 
-/** Launches that wait. */
+/** Thread @p thread (its serial) asks no event pair for its time any more: its launches that wait
+ * for one are given up. */
+void gw_join_thread_gone(uint32_t thread);
+
+/** Launches that wait for records. Those that wait for an event pair are not among them: when its
+ * time comes, if ever, is up to their thread. */
 uint32_t gw_join_waiting(void);
 
 #endif

@@ -27,8 +27,8 @@ void gw_stacks_log_start(uint32_t (*config)(uint32_t kernel, uint32_t device,
                                             const struct gw_config *shape))
 {
 	config_of = config;
-	gw_idmap_clear(&frames);
-	gw_idmap_clear(&written);
+	/* A forked child's are the parent's, which may be half changed: left behind. */
+	frames = written = (struct gw_idmap){.use = GW_MEMORY_configurations};
 	frame_count = 0;
 	gw_loaded_start();
 	gw_unwind_forget();

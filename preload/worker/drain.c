@@ -10,6 +10,7 @@ struct source {
 };
 
 static struct source sources[GW_THREADS_MAX];
+static double fullest; /* share of a ring, since it was last asked for */
 
 static uint32_t threads(void)
 {
@@ -39,6 +40,22 @@ static void free_again(struct gw_thread *t)
 	atomic_fetch_add(&gw_hot.shared->threads_freed, 1);
 }
 
+double gw_drain_fullest(void)
+{
+	const double share = fullest;
+
+	fullest = 0;
+	return share;
+}
+
+static struct source source_of(struct gw_thread *t, uint32_t tail, uint32_t head)
+{
+	const double share = (head - tail) / (t->mask + 1.0);
+
+	fullest = share > fullest ? share : fullest;
+	return (struct source){t, tail, head};
+}
+
 /* The rings as they stand; a thread that has ended and whose ring is empty is free again. */
 static uint32_t snapshot(void)
 {
@@ -59,7 +76,7 @@ static uint32_t snapshot(void)
 		head = atomic_load_explicit(&t->head, memory_order_acquire);
 		tail = atomic_load_explicit(&t->tail, memory_order_relaxed);
 		if (head != tail)
-			sources[count++] = (struct source){t, tail, head};
+			sources[count++] = source_of(t, tail, head);
 		else if (state == GW_SLOT_RETIRED)
 			free_again(t);
 	}

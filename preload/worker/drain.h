@@ -12,6 +12,12 @@ bool gw_drain_pending(void);
 uint32_t gw_drain(void (*take)(struct gw_thread *t, const struct gw_event *e));
 
 /**
+ * The largest share of a ring's slots, 0 to 1, that gw_drain() found full since this was last
+ * asked: launches of a thread are lost at 1.
+ */
+double gw_drain_fullest(void);
+
+/**
  * Free the slots of streams and graphs that ended before @p until, ticks: the worker has seen all
  * events that were there then (recycle.c).
  */

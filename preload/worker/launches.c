@@ -387,6 +387,7 @@ void gw_launch_event(struct gw_thread *t, const struct gw_event *event)
 	struct gw_event now = checked(event), *e = &now;
 
 	if (t->timed_serial != t->serial) {
+		gw_join_thread_gone(t->timed_serial); /* its events have another owner by now */
 		t->timed_serial = t->serial;
 		t->timed = 0;
 	}

@@ -277,7 +277,7 @@ static uint32_t cycle(bool last)
 	if (!worker.begun) {
 		gw_recycle(round);
 		gw_pm_tick(now, 0);
-		if (gw_windows_tick(0))
+		if (gw_windows_tick(0, 0))
 			gw_windows_close();
 		return 0;
 	}
@@ -294,7 +294,7 @@ static uint32_t cycle(bool last)
 	gw_analysis_run(look_after, last);
 	gw_work_publish(gw_launches_predictors());
 	gw_pm_tick(now, events);
-	ended = !last && gw_windows_tick(events);
+	ended = !last && gw_windows_tick(events, gw_drain_fullest());
 	if (last || ended || !gw_analysis_defers_join(gw_join_waiting()))
 		take_times(now, last || ended, last || (ended && !gw_attach_stays()));
 	if (ended)

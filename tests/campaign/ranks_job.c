@@ -270,6 +270,7 @@ static struct ranks_job run(const struct plan *p, const struct fault *f)
 		job.ranks[r].meetings =
 		        gw_alloc(p->steps * p->meetings * sizeof(struct ranks_meeting));
 		job.ranks[r].steps = gw_alloc(p->steps * sizeof(struct ranks_step));
+		job.ranks[r].clock = r / GROUP;
 	}
 	for (uint32_t s = 0; s < p->steps; s++)
 		run_step(p, &job, s, f, came, begun);

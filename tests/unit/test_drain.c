@@ -5,6 +5,7 @@
 #include "preload/launch/stacks.h"
 #include "tests/unit/preload_fixture.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <string.h>
@@ -162,6 +163,25 @@ static void a_full_ring_drops_and_counts(void **state)
 	assert_int_equal(order[4], 6);
 }
 
+static void the_fullest_ring_counts_however_many_there_are(void **state)
+{
+	struct gw_thread *a = fixture_thread(8), *b = fixture_thread(8), *c = fixture_thread(64);
+
+	(void)state;
+	gw_drain_fullest();
+	for (uint32_t i = 1; i <= 2; i++)
+		push(a, i, i);
+	for (uint32_t i = 1; i <= 6; i++)
+		push(b, i, i);
+	for (uint32_t i = 1; i <= 20; i++)
+		push(c, i, i);
+	gw_drain(take);
+	push(a, 21, 21);
+	gw_drain(take); /* it is empty by now, and nobody has asked */
+	assert_true(fabs(gw_drain_fullest() - 0.75) < 1e-9);
+	assert_true(fabs(gw_drain_fullest()) < 1e-9);
+}
+
 static void indexes_may_wrap(void **state)
 {
 	struct gw_thread *t = fixture_thread(8);
@@ -257,6 +277,7 @@ int main(void)
 	        T(a_launch_within_a_launch_is_the_workers_to_write_once_handed_over),
 	        T(each_eighth_call_is_timed_and_the_first_of_a_round),
 	        T(a_full_ring_drops_and_counts),
+	        T(the_fullest_ring_counts_however_many_there_are),
 	        T(indexes_may_wrap),
 	        T(what_fails_or_is_captured_leaves_no_event),
 	        T(a_slot_that_was_zeroed_is_a_launch_lost),

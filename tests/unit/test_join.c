@@ -391,6 +391,36 @@ static void a_ticket_brings_the_time_of_its_launch(void **state)
 	assert_int_equal(lost[0], 1);
 }
 
+/* No record of theirs will come, and a window with records does not end later for them. */
+static void tickets_are_no_launches_that_wait_for_records(void **state)
+{
+	(void)state;
+	wait_in(GW_JOIN_TICKET, 4, 1, 1, 1);
+	launch(STREAM_A, 1, 2);
+	assert_int_equal(gw_join_waiting(), 1);
+	record(STREAM_A, 1, 2, 20);
+	gw_join_batch(false);
+	assert_int_equal(gw_join_waiting(), 0);
+	gw_join_ticket(4, 1, 0.5);
+	assert_int_equal(met_count, 2);
+	assert_int_equal(gw_join_waiting(), 0);
+}
+
+static void launches_of_a_thread_that_ended_wait_for_no_ticket(void **state)
+{
+	(void)state;
+	wait_in(GW_JOIN_TICKET, 4, 1, 1, 1);
+	wait_in(GW_JOIN_TICKET, 5, 1, 1, 2);
+	wait_in(GW_JOIN_TICKET, 4, 2, 1, 3);
+	gw_join_thread_gone(4);
+	gw_join_thread_gone(6);
+	assert_int_equal(lost_count, 2);
+	assert_int_equal(lost[0], 1);
+	assert_int_equal(lost[1], 3);
+	gw_join_ticket(5, 1, 0.5);
+	assert_int_equal(met_count, 1);
+}
+
 static void the_end_gives_up_everything(void **state)
 {
 	(void)state;
@@ -556,6 +586,8 @@ int main(void)
 	        T(a_kernel_no_node_fits_opens_no_graph_launch),
 	        T(a_correlation_id_decides_where_it_is_known),
 	        T(a_ticket_brings_the_time_of_its_launch),
+	        T(tickets_are_no_launches_that_wait_for_records),
+	        T(launches_of_a_thread_that_ended_wait_for_no_ticket),
 	        T(the_end_gives_up_everything),
 	        T(no_more_than_the_bound_wait_and_the_oldest_give_up),
 	        T(none_gives_up_whose_record_is_there),

@@ -14,8 +14,8 @@
 /* A window after 100 ms of @p before launches a millisecond, with @p in of them. */
 static void window(uint32_t before, uint32_t in)
 {
-	gw_window_cost_round(false, 100 * MS, 100 * before);
-	gw_window_cost_round(true, 5 * MS, 5 * in);
+	gw_window_cost_round(false, 100 * MS, 100 * before, 0);
+	gw_window_cost_round(true, 5 * MS, 5 * in, 0);
 	gw_window_cost_ended();
 }
 
@@ -71,7 +71,7 @@ static void a_program_that_changes_is_seen(void **state)
 static void second_of(uint32_t times, uint32_t nodes)
 {
 	gw_window_cost_start();
-	gw_window_cost_round(false, 1000 * MS, times);
+	gw_window_cost_round(false, 1000 * MS, times, 0);
 	for (uint32_t i = 0; i < times; i++)
 		gw_window_cost_launch(nodes);
 }
@@ -89,7 +89,7 @@ static void the_first_launches_decide_nothing(void **state)
 {
 	(void)state;
 	gw_window_cost_start();
-	gw_window_cost_round(false, 100 * MS, 1);
+	gw_window_cost_round(false, 100 * MS, 1, 0);
 	gw_window_cost_launch(0);
 	assert_false(gw_window_cost_stay(1));
 }
@@ -116,26 +116,33 @@ static void a_program_that_launches_less_is_seen(void **state)
 	(void)state;
 	second_of(200000, 0);
 	for (int i = 0; i < 200; i++)
-		gw_window_cost_round(false, 1000 * MS, 0);
+		gw_window_cost_round(false, 1000 * MS, 0, 0);
 	assert_true(gw_window_cost_stay(1));
 }
 
-/* What a program launches then is more than rings hold. */
 static void a_window_in_which_the_worker_falls_behind_is_seen_and_rested_from(void **state)
 {
 	(void)state;
-	gw_options.ring = 16384;
 	gw_window_cost_start();
-	gw_window_cost_round(true, 10 * MS, 8191);
-	gw_window_cost_round(false, 10 * MS, 100000);
+	gw_window_cost_round(true, 10 * MS, 8191, 0.49);
+	gw_window_cost_round(false, 10 * MS, 100000, 1);
 	assert_false(gw_window_cost_behind());
-	gw_window_cost_round(true, 10 * MS, 8192);
+	gw_window_cost_round(true, 10 * MS, 8192, 0.5);
 	assert_true(gw_window_cost_behind());
 	gw_window_cost_ended();
 	assert_false(gw_window_cost_behind());
 	assert_int_equal(gw_window_cost_rest(), 1000 * MS);
 	gw_window_cost_ended();
 	assert_int_equal(gw_window_cost_rest(), 0);
+}
+
+/* 64 threads that launch a little fill no ring. */
+static void many_launches_in_many_rings_are_not_too_many(void **state)
+{
+	(void)state;
+	gw_window_cost_start();
+	gw_window_cost_round(true, 10 * MS, 64 * 512, 512 / 16384.0);
+	assert_false(gw_window_cost_behind());
 }
 
 int main(void)
@@ -152,6 +159,7 @@ int main(void)
 	        cmocka_unit_test(kernels_of_graphs_count_too),
 	        cmocka_unit_test(a_program_that_launches_less_is_seen),
 	        cmocka_unit_test(a_window_in_which_the_worker_falls_behind_is_seen_and_rested_from),
+	        cmocka_unit_test(many_launches_in_many_rings_are_not_too_many),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
