@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "calib/bench_state.h"
-#include "calib/samples.h"
 #include "calib/stats.h"
 
 /* The largest allowed spread of @p value in @p unit (gates.def). */
@@ -88,16 +87,16 @@ void gw_bench_publish_value(struct gw_bench *b, enum gw_param p, double value, d
 		return;
 	if (spread > gate_of(unit, value)) {
 		snprintf(why, sizeof(why),
-		         "its spread of %.3g %s about %.4g in %zu samples is more than %.3g", spread,
-		         unit, value, n, gate_of(unit, value));
+		         "its spread of %.3g %s about %.4g in %zu samples is more than %.3g",
+		         spread, unit, value, n, gate_of(unit, value));
 		gw_bench_refuse(b, p, why);
 		return;
 	}
 	put(b, p,
 	    (struct gw_profile_value){.value = value,
-	                      .spread = spread,
-	                      .samples = (uint32_t)n,
-	                      .method = GW_METHOD_MEASURED},
+	                              .spread = spread,
+	                              .samples = (uint32_t)n,
+	                              .method = GW_METHOD_MEASURED},
 	    how);
 }
 
@@ -111,8 +110,8 @@ void gw_bench_publish(struct gw_bench *b, enum gw_param p, const double *samples
 	gw_bench_publish_value(b, p, gw_median(samples, n), gw_spread(samples, n), n, how);
 }
 
-void gw_bench_publish_reported(struct gw_bench *b, enum gw_param p, double value, enum gw_method method,
-                           const char *from)
+void gw_bench_publish_reported(struct gw_bench *b, enum gw_param p, double value,
+                               enum gw_method method, const char *from)
 {
 	if (!in_range(b, p, value))
 		return;

@@ -7,6 +7,9 @@
 #include "calib/nvml/nvml.h"
 #include "predictor/profile/profile.h"
 
+#include <stdbool.h>
+#include <stddef.h>
+
 enum {
 	GW_BENCH_MODULES = 64,  /**< most modules that are loaded */
 	GW_BENCH_BUFFERS = 256, /**< most pieces of memory a group may hold */
@@ -65,5 +68,15 @@ void gw_bench_end(struct gw_bench *b);
 
 /** Run every SM for @p seconds and return its clock in Hz; NaN on failure. */
 double gw_bench_load(struct gw_bench *b, double seconds);
+
+/* Raw samples: one CSV file a series, in the folder --samples names. */
+
+/**
+ * Write FOLDER/SERIES.csv: the line @p columns, then @p n_rows lines of @p n_columns numbers, each
+ * with the fewest digits that read back to it. Returns false with why in @p error.
+ */
+bool gw_samples_write(const char *folder, const char *series, const char *columns,
+                      const double *rows, size_t n_rows, size_t n_columns, char *error,
+                      size_t size);
 
 #endif

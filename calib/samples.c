@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "calib/samples.h"
+#include "calib/bench_state.h"
 
 #include <errno.h>
 #include <limits.h>

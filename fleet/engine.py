@@ -50,16 +50,23 @@ class DuckDB:
     def __init__(self, threads):
         self.duckdb = package("duckdb", "duckdb")
         self.db = self.duckdb.connect(config={"threads": threads} if threads else {})
-        self.db.sql("SET preserve_insertion_order = false; SET enable_progress_bar = false")
+        self.db.sql("SET preserve_insertion_order = false; SET enable_progress_bar = false; SET parquet_metadata_cache = true")
         self.version = "DuckDB " + self.duckdb.__version__
 
+    def differ(self, files):
+        """Whether not all have the same columns. By their names, all are opened again for each question."""
+        column = "concat(name, ' ', type, ' ', converted_type, ' ', logical_type)"
+        return self.db.execute("SELECT count(DISTINCT columns) > 1 FROM (SELECT file_name, "
+                               f"list_sort(list({column})) AS columns FROM parquet_schema({files}) GROUP BY file_name)").fetchall()[0][0]
+
     def files(self, table):
-        source = f"read_parquet({quoted(FOLDER + '/' + table + '/*.parquet')}, union_by_name = true, filename = {table in NUMBERED})"
+        files = quoted(FOLDER + '/' + table + '/*.parquet')
+        source = f"read_parquet({files}, union_by_name = {self.differ(files)}, filename = {table in NUMBERED}, hive_partitioning = false)"
         more = ", CAST(regexp_extract(filename, '([0-9]+)[.]parquet$', 1) AS BIGINT) AS file" if table in NUMBERED else ""
         self.db.sql(f"CREATE OR REPLACE TEMP VIEW {table}_files AS SELECT *{more} FROM {source}")
 
     def paths(self):
-        self.db.sql(f"CREATE OR REPLACE TEMP VIEW paths AS SELECT * FROM read_parquet({quoted(FOLDER + '/paths.parquet')})")
+        self.db.sql(f"CREATE OR REPLACE TEMP VIEW paths AS SELECT * FROM read_parquet({quoted(FOLDER + '/paths.parquet')}, hive_partitioning = false)")
 
     def create(self, kind, name, sql):
         self.db.execute(f"CREATE OR REPLACE TEMP {kind} {name} AS {sql}")
@@ -69,10 +76,10 @@ class DuckDB:
         return [c[0] for c in answer.description], answer.fetchall()
 
     def types(self, path):
-        return {row[0]: row[1] for row in self.db.execute(f"DESCRIBE SELECT * FROM read_parquet({quoted(path)})").fetchall()}
+        return {row[0]: row[1] for row in self.db.execute(f"DESCRIBE SELECT * FROM read_parquet({quoted(path)}, hive_partitioning = false)").fetchall()}
 
     def read(self, path, columns):
-        self.db.execute("SELECT " + ", ".join(f'min("{c}")' for c in columns) + f" FROM read_parquet({quoted(path)})").fetchall()
+        self.db.execute("SELECT " + ", ".join(f'min("{c}")' for c in columns) + f" FROM read_parquet({quoted(path)}, hive_partitioning = false)").fetchall()
 
 
 class Spark:
@@ -129,7 +136,7 @@ class ClickHouse:
         self.session = session.Session(FOLDER + "/clickhouse")
         for setting in ("join_use_nulls = 1", "prefer_column_name_to_alias = 1", "schema_inference_make_columns_nullable = 1",
                         "schema_inference_mode = 'union'", "data_type_default_nullable = 1", "cast_keep_nullable = 1",
-                        "group_by_use_nulls = 0") + ((f"max_threads = {threads}",) if threads else ()):
+                        "group_by_use_nulls = 0", "use_hive_partitioning = 0") + ((f"max_threads = {threads}",) if threads else ()):
             self.session.query("SET " + setting)
         self.version = "ClickHouse " + str(self.session.query("SELECT version()", "TSV")).strip()
 

@@ -152,9 +152,9 @@ __attribute__((destructor)) static void at_unload(void)
 }
 
 /*
- * A thread that launches on while exit() takes down libcupti and the driver under it may crash the
- * program until the very end: nothing of ours prolongs that which can be done now. What is
- * launched from here on is not in the log.
+ * A thread that still launches while exit() takes down libcupti and the driver may crash the
+ * program, so the remaining work is done now and not during teardown. What is launched from here
+ * on is not in the log.
  */
 void gw_shutdown_if_threads_remain(void)
 {

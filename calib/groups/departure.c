@@ -12,7 +12,7 @@
 
 #include "calib/bench.h"
 #include "calib/levels.h"
-#include "calib/regression.h"
+#include "calib/stats.h"
 
 /* Share of the requests used: the slowest of a hundred hit a refresh or worse. */
 static const double KEPT = 0.99;

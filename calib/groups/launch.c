@@ -10,9 +10,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "calib/groups/graph.h"
+#include "calib/bench.h"
 #include "calib/levels.h"
-#include "calib/regression.h"
 #include "calib/stats.h"
 
 enum {
@@ -20,7 +19,97 @@ enum {
 	BATCH = 200,     /* launches back to back, for the time of one */
 	MOST_WARPS = 32, /* of a block */
 	MOST_GRIDS = 10,
+	FEW = 100, /* nodes of a graph, and */
+	MANY = 600 /* more: starting either costs the same */
 };
+
+/* A chain of @p nodes, ready to launch. */
+static CUresult chain(struct gw_bench *b, CUfunction f, size_t nodes, CUgraph *graph,
+                      CUgraphExec *exec)
+{
+	CUDA_KERNEL_NODE_PARAMS node = {.func = f,
+	                                .gridDimX = 1,
+	                                .gridDimY = 1,
+	                                .gridDimZ = 1,
+	                                .blockDimX = 32,
+	                                .blockDimY = 1,
+	                                .blockDimZ = 1};
+	CUgraphNode last = NULL;
+	CUresult r = b->cu->cuGraphCreate(graph, 0);
+
+	for (size_t i = 0; i < nodes && !r; i++) {
+		CUgraphNode before = last;
+
+		r = b->cu->cuGraphAddKernelNode_v2(&last, *graph, i ? &before : NULL, i ? 1 : 0,
+		                                   &node);
+	}
+	return r ? r : b->cu->cuGraphInstantiateWithFlags(exec, *graph, 0);
+}
+
+/* Seconds of one launch of @p exec, between two events. */
+static CUresult run_graph(struct gw_bench *b, CUgraphExec exec, CUevent begin, CUevent end,
+                          double *seconds)
+{
+	float ms = 0;
+	CUresult r = b->cu->cuEventRecord(begin, b->stream);
+
+	r = r ? r : b->cu->cuGraphLaunch(exec, b->stream);
+	r = r ? r : b->cu->cuEventRecord(end, b->stream);
+	r = r ? r : b->cu->cuEventSynchronize(end);
+	r = r ? r : b->cu->cuEventElapsedTime(&ms, begin, end);
+	*seconds = ms / 1e3;
+	return r;
+}
+
+static bool has_graphs(const struct gw_cuda *cu)
+{
+	return cu->cuGraphCreate && cu->cuGraphAddKernelNode_v2 &&
+	       cu->cuGraphInstantiateWithFlags && cu->cuGraphLaunch && cu->cuGraphExecDestroy &&
+	       cu->cuGraphDestroy;
+}
+
+/*
+ * Seconds that one more node adds to a graph of kernel nodes of @f (one warp, no arguments), each
+ * depending on the one before: up to @count samples. Returns how many; 0 noted, or where
+ * the driver has no graphs.
+ */
+static size_t graph_periods(struct gw_bench *b, CUfunction f, double *seconds, size_t count)
+{
+	const struct gw_cuda *cu = b->cu;
+	CUgraph graph[2] = {NULL, NULL};
+	CUgraphExec exec[2] = {NULL, NULL};
+	CUevent begin = NULL, end = NULL;
+	double few = NAN, many = NAN;
+	size_t n = 0;
+	CUresult r;
+
+	if (!has_graphs(cu))
+		return 0;
+	r = cu->cuEventCreate(&begin, CU_EVENT_DEFAULT);
+	r = r ? r : cu->cuEventCreate(&end, CU_EVENT_DEFAULT);
+	r = r ? r : chain(b, f, FEW, &graph[0], &exec[0]);
+	r = r ? r : chain(b, f, MANY, &graph[1], &exec[1]);
+	/* The first launch of a graph uploads it: it is the warm-up. */
+	for (size_t i = 0; i <= count && !r; i++) {
+		r = run_graph(b, exec[0], begin, end, &few);
+		r = r ? r : run_graph(b, exec[1], begin, end, &many);
+		if (i && !r)
+			seconds[n++] = (many - few) / (MANY - FEW);
+	}
+	if (r)
+		gw_bench_note(b, "graph: %s", gw_cuda_error(cu, r));
+	for (int i = 0; i < 2; i++) {
+		if (exec[i])
+			cu->cuGraphExecDestroy(exec[i]);
+		if (graph[i])
+			cu->cuGraphDestroy(graph[i]);
+	}
+	if (begin)
+		cu->cuEventDestroy_v2(begin);
+	if (end)
+		cu->cuEventDestroy_v2(end);
+	return n;
+}
 
 struct launch {
 	struct gw_bench *bench;
@@ -138,7 +227,7 @@ static void measure_regressions(struct launch *l)
 static bool measure_periods(struct launch *l)
 {
 	double stream[SAMPLES], graph[SAMPLES];
-	size_t nodes = gw_graph_periods(l->bench, l->empty, graph, SAMPLES);
+	size_t nodes = graph_periods(l->bench, l->empty, graph, SAMPLES);
 	size_t n = gw_bench_time(l->bench, l->empty, (struct gw_shape){1, 32, 0}, NULL, BATCH,
 	                         stream, SAMPLES);
 

@@ -16,7 +16,6 @@
 #include "calib/bench.h"
 #include "calib/convolution.h"
 #include "calib/levels.h"
-#include "calib/regression.h"
 #include "calib/stats.h"
 
 enum {

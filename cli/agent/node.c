@@ -19,7 +19,7 @@ static const double HALF_LIFE = 300e9; /* ns, of what counts as recent */
 static const double FRESH = 2e9;       /* ns since clocks and power were sampled */
 static const double HOLDS = 10e9;      /* ns for which what throttled clocks then still does */
 static const uint32_t MOST_MW = 100000000;
-static const double CLEARLY = 1.5;     /* times more recent GPU time to take another's series */
+static const double CLEARLY = 1.5; /* times more recent GPU time to take another's series */
 
 const double agent_bucket_ns[AGENT_BUCKETS] = {4096, 16384, 65536, 262144, 1048576, 16777216};
 
@@ -269,7 +269,7 @@ static void take_device(struct agent_node *n, struct agent_seen *s, uint32_t ord
 
 static void take_process(struct agent_node *n, const struct top_process *p, uint64_t now_ns)
 {
-	struct agent_seen *s = agent_seen_of(n, p);
+	struct agent_seen *s = agent_seen_of(n, p, now_ns);
 	bool runs = p->state != TOP_ENDED;
 
 	for (uint32_t i = 0; i < GW_LIVE_DEVICES; i++)

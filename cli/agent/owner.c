@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -123,6 +124,37 @@ static size_t read_file(const char *path, char *text, size_t room)
 	return got;
 }
 
+bool agent_owner_runs(const char *proc, uint32_t pid, uint64_t start)
+{
+	char path[4200], text[1024], *at;
+	size_t size;
+
+	if (!start)
+		return true;
+	snprintf(path, sizeof(path), "%s/%u/stat", proc, pid);
+	size = read_file(path, text, sizeof(text) - 1);
+	text[size] = 0;
+	at = strrchr(text, ')');
+	for (int field = 2; at && field < 22; field++)
+		at = strchr(at + 1, ' ');
+	return at && strtoull(at, NULL, 10) == start;
+}
+
+void agent_owner_look(const char *proc, uint32_t pid, struct agent_owner *out)
+{
+	char path[4200], text[CGROUP_MOST + 1];
+	size_t size;
+
+	snprintf(path, sizeof(path), "%s/%u/cgroup", proc, pid);
+	size = read_file(path, text, CGROUP_MOST);
+	text[size] = 0;
+	if (!size)
+		return;
+	memset(out->pod_uid, 0, sizeof(out->pod_uid));
+	memset(out->container_id, 0, sizeof(out->container_id));
+	agent_owner_cgroup(text, out);
+}
+
 void agent_owner_of(const char *proc, uint32_t pid, const char *exe, struct agent_owner *out)
 {
 	static char text[ENVIRONMENT_MOST];
@@ -133,10 +165,7 @@ void agent_owner_of(const char *proc, uint32_t pid, const char *exe, struct agen
 	memset(out, 0, sizeof(*out));
 	base = base ? base + 1 : exe;
 	put(out->program, base, strlen(base));
-	snprintf(path, sizeof(path), "%s/%u/cgroup", proc, pid);
-	size = read_file(path, text, CGROUP_MOST);
-	text[size] = 0;
-	agent_owner_cgroup(text, out);
+	agent_owner_look(proc, pid, out);
 	snprintf(path, sizeof(path), "%s/%u/environ", proc, pid);
 	size = read_file(path, text, sizeof(text));
 	agent_owner_environment(text, size, out);

@@ -6,6 +6,7 @@
 #ifndef GW_AGENT_OWNER_H
 #define GW_AGENT_OWNER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -20,6 +21,13 @@ struct agent_owner {
 
 /** What of the process @p pid that runs @p exe can be read; @p proc: where /proc is. */
 void agent_owner_of(const char *proc, uint32_t pid, const char *exe, struct agent_owner *out);
+
+/** Whether @p pid is still the process that began at @p start, field 22 of its stat; 0: unknown,
+ * and taken for it. */
+bool agent_owner_runs(const char *proc, uint32_t pid, uint64_t start);
+
+/** Take anew in which pod and container it is; @p out is unchanged where that can't be read. */
+void agent_owner_look(const char *proc, uint32_t pid, struct agent_owner *out);
 
 /** Take pod and container from @p text, what /proc/PID/cgroup holds. */
 void agent_owner_cgroup(const char *text, struct agent_owner *out);

@@ -21,7 +21,9 @@ struct agent_past {
 struct agent_seen {
 	char *id; /* of its segment */
 	bool touched;
-	bool elsewhere; /* in another PID namespace: nothing of it can be read */
+	bool elsewhere;     /* in another PID namespace: nothing of it can be read */
+	uint64_t began;     /* field 22 of its stat; 0: unknown */
+	uint64_t looked_ns; /* when its control group was read */
 	struct agent_owner owner;
 	char build[OWNER_TEXT];                 /* of the program; "" when not known */
 	struct agent_gpu *gpu[GW_LIVE_DEVICES]; /* by its own numbers; NULL: not met, or refused */
@@ -34,7 +36,8 @@ struct agent_seen {
 };
 
 void agent_seen_begin(struct agent_node *node);
-struct agent_seen *agent_seen_of(struct agent_node *node, const struct top_process *process);
+struct agent_seen *agent_seen_of(struct agent_node *node, const struct top_process *process,
+                                 uint64_t now_ns);
 void agent_seen_device(struct agent_node *node, struct agent_seen *seen, uint32_t ordinal,
                        const struct gw_live_device *now, struct agent_gpu *gpu, bool timed);
 void agent_seen_counters(struct agent_node *node, struct agent_seen *seen,

@@ -149,7 +149,7 @@ static bool take_pod(struct piece pod, struct agent_pod_list *out)
 	if (field)
 		return false;
 	while ((field = next(&all, &inner)) > 0) {
-		as.container[0] = 0;
+		memset(as.container, 0, sizeof(as.container));
 		if (field == POD_CONTAINER && !take_container(inner, &as, out))
 			return false;
 	}
@@ -181,7 +181,8 @@ const struct agent_pod *agent_pod_of(const struct agent_pod_list *list, const ch
 	for (size_t i = 0; i < list->rows; i++) {
 		if (strcmp(list->row[i].gpu, gpu) != 0)
 			continue;
-		if (found)
+		/* Replicas of a GPU may all be one container's. */
+		if (found && memcmp(found, &list->row[i], sizeof(*found)) != 0)
 			return NULL;
 		found = &list->row[i];
 	}

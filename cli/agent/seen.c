@@ -3,6 +3,7 @@
 
 #include "cli/agent/store/work.h"
 #include "cli/common/memory.h"
+#include "cli/live/file.h"
 #include "predictor/core/hash.h"
 #include "predictor/log/record.h"
 
@@ -11,7 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double LIMIT = 1e18; /* ns, or a count: no interval adds as much */
+static const double LIMIT = 1e18;           /* ns, or a count: no interval adds as much */
+static const uint64_t LOOK_NS = 5000000000; /* between two looks at a process's control group */
 
 /* What came since @p before; all of it where it has begun anew. What can't be is 0, and counted. */
 static double since(struct agent_node *n, double now, double *before)
@@ -57,22 +59,52 @@ void agent_seen_end(struct agent_node *n)
 	n->seens = kept;
 }
 
-struct agent_seen *agent_seen_of(struct agent_node *n, const struct top_process *p)
+/* Whose it is, and which build. The process may have ended, and its number be another's by now. */
+static void describe(const struct agent_node *n, struct agent_seen *s, const struct top_process *p)
+{
+	/* A process of another PID namespace has a number that is another's here. */
+	const char *proc = s->elsewhere ? "/nonexistent" : n->proc;
+
+	agent_owner_of(proc, p->pid, p->exe, &s->owner);
+	agent_build_of(proc, p->pid, s->build);
+	if (s->elsewhere || agent_owner_runs(proc, p->pid, s->began))
+		return;
+	agent_owner_of("/nonexistent", p->pid, p->exe, &s->owner);
+	s->build[0] = 0;
+}
+
+/* A runtime may move a process into its pod's control group after it began. */
+static void look_again(const struct agent_node *n, struct agent_seen *s,
+                       const struct top_process *p, uint64_t now_ns)
+{
+	struct agent_owner owner = s->owner;
+
+	/* The wall clock may have been set. */
+	if (s->elsewhere || (now_ns >= s->looked_ns && now_ns - s->looked_ns < LOOK_NS))
+		return;
+	s->looked_ns = now_ns;
+	agent_owner_look(n->proc, p->pid, &owner);
+	if (agent_owner_runs(n->proc, p->pid, s->began))
+		s->owner = owner;
+}
+
+struct agent_seen *agent_seen_of(struct agent_node *n, const struct top_process *p, uint64_t now_ns)
 {
 	struct agent_seen *s;
 
 	for (size_t i = 0; i < n->seens; i++)
 		if (!strcmp(n->seen[i]->id, p->id)) {
 			n->seen[i]->touched = true;
+			look_again(n, n->seen[i], p, now_ns);
 			return n->seen[i];
 		}
 	s = gw_alloc(sizeof(*s));
 	s->id = gw_copy(p->id);
 	s->touched = true;
 	s->elsewhere = p->state == TOP_ELSEWHERE;
-	/* A process of another PID namespace has a number that is another's here. */
-	agent_owner_of(s->elsewhere ? "/nonexistent" : n->proc, p->pid, p->exe, &s->owner);
-	agent_build_of(s->elsewhere ? "/nonexistent" : n->proc, p->pid, s->build);
+	s->began = gw_live_began(p->id);
+	s->looked_ns = now_ns;
+	describe(n, s, p);
 	n->seen = gw_grow(n->seen, &n->seen_room, n->seens + 1, sizeof(*n->seen));
 	n->seen[n->seens++] = s;
 	n->processes_begun++;
@@ -113,7 +145,7 @@ static enum agent_lost lost_to(enum gw_slow_cause cause, uint64_t reasons)
 static bool starved(enum gw_idle_cause cause)
 {
 	return cause == GW_IDLE_AFTER_WAIT || cause == GW_IDLE_LAUNCH_BOUND ||
-	       cause == GW_IDLE_LATENCY || cause == GW_IDLE_HOST;
+	       cause == GW_IDLE_LATENCY || cause == GW_IDLE_HOST || cause == GW_IDLE_INPUT;
 }
 
 /* Where not all kernels are timed, what lies between two of those that are is not idle time. */

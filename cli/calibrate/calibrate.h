@@ -4,6 +4,10 @@
 #define GW_CLI_CALIBRATE_H
 
 #include "calib/calibrate.h"
+#include "cli/plot/chart.h"
+#include "predictor/profile/profile.h"
+
+#include <jansson.h>
 
 /** What the run has said so far, for the progress bar on stderr. */
 struct calibrate_progress {
@@ -25,5 +29,19 @@ bool calibrate_plot(const struct gw_profile *profile, const char *folder);
 bool calibrate_html(const struct gw_profile *const *profiles, size_t count, const char *path);
 /** The profile as JSON on stdout; the exit status. */
 int calibrate_json(const struct gw_profile *profile);
+
+/* The pictures of a calibration that are more than curves of its profile. */
+
+/** The experimental roofline: measured points under the measured roofs; NULL without points. */
+struct svg *calibrate_roofline(const struct gw_profile *profile);
+
+/** What the pages draw: the pictures of curves with their axes, and the sweeps of the roofline. */
+json_t *calibrate_pictures_json(void);
+json_t *calibrate_sweeps_json(void);
+/** The highest bandwidth of device memory that was measured, B/s; NaN where none is known. */
+double calibrate_bandwidth(const struct gw_device *device);
+
+/** Duration of an empty kernel against its grid, by block size; NULL without regressions. */
+struct svg *calibrate_launch_times(const struct gw_profile *profile);
 
 #endif

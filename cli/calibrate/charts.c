@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/calibrate/plot.h"
+#include "cli/calibrate/calibrate.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gpuwatch calibrate --html: a profile, perhaps against another, as a page for a browser. */
-#include "cli/calibrate/plot.h"
 
 #include "cli/calibrate/calibrate.h"
 #include "cli/common/json.h"

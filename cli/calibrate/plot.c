@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The pictures of `gpuwatch calibrate --plot`: each of functions that the profile has. */
-#include "cli/calibrate/plot.h"
 
 #include <limits.h>
 #include <math.h>

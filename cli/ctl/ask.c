@@ -36,6 +36,7 @@ static void pause_ms(unsigned ms)
 	nanosleep(&t, NULL);
 }
 
+/* Paired with begin() and end() of the writer (preload/live/live_tables.c). */
 static bool read_answer(const struct gw_live_head *h, uint32_t request, struct gw_live_answer *out)
 {
 	uint32_t before = __atomic_load_n(&h->answer.sequence, __ATOMIC_ACQUIRE);
@@ -59,7 +60,7 @@ static void ask(void *arg)
 	                            .budget = a->request->budget,
 	                            .seconds = a->request->seconds};
 
-	a->stale = h->magic != GW_LIVE_MAGIC || h->version != GW_LIVE_VERSION ||
+	a->stale = h->magic != GW_LIVE_MAGIC || !gw_live_version_read(h->version) ||
 	           h->pid != a->process->pid;
 	if (a->stale)
 		return;

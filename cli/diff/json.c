@@ -11,13 +11,13 @@ static const char *const verdicts[DIFF_VERDICTS] = {"same", "slower", "faster", 
 
 static json_t *run_json(struct diff_run *r)
 {
-	return json_pack("{s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:b,s:b}", "path", gw_json_text(r->path),
+	return json_pack("{s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:b,s:b,s:b}", "path", gw_json_text(r->path),
 	                 "logs", gw_json_count(r->logs), "launches", gw_json_count(r->launches),
 	                 "gpu_time_ns", gw_json_number(r->total), "span_ns",
 	                 gw_json_number(r->to > r->from ? r->to - r->from : NAN), "gpu",
 	                 r->gpu ? gw_json_text(r->gpu) : json_null(), "sm_clock_khz",
 	                 gw_json_number(diff_clock(r)), "stand_in", r->stand_in, "incomplete",
-	                 r->incomplete);
+	                 r->incomplete, "sums", r->sums);
 }
 
 static json_t *side_json(const struct diff_side *s)

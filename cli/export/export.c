@@ -3,10 +3,13 @@
 #include "cli/export/export.h"
 
 #include "cli/command.h"
+#include "cli/common/memory.h"
+#include "cli/log/folder.h"
 #include "cli/window/window.h"
 #include "cli/message.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -115,8 +118,30 @@ static bool check_output(const struct options *o, const struct export_format *fo
 	return false;
 }
 
-static int export_logs(const struct options *o, const struct export_filter *filter, int argc,
-                       char **argv)
+/* The logs that the operands stand for. */
+struct paths {
+	char **list;
+	size_t count, room;
+};
+
+static bool add_path(void *arg, const char *path)
+{
+	struct paths *p = arg;
+
+	p->list = gw_grow(p->list, &p->room, ++p->count, sizeof(*p->list));
+	p->list[p->count - 1] = gw_copy(path);
+	return true;
+}
+
+static void free_paths(struct paths *p)
+{
+	for (size_t i = 0; i < p->count; i++)
+		free(p->list[i]);
+	free(p->list);
+}
+
+static int export_logs(const struct options *o, const struct export_filter *filter,
+                       const struct paths *paths)
 {
 	const struct export_format *format = o->table ? table_of(o->table) : format_of(o->format);
 	struct gw_log_model model;
@@ -129,7 +154,7 @@ static int export_logs(const struct options *o, const struct export_filter *filt
 	gw_log_model_init(&model);
 	model.by = GW_BY_CONFIG;
 	model.names_only = true;
-	good = export_read(&e, format, filter, argv, argc);
+	good = export_read(&e, format, filter, paths->list, (int)paths->count);
 	if (format->end)
 		good = format->end(&e) && good;
 	good = export_close(&out, good);
@@ -141,6 +166,7 @@ static int run(const struct gw_command *command, int argc, char **argv)
 {
 	struct options o = {0};
 	struct export_filter filter;
+	struct paths paths = {0};
 	regex_t kernel;
 	int status = gw_command_parse(command, &argc, argv, &o);
 
@@ -165,7 +191,11 @@ static int run(const struct gw_command *command, int argc, char **argv)
 		}
 		filter.kernel = &kernel;
 	}
-	status = export_logs(&o, &filter, argc, argv);
+	for (int i = 0; i < argc && !status; i++)
+		status = gw_log_each(argv[i], add_path, &paths);
+	if (!status)
+		status = export_logs(&o, &filter, &paths);
+	free_paths(&paths);
 	if (filter.kernel)
 		regfree(&kernel);
 	return status ? status : log_window_check("export");

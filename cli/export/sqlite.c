@@ -1,104 +1,166 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The tables that `nsys export --type=sqlite` writes for kernels, as far as a log has them, so that
- * its reports' queries run; predictions are in GPUWATCH_LAUNCH, every column of row.def, by the
- * same correlationId. Times are ns since the first log's start, as nsys counts from the session's.
+ * The tables that `nsys export --type=sqlite` writes, as far as a log has them, so that its reports'
+ * queries run. What nsys does not know of a kernel stands in the same row, after nsys's columns: a
+ * row in a table of its own would take as long again. The view GPUWATCH_LAUNCH has every column of
+ * row.def.
  */
+#include "cli/export/sqlite.h"
+
+#include "cli/common/kernel_name.h"
 #include "cli/common/memory.h"
 #include "cli/common/utf8.h"
-#include "cli/export/export.h"
-#include "cli/export/sqlite_rows.h"
 #include "cli/message.h"
 
-#include <sqlite3.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define KERNEL_COLUMNS                                                                             \
-	"start INTEGER NOT NULL, end INTEGER NOT NULL, deviceId INTEGER NOT NULL, "                \
-	"contextId INTEGER NOT NULL, greenContextId INTEGER, streamId INTEGER NOT NULL, "          \
-	"correlationId INTEGER, globalPid INTEGER, demangledName INTEGER NOT NULL, "               \
-	"shortName INTEGER NOT NULL, mangledName INTEGER, launchType INTEGER, "                    \
-	"cacheConfig INTEGER, registersPerThread INTEGER NOT NULL, gridX INTEGER NOT NULL, "       \
-	"gridY INTEGER NOT NULL, gridZ INTEGER NOT NULL, blockX INTEGER NOT NULL, "                \
-	"blockY INTEGER NOT NULL, blockZ INTEGER NOT NULL, staticSharedMemory INTEGER NOT NULL, "  \
-	"dynamicSharedMemory INTEGER NOT NULL, localMemoryPerThread INTEGER NOT NULL, "            \
-	"localMemoryTotal INTEGER NOT NULL, gridId INTEGER NOT NULL, "                             \
-	"sharedMemoryExecuted INTEGER, graphNodeId INTEGER, sharedMemoryLimitConfig INTEGER"
 static const char schema[] =
-        "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA locking_mode=EXCLUSIVE; BEGIN;"
+        "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA locking_mode=EXCLUSIVE; PRAGMA cache_size=200; BEGIN;"
         "CREATE TABLE StringIds (id INTEGER NOT NULL PRIMARY KEY, value TEXT NOT NULL);"
         "CREATE TABLE TARGET_INFO_GPU (id INTEGER NOT NULL, name TEXT, totalMemory INTEGER, "
         "clockRate INTEGER, smCount INTEGER, uuid TEXT, cuDevice INTEGER, computeMajor INTEGER, "
         "computeMinor INTEGER);"
         "CREATE TABLE TARGET_INFO_SESSION_START_TIME (utcEpochNs INTEGER NOT NULL);"
         "CREATE TABLE PROCESSES (globalPid INTEGER, pid INTEGER, name TEXT);"
-        "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (" KERNEL_COLUMNS ");"
-        "CREATE TABLE GPUWATCH_CLOCK (gpu INTEGER NOT NULL, start INTEGER NOT NULL, sm_khz "
-        "INTEGER, mem_khz INTEGER, temperature INTEGER, power_mw INTEGER);"
-        "CREATE TABLE GPUWATCH_LAUNCH (correlationId INTEGER NOT NULL PRIMARY KEY"
-#define SQL_COUNT                        "INTEGER"
-#define SQL_TIME                         "INTEGER"
-#define SQL_REAL                         "REAL"
-#define SQL_TEXT                         "INTEGER"
-#define COLUMN(name, kind, known, value) ", " #name " " SQL_##kind
+        "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INTEGER NOT NULL, end INTEGER NOT NULL, "
+        "deviceId INTEGER NOT NULL, contextId INTEGER NOT NULL, greenContextId INTEGER, "
+        "streamId INTEGER NOT NULL, correlationId INTEGER PRIMARY KEY, globalPid INTEGER, "
+        "demangledName INTEGER NOT NULL, shortName INTEGER NOT NULL, mangledName INTEGER, "
+        "launchType INTEGER, cacheConfig INTEGER, registersPerThread INTEGER NOT NULL, "
+        "gridX INTEGER NOT NULL, gridY INTEGER NOT NULL, gridZ INTEGER NOT NULL, "
+        "blockX INTEGER NOT NULL, blockY INTEGER NOT NULL, blockZ INTEGER NOT NULL, "
+        "staticSharedMemory INTEGER NOT NULL, dynamicSharedMemory INTEGER NOT NULL, "
+        "localMemoryPerThread INTEGER NOT NULL, localMemoryTotal INTEGER NOT NULL, "
+        "gridId INTEGER NOT NULL, sharedMemoryExecuted INTEGER, graphNodeId INTEGER, "
+        "sharedMemoryLimitConfig INTEGER, configId INTEGER NOT NULL, callNs INTEGER, "
+        "threadId INTEGER, nodeId INTEGER, predictedNs REAL, lowNs REAL, highNs REAL, "
+        "basisId INTEGER, workId INTEGER);";
+/* SQLite numbers them by correlationId; NULL and 0 is what a log never has; ?1 is the process. A
+ * list of columns would cost a copy of each. */
+static const char kernel_insert[] =
+        "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL SELECT c0,c1,c2,c3,NULL,c4,NULL,?1,c5,c6,c7,NULL,"
+        "NULL,c8,c9,c10,c11,c12,c13,c14,c15,c16,c17,0,0,NULL,c18,NULL,c19,c20,c21,c22,c23,c24,c25,"
+        "c26,c27 FROM rows_of_kernels";
+/* The columns that may be NULL come last, from graphNodeId on. */
+enum {
+	KERNEL_GRAPH_NODE = 18,
+	KERNEL_CONFIG,
+	KERNEL_CALL,
+	KERNEL_THREAD,
+	KERNEL_NODE,
+	KERNEL_PREDICTED,
+	KERNEL_LOW,
+	KERNEL_HIGH,
+	KERNEL_BASIS,
+	KERNEL_WORK,
+	KERNEL_COLUMNS
+};
+static const bool kernel_reals[KERNEL_COLUMNS] = {
+        [KERNEL_PREDICTED] = true, [KERNEL_LOW] = true, [KERNEL_HIGH] = true};
+
+/* A column of row.def from that table, k, a second one for what a configuration decides, c. */
+#define OF_KERNEL_start_ns     "k.start + (SELECT utcEpochNs FROM TARGET_INFO_SESSION_START_TIME)"
+#define OF_KERNEL_duration_ns  "k.end - k.start"
+#define OF_KERNEL_call_ns      "k.callNs"
+#define OF_KERNEL_thread       "k.threadId"
+#define OF_KERNEL_gpu          "nullif(k.deviceId, -1)"
+#define OF_KERNEL_context      "nullif(k.contextId, 0)"
+#define OF_KERNEL_stream       "k.streamId"
+#define OF_KERNEL_graph        "k.graphNodeId >> 32"
+#define OF_KERNEL_node         "k.nodeId"
+#define OF_KERNEL_predicted_ns "k.predictedNs"
+#define OF_KERNEL_low_ns       "k.lowNs"
+#define OF_KERNEL_high_ns      "k.highNs"
+#define OF_KERNEL_basis        "k.basisId"
+#define OF_KERNEL_work         "k.workId"
+/* Where a row of that table has it; KERNEL_COLUMNS: in a column of nsys's. */
+#define AT_start_ns            KERNEL_COLUMNS
+#define AT_duration_ns         KERNEL_COLUMNS
+#define AT_call_ns             KERNEL_CALL
+#define AT_thread              KERNEL_THREAD
+#define AT_gpu                 KERNEL_COLUMNS
+#define AT_context             KERNEL_COLUMNS
+#define AT_stream              KERNEL_COLUMNS
+#define AT_graph               KERNEL_COLUMNS
+#define AT_node                KERNEL_NODE
+#define AT_predicted_ns        KERNEL_PREDICTED
+#define AT_low_ns              KERNEL_LOW
+#define AT_high_ns             KERNEL_HIGH
+#define AT_basis               KERNEL_BASIS
+#define AT_work                KERNEL_WORK
+#define SQL_COUNT                           "INTEGER"
+#define SQL_TIME                            "INTEGER"
+#define SQL_REAL                            "REAL"
+#define SQL_TEXT                            "INTEGER"
+#define TYPED(name, kind, known, value)     ", " #name " " SQL_##kind
+#define OF_CONFIG(name, kind, known, value) ", c." #name
+#define OF_UNTIMED(name, kind, known, value) ", u." #name
+#define OF_KERNEL(name, kind, known, value) ", " OF_KERNEL_##name " AS " #name
+#define PARAMETER(name, kind, known, value) ",?"
+#define NOTHING(name, kind, known, value)
+static const char own_schema[] =
+        "CREATE TABLE GPUWATCH_CONFIG (id INTEGER NOT NULL PRIMARY KEY"
+#define COLUMN        NOTHING
+#define CONFIG_COLUMN TYPED
 #include "cli/export/row.def"
 #undef COLUMN
-        ");"
-        "CREATE VIEW GPUWATCH_PREDICTION AS SELECT correlationId, predicted_ns, low_ns, high_ns, "
-        "b.value AS basis, w.value AS work, d.value AS bound FROM GPUWATCH_LAUNCH "
-        "LEFT JOIN StringIds b ON b.id = basis LEFT JOIN StringIds w ON w.id = work "
-        "LEFT JOIN StringIds d ON d.id = bound WHERE predicted_ns IS NOT NULL;";
-
-/* One thread uses it. */
-#define FLAGS (SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX)
-
-enum insert { STRING, GPU, SESSION, PROCESS, CLOCK, INSERTS };
-static const char *const inserts[INSERTS] = {
-        [STRING] = "INSERT INTO StringIds VALUES (?,?)",
-        [GPU] = "INSERT INTO TARGET_INFO_GPU VALUES (?,?,?,?,?,?,?,?,?)",
-        [SESSION] = "INSERT INTO TARGET_INFO_SESSION_START_TIME VALUES (?)",
-        [PROCESS] = "INSERT INTO PROCESSES VALUES (?,?,?)",
-        [CLOCK] = "INSERT INTO GPUWATCH_CLOCK VALUES (?,?,?,?,?,?)",
-};
-
-/* What is of each launch: columns of the two large tables. */
-enum { KERNEL_COLUMNS_COUNT = 28, LAUNCH_COLUMNS = 1 + EXPORT_COLUMNS };
-static const bool kernel_reals[KERNEL_COLUMNS_COUNT];
-static const bool launch_reals[LAUNCH_COLUMNS] = {
+        "); CREATE TABLE GPUWATCH_UNTIMED (config INTEGER NOT NULL"
+#define COLUMN        TYPED
+#define CONFIG_COLUMN NOTHING
+#include "cli/export/row.def"
+#undef COLUMN
+        "); CREATE VIEW GPUWATCH_LAUNCH AS SELECT k.correlationId"
+#define COLUMN        OF_KERNEL
+#define CONFIG_COLUMN OF_CONFIG
+#include "cli/export/row.def"
+#undef COLUMN
+        " FROM CUPTI_ACTIVITY_KIND_KERNEL k JOIN GPUWATCH_CONFIG c ON c.id = k.configId "
+        "UNION ALL SELECT NULL"
+#define COLUMN        OF_UNTIMED
+#define CONFIG_COLUMN OF_CONFIG
+#include "cli/export/row.def"
+#undef COLUMN
+        " FROM GPUWATCH_UNTIMED u JOIN GPUWATCH_CONFIG c ON c.id = u.config; "
+        "CREATE VIEW GPUWATCH_PREDICTION AS SELECT correlationId, predictedNs AS "
+        "predicted_ns, lowNs AS low_ns, highNs AS high_ns, "
+        "b.value AS basis, w.value AS work, d.value AS bound FROM CUPTI_ACTIVITY_KIND_KERNEL k "
+        "JOIN GPUWATCH_CONFIG c ON c.id = k.configId LEFT JOIN StringIds b ON b.id = k.basisId "
+        "LEFT JOIN StringIds w ON w.id = k.workId LEFT JOIN StringIds d ON d.id = c.bound "
+        "WHERE predictedNs IS NOT NULL;";
+static const char untimed_insert[] =
+        "INSERT INTO GPUWATCH_UNTIMED SELECT * FROM rows_of_untimed";
+static const bool untimed_reals[] = {
         false,
 #define REAL_COUNT                       false
 #define REAL_TIME                        false
 #define REAL_TEXT                        false
 #define REAL_REAL                        true
 #define COLUMN(name, kind, known, value) REAL_##kind,
+#define CONFIG_COLUMN                    NOTHING
 #include "cli/export/row.def"
 #undef COLUMN
 };
+enum { UNTIMED_COLUMNS = sizeof(untimed_reals) / sizeof(*untimed_reals) };
 
-/* A text and its number in StringIds. Each lasts, where it lies, as long as the model or the
- * program. */
-struct known {
-	const char *text;
-	int64_t id;
+/* One thread uses it. */
+#define FLAGS (SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX)
+
+static const char *const inserts[DB_INSERTS] = {
+        [DB_STRING] = "INSERT INTO StringIds VALUES (?,?)",
+        [DB_GPU] = "INSERT INTO TARGET_INFO_GPU VALUES (?,?,?,?,?,?,?,?,?)",
+        [DB_SESSION] = "INSERT INTO TARGET_INFO_SESSION_START_TIME VALUES (?)",
+        [DB_PROCESS] = "INSERT INTO PROCESSES VALUES (?,?,?)",
+        [DB_CONFIG] = "INSERT INTO GPUWATCH_CONFIG VALUES (?"
+#define COLUMN        NOTHING
+#define CONFIG_COLUMN PARAMETER
+#include "cli/export/row.def"
+#undef COLUMN
+                          ")",
 };
 
-struct sqlite {
-	sqlite3 *db;
-	sqlite3_stmt *statements[INSERTS];
-	struct sqlite_rows kernels, own; /* rows of CUPTI_ACTIVITY_KIND_KERNEL, GPUWATCH_LAUNCH */
-	struct gw_index texts;
-	struct known *list;
-	size_t count, room;
-	struct gw_index places; /* of texts met, by where they lie */
-	struct known *met;
-	size_t met_count, met_room;
-	int64_t launches;
-	int failed; /* SQLite's code of the first failure */
-	char why[200];
-};
-
-static bool good(struct sqlite *s, int result)
+bool sqlite_good(struct sqlite *s, int result)
 {
 	if (result != SQLITE_OK && result != SQLITE_DONE && result != SQLITE_ROW && !s->failed) {
 		s->failed = result;
@@ -107,30 +169,29 @@ static bool good(struct sqlite *s, int result)
 	return !s->failed;
 }
 
-/* Bind from number @p at on. */
-static void bind(struct sqlite *s, enum insert insert, int at, bool known, uint64_t value)
+void sqlite_bind(struct sqlite *s, enum sqlite_insert insert, int at, bool known, uint64_t value)
 {
 	sqlite3_stmt *to = s->statements[insert];
 
-	good(s, known ? sqlite3_bind_int64(to, at, (int64_t)value) : sqlite3_bind_null(to, at));
+	sqlite_good(s, known ? sqlite3_bind_int64(to, at, (int64_t)value) : sqlite3_bind_null(to, at));
 }
 
-static void bind_text(struct sqlite *s, enum insert insert, int at, const char *text)
+void sqlite_bind_string(struct sqlite *s, enum sqlite_insert insert, int at, const char *text)
 {
 	char *utf8 = gw_to_utf8(text);
 
-	good(s, sqlite3_bind_text(s->statements[insert], at, utf8, -1, SQLITE_TRANSIENT));
+	sqlite_good(s, sqlite3_bind_text(s->statements[insert], at, utf8, -1, SQLITE_TRANSIENT));
 	free(utf8);
 }
 
-static void step(struct export *e, enum insert insert)
+void sqlite_step(struct export *e, enum sqlite_insert insert)
 {
 	struct sqlite *s = e->state;
 
 	if (s->failed)
 		return;
-	good(s, sqlite3_step(s->statements[insert]));
-	good(s, sqlite3_reset(s->statements[insert]));
+	sqlite_good(s, sqlite3_step(s->statements[insert]));
+	sqlite_good(s, sqlite3_reset(s->statements[insert]));
 	if (s->failed)
 		e->out->error = -1; /* ends the reading; end() says why */
 }
@@ -139,47 +200,25 @@ static bool same(const void *arg, uint32_t position)
 {
 	const void *const *pair = arg;
 
-	return !strcmp(((const struct sqlite *)pair[0])->list[position].text, pair[1]);
+	return !strcmp(((const struct sqlite *)pair[0])->strings[position], pair[1]);
 }
 
-static uint64_t new_string_id(struct export *e, const char *text)
+uint64_t sqlite_string(struct export *e, const char *text)
 {
 	struct sqlite *s = e->state;
 	uint64_t key = gw_hash(0, text, strlen(text));
 	uint32_t position = gw_index_find(&s->texts, key, same, (const void *[]){s, text});
 
 	if (position != GW_INDEX_NONE)
-		return (uint64_t)s->list[position].id;
+		return position + UINT64_C(1);
 	position = (uint32_t)s->count;
-	s->list = gw_grow(s->list, &s->room, ++s->count, sizeof(*s->list));
-	s->list[position] = (struct known){text, (int64_t)s->count};
+	s->strings = gw_grow(s->strings, &s->room, ++s->count, sizeof(*s->strings));
+	s->strings[position] = gw_copy(text);
 	gw_index_add(&s->texts, key, position);
-	bind(s, STRING, 1, true, s->count);
-	bind_text(s, STRING, 2, text);
-	step(e, STRING);
+	sqlite_bind(s, DB_STRING, 1, true, s->count);
+	sqlite_bind_string(s, DB_STRING, 2, text);
+	sqlite_step(e, DB_STRING);
 	return s->count;
-}
-
-static bool same_place(const void *arg, uint32_t position)
-{
-	const void *const *pair = arg;
-
-	return ((const struct sqlite *)pair[0])->met[position].text == pair[1];
-}
-
-static uint64_t string_id(struct export *e, const char *text)
-{
-	struct sqlite *s = e->state;
-	uint64_t key = gw_hash_mix((uintptr_t)text);
-	uint32_t position = gw_index_find(&s->places, key, same_place, (const void *[]){s, text});
-
-	if (position == GW_INDEX_NONE) {
-		position = (uint32_t)s->met_count;
-		s->met = gw_grow(s->met, &s->met_room, ++s->met_count, sizeof(*s->met));
-		s->met[position] = (struct known){text, (int64_t)new_string_id(e, text)};
-		gw_index_add(&s->places, key, position);
-	}
-	return (uint64_t)s->met[position].id;
 }
 
 static void put_gpus(struct export *e)
@@ -190,16 +229,16 @@ static void put_gpus(struct export *e)
 		const struct gw_gpu *gpu = &e->model->gpus[i];
 		const uint64_t cc = gpu->record.compute_capability;
 
-		bind(s, GPU, 1, true, gpu->record.ordinal);
-		bind_text(s, GPU, 2, gpu->name);
-		bind(s, GPU, 3, gpu->record.memory, gpu->record.memory);
-		bind(s, GPU, 4, true, (uint64_t)gpu->record.sm_clock_khz * 1000);
-		bind(s, GPU, 5, true, gpu->record.sm_count);
-		bind_text(s, GPU, 6, gpu->uuid);
-		bind(s, GPU, 7, true, gpu->record.ordinal);
-		bind(s, GPU, 8, true, cc / 10);
-		bind(s, GPU, 9, true, cc % 10);
-		step(e, GPU);
+		sqlite_bind(s, DB_GPU, 1, true, gpu->record.ordinal);
+		sqlite_bind_string(s, DB_GPU, 2, gpu->name);
+		sqlite_bind(s, DB_GPU, 3, gpu->record.memory, gpu->record.memory);
+		sqlite_bind(s, DB_GPU, 4, true, (uint64_t)gpu->record.sm_clock_khz * 1000);
+		sqlite_bind(s, DB_GPU, 5, true, gpu->record.sm_count);
+		sqlite_bind_string(s, DB_GPU, 6, gpu->uuid);
+		sqlite_bind(s, DB_GPU, 7, true, gpu->record.ordinal);
+		sqlite_bind(s, DB_GPU, 8, true, cc / 10);
+		sqlite_bind(s, DB_GPU, 9, true, cc % 10);
+		sqlite_step(e, DB_GPU);
 	}
 }
 
@@ -207,52 +246,29 @@ static void begin(struct export *e)
 {
 	struct sqlite *s = gw_alloc(sizeof(*s));
 	const char *path = e->out->temporary ? e->out->temporary : e->out->path;
+	const char *const schemas[] = {schema, own_schema, sqlite_event_schema};
 
 	e->state = s;
-	if (!good(s, sqlite3_open_v2(path, &s->db, FLAGS, NULL)) ||
-	    !good(s, sqlite3_exec(s->db, schema, NULL, NULL, NULL))) {
-		e->out->error = -1;
-		return;
-	}
-	for (unsigned i = 0; i < INSERTS; i++)
-		good(s, sqlite3_prepare_v2(s->db, inserts[i], -1, &s->statements[i], NULL));
-	good(s, sqlite_rows_open(&s->kernels, s->db, "CUPTI_ACTIVITY_KIND_KERNEL",
-	                         KERNEL_COLUMNS_COUNT, kernel_reals));
-	good(s, sqlite_rows_open(&s->own, s->db, "GPUWATCH_LAUNCH", LAUNCH_COLUMNS, launch_reals));
+	sqlite_good(s, sqlite3_open_v2(path, &s->db, FLAGS, NULL));
+	for (size_t i = 0; i < sizeof(schemas) / sizeof(*schemas) && !s->failed; i++)
+		sqlite_good(s, sqlite3_exec(s->db, schemas[i], NULL, NULL, NULL));
+	for (unsigned i = 0; i < DB_INSERTS && !s->failed; i++)
+		sqlite_good(s, sqlite3_prepare_v2(s->db,
+		                                  inserts[i] ? inserts[i] : sqlite_event_inserts[i],
+		                                  -1, &s->statements[i], NULL));
+	if (!s->failed)
+		sqlite_good(s, sqlite_rows_open(&s->kernels, s->db, "rows_of_kernels",
+		                                KERNEL_COLUMNS, kernel_reals, kernel_insert));
+	if (!s->failed)
+		sqlite_good(s, sqlite_rows_open(&s->untimed, s->db, "rows_of_untimed",
+		                                UNTIMED_COLUMNS, untimed_reals, untimed_insert));
 	if (s->failed) {
 		e->out->error = -1;
 		return;
 	}
-	bind(s, SESSION, 1, true, e->epoch_ns);
-	step(e, SESSION);
+	sqlite_bind(s, DB_SESSION, 1, true, e->epoch_ns);
+	sqlite_step(e, DB_SESSION);
 	put_gpus(e);
-}
-
-static uint64_t global_pid(uint32_t pid)
-{
-	return (uint64_t)pid << 24; /* as nsys has it, of machine 0 */
-}
-
-static void process(struct export *e, const struct export_process *p)
-{
-	struct sqlite *s = e->state;
-
-	bind(s, PROCESS, 1, true, global_pid(p->pid));
-	bind(s, PROCESS, 2, true, p->pid);
-	bind_text(s, PROCESS, 3, p->name);
-	step(e, PROCESS);
-}
-
-static uint64_t or_0(uint32_t value)
-{
-	return value == UINT32_MAX ? 0 : value;
-}
-
-/* A value of a row that @p rows has new. */
-static void put(struct sqlite_rows *rows, unsigned at, bool known, uint64_t value)
-{
-	rows->known[at] = known;
-	rows->values[at] = value;
 }
 
 static void write_full(struct export *e, struct sqlite_rows *rows, bool always)
@@ -261,92 +277,177 @@ static void write_full(struct export *e, struct sqlite_rows *rows, bool always)
 
 	if (s->failed || !(always || sqlite_rows_full(rows)))
 		return;
-	if (!good(s, sqlite_rows_write(rows)))
+	if (!sqlite_good(s, sqlite_rows_write(rows)))
 		e->out->error = -1; /* ends the reading; end() says why */
 }
 
-static void put_kernel(struct export *e, const struct export_row *r)
+static void process(struct export *e, const struct export_process *p)
+{
+	struct sqlite *s = e->state;
+
+	sqlite_end_ranges(e);
+	write_full(e, &s->kernels, true);
+	if (!s->failed)
+		sqlite_good(s, sqlite3_bind_int64(s->kernels.insert, 1,
+		                                  (int64_t)sqlite_pid(p->pid)));
+	if (s->config_room)
+		memset(s->configs, 0, s->config_room * sizeof(*s->configs));
+	sqlite_bind(s, DB_PROCESS, 1, true, sqlite_pid(p->pid));
+	sqlite_bind(s, DB_PROCESS, 2, true, p->pid);
+	sqlite_bind_string(s, DB_PROCESS, 3, p->name);
+	sqlite_step(e, DB_PROCESS);
+}
+
+/* The kernel's name alone: without namespaces, template arguments and parameters. */
+static uint64_t base_name(struct export *e, const char *plain)
+{
+	char *name = gw_kernel_name(plain);
+	uint64_t id;
+
+	if (strcmp(name, plain) != 0 && *name != '<')
+		name[strcspn(name, "<")] = '\0';
+	id = sqlite_string(e, name);
+	free(name);
+	return id;
+}
+
+/* What the database has of the launch's configuration, after it was put there. */
+static const struct sqlite_config *config_of(struct export *e, const struct export_row *r)
 {
 	struct sqlite *s = e->state;
 	const struct export_kernel *k = r->config->kernel;
-	const struct gw_config *c = &r->config->config;
-	const uint64_t name = string_id(e, k->plain), start = r->launch.start_ns - e->epoch_ns;
-	/* By the table's column; those that are not here are NULL. */
-	const struct {
-		unsigned column;
-		uint64_t value;
-	} values[] = {{0, start},
-	              {1, start + r->launch.duration_ns},
-	              {2, r->gpu ? r->gpu->record.ordinal : 0},
-	              {3, r->context},
-	              {5, r->stream},
-	              {6, (uint64_t)s->launches},
-	              {7, global_pid(r->process->pid)},
-	              {8, name},
-	              {9, name},
-	              {10, string_id(e, k->mangled)},
-	              {13, or_0(k->registers)},
-	              {14, c->grid.x},
-	              {15, c->grid.y},
-	              {16, c->grid.z},
-	              {17, c->block.x},
-	              {18, c->block.y},
-	              {19, c->block.z},
-	              {20, or_0(k->static_shared)},
-	              {21, c->dynamic_shared},
-	              {22, or_0(k->local)},
-	              {23, 0},
-	              {24, (uint64_t)s->launches}};
-	const unsigned at = sqlite_rows_add(&s->kernels);
+	struct sqlite_config *c;
+	int at = 1;
 
-	for (size_t i = 0; i < sizeof(values) / sizeof(*values); i++)
-		put(&s->kernels, at + values[i].column, true, values[i].value);
-	put(&s->kernels, at + 26, r->launch.node,
-	    (uint64_t)r->graph << 32 | (r->node & UINT32_MAX));
+	s->configs = gw_grow(s->configs, &s->config_room, r->config->number + (size_t)1,
+	                     sizeof(*s->configs));
+	c = &s->configs[r->config->number];
+	if (c->id)
+		return c;
+	*c = (struct sqlite_config){++s->config_count, sqlite_string(e, k->plain),
+	                            base_name(e, k->plain), sqlite_string(e, k->mangled)};
+	sqlite_bind(s, DB_CONFIG, at++, true, c->id);
+#define BIND_COUNT(known, value) sqlite_bind(s, DB_CONFIG, at++, known, (known) ? (value) : 0)
+#define BIND_TEXT(known, value)                                                                    \
+	sqlite_bind(s, DB_CONFIG, at++, known, (known) ? sqlite_string(e, value) : 0)
+#define COLUMN                                  NOTHING
+#define CONFIG_COLUMN(name, kind, known, value) BIND_##kind(known, value);
+#include "cli/export/row.def"
+#undef COLUMN
+	sqlite_step(e, DB_CONFIG);
+	return c;
+}
+
+static uint64_t or_0(uint32_t value)
+{
+	return value == UINT32_MAX ? 0 : value;
+}
+
+static uint64_t bits(double real)
+{
+	uint64_t value;
+
+	memcpy(&value, &real, sizeof(value));
+	return value;
+}
+
+/* The number of a text that lasts: mostly that of the launch before. */
+static uint64_t lasting(struct export *e, enum export_column column, const char *text)
+{
+	struct sqlite *s = e->state;
+
+	if (s->last[column].text != text) {
+		s->last[column].text = text;
+		s->last[column].id = sqlite_string(e, text);
+	}
+	return s->last[column].id;
+}
+
+/* Of a column that a kernel's row has as row.def has it. */
+#define VALUE_COUNT(name, value) (value)
+#define VALUE_TIME(name, value)  (value)
+#define VALUE_REAL(name, value)  bits(value)
+#define VALUE_TEXT(name, value)  lasting(e, EXPORT_##name, value)
+
+static void put_kernel(struct export *e, const struct export_row *r, const struct sqlite_config *config)
+{
+	struct sqlite *s = e->state;
+	const struct gw_record_launch *l = &r->launch;
+	const struct export_kernel *k = r->config->kernel;
+	const struct gw_config *c = &r->config->config;
+	const uint64_t start = l->start_ns - e->epoch_ns;
+	const uint64_t first[KERNEL_GRAPH_NODE] = {start,
+	                                           start + l->duration_ns,
+	                                           r->gpu ? r->gpu->record.ordinal : UINT64_MAX,
+	                                           r->context,
+	                                           r->stream,
+	                                           config->plain,
+	                                           config->base,
+	                                           config->mangled,
+	                                           or_0(k->registers),
+	                                           c->grid.x,
+	                                           c->grid.y,
+	                                           c->grid.z,
+	                                           c->block.x,
+	                                           c->block.y,
+	                                           c->block.z,
+	                                           or_0(k->static_shared),
+	                                           c->dynamic_shared,
+	                                           or_0(k->local)};
+	const unsigned at = sqlite_rows_add(&s->kernels);
+	uint64_t *values = &s->kernels.values[at];
+	bool *known = &s->kernels.known[at];
+
+	memcpy(values, first, sizeof(first));
+	memset(known, true, KERNEL_GRAPH_NODE);
+	known[KERNEL_GRAPH_NODE] = l->node != 0;
+	values[KERNEL_GRAPH_NODE] = (uint64_t)r->graph << 32 | (r->node & UINT32_MAX);
+	known[KERNEL_CONFIG] = true;
+	values[KERNEL_CONFIG] = config->id;
+#define COLUMN(name, kind, is_known, value)                                                        \
+	if (AT_##name < KERNEL_COLUMNS) {                                                          \
+		known[AT_##name] = (is_known);                                                     \
+		values[AT_##name] = known[AT_##name] ? VALUE_##kind(name, value) : 0;              \
+	}
+#define CONFIG_COLUMN NOTHING
+#include "cli/export/row.def"
+#undef COLUMN
 	write_full(e, &s->kernels, false);
+}
+
+/* A launch that no row of a kernel can stand for: its start is unknown. */
+static void put_untimed(struct export *e, const struct export_row *r,
+                        const struct sqlite_config *config)
+{
+	struct sqlite *s = e->state;
+	const struct gw_record_launch *l = &r->launch;
+	const unsigned at = sqlite_rows_add(&s->untimed);
+	uint64_t *values = &s->untimed.values[at];
+	bool *known = &s->untimed.known[at];
+
+	*known++ = true;
+	*values++ = config->id;
+#define COLUMN(name, kind, is_known, value)                                                        \
+	*known = (is_known);                                                                       \
+	*values++ = *known++ ? VALUE_##kind(name, value) : 0;
+#define CONFIG_COLUMN NOTHING
+#include "cli/export/row.def"
+#undef COLUMN
+	write_full(e, &s->untimed, false);
 }
 
 static void launch(struct export *e, const struct export_row *r)
 {
 	struct sqlite *s = e->state;
-	struct export_value v[EXPORT_COLUMNS];
-	unsigned at;
+	const struct sqlite_config *config;
 
 	if (s->failed)
 		return;
-	s->launches++;
+	config = config_of(e, r);
 	if (r->measured && r->launch.start_ns)
-		put_kernel(e, r);
-	export_values(r, v);
-	at = sqlite_rows_add(&s->own);
-	put(&s->own, at, true, (uint64_t)s->launches);
-	for (unsigned i = 0; i < EXPORT_COLUMNS; i++) {
-		uint64_t value = v[i].count;
-
-		if (!v[i].known)
-			continue;
-		if (export_kinds[i] == EXPORT_REAL)
-			memcpy(&value, &v[i].real, sizeof(value));
-		else if (export_kinds[i] == EXPORT_TEXT)
-			value = string_id(e, v[i].text);
-		put(&s->own, at + 1 + i, true, value);
-	}
-	write_full(e, &s->own, false);
-}
-
-static void clock_sample(struct export *e, const struct export_process *p, uint32_t gpu,
-                         const struct gw_record_clock *c)
-{
-	struct sqlite *s = e->state;
-
-	(void)p;
-	bind(s, CLOCK, 1, true, e->model->gpus[gpu].record.ordinal);
-	bind(s, CLOCK, 2, true, c->ns - e->epoch_ns);
-	bind(s, CLOCK, 3, c->sm_khz, c->sm_khz);
-	bind(s, CLOCK, 4, c->mem_khz, c->mem_khz);
-	bind(s, CLOCK, 5, c->temperature != UINT32_MAX, c->temperature);
-	bind(s, CLOCK, 6, c->power_mw != UINT32_MAX, c->power_mw);
-	step(e, CLOCK);
+		put_kernel(e, r, config);
+	else
+		put_untimed(e, r, config);
 }
 
 static bool end(struct export *e)
@@ -356,23 +457,27 @@ static bool end(struct export *e)
 
 	if (!s)
 		return true;
+	sqlite_end_ranges(e);
 	write_full(e, &s->kernels, true);
-	write_full(e, &s->own, true);
+	write_full(e, &s->untimed, true);
 	sqlite_rows_close(&s->kernels);
-	sqlite_rows_close(&s->own);
-	for (unsigned i = 0; i < INSERTS; i++)
+	sqlite_rows_close(&s->untimed);
+	for (unsigned i = 0; i < DB_INSERTS; i++)
 		sqlite3_finalize(s->statements[i]);
 	if (!s->failed)
-		good(s, sqlite3_exec(s->db, "COMMIT", NULL, NULL, NULL));
+		sqlite_good(s, sqlite3_exec(s->db, "COMMIT", NULL, NULL, NULL));
 	done = !s->failed;
 	if (!done)
 		gw_error("%s: can't be written: %s", e->out->path, s->why);
 	e->out->error = 0;
 	sqlite3_close(s->db);
+	for (size_t i = 0; i < s->count; i++)
+		free(s->strings[i]);
+	free(s->strings);
 	gw_index_free(&s->texts);
-	gw_index_free(&s->places);
-	free(s->met);
-	free(s->list);
+	free(s->configs);
+	free(s->threads);
+	free(s->tids);
 	free(s);
 	return done;
 }
@@ -380,7 +485,10 @@ static bool end(struct export *e)
 const struct export_format export_sqlite = {.begin = begin,
                                             .process = process,
                                             .launch = launch,
-                                            .clock = clock_sample,
+                                            .clock = sqlite_clock,
+                                            .copy = sqlite_copy,
+                                            .wait = sqlite_wait,
+                                            .range = sqlite_range,
                                             .end = end,
                                             .file = true,
                                             .binary = true};

@@ -127,21 +127,18 @@ static sqlite3_module module = {.iVersion = 1,
                                 .xColumn = column,
                                 .xRowid = row_number};
 
-int sqlite_rows_open(struct sqlite_rows *r, sqlite3 *db, const char *table, unsigned columns,
-                     const bool *reals)
+int sqlite_rows_open(struct sqlite_rows *r, sqlite3 *db, const char *name, unsigned columns,
+                     const bool *reals, const char *insert)
 {
-	char text[200];
 	int result;
 
 	*r = (struct sqlite_rows){.columns = columns, .reals = reals};
 	r->values = gw_alloc((size_t)SQLITE_ROWS * columns * sizeof(*r->values));
 	r->known = gw_alloc((size_t)SQLITE_ROWS * columns * sizeof(*r->known));
-	snprintf(text, sizeof(text), "rows_of_%s", table);
-	result = sqlite3_create_module(db, text, &module, r);
+	result = sqlite3_create_module(db, name, &module, r);
 	if (result != SQLITE_OK)
 		return result;
-	snprintf(text, sizeof(text), "INSERT INTO %s SELECT * FROM rows_of_%s", table, table);
-	return sqlite3_prepare_v2(db, text, -1, &r->insert, NULL);
+	return sqlite3_prepare_v2(db, insert, -1, &r->insert, NULL);
 }
 
 unsigned sqlite_rows_add(struct sqlite_rows *r)

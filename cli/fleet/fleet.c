@@ -10,6 +10,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 struct options {
 	const char *engine, *html, *since, *until, *last, *python;
@@ -86,7 +87,7 @@ static bool take_span(const struct options *o, struct fleet_span *span)
 	const char *last = o->last ? o->last : o->since;
 	uint64_t ns;
 
-	*span = (struct fleet_span){.until_s = UINT64_MAX};
+	*span = (struct fleet_span){.until_s = UINT64_MAX, .now_s = (uint64_t)time(NULL)};
 	if (o->since && o->last) {
 		gw_error("fleet: --since and --last exclude each other; give one of them");
 		return false;

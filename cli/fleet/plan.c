@@ -124,6 +124,28 @@ static void put_dialect(const struct expansion *e, struct text *to, const char *
 	}
 }
 
+/* The last hours of the table @p of before the span's end. A host whose clock is ahead moves that
+ * end for no other: hours to come count where there are no others. */
+static void put_last(const struct fleet_span *s, struct text *to, const struct piece *of)
+{
+	char text[160];
+
+	snprintf(text, sizeof(text),
+	         " AND (SELECT coalesce(max(CASE WHEN time_s <= %llu THEN time_s END), "
+	         "max(time_s)) FROM ",
+	         (unsigned long long)s->now_s);
+	put(to, text, strlen(text));
+	put(to, of->text, of->length);
+	if (s->until_s != UINT64_MAX) {
+		snprintf(text, sizeof(text), " WHERE time_s < %llu",
+		         (unsigned long long)s->until_s);
+		put(to, text, strlen(text));
+	}
+	snprintf(text, sizeof(text), ") - time_s BETWEEN 0 AND %llu",
+	         (unsigned long long)s->last_s - 3600);
+	put(to, text, strlen(text));
+}
+
 /* Rows of the table @p of, which has time_s, within the span. */
 static void put_span(const struct expansion *e, struct text *to, const struct piece *of)
 {
@@ -137,12 +159,8 @@ static void put_span(const struct expansion *e, struct text *to, const struct pi
 		         (unsigned long long)s->until_s);
 		put(to, number, strlen(number));
 	}
-	if (!s->last_s)
-		return;
-	put(to, " AND time_s >= (SELECT max(time_s) FROM ", 40);
-	put(to, of->text, of->length);
-	snprintf(number, sizeof(number), ") + 3600 - %llu", (unsigned long long)s->last_s);
-	put(to, number, strlen(number));
+	if (s->last_s)
+		put_last(s, to, of);
 }
 
 static size_t put_macro(const struct expansion *e, struct text *to, const char *at, size_t length)

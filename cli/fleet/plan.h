@@ -26,6 +26,7 @@ extern const size_t fleet_step_count;
 struct fleet_span {
 	uint64_t since_s, until_s; /**< since 1970; 0 and UINT64_MAX: all */
 	uint64_t last_s;           /**< the last so many of the store; 0: all */
+	uint64_t now_s;            /**< what is later has not come yet, but for a wrong clock */
 };
 
 /** The question called @p name; NULL: there is none. */

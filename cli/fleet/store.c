@@ -234,10 +234,13 @@ static int by_text(const void *a, const void *b)
 /* The host's and the day's folder, of which the tables of hours hold what the samples do. */
 static char *dated_of(const char *path)
 {
-	const char *host = strstr(path, "/host="), *end = strrchr(path, '/');
+	const char *end = strrchr(path, '/'), *host = NULL;
 	char *out;
 
-	if (!host || end <= host)
+	/* The last one: the store's own path may have such names, too. */
+	for (const char *at = path; (at = strstr(at, "/host=")) && at < end; at++)
+		host = at;
+	if (!host)
 		return NULL;
 	out = gw_copy(host);
 	out[end - host] = 0;

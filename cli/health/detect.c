@@ -85,6 +85,7 @@ struct health {
 	bool other;          /* the last one had other kernels, not only fewer */
 	struct course course[HEALTH_RESOURCES];
 	size_t voters[HEALTH_RESOURCES]; /* in the last interval */
+	double margin[HEALTH_RESOURCES]; /* the same: health_margin() */
 	struct voter voter[VOTERS_MOST];
 	uint32_t came[KEYS], comers; /* places with a sample since the last tick */
 	struct key key[KEYS];
@@ -334,8 +335,8 @@ static double mean_of(const struct voter *v, size_t count, double middle, double
 	return middle + sum / all;
 }
 
-/* Whether nearly all, by number and by weight, were slow since it is suspected. */
-static bool agree(const struct voter *v, size_t count, double all)
+/* Whether nearly all, by number and by weight, were slow by @p least since it is suspected. */
+static bool agree(const struct voter *v, size_t count, double all, double least)
 {
 	double against = 0;
 	size_t others = 0, voters = 0;
@@ -344,7 +345,7 @@ static bool agree(const struct voter *v, size_t count, double all)
 		const struct key *k = v[i].key;
 
 		voters += v[i].weight > 0;
-		if (!(v[i].weight > 0) || k->slow_sum > k->slow_expected * (1 + EACH))
+		if (!(v[i].weight > 0) || k->slow_sum > k->slow_expected * (1 + least))
 			continue;
 		against += v[i].weight;
 		others++;
@@ -357,7 +358,7 @@ static bool judge(struct health *h, int resource, size_t count, double *common)
 {
 	struct course *c = &h->course[resource];
 	struct voter *v = h->voter;
-	double all, middle, apart, doubt = 0, unclear = 0, part = 0, astray = 0, others = 0;
+	double all, margin, middle, apart, doubt = 0, unclear = 0, part = 0, astray = 0, others = 0;
 	size_t usable = 0;
 
 	for (size_t i = 0; i < count; i++)
@@ -390,7 +391,10 @@ static bool judge(struct health *h, int resource, size_t count, double *common)
 	for (size_t i = 0; i < count; i++)
 		if ((c->suspected || c->slow) && v[i].weight > 0)
 			add_to_evidence(v[i].key, c, &v[i]);
-	c->slow |= course_alarms(c, LEAST) && agree(v, count, all);
+	margin = course_margin(c, LEAST);
+	if (margin > 0 && agree(v, count, all, EACH * fmin(margin, 1)))
+		h->margin[resource] = margin;
+	c->slow |= h->margin[resource] >= 1;
 	return true;
 }
 
@@ -447,7 +451,8 @@ static void judge_clock(struct health *h)
 		return;
 	}
 	course_take(c, h->ticks, h->last_ns, sum / weight, READING * READING);
-	c->slow |= !h->unlike && course_alarms(c, CLOCK_LEAST);
+	h->margin[HEALTH_CLOCK] = h->unlike ? 0 : course_margin(c, CLOCK_LEAST);
+	c->slow |= h->margin[HEALTH_CLOCK] >= 1;
 }
 
 /* What launches would have taken: other data are no other kernels. */
@@ -501,6 +506,7 @@ static void follow_mix(struct health *h)
 void health_tick(struct health *h, uint64_t now_ns)
 {
 	follow_mix(h);
+	memset(h->margin, 0, sizeof(h->margin));
 	for (int r = 0; r < HEALTH_CLOCK; r++)
 		judge_kernels(h, r);
 	judge_clock(h);
@@ -561,21 +567,12 @@ void health_of(const struct health *h, enum health_resource resource, struct hea
 	out->state = c->slow ? HEALTH_SLOW : HEALTH_GOOD;
 	out->ratio = exp(c->suspected || c->slow ? c->shift : c->last);
 	out->score = c->score;
+	out->margin = h->margin[resource];
 	if (!c->slow)
 		return;
 	out->since_ns = c->since;
 	out->confidence = course_confidence(c->score);
 	find_evidence(h, (int)resource, out);
-}
-
-bool health_is_slow(const struct health *h, enum health_resource resource)
-{
-	return h->course[resource].slow;
-}
-
-double health_score(const struct health *h, enum health_resource resource)
-{
-	return h->course[resource].score;
 }
 
 enum health_state health_state(const struct health *h, enum health_resource *worst)

@@ -50,6 +50,8 @@ struct health_verdict {
 	enum health_state state;
 	double ratio;      /**< measured / expected now (1: as expected); NaN: unknown */
 	double score;      /**< log-likelihood ratio of the most likely change until now */
+	double margin;     /**< how near the last tick brought it to being called slow: from 1 on
+	                        it was; 0: not near, or slow already */
 	double confidence; /**< that it is none of the false alarms of a day, 0 to 1 */
 	uint64_t since_ns; /**< when it began, as times were given; 0: nothing is slow */
 	size_t configs;    /**< configurations that had a say in the last interval */
@@ -77,10 +79,6 @@ uint64_t health_interval_ns(void);
 
 /** The verdict on @p resource after the last tick. */
 void health_of(const struct health *h, enum health_resource resource, struct health_verdict *out);
-
-/** Whether it is slow, and the score, as health_of() says. */
-bool health_is_slow(const struct health *h, enum health_resource resource);
-double health_score(const struct health *h, enum health_resource resource);
 
 /** The worst of all resources: a slow one, else a good one; unknown where all but the clock are. */
 enum health_state health_state(const struct health *h, enum health_resource *worst);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/launch/intervals.h"
+#include "cli/launch/file.h"
 
 #include <math.h>
 #include <stddef.h>

@@ -26,10 +26,11 @@ bool gw_live_check(struct gw_live_file *f, unsigned char *data, size_t size)
 	f->data = data;
 	f->size = size;
 	f->head = h;
-	return size >= sizeof(*h) && h->magic == GW_LIVE_MAGIC && h->version == GW_LIVE_VERSION &&
-	       gw_live_layout_valid(h, size) && h->entries_used <= h->entries.count &&
-	       memchr(h->boot_id, 0, sizeof(h->boot_id)) && memchr(h->exe, 0, sizeof(h->exe)) &&
-	       memchr(h->log[0], 0, sizeof(h->log[0])) && memchr(h->log[1], 0, sizeof(h->log[1]));
+	return size >= sizeof(*h) && h->magic == GW_LIVE_MAGIC &&
+	       gw_live_version_read(h->version) && gw_live_layout_valid(h, size) &&
+	       h->entries_used <= h->entries.count && memchr(h->boot_id, 0, sizeof(h->boot_id)) &&
+	       memchr(h->exe, 0, sizeof(h->exe)) && memchr(h->log[0], 0, sizeof(h->log[0])) &&
+	       memchr(h->log[1], 0, sizeof(h->log[1]));
 }
 
 const char *gw_live_log_of(const struct gw_live_file *f)
@@ -144,18 +145,34 @@ bool gw_live_owned(const struct gw_live_file *f)
 	return gw_live_owner(f) != GW_LIVE_UNOWNED;
 }
 
-bool gw_live_named(const char *name, bool *gone)
+static bool read_name(const char *name, unsigned *pid, unsigned long long *start)
 {
-	unsigned long long start, ticks;
-	unsigned pid;
+	unsigned long long ticks;
 	int length = 0;
 
-	if (sscanf(name, "%u-%llu-%llu.gwlive%n", &pid, &start, &ticks, &length) != 3 || !length ||
-	    name[length])
+	return sscanf(name, "%u-%llu-%llu.gwlive%n", pid, start, &ticks, &length) == 3 && length &&
+	       !name[length];
+}
+
+bool gw_live_named(const char *name, bool *gone)
+{
+	unsigned long long start;
+	unsigned pid;
+
+	if (!read_name(name, &pid, &start))
 		return false;
 	if (gone)
 		*gone = start_time(pid) != start;
 	return true;
+}
+
+uint64_t gw_live_began(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	unsigned long long start;
+	unsigned pid;
+
+	return read_name(slash ? slash + 1 : path, &pid, &start) ? start : 0;
 }
 
 bool gw_live_empty(const char *path)

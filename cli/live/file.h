@@ -67,6 +67,10 @@ bool gw_live_rest_of(const char *path, struct gw_live_rest *rest);
  */
 bool gw_live_named(const char *name, bool *gone);
 
+/** When the process of the segment's file @p path began, field 22 of its stat; 0: the name is no
+ * segment's. */
+uint64_t gw_live_began(const char *path);
+
 /** Whether the file at @p path, which gw_live_open() refuses, holds nothing: it was being made. */
 bool gw_live_empty(const char *path);
 

@@ -47,8 +47,8 @@ bool gw_live_hold_head(struct gw_live_file *f, struct gw_live_head *copy)
 {
 	memcpy(copy, f->head, sizeof(*copy));
 	f->head = copy;
-	return copy->magic == GW_LIVE_MAGIC && gw_live_layout_valid(copy, f->size) &&
-	       memchr(copy->exe, 0, sizeof(copy->exe)) &&
+	return copy->magic == GW_LIVE_MAGIC && gw_live_version_read(copy->version) &&
+	       gw_live_layout_valid(copy, f->size) && memchr(copy->exe, 0, sizeof(copy->exe)) &&
 	       memchr(copy->boot_id, 0, sizeof(copy->boot_id));
 }
 
@@ -96,9 +96,13 @@ bool gw_live_config_at(const struct gw_live_file *f, uint32_t at, struct gw_live
 
 bool gw_live_device_at(const struct gw_live_file *f, uint32_t ordinal, struct gw_live_device *out)
 {
-	return ordinal < f->head->devices.count &&
-	       copy(element(f, &f->head->devices, ordinal), out, sizeof(*out)) && out->used == 1 &&
-	       memchr(out->name, 0, sizeof(out->name)) && gw_sketch_valid(&out->gap);
+	const struct gw_live_section *s = &f->head->devices;
+
+	memset(out, 0, sizeof(*out)); /* of an older version, which has less of it */
+	return ordinal < s->count &&
+	       copy(element(f, s, ordinal), out, s->size < sizeof(*out) ? s->size : sizeof(*out)) &&
+	       out->used == 1 && memchr(out->name, 0, sizeof(out->name)) &&
+	       gw_sketch_valid(&out->gap);
 }
 
 bool gw_live_totals_of(const struct gw_live_file *f, struct gw_live_totals *out)

@@ -85,7 +85,7 @@ static bool add_most(struct gw_work *out, const struct gw_work *most)
 	bool any = false;
 
 	for (unsigned i = 0; i < GW_WORK_FIELDS; i++) {
-		enum gw_work_field at = gw_work_most((enum gw_work_field)i);
+		enum gw_work_field at = gw_work_upper_bound((enum gw_work_field)i);
 
 		if (at == GW_WORK_FIELDS || most->q[at].source == GW_SOURCE_NONE)
 			continue;

@@ -29,13 +29,11 @@ static bool same_key(const void *arg, uint32_t position)
 	return k->key[position] == k->wanted;
 }
 
-/* Where each of @p count keys is among the runs of @p log; SIZE_MAX: nowhere. How many are there.
- */
-static size_t find_keys(const struct ranks_log *log, const uint64_t *keys, size_t count, size_t *at)
+/* Where each of @p count keys is among the runs of @p log; SIZE_MAX: nowhere. */
+static void find_keys(const struct ranks_log *log, const uint64_t *keys, size_t count, size_t *at)
 {
 	struct gw_index index = {0};
 	struct keys k = {.key = keys};
-	size_t found = 0;
 
 	for (size_t i = 0; i < count; i++) {
 		at[i] = SIZE_MAX;
@@ -50,10 +48,8 @@ static size_t find_keys(const struct ranks_log *log, const uint64_t *keys, size_
 		if (which == GW_INDEX_NONE || at[which] != SIZE_MAX)
 			continue;
 		at[which] = i;
-		found++;
 	}
 	gw_index_free(&index);
-	return found;
 }
 
 /* A rank's boundaries must be in order; those that are in all ranks stay. */
@@ -386,12 +382,18 @@ static void set_rank(struct ranks_rank *rank, const struct ranks_log *log, const
 
 /* ---- the job ------------------------------------------------------------------------------- */
 
-static bool one_clock(const struct ranks_log *logs, size_t count)
+static bool same_clock(const struct ranks_log *a, const struct ranks_log *b)
 {
-	for (size_t r = 1; r < count; r++)
-		if (strcmp(logs[r].host, logs[0].host) || strcmp(logs[r].boot, logs[0].boot))
-			return false;
-	return true;
+	return !strcmp(a->host, b->host) && !strcmp(a->boot, b->boot);
+}
+
+/* The clock of log @p r has the number of the first log that has it. */
+static uint32_t clock_of(const struct ranks_log *logs, const struct ranks_job *job, size_t r)
+{
+	for (size_t k = r; k; k--)
+		if (same_clock(&logs[k - 1], &logs[r]))
+			return job->ranks[k - 1].clock;
+	return (uint32_t)r;
 }
 
 static int by_number(const void *a, const void *b)
@@ -403,7 +405,30 @@ static int by_number(const void *a, const void *b)
 	return strcmp(x->path, y->path);
 }
 
-/* Logs with too few of the boundaries go to the end. How many stay. */
+/* How many of the boundaries that were found come in order. Where time went back, few do. */
+static size_t in_order(const size_t *at, size_t n)
+{
+	size_t count = 0, last = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (at[i] == SIZE_MAX || (count && at[i] <= last))
+			continue;
+		last = at[i];
+		count++;
+	}
+	return count;
+}
+
+/* Whether one ended before the other began, by one clock: they are of two runs, whatever agrees. */
+static bool at_other_times(const struct ranks_log *a, const struct ranks_log *b)
+{
+	if (!same_clock(a, b) || !a->run_count || !b->run_count)
+		return false;
+	return a->runs[a->run_count - 1].start < b->runs[0].start ||
+	       b->runs[b->run_count - 1].start < a->runs[0].start;
+}
+
+/* Logs with too few of the boundaries, or few in order, go to the end. How many stay. */
 static size_t take_part(struct ranks_log *logs, size_t count, const uint64_t *keys, size_t n,
                         size_t **at)
 {
@@ -413,7 +438,9 @@ static size_t take_part(struct ranks_log *logs, size_t count, const uint64_t *ke
 		struct ranks_log log = logs[r];
 
 		at[kept] = gw_alloc(n * sizeof(**at));
-		if ((double)find_keys(&log, keys, n, at[kept]) < ENOUGH * (double)n || n < 2) {
+		find_keys(&log, keys, n, at[kept]);
+		if ((double)in_order(at[kept], n) < ENOUGH * (double)n || n < 2 ||
+		    (kept && at_other_times(&logs[0], &log))) {
 			free(at[kept]);
 			continue;
 		}
@@ -426,26 +453,28 @@ static size_t take_part(struct ranks_log *logs, size_t count, const uint64_t *ke
 bool ranks_build(struct ranks_job *job, struct ranks_log *logs, size_t count,
                  const struct ranks_shapes *shapes, struct ranks_steps *steps)
 {
-	size_t **at = gw_alloc(count * sizeof(size_t *)), n, kept;
+	size_t **at = gw_alloc(count * sizeof(size_t *)), all, n, kept;
 	uint64_t *keys;
 	double *reference = NULL;
 
 	*job = (struct ranks_job){0};
 	qsort(logs, count, sizeof(*logs), by_number);
-	n = ranks_boundaries(&logs[0], &keys, &steps->period);
-	kept = take_part(logs, count, keys, n, at);
+	all = ranks_boundaries(&logs[0], &keys, &steps->period);
+	kept = take_part(logs, count, keys, all, at);
 	steps->left_out = count - kept;
 	steps->base = UINT64_MAX;
 	for (size_t r = 0; r < kept; r++)
 		if (logs[r].run_count && logs[r].runs[0].start < steps->base)
 			steps->base = logs[r].runs[0].start;
-	n = keep_common(at, kept, n);
+	n = keep_common(at, kept, all);
+	steps->apart = all - n;
 	if (kept > 1 && n > 1) {
 		reference = references(logs, kept, shapes);
 		job->rank_count = kept;
 		job->step_count = n - 1;
-		job->one_clock = one_clock(logs, kept);
 		job->ranks = gw_alloc(kept * sizeof(*job->ranks));
+		for (size_t r = 0; r < kept; r++)
+			job->ranks[r].clock = clock_of(logs, job, r);
 		for (size_t r = 0; r < kept; r++)
 			set_rank(&job->ranks[r], &logs[r], at[r], n - 1, steps->base, reference,
 			         shapes->count);

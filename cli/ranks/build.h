@@ -9,6 +9,7 @@
 struct ranks_steps {
 	size_t period;   /**< collectives a step; 0: none repeat, so each counts as a step */
 	uint64_t base;   /**< ns of CLOCK_REALTIME that the job's times count from */
+	size_t apart;    /**< steps of the first rank that are not in all others, or not in order */
 	size_t left_out; /**< ranks that have no collective in common with the first one */
 };
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/ranks/job.h"
 
-#include "cli/common/index.h"
 #include "cli/common/memory.h"
+#include "cli/ranks/clock.h"
 #include "cli/ranks/network.h"
 
 #include <math.h>
@@ -12,17 +12,15 @@
 /*
  * A rank is late where it needs LEAST of a step more for itself than the median rank, and for
  * certain once what it needs beyond that, step by step, and beyond DRIFT times the scatter, adds up
- * to CERTAIN times the scatter. One step adds STEP_MOST at most, so that a few extreme ones are not
- * enough; of scatter there is LITTLE of a step at least.
+ * to CERTAIN times the scatter. One step adds or takes away STEP_MOST at most: a few extreme ones
+ * are not enough, and a fast one among slow ones does not end it. Of scatter there is LITTLE of a
+ * step at least.
  */
-static const double LEAST = 0.03, DRIFT = 1, STEP_MOST = 2, CERTAIN = 11, MOST = 14, LITTLE = 0.006;
+static const double LEAST = 0.03, DRIFT = 1, STEP_MOST = 1.6, CERTAIN = 11, MOST = 14,
+                    LITTLE = 0.006;
 /* A cause explains a quarter of the lateness at least. */
 static const double EXPLAINS = 0.25;
-enum {
-	BLOCK = 64, /* collectives of a rank that share one clock offset */
-	ROUNDS = 3, /* in which offsets pass from one communicator to the next */
-	CAUSE_STEPS = 5
-};
+enum { CAUSE_STEPS = 5 };
 
 static const char *const part_names[] = {
 #define PART(NAME, key, name, meaning) name,
@@ -94,188 +92,23 @@ double ranks_median(double *v, size_t count)
 	return v[at];
 }
 
-/* ---- collectives --------------------------------------------------------------------------- */
-
-/* Which ranks have a collective, each once: seats[first] to seats[first + count - 1]. */
-struct seat {
-	uint32_t rank, meeting;
-};
-
-struct gathering {
-	uint64_t key;
-	size_t first, count;
-};
-
-struct table {
-	struct gathering *all;
-	struct seat *seats;
-	double **offset; /* by rank and block */
-	size_t count, room;
-	double *values; /* room for one of each rank */
-};
-
-static bool same_key(const void *arg, uint32_t position)
-{
-	const struct {
-		const struct table *t;
-		uint64_t key;
-	} *a = arg;
-
-	return a->t->all[position].key == a->key;
-}
-
-static uint32_t gathering_of(struct table *t, struct gw_index *index, uint64_t key)
-{
-	const struct {
-		const struct table *t;
-		uint64_t key;
-	} a = {t, key};
-	uint32_t at = gw_index_find(index, gw_hash_mix(key), same_key, &a);
-
-	if (at != GW_INDEX_NONE)
-		return at;
-	t->all = gw_grow(t->all, &t->room, t->count + 1, sizeof(*t->all));
-	t->all[t->count] = (struct gathering){.key = key};
-	gw_index_add(index, gw_hash_mix(key), (uint32_t)t->count);
-	return (uint32_t)t->count++;
-}
-
-static void gather(const struct ranks_job *job, struct table *t)
-{
-	struct gw_index index = {0};
-	size_t all = 0, at = 0;
-	uint32_t *of;
-
-	for (size_t r = 0; r < job->rank_count; r++)
-		all += job->ranks[r].meeting_count;
-	of = gw_alloc(all * sizeof(*of));
-	for (size_t r = 0; r < job->rank_count; r++)
-		for (size_t m = 0; m < job->ranks[r].meeting_count; m++, at++) {
-			of[at] = gathering_of(t, &index, job->ranks[r].meetings[m].key);
-			t->all[of[at]].count++;
-		}
-	gw_index_free(&index);
-	at = 0;
-	for (size_t g = 0; g < t->count; g++) {
-		t->all[g].first = at;
-		at += t->all[g].count;
-		t->all[g].count = 0;
-	}
-	t->seats = gw_alloc(all * sizeof(*t->seats));
-	at = 0;
-	for (size_t r = 0; r < job->rank_count; r++)
-		for (size_t m = 0; m < job->ranks[r].meeting_count; m++) {
-			struct gathering *g = &t->all[of[at++]];
-			struct seat *next = &t->seats[g->first + g->count];
-
-			/* A log may name a collective twice: the first one counts. */
-			if (g->count && next[-1].rank == r)
-				continue;
-			*next = (struct seat){(uint32_t)r, (uint32_t)m};
-			g->count++;
-		}
-	free(of);
-}
-
-static const struct ranks_meeting *meeting(const struct ranks_job *job, const struct seat *s)
-{
-	return &job->ranks[s->rank].meetings[s->meeting];
-}
-
-static size_t blocks(const struct ranks_rank *r)
-{
-	return r->meeting_count / BLOCK + 1;
-}
-
-static double offset(const struct table *t, const struct seat *s)
-{
-	return t->offset[s->rank][s->meeting / BLOCK];
-}
-
-/* ---- clocks -------------------------------------------------------------------------------- */
-
-/* How much later than the median rank each one ends, by rank and meeting; NaN: that says nothing.
- */
-static void deviations(const struct ranks_job *job, const struct table *t, double **out)
-{
-	for (size_t r = 0; r < job->rank_count; r++)
-		for (size_t m = 0; m < job->ranks[r].meeting_count; m++)
-			out[r][m] = (double)NAN;
-	for (size_t i = 0; i < t->count; i++) {
-		const struct gathering *g = &t->all[i];
-		const struct seat *s = &t->seats[g->first];
-		double median;
-
-		if (g->count < 2 || !meeting(job, s)->together)
-			continue;
-		for (size_t k = 0; k < g->count; k++)
-			t->values[k] = meeting(job, &s[k])->end - offset(t, &s[k]);
-		median = ranks_median(t->values, g->count);
-		for (size_t k = 0; k < g->count; k++)
-			out[s[k].rank][s[k].meeting] =
-			        meeting(job, &s[k])->end - offset(t, &s[k]) - median;
-	}
-}
-
-static void move_offsets(const struct ranks_rank *rank, const double *deviation, double *offsets)
-{
-	for (size_t b = 0; b < blocks(rank); b++) {
-		double values[BLOCK];
-		size_t n = 0;
-
-		for (size_t m = b * BLOCK; m < (b + 1) * BLOCK && m < rank->meeting_count; m++)
-			if (!isnan(deviation[m]))
-				values[n++] = deviation[m];
-		if (n)
-			offsets[b] += ranks_median(values, n);
-		else if (b)
-			offsets[b] = offsets[b - 1];
-	}
-}
-
-static void set_clocks(struct ranks_job *job, struct table *t)
-{
-	double **deviation = gw_alloc(job->rank_count * sizeof(*deviation));
-
-	t->offset = gw_alloc(job->rank_count * sizeof(*t->offset));
-	for (size_t r = 0; r < job->rank_count; r++) {
-		t->offset[r] = gw_alloc(blocks(&job->ranks[r]) * sizeof(**t->offset));
-		deviation[r] = gw_alloc(job->ranks[r].meeting_count * sizeof(**deviation));
-	}
-	for (int round = 0; round < ROUNDS && !job->one_clock; round++) {
-		deviations(job, t, deviation);
-		for (size_t r = 0; r < job->rank_count; r++)
-			move_offsets(&job->ranks[r], deviation[r], t->offset[r]);
-	}
-	for (size_t r = 0; r < job->rank_count; r++) {
-		double *copy = deviation[r];
-		size_t n = blocks(&job->ranks[r]);
-
-		copy = gw_alloc(n * sizeof(*copy));
-		memcpy(copy, t->offset[r], n * sizeof(*copy));
-		job->ranks[r].offset = ranks_median(copy, n);
-		free(copy);
-		free(deviation[r]);
-	}
-	free(deviation);
-}
-
 /* ---- who waits for whom -------------------------------------------------------------------- */
 
-static void find_last(const struct ranks_job *job, const struct table *t, const struct gathering *g)
+static void find_last(const struct ranks_job *job, const struct ranks_table *t,
+                      const struct ranks_gathering *g)
 {
-	const struct seat *s = &t->seats[g->first], *last = s;
+	const struct ranks_seat *s = &t->seats[g->first], *last = s;
 	double came;
 
 	for (size_t k = 1; k < g->count; k++)
-		if (meeting(job, &s[k])->start - offset(t, &s[k]) >
-		    meeting(job, last)->start - offset(t, last))
+		if (ranks_meeting_of(job, &s[k])->start - ranks_offset_of(t, &s[k]) >
+		    ranks_meeting_of(job, last)->start - ranks_offset_of(t, last))
 			last = &s[k];
-	came = meeting(job, last)->start - offset(t, last);
+	came = ranks_meeting_of(job, last)->start - ranks_offset_of(t, last);
 	for (size_t k = 0; k < g->count; k++) {
 		struct ranks_meeting *m = &job->ranks[s[k].rank].meetings[s[k].meeting];
 
-		m->until = fmin(came + offset(t, &s[k]), m->end);
+		m->until = fmin(came + ranks_offset_of(t, &s[k]), m->end);
 		m->last = last->rank;
 		m->others = (uint32_t)g->count - 1;
 	}
@@ -306,7 +139,7 @@ static void wait_for(const struct ranks_job *job, uint32_t rank)
 	}
 }
 
-static void join(struct ranks_job *job, const struct table *t)
+static void join(struct ranks_job *job, const struct ranks_table *t)
 {
 	for (size_t r = 0; r < job->rank_count; r++) {
 		struct ranks_rank *rank = &job->ranks[r];
@@ -470,7 +303,8 @@ static void watch(struct ranks_job *job, uint32_t rank)
 	struct ranks_episode e = {.rank = rank, .found = RANKS_NO_STEP};
 
 	for (uint32_t i = 0; i < job->step_count && unit > 0; i++) {
-		double add = fmin(((double)s[i].late - less) / unit, STEP_MOST);
+		double over = ((double)s[i].late - less) / unit;
+		double add = fmax(fmin(over, STEP_MOST), -STEP_MOST);
 
 		if (sum <= 0)
 			e.first = i;
@@ -516,10 +350,9 @@ static int by_found(const void *a, const void *b)
 
 void ranks_judge(struct ranks_job *job)
 {
-	struct table t = {.values = gw_alloc(job->rank_count * sizeof(*t.values))};
+	struct ranks_table t;
 
-	gather(job, &t);
-	set_clocks(job, &t);
+	ranks_gather(job, &t);
 	join(job, &t);
 	come_late(job, t.values);
 	scales(job);
@@ -529,12 +362,7 @@ void ranks_judge(struct ranks_job *job)
 	keep_apart(job);
 	if (job->episode_count)
 		qsort(job->episodes, job->episode_count, sizeof(*job->episodes), by_found);
-	for (size_t r = 0; r < job->rank_count; r++)
-		free(t.offset[r]);
-	free(t.offset);
-	free(t.all);
-	free(t.seats);
-	free(t.values);
+	ranks_table_free(job, &t);
 }
 
 void ranks_job_free(struct ranks_job *job)

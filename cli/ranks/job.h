@@ -77,15 +77,16 @@ struct ranks_rank {
 	struct ranks_meeting *meetings; /**< by start */
 	struct ranks_step *steps;
 	size_t meeting_count;
-	double offset; /**< ranks_judge(): its clock is ahead of the median rank's, ns; median */
+	uint32_t clock; /**< number of its clock: ranks of one machine have the same */
+	double offset;  /**< ranks_judge(): its clock is ahead of the median rank's, ns; median */
 };
 
 /** A job; zero-initialised is none. */
 struct ranks_job {
 	struct ranks_rank *ranks;
 	size_t rank_count, step_count; /**< each rank has as many steps */
-	bool one_clock;                /**< all ranks have the same: offsets are 0 */
 	/* ranks_judge(): */
+	bool one_clock;                 /**< all ranks have the same: offsets are 0 */
 	struct ranks_episode *episodes; /**< in order of `found`; ranks_job_free() frees them */
 	size_t episode_count, episode_room;
 	struct ranks_network *networks; /**< in order of `found`; ranks_job_free() frees them */

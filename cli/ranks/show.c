@@ -13,7 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SHORT = 16 /* rows */ };
+enum {
+	SHORT = 16,      /* rows */
+	APART_SHOWN = 20 /* one step in so many that is left out: logs begin and end apart */
+};
 
 static const char *const joins[] = {
         [RANKS_BY_NOTHING] = "nothing",
@@ -185,9 +188,19 @@ static void show_head(const struct ranks_shown *s)
 		line("Degraded",
 		     "some kernels run on one rank alone and have no prediction: a slow "
 		     "GPU there cannot be told from more work");
+	if (s->steps->apart * APART_SHOWN > s->job->step_count) {
+		l = begin("Degraded");
+		report_part(&l, GW_INK_OFF,
+		            "%s not in all logs, or in another order there: left "
+		            "out",
+		            gw_counted(&lost, (double)s->steps->apart, "step is", "steps are"));
+		report_finish(&l, "");
+	}
 	for (size_t r = s->job->rank_count; r < s->log_count; r++) {
 		l = begin("Left out");
-		report_part(&l, GW_INK_OFF, "%s: it has no steps in common with rank %s",
+		report_part(&l, GW_INK_OFF,
+		            "%s: it has no steps in common with rank %s, or "
+		            "in another order or at another time",
 		            s->logs[r].path, ranks_label(s, 0));
 		report_finish(&l, "");
 	}
@@ -390,14 +403,25 @@ static json_t *network_json(const struct ranks_shown *s, const struct ranks_netw
 	                 "more", gw_json_number(n->more));
 }
 
+/* Ranks one after another: thousands with thousands of steps do not fit into memory as JSON. */
+static void print_ranks(const struct ranks_shown *s)
+{
+	for (size_t r = 0; r < s->job->rank_count; r++) {
+		json_t *rank = rank_json(s, r);
+
+		printf("%s\n    ", r ? "," : "");
+		json_dumpf(rank, stdout, JSON_COMPACT | JSON_REAL_PRECISION(12));
+		json_decref(rank);
+	}
+}
+
 void ranks_show_json(const struct ranks_shown *s)
 {
 	static const char *const by[] = {"nothing", "copies", "names", "numbers"};
-	json_t *o = json_object(), *ranks = json_array(), *late = json_array(),
-	       *network = json_array(), *left_out = json_array();
+	json_t *o = json_object(), *late = json_array(), *network = json_array(),
+	       *left_out = json_array();
+	char *head;
 
-	for (size_t r = 0; r < s->job->rank_count; r++)
-		json_array_append_new(ranks, rank_json(s, r));
 	for (size_t i = 0; i < s->job->episode_count; i++)
 		json_array_append_new(late, episode_json(s, &s->job->episodes[i]));
 	for (size_t i = 0; i < s->job->network_count; i++)
@@ -409,11 +433,19 @@ void ranks_show_json(const struct ranks_shown *s)
 	json_object_set_new(o, "joined_by", gw_json_text(by[joined_by(s)]));
 	json_object_set_new(o, "collectives_joined", gw_json_count(s->job->joined));
 	json_object_set_new(o, "collectives_per_step", gw_json_count(s->steps->period));
+	json_object_set_new(o, "steps_apart", gw_json_count(s->steps->apart));
 	json_object_set_new(o, "step", gw_json_number(s->job->length));
 	json_object_set_new(o, "launches_without_time", gw_json_count(untimed(s)));
 	json_object_set_new(o, "late", late);
 	json_object_set_new(o, "network", network);
-	json_object_set_new(o, "ranks", ranks);
 	json_object_set_new(o, "left_out", left_out);
-	gw_json_print(o);
+	head = json_dumps(o, JSON_INDENT(2) | JSON_REAL_PRECISION(12));
+	json_decref(o);
+	if (!head)
+		return;
+	/* The object goes on where its dump ends. */
+	printf("%.*s,\n  \"ranks\": [", (int)strlen(head) - 2, head);
+	print_ranks(s);
+	puts("\n  ]\n}");
+	free(head);
 }

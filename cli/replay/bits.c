@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/replay/bits.h"
+#include "cli/replay/replay.h"
 
 #include "cli/common/basis.h"
 #include "cli/common/json.h"

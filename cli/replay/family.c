@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/replay/family.h"
+#include "cli/replay/replay.h"
 
 #include "cli/common/memory.h"
 #include "cli/message.h"

@@ -7,8 +7,6 @@
 #include "cli/common/json.h"
 #include "cli/common/memory.h"
 #include "cli/common/number.h"
-#include "cli/replay/bits.h"
-#include "cli/replay/family.h"
 #include "cli/message.h"
 #include "cli/score/session.h"
 #include "predictor/models/papers/models.h"

@@ -7,8 +7,10 @@
 #define GW_REPLAY_H
 
 #include "cli/log/trace.h"
-#include "predictor/models/model.h"
 #include "predictor/learner/predictor_set.h"
+#include "predictor/models/model.h"
+
+#include <jansson.h>
 
 /** What is never learnt before it is predicted. */
 enum replay_hide {
@@ -87,5 +89,23 @@ void replay_hidden(const struct trace *trace, const struct replay_options *optio
  */
 bool replay_write(const struct trace *trace, const char *to, const struct trace_launch *said,
                   const char *how);
+
+/* Whether a replay said what the log says, to the bit: in words and in JSON. */
+
+/** Print how many predictions of @p trace have the same bits, and where and how the first does not.
+ */
+void replay_tell_bits(const struct trace *trace, const struct replay_result *result);
+
+/** The same as a new object. */
+json_t *replay_bits_json(const struct trace *trace, const struct replay_result *result);
+
+/* Which kernels of a log are alike, so that none of them should teach another. */
+
+/**
+ * The family of each kernel of @p trace, a number: by the regular expression @p pattern on
+ * demangled names, or by the file @p path of lines "family kernel"; one of the two is NULL. Kernels
+ * that neither knows are a family each. free() the list; NULL after a message.
+ */
+uint32_t *replay_families(const struct trace *trace, const char *pattern, const char *path);
 
 #endif

@@ -334,6 +334,8 @@ void top_remark(const struct top_process *p, const struct top_device *d, char *o
 			snprintf(out, size, "throttled: %.200s", text);
 	} else if (p->state == TOP_ELSEWHERE)
 		snprintf(out, size, "in another PID namespace");
+	if (!*out && d && d->idle >= 0.1 && d->input >= 0.5)
+		snprintf(out, size, "waits for input: %.0f%% of idle time", 100 * d->input);
 	if (!*out && p->switchable && p->switched.until_ns)
 		gw_live_mode_text(&p->switched, out, size);
 }

@@ -11,11 +11,32 @@
 #include <stdlib.h>
 #include <string.h>
 
-static json_t *device(uint32_t ordinal, const struct top_device *d)
+/* By cause, where the process times all kernels. */
+static json_t *idle_time(const struct top_process *p, const struct top_device *d)
 {
+	static const char *const names[] = {
+#define IDLE(NAME, name, meaning) name,
+#include "predictor/log/idle.def"
+#undef IDLE
+	};
+	json_t *all;
+
+	if (!top_process_timed(p))
+		return json_null();
+	all = json_object();
+	for (int i = 0; i < GW_IDLE_CAUSES; i++)
+		json_object_set_new(all, names[i], gw_json_count(d->now.idle_ns[i]));
+	return all;
+}
+
+static json_t *device(const struct top_process *p, uint32_t ordinal)
+{
+	const struct top_device *d = &p->device[ordinal];
+
 	return json_pack(
-	        "{s:I,s:o,s:o,s:o,s:o,s:o}", "device", (json_int_t)ordinal, "idle",
-	        gw_json_number(d->idle), "kernels", gw_json_count(d->now.kernels), "sm_mhz",
+	        "{s:I,s:o,s:o,s:o,s:o,s:o,s:o}", "device", (json_int_t)ordinal, "idle",
+	        gw_json_number(d->idle), "idle_ns", idle_time(p, d), "kernels",
+	        gw_json_count(d->now.kernels), "sm_mhz",
 	        d->now.sm_khz ? gw_json_number(d->now.sm_khz / 1e3) : json_null(), "mem_mhz",
 	        d->now.mem_khz ? gw_json_number(d->now.mem_khz / 1e3) : json_null(),
 	        "throttle_reasons", d->now.clock_ns ? gw_json_count(d->now.reasons) : json_null());
@@ -46,10 +67,10 @@ static json_t *process(const struct top_process *p, double span_ns)
 
 	for (uint32_t i = 0; i < GW_LIVE_DEVICES; i++)
 		if (p->device[i].known)
-			json_array_append_new(devices, device(i, &p->device[i]));
-	return json_pack("{s:I,s:o,s:o,s:s,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "pid", (json_int_t)p->pid,
-	                 "segment", gw_json_text(p->id), "program", gw_json_text(p->exe), "state",
-	                 states[p->state], "mode",
+			json_array_append_new(devices, device(p, i));
+	return json_pack("{s:I,s:o,s:o,s:s,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "pid",
+	                 (json_int_t)p->pid, "segment", gw_json_text(p->id), "program",
+	                 gw_json_text(p->exe), "state", states[p->state], "mode",
 	                 p->totals.ns ? gw_json_text(top_mode_name(p)) : json_null(), "budget",
 	                 p->switchable ? gw_json_count(p->switched.budget) : json_null(),
 	                 "until_ns", until ? gw_json_count(p->switched.until_ns) : json_null(),

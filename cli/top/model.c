@@ -311,9 +311,18 @@ static void finish_rows(struct top_process *p, bool unknown)
 static void finish_device(const struct top_process *p, struct top_device *d, double span_ns)
 {
 	uint64_t horizon = d->now.last_end_ns, busy = d->now.busy_ns;
+	const uint64_t input = d->now.idle_ns[GW_IDLE_INPUT];
+	uint64_t idle = 0;
 	double length;
 
+	for (int i = 0; i < GW_IDLE_CAUSES; i++)
+		idle += d->now.idle_ns[i];
 	d->idle = NAN;
+	d->input = !d->horizon_ns || idle <= d->idle_ns || input < d->input_ns
+	                   ? NAN
+	                   : (double)(input - d->input_ns) / (double)(idle - d->idle_ns);
+	d->idle_ns = idle;
+	d->input_ns = input;
 	if (p->runs == 0 && !p->waiting && d->horizon_ns && !isnan(span_ns) &&
 	    d->horizon_ns + (uint64_t)span_ns > horizon)
 		horizon = d->horizon_ns + (uint64_t)span_ns;

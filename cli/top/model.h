@@ -47,6 +47,9 @@ struct top_device {
 	uint64_t busy_ns;    /**< at the snapshot before */
 	uint64_t horizon_ns; /**< up to when busy_ns was complete, CLOCK_REALTIME; 0: not known */
 	double idle; /**< share of the time between the snapshots without a kernel; NaN: unknown */
+	uint64_t idle_ns, input_ns; /**< at the snapshot before, of all causes, and of input */
+	double input; /**< share of idle time between the snapshots whose cause is input; NaN:
+	                 unknown */
 };
 
 /** What there is to say of the runs of a kernel between two snapshots, or since the start. */

@@ -19,15 +19,19 @@ GROUP BY uuid, model, host, metric, kernel, @by, which, time_s
 
 --- work_all
 -- Launches by hour, GPU, program, build and configuration, from whatever files of the store have them. What has no
--- configuration gets a negative number by its kernel: it is compared with nothing.
-SELECT time_s, coalesce(gpu_id, @hash(uuid)) AS gpu_id, host, uuid, model,
-       coalesce(build_id, @hash(concat(coalesce(program, ''), ' ', coalesce(build, '')))) AS build_id, program, build, kernel,
-       CASE WHEN shape IS NULL THEN -1 - @hash(kernel) ELSE shape END AS shape, bound, launches, gpu_s, timed, timed_s,
-       compared_s, expected_s
-FROM work_files
+-- configuration gets a negative number, -1 in the table of hours (the kernel `other`), else by its kernel: it is compared
+-- with nothing. Rows with numbers are apart from those without, so that no name of theirs is read for the numbers.
+SELECT time_s, gpu_id, host, uuid, model, coalesce(build_id, 0) AS build_id, program, build, kernel, coalesce(shape, -1) AS shape,
+       bound, launches, gpu_s, timed, timed_s, compared_s, expected_s
+FROM work_files WHERE gpu_id IS NOT NULL
+UNION ALL
+SELECT time_s, @hash(uuid) AS gpu_id, host, uuid, model,
+       @hash(concat(coalesce(program, ''), ' ', coalesce(build, ''))) AS build_id, program, build, kernel,
+       coalesce(shape, -1) AS shape, bound, launches, gpu_s, timed, timed_s, compared_s, expected_s
+FROM work_files WHERE gpu_id IS NULL AND uuid IS NOT NULL
 UNION ALL
 SELECT time_s, @hash(uuid) AS gpu_id, host, uuid, model, 0 AS build_id, NULL AS program, NULL AS build, kernel,
-       -1 - @hash(kernel) AS shape, NULL AS bound,
+       -2 - @hash(kernel) AS shape, NULL AS bound,
        CAST(sum(CASE WHEN metric = 'gpuwatch_launches_total' THEN added ELSE 0 END) AS BIGINT) AS launches,
        sum(CASE WHEN metric = 'gpuwatch_gpu_seconds_total' THEN added ELSE 0 END) AS gpu_s,
        CAST(sum(CASE WHEN metric = 'gpuwatch_kernel_seconds' THEN launches ELSE 0 END) AS BIGINT) AS timed,
@@ -45,22 +49,23 @@ SELECT @hour(@epoch(coalesce(start_ns, call_ns))) AS time_s, @hash(uuid) AS gpu_
        sum(CASE WHEN predicted_ns > 0 THEN predicted_ns / 1e9 END) AS expected_s
 FROM (SELECT l.*, p.path_host AS host, p.path_uuid AS uuid, p.path_model AS model, p.path_build AS build
       FROM launches_files l JOIN paths p ON l.file = p.file) launch
-WHERE duration_ns IS NOT NULL AND coalesce(start_ns, call_ns) IS NOT NULL
+WHERE uuid IS NOT NULL AND duration_ns IS NOT NULL AND coalesce(start_ns, call_ns) IS NOT NULL
 GROUP BY @hour(@epoch(coalesce(start_ns, call_ns))), host, uuid, model, build, kernel, bound,
          @hash(mangled, grid_x, grid_y, grid_z, block_x, block_y, block_z, dynamic_shared)
 
 --- state_all
--- What came to GPUs' metrics by hour, from whatever files of the store have it.
-SELECT time_s, seconds, host, uuid, model, metric, which, value, most FROM state_files
+-- What came to GPUs' metrics by hour, from whatever files of the store have it. from_s: another one where an agent
+-- began anew in the hour.
+SELECT time_s, seconds, coalesce(from_s, -seconds) AS from_s, host, uuid, model, metric, which, value, most FROM state_files
 UNION ALL
-SELECT time_s, 3600 AS seconds, host, uuid, model,
+SELECT time_s, 3600 AS seconds, -3600 AS from_s, host, uuid, model,
        CASE WHEN metric LIKE '%_total' THEN substr(metric, 1, length(metric) - 6) ELSE metric END AS metric, which,
        CASE WHEN metric LIKE '%_total' THEN added ELSE mean END AS value, most
 FROM samples_hours WHERE kernel IS NULL AND (metric NOT LIKE '%_total' OR added > 0)
 
 --- state
 -- What came to GPUs' metrics within the time that was asked for.
-SELECT time_s, seconds, uuid, metric, which, value, most FROM state_all WHERE uuid IS NOT NULL AND @span(state_all)
+SELECT time_s, seconds, from_s, uuid, metric, which, value, most FROM state_all WHERE uuid IS NOT NULL AND @span(state_all)
 
 --- hourly
 -- The launches that the questions are about: within the time that was asked for, by resource. Two rows may be of
@@ -69,13 +74,13 @@ SELECT time_s, gpu_id, coalesce(model, 'unknown') AS model, build_id, shape,
        CASE bound WHEN 'memory' THEN 'memory' WHEN 'compute' THEN 'compute' WHEN 'latency' THEN 'latency'
                   WHEN 'launch' THEN 'latency' ELSE 'unclassified' END AS resource,
        launches, gpu_s, timed, timed_s, compared_s, expected_s
-FROM work_all WHERE uuid IS NOT NULL AND @span(work_all)
+FROM work_all WHERE @span(work_all)
 
 --- gpu_names
 -- GPUs by their numbers.
 SELECT gpu_id, any_value(uuid) AS uuid, any_value(coalesce(model, 'unknown')) AS model,
        any_value(coalesce(host, 'unknown')) AS host
-FROM work_all WHERE uuid IS NOT NULL GROUP BY gpu_id
+FROM work_all GROUP BY gpu_id
 
 --- build_names
 -- Programs and builds by their numbers.

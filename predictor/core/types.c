@@ -72,7 +72,7 @@ double gw_work_least(const struct gw_work *work)
 	return least > 0 ? least : 0;
 }
 
-enum gw_work_field gw_work_most(enum gw_work_field field)
+enum gw_work_field gw_work_upper_bound(enum gw_work_field field)
 {
 	switch (field) {
 #define WORK(name, unit, meaning)

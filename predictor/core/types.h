@@ -155,7 +155,7 @@ void gw_work_clear(struct gw_work *work);
 double gw_work_least(const struct gw_work *work);
 
 /** The row that says how much @p field is at most; GW_WORK_FIELDS where there is none. */
-enum gw_work_field gw_work_most(enum gw_work_field field);
+enum gw_work_field gw_work_upper_bound(enum gw_work_field field);
 
 /** Forget in @p work amounts of more than twice what they are known to be at most: both were
  * sampled, at different times, and one sample went astray. */

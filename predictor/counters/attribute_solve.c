@@ -120,7 +120,7 @@ static double by_lag(const struct lags *l, unsigned m, unsigned i)
 	               : 0;
 }
 
-/* Of two errors that have nothing to do with each other; hypot() is of glibc 2.35 since. */
+/* Sum of two independent errors. hypot@GLIBC_2.35 exceeds the floor of glibc 2.34. */
 static double both(double x, double y)
 {
 	return sqrt(x * x + y * y);

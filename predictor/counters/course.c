@@ -182,7 +182,9 @@ static void settle(struct course *c, double deviation)
 		c->variance +=
 		        (d * (deviation - c->drift) - c->variance) / (c->intervals + r->prior);
 	c->slow_part = r->slow * r->slow;
-	c->unsure = r->noise_early ? sqrt(r->slow * r->slow + c->variance / c->intervals) : r->slow;
+	/* A pause may have come before it was settled. */
+	c->unsure = r->noise_early ? sqrt(r->slow * r->slow + c->variance / c->intervals)
+	                           : fmax(c->unsure, r->slow);
 	c->last = 0;
 }
 
@@ -245,14 +247,16 @@ void course_take(struct course *c, uint64_t number, uint64_t began_ns, double de
 	c->since = c->at[(c->intervals - length) % COURSE_WINDOW];
 }
 
-bool course_alarms(const struct course *c, double least)
+double course_margin(const struct course *c, double least)
 {
-	if (!c->suspected || c->slow || c->score < ALARM || c->counted < least)
-		return false;
+	double margin;
+
+	if (!c->suspected || c->slow)
+		return 0;
+	margin = fmin(c->score / ALARM, c->counted / least);
 	for (uint32_t i = 0; i < SHORTEST; i++)
-		if (i >= c->filled || past(c, i) < EACH)
-			return false;
-	return true;
+		margin = fmin(margin, i < c->filled ? past(c, i) / EACH : 0);
+	return margin;
 }
 
 void course_pass(struct course *c, uint64_t number)
@@ -269,10 +273,14 @@ void course_mixed(struct course *c, double part, double astray)
 
 double course_astray(const struct course *c)
 {
-	const double known = c->astray + c->unsure * c->unsure;
+	const double unsure = c->unsure * c->unsure,
+	             settled = rules_of(c)->slow * rules_of(c)->slow;
 
-	return course_known(c) ? fmin(known + UNSURE_MIX * UNSURE_MIX, UNSURE_MOST * UNSURE_MOST)
-	                       : 0;
+	/* The first references are what the drift is of, unless a pause came since. */
+	if (!course_known(c))
+		return c->intervals && unsure > settled ? fmin(unsure, UNSURE_MOST * UNSURE_MOST)
+		                                        : 0;
+	return fmin(c->astray + unsure + UNSURE_MIX * UNSURE_MIX, UNSURE_MOST * UNSURE_MOST);
 }
 
 double course_confidence(double score)

@@ -51,9 +51,12 @@ struct course {
 void course_take(struct course *c, uint64_t number, uint64_t began_ns, double deviation,
                  double doubt);
 
-/** Whether it is slow now, by @p least or more, if what it is the mean of agrees: set `slow` then.
+/**
+ * How near it is to a change by @p least or more: the smallest ratio of what was seen to what is
+ * needed, of its score, its mean and each of the last intervals. From 1 on it is slow now, if what
+ * it is the mean of agrees: set `slow` then. 0: nothing is suspected, or it is slow already.
  */
-bool course_alarms(const struct course *c, double least);
+double course_margin(const struct course *c, double least);
 
 /** Whether it has been taken for long enough to be judged. */
 bool course_known(const struct course *c);

@@ -1,25 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Times of a configuration beside other kernels. They teach nothing of how long it takes alone;
- * where it often runs so, its interval has to hold them all the same.
+ * Times of a configuration beside other kernels. Overlapped times do not train the median, but lie
+ * inside the interval where they are frequent.
  */
 #ifndef GW_OVERLAP_H
 #define GW_OVERLAP_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
-/**
- * Of n equally distributed times, the next lies between the least and the greatest in (n - 1) of (n
- * + 1) cases, whatever their distribution: nine in ten.
- */
-enum { GW_OVERLAP_TIMES = 19 };
+#include "predictor/learner/coverage.h"
 
 /** The latest of them; zero-initialised is empty. */
 struct gw_overlap {
 	float share;    /**< of the latest launches, those beside others; fades over 32 */
 	uint32_t count; /**< times ever added */
-	float times[GW_OVERLAP_TIMES]; /**< seconds, a ring */
+	float times[GW_RANGE_TIMES]; /**< seconds, a ring */
 };
 
 /** A launch took @p seconds, @p exclusive or beside others. */

@@ -25,7 +25,7 @@ static void fill(void)
 	for (int k = 1; k < 8; k++)
 		for (uint32_t i = 0; i < 256; i++)
 			table[k][i] = (table[k - 1][i] >> 8) ^ table[0][table[k - 1][i] & 255];
-	/* Two threads that fill it at once write the same values. */
+	/* Two threads that fill it at once write the same values. Pairs with the acquire below. */
 	atomic_store_explicit(&ready, 1, memory_order_release);
 }
 

@@ -34,10 +34,19 @@ static bool within(const struct gw_live_section *s, uint64_t file, uint32_t size
 	       (uint64_t)s->size * s->count <= file - s->offset;
 }
 
+/* Bytes of an element whose type has @p size of them now. */
+static uint32_t size_in(const struct gw_live_head *h, const struct gw_live_section *s,
+                        uint32_t size)
+{
+	enum { BEFORE = offsetof(struct gw_live_device, idle_ns) + 8 * sizeof(uint64_t) };
+
+	return h->version == GW_LIVE_BEFORE && s == &h->devices ? BEFORE : size;
+}
+
 bool gw_live_layout_valid(const struct gw_live_head *h, uint64_t size)
 {
 #define SECTION(name, type, share, most, meaning)                                                  \
-	if (!within(&h->name, size, sizeof(type), share, most))                                    \
+	if (!within(&h->name, size, size_in(h, &h->name, sizeof(type)), share, most))              \
 		return false;
 #include "predictor/log/live.def"
 #undef SECTION

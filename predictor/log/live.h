@@ -37,7 +37,8 @@ enum gw_idle_cause {
 
 enum {
 	GW_LIVE_MAGIC = 0x4c565747, /**< "GWVL" in the file */
-	GW_LIVE_VERSION = 5,
+	GW_LIVE_VERSION = 6,
+	GW_LIVE_BEFORE = 5, /**< the version before, which readers take, too */
 	GW_LIVE_RINGS = 256,
 	GW_LIVE_KERNELS = 1 << 20, /**< bytes of kernels */
 	GW_LIVE_STEP = 1 << 20,    /**< bytes of entries that are reserved at once */
@@ -54,7 +55,7 @@ enum {
 	GW_LIVE_STREAMS = 1 << 14, /**< slots of streams */
 	GW_LIVE_GRAPH_TIMES = 256, /**< graphs that are timed whole */
 	GW_LIVE_DEVICES = 16,
-	GW_LIVE_IDLE = 8, /**< room for causes of idle time */
+	GW_LIVE_IDLE = 16,         /**< room for causes of idle time */
 	GW_LIVE_CONFIGS = 1 << 16, /**< at most */
 	GW_LIVE_ENTRIES = 1 << 24, /**< at most */
 };
@@ -98,12 +99,18 @@ static inline uint32_t gw_live_check_word(const struct gw_live_control *c)
 /** Bytes of the smallest file that is worth it: a ring of 16384 slots fits. */
 #define GW_LIVE_LEAST (UINT64_C(8) << 20)
 
+/** Whether a segment of version @p version can be read. */
+static inline bool gw_live_version_read(uint32_t version)
+{
+	return version == GW_LIVE_VERSION || version == GW_LIVE_BEFORE;
+}
+
 /** Lay out the sections of a file of @p size bytes: in @p head, what follows them begins at the
  * offset that is returned. That may be beyond @p size. */
 uint64_t gw_live_layout(struct gw_live_head *head, uint64_t size);
 
-/** Whether the sections that @p head names lie within a file of @p size bytes and are of this
- * version. */
+/** Whether the sections that @p head names lie within a file of @p size bytes and have elements of
+ * its version. */
 bool gw_live_layout_valid(const struct gw_live_head *head, uint64_t size);
 
 #endif

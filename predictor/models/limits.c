@@ -70,7 +70,7 @@ static void limit(struct gw_work *work, enum gw_work_field field, double value)
 static void limit_sampled(struct gw_work *most)
 {
 	for (unsigned i = 0; i < GW_WORK_FIELDS; i++) {
-		enum gw_work_field at = gw_work_most((enum gw_work_field)i);
+		enum gw_work_field at = gw_work_upper_bound((enum gw_work_field)i);
 
 		if (at != GW_WORK_FIELDS && most->q[at].source == GW_SOURCE_COUNTED)
 			limit(most, (enum gw_work_field)i, most->q[at].value);

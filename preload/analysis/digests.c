@@ -27,6 +27,7 @@ static bool is_provisional(uint32_t digest)
 	return (digest & GW_DIGEST_IS_PROVISIONAL) != 0;
 }
 
+/* Pairs with the release in publish(). */
 static const struct gw_digest_plan *plan_of(uint32_t slot)
 {
 	return atomic_load_explicit(&gw_hot.shared->kernels[slot].plan, memory_order_acquire);

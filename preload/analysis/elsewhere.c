@@ -41,14 +41,21 @@ static bool known(const struct gw_static_elsewhere *found, uint32_t count, uint6
 	return false;
 }
 
-uint32_t gw_elsewhere(const struct gw_arguments *arguments, struct gw_static_elsewhere *found,
-                      uint32_t most)
+/* No question of ours is a reason to invalidate a capture that the program has under way: what a
+ * driver allows meanwhile beside RELAXED is its own affair. */
+static CUstreamCaptureMode capture_mode(CUstreamCaptureMode mode)
+{
+	if (gw_driver.cuThreadExchangeStreamCaptureMode)
+		gw_driver.cuThreadExchangeStreamCaptureMode(&mode);
+	return mode;
+}
+
+static uint32_t look(const struct gw_arguments *arguments, struct gw_static_elsewhere *found,
+                     uint32_t most)
 {
 	uint32_t count = 0, asked = 0;
 	uint64_t word;
 
-	if (!arguments || !gw_driver.cuPointerGetAttribute)
-		return 0;
 	for (uint32_t at = 0; at + sizeof(word) <= arguments->size; at += sizeof(word)) {
 		memcpy(&word, arguments->bytes + at, sizeof(word));
 		if (word < LOWEST || word >= HIGHEST || known(found, count, word))
@@ -57,5 +64,19 @@ uint32_t gw_elsewhere(const struct gw_arguments *arguments, struct gw_static_els
 			break;
 		count += lies_elsewhere(word, &found[count]);
 	}
+	return count;
+}
+
+uint32_t gw_elsewhere(const struct gw_arguments *arguments, struct gw_static_elsewhere *found,
+                      uint32_t most)
+{
+	CUstreamCaptureMode before;
+	uint32_t count;
+
+	if (!arguments || !gw_driver.cuPointerGetAttribute)
+		return 0;
+	before = capture_mode(CU_STREAM_CAPTURE_MODE_RELAXED);
+	count = look(arguments, found, most);
+	capture_mode(before);
 	return count;
 }

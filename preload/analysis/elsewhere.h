@@ -12,7 +12,7 @@
 
 /**
  * The ranges of memory elsewhere that words of @p arguments (NULL: none) point into, at most @p
- * most of them, into @p found. Returns their number; 0 where the driver does not tell. Worker only:
+ * most of them, into @p found. Returns their number; 0 where the driver does not say. Worker only:
  * it asks the driver, for each word that may be an address, a microsecond.
  */
 uint32_t gw_elsewhere(const struct gw_arguments *arguments, struct gw_static_elsewhere *found,

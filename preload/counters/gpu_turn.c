@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum {
@@ -21,6 +22,8 @@ static char folder[ROOM]; /* ends with a slash; empty: there is none */
 
 static struct {
 	int file; /* that the lock is on, -1: there is no turn */
+	dev_t device;
+	ino_t inode; /* of that file */
 	uint64_t taken_ns, given_ns;
 } turn = {.file = -1};
 
@@ -74,6 +77,7 @@ static bool lock(int file)
 bool gw_gpu_turn_take(uint32_t device)
 {
 	char name[ROOM + 64];
+	struct stat s;
 	int file;
 
 	if (turn.given_ns && gw_steady_ns() < turn.given_ns + GW_GPU_TURN_AFTER_MS * GW_MS)
@@ -88,9 +92,22 @@ bool gw_gpu_turn_take(uint32_t device)
 		gw_count(GW_COUNTER_pm_turns_waited, 1);
 		return false;
 	}
+	if (fstat(file, &s) != 0) /* closed by the program just now */
+		return true;
+	turn.device = s.st_dev;
+	turn.inode = s.st_ino;
 	turn.file = file;
 	turn.taken_ns = gw_steady_ns();
 	return true;
+}
+
+/* A program that closes all it finds, as daemons do, may have opened a file of its own as that
+ * number since: the lock went with the number, and what is there now is the program's. */
+static bool still_ours(void)
+{
+	struct stat s;
+
+	return fstat(turn.file, &s) == 0 && s.st_dev == turn.device && s.st_ino == turn.inode;
 }
 
 bool gw_gpu_turn_over(void)
@@ -102,7 +119,8 @@ void gw_gpu_turn_give(void)
 {
 	if (turn.file < 0)
 		return;
-	close(turn.file);
+	if (still_ours())
+		close(turn.file);
 	turn.file = -1;
 	turn.given_ns = gw_steady_ns();
 }

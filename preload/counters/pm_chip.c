@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "preload/counters/pm_chip.h"
+#include "preload/counters/pm_parts.h"
 
 #include "preload/counters/pm.h"
-#include "preload/counters/pm_failure.h"
 #include "preload/counters/pm_sampler.h"
 #include "preload/counters/pm_sets.h"
 #include "preload/runtime/driver.h"

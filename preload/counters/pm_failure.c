@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "preload/counters/pm_failure.h"
+#include "preload/counters/pm_parts.h"
 
 #include "preload/maps/state.h"
 #include "preload/runtime/deadline.h"

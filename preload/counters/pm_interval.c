@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "preload/counters/pm_interval.h"
+#include "preload/counters/pm_parts.h"
 
 #include <math.h>
 #include <stdatomic.h>

@@ -58,6 +58,7 @@ static void *real(const char *name)
 
 /* ---- before ------------------------------------------------------------------------------ */
 
+/* The other end of hold() in windows.c: the flag first, then a look at theirs (seq_cst). */
 static void gives_way(void)
 {
 	atomic_fetch_add(&tool.calls, 1);

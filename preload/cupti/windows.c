@@ -136,7 +136,7 @@ static void release(void)
 	atomic_store(&held, gw_attach_stays());
 }
 
-/* Another tool first: it says that it comes, and looks whether we are there; we the other way. */
+/* Dekker handshake with gives_way() of other_profiler.c (tool.calls): flag first, seq_cst. */
 static bool hold(void)
 {
 	atomic_store(&held, 1);

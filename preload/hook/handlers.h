@@ -45,15 +45,34 @@ static inline void context_going(struct gw_call *call, CUcontext context)
 	gw_context_gone(context);
 }
 
+static inline void primary_coming(struct gw_call *call, CUcontext *context, CUdevice device)
+{
+	(void)context;
+	gw_before_context_create();
+	call->at = gw_primary_active(device);
+}
+
+/* Where there was none, the one before has ended, whoever saw that: another thread may retain it
+ * just after its last user has released it, and it may have the same handle. */
 static inline void primary_retained(struct gw_call *call, CUresult result, CUcontext *context,
                                     CUdevice device)
 {
-	(void)call;
-	if (result == CUDA_SUCCESS)
-		gw_primary_set(device, *context);
+	if (result != CUDA_SUCCESS)
+		return;
+	if (!call->at)
+		gw_primary_gone(device);
+	gw_primary_set(device, *context);
 }
 
-/* Released by its last user, or reset: either way what was made in it is gone. */
+/* What was made in it is gone, whether it counts as in use or not. */
+static inline void primary_reset(struct gw_call *call, CUresult result, CUdevice device)
+{
+	(void)call;
+	if (result == CUDA_SUCCESS)
+		gw_primary_gone(device);
+}
+
+/* Released by its last user: what was made in it is gone. */
 static inline void primary_changed(struct gw_call *call, CUresult result, CUdevice device)
 {
 	(void)call;

@@ -126,7 +126,7 @@ static const struct hook {
 	uint16_t symbol; /* place in `names` */
 	uint8_t base;    /* length of the name that cuGetProcAddress has for it, which the symbol begins with */
 	uint8_t pt, need;
-	bool launch;
+	bool by_name; /* a launch, or what cuLaunch() launches with: caught at any address */
 } hooks[] = {
 #define HOOK(symbol, base, need, pt, params, args, before, after)                                  \
 	{(void *)by_name_##symbol,                                                                 \
@@ -135,7 +135,8 @@ static const struct hook {
 	 sizeof(base) - 1,                                                                         \
 	 pt,                                                                                       \
 	 need,                                                                                     \
-	 GW_HOOK_##symbol <= GW_HOOK_cuGraphLaunch_ptsz},
+	 GW_LAUNCHES(symbol) || GW_HOOK_##symbol == GW_HOOK_cuFuncSetBlockShape ||                 \
+	         GW_HOOK_##symbol == GW_HOOK_cuFuncSetSharedSize},
 #include "preload/hook/hooks.def"
 #undef HOOK
 };
@@ -255,7 +256,7 @@ void *gw_hook_for(void *address, const char *base, unsigned long long flags)
 		if (strncmp(name_at(hooks[i].symbol), base, hooks[i].base) || base[hooks[i].base])
 			continue;
 		known = true;
-		if (hooks[i].launch && hooks[i].pt == pt) {
+		if (hooks[i].by_name && hooks[i].pt == pt) {
 			*place(&gw_real, i) = address;
 			return wrapper_for(i);
 		}

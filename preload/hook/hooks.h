@@ -10,14 +10,17 @@ enum gw_hook {
 #define HOOK(symbol, base, need, pt, params, args, before, after) GW_HOOK_##symbol,
 #include "preload/hook/hooks.def"
 #undef HOOK
-	GW_HOOKS
+	GW_HOOKS,
+	GW_HOOK_LAUNCHES = 0 /**< how many of the rows, the first, are launches */
+#define HOOK(symbol, base, need, pt, params, args, before, after) +1
+#define HOOK_RARE(symbol, base, need, pt, params, args, before, after)
+#include "preload/hook/hooks.def"
+#undef HOOK
+#undef HOOK_RARE
 };
 
 /** Launches pass through in mode idle; what else is hooked is followed, for when it ends. */
-#define GW_LAUNCHES(symbol)                                                                        \
-	(GW_HOOK_##symbol <= GW_HOOK_cuGraphLaunch_ptsz &&                                         \
-	 GW_HOOK_##symbol != GW_HOOK_cuFuncSetBlockShape &&                                        \
-	 GW_HOOK_##symbol != GW_HOOK_cuFuncSetSharedSize)
+#define GW_LAUNCHES(symbol) (GW_HOOK_##symbol < GW_HOOK_LAUNCHES)
 
 /** The driver's own functions, typed; NULL until resolved. */
 struct gw_real {

@@ -35,6 +35,7 @@ struct queue {
 	uint32_t stream;        /* STREAM: its number in `streams`, else 0 */
 	uint32_t before, after; /* in its list */
 	uint32_t turn;          /* of weeding, when it was last emptied */
+	bool tickets;           /* TICKET: no record is waited for */
 };
 
 /* A launch and its record, once they have met. */
@@ -75,9 +76,10 @@ static struct {
 	uint32_t first, last;
 } lists[LISTS];
 static uint32_t batch_streams; /* the first that met a record in this batch */
+static uint32_t on_tickets;    /* launches that wait in queues of tickets */
 static uint64_t weeded_ns;
-static uint32_t turn;          /* times streams were weeded */
-static uint32_t crowded_pause; /* launches until it is asked again for records */
+static uint32_t turn;       /* times streams were weeded */
+static uint32_t full_pause; /* launches until it is asked again for records */
 static struct pending_record *batch;
 static uint32_t batch_count, batch_room;
 
@@ -96,7 +98,8 @@ void gw_join_start(const struct gw_join_sink *s)
 	batch_count = batch_room = batch_streams = 0;
 	weeded_ns = 0;
 	turn = 0;
-	crowded_pause = 0;
+	on_tickets = 0;
+	full_pause = 0;
 }
 
 static struct queue *queue_at(uint32_t number)
@@ -190,6 +193,7 @@ static uint32_t queue_made(enum gw_join_by by, uint64_t key, uint32_t stream)
 	q->waiting.end = &q->waiting.head;
 	q->key = queue_key(by, key);
 	q->stream = stream;
+	q->tickets = by == GW_JOIN_TICKET;
 	q->turn = turn;
 	if (stream)
 		stream_at(stream)->queues++;
@@ -203,6 +207,7 @@ static struct gw_record_launch take(uint32_t number, struct gw_waiting **at)
 	enum list was = list_of(q);
 	struct gw_record_launch record = gw_waiting_take(&q->waiting, at);
 
+	on_tickets -= q->tickets;
 	if (!q->waiting.head) {
 		list_remove(was, number);
 		q->turn = turn;
@@ -218,6 +223,7 @@ static bool add(uint32_t number, uint32_t launch, const struct gw_record_launch 
 
 	if (!gw_waiting_add(&q->waiting, launch, record))
 		return false;
+	on_tickets += q->tickets;
 	if (idle) {
 		list_remove(IDLE, number);
 		list_add(list_of(q), number);
@@ -303,10 +309,10 @@ static void make_room(void)
 {
 	enum { PAUSE = 4096 };
 
-	if (crowded_pause && crowded_pause--)
+	if (full_pause && full_pause--)
 		return;
-	sink.crowded();
-	crowded_pause = gw_waiting_full() ? PAUSE : 0;
+	sink.queue_full();
+	full_pause = gw_waiting_full() ? PAUSE : 0;
 }
 
 void gw_join_wait(enum gw_join_by by, uint64_t key, uint32_t number,
@@ -558,7 +564,7 @@ void gw_join_batch(bool last)
 		if (!c->a.device_launched && !last && ++c->batches < PATIENCE)
 			batch[kept++] = *c;
 		else
-			sink.uncalled(&c->a);
+			sink.orphan(&c->a);
 	}
 	batch_count = kept;
 	batch_end();
@@ -584,7 +590,15 @@ void gw_join_ticket(uint32_t thread, uint32_t ticket, double seconds)
 	}
 }
 
+void gw_join_thread_gone(uint32_t thread)
+{
+	uint32_t q = queue_known(GW_JOIN_TICKET, thread);
+
+	while (q && queue_at(q)->waiting.head)
+		give_up(q);
+}
+
 uint32_t gw_join_waiting(void)
 {
-	return gw_waiting_count();
+	return gw_waiting_count() - on_tickets;
 }

@@ -31,11 +31,11 @@ struct gw_join_sink {
 	               double seconds);
 	/** A launch for which no record came. */
 	void (*unmatched)(struct gw_record_launch *record);
-	/** A record for which there is no launch. */
-	void (*uncalled)(const struct gw_activity *a);
-	/** So many wait that the next gives up the oldest: whatever records there are may come now,
-	 * gw_join_batch too. */
-	void (*crowded)(void);
+	/** A record without a launch. */
+	void (*orphan)(const struct gw_activity *a);
+	/** The queue is full: the next launch evicts the oldest. The sink delivers the records that
+	 * there are; it may call gw_join_batch(). */
+	void (*queue_full)(void);
 };
 
 /** Start empty. */
@@ -81,7 +81,12 @@ void gw_join_batch(bool last);
 /** The time of a launch that was timed by an event pair. */
 void gw_join_ticket(uint32_t thread, uint32_t ticket, double seconds);
 
-/** Launches that wait. */
+/** Thread @p thread (its serial) asks no event pair for its time any more: its launches that wait
+ * for one are given up. */
+void gw_join_thread_gone(uint32_t thread);
+
+/** Launches that wait for records. Those that wait for an event pair are not among them: when its
+ * time comes, if ever, is up to their thread. */
 uint32_t gw_join_waiting(void);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Where the numbers of a stream or graph, or a kernel's name, are unknown, a launch and its
- * record do not meet, and both would be written. Whichever comes second is left out. Worker only.
+ * record cannot be matched and would be logged twice; whichever arrives second is dropped. Worker
+ * only.
  */
 #ifndef GW_UNPAIRED_H
 #define GW_UNPAIRED_H

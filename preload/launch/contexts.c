@@ -12,21 +12,30 @@ void gw_primary_set(int device, void *context)
 		atomic_store(&primaries[device], (uintptr_t)context);
 }
 
-void gw_primary_changed(int device)
+bool gw_primary_active(int device)
 {
 	unsigned flags;
-	int in_use = 0;
-	uintptr_t context;
+	int active = 1;
 
-	if (device < 0 || device >= 64)
-		return;
+	/* Where the driver can't say, nothing that may be alive is forgotten. */
 	if (gw_driver.cuDevicePrimaryCtxGetState &&
-	    gw_driver.cuDevicePrimaryCtxGetState(device, &flags, &in_use) == CUDA_SUCCESS && in_use)
-		return;
-	context = atomic_load(&primaries[device]);
-	if (!context)
-		return;
-	gw_context_gone((CUcontext)context);
+	    gw_driver.cuDevicePrimaryCtxGetState(device, &flags, &active) != CUDA_SUCCESS)
+		active = 1;
+	return active != 0;
+}
+
+void gw_primary_gone(int device)
+{
+	uintptr_t context = device >= 0 && device < 64 ? atomic_load(&primaries[device]) : 0;
+
+	if (context)
+		gw_context_gone((CUcontext)context);
+}
+
+void gw_primary_changed(int device)
+{
+	if (!gw_primary_active(device))
+		gw_primary_gone(device);
 }
 
 enum { GREENS = 64 }; /* green contexts at a time; of more, stale streams may be taken for new */

@@ -219,7 +219,7 @@ static uint32_t intern(struct gw_shared *s, struct gw_kernel_slot *k, const char
 }
 
 /* A function of a module that no call gave, and what the driver says of it. */
-struct strange {
+struct unresolved {
 	const struct asked *asked;
 	const struct gw_kernel_slot *slot;
 	CUlibrary library; /* that the module is of */
@@ -236,7 +236,7 @@ static bool alike(const struct gw_kernel_slot *a, const struct gw_kernel_slot *b
 /* A function dies with its context, so what has none is the kernel of a library. */
 static bool is_of_library(void *arg, uintptr_t key, uint32_t value, uintptr_t context)
 {
-	struct strange *s = arg;
+	struct unresolved *s = arg;
 	const struct gw_kernel_slot *k = &gw_hot.shared->kernels[value];
 	CUkernel kernel = (CUkernel)key;
 	CUmodule module = NULL;
@@ -256,7 +256,7 @@ static bool is_of_library(void *arg, uintptr_t key, uint32_t value, uintptr_t co
  */
 static void find_library(struct asked *a, struct gw_kernel_slot *k)
 {
-	struct strange s = {.asked = a, .slot = k};
+	struct unresolved s = {.asked = a, .slot = k};
 
 	if (a->kernel || !a->owner || !gw_driver.cuKernelGetFunction ||
 	    !gw_driver.cuKernelGetLibrary ||

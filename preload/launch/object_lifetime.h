@@ -17,8 +17,12 @@ void gw_context_gone(CUcontext context);
 
 /** Remember which context is the primary one of @p device. */
 void gw_primary_set(int device, void *context);
-/** The primary context of @p device was released or reset. */
+/** Whether there is a primary context of @p device; true where the driver does not say. */
+bool gw_primary_active(int device);
+/** The primary context of @p device was released: by its last user it is gone. */
 void gw_primary_changed(int device);
+/** The primary context of @p device was reset. */
+void gw_primary_gone(int device);
 
 /** Remember as which context green context @p green is used. */
 void gw_green_set(void *green, void *context);

@@ -9,6 +9,7 @@
 #include "preload/runtime/sandbox.h"
 #include "preload/runtime/self_read.h"
 
+#include <errno.h>
 #include <sys/mman.h>
 
 enum {
@@ -17,7 +18,12 @@ enum {
 	RESERVED = GW_STACK_SLOTS * sizeof(struct gw_stack),
 };
 
+enum state { FREE, BUSY, FULL };
+
 static struct gw_stack *_Atomic pool; /* made before flags ask for stacks */
+/* Of its copies, enum state. Apart from these: their pages go one by one, and none is to be had by
+ * a thread before all have gone. */
+static _Atomic uint32_t states[GW_STACK_SLOTS];
 static _Atomic uint32_t seen[SEEN];
 static _Atomic uint32_t taken;
 static uint32_t next_full;           /* worker: where it looks first */
@@ -105,6 +111,7 @@ bool gw_stacks_behind(void)
 void gw_stacks_start(void)
 {
 	memset(seen, 0, sizeof(seen));
+	memset(states, 0, sizeof(states));
 	atomic_store(&taken, 0);
 	next_full = 0;
 	idle_since = 0;
@@ -117,14 +124,20 @@ void gw_stacks_start(void)
 
 /* ---- on the launching thread --------------------------------------------------------------- */
 
+static void set(const struct gw_stack *s, enum state state)
+{
+	/* Pairs with the exchange in claim() and the acquire in gw_stack_next(). */
+	atomic_store_explicit(&states[s - pool], state, memory_order_release);
+}
+
 static struct gw_stack *claim(void)
 {
 	for (uint32_t i = 0; i < GW_STACK_SLOTS; i++) {
-		uint32_t is_free = GW_STACK_FREE;
+		uint32_t is_free = FREE;
 
-		/* Pairs with the release in gw_stack_done(). */
-		if (atomic_load_explicit(&pool[i].state, memory_order_relaxed) == GW_STACK_FREE &&
-		    atomic_compare_exchange_strong(&pool[i].state, &is_free, GW_STACK_BUSY))
+		/* Pairs with the release in set(). */
+		if (atomic_load_explicit(&states[i], memory_order_relaxed) == FREE &&
+		    atomic_compare_exchange_strong(&states[i], &is_free, BUSY))
 			return &pool[i];
 	}
 	return NULL;
@@ -140,19 +153,26 @@ static __attribute__((noinline)) void copy(struct gw_stack *s)
 	gw_python_frames(s);
 }
 
+static uint32_t tag_of(uint64_t key)
+{
+	return (uint32_t)(key >> 32) | 1;
+}
+
+static bool was_seen(uint64_t key)
+{
+	return atomic_load_explicit(&seen[key % SEEN], memory_order_relaxed) == tag_of(key);
+}
+
 /* One more stack; false where none is to be taken. */
 static bool take(uint64_t key, uint32_t kernel, uint32_t device, const struct gw_event *e,
                  bool captured)
 {
-	const uint32_t tag = (uint32_t)(key >> 32) | 1;
-	_Atomic uint32_t *mark = &seen[key % SEEN];
 	struct gw_stack *s;
 
-	if (!pool || !kernel || atomic_load_explicit(mark, memory_order_relaxed) == tag ||
-	    !(s = claim()))
+	if (!pool || !kernel || was_seen(key) || !(s = claim()))
 		return false;
 	if (!gw_sandbox_enter()) {
-		atomic_store_explicit(&s->state, GW_STACK_FREE, memory_order_release);
+		set(s, FREE);
 		return false;
 	}
 	atomic_store_explicit(&touched, true, memory_order_relaxed);
@@ -162,11 +182,10 @@ static bool take(uint64_t key, uint32_t kernel, uint32_t device, const struct gw
 	s->config = gw_event_config(e);
 	copy(s);
 	gw_sandbox_leave();
-	atomic_store_explicit(mark, tag, memory_order_relaxed);
+	atomic_store_explicit(&seen[key % SEEN], tag_of(key), memory_order_relaxed);
 	if (atomic_fetch_add(&taken, 1) + 1 >= GW_STACKS_MAX)
 		gw_hot_want(GW_EVENT_STACK, false);
-	/* Pairs with the acquire in gw_stack_next(). */
-	atomic_store_explicit(&s->state, GW_STACK_FULL, memory_order_release);
+	set(s, FULL);
 	return true;
 }
 
@@ -193,7 +212,9 @@ void gw_stack_captured(struct gw_call *call, CUfunction f, const struct gw_event
 	struct gw_event e = *shape;
 	const uint32_t kernel = gw_kernel_slot_of(s, call->thread, f);
 	const struct gw_digest_plan *plan;
+	const int saved = errno;
 	CUcontext context;
+	uint64_t key;
 
 	if (!kernel)
 		return;
@@ -202,10 +223,13 @@ void gw_stack_captured(struct gw_call *call, CUfunction f, const struct gw_event
 	e.digest = plan ? gw_digest_read(plan, params, extra) : 0;
 	if (s->kernels[kernel].cluster && !e.cluster)
 		e.cluster = s->kernels[kernel].cluster;
+	key = key_of(&e, kernel, 0);
+	if (was_seen(key)) /* the driver is asked once */
+		return;
 	context = gw_context_of(call->thread, atomic_load_explicit(&gw_hot.stream_generation,
 	                                                           memory_order_acquire));
-	take(key_of(&e, kernel, 0), kernel,
-	     context ? (uint32_t)(gw_context_device(context) + 1) : 0, &e, true);
+	take(key, kernel, context ? (uint32_t)(gw_context_device(context) + 1) : 0, &e, true);
+	errno = saved;
 }
 
 /* ---- on the worker ------------------------------------------------------------------------- */
@@ -213,12 +237,12 @@ void gw_stack_captured(struct gw_call *call, CUfunction f, const struct gw_event
 struct gw_stack *gw_stack_next(void)
 {
 	for (uint32_t i = 0; pool && i < GW_STACK_SLOTS; i++) {
-		struct gw_stack *s = &pool[(next_full + i) % GW_STACK_SLOTS];
+		const uint32_t at = (next_full + i) % GW_STACK_SLOTS;
 
-		/* Pairs with the release in take(). */
-		if (atomic_load_explicit(&s->state, memory_order_acquire) == GW_STACK_FULL) {
-			next_full = (uint32_t)(s - pool) + 1;
-			return s;
+		/* Pairs with the release in set(). */
+		if (atomic_load_explicit(&states[at], memory_order_acquire) == FULL) {
+			next_full = at + 1;
+			return &pool[at];
 		}
 	}
 	return NULL;
@@ -227,8 +251,7 @@ struct gw_stack *gw_stack_next(void)
 void gw_stack_done(struct gw_stack *s)
 {
 	idle_since = 0;
-	/* Pairs with the exchange in claim(). */
-	atomic_store_explicit(&s->state, GW_STACK_FREE, memory_order_release);
+	set(s, FREE);
 }
 
 void gw_stacks_tend(uint64_t now_ns)
@@ -241,11 +264,11 @@ void gw_stacks_tend(uint64_t now_ns)
 		return;
 	atomic_store_explicit(&touched, false, memory_order_relaxed);
 	for (uint32_t i = 0; i < GW_STACK_SLOTS; i++) {
-		uint32_t is_free = GW_STACK_FREE;
+		uint32_t is_free = FREE;
 
-		/* Zeroed, it is free again. */
-		if (atomic_compare_exchange_strong(&pool[i].state, &is_free, GW_STACK_BUSY) &&
-		    madvise(&pool[i], sizeof(pool[i]), MADV_DONTNEED) != 0)
-			atomic_store_explicit(&pool[i].state, GW_STACK_FREE, memory_order_release);
+		if (!atomic_compare_exchange_strong(&states[i], &is_free, BUSY))
+			continue;
+		madvise(&pool[i], sizeof(pool[i]), MADV_DONTNEED);
+		set(&pool[i], FREE);
 	}
 }

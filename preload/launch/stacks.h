@@ -26,14 +26,12 @@ struct gw_python_frame {
 	uint16_t file, function;
 };
 
-/** A copy that waits for the worker; all zero while it is free. Whole pages, which are given back
- * one copy at a time. */
+/** A copy that waits for the worker. Whole pages, which are given back one copy at a time. */
 struct gw_stack {
-	_Alignas(4096) _Atomic uint32_t state; /**< enum gw_stack_state */
-	uint32_t kernel;                       /**< slot */
-	uint32_t device;                       /**< ordinal + 1; 0: not known */
-	bool captured;                         /**< the launch was recorded into a graph */
-	bool python_cut;                       /**< there are more Python frames */
+	_Alignas(4096) uint32_t kernel; /**< slot */
+	uint32_t device;                /**< ordinal + 1; 0: not known */
+	bool captured;                  /**< the launch was recorded into a graph */
+	bool python_cut;                /**< there are more Python frames */
 	struct gw_config config;
 	uint64_t registers[GW_UNWIND_REGISTERS]; /**< as DWARF numbers them */
 	uint32_t bytes;  /**< of the stack, from what registers[GW_UNWIND_SP] says */
@@ -45,8 +43,6 @@ struct gw_stack {
 };
 
 _Static_assert(sizeof(struct gw_stack) % (64 << 10) == 0, "whole pages, be they of 64 KiB");
-
-enum gw_stack_state { GW_STACK_FREE, GW_STACK_BUSY, GW_STACK_FULL };
 
 /** What the options and the mode say is taken from here on. Worker, and at the start. */
 void gw_stacks_mode(void);

@@ -113,6 +113,10 @@ uint64_t gw_live_ran(uint32_t ordinal, uint64_t start_ns, uint64_t end_ns);
 /** Thread @p thread (the log's id) was in a call that waits for the GPU. */
 void gw_live_waited(uint32_t thread, uint64_t from_ns, uint64_t until_ns);
 
+/** Child processes were at work in that time, and the threads that launch on a CPU for @p
+ * threads_ns of it (CHILDREN). */
+void gw_live_children(uint64_t from_ns, uint64_t until_ns, uint64_t threads_ns);
+
 /** A copy or memset ran on that GPU. */
 void gw_live_copied(uint32_t ordinal, uint64_t from_ns, uint64_t until_ns);
 

@@ -13,6 +13,7 @@ enum {
 	THREADS = 64, /* with a place of their own; those that share one push each other out */
 	WAITS = 256,  /* of a thread, the latest */
 	COPIES = 32,  /* of a GPU, the latest */
+	READS = 256,  /* spans in which child processes were at work, the latest */
 	PACE = 20000, /* ns between launch calls that follow each other at once, as in spent.h */
 };
 
@@ -32,12 +33,21 @@ static struct {
 	struct span span[COPIES];
 } copies[GW_LIVE_DEVICES];
 
+static struct {
+	uint32_t count; /* ever */
+	struct read {
+		struct span span;
+		uint64_t threads; /* ns of CPU time that threads used that launch */
+	} read[READS];
+} reads;
+
 static uint64_t untimed; /* the latest call of a launch without a time */
 
 void gw_live_idle_abandon(void)
 {
 	memset(threads, 0, sizeof(threads));
 	memset(copies, 0, sizeof(copies));
+	memset(&reads, 0, sizeof(reads));
 	untimed = 0;
 }
 
@@ -60,6 +70,11 @@ void gw_live_waited(uint32_t thread, uint64_t from_ns, uint64_t until_ns)
 	struct thread *t = thread_of(thread);
 
 	t->wait[t->waits++ % WAITS] = (struct span){from_ns, until_ns};
+}
+
+void gw_live_children(uint64_t from_ns, uint64_t until_ns, uint64_t threads_ns)
+{
+	reads.read[reads.count++ % READS] = (struct read){{from_ns, until_ns}, threads_ns};
 }
 
 void gw_live_copied(uint32_t ordinal, uint64_t from_ns, uint64_t until_ns)
@@ -85,6 +100,37 @@ static uint64_t smaller(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
+/* The host did @p row from @p from to @p until, or children read its input meanwhile, as work() in
+ * cli/spent/spent.c has it. */
+static void work(uint64_t from, uint64_t until, enum gw_idle_cause row, uint64_t out[])
+{
+	const uint32_t kept = reads.count < READS ? reads.count : READS;
+	const struct read *oldest = &reads.read[reads.count % READS];
+	uint32_t i = reads.count;
+
+	/* What was read then may have been pushed out. */
+	if (kept == READS && oldest->span.from > from && until > from) {
+		const uint64_t known = smaller(oldest->span.from, until);
+
+		out[GW_IDLE_UNKNOWN] += known - from;
+		from = known;
+	}
+	while (i != reads.count - kept && reads.read[(i - 1) % READS].span.until > from)
+		i--;
+	for (; i != reads.count && from < until; i++) {
+		const struct read *r = &reads.read[i % READS];
+		const uint64_t begin = larger(r->span.from, from),
+		               end = smaller(r->span.until, until);
+
+		if (end <= begin || r->threads >= (end - begin) / 2)
+			continue;
+		out[row] += begin - from;
+		out[GW_IDLE_INPUT] += end - begin;
+		from = end;
+	}
+	out[row] += until - from;
+}
+
 /* What the host did from @p from to @p until. */
 static void host(const struct thread *t, uint64_t from, uint64_t until, uint64_t out[])
 {
@@ -103,12 +149,12 @@ static void host(const struct thread *t, uint64_t from, uint64_t until, uint64_t
 
 		if (end <= begin)
 			continue;
-		out[other] += begin - from;
+		work(from, begin, other, out);
 		out[GW_IDLE_WAIT] += end - begin;
 		other = GW_IDLE_AFTER_WAIT;
 		from = end;
 	}
-	out[other] += until - from;
+	work(from, until, other, out);
 }
 
 /* Neither kernel nor copy ran. @p before: the thread's call before @p call, 0: not known. */

@@ -27,7 +27,7 @@ static uint32_t id_count;
 
 void gw_loaded_start(void)
 {
-	gw_idmap_clear(&ids);
+	ids = (struct gw_idmap){.use = GW_MEMORY_modules};
 	list = NULL; /* a forked child leaves its parent's memory alone */
 	paths = NULL;
 	paths_size = paths_used = 0;

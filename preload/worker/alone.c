@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "preload/worker/alone.h"
+#include "preload/worker/parts.h"
 
 #include "preload/runtime/sandbox.h"
 #include "preload/runtime/small_file.h"

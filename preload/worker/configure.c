@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "preload/worker/configure.h"
+#include "preload/worker/parts.h"
 
 #include "preload/analysis/analyze.h"
 #include "preload/analysis/digests.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "preload/worker/header.h"
+#include "preload/worker/parts.h"
 
 #include "preload/cupti/activity.h"
 #include "preload/runtime/clock.h"

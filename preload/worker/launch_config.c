@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "preload/worker/launch_config.h"
+#include "preload/worker/parts.h"
 
 #include "preload/launch/launch.h"
 #include "preload/worker/registry.h"

@@ -2,7 +2,7 @@
 #include "preload/worker/launches.h"
 
 #include "preload/live/aggregate.h"
-#include "preload/worker/configure.h"
+#include "preload/worker/parts.h"
 #include "preload/cupti/attach.h"
 #include "preload/live/expected.h"
 #include "preload/worker/host_time.h"
@@ -14,7 +14,6 @@
 #include "preload/join/join.h"
 #include "preload/join/unpaired.h"
 #include "preload/live/graph_sums.h"
-#include "preload/worker/launch_config.h"
 #include "preload/live/live.h"
 #include "preload/live/log.h"
 #include "preload/runtime/options.h"
@@ -22,7 +21,6 @@
 #include "preload/cupti/window_cost.h"
 #include "preload/analysis/analyze.h"
 #include "preload/worker/registry.h"
-#include "preload/worker/sample.h"
 #include "preload/live/unnamed.h"
 #include "preload/runtime/degrade.h"
 #include "preload/runtime/process.h"
@@ -37,12 +35,12 @@ static uint64_t last_end[2][64]; /* by device: end of the latest kernel seen; of
 
 static void joined(struct gw_record_launch *r, const struct gw_activity *a, double seconds);
 static void unmatched(struct gw_record_launch *r);
-static void uncalled(const struct gw_activity *a);
-static void crowded(void);
+static void orphan(const struct gw_activity *a);
+static void queue_full(void);
 
 bool gw_launches_start(void)
 {
-	static const struct gw_join_sink sink = {joined, unmatched, uncalled, crowded};
+	static const struct gw_join_sink sink = {joined, unmatched, orphan, queue_full};
 
 	gw_join_start(&sink);
 	memset(&score, 0, sizeof(score));
@@ -392,6 +390,7 @@ void gw_launch_event(struct gw_thread *t, const struct gw_event *event)
 	struct gw_event now = checked(event), *e = &now;
 
 	if (t->timed_serial != t->serial) {
+		gw_join_thread_gone(t->timed_serial); /* its events have another owner by now */
 		t->timed_serial = t->serial;
 		t->timed = 0;
 	}
@@ -423,8 +422,8 @@ void gw_launches_measured(bool last)
 	gw_join_batch(last);
 }
 
-/* In the midst of the rings: what is learnt now is not published before all of them are seen. */
-static void crowded(void)
+/* Called while the rings are drained: learns now, and publishes only once they are empty. */
+static void queue_full(void)
 {
 	gw_launches_take_records();
 	gw_join_batch(false);
@@ -455,7 +454,7 @@ static struct gw_clock_state clock_of(const struct gw_record_launch *r)
 	return s;
 }
 
-/* All of it from the record and those before it, so that who reads the log can do the same. */
+/* Uses only the record and earlier ones, so that a replay of the log is exact to the bit. */
 static void learn(struct gw_record_launch *r)
 {
 	const double seconds = (double)r->duration_ns * 1e-9;
@@ -548,7 +547,7 @@ static void unmatched(struct gw_record_launch *r)
 }
 
 /* A kernel that no call of ours launched: by the device, or inside an unlisted graph node. */
-static void uncalled(const struct gw_activity *a)
+static void orphan(const struct gw_activity *a)
 {
 	struct gw_record_launch r;
 

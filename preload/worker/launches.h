@@ -6,7 +6,7 @@
 #include "predictor/learner/predictor_set.h"
 #include "preload/cupti/activity.h"
 #include "preload/maps/state.h"
-#include "preload/worker/summary.h"
+#include "preload/worker/parts.h"
 
 /** Start with nothing learnt; false when there is no memory. */
 bool gw_launches_start(void);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "preload/worker/sample.h"
+#include "preload/worker/parts.h"
 
 #include "preload/worker/slow_episodes.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "preload/worker/summary.h"
+#include "preload/worker/parts.h"
 
 #include "preload/live/log.h"
 #include "preload/runtime/messages.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "preload/worker/totals.h"
+#include "preload/worker/parts.h"
 
 #include "preload/runtime/clock.h"
 #include "preload/maps/memory.h"

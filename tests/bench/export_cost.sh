@@ -24,7 +24,7 @@ check() { # FORMAT LIMIT
 
 check perfetto 15000
 check chrome 15000
-check sqlite 28000
+check sqlite 20000
 check parquet 19000
 check csv 16500
 check openmetrics 11700

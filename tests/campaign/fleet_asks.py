@@ -11,14 +11,17 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 
 GPUWATCH, FLEET_STORE, LOGS, CASE = sys.argv[1:5]
-FOLDER = tempfile.mkdtemp(prefix="gw-fleet-")
+ROOT = tempfile.mkdtemp(prefix="gw-fleet-")
+FOLDER = os.path.join(ROOT, "host=h/uuid=u")  # engines may read such names, which are not the store's
+os.makedirs(FOLDER)
 STORE = os.path.join(FOLDER, "store")
 
 
 def finish(status):
-    shutil.rmtree(FOLDER, ignore_errors=True)
+    shutil.rmtree(ROOT, ignore_errors=True)
     sys.exit(status)
 
 
@@ -191,6 +194,47 @@ def a_time_is_a_part_of_the_store():
              hours("--last=2h")]
     assert abs(sum(parts) - hours()) < 1e-3 and min(parts) > 0, parts
     assert abs(hours("--since=2h") - parts[2]) < 1e-9
+
+
+def state(path, hour, seconds, more="", gpu=1):
+    """Half of what was seen of an hour is idle time, by an agent that saw so much of it."""
+    write(path, f"""SELECT {hour} AS time_s, {seconds} AS seconds, 'h' AS host, 'GPU-{gpu}' AS uuid, 'H200' AS model,
+                'gpuwatch_idle_seconds' AS metric, 'cause' AS label, 'host' AS which, ({seconds} / 2)::DOUBLE AS value,
+                NULL::DOUBLE AS most {more}""")
+
+
+def a_host_whose_clock_is_ahead_moves_the_last_hours_of_no_other():
+    need("duckdb")
+    hour = int(time.time()) // 3600 * 3600
+    for host, at in (("a", hour - 7200), ("b", hour - 3600), ("c", hour + 30 * 86400)):
+        state(f"{STORE}/hours/host={host}/day=2026-11-26/state-000000.parquet", at, 3600, gpu=host)
+    gpus = lambda *span: [r["gpus"] for r in rows(ask(*span, "idle_hours", STORE), "idle_hours") if r["cause"] == "host"]
+    assert gpus("--last=2h") == [2] and gpus() == [3], (gpus("--last=2h"), gpus())
+    for host in "ab":
+        shutil.rmtree(f"{STORE}/hours/host={host}")
+    assert gpus("--last=2h") == [1]
+
+
+def an_hour_that_two_agents_saw_counts_as_what_both_saw():
+    need("duckdb")
+    day, hour = f"{STORE}/hours/host=h/day=2026-11-26", 1795651200
+    state(day + "/state-000000.parquet", hour, 1000, f", {hour}::BIGINT AS from_s")
+    state(day + "/state-002000.parquet", hour, 2000, f", {hour + 1200}::BIGINT AS from_s")
+    state(day + "/state-010000.parquet", hour + 3600, 1000)  # of agents without from_s
+    state(day + "/state-014000.parquet", hour + 3600, 600)
+    assert [r["share"] for r in rows(ask("idle_hours", STORE), "idle_hours") if r["cause"] == "host"] == [0.5]
+
+
+def a_store_below_folders_that_are_named_like_its_own_is_read():
+    need("duckdb")
+    store = os.path.join(FOLDER, "host=backup/model=old/day=2020-01-01")
+    simulate(8, 1, store)
+    day = os.path.join(store, "host=node00000/day=2026-11-26")
+    write(os.path.join(day, "100000-000000000.parquet"), """
+        SELECT 'GPU-1' AS uuid, NULL::VARCHAR AS program, '0000:01:00.0' AS pci_bus_id, 'H200' AS model, 'k' AS kernel,
+               'gpuwatch_gpu_seconds_total' AS metric, TIMESTAMP '2026-11-26 10:00:00'::TIMESTAMP_NS AS time, 1.0::DOUBLE AS value""")
+    found = ask("costly_kernels", store)
+    assert found["files"]["work"] == 1 and not found["files"]["samples"], found["files"]
 
 
 def bad_input_is_named():

@@ -4,7 +4,7 @@
  * took (gpuwatch export --format=csv), under gpuwatch health. SCENARIO:
  *
  *   healthy   a day of each; prints "gpu_days alarms episodes", and for each resource its alarms,
- *             then how many of the hours had a score of at least 1, 2, ... 24
+ *             then the largest margin (health_verdict) of each day
  *   slow, start, clock, recover, build
  *             each runs 40 minutes and then changes; prints "slow found in_60s right median_s
  *             worst_s back significant": back, how many of those that recovered were called healthy
@@ -35,8 +35,7 @@ enum {
 	JOB_LEAST = 20,
 	KEPT_JOBS = 4,
 	PROCESSES = 4,
-	BURST_REST = 6, /* intervals between two */
-	SCORES = 24
+	BURST_REST = 6 /* intervals between two */
 };
 static const double SECONDS = 10;     /* of an interval: health_interval_ns() */
 static const double SPREAD = 0.08;    /* between identical GPUs (Sinha et al., SC 22) */
@@ -273,44 +272,57 @@ static void intervals(struct gpu *g, unsigned n, const struct fault *fault)
 
 /* ---- a healthy day ------------------------------------------------------------------------- */
 
+static bool is_slow(const struct gpu *g, enum health_resource r)
+{
+	struct health_verdict v;
+
+	health_of(g->health, r, &v);
+	return v.state == HEALTH_SLOW;
+}
+
+static double healthy_day(struct gpu *g, unsigned alarms[HEALTH_RESOURCES])
+{
+	const unsigned day = (unsigned)(86400 / SECONDS);
+	bool was[HEALTH_RESOURCES] = {false};
+	double most = 0;
+
+	for (unsigned t = 1; t <= day; t++) {
+		if (uniform() < SECONDS / 7200)
+			other_job(g);
+		interval(g, &none);
+		for (int r = 0; r < HEALTH_RESOURCES; r++) {
+			struct health_verdict v;
+
+			health_of(g->health, (enum health_resource)r, &v);
+			alarms[r] += v.state == HEALTH_SLOW && !was[r];
+			was[r] = v.state == HEALTH_SLOW;
+			most = fmax(most, v.margin);
+		}
+	}
+	return most;
+}
+
 static void healthy(unsigned gpus, unsigned files)
 {
-	unsigned alarms[HEALTH_RESOURCES] = {0}, all = 0, hours[SCORES + 1] = {0};
-	const unsigned day = (unsigned)(86400 / SECONDS), hour = (unsigned)(3600 / SECONDS);
+	unsigned alarms[HEALTH_RESOURCES] = {0}, all = 0;
+	double *most = gw_alloc(gpus * sizeof(*most));
 
 	for (unsigned n = 0; n < gpus; n++) {
-		bool was[HEALTH_RESOURCES] = {false};
-		double most = 0;
 		struct gpu g;
 
 		begin(&g, files);
-		for (unsigned t = 1; t <= day; t++) {
-			if (uniform() < SECONDS / 7200)
-				other_job(&g);
-			interval(&g, &none);
-			for (int r = 0; r < HEALTH_RESOURCES; r++) {
-				const enum health_resource one = (enum health_resource)r;
-				const bool slow = health_is_slow(g.health, one);
-
-				alarms[r] += slow && !was[r];
-				all += slow && !was[r];
-				was[r] = slow;
-				most = fmax(most, health_score(g.health, one));
-			}
-			if (t % hour == 0) {
-				for (int i = 1; i <= SCORES && most >= i; i++)
-					hours[i]++;
-				most = 0;
-			}
-		}
+		most[n] = healthy_day(&g, alarms);
 		health_free(g.health);
 	}
+	for (int r = 0; r < HEALTH_RESOURCES; r++)
+		all += alarms[r];
 	printf("%u %u", gpus, all);
 	for (int r = 0; r < HEALTH_RESOURCES; r++)
 		printf(" %u", alarms[r]);
-	for (int i = 1; i <= SCORES; i++)
-		printf(" %u", hours[i]);
+	for (unsigned n = 0; n < gpus; n++)
+		printf(" %.4f", most[n]);
 	putchar('\n');
+	free(most);
 }
 
 /* ---- a change ------------------------------------------------------------------------------ */
@@ -370,9 +382,11 @@ static void watch(struct gpu *g, const struct fault *fault, struct outcome *o)
 
 	for (unsigned i = 1; i <= 60; i++) {
 		enum health_resource worst;
+		struct health_verdict v;
 
 		interval(g, fault);
-		significant |= health_score(g->health, fault->resource) > 4.775;
+		health_of(g->health, fault->resource, &v);
+		significant |= v.score > 4.775;
 		if (found || health_state(g->health, &worst) != HEALTH_SLOW)
 			continue;
 		found = true;
@@ -385,7 +399,7 @@ static void watch(struct gpu *g, const struct fault *fault, struct outcome *o)
 	if (!found)
 		return;
 	intervals(g, 12, &none);
-	o->back += !health_is_slow(g->health, fault->resource);
+	o->back += !is_slow(g, fault->resource);
 }
 
 static void change(struct gpu *g, const char *scenario, struct outcome *o)

@@ -97,9 +97,25 @@ def read_chrome(data):
     return None, count, names
 
 
+def same_as_csv(db):
+    """The view of launches has the cells of the CSV, in any order."""
+    text = subprocess.check_output([gpuwatch, "export", "--format=csv", "-o", "-", log])
+    rows = csv.DictReader(io.StringIO(text.decode("utf-8", "replace"), newline=""))
+    strings = dict(db.execute("SELECT id, value FROM StringIds"))
+    texts = ("kernel", "mangled", "line", "basis", "work", "bound")
+    cells = ", ".join(rows.fieldnames)
+    seen = collections.Counter()
+    for row in db.execute("SELECT " + cells + " FROM GPUWATCH_LAUNCH"):
+        named = [strings.get(v) if name in texts else v for name, v in zip(rows.fieldnames, row)]
+        seen[tuple("" if v is None else "%.9g" % v if isinstance(v, float) else str(v) for v in named)] += 1
+    wanted = collections.Counter(tuple(row.values()) for row in rows)
+    assert seen == wanted, (seen - wanted, wanted - seen)
+
+
 def read_sqlite(_):
     db = sqlite3.connect("out.sqlite")
     assert db.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+    same_as_csv(db)
     # The query of nsys's cuda_gpu_kern_sum.
     names = collections.Counter(dict(db.execute(
         "SELECT s.value, sum(end - start) FROM CUPTI_ACTIVITY_KIND_KERNEL AS k "

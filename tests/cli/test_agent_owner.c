@@ -88,6 +88,26 @@ static void pods_of_gpus_are_read_as_kubelet_has_them(void **state)
 	free(list.row);
 }
 
+static void replicas_of_a_gpu_are_one_containers(void **state)
+{
+	/* Both replicas as kubelet has them, one of them twice, as on each of two NUMA nodes. */
+	static const char two[] = "\x0a\x96\x01\x0a\x01p\x1a\x90\x01\x0a\x01"
+	                          "c\x12\x2d\x12\x2b"
+	                          "GPU-aaaaaaaa-0000-0000-0000-000000000000::0\x12\x2d\x12\x2b"
+	                          "GPU-aaaaaaaa-0000-0000-0000-000000000000::1\x12\x2d\x12\x2b"
+	                          "GPU-aaaaaaaa-0000-0000-0000-000000000000::0";
+	struct agent_pod_list list = {0};
+	const struct agent_pod *pod;
+
+	(void)state;
+	assert_true(agent_pod_list_read(two, sizeof(two) - 1, &list));
+	assert_int_equal(list.rows, 3);
+	pod = agent_pod_of(&list, "GPU-aaaaaaaa-0000-0000-0000-000000000000");
+	assert_non_null(pod);
+	assert_string_equal(pod->container, "c");
+	free(list.row);
+}
+
 static void a_list_of_pods_that_is_cut_is_none(void **state)
 {
 	size_t whole = 0;
@@ -109,6 +129,7 @@ int main(void)
 	        cmocka_unit_test(pods_and_containers_are_read_from_control_groups),
 	        cmocka_unit_test(jobs_and_ranks_are_read_from_environments),
 	        cmocka_unit_test(pods_of_gpus_are_read_as_kubelet_has_them),
+	        cmocka_unit_test(replicas_of_a_gpu_are_one_containers),
 	        cmocka_unit_test(a_list_of_pods_that_is_cut_is_none),
 	};
 

@@ -104,6 +104,17 @@ static void logs_with_sums_are_compared_by_means_of_spans(void **state)
 	shell_says("+0.00%");
 }
 
+static void sums_are_not_compared_with_predictions(void **state)
+{
+	(void)state;
+	assert_int_equal(shell(DIFF "--against-prediction sums.gwl"), 0);
+	shell_says("only launches with a record of their own are compared");
+	shell_says("1 with too few times");
+	assert_int_equal(shell(DIFF "--against-prediction base.gwl | grep -c Note"), 1);
+	assert_int_equal(shell(DIFF "--against-prediction --json sums.gwl"), 0);
+	shell_says("\"sums\": true");
+}
+
 static void folders_are_runs_of_several_processes(void **state)
 {
 	(void)state;
@@ -154,6 +165,7 @@ int main(void)
 	        cmocka_unit_test(kernels_are_matched_by_name_arguments_and_resources),
 	        cmocka_unit_test(renamed_kernels_are_matched_by_their_code),
 	        cmocka_unit_test(logs_with_sums_are_compared_by_means_of_spans),
+	        cmocka_unit_test(sums_are_not_compared_with_predictions),
 	        cmocka_unit_test(folders_are_runs_of_several_processes),
 	        cmocka_unit_test(predictions_need_no_base),
 	        cmocka_unit_test(wrong_use_is_refused_with_the_remedy),

@@ -114,6 +114,18 @@ static void launches_are_picked_by_time_and_name(void **state)
 	assert_string_equal(shell_output, "8\n");
 }
 
+static void a_folder_stands_for_its_logs(void **state)
+{
+	(void)state;
+	assert_int_equal(shell("mkdir two none && cp names.gwl two/a.gwl && cp names.gwl two/b.gwl"),
+	                 0);
+	assert_int_equal(shell(GPUWATCH "export --format=csv --kernel='^plain$' -o - two | wc -l"),
+	                 0);
+	assert_string_equal(shell_output, "7\n");
+	assert_int_equal(shell(GPUWATCH "export --format=csv -o - none"), 2);
+	shell_says("none: no log in this folder");
+}
+
 /* One error, exit status 2, and what stood there stays. */
 static void failures_leave_no_half_file(void **state)
 {
@@ -158,7 +170,7 @@ static void failures_leave_no_half_file(void **state)
 }
 
 /* A copy, a wait and ranges of a thread, beside a launch. */
-static void perfetto_has_copies_waits_and_ranges(void **state)
+static void write_beside(const char *path)
 {
 	struct gw_record_thread thread = {.id = 1, .tid = 77};
 	struct gw_record_range_name name = {.id = 1};
@@ -176,7 +188,6 @@ static void perfetto_has_copies_waits_and_ranges(void **state)
 	                              .duration_ns = 30000};
 	struct lb b = {0};
 
-	(void)state;
 	lb_header(&b, 4711, GW_HEADER_COPIES | GW_HEADER_WAITS, "a");
 	lb_device(&b, 1, "Test GPU", "00112233445566778899aabbccddeeff");
 	lb_stream(&b, 1, 1);
@@ -190,8 +201,14 @@ static void perfetto_has_copies_waits_and_ranges(void **state)
 	lb_record(&b, GW_RECORD_RANGE, &out, sizeof(out), NULL, 0);
 	lb_add_launch(&b, lb_launch(1, 1000000000000, 1000, NAN, 0));
 	lb_end(&b);
-	assert_true(lb_write(&b, "where.gwl"));
+	assert_true(lb_write(&b, path));
 	lb_free(&b);
+}
+
+static void perfetto_has_copies_waits_and_ranges(void **state)
+{
+	(void)state;
+	write_beside("where.gwl");
 	assert_int_equal(shell(CHECK "perfetto where.gwl"), 0);
 	assert_int_equal(shell(GPUWATCH "export --format=perfetto -o where.trace where.gwl && "
 	                                "python3 " HERE "/export_slices.py where.trace"),
@@ -200,6 +217,36 @@ static void perfetto_has_copies_waits_and_ranges(void **state)
 	                    "NVTX, thread 77 (process 4711): step 110000 ns\n"
 	                    "copies, stream 7: copies to the GPU 5000 ns\n"
 	                    "waits, thread 77 (process 4711): cuEventSynchronize 30000 ns\n");
+}
+
+static void sqlite_has_copies_waits_and_ranges_where_nsys_has_them(void **state)
+{
+	(void)state;
+	if (shell(GPUWATCH "export --help | grep -q sqlite"))
+		skip();
+	write_beside("beside.gwl");
+	assert_int_equal(shell("python3 " HERE "/readers/nsys.py $PREFIX/bin/gpuwatch beside.gwl"),
+	                 0);
+	assert_string_equal(shell_output, "[CUDA memcpy Host-to-Device] 1 5000 4096\n"
+	                                  "Event sync 1 30000\n"
+	                                  "step 1 110000 77\n"
+	                                  "beside.gwl 1 kernels and shapes, 1 launches, 1000 ns\n");
+}
+
+/* Their ranges end with them. */
+static void several_logs_are_in_one_database(void **state)
+{
+	(void)state;
+	if (shell(GPUWATCH "export --help | grep -q sqlite"))
+		skip();
+	write_beside("one.gwl");
+	write_beside("another.gwl");
+	assert_int_equal(shell(GPUWATCH "export --format=sqlite -o two.db one.gwl another.gwl && "
+	                                "python3 -c \"import sqlite3; print(*sqlite3.connect("
+	                                "'two.db').execute('SELECT count(*), sum(end - start) "
+	                                "FROM NVTX_EVENTS').fetchone())\""),
+	                 0);
+	assert_string_equal(shell_output, "2 220000\n");
 }
 
 /* Two configurations, one of which has a stack: export_check.py compares lines with those of CSV.
@@ -240,7 +287,10 @@ int main(void)
 	        cmocka_unit_test(csv_is_golden),
 	        cmocka_unit_test(perfetto_has_copies_waits_and_ranges),
 	        cmocka_unit_test(perfetto_has_the_line_of_the_program),
+	        cmocka_unit_test(sqlite_has_copies_waits_and_ranges_where_nsys_has_them),
+	        cmocka_unit_test(several_logs_are_in_one_database),
 	        cmocka_unit_test(launches_are_picked_by_time_and_name),
+	        cmocka_unit_test(a_folder_stands_for_its_logs),
 	        cmocka_unit_test(failures_leave_no_half_file),
 	};
 

@@ -23,10 +23,13 @@ static const uint64_t T0 = 1795700000000000000, US = 1000;
 
 /* A job; zero-initialised is one of NCCL without reports, in which nobody is late. */
 struct script {
-	bool numbers; /* NCCL reports to gpuwatch */
-	bool copies;  /* no NCCL: copies to the host and back */
-	bool hosts;   /* each rank on a machine, whose clock is 3 ms ahead of the one before */
-	bool lost;    /* the third collective of rank 0 is not in its log */
+	bool numbers;   /* NCCL reports to gpuwatch */
+	bool copies;    /* no NCCL: copies to the host and back */
+	bool hosts;     /* each rank on a machine, whose clock is 3 ms ahead of the one before */
+	bool back;      /* the clock of CULPRIT goes back by a minute at step FROM */
+	bool later;     /* CULPRIT's log is of an hour later, by the same clock */
+	bool lost;      /* the third collective of rank 0 is not in its log */
+	uint64_t ahead; /* of `hosts`, ns in place of 3 ms */
 	uint64_t input, host, slow, work; /* us more a step for CULPRIT, from FROM on */
 	uint64_t network;                 /* us more a step of all collectives, from FROM on */
 };
@@ -83,7 +86,10 @@ static void begin(struct rank *k, const struct script *s, unsigned rank)
 	int n = snprintf(text, sizeof(text), "host=node%u%cboot_id=b%ccommand=train%crank=%u",
 	                 s->hosts ? rank : 0, 0, 0, 0, rank);
 
-	*k = (struct rank){.now = T0, .clock = s->hosts ? rank * 3000 * US : 0};
+	*k = (struct rank){.now = T0,
+	                   .clock = s->hosts ? rank * (s->ahead ? s->ahead : 3000 * US)
+	                            : s->later && rank == CULPRIT ? 3600000000 * US
+	                                                          : 0};
 	lb_record(&k->b, GW_RECORD_HEADER, &h, sizeof(h), text, (size_t)n + 1);
 	lb_device(&k->b, 1, "GPU", "aa");
 	lb_stream(&k->b, 1, 1);
@@ -151,6 +157,8 @@ static void write_job(const struct script *s)
 	for (unsigned r = 0; r < RANKS; r++)
 		begin(&ranks[r], s, r);
 	for (unsigned i = 0; i < STEPS; i++) {
+		if (s->back && i == FROM)
+			ranks[CULPRIT].clock -= 60000000 * US;
 		for (unsigned r = 0; r < RANKS; r++)
 			work(&ranks[r], s, r == CULPRIT && i >= FROM);
 		meet(ranks, s, REDUCE, i);
@@ -312,6 +320,43 @@ static void numbers_join_what_a_lost_launch_shifts(void **state)
 	forget();
 }
 
+static void left_out(const struct script *s, const char *why)
+{
+	char expected[128];
+
+	write_job(s);
+	assert_int_equal(shell(GPUWATCH "ranks --all r?.gwl"), 0);
+	shell_says("Job        3 ranks");
+	snprintf(expected, sizeof(expected), "r%u.gwl: it has no steps in common", CULPRIT);
+	shell_says(expected);
+	shell_says(why);
+}
+
+static void a_log_whose_time_goes_back_is_left_out(void **state)
+{
+	(void)state;
+	left_out(&(struct script){.back = true, .numbers = true}, "in another order");
+}
+
+static void a_log_of_another_run_is_left_out(void **state)
+{
+	(void)state;
+	left_out(&(struct script){.later = true}, "at another time");
+}
+
+static void a_clock_that_is_hours_ahead_changes_nothing(void **state)
+{
+	const uint64_t hours = 5 * 3600 * UINT64_C(1000000000);
+
+	(void)state;
+	judge(&(struct script){.hosts = true, .ahead = hours, .numbers = true, .input = 3000});
+	assert_int_equal(job.episode_count, 1);
+	assert_int_equal(job.episodes[0].rank, CULPRIT);
+	assert_true(fabs(job.ranks[3].offset - job.ranks[0].offset - 3 * (double)hours) < 1e5);
+	assert_true(fabs((double)job.ranks[0].steps[FROM + 5].part[RANKS_WAITING] / 1e6 - 3) < 0.1);
+	forget();
+}
+
 static void the_period_is_the_shortest_that_repeats(void **state)
 {
 	uint64_t s[90];
@@ -361,6 +406,74 @@ static void a_collective_that_a_log_names_again_counts_once(void **state)
 	ranks_job_free(&both);
 	for (int r = 0; r < 2; r++)
 		free(two[r].meetings);
+}
+
+/* A job of two machines with two ranks each, the clock of the second 3 ms ahead. All collectives
+ * but each third stay in a machine, where @p all is set; else the odd ranks never leave theirs. */
+static void offsets_of_machines(bool all)
+{
+	enum { MEETINGS = 60 };
+	struct ranks_step step[RANKS] = {0};
+	struct ranks_rank rank[RANKS] = {{0}};
+	struct ranks_meeting m[RANKS][MEETINGS];
+	struct ranks_job two = {.ranks = rank, .rank_count = RANKS, .step_count = 1};
+
+	for (unsigned r = 0; r < RANKS; r++) {
+		rank[r] = (struct ranks_rank){.steps = &step[r],
+		                              .meetings = m[r],
+		                              .meeting_count = MEETINGS,
+		                              .clock = r / 2};
+		for (unsigned i = 0; i < MEETINGS; i++) {
+			const bool inside = i % 3 || (!all && r % 2);
+			const double at = i * 1e6 + 3e6 * (r / 2);
+
+			m[r][i] = (struct ranks_meeting){.key = i * 10 + 1 +
+			                                        (inside ? r / 2 : 2 + r % 2),
+			                                 .start = at,
+			                                 .end = at + 5e5 + r,
+			                                 .together = true};
+		}
+	}
+	ranks_judge(&two);
+	assert_false(two.one_clock);
+	assert_true(fabs(rank[2].offset - rank[0].offset - 3e6) < 1e3);
+	assert_true(fabs(rank[3].offset - rank[1].offset - 3e6) < 1e3);
+	ranks_job_free(&two);
+}
+
+static void collectives_within_a_machine_say_nothing_of_clocks(void **state)
+{
+	(void)state;
+	offsets_of_machines(true);
+}
+
+static void a_rank_that_never_leaves_its_machine_has_the_clock_of_others_there(void **state)
+{
+	(void)state;
+	offsets_of_machines(false);
+}
+
+static void one_fast_step_does_not_hide_a_late_rank(void **state)
+{
+	enum { LENGTH = 1000000, FAST = FROM + 4 };
+	struct ranks_step step[RANKS][STEPS] = {0};
+	struct ranks_rank rank[RANKS] = {{0}};
+	struct ranks_job four = {.ranks = rank, .rank_count = RANKS, .step_count = STEPS};
+
+	(void)state;
+	for (unsigned r = 0; r < RANKS; r++) {
+		rank[r].steps = step[r];
+		for (unsigned i = 0; i < STEPS; i++) {
+			const double late = r != CULPRIT || i < FROM ? 0 : i == FAST ? -0.5 : 0.1;
+
+			step[r][i].part[RANKS_COMPUTE] = (float)(LENGTH * (1 + late));
+		}
+	}
+	ranks_judge(&four);
+	assert_int_equal(four.episode_count, 1);
+	assert_int_equal(four.episodes[0].first, FROM);
+	assert_true(four.episodes[0].found < FROM + 10);
+	ranks_job_free(&four);
 }
 
 static void the_command_names_rank_and_cause(void **state)
@@ -432,9 +545,16 @@ int main(void)
 	        cmocka_unit_test(parts_of_a_step_add_up_and_say_for_whom_a_rank_waits),
 	        cmocka_unit_test(clocks_are_set_by_the_ends_of_collectives),
 	        cmocka_unit_test(numbers_join_what_a_lost_launch_shifts),
+	        cmocka_unit_test(a_log_whose_time_goes_back_is_left_out),
+	        cmocka_unit_test(a_log_of_another_run_is_left_out),
+	        cmocka_unit_test(a_clock_that_is_hours_ahead_changes_nothing),
 	        cmocka_unit_test(the_period_is_the_shortest_that_repeats),
 	        cmocka_unit_test(the_lower_median_is_taken),
 	        cmocka_unit_test(a_collective_that_a_log_names_again_counts_once),
+	        cmocka_unit_test(collectives_within_a_machine_say_nothing_of_clocks),
+	        cmocka_unit_test(
+	                a_rank_that_never_leaves_its_machine_has_the_clock_of_others_there),
+	        cmocka_unit_test(one_fast_step_does_not_hide_a_late_rank),
 	        cmocka_unit_test(the_command_names_rank_and_cause),
 	        cmocka_unit_test(the_command_says_that_the_network_is_slow),
 	        cmocka_unit_test(the_report_has_a_row_for_each_rank),

@@ -2,7 +2,6 @@
 /* What a replay may know, what a trace holds, and the figures of a score. */
 #include "cli/common/memory.h"
 #include "cli/replay/replay.h"
-#include "cli/replay/family.h"
 #include "cli/score/score.h"
 #include "tests/cli/samples.h"
 

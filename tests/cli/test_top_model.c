@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gpuwatch top's model on made-up snapshots: differences, order, filter, processes that go. */
+#include "cli/top/cells.h"
 #include "cli/top/histogram.h"
 #include "cli/top/model.h"
 #include "predictor/log/record.h"
@@ -319,6 +320,29 @@ static void idle_is_known_where_all_is_timed(void **state)
 }
 
 /* A segment that goes back in its counts, as no writer does, begins anew. */
+static void idle_time_of_the_interval_has_its_share_of_input(void **state)
+{
+	struct gw_live_device d = {.used = 1, .last_end_ns = 1000 * SECOND};
+	struct top_device *device;
+	char remark[300];
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		struct top_process *p = begin(SECOND);
+
+		d.last_end_ns += SECOND;
+		d.idle_ns[GW_IDLE_HOST] += i ? SECOND / 5 : SECOND;
+		d.idle_ns[GW_IDLE_INPUT] += i ? 3 * SECOND / 5 : 0;
+		top_device_is(p, 0, &d);
+		top_end(m);
+	}
+	device = &m->process[0]->device[0];
+	assert_near(device->input, 0.75);
+	device->idle = 0.8;
+	top_remark(m->process[0], device, remark, sizeof(remark));
+	assert_string_equal(remark, "waits for input: 75% of idle time");
+}
+
 static void counts_that_fall_give_no_negative_rates(void **state)
 {
 	(void)state;
@@ -371,6 +395,7 @@ int main(void)
 	        TEST(a_process_that_ends_stays_for_some_seconds),
 	        TEST(processes_stand_by_their_numbers),
 	        TEST(idle_is_known_where_all_is_timed),
+	        TEST(idle_time_of_the_interval_has_its_share_of_input),
 	        TEST(counts_that_fall_give_no_negative_rates),
 	        TEST(bars_hold_every_value),
 	};

@@ -40,7 +40,7 @@ static uint64_t seen, written;
 static _Atomic uint64_t dropped;
 
 /* One flush at a time; held while the client's callbacks run. */
-static pthread_mutex_t delivery_lock = PTHREAD_MUTEX_INITIALIZER;
+pthread_mutex_t sc_delivery_lock = PTHREAD_MUTEX_INITIALIZER;
 static CUpti_BuffersCallbackRequestFunc request;
 static CUpti_BuffersCallbackCompleteFunc complete;
 static struct sc_clock clock_reported; /* of the records that are being written */
@@ -368,9 +368,9 @@ static void *worker(void *unused)
 		while (queue_count < GATHER)
 			pthread_cond_wait(&queue_wake, &queue_lock);
 		pthread_mutex_unlock(&queue_lock);
-		pthread_mutex_lock(&delivery_lock);
+		pthread_mutex_lock(&sc_delivery_lock);
 		move(false);
-		pthread_mutex_unlock(&delivery_lock);
+		pthread_mutex_unlock(&sc_delivery_lock);
 		struct timespec pause = {0, 1000000};
 		nanosleep(&pause, NULL);
 	}
@@ -413,10 +413,10 @@ SC_API cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc funcBuffe
 	SC_ENTER();
 	if (!funcBufferRequested || !funcBufferCompleted)
 		return CUPTI_ERROR_INVALID_PARAMETER;
-	pthread_mutex_lock(&delivery_lock);
+	pthread_mutex_lock(&sc_delivery_lock);
 	request = funcBufferRequested;
 	complete = funcBufferCompleted;
-	pthread_mutex_unlock(&delivery_lock);
+	pthread_mutex_unlock(&sc_delivery_lock);
 	return CUPTI_SUCCESS;
 }
 
@@ -498,11 +498,11 @@ SC_API cuptiActivityDisableContext(CUcontext context, CUpti_ActivityKind kind)
 
 static void flush_all(uint32_t flag)
 {
-	pthread_mutex_lock(&delivery_lock);
+	pthread_mutex_lock(&sc_delivery_lock);
 	move((flag & CUPTI_ACTIVITY_FLAG_FLUSH_FORCED) != 0);
 	if (complete && (buffer.records > 0 || (flag & CUPTI_ACTIVITY_FLAG_FLUSH_FORCED)))
 		buffer_send();
-	pthread_mutex_unlock(&delivery_lock);
+	pthread_mutex_unlock(&sc_delivery_lock);
 }
 
 SC_API cuptiActivityFlushAll(uint32_t flag)
@@ -529,7 +529,7 @@ void sc_activity_stop(void)
 	atomic_store(&sc_hooks.kernel, NULL);
 	atomic_store(&sc_hooks.copy, NULL);
 	enabled_copy = enabled_set = false;
-	pthread_mutex_lock(&delivery_lock);
+	pthread_mutex_lock(&sc_delivery_lock);
 	pthread_mutex_lock(&queue_lock);
 	queue_count = 0;
 	pthread_mutex_unlock(&queue_lock);
@@ -541,7 +541,7 @@ void sc_activity_stop(void)
 	request = NULL;
 	complete = NULL;
 	sc_clock_forget();
-	pthread_mutex_unlock(&delivery_lock);
+	pthread_mutex_unlock(&sc_delivery_lock);
 	pthread_mutex_lock(&queue_lock);
 	enabled_kind = CUPTI_ACTIVITY_KIND_INVALID;
 	pthread_mutex_unlock(&queue_lock);
@@ -570,42 +570,5 @@ SC_API cuptiActivityGetNumDroppedRecords(CUcontext context, uint32_t streamId, s
 	if (!count)
 		return CUPTI_ERROR_INVALID_PARAMETER;
 	*count = (size_t)atomic_exchange(&dropped, 0);
-	return CUPTI_SUCCESS;
-}
-
-static const size_t attribute_defaults[] = {
-        [CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_SIZE] = 3200000,
-        [CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_POOL_LIMIT] = 250,
-};
-static size_t attributes[64];
-
-SC_API cuptiActivitySetAttribute(CUpti_ActivityAttribute attr, size_t *valueSize, void *value)
-{
-	SC_ENTER();
-	if (!valueSize || !value)
-		return CUPTI_ERROR_INVALID_PARAMETER;
-	if ((unsigned)attr >= 64 || *valueSize > sizeof attributes[0])
-		return CUPTI_ERROR_INVALID_PARAMETER;
-	pthread_mutex_lock(&delivery_lock);
-	memcpy(&attributes[attr], value, *valueSize);
-	pthread_mutex_unlock(&delivery_lock);
-	return CUPTI_SUCCESS;
-}
-
-SC_API cuptiActivityGetAttribute(CUpti_ActivityAttribute attr, size_t *valueSize, void *value)
-{
-	size_t answer;
-	SC_ENTER();
-	if (!valueSize || !value || (unsigned)attr >= 64)
-		return CUPTI_ERROR_INVALID_PARAMETER;
-	pthread_mutex_lock(&delivery_lock);
-	answer = attributes[attr];
-	pthread_mutex_unlock(&delivery_lock);
-	if (!answer && (size_t)attr < sizeof attribute_defaults / sizeof attribute_defaults[0])
-		answer = attribute_defaults[attr];
-	if (*valueSize < sizeof answer)
-		return CUPTI_ERROR_PARAMETER_SIZE_NOT_SUFFICIENT;
-	memcpy(value, &answer, sizeof answer);
-	*valueSize = sizeof answer;
 	return CUPTI_SUCCESS;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Subscribers and driver-API callbacks, ids, versions, error texts, the way out. */
+/* Subscribers and driver-API callbacks, ids, versions, error texts, attributes, the way out. */
 #include "cupti_si.h"
 #include <dlfcn.h>
 #include <stdio.h>
@@ -321,4 +321,43 @@ SC_API cuptiGetResultString(CUptiResult result, const char **str)
 SC_API cuptiGetErrorMessage(CUptiResult result, const char **str)
 {
 	return cuptiGetResultString(result, str);
+}
+
+/* ---- attributes --------------------------------------------------------------------------- */
+
+static const size_t attribute_defaults[] = {
+        [CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_SIZE] = 3200000,
+        [CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_POOL_LIMIT] = 250,
+};
+static size_t attributes[64];
+
+SC_API cuptiActivitySetAttribute(CUpti_ActivityAttribute attr, size_t *valueSize, void *value)
+{
+	SC_ENTER();
+	if (!valueSize || !value)
+		return CUPTI_ERROR_INVALID_PARAMETER;
+	if ((unsigned)attr >= 64 || *valueSize > sizeof attributes[0])
+		return CUPTI_ERROR_INVALID_PARAMETER;
+	pthread_mutex_lock(&sc_delivery_lock);
+	memcpy(&attributes[attr], value, *valueSize);
+	pthread_mutex_unlock(&sc_delivery_lock);
+	return CUPTI_SUCCESS;
+}
+
+SC_API cuptiActivityGetAttribute(CUpti_ActivityAttribute attr, size_t *valueSize, void *value)
+{
+	size_t answer;
+	SC_ENTER();
+	if (!valueSize || !value || (unsigned)attr >= 64)
+		return CUPTI_ERROR_INVALID_PARAMETER;
+	pthread_mutex_lock(&sc_delivery_lock);
+	answer = attributes[attr];
+	pthread_mutex_unlock(&sc_delivery_lock);
+	if (!answer && (size_t)attr < sizeof attribute_defaults / sizeof attribute_defaults[0])
+		answer = attribute_defaults[attr];
+	if (*valueSize < sizeof answer)
+		return CUPTI_ERROR_PARAMETER_SIZE_NOT_SUFFICIENT;
+	memcpy(value, &answer, sizeof answer);
+	*valueSize = sizeof answer;
+	return CUPTI_SUCCESS;
 }

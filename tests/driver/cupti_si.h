@@ -17,7 +17,8 @@ uint32_t sc_version(void);
 CUptiResult sc_enter(const char *name);
 /* A kernel was scheduled while activity is enabled: what PM sampling counts. */
 void sc_pm_kernel(const struct si_execution *execution);
-/* Counters: a kernel was scheduled (cupti_counters.c). */
+/* Held while records are delivered and the client's callbacks run (cupti_activity.c). */
+extern pthread_mutex_t sc_delivery_lock;
 /* The clock that records are reported in (cupti_clock.c): at one moment, and how fast it goes. */
 struct sc_clock {
 	uint64_t now, reported; /* the driver's time, and what is reported for it */

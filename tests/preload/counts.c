@@ -100,7 +100,7 @@ static unsigned too_little(unsigned config, double tolerance)
 	unsigned n = 0;
 
 	for (unsigned f = 0; f < GW_WORK_FIELDS; f++) {
-		enum gw_work_field at = gw_work_most((enum gw_work_field)f);
+		enum gw_work_field at = gw_work_upper_bound((enum gw_work_field)f);
 		double true_value = per_warp(f) * reported[config].blocks * 4;
 
 		if (at == GW_WORK_FIELDS || !(reported[config].q[at].value < (1 - tolerance) * true_value) ||

@@ -8,7 +8,7 @@
 
 struct meeting met[64];
 uint32_t wrong;
-uint32_t met_count, lost[64], lost_count, uncalled_count;
+uint32_t met_count, lost[64], lost_count, orphan_count;
 uint64_t now = 1000000000000;
 struct gw_config_entry configs[4];
 
@@ -41,23 +41,23 @@ static void unmatched(struct gw_record_launch *r)
 	lost[lost_count++ % COUNT(lost)] = r->known;
 }
 
-static void uncalled(const struct gw_activity *a)
+static void orphan(const struct gw_activity *a)
 {
 	(void)a;
-	uncalled_count++;
+	orphan_count++;
 }
 
 uint32_t records_there;
-static void crowded(void);
+static void queue_full(void);
 
 int join_start(void **state)
 {
-	static const struct gw_join_sink sink = {joined, unmatched, uncalled, crowded};
+	static const struct gw_join_sink sink = {joined, unmatched, orphan, queue_full};
 
 	(void)state;
 	gw_memory_start();
 	gw_join_start(&sink);
-	met_count = lost_count = uncalled_count = records_there = 0;
+	met_count = lost_count = orphan_count = records_there = 0;
 	memset(met, 0, sizeof(met));
 	memset(gw_counters, 0, sizeof(gw_counters));
 	for (uint32_t i = 1; i < COUNT(configs); i++) {
@@ -106,7 +106,7 @@ void record(uint32_t stream, uint32_t config, uint32_t correlation, uint64_t dur
 	gw_join_record(&a);
 }
 
-static void crowded(void)
+static void queue_full(void)
 {
 	for (uint32_t i = 0; i < records_there; i++)
 		record(STREAM_A, 1, i + 1, i);

@@ -24,8 +24,8 @@ struct meeting {
 };
 extern struct meeting met[64];
 extern uint32_t wrong; /**< meetings of a launch with another's record, reported by the duration */
-extern uint32_t met_count, lost[64], lost_count, uncalled_count;
-extern uint32_t records_there; /**< of the launches that wait: they come when it is crowded */
+extern uint32_t met_count, lost[64], lost_count, orphan_count;
+extern uint32_t records_there; /**< of the launches that wait: they come when the queue is full */
 extern uint64_t now;
 extern struct gw_config_entry configs[4];
 

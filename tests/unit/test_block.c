@@ -1,14 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Blocks of a log: what is packed comes back to the byte, and damage stays within its block. */
+/* Blocks of a log, their checksums, and the histograms in its records. */
 #include "cli/log/reader.h"
 #include "predictor/log/block.h"
+#include "predictor/log/histogram.h"
+#include "predictor/log/record.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
 #include <cmocka.h>
+
+/* Blocks of a log: what is packed comes back to the byte, and damage stays within its block. */
 
 enum { RAW_MOST = 256 << 10, FILE_MOST = 64 << 10, BLOCK_RAW = 32 << 10, BLOCKS_MOST = 64 };
 
@@ -213,6 +220,100 @@ static void a_flipped_bit_costs_its_block_alone(void **state)
 		}
 }
 
+/* The check value of CRC-32C in the catalogues (iSCSI, RFC 3720: 32 zero bytes). */
+static void the_published_check_values_come_out(void **state)
+{
+	static const unsigned char zeros[32];
+
+	(void)state;
+	assert_int_equal(gw_crc32(0, "123456789", 9), 0xe3069283);
+	assert_int_equal(gw_crc32_by_table(0, "123456789", 9), 0xe3069283);
+	assert_int_equal(gw_crc32(0, zeros, sizeof(zeros)), 0x8a9136aa);
+}
+
+static void both_ways_agree_at_every_length(void **state)
+{
+	unsigned char data[257];
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(data); i++)
+		data[i] = (unsigned char)(i * 131 + 7);
+	for (size_t n = 0; n <= sizeof(data); n++)
+		assert_int_equal(gw_crc32(0, data, n), gw_crc32_by_table(0, data, n));
+}
+
+static void parts_continue_each_other(void **state)
+{
+	(void)state;
+	assert_int_equal(gw_crc32(gw_crc32(0, "12345", 5), "6789", 4), 0xe3069283);
+}
+
+/* Histograms as an AGGREGATE has them. */
+
+static unsigned char bytes[GW_HISTOGRAM_MOST];
+
+static void what_is_read_is_what_was_written(void **state)
+{
+	struct gw_sketch in = {0}, out;
+	size_t size;
+
+	(void)state;
+	for (int i = 1; i < 5000; i++)
+		gw_sketch_add(&in, i * 1.7, (uint64_t)(i * i));
+	size = gw_histogram_pack(&in, bytes);
+	assert_int_equal(gw_histogram_unpack(bytes, size, &out), size);
+	assert_int_equal(out.count, in.count);
+	assert_int_equal(out.schema, in.schema);
+	for (int32_t i = 0; i < GW_SKETCH_BUCKETS; i++)
+		if (in.bucket[i]) {
+			assert_in_range(in.first + i - out.first, 0, GW_SKETCH_BUCKETS - 1);
+			assert_int_equal(out.bucket[in.first + i - out.first], in.bucket[i]);
+		}
+}
+
+static void an_empty_one_takes_four_bytes(void **state)
+{
+	const struct gw_sketch none = {0};
+	struct gw_sketch out;
+
+	(void)state;
+	assert_int_equal(gw_histogram_pack(&none, bytes), 4);
+	assert_int_equal(gw_histogram_unpack(bytes, 4, &out), 4);
+	assert_int_equal(out.count, 0);
+}
+
+static void one_that_is_cut_off_is_none(void **state)
+{
+	struct gw_sketch in = {0}, out;
+	size_t size;
+
+	(void)state;
+	for (int i = 1; i < 100; i++)
+		gw_sketch_add(&in, i, 1000);
+	size = gw_histogram_pack(&in, bytes);
+	for (size_t n = 0; n < size; n++) {
+		assert_int_equal(gw_histogram_unpack(bytes, n, &out), 0);
+		assert_int_equal(out.count, 0);
+	}
+}
+
+static void nonsense_is_refused(void **state)
+{
+	static const unsigned char bad[][16] = {
+	        {0, 0, 3, 65},                                                  /* buckets */
+	        {0, 0, 4, 1, 1},                                                /* schema */
+	        {0, 0, 0xfe, 1, 1},                                             /* schema */
+	        {0xff, 0x7f, 3, 1, 1},                                          /* index */
+	        {0, 0, 3, 1, 255, 255, 255, 255, 255, 255, 255, 255, 255, 2},   /* bits */
+	        {0, 0, 3, 1, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255}, /* no end */
+	};
+	struct gw_sketch out;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
+		assert_int_equal(gw_histogram_unpack(bad[i], sizeof(bad[i]), &out), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -221,6 +322,13 @@ int main(void)
 	        cmocka_unit_test(nonsense_is_refused_within_bounds),
 	        cmocka_unit_test(every_truncation_leaves_whole_blocks),
 	        cmocka_unit_test(a_flipped_bit_costs_its_block_alone),
+	        cmocka_unit_test(the_published_check_values_come_out),
+	        cmocka_unit_test(both_ways_agree_at_every_length),
+	        cmocka_unit_test(parts_continue_each_other),
+	        cmocka_unit_test(what_is_read_is_what_was_written),
+	        cmocka_unit_test(an_empty_one_takes_four_bytes),
+	        cmocka_unit_test(one_that_is_cut_off_is_none),
+	        cmocka_unit_test(nonsense_is_refused),
 	};
 	int failed;
 

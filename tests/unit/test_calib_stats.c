@@ -9,7 +9,6 @@
 #include <math.h>
 
 #include "calib/convolution.h"
-#include "calib/regression.h"
 #include "calib/stats.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))

@@ -12,13 +12,24 @@
 /* A driver with three allocations of 4 KiB each. */
 static const CUdeviceptr OF_GPU = 0x7f1000000000, OF_HOST = 0x7f2000000000,
                          MANAGED = 0x7f3000000000;
-static unsigned asked;
+static unsigned asked, asked_strictly;
+static CUstreamCaptureMode mode;
+
+static CUresult exchange(CUstreamCaptureMode *other)
+{
+	const CUstreamCaptureMode before = mode;
+
+	mode = *other;
+	*other = before;
+	return CUDA_SUCCESS;
+}
 
 static CUresult attribute(void *data, CUpointer_attribute which, CUdeviceptr at)
 {
 	const CUdeviceptr begin = at & ~(CUdeviceptr)4095;
 
 	asked++;
+	asked_strictly += mode != CU_STREAM_CAPTURE_MODE_RELAXED;
 	if (begin != OF_GPU && begin != OF_HOST && begin != MANAGED)
 		return CUDA_ERROR_INVALID_VALUE;
 	switch (which) {
@@ -51,7 +62,9 @@ static int use_driver(void **state)
 {
 	(void)state;
 	gw_driver.cuPointerGetAttribute = attribute;
-	asked = 0;
+	gw_driver.cuThreadExchangeStreamCaptureMode = exchange;
+	mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
+	asked = asked_strictly = 0;
 	return 0;
 }
 
@@ -64,6 +77,18 @@ static void memory_of_the_host_and_managed_memory_are_found_once(void **state)
 	assert_int_equal(found_in(words, 5, found), 2);
 	assert_true(found[0].begin == OF_HOST && found[0].end == OF_HOST + 4096);
 	assert_true(found[1].begin == MANAGED && found[1].end == MANAGED + 4096);
+}
+
+/* That of another thread, in the mode that all have unless they say otherwise. */
+static void no_question_can_spoil_a_capture(void **state)
+{
+	const uint64_t words[] = {OF_GPU, OF_HOST};
+	struct gw_static_elsewhere found[2];
+
+	(void)state;
+	assert_int_equal(found_in(words, 2, found), 1);
+	assert_int_equal(asked_strictly, 0);
+	assert_int_equal(mode, CU_STREAM_CAPTURE_MODE_GLOBAL);
 }
 
 static void what_is_no_address_is_not_asked_about(void **state)
@@ -107,6 +132,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test_setup(memory_of_the_host_and_managed_memory_are_found_once,
 	                               use_driver),
+	        cmocka_unit_test_setup(no_question_can_spoil_a_capture, use_driver),
 	        cmocka_unit_test_setup(what_is_no_address_is_not_asked_about, use_driver),
 	        cmocka_unit_test_setup(room_and_questions_are_bounded, use_driver),
 	        cmocka_unit_test_setup(a_driver_that_does_not_tell_and_no_arguments_give_none,

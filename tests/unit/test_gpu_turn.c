@@ -162,6 +162,22 @@ static void a_child_does_not_keep_the_turn(void **state)
 	end(next, hold);
 }
 
+/* As daemons do: what the program opens as that number is its own. */
+static void what_the_program_opened_in_its_place_stays_open(void **state)
+{
+	enum { FIRST = 200, LAST = 210 };
+	int own = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+	(void)state;
+	assert_true(gw_gpu_turn_take(0));
+	for (int number = FIRST; number <= LAST; number++)
+		assert_int_equal(dup2(own, number), number);
+	gw_gpu_turn_give();
+	for (int number = FIRST; number <= LAST; number++)
+		assert_int_equal(close(number), 0);
+	close(own);
+}
+
 static void a_try_in_vain_is_counted(void **state)
 {
 	uint64_t before = atomic_load(&gw_counters[GW_COUNTER_pm_turns_waited]);
@@ -233,6 +249,7 @@ int main(void)
 	        TEST(without_a_folder_nobody_waits),
 	        TEST(a_killed_process_has_no_turn),
 	        TEST(a_child_does_not_keep_the_turn),
+	        TEST(what_the_program_opened_in_its_place_stays_open),
 	        TEST(a_try_in_vain_is_counted),
 	        TEST(eight_processes_each_have_their_turns),
 	};

@@ -77,7 +77,7 @@ static void threads_whose_buffers_come_late_keep_their_launches(void **state)
 	}
 	assert_int_equal(met_count, TURNS * TURN);
 	assert_int_equal(wrong, 0);
-	assert_int_equal(uncalled_count, 0);
+	assert_int_equal(orphan_count, 0);
 	assert_int_equal(gw_join_waiting(), 0);
 }
 
@@ -153,11 +153,11 @@ static void a_record_before_its_launch_waits_for_it(void **state)
 	(void)state;
 	record(STREAM_A, 1, 1, 10);
 	gw_join_batch(false);
-	assert_int_equal(uncalled_count, 0);
+	assert_int_equal(orphan_count, 0);
 	launch(STREAM_A, 1, 1);
 	gw_join_batch(false);
 	assert_met(0, 1, 10);
-	assert_int_equal(uncalled_count, 0);
+	assert_int_equal(orphan_count, 0);
 }
 
 static void a_record_without_a_launch_is_handed_on_in_the_end(void **state)
@@ -166,10 +166,10 @@ static void a_record_without_a_launch_is_handed_on_in_the_end(void **state)
 	record(STREAM_A, 1, 1, 10);
 	for (int i = 0; i < 10; i++)
 		gw_join_batch(false);
-	assert_int_equal(uncalled_count, 1);
+	assert_int_equal(orphan_count, 1);
 	record(STREAM_A, 1, 2, 10);
 	gw_join_batch(true);
-	assert_int_equal(uncalled_count, 2);
+	assert_int_equal(orphan_count, 2);
 	assert_int_equal(met_count, 0);
 }
 
@@ -183,7 +183,7 @@ static void a_kernel_launched_by_a_kernel_takes_no_launch(void **state)
 	launch(STREAM_A, 1, 1);
 	gw_join_record(&a);
 	gw_join_batch(false);
-	assert_int_equal(uncalled_count, 1);
+	assert_int_equal(orphan_count, 1);
 	assert_int_equal(met_count, 0);
 }
 
@@ -206,7 +206,7 @@ static void another_configuration_or_name_is_no_match(void **state)
 	gw_join_record(&a);
 	gw_join_batch(true);
 	assert_int_equal(met_count, 0);
-	assert_int_equal(uncalled_count, 3);
+	assert_int_equal(orphan_count, 3);
 	assert_int_equal(lost_count, 1);
 }
 
@@ -241,7 +241,7 @@ static void a_record_without_a_name_is_survived(void **state)
 	a.name = NULL;
 	gw_join_record(&a);
 	gw_join_batch(true);
-	assert_int_equal(uncalled_count, 1);
+	assert_int_equal(orphan_count, 1);
 }
 
 static void graph_launches_that_are_open_at_once_keep_their_kernels(void **state)
@@ -355,7 +355,7 @@ static void a_kernel_no_node_fits_opens_no_graph_launch(void **state)
 	node(1, 51, 11);
 	gw_join_batch(true);
 	assert_met(0, 11, 11);
-	assert_int_equal(uncalled_count, 1);
+	assert_int_equal(orphan_count, 1);
 }
 
 static void a_correlation_id_decides_where_it_is_known(void **state)
@@ -389,6 +389,36 @@ static void a_ticket_brings_the_time_of_its_launch(void **state)
 	gw_join_batch(false);
 	assert_int_equal(lost_count, 1);
 	assert_int_equal(lost[0], 1);
+}
+
+/* No record of theirs will come, and a window with records does not end later for them. */
+static void tickets_are_no_launches_that_wait_for_records(void **state)
+{
+	(void)state;
+	wait_in(GW_JOIN_TICKET, 4, 1, 1, 1);
+	launch(STREAM_A, 1, 2);
+	assert_int_equal(gw_join_waiting(), 1);
+	record(STREAM_A, 1, 2, 20);
+	gw_join_batch(false);
+	assert_int_equal(gw_join_waiting(), 0);
+	gw_join_ticket(4, 1, 0.5);
+	assert_int_equal(met_count, 2);
+	assert_int_equal(gw_join_waiting(), 0);
+}
+
+static void launches_of_a_thread_that_ended_wait_for_no_ticket(void **state)
+{
+	(void)state;
+	wait_in(GW_JOIN_TICKET, 4, 1, 1, 1);
+	wait_in(GW_JOIN_TICKET, 5, 1, 1, 2);
+	wait_in(GW_JOIN_TICKET, 4, 2, 1, 3);
+	gw_join_thread_gone(4);
+	gw_join_thread_gone(6);
+	assert_int_equal(lost_count, 2);
+	assert_int_equal(lost[0], 1);
+	assert_int_equal(lost[1], 3);
+	gw_join_ticket(5, 1, 0.5);
+	assert_int_equal(met_count, 1);
 }
 
 static void the_end_gives_up_everything(void **state)
@@ -511,7 +541,7 @@ static void in_a_window_a_record_of_a_launch_on_its_edge_is_left_over(void **sta
 	record(STREAM_A, 1, 11, 1);
 	gw_join_batch(true);
 	assert_met(0, 1, 1);
-	assert_int_equal(uncalled_count, 1);
+	assert_int_equal(orphan_count, 1);
 }
 
 /* Else each launch would get the time of the one before it. */
@@ -528,7 +558,7 @@ static void in_a_window_a_record_meets_no_later_call(void **state)
 	record(STREAM_A, 1, 11, 1);
 	gw_join_batch(true);
 	assert_met(0, 1, 1);
-	assert_int_equal(uncalled_count, 1);
+	assert_int_equal(orphan_count, 1);
 }
 
 int main(void)
@@ -556,6 +586,8 @@ int main(void)
 	        T(a_kernel_no_node_fits_opens_no_graph_launch),
 	        T(a_correlation_id_decides_where_it_is_known),
 	        T(a_ticket_brings_the_time_of_its_launch),
+	        T(tickets_are_no_launches_that_wait_for_records),
+	        T(launches_of_a_thread_that_ended_wait_for_no_ticket),
 	        T(the_end_gives_up_everything),
 	        T(no_more_than_the_bound_wait_and_the_oldest_give_up),
 	        T(none_gives_up_whose_record_is_there),

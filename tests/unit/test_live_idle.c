@@ -100,6 +100,56 @@ static void waits_that_were_pushed_out_leave_the_cause_unknown(void **state)
 	assert_int_equal(d.idle_ns[GW_IDLE_HOST], 0);
 }
 
+static void what_children_read_meanwhile_is_input(void **state)
+{
+	struct gw_live_device d;
+
+	(void)state;
+	ran_for(1000000, 2000000, 900000);
+	gw_live_children(1500000, 2400000, 1000); /* 400 us of it after the kernel */
+	gw_live_waited(1, 2500000, 2600000);
+	gw_live_children(2550000, 2800000, 1000);  /* 200 us of it after the wait */
+	gw_live_children(2850000, 2950000, 90000); /* the threads had a CPU */
+	ran_for(3000000, 4000000, 2990000);
+	assert_true(gw_live_device_at(&file, 2, &d));
+	assert_int_equal(d.idle_ns[GW_IDLE_INPUT], 400000 + 200000);
+	assert_int_equal(d.idle_ns[GW_IDLE_HOST], 100000);
+	assert_int_equal(d.idle_ns[GW_IDLE_WAIT], 100000);
+	assert_int_equal(d.idle_ns[GW_IDLE_AFTER_WAIT], 190000);
+	for (uint64_t i = 0; i < 300; i++)
+		gw_live_children(5000000 + 1000 * i, 5001000 + 1000 * i, 0);
+	ran_for(5300000, 5301000, 5299000);
+	assert_true(gw_live_device_at(&file, 2, &d));
+	assert_int_equal(d.idle_ns[GW_IDLE_UNKNOWN], 1044000); /* before those that are kept */
+	assert_int_equal(d.idle_ns[GW_IDLE_INPUT], 600000 + 255000);
+}
+
+static void a_segment_of_the_version_before_is_read(void **state)
+{
+	const uint32_t less = (GW_LIVE_IDLE - 8) * sizeof(uint64_t);
+	const struct gw_live_section *now = &file.head->devices;
+	struct gw_live_file before;
+	struct gw_live_device d;
+	unsigned char *data = malloc(file.size);
+
+	(void)state;
+	ran_for(1000000, 2000000, 900000);
+	ran_for(3000000, 4000000, 2990000);
+	assert_non_null(data);
+	memcpy(data, file.data, file.size);
+	for (uint32_t i = 1; i < now->count; i++)
+		memmove(data + now->offset + (size_t)i * (now->size - less),
+		        data + now->offset + (size_t)i * now->size, now->size - less);
+	((struct gw_live_head *)(void *)data)->version = 5;
+	assert_false(gw_live_check(&before, data, file.size));
+	((struct gw_live_head *)(void *)data)->devices.size -= less;
+	assert_true(gw_live_check(&before, data, file.size));
+	assert_true(gw_live_device_at(&before, 2, &d));
+	assert_int_equal(d.idle_ns[GW_IDLE_HOST], 990000);
+	assert_int_equal(d.idle_ns[GW_IDLE_INPUT], 0);
+	free(data);
+}
+
 static void other_modes_have_no_idle_time(void **state)
 {
 	struct gw_live_device d;
@@ -120,6 +170,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	        T(idle_time_has_the_cause_of_the_launch_that_ended_it),
 	        T(waits_that_were_pushed_out_leave_the_cause_unknown),
+	        T(what_children_read_meanwhile_is_input),
+	        T(a_segment_of_the_version_before_is_read),
 	        T(other_modes_have_no_idle_time),
 	};
 

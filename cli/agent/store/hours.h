@@ -24,7 +24,7 @@ struct hours_work {
 
 /** A row of `state`. */
 struct hours_state {
-	uint64_t time_s, seconds;
+	uint64_t time_s, seconds, from_s; /**< from_s: since when the hour was seen; 0: unknown */
 	char uuid[48], model[64], metric[HOURS_NAME], label[HOURS_NAME], which[HOURS_NAME];
 	bool gauge;
 	double value, most;

@@ -128,6 +128,7 @@ static void state_rows(struct agent_rollup *r, uint64_t seconds)
 		*to = m->row;
 		to->time_s = r->hour_s;
 		to->seconds = seconds;
+		to->from_s = r->from_s;
 		to->value = m->row.gauge ? m->sum / m->samples : m->last - m->base;
 	}
 }

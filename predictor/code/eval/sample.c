@@ -35,7 +35,7 @@ static double fraction(double x)
 }
 
 /* Evenly spread over all, and by chance within what is near: what differs in a grid recurs with
- * powers of two, and so does any even step. The finaliser of splitmix64 is the chance. */
+ * powers of two, and so does any even step. Randomised by splitmix64. */
 static double place(uint32_t n)
 {
 	uint64_t x = gw_hash_mix((n + 1) * UINT64_C(0x9e3779b97f4a7c15));

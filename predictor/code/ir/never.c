@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Ways that no launch which ends well goes: to a failed assert(). A branch of which one side leads
- * nowhere else goes the other way, whatever decides it; it is still a branch, and waits for that.
+ * Paths that a successful launch never takes: to a failed assert(). A branch with one side that
+ * leads nowhere else goes the other way, whatever decides it; it is still a branch and waits for
+ * its condition.
  */
 #include "predictor/code/ir/ir.h"
 

@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """nsys.py GPUWATCH LOG...: queries as the documentation of Nsight Systems builds them (its chapter "Common SQLite
-examples", and what its reports cuda_gpu_kern_sum and cuda_gpu_kern_gb_sum show) run on the exported file, and give the
-sums of gpuwatch report. Queries of the CUDA API find no table: a log has no calls."""
+examples", and what its reports cuda_gpu_kern_sum, cuda_gpu_kern_gb_sum, cuda_gpu_trace, cuda_gpu_mem_time_sum,
+cuda_gpu_mem_size_sum and nvtx_sum and its rules cuda_api_sync, gpu_gaps and gpu_time_util show) run on the exported
+file, and give the sums of gpuwatch report and of its CSV. Queries of the CUDA API find no table: a log has no calls."""
 import collections
+import csv
+import io
 import json
 import os
 import re
@@ -36,12 +39,65 @@ BUSY = """
 SELECT gpu.name, min(k.start), max(k.end), count(*), sum(k.end - k.start) FROM CUPTI_ACTIVITY_KIND_KERNEL k
 JOIN TARGET_INFO_GPU gpu ON gpu.id = k.deviceId GROUP BY k.deviceId
 """
+# All that ran on a GPU, by start; the names of copies as nsys writes them.
+TRACE = """
+SELECT start, end - start AS duration, value AS name, NULL AS bytes, gridX, registersPerThread, gpu.name AS device, streamId
+    FROM CUPTI_ACTIVITY_KIND_KERNEL k JOIN StringIds ON StringIds.id = demangledName
+    LEFT JOIN TARGET_INFO_GPU gpu ON gpu.id = deviceId
+UNION ALL SELECT start, end - start, '[CUDA memcpy ' || oper.label || ']', bytes, NULL, NULL, gpu.name, streamId
+    FROM CUPTI_ACTIVITY_KIND_MEMCPY m JOIN ENUM_CUDA_MEMCPY_OPER oper ON oper.id = copyKind
+    LEFT JOIN ENUM_CUDA_MEM_KIND src ON src.id = srcKind LEFT JOIN ENUM_CUDA_MEM_KIND dst ON dst.id = dstKind
+    LEFT JOIN TARGET_INFO_GPU gpu ON gpu.id = deviceId
+UNION ALL SELECT start, end - start, '[CUDA memset]', bytes, NULL, NULL, gpu.name, streamId
+    FROM CUPTI_ACTIVITY_KIND_MEMSET LEFT JOIN TARGET_INFO_GPU gpu ON gpu.id = deviceId
+ORDER BY 1
+"""
+MEMORY = """
+SELECT name, count(*), sum(duration), sum(bytes) FROM (%s) WHERE bytes IS NOT NULL GROUP BY name ORDER BY 3 DESC
+""" % TRACE
+# Times in which nothing ran on a GPU: each start against the latest end before it.
+GAPS = """
+WITH work AS (
+    SELECT deviceId, start, end FROM CUPTI_ACTIVITY_KIND_KERNEL
+    UNION ALL SELECT deviceId, start, end FROM CUPTI_ACTIVITY_KIND_MEMCPY
+    UNION ALL SELECT deviceId, start, end FROM CUPTI_ACTIVITY_KIND_MEMSET),
+before AS (
+    SELECT deviceId, start, max(end) OVER (PARTITION BY deviceId ORDER BY start, end
+        ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS latest FROM work)
+SELECT deviceId, count(*), sum(start - latest) FROM before WHERE start > latest GROUP BY deviceId
+"""
+SYNC = """
+SELECT type.label, count(*), sum(end - start) FROM CUPTI_ACTIVITY_KIND_SYNCHRONIZATION s
+JOIN ENUM_CUPTI_SYNC_TYPE type ON type.id = s.syncType GROUP BY 1
+"""
+RANGES = """
+SELECT coalesce(text, value), count(*), sum(end - start), globalTid % 0x1000000 FROM NVTX_EVENTS
+LEFT JOIN StringIds ON StringIds.id = textId WHERE eventType IN (59, 60) GROUP BY 1, 4 ORDER BY 1
+"""
 GRID = ", gridX, gridY, gridZ, blockX, blockY, blockZ"
 
 
 def seen(name):
     """As the report prints it: in ASCII."""
     return re.sub(r"[^ -~]+|\?+", "?", name)
+
+
+def idle(log):
+    """Times without a kernel on a GPU, from the CSV, which has no copies: (how many, ns) by GPU."""
+    text = subprocess.check_output([gpuwatch, "export", "--format=csv", "-o", "-", log])
+    rows = csv.DictReader(io.StringIO(text.decode("utf-8", "replace"), newline=""))
+    spans, out = collections.defaultdict(list), {}
+    for row in rows:
+        if row["start_ns"]:
+            spans[int(row["gpu"])].append((int(row["start_ns"]), int(row["duration_ns"])))
+    for gpu, list_ in spans.items():
+        latest, count, whole = 0, 0, 0
+        for start, duration in sorted(list_):
+            if latest and start > latest:
+                count, whole = count + 1, whole + start - latest
+            latest = max(latest, start + duration)
+        out[gpu] = (count, whole)
+    return out
 
 
 def check(log, folder):
@@ -53,8 +109,10 @@ def check(log, folder):
     db.executescript(NAMES)
 
     by_name = collections.Counter()
-    for row in db.execute("SELECT name, end - start FROM CUPTI_ACTIVITY_KIND_KERNEL"):
-        by_name[seen(row[0])] += row[1]
+    for name, duration, short in db.execute(
+            "SELECT value, end - start, name FROM CUPTI_ACTIVITY_KIND_KERNEL JOIN StringIds ON id = demangledName"):
+        by_name[seen(name)] += duration
+        assert short in name and not set("<>()") & set(short), (name, short)
     wanted = collections.Counter()
     for row in report["kernels"]:
         wanted[seen(row["Name"])] += row["Total Time (ns)"] or 0
@@ -68,13 +126,23 @@ def check(log, folder):
         assert (total, count, low, high) == (row["Total Time (ns)"], row["Measured"], row["Min (ns)"], row["Max (ns)"]), name
         assert abs(share - row["Time (%)"]) < 1e-6 * 100, (name, share, row["Time (%)"])
 
-    shapes = db.execute(KERNELS.format(name="shortName", more=GRID)).fetchall()
+    shapes = db.execute(KERNELS.format(name="demangledName", more=GRID)).fetchall()
     assert sum(row[1] for row in shapes) == whole and sum(row[2] for row in shapes) == report["measured"]
     assert len(shapes) >= len(rows) - sum(not row["Measured"] for row in report["kernels"])
 
     busy = db.execute(BUSY).fetchall()
     assert [row[0] for row in busy] == [device["name"] for device in report["devices"]][:len(busy)]
     assert sum(row[3] for row in busy) == report["measured"] and sum(row[4] for row in busy) == whole
+
+    trace = db.execute(TRACE).fetchall()
+    copies = [row for row in trace if row[3] is not None]
+    assert sum(row[1] for row in trace if row[3] is None) == whole and len(trace) - len(copies) == report["measured"]
+    assert all(row[6] is not None for row in trace)
+    if not copies:
+        assert {gpu: rest for gpu, *rest in db.execute(GAPS)} == {gpu: list(rest) for gpu, rest in idle(log).items() if rest[0]}
+    for query in (MEMORY, SYNC, RANGES):
+        for row in db.execute(query):
+            print(*row)
     db.close()
     os.remove(path)
     print(os.path.basename(log), len(shapes), "kernels and shapes,", report["measured"], "launches,", whole, "ns")

@@ -92,3 +92,24 @@ uint8_t *listing_code(const struct listing_kernel *kernel)
 		memcpy(code + 16 * (size_t)i, kernel->lines[i].bytes, 16);
 	return code;
 }
+
+static struct listing schedule;
+
+int schedule_begin(void **state)
+{
+	(void)state;
+	listing_read(&schedule, GW_SCHEDULE_CODE);
+	return 0;
+}
+
+int schedule_end(void **state)
+{
+	(void)state;
+	listing_free(&schedule);
+	return 0;
+}
+
+const struct listing *schedule_code(void)
+{
+	return &schedule;
+}

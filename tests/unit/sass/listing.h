@@ -31,4 +31,11 @@ const struct listing_kernel *listing_named(const struct listing *listing, const 
 /** The kernel's code in one piece; the caller frees it. */
 uint8_t *listing_code(const struct listing_kernel *kernel);
 
+/* The loops that tests/gpu/schedule timed on an H200, as machine code: what several tests read. */
+
+/** Set-up and tear-down of a group of tests; the listing between them. */
+int schedule_begin(void **state);
+int schedule_end(void **state);
+const struct listing *schedule_code(void);
+
 #endif

@@ -2,7 +2,7 @@
 #include "predictor/code/sass/work.h"
 #include "predictor/code/static_work.h"
 #include "tests/unit/sass/built.h"
-#include "tests/unit/sass/schedule_code.h"
+#include "tests/unit/sass/listing.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

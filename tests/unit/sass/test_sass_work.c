@@ -5,7 +5,7 @@
  */
 #include "predictor/code/sass/work.h"
 #include "tests/unit/sass/built.h"
-#include "tests/unit/sass/schedule_code.h"
+#include "tests/unit/sass/listing.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A database on its way: what its launches (sqlite.c) and the other events of a log
+ * (sqlite_events.c) share. Times in it are ns since the first log's start, as nsys counts from the
+ * session's.
+ */
+#ifndef GW_EXPORT_SQLITE_H
+#define GW_EXPORT_SQLITE_H
+
+#include "cli/common/index.h"
+#include "cli/export/export.h"
+#include "cli/export/sqlite_rows.h"
+
+#include <sqlite3.h>
+
+/** Statements for rows of which there are few. */
+enum sqlite_insert {
+	DB_STRING,
+	DB_GPU,
+	DB_SESSION,
+	DB_PROCESS,
+	DB_CONFIG,
+	DB_CLOCK,
+	DB_COPY,
+	DB_SET,
+	DB_WAIT,
+	DB_RANGE,
+	DB_INSERTS
+};
+
+/** What a configuration of the log has in the database; all 0: nothing yet. */
+struct sqlite_config {
+	uint64_t id;                   /**< in GPUWATCH_CONFIG */
+	uint64_t plain, base, mangled; /**< its kernel's names in StringIds */
+};
+
+/** The NVTX ranges that a thread of the log is in, the outermost first. */
+struct sqlite_thread {
+	struct sqlite_open {
+		uint64_t name; /**< in StringIds */
+		uint64_t ns;
+	} * open;
+	size_t depth, room;
+};
+
+struct sqlite {
+	sqlite3 *db;
+	sqlite3_stmt *statements[DB_INSERTS];
+	struct sqlite_rows kernels, untimed; /**< launches with and without a start */
+	struct gw_index texts;               /**< of strings, by their bytes */
+	char **strings;                      /**< number 1 and on in StringIds */
+	size_t count, room;
+	struct {
+		const char *text; /**< lasts longer than the state; NULL: none yet */
+		uint64_t id;
+	} last[EXPORT_COLUMNS];        /**< of the launch before */
+	struct sqlite_config *configs; /**< of the log, by number */
+	size_t config_room;
+	uint64_t config_count;         /**< rows of GPUWATCH_CONFIG */
+	struct gw_index thread_of;     /**< position in threads, by number of the thread */
+	struct sqlite_thread *threads; /**< of the log */
+	uint32_t *tids;
+	size_t thread_count, thread_room, tid_room;
+	uint32_t pid; /**< of the log */
+	int failed;   /**< SQLite's code of the first failure */
+	char why[200];
+};
+
+/** Whether all is well; the first @p result that is a failure is kept. */
+bool sqlite_good(struct sqlite *s, int result);
+/** Bind the parameter number @p at (from 1) of a statement; NULL where it is not known. */
+void sqlite_bind(struct sqlite *s, enum sqlite_insert insert, int at, bool known, uint64_t value);
+/** The same of a text, as UTF-8. */
+void sqlite_bind_string(struct sqlite *s, enum sqlite_insert insert, int at, const char *text);
+/** Insert the row that was bound. */
+void sqlite_step(struct export *e, enum sqlite_insert insert);
+/** The number of @p text in StringIds, where it is put if it is new. */
+uint64_t sqlite_string(struct export *e, const char *text);
+/** A process as nsys serialises it, of machine 0; a thread of it is this number plus its own. */
+static inline uint64_t sqlite_pid(uint32_t pid)
+{
+	return (uint64_t)pid << 24;
+}
+
+/** Tables of the other events, and what a format does with these. */
+extern const char sqlite_event_schema[];
+extern const char *const sqlite_event_inserts[DB_INSERTS];
+void sqlite_clock(struct export *e, const struct export_process *p, uint32_t gpu,
+                  const struct gw_record_clock *clock);
+void sqlite_copy(struct export *e, const struct export_process *p, uint32_t gpu,
+                 const struct gw_record_copy *copy);
+void sqlite_wait(struct export *e, const struct export_process *p, uint32_t tid,
+                 const struct gw_record_wait *wait);
+void sqlite_range(struct export *e, const struct export_process *p, uint32_t tid, const char *name,
+                  uint32_t depth, uint64_t ns);
+/** The log is at its end: ranges that are still open have none. */
+void sqlite_end_ranges(struct export *e);
+
+#endif

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Copies, waits, NVTX ranges and clocks of a log, in nsys's tables where it has one. What a log
+ * does not have is NULL, or 0 where nsys allows no NULL.
+ */
+#include "cli/common/memory.h"
+#include "cli/export/sqlite.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+const char sqlite_event_schema[] =
+        "CREATE TABLE ENUM_CUDA_MEMCPY_OPER (id INTEGER NOT NULL PRIMARY KEY, name TEXT, label "
+        "TEXT);"
+        "INSERT INTO ENUM_CUDA_MEMCPY_OPER VALUES (0,'CUDA_MEMCPY_KIND_UNKNOWN','Unknown'),"
+        "(1,'CUDA_MEMCPY_KIND_HTOD','Host-to-Device'),(2,'CUDA_MEMCPY_KIND_DTOH','Device-to-Host'),"
+        "(8,'CUDA_MEMCPY_KIND_DTOD','Device-to-Device'),(10,'CUDA_MEMCPY_KIND_PTOP','Peer-to-Peer')"
+        ";"
+        "CREATE TABLE ENUM_CUDA_MEM_KIND (id INTEGER NOT NULL PRIMARY KEY, name TEXT, label TEXT);"
+        "INSERT INTO ENUM_CUDA_MEM_KIND VALUES (2,'CUDA_MEMOPR_MEMORY_KIND_DEVICE','Device');"
+        "CREATE TABLE ENUM_CUPTI_SYNC_TYPE (id INTEGER NOT NULL PRIMARY KEY, name TEXT, label "
+        "TEXT);"
+        "INSERT INTO ENUM_CUPTI_SYNC_TYPE VALUES "
+        "(1,'CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_EVENT_SYNCHRONIZE','Event sync'),"
+        "(3,'CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_SYNCHRONIZE','Stream sync'),"
+        "(4,'CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_CONTEXT_SYNCHRONIZE','Context sync');"
+        "CREATE TABLE ENUM_NSYS_EVENT_TYPE (id INTEGER NOT NULL PRIMARY KEY, name TEXT, label "
+        "TEXT);"
+        "INSERT INTO ENUM_NSYS_EVENT_TYPE VALUES (59,'NvtxPushPopRange','NVTX Push/Pop Range'),"
+        "(60,'NvtxStartEndRange','NVTX Start/End Range');"
+        "CREATE TABLE CUPTI_ACTIVITY_KIND_MEMCPY (start INTEGER NOT NULL, end INTEGER NOT NULL, "
+        "deviceId INTEGER NOT NULL, contextId INTEGER NOT NULL, greenContextId INTEGER, "
+        "streamId INTEGER NOT NULL, correlationId INTEGER, globalPid INTEGER, "
+        "bytes INTEGER NOT NULL, copyKind INTEGER NOT NULL, deprecatedSrcId INTEGER, "
+        "srcKind INTEGER, dstKind INTEGER, srcDeviceId INTEGER, srcContextId INTEGER, "
+        "dstDeviceId INTEGER, dstContextId INTEGER, migrationCause INTEGER, graphNodeId INTEGER, "
+        "virtualAddress INTEGER, copyCount INTEGER);"
+        "CREATE TABLE CUPTI_ACTIVITY_KIND_MEMSET (start INTEGER NOT NULL, end INTEGER NOT NULL, "
+        "deviceId INTEGER NOT NULL, contextId INTEGER NOT NULL, greenContextId INTEGER, "
+        "streamId INTEGER NOT NULL, correlationId INTEGER, globalPid INTEGER, "
+        "value INTEGER NOT NULL, bytes INTEGER NOT NULL, graphNodeId INTEGER, memKind INTEGER);"
+        "CREATE TABLE CUPTI_ACTIVITY_KIND_SYNCHRONIZATION (start INTEGER NOT NULL, "
+        "end INTEGER NOT NULL, deviceId INTEGER NOT NULL, contextId INTEGER NOT NULL, "
+        "greenContextId INTEGER, streamId INTEGER NOT NULL, correlationId INTEGER, "
+        "globalPid INTEGER, deprecatedSyncType INTEGER, syncType INTEGER NOT NULL, "
+        "eventId INTEGER NOT NULL, eventSyncId INTEGER);"
+        "CREATE TABLE NVTX_EVENTS (start INTEGER NOT NULL, end INTEGER, eventType INTEGER NOT "
+        "NULL, "
+        "rangeId INTEGER, category INTEGER, color INTEGER, text TEXT, globalTid INTEGER, "
+        "endGlobalTid INTEGER, textId INTEGER, domainId INTEGER, uint64Value INTEGER, "
+        "int64Value INTEGER, doubleValue REAL, uint32Value INTEGER, int32Value INTEGER, "
+        "floatValue REAL, jsonTextId INTEGER, jsonText TEXT, binaryData TEXT);"
+        "CREATE TABLE GPUWATCH_CLOCK (gpu INTEGER NOT NULL, start INTEGER NOT NULL, sm_khz "
+        "INTEGER, mem_khz INTEGER, temperature INTEGER, power_mw INTEGER);";
+
+const char *const sqlite_event_inserts[DB_INSERTS] = {
+        [DB_CLOCK] = "INSERT INTO GPUWATCH_CLOCK VALUES (?,?,?,?,?,?)",
+        [DB_COPY] = "INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY (start, end, deviceId, streamId, "
+                    "globalPid, bytes, copyKind, srcKind, dstKind, contextId) "
+                    "VALUES (?,?,?,?,?,?,?,?,?,0)",
+        [DB_SET] = "INSERT INTO CUPTI_ACTIVITY_KIND_MEMSET (start, end, deviceId, streamId, "
+                   "globalPid, bytes, contextId, value) VALUES (?,?,?,?,?,?,0,0)",
+        [DB_WAIT] = "INSERT INTO CUPTI_ACTIVITY_KIND_SYNCHRONIZATION (start, end, globalPid, "
+                    "syncType, deviceId, contextId, streamId, eventId) "
+                    "VALUES (?,?,?,?,0,0,0,0)",
+        [DB_RANGE] = "INSERT INTO NVTX_EVENTS (start, end, eventType, globalTid, textId) "
+                     "VALUES (?,?,?,?,?)",
+};
+
+enum { DEVICE_MEMORY = 2 }; /* in ENUM_CUDA_MEM_KIND */
+
+void sqlite_clock(struct export *e, const struct export_process *p, uint32_t gpu,
+                  const struct gw_record_clock *c)
+{
+	struct sqlite *s = e->state;
+
+	(void)p;
+	sqlite_bind(s, DB_CLOCK, 1, true, e->model->gpus[gpu].record.ordinal);
+	sqlite_bind(s, DB_CLOCK, 2, true, c->ns - e->epoch_ns);
+	sqlite_bind(s, DB_CLOCK, 3, c->sm_khz, c->sm_khz);
+	sqlite_bind(s, DB_CLOCK, 4, c->mem_khz, c->mem_khz);
+	sqlite_bind(s, DB_CLOCK, 5, c->temperature != UINT32_MAX, c->temperature);
+	sqlite_bind(s, DB_CLOCK, 6, c->power_mw != UINT32_MAX, c->power_mw);
+	sqlite_step(e, DB_CLOCK);
+}
+
+void sqlite_copy(struct export *e, const struct export_process *p, uint32_t gpu,
+                 const struct gw_record_copy *c)
+{
+	static const uint64_t kinds[GW_DIRECTIONS] = {[GW_DIRECTION_TO_DEVICE] = 1,
+	                                              [GW_DIRECTION_TO_HOST] = 2,
+	                                              [GW_DIRECTION_ON_DEVICE] = 8,
+	                                              [GW_DIRECTION_PEER] = 10};
+	const bool set = c->direction == GW_DIRECTION_SET;
+	const enum sqlite_insert insert = set ? DB_SET : DB_COPY;
+	const uint64_t kind = c->direction < GW_DIRECTIONS ? kinds[c->direction] : 0;
+	struct sqlite *s = e->state;
+
+	sqlite_bind(s, insert, 1, true, c->start_ns - e->epoch_ns);
+	sqlite_bind(s, insert, 2, true, c->start_ns - e->epoch_ns + c->duration_ns);
+	sqlite_bind(s, insert, 3, true, e->model->gpus[gpu].record.ordinal);
+	sqlite_bind(s, insert, 4, true, c->stream);
+	sqlite_bind(s, insert, 5, true, sqlite_pid(p->pid));
+	sqlite_bind(s, insert, 6, true, c->bytes);
+	if (!set) {
+		sqlite_bind(s, insert, 7, true, kind);
+		/* Whether the host's memory is pinned is not in the log. */
+		sqlite_bind(s, insert, 8, kind == 2 || kind >= 8, DEVICE_MEMORY);
+		sqlite_bind(s, insert, 9, kind == 1 || kind >= 8, DEVICE_MEMORY);
+	}
+	sqlite_step(e, insert);
+}
+
+void sqlite_wait(struct export *e, const struct export_process *p, uint32_t tid,
+                 const struct gw_record_wait *w)
+{
+	static const uint64_t types[GW_WAIT_CALLS] = {
+	        [GW_WAIT_CONTEXT] = 4, [GW_WAIT_STREAM] = 3, [GW_WAIT_EVENT] = 1};
+	const uint64_t type = w->call < GW_WAIT_CALLS ? types[w->call] : 0;
+	struct sqlite *s = e->state;
+
+	(void)tid;
+	if (!type) /* a copy is none of nsys's synchronizations */
+		return;
+	sqlite_bind(s, DB_WAIT, 1, true, w->start_ns - e->epoch_ns);
+	sqlite_bind(s, DB_WAIT, 2, true, w->start_ns - e->epoch_ns + w->duration_ns);
+	sqlite_bind(s, DB_WAIT, 3, true, sqlite_pid(p->pid));
+	sqlite_bind(s, DB_WAIT, 4, true, type);
+	sqlite_step(e, DB_WAIT);
+}
+
+static uint32_t thread_at(struct sqlite *s, uint32_t tid)
+{
+	const uint64_t key = gw_hash_mix(tid + UINT64_C(1));
+	uint32_t at = gw_index_find(&s->thread_of, key, NULL, NULL);
+
+	if (at != GW_INDEX_NONE)
+		return at;
+	at = (uint32_t)s->thread_count++;
+	gw_index_add(&s->thread_of, key, at);
+	s->threads = gw_grow(s->threads, &s->thread_room, at + 1u, sizeof(*s->threads));
+	s->threads[at] = (struct sqlite_thread){0};
+	s->tids = gw_grow(s->tids, &s->tid_room, at + 1u, sizeof(*s->tids));
+	s->tids[at] = tid;
+	return at;
+}
+
+/* The innermost range of a thread ends at @p ns; 0: the log has no end of it. */
+static void close_range(struct export *e, uint32_t thread, uint64_t ns)
+{
+	enum { PUSH_POP = 59, START_END = 60 }; /* in ENUM_NSYS_EVENT_TYPE */
+	struct sqlite *s = e->state;
+	struct sqlite_thread *t = &s->threads[thread];
+	const struct sqlite_open *o = &t->open[--t->depth];
+	const uint32_t tid = s->tids[thread];
+
+	sqlite_bind(s, DB_RANGE, 1, true, o->ns - e->epoch_ns);
+	sqlite_bind(s, DB_RANGE, 2, ns, ns - e->epoch_ns);
+	sqlite_bind(s, DB_RANGE, 3, true, tid ? PUSH_POP : START_END);
+	sqlite_bind(s, DB_RANGE, 4, true, sqlite_pid(s->pid) + tid);
+	sqlite_bind(s, DB_RANGE, 5, true, o->name);
+	sqlite_step(e, DB_RANGE);
+}
+
+/* Where as many ranges are open as before, another took the innermost one's place. */
+void sqlite_range(struct export *e, const struct export_process *p, uint32_t tid, const char *name,
+                  uint32_t depth, uint64_t ns)
+{
+	enum { DEEPEST = 512 };
+	struct sqlite *s = e->state;
+	const uint32_t thread = thread_at(s, tid);
+	struct sqlite_thread *t = &s->threads[thread];
+
+	s->pid = p->pid;
+	depth = depth < DEEPEST ? depth : DEEPEST;
+	while (t->depth > depth || (t->depth == depth && depth))
+		close_range(e, thread, ns);
+	t->open = gw_grow(t->open, &t->room, depth, sizeof(*t->open));
+	for (; t->depth < depth; t->depth++) {
+		const bool innermost = t->depth + 1 == depth;
+
+		t->open[t->depth] = (struct sqlite_open){
+		        sqlite_string(e, innermost && name ? name : "[unknown]"), ns};
+	}
+}
+
+void sqlite_end_ranges(struct export *e)
+{
+	struct sqlite *s = e->state;
+
+	for (uint32_t i = 0; i < s->thread_count; i++) {
+		while (s->threads[i].depth)
+			close_range(e, i, 0);
+		free(s->threads[i].open);
+	}
+	s->thread_count = 0;
+	gw_index_free(&s->thread_of);
+	s->thread_of = (struct gw_index){0};
+}

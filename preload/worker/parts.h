@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the worker is made of beside the launches: each function of one file. Worker only. */
+#ifndef GW_WORKER_PARTS_H
+#define GW_WORKER_PARTS_H
+
+#include "predictor/learner/predictor_set.h"
+#include "predictor/log/record.h"
+#include "preload/maps/state.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * A process whose main thread has called pthread_exit() goes on with the other threads, and ends
+ * with the last of them. Ours must not be the last, nor keep a signal from ending the process.
+ */
+
+/**
+ * On the worker, now and then. True when the main thread has ended and no thread but ours is left.
+ * Where threads of the driver's or libcupti's are left as well, no thread takes a signal: one that
+ * would end the process, and waits, is taken here.
+ */
+bool gw_alone(void);
+
+/* New configurations are announced to the predictor, in the order of the log. Worker only. */
+
+/** Start with none announced. */
+void gw_configure_start(void);
+
+/**
+ * Announce those that the registry has made since, before anything else is done with them. One of
+ * launches whose arguments are known better now goes on from an earlier one (SUCCESSOR).
+ */
+void gw_configure_new(struct gw_predictor_set *fleet);
+
+/** Take the clock pair that the header will carry. */
+void gw_header_start(void);
+
+/** Ask the driver what the header says of it: the log may begin in a destructor, without a driver.
+ */
+void gw_header_ask_driver(void);
+
+/** Write the log's first record: the process, its host, its command. */
+void gw_header_write(void);
+
+/* Which configuration a launch is of, by its event. Worker only. */
+
+/** Number of the device whose stream it went to, from 1; 0 when that is not known. */
+uint32_t gw_launch_device(const struct gw_event *e);
+
+/**
+ * Id of the configuration of an event, 0 when there is none. @p read: the cell that the launch read
+ * was of this very configuration.
+ */
+uint32_t gw_launch_config(const struct gw_event *e, bool *read);
+
+/*
+ * Which launches are logged one by one where the others go into sums (mode watch): a few each
+ * second, and more of configurations in a slow episode. Worker only.
+ */
+
+void gw_sample_start(void);
+
+/** A round begins at @p now_ns of the steady clock. */
+void gw_sample_tick(uint64_t now_ns);
+
+/** Whether @p r is to be logged by itself. Each call that says so uses up what this second has. */
+bool gw_sample_takes(const struct gw_record_launch *r);
+
+/** Totals for the summary, kept as launches are scored. */
+struct gw_score {
+	uint64_t measured, predicted, within_10, within_25, covered;
+};
+
+/** Print one screen on stderr: what ran, how well it was predicted. Worker only. */
+void gw_summary_print(const struct gw_score *score, const uint64_t *counters);
+
+/** The totals of counter.def: the process's own and every thread's. Worker only. */
+void gw_totals_sum(uint64_t out[GW_COUNTERS]);
+
+#endif
