@@ -132,7 +132,8 @@ static void header(struct diff *d, bool predicted)
 	printf("gpuwatch diff\n\n");
 	run_line(predicted ? "Run" : "Base", a);
 	if (predicted && a->sums)
-		printf("  Note   sums of launches (mode watch) do not say which were predicted before "
+		printf("  Note   sums of launches (mode watch) do not say which were predicted "
+		       "before "
 		       "their shape was timed: only launches with a record of their own are "
 		       "compared\n");
 	if (predicted)
