@@ -143,8 +143,8 @@ static void name_logs(uint64_t since)
 			gw_log_read(paths[i], is_launch, &kernels, &status);
 	}
 	if (!logs)
-		gw_note("run: no kernel was seen, and no log was written: the program did not use "
-		        "CUDA, or `gpuwatch doctor` says what is missing");
+		gw_note("run: no log was written: no kernel was seen, or a message above says why; "
+		        "`gpuwatch doctor` says what is missing");
 	else if (logs == 1)
 		gw_note("run: log: %s%s; gpuwatch report shows it", one,
 		        kernels ? "" : " (no kernel was seen)");

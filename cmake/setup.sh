@@ -109,7 +109,7 @@ gw_fetch_readers() {
 	local into=build/readers list=tests/cli/readers/packages.txt
 	cmp -s "$list" "$into/packages.txt" && return 0
 	rm -rf "$into"
-	gw_say "fetching by pip, into $into, what tests read exports with (150 MB)"
+	gw_say "fetching by pip, into $into, what tests read exports and check manifests with (170 MB)"
 	if gw_quietly python3 -m venv "$into" &&
 		gw_quietly "$into/bin/python" -m pip --disable-pip-version-check install --only-binary=:all: -r "$list"; then
 		cp "$list" "$into/packages.txt"

@@ -50,11 +50,18 @@ class DuckDB:
     def __init__(self, threads):
         self.duckdb = package("duckdb", "duckdb")
         self.db = self.duckdb.connect(config={"threads": threads} if threads else {})
-        self.db.sql("SET preserve_insertion_order = false; SET enable_progress_bar = false")
+        self.db.sql("SET preserve_insertion_order = false; SET enable_progress_bar = false; SET parquet_metadata_cache = true")
         self.version = "DuckDB " + self.duckdb.__version__
 
+    def differ(self, files):
+        """Whether not all have the same columns. By their names, all are opened again for each question."""
+        column = "concat(name, ' ', type, ' ', converted_type, ' ', logical_type)"
+        return self.db.execute("SELECT count(DISTINCT columns) > 1 FROM (SELECT file_name, "
+                               f"list_sort(list({column})) AS columns FROM parquet_schema({files}) GROUP BY file_name)").fetchall()[0][0]
+
     def files(self, table):
-        source = f"read_parquet({quoted(FOLDER + '/' + table + '/*.parquet')}, union_by_name = true, filename = {table in NUMBERED}, hive_partitioning = false)"
+        files = quoted(FOLDER + '/' + table + '/*.parquet')
+        source = f"read_parquet({files}, union_by_name = {self.differ(files)}, filename = {table in NUMBERED}, hive_partitioning = false)"
         more = ", CAST(regexp_extract(filename, '([0-9]+)[.]parquet$', 1) AS BIGINT) AS file" if table in NUMBERED else ""
         self.db.sql(f"CREATE OR REPLACE TEMP VIEW {table}_files AS SELECT *{more} FROM {source}")
 

@@ -195,4 +195,5 @@ void sqlite_end_ranges(struct export *e)
 	}
 	s->thread_count = 0;
 	gw_index_free(&s->thread_of);
+	s->thread_of = (struct gw_index){0};
 }

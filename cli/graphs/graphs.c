@@ -119,6 +119,31 @@ double log_graph_time(const struct log_graph *g)
 	return log_graph_mean(g) * (double)g->launches;
 }
 
+double log_graphs_by_bound(const struct log_graphs *graphs, double ns[GW_BOUND_LAUNCH + 1])
+{
+	double all = 0;
+
+	for (int i = 0; i <= GW_BOUND_LAUNCH; i++)
+		ns[i] = 0;
+	for (size_t k = 0; k < graphs->count; k++) {
+		const struct log_graph *g = &graphs->list[k];
+		const double time = log_graph_time(g);
+		double left = time;
+
+		if (isnan(time))
+			continue;
+		all += time;
+		for (int i = GW_BOUND_MEMORY; i <= GW_BOUND_LAUNCH && g->graph && !g->unlisted &&
+		                              g->known_kernels == g->kernels && g->expected > 0;
+		     i++) {
+			ns[i] += time * g->bound[i] / g->expected;
+			left -= time * g->bound[i] / g->expected;
+		}
+		ns[GW_BOUND_UNKNOWN] += fmax(0, left);
+	}
+	return all;
+}
+
 enum gw_bound log_graph_bound(const struct log_graph *g)
 {
 	enum gw_bound most = GW_BOUND_MEMORY;

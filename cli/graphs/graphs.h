@@ -49,6 +49,13 @@ double log_graph_predicted(const struct log_graph *g);
 double log_graph_ratio(const struct log_graph *g);
 /** GPU time of all launches: their number times the mean of the timed ones. */
 double log_graph_time(const struct log_graph *g);
+/**
+ * GPU time of all launches of graphs that were timed, ns, and of it by what bounds their kernels,
+ * each graph's time shared out as its kernels' predictions are: UNKNOWN where a kernel has no
+ * verdict, or a graph a kernel without a prediction.
+ */
+double log_graphs_by_bound(const struct log_graphs *graphs, double ns[GW_BOUND_LAUNCH + 1]);
+
 /** What bounds most of it, where all its kernels are predicted and what bounds 95% of that is
  * known. */
 enum gw_bound log_graph_bound(const struct log_graph *g);

@@ -8,7 +8,8 @@
 
 /**
  * What the agent at @p where (ADDRESS:PORT or unix:PATH) serves at @p path, with @p token where
- * that is not NULL; ended by a NUL, free() it. It takes @p seconds at most. NULL, and @p why, where
+ * that is not NULL; ended by a NUL, free() it. Each of connecting, asking and the answer takes
+ * @p seconds at most. NULL, and @p why, where
  * there is none.
  */
 char *health_ask(const char *where, const char *path, const char *token, unsigned seconds,

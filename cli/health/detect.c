@@ -2,7 +2,7 @@
 #include "cli/health/detect.h"
 
 #include "cli/common/memory.h"
-#include "cli/health/course.h"
+#include "predictor/counters/course.h"
 #include "predictor/core/hash.h"
 
 #include <math.h>

@@ -8,6 +8,7 @@
 #include "cli/message.h"
 
 #include <math.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -53,15 +54,19 @@ static void print_safe(const char *text)
 
 static void print_slow(const json_t *r)
 {
-	const time_t since = (time_t)(number_of(r, "since_ns") / 1e9);
+	const double since_ns = number_of(r, "since_ns");
+	const time_t since =
+	        since_ns > 0 && since_ns < (double)INT64_MAX ? (time_t)(since_ns / 1e9) : 0;
 	const json_t *row;
 	struct tm tm;
 	char when[64] = "an unknown time";
 	size_t at;
 
-	if (number_of(r, "since_ns") > 0 && localtime_r(&since, &tm))
+	if (since && localtime_r(&since, &tm))
 		strftime(when, sizeof(when), "%F %T", &tm);
-	printf("  %s: %.1f%% slow since %s, log-likelihood ratio %.0f\n", text_of(r, "resource"),
+	fputs("  ", stdout);
+	print_safe(text_of(r, "resource"));
+	printf(": %.1f%% slow since %s, log-likelihood ratio %.0f\n",
 	       100 * (number_of(r, "ratio") - 1), when, number_of(r, "score"));
 	json_array_foreach(json_object_get(r, "evidence"), at, row)
 	{
@@ -84,7 +89,9 @@ static void print_gpu(const json_t *g)
 	print_safe(text_of(g, "uuid"));
 	fputs("  ", stdout);
 	print_safe(text_of(g, "model"));
-	printf("  %s\n", text_of(g, "state"));
+	fputs("  ", stdout);
+	print_safe(text_of(g, "state"));
+	putchar('\n');
 	json_array_foreach(json_object_get(g, "resources"), at,
 	                   r) if (!strcmp(text_of(r, "state"), "slow")) print_slow(r);
 }

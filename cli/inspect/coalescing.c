@@ -54,7 +54,15 @@ static const char *kind_of(const struct gw_gather_access *a)
 		return a->space == IR_SPACE_SHARED ? "shared atomic" : "atomic";
 	if (a->space == IR_SPACE_SHARED)
 		return a->store ? "shared store" : "shared load";
+	if (a->space == IR_SPACE_CONST)
+		return "constant load";
 	return a->store ? "store" : "load";
+}
+
+/* Its requests are counted in passes of shared memory, or words of constants. */
+static bool is_by_words(const struct gw_gather_access *a)
+{
+	return a->space == IR_SPACE_SHARED || a->space == IR_SPACE_CONST;
 }
 
 static void cell(struct gw_table *table, const char *format, double value)
@@ -82,9 +90,9 @@ static void access_row(struct gw_table *table, const struct coalescing_view *v,
 	cell(table, "%.0f", global ? (double)gw_coalescing_range_sectors(c) : NAN);
 	cell(table, "%.4g", global ? gw_coalescing_expectation(c) : NAN);
 	cell(table, "%.4g",
-	     global                        ? gw_coalescing_sectors(c)
-	     : a->space == IR_SPACE_SHARED ? a->wavefronts / a->requests
-	                                   : NAN);
+	     global           ? gw_coalescing_sectors(c)
+	     : is_by_words(a) ? a->wavefronts / a->requests
+	                      : NAN);
 	cell(table, "%.0f%%", 100 * a->uncounted / (a->uncounted + a->requests));
 	gw_table_cell(table, tree ? gw_access_expression(tree, text, sizeof(text)) : text);
 }
@@ -217,6 +225,9 @@ static json_t *access_json(const struct coalescing_view *v, const struct gw_gath
 		                    gw_json_number(a->wavefronts / a->requests));
 		json_object_set_new(o, "bank_conflicts_per_request",
 		                    gw_json_number(a->conflicts / a->requests));
+	} else if (a->space == IR_SPACE_CONST) {
+		json_object_set_new(o, "words_per_request",
+		                    gw_json_number(a->wavefronts / a->requests));
 	} else if (a->coalescing.requests > 0) {
 		json_object_update_new(o, measures_json(&a->coalescing));
 	}

@@ -37,7 +37,8 @@ void log_clocks_free(struct log_clocks *c)
 
 void log_slow_add(struct log_slows *s, uint32_t file, const struct log_slow *slow)
 {
-	const uint64_t parts[] = {file, slow->record.config, slow->record.since_ns};
+	const uint64_t parts[] = {file, slow->record.config, slow->record.graph,
+	                          slow->record.since_ns};
 	uint64_t key = gw_hash(0, parts, sizeof(parts));
 	uint32_t at = gw_index_find(&s->index, key, NULL, NULL);
 

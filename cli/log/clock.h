@@ -39,7 +39,7 @@ void log_clocks_free(struct log_clocks *c);
 
 /** An episode of slow launches. */
 struct log_slow {
-	uint32_t name, row; /**< position in gw_log_model.names, .rows */
+	uint32_t name, row; /**< position in gw_log_model.names, .rows; of a graph GW_INDEX_NONE */
 	struct gw_config config;
 	struct gw_record_slow record; /**< the last of the episode */
 };

@@ -386,9 +386,10 @@ static bool resolve(struct reading *r, const struct gw_log_record *record, struc
 	case GW_RECORD_WORK:
 		return of_config(log, ((const struct gw_record_work *)(const void *)head)->config,
 		                 e);
-	case GW_RECORD_SLOW:
+	case GW_RECORD_SLOW: /* of a graph where it names no configuration */
 		return of_config(log, ((const struct gw_record_slow *)(const void *)head)->config,
-		                 e);
+		                 e) ||
+		       ((const struct gw_record_slow *)(const void *)head)->graph;
 	case GW_RECORD_CLOCK:
 		return of_gpu(log, ((const struct gw_record_clock *)(const void *)head)->device, e);
 	case GW_RECORD_COPY:

@@ -109,14 +109,18 @@ static void on_work(struct reading *r, const struct log_event *e)
 
 static void on_slow(struct reading *r, const struct log_event *e)
 {
-	log_slow_add(
-	        &r->model->slows, (uint32_t)(r->file - r->model->files),
-	        &(struct log_slow){
-	                .name = name_of_config(r, e->config),
-	                .row = r->model->by == GW_BY_RANGE ? GW_INDEX_NONE
-	                                                   : r->place[e->config].row,
-	                .config = r->log.configs[e->config].config,
-	                .record = *(const struct gw_record_slow *)(const void *)e->record->head});
+	struct log_slow slow = {
+	        .name = GW_INDEX_NONE,
+	        .row = GW_INDEX_NONE,
+	        .record = *(const struct gw_record_slow *)(const void *)e->record->head};
+
+	if (e->config != GW_INDEX_NONE) {
+		slow.name = name_of_config(r, e->config);
+		slow.config = r->log.configs[e->config].config;
+		if (r->model->by != GW_BY_RANGE)
+			slow.row = r->place[e->config].row;
+	}
+	log_slow_add(&r->model->slows, (uint32_t)(r->file - r->model->files), &slow);
 }
 
 static bool wanted(const struct reading *r, uint32_t gpu)

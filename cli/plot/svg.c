@@ -18,10 +18,11 @@ struct svg {
 
 /*
  * Series colours after Okabe and Ito, darkened or lightened until each has a contrast of at
- * least 3 to 1 against its background.
+ * least 3 to 1 against its background and no two look alike to the colour-blind
+ * (tests/cli/html_browser.py has the measure).
  */
-#define LIGHT "#0072b2", "#d55e00", "#00845c", "#a8488a", "#8a6d00", "#3f4750", "#0093a8", "#5b4bd6"
-#define DARK  "#56b4e9", "#ff8a3d", "#2fc79a", "#e78ac3", "#f0d442", "#c9d1da", "#4fd6e8", "#a99bff"
+#define LIGHT "#0072b2", "#d55e00", "#0c5035", "#a8488a", "#6c5400", "#3f4750", "#00a48e", "#5b4bd6"
+#define DARK  "#56b4e9", "#ff8a3d", "#09c278", "#e78ac3", "#f0d442", "#cdeefb", "#5addff", "#b37eff"
 
 static const char *const light[] = {"none", "#1b1f24", "#59636e", "#d9dee3", "#ffffff", LIGHT};
 static const char *const dark[] = {"none", "#e8ebef", "#a2abb6", "#333a42", "#14171b", DARK};

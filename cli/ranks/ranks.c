@@ -118,7 +118,7 @@ static int ranks_main(const struct gw_command *command, int argc, char **argv)
 	for (int i = 0; i < argc && !status; i++)
 		if (gw_log_each(argv[i], add, &l))
 			unread = GW_EXIT_USAGE;
-	if (!status)
+	if (!status && (!unread || l.count > 1)) /* else why was said */
 		status = compare(&o, &l);
 	for (size_t i = 0; i < l.count; i++)
 		ranks_log_free(&l.log[i]);

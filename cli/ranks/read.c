@@ -388,6 +388,18 @@ static void choose_gpu(struct reading *r)
 	log->run_count = kept;
 }
 
+/* Gives back what the array grew too far by: thousands of logs are held at once. */
+static void fit(struct ranks_log *log)
+{
+	struct ranks_run *runs =
+	        log->run_count ? realloc(log->runs, log->run_count * sizeof(*runs)) : NULL;
+
+	if (!runs)
+		return;
+	log->runs = runs;
+	log->run_room = log->run_count;
+}
+
 static void name_rank(struct ranks_log *log, const char *text)
 {
 	char *end;
@@ -419,6 +431,7 @@ bool ranks_log_read(struct ranks_log *log, struct ranks_shapes *shapes, const ch
 		join_names(log);
 	if (log->by == RANKS_BY_NOTHING && log->run_count)
 		join_copies(log);
+	fit(log);
 	gw_log_free(&r.log);
 	free(r.shape);
 	free(r.gpu);

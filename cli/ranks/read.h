@@ -22,17 +22,17 @@ enum ranks_kind {
 	RANKS_RUN_TO_HOST
 };
 
-/** One of them. Times in ns of CLOCK_REALTIME; 0: not known. */
+/** One of them, of which a job has many millions. Times in ns of CLOCK_REALTIME; 0: not known. */
 struct ranks_run {
 	uint64_t start, end, call;
-	enum ranks_kind kind;
-	uint32_t thread; /**< that called; GW_INDEX_NONE: not known */
-	uint32_t shape;  /**< kernels: number of kernel and configuration in the job */
-	float predicted; /**< kernels: ns, NaN: not known */
-	uint64_t bytes;  /**< copies */
+	uint64_t bytes; /**< copies */
 	uint64_t
 	        key; /**< communication: the collective; 0: of none that others are known to have */
 	uint64_t symbol; /**< communication: what of the collective is the same in each step */
+	uint32_t thread; /**< that called; GW_INDEX_NONE: not known */
+	uint32_t shape;  /**< kernels: number of kernel and configuration in the job */
+	float predicted; /**< kernels: ns, NaN: not known */
+	uint8_t kind;    /**< enum ranks_kind */
 	bool together;   /**< communication: ends in all ranks at once */
 };
 

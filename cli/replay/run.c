@@ -226,9 +226,9 @@ static bool same_bits(float a, float b)
 /* Whether two records say the same was predicted, to the bit. */
 static bool says_the_same(const struct trace_launch *a, const struct trace_launch *b)
 {
-	/* What a launch without a prediction might have known is not logged. */
+	/* Of a launch without a prediction the log says no more than whether there was a limit. */
 	if (isnan(a->predicted) && isnan(b->predicted))
-		return true;
+		return isnan(a->low) == isnan(b->low);
 	return same_bits(a->predicted, b->predicted) && same_bits(a->low, b->low) &&
 	       same_bits(a->high, b->high) && a->tier == b->tier && a->work == b->work;
 }

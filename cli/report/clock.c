@@ -176,7 +176,10 @@ static void episode(struct report_line *line, const struct gw_report *report,
 	char held[100];
 
 	report_break(line);
-	report_part(line, GW_INK_OFF, "%s", report->names[s->name]);
+	if (s->name == GW_INDEX_NONE)
+		report_part(line, GW_INK_OFF, "graph %u", r->graph);
+	else
+		report_part(line, GW_INK_OFF, "%s", report->names[s->name]);
 	report_part(line, GW_INK_OFF, "%s %.2f times as long",
 	            gw_counted(&n, r->slow, "launch", "launches"), (double)r->ratio);
 	report_part(line, GW_INK_OFF, "cause %s", gw_slow_cause_name(log_slow_cause(s)));
@@ -347,10 +350,15 @@ json_t *gw_report_slow_json(const struct gw_log_model *m)
 		const struct log_slow *s = &m->slows.list[i];
 		const struct gw_record_slow *r = &s->record;
 		json_t *one = json_object();
-		char held[100];
+		char held[100], graph[32];
 
 		gw_throttle_text(r->reasons, held, sizeof(held));
-		json_object_set_new(one, "name", gw_json_text(m->names[s->name].plain));
+		snprintf(graph, sizeof(graph), "graph %u", r->graph);
+		json_object_set_new(one, "name",
+		                    s->name == GW_INDEX_NONE
+		                            ? json_string(graph)
+		                            : gw_json_text(m->names[s->name].plain));
+		json_object_set_new(one, "graph", r->graph ? gw_json_count(r->graph) : json_null());
 		json_object_set_new(one, "cause",
 		                    json_string(gw_slow_cause_name(log_slow_cause(s))));
 		json_object_set_new(one, "meaning",

@@ -214,6 +214,7 @@ json_t *gw_report_document(struct gw_report *report, bool kernels)
 	json_object_set_new(o, "fix_first", gw_report_fixes_json(report));
 	json_object_set_new(o, "expected", gw_report_expected_json(m));
 	json_object_set_new(o, "graphs", gw_report_graphs_json(m));
+	json_object_set_new(o, "graphs_by_bound", gw_report_graphs_bound_json(m));
 	json_object_set_new(o, "slow", gw_report_slow_json(m));
 	json_object_set_new(o, "runs", runs_json(m));
 	json_object_set_new(o, "hidden_rows", gw_json_count(report->hidden));

@@ -5,6 +5,7 @@
 #include "cli/log/rows.h"
 #include "cli/report/sections.h"
 #include "cli/report/line.h"
+#include "cli/report/runs.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -131,6 +132,14 @@ static void seen(const struct gw_log_model *m, unsigned width)
 	report_finish(&line, "");
 }
 
+/* Length of the run, ns; 0: several, or not known. */
+static double run_time(const struct gw_log_model *m)
+{
+	struct gw_span all = {0};
+
+	return gw_report_runs(m, &all) == 1 && all.to > all.from ? (double)(all.to - all.from) : 0;
+}
+
 static void cost(const struct gw_log_model *m, unsigned width)
 {
 	const uint64_t *c = m->counters;
@@ -169,6 +178,10 @@ static void cost(const struct gw_log_model *m, unsigned width)
 		            gw_duration(&a, (double)c[GW_COUNTER_overhead_ns]));
 		report_part(&line, GW_INK_OFF, "log %s",
 		            gw_bytes(&a, (double)c[GW_COUNTER_log_bytes]));
+		if (run_time(m) > 0)
+			report_part(
+			        &line, GW_INK_OFF, "%s a second",
+			        gw_bytes(&a, (double)c[GW_COUNTER_log_bytes] * 1e9 / run_time(m)));
 		/* Older logs have no account of memory. */
 		if (c[GW_COUNTER_memory_max])
 			report_part(&line, GW_INK_OFF, "memory up to %s of %s",
@@ -176,6 +189,40 @@ static void cost(const struct gw_log_model *m, unsigned width)
 			            gw_bytes(&b, (double)c[GW_COUNTER_memory_max]));
 	}
 	report_finish(&line, "unknown: no counters in these logs");
+}
+
+/* Mode watch: how much its windows took of the program's time, and what keeps them from more. */
+static void windows(const struct gw_log_model *m, unsigned width)
+{
+	const uint64_t *c = m->counters;
+	const double count = (double)c[GW_COUNTER_windows], taken = (double)c[GW_COUNTER_window_ns];
+	const double run = run_time(m);
+	struct report_line line;
+	struct gw_text a;
+
+	if (!c[GW_COUNTER_windows])
+		return;
+	line = report_begin("Windows", width);
+	report_part(&line, GW_INK_OFF, "%s", gw_thousands(&a, count));
+	if (run > 0)
+		report_part(&line, GW_INK_OFF, "one each %s", gw_duration(&a, run / count));
+	report_part(&line, GW_INK_OFF, "each charged %s", gw_duration(&a, taken / count));
+	if (run > 0)
+		report_part(&line, GW_INK_OFF, "%s of the time", gw_percent(&a, taken / run));
+	report_part(&line, GW_INK_DIM, "GPUWATCH_BUDGET sets that share");
+	if (c[GW_COUNTER_windows_put_off])
+		report_part(&line, GW_INK_OFF, "%s late: a capture or unfinished kernels",
+		            gw_thousands(&a, (double)c[GW_COUNTER_windows_put_off]));
+	if (c[GW_COUNTER_sheds])
+		report_part(&line, GW_INK_WARN, "fewer while work was left out (GPUWATCH_CPU_MAX)");
+	if (c[GW_COUNTER_events_skipped])
+		report_part(
+		        &line, GW_INK_OFF, "%s not timed: no free event pair, or a capture",
+		        gw_counted(&a, (double)c[GW_COUNTER_events_skipped], "launch", "launches"));
+	if (c[GW_COUNTER_events_unsure])
+		report_part(&line, GW_INK_OFF, "%s not used: the GPU waited for the call",
+		            gw_counted(&a, (double)c[GW_COUNTER_events_unsure], "time", NULL));
+	report_finish(&line, "");
 }
 
 static void predictions(struct gw_row *all, unsigned width)
@@ -262,6 +309,7 @@ void gw_report_details(struct gw_report *report, unsigned width)
 	processes(m, width);
 	devices(m, width);
 	seen(m, width);
+	windows(m, width);
 	cost(m, width);
 	gw_report_verdict_details(m, width);
 	predictions(&m->all, width);

@@ -147,6 +147,24 @@ static void row(struct gw_table *t, const struct log_graph *g)
 	gw_table_cell(t, gw_bound_name(log_graph_bound(g)));
 }
 
+/* What bounds their kernels, as shares of their time. */
+static void by_bound(const struct gw_log_model *m, unsigned width)
+{
+	double ns[GW_BOUND_LAUNCH + 1], all = log_graphs_by_bound(&m->graphs, ns);
+	struct report_line line = report_begin("In graphs", width);
+	struct gw_text n;
+
+	report_part(&line, GW_INK_OFF, "%s by the timed ones", gw_duration(&n, all));
+	for (int i = GW_BOUND_MEMORY; i <= GW_BOUND_LAUNCH; i++)
+		if (ns[i] > 0)
+			report_part(&line, GW_INK_OFF, "%s %s", gw_bound_name((enum gw_bound)i),
+			            gw_percent(&n, ns[i] / all));
+	if (ns[GW_BOUND_UNKNOWN] > 0.0005 * all)
+		report_part(&line, GW_INK_WARN, "without a verdict %s",
+		            gw_percent(&n, ns[GW_BOUND_UNKNOWN] / all));
+	report_finish(&line, "");
+}
+
 void gw_report_graphs(const struct gw_report *report, unsigned width)
 {
 	static const struct gw_table_column columns[] = {
@@ -183,6 +201,18 @@ void gw_report_graphs(const struct gw_report *report, unsigned width)
 		printf("  %s%s not shown, --verbose shows all%s\n", gw_ink(stdout, GW_INK_DIM),
 		       gw_counted(&n, (double)(m->graphs.count - shown), "graph", NULL),
 		       gw_ink(stdout, GW_INK_OFF));
+	by_bound(m, width);
+}
+
+json_t *gw_report_graphs_bound_json(const struct gw_log_model *m)
+{
+	double ns[GW_BOUND_LAUNCH + 1], all = log_graphs_by_bound(&m->graphs, ns);
+	json_t *o = json_object();
+
+	json_object_set_new(o, "gpu_time_ns", gw_json_number(all));
+	for (int i = 0; i <= GW_BOUND_LAUNCH; i++)
+		json_object_set_new(o, gw_bound_name((enum gw_bound)i), gw_json_number(ns[i]));
+	return o;
 }
 
 static json_t *graph_json(const struct log_graph *g)

@@ -97,4 +97,7 @@ void gw_report_graphs(const struct gw_report *report, unsigned width);
 json_t *gw_report_expected_json(const struct gw_log_model *model);
 json_t *gw_report_graphs_json(const struct gw_log_model *model);
 
+/** GPU time of graphs that were timed whole by what bounds their kernels. */
+json_t *gw_report_graphs_bound_json(const struct gw_log_model *model);
+
 #endif

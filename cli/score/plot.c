@@ -153,7 +153,8 @@ int score_plot(struct score *s, const char *folder)
 
 	if (!gw_folder_make(folder))
 		return GW_EXIT_USAGE;
-	for (size_t m = 0; m < s->model_count && status == GW_EXIT_OK; m++)
+	/* The first is gpuwatch. */
+	for (size_t m = 0; m < (s->show_models ? s->model_count : 1) && status == GW_EXIT_OK; m++)
 		status = draw(s, m, folder);
 	return status;
 }

@@ -20,8 +20,8 @@ static const struct gw_option options[] = {
         LOG_WINDOW_OPTIONS,
         GW_OPT_FLAG(models, "also show the errors of every model on the same launches"),
         GW_OPT_FILE(plot, "DIR",
-                    "also draw predicted against measured time, a picture for each model, into "
-                    "this folder"),
+                    "also draw predicted against measured time into this folder, with --models "
+                    "a picture for each model"),
         GW_OPT_FLAG(json, "print JSON; docs/user/json-schema.md describes it"),
         {0},
 };
@@ -100,7 +100,7 @@ const struct gw_command_body gw_score_command = {
                     "gpuwatch score --models run.gwl\n"
                     "Compare every model on the same launches.\n"
                     "gpuwatch score --by=configuration --plot=pictures run.gwl\n"
-                    "Each configuration once, with a scatter plot for each model.\n",
+                    "Each configuration once, with a scatter plot.\n",
         .exit_status = "0 done; 1 no launch in the span asked for; 2 bad options, or a log could "
                        "not be read at all (the others are "
                        "scored).",

@@ -19,15 +19,19 @@ GROUP BY uuid, model, host, metric, kernel, @by, which, time_s
 
 --- work_all
 -- Launches by hour, GPU, program, build and configuration, from whatever files of the store have them. What has no
--- configuration gets a negative number by its kernel: it is compared with nothing.
-SELECT time_s, coalesce(gpu_id, @hash(uuid)) AS gpu_id, host, uuid, model,
-       coalesce(build_id, @hash(concat(coalesce(program, ''), ' ', coalesce(build, '')))) AS build_id, program, build, kernel,
-       CASE WHEN shape IS NULL THEN -1 - @hash(kernel) ELSE shape END AS shape, bound, launches, gpu_s, timed, timed_s,
-       compared_s, expected_s
-FROM work_files
+-- configuration gets a negative number, -1 in the table of hours (the kernel `other`), else by its kernel: it is compared
+-- with nothing. Rows with numbers are apart from those without, so that no name of theirs is read for the numbers.
+SELECT time_s, gpu_id, host, uuid, model, coalesce(build_id, 0) AS build_id, program, build, kernel, coalesce(shape, -1) AS shape,
+       bound, launches, gpu_s, timed, timed_s, compared_s, expected_s
+FROM work_files WHERE gpu_id IS NOT NULL
+UNION ALL
+SELECT time_s, @hash(uuid) AS gpu_id, host, uuid, model,
+       @hash(concat(coalesce(program, ''), ' ', coalesce(build, ''))) AS build_id, program, build, kernel,
+       coalesce(shape, -1) AS shape, bound, launches, gpu_s, timed, timed_s, compared_s, expected_s
+FROM work_files WHERE gpu_id IS NULL AND uuid IS NOT NULL
 UNION ALL
 SELECT time_s, @hash(uuid) AS gpu_id, host, uuid, model, 0 AS build_id, NULL AS program, NULL AS build, kernel,
-       -1 - @hash(kernel) AS shape, NULL AS bound,
+       -2 - @hash(kernel) AS shape, NULL AS bound,
        CAST(sum(CASE WHEN metric = 'gpuwatch_launches_total' THEN added ELSE 0 END) AS BIGINT) AS launches,
        sum(CASE WHEN metric = 'gpuwatch_gpu_seconds_total' THEN added ELSE 0 END) AS gpu_s,
        CAST(sum(CASE WHEN metric = 'gpuwatch_kernel_seconds' THEN launches ELSE 0 END) AS BIGINT) AS timed,
@@ -45,7 +49,7 @@ SELECT @hour(@epoch(coalesce(start_ns, call_ns))) AS time_s, @hash(uuid) AS gpu_
        sum(CASE WHEN predicted_ns > 0 THEN predicted_ns / 1e9 END) AS expected_s
 FROM (SELECT l.*, p.path_host AS host, p.path_uuid AS uuid, p.path_model AS model, p.path_build AS build
       FROM launches_files l JOIN paths p ON l.file = p.file) launch
-WHERE duration_ns IS NOT NULL AND coalesce(start_ns, call_ns) IS NOT NULL
+WHERE uuid IS NOT NULL AND duration_ns IS NOT NULL AND coalesce(start_ns, call_ns) IS NOT NULL
 GROUP BY @hour(@epoch(coalesce(start_ns, call_ns))), host, uuid, model, build, kernel, bound,
          @hash(mangled, grid_x, grid_y, grid_z, block_x, block_y, block_z, dynamic_shared)
 
@@ -70,13 +74,13 @@ SELECT time_s, gpu_id, coalesce(model, 'unknown') AS model, build_id, shape,
        CASE bound WHEN 'memory' THEN 'memory' WHEN 'compute' THEN 'compute' WHEN 'latency' THEN 'latency'
                   WHEN 'launch' THEN 'latency' ELSE 'unclassified' END AS resource,
        launches, gpu_s, timed, timed_s, compared_s, expected_s
-FROM work_all WHERE uuid IS NOT NULL AND @span(work_all)
+FROM work_all WHERE @span(work_all)
 
 --- gpu_names
 -- GPUs by their numbers.
 SELECT gpu_id, any_value(uuid) AS uuid, any_value(coalesce(model, 'unknown')) AS model,
        any_value(coalesce(host, 'unknown')) AS host
-FROM work_all WHERE uuid IS NOT NULL GROUP BY gpu_id
+FROM work_all GROUP BY gpu_id
 
 --- build_names
 -- Programs and builds by their numbers.

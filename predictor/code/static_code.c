@@ -27,7 +27,8 @@ static void add_wavefronts(const struct gw_gather *g, struct gw_work *work)
 	double others = gw_work_value(work, GW_WORK_pipe_lsu);
 
 	for (uint32_t i = 0; i < g->count; i++)
-		others -= gw_gather_mean(&g->access[i].runs);
+		others -= g->access[i].space == IR_SPACE_CONST ? 0
+		                                               : gw_gather_mean(&g->access[i].runs);
 	if (q->source == GW_SOURCE_STATIC && others > 0)
 		q->value += others;
 }

@@ -218,10 +218,10 @@ static void shared_and_atomic_rows(const struct gw_static_in *in, struct gw_work
 	gw_static_set(work, GW_WORK_atomic_lines, lines.value, trust(g, &lines));
 }
 
-/* Local memory, and with it what goes through L1 and its data stage. */
+/* Local memory, and with it what goes through L1 and its data stage; constants. */
 static void l1_rows(const struct gw_gather *g, struct gw_work *work)
 {
-	struct sum local = {0}, bytes = {0}, passes = {0};
+	struct sum local = {0}, bytes = {0}, passes = {0}, words = {0};
 
 	for (uint32_t i = 0; i < g->count; i++) {
 		const struct gw_gather_access *a = &g->access[i];
@@ -229,12 +229,17 @@ static void l1_rows(const struct gw_gather *g, struct gw_work *work)
 		                 : a->space == IR_SPACE_LOCAL ? a->sectors / a->requests
 		                                              : 0;
 
+		if (a->space == IR_SPACE_CONST) { /* by a cache of its own */
+			add(&words, a, a->wavefronts / a->requests, true);
+			continue;
+		}
 		if (a->space == IR_SPACE_LOCAL)
 			add(&local, a, sectors * GW_SECTOR_BYTES, true);
 		if (!is_shared(a))
 			add(&bytes, a, sectors * GW_SECTOR_BYTES, true);
 		add(&passes, a, a->wavefronts / a->requests, true);
 	}
+	gw_static_set(work, GW_WORK_constant_words, words.value, trust(g, &words));
 	gw_static_set(work, GW_WORK_local_bytes, local.value, trust(g, &local));
 	gw_static_set(work, GW_WORK_l1_bytes, bytes.value, trust(g, &bytes));
 	gw_static_set(work, GW_WORK_lsu_wavefronts, passes.value, trust(g, &passes) * passes_model);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "predictor/counters/slow.h"
 
+#include "predictor/counters/slow_windows.h"
+
 #include <math.h>
 #include <stdlib.h>
 
@@ -23,18 +25,7 @@ static const double STEP = 0.1; /* step of `top`, in mean deviations */
 static const double CLOCK_DROP = 1.02;  /* a smaller drop of the clock explains nothing */
 static const double OTHERS_ROSE = 0.05; /* additional share of the GPU that other processes took */
 static const double BYTES_ROSE = 1.2;
-
-/* Running mean of a quantity that may be unknown now and then. */
-struct mean {
-	double sum;
-	uint64_t count;
-};
-
-/* Quantities observed beside the time. */
-struct circumstances {
-	struct mean sm, memory, others, bytes;
-	uint64_t overlapped, reasons;
-};
+static const double OVERLAP_ROSE = 0.25; /* additional share of the launches */
 
 struct watch {
 	uint32_t alarms;
@@ -45,19 +36,20 @@ struct watch {
 	 * thousands: by itself it may miss more often than that for long.
 	 */
 	double level, spread, top, top_before;
-	double sm, memory, others, bytes; /* usual value; NaN until known */
-	double score;                     /* score of the suspicion; once open, of its end */
+	struct gw_slow_usual usual;
+	double score; /* score of the suspicion; once open, of its end */
 	bool open;
 	double predicted, low, high; /* of the first slow launch: the reference for the others */
 	uint64_t since_ns, calm_ns;  /* calm_ns: first launch of the present calm */
-	uint64_t launches, slow, launches_before_calm;
-	double log_ratio; /* sum over the slow ones */
-	struct circumstances during;
+	uint64_t launches, launches_before_calm;
+	double log_ratio;             /* sum over the slow ones */
+	struct gw_slow_beside during; /* beside the slow ones */
 };
 
 struct gw_slow {
 	uint32_t max_configs;
 	struct watch **chunks;
+	struct gw_slow_windows *windows;
 };
 
 size_t gw_slow_config_bytes(void)
@@ -73,19 +65,26 @@ struct gw_slow *gw_slow_new(uint32_t max_configs)
 		return NULL;
 	s->max_configs = max_configs;
 	s->chunks = calloc(max_configs / CHUNK + 1, sizeof(struct watch *));
-	if (!s->chunks) {
-		free(s);
+	s->windows = gw_slow_windows_new(max_configs);
+	if (!s->chunks || !s->windows) {
+		gw_slow_free(s);
 		return NULL;
 	}
 	return s;
+}
+
+size_t gw_slow_sampled_bytes(const struct gw_slow *s)
+{
+	return gw_slow_windows_bytes(s->windows);
 }
 
 void gw_slow_free(struct gw_slow *s)
 {
 	if (!s)
 		return;
-	for (uint32_t i = 0; i <= s->max_configs / CHUNK; i++)
+	for (uint32_t i = 0; s->chunks && i <= s->max_configs / CHUNK; i++)
 		free(s->chunks[i]);
+	gw_slow_windows_free(s->windows);
 	free((void *)s->chunks);
 	free(s);
 }
@@ -95,8 +94,16 @@ static struct watch *chunk_new(void)
 	struct watch *w = calloc(CHUNK, sizeof(*w));
 
 	for (int i = 0; w && i < CHUNK; i++)
-		w[i].sm = w[i].memory = w[i].others = w[i].bytes = NAN;
+		w[i].usual = (struct gw_slow_usual){NAN, NAN, NAN, NAN, NAN};
 	return w;
+}
+
+/* NULL: it has had no launch. */
+static struct watch *known(const struct gw_slow *s, uint32_t config)
+{
+	struct watch *chunk = config && config <= s->max_configs ? s->chunks[config / CHUNK] : NULL;
+
+	return chunk ? &chunk[config % CHUNK] : NULL;
 }
 
 static struct watch *watch_of(struct gw_slow *s, uint32_t config)
@@ -111,7 +118,7 @@ static struct watch *watch_of(struct gw_slow *s, uint32_t config)
 	return *chunk ? &(*chunk)[config % CHUNK] : NULL;
 }
 
-static void add(struct mean *m, double value)
+static void add(struct gw_slow_mean *m, double value)
 {
 	if (isnan(value))
 		return;
@@ -119,15 +126,26 @@ static void add(struct mean *m, double value)
 	m->count++;
 }
 
-static double mean_of(const struct mean *m)
+double gw_slow_mean_of(const struct gw_slow_mean *m)
 {
 	return m->count ? m->sum / (double)m->count : NAN;
 }
 
-static void drift(double *usual, double value)
+void gw_slow_drift(double *usual, double value, double gain)
 {
 	if (!isnan(value))
-		*usual = isnan(*usual) ? value : *usual + GAIN * (value - *usual);
+		*usual = isnan(*usual) ? value : *usual + gain * (value - *usual);
+}
+
+void gw_slow_beside_add(struct gw_slow_beside *b, const struct gw_slow_sample *s)
+{
+	b->launches++;
+	add(&b->sm, s->clock.sm_hz);
+	add(&b->memory, s->clock.mem_hz);
+	add(&b->others, s->clock.others);
+	add(&b->bytes, s->dram_bytes);
+	b->overlapped += s->overlapped;
+	b->reasons |= s->clock.reasons;
 }
 
 static void note_usual(struct watch *w, const struct gw_slow_sample *o)
@@ -138,10 +156,10 @@ static void note_usual(struct watch *w, const struct gw_slow_sample *o)
 	 */
 	if (o->seconds > o->predicted)
 		return;
-	drift(&w->sm, o->clock.sm_hz);
-	drift(&w->memory, o->clock.mem_hz);
-	drift(&w->others, o->clock.others);
-	drift(&w->bytes, o->dram_bytes);
+	gw_slow_drift(&w->usual.sm, o->clock.sm_hz, GAIN);
+	gw_slow_drift(&w->usual.memory, o->clock.mem_hz, GAIN);
+	gw_slow_drift(&w->usual.others, o->clock.others, GAIN);
+	gw_slow_drift(&w->usual.bytes, o->dram_bytes, GAIN);
 }
 
 static void note_time(struct watch *w, double seconds)
@@ -160,16 +178,8 @@ static void note_time(struct watch *w, double seconds)
 
 static void note_slow(struct watch *w, const struct gw_slow_sample *o)
 {
-	struct circumstances *d = &w->during;
-
-	w->slow++;
 	w->log_ratio += log(o->seconds / w->predicted);
-	add(&d->sm, o->clock.sm_hz);
-	add(&d->memory, o->clock.mem_hz);
-	add(&d->others, o->clock.others);
-	add(&d->bytes, o->dram_bytes);
-	d->overlapped += o->overlapped;
-	d->reasons |= o->clock.reasons;
+	gw_slow_beside_add(&w->during, o);
 }
 
 /* Whether a clock that fell from @p before to @p during explains at least half of the delay. */
@@ -180,22 +190,33 @@ static bool clock_explains(double before, double during, double log_ratio)
 	return drop >= CLOCK_DROP && 2 * log(drop) >= log_ratio; /* false for NaN */
 }
 
-static enum gw_slow_cause cause_of(const struct watch *w)
+static bool overlaps_more(const struct gw_slow_usual *usual, const struct gw_slow_beside *during)
 {
-	const struct circumstances *d = &w->during;
-	double log_ratio = w->log_ratio / (double)w->slow;
+	const double share = (double)during->overlapped / (double)during->launches;
 
-	if (2 * d->overlapped >= w->slow)
+	return share >= 0.5 && !(share < usual->overlapped + OVERLAP_ROSE); /* false for NaN */
+}
+
+enum gw_slow_cause gw_slow_explain(const struct gw_slow_usual *usual,
+                                   const struct gw_slow_beside *during, double log_ratio)
+{
+	if (overlaps_more(usual, during))
 		return GW_SLOW_CONTENTION;
-	if (clock_explains(w->sm, mean_of(&d->sm), log_ratio))
+	if (clock_explains(usual->sm, gw_slow_mean_of(&during->sm), log_ratio))
 		return GW_SLOW_CLOCK;
-	if (clock_explains(w->memory, mean_of(&d->memory), log_ratio))
+	if (clock_explains(usual->memory, gw_slow_mean_of(&during->memory), log_ratio))
 		return GW_SLOW_MEMORY_CLOCK;
-	if (mean_of(&d->others) >= OTHERS_ROSE + (isnan(w->others) ? 0 : w->others))
+	if (gw_slow_mean_of(&during->others) >=
+	    OTHERS_ROSE + (isnan(usual->others) ? 0 : usual->others))
 		return GW_SLOW_OTHER_WORK;
-	if (mean_of(&d->bytes) >= BYTES_ROSE * w->bytes)
+	if (gw_slow_mean_of(&during->bytes) >= BYTES_ROSE * usual->bytes)
 		return GW_SLOW_CACHE;
 	return GW_SLOW_UNKNOWN;
+}
+
+static enum gw_slow_cause cause_of(const struct watch *w)
+{
+	return gw_slow_explain(&w->usual, &w->during, w->log_ratio / (double)w->during.launches);
 }
 
 static void report(const struct watch *w, uint32_t config, uint64_t until_ns, uint64_t last_ns,
@@ -208,13 +229,13 @@ static void report(const struct watch *w, uint32_t config, uint64_t until_ns, ui
 	        .until_ns = until_ns,
 	        .last_ns = last_ns,
 	        .launches = w->launches,
-	        .slow = w->slow,
+	        .slow = w->during.launches,
 	        .predicted = w->predicted,
 	        .low = w->low,
 	        .high = w->high,
-	        .ratio = exp(w->log_ratio / (double)w->slow),
-	        .sm_before = w->sm,
-	        .sm_during = mean_of(&w->during.sm),
+	        .ratio = exp(w->log_ratio / (double)w->during.launches),
+	        .sm_before = w->usual.sm,
+	        .sm_during = gw_slow_mean_of(&w->during.sm),
 	        .reasons = w->during.reasons,
 	};
 }
@@ -223,9 +244,9 @@ static void forget(struct watch *w)
 {
 	w->score = 0;
 	w->open = false;
-	w->launches = w->slow = 0;
+	w->launches = 0;
 	w->log_ratio = 0;
-	w->during = (struct circumstances){0};
+	w->during = (struct gw_slow_beside){0};
 }
 
 /* From the first slow launch on, its prediction is the reference. */
@@ -289,13 +310,22 @@ static bool watch_end(struct watch *w, const struct gw_slow_sample *o)
 	return w->score >= ALARM;
 }
 
-bool gw_slow_observe(struct gw_slow *s, uint32_t config, const struct gw_slow_sample *o,
-                     struct gw_slow_event *out)
+static bool valid(const struct gw_slow_sample *o)
 {
-	struct watch *w = watch_of(s, config);
+	return o->steady && o->high > 0 && o->predicted > 0 && o->seconds > 0;
+}
 
-	if (!w || !o->steady || !(o->high > 0) || !(o->predicted > 0) || !(o->seconds > 0))
-		return false;
+/* The episode of a configuration whose launches are judged otherwise from now on. */
+static bool cut(struct watch *w, uint32_t config, uint64_t ns, struct gw_slow_event *out)
+{
+	report(w, config, ns, ns, out);
+	forget(w);
+	return true;
+}
+
+static bool observe_each(struct watch *w, uint32_t config, const struct gw_slow_sample *o,
+                         struct gw_slow_event *out)
+{
 	if (w->open) {
 		if (!watch_end(w, o))
 			return false;
@@ -314,32 +344,52 @@ bool gw_slow_observe(struct gw_slow *s, uint32_t config, const struct gw_slow_sa
 	return true;
 }
 
+bool gw_slow_observe(struct gw_slow *s, uint32_t config, const struct gw_slow_sample *o,
+                     struct gw_slow_event *out)
+{
+	struct watch *w;
+
+	if (o->sampled) {
+		w = known(s, config);
+		if (w && w->open)
+			return cut(w, config, o->start_ns, out);
+		return o->seconds > 0 && gw_slow_windows_observe(s->windows, config, o, out);
+	}
+	if (gw_slow_windows_end(s->windows, config, o->start_ns, out))
+		return true;
+	if (!valid(o))
+		return false;
+	w = watch_of(s, config);
+	return w && observe_each(w, config, o, out);
+}
+
+static bool open_of(const struct gw_slow *s, uint32_t config, struct gw_slow_event *out)
+{
+	const struct watch *w = known(s, config);
+
+	if (!w || !w->open)
+		return gw_slow_windows_open(s->windows, config, out);
+	report(w, config, 0, 0, out);
+	return true;
+}
+
 double gw_slow_excess(const struct gw_slow *s, uint32_t config, double seconds,
                       enum gw_slow_cause *cause)
 {
-	const struct watch *chunk =
-	        config && config <= s->max_configs ? s->chunks[config / CHUNK] : NULL;
-	const struct watch *w = chunk ? &chunk[config % CHUNK] : NULL;
+	struct gw_slow_event e;
 
 	*cause = GW_SLOW_UNKNOWN;
-	if (!w || !w->open || !(seconds > w->predicted))
+	if (!open_of(s, config, &e) || !(seconds > e.predicted))
 		return 0;
-	*cause = cause_of(w);
-	return seconds - w->predicted;
+	*cause = e.cause;
+	return seconds - e.predicted;
 }
 
 bool gw_slow_open(const struct gw_slow *s, uint32_t config, struct gw_slow_event *out)
 {
-	while (++config <= s->max_configs) {
-		const struct watch *chunk = s->chunks[config / CHUNK];
-
-		if (!chunk)
-			config |= CHUNK - 1; /* on to the next chunk */
-		else if (chunk[config % CHUNK].open) {
-			report(&chunk[config % CHUNK], config, 0, 0, out);
+	while (++config <= s->max_configs)
+		if (open_of(s, config, out))
 			return true;
-		}
-	}
 	return false;
 }
 

@@ -17,6 +17,11 @@
  * change within a few launches. The same test, turned round, ends an episode: nine launches in a
  * row.
  *
+ * Where only a sample is timed (mode watch), times of one window err together, and few come: there
+ * the means of intervals of 5 to 10 s are tested, by the test of gpuwatch health (course.h), from
+ * 1.75% on (slow_windows.c). Their noise is learned; changes of the SM clock below 2% are taken
+ * out.
+ *
  * Deterministic: the same calls give the same events.
  */
 #ifndef GW_SLOW_H
@@ -35,9 +40,13 @@ struct gw_slow_sample {
 	uint64_t start_ns;           /**< when it started, or was called where that isn't known */
 	double seconds;              /**< GPU time */
 	double predicted, low, high; /**< made before it, s; NaN when there was none */
-	bool steady; /**< predicted from earlier launches of the configuration: others don't count
-	              */
-	bool overlapped;             /**< another kernel of this process ran meanwhile */
+	bool steady;  /**< predicted from earlier launches of the configuration: others don't count
+	               */
+	bool sampled; /**< one of few that are timed, in windows: see slow_windows.h; then neither
+	                 `steady` nor the prediction counts */
+	double follows;  /**< share of its time that follows the SM clock, 0 to 1; of a sampled one
+	                  */
+	bool overlapped; /**< another kernel of this process ran meanwhile */
 	struct gw_clock_state clock; /**< while it ran */
 	double dram_bytes; /**< counted of a launch of the configuration; NaN when not known */
 };
@@ -59,8 +68,11 @@ struct gw_slow_event {
 
 /** A detector for up to @p max_configs configurations; NULL when there is no memory. */
 struct gw_slow *gw_slow_new(uint32_t max_configs);
-/** Bytes per configuration, once it had a launch. */
+/** Bytes per configuration, once it had a launch that is not sampled. */
 size_t gw_slow_config_bytes(void);
+
+/** Bytes that sampled configurations have taken so far; some MB at most. */
+size_t gw_slow_sampled_bytes(const struct gw_slow *s);
 
 void gw_slow_free(struct gw_slow *s);
 

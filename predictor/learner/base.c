@@ -66,7 +66,7 @@ static double part_of_terms(const struct gw_estimate *e, const char *const *name
 static bool moves_data(const struct gw_estimate *e)
 {
 	static const char *const
-	        data[] = {"lsu", "shared", "l1", "shared_atomics", NULL},
+	        data[] = {"lsu", "shared", "l1", "shared_atomics", "constant", NULL},
 	        *const l2[] = {"l2", NULL}, *const dram[] = {"dram", NULL},
 	        *const atomics[] = {"atomics", NULL}, *const pipes[] = {"issue",  "fma",  "alu",
 	                                                                "fp64",   "fp16", "xu",

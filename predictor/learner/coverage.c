@@ -21,8 +21,9 @@ static double first_width(unsigned kind)
 
 	if (kind < GW_WIDTH_SIZES)
 		return sizes[kind];
-	return kind < gw_width_of_work(GW_TIER_WARM, GW_SOURCE_NONE) ? NORMAL
-	                                                             : KERNEL_TIMED * NORMAL;
+	if (kind == GW_WIDTH_LEAST || kind < gw_width_of_work(GW_TIER_WARM, GW_SOURCE_NONE))
+		return NORMAL;
+	return KERNEL_TIMED * NORMAL;
 }
 
 void gw_coverage_start(struct gw_coverage *c)
@@ -85,4 +86,16 @@ float gw_coverage_own(float own, double missed, uint32_t times)
 	double next = OWN_KEEP * (double)own + OWN_GAIN * n * (missed - GW_MISS);
 
 	return (float)fmin(fmax(next, -OWN_ROOM / 2), OWN_ROOM);
+}
+
+void gw_coverage_range(const float *times, uint32_t n, double *low, double *high)
+{
+	float least = times[0], most = times[0];
+
+	for (uint32_t i = 1; i < n; i++) {
+		least = fminf(least, times[i]);
+		most = fmaxf(most, times[i]);
+	}
+	*low = (double)least;
+	*high = (double)most;
 }

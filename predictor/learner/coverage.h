@@ -11,11 +11,22 @@
 
 enum {
 	GW_WIDTH_SIZES = 6, /**< by number of own times: 1, 2, 3-4, 5-8, 9-16, more */
-	GW_WIDTHS = GW_WIDTH_SIZES + 2 * (GW_SOURCE_COUNTED + 1), /**< and by tier and source */
+	GW_WIDTH_LEAST =
+	        GW_WIDTH_SIZES + 2 * (GW_SOURCE_COUNTED + 1), /**< and by tier and source */
+	GW_WIDTHS,                                            /**< and of lower limits */
 };
 
 /** Target share of times outside their interval. */
 #define GW_MISS 0.10
+
+/**
+ * Of n equally distributed times, the next lies between the least and the greatest in (n - 1) of (n
+ * + 1) cases, whatever their distribution: with so many, nine in ten.
+ */
+enum { GW_RANGE_TIMES = 19 };
+
+/** The least and the greatest of @p n > 0 times. */
+void gw_coverage_range(const float *times, uint32_t n, double *low, double *high);
 
 /** The widths of all kinds. */
 struct gw_coverage {

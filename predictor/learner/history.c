@@ -19,8 +19,25 @@ static const double AGREE = 2;       /* standard errors by which medians of one 
 static const double MEDIAN = 1.2533; /* standard error of a median relative to that of a mean */
 static const double NORMAL = 1.4826; /* standard deviations per median absolute deviation */
 
+/*
+ * Where the time after @p count others is kept among those drawn: the place of a random one, so
+ * that each time so far is among them with the same probability; mostly none.
+ */
+static uint32_t drawn_place(uint32_t count)
+{
+	uint64_t mixed = ((uint64_t)count + 1) * 0x9e3779b97f4a7c15U;
+
+	mixed ^= mixed >> 32;
+	return count < GW_RANGE_TIMES ? count
+	                              : (uint32_t)((mixed & UINT32_MAX) * (count + 1) >> 32);
+}
+
 void gw_history_add(struct gw_history *h, double seconds)
 {
+	uint32_t place = drawn_place(h->count);
+
+	if (place < GW_RANGE_TIMES)
+		h->drawn[place] = (float)seconds;
 	h->times[h->count % GW_HISTORY_WINDOW] = (float)seconds;
 	h->count++;
 	/* Keep the ring's position when the count would wrap. */
@@ -207,6 +224,14 @@ static void of_group(const float *group, uint32_t n, struct gw_history_summary *
 {
 	out->median = median(group, n);
 	out->sigma = spread(group, n, out->median);
+}
+
+bool gw_history_range(const struct gw_history *h, double *low, double *high)
+{
+	if (h->count < GW_RANGE_TIMES)
+		return false;
+	gw_coverage_range(h->drawn, GW_RANGE_TIMES, low, high);
+	return true;
 }
 
 bool gw_history_summary(const struct gw_history *h, struct gw_history_summary *out)

@@ -3,8 +3,7 @@
 #ifndef GW_HISTORY_H
 #define GW_HISTORY_H
 
-#include <stdbool.h>
-#include <stdint.h>
+#include "predictor/learner/coverage.h"
 
 enum { GW_HISTORY_WINDOW = 32 }; /**< times kept per configuration: the last ones */
 
@@ -12,6 +11,7 @@ enum { GW_HISTORY_WINDOW = 32 }; /**< times kept per configuration: the last one
 struct gw_history {
 	uint32_t count;                 /**< times ever added */
 	float times[GW_HISTORY_WINDOW]; /**< seconds, a ring */
+	float drawn[GW_RANGE_TIMES];    /**< as many of all, each with the same probability */
 };
 
 /** Summary of a history. */
@@ -36,6 +36,9 @@ static inline uint32_t gw_history_size(const struct gw_history *h)
  * scatter gets the standard deviation of their logarithm, regardless of order and groups.
  */
 bool gw_history_agrees(const struct gw_history *h, double *scatter);
+
+/** The least and the greatest of the times drawn from all; false while there are fewer. */
+bool gw_history_range(const struct gw_history *h, double *low, double *high);
 
 /** Summarise; false when there is no time yet. */
 bool gw_history_summary(const struct gw_history *h, struct gw_history_summary *out);

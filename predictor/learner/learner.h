@@ -121,6 +121,8 @@ struct gw_kernel_stats {
 	float level[GW_CLASSES];   /**< mean of log time over model's time, of its configurations */
 	float squares[GW_CLASSES]; /**< mean of its square */
 	uint16_t level_count[GW_CLASSES];
+	float repeats; /**< mean square of log ratios of successive times of a configuration */
+	uint32_t repeat_count; /**< how many of them count */
 };
 
 /** A configuration. */
@@ -140,7 +142,7 @@ struct gw_entry {
 	float own;      /**< logarithm of its own width factor */
 	float reported; /**< center when its kernel's version last changed */
 	uint32_t judged, missed; /**< times since the last advance, and outside */
-	float error;             /**< sum of relative errors of those judged */
+	float error;           /**< sum of how many times too long or too short they were, less 1 */
 	float forecast;        /**< usual error of a prediction when its launch runs; 0: none yet */
 	uint32_t work_version; /**< changes with its own parts */
 	uint16_t part_count;
@@ -194,6 +196,29 @@ void gw_state_at(const struct gw_predictor *p, uint64_t known, struct gw_state *
 
 /** Factor of a time whose @p share scales with the clock, at @p sm_hz relative to the reference. */
 double gw_clock_factor(const struct gw_predictor *p, double share, double sm_hz);
+
+/* own_width.c */
+
+/** Learn from a time of @p e, not yet in its history, how much its kernel's repeated times differ.
+ */
+void gw_own_repeat(struct gw_entry *e, double seconds);
+
+/** Learn that the last predictions of @p e missed by @p error, in log time. */
+void gw_own_forecast(struct gw_entry *e, double error);
+
+/** The spread of the times of @p e summarised by @p s, in log time; 1 for up to four. */
+double gw_own_spread(const struct gw_entry *e, const struct gw_history_summary *s);
+
+/** Half the width of the interval of @p now, in log time; its kind, size and noise are set. */
+double gw_own_half(const struct gw_predictor *p, const struct gw_entry *e,
+                   const struct gw_published *now, bool multimodal);
+
+/**
+ * The range of times that an interval has to hold besides, where times differ and the latest say
+ * too little of the next: that of the whole run. False where it is not so.
+ */
+bool gw_own_range(const struct gw_entry *e, const struct gw_history_summary *s, double *least,
+                  double *most);
 
 /* scale.c */
 

@@ -6,20 +6,13 @@
 #ifndef GW_OVERLAP_H
 #define GW_OVERLAP_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
-/**
- * Of n equally distributed times, the next lies between the least and the greatest in (n - 1) of (n
- * + 1) cases, whatever their distribution: nine in ten.
- */
-enum { GW_OVERLAP_TIMES = 19 };
+#include "predictor/learner/coverage.h"
 
 /** The latest of them; zero-initialised is empty. */
 struct gw_overlap {
 	float share;    /**< of the latest launches, those beside others; fades over 32 */
 	uint32_t count; /**< times ever added */
-	float times[GW_OVERLAP_TIMES]; /**< seconds, a ring */
+	float times[GW_RANGE_TIMES]; /**< seconds, a ring */
 };
 
 /** A launch took @p seconds, @p exclusive or beside others. */

@@ -11,17 +11,9 @@ enum {
 	FAMILIES_FIRST = 64,
 };
 
-static const double WIDEST = 20; /* of any interval, in log time: keeps the ends finite */
-static const double FORECAST_WEIGHT = 0.25, UNUSUAL = 4, FORECAST_REACH = 1.8;
-static const double NORMAL_ERROR = 1.2533; /* standard deviations in a normal's mean error */
-static const double COMMON_CHANGE = 0.05;  /* change of a width or bias, in its logarithm */
-/*
- * Where memory contents decide how much a launch does, its first times say less of the next than
- * the spread of their own: by what programs with frontiers and work lists showed in their first
- * launches.
- */
-static const double DATA_DECIDE_FEW = 3, DATA_DECIDE_SOME = 1.5;
-static const double STEP = 32e-9; /* GPU time stamps step by 32 ns on the H200 */
+static const double WIDEST = 20;          /* of any interval, in log time: keeps the ends finite */
+static const double COMMON_CHANGE = 0.05; /* change of a width or bias, in its logarithm */
+static const double STEP = 32e-9;         /* GPU time stamps step by 32 ns on the H200 */
 
 size_t gw_predictor_config_bytes(void)
 {
@@ -320,14 +312,17 @@ static void judge(struct gw_predictor *p, struct gw_entry *e, const struct gw_ob
 {
 	bool missed = o->seconds < o->low || o->seconds > o->high;
 
-	if (!isfinite(o->predicted))
+	if (!isfinite(o->predicted)) {
+		if (o->low > 0 && !e->history.count)
+			gw_coverage_judge(&p->state.coverage, GW_WIDTH_LEAST, o->seconds < o->low);
 		return;
+	}
 	/* Where they are held whole, those beside others say nothing of the width of the rest. */
 	if (o->tier == GW_TIER_STEADY && !o->exclusive && e->now.covers_overlap)
 		return;
 	if (o->tier == GW_TIER_STEADY) {
 		e->judged += e->judged < UINT32_MAX;
-		e->error += (float)fmin(fabs(o->seconds / o->predicted - 1), 1);
+		e->error += (float)(fmax(o->seconds / o->predicted, o->predicted / o->seconds) - 1);
 		e->missed += missed && e->missed < UINT32_MAX;
 	} else if (o->tier != GW_TIER_NONE && !e->history.count) {
 		gw_coverage_judge(&p->state.coverage, gw_width_of_work(o->tier, o->work), missed);
@@ -359,6 +354,7 @@ uint64_t gw_observe(struct gw_predictor *p, uint32_t config, const struct gw_obs
 		e->history = (struct gw_history){0};
 	e->alone |= o->exclusive;
 	seconds = fmin(fmax(o->seconds / factor, (double)FLT_MIN), (double)FLT_MAX);
+	gw_own_repeat(e, seconds);
 	if (o->exclusive || !e->alone)
 		gw_history_add(&e->history, seconds);
 	gw_overlap_add(&e->overlap, o->exclusive, seconds);
@@ -383,31 +379,17 @@ void gw_predictor_number(struct gw_predictor *p, uint64_t observations)
 
 /* ---- publishing --------------------------------------------------------------------------- */
 
-/*
- * How far predictions missed when their launches ran, one error per advance. The last times of a
- * configuration can lie within milliseconds and agree to a thousandth, while launches queued now
- * run much later, at another clock: only the outcome of earlier predictions shows how far times
- * drift until then. One large error counts as a few times the usual: it may be a step, and the
- * errors after it decide.
- */
-static void forecast(struct gw_entry *e, double error)
-{
-	double usual = e->forecast > 0 ? (double)e->forecast : (double)e->now.noise / NORMAL_ERROR;
-
-	e->forecast = (float)(usual + FORECAST_WEIGHT * (fmin(error, UNUSUAL * usual) - usual));
-}
-
 static void judge_all(struct gw_predictor *p, struct gw_entry *e)
 {
 	double missed = e->judged ? (double)e->missed / e->judged : 0;
 
 	/* Several modes are held whole: there is no width to adapt. */
-	if (e->judged && e->now.size && !e->now.multimodal) {
+	if (e->judged && e->now.size && !e->now.multimodal)
 		gw_coverage_judge(&p->state.coverage, e->now.kind, missed);
-		if (e->now.size > 4) {
-			e->own = gw_coverage_own(e->own, missed, e->judged);
-			forecast(e, (double)e->error / e->judged);
-		}
+	if (e->judged && e->now.size > 4) {
+		e->own = gw_coverage_own(e->own, missed, e->judged);
+		if (!e->now.multimodal)
+			gw_own_forecast(e, log1p((double)e->error / e->judged));
 	}
 	e->judged = e->missed = 0;
 	e->error = 0;
@@ -431,27 +413,11 @@ static void settle(struct gw_predictor *p, struct gw_entry *e)
 	e->settled = e->work_version;
 }
 
-static bool data_decide(const struct gw_entry *e)
-{
-	for (unsigned i = 0; i < e->part_count; i++)
-		if (e->parts[i].field == GW_WORK_least_time)
-			return e->parts[i].value > 0;
-	return false;
-}
-
-/* By how much wider its interval is than that of launches that all do the same. */
-static double variety(const struct gw_entry *e, uint32_t size)
-{
-	if (size > 16 || !data_decide(e))
-		return 1;
-	return size > 4 ? DATA_DECIDE_SOME : DATA_DECIDE_FEW;
-}
-
 static void publish(struct gw_predictor *p, uint32_t config, struct gw_entry *e)
 {
 	struct gw_history_summary s;
 	struct gw_published *now = &e->now;
-	double half, factor, sigma, scatter, least, most;
+	double half, factor, scatter, least, most;
 
 	if (!gw_history_summary(&e->history, &s))
 		return;
@@ -473,14 +439,8 @@ static void publish(struct gw_predictor *p, uint32_t config, struct gw_entry *e)
 	now->agrees = gw_history_agrees(&e->history, &scatter);
 	now->scatter = (float)scatter;
 	now->kind = (uint8_t)gw_width_of_size(now->size);
-	sigma = now->size > 4 ? s.sigma : 1;
-	now->noise = (float)sigma;
-	half = (double)p->state.coverage.width[now->kind] * sigma * variety(e, now->size);
-	/* Not times the width of the kind: that is of spreads, and these are errors themselves. */
-	if (now->size > 4 && !s.multimodal)
-		half = fmax(half, FORECAST_REACH * (double)e->forecast);
-	half *= exp((double)e->own);
-	half = fmin(half, WIDEST);
+	now->noise = (float)gw_own_spread(e, &s);
+	half = fmin(gw_own_half(p, e, now, s.multimodal), WIDEST);
 	factor = gw_clock_factor(p, (double)e->settled_share, p->state.sm_hz);
 	now->seconds = s.median * factor;
 	now->low = fmax(0, now->seconds * exp(-half) - STEP);
@@ -488,6 +448,10 @@ static void publish(struct gw_predictor *p, uint32_t config, struct gw_entry *e)
 	if (s.multimodal) {
 		now->low = fmin(now->low, fmax(0, s.low * factor - STEP));
 		now->high = fmax(now->high, s.high * factor + STEP);
+	}
+	if (gw_own_range(e, &s, &least, &most)) {
+		now->low = fmin(now->low, fmax(0, least * factor - STEP));
+		now->high = fmax(now->high, most * factor + STEP);
 	}
 	now->covers_overlap = e->alone && gw_overlap_range(&e->overlap, &least, &most);
 	if (now->covers_overlap) {

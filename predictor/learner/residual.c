@@ -14,15 +14,18 @@
  * one kernel; from then on the run itself decides.
  */
 static const struct {
-	double spread; /* among kernels */
+	double spread[GW_CERTAINTIES]; /* among kernels */
 	struct gw_prior prior;
 } SOURCE[GW_CLASSES / GW_CERTAINTIES] = {
         [GW_CLASS_STATIC /
-         GW_CERTAINTIES] = {0.9, {.slope = 0.15, .smooth = 0.5, .reach = 3, .own = 0.08}},
+         GW_CERTAINTIES] = {{0.32, 0.7, 0.9},
+                            {.slope = 0.15, .smooth = 0.5, .reach = 3, .own = 0.08}},
         [GW_CLASS_SCALED /
-                GW_CERTAINTIES] = {0.8, {.slope = 0.1, .smooth = 0.45, .reach = 3, .own = 0.06}},
+                GW_CERTAINTIES] = {{0.8, 0.8, 0.8},
+                                   {.slope = 0.1, .smooth = 0.45, .reach = 3, .own = 0.06}},
         [GW_CLASS_COUNTED /
-                GW_CERTAINTIES] = {0.7, {.slope = 0.1, .smooth = 0.45, .reach = 3, .own = 0.08}},
+                GW_CERTAINTIES] = {{0.35, 0.6, 0.7},
+                                   {.slope = 0.1, .smooth = 0.45, .reach = 3, .own = 0.08}},
 };
 
 /* Without work: time scales with the waves of the grid, roughly. */
@@ -45,10 +48,15 @@ static const double FIT_DOUBT = 4;     /* weight, in points, of the prior on the
 static const double MIXED = 0.3;       /* scatter assumed for a few times with unknown arguments */
 static const double UNLIKE = 2; /* the same of arguments that differ at one shape, in log time */
 
+static double first_spread(unsigned c)
+{
+	return SOURCE[c / GW_CERTAINTIES].spread[c % GW_CERTAINTIES];
+}
+
 void gw_residual_start(struct gw_state *s)
 {
 	for (unsigned c = 0; c < GW_CLASSES; c++)
-		s->level[c] = (struct gw_level){0, SOURCE[c / GW_CERTAINTIES].spread};
+		s->level[c] = (struct gw_level){0, first_spread(c)};
 }
 
 /* ---- levels: what kernels have in the middle ---------------------------------------------- */
@@ -99,7 +107,7 @@ static double off_by(const struct gw_kernel_stats *f, enum gw_class c, double mi
 static struct gw_level level_of(const struct gw_predictor *p, enum gw_class c)
 {
 	uint32_t n = p->level_count[c] < GW_LEVEL_KERNELS ? p->level_count[c] : GW_LEVEL_KERNELS;
-	double v[GW_LEVEL_KERNELS], middle, spread, first = SOURCE[c / GW_CERTAINTIES].spread;
+	double v[GW_LEVEL_KERNELS], middle, spread, first = first_spread(c);
 
 	if (!n)
 		return (struct gw_level){0, first};
@@ -316,6 +324,7 @@ static struct guess by_work(const struct view *v, const struct gw_base *base, bo
 	struct gw_point points[GW_KRIGE_POINTS];
 	struct gw_place here = place_of(e);
 	struct guess g = {.base = *base};
+	unsigned alike = 0;
 
 	/* A kernel that was never timed has the spread of the bias. */
 	prior.offset = together(v->level[c].spread, (double)base->unexplained);
@@ -338,6 +347,8 @@ static struct guess by_work(const struct view *v, const struct gw_base *base, bo
 		/* Its work is known less or more: the model lacks something else there. */
 		if (b.course != base->course)
 			own = together(own, v->level[of].spread);
+		else
+			alike++;
 		*point = (struct gw_point){
 		        .place = place_of(r[i].entry),
 		        .value = (double)r[i].made->center - b.log_seconds - v->level[of].mean,
@@ -348,6 +359,9 @@ static struct guess by_work(const struct view *v, const struct gw_base *base, bo
 	}
 	g.log_seconds = base->log_seconds + v->level[c].mean +
 	                combined(&prior, points, g.points, &here, &g.deviation);
+	/* What the model lacks at all of them does not average out. */
+	if (g.points && !alike)
+		g.deviation = together(g.deviation, v->level[c].spread);
 	return g;
 }
 
@@ -455,6 +469,18 @@ static void fill(const struct gw_predictor *p, const struct gw_state *s, const s
 	out->high = exp(middle + half);
 }
 
+/* How much of the model's time for what is surely done a launch takes in nine of ten cases. */
+static double least_share(const struct gw_state *s, const struct gw_base *base)
+{
+	struct gw_base sure = *base;
+	const struct gw_level *level;
+
+	sure.certainty = GW_CERTAINTY_EXACT;
+	level = &s->level[gw_class_of(&sure)];
+	return exp(fmin(level->mean, 0) -
+	           (double)s->coverage.width[GW_WIDTH_LEAST] * level->spread);
+}
+
 void gw_residual_predict(const struct gw_predictor *p, struct gw_entry *e, uint64_t known,
                          struct gw_published *out)
 {
@@ -489,6 +515,6 @@ void gw_residual_predict(const struct gw_predictor *p, struct gw_entry *e, uint6
 	}
 	if (isfinite(g.deviation) && isfinite(g.log_seconds))
 		fill(p, &s, &g, tier, known, out);
-	else
-		out->least = base.least;
+	else if (base.least > 0)
+		out->least = base.least * least_share(&s, &base);
 }

@@ -38,6 +38,8 @@
 	  "unknown: atomics (atomic_requests, t_atomic_global, t_atomic_same)")                    \
 	R(SHARED_ATOMICS, "shared_atomics", MEMORY, SM, DATA,                                      \
 	  "unknown: shared_atomics (shared_atomics, t_atomic_shared)")                             \
+	R(CONSTANT, "constant", MEMORY, SM, DATA,                                                  \
+	  "unknown: constant (constant_words, b_constant_serialised)")                             \
 	R(BARRIER, "barrier", LATENCY, SM, MEETING,                                                \
 	  "unknown: barrier (barriers, rate_op_barrier)")                                          \
 	R(LATENCY, "latency", LATENCY, DEVICE, COURSE,                                             \
@@ -142,6 +144,16 @@ static double atomics_time(const struct view *v)
 	        over(v, work_of(v, GW_WORK_atomic_lines) * LOOKUP_BYTES, GW_PARAM_b_l2_write));
 }
 
+/* Words of one request come one after the other. Only code analysis has the row: where it is
+ * unknown there are taken to be none. */
+static double constant_time(const struct view *v)
+{
+	const double word = 4;
+	double words = work_of(v, GW_WORK_constant_words);
+
+	return words > 0 ? over(v, words * word, GW_PARAM_b_constant_serialised) : 0;
+}
+
 static double barrier_time(const struct view *v)
 {
 	double barriers = work_of(v, GW_WORK_barriers) * v->warps;
@@ -223,6 +235,7 @@ static void times_of(struct view *v, struct gw_estimate *e, double t[RESOURCE_CO
 	t[IN_FLIGHT] = gw_bounds_in_flight_time(v);
 	t[ATOMICS] = atomics_time(v);
 	t[SHARED_ATOMICS] = over(v, work_of(v, GW_WORK_shared_atomics), GW_PARAM_t_atomic_shared);
+	t[CONSTANT] = constant_time(v);
 	t[BARRIER] = barrier_time(v);
 	t[LATENCY] = gw_bounds_latency_time(v, e);
 	t[BLOCK_LAUNCH] = block_launch_time(v->d, v->blocks, v->warps);

@@ -58,6 +58,7 @@ static const struct {
         {"dram_in_flight", "load", 1, ONE(warp_loads_in_flight), 0, NO_FIELD, NULL, false},
         {"atomics", "op", 1, ONE(atomic_requests), 1, GW_WORK_atomic_same_address, NULL, false},
         {"shared_atomics", "op", 1, ONE(shared_atomics), 0, NO_FIELD, NULL, false},
+        {"constant", "word", 1, ONE(constant_words), 0, NO_FIELD, NULL, false},
         {"barrier", "warp inst/warp", 1, ONE(barriers), 0, NO_FIELD, NULL, false},
         {"latency", "cycle", 1, ONE(warp_cycles), 1, GW_WORK_inst_executed, NULL, false},
 #undef ONE

@@ -180,15 +180,23 @@ void gw_analysis_same(uint32_t config, uint32_t as)
 	gw_work_offer(config, &from_code);
 }
 
+/* Whether it passes memory of the host. It is then analysed itself, which asks again. */
+static bool passes_elsewhere(struct gw_config_entry *c)
+{
+	struct gw_static_elsewhere range;
+
+	c->analysis_elsewhere = c->analysis_elsewhere || gw_elsewhere(c->arguments, &range, 1) > 0;
+	return c->analysis_elsewhere;
+}
+
 /*
  * Before the code is read, launches of a shape are of as many configurations as their numbers
  * differ. Where it turns out to depend on none of these, one analysis is for all, so that what
- * waits for its prediction does not wait for each. The driver is asked about addresses only for the
- * one that was analysed: who passes memory of the host does so at each launch, mostly.
+ * waits for its prediction does not wait for each.
  */
 static uint32_t another_like(uint32_t config)
 {
-	const struct gw_config_entry *c = gw_config_entry(config), *other;
+	struct gw_config_entry *c = gw_config_entry(config), *other;
 
 	for (uint32_t id = c->arguments && c->analysis == WAITING ? c->head : 0; id;
 	     id = other->provisional) {
@@ -196,7 +204,7 @@ static uint32_t another_like(uint32_t config)
 		if ((other->analysis == ANALYZED || other->analysis == ANALYZED_BRIEFLY) &&
 		    other->arguments && !other->analysis_elsewhere &&
 		    gw_digests_alike(c->slot, c->arguments, other->arguments))
-			return id;
+			return passes_elsewhere(c) ? 0 : id;
 	}
 	return 0;
 }

@@ -52,15 +52,15 @@ static inline void primary_coming(struct gw_call *call, CUcontext *context, CUde
 	call->at = gw_primary_active(device);
 }
 
-/* Made anew under an old handle, it has nothing of what was made in the one before, whoever saw
- * that one end: another thread may retain it just after its last user has released it. */
+/* Where there was none, the one before has ended, whoever saw that: another thread may retain it
+ * just after its last user has released it, and it may have the same handle. */
 static inline void primary_retained(struct gw_call *call, CUresult result, CUcontext *context,
                                     CUdevice device)
 {
 	if (result != CUDA_SUCCESS)
 		return;
 	if (!call->at)
-		gw_context_gone(*context);
+		gw_primary_gone(device);
 	gw_primary_set(device, *context);
 }
 

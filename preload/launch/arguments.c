@@ -65,11 +65,13 @@ static bool copy_params(struct gw_arguments *a, const struct gw_layout *layout, 
 }
 
 /* The parameters as the program laid them out itself. */
-static bool copy_extra(struct gw_arguments *a, void **extra)
+static bool copy_extra(struct gw_arguments *a, const struct gw_layout *layout, void **extra)
 {
 	size_t size;
 	const unsigned char *buffer = gw_extra_buffer(extra, &size);
 
+	if (buffer && layout && size > layout->bytes) /* the kernel reads no more */
+		size = layout->bytes;
 	if (!buffer || size > GW_ARGUMENTS_MAX)
 		return false;
 	memcpy(a->bytes, buffer, size);
@@ -83,7 +85,7 @@ static bool copy(struct gw_arguments *a, CUfunction f, uint32_t kernel, void **p
 
 	if (params || (layout && !layout->count)) /* who passes none may pass no array either */
 		return copy_params(a, layout, f, params);
-	return extra && copy_extra(a, extra);
+	return extra && copy_extra(a, layout, extra);
 }
 
 /*
@@ -235,4 +237,6 @@ const struct gw_layout *gw_layout_keep(const struct gw_code_param *param, uint32
 void gw_arguments_start(void)
 {
 	kept = 0; /* a forked child's tables start empty, too */
+	if (atomic_exchange(&nodes_kept, 0)) /* else its pages are not touched yet */
+		memset(of_nodes, 0, sizeof(of_nodes));
 }

@@ -9,6 +9,7 @@
 #include "preload/runtime/sandbox.h"
 #include "preload/runtime/self_read.h"
 
+#include <errno.h>
 #include <sys/mman.h>
 
 enum {
@@ -152,16 +153,23 @@ static __attribute__((noinline)) void copy(struct gw_stack *s)
 	gw_python_frames(s);
 }
 
+static uint32_t tag_of(uint64_t key)
+{
+	return (uint32_t)(key >> 32) | 1;
+}
+
+static bool was_seen(uint64_t key)
+{
+	return atomic_load_explicit(&seen[key % SEEN], memory_order_relaxed) == tag_of(key);
+}
+
 /* One more stack; false where none is to be taken. */
 static bool take(uint64_t key, uint32_t kernel, uint32_t device, const struct gw_event *e,
                  bool captured)
 {
-	const uint32_t tag = (uint32_t)(key >> 32) | 1;
-	_Atomic uint32_t *mark = &seen[key % SEEN];
 	struct gw_stack *s;
 
-	if (!pool || !kernel || atomic_load_explicit(mark, memory_order_relaxed) == tag ||
-	    !(s = claim()))
+	if (!pool || !kernel || was_seen(key) || !(s = claim()))
 		return false;
 	if (!gw_sandbox_enter()) {
 		set(s, FREE);
@@ -174,7 +182,7 @@ static bool take(uint64_t key, uint32_t kernel, uint32_t device, const struct gw
 	s->config = gw_event_config(e);
 	copy(s);
 	gw_sandbox_leave();
-	atomic_store_explicit(mark, tag, memory_order_relaxed);
+	atomic_store_explicit(&seen[key % SEEN], tag_of(key), memory_order_relaxed);
 	if (atomic_fetch_add(&taken, 1) + 1 >= GW_STACKS_MAX)
 		gw_hot_want(GW_EVENT_STACK, false);
 	set(s, FULL);
@@ -204,7 +212,9 @@ void gw_stack_captured(struct gw_call *call, CUfunction f, const struct gw_event
 	struct gw_event e = *shape;
 	const uint32_t kernel = gw_kernel_slot_of(s, call->thread, f);
 	const struct gw_digest_plan *plan;
+	const int saved = errno;
 	CUcontext context;
+	uint64_t key;
 
 	if (!kernel)
 		return;
@@ -213,10 +223,13 @@ void gw_stack_captured(struct gw_call *call, CUfunction f, const struct gw_event
 	e.digest = plan ? gw_digest_read(plan, params, extra) : 0;
 	if (s->kernels[kernel].cluster && !e.cluster)
 		e.cluster = s->kernels[kernel].cluster;
+	key = key_of(&e, kernel, 0);
+	if (was_seen(key)) /* the driver is asked once */
+		return;
 	context = gw_context_of(call->thread, atomic_load_explicit(&gw_hot.stream_generation,
 	                                                           memory_order_acquire));
-	take(key_of(&e, kernel, 0), kernel,
-	     context ? (uint32_t)(gw_context_device(context) + 1) : 0, &e, true);
+	take(key, kernel, context ? (uint32_t)(gw_context_device(context) + 1) : 0, &e, true);
+	errno = saved;
 }
 
 /* ---- on the worker ------------------------------------------------------------------------- */

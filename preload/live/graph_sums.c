@@ -25,9 +25,9 @@ struct sum {
 /* A launch that waits for its time. */
 struct waiting {
 	uint32_t serial, ticket; /* 0: none */
-	uint32_t graph;
 	bool scored;
 	double expected_ns;
+	struct gw_graph_time time;
 };
 
 static struct sum *sums; /* NULL: none yet, or no memory */
@@ -87,6 +87,11 @@ static struct sum *sum_of(uint32_t graph)
 	return add_sum(graph);
 }
 
+static double follows(const struct gw_graph_run *run)
+{
+	return run->expected_ns > 0 ? 1 - run->bound_ns[GW_BOUND_MEMORY] / run->expected_ns : 1;
+}
+
 static void wait_for(const struct gw_graph_run *run, uint32_t serial, uint32_t ticket)
 {
 	struct waiting *w = &waiting[next_waiting++ % WAITING];
@@ -94,7 +99,10 @@ static void wait_for(const struct gw_graph_run *run, uint32_t serial, uint32_t t
 	are_waiting += !w->ticket;
 	*w = (struct waiting){.serial = serial,
 	                      .ticket = ticket,
-	                      .graph = run->graph,
+	                      .time = {.graph = run->graph,
+	                               .device = run->device,
+	                               .call_ns = run->call_ns,
+	                               .follows = follows(run)},
 	                      .scored = run->known == run->kernels && !run->unlisted &&
 	                                run->expected_ns > 0,
 	                      .expected_ns = run->expected_ns};
@@ -124,7 +132,7 @@ void gw_graph_sums_launched(const struct gw_graph_run *run, uint32_t serial, uin
 
 static void add_time(const struct waiting *w, uint64_t ns)
 {
-	struct sum *sum = sum_of(w->graph);
+	struct sum *sum = sum_of(w->time.graph);
 	struct gw_record_graph *r;
 
 	if (!sum)
@@ -145,8 +153,10 @@ static void add_time(const struct waiting *w, uint64_t ns)
 	r->predicted_ns += (uint64_t)(w->expected_ns + 0.5);
 }
 
-bool gw_graph_sums_timed(uint32_t serial, uint32_t ticket, double seconds)
+bool gw_graph_sums_timed(uint32_t serial, uint32_t ticket, double seconds,
+                         struct gw_graph_time *time)
 {
+	time->graph = 0;
 	for (uint32_t i = 0; are_waiting && i < WAITING; i++) {
 		struct waiting *w = &waiting[i];
 
@@ -158,7 +168,9 @@ bool gw_graph_sums_timed(uint32_t serial, uint32_t ticket, double seconds)
 			timed_any = true;
 			gw_count(GW_COUNTER_graphs_timed, 1);
 			add_time(w, ns);
-			gw_live_graph_timed(w->graph, ns, w->scored ? w->expected_ns : NAN);
+			gw_live_graph_timed(w->time.graph, ns, w->scored ? w->expected_ns : NAN);
+			*time = w->time;
+			time->seconds = seconds;
 		}
 		w->ticket = 0;
 		are_waiting--;

@@ -103,9 +103,9 @@ static void write_stack(struct gw_stack *s)
 	} r = {.head = {.config = 0}};
 	uint32_t config = config_of(s->kernel, s->device, &s->config);
 
-	if (!config || gw_idmap_get(&written, config))
+	if (!config || gw_idmap_get(&written, gw_idmap_key(config, 0)))
 		return;
-	gw_idmap_put(&written, config, 1);
+	gw_idmap_put(&written, gw_idmap_key(config, 0), 1);
 	r.head.config = config;
 	r.head.count = add_native(s, &r.head, r.id);
 	for (uint32_t i = 0; i < s->python; i++) {
@@ -123,7 +123,7 @@ static void write_stack(struct gw_stack *s)
 
 bool gw_stack_lacks(uint32_t config)
 {
-	return gw_stacks_behind() && !gw_idmap_get(&written, config);
+	return gw_stacks_behind() && !gw_idmap_get(&written, gw_idmap_key(config, 0));
 }
 
 void gw_stacks_log(uint64_t now_ns)

@@ -287,7 +287,10 @@ static void graph_event(struct gw_thread *t, struct gw_event *e)
 {
 	const struct gw_graph_slot *g = &gw_hot.shared->graph_slots[e->kernel];
 	const struct gw_record_launch base = record_of(t, e);
-	struct gw_graph_run run = {.graph = g->exec, .unlisted = g->unknown};
+	struct gw_graph_run run = {.graph = g->exec,
+	                           .device = (int)gw_launch_device(e) - 1,
+	                           .call_ns = base.call_ns,
+	                           .unlisted = g->unknown};
 	const bool timed = (e->flags & GW_EVENT_TIMED) != 0;
 
 	t->timed += timed;
@@ -316,8 +319,7 @@ static void graph_event(struct gw_thread *t, struct gw_event *e)
 		}
 		r.config = n->config_id;
 		r.node = n->node_id;
-		/* On another GPU than the stream of the launch: its record
-		 * shows in which of its streams. */
+		/* On another GPU than the launch's stream: its record shows its stream. */
 		if (n->device && gw_launch_device(e) && n->device != gw_launch_device(e))
 			r.stream = 0;
 		r.flags |= GW_LAUNCH_GRAPH | (n->cooperative ? GW_LAUNCH_COOPERATIVE : 0);
@@ -341,9 +343,12 @@ static void graph_event(struct gw_thread *t, struct gw_event *e)
 static void time_event(const struct gw_thread *t, const struct gw_event *e)
 {
 	const double seconds = gw_events_seconds(e);
+	struct gw_graph_time time;
 
-	if (!gw_graph_sums_timed(t->serial, e->known, seconds))
+	if (!gw_graph_sums_timed(t->serial, e->known, seconds, &time))
 		gw_join_ticket(t->serial, e->known, seconds);
+	else if (time.graph)
+		gw_episodes_graph(&time);
 }
 
 void gw_launches_clock_set(int64_t by)

@@ -2,9 +2,13 @@
 #include "preload/worker/slow_episodes.h"
 
 #include "predictor/counters/slow.h"
+#include "preload/counters/gpu_clock.h"
 #include "preload/live/live.h"
 #include "preload/live/log.h"
+#include "preload/maps/memory.h"
 #include "preload/maps/state.h"
+#include "preload/runtime/options.h"
+#include "preload/worker/launches.h"
 #include "preload/worker/registry.h"
 #include "preload/analysis/known_work.h"
 
@@ -12,11 +16,15 @@
 #include <string.h>
 
 static struct gw_slow *slow;                 /* NULL: no memory, nothing is found */
+static struct gw_slow *graphs;               /* likewise, by number of the graph; at the first */
+static size_t taken;                         /* bytes of sampled ones, accounted */
 static uint8_t open[GW_CONFIGS_MAX / 8 + 1]; /* by bit: configurations in an episode */
 
 void gw_episodes_start(void)
 {
 	memset(open, 0, sizeof(open));
+	taken = 0;
+	graphs = NULL;
 	slow = gw_slow_new(GW_CONFIGS_MAX - 1);
 }
 
@@ -30,10 +38,11 @@ static uint32_t number(uint64_t n)
 	return n < UINT32_MAX ? (uint32_t)n : UINT32_MAX;
 }
 
-static void write(const struct gw_slow_event *e)
+static void write(const struct gw_slow_event *e, bool graph)
 {
 	struct gw_record_slow r = {
-	        .config = e->config,
+	        .config = graph ? 0 : e->config,
+	        .graph = graph ? e->config : 0,
 	        .cause = e->cause,
 	        .launches = number(e->launches),
 	        .slow = number(e->slow),
@@ -64,6 +73,34 @@ static double dram_bytes(uint32_t config)
 	return read->value + written->value;
 }
 
+/* A few MB at most; what is there already can't be refused. */
+static void account(void)
+{
+	const size_t now =
+	        gw_slow_sampled_bytes(slow) + (graphs ? gw_slow_sampled_bytes(graphs) : 0);
+
+	if (now > taken)
+		gw_memory_take_anyway(GW_MEMORY_configurations, now - taken);
+	taken = now;
+}
+
+/* Whether it follows the SM clock: what is not known to be bound by memory is taken to. */
+static double follows(uint32_t config)
+{
+	const struct gw_predictor_set *set = gw_launches_predictors();
+	struct gw_prediction p;
+
+	gw_predictor_set_predict(set, config, gw_predictor_set_observations(set), &p);
+	return p.bound == GW_BOUND_MEMORY ? 0 : 1;
+}
+
+static void announce(const struct gw_slow_event *e, bool graph)
+{
+	if (!e->until_ns)
+		gw_bump(&gw_counters[GW_COUNTER_slow_episodes], 1);
+	write(e, graph);
+}
+
 void gw_episodes_launch(const struct gw_record_launch *r, const struct gw_clock_state *clock)
 {
 	struct gw_slow_sample s = {
@@ -73,6 +110,8 @@ void gw_episodes_launch(const struct gw_record_launch *r, const struct gw_clock_
 	        .low = (double)r->low * 1e-9,
 	        .high = (double)r->high * 1e-9,
 	        .steady = r->tier == GW_TIER_STEADY,
+	        .sampled = gw_options_watch(),
+	        .follows = gw_options_watch() ? follows(r->config) : 1,
 	        .overlapped = (r->flags & GW_LAUNCH_OVERLAPPED) != 0,
 	        .clock = *clock,
 	        .dram_bytes = dram_bytes(r->config),
@@ -85,6 +124,7 @@ void gw_episodes_launch(const struct gw_record_launch *r, const struct gw_clock_
 	if (!slow)
 		return;
 	changed = gw_slow_observe(slow, r->config, &s, &e);
+	account();
 	excess = gw_slow_excess(slow, r->config, s.seconds, &cause);
 	gw_live_lost(r->config, cause, excess * 1e9);
 	if (!changed)
@@ -93,9 +133,29 @@ void gw_episodes_launch(const struct gw_record_launch *r, const struct gw_clock_
 		open[e.config / 8] &= (uint8_t) ~(1u << e.config % 8);
 	else
 		open[e.config / 8] |= (uint8_t)(1u << e.config % 8);
-	if (!e.until_ns)
-		gw_bump(&gw_counters[GW_COUNTER_slow_episodes], 1);
-	write(&e);
+	announce(&e, false);
+}
+
+void gw_episodes_graph(const struct gw_graph_time *time)
+{
+	struct gw_slow_sample s = {
+	        .start_ns = time->call_ns,
+	        .seconds = time->seconds,
+	        .sampled = true,
+	        .follows = time->follows,
+	        .dram_bytes = NAN,
+	};
+	struct gw_slow_event e;
+
+	if (!graphs)
+		graphs = gw_slow_new(GW_CONFIGS_MAX - 1);
+	if (!graphs || !slow)
+		return;
+	gw_gpu_clock_at(time->device, time->call_ns,
+	                time->call_ns + (uint64_t)(time->seconds * 1e9), &s.clock);
+	if (gw_slow_observe(graphs, time->graph, &s, &e))
+		announce(&e, true);
+	account();
 }
 
 bool gw_episodes_open(uint32_t config)
@@ -108,5 +168,8 @@ void gw_episodes_finish(void)
 	struct gw_slow_event e = {0};
 
 	while (slow && gw_slow_open(slow, e.config, &e))
-		write(&e);
+		write(&e, false);
+	e.config = 0;
+	while (graphs && gw_slow_open(graphs, e.config, &e))
+		write(&e, true);
 }

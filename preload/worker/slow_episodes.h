@@ -6,6 +6,7 @@
 
 #include "predictor/counters/clocks.h"
 #include "predictor/log/record.h"
+#include "preload/live/graph_sums.h"
 
 #include <stdbool.h>
 
@@ -14,6 +15,9 @@ void gw_episodes_start(void);
 
 /** A launch that was measured, while @p clock held. */
 void gw_episodes_launch(const struct gw_record_launch *r, const struct gw_clock_state *clock);
+
+/** A graph that was timed whole. */
+void gw_episodes_graph(const struct gw_graph_time *time);
 
 /** The log ends: write what is still going on. */
 void gw_episodes_finish(void);

@@ -6,7 +6,7 @@
  * worst_steps, then one of each cause, injected and right; the last cause is the network, of a
  * communicator of the rank.
  *
- * A job draws its length of a step (0.02 to 2 s; without a fault 0.5 to 4 s), collectives (1 to 6 a
+ * A job draws its length of a step (0.02 to 2 s; without a fault 0.1 to 4 s), collectives (1 to 6 a
  * step, in line or beside compute), communicators (one, or one of 8 ranks beside one across them),
  * and shares of host, idle and input. Each step of each rank draws from quantiles of recorded
  * steps. Added to that: GPUs that differ by 0.5%, work that differs by 0.5% from rank to rank and
@@ -371,11 +371,10 @@ static void one_fault(uint32_t ranks)
 
 static void healthy(void)
 {
-	struct plan p = draw(HEALTHY_RANKS, HEALTHY_STEPS, 0.5, 4);
+	struct plan p = draw(HEALTHY_RANKS, HEALTHY_STEPS, 0.1, 4);
 	struct fault none = {0};
 	struct ranks_job job;
 
-	p.meetings = 1; /* what a rank needs for itself does not depend on them */
 	job = run(&p, &none);
 	found.alarms += (unsigned)(job.episode_count + job.network_count);
 	found.rank_days += job.length * HEALTHY_STEPS * HEALTHY_RANKS / (86400 * SECOND);

@@ -723,6 +723,43 @@ def bad_options_end_with_one_message():
     assert answer.returncode == 2 and "gpuwatch agent" in answer.stderr, answer
 
 
+def answered(body, pause=0):
+    """gpuwatch health, where something else than an agent answers, a byte at a time if @p pause."""
+    server = socket.create_server(("127.0.0.1", 0))
+
+    def serve():
+        client, _ = server.accept()
+        text = b"HTTP/1.1 200 OK\r\n\r\n" + body
+        try:
+            for piece in [text[i:i + 1] for i in range(len(text))] if pause else [text]:
+                client.sendall(piece)
+                time.sleep(pause)
+        except OSError:
+            pass
+        client.close()
+
+    threading.Thread(target=serve, daemon=True).start()
+    return subprocess.run([GPUWATCH, "health", f"--timeout={1 if pause else 30}", f"--agent=127.0.0.1:{server.getsockname()[1]}"],
+                          capture_output=True, text=True)
+
+
+def health_waits_no_longer_for_an_answer_that_drips():
+    answer = answered(b"{}" * 10, 0.2)
+    assert answer.returncode == 2 and "does not answer within 1 s" in answer.stderr, answer
+
+
+def health_prints_no_control_characters_and_no_time_that_is_none():
+    slow = {"state": "slow", "resource": "clock\033[2J", "since_ns": 1e300}
+    gpu = {"gpu": 0, "uuid": "GPU-\033[2J", "model": "m", "state": "\033[2J", "resources": [slow]}
+    answer = answered(json.dumps({"schema": "gpuwatch-health-1", "gpus": [gpu]}).encode())
+    assert "since an unknown time" in answer.stdout and "\033" not in answer.stdout, answer
+
+
+def health_refuses_a_socket_path_that_is_too_long():
+    answer = subprocess.run([GPUWATCH, "health", "--agent=unix:/" + "x" * 200], capture_output=True, text=True)
+    assert answer.returncode == 2 and "too long" in answer.stderr, answer
+
+
 def the_metrics_pass_promtool():
     if not shutil.which("promtool"):
         print("skipped: promtool is not here (Debian: prometheus)")

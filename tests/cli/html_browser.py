@@ -5,7 +5,9 @@
 html_browser.py GPUWATCH MAKE_SAMPLE LOGS    the checks; exit status 77 where there is no Chromium or Selenium
 html_browser.py --picture PAGE WIDTH HEIGHT dark|light FILE [SELECTOR]   a PNG of a page
 """
+import itertools
 import json
+import math
 import os
 import shutil
 import subprocess
@@ -179,6 +181,44 @@ def check_theme(b):
     assert b.execute_script(theme) == "dark"
 
 
+# What is left of linear red, green and blue without one kind of cone (Machado, Oliveira and Fernandes 2009).
+VISION = {
+    "all": ((1, 0, 0), (0, 1, 0), (0, 0, 1)),
+    "no red": ((0.152286, 1.052583, -0.204868), (0.114503, 0.786281, 0.099216), (-0.003882, -0.048116, 1.051998)),
+    "no green": ((0.367322, 0.860646, -0.227968), (0.280085, 0.672501, 0.047413), (-0.011820, 0.042940, 0.968881)),
+    "no blue": ((1.255528, -0.076749, -0.178779), (-0.078411, 0.930809, 0.147602), (0.004733, 0.691367, 0.303900)),
+}
+
+
+def linear(text):
+    parts = [int(text[i:i + 2], 16) / 255 for i in (1, 3, 5)]
+    return [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
+
+
+def times(matrix, colour):
+    return [min(1, max(0, sum(m * c for m, c in zip(row, colour)))) for row in matrix]
+
+
+def lab(colour):
+    x, y, z = times(((0.4339, 0.3762, 0.1899), (0.2127, 0.7152, 0.0722), (0.0178, 0.1095, 0.8730)), colour)
+    x, y, z = (t ** (1 / 3) if t > 0.008856 else 7.787 * t + 16 / 116 for t in (x, y, z))
+    return 116 * y - 16, 500 * (x - y), 200 * (y - z)
+
+
+def check_palette(b):
+    """Series have a contrast of 3 to 1, and any two a distance of 12 (CIE 1976) whatever cones there are."""
+    for _ in range(2):
+        value = "return getComputedStyle(document.documentElement).getPropertyValue(arguments[0]).trim()"
+        paper, *series = [linear(b.execute_script(value, "--" + name)) for name in ("paper", *(f"s{i}" for i in range(8)))]
+        lights = [0.2126 * r + 0.7152 * g + 0.0722 * blue + 0.05 for r, g, blue in (paper, *series)]
+        assert all(max(lights[0] / light, light / lights[0]) >= 3 for light in lights[1:]), lights
+        for name, matrix in VISION.items():
+            for one, two in itertools.combinations(range(8), 2):
+                apart = math.dist(lab(times(matrix, series[one])), lab(times(matrix, series[two])))
+                assert apart >= 12, (name, one, two, apart)
+        b.find_element(By.ID, "theme").click()
+
+
 def check_width(b):
     """At 375 pixels nothing but the tables' own boxes is wider than the window."""
     b.execute_cdp_cmd("Emulation.setDeviceMetricsOverride",
@@ -230,7 +270,7 @@ def check(gpuwatch, make_sample, logs):
                     assert any(n.startswith("</script><script>") for n in names(b)), names(b)
             page = page_of("train", os.path.join(logs, "train.gwl.zst"))
             check_paint(b)
-            for test in (check_sorting, check_search, check_detail, check_zoom, check_points, check_theme, check_width):
+            for test in (check_sorting, check_search, check_detail, check_zoom, check_points, check_palette, check_theme, check_width):
                 test(b)
                 print(test.__name__, "passed")
             check_quiet(b, page)

@@ -235,6 +235,8 @@ void sample_whole_graphs(struct lb *b)
 	uint64_t values[GW_COUNTERS] = {[GW_COUNTER_graph_launches] = 1100,
 	                                [GW_COUNTER_graph_kernels] = 44000,
 	                                [GW_COUNTER_windows] = 20,
+	                                [GW_COUNTER_window_ns] = 100000000,
+	                                [GW_COUNTER_windows_put_off] = 3,
 	                                [GW_COUNTER_graphs_timed] = 104,
 	                                [GW_COUNTER_expected_ns] = 80000000,
 	                                [GW_COUNTER_expected_kernels] = 40000,
@@ -257,6 +259,15 @@ void sample_whole_graphs(struct lb *b)
 	                            .expected_ns = 500 * 100000,
 	                            .squares = 50.f * 80000 * 80000,
 	                            .memory_ns = 500.f * 98000};
+	struct gw_record_slow slow = {.graph = 1,
+	                              .cause = GW_SLOW_OTHER_WORK,
+	                              .launches = 20,
+	                              .slow = 20,
+	                              .predicted = 80000,
+	                              .low = 79000,
+	                              .high = 81400,
+	                              .ratio = 1.04f,
+	                              .since_ns = 1700000012ull * 1000000000};
 
 	begin(b, 4242, 0, "./decode");
 	lb_record(b, GW_RECORD_GRAPH, &g, sizeof(g), NULL, 0);
@@ -271,6 +282,7 @@ void sample_whole_graphs(struct lb *b)
 	                             .squares = 4.f * 50000 * 50000,
 	                             .expected_ns = 100 * 40000};
 	lb_record(b, GW_RECORD_GRAPH, &g, sizeof(g), NULL, 0);
+	lb_record(b, GW_RECORD_SLOW, &slow, sizeof(slow), NULL, 0);
 	lb_counters(b, values, GW_COUNTERS);
 	lb_end(b);
 }

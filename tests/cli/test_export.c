@@ -233,6 +233,22 @@ static void sqlite_has_copies_waits_and_ranges_where_nsys_has_them(void **state)
 	                                  "beside.gwl 1 kernels and shapes, 1 launches, 1000 ns\n");
 }
 
+/* Their ranges end with them. */
+static void several_logs_are_in_one_database(void **state)
+{
+	(void)state;
+	if (shell(GPUWATCH "export --help | grep -q sqlite"))
+		skip();
+	write_beside("one.gwl");
+	write_beside("another.gwl");
+	assert_int_equal(shell(GPUWATCH "export --format=sqlite -o two.db one.gwl another.gwl && "
+	                                "python3 -c \"import sqlite3; print(*sqlite3.connect("
+	                                "'two.db').execute('SELECT count(*), sum(end - start) "
+	                                "FROM NVTX_EVENTS').fetchone())\""),
+	                 0);
+	assert_string_equal(shell_output, "2 220000\n");
+}
+
 /* Two configurations, one of which has a stack: export_check.py compares lines with those of CSV.
  */
 static void perfetto_has_the_line_of_the_program(void **state)
@@ -272,6 +288,7 @@ int main(void)
 	        cmocka_unit_test(perfetto_has_copies_waits_and_ranges),
 	        cmocka_unit_test(perfetto_has_the_line_of_the_program),
 	        cmocka_unit_test(sqlite_has_copies_waits_and_ranges_where_nsys_has_them),
+	        cmocka_unit_test(several_logs_are_in_one_database),
 	        cmocka_unit_test(launches_are_picked_by_time_and_name),
 	        cmocka_unit_test(a_folder_stands_for_its_logs),
 	        cmocka_unit_test(failures_leave_no_half_file),

@@ -292,6 +292,26 @@ static void what_was_learned_after_a_pause_does_not_judge_what_was_before(void *
 	health_free(h);
 }
 
+/* As above, where the pause came before the drift was settled. */
+static void what_a_job_of_two_minutes_learned_before_a_pause_is_uncertain(void **state)
+{
+	struct load without = usual, other = usual, again = usual;
+	struct health *h = start(13);
+
+	(void)state;
+	without.memory = 0;
+	without.job = 1;
+	intervals(h, &without, 2880);
+	other.job = 2;
+	intervals(h, &other, 360);
+	again.memory = 1.025;
+	for (int i = 0; i < 360; i++) {
+		interval(h, &again);
+		assert_int_equal(state_of(h, HEALTH_MEMORY), HEALTH_GOOD);
+	}
+	health_free(h);
+}
+
 static void kernels_whose_data_decide_count_for_little(void **state)
 {
 	struct health *h = start(60);
@@ -475,6 +495,7 @@ int main(void)
 	        cmocka_unit_test(a_job_of_a_minute_is_no_reference_of_the_clock),
 	        cmocka_unit_test(the_clock_is_not_compared_when_a_fifth_of_the_kernels_is_new),
 	        cmocka_unit_test(what_was_learned_after_a_pause_does_not_judge_what_was_before),
+	        cmocka_unit_test(what_a_job_of_two_minutes_learned_before_a_pause_is_uncertain),
 	        cmocka_unit_test(kernels_whose_data_decide_count_for_little),
 	        cmocka_unit_test(faster_is_not_slow),
 	        cmocka_unit_test(a_disturbance_of_seconds_is_no_change),

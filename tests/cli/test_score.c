@@ -188,10 +188,13 @@ static void stand_in_says_so_first(void **state)
 	shell_says("\"notice\"");
 }
 
-static void pictures_show_each_model_that_answers(void **state)
+static void pictures_show_gpuwatch_and_with_models_each_that_answers(void **state)
 {
 	(void)state;
 	assert_int_equal(shell(SCORE "--plot=pictures worked.gwl >/dev/null && ls pictures"), 0);
+	assert_string_equal(shell_output, "predicted-gpuwatch.svg\n");
+	assert_int_equal(
+	        shell(SCORE "--models --plot=pictures worked.gwl >/dev/null && ls pictures"), 0);
 	assert_string_equal(shell_output, "predicted-bounds.svg\npredicted-gpuwatch.svg\n");
 	assert_int_equal(shell("grep -c '<title>' pictures/predicted-gpuwatch.svg; "
 	                       "cat pictures/predicted-gpuwatch.svg"),
@@ -291,7 +294,7 @@ int main(void)
 	        cmocka_unit_test(unreadable_log_among_others_is_reported_and_the_others_scored),
 	        cmocka_unit_test(a_folder_stands_for_its_logs_and_a_pipe_for_one),
 	        cmocka_unit_test(stand_in_says_so_first),
-	        cmocka_unit_test(pictures_show_each_model_that_answers),
+	        cmocka_unit_test(pictures_show_gpuwatch_and_with_models_each_that_answers),
 	        cmocka_unit_test(other_predictions_than_the_log_has_are_found),
 	        cmocka_unit_test(a_log_without_predictions_is_no_proof),
 	        cmocka_unit_test(a_lower_limit_is_no_answer),

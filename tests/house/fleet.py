@@ -162,6 +162,24 @@ def manifests():
     assert "DaemonSet" in kinds
 
 
+def manifests_follow_the_schema_of_kubernetes():
+    try:
+        import kubernetes_validate
+    except ImportError:
+        skip("Python's kubernetes-validate is not here (PyPI)")
+    with open(os.path.join(FLEET, "kubernetes/daemonset.yaml")) as file:
+        documents = list(yaml().safe_load_all(file))
+    for version in ("1.25", "1.31", kubernetes_validate.latest_version()):
+        for document in documents:
+            kubernetes_validate.validate(document, version, strict=True)
+    documents[-1]["spec"]["template"]["spec"]["hostPids"] = True
+    try:
+        kubernetes_validate.validate(documents[-1], version, strict=True)
+    except kubernetes_validate.ValidationError:
+        return
+    assert False, "an unknown field was taken"
+
+
 def daemon_set(d):
     pod = d["spec"]["template"]["spec"]
     labels = d["spec"]["template"]["metadata"]["labels"]
@@ -194,10 +212,24 @@ def the_image_fits_the_daemon_set():
         assert library + version in recipe.split(), library + version
 
 
+def has_only(fields, known):
+    assert set(fields) <= set(known.split()), set(fields) - set(known.split())
+
+
 def container_edits():
     with open(os.path.join(FLEET, "kubernetes/cdi.json")) as file:
         spec = json.load(file)
     assert re.fullmatch(r"[a-z.]+/[a-z]+", spec["kind"]) and spec["cdiVersion"]
+    # The fields of the specification's schema (container-device-interface, 0.6.0), which leaves unknown ones to runtimes.
+    has_only(spec, "cdiVersion kind devices containerEdits annotations")
+    for edits in (spec["containerEdits"], *(d["containerEdits"] for d in spec["devices"])):
+        has_only(edits, "env deviceNodes mounts hooks")
+        for mount in edits.get("mounts", ()):
+            has_only(mount, "hostPath containerPath options type")
+            assert mount["hostPath"].startswith("/") and all(isinstance(o, str) for o in mount["options"])
+    for device in spec["devices"]:
+        has_only(device, "name annotations containerEdits")
+        assert re.fullmatch(r"[A-Za-z0-9][\w.:-]*", device["name"])
     mounted = [m["containerPath"] for m in spec["containerEdits"]["mounts"]]
     with open(os.path.join(TREE, "predictor/core/config.def")) as file:
         options = set(re.findall(r'"(GPUWATCH_\w+)"', file.read()))

@@ -4,6 +4,7 @@
 #include "preload/analysis/analysis_code.h"
 #include "preload/analysis/code.h"
 #include "preload/runtime/clock.h"
+#include "preload/runtime/driver.h"
 #include "preload/runtime/options.h"
 #include "preload/maps/own_use.h"
 #include "preload/worker/registry.h"
@@ -77,6 +78,43 @@ static void numbers_that_decide_nothing_need_no_analysis_of_their_own(void **sta
 		gw_analysis_run(look, false);
 	assert_int_equal(offered[1], config[1]);
 	assert_int_equal(counted(GW_COUNTER_studied), 2); /* 512 and 256 */
+}
+
+/* From here on addresses are memory of the host. */
+static const CUdeviceptr HOSTS = 0x720000000000;
+
+static CUresult attribute_of(void *data, CUpointer_attribute which, CUdeviceptr at)
+{
+	if (which == CU_POINTER_ATTRIBUTE_MEMORY_TYPE)
+		*(unsigned *)data = at >= HOSTS ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
+	else if (which == CU_POINTER_ATTRIBUTE_IS_MANAGED)
+		*(unsigned *)data = 0;
+	else if (which == CU_POINTER_ATTRIBUTE_RANGE_START_ADDR)
+		*(CUdeviceptr *)data = at;
+	else
+		*(size_t *)data = 1 << 20;
+	return CUDA_SUCCESS;
+}
+
+/* The numbers decide nothing, but where the data lie does. */
+static void what_passes_memory_of_the_host_shares_no_analysis_of_what_does_not(void **state)
+{
+	uint32_t here = config_by_factor(1, 512), there = config_by_factor(2, 512);
+	const CUdeviceptr y = HOSTS;
+	double within;
+
+	(void)state;
+	know_parameters();
+	gw_driver.cuPointerGetAttribute = attribute_of;
+	memcpy((void *)(uintptr_t)(gw_config_entry(there)->arguments->bytes + 16), &y, sizeof(y));
+	gw_analysis_want(here);
+	gw_analysis_run(look, false);
+	within = row(GW_WORK_least_time);
+	gw_analysis_want(there);
+	gw_analysis_run(look, false);
+	gw_driver.cuPointerGetAttribute = NULL;
+	assert_int_equal(counted(GW_COUNTER_studied), 2);
+	assert_true(within == 0 && row(GW_WORK_least_time) > 0);
 }
 
 static void arguments_that_come_later_are_worth_another_analysis(void **state)
@@ -479,6 +517,7 @@ int main(void)
 	        TEST(other_arguments_tell_other_work),
 	        TEST(a_configuration_is_analysed_once),
 	        TEST(numbers_that_decide_nothing_need_no_analysis_of_their_own),
+	        TEST(what_passes_memory_of_the_host_shares_no_analysis_of_what_does_not),
 	        TEST(arguments_that_come_later_are_worth_another_analysis),
 	        TEST(configurations_never_timed_come_first),
 	        TEST(what_arguments_may_settle_comes_before_what_was_timed),

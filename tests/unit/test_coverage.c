@@ -117,6 +117,7 @@ static void kinds_do_not_mix(void **state)
 		                 i == gw_width_of_work(GW_TIER_COLD, GW_SOURCE_STATIC));
 	for (uint32_t size = 1; size <= 32; size++)
 		seen[gw_width_of_size(size)] = true;
+	seen[GW_WIDTH_LEAST] = true;
 	for (unsigned source = GW_SOURCE_NONE; source <= GW_SOURCE_COUNTED; source++) {
 		seen[gw_width_of_work(GW_TIER_COLD, (enum gw_source)source)] = true;
 		seen[gw_width_of_work(GW_TIER_WARM, (enum gw_source)source)] = true;

@@ -230,6 +230,41 @@ static void the_count_may_wrap(void **state)
 	near(s.low, 1);
 }
 
+/* The next of times in no order lies among those drawn nine times in ten, however many there were.
+ */
+static void the_times_drawn_stand_for_all(void **state)
+{
+	struct gw_history h = {0};
+	uint64_t chance = 99;
+	double low, high, held = 0;
+
+	(void)state;
+	for (int i = 0; i < 20000; i++) {
+		double next;
+
+		chance = chance * UINT64_C(6364136223846793005) + 1442695040888963407;
+		next = 1 + (double)(chance >> 40);
+		assert_int_equal(gw_history_range(&h, &low, &high), i >= GW_RANGE_TIMES);
+		held += i >= GW_RANGE_TIMES && next >= low && next <= high;
+		gw_history_add(&h, next);
+	}
+	held /= 20000 - GW_RANGE_TIMES;
+	assert_true(held > 0.86 && held < 0.94);
+}
+
+/* A first half long ago is not forgotten. */
+static void the_times_drawn_are_of_the_whole_run(void **state)
+{
+	struct gw_history h = {0};
+	double low, high;
+
+	(void)state;
+	for (int i = 0; i < 10000; i++)
+		gw_history_add(&h, i < 5000 ? 1 : 2);
+	assert_true(gw_history_range(&h, &low, &high));
+	assert_true(low == 1 && high == 2);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -248,6 +283,8 @@ int main(void)
 	        cmocka_unit_test(noise_makes_no_new_level),
 	        cmocka_unit_test(only_the_last_window_counts),
 	        cmocka_unit_test(the_count_may_wrap),
+	        cmocka_unit_test(the_times_drawn_stand_for_all),
+	        cmocka_unit_test(the_times_drawn_are_of_the_whole_run),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -46,10 +46,10 @@ static void the_latest_are_held(void **state)
 
 	(void)state;
 	gw_overlap_add(&c, false, 100);
-	for (int i = 0; i < GW_OVERLAP_TIMES; i++)
+	for (int i = 0; i < GW_RANGE_TIMES; i++)
 		gw_overlap_add(&c, false, 3 + i);
 	assert_true(gw_overlap_range(&c, &low, &high));
-	assert_true(low == 3 && high == 2 + GW_OVERLAP_TIMES);
+	assert_true(low == 3 && high == 2 + GW_RANGE_TIMES);
 }
 
 static void what_has_passed_is_forgotten(void **state)

@@ -214,7 +214,8 @@ static bool is_memory(const struct gw_ir_insn *insn)
 {
 	return gw_extract_is_lane_access(insn) &&
 	       (insn->space == IR_SPACE_GLOBAL || insn->space == IR_SPACE_GENERIC ||
-	        insn->space == IR_SPACE_SHARED || insn->space == IR_SPACE_LOCAL);
+	        insn->space == IR_SPACE_SHARED || insn->space == IR_SPACE_LOCAL ||
+	        insn->space == IR_SPACE_CONST);
 }
 
 static bool list_accesses(const struct gw_ir_program *program, struct gw_arena *arena,

@@ -19,12 +19,13 @@
 /** One memory instruction. */
 struct gw_gather_access {
 	uint32_t insn; /**< index in the program's insns[] */
-	uint8_t space; /**< enum gw_ir_space as last met: global, shared or local */
+	uint8_t space; /**< enum gw_ir_space as last met: global, shared, local or constant */
 	bool store;    /**< writes memory; an atomic does too */
 	bool atomic;
 	struct gw_eval_count runs;       /**< executions by a warp, over the grid */
 	struct gw_coalescing coalescing; /**< of the sample; global memory */
-	double wavefronts;  /**< of the sample: passes through the data stage, by banks */
+	double wavefronts;  /**< of the sample: passes through the data stage, by banks; constant
+	                       memory: distinct words */
 	double conflicts;   /**< of these, beyond what the words would fill; shared memory */
 	double sectors;     /**< of the sample; local memory, whose words lie lane by lane */
 	uint64_t low, high; /**< of the addresses of the blocks looked at, the least and the most */

@@ -130,3 +130,11 @@ unsigned gw_request_atomic(const struct gw_request *r)
 	}
 	return most;
 }
+
+unsigned gw_request_words(const struct gw_request *r)
+{
+	struct phase p;
+
+	phase_of(r, 0, GW_REQUEST_LANES, &p);
+	return p.count;
+}

@@ -60,4 +60,8 @@ void gw_request_shared(const struct gw_request *r, struct gw_shared_passes *out)
  *  it is the most words that the lanes ask of one bank. */
 unsigned gw_request_atomic(const struct gw_request *r);
 
+/** Distinct words of 4 bytes that the active lanes touch: a load of constants takes one after the
+ *  other. */
+unsigned gw_request_words(const struct gw_request *r);
+
 #endif

@@ -127,6 +127,8 @@ static void shape_of(struct gw_access_shape *s, const struct gw_access_box *box,
 		coalescing_of(&s->coalescing, access, box, r, times);
 	if (a->atomic)
 		s->passes = (struct gw_shared_passes){.wavefronts = gw_request_atomic(r)};
+	else if (access->space == IR_SPACE_CONST)
+		s->passes = (struct gw_shared_passes){.wavefronts = gw_request_words(r)};
 	else
 		gw_request_shared(r, &s->passes);
 }

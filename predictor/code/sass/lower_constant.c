@@ -84,6 +84,28 @@ static bool load_parameter(struct gw_lowering *l, gw_ir_operand index, unsigned 
 	return true;
 }
 
+/* The program's own constants by an index of each lane: the values are unknown, for a program sets
+ * them as it runs, but not where they lie. */
+static bool load_indexed(struct gw_lowering *l, gw_ir_operand index, unsigned bank, unsigned offset,
+                         gw_ir_operand defs[4])
+{
+	enum { PROGRAMS_BANK = 3 };
+	unsigned bytes = l->insn.width / 8u, words = bytes > 4 ? bytes / 4 : 1;
+	struct gw_ir_insn load = {.op = IR_LD, .space = IR_SPACE_CONST};
+	gw_ir_operand uses[2];
+
+	if (bank != PROGRAMS_BANK || l->insn.op != GW_SASS_OP_LDC)
+		return false;
+	load.width = (uint8_t)(bytes / words);
+	load.elements = (uint8_t)words;
+	uses[0] = gw_ir_emit(&l->b, IR_SEXT, 32, 0, gw_ir_reg(&l->b, 64), 1, index);
+	uses[1] = number(l, (uint64_t)(int16_t)offset);
+	for (unsigned i = 0; i < words; i++)
+		defs[i] = gw_ir_reg(&l->b, 32);
+	gw_ir_append(&l->b, load, defs, words, uses, 2);
+	return true;
+}
+
 bool gw_lower_load_constant(struct gw_lowering *l)
 {
 	bool loose = l->insn.op == GW_SASS_OP_LDCU;
@@ -103,7 +125,8 @@ bool gw_lower_load_constant(struct gw_lowering *l)
 	if (gw_ir_is_constant(index) && l->insn.width >= 32) {
 		for (unsigned i = 0; i < words; i++)
 			defs[i] = gw_lower_constant(l, bank, offset + 4 * i);
-	} else if (!load_parameter(l, index, bank, offset, defs)) {
+	} else if (!load_parameter(l, index, bank, offset, defs) &&
+	           !load_indexed(l, index, bank, offset, defs)) {
 		return false;
 	}
 	gw_lower_set_words(l, 16, uniform(l), defs, words);

@@ -52,6 +52,40 @@ static gw_ir_operand flushed(struct gw_lowering *l, gw_ir_operand value)
 	                GW_LOWER(l, AND, 32, 0, 2, value, number(l, 0x80000000)), value);
 }
 
+static gw_ir_operand compared(struct gw_lowering *l, enum gw_ir_cond cond, gw_ir_operand a,
+                              gw_ir_operand b)
+{
+	return gw_ir_emit(&l->b, IR_FCMP, width(l), cond, gw_ir_reg(&l->b, 1), 2, a, b);
+}
+
+static gw_ir_operand joined(struct gw_lowering *l, enum gw_ir_op op, gw_ir_operand a,
+                            gw_ir_operand b)
+{
+	return gw_ir_emit(&l->b, op, 1, 0, gw_ir_reg(&l->b, 1), 2, a, b);
+}
+
+/*
+ * DSETP.MIN and .MAX: whether the first of two doubles is the lesser, or greater, one, and whether
+ * both are no numbers. One that is no number loses against one that is; -0 is less than 0.
+ */
+static bool lesser_double(struct gw_lowering *l, bool greater, enum gw_ir_op op)
+{
+	gw_ir_operand a = float_a(l), b = float_low(l), first, minus, tie, alone, none, with;
+
+	first = compared(l, greater ? IR_COND_GTS : IR_COND_LTS, a, b);
+	minus = gw_ir_emit(&l->b, IR_CMP, 64, greater ? IR_COND_GES : IR_COND_LTS,
+	                   gw_ir_reg(&l->b, 1), 2, a, number(l, 0));
+	tie = joined(l, IR_AND, compared(l, IR_COND_EQ, a, b), minus);
+	none = compared(l, IR_COND_NAN, b, b);
+	alone = joined(l, IR_AND, compared(l, IR_COND_NUM, a, a), none);
+	none = joined(l, IR_AND, compared(l, IR_COND_NAN, a, a), none);
+	first = joined(l, IR_OR, joined(l, IR_OR, first, tie), alone);
+	with = gw_lower_predicate(l, 87, 90);
+	gw_lower_set_predicate(l, 81, joined(l, op, first, with));
+	gw_lower_set_predicate(l, 84, joined(l, op, none, with));
+	return true;
+}
+
 static bool set_predicate(struct gw_lowering *l)
 {
 	static const uint8_t conditions[16] = {0,           IR_COND_LTS, IR_COND_EQ,  IR_COND_LES,
@@ -60,22 +94,25 @@ static bool set_predicate(struct gw_lowering *l)
 	                                       IR_COND_GTU, IR_COND_NEU, IR_COND_GEU, 0};
 	unsigned kind = (unsigned)gw_sass_bits(&l->insn, 76, 4);
 	unsigned join = (unsigned)gw_sass_bits(&l->insn, 74, 2);
-	gw_ir_operand a = float_a(l), b = float_low(l), p, not_p, with;
+	gw_ir_operand a, b, p, not_p, with;
 	enum gw_ir_op op = join == 0 ? IR_AND : join == 1 ? IR_OR : IR_XOR;
+	const unsigned never = 0, always = 15;
 
-	if (kind == 0 || kind == 15)
-		return false; /* always or never, which compilers don't write */
+	if ((kind == never || kind == always) && l->insn.op == GW_SASS_OP_DSETP)
+		return lesser_double(l, kind == always, op);
+	if (kind == never || kind == always)
+		return false; /* which compilers don't write */
+	a = float_a(l);
+	b = float_low(l);
 	if (bit(l, TO_ZERO)) {
 		a = flushed(l, a);
 		b = flushed(l, b);
 	}
-	p = gw_ir_emit(&l->b, IR_FCMP, width(l), conditions[kind], gw_ir_reg(&l->b, 1), 2, a, b);
+	p = compared(l, conditions[kind], a, b);
 	with = gw_lower_predicate(l, 87, 90);
 	not_p = GW_LOWER(l, NOT, 1, 0, 1, p);
-	p = gw_ir_emit(&l->b, op, 1, 0, gw_ir_reg(&l->b, 1), 2, p, with);
-	not_p = gw_ir_emit(&l->b, op, 1, 0, gw_ir_reg(&l->b, 1), 2, not_p, with);
-	gw_lower_set_predicate(l, 81, p);
-	gw_lower_set_predicate(l, 84, not_p);
+	gw_lower_set_predicate(l, 81, joined(l, op, p, with));
+	gw_lower_set_predicate(l, 84, joined(l, op, not_p, with));
 	return true;
 }
 

@@ -49,7 +49,7 @@ void built_end(struct built *b)
 void built_file_begin(struct built_file *b, const char *folder, const char *file, const char *name,
                       unsigned sm)
 {
-	enum { MOST = 1 << 16 };
+	enum { MOST = 1 << 17 };
 	struct gw_fault fault = {0};
 	struct gw_code_kernel code;
 	struct gw_cubin cubin;

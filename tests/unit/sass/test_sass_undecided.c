@@ -6,6 +6,7 @@
  */
 #include "predictor/code/static_code.h"
 #include "predictor/learner/predictor.h"
+#include "predictor/models/bounds.h"
 #include "predictor/models/inputs.h"
 #include "predictor/profile/profile.h"
 #include "tests/unit/sass/built.h"
@@ -119,6 +120,9 @@ static void what_data_decide_is_not_predicted(void **state)
 	        {"local_sort", 4096, 256, 1, {1 << 20}},
 	        {"histogram", 4096, 256, 2, {1 << 20}},
 	        {"gather", 65536, 256, 3, {1 << 24}},
+	        {"constants_of_data", 4096, 256, 2, {0}},
+	        {"recursion_by_number", 132, 256, 1, {12}},
+	        {"called_by_pointer", 132, 256, 1, {100, 0}},
 	};
 
 	(void)state;
@@ -142,6 +146,8 @@ static void what_does_not_matter_is_predicted(void **state)
 	        {"few_gathers", 4096, 256, 3, {1 << 20, 10000}},
 	        {"own_copy", 65536, 256, 2, {1 << 24}},
 	        {"spread_atomics", 4096, 256, 1, {1 << 20, 7}},
+	        {"constants_of_lanes", 4096, 256, 1, {1, 64}},
+	        {"least_of_doubles", 16, 256, 2, {0, 0x40340000}},
 	};
 
 	(void)state;
@@ -208,6 +214,74 @@ static void atomics_meet_as_often_as_words_are_few(void **state)
 	}
 }
 
+/* The words of @p l that come out of the program's constants, and the time of it by `bounds`. */
+static double constant_words(const struct launch *l, double *seconds)
+{
+	static const struct gw_kernel kernel = {"", 32, 0, 0, 0, 1024, 90};
+	const struct gw_launch launch = {
+	        .kernel = &kernel, .config = {{l->grid, 1, 1}, {l->block, 1, 1}, {1, 1, 1}, 0, 0}};
+	struct gw_estimate made;
+	struct gw_work work;
+
+	analyse(l, &launch, &work);
+	gw_model_bounds.estimate(&profile.device, &launch, &work, NULL, &made);
+	*seconds = made.seconds;
+	return gw_work_value(&work, GW_WORK_constant_words);
+}
+
+/* Lanes that load different words wait for one after the other. */
+static void constants_that_lanes_load_apart_take_as_long_as_they_are_many(void **state)
+{
+	enum { GRID = 4096, WARPS = 8, ROUNDS = 64 };
+	const struct launch alike = {"constants_of_lanes", GRID, WARPS * 32, 1, {0, ROUNDS}},
+	                    apart = {"constants_of_lanes", GRID, WARPS * 32, 1, {1, ROUNDS}};
+	double together, alone;
+
+	(void)state;
+	assert_true(constant_words(&alike, &together) == (double)GRID * WARPS * ROUNDS);
+	assert_true(constant_words(&apart, &alone) == (double)GRID * WARPS * ROUNDS * 32);
+	assert_true(alone > 10 * together);
+}
+
+static double loads_of(const struct launch *l)
+{
+	static const struct gw_kernel kernel = {"", 32, 0, 0, 0, 1024, 90};
+	const struct gw_launch launch = {
+	        .kernel = &kernel, .config = {{l->grid, 1, 1}, {l->block, 1, 1}, {1, 1, 1}, 0, 0}};
+	struct gw_work work;
+
+	analyse(l, &launch, &work);
+	return gw_work_value(&work, GW_WORK_global_load_requests);
+}
+
+/* Its rounds: the lesser of the number and 40, and the greater of it and 8. */
+static void the_lesser_of_two_doubles_is_known(void **state)
+{
+	enum { GRID = 16, WARPS = 8 };
+	static const struct {
+		int32_t high; /* word of the number, whose low one is 0 */
+		int rounds;
+	} cases[] = {
+	        {0x40340000, 20 + 20},          /* 20 */
+	        {0x40590000, 40 + 100},         /* 100 */
+	        {0x40000000, 2 + 8},            /* 2 */
+	        {0x40440000, 40 + 40},          /* 40: both are it */
+	        {0, 0 + 8},                     /* 0 */
+	        {INT32_MIN, 0 + 8},             /* -0 */
+	        {0x7ff80000, 40 + 8},           /* no number */
+	        {(int32_t)0xc0340000, -20 + 8}, /* -20: no round at all */
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		const struct launch l = {
+		        "least_of_doubles", GRID, WARPS * 32, 2, {0, cases[i].high}};
+
+		assert_true(loads_of(&l) ==
+		            (cases[i].rounds > 0 ? cases[i].rounds : 0) * (double)GRID * WARPS);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -216,6 +290,8 @@ int main(void)
 	        cmocka_unit_test(what_crosses_the_bus_is_not_predicted),
 	        cmocka_unit_test(a_few_sectors_of_the_hosts_memory_do_not_matter),
 	        cmocka_unit_test(atomics_meet_as_often_as_words_are_few),
+	        cmocka_unit_test(constants_that_lanes_load_apart_take_as_long_as_they_are_many),
+	        cmocka_unit_test(the_lesser_of_two_doubles_is_known),
 	};
 
 	return cmocka_run_group_tests(tests, read_profile, NULL);

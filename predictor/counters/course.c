@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/health/course.h"
+#include "predictor/counters/course.h"
 
 #include <math.h>
 #include <string.h>
@@ -9,11 +9,10 @@ enum {
 	EVERY = 12,   /* longer windows are looked at in such steps */
 	SETTLING = 6, /* intervals of which the level is the mean */
 	MEMORY = 6,   /* intervals apart that the slow part of the noise is measured at */
-	PRIOR = 240,  /* intervals that the prior counts as */
 	LONG = 2160   /* intervals that variances are averaged over */
 };
 
-static const double ALARM = 12;          /* score at which a resource is slow */
+static const double ALARM = 14;          /* score at which a resource is slow */
 static const double SUSPECT = 4.5;       /* score at which no more noise is learned */
 static const double EACH = 0.015;        /* that each of the last intervals shows at least */
 static const double MOST = 0.045;        /* of a deviation that counts */
@@ -21,8 +20,6 @@ static const double CALM = 0.015;        /* deviations below it belong to the dr
 static const double DRIFT = 1 / 180.0;   /* of the drift, an interval: half an hour */
 static const double DRIFT_MOST = 0.02;   /* from the first minutes: beyond it is no drift */
 static const double ASTRAY = 2;          /* standard errors of references that are added to it */
-static const double NOISE_PRIOR = 0.004; /* standard deviations before any was seen */
-static const double SLOW_PRIOR = 0.0025;
 static const double SLOW_LEAST = 0.0025; /* whatever was seen: no more is promised */
 static const double FAST_LEAST = 0.002;
 static const double UNSURE_MIX = 0.003;   /* of references that are learned together */
@@ -35,6 +32,14 @@ static const double BACK = 0.5;   /* share of the shift below which it is over *
 static const double A_DAY = 8640; /* intervals of a day */
 static const double AN_HOUR = 360;
 static const double KEPT = 2160; /* intervals for which a verdict holds that nothing confirms */
+
+/* Of a GPU's resource, which is the mean of many kernels. */
+static const struct course_rules HEALTH = {.noise = 0.004, .slow = 0.0025, .prior = 240};
+
+static const struct course_rules *rules_of(const struct course *c)
+{
+	return c->rules ? c->rules : &HEALTH;
+}
 
 static void forget_change(struct course *c)
 {
@@ -113,6 +118,12 @@ static double best_window(const struct course *c, double doubt, double *any, dou
 	return best;
 }
 
+/* Of an interval, where it may exceed what is calm: of one kernel, not of the mean of many. */
+static double usual_noise(const struct course *c)
+{
+	return rules_of(c)->noise_early ? sqrt(c->variance) : 0;
+}
+
 static void learn(struct course *c, double d, double doubt, double any)
 {
 	const double seen = fmin(c->intervals, LONG);
@@ -120,7 +131,7 @@ static void learn(struct course *c, double d, double doubt, double any)
 	const double unknown = c->unsure * c->unsure;
 	const double gain = fmax(DRIFT, unknown / (noise.fast + noise.slow));
 	const double bound = DRIFT_MOST + ASTRAY * sqrt(c->astray);
-	const double calm = fmax(CALM, UNSURE_CALM * c->unsure);
+	const double calm = fmax(CALM, UNSURE_CALM * fmax(c->unsure, usual_noise(c)));
 	double most;
 
 	if (d < calm) {
@@ -132,15 +143,15 @@ static void learn(struct course *c, double d, double doubt, double any)
 		c->unsure *= sqrt(1 - DRIFT);
 	}
 	c->drift = fmax(c->level - bound, fmin(c->level + bound, c->drift));
-	if (any >= SUSPECT || c->unsure > UNSURE_NOISE)
+	if (any >= SUSPECT || c->unsure > fmax(UNSURE_NOISE, usual_noise(c) / 2))
 		return;
 	most = FAR * sqrt(c->variance);
 	d = fmax(-most, fmin(most, d));
-	c->variance += (d * d - c->variance) / (seen + PRIOR);
+	c->variance += (d * d - c->variance) / (seen + rules_of(c)->prior);
 	if (c->filled > MEMORY) {
 		const double then = fmax(-most, fmin(most, past(c, MEMORY)));
 
-		c->slow_part += (d * then - c->slow_part) / (seen + PRIOR);
+		c->slow_part += (d * then - c->slow_part) / (seen + rules_of(c)->prior);
 	}
 }
 
@@ -161,12 +172,19 @@ static void follow(struct course *c, double d)
 
 static void settle(struct course *c, double deviation)
 {
+	const struct course_rules *r = rules_of(c);
 	const double d = deviation - c->drift;
 
+	if (c->intervals == 1)
+		c->variance = r->noise * r->noise;
 	c->level = c->drift += d / c->intervals;
-	c->variance = NOISE_PRIOR * NOISE_PRIOR;
-	c->slow_part = SLOW_PRIOR * SLOW_PRIOR;
-	c->unsure = SLOW_PRIOR;
+	if (r->noise_early && c->intervals > 1)
+		c->variance +=
+		        (d * (deviation - c->drift) - c->variance) / (c->intervals + r->prior);
+	c->slow_part = r->slow * r->slow;
+	/* A pause may have come before it was settled. */
+	c->unsure = r->noise_early ? hypot(r->slow, sqrt(c->variance / c->intervals))
+	                           : fmax(c->unsure, r->slow);
 	c->last = 0;
 }
 
@@ -187,7 +205,8 @@ static void resume(struct course *c, uint64_t number)
 		forget_change(c);
 	}
 	if (missed >= KEPT && c->slow)
-		*c = (struct course){.episode = c->episode, .settling = c->settling};
+		*c = (struct course){
+		        .rules = c->rules, .episode = c->episode, .settling = c->settling};
 }
 
 static void add_unsure(struct course *c, double variance)
@@ -254,10 +273,14 @@ void course_mixed(struct course *c, double part, double astray)
 
 double course_astray(const struct course *c)
 {
-	const double known = c->astray + c->unsure * c->unsure;
+	const double unsure = c->unsure * c->unsure,
+	             settled = rules_of(c)->slow * rules_of(c)->slow;
 
-	return course_known(c) ? fmin(known + UNSURE_MIX * UNSURE_MIX, UNSURE_MOST * UNSURE_MOST)
-	                       : 0;
+	/* The first references are what the drift is of, unless a pause came since. */
+	if (!course_known(c))
+		return c->intervals && unsure > settled ? fmin(unsure, UNSURE_MOST * UNSURE_MOST)
+		                                        : 0;
+	return fmin(c->astray + unsure + UNSURE_MIX * UNSURE_MIX, UNSURE_MOST * UNSURE_MOST);
 }
 
 double course_confidence(double score)

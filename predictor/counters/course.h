@@ -1,24 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The sequential test of one resource: a window-limited generalized likelihood ratio of a shift,
- * in noise whose memory is learned. Pure. docs/internals/health.md describes the statistics.
+ * The sequential test of a quantity over time, of a GPU's resource or of one kernel: a
+ * window-limited generalized likelihood ratio of a shift, in noise whose memory is learned. Pure.
+ * docs/internals/health.md describes the statistics.
  */
-#ifndef GW_HEALTH_COURSE_H
-#define GW_HEALTH_COURSE_H
+#ifndef GW_COURSE_H
+#define GW_COURSE_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 enum { COURSE_WINDOW = 60 };
 
+/** What is assumed before anything was seen. */
+struct course_rules {
+	double noise;     /**< standard deviation of an interval that averages out over time */
+	double slow;      /**< of what does not */
+	uint32_t prior;   /**< intervals that these count as */
+	bool noise_early; /**< the intervals that make the level also show the noise */
+};
+
 /** Deviations of a resource over time. All zero: a new one. */
 struct course {
-	uint32_t intervals; /**< that were taken */
-	uint32_t settling;  /**< intervals of which the level is the mean; 0: six */
-	uint64_t taken;     /**< number of the last interval that was taken */
-	double level;       /**< mean deviation of the first intervals */
-	double drift;       /**< mean of the deviation while nothing is suspected */
-	double variance;    /**< of an interval's deviation around it */
+	const struct course_rules *rules; /**< NULL: those of gpuwatch health */
+	uint32_t intervals;               /**< that were taken */
+	uint32_t settling;                /**< intervals of which the level is the mean; 0: six */
+	uint64_t taken;                   /**< number of the last interval that was taken */
+	double level;                     /**< mean deviation of the first intervals */
+	double drift;                     /**< mean of the deviation while nothing is suspected */
+	double variance;                  /**< of an interval's deviation around it */
 	double slow_part; /**< covariance of two, a minute apart: what averaging does not remove */
 	double unsure;    /**< standard error of the drift after other kernels or a pause */
 	double astray; /**< variance of the drift against the one at first, by what was between */
