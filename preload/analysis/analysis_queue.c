@@ -11,14 +11,15 @@ struct queue {
 };
 
 /* None of the first two had been timed; the first holds one of each kernel. */
-static struct queue unread, first, again, later, brief;
+static struct queue first_of_kernel, untimed_rest, args_arrived, timed_ones, shallow;
 static uint8_t timed[GW_KERNELS_MAX / 8]; /* … of each that has a time of a configuration */
-static uint8_t met[GW_KERNELS_MAX / 8];   /* a bit of each kernel that was in `unread` */
+static uint8_t met[GW_KERNELS_MAX / 8];   /* a bit of each kernel that was in `first_of_kernel` */
 static uint32_t took_us[GW_KERNELS_MAX];  /* the last analysis of each kernel; 0: none */
 
 void gw_analysis_queue_start(void)
 {
-	unread.count = first.count = again.count = later.count = brief.count = 0;
+	first_of_kernel.count = untimed_rest.count = args_arrived.count = timed_ones.count =
+	        shallow.count = 0;
 	memset(timed, 0, sizeof(timed));
 	memset(met, 0, sizeof(met));
 	memset(took_us, 0, sizeof(took_us));
@@ -62,20 +63,20 @@ bool gw_analysis_queue_put(uint32_t config, bool open)
 	uint8_t bit = (uint8_t)(1u << c->slot % 8);
 
 	if (open)
-		return push(&again, config);
+		return push(&args_arrived, config);
 	if (c->measured) {
 		timed[c->slot / 8] |= bit;
-		return push(&later, config);
+		return push(&timed_ones, config);
 	}
-	if (met[c->slot / 8] & bit || unread.count == GW_ANALYSIS_QUEUE)
-		return push(&first, config);
+	if (met[c->slot / 8] & bit || first_of_kernel.count == GW_ANALYSIS_QUEUE)
+		return push(&untimed_rest, config);
 	met[c->slot / 8] |= bit;
-	return push(&unread, config);
+	return push(&first_of_kernel, config);
 }
 
 bool gw_analysis_queue_put_brief(uint32_t config)
 {
-	return push(&brief, config);
+	return push(&shallow, config);
 }
 
 void gw_analysis_queue_took(uint32_t slot, uint64_t ns)
@@ -129,34 +130,34 @@ uint32_t gw_analysis_queue_next(bool untimed)
 	uint32_t i, j;
 	double most = 0;
 
-	if (unread.count)
-		return take(&unread, 0);
-	i = best(&first, quick, &most);
+	if (first_of_kernel.count)
+		return take(&first_of_kernel, 0);
+	i = best(&untimed_rest, quick, &most);
 	if (i != UINT32_MAX)
-		return take(&first, i);
-	if (again.count && !untimed)
-		return take(&again, 0);
-	i = best(&first, gain, &most);
-	j = untimed ? UINT32_MAX : best(&later, gain, &most);
+		return take(&untimed_rest, i);
+	if (args_arrived.count && !untimed)
+		return take(&args_arrived, 0);
+	i = best(&untimed_rest, gain, &most);
+	j = untimed ? UINT32_MAX : best(&timed_ones, gain, &most);
 	if (j != UINT32_MAX)
-		return take(&later, j);
+		return take(&timed_ones, j);
 	if (i != UINT32_MAX)
-		return take(&first, i);
-	i = untimed ? UINT32_MAX : best(&brief, gain, &most);
-	return i != UINT32_MAX ? take(&brief, i) : 0;
+		return take(&untimed_rest, i);
+	i = untimed ? UINT32_MAX : best(&shallow, gain, &most);
+	return i != UINT32_MAX ? take(&shallow, i) : 0;
 }
 
 uint32_t gw_analysis_queue_untimed(void)
 {
-	return unread.count + first.count;
+	return first_of_kernel.count + untimed_rest.count;
 }
 
 uint32_t gw_analysis_queue_waiting(void)
 {
-	return gw_analysis_queue_untimed() + again.count + later.count + brief.count;
+	return gw_analysis_queue_untimed() + args_arrived.count + timed_ones.count + shallow.count;
 }
 
 bool gw_analysis_queue_only_brief(void)
 {
-	return gw_analysis_queue_waiting() == brief.count;
+	return gw_analysis_queue_waiting() == shallow.count;
 }

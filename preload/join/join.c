@@ -26,15 +26,14 @@ enum list { IDLE, OF_STREAMS, OF_OTHERS, LISTS };
 
 /*
  * STREAM: launches of one kernel and configuration in one stream. A queue that has been empty for
- * long is forgotten, and a stream with its last queue: where nothing waits, nothing needs to be
- * known of what went before.
+ * long is forgotten, and a stream with its last queue: nothing waits there.
  */
 struct queue {
 	struct gw_waiting_list waiting;
 	uint64_t key;
 	uint32_t stream;        /* STREAM: its number in `streams`, else 0 */
 	uint32_t before, after; /* in its list */
-	uint32_t turn;          /* of weeding, when it was last emptied */
+	uint32_t turn;          /* of expiry, when it was last emptied */
 	bool tickets;           /* TICKET: no record is waited for */
 };
 
@@ -49,12 +48,13 @@ struct anchor {
  */
 struct stream {
 	uint64_t key;
-	uint32_t queues;     /* of it */
-	uint32_t given, met; /* numbers: of the last launch, of the latest that met its record */
-	uint32_t met_then;   /* `met` when it was last weeded */
-	uint32_t next;       /* of the batch's streams */
-	struct anchor last;  /* of this batch */
-	bool in_batch;       /* `last` holds */
+	uint32_t queues; /* of it */
+	uint32_t enqueued,
+	        matched; /* numbers: of the last launch, of the latest that met its record */
+	uint32_t matched_before; /* `matched` at the expiry before */
+	uint32_t next;           /* of the batch's streams */
+	struct anchor last;      /* of this batch */
+	bool in_batch;           /* `last` holds */
 	struct anchor anchors[ANCHORS];
 	uint32_t anchored; /* how many have been put in the ring */
 };
@@ -68,8 +68,7 @@ struct pending_record {
 
 static struct gw_join_sink sink;
 static uint64_t now_ns; /* of the batch */
-static struct gw_pool queues;
-static struct gw_pool streams;
+static struct gw_pool queues, streams;
 static struct gw_idmap queue_map = {.use = GW_MEMORY_streams};  /* key -> number in `queues` */
 static struct gw_idmap stream_map = {.use = GW_MEMORY_streams}; /* key -> number in `streams` */
 static struct {
@@ -77,8 +76,8 @@ static struct {
 } lists[LISTS];
 static uint32_t batch_streams; /* the first that met a record in this batch */
 static uint32_t on_tickets;    /* launches that wait in queues of tickets */
-static uint64_t weeded_ns;
-static uint32_t turn;       /* times streams were weeded */
+static uint64_t expired_ns;
+static uint32_t turn;       /* times streams' launches expired */
 static uint32_t full_pause; /* launches until it is asked again for records */
 static struct pending_record *batch;
 static uint32_t batch_count, batch_room;
@@ -96,10 +95,7 @@ void gw_join_start(const struct gw_join_sink *s)
 	memset(lists, 0, sizeof(lists));
 	batch = NULL;
 	batch_count = batch_room = batch_streams = 0;
-	weeded_ns = 0;
-	turn = 0;
-	on_tickets = 0;
-	full_pause = 0;
+	expired_ns = turn = on_tickets = full_pause = 0;
 }
 
 static struct queue *queue_at(uint32_t number)
@@ -295,7 +291,7 @@ static uint32_t stream_queue(uint64_t key, uint32_t config, uint32_t *launch)
 	if (!stream)
 		return 0;
 	stream_at(stream)->queues++; /* it stays while there may be no queue of it */
-	*launch = ++stream_at(stream)->given;
+	*launch = ++stream_at(stream)->enqueued;
 	number = queue_made(GW_JOIN_STREAM, gw_idmap_key(signature_of(config), stream), stream);
 	stream_release(stream);
 	return number;
@@ -436,8 +432,8 @@ static bool match_stream(const struct pending_record *c, uint32_t stream)
 		s->next = batch_streams;
 		batch_streams = stream;
 	}
-	if (before(s->met, s->last.number))
-		s->met = s->last.number;
+	if (before(s->matched, s->last.number))
+		s->matched = s->last.number;
 	return meet(q, at, a);
 }
 
@@ -474,12 +470,12 @@ static bool overtaken(const struct queue *q)
 	const struct gw_waiting *w = q->waiting.head;
 
 	if (q->stream)
-		return w && before(w->number, stream_at(q->stream)->met_then);
+		return w && before(w->number, stream_at(q->stream)->matched_before);
 	return w && w->overtaken_ns && w->overtaken_ns + GW_JOIN_GIVE_UP_NS < now_ns;
 }
 
 /* Launches of the queues of @p list that others have overtaken for long, or all of them. */
-static void weed_list(enum list list, bool all)
+static void expire_list(enum list list, bool all)
 {
 	for (uint32_t number = lists[list].first, after; number; number = after) {
 		struct queue *q = queue_at(number);
@@ -497,24 +493,24 @@ static void forget_idle(void)
 		evict();
 }
 
-static void weed(bool last)
+static void expire(bool last)
 {
-	bool due = now_ns - weeded_ns >= GW_JOIN_GIVE_UP_NS;
+	bool due = now_ns - expired_ns >= GW_JOIN_GIVE_UP_NS;
 
-	weed_list(OF_OTHERS, last);
+	expire_list(OF_OTHERS, last);
 	if (due || last)
-		weed_list(OF_STREAMS, last);
-	gw_join_graph_weed(now_ns, last);
+		expire_list(OF_STREAMS, last);
+	gw_join_graph_expire(now_ns, last);
 	if (!due)
 		return;
 	for (uint32_t number = lists[OF_STREAMS].first; number; number = queue_at(number)->after) {
 		struct stream *s = stream_at(queue_at(number)->stream);
 
-		s->met_then = s->met;
+		s->matched_before = s->matched;
 	}
 	turn++;
 	forget_idle();
-	weeded_ns = now_ns;
+	expired_ns = now_ns;
 }
 
 /* The common case: libcupti reports the launches of one thread in their order. */
@@ -568,7 +564,7 @@ void gw_join_batch(bool last)
 	}
 	batch_count = kept;
 	batch_end();
-	weed(last);
+	expire(last);
 }
 
 void gw_join_ticket(uint32_t thread, uint32_t ticket, double seconds)

@@ -261,7 +261,7 @@ bool gw_join_graph_match(const struct gw_activity *a, uint64_t now)
 	return false;
 }
 
-void gw_join_graph_weed(uint64_t now, bool last)
+void gw_join_graph_expire(uint64_t now, bool last)
 {
 	for (uint32_t number = first_graph, after; number; number = after) {
 		struct flight *f = graph_at(number)->first, *next;

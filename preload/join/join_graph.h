@@ -22,6 +22,6 @@ void gw_join_graph_wait(uint64_t graph, uint32_t number, const struct gw_record_
 bool gw_join_graph_match(const struct gw_activity *a, uint64_t now);
 
 /** Give up launches that were overtaken long before @p now, @p last: all. */
-void gw_join_graph_weed(uint64_t now, bool last);
+void gw_join_graph_expire(uint64_t now, bool last);
 
 #endif

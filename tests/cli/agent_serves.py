@@ -729,6 +729,7 @@ def answered(body, pause=0):
 
     def serve():
         client, _ = server.accept()
+        client.recv(4096)  # closing with the request unread would reset the connection
         text = b"HTTP/1.1 200 OK\r\n\r\n" + body
         try:
             for piece in [text[i:i + 1] for i in range(len(text))] if pause else [text]:

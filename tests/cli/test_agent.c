@@ -8,7 +8,6 @@
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -513,8 +512,7 @@ static void runs_in(unsigned began, char pod)
 {
 	char text[128];
 
-	snprintf(text, sizeof(text), "4711 (a) b) S 1 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 1 0 %u 1\n",
-	         began);
+	snprintf(text, 128, "1 (a) b) S 1 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 1 0 %u 1\n", began);
 	proc_has("stat", text);
 	snprintf(text, sizeof(text), "0::/pods/pod01234567-89ab-cdef-0123-456789abcde%c/x\n", pod);
 	proc_has("cgroup", text);

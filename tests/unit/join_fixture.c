@@ -106,6 +106,15 @@ void record(uint32_t stream, uint32_t config, uint32_t correlation, uint64_t dur
 	gw_join_record(&a);
 }
 
+void node(uint32_t config, uint32_t correlation, uint64_t duration)
+{
+	struct gw_activity a = activity(config, correlation, duration);
+
+	a.graph = GRAPH;
+	a.stream = STREAM_A;
+	gw_join_record(&a);
+}
+
 static void queue_full(void)
 {
 	for (uint32_t i = 0; i < records_there; i++)

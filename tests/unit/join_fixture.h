@@ -38,5 +38,7 @@ void wait_in(enum gw_join_by by, uint64_t key, uint32_t number, uint32_t config,
 void launch(uint32_t stream, uint32_t config, uint32_t number);
 struct gw_activity activity(uint32_t config, uint32_t correlation, uint64_t duration);
 void record(uint32_t stream, uint32_t config, uint32_t correlation, uint64_t duration);
+/** A record of a node of GRAPH, in STREAM_A. */
+void node(uint32_t config, uint32_t correlation, uint64_t duration);
 
 #endif

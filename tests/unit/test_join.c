@@ -6,15 +6,6 @@
 #include <string.h>
 #include <time.h>
 
-static void node(uint32_t config, uint32_t correlation, uint64_t duration)
-{
-	struct gw_activity a = activity(config, correlation, duration);
-
-	a.graph = GRAPH;
-	a.stream = STREAM_A;
-	gw_join_record(&a);
-}
-
 static void assert_met(uint32_t at, uint32_t launch_number, uint64_t duration)
 {
 	assert_true(at < met_count);
