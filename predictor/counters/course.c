@@ -183,7 +183,7 @@ static void settle(struct course *c, double deviation)
 		        (d * (deviation - c->drift) - c->variance) / (c->intervals + r->prior);
 	c->slow_part = r->slow * r->slow;
 	/* A pause may have come before it was settled. */
-	c->unsure = r->noise_early ? hypot(r->slow, sqrt(c->variance / c->intervals))
+	c->unsure = r->noise_early ? sqrt(r->slow * r->slow + c->variance / c->intervals)
 	                           : fmax(c->unsure, r->slow);
 	c->last = 0;
 }

@@ -275,7 +275,8 @@ static bool alarmed(const struct gw_slow_windows *s, struct shift *w)
 {
 	struct course *c = &w->course;
 
-	if (course_margin(c, LEAST) < 1 || c->score < threshold(s, w) || c->variance > NOISY * NOISY)
+	if (course_margin(c, LEAST) < 1 || c->score < threshold(s, w) ||
+	    c->variance > NOISY * NOISY)
 		return false;
 	c->slow = true;
 	w->open = true;

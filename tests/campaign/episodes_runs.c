@@ -114,7 +114,7 @@ static enum gw_slow_cause cause_of(const char *what)
 
 static double mode_of(struct kernel *k)
 {
-	if (!k->lasts)
+	if (!(k->lasts > 0))
 		return uniform() < k->mix ? k->apart : 0;
 	return k->second ? k->apart : 0;
 }
@@ -122,7 +122,7 @@ static double mode_of(struct kernel *k)
 /* The other mode comes, so that each has its share of the time. */
 static void change_mode(struct kernel *k)
 {
-	if (k->lasts && uniform() < (k->second ? 1 - k->mix : k->mix) / k->lasts)
+	if (k->lasts > 0 && uniform() < (k->second ? 1 - k->mix : k->mix) / k->lasts)
 		k->second = !k->second;
 }
 
@@ -213,7 +213,7 @@ static void usual(unsigned runs, unsigned files)
 
 			window(&r, found);
 			for (unsigned i = 0; i < r.kernels; i++) {
-				episodes += found[i].episode && !r.kernel[i].lasts;
+				episodes += found[i].episode && !(r.kernel[i].lasts > 0);
 				phases += found[i].episode && r.kernel[i].lasts > 0;
 			}
 		}

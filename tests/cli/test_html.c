@@ -229,6 +229,38 @@ static void other_forms_exclude_it(void **state)
 	shell_says("--json, --csv and --html exclude each other; give one of them");
 }
 
+/* ---- graphs that are timed whole, in text and JSON */
+
+static void whole_graphs_have_a_table(void **state)
+{
+	(void)state;
+	assert_int_equal(shell("$TOOLS/make_sample whole_graphs whole_graphs.gwl"), 0);
+	assert_int_equal(shell("COLUMNS=140 " REPORT "whole_graphs.gwl"), 0);
+	assert_non_null(strstr(shell_output, "by the timed ones 80.0 ms"));
+	assert_non_null(strstr(shell_output,
+	                       "graph 1       40     1,000    100   80.0 ms  80.0 µs  0%     "
+	                       "100 µs       0.80           100%  memory"));
+	assert_non_null(strstr(shell_output,
+	                       "In graphs  85.0 ms by the timed ones · memory 92.2% · "
+	                       "without a verdict 7.8%"));
+}
+
+static void verbose_has_windows_and_slow_episodes_of_graphs(void **state)
+{
+	(void)state;
+	assert_int_equal(shell("$TOOLS/make_sample whole_graphs whole_graphs.gwl"), 0);
+	assert_int_equal(shell("COLUMNS=140 " REPORT "--verbose whole_graphs.gwl"), 0);
+	assert_non_null(strstr(shell_output, "20 slow launches in 1 episode"));
+	assert_non_null(strstr(shell_output, "Windows    20 · each charged 5.00 ms · "
+	                                     "GPUWATCH_BUDGET sets that share · 3 late: a capture "
+	                                     "or unfinished kernels"));
+	assert_non_null(strstr(shell_output, "graph 1 · 20 launches 1.04 times as long · cause "
+	                                     "other processes"));
+	assert_int_equal(shell(REPORT "--json whole_graphs.gwl"), 0);
+	assert_non_null(strstr(shell_output, "\"graph\": 1,\n        \"cause\": "
+	                                     "\"other processes\""));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -239,6 +271,8 @@ int main(void)
 	        cmocka_unit_test(page_is_small_whatever_the_names),
 	        cmocka_unit_test(file_is_whole_or_stays),
 	        cmocka_unit_test(other_forms_exclude_it),
+	        cmocka_unit_test(whole_graphs_have_a_table),
+	        cmocka_unit_test(verbose_has_windows_and_slow_episodes_of_graphs),
 	};
 
 	return cmocka_run_group_tests_name("html", tests, make_samples, shell_teardown);

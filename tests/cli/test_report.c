@@ -20,7 +20,7 @@ static int make_samples(void **state)
 {
 	return shell_setup(state) ||
 	       shell("mkdir logs && for s in plain second stand_in violations aggregates "
-	             "whole_graphs clocked "
+	             "clocked "
 	             "analysed unanalysed modules at_least worked hostile; do "
 	             "$TOOLS/make_sample $s $s.gwl || exit 1; done; cp plain.gwl second.gwl logs; "
 	             "head -c 3000 plain.gwl > cut.gwl");
@@ -32,34 +32,6 @@ static void text_is_as_reviewed(void **state)
 	shell_prints("plain.txt", REPORT "plain.gwl");
 	shell_prints("config_80.txt", "COLUMNS=80 " REPORT "--by=config plain.gwl");
 	shell_prints("aggregates_wide.txt", REPORT "--wide --by=device aggregates.gwl");
-}
-
-static void whole_graphs_have_a_table(void **state)
-{
-	(void)state;
-	assert_int_equal(shell("COLUMNS=140 " REPORT "whole_graphs.gwl"), 0);
-	assert_non_null(strstr(shell_output, "by the timed ones 80.0 ms"));
-	assert_non_null(strstr(shell_output,
-	                       "graph 1       40     1,000    100   80.0 ms  80.0 µs  0%     "
-	                       "100 µs       0.80           100%  memory"));
-	assert_non_null(strstr(shell_output,
-	                       "In graphs  85.0 ms by the timed ones · memory 92.2% · "
-	                       "without a verdict 7.8%"));
-}
-
-static void verbose_has_windows_and_slow_episodes_of_graphs(void **state)
-{
-	(void)state;
-	assert_int_equal(shell("COLUMNS=140 " REPORT "--verbose whole_graphs.gwl"), 0);
-	assert_non_null(strstr(shell_output, "20 slow launches in 1 episode"));
-	assert_non_null(strstr(shell_output, "Windows    20 · each charged 5.00 ms · "
-	                                     "GPUWATCH_BUDGET sets that share · 3 late: a capture "
-	                                     "or unfinished kernels"));
-	assert_non_null(strstr(shell_output, "graph 1 · 20 launches 1.04 times as long · cause "
-	                                     "other processes"));
-	assert_int_equal(shell(REPORT "--json whole_graphs.gwl"), 0);
-	assert_non_null(strstr(shell_output, "\"graph\": 1,\n        \"cause\": "
-	                                     "\"other processes\""));
 }
 
 static void csv_is_as_reviewed(void **state)
@@ -577,8 +549,6 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(a_span_of_a_log_is_reported),
 	        cmocka_unit_test(text_is_as_reviewed),
-	        cmocka_unit_test(whole_graphs_have_a_table),
-	        cmocka_unit_test(verbose_has_windows_and_slow_episodes_of_graphs),
 	        cmocka_unit_test(csv_is_as_reviewed),
 	        cmocka_unit_test(csv_begins_with_the_columns_of_nsys),
 	        cmocka_unit_test(json_is_as_reviewed),
