@@ -236,7 +236,5 @@ const struct gw_layout *gw_layout_keep(const struct gw_code_param *param, uint32
 
 void gw_arguments_start(void)
 {
-	kept = 0;                            /* a forked child's tables start empty, too */
-	if (atomic_exchange(&nodes_kept, 0)) /* else its pages are not touched yet */
-		memset(of_nodes, 0, sizeof(of_nodes));
+	kept = 0; /* a forked child's tables start empty, too */
 }

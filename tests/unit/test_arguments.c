@@ -108,17 +108,27 @@ static void a_configuration_is_copied_once(void **state)
 	assert_int_equal(thread->arguments_head, 2 * (4 + 16));
 }
 
-static void a_buffer_of_the_program_is_copied_as_it_is(void **state)
+static void expect_of_buffer(size_t size, uint32_t copied)
 {
 	unsigned char buffer[24] = "the program's own buffer";
-	size_t size = sizeof(buffer);
 	void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, buffer, CU_LAUNCH_PARAM_BUFFER_SIZE, &size,
 	                 CU_LAUNCH_PARAM_END};
 
-	(void)state;
 	assert_true(taken(launch(1, NULL, extra)));
-	assert_int_equal(waiting(0)->size, sizeof(buffer));
-	assert_memory_equal(waiting(0)->bytes, buffer, sizeof(buffer));
+	assert_int_equal(waiting(0)->size, copied);
+	assert_memory_equal(waiting(0)->bytes, buffer, copied);
+}
+
+static void a_buffer_of_the_program_is_copied_as_it_is(void **state)
+{
+	(void)state;
+	expect_of_buffer(12, 12);
+}
+
+static void no_more_of_a_buffer_is_copied_than_the_kernel_takes(void **state)
+{
+	(void)state;
+	expect_of_buffer(24, 16);
 }
 
 static void what_is_too_large_is_left(void **state)
@@ -315,6 +325,7 @@ int main(void)
 	        cmocka_unit_test_setup(they_lie_as_the_kernel_finds_them, start),
 	        cmocka_unit_test_setup(a_configuration_is_copied_once, start),
 	        cmocka_unit_test_setup(a_buffer_of_the_program_is_copied_as_it_is, start),
+	        cmocka_unit_test_setup(no_more_of_a_buffer_is_copied_than_the_kernel_takes, start),
 	        cmocka_unit_test_setup(what_is_too_large_is_left, start),
 	        cmocka_unit_test_setup(nothing_is_read_by_an_unknown_layout, start),
 	        cmocka_unit_test_setup(nothing_is_read_by_the_layout_of_another_kernel, start),
