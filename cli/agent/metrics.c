@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/agent/metrics.h"
 
+#include "cli/live/tables.h"
 #include "predictor/log/record.h"
 
 #include <math.h>
@@ -194,15 +195,10 @@ static void emit_busy(struct emitter *e)
 
 static void emit_idle(struct emitter *e)
 {
-	static const char *const names[] = {
-#define IDLE(NAME, name, meaning) name,
-#include "predictor/log/idle.def"
-#undef IDLE
-	};
-
 	EACH_GPU (e, g)
 		for (int i = 0; i < GW_IDLE_CAUSES; i++)
-			put_with(e, "cause", names[i], g->timed ? g->idle_ns[i] / 1e9 : NAN);
+			put_with(e, "cause", gw_live_idle_name((enum gw_idle_cause)i),
+			         g->timed ? g->idle_ns[i] / 1e9 : NAN);
 }
 
 static void emit_communication(struct emitter *e)

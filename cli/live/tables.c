@@ -94,6 +94,17 @@ bool gw_live_config_at(const struct gw_live_file *f, uint32_t at, struct gw_live
 	       gw_sketch_valid(&out->time) && gw_sketch_valid(&out->ratio);
 }
 
+const char *gw_live_idle_name(enum gw_idle_cause cause)
+{
+	static const char *const names[] = {
+#define IDLE(NAME, name, meaning) name,
+#include "predictor/log/idle.def"
+#undef IDLE
+	};
+
+	return names[cause];
+}
+
 bool gw_live_device_at(const struct gw_live_file *f, uint32_t ordinal, struct gw_live_device *out)
 {
 	const struct gw_live_section *s = &f->head->devices;

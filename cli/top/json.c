@@ -2,6 +2,7 @@
 /* gpuwatch top --once --json; docs/user/json-schema.md describes it. */
 #include "cli/common/basis.h"
 #include "cli/common/json.h"
+#include "cli/live/tables.h"
 #include "cli/top/cells.h"
 #include "cli/top/graphs.h"
 #include "cli/top/top.h"
@@ -14,18 +15,14 @@
 /* By cause, where the process times all kernels. */
 static json_t *idle_time(const struct top_process *p, const struct top_device *d)
 {
-	static const char *const names[] = {
-#define IDLE(NAME, name, meaning) name,
-#include "predictor/log/idle.def"
-#undef IDLE
-	};
 	json_t *all;
 
 	if (!top_process_timed(p))
 		return json_null();
 	all = json_object();
 	for (int i = 0; i < GW_IDLE_CAUSES; i++)
-		json_object_set_new(all, names[i], gw_json_count(d->now.idle_ns[i]));
+		json_object_set_new(all, gw_live_idle_name((enum gw_idle_cause)i),
+		                    gw_json_count(d->now.idle_ns[i]));
 	return all;
 }
 
