@@ -477,7 +477,6 @@ static bool end(struct export *e)
 	gw_index_free(&s->texts);
 	free(s->configs);
 	free(s->threads);
-	free(s->tids);
 	free(s);
 	return done;
 }

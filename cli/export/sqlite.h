@@ -34,8 +34,9 @@ struct sqlite_config {
 	uint64_t plain, base, mangled; /**< its kernel's names in StringIds */
 };
 
-/** The NVTX ranges that a thread of the log is in, the outermost first. */
+/** A thread of the log, and the NVTX ranges that it is in, the outermost first. */
 struct sqlite_thread {
+	uint32_t tid;
 	struct sqlite_open {
 		uint64_t name; /**< in StringIds */
 		uint64_t ns;
@@ -59,8 +60,7 @@ struct sqlite {
 	uint64_t config_count;         /**< rows of GPUWATCH_CONFIG */
 	struct gw_index thread_of;     /**< position in threads, by number of the thread */
 	struct sqlite_thread *threads; /**< of the log */
-	uint32_t *tids;
-	size_t thread_count, thread_room, tid_room;
+	size_t thread_count, thread_room;
 	uint32_t pid; /**< of the log */
 	int failed;   /**< SQLite's code of the first failure */
 	char why[200];

@@ -129,35 +129,31 @@ void sqlite_wait(struct export *e, const struct export_process *p, uint32_t tid,
 	sqlite_step(e, DB_WAIT);
 }
 
-static uint32_t thread_at(struct sqlite *s, uint32_t tid)
+static struct sqlite_thread *thread_of(struct sqlite *s, uint32_t tid)
 {
 	const uint64_t key = gw_hash_mix(tid + UINT64_C(1));
 	uint32_t at = gw_index_find(&s->thread_of, key, NULL, NULL);
 
 	if (at != GW_INDEX_NONE)
-		return at;
+		return &s->threads[at];
 	at = (uint32_t)s->thread_count++;
 	gw_index_add(&s->thread_of, key, at);
 	s->threads = gw_grow(s->threads, &s->thread_room, at + 1u, sizeof(*s->threads));
-	s->threads[at] = (struct sqlite_thread){0};
-	s->tids = gw_grow(s->tids, &s->tid_room, at + 1u, sizeof(*s->tids));
-	s->tids[at] = tid;
-	return at;
+	s->threads[at] = (struct sqlite_thread){.tid = tid};
+	return &s->threads[at];
 }
 
 /* The innermost range of a thread ends at @p ns; 0: the log has no end of it. */
-static void close_range(struct export *e, uint32_t thread, uint64_t ns)
+static void close_range(struct export *e, struct sqlite_thread *t, uint64_t ns)
 {
 	enum { PUSH_POP = 59, START_END = 60 }; /* in ENUM_NSYS_EVENT_TYPE */
 	struct sqlite *s = e->state;
-	struct sqlite_thread *t = &s->threads[thread];
 	const struct sqlite_open *o = &t->open[--t->depth];
-	const uint32_t tid = s->tids[thread];
 
 	sqlite_bind(s, DB_RANGE, 1, true, o->ns - e->epoch_ns);
 	sqlite_bind(s, DB_RANGE, 2, ns, ns - e->epoch_ns);
-	sqlite_bind(s, DB_RANGE, 3, true, tid ? PUSH_POP : START_END);
-	sqlite_bind(s, DB_RANGE, 4, true, sqlite_pid(s->pid) + tid);
+	sqlite_bind(s, DB_RANGE, 3, true, t->tid ? PUSH_POP : START_END);
+	sqlite_bind(s, DB_RANGE, 4, true, sqlite_pid(s->pid) + t->tid);
 	sqlite_bind(s, DB_RANGE, 5, true, o->name);
 	sqlite_step(e, DB_RANGE);
 }
@@ -168,13 +164,12 @@ void sqlite_range(struct export *e, const struct export_process *p, uint32_t tid
 {
 	enum { DEEPEST = 512 };
 	struct sqlite *s = e->state;
-	const uint32_t thread = thread_at(s, tid);
-	struct sqlite_thread *t = &s->threads[thread];
+	struct sqlite_thread *t = thread_of(s, tid);
 
 	s->pid = p->pid;
 	depth = depth < DEEPEST ? depth : DEEPEST;
 	while (t->depth > depth || (t->depth == depth && depth))
-		close_range(e, thread, ns);
+		close_range(e, t, ns);
 	t->open = gw_grow(t->open, &t->room, depth, sizeof(*t->open));
 	for (; t->depth < depth; t->depth++) {
 		const bool innermost = t->depth + 1 == depth;
@@ -190,7 +185,7 @@ void sqlite_end_ranges(struct export *e)
 
 	for (uint32_t i = 0; i < s->thread_count; i++) {
 		while (s->threads[i].depth)
-			close_range(e, i, 0);
+			close_range(e, &s->threads[i], 0);
 		free(s->threads[i].open);
 	}
 	s->thread_count = 0;
