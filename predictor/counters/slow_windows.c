@@ -104,7 +104,7 @@ static uint16_t *place_of(const struct gw_slow_windows *s, uint32_t config)
 	return chunk ? &chunk[config % CHUNK] : NULL;
 }
 
-static const struct shift *known(const struct gw_slow_windows *s, uint32_t config)
+static struct shift *known(const struct gw_slow_windows *s, uint32_t config)
 {
 	const uint16_t *at = place_of(s, config);
 
@@ -402,8 +402,7 @@ bool gw_slow_windows_observe(struct gw_slow_windows *s, uint32_t config,
 bool gw_slow_windows_end(struct gw_slow_windows *s, uint32_t config, uint64_t ns,
                          struct gw_slow_event *out)
 {
-	const uint16_t *at = place_of(s, config);
-	struct shift *w = at && *at ? s->watched[*at - 1] : NULL;
+	struct shift *w = known(s, config);
 
 	if (!w || !w->open)
 		return false;

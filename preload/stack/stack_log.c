@@ -95,6 +95,11 @@ static uint32_t add_native(struct gw_stack *s, struct gw_record_stack *r, uint32
 	return used;
 }
 
+static bool has_stack(uint32_t config)
+{
+	return gw_idmap_get(&written, gw_idmap_key(config, 0)) != 0;
+}
+
 static void write_stack(struct gw_stack *s)
 {
 	struct {
@@ -103,7 +108,7 @@ static void write_stack(struct gw_stack *s)
 	} r = {.head = {.config = 0}};
 	uint32_t config = config_of(s->kernel, s->device, &s->config);
 
-	if (!config || gw_idmap_get(&written, gw_idmap_key(config, 0)))
+	if (!config || has_stack(config))
 		return;
 	gw_idmap_put(&written, gw_idmap_key(config, 0), 1);
 	r.head.config = config;
@@ -123,7 +128,7 @@ static void write_stack(struct gw_stack *s)
 
 bool gw_stack_lacks(uint32_t config)
 {
-	return gw_stacks_behind() && !gw_idmap_get(&written, gw_idmap_key(config, 0));
+	return gw_stacks_behind() && !has_stack(config);
 }
 
 void gw_stacks_log(uint64_t now_ns)

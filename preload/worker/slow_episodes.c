@@ -117,7 +117,7 @@ void gw_episodes_launch(const struct gw_record_launch *r, const struct gw_clock_
 	        .dram_bytes = dram_bytes(r->config),
 	};
 	struct gw_slow_event e;
-	enum gw_slow_cause cause = GW_SLOW_UNKNOWN;
+	enum gw_slow_cause cause;
 	double excess;
 	bool changed;
 
