@@ -22,7 +22,8 @@ struct gw_call {
 	CUstream stream;          /**< set while an event pair is under way */
 	uint32_t pt;              /**< 1: stream 0 is the per-thread default stream */
 	uint32_t how;             /**< enum gw_call_how */
-	uint32_t at;              /**< position of the slot in the ring */
+	uint32_t at;              /**< position of the slot in the ring; of
+	                               cuDevicePrimaryCtxRetain(): a context was active */
 	uint64_t since;           /**< of a wait: ticks when it began, 0: it is not recorded */
 	CUfunction node; /**< when captured: what the graph will run; NULL: no kernel of its own */
 	struct gw_last last; /**< INNER: what the outer launch had looked up */

@@ -272,19 +272,18 @@ static void the_clock_is_not_compared_when_a_fifth_of_the_kernels_is_new(void **
 	with_another_clock(&usual, 0, &partly_new);
 }
 
-/* The GPU drifts while no kernel says so; what comes then takes the error over. */
-static void what_was_learned_after_a_pause_does_not_judge_what_was_before(void **state)
+/* No kernel of memory runs for eight hours, then others do, then the first come back to a GPU
+ * whose memory takes @p drifted times as long: by so much it may have drifted. */
+static void a_pause_excuses_drift(struct health *h, double drifted)
 {
 	struct load without = usual, other = usual, again = usual;
-	struct health *h = start(60);
 
-	(void)state;
 	without.memory = 0;
 	without.job = 1;
 	intervals(h, &without, 2880);
 	other.job = 2;
 	intervals(h, &other, 360);
-	again.memory = 1.03;
+	again.memory = drifted;
 	for (int i = 0; i < 360; i++) {
 		interval(h, &again);
 		assert_int_equal(state_of(h, HEALTH_MEMORY), HEALTH_GOOD);
@@ -292,24 +291,18 @@ static void what_was_learned_after_a_pause_does_not_judge_what_was_before(void *
 	health_free(h);
 }
 
+/* The GPU drifts while no kernel says so; what comes then takes the error over. */
+static void what_was_learned_after_a_pause_does_not_judge_what_was_before(void **state)
+{
+	(void)state;
+	a_pause_excuses_drift(start(60), 1.03);
+}
+
 /* As above, where the pause came before the drift was settled. */
 static void what_a_job_of_two_minutes_learned_before_a_pause_is_uncertain(void **state)
 {
-	struct load without = usual, other = usual, again = usual;
-	struct health *h = start(13);
-
 	(void)state;
-	without.memory = 0;
-	without.job = 1;
-	intervals(h, &without, 2880);
-	other.job = 2;
-	intervals(h, &other, 360);
-	again.memory = 1.025;
-	for (int i = 0; i < 360; i++) {
-		interval(h, &again);
-		assert_int_equal(state_of(h, HEALTH_MEMORY), HEALTH_GOOD);
-	}
-	health_free(h);
+	a_pause_excuses_drift(start(13), 1.025);
 }
 
 static void kernels_whose_data_decide_count_for_little(void **state)

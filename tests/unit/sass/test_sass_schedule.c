@@ -37,7 +37,7 @@ struct score {
 
 enum { SM = 90 };
 
-/* Which loop tells which latency, in the order they are solved: later ones need earlier ones. */
+/* Which loop gives which latency, in the order they are solved: later ones need earlier ones. */
 static const struct {
 	const char *name;
 	unsigned wait;
