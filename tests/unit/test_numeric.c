@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sketches against the values themselves. */
+/*
+ * Numeric methods: reading between points (the prior without any, the points where they are,
+ * sureness in between), non-negative least squares, sketches of quantiles.
+ */
 #include "predictor/core/sketch.h"
+#include "predictor/counters/nnls.h"
+#include "predictor/learner/krige.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -8,8 +13,166 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+
 #include <cmocka.h>
 
+static const struct gw_prior prior = {
+        .offset = 1, .slope = 0.2, .smooth = 0.3, .reach = 1, .own = 0.05};
+
+static struct gw_place at(double x)
+{
+	return (struct gw_place){.at = {x}, .along = x};
+}
+
+static struct gw_point point(double x, double value, double noise)
+{
+	return (struct gw_point){.place = at(x), .value = value, .noise = noise};
+}
+
+static double value_at(const struct gw_prior *p, const struct gw_point *points, unsigned n,
+                       double x, double *deviation)
+{
+	struct gw_place here = at(x);
+	struct gw_weights w;
+	double sum = 0;
+
+	gw_krige(p, points, n, &here, &w);
+	assert_int_equal(w.count, n);
+	for (unsigned i = 0; i < n; i++)
+		sum += w.weight[i] * points[i].value;
+	*deviation = w.deviation;
+	return sum;
+}
+
+static void without_a_point_there_is_the_prior(void **state)
+{
+	double deviation, all = sqrt(1 + 0.3 * 0.3 + 0.05 * 0.05);
+
+	(void)state;
+	assert_true(value_at(&prior, NULL, 0, 3, &deviation) == 0);
+	assert_true(fabs(deviation - all) < 1e-12);
+}
+
+/* One point of variance v + n^2 at the place itself: v / (v + n^2) of its value. */
+static void a_point_counts_by_how_much_it_can_tell(void **state)
+{
+	double deviation, v = 1 + 0.3 * 0.3;
+	struct gw_point sure = point(0, 2, 0.01), vague = point(0, 2, 2);
+
+	(void)state;
+	assert_true(fabs(value_at(&prior, &sure, 1, 0, &deviation) - 2 * v / (v + 1e-4)) < 1e-9);
+	assert_true(deviation < 0.06);
+	assert_true(fabs(value_at(&prior, &vague, 1, 0, &deviation) - 2 * v / (v + 4)) < 1e-9);
+	assert_true(deviation > 0.9);
+}
+
+static void the_farther_from_points_the_less_sure(void **state)
+{
+	struct gw_point p[2] = {point(0, 1, 0.02), point(1, 1.2, 0.02)};
+	double near, far, farther;
+
+	(void)state;
+	value_at(&prior, p, 2, 0.5, &near);
+	value_at(&prior, p, 2, 3, &far);
+	value_at(&prior, p, 2, 6, &farther);
+	assert_true(near < far && far < farther);
+}
+
+static void a_line_is_continued_and_a_bend_followed(void **state)
+{
+	struct gw_point line[GW_KRIGE_POINTS], bend[GW_KRIGE_POINTS];
+	const struct gw_prior steep = {
+	        .offset = 3, .slope = 2, .smooth = 0.1, .reach = 1, .own = 0.01};
+	double deviation;
+
+	(void)state;
+	for (unsigned i = 0; i < GW_KRIGE_POINTS; i++) {
+		line[i] = point(i, 5 + 0.7 * i, 0.01);
+		bend[i] = point(i * 0.3, 5 + sin(i * 0.3), 0.01);
+	}
+	assert_true(fabs(value_at(&steep, line, GW_KRIGE_POINTS, 12, &deviation) - 13.4) < 0.1);
+	assert_true(fabs(value_at(&prior, bend, GW_KRIGE_POINTS, 1.0, &deviation) - 5 - sin(1.0)) <
+	            0.02);
+}
+
+/* The same place twice makes the equations all but unsolvable. */
+static void points_at_one_place_are_averaged(void **state)
+{
+	struct gw_point p[GW_KRIGE_POINTS];
+	double deviation, v;
+
+	(void)state;
+	for (unsigned i = 0; i < GW_KRIGE_POINTS; i++)
+		p[i] = point(1, i % 2 ? 2.1 : 1.9, 1e-9);
+	v = value_at(&prior, p, GW_KRIGE_POINTS, 1, &deviation);
+	assert_true(isfinite(v) && isfinite(deviation));
+	for (unsigned i = 0; i < GW_KRIGE_POINTS; i++)
+		p[i].noise = 0.05;
+	v = value_at(&prior, p, GW_KRIGE_POINTS, 1, &deviation);
+	assert_true(fabs(v - 2) < 0.01);
+}
+
+static void points_that_agree_less_than_held_for_likely_fit_badly(void **state)
+{
+	struct gw_point p[6] = {{.noise = 0}};
+	double left_out = 0;
+
+	(void)state;
+	assert_true(gw_krige_misfit(&prior, p, 0) == 1);
+	p[0] = point(0, 5, 0.1);
+	assert_true(gw_krige_misfit(&prior, p, 1) == 1);
+	for (unsigned i = 0; i < 6; i++)
+		p[i] = point(i, 0.5 + 0.2 * i, 0.1);
+	assert_true(gw_krige_misfit(&prior, p, 6) < 1);
+	for (unsigned i = 0; i < 6; i++)
+		p[i].value += i % 2 ? 2 : -2;
+	assert_true(gw_krige_misfit(&prior, p, 6) > 10);
+	/* Both of two are as far off what the other says, as leaving out shows. */
+	for (unsigned i = 0; i < 2; i++) {
+		struct gw_point rest = p[1 - i];
+		double deviation,
+		        off = p[i].value - value_at(&prior, &rest, 1, p[i].place.at[0], &deviation);
+		left_out += off * off / (deviation * deviation + 0.1 * 0.1) / 2;
+	}
+	assert_true(fabs(gw_krige_misfit(&prior, p, 2) / left_out - 1) < 0.1);
+}
+
+/* Least squares that can't be negative. */
+/* cmocka wants these before it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+static void least_squares_stay_at_zero_rather_than_below(void **state)
+{
+	/* Unconstrained: x = (2, -1). With x >= 0 the best is (1.2, 0). */
+	const double gram[] = {5, 4, 4, 5}, rhs[] = {6, 3};
+	double x[2], inverse[2];
+
+	(void)state;
+	assert_true(gw_nnls(2, gram, rhs, x, inverse));
+	assert_true(fabs(x[0] - 1.2) < 1e-6 && x[1] == 0);
+	assert_true(fabs(inverse[0] - 0.2) < 1e-6 && inverse[1] == 0);
+}
+
+static void least_squares_find_the_positive_solution(void **state)
+{
+	const double gram[] = {2, 1, 0, 1, 3, 1, 0, 1, 4}, want[] = {1, 2, 3};
+	double rhs[3] = {0}, x[3];
+
+	(void)state;
+	for (unsigned i = 0; i < 3; i++)
+		for (unsigned j = 0; j < 3; j++)
+			rhs[i] += gram[i * 3 + j] * want[j];
+	assert_true(gw_nnls(3, gram, rhs, x, NULL));
+	for (unsigned i = 0; i < 3; i++)
+		assert_true(fabs(x[i] - want[i]) < 1e-6);
+	assert_false(gw_nnls(GW_NNLS_MAX + 1, gram, rhs, x, NULL));
+}
+
+/* Sketches against the values themselves. */
 enum { VALUES = 5000 };
 
 static double values[VALUES];
@@ -225,6 +388,14 @@ static void what_has_begun_anew_is_all_since(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(without_a_point_there_is_the_prior),
+	        cmocka_unit_test(a_point_counts_by_how_much_it_can_tell),
+	        cmocka_unit_test(the_farther_from_points_the_less_sure),
+	        cmocka_unit_test(a_line_is_continued_and_a_bend_followed),
+	        cmocka_unit_test(points_at_one_place_are_averaged),
+	        cmocka_unit_test(points_that_agree_less_than_held_for_likely_fit_badly),
+	        cmocka_unit_test(least_squares_stay_at_zero_rather_than_below),
+	        cmocka_unit_test(least_squares_find_the_positive_solution),
 	        cmocka_unit_test(a_value_lies_within_its_bucket),
 	        cmocka_unit_test(quantiles_are_within_the_schemas_error),
 	        cmocka_unit_test(a_wider_span_costs_resolution_and_no_value),
