@@ -14,12 +14,12 @@
 
 #include <cmocka.h>
 
-static char error[256];
+static char refusal[256];
 
 static bool parse(struct json_file *file, const char *text)
 {
-	*error = '\0';
-	return json_file_parse(file, text, strlen(text), error, sizeof(error));
+	*refusal = '\0';
+	return json_file_parse(file, text, strlen(text), refusal, sizeof(refusal));
 }
 
 static void refuses(const char *text, const char *why)
@@ -27,7 +27,7 @@ static void refuses(const char *text, const char *why)
 	struct json_file file;
 
 	assert_false(parse(&file, text));
-	assert_string_equal(error, why);
+	assert_string_equal(refusal, why);
 	assert_null(file.root);
 }
 
@@ -136,8 +136,8 @@ static void refuses_on_line(const char *text, unsigned line)
 
 	assert_false(parse(&file, text));
 	assert_null(file.root);
-	if (sscanf(error, "%u: %n", &on, &said) != 1 || !said || !error[said] || on != line)
-		fail_msg("\"%s\" for %s, expected line %u", error, text, line);
+	if (sscanf(refusal, "%u: %n", &on, &said) != 1 || !said || !refusal[said] || on != line)
+		fail_msg("\"%s\" for %s, expected line %u", refusal, text, line);
 }
 
 static void broken_text_is_refused_with_its_line(void **state)
@@ -200,18 +200,18 @@ static void a_nul_in_the_text_is_refused(void **state)
 	struct json_file file;
 
 	(void)state;
-	assert_false(json_file_parse(&file, text, sizeof(text) - 1, error, sizeof(error)));
+	assert_false(json_file_parse(&file, text, sizeof(text) - 1, refusal, sizeof(refusal)));
 }
 
 static void what_is_quoted_of_the_text_drives_no_terminal(void **state)
 {
 	(void)state;
 	refuses_on_line("[\"a\"\n\"\\u001b[31m\"]", 2);
-	assert_null(strchr(error, '\x1b'));
+	assert_null(strchr(refusal, '\x1b'));
 	refuses_on_line("{\"\\u001b\":1, \"\\u001b\":1}", 1);
-	assert_null(strchr(error, '\x1b'));
+	assert_null(strchr(refusal, '\x1b'));
 	refuses_on_line("[\x1b[31m]", 1);
-	assert_null(strchr(error, '\x1b'));
+	assert_null(strchr(refusal, '\x1b'));
 }
 
 static void nesting_is_bounded(void **state)
@@ -237,9 +237,9 @@ static void a_missing_file_is_named(void **state)
 	struct json_file file;
 
 	(void)state;
-	assert_false(json_file_read(&file, "/nowhere/x.json", error, sizeof(error)));
+	assert_false(json_file_read(&file, "/nowhere/x.json", refusal, sizeof(refusal)));
 	assert_string_equal(
-	        error,
+	        refusal,
 	        "/nowhere/x.json: cannot be read: No such file or directory; check its name");
 }
 
