@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Values in exports: run-length encoding of Parquet, read by the test's own decoder, and numbers. */
+/* Values in exports: run-length encoding of Parquet, read by the test's own decoder, and numbers.
+ */
 #include "cli/export/export.h"
 #include "cli/parquet/encode.h"
 #include "cli/parquet/parquet.h"

@@ -4,7 +4,7 @@
  * STANDIN_METRICS=n: so many fit into one pass (default 8). STANDIN_NO_METRIC=name: one this chip
  * lacks.
  */
-#include "cupti_counters.h"
+#include "cupti_si.h"
 #include <stdlib.h>
 #include <string.h>
 

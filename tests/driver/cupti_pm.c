@@ -4,7 +4,7 @@
  * for the metric's name (below); spread evenly over its time. A sample is what the kernels that
  * overlap it count there. So every sum is known, and a test can ask for it.
  */
-#include "cupti_counters.h"
+#include "cupti_si.h"
 #include <cupti_pmsampling.h>
 #include <math.h>
 #include <signal.h>

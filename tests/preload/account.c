@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tests/preload/account.h"
+#include "tests/preload/harness.h"
 
 #include "cli/log/reader.h"
 #include "predictor/code/digest.h"

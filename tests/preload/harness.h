@@ -166,4 +166,13 @@ const char *built(const char *name);
 /** Whether this process may mount file systems in a name space of its own. */
 bool may_mount(void);
 
+/** Read the stand-in's count at @p path. */
+bool account_of_truth(const char *path, struct account *out);
+
+/** Read the log at @p path; false when it is none at all. */
+bool account_of_log(const char *path, struct account *out);
+
+/** How often @p wanted's kernel and configuration ran by @p a. */
+uint64_t account_count(const struct account *a, const struct tally *wanted);
+
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fork and its family: every process behaves as without us, and has a log of its own. One that enters a
- * sandbox lives on.
+ * fork and its family: every process behaves as without us, and has a log of its own. One that
+ * enters a sandbox lives on.
  */
 #include "tests/preload/harness.h"
 

@@ -3,7 +3,6 @@
  * Mode watch: every launch is counted, and some are timed, in windows: by activity records, or by
  * pairs of events where there is no libcupti.
  */
-#include "tests/preload/account.h"
 #include "tests/preload/harness.h"
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Levels of a memory reported from latencies, and rates from batches: samples made with known truth,
- * boundaries worked out by hand. Randomness is a fixed sequence, the same on every run.
+ * Levels of a memory reported from latencies, and rates from batches: samples made with known
+ * truth, boundaries worked out by hand. Randomness is a fixed sequence, the same on every run.
  */
 #include "calib/groups/rate.h"
 #include "calib/levels.h"

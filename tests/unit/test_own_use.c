@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What mode watch does without when gpuwatch takes too much, and what its windows are taken to cost. */
+/* What mode watch does without when gpuwatch takes too much, and what its windows are taken to
+ * cost. */
 #include "preload/cupti/window_cost.h"
 #include "preload/maps/own_use.h"
 #include "preload/runtime/counters.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Requests against a byte-by-byte count, and the loads of a block through a cache against a plain list. */
+/* Requests against a byte-by-byte count, and the loads of a block through a cache against a plain
+ * list. */
 #include "predictor/code/memory/replay.h"
 #include "predictor/code/memory/request.h"
 
