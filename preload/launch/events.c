@@ -28,8 +28,8 @@ enum {
 struct gw_event_pool {
 	CUcontext context;   /* the events belong to it */
 	uint32_t generation; /* of contexts when they were made */
-	uint32_t serial;     /* of the thread the tickets are counted for */
-	uint32_t launches, tickets;
+	uint32_t serial;     /* of the thread whose launches they are around */
+	uint32_t launches;
 	uint32_t made;         /* pairs made */
 	uint32_t left;         /* times that events were left behind */
 	uint32_t oldest, busy; /* pairs under way: oldest, oldest + 1, … */
@@ -70,7 +70,7 @@ static struct gw_event_pool *pool_of(struct gw_thread *t)
 	if (p->serial != t->serial) {
 		/* The record had another owner: what it was waiting for is not ours. */
 		p->serial = t->serial;
-		p->tickets = p->busy = p->oldest = 0;
+		p->busy = p->oldest = 0;
 	}
 	if (p->context != context || p->generation != generation) {
 		const bool lives = p->made && p->generation == generation;
@@ -242,8 +242,7 @@ void gw_events_end(struct gw_call *call)
 	const uint64_t returned = gw_ticks();
 	int saved = errno;
 
-	/* The worker numbers the timed launches it meets in the ring, and so do we. */
-	pair->ticket = ++p->tickets;
+	pair->ticket = gw_event_ticket(call->at);
 	if (record(pair->end, call->stream, call->pt) == CUDA_SUCCESS) {
 		p->busy++;
 		pair->waited = passed(pair->begin) ? returned - pair->begun : 0;
