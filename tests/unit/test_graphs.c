@@ -384,6 +384,11 @@ static void a_handle_made_anew_is_another_graph(void **state)
 /* How many stream captures are under way: never too few, or captured launches count as run. */
 static struct gw_call call;
 
+/* There are no records. */
+void gw_activity_context_going(void)
+{
+}
+
 static int start_captures(void **state)
 {
 	(void)state;
@@ -439,6 +444,66 @@ static void a_refused_end_leaves_the_capture_under_way(void **state)
 	}
 }
 
+static CUstream stream_at(uintptr_t handle)
+{
+	return (CUstream)(handle << 4);
+}
+
+static CUresult context_is(CUcontext *context)
+{
+	*context = (CUcontext)0x7000;
+	return CUDA_SUCCESS;
+}
+
+static void begin_in(CUstream stream)
+{
+	capture_coming(&call, stream);
+	capture_begun(&call, CUDA_SUCCESS, stream);
+}
+
+static void destroy(CUstream stream, CUresult result)
+{
+	stream_going(&call, stream);
+	stream_ended(&call, result, stream);
+}
+
+static void a_capture_ends_with_the_stream_that_began_it(void **state)
+{
+	(void)state;
+	begin_in(stream_at(1));
+	begin_in(stream_at(2));
+	destroy(stream_at(3), CUDA_SUCCESS); /* it has joined one, at most */
+	assert_int_equal(under_way(), 2);
+	destroy(stream_at(2), CUDA_ERROR_INVALID_CONTEXT);
+	assert_int_equal(under_way(), 2);
+	destroy(stream_at(2), CUDA_SUCCESS);
+	assert_int_equal(under_way(), 1);
+	destroy(stream_at(2), CUDA_SUCCESS); /* the next of this handle */
+	assert_int_equal(under_way(), 1);
+	capture_ended(&call, CUDA_SUCCESS, stream_at(1), NULL);
+	assert_int_equal(under_way(), 0);
+	begin_in(stream_at(2));
+	destroy(stream_at(1), CUDA_SUCCESS);
+	assert_int_equal(under_way(), 1);
+	destroy(stream_at(2), CUDA_SUCCESS);
+	assert_int_equal(under_way(), 0);
+}
+
+static void captures_end_with_their_context(void **state)
+{
+	(void)state;
+	gw_driver.cuCtxGetCurrent = context_is;
+	begin_in(stream_at(1));
+	begin_in(stream_at(2));
+	context_going(&call, (CUcontext)0x8000);
+	context_ended(&call, CUDA_SUCCESS, (CUcontext)0x8000);
+	assert_int_equal(under_way(), 2);
+	context_going(&call, (CUcontext)0x7000);
+	assert_int_equal(under_way(), 2);
+	context_ended(&call, CUDA_SUCCESS, (CUcontext)0x7000);
+	assert_int_equal(under_way(), 0);
+}
+
 static void an_end_too_many_does_not_hide_a_later_capture(void **state)
 {
 	(void)state;
@@ -468,6 +533,8 @@ int main(void)
 	        T(a_capture_counts_from_its_begin_to_its_end),
 	        T(a_capture_that_could_not_begin_does_not_count),
 	        T(a_refused_end_leaves_the_capture_under_way),
+	        T(a_capture_ends_with_the_stream_that_began_it),
+	        T(captures_end_with_their_context),
 	        T(an_end_too_many_does_not_hide_a_later_capture),
 	};
 
