@@ -14,6 +14,8 @@ void gw_stream_gone(CUstream stream);
 void gw_stream_thread_gone(struct gw_thread *t);
 /** A context is about to be destroyed or reset: its streams and functions are forgotten. */
 void gw_context_gone(CUcontext context);
+/** A number that changes when a context of this handle ends. */
+uint32_t gw_context_ends(CUcontext context);
 
 /** The capture that @p stream began goes on. Of default streams, and of more than 64 at a time, no
  * more is known than that there is one. */

@@ -213,6 +213,19 @@ void gw_stream_thread_gone(struct gw_thread *t)
 	}
 }
 
+/* Of contexts whose handles share a place one's end counts for all: their events are made anew. */
+static _Atomic uint32_t *ends_of(CUcontext context)
+{
+	static _Atomic uint32_t ends[256];
+
+	return &ends[gw_map_hash((uintptr_t)context) % 256];
+}
+
+uint32_t gw_context_ends(CUcontext context)
+{
+	return atomic_load(ends_of(context));
+}
+
 void gw_context_gone(CUcontext context)
 {
 	struct gw_shared *s = gw_hot.shared;
@@ -221,6 +234,6 @@ void gw_context_gone(CUcontext context)
 	gw_map_remove_all(&s->functions, 0, (uintptr_t)context, NULL);
 	gw_map_remove_all(&s->modules, 0, (uintptr_t)context, NULL);
 	atomic_fetch_add(&gw_hot.stream_generation, 1);
-	atomic_fetch_add(&gw_hot.context_generation, 1);
+	atomic_fetch_add(ends_of(context), 1);
 	atomic_fetch_add(&gw_hot.function_generation, 1);
 }

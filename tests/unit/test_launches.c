@@ -2,6 +2,7 @@
 /* From events to records of launches, with a predictor and a log of the test's own. */
 #include "preload/join/join.h"
 #include "preload/launch/launch.h"
+#include "preload/launch/object_lifetime.h"
 #include "preload/worker/drain.h"
 #include "preload/worker/launches.h"
 #include "preload/counters/gpu_clock.h"
@@ -432,11 +433,11 @@ static void what_is_learnt_is_what_the_record_says(void **state)
 
 /* A driver whose pairs of events are passed once the call has returned: 1 and 2, with 3 behind; 4
  * and 5. */
-static uintptr_t events_made;
+static uintptr_t events_made, context_now;
 
 static CUresult context_is(CUcontext *context)
 {
-	*context = (CUcontext)0x1000;
+	*context = (CUcontext)context_now;
 	return CUDA_SUCCESS;
 }
 
@@ -470,6 +471,7 @@ static CUresult event_elapsed(float *ms, CUevent begin, CUevent end)
 static void events_begin(void)
 {
 	events_made = 0;
+	context_now = 0x1000;
 	gw_options.event_rate = 1;
 	gw_driver.cuCtxGetCurrent = context_is;
 	gw_driver.cuEventCreate = event_create;
@@ -479,16 +481,19 @@ static void events_begin(void)
 }
 
 /* As the hook does it, with a grid of @p blocks. */
-static void launch_with_pair(uint32_t blocks)
+static bool launch_with_pair(uint32_t blocks)
 {
 	struct gw_call call = {.thread = thread};
+	bool timed;
 
 	call.event = gw_ring_slot(&call);
 	*call.event = fixture_launch(1);
 	call.event->ticks = blocks;
 	call.event->grid[0] = blocks;
 	gw_events_begin(&call, NULL, 1);
+	timed = (call.event->flags & GW_EVENT_TIMED) != 0;
 	gw_launch_end(&call, CUDA_SUCCESS, NULL, NULL);
+	return timed;
 }
 
 /* Its page was given back as it was written (launch/threads.c). */
@@ -508,6 +513,47 @@ static void times_are_those_of_their_launches_where_one_before_was_lost(void **s
 	                 GW_LAUNCH_MEASURED | GW_LAUNCH_EVENTS);
 	assert_int_equal(gw_config_entry(launches[0].config)->config.grid.x, 2);
 	assert_int_equal(launches[0].duration_ns, 4000);
+	free(thread->events);
+}
+
+static CUresult all_passed(CUevent event)
+{
+	(void)event;
+	return CUDA_SUCCESS;
+}
+
+enum { EVENTS = 2 * 8 + 1 }; /* that a thread makes in a context */
+
+/* Else a program that makes and destroys contexts leaves events without end in those that live. */
+static void events_stay_where_other_contexts_end(void **state)
+{
+	(void)state;
+	events_begin();
+	gw_driver.cuEventQuery = all_passed;
+	for (uint32_t i = 0; i < 1000; i++) {
+		assert_true(launch_with_pair(1));
+		gw_drain(gw_launch_event);
+		gw_context_gone((CUcontext)0x2000);
+	}
+	assert_in_range(events_made, 2, EVENTS);
+	gw_context_gone((CUcontext)0x1000);
+	events_made = 0;
+	assert_true(launch_with_pair(1));
+	assert_in_range(events_made, 2, 3);
+	free(thread->events);
+}
+
+static void a_thread_times_launches_in_each_of_its_contexts(void **state)
+{
+	(void)state;
+	events_begin();
+	gw_driver.cuEventQuery = all_passed;
+	for (uint32_t i = 0; i < 1000; i++) {
+		context_now = 0x1000 + i % 8 * 0x340;
+		assert_true(launch_with_pair(1));
+		gw_drain(gw_launch_event);
+	}
+	assert_in_range(events_made, 8 * 2, 8 * EVENTS);
 	free(thread->events);
 }
 
@@ -669,6 +715,8 @@ int main(void)
 	        T(a_configuration_belongs_to_the_gpu_of_its_stream),
 	        T(what_is_learnt_is_what_the_record_says),
 	        T(times_are_those_of_their_launches_where_one_before_was_lost),
+	        T(events_stay_where_other_contexts_end),
+	        T(a_thread_times_launches_in_each_of_its_contexts),
 	        T(kernels_of_before_a_step_back_do_not_overlap_those_after_it),
 	        T(a_correlated_launch_keeps_what_its_cell_said),
 	        T(a_prediction_of_another_configuration_is_not_used),
