@@ -233,6 +233,27 @@ static void a_function_is_asked_about_in_its_nodes_context(void **state)
 	assert_int_equal(gw_map_get(functions, 0x6000), 0);
 }
 
+/* Else the driver would be asked at each launch, some fifty times. */
+static void a_function_is_asked_about_once_where_the_table_is_full(void **state)
+{
+	struct gw_map *functions = &gw_hot.shared->functions;
+	uint32_t others = 0, left = 0;
+
+	(void)state;
+	gw_driver.cuFuncGetName = name_of_function;
+	for (uintptr_t key = 0x100000; others < GW_MAP_PROBE; key += 16)
+		others += gw_map_hash(key) == gw_map_hash(0x6000) &&
+		          gw_map_put(functions, key, 3, 0, 0);
+	assert_true(gw_kernel_resolve((CUfunction)0x6000) != 0);
+	assert_true(gw_map_get(functions, 0x6000) != 0);
+	for (uintptr_t key = 0x100000; others; key += 16)
+		if (gw_map_hash(key) == gw_map_hash(0x6000)) {
+			others--;
+			left += gw_map_get(functions, key) != 0;
+		}
+	assert_int_equal(left, GW_MAP_PROBE - 1);
+}
+
 static void what_cannot_be_listed_is_said(void **state)
 {
 	struct CUgraph_st conditional = {2, {KERNEL(1), {CU_GRAPH_NODE_TYPE_CONDITIONAL, 0, NULL}}};
@@ -518,6 +539,7 @@ int main(void)
 #define T(name) cmocka_unit_test_setup_teardown(name, start, stop)
 	        T(the_kernels_of_a_graph_and_its_children_are_listed),
 	        T(a_function_is_asked_about_in_its_nodes_context),
+	        T(a_function_is_asked_about_once_where_the_table_is_full),
 	        T(what_cannot_be_listed_is_said),
 	        T(a_graph_that_holds_itself_is_given_up),
 	        T(a_driver_without_the_calls_leaves_it_unknown),
