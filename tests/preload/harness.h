@@ -44,9 +44,10 @@ struct account {
 	uint64_t measured;    /**< launches with a time */
 	uint64_t cold_static; /**< launches of kernels never timed, predicted from their code */
 	uint64_t by_events, invalid, aggregated, no_call;
-	uint32_t degraded; /**< bit per enum gw_degraded */
-	uint32_t flags;    /**< of the header */
-	unsigned works;    /**< configurations with WORK records, the first 16 */
+	uint64_t of_thread[8]; /**< launches by the log's number of the thread */
+	uint32_t degraded;     /**< bit per enum gw_degraded */
+	uint32_t flags;        /**< of the header */
+	unsigned works;        /**< configurations with WORK records, the first 16 */
 	struct known_work {
 		uint32_t config, blocks;
 		bool counted[GW_WORK_FIELDS];

@@ -58,6 +58,21 @@ SCENARIO(raw_clone, 1)
 SCENARIO(raw_clone_exit, 1)
 SCENARIO(grandchildren, 3)
 
+static void the_end_of_a_raw_clones_thread_is_not_its_parents(void **state)
+{
+	struct run r = RUN("processes", "raw_clone_thread");
+	struct outcome *o = run_both(&r);
+	const uint64_t *launches = only_log(o)->of_thread;
+
+	(void)state;
+	assert_logs_are_the_truth(o);
+	assert_int_equal(launches[0], 0);
+	assert_int_equal(launches[1], 4);
+	assert_int_equal(launches[2], 4 + 3000);
+	assert_int_equal(launches[3], 3000);
+	outcome_free(o);
+}
+
 static void daemon_after_use_loses_its_gpu_as_without_us(void **state)
 {
 	struct run r = RUN("processes", "daemon_after");
@@ -143,6 +158,7 @@ int main(void)
 	        cmocka_unit_test(daemon_after_use_loses_its_gpu_as_without_us),
 	        cmocka_unit_test(test_raw_clone),
 	        cmocka_unit_test(test_raw_clone_exit),
+	        cmocka_unit_test(the_end_of_a_raw_clones_thread_is_not_its_parents),
 	        cmocka_unit_test(test_grandchildren),
 	        cmocka_unit_test(children_of_a_launching_process_do_not_hang),
 	        cmocka_unit_test(by_seccomp_without_privileges),
