@@ -355,7 +355,7 @@ static void emit_own_cpu(struct emitter *e)
 	of_node(e);
 	put_with(e, "where", "worker", c[GW_COUNTER_worker_cpu_ns] / 1e9);
 	put_with(e, "where", "application",
-	         (c[GW_COUNTER_attach_ns] + c[GW_COUNTER_overhead_ns]) / 1e9);
+	         (c[GW_COUNTER_attach_ns] + c[GW_COUNTER_overhead_ns] + c[GW_COUNTER_events_ns]) / 1e9);
 	put_with(e, "where", "clocks", c[GW_COUNTER_clock_ns] / 1e9);
 	put_with(e, "where", "counters", c[GW_COUNTER_pm_cpu_ns] / 1e9);
 	put_with(e, "where", "code", c[GW_COUNTER_analysis_threads_ns] / 1e9);

@@ -147,7 +147,8 @@ const char *top_own(const struct top_model *m, char *out, size_t size)
 	         "gpuwatch itself: CPU %s and %s on the program's threads, memory %s, written %s, "
 	         "windows %s",
 	         gw_duration(&a, sum[GW_COUNTER_own_cpu_ns]),
-	         gw_duration(&b, sum[GW_COUNTER_overhead_ns] + sum[GW_COUNTER_attach_ns]),
+	         gw_duration(&b, sum[GW_COUNTER_overhead_ns] + sum[GW_COUNTER_attach_ns] +
+	                                 sum[GW_COUNTER_events_ns]),
 	         gw_bytes(&c, sum[GW_COUNTER_memory]), gw_bytes(&d, sum[GW_COUNTER_log_bytes]),
 	         gw_thousands(&e, sum[GW_COUNTER_windows]));
 	return out;
