@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Slots of streams and graphs are used again, and no launch is taken for another's by that. */
+/*
+ * Slots of streams and graphs are used again, events of threads too, and no launch is taken for
+ * another by that.
+ */
 #include "preload/launch/call.h"
+#include "preload/launch/launch.h"
+#include "preload/launch/object_lifetime.h"
 #include "preload/runtime/clock.h"
 #include "preload/join/join.h"
 #include "preload/worker/launches.h"
@@ -315,6 +320,132 @@ static void no_slot_is_given_to_two_threads_at_once(void **state)
 	assert_true(atomic_load(&streams()->taken) <= 8);
 }
 
+/* A driver whose pairs of events are passed once the call has returned: 1 and 2, with 3 behind; 4
+ * and 5. */
+static uintptr_t events_made, context_now;
+
+static CUresult context_is(CUcontext *context)
+{
+	*context = (CUcontext)context_now;
+	return CUDA_SUCCESS;
+}
+
+static CUresult event_create(CUevent *event, unsigned flags)
+{
+	(void)flags;
+	*event = (CUevent)++events_made;
+	return CUDA_SUCCESS;
+}
+
+static CUresult event_record(CUevent event, CUstream stream)
+{
+	(void)event;
+	(void)stream;
+	return CUDA_SUCCESS;
+}
+
+static CUresult event_query(CUevent event)
+{
+	return event == (CUevent)2 || event == (CUevent)5 ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
+}
+
+/* As many microseconds as the number of the pair's first event. */
+static CUresult event_elapsed(float *ms, CUevent begin, CUevent end)
+{
+	assert_true(begin < end);
+	*ms = (float)(uintptr_t)begin * 1e-3f;
+	return CUDA_SUCCESS;
+}
+
+static void events_begin(void)
+{
+	events_made = 0;
+	context_now = 0x1000;
+	gw_options.event_rate = 1;
+	gw_driver.cuCtxGetCurrent = context_is;
+	gw_driver.cuEventCreate = event_create;
+	gw_driver.cuEventRecord = event_record;
+	gw_driver.cuEventQuery = event_query;
+	gw_driver.cuEventElapsedTime = event_elapsed;
+}
+
+/* As the hook does it, with a grid of @p blocks. */
+static bool launch_with_pair(uint32_t blocks)
+{
+	struct gw_call call = {.thread = thread};
+	bool timed;
+
+	call.event = gw_ring_slot(&call);
+	*call.event = fixture_launch(1);
+	call.event->ticks = blocks;
+	call.event->grid[0] = blocks;
+	gw_events_begin(&call, NULL, 1);
+	timed = (call.event->flags & GW_EVENT_TIMED) != 0;
+	gw_launch_end(&call, CUDA_SUCCESS, NULL, NULL);
+	return timed;
+}
+
+/* Its page was given back as it was written (launch/threads.c). */
+static void times_are_those_of_their_launches_where_one_before_was_lost(void **state)
+{
+	(void)state;
+	events_begin();
+	gw_drain(gw_launch_event);
+	launch_with_pair(1);
+	launch_with_pair(2);
+	memset(&thread->ring[0], 0, sizeof(*thread->ring));
+	gw_drain(gw_launch_event);
+	launch_with_pair(3); /* both are asked for their times */
+	gw_drain(gw_launch_event);
+	assert_int_equal(launch_count, 1);
+	assert_int_equal(launches[0].flags & (GW_LAUNCH_MEASURED | GW_LAUNCH_EVENTS),
+	                 GW_LAUNCH_MEASURED | GW_LAUNCH_EVENTS);
+	assert_int_equal(gw_config_entry(launches[0].config)->config.grid.x, 2);
+	assert_int_equal(launches[0].duration_ns, 4000);
+	free(thread->events);
+}
+
+static CUresult all_passed(CUevent event)
+{
+	(void)event;
+	return CUDA_SUCCESS;
+}
+
+enum { EVENTS = 2 * 8 + 1 }; /* that a thread makes in a context */
+
+/* Else a program that makes and destroys contexts leaves events without end in those that live. */
+static void events_stay_where_other_contexts_end(void **state)
+{
+	(void)state;
+	events_begin();
+	gw_driver.cuEventQuery = all_passed;
+	for (uint32_t i = 0; i < 1000; i++) {
+		assert_true(launch_with_pair(1));
+		gw_drain(gw_launch_event);
+		gw_context_gone((CUcontext)0x2000);
+	}
+	assert_in_range(events_made, 2, EVENTS);
+	gw_context_gone((CUcontext)0x1000);
+	events_made = 0;
+	assert_true(launch_with_pair(1));
+	assert_in_range(events_made, 2, 3);
+	free(thread->events);
+}
+
+static void a_thread_times_launches_in_each_of_its_contexts(void **state)
+{
+	(void)state;
+	events_begin();
+	gw_driver.cuEventQuery = all_passed;
+	for (uint32_t i = 0; i < 1000; i++) {
+		context_now = 0x1000 + i % 8 * 0x340;
+		assert_true(launch_with_pair(1));
+		gw_drain(gw_launch_event);
+	}
+	assert_in_range(events_made, 8 * 2, 8 * EVENTS);
+	free(thread->events);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -330,6 +461,9 @@ int main(void)
 	        T(any_number_of_streams_one_after_the_other_find_a_slot),
 	        T(streams_that_find_no_place_use_up_no_slot),
 	        T(no_slot_is_given_to_two_threads_at_once),
+	        T(times_are_those_of_their_launches_where_one_before_was_lost),
+	        T(events_stay_where_other_contexts_end),
+	        T(a_thread_times_launches_in_each_of_its_contexts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
