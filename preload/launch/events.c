@@ -212,6 +212,7 @@ void gw_events_begin(struct gw_call *call, CUstream stream, uint32_t kernels)
 	struct gw_thread *t = call->thread;
 	struct events *p;
 	int saved = errno;
+	uint64_t came;
 	uint32_t at;
 
 	/* A launch within a launch may have come in the midst of what is done here for the outer.
@@ -220,6 +221,7 @@ void gw_events_begin(struct gw_call *call, CUstream stream, uint32_t kernels)
 		return;
 	if (t->events && !due(t->events, kernels))
 		return;
+	came = gw_ticks();
 	/* To ask an event for its time may invalidate a capture that any thread has under way. */
 	if (gw_captures_of(atomic_load_explicit(&gw_hot.captures, memory_order_relaxed)) > 0) {
 		gw_bump(&t->counts.events_skipped, 1);
@@ -238,6 +240,7 @@ void gw_events_begin(struct gw_call *call, CUstream stream, uint32_t kernels)
 		return;
 	}
 	p->pair[at].begun = gw_ticks();
+	gw_bump(&t->counts.pair_ticks, p->pair[at].begun - came);
 	call->stream = stream;
 	call->event->flags |= GW_EVENT_TIMED;
 	errno = saved;
@@ -280,6 +283,8 @@ void gw_events_end(struct gw_call *call)
 		if (!at)
 			record_behind(p, call);
 	}
+	gw_bump(&call->thread->counts.pairs, 1);
+	gw_bump(&call->thread->counts.pair_ticks, gw_ticks() - returned);
 	errno = saved;
 }
 
