@@ -72,10 +72,8 @@ static void forget_times_ahead(struct gw_record_launch *r)
 		r->start_ns = 0;
 }
 
-/*
- * A launch as it goes to the log: in mode watch a sample by itself, the others in sums; else whole
- * records until the log is full, then sums.
- */
+/* A launch as it goes to the log: in mode watch a sample by itself, the others in sums; else
+ * records until the log is full, then sums. */
 static void write(struct gw_record_launch *r)
 {
 	const uint32_t entry = gw_live_entry(r);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Runs one model's estimate a number of times, for model_cost.sh to count the instructions:
+ * Runs one model's estimate a number of times, for cost.sh to count the instructions:
  * model_cost MODEL TIMES [heavy]. `model_cost list` names the models.
  */
 #include "predictor/models/papers/models.h"

@@ -2,7 +2,6 @@
 /* The agent's sums and formats, on made-up snapshots; agent_serves.py tests the process. */
 #include "cli/agent/node.h"
 #include "cli/agent/text.h"
-#include "cli/agent/textfile.h"
 #include "cli/top/graphs.h"
 #include "predictor/log/record.h"
 
@@ -479,27 +478,6 @@ static void names_are_cut_and_escaped(void **state)
 	free(text);
 }
 
-static void the_accept_header_decides_the_format(void **state)
-{
-	(void)state;
-	assert_int_equal(agent_text_asked(NULL), TEXT_PROMETHEUS);
-	assert_int_equal(agent_text_asked("*/*"), TEXT_PROMETHEUS);
-	assert_int_equal(agent_text_asked("text/plain;version=0.0.4"), TEXT_PROMETHEUS);
-	assert_int_equal(agent_text_asked("application/openmetrics-text;version=1.0.0;q=0.75,"
-	                                  "text/plain;version=0.0.4;q=0.5,*/*;q=0.1"),
-	                 TEXT_OPENMETRICS);
-	assert_int_equal(agent_text_asked("application/openmetrics-text;q=0.2,text/plain;q=0.5"),
-	                 TEXT_PROMETHEUS);
-	assert_int_equal(agent_text_asked("application/openmetrics-text;q=0"), TEXT_PROMETHEUS);
-	assert_int_equal(agent_text_asked("application/vnd.google.protobuf;proto=io.prometheus."
-	                                  "client.MetricFamily;encoding=delimited;q=0.6,"
-	                                  "application/openmetrics-text;q=0.5,text/plain;q=0.3"),
-	                 TEXT_PROTOBUF);
-	assert_int_equal(agent_text_asked("application/vnd.google.protobuf;encoding=text"),
-	                 TEXT_PROMETHEUS);
-	assert_int_equal(agent_text_asked(",;q=,,;;"), TEXT_PROMETHEUS);
-}
-
 static void a_process_in_a_pod_has_the_pod_of_its_gpu(void **state)
 {
 	struct agent_pod pod = {.gpu = "01020000-0000-0000-0000-000000000000",
@@ -591,33 +569,6 @@ static void a_process_with_a_used_number_has_not_the_pod_of_the_next(void **stat
 	                   0.02, 1e-9);
 }
 
-static void a_textfile_is_whole_or_the_one_before(void **state)
-{
-	char folder[] = "/tmp/gw-agent-XXXXXX", path[64], line[64] = "", why[300] = "";
-	struct stat st;
-	FILE *in;
-
-	(void)state;
-	assert_non_null(mkdtemp(folder));
-	assert_true(agent_textfile(folder, "first\n", 6, why, sizeof(why)));
-	snprintf(path, sizeof(path), "%s/.gpuwatch.prom.tmp", folder);
-	assert_int_equal(mkdir(path, 0700), 0); /* in the way */
-	assert_false(agent_textfile(folder, "second\n", 7, why, sizeof(why)));
-	assert_non_null(strstr(why, ".gpuwatch.prom.tmp: "));
-	assert_int_equal(rmdir(path), 0);
-	snprintf(path, sizeof(path), "%s/gpuwatch.prom", folder);
-	in = fopen(path, "r");
-	assert_non_null(in);
-	assert_non_null(fgets(line, sizeof(line), in));
-	fclose(in);
-	assert_string_equal(line, "first\n");
-	assert_int_equal(stat(path, &st), 0);
-	assert_int_equal(st.st_mode & 0777, 0644);
-	unlink(path);
-	assert_int_equal(rmdir(folder), 0);
-	assert_false(agent_textfile(folder, "x", 1, why, sizeof(why)));
-}
-
 #define T(name) cmocka_unit_test_setup_teardown(name, start, stop)
 #define P(name) cmocka_unit_test_setup_teardown(name, start_with_proc, stop_with_proc)
 
@@ -640,11 +591,9 @@ int main(void)
 	        T(what_no_process_can_have_done_is_left_out),
 	        T(more_gpus_than_there_is_room_for_are_refused),
 	        T(names_are_cut_and_escaped),
-	        T(the_accept_header_decides_the_format),
 	        T(a_process_in_a_pod_has_the_pod_of_its_gpu),
 	        P(the_pod_of_a_process_follows_its_control_group),
 	        P(a_process_with_a_used_number_has_not_the_pod_of_the_next),
-	        T(a_textfile_is_whole_or_the_one_before),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whom a process works for, as control groups, environments and kubelet have it. */
+/* Whom a process works for, as control groups, environments and kubelet have it; formats and files.
+ */
 #include "cli/agent/owner.h"
 #include "cli/agent/pod_list.h"
+#include "cli/agent/text.h"
+#include "cli/agent/textfile.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,6 +13,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -123,6 +128,54 @@ static void a_list_of_pods_that_is_cut_is_none(void **state)
 	assert_int_equal(whole, 5);
 }
 
+static void the_accept_header_decides_the_format(void **state)
+{
+	(void)state;
+	assert_int_equal(agent_text_asked(NULL), TEXT_PROMETHEUS);
+	assert_int_equal(agent_text_asked("*/*"), TEXT_PROMETHEUS);
+	assert_int_equal(agent_text_asked("text/plain;version=0.0.4"), TEXT_PROMETHEUS);
+	assert_int_equal(agent_text_asked("application/openmetrics-text;version=1.0.0;q=0.75,"
+	                                  "text/plain;version=0.0.4;q=0.5,*/*;q=0.1"),
+	                 TEXT_OPENMETRICS);
+	assert_int_equal(agent_text_asked("application/openmetrics-text;q=0.2,text/plain;q=0.5"),
+	                 TEXT_PROMETHEUS);
+	assert_int_equal(agent_text_asked("application/openmetrics-text;q=0"), TEXT_PROMETHEUS);
+	assert_int_equal(agent_text_asked("application/vnd.google.protobuf;proto=io.prometheus."
+	                                  "client.MetricFamily;encoding=delimited;q=0.6,"
+	                                  "application/openmetrics-text;q=0.5,text/plain;q=0.3"),
+	                 TEXT_PROTOBUF);
+	assert_int_equal(agent_text_asked("application/vnd.google.protobuf;encoding=text"),
+	                 TEXT_PROMETHEUS);
+	assert_int_equal(agent_text_asked(",;q=,,;;"), TEXT_PROMETHEUS);
+}
+
+static void a_textfile_is_whole_or_the_one_before(void **state)
+{
+	char folder[] = "/tmp/gw-agent-XXXXXX", path[64], line[64] = "", why[300] = "";
+	struct stat st;
+	FILE *in;
+
+	(void)state;
+	assert_non_null(mkdtemp(folder));
+	assert_true(agent_textfile(folder, "first\n", 6, why, sizeof(why)));
+	snprintf(path, sizeof(path), "%s/.gpuwatch.prom.tmp", folder);
+	assert_int_equal(mkdir(path, 0700), 0); /* in the way */
+	assert_false(agent_textfile(folder, "second\n", 7, why, sizeof(why)));
+	assert_non_null(strstr(why, ".gpuwatch.prom.tmp: "));
+	assert_int_equal(rmdir(path), 0);
+	snprintf(path, sizeof(path), "%s/gpuwatch.prom", folder);
+	in = fopen(path, "r");
+	assert_non_null(in);
+	assert_non_null(fgets(line, sizeof(line), in));
+	fclose(in);
+	assert_string_equal(line, "first\n");
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_mode & 0777, 0644);
+	unlink(path);
+	assert_int_equal(rmdir(folder), 0);
+	assert_false(agent_textfile(folder, "x", 1, why, sizeof(why)));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -131,6 +184,8 @@ int main(void)
 	        cmocka_unit_test(pods_of_gpus_are_read_as_kubelet_has_them),
 	        cmocka_unit_test(replicas_of_a_gpu_are_one_containers),
 	        cmocka_unit_test(a_list_of_pods_that_is_cut_is_none),
+	        cmocka_unit_test(the_accept_header_decides_the_format),
+	        cmocka_unit_test(a_textfile_is_whole_or_the_one_before),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
