@@ -310,10 +310,8 @@ static void a_gpu_has_at_most_200_series(void **state)
 	for (int turn = 0; turn < 100; turn++) {
 		now += health_interval_ns(); /* so that all of it is known */
 		snapshot_begins();
-		for (unsigned i = 0; i < 250; i++) {
+		for (unsigned i = 0; i < 250; configs[i].bound = i % 5, i++)
 			ran(i, 1 + i % 13, 1, 1e3 * (i + 1), 1e3);
-			configs[i].bound = i % 5;
-		}
 		for (int p = 0; p < 12; p++) {
 			const char id[] = {'p', (char)('a' + p), 0};
 			struct top_process *process =
