@@ -19,6 +19,7 @@ enum {
 	CLOCK_SETTLING = 18, /* intervals in which a GPU becomes warm */
 	MIXED_MOST = 60,     /* intervals that a mix of kernels is the mean of */
 	APART = 2,           /* intervals without a configuration that are no change of kernels */
+	STALE = 60,          /* the same that end a reference in the making */
 	VOTERS_LEAST = 4,  /* configurations that a verdict rests on: the data of one may change */
 	VOTERS_MOST = 256, /* that are heard in an interval, of each resource */
 	NAME = 160
@@ -53,10 +54,9 @@ struct key {
 	bool other_clock; /* the reference has no clock */
 	bool listed;      /* among those that came */
 	uint32_t intervals;
-	float first[WARM]; /* logarithms, until there is a reference */
-	double level, spread2,
-	        clock; /* of log(ns) at `clock`, log(kHz); variance of an interval's mean */
-	double alone;  /* usual deviation from what the others do */
+	float first[WARM];            /* logarithms, until there is a reference */
+	double level, spread2, clock; /* log(ns) at log(kHz) `clock`; an interval's variance */
+	double alone;                 /* usual deviation from what the others do */
 	/* between two ticks */
 	double launches, sum, clock_sum, clock_weight;
 	double share;    /* of the GPU time, summed over the first intervals of this mix */
@@ -353,12 +353,13 @@ static bool agree(const struct voter *v, size_t count, double all, double least)
 	return against <= DISAGREE * all && (double)others <= DISAGREE * (double)voters;
 }
 
-/* The common deviation of a resource's configurations, where enough of them have a say. */
-static bool judge(struct health *h, int resource, size_t count, double *common)
+/* The common deviation of a resource's configurations; the drift, where too few have a say. */
+static double judge(struct health *h, int resource, size_t count)
 {
 	struct course *c = &h->course[resource];
 	struct voter *v = h->voter;
-	double all, margin, middle, apart, doubt = 0, unclear = 0, part = 0, astray = 0, others = 0;
+	double all, common, margin, middle, apart, doubt = 0, unclear = 0, part = 0, astray = 0,
+	                                           others = 0;
 	size_t usable = 0;
 
 	for (size_t i = 0; i < count; i++)
@@ -366,8 +367,7 @@ static bool judge(struct health *h, int resource, size_t count, double *common)
 	h->voters[resource] = usable;
 	if (usable < VOTERS_LEAST) {
 		course_pass(c, h->ticks);
-		*common = c->drift;
-		return false;
+		return c->drift;
 	}
 	all = cap_weights(v, count);
 	sort(v, count);
@@ -383,11 +383,12 @@ static bool judge(struct health *h, int resource, size_t count, double *common)
 		}
 		v[i].key->judged = h->ticks;
 	}
-	*common = mean_of(v, count, middle, all);
+	common = mean_of(v, count, middle, all);
 	if (part > 0)
 		course_mixed(c, part, others / part);
 	c->astray = astray;
-	course_take(c, h->ticks, h->last_ns, *common, (doubt + unclear * unclear) / (all * all));
+	course_take(c, h->ticks, h->last_ns,
+	            &(struct course_deviation){common, doubt / (all * all), unclear / all});
 	for (size_t i = 0; i < count; i++)
 		if ((c->suspected || c->slow) && v[i].weight > 0)
 			add_to_evidence(v[i].key, c, &v[i]);
@@ -395,7 +396,7 @@ static bool judge(struct health *h, int resource, size_t count, double *common)
 	if (margin > 0 && agree(v, count, all, EACH * fmin(margin, 1)))
 		h->margin[resource] = margin;
 	c->slow |= h->margin[resource] >= 1;
-	return true;
+	return common;
 }
 
 static void judge_kernels(struct health *h, int resource)
@@ -403,7 +404,6 @@ static void judge_kernels(struct health *h, int resource)
 	const struct course *c = &h->course[resource];
 	size_t count = 0, heard = 0;
 	double common;
-	bool known;
 
 	for (uint32_t i = 0; i < h->comers && count < VOTERS_MOST; i++) {
 		struct key *k = &h->key[h->came[i]];
@@ -411,11 +411,11 @@ static void judge_kernels(struct health *h, int resource)
 		if ((int)k->resource == resource && k->intervals >= WARM)
 			hear(k, &h->voter[count++]);
 	}
-	known = judge(h, resource, count, &common);
+	common = judge(h, resource, count);
 	for (; heard < count; heard++)
 		follow_data(h->voter[heard].key, h->voter[heard].deviation - common);
 	/* What is seen first on a slow GPU is no reference, unless others say how slow it is. */
-	if (c->slow ? !known : c->suspected)
+	if (c->slow ? h->voters[resource] < VOTERS_LEAST : c->suspected)
 		return;
 	common = c->slow ? common : c->drift;
 	for (uint32_t i = 0; i < h->comers; i++) {
@@ -423,6 +423,8 @@ static void judge_kernels(struct health *h, int resource)
 
 		if ((int)k->resource != resource || k->intervals >= WARM)
 			continue;
+		if (h->ticks > k->judged + STALE)
+			k->intervals = 0; /* what came before a pause is of another time */
 		k->judged = h->ticks;
 		k->astray = fmax(k->astray, course_astray(c));
 		learn(k, log(k->sum / k->launches) - common, clock_of(k));
@@ -450,7 +452,8 @@ static void judge_clock(struct health *h)
 		course_pass(c, h->ticks);
 		return;
 	}
-	course_take(c, h->ticks, h->last_ns, sum / weight, READING * READING);
+	course_take(c, h->ticks, h->last_ns,
+	            &(struct course_deviation){sum / weight, READING * READING, 0});
 	h->margin[HEALTH_CLOCK] = h->unlike ? 0 : course_margin(c, CLOCK_LEAST);
 	c->slow |= h->margin[HEALTH_CLOCK] >= 1;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 enum {
+	BURSTS_MOST = 2,
 	SHORTEST = 4, /* intervals in a row that show a change */
 	EVERY = 12,   /* longer windows are looked at in such steps */
 	SETTLING = 6, /* intervals of which the level is the mean */
@@ -19,7 +20,7 @@ static const double MOST = 0.045;        /* of a deviation that counts */
 static const double CALM = 0.015;        /* deviations below it belong to the drift */
 static const double DRIFT = 1 / 180.0;   /* of the drift, an interval: half an hour */
 static const double DRIFT_MOST = 0.02;   /* from the first minutes: beyond it is no drift */
-static const double ASTRAY = 2;          /* standard errors of references that are added to it */
+static const double ASTRAY = 2;          /* standard errors of what it is against, added to it */
 static const double SLOW_LEAST = 0.0025; /* whatever was seen: no more is promised */
 static const double FAST_LEAST = 0.002;
 static const double UNSURE_MIX = 0.003;   /* of references that are learned together */
@@ -28,13 +29,15 @@ static const double FAR = 3;              /* standard deviations that count in t
 static const double UNSURE_HOUR = 0.006;  /* the same by an hour's pause */
 static const double UNSURE_CALM = 2.5;    /* times that is still of the drift */
 static const double UNSURE_MOST = 0.015;
-static const double BACK = 0.5;   /* share of the shift below which it is over */
-static const double A_DAY = 8640; /* intervals of a day */
+static const double UNCLEAR_STEP = 0.004; /* more than a clock wanders: other kernels, or a cap */
+static const double BACK = 0.5;           /* share of the shift below which it is over */
+static const double A_DAY = 8640;         /* intervals of a day */
 static const double AN_HOUR = 360;
 static const double KEPT = 2160; /* intervals for which a verdict holds that nothing confirms */
 
 /* Of a GPU's resource, which is the mean of many kernels. */
-static const struct course_rules HEALTH = {.noise = 0.004, .slow = 0.0025, .prior = 240};
+static const struct course_rules HEALTH = {
+        .noise = 0.004, .slow = 0.0025, .prior = 240, .level = 0.003, .bursts = 2};
 
 static const struct course_rules *rules_of(const struct course *c)
 {
@@ -60,16 +63,52 @@ static double past(const struct course *c, uint32_t back)
 	return fmax(-MOST, fmin(MOST, whole(c, back)));
 }
 
-/* Mean of the last @p n, of which the highest is left out. */
+/* Sum of deviations, and the highest of them, which a disturbance may have been. */
+struct window {
+	double sum, high[BURSTS_MOST]; /* falling */
+	uint32_t count;
+};
+
+static void widen(struct window *w, double x)
+{
+	w->sum += x;
+	for (uint32_t i = 0; i < BURSTS_MOST; i++)
+		if (i >= w->count || x > w->high[i]) {
+			const double lower = w->high[i];
+
+			w->high[i] = x;
+			x = lower;
+		}
+	w->count++;
+}
+
+/* How many are left of a window without the highest: half of them at least. */
+static uint32_t left_of(const struct course *c, uint32_t count)
+{
+	const uint32_t most = rules_of(c)->bursts;
+
+	return count - (most < count / 2 ? most : count / 2);
+}
+
+/* Their mean. */
+static double mean_of(const struct course *c, const struct window *w)
+{
+	const uint32_t left = left_of(c, w->count);
+	double sum = w->sum;
+
+	for (uint32_t i = 0; i < w->count - left; i++)
+		sum -= w->high[i];
+	return sum / left;
+}
+
+/* Mean of the last @p n, without a disturbance. */
 static double size_of(const struct course *c, uint32_t n)
 {
-	double sum = 0, most = whole(c, 0);
+	struct window w = {0};
 
-	for (uint32_t i = 0; i < n; i++) {
-		sum += whole(c, i);
-		most = fmax(most, whole(c, i));
-	}
-	return n > 1 ? (sum - most) / (n - 1) : most;
+	for (uint32_t i = 0; i < n; i++)
+		widen(&w, whole(c, i));
+	return mean_of(c, &w);
 }
 
 /* Of the mean of n intervals under the null the variance is fast / n + slow. */
@@ -87,27 +126,27 @@ static struct noise noise_of(const struct course *c, double doubt)
 
 /*
  * The largest log-likelihood ratio of the windows that end now, its mean and its beginning. The
- * worst interval of each window is left out: a disturbance of seconds is no change.
+ * highest intervals of each window are left out: a disturbance of seconds is no change.
  */
 static double best_window(const struct course *c, double doubt, double *any, double *counted,
                           uint32_t *length)
 {
 	const struct noise noise = noise_of(c, doubt);
-	double sum = 0, most = -MOST, best = 0;
+	struct window w = {0};
+	double best = 0;
 
 	*any = *counted = 0;
 	*length = 1;
 	for (uint32_t n = 1; n <= c->filled; n++) {
 		double mean, score;
 
-		sum += past(c, n - 1);
-		most = past(c, n - 1) > most ? past(c, n - 1) : most;
+		widen(&w, past(c, n - 1));
 		if (n > EVERY && n % EVERY)
 			continue;
-		mean = n > 1 ? (sum - most) / (n - 1) : most;
+		mean = mean_of(c, &w);
 		if (mean <= 0)
 			continue;
-		score = mean * mean / (2 * (noise.fast / fmax(n - 1, 1) + noise.slow));
+		score = mean * mean / (2 * (noise.fast / left_of(c, n) + noise.slow));
 		*any = fmax(*any, score);
 		if (n < SHORTEST || score <= best)
 			continue;
@@ -124,22 +163,31 @@ static double usual_noise(const struct course *c)
 	return rules_of(c)->noise_early ? sqrt(c->variance) : 0;
 }
 
-static void learn(struct course *c, double d, double doubt, double any)
+/* By a share of a deviation, and of what is unclear of it. */
+static void move_drift(struct course *c, double share, double d, double unclear)
+{
+	c->drift += share * d;
+	c->unclear += share * (unclear - c->unclear);
+}
+
+static void learn(struct course *c, double d, double doubt, double unclear, double any)
 {
 	const double seen = fmin(c->intervals, LONG);
 	const struct noise noise = noise_of(c, doubt);
 	const double unknown = c->unsure * c->unsure;
 	const double gain = fmax(DRIFT, unknown / (noise.fast + noise.slow));
-	const double bound = DRIFT_MOST + ASTRAY * sqrt(c->astray);
+	const double level = rules_of(c)->level;
+	const double bound =
+	        DRIFT_MOST + ASTRAY * sqrt(c->astray + level * level + c->unclear * c->unclear);
 	const double calm = fmax(CALM, UNSURE_CALM * fmax(c->unsure, usual_noise(c)));
 	double most;
 
 	if (d < calm) {
-		c->drift += (d < -calm ? DRIFT : gain) * d;
+		move_drift(c, d < -calm ? DRIFT : gain, d, unclear);
 		c->unsure *= sqrt(1 - gain);
 	} else if (c->unsure > UNSURE_NOISE && any < ALARM) {
 		/* That it persists makes it no surer: it is followed as slowly as drift is. */
-		c->drift += DRIFT * d;
+		move_drift(c, DRIFT, d, unclear);
 		c->unsure *= sqrt(1 - DRIFT);
 	}
 	c->drift = fmax(c->level - bound, fmin(c->level + bound, c->drift));
@@ -170,14 +218,15 @@ static void follow(struct course *c, double d)
 	}
 }
 
-static void settle(struct course *c, double deviation)
+static void settle(struct course *c, double deviation, double unclear)
 {
 	const struct course_rules *r = rules_of(c);
 	const double d = deviation - c->drift;
 
 	if (c->intervals == 1)
 		c->variance = r->noise * r->noise;
-	c->level = c->drift += d / c->intervals;
+	move_drift(c, 1.0 / c->intervals, d, unclear);
+	c->level = c->drift;
 	if (r->noise_early && c->intervals > 1)
 		c->variance +=
 		        (d * (deviation - c->drift) - c->variance) / (c->intervals + r->prior);
@@ -214,19 +263,34 @@ static void add_unsure(struct course *c, double variance)
 	c->unsure = fmin(UNSURE_MOST, sqrt(c->unsure * c->unsure + variance));
 }
 
-void course_take(struct course *c, uint64_t number, uint64_t began_ns, double deviation,
-                 double doubt)
+/* The variance of a deviation by what is unclear now and was not while the drift was learned. */
+static double doubt_of(struct course *c, const struct course_deviation *deviation)
 {
-	double d = deviation - c->drift, any;
+	const double other = deviation->unclear - c->unclear;
+
+	if (fabs(other) < UNCLEAR_STEP)
+		return deviation->doubt + other * other;
+	/* The drift is learned anew beside it. */
+	add_unsure(c, other * other);
+	c->unclear = deviation->unclear;
+	return deviation->doubt;
+}
+
+void course_take(struct course *c, uint64_t number, uint64_t began_ns,
+                 const struct course_deviation *deviation)
+{
+	const double d = deviation->log - c->drift;
+	double doubt, any;
 	uint32_t length;
 
 	resume(c, number);
 	c->taken = number;
 	c->intervals++;
 	if (!course_known(c)) {
-		settle(c, deviation);
+		settle(c, deviation->log, deviation->unclear);
 		return;
 	}
+	doubt = doubt_of(c, deviation);
 	c->last = d;
 	c->past[(c->intervals - 1) % COURSE_WINDOW] = (float)d;
 	c->at[(c->intervals - 1) % COURSE_WINDOW] = began_ns;
@@ -236,7 +300,7 @@ void course_take(struct course *c, uint64_t number, uint64_t began_ns, double de
 		follow(c, d);
 		return;
 	}
-	learn(c, d, doubt, any);
+	learn(c, d, doubt, deviation->unclear, any);
 	if (any < SUSPECT) {
 		forget_change(c);
 		return;
@@ -280,7 +344,8 @@ double course_astray(const struct course *c)
 	if (!course_known(c))
 		return c->intervals && unsure > settled ? fmin(unsure, UNSURE_MOST * UNSURE_MOST)
 		                                        : 0;
-	return fmin(c->astray + unsure + UNSURE_MIX * UNSURE_MIX, UNSURE_MOST * UNSURE_MOST);
+	return fmin(c->astray + unsure + c->unclear * c->unclear + UNSURE_MIX * UNSURE_MIX,
+	            UNSURE_MOST * UNSURE_MOST);
 }
 
 double course_confidence(double score)

@@ -18,6 +18,8 @@ struct course_rules {
 	double slow;      /**< of what does not */
 	uint32_t prior;   /**< intervals that these count as */
 	bool noise_early; /**< the intervals that make the level also show the noise */
+	double level;     /**< standard error of that level against the drift of a day; 0: none */
+	uint32_t bursts;  /**< intervals of a window that a disturbance may take: the highest */
 };
 
 /** Deviations of a resource over time. All zero: a new one. */
@@ -31,6 +33,7 @@ struct course {
 	double variance;                  /**< of an interval's deviation around it */
 	double slow_part; /**< covariance of two, a minute apart: what averaging does not remove */
 	double unsure;    /**< standard error of the drift after other kernels or a pause */
+	double unclear;   /**< of what the clock explains, the error that the drift has taken in */
 	double astray; /**< variance of the drift against the one at first, by what was between */
 	float past[COURSE_WINDOW];  /**< deviations less the drift, by interval modulo the window */
 	uint64_t at[COURSE_WINDOW]; /**< when each began */
@@ -44,12 +47,21 @@ struct course {
 	uint64_t since;   /**< when the change began */
 };
 
-/**
- * Take @p deviation, a logarithm, of interval @p number, which began at @p began_ns. @p doubt is
- * the variance that it has from the references it rests on: averaging over time does not remove it.
- */
-void course_take(struct course *c, uint64_t number, uint64_t began_ns, double deviation,
-                 double doubt);
+/** A deviation, and what is not certain of it. Averaging over time removes neither. */
+struct course_deviation {
+	double log;     /**< logarithm of measured over expected */
+	double doubt;   /**< variance that it has from the references it rests on */
+	/**
+	 * Standard error, with a sign, of what the clock explains. Its factor is the same for as
+	 * long as the kernels are: a drift that was learned beside one value errs by the difference
+	 * to another.
+	 */
+	double unclear;
+};
+
+/** Take the deviation of interval @p number, which began at @p began_ns. */
+void course_take(struct course *c, uint64_t number, uint64_t began_ns,
+                 const struct course_deviation *deviation);
 
 /**
  * How near it is to a change by @p least or more: the smallest ratio of what was seen to what is

@@ -23,7 +23,7 @@ static const uint64_t LONG_NS = 10000000000;  /* an interval with fewer times */
 static const uint64_t PAUSE_NS = 60000000000; /* what was before is no part of an interval */
 static const uint64_t FORGIVEN_NS = 3600000000000;
 static const struct course_rules RULES = {
-        .noise = 0.01, .slow = 0.0025, .prior = 8, .noise_early = true};
+        .noise = 0.01, .slow = 0.0025, .prior = 8, .noise_early = true, .bursts = 1};
 static const double ALARM = 14;     /* score at which an episode begins */
 static const double LEAST = 0.0175; /* a smaller shift is none */
 static const double NOISY = 0.03;   /* of an interval: its data decide, and no test can */
@@ -316,7 +316,8 @@ static bool close_interval(struct gw_slow_windows *s, struct shift *w, struct gw
 	const uint64_t since = w->course.since;
 
 	forgive(w);
-	course_take(&w->course, ++w->number, w->began_ns, w->sum / (double)w->beside.launches, 0);
+	course_take(&w->course, ++w->number, w->began_ns,
+	            &(struct course_deviation){w->sum / (double)w->beside.launches, 0, 0});
 	if (w->open) {
 		if (goes_on(w))
 			return false;

@@ -374,6 +374,45 @@ static void partly(struct health *h, unsigned slow, double all, unsigned count)
 	}
 }
 
+static void a_disturbance_on_top_of_a_small_deviation_is_no_change(void **state)
+{
+	struct load slow = usual, disturbed = usual;
+	struct health *h = start(200);
+
+	(void)state;
+	slow.memory = 1.017;
+	disturbed.memory = 1.06;
+	intervals(h, &slow, 24);
+	intervals(h, &disturbed, 2);
+	assert_int_equal(state_of(h, HEALTH_MEMORY), HEALTH_GOOD);
+	intervals(h, &slow, 12);
+	assert_int_equal(state_of(h, HEALTH_MEMORY), HEALTH_GOOD);
+	health_free(h);
+}
+
+/* Kernels follow the clock by 70%, and the drift has taken in what they do not follow. */
+static void a_clock_that_comes_back_leaves_no_deviation(void **state)
+{
+	struct load capped = usual, slow = usual;
+	struct health *h = start(200);
+	struct health_verdict v;
+
+	(void)state;
+	capped.sm_khz = usual.sm_khz / 1.08;
+	capped.compute = 1.056 / 1.08;
+	slow.compute = 1.03;
+	intervals(h, &capped, 500);
+	for (int i = 0; i < 60; i++) {
+		interval(h, &usual);
+		assert_int_equal(state_of(h, HEALTH_COMPUTE), HEALTH_GOOD);
+	}
+	health_of(h, HEALTH_COMPUTE, &v);
+	assert_true(fabs(v.ratio - 1) < 0.01);
+	intervals(h, &slow, 6);
+	assert_int_equal(state_of(h, HEALTH_COMPUTE), HEALTH_SLOW);
+	health_free(h);
+}
+
 static void kernels_that_do_not_agree_are_no_slow_gpu(void **state)
 {
 	struct health *h = start(0);
@@ -492,6 +531,8 @@ int main(void)
 	        cmocka_unit_test(kernels_whose_data_decide_count_for_little),
 	        cmocka_unit_test(faster_is_not_slow),
 	        cmocka_unit_test(a_disturbance_of_seconds_is_no_change),
+	        cmocka_unit_test(a_disturbance_on_top_of_a_small_deviation_is_no_change),
+	        cmocka_unit_test(a_clock_that_comes_back_leaves_no_deviation),
 	        cmocka_unit_test(kernels_that_do_not_agree_are_no_slow_gpu),
 	        cmocka_unit_test(three_configurations_are_no_verdict),
 	        cmocka_unit_test(kernels_that_come_to_a_slow_gpu_do_not_hide_it),

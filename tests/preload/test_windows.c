@@ -3,7 +3,6 @@
  * Mode watch: every launch is counted, and some are timed, in windows: by activity records, or by
  * pairs of events where there is no libcupti.
  */
-#include "tests/preload/account.h"
 #include "tests/preload/harness.h"
 
 #include <stdio.h>
@@ -307,6 +306,15 @@ static void captures_are_left_alone(void **state)
 	outcome_free(o);
 }
 
+static void captures_that_end_with_their_streams_keep_no_window_away(void **state)
+{
+	struct outcome *o = watch("windows", "dropped", HALF, NULL);
+
+	(void)state;
+	assert_windows(o);
+	outcome_free(o);
+}
+
 /* ---- what is missing ---------------------------------------------------------------------- */
 
 static void by_events(const char *option, enum gw_degraded code)
@@ -564,6 +572,7 @@ int main(void)
 	        cmocka_unit_test(graph_nodes_are_timed),
 	        cmocka_unit_test(cupti_is_left_alone_unless_asked_for),
 	        cmocka_unit_test(captures_are_left_alone),
+	        cmocka_unit_test(captures_that_end_with_their_streams_keep_no_window_away),
 	        cmocka_unit_test(without_cupti_windows_are_timed_by_events),
 	        cmocka_unit_test(each_record_meets_its_own_launch),
 	        cmocka_unit_test(sixteen_threads_have_records),
