@@ -49,8 +49,8 @@ struct course {
 
 /** A deviation, and what is not certain of it. Averaging over time removes neither. */
 struct course_deviation {
-	double log;     /**< logarithm of measured over expected */
-	double doubt;   /**< variance that it has from the references it rests on */
+	double log;   /**< logarithm of measured over expected */
+	double doubt; /**< variance that it has from the references it rests on */
 	/**
 	 * Standard error, with a sign, of what the clock explains. Its factor is the same for as
 	 * long as the kernels are: a drift that was learned beside one value errs by the difference
