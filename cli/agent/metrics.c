@@ -142,6 +142,35 @@ static void emit_kernel_expected(struct emitter *e)
 	each_kernel(e, put_expected);
 }
 
+/* ---- graphs -------------------------------------------------------------------------------- */
+
+#define BY_GRAPH(id, value)                                                                        \
+	static void emit_##id(struct emitter *e)                                                   \
+	{                                                                                          \
+		EACH_GPU (e, g)                                                                    \
+			for (int i = 0; i <= AGENT_GRAPHS; i++)                                    \
+				put_graph(e, &g->graph[i], value);                                 \
+	}
+
+static void put_graph(struct emitter *e, const struct agent_graph *t, double value)
+{
+	char number[16] = "other";
+	const size_t before = e->labels;
+
+	if (!(t->launches > 0))
+		return;
+	if (t->graph)
+		snprintf(number, sizeof(number), "%u", t->graph);
+	if (*t->program)
+		label(e, "program", t->program);
+	put_with(e, "graph", number, value);
+	e->labels = before;
+}
+BY_GRAPH(graph_launches, g->graph[i].launches)
+BY_GRAPH(graph_seconds, g->graph[i].gpu_ns / 1e9)
+BY_GRAPH(graph_compared, g->graph[i].compared_ns / 1e9)
+BY_GRAPH(graph_expected, g->graph[i].expected_ns / 1e9)
+
 /* ---- a GPU --------------------------------------------------------------------------------- */
 
 static void emit_processes(struct emitter *e)
@@ -326,7 +355,7 @@ static void emit_own_cpu(struct emitter *e)
 	of_node(e);
 	put_with(e, "where", "worker", c[GW_COUNTER_worker_cpu_ns] / 1e9);
 	put_with(e, "where", "application",
-	         (c[GW_COUNTER_attach_ns] + c[GW_COUNTER_overhead_ns]) / 1e9);
+	         (c[GW_COUNTER_attach_ns] + c[GW_COUNTER_overhead_ns] + c[GW_COUNTER_events_ns]) / 1e9);
 	put_with(e, "where", "clocks", c[GW_COUNTER_clock_ns] / 1e9);
 	put_with(e, "where", "counters", c[GW_COUNTER_pm_cpu_ns] / 1e9);
 	put_with(e, "where", "code", c[GW_COUNTER_analysis_threads_ns] / 1e9);

@@ -280,6 +280,7 @@ static void take_process(struct agent_node *n, const struct top_process *p, uint
 			s->gpu[i]->processes++;
 	agent_seen_counters(n, s, &p->totals, runs);
 	agent_seen_configs(n, s, p, now_ns);
+	agent_seen_graphs(n, s, p);
 	n->processes += runs;
 }
 

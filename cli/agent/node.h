@@ -17,6 +17,7 @@ enum {
 	AGENT_KERNELS = 1024, /**< kernels of a GPU that are followed; others are in the sum */
 	AGENT_SHOWN = 8,      /**< kernels of a GPU with series of their own, at most */
 	AGENT_OWNERS = 8,     /**< owners with a series of their own */
+	AGENT_GRAPHS = 2,     /**< graphs of a GPU with series of their own, those met first */
 	AGENT_BUCKETS = 6,    /**< upper ends of the histogram of GPU times, without infinity */
 	AGENT_BOUNDS = 5,     /**< values of enum gw_bound */
 	AGENT_NAME = 136      /**< room for a kernel's name */
@@ -50,6 +51,14 @@ struct agent_share {
 	struct agent_owner owner;
 	uint64_t used_ns; /**< when it last had some */
 	double gpu_ns;
+};
+
+/** Launches of CUDA graphs that are timed whole, of one graph of a program. */
+struct agent_graph {
+	char program[OWNER_TEXT];
+	uint32_t graph; /**< number of it in the process; 0: the place is free, or all others */
+	double launches, gpu_ns;
+	double compared_ns, expected_ns; /**< of timed ones with a prediction */
 };
 
 /** Why clocks are throttled (throttle.def). */
@@ -91,6 +100,7 @@ struct agent_gpu {
 	uint64_t reasons;
 	struct agent_share share[AGENT_OWNERS];
 	double other_owners_ns;
+	struct agent_graph graph[AGENT_GRAPHS + 1]; /**< the last: all others */
 	struct health *health;
 	struct agent_work *work; /**< what ran in this hour (store/work.h); NULL: not kept */
 	size_t processes; /**< that run on it now */

@@ -33,6 +33,8 @@ struct agent_seen {
 	uint64_t counter[128];
 	struct agent_past *past;
 	size_t pasts, past_room;
+	struct gw_live_graph_time *graph; /* by entry */
+	size_t graph_room;
 };
 
 void agent_seen_begin(struct agent_node *node);
@@ -44,6 +46,8 @@ void agent_seen_counters(struct agent_node *node, struct agent_seen *seen,
                          const struct gw_live_totals *now, bool runs);
 void agent_seen_configs(struct agent_node *node, struct agent_seen *seen,
                         const struct top_process *process, uint64_t now_ns);
+void agent_seen_graphs(struct agent_node *node, struct agent_seen *seen,
+                       const struct top_process *process);
 void agent_seen_end(struct agent_node *node);
 void agent_seen_free(struct agent_node *node);
 

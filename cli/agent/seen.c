@@ -4,6 +4,7 @@
 #include "cli/agent/store/work.h"
 #include "cli/common/memory.h"
 #include "cli/live/file.h"
+#include "cli/top/graphs.h"
 #include "predictor/core/hash.h"
 #include "predictor/log/record.h"
 
@@ -31,6 +32,7 @@ static void seen_free(struct agent_seen *s)
 {
 	free(s->id);
 	free(s->past);
+	free(s->graph);
 	free(s);
 }
 
@@ -363,4 +365,67 @@ void agent_seen_configs(struct agent_node *n, struct agent_seen *s, const struct
 
 			agent_gpu_worked_for(s->gpu[i], &o, worked[i], now_ns);
 		}
+}
+
+/* ---- graphs that are timed whole ------------------------------------------------------------ */
+
+static struct agent_graph *graph_of(struct agent_gpu *g, const char *program, uint32_t graph)
+{
+	for (int i = 0; i < AGENT_GRAPHS; i++) {
+		struct agent_graph *to = &g->graph[i];
+
+		if (to->graph == graph && !strcmp(to->program, program))
+			return to;
+		if (to->graph)
+			continue;
+		to->graph = graph;
+		snprintf(to->program, sizeof(to->program), "%s", program);
+		return to;
+	}
+	return &g->graph[AGENT_GRAPHS];
+}
+
+/* What came since the snapshot before; false where no process can have done it. */
+static bool graph_since(const struct gw_live_graph_time *now, struct gw_live_graph_time *before,
+                        struct agent_graph *d)
+{
+	const struct top_graph both = {.now = *now, .before = *before};
+	const double ns = top_graph_time(&both);
+	const bool rises = now->launches >= before->launches && now->timed >= before->timed &&
+	                   now->total_ns >= before->total_ns &&
+	                   now->scored_ns >= before->scored_ns &&
+	                   now->predicted_ns >= before->predicted_ns;
+
+	*d = (struct agent_graph){.launches = (double)(now->launches - before->launches),
+	                          .gpu_ns = isnan(ns) ? 0 : ns,
+	                          .compared_ns = (double)(now->scored_ns - before->scored_ns),
+	                          .expected_ns =
+	                                  (double)(now->predicted_ns - before->predicted_ns)};
+	*before = *now;
+	return rises && d->launches < LIMIT && d->gpu_ns < LIMIT && d->compared_ns < LIMIT &&
+	       d->expected_ns < LIMIT;
+}
+
+void agent_seen_graphs(struct agent_node *n, struct agent_seen *s, const struct top_process *p)
+{
+	if (p->graphs)
+		s->graph = gw_grow(s->graph, &s->graph_room, p->graphs, sizeof(*s->graph));
+	for (size_t i = 0; i < p->graphs; i++) {
+		const struct gw_live_graph_time *now = &p->graph[i].now;
+		struct agent_graph *to, d;
+		struct agent_gpu *g;
+
+		if (!now->graph || now->device - 1 >= GW_LIVE_DEVICES ||
+		    !(g = s->gpu[now->device - 1]) || now->sequence == s->graph[i].sequence)
+			continue;
+		if (!graph_since(now, &s->graph[i], &d)) {
+			n->refused++;
+			continue;
+		}
+		to = graph_of(g, s->owner.program, now->graph);
+		to->launches += d.launches;
+		to->gpu_ns += d.gpu_ns;
+		to->compared_ns += d.compared_ns;
+		to->expected_ns += d.expected_ns;
+	}
 }

@@ -5,6 +5,7 @@
 #include "cli/export/totals.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 
 /* Only quote, backslash and line end need an escape. */
@@ -41,6 +42,52 @@ static void put_sample(struct export *e, const char *family, const struct export
 		export_print(e->out, "%" PRIu64 "\n", value);
 }
 
+static void put_graph(const struct export *e, const char *family, const struct log_graph *g,
+                      double value)
+{
+	const struct gw_gpu *gpu = g->gpu == GW_INDEX_NONE ? NULL : &e->model->gpus[g->gpu];
+
+	if (!isfinite(value))
+		return;
+	export_print(e->out, "%s_total{gpu=\"%d\",UUID=\"", family,
+	             gpu ? (int)gpu->record.ordinal : -1);
+	put_label(e->out, gpu ? gpu->uuid : "");
+	if (g->graph)
+		export_print(e->out, "\",pid=\"%u\",graph=\"%u\"} ", g->pid, g->graph);
+	else
+		export_print(e->out, "\",pid=\"%u\",graph=\"other\"} ", g->pid);
+	export_print(e->out, "%.17g\n", value);
+}
+
+/* Of a graph `g`. */
+#define GRAPHS(name, unit, help, value)                                                            \
+	export_print(e->out, "# TYPE " name " counter\n%s# HELP " name " " help "\n",              \
+	             (unit) ? "# UNIT " name " seconds\n" : "");                                   \
+	for (size_t i = 0; i < graphs->count; i++) {                                               \
+		const struct log_graph *g = &graphs->list[i];                                      \
+                                                                                                   \
+		put_graph(e, name, g, value);                                                      \
+	}
+
+static void put_graphs(struct export *e)
+{
+	const struct log_graphs *graphs = &e->model->graphs;
+
+	if (!graphs->count)
+		return;
+	GRAPHS("gpuwatch_graph_launches", false, "Launches of CUDA graphs that are timed whole.",
+	       (double)g->launches)
+	GRAPHS("gpuwatch_graph_measured_launches", false, "Of them timed.", (double)g->timed)
+	GRAPHS("gpuwatch_graph_seconds", true,
+	       "GPU time of all of them: their number times the mean of the timed ones.",
+	       log_graph_time(g) / 1e9)
+	GRAPHS("gpuwatch_graph_scored_seconds", true,
+	       "GPU time of the timed ones that had a prediction for each kernel.",
+	       g->scored_ns / 1e9)
+	GRAPHS("gpuwatch_graph_predicted_seconds", true, "Predicted GPU time of the same launches.",
+	       g->predicted / 1e9)
+}
+
 #define FAMILY(name, unit, help, value)                                                            \
 	export_print(e->out, "# TYPE " name " counter\n%s# HELP " name " " help "\n",              \
 	             (unit) ? "# UNIT " name " seconds\n" : "");                                   \
@@ -61,6 +108,7 @@ static bool end(struct export *e)
 	       t->list[i].scored_ns)
 	FAMILY("gpuwatch_predicted_seconds", true, "Predicted GPU time of the same kernels.",
 	       (uint64_t)t->list[i].predicted)
+	put_graphs(e);
 	export_print(e->out, "# EOF\n");
 	export_totals_free(t);
 	return true;

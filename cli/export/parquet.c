@@ -35,6 +35,7 @@ static const struct parquet_column launch_columns[] = {
 
 /* What a row of a table is made from. */
 #define FROM_total const struct export_total *t
+#define FROM_graph const struct log_graph *g
 #define FROM_gap   const struct export_process *p, enum gw_gap why, uint64_t from, uint64_t until
 #define FROM_sample                                                                                \
 	const struct export_process *p, const struct gw_record_clock *c
@@ -110,6 +111,18 @@ static bool end_kernels(struct export *e)
 	return true;
 }
 
+static bool end_graphs(struct export *e)
+{
+	const struct log_graphs *graphs = &e->model->graphs;
+	struct parquet *table = parquet_begin(
+	        graphs_columns, sizeof(graphs_columns) / sizeof(*graphs_columns), sink, e->out);
+
+	for (size_t i = 0; i < graphs->count; i++)
+		put_graphs(e, table, gpu_of(e, graphs->list[i].gpu), &graphs->list[i]);
+	parquet_end(table, WRITER);
+	return true;
+}
+
 static void begin_idle(struct export *e)
 {
 	e->state = parquet_begin(idle_columns, sizeof(idle_columns) / sizeof(*idle_columns), sink,
@@ -151,6 +164,7 @@ const struct export_format export_table_kernels = {.begin = export_totals_begin,
                                                    .sum = export_totals_sum,
                                                    .end = end_kernels,
                                                    .binary = true};
+const struct export_format export_table_graphs = {.sum = no_sum, .end = end_graphs, .binary = true};
 const struct export_format export_table_idle = {
         .begin = begin_idle, .idle = idle, .end = end, .binary = true};
 const struct export_format export_table_clocks = {

@@ -35,8 +35,11 @@ static struct log_graph *row_of(struct log_graphs *graphs, uint64_t process, uin
 		at = (uint32_t)graphs->count;
 		graphs->list = gw_grow(graphs->list, &graphs->room, ++graphs->count,
 		                       sizeof(*graphs->list));
-		graphs->list[at] = (struct log_graph){
-		        .process = process, .graph = graph, .min = NAN, .max = NAN};
+		graphs->list[at] = (struct log_graph){.process = process,
+		                                      .graph = graph,
+		                                      .gpu = GW_INDEX_NONE,
+		                                      .min = NAN,
+		                                      .max = NAN};
 		gw_index_add(&graphs->index, key, at);
 	}
 	return &graphs->list[at];
@@ -52,10 +55,12 @@ static uint64_t process_of(const struct gw_record_header *h, const char *host)
 }
 
 void log_graphs_add(struct log_graphs *graphs, const struct gw_record_header *header,
-                    const char *host, const struct gw_record_graph *r)
+                    const char *host, const struct gw_record_graph *r, uint32_t gpu)
 {
 	struct log_graph *g = row_of(graphs, process_of(header, host), r->graph);
 
+	g->pid = header->pid;
+	g->gpu = gpu == GW_INDEX_NONE ? g->gpu : gpu;
 	if (r->launches) {
 		g->kernels = r->kernels;
 		g->known_kernels = r->known_kernels;
@@ -117,6 +122,13 @@ double log_graph_ratio(const struct log_graph *g)
 double log_graph_time(const struct log_graph *g)
 {
 	return log_graph_mean(g) * (double)g->launches;
+}
+
+double log_graph_share(const struct log_graphs *graphs, const struct log_graph *g)
+{
+	double ns[GW_BOUND_LAUNCH + 1];
+
+	return log_graph_time(g) / log_graphs_by_bound(graphs, ns);
 }
 
 double log_graphs_by_bound(const struct log_graphs *graphs, double ns[GW_BOUND_LAUNCH + 1])

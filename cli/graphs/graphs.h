@@ -17,7 +17,9 @@
 /** An executable graph; times in ns. */
 struct log_graph {
 	uint64_t process; /**< which one, a hash of what processes differ in */
+	uint32_t pid;     /**< its id */
 	uint32_t graph;   /**< its number there; 0: all graphs that had no row of their own */
+	uint32_t gpu; /**< that its latest launch ran on, in the model; GW_INDEX_NONE: unknown */
 	uint32_t kernels, known_kernels; /**< of its latest launch; of them predicted */
 	bool unlisted;                   /**< it has kernels that can't be listed */
 	uint64_t launches, timed, scored;
@@ -34,9 +36,9 @@ struct log_graphs {
 	struct gw_index index;
 };
 
-/** A record of the log with this header and host (NULL: not known). */
+/** A record of the log with this header and host (NULL: not known), of GPU @p gpu of the model. */
 void log_graphs_add(struct log_graphs *graphs, const struct gw_record_header *header,
-                    const char *host, const struct gw_record_graph *r);
+                    const char *host, const struct gw_record_graph *r, uint32_t gpu);
 void log_graphs_free(struct log_graphs *graphs);
 
 /* What a graph's row says; NaN when unknown. */
@@ -49,6 +51,8 @@ double log_graph_predicted(const struct log_graph *g);
 double log_graph_ratio(const struct log_graph *g);
 /** GPU time of all launches: their number times the mean of the timed ones. */
 double log_graph_time(const struct log_graph *g);
+/** That over the same of all graphs that were timed. */
+double log_graph_share(const struct log_graphs *graphs, const struct log_graph *g);
 /**
  * GPU time of all launches of graphs that were timed, ns, and of it by what bounds their kernels,
  * each graph's time shared out as its kernels' predictions are: UNKNOWN where a kernel has no

@@ -125,8 +125,12 @@ bool gw_live_totals_of(const struct gw_live_file *f, struct gw_live_totals *out)
 bool gw_live_graph_time_at(const struct gw_live_file *f, uint32_t at,
                            struct gw_live_graph_time *out)
 {
-	return at < f->head->graph_times.count &&
-	       copy(element(f, &f->head->graph_times, at), out, sizeof(*out)) && out->graph;
+	const struct gw_live_section *s = &f->head->graph_times;
+
+	memset(out, 0, sizeof(*out)); /* of an older version, which has less of it */
+	return at < s->count &&
+	       copy(element(f, s, at), out, s->size < sizeof(*out) ? s->size : sizeof(*out)) &&
+	       out->graph;
 }
 
 bool gw_live_answer_of(const struct gw_live_file *f, struct gw_live_answer *out)

@@ -390,6 +390,9 @@ static bool resolve(struct reading *r, const struct gw_log_record *record, struc
 		return of_config(log, ((const struct gw_record_slow *)(const void *)head)->config,
 		                 e) ||
 		       ((const struct gw_record_slow *)(const void *)head)->graph;
+	case GW_RECORD_GRAPH: /* of a device that is not known where it names none */
+		of_gpu(log, ((const struct gw_record_graph *)(const void *)head)->device, e);
+		return true;
 	case GW_RECORD_CLOCK:
 		return of_gpu(log, ((const struct gw_record_clock *)(const void *)head)->device, e);
 	case GW_RECORD_COPY:

@@ -380,9 +380,10 @@ static void take(void *arg, const struct log_event *e)
 		on_aggregate(r, e);
 		break;
 	case GW_RECORD_GRAPH:
-		if (!r->model->device)
+		if (wanted(r, e->gpu))
 			log_graphs_add(&r->model->graphs, &r->log.header, r->log.text[GW_TEXT_host],
-			               (const void *)e->record->head);
+			               (const void *)e->record->head,
+			               e->gpu == GW_INDEX_NONE ? GW_INDEX_NONE : r->gpu[e->gpu]);
 		break;
 	case GW_RECORD_DEGRADED:
 		on_degraded(r, e->record);

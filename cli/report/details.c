@@ -174,6 +174,9 @@ static void cost(const struct gw_log_model *m, unsigned width)
 		if (c[GW_COUNTER_exit_wait_ns])
 			report_part(&line, GW_INK_OFF, "exit held %s",
 			            gw_duration(&a, (double)c[GW_COUNTER_exit_wait_ns]));
+		if (c[GW_COUNTER_events_ns])
+			report_part(&line, GW_INK_OFF, "event pairs %s",
+			            gw_duration(&a, (double)c[GW_COUNTER_events_ns]));
 		report_part(&line, GW_INK_OFF, "first-use lookups %s",
 		            gw_duration(&a, (double)c[GW_COUNTER_overhead_ns]));
 		report_part(&line, GW_INK_OFF, "log %s",

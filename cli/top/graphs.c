@@ -19,8 +19,24 @@ void top_graph_is(struct top_process *p, size_t at, const struct gw_live_graph_t
 		return;
 	p->graph = gw_grow(p->graph, &p->graph_room, at + 1, sizeof(*p->graph));
 	for (; p->graphs <= at; p->graphs++)
-		p->graph[p->graphs] = (struct gw_live_graph_time){.graph = 0};
-	p->graph[at] = *g;
+		p->graph[p->graphs] = (struct top_graph){.time_ns = NAN, .share = NAN};
+	/* What a process had before it was first seen was not launched in this interval. */
+	if (!p->graph[at].now.graph && p->fresh)
+		p->graph[at].before = *g;
+	p->graph[at].now = *g;
+}
+
+double top_graph_time(const struct top_graph *g)
+{
+	const struct gw_live_graph_time *now = &g->now, *before = &g->before;
+	uint64_t timed = now->timed - before->timed, total = now->total_ns - before->total_ns;
+
+	if (!timed) {
+		timed = now->timed;
+		total = now->total_ns;
+	}
+	return timed ? (double)(now->launches - before->launches) * (double)total / (double)timed
+	             : NAN;
 }
 
 static double mean(const struct gw_live_graph_time *g)
@@ -49,8 +65,8 @@ static double ratio(const struct gw_live_graph_time *g)
 /* A graph with its process. */
 struct shown {
 	const struct top_process *process;
-	const struct gw_live_graph_time *graph;
-	double time;
+	const struct top_graph *graph;
+	double time; /* of all its launches */
 };
 
 static int by_time(const void *x, const void *y)
@@ -59,23 +75,28 @@ static int by_time(const void *x, const void *y)
 
 	if (a->time > b->time || a->time < b->time)
 		return a->time < b->time ? 1 : -1;
-	return a->graph->graph < b->graph->graph ? -1 : a->graph->graph > b->graph->graph;
+	return a->graph->now.graph < b->graph->now.graph
+	               ? -1
+	               : a->graph->now.graph > b->graph->now.graph;
 }
 
 static char *line_of(const struct shown *s)
 {
-	const struct gw_live_graph_time *g = s->graph;
+	const struct gw_live_graph_time *g = &s->graph->now;
 	char line[TOP_LINE_MOST], factor[32] = "-";
-	struct gw_text a, b, c, d, e;
+	struct gw_text a, b, c, d, e, f;
 
 	if (!isnan(ratio(g)))
 		snprintf(factor, sizeof(factor), "%.2f", ratio(g));
 	snprintf(line, sizeof(line),
-	         "graph %u of %u: %s kernels, %s launches, %s timed, mean %s +- %s, predicted %s, "
+	         "graph %u of %u: %s of GPU time, %s kernels, %s launches, %s timed, mean %s +- "
+	         "%s, predicted %s, "
 	         "measured/predicted %s",
-	         g->graph, s->process->pid, gw_thousands(&a, g->kernels),
-	         gw_thousands(&b, (double)g->launches), gw_thousands(&c, (double)g->timed),
-	         gw_duration(&d, mean(g)), gw_percent(&e, error(g)),
+	         g->graph, s->process->pid,
+	         isnan(s->graph->share) ? "-" : gw_percent(&f, s->graph->share),
+	         gw_thousands(&a, g->kernels), gw_thousands(&b, (double)g->launches),
+	         gw_thousands(&c, (double)g->timed), gw_duration(&d, mean(g)),
+	         gw_percent(&e, error(g)),
 	         isnan(predicted(g)) ? "-" : gw_duration(&a, predicted(g)), factor);
 	return gw_copy(line);
 }
@@ -91,11 +112,11 @@ char **top_graph_lines(const struct top_model *m, size_t most, size_t *count)
 	list = gw_alloc((all + 1) * sizeof(*list));
 	for (size_t i = 0; i < m->processes; i++)
 		for (size_t k = 0; k < m->process[i]->graphs; k++) {
-			const struct gw_live_graph_time *g = &m->process[i]->graph[k];
+			const struct top_graph *g = &m->process[i]->graph[k];
 
-			if (g->graph && g->timed)
+			if (g->now.graph && g->now.timed)
 				list[n++] = (struct shown){m->process[i], g,
-				                           mean(g) * (double)g->launches};
+				                           mean(&g->now) * (double)g->now.launches};
 		}
 	qsort(list, n, sizeof(*list), by_time);
 	n = n < most ? n : most;
@@ -126,7 +147,8 @@ const char *top_own(const struct top_model *m, char *out, size_t size)
 	         "gpuwatch itself: CPU %s and %s on the program's threads, memory %s, written %s, "
 	         "windows %s",
 	         gw_duration(&a, sum[GW_COUNTER_own_cpu_ns]),
-	         gw_duration(&b, sum[GW_COUNTER_overhead_ns] + sum[GW_COUNTER_attach_ns]),
+	         gw_duration(&b, sum[GW_COUNTER_overhead_ns] + sum[GW_COUNTER_attach_ns] +
+	                                 sum[GW_COUNTER_events_ns]),
 	         gw_bytes(&c, sum[GW_COUNTER_memory]), gw_bytes(&d, sum[GW_COUNTER_log_bytes]),
 	         gw_thousands(&e, sum[GW_COUNTER_windows]));
 	return out;
@@ -137,15 +159,18 @@ json_t *top_graphs_json(const struct top_process *p)
 	json_t *all = json_array();
 
 	for (size_t i = 0; i < p->graphs; i++) {
-		const struct gw_live_graph_time *g = &p->graph[i];
+		const struct gw_live_graph_time *g = &p->graph[i].now;
 
 		if (!g->graph)
 			continue;
 		json_array_append_new(
 		        all,
-		        json_pack("{s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "graph",
-		                  gw_json_count(g->graph), "kernels", gw_json_count(g->kernels),
-		                  "kernels_predicted", gw_json_count(g->known_kernels), "launches",
+		        json_pack("{s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "graph",
+		                  gw_json_count(g->graph), "device",
+		                  g->device ? gw_json_count(g->device - 1) : json_null(), "share",
+		                  gw_json_number(p->graph[i].share), "kernels",
+		                  gw_json_count(g->kernels), "kernels_predicted",
+		                  gw_json_count(g->known_kernels), "launches",
 		                  gw_json_count(g->launches), "timed", gw_json_count(g->timed),
 		                  "scored", gw_json_count(g->scored), "mean_ns",
 		                  gw_json_number(mean(g)), "mean_error", gw_json_number(error(g)),

@@ -10,6 +10,10 @@
 /** Entry @p at of the process's graphs. */
 void top_graph_is(struct top_process *process, size_t at, const struct gw_live_graph_time *graph);
 
+/** GPU time of its launches since the snapshot before, ns, by the mean of those that were timed
+ * since then, or ever; NaN: none was. */
+double top_graph_time(const struct top_graph *graph);
+
 /** A line for each of the @p most graphs with most GPU time that was timed; for top_lines_free().
  */
 char **top_graph_lines(const struct top_model *model, size_t most, size_t *count);

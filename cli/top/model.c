@@ -4,6 +4,7 @@
 #include "cli/common/demangle.h"
 #include "cli/common/kernel_name.h"
 #include "cli/common/memory.h"
+#include "cli/top/graphs.h"
 #include "predictor/log/record.h"
 
 #include <math.h>
@@ -65,6 +66,8 @@ void top_begin(struct top_model *m, uint64_t now_ns)
 		p->touched = p->fresh = false;
 		for (size_t k = 0; k < p->configs; k++)
 			p->config[k].before = counts_of(&p->config[k].now);
+		for (size_t k = 0; k < p->graphs; k++)
+			p->graph[k].before = p->graph[k].now;
 	}
 }
 
@@ -385,10 +388,26 @@ static void name_rows(struct top_model *m)
 	m->unnamed = false;
 }
 
+/* Their kernels have no times, unless they are launched by themselves, too. */
+static void finish_graphs(struct top_model *m)
+{
+	for (size_t i = 0; i < m->processes; i++)
+		for (size_t k = 0; k < m->process[i]->graphs; k++) {
+			struct top_graph *g = &m->process[i]->graph[k];
+
+			g->time_ns = isnan(m->process[i]->runs) ? NAN : top_graph_time(g);
+			if (isnan(g->time_ns))
+				continue;
+			m->time_ns = (isnan(m->time_ns) ? 0 : m->time_ns) + g->time_ns;
+			m->bound_ns[GW_BOUND_UNKNOWN] += g->time_ns;
+		}
+}
+
 static void finish_shares(struct top_model *m)
 {
 	m->time_ns = NAN;
 	memset(m->bound_ns, 0, sizeof(m->bound_ns));
+	finish_graphs(m);
 	for (size_t i = 0; i < m->processes; i++)
 		for (size_t k = 0; k < m->process[i]->rows; k++) {
 			const struct top_row *r = m->process[i]->row[k];
@@ -403,6 +422,12 @@ static void finish_shares(struct top_model *m)
 			struct top_row *r = m->process[i]->row[k];
 
 			r->share = m->time_ns > 0 ? r->interval.time_ns / m->time_ns : NAN;
+		}
+	for (size_t i = 0; i < m->processes; i++)
+		for (size_t k = 0; k < m->process[i]->graphs; k++) {
+			struct top_graph *g = &m->process[i]->graph[k];
+
+			g->share = m->time_ns > 0 ? g->time_ns / m->time_ns : NAN;
 		}
 }
 

@@ -70,13 +70,21 @@ struct top_row {
 	char *plain;                 /**< demangled; never NULL */
 	char *name;                  /**< short, unlike those of other kernels; never NULL */
 	struct top_span interval, total;
-	double share;        /**< of the GPU time of all rows in the interval; NaN: unknown */
+	double share; /**< of the GPU time of all rows and graphs in the interval; NaN: unknown */
 	double predicted;    /**< ns, mean over the runs in the interval; NaN: not predicted */
 	double low, high;    /**< the same of the ends of the 90% intervals */
 	enum gw_bound bound; /**< of the configuration with the most GPU time */
 	enum gw_tier tier;   /**< likewise */
 	enum gw_source work; /**< likewise */
 	size_t configs;      /**< configurations that it has */
+};
+
+/** A graph of a process that is timed whole. */
+struct top_graph {
+	struct gw_live_graph_time now;    /**< graph 0: not known */
+	struct gw_live_graph_time before; /**< at the snapshot before */
+	double time_ns; /**< GPU time of its launches in the interval; NaN: unknown */
+	double share;   /**< of the GPU time of all rows and graphs in it; NaN: unknown */
 };
 
 /** A process: one live segment. */
@@ -93,7 +101,7 @@ struct top_process {
 	struct top_row **row;
 	size_t rows, row_room;
 	struct top_device device[GW_LIVE_DEVICES];
-	struct gw_live_graph_time *graph; /**< timed whole, by entry; graph 0: not known */
+	struct top_graph *graph; /**< timed whole, by entry */
 	size_t graphs, graph_room;
 	struct gw_live_totals totals;   /**< totals.ns 0: none yet */
 	struct gw_live_answer switched; /**< mode and budget, and until when */
@@ -107,7 +115,7 @@ struct top_model {
 	size_t processes, process_room;
 	uint64_t now_ns;
 	double span_ns;     /**< between the last two snapshots; NaN: there was one */
-	double time_ns;     /**< GPU time of all rows in the interval; NaN: unknown */
+	double time_ns;     /**< GPU time of all rows and graphs in the interval; NaN: unknown */
 	double bound_ns[8]; /**< of it, by enum gw_bound */
 	bool unnamed;       /**< rows have come whose short name is to be made */
 };

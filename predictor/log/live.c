@@ -38,9 +38,9 @@ static bool within(const struct gw_live_section *s, uint64_t file, uint32_t size
 static uint32_t size_in(const struct gw_live_head *h, const struct gw_live_section *s,
                         uint32_t size)
 {
-	enum { BEFORE = offsetof(struct gw_live_device, idle_ns) + 8 * sizeof(uint64_t) };
+	enum { BEFORE = offsetof(struct gw_live_graph_time, device) };
 
-	return h->version == GW_LIVE_BEFORE && s == &h->devices ? BEFORE : size;
+	return h->version == GW_LIVE_BEFORE && s == &h->graph_times ? BEFORE : size;
 }
 
 bool gw_live_layout_valid(const struct gw_live_head *h, uint64_t size)

@@ -30,7 +30,13 @@
 
 #define stream_made(call, result, stream, ...)                                                     \
 	((result) == CUDA_SUCCESS ? gw_stream_made(*(stream)) : (void)0)
-#define stream_going(call, stream) gw_stream_gone(stream)
+/* A capture that goes on in it ends with it. */
+#define stream_going(call, stream)                                                                 \
+	((call)->at = gw_captures_take(stream, NULL), gw_stream_gone(stream))
+#define stream_ended(call, result, stream)                                                         \
+	(!(call)->at                ? (void)0                                                      \
+	 : (result) == CUDA_SUCCESS ? gw_captures_over((call)->at)                                 \
+	                            : gw_capture_of(stream))
 
 #define block_shape_set(call, result, f, x, y, z)                                                  \
 	((result) == CUDA_SUCCESS ? gw_shape_block(f, x, y, z) : (void)0)
@@ -40,10 +46,13 @@
 /* Records of a context die with it: have them out first. */
 static inline void context_going(struct gw_call *call, CUcontext context)
 {
-	(void)call;
+	call->at = gw_captures_take(NULL, context);
 	gw_activity_context_going();
 	gw_context_gone(context);
 }
+/* Where it lives on, these count for ever. */
+#define context_ended(call, result, ...)                                                           \
+	((result) == CUDA_SUCCESS ? gw_captures_over((call)->at) : (void)0)
 
 static inline void primary_coming(struct gw_call *call, CUcontext *context, CUdevice device)
 {
@@ -96,18 +105,20 @@ static inline void green_going(struct gw_call *call, CUgreenCtx green)
 #define capture_coming(call, ...)                                                                  \
 	atomic_fetch_add_explicit(&gw_hot.captures, 1, memory_order_relaxed)
 
-static inline void gw_capture_begun(CUresult result)
+static inline void gw_capture_begun(CUresult result, CUstream stream)
 {
-	if (result != CUDA_SUCCESS)
+	if (result == CUDA_SUCCESS)
+		gw_capture_of(stream);
+	else
 		atomic_fetch_sub_explicit(&gw_hot.captures, 1, memory_order_relaxed);
 }
-#define capture_begun(call, result, ...) gw_capture_begun(result)
+#define FIRST_OF(first, ...)             first
+#define capture_begun(call, result, ...) gw_capture_begun(result, FIRST_OF(__VA_ARGS__, 0))
 
 static inline void capture_ended(struct gw_call *call, CUresult result, CUstream stream,
                                  CUgraph *graph)
 {
 	(void)call;
-	(void)stream;
 	(void)graph;
 	/*
 	 * These end the capture. Any other answer may mean that it goes on: a count too high
@@ -116,9 +127,8 @@ static inline void capture_ended(struct gw_call *call, CUresult result, CUstream
 	if (result != CUDA_SUCCESS && result != CUDA_ERROR_STREAM_CAPTURE_INVALIDATED &&
 	    result != CUDA_ERROR_STREAM_CAPTURE_UNJOINED)
 		return;
-	if (gw_captures_of(atomic_fetch_sub_explicit(&gw_hot.captures, 1, memory_order_relaxed)) <=
-	    0)
-		atomic_fetch_add_explicit(&gw_hot.captures, 1, memory_order_relaxed);
+	gw_captures_take(stream, NULL);
+	gw_captures_over(1);
 }
 
 /* A module goes with its context, a library is of none. */

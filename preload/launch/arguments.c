@@ -92,26 +92,32 @@ static bool copy(struct gw_arguments *a, CUfunction f, uint32_t kernel, void **p
  * A thread's ring: arguments one behind the other, each as long as it is, begun where the longest
  * would still fit before the end; else at the ring's begin.
  */
-_Static_assert(GW_ARGUMENTS_RING % _Alignof(struct gw_arguments) == 0 &&
-                       GW_ARGUMENTS_RING > 2 * sizeof(struct gw_arguments),
+struct in_ring {
+	uint32_t position; /* of the launch in the ring of these */
+	struct gw_arguments arguments;
+};
+
+_Static_assert(GW_ARGUMENTS_RING % _Alignof(struct in_ring) == 0 &&
+                       GW_ARGUMENTS_RING > 2 * sizeof(struct in_ring),
                "arguments lie aligned in the ring");
 
 static uint32_t begin_of(uint32_t at)
 {
 	uint32_t left = GW_ARGUMENTS_RING - at % GW_ARGUMENTS_RING;
 
-	return left < sizeof(struct gw_arguments) ? at + left : at;
+	return left < sizeof(struct in_ring) ? at + left : at;
 }
 
-static uint32_t end_of(uint32_t begin, const struct gw_arguments *a)
+static uint32_t end_of(uint32_t begin, const struct in_ring *r)
 {
-	uint32_t align = _Alignof(struct gw_arguments);
+	uint32_t align = _Alignof(struct in_ring);
 
-	return begin + ((uint32_t)offsetof(struct gw_arguments, bytes) + a->size + align - 1) /
+	return begin + ((uint32_t)offsetof(struct in_ring, arguments.bytes) + r->arguments.size +
+	                align - 1) /
 	                       align * align;
 }
 
-static struct gw_arguments *in_ring(struct gw_thread *t, uint32_t begin)
+static struct in_ring *in_ring(struct gw_thread *t, uint32_t begin)
 {
 	return (void *)(t->arguments + begin % GW_ARGUMENTS_RING);
 }
@@ -125,25 +131,42 @@ void gw_arguments_take(struct gw_call *call, void **params, void **extra)
 	                    e->block_y, e->block_z, e->cluster, e->shared, e->digest);
 	uint32_t *seen = &t->arguments_seen[key % GW_ARGUMENTS_SEEN];
 	uint32_t tag = (uint32_t)(key >> 32), begin = begin_of(t->arguments_head), held;
+	struct in_ring *r;
 
 	e->flags &= (uint8_t)~GW_EVENT_ARGUMENTS;
 	if (!t->arguments || !e->kernel || *seen == tag)
 		return;
 	/* Pairs with the release in gw_arguments_arrived(): what was there has been read. */
 	held = begin - atomic_load_explicit(&t->arguments_tail, memory_order_acquire);
-	if (held + sizeof(struct gw_arguments) > GW_ARGUMENTS_RING ||
-	    !copy(in_ring(t, begin), (CUfunction)t->last.function, e->kernel, params, extra))
+	r = in_ring(t, begin);
+	if (held + sizeof(*r) > GW_ARGUMENTS_RING ||
+	    !copy(&r->arguments, (CUfunction)t->last.function, e->kernel, params, extra))
 		return;
+	r->position = call->at;
 	/* The event's release publishes these to the worker. */
 	*seen = tag;
-	t->arguments_head = end_of(begin, in_ring(t, begin));
+	t->arguments_head = end_of(begin, r);
 	e->flags |= GW_EVENT_ARGUMENTS;
+}
+
+/* Where those of the launch at the tail of @p t are, behind those of launches that were lost. */
+static uint32_t begin_of_taken(struct gw_thread *t)
+{
+	const uint32_t position = atomic_load_explicit(&t->tail, memory_order_relaxed);
+	const uint32_t first = atomic_load_explicit(&t->arguments_tail, memory_order_relaxed);
+	uint32_t begin = begin_of(first);
+
+	while ((int32_t)(in_ring(t, begin)->position - position) < 0 &&
+	       begin - first < GW_ARGUMENTS_RING)
+		begin = begin_of(end_of(begin, in_ring(t, begin)));
+	return begin;
 }
 
 void gw_arguments_arrived(struct gw_thread *t, uint32_t config)
 {
-	uint32_t begin = begin_of(atomic_load_explicit(&t->arguments_tail, memory_order_relaxed));
-	const struct gw_arguments *a = in_ring(t, begin);
+	const uint32_t begin = begin_of_taken(t);
+	const struct in_ring *r = in_ring(t, begin);
+	const struct gw_arguments *a = &r->arguments;
 	size_t size = offsetof(struct gw_arguments, bytes) + a->size;
 	struct gw_config_entry *c = config ? gw_config_entry(config) : NULL;
 	struct gw_arguments *mine;
@@ -156,7 +179,7 @@ void gw_arguments_arrived(struct gw_thread *t, uint32_t config)
 		gw_count(GW_COUNTER_arguments, 1);
 	}
 	/* Pairs with the acquire in gw_arguments_take(), before the thread writes there again. */
-	atomic_store_explicit(&t->arguments_tail, end_of(begin, a), memory_order_release);
+	atomic_store_explicit(&t->arguments_tail, end_of(begin, r), memory_order_release);
 }
 
 static uint64_t node_key(uint32_t slot, const struct gw_config *c)

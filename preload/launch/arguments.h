@@ -13,8 +13,8 @@
 enum { GW_LAYOUT_PARAMS = 256 };
 
 /**
- * Worker: the arguments that came with an event of @p t. Kept for configuration @p config when it
- * has none yet and there is room.
+ * Worker: the arguments that came with the event at the tail of @p t. Kept for configuration
+ * @p config when it has none yet and there is room.
  */
 void gw_arguments_arrived(struct gw_thread *t, uint32_t config);
 

@@ -28,8 +28,10 @@ void gw_primary_gone(int device)
 {
 	uintptr_t context = device >= 0 && device < 64 ? atomic_load(&primaries[device]) : 0;
 
-	if (context)
-		gw_context_gone((CUcontext)context);
+	if (!context)
+		return;
+	gw_captures_over(gw_captures_take(NULL, (CUcontext)context));
+	gw_context_gone((CUcontext)context);
 }
 
 void gw_primary_changed(int device)

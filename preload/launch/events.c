@@ -16,25 +16,24 @@
 #include "preload/runtime/clock.h"
 #include "preload/maps/memory.h"
 #include "preload/runtime/options.h"
+#include "preload/launch/object_lifetime.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
 enum {
 	PAIRS = 8,
+	CONTEXTS = 8,   /* that a thread has events in at a time */
 	LEFT_MOST = 64, /* times that a thread leaves its events to a context that lives on */
 };
 
-struct gw_event_pool {
-	CUcontext context;   /* the events belong to it */
-	uint32_t generation; /* of contexts when they were made */
-	uint32_t serial;     /* of the thread the tickets are counted for */
-	uint32_t launches, tickets;
+/* A thread's events in one context. */
+struct events {
+	CUcontext context;     /* NULL: none yet */
+	uint32_t ends;         /* gw_context_ends() when they were made */
 	uint32_t made;         /* pairs made */
-	uint32_t left;         /* times that events were left behind */
 	uint32_t oldest, busy; /* pairs under way: oldest, oldest + 1, … */
-	uint32_t dice;
-	CUevent behind;   /* right behind the end of pair 0, now and then */
+	CUevent behind;        /* right behind the end of pair 0, now and then */
 	bool behind_used; /* the pair 0 under way has it, and the GPU had not come to its end */
 	float own_ns;     /* the least time between the two; 0: not known */
 	struct gw_pair {
@@ -42,6 +41,15 @@ struct gw_event_pool {
 		uint32_t ticket;
 		uint64_t begun, waited; /* ticks: when it began; that the GPU waited for the call */
 	} pair[PAIRS];
+};
+
+struct gw_event_pool {
+	uint32_t serial; /* of the thread whose launches they are around */
+	uint32_t launches, dice;
+	uint32_t left;      /* times that events were left behind */
+	uint32_t next;      /* whose place the next context takes */
+	struct events *now; /* of the launch under way */
+	struct events of[CONTEXTS];
 };
 
 static CUresult record(CUevent event, CUstream stream, uint32_t pt)
@@ -56,38 +64,61 @@ static bool usable(void)
 	       gw_driver.cuEventElapsedTime;
 }
 
-/* The pool of the current context; events of a context that may have ended are forgotten. */
-static struct gw_event_pool *pool_of(struct gw_thread *t)
+/* The record had another owner: what it was waiting for is not ours. */
+static void begin_anew(struct gw_event_pool *p, uint32_t serial)
+{
+	p->serial = serial;
+	for (int i = 0; i < CONTEXTS; i++)
+		p->of[i].busy = p->of[i].oldest = 0;
+}
+
+/* Of a context that has ended, the driver has freed them. */
+static bool live(const struct events *v)
+{
+	return v->made && v->ends == gw_context_ends(v->context);
+}
+
+/*
+ * Where those of @p context are, or will be. Events of a context that lives on are left to it where
+ * there is no other place: a few times, and not without end where a thread goes round more contexts
+ * than have a place. NULL then.
+ */
+static struct events *place_of(struct gw_event_pool *p, CUcontext context)
+{
+	struct events *v = NULL;
+
+	for (int i = 0; i < CONTEXTS; i++) {
+		if (p->of[i].context == context)
+			return &p->of[i];
+		if (!v && !live(&p->of[i]))
+			v = &p->of[i];
+	}
+	if (v)
+		return v;
+	if (p->left == LEFT_MOST)
+		return NULL;
+	p->left++;
+	return &p->of[p->next++ % CONTEXTS];
+}
+
+/* The events of the current context, put into the pool's `now`. */
+static struct events *events_of(struct gw_thread *t)
 {
 	struct gw_event_pool *p = t->events;
 	CUcontext context = gw_context_current();
-	uint32_t generation = atomic_load(&gw_hot.context_generation);
+	struct events *v;
 
 	if (!p)
 		p = t->events = gw_memory_new(GW_MEMORY_rings, 1, sizeof(*p));
 	if (!p || !context)
 		return NULL;
-	if (p->serial != t->serial) {
-		/* The record had another owner: what it was waiting for is not ours. */
-		p->serial = t->serial;
-		p->tickets = p->busy = p->oldest = 0;
-	}
-	if (p->context != context || p->generation != generation) {
-		const bool lives = p->made && p->generation == generation;
-
-		/* Where the context lives on, its events are left to it: a few, and not without end
-		 * where a thread goes to and fro between contexts. */
-		if (lives && p->left == LEFT_MOST)
-			return NULL;
-		p->left += lives;
-		p->context = context;
-		p->generation = generation;
-		p->made = p->busy = p->oldest = 0;
-		p->behind = NULL;
-		p->behind_used = false;
-		p->own_ns = 0;
-	}
-	return p;
+	if (p->serial != t->serial)
+		begin_anew(p, t->serial);
+	v = place_of(p, context);
+	if (v && (v->context != context || !live(v)))
+		*v = (struct events){.context = context, .ends = gw_context_ends(context)};
+	p->now = v;
+	return v;
 }
 
 /*
@@ -102,7 +133,7 @@ static CUstreamCaptureMode capture_mode(CUstreamCaptureMode mode)
 }
 
 /* What a pair takes by itself: the least that was read. */
-static void learn_own(struct gw_event_pool *p)
+static void learn_own(struct events *p)
 {
 	float ms = 0;
 
@@ -118,7 +149,7 @@ static void learn_own(struct gw_event_pool *p)
  * Hand the times that are ready to the worker, through the ring, behind the launch that is being
  * filled in; those that are not ready wait.
  */
-static void harvest(struct gw_thread *t, struct gw_event_pool *p)
+static void harvest(struct gw_thread *t, struct events *p)
 {
 	CUstreamCaptureMode before = capture_mode(CU_STREAM_CAPTURE_MODE_RELAXED);
 
@@ -148,7 +179,7 @@ static void harvest(struct gw_thread *t, struct gw_event_pool *p)
 	capture_mode(before);
 }
 
-static bool pair_ready(struct gw_event_pool *p, uint32_t at)
+static bool pair_ready(struct events *p, uint32_t at)
 {
 	if (at < p->made)
 		return true;
@@ -179,22 +210,24 @@ static bool due(struct gw_event_pool *p, uint32_t kernels)
 void gw_events_begin(struct gw_call *call, CUstream stream, uint32_t kernels)
 {
 	struct gw_thread *t = call->thread;
-	struct gw_event_pool *p = t->events;
+	struct events *p;
 	int saved = errno;
+	uint64_t came;
 	uint32_t at;
 
 	/* A launch within a launch may have come in the midst of what is done here for the outer.
 	 */
 	if (call->how == GW_CALL_INNER)
 		return;
-	if (p && !due(p, kernels))
+	if (t->events && !due(t->events, kernels))
 		return;
+	came = gw_ticks();
 	/* To ask an event for its time may invalidate a capture that any thread has under way. */
 	if (gw_captures_of(atomic_load_explicit(&gw_hot.captures, memory_order_relaxed)) > 0) {
 		gw_bump(&t->counts.events_skipped, 1);
 		return;
 	}
-	if (!usable() || !(p = pool_of(t))) {
+	if (!usable() || !(p = events_of(t))) {
 		errno = saved;
 		return;
 	}
@@ -207,6 +240,7 @@ void gw_events_begin(struct gw_call *call, CUstream stream, uint32_t kernels)
 		return;
 	}
 	p->pair[at].begun = gw_ticks();
+	gw_bump(&t->counts.pair_ticks, p->pair[at].begun - came);
 	call->stream = stream;
 	call->event->flags |= GW_EVENT_TIMED;
 	errno = saved;
@@ -223,7 +257,7 @@ static bool passed(CUevent event)
 }
 
 /* Behind pair 0: what lies between two events with nothing between them, both in the queue. */
-static void record_behind(struct gw_event_pool *p, const struct gw_call *call)
+static void record_behind(struct events *p, const struct gw_call *call)
 {
 	p->behind_used = false;
 	if (!p->behind && gw_driver.cuEventCreate(&p->behind, CU_EVENT_DEFAULT) != CUDA_SUCCESS) {
@@ -236,20 +270,21 @@ static void record_behind(struct gw_event_pool *p, const struct gw_call *call)
 
 void gw_events_end(struct gw_call *call)
 {
-	struct gw_event_pool *p = call->thread->events;
+	struct events *p = call->thread->events->now;
 	uint32_t at = (p->oldest + p->busy) % PAIRS;
 	struct gw_pair *pair = &p->pair[at];
 	const uint64_t returned = gw_ticks();
 	int saved = errno;
 
-	/* The worker numbers the timed launches it meets in the ring, and so do we. */
-	pair->ticket = ++p->tickets;
+	pair->ticket = gw_event_ticket(call->at);
 	if (record(pair->end, call->stream, call->pt) == CUDA_SUCCESS) {
 		p->busy++;
 		pair->waited = passed(pair->begin) ? returned - pair->begun : 0;
 		if (!at)
 			record_behind(p, call);
 	}
+	gw_bump(&call->thread->counts.pairs, 1);
+	gw_bump(&call->thread->counts.pair_ticks, gw_ticks() - returned);
 	errno = saved;
 }
 

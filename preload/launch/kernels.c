@@ -267,6 +267,18 @@ static void find_library(struct asked *a, struct gw_kernel_slot *k)
 	k->module = gw_module_number(a->owner);
 }
 
+/* Where there is no place for the handle, another's is taken: else each of its launches would come
+ * here, as long as the others live. */
+static void remember(CUfunction f, uint32_t slot, const struct asked *a)
+{
+	struct gw_map *map = &gw_hot.shared->functions;
+
+	if (gw_map_put(map, (uintptr_t)f, slot, a->owner, a->context))
+		return;
+	gw_map_make_room(map, (uintptr_t)f);
+	gw_map_put(map, (uintptr_t)f, slot, a->owner, a->context);
+}
+
 uint32_t gw_kernel_resolve(CUfunction f)
 {
 	struct gw_shared *s = gw_hot.shared;
@@ -297,7 +309,7 @@ uint32_t gw_kernel_resolve(CUfunction f)
 		ask_layout(&a, f, &parameters);
 		slot = intern(s, &k, a.name, &parameters);
 		if (slot)
-			gw_map_put(&s->functions, (uintptr_t)f, slot, a.owner, a.context);
+			remember(f, slot, &a);
 	}
 	gw_overhead_since(begin);
 	errno = saved;

@@ -14,6 +14,17 @@ void gw_stream_gone(CUstream stream);
 void gw_stream_thread_gone(struct gw_thread *t);
 /** A context is about to be destroyed or reset: its streams and functions are forgotten. */
 void gw_context_gone(CUcontext context);
+/** A number that changes when a context of this handle ends. */
+uint32_t gw_context_ends(CUcontext context);
+
+/** The capture that @p stream began goes on. Of default streams, and of more than 64 at a time, no
+ * more is known than that there is one. */
+void gw_capture_of(CUstream stream);
+/** Forget the captures that @p stream, or streams of @p context (where not NULL), began; returns
+ * how many were known. They still count as under way. */
+uint32_t gw_captures_take(CUstream stream, CUcontext context);
+/** So many captures are over. */
+void gw_captures_over(uint32_t count);
 
 /** Remember which context is the primary one of @p device. */
 void gw_primary_set(int device, void *context);

@@ -137,6 +137,51 @@ bool gw_stream_capturing(CUstream stream, uint32_t pt)
 	       status != CU_STREAM_CAPTURE_STATUS_NONE;
 }
 
+/* Captures under way, by the streams that began them. */
+enum { CAPTURES = 64, FREE = 0, BUSY = 1 };
+static struct {
+	_Atomic uintptr_t stream, context;
+} captures[CAPTURES];
+
+void gw_capture_of(CUstream stream)
+{
+	if ((uintptr_t)stream <= 2)
+		return;
+	for (int i = 0; i < CAPTURES; i++) {
+		uintptr_t none = FREE;
+
+		if (!atomic_compare_exchange_strong(&captures[i].stream, &none, BUSY))
+			continue;
+		atomic_store(&captures[i].context, (uintptr_t)gw_context_current());
+		atomic_store(&captures[i].stream, (uintptr_t)stream);
+		return;
+	}
+}
+
+uint32_t gw_captures_take(CUstream stream, CUcontext context)
+{
+	uint32_t count = 0;
+
+	for (int i = 0; i < CAPTURES; i++) {
+		uintptr_t there = atomic_load(&captures[i].stream);
+
+		if (there > BUSY &&
+		    (there == (uintptr_t)stream ||
+		     (context && atomic_load(&captures[i].context) == (uintptr_t)context)))
+			count += atomic_compare_exchange_strong(&captures[i].stream, &there, FREE);
+	}
+	return count;
+}
+
+/* Never to below none: of a capture whose begin was not seen the end may be. */
+void gw_captures_over(uint32_t count)
+{
+	for (; count; count--)
+		if (gw_captures_of(atomic_fetch_sub_explicit(&gw_hot.captures, 1,
+		                                             memory_order_relaxed)) <= 0)
+			atomic_fetch_add_explicit(&gw_hot.captures, 1, memory_order_relaxed);
+}
+
 static void slot_retire(uint32_t at)
 {
 	gw_slot_retire(&gw_hot.shared->streams_free, at);
@@ -168,6 +213,19 @@ void gw_stream_thread_gone(struct gw_thread *t)
 	}
 }
 
+/* Of contexts whose handles share a place one's end counts for all: their events are made anew. */
+static _Atomic uint32_t *ends_of(CUcontext context)
+{
+	static _Atomic uint32_t ends[256];
+
+	return &ends[gw_map_hash((uintptr_t)context) % 256];
+}
+
+uint32_t gw_context_ends(CUcontext context)
+{
+	return atomic_load(ends_of(context));
+}
+
 void gw_context_gone(CUcontext context)
 {
 	struct gw_shared *s = gw_hot.shared;
@@ -176,6 +234,6 @@ void gw_context_gone(CUcontext context)
 	gw_map_remove_all(&s->functions, 0, (uintptr_t)context, NULL);
 	gw_map_remove_all(&s->modules, 0, (uintptr_t)context, NULL);
 	atomic_fetch_add(&gw_hot.stream_generation, 1);
-	atomic_fetch_add(&gw_hot.context_generation, 1);
+	atomic_fetch_add(ends_of(context), 1);
 	atomic_fetch_add(&gw_hot.function_generation, 1);
 }

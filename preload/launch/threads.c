@@ -4,6 +4,7 @@
 #include "preload/live/live.h"
 #include "preload/maps/memory.h"
 #include "preload/runtime/options.h"
+#include "preload/runtime/process.h"
 #include "preload/runtime/sandbox.h"
 #include "preload/launch/threads.h"
 #include "preload/launch/object_lifetime.h"
@@ -89,11 +90,13 @@ static void thread_gone(struct gw_thread *t)
 	atomic_store_explicit(&t->state, GW_SLOT_RETIRED, memory_order_release);
 }
 
-/* Runs as the thread ends; a launch from a later destructor registers the thread anew. */
+/* Runs as the thread ends; a launch from a later destructor registers the thread anew. In a child
+ * that no handler heard of, the record in the live segment is that of the parent's thread. */
 static void thread_ended(void *arg)
 {
 	gw_self = NULL;
-	thread_gone(arg);
+	if (gw_process_ours())
+		thread_gone(arg);
 }
 
 void gw_threads_init(bool (*allowed)(void))

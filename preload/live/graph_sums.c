@@ -3,6 +3,7 @@
 
 #include "preload/live/live.h"
 #include "preload/live/log.h"
+#include "preload/maps/devices.h"
 #include "preload/maps/idmap.h"
 #include "preload/maps/memory.h"
 #include "preload/maps/state.h"
@@ -128,6 +129,7 @@ void gw_graph_sums_launched(const struct gw_graph_run *run, uint32_t serial, uin
 		return;
 	r->kernels = run->kernels;
 	r->known_kernels = run->known;
+	r->device = gw_device_id(run->device);
 }
 
 static void add_time(const struct waiting *w, uint64_t ns)

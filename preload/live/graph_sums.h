@@ -39,7 +39,7 @@ struct gw_graph_time {
 void gw_graph_sums_start(void);
 
 /**
- * A graph was launched. @p ticket: number of its event pair among those of the thread with
+ * A graph was launched. @p ticket: gw_event_ticket() of its event pair, of the thread with
  * @p serial; 0: it is not timed.
  */
 void gw_graph_sums_launched(const struct gw_graph_run *run, uint32_t serial, uint32_t ticket);

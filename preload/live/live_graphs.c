@@ -227,6 +227,7 @@ void gw_live_graph_launched(const struct gw_graph_run *run)
 	t->graph = run->graph;
 	t->kernels = run->kernels;
 	t->known_kernels = run->known;
+	t->device = (uint32_t)(run->device + 1);
 	t->launches++;
 	t->expected_ns += (uint64_t)(run->expected_ns + 0.5);
 	time_end(t);

@@ -89,6 +89,17 @@ uint32_t gw_map_remove(struct gw_map *map, uintptr_t key, void (*gone)(uint32_t 
 	return value;
 }
 
+void gw_map_make_room(struct gw_map *map, uintptr_t key)
+{
+	static _Atomic uint32_t turns;
+	uint32_t place = atomic_fetch_add_explicit(&turns, 1, memory_order_relaxed) % GW_MAP_PROBE;
+	uint32_t at = (gw_map_hash(key) + place) & (GW_MAP_SIZE - 1);
+	uintptr_t k = atomic_load_explicit(&map->entry[at].key, memory_order_acquire);
+
+	if (k > GW_MAP_BUSY)
+		kill(map, at, k);
+}
+
 uintptr_t gw_map_owner(struct gw_map *map, uintptr_t key)
 {
 	uint32_t home = gw_map_hash(key);

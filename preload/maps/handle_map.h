@@ -85,6 +85,12 @@ uint32_t gw_map_put(struct gw_map *map, uintptr_t key, uint32_t value, uintptr_t
  */
 uint32_t gw_map_remove(struct gw_map *map, uintptr_t key, void (*gone)(uint32_t slot));
 
+/**
+ * Forget one of the handles in whose chain @p key would be, each time another. For maps whose slots
+ * are never reused: who uses the handle looks it up anew.
+ */
+void gw_map_make_room(struct gw_map *map, uintptr_t key);
+
 /** Owner given for @p key, 0 when it isn't known. */
 uintptr_t gw_map_owner(struct gw_map *map, uintptr_t key);
 

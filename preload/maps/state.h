@@ -89,6 +89,13 @@ struct gw_event {
 };
 _Static_assert(sizeof(struct gw_event) == 64, "an event is a cache line");
 
+/** What the event pair around the launch at @p position of its ring is called; never 0. By the
+ * place, because a launch may be lost between its hook and the worker. */
+static inline uint32_t gw_event_ticket(uint32_t position)
+{
+	return position + 1 ? position + 1 : 1;
+}
+
 /** What launch @p e was made with. */
 static inline struct gw_config gw_event_config(const struct gw_event *e)
 {
@@ -254,7 +261,7 @@ struct gw_graph_slot {
 /** Counters kept by each thread for itself; names from counter.def. */
 struct gw_thread_counts {
 	_Atomic uint64_t launches, captured, graph_launches, graph_unknown, failed, dropped,
-	        table_full, overhead_ns, events_skipped;
+	        pairs, pair_ticks, events_skipped; /* event pairs, and the time that they took */
 };
 
 struct gw_event_pool;
@@ -303,12 +310,11 @@ struct gw_thread {
 	_Alignas(64) _Atomic uint32_t tail; /**< next slot the worker reads */
 	uint64_t ticks;                     /**< worker: the last time of a call it met */
 	_Atomic uint32_t arguments_tail;    /**< bytes of arguments that the worker has read */
-	uint32_t timed;         /**< worker: launches met that an event pair times … */
-	uint32_t timed_serial;  /**< … since the record belonged to this serial */
-	uint32_t logged_serial; /**< worker: serial whose THREAD record is written */
-	_Atomic size_t charged; /**< bytes that are taken for it (memory.h) */
-	uint32_t idle_head;     /**< worker: head as it was when it was last looked at … */
-	uint32_t idle;          /**< … and how often it has been the same since */
+	uint32_t timed_serial;              /**< worker: serial whose launches event pairs time */
+	uint32_t logged_serial;             /**< worker: serial whose THREAD record is written */
+	_Atomic size_t charged;             /**< bytes that are taken for it (memory.h) */
+	uint32_t idle_head; /**< worker: head as it was when it was last looked at … */
+	uint32_t idle;      /**< … and how often it has been the same since */
 	struct gw_thread_ranges
 	        *ranges; /**< worker: names of the ranges it is in; NULL: none yet */
 	bool given;      /**< worker: most of its ring was given back */

@@ -106,6 +106,11 @@ uint32_t gw_clock_khz(void)
 	return ns_per_tick > 0 ? (uint32_t)(1e6 / ns_per_tick + 0.5) : 0;
 }
 
+uint64_t gw_ticks_ns(uint64_t ticks)
+{
+	return (uint64_t)((double)ticks * ns_per_tick);
+}
+
 void gw_overhead_since(uint64_t begin)
 {
 	atomic_fetch_add_explicit(&overhead_ticks, gw_ticks() - begin, memory_order_relaxed);
@@ -118,10 +123,10 @@ void gw_attach_since(uint64_t begin)
 
 uint64_t gw_overhead_ns(void)
 {
-	return (uint64_t)((double)atomic_load(&overhead_ticks) * ns_per_tick);
+	return gw_ticks_ns(atomic_load(&overhead_ticks));
 }
 
 uint64_t gw_attach_ns(void)
 {
-	return (uint64_t)((double)atomic_load(&attach_ticks) * ns_per_tick);
+	return gw_ticks_ns(atomic_load(&attach_ticks));
 }

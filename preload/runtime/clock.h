@@ -25,6 +25,9 @@ uint64_t gw_clock_ns(uint64_t ticks);
 /** Ticks per millisecond as seen since the start, 0 before the second pair. */
 uint32_t gw_clock_khz(void);
 
+/** How long @p ticks take, ns. Worker only. */
+uint64_t gw_ticks_ns(uint64_t ticks);
+
 /** CLOCK_REALTIME now, ns: for times that the log keeps, never for a span or a wait. */
 uint64_t gw_wall_ns(void);
 

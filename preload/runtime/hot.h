@@ -46,7 +46,6 @@ struct gw_hot {
 	                                         GW_EVENT_ARGUMENTS, GW_EVENT_STACK, both or 0 */
 	_Atomic uint32_t known;             /**< observations behind the published predictions */
 	_Atomic uint32_t stream_generation; /**< changes when a stream or context ends */
-	_Atomic uint32_t context_generation;  /**< changes when a context ends */
 	_Atomic uint32_t function_generation; /**< changes when a function may have ended, or has
 	                                           another plan */
 	_Atomic uint32_t round; /**< rounds of the worker: changes at least every 20 ms while there

@@ -34,6 +34,8 @@ bool gw_drain_pending(void)
 
 static void free_again(struct gw_thread *t)
 {
+	/* What launches left that were lost. */
+	atomic_store(&t->arguments_tail, t->arguments_head);
 	gw_thread_rest(t);
 	/* Pairs with the exchange in thread_reuse() (launch/threads.c). */
 	atomic_store_explicit(&t->state, GW_SLOT_FREE, memory_order_release);

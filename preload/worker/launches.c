@@ -151,6 +151,12 @@ static void write_unpaired(struct gw_record_launch *r)
 	                 pair_of(r->config)->lone_block);
 }
 
+/* Of the launch that is being taken: it is at the ring's tail. */
+static uint32_t ticket_of(const struct gw_thread *t)
+{
+	return gw_event_ticket(atomic_load_explicit(&t->tail, memory_order_relaxed));
+}
+
 /* Wait for the time of a launch, where one will come; else log it as it is. */
 static void hand_over(struct gw_thread *t, const struct gw_event *e, struct gw_record_launch *r,
                       uint32_t graph)
@@ -172,7 +178,7 @@ static void hand_over(struct gw_thread *t, const struct gw_event *e, struct gw_r
 	else if (correlated && covered)
 		gw_join_wait(GW_JOIN_CORRELATION, gw_join_correlation_key(e->config), e->config, r);
 	else if (e->flags & GW_EVENT_TIMED)
-		gw_join_wait(GW_JOIN_TICKET, t->serial, t->timed, r);
+		gw_join_wait(GW_JOIN_TICKET, t->serial, ticket_of(t), r);
 	else if (graph && covered)
 		gw_join_wait(GW_JOIN_GRAPH, graph, graph_number, r);
 	else if (gw_event_kind(e) == GW_EVENT_KERNEL && covered && e->stream && s->cupti_stream)
@@ -239,8 +245,6 @@ static void kernel_event(struct gw_thread *t, struct gw_event *e)
 	} else {
 		predict_from_call(&r);
 	}
-	if (e->flags & GW_EVENT_TIMED)
-		t->timed++;
 	gw_expect(&r);
 	if (r.config)
 		gw_config_launched(r.config);
@@ -293,7 +297,6 @@ static void graph_event(struct gw_thread *t, struct gw_event *e)
 	                           .unlisted = g->unknown};
 	const bool timed = (e->flags & GW_EVENT_TIMED) != 0;
 
-	t->timed += timed;
 	e->flags &= (uint8_t)~GW_EVENT_TIMED; /* the graph is, none of its kernels */
 	if (!e->kernel || g->unknown)
 		gw_bump(&t->counts.graph_unknown, 1);
@@ -337,7 +340,7 @@ static void graph_event(struct gw_thread *t, struct gw_event *e)
 	}
 	if (!gw_attach_count()) /* else its kernels are timed, one by one */
 		gw_bump(&gw_counters[GW_COUNTER_expected_graphs_ns], (uint64_t)run.expected_ns);
-	gw_graph_sums_launched(&run, t->serial, timed ? t->timed : 0);
+	gw_graph_sums_launched(&run, t->serial, timed ? ticket_of(t) : 0);
 }
 
 static void time_event(const struct gw_thread *t, const struct gw_event *e)
@@ -392,7 +395,6 @@ void gw_launch_event(struct gw_thread *t, const struct gw_event *event)
 	if (t->timed_serial != t->serial) {
 		gw_join_thread_gone(t->timed_serial); /* its events have another owner by now */
 		t->timed_serial = t->serial;
-		t->timed = 0;
 	}
 	if (gw_event_kind(e) == GW_EVENT_KERNEL || gw_event_kind(e) == GW_EVENT_MULTI) {
 		use_device(e);

@@ -17,6 +17,7 @@ static void add_thread(const struct gw_thread *t, uint64_t out[GW_COUNTERS])
 	ADD(failed, failed);
 	ADD(ring_dropped, dropped);
 	ADD(events_skipped, events_skipped);
+	ADD(events_ns, pair_ticks);
 #undef ADD
 }
 
@@ -32,6 +33,7 @@ void gw_totals_sum(uint64_t out[GW_COUNTERS])
 		if (t)
 			add_thread(t, out);
 	}
+	out[GW_COUNTER_events_ns] = gw_ticks_ns(out[GW_COUNTER_events_ns]);
 	out[GW_COUNTER_attach_ns] = gw_attach_ns();
 	out[GW_COUNTER_overhead_ns] = gw_overhead_ns();
 	gw_memory_counters(out);

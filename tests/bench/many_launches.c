@@ -2,7 +2,7 @@
 /*
  * many_launches LAUNCHES FILE: a log of that many launches of 300 kernels, predicted and measured,
  * with samples of clocks, as a run of many hours writes it. What commands need for it is measured
- * by hand: docs/results/html-2026-11-23.
+ * by hand: docs/results/costs-2026-11-23.md.
  */
 #include "tests/cli/log_builder.h"
 

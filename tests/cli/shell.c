@@ -74,22 +74,24 @@ void shell_is_golden(const char *name)
 	FILE *f;
 
 	if (getenv("GW_UPDATE_GOLDEN")) {
-		snprintf(command, sizeof(command), "%s >'%s/%s'", packed ? "gzip -9n" : "cat",
-		         GOLDEN, name);
+		snprintf(command, sizeof(command),
+		         packed ? "gzip -9n >'%s/%s'" : GOLDEN_OF " '%s.txt' '%s' update", GOLDEN,
+		         name);
 		f = popen(command, "w");
 		assert_non_null(f);
 		fputs(shell_output, f);
 		assert_int_equal(pclose(f), 0);
 		return;
 	}
-	snprintf(command, sizeof(command), "%s '%s/%s'", packed ? "gzip -dc" : "cat", GOLDEN, name);
+	snprintf(command, sizeof(command), packed ? "gzip -dc '%s/%s'" : GOLDEN_OF " '%s.txt' '%s'",
+	         GOLDEN, name);
 	f = popen(command, "r");
 	assert_non_null(f);
 	n = fread(wanted, 1, sizeof(wanted) - 1, f);
 	wanted[n] = '\0';
 	if (pclose(f))
-		fail_msg("the golden file %s/%s cannot be read; GW_UPDATE_GOLDEN=1 writes it",
-		         GOLDEN, name);
+		fail_msg("%s has no %s that can be read; GW_UPDATE_GOLDEN=1 writes it", GOLDEN,
+		         name);
 	if (strcmp(wanted, shell_output))
 		fail_msg("%s is:\n%s\nthe output is:\n%s", name, wanted, shell_output);
 }

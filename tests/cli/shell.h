@@ -21,11 +21,11 @@ int shell(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /** Fail the test, showing the output, unless it holds @p text. */
 void shell_says(const char *text);
 /**
- * Fail the test unless the output is the golden file @p name; with GW_UPDATE_GOLDEN set, write it.
- * One that nobody reads as it is, because it is long, is packed by gzip and its name ends in .gz.
+ * Fail the test unless the output is that of golden.txt below @p name; with GW_UPDATE_GOLDEN set,
+ * write it. A long one is a file of golden/: it is packed by gzip, and its name ends in .gz.
  */
 void shell_is_golden(const char *name);
-/** Run it: it must succeed, and print the golden file @p name. */
+/** Run it: it must succeed, and print what is expected as @p name. */
 void shell_prints(const char *name, const char *command);
 
 #endif

@@ -69,6 +69,41 @@ static int setup(void **state)
 	return 0;
 }
 
+static void graphs_timed_whole_are_in_the_totals(void **state)
+{
+	struct gw_record_graph graph = {.graph = 3,
+	                                .kernels = 40,
+	                                .known_kernels = 40,
+	                                .launches = 1000,
+	                                .timed = 10,
+	                                .scored = 10,
+	                                .start_ns = 1,
+	                                .end_ns = 2,
+	                                .total_ns = 20000000,
+	                                .scored_ns = 20000000,
+	                                .predicted_ns = 10000000,
+	                                .expected_ns = 1000000000,
+	                                .device = 1};
+	struct lb b = {0};
+
+	(void)state;
+	lb_header(&b, 4711, 0, "decode");
+	lb_device(&b, 1, "Test", "00112233445566778899aabbccddeeff");
+	lb_record(&b, GW_RECORD_GRAPH, &graph, sizeof(graph), NULL, 0);
+	lb_end(&b);
+	assert_true(lb_write(&b, "graph.gwl"));
+	lb_free(&b);
+	assert_int_equal(shell(GPUWATCH "export --format=openmetrics -o - graph.gwl"), 0);
+	assert_non_null(strstr(shell_output, "gpuwatch_graph_launches_total{gpu=\"0\",UUID="
+	                                     "\"00112233445566778899aabbccddeeff\",pid=\"4711\","
+	                                     "graph=\"3\"} 1000\n"));
+	assert_non_null(strstr(shell_output, "graph=\"3\"} 2\n")); /* seconds of 1000 of 2 ms */
+	assert_int_equal(
+	        shell(GPUWATCH "export --format=parquet --table=graphs -o g.parquet graph.gwl"), 0);
+	assert_int_equal(shell(GPUWATCH "report --json graph.gwl"), 0);
+	assert_non_null(strstr(shell_output, "\"gpu\": 0"));
+}
+
 static void each_format_has_the_reports_sums_whatever_the_names(void **state)
 {
 	(void)state;
@@ -117,8 +152,8 @@ static void launches_are_picked_by_time_and_name(void **state)
 static void a_folder_stands_for_its_logs(void **state)
 {
 	(void)state;
-	assert_int_equal(shell("mkdir two none && cp names.gwl two/a.gwl && cp names.gwl two/b.gwl"),
-	                 0);
+	assert_int_equal(
+	        shell("mkdir two none && cp names.gwl two/a.gwl && cp names.gwl two/b.gwl"), 0);
 	assert_int_equal(shell(GPUWATCH "export --format=csv --kernel='^plain$' -o - two | wc -l"),
 	                 0);
 	assert_string_equal(shell_output, "7\n");
@@ -282,6 +317,7 @@ static void perfetto_has_the_line_of_the_program(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(graphs_timed_whole_are_in_the_totals),
 	        cmocka_unit_test(each_format_has_the_reports_sums_whatever_the_names),
 	        cmocka_unit_test(each_format_has_the_sums_of_recorded_logs),
 	        cmocka_unit_test(csv_is_golden),

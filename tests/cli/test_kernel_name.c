@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernel names as a table shows them: short, and distinguished. */
+/* Names: of kernels, short and distinguished; of native code, by the object that ran. */
 #include "cli/common/kernel_name.h"
 #include "cli/common/memory.h"
+#include "cli/stack/symbols.h"
+#include "predictor/code/binary/elf.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -143,6 +147,100 @@ static void kernel_names_fit_and_stay_different(void **state)
 	}
 }
 
+/* Names of native code: which file is the object that ran, and a file that changes while it is
+ * read. */
+enum { FILE_MAX = 64 << 20, NOTE_HEAD = 16 };
+
+extern const char __executable_start[]; /* by the linker */
+
+static char copy[] = "/tmp/gw-symbols-XXXXXX", build_id[128];
+
+__attribute__((noinline, used)) static void a_function_of_this_test(void)
+{
+	__asm__ volatile("");
+}
+
+/* Of the function, in the file. */
+static uint64_t address(void)
+{
+	return (uint64_t)((uintptr_t)a_function_of_this_test - (uintptr_t)__executable_start);
+}
+
+static void assert_name(const char *id, const char *expected)
+{
+	char *function, *file;
+	uint32_t line;
+
+	symbols_find(copy, id, address(), &function, &file, &line);
+	assert_string_equal(function, expected);
+	free(function);
+	free(file);
+}
+
+/* This program into `copy`; its build id. */
+static int copy_itself(void **state)
+{
+	unsigned char *image = malloc(FILE_MAX);
+	FILE *from = fopen("/proc/self/exe", "rb"), *to = fdopen(mkstemp(copy), "wb");
+	size_t size = image && from ? fread(image, 1, FILE_MAX, from) : 0;
+	struct gw_fault fault;
+	struct gw_bytes note = {0};
+	struct gw_elf elf;
+	Elf64_Shdr s;
+	bool well = to && fwrite(image, 1, size, to) == size &&
+	            gw_elf_open((struct gw_bytes){image, size}, &elf, &fault);
+
+	(void)state;
+	for (uint64_t i = 0; well && gw_elf_section(&elf, i, &s); i++)
+		if (!strcmp(gw_elf_section_name(&elf, &s), ".note.gnu.build-id"))
+			gw_elf_section_bytes(&elf, &s, &note);
+	for (size_t i = NOTE_HEAD; i < note.size && 2 * i < sizeof(build_id); i++)
+		snprintf(build_id + 2 * (i - NOTE_HEAD), 3, "%02x", note.data[i]);
+	if (from)
+		fclose(from);
+	if (to)
+		fclose(to);
+	free(image);
+	return well ? 0 : -1;
+}
+
+static int remove_it(void **state)
+{
+	(void)state;
+	symbols_end();
+	return unlink(copy);
+}
+
+static void a_function_of_the_object_that_ran_has_its_name(void **state)
+{
+	(void)state;
+	if (!*build_id)
+		skip(); /* linked without one */
+	assert_name(build_id, "a_function_of_this_test");
+}
+
+static void an_object_with_another_build_id_has_no_names(void **state)
+{
+	(void)state;
+	assert_name("0123456789abcdef0123456789abcdef01234567", "");
+}
+
+static void an_object_whose_build_id_is_not_known_has_no_names(void **state)
+{
+	(void)state;
+	assert_name("", "");
+}
+
+static void a_file_that_is_cut_short_later_does_not_end_the_reader(void **state)
+{
+	(void)state;
+	if (!*build_id)
+		skip();
+	assert_name(build_id, "a_function_of_this_test");
+	assert_int_equal(truncate(copy, 64), 0);
+	assert_name(build_id, "a_function_of_this_test");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -151,6 +249,13 @@ int main(void)
 	        cmocka_unit_test(kernel_names_that_differ_stay_different),
 	        cmocka_unit_test(kernel_names_fit_and_stay_different),
 	};
+	const struct CMUnitTest more[] = {
+	        cmocka_unit_test(a_function_of_the_object_that_ran_has_its_name),
+	        cmocka_unit_test(an_object_with_another_build_id_has_no_names),
+	        cmocka_unit_test(an_object_whose_build_id_is_not_known_has_no_names),
+	        cmocka_unit_test(a_file_that_is_cut_short_later_does_not_end_the_reader),
+	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, NULL, NULL) +
+	       cmocka_run_group_tests(more, copy_itself, remove_it);
 }

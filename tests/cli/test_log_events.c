@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A log as events: what ids stand for, and what is left of events whose parts are lost. */
+/* A log as events: what ids stand for, and what is left where parts of it are lost. */
 #include "cli/log/events.h"
+#include "cli/log/gaps.h"
+#include "cli/spent/ranges.h"
+#include "predictor/core/index.h"
+#include "predictor/core/types.h"
 #include "tests/cli/log_builder.h"
 
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -171,6 +176,190 @@ static void a_profile_of_no_version_is_no_event(void **state)
 	gw_log_free(&log);
 }
 
+/* Gaps between kernels of a log, and the NVTX ranges that hold launches. */
+/* What passes between kernels, put down to the launch that ends it. */
+
+/* A launch called at @p call that ran from @p start to @p end, in us. */
+static struct gw_record_launch ran(uint64_t call, uint64_t start, uint64_t end)
+{
+	return (struct gw_record_launch){.flags = GW_LAUNCH_MEASURED,
+	                                 .call_ns = call * 1000,
+	                                 .start_ns = start * 1000,
+	                                 .duration_ns = (end - start) * 1000};
+}
+
+struct course {
+	struct log_gaps gaps;
+	struct log_course course;
+};
+
+static void take(struct course *c, struct gw_record_launch launch)
+{
+	log_gaps_add(&c->gaps, &c->course, &launch, (struct log_caller){0});
+}
+
+static void assert_gap(const struct course *c, enum gw_gap kind, unsigned gaps, double us)
+{
+	assert_int_equal(c->gaps.count[kind], gaps);
+	assert_true(c->gaps.time[kind] == us * 1000);
+}
+
+static void a_gap_is_late_where_its_launch_was_called_in_it(void **state)
+{
+	struct course c = {0};
+
+	(void)state;
+	take(&c, ran(100, 110, 120));
+	take(&c, ran(101, 123, 130)); /* queued behind it */
+	take(&c, ran(150, 160, 170)); /* called when nothing ran */
+	log_gaps_end(&c.gaps, &c.course);
+	assert_gap(&c, GW_GAP_QUEUED, 1, 3);
+	assert_gap(&c, GW_GAP_LATE, 1, 30);
+	assert_gap(&c, GW_GAP_PAUSED, 0, 0);
+	assert_true(c.gaps.busy == 27000);
+	assert_true(log_gaps_span(&c.gaps) == 60000);
+}
+
+static void graphs_and_pauses_are_distinguished(void **state)
+{
+	struct course c = {0};
+	struct gw_record_launch node = ran(150, 160, 170);
+
+	(void)state;
+	node.flags |= GW_LAUNCH_GRAPH;
+	take(&c, ran(100, 110, 120));
+	take(&c, node);
+	take(&c, ran(5000, 5010, 5020));
+	log_gaps_end(&c.gaps, &c.course);
+	assert_gap(&c, GW_GAP_LATE_GRAPH, 1, 40);
+	assert_gap(&c, GW_GAP_LATE, 0, 0);
+	assert_gap(&c, GW_GAP_PAUSED, 1, 4840);
+	assert_true(log_gaps_span(&c.gaps) == 70000);
+}
+
+/* Streams beside each other: logged as they ended, and busy time counts once. */
+static void overlapping_kernels_leave_no_gap_whatever_their_order(void **state)
+{
+	struct course c = {0};
+
+	(void)state;
+	take(&c, ran(100, 120, 130));
+	take(&c, ran(100, 110, 140));
+	take(&c, ran(100, 135, 150));
+	take(&c, ran(100, 145, 148));
+	log_gaps_end(&c.gaps, &c.course);
+	for (unsigned i = 0; i < GW_GAPS; i++)
+		assert_gap(&c, (enum gw_gap)i, 0, 0);
+	assert_true(c.gaps.busy == 40000);
+}
+
+static void launches_without_a_start_say_nothing(void **state)
+{
+	struct course c = {0};
+	struct gw_record_launch events = ran(100, 110, 120), unmeasured = ran(100, 110, 120);
+
+	(void)state;
+	events.start_ns = 0;
+	unmeasured.flags = 0;
+	take(&c, events);
+	take(&c, unmeasured);
+	log_gaps_end(&c.gaps, &c.course);
+	assert_true(log_gaps_span(&c.gaps) == 0);
+}
+
+/* More than are held back to be put in order, and a second log of the same GPU. */
+static void long_logs_add_up(void **state)
+{
+	struct course c = {0};
+
+	(void)state;
+	for (unsigned log = 0; log < 2; log++) {
+		for (unsigned i = 0; i < 10000; i++)
+			take(&c, ran(1, 10 + 12 * i, 20 + 12 * i));
+		log_gaps_end(&c.gaps, &c.course);
+	}
+	assert_gap(&c, GW_GAP_QUEUED, 2 * 9999, 2 * 9999 * 2.0);
+	assert_true(c.gaps.busy == 2 * 10000 * 10000.0);
+}
+
+/* Which NVTX range a launch was called in. */
+
+static struct log_ranges ranges;
+
+static void name(uint32_t id, uint32_t domain, const char *text)
+{
+	log_range_name(&ranges, &(struct gw_record_range_name){.id = id, .domain = domain}, text);
+}
+
+static void change(uint32_t thread, uint64_t ns, uint32_t range)
+{
+	log_range_change(&ranges, thread, &(struct gw_record_range){.ns = ns, .name = range});
+}
+
+static void the_latest_change_before_the_call_holds(void **state)
+{
+	(void)state;
+	name(1, 0, "outer");
+	name(2, 0, "inner");
+	change(0, 100, 1);
+	change(0, 200, 2);
+	change(0, 300, 1);
+	change(0, 400, 0);
+	assert_string_equal(log_range_at(&ranges, 0, 99), "[no range]");
+	assert_string_equal(log_range_at(&ranges, 0, 100), "outer");
+	assert_string_equal(log_range_at(&ranges, 0, 299), "inner");
+	assert_string_equal(log_range_at(&ranges, 0, 300), "outer");
+	assert_string_equal(log_range_at(&ranges, 0, 400), "[no range]");
+	assert_string_equal(log_range_at(&ranges, 1, 250), "[no range]");
+	log_ranges_free(&ranges);
+}
+
+static void the_process_stands_in_where_the_thread_is_in_none(void **state)
+{
+	(void)state;
+	name(1, 0, "epoch");
+	name(2, 0, "step");
+	change(GW_INDEX_NONE, 100, 1);
+	change(3, 200, 2);
+	change(3, 300, 0);
+	assert_string_equal(log_range_at(&ranges, 3, 250), "step");
+	assert_string_equal(log_range_at(&ranges, 3, 350), "epoch");
+	assert_string_equal(log_range_at(&ranges, GW_INDEX_NONE, 350), "epoch");
+	log_ranges_free(&ranges);
+}
+
+static void names_say_their_domain_and_lost_ones_are_unknown(void **state)
+{
+	(void)state;
+	name(1, 0, "layers");
+	name(2, 1, "conv");
+	name(3, 0, "");
+	name(LOG_RANGE_NAMES, 0, "beyond");
+	change(0, 100, 2);
+	change(0, 200, 3);
+	change(0, 300, 9);
+	change(0, 400, LOG_RANGE_NAMES);
+	assert_string_equal(log_range_at(&ranges, 0, 100), "layers: conv");
+	assert_string_equal(log_range_at(&ranges, 0, 200), "[unnamed]");
+	assert_string_equal(log_range_at(&ranges, 0, 300), "[unknown]");
+	assert_string_equal(log_range_at(&ranges, 0, 400), "[unknown]");
+	assert_string_equal(log_range_at(&ranges, 0, 0), "[unknown]"); /* a call without a time */
+	log_ranges_free(&ranges);
+}
+
+static void of_too_many_changes_the_latest_are_kept(void **state)
+{
+	(void)state;
+	name(1, 0, "one");
+	name(2, 0, "two");
+	for (uint32_t i = 0; i <= LOG_RANGE_CHANGES; i++)
+		change(0, 10 + i, 1 + i % 2);
+	assert_int_equal(ranges.courses[1].count, LOG_RANGE_CHANGES / 2 + 1);
+	assert_string_equal(log_range_at(&ranges, 0, 10 + LOG_RANGE_CHANGES), "one");
+	assert_string_equal(log_range_at(&ranges, 0, 9 + LOG_RANGE_CHANGES), "two");
+	log_ranges_free(&ranges);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -179,6 +368,15 @@ int main(void)
 	        cmocka_unit_test(only_launches_survive_what_they_are_of),
 	        cmocka_unit_test(a_launch_is_believed_without_a_header),
 	        cmocka_unit_test(a_profile_of_no_version_is_no_event),
+	        cmocka_unit_test(a_gap_is_late_where_its_launch_was_called_in_it),
+	        cmocka_unit_test(graphs_and_pauses_are_distinguished),
+	        cmocka_unit_test(overlapping_kernels_leave_no_gap_whatever_their_order),
+	        cmocka_unit_test(launches_without_a_start_say_nothing),
+	        cmocka_unit_test(long_logs_add_up),
+	        cmocka_unit_test(the_latest_change_before_the_call_holds),
+	        cmocka_unit_test(the_process_stands_in_where_the_thread_is_in_none),
+	        cmocka_unit_test(names_say_their_domain_and_lost_ones_are_unknown),
+	        cmocka_unit_test(of_too_many_changes_the_latest_are_kept),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gpuwatch top's model on made-up snapshots: differences, order, filter, processes that go. */
 #include "cli/top/cells.h"
+#include "cli/top/graphs.h"
 #include "cli/top/histogram.h"
 #include "cli/top/model.h"
 #include "predictor/log/record.h"
@@ -110,6 +111,31 @@ static void rates_are_differences(void **state)
 	snapshot(SECOND);
 	assert_near(r->interval.runs, 0);
 	assert_true(isnan(r->interval.mean_ns) && !top_row_off(r));
+}
+
+static void graphs_timed_whole_share_the_gpu_time(void **state)
+{
+	struct gw_live_graph_time g = {
+	        2, 1, 40, 40, .launches = 100, .timed = 10, .total_ns = 20000};
+
+	(void)state;
+	for (unsigned i = 0; i < 2; i++) {
+		struct top_process *p = begin(SECOND);
+
+		ran(0, 10, 10, 1000);
+		all_configs(p);
+		top_graph_is(p, 0, &g);
+		top_end(m);
+		if (!i)
+			assert_true(isnan(p->graph[0].share));
+		/* 15 more launches, and of these 5 of 6000 ns. */
+		g.launches += 15;
+		g.timed += 5;
+		g.total_ns += 30000;
+	}
+	assert_near(m->process[0]->graph[0].time_ns, 90000);
+	assert_near(m->process[0]->graph[0].share, 0.9);
+	assert_near(m->process[0]->row[0]->share, 0.1);
 }
 
 static void configurations_of_a_kernel_are_one_row(void **state)
@@ -388,6 +414,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	        TEST(rates_are_differences),
+	        TEST(graphs_timed_whole_share_the_gpu_time),
 	        TEST(configurations_of_a_kernel_are_one_row),
 	        TEST(what_is_not_timed_all_the_time_is_estimated),
 	        TEST(names_may_come_later),

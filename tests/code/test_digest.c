@@ -8,7 +8,7 @@
 #include "predictor/code/ptx/ptx.h"
 #include "predictor/code/sass/lower.h"
 #include "tests/unit/ir_kernel.h"
-#include "tests/unit/sass/built.h"
+#include "tests/unit/sass/sass_fixture.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -3,7 +3,7 @@
  * killed.cu for the stand-in driver, so that killed.py runs without a GPU: the same arguments, the
  * same file. KILLED_LIES in the environment: it counts launches of grid 1 that it does not make.
  */
-#include "tests/driver/clients/check.h"
+#include "tests/driver/clients/tasks.h"
 
 #include <cuda.h>
 #include <fcntl.h>

@@ -10,7 +10,7 @@ fail() {
 	exit 1
 }
 
-mapfile -t all < <(find tests kernels -name '*.tar.xz')
+mapfile -t all < <(find tests kernels cli -name '*.tar.xz')
 [ "${#all[@]}" -gt 0 ] || fail "no archive found"
 archive check "${all[@]}"
 
@@ -30,6 +30,13 @@ archive add "$work/x.tar.xz" --into=sub "$work/in/a"
 archive remove "$work/x.tar.xz" sub/a
 cmp "$work/x.tar.xz" "$work/before.tar.xz" || fail "removing does not undo adding"
 archive remove "$work/x.tar.xz" nothing 2>/dev/null && fail "a missing name was removed"
+digest=0123456789abcdef0123456789abcdef01234567
+mkdir "$work/found"
+echo three >"$work/found/$digest"
+echo one >"$work/found/${digest//0/f}"
+archive add "$work/found.tar.xz" --into=sub "$work/found"
+archive add "$work/found.tar.xz" --into=sub "$work/found/$digest"
+[ "$(archive list "$work/found.tar.xz" | tr -s ' \n' ' ')" = " 4 sub/0 6 sub/1 " ] || fail "digests: $(archive list "$work/found.tar.xz")"
 archive unpack "$work/x.tar.xz" "$work/out"
 diff -r "$work/in" "$work/out" || fail "unpacked files differ"
 tar -C "$work" -cJf "$work/other.tar.xz" in

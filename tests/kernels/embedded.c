@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tests/kernels/embedded.h"
+#include "tests/kernels/code.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "kernels/kernels.h"
-#include "tests/kernels/sass_decoded.h"
 
 static struct sass_listing listing; /* of all modules */
 

@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-#include "tests/kernels/sass_text.h"
+#include "tests/kernels/code.h"
 
 enum { REGION_WHY = 256 }; /**< room for the reason of a refusal */
 

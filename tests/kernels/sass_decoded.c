@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tests/kernels/sass_decoded.h"
+#include "tests/kernels/code.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -34,8 +34,8 @@ static bool is(const struct gw_sass_insn *insn, const char *operation)
 static const char *multiply_add(const struct gw_sass_insn *insn)
 {
 	bool is_signed = gw_sass_bits(insn, 73, 1);
-	/* The factor b and the summand c; one of them is a register at 64, the other at 32, where it
-	 * may also be an immediate, a constant or a uniform register. */
+	/* The factor b and the summand c; one of them is a register at 64, the other at 32, where
+	 * it may also be an immediate, a constant or a uniform register. */
 	bool swapped = insn->form == 2 || insn->form == 3 || insn->form == 7;
 	bool zero_at_32 = insn->form == 1 && gw_sass_bits(insn, 32, 8) == GW_SASS_RZ;
 	bool zero_at_64 = gw_sass_bits(insn, 64, 8) == GW_SASS_RZ;

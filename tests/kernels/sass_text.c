@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tests/kernels/sass_text.h"
+#include "tests/kernels/code.h"
 
 #include <ctype.h>
 #include <stdint.h>

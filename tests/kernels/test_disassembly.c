@@ -16,9 +16,8 @@
 
 #include "kernels/kernels.h"
 #include "kernels/shape.h"
-#include "tests/kernels/embedded.h"
+#include "tests/kernels/code.h"
 #include "tests/kernels/region.h"
-#include "tests/kernels/sass_decoded.h"
 
 static unsigned failures;
 

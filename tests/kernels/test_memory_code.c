@@ -3,8 +3,7 @@
  * The memory microbenchmarks, disassembled: each accesses memory as kernels/memory_code.def says,
  * as often as it says, and not otherwise (Sanchez Gil 2017, 4.1.7).
  */
-#include "tests/kernels/embedded.h"
-#include "tests/kernels/sass_text.h"
+#include "tests/kernels/code.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -11,15 +11,19 @@ scratch=$(mktemp -d) && trap 'rm -rf "$scratch"' EXIT
 
 die() { echo "$test: $*" >&2; exit 1; }
 
-# The command's output must be the golden file, byte by byte; a long one is packed by gzip.
+# The command's output must be that of golden.txt, byte by byte; a long one is a file of golden/, packed by gzip.
 golden() {
-	local file=tests/predict/golden/$test.out status=0 pack=cat unpack=cat
-	[ ! -e "$file.gz" ] || { file=$file.gz pack='gzip -9n' unpack='gzip -d'; }
+	local file=tests/predict/golden/$test.out.gz all=tests/predict/golden.txt status=0
 	"$gpuwatch" "$@" >"$scratch/out" 2>"$scratch/err" || status=$?
 	[ "$status" = "${expected_status-0}" ] || die "status $status: $(cat "$scratch/err")"
 	[ ! -s "$scratch/err" ] || die "stderr: $(cat "$scratch/err")"
-	[ "$update" != --update ] || $pack <"$scratch/out" >"$file"
-	$unpack <"$file" | diff -u - "$scratch/out" || die "output differs from $file"
+	if [ -e "$file" ]; then
+		[ "$update" != --update ] || gzip -9n <"$scratch/out" >"$file"
+		gzip -d <"$file"
+	else
+		[ "$update" != --update ] || tests/golden $all "$test" update <"$scratch/out"
+		tests/golden $all "$test"
+	fi | diff -u - "$scratch/out" || die "output differs from what is expected"
 }
 
 # Status 2, nothing on stdout, one line on stderr that holds every text given before --.

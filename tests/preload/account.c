@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tests/preload/account.h"
+#include "tests/preload/harness.h"
 
 #include "cli/log/reader.h"
 #include "predictor/code/digest.h"
@@ -144,6 +144,7 @@ static void take_launch(struct reading *r, const struct gw_record_launch *l)
 	r->account->cold_static += l->tier == GW_TIER_COLD && l->work == GW_SOURCE_STATIC;
 	r->account->invalid += (l->flags & GW_LAUNCH_INVALID) != 0;
 	r->account->no_call += (l->flags & GW_LAUNCH_NO_CALL) != 0;
+	r->account->of_thread[l->thread & 7]++;
 	/* Of a launch into an idle stream whose time of call is its own. */
 	if (t.min_ns && l->start_ns && !(l->flags & (GW_LAUNCH_CALL_OPEN | GW_LAUNCH_GRAPH))) {
 		r->account->timed++;

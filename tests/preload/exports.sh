@@ -3,14 +3,41 @@
 # exports.sh LIBRARY NAMES: the preloaded library exports exactly the names in the file NAMES,
 # those of libcuda and libcupti hidden from look-ups (preload/runtime/linker/export.h), needs nothing but libc, libm and the loader, and runs on glibc 2.34: a name too many would
 # capture the application's own symbol, a newer symbol version would kill it at start.
+# exports.sh --names CC HOOKS_DEF FOREIGN_DEF NAME...: prints those names, a line each.
+# exports.sh LIBRARY --models MODELS: of the models that the list MODELS names, it contains `bounds` alone.
 set -euo pipefail
 export LC_ALL=C
-library=$1 names=$2 failed=0
+failed=0
+if [ "$1" = --names ]; then
+	# Of the two lists of hooks, and those that the preload exports besides.
+	cc=$2 hooks=$3 foreign=$4
+	shift 4
+	"$cc" -E -P -x c -D'HOOK(symbol, ...)=GW_HOOK symbol' -D'FOREIGN(symbol, ...)=GW_HOOK symbol' \
+		-include "$hooks" "$foreign" |
+		grep -oE 'GW_HOOK +[A-Za-z_0-9]+' | sed 's/GW_HOOK *//'
+	printf '%s\n' "$@"
+	exit
+fi
+library=$1
 
 complain() {
 	echo "$library: $1"
 	failed=1
 }
+
+if [ "$2" = --models ]; then
+	# Those beside `bounds` are for the command, and every program would load them.
+	symbols=$(nm "$library" | awk '{print $NF}')
+	for model in $(sed -n 's/^MODEL(\(.*\))$/\1/p' "$3"); do
+		contained=no
+		! grep -qx "gw_model_$model" <<<"$symbols" || contained=yes
+		expected=no
+		[ "$model" != bounds ] || expected=yes
+		[ "$contained" = "$expected" ] || complain "contains gw_model_$model: $contained, expected: $expected"
+	done
+	exit "$failed"
+fi
+names=$2
 
 exported=$(nm -D --defined-only "$library" | awk '$2 != "A" {sub(/@.*/, "", $3); print $3}' | sort -u)
 [ -n "$exported" ] || complain "exports nothing"

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/preload/harness.h"
 
-#include "tests/preload/account.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>

@@ -44,9 +44,10 @@ struct account {
 	uint64_t measured;    /**< launches with a time */
 	uint64_t cold_static; /**< launches of kernels never timed, predicted from their code */
 	uint64_t by_events, invalid, aggregated, no_call;
-	uint32_t degraded; /**< bit per enum gw_degraded */
-	uint32_t flags;    /**< of the header */
-	unsigned works;    /**< configurations with WORK records, the first 16 */
+	uint64_t of_thread[8]; /**< launches by the log's number of the thread */
+	uint32_t degraded;     /**< bit per enum gw_degraded */
+	uint32_t flags;        /**< of the header */
+	unsigned works;        /**< configurations with WORK records, the first 16 */
 	struct known_work {
 		uint32_t config, blocks;
 		bool counted[GW_WORK_FIELDS];
@@ -165,5 +166,14 @@ const char *built(const char *name);
 
 /** Whether this process may mount file systems in a name space of its own. */
 bool may_mount(void);
+
+/** Read the stand-in's count at @p path. */
+bool account_of_truth(const char *path, struct account *out);
+
+/** Read the log at @p path; false when it is none at all. */
+bool account_of_log(const char *path, struct account *out);
+
+/** How often @p wanted's kernel and configuration ran by @p a. */
+uint64_t account_count(const struct account *a, const struct tally *wanted);
 
 #endif

@@ -2,7 +2,6 @@
 /* What a process has committed is found, once, however it dies. */
 #include "cli/live/file.h"
 #include "cli/live/tables.h"
-#include "tests/preload/account.h"
 #include "tests/preload/harness.h"
 
 #include <dirent.h>

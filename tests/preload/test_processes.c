@@ -1,8 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fork and its family: every process behaves as without us, and has a log of its own. */
+/*
+ * fork and its family: every process behaves as without us, and has a log of its own. One that
+ * enters a sandbox lives on.
+ */
 #include "tests/preload/harness.h"
 
+#include <stdio.h>
+#include <string.h>
 #include <sys/wait.h>
+
+#include <cmocka.h>
 
 /*
  * Run a scenario without us and in every way of being watched: each process behaves the same, and
@@ -51,6 +58,21 @@ SCENARIO(raw_clone, 1)
 SCENARIO(raw_clone_exit, 1)
 SCENARIO(grandchildren, 3)
 
+static void the_end_of_a_raw_clones_thread_is_not_its_parents(void **state)
+{
+	struct run r = RUN("processes", "raw_clone_thread");
+	struct outcome *o = run_both(&r);
+	const uint64_t *launches = only_log(o)->of_thread;
+
+	(void)state;
+	assert_logs_are_the_truth(o);
+	assert_int_equal(launches[0], 0);
+	assert_int_equal(launches[1], 4);
+	assert_int_equal(launches[2], 4 + 3000);
+	assert_int_equal(launches[3], 3000);
+	outcome_free(o);
+}
+
 static void daemon_after_use_loses_its_gpu_as_without_us(void **state)
 {
 	struct run r = RUN("processes", "daemon_after");
@@ -73,6 +95,51 @@ static void children_of_a_launching_process_do_not_hang(void **state)
 	outcome_free(o);
 }
 
+/* A program that enters a sandbox lives on, whatever its filter does to calls it has no need of. */
+static const char *const modes[] = {"GPUWATCH_MODE=audit", "GPUWATCH_MODE=watch",
+                                    "GPUWATCH_MODE=count"};
+
+/* The program is the same without us, in each mode. */
+static void lives_on(const char *way, const char *end, const char *log)
+{
+	for (unsigned i = 0; i < 3; i++) {
+		struct run r = RUN("sandbox", way, end);
+		struct outcome *o;
+
+		r.env[0] = modes[i];
+		r.env[1] = "STANDIN_COUNT="; /* it is written as the process ends */
+		r.env[2] = log;
+		o = run_both(&r);
+		if (strstr(o->out, "no sandbox")) {
+			outcome_free(o);
+			skip();
+		}
+		assert_string_equal(o->out, "alive\n");
+		assert_int_equal(WEXITSTATUS(o->status), strcmp(end, "_exit") == 0 ? 3 : 4);
+		/* What is launched in the sandbox is in the log, to the end where there is one. */
+		if (!log && strcmp(end, "return") == 0) {
+			assert_true(only_log(o)->ended);
+			assert_true(only_log(o)->total > 2501);
+		}
+		outcome_free(o);
+	}
+}
+
+#define LIVES_ON(title, ...)                                                                       \
+	static void title(void **state)                                                            \
+	{                                                                                          \
+		(void)state;                                                                       \
+		lives_on(__VA_ARGS__);                                                             \
+	}
+
+LIVES_ON(by_seccomp_without_privileges, "seccomp", "_exit", NULL)
+LIVES_ON(by_seccomp_with_privileges, "privileged", "_exit", NULL)
+LIVES_ON(by_prctl, "prctl", "_exit", NULL)
+LIVES_ON(by_a_call_that_is_not_seen_after_no_new_privs, "unseen", "_exit", NULL)
+LIVES_ON(to_an_end_by_return, "seccomp", "return", NULL)
+/* A message is due there, and must not be said. */
+LIVES_ON(without_a_log, "seccomp", "_exit", "GPUWATCH_OUT=/no/such/place/log.gwl")
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -91,8 +158,15 @@ int main(void)
 	        cmocka_unit_test(daemon_after_use_loses_its_gpu_as_without_us),
 	        cmocka_unit_test(test_raw_clone),
 	        cmocka_unit_test(test_raw_clone_exit),
+	        cmocka_unit_test(the_end_of_a_raw_clones_thread_is_not_its_parents),
 	        cmocka_unit_test(test_grandchildren),
 	        cmocka_unit_test(children_of_a_launching_process_do_not_hang),
+	        cmocka_unit_test(by_seccomp_without_privileges),
+	        cmocka_unit_test(by_seccomp_with_privileges),
+	        cmocka_unit_test(by_prctl),
+	        cmocka_unit_test(by_a_call_that_is_not_seen_after_no_new_privs),
+	        cmocka_unit_test(to_an_end_by_return),
+	        cmocka_unit_test(without_a_log),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

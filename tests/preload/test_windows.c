@@ -3,7 +3,6 @@
  * Mode watch: every launch is counted, and some are timed, in windows: by activity records, or by
  * pairs of events where there is no libcupti.
  */
-#include "tests/preload/account.h"
 #include "tests/preload/harness.h"
 
 #include <stdio.h>
@@ -128,14 +127,19 @@ static void no_budget_no_windows(void **state)
 	outcome_free(o);
 }
 
-/* A pair of events is charged as if the program stood still for the whole window. */
+/* What the pairs cost the program's threads is counted, and charged to their windows. */
 static void event_windows_keep_to_the_budget(void **state)
 {
 	struct outcome *o = watch_each("steady", "GPUWATCH_BUDGET=20");
+	const uint64_t *c = only_log(o)->counter;
 
 	(void)state;
-	assert_in_range(only_log(o)->counter[GW_COUNTER_windows], 1, 1000);
+	assert_in_range(c[GW_COUNTER_windows], 1, 1000);
 	assert_true(only_log(o)->measured * 2 < only_log(o)->total);
+	assert_true(c[GW_COUNTER_events_ns] > 0);
+	/* The last window may not have been closed. */
+	assert_true(c[GW_COUNTER_windows] < 3 ||
+	            c[GW_COUNTER_events_ns] <= c[GW_COUNTER_window_ns]);
 	outcome_free(o);
 }
 
@@ -299,6 +303,15 @@ static void captures_are_left_alone(void **state)
 	(void)state;
 	assert_true(only_log(o)->counter[GW_COUNTER_windows_put_off] > 0);
 	assert_in_range(only_log(o)->measured, 1, only_log(o)->total);
+	outcome_free(o);
+}
+
+static void captures_that_end_with_their_streams_keep_no_window_away(void **state)
+{
+	struct outcome *o = watch("windows", "dropped", HALF, NULL);
+
+	(void)state;
+	assert_windows(o);
 	outcome_free(o);
 }
 
@@ -559,6 +572,7 @@ int main(void)
 	        cmocka_unit_test(graph_nodes_are_timed),
 	        cmocka_unit_test(cupti_is_left_alone_unless_asked_for),
 	        cmocka_unit_test(captures_are_left_alone),
+	        cmocka_unit_test(captures_that_end_with_their_streams_keep_no_window_away),
 	        cmocka_unit_test(without_cupti_windows_are_timed_by_events),
 	        cmocka_unit_test(each_record_meets_its_own_launch),
 	        cmocka_unit_test(sixteen_threads_have_records),

@@ -1,14 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Launches analysed on threads: the same is reported, and the threads end with the program. */
+/* Launches analysed on threads: the same is reported, the threads end with the program; their
+ * queue. */
+#include "preload/analysis/analysis_queue.h"
 #include "preload/runtime/options.h"
 #include "preload/runtime/spawn.h"
+#include "preload/worker/registry.h"
 #include "tests/unit/analysis_fixture.h"
 #include "tests/unit/preload_fixture.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <string.h>
 #include <unistd.h>
+
 #include <cmocka.h>
 
 static int start_threads(void **state)
@@ -128,6 +133,221 @@ static void answers_come_before_the_budget(void **state)
 	assert_int_equal(gw_analysis_allowance(0), 2 * second);
 }
 
+/* Whose turn it is to be analysed, by what analyses of their kernels took and what they may be good
+ * for. */
+enum { CHEAP = 1, COSTLY, OTHER };
+#define MS UINT64_C(1000000)
+
+static int start(void **state)
+{
+	(void)state;
+	fixture_start();
+	assert_true(gw_registry_start());
+	for (uint32_t slot = CHEAP; slot <= OTHER; slot++)
+		gw_hot.shared->kernels[slot] =
+		        (struct gw_kernel_slot){.name = "kernel", .hash = slot};
+	gw_analysis_queue_start();
+	return 0;
+}
+
+static uint32_t config_at(uint32_t slot, uint32_t blocks)
+{
+	return gw_intern_config(slot, 0,
+	                        &(struct gw_config){{blocks, 1, 1}, {32, 1, 1}, {1, 1, 1}, 0, 0});
+}
+
+/* One that waits; @p total_ns: GPU time that was measured of it when it came. */
+static uint32_t waits(uint32_t slot, uint32_t blocks, uint64_t total_ns)
+{
+	uint32_t config = config_at(slot, blocks);
+
+	gw_config_entry(config)->total_ns = total_ns;
+	gw_config_entry(config)->measured = total_ns != 0;
+	assert_true(gw_analysis_queue_put(config, false));
+	return config;
+}
+
+/* The first of each kernel has had its turn, and took so long. */
+static void met(uint32_t slot, uint64_t took)
+{
+	uint32_t config = waits(slot, 1000 + slot, 0);
+
+	assert_int_equal(gw_analysis_queue_next(true), config);
+	gw_analysis_queue_took(slot, took);
+}
+
+static void the_first_of_each_kernel_comes_first(void **state)
+{
+	uint32_t one = waits(CHEAP, 1, 0), further = waits(CHEAP, 2, 0),
+	         other = waits(COSTLY, 1, 0);
+
+	(void)state;
+	assert_int_equal(gw_analysis_queue_next(false), one);
+	assert_int_equal(gw_analysis_queue_next(false), other);
+	assert_int_equal(gw_analysis_queue_next(false), further);
+	assert_int_equal(gw_analysis_queue_next(false), 0);
+}
+
+static void those_of_one_kernel_come_as_they_came(void **state)
+{
+	uint32_t one, two, three;
+
+	(void)state;
+	met(CHEAP, 1 * MS);
+	one = waits(CHEAP, 1, 0);
+	two = waits(CHEAP, 2, 0);
+	three = waits(CHEAP, 3, 0);
+	assert_int_equal(gw_analysis_queue_next(false), one);
+	assert_int_equal(gw_analysis_queue_next(false), two);
+	assert_int_equal(gw_analysis_queue_next(false), three);
+}
+
+static void what_takes_little_comes_before_what_takes_more(void **state)
+{
+	uint32_t more, little, between;
+
+	(void)state;
+	met(OTHER, 8 * MS);
+	met(CHEAP, MS / 10);
+	met(COSTLY, 2 * MS);
+	more = waits(OTHER, 1, 0);
+	between = waits(COSTLY, 1, 0);
+	little = waits(CHEAP, 1, 0);
+	assert_int_equal(gw_analysis_queue_next(false), little);
+	assert_int_equal(gw_analysis_queue_next(false), between);
+	assert_int_equal(gw_analysis_queue_next(false), more);
+}
+
+static void of_those_timed_it_is_gpu_time_for_time(void **state)
+{
+	uint32_t seldom, often, costly;
+
+	(void)state;
+	met(CHEAP, 1 * MS);
+	met(COSTLY, 40 * MS);
+	costly = waits(COSTLY, 1, 20 * MS);
+	seldom = waits(CHEAP, 1, MS / 10);
+	often = waits(CHEAP, 2, 5 * MS);
+	assert_int_equal(gw_analysis_queue_next(false), often);
+	assert_int_equal(gw_analysis_queue_next(false), costly);
+	assert_int_equal(gw_analysis_queue_next(false), seldom);
+}
+
+/* Fifty of them would use up all the time there is. */
+static void costly_ones_not_timed_yet_wait_with_those_that_were(void **state)
+{
+	uint32_t costly, timed, fresh;
+
+	(void)state;
+	met(CHEAP, 1 * MS);
+	met(COSTLY, 40 * MS);
+	costly = waits(COSTLY, 1, 0);
+	timed = waits(CHEAP, 1, 3 * MS);
+	fresh = waits(CHEAP, 2, 0);
+	assert_int_equal(gw_analysis_queue_next(false), fresh);
+	assert_int_equal(gw_analysis_queue_next(false), timed);
+	assert_int_equal(gw_analysis_queue_next(false), costly);
+}
+
+static void what_was_left_open_comes_before_what_was_timed(void **state)
+{
+	uint32_t timed, open, fresh;
+
+	(void)state;
+	met(CHEAP, 1 * MS);
+	timed = waits(CHEAP, 1, 3 * MS);
+	open = config_at(CHEAP, 2);
+	assert_true(gw_analysis_queue_put(open, true));
+	fresh = waits(CHEAP, 3, 0);
+	assert_int_equal(gw_analysis_queue_waiting(), 3);
+	assert_int_equal(gw_analysis_queue_next(false), fresh);
+	assert_int_equal(gw_analysis_queue_next(true), 0);
+	assert_int_equal(gw_analysis_queue_next(false), open);
+	assert_int_equal(gw_analysis_queue_next(false), timed);
+}
+
+static void at_the_end_only_those_that_were_not_timed(void **state)
+{
+	uint32_t costly;
+
+	(void)state;
+	met(COSTLY, 40 * MS);
+	waits(CHEAP, 1, 3 * MS);
+	costly = waits(COSTLY, 1, 0);
+	assert_int_equal(gw_analysis_queue_untimed(), 1);
+	assert_int_equal(gw_analysis_queue_waiting(), 2);
+	assert_int_equal(gw_analysis_queue_next(true), costly);
+	assert_int_equal(gw_analysis_queue_next(true), 0);
+	assert_int_equal(gw_analysis_queue_waiting(), 1);
+}
+
+/* The places of the ring are used again and again, and closed up in the middle. */
+static void none_is_lost_and_none_comes_twice(void **state)
+{
+	enum { ROUNDS = 5000, KEPT = 7 };
+	static uint8_t seen[ROUNDS * 2 + KEPT];
+	uint32_t put = 0, got = 0;
+
+	(void)state;
+	met(CHEAP, 1 * MS);
+	met(OTHER, 2 * MS);
+	memset(seen, 0, sizeof(seen));
+	for (unsigned i = 0; i < ROUNDS; i++) {
+		waits(put % 3 ? OTHER : CHEAP, put + 1, 0);
+		put++;
+		if (put > KEPT) {
+			uint32_t c = gw_analysis_queue_next(false), blocks;
+
+			assert_true(c != 0);
+			blocks = gw_config_entry(c)->config.grid.x;
+			assert_int_equal(seen[blocks]++, 0);
+			got++;
+		}
+	}
+	while (gw_analysis_queue_next(false))
+		got++;
+	assert_int_equal(got, put);
+}
+
+static void where_there_is_no_room_none_is_taken(void **state)
+{
+	uint32_t config = config_at(CHEAP, 1);
+
+	(void)state;
+	gw_config_entry(config)->measured = 1;
+	for (unsigned i = 0; i < GW_ANALYSIS_QUEUE; i++)
+		assert_true(gw_analysis_queue_put(config, false));
+	assert_false(gw_analysis_queue_put(config, false));
+	assert_int_equal(gw_analysis_queue_next(false), config);
+	assert_true(gw_analysis_queue_put(config, false));
+}
+
+/* By the GPU time that they took; and not where only those that were never timed are asked for. */
+static void what_was_analysed_briefly_comes_last(void **state)
+{
+	uint32_t small = config_at(CHEAP, 1), large = config_at(CHEAP, 2), late;
+
+	(void)state;
+	met(CHEAP, MS);
+	assert_true(gw_analysis_queue_only_brief()); /* none waits */
+	gw_config_entry(small)->total_ns = 10 * MS;
+	gw_config_entry(large)->total_ns = 90 * MS;
+	assert_true(gw_analysis_queue_put_brief(small));
+	assert_true(gw_analysis_queue_put_brief(large));
+	assert_true(gw_analysis_queue_only_brief());
+	late = waits(CHEAP, 3, MS);
+	assert_false(gw_analysis_queue_only_brief());
+	assert_int_equal(gw_analysis_queue_waiting(), 3);
+	assert_int_equal(gw_analysis_queue_untimed(), 0);
+	assert_int_equal(gw_analysis_queue_next(true), 0);
+	assert_int_equal(gw_analysis_queue_next(false), late);
+	assert_int_equal(gw_analysis_queue_next(false), large);
+	assert_int_equal(gw_analysis_queue_next(false), small);
+	assert_int_equal(gw_analysis_queue_next(false), 0);
+}
+
+#define T(name) cmocka_unit_test_setup(name, start)
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, start_threads, end_threads)
@@ -138,6 +358,16 @@ int main(void)
 	        TEST(what_waits_takes_the_result_of_its_like),
 	        TEST(threads_end_with_the_program),
 	        TEST(answers_come_before_the_budget),
+	        T(the_first_of_each_kernel_comes_first),
+	        T(those_of_one_kernel_come_as_they_came),
+	        T(what_takes_little_comes_before_what_takes_more),
+	        T(of_those_timed_it_is_gpu_time_for_time),
+	        T(costly_ones_not_timed_yet_wait_with_those_that_were),
+	        T(what_was_left_open_comes_before_what_was_timed),
+	        T(at_the_end_only_those_that_were_not_timed),
+	        T(none_is_lost_and_none_comes_twice),
+	        T(where_there_is_no_room_none_is_taken),
+	        T(what_was_analysed_briefly_comes_last),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

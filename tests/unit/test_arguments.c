@@ -15,6 +15,9 @@ enum { KERNEL = 1, SLOTS = 64 };
 static const struct gw_code_param two[] = {{0, 4}, {8, 8}};
 static struct gw_thread *thread;
 static _Alignas(struct gw_arguments) unsigned char ring[GW_ARGUMENTS_RING];
+static uint32_t position; /* of the next launch in its ring */
+
+enum { HEAD = 2 * sizeof(uint32_t) }; /* before the bytes: the launch's position, their number */
 
 static int32_t number = 7;
 static void *pointer = (void *)0x123456789a;
@@ -30,10 +33,10 @@ static void kernel_has(const struct gw_code_param *param, uint32_t count)
 /* The first arguments in the ring, and those behind them. */
 static const struct gw_arguments *waiting(unsigned which)
 {
-	uint32_t at = 0;
+	uint32_t at = 4;
 
 	while (which--)
-		at += 4 + (((const struct gw_arguments *)(void *)(ring + at))->size + 3) / 4 * 4;
+		at += HEAD + (((const struct gw_arguments *)(void *)(ring + at))->size + 3) / 4 * 4;
 	return (const void *)(ring + at);
 }
 
@@ -62,6 +65,7 @@ static int start(void **state)
 	thread->last.function = 0x1000;
 	gw_driver.cuFuncGetParamInfo = param_info;
 	fewer = 0;
+	position = 0;
 	kernel_has(two, 2);
 	return 0;
 }
@@ -70,7 +74,7 @@ static int start(void **state)
 static uint8_t launch(uint32_t blocks, void **from_params, void **extra)
 {
 	struct gw_event *e = &thread->ring[0];
-	struct gw_call call = {.event = e, .thread = thread};
+	struct gw_call call = {.event = e, .thread = thread, .at = position++};
 
 	*e = (struct gw_event){.kernel = KERNEL,
 	                       .grid = {blocks, 1, 1},
@@ -105,7 +109,7 @@ static void a_configuration_is_copied_once(void **state)
 	assert_true(taken(launch(1, params, NULL)));
 	assert_false(taken(launch(1, params, NULL)));
 	assert_true(taken(launch(2, params, NULL)));
-	assert_int_equal(thread->arguments_head, 2 * (4 + 16));
+	assert_int_equal(thread->arguments_head, 2 * (HEAD + 16));
 }
 
 static void expect_of_buffer(size_t size, uint32_t copied)
@@ -171,6 +175,13 @@ static void a_kernel_without_parameters_has_none(void **state)
 	assert_int_equal(waiting(1)->size, 0);
 }
 
+/* The worker has come to the launch at @p of the ring. */
+static void arrived(uint32_t at, uint32_t id)
+{
+	atomic_store(&thread->tail, at);
+	gw_arguments_arrived(thread, id);
+}
+
 static uint32_t config(uint32_t blocks)
 {
 	const struct gw_config c = {
@@ -187,8 +198,8 @@ static void a_full_ring_leaves_the_next(void **state)
 	while (taken(launch(n + 1, params, NULL)))
 		n++;
 	assert_in_range(n, 2000, GW_ARGUMENTS_RING / 20);
-	while (!taken(launch(n + 1, params, NULL)))
-		gw_arguments_arrived(thread, 0);
+	for (uint32_t i = 0; !taken(launch(n + 1, params, NULL)); i++)
+		arrived(i, 0);
 }
 
 /* Begun where the longest would fit, and read where they were begun. */
@@ -205,7 +216,7 @@ static void arguments_come_out_of_the_ring_as_they_went_in(void **state)
 		uint32_t id = config(i);
 
 		assert_true(taken(launch(i, both, NULL)));
-		gw_arguments_arrived(thread, id);
+		arrived(position - 1, id);
 		assert_int_equal(gw_arguments_of(id)->size, GW_ARGUMENTS_MAX);
 		assert_memory_equal(gw_arguments_of(id)->bytes, &i, 4);
 	}
@@ -223,11 +234,27 @@ static void the_worker_keeps_those_of_the_first_launch(void **state)
 	memset(thread->arguments_seen, 0, sizeof(thread->arguments_seen));
 	launch(1, params, NULL);
 	number = 7;
-	gw_arguments_arrived(thread, id);
-	gw_arguments_arrived(thread, id);
+	arrived(0, id);
+	arrived(1, id);
 	assert_int_equal(gw_arguments_of(id)->size, 16);
 	assert_int_equal(gw_arguments_of(id)->bytes[0], 7);
 	assert_int_equal(atomic_load(&gw_counters[GW_COUNTER_arguments]), 1);
+}
+
+/* Its page was given back as it was written, or a signal handler jumped out of its end. */
+static void those_of_a_lost_launch_are_not_taken_for_the_next_ones(void **state)
+{
+	const uint32_t lost = config(1), next = config(2);
+
+	(void)state;
+	launch(1, params, NULL);
+	number = 8;
+	launch(2, params, NULL);
+	number = 7;
+	arrived(1, next);
+	assert_int_equal(gw_arguments_of(next)->bytes[0], 8);
+	assert_null(gw_arguments_of(lost));
+	assert_int_equal(atomic_load(&thread->arguments_tail), thread->arguments_head);
 }
 
 static void what_is_kept_is_bounded(void **state)
@@ -240,7 +267,7 @@ static void what_is_kept_is_bounded(void **state)
 	kernel_has(large, 1);
 	for (uint32_t i = 1; i <= 10000; i++)
 		if (taken(launch(i, one, NULL)))
-			gw_arguments_arrived(thread, config(i));
+			arrived(position - 1, config(i));
 	assert_in_range(atomic_load(&gw_counters[GW_COUNTER_arguments]), 2000, 2048);
 }
 
@@ -333,6 +360,8 @@ int main(void)
 	        cmocka_unit_test_setup(a_full_ring_leaves_the_next, start),
 	        cmocka_unit_test_setup(arguments_come_out_of_the_ring_as_they_went_in, start),
 	        cmocka_unit_test_setup(the_worker_keeps_those_of_the_first_launch, start),
+	        cmocka_unit_test_setup(those_of_a_lost_launch_are_not_taken_for_the_next_ones,
+	                               start),
 	        cmocka_unit_test_setup(what_is_kept_is_bounded, start),
 	        cmocka_unit_test_setup(a_found_cell_ends_the_wish, start),
 	};

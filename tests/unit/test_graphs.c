@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Snapshots of executable graphs, taken from a driver of the test's own. */
+/* Snapshots of executable graphs and captures under way, by a driver of the test's own. */
+#include "preload/hook/handlers.h"
 #include "preload/launch/object_lifetime.h"
 #include "tests/unit/preload_fixture.h"
 
@@ -8,6 +9,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+
 #include <cmocka.h>
 
 /* A graph is a list of nodes; a node is a kernel of some grid, or a child graph. */
@@ -231,6 +233,27 @@ static void a_function_is_asked_about_in_its_nodes_context(void **state)
 	assert_int_equal(gw_map_get(functions, 0x6000), 0);
 }
 
+/* Else the driver would be asked at each launch, some fifty times. */
+static void a_function_is_asked_about_once_where_the_table_is_full(void **state)
+{
+	struct gw_map *functions = &gw_hot.shared->functions;
+	uint32_t others = 0, left = 0;
+
+	(void)state;
+	gw_driver.cuFuncGetName = name_of_function;
+	for (uintptr_t key = 0x100000; others < GW_MAP_PROBE; key += 16)
+		others += gw_map_hash(key) == gw_map_hash(0x6000) &&
+		          gw_map_put(functions, key, 3, 0, 0);
+	assert_true(gw_kernel_resolve((CUfunction)0x6000) != 0);
+	assert_true(gw_map_get(functions, 0x6000) != 0);
+	for (uintptr_t key = 0x100000; others; key += 16)
+		if (gw_map_hash(key) == gw_map_hash(0x6000)) {
+			others--;
+			left += gw_map_get(functions, key) != 0;
+		}
+	assert_int_equal(left, GW_MAP_PROBE - 1);
+}
+
 static void what_cannot_be_listed_is_said(void **state)
 {
 	struct CUgraph_st conditional = {2, {KERNEL(1), {CU_GRAPH_NODE_TYPE_CONDITIONAL, 0, NULL}}};
@@ -379,12 +402,144 @@ static void a_handle_made_anew_is_another_graph(void **state)
 	assert_int_not_equal(snapshot(exec)->exec, number);
 }
 
+/* How many stream captures are under way: never too few, or captured launches count as run. */
+static struct gw_call call;
+
+/* There are no records. */
+void gw_activity_context_going(void)
+{
+}
+
+static int start_captures(void **state)
+{
+	(void)state;
+	fixture_start();
+	return 0;
+}
+
+static void begin(CUresult result)
+{
+	capture_coming(&call, 0);
+	capture_begun(&call, result, 0);
+}
+
+static int under_way(void)
+{
+	return atomic_load(&gw_hot.captures);
+}
+
+static void a_capture_counts_from_its_begin_to_its_end(void **state)
+{
+	(void)state;
+	begin(CUDA_SUCCESS);
+	begin(CUDA_SUCCESS);
+	assert_int_equal(under_way(), 2);
+	capture_ended(&call, CUDA_SUCCESS, NULL, NULL);
+	assert_int_equal(under_way(), 1);
+	capture_ended(&call, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, NULL, NULL);
+	assert_int_equal(under_way(), 0);
+}
+
+static void a_capture_that_could_not_begin_does_not_count(void **state)
+{
+	(void)state;
+	begin(CUDA_ERROR_ILLEGAL_STATE);
+	assert_int_equal(under_way(), 0);
+}
+
+static void a_refused_end_leaves_the_capture_under_way(void **state)
+{
+	static const CUresult refusals[] = {CUDA_ERROR_STREAM_CAPTURE_UNMATCHED,
+	                                    CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD,
+	                                    CUDA_ERROR_ILLEGAL_STATE,
+	                                    CUDA_ERROR_INVALID_VALUE,
+	                                    CUDA_ERROR_INVALID_HANDLE,
+	                                    CUDA_ERROR_INVALID_CONTEXT,
+	                                    CUDA_ERROR_OUT_OF_MEMORY};
+
+	(void)state;
+	begin(CUDA_SUCCESS);
+	for (size_t i = 0; i < COUNT(refusals); i++) {
+		capture_ended(&call, refusals[i], NULL, NULL);
+		assert_int_equal(under_way(), 1);
+	}
+}
+
+static CUstream stream_at(uintptr_t handle)
+{
+	return (CUstream)(handle << 4);
+}
+
+static CUresult context_is(CUcontext *context)
+{
+	*context = (CUcontext)0x7000;
+	return CUDA_SUCCESS;
+}
+
+static void begin_in(CUstream stream)
+{
+	capture_coming(&call, stream);
+	capture_begun(&call, CUDA_SUCCESS, stream);
+}
+
+static void destroy(CUstream stream, CUresult result)
+{
+	stream_going(&call, stream);
+	stream_ended(&call, result, stream);
+}
+
+static void a_capture_ends_with_the_stream_that_began_it(void **state)
+{
+	(void)state;
+	begin_in(stream_at(1));
+	begin_in(stream_at(2));
+	destroy(stream_at(3), CUDA_SUCCESS); /* it has joined one, at most */
+	assert_int_equal(under_way(), 2);
+	destroy(stream_at(2), CUDA_ERROR_INVALID_CONTEXT);
+	assert_int_equal(under_way(), 2);
+	destroy(stream_at(2), CUDA_SUCCESS);
+	assert_int_equal(under_way(), 1);
+	destroy(stream_at(2), CUDA_SUCCESS); /* the next of this handle */
+	assert_int_equal(under_way(), 1);
+	capture_ended(&call, CUDA_SUCCESS, stream_at(1), NULL);
+	assert_int_equal(under_way(), 0);
+	begin_in(stream_at(2));
+	destroy(stream_at(1), CUDA_SUCCESS);
+	assert_int_equal(under_way(), 1);
+	destroy(stream_at(2), CUDA_SUCCESS);
+	assert_int_equal(under_way(), 0);
+}
+
+static void captures_end_with_their_context(void **state)
+{
+	(void)state;
+	gw_driver.cuCtxGetCurrent = context_is;
+	begin_in(stream_at(1));
+	begin_in(stream_at(2));
+	context_going(&call, (CUcontext)0x8000);
+	context_ended(&call, CUDA_SUCCESS, (CUcontext)0x8000);
+	assert_int_equal(under_way(), 2);
+	context_going(&call, (CUcontext)0x7000);
+	assert_int_equal(under_way(), 2);
+	context_ended(&call, CUDA_SUCCESS, (CUcontext)0x7000);
+	assert_int_equal(under_way(), 0);
+}
+
+static void an_end_too_many_does_not_hide_a_later_capture(void **state)
+{
+	(void)state;
+	capture_ended(&call, CUDA_SUCCESS, NULL, NULL);
+	begin(CUDA_SUCCESS);
+	assert_int_equal(under_way(), 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 #define T(name) cmocka_unit_test_setup_teardown(name, start, stop)
 	        T(the_kernels_of_a_graph_and_its_children_are_listed),
 	        T(a_function_is_asked_about_in_its_nodes_context),
+	        T(a_function_is_asked_about_once_where_the_table_is_full),
 	        T(what_cannot_be_listed_is_said),
 	        T(a_graph_that_holds_itself_is_given_up),
 	        T(a_driver_without_the_calls_leaves_it_unknown),
@@ -395,6 +550,14 @@ int main(void)
 	        T(a_child_that_could_not_be_listed_is_unknown),
 	        T(a_destroyed_graph_is_forgotten),
 	        T(a_handle_made_anew_is_another_graph),
+#undef T
+#define T(name) cmocka_unit_test_setup(name, start_captures)
+	        T(a_capture_counts_from_its_begin_to_its_end),
+	        T(a_capture_that_could_not_begin_does_not_count),
+	        T(a_refused_end_leaves_the_capture_under_way),
+	        T(a_capture_ends_with_the_stream_that_began_it),
+	        T(captures_end_with_their_context),
+	        T(an_end_too_many_does_not_hide_a_later_capture),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Maps of what launches name: handles, which may come back, and dense ids. */
 #include "preload/maps/handle_map.h"
+#include "preload/maps/idmap.h"
 #include "tests/unit/preload_fixture.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
 #include <cmocka.h>
 
 static struct gw_map *map;
@@ -328,6 +332,111 @@ static void threads_keep_their_own_handles(void **state)
 			assert_int_equal(gw_map_get(map, ((t + 1) << 32) + i * 16), i % 2 ? 0 : i);
 }
 
+static void empty(struct gw_idmap *ids)
+{
+	free(ids->keys);
+	free(ids->ids);
+}
+
+static void an_empty_map_knows_nothing(void **state)
+{
+	struct gw_idmap ids = {0};
+
+	(void)state;
+	assert_int_equal(gw_idmap_get(&ids, 1), 0);
+	assert_int_equal(gw_idmap_get(&ids, UINT64_MAX), 0);
+}
+
+static void a_key_keeps_the_last_id_it_was_given(void **state)
+{
+	struct gw_idmap ids = {0};
+
+	(void)state;
+	assert_true(gw_idmap_put(&ids, 5, 1));
+	assert_true(gw_idmap_put(&ids, 5, 2));
+	assert_int_equal(gw_idmap_get(&ids, 5), 2);
+	assert_int_equal(ids.used, 1);
+	assert_int_equal(gw_idmap_get(&ids, 6), 0);
+	empty(&ids);
+}
+
+static void every_id_survives_growth(void **state)
+{
+	struct gw_idmap ids = {0};
+
+	(void)state;
+	for (uint32_t i = 1; i <= 50000; i++)
+		assert_true(gw_idmap_put(&ids, gw_idmap_key(i, 3), i));
+	for (uint32_t i = 1; i <= 50000; i++)
+		assert_int_equal(gw_idmap_get(&ids, gw_idmap_key(i, 3)), i);
+	assert_int_equal(gw_idmap_get(&ids, gw_idmap_key(50001, 3)), 0);
+	assert_int_equal(ids.used, 50000);
+	empty(&ids);
+}
+
+/* All keys of a chain begin at one slot; the last slot's chain goes on at the first. */
+static void colliding_keys_are_reported_apart_around_the_end(void **state)
+{
+	struct gw_idmap ids = {0};
+
+	(void)state;
+	for (uint32_t i = 1; i <= 150; i++)
+		gw_idmap_put(&ids, (uint64_t)255 << 32 | i, i);
+	for (uint32_t i = 1; i <= 150; i++)
+		assert_int_equal(gw_idmap_get(&ids, (uint64_t)255 << 32 | i), i);
+	assert_int_equal(gw_idmap_get(&ids, (uint64_t)255 << 32 | 151), 0);
+	empty(&ids);
+}
+
+static void a_mixed_key_is_never_0_and_tells_both_words(void **state)
+{
+	(void)state;
+	assert_true(gw_idmap_key(0, 0) != 0);
+	assert_true(gw_idmap_key(1, 2) != gw_idmap_key(2, 1));
+	assert_true(gw_idmap_key(1, 2) != gw_idmap_key(1, 3));
+}
+
+/* Keys that begin at the same place, and such that go round the end. */
+static uint64_t crowded_key(uint32_t i)
+{
+	return (uint64_t)(250 + i % 8) << 32 | (i + 1);
+}
+
+static void what_is_removed_is_gone_and_nothing_else(void **state)
+{
+	enum { KEYS = 150 };
+
+	(void)state;
+	for (uint32_t gap = 2; gap < 7; gap++) {
+		struct gw_idmap ids = {0};
+
+		for (uint32_t i = 0; i < KEYS; i++)
+			assert_true(gw_idmap_put(&ids, crowded_key(i), i + 1));
+		for (uint32_t i = 0; i < KEYS; i += gap)
+			gw_idmap_remove(&ids, crowded_key(i));
+		gw_idmap_remove(&ids, UINT64_MAX);
+		for (uint32_t i = 0; i < KEYS; i++)
+			assert_int_equal(gw_idmap_get(&ids, crowded_key(i)), i % gap ? i + 1 : 0);
+		assert_int_equal(ids.used, KEYS - (KEYS + gap - 1) / gap);
+		gw_idmap_clear(&ids);
+		assert_int_equal(gw_idmap_get(&ids, crowded_key(1)), 0);
+	}
+}
+
+static void keys_that_come_and_go_do_not_make_it_grow(void **state)
+{
+	struct gw_idmap ids = {0};
+
+	(void)state;
+	for (uint64_t i = 1; i < 100000; i++) {
+		assert_true(gw_idmap_put(&ids, gw_idmap_key(i, 3), 1));
+		if (i > 50)
+			gw_idmap_remove(&ids, gw_idmap_key(i - 50, 3));
+	}
+	assert_int_equal(ids.size, 256);
+	gw_idmap_clear(&ids);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -347,6 +456,13 @@ int main(void)
 	        T(an_entry_used_anew_has_nothing_of_its_last_owner),
 	        T(threads_never_find_the_slot_of_another_handle),
 	        T(threads_keep_their_own_handles),
+	        cmocka_unit_test(an_empty_map_knows_nothing),
+	        cmocka_unit_test(a_key_keeps_the_last_id_it_was_given),
+	        cmocka_unit_test(every_id_survives_growth),
+	        cmocka_unit_test(colliding_keys_are_reported_apart_around_the_end),
+	        cmocka_unit_test(a_mixed_key_is_never_0_and_tells_both_words),
+	        cmocka_unit_test(what_is_removed_is_gone_and_nothing_else),
+	        cmocka_unit_test(keys_that_come_and_go_do_not_make_it_grow),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

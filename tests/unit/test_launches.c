@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From events to records of launches, with a predictor and a log of the test's own. */
 #include "preload/join/join.h"
+#include "preload/launch/launch.h"
+#include "preload/launch/object_lifetime.h"
+#include "preload/worker/drain.h"
 #include "preload/worker/launches.h"
 #include "preload/counters/gpu_clock.h"
 #include "preload/analysis/analyze.h"
@@ -428,6 +431,132 @@ static void what_is_learnt_is_what_the_record_says(void **state)
 	assert_int_equal(observed.work, GW_SOURCE_COUNTED);
 }
 
+/* A driver whose pairs of events are passed once the call has returned: 1 and 2, with 3 behind; 4
+ * and 5. */
+static uintptr_t events_made, context_now;
+
+static CUresult context_is(CUcontext *context)
+{
+	*context = (CUcontext)context_now;
+	return CUDA_SUCCESS;
+}
+
+static CUresult event_create(CUevent *event, unsigned flags)
+{
+	(void)flags;
+	*event = (CUevent)++events_made;
+	return CUDA_SUCCESS;
+}
+
+static CUresult event_record(CUevent event, CUstream stream)
+{
+	(void)event;
+	(void)stream;
+	return CUDA_SUCCESS;
+}
+
+static CUresult event_query(CUevent event)
+{
+	return event == (CUevent)2 || event == (CUevent)5 ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
+}
+
+/* As many microseconds as the number of the pair's first event. */
+static CUresult event_elapsed(float *ms, CUevent begin, CUevent end)
+{
+	assert_true(begin < end);
+	*ms = (float)(uintptr_t)begin * 1e-3f;
+	return CUDA_SUCCESS;
+}
+
+static void events_begin(void)
+{
+	events_made = 0;
+	context_now = 0x1000;
+	gw_options.event_rate = 1;
+	gw_driver.cuCtxGetCurrent = context_is;
+	gw_driver.cuEventCreate = event_create;
+	gw_driver.cuEventRecord = event_record;
+	gw_driver.cuEventQuery = event_query;
+	gw_driver.cuEventElapsedTime = event_elapsed;
+}
+
+/* As the hook does it, with a grid of @p blocks. */
+static bool launch_with_pair(uint32_t blocks)
+{
+	struct gw_call call = {.thread = thread};
+	bool timed;
+
+	call.event = gw_ring_slot(&call);
+	*call.event = fixture_launch(1);
+	call.event->ticks = blocks;
+	call.event->grid[0] = blocks;
+	gw_events_begin(&call, NULL, 1);
+	timed = (call.event->flags & GW_EVENT_TIMED) != 0;
+	gw_launch_end(&call, CUDA_SUCCESS, NULL, NULL);
+	return timed;
+}
+
+/* Its page was given back as it was written (launch/threads.c). */
+static void times_are_those_of_their_launches_where_one_before_was_lost(void **state)
+{
+	(void)state;
+	events_begin();
+	gw_drain(gw_launch_event);
+	launch_with_pair(1);
+	launch_with_pair(2);
+	memset(&thread->ring[0], 0, sizeof(*thread->ring));
+	gw_drain(gw_launch_event);
+	launch_with_pair(3); /* both are asked for their times */
+	gw_drain(gw_launch_event);
+	assert_int_equal(launch_count, 1);
+	assert_int_equal(launches[0].flags & (GW_LAUNCH_MEASURED | GW_LAUNCH_EVENTS),
+	                 GW_LAUNCH_MEASURED | GW_LAUNCH_EVENTS);
+	assert_int_equal(gw_config_entry(launches[0].config)->config.grid.x, 2);
+	assert_int_equal(launches[0].duration_ns, 4000);
+	free(thread->events);
+}
+
+static CUresult all_passed(CUevent event)
+{
+	(void)event;
+	return CUDA_SUCCESS;
+}
+
+enum { EVENTS = 2 * 8 + 1 }; /* that a thread makes in a context */
+
+/* Else a program that makes and destroys contexts leaves events without end in those that live. */
+static void events_stay_where_other_contexts_end(void **state)
+{
+	(void)state;
+	events_begin();
+	gw_driver.cuEventQuery = all_passed;
+	for (uint32_t i = 0; i < 1000; i++) {
+		assert_true(launch_with_pair(1));
+		gw_drain(gw_launch_event);
+		gw_context_gone((CUcontext)0x2000);
+	}
+	assert_in_range(events_made, 2, EVENTS);
+	gw_context_gone((CUcontext)0x1000);
+	events_made = 0;
+	assert_true(launch_with_pair(1));
+	assert_in_range(events_made, 2, 3);
+	free(thread->events);
+}
+
+static void a_thread_times_launches_in_each_of_its_contexts(void **state)
+{
+	(void)state;
+	events_begin();
+	gw_driver.cuEventQuery = all_passed;
+	for (uint32_t i = 0; i < 1000; i++) {
+		context_now = 0x1000 + i % 8 * 0x340;
+		assert_true(launch_with_pair(1));
+		gw_drain(gw_launch_event);
+	}
+	assert_in_range(events_made, 8 * 2, 8 * EVENTS);
+	free(thread->events);
+}
+
 static void measured_at(uint32_t id, uint64_t start_ns)
 {
 	struct gw_activity a = fixture_record(id);
@@ -585,6 +714,9 @@ int main(void)
 	        T(a_record_is_that_of_a_launch_with_any_digest),
 	        T(a_configuration_belongs_to_the_gpu_of_its_stream),
 	        T(what_is_learnt_is_what_the_record_says),
+	        T(times_are_those_of_their_launches_where_one_before_was_lost),
+	        T(events_stay_where_other_contexts_end),
+	        T(a_thread_times_launches_in_each_of_its_contexts),
 	        T(kernels_of_before_a_step_back_do_not_overlap_those_after_it),
 	        T(a_correlated_launch_keeps_what_its_cell_said),
 	        T(a_prediction_of_another_configuration_is_not_used),

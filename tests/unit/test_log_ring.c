@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The log as a ring of files: bounded, and each file can be read alone. */
+/* The log as a ring of files, each of which can be read alone; a log that others move or delete. */
 #include "cli/log/reader.h"
 #include "preload/live/log.h"
 #include "preload/runtime/degrade.h"
@@ -7,6 +7,8 @@
 #include "tests/unit/preload_fixture.h"
 
 #include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -14,6 +16,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
 #include <cmocka.h>
 
 enum { CONFIGS = 20, MOST = 65536 };
@@ -229,6 +232,184 @@ static void a_file_that_is_anothers_is_left_alone(void **state)
 	assert_int_equal(unlink("moved"), 0);
 }
 
+/*
+ * A log that others move or delete while its program writes nothing; and a disk whose owner has
+ * used up his share of it, which a write() of the test's own says.
+ */
+static _Atomic int refuse_with; /* what write() fails with; 0: it does not */
+static unsigned kinds[32];
+static struct gw_log_status status;
+
+ssize_t __real_write(int fd, const void *data, size_t size);
+ssize_t __wrap_write(int fd, const void *data, size_t size);
+
+/* A quota is met in the midst of a block: half of what is written goes there. */
+ssize_t __wrap_write(int fd, const void *data, size_t size)
+{
+	const int why = atomic_load(&refuse_with);
+
+	if (!why)
+		return __real_write(fd, data, size);
+	if (size > 64)
+		return __real_write(fd, data, size / 2);
+	errno = why;
+	return -1;
+}
+
+static int start_in_a(void **state)
+{
+	(void)state;
+	fixture_start();
+	gw_degraded_reset();
+	snprintf(gw_options.out, sizeof(gw_options.out), "%s/a/log", folder);
+	snprintf(gw_options.log_mode, sizeof(gw_options.log_mode), "0600");
+	gw_options.log_max = 1 << 30;
+	atomic_store(&refuse_with, 0);
+	return mkdir("a", 0700);
+}
+
+static int remove_all(void **state)
+{
+	(void)state;
+	gw_log_close();
+	return system("rm -rf ./*");
+}
+
+static void open_log(void)
+{
+	struct gw_record_header r = {.version = GW_LOG_VERSION};
+
+	assert_true(gw_log_open());
+	gw_log_write(GW_RECORD_HEADER, &r, sizeof(r), "host=x", 7);
+	gw_log_settle();
+	assert_true(gw_log_is_open());
+}
+
+static void launch(uint64_t ns)
+{
+	struct gw_record_launch r = {.config = 1, .call_ns = ns};
+
+	gw_log_write(GW_RECORD_LAUNCH, &r, sizeof(r), NULL, 0);
+}
+
+static bool take_kind(void *arg, const struct gw_log_record *r)
+{
+	(void)arg;
+	kinds[r->head->kind]++;
+	return true;
+}
+
+static void read_back(const char *path)
+{
+	memset(kinds, 0, sizeof(kinds));
+	assert_true(gw_log_read(path, take_kind, NULL, &status));
+	assert_int_equal(status.damaged_bytes, 0);
+}
+
+/* The writer looks each second; nothing is written meanwhile. */
+static bool comes_true(bool (*is)(void))
+{
+	for (int i = 0; i < 3000 && !is(); i++)
+		usleep(10000);
+	return is();
+}
+
+static bool there_is_one(void)
+{
+	struct stat s;
+
+	return stat(gw_log_name(), &s) == 0 && s.st_size > 0;
+}
+
+static void a_deleted_log_of_an_idle_program_is_written_anew(void **state)
+{
+	uint32_t losses;
+
+	(void)state;
+	open_log();
+	losses = gw_log_losses();
+	assert_int_equal(unlink("a/log"), 0);
+	assert_true(comes_true(there_is_one));
+	assert_int_not_equal(gw_log_losses(), losses);
+	read_back(gw_log_name());
+	assert_int_equal(kinds[GW_RECORD_HEADER], 1);
+}
+
+static void so_is_one_whose_folder_is_removed(void **state)
+{
+	(void)state;
+	open_log();
+	assert_int_equal(system("rm -r a"), 0);
+	assert_true(comes_true(there_is_one));
+	read_back("a/log");
+	assert_int_equal(kinds[GW_RECORD_HEADER], 1);
+}
+
+static bool it_is_in_b(void)
+{
+	return strstr(gw_log_name(), "/b/log") != NULL;
+}
+
+static void a_renamed_folder_is_followed(void **state)
+{
+	(void)state;
+	open_log();
+	assert_int_equal(rename("a", "b"), 0);
+	assert_true(comes_true(it_is_in_b));
+	launch(5);
+	gw_log_close();
+	read_back("b/log");
+	assert_int_equal(kinds[GW_RECORD_LAUNCH], 1);
+}
+
+static bool it_is_renamed(void)
+{
+	return strstr(gw_log_name(), "/a/log.old") != NULL;
+}
+
+static void so_is_a_renamed_log(void **state)
+{
+	(void)state;
+	open_log();
+	assert_int_equal(rename("a/log", "a/log.old"), 0);
+	assert_true(comes_true(it_is_renamed));
+	launch(5);
+	gw_log_close();
+	read_back("a/log.old");
+	assert_int_equal(kinds[GW_RECORD_LAUNCH], 1);
+}
+
+static void a_quota_loses_blocks_and_the_log_goes_on_when_there_is_room(void **state)
+{
+	static const int reasons[] = {EDQUOT, ENOSPC, EIO};
+
+	for (size_t k = 0; k < COUNT(reasons); k++) {
+		struct gw_reason reason;
+		uint64_t lost;
+
+		remove_all(state);
+		assert_int_equal(start_in_a(state), 0);
+		open_log();
+		launch(1);
+		gw_log_settle();
+		atomic_store(&refuse_with, reasons[k]);
+		for (uint64_t i = 0; i < 20000; i++)
+			launch(i * i * UINT64_C(2654435761));
+		gw_log_settle();
+		assert_true(gw_degraded_get(0, &reason));
+		assert_int_equal(reason.code, GW_DEGRADED_LOG);
+		assert_non_null(strstr(reason.text, strerror(reasons[k])));
+		atomic_store(&refuse_with, 0);
+		launch(3);
+		gw_log_close();
+		lost = atomic_load(&gw_counters[GW_COUNTER_log_lost]);
+		read_back("a/log"); /* no half block is left in it */
+		assert_true(lost > 0);
+		assert_int_equal(kinds[GW_RECORD_LAUNCH] + lost, 20002);
+		assert_int_equal(kinds[GW_RECORD_HEADER], 1);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -237,6 +418,13 @@ int main(void)
 	        T(each_file_can_be_read_alone),
 	        T(while_none_is_dropped_all_of_it_is_there),
 	        T(a_file_that_is_anothers_is_left_alone),
+#undef T
+#define T(name) cmocka_unit_test_setup_teardown(name, start_in_a, remove_all)
+	        T(a_deleted_log_of_an_idle_program_is_written_anew),
+	        T(so_is_one_whose_folder_is_removed),
+	        T(a_renamed_folder_is_followed),
+	        T(so_is_a_renamed_log),
+	        T(a_quota_loses_blocks_and_the_log_goes_on_when_there_is_room),
 	};
 	int failed;
 

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Times beside other kernels: they teach nothing of the time alone, and intervals hold them. */
-#include "predictor/learner/overlap.h"
+/*
+ * Times beside other kernels: they teach nothing of the time alone, and intervals hold them; shares
+ * of times that intervals hold.
+ */
 #include "predictor/learner/coverage.h"
+#include "predictor/learner/overlap.h"
 #include "predictor/learner/predictor.h"
 
 #include <math.h>
@@ -9,6 +12,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
+
 #include <cmocka.h>
 
 static uint64_t seed;
@@ -170,6 +174,130 @@ static void intervals_hold_beside_others_and_are_no_wider_for_it(void **state)
 	}
 }
 
+/* Widths find the one that one in ten times lies outside of, and don't swing on the way. */
+enum { KIND = GW_WIDTH_SIZES - 1, LAG_MOST = 16 };
+
+/* Share of @p rounds of @p together predictions each, judged @p lag rounds later, that miss. */
+static double missed(struct gw_coverage *c, int rounds, int together, int lag, double scale,
+                     double *least, double *most)
+{
+	float then[LAG_MOST];
+	double outside = 0;
+
+	*least = HUGE_VAL;
+	*most = 0;
+	for (int i = 0; i < rounds; i++) {
+		double width;
+
+		then[i % LAG_MOST] = c->width[KIND];
+		width = (double)then[(i >= lag ? i - lag : 0) % LAG_MOST];
+		for (int k = 0; k < together; k++) {
+			bool out = fabs(scale * normal()) > width;
+
+			gw_coverage_judge(c, KIND, out);
+			outside += i >= rounds / 2 && out;
+		}
+		gw_coverage_adapt(c);
+		if (i >= rounds / 2) {
+			*least = fmin(*least, (double)c->width[KIND]);
+			*most = fmax(*most, (double)c->width[KIND]);
+		}
+	}
+	return outside / (rounds - rounds / 2) / together;
+}
+
+static void one_in_ten_lies_outside_in_the_end(void **state)
+{
+	static const double scales[] = {0.5, 1, 3};
+	struct gw_coverage c;
+	double least, most, m;
+
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		seed = 9;
+		gw_coverage_start(&c);
+		m = missed(&c, 4000, 1, 0, scales[i], &least, &most);
+		assert_true(m > 0.085 && m < 0.115);
+		assert_true(least > 1.2 * scales[i] && most < 2.4 * scales[i]);
+	}
+}
+
+/* A hundred predictions at once, each judged ten rounds later: still no swing. */
+static void a_late_verdict_on_many_makes_no_swing(void **state)
+{
+	struct gw_coverage c;
+	double least, most, m;
+
+	(void)state;
+	seed = 9;
+	gw_coverage_start(&c);
+	m = missed(&c, 400, 100, 10, 1, &least, &most);
+	assert_true(m > 0.08 && m < 0.12);
+	assert_true(least > 1.2 && most < 2.2);
+}
+
+static void a_width_stays_within_bounds(void **state)
+{
+	struct gw_coverage c;
+	float first;
+
+	(void)state;
+	gw_coverage_start(&c);
+	first = c.width[KIND];
+	for (int i = 0; i < 10000; i++) {
+		gw_coverage_judge(&c, KIND, 1);
+		gw_coverage_adapt(&c);
+	}
+	assert_true(c.width[KIND] > 4 * first && c.width[KIND] < 10 * first);
+	for (int i = 0; i < 100000; i++) {
+		gw_coverage_judge(&c, KIND, 0);
+		gw_coverage_adapt(&c);
+	}
+	assert_true(c.width[KIND] > 0.1f * first && c.width[KIND] < first);
+}
+
+static void kinds_do_not_mix(void **state)
+{
+	bool seen[GW_WIDTHS] = {false};
+	struct gw_coverage c, before;
+
+	(void)state;
+	gw_coverage_start(&c);
+	before = c;
+	gw_coverage_judge(&c, gw_width_of_work(GW_TIER_COLD, GW_SOURCE_STATIC), 1);
+	gw_coverage_adapt(&c);
+	for (unsigned i = 0; i < GW_WIDTHS; i++)
+		assert_int_equal(c.width[i] > before.width[i],
+		                 i == gw_width_of_work(GW_TIER_COLD, GW_SOURCE_STATIC));
+	for (uint32_t size = 1; size <= 32; size++)
+		seen[gw_width_of_size(size)] = true;
+	seen[GW_WIDTH_LEAST] = true;
+	for (unsigned source = GW_SOURCE_NONE; source <= GW_SOURCE_COUNTED; source++) {
+		seen[gw_width_of_work(GW_TIER_COLD, (enum gw_source)source)] = true;
+		seen[gw_width_of_work(GW_TIER_WARM, (enum gw_source)source)] = true;
+	}
+	for (unsigned i = 0; i < GW_WIDTHS; i++)
+		assert_true(seen[i]);
+}
+
+static void a_configuration_that_misses_gets_a_width_of_its_own(void **state)
+{
+	float own = 0, calm = 0;
+
+	(void)state;
+	for (int i = 0; i < 30; i++) {
+		own = gw_coverage_own(own, 1, 2);
+		calm = gw_coverage_own(calm, 0, 2);
+	}
+	assert_true(own > 1 && calm < -0.1f);
+	for (int i = 0; i < 1000; i++)
+		own = gw_coverage_own(own, 1, 1000000);
+	assert_true(own <= 2);
+	for (int i = 0; i < 1000; i++)
+		own = gw_coverage_own(own, GW_MISS, 4); /* as it should be: forgotten */
+	assert_true(fabsf(own) < 0.01f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -178,6 +306,11 @@ int main(void)
 	        cmocka_unit_test(what_has_passed_is_forgotten),
 	        cmocka_unit_test(their_range_holds_the_next_nine_times_in_ten),
 	        cmocka_unit_test(intervals_hold_beside_others_and_are_no_wider_for_it),
+	        cmocka_unit_test(one_in_ten_lies_outside_in_the_end),
+	        cmocka_unit_test(a_late_verdict_on_many_makes_no_swing),
+	        cmocka_unit_test(a_width_stays_within_bounds),
+	        cmocka_unit_test(kinds_do_not_mix),
+	        cmocka_unit_test(a_configuration_that_misses_gets_a_width_of_its_own),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -150,7 +150,7 @@ def check(readers, log, folder):
 
 def other_tables(pyarrow, log, folder):
     import pyarrow.parquet
-    for table in ("idle", "clocks"):
+    for table in ("graphs", "idle", "clocks"):
         path = os.path.join(folder, table + ".parquet")
         export(log, "parquet", path, "--table=" + table)
         pyarrow.parquet.read_table(path).validate(full=True)

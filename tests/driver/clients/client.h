@@ -3,7 +3,7 @@
 #ifndef GW_TESTS_DRIVER_CLIENT_H
 #define GW_TESTS_DRIVER_CLIENT_H
 
-#include "check.h"
+#include "tasks.h"
 
 #include <cuda.h>
 

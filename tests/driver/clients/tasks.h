@@ -1,14 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the kernel says of a client's own threads. */
-#ifndef GW_TESTS_DRIVER_TASKS_H
-#define GW_TESTS_DRIVER_TASKS_H
+/* What clients of the stand-in and of the preloaded library share: checked calls, task counters. */
+#ifndef GW_TESTS_TASKS_H
+#define GW_TESTS_TASKS_H
 
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+/** Says where a driver call failed and ends the program with @p status. */
+#define CHECK_CALL(call, status)                                                                   \
+	do {                                                                                       \
+		CUresult result_ = (call);                                                         \
+		if (result_ != CUDA_SUCCESS) {                                                     \
+			fprintf(stderr, "%s:%d: %s = %d\n", __FILE__, __LINE__, #call,             \
+			        (int)result_);                                                     \
+			exit(status);                                                              \
+		}                                                                                  \
+	} while (0)
+
+/* What the kernel says of a client's own threads. */
 
 /** Call @p see with the status file of each thread of this program, until it returns false. */
 static inline void each_task(bool (*see)(void *arg, const char *status), void *arg)

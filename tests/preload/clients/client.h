@@ -3,7 +3,6 @@
 #ifndef GW_TESTS_PRELOAD_CLIENT_H
 #define GW_TESTS_PRELOAD_CLIENT_H
 
-#include "../../driver/clients/check.h"
 #include "../../driver/clients/tasks.h"
 
 #include <cuda.h>

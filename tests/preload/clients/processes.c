@@ -212,6 +212,41 @@ static void raw_clone_exit(void)
 	client_launch(1, 4);
 }
 
+static void *launch_many(void *unused)
+{
+	CK(cuCtxSetCurrent(client_context));
+	client_launch(1, 3000);
+	return unused;
+}
+
+/* The child ends its only thread, which has the parent's to end. */
+static void *clone_and_go_on(void *unused)
+{
+	long pid;
+	pthread_t other;
+
+	CK(cuCtxSetCurrent(client_context));
+	client_launch(1, 4);
+	pid = syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL);
+	if (!pid)
+		pthread_exit(NULL);
+	client_reap("clone, pthread_exit", (pid_t)pid);
+	usleep(100000);
+	pthread_create(&other, NULL, launch_many, NULL);
+	launch_many(NULL);
+	pthread_join(other, NULL);
+	return unused;
+}
+
+static void raw_clone_thread(void)
+{
+	pthread_t thread;
+
+	client_compute(1, 4);
+	pthread_create(&thread, NULL, clone_and_go_on, NULL);
+	pthread_join(thread, NULL);
+}
+
 static void grandchildren(void)
 {
 	pid_t pid = fork();
@@ -291,6 +326,7 @@ int main(int argc, char **argv)
 	        {"daemon_after", daemon_after},
 	        {"raw_clone", raw_clone},
 	        {"raw_clone_exit", raw_clone_exit},
+	        {"raw_clone_thread", raw_clone_thread},
 	        {"grandchildren", grandchildren},
 	        {"among_threads", among_threads},
 	        {NULL, NULL},

@@ -238,6 +238,22 @@ static void capture(void)
 	CK(cuCtxSynchronize());
 }
 
+/* Captures that end with their streams, then launches as before. */
+static void capture_dropped(void)
+{
+	CUstream stream;
+
+	client_start();
+	for (int i = 0; i < 3; i++) {
+		CK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+		CK(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
+		launch_apart(stream, 2, 10);
+		CK(cuStreamDestroy(stream));
+	}
+	launch_apart(NULL, 4, 3000);
+	CK(cuCtxSynchronize());
+}
+
 /* Kernels run on far beyond the window that they were launched in; one of so many met one. */
 static void endless(void)
 {
@@ -264,7 +280,8 @@ int main(int argc, char **argv)
 	        {"steady", steady},   {"bursts", bursts},   {"rarely", rarely},
 	        {"graphs", graphs},   {"decode", decode},   {"threads", threads},
 	        {"leave", leave},     {"forks", forks},     {"contexts", contexts},
-	        {"capture", capture}, {"endless", endless}, {NULL, NULL}};
+	        {"capture", capture}, {"endless", endless}, {"dropped", capture_dropped},
+	        {NULL, NULL}};
 
 	return client_main(argc, argv, list);
 }

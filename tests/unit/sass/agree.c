@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "predictor/code/sass/sass.h"
-#include "tests/unit/sass/agree.h"
+#include "tests/unit/sass/sass_fixture.h"
 
 #include <ctype.h>
 #include <stdbool.h>

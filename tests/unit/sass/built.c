@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tests/unit/sass/built.h"
+#include "tests/unit/sass/sass_fixture.h"
 
 #include "predictor/code/binary/kernel.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tests/unit/sass/listing.h"
+#include "tests/unit/sass/sass_fixture.h"
 
 #include <inttypes.h>
 #include <stdio.h>

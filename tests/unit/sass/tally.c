@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tests/unit/sass/tally.h"
+#include "tests/unit/sass/sass_fixture.h"
 
 #include "predictor/code/eval/warp_equivalence.h"
 

@@ -4,8 +4,7 @@
  * accesses and addresses of every thread are what the same loops give in C, though tables of
  * arguments, quotients of 64 bits, floats and what other lanes have decide them.
  */
-#include "tests/unit/sass/built.h"
-#include "tests/unit/sass/tally.h"
+#include "tests/unit/sass/sass_fixture.h"
 
 #include <math.h>
 #include <setjmp.h>

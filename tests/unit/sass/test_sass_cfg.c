@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "predictor/code/sass/work.h"
 #include "predictor/code/static_work.h"
-#include "tests/unit/sass/built.h"
-#include "tests/unit/sass/listing.h"
+#include "tests/unit/sass/sass_fixture.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

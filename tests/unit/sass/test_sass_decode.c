@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "predictor/code/sass/sass.h"
 #include "predictor/code/sass/tensor.h"
-#include "tests/unit/sass/agree.h"
+#include "tests/unit/sass/sass_fixture.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

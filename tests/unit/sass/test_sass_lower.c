@@ -7,8 +7,7 @@
 #include "predictor/code/eval/eval.h"
 #include "predictor/code/binary/kernel.h"
 #include "predictor/code/sass/lower.h"
-#include "tests/unit/sass/built.h"
-#include "tests/unit/sass/tally.h"
+#include "tests/unit/sass/sass_fixture.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -3,8 +3,7 @@
 #include "predictor/code/timing/schedule.h"
 #include "predictor/code/timing/schedule_parts.h"
 #include "predictor/core/device.h"
-#include "tests/unit/sass/built.h"
-#include "tests/unit/sass/listing.h"
+#include "tests/unit/sass/sass_fixture.h"
 
 #include <math.h>
 #include <setjmp.h>

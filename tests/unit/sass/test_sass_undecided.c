@@ -9,7 +9,7 @@
 #include "predictor/models/bounds.h"
 #include "predictor/models/inputs.h"
 #include "predictor/profile/profile.h"
-#include "tests/unit/sass/built.h"
+#include "tests/unit/sass/sass_fixture.h"
 
 #include <math.h>
 #include <setjmp.h>

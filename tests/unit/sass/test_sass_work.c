@@ -4,8 +4,7 @@
  * each, on the arguments they were counted with.
  */
 #include "predictor/code/sass/work.h"
-#include "tests/unit/sass/built.h"
-#include "tests/unit/sass/listing.h"
+#include "tests/unit/sass/sass_fixture.h"
 
 #include <inttypes.h>
 #include <math.h>
