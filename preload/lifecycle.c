@@ -15,7 +15,6 @@
 #include "preload/worker/pipeline.h"
 #include "preload/counters/pm.h"
 #include "preload/runtime/process.h"
-#include "preload/runtime/block_signals.h"
 #include "preload/runtime/sandbox.h"
 #include "preload/launch/threads.h"
 
@@ -142,13 +141,8 @@ static void at_exit(void)
 /* After every exit handler: write down what was launched since, without CUDA or CUPTI. */
 __attribute__((destructor)) static void at_unload(void)
 {
-	if (atomic_load(&phase) == FINISHED && still_ours() && !atomic_exchange(&closed, 1)) {
-		struct gw_blocked_signals quiet;
-
-		gw_block_signals_begin(&quiet);
+	if (atomic_load(&phase) == FINISHED && still_ours() && !atomic_exchange(&closed, 1))
 		gw_pipeline_close();
-		gw_block_signals_end(&quiet);
-	}
 }
 
 /*

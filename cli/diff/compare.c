@@ -108,7 +108,56 @@ static size_t put_together(struct diff_row *from, struct diff_row *to)
 	return 1;
 }
 
-static void join_rows(struct diff *d)
+/* A share of the GPU time of the run in which it has more. */
+static double share_of(const struct diff *d, const struct diff_row *row)
+{
+	double base = d->run[BASE].total, other = d->run[OTHER].total;
+
+	return fmax(base > 0 ? row->side[BASE].total / base : 0,
+	            other > 0 ? row->side[OTHER].total / other : 0);
+}
+
+/* Of @p count rows that differ in the argument hash alone, the only one of each run that is in no
+ * other and has at least @p share of its GPU time: one row. Arguments hold what an allocator
+ * decides. Returns how many rows are left. */
+static size_t pair(const struct diff *d, struct diff_row *rows, size_t count, double share)
+{
+	size_t at[RUNS] = {0}, found[RUNS] = {0};
+
+	for (size_t i = 0; i < count; i++) {
+		const unsigned run = in_run(&rows[i], OTHER) ? OTHER : BASE;
+
+		if (in_run(&rows[i], BASE) == in_run(&rows[i], OTHER) ||
+		    share_of(d, &rows[i]) < share)
+			continue;
+		at[run] = i;
+		found[run]++;
+	}
+	if (found[BASE] != 1 || found[OTHER] != 1)
+		return count;
+	add_side(&rows[at[OTHER]].side[BASE], &rows[at[BASE]].side[BASE]);
+	rows[at[OTHER]].code[BASE] = rows[at[BASE]].code[BASE];
+	drop(&rows[at[BASE]]);
+	memmove(rows + at[BASE], rows + at[BASE] + 1, (count - at[BASE] - 1) * sizeof(*rows));
+	return count - 1;
+}
+
+/* Of rows in one run alone: the other has their kernel and shape. */
+static void mark_elsewhere(struct diff_row *rows, size_t count)
+{
+	bool in[RUNS] = {false};
+
+	for (size_t i = 0; i < count; i++)
+		for (unsigned k = 0; k < RUNS; k++)
+			in[k] |= in_run(&rows[i], k);
+	for (size_t i = 0; i < count; i++) {
+		rows[i].siblings = count > 1;
+		rows[i].elsewhere =
+		        in[BASE] && in[OTHER] && in_run(&rows[i], BASE) != in_run(&rows[i], OTHER);
+	}
+}
+
+static void join_rows(struct diff *d, double share)
 {
 	size_t to = 0;
 
@@ -121,8 +170,9 @@ static void join_rows(struct diff *d)
 		                   same_shape(&d->rows[next].config, &d->rows[i].config);)
 			next++;
 		left = put_together(d->rows + i, d->rows + next);
-		for (size_t k = i; k < i + left; k++)
-			d->rows[k].siblings = left > 1;
+		left = pair(d, d->rows + i, left, share);
+		left = pair(d, d->rows + i, left, 0);
+		mark_elsewhere(d->rows + i, left);
 		memmove(d->rows + to, d->rows + i, left * sizeof(*d->rows));
 		to += left;
 	}
@@ -298,15 +348,6 @@ static void decide(struct diff_row *row, bool significant)
 		row->verdict = row->was ? DIFF_RENAMED : DIFF_SAME;
 }
 
-/* A share of the GPU time of the run in which it has more. */
-static double share_of(const struct diff *d, const struct diff_row *row)
-{
-	double base = d->run[BASE].total, other = d->run[OTHER].total;
-
-	return fmax(base > 0 ? row->side[BASE].total / base : 0,
-	            other > 0 ? row->side[OTHER].total / other : 0);
-}
-
 /*
  * Where one run has sums, single times of the other would be compared with means: both are taken by
  * spans, whose values depend on one another as launches do.
@@ -332,7 +373,7 @@ void diff_compare(struct diff *d, const struct diff_rule *rule)
 
 	if (d->run[BASE].sums || d->run[OTHER].sums)
 		take_spans(d);
-	join_rows(d);
+	join_rows(d, rule->share);
 	rename_rows(d);
 	name_rows(d);
 	p = gw_alloc((d->count + 1) * sizeof(*p));
@@ -357,6 +398,7 @@ void diff_compare(struct diff *d, const struct diff_rule *rule)
 
 		decide(r, found[i]);
 		r->regression = found[i] && least > 1 + rule->fail && share_of(d, r) >= rule->share;
+		r->minor = r->elsewhere && share_of(d, r) < rule->share;
 	}
 	free(p);
 	free(found);

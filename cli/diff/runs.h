@@ -60,6 +60,8 @@ struct diff_row {
 	enum diff_verdict verdict;
 	bool regression;
 	bool siblings;       /**< other rows have the same kernel and shape, and other arguments */
+	bool elsewhere;      /**< in one run alone; the other has its kernel and shape */
+	bool minor;          /**< elsewhere, with a share of GPU time below that of the rule */
 	char *was;           /**< renamed: the name in the base; else NULL */
 	uint64_t code[RUNS]; /**< digest of its machine code; 0: not known */
 };

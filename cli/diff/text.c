@@ -82,7 +82,7 @@ static const char *gain(char *out, size_t size, const struct diff_row *row)
 
 static bool shown(const struct diff_row *row, bool all)
 {
-	return all || (row->verdict != DIFF_SAME && row->verdict != DIFF_FEW);
+	return all || (row->verdict != DIFF_SAME && row->verdict != DIFF_FEW && !row->minor);
 }
 
 static const char *verdict(char *out, size_t size, const struct diff_row *row)
@@ -152,11 +152,21 @@ static void header(struct diff *d, bool predicted)
 		       (clock - 1) * 100);
 }
 
-static void footer(const struct diff *d, const struct diff_rule *rule, size_t hidden,
-                   bool predicted)
+/* New and gone rows that are not shown. */
+static size_t minor(const struct diff *d)
 {
-	size_t n[DIFF_VERDICTS + 1];
-	struct gw_text regressions;
+	size_t n = 0;
+
+	for (size_t i = 0; i < d->count; i++)
+		n += d->rows[i].minor;
+	return n;
+}
+
+static void footer(const struct diff *d, const struct diff_rule *rule, size_t hidden,
+                   bool predicted, bool all)
+{
+	size_t n[DIFF_VERDICTS + 1], few = all ? 0 : minor(d);
+	struct gw_text regressions, rows;
 
 	counts(d, n);
 	printf("\n  %zu rows: %zu slower, %zu faster, %zu same, %zu with too few times", d->count,
@@ -165,6 +175,11 @@ static void footer(const struct diff *d, const struct diff_rule *rule, size_t hi
 		printf(", %zu new, %zu gone, %zu renamed", n[DIFF_NEW], n[DIFF_GONE],
 		       n[DIFF_RENAMED]);
 	printf("\n");
+	if (few)
+		printf("  not shown: %s, new or gone, of kernels at shapes that both runs have, "
+		       "with other "
+		       "arguments and\n  less than %g%% of GPU time each; --all shows them\n",
+		       gw_counted(&rows, (double)few, "row", NULL), rule->share * 100);
 	if (hidden)
 		printf("  %zu more rows; --top=0 shows all\n", hidden);
 	printf("  %s (!): slower by more than %g%%%s, at least %g%% of GPU time\n",
@@ -287,7 +302,7 @@ void diff_text(struct diff *d, const struct diff_rule *rule, uint64_t top, bool 
 		gw_table_print(t, stdout, gw_width(), 2);
 	else
 		printf("  No change was found.\n");
-	footer(d, rule, hidden, predicted);
+	footer(d, rule, hidden, predicted, all);
 	gw_table_free(t);
 	free(rows);
 }

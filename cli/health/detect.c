@@ -24,7 +24,6 @@ enum {
 	VOTERS_MOST = 256, /* that are heard in an interval, of each resource */
 	NAME = 160
 };
-
 static const uint64_t INTERVAL = UINT64_C(10000000000);
 static const double SPREAD_LEAST = 0.004; /* of an interval's mean: less is luck */
 static const double SPREAD_PRIOR = 0.02;
@@ -39,6 +38,7 @@ static const double OFFSET = 0.004; /* between two processes that run the same c
 static const double FAR = 2;        /* spreads that one may be away from the middle */
 static const double FAR_MOST = 0.015;
 static const double APART_MOST = 0.06; /* the same, where it says how far they agree */
+static const double FULL = 0.045;      /* slowness beyond which sizes differ as kernels do */
 static const double LEFT = 30;         /* intervals over which one's way of its own is averaged */
 static const double LEFT_BY = 0.015;   /* when its reference is made anew */
 static const double ELASTIC = 0.2;   /* of what the clock explains, the part that is not certain */
@@ -57,8 +57,7 @@ struct key {
 	float first[WARM];            /* logarithms, until there is a reference */
 	double level, spread2, clock; /* log(ns) at log(kHz) `clock`; an interval's variance */
 	double alone;                 /* usual deviation from what the others do */
-	/* between two ticks */
-	double launches, sum, clock_sum, clock_weight;
+	double launches, sum, clock_sum, clock_weight; /* since the last tick */
 	double share;    /* of the GPU time, summed over the first intervals of this mix */
 	uint32_t mix;    /* number of the mix */
 	uint64_t judged; /* number of the last tick that judged it */
@@ -358,8 +357,8 @@ static double judge(struct health *h, int resource, size_t count)
 {
 	struct course *c = &h->course[resource];
 	struct voter *v = h->voter;
-	double all, common, margin, middle, apart, doubt = 0, unclear = 0, part = 0, astray = 0,
-	                                           others = 0;
+	double all, common, margin, middle, scale, apart, doubt = 0, unclear = 0, part = 0;
+	double astray = 0, others = 0;
 	size_t usable = 0;
 
 	for (size_t i = 0; i < count; i++)
@@ -372,8 +371,9 @@ static double judge(struct health *h, int resource, size_t count)
 	all = cap_weights(v, count);
 	sort(v, count);
 	middle = quantile(v, count, all / 2);
+	scale = fmin(1, FULL / fmax(middle - c->drift, FULL));
 	for (size_t i = 0; i < count; i++) {
-		apart = fmin(fabs(v[i].deviation - middle), APART_MOST);
+		apart = fmin(fabs(v[i].deviation - middle) * scale, APART_MOST);
 		doubt += v[i].weight * v[i].weight * fmax(v[i].doubt, apart * apart);
 		unclear += v[i].weight * ELASTIC * v[i].unclear;
 		astray += v[i].weight * v[i].key->astray / all;
@@ -412,7 +412,8 @@ static void judge_kernels(struct health *h, int resource)
 			hear(k, &h->voter[count++]);
 	}
 	common = judge(h, resource, count);
-	for (; heard < count; heard++)
+	/* By how much each is slow on a GPU that is slow by much is not of its data. */
+	for (; heard < count && common < c->drift + FULL; heard++)
 		follow_data(h->voter[heard].key, h->voter[heard].deviation - common);
 	/* What is seen first on a slow GPU is no reference, unless others say how slow it is. */
 	if (c->slow ? h->voters[resource] < VOTERS_LEAST : c->suspected)
@@ -435,8 +436,8 @@ static void judge_clock(struct health *h)
 {
 	struct course *c = &h->course[HEALTH_CLOCK];
 	double sum = 0, weight = 0;
-	size_t count = 0;
 
+	h->voters[HEALTH_CLOCK] = 0;
 	for (uint32_t i = 0; i < h->comers; i++) {
 		const struct key *k = &h->key[h->came[i]];
 		const double clock = clock_of(k);
@@ -445,10 +446,9 @@ static void judge_clock(struct health *h)
 			continue;
 		sum -= k->sum * clock;
 		weight += k->sum;
-		count++;
+		h->voters[HEALTH_CLOCK]++;
 	}
-	h->voters[HEALTH_CLOCK] = count;
-	if (!count || h->other) {
+	if (!h->voters[HEALTH_CLOCK] || h->other) {
 		course_pass(c, h->ticks);
 		return;
 	}

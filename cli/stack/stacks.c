@@ -2,6 +2,7 @@
 #include "cli/stack/stacks.h"
 
 #include "cli/common/index.h"
+#include "cli/common/kernel_name.h"
 #include "cli/common/memory.h"
 #include "cli/log/events.h"
 #include "cli/stack/symbols.h"
@@ -244,8 +245,8 @@ static bool is_cuda(const struct log_stacks *s, const struct stack_frame *f)
 	static const char *const libraries[] = {
 	        "libcuda",     "libcupti",    "libcublas",   "libcudnn", "libcufft", "libcurand",
 	        "libcusolver", "libcusparse", "libcutensor", "libnccl",  "libnv"};
-	static const char *const names[] = {"cuda", "__cuda", "cuLaunch", "cuGraph",
-	                                    "__device_stub"};
+	static const char *const names[] = {"cuda",    "__cuda",        "cuLaunch",
+	                                    "cuGraph", "__device_stub", "libcudart_static_"};
 	const char *base = base_of(s->objects[f->object].path);
 
 	for (unsigned i = 0; i < sizeof(libraries) / sizeof(*libraries); i++)
@@ -259,13 +260,15 @@ static bool is_cuda(const struct log_stacks *s, const struct stack_frame *f)
 
 static uint32_t frame_of_program(const struct log_stacks *s, const uint32_t *frames, size_t count)
 {
-	uint32_t native = GW_INDEX_NONE, python = GW_INDEX_NONE;
+	uint32_t native = GW_INDEX_NONE, python = GW_INDEX_NONE, cuda = GW_INDEX_NONE;
 
 	for (size_t i = 0; i < count; i++) {
 		const struct stack_frame *f = &s->frames[frames[i]];
 
 		if (f->object != GW_INDEX_NONE) {
-			if (native == GW_INDEX_NONE && !is_cuda(s, f))
+			if (is_cuda(s, f))
+				cuda = frames[i];
+			else if (native == GW_INDEX_NONE)
 				native = frames[i];
 			continue;
 		}
@@ -274,7 +277,24 @@ static uint32_t frame_of_program(const struct log_stacks *s, const uint32_t *fra
 		if (python == GW_INDEX_NONE)
 			python = frames[i];
 	}
-	return python != GW_INDEX_NONE ? python : native;
+	if (python != GW_INDEX_NONE)
+		return python;
+	return native != GW_INDEX_NONE ? native : cuda;
+}
+
+/* In a table a function has the short name that a kernel has there. */
+static void line_text(const struct log_stacks *s, uint32_t frame, char *out, size_t room)
+{
+	const struct stack_frame *f = &s->frames[frame];
+	char *name;
+
+	if (f->object == GW_INDEX_NONE || !*f->function || f->line) {
+		log_frame_text(s, frame, out, room);
+		return;
+	}
+	name = gw_kernel_name(f->function);
+	snprintf(out, room, "%s %s", base_of(s->objects[f->object].path), name);
+	free(name);
 }
 
 void log_stack_line(struct log_stacks *s, uint32_t config, char *out, size_t room)
@@ -286,5 +306,5 @@ void log_stack_line(struct log_stacks *s, uint32_t config, char *out, size_t roo
 	if (frame == GW_INDEX_NONE)
 		snprintf(out, room, "[no stack]");
 	else
-		log_frame_text(s, frame, out, room);
+		line_text(s, frame, out, room);
 }

@@ -89,7 +89,9 @@ void log_frame_text(const struct log_stacks *stacks, uint32_t frame, char *out, 
 /**
  * The line of the program that configuration @p config came from, as above: the innermost frame of
  * Python that is no installed package's, else the innermost of Python, else the innermost native
- * one that is not of CUDA. "[no stack]" where there is none.
+ * one that is not of CUDA, else, where the stack was cut off within CUDA's libraries, the outermost
+ * of them. Native functions have short names, as kernels in a table. "[no stack]" where there is
+ * none.
  */
 void log_stack_line(struct log_stacks *stacks, uint32_t config, char *out, size_t room);
 

@@ -142,7 +142,7 @@ static bool list_section(const struct object *o, const Elf64_Shdr *s)
 			break;
 		if (end - at < sizeof(c) || !gw_code_file_bytes(o->fd, &c, sizeof(c), at) ||
 		    c.magic != CONTAINER_MAGIC || c.header_size < sizeof(c) ||
-		    c.size > end - at - c.header_size ||
+		    c.header_size > end - at || c.size > end - at - c.header_size ||
 		    !add_place(o, s->sh_addr + (at - s->sh_offset), c.header_size + c.size))
 			return false;
 		at = (at + c.header_size + c.size + 7) & ~UINT64_C(7);

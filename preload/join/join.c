@@ -17,7 +17,8 @@ enum {
 	RECORDS_KEPT = 1 << 14, /* so many have room between batches, too */
 	ANCHORS = 32,           /* earlier meetings of a stream that are remembered */
 	PATIENCE = 4,           /* batches a record waits for its launch to be seen */
-	TRIED = 64,             /* launches that a record of a window is tried with */
+	TRIED = 64,             /* launches that a record of a window is tried with … */
+	MANY = 1 << 20,         /* … and of others: all */
 	EVICTIONS = 64,         /* queues that may go to make room for a stream */
 };
 
@@ -35,6 +36,9 @@ struct queue {
 	uint32_t before, after; /* in its list */
 	uint32_t turn;          /* of expiry, when it was last emptied */
 	bool tickets;           /* TICKET: no record is waited for */
+	/* STREAM: behind launches called before this one or with it; NULL: not looked for yet. */
+	struct gw_waiting **passed;
+	uint32_t passed_by;
 };
 
 /* A launch and its record, once they have met. */
@@ -201,10 +205,14 @@ static struct gw_record_launch take(uint32_t number, struct gw_waiting **at)
 {
 	struct queue *q = queue_at(number);
 	enum list was = list_of(q);
-	struct gw_record_launch record = gw_waiting_take(&q->waiting, at);
+	struct gw_record_launch record;
 
+	if (q->passed == &(*at)->next)
+		q->passed = at;
+	record = gw_waiting_take(&q->waiting, at);
 	on_tickets -= q->tickets;
 	if (!q->waiting.head) {
+		q->passed = NULL;
 		list_remove(was, number);
 		q->turn = turn;
 		list_add(IDLE, number);
@@ -232,30 +240,6 @@ static void give_up(uint32_t number)
 	struct gw_record_launch record = take(number, &queue_at(number)->waiting.head);
 
 	sink.unmatched(&record);
-}
-
-/* What a launch and its record both have: kernel, grid, block, dynamic shared memory. */
-static uint64_t signature(uint64_t name, const uint32_t grid[3], const uint32_t block[3],
-                          uint32_t shared)
-{
-	uint64_t h = gw_idmap_key(name, (uint64_t)grid[0] << 32 | grid[1]);
-
-	h = gw_idmap_key(h, (uint64_t)grid[2] << 32 | block[0]);
-	h = gw_idmap_key(h, (uint64_t)block[1] << 32 | block[2]);
-	return gw_idmap_key(h, shared);
-}
-
-static uint64_t signature_of(uint32_t config)
-{
-	struct gw_config_entry *e = gw_config_entry(config);
-	const struct gw_config *c = &e->config;
-	const uint32_t grid[] = {c->grid.x, c->grid.y, c->grid.z};
-	const uint32_t block[] = {c->block.x, c->block.y, c->block.z};
-
-	if (!e->signature)
-		e->signature =
-		        signature(gw_kernel_name_hash(e->name), grid, block, c->dynamic_shared);
-	return e->signature;
 }
 
 static uint32_t stream_known(uint64_t key)
@@ -292,7 +276,8 @@ static uint32_t stream_queue(uint64_t key, uint32_t config, uint32_t *launch)
 		return 0;
 	stream_at(stream)->queues++; /* it stays while there may be no queue of it */
 	*launch = ++stream_at(stream)->enqueued;
-	number = queue_made(GW_JOIN_STREAM, gw_idmap_key(signature_of(config), stream), stream);
+	number = queue_made(GW_JOIN_STREAM, gw_idmap_key(gw_join_signature_of(config), stream),
+	                    stream);
 	stream_release(stream);
 	return number;
 }
@@ -400,6 +385,21 @@ static uint32_t called_before(const struct stream *s, uint32_t correlation)
 	return latest;
 }
 
+/* The first launch of a queue called after @p after. Those before are passed by once: they may be
+ * many thousands, whose records libcupti has dropped, and wait until they expire. */
+static struct gw_waiting **first_after(struct queue *q, uint32_t after)
+{
+	struct gw_waiting **at = &q->waiting.head;
+
+	if (q->passed && !before(after, q->passed_by))
+		at = q->passed;
+	while (*at && !before(after, (*at)->number))
+		at = &(*at)->next;
+	q->passed = at;
+	q->passed_by = after;
+	return at;
+}
+
 /*
  * The first launch of the record's kernel and configuration that was called after what is known
  * to have been called before it; where there is none, the first at all. In a window the first at
@@ -409,23 +409,17 @@ static bool match_stream(const struct pending_record *c, uint32_t stream)
 {
 	const struct gw_activity *a = &c->a;
 	struct stream *s = stream_at(stream);
-	uint64_t like = signature(c->name, a->grid, a->block, a->dynamic_shared);
+	uint64_t like = gw_join_signature(c->name, a->grid, a->block, a->dynamic_shared);
 	uint32_t q = s ? queue_known(GW_JOIN_STREAM, gw_idmap_key(like, stream)) : 0;
 	const bool window = gw_activity_by_device();
 	uint32_t after = q && !window ? called_before(s, a->correlation) : 0;
-	struct gw_waiting **first = NULL, **at = q ? &queue_at(q)->waiting.head : NULL;
+	struct gw_waiting **at =
+	        after ? gw_waiting_fitting(first_after(queue_at(q), after), MANY, a) : NULL;
 
-	for (uint32_t n = 0; at && *at && (!window || n < TRIED); at = &(*at)->next, n++) {
-		if (!gw_join_fits(&(*at)->record, a))
-			continue;
-		if (!first)
-			first = at;
-		if (before(after, (*at)->number) || !after)
-			break;
-	}
-	if (!first)
+	if (q && !at)
+		at = gw_waiting_fitting(&queue_at(q)->waiting.head, window ? TRIED : MANY, a);
+	if (!at)
 		return false;
-	at = *at ? at : first;
 	s->last = (struct anchor){a->correlation, (*at)->number};
 	if (!s->in_batch) {
 		s->in_batch = true;

@@ -197,15 +197,6 @@ void gw_join_graph_wait(uint64_t key, uint32_t number, const struct gw_record_la
 	f->configs = gw_idmap_key(f->configs, record->config);
 }
 
-static struct gw_waiting **fitting(struct flight *f, const struct gw_activity *a)
-{
-	struct gw_waiting **at = &f->kernels.head;
-
-	while (*at && !gw_join_fits(&(*at)->record, a))
-		at = &(*at)->next;
-	return *at ? at : NULL;
-}
-
 /* Those before one that was overtaken have been so too. */
 static void overtake(struct flight *f, uint64_t now)
 {
@@ -244,7 +235,7 @@ bool gw_join_graph_match(const struct gw_activity *a, uint64_t now)
 	for (struct flight *f = *bucket(graph, a->correlation); f; f = f->alike) {
 		if (f->graph != graph || f->correlation != a->correlation)
 			continue;
-		at = fitting(f, a);
+		at = gw_waiting_fitting(&f->kernels.head, UINT32_MAX, a);
 		if (at)
 			return meet(f, at, a, now);
 	}
@@ -252,7 +243,7 @@ bool gw_join_graph_match(const struct gw_activity *a, uint64_t now)
 		if (f->identified || f->configs == passed)
 			continue;
 		passed = f->configs;
-		at = fitting(f, a);
+		at = gw_waiting_fitting(&f->kernels.head, UINT32_MAX, a);
 		if (at) {
 			identify(f, a->correlation);
 			return meet(f, at, a, now);

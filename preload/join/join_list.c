@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/join/join_list.h"
 
+#include "preload/join/kernel_names.h"
+#include "preload/maps/idmap.h"
 #include "preload/maps/memory.h"
 #include "preload/maps/configs.h"
 
@@ -83,4 +85,36 @@ bool gw_join_fits(const struct gw_record_launch *r, const struct gw_activity *a)
 	       e->config.block.x == a->block[0] && e->config.block.y == a->block[1] &&
 	       e->config.block.z == a->block[2] && e->config.dynamic_shared == a->dynamic_shared &&
 	       !strcmp(e->name, a->name);
+}
+
+struct gw_waiting **gw_waiting_fitting(struct gw_waiting **at, uint32_t most,
+                                       const struct gw_activity *a)
+{
+	for (; *at && most; at = &(*at)->next, most--)
+		if (gw_join_fits(&(*at)->record, a))
+			return at;
+	return NULL;
+}
+
+uint64_t gw_join_signature(uint64_t name, const uint32_t grid[3], const uint32_t block[3],
+                           uint32_t shared)
+{
+	uint64_t h = gw_idmap_key(name, (uint64_t)grid[0] << 32 | grid[1]);
+
+	h = gw_idmap_key(h, (uint64_t)grid[2] << 32 | block[0]);
+	h = gw_idmap_key(h, (uint64_t)block[1] << 32 | block[2]);
+	return gw_idmap_key(h, shared);
+}
+
+uint64_t gw_join_signature_of(uint32_t config)
+{
+	struct gw_config_entry *e = gw_config_entry(config);
+	const struct gw_config *c = &e->config;
+	const uint32_t grid[] = {c->grid.x, c->grid.y, c->grid.z};
+	const uint32_t block[] = {c->block.x, c->block.y, c->block.z};
+
+	if (!e->signature)
+		e->signature = gw_join_signature(gw_kernel_name_hash(e->name), grid, block,
+		                                 c->dynamic_shared);
+	return e->signature;
 }

@@ -279,7 +279,7 @@ static bool look_for_threads(void)
 
 	memcpy(before, at_work.thread, sizeof(before));
 	at_work.threads = 0;
-	for (uint32_t i = 0; i < count; i++) {
+	for (uint32_t i = 0; i < count && i < GW_THREADS_MAX; i++) {
 		const struct gw_thread *t = atomic_load(&gw_hot.shared->threads[i]);
 
 		if (!t || atomic_load(&t->state) != GW_SLOT_USED || !t->tid)

@@ -149,8 +149,7 @@ static void write_unpaired(struct gw_record_launch *r)
 	                 pair_of(r->config)->lone_block);
 }
 
-/* Of the launch that is being taken: it is at the ring's tail. */
-static uint32_t ticket_of(const struct gw_thread *t)
+static uint32_t ticket_at_tail(const struct gw_thread *t)
 {
 	return gw_event_ticket(atomic_load_explicit(&t->tail, memory_order_relaxed));
 }
@@ -176,7 +175,7 @@ static void hand_over(struct gw_thread *t, const struct gw_event *e, struct gw_r
 	else if (correlated && covered)
 		gw_join_wait(GW_JOIN_CORRELATION, gw_join_correlation_key(e->config), e->config, r);
 	else if (e->flags & GW_EVENT_TIMED)
-		gw_join_wait(GW_JOIN_TICKET, t->serial, ticket_of(t), r);
+		gw_join_wait(GW_JOIN_TICKET, t->serial, ticket_at_tail(t), r);
 	else if (graph && covered)
 		gw_join_wait(GW_JOIN_GRAPH, graph, graph_number, r);
 	else if (gw_event_kind(e) == GW_EVENT_KERNEL && covered && e->stream && s->cupti_stream)
@@ -338,7 +337,7 @@ static void graph_event(struct gw_thread *t, struct gw_event *e)
 	}
 	if (!gw_attach_count()) /* else its kernels are timed, one by one */
 		gw_bump(&gw_counters[GW_COUNTER_expected_graphs_ns], (uint64_t)run.expected_ns);
-	gw_graph_sums_launched(&run, t->serial, timed ? ticket_of(t) : 0);
+	gw_graph_sums_launched(&run, t->serial, timed ? ticket_at_tail(t) : 0);
 }
 
 static void time_event(const struct gw_thread *t, const struct gw_event *e)

@@ -95,6 +95,7 @@ static struct {
 	bool span_over;               /* sums were written since the log was */
 	bool begun;                   /* the log's header is written: something was launched */
 	bool alone, closed;           /* no thread but ours is left; the last word is written */
+	_Atomic bool close;           /* it is to be, now */
 } worker;
 
 static void count_cpu(uint64_t now)
@@ -350,6 +351,14 @@ static void sleep_between_rounds(void)
 	gw_bell_sleep(gw_deadline_in(gw_windows_pause(ms) * GW_MS));
 }
 
+static void say(bool *what)
+{
+	pthread_mutex_lock(&worker.lock);
+	*what = true;
+	pthread_cond_signal(&worker.done);
+	pthread_mutex_unlock(&worker.lock);
+}
+
 /* Serve threads that still run after exit() has begun, until our exit handler, or long enough. */
 static void rest(void)
 {
@@ -359,10 +368,7 @@ static void rest(void)
 	gw_gpu_clock_stop();
 	gw_windows_suspend(true);
 	until = gw_deadline_in(FINISH_MS * GW_MS);
-	pthread_mutex_lock(&worker.lock);
-	worker.resting = true;
-	pthread_cond_signal(&worker.done);
-	pthread_mutex_unlock(&worker.lock);
+	say(&worker.resting);
 	while (!worker.finish && gw_steady_ns() < until)
 		gw_bell_sleep(until);
 	pthread_mutex_lock(&worker.lock);
@@ -384,12 +390,34 @@ static bool alone(void)
 /* In a round that began after an exiting program asked. */
 static void look_what_is_unfinished(void)
 {
-	if (gw_analysis_unfinished())
-		return;
-	pthread_mutex_lock(&worker.lock);
-	worker.held = true;
-	pthread_cond_signal(&worker.done);
-	pthread_mutex_unlock(&worker.lock);
+	if (!gw_analysis_unfinished())
+		say(&worker.held);
+}
+
+static void write_last_word(void)
+{
+	struct gw_record_end r = {.ns = gw_wall_ns()};
+
+	gw_registry_driver_gone();
+	if (!worker.begun && gw_drain_pending())
+		begin();
+	if (!worker.begun)
+		return gw_live_end();
+	gw_drain(gw_launch_event);
+	gw_registry_write_news();
+	gw_stacks_log(gw_steady_ns());
+	gw_launches_measured(true);
+	gw_aggregate_tick(gw_steady_ns(), true);
+	gw_graph_sums_write();
+	gw_episodes_finish();
+	gw_analysis_finish();
+	write_counters();
+	r.records = gw_log_ring() ? 0 : atomic_load(&gw_counters[GW_COUNTER_log_records]) + 1;
+	gw_log_write(GW_RECORD_END, &r, sizeof(r), NULL, 0);
+	gw_aggregate_copy();
+	gw_log_close();
+	if (gw_log_written() == gw_log_block() + 1) /* a disk that stalls: it has the rest */
+		gw_live_end();
 }
 
 static void run(void)
@@ -428,12 +456,13 @@ static void run(void)
 		gw_totals_sum(totals);
 		gw_summary_print(gw_launches_score(), totals);
 	}
-	pthread_mutex_lock(&worker.lock);
-	worker.finished = true;
-	pthread_cond_signal(&worker.done);
-	pthread_mutex_unlock(&worker.lock);
-	if (worker.alone) /* the process ends with our last thread: the log's must end, too */
-		gw_pipeline_close();
+	say(&worker.finished);
+	/* The process may end with our last thread, where a handler of exit() ended the last other one:
+	 * the log's must end, too. */
+	while (!worker.alone && !worker.close && !(worker.alone = alone()))
+		gw_bell_sleep(gw_deadline_in(FINISH_MS * GW_MS));
+	write_last_word();
+	say(&worker.closed);
 }
 
 bool gw_pipeline_start(bool forbidden)
@@ -549,33 +578,16 @@ void gw_pipeline_finish(void)
 
 void gw_pipeline_close(void)
 {
-	struct gw_record_end r = {.ns = gw_wall_ns()};
+	const uint64_t deadline = gw_deadline_in(2 * FINISH_MS * GW_MS);
 
 	settle_own();
-	if (!worker.finished ||
-	    worker.closed) /* the worker may still be at it: leave the file to it */
-		return;
-	worker.closed = true;
-	gw_registry_driver_gone();
-	if (!worker.begun && gw_drain_pending())
-		begin();
-	if (!worker.begun)
-		return gw_live_end();
-	gw_drain(gw_launch_event);
-	gw_registry_write_news();
-	gw_stacks_log(gw_steady_ns());
-	gw_launches_measured(true);
-	gw_aggregate_tick(gw_steady_ns(), true);
-	gw_graph_sums_write();
-	gw_episodes_finish();
-	gw_analysis_finish();
-	write_counters();
-	r.records = gw_log_ring() ? 0 : atomic_load(&gw_counters[GW_COUNTER_log_records]) + 1;
-	gw_log_write(GW_RECORD_END, &r, sizeof(r), NULL, 0);
-	gw_aggregate_copy();
-	gw_log_close();
-	if (gw_log_written() == gw_log_block() + 1) /* a disk that stalls: it has the rest */
-		gw_live_end();
+	pthread_mutex_lock(&worker.lock);
+	worker.close = true;
+	gw_bell_ring();
+	while (worker.finished && !worker.closed &&
+	       gw_deadline_wait(&worker.done, &worker.lock, deadline))
+		;
+	pthread_mutex_unlock(&worker.lock);
 }
 
 void gw_pipeline_abandon(void)

@@ -33,7 +33,11 @@ void gw_pipeline_leave(void);
  */
 void gw_pipeline_finish(void);
 
-/** After the driver has gone: write what was launched since and close the log. */
+/**
+ * After the driver has gone: have the worker write what was launched since and close the log. Not
+ * done by the caller, for exit() may be called on a signal handler's stack, of some KiB, and in the
+ * midst of malloc(). Waits for it, at most some seconds.
+ */
 void gw_pipeline_close(void);
 
 /** In a forked child: forget the parent's worker and log without touching them. */

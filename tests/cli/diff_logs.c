@@ -129,12 +129,45 @@ static bool write_sums(double ns, const char *path)
 	return good;
 }
 
+/* One kernel at one shape with four argument hashes: one in both runs, one as often in its place in
+ * each, and short launches of each run's own. */
+static bool write_moved(unsigned run, const char *path)
+{
+	static const struct kernel rows[] = {
+	        {{"moved", "moved"}, {50000, 50000}, 100, 32, {0x11, 0x11}, {0}},
+	        {{"moved", "moved"}, {20000, 20000}, 100, 32, {0x22, 0x33}, {0}},
+	        {{"moved", "moved"}, {1000, 1000}, 1, 32, {0x44, 0x55}, {0}},
+	        {{"moved", NULL}, {1000, 0}, 1, 32, {0x66, 0}, {0}},
+	};
+	struct lb b = {0};
+	uint64_t now = 1000000000;
+	bool good;
+
+	lb_header(&b, 4242 + run, 0, "./program");
+	lb_device(&b, 1, "Test GPU", "00000000-0000-0000-0000-000000000001");
+	lb_stream(&b, 1, 1);
+	kernel(&b, 1, &rows[0], run);
+	for (uint32_t i = 1; i < sizeof(rows) / sizeof(*rows); i++)
+		lb_config_with(&b, i + 1, 1, 64, rows[i].digest[run]);
+	for (uint32_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+		for (unsigned n = 0; rows[i].name[run] && n < rows[i].launches; n++, now += 100000)
+			lb_add_launch(&b, lb_launch(i + 1, now,
+			                            (uint64_t)llround(rows[i].ns[run] *
+			                                              noise(now / 1000 + run)),
+			                            NAN, 0));
+	lb_end(&b);
+	good = lb_write(&b, path);
+	lb_free(&b);
+	return good;
+}
+
 int main(void)
 {
 	/* The same twice; changed; changed, and at a clock that is a tenth lower. */
 	if (write_run(BASE, 1980000, "base.gwl") && write_run(OTHER, 1980000, "other.gwl") &&
 	    write_run(OTHER, 1782000, "clocked.gwl") && write_sums(20000, "sums.gwl") &&
-	    write_sums(21000, "sums_slower.gwl"))
+	    write_sums(21000, "sums_slower.gwl") && write_moved(BASE, "moved.gwl") &&
+	    write_moved(OTHER, "moved_other.gwl"))
 		return 0;
 	perror("diff_logs");
 	return 1;

@@ -76,6 +76,24 @@ static void kernels_are_matched_by_name_arguments_and_resources(void **state)
 	assert_string_equal(shell_output, "[51, 'same']\n[68, 'slower']\n");
 }
 
+static void other_arguments_of_a_kernel_that_both_runs_have_are_no_change(void **state)
+{
+	(void)state;
+	shell(DIFF "--json moved.gwl moved_other.gwl >diff.json");
+	assert_int_equal(shell(PICK "'sorted([r[\"argument_hash\"], r[\"verdict\"], r[\"was\"]] "
+	                            "for r in o[\"rows\"])' <diff.json"),
+	                 0);
+	assert_string_equal(shell_output, "[17, 'same', None]\n[51, 'same', None]\n"
+	                                  "[68, 'gone', None]\n[85, 'new', None]\n"
+	                                  "[102, 'gone', None]\n");
+	assert_int_equal(shell(DIFF "moved.gwl moved_other.gwl"), 0);
+	shell_says("No change was found.");
+	shell_says("not shown: 3 rows, new or gone");
+	assert_int_equal(shell(DIFF "--all moved.gwl moved_other.gwl"), 0);
+	shell_says("gone ");
+	assert_null(strstr(shell_output, "not shown"));
+}
+
 static void renamed_kernels_are_matched_by_their_code(void **state)
 {
 	(void)state;
@@ -163,6 +181,7 @@ int main(void)
 	        cmocka_unit_test(regressions_decide_the_exit_status),
 	        cmocka_unit_test(what_a_lower_clock_explains_is_no_regression),
 	        cmocka_unit_test(kernels_are_matched_by_name_arguments_and_resources),
+	        cmocka_unit_test(other_arguments_of_a_kernel_that_both_runs_have_are_no_change),
 	        cmocka_unit_test(renamed_kernels_are_matched_by_their_code),
 	        cmocka_unit_test(logs_with_sums_are_compared_by_means_of_spans),
 	        cmocka_unit_test(sums_are_not_compared_with_predictions),

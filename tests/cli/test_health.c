@@ -390,6 +390,29 @@ static void a_disturbance_on_top_of_a_small_deviation_is_no_change(void **state)
 	health_free(h);
 }
 
+/* As beside a neighbour on the same GPU: each of ten kernels takes another multiple. */
+static void kernels_that_slow_by_much_need_not_slow_alike(void **state)
+{
+	struct health *h = start(60);
+
+	(void)state;
+	for (int i = 0; i < 12; i++) {
+		for (unsigned k = 1; k < 20; k += 2)
+			health_add(h, &(struct health_sample){.key = k + 1,
+			                                      .kernel = "copy",
+			                                      .resource = HEALTH_MEMORY,
+			                                      .launches = 50,
+			                                      .mean_ns = 1e4 * (k + 1) *
+			                                                 (1.2 + 0.1 * k),
+			                                      .sm_khz = usual.sm_khz});
+		now += health_interval_ns();
+		health_tick(h, now);
+		if (i >= 5)
+			assert_int_equal(state_of(h, HEALTH_MEMORY), HEALTH_SLOW);
+	}
+	health_free(h);
+}
+
 /* Kernels follow the clock by 70%, and the drift has taken in what they do not follow. */
 static void a_clock_that_comes_back_leaves_no_deviation(void **state)
 {
@@ -532,6 +555,7 @@ int main(void)
 	        cmocka_unit_test(faster_is_not_slow),
 	        cmocka_unit_test(a_disturbance_of_seconds_is_no_change),
 	        cmocka_unit_test(a_disturbance_on_top_of_a_small_deviation_is_no_change),
+	        cmocka_unit_test(kernels_that_slow_by_much_need_not_slow_alike),
 	        cmocka_unit_test(a_clock_that_comes_back_leaves_no_deviation),
 	        cmocka_unit_test(kernels_that_do_not_agree_are_no_slow_gpu),
 	        cmocka_unit_test(three_configurations_are_no_verdict),

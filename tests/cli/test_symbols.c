@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Names of native code: which file is the object that ran, and a file that changes while it is
- * read. */
+ * read; and which frame of a stack is the line of the program. */
+#include "cli/stack/stacks.h"
 #include "cli/stack/symbols.h"
 #include "predictor/code/binary/elf.h"
 
@@ -106,6 +107,61 @@ static void a_file_that_is_cut_short_later_does_not_end_the_reader(void **state)
 	assert_name(build_id, "a_function_of_this_test");
 }
 
+static char program[] = "/opt/program", blas[] = "/opt/libcublasLt.so.13", no_text[] = "";
+
+/* The line of a stack of @p count native frames from the innermost. */
+static void assert_line(struct stack_frame *frames, uint32_t count, const char *line)
+{
+	struct stack_object objects[] = {{program, no_text, false}, {blas, no_text, false}};
+	uint32_t positions[] = {0, 1, 2}, of_config = 0;
+	struct log_stack list = {.count = count, .frames = positions};
+	struct log_stacks s = {.objects = objects,
+	                       .frames = frames,
+	                       .list = &list,
+	                       .count = 1,
+	                       .object_count = 2,
+	                       .frame_count = count,
+	                       .of_config = &of_config,
+	                       .config_count = 1};
+	char out[LOG_LINE];
+
+	log_stack_line(&s, 0, out, sizeof(out));
+	assert_string_equal(out, line);
+}
+
+#define FRAME(of, at, name)                                                                        \
+	{                                                                                          \
+		.object = of, .address = at, .file = no_text, .function = name, .looked = true     \
+	}
+
+static void the_runtime_linked_into_a_program_is_not_its_line(void **state)
+{
+	struct stack_frame frames[] = {FRAME(0, 1, "libcudart_static_4d8b33"),
+	                               FRAME(0, 2, "cudaLaunchKernel"), FRAME(0, 3, "main")};
+
+	(void)state;
+	assert_line(frames, 3, "program main");
+}
+
+static void a_line_has_the_short_name_of_a_function(void **state)
+{
+	struct stack_frame frames[] = {
+	        FRAME(0, 1, "cudaLaunchKernel"),
+	        FRAME(0, 2, "void at::native::reduce<at::Half, 4>(at::Tensor&, int)")};
+
+	(void)state;
+	assert_line(frames, 2, "program reduce<Half, 4>");
+}
+
+static void a_stack_cut_off_in_a_library_of_cuda_has_its_outermost_frame(void **state)
+{
+	struct stack_frame frames[] = {FRAME(1, 0x10, no_text), FRAME(1, 0x20, no_text)};
+
+	(void)state;
+	assert_line(frames, 2, "libcublasLt.so.13+0x20");
+	assert_line(frames, 0, "[no stack]");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -113,6 +169,9 @@ int main(void)
 	        cmocka_unit_test(an_object_with_another_build_id_has_no_names),
 	        cmocka_unit_test(an_object_whose_build_id_is_not_known_has_no_names),
 	        cmocka_unit_test(a_file_that_is_cut_short_later_does_not_end_the_reader),
+	        cmocka_unit_test(the_runtime_linked_into_a_program_is_not_its_line),
+	        cmocka_unit_test(a_line_has_the_short_name_of_a_function),
+	        cmocka_unit_test(a_stack_cut_off_in_a_library_of_cuda_has_its_outermost_frame),
 	};
 
 	return cmocka_run_group_tests(tests, copy_itself, remove_it);

@@ -34,6 +34,7 @@ import pm_score  # noqa: E402
 import recorded  # noqa: E402
 import selftest  # noqa: E402
 import under  # noqa: E402
+import watched  # noqa: E402
 import window_cost  # noqa: E402
 
 STANDIN, LOGDUMP, GPUWATCH, COMPILED = None, None, None, None
@@ -612,6 +613,48 @@ class Legacy(unittest.TestCase):
             code, _ = legacy.judged("sm90", self.report(None, outcome))
             self.assertFalse(code["met"], outcome)
         self.assertFalse(legacy.judged("sm90", self.report())[0]["met"])
+
+
+class Watched(unittest.TestCase):
+    """What a run in mode watch is judged by."""
+    MEASURED = {"cpu": 0.01, "cpu_all": 0.02, "resident": 40 << 20, "bytes": 1e6}
+
+    @staticmethod
+    def row(median, measured=100):
+        return {"Mangled": "k", "Name": "k", "Arguments": "", "Measured": measured, "Med (ns)": median}
+
+    def report(self, **more):
+        return {"launches": 1000, "measured": 10, "graphs": [], "verdict": {"seconds_by_bound": {"memory": 97, "unknown": 3}},
+                "kernels": [self.row(10000)], **more}
+
+    def judged(self, report=None, audit=10000, **measured):
+        report = report or self.report()
+        return {one["figure"]: one["met"] for one in watched.judged(
+            report, watched.medians(report, {"kernels": [self.row(audit)]}), {**self.MEASURED, **measured})}
+
+    def missed(self, *args, **kwargs):
+        return [name for name, met in self.judged(*args, **kwargs).items() if met is False]
+
+    def test_a_good_run_meets_each_goal(self):
+        self.assertEqual(self.missed(), [])
+        self.assertEqual(sum(met is True for met in self.judged().values()), 6)
+
+    def test_each_goal_can_be_missed(self):
+        self.assertEqual(self.missed(self.report(measured=4)), ["kernel runs timed"])
+        self.assertEqual(self.missed(self.report(verdict={"seconds_by_bound": {"memory": 9, "unknown": 1}})), ["GPU time with a verdict"])
+        self.assertEqual(self.missed(audit=10300), ["medians within 2% of audit's"])
+        self.assertEqual(self.missed(cpu=0.03), ["CPU of gpuwatch's threads, second half"])
+        self.assertEqual(self.missed(resident=97 << 20), ["resident beyond bare"])
+        self.assertEqual(self.missed(bytes=51e6), ["bytes of the log a day"])
+
+    def test_graphs_timed_whole_count_with_their_kernels(self):
+        graph = {"timed": 2, "kernels": 400}
+        self.assertEqual(watched.timed_share(self.report(measured=0, launches=80000, graphs=[graph])), 0.01)
+        self.assertEqual(watched.verdict_share(self.report(graphs_by_bound={"gpu_time_ns": 10, "unknown": 4})), 0.6)
+
+    def test_configurations_timed_seldom_or_short_are_not_compared(self):
+        for row in (self.row(10000, 29), self.row(4000)):
+            self.assertEqual(watched.medians({"kernels": [row]}, {"kernels": [self.row(row["Med (ns)"] * 2 if row["Measured"] < 30 else 4000)]}), [])
 
 
 class Code(unittest.TestCase):

@@ -183,6 +183,17 @@ static void exit_while_others_launch(void **state)
 	outcome_free(o);
 }
 
+static void exit_on_a_small_stack(void **state)
+{
+	struct outcome *o;
+
+	(void)state;
+	NOT_UNDER_TSAN();
+	o = exited_among_threads("small_stack");
+	assert_true(only_log(o)->total <= o->truth[0].total);
+	outcome_free(o);
+}
+
 /* They may crash the program while exit() takes the driver down: the log is whole before that
  * begins. */
 static void exit_while_others_launch_leaves_a_log_before_any_handler_has_run(void **state)
@@ -303,6 +314,7 @@ int main(void)
 	        cmocka_unit_test(by_fault),
 	        cmocka_unit_test(quick_exit_leaves_a_complete_log),
 	        cmocka_unit_test(exit_while_others_launch),
+	        cmocka_unit_test(exit_on_a_small_stack),
 	        cmocka_unit_test(exit_while_others_launch_leaves_a_log_before_any_handler_has_run),
 	        cmocka_unit_test(exit_from_a_host_function),
 	        cmocka_unit_test(killed_at_random),

@@ -27,6 +27,7 @@ extern uint32_t wrong; /**< meetings of a launch with another's record, reported
 extern uint32_t met_count, lost[64], lost_count, orphan_count;
 extern uint32_t records_there; /**< of the launches that wait: they come when the queue is full */
 extern uint64_t now;
+extern uint64_t asked; /**< times that a configuration was looked at */
 extern struct gw_config_entry configs[4];
 
 /** Nothing waits, nothing has met. */

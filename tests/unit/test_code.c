@@ -232,6 +232,36 @@ static void code_of_a_module_loaded_unseen_is_found_in_the_process_s_objects(voi
 	munmap(at, size);
 }
 
+/* With its header it goes round to where it begins. */
+static void a_container_that_is_longer_than_its_section_is_not_listed(void **state)
+{
+	static const unsigned char magic[] = {0x50, 0xed, 0x55, 0xba};
+	const uint16_t header = 0xffff;
+	const uint64_t rest = -(uint64_t)header;
+	char path[] = "/tmp/gw_library.XXXXXX";
+	size_t size;
+	char *from = mapped(CORPUS "/library.so", &size), *copy = test_malloc(size), *last = NULL;
+	int fd = mkstemp(path);
+	void *at;
+
+	(void)state;
+	memcpy(copy, from, size);
+	munmap(from, size);
+	for (char *c = copy; (c = memmem(c, size - (size_t)(c - copy), magic, 4)); c++)
+		last = c;
+	assert_non_null(last);
+	memcpy(last + 6, &header, sizeof(header));
+	memcpy(last + 8, &rest, sizeof(rest));
+	assert_int_equal(write(fd, copy, size), size);
+	close(fd);
+	at = mapped(path, &size);
+	unseen("power", 80, 12, 0);
+	assert_in_range(gw_code_mapped_count(), 0, 8);
+	munmap(at, size);
+	unlink(path);
+	test_free(copy);
+}
+
 static void code_of_a_module_loaded_unseen_is_found_in_reports(void **state)
 {
 	struct gw_bytes cubin = corpus_file(&arena, "sm_90.cubin");
@@ -531,6 +561,8 @@ int main(void)
 	        cmocka_unit_test_setup_teardown(
 	                code_of_a_module_loaded_unseen_is_found_in_the_process_s_objects, start,
 	                end),
+	        cmocka_unit_test_setup_teardown(
+	                a_container_that_is_longer_than_its_section_is_not_listed, start, end),
 	        cmocka_unit_test_setup_teardown(code_of_a_module_loaded_unseen_is_found_in_reports,
 	                                        start, end),
 	        cmocka_unit_test_setup_teardown(code_that_two_images_have_alike_is_found, start,

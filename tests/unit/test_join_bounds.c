@@ -38,6 +38,28 @@ static void streams_that_nothing_waits_in_are_forgotten(void **state)
 	assert_int_equal(taken(GW_COUNTER_memory_streams), then);
 }
 
+/* libcupti had no buffer for them. Until they expire they wait before those that have records. */
+static void launches_without_records_are_passed_by_once(void **state)
+{
+	enum { LOST = 20000, MET = 1000 };
+	uint32_t number = 0;
+
+	(void)state;
+	while (number < LOST)
+		launch(STREAM_A, 1, ++number);
+	launch(STREAM_A, 2, ++number);
+	record(STREAM_A, 2, number, number); /* all before it were called before */
+	for (uint32_t i = 0; i < MET; i++) {
+		launch(STREAM_A, 1, ++number);
+		record(STREAM_A, 1, number, number);
+	}
+	asked = 0;
+	gw_join_batch(false);
+	assert_int_equal(met_count, MET + 1);
+	assert_int_equal(wrong, 0);
+	assert_in_range(asked, MET, 4 * MET);
+}
+
 /* All of one stream, each of another configuration: what waited for none is forgotten with it. */
 static void configurations_of_a_stream_are_forgotten(void **state)
 {
@@ -188,6 +210,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 #define T(name) cmocka_unit_test_setup_teardown(name, join_start, join_stop)
 	        T(streams_that_nothing_waits_in_are_forgotten),
+	        T(launches_without_records_are_passed_by_once),
 	        T(configurations_of_a_stream_are_forgotten),
 	        T(threads_whose_launches_have_their_times_are_forgotten),
 	        T(graphs_that_no_kernel_of_waits_are_forgotten),

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Slots of streams and graphs are used again, events of threads too, and no launch is taken for
- * another by that.
- */
-#include "preload/launch/call.h"
+/* Slots of streams and graphs are used again, launches are lost, contexts end: no launch is taken
+ * for another's by that. */
 #include "preload/launch/launch.h"
 #include "preload/launch/object_lifetime.h"
 #include "preload/runtime/clock.h"
@@ -13,6 +10,7 @@
 #include "preload/runtime/options.h"
 #include "preload/worker/profile.h"
 #include "preload/worker/drain.h"
+#include "preload/worker/host_time.h"
 #include "preload/worker/registry.h"
 #include "tests/unit/preload_fixture.h"
 
@@ -320,6 +318,19 @@ static void no_slot_is_given_to_two_threads_at_once(void **state)
 	assert_true(atomic_load(&streams()->taken) <= 8);
 }
 
+/* The count is too high for a moment where several threads find the table full. */
+static void children_are_looked_for_by_as_many_threads_as_there_may_be(void **state)
+{
+	(void)state;
+	gw_options.mode = GW_MODE_AUDIT;
+	atomic_store(&gw_hot.shared->thread_count, GW_THREADS_MAX + 2);
+	atomic_store(&gw_hot.shared->threads_freed, 1); /* with the count, no pointer */
+	gw_children_tick(seconds(1));
+	atomic_store(&gw_hot.shared->thread_count, 1);
+}
+
+/* ---- pairs of events around launches ---- */
+
 /* A driver whose pairs of events are passed once the call has returned: 1 and 2, with 3 behind; 4
  * and 5. */
 static uintptr_t events_made, context_now;
@@ -461,6 +472,7 @@ int main(void)
 	        T(any_number_of_streams_one_after_the_other_find_a_slot),
 	        T(streams_that_find_no_place_use_up_no_slot),
 	        T(no_slot_is_given_to_two_threads_at_once),
+	        T(children_are_looked_for_by_as_many_threads_as_there_may_be),
 	        T(times_are_those_of_their_launches_where_one_before_was_lost),
 	        T(events_stay_where_other_contexts_end),
 	        T(a_thread_times_launches_in_each_of_its_contexts),

@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <sys/auxv.h>
 #include <time.h>
 
 /* Launches done, where the parent can read them after a SIGKILL: CLIENT_TRUTH names the file. */
@@ -148,6 +149,46 @@ static void among_threads(void)
 	pthread_join(last, NULL);
 }
 
+/* Launches that are new to us, so that there is work until the very end. */
+static void *keep_launching_new(void *unused)
+{
+	CK(cuCtxSetCurrent(client_context));
+	atomic_fetch_add(&running, 1);
+	for (unsigned grid = 1;; grid++) {
+		client_launch(grid % 60000 + 1, 1);
+		usleep(20);
+	}
+	return unused;
+}
+
+static void exit_in_handler(int number)
+{
+	(void)number;
+	exit(23);
+}
+
+/* exit() in a signal handler, on a stack of 12 KiB beside what the signal takes. */
+static void small_stack(void)
+{
+	const size_t guard = 64 << 10, size = (getauxval(AT_MINSIGSTKSZ) + (16 << 10)) & ~4095UL;
+	char *room = mmap(NULL, guard + size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+	                  -1, 0);
+	const stack_t stack = {.ss_sp = room + guard, .ss_size = size};
+	struct sigaction action = {.sa_handler = exit_in_handler, .sa_flags = SA_ONSTACK};
+	pthread_t thread;
+
+	client_start();
+	client_launch(1, 3);
+	pthread_create(&thread, NULL, keep_launching_new, NULL);
+	while (!atomic_load(&running))
+		usleep(100);
+	usleep(200000);
+	if (mprotect(room, guard, PROT_NONE) || sigaltstack(&stack, NULL) ||
+	    sigaction(SIGTERM, &action, NULL))
+		_exit(9);
+	raise(SIGTERM);
+}
+
 /* As where what is launched meanwhile crashes: nothing comes after the handlers. */
 static void cut(void)
 {
@@ -227,6 +268,7 @@ int main(int argc, char **argv)
 	        {"fault", by_fault},
 	        {"among_threads", among_threads},
 	        {"among_threads_cut", among_threads_cut},
+	        {"small_stack", small_stack},
 	        {"in_host_function", in_host_function},
 	        {"reset_first", reset_first},
 	        {"unfinished", unfinished},
