@@ -457,8 +457,8 @@ static void run(void)
 		gw_summary_print(gw_launches_score(), totals);
 	}
 	say(&worker.finished);
-	/* The process may end with our last thread, as where a handler of exit() ends the last
-	 * other one: the log's must end, too. */
+	/* The process may end with our last thread, where a handler of exit() ended the last other
+	 * one: the log's must end, too. */
 	while (!worker.alone && !worker.close && !(worker.alone = alone()))
 		gw_bell_sleep(gw_deadline_in(FINISH_MS * GW_MS));
 	write_last_word();
