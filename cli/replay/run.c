@@ -344,7 +344,7 @@ static void on_launch(struct run *run, size_t index, replay_fn *each, void *arg)
 	compare(run, index, &now);
 	if (early != GW_INDEX_NONE)
 		run->earlies[early].left--;
-	if (!run->options->own && isnan(l->predicted))
+	if (!run->options->own && isnan(l->predicted) && !isnan(p.seconds))
 		p = (struct gw_prediction){.seconds = NAN, .low = NAN, .high = NAN};
 	each(arg, index, &p);
 	if (!(l->flags & GW_LAUNCH_LEARNT))

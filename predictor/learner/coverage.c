@@ -14,10 +14,15 @@ static const double KERNEL_TIMED = 1.5;
 /* Rates for one configuration: faster, because it has only its own times; slowly forgotten. */
 static const double OWN_GAIN = 0.06, OWN_KEEP = 0.98, OWN_ROOM = 1.5;
 
+/* Bins of errors: the first ends here, in log time, each next one this many powers of two later. */
+static const double LEAST_ERROR = 0.002, BIN_STEP = 0.5;
+static const double FIRST_ERRORS = 0.4; /* largest of those assumed at first */
+enum { FULL = 64 };                     /* errors of one size that halve all */
+
 static double first_width(unsigned kind)
 {
-	/* The spread of one to four times is unknown: these are in units of log time. */
-	static const double sizes[GW_WIDTH_SIZES] = {0.40, 0.30, 0.20, 4, 3, 2.5};
+	/* The spread of one to four times is that of the kernel's repeated times. */
+	static const double sizes[GW_WIDTH_SIZES] = {2, 1.7, 1.4, 4, 3, 2.5};
 
 	if (kind < GW_WIDTH_SIZES)
 		return sizes[kind];
@@ -86,6 +91,53 @@ float gw_coverage_own(float own, double missed, uint32_t times)
 	double next = OWN_KEEP * (double)own + OWN_GAIN * n * (missed - GW_MISS);
 
 	return (float)fmin(fmax(next, -OWN_ROOM / 2), OWN_ROOM);
+}
+
+/* Upper end of a bin, in log time; the last one has what is above, too. */
+static double bin_end(unsigned bin)
+{
+	return LEAST_ERROR * exp2((double)bin * BIN_STEP);
+}
+
+void gw_errors_start(struct gw_errors *e)
+{
+	for (unsigned i = 0; i < GW_ERROR_BINS; i++)
+		e->count[i] = bin_end(i) < FIRST_ERRORS;
+}
+
+void gw_errors_add(struct gw_errors *e, double error)
+{
+	unsigned bin = 0;
+
+	while (bin < GW_ERROR_BINS - 1 && error > bin_end(bin))
+		bin++;
+	if (++e->count[bin] < FULL)
+		return;
+	for (unsigned i = 0; i < GW_ERROR_BINS; i++)
+		e->count[i] /= 2;
+}
+
+static double all_of(const struct gw_errors *e)
+{
+	double n = 0;
+
+	for (unsigned i = 0; i < GW_ERROR_BINS; i++)
+		n += e->count[i];
+	return n;
+}
+
+double gw_errors_reach(const struct gw_errors *own, const struct gw_errors *all, double weight)
+{
+	double each = weight / fmax(all_of(all), 1), n = 0;
+	double least = (all_of(own) + weight) * (1 - GW_MISS);
+	unsigned bin = 0;
+
+	for (; bin < GW_ERROR_BINS - 1; bin++) {
+		n += own->count[bin] + each * all->count[bin];
+		if (n >= least)
+			break;
+	}
+	return bin_end(bin);
 }
 
 void gw_coverage_range(const float *times, uint32_t n, double *low, double *high)

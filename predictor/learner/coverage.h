@@ -28,6 +28,25 @@ enum { GW_RANGE_TIMES = 19 };
 /** The least and the greatest of @p n > 0 times. */
 void gw_coverage_range(const float *times, uint32_t n, double *low, double *high);
 
+enum { GW_ERROR_BINS = 24 };
+
+/** How often errors were how large: by size of |log(time / expected)|, in geometric bins. */
+struct gw_errors {
+	uint8_t count[GW_ERROR_BINS];
+};
+
+/** As many errors of each size up to what a program's first repeated times show. */
+void gw_errors_start(struct gw_errors *e);
+
+/** Count an error, >= 0; the oldest fade out. */
+void gw_errors_add(struct gw_errors *e, double error);
+
+/**
+ * What an error exceeds in GW_MISS of the cases at most, by those of @p own and those of @p all,
+ * which together weigh as much as @p weight of the former: the end of a bin.
+ */
+double gw_errors_reach(const struct gw_errors *own, const struct gw_errors *all, double weight);
+
 /** The widths of all kinds. */
 struct gw_coverage {
 	float width[GW_WIDTHS];

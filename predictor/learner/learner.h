@@ -121,8 +121,8 @@ struct gw_kernel_stats {
 	float level[GW_CLASSES];   /**< mean of log time over model's time, of its configurations */
 	float squares[GW_CLASSES]; /**< mean of its square */
 	uint16_t level_count[GW_CLASSES];
-	float repeats; /**< mean square of log ratios of successive times of a configuration */
-	uint32_t repeat_count; /**< how many of them count */
+	struct gw_errors repeats; /**< log ratios of successive times of a configuration */
+	uint32_t repeat_count;    /**< how many were counted, at most REPEATS */
 };
 
 /** A configuration. */
@@ -138,9 +138,10 @@ struct gw_entry {
 	uint16_t levels; /**< classes whose bias it has trained, one bit each */
 	float blocks, threads,
 	        shared; /**< logarithms: of blocks, threads of a block; see scale.c */
-	float waves;    /**< log of how many times the grid fills the GPU, at least 0; or NaN */
-	float own;      /**< logarithm of its own width factor */
-	float reported; /**< center when its kernel's version last changed */
+	float waves; /**< log of how many times the grid fills the GPU, half of it below 0; or NaN
+	              */
+	float own;   /**< logarithm of its own width factor */
+	float reported;          /**< center when its kernel's version last changed */
 	uint32_t judged, missed; /**< times since the last advance, and outside */
 	float error;           /**< sum of how many times too long or too short they were, less 1 */
 	float forecast;        /**< usual error of a prediction when its launch runs; 0: none yet */
@@ -174,6 +175,7 @@ struct gw_predictor {
 	uint32_t changed;                 /**< head of the list of those observed, 0 = empty */
 	uint32_t new_first, new_last;     /**< list of those never timed */
 	bool levels_changed;
+	struct gw_errors repeats;           /**< of all kernels, the first few of each */
 	uint32_t common;                    /**< changes when a bias or width did, noticeably … */
 	struct gw_state noted;              /**< … since they were these */
 	struct gw_state state, now, before; /**< state: that will be published next */
@@ -201,13 +203,17 @@ double gw_clock_factor(const struct gw_predictor *p, double share, double sm_hz)
 
 /** Learn from a time of @p e, not yet in its history, how much its kernel's repeated times differ.
  */
-void gw_own_repeat(struct gw_entry *e, double seconds);
+void gw_own_repeat(struct gw_predictor *p, struct gw_entry *e, double seconds);
 
 /** Learn that the last predictions of @p e missed by @p error, in log time. */
 void gw_own_forecast(struct gw_entry *e, double error);
 
-/** The spread of the times of @p e summarised by @p s, in log time; 1 for up to four. */
-double gw_own_spread(const struct gw_entry *e, const struct gw_history_summary *s);
+/**
+ * The spread of the times of @p e summarised by @p s, in log time; of up to four times: how far
+ * repeated times of its kernel differ.
+ */
+double gw_own_spread(const struct gw_predictor *p, const struct gw_entry *e,
+                     const struct gw_history_summary *s);
 
 /** Half the width of the interval of @p now, in log time; its kind, size and noise are set. */
 double gw_own_half(const struct gw_predictor *p, const struct gw_entry *e,

@@ -6,11 +6,13 @@
 
 enum {
 	FEW = 16,     /* own times that may say too little of the next */
-	REPEATS = 31, /* pairs of times of a kernel that count */
+	REPEATS = 31, /* pairs of times of a kernel, at most, that are counted */
+	SHARED = 8,   /* the first of them, that count for other kernels, too */
 };
 
 static const double FORECAST_WEIGHT = 0.25, UNUSUAL = 4, FORECAST_REACH = 1.8;
-static const double REPEATS_REACH = 1.645; /* standard deviations that contain 90% */
+static const double POPULATION = 4;        /* weight, in pairs, of those of other kernels */
+static const double NORMAL = 1.645;        /* standard deviations that contain 90% */
 static const double NORMAL_ERROR = 1.2533; /* standard deviations in a normal's mean error */
 /*
  * Where memory contents decide how much a launch does, its first times say less of the next than
@@ -25,9 +27,9 @@ static const double UNJUDGED = 0.01;
 
 /*
  * How much the kernel's times differ at one configuration, by the first of each: few own times may
- * agree by chance where what the launches do differs.
+ * agree by chance where what the launches do differs. No kernel rules what is expected of others.
  */
-void gw_own_repeat(struct gw_entry *e, double seconds)
+void gw_own_repeat(struct gw_predictor *p, struct gw_entry *e, double seconds)
 {
 	struct gw_kernel_stats *f = e->family;
 	uint32_t n = e->history.count;
@@ -35,9 +37,11 @@ void gw_own_repeat(struct gw_entry *e, double seconds)
 
 	if (!f || !n || n > FEW)
 		return;
-	off = log(seconds / (double)e->history.times[(n - 1) % GW_HISTORY_WINDOW]);
+	off = fabs(log(seconds / (double)e->history.times[(n - 1) % GW_HISTORY_WINDOW]));
+	gw_errors_add(&f->repeats, off);
+	if (f->repeat_count < SHARED)
+		gw_errors_add(&p->repeats, off);
 	f->repeat_count += f->repeat_count < REPEATS;
-	f->repeats += (float)((off * off - (double)f->repeats) / (f->repeat_count + 1));
 }
 
 /*
@@ -70,10 +74,19 @@ static double variety(const struct gw_entry *e, uint32_t size)
 	return size > 4 ? DATA_DECIDE_SOME : DATA_DECIDE_FEW;
 }
 
-double gw_own_spread(const struct gw_entry *e, const struct gw_history_summary *s)
+/* How far the next of its times lies from the last in nine of ten cases. */
+static double repeats_reach(const struct gw_predictor *p, const struct gw_entry *e)
+{
+	static const struct gw_errors none;
+
+	return gw_errors_reach(e->family ? &e->family->repeats : &none, &p->repeats, POPULATION);
+}
+
+double gw_own_spread(const struct gw_predictor *p, const struct gw_entry *e,
+                     const struct gw_history_summary *s)
 {
 	if (gw_history_size(&e->history) <= 4)
-		return 1;
+		return repeats_reach(p, e) / NORMAL;
 	return e->forecast > 0 ? s->sigma : fmax(s->sigma, UNJUDGED);
 }
 
@@ -86,8 +99,8 @@ double gw_own_half(const struct gw_predictor *p, const struct gw_entry *e,
 	/* Not times the width of the kind: that is of spreads, and these are errors themselves. */
 	if (now->size > 4 && !multimodal)
 		half = fmax(half, FORECAST_REACH * (double)e->forecast);
-	if (now->size <= FEW && e->family)
-		half = fmax(half, REPEATS_REACH * sqrt((double)e->family->repeats));
+	if (now->size > 4 && now->size <= FEW && e->family && e->family->repeat_count >= FEW / 2)
+		half = fmax(half, repeats_reach(p, e));
 	return half * exp((double)e->own);
 }
 

@@ -36,6 +36,7 @@ struct gw_predictor *gw_predictor_new(uint32_t max_configs)
 	p->state.sm_hz = NAN;
 	gw_coverage_start(&p->state.coverage);
 	gw_residual_start(&p->state);
+	gw_errors_start(&p->repeats);
 	p->now = p->before = p->noted = p->state;
 	p->entries = calloc((size_t)max_configs + 1, sizeof(struct gw_entry *));
 	if (!p->entries) {
@@ -354,7 +355,7 @@ uint64_t gw_observe(struct gw_predictor *p, uint32_t config, const struct gw_obs
 		e->history = (struct gw_history){0};
 	e->alone |= o->exclusive;
 	seconds = fmin(fmax(o->seconds / factor, (double)FLT_MIN), (double)FLT_MAX);
-	gw_own_repeat(e, seconds);
+	gw_own_repeat(p, e, seconds);
 	if (o->exclusive || !e->alone)
 		gw_history_add(&e->history, seconds);
 	gw_overlap_add(&e->overlap, o->exclusive, seconds);
@@ -439,7 +440,7 @@ static void publish(struct gw_predictor *p, uint32_t config, struct gw_entry *e)
 	now->agrees = gw_history_agrees(&e->history, &scatter);
 	now->scatter = (float)scatter;
 	now->kind = (uint8_t)gw_width_of_size(now->size);
-	now->noise = (float)gw_own_spread(e, &s);
+	now->noise = (float)gw_own_spread(p, e, &s);
 	half = fmin(gw_own_half(p, e, now, s.multimodal), WIDEST);
 	factor = gw_clock_factor(p, (double)e->settled_share, p->state.sm_hz);
 	now->seconds = s.median * factor;

@@ -29,6 +29,12 @@ static const float EXACT = 0.95F;       /* confidence of what code settles */
 static const double REFUTED = 2;  /* factor by which code and counter may differ, caches included */
 static const double ALIKE = 1e-6; /* square of a distance that is none */
 
+/*
+ * By which power of the grid times grow that do not fill the GPU: 0 where blocks do not meet and
+ * each does what it did, 1 where they share memory or each does more in larger grids.
+ */
+static const double BELOW_A_WAVE = 0.5;
+
 void gw_scale_place(const struct gw_predictor *p, struct gw_entry *e)
 {
 	const struct gw_launch launch = {.kernel = &e->family->kernel, .config = e->config};
@@ -39,8 +45,11 @@ void gw_scale_place(const struct gw_predictor *p, struct gw_entry *e)
 	/* Shared memory counts less: 1 KiB more or less is not another kind of launch. */
 	e->shared = (float)(0.5 * log1p(e->config.dynamic_shared / 1024.0));
 	e->waves = NAN;
-	if (p->device && !gw_occupancy_of(p->device, &launch, &o))
-		e->waves = (float)log(fmax(1, o.waves));
+	if (p->device && !gw_occupancy_of(p->device, &launch, &o)) {
+		double waves = log(o.waves);
+
+		e->waves = (float)(waves < 0 ? BELOW_A_WAVE * waves : waves);
+	}
 }
 
 static int by_field(const void *a, const void *b)

@@ -144,6 +144,60 @@ static void a_configuration_that_misses_gets_a_width_of_its_own(void **state)
 	assert_true(fabsf(own) < 0.01f);
 }
 
+/* Nine errors in ten are within reach, and that is hardly farther than it must be. */
+static void errors_are_within_reach_nine_times_in_ten(void **state)
+{
+	enum { ERRORS = 40, TRIES = 2000 };
+	struct gw_errors all, own;
+	double reach, within = 0;
+
+	(void)state;
+	gw_errors_start(&all);
+	own = (struct gw_errors){{0}};
+	for (int i = 0; i < ERRORS; i++)
+		gw_errors_add(&own, 0.02 * fabs(normal()));
+	reach = gw_errors_reach(&own, &all, 4);
+	for (int i = 0; i < TRIES; i++)
+		within += 0.02 * fabs(normal()) <= reach;
+	within /= TRIES;
+	assert_true(within >= 0.86 && reach < 0.08);
+}
+
+static void few_errors_reach_as_far_as_those_of_others(void **state)
+{
+	struct gw_errors all = {{0}}, own = {{0}};
+	double none, some;
+
+	(void)state;
+	for (int i = 0; i < 10; i++)
+		gw_errors_add(&all, 0.3);
+	none = gw_errors_reach(&own, &all, 4);
+	assert_true(none >= 0.3 && none < 0.5);
+	gw_errors_add(&own, 0.01);
+	assert_true(gw_errors_reach(&own, &all, 4) == none);
+	for (int i = 0; i < 40; i++)
+		gw_errors_add(&own, 0.01);
+	some = gw_errors_reach(&own, &all, 4);
+	assert_true(some >= 0.01 && some < 0.02);
+}
+
+/* The latest decide, however many came before; any error counts, of none and infinite ones too. */
+static void old_errors_fade(void **state)
+{
+	struct gw_errors all, own = {{0}};
+
+	(void)state;
+	gw_errors_start(&all);
+	for (int i = 0; i < 1000; i++)
+		gw_errors_add(&own, 5);
+	for (int i = 0; i < 1000; i++)
+		gw_errors_add(&own, 0);
+	assert_true(gw_errors_reach(&own, &all, 4) < 0.01);
+	for (int i = 0; i < 1000; i++)
+		gw_errors_add(&own, HUGE_VAL);
+	assert_true(gw_errors_reach(&own, &all, 4) > 2);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -151,6 +205,9 @@ int main(void)
 	        cmocka_unit_test(a_late_verdict_on_many_makes_no_swing),
 	        cmocka_unit_test(a_width_stays_within_bounds),
 	        cmocka_unit_test(kinds_do_not_mix),
+	        cmocka_unit_test(errors_are_within_reach_nine_times_in_ten),
+	        cmocka_unit_test(few_errors_reach_as_far_as_those_of_others),
+	        cmocka_unit_test(old_errors_fade),
 	        cmocka_unit_test(a_configuration_that_misses_gets_a_width_of_its_own),
 	};
 

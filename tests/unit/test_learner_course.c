@@ -180,6 +180,42 @@ times_that_differ_elsewhere_in_the_kernel_are_expected_of_a_new_configuration(vo
 	assert_int_equal(calm, EACH);
 }
 
+/* Launches whose repeated times agree, of a program whose kernels all do. */
+static void few_times_are_held_narrowly_where_repeated_times_agree(void **state)
+{
+	enum { KERNELS = 60 };
+	double first = 0, last = 0;
+	uint32_t held = 0;
+
+	(void)state;
+	for (uint32_t k = 1; k <= KERNELS; k++) {
+		uint32_t c = configure(k, 100, 128);
+		double next = 20e-6 * exp(0.02 * normal());
+		struct gw_prediction made;
+
+		measure(c, 20e-6 * exp(0.02 * normal()));
+		made = measure(c, next);
+		held += holds(made, next);
+		last = log(made.high / made.seconds);
+		first = k == 1 ? last : first;
+	}
+	assert_true(held >= 0.86 * KERNELS);
+	assert_true(first > 0.3 && last < 0.15);
+}
+
+/* Blocks that fill half of the GPU may share what all wait for: nothing is known of the work. */
+static void a_grid_that_does_not_fill_the_gpu_takes_longer_when_it_is_larger(void **state)
+{
+	double small, large;
+
+	(void)state;
+	measure(configure(1, 4, 32), 10e-6);
+	small = predict(configure(1, 2, 32)).seconds;
+	large = predict(configure(1, 8, 32)).seconds;
+	assert_true(small < 9e-6 && small > 5e-6);
+	assert_true(large > 11e-6 && large < 20e-6);
+}
+
 /* An amount is known of one configuration, and hardly any of the other: averages do not help. */
 static void relatives_of_which_more_is_known_do_not_make_little_certain(void **state)
 {
@@ -246,6 +282,11 @@ int main(void)
 	        cmocka_unit_test_setup_teardown(
 	                times_that_differ_elsewhere_in_the_kernel_are_expected_of_a_new_configuration,
 	                start, stop),
+	        cmocka_unit_test_setup_teardown(
+	                few_times_are_held_narrowly_where_repeated_times_agree, start, stop),
+	        cmocka_unit_test_setup_teardown(
+	                a_grid_that_does_not_fill_the_gpu_takes_longer_when_it_is_larger, start,
+	                stop),
 	        cmocka_unit_test_setup_teardown(
 	                relatives_of_which_more_is_known_do_not_make_little_certain, start, stop),
 	        cmocka_unit_test_setup_teardown(lower_limits_come_to_hold_nine_times_in_ten, start,
