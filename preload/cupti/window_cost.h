@@ -41,8 +41,8 @@ double gw_window_cost_share(void);
 
 /**
  * What event pairs have cost since this was last asked, ns, in a window in which the program
- * launched for @p launching ns: twice the time that they took on its threads, or a fixed charge a
- * pair where that is more, and a twentieth of the launching.
+ * launched for @p launching ns: four times the time that they took on its threads, or a fixed
+ * charge a pair where that is more, and a tenth of the launching.
  */
 uint64_t gw_window_cost_events(uint64_t launching);
 
