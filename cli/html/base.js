@@ -40,7 +40,13 @@ const sign = (x) => x < 0 ? "−" : "";
 const duration = (ns) => !known(ns) ? "unknown"
   : Math.abs(ns) < 6e10 ? sign(ns) + scaled(ns, [" ns", " µs", " ms", " s"], 1000)
   : sign(ns) + digits(Math.abs(ns) / 1e9, 4) + " s";
-const percent = (x, places) => known(x) ? (100 * x).toFixed(places === undefined ? 1 : places) + "%" : "unknown";
+// As in the text of the report, a share that is neither nothing nor all does not read as one of them.
+const percent = (x, places = 1) => {
+  if (!known(x))
+    return "unknown";
+  const least = Math.pow(10, -places), text = (100 * x).toFixed(places);
+  return (x > 0 && +text === 0 ? "<" + least : x < 1 && +text === 100 ? ">" + (100 - least).toFixed(places) : text) + "%";
+};
 const count = (x) => known(x) ? x.toLocaleString("en-US") : "unknown";
 const si = (x, unit) => !known(x) ? "unknown"
   : x !== 0 && Math.abs(x) < 0.1 ? x.toExponential(1) + " " + unit
