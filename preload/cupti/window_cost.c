@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/cupti/window_cost.h"
 
-#include "preload/maps/state.h"
-#include "preload/runtime/clock.h"
 #include "preload/runtime/degrade.h"
 #include "preload/runtime/options.h"
 
@@ -23,12 +21,6 @@ static const double CALL_NS = 600, NODE_NS = 500;
 /* So long, by the per cents of the budget, the program has launched before it is decided. */
 static const double SEEN_NS = 1000000000;
 
-/* On an H200 a pair takes 12 to 19 us of a launching thread, and delays the GPU, too; in a window
- * each launch reads its prediction. What is charged is well above that: more times are of less use
- * than launches that are not delayed. */
-static const uint64_t PAIR_NS = 50000;
-enum { TIMES = 4, LONGER = 10 };
-
 static const double FULL = 0.5;             /* of a ring, in a round: the next may not have room */
 static const uint64_t REST_NS = 1000000000; /* after a window in which the worker fell behind */
 
@@ -40,7 +32,6 @@ static struct {
 	struct pace closed, open;     /* since the last window, in this one */
 	double windows, mean, square; /* of the paces in windows by those before them */
 	double delay, ns;             /* by an attached libcupti, in the last SPAN_NS about */
-	uint64_t pairs, ticks;        /* of event pairs, when they were last charged */
 	bool behind, was_behind;      /* a ring was about to be full in this one, in the last */
 } cost;
 
@@ -107,24 +98,6 @@ double gw_window_cost_share(void)
 		return PRIOR;
 	share = 1 - cost.mean + 2 * sqrt(fmax(variance, 0) / cost.windows);
 	return fmin(fmax(share, LEAST), 1);
-}
-
-uint64_t gw_window_cost_events(uint64_t launching)
-{
-	const uint32_t n = atomic_load(&gw_hot.shared->thread_count);
-	uint64_t pairs = 0, ticks = 0, took, least;
-
-	for (uint32_t i = 0; i < n && i < GW_THREADS_MAX; i++) {
-		const struct gw_thread *t = atomic_load(&gw_hot.shared->threads[i]);
-
-		pairs += t ? atomic_load_explicit(&t->counts.pairs, memory_order_relaxed) : 0;
-		ticks += t ? atomic_load_explicit(&t->counts.pair_ticks, memory_order_relaxed) : 0;
-	}
-	took = TIMES * gw_ticks_ns(ticks - cost.ticks);
-	least = PAIR_NS * (pairs - cost.pairs);
-	cost.pairs = pairs;
-	cost.ticks = ticks;
-	return (took > least ? took : least) + launching / LONGER;
 }
 
 bool gw_window_cost_stay(uint32_t percent)

@@ -40,13 +40,6 @@ uint64_t gw_window_cost_rest(void);
 double gw_window_cost_share(void);
 
 /**
- * What event pairs have cost since this was last asked, ns, in a window in which the program
- * launched for @p launching ns: four times the time that they took on its threads, or a fixed
- * charge a pair where that is more, and a tenth of the launching.
- */
-uint64_t gw_window_cost_events(uint64_t launching);
-
-/**
  * Whether libcupti may stay attached: by how much it would have delayed the program in the last ten
  * seconds or so is within half of @p percent of the time. False as long as it has hardly launched.
  */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A window with activity records is charged what it takes from the program (window_cost.h), or the
- * worker's CPU time for it where that is more; so is one with event pairs
- * (gw_window_cost_events()). The pause after it makes that the budget's share of the time in which
- * the program launches: one that launches now and then does not meet a window each time.
+ * worker's CPU time for it where that is more; a window with event pairs its launching, whole. The
+ * pause after it makes that the budget's share of the time in which the program launches: one that
+ * launches now and then does not meet a window each time.
  */
 #include "preload/cupti/windows.h"
 
@@ -241,7 +241,9 @@ static enum gw_attach_as way(void)
 	return watching() && !gw_injection_active() ? GW_ATTACH_WINDOW : GW_ATTACH_IDS;
 }
 
-/* Without libcupti a window of mode watch has event pairs; mode audit has them always. */
+/* Where libcupti is not available, a window of mode watch has event pairs; mode audit has them
+ * always.
+ */
 static void open_window(uint64_t now)
 {
 	enum gw_attached r;
@@ -261,7 +263,6 @@ static void open_window(uint64_t now)
 		window.state = window.useless ? NEVER : CLOSED;
 		return;
 	} else {
-		gw_window_cost_events(0); /* what was timed in mode audit is not this window's */
 		atomic_store(&gw_hot.events, 1);
 	}
 	if (watching() && gw_injection_active())
@@ -502,10 +503,10 @@ static uint64_t charge(void)
 {
 	uint64_t span = window.off - window.opened, cpu = gw_thread_cpu_ns() - window.cpu, lost;
 
-	if (!window.by_events)
-		gw_window_cost_ended();
-	lost = window.by_events ? gw_window_cost_events(window.launching)
-	                        : (uint64_t)(gw_window_cost_share() * (double)span);
+	if (window.by_events)
+		return window.launching;
+	gw_window_cost_ended();
+	lost = (uint64_t)(gw_window_cost_share() * (double)span);
 	return lost > cpu ? lost : cpu;
 }
 

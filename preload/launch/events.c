@@ -283,7 +283,6 @@ void gw_events_end(struct gw_call *call)
 		if (!at)
 			record_behind(p, call);
 	}
-	gw_bump(&call->thread->counts.pairs, 1);
 	gw_bump(&call->thread->counts.pair_ticks, gw_ticks() - returned);
 	errno = saved;
 }

@@ -10,6 +10,7 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <unistd.h>
 #include <cmocka.h>
@@ -124,29 +125,33 @@ static void what_children_read_meanwhile_is_input(void **state)
 	assert_int_equal(d.idle_ns[GW_IDLE_INPUT], 600000 + 255000);
 }
 
+/* A graph's time ended before its device there. */
 static void a_segment_of_the_version_before_is_read(void **state)
 {
-	const uint32_t less = (GW_LIVE_IDLE - 8) * sizeof(uint64_t);
-	const struct gw_live_section *now = &file.head->devices;
+	const uint32_t had = offsetof(struct gw_live_graph_time, device);
+	const struct gw_live_section *now = &file.head->graph_times;
 	struct gw_live_file before;
-	struct gw_live_device d;
+	struct gw_live_graph_time read;
 	unsigned char *data = malloc(file.size);
+	struct gw_live_head *head = (void *)data;
 
 	(void)state;
-	ran_for(1000000, 2000000, 900000);
-	ran_for(3000000, 4000000, 2990000);
 	assert_non_null(data);
 	memcpy(data, file.data, file.size);
-	for (uint32_t i = 1; i < now->count; i++)
-		memmove(data + now->offset + (size_t)i * (now->size - less),
-		        data + now->offset + (size_t)i * now->size, now->size - less);
-	((struct gw_live_head *)(void *)data)->version = 5;
+	for (uint32_t i = 0; i < now->count; i++) {
+		const struct gw_live_graph_time one = {
+		        .graph = i + 1, .launches = 10 * i, .device = 3};
+
+		memcpy(data + now->offset + (size_t)i * had, &one, had);
+	}
+	head->version = GW_LIVE_BEFORE;
 	assert_false(gw_live_check(&before, data, file.size));
-	((struct gw_live_head *)(void *)data)->devices.size -= less;
+	head->graph_times.size = had;
 	assert_true(gw_live_check(&before, data, file.size));
-	assert_true(gw_live_device_at(&before, 2, &d));
-	assert_int_equal(d.idle_ns[GW_IDLE_HOST], 990000);
-	assert_int_equal(d.idle_ns[GW_IDLE_INPUT], 0);
+	assert_true(gw_live_graph_time_at(&before, 2, &read));
+	assert_int_equal(read.graph, 3);
+	assert_int_equal(read.launches, 20);
+	assert_int_equal(read.device, 0);
 	free(data);
 }
 
