@@ -13,7 +13,7 @@
 	        ".hidden html_part_" #name "\n"                                                    \
 	        ".globl html_part_" #name "\n"                                                     \
 	        "html_part_" #name ":\n"                                                           \
-	        ".incbin \"" file "\"\n"                                                           \
+	        ".incbin \"" GW_HTML "/" file "\"\n"                                               \
 	        ".hidden html_part_end_" #name "\n"                                                \
 	        ".globl html_part_end_" #name "\n"                                                 \
 	        "html_part_end_" #name ":\n"                                                       \
