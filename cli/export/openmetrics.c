@@ -24,15 +24,30 @@ static void put_label(struct export_out *out, const char *text)
 	free(utf8);
 }
 
-static void put_sample(struct export *e, const char *family, const struct export_total *t,
-                       uint64_t value, bool seconds)
+static void put_family(const struct export *e, const char *family, bool seconds, const char *help)
 {
-	const struct gw_gpu *gpu = t->gpu == GW_INDEX_NONE ? NULL : &e->model->gpus[t->gpu];
+	export_print(e->out, "# TYPE %s counter\n", family);
+	if (seconds)
+		export_print(e->out, "# UNIT %s seconds\n", family);
+	export_print(e->out, "# HELP %s %s\n", family, help);
+}
+
+/* The begin of a sample, which has more labels: GPU @p at of the model, GW_INDEX_NONE: unknown. */
+static void put_gpu(const struct export *e, const char *family, uint32_t at)
+{
+	const struct gw_gpu *gpu = at == GW_INDEX_NONE ? NULL : &e->model->gpus[at];
 
 	export_print(e->out, "%s_total{gpu=\"%d\",UUID=\"", family,
 	             gpu ? (int)gpu->record.ordinal : -1);
 	put_label(e->out, gpu ? gpu->uuid : "");
-	export_print(e->out, "\",kernel=\"");
+	export_print(e->out, "\",");
+}
+
+static void put_sample(struct export *e, const char *family, const struct export_total *t,
+                       uint64_t value, bool seconds)
+{
+	put_gpu(e, family, t->gpu);
+	export_print(e->out, "kernel=\"");
 	put_label(e->out, export_total_name(e, t));
 	export_print(e->out, "\",bound=\"%s\"} ", gw_bound_name(t->bound));
 	if (seconds)
@@ -45,24 +60,19 @@ static void put_sample(struct export *e, const char *family, const struct export
 static void put_graph(const struct export *e, const char *family, const struct log_graph *g,
                       double value)
 {
-	const struct gw_gpu *gpu = g->gpu == GW_INDEX_NONE ? NULL : &e->model->gpus[g->gpu];
-
 	if (!isfinite(value))
 		return;
-	export_print(e->out, "%s_total{gpu=\"%d\",UUID=\"", family,
-	             gpu ? (int)gpu->record.ordinal : -1);
-	put_label(e->out, gpu ? gpu->uuid : "");
+	put_gpu(e, family, g->gpu);
 	if (g->graph)
-		export_print(e->out, "\",pid=\"%u\",graph=\"%u\"} ", g->pid, g->graph);
+		export_print(e->out, "pid=\"%u\",graph=\"%u\"} ", g->pid, g->graph);
 	else
-		export_print(e->out, "\",pid=\"%u\",graph=\"other\"} ", g->pid);
+		export_print(e->out, "pid=\"%u\",graph=\"other\"} ", g->pid);
 	export_print(e->out, "%.17g\n", value);
 }
 
 /* Of a graph `g`. */
 #define GRAPHS(name, unit, help, value)                                                            \
-	export_print(e->out, "# TYPE " name " counter\n%s# HELP " name " " help "\n",              \
-	             (unit) ? "# UNIT " name " seconds\n" : "");                                   \
+	put_family(e, name, unit, help);                                                           \
 	for (size_t i = 0; i < graphs->count; i++) {                                               \
 		const struct log_graph *g = &graphs->list[i];                                      \
                                                                                                    \
@@ -89,8 +99,7 @@ static void put_graphs(struct export *e)
 }
 
 #define FAMILY(name, unit, help, value)                                                            \
-	export_print(e->out, "# TYPE " name " counter\n%s# HELP " name " " help "\n",              \
-	             (unit) ? "# UNIT " name " seconds\n" : "");                                   \
+	put_family(e, name, unit, help);                                                           \
 	for (size_t i = 0; i < t->count; i++)                                                      \
 		put_sample(e, name, &t->list[i], value, unit);
 

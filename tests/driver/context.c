@@ -497,7 +497,7 @@ CUresult si_cuDevicePrimaryCtxGetState(CUdevice dev, unsigned int *flags, int *a
 
 /* Green contexts: here each is a context of its own that has the whole device. */
 
-#define MULTIPROCESSORS 16 /* as device.c tells */
+#define MULTIPROCESSORS 16 /* as device.c reports */
 
 struct CUgreenCtx_st {
 	struct si_head head;

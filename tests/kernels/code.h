@@ -73,7 +73,7 @@ int embedded_decode(void **state);
 int embedded_disassemble(void **state);
 int embedded_forget(void **state);
 
-/** The code of all modules as the group's reader tells it. */
+/** The code of all modules as the group's reader returns it. */
 const struct sass_listing *embedded_code(void);
 
 #endif

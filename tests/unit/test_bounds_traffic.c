@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bounds where only sums were counted: what the code knows of them tells the rest; verdicts. */
+/* bounds where only sums were counted: the rest follows from the code; verdicts. */
 #include "predictor/models/bounds.h"
 #include "predictor/models/verdict.h"
 #include "tests/unit/model_fixture.h"

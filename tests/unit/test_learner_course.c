@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a learner reports over a course of launches: the same to who tells it the same; widths of
+/* What a learner reports over a course of launches: the same for the same calls; widths of
  * intervals. */
 #include "predictor/learner/coverage.h"
 #include "tests/unit/learner_fixture.h"
