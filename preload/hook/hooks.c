@@ -31,11 +31,7 @@ static void **place(struct gw_real *table, int row)
  */
 #define A(...)              __VA_ARGS__
 #define CALL(function, ...) function(__VA_ARGS__)
-#define RESOLVE(real)                                                                              \
-	if (GW_UNLIKELY(!real))                                                                    \
-		gw_hooks_resolve();                                                                \
-	if (GW_UNLIKELY(!real))                                                                    \
-		return CUDA_ERROR_NOT_FOUND;
+#define COLD                __attribute__((cold))
 #define WRAPPER(linkage, function, real, symbol, pt_, params, before, after, ...)                  \
 	linkage CUresult function params                                                           \
 	{                                                                                          \
@@ -43,57 +39,84 @@ static void **place(struct gw_real *table, int row)
 		CUresult result;                                                                   \
 		int active;                                                                        \
                                                                                                    \
-		RESOLVE(real)                                                                      \
+		if (GW_UNLIKELY(!real))                                                            \
+			gw_hooks_resolve();                                                        \
+		if (GW_UNLIKELY(!real))                                                            \
+			return CUDA_ERROR_NOT_FOUND;                                               \
 		active = atomic_load_explicit(&gw_hot.active, memory_order_acquire);               \
 		if (GW_UNLIKELY(active != GW_HOT_ON) &&                                            \
-		    ((GW_LAUNCHES(symbol) && active == GW_HOT_IDLE) ||                             \
-		     (!active && !gw_hooks_activate(false)) ||                                     \
-		     (GW_LAUNCHES(symbol) && gw_threads_idle())))                                  \
+		    (active == GW_HOT_IDLE || (!active && !gw_hooks_activate(false)) ||            \
+		     gw_threads_idle()))                                                           \
 			return real(__VA_ARGS__);                                                  \
 		call.pt = (pt_);                                                                   \
 		CALL(before, &call, __VA_ARGS__);                                                  \
 		result = real(__VA_ARGS__);                                                        \
 		CALL(after, &call, result, __VA_ARGS__);                                           \
-		(void)call;                                                                        \
 		return result;                                                                     \
 	}
 #define HOOK(symbol, base, need, pt, params, args, before, after)                                  \
 	GW_EXPORT(symbol)                                                                          \
-	WRAPPER(, by_name_##symbol, gw_next.symbol, symbol, pt, params, before, after, args)       \
+	WRAPPER(, by_name_##symbol, gw_next.symbol, symbol, pt, params, before, after, args)
+#define HOOK_RARE(...)
+#define HOOK_BARE(...)
+#include "preload/hook/hooks.def"
+#undef HOOK
+#undef HOOK_RARE
+#undef HOOK_BARE
+
+/* Launches that another library has looked up, and which nothing is inlined into. */
+#define launch_begin(...) gw_kernel_event_rare(__VA_ARGS__, 0, GW_EVENT_KERNEL)
+#define gw_launch_end     gw_launch_end_rare
+#define HOOK(symbol, base, need, pt, params, args, before, after)                                  \
 	WRAPPER(COLD static, found_##symbol, gw_real.symbol, symbol, pt, params, before, after,    \
 	        args)
+
+/* What a call that is no launch finds. */
+enum state { MISSING, OFF, ON };
+
+COLD static __attribute__((noinline)) enum state state_of(void *const *real, bool init)
+{
+	if (!*real)
+		gw_hooks_resolve();
+	if (!*real)
+		return MISSING;
+	return atomic_load_explicit(&gw_hot.active, memory_order_acquire) || gw_hooks_activate(init)
+	               ? ON
+	               : OFF;
+}
+
 /*
  * What is no launch is cold: smaller, and out of the way of the launch path. Its two wrappers share
  * a body, which takes the place of the function that each goes on to; a row without parameters has
  * none to add it to.
  */
-#define COLD __attribute__((cold))
-#define HOOK_BARE(symbol, base, need, pt, params, args, before, after)                             \
-	GW_EXPORT(symbol)                                                                          \
-	WRAPPER(COLD, by_name_##symbol, gw_next.symbol, symbol, pt, params, before, after, args)   \
-	WRAPPER(COLD static, found_##symbol, gw_real.symbol, symbol, pt, params, before, after,    \
-	        args)
-#define HOOK_RARE(symbol, base, need, pt_, params, args, before, after)                            \
-	COLD static CUresult around_##symbol(A params, __typeof__(symbol) **real)                  \
+#define AROUND(linkage, function, real, symbol, params, before, after, ...)                        \
+	linkage CUresult function params                                                           \
 	{                                                                                          \
+		enum state now =                                                                   \
+		        state_of((void *const *)(real), GW_HOOK_##symbol == GW_HOOK_cuInit);       \
 		struct gw_call call;                                                               \
 		CUresult result;                                                                   \
-		bool active;                                                                       \
                                                                                                    \
-		RESOLVE(*real)                                                                     \
-		active = atomic_load_explicit(&gw_hot.active, memory_order_acquire) ||             \
-		         gw_hooks_activate(GW_HOOK_##symbol == GW_HOOK_cuInit);                    \
-		if (active) {                                                                      \
-			call.pt = (pt_);                                                           \
-			CALL(before, &call, args);                                                 \
+		if (now == MISSING)                                                                \
+			return CUDA_ERROR_NOT_FOUND;                                               \
+		if (now == ON) {                                                                   \
+			CALL(before, &call, __VA_ARGS__);                                          \
 		}                                                                                  \
-		result = (*real)(args);                                                            \
-		if (active) {                                                                      \
-			CALL(after, &call, result, args);                                          \
+		result = (*(real))(__VA_ARGS__);                                                   \
+		if (now == ON) {                                                                   \
+			CALL(after, &call, result, __VA_ARGS__);                                   \
 		}                                                                                  \
 		(void)call;                                                                        \
 		return result;                                                                     \
-	}                                                                                          \
+	}
+#define HOOK_BARE(symbol, base, need, pt, params, args, before, after)                             \
+	GW_EXPORT(symbol)                                                                          \
+	AROUND(COLD, by_name_##symbol, &gw_next.symbol, symbol, params, before, after, args)       \
+	AROUND(COLD static, found_##symbol, &gw_real.symbol, symbol, params, before, after, args)
+#define HOOK_RARE(symbol, base, need, pt, params, args, before, after)                             \
+	AROUND(COLD static, around_##symbol, real, symbol,                                         \
+	       (A params, __typeof__(symbol) **real), before, after, args)                         \
 	GW_EXPORT(symbol)                                                                          \
 	COLD CUresult by_name_##symbol params                                                      \
 	{                                                                                          \
