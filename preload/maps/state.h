@@ -260,8 +260,8 @@ struct gw_graph_slot {
 
 /** Counters kept by each thread for itself; names from counter.def. */
 struct gw_thread_counts {
-	_Atomic uint64_t launches, captured, graph_launches, graph_unknown, failed, dropped,
-	        pair_ticks, events_skipped; /* time that event pairs took; not made */
+	_Atomic uint64_t launches, captured, graph_launches, graph_unknown, failed, dropped, pairs,
+	        pair_ticks, events_skipped; /* event pairs, and the time that they took */
 };
 
 struct gw_event_pool;
