@@ -37,8 +37,8 @@ enum gw_idle_cause {
 
 enum {
 	GW_LIVE_MAGIC = 0x4c565747, /**< "GWVL" in the file */
-	GW_LIVE_VERSION = 7,
-	GW_LIVE_BEFORE = 6, /**< the version before, which readers take, too */
+	GW_LIVE_VERSION = 8,
+	GW_LIVE_BEFORE = 7, /**< the version before, which readers take, too */
 	GW_LIVE_RINGS = 256,
 	GW_LIVE_KERNELS = 1 << 20, /**< bytes of kernels */
 	GW_LIVE_STEP = 1 << 20,    /**< bytes of entries that are reserved at once */
