@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/cupti/window_cost.h"
 
+#include "preload/maps/own_use.h"
 #include "preload/maps/state.h"
 #include "preload/runtime/clock.h"
 #include "preload/runtime/degrade.h"
@@ -36,6 +37,7 @@ enum { LEFT = 4 }; /* this part of the budget windows have, whatever hooks take 
 static const double PAIRS_NS = 5000000, PAIRS = 24;
 enum { RATE_LEAST = 4 };
 
+static const uint64_t NEVER_NS = UINT64_MAX / 4; /* without a budget, to the next window */
 static const double FULL = 0.5;             /* of a ring, in a round: the next may not have room */
 static const uint64_t REST_NS = 1000000000; /* after a window in which the worker fell behind */
 
@@ -49,7 +51,8 @@ static struct {
 	double delay, ns;             /* by an attached libcupti, in the last SPAN_NS about … */
 	double calls;                 /* … in which there were so many launch calls */
 	uint64_t pairs, ticks;        /* of event pairs, when they were last charged */
-	bool behind, was_behind;      /* a ring was about to be full in this one, in the last */
+	uint32_t dice;
+	bool behind, was_behind; /* a ring was about to be full in this one, in the last */
 } cost;
 
 void gw_window_cost_start(void)
@@ -143,6 +146,20 @@ double gw_window_cost_left(uint32_t percent)
 	const double hooks = cost.ns > 0 ? HOOK_NS * cost.calls / cost.ns : 0;
 
 	return fmax(budget - hooks, budget / LEFT);
+}
+
+uint64_t gw_window_cost_pause(uint64_t ns, bool pairs)
+{
+	const double share =
+	        pairs ? gw_window_cost_left(gw_options.budget) : gw_options.budget / 100.0;
+	uint64_t least = share > 0 ? (uint64_t)((double)ns * (1 - share) / share) : NEVER_NS;
+
+	if (gw_sheds(GW_SHED_WINDOWS) && share > 0)
+		least *= GW_SHED_ONE_WINDOW_OF;
+
+	/* Up to a third more: a program that repeats itself must not be met in step. */
+	cost.dice = cost.dice * 1664525 + 1013904223;
+	return least + least / 3 * (cost.dice >> 16) / 65536;
 }
 
 uint32_t gw_window_cost_rate(uint32_t most)
