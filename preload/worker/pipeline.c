@@ -460,7 +460,7 @@ static void run(void)
 	/* The process may end with our last thread, where a handler of exit() ended the last other
 	 * one: the log's must end, too. */
 	while (!worker.alone && !worker.close && !(worker.alone = alone()))
-		gw_bell_sleep(gw_deadline_in(FINISH_MS * GW_MS));
+		gw_bell_sleep(gw_deadline_in(ALONE_MS * GW_MS));
 	write_last_word();
 	say(&worker.closed);
 }
