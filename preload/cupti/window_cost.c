@@ -170,18 +170,31 @@ uint32_t gw_window_cost_rate(uint32_t most)
 	return rate;
 }
 
+static bool seen(uint32_t percent)
+{
+	return cost.ns * percent >= SEEN_NS;
+}
+
 bool gw_window_cost_stay(uint32_t percent)
 {
-	return cost.ns * percent >= SEEN_NS && cost.delay <= percent / 200.0 * cost.ns;
+	return seen(percent) && cost.delay <= percent / 200.0 * cost.ns;
 }
 
 bool gw_window_cost_attach(void)
 {
-	if (gw_options.records && gw_window_cost_stay(gw_options.budget))
+	const uint32_t budget = gw_options.budget;
+
+	if (gw_options.records && gw_window_cost_stay(budget))
 		return true;
-	gw_degrade_asked(
-	        GW_DEGRADED_NO_CUPTI, "%s: kernels and whole graphs are timed by sampled events",
-	        gw_options.records ? "to attach CUPTI would cost more than GPUWATCH_BUDGET allows"
-	                           : "mode watch leaves CUPTI alone (GPUWATCH_WINDOWS=events)");
+	if (!gw_options.records)
+		gw_degrade_asked(GW_DEGRADED_NO_CUPTI,
+		                 "mode watch leaves CUPTI alone (GPUWATCH_WINDOWS=events): kernels "
+		                 "and whole graphs are timed by sampled events");
+	else if (seen(budget))
+		gw_degrade_asked(GW_DEGRADED_NO_CUPTI,
+		                 "an attached CUPTI would take up to %.1f%% of the program's time, "
+		                 "and GPUWATCH_BUDGET allows %.1f%%: kernels and whole graphs are "
+		                 "timed by sampled events",
+		                 100 * cost.delay / cost.ns, budget / 2.0);
 	return false;
 }
