@@ -39,7 +39,7 @@ target_compile_options(gw_product_flags INTERFACE
 target_link_options(gw_product_flags INTERFACE
   -Wl,-z,relro,-z,now,-z,noexecstack -Wl,--as-needed)
 
-set(_branches -fcf-protection=return)
+set(_branches -fcf-protection=full)
 if(CMAKE_SYSTEM_PROCESSOR STREQUAL "aarch64")
   set(_branches -mbranch-protection=standard)
 endif()

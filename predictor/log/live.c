@@ -49,9 +49,9 @@ static bool within(const struct gw_live_section *s, uint64_t file, uint32_t size
 static uint32_t size_in(const struct gw_live_head *h, const struct gw_live_section *s,
                         uint32_t size)
 {
-	enum { BEFORE = offsetof(struct gw_live_graph_time, device) };
+	enum { BEFORE = offsetof(struct gw_live_sum, counter) };
 
-	return h->version == GW_LIVE_BEFORE && s == &h->graph_times ? BEFORE : size;
+	return h->version == GW_LIVE_BEFORE && s == &h->sums ? BEFORE : size;
 }
 
 bool gw_live_layout_valid(const struct gw_live_head *h, uint64_t size)

@@ -58,8 +58,8 @@ static inline bool gw_idle_input(uint64_t begin, uint64_t end, uint64_t threads_
 
 enum {
 	GW_LIVE_MAGIC = 0x4c565747, /**< "GWVL" in the file */
-	GW_LIVE_VERSION = 7,
-	GW_LIVE_BEFORE = 6, /**< the version before, which readers take, too */
+	GW_LIVE_VERSION = 8,
+	GW_LIVE_BEFORE = 7, /**< the version before, which readers take, too */
 	GW_LIVE_RINGS = 256,
 	GW_LIVE_KERNELS = 1 << 20, /**< bytes of kernels */
 	GW_LIVE_STEP = 1 << 20,    /**< bytes of entries that are reserved at once */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A window with activity records is charged what it takes from the program (window_cost.h), or the
- * worker's CPU time for it where that is more; a window with event pairs its launching, whole. The
- * pause after it makes that the budget's share of the time in which the program launches: one that
- * launches now and then does not meet a window each time.
+ * worker's CPU time for it where that is more; so is one with event pairs
+ * (gw_window_cost_events()). The pause after it makes that the budget's share of the time in which
+ * the program launches: one that launches now and then does not meet a window each time.
  */
 #include "preload/cupti/windows.h"
 
@@ -88,18 +88,23 @@ static bool wanted(void)
 	return gw_options.mode == GW_MODE_AUDIT || (watching() && gw_options.budget);
 }
 
-/* From the end of a window that cost @p ns to the next: its share of the time is the budget's. */
-static uint64_t pause_after(uint64_t ns)
+/* From the end of a window that cost @p ns to the next: it has @p share of the time. */
+static uint64_t pause_after(uint64_t ns, double share)
 {
-	const uint64_t budget = gw_options.budget;
-	uint64_t least = budget ? ns * (100 - budget) / budget : NEVER_NS;
+	uint64_t least = share > 0 ? (uint64_t)((double)ns * (1 - share) / share) : NEVER_NS;
 
-	if (gw_sheds(GW_SHED_WINDOWS) && budget)
+	if (gw_sheds(GW_SHED_WINDOWS) && share > 0)
 		least *= GW_SHED_ONE_WINDOW_OF;
 
 	/* Up to a third more: a program that repeats itself must not be met in step. */
 	window.dice = window.dice * 1664525 + 1013904223;
 	return least + least / 3 * (window.dice >> 16) / 65536;
+}
+
+/* To the first one, of which it is not known what it costs. */
+static uint64_t first_pause(void)
+{
+	return pause_after(FIRST_NS, gw_options.budget / 100.0);
 }
 
 void gw_windows_start(bool forbidden, const struct gw_windows_calls *c)
@@ -114,7 +119,7 @@ void gw_windows_start(bool forbidden, const struct gw_windows_calls *c)
 	window.due = window.round = window.launched = gw_steady_ns();
 	window.debt = 0;
 	if (watching() && gw_options.budget)
-		window.due += pause_after(FIRST_NS);
+		window.due += first_pause();
 	atomic_store(&held, 0);
 	atomic_store(&yielding, 0);
 	atomic_store(&working, 1);
@@ -122,6 +127,14 @@ void gw_windows_start(bool forbidden, const struct gw_windows_calls *c)
 		window.state = NEVER;
 	else
 		window.state = watching() ? CLOSED : WAITING;
+}
+
+/* One launch in so many. */
+static void time_by_events(void)
+{
+	const uint32_t most = gw_options.event_rate;
+
+	atomic_store(&gw_hot.events, (int)(watching() ? gw_window_cost_rate(most) : most));
 }
 
 static void taken(void)
@@ -200,7 +213,7 @@ void gw_windows_first(bool (*in_time)(void))
 		window.state = OPEN;
 		return;
 	}
-	atomic_store(&gw_hot.events, 1);
+	time_by_events();
 	retry_later(gw_steady_ns());
 	window.state = r == GW_ATTACH_NEVER ? NEVER : CLOSED;
 }
@@ -241,9 +254,7 @@ static enum gw_attach_as way(void)
 	return watching() && !gw_injection_active() ? GW_ATTACH_WINDOW : GW_ATTACH_IDS;
 }
 
-/* Where libcupti is not available, a window of mode watch has event pairs; mode audit has them
- * always.
- */
+/* Without libcupti a window of mode watch has event pairs; mode audit has them always. */
 static void open_window(uint64_t now)
 {
 	enum gw_attached r;
@@ -263,7 +274,8 @@ static void open_window(uint64_t now)
 		window.state = window.useless ? NEVER : CLOSED;
 		return;
 	} else {
-		atomic_store(&gw_hot.events, 1);
+		gw_window_cost_events(0); /* what was timed in mode audit is not this window's */
+		time_by_events();
 	}
 	if (watching() && gw_injection_active())
 		gw_degrade_asked(GW_DEGRADED_WINDOW,
@@ -316,7 +328,7 @@ static void stop(bool asked)
 	window.off = gw_steady_ns();
 	window.flushed = 0;
 	if (worn())
-		atomic_store(&gw_hot.events, 1);
+		time_by_events();
 }
 
 /* But for records that libcupti has lost, which nobody can wait for. */
@@ -399,7 +411,7 @@ static void reopen(uint64_t now)
 	window.due = now;
 	window.debt = 0;
 	if (watching())
-		window.due += pause_after(FIRST_NS);
+		window.due += first_pause();
 	window.state = CLOSED;
 }
 
@@ -435,7 +447,7 @@ void gw_windows_mode(void)
 	if (!wanted() || watching())
 		atomic_store(&gw_hot.events, 0);
 	else if (window.state != OPEN)
-		atomic_store(&gw_hot.events, 1);
+		time_by_events();
 }
 
 static void gave_way(void)
@@ -445,7 +457,7 @@ static void gave_way(void)
 	window.left = true;
 	atomic_store(&rest_until, gw_steady_ns() + REST_NS);
 	if (!watching())
-		atomic_store(&gw_hot.events, 1);
+		time_by_events();
 }
 
 /* Between windows of mode watch: another tool comes, or there will be no more. */
@@ -503,10 +515,10 @@ static uint64_t charge(void)
 {
 	uint64_t span = window.off - window.opened, cpu = gw_thread_cpu_ns() - window.cpu, lost;
 
-	if (window.by_events)
-		return window.launching;
-	gw_window_cost_ended();
-	lost = (uint64_t)(gw_window_cost_share() * (double)span);
+	if (!window.by_events)
+		gw_window_cost_ended();
+	lost = window.by_events ? gw_window_cost_events(window.launching)
+	                        : (uint64_t)(gw_window_cost_share() * (double)span);
 	return lost > cpu ? lost : cpu;
 }
 
@@ -515,7 +527,10 @@ static void plan(uint64_t now)
 	uint64_t cost = charge();
 
 	gw_count(GW_COUNTER_window_ns, cost);
-	window.debt = pause_after(cost) + (window.by_events ? 0 : gw_window_cost_rest());
+	if (window.by_events)
+		window.debt = pause_after(cost, gw_window_cost_left(gw_options.budget));
+	else
+		window.debt = pause_after(cost, gw_options.budget / 100.0) + gw_window_cost_rest();
 	window.due = now;
 }
 
@@ -528,7 +543,7 @@ static void without_times(void)
 		return;
 	window.state = NEVER;
 	/* Not set by stop() where it was another tool that ended the window. */
-	atomic_store(&gw_hot.events, 1);
+	time_by_events();
 }
 
 void gw_windows_close(void)

@@ -382,6 +382,39 @@ static void descriptor_numbers_stay(void **state)
 	outcome_free(o);
 }
 
+/* Such a file would have the lowest number that is free, which the program may count on getting. */
+static void opens_none(struct run r)
+{
+	struct outcome *o;
+
+	r.preload_after = built("other_open.so");
+	o = run_watched(&r);
+	assert_int_equal(o->status, 0);
+	assert_int_equal(o->logs, 1);
+	if (strstr(o->out, "opened among"))
+		fail_msg("%s", o->out);
+	outcome_free(o);
+}
+
+/* Code of an unseen module, a profile; child processes; a turn at the GPU's counters. */
+static void no_file_is_opened_among_the_programs(void **state)
+{
+	struct run code = RUN("code", "unseen"), children = RUN("spent", "idle_children"),
+	           counters = RUN("counted", "900");
+
+	(void)state;
+	NOT_UNDER_TSAN();
+	code.env[0] = "CODE_IMAGE=" GW_CORPUS "/lz4.fatbin";
+	code.env[1] = "STANDIN_KERNELS=" GW_SOURCES "/code.kernels";
+	code.env[2] = "CODE_MAPPED=" GW_CORPUS "/library.so";
+	code.env[3] = "STANDIN_REPORTS=0";
+	code.env[4] = "GPUWATCH_PROFILE=" GW_SOURCES "/stand-in.json";
+	opens_none(code);
+	opens_none(children);
+	counters.env[0] = "GPUWATCH_COUNTERS=pm";
+	opens_none(counters);
+}
+
 /* The log's descriptor is closed under us and its number given to a file of the program's. */
 static void the_programs_files_stay_its_own(void **state)
 {
@@ -425,6 +458,7 @@ int main(void)
 	        cmocka_unit_test(summary_on_a_terminal),
 	        cmocka_unit_test(errno_stays),
 	        cmocka_unit_test(descriptor_numbers_stay),
+	        cmocka_unit_test(no_file_is_opened_among_the_programs),
 	        cmocka_unit_test(the_programs_files_stay_its_own),
 	};
 
