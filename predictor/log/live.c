@@ -1,6 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "predictor/log/live.h"
 
+enum gw_idle_cause gw_idle_cause(uint64_t from, uint64_t until, uint64_t untimed, uint64_t call,
+                                 uint64_t before)
+{
+	if (!call || (untimed > from && untimed < until))
+		return GW_IDLE_UNKNOWN;
+	/* Where the queue is not empty a launch starts later after its call. */
+	if (before && call - before <= GW_IDLE_PACE && until <= call + GW_IDLE_PACE)
+		return GW_IDLE_LAUNCH_BOUND;
+	return call <= from ? GW_IDLE_QUEUED : GW_IDLE_HOST;
+}
+
 static uint64_t pages(uint64_t size)
 {
 	return (size + GW_LIVE_PAGE - 1) / GW_LIVE_PAGE * GW_LIVE_PAGE;
