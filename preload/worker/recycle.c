@@ -33,7 +33,8 @@ void gw_recycle(uint64_t until)
 		struct gw_graph_slot *slot = &s->graph_slots[at];
 
 		gw_memory_free(GW_MEMORY_graphs, slot->nodes, slot->count, sizeof(*slot->nodes));
-		gw_memory_free(GW_MEMORY_graphs, slot->as, 1, sizeof(*slot->as));
+		if (slot->as)
+			gw_memory_free(GW_MEMORY_graphs, slot->as, 1, sizeof(*slot->as));
 		gw_live_graph_gone(at);
 		gw_aggregate_graph_gone(at);
 		slot->count = 0;
