@@ -249,7 +249,6 @@ static void a_gpu_shows_which_one_it_is(void **state)
 	assert_int_equal(strlen(d.name), 63);
 }
 
-/* As in mode watch, where no records come. */
 static void a_gpu_is_there_before_anything_is_measured(void **state)
 {
 	const struct gw_record_device as = {.ordinal = 3};
