@@ -133,14 +133,14 @@ void gw_live_published(uint32_t id, const struct gw_prediction *p)
 	end(&c->sequence);
 }
 
-void gw_live_launched(uint32_t id)
+void gw_live_launched(uint32_t id, uint64_t launches)
 {
 	struct gw_live_config *c = config(id);
 
 	if (!c)
 		return;
 	begin(&c->sequence);
-	c->launches++;
+	c->launches += launches;
 	end(&c->sequence);
 }
 

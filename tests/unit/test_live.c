@@ -98,8 +98,8 @@ static void a_configuration_shows_its_prediction_and_what_was_measured(void **st
 	assert_true(gw_live_config_at(&file, 0, &c));
 	assert_true(isnan(c.predicted));
 	publish(1, 2e-6);
-	gw_live_launched(1);
-	gw_live_launched(1);
+	gw_live_launched(1, 1);
+	gw_live_launched(1, 1);
 	gw_live_measured(1, 4000, 2000);
 	gw_live_measured(1, 4000, NAN);
 	assert_true(gw_live_config_at(&file, 0, &c));
@@ -164,6 +164,9 @@ static void an_entry_that_was_being_written_is_left_out(void **state)
 		close(fd);
 	}
 	assert_false(gw_live_config_at(&file, 0, &c));
+	assert_true(gw_live_config_shape(&file, 0, &c)); /* which was there before */
+	assert_int_equal(c.grid[0], 7);
+	assert_false(gw_live_config_shape(&file, 1, &c));
 }
 
 static _Atomic bool over;
