@@ -159,6 +159,10 @@ static int export_logs(const struct options *o, const struct export_filter *filt
 		good = format->end(&e) && good;
 	good = export_close(&out, good);
 	gw_log_model_free(&model);
+	if (good && o->kernel && !e.matched) {
+		gw_warning("export: no kernel matches --kernel=%s", o->kernel);
+		return GW_EXIT_FINDINGS;
+	}
 	return good ? GW_EXIT_OK : GW_EXIT_USAGE;
 }
 

@@ -126,6 +126,7 @@ struct export
 	struct export_out *out;
 	struct gw_log_model *model; /**< everything about the logs but the launches */
 	uint64_t epoch_ns;          /**< start of the earliest log */
+	bool matched;               /**< a kernel of the logs is one that the filter lets pass */
 	void *state;                /**< the format's own */
 };
 

@@ -152,7 +152,9 @@ static void on_kernel(struct reading *r, const struct gw_log_record *record)
 	const regex_t *wanted = r->source->filter->kernel;
 	uint32_t name = gw_log_model_name(m, r->log.names[r->log.kernel_count - 1].mangled);
 	const char *plain = m->names[name].plain ? m->names[name].plain : m->names[name].mangled;
+	const bool match = !wanted || !regexec(wanted, plain, 0, NULL, 0);
 
+	r->source->e->matched |= match;
 	*(struct export_kernel *)add(&r->kernels, sizeof(struct export_kernel)) =
 	        (struct export_kernel){.mangled = m->names[name].mangled,
 	                               .plain = plain,
@@ -161,7 +163,7 @@ static void on_kernel(struct reading *r, const struct gw_log_record *record)
 	                               .static_shared = k->static_shared,
 	                               .local = k->local,
 	                               .binary_version = k->binary_version,
-	                               .wanted = !wanted || !regexec(wanted, plain, 0, NULL, 0)};
+	                               .wanted = match};
 }
 
 /* The model has read the log before: configurations have the same positions. */

@@ -140,6 +140,8 @@ static void launches_are_picked_by_time_and_name(void **state)
 	assert_int_equal(
 	        shell(GPUWATCH "export --format=csv --kernel='^plain$' -o - names.gwl | wc -l"), 0);
 	assert_string_equal(shell_output, "4\n");
+	assert_int_equal(shell(GPUWATCH "export --format=csv --kernel='^none$' -o - names.gwl"), 1);
+	shell_says("no kernel matches --kernel=^none$");
 	assert_int_equal(shell(GPUWATCH "export --format=csv --since=900000000 -o - names.gwl"), 1);
 	shell_says("no launch in that span");
 	/* The first launch starts 1000 s after the log, the others 0.1 ms apart. */
