@@ -103,7 +103,7 @@ static void run(void)
 {
 	bool did = false, lowered = false;
 
-	gw_own_files(); /* else each file is opened on a thread of its own */
+	gw_own_files(false); /* else each file is opened on a thread of its own */
 	while (!atomic_load(&stop)) {
 		struct gw_analysis_job *job = take();
 

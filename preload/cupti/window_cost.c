@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/cupti/window_cost.h"
 
+#include "preload/maps/own_use.h"
 #include "preload/maps/state.h"
 #include "preload/runtime/clock.h"
 #include "preload/runtime/degrade.h"
@@ -36,6 +37,7 @@ enum { LEFT = 4 }; /* this part of the budget windows have, whatever hooks take 
 static const double PAIRS_NS = 5000000, PAIRS = 24;
 enum { RATE_LEAST = 4 };
 
+static const uint64_t NEVER_NS = UINT64_MAX / 4; /* without a budget, to the next window */
 static const double FULL = 0.5;             /* of a ring, in a round: the next may not have room */
 static const uint64_t REST_NS = 1000000000; /* after a window in which the worker fell behind */
 
@@ -49,7 +51,8 @@ static struct {
 	double delay, ns;             /* by an attached libcupti, in the last SPAN_NS about … */
 	double calls;                 /* … in which there were so many launch calls */
 	uint64_t pairs, ticks;        /* of event pairs, when they were last charged */
-	bool behind, was_behind;      /* a ring was about to be full in this one, in the last */
+	uint32_t dice;
+	bool behind, was_behind; /* a ring was about to be full in this one, in the last */
 } cost;
 
 void gw_window_cost_start(void)
@@ -145,6 +148,20 @@ double gw_window_cost_left(uint32_t percent)
 	return fmax(budget - hooks, budget / LEFT);
 }
 
+uint64_t gw_window_cost_pause(uint64_t ns, bool pairs)
+{
+	const double share =
+	        pairs ? gw_window_cost_left(gw_options.budget) : gw_options.budget / 100.0;
+	uint64_t least = share > 0 ? (uint64_t)((double)ns * (1 - share) / share) : NEVER_NS;
+
+	if (gw_sheds(GW_SHED_WINDOWS) && share > 0)
+		least *= GW_SHED_ONE_WINDOW_OF;
+
+	/* Up to a third more: a program that repeats itself must not be met in step. */
+	cost.dice = cost.dice * 1664525 + 1013904223;
+	return least + least / 3 * (cost.dice >> 16) / 65536;
+}
+
 uint32_t gw_window_cost_rate(uint32_t most)
 {
 	const double calls = cost.ns > 0 ? PAIRS_NS * cost.calls / cost.ns : 0;
@@ -153,18 +170,31 @@ uint32_t gw_window_cost_rate(uint32_t most)
 	return rate;
 }
 
+static bool seen(uint32_t percent)
+{
+	return cost.ns * percent >= SEEN_NS;
+}
+
 bool gw_window_cost_stay(uint32_t percent)
 {
-	return cost.ns * percent >= SEEN_NS && cost.delay <= percent / 200.0 * cost.ns;
+	return seen(percent) && cost.delay <= percent / 200.0 * cost.ns;
 }
 
 bool gw_window_cost_attach(void)
 {
-	if (gw_options.records && gw_window_cost_stay(gw_options.budget))
+	const uint32_t budget = gw_options.budget;
+
+	if (gw_options.records && gw_window_cost_stay(budget))
 		return true;
-	gw_degrade_asked(
-	        GW_DEGRADED_NO_CUPTI, "%s: kernels and whole graphs are timed by sampled events",
-	        gw_options.records ? "to attach CUPTI would cost more than GPUWATCH_BUDGET allows"
-	                           : "mode watch leaves CUPTI alone (GPUWATCH_WINDOWS=events)");
+	if (!gw_options.records)
+		gw_degrade_asked(GW_DEGRADED_NO_CUPTI,
+		                 "mode watch leaves CUPTI alone (GPUWATCH_WINDOWS=events): kernels "
+		                 "and whole graphs are timed by sampled events");
+	else if (seen(budget))
+		gw_degrade_asked(GW_DEGRADED_NO_CUPTI,
+		                 "an attached CUPTI would take up to %.1f%% of the program's time, "
+		                 "and GPUWATCH_BUDGET allows %.1f%%: kernels and whole graphs are "
+		                 "timed by sampled events",
+		                 100 * cost.delay / cost.ns, budget / 2.0);
 	return false;
 }

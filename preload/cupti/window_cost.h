@@ -52,6 +52,13 @@ uint64_t gw_window_cost_events(uint64_t launching);
  */
 double gw_window_cost_left(uint32_t percent);
 
+/**
+ * From the end of a window that cost @p ns to the next, ns of launching: its share of the time is
+ * that of GPUWATCH_BUDGET, or (@p pairs) what gw_window_cost_left() leaves; at random up to a third
+ * more.
+ */
+uint64_t gw_window_cost_pause(uint64_t ns, bool pairs);
+
 /** In a window of event pairs one launch in how many is timed, at most @p most: the fewer launches
  * the program makes, the more of them. */
 uint32_t gw_window_cost_rate(uint32_t most);

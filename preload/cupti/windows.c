@@ -16,15 +16,13 @@
 #include "preload/runtime/degrade.h"
 #include "preload/cupti/other_profiler.h"
 #include "preload/runtime/options.h"
-#include "preload/maps/own_use.h"
 #include "preload/maps/state.h"
 #include "preload/runtime/process.h"
 
 #define MS GW_MS
 
-static const uint64_t FIRST_NS = 40 * MS; /* what a window is taken to cost before the first */
-static const uint64_t NEVER_NS = UINT64_MAX / 4; /* without a budget, to the next window */
-static const uint64_t MEASURE_NS = 5 * MS;       /* how long one measures, and … */
+static const uint64_t FIRST_NS = 40 * MS;  /* what a window is taken to cost before the first */
+static const uint64_t MEASURE_NS = 5 * MS; /* how long one measures, and … */
 static const uint64_t MEASURE_MAX_NS = 100 * MS; /* … where launches are rare */
 static const uint64_t QUIET_NS = 250 * MS;   /* without a launch: the program does something else */
 static const uint64_t FLUSH_NS = 10 * MS;    /* between asking for a window's records */
@@ -60,16 +58,15 @@ static struct {
 	uint64_t debt;               /* launching to come: before the next, or still in this one */
 	uint64_t launching;          /* in this one until now */
 	uint64_t retry;              /* pause after the next attempt that fails */
-	uint32_t dice;
-	bool by_events;       /* the open one times by event pairs */
-	bool useless;         /* windows do without libcupti */
-	bool put_off;         /* counted for the one that is due */
-	bool stopped;         /* ending: recording has been switched off */
-	uint64_t dropped;     /* records libcupti had dropped when it was opened */
-	bool left;            /* another tool came: coming back is a return */
-	bool forbidden;       /* this process may not measure */
-	enum gw_attach_as as; /* how the open one's records meet launches */
-	bool mode_due;        /* the mode has changed and was not looked at yet */
+	bool by_events;              /* the open one times by event pairs */
+	bool useless;                /* windows do without libcupti */
+	bool put_off;                /* counted for the one that is due */
+	bool stopped;                /* ending: recording has been switched off */
+	uint64_t dropped;            /* records libcupti had dropped when it was opened */
+	bool left;                   /* another tool came: coming back is a return */
+	bool forbidden;              /* this process may not measure */
+	enum gw_attach_as as;        /* how the open one's records meet launches */
+	bool mode_due;               /* the mode has changed and was not looked at yet */
 } window;
 
 static const struct gw_windows_calls *calls;
@@ -88,38 +85,18 @@ static bool wanted(void)
 	return gw_options.mode == GW_MODE_AUDIT || (watching() && gw_options.budget);
 }
 
-/* From the end of a window that cost @p ns to the next: it has @p share of the time. */
-static uint64_t pause_after(uint64_t ns, double share)
-{
-	uint64_t least = share > 0 ? (uint64_t)((double)ns * (1 - share) / share) : NEVER_NS;
-
-	if (gw_sheds(GW_SHED_WINDOWS) && share > 0)
-		least *= GW_SHED_ONE_WINDOW_OF;
-
-	/* Up to a third more: a program that repeats itself must not be met in step. */
-	window.dice = window.dice * 1664525 + 1013904223;
-	return least + least / 3 * (window.dice >> 16) / 65536;
-}
-
-/* To the first one, of which it is not known what it costs. */
-static uint64_t first_pause(void)
-{
-	return pause_after(FIRST_NS, gw_options.budget / 100.0);
-}
-
 void gw_windows_start(bool forbidden, const struct gw_windows_calls *c)
 {
 	calls = c;
 	gw_window_cost_start();
 	window.retry = RETRY_MIN_NS;
-	window.dice = 1;
 	window.left = window.put_off = window.by_events = window.useless = false;
 	window.forbidden = forbidden;
 	window.mode_due = false;
 	window.due = window.round = window.launched = gw_steady_ns();
 	window.debt = 0;
 	if (watching() && gw_options.budget)
-		window.due += first_pause();
+		window.due += gw_window_cost_pause(FIRST_NS, false);
 	atomic_store(&held, 0);
 	atomic_store(&yielding, 0);
 	atomic_store(&working, 1);
@@ -411,7 +388,7 @@ static void reopen(uint64_t now)
 	window.due = now;
 	window.debt = 0;
 	if (watching())
-		window.due += first_pause();
+		window.due += gw_window_cost_pause(FIRST_NS, false);
 	window.state = CLOSED;
 }
 
@@ -527,10 +504,8 @@ static void plan(uint64_t now)
 	uint64_t cost = charge();
 
 	gw_count(GW_COUNTER_window_ns, cost);
-	if (window.by_events)
-		window.debt = pause_after(cost, gw_window_cost_left(gw_options.budget));
-	else
-		window.debt = pause_after(cost, gw_options.budget / 100.0) + gw_window_cost_rest();
+	window.debt = gw_window_cost_pause(cost, window.by_events) +
+	              (window.by_events ? 0 : gw_window_cost_rest());
 	window.due = now;
 }
 

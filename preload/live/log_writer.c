@@ -438,7 +438,7 @@ static void begin_model(void)
 
 static void run(void)
 {
-	if (!gw_own_files()) {
+	if (!gw_own_files(true)) {
 		gw_log_report(GW_DEGRADED_LOG,
 		              "no table of files for the log alone (%s): no log is written",
 		              strerror(errno));

@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -32,33 +33,33 @@ static void close_all(void)
 		close((int)i);
 }
 
+static _Thread_local bool own __attribute__((tls_model("initial-exec")));
+
 /*
  * A table of files of this thread's own, with nothing in it: no number of ours can be taken over by
  * the program, and no file of the program's, or end of a pipe, stays open for our sake. Locks by
  * fcntl() belong to the program's table and stay. close_range() is allowed where unshare() is not,
  * in containers above all.
  */
-static bool leave_table(void)
+static bool leave_table(bool slowly)
 {
 #ifdef SYS_close_range
 	if (syscall(SYS_close_range, 0u, ~0u, CLOSE_RANGE_UNSHARE) == 0)
 		return true;
 #endif
-	if (unshare(CLONE_FILES) != 0)
+	if (!slowly || unshare(CLONE_FILES) != 0)
 		return false;
 	close_all();
 	return true;
 }
 
-static _Thread_local bool own __attribute__((tls_model("initial-exec")));
-
-bool gw_own_files(void)
+bool gw_own_files(bool slowly)
 {
 	if (!gw_sandbox_enter()) {
 		errno = EPERM;
 		return false;
 	}
-	own = leave_table();
+	own = leave_table(slowly);
 	gw_sandbox_leave();
 	return own;
 }
@@ -67,6 +68,8 @@ bool gw_has_own_files(void)
 {
 	return own;
 }
+
+static _Atomic bool refused; /* a thread was made, and got no table */
 
 struct call {
 	void (*work)(void *arg);
@@ -78,9 +81,11 @@ static void *begin(void *arg)
 {
 	struct call *c = arg;
 
-	c->done = gw_own_files();
+	c->done = gw_own_files(false);
 	if (c->done)
 		c->work(c->arg);
+	else
+		atomic_store(&refused, true);
 	return NULL;
 }
 
@@ -104,7 +109,7 @@ void gw_apart(void (*work)(void *arg), void *arg)
 {
 	struct call c = {work, arg, false};
 
-	if (!own && gw_sandbox_enter()) {
+	if (!own && !atomic_load(&refused) && gw_sandbox_enter()) {
 		call_apart(&c);
 		gw_sandbox_leave();
 		gw_degraded_say();

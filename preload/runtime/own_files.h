@@ -12,18 +12,19 @@
 
 /**
  * Give the calling thread, one of ours that calls neither driver nor libcupti, an empty table of
- * files of its own; false, with errno set: there is none, as in a sandbox.
+ * files of its own; false, with errno set: there is none, as in a sandbox. @p slowly: on kernels
+ * before 5.9, which lack close_range(), at the cost of a close() of each number that there may be.
  */
-bool gw_own_files(void);
+bool gw_own_files(bool slowly);
 
 /** Whether the calling thread has one. */
 bool gw_has_own_files(void);
 
 /**
  * Call @p work with @p arg on a thread that has one, and return when it has returned: on a thread
- * made for that, or on this one where it has one already. Where no thread can be made it is done
- * here, in the program's table. Neither a signal nor a cancellation interrupts it. @p work is
- * called in any case, and asks for itself whether a sandbox allows it.
+ * made for that, or on this one where it has one already. Where no such thread can be made, it is
+ * done here, in the program's table. Neither a signal nor a cancellation
+ * interrupts it. @p work is called in any case, and asks for itself whether a sandbox allows it.
  */
 void gw_apart(void (*work)(void *arg), void *arg);
 

@@ -44,7 +44,6 @@
 #include "preload/stack/stack_log.h"
 #include "preload/cupti/windows.h"
 #include "preload/analysis/known_work.h"
-#include "predictor/learner/predictor.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -306,20 +305,18 @@ static uint32_t cycle(bool last)
 	if (gw_aggregate_due(now, last) || now - worker.written_ns > WRITE_MS * GW_MS)
 		gw_launch_graphs_show();
 	span_over = gw_aggregate_tick(now, last);
+	worker.span_over |= span_over;
 	if (span_over)
 		gw_graph_sums_write();
 	if (last || now - worker.written_ns > WRITE_MS * GW_MS) {
 		count_cpu(now);
 		show_totals();
-		worker.span_over |= span_over;
 		if (last || (write_due() && counters_due(now)))
 			write_counters();
 		if (last || write_due() || gw_log_urgent())
 			gw_log_flush();
 		worker.span_over = false;
 		worker.written_ns = now;
-	} else {
-		worker.span_over |= span_over;
 	}
 	return events + worker.came;
 }

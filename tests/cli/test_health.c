@@ -228,6 +228,22 @@ static void a_program_that_runs_again_is_compared_with_before(void **state)
 	health_free(h);
 }
 
+/* Half of the other program's kernels are this one's, and the clock is another with it. */
+static void what_a_program_took_before_another_one_is_not_forgotten(void **state)
+{
+	struct load other = usual, slow = usual;
+	struct health *h = start(150);
+
+	(void)state;
+	other.others = 10;
+	other.sm_khz = 1700000;
+	intervals(h, &other, 60);
+	slow.compute = 1.03;
+	intervals(h, &slow, 6);
+	assert_int_equal(state_of(h, HEALTH_COMPUTE), HEALTH_SLOW);
+	health_free(h);
+}
+
 /* A clock that falls with kernels that changed, after @p first. */
 static void with_another_clock(const struct load *first, unsigned count, const struct load *then)
 {
@@ -538,6 +554,7 @@ int main(void)
 	        cmocka_unit_test(drift_over_a_day_is_no_change),
 	        cmocka_unit_test(another_job_is_no_change),
 	        cmocka_unit_test(a_program_that_runs_again_is_compared_with_before),
+	        cmocka_unit_test(what_a_program_took_before_another_one_is_not_forgotten),
 	        cmocka_unit_test(a_job_of_a_minute_is_no_reference_of_the_clock),
 	        cmocka_unit_test(the_clock_is_not_compared_when_a_fifth_of_the_kernels_is_new),
 	        cmocka_unit_test(what_was_learned_after_a_pause_does_not_judge_what_was_before),

@@ -252,6 +252,21 @@ static void a_gpu_shows_which_one_it_is(void **state)
 	assert_int_equal(strlen(d.name), 63);
 }
 
+/* As in mode watch, where no records come. */
+static void a_gpu_is_there_before_anything_is_measured(void **state)
+{
+	const struct gw_record_device as = {.ordinal = 3};
+	const unsigned char uuid[16] = {1};
+	const uint32_t pci[3] = {0, 0x3b, 0};
+	struct gw_live_device d;
+
+	(void)state;
+	assert_false(gw_live_device_at(&file, 3, &d));
+	gw_live_identity(&as, "GPU", uuid, pci);
+	assert_true(gw_live_device_at(&file, 3, &d));
+	assert_int_equal(d.kernels, 0);
+}
+
 static void a_gpu_shows_what_was_lost_by_cause(void **state)
 {
 	struct gw_live_device d;
@@ -571,6 +586,7 @@ int main(void)
 	        T(readers_see_whole_entries),
 	        T(a_gpu_shows_its_time_between_kernels),
 	        T(a_gpu_shows_which_one_it_is),
+	        T(a_gpu_is_there_before_anything_is_measured),
 	        T(a_gpu_shows_what_was_lost_by_cause),
 	        T(the_name_of_the_log_follows_the_log),
 	        T(a_new_log_is_named_before_the_worker_comes_round),
