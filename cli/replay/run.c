@@ -13,7 +13,9 @@
  * later; it is kept with its number. One of a configuration that had not been timed may also have
  * been made for the launch itself, when the library got to it: from the state that was published
  * at its call and the work known at that moment, which the log does not name. So for such a launch
- * each prediction is kept that was possible in that state; the log shows which one was made.
+ * each prediction is kept that was possible in that state; the log shows which one was made. It may
+ * be made publications later, when the kernel's other configurations have newer predictions, or
+ * others have taken their places: each publication of one changes what is possible.
  */
 
 /* What was predicted, one after the other. */
@@ -26,6 +28,8 @@ struct course {
 struct early {
 	uint32_t config;
 	uint32_t next_same_known, next_same_kernel; /* 1 + position; 0: the last */
+	uint32_t next_old; /* the same in the list of those called before the last publication */
+	uint32_t seen;     /* publications of its kernel when it was last looked at */
 	uint64_t known;
 	size_t left; /* of these launches, those whose records are yet to come */
 	struct course could;
@@ -42,7 +46,9 @@ struct run {
 	size_t early_count, early_room;
 	struct gw_index early_index, known_index; /* known_index: to the first of a number */
 	uint32_t *kernel_first;                   /* by kernel: 1 + position in earlies */
-	uint64_t now, before;                     /* numbers of the last two publications */
+	uint32_t *kernel_published; /* by kernel: predictions published of its configurations */
+	uint32_t old_first;         /* 1 + position in earlies; 0: none */
+	uint64_t now, before;       /* numbers of the last two publications */
 	struct replay_result *result;
 };
 
@@ -81,8 +87,10 @@ static void changed(void *arg, uint32_t id, const struct gw_prediction *predicti
 {
 	struct run *run = arg;
 
-	if (id && id <= run->trace->log.config_count)
-		keep(&run->published[id - 1], prediction);
+	if (!id || id > run->trace->log.config_count)
+		return;
+	keep(&run->published[id - 1], prediction);
+	run->kernel_published[run->trace->log.configs[id - 1].kernel]++;
 }
 
 static uint64_t early_key(uint32_t config, uint64_t known)
@@ -191,6 +199,39 @@ static void look_at_known(struct run *run, uint64_t known)
 
 	for (at = at == GW_INDEX_NONE ? 0 : at + 1; at; at = run->earlies[at - 1].next_same_known)
 		look(run, &run->earlies[at - 1]);
+}
+
+/* From now on those of the state @p known are looked at with each publication of their kernel. */
+static void leave_state(struct run *run, uint64_t known)
+{
+	uint32_t at = gw_index_find(&run->known_index, known, NULL, NULL);
+
+	for (at = at == GW_INDEX_NONE ? 0 : at + 1; at; at = run->earlies[at - 1].next_same_known) {
+		run->earlies[at - 1].next_old = run->old_first;
+		run->old_first = at;
+	}
+}
+
+/* Launches of which no record has come yet: whose kernel has news, or whose state @p gone is no
+ * longer kept. */
+static void look_at_old(struct run *run, uint64_t gone)
+{
+	uint32_t *link = &run->old_first;
+
+	while (*link) {
+		struct early *e = &run->earlies[*link - 1];
+		uint32_t published =
+		        run->kernel_published[run->trace->log.configs[e->config].kernel];
+
+		if (!e->left) {
+			*link = e->next_old;
+			continue;
+		}
+		if (e->seen != published || e->known == gone)
+			look(run, e);
+		e->seen = published;
+		link = &e->next_old;
+	}
 }
 
 static void on_config(struct run *run, uint32_t config)
@@ -355,18 +396,17 @@ static void on_launch(struct run *run, size_t index, replay_fn *each, void *arg)
 
 static void on_published(struct run *run, uint64_t known)
 {
-	uint64_t gone;
+	uint64_t gone = run->before;
 
 	run->result->steps++;
 	run->result->in_step += known == gw_predictor_set_observations(run->fleet);
 	if (!gw_predictor_set_advance(run->fleet, changed, run))
 		return;
-	gone = run->before;
 	run->before = run->now;
 	run->now = gw_predictor_set_observations(run->fleet);
 	look_at_known(run, run->now);
-	if (gone != run->before)
-		look_at_known(run, gone);
+	leave_state(run, run->before);
+	look_at_old(run, gone);
 }
 
 static void as_recorded(struct run *run, replay_fn *each, void *arg)
@@ -420,6 +460,7 @@ void replay(const struct trace *trace, const struct replay_options *options, rep
 	run.configured = gw_alloc(trace->log.config_count * sizeof(*run.configured));
 	run.clocks = gw_alloc(trace->log.gpu_count * sizeof(*run.clocks));
 	run.kernel_first = gw_alloc(trace->log.kernel_count * sizeof(*run.kernel_first));
+	run.kernel_published = gw_alloc(trace->log.kernel_count * sizeof(*run.kernel_published));
 	find_earlies(&run);
 	as_recorded(&run, each, arg);
 	for (size_t i = 0; i < trace->log.config_count; i++)
@@ -430,6 +471,7 @@ void replay(const struct trace *trace, const struct replay_options *options, rep
 	gw_index_free(&run.known_index);
 	free(run.earlies);
 	free(run.kernel_first);
+	free(run.kernel_published);
 	free(run.clocks);
 	free(run.configured);
 	free(run.published);

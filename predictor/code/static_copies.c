@@ -41,6 +41,21 @@ static double bytes_of(const struct gw_tma_copies *c, const struct gw_tma_copy *
 	return of->unknown > 0 ? NAN : runs * mean_bytes(c, of);
 }
 
+/* Bytes of shared memory that copies into it fill, of one that several blocks get in each; NaN: not
+ * known. Of a copy that was not met as many blocks get it as of the others. */
+static double received(const struct gw_tma_copies *c)
+{
+	double sum = 0, bytes = 0, got = 0;
+
+	for (uint32_t i = 0; i < c->count; i++)
+		if (!c->copy[i].store && !c->copy[i].prefetch) {
+			sum += bytes_of(c, &c->copy[i]);
+			bytes += c->copy[i].bytes;
+			got += c->copy[i].received;
+		}
+	return sum == 0 ? 0 : sum * got / bytes;
+}
+
 /* What lies in one tensor, or in none, is looked at together. */
 static bool same_memory(const struct gw_tma_copy *a, const struct gw_tma_copy *b)
 {
@@ -139,6 +154,17 @@ static bool has_lanes(const struct gw_gather *g, bool store)
 	return false;
 }
 
+/* Until its first copy is there a block waits for its data, and for the tensor's map before. */
+static double first_waits(const struct gw_tma_copies *c)
+{
+	double waits = 0;
+
+	for (uint32_t i = 0; i < c->count; i++)
+		if (!c->copy[i].store && !c->copy[i].prefetch && c->copy[i].runs.least > 0)
+			waits = fmax(waits, c->copy[i].tensor ? 2 : 1);
+	return waits;
+}
+
 void gw_static_copies(const struct gw_static_in *in, struct gw_work *work)
 {
 	const struct gw_gather *g = in->gather;
@@ -163,6 +189,8 @@ void gw_static_copies(const struct gw_static_in *in, struct gw_work *work)
 	    write * (fits ? read_fits : write_model));
 	if (isnan(stores.dram))
 		add(work, GW_WORK_dram_write_bytes, NAN, false, 0);
+	gw_static_set(work, GW_WORK_warp_copy_chain, first_waits(&g->copies), read);
+	gw_static_set(work, GW_WORK_copied_bytes, received(&g->copies), read);
 	if (loads.l2 > 0 && !isnan(loads.dram))
 		set_hit_rate(work, read * read_fits);
 }

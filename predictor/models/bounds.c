@@ -34,6 +34,8 @@
 	R(IN_FLIGHT, "dram_in_flight", LATENCY, DEVICE, L2_PATH,                                   \
 	  "unknown: dram_in_flight (warp_loads_in_flight, global_load_requests, "                  \
 	  "dram_bw_in_flight)")                                                                    \
+	R(COPIES, "copies", MEMORY, SM, L2_PATH,                                                   \
+	  "unknown: copies (copied_bytes, sm_count, sm_clock)")                                    \
 	R(ATOMICS, "atomics", MEMORY, DEVICE, ATOMICS_PATH,                                        \
 	  "unknown: atomics (atomic_requests, t_atomic_global, t_atomic_same)")                    \
 	R(SHARED_ATOMICS, "shared_atomics", MEMORY, SM, DATA,                                      \
@@ -131,6 +133,24 @@ static double tensor_time(const struct view *v)
 	                              (v->clock * rate_of(v, GW_PARAM_schedulers_per_sm)));
 }
 
+/* What copies past L1 bring comes to an SM a lookup's bytes in a cycle, from L2 or from a block of
+ * its cluster. Only code analysis has the row: where it is unknown there are taken to be none. */
+static double copies_time(const struct view *v)
+{
+	double bytes = work_of(v, GW_WORK_copied_bytes);
+
+	return bytes > 0 ? bytes / (LOOKUP_BYTES * v->sms * v->clock) : 0;
+}
+
+/* The first block stays on its SM, which takes as long for it as for any, whatever others do. Of
+ * @p even, the time of an even spread over SMs; without what quantisation adds. */
+static double of_first(const struct view *v, double even, enum scope scope)
+{
+	double alone = even * work_of(v, GW_WORK_tensor_first) * v->sms / v->blocks;
+
+	return larger(even, alone / v->quantum[scope]);
+}
+
 static double atomics_time(const struct view *v)
 {
 	double requests = work_of(v, GW_WORK_atomic_requests);
@@ -194,7 +214,7 @@ static void look(struct view *v, const struct gw_device *device, const struct gw
 	const char *why = gw_occupancy_of(device, launch, &v->occupancy);
 
 	v->d = device, v->w = work;
-	v->fill = 0;
+	v->fill = v->copies = v->tail = 0;
 	v->blocks = gw_dim3_size(launch->config.grid);
 	v->warps_per_block = why ? ceil(gw_dim3_size(launch->config.block) / WARP)
 	                         : v->occupancy.warps_per_block;
@@ -233,6 +253,7 @@ static void times_of(struct view *v, struct gw_estimate *e, double t[RESOURCE_CO
 	t[L2] = gw_bounds_l2_time(v);
 	t[DRAM] = gw_bounds_dram_time(v);
 	t[IN_FLIGHT] = gw_bounds_in_flight_time(v);
+	t[COPIES] = copies_time(v);
 	t[ATOMICS] = atomics_time(v);
 	t[SHARED_ATOMICS] = over(v, work_of(v, GW_WORK_shared_atomics), GW_PARAM_t_atomic_shared);
 	t[CONSTANT] = constant_time(v);
@@ -299,6 +320,7 @@ static struct ranking rank(const struct view *v, double t[RESOURCE_COUNT], struc
 	for (unsigned i = 0; i < START; i++)
 		r.any |= r.path[i] > 0;
 	r.path[COURSE] = larger(0, r.path[COURSE] - v->fill);
+	r.path[L2_PATH] = larger(0, r.path[L2_PATH] - v->tail);
 	e->term_count = RESOURCE_COUNT;
 	return r;
 }
@@ -335,15 +357,16 @@ static void explain(const struct view *v, const struct ranking *r, double floor_
 {
 	struct gw_term *term = &e->terms[e->term_count];
 
-	_Static_assert(RESOURCE_COUNT + 6 <= GW_TERMS_MAX, "room for every term");
+	_Static_assert(RESOURCE_COUNT + 7 <= GW_TERMS_MAX, "room for every term");
 	*term++ = (struct gw_term){"launch_floor", floor_time, "s", false};
 	*term++ = (struct gw_term){"code_fetch", v->fetch, "s", false};
-	*term++ = (struct gw_term){"fill", v->fill, "s", false};
+	*term++ = (struct gw_term){"fill", v->fill + v->copies, "s", false};
+	*term++ = (struct gw_term){"tail", v->tail, "s", false};
 	*term++ = (struct gw_term){"next/binding", r->next / r->most, "1", false};
 	*term++ = (struct gw_term){"waves", v->resident ? v->occupancy.waves : NAN, "1", false};
 	*term = (struct gw_term){"occupancy", v->resident ? v->occupancy.fraction : NAN, "1",
 	                         false};
-	e->term_count += 6;
+	e->term_count += 7;
 }
 
 /* Flattened: it runs for every launch, and its parts are called from gw_bounds_even too. */
@@ -363,6 +386,8 @@ estimate(const struct gw_device *device, const struct gw_launch *launch, const s
 		return;
 	}
 	times_of(&v, e, t);
+	t[TENSOR] = of_first(&v, t[TENSOR], PARTITION);
+	t[COPIES] = of_first(&v, t[COPIES], SM);
 	r = rank(&v, t, e);
 	floor_time = rate_of(&v, GW_PARAM_launch_floor);
 	if (isnan(floor_time))
@@ -374,7 +399,7 @@ estimate(const struct gw_device *device, const struct gw_launch *launch, const s
 		return;
 	}
 	start = gw_either(floor_time, 0) + v.fetch;
-	busy = v.fill + combine(r.path);
+	busy = v.fill + v.copies + v.tail + combine(r.path);
 	gw_estimate_settle(e, start + busy);
 	if (e->reason[0])
 		return;

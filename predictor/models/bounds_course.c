@@ -167,6 +167,30 @@ static struct course course_of(const struct view *v, struct gw_estimate *e)
 }
 
 /*
+ * What a launch waits for beside its course where copies past L1 feed it. Until a block's first
+ * ones are there its other warps have nothing to do: for the parameters that say where they lie (in
+ * L2), then one wait after the other for device memory, as nothing that is read for the first time
+ * hits. At the end the last bytes stored have to be where all see them.
+ */
+static double copy_wait(const struct view *v)
+{
+	double waits = work_of(v, GW_WORK_warp_copy_chain);
+
+	return (rate_of(v, GW_PARAM_lat_l2) + waits * rate_of(v, GW_PARAM_lat_dram) +
+	        (v->written > 0 ? gw_either(rate_of(v, GW_PARAM_lat_fence), 0) : 0)) /
+	       v->clock;
+}
+
+/* Where copies past L1 feed the tensor cores a block has its SM to itself: what it stores after its
+ * last operation overlaps with nothing. */
+static double tail_of(const struct view *v)
+{
+	double share = work_of(v, GW_WORK_store_tail);
+
+	return share > 0 ? share * v->written / rate_of(v, GW_PARAM_b_l2_write) : 0;
+}
+
+/*
  * All warps of the busiest SM, round by round. A round lasts as long as a warp; as the longest one
  * where the block's others wait for it at a barrier. Where it is not known how many an SM holds it
  * is one round: a launch lasts as long as a warp.
@@ -190,5 +214,9 @@ double gw_bounds_latency_time(struct view *v, struct gw_estimate *e)
 	        gw_either(c.wait.cycles, rate_of(v, GW_PARAM_lat_dram));
 	if (first > 0)
 		v->fill = (first < c.mean ? first : c.mean) / v->clock;
+	if (work_of(v, GW_WORK_warp_copy_chain) > 0) {
+		v->copies = gw_either(copy_wait(v), 0);
+		v->tail = gw_either(tail_of(v), 0);
+	}
 	return loaded_time(v, cycles, rounds * c.chain * c.wait.dram_share, v->dram_read);
 }

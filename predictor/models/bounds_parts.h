@@ -43,6 +43,8 @@ struct view {
 	double amat;       /* cycles of a load; NaN when unknown */
 	double fetch;      /* s: until the first instructions arrive from L2 */
 	double fill;       /* s: a first load, while nothing else proceeds */
+	double copies;     /* s: waits for first and last copies past L1; not part of the course */
+	double tail;       /* s: stores after the last tensor operations */
 };
 
 /* The larger, or a where b is unknown. Inline, unlike fmax, as this runs for every launch. */

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Instructions by callgrind, each with its limit. Exit 77: valgrind is not installed.
-#   cost.sh models PROGRAM           of an estimate by each model: at most 2,500 for bounds (the worker asks it, once for each configuration
+#   cost.sh models PROGRAM           of an estimate by each model: at most 2,600 for bounds (the worker asks it, once for each configuration
 #                                    and change of its work), 25,000 for any other
 #   cost.sh exports GPUWATCH LOG     of gpuwatch export per launch, each format. LOG: one of many launches; what reading it for the report takes
 #                                    is in it, 5,000 of it to unpack a launch
@@ -38,7 +38,7 @@ model() { # MODEL [heavy]
 	many=$(collected "$program" "$1" 1100 ${2+"$2"})
 	counted "$1" "$few" "$many"
 	limit=25000
-	[ "$1" = bounds ] && limit=2500
+	[ "$1" = bounds ] && limit=2600
 	within "$*" $(((many - few) / 1000)) "$limit" " per estimate"
 }
 

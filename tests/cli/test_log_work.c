@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a report takes the work of a configuration to be. */
+/* What a report takes the work of a configuration to be, and the figures of a score. */
 #include "cli/log/work.h"
-#include "tests/cli/log_builder.h"
+#include "cli/score/score.h"
+#include "tests/cli/samples.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -162,6 +163,78 @@ static void what_is_at_most_so_is_that_of_its_own_configuration(void **state)
 	assert_true(isnan(work.q[GW_WORK_dram_read_bytes].value));
 }
 
+static struct trace read_sample(void)
+{
+	struct lb b = {0};
+	struct trace t;
+
+	sample_worked(&b, SAMPLE_WHOLE);
+	assert_true(trace_read_memory(&t, "sample", b.data, b.length));
+	lb_free(&b);
+	return t;
+}
+
+static const struct score_cell *cell(const struct score *s, unsigned tier, unsigned length)
+{
+	return &s->cells[SCORE_OURS][tier][SCORE_SOURCES][length];
+}
+
+/* 10% too long with the time in its interval, half as long as it was outside of it, and none. */
+static void figures_are_what_they_are_called(void **state)
+{
+	struct trace t = read_sample();
+	struct score *s = score_new(&t, false);
+	const double none[SCORE_MODELS_MAX] = {0};
+	const struct score_cell *sum;
+
+	(void)state;
+	score_add(s, 0, 0, GW_TIER_COLD, GW_SOURCE_COUNTED,
+	          &(struct score_answer){1.1e-6, 0.9e-6, 1.3e-6, 1e-6}, none);
+	score_add(s, 0, 0, GW_TIER_COLD, GW_SOURCE_COUNTED,
+	          &(struct score_answer){1e-4, 0.5e-4, 1.5e-4, 2e-4}, none);
+	score_add(s, 0, 1, GW_TIER_NONE, GW_SOURCE_NONE,
+	          &(struct score_answer){NAN, NAN, NAN, 2e-4}, none);
+	score_finish(s);
+	sum = cell(s, SCORE_TIERS, SCORE_LENGTHS);
+	assert_int_equal(sum->count, 3);
+	assert_int_equal(sum->answered, 2);
+	assert_true(fabs(score_mape(sum) - 0.3) < 1e-12);
+	assert_true(fabs(score_ratio(sum) - sqrt(1.1 * 2)) < 1e-12);
+	assert_true(fabs(score_bias(sum) - sqrt(1.1 / 2)) < 1e-12);
+	assert_true(fabs(score_share(sum, sum->within25) - 1.0 / 3) < 1e-12);
+	assert_true(fabs(score_share(sum, sum->within2x) - 2.0 / 3) < 1e-12);
+	assert_true(fabs(score_coverage(sum) - 0.5) < 1e-12);
+	assert_int_equal(cell(s, GW_TIER_COLD, SCORE_UNDER_5)->count, 1);
+	assert_int_equal(cell(s, GW_TIER_COLD, SCORE_LONGER)->count, 1);
+	assert_int_equal(cell(s, GW_TIER_COLD, SCORE_UNDER_50)->count, 0);
+	score_free(s);
+	trace_free(&t);
+}
+
+/* A configuration of a hundred launches that is hit, one of a single launch that is missed. */
+static void a_configuration_counts_once(void **state)
+{
+	struct trace t = read_sample();
+	const double none[SCORE_MODELS_MAX] = {0};
+
+	(void)state;
+	for (int by_config = 0; by_config < 2; by_config++) {
+		struct score *s = score_new(&t, by_config);
+		const struct score_cell *sum = cell(s, SCORE_TIERS, SCORE_LENGTHS);
+
+		for (int i = 0; i < 100; i++)
+			score_add(s, 0, 0, GW_TIER_STEADY, GW_SOURCE_NONE,
+			          &(struct score_answer){1e-5, 0.9e-5, 1.1e-5, 1e-5}, none);
+		score_add(s, 0, 1, GW_TIER_STEADY, GW_SOURCE_NONE,
+		          &(struct score_answer){1e-5, 0.9e-5, 1.1e-5, 4e-5}, none);
+		score_finish(s);
+		assert_int_equal(sum->count, by_config ? 2 : 101);
+		assert_true(fabs(score_coverage(sum) - (by_config ? 0.5 : 100 / 101.0)) < 1e-12);
+		score_free(s);
+	}
+	trace_free(&t);
+}
+
 #define T(test) cmocka_unit_test_setup_teardown(test, begin, end)
 
 int main(void)
@@ -172,6 +245,8 @@ int main(void)
 	        T(what_the_code_reported_before_tells_how),
 	        T(code_alone_is_reported_as_it_is),
 	        T(what_is_at_most_so_is_that_of_its_own_configuration),
+	        cmocka_unit_test(figures_are_what_they_are_called),
+	        cmocka_unit_test(a_configuration_counts_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a replay may know, what a trace holds, and the figures of a score. */
+/* What a replay may know, and what a trace holds. */
 #include "cli/common/memory.h"
 #include "cli/replay/replay.h"
-#include "cli/score/score.h"
 #include "tests/cli/samples.h"
 
 #include <math.h>
@@ -15,33 +14,14 @@
 
 #include <cmocka.h>
 
-static char path[] = "/tmp/gw-replay-XXXXXX";
-
-static int write_sample(void **state)
-{
-	struct lb b = {0};
-	int fd = mkstemp(path);
-	bool good;
-
-	(void)state;
-	sample_worked(&b, SAMPLE_WHOLE);
-	good = fd >= 0 && lb_write(&b, path);
-	lb_free(&b);
-	close(fd);
-	return !good;
-}
-
-static int remove_sample(void **state)
-{
-	(void)state;
-	return unlink(path);
-}
-
 static struct trace read_sample(void)
 {
+	struct lb b = {0};
 	struct trace t;
 
-	assert_true(trace_read(&t, path));
+	sample_worked(&b, SAMPLE_WHOLE);
+	assert_true(trace_read_memory(&t, "sample", b.data, b.length));
+	lb_free(&b);
 	return t;
 }
 
@@ -515,64 +495,87 @@ static void the_first_difference_is_kept(void **state)
 	trace_free(&t);
 }
 
-static const struct score_cell *cell(const struct score *s, unsigned tier, unsigned length)
+/* Launches by configuration, and publications, 0. WAITS is called after the first of these and
+ * predicted in the end: by then what was published of NEAR has been replaced twice. */
+enum { NEAR = 1, FAR, OTHER, WAITS, KNOWN = 3 };
+static const uint8_t course[] = {NEAR, FAR, OTHER, 0, OTHER, 0, NEAR, 0, NEAR, 0};
+
+static struct trace read_overtaken(void)
 {
-	return &s->cells[SCORE_OURS][tier][SCORE_SOURCES][length];
-}
+	uint64_t ns = UINT64_C(1700000000000000000), learnt = 0;
+	struct gw_record_launch l;
+	struct lb b = {0};
+	struct trace t;
 
-/* 10% too long with the time in its interval, half as long as it was outside of it, and none. */
-static void figures_are_what_they_are_called(void **state)
-{
-	struct trace t = read_sample();
-	struct score *s = score_new(&t, false);
-	const double none[SCORE_MODELS_MAX] = {0};
-	const struct score_cell *all;
-
-	(void)state;
-	score_add(s, 0, 0, GW_TIER_COLD, GW_SOURCE_COUNTED,
-	          &(struct score_answer){1.1e-6, 0.9e-6, 1.3e-6, 1e-6}, none);
-	score_add(s, 0, 0, GW_TIER_COLD, GW_SOURCE_COUNTED,
-	          &(struct score_answer){1e-4, 0.5e-4, 1.5e-4, 2e-4}, none);
-	score_add(s, 0, 1, GW_TIER_NONE, GW_SOURCE_NONE,
-	          &(struct score_answer){NAN, NAN, NAN, 2e-4}, none);
-	score_finish(s);
-	all = cell(s, SCORE_TIERS, SCORE_LENGTHS);
-	assert_int_equal(all->count, 3);
-	assert_int_equal(all->answered, 2);
-	assert_true(fabs(score_mape(all) - 0.3) < 1e-12);
-	assert_true(fabs(score_ratio(all) - sqrt(1.1 * 2)) < 1e-12);
-	assert_true(fabs(score_bias(all) - sqrt(1.1 / 2)) < 1e-12);
-	assert_true(fabs(score_share(all, all->within25) - 1.0 / 3) < 1e-12);
-	assert_true(fabs(score_share(all, all->within2x) - 2.0 / 3) < 1e-12);
-	assert_true(fabs(score_coverage(all) - 0.5) < 1e-12);
-	assert_int_equal(cell(s, GW_TIER_COLD, SCORE_UNDER_5)->count, 1);
-	assert_int_equal(cell(s, GW_TIER_COLD, SCORE_LONGER)->count, 1);
-	assert_int_equal(cell(s, GW_TIER_COLD, SCORE_UNDER_50)->count, 0);
-	score_free(s);
-	trace_free(&t);
-}
-
-/* A configuration of a hundred launches that is hit, one of a single launch that is missed. */
-static void a_configuration_counts_once(void **state)
-{
-	struct trace t = read_sample();
-	const double none[SCORE_MODELS_MAX] = {0};
-
-	(void)state;
-	for (int by_config = 0; by_config < 2; by_config++) {
-		struct score *s = score_new(&t, by_config);
-		const struct score_cell *all = cell(s, SCORE_TIERS, SCORE_LENGTHS);
-
-		for (int i = 0; i < 100; i++)
-			score_add(s, 0, 0, GW_TIER_STEADY, GW_SOURCE_NONE,
-			          &(struct score_answer){1e-5, 0.9e-5, 1.1e-5, 1e-5}, none);
-		score_add(s, 0, 1, GW_TIER_STEADY, GW_SOURCE_NONE,
-		          &(struct score_answer){1e-5, 0.9e-5, 1.1e-5, 4e-5}, none);
-		score_finish(s);
-		assert_int_equal(all->count, by_config ? 2 : 101);
-		assert_true(fabs(score_coverage(all) - (by_config ? 0.5 : 100 / 101.0)) < 1e-12);
-		score_free(s);
+	lb_header(&b, 1, 0, "overtaken");
+	lb_kernel(&b, 1, "k");
+	lb_kernel(&b, 2, "other");
+	for (uint32_t i = NEAR; i < WAITS; i++)
+		lb_config(&b, i, i == OTHER ? 2 : 1, i == FAR ? 9000 : 64, 128);
+	for (size_t i = 0; i < sizeof(course); i++) {
+		if (!course[i]) {
+			lb_published(&b, learnt);
+			if (learnt == KNOWN)
+				lb_config(&b, WAITS, 1, 65, 128);
+			continue;
+		}
+		l = lb_launch(course[i], ns += 1000000, 100000 * course[i], NAN, 0);
+		l.flags |= GW_LAUNCH_LEARNT;
+		lb_add_launch(&b, l);
+		learnt++;
 	}
+	l = lb_launch(WAITS, ns + 1000000, 100000, 100000, KNOWN);
+	l.flags |= GW_LAUNCH_LEARNT | GW_LAUNCH_LATE;
+	lb_add_launch(&b, l);
+	lb_end(&b);
+	lb_block(&b);
+	assert_true(trace_read_memory(&t, "overtaken", b.data, b.length));
+	lb_free(&b);
+	return t;
+}
+
+static struct gw_prediction predict_overtaken(const struct trace *t, bool late)
+{
+	struct gw_predictor_set *p = replay_predictors(t, NULL);
+	struct gw_clocks *clocks = gw_alloc(sizeof(*clocks));
+	struct gw_prediction made = {0};
+	struct gw_observation o;
+	uint32_t launch = 0;
+
+	for (uint32_t i = 0; i + 1 < WAITS; i++)
+		replay_configure(p, t, i);
+	for (size_t i = 0; i < sizeof(course); i++) {
+		if (course[i]) {
+			o = replay_observation(&t->launches[launch], &t->launches[launch], clocks);
+			gw_predictor_set_observe(p, course[i], &o);
+			launch++;
+			continue;
+		}
+		gw_predictor_set_advance(p, NULL, NULL);
+		if (launch == KNOWN)
+			replay_configure(p, t, WAITS - 1);
+		if (late || launch == KNOWN)
+			gw_predictor_set_predict(p, WAITS, KNOWN, &made);
+	}
+	gw_predictor_set_free(p);
+	free(clocks);
+	return made;
+}
+
+static void an_overtaken_launch_is_replayed_with_its_bits(void **state)
+{
+	const struct replay_options options = {0};
+	struct trace t = read_overtaken();
+	const struct gw_prediction late = predict_overtaken(&t, true);
+	struct said s;
+
+	(void)state;
+	assert_true(isfinite(late.seconds));
+	assert_true(late.seconds != predict_overtaken(&t, false).seconds);
+	replay_put(&t.launches[t.launch_count - 1], &late);
+	s = say(&t, &options);
+	assert_int_equal(s.result.equal, 1);
+	free(s.seconds);
 	trace_free(&t);
 }
 
@@ -589,10 +592,9 @@ int main(void)
 	        cmocka_unit_test(trace_finds_the_work_that_was_known),
 	        cmocka_unit_test(a_launch_that_waited_long_is_replayed_with_its_bits),
 	        cmocka_unit_test(a_successor_is_replayed_with_its_bits),
+	        cmocka_unit_test(an_overtaken_launch_is_replayed_with_its_bits),
 	        cmocka_unit_test(the_first_difference_is_kept),
-	        cmocka_unit_test(figures_are_what_they_are_called),
-	        cmocka_unit_test(a_configuration_counts_once),
 	};
 
-	return cmocka_run_group_tests(tests, write_sample, remove_sample);
+	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -524,6 +524,44 @@ static void device_memory_turns_between_reading_and_writing(void **state)
 	assert_close(fixture_term(&e, "dram"), 1e9 / 2e12);
 }
 
+/* Parameters from L2, then a map and data from device memory; what is stored last comes after all.
+ */
+static void
+copies_past_l1_are_waited_for_and_what_is_stored_last_overlaps_with_nothing(void **state)
+{
+	struct fixture f;
+	struct gw_estimate without, e;
+
+	(void)state;
+	fixture_init(&f);
+	fixture_work(&f, GW_WORK_l2_write_bytes, 4e6);
+	without = ask(&f);
+	fixture_work(&f, GW_WORK_store_tail, 0.5);
+	e = ask(&f); /* blocks without such copies share their SM */
+	assert_true(e.seconds == without.seconds);
+	fixture_work(&f, GW_WORK_warp_copy_chain, 2);
+	e = ask(&f);
+	assert_close(fixture_term(&e, "fill") - fixture_term(&without, "fill"), 1450 / 1e9);
+	assert_close(fixture_term(&e, "tail"), 0.5 * 4e6 / 4e12);
+	assert_true(e.seconds > without.seconds);
+}
+
+static void copies_come_to_an_sm_64_bytes_a_cycle(void **state)
+{
+	struct fixture f;
+	struct gw_estimate e;
+
+	(void)state;
+	fixture_init(&f);
+	fixture_work(&f, GW_WORK_copied_bytes, 64e6);
+	e = ask(&f);
+	assert_close(fixture_term(&e, "copies"), 64e6 / (64 * 100 * 1e9));
+	/* The first block has its SM busy for longer. */
+	fixture_work(&f, GW_WORK_tensor_first, 1000);
+	e = ask(&f);
+	assert_true(fixture_term(&e, "copies") > 64e6 / (64 * 100 * 1e9));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -534,6 +572,9 @@ int main(void)
 	        cmocka_unit_test(barriers_take_their_own_rate),
 	        cmocka_unit_test(a_barrier_makes_every_round_last_as_long_as_the_longest_warp),
 	        cmocka_unit_test(a_course_by_the_code_waits_for_where_loads_are_served),
+	        cmocka_unit_test(
+	                copies_past_l1_are_waited_for_and_what_is_stored_last_overlaps_with_nothing),
+	        cmocka_unit_test(copies_come_to_an_sm_64_bytes_a_cycle),
 	        cmocka_unit_test(each_resource_takes_work_over_rate),
 	        cmocka_unit_test(sampled_sums_stand_in_for_unknown_parts),
 	        cmocka_unit_test(idle_resources_alone_are_no_answer),

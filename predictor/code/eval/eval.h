@@ -66,6 +66,8 @@ struct gw_eval_repeat {
 struct gw_eval_tile {
 	const struct gw_tensor_map *map; /**< the evaluator's; NULL: not known */
 	bool placed; /**< where the tile lies is known, of all iterations that are stood for */
+	uint8_t receivers; /**< blocks of the cluster that get it, 1 without a cluster; 0: not known
+	                    */
 	int32_t at[GW_TENSOR_RANK];                  /**< coordinates of its first element */
 	int32_t step[GW_EVAL_LOOPS][GW_TENSOR_RANK]; /**< their growth with each of `repeat` */
 };
@@ -157,6 +159,8 @@ struct gw_eval_report {
 	uint64_t steps;                /**< warp instructions evaluated */
 	struct gw_eval_block *blocks;  /**< per basic block, sum over the grid's warps */
 	struct gw_eval_block *longest; /**< per basic block, of the costliest warp (by `least`) */
+	struct gw_eval_block *first;   /**< per basic block, sum over the warps of block (0,0,0) */
+	uint32_t first_warps;          /**< warps in it: those of a block, or fewer were run */
 	struct gw_eval_trips *trips;   /**< per loop, over the grid */
 	struct gw_eval_count *insns;  /**< per instruction of the program: executions by a warp with
 	                                 at  least one lane whose guard held, sum over the grid */

@@ -234,6 +234,18 @@ static bool goes_on(const struct cover *c)
 	return can_finish(c);
 }
 
+/* Where work is handed out block by block, none gets more than the first. */
+static void add_first(struct cover *c, const struct box *b, uint32_t warps)
+{
+	const struct gw_eval_block *ran = c->e->report.blocks;
+
+	if (b->low[GW_DIM_X] || b->low[GW_DIM_Y] || b->low[GW_DIM_Z])
+		return;
+	for (uint32_t i = 0; i < c->e->p->block_count; i++)
+		add_count(&c->out->first[i].runs, ran[i].runs, warps);
+	c->out->first_warps += warps;
+}
+
 static void run_box(struct cover *c)
 {
 	struct box b = take_largest(c);
@@ -248,6 +260,7 @@ static void run_box(struct cover *c)
 	for (unsigned i = 0; i < GW_BOX; i++)
 		done[i] = high[i] + 1;
 	gw_cover_add(c->out, c->e, volume(done));
+	add_first(c, &b, (uint32_t)done[GW_DIM_WARP]);
 	c->covered += volume(done);
 	c->cost += c->e->report.cost * volume(done);
 	if (c->ran)
@@ -279,9 +292,10 @@ bool gw_cover_sums(const struct gw_ir_program *p, struct gw_arena *arena,
 	                               .mean_cost = NAN};
 	out->blocks = gw_arena_array(arena, p->block_count, sizeof(*out->blocks));
 	out->longest = gw_arena_array(arena, p->block_count, sizeof(*out->longest));
+	out->first = gw_arena_array(arena, p->block_count, sizeof(*out->first));
 	out->insns = gw_arena_array(arena, p->insn_count, sizeof(*out->insns));
 	out->trips = gw_arena_array(arena, p->loop_count, sizeof(*out->trips));
-	return out->blocks && out->longest && out->insns && out->trips;
+	return out->blocks && out->longest && out->first && out->insns && out->trips;
 }
 
 /* All the warps of the grid: the full ones of every block, and the last one when it isn't. */

@@ -137,6 +137,21 @@ static const struct gw_tensor_map *map_of(struct gw_eval *e, const struct gw_val
 	return map_at(e, v >= GW_IR_PARAM_WINDOW ? v - GW_IR_PARAM_WINDOW : v);
 }
 
+/* Blocks of the cluster that a mask has a bit for, in the upper half of its register; 0: not known,
+ * or not the same in all iterations that are stood for. */
+static uint8_t receivers_of(struct gw_eval *e, gw_ir_operand mask, unsigned lane)
+{
+	const struct gw_value *x = gw_eval_source(e, mask, &e->source[2]);
+
+	for (unsigned l = 0; l < e->levels; l++)
+		if (e->level_count[l] > 1 &&
+		    (x->form.d[GW_DIM_LOOP + l] || x->form.bent >> (GW_DIM_LOOP + l) & 1))
+			return 0;
+	return x->base[gw_at(x, lane)]
+	               ? 0
+	               : (uint8_t)__builtin_popcount((unsigned)x->v[gw_at(x, lane)] >> 16);
+}
+
 /* The tile of the first lane: in machine code coordinates are the warp's. */
 static void find_tile(struct gw_eval *e, const struct gw_ir_insn *insn, const struct gw_value *a,
                       uint32_t lanes)
@@ -145,7 +160,9 @@ static void find_tile(struct gw_eval *e, const struct gw_ir_insn *insn, const st
 	unsigned first = (unsigned)__builtin_ctz(lanes), rank = insn->uses - 2u;
 	struct gw_eval_tile *t = &e->access.tile;
 
-	*t = (struct gw_eval_tile){.map = map_of(e, a, first)};
+	*t = (struct gw_eval_tile){.map = map_of(e, a, first), .receivers = 1};
+	if (insn->flags & IR_MEM_MATRIX)
+		t->receivers = receivers_of(e, gw_ir_uses(e->p, insn)[2 + --rank], first);
 	/* Of PTX the form has no coordinates. */
 	t->placed = e->p->from_sass && t->map && t->map->rank == rank;
 	for (unsigned i = 0; t->placed && i < rank; i++) {

@@ -93,7 +93,9 @@ enum {
 	IR_MEM_TENSOR = 64, /**< through a texture; or, of a bulk copy, through a tensor map, whose
 	                         address it has: further uses are the tile's coordinates */
 	IR_MEM_MATRIX =
-	        128, /**< ldmatrix, stmatrix, wmma: lanes cooperate; a lane's address is a row's */
+	        128, /**< ldmatrix, stmatrix, wmma: lanes cooperate; a lane's address is a row's;
+	                or, of a bulk copy through a tensor map, its last use is not a coordinate
+	                but the mask of the cluster's blocks that get the tile */
 };
 
 /** One instruction; plain data, 24 bytes. */

@@ -97,14 +97,17 @@ static void see_tile(struct gw_tma_copies *c, struct gw_tma_copy *copy,
                      const struct gw_eval_access *access, double times)
 {
 	const struct gw_eval_tile *t = &access->tile;
+	double bytes;
 
 	if (!t->map) {
 		copy->unknown += times;
 		return;
 	}
 	copy->map = copy->seen > 0 && copy->map != t->map ? NULL : t->map;
-	copy->bytes += t->placed ? tiles_bytes(c, copy, access, times)
-	                         : times * gw_tensor_tile_bytes(t->map, NULL);
+	bytes = t->placed ? tiles_bytes(c, copy, access, times)
+	                  : times * gw_tensor_tile_bytes(t->map, NULL);
+	copy->bytes += bytes;
+	copy->received += t->receivers ? bytes * t->receivers : NAN;
 	copy->assumed += t->placed ? 0 : times;
 	copy->seen += times;
 }
@@ -154,6 +157,7 @@ static void see_bulk(struct gw_tma_copies *c, struct gw_tma_copy *copy,
 		if (access->bytes) {
 			copy->seen += times;
 			copy->bytes += times * (double)access->bytes;
+			copy->received += times * (double)access->bytes;
 		} else {
 			copy->unknown += times;
 		}

@@ -22,6 +22,7 @@ struct gw_tma_copy {
 	const struct gw_tensor_map *map;
 	double seen;                    /**< copies in the blocks looked at, of known size ... */
 	double bytes;                   /**< ... and what these move, in whole sectors */
+	double received;                /**< bytes times the blocks that get them; NaN: not known */
 	double least_bytes, most_bytes; /**< of one copy */
 	double assumed; /**< of seen, tiles of which it is not known where they lie */
 	double unknown; /**< copies of unknown size there */

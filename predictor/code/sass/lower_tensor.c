@@ -20,7 +20,7 @@ static void copy(struct gw_lowering *l, enum gw_ir_op op, unsigned flags, gw_ir_
 	                          .space = IR_SPACE_GLOBAL,
 	                          .flags = (uint8_t)(IR_MEM_ASYNC | IR_MEM_BULK | flags),
 	                          .elements = 1};
-	gw_ir_operand uses[2 + GW_TENSOR_RANK] = {address, gw_ir_const(&l->b, 0)};
+	gw_ir_operand uses[3 + GW_TENSOR_RANK] = {address, gw_ir_const(&l->b, 0)};
 
 	for (unsigned i = 0; i < count; i++)
 		uses[2 + i] = rest[i];
@@ -31,13 +31,17 @@ static void copy(struct gw_lowering *l, enum gw_ir_op op, unsigned flags, gw_ir_
  * before the coordinates. */
 static void tile(struct gw_lowering *l, enum gw_ir_op op, unsigned flags, unsigned before)
 {
-	unsigned rank = (unsigned)gw_sass_bits(&l->insn, 79, 3) + 1;
-	gw_ir_operand at[GW_TENSOR_RANK];
+	unsigned rank = (unsigned)gw_sass_bits(&l->insn, 79, 3) + 1, count;
+	gw_ir_operand at[GW_TENSOR_RANK + 1];
 
 	rank = rank < GW_TENSOR_RANK ? rank : GW_TENSOR_RANK;
-	for (unsigned i = 0; i < rank; i++)
-		at[i] = gw_lower_uniform(l, 32, before + i);
-	copy(l, op, flags | IR_MEM_TENSOR, gw_lower_pair(l, 24, true), at, rank);
+	for (count = 0; count < rank; count++)
+		at[count] = gw_lower_uniform(l, 32, before + count);
+	if (l->insn.op == GW_SASS_OP_UTMALDG && gw_sass_bits(&l->insn, 75, 1)) {
+		at[count++] = gw_lower_uniform(l, 64, 0);
+		flags |= IR_MEM_MATRIX;
+	}
+	copy(l, op, flags | IR_MEM_TENSOR, gw_lower_pair(l, 24, true), at, count);
 }
 
 static void bulk(struct gw_lowering *l, enum gw_ir_op op, unsigned flags, unsigned address)

@@ -18,7 +18,8 @@ struct sums {
 	double insns; /* warp instructions */
 	double cls[GW_SASS_CLASSES], pipe[GW_SASS_PIPES], flops[GW_SASS_TENSORS];
 	double fma32, fma64, ldst, barriers, shared_atomics;
-	double chain; /* instructions that wait for each other, of the schedule */
+	double chain;                /* instructions that wait for each other, of the schedule */
+	double tensor, tensor_first; /* operations of any type, of all blocks and of the first */
 };
 
 uint32_t gw_sass_head(const struct gw_cfg *cfg, uint32_t block)
@@ -53,6 +54,7 @@ static void add_block(const struct gw_sass_launch *l, uint32_t at, struct sums *
 	const struct gw_cfg_block *b = &l->cfg->blocks[block];
 	uint32_t head = gw_sass_head(l->cfg, block);
 	double once = l->report->blocks[at].runs.least;
+	double first = l->report->first[at].runs.least;
 	double more = head ? gw_sass_parts(&l->lowered->program, l->report, at).least : 0;
 	struct gw_sass_insn insn;
 
@@ -64,6 +66,8 @@ static void add_block(const struct gw_sass_launch *l, uint32_t at, struct sums *
 		s->cls[insn.cls] += runs;
 		s->pipe[insn.pipe] += runs;
 		s->flops[insn.tensor] += runs * gw_sass_warp_flops(&insn);
+		s->tensor += once * gw_sass_warp_flops(&insn);
+		s->tensor_first += first * gw_sass_warp_flops(&insn);
 		s->fma32 += insn.fma && insn.cls == GW_SASS_FP32 ? runs : 0;
 		s->fma64 += insn.fma && insn.cls == GW_SASS_FP64 ? runs : 0;
 		s->barriers += insn.op == GW_SASS_OP_BAR ? runs : 0;
@@ -213,6 +217,75 @@ static void set_pipes(const struct sums *s, float sure, struct gw_work *work)
 		set(work, row, gw_sass_tensor_sum(row, s->flops), sure);
 }
 
+/* Of the first block, where all of it was run. */
+static void set_first(const struct gw_sass_launch *l, const struct sums *s, float sure,
+                      struct gw_work *work)
+{
+	uint64_t warps = (gw_dim3_count(l->config.block) + GW_LANES - 1) / GW_LANES;
+
+	if (l->report->first_warps == warps)
+		set(work, GW_WORK_tensor_first,
+		    s->tensor_first * (double)gw_dim3_count(l->config.grid) / s->tensor, sure);
+}
+
+/* Whether block @p at of the program has a tensor operation, with @p store: one that stores to
+ * global memory. */
+static bool has(const struct gw_sass_launch *l, uint32_t at, bool store)
+{
+	const struct gw_cfg_block *b = &l->cfg->blocks[l->lowered->program.blocks[at].tag];
+	struct gw_sass_insn insn;
+
+	for (uint32_t i = b->first; i < b->first + b->count; i++) {
+		gw_cfg_insn(l->cfg, i, &insn);
+		if (store ? insn.op == GW_SASS_OP_UTMASTG || (insn.cls == GW_SASS_STORE &&
+		                                              insn.space == GW_SASS_SPACE_GLOBAL)
+		          : insn.tensor != GW_SASS_TENSOR_NONE)
+			return true;
+	}
+	return false;
+}
+
+/* Rounds of the loops around block @p at that have no tensor operation, which @p tensor marks. */
+static double rounds_of(const struct gw_sass_launch *l, uint32_t at, const uint8_t *tensor)
+{
+	const struct gw_ir_program *p = &l->lowered->program;
+	double rounds = 1;
+
+	for (uint32_t i = p->blocks[at].loop; i != GW_IR_NONE && !tensor[i]; i = p->loops[i].parent)
+		if (l->report->trips[i].entries > 0)
+			rounds *= l->report->trips[i].total / l->report->trips[i].entries;
+	return rounds;
+}
+
+/*
+ * Tiles that the costliest warp makes: how often it comes to its stores, those of one tile in a
+ * loop once. NaN: it stores nothing or has no tensor operation, or there is no memory.
+ */
+static double tiles_of(const struct gw_sass_launch *l, struct gw_arena *arena)
+{
+	const struct gw_ir_program *p = &l->lowered->program;
+	uint8_t *tensor = gw_arena_array(arena, p->loop_count, 1);
+	double tiles = NAN;
+	bool any = false;
+
+	if (!tensor)
+		return NAN;
+	for (uint32_t b = 0; b < p->block_count; b++) {
+		if (!stands_for(l, b) || !has(l, b, false))
+			continue;
+		any |= l->report->longest[b].runs.least > 0;
+		for (uint32_t i = p->blocks[b].loop; i != GW_IR_NONE; i = p->loops[i].parent)
+			tensor[i] = 1;
+	}
+	for (uint32_t b = 0; b < p->block_count; b++) {
+		double runs = l->report->longest[b].runs.least;
+
+		if (stands_for(l, b) && runs > 0 && has(l, b, true))
+			tiles = fmax(tiles, runs / rounds_of(l, b, tensor));
+	}
+	return any ? tiles : NAN;
+}
+
 /* A warp's course; false when @p arena has no room. */
 static bool set_course(const struct gw_sass_launch *l, const struct sums *s, float sure,
                        struct gw_arena *arena, struct gw_work *work)
@@ -239,16 +312,20 @@ const char *gw_sass_work(const struct gw_sass_launch *launch, struct gw_arena *a
 	float sure = (float)launch->report->sure;
 	struct sums s;
 
-	if (why)
-		return why;
 	if (launch->report->awaits)
 		sure *= waits_once;
+	/* What data decide adds no tile to the others, and takes none. */
+	set(work, GW_WORK_store_tail, 1 / tiles_of(launch, arena), sure);
+	if (why)
+		return why;
 	memset(&s, 0, sizeof(s));
 	for (uint32_t b = 0; b < launch->lowered->program.block_count; b++)
 		if (stands_for(launch, b))
 			add_block(launch, b, &s);
 	set_instructions(launch, &s, sure, work);
 	set_pipes(&s, sure, work);
+	if (s.tensor > 0)
+		set_first(launch, &s, sure, work);
 	if (launch->schedule && !set_course(launch, &s, sure, arena, work))
 		return "there is no memory for it";
 	return NULL;

@@ -120,6 +120,20 @@ static void four_warps_share_the_operations_of_a_warp_group(void **state)
 	assert_true(gw_sass_warp_flops(&insn) == 2.0 * 16 * 8 * 16);
 }
 
+/* @UP3 UTMASTG.3D [UR32], [UR22]: no such copy has a guard of lanes. */
+static void a_copy_of_tiles_is_guarded_by_a_uniform_predicate(void **state)
+{
+	static const uint64_t store[] = {UINT64_C(0x00000020160033b5),
+	                                 UINT64_C(0x0001e20008010000)};
+	struct gw_sass_insn insn;
+
+	(void)state;
+	assert_true(gw_sass_decode((const uint8_t *)store, 90, &insn));
+	assert_int_equal(insn.op, GW_SASS_OP_UTMASTG);
+	assert_int_equal(insn.guard, 3);
+	assert_true(insn.guard_uniform);
+}
+
 static void an_unlisted_opcode_or_architecture_is_reported(void **state)
 {
 	struct gw_sass_insn insn;
@@ -155,6 +169,7 @@ int main(void)
 	        cmocka_unit_test(one_code_is_two_operations_on_two_architectures),
 	        cmocka_unit_test(a_wide_access_names_all_its_registers),
 	        cmocka_unit_test(four_warps_share_the_operations_of_a_warp_group),
+	        cmocka_unit_test(a_copy_of_tiles_is_guarded_by_a_uniform_predicate),
 	        cmocka_unit_test(an_unlisted_opcode_or_architecture_is_reported),
 	        cmocka_unit_test(names_end_with_a_question_mark),
 	};

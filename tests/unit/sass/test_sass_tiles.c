@@ -135,6 +135,9 @@ static void tiles_of_a_grid_stride_loop_are_counted_to_the_edge(void **state)
 		assert_row(&work, GW_WORK_l2_read_bytes, sectors_of(size[i][0], size[i][1]));
 		assert_row(&work, GW_WORK_l2_write_bytes, sectors_of(size[i][0], size[i][1]));
 		assert_row(&work, GW_WORK_dram_read_bytes, (double)size[i][0] * size[i][1] * HALF);
+		/* One block gets each; its map comes before it. */
+		assert_row(&work, GW_WORK_copied_bytes, sectors_of(size[i][0], size[i][1]));
+		assert_row(&work, GW_WORK_warp_copy_chain, 2);
 	}
 }
 
