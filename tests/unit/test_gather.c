@@ -215,7 +215,7 @@ static void fill(struct ir_kernel *k, const struct gw_gather *g, uint32_t blocks
 	struct gw_eval_launch eval = launch_of(blocks, threads);
 	struct gw_launch launch = {.kernel = &kernel, .config = eval.config};
 	struct gw_timing timing;
-	struct gw_static_in in = {&k->b.program, g, &timing, &device, &launch};
+	struct gw_static_in in = {&k->b.program, g, &timing, &device, &launch, NULL, 0};
 
 	known_device();
 	gw_work_clear(work);
@@ -346,7 +346,7 @@ static void machine_rows(struct gw_work *work, const struct gw_waits *waits)
 	struct gw_gather g;
 	struct gw_cfg cfg;
 	struct ir_kernel k;
-	struct gw_static_in in = {&k.b.program, &g, NULL, NULL, &launch};
+	struct gw_static_in in = {&k.b.program, &g, NULL, NULL, &launch, NULL, 0};
 
 	ir_begin(&k);
 	k.b.program.from_sass = true;
@@ -434,7 +434,7 @@ static void what_was_counted_stays(void **state)
 	struct gw_gather g;
 	struct gw_work work;
 	struct gw_launch launch = {.kernel = &kernel};
-	struct gw_static_in in = {&k.b.program, &g, NULL, NULL, &launch};
+	struct gw_static_in in = {&k.b.program, &g, NULL, NULL, &launch, NULL, 0};
 
 	(void)state;
 	arguments[2] = 1000, arguments[3] = 1;
