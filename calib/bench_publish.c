@@ -39,7 +39,7 @@ void gw_bench_refuse(struct gw_bench *b, enum gw_param p, const char *why)
 	out->device.param[p] = (struct gw_profile_value){.value = NAN, .spread = NAN};
 	out->source[p][0] = '\0';
 	out->group[p] = (uint8_t)gw_profile_group(out, b->state->group);
-	say_why(b, gw_param_info(p)->name, out->how[p], why);
+	say_why(b, gw_param_info(p).name, out->how[p], why);
 }
 
 void gw_bench_refuse_curve(struct gw_bench *b, enum gw_curve_id c, const char *why)
@@ -50,7 +50,7 @@ void gw_bench_refuse_curve(struct gw_bench *b, enum gw_curve_id c, const char *w
 	out->device.curve[c].method = GW_METHOD_NONE;
 	out->curve_source[c][0] = '\0';
 	out->curve_group[c] = (uint8_t)gw_profile_group(out, b->state->group);
-	say_why(b, gw_curve_info(c)->name, out->curve_how[c], why);
+	say_why(b, gw_curve_info(c).name, out->curve_how[c], why);
 }
 
 static void put(struct gw_bench *b, enum gw_param p, struct gw_profile_value value, const char *how)
@@ -70,9 +70,9 @@ static bool in_range(struct gw_bench *b, enum gw_param p, double value)
 	double low, high;
 	char why[GW_PROFILE_TEXT];
 
-	if (gw_unit_range(gw_param_info(p)->unit, &low, &high) && value >= low && value <= high)
+	if (gw_unit_range(gw_param_info(p).unit, &low, &high) && value >= low && value <= high)
 		return true;
-	snprintf(why, sizeof(why), "%g %s is no possible value", value, gw_param_info(p)->unit);
+	snprintf(why, sizeof(why), "%g %s is no possible value", value, gw_param_info(p).unit);
 	gw_bench_refuse(b, p, why);
 	return false;
 }
@@ -80,7 +80,7 @@ static bool in_range(struct gw_bench *b, enum gw_param p, double value)
 void gw_bench_publish_value(struct gw_bench *b, enum gw_param p, double value, double spread,
                             size_t n, const char *how)
 {
-	const char *unit = gw_param_info(p)->unit;
+	const char *unit = gw_param_info(p).unit;
 	char why[GW_PROFILE_TEXT];
 
 	if (!in_range(b, p, value))
@@ -127,7 +127,7 @@ static const char *curve_fault(enum gw_curve_id c, const double *x, const double
 	double low_x, high_x, low_y, high_y;
 
 	gw_unit_range(gw_curve_unit_x(c), &low_x, &high_x);
-	gw_unit_range(gw_curve_info(c)->unit, &low_y, &high_y);
+	gw_unit_range(gw_curve_info(c).unit, &low_y, &high_y);
 	if (!n)
 		return "it gave no point";
 	if (n > GW_CURVE_POINTS)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gpuwatch: finds the command and hands over. */
 #include "cli/command.h"
+#include "cli/common/memory.h"
 #include "cli/common/nearest.h"
 #include "cli/message.h"
 #include "cli/report/line.h"
@@ -8,6 +9,7 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 const struct gw_command gw_commands[] = {
@@ -59,9 +61,33 @@ static void examples(const char *text)
 	}
 }
 
+/* Paragraphs as wide as the terminal; lines that begin with a blank stay as they are. */
+static void described(const char *text)
+{
+	while (*text) {
+		size_t length = strcspn(text, "\n");
+		char *paragraph;
+
+		while (length && *text != ' ' && text[length] && text[length + 1] &&
+		       !strchr("\n ", text[length + 1]))
+			length += 1 + strcspn(text + length + 1, "\n");
+		paragraph = gw_copy(text);
+		paragraph[length] = '\0';
+		for (char *c = paragraph; (c = strchr(c, '\n'));)
+			*c = ' ';
+		if (*text == ' ')
+			puts(paragraph);
+		else
+			report_wrapped(paragraph, gw_width(), 0);
+		free(paragraph);
+		text += length + (text[length] == '\n');
+	}
+}
+
 static void command_help(const struct gw_command *command)
 {
-	printf("Usage: %s\n\n%s\n", command->synopsis, command->body->description);
+	printf("Usage: %s\n\n", command->synopsis);
+	described(command->body->description);
 	gw_options_help(command->body->options);
 	examples(command->body->examples);
 	printf("\nExit status:\n  ");

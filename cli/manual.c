@@ -320,12 +320,12 @@ static void log_value(enum gw_document d, const char *field, const char *name, u
 
 static void log_row(enum gw_document d, unsigned field)
 {
-	const struct gw_field_info *row = gw_work_info(field);
+	const struct gw_field_info row = gw_work_info(field);
 	char title[100], text[16];
 
-	snprintf(title, sizeof(title), "WORK row: %s", row->name);
+	snprintf(title, sizeof(title), "WORK row: %s", row.name);
 	snprintf(text, sizeof(text), "%u", field);
-	gw_document_field(d, title, text, row->unit, gw_work_meaning(field));
+	gw_document_field(d, title, text, row.unit, gw_work_meaning(field));
 }
 
 static void log_values(enum gw_document d)

@@ -149,7 +149,7 @@ static void publish_coarse(struct gw_bench *b)
 			samples += v->samples;
 			if (n > 0 && (size_t)n < sizeof(how))
 				n += snprintf(how + n, sizeof(how) - (size_t)n, " %s",
-				              gw_param_info(c->of[k])->name);
+				              gw_param_info(c->of[k]).name);
 		}
 		if (isfinite(sum))
 			gw_bench_publish_value(b, c->p, sum / c->count, spread, samples, how);

@@ -124,7 +124,7 @@ static void publish_wholes(struct gw_lab *lab, enum gw_param of, const double *s
 	for (size_t i = 0; i < sizeof(wholes) / sizeof(*wholes); i++)
 		if (wholes[i].of == of) {
 			snprintf(how, sizeof(how), "%s, all SMs, at sm_clock",
-			         gw_param_info(of)->name);
+			         gw_param_info(of).name);
 			publish_whole(lab, wholes[i].p, samples, n, wholes[i].each, how);
 		}
 }

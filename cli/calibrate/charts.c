@@ -49,8 +49,8 @@ json_t *calibrate_sweeps_json(void)
 	for (size_t i = 0; i < SWEEPS; i++)
 		json_array_append_new(list, json_pack("{s:s,s:s,s:s,s:s}", "name", sweeps[i].name,
 		                                      "roof_name", sweeps[i].roof_name, "curve",
-		                                      gw_curve_info(sweeps[i].curve)->name, "roof",
-		                                      gw_param_info(sweeps[i].roof)->name));
+		                                      gw_curve_info(sweeps[i].curve).name, "roof",
+		                                      gw_param_info(sweeps[i].roof).name));
 	return list;
 }
 

@@ -35,8 +35,8 @@ static json_t *params_json(const struct gw_profile *const *profiles, size_t coun
 		}
 		if (any)
 			json_array_append_new(list, json_pack("{s:s,s:s,s:o}", "name",
-			                                      gw_param_info(i)->name, "unit",
-			                                      gw_param_info(i)->unit, "values",
+			                                      gw_param_info(i).name, "unit",
+			                                      gw_param_info(i).unit, "values",
 			                                      json_incref(values)));
 		json_decref(values);
 	}
@@ -61,7 +61,7 @@ static json_t *profile_json(const struct gw_profile *p)
 		const struct gw_curve *c = &p->device.curve[i];
 
 		if (c->count)
-			json_object_set_new(curves, gw_curve_info(i)->name,
+			json_object_set_new(curves, gw_curve_info(i).name,
 			                    json_pack("[o,o]", numbers(c->x, c->count),
 			                              numbers(c->y, c->count)));
 	}

@@ -175,7 +175,7 @@ static json_t *picture_json(const struct picture *p)
 
 	for (size_t i = 0; i < CURVES && p->curves[i].name; i++)
 		json_array_append_new(curves,
-		                      json_pack("[s,s]", gw_curve_info(p->curves[i].curve)->name,
+		                      json_pack("[s,s]", gw_curve_info(p->curves[i].curve).name,
 		                                p->curves[i].name));
 	return json_pack("{s:s,s:s,s:s,s:s,s:s,s:b,s:b,s:b,s:f,s:f,s:o}", "id", p->file, "title",
 	                 p->title, "subtitle", p->subtitle, "x", p->x_title, "y", p->y_title,

@@ -55,15 +55,15 @@ static void number_cell(struct gw_table *t, double value, const char *format)
 static void param_row(struct gw_table *t, const struct gw_profile *p, unsigned i)
 {
 	const struct gw_profile_value *v = &p->device.param[i];
-	const struct gw_field_info *info = gw_param_info(i);
-	struct prefixed scale = prefix_for(info->unit, v->value);
+	const struct gw_field_info info = gw_param_info(i);
+	struct prefixed scale = prefix_for(info.unit, v->value);
 	char unit[40], count[24] = "";
 
 	snprintf(unit, sizeof(unit), "%s%s", scale.prefix,
-	         strcmp(info->unit, "1") != 0 ? info->unit : "");
+	         strcmp(info.unit, "1") != 0 ? info.unit : "");
 	if (v->samples)
 		snprintf(count, sizeof(count), "%u", v->samples);
-	gw_table_cell(t, info->name);
+	gw_table_cell(t, info.name);
 	if (v->method == GW_METHOD_NONE)
 		gw_table_cell(t, "unknown");
 	else
@@ -81,10 +81,10 @@ static void curve_row(struct gw_table *t, const struct gw_profile *p, unsigned i
 	char value[32], unit[80], fit[40] = "";
 
 	snprintf(value, sizeof(value), c->count ? "%u points" : "unknown", c->count);
-	snprintf(unit, sizeof(unit), "%s by %s", gw_curve_info(i)->unit, gw_curve_unit_x(i));
+	snprintf(unit, sizeof(unit), "%s by %s", gw_curve_info(i).unit, gw_curve_unit_x(i));
 	if (isfinite(c->fit.r2))
 		snprintf(fit, sizeof(fit), "%s %.4f", gw_utf8() ? "R²" : "R^2", c->fit.r2);
-	gw_table_cell(t, gw_curve_info(i)->name);
+	gw_table_cell(t, gw_curve_info(i).name);
 	gw_table_cell(t, value);
 	gw_table_cell(t, unit);
 	gw_table_cell(t, fit);

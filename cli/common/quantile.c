@@ -99,6 +99,7 @@ static void to_buckets(struct gw_quantile *q)
 		q->buckets[bucket_of(q->values[i])]++;
 	free(q->values);
 	q->values = NULL;
+	q->sorted = false;
 	kept -= q->count;
 }
 
@@ -110,8 +111,10 @@ static bool full(const struct gw_quantile *q)
 
 static void note_range(struct gw_quantile *q, double value)
 {
-	q->low = q->count ? fmin(q->low, value) : value;
-	q->high = q->count ? fmax(q->high, value) : value;
+	if (!q->count || value < q->low)
+		q->low = value;
+	if (!q->count || value > q->high)
+		q->high = value;
 }
 
 void gw_quantile_add(struct gw_quantile *q, double value)
@@ -126,7 +129,8 @@ void gw_quantile_add(struct gw_quantile *q, double value)
 	if (q->buckets) {
 		q->buckets[bucket_of(value)]++;
 	} else {
-		q->values = gw_grow(q->values, &q->room, q->count + 1, sizeof(*q->values));
+		if (q->count == q->room)
+			q->values = gw_grow(q->values, &q->room, q->count + 1, sizeof(*q->values));
 		q->values[q->count] = value;
 		q->sorted = false;
 		kept++;
@@ -153,63 +157,80 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-enum { DIGIT = 11, DIGITS = 1 << DIGIT, PASSES = (64 + DIGIT - 1) / DIGIT, FEW = 1 << 10 };
+enum { DIGIT = 11, DIGITS = 1 << DIGIT, FEW = 1 << 10 };
 
-static size_t digit(double value, unsigned pass)
+/* Bits that values up to @p span apart have beyond the first DIGIT ones. */
+static unsigned beyond_digit(uint64_t span)
 {
-	return bits_of(value) >> DIGIT * pass & (DIGITS - 1);
+	unsigned bits = 0;
+
+	while (span >> bits >= DIGITS)
+		bits++;
+	return bits;
 }
 
-/* One digit of a radix sort; false where all values have the same one, and nothing was done. */
-static bool sort_digit(const double *from, double *to, size_t count, unsigned pass)
+/*
+ * The value with @p rank others below it, of many between @p low and @p high: those whose leading
+ * bits are its own, again and again until they are few. None is negative, so their bits are in
+ * their order.
+ */
+static double of_rank(const double *values, size_t count, double low, double high, size_t rank)
 {
-	size_t places[DIGITS] = {0}, place = 0;
+	const uint64_t base = bits_of(low);
+	const unsigned beyond = beyond_digit(bits_of(high) - base);
+	uint32_t counts[DIGITS] = {0};
+	size_t digit = 0, kept_count = 0;
+	double *same, value;
 
+	if (low == high)
+		return low;
 	for (size_t i = 0; i < count; i++)
-		places[digit(from[i], pass)]++;
-	if (places[digit(from[0], pass)] == count)
-		return false;
-	for (size_t i = 0; i < DIGITS; i++) {
-		size_t values = places[i];
-
-		places[i] = place;
-		place += values;
+		counts[(bits_of(values[i]) - base) >> beyond]++;
+	while (rank >= counts[digit])
+		rank -= counts[digit++];
+	if (!beyond)
+		return of_bits(base + digit);
+	same = gw_alloc(counts[digit] * sizeof(*same));
+	low = INFINITY;
+	high = 0;
+	for (size_t i = 0; i < count; i++) {
+		if ((bits_of(values[i]) - base) >> beyond != digit)
+			continue;
+		same[kept_count++] = values[i];
+		low = values[i] < low ? values[i] : low;
+		high = values[i] > high ? values[i] : high;
 	}
-	for (size_t i = 0; i < count; i++)
-		to[places[digit(from[i], pass)]++] = from[i];
-	return true;
+	if (kept_count <= FEW) {
+		qsort(same, kept_count, sizeof(*same), by_value);
+		value = same[rank];
+	} else {
+		value = of_rank(same, kept_count, low, high, rank);
+	}
+	free(same);
+	return value;
 }
 
-/* None is negative, so their bits are in their order. */
-static void sort(double *values, size_t count)
+/* The value after @p value, which has @p rank others below it. */
+static double after(const struct gw_quantile *q, double value, uint64_t rank)
 {
-	double *from = values, *to;
+	double next = INFINITY;
+	uint64_t up_to = 0;
 
-	if (count < FEW) {
-		qsort(values, count, sizeof(*values), by_value);
-		return;
+	for (uint64_t i = 0; i < q->count; i++) {
+		up_to += q->values[i] <= value;
+		if (q->values[i] > value && q->values[i] < next)
+			next = q->values[i];
 	}
-	to = gw_alloc(count * sizeof(*to));
-	for (unsigned pass = 0; pass < PASSES; pass++) {
-		if (sort_digit(from, to, count, pass)) {
-			double *other = from;
-
-			from = to;
-			to = other;
-		}
-	}
-	if (from != values) {
-		memcpy(values, from, count * sizeof(*values));
-		to = from;
-	}
-	free(to);
+	return up_to > rank + 1 ? value : next;
 }
 
 /* The value with @p rank others below it. */
-static double ranked(struct gw_quantile *q, uint64_t rank)
+static double ranked(const struct gw_quantile *q, uint64_t rank)
 {
-	if (!q->buckets)
+	if (q->sorted)
 		return q->values[rank];
+	if (!q->buckets)
+		return of_rank(q->values, q->count, q->low, q->high, rank);
 	for (size_t b = 0; b < BUCKETS; b++) {
 		if (rank < q->buckets[b])
 			return fmin(fmax(middle_of(b), q->low), q->high);
@@ -220,20 +241,24 @@ static double ranked(struct gw_quantile *q, uint64_t rank)
 
 double gw_quantile(struct gw_quantile *q, double share)
 {
-	double position;
+	double position, value;
 	uint64_t low;
 
 	if (!q->count)
 		return NAN;
-	if (!q->buckets && !q->sorted) {
-		sort(q->values, q->count);
+	if (!q->buckets && !q->sorted && q->count <= FEW) {
+		qsort(q->values, q->count, sizeof(*q->values), by_value);
 		q->sorted = true;
 	}
 	position = share * (double)(q->count - 1);
 	low = (uint64_t)position;
+	value = ranked(q, low);
 	if (position == (double)low)
-		return ranked(q, low);
-	return ranked(q, low) + (position - (double)low) * (ranked(q, low + 1) - ranked(q, low));
+		return value;
+	return value +
+	       (position - (double)low) *
+	               ((q->buckets || q->sorted ? ranked(q, low + 1) : after(q, value, low)) -
+	                value);
 }
 
 bool gw_quantile_exact(const struct gw_quantile *q)

@@ -166,6 +166,15 @@ struct export_filter {
 	const regex_t *kernel; /**< demangled name; NULL: all */
 };
 
+enum { EXPORT_DEEPEST = 512 /**< ranges of a thread that are handed on; more count as these */ };
+
+/** How many of a thread's @p open ranges go on when it is in @p depth of them: where it is not in
+ * more than before, another took the innermost one's place. */
+static inline uint32_t export_ranges_kept(uint32_t open, uint32_t depth)
+{
+	return open < depth ? open : depth - (depth > 0);
+}
+
 /** Read @p count logs and hand what @p filter wants to @p format. False after a message. */
 bool export_read(struct export *e, const struct export_format *format,
                  const struct export_filter *filter, char **paths, int count);

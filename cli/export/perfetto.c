@@ -545,16 +545,14 @@ static void wait_of(struct export *e, const struct export_process *p, uint32_t t
 	put_edge_at(e, w->start_ns + w->duration_ns, false, SLICE_END, track, NULL);
 }
 
-/* Where as many ranges are open as before, another took the innermost one's place. */
 static void range(struct export *e, const struct export_process *p, uint32_t tid, const char *name,
                   uint32_t depth, uint64_t ns)
 {
-	enum { DEEPEST = 512 };
 	struct thread_track *t = thread_track(e, tid, TRACK_RANGES);
+	const uint32_t kept = export_ranges_kept(t->depth, depth);
 
 	(void)p;
-	depth = depth < DEEPEST ? depth : DEEPEST;
-	for (; t->depth > depth || (t->depth == depth && depth); t->depth--)
+	for (; t->depth > kept; t->depth--)
 		put_edge_at(e, ns, false, SLICE_END, t->uuid, NULL);
 	for (; t->depth < depth; t->depth++)
 		put_edge_at(e, ns, false, SLICE_BEGIN, t->uuid,

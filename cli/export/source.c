@@ -340,7 +340,9 @@ static void on_range(struct reading *r, const struct log_event *e)
 	if (s->format->range && log_window_has(range->ns))
 		s->format->range(s->e, &r->process,
 		                 e->thread == GW_INDEX_NONE ? 0 : r->log.threads[e->thread],
-		                 log_range_text(&r->ranges, range->name), range->depth, range->ns);
+		                 log_range_text(&r->ranges, range->name),
+		                 range->depth < EXPORT_DEEPEST ? range->depth : EXPORT_DEEPEST,
+		                 range->ns);
 }
 
 static void take(void *arg, const struct log_event *e)

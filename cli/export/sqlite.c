@@ -25,24 +25,30 @@ static const char schema[] =
         "CREATE TABLE TARGET_INFO_SESSION_START_TIME (utcEpochNs INTEGER NOT NULL);"
         "CREATE TABLE PROCESSES (globalPid INTEGER, pid INTEGER, name TEXT);"
         "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INTEGER NOT NULL, end INTEGER NOT NULL, "
-        "deviceId INTEGER NOT NULL, contextId INTEGER NOT NULL, greenContextId INTEGER, "
+        "deviceId INTEGER NOT NULL, contextId INTEGER NOT NULL, "
         "streamId INTEGER NOT NULL, correlationId INTEGER PRIMARY KEY, globalPid INTEGER, "
         "demangledName INTEGER NOT NULL, shortName INTEGER NOT NULL, mangledName INTEGER, "
-        "launchType INTEGER, cacheConfig INTEGER, registersPerThread INTEGER NOT NULL, "
+        "registersPerThread INTEGER NOT NULL, "
         "gridX INTEGER NOT NULL, gridY INTEGER NOT NULL, gridZ INTEGER NOT NULL, "
         "blockX INTEGER NOT NULL, blockY INTEGER NOT NULL, blockZ INTEGER NOT NULL, "
         "staticSharedMemory INTEGER NOT NULL, dynamicSharedMemory INTEGER NOT NULL, "
-        "localMemoryPerThread INTEGER NOT NULL, localMemoryTotal INTEGER NOT NULL, "
-        "gridId INTEGER NOT NULL, sharedMemoryExecuted INTEGER, graphNodeId INTEGER, "
-        "sharedMemoryLimitConfig INTEGER, configId INTEGER NOT NULL, callNs INTEGER, "
+        "localMemoryPerThread INTEGER NOT NULL, graphNodeId INTEGER, "
+        "configId INTEGER NOT NULL, callNs INTEGER, "
         "threadId INTEGER, nodeId INTEGER, predictedNs REAL, lowNs REAL, highNs REAL, "
         "basisId INTEGER, workId INTEGER);";
-/* SQLite numbers them by correlationId; NULL and 0 is what a log never has; ?1 is the process. A
- * list of columns would cost a copy of each. */
+/* Columns of which no log knows anything. SQLite gives them to rows that were written without. */
+static const char same_in_all_rows[] =
+#define SAME_IN_ALL(column) "ALTER TABLE CUPTI_ACTIVITY_KIND_KERNEL ADD COLUMN " column ";"
+        SAME_IN_ALL("greenContextId INTEGER") SAME_IN_ALL("launchType INTEGER")
+        SAME_IN_ALL("cacheConfig INTEGER") SAME_IN_ALL("sharedMemoryExecuted INTEGER")
+        SAME_IN_ALL("sharedMemoryLimitConfig INTEGER")
+        SAME_IN_ALL("localMemoryTotal INTEGER NOT NULL DEFAULT 0")
+        SAME_IN_ALL("gridId INTEGER NOT NULL DEFAULT 0");
+/* SQLite numbers the rows by correlationId, of which the log has none; ?1 is the process. A list of
+ * columns would cost a copy of each. */
 static const char kernel_insert[] =
-        "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL SELECT c0,c1,c2,c3,NULL,c4,NULL,?1,c5,c6,c7,NULL,"
-        "NULL,c8,c9,c10,c11,c12,c13,c14,c15,c16,c17,0,0,NULL,c18,NULL,c19,c20,c21,c22,c23,c24,c25,"
-        "c26,c27 FROM rows_of_kernels";
+        "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL SELECT c0,c1,c2,c3,c4,NULL,?1,c5,c6,c7,c8,c9,c10,"
+        "c11,c12,c13,c14,c15,c16,c17,c18,c19,c20,c21,c22,c23,c24,c25,c26,c27 FROM rows_of_kernels";
 /* The columns that may be NULL come last, from graphNodeId on. */
 enum {
 	KERNEL_GRAPH_NODE = 18,
@@ -464,6 +470,8 @@ static bool end(struct export *e)
 	sqlite_rows_close(&s->untimed);
 	for (unsigned i = 0; i < DB_INSERTS; i++)
 		sqlite3_finalize(s->statements[i]);
+	if (!s->failed)
+		sqlite_good(s, sqlite3_exec(s->db, same_in_all_rows, NULL, NULL, NULL));
 	if (!s->failed)
 		sqlite_good(s, sqlite3_exec(s->db, "COMMIT", NULL, NULL, NULL));
 	done = !s->failed;

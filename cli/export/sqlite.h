@@ -41,7 +41,8 @@ struct sqlite_thread {
 		uint64_t name; /**< in StringIds */
 		uint64_t ns;
 	} * open;
-	size_t depth, room;
+	uint32_t depth;
+	size_t room;
 };
 
 struct sqlite {

@@ -158,17 +158,15 @@ static void close_range(struct export *e, struct sqlite_thread *t, uint64_t ns)
 	sqlite_step(e, DB_RANGE);
 }
 
-/* Where as many ranges are open as before, another took the innermost one's place. */
 void sqlite_range(struct export *e, const struct export_process *p, uint32_t tid, const char *name,
                   uint32_t depth, uint64_t ns)
 {
-	enum { DEEPEST = 512 };
 	struct sqlite *s = e->state;
 	struct sqlite_thread *t = thread_of(s, tid);
+	const uint32_t kept = export_ranges_kept(t->depth, depth);
 
 	s->pid = p->pid;
-	depth = depth < DEEPEST ? depth : DEEPEST;
-	while (t->depth > depth || (t->depth == depth && depth))
+	while (t->depth > kept)
 		close_range(e, t, ns);
 	t->open = gw_grow(t->open, &t->room, depth, sizeof(*t->open));
 	for (; t->depth < depth; t->depth++) {

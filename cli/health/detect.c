@@ -58,10 +58,12 @@ struct key {
 	double level, spread2, clock; /* log(ns) at log(kHz) `clock`; an interval's variance */
 	double alone;                 /* usual deviation from what the others do */
 	double launches, sum, clock_sum, clock_weight; /* since the last tick */
-	double share;    /* of the GPU time, summed over the first intervals of this mix */
-	uint32_t mix;    /* number of the mix */
-	uint64_t judged; /* number of the last tick that judged it */
-	double astray;   /* variance of the drift when its reference was learned */
+	double share;             /* of the GPU time, summed over the first intervals of this mix */
+	uint32_t mix;             /* its number */
+	uint64_t judged;          /* number of the last tick that judged it */
+	double astray;            /* variance of the drift when its reference was learned */
+	uint64_t then_at;         /* number of the tick that `then` is of */
+	struct course_drift then; /* of its resource, as it is known best; variance 0: unknown */
 	/* since the change that is suspected, in the episode of this number */
 	uint32_t episode;
 	double slow_launches, slow_sum, slow_expected, slow_weight;
@@ -71,8 +73,7 @@ struct key {
 struct voter {
 	struct key *key;
 	double deviation, weight, clock, spread;
-	double unclear; /* what the clock changed by */
-	double doubt;   /* variance of its reference */
+	double unclear, doubt; /* what the clock changed by; variance of its reference */
 };
 
 struct health {
@@ -89,22 +90,6 @@ struct health {
 	uint32_t came[KEYS], comers; /* places with a sample since the last tick */
 	struct key key[KEYS];
 };
-
-static const char *const names[] = {
-#define RESOURCE(NAME, name, meaning) name,
-#include "cli/health/resource.def"
-#undef RESOURCE
-};
-
-const char *health_resource_name(enum health_resource r)
-{
-	return names[r];
-}
-
-const char *health_state_name(enum health_state state)
-{
-	return state == HEALTH_SLOW ? "slow" : state == HEALTH_GOOD ? "healthy" : "unknown";
-}
 
 uint64_t health_interval_ns(void)
 {
@@ -230,19 +215,8 @@ static void hear(struct key *k, struct voter *v)
 	                    .doubt = OFFSET * OFFSET + variance / fmin(k->intervals, FIRM)};
 }
 
-static int by_deviation(const void *a, const void *b)
-{
-	const struct voter *x = a, *y = b;
-
-	return (x->deviation > y->deviation) - (x->deviation < y->deviation);
-}
-
 static void sort(struct voter *v, size_t count)
 {
-	if (count > 32) {
-		qsort(v, count, sizeof(*v), by_deviation);
-		return;
-	}
 	for (size_t i = 1; i < count; i++) {
 		const struct voter one = v[i];
 		size_t at = i;
@@ -308,7 +282,7 @@ static void add_to_evidence(struct key *k, const struct course *c, const struct 
 static void follow_data(struct key *k, double alone)
 {
 	const double n = k->intervals < FIRM ? k->intervals : FIRM;
-	const double bounded = fmax(-SPREAD_MOST, fmin(SPREAD_MOST, alone));
+	const double bounded = fmin(SPREAD_MOST, fabs(alone));
 
 	k->spread2 += (bounded * bounded - k->spread2) / n;
 	k->alone += (alone - k->alone) / LEFT;
@@ -352,19 +326,49 @@ static bool agree(const struct voter *v, size_t count, double all, double least)
 	return against <= DISAGREE * all && (double)others <= DISAGREE * (double)voters;
 }
 
+/* Kept is the drift that is known best now: not one of minutes among others, at another clock. */
+static void remember(const struct health *h, const struct course *c, struct key *k)
+{
+	const struct course_drift now = course_drift(c);
+
+	k->judged = h->ticks;
+	if (course_knows_better(&now, &k->then, h->ticks - k->then_at)) {
+		k->then = now;
+		k->then_at = h->ticks;
+	}
+}
+
+/* Other configurations than last: what is known of the drift, now and when they were here. */
+static void follow_change(const struct health *h, struct course *c, size_t count, double all,
+                          double unclear)
+{
+	struct course_mix mix = {.unclear = unclear};
+
+	for (size_t i = 0; i < count; i++) {
+		const struct key *k = h->voter[i].key;
+		const double share = h->voter[i].weight / all;
+		const bool came = h->ticks > k->judged + APART;
+
+		mix.other += came ? share : 0;
+		mix.astray += came ? share * k->astray : 0;
+		if (came || k->then_at < k->judged)
+			course_recall(&mix, share, &k->then, h->ticks - k->then_at);
+	}
+	if (mix.other > 0)
+		course_mixed(c, &mix);
+}
+
 /* The common deviation of a resource's configurations; the drift, where too few have a say. */
 static double judge(struct health *h, int resource, size_t count)
 {
 	struct course *c = &h->course[resource];
 	struct voter *v = h->voter;
-	double all, common, margin, middle, scale, apart, doubt = 0, unclear = 0, part = 0;
-	double astray = 0, others = 0;
-	size_t usable = 0;
+	double all, common, margin, middle, scale, apart, doubt = 0, unclear = 0, astray = 0;
 
+	h->voters[resource] = 0;
 	for (size_t i = 0; i < count; i++)
-		usable += v[i].weight > 0;
-	h->voters[resource] = usable;
-	if (usable < VOTERS_LEAST) {
+		h->voters[resource] += v[i].weight > 0;
+	if (h->voters[resource] < VOTERS_LEAST) {
 		course_pass(c, h->ticks);
 		return c->drift;
 	}
@@ -375,23 +379,19 @@ static double judge(struct health *h, int resource, size_t count)
 	for (size_t i = 0; i < count; i++) {
 		apart = fmin(fabs(v[i].deviation - middle) * scale, APART_MOST);
 		doubt += v[i].weight * v[i].weight * fmax(v[i].doubt, apart * apart);
-		unclear += v[i].weight * ELASTIC * v[i].unclear;
+		unclear += v[i].weight * ELASTIC * v[i].unclear / all;
 		astray += v[i].weight * v[i].key->astray / all;
-		if (h->ticks > v[i].key->judged + APART) {
-			part += v[i].weight / all;
-			others += v[i].weight * v[i].key->astray / all;
-		}
-		v[i].key->judged = h->ticks;
 	}
 	common = mean_of(v, count, middle, all);
-	if (part > 0)
-		course_mixed(c, part, others / part);
+	follow_change(h, c, count, all, unclear);
 	c->astray = astray;
 	course_take(c, h->ticks, h->last_ns,
-	            &(struct course_deviation){common, doubt / (all * all), unclear / all});
-	for (size_t i = 0; i < count; i++)
+	            &(struct course_deviation){common, doubt / (all * all), unclear});
+	for (size_t i = 0; i < count; i++) {
+		remember(h, c, v[i].key);
 		if ((c->suspected || c->slow) && v[i].weight > 0)
 			add_to_evidence(v[i].key, c, &v[i]);
+	}
 	margin = course_margin(c, LEAST);
 	if (margin > 0 && agree(v, count, all, EACH * fmin(margin, 1)))
 		h->margin[resource] = margin;

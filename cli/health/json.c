@@ -3,6 +3,22 @@
 
 #include "cli/common/json.h"
 
+static const char *const names[] = {
+#define RESOURCE(NAME, name, meaning) name,
+#include "cli/health/resource.def"
+#undef RESOURCE
+};
+
+const char *health_resource_name(enum health_resource r)
+{
+	return names[r];
+}
+
+const char *health_state_name(enum health_state state)
+{
+	return state == HEALTH_SLOW ? "slow" : state == HEALTH_GOOD ? "healthy" : "unknown";
+}
+
 static json_t *evidence(const struct health_verdict *v)
 {
 	json_t *rows = json_array();

@@ -181,8 +181,8 @@ static void take_basis(struct html_series *s, const struct gw_record_launch *l, 
 
 	if (!isfinite(l->predicted))
 		return;
-	gw_row_launch(&s->tiers[tier], l, tier);
-	gw_row_launch(&s->sources[source], l, tier);
+	gw_row_sum(&s->tiers[tier], l, tier);
+	gw_row_sum(&s->sources[source], l, tier);
 }
 
 static void take_launch(void *arg, uint32_t row, uint32_t gpu, const struct gw_record_launch *l,

@@ -65,10 +65,10 @@ static void rows_text(const struct gw_work *work)
 
 		if (q->source == GW_SOURCE_NONE || q->value == 0)
 			continue;
-		gw_table_cell(table, gw_work_info(f)->name);
+		gw_table_cell(table, gw_work_info(f).name);
 		snprintf(text, sizeof(text), "%.9g", q->value);
 		gw_table_cell(table, text);
-		gw_table_cell(table, gw_work_info(f)->unit);
+		gw_table_cell(table, gw_work_info(f).unit);
 		snprintf(text, sizeof(text), "%.2f", (double)q->confidence);
 		gw_table_cell(table, text);
 	}
@@ -114,7 +114,7 @@ static json_t *rows_json(const struct gw_work *work)
 		const struct gw_quantity *q = &work->q[f];
 
 		if (q->source != GW_SOURCE_NONE)
-			json_object_set_new(o, gw_work_info(f)->name,
+			json_object_set_new(o, gw_work_info(f).name,
 			                    json_pack("{s:o, s:s, s:o}", "value",
 			                              gw_json_number(q->value), "source",
 			                              gw_source_name(q->source), "confidence",

@@ -23,7 +23,7 @@ static bool find_field(const char *key, double iterations, unsigned *field, doub
 	}
 	*factor = 1;
 	for (*field = 0; *field < GW_WORK_FIELDS; ++*field)
-		if (strcmp(gw_work_info(*field)->name, key) == 0)
+		if (strcmp(gw_work_info(*field).name, key) == 0)
 			return true;
 	return false;
 }
@@ -33,7 +33,7 @@ static bool unknown_field(const struct launch_reader *r, const struct json_node 
 	const char *known[GW_WORK_FIELDS + GW_MS];
 
 	for (unsigned i = 0; i < GW_WORK_FIELDS; i++)
-		known[i] = gw_work_info(i)->name;
+		known[i] = gw_work_info(i).name;
 	for (size_t i = 0; i < GW_MS; i++)
 		known[GW_WORK_FIELDS + i] = gw_qrm_metrics[i].symbol;
 	return launch_unknown_key(r, m, "\"work\"", known, COUNT(known));
@@ -107,7 +107,7 @@ static bool read_field(const struct launch_reader *r, const struct json_node *no
 		return false;
 	if (out->work.q[field].source != GW_SOURCE_NONE)
 		return launch_fail(r, node, "\"%s\" gives %s a second time", node->key,
-		                   gw_work_info(field)->name);
+		                   gw_work_info(field).name);
 	q.value = number * factor;
 	out->work.q[field] = q;
 	return true;

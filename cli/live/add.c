@@ -429,7 +429,7 @@ static uint32_t config_called(struct rest *r, uint32_t id)
 
 	if (id <= r->logged_configs && noted_like(r->config_like, r->config_likes, id))
 		return id;
-	if (!id || !gw_live_config_at(r->left.file, id - 1, &c))
+	if (!id || !gw_live_config_shape(r->left.file, id - 1, &c))
 		return 0;
 	return config_with(r, c.kernel,
 	                   (const uint32_t[11]){c.grid[0], c.grid[1], c.grid[2], c.block[0],
@@ -477,22 +477,21 @@ static uint64_t put_sums(struct rest *r)
 
 	r->logged_configs = r->last_config;
 	for (uint32_t i = 0; i < GW_LIVE_SUMS; i++) {
-		const struct gw_live_sum *s = gw_live_sum_left(&r->left, i);
 		struct gw_record_aggregate out;
+		struct gw_live_sum s;
 
-		if (!s)
+		if (!gw_live_sum_left(&r->left, i, &s))
 			continue;
-		out = (struct gw_record_aggregate){.launches = s->launches,
-		                                   .start_ns = s->start_ns};
-		out.config = config_called(r, s->config);
-		if (s->measured && s->measured <= s->launches) {
-			out.measured = s->measured;
-			out.total_ns = s->total_ns;
-			out.min_ns = s->min_ns;
-			out.max_ns = s->max_ns;
+		out = (struct gw_record_aggregate){.launches = s.launches, .start_ns = s.start_ns};
+		out.config = config_called(r, s.config);
+		if (s.measured && s.measured <= s.launches) {
+			out.measured = s.measured;
+			out.total_ns = s.total_ns;
+			out.min_ns = s.min_ns;
+			out.max_ns = s.max_ns;
 		}
 		put(r, GW_RECORD_AGGREGATE, &out, sizeof(out), NULL, 0);
-		launches += s->launches;
+		launches += s.launches;
 	}
 	return launches;
 }

@@ -19,6 +19,7 @@ enum {
 
 /* Of the launch that was being taken out of a ring. */
 struct taking {
+	bool whole;           /* it is in a sum, all of it */
 	bool partly;          /* some of it is in the log's file: */
 	unsigned char *nodes; /* of a graph, a bit for each of these; NULL: none */
 };
@@ -59,25 +60,45 @@ static const struct gw_live_entry *entries(const struct gw_live_left *r)
 	                                              r->file->head->entries.offset);
 }
 
+/* Elements of the version before end earlier. */
+static bool sum_at(const struct gw_live_left *r, uint32_t at, struct gw_live_sum *out)
+{
+	const struct gw_live_section *s = &r->file->head->sums;
+
+	*out = (struct gw_live_sum){0};
+	if (at >= s->count)
+		return false;
+	memcpy(out, r->file->data + s->offset + (uint64_t)at * s->size,
+	       s->size < sizeof(*out) ? s->size : sizeof(*out));
+	return true;
+}
+
 bool gw_live_settled(const struct gw_live_left *r, uint32_t at)
 {
 	const struct gw_live_entry *e = &entries(r)[at];
 	const struct gw_live_head *h = r->file->head;
-	const struct gw_live_sum *sums = (const void *)(r->file->data + h->sums.offset);
+	struct gw_live_sum sum;
 
 	if (e->block == GW_LIVE_IN_SUM || in_file(r, e->block))
 		return true;
-	return h->adding.entry == at + 1 && h->adding.sum < h->sums.count &&
-	       sums[h->adding.sum].launches == h->adding.launches;
+	return h->adding.entry == at + 1 && sum_at(r, h->adding.sum, &sum) &&
+	       sum.launches == h->adding.launches;
 }
 
-const struct gw_live_sum *gw_live_sum_left(const struct gw_live_left *r, uint32_t at)
+bool gw_live_sum_left(const struct gw_live_left *r, uint32_t at, struct gw_live_sum *out)
 {
-	const struct gw_live_head *h = r->file->head;
-	const struct gw_live_sum *s = (const void *)(r->file->data + h->sums.offset);
+	struct gw_live_sum counter;
+	uint64_t launches;
 
-	s += at;
-	return at < h->sums.count && s->launches && !in_file(r, s->block) ? s : NULL;
+	if (!sum_at(r, at, out) || !out->launches || in_file(r, out->block))
+		return false;
+	if (!out->counter)
+		return true;
+	if (out->counter == at + 1 || !sum_at(r, out->counter - 1, &counter))
+		return false;
+	launches = (uint64_t)out->launches * counter.launches;
+	out->launches = launches < UINT32_MAX ? (uint32_t)launches : UINT32_MAX;
+	return launches != 0;
 }
 
 /* The graph of an event whose nodes are known; NULL: it is no such event. */
@@ -100,6 +121,7 @@ static const struct gw_live_event *slot_at(const struct gw_live_file *f,
 static void note_in_file(struct taking *t, uint32_t node)
 {
 	t->partly = true;
+	t->whole |= !node;
 	if (!node || node > NODES_MAX)
 		return;
 	if (!t->nodes) {
@@ -236,6 +258,8 @@ static void take_ring(struct gw_live_left *r, const struct gw_live_ring *g,
 		l.ticks = ticks;
 		l.stream = gw_live_stream_at(f, e->stream, &stream) ? stream.id : 0;
 		l.call_ns = time_of(f->head, ticks);
+		if (at == tail && taking->whole)
+			continue;
 		if (graph && r->count < LAUNCHES_MAX)
 			take_graph(r, *graph, &l, at == tail ? taking->nodes : NULL);
 		else if (at == tail && taking->partly)

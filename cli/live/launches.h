@@ -41,8 +41,9 @@ struct gw_live_left {
 /** Whether the record of entry @p at, from 0, is in the log's file, or its launch in a sum. */
 bool gw_live_settled(const struct gw_live_left *left, uint32_t at);
 
-/** Sum @p at of the segment, where it counts and the log's file lacks it; NULL: no such. */
-const struct gw_live_sum *gw_live_sum_left(const struct gw_live_left *left, uint32_t at);
+/** Sum @p at of the segment, where it counts and the log's file lacks it: with all launches where a
+ * graph's are counted apart. False: no such. */
+bool gw_live_sum_left(const struct gw_live_left *left, uint32_t at, struct gw_live_sum *out);
 
 /** Find them: @p left->file and its blocks are set. */
 void gw_live_take(struct gw_live_left *left);

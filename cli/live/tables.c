@@ -94,6 +94,14 @@ bool gw_live_config_at(const struct gw_live_file *f, uint32_t at, struct gw_live
 	       gw_sketch_valid(&out->time) && gw_sketch_valid(&out->ratio);
 }
 
+bool gw_live_config_shape(const struct gw_live_file *f, uint32_t at, struct gw_live_config *out)
+{
+	if (at >= f->head->configs.count)
+		return false;
+	memcpy(out, element(f, &f->head->configs, at), sizeof(*out));
+	return out->id == at + 1;
+}
+
 const char *gw_live_idle_name(enum gw_idle_cause cause)
 {
 	static const char *const names[] = {

@@ -34,6 +34,10 @@ enum { GW_LIVE_FREE_MOST = 8 };
 /** The configuration in entry @p at, below configs.count; false: there is none that can be read. */
 bool gw_live_config_at(const struct gw_live_file *file, uint32_t at, struct gw_live_config *out);
 
+/** The same, of a process that is gone: but for its id, kernel, GPU and shape, which never change,
+ * it may be half written. */
+bool gw_live_config_shape(const struct gw_live_file *file, uint32_t at, struct gw_live_config *out);
+
 /** The name of a cause of idle time, as idle.def has it. */
 const char *gw_live_idle_name(enum gw_idle_cause cause);
 

@@ -247,7 +247,7 @@ static void on_launch(struct reading *r, const struct log_event *e)
 			log_gaps_add(&gpu->gaps, &r->course[e->gpu], l, caller_of(r, e));
 	}
 	if (!m->names_only)
-		gw_row_launch(&m->all, l, e->tier);
+		gw_row_sum(&m->all, l, e->tier);
 	if (e->config == GW_INDEX_NONE) {
 		*(l->config ? &r->file->lost_names : &r->file->without_place) += 1;
 		return;

@@ -37,18 +37,18 @@ static double share(double part, double whole)
 	return whole > 0 ? part / whole : NAN;
 }
 
-/* Total, mean and spread, in one pass (Welford). */
+/* Mean and spread in one pass (Welford). */
 static void add_time(struct gw_row *row, double time)
 {
 	double delta = time - row->mean;
 
-	row->measured++;
 	row->single++;
-	row->total += time;
 	row->mean += delta / (double)row->single;
 	row->m2 += delta * (time - row->mean);
-	row->min = fmin(row->min, time);
-	row->max = fmax(row->max, time);
+	if (!(row->min <= time)) /* nor of NaN */
+		row->min = time;
+	if (!(row->max >= time))
+		row->max = time;
 	gw_quantile_add(&row->time, time);
 }
 
@@ -64,7 +64,6 @@ static void add_score(struct gw_row *row, const struct gw_record_launch *l, enum
 	row->error_sum += error;
 	row->within10 += error <= 0.10;
 	row->within25 += error <= 0.25;
-	gw_quantile_add(&row->predicted, (double)l->predicted);
 	gw_quantile_add(&row->error, error);
 	if (isfinite(l->low) && isfinite(l->high)) {
 		row->intervals++;
@@ -72,7 +71,12 @@ static void add_score(struct gw_row *row, const struct gw_record_launch *l, enum
 	}
 }
 
-void gw_row_launch(struct gw_row *row, const struct gw_record_launch *l, enum gw_tier tier)
+static bool has_least(const struct gw_record_launch *l)
+{
+	return !isfinite(l->predicted) && l->low > 0 && isfinite(l->low);
+}
+
+void gw_row_sum(struct gw_row *row, const struct gw_record_launch *l, enum gw_tier tier)
 {
 	row->launches++;
 	row->from_graph += (l->flags & GW_LAUNCH_GRAPH) != 0;
@@ -85,13 +89,23 @@ void gw_row_launch(struct gw_row *row, const struct gw_record_launch *l, enum gw
 		row->invalid += (l->flags & (GW_LAUNCH_INVALID | GW_LAUNCH_MEASURED)) != 0;
 		return;
 	}
-	add_time(row, (double)l->duration_ns);
-	if (isfinite(l->predicted)) {
+	row->measured++;
+	row->total += (double)l->duration_ns;
+	row->at_least += has_least(l);
+	if (isfinite(l->predicted))
 		add_score(row, l, tier);
-	} else if (l->low > 0 && isfinite(l->low)) {
-		row->at_least++;
+}
+
+void gw_row_launch(struct gw_row *row, const struct gw_record_launch *l, enum gw_tier tier)
+{
+	gw_row_sum(row, l, tier);
+	if (!gw_launch_measured(l))
+		return;
+	add_time(row, (double)l->duration_ns);
+	if (isfinite(l->predicted))
+		gw_quantile_add(&row->predicted, (double)l->predicted);
+	else if (has_least(l))
 		gw_quantile_add(&row->least, (double)l->low);
-	}
 }
 
 /* No writer makes scores that contradict one another; what a damaged log says of them is left out.
@@ -168,7 +182,7 @@ double gw_row_mape(const struct gw_row *row)
 
 bool gw_row_exact(const struct gw_row *row)
 {
-	return !row->aggregated && gw_quantile_exact(&row->time);
+	return !row->aggregated && gw_quantile_exact(&row->error);
 }
 
 /* The key of a row; parts that the grouping ignores are zero. */

@@ -21,7 +21,13 @@ uint32_t gw_row_rank(struct gw_log_model *model, const char *rank);
 uint32_t gw_row_find(struct gw_log_model *model, uint32_t name, uint32_t gpu,
                      const struct gw_config *config);
 
-/** Count a launch; @p tier is how much was known of it. */
+/**
+ * Count a launch without its times one by one, as sums of rows do: mean, spread, extremes and
+ * medians but that of errors stay empty. @p tier is how much was known of it.
+ */
+void gw_row_sum(struct gw_row *row, const struct gw_record_launch *launch, enum gw_tier tier);
+
+/** Count a launch and keep its time. */
 void gw_row_launch(struct gw_row *row, const struct gw_record_launch *launch, enum gw_tier tier);
 
 /**
@@ -49,7 +55,7 @@ double gw_row_known(const struct gw_row *row);
 double gw_row_coverage(const struct gw_row *row);
 /** Mean of |predicted - measured| / measured. */
 double gw_row_mape(const struct gw_row *row);
-/** Whether medians are exact: nothing aggregated, no sketch in use. */
+/** Whether the median error is exact: nothing aggregated, no sketch in use. */
 bool gw_row_exact(const struct gw_row *row);
 
 #endif

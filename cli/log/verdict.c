@@ -22,6 +22,8 @@ struct log_judge {
 	struct use *uses;
 	struct gw_index use_index;
 	size_t use_count, use_room;
+	uint32_t *latest; /* by configuration: position after that of its last use; 0: none yet */
+	size_t latest_room;
 };
 
 struct log_judge *log_judge_new(const struct gw_log *log)
@@ -38,20 +40,33 @@ void log_judge_work(struct log_judge *j, uint32_t config, const struct gw_log_re
 	log_works_add(j->works, config, record);
 }
 
-void log_judge_time(struct log_judge *j, uint32_t config, uint32_t row, uint32_t gpu,
-                    uint64_t count, uint64_t ns)
+static uint32_t use_of(struct log_judge *j, uint32_t config, uint32_t row, uint32_t gpu)
 {
 	uint64_t key = (uint64_t)config << 32 | row;
 	uint32_t at = gw_index_find(&j->use_index, key, NULL, NULL);
 
-	if (at == GW_INDEX_NONE) {
-		at = (uint32_t)j->use_count;
-		gw_index_add(&j->use_index, key, at);
-		j->uses = gw_grow(j->uses, &j->use_room, ++j->use_count, sizeof(*j->uses));
-		j->uses[at] = (struct use){.config = config, .row = row, .gpu = gpu};
-	}
-	j->uses[at].launches += count;
-	j->uses[at].ns += ns;
+	if (at != GW_INDEX_NONE)
+		return at;
+	at = (uint32_t)j->use_count;
+	gw_index_add(&j->use_index, key, at);
+	j->uses = gw_grow(j->uses, &j->use_room, ++j->use_count, sizeof(*j->uses));
+	j->uses[at] = (struct use){.config = config, .row = row, .gpu = gpu};
+	return at;
+}
+
+void log_judge_time(struct log_judge *j, uint32_t config, uint32_t row, uint32_t gpu,
+                    uint64_t count, uint64_t ns)
+{
+	struct use *use;
+
+	if (config >= j->latest_room)
+		j->latest =
+		        gw_grow(j->latest, &j->latest_room, config + (size_t)1, sizeof(*j->latest));
+	if (!j->latest[config] || j->uses[j->latest[config] - 1].row != row)
+		j->latest[config] = use_of(j, config, row, gpu) + 1;
+	use = &j->uses[j->latest[config] - 1];
+	use->launches += count;
+	use->ns += ns;
 }
 
 /* A configuration as it is judged. */
@@ -207,6 +222,7 @@ void log_judge_end(struct log_judge *j, struct gw_log_model *model)
 	log_works_free(j->works);
 	gw_index_free(&j->use_index);
 	free(j->uses);
+	free(j->latest);
 	free(j);
 	free(c);
 }

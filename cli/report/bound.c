@@ -71,9 +71,9 @@ static json_t *work_json(const struct log_work *known)
 		if (isnan(q->value))
 			continue;
 		json_object_set_new(
-		        o, gw_work_info(i)->name,
+		        o, gw_work_info(i).name,
 		        json_pack("{s:o,s:s,s:s,s:o}", "value", gw_json_number(q->value), "unit",
-		                  gw_work_info(i)->unit, "source", gw_work_basis_name(q->source),
+		                  gw_work_info(i).unit, "source", gw_work_basis_name(q->source),
 		                  "confidence", gw_json_number((double)q->confidence)));
 	}
 	return o;

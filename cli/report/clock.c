@@ -109,7 +109,7 @@ static void idle(const struct gw_log_model *m, unsigned width)
 
 		if (!(span - g->busy >= LEAST_GAPS * span) || !(span > 0))
 			continue;
-		next_gpu(&line, &any, "GPU idle", width, m, i);
+		next_gpu(&line, &any, "Gaps", width, m, i);
 		report_part(&line, GW_INK_OFF, "%s of %s", gw_percent(&a, 1 - g->busy / span),
 		            gw_duration(&b, span));
 		gap(&line, g, GW_GAP_LATE, "GPU starved");

@@ -83,8 +83,8 @@ void log_waits_add(struct log_waits *w, uint32_t thread, const struct gw_record_
 		memmove(t->list, t->list + t->count, t->count * sizeof(*t->list));
 	}
 	t->list = gw_grow(t->list, &t->room, t->count + 1, sizeof(*t->list));
-	t->list[t->count++] = (struct log_wait){wait->start_ns, wait->start_ns + wait->duration_ns,
-	                                        wait->call};
+	t->list[t->count++] =
+	        (struct log_wait){wait->start_ns, wait->start_ns + wait->duration_ns, wait->call};
 }
 
 void log_children_add(struct log_waits *w, const struct gw_record_children *r)
@@ -98,8 +98,8 @@ void log_children_add(struct log_waits *w, const struct gw_record_children *r)
 	}
 	w->children = gw_grow(w->children, &w->children_room, w->children_count + 1,
 	                      sizeof(*w->children));
-	w->children[w->children_count++] = (struct log_children){
-	        r->start_ns, r->start_ns + r->duration_ns, r->threads_ns};
+	w->children[w->children_count++] =
+	        (struct log_children){r->start_ns, r->start_ns + r->duration_ns, r->threads_ns};
 }
 
 void log_waits_free(struct log_waits *w)
@@ -115,8 +115,7 @@ void log_waits_free(struct log_waits *w)
 static const struct log_wait *first_wait(const struct log_waits *w, uint32_t thread, uint64_t from,
                                          const struct log_wait **end)
 {
-	const struct log_thread_waits *t =
-	        thread < w->thread_room ? &w->threads[thread] : NULL;
+	const struct log_thread_waits *t = thread < w->thread_room ? &w->threads[thread] : NULL;
 	size_t low = 0, high = t ? t->count : 0;
 
 	if (!high)
@@ -149,11 +148,7 @@ static size_t first_children(const struct log_waits *w, uint64_t from)
 	return low;
 }
 
-/*
- * The host did @p row from @p from to @p until, or children read its input meanwhile. The threads
- * that launch may have used their CPU time of a span wherever they like: the part of it that lies in
- * the gap counts where they cannot have been on a CPU for half of that.
- */
+/* The host did @p row from @p from to @p until, or children read its input meanwhile. */
 static void work(struct log_spent *s, const struct log_waits *w, uint64_t from, uint64_t until,
                  enum log_spent_row row)
 {
@@ -162,7 +157,7 @@ static void work(struct log_spent *s, const struct log_waits *w, uint64_t from, 
 		const struct log_children *c = &w->children[i];
 		uint64_t begin = larger(c->from, from), end = smaller(c->until, until);
 
-		if (end <= begin || c->threads >= (end - begin) / 2)
+		if (!gw_idle_input(begin, end, c->threads))
 			continue;
 		s->ns[row] += (double)(begin - from);
 		s->ns[LOG_SPENT_INPUT] += (double)(end - begin);
@@ -213,38 +208,33 @@ struct ender {
 	uint32_t thread;
 };
 
-/*
- * Whether launch calls followed each other at once and the GPU took each as it came: where the queue
- * is not empty a launch starts later after its call.
- */
-static bool launch_bound(const struct ender *e, uint64_t start)
-{
-	return e->before && e->call - e->before <= LOG_SPENT_PACE &&
-	       start <= e->call + LOG_SPENT_PACE;
-}
-
 /* Nothing ran from @p from to @p until. */
 static void idle(struct log_spent *s, const struct log_spending *state,
                  const struct log_waits *waits, uint64_t from, uint64_t until,
                  const struct ender *e)
 {
-	uint64_t called;
+	const uint64_t untimed = state->untimed;
+	enum log_spent_row row;
 
 	if (until <= from)
 		return;
-	if (state->untimed > from && state->untimed < until) {
-		s->ns[LOG_SPENT_NO_TIME] += (double)(until - from);
-	} else if (!e->call || e->thread == GW_INDEX_NONE) {
-		s->ns[LOG_SPENT_NO_CALL] += (double)(until - from);
-	} else if (launch_bound(e, until)) {
-		s->ns[LOG_SPENT_CALLS] += (double)(until - from);
-	} else if (e->call <= from) {
-		s->ns[LOG_SPENT_QUEUED] += (double)(until - from);
-	} else {
-		called = smaller(e->call, until);
-		host(s, waits, from, called, e->thread);
-		s->ns[LOG_SPENT_LATENCY] += (double)(until - called);
+	switch (gw_idle_cause(from, until, untimed, e->thread == GW_INDEX_NONE ? 0 : e->call,
+	                      e->before)) {
+	case GW_IDLE_UNKNOWN:
+		row = untimed > from && untimed < until ? LOG_SPENT_NO_TIME : LOG_SPENT_NO_CALL;
+		break;
+	case GW_IDLE_LAUNCH_BOUND:
+		row = LOG_SPENT_CALLS;
+		break;
+	case GW_IDLE_QUEUED:
+		row = LOG_SPENT_QUEUED;
+		break;
+	default:
+		host(s, waits, from, smaller(e->call, until), e->thread);
+		from = smaller(e->call, until);
+		row = LOG_SPENT_LATENCY;
 	}
+	s->ns[row] += (double)(until - from);
 }
 
 static void hold(struct log_spending *state, const struct log_filling *f)
@@ -260,8 +250,8 @@ static void hold(struct log_spending *state, const struct log_filling *f)
 	state->fill = gw_grow(state->fill, &state->fill_room, state->fill_count + 1,
 	                      sizeof(*state->fill));
 	/* Records come nearly in order; a damaged log must not take for ever. */
-	for (at = state->fill_count++; at > state->fill_first && moved < DISORDER &&
-	                               state->fill[at - 1].start > f->start;
+	for (at = state->fill_count++;
+	     at > state->fill_first && moved < DISORDER && state->fill[at - 1].start > f->start;
 	     at--, moved++)
 		state->fill[at] = state->fill[at - 1];
 	state->fill[at] = *f;
@@ -306,8 +296,7 @@ static void begin(struct log_spending *state, uint64_t start)
 		state->until = smaller(start, state->fill[state->fill_first].start);
 }
 
-void log_spent_copy(struct log_spent *s, struct log_spending *state,
-                    const struct gw_record_copy *c)
+void log_spent_copy(struct log_spent *s, struct log_spending *state, const struct gw_record_copy *c)
 {
 	uint32_t direction = c->direction < GW_DIRECTIONS ? c->direction : GW_DIRECTION_OTHER;
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where the time of a GPU goes (spent.def): kernels, communication, copies, and idle time by what the
- * host did, of one process and GPU. What ran is given in order of start; copies and waits may come
- * before. The rows add up to the time from the first kernel or copy to the last end.
+ * Where the time of a GPU goes (spent.def): kernels, communication, copies, and idle time by what
+ * the host did, of one process and GPU. What ran is given in order of start; copies and waits may
+ * come before. The rows add up to the time from the first kernel or copy to the last end.
  */
 #ifndef GW_SPENT_H
 #define GW_SPENT_H
 
+#include "predictor/log/live.h"
 #include "predictor/log/record.h"
 
 #include <stdbool.h>
@@ -20,7 +21,6 @@ enum log_spent_row {
 };
 
 enum {
-	LOG_SPENT_PACE = 20000, /**< ns between launch calls that follow each other at once */
 	LOG_WAITS_KEPT = 1 << 16, /**< of a thread: of more the older half is forgotten */
 };
 
@@ -41,15 +41,15 @@ struct log_waits {
 		struct log_wait {
 			uint64_t from, until;
 			uint32_t call; /**< enum gw_wait_call */
-		} *list;
+		} * list;
 		size_t count, room;
-	} *threads;
+	} * threads;
 	size_t thread_room;
 	/** Spans in which child processes were at work, in order. */
 	struct log_children {
 		uint64_t from, until;
 		uint64_t threads; /**< CPU time of the threads that launch, ns */
-	} *children;
+	} * children;
 	size_t children_count, children_room;
 };
 
@@ -66,7 +66,7 @@ struct log_spending {
 	struct log_filling {
 		uint64_t start, end, call;
 		uint32_t row, thread;
-	} *fill; /* by start: copies and communication that no kernel has passed yet */
+	} * fill; /* by start: copies and communication that no kernel has passed yet */
 	size_t fill_count, fill_room, fill_first;
 	uint64_t until;      /* how far time is accounted for; 0: nothing yet */
 	uint64_t untimed;    /* latest call of a launch without a time; 0: none since `until` */

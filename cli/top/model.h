@@ -43,7 +43,7 @@ struct top_config {
 /** A GPU as a process numbers it. */
 struct top_device {
 	struct gw_live_device now;
-	bool known;          /**< something was measured on it */
+	bool known;          /**< a kernel was launched on it */
 	uint64_t busy_ns;    /**< at the snapshot before */
 	uint64_t horizon_ns; /**< up to when busy_ns was complete, CLOCK_REALTIME; 0: not known */
 	double idle; /**< share of the time between the snapshots without a kernel; NaN: unknown */

@@ -68,71 +68,84 @@ FROM samples_hours WHERE kernel IS NULL AND (metric NOT LIKE '%_total' OR added 
 SELECT time_s, seconds, from_s, uuid, metric, which, value, most FROM state_all WHERE uuid IS NOT NULL AND @span(state_all)
 
 --- hourly
--- The launches that the questions are about: within the time that was asked for, by resource. Two rows may be of
--- the same hour, GPU, build and configuration, where an agent began anew in it.
-SELECT time_s, gpu_id, coalesce(model, 'unknown') AS model, build_id, shape,
-       CASE bound WHEN 'memory' THEN 'memory' WHEN 'compute' THEN 'compute' WHEN 'latency' THEN 'latency'
-                  WHEN 'launch' THEN 'latency' ELSE 'unclassified' END AS resource,
+-- The launches that the questions are about: within the time that was asked for, by resource (@resource). Two rows may
+-- be of the same hour, GPU, build and configuration, where an agent began anew in it. Numbers alone: millions of rows are
+-- grouped and joined by them.
+SELECT time_s, gpu_id, @hash(coalesce(model, 'unknown')) AS model_id, build_id, shape,
+       CASE bound WHEN 'compute' THEN 0 WHEN 'latency' THEN 1 WHEN 'launch' THEN 1 WHEN 'memory' THEN 2 ELSE 3 END AS resource,
        launches, gpu_s, timed, timed_s, compared_s, expected_s
 FROM work_all WHERE @span(work_all)
 
+--- names
+-- GPUs, programs and builds, and kernels by their numbers, read at once. kind: 3 a GPU, 5 a build, 6 a configuration.
+SELECT 4 * grouping(gpu_id) + 2 * grouping(build_id) + grouping(shape) AS kind, gpu_id, build_id, shape,
+       any_value(uuid) AS uuid, any_value(coalesce(model, 'unknown')) AS model, any_value(coalesce(host, 'unknown')) AS host,
+       any_value(program) AS program, any_value(build) AS build, any_value(kernel) AS kernel
+FROM work_all GROUP BY GROUPING SETS ((gpu_id), (build_id), (shape))
+
 --- gpu_names
 -- GPUs by their numbers.
-SELECT gpu_id, any_value(uuid) AS uuid, any_value(coalesce(model, 'unknown')) AS model,
-       any_value(coalesce(host, 'unknown')) AS host
-FROM work_all GROUP BY gpu_id
+SELECT gpu_id, uuid, model, host FROM names WHERE kind = 3
+
+--- model_names
+-- Models by their numbers.
+SELECT DISTINCT @hash(model) AS model_id, model FROM gpu_names
 
 --- build_names
 -- Programs and builds by their numbers.
-SELECT build_id, any_value(program) AS program, any_value(build) AS build FROM work_all GROUP BY build_id
+SELECT build_id, program, build FROM names WHERE kind = 5
 
 --- kernel_names
 -- Kernels by the numbers of configurations.
-SELECT shape, any_value(kernel) AS kernel FROM work_all GROUP BY shape
+SELECT shape, kernel FROM names WHERE kind = 6
 
 --- sums
 -- Launches by GPU, build and configuration, of all hours.
-SELECT gpu_id, model, build_id, shape, min(resource) AS resource, sum(launches) AS launches, sum(gpu_s) AS gpu_s,
+SELECT gpu_id, min(model_id) AS model_id, build_id, shape, min(resource) AS resource, sum(launches) AS launches, sum(gpu_s) AS gpu_s,
        sum(timed) AS timed, sum(timed_s) AS timed_s, sum(compared_s) AS compared_s, sum(expected_s) AS expected_s
-FROM hourly GROUP BY gpu_id, model, build_id, shape
+FROM hourly GROUP BY gpu_id, build_id, shape
 
 --- usual
 -- What a launch of a configuration usually takes on a model of GPU: the median of the GPUs' means, of three or
 -- more; what it takes on the fastest tenth of them; and how far the quartiles are apart, as a share of the median: much
 -- where the time depends on data.
-SELECT model, build_id, shape, @median(1e9 * timed_s / timed) AS usual, @quantile(1e9 * timed_s / timed, 0.1) AS fast,
+SELECT model_id, build_id, shape, @median(1e9 * timed_s / timed) AS usual, @quantile(1e9 * timed_s / timed, 0.1) AS fast,
        (@quantile(1e9 * timed_s / timed, 0.75) - @quantile(1e9 * timed_s / timed, 0.25))
        / @median(1e9 * timed_s / timed) AS apart
 FROM sums WHERE shape >= 0 AND timed >= 10 AND timed_s > 0
-GROUP BY model, build_id, shape HAVING count(*) >= 3
+GROUP BY model_id, build_id, shape HAVING count(*) >= 3
 
 --- levels
 -- By GPU, resource and hour the logarithm of the time that launches took over what they usually take there;
 -- without configurations whose time depends on data, and hours in which one took twice or half of the usual.
-SELECT h.gpu_id AS gpu_id, h.model AS model, h.resource AS resource, h.time_s AS time_s,
+SELECT h.gpu_id AS gpu_id, h.resource AS resource, h.time_s AS time_s,
        sum(h.gpu_s * ln(1e9 * h.timed_s / h.timed / u.usual)) / sum(h.gpu_s) AS level,
        sum(h.gpu_s) AS gpu_s, count(*) AS shapes
-FROM hourly h JOIN usual u ON h.model = u.model AND h.shape = u.shape AND h.build_id = u.build_id
+FROM hourly h JOIN usual u ON h.model_id = u.model_id AND h.shape = u.shape AND h.build_id = u.build_id
 WHERE h.timed > 0 AND h.gpu_s > 0 AND h.timed_s > 0 AND u.apart < 0.15
       AND abs(ln(1e9 * h.timed_s / h.timed / u.usual)) < 0.7
-GROUP BY h.gpu_id, h.model, h.resource, h.time_s
+GROUP BY h.gpu_id, h.resource, h.time_s
 
 --- gpus
 -- A GPU's time over the usual, by resource.
-SELECT gpu_id, model, resource, exp(sum(gpu_s * level) / sum(gpu_s)) AS ratio, sum(gpu_s) AS gpu_s, max(shapes) AS shapes
-FROM levels GROUP BY gpu_id, model, resource
+SELECT g.gpu_id AS gpu_id, n.model AS model, @resource(g.resource) AS resource, g.ratio AS ratio, g.gpu_s AS gpu_s, g.shapes AS shapes
+FROM (SELECT gpu_id, resource, exp(sum(gpu_s * level) / sum(gpu_s)) AS ratio, sum(gpu_s) AS gpu_s, max(shapes) AS shapes
+      FROM levels GROUP BY gpu_id, resource) g
+     JOIN gpu_names n ON g.gpu_id = n.gpu_id
 
 --- quarters
 -- By GPU and resource the level in the first and in the last quarter of the GPU's hours.
-SELECT gpu_id, model, resource, sum(gpu_s) AS gpu_s, avg(CASE WHEN 4 * place > 3 * hours THEN level END) AS late,
+SELECT q.gpu_id AS gpu_id, n.model AS model, @resource(q.resource) AS resource, q.gpu_s AS gpu_s, q.late AS late, q.early AS early, q.error AS error
+FROM (SELECT gpu_id, resource, sum(gpu_s) AS gpu_s, avg(CASE WHEN 4 * place > 3 * hours THEN level END) AS late,
        avg(CASE WHEN 4 * place <= hours THEN level END) AS early,
        sqrt(@square(@deviation(CASE WHEN 4 * place > 3 * hours THEN level END)) / count(CASE WHEN 4 * place > 3 * hours THEN 1 END)
             + @square(@deviation(CASE WHEN 4 * place <= hours THEN level END)) / count(CASE WHEN 4 * place <= hours THEN 1 END))
        AS error
-FROM (SELECT gpu_id, model, resource, gpu_s, level,
+FROM (SELECT gpu_id, resource, gpu_s, level,
              row_number() OVER (PARTITION BY gpu_id, resource ORDER BY time_s) AS place,
              count(*) OVER (PARTITION BY gpu_id, resource) AS hours FROM levels) placed
-WHERE hours >= 8 GROUP BY gpu_id, model, resource HAVING sum(gpu_s) >= 600
+WHERE hours >= 8 GROUP BY gpu_id, resource HAVING sum(gpu_s) >= 600) q
+     JOIN gpu_names n ON q.gpu_id = n.gpu_id
 
 --- steps
 -- By GPU and resource the logarithm of the time in the last quarter of the GPU's hours over that in the first
@@ -166,13 +179,13 @@ FROM hourly h JOIN builds b ON h.build_id = b.build_id GROUP BY h.gpu_id, h.buil
 --- changes
 -- By kernel and GPU that ran both builds, the logarithm of the time under a build over that under the one before
 -- it: of the same configurations, the first hour of the build against the hours up to it and from two hours before it.
-SELECT o.model AS model, o.build_id AS build_id, o.before_id AS before_id, k.kernel AS kernel, o.gpu_id AS gpu_id,
+SELECT o.model_id AS model_id, o.build_id AS build_id, o.before_id AS before_id, k.kernel AS kernel, o.gpu_id AS gpu_id,
        sum(n.timed_s) AS gpu_s, sum(n.timed_s * ln(n.timed_s / n.timed * o.timed / o.timed_s)) / sum(n.timed_s) AS step
-FROM (SELECT h.model AS model, f.build_id AS build_id, f.before_id AS before_id, h.gpu_id AS gpu_id, h.shape AS shape,
+FROM (SELECT h.model_id AS model_id, f.build_id AS build_id, f.before_id AS before_id, h.gpu_id AS gpu_id, h.shape AS shape,
              sum(h.timed) AS timed, sum(h.timed_s) AS timed_s
       FROM hourly h JOIN firsts f ON h.gpu_id = f.gpu_id AND h.build_id = f.before_id
       WHERE h.time_s >= f.first_s - 7200 AND h.time_s <= f.first_s AND h.timed > 0 AND h.shape >= 0
-      GROUP BY h.model, f.build_id, f.before_id, h.gpu_id, h.shape) o
+      GROUP BY h.model_id, f.build_id, f.before_id, h.gpu_id, h.shape) o
      JOIN (SELECT f.build_id AS build_id, h.gpu_id AS gpu_id, h.shape AS shape, sum(h.timed) AS timed,
                   sum(h.timed_s) AS timed_s
            FROM hourly h JOIN firsts f ON h.gpu_id = f.gpu_id AND h.build_id = f.build_id
@@ -181,4 +194,4 @@ FROM (SELECT h.model AS model, f.build_id AS build_id, f.before_id AS before_id,
      ON o.build_id = n.build_id AND o.gpu_id = n.gpu_id AND o.shape = n.shape
      JOIN kernel_names k ON o.shape = k.shape
 WHERE n.timed >= 10 AND o.timed >= 10 AND n.timed_s > 0 AND o.timed_s > 0
-GROUP BY o.model, o.build_id, o.before_id, k.kernel, o.gpu_id
+GROUP BY o.model_id, o.build_id, o.before_id, k.kernel, o.gpu_id

@@ -11,7 +11,7 @@
 #define GW_CODE_DIGEST_H
 
 #include "predictor/code/ir/ir.h"
-#include "predictor/code/binary/param.h"
+#include "predictor/code/binary/kernel.h"
 
 #include <string.h>
 

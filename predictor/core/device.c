@@ -2,32 +2,39 @@
 #include "predictor/core/device.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 
-static const struct gw_field_info params[] = {
-#define PARAM(name, unit, meaning) {#name, unit},
+/* Name, unit and, of a curve, the unit of x, one behind the other. */
+static const struct {
+#define PARAM(name, unit, meaning)           char name[sizeof(#name "\0" unit)];
+#define CURVE(name, unit_x, unit_y, meaning) char name[sizeof(#name "\0" unit_y "\0" unit_x)];
+#include "predictor/core/device.def"
+#undef PARAM
+#undef CURVE
+} rows = {
+#define PARAM(name, unit, meaning)           #name "\0" unit,
+#define CURVE(name, unit_x, unit_y, meaning) #name "\0" unit_y "\0" unit_x,
+#include "predictor/core/device.def"
+#undef PARAM
+#undef CURVE
+};
+
+static const uint16_t params[] = {
+#define PARAM(name, unit, meaning) offsetof(__typeof__(rows), name),
 #define CURVE(name, unit_x, unit_y, meaning)
 #include "predictor/core/device.def"
 #undef PARAM
 #undef CURVE
 };
 
-static const struct {
-	struct gw_field_info info;
-	char unit_x[16];
-} curves[] = {
+static const uint16_t curves[] = {
 #define PARAM(name, unit, meaning)
-#define CURVE(name, ux, uy, meaning) {{#name, uy}, ux},
+#define CURVE(name, unit_x, unit_y, meaning) offsetof(__typeof__(rows), name),
 #include "predictor/core/device.def"
 #undef PARAM
 #undef CURVE
 };
-
-#define PARAM(name, unit, meaning)           GW_FIELD_FITS(name, unit)
-#define CURVE(name, unit_x, unit_y, meaning) GW_FIELD_FITS(name, unit_x) GW_FIELD_FITS(name, unit_y)
-#include "predictor/core/device.def"
-#undef PARAM
-#undef CURVE
 
 void gw_device_clear(struct gw_device *device, const char *name)
 {
@@ -69,19 +76,19 @@ double gw_curve_at(const struct gw_device *device, enum gw_curve_id c, double x)
 	return f->y[low] + (f->y[high] - f->y[low]) * (x - f->x[low]) / (f->x[high] - f->x[low]);
 }
 
-const struct gw_field_info *gw_param_info(unsigned param)
+struct gw_field_info gw_param_info(unsigned param)
 {
-	return param < GW_PARAMS ? &params[param] : NULL;
+	return gw_field_at(param < GW_PARAMS ? (const char *)&rows + params[param] : NULL);
 }
 
-const struct gw_field_info *gw_curve_info(unsigned curve)
+struct gw_field_info gw_curve_info(unsigned curve)
 {
-	return curve < GW_CURVES ? &curves[curve].info : NULL;
+	return gw_field_at(curve < GW_CURVES ? (const char *)&rows + curves[curve] : NULL);
 }
 
 const char *gw_curve_unit_x(unsigned curve)
 {
-	return curve < GW_CURVES ? curves[curve].unit_x : NULL;
+	return gw_field_at(gw_curve_info(curve).unit).unit;
 }
 
 const char *gw_method_name(enum gw_method method)

@@ -86,9 +86,10 @@ void gw_device_set(struct gw_device *device, enum gw_param p, double value, enum
 /** Value of curve @p c at @p x; NaN when the curve is unknown or x is NaN. */
 double gw_curve_at(const struct gw_device *device, enum gw_curve_id c, double x);
 
-/** Row of a parameter or curve (its unit is that of y); NULL when out of range. */
-const struct gw_field_info *gw_param_info(unsigned param);
-const struct gw_field_info *gw_curve_info(unsigned curve);
+/** Row of a parameter or curve (its unit is that of y); none when out of range. */
+struct gw_field_info gw_param_info(unsigned param);
+struct gw_field_info gw_curve_info(unsigned curve);
+/** Unit of x of @p curve, NULL when out of range. */
 const char *gw_curve_unit_x(unsigned curve);
 const char *gw_method_name(enum gw_method method);
 

@@ -2,6 +2,8 @@
 #include "predictor/core/types.h"
 
 #include <math.h>
+#include <stddef.h>
+#include <string.h>
 
 const char *gw_bound_name(enum gw_bound bound)
 {
@@ -30,19 +32,29 @@ const char *gw_source_name(enum gw_source source)
 	return (unsigned)source < sizeof(names) / sizeof(*names) ? names[source] : "none";
 }
 
-#define WORK(name, unit, meaning) GW_FIELD_FITS(name, unit)
+struct gw_field_info gw_field_at(const char *text)
+{
+	return (struct gw_field_info){text, text ? text + strlen(text) + 1 : NULL};
+}
+
+struct gw_field_info gw_work_info(unsigned field)
+{
+	static const struct {
+#define WORK(name, unit, meaning) char name[sizeof(#name "\0" unit)];
 #include "predictor/core/work.def"
 #undef WORK
-
-const struct gw_field_info *gw_work_info(unsigned field)
-{
-	static const struct gw_field_info rows[] = {
-#define WORK(name, unit, meaning) {#name, unit},
+	} rows = {
+#define WORK(name, unit, meaning) #name "\0" unit,
+#include "predictor/core/work.def"
+#undef WORK
+	};
+	static const uint16_t place[] = {
+#define WORK(name, unit, meaning) offsetof(__typeof__(rows), name),
 #include "predictor/core/work.def"
 #undef WORK
 	};
 
-	return field < GW_WORK_FIELDS ? &rows[field] : NULL;
+	return gw_field_at(field < GW_WORK_FIELDS ? (const char *)&rows + place[field] : NULL);
 }
 
 const char *gw_work_meaning(unsigned field)

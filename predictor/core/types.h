@@ -133,16 +133,16 @@ const char *gw_bound_name(enum gw_bound bound);
 const char *gw_tier_name(enum gw_tier tier);
 const char *gw_source_name(enum gw_source source);
 
-/** Row of a work field: its name and unit; NULL when @p field is out of range. */
+/** A row of a list of fields: static texts, both NULL where there is no such row. */
 struct gw_field_info {
-	char name[28], unit[16]; /* in place: a table of pointers is relocated in every process */
+	const char *name, *unit;
 };
-/** Refuses to compile a row whose texts do not fit, terminators included. */
-#define GW_FIELD_FITS(row, text)                                                                   \
-	_Static_assert(sizeof(#row) <= sizeof(((struct gw_field_info *)0)->name) &&                \
-	                       sizeof(text) <= sizeof(((struct gw_field_info *)0)->unit),          \
-	               "fits struct gw_field_info");
-const struct gw_field_info *gw_work_info(unsigned field);
+/** The row whose name is at @p text, NULL: none, and whose unit is behind it. So a list keeps its
+ * texts in place: a table of pointers to them is relocated in every process. */
+struct gw_field_info gw_field_at(const char *text);
+
+/** Row of a work field. */
+struct gw_field_info gw_work_info(unsigned field);
 /** What it means, for people; apart, because the preloaded library has no use for it. */
 const char *gw_work_meaning(unsigned field);
 

@@ -330,9 +330,58 @@ void course_pass(struct course *c, uint64_t number)
 		add_unsure(c, UNSURE_HOUR * UNSURE_HOUR / AN_HOUR);
 }
 
-void course_mixed(struct course *c, double part, double astray)
+struct course_drift course_drift(const struct course *c)
 {
-	add_unsure(c, part * (c->astray + astray));
+	return (struct course_drift){c->drift, c->unsure * c->unsure + UNSURE_NOISE * UNSURE_NOISE,
+	                             c->unclear};
+}
+
+/* The variance of a drift after a while in which it was not followed. */
+static double aged(const struct course_drift *then, uint64_t ago)
+{
+	const double most = UNSURE_MOST * UNSURE_MOST;
+	const double time = (double)ago / AN_HOUR;
+
+	return then->variance > 0 ? fmin(most, then->variance + time * UNSURE_HOUR * UNSURE_HOUR)
+	                          : most;
+}
+
+bool course_knows_better(const struct course_drift *now, const struct course_drift *then,
+                         uint64_t ago)
+{
+	return !(then->variance > 0) || now->variance + now->unclear * now->unclear <=
+	                                        aged(then, ago) + then->unclear * then->unclear;
+}
+
+void course_recall(struct course_mix *mix, double share, const struct course_drift *then,
+                   uint64_t ago)
+{
+	if (!(then->variance > 0))
+		return;
+	mix->recalled += share;
+	mix->then.log += share * then->log;
+	mix->then.variance += share * aged(then, ago);
+	mix->then.unclear += share * then->unclear;
+}
+
+void course_mixed(struct course *c, const struct course_mix *mix)
+{
+	const double part = mix->recalled;
+	double here, there, here_off, there_off, share, both;
+
+	add_unsure(c, mix->other * c->astray + mix->astray);
+	if (!(part > 0))
+		return;
+	here = c->unsure * c->unsure;
+	there = mix->then.variance / part;
+	here_off = mix->unclear - c->unclear;
+	there_off = mix->unclear - mix->then.unclear / part;
+	share = (here + here_off * here_off) /
+	        (here + here_off * here_off + there + there_off * there_off);
+	both = (1 - share) * (1 - share) * here + share * share * there;
+	c->drift += share * (mix->then.log - part * c->drift);
+	c->unclear += share * (mix->then.unclear - part * c->unclear);
+	c->unsure = sqrt((1 - part) * here + part * both);
 }
 
 double course_astray(const struct course *c)

@@ -76,11 +76,37 @@ bool course_known(const struct course *c);
 /** Interval @p number had nothing to judge. */
 void course_pass(struct course *c, uint64_t number);
 
+/** What is known of a drift. */
+struct course_drift {
+	double log, variance; /**< variance 0: nothing */
+	double unclear;       /**< as of a deviation */
+};
+
+/** The drift as it is known now. */
+struct course_drift course_drift(const struct course *c);
+
+/** Whether the drift @p now is known better than @p then is now, @p ago intervals later. */
+bool course_knows_better(const struct course_drift *now, const struct course_drift *then,
+                         uint64_t ago);
+
+/** Other configurations than last. Shares are of the weight of what is judged now. */
+struct course_mix {
+	double other;             /**< share that was not judged last */
+	double astray;            /**< sum of the variances of its drift, by share */
+	double unclear;           /**< of the deviation that course_take() takes next */
+	double recalled;          /**< share of which an older drift is known */
+	struct course_drift then; /**< sum of these by share */
+};
+
+/** Add the drift @p then of @p share to what is recalled, @p ago intervals later. */
+void course_recall(struct course_mix *mix, double share, const struct course_drift *then,
+                   uint64_t ago);
+
 /**
- * @p part of what is judged now was not judged last. The drift is that of others, whose references
- * were learned with an error of their own; that of these has the variance @p astray.
+ * The drift is known twice: as that of others until now, whose references were learned with an
+ * error of their own as these were, and as what it was when these ran.
  */
-void course_mixed(struct course *c, double part, double astray);
+void course_mixed(struct course *c, const struct course_mix *mix);
 
 /** Variance of the drift as a reference that is learned now takes it over. */
 double course_astray(const struct course *c);

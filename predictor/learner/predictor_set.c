@@ -6,7 +6,7 @@
 
 struct gw_predictor_set {
 	uint32_t max_configs;
-	uint64_t observations;
+	uint64_t observations, changes;
 	const struct gw_model *model;
 	const struct gw_device *first; /* the first profile set */
 	const struct gw_device *profile[GW_FLEET_MOST + 1];
@@ -41,6 +41,7 @@ void gw_predictor_set_device(struct gw_predictor_set *f, uint32_t device,
 {
 	uint32_t d = clipped(device);
 
+	f->changes++;
 	f->profile[d] = profile;
 	if (f->predictor[d])
 		gw_predictor_device(f->predictor[d], profile);
@@ -53,6 +54,7 @@ void gw_predictor_set_device(struct gw_predictor_set *f, uint32_t device,
 
 void gw_predictor_set_model(struct gw_predictor_set *f, const struct gw_model *model)
 {
+	f->changes++;
 	f->model = model;
 	for (unsigned d = 0; d <= GW_FLEET_MOST; d++)
 		if (f->predictor[d])
@@ -77,8 +79,10 @@ static struct gw_predictor *numbered(struct gw_predictor_set *f, uint32_t device
 	return *p;
 }
 
+/* Called for what changes it. */
 static struct gw_predictor *of_config(struct gw_predictor_set *f, uint32_t config)
 {
+	f->changes++;
 	return config && config <= f->max_configs ? numbered(f, f->device[config]) : NULL;
 }
 
@@ -147,6 +151,11 @@ uint64_t gw_predictor_set_observations(const struct gw_predictor_set *f)
 	return f->observations;
 }
 
+uint64_t gw_predictor_set_changes(const struct gw_predictor_set *f)
+{
+	return f->changes;
+}
+
 bool gw_predictor_set_advance(struct gw_predictor_set *f,
                               void (*changed)(void *arg, uint32_t config,
                                               const struct gw_prediction *prediction),
@@ -158,5 +167,6 @@ bool gw_predictor_set_advance(struct gw_predictor_set *f,
 	for (uint32_t d = 0; d <= GW_FLEET_MOST; d++)
 		if (f->predictor[d])
 			any |= gw_predictor_advance(numbered(f, d), changed, arg);
+	f->changes += any;
 	return any;
 }

@@ -48,6 +48,9 @@ uint64_t gw_predictor_set_observe(struct gw_predictor_set *fleet, uint32_t confi
 /** Observations so far, over all GPUs. */
 uint64_t gw_predictor_set_observations(const struct gw_predictor_set *fleet);
 
+/** How often anything has happened that may change a prediction. */
+uint64_t gw_predictor_set_changes(const struct gw_predictor_set *fleet);
+
 /** gw_predictor_advance of all GPUs; whether any recomputed predictions. */
 bool gw_predictor_set_advance(struct gw_predictor_set *fleet,
                               void (*changed)(void *arg, uint32_t config,

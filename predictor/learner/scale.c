@@ -235,7 +235,7 @@ static unsigned sources_of(const struct gw_predictor *p, const struct gw_entry *
 static bool extensive(unsigned field)
 {
 	static const char *const of_one[] = {"1", "cycle", "load", "warp inst/warp", "transaction"};
-	const char *unit = gw_work_info(field)->unit;
+	const char *unit = gw_work_info(field).unit;
 
 	for (unsigned i = 0; i < sizeof(of_one) / sizeof(*of_one); i++)
 		if (!strcmp(unit, of_one[i]))
@@ -376,7 +376,7 @@ static void add_scaled(const struct gw_predictor *p, const struct gw_entry *e, u
 		value = scaled(&s, i, q->value, doubts);
 		if (!isfinite(value.value))
 			continue;
-		if (!strcmp(gw_work_info(i)->unit, "1") && !strstr(gw_work_info(i)->name, "ilp"))
+		if (!strcmp(gw_work_info(i).unit, "1") && !strstr(gw_work_info(i).name, "ilp"))
 			value.value = fmin(value.value, 1);
 		*q = value;
 	}

@@ -1,6 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "predictor/log/live.h"
 
+enum gw_idle_cause gw_idle_cause(uint64_t from, uint64_t until, uint64_t untimed, uint64_t call,
+                                 uint64_t before)
+{
+	if (!call || (untimed > from && untimed < until))
+		return GW_IDLE_UNKNOWN;
+	/* Where the queue is not empty a launch starts later after its call. */
+	if (before && call - before <= GW_IDLE_PACE && until <= call + GW_IDLE_PACE)
+		return GW_IDLE_LAUNCH_BOUND;
+	return call <= from ? GW_IDLE_QUEUED : GW_IDLE_HOST;
+}
+
 static uint64_t pages(uint64_t size)
 {
 	return (size + GW_LIVE_PAGE - 1) / GW_LIVE_PAGE * GW_LIVE_PAGE;
@@ -38,9 +49,9 @@ static bool within(const struct gw_live_section *s, uint64_t file, uint32_t size
 static uint32_t size_in(const struct gw_live_head *h, const struct gw_live_section *s,
                         uint32_t size)
 {
-	enum { BEFORE = offsetof(struct gw_live_graph_time, device) };
+	enum { BEFORE = offsetof(struct gw_live_sum, counter) };
 
-	return h->version == GW_LIVE_BEFORE && s == &h->graph_times ? BEFORE : size;
+	return h->version == GW_LIVE_BEFORE && s == &h->sums ? BEFORE : size;
 }
 
 bool gw_live_layout_valid(const struct gw_live_head *h, uint64_t size)

@@ -35,10 +35,31 @@ enum gw_idle_cause {
 	GW_IDLE_CAUSES /**< how many there are */
 };
 
+enum { GW_IDLE_PACE = 20000 /**< ns between launch calls that follow each other at once */ };
+
+/**
+ * Why nothing ran from @p from to @p until. The launch that ended it was called at @p call, by a
+ * thread whose call before was at @p before, the latest launch without a time at @p untimed; ns, 0:
+ * not known. GW_IDLE_HOST where the host did something until the call, which the gap's rest
+ * followed.
+ */
+enum gw_idle_cause gw_idle_cause(uint64_t from, uint64_t until, uint64_t untimed, uint64_t call,
+                                 uint64_t before);
+
+/**
+ * Whether the launching threads waited for input from @p begin to @p end, when child processes were
+ * at work. @p threads_ns is their CPU time of a span around that, which they may have used wherever
+ * they like: it is so where they cannot have been on a CPU for half of it.
+ */
+static inline bool gw_idle_input(uint64_t begin, uint64_t end, uint64_t threads_ns)
+{
+	return end > begin && threads_ns < (end - begin) / 2;
+}
+
 enum {
 	GW_LIVE_MAGIC = 0x4c565747, /**< "GWVL" in the file */
-	GW_LIVE_VERSION = 7,
-	GW_LIVE_BEFORE = 6, /**< the version before, which readers take, too */
+	GW_LIVE_VERSION = 8,
+	GW_LIVE_BEFORE = 7, /**< the version before, which readers take, too */
 	GW_LIVE_RINGS = 256,
 	GW_LIVE_KERNELS = 1 << 20, /**< bytes of kernels */
 	GW_LIVE_STEP = 1 << 20,    /**< bytes of entries that are reserved at once */

@@ -54,7 +54,7 @@ static inline double gw_need_work(struct gw_estimate *e, const struct gw_work *w
 {
 	double v = gw_work_value(work, f);
 
-	return isnan(v) ? gw_need(e, v, gw_work_info(f)->name) : v;
+	return isnan(v) ? gw_need(e, v, gw_work_info(f).name) : v;
 }
 
 static inline double gw_need_param(struct gw_estimate *e, const struct gw_device *device,
@@ -62,7 +62,7 @@ static inline double gw_need_param(struct gw_estimate *e, const struct gw_device
 {
 	double v = gw_param_value(device, p);
 
-	return isnan(v) ? gw_need(e, v, gw_param_info(p)->name) : v;
+	return isnan(v) ? gw_need(e, v, gw_param_info(p).name) : v;
 }
 
 /** The first known of two. */

@@ -74,7 +74,7 @@ static int read_param(struct gw_reader *r, const json_t *object, unsigned param,
 {
 	static const char *const keys[] = {"value",  "unit", "spread", "samples", "method",
 	                                   "source", "how",  "group",  NULL};
-	const char *name = gw_param_info(param)->name;
+	const char *name = gw_param_info(param).name;
 	const json_t *spread = json_object_get(object, "spread");
 	const json_t *samples = json_object_get(object, "samples");
 	struct gw_profile_value *v = &out->device.param[param];
@@ -84,7 +84,7 @@ static int read_param(struct gw_reader *r, const json_t *object, unsigned param,
 		return gw_read_fail(r, gw_profile_at("params", name, NULL),
 		                    "'%s' must be an object", name);
 	if (gw_read_only(r, object, "params", name, keys) ||
-	    scale_of(r, object, "unit", gw_param_info(param)->unit, "params", name, &scale) ||
+	    scale_of(r, object, "unit", gw_param_info(param).unit, "params", name, &scale) ||
 	    gw_read_number(r, json_object_get(object, "value"),
 	                   gw_profile_at("params", name, "value"), scale, &v->value) ||
 	    origin_of(r, object, "params", name, out,
@@ -171,7 +171,7 @@ static int read_curve(struct gw_reader *r, const json_t *object, unsigned curve,
 {
 	static const char *const keys[] = {"points", "unit_x", "unit_y", "method", "source",
 	                                   "how",    "group",  "fit",    NULL};
-	const char *name = gw_curve_info(curve)->name;
+	const char *name = gw_curve_info(curve).name;
 	struct gw_curve *c = &out->device.curve[curve];
 	struct gw_scale x, y;
 
@@ -180,7 +180,7 @@ static int read_curve(struct gw_reader *r, const json_t *object, unsigned curve,
 		                    "'%s' must be an object", name);
 	if (gw_read_only(r, object, "curves", name, keys) ||
 	    scale_of(r, object, "unit_x", gw_curve_unit_x(curve), "curves", name, &x) ||
-	    scale_of(r, object, "unit_y", gw_curve_info(curve)->unit, "curves", name, &y) ||
+	    scale_of(r, object, "unit_y", gw_curve_info(curve).unit, "curves", name, &y) ||
 	    origin_of(r, object, "curves", name, out,
 	              (struct origin){&c->method, out->curve_source[curve], out->curve_how[curve],
 	                              &out->curve_group[curve]}) ||
@@ -191,7 +191,7 @@ static int read_curve(struct gw_reader *r, const json_t *object, unsigned curve,
 
 /* A section whose keys are rows of device.def. */
 static int read_rows(struct gw_reader *r, const json_t *rows, const char *section,
-                     const struct gw_field_info *(*info)(unsigned),
+                     struct gw_field_info (*info)(unsigned),
                      int (*read)(struct gw_reader *, const json_t *, unsigned, struct gw_profile *),
                      struct gw_profile *out)
 {
@@ -207,7 +207,7 @@ static int read_rows(struct gw_reader *r, const json_t *rows, const char *sectio
 	{
 		unsigned i = gw_profile_row(info, key);
 
-		if (!info(i))
+		if (!info(i).name)
 			return gw_read_fail(
 			        r, gw_profile_at(section, key, NULL),
 			        "'%s' is not one of the %s; docs/internals/profile.md lists them",

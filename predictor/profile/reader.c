@@ -79,11 +79,12 @@ int gw_read_number(struct gw_reader *r, const json_t *value, struct gw_profile_p
 	return 0;
 }
 
-unsigned gw_profile_row(const struct gw_field_info *(*info)(unsigned), const char *name)
+unsigned gw_profile_row(struct gw_field_info (*info)(unsigned), const char *name)
 {
+	const char *row;
 	unsigned i = 0;
 
-	while (info(i) && strcmp(info(i)->name, name))
+	while ((row = info(i).name) && strcmp(row, name))
 		i++;
 	return i;
 }

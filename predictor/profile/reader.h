@@ -62,6 +62,6 @@ int gw_read_groups(struct gw_reader *r, const json_t *rows, struct gw_profile *o
 int gw_read_unknown(struct gw_reader *r, const json_t *rows, struct gw_profile *out);
 
 /** Index of the row called @p name; past the last when there is none. */
-unsigned gw_profile_row(const struct gw_field_info *(*info)(unsigned), const char *name);
+unsigned gw_profile_row(struct gw_field_info (*info)(unsigned), const char *name);
 
 #endif

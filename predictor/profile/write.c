@@ -136,9 +136,9 @@ static void write_params(const struct gw_profile *p, FILE *out)
 
 		if (v->method == GW_METHOD_NONE || !isfinite(v->value))
 			continue;
-		fprintf(out, "%s    \"%s\": {\"value\": ", separator, gw_param_info(i)->name);
+		fprintf(out, "%s    \"%s\": {\"value\": ", separator, gw_param_info(i).name);
 		number(out, v->value);
-		fprintf(out, ", \"unit\": \"%s\"", gw_param_info(i)->unit);
+		fprintf(out, ", \"unit\": \"%s\"", gw_param_info(i).unit);
 		if (isfinite(v->spread))
 			key_number(out, ", ", "spread", v->spread);
 		if (v->samples)
@@ -189,8 +189,8 @@ static void write_curves(const struct gw_profile *p, FILE *out)
 		if (!c->count)
 			continue;
 		fprintf(out, "%s    \"%s\": {\"unit_x\": \"%s\", \"unit_y\": \"%s\", \"points\": [",
-		        separator, gw_curve_info(i)->name, gw_curve_unit_x(i),
-		        gw_curve_info(i)->unit);
+		        separator, gw_curve_info(i).name, gw_curve_unit_x(i),
+		        gw_curve_info(i).unit);
 		write_points(c, out);
 		fputc(']', out);
 		write_fit(&c->fit, out);
@@ -269,13 +269,13 @@ static void write_unknown(const struct gw_profile *p, FILE *out)
 
 	for (unsigned i = 0; i < GW_PARAMS; i++)
 		if (p->device.param[i].method == GW_METHOD_NONE && *p->how[i]) {
-			write_why(separator, gw_param_info(i)->name, p->how[i],
+			write_why(separator, gw_param_info(i).name, p->how[i],
 			          group_name(p, p->group[i]), out);
 			separator = ",\n";
 		}
 	for (unsigned i = 0; i < GW_CURVES; i++)
 		if (p->device.curve[i].method == GW_METHOD_NONE && *p->curve_how[i]) {
-			write_why(separator, gw_curve_info(i)->name, p->curve_how[i],
+			write_why(separator, gw_curve_info(i).name, p->curve_how[i],
 			          group_name(p, p->curve_group[i]), out);
 			separator = ",\n";
 		}

@@ -4,6 +4,7 @@
 #include "preload/runtime/bell.h"
 #include "preload/runtime/deadline.h"
 #include "preload/runtime/options.h"
+#include "preload/runtime/own_files.h"
 #include "preload/runtime/processors.h"
 #include "preload/runtime/spawn.h"
 
@@ -102,6 +103,7 @@ static void run(void)
 {
 	bool did = false, lowered = false;
 
+	gw_own_files(false); /* else each file is opened on a thread of its own */
 	while (!atomic_load(&stop)) {
 		struct gw_analysis_job *job = take();
 

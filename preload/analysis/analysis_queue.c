@@ -15,6 +15,7 @@ static struct queue first_of_kernel, untimed_rest, args_arrived, timed_ones, sha
 static uint8_t timed[GW_KERNELS_MAX / 8]; /* … of each that has a time of a configuration */
 static uint8_t met[GW_KERNELS_MAX / 8];   /* a bit of each kernel that was in `first_of_kernel` */
 static uint32_t took_us[GW_KERNELS_MAX];  /* the last analysis of each kernel; 0: none */
+static bool by_time;
 
 void gw_analysis_queue_start(void)
 {
@@ -23,6 +24,11 @@ void gw_analysis_queue_start(void)
 	memset(timed, 0, sizeof(timed));
 	memset(met, 0, sizeof(met));
 	memset(took_us, 0, sizeof(took_us));
+}
+
+void gw_analysis_queue_by_time(bool on)
+{
+	by_time = on;
 }
 
 static bool push(struct queue *q, uint32_t config)
@@ -125,11 +131,43 @@ static double gain(uint32_t config)
 	return ((double)gw_config_entry(config)->total_ns + 1) / likely_us(config);
 }
 
+/* The same where few launches are timed, and not in proportion. */
+static double likely_gain(uint32_t config)
+{
+	const struct gw_config_entry *c = gw_config_entry(config);
+	const double each =
+	        c->measured ? (double)c->total_ns / (double)c->measured : GW_ANALYSIS_LAUNCH_NS;
+
+	return ((double)c->launches * each + 1) / likely_us(config);
+}
+
+/* 0: none waits but for a longer analysis. */
+static uint32_t next_by_time(void)
+{
+	struct queue *const all[] = {&first_of_kernel, &untimed_rest, &args_arrived, &timed_ones};
+	struct queue *from = NULL;
+	uint32_t found = 0;
+	double most = 0;
+
+	for (unsigned k = 0; k < sizeof(all) / sizeof(*all); k++) {
+		const uint32_t i = best(all[k], likely_gain, &most);
+
+		if (i == UINT32_MAX)
+			continue;
+		from = all[k];
+		found = i;
+	}
+	return from ? take(from, found) : 0;
+}
+
 uint32_t gw_analysis_queue_next(bool untimed)
 {
 	uint32_t i, j;
 	double most = 0;
 
+	i = by_time && !untimed ? next_by_time() : 0;
+	if (i)
+		return i;
 	if (first_of_kernel.count)
 		return take(&first_of_kernel, 0);
 	i = best(&untimed_rest, quick, &most);

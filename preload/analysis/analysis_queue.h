@@ -15,12 +15,18 @@ enum {
 	GW_ANALYSIS_QUEUE = 8192, /**< configurations that can wait, of each of five kinds */
 	GW_ANALYSIS_CHOICE =
 	        1024, /**< of these so many are chosen among, those that waited longest */
-	GW_ANALYSIS_COSTLY_MS = 10,  /**< CPU time from which on an analysis is costly */
-	GW_ANALYSIS_USUAL_US = 1000, /**< estimate of one while none of its kernel has run */
+	GW_ANALYSIS_COSTLY_MS = 10,    /**< CPU time from which on an analysis is costly */
+	GW_ANALYSIS_USUAL_US = 1000,   /**< estimate of one while none of its kernel has run */
+	GW_ANALYSIS_LAUNCH_NS = 10000, /**< the same of a launch's GPU time while none is timed */
 };
 
 /** Start: none waits, and the duration of analyses is unknown. */
 void gw_analysis_queue_start(void);
+
+/** From now on the next one is that with the most GPU time so far per estimated time of analysis,
+ * as a program is watched for long that begins with much that never comes again; or in the order of
+ * gw_analysis_queue_next(). */
+void gw_analysis_queue_by_time(bool on);
 
 /** Whether @p config (of a kernel in a slot) is not timed and the first of its kernel to be queued
  * so.

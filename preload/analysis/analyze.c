@@ -98,6 +98,7 @@ void gw_analysis_mode(void)
 {
 	on = gw_options.analyze_code && (gw_options.mode == GW_MODE_AUDIT || gw_options_watch());
 	gw_hot_want(GW_EVENT_ARGUMENTS, on);
+	gw_analysis_queue_by_time(gw_options_watch());
 	make_texts();
 }
 
@@ -336,7 +337,12 @@ static void take_result(const struct gw_analysis_job *job)
 
 uint64_t gw_analysis_allowance(uint64_t ns)
 {
-	return first_ns() + ns / 100 * percent();
+	const uint64_t by_now = GW_ANALYSIS_WATCH_NOW_MS * GW_MS + ns / GW_ANALYSIS_WATCH_PART;
+	uint64_t first = first_ns();
+
+	if (gw_options_watch() && by_now < first)
+		first = by_now;
+	return first + ns / 100 * percent();
 }
 
 /* Whether there is time left for analyses: some of it is reserved for new configurations. */

@@ -25,7 +25,10 @@ enum {
 	 * GW_ANALYSIS_FIRST_MS. Beyond that … */
 	GW_ANALYSIS_ANSWERS_MS = 60000,
 	GW_ANALYSIS_PERCENT = 2, /**< … this share of the time since the start, or the budget's */
-	GW_ANALYSIS_WATCH_MS = 1000,   /**< the first in mode watch, on one thread; and then … */
+	GW_ANALYSIS_WATCH_MS = 1000,    /**< the first in mode watch, on one thread, … */
+	GW_ANALYSIS_WATCH_NOW_MS = 200, /**< … these at once and the others … */
+	GW_ANALYSIS_WATCH_PART = 10, /**< … in this part of the time since the start, for what runs
+	                                for long to be found; and then … */
 	GW_ANALYSIS_WATCH_PERCENT = 1, /**< … this share, or the budget's */
 	GW_ANALYSIS_TIDY_MS = 10000, /**< there, so long after the last, nothing is kept of them */
 	GW_ANALYSIS_HOLD_MS = 1000,  /**< how long times wait for a row of analyses … */

@@ -2,6 +2,7 @@
 #include "preload/analysis/code_file.h"
 
 #include "preload/analysis/code.h"
+#include "preload/runtime/own_files.h"
 #include "preload/runtime/sandbox.h"
 
 #include <elf.h>
@@ -111,14 +112,28 @@ static const char *read_file(const struct gw_module_note *note, struct gw_arena 
 	return why;
 }
 
+struct reading {
+	const struct gw_module_note *note;
+	struct gw_arena *arena;
+	struct gw_bytes *out;
+	const char *why;
+};
+
+static void read_apart(void *arg)
+{
+	struct reading *r = arg;
+
+	r->why = read_file(r->note, r->arena, r->out);
+}
+
 const char *gw_code_file_read(const struct gw_module_note *note, struct gw_arena *arena,
                               struct gw_bytes *out)
 {
-	const char *why;
+	struct reading r = {note, arena, out, NULL};
 
 	if (!gw_sandbox_enter())
 		return "the program is in a sandbox, where no file is opened";
-	why = read_file(note, arena, out);
+	gw_apart(read_apart, &r);
 	gw_sandbox_leave();
-	return why;
+	return r.why;
 }

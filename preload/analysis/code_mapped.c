@@ -7,6 +7,7 @@
 #include "preload/analysis/code_file.h"
 #include "preload/maps/memory.h"
 #include "preload/runtime/linker/objects.h"
+#include "preload/runtime/own_files.h"
 #include "preload/runtime/sandbox.h"
 
 #include <elf.h>
@@ -299,19 +300,25 @@ static bool look_at_all(int fd)
 	return good && n == 0;
 }
 
+static void look(void *unused)
+{
+	int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+
+	(void)unused;
+	all = fd >= 0 && look_at_all(fd) && all;
+	if (fd >= 0)
+		close(fd);
+}
+
 bool gw_code_mapped_look(void)
 {
 	const uint64_t now = gw_objects_changes();
-	int fd;
 
 	if (looked && now == changes)
 		return all;
 	if (!gw_sandbox_enter())
 		return false;
-	fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
-	all = fd >= 0 && look_at_all(fd) && all;
-	if (fd >= 0)
-		close(fd);
+	gw_apart(look, NULL);
 	gw_sandbox_leave();
 	looked = true;
 	changes = now;

@@ -5,27 +5,32 @@
 #include "preload/runtime/counters.h"
 #include "preload/runtime/deadline.h"
 #include "preload/runtime/driver.h"
+#include "preload/runtime/own_files.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <sys/file.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 enum {
-	NUMBER = 200, /* no open() of the program's gives such a number soon */
-	ROOM = 4352,  /* of a path in the segments' folder */
+	PAGE = 4096,
+	ROOM = 4352, /* of a path in the segments' folder */
 };
 
 static char folder[ROOM]; /* ends with a slash; empty: there is none */
 
 static struct {
-	int file; /* that the lock is on, -1: there is no turn */
-	dev_t device;
-	ino_t inode; /* of that file */
+	void *at; /* mapping of the file that the lock is on, NULL: there is no turn */
 	uint64_t taken_ns, given_ns;
-} turn = {.file = -1};
+} turn;
+
+struct attempt {
+	char name[ROOM + 64];
+	bool taken; /* by another process */
+};
 
 void gw_gpu_turn_start(const char *segment)
 {
@@ -36,7 +41,7 @@ void gw_gpu_turn_start(const char *segment)
 		length = 0;
 	memcpy(folder, segment, length);
 	folder[length] = 0;
-	turn.file = -1; /* a child's copy of the number is closed with exec() or its end */
+	turn.at = NULL;
 	turn.given_ns = 0;
 }
 
@@ -54,73 +59,55 @@ static bool name_of(uint32_t device, char *name, size_t size)
 	return length > 0 && (size_t)length < size;
 }
 
-/* Under a high number: the program may count on getting the lowest that it has free. */
-static int open_file(const char *name)
+/*
+ * The lock is that of an open file, which the mapping alone keeps open: no number of the program's
+ * is taken or can be closed, and what is mapped goes with exec() or the process. A child that
+ * another thread forks between the two calls has it until it calls exec() or ends.
+ */
+static void lock(void *arg)
 {
-	int file = open(name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600), high;
+	struct attempt *a = arg;
+	int file = open(a->name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 
 	if (file < 0)
-		return -1;
-	high = fcntl(file, F_DUPFD_CLOEXEC, NUMBER);
+		return;
+	if (flock(file, LOCK_EX | LOCK_NB) != 0) {
+		a->taken = errno == EWOULDBLOCK;
+	} else {
+		turn.at = mmap(NULL, PAGE, PROT_NONE, MAP_SHARED, file, 0);
+		if (turn.at == MAP_FAILED)
+			turn.at = NULL;
+		else
+			madvise(turn.at, PAGE, MADV_DONTFORK);
+	}
 	close(file);
-	return high;
-}
-
-/* False: another process has it. */
-static bool lock(int file)
-{
-	struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-
-	return fcntl(file, F_SETLK, &whole) == 0 || (errno != EAGAIN && errno != EACCES);
 }
 
 bool gw_gpu_turn_take(uint32_t device)
 {
-	char name[ROOM + 64];
-	struct stat s;
-	int file;
+	struct attempt a = {.taken = false};
 
 	if (turn.given_ns && gw_steady_ns() < turn.given_ns + GW_GPU_TURN_AFTER_MS * GW_MS)
 		return false;
-	if (!name_of(device, name, sizeof(name)))
+	if (!name_of(device, a.name, sizeof(a.name)))
 		return true;
-	file = open_file(name);
-	if (file < 0)
-		return true;
-	if (!lock(file)) {
-		close(file);
+	gw_apart(lock, &a);
+	if (a.taken)
 		gw_count(GW_COUNTER_pm_turns_waited, 1);
-		return false;
-	}
-	if (fstat(file, &s) != 0) /* closed by the program just now */
-		return true;
-	turn.device = s.st_dev;
-	turn.inode = s.st_ino;
-	turn.file = file;
 	turn.taken_ns = gw_steady_ns();
-	return true;
-}
-
-/* A program that closes all it finds, as daemons do, may have opened a file of its own as that
- * number since: the lock went with the number, and what is there now is the program's. */
-static bool still_ours(void)
-{
-	struct stat s;
-
-	return fstat(turn.file, &s) == 0 && s.st_dev == turn.device && s.st_ino == turn.inode;
+	return !a.taken;
 }
 
 bool gw_gpu_turn_over(void)
 {
-	return turn.file >= 0 && gw_steady_ns() - turn.taken_ns >= GW_GPU_TURN_MOST_MS * GW_MS;
+	return turn.at && gw_steady_ns() - turn.taken_ns >= GW_GPU_TURN_MOST_MS * GW_MS;
 }
 
 void gw_gpu_turn_give(void)
 {
-	if (turn.file < 0)
+	if (!turn.at)
 		return;
-	if (still_ours())
-		close(turn.file);
-	turn.file = -1;
+	munmap(turn.at, PAGE);
+	turn.at = NULL;
 	turn.given_ns = gw_steady_ns();
 }

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/cupti/window_cost.h"
 
+#include "preload/maps/own_use.h"
+#include "preload/maps/state.h"
+#include "preload/runtime/clock.h"
 #include "preload/runtime/degrade.h"
 #include "preload/runtime/options.h"
 
@@ -21,6 +24,20 @@ static const double CALL_NS = 600, NODE_NS = 500;
 /* So long, by the per cents of the budget, the program has launched before it is decided. */
 static const double SEEN_NS = 1000000000;
 
+/* What is charged for a pair, at least: on an H200 it takes 12 to 19 us of a launching thread, and
+ * delays the GPU, too. In a window each launch reads its prediction. */
+static const uint64_t PAIR_NS = 25000;
+enum { TIMES = 2, LONGER = 20 };
+
+/* What a hook takes of a launch call, the most that was seen (the same). */
+static const double HOOK_NS = 70;
+enum { LEFT = 4 }; /* this part of the budget windows have, whatever hooks take */
+
+/* Pairs that a window is to have: where launches are few, more of them are timed. */
+static const double PAIRS_NS = 5000000, PAIRS = 24;
+enum { RATE_LEAST = 4 };
+
+static const uint64_t NEVER_NS = UINT64_MAX / 4; /* without a budget, to the next window */
 static const double FULL = 0.5;             /* of a ring, in a round: the next may not have room */
 static const uint64_t REST_NS = 1000000000; /* after a window in which the worker fell behind */
 
@@ -31,8 +48,11 @@ struct pace {
 static struct {
 	struct pace closed, open;     /* since the last window, in this one */
 	double windows, mean, square; /* of the paces in windows by those before them */
-	double delay, ns;             /* by an attached libcupti, in the last SPAN_NS about */
-	bool behind, was_behind;      /* a ring was about to be full in this one, in the last */
+	double delay, ns;             /* by an attached libcupti, in the last SPAN_NS about … */
+	double calls;                 /* … in which there were so many launch calls */
+	uint64_t pairs, ticks;        /* of event pairs, when they were last charged */
+	uint32_t dice;
+	bool behind, was_behind; /* a ring was about to be full in this one, in the last */
 } cost;
 
 void gw_window_cost_start(void)
@@ -51,6 +71,7 @@ void gw_window_cost_round(bool open, uint64_t ns, uint32_t launches, double full
 	if (cost.ns > (double)SPAN_NS) {
 		cost.ns /= 2;
 		cost.delay /= 2;
+		cost.calls /= 2;
 	}
 }
 
@@ -61,6 +82,7 @@ void gw_window_cost_round(bool open, uint64_t ns, uint32_t launches, double full
 void gw_window_cost_launch(uint32_t nodes)
 {
 	cost.delay += CALL_NS + nodes * NODE_NS;
+	cost.calls++;
 }
 
 bool gw_window_cost_behind(void)
@@ -100,18 +122,79 @@ double gw_window_cost_share(void)
 	return fmin(fmax(share, LEAST), 1);
 }
 
+uint64_t gw_window_cost_events(uint64_t launching)
+{
+	const uint32_t n = atomic_load(&gw_hot.shared->thread_count);
+	uint64_t pairs = 0, ticks = 0, took, least;
+
+	for (uint32_t i = 0; i < n && i < GW_THREADS_MAX; i++) {
+		const struct gw_thread *t = atomic_load(&gw_hot.shared->threads[i]);
+
+		pairs += t ? atomic_load_explicit(&t->counts.pairs, memory_order_relaxed) : 0;
+		ticks += t ? atomic_load_explicit(&t->counts.pair_ticks, memory_order_relaxed) : 0;
+	}
+	took = TIMES * gw_ticks_ns(ticks - cost.ticks);
+	least = PAIR_NS * (pairs - cost.pairs);
+	cost.pairs = pairs;
+	cost.ticks = ticks;
+	return (took > least ? took : least) + launching / LONGER;
+}
+
+double gw_window_cost_left(uint32_t percent)
+{
+	const double budget = percent / 100.0;
+	const double hooks = cost.ns > 0 ? HOOK_NS * cost.calls / cost.ns : 0;
+
+	return fmax(budget - hooks, budget / LEFT);
+}
+
+uint64_t gw_window_cost_pause(uint64_t ns, bool pairs)
+{
+	const double share =
+	        pairs ? gw_window_cost_left(gw_options.budget) : gw_options.budget / 100.0;
+	uint64_t least = share > 0 ? (uint64_t)((double)ns * (1 - share) / share) : NEVER_NS;
+
+	if (gw_sheds(GW_SHED_WINDOWS) && share > 0)
+		least *= GW_SHED_ONE_WINDOW_OF;
+
+	/* Up to a third more: a program that repeats itself must not be met in step. */
+	cost.dice = cost.dice * 1664525 + 1013904223;
+	return least + least / 3 * (cost.dice >> 16) / 65536;
+}
+
+uint32_t gw_window_cost_rate(uint32_t most)
+{
+	const double calls = cost.ns > 0 ? PAIRS_NS * cost.calls / cost.ns : 0;
+	const uint32_t rate = (uint32_t)fmin(fmax(calls / PAIRS, RATE_LEAST), most);
+
+	return rate;
+}
+
+static bool seen(uint32_t percent)
+{
+	return cost.ns * percent >= SEEN_NS;
+}
+
 bool gw_window_cost_stay(uint32_t percent)
 {
-	return cost.ns * percent >= SEEN_NS && cost.delay <= percent / 200.0 * cost.ns;
+	return seen(percent) && cost.delay <= percent / 200.0 * cost.ns;
 }
 
 bool gw_window_cost_attach(void)
 {
-	if (gw_options.records && gw_window_cost_stay(gw_options.budget))
+	const uint32_t budget = gw_options.budget;
+
+	if (gw_options.records && gw_window_cost_stay(budget))
 		return true;
-	gw_degrade_asked(
-	        GW_DEGRADED_NO_CUPTI, "%s: kernels and whole graphs are timed by sampled events",
-	        gw_options.records ? "to attach CUPTI would cost more than GPUWATCH_BUDGET allows"
-	                           : "mode watch leaves CUPTI alone (GPUWATCH_WINDOWS=events)");
+	if (!gw_options.records)
+		gw_degrade_asked(GW_DEGRADED_NO_CUPTI,
+		                 "mode watch leaves CUPTI alone (GPUWATCH_WINDOWS=events): kernels "
+		                 "and whole graphs are timed by sampled events");
+	else if (seen(budget))
+		gw_degrade_asked(GW_DEGRADED_NO_CUPTI,
+		                 "an attached CUPTI would take up to %.1f%% of the program's time, "
+		                 "and GPUWATCH_BUDGET allows %.1f%%: kernels and whole graphs are "
+		                 "timed by sampled events",
+		                 100 * cost.delay / cost.ns, budget / 2.0);
 	return false;
 }

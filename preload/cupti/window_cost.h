@@ -40,6 +40,30 @@ uint64_t gw_window_cost_rest(void);
 double gw_window_cost_share(void);
 
 /**
+ * What event pairs have cost since this was last asked, ns, in a window in which the program
+ * launched for @p launching ns: twice the time that they took on its threads, or a fixed charge a
+ * pair where that is more, and a twentieth of the launching.
+ */
+uint64_t gw_window_cost_events(uint64_t launching);
+
+/**
+ * Share of the time that windows of event pairs may cost, 0 to 1: what the hooks of launch calls
+ * leave of @p percent, by the calls of the last ten seconds or so; a quarter of it at least.
+ */
+double gw_window_cost_left(uint32_t percent);
+
+/**
+ * From the end of a window that cost @p ns to the next, ns of launching: its share of the time is
+ * that of GPUWATCH_BUDGET, or (@p pairs) what gw_window_cost_left() leaves; at random up to a third
+ * more.
+ */
+uint64_t gw_window_cost_pause(uint64_t ns, bool pairs);
+
+/** In a window of event pairs one launch in how many is timed, at most @p most: the fewer launches
+ * the program makes, the more of them. */
+uint32_t gw_window_cost_rate(uint32_t most);
+
+/**
  * Whether libcupti may stay attached: by how much it would have delayed the program in the last ten
  * seconds or so is within half of @p percent of the time. False as long as it has hardly launched.
  */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A window with activity records is charged what it takes from the program (window_cost.h), or the
- * worker's CPU time for it where that is more; a window with event pairs its launching, whole. The
- * pause after it makes that the budget's share of the time in which the program launches: one that
- * launches now and then does not meet a window each time.
+ * worker's CPU time for it where that is more; so is one with event pairs
+ * (gw_window_cost_events()). The pause after it makes that the budget's share of the time in which
+ * the program launches: one that launches now and then does not meet a window each time.
  */
 #include "preload/cupti/windows.h"
 
@@ -16,15 +16,13 @@
 #include "preload/runtime/degrade.h"
 #include "preload/cupti/other_profiler.h"
 #include "preload/runtime/options.h"
-#include "preload/maps/own_use.h"
 #include "preload/maps/state.h"
 #include "preload/runtime/process.h"
 
 #define MS GW_MS
 
-static const uint64_t FIRST_NS = 40 * MS; /* what a window is taken to cost before the first */
-static const uint64_t NEVER_NS = UINT64_MAX / 4; /* without a budget, to the next window */
-static const uint64_t MEASURE_NS = 5 * MS;       /* how long one measures, and … */
+static const uint64_t FIRST_NS = 40 * MS;  /* what a window is taken to cost before the first */
+static const uint64_t MEASURE_NS = 5 * MS; /* how long one measures, and … */
 static const uint64_t MEASURE_MAX_NS = 100 * MS; /* … where launches are rare */
 static const uint64_t QUIET_NS = 250 * MS;   /* without a launch: the program does something else */
 static const uint64_t FLUSH_NS = 10 * MS;    /* between asking for a window's records */
@@ -60,16 +58,15 @@ static struct {
 	uint64_t debt;               /* launching to come: before the next, or still in this one */
 	uint64_t launching;          /* in this one until now */
 	uint64_t retry;              /* pause after the next attempt that fails */
-	uint32_t dice;
-	bool by_events;       /* the open one times by event pairs */
-	bool useless;         /* windows do without libcupti */
-	bool put_off;         /* counted for the one that is due */
-	bool stopped;         /* ending: recording has been switched off */
-	uint64_t dropped;     /* records libcupti had dropped when it was opened */
-	bool left;            /* another tool came: coming back is a return */
-	bool forbidden;       /* this process may not measure */
-	enum gw_attach_as as; /* how the open one's records meet launches */
-	bool mode_due;        /* the mode has changed and was not looked at yet */
+	bool by_events;              /* the open one times by event pairs */
+	bool useless;                /* windows do without libcupti */
+	bool put_off;                /* counted for the one that is due */
+	bool stopped;                /* ending: recording has been switched off */
+	uint64_t dropped;            /* records libcupti had dropped when it was opened */
+	bool left;                   /* another tool came: coming back is a return */
+	bool forbidden;              /* this process may not measure */
+	enum gw_attach_as as;        /* how the open one's records meet launches */
+	bool mode_due;               /* the mode has changed and was not looked at yet */
 } window;
 
 static const struct gw_windows_calls *calls;
@@ -88,33 +85,18 @@ static bool wanted(void)
 	return gw_options.mode == GW_MODE_AUDIT || (watching() && gw_options.budget);
 }
 
-/* From the end of a window that cost @p ns to the next: its share of the time is the budget's. */
-static uint64_t pause_after(uint64_t ns)
-{
-	const uint64_t budget = gw_options.budget;
-	uint64_t least = budget ? ns * (100 - budget) / budget : NEVER_NS;
-
-	if (gw_sheds(GW_SHED_WINDOWS) && budget)
-		least *= GW_SHED_ONE_WINDOW_OF;
-
-	/* Up to a third more: a program that repeats itself must not be met in step. */
-	window.dice = window.dice * 1664525 + 1013904223;
-	return least + least / 3 * (window.dice >> 16) / 65536;
-}
-
 void gw_windows_start(bool forbidden, const struct gw_windows_calls *c)
 {
 	calls = c;
 	gw_window_cost_start();
 	window.retry = RETRY_MIN_NS;
-	window.dice = 1;
 	window.left = window.put_off = window.by_events = window.useless = false;
 	window.forbidden = forbidden;
 	window.mode_due = false;
 	window.due = window.round = window.launched = gw_steady_ns();
 	window.debt = 0;
 	if (watching() && gw_options.budget)
-		window.due += pause_after(FIRST_NS);
+		window.due += gw_window_cost_pause(FIRST_NS, false);
 	atomic_store(&held, 0);
 	atomic_store(&yielding, 0);
 	atomic_store(&working, 1);
@@ -122,6 +104,14 @@ void gw_windows_start(bool forbidden, const struct gw_windows_calls *c)
 		window.state = NEVER;
 	else
 		window.state = watching() ? CLOSED : WAITING;
+}
+
+/* One launch in so many. */
+static void time_by_events(void)
+{
+	const uint32_t most = gw_options.event_rate;
+
+	atomic_store(&gw_hot.events, (int)(watching() ? gw_window_cost_rate(most) : most));
 }
 
 static void taken(void)
@@ -200,7 +190,7 @@ void gw_windows_first(bool (*in_time)(void))
 		window.state = OPEN;
 		return;
 	}
-	atomic_store(&gw_hot.events, 1);
+	time_by_events();
 	retry_later(gw_steady_ns());
 	window.state = r == GW_ATTACH_NEVER ? NEVER : CLOSED;
 }
@@ -241,9 +231,7 @@ static enum gw_attach_as way(void)
 	return watching() && !gw_injection_active() ? GW_ATTACH_WINDOW : GW_ATTACH_IDS;
 }
 
-/* Where libcupti is not available, a window of mode watch has event pairs; mode audit has them
- * always.
- */
+/* Without libcupti a window of mode watch has event pairs; mode audit has them always. */
 static void open_window(uint64_t now)
 {
 	enum gw_attached r;
@@ -263,7 +251,8 @@ static void open_window(uint64_t now)
 		window.state = window.useless ? NEVER : CLOSED;
 		return;
 	} else {
-		atomic_store(&gw_hot.events, 1);
+		gw_window_cost_events(0); /* what was timed in mode audit is not this window's */
+		time_by_events();
 	}
 	if (watching() && gw_injection_active())
 		gw_degrade_asked(GW_DEGRADED_WINDOW,
@@ -316,7 +305,7 @@ static void stop(bool asked)
 	window.off = gw_steady_ns();
 	window.flushed = 0;
 	if (worn())
-		atomic_store(&gw_hot.events, 1);
+		time_by_events();
 }
 
 /* But for records that libcupti has lost, which nobody can wait for. */
@@ -399,7 +388,7 @@ static void reopen(uint64_t now)
 	window.due = now;
 	window.debt = 0;
 	if (watching())
-		window.due += pause_after(FIRST_NS);
+		window.due += gw_window_cost_pause(FIRST_NS, false);
 	window.state = CLOSED;
 }
 
@@ -435,7 +424,7 @@ void gw_windows_mode(void)
 	if (!wanted() || watching())
 		atomic_store(&gw_hot.events, 0);
 	else if (window.state != OPEN)
-		atomic_store(&gw_hot.events, 1);
+		time_by_events();
 }
 
 static void gave_way(void)
@@ -445,7 +434,7 @@ static void gave_way(void)
 	window.left = true;
 	atomic_store(&rest_until, gw_steady_ns() + REST_NS);
 	if (!watching())
-		atomic_store(&gw_hot.events, 1);
+		time_by_events();
 }
 
 /* Between windows of mode watch: another tool comes, or there will be no more. */
@@ -503,10 +492,10 @@ static uint64_t charge(void)
 {
 	uint64_t span = window.off - window.opened, cpu = gw_thread_cpu_ns() - window.cpu, lost;
 
-	if (window.by_events)
-		return window.launching;
-	gw_window_cost_ended();
-	lost = (uint64_t)(gw_window_cost_share() * (double)span);
+	if (!window.by_events)
+		gw_window_cost_ended();
+	lost = window.by_events ? gw_window_cost_events(window.launching)
+	                        : (uint64_t)(gw_window_cost_share() * (double)span);
 	return lost > cpu ? lost : cpu;
 }
 
@@ -515,7 +504,8 @@ static void plan(uint64_t now)
 	uint64_t cost = charge();
 
 	gw_count(GW_COUNTER_window_ns, cost);
-	window.debt = pause_after(cost) + (window.by_events ? 0 : gw_window_cost_rest());
+	window.debt = gw_window_cost_pause(cost, window.by_events) +
+	              (window.by_events ? 0 : gw_window_cost_rest());
 	window.due = now;
 }
 
@@ -528,7 +518,7 @@ static void without_times(void)
 		return;
 	window.state = NEVER;
 	/* Not set by stop() where it was another tool that ended the window. */
-	atomic_store(&gw_hot.events, 1);
+	time_by_events();
 }
 
 void gw_windows_close(void)

@@ -31,11 +31,8 @@ static void **place(struct gw_real *table, int row)
  */
 #define A(...)              __VA_ARGS__
 #define CALL(function, ...) function(__VA_ARGS__)
-#define RESOLVE(real)                                                                              \
-	if (GW_UNLIKELY(!real))                                                                    \
-		gw_hooks_resolve();                                                                \
-	if (GW_UNLIKELY(!real))                                                                    \
-		return CUDA_ERROR_NOT_FOUND;
+#define COLD                __attribute__((cold))
+#define USED                __attribute__((used)) /* by the table below, which the compiler does not read */
 #define WRAPPER(linkage, function, real, symbol, pt_, params, before, after, ...)                  \
 	linkage CUresult function params                                                           \
 	{                                                                                          \
@@ -43,63 +40,90 @@ static void **place(struct gw_real *table, int row)
 		CUresult result;                                                                   \
 		int active;                                                                        \
                                                                                                    \
-		RESOLVE(real)                                                                      \
+		if (GW_UNLIKELY(!real))                                                            \
+			gw_hooks_resolve();                                                        \
+		if (GW_UNLIKELY(!real))                                                            \
+			return CUDA_ERROR_NOT_FOUND;                                               \
 		active = atomic_load_explicit(&gw_hot.active, memory_order_acquire);               \
 		if (GW_UNLIKELY(active != GW_HOT_ON) &&                                            \
-		    ((GW_LAUNCHES(symbol) && active == GW_HOT_IDLE) ||                             \
-		     (!active && !gw_hooks_activate(false)) ||                                     \
-		     (GW_LAUNCHES(symbol) && gw_threads_idle())))                                  \
+		    (active == GW_HOT_IDLE || (!active && !gw_hooks_activate(false)) ||            \
+		     gw_threads_idle()))                                                           \
 			return real(__VA_ARGS__);                                                  \
 		call.pt = (pt_);                                                                   \
 		CALL(before, &call, __VA_ARGS__);                                                  \
 		result = real(__VA_ARGS__);                                                        \
 		CALL(after, &call, result, __VA_ARGS__);                                           \
-		(void)call;                                                                        \
 		return result;                                                                     \
 	}
 #define HOOK(symbol, base, need, pt, params, args, before, after)                                  \
 	GW_EXPORT(symbol)                                                                          \
-	WRAPPER(, by_name_##symbol, gw_next.symbol, symbol, pt, params, before, after, args)       \
-	WRAPPER(COLD static, found_##symbol, gw_real.symbol, symbol, pt, params, before, after,    \
+	WRAPPER(, by_name_##symbol, gw_next.symbol, symbol, pt, params, before, after, args)
+#define HOOK_RARE(...)
+#define HOOK_BARE(...)
+#include "preload/hook/hooks.def"
+#undef HOOK
+#undef HOOK_RARE
+#undef HOOK_BARE
+
+/* Launches that another library has looked up, and which nothing is inlined into. */
+#define launch_begin(...) gw_kernel_event_rare(__VA_ARGS__, 0, GW_EVENT_KERNEL)
+#define gw_launch_end     gw_launch_end_rare
+#define HOOK(symbol, base, need, pt, params, args, before, after)                                  \
+	WRAPPER(COLD USED static, found_##symbol, gw_real.symbol, symbol, pt, params, before, after, \
 	        args)
+
+/* What a call that is no launch finds. */
+enum state { MISSING, OFF, ON };
+
+COLD static __attribute__((noinline)) enum state state_of(void *const *real, bool init)
+{
+	if (!*real)
+		gw_hooks_resolve();
+	if (!*real)
+		return MISSING;
+	return atomic_load_explicit(&gw_hot.active, memory_order_acquire) || gw_hooks_activate(init)
+	               ? ON
+	               : OFF;
+}
+
 /*
  * What is no launch is cold: smaller, and out of the way of the launch path. Its two wrappers share
  * a body, which takes the place of the function that each goes on to; a row without parameters has
  * none to add it to.
  */
-#define COLD __attribute__((cold))
-#define HOOK_BARE(symbol, base, need, pt, params, args, before, after)                             \
-	GW_EXPORT(symbol)                                                                          \
-	WRAPPER(COLD, by_name_##symbol, gw_next.symbol, symbol, pt, params, before, after, args)   \
-	WRAPPER(COLD static, found_##symbol, gw_real.symbol, symbol, pt, params, before, after,    \
-	        args)
-#define HOOK_RARE(symbol, base, need, pt_, params, args, before, after)                            \
-	COLD static CUresult around_##symbol(A params, __typeof__(symbol) **real)                  \
+#define AROUND(linkage, function, real, symbol, params, before, after, ...)                        \
+	linkage CUresult function params                                                           \
 	{                                                                                          \
+		enum state now =                                                                   \
+		        state_of((void *const *)(real), GW_HOOK_##symbol == GW_HOOK_cuInit);       \
 		struct gw_call call;                                                               \
 		CUresult result;                                                                   \
-		bool active;                                                                       \
                                                                                                    \
-		RESOLVE(*real)                                                                     \
-		active = atomic_load_explicit(&gw_hot.active, memory_order_acquire) ||             \
-		         gw_hooks_activate(GW_HOOK_##symbol == GW_HOOK_cuInit);                    \
-		if (active) {                                                                      \
-			call.pt = (pt_);                                                           \
-			CALL(before, &call, args);                                                 \
+		if (now == MISSING)                                                                \
+			return CUDA_ERROR_NOT_FOUND;                                               \
+		if (now == ON) {                                                                   \
+			CALL(before, &call, __VA_ARGS__);                                          \
 		}                                                                                  \
-		result = (*real)(args);                                                            \
-		if (active) {                                                                      \
-			CALL(after, &call, result, args);                                          \
+		result = (*(real))(__VA_ARGS__);                                                   \
+		if (now == ON) {                                                                   \
+			CALL(after, &call, result, __VA_ARGS__);                                   \
 		}                                                                                  \
 		(void)call;                                                                        \
 		return result;                                                                     \
-	}                                                                                          \
+	}
+#define HOOK_BARE(symbol, base, need, pt, params, args, before, after)                             \
+	GW_EXPORT(symbol)                                                                          \
+	AROUND(COLD, by_name_##symbol, &gw_next.symbol, symbol, params, before, after, args)       \
+	AROUND(COLD USED static, found_##symbol, &gw_real.symbol, symbol, params, before, after, args)
+#define HOOK_RARE(symbol, base, need, pt, params, args, before, after)                             \
+	AROUND(COLD static, around_##symbol, real, symbol,                                         \
+	       (A params, __typeof__(symbol) **real), before, after, args)                         \
 	GW_EXPORT(symbol)                                                                          \
 	COLD CUresult by_name_##symbol params                                                      \
 	{                                                                                          \
 		return around_##symbol(args, &gw_next.symbol);                                     \
 	}                                                                                          \
-	COLD static CUresult found_##symbol params                                                 \
+	COLD USED static CUresult found_##symbol params                                            \
 	{                                                                                          \
 		return around_##symbol(args, &gw_real.symbol);                                     \
 	}
@@ -121,17 +145,32 @@ static const struct {
 #undef HOOK
 };
 
+/*
+ * The wrappers of each row, the exported one and that for addresses that were looked up, as distances
+ * from this table, for the same reason. C has no word for such a constant.
+ */
+extern const int32_t gw_hook_wrappers[GW_HOOKS][2] __attribute__((visibility("hidden")));
+#define IN_TABLE(text) __asm__(".pushsection .rodata.gw_hook_wrappers, \"a\"\n" text "\n.popsection");
+IN_TABLE(".balign 4\n.globl gw_hook_wrappers\n.hidden gw_hook_wrappers\ngw_hook_wrappers:")
+#define HOOK(symbol, base, need, pt, params, args, before, after)                                  \
+	IN_TABLE(".long by_name_" #symbol " - gw_hook_wrappers, found_" #symbol " - gw_hook_wrappers")
+#include "preload/hook/hooks.def"
+#undef HOOK
+enum { BY_NAME, FOUND };
+
+static void *wrapper_at(int row, int which)
+{
+	return (char *)gw_hook_wrappers + gw_hook_wrappers[row][which];
+}
+
 static const struct hook {
-	void *wrapper, *found; /* the exported wrapper, the one for addresses that were looked up */
 	uint16_t symbol; /* place in `names` */
 	uint8_t base;    /* length of the name that cuGetProcAddress has for it, which the symbol begins with */
 	uint8_t pt, need;
 	bool by_name; /* a launch, or what cuLaunch() launches with: caught at any address */
 } hooks[] = {
 #define HOOK(symbol, base, need, pt, params, args, before, after)                                  \
-	{(void *)by_name_##symbol,                                                                 \
-	 (void *)found_##symbol,                                                                   \
-	 offsetof(__typeof__(names), symbol),                                                      \
+	{offsetof(__typeof__(names), symbol),                                                      \
 	 sizeof(base) - 1,                                                                         \
 	 pt,                                                                                       \
 	 need,                                                                                     \
@@ -151,7 +190,7 @@ static void *in_libcuda[GW_HOOKS]; /* addresses of libcuda's exports */
 static bool ours(const void *address)
 {
 	for (int i = 0; i < GW_HOOKS; i++)
-		if (hooks[i].wrapper == address || hooks[i].found == address)
+		if (wrapper_at(i, BY_NAME) == address || wrapper_at(i, FOUND) == address)
 			return true;
 	return false;
 }
@@ -230,9 +269,7 @@ bool gw_hooks_activate(bool init)
 /* The wrapper for an address of libcuda: one and the same where nobody comes between. */
 static void *wrapper_for(int row)
 {
-	const struct hook *h = &hooks[row];
-
-	return *place(&gw_next, row) == *place(&gw_real, row) ? h->wrapper : h->found;
+	return wrapper_at(row, *place(&gw_next, row) == *place(&gw_real, row) ? BY_NAME : FOUND);
 }
 
 /*
@@ -359,7 +396,7 @@ void *gw_hook_wrapper_of(const char *name)
 		return (void *)by_name_cuGetProcAddress;
 	for (int i = 0; i < GW_HOOKS; i++)
 		if (!strcmp(name_at(hooks[i].symbol), name))
-			return hooks[i].wrapper;
+			return wrapper_at(i, BY_NAME);
 	return NULL;
 }
 
@@ -372,7 +409,7 @@ bool gw_hook_stand_in(const char *name, struct gw_stand_in *s)
 			gw_hooks_resolve();
 			s->own = in_libcuda[i];
 			s->next = *place(&gw_next, i);
-			s->by_name = hooks[i].wrapper;
+			s->by_name = wrapper_at(i, BY_NAME);
 			s->by_address = wrapper_for(i);
 			return true;
 		}

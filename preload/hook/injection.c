@@ -44,6 +44,10 @@ typedef struct {
 #define A(...)                                                        FIELDS(__VA_ARGS__)
 #define CALL(function, ...)                                           function(__VA_ARGS__)
 
+/* And what a call of launch_begin() adds is little beside it. */
+#define launch_begin(...) gw_kernel_event_rare(__VA_ARGS__, 0, GW_EVENT_KERNEL)
+#define gw_launch_end     gw_launch_end_rare
+
 /* A callback costs as much as launches save by it, so here each asks for its thread's context. */
 #define HOOKS_WITHOUT_CURRENT
 

@@ -18,7 +18,7 @@ enum {
 	ANCHORS = 32,           /* earlier meetings of a stream that are remembered */
 	PATIENCE = 4,           /* batches a record waits for its launch to be seen */
 	TRIED = 64,             /* launches that a record of a window is tried with … */
-	MANY = 1 << 20,         /* … and of others: all */
+	MANY = INT32_MAX,       /* … and of others: all */
 	EVICTIONS = 64,         /* queues that may go to make room for a stream */
 };
 

@@ -191,12 +191,14 @@ static bool pair_ready(struct events *p, uint32_t at)
 }
 
 /*
- * Whether this launch, of so many kernels, is timed: one kernel in event_rate is, at random, so
- * that a program that repeats itself is not met in step.
+ * Whether this launch, of so many kernels, is timed: one kernel in as many as gw_hot.events says
+ * is, at random, so that a program that repeats itself is not met in step.
  */
 static bool due(struct gw_event_pool *p, uint32_t kernels)
 {
-	const uint32_t rate = gw_options.event_rate;
+	/* It may be switched off meanwhile. */
+	const uint32_t now = (uint32_t)atomic_load_explicit(&gw_hot.events, memory_order_relaxed),
+	               rate = now ? now : 1;
 
 	if (p->launches > kernels) {
 		p->launches -= kernels;
@@ -283,6 +285,7 @@ void gw_events_end(struct gw_call *call)
 		if (!at)
 			record_behind(p, call);
 	}
+	gw_bump(&call->thread->counts.pairs, 1);
 	gw_bump(&call->thread->counts.pair_ticks, gw_ticks() - returned);
 	errno = saved;
 }

@@ -266,38 +266,17 @@ GW_INLINE void launch_begin(struct gw_call *call, CUfunction f, unsigned gx, uns
 	                GW_EVENT_KERNEL);
 }
 
-static inline void cooperative_begin(struct gw_call *call, CUfunction f, unsigned gx, unsigned gy,
-                                     unsigned gz, unsigned bx, unsigned by, unsigned bz,
-                                     unsigned shared, CUstream stream, void **params)
-{
-	gw_kernel_event(call, f, gx, gy, gz, bx, by, bz, shared, stream, params, NULL, 0,
-	                GW_EVENT_COOPERATIVE, GW_EVENT_KERNEL);
-}
+/** gw_kernel_event() for launches that few programs make, without a cluster: not inlined. */
+void gw_kernel_event_rare(struct gw_call *call, CUfunction f, uint32_t gx, uint32_t gy, uint32_t gz,
+                          uint32_t bx, uint32_t by, uint32_t bz, uint32_t shared, CUstream stream,
+                          void **params, void **extra, uint8_t flags, enum gw_event_kind kind);
 
-static inline void launch_ex_begin(struct gw_call *call, const CUlaunchConfig *config, CUfunction f,
-                                   void **params, void **extra)
-{
-	uint32_t cluster = 0;
-	uint8_t flags = 0;
+#define cooperative_begin(...)                                                                     \
+	gw_kernel_event_rare(__VA_ARGS__, NULL, GW_EVENT_COOPERATIVE, GW_EVENT_KERNEL)
 
-	call->how = GW_CALL_IGNORED;
-	if (!config) /* the driver refuses it */
-		return;
-	for (unsigned i = 0; i < config->numAttrs && config->attrs; i++) {
-		const CUlaunchAttribute *a = &config->attrs[i];
-
-		if (a->id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION)
-			cluster = (a->value.clusterDim.x & 1023) |
-			          (a->value.clusterDim.y & 1023) << 10 |
-			          (a->value.clusterDim.z & 1023) << 20;
-		else if (a->id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE && a->value.cooperative)
-			flags |= GW_EVENT_COOPERATIVE;
-	}
-	gw_kernel_event(call, f, config->gridDimX, config->gridDimY, config->gridDimZ,
-	                config->blockDimX, config->blockDimY, config->blockDimZ,
-	                config->sharedMemBytes, config->hStream, params, extra, cluster, flags,
-	                GW_EVENT_KERNEL);
-}
+void launch_ex_begin(struct gw_call *call, const CUlaunchConfig *config, CUfunction f,
+                     void **params, void **extra);
+void graph_launch_begin(struct gw_call *call, CUgraphExec exec, CUstream stream);
 
 /*
  * The worker's core has read the next slot since it was last written, so the line must be
@@ -356,6 +335,8 @@ static inline void gw_launch_end(struct gw_call *call, CUresult result, void **p
 		gw_call_more(call, params, extra);
 	gw_event_end(call, head);
 }
+/** The same, not inlined. */
+void gw_launch_end_rare(struct gw_call *call, CUresult result, void **params, void **extra);
 #define launch_end(call, result, f, gx, gy, gz, bx, by, bz, shared, stream, params, extra)         \
 	gw_launch_end(call, result, params, extra)
 #define launch_ex_end(call, result, config, f, params, extra)                                      \
@@ -364,29 +345,6 @@ static inline void gw_launch_end(struct gw_call *call, CUresult result, void **p
 	gw_launch_end(call, result, params, NULL)
 /* The arguments of CUDA 1 were set beforehand, one by one. */
 #define launch_old_end(call, result, ...) gw_launch_end(call, result, NULL, NULL)
-
-static inline void graph_launch_begin(struct gw_call *call, CUgraphExec exec, CUstream stream)
-{
-	struct gw_event *e = gw_event_begin(call, stream);
-	struct gw_shared *s = gw_hot.shared;
-	struct gw_graph_slot *g;
-	uint32_t before;
-
-	if (!e)
-		return;
-	e->kind = GW_EVENT_GRAPH;
-	e->kernel = (uint16_t)gw_map_get(&s->graphs, (uintptr_t)exec);
-	if (!e->kernel)
-		return;
-	g = &s->graph_slots[e->kernel];
-	atomic_store_explicit(&g->launched, 1, memory_order_relaxed);
-	before = atomic_load_explicit(&g->stream, memory_order_relaxed);
-	atomic_store_explicit(&g->stream, e->stream + 1u, memory_order_relaxed);
-	/* It waits for its last launch, in whatever stream: a pair would time that, too. */
-	if (GW_UNLIKELY(atomic_load_explicit(&gw_hot.events, memory_order_relaxed)) &&
-	    (!before || before == e->stream + 1u))
-		gw_events_begin(call, stream, g->count);
-}
 
 static inline void graph_launch_end(struct gw_call *call, CUresult result, CUgraphExec exec,
                                     CUstream stream)

@@ -6,11 +6,12 @@
 #include "preload/launch/module_reports.h"
 #include "preload/maps/memory.h"
 #include "preload/runtime/sandbox.h"
+#include "preload/runtime/own_files.h"
 #include "preload/maps/state.h"
 
-#include <dlfcn.h>
 #include <elf.h>
 #include <errno.h>
+#include <link.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -21,6 +22,8 @@ enum {
 	NOTES_MAX = 1 << 16,
 	COPIES = 1 << 12, /* that others may share */
 	PROBES = 16,
+	PAGE = 4096, /* as the loader aligns segments */
+	PATH = 4096,
 	HEAD = 16, /* of an image larger than COPY_MAX only these are read: its size may be a lie */
 };
 
@@ -214,22 +217,67 @@ static void keep(struct gw_module_note *n, const void *start)
 		gw_count(GW_COUNTER_images_dropped, 1);
 }
 
+/* Where an image lies in an executable or shared library; @p path NULL: in none. */
+struct place {
+	uintptr_t at;
+	const char *path;
+	uint64_t from_base;
+};
+
+static int holds(struct dl_phdr_info *o, size_t size, void *arg)
+{
+	struct place *p = arg;
+	const uint64_t at = p->at - o->dlpi_addr;
+	uint64_t lowest = UINT64_MAX;
+
+	(void)size;
+	for (unsigned i = 0; i < o->dlpi_phnum; i++) {
+		const ElfW(Phdr) *h = &o->dlpi_phdr[i];
+
+		if (h->p_type != PT_LOAD)
+			continue;
+		if (h->p_vaddr < lowest)
+			lowest = h->p_vaddr;
+		if (at - h->p_vaddr < h->p_memsz) {
+			p->path = o->dlpi_name;
+			p->from_base = at - lowest / PAGE * PAGE;
+			return 1;
+		}
+	}
+	return 0;
+}
+
+/* The loader leaves its name empty, and by argv[0] it is not found after chdir(), or where the
+ * shell found it in PATH. */
+static const char *program(char *room)
+{
+	size_t length = 0;
+
+	if (gw_sandbox_enter()) {
+		length = gw_program_path(room, PATH);
+		gw_sandbox_leave();
+	}
+	return length ? room : NULL;
+}
+
 static void note(uint32_t number, enum gw_module_origin origin, const void *image, const char *path,
                  const struct gw_module_note *compiled)
 {
 	const void *start = NULL;
 	size_t bytes = image ? gw_image_size(image, &start) : 0, length;
 	struct gw_module_note *n;
-	uint64_t from_base = 0;
+	struct place where = {.at = (uintptr_t)start};
+	char room[PATH];
 	struct stat file;
-	Dl_info where;
 
-	/* Code that lies in an executable or shared library can be read from there later. */
-	if (!path && start && dladdr(start, &where) && where.dli_fname) {
-		path = where.dli_fname;
-		from_base = (uintptr_t)start - (uintptr_t)where.dli_fbase;
-	}
-	length = path ? strnlen(path, 4095) : 0;
+	/*
+	 * Code that lies in an executable or shared library can be read from there later. Not by
+	 * dladdr(), which waits for the lock that dlopen() holds while constructors run: one of
+	 * them may wait for this thread.
+	 */
+	if (!path && start && dl_iterate_phdr(holds, &where))
+		path = *where.path ? where.path : program(room);
+	length = path ? strnlen(path, PATH - 1) : 0;
 	n = gw_memory_new(GW_MEMORY_modules, 1, sizeof(*n) + length + 1);
 	if (!n)
 		return;
@@ -237,7 +285,7 @@ static void note(uint32_t number, enum gw_module_origin origin, const void *imag
 	n->origin = origin;
 	n->ticks = gw_ticks();
 	n->bytes = bytes;
-	n->from_base = from_base;
+	n->from_base = where.from_base;
 	n->compiled = compiled;
 	memcpy(n->path, path ? path : "", length);
 	if (length && gw_sandbox_enter()) {

@@ -6,7 +6,7 @@
 #include "preload/launch/utf8.h"
 #include "preload/runtime/options.h"
 
-enum { PROBES = 32 };
+enum { PROBES = 32, EARLY = 15 };
 
 /* Open addressing; a place is taken once and for all by its hash. */
 static struct name {
@@ -98,6 +98,11 @@ bool gw_range_names_full(void)
 	return atomic_load_explicit(&full, memory_order_relaxed) != 0;
 }
 
+/* Ranges that a thread is in which has launched nothing, and so has no ring. */
+static _Thread_local struct {
+	uint32_t depth, name[EARLY];
+} early __attribute__((tls_model("initial-exec")));
+
 /* The calling thread's record, where changes are recorded. */
 static struct gw_thread *thread(void)
 {
@@ -114,7 +119,8 @@ static void change(struct gw_thread *t, enum gw_range_change what, uint32_t name
 	uint32_t head;
 
 	head = atomic_load_explicit(&t->head, memory_order_relaxed);
-	if (t->next != head || gw_options.mode != GW_MODE_AUDIT) /* within a launch, or not kept */
+	/* Within a launch, or not kept. */
+	if (t->next != head || gw_options.mode != GW_MODE_AUDIT || !atomic_load(&gw_hot.active))
 		return;
 	/* Pairs with the release of `tail` (worker/drain.c): the slot has been read. */
 	if (head - atomic_load_explicit(&t->tail, memory_order_acquire) > t->mask / 2) {
@@ -135,19 +141,36 @@ static void change(struct gw_thread *t, enum gw_range_change what, uint32_t name
 		gw_event_end(&call, call.at);
 }
 
+void gw_ranges_enter(struct gw_thread *t)
+{
+	const uint32_t depth = early.depth;
+
+	early.depth = 0;
+	while (t->range_depth < depth && t->range_depth < EARLY) {
+		const uint32_t name = early.name[t->range_depth];
+
+		change(t, GW_RANGE_PUSHED, name, ++t->range_depth);
+	}
+	t->range_depth = depth;
+}
+
 void gw_range_push(uint32_t name)
 {
-	struct gw_thread *t = thread();
+	struct gw_thread *t = gw_self;
 
 	if (t)
 		change(t, GW_RANGE_PUSHED, name, ++t->range_depth);
+	else if (early.depth++ < EARLY)
+		early.name[early.depth - 1] = name;
 }
 
 void gw_range_pop(void)
 {
-	struct gw_thread *t = thread();
+	struct gw_thread *t = gw_self;
 
-	if (t && t->range_depth)
+	if (!t)
+		early.depth -= early.depth != 0;
+	else if (t->range_depth)
 		change(t, GW_RANGE_POPPED, 0, --t->range_depth);
 }
 

@@ -32,6 +32,10 @@ GW_COLD uint32_t gw_range_name(uint32_t domain, const char *text);
 /** The same of wide characters, as UTF-8. */
 GW_COLD uint32_t gw_range_name_wide(uint32_t domain, const wchar_t *text);
 
+/** @p t has just become the calling thread's record: it is in the ranges that the thread entered
+ * before. */
+GW_COLD void gw_ranges_enter(struct gw_thread *t);
+
 /** The calling thread enters range @p name, and leaves the one that it entered last. */
 GW_COLD void gw_range_push(uint32_t name);
 GW_COLD void gw_range_pop(void);

@@ -55,36 +55,25 @@ void gw_shape_of(CUfunction f, uint32_t block[3], uint32_t *shared)
 	*shared = s ? atomic_load(&s->shared) : 0;
 }
 
-static void begin(struct gw_call *call, const CUDA_LAUNCH_PARAMS *p, uint8_t flags, uint8_t kind)
-{
-	gw_kernel_event(call, p->function, p->gridDimX, p->gridDimY, p->gridDimZ, p->blockDimX,
-	                p->blockDimY, p->blockDimZ, p->sharedMemBytes, p->hStream, p->kernelParams,
-	                NULL, 0, flags, kind);
-}
-
 void gw_launch_grid(struct gw_call *call, CUfunction f, int width, int height, CUstream stream)
 {
 	uint32_t block[3], shared;
 
 	gw_shape_of(f, block, &shared);
-	begin(call,
-	      &(const CUDA_LAUNCH_PARAMS){.function = f,
-	                                  .gridDimX = (uint32_t)width,
-	                                  .gridDimY = (uint32_t)height,
-	                                  .gridDimZ = 1,
-	                                  .blockDimX = block[0],
-	                                  .blockDimY = block[1],
-	                                  .blockDimZ = block[2],
-	                                  .sharedMemBytes = shared,
-	                                  .hStream = stream},
-	      0, GW_EVENT_KERNEL);
+	gw_kernel_event_rare(call, f, (uint32_t)width, (uint32_t)height, 1, block[0], block[1],
+	                     block[2], shared, stream, NULL, NULL, 0, GW_EVENT_KERNEL);
 }
 
 void gw_launched_multi(struct gw_call *call, CUresult result, CUDA_LAUNCH_PARAMS *list,
                        unsigned count)
 {
 	for (unsigned i = 0; result == CUDA_SUCCESS && i < count; i++) {
-		begin(call, &list[i], GW_EVENT_COOPERATIVE, GW_EVENT_MULTI);
-		gw_launch_end(call, result, list[i].kernelParams, NULL);
+		const CUDA_LAUNCH_PARAMS *p = &list[i];
+
+		gw_kernel_event_rare(call, p->function, p->gridDimX, p->gridDimY, p->gridDimZ,
+		                     p->blockDimX, p->blockDimY, p->blockDimZ, p->sharedMemBytes,
+		                     p->hStream, p->kernelParams, NULL, GW_EVENT_COOPERATIVE,
+		                     GW_EVENT_MULTI);
+		gw_launch_end_rare(call, result, p->kernelParams, NULL);
 	}
 }

@@ -6,6 +6,7 @@
 #include "preload/runtime/options.h"
 #include "preload/runtime/process.h"
 #include "preload/runtime/sandbox.h"
+#include "preload/launch/ranges.h"
 #include "preload/launch/threads.h"
 #include "preload/launch/object_lifetime.h"
 
@@ -299,6 +300,8 @@ struct gw_thread *gw_thread_register(void)
 		return NULL;
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	t = enrol();
+	if (t)
+		gw_ranges_enter(t);
 	pthread_setcancelstate(cancel, NULL);
 	errno = saved;
 	return t;
@@ -310,13 +313,10 @@ struct gw_thread *gw_thread_register(void)
  */
 static void first_idle(void)
 {
-	int unseen = GW_HOT_UNSEEN, saved = errno, cancel;
+	int unseen = GW_HOT_UNSEEN;
 
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	gw_live_start();
 	atomic_compare_exchange_strong(&gw_hot.active, &unseen, GW_HOT_IDLE);
-	pthread_setcancelstate(cancel, NULL);
-	errno = saved;
 }
 
 bool gw_threads_idle(void)

@@ -16,7 +16,9 @@
 
 enum {
 	SUMS_MAX = 1 << 14, /* configurations summed apart; place 0 has all others */
-	PLACES = GW_LIVE_SUMS / 2,
+	GRAPHS = 256,       /* graphs whose launches are summed whole … */
+	PARTS = 768,        /* … and their configurations, each of a graph */
+	PLACES = GW_LIVE_SUMS / 2 - GRAPHS - PARTS,
 	SPANS = 64,         /* a span is this part of the time since the first */
 	SKETCHED = 1 << 12, /* sums that may have histograms: a span ends when there are so many */
 };
@@ -27,7 +29,20 @@ static const uint32_t LAUNCHES_MAX = UINT32_MAX / 2;
 static struct sum {
 	struct gw_record_aggregate record;
 	double error_sum, ratio_sum; /* a float would stop growing */
+	uint32_t part;               /* the latest of its parts, from 1 */
 } * sums;
+/* A graph's launches in this span. */
+static struct graph {
+	uint32_t slot, launches;
+	uint32_t folded, shown; /* of these: those that are in sums; that were shown */
+	uint32_t first, parts;  /* parts: 0: there is no room for them */
+} * graphs;
+static struct part {
+	uint32_t graph, config, each; /* kernels of this configuration in a launch */
+	uint32_t sum, before;         /* the part of that sum before this one, from 1 */
+} * parts;
+static uint32_t graph_count, part_count;
+static uint32_t *graph_at; /* [GW_GRAPHS_MAX]: the graph in a slot, from 1 */
 static struct sketches {
 	struct gw_sketch time, ratio;
 } * sketches; /* of the first SKETCHED sums, while the log is a ring */
@@ -40,7 +55,9 @@ static uint64_t begin_ns, first_ns, /* of the span, and of all, by the steady cl
 
 static void forget(void)
 {
-	count = 0;
+	for (uint32_t i = 0; i < graph_count; i++)
+		gw_aggregate_graph_gone(graphs[i].slot);
+	graph_count = part_count = count = 0;
 	full = false;
 }
 
@@ -51,6 +68,10 @@ void gw_aggregate_start(void)
 	sums = NULL;
 	place = NULL;
 	sketches = NULL;
+	graphs = NULL;
+	parts = NULL;
+	graph_at = NULL;
+	graph_count = part_count = 0;
 	full = false;
 	begin_ns = first_ns = 0;
 }
@@ -58,7 +79,8 @@ void gw_aggregate_start(void)
 /* In the live segment; UINT32_MAX: none. */
 static uint32_t place_of(const struct sum *sum)
 {
-	return sum - sums < PLACES ? half * PLACES + (uint32_t)(sum - sums) : UINT32_MAX;
+	return sum - sums < PLACES ? half * (GW_LIVE_SUMS / 2) + (uint32_t)(sum - sums)
+	                           : UINT32_MAX;
 }
 
 static struct sum *add_sum(uint32_t config)
@@ -146,6 +168,150 @@ void gw_aggregate_add(const struct gw_record_launch *r)
 	}
 }
 
+/* ---- graphs whose launches are added whole -------------------------------------------------- */
+
+/* In the live segment, behind those of sums: graphs' first, then those of parts. */
+static uint32_t place_behind(uint32_t number)
+{
+	return half * (GW_LIVE_SUMS / 2) + PLACES + number;
+}
+
+static bool have_graphs(void)
+{
+	if (!graphs)
+		graphs = gw_memory_new(GW_MEMORY_log, GRAPHS, sizeof(*graphs));
+	if (!parts)
+		parts = gw_memory_new(GW_MEMORY_log, PARTS, sizeof(*parts));
+	if (!graph_at)
+		graph_at = gw_memory_new(GW_MEMORY_log, GW_GRAPHS_MAX, sizeof(*graph_at));
+	return graphs && parts && graph_at;
+}
+
+/* A kernel of graph @p number; false: no room. */
+static bool add_part(uint32_t number, uint32_t config)
+{
+	struct sum *sum = config ? sum_of(config) : NULL;
+	struct part *p;
+
+	if (!sum)
+		return false;
+	p = sum->part ? &parts[sum->part - 1] : NULL;
+	if (p && p->graph == number) {
+		p->each++;
+		return true;
+	}
+	if (part_count == PARTS)
+		return false;
+	parts[part_count] = (struct part){.graph = number,
+	                                  .config = sum->record.config,
+	                                  .each = 1,
+	                                  .sum = (uint32_t)(sum - sums),
+	                                  .before = sum->part};
+	sum->part = ++part_count;
+	return true;
+}
+
+/* Its launches are what a reader multiplies each part by: all of them change at once. */
+static void show_parts(const struct graph *g)
+{
+	const uint32_t counter = place_behind((uint32_t)(g - graphs));
+
+	gw_live_sum_counter(counter, begin_wall_ns);
+	for (uint32_t i = g->first; i < g->first + g->parts; i++)
+		gw_live_sum_part(place_behind(GRAPHS + i), parts[i].config, begin_wall_ns,
+		                 parts[i].each, counter);
+}
+
+static void add_graph(uint32_t slot)
+{
+	const struct gw_graph_slot *as = &gw_hot.shared->graph_slots[slot];
+	struct graph *g = &graphs[graph_count];
+	bool room = true;
+
+	*g = (struct graph){.slot = slot, .first = part_count};
+	for (uint32_t i = 0; room && i < as->count; i++)
+		room = !as->nodes[i].enabled || add_part(graph_count, as->nodes[i].config_id);
+	while (!room && part_count > g->first) {
+		part_count--;
+		sums[parts[part_count].sum].part = parts[part_count].before;
+	}
+	g->parts = part_count - g->first;
+	graph_at[slot] = ++graph_count;
+	if (g->parts)
+		show_parts(g);
+}
+
+static struct graph *graph_of(uint32_t slot)
+{
+	const uint32_t at = graph_at ? graph_at[slot] : 0;
+
+	return at ? &graphs[at - 1] : NULL;
+}
+
+bool gw_aggregate_graph_room(uint32_t slot)
+{
+	const struct graph *g = graph_of(slot);
+
+	if (!g && have_graphs() && graph_count < GRAPHS) {
+		add_graph(slot);
+		g = graph_of(slot);
+	}
+	return g && g->parts && g->launches < LAUNCHES_MAX;
+}
+
+void gw_aggregate_graph(uint32_t slot, const struct gw_record_launch *r)
+{
+	struct graph *g = graph_of(slot);
+
+	gw_live_summed(place_behind((uint32_t)(g - graphs)), r);
+	g->launches++;
+}
+
+void gw_aggregate_graph_gone(uint32_t slot)
+{
+	if (graph_at)
+		graph_at[slot] = 0;
+}
+
+void gw_aggregate_graphs(void (*take)(uint32_t config, uint64_t launches))
+{
+	for (uint32_t i = 0; i < part_count; i++) {
+		const struct graph *g = &graphs[parts[i].graph];
+
+		if (parts[i].config && g->launches != g->shown)
+			take(parts[i].config, (uint64_t)parts[i].each * (g->launches - g->shown));
+	}
+	for (uint32_t i = 0; i < graph_count; i++)
+		graphs[i].shown = graphs[i].launches;
+}
+
+/* What was added whole goes into the sums; the live segment has it apart. */
+static void fold(void)
+{
+	for (uint32_t i = 0; i < part_count; i++) {
+		const struct part *p = &parts[i];
+		uint64_t more =
+		        (uint64_t)p->each * (graphs[p->graph].launches - graphs[p->graph].folded);
+
+		gw_count(GW_COUNTER_aggregated, more);
+		while (more) {
+			const uint32_t some = more < LAUNCHES_MAX ? (uint32_t)more : LAUNCHES_MAX;
+
+			sum_of(p->config)->record.launches += some;
+			more -= some;
+		}
+	}
+	for (uint32_t i = 0; i < graph_count; i++)
+		graphs[i].folded = graphs[i].launches;
+}
+
+static void logged(const struct sum *sum)
+{
+	gw_live_sum_logged(place_of(sum), gw_log_block());
+	for (uint32_t i = sum->part; i; i = parts[i - 1].before)
+		gw_live_sum_logged(place_behind(GRAPHS + i - 1), gw_log_block());
+}
+
 static void begin(uint64_t now_ns)
 {
 	begin_ns = now_ns;
@@ -223,6 +389,7 @@ void gw_aggregate_copy(void)
 	struct sum others = {.record = {.min_ns = UINT64_MAX}};
 	size_t left = 0;
 
+	fold();
 	if (!count || gw_log_sums_fit(0) || !gw_log_copy_begin(&left))
 		return;
 	for (uint32_t i = 0; i < count; i++)
@@ -254,6 +421,11 @@ static bool span_over(uint64_t now_ns)
 	return full || now_ns - begin_ns >= (span > SPAN_NS ? span : SPAN_NS);
 }
 
+bool gw_aggregate_due(uint64_t now_ns, bool last)
+{
+	return last || span_over(now_ns);
+}
+
 bool gw_aggregate_tick(uint64_t now_ns, bool last)
 {
 	static uint64_t copied_ns;
@@ -262,12 +434,13 @@ bool gw_aggregate_tick(uint64_t now_ns, bool last)
 		first_ns = copied_ns = now_ns;
 		begin(now_ns);
 	}
-	if (!last && !span_over(now_ns))
+	if (!gw_aggregate_due(now_ns, last))
 		return false;
+	fold();
 	if (gw_log_sums_fit(count * (sizeof(sums->record) + 1))) {
 		for (uint32_t i = 0; i < count; i++) {
 			write(&sums[i], sketches_of(&sums[i]));
-			gw_live_sum_logged(place_of(&sums[i]), gw_log_block());
+			logged(&sums[i]);
 		}
 		forget();
 		half ^= 1;

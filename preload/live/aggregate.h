@@ -8,6 +8,7 @@
 #define GW_AGGREGATE_H
 
 #include "predictor/log/record.h"
+#include "preload/maps/state.h"
 
 #include <stdbool.h>
 
@@ -16,6 +17,25 @@ void gw_aggregate_start(void);
 
 /** Add a launch to the running span; its entry in the live segment goes with it. */
 void gw_aggregate_add(const struct gw_record_launch *r);
+
+/**
+ * Whether launches of graph @p slot can be added whole to the running span: its nodes, which all
+ * have configurations, are counted by configuration once a span. False: there is no room, and each
+ * of its kernels is to be added as a launch.
+ */
+bool gw_aggregate_graph_room(uint32_t slot);
+
+/** Add a launch of that graph; @p r has its entry in the live segment, one for all its kernels. */
+void gw_aggregate_graph(uint32_t slot, const struct gw_record_launch *r);
+
+/** The slot is given to another graph. */
+void gw_aggregate_graph_gone(uint32_t slot);
+
+/** Call @p take with the launches that were added whole since the last time, by configuration. */
+void gw_aggregate_graphs(void (*take)(uint32_t config, uint64_t launches));
+
+/** Whether gw_aggregate_tick() would write the sums, and forget what was added whole. */
+bool gw_aggregate_due(uint64_t now_ns, bool last);
 
 /** Write the sums when their span is over, or @p last; whether it was. */
 bool gw_aggregate_tick(uint64_t now_ns, bool last);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/live/live_part.h"
 
-#include "preload/runtime/small_file.h"
+#include "preload/runtime/own_files.h"
 #include "preload/live/log_name.h"
 #include "preload/runtime/clock.h"
 #include "preload/runtime/degrade.h"
@@ -13,6 +13,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <linux/magic.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -165,8 +166,6 @@ static uint64_t pid_namespace(void)
 /* The magic comes last: without it a segment holds nothing yet. */
 static void fill_head(struct gw_live_head *h, uint64_t size, uint64_t begun)
 {
-	ssize_t n;
-
 	h->version = GW_LIVE_VERSION;
 	h->size = size;
 	h->pid = (uint32_t)getpid();
@@ -175,8 +174,7 @@ static void fill_head(struct gw_live_head *h, uint64_t size, uint64_t begun)
 	atomic_store(&room_used, gw_live_layout(h, size));
 	gw_small_file("/proc/sys/kernel/random/boot_id", h->boot_id, sizeof(h->boot_id));
 	h->boot_id[strcspn(h->boot_id, "\n")] = 0;
-	n = readlink("/proc/self/exe", h->exe, sizeof(h->exe) - 1);
-	h->exe[n > 0 ? n : 0] = 0;
+	gw_program_path(h->exe, sizeof(h->exe));
 	h->magic = GW_LIVE_MAGIC;
 }
 
@@ -226,12 +224,13 @@ static struct gw_live_head *make(int at, uint64_t size)
 	return h;
 }
 
-static void start(void)
+static void start(void *unused)
 {
 	const uint64_t size = gw_options.segment / PAGE * PAGE;
 	struct gw_live_head *h;
 	int at;
 
+	(void)unused;
 	if (size < GW_LIVE_LEAST || getauxval(AT_SECURE))
 		return;
 	folder(path, sizeof(path) - 80);
@@ -283,15 +282,16 @@ static void wait_for_start(void)
 
 void gw_live_start(void)
 {
-	int saved = errno, expected = 0;
+	int saved = errno, expected = 0, cancel;
 
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	if (atomic_compare_exchange_strong(&started, &expected, 1)) {
 		struct gw_blocked_signals quiet;
 
 		if (gw_sandbox_enter()) {
 			gw_block_signals_begin(
 			        &quiet); /* beyond RLIMIT_FSIZE a file's size is SIGXFSZ */
-			start();
+			gw_apart(start, NULL);
 			gw_block_signals_end(&quiet);
 			gw_sandbox_leave();
 		} else {
@@ -303,6 +303,7 @@ void gw_live_start(void)
 	} else if (expected == 1) {
 		wait_for_start();
 	}
+	pthread_setcancelstate(cancel, NULL);
 	errno = saved;
 }
 

@@ -74,6 +74,14 @@ void gw_live_logged(uint32_t entry, uint32_t block);
 /** Place @p slot of the sums is of configuration @p config from @p start_ns on, and empty. */
 void gw_live_sum(uint32_t slot, uint32_t config, uint64_t start_ns);
 
+/** Place @p slot counts launches of a graph from @p start_ns on, and is none's sum. */
+void gw_live_sum_counter(uint32_t slot, uint64_t start_ns);
+
+/** Place @p slot is of @p each launches of configuration @p config for each one that @p counter
+ * counts. */
+void gw_live_sum_part(uint32_t slot, uint32_t config, uint64_t start_ns, uint32_t each,
+                      uint32_t counter);
+
 /** The launch of record @p r goes into that sum, or (no such place) into one that is not here. */
 void gw_live_summed(uint32_t slot, const struct gw_record_launch *r);
 
@@ -98,8 +106,8 @@ void gw_live_config(uint32_t id, uint32_t kernel, uint32_t device, const struct 
 /** What is published of it now. */
 void gw_live_published(uint32_t id, const struct gw_prediction *p);
 
-/** A launch of it was met. */
-void gw_live_launched(uint32_t id);
+/** So many launches of it were met. */
+void gw_live_launched(uint32_t id, uint64_t launches);
 
 /** One was measured; @p predicted_ns: what was predicted before, NaN: nothing. @p id may be 0. */
 void gw_live_measured(uint32_t id, uint64_t duration_ns, double predicted_ns);

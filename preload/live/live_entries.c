@@ -194,6 +194,28 @@ void gw_live_sum(uint32_t slot, uint32_t config, uint64_t start_ns)
 	s->start_ns = start_ns;
 	s->total_ns = s->max_ns = 0;
 	s->min_ns = UINT64_MAX;
+	s->counter = 0;
+}
+
+void gw_live_sum_counter(uint32_t slot, uint64_t start_ns)
+{
+	struct gw_live_sum *s = sum_at(gw_live_mapped(), slot);
+
+	gw_live_sum(slot, 0, start_ns);
+	if (s)
+		s->counter = slot + 1;
+}
+
+void gw_live_sum_part(uint32_t slot, uint32_t config, uint64_t start_ns, uint32_t each,
+                      uint32_t counter)
+{
+	struct gw_live_sum *s = sum_at(gw_live_mapped(), slot);
+
+	gw_live_sum(slot, config, start_ns);
+	if (!s)
+		return;
+	s->counter = counter + 1;
+	__atomic_store_n(&s->launches, each, __ATOMIC_RELEASE);
 }
 
 static void add_time(struct gw_live_sum *s, uint64_t ns)

@@ -14,7 +14,6 @@ enum {
 	WAITS = 256,  /* of a thread, the latest */
 	COPIES = 32,  /* of a GPU, the latest */
 	READS = 256,  /* spans in which child processes were at work, the latest */
-	PACE = 20000, /* ns between launch calls that follow each other at once, as in spent.h */
 };
 
 struct span {
@@ -122,7 +121,7 @@ static void work(uint64_t from, uint64_t until, enum gw_idle_cause row, uint64_t
 		const uint64_t begin = larger(r->span.from, from),
 		               end = smaller(r->span.until, until);
 
-		if (end <= begin || r->threads >= (end - begin) / 2)
+		if (!gw_idle_input(begin, end, r->threads))
 			continue;
 		out[row] += begin - from;
 		out[GW_IDLE_INPUT] += end - begin;
@@ -161,21 +160,17 @@ static void host(const struct thread *t, uint64_t from, uint64_t until, uint64_t
 static void idle(const struct thread *t, uint64_t before, uint64_t call, uint64_t from,
                  uint64_t until, uint64_t out[])
 {
-	uint64_t called;
+	enum gw_idle_cause cause;
 
 	if (until <= from)
 		return;
-	if (!t || !call || (untimed > from && untimed < until)) {
-		out[GW_IDLE_UNKNOWN] += until - from;
-	} else if (before && call - before <= PACE && until <= call + PACE) {
-		out[GW_IDLE_LAUNCH_BOUND] += until - from;
-	} else if (call <= from) {
-		out[GW_IDLE_QUEUED] += until - from;
-	} else {
-		called = smaller(call, until);
-		host(t, from, called, out);
-		out[GW_IDLE_LATENCY] += until - called;
+	cause = gw_idle_cause(from, until, untimed, t ? call : 0, before);
+	if (cause == GW_IDLE_HOST) {
+		host(t, from, smaller(call, until), out);
+		from = smaller(call, until);
+		cause = GW_IDLE_LATENCY;
 	}
+	out[cause] += until - from;
 }
 
 /* The copy that ran first from @p from on and before @p until; false: none did. */

@@ -133,14 +133,14 @@ void gw_live_published(uint32_t id, const struct gw_prediction *p)
 	end(&c->sequence);
 }
 
-void gw_live_launched(uint32_t id)
+void gw_live_launched(uint32_t id, uint64_t launches)
 {
 	struct gw_live_config *c = config(id);
 
 	if (!c)
 		return;
 	begin(&c->sequence);
-	c->launches++;
+	c->launches += launches;
 	end(&c->sequence);
 }
 
@@ -255,7 +255,8 @@ void gw_live_identity(const struct gw_record_device *as, const char *name,
 	d->full_sm_khz = as->sm_clock_khz;
 	memset(d->name, 0, sizeof(d->name));
 	strncpy(d->name, name, sizeof(d->name) - 1);
-	d->identity = 1;
+	/* In mode watch nothing else may say so: no record comes of what runs. */
+	d->used = d->identity = 1;
 	end(&d->sequence);
 }
 

@@ -4,8 +4,8 @@
 #include "preload/runtime/degrade.h"
 #include "preload/live/log_dictionary.h"
 #include "preload/live/log_file.h"
-#include "preload/live/log_table.h"
 #include "preload/maps/memory.h"
+#include "preload/runtime/own_files.h"
 #include "preload/runtime/sandbox.h"
 #include "preload/runtime/spawn.h"
 #include "preload/maps/state.h"
@@ -438,7 +438,7 @@ static void begin_model(void)
 
 static void run(void)
 {
-	if (!gw_log_own_table()) {
+	if (!gw_own_files(true)) {
 		gw_log_report(GW_DEGRADED_LOG,
 		              "no table of files for the log alone (%s): no log is written",
 		              strerror(errno));

@@ -256,12 +256,13 @@ struct gw_graph_slot {
 	uint32_t count;
 	_Atomic uint32_t stream; /**< slot of the stream of its last launch, plus 1; 0: none yet */
 	struct gw_graph_node *nodes; /**< malloc'd; freed by the worker with the slot */
+	struct gw_graph_launch *as;  /**< worker (launch_graph.c): what a launch of it comes to */
 };
 
 /** Counters kept by each thread for itself; names from counter.def. */
 struct gw_thread_counts {
-	_Atomic uint64_t launches, captured, graph_launches, graph_unknown, failed, dropped,
-	        pair_ticks, events_skipped; /* time that event pairs took; not made */
+	_Atomic uint64_t launches, captured, graph_launches, graph_unknown, failed, dropped, pairs,
+	        pair_ticks, events_skipped; /* event pairs, and the time that they took */
 };
 
 struct gw_event_pool;

@@ -4,6 +4,7 @@
 #include "preload/runtime/clock.h"
 #include "preload/runtime/messages.h"
 #include "preload/runtime/options.h"
+#include "preload/runtime/own_files.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -23,6 +24,7 @@ static const char *_Atomic tables_full[TABLES]; /* the formats of their reasons 
 static _Atomic int ready[REASONS];              /* by position */
 static _Atomic unsigned count;
 static _Atomic int said;
+static const char *_Atomic unsaid; /* by a thread in whose table of files descriptor 2 is none */
 
 /* One write: a line of ours is not torn by the program's own output. */
 static void say(const char *text)
@@ -32,6 +34,14 @@ static void say(const char *text)
 
 	if (length > 0) /* nobody may listen: the log still has it */
 		gw_message(line, (size_t)length);
+}
+
+void gw_degraded_say(void)
+{
+	const char *text = atomic_exchange(&unsaid, NULL);
+
+	if (text)
+		say(text);
 }
 
 /*
@@ -94,7 +104,9 @@ void gw_degrade(enum gw_degraded code, const char *format, ...)
 	r = keep(code, format, args);
 	va_end(args);
 	if (r && worth_saying(code) && !atomic_exchange(&said, 1))
-		say(r->text);
+		atomic_store(&unsaid, r->text);
+	if (!gw_has_own_files())
+		gw_degraded_say();
 	errno = saved;
 }
 

@@ -28,6 +28,12 @@ void gw_degrade(enum gw_degraded code, const char *format, ...)
 void gw_degrade_asked(enum gw_degraded code, const char *format, ...)
         __attribute__((format(printf, 2, 3)));
 
+/**
+ * Say on stderr what a thread with a table of files of its own (own_files.h) would have said: there
+ * descriptor 2 is not the program's. Any other thread; keeps errno.
+ */
+void gw_degraded_say(void);
+
 /** The reason numbered @p index (0, 1, …) in order of arrival; false when there are no more. */
 bool gw_degraded_get(unsigned index, struct gw_reason *out);
 

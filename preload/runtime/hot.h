@@ -38,14 +38,14 @@ static inline int gw_captures_of(int captures)
  * of, so that none writes into the segment.
  */
 struct gw_hot {
-	_Alignas(4096) _Atomic int active;  /**< enum gw_hot_state */
-	_Atomic int captures;               /**< stream captures under way, never too low; and
-	                                         GW_HOT_ASLEEP while the worker sleeps */
-	_Atomic int events;                 /**< 1: launches are sampled by event pairs */
-	_Atomic uint32_t arguments;         /**< what launches without a published prediction leave:
-	                                         GW_EVENT_ARGUMENTS, GW_EVENT_STACK, both or 0 */
-	_Atomic uint32_t known;             /**< observations behind the published predictions */
-	_Atomic uint32_t stream_generation; /**< changes when a stream or context ends */
+	_Alignas(4096) _Atomic int active; /**< enum gw_hot_state */
+	_Atomic int captures;              /**< stream captures under way, never too low; and
+	                                        GW_HOT_ASLEEP while the worker sleeps */
+	_Atomic int events;         /**< one launch in so many is timed by an event pair; 0: none */
+	_Atomic uint32_t arguments; /**< what launches without a published prediction leave:
+	                                 GW_EVENT_ARGUMENTS, GW_EVENT_STACK, both or 0 */
+	_Atomic uint32_t known;     /**< observations behind the published predictions */
+	_Atomic uint32_t stream_generation;   /**< changes when a stream or context ends */
 	_Atomic uint32_t function_generation; /**< changes when a function may have ended, or has
 	                                           another plan */
 	_Atomic uint32_t round; /**< rounds of the worker: changes at least every 20 ms while there

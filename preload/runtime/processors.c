@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/runtime/processors.h"
 
-#include "preload/runtime/small_file.h"
+#include "preload/runtime/own_files.h"
 
 #include <math.h>
 #include <sched.h>
@@ -65,7 +65,15 @@ unsigned gw_processors(void)
 }
 
 /* In a container its own group is the root of what it sees. */
+static void find_quota(void *quota)
+{
+	*(double *)quota = fmin(own_quota(), fmin(quota_in("/sys/fs/cgroup/cpu.max"), old_quota()));
+}
+
 double gw_processors_quota(void)
 {
-	return fmin(own_quota(), fmin(quota_in("/sys/fs/cgroup/cpu.max"), old_quota()));
+	double quota = INFINITY;
+
+	gw_apart(find_quota, &quota);
+	return quota;
 }

@@ -7,6 +7,7 @@
 #include "preload/runtime/linker/objects.h"
 #include "preload/runtime/sandbox.h"
 #include "preload/runtime/self_read.h"
+#include "preload/runtime/own_files.h"
 
 #include <elf.h>
 #include <link.h>
@@ -160,15 +161,13 @@ static void read_build_id(const struct gw_loaded *o, char *out)
 /* The program's own name the linker leaves empty. */
 static const char *path_of(const struct gw_loaded *o, char *room)
 {
-	ssize_t length = -1;
-
 	if (*o->path)
 		return o->path;
+	*room = 0;
 	if (gw_sandbox_enter()) {
-		length = readlink("/proc/self/exe", room, PATH - 1);
+		gw_program_path(room, PATH);
 		gw_sandbox_leave();
 	}
-	room[length > 0 ? length : 0] = 0;
 	return room;
 }
 

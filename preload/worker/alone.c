@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/worker/parts.h"
 
+#include "preload/runtime/own_files.h"
 #include "preload/runtime/sandbox.h"
-#include "preload/runtime/small_file.h"
 #include "preload/runtime/spawn.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
@@ -14,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { ROOM = 4096 };
@@ -24,20 +26,19 @@ static const int fatal[] = {SIGTERM, SIGINT,  SIGHUP,    SIGQUIT, SIGALRM, SIGUS
 enum { FATAL = sizeof(fatal) / sizeof(*fatal) };
 
 /*
- * How many threads there are, 0 while the main one is there. Of /proc/self/stat the state is field
- * 3, the number of threads field 20; the main thread, which stays as a zombie, counts.
+ * How many threads there are, 0 while the main one is there: then the process has a working folder.
+ * The main thread, which stays as a zombie, counts. No file is opened for that: another thread,
+ * made for it (own_files.h), would count, too.
  */
 static long threads_without_main(void)
 {
-	char text[ROOM];
-	const char *state, *threads;
+	struct stat tasks;
+	char end;
 
-	gw_small_file("/proc/self/stat", text, sizeof(text));
-	state = gw_stat_field(text, 3);
-	if (!state || *state != 'Z')
+	if (readlink("/proc/self/cwd", &end, 1) > 0 || errno != ENOENT ||
+	    stat("/proc/self/task", &tasks))
 		return 0;
-	threads = gw_stat_field(text, 20);
-	return threads ? strtol(threads, NULL, 10) : 0;
+	return (long)tasks.st_nlink - 2;
 }
 
 /* Whether thread @p task has ended, or lets none of the signals in. A driver's threads block all.
@@ -58,16 +59,24 @@ static bool takes_none(const char *task)
 	return true;
 }
 
-static bool nobody_takes_any(void)
+static void look_at_threads(void *none)
 {
 	DIR *tasks = opendir("/proc/self/task");
 	struct dirent *entry;
-	bool none = tasks != NULL;
+	bool good = tasks != NULL;
 
-	while (none && (entry = readdir(tasks)))
-		none = entry->d_name[0] == '.' || takes_none(entry->d_name);
+	while (good && (entry = readdir(tasks)))
+		good = entry->d_name[0] == '.' || takes_none(entry->d_name);
 	if (tasks)
 		closedir(tasks);
+	*(bool *)none = good;
+}
+
+static bool nobody_takes_any(void)
+{
+	bool none = false;
+
+	gw_apart(look_at_threads, &none);
 	return none;
 }
 

@@ -9,7 +9,7 @@
 #include "preload/live/log_name.h"
 #include "preload/runtime/options.h"
 #include "preload/worker/registry.h"
-#include "preload/runtime/small_file.h"
+#include "preload/runtime/own_files.h"
 #include "preload/runtime/process.h"
 
 #include <stdio.h>
@@ -56,12 +56,9 @@ static void add_file(struct tail *t, const char *key, const char *path, bool fir
 static void add_exe(struct tail *t)
 {
 	char path[4096];
-	ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
 
-	if (n > 0) {
-		path[n] = 0;
+	if (gw_program_path(path, sizeof(path)))
 		add(t, "exe", path);
-	}
 }
 
 void gw_header_start(void)

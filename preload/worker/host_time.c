@@ -11,8 +11,8 @@
 #include "preload/runtime/clock.h"
 #include "preload/runtime/degrade.h"
 #include "preload/runtime/options.h"
+#include "preload/runtime/own_files.h"
 #include "preload/runtime/sandbox.h"
-#include "preload/runtime/small_file.h"
 #include "preload/worker/registry.h"
 
 #include <stdio.h>
@@ -307,8 +307,7 @@ static void children_of(pid_t thread, const struct used *before, uint32_t before
 	}
 }
 
-/* Asked without opening a file: for a moment that would have the number that the program, which has
- * just closed its own, counts on getting next. */
+/* Asked without opening a file, for which a thread is made (own_files.h). */
 static bool any_children(void)
 {
 	siginfo_t unused;
@@ -317,15 +316,14 @@ static bool any_children(void)
 }
 
 /* Those that the main thread or one that launches has started. */
-static void look_for_children(void)
+static void look_for_children(void *unused)
 {
 	struct used before[MOST];
 	const uint32_t before_count = at_work.children;
 
+	(void)unused;
 	memcpy(before, at_work.child, sizeof(before));
 	at_work.children = 0;
-	if (!any_children())
-		return;
 	children_of(getpid(), before, before_count);
 	for (uint32_t i = 0; i < at_work.threads; i++)
 		if (at_work.thread[i].id != getpid())
@@ -371,7 +369,10 @@ void gw_children_tick(uint64_t now)
 	}
 	whole = look_for_threads();
 	if (now - at_work.looked_ns >= LOOK_MS * UINT64_C(1000000)) {
-		look_for_children();
+		if (any_children())
+			gw_apart(look_for_children, NULL);
+		else
+			at_work.children = 0;
 		at_work.looked_ns = now;
 	}
 	if (at_work.children && whole) {

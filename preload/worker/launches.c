@@ -30,7 +30,6 @@
 
 static struct gw_predictor_set *fleet;
 static struct gw_score score;
-static uint32_t graph_number;
 static uint64_t last_end[2][64]; /* by device: end of the latest kernel seen; of those ahead */
 
 static void joined(struct gw_record_launch *r, const struct gw_activity *a, double seconds);
@@ -46,7 +45,7 @@ bool gw_launches_start(void)
 	memset(&score, 0, sizeof(score));
 	memset(last_end, 0, sizeof(last_end));
 	gw_configure_start();
-	graph_number = 0;
+	gw_launch_graph_start();
 	gw_unpaired_start();
 	gw_graph_sums_start();
 	fleet = gw_predictor_set_new(GW_CONFIGS_MAX - 1);
@@ -112,7 +111,7 @@ static uint64_t known_at(uint32_t known)
  * notes no more than how many observations stood published, whatever their number: what was made
  * with these (gw_publish_predictions() sets gw_hot.known last) was made before the call.
  */
-static enum gw_bound predict_from_call(struct gw_record_launch *r)
+enum gw_bound gw_launch_predict(struct gw_record_launch *r)
 {
 	struct gw_prediction p;
 	bool before;
@@ -128,8 +127,16 @@ static enum gw_bound predict_from_call(struct gw_record_launch *r)
 	r->work = (uint8_t)p.work;
 	before = p.published && r->flags & GW_LAUNCH_GRAPH;
 	r->flags |= (before ? 0 : GW_LAUNCH_LATE) | (p.multimodal ? GW_LAUNCH_MULTIMODAL : 0);
-	gw_bump(&gw_counters[before ? GW_COUNTER_predicted : GW_COUNTER_predicted_late], 1);
 	return p.bound;
+}
+
+static void predict_from_call(struct gw_record_launch *r)
+{
+	gw_launch_predict(r);
+	if (isfinite(r->predicted))
+		gw_bump(&gw_counters[r->flags & GW_LAUNCH_LATE ? GW_COUNTER_predicted_late
+		                                               : GW_COUNTER_predicted],
+		        1);
 }
 
 static struct gw_config_entry *pair_of(uint32_t config)
@@ -149,14 +156,13 @@ static void write_unpaired(struct gw_record_launch *r)
 	                 pair_of(r->config)->lone_block);
 }
 
-static uint32_t ticket_at_tail(const struct gw_thread *t)
+uint32_t gw_launch_ticket(const struct gw_thread *t)
 {
 	return gw_event_ticket(atomic_load_explicit(&t->tail, memory_order_relaxed));
 }
 
-/* Wait for the time of a launch, where one will come; else log it as it is. */
-static void hand_over(struct gw_thread *t, const struct gw_event *e, struct gw_record_launch *r,
-                      uint32_t graph)
+void gw_launch_hand_over(struct gw_thread *t, const struct gw_event *e, struct gw_record_launch *r,
+                         uint32_t graph, uint32_t number)
 {
 	const struct gw_stream_slot *s = &gw_hot.shared->stream_slots[e->stream];
 	bool correlated = (e->flags & GW_EVENT_CORRELATED) != 0;
@@ -175,9 +181,9 @@ static void hand_over(struct gw_thread *t, const struct gw_event *e, struct gw_r
 	else if (correlated && covered)
 		gw_join_wait(GW_JOIN_CORRELATION, gw_join_correlation_key(e->config), e->config, r);
 	else if (e->flags & GW_EVENT_TIMED)
-		gw_join_wait(GW_JOIN_TICKET, t->serial, ticket_at_tail(t), r);
+		gw_join_wait(GW_JOIN_TICKET, t->serial, gw_launch_ticket(t), r);
 	else if (graph && covered)
-		gw_join_wait(GW_JOIN_GRAPH, graph, graph_number, r);
+		gw_join_wait(GW_JOIN_GRAPH, graph, number, r);
 	else if (gw_event_kind(e) == GW_EVENT_KERNEL && covered && e->stream && s->cupti_stream)
 		gw_join_wait(GW_JOIN_STREAM, gw_join_stream_key(s->cupti_context, s->cupti_stream),
 		             0, r);
@@ -200,7 +206,7 @@ static void use_device(const struct gw_event *e)
 	gw_pm_launched(device);
 }
 
-static struct gw_record_launch record_of(struct gw_thread *t, const struct gw_event *e)
+struct gw_record_launch gw_launch_record(struct gw_thread *t, const struct gw_event *e)
 {
 	return (struct gw_record_launch){
 	        .stream = gw_intern_stream(e->stream),
@@ -220,7 +226,7 @@ static void kernel_event(struct gw_thread *t, struct gw_event *e)
 	bool read;
 
 	gw_launch_read(e);
-	r = record_of(t, e);
+	r = gw_launch_record(t, e);
 	r.config = gw_launch_config(e, &read);
 	gw_configure_new(fleet);
 	if (!r.config || (!e->stream && !(e->flags & GW_EVENT_LATE)))
@@ -244,33 +250,11 @@ static void kernel_event(struct gw_thread *t, struct gw_event *e)
 	}
 	gw_expect(&r);
 	if (r.config)
-		gw_config_launched(r.config);
-	gw_live_launched(r.config);
+		gw_config_launched(r.config, 1);
+	gw_live_launched(r.config, 1);
 	gw_window_cost_launch(0);
 	gw_live_enter(&r, t, e, 0);
-	hand_over(t, e, &r, 0);
-}
-
-/* As if the kernel had been launched by itself. */
-static void node_entered(struct gw_record_launch *r, const struct gw_thread *t, uint64_t ticks,
-                         const struct gw_graph_node *n, uint32_t number)
-{
-	const struct gw_config *c = &n->config;
-	const struct gw_event e = {
-	        .ticks = ticks,
-	        .kind = GW_EVENT_KERNEL,
-	        .flags = n->cooperative ? GW_EVENT_COOPERATIVE : 0,
-	        .kernel = (uint16_t)n->kernel,
-	        .grid = {c->grid.x, c->grid.y, c->grid.z},
-	        .block_x = (uint16_t)c->block.x,
-	        .block_y = (uint16_t)c->block.y,
-	        .block_z = (uint16_t)c->block.z,
-	        .cluster = c->cluster.x | c->cluster.y << 10 | c->cluster.z << 20,
-	        .shared = c->dynamic_shared,
-	        .digest = c->digest,
-	};
-
-	gw_live_enter(r, t, &e, number);
+	gw_launch_hand_over(t, e, &r, 0, 0);
 }
 
 uint32_t gw_launches_config(uint32_t kernel, uint32_t device, const struct gw_config *config)
@@ -281,63 +265,6 @@ uint32_t gw_launches_config(uint32_t kernel, uint32_t device, const struct gw_co
 	id = gw_intern_config(kernel, device, config);
 	gw_configure_new(fleet);
 	return id;
-}
-
-/* A graph launch is as many launches as it has enabled kernel nodes. */
-static void graph_event(struct gw_thread *t, struct gw_event *e)
-{
-	const struct gw_graph_slot *g = &gw_hot.shared->graph_slots[e->kernel];
-	const struct gw_record_launch base = record_of(t, e);
-	struct gw_graph_run run = {.graph = g->exec,
-	                           .device = (int)gw_launch_device(e) - 1,
-	                           .call_ns = base.call_ns,
-	                           .unlisted = g->unknown};
-	const bool timed = (e->flags & GW_EVENT_TIMED) != 0;
-
-	e->flags &= (uint8_t)~GW_EVENT_TIMED; /* the graph is, none of its kernels */
-	if (!e->kernel || g->unknown)
-		gw_bump(&t->counts.graph_unknown, 1);
-	if (!e->kernel)
-		return;
-	graph_number++;
-	gw_window_cost_launch(g->count);
-	for (uint32_t i = 0; i < g->count; i++) {
-		struct gw_graph_node *n = &g->nodes[i];
-		struct gw_record_launch r = base;
-		enum gw_bound bound;
-
-		if (!n->enabled)
-			continue;
-		if (!n->config_id) {
-			gw_device_meet((int)n->device - 1);
-			n->config_id = gw_intern_config(
-			        n->kernel, n->device ? n->device : gw_launch_device(e), &n->config);
-			n->node_id = gw_intern_node(g->exec, i + 1);
-			gw_configure_new(fleet);
-			gw_arguments_node(n->config_id, n->arguments);
-			gw_analysis_want(n->config_id);
-		}
-		r.config = n->config_id;
-		r.node = n->node_id;
-		/* On another GPU than the launch's stream: its record shows its stream. */
-		if (n->device && gw_launch_device(e) && n->device != gw_launch_device(e))
-			r.stream = 0;
-		r.flags |= GW_LAUNCH_GRAPH | (n->cooperative ? GW_LAUNCH_COOPERATIVE : 0);
-		bound = predict_from_call(&r);
-		gw_graph_run_kernel(&run, (double)r.predicted, bound);
-		gw_expect(&r);
-		if (r.config)
-			gw_config_launched(r.config);
-		else
-			gw_count(GW_COUNTER_table_full, 1);
-		gw_live_launched(r.config);
-		gw_bump(&gw_counters[GW_COUNTER_graph_kernels], 1);
-		node_entered(&r, t, e->ticks, n, i + 1);
-		hand_over(t, e, &r, g->cupti_exec);
-	}
-	if (!gw_attach_count()) /* else its kernels are timed, one by one */
-		gw_bump(&gw_counters[GW_COUNTER_expected_graphs_ns], (uint64_t)run.expected_ns);
-	gw_graph_sums_launched(&run, t->serial, timed ? ticket_at_tail(t) : 0);
 }
 
 static void time_event(const struct gw_thread *t, const struct gw_event *e)
@@ -398,7 +325,7 @@ void gw_launch_event(struct gw_thread *t, const struct gw_event *event)
 		kernel_event(t, e);
 	} else if (gw_event_kind(e) == GW_EVENT_GRAPH) {
 		use_device(e);
-		graph_event(t, e);
+		gw_launch_graph(t, e, fleet);
 	} else if (gw_event_kind(e) == GW_EVENT_TIME)
 		time_event(t, e);
 	else if (gw_event_kind(e) == GW_EVENT_WAIT)

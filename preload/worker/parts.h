@@ -5,6 +5,7 @@
 
 #include "predictor/learner/predictor_set.h"
 #include "predictor/log/record.h"
+#include "preload/live/graph_sums.h"
 #include "preload/maps/state.h"
 
 #include <stdbool.h>
@@ -53,6 +54,46 @@ uint32_t gw_launch_device(const struct gw_event *e);
  * was of this very configuration.
  */
 uint32_t gw_launch_config(const struct gw_event *e, bool *read);
+
+/** The record of a launch, as far as its event has it. */
+struct gw_record_launch gw_launch_record(struct gw_thread *t, const struct gw_event *e);
+
+/**
+ * Predict the launch of a record from what was known at its call, which the predictor still has;
+ * the bound of that prediction.
+ */
+enum gw_bound gw_launch_predict(struct gw_record_launch *r);
+
+/** Number of the event pair of the launch that is being taken out of @p t's ring. */
+uint32_t gw_launch_ticket(const struct gw_thread *t);
+
+/**
+ * Wait for the time of a launch, where one will come; else log it as it is. @p graph: of its
+ * executable graph in activity records, 0: none; @p number: of the graph launch.
+ */
+void gw_launch_hand_over(struct gw_thread *t, const struct gw_event *e, struct gw_record_launch *r,
+                         uint32_t graph, uint32_t number);
+
+/* Launches of graphs (launch_graph.c). Worker only. */
+
+/** What a launch of a graph comes to. */
+struct gw_graph_launch {
+	struct gw_graph_run run;
+	uint64_t before, late; /**< kernels predicted before the call; after it */
+	uint64_t expected_ns, expected_kernels;
+	uint64_t changes; /**< of predictions when it was made … */
+	uint32_t known;   /**< … of launches that saw so many observations */
+	bool made;
+};
+
+/** Start with none launched. */
+void gw_launch_graph_start(void);
+
+/** A graph launch was taken out of @p t's ring. */
+void gw_launch_graph(struct gw_thread *t, struct gw_event *e, struct gw_predictor_set *fleet);
+
+/** Count launches that were added as wholes for their configurations, too. */
+void gw_launch_graphs_show(void);
 
 /*
  * Which launches are logged one by one where the others go into sums (mode watch): a few each

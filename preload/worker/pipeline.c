@@ -44,7 +44,6 @@
 #include "preload/stack/stack_log.h"
 #include "preload/cupti/windows.h"
 #include "preload/analysis/known_work.h"
-#include "predictor/learner/predictor.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -303,21 +302,21 @@ static uint32_t cycle(bool last)
 	gw_publish_predictions();
 	choose_reader(now);
 	gw_recycle(round);
+	if (gw_aggregate_due(now, last) || now - worker.written_ns > WRITE_MS * GW_MS)
+		gw_launch_graphs_show();
 	span_over = gw_aggregate_tick(now, last);
+	worker.span_over |= span_over;
 	if (span_over)
 		gw_graph_sums_write();
 	if (last || now - worker.written_ns > WRITE_MS * GW_MS) {
 		count_cpu(now);
 		show_totals();
-		worker.span_over |= span_over;
 		if (last || (write_due() && counters_due(now)))
 			write_counters();
 		if (last || write_due() || gw_log_urgent())
 			gw_log_flush();
 		worker.span_over = false;
 		worker.written_ns = now;
-	} else {
-		worker.span_over |= span_over;
 	}
 	return events + worker.came;
 }
@@ -407,6 +406,7 @@ static void write_last_word(void)
 	gw_registry_write_news();
 	gw_stacks_log(gw_steady_ns());
 	gw_launches_measured(true);
+	gw_launch_graphs_show();
 	gw_aggregate_tick(gw_steady_ns(), true);
 	gw_graph_sums_write();
 	gw_episodes_finish();
@@ -460,7 +460,7 @@ static void run(void)
 	/* The process may end with our last thread, where a handler of exit() ended the last other
 	 * one: the log's must end, too. */
 	while (!worker.alone && !worker.close && !(worker.alone = alone()))
-		gw_bell_sleep(gw_deadline_in(FINISH_MS * GW_MS));
+		gw_bell_sleep(gw_deadline_in(ALONE_MS * GW_MS));
 	write_last_word();
 	say(&worker.closed);
 }

@@ -5,6 +5,7 @@
 #include "preload/runtime/degrade.h"
 #include "preload/live/log.h"
 #include "preload/runtime/options.h"
+#include "preload/runtime/own_files.h"
 #include "preload/runtime/sandbox.h"
 #include "preload/worker/registry.h"
 
@@ -73,16 +74,31 @@ static void take(uint32_t id, const struct gw_profile *profile)
 	gw_predictor_set_device(predictors, id, device);
 }
 
+struct search {
+	const char *name;
+	struct gw_profile *room;
+	struct gw_profile_error error;
+	bool found;
+};
+
+static void search(void *arg)
+{
+	struct search *s = arg;
+
+	s->found = !gw_profile_find(s->name, gw_options.profile, s->room, &s->error);
+}
+
 static void look_for(uint32_t id, const char *name, struct gw_profile *room)
 {
-	struct gw_profile_error error;
+	struct search s = {.name = name, .room = room};
 
-	if (!gw_profile_find(name, gw_options.profile, room, &error))
+	gw_apart(search, &s);
+	if (s.found)
 		take(id, room);
-	if (error.text[0])
+	if (s.error.text[0])
 		gw_degrade(GW_DEGRADED_PROFILE, "%s%s",
 		           gw_device_profile(id) ? "" : "predictions come from times alone: ",
-		           error.text);
+		           s.error.text);
 }
 
 void gw_device_profile_use(uint32_t id, const char *name)

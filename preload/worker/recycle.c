@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/worker/drain.h"
 
+#include "preload/live/aggregate.h"
 #include "preload/runtime/clock.h"
 #include "preload/live/live.h"
 #include "preload/maps/memory.h"
+#include "preload/worker/parts.h"
 
 #include <stdlib.h>
 
@@ -31,9 +33,12 @@ void gw_recycle(uint64_t until)
 		struct gw_graph_slot *slot = &s->graph_slots[at];
 
 		gw_memory_free(GW_MEMORY_graphs, slot->nodes, slot->count, sizeof(*slot->nodes));
+		gw_memory_free(GW_MEMORY_graphs, slot->as, 1, sizeof(*slot->as));
 		gw_live_graph_gone(at);
+		gw_aggregate_graph_gone(at);
 		slot->count = 0;
 		slot->nodes = NULL;
+		slot->as = NULL;
 		gw_slot_free(&s->graphs_free, at);
 	}
 }

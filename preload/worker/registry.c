@@ -284,7 +284,7 @@ uint32_t gw_intern_config(uint32_t slot, uint32_t device, const struct gw_config
 	              : 0;
 }
 
-void gw_config_launched(uint32_t id)
+void gw_config_launched(uint32_t id, uint64_t launches)
 {
 	struct gw_config_entry *c = gw_config_entry(id), *head = gw_config_entry(c->head);
 
@@ -293,7 +293,7 @@ void gw_config_launched(uint32_t id)
 			gw_digests_returned(c->slot, c->config.digest);
 		head->latest = id;
 	}
-	c->launches++;
+	c->launches += launches;
 }
 
 /* The only one of the kernels called as @p last is that has so many registers; 0: none, or several.

@@ -20,8 +20,8 @@ uint32_t gw_intern_config(uint32_t kernel_slot, uint32_t device, const struct gw
 /** Whether there is no room for more configurations, and never will be. */
 bool gw_config_full(void);
 
-/** Count a launch of configuration @p id; gw_digests_admit() decides by these counts. */
-void gw_config_launched(uint32_t id);
+/** Count launches of configuration @p id; gw_digests_admit() decides by these counts. */
+void gw_config_launched(uint32_t id, uint64_t launches);
 
 /** Id of the configuration of a kernel known from an activity record alone. */
 uint32_t gw_intern_config_of_activity(const struct gw_activity *a);

@@ -74,7 +74,7 @@ static void print_work(const struct gw_work *work)
 		if (q->source == GW_SOURCE_NONE)
 			continue;
 		printf("%s\"%s\": {\"value\": %.17g, \"confidence\": %.6g}", any ? ", " : "",
-		       gw_work_info(f)->name, q->value, (double)q->confidence);
+		       gw_work_info(f).name, q->value, (double)q->confidence);
 		any = true;
 	}
 }

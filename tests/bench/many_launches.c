@@ -5,6 +5,7 @@
  * by hand: docs/results/costs-2026-11-23.md.
  */
 #include "tests/cli/log_builder.h"
+#include "tests/random.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,8 +14,7 @@ enum { KERNELS = 300, BLOCK_LAUNCHES = 2000, SAMPLED = 1000 };
 
 static uint32_t random_below(uint64_t *state, uint32_t most)
 {
-	*state = *state * 6364136223846793005u + 1442695040888963407u;
-	return (uint32_t)(*state >> 33) % most;
+	return (uint32_t)(next_random(state) >> 33) % most;
 }
 
 static void define(struct lb *b)

@@ -2,6 +2,7 @@
 #include "fleet_pool.h"
 
 #include "cli/common/memory.h"
+#include "tests/random.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -133,8 +134,7 @@ uint64_t pool_seed;
 
 double uniform(void)
 {
-	pool_seed = pool_seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-	return ((double)(pool_seed >> 11) + 0.5) / 9007199254740992.0;
+	return next_uniform(&pool_seed);
 }
 
 unsigned below(unsigned n)

@@ -4,6 +4,7 @@
 #include "cli/export/export.h"
 #include "cli/parquet/encode.h"
 #include "cli/parquet/parquet.h"
+#include "tests/random.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -77,12 +78,6 @@ static void assert_hybrid(const uint32_t *values, size_t count, unsigned width)
 	free(out.data);
 }
 
-static uint64_t random_of(uint64_t *state)
-{
-	*state = *state * 6364136223846793005u + 1442695040888963407u;
-	return *state >> 20;
-}
-
 static void runs_and_packed_values_come_back(void **state)
 {
 	uint32_t values[MOST];
@@ -90,12 +85,14 @@ static void runs_and_packed_values_come_back(void **state)
 
 	(void)state;
 	for (unsigned round = 0; round < 500; round++) {
-		unsigned width = 1 + (unsigned)(random_of(&random) % 20);
-		size_t count = 1 + random_of(&random) % MOST, longest = 1 + random_of(&random) % 60;
+		unsigned width = 1 + (unsigned)((next_random(&random) >> 20) % 20);
+		size_t count = 1 + (next_random(&random) >> 20) % MOST,
+		       longest = 1 + (next_random(&random) >> 20) % 60;
 
 		for (size_t i = 0; i < count;) {
-			size_t run = 1 + random_of(&random) % longest;
-			uint32_t value = (uint32_t)(random_of(&random) & ((1u << width) - 1));
+			size_t run = 1 + (next_random(&random) >> 20) % longest;
+			uint32_t value =
+			        (uint32_t)((next_random(&random) >> 20) & ((1u << width) - 1));
 
 			while (run-- && i < count)
 				values[i++] = value;
@@ -158,7 +155,7 @@ static void floats_are_as_printf_has_them(void **state)
 		uint32_t bits;
 		float number;
 
-		random = random * 6364136223846793005u + 1442695040888963407u;
+		next_random(&random);
 		/* Exponents of 2^-3 to 2^32. */
 		bits = (uint32_t)(124 + (random >> 40) % 36) << 23 |
 		       (uint32_t)(random >> 20 & 0x7fffff);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The sequential test of gpuwatch health on made-up kernels. */
 #include "cli/health/detect.h"
+#include "tests/random.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -12,17 +13,6 @@
 #include <cmocka.h>
 
 static uint64_t seed, now;
-
-static double uniform(void)
-{
-	seed = seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-	return ((double)(seed >> 11) + 0.5) / 9007199254740992.0;
-}
-
-static double normal(void)
-{
-	return sqrt(-2 * log(uniform())) * cos(6.283185307179586 * uniform());
-}
 
 /* What a GPU does in one interval: ten kernels bound by memory, ten by arithmetic. */
 struct load {
@@ -45,7 +35,8 @@ static void samples(struct health *h, const struct load *l)
 		        .kernel = memory ? "copy" : "gemm",
 		        .resource = memory ? HEALTH_MEMORY : HEALTH_COMPUTE,
 		        .launches = 50,
-		        .mean_ns = 1e4 * (i + 1) * slow * clock * exp(l->noise * normal()),
+		        .mean_ns =
+		                1e4 * (i + 1) * slow * clock * exp(l->noise * next_normal(&seed)),
 		        .sm_khz = l->sm_khz,
 		};
 
@@ -215,8 +206,8 @@ static void another_job_is_no_change(void **state)
 		struct load l = usual;
 
 		l.job = job;
-		l.memory = 1 + 0.3 * uniform();
-		l.compute = 1 + 0.3 * uniform();
+		l.memory = 1 + 0.3 * next_uniform(&seed);
+		l.compute = 1 + 0.3 * next_uniform(&seed);
 		intervals(h, &l, 30);
 		assert_int_equal(health_state(h, &worst), HEALTH_GOOD);
 	}
@@ -234,6 +225,22 @@ static void a_program_that_runs_again_is_compared_with_before(void **state)
 	slow.memory = 1.05;
 	intervals(h, &slow, 6);
 	assert_int_equal(state_of(h, HEALTH_MEMORY), HEALTH_SLOW);
+	health_free(h);
+}
+
+/* Half of the other program's kernels are this one's, and the clock is another with it. */
+static void what_a_program_took_before_another_one_is_not_forgotten(void **state)
+{
+	struct load other = usual, slow = usual;
+	struct health *h = start(150);
+
+	(void)state;
+	other.others = 10;
+	other.sm_khz = 1700000;
+	intervals(h, &other, 60);
+	slow.compute = 1.03;
+	intervals(h, &slow, 6);
+	assert_int_equal(state_of(h, HEALTH_COMPUTE), HEALTH_SLOW);
 	health_free(h);
 }
 
@@ -316,7 +323,7 @@ static void kernels_whose_data_decide_count_for_little(void **state)
 		                                   .kernel = "sort",
 		                                   .resource = HEALTH_MEMORY,
 		                                   .launches = 1e6,
-		                                   .mean_ns = 1e6 * exp(0.15 * normal()),
+		                                   .mean_ns = 1e6 * exp(0.15 * next_normal(&seed)),
 		                                   .sm_khz = 1980000};
 
 		health_add(h, &wild);
@@ -361,14 +368,14 @@ static void partly(struct health *h, unsigned slow, double all, unsigned count)
 {
 	while (count--) {
 		for (unsigned i = 0; i < 5; i++)
-			health_add(h, &(struct health_sample){.key = i + 1,
-			                                      .kernel = "copy",
-			                                      .resource = HEALTH_MEMORY,
-			                                      .launches = 50,
-			                                      .mean_ns = 1e4 * all *
-			                                                 (i < slow ? 1.2 : 1) *
-			                                                 exp(0.004 * normal()),
-			                                      .sm_khz = 1980000});
+			health_add(h, &(struct health_sample){
+			                      .key = i + 1,
+			                      .kernel = "copy",
+			                      .resource = HEALTH_MEMORY,
+			                      .launches = 50,
+			                      .mean_ns = 1e4 * all * (i < slow ? 1.2 : 1) *
+			                                 exp(0.004 * next_normal(&seed)),
+			                      .sm_khz = 1980000});
 		now += health_interval_ns();
 		health_tick(h, now);
 	}
@@ -547,6 +554,7 @@ int main(void)
 	        cmocka_unit_test(drift_over_a_day_is_no_change),
 	        cmocka_unit_test(another_job_is_no_change),
 	        cmocka_unit_test(a_program_that_runs_again_is_compared_with_before),
+	        cmocka_unit_test(what_a_program_took_before_another_one_is_not_forgotten),
 	        cmocka_unit_test(a_job_of_a_minute_is_no_reference_of_the_clock),
 	        cmocka_unit_test(the_clock_is_not_compared_when_a_fifth_of_the_kernels_is_new),
 	        cmocka_unit_test(what_was_learned_after_a_pause_does_not_judge_what_was_before),

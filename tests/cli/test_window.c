@@ -3,6 +3,7 @@
 #include "cli/common/sorter.h"
 #include "cli/common/span.h"
 #include "cli/window/window.h"
+#include "tests/random.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -106,8 +107,7 @@ static uint64_t start_of[GW_SORTER_ROOM];
 
 static uint64_t random_below(uint64_t *state, uint64_t most)
 {
-	*state = *state * 6364136223846793005u + 1442695040888963407u;
-	return (*state >> 33) % most;
+	return (next_random(state) >> 33) % most;
 }
 
 static void add(struct gw_sorter *s, uint64_t start)

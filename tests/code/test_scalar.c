@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One lane's arithmetic at its edges, as PTX defines it. */
 #include "predictor/code/eval/state.h"
+#include "tests/random.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -255,7 +256,7 @@ static uint64_t number(uint64_t *seed)
 	static const uint64_t edges[] = {0,        1,     2,   31,    32,  33,
 	                                 M32 >> 1, MIN32, M32, MIN64, M64, M64 - 1};
 
-	*seed = *seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+	next_random(seed);
 	if (*seed >> 61)
 		return *seed >> 17 ^ *seed << 29;
 	return edges[(*seed >> 33) % (sizeof(edges) / sizeof(*edges))];

@@ -384,93 +384,40 @@ static CUresult change(CUgraphNode node, fill *how, const void *params)
 	return result;
 }
 
-CUresult si_cuGraphKernelNodeSetParams(CUgraphNode hNode,
-                                       const CUDA_KERNEL_NODE_PARAMS_v1 *nodeParams)
-{
-	NODE(hNode, KERNEL, nodeParams);
-	return change(hNode, fill_kernel_v1, nodeParams);
-}
-
-CUresult si_cuGraphKernelNodeSetParams_v2(CUgraphNode hNode,
-                                          const CUDA_KERNEL_NODE_PARAMS *nodeParams)
-{
-	NODE(hNode, KERNEL, nodeParams);
-	return change(hNode, fill_kernel_v2, nodeParams);
-}
-
-CUresult si_cuGraphMemcpyNodeGetParams(CUgraphNode hNode, CUDA_MEMCPY3D *nodeParams)
-{
-	NODE(hNode, MEMCPY, nodeParams);
-	*nodeParams = hNode->u.copy;
-	return CUDA_SUCCESS;
-}
-
-CUresult si_cuGraphMemcpyNodeSetParams(CUgraphNode hNode, const CUDA_MEMCPY3D *nodeParams)
-{
-	NODE(hNode, MEMCPY, nodeParams);
-	return change(hNode, fill_memcpy, nodeParams);
-}
-
-CUresult si_cuGraphMemsetNodeGetParams(CUgraphNode hNode, CUDA_MEMSET_NODE_PARAMS *nodeParams)
-{
-	NODE(hNode, MEMSET, nodeParams);
-	*nodeParams = hNode->u.set;
-	return CUDA_SUCCESS;
-}
-
-CUresult si_cuGraphMemsetNodeSetParams(CUgraphNode hNode, const CUDA_MEMSET_NODE_PARAMS *nodeParams)
-{
-	NODE(hNode, MEMSET, nodeParams);
-	return change(hNode, fill_memset, nodeParams);
-}
-
-CUresult si_cuGraphHostNodeGetParams(CUgraphNode hNode, CUDA_HOST_NODE_PARAMS *nodeParams)
-{
-	NODE(hNode, HOST, nodeParams);
-	*nodeParams = hNode->u.host;
-	return CUDA_SUCCESS;
-}
-
-CUresult si_cuGraphHostNodeSetParams(CUgraphNode hNode, const CUDA_HOST_NODE_PARAMS *nodeParams)
-{
-	NODE(hNode, HOST, nodeParams);
-	return change(hNode, fill_host, nodeParams);
-}
-
-CUresult si_cuGraphChildGraphNodeGetGraph(CUgraphNode hNode, CUgraph *phGraph)
-{
-	NODE(hNode, GRAPH, phGraph);
-	*phGraph = hNode->u.child;
-	return CUDA_SUCCESS;
-}
-
-CUresult si_cuGraphEventRecordNodeGetEvent(CUgraphNode hNode, CUevent *event_out)
-{
-	NODE(hNode, EVENT_RECORD, event_out);
-	*event_out = hNode->u.event;
-	return CUDA_SUCCESS;
-}
-
-CUresult si_cuGraphEventRecordNodeSetEvent(CUgraphNode hNode, CUevent event)
-{
-	NODE(hNode, EVENT_RECORD, si_is(event, SI_EVENT));
-	hNode->u.event = event;
-	return CUDA_SUCCESS;
-}
-
-CUresult si_cuGraphEventWaitNodeGetEvent(CUgraphNode hNode, CUevent *event_out)
-{
-	NODE(hNode, WAIT_EVENT, event_out);
-	*event_out = hNode->u.event;
-	return CUDA_SUCCESS;
-}
-
-CUresult si_cuGraphEventWaitNodeSetEvent(CUgraphNode hNode, CUevent event)
-{
-	NODE(hNode, WAIT_EVENT, si_is(event, SI_EVENT));
-	hNode->u.event = event;
-	return CUDA_SUCCESS;
-}
+/* Functions that report a part of a node of one kind, change its parameters, and set its event. */
+#define GET(function, KIND, type, part)                                                            \
+	CUresult si_cuGraph##function(CUgraphNode hNode, type *out)                                \
+	{                                                                                          \
+		NODE(hNode, KIND, out);                                                            \
+		*out = hNode->u.part;                                                              \
+		return CUDA_SUCCESS;                                                               \
+	}
+#define SET(function, KIND, type, fill)                                                            \
+	CUresult si_cuGraph##function(CUgraphNode hNode, const type *nodeParams)                   \
+	{                                                                                          \
+		NODE(hNode, KIND, nodeParams);                                                     \
+		return change(hNode, fill, nodeParams);                                            \
+	}
+#define SET_EVENT(function, KIND)                                                                  \
+	CUresult si_cuGraph##function(CUgraphNode hNode, CUevent event)                            \
+	{                                                                                          \
+		NODE(hNode, KIND, si_is(event, SI_EVENT));                                         \
+		hNode->u.event = event;                                                            \
+		return CUDA_SUCCESS;                                                               \
+	}
+SET(KernelNodeSetParams, KERNEL, CUDA_KERNEL_NODE_PARAMS_v1, fill_kernel_v1)
+SET(KernelNodeSetParams_v2, KERNEL, CUDA_KERNEL_NODE_PARAMS, fill_kernel_v2)
+GET(MemcpyNodeGetParams, MEMCPY, CUDA_MEMCPY3D, copy)
+SET(MemcpyNodeSetParams, MEMCPY, CUDA_MEMCPY3D, fill_memcpy)
+GET(MemsetNodeGetParams, MEMSET, CUDA_MEMSET_NODE_PARAMS, set)
+SET(MemsetNodeSetParams, MEMSET, CUDA_MEMSET_NODE_PARAMS, fill_memset)
+GET(HostNodeGetParams, HOST, CUDA_HOST_NODE_PARAMS, host)
+SET(HostNodeSetParams, HOST, CUDA_HOST_NODE_PARAMS, fill_host)
+GET(ChildGraphNodeGetGraph, GRAPH, CUgraph, child)
+GET(EventRecordNodeGetEvent, EVENT_RECORD, CUevent, event)
+SET_EVENT(EventRecordNodeSetEvent, EVENT_RECORD)
+GET(EventWaitNodeGetEvent, WAIT_EVENT, CUevent, event)
+SET_EVENT(EventWaitNodeSetEvent, WAIT_EVENT)
 
 CUresult si_cuGraphNodeSetParams(CUgraphNode hNode, CUgraphNodeParams *nodeParams)
 {

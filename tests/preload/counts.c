@@ -108,7 +108,7 @@ static unsigned too_little(unsigned config, double tolerance)
 			continue;
 		n++;
 		print_message("%u blocks, %s: %g at most, is %g\n", reported[config].blocks,
-		              gw_work_info(f)->name, reported[config].q[at].value, true_value);
+		              gw_work_info(f).name, reported[config].q[at].value, true_value);
 	}
 	return n;
 }
@@ -124,7 +124,7 @@ unsigned values(double tolerance, unsigned *off)
 			double true_value = per_warp(f) * reported[c].blocks * 4; /* warps a block */
 
 			if (q->source != GW_SOURCE_COUNTED || /* of the code, where that is read */
-			    strstr(gw_work_info(f)->name, "most_"))
+			    strstr(gw_work_info(f).name, "most_"))
 				continue;
 			n++;
 			/* Three times the error it states itself is as good as it claims to be. */
@@ -133,7 +133,7 @@ unsigned values(double tolerance, unsigned *off)
 				continue;
 			++*off;
 			print_message("%u blocks, %s: %g, not %g (confidence %g)\n",
-			              reported[c].blocks, gw_work_info(f)->name, q->value, true_value,
+			              reported[c].blocks, gw_work_info(f).name, q->value, true_value,
 			              (double)q->confidence);
 		}
 	return n;

@@ -34,32 +34,30 @@ static void nothing_is_lost(const struct outcome *o)
 	assert_int_equal(degraded_otherwise(log) & 1u << GW_DEGRADED_TABLE_FULL, 0);
 }
 
-static void streams_one_at_a_time_take_one_streams_memory(void **state)
+/* Whose memory is @p counter: it takes less than 16 MiB. */
+static void one_at_a_time(const char *what, unsigned counter)
 {
-	struct run r = RUN("bounds", "streams");
+	struct run r = RUN("bounds", what);
 	struct outcome *o;
 
-	(void)state;
 	r.env[0] = "GPUWATCH_COUNTERS=off"; /* whose memory is there once they have begun */
 	o = run_both(&r);
 	nothing_is_lost(o);
-	assert_true(only_log(o)->counter[GW_COUNTER_memory_streams] < 16 * MIB);
+	assert_true(only_log(o)->counter[counter] < 16 * MIB);
 	assert_true(only_log(o)->counter[GW_COUNTER_memory_peak] < 64 * MIB);
 	outcome_free(o);
 }
 
+static void streams_one_at_a_time_take_one_streams_memory(void **state)
+{
+	(void)state;
+	one_at_a_time("streams", GW_COUNTER_memory_streams);
+}
+
 static void graphs_one_at_a_time_take_one_graphs_memory(void **state)
 {
-	struct run r = RUN("bounds", "graphs");
-	struct outcome *o;
-
 	(void)state;
-	r.env[0] = "GPUWATCH_COUNTERS=off"; /* whose memory is there once they have begun */
-	o = run_both(&r);
-	nothing_is_lost(o);
-	assert_true(only_log(o)->counter[GW_COUNTER_memory_graphs] < 16 * MIB);
-	assert_true(only_log(o)->counter[GW_COUNTER_memory_peak] < 64 * MIB);
-	outcome_free(o);
+	one_at_a_time("graphs", GW_COUNTER_memory_graphs);
 }
 
 /* Of 17,384 streams 16,383 have a place: two launches go into each of the others. */

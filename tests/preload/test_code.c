@@ -95,6 +95,35 @@ static void the_functions_and_modules_of_a_library_are_its_code(void **state)
 	}
 }
 
+/* Whatever it was called as, and wherever it has gone. */
+static void code_of_the_program_is_read_from_its_own_file(void **state)
+{
+	struct run r = with_image("own", corpus("sm_90.cubin"));
+	struct outcome *o;
+
+	(void)state;
+	r.program = "code_fatbin";
+	o = run_both(&r);
+	assert_int_equal(count_of(o, GW_COUNTER_studied), 1);
+	assert_int_equal(count_of(o, GW_COUNTER_analysis_no_code), 0);
+	assert_int_equal(count_of(o, GW_COUNTER_image_bytes), 0);
+	outcome_free(o);
+}
+
+static void a_module_is_loaded_while_a_constructor_waits_for_it(void **state)
+{
+	struct run r = with_image("constructor", corpus("sm_90.cubin"));
+	struct outcome *o;
+	char library[600];
+
+	(void)state;
+	snprintf(library, sizeof(library), "CODE_LIBRARY=%s", built("calls_back.so"));
+	r.env[2] = library;
+	o = run_both(&r);
+	assert_string_equal(o->out, "loaded meanwhile\n");
+	outcome_free(o);
+}
+
 /* Two libraries with a kernel of one name, and a graph of both. */
 static struct outcome *graph_of_libraries(const char *scenario)
 {
@@ -548,6 +577,8 @@ int main(void)
 	        cmocka_unit_test(the_libraries_that_a_program_gets_stay_its_own),
 	        cmocka_unit_test(whatever_the_arguments_are_the_program_runs_as_without),
 	        cmocka_unit_test(an_end_is_not_delayed_by_what_is_left),
+	        cmocka_unit_test(code_of_the_program_is_read_from_its_own_file),
+	        cmocka_unit_test(a_module_is_loaded_while_a_constructor_waits_for_it),
 	        cmocka_unit_test(an_end_is_held_for_analyses_that_were_begun),
 	        cmocka_unit_test(damaged_images_do_no_harm),
 	        cmocka_unit_test(images_of_the_fuzzer_do_no_harm),

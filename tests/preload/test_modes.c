@@ -2,10 +2,17 @@
 /* Modes and options, and what becomes of times where measuring is degraded. */
 #include "tests/preload/harness.h"
 
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 static struct outcome *under(const char *scenario, const char *one, const char *two)
 {
@@ -382,6 +389,72 @@ static void descriptor_numbers_stay(void **state)
 	outcome_free(o);
 }
 
+/* Such a file would have the lowest number that is free, which the program may count on getting. */
+static void opens_none(struct run r)
+{
+	struct outcome *o;
+
+	r.preload_after = built("other_open.so");
+	o = run_watched(&r);
+	assert_int_equal(o->status, 0);
+	assert_int_equal(o->logs, 1);
+	if (strstr(o->out, "opened among"))
+		fail_msg("%s", o->out);
+	outcome_free(o);
+}
+
+/* Code of an unseen module, a profile; child processes; a turn at the GPU's counters. */
+static void no_file_is_opened_among_the_programs(void **state)
+{
+	struct run code = RUN("code", "unseen"), children = RUN("spent", "idle_children"),
+	           counters = RUN("counted", "900");
+
+	(void)state;
+	NOT_UNDER_TSAN();
+	code.env[0] = "CODE_IMAGE=" GW_CORPUS "/lz4.fatbin";
+	code.env[1] = "STANDIN_KERNELS=" GW_SOURCES "/code.kernels";
+	code.env[2] = "CODE_MAPPED=" GW_CORPUS "/library.so";
+	code.env[3] = "STANDIN_REPORTS=0";
+	code.env[4] = "GPUWATCH_PROFILE=" GW_SOURCES "/stand-in.json";
+	opens_none(code);
+	opens_none(children);
+	counters.env[0] = "GPUWATCH_COUNTERS=pm";
+	opens_none(counters);
+}
+
+static void without_close_range(void)
+{
+	struct sock_filter code[] = {
+	        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+	        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_close_range, 0, 1),
+	        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
+	        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog filter = {4, code};
+	struct rlimit numbers = {20000, 20000};
+
+	if (setrlimit(RLIMIT_NOFILE, &numbers) || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter))
+		_exit(9);
+}
+
+/* As before Linux 5.9, where a million numbers may have to be closed: the log's thread does. */
+static void no_number_is_closed_for_each_small_file(void **state)
+{
+	struct run r = RUN("spent", "idle_children");
+	struct outcome *o;
+
+	(void)state;
+	NOT_UNDER_TSAN();
+	r.preload_after = built("other_open.so");
+	r.in_child = without_close_range;
+	o = run_watched(&r);
+	assert_int_equal(o->status, 0);
+	assert_int_equal(o->logs, 1);
+	assert_null(strstr(o->out, "closed numbers"));
+	outcome_free(o);
+}
+
 /* The log's descriptor is closed under us and its number given to a file of the program's. */
 static void the_programs_files_stay_its_own(void **state)
 {
@@ -425,6 +498,8 @@ int main(void)
 	        cmocka_unit_test(summary_on_a_terminal),
 	        cmocka_unit_test(errno_stays),
 	        cmocka_unit_test(descriptor_numbers_stay),
+	        cmocka_unit_test(no_file_is_opened_among_the_programs),
+	        cmocka_unit_test(no_number_is_closed_for_each_small_file),
 	        cmocka_unit_test(the_programs_files_stay_its_own),
 	};
 

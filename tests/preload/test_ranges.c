@@ -3,6 +3,7 @@
 #include "tests/preload/harness.h"
 
 #include "cli/log/model.h"
+#include "cli/log/reader.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -77,6 +78,39 @@ static void names_of_all_kinds_are_taken(void **state)
 	gw_log_model_free(&model);
 }
 
+static bool count_threads(void *arg, const struct gw_log_record *r)
+{
+	*(unsigned *)arg += r->head->kind == GW_RECORD_THREAD;
+	return true;
+}
+
+/* It has no ring: that is a launching thread's. */
+static void a_thread_that_only_names_ranges_is_no_thread_of_the_log(void **state)
+{
+	struct run r = RUN("ranges", "before_a_launch");
+	struct gw_log_status status;
+	struct outcome *o;
+	unsigned threads = 0;
+
+	(void)state;
+	r.env[0] = "NVTX_INJECTION64_PATH=" GW_LIBRARY;
+	o = run_both(&r);
+	assert_true(gw_log_read(only_log(o)->path, count_threads, &threads, &status));
+	assert_int_equal(threads, 1);
+	outcome_free(o);
+}
+
+static void ranges_entered_before_the_first_launch_count(void **state)
+{
+	(void)state;
+	run("before_a_launch");
+	has("entered", 3);
+	has("outer", 2);
+	has("[no range]", 1);
+	assert_int_equal(model.row_count, 3);
+	gw_log_model_free(&model);
+}
+
 static void numbers_that_pytorch_appends_make_no_names(void **state)
 {
 	(void)state;
@@ -138,6 +172,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(launches_belong_to_the_innermost_range),
 	        cmocka_unit_test(names_of_all_kinds_are_taken),
+	        cmocka_unit_test(a_thread_that_only_names_ranges_is_no_thread_of_the_log),
+	        cmocka_unit_test(ranges_entered_before_the_first_launch_count),
 	        cmocka_unit_test(numbers_that_pytorch_appends_make_no_names),
 	        cmocka_unit_test(ranges_of_the_process_hold_where_the_thread_is_in_none),
 	        cmocka_unit_test(names_beyond_the_table_count_together),

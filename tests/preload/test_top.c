@@ -184,11 +184,34 @@ static void top_shows_the_budget_and_until_when_a_mode_lasts(void **state)
 	outcome_free(o);
 }
 
+/* Of mode watch no record says what ran on it. */
+static void top_shows_the_gpu_of_a_process_in_mode_watch(void **state)
+{
+	struct run r = RUN("rests");
+	struct outcome *o;
+	const json_t *device;
+
+	(void)state;
+	r.env[0] = run_dir;
+	r.env[1] = "GPUWATCH_MODE=watch";
+	r.meanwhile = look;
+	o = run_watched(&r);
+	assert_int_equal(o->status, 0);
+	device = json_array_get(json_object_get(seen, "processes"), 0);
+	device = json_array_get(json_object_get(device, "devices"), 0);
+	assert_non_null(device);
+	assert_true(json_is_null(json_object_get(device, "idle")));
+	json_decref(seen);
+	seen = NULL;
+	outcome_free(o);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(top_counts_what_the_log_counts),
-	        cmocka_unit_test(top_shows_the_budget_and_until_when_a_mode_lasts)};
+	        cmocka_unit_test(top_shows_the_budget_and_until_when_a_mode_lasts),
+	        cmocka_unit_test(top_shows_the_gpu_of_a_process_in_mode_watch)};
 
 	return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -127,8 +127,7 @@ static void no_budget_no_windows(void **state)
 	outcome_free(o);
 }
 
-/* A pair of events is charged as if the program stood still for the whole window; what it took
- * of the program's threads is counted. */
+/* What the pairs cost the program's threads is counted, and charged to their windows. */
 static void event_windows_keep_to_the_budget(void **state)
 {
 	struct outcome *o = watch_each("steady", "GPUWATCH_BUDGET=20");

@@ -43,6 +43,26 @@ void gw_live_sum(uint32_t slot, uint32_t config, uint64_t start_ns)
 	(void)start_ns;
 }
 
+/* Launches of a graph are counted in one place, and its configurations in others. */
+static uint32_t counters, parts, each[8], part_of[8];
+
+void gw_live_sum_counter(uint32_t slot, uint64_t start_ns)
+{
+	(void)slot;
+	(void)start_ns;
+	counters++;
+}
+
+void gw_live_sum_part(uint32_t slot, uint32_t config, uint64_t start_ns, uint32_t n,
+                      uint32_t counter)
+{
+	(void)slot;
+	(void)start_ns;
+	(void)counter;
+	part_of[parts % COUNT(part_of)] = config;
+	each[parts++ % COUNT(each)] = n;
+}
+
 void gw_live_summed(uint32_t slot, const struct gw_record_launch *r)
 {
 	(void)slot;
@@ -122,7 +142,7 @@ static int start(void **state)
 	count = copies = 0;
 	fits = true;
 	ring = false;
-	summed = logged_in = 0;
+	summed = logged_in = counters = parts = 0;
 	return 0;
 }
 
@@ -172,6 +192,99 @@ static void configurations_are_summed_apart(void **state)
 	assert_int_equal(count, 2);
 	assert_int_equal(written[0].total_ns, 200);
 	assert_int_equal(written[1].total_ns, 300);
+}
+
+static uint64_t whole[8]; /* launches that were added whole, by configuration */
+
+static void note_whole(uint32_t config, uint64_t launches)
+{
+	whole[config % COUNT(whole)] += launches;
+}
+
+/* A graph of @p n kernels, of configurations first, first + 1, …, each of @p kinds. */
+static void graph_in(uint32_t slot, uint32_t n, uint32_t first, uint32_t kinds)
+{
+	static struct gw_graph_node nodes[2][1000];
+	struct gw_graph_slot *g = &gw_hot.shared->graph_slots[slot];
+
+	g->nodes = nodes[slot & 1];
+	g->count = n;
+	for (uint32_t i = 0; i < n; i++)
+		g->nodes[i] =
+		        (struct gw_graph_node){.enabled = true, .config_id = first + i % kinds};
+}
+
+static void add_whole(uint32_t slot, unsigned times)
+{
+	const struct gw_record_launch r = {.flags = GW_LAUNCH_GRAPH};
+
+	for (unsigned i = 0; i < times; i++) {
+		assert_true(gw_aggregate_graph_room(slot));
+		gw_aggregate_graph(slot, &r);
+	}
+}
+
+static void launches_of_a_graph_are_summed_by_its_configurations(void **state)
+{
+	(void)state;
+	memset(whole, 0, sizeof(whole));
+	graph_in(2, 4, 1, 2);
+	gw_hot.shared->graph_slots[2].nodes[3].enabled = false;
+	add(1, GW_LAUNCH_MEASURED, 100, NAN);
+	add_whole(2, 3);
+	assert_int_equal(counters, 1);
+	assert_int_equal(parts, 2);
+	assert_int_equal(part_of[0], 1);
+	assert_int_equal(each[0], 2);
+	assert_int_equal(each[1], 1);
+	assert_int_equal(summed, 4); /* one for each launch, not for each kernel */
+	gw_aggregate_graphs(note_whole);
+	gw_aggregate_graphs(note_whole);
+	assert_int_equal(whole[1], 6);
+	assert_int_equal(whole[2], 3);
+	tick(BEGIN, true);
+	assert_int_equal(count, 2);
+	assert_int_equal(written[0].config, 1);
+	assert_int_equal(written[0].launches, 7);
+	assert_int_equal(written[0].measured, 1);
+	assert_int_equal(written[1].config, 2);
+	assert_int_equal(written[1].launches, 3);
+	assert_int_equal(atomic_load(&gw_counters[GW_COUNTER_aggregated]), 10);
+	add_whole(2, 1); /* in the next span */
+	tick(BEGIN + 20 * SECOND, true);
+	assert_int_equal(count, 4);
+	assert_int_equal(written[2].launches, 2);
+}
+
+static void a_slot_that_another_graph_has_is_looked_at_again(void **state)
+{
+	(void)state;
+	graph_in(2, 2, 1, 1);
+	add_whole(2, 1);
+	gw_aggregate_graph_gone(2);
+	graph_in(2, 1, 5, 1);
+	add_whole(2, 1);
+	tick(BEGIN, true);
+	assert_int_equal(count, 2);
+	assert_int_equal(written[0].launches, 2);
+	assert_int_equal(written[1].config, 5);
+	assert_int_equal(written[1].launches, 1);
+}
+
+/* Or a kernel without a configuration. */
+static void a_graph_of_too_many_configurations_is_not_added_whole(void **state)
+{
+	(void)state;
+	graph_in(2, 1000, 1, 1000);
+	assert_false(gw_aggregate_graph_room(2));
+	assert_int_equal(parts, 0);
+	graph_in(3, 1, 0, 1);
+	assert_false(gw_aggregate_graph_room(3));
+	graph_in(5, 700, 1, 700); /* there is all the room that they did not get */
+	assert_true(gw_aggregate_graph_room(5));
+	assert_int_equal(parts, 700);
+	tick(BEGIN, true);
+	assert_int_equal(count, 0);
 }
 
 static void they_are_written_every_ten_seconds(void **state)
@@ -363,6 +476,9 @@ int main(void)
 #define T(name) cmocka_unit_test_setup(name, start)
 	        T(sums_are_those_of_the_launches),
 	        T(configurations_are_summed_apart),
+	        T(launches_of_a_graph_are_summed_by_its_configurations),
+	        T(a_slot_that_another_graph_has_is_looked_at_again),
+	        T(a_graph_of_too_many_configurations_is_not_added_whole),
 	        T(they_are_written_every_ten_seconds),
 	        T(a_step_of_the_wall_clock_neither_ends_nor_prolongs_ten_seconds),
 	        T(nothing_added_writes_nothing),

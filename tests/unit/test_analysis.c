@@ -200,7 +200,7 @@ static void a_larger_budget_pays_for_more_analyses(void **state)
 	assert_int_equal(gw_analysis_allowance(100 * second), 52 * second);
 }
 
-/* A second, and one percent. */
+/* A second in the first ten, and one percent. */
 static void mode_watch_has_less_time_for_it(void **state)
 {
 	static const uint64_t second = 1000000000;
@@ -208,7 +208,8 @@ static void mode_watch_has_less_time_for_it(void **state)
 	(void)state;
 	gw_options.budget = 1;
 	gw_options.mode = GW_MODE_WATCH;
-	assert_int_equal(gw_analysis_allowance(0), second);
+	assert_int_equal(gw_analysis_allowance(0), second / 5);
+	assert_int_equal(gw_analysis_allowance(4 * second), second / 5 + 4 * second / 100 * 11);
 	assert_int_equal(gw_analysis_allowance(100 * second), 2 * second);
 }
 

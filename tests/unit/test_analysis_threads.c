@@ -346,6 +346,31 @@ static void what_was_analysed_briefly_comes_last(void **state)
 	assert_int_equal(gw_analysis_queue_next(false), 0);
 }
 
+/* In mode watch, by launches and by the mean of the few that were timed. */
+static void where_few_are_timed_it_is_the_gpu_time_of_all_launches(void **state)
+{
+	uint32_t once, timed, often, costly;
+
+	(void)state;
+	gw_analysis_queue_by_time(true);
+	met(CHEAP, 1 * MS);
+	met(COSTLY, 40 * MS);
+	once = waits(OTHER, 1, 0);
+	gw_config_entry(once)->launches = 1;
+	costly = waits(COSTLY, 1, 0);
+	gw_config_entry(costly)->launches = 1000;
+	often = waits(CHEAP, 1, 0);
+	gw_config_entry(often)->launches = 2000;
+	timed = waits(CHEAP, 2, MS);
+	gw_config_entry(timed)->launches = 1000;
+	assert_int_equal(gw_analysis_queue_next(false), timed);
+	assert_int_equal(gw_analysis_queue_next(false), often);
+	assert_int_equal(gw_analysis_queue_next(false), costly);
+	assert_int_equal(gw_analysis_queue_next(false), once);
+	assert_int_equal(gw_analysis_queue_next(false), 0);
+	gw_analysis_queue_by_time(false);
+}
+
 #define T(name) cmocka_unit_test_setup(name, start)
 
 int main(void)
@@ -368,6 +393,7 @@ int main(void)
 	        T(none_is_lost_and_none_comes_twice),
 	        T(where_there_is_no_room_none_is_taken),
 	        T(what_was_analysed_briefly_comes_last),
+	        T(where_few_are_timed_it_is_the_gpu_time_of_all_launches),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

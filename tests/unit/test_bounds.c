@@ -109,6 +109,16 @@ static void sampled_sums_stand_in_for_unknown_parts(void **state)
 	assert_close(fixture_term(&e, "tensor"), 5000 / 1e9 / 4);
 }
 
+/* A launch that does nothing, and whose blocks and warps take no time to start. */
+static void without_work(struct fixture *f)
+{
+	fixture_init(f);
+	for (unsigned i = 0; i < GW_WORK_FIELDS; i++)
+		f->work.q[i].value = 0;
+	fixture_param(f, GW_PARAM_launch_per_block, 1e-15);
+	fixture_param(f, GW_PARAM_launch_per_warp, 1e-15);
+}
+
 /* Two resources of equal time make 2^(1/3) of one; the floor is added. */
 static void resources_join_in_a_cubic_norm(void **state)
 {
@@ -116,11 +126,7 @@ static void resources_join_in_a_cubic_norm(void **state)
 	struct gw_estimate e;
 
 	(void)state;
-	fixture_init(&f);
-	for (unsigned i = 0; i < GW_WORK_FIELDS; i++)
-		f.work.q[i].value = 0;
-	fixture_param(&f, GW_PARAM_launch_per_block, 1e-15);
-	fixture_param(&f, GW_PARAM_launch_per_warp, 1e-15);
+	without_work(&f);
 	fixture_work(&f, GW_WORK_inst_issued, 4e8);
 	fixture_work(&f, GW_WORK_l1_bytes, 12.8e9);
 	e = ask(&f);
@@ -490,11 +496,7 @@ static void one_path_counts_by_its_slowest_step(void **state)
 	struct gw_estimate e;
 
 	(void)state;
-	fixture_init(&f);
-	for (unsigned i = 0; i < GW_WORK_FIELDS; i++)
-		f.work.q[i].value = 0;
-	fixture_param(&f, GW_PARAM_launch_per_block, 1e-15);
-	fixture_param(&f, GW_PARAM_launch_per_warp, 1e-15);
+	without_work(&f);
 	fixture_work(&f, GW_WORK_lsu_wavefronts, 100 * 128e3);
 	fixture_work(&f, GW_WORK_shared_wavefronts, 100 * 128e3);
 	e = ask(&f);

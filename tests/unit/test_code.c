@@ -304,24 +304,27 @@ static void code_that_two_images_have_alike_is_found(void **state)
 	assert_true(code.machine);
 }
 
+/* A fatbin's header and that of its only entry. */
+struct container {
+	uint32_t magic;
+	uint16_t version, header;
+	uint64_t size;
+	uint16_t kind, entry_version;
+	uint32_t entry_header;
+	uint64_t entry_size;
+	uint32_t packed, options;
+	uint16_t minor, major;
+	uint32_t arch, name[2];
+	uint64_t flags, zero, unpacked;
+};
+
 /* A container of PTX, as the compiler leaves it in a host's file. */
 static void host_with_ptx(const char *path, const char *ptx)
 {
 	static uint8_t file[1 << 16];
 	const size_t length = strlen(ptx) + 1, padded = (length + 7) & ~(size_t)7;
-	const struct {
-		uint32_t magic;
-		uint16_t version, header;
-		uint64_t size;
-		uint16_t kind, entry_version;
-		uint32_t entry_header;
-		uint64_t entry_size;
-		uint32_t packed, options;
-		uint16_t minor, major;
-		uint32_t arch, name[2];
-		uint64_t flags, zero, unpacked;
-	} head = {0xba55ed50, 1, 16, 64 + padded, 1,   0x101, 64, padded, 0,
-	          0,          8, 7,  52,          {0}, 0x11,  0,  0};
+	const struct container head = {0xba55ed50, 1, 16, 64 + padded, 1,   0x101, 64, padded, 0,
+	                               0,          8, 7,  52,          {0}, 0x11,  0,  0};
 	const char names[] = "\0.nv_fatbin\0.shstrtab";
 	Elf64_Ehdr e = {.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
 	                .e_type = ET_DYN,
@@ -500,18 +503,8 @@ static void what_is_held_stays_in_bounds(void **state)
 {
 	enum { LARGE = 12 << 20, MODULES = 12 };
 	struct gw_bytes cubin = corpus_file(&arena, "sm_80.cubin");
-	struct {
-		uint32_t magic;
-		uint16_t version, header;
-		uint64_t size;
-		uint16_t kind, entry_version;
-		uint32_t entry_header;
-		uint64_t entry_size;
-		uint32_t packed, options;
-		uint16_t minor, major;
-		uint32_t arch, name[2];
-		uint64_t flags, zero, unpacked;
-	} head = {0xba55ed50, 1, 16, 0, 2, 0x101, 64, 0, 0, 0, 8, 1, 80, {0, 0}, 0x2011, 0, LARGE};
+	struct container head = {0xba55ed50, 1, 16, 0,  2,      0x101,  64, 0,    0,
+	                         0,          8, 1,  80, {0, 0}, 0x2011, 0,  LARGE};
 	/* LZ4: the cubin as literals, then a match that repeats its end up to the size. */
 	size_t room = sizeof(head) + cubin.size + LARGE / 255 + 64, n = sizeof(head), left;
 	uint8_t *file = gw_arena_array(&arena, room, 1);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Widths find the one that one in ten times lies outside of, and don't swing on the way. */
 #include "predictor/learner/coverage.h"
+#include "tests/random.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -11,17 +12,6 @@
 enum { KIND = GW_WIDTH_SIZES - 1, LAG_MOST = 16 };
 
 static uint64_t seed;
-
-static double uniform(void)
-{
-	seed = seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-	return ((double)(seed >> 11) + 0.5) / (double)(UINT64_C(1) << 53);
-}
-
-static double normal(void)
-{
-	return sqrt(-2 * log(uniform())) * cos(2 * M_PI * uniform());
-}
 
 /* Share of @p rounds of @p together predictions each, judged @p lag rounds later, that miss. */
 static double missed(struct gw_coverage *c, int rounds, int together, int lag, double scale,
@@ -38,7 +28,7 @@ static double missed(struct gw_coverage *c, int rounds, int together, int lag, d
 		then[i % LAG_MOST] = c->width[KIND];
 		width = (double)then[(i >= lag ? i - lag : 0) % LAG_MOST];
 		for (int k = 0; k < together; k++) {
-			bool out = fabs(scale * normal()) > width;
+			bool out = fabs(scale * next_normal(&seed)) > width;
 
 			gw_coverage_judge(c, KIND, out);
 			outside += i >= rounds / 2 && out;
@@ -155,10 +145,10 @@ static void errors_are_within_reach_nine_times_in_ten(void **state)
 	gw_errors_start(&all);
 	own = (struct gw_errors){{0}};
 	for (int i = 0; i < ERRORS; i++)
-		gw_errors_add(&own, 0.02 * fabs(normal()));
+		gw_errors_add(&own, 0.02 * fabs(next_normal(&seed)));
 	reach = gw_errors_reach(&own, &all, 4);
 	for (int i = 0; i < TRIES; i++)
-		within += 0.02 * fabs(normal()) <= reach;
+		within += 0.02 * fabs(next_normal(&seed)) <= reach;
 	within /= TRIES;
 	assert_true(within >= 0.86 && reach < 0.08);
 }

@@ -100,7 +100,7 @@ static uint32_t launch(uint32_t slot, uint32_t blocks, uint32_t digest)
 	struct gw_config c = {{blocks, 1, 1}, {32, 1, 1}, {1, 1, 1}, 0, digest};
 	uint32_t id = gw_intern_config(slot, 0, &c);
 
-	gw_config_launched(id);
+	gw_config_launched(id, 1);
 	return id;
 }
 

@@ -209,14 +209,16 @@ static void known_device(void)
 		gw_device_set(&device, values[i].p, values[i].value, GW_METHOD_PAPER);
 }
 
-static void fill(struct ir_kernel *k, const struct gw_gather *g, uint32_t blocks, uint32_t threads,
-                 struct gw_work *work)
+static void run_and_fill(struct ir_kernel *k, uint32_t blocks, uint32_t threads,
+                         struct gw_work *work)
 {
 	struct gw_eval_launch eval = launch_of(blocks, threads);
 	struct gw_launch launch = {.kernel = &kernel, .config = eval.config};
+	struct gw_gather g;
 	struct gw_timing timing;
-	struct gw_static_in in = {&k->b.program, g, &timing, &device, &launch, NULL, 0};
+	struct gw_static_in in = {&k->b.program, &g, &timing, &device, &launch, NULL, 0};
 
+	run(k, blocks, threads, &g);
 	known_device();
 	gw_work_clear(work);
 	assert_null(gw_timing_of(&k->b.program, &k->arena, &timing));
@@ -233,14 +235,12 @@ static double value(const struct gw_work *work, enum gw_work_field f)
 static void static_rows_of_a_copy_are_what_it_does(void **state)
 {
 	struct ir_kernel k;
-	struct gw_gather g;
 	struct gw_work work;
 
 	(void)state;
 	arguments[2] = 1 << 20, arguments[3] = 32;
 	build_copy(&k);
-	run(&k, 4096, 256, &g);
-	fill(&k, &g, 4096, 256, &work);
+	run_and_fill(&k, 4096, 256, &work);
 	assert_true(value(&work, GW_WORK_global_load_requests) == 32768);
 	assert_true(value(&work, GW_WORK_global_load_sectors) == 32768 * 32);
 	assert_true(value(&work, GW_WORK_global_store_sectors) == 32768 * 4);
@@ -265,13 +265,11 @@ static void static_rows_of_a_copy_are_what_it_does(void **state)
 static void a_warp_s_course_follows_its_dependences(void **state)
 {
 	struct ir_kernel k;
-	struct gw_gather g;
 	struct gw_work work;
 
 	(void)state;
 	build_loop(&k, 100, 4096, IR_SPACE_GLOBAL);
-	run(&k, 1, 32, &g);
-	fill(&k, &g, 1, 32, &work);
+	run_and_fill(&k, 1, 32, &work);
 	/* Nothing waits for the loads: a trip is three instructions, test and branch. */
 	assert_true(value(&work, GW_WORK_warp_memory_chain) < 1);
 	assert_true(value(&work, GW_WORK_warp_cycles) > 100 * 4);
@@ -284,13 +282,11 @@ static void a_warp_s_course_follows_its_dependences(void **state)
 static void a_chain_through_memory_is_waited_for(void **state)
 {
 	struct ir_kernel k;
-	struct gw_gather g;
 	struct gw_work work;
 
 	(void)state;
 	build_scatter(&k);
-	run(&k, 64, 256, &g);
-	fill(&k, &g, 64, 256, &work);
+	run_and_fill(&k, 64, 256, &work);
 	assert_true(value(&work, GW_WORK_warp_memory_chain) == 1);
 	assert_true(value(&work, GW_WORK_warp_cycles) > 600);
 	gw_arena_free(&k.arena);
@@ -299,13 +295,11 @@ static void a_chain_through_memory_is_waited_for(void **state)
 static void rows_that_rest_on_unknown_addresses_are_unknown(void **state)
 {
 	struct ir_kernel k;
-	struct gw_gather g;
 	struct gw_work work;
 
 	(void)state;
 	build_scatter(&k);
-	run(&k, 64, 256, &g);
-	fill(&k, &g, 64, 256, &work);
+	run_and_fill(&k, 64, 256, &work);
 	assert_true(value(&work, GW_WORK_global_load_sectors) == 512 * 4);
 	assert_true(value(&work, GW_WORK_global_load_lines) == 1);
 	assert_true(value(&work, GW_WORK_global_load_line_sectors) == 4);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "predictor/learner/history.h"
+#include "tests/random.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -242,8 +243,7 @@ static void the_times_drawn_stand_for_all(void **state)
 	for (int i = 0; i < 20000; i++) {
 		double next;
 
-		chance = chance * UINT64_C(6364136223846793005) + 1442695040888963407;
-		next = 1 + (double)(chance >> 40);
+		next = 1 + (double)(next_random(&chance) >> 40);
 		assert_int_equal(gw_history_range(&h, &low, &high), i >= GW_RANGE_TIMES);
 		held += i >= GW_RANGE_TIMES && next >= low && next <= high;
 		gw_history_add(&h, next);

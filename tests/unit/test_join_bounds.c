@@ -60,60 +60,63 @@ static void launches_without_records_are_passed_by_once(void **state)
 	assert_in_range(asked, MET, 4 * MET);
 }
 
-/* All of one stream, each of another configuration: what waited for none is forgotten with it. */
-static void configurations_of_a_stream_are_forgotten(void **state)
+/* 200,000 launches by @p one, each with its time, take no more memory of @p counter than the first
+ * @p some. */
+static void all_are_forgotten(void (*one)(uint32_t i), uint32_t some, unsigned counter)
 {
 	uint64_t then = 0;
 
-	(void)state;
 	for (uint32_t i = 1; i <= 200000; i++) {
-		configs[1].config.grid.x = i;
-		configs[1].signature = 0;
-		launch(STREAM_A, 1, i);
-		record(STREAM_A, 1, i, i);
+		one(i);
 		gw_join_batch(false);
 		now += 1000000;
-		if (i == 20000)
-			then = taken(GW_COUNTER_memory_streams);
+		if (i == some)
+			then = taken(counter);
 	}
 	assert_int_equal(met_count, 200000);
-	assert_int_equal(taken(GW_COUNTER_memory_streams), then);
+	assert_int_equal(taken(counter), then);
+}
+
+static void in_a_stream(uint32_t i)
+{
+	configs[1].config.grid.x = i;
+	configs[1].signature = 0;
+	launch(STREAM_A, 1, i);
+	record(STREAM_A, 1, i, i);
+}
+
+static void by_a_thread(uint32_t i)
+{
+	wait_in(GW_JOIN_TICKET, i, 1, 1, i);
+	gw_join_ticket(i, 1, 1e-6);
+}
+
+static void of_a_graph(uint32_t i)
+{
+	struct gw_activity a = activity(1, i, i);
+
+	wait_in(GW_JOIN_GRAPH, 100 + i, i, 1, i);
+	a.graph = 100 + i;
+	gw_join_record(&a);
+}
+
+/* All of one stream, each of another configuration: what waited for none is forgotten with it. */
+static void configurations_of_a_stream_are_forgotten(void **state)
+{
+	(void)state;
+	all_are_forgotten(in_a_stream, 20000, GW_COUNTER_memory_streams);
 }
 
 static void threads_whose_launches_have_their_times_are_forgotten(void **state)
 {
-	uint64_t then = 0;
-
 	(void)state;
-	for (uint32_t i = 1; i <= 200000; i++) {
-		wait_in(GW_JOIN_TICKET, i, 1, 1, i);
-		gw_join_ticket(i, 1, 1e-6);
-		gw_join_batch(false);
-		now += 1000000;
-		if (i == 20000)
-			then = taken(GW_COUNTER_memory_streams);
-	}
-	assert_int_equal(met_count, 200000);
-	assert_int_equal(taken(GW_COUNTER_memory_streams), then);
+	all_are_forgotten(by_a_thread, 20000, GW_COUNTER_memory_streams);
 }
 
 static void graphs_that_no_kernel_of_waits_are_forgotten(void **state)
 {
-	uint64_t then = 0;
-
 	(void)state;
-	for (uint32_t i = 1; i <= 200000; i++) {
-		struct gw_activity a = activity(1, i, i);
-
-		wait_in(GW_JOIN_GRAPH, 100 + i, i, 1, i);
-		a.graph = 100 + i;
-		gw_join_record(&a);
-		gw_join_batch(false);
-		if (i == 1000)
-			then = taken(GW_COUNTER_memory_graphs);
-	}
-	assert_int_equal(met_count, 200000);
-	assert_int_equal(taken(GW_COUNTER_memory_graphs), then);
+	all_are_forgotten(of_a_graph, 1000, GW_COUNTER_memory_graphs);
 }
 
 /* Nothing can be forgotten while all wait: more streams than there is memory for stay unmatched. */

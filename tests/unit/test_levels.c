@@ -6,6 +6,7 @@
 #include "calib/groups/rate.h"
 #include "calib/levels.h"
 #include "calib/stats.h"
+#include "tests/random.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -19,21 +20,9 @@ enum { MANY = 4000 };
 
 static uint64_t drawn;
 
-/* 0 to 1, of a linear congruential sequence (Knuth's MMIX). */
-static double uniform(void)
-{
-	drawn = drawn * 6364136223846793005u + 1442695040888963407u;
-	return (double)(drawn >> 11) / 9007199254740992.0;
-}
-
-/* Near enough normal: the sum of twelve. */
 static double normal(double mean, double deviation)
 {
-	double sum = -6;
-
-	for (int i = 0; i < 12; i++)
-		sum += uniform();
-	return mean + deviation * sum;
+	return mean + deviation * next_normal(&drawn);
 }
 
 static void close_to(double value, double expected, double within)
@@ -47,7 +36,7 @@ static void mixture(double *x, size_t n)
 {
 	drawn = 1;
 	for (size_t i = 0; i < n; i++)
-		x[i] = uniform() < 0.4 ? normal(270, 12) : normal(490, 20);
+		x[i] = next_uniform(&drawn) < 0.4 ? normal(270, 12) : normal(490, 20);
 }
 
 static void two_populations_are_distinguished(void **unused)

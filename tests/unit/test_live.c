@@ -98,8 +98,8 @@ static void a_configuration_shows_its_prediction_and_what_was_measured(void **st
 	assert_true(gw_live_config_at(&file, 0, &c));
 	assert_true(isnan(c.predicted));
 	publish(1, 2e-6);
-	gw_live_launched(1);
-	gw_live_launched(1);
+	gw_live_launched(1, 1);
+	gw_live_launched(1, 1);
 	gw_live_measured(1, 4000, 2000);
 	gw_live_measured(1, 4000, NAN);
 	assert_true(gw_live_config_at(&file, 0, &c));
@@ -164,6 +164,9 @@ static void an_entry_that_was_being_written_is_left_out(void **state)
 		close(fd);
 	}
 	assert_false(gw_live_config_at(&file, 0, &c));
+	assert_true(gw_live_config_shape(&file, 0, &c)); /* which was there before */
+	assert_int_equal(c.grid[0], 7);
+	assert_false(gw_live_config_shape(&file, 1, &c));
 }
 
 static _Atomic bool over;
@@ -247,6 +250,21 @@ static void a_gpu_shows_which_one_it_is(void **state)
 	assert_memory_equal(d.pci, pci, sizeof(pci));
 	assert_int_equal(d.full_sm_khz, 1980000);
 	assert_int_equal(strlen(d.name), 63);
+}
+
+/* As in mode watch, where no records come. */
+static void a_gpu_is_there_before_anything_is_measured(void **state)
+{
+	const struct gw_record_device as = {.ordinal = 3};
+	const unsigned char uuid[16] = {1};
+	const uint32_t pci[3] = {0, 0x3b, 0};
+	struct gw_live_device d;
+
+	(void)state;
+	assert_false(gw_live_device_at(&file, 3, &d));
+	gw_live_identity(&as, "GPU", uuid, pci);
+	assert_true(gw_live_device_at(&file, 3, &d));
+	assert_int_equal(d.kernels, 0);
 }
 
 static void a_gpu_shows_what_was_lost_by_cause(void **state)
@@ -568,6 +586,7 @@ int main(void)
 	        T(readers_see_whole_entries),
 	        T(a_gpu_shows_its_time_between_kernels),
 	        T(a_gpu_shows_which_one_it_is),
+	        T(a_gpu_is_there_before_anything_is_measured),
 	        T(a_gpu_shows_what_was_lost_by_cause),
 	        T(the_name_of_the_log_follows_the_log),
 	        T(a_new_log_is_named_before_the_worker_comes_round),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Idle time by cause in the live segment. */
+#include "cli/live/launches.h"
 #include "cli/live/tables.h"
 #include "predictor/log/record.h"
 #include "preload/live/live.h"
@@ -125,13 +126,14 @@ static void what_children_read_meanwhile_is_input(void **state)
 	assert_int_equal(d.idle_ns[GW_IDLE_INPUT], 600000 + 255000);
 }
 
-/* A graph's time ended before its device there. */
+/* A sum ended before its counter there. */
 static void a_segment_of_the_version_before_is_read(void **state)
 {
-	const uint32_t had = offsetof(struct gw_live_graph_time, device);
-	const struct gw_live_section *now = &file.head->graph_times;
+	const uint32_t had = offsetof(struct gw_live_sum, counter);
+	const struct gw_live_section *now = &file.head->sums;
 	struct gw_live_file before;
-	struct gw_live_graph_time read;
+	struct gw_live_left left = {.file = &before};
+	struct gw_live_sum read;
 	unsigned char *data = malloc(file.size);
 	struct gw_live_head *head = (void *)data;
 
@@ -139,20 +141,48 @@ static void a_segment_of_the_version_before_is_read(void **state)
 	assert_non_null(data);
 	memcpy(data, file.data, file.size);
 	for (uint32_t i = 0; i < now->count; i++) {
-		const struct gw_live_graph_time one = {
-		        .graph = i + 1, .launches = 10 * i, .device = 3};
+		const struct gw_live_sum one = {.config = i + 1,
+		                                .block = GW_LIVE_NO_BLOCK,
+		                                .launches = 10 * i,
+		                                .counter = 3};
 
 		memcpy(data + now->offset + (size_t)i * had, &one, had);
 	}
 	head->version = GW_LIVE_BEFORE;
 	assert_false(gw_live_check(&before, data, file.size));
-	head->graph_times.size = had;
+	head->sums.size = had;
 	assert_true(gw_live_check(&before, data, file.size));
-	assert_true(gw_live_graph_time_at(&before, 2, &read));
-	assert_int_equal(read.graph, 3);
+	assert_true(gw_live_sum_left(&left, 2, &read));
+	assert_int_equal(read.config, 3);
 	assert_int_equal(read.launches, 20);
-	assert_int_equal(read.device, 0);
+	assert_int_equal(read.counter, 0);
 	free(data);
+}
+
+/* Whenever the process is killed, all parts have as many. */
+static void launches_of_a_graph_count_for_each_of_its_configurations(void **state)
+{
+	const struct gw_record_launch r = {.flags = GW_LAUNCH_GRAPH};
+	struct gw_live_left left = {.file = &file};
+	struct gw_live_sum s;
+
+	(void)state;
+	gw_live_sum_counter(100, 5);
+	gw_live_sum_part(101, 7, 5, 2, 100);
+	gw_live_sum_part(102, 8, 5, 1, 100);
+	assert_false(gw_live_sum_left(&left, 101, &s)); /* not launched yet */
+	for (int i = 0; i < 3; i++)
+		gw_live_summed(100, &r);
+	assert_false(gw_live_sum_left(&left, 100, &s)); /* it is no sum */
+	assert_true(gw_live_sum_left(&left, 101, &s));
+	assert_int_equal(s.config, 7);
+	assert_int_equal(s.launches, 6);
+	assert_true(gw_live_sum_left(&left, 102, &s));
+	assert_int_equal(s.launches, 3);
+	gw_live_sum(101, 9, 6); /* the place is another's in the next span */
+	gw_live_summed(101, &r);
+	assert_true(gw_live_sum_left(&left, 101, &s));
+	assert_int_equal(s.launches, 1);
 }
 
 static void other_modes_have_no_idle_time(void **state)
@@ -177,6 +207,7 @@ int main(void)
 	        T(waits_that_were_pushed_out_leave_the_cause_unknown),
 	        T(what_children_read_meanwhile_is_input),
 	        T(a_segment_of_the_version_before_is_read),
+	        T(launches_of_a_graph_count_for_each_of_its_configurations),
 	        T(other_modes_have_no_idle_time),
 	};
 

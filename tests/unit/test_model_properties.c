@@ -96,7 +96,7 @@ static void more_sms(struct fixture *f, double factor)
 static bool unit_is(unsigned field, const char *const *units)
 {
 	for (unsigned i = 0; units[i]; i++)
-		if (!strcmp(gw_work_info(field)->unit, units[i]))
+		if (!strcmp(gw_work_info(field).unit, units[i]))
 			return true;
 	return false;
 }

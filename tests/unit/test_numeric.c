@@ -6,6 +6,7 @@
 #include "predictor/core/sketch.h"
 #include "predictor/counters/nnls.h"
 #include "predictor/learner/krige.h"
+#include "tests/random.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -178,13 +179,6 @@ enum { VALUES = 5000 };
 static double values[VALUES];
 static uint64_t seed;
 
-/* Between 0 and 1. */
-static double any(void)
-{
-	seed = seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-	return ((double)(seed >> 11) + 0.5) / 0x1p53;
-}
-
 static int by_value(const void *x, const void *y)
 {
 	const double *a = x, *b = y;
@@ -198,7 +192,7 @@ static struct gw_sketch spread(double low, double octaves)
 	struct gw_sketch s = {0};
 
 	for (int i = 0; i < VALUES; i++) {
-		double at = i % 2 ? any() : 0.5 + 0.01 * any();
+		double at = i % 2 ? next_uniform(&seed) : 0.5 + 0.01 * next_uniform(&seed);
 
 		values[i] = low * exp2(octaves * at);
 		gw_sketch_add(&s, values[i], 1);
@@ -226,7 +220,7 @@ static void a_value_lies_within_its_bucket(void **state)
 {
 	(void)state;
 	for (int i = 0; i < 100000; i++) {
-		double value = exp2(120 * any() - 60);
+		double value = exp2(120 * next_uniform(&seed) - 60);
 		int32_t at = gw_sketch_index(value);
 
 		assert_true(value <= gw_sketch_bound(3, at) * (1 + 1e-14));

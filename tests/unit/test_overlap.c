@@ -3,6 +3,7 @@
 #include "predictor/learner/overlap.h"
 #include "predictor/learner/coverage.h"
 #include "predictor/learner/predictor.h"
+#include "tests/random.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -12,17 +13,6 @@
 #include <cmocka.h>
 
 static uint64_t seed;
-
-static double uniform(void)
-{
-	seed = seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-	return (double)(seed >> 11) / 9007199254740992.0;
-}
-
-static double normal(void)
-{
-	return sqrt(-2 * log(1 - uniform())) * cos(2 * M_PI * uniform());
-}
 
 static void few_do_not_matter(void **state)
 {
@@ -78,7 +68,7 @@ static void their_range_holds_the_next_nine_times_in_ten(void **state)
 	(void)state;
 	seed = 3;
 	for (int i = 0; i < 20000; i++) {
-		double t = exp(normal() * 0.7);
+		double t = exp(next_normal(&seed) * 0.7);
 
 		held += gw_overlap_range(&c, &low, &high) && t >= low && t <= high;
 		gw_overlap_add(&c, false, t);
@@ -131,7 +121,8 @@ static struct outcome {
 /* A third longer beside others. */
 static double time_of(bool exclusive)
 {
-	return 1e-4 * (exclusive ? exp(0.005 * normal()) : 1.32 * exp(0.03 * normal()));
+	return 1e-4 * (exclusive ? exp(0.005 * next_normal(&seed))
+	                         : 1.32 * exp(0.03 * next_normal(&seed)));
 }
 
 static double in_turns(int launch, bool *exclusive)
@@ -149,7 +140,7 @@ static double for_long(int launch, bool *exclusive)
 static double now_and_then(int launch, bool *exclusive)
 {
 	(void)launch;
-	*exclusive = uniform() > 0.3;
+	*exclusive = next_uniform(&seed) > 0.3;
 	return time_of(*exclusive);
 }
 

@@ -3,6 +3,7 @@
  * cost. */
 #include "preload/cupti/window_cost.h"
 #include "preload/maps/own_use.h"
+#include "preload/maps/state.h"
 #include "preload/runtime/counters.h"
 #include "preload/runtime/deadline.h"
 #include "preload/runtime/degrade.h"
@@ -312,6 +313,99 @@ static void many_launches_in_many_rings_are_not_too_many(void **state)
 	assert_false(gw_window_cost_behind());
 }
 
+static struct gw_shared shared;
+static struct gw_thread thread;
+
+static int with_a_thread(void **state)
+{
+	(void)state;
+	gw_hot.shared = &shared;
+	atomic_store(&shared.threads[0], &thread);
+	atomic_store(&shared.thread_count, 1);
+	gw_window_cost_start();
+	return 0;
+}
+
+static int without_threads(void **state)
+{
+	(void)state;
+	gw_hot.shared = NULL;
+	return 0;
+}
+
+static void event_pairs_are_charged_by_their_number(void **state)
+{
+	uint64_t none, ten;
+
+	(void)state;
+	none = gw_window_cost_events(0);
+	atomic_fetch_add(&thread.counts.pairs, 10);
+	ten = gw_window_cost_events(0);
+	assert_int_equal(none, 0);
+	assert_in_range(ten, MS / 10, MS);
+	assert_int_equal(gw_window_cost_events(0), 0); /* once */
+}
+
+static void launching_in_a_window_of_event_pairs_is_charged_in_part(void **state)
+{
+	(void)state;
+	assert_in_range(gw_window_cost_events(100 * MS), MS, 20 * MS);
+}
+
+/* 1,000 graphs of 396 kernels a second: 198.6 ms of a second, by what CUPTI took of others. */
+static void what_attaching_would_take_is_said(void **state)
+{
+	struct gw_reason why;
+
+	(void)state;
+	gw_window_cost_start();
+	gw_degraded_reset();
+	gw_options.records = true;
+	gw_options.budget = 1;
+	gw_window_cost_launch(396);
+	gw_window_cost_round(false, MS, 1, 0);
+	assert_false(gw_window_cost_attach());
+	assert_false(gw_degraded_get(0, &why)); /* that was too short to say */
+	for (unsigned i = 0; i < 1000; i++) {
+		gw_window_cost_launch(396);
+		gw_window_cost_round(false, MS, 1, 0);
+	}
+	assert_false(gw_window_cost_attach());
+	assert_true(gw_degraded_get(0, &why));
+	assert_int_equal(why.code, GW_DEGRADED_NO_CUPTI);
+	assert_non_null(strstr(why.text, "up to 19.9% of the program's time"));
+	assert_non_null(strstr(why.text, "allows 0.5%"));
+	gw_options.records = false;
+}
+
+/* Calls of 100 us: hooks take little, and one launch in few is timed. */
+static void a_program_with_few_launches_leaves_windows_the_budget(void **state)
+{
+	(void)state;
+	gw_window_cost_start();
+	for (unsigned i = 0; i < 1000; i++) {
+		gw_window_cost_launch(0);
+		gw_window_cost_round(false, MS / 10, 1, 0);
+	}
+	assert_in_range((uint64_t)(gw_window_cost_left(1) * 1e6), 9000, 10000);
+	assert_int_equal(gw_window_cost_rate(16), 4);
+	assert_int_equal(gw_window_cost_rate(2), 2);
+}
+
+/* Calls of 3 us: the hooks alone take the budget. */
+static void what_hooks_take_windows_do_not_have(void **state)
+{
+	(void)state;
+	gw_window_cost_start();
+	for (unsigned i = 0; i < 1000; i++) {
+		gw_window_cost_launch(0);
+		gw_window_cost_round(false, 3000, 1, 0);
+	}
+	assert_in_range((uint64_t)(gw_window_cost_left(1) * 1e6), 2499, 2500);
+	assert_in_range((uint64_t)(gw_window_cost_left(20) * 1e6), 150000, 199000);
+	assert_int_equal(gw_window_cost_rate(16), 16);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -338,6 +432,14 @@ int main(void)
 	        cmocka_unit_test(a_program_that_launches_less_is_seen),
 	        cmocka_unit_test(a_window_in_which_the_worker_falls_behind_is_seen_and_rested_from),
 	        cmocka_unit_test(many_launches_in_many_rings_are_not_too_many),
+	        cmocka_unit_test(what_attaching_would_take_is_said),
+	        cmocka_unit_test(a_program_with_few_launches_leaves_windows_the_budget),
+	        cmocka_unit_test(what_hooks_take_windows_do_not_have),
+	        cmocka_unit_test_setup_teardown(event_pairs_are_charged_by_their_number,
+	                                        with_a_thread, without_threads),
+	        cmocka_unit_test_setup_teardown(
+	                launching_in_a_window_of_event_pairs_is_charged_in_part, with_a_thread,
+	                without_threads),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

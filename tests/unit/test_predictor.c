@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The learner: what it may know, and how often its intervals hold. */
 #include "predictor/learner/predictor.h"
+#include "tests/random.h"
 
 #include <float.h>
 #include <math.h>
@@ -13,17 +14,6 @@
 enum { CONFIGS = 5, STEPS = 400 };
 
 static uint64_t seed;
-
-static double uniform(void)
-{
-	seed = seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-	return ((double)(seed >> 11) + 0.5) / (double)(UINT64_C(1) << 53);
-}
-
-static double normal(void)
-{
-	return sqrt(-2 * log(uniform())) * cos(2 * M_PI * uniform());
-}
 
 /* Predict and then measure one launch, as the worker does; true when the interval held. */
 static bool launch(struct gw_predictor *p, uint32_t config, double seconds, bool *predicted)
@@ -148,12 +138,13 @@ static void no_prediction_uses_what_was_measured_later(void **state)
 	(void)state;
 	seed = 7;
 	for (int i = 0; i < STEPS; i++)
-		steps[i] = (struct step){1 + (uint32_t)(uniform() * CONFIGS),
-		                         1e-6 * exp(normal() * (uniform() < 0.1 ? 2 : 0.05)),
-		                         uniform() < 0.2};
+		steps[i] = (struct step){
+		        1 + (uint32_t)(next_uniform(&seed) * CONFIGS),
+		        1e-6 * exp(next_normal(&seed) * (next_uniform(&seed) < 0.1 ? 2 : 0.05)),
+		        next_uniform(&seed) < 0.2};
 	for (int now = 1; now < STEPS; now += 3) {
 		struct gw_predictor *then = replay(now);
-		int later = now + (int)(uniform() * 15);
+		int later = now + (int)(next_uniform(&seed) * 15);
 		struct gw_predictor *after = replay(later < STEPS ? later : STEPS);
 		uint64_t known = gw_predictor_observations(then);
 
@@ -200,29 +191,29 @@ static double coverage(double (*next)(int i), int launches, int batch)
 static double noisy(int i)
 {
 	(void)i;
-	return 20e-6 * exp(0.03 * normal());
+	return 20e-6 * exp(0.03 * next_normal(&seed));
 }
 
 static double very_noisy(int i)
 {
 	(void)i;
-	return 20e-6 * exp(0.5 * normal());
+	return 20e-6 * exp(0.5 * next_normal(&seed));
 }
 
 static double drifting(int i)
 {
-	return 20e-6 * exp(0.0005 * i + 0.02 * normal());
+	return 20e-6 * exp(0.0005 * i + 0.02 * next_normal(&seed));
 }
 
 static double two_modes(int i)
 {
-	return (i / 3 % 2 ? 40e-6 : 20e-6) * exp(0.01 * normal());
+	return (i / 3 % 2 ? 40e-6 : 20e-6) * exp(0.01 * next_normal(&seed));
 }
 
 static double heavy_tailed(int i)
 {
 	(void)i;
-	return 20e-6 * exp(0.02 * normal() / sqrt(uniform()));
+	return 20e-6 * exp(0.02 * next_normal(&seed) / sqrt(next_uniform(&seed)));
 }
 
 static void intervals_hold_nine_times_in_ten(void **state)
@@ -291,10 +282,10 @@ static struct held late_verdicts(double (*course)(int))
 
 	seed = 77;
 	for (int c = 0; c < MANY; c++)
-		noise[c] = fmin(0.004 * exp(1.2 * normal()), 0.1);
+		noise[c] = fmin(0.004 * exp(1.2 * next_normal(&seed)), 0.1);
 	for (int i = 0; i < TURNS + LATE; i++) {
 		for (uint32_t c = 0; c < MANY && i < TURNS; c++) {
-			double t = 3e-6 * (1 + c) * exp(course(i) + noise[c] * normal());
+			double t = 3e-6 * (1 + c) * exp(course(i) + noise[c] * next_normal(&seed));
 
 			gw_predict(p, c + 1, UINT64_MAX, &made[c][i]);
 			seconds[c][i] = round(t / 32e-9) * 32e-9;
@@ -366,8 +357,8 @@ static void an_interval_reaches_as_far_as_times_wander_until_a_launch_runs(void 
 	(void)state;
 	seed = 4;
 	for (int i = 0; i < LAUNCHES; i++) {
-		level = 0.995 * level + 0.003 * normal(); /* 3% in the long run */
-		t[i] = 2e-4 * exp(level + 0.0005 * normal());
+		level = 0.995 * level + 0.003 * next_normal(&seed); /* 3% in the long run */
+		t[i] = 2e-4 * exp(level + 0.0005 * next_normal(&seed));
 		gw_predict(p, 1, UINT64_MAX, &made[i]);
 		if (i >= BEHIND) {
 			const struct gw_prediction *m = &made[i - BEHIND];
@@ -405,13 +396,13 @@ static void intervals_hold_for_configurations_launched_once_before(void **state)
 	(void)state;
 	seed = 3;
 	for (uint32_t c = 1; c <= 8000; c++) {
-		double t = 1e-5 * exp(normal());
+		double t = 1e-5 * exp(next_normal(&seed));
 		bool predicted, ok;
 
-		launch(p, c, t * exp(0.08 * normal()), &predicted);
+		launch(p, c, t * exp(0.08 * next_normal(&seed)), &predicted);
 		assert_false(predicted);
 		gw_predictor_advance(p, NULL, NULL);
-		ok = launch(p, c, t * exp(0.08 * normal()), &predicted);
+		ok = launch(p, c, t * exp(0.08 * next_normal(&seed)), &predicted);
 		assert_true(predicted);
 		gw_predictor_advance(p, NULL, NULL);
 		if (c > 2000) {
@@ -508,7 +499,7 @@ static void any_learnt_time_gives_a_finite_prediction(void **state)
 	for (int i = 0; i < 2000; i++) {
 		struct gw_prediction made;
 
-		launch(p, 1 + (uint32_t)i % 4, pow(10, 70 * uniform() - 35), &predicted);
+		launch(p, 1 + (uint32_t)i % 4, pow(10, 70 * next_uniform(&seed) - 35), &predicted);
 		gw_predictor_advance(p, NULL, NULL);
 		gw_predict(p, 1 + (uint32_t)i % 4, UINT64_MAX, &made);
 		assert_true(isfinite(made.seconds) && made.seconds > 0);

@@ -171,21 +171,33 @@ static void each_gpu_is_predicted_by_its_own_profile(void **state)
 	assert_true(fabs(seconds[3] / seconds[0] - 1) < 0.01);
 }
 
-/* What something is at most is for verdicts: it makes no launch one whose work was counted. */
-static void limits_of_work_are_no_work(void **state)
+/* A launch that writes, as its code says. */
+static void written(struct gw_work *work)
+{
+	gw_work_clear(work);
+	work->q[GW_WORK_dram_write_bytes] = (struct gw_quantity){1e6, GW_SOURCE_STATIC, 1};
+	work->q[GW_WORK_least_time] = decided;
+}
+
+static void predict_by_floor(const struct gw_work *work)
 {
 	static const struct gw_model model = {.name = "floor", .estimate = floor_of};
-	struct gw_work work;
 
-	(void)state;
-	gw_work_clear(&work);
-	work.q[GW_WORK_dram_write_bytes] = (struct gw_quantity){1e6, GW_SOURCE_STATIC, 1};
-	work.q[GW_WORK_least_time] = decided;
-	work.q[GW_WORK_most_dram_read_bytes] = (struct gw_quantity){1e6, GW_SOURCE_COUNTED, 1};
 	gw_predictor_set_model(fleet, &model);
 	gw_predictor_set_device(fleet, 1, &fast);
 	configure(1, 1, 1000);
-	gw_predictor_set_work(fleet, 1, &work);
+	gw_predictor_set_work(fleet, 1, work);
+}
+
+/* What something is at most is for verdicts: it makes no launch one whose work was counted. */
+static void limits_of_work_are_no_work(void **state)
+{
+	struct gw_work work;
+
+	(void)state;
+	written(&work);
+	work.q[GW_WORK_most_dram_read_bytes] = (struct gw_quantity){1e6, GW_SOURCE_COUNTED, 1};
+	predict_by_floor(&work);
 	assert_int_equal(predict(1, 0).work, GW_SOURCE_STATIC);
 	work.q[GW_WORK_dram_read_bytes] = work.q[GW_WORK_most_dram_read_bytes];
 	gw_predictor_set_work(fleet, 1, &work);
@@ -195,19 +207,13 @@ static void limits_of_work_are_no_work(void **state)
 /* A sample that went astray says a hundred times what later ones allow. */
 static void what_a_limit_refutes_is_forgotten(void **state)
 {
-	static const struct gw_model model = {.name = "floor", .estimate = floor_of};
 	struct gw_work work;
 
 	(void)state;
-	gw_work_clear(&work);
-	work.q[GW_WORK_dram_write_bytes] = (struct gw_quantity){1e6, GW_SOURCE_STATIC, 1};
-	work.q[GW_WORK_least_time] = decided;
+	written(&work);
 	work.q[GW_WORK_dram_read_bytes] = (struct gw_quantity){1.9e6, GW_SOURCE_COUNTED, 0.3F};
 	work.q[GW_WORK_most_dram_read_bytes] = (struct gw_quantity){1e6, GW_SOURCE_COUNTED, 1};
-	gw_predictor_set_model(fleet, &model);
-	gw_predictor_set_device(fleet, 1, &fast);
-	configure(1, 1, 1000);
-	gw_predictor_set_work(fleet, 1, &work);
+	predict_by_floor(&work);
 	assert_int_equal(predict(1, 0).work, GW_SOURCE_COUNTED);
 	work.q[GW_WORK_dram_read_bytes].value = 1e8;
 	gw_predictor_set_work(fleet, 1, &work);

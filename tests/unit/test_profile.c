@@ -79,11 +79,11 @@ static void every_unit_of_the_list_is_known_and_has_a_range(void **state)
 
 	(void)state;
 	for (unsigned i = 0; i < GW_PARAMS; i++)
-		assert_true(gw_unit_scale(gw_param_info(i)->unit, gw_param_info(i)->unit, &low,
+		assert_true(gw_unit_scale(gw_param_info(i).unit, gw_param_info(i).unit, &low,
 		                          &high) == 1 &&
 		            low < high);
 	for (unsigned i = 0; i < GW_CURVES; i++) {
-		assert_true(gw_unit_scale(gw_curve_info(i)->unit, gw_curve_info(i)->unit, &low,
+		assert_true(gw_unit_scale(gw_curve_info(i).unit, gw_curve_info(i).unit, &low,
 		                          &high) == 1);
 		assert_true(gw_unit_scale(gw_curve_unit_x(i), gw_curve_unit_x(i), &low, &high) ==
 		            1);
@@ -444,17 +444,17 @@ static void the_documentation_has_a_row_for_each_parameter(void **state)
 
 	(void)state;
 	for (unsigned i = 0; i < GW_PARAMS; i++) {
-		const struct gw_field_info *p = gw_param_info(i);
+		const struct gw_field_info p = gw_param_info(i);
 
-		snprintf(row, sizeof(row), "| `%s` | %s | %s |", p->name, p->unit, params[i]);
+		snprintf(row, sizeof(row), "| `%s` | %s | %s |", p.name, p.unit, params[i]);
 		if (!strstr(text, row))
 			fail_msg("docs/internals/profile.md lacks the row: %s", row);
 	}
 	for (unsigned i = 0; i < GW_CURVES; i++) {
-		const struct gw_field_info *c = gw_curve_info(i);
+		const struct gw_field_info c = gw_curve_info(i);
 
-		snprintf(row, sizeof(row), "| `%s` | %s | %s | %s |", c->name, gw_curve_unit_x(i),
-		         c->unit, curves[i]);
+		snprintf(row, sizeof(row), "| `%s` | %s | %s | %s |", c.name, gw_curve_unit_x(i),
+		         c.unit, curves[i]);
 		if (!strstr(text, row))
 			fail_msg("docs/internals/profile.md lacks the row: %s", row);
 	}

@@ -103,7 +103,7 @@ static void fill(struct gw_profile *p)
 	for (unsigned i = 0; i < GW_PARAMS; i++) {
 		double low, high;
 
-		gw_unit_scale(gw_param_info(i)->unit, gw_param_info(i)->unit, &low, &high);
+		gw_unit_scale(gw_param_info(i).unit, gw_param_info(i).unit, &low, &high);
 		p->device.param[i] =
 		        (struct gw_profile_value){.value = low + (high - low) / (3.0 + i),
 		                                  .spread = i % 3 ? NAN : 1.0 / (i + 3.0),
@@ -129,7 +129,7 @@ static void fill(struct gw_profile *p)
 			p->device.curve[i].x[k] = 1 + (k + 0.1) / 3;
 			p->device.curve[i].spread[k] = k % 2 ? NAN : 0.1 / (k + 3);
 			p->device.curve[i].y[k] = 1 + (k ^ 5) / 700.0;
-			if (strchr(gw_curve_info(i)->unit, 's') == gw_curve_info(i)->unit)
+			if (strchr(gw_curve_info(i).unit, 's') == gw_curve_info(i).unit)
 				p->device.curve[i].y[k] = (k ^ 5) / 700.0;
 		}
 	}

@@ -250,7 +250,7 @@ static void what_is_missing_is_named(void **state)
 		work.q[fields[i]].value = NAN;
 		run(NULL);
 		assert_true(isnan(e.seconds));
-		assert_non_null(strstr(e.reason, gw_work_info(fields[i])->name));
+		assert_non_null(strstr(e.reason, gw_work_info(fields[i]).name));
 	}
 }
 
@@ -318,7 +318,7 @@ static void the_documentation_has_the_table_of_metrics(void **state)
 		const struct gw_qrm_metric *m = &gw_qrm_metrics[i];
 
 		snprintf(row, sizeof(row), "| %s | %s | %s | `%s` |", m->symbol, m->nvprof,
-		         m->counter, gw_work_info(m->field)->name);
+		         m->counter, gw_work_info(m->field).name);
 		if (!strstr(text, row))
 			fail_msg("docs/internals/models.md lacks the row: %s", row);
 	}

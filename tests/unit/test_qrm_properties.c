@@ -147,7 +147,7 @@ static void a_better_part_of_a_device_is_never_slower(void **state)
 				set(rates[i], was * decades(1, 10));
 				if (slower(seconds(ours[m]), before))
 					fail_msg("%s: slower with more %s, launch %u", ours[m],
-					         gw_param_info(rates[i])->name, n);
+					         gw_param_info(rates[i]).name, n);
 				set(rates[i], was);
 			}
 	}

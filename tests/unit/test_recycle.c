@@ -6,6 +6,7 @@
 #include "preload/runtime/clock.h"
 #include "preload/join/join.h"
 #include "preload/worker/launches.h"
+#include "preload/live/aggregate.h"
 #include "preload/live/log.h"
 #include "preload/runtime/options.h"
 #include "preload/worker/profile.h"
@@ -457,6 +458,68 @@ static void a_thread_times_launches_in_each_of_its_contexts(void **state)
 	free(thread->events);
 }
 
+static void a_graph_we_do_not_know_is_counted_as_unknown(void **state)
+{
+	struct gw_event e = {.kind = GW_EVENT_GRAPH};
+
+	(void)state;
+	gw_launch_event(thread, &e);
+	assert_int_equal(launch_count, 0);
+	assert_int_equal(atomic_load(&thread->counts.graph_unknown), 1);
+}
+
+static uint64_t shown; /* launches that were added whole */
+
+static void show(uint32_t config, uint64_t n)
+{
+	shown += gw_config_entry(config)->kernel == 1 ? n : 0;
+}
+
+static uint64_t counted(enum gw_counter c)
+{
+	return atomic_load(&gw_counters[c]);
+}
+
+/* The first makes the configurations; what is learnt since predicts the next. */
+static void where_launches_are_summed_those_of_a_graph_are_added_whole(void **state)
+{
+	struct gw_event e = {.kind = GW_EVENT_GRAPH, .kernel = graph_of_three()};
+	struct gw_predictor_set *p = gw_launches_predictors();
+	const struct gw_observation o = {.seconds = 5e-6, .exclusive = true};
+
+	(void)state;
+	gw_options.mode = GW_MODE_WATCH;
+	gw_aggregate_start();
+	shown = 0;
+	for (int i = 0; i < 4; i++)
+		gw_launch_event(thread, &e);
+	assert_int_equal(counted(GW_COUNTER_graph_kernels), 12);
+	assert_int_equal(counted(GW_COUNTER_aggregated), 3); /* one by one */
+	assert_int_equal(counted(GW_COUNTER_expected_kernels), 0);
+	for (uint32_t id = 1; id <= 3; id++)
+		assert_true(gw_predictor_set_observe(p, id, &o) > 0);
+	gw_publish_predictions();
+	e.known = 3;
+	gw_launch_event(thread, &e);
+	gw_launch_event(thread, &e);
+	assert_int_equal(counted(GW_COUNTER_graph_kernels), 18);
+	assert_int_equal(counted(GW_COUNTER_predicted), 6);
+	assert_int_equal(counted(GW_COUNTER_predicted_late), 0);
+	assert_int_equal(counted(GW_COUNTER_expected_kernels), 6);
+	assert_in_range(counted(GW_COUNTER_expected_ns), 6 * 4500, 6 * 5500);
+	assert_int_equal(launch_count, 0);
+	gw_aggregate_graphs(show);
+	assert_int_equal(shown, 15);
+	gw_aggregate_tick(1, true);
+	assert_int_equal(counted(GW_COUNTER_aggregated), 18);
+	gw_options.mode = GW_MODE_AUDIT; /* where each has a record */
+	gw_launch_event(thread, &e);
+	assert_int_equal(launch_count, 3);
+	free(gw_hot.shared->graph_slots[5].nodes);
+	free(gw_hot.shared->graph_slots[5].as);
+	gw_hot.shared->graph_slots[5].as = NULL;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -476,6 +539,8 @@ int main(void)
 	        T(times_are_those_of_their_launches_where_one_before_was_lost),
 	        T(events_stay_where_other_contexts_end),
 	        T(a_thread_times_launches_in_each_of_its_contexts),
+	        T(a_graph_we_do_not_know_is_counted_as_unknown),
+	        T(where_launches_are_summed_those_of_a_graph_are_added_whole),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,7 +4,7 @@
 #include "preload/runtime/bell.h"
 #include "preload/runtime/deadline.h"
 #include "preload/runtime/processors.h"
-#include "preload/runtime/small_file.h"
+#include "preload/runtime/own_files.h"
 #include "preload/runtime/spawn.h"
 #include "tests/unit/preload_fixture.h"
 

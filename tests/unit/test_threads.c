@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rings of threads: how many there is memory for, and what becomes of those not in use. */
+#include "preload/launch/ranges.h"
 #include "preload/launch/object_lifetime.h"
 #include "preload/launch/threads.h"
 #include "preload/maps/memory.h"
@@ -24,6 +25,11 @@ static uint64_t now_ns;
 
 /* What the threads' file calls of others. */
 void gw_stream_thread_gone(struct gw_thread *t)
+{
+	(void)t;
+}
+
+void gw_ranges_enter(struct gw_thread *t)
 {
 	(void)t;
 }

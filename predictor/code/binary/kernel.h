@@ -9,7 +9,13 @@
 #include "predictor/core/arena.h"
 #include "predictor/code/binary/elf.h"
 #include "predictor/code/binary/image.h"
-#include "predictor/code/binary/param.h"
+
+/** A parameter, from the cubin, the PTX or the driver; they stand in the order of their
+ * declaration. */
+struct gw_code_param {
+	uint32_t offset; /**< bytes from the first parameter's begin */
+	uint32_t size;   /**< bytes */
+};
 
 /** Banks of constant memory that a kernel can address. */
 enum { GW_CODE_BANKS = 5 };

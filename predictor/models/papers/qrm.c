@@ -59,7 +59,7 @@ static double metric(struct qrm *q, enum gw_qrm_m m)
 	double v = q->work->q[gw_qrm_metrics[m].field].value / gw_qrm_metrics[m].divide;
 
 	if (!(v >= 0 && isfinite(v)))
-		give_up(q, gw_work_info(gw_qrm_metrics[m].field)->name);
+		give_up(q, gw_work_info(gw_qrm_metrics[m].field).name);
 	return v;
 }
 
@@ -69,7 +69,7 @@ static double rate(struct qrm *q, enum gw_param p)
 	double v = gw_param(q->device, p);
 
 	if (!(v > 0 && isfinite(v)))
-		give_up(q, gw_param_info(p)->name);
+		give_up(q, gw_param_info(p).name);
 	return v;
 }
 

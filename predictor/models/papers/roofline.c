@@ -76,7 +76,7 @@ static bool compute(const struct gw_device *device, const struct gw_work *work,
 	if (isnan(ops) || ops == 0)
 		return true; /* a kind that was not counted cannot be shown to bind */
 	if (!(ops > 0 && isfinite(ops))) {
-		gw_estimate_missing(out, gw_work_info(k->a)->name);
+		gw_estimate_missing(out, gw_work_info(k->a).name);
 		return false;
 	}
 	if (!(rate > 0 && isfinite(rate)) && k->left_out) {
@@ -84,7 +84,7 @@ static bool compute(const struct gw_device *device, const struct gw_work *work,
 		return true;
 	}
 	if (!(rate > 0 && isfinite(rate))) {
-		gw_estimate_missing(out, gw_param_info(k->p)->name);
+		gw_estimate_missing(out, gw_param_info(k->p).name);
 		return false;
 	}
 	compete(out, k->name, ops / rate, GW_BOUND_COMPUTE);

@@ -4,6 +4,7 @@
 #define GW_TESTS_CAMPAIGN_COMMON_H
 
 #include "tests/driver/clients/client.h"
+#include "tests/random.h"
 
 #include <stdint.h>
 #include <time.h>
@@ -11,8 +12,7 @@
 /** The next of a row of pseudo-random numbers. */
 static inline uint32_t draw(uint64_t *seed)
 {
-	*seed = *seed * 6364136223846793005ull + 1442695040888963407ull;
-	return (uint32_t)(*seed >> 33);
+	return (uint32_t)(next_random(seed) >> 33);
 }
 
 static inline double seconds_now(void)

@@ -8,13 +8,17 @@
 #include "../../driver/si_private.h"
 
 #include <dlfcn.h>
+#include <pthread.h>
+#include <time.h>
 
 #ifdef CODE_FATBIN /* what the compiler would have put here */
 __asm__(".section .nv_fatbin,\"a\"\n"
         ".balign 8\n"
+        "embedded:\n"
         ".incbin \"" CODE_FATBIN "\"\n"
         ".balign 8\n"
         ".previous\n");
+extern const unsigned char embedded[];
 #endif
 
 /* Mangled as the compiler does: of tests/code/kernels.cu. */
@@ -45,6 +49,57 @@ static void one(void)
 	CK(cuCtxSynchronize());
 	client_nap(200);
 	puts("one launch");
+}
+
+#ifdef CODE_FATBIN
+/* The program's own, as the CUDA runtime loads it; what it was called as leads to no file. */
+static void own(void)
+{
+	if (chdir("/"))
+		exit(9);
+	CK(cuInit(0));
+	CK(cuDevicePrimaryCtxRetain(&client_context, 0));
+	CK(cuCtxSetCurrent(client_context));
+	CK(cuModuleLoadData(&client_module, embedded));
+	saxpy(4, 500);
+	CK(cuCtxSynchronize());
+	client_nap(200);
+	puts("one launch");
+}
+#endif
+
+static void *load_module(void *unused)
+{
+	CUmodule module;
+
+	(void)unused;
+	CK(cuCtxSetCurrent(client_context));
+	CK(cuModuleLoadData(&module, client_image()));
+	return NULL;
+}
+
+__attribute__((visibility("default"))) void client_called_back(void);
+
+/* By the constructor of a library that is being opened: the loader's lock is held. */
+void client_called_back(void)
+{
+	struct timespec until;
+	pthread_t thread;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += 5;
+	pthread_create(&thread, NULL, load_module, NULL);
+	puts(pthread_timedjoin_np(thread, NULL, &until) ? "it waits for the constructor"
+	                                                : "loaded meanwhile");
+}
+
+static void constructor(void)
+{
+	load();
+	saxpy(4, 500);
+	if (!dlopen(getenv("CODE_LIBRARY"), RTLD_NOW))
+		puts(dlerror());
+	CK(cuCtxSynchronize());
 }
 
 /* Another object of the process: it is there, whatever of it is run. */
@@ -363,6 +418,9 @@ static void graph(void)
 
 int main(int argc, char **argv)
 {
+#ifdef CODE_FATBIN
+	static char name[] = "nowhere/program";
+#endif
 	static const struct scenario list[] = {{"one", one},
 	                                       {"many", many},
 	                                       {"late", late},
@@ -377,7 +435,14 @@ int main(int argc, char **argv)
 	                                       {"library_module", library_module},
 	                                       {"namesakes", namesakes},
 	                                       {"own_libz", own_libz},
+	                                       {"constructor", constructor},
+#ifdef CODE_FATBIN
+	                                       {"own", own},
+#endif
 	                                       {NULL, NULL}};
 
+#ifdef CODE_FATBIN
+	argv[0] = name;
+#endif
 	return client_main(argc, argv, list);
 }

@@ -126,6 +126,37 @@ static void many(void)
 	CK(cuCtxSynchronize());
 }
 
+static void *only_names(void *unused)
+{
+	(void)unused;
+	for (int i = 0; i < 30; i++)
+		nvtxRangePushA("loading");
+	for (int i = 0; i < 30; i++)
+		nvtxRangePop();
+	nvtxRangePushA("loading");
+	return NULL;
+}
+
+/* A thread that only names ranges; one that launches later on, after ranges that it has left. */
+static void before_a_launch(void)
+{
+	pthread_t thread;
+
+	client_start();
+	nvtxRangePushA("outer");
+	nvtxRangePushA("left");
+	nvtxRangePop();
+	nvtxRangePushA("entered");
+	pthread_create(&thread, NULL, only_names, NULL);
+	pthread_join(thread, NULL);
+	client_launch(1, 3);
+	nvtxRangePop();
+	client_launch(1, 2);
+	nvtxRangePop();
+	client_launch(1, 1);
+	CK(cuCtxSynchronize());
+}
+
 /* What a push returns is what it returns without a tool. */
 static void levels(void)
 {
@@ -145,6 +176,7 @@ int main(int argc, char **argv)
 	                                       {"many", many},
 	                                       {"numbered", numbered},
 	                                       {"levels", levels},
+	                                       {"before_a_launch", before_a_launch},
 	                                       {NULL, NULL}};
 
 	return client_main(argc, argv, list);

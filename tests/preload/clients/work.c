@@ -147,28 +147,28 @@ static void closes_all(void)
 	printf("in my file: %zd bytes\n", read(fd, text, sizeof(text)));
 }
 
-/* Many launches of several configurations, for logs that have a limit. */
-static void many(void)
+/* Launches of several configurations, with a rest of @p ms after every @p some. */
+static void several(unsigned count, unsigned some, unsigned ms)
 {
 	client_start();
-	for (unsigned i = 0; i < 6000; i++) {
+	for (unsigned i = 0; i < count; i++) {
 		client_launch(1 + i % 5, 1);
-		if (i % 500 == 0)
-			client_nap(30);
+		if (i % some == 0)
+			client_nap(ms);
 	}
 	CK(cuCtxSynchronize());
 }
 
-/* More of them, with time for records to be asked for in between. */
+/* For logs that have a limit. */
+static void many(void)
+{
+	several(6000, 500, 30);
+}
+
+/* With time for records to be asked for in between. */
 static void very_many(void)
 {
-	client_start();
-	for (unsigned i = 0; i < 16000; i++) {
-		client_launch(1 + i % 5, 1);
-		if (i % 200 == 0)
-			client_nap(40);
-	}
-	CK(cuCtxSynchronize());
+	several(16000, 200, 40);
 }
 
 static void *spin_four_times(void *arg)

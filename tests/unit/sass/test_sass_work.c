@@ -96,7 +96,7 @@ static void instructions_are_what_an_h200_counts(void **state)
 			pipes_exact += fabs(ours - pipe[p]) <= 0.01 * executed;
 			if (fabs(ours - pipe[p]) > 0.01 * executed)
 				printf("%s: %s %.0f of %.0f\n", name,
-				       gw_work_info(pipe_rows[p])->name, ours, pipe[p]);
+				       gw_work_info(pipe_rows[p]).name, ours, pipe[p]);
 		}
 	}
 	fclose(f);
