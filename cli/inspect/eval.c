@@ -313,7 +313,7 @@ static void loops_text(const struct evaluated *e)
 	loop_times_begin(&times, e);
 	for (uint32_t i = 0; i < e->program.loop_count; i++) {
 		const struct gw_eval_trips *t = &e->report.trips[i];
-		const struct gw_eval_count trips = {t->least, t->most};
+		const struct gw_eval_count trips = {t->least, t->most, t->least};
 		struct gw_text entries;
 		char text[100];
 

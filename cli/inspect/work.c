@@ -40,6 +40,9 @@ static struct analyzed analyze(const struct inspect_job *job, const struct gw_ke
 	return t;
 }
 
+/* Standard deviations of a normal distribution that hold nine of ten values. */
+static const double NINE_OF_TEN = 1.645;
+
 static double confidence(const struct analyzed *t, const struct gw_model *model,
                          const struct gw_device *device)
 {
@@ -91,6 +94,12 @@ static void text(const struct analyzed *t, const struct gw_device *device)
 		printf("    what is not known before the launch decides how much it does: at least "
 		       "%s; nothing is predicted from this\n",
 		       gw_duration(&least, 1e9 * gw_work_least(&t->item.work)));
+	if (gw_work_spread(&t->item.work) > 0)
+		printf("    memory contents decide some of what it does: the work is what is "
+		       "likely, "
+		       "which makes the time up to %.1f times shorter or longer in nine of ten "
+		       "cases\n",
+		       exp(NINE_OF_TEN * gw_work_spread(&t->item.work)));
 	printf("\n  static estimates for %s, before anything was counted\n", device->name);
 	for (const struct gw_model *const *m = gw_models; *m && n < 64; m++)
 		sure[n++] = confidence(t, *m, device);

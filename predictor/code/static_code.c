@@ -7,6 +7,9 @@
 
 /* Where all that data leave open is less than this factor of time, the middle is near enough. */
 static const double OPEN_MOST = 2;
+/* Where what is likely may be off by no more than this in all, it is a prediction, of which the
+ * interval holds as much. */
+static const double LIKELY_MOST = 10, INTERVAL = 1.645;
 /* Sectors of memory elsewhere that take less than what a launch itself takes: one for each lane of
  * a warp. */
 static const double FEW_SECTORS = GW_REQUEST_LANES;
@@ -40,9 +43,6 @@ struct analysis {
 	const struct gw_schedule *schedule; /**< of machine code, once built */
 	struct gw_arena *arena;
 };
-
-/** Which end of what data leave open. */
-enum end { MIDDLE, LEAST, MOST };
 
 static const struct gw_schedule *schedule_of(struct analysis *a, const struct gw_work *work)
 {
@@ -88,7 +88,7 @@ static const char *machine_rows(struct analysis *a, const struct gw_static_in *p
 }
 
 /* All rows of @p parts. NULL, or why there are none; *@p open: why counts are not settled. */
-static const char *all_rows(struct analysis *a, struct gw_static_in *parts, enum end end,
+static const char *all_rows(struct analysis *a, struct gw_static_in *parts, enum gw_static_end end,
                             struct gw_work *work, const char **open)
 {
 	struct gw_timing timing;
@@ -96,12 +96,12 @@ static const char *all_rows(struct analysis *a, struct gw_static_in *parts, enum
 
 	gw_work_clear(work);
 	gw_static_memory(parts, work);
-	/* The most replaces rows, which copies add to; the least is that all hits, copies too. */
-	if (end == MOST)
-		gw_static_open_traffic(a->parts.gather, true, work);
+	/* Others replace rows, which copies add to; the least is that all hits, copies too. */
+	if (end != GW_STATIC_LEAST && end != GW_STATIC_MIDDLE)
+		gw_static_open_traffic(&a->parts, a->parts.gather, end, work);
 	gw_static_copies(parts, work);
-	if (end == LEAST)
-		gw_static_open_traffic(a->parts.gather, false, work);
+	if (end == GW_STATIC_LEAST)
+		gw_static_open_traffic(&a->parts, a->parts.gather, end, work);
 	if (a->in->cfg) {
 		*open = machine_rows(a, parts, work);
 		add_wavefronts(parts->gather, work);
@@ -140,34 +140,35 @@ static bool has_open_copies(const struct gw_gather *g)
 	return false;
 }
 
-/* Time by `bounds` of the least, or the most, that the launch does; NaN: not known. */
-static double end_time(struct analysis *a, enum end end)
+/* Time by `bounds` of what the launch does at an end of what data leave open; NaN: not known. Its
+ * rows go to @p work. */
+static double end_time(struct analysis *a, enum gw_static_end end, struct gw_work *work)
 {
 	const struct gw_static_code *in = a->in;
 	struct gw_static_in parts = a->parts;
 	struct gw_estimate made;
 	struct gw_gather gather;
-	struct gw_work work;
 	const char *open = NULL;
 
-	if ((end == MOST && has_open_copies(a->parts.gather)) ||
-	    !gw_static_end(&a->parts, in->cfg, end == MOST, a->arena, &gather))
+	if ((end != GW_STATIC_LEAST && has_open_copies(a->parts.gather)) ||
+	    !gw_static_at(&a->parts, in->cfg, end, a->arena, &gather))
 		return NAN;
 	parts.gather = &gather;
-	if (all_rows(a, &parts, end, &work, &open) || (end == MOST && open))
+	if (all_rows(a, &parts, end, work, &open) || (end != GW_STATIC_LEAST && open))
 		return NAN;
-	if (end == LEAST)
-		drop_footprints(a->parts.gather, &work);
-	gw_model_bounds.estimate(in->device, in->launch, &work, NULL, &made);
-	if (end == LEAST && isnan(made.seconds))
+	if (end == GW_STATIC_LEAST)
+		drop_footprints(a->parts.gather, work);
+	gw_model_bounds.estimate(in->device, in->launch, work, NULL, &made);
+	if (end == GW_STATIC_LEAST && isnan(made.seconds))
 		return gw_bounds_launching(in->device, in->launch);
 	return made.seconds;
 }
 
 static bool is_elsewhere(const struct gw_static_code *in, uint64_t low, uint64_t high)
 {
-	for (uint32_t i = 0; i < in->elsewhere_count; i++)
-		if (low >= in->elsewhere[i].begin && high < in->elsewhere[i].end)
+	for (uint32_t i = 0; i < in->memory_count; i++)
+		if (in->memory[i].elsewhere && low >= in->memory[i].begin &&
+		    high < in->memory[i].end)
 			return true;
 	return false;
 }
@@ -197,17 +198,43 @@ static bool goes_elsewhere(const struct analysis *a)
 }
 
 /*
- * How long the launch takes at least, where what memory contents decide may matter; else 0. What
- * the walk did not follow to its end has no upper limit.
+ * Where data decide little enough of the time: the rows of what is likely, with how far off that
+ * may be. False: they decide too much, or it is not known how much.
  */
-static double least_time(struct analysis *a, bool elsewhere)
+static bool likely_rows(struct analysis *a, const char *open, struct gw_work *work)
 {
+	struct gw_work likely, other;
+	double low, high, middle;
+
+	if (open && open == a->in->calls) /* what functions do that are not followed */
+		return false;
+	middle = end_time(a, GW_STATIC_LIKELY, &likely);
+	if (!(middle > 0))
+		return false;
+	low = fmin(end_time(a, GW_STATIC_LOW, &other), middle);
+	high = fmax(end_time(a, GW_STATIC_HIGH, &other), middle);
+	if (!(high <= LIKELY_MOST * low))
+		return false;
+	*work = likely;
+	gw_static_set(work, GW_WORK_open_spread, log(high / low) / (2 * INTERVAL), 1);
+	return true;
+}
+
+/*
+ * How long the launch takes at least, where what memory contents decide may matter; else 0, and the
+ * rows are of what is likely. What the walk did not follow to its end has no upper limit.
+ */
+static double least_time(struct analysis *a, bool elsewhere, const char *open, struct gw_work *work)
+{
+	struct gw_work end;
 	double least;
 
 	if (gw_static_is_decided(&a->parts) && !elsewhere)
 		return 0;
-	least = end_time(a, LEAST);
-	if (!elsewhere && end_time(a, MOST) <= OPEN_MOST * least)
+	least = end_time(a, GW_STATIC_LEAST, &end);
+	if (!elsewhere && end_time(a, GW_STATIC_MOST, &end) <= OPEN_MOST * least)
+		return 0;
+	if (!elsewhere && likely_rows(a, open, work))
 		return 0;
 	return least > 0 ? least : INSTANT;
 }
@@ -220,9 +247,12 @@ const char *gw_static_code_work(const struct gw_static_code *in, struct gw_arena
 	                     .parts = {.program = in->program,
 	                               .gather = &gather,
 	                               .device = in->device,
-	                               .launch = in->launch},
+	                               .launch = in->launch,
+	                               .memory = in->memory,
+	                               .memory_count = in->memory_count},
 	                     .arena = arena};
 	const char *why;
+	double least;
 	bool elsewhere;
 
 	*open = NULL;
@@ -233,11 +263,12 @@ const char *gw_static_code_work(const struct gw_static_code *in, struct gw_arena
 	if (in->limited)
 		*in->limited = !gather.report.complete || gather.cut || !gather.complete ||
 		               gather.report.coverage != GW_COVER_EXACT;
-	why = all_rows(&a, &a.parts, MIDDLE, work, open);
+	why = all_rows(&a, &a.parts, GW_STATIC_MIDDLE, work, open);
+	elsewhere = goes_elsewhere(&a);
+	least = why ? NAN : least_time(&a, elsewhere, *open, work);
+	gw_static_set(work, GW_WORK_least_time, least, 1);
 	if (in->cfg && !gw_static_shares(in->cfg, arena, work))
 		return "there is no memory for it";
-	elsewhere = goes_elsewhere(&a);
-	gw_static_set(work, GW_WORK_least_time, why ? NAN : least_time(&a, elsewhere), 1);
 	if (elsewhere)
 		*open = "it accesses memory of the host, or managed memory, whose rate is not "
 		        "known";

@@ -9,11 +9,6 @@
 #include "predictor/code/sass/lower.h"
 #include "predictor/code/static_work.h"
 
-/** A range of addresses that do not lie in the GPU's own memory: of the host, or managed. */
-struct gw_static_elsewhere {
-	uint64_t begin, end; /**< end: the first address behind it */
-};
-
 /** What is to be read. */
 struct gw_static_code {
 	const struct gw_ir_program *program;
@@ -24,10 +19,9 @@ struct gw_static_code {
 	const struct gw_launch *launch;        /**< its kernel's numbers may be unknown */
 	const struct gw_eval_launch *at;       /**< the same launch with its arguments */
 	const struct gw_gather_limits *limits; /**< NULL: the defaults */
-	/** What a kernel accesses here crosses the bus, or moves pages: no rate of the profile
-	 * holds. NULL: no such range is known. */
-	const struct gw_static_elsewhere *elsewhere;
-	uint32_t elsewhere_count;
+	const struct gw_static_memory
+	        *memory; /**< that arguments point into; NULL: none is known */
+	uint32_t memory_count;
 	bool *limited; /**< where not NULL: gets whether higher limits could determine more */
 };
 

@@ -348,6 +348,33 @@ static void cache_rows(const struct gw_static_in *in, struct gw_work *work)
 		              sure * l2_model);
 }
 
+/*
+ * Where the blocks that were looked at don't tell what they share: all that is loaded lies in
+ * allocations that are known. What an SM can hold, it loads once.
+ */
+static void extent_rows(const struct gw_static_in *in, struct gw_work *work)
+{
+	struct lines l = lines_of(in, false, true);
+	double asked = l.sectors * GW_SECTOR_BYTES, sure = in->gather->report.sure * read_fits;
+	double extent = gw_static_extent(in, true), sms, each, l2;
+	struct gw_occupancy o;
+
+	if (!in->device || !(extent > 0) || !(asked > 0) ||
+	    !isnan(gw_work_value(work, GW_WORK_l1_hit_rate)) ||
+	    gw_occupancy_of(in->device, in->launch, &o))
+		return;
+	sms = fmin(gw_param_value(in->device, GW_PARAM_sm_count),
+	           gw_dim3_size(in->launch->config.grid));
+	each = extent <= l1_capacity(in, o.blocks_per_sm) ? fmin(extent * sms, asked) : asked;
+	l2 = gw_param_value(in->device, GW_PARAM_l2_size);
+	gw_static_set(work, GW_WORK_l1_hit_rate, 1 - each / asked, sure);
+	gw_static_set(work, GW_WORK_l2_read_bytes, each, sure);
+	gw_static_set(work, GW_WORK_dram_read_bytes,
+	              extent <= l2 ? fmin(extent, each) : fmin(extent, asked), sure);
+	gw_static_set(work, GW_WORK_l2_hit_rate,
+	              1 - gw_work_value(work, GW_WORK_dram_read_bytes) / each, sure);
+}
+
 void gw_static_memory(const struct gw_static_in *in, struct gw_work *work)
 {
 	global_rows(in->gather, false, work);
@@ -359,6 +386,7 @@ void gw_static_memory(const struct gw_static_in *in, struct gw_work *work)
 	control_rows(in, work);
 	l1_rows(in->gather, work);
 	cache_rows(in, work);
+	extent_rows(in, work);
 }
 
 double gw_static_load_latency(const struct gw_device *d, const struct gw_work *work)

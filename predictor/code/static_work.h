@@ -27,6 +27,14 @@
 #include "predictor/code/timing/timing.h"
 #include "predictor/models/model.h"
 
+/** Memory that an argument of the launch points into: an allocation. */
+struct gw_static_memory {
+	uint64_t begin, end; /**< end: the first address behind it */
+	/** Not the GPU's own: of the host, or managed. Accesses cross the bus, or move pages: no
+	 * rate of the profile holds. */
+	bool elsewhere;
+};
+
 /** What the rows come from. */
 struct gw_static_in {
 	const struct gw_ir_program *program;
@@ -34,27 +42,48 @@ struct gw_static_in {
 	const struct gw_timing *timing; /**< NULL: no times */
 	const struct gw_device *device; /**< NULL: no rows that need cache sizes or latencies */
 	const struct gw_launch *launch;
+	const struct gw_static_memory *memory; /**< NULL: none is known */
+	uint32_t memory_count;
 };
+
+/**
+ * Bytes of the allocations that loads (@p loads) of known addresses touch, as far as the blocks
+ * looked at show; or of those that no known address lies in, which is where addresses that data
+ * decide lead. 0: not known.
+ */
+double gw_static_extent(const struct gw_static_in *in, bool loads);
 
 /** Whether the code and the arguments alone decide how often everything runs, and where: no count
  * is a range, no address is unknown, and no limit was met before a warp's end. */
 bool gw_static_is_decided(const struct gw_static_in *in);
 
+/** Places in the range of what data leave open: its ends, what is likely, and how far below and
+ * above that it may well lie. */
+enum gw_static_end {
+	GW_STATIC_LEAST,
+	GW_STATIC_LOW,
+	GW_STATIC_LIKELY,
+	GW_STATIC_HIGH,
+	GW_STATIC_MOST,
+	GW_STATIC_MIDDLE, /**< none of them: ranges stay ranges */
+};
+
 /**
- * What @p in has gathered, with every range of counts at its least or, @p most, its most and lanes
- * of unknown addresses as far apart as they can be, into @p out; of the rare cases of divisions and
- * roots it is the least. @p cfg: of the machine code; NULL: PTX. False where there is no such end,
- * as the count of a loop that data end has no most, and when
- * @p arena has no room.
+ * What @p in has gathered, with every range of counts at its end @p end, and lanes of unknown
+ * addresses next to each other (LOW), as far apart as they can be (HIGH, MOST) or in between
+ * (LIKELY), into @p out; of the rare cases of divisions and roots it is the least. @p cfg: of the
+ * machine code; NULL: PTX. False where there is no such end, as the count of a loop that data end
+ * has no most; where it is not known what is likely; and when @p arena has no room.
  */
-bool gw_static_end(const struct gw_static_in *in, const struct gw_cfg *cfg, bool most,
-                   struct gw_arena *arena, struct gw_gather *out);
+bool gw_static_at(const struct gw_static_in *in, const struct gw_cfg *cfg, enum gw_static_end end,
+                  struct gw_arena *arena, struct gw_gather *out);
 
 /**
  * Where data decide addresses of global memory that @p from has gathered: the rows of @p work that
- * say where loads are served, all by L1, or, @p most, all by device memory.
+ * say where loads are served, all by L1 (LEAST), all by device memory (MOST), or in between.
  */
-void gw_static_open_traffic(const struct gw_gather *from, bool most, struct gw_work *work);
+void gw_static_open_traffic(const struct gw_static_in *in, const struct gw_gather *from,
+                            enum gw_static_end end, struct gw_work *work);
 
 /**
  * Set the rows share_* of @p work: the most that each pipe can have of the warp instructions of a

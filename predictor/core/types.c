@@ -74,6 +74,13 @@ void gw_work_clear(struct gw_work *work)
 		work->q[i] = (struct gw_quantity){.value = NAN};
 }
 
+double gw_work_spread(const struct gw_work *work)
+{
+	double spread = work->q[GW_WORK_open_spread].value;
+
+	return work->q[GW_WORK_open_spread].source != GW_SOURCE_NONE && spread > 0 ? spread : 0;
+}
+
 double gw_work_least(const struct gw_work *work)
 {
 	double least = work->q[GW_WORK_least_time].value;

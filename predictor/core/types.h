@@ -149,6 +149,10 @@ const char *gw_work_meaning(unsigned field);
 /** A work of which nothing is known. */
 void gw_work_clear(struct gw_work *work);
 
+/** Standard deviation of the logarithm of time that memory contents decide, where the work is what
+ * is likely of it; 0: they decide nothing of it, or it is a lower limit. */
+double gw_work_spread(const struct gw_work *work);
+
 /** Where memory contents decide how much of @p work there is, and none of it was counted: time that
  * the launch takes at least, s; else 0. Such work is a lower limit, and nothing is predicted from
  * it. */

@@ -162,6 +162,14 @@ static double least_counted(const struct gw_predictor *p, const struct gw_work *
 	return with_meetings(p, work, seconds) > COUNTED_OPEN_MOST * seconds ? seconds : 0;
 }
 
+/* That of work by the code alone, where memory contents decide some of it. */
+static double with_open(const struct gw_work *work, double doubt)
+{
+	double open = gw_work_spread(work);
+
+	return sqrt(doubt * doubt + open * open);
+}
+
 struct gw_base gw_base_of(const struct gw_predictor *p, const struct gw_entry *e,
                           const struct gw_work *work, struct gw_base b)
 {
@@ -188,6 +196,8 @@ struct gw_base gw_base_of(const struct gw_predictor *p, const struct gw_entry *e
 	b.certainty = b.course == GW_CERTAINTY_ESTIMATED && moves_data(&made) ? GW_CERTAINTY_EXACT
 	                                                                      : b.course;
 	b.unexplained = (float)unexplained(p, work, made.seconds, (enum gw_certainty)b.certainty);
+	if (b.source == GW_SOURCE_STATIC)
+		b.unexplained = (float)with_open(work, (double)b.unexplained);
 	b.log_seconds = log(made.seconds);
 	b.share = b.bare ? 0 : clock_share(&made);
 	b.bound = (uint8_t)(b.least > 0 ? GW_BOUND_UNKNOWN : verdict.bound);

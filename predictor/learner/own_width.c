@@ -61,8 +61,10 @@ void gw_own_forecast(struct gw_entry *e, double error)
 static bool data_decide(const struct gw_entry *e)
 {
 	for (unsigned i = 0; i < e->part_count; i++)
-		if (e->parts[i].field == GW_WORK_least_time)
-			return e->parts[i].value > 0;
+		if ((e->parts[i].field == GW_WORK_least_time ||
+		     e->parts[i].field == GW_WORK_open_spread) &&
+		    e->parts[i].value > 0)
+			return true;
 	return false;
 }
 

@@ -18,7 +18,7 @@
  */
 enum { GRID_STEPS = 50000, WARP_STEPS = 100000, BLOCK_STEPS = 50000, WARPS = 1024, BLOCKS = 8 };
 enum {
-	BRIEF = 4, /* a brief analysis takes 1/BRIEF of these steps */
+	BRIEF = 4, /* a brief analysis takes 1/BRIEF of these steps, unless no warp ends then */
 	TILES = 8, /* of a kernel that goes from tile to tile a block takes more steps than of
 	              others a grid: so many times as many for it, in a brief analysis too */
 };
@@ -257,7 +257,8 @@ static enum gw_analysis_end evaluate(const struct decoded *d, const struct gw_an
 	                                                 .go_on = in->go_on,
 	                                                 .go_on_arg = in->go_on_arg},
 	                                        .blocks = BLOCKS,
-	                                        .steps = wide * BLOCK_STEPS / part};
+	                                        .steps = wide * BLOCK_STEPS / part,
+	                                        .long_warp = wide * WARP_STEPS};
 	const struct gw_static_code code = {.program = &d->program,
 	                                    .cfg = d->cfg,
 	                                    .calls = d->calls,
@@ -265,8 +266,8 @@ static enum gw_analysis_end evaluate(const struct decoded *d, const struct gw_an
 	                                    .launch = &launch,
 	                                    .at = &at,
 	                                    .limits = &limits,
-	                                    .elsewhere = in->elsewhere,
-	                                    .elsewhere_count = in->elsewhere_count,
+	                                    .memory = in->memory,
+	                                    .memory_count = in->memory_count,
 	                                    .limited = limited};
 	struct gw_arena arena;
 	const char *open;
@@ -276,6 +277,8 @@ static enum gw_analysis_end evaluate(const struct decoded *d, const struct gw_an
 	gw_arena_free(&arena);
 	if (*why)
 		return GW_ANALYSIS_UNSUPPORTED;
+	if (gw_work_spread(work) > 0)
+		open = "memory contents decide some of what it does: predicted from what is likely";
 	if (!open && gw_work_least(work) > 0)
 		open = "what it does, or where, depends on what is not known before the launch";
 	*why = open;

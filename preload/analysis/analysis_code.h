@@ -20,8 +20,7 @@ enum {
 	GW_ANALYSIS_ROOM = 16 << 20,   /**< … and get this much each at least */
 	GW_ANALYSIS_CODE_MAX = 1 << 20, /**< longest machine code of a kernel that is read */
 	GW_ANALYSIS_PTX_MAX = 2 << 20,  /**< longest PTX text that is read */
-	GW_ANALYSIS_ELSEWHERE =
-	        8, /**< most ranges of memory elsewhere that are known of a launch */
+	GW_ANALYSIS_MEMORIES = 16,      /**< most allocations that are known of a launch */
 };
 
 /** A launch to be analysed. */
@@ -30,9 +29,8 @@ struct gw_analysis_launch {
 	struct gw_config config;
 	const struct gw_arguments *arguments; /**< NULL: none is known */
 	const struct gw_device *device; /**< never NULL; what is unknown of it limits the rows */
-	/** Memory of the host and managed memory that arguments point to (elsewhere.h). */
-	struct gw_static_elsewhere elsewhere[GW_ANALYSIS_ELSEWHERE];
-	uint32_t elsewhere_count;
+	struct gw_static_memory memory[GW_ANALYSIS_MEMORIES]; /**< that arguments point into */
+	uint32_t memory_count;
 	bool brief; /**< as far as a quarter of the steps goes */
 	/** Called every few steps, so that the caller can do other work; false: stop. */
 	bool (*go_on)(void *arg);

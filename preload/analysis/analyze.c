@@ -184,9 +184,11 @@ void gw_analysis_same(uint32_t config, uint32_t as)
 /* Whether it passes memory of the host. It is then analysed itself, which asks again. */
 static bool passes_elsewhere(struct gw_config_entry *c)
 {
-	struct gw_static_elsewhere range;
+	struct gw_static_memory found[GW_ANALYSIS_MEMORIES];
 
-	c->analysis_elsewhere = c->analysis_elsewhere || gw_elsewhere(c->arguments, &range, 1) > 0;
+	c->analysis_elsewhere =
+	        c->analysis_elsewhere ||
+	        gw_elsewhere_any(found, gw_elsewhere(c->arguments, found, GW_ANALYSIS_MEMORIES));
 	return c->analysis_elsewhere;
 }
 
@@ -271,8 +273,8 @@ static void fill_in(struct gw_analysis_job *job, uint32_t config, bool untimed, 
 	                                          .brief = c->analysis != ANALYZED_BRIEFLY,
 	                                          .go_on = go_on};
 	if (!last) /* the driver may be going, too */
-		job->launch.elsewhere_count =
-		        gw_elsewhere(c->arguments, job->launch.elsewhere, GW_ANALYSIS_ELSEWHERE);
+		job->launch.memory_count =
+		        gw_elsewhere(c->arguments, job->launch.memory, GW_ANALYSIS_MEMORIES);
 }
 
 static void report_failure(const struct gw_analysis_job *job, const char *why)
@@ -322,7 +324,7 @@ static void take_result(const struct gw_analysis_job *job)
 	else if (job->limited && job->work.q[GW_WORK_inst_executed].source == GW_SOURCE_NONE)
 		endless[c->slot / 8] |= (uint8_t)(1u << c->slot % 8);
 	c->analysis = job->launch.arguments ? ANALYZED : ANALYZED_BARE;
-	c->analysis_elsewhere = job->launch.elsewhere_count > 0;
+	c->analysis_elsewhere = gw_elsewhere_any(job->launch.memory, job->launch.memory_count);
 	if (once_more(job))
 		c->analysis = ANALYZED_BRIEFLY;
 	log_code(job);

@@ -14,8 +14,8 @@ static bool attribute(CUpointer_attribute which, CUdeviceptr address, void *valu
 	return gw_driver.cuPointerGetAttribute(value, which, address) == CUDA_SUCCESS;
 }
 
-/* Whether @p address lies in memory of the host, or managed; then in which range. */
-static bool lies_elsewhere(CUdeviceptr address, struct gw_static_elsewhere *range)
+/* Whether @p address lies in memory that the driver knows; then in which. */
+static bool lies_in(CUdeviceptr address, struct gw_static_memory *range)
 {
 	unsigned type = 0, managed = 0; /* the driver writes four bytes of each */
 	CUdeviceptr begin = 0;
@@ -24,16 +24,17 @@ static bool lies_elsewhere(CUdeviceptr address, struct gw_static_elsewhere *rang
 	if (!attribute(CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address, &type))
 		return false; /* no address, mostly */
 	if (type != CU_MEMORYTYPE_HOST &&
-	    (!attribute(CU_POINTER_ATTRIBUTE_IS_MANAGED, address, &managed) || !managed))
-		return false;
+	    !attribute(CU_POINTER_ATTRIBUTE_IS_MANAGED, address, &managed))
+		managed = 0;
 	if (!attribute(CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, address, &begin) ||
 	    !attribute(CU_POINTER_ATTRIBUTE_RANGE_SIZE, address, &size) || !size)
 		return false;
-	*range = (struct gw_static_elsewhere){begin, begin + size};
+	*range = (struct gw_static_memory){begin, begin + size,
+	                                   type == CU_MEMORYTYPE_HOST || managed};
 	return true;
 }
 
-static bool known(const struct gw_static_elsewhere *found, uint32_t count, uint64_t address)
+static bool known(const struct gw_static_memory *found, uint32_t count, uint64_t address)
 {
 	for (uint32_t i = 0; i < count; i++)
 		if (address >= found[i].begin && address < found[i].end)
@@ -50,7 +51,7 @@ static CUstreamCaptureMode capture_mode(CUstreamCaptureMode mode)
 	return mode;
 }
 
-static uint32_t look(const struct gw_arguments *arguments, struct gw_static_elsewhere *found,
+static uint32_t look(const struct gw_arguments *arguments, struct gw_static_memory *found,
                      uint32_t most)
 {
 	uint32_t count = 0, asked = 0;
@@ -62,12 +63,20 @@ static uint32_t look(const struct gw_arguments *arguments, struct gw_static_else
 			continue;
 		if (count == most || asked++ == ASKED_MOST)
 			break;
-		count += lies_elsewhere(word, &found[count]);
+		count += lies_in(word, &found[count]);
 	}
 	return count;
 }
 
-uint32_t gw_elsewhere(const struct gw_arguments *arguments, struct gw_static_elsewhere *found,
+bool gw_elsewhere_any(const struct gw_static_memory *found, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++)
+		if (found[i].elsewhere)
+			return true;
+	return false;
+}
+
+uint32_t gw_elsewhere(const struct gw_arguments *arguments, struct gw_static_memory *found,
                       uint32_t most)
 {
 	CUstreamCaptureMode before;

@@ -13,6 +13,7 @@
 static const CUdeviceptr OF_GPU = 0x7f1000000000, OF_HOST = 0x7f2000000000,
                          MANAGED = 0x7f3000000000;
 static unsigned asked, asked_strictly;
+static uint32_t most = 3; /* that are looked for */
 static CUstreamCaptureMode mode;
 
 static CUresult exchange(CUstreamCaptureMode *other)
@@ -50,12 +51,12 @@ static CUresult attribute(void *data, CUpointer_attribute which, CUdeviceptr at)
 	}
 }
 
-static uint32_t found_in(const uint64_t *words, uint32_t count, struct gw_static_elsewhere *found)
+static uint32_t found_in(const uint64_t *words, uint32_t count, struct gw_static_memory *found)
 {
 	struct gw_arguments arguments = {.size = count * 8};
 
 	memcpy(arguments.bytes, words, (size_t)count * 8);
-	return gw_elsewhere(&arguments, found, 2);
+	return gw_elsewhere(&arguments, found, most);
 }
 
 static int use_driver(void **state)
@@ -68,25 +69,28 @@ static int use_driver(void **state)
 	return 0;
 }
 
-static void memory_of_the_host_and_managed_memory_are_found_once(void **state)
+static void each_allocation_is_found_once_with_where_it_lies(void **state)
 {
-	const uint64_t words[] = {OF_GPU + 64, OF_HOST + 64, 1024, OF_HOST + 128, MANAGED};
-	struct gw_static_elsewhere found[2];
+	const uint64_t words[] = {OF_HOST + 64, 1024, OF_GPU + 64, OF_HOST + 128, MANAGED};
+	struct gw_static_memory found[3];
 
 	(void)state;
-	assert_int_equal(found_in(words, 5, found), 2);
+	assert_int_equal(found_in(words, 5, found), 3);
 	assert_true(found[0].begin == OF_HOST && found[0].end == OF_HOST + 4096);
-	assert_true(found[1].begin == MANAGED && found[1].end == MANAGED + 4096);
+	assert_true(found[1].begin == OF_GPU && found[1].end == OF_GPU + 4096);
+	assert_true(found[2].begin == MANAGED && found[2].end == MANAGED + 4096);
+	assert_true(found[0].elsewhere && !found[1].elsewhere && found[2].elsewhere);
+	assert_true(gw_elsewhere_any(found, 3) && !gw_elsewhere_any(&found[1], 1));
 }
 
 /* That of another thread, in the mode that all have unless they say otherwise. */
 static void no_question_can_spoil_a_capture(void **state)
 {
 	const uint64_t words[] = {OF_GPU, OF_HOST};
-	struct gw_static_elsewhere found[2];
+	struct gw_static_memory found[3];
 
 	(void)state;
-	assert_int_equal(found_in(words, 2, found), 1);
+	assert_int_equal(found_in(words, 2, found), 2);
 	assert_int_equal(asked_strictly, 0);
 	assert_int_equal(mode, CU_STREAM_CAPTURE_MODE_GLOBAL);
 }
@@ -94,7 +98,7 @@ static void no_question_can_spoil_a_capture(void **state)
 static void what_is_no_address_is_not_asked_about(void **state)
 {
 	const uint64_t words[] = {0, 7, UINT64_C(0x3ff0000000000000)};
-	struct gw_static_elsewhere found[2];
+	struct gw_static_memory found[3];
 
 	(void)state;
 	assert_int_equal(found_in(words, 3, found), 0);
@@ -104,10 +108,12 @@ static void what_is_no_address_is_not_asked_about(void **state)
 static void room_and_questions_are_bounded(void **state)
 {
 	uint64_t hosts[] = {OF_HOST, MANAGED, OF_GPU}, others[100];
-	struct gw_static_elsewhere found[3] = {{0}};
+	struct gw_static_memory found[3] = {{0}};
 
 	(void)state;
+	most = 2;
 	assert_int_equal(found_in(hosts, 3, found), 2);
+	most = 3;
 	assert_true(!found[2].end);
 	for (unsigned i = 0; i < 100; i++)
 		others[i] = UINT64_C(0x100000000) * (i + 2);
@@ -119,7 +125,7 @@ static void room_and_questions_are_bounded(void **state)
 static void a_driver_that_does_not_tell_and_no_arguments_give_none(void **state)
 {
 	const uint64_t words[] = {OF_HOST};
-	struct gw_static_elsewhere found[2];
+	struct gw_static_memory found[2];
 
 	(void)state;
 	assert_int_equal(gw_elsewhere(NULL, found, 2), 0);
@@ -130,7 +136,7 @@ static void a_driver_that_does_not_tell_and_no_arguments_give_none(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test_setup(memory_of_the_host_and_managed_memory_are_found_once,
+	        cmocka_unit_test_setup(each_allocation_is_found_once_with_where_it_lies,
 	                               use_driver),
 	        cmocka_unit_test_setup(no_question_can_spoil_a_capture, use_driver),
 	        cmocka_unit_test_setup(what_is_no_address_is_not_asked_about, use_driver),

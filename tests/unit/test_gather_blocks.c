@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is gathered of launches whose blocks, or iterations, do not all do the same. */
+/* What is gathered of launches whose blocks, or iterations, do not all do the same, and of those of
+ * which data decide something. */
 #include "predictor/code/memory/gather.h"
+#include "predictor/code/static_work.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -249,9 +251,125 @@ static void a_search_for_pieces_that_finds_no_room_is_left_out(void **state)
 	gw_arena_free(&k.arena);
 }
 
+/* v = in[thread]; if (v != 0) out[thread] = v */
+static void build_guarded(struct ir_kernel *k)
+{
+	gw_ir_operand index, at, value, test;
+
+	ir_begin(k);
+	at = ir_thread_offset(k, &index);
+	value = ir_load(k, IR_SPACE_GLOBAL, ir_op(k, IR_ADD, 64, 64, ir_param(k, 0), at), 0);
+	test = gw_ir_emit(&k->b, IR_CMP, 32, IR_COND_NE, gw_ir_reg(&k->b, 1), 2, value,
+	                  ir_number(k, 0));
+	gw_ir_end_branch(&k->b, test, false, 1, 2);
+	gw_ir_block_open(&k->b);
+	ir_store(k, IR_SPACE_GLOBAL, ir_op(k, IR_ADD, 64, 64, ir_param(k, 1), at), value);
+	gw_ir_end_jump(&k->b, 2);
+	gw_ir_block_open(&k->b);
+	gw_ir_end_exit(&k->b);
+}
+
+static void what_data_guard_is_likely_in_between(void **state)
+{
+	struct ir_kernel k;
+	struct gw_gather g;
+
+	(void)state;
+	build_guarded(&k);
+	run(&k, 4, 128, &g);
+	assert_true(g.access[0].runs.least == 16 && g.access[0].runs.likely == 16);
+	assert_true(g.access[1].runs.least == 0 && g.access[1].runs.most == 16);
+	assert_true(g.access[1].runs.likely > 0 && g.access[1].runs.likely < 16);
+	gw_arena_free(&k.arena);
+}
+
+/* do v = in[thread]; while (v != 0) */
+static void a_loop_that_data_end_has_a_likely_number_of_rounds(void **state)
+{
+	gw_ir_operand index, at, value, test;
+	struct ir_kernel k;
+	struct gw_gather g;
+	uint32_t body;
+
+	(void)state;
+	ir_begin(&k);
+	at = ir_thread_offset(&k, &index);
+	body = gw_ir_block_open(&k.b);
+	value = ir_load(&k, IR_SPACE_GLOBAL, ir_op(&k, IR_ADD, 64, 64, ir_param(&k, 0), at), 0);
+	test = gw_ir_emit(&k.b, IR_CMP, 32, IR_COND_NE, gw_ir_reg(&k.b, 1), 2, value,
+	                  ir_number(&k, 0));
+	gw_ir_end_branch(&k.b, test, false, body, body + 1);
+	gw_ir_block_open(&k.b);
+	gw_ir_end_exit(&k.b);
+	run(&k, 4, 128, &g);
+	assert_true(isinf(g.access[0].runs.most));
+	/* The first round is sure, the others stand for what a loop goes round. */
+	assert_true(g.access[0].runs.likely >= 16.0 * GW_EVAL_ROUNDS &&
+	            g.access[0].runs.likely <= 16.0 * (GW_EVAL_ROUNDS + 1));
+	gw_arena_free(&k.arena);
+}
+
+/* Each end lies where it says, one after the other. */
+static void ends_of_a_range_are_in_order(void **state)
+{
+	static const enum gw_static_end ends[] = {GW_STATIC_LEAST, GW_STATIC_LOW, GW_STATIC_LIKELY,
+	                                          GW_STATIC_HIGH, GW_STATIC_MOST};
+	struct gw_static_in in;
+	struct ir_kernel k;
+	struct gw_gather g, at;
+	double before = 0;
+
+	(void)state;
+	build_guarded(&k);
+	run(&k, 4, 128, &g);
+	in = (struct gw_static_in){.program = &k.b.program, .gather = &g};
+	for (unsigned i = 0; i < 5; i++) {
+		double runs;
+
+		assert_true(gw_static_at(&in, NULL, ends[i], &k.arena, &at));
+		runs = at.access[1].runs.likely;
+		assert_true(at.access[1].runs.least == runs && at.access[1].runs.most == runs);
+		assert_true(runs >= before && (i == 0 || i > 3 || runs > before));
+		before = runs;
+	}
+	assert_true(before == 16);
+	gw_arena_free(&k.arena);
+}
+
+/* out[in[thread]] = 0 */
+static void addresses_that_data_decide_lead_where_no_others_do(void **state)
+{
+	const struct gw_static_memory memory[] = {{arguments[0], arguments[0] + 4096, false},
+	                                          {arguments[1], arguments[1] + 512, false}};
+	gw_ir_operand index, at, value;
+	struct gw_static_in in;
+	struct ir_kernel k;
+	struct gw_gather g;
+
+	(void)state;
+	ir_begin(&k);
+	at = ir_thread_offset(&k, &index);
+	value = ir_load(&k, IR_SPACE_GLOBAL, ir_op(&k, IR_ADD, 64, 64, ir_param(&k, 0), at), 0);
+	value = ir_op(&k, IR_MULWU, 32, 64, value, ir_number(&k, 4));
+	ir_store(&k, IR_SPACE_GLOBAL, ir_op(&k, IR_ADD, 64, 64, ir_param(&k, 1), value), index);
+	gw_ir_end_exit(&k.b);
+	run(&k, 4, 128, &g);
+	in = (struct gw_static_in){
+	        .program = &k.b.program, .gather = &g, .memory = memory, .memory_count = 2};
+	assert_true(gw_static_extent(&in, true) == 4096);
+	assert_true(gw_static_extent(&in, false) == 512);
+	in.memory_count = 0;
+	assert_true(gw_static_extent(&in, false) == 0);
+	gw_arena_free(&k.arena);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(what_data_guard_is_likely_in_between),
+	        cmocka_unit_test(a_loop_that_data_end_has_a_likely_number_of_rounds),
+	        cmocka_unit_test(ends_of_a_range_are_in_order),
+	        cmocka_unit_test(addresses_that_data_decide_lead_where_no_others_do),
 	        cmocka_unit_test(requests_weigh_as_often_as_the_grid_makes_them),
 	        cmocka_unit_test(an_instruction_of_one_block_is_looked_at_there),
 	        cmocka_unit_test(iterations_that_are_not_alike_are_counted_one_by_one),

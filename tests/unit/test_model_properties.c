@@ -208,7 +208,7 @@ static bool broken(bool faster, double before, double after)
 
 static void tally_model(const struct gw_model *model, struct tally *t)
 {
-	uint64_t seed = 4;
+	uint64_t seed = 6;
 
 	memset(t, 0, sizeof(*t));
 	for (int i = 0; i < LAUNCHES; i++) {

@@ -107,10 +107,16 @@ typedef void gw_eval_sink(void *arg, const struct gw_eval_access *access);
  * those of @p warps warps, at addresses grown by as much as `grows` says from one to the next. */
 typedef void gw_eval_ran(void *arg, double warps);
 
-/** A number of executions: at least `least`, at most `most` (infinite: not bounded). */
+/**
+ * A number of executions: at least `least`, at most `most` (infinite: not bounded). `likely` lies
+ * between them, by conventions where data decide: lanes that part at a branch whose way is not
+ * known go both ways, a warp that does not part one of them; a loop that such a branch ends has
+ * GW_EVAL_ROUNDS rounds.
+ */
 struct gw_eval_count {
-	double least, most;
+	double least, most, likely;
 };
+enum { GW_EVAL_ROUNDS = 8 };
 
 /** What one basic block or instruction did in one warp, or in all of a grid's. */
 struct gw_eval_block {

@@ -117,6 +117,7 @@ static void add_count(struct gw_eval_count *to, struct gw_eval_count from, doubl
 {
 	to->least += from.least * times;
 	to->most += from.most > 0 ? from.most * times : 0;
+	to->likely += from.likely * times;
 }
 
 static void add_trips(struct gw_eval_trips *to, const struct gw_eval_trips *from, double times)

@@ -273,6 +273,7 @@ static void count_effect(struct gw_eval *e, const struct gw_ir_insn *insn, uint3
 		return;
 	c->least += sure & e->certain ? e->weight : 0;
 	c->most += e->unbounded ? HUGE_VAL : e->weight;
+	c->likely += sure & e->certain ? e->weight : GW_EVAL_EITHER * e->likely;
 }
 
 static void run(struct gw_eval *e, const struct gw_ir_insn *insn, uint32_t index, uint32_t sure,

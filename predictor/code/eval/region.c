@@ -96,6 +96,29 @@ static bool only_waits(const struct gw_eval *e, uint32_t meet)
 	return true;
 }
 
+/* The blocks of the marked region of @p block, where each runs once at most. */
+static bool list_plain(struct gw_eval *e, uint32_t block, struct gw_region *out)
+{
+	uint32_t *blocks = e->todo;
+
+	out->block_count = 0;
+	if (out->cyclic || !e->p->from_sass || e->p->blocks[block].ipdom == GW_IR_NONE)
+		return true;
+	for (uint32_t b = 0; b < e->p->block_count; b++) {
+		const struct gw_ir_block *one = &e->p->blocks[b];
+
+		if (!e->mark[b])
+			continue;
+		if (one->touches || one->end == IR_END_EXIT ||
+		    one->loop != e->p->blocks[block].loop)
+			return true;
+		blocks[out->block_count++] = b;
+	}
+	out->plain = true;
+	out->blocks = gw_arena_copy(e->arena, blocks, out->block_count * sizeof(*blocks));
+	return out->blocks != NULL;
+}
+
 const struct gw_region *gw_eval_region(struct gw_eval *e, uint32_t block)
 {
 	struct gw_region *r;
@@ -107,7 +130,7 @@ const struct gw_region *gw_eval_region(struct gw_eval *e, uint32_t block)
 		return NULL;
 	r->cyclic = mark_region(e, block, e->p->blocks[block].ipdom);
 	r->waits = only_waits(e, e->p->blocks[block].ipdom);
-	if (!gw_eval_written(e, r))
+	if (!list_plain(e, block, r) || !gw_eval_written(e, r))
 		return NULL;
 	e->regions[block] = r;
 	return r;

@@ -50,6 +50,10 @@ static inline unsigned gw_at(const struct gw_value *x, unsigned lane)
 	return x->uniform ? 0 : lane;
 }
 
+/** How likely a warp goes one way of a branch whose way is not known: surely where its lanes part,
+ * in every other case where they do not. */
+#define GW_EVAL_EITHER 0.75
+
 /** Lanes that go on from one place until they meet the others. */
 struct gw_warp_entry {
 	uint32_t from;  /**< block that they come from; GW_IR_NONE: none, or they met here */
@@ -63,6 +67,7 @@ struct gw_warp_entry {
 	gw_base forget_why;
 	uint32_t unbounded; /**< stands for any number of trips, because of this branch block;
 	                         GW_IR_NONE: for one */
+	double odds;        /**< how likely the warp comes, where no lane does for certain */
 };
 
 /** What is known of a loop whose header may be stood for; see loop.c. */
@@ -77,8 +82,11 @@ struct gw_region {
 	bool cyclic; /**< the branch itself: it decides a loop */
 	bool stores; /**< stores into the followed local memory */
 	bool waits;  /**< nothing in it acts: all it can do is wait */
+	bool plain;  /**< all it can do is compute, each of its blocks once at most */
 	uint32_t value_count;
 	const uint32_t *values; /**< places in values[] that are written */
+	uint32_t block_count;
+	const uint32_t *blocks; /**< of it; only where it is plain */
 };
 
 struct gw_eval {
@@ -117,6 +125,8 @@ struct gw_eval {
 	uint32_t doubt;          /**< lanes that may have ended */
 	uint32_t lanes, certain; /**< of the entry being run, less the ended and doubted */
 	bool unbounded;          /**< the entry being run stands for any number of trips */
+	double likely; /**< executions that one of the entry's is likely to be: at most `weight`
+	                    but where it is unbounded */
 	struct gw_warp_entry stack[GW_STACK_MAX];
 	uint32_t depth;
 	uint32_t *visited; /**< of each block: lanes that ran it without a bound */

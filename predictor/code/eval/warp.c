@@ -106,6 +106,7 @@ static struct gw_warp_entry group(const struct gw_warp_entry *t, uint32_t meet, 
 {
 	return (struct gw_warp_entry){.from = t->block,
 	                              .block = to,
+	                              .odds = t->odds,
 	                              .meet = meet,
 	                              .lanes = lanes,
 	                              .certain = certain & lanes,
@@ -161,6 +162,8 @@ static void part_maybe(struct gw_eval *e, uint32_t block, uint32_t yes, uint32_t
 	struct gw_warp_entry b =
 	        group(&t, meet, successor(e, block, 1), no | unknown, e->certain & no);
 
+	a.odds *= GW_EVAL_EITHER;
+	b.odds *= GW_EVAL_EITHER;
 	wait_and_forget(e, block, unknown, why);
 	if (a.block != meet)
 		b.forget = block;
@@ -168,6 +171,37 @@ static void part_maybe(struct gw_eval *e, uint32_t block, uint32_t yes, uint32_t
 	b.forget_why = why;
 	push(e, &b);
 	push(e, &a);
+}
+
+static void count_branch(struct gw_eval *e, uint32_t block, uint32_t yes, uint32_t no,
+                         uint32_t unknown)
+{
+	struct gw_eval_count *c = &e->report.blocks[block].divergent;
+	double most = e->unbounded ? HUGE_VAL : e->weight;
+
+	if (yes & e->certain && no & e->certain)
+		c->least += e->weight;
+	if ((yes && no) || (unknown && __builtin_popcount(yes | no | unknown) > 1)) {
+		c->most += most;
+		c->likely += e->likely;
+	}
+}
+
+/* No lane's way is known, and nothing but computing lies between: it need not be followed. */
+static void pass_by(struct gw_eval *e, uint32_t block, const struct gw_region *region,
+                    uint32_t unknown, gw_base why)
+{
+	gw_eval_spend(e, region->block_count / 4, block);
+	for (uint32_t i = 0; i < region->block_count; i++) {
+		uint32_t b = region->blocks[i];
+		struct gw_eval_count *runs = &e->report.blocks[b].runs;
+
+		runs->most += e->unbounded ? HUGE_VAL : e->weight;
+		runs->likely += GW_EVAL_EITHER * e->likely;
+		if (e->p->blocks[b].end == IR_END_BRANCH)
+			count_branch(e, b, 0, 0, unknown);
+	}
+	wait_and_forget(e, block, unknown, why);
 }
 
 /* Lanes in @p unknown go any way any number of times; the others go on as they know. */
@@ -199,18 +233,6 @@ static void part_unbounded(struct gw_eval *e, uint32_t block, uint32_t yes, uint
 		push(e, &b);
 		push(e, &a);
 	}
-}
-
-static void count_branch(struct gw_eval *e, uint32_t block, uint32_t yes, uint32_t no,
-                         uint32_t unknown)
-{
-	struct gw_eval_count *c = &e->report.blocks[block].divergent;
-	double most = e->unbounded ? HUGE_VAL : e->weight;
-
-	if (yes & e->certain && no & e->certain)
-		c->least += e->weight;
-	if ((yes && no) || (unknown && __builtin_popcount(yes | no | unknown) > 1))
-		c->most += most;
 }
 
 /*
@@ -263,6 +285,8 @@ static void end_branch(struct gw_eval *e, uint32_t block)
 		why = note_unknown(e, block, test, unknown);
 		if (!region)
 			gw_eval_stop(e, block);
+		else if (region->plain && unknown == e->lanes)
+			pass_by(e, block, region, unknown, why);
 		else if (region->cyclic)
 			part_unbounded(e, block, yes, no, unknown, why);
 		else
@@ -327,6 +351,7 @@ static void run_block(struct gw_eval *e, uint32_t block)
 		return;
 	runs->least += e->certain ? e->weight : 0;
 	runs->most += e->unbounded ? HUGE_VAL : e->weight;
+	runs->likely += e->likely;
 	for (uint32_t n = first; n < end; n++)
 		gw_eval_insn(e, e->plan[n]);
 	switch (e->p->blocks[block].end) {
@@ -369,6 +394,25 @@ static bool visit(struct gw_eval *e, struct gw_warp_entry *t)
 	return e->lanes != 0;
 }
 
+/*
+ * How often the warp is likely to run the entry's block: a loop that data end goes round
+ * GW_EVAL_ROUNDS times, loops within it as often each time.
+ */
+static double likely_runs(const struct gw_eval *e, const struct gw_warp_entry *t)
+{
+	double runs = e->weight * (e->certain ? 1 : t->odds);
+	uint32_t around = GW_IR_NONE;
+
+	if (!e->unbounded)
+		return runs;
+	if (e->p->blocks[t->unbounded].ipdom != GW_IR_NONE)
+		around = e->p->blocks[e->p->blocks[t->unbounded].ipdom].loop;
+	for (uint32_t l = e->p->blocks[t->block].loop; l != GW_IR_NONE && l != around;
+	     l = e->p->loops[l].parent)
+		runs *= GW_EVAL_ROUNDS;
+	return runs;
+}
+
 /* One step of the entry on top. */
 static void advance(struct gw_eval *e)
 {
@@ -382,6 +426,7 @@ static void advance(struct gw_eval *e)
 	e->lanes = t->lanes & e->live;
 	e->certain = t->certain & e->lanes & ~e->doubt;
 	e->unbounded = t->unbounded != GW_IR_NONE;
+	e->likely = likely_runs(e, t);
 	if (!e->lanes || (e->unbounded && !visit(e, t))) {
 		pop(e);
 		return;
@@ -398,6 +443,7 @@ void gw_eval_run(struct gw_eval *e, uint32_t lanes)
 	                              .meet = GW_IR_NONE,
 	                              .lanes = lanes,
 	                              .certain = lanes,
+	                              .odds = 1,
 	                              .forget = GW_IR_NONE,
 	                              .unbounded = GW_IR_NONE};
 

@@ -162,12 +162,14 @@ uint32_t gw_ir_add_param(struct gw_ir_builder *b, const struct gw_ir_param *para
 	return b->program.param_count++;
 }
 
-void gw_ir_act(struct gw_ir_builder *b)
+void gw_ir_act(struct gw_ir_builder *b, bool touches)
 {
 	if (!b->failed && b->grow->current == GW_IR_NONE)
 		gw_ir_block_open(b);
-	if (!b->failed)
-		b->program.blocks[b->grow->current].acts = true;
+	if (b->failed)
+		return;
+	b->program.blocks[b->grow->current].acts = true;
+	b->program.blocks[b->grow->current].touches |= touches;
 }
 
 static bool acts(const struct gw_ir_insn *insn)
@@ -217,6 +219,7 @@ struct gw_ir_insn *gw_ir_append(struct gw_ir_builder *b, struct gw_ir_insn insn,
 	p->operand_count += use_count;
 	p->insns[p->insn_count] = insn;
 	p->blocks[b->grow->current].acts |= acts(&insn);
+	p->blocks[b->grow->current].touches |= acts(&insn) && insn.op != IR_OPAQUE;
 	p->blocks[b->grow->current].count++;
 	return &p->insns[p->insn_count++];
 }

@@ -135,8 +135,9 @@ struct gw_ir_block {
 	uint32_t sources; /**< source instructions in the block, the ending one included */
 	uint32_t tag;     /**< the front end's own: SASS block number and the like */
 	bool never;       /**< no launch that ends well comes here */
-	bool acts; /**< does more than compute: it accesses memory, meets others, or does what
-	                isn't modelled; waiting (IR_AWAIT) is not meant */
+	bool acts;    /**< does more than compute: it accesses memory, meets others, or does what
+	                   isn't modelled; waiting (IR_AWAIT) is not meant */
+	bool touches; /**< of that, other than to compute what isn't modelled */
 	/* ---- */
 	uint32_t ipdom; /**< block where divergent lanes meet again; GW_IR_NONE: at the exit */
 	uint32_t loop;  /**< innermost loop that holds it; GW_IR_NONE: none */
@@ -272,8 +273,9 @@ struct gw_ir_insn *gw_ir_append(struct gw_ir_builder *b, struct gw_ir_insn insn,
                                 const gw_ir_operand *defs, unsigned def_count,
                                 const gw_ir_operand *uses, unsigned use_count);
 
-/** The open block does more than compute, though no instruction of the form says so. */
-void gw_ir_act(struct gw_ir_builder *b);
+/** The open block does more than compute, or, without @p touches, computes what isn't modelled,
+ * though no instruction of the form says so. */
+void gw_ir_act(struct gw_ir_builder *b, bool touches);
 
 /** The usual case: one def. @p n uses, 0 to 4, follow. Returns @p def. */
 gw_ir_operand gw_ir_emit(struct gw_ir_builder *b, enum gw_ir_op op, unsigned bits, unsigned aux,

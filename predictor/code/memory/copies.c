@@ -40,7 +40,7 @@ bool gw_tma_list(struct gw_tma_copies *c, const struct gw_ir_program *program,
 		        .prefetch = insn->flags & IR_MEM_PREFETCH,
 		        .tensor = insn->flags & IR_MEM_TENSOR,
 		        .least_bytes = INFINITY,
-		        .runs = runs ? runs[i] : (struct gw_eval_count){0, INFINITY}};
+		        .runs = runs ? runs[i] : (struct gw_eval_count){0, INFINITY, 0}};
 	}
 	if (bulk)
 		c->bulk = gw_locality_new(arena, grid);

@@ -245,7 +245,7 @@ static bool list_accesses(const struct gw_ir_program *program, struct gw_arena *
 		        .atomic = insn->op == IR_ATOM || insn->op == IR_RED,
 		        .low = UINT64_MAX,
 		        .runs = g->report.insns ? g->report.insns[i]
-		                                : (struct gw_eval_count){0, INFINITY}};
+		                                : (struct gw_eval_count){0, INFINITY, 0}};
 	}
 	return true;
 }
@@ -428,6 +428,10 @@ const char *gw_gather_run(const struct gw_ir_program *program, const struct gw_e
 	if (!eval)
 		return "the evaluator needs more memory than the analysis may use";
 	why = gw_eval_grid_by(eval, NULL, NULL, arena, &out->report);
+	if (!why && out->report.coverage == GW_COVER_NONE && limits->long_warp) {
+		gw_eval_allow(eval, limits->long_warp);
+		why = gw_eval_grid_by(eval, NULL, NULL, arena, &out->report);
+	}
 	if (why)
 		return why;
 	out->locality = gw_locality_new(arena, launch->config.grid);

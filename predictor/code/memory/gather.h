@@ -57,6 +57,8 @@ struct gw_gather_limits {
 	struct gw_eval_limits eval; /**< of the grid's counts */
 	uint32_t blocks;            /**< looked at (default 16, at least 8) */
 	uint64_t steps;             /**< warp instructions spent on these (default 2,000,000) */
+	/** Steps of one warp where no warp comes to its end within those of `eval`; 0: no more. */
+	uint64_t long_warp;
 };
 
 /** Gather. Returns NULL, or a static text of why nothing could be determined. */

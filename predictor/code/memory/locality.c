@@ -380,7 +380,7 @@ static double extrapolate(const struct question *q, double *error)
 static bool all_known(const struct gw_locality *l, enum gw_locality_of of)
 {
 	for (uint32_t i = 0; i < l->access_count; i++)
-		if (l->access[i].uncounted > 0 && belongs(&l->access[i], of))
+		if (l->access[i].uncounted > 0 && !l->counted_alone && belongs(&l->access[i], of))
 			return false;
 	return !l->refused && !l->dropped;
 }

@@ -44,8 +44,9 @@ struct gw_locality {
 	double weight[GW_LOCALITY_BLOCKS]; /**< blocks of the grid that each stands for */
 	struct gw_locality_access access[GW_LOCALITY_ACCESSES];
 	struct gw_locality_cell *cell[GW_LOCALITY_BLOCKS][GW_LOCALITY_ACCESSES]; /**< NULL: none */
-	bool dropped; /**< requests of more blocks or instructions than there is room for */
-	bool refused; /**< the arena gave no memory */
+	bool dropped;       /**< requests of more blocks or instructions than there is room for */
+	bool refused;       /**< the arena gave no memory */
+	bool counted_alone; /**< questions are about the requests whose addresses are known */
 };
 
 /** An empty accumulator on @p arena, itself taken from it; NULL when it has no room. */

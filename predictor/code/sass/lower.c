@@ -203,7 +203,7 @@ static void lower_insn(struct gw_lowering *l, uint32_t index)
 	/* Stands for the instruction whatever becomes of it. */
 	gw_ir_append(&l->b, (struct gw_ir_insn){.op = IR_NOP}, NULL, 0, NULL, 0);
 	if (gw_lower_acts(&l->insn))
-		gw_ir_act(&l->b);
+		gw_ir_act(&l->b, !gw_lower_computes(&l->insn));
 	if (!gw_lower_alu(l) && !gw_lower_memory(l))
 		gw_lower_opaque(l, gw_sass_op_name(l->insn.op));
 }

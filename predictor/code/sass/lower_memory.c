@@ -178,6 +178,25 @@ bool gw_lower_acts(const struct gw_sass_insn *insn)
 	}
 }
 
+bool gw_lower_computes(const struct gw_sass_insn *insn)
+{
+	switch (insn->cls) {
+	case GW_SASS_FP32:
+	case GW_SASS_FP64:
+	case GW_SASS_FP16:
+	case GW_SASS_INT:
+	case GW_SASS_LOGIC:
+	case GW_SASS_SFU:
+	case GW_SASS_CONVERT:
+	case GW_SASS_MOVE:
+	case GW_SASS_PREDICATE:
+	case GW_SASS_CONTROL: /* what a called function does is in its blocks */
+		return true;
+	default:
+		return false;
+	}
+}
+
 static void barrier(struct gw_lowering *l, enum gw_ir_op op)
 {
 	struct gw_ir_insn insn = {.op = (uint16_t)op, .aux = IR_BARRIER_BLOCK};

@@ -139,6 +139,9 @@ void gw_lower_to_uniform(struct gw_lowering *l);
 /** Whether the instruction does more than compute, or may: not where it waits for an mbarrier. */
 bool gw_lower_acts(const struct gw_sass_insn *insn);
 
+/** Whether all it does is compute or go on elsewhere, and write registers. */
+bool gw_lower_computes(const struct gw_sass_insn *insn);
+
 /** A copy by the tensor memory accelerator; false when it is none that touches global memory, or
  * its encoding is not known. */
 bool gw_lower_tensor(struct gw_lowering *l);

@@ -37,12 +37,13 @@ uint32_t gw_sass_head(const struct gw_cfg *cfg, uint32_t block)
 struct gw_eval_count gw_sass_parts(const struct gw_ir_program *p,
                                    const struct gw_eval_report *report, uint32_t at)
 {
-	struct gw_eval_count more = {0, 0};
+	struct gw_eval_count more = {0, 0, 0};
 
 	for (uint32_t b = 0; b < p->block_count; b++)
 		if (p->blocks[b].ipdom == at) {
 			more.least += report->blocks[b].divergent.least;
 			more.most += report->blocks[b].divergent.most;
+			more.likely += report->blocks[b].divergent.likely;
 		}
 	return more;
 }

@@ -2,7 +2,7 @@
 /*
  * undecided.cu of kernels.tar.xz: where memory contents decide how much a launch does, its work is
  * "at least" and nothing is predicted from it; where what they decide cannot matter, it is
- * predicted.
+ * predicted; where it matters but is bounded, what is likely is predicted, with what it may be off.
  */
 #include "predictor/code/static_code.h"
 #include "predictor/learner/predictor.h"
@@ -31,7 +31,8 @@ struct launch {
 };
 
 static struct gw_profile profile;
-static uint64_t mapped; /* bytes of memory of the host that the first pointer leads to */
+static uint64_t mapped;    /* bytes of memory of the host that the first pointer leads to */
+static uint64_t allocated; /* bytes of each allocation of the GPU's memory; 0: not known */
 
 static int read_profile(void **state)
 {
@@ -60,7 +61,12 @@ static void analyse(const struct launch *l, const struct gw_launch *launch, stru
 	struct gw_sass_lowered lowered;
 	struct gw_static_code code;
 	struct built_file b;
-	const struct gw_static_elsewhere elsewhere = {FIRST, FIRST + mapped};
+	const uint64_t second = FIRST + (UINT64_C(1) << 32), third = second + (UINT64_C(1) << 32);
+	const struct gw_static_memory memory[] = {
+	        {FIRST, FIRST + (mapped ? mapped : allocated), mapped > 0},
+	        {second, second + allocated, false},
+	        {third, third + allocated, false},
+	};
 	const char *open;
 
 	arguments_of(l, bytes);
@@ -72,8 +78,8 @@ static void analyse(const struct launch *l, const struct gw_launch *launch, stru
 	                                                      : gw_sass_indirect(&lowered),
 	                               .device = &profile.device,
 	                               .launch = launch,
-	                               .elsewhere = &elsewhere,
-	                               .elsewhere_count = mapped > 0,
+	                               .memory = memory,
+	                               .memory_count = allocated ? 3 : mapped > 0,
 	                               .at = &at};
 	assert_null(gw_static_code_work(&code, &b.arena, work, &open));
 	if (gw_work_least(work) > 0 && mapped)
@@ -114,12 +120,10 @@ static void what_data_decide_is_not_predicted(void **state)
 	        {"awaits_clock", 1, 1, 0, {1 << 20}},
 	        {"one_block", 1, 256, 2, {0}},
 	        {"sparse_rows", 4096, 256, 3, {1 << 20}},
-	        {"a_branch", 4096, 256, 2, {1 << 20, 10000}},
 	        {"recursion", 1, 32, 3, {0}},
 	        {"local_array", 4096, 256, 2, {1 << 20}},
 	        {"local_sort", 4096, 256, 1, {1 << 20}},
 	        {"histogram", 4096, 256, 2, {1 << 20}},
-	        {"gather", 65536, 256, 3, {1 << 24}},
 	        {"constants_of_data", 4096, 256, 2, {0}},
 	        {"recursion_by_number", 132, 256, 1, {12}},
 	        {"called_by_pointer", 132, 256, 1, {100, 0}},
@@ -135,6 +139,39 @@ static void what_data_decide_is_not_predicted(void **state)
 			fail_msg("%s: at least %g s; predicted %g s from %g s on",
 			         launches[i].kernel, least, made.seconds, made.low);
 	}
+}
+
+static void what_is_bounded_is_predicted_as_far_as_it_is_likely(void **state)
+{
+	static const struct launch launches[] = {
+	        {"a_branch", 4096, 256, 2, {1 << 20, 10000}},
+	        {"gather", 65536, 256, 3, {1 << 24}},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(launches) / sizeof(*launches); i++) {
+		double least;
+		struct gw_prediction made = first_of(&launches[i], &least);
+
+		if (least != 0 || !(made.seconds > 0) || !(made.high > 3 * made.low))
+			fail_msg("%s: at least %g s; predicted %g s, %g to %g s",
+			         launches[i].kernel, least, made.seconds, made.low, made.high);
+	}
+}
+
+/* Where the words that are gathered lie in a small allocation, L1 holds them all. */
+static void a_gather_takes_as_long_as_its_allocation_is_large(void **state)
+{
+	const struct launch l = {"gather", 65536, 256, 3, {1 << 24}};
+	double least, small, large;
+
+	(void)state;
+	allocated = 1 << 12;
+	small = first_of(&l, &least).seconds;
+	allocated = UINT64_C(1) << 32;
+	large = first_of(&l, &least).seconds;
+	allocated = 0;
+	assert_true(small > 0 && large > 1.5 * small);
 }
 
 static void what_does_not_matter_is_predicted(void **state)
@@ -286,6 +323,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(what_data_decide_is_not_predicted),
+	        cmocka_unit_test(what_is_bounded_is_predicted_as_far_as_it_is_likely),
+	        cmocka_unit_test(a_gather_takes_as_long_as_its_allocation_is_large),
 	        cmocka_unit_test(what_does_not_matter_is_predicted),
 	        cmocka_unit_test(what_crosses_the_bus_is_not_predicted),
 	        cmocka_unit_test(a_few_sectors_of_the_hosts_memory_do_not_matter),
