@@ -86,7 +86,8 @@ static void configurations_end_where_the_memory_does_and_nothing_grows_from_ther
 	log = only_log(o);
 	assert_int_equal(o->status, 0);
 	assert_int_equal(log->total, 2 * 60000);
-	assert_true(log->config_records > 10000 && log->config_records < 60000);
+	/* How many fit depends on what launches that wait for a late worker hold of the memory. */
+	assert_true(log->config_records > 5000 && log->config_records < 60000);
 	assert_int_equal(log->counter[GW_COUNTER_table_full], 2 * 60000 - log->config_records);
 	assert_int_equal(log->counter[GW_COUNTER_launches_unmatched], 0);
 	assert_int_equal(log->counter[GW_COUNTER_activity_unmatched], 0);
