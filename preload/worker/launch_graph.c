@@ -77,6 +77,23 @@ static void count(const struct gw_record_launch *r, struct gw_graph_launch *as)
 	as->expected_ns += (uint64_t)((double)r->predicted + 0.5);
 }
 
+/* Its kernel @p n as a launch, whose prediction is added to @p as. */
+static struct gw_record_launch node_predicted(const struct gw_record_launch *base,
+                                              const struct gw_graph_node *n,
+                                              struct gw_graph_launch *as)
+{
+	struct gw_record_launch r = *base;
+	enum gw_bound bound;
+
+	r.config = n->config_id;
+	r.node = n->node_id;
+	r.flags |= GW_LAUNCH_GRAPH | (n->cooperative ? GW_LAUNCH_COOPERATIVE : 0);
+	bound = gw_launch_predict(&r);
+	gw_graph_run_kernel(&as->run, (double)r.predicted, bound);
+	count(&r, as);
+	return r;
+}
+
 static void bump(const struct gw_graph_launch *as)
 {
 	gw_bump(&gw_counters[GW_COUNTER_graph_kernels], as->run.kernels);
@@ -96,22 +113,16 @@ static void launch_each(struct gw_thread *t, const struct gw_event *e,
 
 	for (uint32_t i = 0; i < g->count; i++) {
 		const struct gw_graph_node *n = &g->nodes[i];
-		struct gw_record_launch r = *base;
-		enum gw_bound bound;
+		struct gw_record_launch r;
 
 		if (!n->enabled)
 			continue;
 		if (!n->config_id)
 			configure(fleet, e, g, i);
-		r.config = n->config_id;
-		r.node = n->node_id;
+		r = node_predicted(base, n, as);
 		/* On another GPU than the launch's stream: its record shows its stream. */
 		if (n->device && gw_launch_device(e) && n->device != gw_launch_device(e))
 			r.stream = 0;
-		r.flags |= GW_LAUNCH_GRAPH | (n->cooperative ? GW_LAUNCH_COOPERATIVE : 0);
-		bound = gw_launch_predict(&r);
-		gw_graph_run_kernel(&as->run, (double)r.predicted, bound);
-		count(&r, as);
 		if (r.config)
 			gw_config_launched(r.config, 1);
 		else
@@ -137,18 +148,12 @@ static bool predict(const struct gw_graph_slot *g, const struct gw_record_launch
 {
 	for (uint32_t i = 0; i < g->count; i++) {
 		const struct gw_graph_node *n = &g->nodes[i];
-		struct gw_record_launch r = *base;
-		enum gw_bound bound;
 
 		if (!n->enabled)
 			continue;
 		if (!n->config_id)
 			return false;
-		r.config = n->config_id;
-		r.flags |= GW_LAUNCH_GRAPH;
-		bound = gw_launch_predict(&r);
-		gw_graph_run_kernel(&as->run, (double)r.predicted, bound);
-		count(&r, as);
+		node_predicted(base, n, as);
 	}
 	return true;
 }
