@@ -127,13 +127,12 @@ static void *copy(struct gw_arena *arena, const void *from, size_t count, size_t
 }
 
 /* Sectors of a request by lanes side by side, and by lanes that each have one of their own. */
-static double sectors_at(const struct gw_gather_access *a, double bytes, enum gw_static_end end)
+static double sectors_at(double bytes, enum gw_static_end end)
 {
-	double together = fmax(ceil(GW_REQUEST_LANES * bytes / GW_SECTOR_BYTES), 1), apart;
+	const double apart = GW_REQUEST_LANES;
+	const double together =
+	        fmin(fmax(ceil(GW_REQUEST_LANES * bytes / GW_SECTOR_BYTES), 1), apart);
 
-	(void)a;
-	together = fmin(together, GW_REQUEST_LANES);
-	apart = fmax(GW_REQUEST_LANES, together);
 	switch (end) {
 	case GW_STATIC_LEAST:
 	case GW_STATIC_LOW:
@@ -148,7 +147,7 @@ static double sectors_at(const struct gw_gather_access *a, double bytes, enum gw
 /* So many sectors a request, and words of as many banks; all lanes of an atomic meet at most. */
 static void scatter(struct gw_gather_access *a, double bytes, enum gw_static_end end)
 {
-	double sectors = sectors_at(a, bytes, end), lines = fmin(sectors, GW_REQUEST_LANES);
+	double sectors = sectors_at(bytes, end), lines = sectors;
 
 	if (end == GW_STATIC_LOW || end == GW_STATIC_LEAST)
 		lines = ceil(sectors * GW_SECTOR_BYTES / GW_LINE_BYTES);
