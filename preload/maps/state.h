@@ -256,7 +256,7 @@ struct gw_graph_slot {
 	uint32_t count;
 	_Atomic uint32_t stream; /**< slot of the stream of its last launch, plus 1; 0: none yet */
 	struct gw_graph_node *nodes; /**< malloc'd; freed by the worker with the slot */
-	struct gw_graph_launch *as;  /**< worker (launch_graph.c): what a launch of it comes to */
+	struct gw_graph_launch *as; /**< worker (launch_graph.c): predictions of a launch, summed */
 };
 
 /** Counters kept by each thread for itself; names from counter.def. */

@@ -76,7 +76,7 @@ void gw_launch_hand_over(struct gw_thread *t, const struct gw_event *e, struct g
 
 /* Launches of graphs (launch_graph.c). Worker only. */
 
-/** What a launch of a graph comes to. */
+/** The predictions of a graph's kernels, summed for a launch. */
 struct gw_graph_launch {
 	struct gw_graph_run run;
 	uint64_t before, late; /**< kernels predicted before the call; after it */

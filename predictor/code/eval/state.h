@@ -67,7 +67,7 @@ struct gw_warp_entry {
 	gw_base forget_why;
 	uint32_t unbounded; /**< stands for any number of trips, because of this branch block;
 	                         GW_IR_NONE: for one */
-	double odds;        /**< how likely the warp comes, where no lane does for certain */
+	double odds; /**< how likely the warp runs the block, where no lane does for certain */
 };
 
 /** What is known of a loop whose header may be stood for; see loop.c. */
