@@ -16,8 +16,8 @@ __attribute__((visibility("default"))) const char *__lsan_default_suppressions(v
 const char *__lsan_default_suppressions(void)
 {
 	return "leak:gw_idmap_put\nleak:preload/join\nleak:gw_intern_config_of_activity\n"
-	       "leak:gw_arguments_arrived\nleak:preload/analysis/code.c\nleak:gw_work_offer\n"
-	       "leak:preload/analysis/analysis_code.c\nleak:gw_aggregate_add\n"
+	       "leak:gw_arguments_arrived\nleak:preload/analysis/code\nleak:gw_work_offer\n"
+	       "leak:preload/analysis/analysis_code.c\nleak:preload/live/aggregate.c\n"
 	       "leak:preload/live/graph_sums.c\n";
 }
 
