@@ -9,11 +9,9 @@
 #include "preload/runtime/options.h"
 #include "preload/cupti/record_clock.h"
 #include "preload/maps/state.h"
+#include "tests/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-#include <cmocka.h>
 
 enum { MOST = 256, BUFFER = 512 << 10 };
 
@@ -79,7 +77,6 @@ static CUptiResult CUPTIAPI dropped(CUcontext context, uint32_t stream, size_t *
 
 static int start(void **state)
 {
-	(void)state;
 	gw_cupti.cuptiActivityRegisterCallbacks = register_;
 	gw_cupti.cuptiActivityGetNextRecord = next_record;
 	gw_cupti.cuptiActivityGetNumDroppedRecords = dropped;
@@ -93,7 +90,6 @@ static int start(void **state)
 
 static int stop(void **state)
 {
-	(void)state;
 	gw_activity_gone();
 	return 0;
 }
@@ -133,13 +129,12 @@ static void take(const struct gw_activity *a)
 
 static const struct gw_activity_sink sink = {.kernel = take};
 
-static void all_buffers_hold_half_a_second_of_a_graph_program(void **state)
+TEST_WITH(all_buffers_hold_half_a_second_of_a_graph_program, start, stop)
 {
 	enum { RATE = 1000000 }; /* kernels a second */
 	uint8_t *buffer[MOST];
 	size_t records = 0;
 
-	(void)state;
 	for (size_t i = 0; i < MOST; i++) {
 		buffer[i] = ask();
 		assert_non_null(buffer[i]);
@@ -157,21 +152,19 @@ static void all_buffers_hold_half_a_second_of_a_graph_program(void **state)
 	assert_ptr_equal(ask(), buffer[0]);
 }
 
-static void a_buffer_without_records_can_be_had_again(void **state)
+TEST_WITH(a_buffer_without_records_can_be_had_again, start, stop)
 {
 	uint8_t *buffer = ask();
 
-	(void)state;
 	complete(NULL, 0, buffer, BUFFER, 0);
 	assert_ptr_equal(ask(), buffer);
 	assert_int_equal(gw_activity_take(&sink), 0);
 }
 
-static void what_comes_while_buffers_are_read_is_of_the_next_batch(void **state)
+TEST_WITH(what_comes_while_buffers_are_read_is_of_the_next_batch, start, stop)
 {
 	uint8_t *first = ask();
 
-	(void)state;
 	next = first;
 	for (int i = 0; i < 70; i++) /* far enough behind it to be looked at after it */
 		next = ask();
@@ -184,11 +177,10 @@ static void what_comes_while_buffers_are_read_is_of_the_next_batch(void **state)
 
 /* ---- windows ------------------------------------------------------------------------------- */
 
-static void a_window_covers_what_is_called_in_it(void **state)
+TEST_WITH(a_window_covers_what_is_called_in_it, start, stop)
 {
 	uint64_t before = gw_ticks(), in, after;
 
-	(void)state;
 	gw_activity_begin(GW_ATTACH_WINDOW);
 	in = gw_ticks();
 	gw_activity_settle();
@@ -200,11 +192,10 @@ static void a_window_covers_what_is_called_in_it(void **state)
 	assert_true(gw_activity_covers(in, false));
 }
 
-static void a_kernel_that_started_before_the_window_is_of_no_call_in_it(void **state)
+TEST_WITH(a_kernel_that_started_before_the_window_is_of_no_call_in_it, start, stop)
 {
 	struct gw_activity a = {.start = gw_wall_ns() - 1};
 
-	(void)state;
 	gw_activity_begin(GW_ATTACH_WINDOW);
 	assert_false(gw_activity_of_call(&a, a.start - 1));
 	a.start = gw_wall_ns() + 1000;
@@ -215,11 +206,10 @@ static void a_kernel_that_started_before_the_window_is_of_no_call_in_it(void **s
 }
 
 /* Of a stream's kernel the end is its own, however late. */
-static void a_kernel_of_a_graph_that_ends_after_the_window_has_overrun(void **state)
+TEST_WITH(a_kernel_of_a_graph_that_ends_after_the_window_has_overrun, start, stop)
 {
 	struct gw_activity late = {.start = 1, .end = UINT64_MAX, .graph_node = 7};
 
-	(void)state;
 	gw_activity_begin(GW_ATTACH_WINDOW);
 	assert_false(gw_activity_overran(&late));
 	gw_activity_off();
@@ -230,15 +220,5 @@ static void a_kernel_of_a_graph_that_ends_after_the_window_has_overrun(void **st
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-#define T(name) cmocka_unit_test_setup_teardown(name, start, stop)
-	        T(all_buffers_hold_half_a_second_of_a_graph_program),
-	        T(a_buffer_without_records_can_be_had_again),
-	        T(what_comes_while_buffers_are_read_is_of_the_next_batch),
-	        T(a_window_covers_what_is_called_in_it),
-	        T(a_kernel_that_started_before_the_window_is_of_no_call_in_it),
-	        T(a_kernel_of_a_graph_that_ends_after_the_window_has_overrun),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run(NULL, NULL);
 }
