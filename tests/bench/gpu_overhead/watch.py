@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the windows of mode watch cost, and what is left of one afterwards.
 
-slices.cu launches for a while and times slices of launches; the log tells which slices met a
+slices.cu launches for a while and times slices of launches; the log reports which slices met a
 window. Three figures, each a median with a one-sided 95% bound from a bootstrap:
   after    slices right after a window against those right before it, a pair for each window
            (GPUWATCH_BUDGET=20, so that there are many)
