@@ -136,6 +136,7 @@ static enum agent_lost lost_to(enum gw_slow_cause cause, uint64_t reasons)
 	case GW_SLOW_MEMORY_CLOCK:
 		return AGENT_LOST_MEMORY;
 	case GW_SLOW_CONTENTION:
+	case GW_SLOW_COPIES:
 	case GW_SLOW_OTHER_WORK:
 		return AGENT_LOST_CONTENTION;
 	case GW_SLOW_UNKNOWN:

@@ -94,7 +94,7 @@ static struct watch *chunk_new(void)
 	struct watch *w = calloc(CHUNK, sizeof(*w));
 
 	for (int i = 0; w && i < CHUNK; i++)
-		w[i].usual = (struct gw_slow_usual){NAN, NAN, NAN, NAN, NAN};
+		w[i].usual = (struct gw_slow_usual){NAN, NAN, NAN, NAN, NAN, NAN};
 	return w;
 }
 
@@ -145,6 +145,7 @@ void gw_slow_beside_add(struct gw_slow_beside *b, const struct gw_slow_sample *s
 	add(&b->others, s->clock.others);
 	add(&b->bytes, s->dram_bytes);
 	b->overlapped += s->overlapped;
+	b->copies += s->copies;
 	b->reasons |= s->clock.reasons;
 }
 
@@ -160,6 +161,8 @@ static void note_usual(struct watch *w, const struct gw_slow_sample *o)
 	gw_slow_drift(&w->usual.memory, o->clock.mem_hz, GAIN);
 	gw_slow_drift(&w->usual.others, o->clock.others, GAIN);
 	gw_slow_drift(&w->usual.bytes, o->dram_bytes, GAIN);
+	gw_slow_drift(&w->usual.overlapped, o->overlapped, GAIN);
+	gw_slow_drift(&w->usual.copies, o->copies, GAIN);
 }
 
 static void note_time(struct watch *w, double seconds)
@@ -190,18 +193,21 @@ static bool clock_explains(double before, double during, double log_ratio)
 	return drop >= CLOCK_DROP && 2 * log(drop) >= log_ratio; /* false for NaN */
 }
 
-static bool overlaps_more(const struct gw_slow_usual *usual, const struct gw_slow_beside *during)
+/* Whether something ran beside @p beside of the launches, and beside more of them than usual. */
+static bool beside_more(double usual, uint64_t beside, uint64_t launches)
 {
-	const double share = (double)during->overlapped / (double)during->launches;
+	const double share = (double)beside / (double)launches;
 
-	return share >= 0.5 && !(share < usual->overlapped + OVERLAP_ROSE); /* false for NaN */
+	return share >= 0.5 && !(share < usual + OVERLAP_ROSE); /* false for NaN */
 }
 
 enum gw_slow_cause gw_slow_explain(const struct gw_slow_usual *usual,
                                    const struct gw_slow_beside *during, double log_ratio)
 {
-	if (overlaps_more(usual, during))
+	if (beside_more(usual->overlapped, during->overlapped, during->launches))
 		return GW_SLOW_CONTENTION;
+	if (beside_more(usual->copies, during->copies, during->launches))
+		return GW_SLOW_COPIES;
 	if (clock_explains(usual->sm, gw_slow_mean_of(&during->sm), log_ratio))
 		return GW_SLOW_CLOCK;
 	if (clock_explains(usual->memory, gw_slow_mean_of(&during->memory), log_ratio))

@@ -47,6 +47,7 @@ struct gw_slow_sample {
 	double follows;  /**< share of its time that follows the SM clock, 0 to 1; of a sampled one
 	                  */
 	bool overlapped; /**< another kernel of this process ran meanwhile */
+	bool copies;     /**< copies of this process went on meanwhile */
 	struct gw_clock_state clock; /**< while it ran */
 	double dram_bytes; /**< counted of a launch of the configuration; NaN when not known */
 };

@@ -194,6 +194,9 @@ static void the_cause_is_what_changed(void **state)
 	s.overlapped = true;
 	assert_int_equal(cause_under(&s), GW_SLOW_CONTENTION);
 	s = usual();
+	s.copies = true;
+	assert_int_equal(cause_under(&s), GW_SLOW_COPIES);
+	s = usual();
 	s.clock.sm_hz = 1500e6;
 	assert_int_equal(cause_under(&s), GW_SLOW_CLOCK);
 	s = usual();
@@ -205,6 +208,21 @@ static void the_cause_is_what_changed(void **state)
 	s = usual();
 	s.dram_bytes = 2e6;
 	assert_int_equal(cause_under(&s), GW_SLOW_CACHE);
+}
+
+static void what_ran_beside_it_before_is_not_the_cause(void **state)
+{
+	struct bench b;
+	struct gw_slow_sample s = usual();
+
+	(void)state;
+	seed = 10;
+	s.overlapped = s.copies = true;
+	open_bench(&b, 10);
+	launches(&b, 400, 100e-6, 0.01, &s);
+	assert_int_not_equal(launches_to_alarm(&b, 1.3, &s), 0);
+	assert_int_equal(b.last.cause, GW_SLOW_UNKNOWN);
+	close_bench(&b);
 }
 
 /* As the power cap does it on an H200: the clock falls, times rise a little, then by a fifth. */
@@ -345,6 +363,7 @@ int main(void)
 	        cmocka_unit_test(an_open_episode_is_found_at_the_end),
 	        cmocka_unit_test(launches_of_an_open_episode_exceed_what_was_predicted_before_it),
 	        cmocka_unit_test(the_cause_is_what_changed),
+	        cmocka_unit_test(what_ran_beside_it_before_is_not_the_cause),
 	        cmocka_unit_test(a_clock_that_fell_before_it_showed_is_the_cause),
 	        cmocka_unit_test(what_explains_too_little_is_not_the_cause),
 	        cmocka_unit_test(what_is_unknown_names_no_cause),
