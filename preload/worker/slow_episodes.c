@@ -127,7 +127,7 @@ void gw_episodes_launch(const struct gw_record_launch *r, const struct gw_clock_
 		return;
 	changed = gw_slow_observe(slow, r->config, &s, &e);
 	account();
-	excess = gw_slow_excess(slow, r->config, s.seconds, &cause);
+	excess = gw_slow_excess(slow, r->config, &s, &cause);
 	gw_live_lost(r->config, cause, excess * 1e9);
 	if (!changed)
 		return;
