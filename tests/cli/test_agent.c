@@ -4,6 +4,7 @@
 #include "cli/agent/text.h"
 #include "cli/top/graphs.h"
 #include "predictor/log/record.h"
+#include "tests/random.h"
 #include "tests/test.h"
 
 #include <math.h>
@@ -286,6 +287,39 @@ static size_t series_of_gpu(void)
 		count++;
 	free(text);
 	return count;
+}
+
+/* @p times ten seconds of mode watch: of each of 40 configurations two launches are timed. */
+static void few_are_timed(unsigned times, double slow)
+{
+	static uint64_t seed = 5;
+
+	while (times--) {
+		now += health_interval_ns() - 1000000000;
+		snapshot_begins();
+		for (unsigned i = 0; i < 40; i++)
+			for (int k = 0; k < 2; k++)
+				ran(i, 1000, 1,
+				    1e3 * (i + 5) * slow * exp(0.08 * next_normal(&seed)), 1e3);
+		shows("a", 40, 1);
+		snapshot_ends();
+	}
+}
+
+/* Two times of a kernel vary by more than health looks for: some more are one observation of it. */
+TEST_WITH(health_has_a_verdict_where_few_launches_are_timed, start, stop)
+{
+	const char *const ratio = "gpuwatch_slowdown_ratio" GPU ",resource=\"memory\"}";
+	const char *const slow = "gpuwatch_health_slow" GPU ",resource=\"memory\"}";
+
+	few_are_timed(20, 1);
+	assert_true(isnan(value_of(ratio)));
+	few_are_timed(120, 1);
+	assert_float_equal(value_of(ratio), 1, 0.02);
+	assert_true(value_of(slow) == 0);
+	few_are_timed(60, 1.06);
+	assert_float_equal(value_of(ratio), 1.06, 0.02);
+	assert_true(value_of(slow) == 1);
 }
 
 /* Thousands of kernels, owners, throttling, health: all that can be there. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The GPU's clocks as NVML reports them, and slow launches with their cause. */
+/* The GPU's clocks as NVML tells them, and slow launches with their cause. */
 #include "tests/preload/harness.h"
 #include "tests/test.h"
 
@@ -101,16 +101,32 @@ TEST(a_slow_memory_clock_is_the_cause)
 	outcome_free(o);
 }
 
-TEST(own_kernels_at_the_same_time_are_the_cause)
+static void own_work_is_the_cause(const char *scenario, const char *order, enum gw_slow_cause cause)
 {
-	struct outcome *o = under("in_company", NULL, NULL, NULL);
+	struct outcome *o = under(scenario, order, NULL, NULL);
 	const struct account *log = only_log(o);
 
 	assert_int_equal(log->counter[GW_COUNTER_slow_episodes], 1);
-	assert_int_equal(log->slow.cause, GW_SLOW_CONTENTION);
+	assert_int_equal(log->slow.cause, cause);
 	assert_true(log->slow.ratio > 1.30f && log->slow.ratio < 1.36f);
 	assert_in_range(log->slow.slow, 350, 400);
 	outcome_free(o);
+}
+
+TEST(own_kernels_at_the_same_time_are_the_cause)
+{
+	own_work_is_the_cause("in_company", NULL, GW_SLOW_CONTENTION);
+}
+
+/* The records of the slow ones come before those of the kernels that end after them. */
+TEST(own_kernels_that_end_later_are_the_cause)
+{
+	own_work_is_the_cause("in_company", "STANDIN_REORDER=1", GW_SLOW_CONTENTION);
+}
+
+TEST(own_copies_at_the_same_time_are_the_cause)
+{
+	own_work_is_the_cause("beside_copies", NULL, GW_SLOW_COPIES);
 }
 
 TEST(other_processes_are_named)

@@ -132,6 +132,9 @@ TEST(samples_have_causes)
 	s = usual();
 	s.overlapped = true;
 	assert_int_equal(cause_of_samples(&s), GW_SLOW_CONTENTION);
+	s = usual();
+	s.copies = true;
+	assert_int_equal(cause_of_samples(&s), GW_SLOW_COPIES);
 }
 
 /* What overlaps always does not explain a change. */
@@ -141,7 +144,7 @@ TEST(what_was_there_before_is_no_cause_of_samples)
 	struct bench b;
 
 	seed = 23;
-	s.overlapped = true;
+	s.overlapped = s.copies = true;
 	s.clock.others = 0.3;
 	open_bench(&b, 1);
 	sampled(&b, 10, 2, 100e-6, 0.005, s);

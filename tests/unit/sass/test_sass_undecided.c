@@ -113,6 +113,7 @@ TEST(what_data_decide_is_not_predicted)
 	        {"awaits_flag", 132, 256, 2, {0}},
 	        {"awaits_acquire", 132, 256, 2, {0}},
 	        {"awaits_lock", 132, 1, 2, {0}},
+	        {"awaits_the_one_before", 132, 256, 3, {0}},
 	        {"awaits_clock", 1, 1, 0, {1 << 20}},
 	        {"one_block", 1, 256, 2, {0}},
 	        {"sparse_rows", 4096, 256, 3, {1 << 20}},
@@ -141,6 +142,7 @@ TEST(what_is_bounded_is_predicted_as_far_as_it_is_likely)
 	static const struct launch launches[] = {
 	        {"a_branch", 4096, 256, 2, {1 << 20, 10000}},
 	        {"gather", 65536, 256, 3, {1 << 24}},
+	        {"blocks_meet", 132, 256, 3, {0}},
 	};
 
 	for (size_t i = 0; i < sizeof(launches) / sizeof(*launches); i++) {
@@ -178,6 +180,7 @@ TEST(what_does_not_matter_is_predicted)
 	        {"spread_atomics", 4096, 256, 1, {1 << 20, 7}},
 	        {"constants_of_lanes", 4096, 256, 1, {1, 64}},
 	        {"least_of_doubles", 16, 256, 2, {0, 0x40340000}},
+	        {"awaits_phase_by_the_clock", 4096, 256, 2, {0}},
 	};
 
 	for (size_t i = 0; i < sizeof(launches) / sizeof(*launches); i++) {
