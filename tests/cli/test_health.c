@@ -228,6 +228,21 @@ static void a_program_that_runs_again_is_compared_with_before(void **state)
 	health_free(h);
 }
 
+static void a_program_that_comes_back_to_a_slow_gpu_is_found_in_a_minute(void **state)
+{
+	struct load other = usual, slow = usual;
+	struct health *h = start(240);
+
+	(void)state;
+	other.job = 1;
+	intervals(h, &other, 60);
+	slow.memory = 1.021;
+	intervals(h, &slow, 6);
+	assert_int_equal(state_of(h, HEALTH_MEMORY), HEALTH_SLOW);
+	assert_int_equal(state_of(h, HEALTH_COMPUTE), HEALTH_GOOD);
+	health_free(h);
+}
+
 /* Half of the other program's kernels are this one's, and the clock is another with it. */
 static void what_a_program_took_before_another_one_is_not_forgotten(void **state)
 {
@@ -387,7 +402,7 @@ static void a_disturbance_on_top_of_a_small_deviation_is_no_change(void **state)
 	struct health *h = start(200);
 
 	(void)state;
-	slow.memory = 1.017;
+	slow.memory = 1.015;
 	disturbed.memory = 1.06;
 	intervals(h, &slow, 24);
 	intervals(h, &disturbed, 2);
@@ -554,6 +569,7 @@ int main(void)
 	        cmocka_unit_test(drift_over_a_day_is_no_change),
 	        cmocka_unit_test(another_job_is_no_change),
 	        cmocka_unit_test(a_program_that_runs_again_is_compared_with_before),
+	        cmocka_unit_test(a_program_that_comes_back_to_a_slow_gpu_is_found_in_a_minute),
 	        cmocka_unit_test(what_a_program_took_before_another_one_is_not_forgotten),
 	        cmocka_unit_test(a_job_of_a_minute_is_no_reference_of_the_clock),
 	        cmocka_unit_test(the_clock_is_not_compared_when_a_fifth_of_the_kernels_is_new),
