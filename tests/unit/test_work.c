@@ -4,6 +4,8 @@
 
 #include "preload/worker/launches.h"
 #include "preload/live/log.h"
+#include "preload/maps/memory.h"
+#include "preload/runtime/options.h"
 #include "preload/worker/registry.h"
 #include "tests/unit/preload_fixture.h"
 
@@ -249,6 +251,31 @@ static void work_is_written_again_where_the_log_lost_some(void **state)
 	assert_int_equal(records, 8);
 }
 
+static void an_offer_without_memory_takes_none(void **state)
+{
+	uint64_t now, copies;
+
+	(void)state;
+	offer(1, GW_WORK_inst_executed, 1, GW_SOURCE_STATIC);
+	now = gw_memory_now();
+	offer(2, GW_WORK_inst_executed, 1, GW_SOURCE_STATIC);
+	copies = (gw_memory_now() - now) / 2;
+	now = gw_memory_now();
+	/* For each room that may be left: some of what it takes is there, or all. */
+	for (uint64_t left = 0; left < 4 * copies; left++) {
+		uint64_t taken = gw_memory_now(), dropped = gw_counters[GW_COUNTER_works_dropped];
+
+		gw_options.memory_max = (taken + left) / 7 * 8;
+		offer(1, (enum gw_work_field)(GW_WORK_inst_executed + 1), 1, GW_SOURCE_STATIC);
+		if (gw_counters[GW_COUNTER_works_dropped] == dropped)
+			break;
+		assert_int_equal(gw_memory_now(), taken);
+	}
+	gw_options.memory_max = 0;
+	assert_true(gw_counters[GW_COUNTER_works_dropped] > 0);
+	assert_true(gw_memory_now() > now);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -263,6 +290,7 @@ int main(void)
 	        cmocka_unit_test_setup(code_and_count_of_one_cycle_are_both_reported, start),
 	        cmocka_unit_test_setup(a_count_after_the_code_was_published_is_one_record, start),
 	        cmocka_unit_test_setup(what_code_says_is_kept_whatever_was_counted, start),
+	        cmocka_unit_test_setup(an_offer_without_memory_takes_none, start),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
