@@ -451,6 +451,37 @@ static void beside_sums_a_module_is_written_with_its_kernel(void **state)
 	assert_int_equal(last[GW_RECORD_KERNEL].kernel.module, 1);
 }
 
+/* What little there is to be had is taken; afterwards each thing has its record once all the same,
+ * or none. */
+static void without_memory_nothing_is_written_again_and_again(void **state)
+{
+	struct gw_activity a = activity("k00000");
+	uint32_t kernels, nodes;
+
+	(void)state;
+	gw_options.memory_max = (gw_memory_now() + 40000) / 7 * 8;
+	for (uint32_t i = 0; i < 5000; i++) {
+		char name[16];
+
+		snprintf(name, sizeof(name), "k%05u", i);
+		a.name = name;
+		gw_intern_config_of_activity(&a);
+		gw_intern_node(1, i + 1);
+	}
+	kernels = written[GW_RECORD_KERNEL];
+	nodes = written[GW_RECORD_NODE];
+	a.name = "k04999";
+	for (uint32_t i = 0; i < 1000; i++) {
+		gw_intern_config_of_activity(&a);
+		gw_intern_node(1, 5000);
+	}
+	gw_options.memory_max = 0;
+	assert_true(gw_counters[GW_COUNTER_memory_refused] > 0);
+	assert_true(kernels < 5000);
+	assert_true(written[GW_RECORD_KERNEL] <= kernels + 1);
+	assert_int_equal(written[GW_RECORD_NODE], nodes);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -471,6 +502,7 @@ int main(void)
 	        T(each_table_that_is_full_has_a_reason_of_its_own),
 	        T(streams_that_ended_leave_no_memory_behind),
 	        T(reasons_are_written_once),
+	        T(without_memory_nothing_is_written_again_and_again),
 	        T(beside_sums_only_the_first_streams_and_nodes_have_records),
 	        T(a_stream_without_a_record_has_one_in_another_mode),
 	        T(in_other_modes_all_streams_and_nodes_have_records),
