@@ -67,6 +67,26 @@ static void a_tool_launches_within_timed_launches(void **state)
 	exact_in_each_mode("within", "GPUWATCH_CUPTI=/nowhere", "inner_launch.so");
 }
 
+/* Injected, the library sees a launch's begin and end by two callbacks, with the other's between. */
+static void a_handler_launches_while_the_driver_sleeps(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < 4; i++) {
+		struct run r = RUN("nested", "in_the_driver");
+		struct outcome *o;
+
+		r.env[0] = modes[i % 2 * 2];
+		r.env[1] = "STANDIN_SLOW=cuLaunchKernel:4";
+		r.inject = i >= 2;
+		o = run_watched(&r);
+		assert_string_equal(o->out, "done\n");
+		assert_true(o->truth[0].total > 200);
+		assert_logs_are_the_truth(o);
+		assert_int_equal(only_log(o)->counter[GW_COUNTER_launches_abandoned], 0);
+		outcome_free(o);
+	}
+}
+
 static uint64_t of_grid(const struct account *a, uint32_t grid)
 {
 	uint64_t n = 0;
@@ -113,6 +133,7 @@ int main(void)
 	        cmocka_unit_test(a_handler_launches_among_event_pairs),
 	        cmocka_unit_test(a_tool_launches_within_each_launch),
 	        cmocka_unit_test(a_tool_launches_within_timed_launches),
+	        cmocka_unit_test(a_handler_launches_while_the_driver_sleeps),
 	        cmocka_unit_test(left_by_a_jump_at_each_instruction),
 	        cmocka_unit_test(left_by_a_jump_and_launched_from_deeper),
 	};
