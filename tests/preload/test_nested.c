@@ -67,7 +67,8 @@ static void a_tool_launches_within_timed_launches(void **state)
 	exact_in_each_mode("within", "GPUWATCH_CUPTI=/nowhere", "inner_launch.so");
 }
 
-/* Injected, the library sees a launch's begin and end by two callbacks, with the other's between. */
+/* Injected, the library sees a launch's begin and end by two callbacks, with the other's between.
+ */
 static void a_handler_launches_while_the_driver_sleeps(void **state)
 {
 	(void)state;

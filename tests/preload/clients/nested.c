@@ -218,10 +218,13 @@ static void within(void)
 int main(int argc, char **argv)
 {
 	static const struct scenario list[] = {
-	        {"stepped", stepped}, {"stepped_look_ups", stepped_look_ups},
-	        {"jumped", jumped},   {"jumped_then_deeper", jumped_then_deeper},
+	        {"stepped", stepped},
+	        {"stepped_look_ups", stepped_look_ups},
+	        {"jumped", jumped},
+	        {"jumped_then_deeper", jumped_then_deeper},
 	        {"in_the_driver", in_the_driver},
-	        {"within", within},   {NULL, NULL},
+	        {"within", within},
+	        {NULL, NULL},
 	};
 
 	return client_main(argc, argv, list);
