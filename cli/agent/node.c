@@ -16,8 +16,9 @@
 
 static const double MOST = 1e15;       /* launches, or seconds, that one interval may add */
 static const double HALF_LIFE = 300e9; /* ns, of what counts as recent */
-static const double FRESH = 2e9;       /* ns since clocks and power were sampled */
-static const double HOLDS = 10e9;      /* ns for which what throttled clocks then still does */
+static const uint64_t INTERVAL_MOST_NS = 60000000000; /* of health */
+static const double FRESH = 2e9;                      /* ns since clocks and power were sampled */
+static const double HOLDS = 10e9; /* ns for which what throttled clocks then still does */
 static const uint32_t MOST_MW = 100000000;
 static const double CLEARLY = 1.5; /* times more recent GPU time to take another's series */
 
@@ -327,6 +328,23 @@ static void take_energy(struct agent_gpu *g, double span_ns, uint64_t now_ns)
 	g->energy_expected_ns += (all.gpu_ns - last.gpu_ns) * expected / compared;
 }
 
+/*
+ * Times of single launches vary by more than a change that health looks for. Where few of them are
+ * timed, its intervals are longer, until half of the configurations have enough.
+ */
+static void end_interval(struct agent_gpu *g, uint64_t now_ns)
+{
+	const bool waits = now_ns >= g->interval_ns && now_ns - g->interval_ns < INTERVAL_MOST_NS;
+
+	if (g->sampled && 2 * g->enough < g->came && waits)
+		return;
+	health_tick(g->health, now_ns);
+	g->interval++;
+	g->interval_ns = now_ns;
+	g->sampled = false;
+	g->came = g->enough = 0;
+}
+
 static void finish_gpu(struct agent_node *n, struct agent_gpu *g, double span_ns, bool tick,
                        uint64_t now_ns)
 {
@@ -350,7 +368,7 @@ static void finish_gpu(struct agent_node *n, struct agent_gpu *g, double span_ns
 	if (span_ns > 0 && span_ns < 60e9)
 		throttled(g, span_ns, now_ns);
 	if (tick)
-		health_tick(g->health, now_ns);
+		end_interval(g, now_ns);
 	(void)n;
 }
 

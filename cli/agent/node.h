@@ -17,10 +17,11 @@ enum {
 	AGENT_KERNELS = 1024, /**< kernels of a GPU that are followed; others are in the sum */
 	AGENT_SHOWN = 8,      /**< kernels of a GPU with series of their own, at most */
 	AGENT_OWNERS = 8,     /**< owners with a series of their own */
-	AGENT_GRAPHS = 2,     /**< graphs of a GPU with series of their own, those met first */
-	AGENT_BUCKETS = 6,    /**< upper ends of the histogram of GPU times, without infinity */
-	AGENT_BOUNDS = 5,     /**< values of enum gw_bound */
-	AGENT_NAME = 136      /**< room for a kernel's name */
+	AGENT_ENOUGH = 16, /**< sampled launches of which the mean is one observation of health */
+	AGENT_GRAPHS = 2,  /**< graphs of a GPU with series of their own, those met first */
+	AGENT_BUCKETS = 6, /**< upper ends of the histogram of GPU times, without infinity */
+	AGENT_BOUNDS = 5,  /**< values of enum gw_bound */
+	AGENT_NAME = 136   /**< room for a kernel's name */
 };
 
 /** Upper ends of buckets, ns: powers of 4, where no bucket of a sketch straddles one. */
@@ -90,10 +91,10 @@ struct agent_gpu {
 	double lost_ns[AGENT_LOSSES];
 	bool timed; /**< a process timed all of its launches: the following are known, of such */
 	double busy_ns, idle_ns[GW_IDLE_CAUSES];
-	double communication_ns; /**< GPU time of kernels of communication libraries */
-	double energy_j; /**< while kernels ran lately and the power was known */
+	double communication_ns;   /**< GPU time of kernels of communication libraries */
+	double energy_j;           /**< while kernels ran lately and the power was known */
 	double energy_expected_ns; /**< predicted time of the kernels that ran meanwhile */
-	uint32_t power_mw; /**< when clocks were sampled; UINT32_MAX: unknown */
+	uint32_t power_mw;         /**< when clocks were sampled; UINT32_MAX: unknown */
 	double throttled_ns[AGENT_THROTTLES];
 	uint64_t clock_ns; /**< when the following held, CLOCK_REALTIME; 0: unknown */
 	uint32_t sm_khz, mem_khz, full_sm_khz, others; /**< others: UINT32_MAX: unknown */
@@ -102,8 +103,12 @@ struct agent_gpu {
 	double other_owners_ns;
 	struct agent_graph graph[AGENT_GRAPHS + 1]; /**< the last: all others */
 	struct health *health;
+	uint64_t interval;       /**< number of health's present one */
+	uint64_t interval_ns;    /**< when it began */
+	bool sampled;            /**< in it a process did not time all of its launches */
+	double came, enough;     /**< configurations in it; those with AGENT_ENOUGH launches */
 	struct agent_work *work; /**< what ran in this hour (store/work.h); NULL: not kept */
-	size_t processes; /**< that run on it now */
+	size_t processes;        /**< that run on it now */
 };
 
 struct agent_node {
@@ -112,10 +117,10 @@ struct agent_node {
 	size_t processes;       /**< that run now */
 	double processes_begun; /**< ever seen */
 	double counter[128];    /**< counters of all processes, ended ones too */
-	double own_rest; /**< CPU time of own threads that no counter has, ns; the most so far */
-	double memory;          /**< bytes that gpuwatch holds in those that run now */
-	double refused;         /**< pieces that were left out: no room, or no writer writes such */
-	uint64_t ticked_ns;     /**< last tick of health, CLOCK_REALTIME */
+	double own_rest;    /**< CPU time of own threads that no counter has, ns; the most so far */
+	double memory;      /**< bytes that gpuwatch holds in those that run now */
+	double refused;     /**< pieces that were left out: no room, or no writer writes such */
+	uint64_t ticked_ns; /**< last tick of health, CLOCK_REALTIME */
 	uint64_t decayed_ns;
 	bool works;                 /**< work of GPUs is kept from the next snapshot on */
 	const char *proc;           /**< where /proc is */

@@ -15,6 +15,8 @@ struct agent_past {
 	double compared;      /* launches in it */
 	uint64_t key;         /* for health; 0: not made yet */
 	uint64_t first_ns;    /* when it was measured first; 0: not yet */
+	uint64_t interval;    /* of health, that the following is of */
+	double judged;        /* launches that health was given in it */
 };
 
 /* A process, from when it is first seen until the model lets go of it. */

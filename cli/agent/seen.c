@@ -136,6 +136,7 @@ static enum agent_lost lost_to(enum gw_slow_cause cause, uint64_t reasons)
 	case GW_SLOW_MEMORY_CLOCK:
 		return AGENT_LOST_MEMORY;
 	case GW_SLOW_CONTENTION:
+	case GW_SLOW_COPIES:
 	case GW_SLOW_OTHER_WORK:
 		return AGENT_LOST_CONTENTION;
 	case GW_SLOW_UNKNOWN:
@@ -237,6 +238,16 @@ static uint64_t key_of(const struct gw_live_config *c, const char *kernel)
 	return gw_hash(gw_hash(1, kernel, strlen(kernel)), parts, sizeof(parts)) | 1;
 }
 
+static void count_judged(struct agent_gpu *g, struct agent_past *past, double launches)
+{
+	const double before = past->interval == g->interval ? past->judged : 0;
+
+	past->interval = g->interval;
+	past->judged = before + launches;
+	g->came += !before;
+	g->enough += before < AGENT_ENOUGH && past->judged >= AGENT_ENOUGH;
+}
+
 static void judge(struct agent_gpu *g, const struct gw_live_config *c, const char *kernel,
                   struct agent_past *past, const struct agent_sum *d, uint64_t now_ns)
 {
@@ -257,6 +268,7 @@ static void judge(struct agent_gpu *g, const struct gw_live_config *c, const cha
 	s.key = past->key;
 	s.mean_ns = d->measured_ns / d->measured;
 	health_add(g->health, &s);
+	count_judged(g, past, d->measured);
 }
 
 /* For the table of hours. */
@@ -357,6 +369,7 @@ void agent_seen_configs(struct agent_node *n, struct agent_seen *s, const struct
 		agent_gpu_launched(g, name, c->bound, &d);
 		keep(g, s, c, name, past->key, &d);
 		worked[c->device - 1] += d.gpu_ns;
+		g->sampled |= !top_process_timed(p);
 		judge(g, c, name, past, &d, now_ns);
 	}
 	for (uint32_t i = 0; i < GW_LIVE_DEVICES; i++)

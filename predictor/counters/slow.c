@@ -7,9 +7,10 @@
 #include <stdlib.h>
 
 enum {
-	CHUNK = 256,      /* configurations that share an allocation */
-	ESTABLISHED = 32, /* launches before one can count as slow */
-	MEMORY = 64,      /* launches over which mean and spread are averaged */
+	CHUNK = 256,         /* configurations that share an allocation */
+	ESTABLISHED = 32,    /* launches before one can count as slow */
+	MEMORY = 64,         /* launches over which mean and spread are averaged */
+	SHARE_MEMORY = 4096, /* the same of what interrupted ones take */
 };
 
 static const double WORTH = 1.05;         /* times the prediction; less is not worth reporting */
@@ -26,6 +27,9 @@ static const double CLOCK_DROP = 1.02;  /* a smaller drop of the clock explains 
 static const double OTHERS_ROSE = 0.05; /* additional share of the GPU that other processes took */
 static const double BYTES_ROSE = 1.2;
 static const double OVERLAP_ROSE = 0.25; /* additional share of the launches */
+static const double INTERRUPTED = 1.5;   /* times the prediction */
+static const double ALONE_MOST = 0.01; /* share of the GPU that others have where none is at work */
+static const uint64_t LATE_NS = 3000000000; /* that others are at work is known so late at most */
 
 struct watch {
 	uint32_t alarms;
@@ -46,9 +50,24 @@ struct watch {
 	struct gw_slow_beside during; /* beside the slow ones */
 };
 
+/* What interrupted launches took too long, by what was predicted of all launches. */
+struct mean {
+	float share;
+	uint32_t launches; /* up to SHARE_MEMORY */
+};
+
+struct interrupted {
+	struct mean alone, beside;
+	/* While none seems to be at work: it is not known yet whether one has begun. */
+	struct mean before, lately; /* until `since_ns`, from then on */
+	uint64_t since_ns;
+};
+
 struct gw_slow {
 	uint32_t max_configs;
 	struct watch **chunks;
+	struct interrupted **interrupted; /* as `chunks` */
+	size_t interrupted_chunks;
 	struct gw_slow_windows *windows;
 };
 
@@ -65,8 +84,9 @@ struct gw_slow *gw_slow_new(uint32_t max_configs)
 		return NULL;
 	s->max_configs = max_configs;
 	s->chunks = calloc(max_configs / CHUNK + 1, sizeof(struct watch *));
+	s->interrupted = calloc(max_configs / CHUNK + 1, sizeof(struct interrupted *));
 	s->windows = gw_slow_windows_new(max_configs);
-	if (!s->chunks || !s->windows) {
+	if (!s->chunks || !s->interrupted || !s->windows) {
 		gw_slow_free(s);
 		return NULL;
 	}
@@ -75,7 +95,8 @@ struct gw_slow *gw_slow_new(uint32_t max_configs)
 
 size_t gw_slow_sampled_bytes(const struct gw_slow *s)
 {
-	return gw_slow_windows_bytes(s->windows);
+	return gw_slow_windows_bytes(s->windows) +
+	       s->interrupted_chunks * CHUNK * sizeof(struct interrupted);
 }
 
 void gw_slow_free(struct gw_slow *s)
@@ -84,8 +105,11 @@ void gw_slow_free(struct gw_slow *s)
 		return;
 	for (uint32_t i = 0; s->chunks && i <= s->max_configs / CHUNK; i++)
 		free(s->chunks[i]);
+	for (uint32_t i = 0; s->interrupted && i <= s->max_configs / CHUNK; i++)
+		free(s->interrupted[i]);
 	gw_slow_windows_free(s->windows);
 	free((void *)s->chunks);
+	free((void *)s->interrupted);
 	free(s);
 }
 
@@ -94,7 +118,7 @@ static struct watch *chunk_new(void)
 	struct watch *w = calloc(CHUNK, sizeof(*w));
 
 	for (int i = 0; w && i < CHUNK; i++)
-		w[i].usual = (struct gw_slow_usual){NAN, NAN, NAN, NAN, NAN};
+		w[i].usual = (struct gw_slow_usual){NAN, NAN, NAN, NAN, NAN, NAN};
 	return w;
 }
 
@@ -145,6 +169,7 @@ void gw_slow_beside_add(struct gw_slow_beside *b, const struct gw_slow_sample *s
 	add(&b->others, s->clock.others);
 	add(&b->bytes, s->dram_bytes);
 	b->overlapped += s->overlapped;
+	b->copies += s->copies;
 	b->reasons |= s->clock.reasons;
 }
 
@@ -160,6 +185,8 @@ static void note_usual(struct watch *w, const struct gw_slow_sample *o)
 	gw_slow_drift(&w->usual.memory, o->clock.mem_hz, GAIN);
 	gw_slow_drift(&w->usual.others, o->clock.others, GAIN);
 	gw_slow_drift(&w->usual.bytes, o->dram_bytes, GAIN);
+	gw_slow_drift(&w->usual.overlapped, o->overlapped, GAIN);
+	gw_slow_drift(&w->usual.copies, o->copies, GAIN);
 }
 
 static void note_time(struct watch *w, double seconds)
@@ -190,18 +217,21 @@ static bool clock_explains(double before, double during, double log_ratio)
 	return drop >= CLOCK_DROP && 2 * log(drop) >= log_ratio; /* false for NaN */
 }
 
-static bool overlaps_more(const struct gw_slow_usual *usual, const struct gw_slow_beside *during)
+/* Whether something ran beside @p beside of the launches, and beside more of them than usual. */
+static bool beside_more(double usual, uint64_t beside, uint64_t launches)
 {
-	const double share = (double)during->overlapped / (double)during->launches;
+	const double share = (double)beside / (double)launches;
 
-	return share >= 0.5 && !(share < usual->overlapped + OVERLAP_ROSE); /* false for NaN */
+	return share >= 0.5 && !(share < usual + OVERLAP_ROSE); /* false for NaN */
 }
 
 enum gw_slow_cause gw_slow_explain(const struct gw_slow_usual *usual,
                                    const struct gw_slow_beside *during, double log_ratio)
 {
-	if (overlaps_more(usual, during))
+	if (beside_more(usual->overlapped, during->overlapped, during->launches))
 		return GW_SLOW_CONTENTION;
+	if (beside_more(usual->copies, during->copies, during->launches))
+		return GW_SLOW_COPIES;
 	if (clock_explains(usual->sm, gw_slow_mean_of(&during->sm), log_ratio))
 		return GW_SLOW_CLOCK;
 	if (clock_explains(usual->memory, gw_slow_mean_of(&during->memory), log_ratio))
@@ -373,16 +403,81 @@ static bool open_of(const struct gw_slow *s, uint32_t config, struct gw_slow_eve
 	return true;
 }
 
-double gw_slow_excess(const struct gw_slow *s, uint32_t config, double seconds,
+/* ---- launches that were interrupted -------------------------------------------------------- */
+
+static struct interrupted *interrupted_of(struct gw_slow *s, uint32_t config)
+{
+	struct interrupted **chunk;
+
+	if (!config || config > s->max_configs)
+		return NULL;
+	chunk = &s->interrupted[config / CHUNK];
+	if (!*chunk) {
+		*chunk = calloc(CHUNK, sizeof(**chunk));
+		s->interrupted_chunks += *chunk != NULL;
+	}
+	return *chunk ? &(*chunk)[config % CHUNK] : NULL;
+}
+
+static void add_share(struct mean *m, double share, uint32_t launches)
+{
+	const uint32_t all = m->launches + launches;
+
+	if (!launches)
+		return;
+	m->share += (float)((share - (double)m->share) * launches / all);
+	m->launches = all < SHARE_MEMORY ? all : SHARE_MEMORY;
+}
+
+/* None is at work, or it is not known yet: what was seen counts once that would be known. */
+static void add_alone(struct interrupted *t, double share, uint64_t ns)
+{
+	if (t->lately.launches && ns - t->since_ns > LATE_NS) {
+		add_share(&t->alone, (double)t->before.share, t->before.launches);
+		t->before = t->lately;
+		t->lately = (struct mean){0};
+	}
+	if (!t->lately.launches)
+		t->since_ns = ns;
+	add_share(&t->lately, share, 1);
+}
+
+static double excess_beside(struct gw_slow *s, uint32_t config, const struct gw_slow_sample *o)
+{
+	const double by = o->seconds / o->predicted - 1, share = by > INTERRUPTED - 1 ? by : 0;
+	struct interrupted *t;
+
+	/* false for NaN: it is not known whether others are at work */
+	if (!valid(o) || o->overlapped || o->copies || !(o->clock.others >= 0))
+		return 0;
+	t = interrupted_of(s, config);
+	if (!t)
+		return 0;
+	if (o->clock.others <= ALONE_MOST) {
+		add_alone(t, share, o->start_ns);
+		return 0;
+	}
+	t->before = t->lately = (struct mean){0};
+	if (o->clock.others < OTHERS_ROSE)
+		return 0;
+	add_share(&t->beside, share, 1);
+	if (!(t->beside.share > t->alone.share))
+		return 0;
+	return share * o->predicted * (1 - (double)t->alone.share / (double)t->beside.share);
+}
+
+double gw_slow_excess(struct gw_slow *s, uint32_t config, const struct gw_slow_sample *o,
                       enum gw_slow_cause *cause)
 {
 	struct gw_slow_event e;
 
 	*cause = GW_SLOW_UNKNOWN;
-	if (!open_of(s, config, &e) || !(seconds > e.predicted))
-		return 0;
-	*cause = e.cause;
-	return seconds - e.predicted;
+	if (open_of(s, config, &e)) {
+		*cause = e.cause;
+		return o->seconds > e.predicted ? o->seconds - e.predicted : 0;
+	}
+	*cause = GW_SLOW_OTHER_WORK;
+	return excess_beside(s, config, o);
 }
 
 bool gw_slow_open(const struct gw_slow *s, uint32_t config, struct gw_slow_event *out)

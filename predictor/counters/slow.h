@@ -22,6 +22,12 @@
  * 1.75% on (slow_windows.c). Their noise is learned; changes of the SM clock below 2% are taken
  * out.
  *
+ * Processes that share a GPU take turns of some 2 ms. Most launches take their usual time then, and
+ * one in whose midst the turn ends takes a turn longer: no episode, and the predictions, which
+ * follow the median, stay. So a launch of more than one and a half times its prediction was
+ * interrupted, while another process is at work on the GPU; what the configuration has of such
+ * launches by itself is learned while none is.
+ *
  * Deterministic: the same calls give the same events.
  */
 #ifndef GW_SLOW_H
@@ -47,6 +53,7 @@ struct gw_slow_sample {
 	double follows;  /**< share of its time that follows the SM clock, 0 to 1; of a sampled one
 	                  */
 	bool overlapped; /**< another kernel of this process ran meanwhile */
+	bool copies;     /**< copies of this process went on meanwhile */
 	struct gw_clock_state clock; /**< while it ran */
 	double dram_bytes; /**< counted of a launch of the configuration; NaN when not known */
 };
@@ -71,7 +78,7 @@ struct gw_slow *gw_slow_new(uint32_t max_configs);
 /** Bytes per configuration, once it had a launch that is not sampled. */
 size_t gw_slow_config_bytes(void);
 
-/** Bytes that sampled configurations have taken so far; some MB at most. */
+/** Bytes beside these that all have taken so far; some MB at most. */
 size_t gw_slow_sampled_bytes(const struct gw_slow *s);
 
 void gw_slow_free(struct gw_slow *s);
@@ -81,10 +88,12 @@ bool gw_slow_observe(struct gw_slow *s, uint32_t config, const struct gw_slow_sa
                      struct gw_slow_event *out);
 
 /**
- * What a launch of @p config that took @p seconds took longer than its episode's first launch was
- * predicted to, s, and the episode's cause so far; 0 where no episode goes on.
+ * What the launch of @p config just observed took too long, s, and why; 0: it did not, as far as is
+ * known. In an episode: longer than the episode's first launch was predicted to, by the episode's
+ * cause so far. Else, beside another process that is at work on the GPU: where it was interrupted,
+ * longer than its own prediction, less what such launches have alone.
  */
-double gw_slow_excess(const struct gw_slow *s, uint32_t config, double seconds,
+double gw_slow_excess(struct gw_slow *s, uint32_t config, const struct gw_slow_sample *sample,
                       enum gw_slow_cause *cause);
 
 /** The next episode after configuration @p config (0 to begin with) that goes on; false when there

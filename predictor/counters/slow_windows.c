@@ -129,7 +129,7 @@ static struct shift *unused(struct gw_slow_windows *s, uint64_t now)
 
 static struct shift *begin(struct shift *w, uint32_t config)
 {
-	const struct gw_slow_usual nothing = {NAN, NAN, NAN, NAN, NAN};
+	const struct gw_slow_usual nothing = {NAN, NAN, NAN, NAN, NAN, NAN};
 
 	memset(w, 0, sizeof(*w));
 	w->config = config;
@@ -219,6 +219,7 @@ static void drift_usual(struct gw_slow_usual *u, const struct gw_slow_beside *b)
 	gw_slow_drift(&u->others, gw_slow_mean_of(&b->others), USUAL_GAIN);
 	gw_slow_drift(&u->bytes, gw_slow_mean_of(&b->bytes), USUAL_GAIN);
 	gw_slow_drift(&u->overlapped, (double)b->overlapped / (double)b->launches, USUAL_GAIN);
+	gw_slow_drift(&u->copies, (double)b->copies / (double)b->launches, USUAL_GAIN);
 }
 
 static void merge_mean(struct gw_slow_mean *into, const struct gw_slow_mean *from)
@@ -239,6 +240,7 @@ static void merge(struct shift *w)
 	merge_mean(&d->bytes, &b->bytes);
 	d->launches += b->launches;
 	d->overlapped += b->overlapped;
+	d->copies += b->copies;
 	d->reasons |= b->reasons;
 	w->log_ratio += w->whole - (double)b->launches * w->course.drift;
 }

@@ -17,13 +17,13 @@ struct gw_slow_mean {
 /** Quantities observed beside the time, of some launches. */
 struct gw_slow_beside {
 	struct gw_slow_mean sm, memory, others, bytes;
-	uint64_t launches, overlapped, reasons;
+	uint64_t launches, overlapped, copies, reasons;
 };
 
 /** The same as they usually are; NaN: unknown. */
 struct gw_slow_usual {
 	double sm, memory, others, bytes;
-	double overlapped; /**< share of the launches */
+	double overlapped, copies; /**< shares of the launches */
 };
 
 /** Add launch @p s. */

@@ -30,7 +30,6 @@
 
 static struct gw_predictor_set *fleet;
 static struct gw_score score;
-static uint64_t last_end[2][64]; /* by device: end of the latest kernel seen; of those ahead */
 
 static void joined(struct gw_record_launch *r, const struct gw_activity *a, double seconds);
 static void unmatched(struct gw_record_launch *r);
@@ -43,7 +42,7 @@ bool gw_launches_start(void)
 
 	gw_join_start(&sink);
 	memset(&score, 0, sizeof(score));
-	memset(last_end, 0, sizeof(last_end));
+	gw_beside_start();
 	gw_configure_start();
 	gw_launch_graph_start();
 	gw_unpaired_start();
@@ -281,10 +280,7 @@ static void time_event(const struct gw_thread *t, const struct gw_event *e)
 void gw_launches_clock_set(int64_t by)
 {
 	gw_live_clock_set();
-	if (by > 0)
-		return;
-	memcpy(last_end[1], last_end[0], sizeof(last_end[1]));
-	memset(last_end[0], 0, sizeof(last_end[0]));
+	gw_beside_clock_set(by);
 }
 
 /*
@@ -336,9 +332,21 @@ void gw_launch_event(struct gw_thread *t, const struct gw_event *event)
 		gw_collective_event(t, e);
 }
 
+static void kernel_ran(const struct gw_activity *a)
+{
+	gw_beside_kernel_ran(a);
+	gw_join_record(a);
+}
+
+static void copy_ran(const struct gw_copy *copy)
+{
+	gw_beside_copy_ran(copy);
+	gw_copy_ran(copy);
+}
+
 void gw_launches_take_records(void)
 {
-	static const struct gw_activity_sink sink = {gw_join_record, gw_copy_ran};
+	static const struct gw_activity_sink sink = {kernel_ran, copy_ran};
 
 	gw_activity_take(&sink);
 }
@@ -355,21 +363,6 @@ static void queue_full(void)
 	gw_join_batch(false);
 }
 
-/*
- * Did another kernel of the device run meanwhile? Records come roughly in order of end. The
- * stamps of two kernels that follow each other may cross by 0.1 to 0.2 us on the H200.
- */
-static bool overlapped(const struct gw_activity *a, const struct gw_record_launch *r)
-{
-	const uint64_t slack = 256, share = (a->end - a->start) / 50;
-	uint64_t *end = &last_end[gw_clock_ahead(a->end)][a->device & 63];
-	const bool before = a->start + (share > slack ? share : slack) < *end;
-
-	gw_live_ran_for(a->device, a->start, a->end, r);
-	*end = a->end > *end ? a->end : *end;
-	return before;
-}
-
 /* What is known of the GPU's clocks while a launch ran. */
 static struct gw_clock_state clock_of(const struct gw_record_launch *r)
 {
@@ -381,7 +374,7 @@ static struct gw_clock_state clock_of(const struct gw_record_launch *r)
 }
 
 /* Uses only the record and earlier ones, so that a replay of the log is exact to the bit. */
-static void learn(struct gw_record_launch *r)
+static void learn(struct gw_record_launch *r, bool copies)
 {
 	const double seconds = (double)r->duration_ns * 1e-9;
 	struct gw_clock_state clock = clock_of(r);
@@ -396,7 +389,7 @@ static void learn(struct gw_record_launch *r)
 	        .sm_hz = clock.sm_hz,
 	};
 
-	gw_episodes_launch(r, &clock);
+	gw_episodes_launch(r, &clock, copies);
 	score.measured++;
 	gw_expect_measured(r);
 	if (isfinite(o.predicted)) {
@@ -416,6 +409,7 @@ static void learn(struct gw_record_launch *r)
 static void joined(struct gw_record_launch *r, const struct gw_activity *a, double seconds)
 {
 	bool valid = !a || (a->start && a->end > a->start);
+	struct gw_beside beside = {false, false};
 
 	if (a && gw_activity_overran(a)) {
 		gw_count(GW_COUNTER_edge_records, 1);
@@ -445,7 +439,9 @@ static void joined(struct gw_record_launch *r, const struct gw_activity *a, doub
 		}
 		r->start_ns = a->start;
 		r->duration_ns = a->end - a->start;
-		r->flags |= overlapped(a, r) ? GW_LAUNCH_OVERLAPPED : 0;
+		beside = gw_beside_of(a);
+		gw_live_ran_for(a->device, a->start, a->end, r);
+		r->flags |= beside.kernels ? GW_LAUNCH_OVERLAPPED : 0;
 		gw_counter_attribution_kernel(a->device, r->config, a->start, a->end);
 	} else {
 		r->flags |= GW_LAUNCH_EVENTS;
@@ -453,7 +449,7 @@ static void joined(struct gw_record_launch *r, const struct gw_activity *a, doub
 	}
 	forget_times_ahead(r);
 	gw_live_measured(r->config, r->duration_ns, (double)r->predicted);
-	learn(r);
+	learn(r, beside.copies);
 	if (r->config) {
 		struct gw_config_entry *c = gw_config_entry(r->config);
 
@@ -502,7 +498,8 @@ static void orphan(const struct gw_activity *a)
 		r.flags |= GW_LAUNCH_MEASURED;
 		r.start_ns = a->start;
 		r.duration_ns = a->end - a->start;
-		overlapped(a, &r);
+		gw_beside_of(a);
+		gw_live_ran_for(a->device, a->start, a->end, &r);
 		gw_live_measured(r.config, r.duration_ns, NAN);
 		forget_times_ahead(&r);
 	} else {

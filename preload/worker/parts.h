@@ -74,6 +74,35 @@ uint32_t gw_launch_ticket(const struct gw_thread *t);
 void gw_launch_hand_over(struct gw_thread *t, const struct gw_event *e, struct gw_record_launch *r,
                          uint32_t graph, uint32_t number);
 
+/*
+ * What else of this process ran on a GPU while a kernel ran there (beside.c): kernels of other
+ * streams, and copies. Records come before launches meet them, so a kernel that ends after the one
+ * in question is seen, too, if its record came in the same round. Worker only.
+ */
+
+struct gw_activity;
+struct gw_copy;
+
+/** What ran meanwhile. */
+struct gw_beside {
+	bool kernels; /**< kernels, for more than 2% of its time */
+	bool copies;  /**< copies or memsets, for a tenth of its time or more; false where none have
+	                   records: outside mode audit, and where no counters are sampled */
+};
+
+/** Start with nothing known. */
+void gw_beside_start(void);
+
+/** The wall clock was set forward by @p by, ns, or back. */
+void gw_beside_clock_set(int64_t by);
+
+/** Records came. Those without times are left out. */
+void gw_beside_kernel_ran(const struct gw_activity *a);
+void gw_beside_copy_ran(const struct gw_copy *copy);
+
+/** What ran beside @p a, of the records that came so far. Once a record, by when they ended. */
+struct gw_beside gw_beside_of(const struct gw_activity *a);
+
 /* Launches of graphs (launch_graph.c). Worker only. */
 
 /** The predictions of a graph's kernels, summed for a launch. */

@@ -101,7 +101,8 @@ static void announce(const struct gw_slow_event *e, bool graph)
 	write(e, graph);
 }
 
-void gw_episodes_launch(const struct gw_record_launch *r, const struct gw_clock_state *clock)
+void gw_episodes_launch(const struct gw_record_launch *r, const struct gw_clock_state *clock,
+                        bool copies)
 {
 	struct gw_slow_sample s = {
 	        .start_ns = r->start_ns ? r->start_ns : r->call_ns,
@@ -113,6 +114,7 @@ void gw_episodes_launch(const struct gw_record_launch *r, const struct gw_clock_
 	        .sampled = gw_options_watch(),
 	        .follows = gw_options_watch() ? follows(r->config) : 1,
 	        .overlapped = (r->flags & GW_LAUNCH_OVERLAPPED) != 0,
+	        .copies = copies,
 	        .clock = *clock,
 	        .dram_bytes = dram_bytes(r->config),
 	};
@@ -125,7 +127,7 @@ void gw_episodes_launch(const struct gw_record_launch *r, const struct gw_clock_
 		return;
 	changed = gw_slow_observe(slow, r->config, &s, &e);
 	account();
-	excess = gw_slow_excess(slow, r->config, s.seconds, &cause);
+	excess = gw_slow_excess(slow, r->config, &s, &cause);
 	gw_live_lost(r->config, cause, excess * 1e9);
 	if (!changed)
 		return;

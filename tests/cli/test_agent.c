@@ -4,6 +4,7 @@
 #include "cli/agent/text.h"
 #include "cli/top/graphs.h"
 #include "predictor/log/record.h"
+#include "tests/random.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -302,6 +303,40 @@ static size_t series_of_gpu(void)
 	return count;
 }
 
+/* @p times ten seconds of mode watch: of each of 40 configurations two launches are timed. */
+static void few_are_timed(unsigned times, double slow)
+{
+	static uint64_t seed = 5;
+
+	while (times--) {
+		now += health_interval_ns() - 1000000000;
+		snapshot_begins();
+		for (unsigned i = 0; i < 40; i++)
+			for (int k = 0; k < 2; k++)
+				ran(i, 1000, 1,
+				    1e3 * (i + 5) * slow * exp(0.08 * next_normal(&seed)), 1e3);
+		shows("a", 40, 1);
+		snapshot_ends();
+	}
+}
+
+/* Two times of a kernel vary by more than health looks for: some more are one observation of it. */
+static void health_has_a_verdict_where_few_launches_are_timed(void **state)
+{
+	const char *const ratio = "gpuwatch_slowdown_ratio" GPU ",resource=\"memory\"}";
+	const char *const slow = "gpuwatch_health_slow" GPU ",resource=\"memory\"}";
+
+	(void)state;
+	few_are_timed(20, 1);
+	assert_true(isnan(value_of(ratio)));
+	few_are_timed(120, 1);
+	assert_float_equal(value_of(ratio), 1, 0.02);
+	assert_true(value_of(slow) == 0);
+	few_are_timed(60, 1.06);
+	assert_float_equal(value_of(ratio), 1.06, 0.02);
+	assert_true(value_of(slow) == 1);
+}
+
 /* Thousands of kernels, owners, throttling, health: all that can be there. */
 static void a_gpu_has_at_most_200_series(void **state)
 {
@@ -534,6 +569,8 @@ int main(void)
 	        T(a_process_that_ends_leaves_what_it_did),
 	        T(in_mode_watch_runs_count_with_the_mean_of_those_timed),
 	        T(histograms_count_up_to_each_end),
+	        T(health_has_a_verdict_where_few_launches_are_timed),
+	        T(health_has_a_verdict_where_few_launches_are_timed),
 	        T(a_gpu_has_at_most_200_series),
 	        T(other_never_goes_backwards_when_kernels_change_places),
 	        T(what_no_process_can_have_done_is_left_out),

@@ -206,8 +206,10 @@ static void failures_leave_no_half_file(void **state)
 	}
 }
 
+#define A_UUID "00112233445566778899aabbccddeeff"
+
 /* A copy, a wait and ranges of a thread, beside a launch. */
-static void write_beside(const char *path)
+static void write_beside(const char *path, const char *uuid)
 {
 	struct gw_record_thread thread = {.id = 1, .tid = 77};
 	struct gw_record_range_name name = {.id = 1};
@@ -226,7 +228,7 @@ static void write_beside(const char *path)
 	struct lb b = {0};
 
 	lb_header(&b, 4711, GW_HEADER_COPIES | GW_HEADER_WAITS, "a");
-	lb_device(&b, 1, "Test GPU", "00112233445566778899aabbccddeeff");
+	lb_device(&b, 1, "Test GPU", uuid);
 	lb_stream(&b, 1, 1);
 	lb_kernel(&b, 1, "plain");
 	lb_config(&b, 1, 1, 8, 256);
@@ -245,7 +247,7 @@ static void write_beside(const char *path)
 static void perfetto_has_copies_waits_and_ranges(void **state)
 {
 	(void)state;
-	write_beside("where.gwl");
+	write_beside("where.gwl", A_UUID);
 	assert_int_equal(shell(CHECK "perfetto where.gwl"), 0);
 	assert_int_equal(shell(GPUWATCH "export --format=perfetto -o where.trace where.gwl && "
 	                                "python3 " HERE "/export_slices.py where.trace"),
@@ -261,7 +263,7 @@ static void sqlite_has_copies_waits_and_ranges_where_nsys_has_them(void **state)
 	(void)state;
 	if (shell(GPUWATCH "export --help | grep -q sqlite"))
 		skip();
-	write_beside("beside.gwl");
+	write_beside("beside.gwl", A_UUID);
 	assert_int_equal(shell("python3 " HERE "/readers/nsys.py $PREFIX/bin/gpuwatch beside.gwl"),
 	                 0);
 	assert_string_equal(shell_output, "[CUDA memcpy Host-to-Device] 1 5000 4096\n"
@@ -276,14 +278,35 @@ static void several_logs_are_in_one_database(void **state)
 	(void)state;
 	if (shell(GPUWATCH "export --help | grep -q sqlite"))
 		skip();
-	write_beside("one.gwl");
-	write_beside("another.gwl");
+	write_beside("one.gwl", A_UUID);
+	write_beside("another.gwl", A_UUID);
 	assert_int_equal(shell(GPUWATCH "export --format=sqlite -o two.db one.gwl another.gwl && "
 	                                "python3 -c \"import sqlite3; print(*sqlite3.connect("
 	                                "'two.db').execute('SELECT count(*), sum(end - start) "
 	                                "FROM NVTX_EVENTS').fetchone())\""),
 	                 0);
 	assert_string_equal(shell_output, "2 220000\n");
+}
+
+/* Each rank of a job calls its own GPU 0: nsys's queries find one name for each kernel's deviceId.
+ */
+static void gpus_of_one_number_are_two_in_a_database(void **state)
+{
+	(void)state;
+	if (shell(GPUWATCH "export --help | grep -q sqlite"))
+		skip();
+	write_beside("one.gwl", A_UUID);
+	write_beside("another.gwl", "ff112233445566778899aabbccddeeff");
+	assert_int_equal(
+	        shell(GPUWATCH
+	              "export --format=sqlite -o gpus.db one.gwl another.gwl && python3 -c "
+	              "\"import sqlite3; [print(*row) for row in sqlite3.connect('gpus.db')."
+	              "execute('SELECT deviceId, uuid, cuDevice FROM "
+	              "CUPTI_ACTIVITY_KIND_KERNEL JOIN TARGET_INFO_GPU g ON g.id = deviceId "
+	              "ORDER BY 1')]\""),
+	        0);
+	assert_string_equal(shell_output, "0 " A_UUID " 0\n"
+	                                  "1 ff112233445566778899aabbccddeeff 0\n");
 }
 
 /* Two configurations, one of which has a stack: export_check.py compares lines with those of CSV.
@@ -327,6 +350,7 @@ int main(void)
 	        cmocka_unit_test(perfetto_has_the_line_of_the_program),
 	        cmocka_unit_test(sqlite_has_copies_waits_and_ranges_where_nsys_has_them),
 	        cmocka_unit_test(several_logs_are_in_one_database),
+	        cmocka_unit_test(gpus_of_one_number_are_two_in_a_database),
 	        cmocka_unit_test(launches_are_picked_by_time_and_name),
 	        cmocka_unit_test(a_folder_stands_for_its_logs),
 	        cmocka_unit_test(failures_leave_no_half_file),

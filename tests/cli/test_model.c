@@ -451,12 +451,16 @@ struct values {
 };
 
 static const struct gw_option table[] = {
-        {"word", GW_OPTION_CHOICE, "W", "one|two", 0, 0, offsetof(struct values, word), false, ""},
-        {"some_text", GW_OPTION_TEXT, "T", "", 0, 0, offsetof(struct values, text), false, ""},
-        {"count", GW_OPTION_COUNT, "N", "", 1, 10, offsetof(struct values, count), false, ""},
-        {"size", GW_OPTION_SIZE, "B", "", 0, 0, offsetof(struct values, size), false, ""},
-        {"number", GW_OPTION_NUMBER, "X", "", -1, 1, offsetof(struct values, number), false, ""},
-        {"flag", GW_OPTION_FLAG, "", "", 0, 0, offsetof(struct values, flag), false, ""},
+        {"word", GW_OPTION_CHOICE, "W", "one|two", 0, 0, offsetof(struct values, word), false,
+         false, ""},
+        {"some_text", GW_OPTION_TEXT, "T", "", 0, 0, offsetof(struct values, text), false, false,
+         ""},
+        {"count", GW_OPTION_COUNT, "N", "", 1, 10, offsetof(struct values, count), false, false,
+         ""},
+        {"size", GW_OPTION_SIZE, "B", "", 0, 0, offsetof(struct values, size), false, false, ""},
+        {"number", GW_OPTION_NUMBER, "X", "", -1, 1, offsetof(struct values, number), false, false,
+         ""},
+        {"flag", GW_OPTION_FLAG, "", "", 0, 0, offsetof(struct values, flag), false, false, ""},
         {0},
 };
 

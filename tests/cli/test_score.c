@@ -121,7 +121,7 @@ static void bad_input_is_one_message_and_status_2(void **state)
 	        {"replay -o . worked.gwl", "--output=. can't be written: Is a directory; give"},
 	        {"replay -o out.gwl - <worked.gwl", "a pipe can't be; give a file"},
 	        {"score --plot= worked.gwl", "must be the name of a file or folder"},
-	        {"score --plot=worked.gwl worked.gwl", "this is a file and no folder"},
+	        {"score --plot=bad worked.gwl", "this is a file and no folder"},
 	        {"score --help=1 worked.gwl", "--help takes no value; leave out \"=1\""},
 	        {"predict --device=H200 --launch=worked.gwl", "gpuwatch whatif says how long"},
 	        {"predict --device= --launch=bad", "--device=: must be a name"},
@@ -145,7 +145,7 @@ static void a_log_is_not_replayed_onto_itself(void **state)
 	assert_int_equal(shell("cp worked.gwl own.gwl; ln -f own.gwl link.gwl; " REPLAY
 	                       "-o link.gwl own.gwl 2>&1 >/dev/null"),
 	                 2);
-	shell_says("--output=link.gwl can't be written: this is the log that is replayed");
+	shell_says("--output=link.gwl: this is a gpuwatch log, which is not overwritten");
 	assert_int_equal(shell("cmp own.gwl worked.gwl"), 0);
 	assert_int_equal(shell("echo old > out.gwl; (ulimit -f 1; trap '' XFSZ; " REPLAY
 	                       "-o out.gwl own.gwl >/dev/null)"),
@@ -153,6 +153,49 @@ static void a_log_is_not_replayed_onto_itself(void **state)
 	shell_says("--output=out.gwl can't be written: File too large");
 	assert_int_equal(shell("cat out.gwl; ls out.gwl*"), 0);
 	assert_string_equal(shell_output, "old\nout.gwl\n");
+}
+
+/* Whatever writes, the file it reads and any log are left as they are: compressed, linked, other.
+ */
+static void nothing_writes_over_a_log_or_over_what_it_reads(void **state)
+{
+	static const struct {
+		const char *arguments, *says;
+	} cases[] = {
+	        {"report --html kept.gwl", "report: --html=kept.gwl: this is a gpuwatch log"},
+	        {"report --html=kept.gwl worked.gwl", "; name another file, or remove this"},
+	        {"report --html=link.gwl kept.gwl", "--html=link.gwl: this is a gpuwatch log"},
+	        {"report --html=kept.gwl logs", "--html=kept.gwl: this is a gpuwatch log"},
+	        {"export --format=csv -o kept.gwl worked.gwl", "export: --output=kept.gwl: this"},
+	        {"replay -o kept.gwl worked.gwl", "replay: --output=kept.gwl: this is a"},
+	        {"score --plot=kept.gwl worked.gwl", "score: --plot=kept.gwl: this is a"},
+	        {"replay --plot=kept.gwl worked.gwl", "replay: --plot=kept.gwl: this is a"},
+	        {"inspect --plot=kept.gwl bad", "inspect: --plot=kept.gwl: this is a"},
+	        {"inspect --plot=text text", "--plot=text: this is what the command reads; name"},
+	        {"predict --plot=text --launch=text --device=H200", "--plot=text: this is what"},
+	        {"calibrate --from=H200 --html=kept.gwl", "calibrate: --html=kept.gwl: this is a"},
+	        {"calibrate --from=./text --html=text", "--html=text: this is what the command"},
+	        {"calibrate --from=H200 -o kept.gwl", "calibrate: --output=kept.gwl: this is a"},
+	        {"fleet --html=kept.gwl logs", "fleet: --html=kept.gwl: this is a gpuwatch log"},
+	};
+
+	(void)state;
+	assert_int_equal(shell("mkdir -p logs; cp worked.gwl kept.gwl; ln -f kept.gwl link.gwl; "
+	                       "ln -f kept.gwl logs/a.gwl; echo text > text"),
+	                 0);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		assert_int_equal(
+		        shell("$PREFIX/bin/gpuwatch %s 2>&1 >/dev/null", cases[i].arguments), 2);
+		shell_says(cases[i].says);
+		assert_ptr_equal(strchr(shell_output, '\n') + 1, strchr(shell_output, '\0'));
+	}
+	assert_int_equal(shell("cmp worked.gwl kept.gwl; cat text"), 0);
+	assert_string_equal(shell_output, "text\n");
+	/* A compressed log is known as one wherever it can be read. */
+	if (shell("command -v zstd && zstd -qf worked.gwl -o packed.zst && " SCORE "packed.zst"))
+		return;
+	assert_int_equal(shell(REPLAY "--output=packed.zst worked.gwl"), 2);
+	shell_says("--output=packed.zst: this is a gpuwatch log");
 }
 
 static void unreadable_log_among_others_is_reported_and_the_others_scored(void **state)
@@ -231,8 +274,9 @@ static void a_log_without_predictions_is_no_proof(void **state)
 	(void)state;
 	assert_int_equal(shell(REPLAY "--check unpredicted.gwl"), 1);
 	shell_says("no prediction in it to compare with");
-	assert_int_equal(shell(REPLAY "-o again.gwl worked.gwl >/dev/null && " REPLAY
-	                              "--check unpredicted.gwl again.gwl"),
+	assert_int_equal(shell("rm -f again.gwl; " REPLAY
+	                       "-o again.gwl worked.gwl >/dev/null && " REPLAY
+	                       "--check unpredicted.gwl again.gwl"),
 	                 0);
 }
 
@@ -247,9 +291,9 @@ static void a_lower_limit_is_no_answer(void **state)
 static void replay_of_a_replay_has_the_same_bits(void **state)
 {
 	(void)state;
-	assert_int_equal(
-	        shell(REPLAY "-o again.gwl worked.gwl >/dev/null && " REPLAY "--check again.gwl"),
-	        0);
+	assert_int_equal(shell("rm -f again.gwl; " REPLAY
+	                       "-o again.gwl worked.gwl >/dev/null && " REPLAY "--check again.gwl"),
+	                 0);
 	shell_says("all of 83");
 	assert_int_equal(shell(REPLAY "again.gwl | sed -n '/^gpuwatch replay/,$p' > a; " REPLAY
 	                              "worked.gwl | sed -n '/^gpuwatch replay/,$p' > b; sed -i "
@@ -291,6 +335,7 @@ int main(void)
 	        cmocka_unit_test(cut_off_log_is_scored_as_far_as_it_goes),
 	        cmocka_unit_test(bad_input_is_one_message_and_status_2),
 	        cmocka_unit_test(a_log_is_not_replayed_onto_itself),
+	        cmocka_unit_test(nothing_writes_over_a_log_or_over_what_it_reads),
 	        cmocka_unit_test(unreadable_log_among_others_is_reported_and_the_others_scored),
 	        cmocka_unit_test(a_folder_stands_for_its_logs_and_a_pipe_for_one),
 	        cmocka_unit_test(stand_in_says_so_first),

@@ -105,17 +105,35 @@ static void a_slow_memory_clock_is_the_cause(void **state)
 	outcome_free(o);
 }
 
-static void own_kernels_at_the_same_time_are_the_cause(void **state)
+static void own_work_is_the_cause(const char *scenario, const char *order, enum gw_slow_cause cause)
 {
-	struct outcome *o = under("in_company", NULL, NULL, NULL);
+	struct outcome *o = under(scenario, order, NULL, NULL);
 	const struct account *log = only_log(o);
 
-	(void)state;
 	assert_int_equal(log->counter[GW_COUNTER_slow_episodes], 1);
-	assert_int_equal(log->slow.cause, GW_SLOW_CONTENTION);
+	assert_int_equal(log->slow.cause, cause);
 	assert_true(log->slow.ratio > 1.30f && log->slow.ratio < 1.36f);
 	assert_in_range(log->slow.slow, 350, 400);
 	outcome_free(o);
+}
+
+static void own_kernels_at_the_same_time_are_the_cause(void **state)
+{
+	(void)state;
+	own_work_is_the_cause("in_company", NULL, GW_SLOW_CONTENTION);
+}
+
+/* The records of the slow ones come before those of the kernels that end after them. */
+static void own_kernels_that_end_later_are_the_cause(void **state)
+{
+	(void)state;
+	own_work_is_the_cause("in_company", "STANDIN_REORDER=1", GW_SLOW_CONTENTION);
+}
+
+static void own_copies_at_the_same_time_are_the_cause(void **state)
+{
+	(void)state;
+	own_work_is_the_cause("beside_copies", NULL, GW_SLOW_COPIES);
 }
 
 static void other_processes_are_named(void **state)
@@ -224,6 +242,8 @@ int main(void)
 	        cmocka_unit_test(without_a_cause_it_is_unknown),
 	        cmocka_unit_test(a_slow_memory_clock_is_the_cause),
 	        cmocka_unit_test(own_kernels_at_the_same_time_are_the_cause),
+	        cmocka_unit_test(own_kernels_that_end_later_are_the_cause),
+	        cmocka_unit_test(own_copies_at_the_same_time_are_the_cause),
 	        cmocka_unit_test(other_processes_are_named),
 	        cmocka_unit_test(who_others_are_is_unknown_where_our_own_id_is),
 	        cmocka_unit_test(without_nvml_the_log_says_so_and_the_terminal_does_not),

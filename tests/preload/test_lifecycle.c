@@ -113,6 +113,9 @@ static void a_message_does_not_wait_for_a_reader(void **state)
 /* The program brings the C++ library: names could be demangled, in its memory. */
 static void the_summary_demangles_nothing(void **state)
 {
+	static const char *const shown[] = {"  hostile<...>\n", "  add_kernel<...>\n",
+	                                    "  copy\n",         "  plain_one\n",
+	                                    "  _Z999cut\n",     "  _ZZ4mainE5local\n"};
 	struct run r = RUN("lifecycle", "mangled");
 	struct outcome *o;
 
@@ -125,7 +128,9 @@ static void the_summary_demangles_nothing(void **state)
 		skip();
 	}
 	assert_int_equal(o->status, 0);
-	assert_non_null(strstr(o->err, "_Z7hostileIiEvT_"));
+	/* Each kernel's own name, as it stands in the mangled one; else that one. */
+	for (size_t i = 0; i < sizeof(shown) / sizeof(*shown); i++)
+		assert_non_null(strstr(o->err, shown[i]));
 	outcome_free(o);
 }
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What gpuwatch top says of a process is what its log says at the end. */
+/* What gpuwatch top and agent say of a process is what its log says at the end. */
 #include "tests/preload/harness.h"
 
 #include <fcntl.h>
 #include <jansson.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -206,12 +207,68 @@ static void top_shows_the_gpu_of_a_process_in_mode_watch(void **state)
 	outcome_free(o);
 }
 
+/* Seconds that the agent says were lost to other work on the GPU. */
+static double lost_to_contention(void)
+{
+	char command[2048], line[1024];
+	double lost = NAN;
+	FILE *in;
+
+	snprintf(command, sizeof(command), "'%s' agent --once --dir='%s'", GW_COMMAND, folder);
+	in = popen(command, "r");
+	assert_non_null(in);
+	while (fgets(line, sizeof(line), in))
+		if (!strncmp(line, "gpuwatch_lost_seconds_total{", 28) &&
+		    strstr(line, "cause=\"contention\""))
+			lost = strtod(strrchr(line, ' '), NULL);
+	assert_int_equal(pclose(in), 0);
+	return lost;
+}
+
+static double lost_before, lost;
+
+/* Until no more comes. */
+static void look_at_losses(pid_t pid)
+{
+	wait_until_it_rests(pid);
+	lost = lost_to_contention();
+	for (int tries = 0; tries < 100 && !(lost > 0 && lost == lost_before); tries++) {
+		lost_before = lost;
+		usleep(300000);
+		lost = lost_to_contention();
+	}
+	let_it_end(pid);
+}
+
+/* The process was there from the start: nothing changes, so there is no slow episode. */
+static void what_another_process_interrupts_is_lost_to_it(void **state)
+{
+	struct run r = RUN("rests", "interrupted");
+	struct outcome *o;
+
+	(void)state;
+	r.env[0] = run_dir;
+	r.env[1] = "GPUWATCH_STATIC=0"; /* the time is an argument, which must not tell launches
+	                                   apart */
+	r.env[2] = "STANDIN_NVML_PIDS=self,1";
+	r.env[3] = "STANDIN_NVML_OTHERS=50@0";
+	r.meanwhile = look_at_losses;
+	o = run_watched(&r);
+	assert_int_equal(o->status, 0);
+	assert_int_equal(only_log(o)->slows, 0);
+	assert_int_equal(only_log(o)->clock.others, 50);
+	/* 50 launches by 2 ms, less those before there was a prediction or an answer of NVML's */
+	assert_true(lost > 0.05 && lost < 0.1005);
+	outcome_free(o);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(top_counts_what_the_log_counts),
 	        cmocka_unit_test(top_shows_the_budget_and_until_when_a_mode_lasts),
-	        cmocka_unit_test(top_shows_the_gpu_of_a_process_in_mode_watch)};
+	        cmocka_unit_test(top_shows_the_gpu_of_a_process_in_mode_watch),
+	        cmocka_unit_test(what_another_process_interrupts_is_lost_to_it)};
 
 	return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -150,6 +150,19 @@ static void an_open_episode_is_found_at_the_end(void **state)
 	close_bench(&b);
 }
 
+/* What a launch of @p config took too long that @p seconds took, where the next should take 100 us.
+ */
+static double excess(struct gw_slow *slow, uint32_t config, double seconds, struct gw_slow_sample s,
+                     enum gw_slow_cause *cause)
+{
+	s.steady = true;
+	s.predicted = 100e-6;
+	s.low = 90e-6;
+	s.high = 110e-6;
+	s.seconds = seconds;
+	return gw_slow_excess(slow, config, &s, cause);
+}
+
 static void launches_of_an_open_episode_exceed_what_was_predicted_before_it(void **state)
 {
 	struct bench b;
@@ -160,13 +173,92 @@ static void launches_of_an_open_episode_exceed_what_was_predicted_before_it(void
 	seed = 6;
 	open_bench(&b, 10);
 	launches(&b, 1000, 100e-6, 0.01, &s);
-	assert_true(gw_slow_excess(b.slow, 1, 140e-6, &cause) == 0);
+	assert_true(excess(b.slow, 1, 140e-6, s, &cause) == 0);
 	launches(&b, 500, 140e-6, 0.01, &s);
-	assert_true(fabs(gw_slow_excess(b.slow, 1, 140e-6, &cause) - 40e-6) < 1e-6);
+	assert_true(fabs(excess(b.slow, 1, 140e-6, s, &cause) - 40e-6) < 1e-6);
 	assert_int_equal(cause, GW_SLOW_UNKNOWN);
-	assert_true(gw_slow_excess(b.slow, 1, 90e-6, &cause) == 0);
-	assert_true(gw_slow_excess(b.slow, 99, 140e-6, &cause) == 0);
+	assert_true(excess(b.slow, 1, 90e-6, s, &cause) == 0);
+	assert_true(excess(b.slow, 99, 140e-6, s, &cause) == 0);
 	close_bench(&b);
+}
+
+/*
+ * Launches each 0.5 ms for @p seconds under the circumstances of @p s, one in @p each interrupted
+ * for 2 ms (0: none): what of that was lost to other processes, 0 to 1; NaN for nothing at all.
+ */
+static double share_lost(struct gw_slow *slow, double seconds, int each, struct gw_slow_sample *s)
+{
+	enum gw_slow_cause cause;
+	double lost = 0, whole = 0;
+
+	for (int i = 1; i <= (int)(seconds * 2000); i++) {
+		const bool cut = each && !(i % each);
+
+		s->start_ns += 500000;
+		lost += excess(slow, 1, cut ? 2100e-6 : 100e-6 * (1 + 0.3 * (i % 2)), *s, &cause);
+		assert_int_equal(cause, GW_SLOW_OTHER_WORK);
+		whole += cut ? 2000e-6 : 0;
+	}
+	return lost / whole;
+}
+
+static void launches_interrupted_beside_another_process_are_lost_to_it(void **state)
+{
+	struct gw_slow *slow = gw_slow_new(4);
+	struct gw_slow_sample s = usual();
+
+	(void)state;
+	s.clock.others = 0.5; /* from the first launch on: no change to find */
+	assert_float_equal(share_lost(slow, 10, 20, &s), 1, 1e-6);
+	s.clock.others = 0;
+	assert_float_equal(share_lost(slow, 10, 20, &s), 0, 1e-6);
+	gw_slow_free(slow);
+}
+
+static void what_a_configuration_has_alone_is_not_lost(void **state)
+{
+	struct gw_slow *slow = gw_slow_new(4);
+	struct gw_slow_sample s = usual();
+
+	(void)state;
+	share_lost(slow, 20, 20, &s);
+	s.clock.others = 0.5;
+	assert_float_equal(share_lost(slow, 10, 20, &s), 0, 0.03);
+	assert_float_equal(share_lost(slow, 20, 5, &s), 0.75, 0.06);
+	gw_slow_free(slow);
+}
+
+/* NVML averages over a second: until then a process that begins is not there. */
+static void another_process_counts_before_it_is_known(void **state)
+{
+	struct gw_slow *slow = gw_slow_new(4);
+	struct gw_slow_sample s = usual();
+
+	(void)state;
+	share_lost(slow, 8, 0, &s);
+	share_lost(slow, 2, 20, &s);
+	s.clock.others = 0.5;
+	assert_float_equal(share_lost(slow, 10, 20, &s), 1, 1e-6);
+	gw_slow_free(slow);
+}
+
+static void nothing_is_lost_to_processes_that_are_not_known(void **state)
+{
+	struct gw_slow *slow = gw_slow_new(4);
+	struct gw_slow_sample s = usual();
+
+	(void)state;
+	s.clock.others = NAN;
+	assert_float_equal(share_lost(slow, 5, 20, &s), 0, 1e-6);
+	s.clock.others = 0.02;
+	assert_float_equal(share_lost(slow, 5, 20, &s), 0, 1e-6);
+	s.clock.others = 0.5;
+	s.overlapped = true;
+	assert_float_equal(share_lost(slow, 5, 20, &s), 0, 1e-6);
+	s.overlapped = false;
+	s.copies = true;
+	assert_float_equal(share_lost(slow, 5, 20, &s), 0, 1e-6);
+	gw_slow_free(slow);
 }
 
 /* The cause an alarm names when launches grow by 30% under the circumstances of @p s. */
@@ -194,6 +286,9 @@ static void the_cause_is_what_changed(void **state)
 	s.overlapped = true;
 	assert_int_equal(cause_under(&s), GW_SLOW_CONTENTION);
 	s = usual();
+	s.copies = true;
+	assert_int_equal(cause_under(&s), GW_SLOW_COPIES);
+	s = usual();
 	s.clock.sm_hz = 1500e6;
 	assert_int_equal(cause_under(&s), GW_SLOW_CLOCK);
 	s = usual();
@@ -205,6 +300,21 @@ static void the_cause_is_what_changed(void **state)
 	s = usual();
 	s.dram_bytes = 2e6;
 	assert_int_equal(cause_under(&s), GW_SLOW_CACHE);
+}
+
+static void what_ran_beside_it_before_is_not_the_cause(void **state)
+{
+	struct bench b;
+	struct gw_slow_sample s = usual();
+
+	(void)state;
+	seed = 10;
+	s.overlapped = s.copies = true;
+	open_bench(&b, 10);
+	launches(&b, 400, 100e-6, 0.01, &s);
+	assert_int_not_equal(launches_to_alarm(&b, 1.3, &s), 0);
+	assert_int_equal(b.last.cause, GW_SLOW_UNKNOWN);
+	close_bench(&b);
 }
 
 /* As the power cap does it on an H200: the clock falls, times rise a little, then by a fifth. */
@@ -344,7 +454,12 @@ int main(void)
 	        cmocka_unit_test(an_episode_is_one_event_and_ends_when_the_times_come_back),
 	        cmocka_unit_test(an_open_episode_is_found_at_the_end),
 	        cmocka_unit_test(launches_of_an_open_episode_exceed_what_was_predicted_before_it),
+	        cmocka_unit_test(launches_interrupted_beside_another_process_are_lost_to_it),
+	        cmocka_unit_test(what_a_configuration_has_alone_is_not_lost),
+	        cmocka_unit_test(another_process_counts_before_it_is_known),
+	        cmocka_unit_test(nothing_is_lost_to_processes_that_are_not_known),
 	        cmocka_unit_test(the_cause_is_what_changed),
+	        cmocka_unit_test(what_ran_beside_it_before_is_not_the_cause),
 	        cmocka_unit_test(a_clock_that_fell_before_it_showed_is_the_cause),
 	        cmocka_unit_test(what_explains_too_little_is_not_the_cause),
 	        cmocka_unit_test(what_is_unknown_names_no_cause),

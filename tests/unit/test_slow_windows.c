@@ -136,6 +136,9 @@ static void samples_have_causes(void **state)
 	s = usual();
 	s.overlapped = true;
 	assert_int_equal(cause_of_samples(&s), GW_SLOW_CONTENTION);
+	s = usual();
+	s.copies = true;
+	assert_int_equal(cause_of_samples(&s), GW_SLOW_COPIES);
 }
 
 /* What overlaps always does not explain a change. */
@@ -146,7 +149,7 @@ static void what_was_there_before_is_no_cause_of_samples(void **state)
 
 	(void)state;
 	seed = 23;
-	s.overlapped = true;
+	s.overlapped = s.copies = true;
 	s.clock.others = 0.3;
 	open_bench(&b, 1);
 	sampled(&b, 10, 2, 100e-6, 0.005, s);

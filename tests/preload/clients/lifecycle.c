@@ -61,17 +61,27 @@ static void stderr_reused_at_the_end(void)
 	printf("afterwards: %s\n", text);
 }
 
-/* A kernel of the C++ language. */
+/* Kernels of the C++ language, one of C, and two names that are not what they look like. */
 static void mangled(void)
 {
-	static const char image[] = "gpuwatch-stand-in-module\nkernel _Z7hostileIiEvT_ ns=800\n";
+	static const char *const names[] = {"_Z7hostileIiEvT_",
+	                                    "_ZN2at6native10add_kernelIfEEvPT_",
+	                                    "_ZN12_GLOBAL__N_14copyEPf",
+	                                    "plain_one",
+	                                    "_Z999cut",
+	                                    "_ZZ4mainE5local"};
 	CUmodule module;
 	CUfunction f;
+	char image[512] = "gpuwatch-stand-in-module\n";
 
 	client_start();
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		sprintf(image + strlen(image), "kernel %s ns=800\n", names[i]);
 	CK(cuModuleLoadData(&module, image));
-	CK(cuModuleGetFunction(&f, module, "_Z7hostileIiEvT_"));
-	CK(cuLaunchKernel(f, 1, 1, 1, 32, 1, 1, 0, NULL, NULL, NULL));
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		CK(cuModuleGetFunction(&f, module, names[i]));
+		CK(cuLaunchKernel(f, 1, 1, 1, 32, 1, 1, 0, NULL, NULL, NULL));
+	}
 	CK(cuCtxSynchronize());
 }
 

@@ -263,12 +263,35 @@ static void in_company(void)
 
 	client_start();
 	client_kernel = client_function("spin");
-	CK(cuStreamCreate(&mine, CU_STREAM_NON_BLOCKING));
 	CK(cuStreamCreate(&other, CU_STREAM_NON_BLOCKING));
+	CK(cuStreamCreate(&mine, CU_STREAM_NON_BLOCKING));
 	spin_for(300000, 500);
 	for (unsigned i = 0; i < 400; i++) {
 		CK(cuLaunchKernel(client_kernel, 9, 1, 1, 32, 1, 1, 0, other, others, NULL));
 		CK(cuLaunchKernel(client_kernel, 7, 1, 1, 32, 1, 1, 0, mine, params, NULL));
+		CK(cuCtxSynchronize());
+		client_nap(1);
+	}
+}
+
+/* The same beside copies. */
+static void beside_copies(void)
+{
+	enum { BYTES = 1 << 20 };
+	uint64_t ns = 400000;
+	void *params[] = {&ns};
+	CUstream other;
+	CUdeviceptr from, to;
+
+	client_start();
+	client_kernel = client_function("spin");
+	CK(cuStreamCreate(&other, CU_STREAM_NON_BLOCKING));
+	CK(cuMemAlloc(&from, BYTES));
+	CK(cuMemAlloc(&to, BYTES));
+	spin_for(300000, 500);
+	for (unsigned i = 0; i < 400; i++) {
+		CK(cuLaunchKernel(client_kernel, 7, 1, 1, 32, 1, 1, 0, NULL, params, NULL));
+		CK(cuMemcpyDtoDAsync(to, from, BYTES, other));
 		CK(cuCtxSynchronize());
 		client_nap(1);
 	}
@@ -537,6 +560,7 @@ int main(int argc, char **argv)
 	        {"slows_down", slows_down},
 	        {"slows_down_for_long", slows_down_for_long},
 	        {"in_company", in_company},
+	        {"beside_copies", beside_copies},
 	        {"steady", steady},
 	        {"idle", idle},
 	        {"clock_set_back", clock_set_back},
