@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From events to records of launches, with a predictor and a log of the test's own. */
 #include "preload/join/join.h"
-#include "preload/worker/parts.h"
 #include "preload/worker/launches.h"
 #include "preload/counters/gpu_clock.h"
 #include "preload/analysis/analyze.h"
@@ -466,64 +465,6 @@ static void kernels_of_before_a_step_back_do_not_overlap_those_after_it(void **s
 	assert_false(observed.exclusive);
 }
 
-static struct gw_activity ran(uint32_t stream, uint64_t start, uint64_t end)
-{
-	struct gw_activity a = fixture_record(1);
-
-	a.stream = stream;
-	a.start = start;
-	a.end = end;
-	gw_beside_kernel_ran(&a);
-	return a;
-}
-
-static void a_kernel_that_ends_later_is_seen_beside_an_earlier_one(void **state)
-{
-	const uint64_t begin = 5000000000;
-
-	(void)state;
-	for (int reversed = 0; reversed < 2; reversed++) {
-		struct gw_activity first, during, after;
-
-		gw_beside_start();
-		if (reversed) /* buffers come by thread */
-			ran(2, begin + 50000, begin + 900000);
-		first = ran(1, begin, begin + 40000);
-		during = ran(1, begin + 100000, begin + 200000);
-		after = ran(1, begin + 910000, begin + 950000);
-		if (!reversed)
-			ran(2, begin + 50000, begin + 900000);
-		assert_false(gw_beside_of(&first).kernels);
-		assert_true(gw_beside_of(&during).kernels);
-		assert_false(gw_beside_of(&after).kernels);
-	}
-}
-
-static void copies_are_seen_beside_a_kernel_that_they_take_a_tenth_of(void **state)
-{
-	const uint64_t begin = 5000000000;
-	struct gw_copy copy = {.stream = 7, .start = begin + 10000, .end = begin + 15000};
-	struct gw_activity a;
-
-	(void)state;
-	gw_beside_start();
-	a = ran(1, begin, begin + 100000);
-	copy.device = a.device;
-	gw_beside_copy_ran(&copy);
-	assert_false(gw_beside_of(&a).copies);
-	copy.start += 20000;
-	copy.end += 30000;
-	gw_beside_copy_ran(&copy);
-	assert_true(gw_beside_of(&a).copies);
-	copy.device++;
-	copy.stream++;
-	a = ran(1, begin + 200000, begin + 300000);
-	copy.start = a.start;
-	copy.end = a.end;
-	gw_beside_copy_ran(&copy);
-	assert_false(gw_beside_of(&a).copies);
-}
-
 /* Its correlation id takes the place of what the cell said: that is kept beside it. */
 static void a_correlated_launch_keeps_what_its_cell_said(void **state)
 {
@@ -640,8 +581,6 @@ int main(void)
 	        T(a_configuration_belongs_to_the_gpu_of_its_stream),
 	        T(what_is_learnt_is_what_the_record_says),
 	        T(kernels_of_before_a_step_back_do_not_overlap_those_after_it),
-	        T(a_kernel_that_ends_later_is_seen_beside_an_earlier_one),
-	        T(copies_are_seen_beside_a_kernel_that_they_take_a_tenth_of),
 	        T(a_correlated_launch_keeps_what_its_cell_said),
 	        T(a_prediction_of_another_configuration_is_not_used),
 	        T(an_unknown_kernel_is_logged_without_a_configuration),
