@@ -86,7 +86,9 @@ static void described(const char *text)
 
 static void command_help(const struct gw_command *command)
 {
-	printf("Usage: %s\n\n", command->synopsis);
+	printf("Usage: ");
+	report_wrapped(command->synopsis, gw_width(), sizeof("Usage: ") - 1);
+	putchar('\n');
 	described(command->body->description);
 	gw_options_help(command->body->options);
 	examples(command->body->examples);

@@ -2,6 +2,7 @@
 #include "cli/options.h"
 
 #include "cli/common/nearest.h"
+#include "cli/log/source.h"
 #include "cli/report/line.h"
 #include "cli/message.h"
 
@@ -11,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum { MOST = 64 }; /* options of a command that are suggested */
 
@@ -221,6 +223,64 @@ static int take(const struct gw_option *options, const char *command, int left, 
 	return equals ? 1 : 2;
 }
 
+/* Whether both names are of one regular file. */
+static bool one_file(const char *a, const char *b)
+{
+	struct stat x, y;
+
+	return !stat(a, &x) && !stat(b, &y) && S_ISREG(x.st_mode) && x.st_dev == y.st_dev &&
+	       x.st_ino == y.st_ino;
+}
+
+/* The value of a FILE option; NULL where it was not given. */
+static const char *file_of(const struct gw_option *o, const void *values)
+{
+	const char *path = NULL;
+
+	if (o->type == GW_OPTION_FILE)
+		memcpy(&path, (const char *)values + o->offset, sizeof(path));
+	return path;
+}
+
+/* Why nothing is written to @p path by a command that reads @p operands; NULL: it may. */
+static const char *not_to_write(const struct gw_option *options, const char *path, int operands,
+                                char **argv, const void *values)
+{
+	if (gw_log_source_is_log(path))
+		return "is a gpuwatch log, which is not overwritten; name another file, or remove "
+		       "this one first";
+	for (int i = 0; i < operands; i++)
+		if (one_file(path, argv[i]))
+			return "is what the command reads; name another file";
+	for (const struct gw_option *o = options; o->name; o++) {
+		const char *read = o->written ? NULL : file_of(o, values);
+
+		if (read && one_file(path, read))
+			return "is what the command reads; name another file";
+	}
+	return NULL;
+}
+
+/* A slip such as `--html run.gwl` must not cost the recording: it can't be made again. */
+static bool check_written(const struct gw_option *options, const char *command, int operands,
+                          char **argv, const void *values)
+{
+	for (const struct gw_option *o = options; o && o->name; o++) {
+		const char *path = o->written ? file_of(o, values) : NULL, *why;
+		char name[80];
+
+		if (!path)
+			continue;
+		why = not_to_write(options, path, operands, argv, values);
+		if (why) {
+			gw_error("%s: %s=%s: this %s", command,
+			         gw_option_name(o, name, sizeof(name)), path, why);
+			return false;
+		}
+	}
+	return true;
+}
+
 bool gw_options_parse(const struct gw_option *options, const char *command, bool stop_at_operand,
                       int *argc, char **argv, void *values)
 {
@@ -251,7 +311,7 @@ bool gw_options_parse(const struct gw_option *options, const char *command, bool
 	while (i < *argc)
 		argv[operands++] = argv[i++];
 	*argc = operands;
-	return true;
+	return check_written(options, command, operands, argv, values);
 }
 
 /* @p bytes in the largest unit that leaves a whole number. */

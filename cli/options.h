@@ -40,6 +40,7 @@ struct gw_option {
 	double low, high;     /**< for NUMBER, COUNT, SIZE; both 0: any that is not negative */
 	size_t offset;        /**< where the value goes in the command's struct */
 	bool text;            /**< check the value by its type, but store it as const char * */
+	bool written;         /**< for FILE: what is written; never a log, never what is read */
 	const char *meaning;  /**< for help and manual; starts with a small letter, no full stop */
 };
 
@@ -52,6 +53,7 @@ struct gw_option {
 #define GW_OPT_WORD(field, term, words, ...)                                                       \
 	GW_OPT_VALUE(field, TEXT, term, __VA_ARGS__, .choices = words)
 #define GW_OPT_FILE(field, term, ...) GW_OPT_VALUE(field, FILE, term, __VA_ARGS__)
+#define GW_OPT_OUT(field, term, ...)  GW_OPT_VALUE(field, FILE, term, __VA_ARGS__, .written = true)
 #define GW_OPT_LIST(field, term, ...) GW_OPT_VALUE(field, LIST, term, __VA_ARGS__)
 #define GW_OPT_CHOICE(field, term, words, ...)                                                     \
 	GW_OPT_VALUE(field, CHOICE, term, __VA_ARGS__, .choices = words)
@@ -69,8 +71,9 @@ struct gw_option {
  * Parse @p argv, @p argc strings, by @p options into the struct @p values, whose fields stay as
  * they are where no option names them. Operands are moved to the front of argv in their order and
  * *argc becomes their number. After "--", and after the first operand when @p stop_at_operand,
- * everything is an operand. Returns false after one message on stderr; @p command is its name
- * there.
+ * everything is an operand. What an option marked `written` names may be no gpuwatch log, no
+ * operand, and no file that another option reads. Returns false after one message on stderr;
+ * @p command is its name there.
  */
 bool gw_options_parse(const struct gw_option *options, const char *command, bool stop_at_operand,
                       int *argc, char **argv, void *values);

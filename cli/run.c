@@ -46,6 +46,7 @@ static const struct gw_option options[] = {
 	 high,                                                                                     \
 	 offsetof(struct options, value[VARIABLE_##name]),                                         \
 	 true,                                                                                     \
+	 false,                                                                                    \
 	 sizeof(fallback) > 1 ? meaning " (default " fallback ")" : meaning},
 #include "predictor/core/config.def"
 #undef OPTION

@@ -6,6 +6,7 @@
 #include "cli/common/memory.h"
 #include "cli/common/number.h"
 #include "cli/message.h"
+#include "cli/report/line.h"
 #include "cli/table.h"
 
 #include <math.h>
@@ -167,24 +168,30 @@ static void footer(const struct diff *d, const struct diff_rule *rule, size_t hi
 {
 	size_t n[DIFF_VERDICTS + 1], few = all ? 0 : minor(d);
 	struct gw_text regressions, rows;
+	char others[120];
 
 	counts(d, n);
-	printf("\n  %zu rows: %zu slower, %zu faster, %zu same, %zu with too few times", d->count,
-	       n[DIFF_SLOWER], n[DIFF_FASTER], n[DIFF_SAME], n[DIFF_FEW]);
-	if (!predicted)
-		printf(", %zu new, %zu gone, %zu renamed", n[DIFF_NEW], n[DIFF_GONE],
-		       n[DIFF_RENAMED]);
+	if (predicted)
+		snprintf(others, sizeof(others), "%s", "");
+	else
+		snprintf(others, sizeof(others), ", %zu new, %zu gone, %zu renamed", n[DIFF_NEW],
+		         n[DIFF_GONE], n[DIFF_RENAMED]);
 	printf("\n");
+	report_sentence(2, "%zu rows: %zu slower, %zu faster, %zu same, %zu with too few times%s",
+	                d->count, n[DIFF_SLOWER], n[DIFF_FASTER], n[DIFF_SAME], n[DIFF_FEW],
+	                others);
 	if (few)
-		printf("  not shown: %s, new or gone, of kernels at shapes that both runs have, "
-		       "with other "
-		       "arguments and\n  less than %g%% of GPU time each; --all shows them\n",
-		       gw_counted(&rows, (double)few, "row", NULL), rule->share * 100);
+		report_sentence(2,
+		                "not shown: %s, new or gone, of kernels at shapes that both runs "
+		                "have, with other arguments and less than %g%% of GPU time each; "
+		                "--all shows them",
+		                gw_counted(&rows, (double)few, "row", NULL), rule->share * 100);
 	if (hidden)
 		printf("  %zu more rows; --top=0 shows all\n", hidden);
-	printf("  %s (!): slower by more than %g%%%s, at least %g%% of GPU time\n",
-	       gw_counted(&regressions, (double)n[DIFF_VERDICTS], "regression", NULL),
-	       rule->fail * 100, predicted ? "" : " with the whole interval", rule->share * 100);
+	report_sentence(2, "%s (!): slower by more than %g%%%s, at least %g%% of GPU time",
+	                gw_counted(&regressions, (double)n[DIFF_VERDICTS], "regression", NULL),
+	                rule->fail * 100, predicted ? "" : " with the whole interval",
+	                rule->share * 100);
 }
 
 /* A number in a cell. */

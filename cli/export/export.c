@@ -58,7 +58,7 @@ static const char words[] =
 
 static const struct gw_option options[] = {
         GW_OPT_CHOICE(format, "NAME", &words[1], "what to write"),
-        GW_OPT_FILE(
+        GW_OPT_OUT(
                 output, "FILE",
                 "where to; - is standard output, which sqlite does not take. FILE is there once it "
                 "is whole"),

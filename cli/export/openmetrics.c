@@ -32,7 +32,7 @@ static void put_family(const struct export *e, const char *family, bool seconds,
 	export_print(e->out, "# HELP %s %s\n", family, help);
 }
 
-/* The begin of a sample, which has more labels: GPU @p at of the model, GW_INDEX_NONE: unknown. */
+/* The start of a sample, which has more labels: GPU @p at of the model, GW_INDEX_NONE: unknown. */
 static void put_gpu(const struct export *e, const char *family, uint32_t at)
 {
 	const struct gw_gpu *gpu = at == GW_INDEX_NONE ? NULL : &e->model->gpus[at];

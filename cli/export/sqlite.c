@@ -17,12 +17,20 @@
 #include <string.h>
 
 static const char schema[] =
-        "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA locking_mode=EXCLUSIVE; PRAGMA cache_size=200; BEGIN;"
+        "PRAGMA page_size=16384; PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA locking_mode=EXCLUSIVE; PRAGMA cache_size=200; BEGIN;"
         "CREATE TABLE StringIds (id INTEGER NOT NULL PRIMARY KEY, value TEXT NOT NULL);"
-        "CREATE TABLE TARGET_INFO_GPU (id INTEGER NOT NULL, name TEXT, totalMemory INTEGER, "
-        "clockRate INTEGER, smCount INTEGER, uuid TEXT, cuDevice INTEGER, computeMajor INTEGER, "
-        "computeMinor INTEGER);"
+        "CREATE TABLE TARGET_INFO_GPU (vmId INTEGER NOT NULL DEFAULT 0, id INTEGER NOT NULL, "
+        "name TEXT, busLocation TEXT, isDiscrete INTEGER, l2CacheSize INTEGER, "
+        "totalMemory INTEGER, memoryBandwidth INTEGER, clockRate INTEGER, smCount INTEGER, "
+        "pwGpuId INTEGER, uuid TEXT, luid INTEGER, chipName TEXT, cuDevice INTEGER, "
+        "computeMajor INTEGER, computeMinor INTEGER);"
+        "CREATE TABLE TARGET_INFO_CUDA_DEVICE (gpuId INTEGER NOT NULL, cudaId INTEGER NOT NULL, "
+        "pid INTEGER NOT NULL, uuid TEXT, numMultiprocessors INTEGER);"
+        "CREATE TABLE TARGET_INFO_SYSTEM_ENV (globalVid INTEGER, devStateName TEXT NOT NULL, "
+        "name TEXT NOT NULL, nameEnum INTEGER NOT NULL, value TEXT NOT NULL);"
         "CREATE TABLE TARGET_INFO_SESSION_START_TIME (utcEpochNs INTEGER NOT NULL);"
+        "CREATE TABLE ANALYSIS_DETAILS (globalVid INTEGER, duration INTEGER NOT NULL, "
+        "startTime INTEGER NOT NULL, stopTime INTEGER NOT NULL);"
         "CREATE TABLE PROCESSES (globalPid INTEGER, pid INTEGER, name TEXT);"
         "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INTEGER NOT NULL, end INTEGER NOT NULL, "
         "deviceId INTEGER NOT NULL, contextId INTEGER NOT NULL, "
@@ -71,7 +79,7 @@ static const bool kernel_reals[KERNEL_COLUMNS] = {
 #define OF_KERNEL_duration_ns  "k.end - k.start"
 #define OF_KERNEL_call_ns      "k.callNs"
 #define OF_KERNEL_thread       "k.threadId"
-#define OF_KERNEL_gpu          "nullif(k.deviceId, -1)"
+#define OF_KERNEL_gpu          "(SELECT cuDevice FROM TARGET_INFO_GPU WHERE id = k.deviceId)"
 #define OF_KERNEL_context      "nullif(k.contextId, 0)"
 #define OF_KERNEL_stream       "k.streamId"
 #define OF_KERNEL_graph        "k.graphNodeId >> 32"
@@ -155,7 +163,12 @@ enum { UNTIMED_COLUMNS = sizeof(untimed_reals) / sizeof(*untimed_reals) };
 
 static const char *const inserts[DB_INSERTS] = {
         [DB_STRING] = "INSERT INTO StringIds VALUES (?,?)",
-        [DB_GPU] = "INSERT INTO TARGET_INFO_GPU VALUES (?,?,?,?,?,?,?,?,?)",
+        [DB_GPU] = "INSERT INTO TARGET_INFO_GPU (id, name, totalMemory, clockRate, smCount, uuid, "
+                   "cuDevice, computeMajor, computeMinor) VALUES (?,?,?,?,?,?,?,?,?)",
+        [DB_DEVICE] = "INSERT INTO TARGET_INFO_CUDA_DEVICE VALUES (?,?,?,?,?)",
+        [DB_HOST] = "INSERT INTO TARGET_INFO_SYSTEM_ENV SELECT NULL,'','Hostname',0,?1 WHERE NOT "
+                    "EXISTS (SELECT 1 FROM TARGET_INFO_SYSTEM_ENV WHERE value = ?1)",
+        [DB_SPAN] = "INSERT INTO ANALYSIS_DETAILS VALUES (NULL,?1,0,?1)",
         [DB_SESSION] = "INSERT INTO TARGET_INFO_SESSION_START_TIME VALUES (?)",
         [DB_PROCESS] = "INSERT INTO PROCESSES VALUES (?,?,?)",
         [DB_CONFIG] = "INSERT INTO GPUWATCH_CONFIG VALUES (?"
@@ -227,6 +240,29 @@ uint64_t sqlite_string(struct export *e, const char *text)
 	return s->count;
 }
 
+/*
+ * The ids of GPUs in TARGET_INFO_GPU, which nsys's queries join with the kernel's deviceId: the
+ * driver's number, or a free one where another process calls another GPU by that number.
+ */
+static void number_gpus(struct export *e)
+{
+	struct sqlite *s = e->state;
+	const size_t count = e->model->gpu_count;
+	uint64_t spare = 0;
+
+	s->device = gw_alloc((count + 1) * sizeof(*s->device));
+	s->used = gw_alloc((count + 1) * sizeof(*s->used));
+	for (size_t i = 0; i < count; i++)
+		if (e->model->gpus[i].record.ordinal >= spare)
+			spare = e->model->gpus[i].record.ordinal + UINT64_C(1);
+	for (size_t i = 0; i < count; i++) {
+		s->device[i] = e->model->gpus[i].record.ordinal;
+		for (size_t j = 0; j < i; j++)
+			if (s->device[j] == s->device[i])
+				s->device[i] = spare++;
+	}
+}
+
 static void put_gpus(struct export *e)
 {
 	struct sqlite *s = e->state;
@@ -235,7 +271,7 @@ static void put_gpus(struct export *e)
 		const struct gw_gpu *gpu = &e->model->gpus[i];
 		const uint64_t cc = gpu->record.compute_capability;
 
-		sqlite_bind(s, DB_GPU, 1, true, gpu->record.ordinal);
+		sqlite_bind(s, DB_GPU, 1, true, s->device[i]);
 		sqlite_bind_string(s, DB_GPU, 2, gpu->name);
 		sqlite_bind(s, DB_GPU, 3, gpu->record.memory, gpu->record.memory);
 		sqlite_bind(s, DB_GPU, 4, true, (uint64_t)gpu->record.sm_clock_khz * 1000);
@@ -248,6 +284,24 @@ static void put_gpus(struct export *e)
 	}
 }
 
+uint64_t sqlite_device(struct export *e, uint32_t gpu)
+{
+	struct sqlite *s = e->state;
+
+	if (gpu == GW_INDEX_NONE)
+		return UINT64_MAX;
+	if (!s->used[gpu]) {
+		s->used[gpu] = true;
+		sqlite_bind(s, DB_DEVICE, 1, true, s->device[gpu]);
+		sqlite_bind(s, DB_DEVICE, 2, true, s->device[gpu]);
+		sqlite_bind(s, DB_DEVICE, 3, true, s->pid);
+		sqlite_bind_string(s, DB_DEVICE, 4, e->model->gpus[gpu].uuid);
+		sqlite_bind(s, DB_DEVICE, 5, true, e->model->gpus[gpu].record.sm_count);
+		sqlite_step(e, DB_DEVICE);
+	}
+	return s->device[gpu];
+}
+
 static void begin(struct export *e)
 {
 	struct sqlite *s = gw_alloc(sizeof(*s));
@@ -255,6 +309,7 @@ static void begin(struct export *e)
 	const char *const schemas[] = {schema, own_schema, sqlite_event_schema};
 
 	e->state = s;
+	number_gpus(e);
 	sqlite_good(s, sqlite3_open_v2(path, &s->db, FLAGS, NULL));
 	for (size_t i = 0; i < sizeof(schemas) / sizeof(*schemas) && !s->failed; i++)
 		sqlite_good(s, sqlite3_exec(s->db, schemas[i], NULL, NULL, NULL));
@@ -298,6 +353,12 @@ static void process(struct export *e, const struct export_process *p)
 		                                  (int64_t)sqlite_pid(p->pid)));
 	if (s->config_room)
 		memset(s->configs, 0, s->config_room * sizeof(*s->configs));
+	memset(s->used, 0, e->model->gpu_count * sizeof(*s->used));
+	s->pid = p->pid;
+	if (*e->model->files[p->number].text[GW_TEXT_host]) {
+		sqlite_bind_string(s, DB_HOST, 1, e->model->files[p->number].text[GW_TEXT_host]);
+		sqlite_step(e, DB_HOST);
+	}
 	sqlite_bind(s, DB_PROCESS, 1, true, sqlite_pid(p->pid));
 	sqlite_bind(s, DB_PROCESS, 2, true, p->pid);
 	sqlite_bind_string(s, DB_PROCESS, 3, p->name);
@@ -384,7 +445,7 @@ static void put_kernel(struct export *e, const struct export_row *r, const struc
 	const uint64_t start = l->start_ns - e->epoch_ns;
 	const uint64_t first[KERNEL_GRAPH_NODE] = {start,
 	                                           start + l->duration_ns,
-	                                           r->gpu ? r->gpu->record.ordinal : UINT64_MAX,
+	                                           sqlite_device(e, r->gpu_number),
 	                                           r->context,
 	                                           r->stream,
 	                                           config->plain,
@@ -404,6 +465,7 @@ static void put_kernel(struct export *e, const struct export_row *r, const struc
 	uint64_t *values = &s->kernels.values[at];
 	bool *known = &s->kernels.known[at];
 
+	sqlite_ends(s, start + l->duration_ns);
 	memcpy(values, first, sizeof(first));
 	memset(known, true, KERNEL_GRAPH_NODE);
 	known[KERNEL_GRAPH_NODE] = l->node != 0;
@@ -466,6 +528,8 @@ static bool end(struct export *e)
 	sqlite_end_ranges(e);
 	write_full(e, &s->kernels, true);
 	write_full(e, &s->untimed, true);
+	sqlite_bind(s, DB_SPAN, 1, true, (uint64_t)s->last_ns);
+	sqlite_step(e, DB_SPAN);
 	sqlite_rows_close(&s->kernels);
 	sqlite_rows_close(&s->untimed);
 	for (unsigned i = 0; i < DB_INSERTS; i++)
@@ -484,6 +548,8 @@ static bool end(struct export *e)
 	free(s->strings);
 	gw_index_free(&s->texts);
 	free(s->configs);
+	free(s->device);
+	free(s->used);
 	free(s->threads);
 	free(s);
 	return done;

@@ -17,6 +17,9 @@
 enum sqlite_insert {
 	DB_STRING,
 	DB_GPU,
+	DB_DEVICE,
+	DB_HOST,
+	DB_SPAN,
 	DB_SESSION,
 	DB_PROCESS,
 	DB_CONFIG,
@@ -62,8 +65,11 @@ struct sqlite {
 	struct gw_index thread_of;     /**< position in threads, by number of the thread */
 	struct sqlite_thread *threads; /**< of the log */
 	size_t thread_count, thread_room;
-	uint32_t pid; /**< of the log */
-	int failed;   /**< SQLite's code of the first failure */
+	uint32_t pid;     /**< of the log */
+	uint64_t *device; /**< id in TARGET_INFO_GPU of each GPU of the model */
+	bool *used;       /**< whether the log's process is known to use it */
+	int64_t last_ns;  /**< end of the last kernel, copy, wait or range */
+	int failed;       /**< SQLite's code of the first failure */
 	char why[200];
 };
 
@@ -75,8 +81,17 @@ void sqlite_bind(struct sqlite *s, enum sqlite_insert insert, int at, bool known
 void sqlite_bind_string(struct sqlite *s, enum sqlite_insert insert, int at, const char *text);
 /** Insert the row that was bound. */
 void sqlite_step(struct export *e, enum sqlite_insert insert);
+/** nsys's deviceId of a GPU of the model, GW_INDEX_NONE: unknown. The process of the log uses it.
+ */
+uint64_t sqlite_device(struct export *e, uint32_t gpu);
 /** The number of @p text in StringIds, where it is put if it is new. */
 uint64_t sqlite_string(struct export *e, const char *text);
+/** An event ends @p ns after the first log's start; one of a damaged log may be before it. */
+static inline void sqlite_ends(struct sqlite *s, uint64_t ns)
+{
+	if ((int64_t)ns > s->last_ns)
+		s->last_ns = (int64_t)ns;
+}
 /** A process as nsys serialises it, of machine 0; a thread of it is this number plus its own. */
 static inline uint64_t sqlite_pid(uint32_t pid)
 {

@@ -75,7 +75,7 @@ void sqlite_clock(struct export *e, const struct export_process *p, uint32_t gpu
 	struct sqlite *s = e->state;
 
 	(void)p;
-	sqlite_bind(s, DB_CLOCK, 1, true, e->model->gpus[gpu].record.ordinal);
+	sqlite_bind(s, DB_CLOCK, 1, true, s->device[gpu]);
 	sqlite_bind(s, DB_CLOCK, 2, true, c->ns - e->epoch_ns);
 	sqlite_bind(s, DB_CLOCK, 3, c->sm_khz, c->sm_khz);
 	sqlite_bind(s, DB_CLOCK, 4, c->mem_khz, c->mem_khz);
@@ -98,7 +98,8 @@ void sqlite_copy(struct export *e, const struct export_process *p, uint32_t gpu,
 
 	sqlite_bind(s, insert, 1, true, c->start_ns - e->epoch_ns);
 	sqlite_bind(s, insert, 2, true, c->start_ns - e->epoch_ns + c->duration_ns);
-	sqlite_bind(s, insert, 3, true, e->model->gpus[gpu].record.ordinal);
+	sqlite_bind(s, insert, 3, true, sqlite_device(e, gpu));
+	sqlite_ends(s, c->start_ns - e->epoch_ns + c->duration_ns);
 	sqlite_bind(s, insert, 4, true, c->stream);
 	sqlite_bind(s, insert, 5, true, sqlite_pid(p->pid));
 	sqlite_bind(s, insert, 6, true, c->bytes);
@@ -124,6 +125,7 @@ void sqlite_wait(struct export *e, const struct export_process *p, uint32_t tid,
 		return;
 	sqlite_bind(s, DB_WAIT, 1, true, w->start_ns - e->epoch_ns);
 	sqlite_bind(s, DB_WAIT, 2, true, w->start_ns - e->epoch_ns + w->duration_ns);
+	sqlite_ends(s, w->start_ns - e->epoch_ns + w->duration_ns);
 	sqlite_bind(s, DB_WAIT, 3, true, sqlite_pid(p->pid));
 	sqlite_bind(s, DB_WAIT, 4, true, type);
 	sqlite_step(e, DB_WAIT);
@@ -152,6 +154,8 @@ static void close_range(struct export *e, struct sqlite_thread *t, uint64_t ns)
 
 	sqlite_bind(s, DB_RANGE, 1, true, o->ns - e->epoch_ns);
 	sqlite_bind(s, DB_RANGE, 2, ns, ns - e->epoch_ns);
+	if (ns)
+		sqlite_ends(s, ns - e->epoch_ns);
 	sqlite_bind(s, DB_RANGE, 3, true, t->tid ? PUSH_POP : START_END);
 	sqlite_bind(s, DB_RANGE, 4, true, sqlite_pid(s->pid) + t->tid);
 	sqlite_bind(s, DB_RANGE, 5, true, o->name);

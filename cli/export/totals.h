@@ -9,7 +9,7 @@
 struct export_total {
 	uint32_t name, gpu; /**< positions in the model; GW_INDEX_NONE: unknown */
 	enum gw_bound bound;
-	uint32_t log, stack; /**< as in struct export_config, where these are told apart */
+	uint32_t log, stack; /**< as in struct export_config, where these are distinguished */
 	uint64_t launches, measured, scored;
 	uint64_t ns;      /**< of the measured ones */
 	double predicted; /**< of those measured and predicted one by one, ns */
@@ -20,7 +20,7 @@ struct export_totals {
 	struct export_total *list;
 	size_t count, room;
 	struct gw_index index;
-	bool by_stack; /**< stacks are told apart */
+	bool by_stack; /**< stacks are distinguished */
 };
 
 /** `begin`, `launch` and `sum` of a format whose state is a struct export_totals. */

@@ -22,7 +22,7 @@ static const struct gw_option options[] = {
         GW_OPT_CHOICE(engine, "NAME", "duckdb|spark|clickhouse",
                       "what answers: DuckDB, Spark (pyspark, Java) or ClickHouse (chdb), each a "
                       "package of Python (default duckdb)"),
-        GW_OPT_FILE(html, "FILE", "write a page with tables and charts, which needs no network"),
+        GW_OPT_OUT(html, "FILE", "write a page with tables and charts, which needs no network"),
         GW_OPT_FLAG(json, "print JSON; docs/user/json-schema.md describes it"),
         GW_OPT_TEXT(since, "TIME",
                     "only hours that begin at this time or later: 2026-11-26T10:00:00Z, or a span "

@@ -22,7 +22,7 @@ struct fleet_step {
 extern const struct fleet_step fleet_steps[];
 extern const size_t fleet_step_count;
 
-/** Which rows are wanted; hours that begin at a time or later, and before one. */
+/** Which rows are needed; hours that begin at a time or later, and before one. */
 struct fleet_span {
 	uint64_t since_s, until_s; /**< since 1970; 0 and UINT64_MAX: all */
 	uint64_t last_s;           /**< the last so many of the store; 0: all */

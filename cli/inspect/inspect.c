@@ -45,7 +45,7 @@ static const struct gw_option options[] = {
                     "cluster= and shared="),
         GW_OPT_FLAG(coalescing,
                     "with --launch: also each access's coalescing and the blocks' locality"),
-        GW_OPT_FILE(plot, "DIR", "with --coalescing: also write its graphs into this folder (SVG)"),
+        GW_OPT_OUT(plot, "DIR", "with --coalescing: also write its graphs into this folder (SVG)"),
         GW_OPT_FLAG(ptx, "also print the text of PTX images"),
         GW_OPT_FLAG(json, "print JSON; numbers that are not known are null"),
         {0},

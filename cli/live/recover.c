@@ -29,7 +29,7 @@ static const struct gw_option options[] = {
                     "print what the segments show of their processes, running or not: "
                     "configurations with predictions and measured times, GPUs, totals; no log is "
                     "written, and no segment removed"),
-        GW_OPT_FILE(output, "FOLDER", "where to write the logs (default: the current folder)"),
+        GW_OPT_OUT(output, "FOLDER", "where to write the logs (default: the current folder)"),
         {0},
 };
 

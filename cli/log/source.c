@@ -3,6 +3,7 @@
 
 #include "cli/common/memory.h"
 #include "cli/message.h"
+#include "predictor/log/record.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -227,4 +228,23 @@ void gw_log_source_close(struct gw_log_source *source)
 	if (source->fd >= 0)
 		close(source->fd);
 	free(source);
+}
+
+bool gw_log_source_is_log(const char *path)
+{
+	struct gw_log_source *s;
+	const char *failed = NULL;
+	char why[200];
+	struct stat st;
+	uint32_t magic = 0;
+
+	if (stat(path, &st) || !S_ISREG(st.st_mode))
+		return false;
+	s = gw_log_source_open(path, why, sizeof(why));
+	if (!s)
+		return false;
+	if (gw_log_source_read(s, &magic, sizeof(magic), &failed) < sizeof(magic))
+		magic = 0;
+	gw_log_source_close(s);
+	return magic == GW_BLOCK_MAGIC || magic == GW_PACKED_MAGIC;
 }

@@ -21,6 +21,12 @@ struct gw_log_source *gw_log_source_open(const char *path, char *why, size_t siz
 /** Whether the log at @p path can be read only once: standard input ("-") or a pipe. */
 bool gw_log_source_is_once(const char *path);
 
+/**
+ * Whether the file at @p path starts as a gpuwatch log, compressed or not, does. False for other
+ * than regular files and for what can't be read.
+ */
+bool gw_log_source_is_log(const char *path);
+
 /** The same as gw_log_source_open() for @p length bytes in memory, which must outlive the source.
  */
 struct gw_log_source *gw_log_source_memory(const void *data, size_t length);

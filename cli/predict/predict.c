@@ -22,9 +22,9 @@ static const struct gw_option options[] = {
                     "the described launches, JSON (docs/user/launch.md); - is standard input"),
         GW_OPT_TEXT(model, "NAME", "ask this model only; all: every model (default all)"),
         GW_OPT_FLAG(json, "print JSON"),
-        GW_OPT_FILE(plot, "DIR",
-                    "also write pictures into this folder: roofline, quadrant-split, densities, "
-                    "errors (SVG)"),
+        GW_OPT_OUT(plot, "DIR",
+                   "also write pictures into this folder: roofline, quadrant-split, densities, "
+                   "errors (SVG)"),
         GW_OPT_FLAG(
                 tune,
                 "rank block and grid sizes by the wave model instead, without running anything"),

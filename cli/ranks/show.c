@@ -187,7 +187,7 @@ static void show_head(const struct ranks_shown *s)
 	if (!expected_known(s->job))
 		line("Degraded",
 		     "some kernels run on one rank alone and have no prediction: a slow "
-		     "GPU there cannot be told from more work");
+		     "GPU there cannot be distinguished from more work");
 	if (s->steps->apart * APART_SHOWN > s->job->step_count) {
 		l = begin("Degraded");
 		report_part(&l, GW_INK_OFF,

@@ -36,10 +36,10 @@ static const struct gw_option options[] = {
                     "any and all have the same bits"),
         GW_OPT_CHOICE(by, "WHAT", "launch|configuration",
                       "as for gpuwatch score (default launch, with --hide-times configuration)"),
-        GW_OPT_FILE(output, "FILE",
-                    "also write the log anew, with these predictions in the place of its own"),
+        GW_OPT_OUT(output, "FILE",
+                   "also write the log anew, with these predictions in the place of its own"),
         GW_OPT_FLAG(models, "as for gpuwatch score"),
-        GW_OPT_FILE(plot, "DIR", "as for gpuwatch score"),
+        GW_OPT_OUT(plot, "DIR", "as for gpuwatch score"),
         GW_OPT_FLAG(json, "print JSON; docs/user/json-schema.md describes it"),
         {0},
 };

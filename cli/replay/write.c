@@ -131,18 +131,6 @@ static bool take(void *arg, const struct gw_log_record *record)
 	return !w->failed;
 }
 
-/* Why the log can't be written anew to @p to; NULL: it can. */
-static const char *unfit(const char *from, const char *to)
-{
-	struct stat a, b;
-
-	if (gw_log_source_is_once(from))
-		return "the log is read twice, and a pipe can't be; give a file";
-	if (!stat(from, &a) && !stat(to, &b) && a.st_dev == b.st_dev && a.st_ino == b.st_ino)
-		return "this is the log that is replayed; give another file";
-	return NULL;
-}
-
 /*
  * Where to write: beside @p to, under a name that is put into @p beside, so that @p to is either
  * whole or as it was. A device or a pipe is written as it is.
@@ -201,7 +189,9 @@ bool replay_write(const struct trace *trace, const char *to, const struct trace_
                   const char *how)
 {
 	struct writing *w = gw_alloc(sizeof(*w));
-	const char *why = unfit(trace->path, to);
+	const char *why = gw_log_source_is_once(trace->path)
+	                          ? "the log is read twice, and a pipe can't be; give a file"
+	                          : NULL;
 	char beside[PATH_MAX] = "";
 	bool good = false;
 

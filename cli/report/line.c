@@ -94,3 +94,15 @@ void report_wrapped(const char *text, unsigned width, unsigned indent)
 	}
 	putchar('\n');
 }
+
+void report_sentence(unsigned indent, const char *format, ...)
+{
+	char text[1024];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	printf("%*s", (int)indent, "");
+	report_wrapped(text, gw_width(), indent);
+}

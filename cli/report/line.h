@@ -27,4 +27,8 @@ void report_finish(struct report_line *line, const char *nothing);
 /** A sentence, wrapped at blanks within @p width, further lines after @p indent blanks. */
 void report_wrapped(const char *text, unsigned width, unsigned indent);
 
+/** What is printed, up to 1,023 bytes, as lines of the terminal's width after @p indent blanks. */
+void report_sentence(unsigned indent, const char *format, ...)
+        __attribute__((format(printf, 2, 3)));
+
 #endif

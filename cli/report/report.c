@@ -63,9 +63,9 @@ static const struct gw_option options[] = {
                     "and lines from the launch outwards; in JSON the array stacks of a row"),
         GW_OPT_FLAG(json, "print JSON, times in ns; docs/user/json-schema.md describes it"),
         GW_OPT_FLAG(csv, "print CSV, times in ns, with one header line"),
-        GW_OPT_FILE(html, "FILE",
-                    "write the report as one HTML page with charts, which needs no network; - is "
-                    "standard output. FILE is there once it is whole"),
+        GW_OPT_OUT(html, "FILE",
+                   "write the report as one HTML page with charts, which needs no network; - is "
+                   "standard output. FILE is there once it is whole"),
         GW_OPT_FLAG(verify,
                     "also list each prediction that used a later measurement; exit status 1 when "
                     "there are any"),

@@ -19,9 +19,9 @@ static const struct gw_option options[] = {
                       "(default launch)"),
         LOG_WINDOW_OPTIONS,
         GW_OPT_FLAG(models, "also show the errors of every model on the same launches"),
-        GW_OPT_FILE(plot, "DIR",
-                    "also draw predicted against measured time into this folder, with --models "
-                    "a picture for each model"),
+        GW_OPT_OUT(plot, "DIR",
+                   "also draw predicted against measured time into this folder, with --models "
+                   "a picture for each model"),
         GW_OPT_FLAG(json, "print JSON; docs/user/json-schema.md describes it"),
         {0},
 };

@@ -19,6 +19,7 @@
 #include "cli/common/memory.h"
 #include "cli/common/number.h"
 #include "cli/message.h"
+#include "cli/report/line.h"
 #include "cli/table.h"
 #include "cli/log/folder.h"
 #include "cli/log/trace.h"
@@ -418,6 +419,10 @@ static const char *place_name(const struct whatif *w, size_t place)
 	return place ? device_short_name(w->devices->profiles[place - 1]) : "the GPU it ran on";
 }
 
+#define NO_SUM                                                                                     \
+	"No sum on %s: its profile lacks what the model uses, so times are lower bounds (≥). "   \
+	"`gpuwatch calibrate` on such a GPU measures it:"
+
 /* A reason once for each GPU, with the kernels that it is of. */
 static void print_reason(const struct whatif *w, size_t place, size_t first)
 {
@@ -432,9 +437,9 @@ static void print_reason(const struct whatif *w, size_t place, size_t first)
 	for (size_t i = first; i < w->count; i++)
 		same += !strcmp(w->rows[i].answers[place].reason, reason);
 	if (*reason && isnan(w->rows[first].answers[place].at_least))
-		printf("No time on %s of %s (%s%s): %s\n", place_name(w, place),
-		       gw_counted(&n, (double)same, "kernel", NULL), name ? name : "?",
-		       same > 1 ? " and others" : "", reason);
+		report_sentence(0, "No time on %s of %s (%s%s): %s", place_name(w, place),
+		                gw_counted(&n, (double)same, "kernel", NULL), name ? name : "?",
+		                same > 1 ? " and others" : "", reason);
 	free(name);
 }
 
@@ -445,19 +450,10 @@ static void print_reasons(const struct whatif *w)
 			print_reason(w, p, i);
 	for (size_t p = 1; p < w->places; p++) {
 		if (w->lacks[p].count)
-			printf("No sum on %s: its profile lacks what the model uses where the log "
-			       "ran, so times there are lower bounds (≥). `gpuwatch calibrate` on "
-			       "such a GPU measures it:\n",
-			       place_name(w, p));
+			report_sentence(0, NO_SUM, place_name(w, p));
 		for (unsigned i = 0; i < w->lacks[p].count; i++)
 			printf("  %s\n", w->lacks[p].what[i]);
 	}
-}
-
-static void print_missing(const struct whatif *w)
-{
-	for (size_t i = 0; i < w->complaint_count; i++)
-		printf("%s: %s\n", w->complaints[i].path, w->complaints[i].text);
 }
 
 static void add_time(struct gw_table *table, const struct answer *a)
@@ -477,10 +473,10 @@ static void print_text(const struct whatif *w)
 	struct estimate_text t;
 	struct gw_text n;
 
-	printf("Predicted by %s: %s.\n%s\n", w->model->name, w->model->summary,
-	       w->utilisation ? "Times on other GPUs are multiplied by E_util, measured over "
-	                        "predicted here.\n"
-	                      : "");
+	report_sentence(0, "Predicted by %s: %s.", w->model->name, w->model->summary);
+	if (w->utilisation)
+		report_sentence(0, "Elsewhere times E_util, measured over predicted here.");
+	printf("\n");
 	for (size_t i = 0; i < w->count; i++) {
 		const struct row *row = &w->rows[i];
 
@@ -498,12 +494,13 @@ static void print_text(const struct whatif *w)
 	gw_table_free(table);
 	printf("\n");
 	if (!w->works)
-		printf("No time on any GPU: %s.\n", no_work);
+		report_sentence(0, "No time on any GPU: %s.", no_work);
 	else
 		print_reasons(w);
 	if (!any_known(w))
-		printf("Remedy: %s.\n", remedy);
-	print_missing(w);
+		report_sentence(0, "Remedy: %s.", remedy);
+	for (size_t i = 0; i < w->complaint_count; i++)
+		printf("%s: %s\n", w->complaints[i].path, w->complaints[i].text);
 }
 
 /* ---- JSON ---- */

@@ -88,7 +88,7 @@ static struct defs defs_of(struct finder *f, struct use u)
 	return defs;
 }
 
-/* Passes on the low half of an address, which is all that is wanted of it. */
+/* Passes on the low half of an address, which is all that is needed of it. */
 static bool is_move(const struct gw_ir_insn *insn)
 {
 	return insn->op == IR_MOV || insn->op == IR_ZEXT || insn->op == IR_TOGEN ||

@@ -41,6 +41,7 @@ struct analysis {
 	const struct gw_static_code *in;
 	struct gw_static_in parts;          /**< as gathered */
 	const struct gw_schedule *schedule; /**< of machine code, once built */
+	const struct gw_timing *timing;     /**< of PTX, once made */
 	struct gw_arena *arena;
 };
 
@@ -87,11 +88,27 @@ static const char *machine_rows(struct analysis *a, const struct gw_static_in *p
 	return open;
 }
 
+/* The same of PTX. NULL, or why there is none. */
+static const char *take_time(struct analysis *a)
+{
+	struct gw_timing *timing;
+	const char *why;
+
+	if (a->timing)
+		return NULL;
+	timing = gw_arena_array(a->arena, 1, sizeof(*timing));
+	if (!timing)
+		return "there is no memory for it";
+	why = gw_timing_of(a->in->program, a->arena, timing);
+	if (!why)
+		a->timing = timing;
+	return why;
+}
+
 /* All rows of @p parts. NULL, or why there are none; *@p open: why counts are not settled. */
 static const char *all_rows(struct analysis *a, struct gw_static_in *parts, enum gw_static_end end,
                             struct gw_work *work, const char **open)
 {
-	struct gw_timing timing;
 	const char *why;
 
 	gw_work_clear(work);
@@ -107,10 +124,10 @@ static const char *all_rows(struct analysis *a, struct gw_static_in *parts, enum
 		add_wavefronts(parts->gather, work);
 		return NULL;
 	}
-	why = gw_timing_of(a->in->program, a->arena, &timing);
+	why = take_time(a);
 	if (why)
 		return why;
-	parts->timing = &timing;
+	parts->timing = a->timing;
 	gw_static_warp(parts, work);
 	parts->timing = NULL;
 	return NULL;

@@ -342,9 +342,7 @@ static bool copy_ranges(const struct gw_ir_program *p, struct gw_arena *arena,
 	out->access = copy(arena, out->access, out->count, sizeof(*out->access));
 	out->copies.copy =
 	        copy(arena, out->copies.copy, out->copies.count, sizeof(*out->copies.copy));
-	out->locality = copy(arena, out->locality, 1, sizeof(*out->locality));
-	return r->blocks && r->longest && r->insns && out->access && out->copies.copy &&
-	       out->locality;
+	return r->blocks && r->longest && r->insns && out->access && out->copies.copy;
 }
 
 /*
@@ -431,7 +429,7 @@ bool gw_static_at(const struct gw_static_in *in, const struct gw_cfg *cfg, enum 
 		finite &= fix(&out->copies.copy[i].runs, end);
 	fix(&r->branches, end);
 	fix(&r->divergent, end);
-	out->locality->counted_alone = between;
+	out->counted_alone = between;
 	if (between)
 		r->sure *= COUNTS_GUESSED;
 	return finite;

@@ -327,6 +327,7 @@ static void cache_rows(const struct gw_static_in *in, struct gw_work *work)
 
 	if (!in->device || gw_occupancy_of(in->device, in->launch, &o))
 		return;
+	in->gather->locality->counted_alone = in->gather->counted_alone;
 	resident = fmin(o.blocks_per_sm, ceil(gw_dim3_size(in->launch->config.grid) /
 	                                      gw_param_value(in->device, GW_PARAM_sm_count)));
 	gw_static_set(work, GW_WORK_l1_hit_rate, l1_hits(in, resident), sure * l1_model);

@@ -73,7 +73,7 @@ static void make_pool_outside(void)
 }
 
 /*
- * Once stacks are wanted, not before: a call of the system's less, which a filter may forbid. By
+ * Once stacks are needed, not before: a call of the system's less, which a filter may forbid. By
  * then the program may be about to enter a sandbox.
  */
 static void make_pool(void)

@@ -50,7 +50,7 @@ void gw_stacks_mode(void);
 /** Begin anew, in a forked child too. */
 void gw_stacks_start(void);
 
-/** Whether stacks are wanted since the mode was switched: then launches of configurations that have
+/** Whether stacks are needed since the mode was switched: then launches of configurations that have
  * a prediction lack one, too. Worker. */
 bool gw_stacks_behind(void);
 

@@ -65,7 +65,7 @@ enum {
 	GW_EVENT_ARGUMENTS = 1 << 5,
 	/** Worker: the slot of its stream or graph has gone to another (slots.h). */
 	GW_EVENT_LATE = 1 << 6,
-	/** In the hook: no slot was found, so the stack is wanted (stacks.h). */
+	/** In the hook: no slot was found, so the stack is needed (stacks.h). */
 	GW_EVENT_STACK = 1 << 7,
 };
 

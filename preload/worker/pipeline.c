@@ -228,7 +228,7 @@ static void show_totals(void)
 	gw_live_totals(totals);
 }
 
-/* A configuration was new within the last seconds: where code is read, its arguments are wanted. */
+/* A configuration was new within the last seconds: where code is read, its arguments are needed. */
 static bool configurations_come(uint64_t now)
 {
 	if (gw_config_count() != worker.configs) {

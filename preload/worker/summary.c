@@ -53,15 +53,64 @@ static struct row *gather(uint32_t *count)
 	return rows;
 }
 
+/* The number at the front of @p *s, which it is moved over: at most three digits. */
+static size_t length_of(const char **s)
+{
+	size_t n = 0;
+
+	for (int i = 0; i < 3 && **s >= '0' && **s <= '9'; i++)
+		n = 10 * n + (size_t)(*(*s)++ - '0');
+	return n;
+}
+
 /*
- * As the program has it. To demangle is for `gpuwatch report`: a name of 229 bytes can stand for
- * 100 MB, and this is the program's memory.
+ * The kernel's own name in a mangled one: the last of its scopes. A kernel is no member of a class,
+ * so its template arguments are the first there are. The length; 0 where it is written otherwise.
+ */
+static size_t own_name(const char *mangled, const char **name, const char **rest)
+{
+	const char *s = mangled + 2;
+	bool scoped = !strncmp(mangled, "_ZN", 3);
+	size_t length = 0;
+
+	if (strncmp(mangled, "_Z", 2) != 0)
+		return 0;
+	for (s += scoped; *s && (scoped || !length);) {
+		if (*s == 'L') { /* of this file alone */
+			s++;
+		} else if (!strncmp(s, "St", 2)) {
+			s += 2;
+		} else {
+			size_t n = length_of(&s);
+
+			if (!n || strnlen(s, n) < n)
+				break;
+			length = n;
+			*name = s;
+			s += n;
+		}
+	}
+	*rest = s;
+	return scoped && (!*s || !strchr("IEB", *s)) ? 0 : length;
+}
+
+/*
+ * A short name without the demangler, which is for `gpuwatch report`: a name of 229 bytes can stand
+ * for 100 MB, and this is the program's memory.
  */
 static void shortened(const char *name, char out[NAME_WIDTH + 1])
 {
-	snprintf(out, NAME_WIDTH + 1, "%s", name);
-	if (strlen(name) > NAME_WIDTH)
-		memcpy(out + NAME_WIDTH - 3, "...", 3);
+	const char *own = name, *rest = "";
+	size_t length = own_name(name, &own, &rest);
+	const char *more = length && *rest == 'I' ? "<...>" : "";
+
+	if (!length)
+		length = strlen(own);
+	if (length + strlen(more) > NAME_WIDTH) {
+		length = NAME_WIDTH - 3;
+		more = "...";
+	}
+	snprintf(out, NAME_WIDTH + 1, "%.*s%s", (int)length, own, more);
 }
 
 static const char *duration(double ns, char out[16])

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What an analysis costs and tells, without a GPU: launches described on standard input are
+ * What an analysis costs and reports, without a GPU: launches described on standard input are
  * analysed as the worker would (preload/analysis/analysis_code.h), one after the other, in their
  * order.
  *

@@ -104,8 +104,8 @@ analyses)
 	analysis 39500000 "1 multiply 90 16 0 256 256 1 16 16 1 0 $side$side${depth}00000000$x$y$z" "$@"
 	analysis 57000000 "1 triangle 90 16 0 16 1 1 256 1 1 0 ${side}00000000$x$y" "$@"
 	# Data decide where it loads: its work is taken at both ends, too.
-	analysis 3400000 "1 gather 90 16 0 65536 1 1 256 1 1 0 ${large}00000000$x$y$z" "$@"
-	analysis 3700000 "2 runs_histogram 90 16 0 1 1 1 256 1 1 0 $x${side}00000000$y" "$@"
+	analysis 2100000 "1 gather 90 16 0 65536 1 1 256 1 1 0 ${large}00000000$x$y$z" "$@"
+	analysis 3200000 "2 runs_histogram 90 16 0 1 1 1 256 1 1 0 $x${side}00000000$y" "$@"
 	;;
 *)
 	sed -n 's/^#   //p' "$0" >&2

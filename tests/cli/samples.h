@@ -9,7 +9,7 @@
 void sample_plain(struct lb *b, uint32_t pid, uint32_t flags);
 /** The plain one, an hour later. */
 void sample_later(struct lb *b, uint32_t pid);
-/** The same with a prediction that knew its own measurement and one that knew a later end. */
+/** The same with a prediction made of its own measurement and one made of a later end. */
 void sample_violations(struct lb *b);
 /** The first launches of the plain one, which have no predictions. */
 void sample_unpredicted(struct lb *b);

@@ -5,9 +5,8 @@
 #include "cli/agent/pod_list.h"
 #include "cli/agent/text.h"
 #include "cli/agent/textfile.h"
+#include "tests/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -16,15 +15,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
-static void pods_and_containers_are_read_from_control_groups(void **state)
+TEST(pods_and_containers_are_read_from_control_groups)
 {
 	static const char id[] = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
 	char text[400];
 	struct agent_owner o = {0};
 
-	(void)state;
 	snprintf(text, sizeof(text),
 	         "0::/kubepods.slice/kubepods-burstable.slice/"
 	         "kubepods-burstable-pod01234567_89ab_cdef_0123_456789abcdef.slice/"
@@ -39,14 +35,13 @@ static void pods_and_containers_are_read_from_control_groups(void **state)
 	assert_string_equal(o.container_id, "");
 }
 
-static void jobs_and_ranks_are_read_from_environments(void **state)
+TEST(jobs_and_ranks_are_read_from_environments)
 {
 	static const char text[] =
 	        "HOME=/\0XSLURM_JOB_ID=9\0SLURM_JOB_ID=123\0RANK=7\0SLURM_PROCID=8"
 	        "\0POD_NAME=\0OPEN";
 	struct agent_owner o = {0};
 
-	(void)state;
 	agent_owner_environment(text, sizeof(text) - 1, &o);
 	assert_string_equal(o.hpc_job, "123");
 	assert_string_equal(o.rank, "7");
@@ -71,12 +66,11 @@ static const char pods[] =
         "\x0a\x33\x1a\x2f\x12\x2d\x12\x2b"
         "GPU-aaaaaaaa-0000-0000-0000-000000000000::1\x12\x00";
 
-static void pods_of_gpus_are_read_as_kubelet_has_them(void **state)
+TEST(pods_of_gpus_are_read_as_kubelet_has_them)
 {
 	struct agent_pod_list list = {0};
 	const struct agent_pod *pod;
 
-	(void)state;
 	assert_true(agent_pod_list_read(pods, sizeof(pods) - 1, &list));
 	assert_int_equal(list.rows, 3);
 	pod = agent_pod_of(&list, "GPU-01020000-0000-0000-0000-000000000000");
@@ -93,7 +87,7 @@ static void pods_of_gpus_are_read_as_kubelet_has_them(void **state)
 	free(list.row);
 }
 
-static void replicas_of_a_gpu_are_one_containers(void **state)
+TEST(replicas_of_a_gpu_are_one_containers)
 {
 	/* Both replicas as kubelet has them, one of them twice, as on each of two NUMA nodes. */
 	static const char two[] = "\x0a\x96\x01\x0a\x01p\x1a\x90\x01\x0a\x01"
@@ -104,7 +98,6 @@ static void replicas_of_a_gpu_are_one_containers(void **state)
 	struct agent_pod_list list = {0};
 	const struct agent_pod *pod;
 
-	(void)state;
 	assert_true(agent_pod_list_read(two, sizeof(two) - 1, &list));
 	assert_int_equal(list.rows, 3);
 	pod = agent_pod_of(&list, "GPU-aaaaaaaa-0000-0000-0000-000000000000");
@@ -113,11 +106,10 @@ static void replicas_of_a_gpu_are_one_containers(void **state)
 	free(list.row);
 }
 
-static void a_list_of_pods_that_is_cut_is_none(void **state)
+TEST(a_list_of_pods_that_is_cut_is_none)
 {
 	size_t whole = 0;
 
-	(void)state;
 	for (size_t size = 0; size < sizeof(pods); size++) {
 		struct agent_pod_list list = {0};
 
@@ -128,9 +120,8 @@ static void a_list_of_pods_that_is_cut_is_none(void **state)
 	assert_int_equal(whole, 5);
 }
 
-static void the_accept_header_decides_the_format(void **state)
+TEST(the_accept_header_decides_the_format)
 {
-	(void)state;
 	assert_int_equal(agent_text_asked(NULL), TEXT_PROMETHEUS);
 	assert_int_equal(agent_text_asked("*/*"), TEXT_PROMETHEUS);
 	assert_int_equal(agent_text_asked("text/plain;version=0.0.4"), TEXT_PROMETHEUS);
@@ -149,13 +140,12 @@ static void the_accept_header_decides_the_format(void **state)
 	assert_int_equal(agent_text_asked(",;q=,,;;"), TEXT_PROMETHEUS);
 }
 
-static void a_textfile_is_whole_or_the_one_before(void **state)
+TEST(a_textfile_is_whole_or_the_one_before)
 {
 	char folder[] = "/tmp/gw-agent-XXXXXX", path[64], line[64] = "", why[300] = "";
 	struct stat st;
 	FILE *in;
 
-	(void)state;
 	assert_non_null(mkdtemp(folder));
 	assert_true(agent_textfile(folder, "first\n", 6, why, sizeof(why)));
 	snprintf(path, sizeof(path), "%s/.gpuwatch.prom.tmp", folder);
@@ -178,15 +168,5 @@ static void a_textfile_is_whole_or_the_one_before(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(pods_and_containers_are_read_from_control_groups),
-	        cmocka_unit_test(jobs_and_ranks_are_read_from_environments),
-	        cmocka_unit_test(pods_of_gpus_are_read_as_kubelet_has_them),
-	        cmocka_unit_test(replicas_of_a_gpu_are_one_containers),
-	        cmocka_unit_test(a_list_of_pods_that_is_cut_is_none),
-	        cmocka_unit_test(the_accept_header_decides_the_format),
-	        cmocka_unit_test(a_textfile_is_whole_or_the_one_before),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run(NULL, NULL);
 }

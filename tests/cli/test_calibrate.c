@@ -2,16 +2,13 @@
 /* gpuwatch calibrate without a GPU: what it says where it can't measure, and a whole run on the
  * CPU stand-in, whose clock group's numbers are known. */
 #include "tests/cli/shell.h"
+#include "tests/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-#include <cmocka.h>
 
 #define CALIBRATE GPUWATCH " calibrate "
 #define STANDIN_GPU                                                                                \
@@ -30,66 +27,57 @@ static void assert_refused(const char *what)
 
 static int begin(void **state)
 {
-	(void)state;
 	return shell("chmod u+w . 2>/dev/null; rm -rf ./* .config");
 }
 
-static void without_a_driver_it_says_what_to_install(void **state)
+TEST_WITH(without_a_driver_it_says_what_to_install, begin, NULL)
 {
-	(void)state;
 	assert_int_equal(shell("LD_LIBRARY_PATH= " CALIBRATE "-o p.json"), 2);
 	if (strstr(shell_output, "no GPU is visible"))
 		skip(); /* a driver without a GPU is installed here */
 	assert_refused("no NVIDIA driver: libcuda.so.1");
 }
 
-static void without_a_gpu_it_says_where_to_look(void **state)
+TEST_WITH(without_a_gpu_it_says_where_to_look, begin, NULL)
 {
-	(void)state;
 	assert_int_equal(shell("STANDIN_DEVICES=0 " CLOCK "-o p.json"), 2);
 	assert_refused("no GPU is visible: check nvidia-smi");
 }
 
-static void a_device_that_is_not_there_is_refused(void **state)
+TEST_WITH(a_device_that_is_not_there_is_refused, begin, NULL)
 {
-	(void)state;
 	assert_int_equal(shell("STANDIN_DEVICES=2 " CLOCK "--device=2 -o p.json"), 2);
 	assert_refused("there is no device 2: this machine has 2, counted from 0");
 }
 
-static void a_gpu_another_process_uses_is_busy(void **state)
+TEST_WITH(a_gpu_another_process_uses_is_busy, begin, NULL)
 {
-	(void)state;
 	assert_int_equal(shell("STANDIN_NVML_PIDS=77,78 " CLOCK "-o p.json"), 2);
 	assert_refused("the GPU is busy: process 77 uses it");
 }
 
-static void a_gpu_that_works_for_a_hidden_process_is_busy(void **state)
+TEST_WITH(a_gpu_that_works_for_a_hidden_process_is_busy, begin, NULL)
 {
-	(void)state;
 	assert_int_equal(shell("STANDIN_NVML_BUSY=60 " CLOCK "-o p.json"), 2);
 	assert_refused("the GPU is busy: it works for somebody else");
 }
 
-static void force_measures_a_busy_gpu(void **state)
+TEST_WITH(force_measures_a_busy_gpu, begin, NULL)
 {
-	(void)state;
 	assert_int_equal(shell("STANDIN_NVML_PIDS=77 " CLOCK "--force -o p.json"), 0);
 	assert_int_equal(shell("ls"), 0);
 	assert_string_equal(shell_output, "p.json\n");
 }
 
-static void kernels_that_do_not_fit_the_gpu_are_reported(void **state)
+TEST_WITH(kernels_that_do_not_fit_the_gpu_are_reported, begin, NULL)
 {
-	(void)state;
 	assert_int_equal(shell(CLOCK "-o p.json"), 0);
 	assert_int_equal(shell("rm p.json; LD_LIBRARY_PATH=" STANDIN " " CALIBRATE "-o p.json"), 2);
 	assert_refused("no kernel of this gpuwatch runs on this GPU");
 }
 
-static void folder_that_cannot_be_written_is_found_before_measuring(void **state)
+TEST_WITH(folder_that_cannot_be_written_is_found_before_measuring, begin, NULL)
 {
-	(void)state;
 	assert_int_equal(shell("STANDIN_COUNT=$PWD/count " CLOCK "-o /proc/p.json; s=$?; "
 	                       "grep -c gw_clock_cost count >&2; rm -f count; exit $s"),
 	                 2);
@@ -99,11 +87,10 @@ static void folder_that_cannot_be_written_is_found_before_measuring(void **state
 }
 
 /* Else a folder would be found when all is measured, and a device would be gone. */
-static void output_that_is_no_file_is_found_before_measuring_and_stays(void **state)
+TEST_WITH(output_that_is_no_file_is_found_before_measuring_and_stays, begin, NULL)
 {
 	static const char *const made[] = {"mkdir out", "mkfifo out"};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(made) / sizeof(*made); i++) {
 		assert_int_equal(shell("rm -rf out; %s; ls -ld out >before; "
 		                       "STANDIN_COUNT=$PWD/count " STANDIN_GPU CALIBRATE
@@ -117,30 +104,26 @@ static void output_that_is_no_file_is_found_before_measuring_and_stays(void **st
 	}
 }
 
-static void samples_folder_that_cannot_be_made_is_found_before_measuring(void **state)
+TEST_WITH(samples_folder_that_cannot_be_made_is_found_before_measuring, begin, NULL)
 {
-	(void)state;
 	assert_int_equal(shell(CLOCK "-o p.json --samples=/proc/x"), 2);
 	assert_refused("/proc/x: the folder cannot be made");
 }
 
-static void group_that_does_not_exist_is_refused_with_the_list(void **state)
+TEST_WITH(group_that_does_not_exist_is_refused_with_the_list, begin, NULL)
 {
-	(void)state;
 	assert_int_equal(shell(STANDIN_GPU CALIBRATE "--only=clocks"), 2);
 	assert_refused("unknown group \"clocks\"; --only must be one of \"direct\", \"clock\"");
 }
 
-static void operand_is_taken_for_a_forgotten_option(void **state)
+TEST_WITH(operand_is_taken_for_a_forgotten_option, begin, NULL)
 {
-	(void)state;
 	assert_int_equal(shell(STANDIN_GPU CALIBRATE "p.json"), 2);
 	assert_refused("did you mean -o p.json?");
 }
 
-static void measured_values_stand_in_the_profile(void **state)
+TEST_WITH(measured_values_stand_in_the_profile, begin, NULL)
 {
-	(void)state;
 	assert_int_equal(shell(CLOCK "-o p.json"), 0);
 	shell_says("SM clock 1000 MHz (least 1000), throttled by: none");
 	assert_int_equal(shell("grep -o '\"lat_clock\": .*' p.json"), 0);
@@ -155,26 +138,23 @@ static void measured_values_stand_in_the_profile(void **state)
 	assert_int_equal(shell("grep -o '\"sm_count\": .*driver.*' p.json"), 0);
 }
 
-static void quick_run_takes_fewer_samples(void **state)
+TEST_WITH(quick_run_takes_fewer_samples, begin, NULL)
 {
-	(void)state;
 	assert_int_equal(shell(CLOCK "--quick -o p.json"), 0);
 	assert_int_equal(shell("grep -o '\"lat_clock\": .*' p.json"), 0);
 	shell_says("\"samples\": 1024");
 }
 
-static void clocks_that_are_held_down_are_reported_and_recorded(void **state)
+TEST_WITH(clocks_that_are_held_down_are_reported_and_recorded, begin, NULL)
 {
-	(void)state;
 	assert_int_equal(shell("STANDIN_NVML_THROTTLE=0x24 " CLOCK "-o p.json"), 0);
 	shell_says("clock: the clocks were throttled: power cap, thermal slowdown");
 	assert_int_equal(shell("grep -c '\"throttle\": \"power cap, thermal slowdown\"' p.json"),
 	                 0);
 }
 
-static void samples_are_written_as_they_were_taken(void **state)
+TEST_WITH(samples_are_written_as_they_were_taken, begin, NULL)
 {
-	(void)state;
 	assert_int_equal(shell(CLOCK "--quick -o p.json --samples=s"), 0);
 	assert_int_equal(shell("ls s; wc -l < s/clock-1-warps.csv; head -6 s/clock-1-warps.csv"),
 	                 0);
@@ -183,9 +163,8 @@ static void samples_are_written_as_they_were_taken(void **state)
 	                    "1025\ncycles\n40\n41\n41\n41\n40\n");
 }
 
-static void profile_goes_to_the_users_own_and_is_found_by_name(void **state)
+TEST_WITH(profile_goes_to_the_users_own_and_is_found_by_name, begin, NULL)
 {
-	(void)state;
 	assert_int_equal(shell(CLOCK), 0);
 	assert_int_equal(shell("ls .config/gpuwatch/profiles"), 0);
 	assert_string_equal(shell_output, "gpuwatch-stand-in-simulated-on-the-cpu.json\n");
@@ -195,9 +174,8 @@ static void profile_goes_to_the_users_own_and_is_found_by_name(void **state)
 	shell_says("lat_clock");
 }
 
-static void one_group_leaves_the_rest_of_a_profile_as_it_is(void **state)
+TEST_WITH(one_group_leaves_the_rest_of_a_profile_as_it_is, begin, NULL)
 {
-	(void)state;
 	assert_int_equal(shell(CLOCK "-o p.json"), 0);
 	assert_int_equal(
 	        shell("sed -i 's/\"lat_clock\": {\"value\": 41/\"lat_l1\": {\"value\": 33, "
@@ -210,9 +188,8 @@ static void one_group_leaves_the_rest_of_a_profile_as_it_is(void **state)
 	                 0);
 }
 
-static void too_little_memory_leaves_values_unknown_with_the_reason(void **state)
+TEST_WITH(too_little_memory_leaves_values_unknown_with_the_reason, begin, NULL)
 {
-	(void)state;
 	assert_int_equal(shell(CLOCK "-o p.json"), 0);
 	/* The first piece is the bench's own, the second the group's first. */
 	assert_int_equal(shell("STANDIN_FAIL=cuMemAlloc_v2:2:2 " CLOCK "-o p.json"), 0);
@@ -227,9 +204,8 @@ static void too_little_memory_leaves_values_unknown_with_the_reason(void **state
 	shell_says("\"clock_cost_8\": {\"unit_x\": \"cycle\"");
 }
 
-static void profile_of_another_gpu_is_not_written_over(void **state)
+TEST_WITH(profile_of_another_gpu_is_not_written_over, begin, NULL)
 {
-	(void)state;
 	assert_int_equal(
 	        shell("echo '{\"gpuwatch_profile\": 1, \"name\": \"Other\"}' > p.json; " CLOCK
 	              "-o p.json"),
@@ -241,7 +217,7 @@ static void profile_of_another_gpu_is_not_written_over(void **state)
 
 /* Every driver call of the run in turn fails, early and late: one message, no profile, no part of
  * one. */
-static void any_failing_driver_call_ends_in_one_message(void **state)
+TEST_WITH(any_failing_driver_call_ends_in_one_message, begin, NULL)
 {
 	static const char *const calls[] = {
 	        "cuInit:1:999",          "cuDeviceGetCount:1:3",  "cuDeviceGetName:1:101",
@@ -251,7 +227,6 @@ static void any_failing_driver_call_ends_in_one_message(void **state)
 	        "cuMemcpyDtoH_v2:3:700", "cuMemsetD8Async:1:719",
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++) {
 		if (shell("STANDIN_FAIL=%s " CLOCK "-o p.json 2>err >out; s=$?; "
 		          "grep -v ': [0-9]* values' err; rm -f err out; exit $s",
@@ -267,24 +242,21 @@ static void any_failing_driver_call_ends_in_one_message(void **state)
 	"-o p.json & p=$!; until grep -qs cuLaunchKernel trace || ! kill -0 $p; do sleep 0.02; "   \
 	"done; kill -" signal " $p; wait $p; s=$?; rm -f trace; exit $s"
 
-static void interrupted_run_writes_nothing(void **state)
+TEST_WITH(interrupted_run_writes_nothing, begin, NULL)
 {
-	(void)state;
 	assert_int_equal(shell(STOPPED_BY("INT", "")), 2);
 	assert_refused("stopped; no profile was written");
 }
 
-/* SIGALRM is what tells timeout(1) that the time is over; it then sends SIGTERM, twice. */
-static void run_that_timeout_ends_writes_nothing(void **state)
+/* By SIGALRM timeout(1) learns that the time is over; it then sends SIGTERM, twice. */
+TEST_WITH(run_that_timeout_ends_writes_nothing, begin, NULL)
 {
-	(void)state;
 	assert_int_equal(shell(STOPPED_BY("ALRM", "timeout 600 env ")), 124);
 	assert_refused("stopped; no profile was written");
 }
 
-static void killed_run_writes_nothing(void **state)
+TEST_WITH(killed_run_writes_nothing, begin, NULL)
 {
-	(void)state;
 	assert_int_equal(shell(STOPPED_BY("KILL", "")), 128 + 9);
 	assert_int_equal(shell("ls -A"), 0);
 	assert_string_equal(shell_output, "");
@@ -299,11 +271,10 @@ static double now(void)
 }
 
 /* Like the kernels of the other tests, but the one that is measured takes a day. */
-static void kernel_that_never_ends_is_given_up_after_20_s(void **state)
+TEST_WITH(kernel_that_never_ends_is_given_up_after_20_s, begin, NULL)
 {
 	double begin = now();
 
-	(void)state;
 	assert_int_equal(
 	        shell("sed '/gw_clock_cost/s/$/ ns=86400000000000/' " KERNELS " > kernels"), 0);
 	assert_int_equal(
@@ -317,35 +288,5 @@ static void kernel_that_never_ends_is_given_up_after_20_s(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup(name, begin)
-	const struct CMUnitTest tests[] = {
-	        TEST(without_a_driver_it_says_what_to_install),
-	        TEST(without_a_gpu_it_says_where_to_look),
-	        TEST(a_device_that_is_not_there_is_refused),
-	        TEST(a_gpu_another_process_uses_is_busy),
-	        TEST(a_gpu_that_works_for_a_hidden_process_is_busy),
-	        TEST(force_measures_a_busy_gpu),
-	        TEST(kernels_that_do_not_fit_the_gpu_are_reported),
-	        TEST(folder_that_cannot_be_written_is_found_before_measuring),
-	        TEST(output_that_is_no_file_is_found_before_measuring_and_stays),
-	        TEST(samples_folder_that_cannot_be_made_is_found_before_measuring),
-	        TEST(group_that_does_not_exist_is_refused_with_the_list),
-	        TEST(operand_is_taken_for_a_forgotten_option),
-	        TEST(measured_values_stand_in_the_profile),
-	        TEST(quick_run_takes_fewer_samples),
-	        TEST(clocks_that_are_held_down_are_reported_and_recorded),
-	        TEST(samples_are_written_as_they_were_taken),
-	        TEST(profile_goes_to_the_users_own_and_is_found_by_name),
-	        TEST(one_group_leaves_the_rest_of_a_profile_as_it_is),
-	        TEST(too_little_memory_leaves_values_unknown_with_the_reason),
-	        TEST(profile_of_another_gpu_is_not_written_over),
-	        TEST(any_failing_driver_call_ends_in_one_message),
-	        TEST(interrupted_run_writes_nothing),
-	        TEST(run_that_timeout_ends_writes_nothing),
-	        TEST(killed_run_writes_nothing),
-	        TEST(kernel_that_never_ends_is_given_up_after_20_s),
-	};
-#undef TEST
-
-	return cmocka_run_group_tests(tests, shell_setup, shell_teardown);
+	return tests_run(shell_setup, shell_teardown);
 }

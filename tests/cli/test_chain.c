@@ -1,23 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The whole chain on the CPU stand-in: run, the real library, its log, report. */
 #include "tests/cli/shell.h"
+#include "tests/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #define WATCH  "LD_LIBRARY_PATH=" STANDIN " " GPUWATCH " run "
 #define CLIENT " -- " STANDIN "/clients/launch_many "
 #define REPORT GPUWATCH " report "
 
-static void report_counts_what_the_program_launched(void **state)
+TEST(report_counts_what_the_program_launched)
 {
-	(void)state;
 	assert_int_equal(shell(WATCH "--out=a.gwl" CLIENT "3000"), 0);
 	shell_says("launched 3000 of 3000");
 	assert_int_equal(shell(REPORT "--csv a.gwl | sed 1d | cut -d, -f3,9,35"), 0);
@@ -28,9 +24,8 @@ static void report_counts_what_the_program_launched(void **state)
 	assert_null(strstr(shell_output, "no END record"));
 }
 
-static void log_replays_to_the_bit(void **state)
+TEST(log_replays_to_the_bit)
 {
-	(void)state;
 	/* Long enough for launches after the first measurements, which wait for a quarter of a
 	 * second until the code has been looked for. */
 	assert_int_equal(shell(WATCH "--out=long.gwl" CLIENT "1500000"), 0);
@@ -40,9 +35,8 @@ static void log_replays_to_the_bit(void **state)
 	shell_says("same shape timed");
 }
 
-static void log_of_a_mode_without_times_has_launches_only(void **state)
+TEST(log_of_a_mode_without_times_has_launches_only)
 {
-	(void)state;
 	assert_int_equal(shell(WATCH "--out=count.gwl --mode=count" CLIENT "3000"), 0);
 	assert_int_equal(shell(REPORT "count.gwl"), 0);
 	shell_says("mode count");
@@ -51,9 +45,8 @@ static void log_of_a_mode_without_times_has_launches_only(void **state)
 	shell_says("nothing was measured");
 }
 
-static void log_reads_while_the_program_runs_and_after_it_was_killed(void **state)
+TEST(log_reads_while_the_program_runs_and_after_it_was_killed)
 {
-	(void)state;
 	assert_int_equal(
 	        shell("{ " WATCH "--out=live.gwl --log-max=1M" CLIENT
 	              "2000000000 >/dev/null 2>&1 & }; p=$!; "
@@ -70,12 +63,5 @@ static void log_reads_while_the_program_runs_and_after_it_was_killed(void **stat
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(report_counts_what_the_program_launched),
-	        cmocka_unit_test(log_replays_to_the_bit),
-	        cmocka_unit_test(log_of_a_mode_without_times_has_launches_only),
-	        cmocka_unit_test(log_reads_while_the_program_runs_and_after_it_was_killed),
-	};
-
-	return cmocka_run_group_tests(tests, shell_setup, shell_teardown);
+	return tests_run(shell_setup, shell_teardown);
 }

@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gpuwatch ctl on a made-up segment, whose process answers nothing: what is listed and refused. */
 #include "tests/cli/shell.h"
+#include "tests/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define CTL "$PREFIX/bin/gpuwatch ctl "
 
@@ -29,9 +26,8 @@ static void usage(const char *words, const char *error)
 	shell_says(error);
 }
 
-static void the_list_has_processes_and_their_modes(void **state)
+TEST(the_list_has_processes_and_their_modes)
 {
-	(void)state;
 	assert_int_equal(beside(CTL "--list --dir=seg >list; sed -E \"s/ +/ /g; s/^ //; "
 	                            "s/^$p [0-9]+ /PID UID /; s, [^ ]*/live_segment, "
 	                            "live_segment,\" list"),
@@ -39,23 +35,20 @@ static void the_list_has_processes_and_their_modes(void **state)
 	shell_is_golden("ctl_list.txt");
 }
 
-static void an_empty_list_says_why(void **state)
+TEST(an_empty_list_says_why)
 {
-	(void)state;
 	assert_int_equal(shell("mkdir -p none; " CTL "--list --dir=none"), 0);
 	shell_says("no process under gpuwatch is found");
 }
 
-static void all_of_none_is_a_finding(void **state)
+TEST(all_of_none_is_a_finding)
 {
-	(void)state;
 	assert_int_equal(shell("mkdir -p none; " CTL "--all mode=off --dir=none"), 1);
 	shell_says("no process under gpuwatch is found");
 }
 
-static void words_that_are_no_request_are_refused(void **state)
+TEST(words_that_are_no_request_are_refused)
 {
-	(void)state;
 	usage("1 mode=fast", "mode=fast is none of audit, watch, count, off and idle");
 	usage("1 mode=", "mode= is none of");
 	usage("1 budget=101", "budget=101 is no whole number from 0 to 100");
@@ -67,9 +60,8 @@ static void words_that_are_no_request_are_refused(void **state)
 	usage("4194305 mode=off", "\"4194305\" is neither a process id");
 }
 
-static void words_that_contradict_are_refused(void **state)
+TEST(words_that_contradict_are_refused)
 {
-	(void)state;
 	usage("", "no process is given");
 	usage("mode=audit", "no process is given");
 	usage("1", "what? Give mode=audit");
@@ -79,25 +71,22 @@ static void words_that_contradict_are_refused(void **state)
 	usage("--list 1", "--list takes nothing else");
 }
 
-static void a_process_that_is_not_there_is_named(void **state)
+TEST(a_process_that_is_not_there_is_named)
 {
-	(void)state;
 	assert_int_equal(beside(CTL "1 mode=off --dir=seg"), 2);
 	shell_says("process 1 has no live segment that can be read");
 }
 
 /* It is stopped, or at its end: the request stands in the segment. */
-static void a_process_that_does_not_answer_is_named(void **state)
+TEST(a_process_that_does_not_answer_is_named)
 {
-	(void)state;
 	assert_int_equal(beside(CTL "$p mode=off --dir=seg"), 1);
 	shell_says("no answer within 5 s");
 }
 
 /* Its segment may be read by all, and written by its owner. */
-static void a_process_of_another_user_is_refused(void **state)
+TEST(a_process_of_another_user_is_refused)
 {
-	(void)state;
 	if (getuid() || shell("cp $PREFIX/bin/gpuwatch . && chmod 755 . gpuwatch && "
 	                      "setpriv --reuid=65534 --clear-groups ./gpuwatch --version"))
 		skip();
@@ -109,16 +98,5 @@ static void a_process_of_another_user_is_refused(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(the_list_has_processes_and_their_modes),
-	        cmocka_unit_test(an_empty_list_says_why),
-	        cmocka_unit_test(all_of_none_is_a_finding),
-	        cmocka_unit_test(words_that_are_no_request_are_refused),
-	        cmocka_unit_test(words_that_contradict_are_refused),
-	        cmocka_unit_test(a_process_that_is_not_there_is_named),
-	        cmocka_unit_test(a_process_that_does_not_answer_is_named),
-	        cmocka_unit_test(a_process_of_another_user_is_refused),
-	};
-
-	return cmocka_run_group_tests(tests, shell_setup, shell_teardown);
+	return tests_run(shell_setup, shell_teardown);
 }

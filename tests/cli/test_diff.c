@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gpuwatch diff, as its users see it. */
 #include "tests/cli/shell.h"
+#include "tests/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define DIFF "COLUMNS=120 $PREFIX/bin/gpuwatch diff "
 #define PICK "python3 " HERE "/pick.py "
@@ -18,9 +15,8 @@ static int make_runs(void **state)
 	return shell_setup(state) || shell("$TOOLS/diff_logs");
 }
 
-static void what_changed_is_shown_as_reviewed(void **state)
+TEST(what_changed_is_shown_as_reviewed)
 {
-	(void)state;
 	assert_int_equal(shell(DIFF "base.gwl other.gwl"), 1);
 	shell_is_golden("diff.txt");
 	assert_int_equal(shell(DIFF "--all --top=3 base.gwl other.gwl"), 1);
@@ -32,9 +28,8 @@ static void what_changed_is_shown_as_reviewed(void **state)
 }
 
 /* By 5 and 10%; the one of 2% is within --fail-on, that of few launches has no interval. */
-static void regressions_decide_the_exit_status(void **state)
+TEST(regressions_decide_the_exit_status)
 {
-	(void)state;
 	assert_int_equal(shell(DIFF "--fail-on=6 base.gwl other.gwl"), 1);
 	assert_int_equal(shell(DIFF "--fail-on=12 base.gwl other.gwl"), 0);
 	assert_int_equal(shell(DIFF "base.gwl base.gwl"), 0);
@@ -47,16 +42,14 @@ static void regressions_decide_the_exit_status(void **state)
 }
 
 /* A tenth less clock explains a tenth more time. */
-static void what_a_lower_clock_explains_is_no_regression(void **state)
+TEST(what_a_lower_clock_explains_is_no_regression)
 {
-	(void)state;
 	assert_int_equal(shell(DIFF "base.gwl clocked.gwl"), 0);
 	shell_says("SM clock differs by -10.0%");
 }
 
-static void kernels_are_matched_by_name_arguments_and_resources(void **state)
+TEST(kernels_are_matched_by_name_arguments_and_resources)
 {
-	(void)state;
 	shell(DIFF "--json base.gwl other.gwl >diff.json");
 	assert_int_equal(shell(PICK
 	                       "'[[r[\"name\"], r[\"verdict\"], r[\"was\"]] for r in o[\"rows\"] "
@@ -76,9 +69,8 @@ static void kernels_are_matched_by_name_arguments_and_resources(void **state)
 	assert_string_equal(shell_output, "[51, 'same']\n[68, 'slower']\n");
 }
 
-static void other_arguments_of_a_kernel_that_both_runs_have_are_no_change(void **state)
+TEST(other_arguments_of_a_kernel_that_both_runs_have_are_no_change)
 {
-	(void)state;
 	shell(DIFF "--json moved.gwl moved_other.gwl >diff.json");
 	assert_int_equal(shell(PICK "'sorted([r[\"argument_hash\"], r[\"verdict\"], r[\"was\"]] "
 	                            "for r in o[\"rows\"])' <diff.json"),
@@ -94,9 +86,8 @@ static void other_arguments_of_a_kernel_that_both_runs_have_are_no_change(void *
 	assert_null(strstr(shell_output, "not shown"));
 }
 
-static void renamed_kernels_are_matched_by_their_code(void **state)
+TEST(renamed_kernels_are_matched_by_their_code)
 {
-	(void)state;
 	shell(DIFF "--json base.gwl other.gwl >diff.json");
 	assert_int_equal(shell(PICK "'sorted([r[\"name\"], r[\"verdict\"], r[\"was\"], "
 	                            "r[\"code_changed\"]] for r in o[\"rows\"] if "
@@ -111,9 +102,8 @@ static void renamed_kernels_are_matched_by_their_code(void **state)
 	                                  "['same_name', 'faster', None, True]\n");
 }
 
-static void logs_with_sums_are_compared_by_means_of_spans(void **state)
+TEST(logs_with_sums_are_compared_by_means_of_spans)
 {
-	(void)state;
 	assert_int_equal(shell(DIFF "sums.gwl sums_slower.gwl"), 1);
 	shell_says("means of 10 s");
 	shell_says("slower !");
@@ -122,9 +112,8 @@ static void logs_with_sums_are_compared_by_means_of_spans(void **state)
 	shell_says("+0.00%");
 }
 
-static void sums_are_not_compared_with_predictions(void **state)
+TEST(sums_are_not_compared_with_predictions)
 {
-	(void)state;
 	assert_int_equal(shell(DIFF "--against-prediction sums.gwl"), 0);
 	shell_says("only launches with a record of their own are compared");
 	shell_says("1 with too few times");
@@ -133,9 +122,8 @@ static void sums_are_not_compared_with_predictions(void **state)
 	shell_says("\"sums\": true");
 }
 
-static void folders_are_runs_of_several_processes(void **state)
+TEST(folders_are_runs_of_several_processes)
 {
-	(void)state;
 	assert_int_equal(shell("mkdir -p a b && cp base.gwl a/1.gwl && cp base.gwl a/2.gwl && "
 	                       "cp base.gwl b/1.gwl"),
 	                 0);
@@ -143,15 +131,14 @@ static void folders_are_runs_of_several_processes(void **state)
 	shell_says("a (2 logs)");
 }
 
-static void predictions_need_no_base(void **state)
+TEST(predictions_need_no_base)
 {
-	(void)state;
 	assert_int_equal(shell("$TOOLS/make_sample worked worked.gwl"), 0);
 	assert_int_equal(shell(DIFF "--all --against-prediction worked.gwl"), 0);
 	shell_is_golden("diff_against_prediction.txt");
 }
 
-static void wrong_use_is_refused_with_the_remedy(void **state)
+TEST(wrong_use_is_refused_with_the_remedy)
 {
 	static const struct {
 		const char *arguments, *says;
@@ -166,7 +153,6 @@ static void wrong_use_is_refused_with_the_remedy(void **state)
 	        {"--fail-on=x base.gwl other.gwl", "--fail-on"},
 	};
 
-	(void)state;
 	assert_int_equal(shell("mkdir -p empty"), 0);
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		assert_int_equal(shell(DIFF "%s", cases[i].arguments), 2);
@@ -176,19 +162,5 @@ static void wrong_use_is_refused_with_the_remedy(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(what_changed_is_shown_as_reviewed),
-	        cmocka_unit_test(regressions_decide_the_exit_status),
-	        cmocka_unit_test(what_a_lower_clock_explains_is_no_regression),
-	        cmocka_unit_test(kernels_are_matched_by_name_arguments_and_resources),
-	        cmocka_unit_test(other_arguments_of_a_kernel_that_both_runs_have_are_no_change),
-	        cmocka_unit_test(renamed_kernels_are_matched_by_their_code),
-	        cmocka_unit_test(logs_with_sums_are_compared_by_means_of_spans),
-	        cmocka_unit_test(sums_are_not_compared_with_predictions),
-	        cmocka_unit_test(folders_are_runs_of_several_processes),
-	        cmocka_unit_test(predictions_need_no_base),
-	        cmocka_unit_test(wrong_use_is_refused_with_the_remedy),
-	};
-
-	return cmocka_run_group_tests(tests, make_runs, shell_teardown);
+	return tests_run(make_runs, shell_teardown);
 }

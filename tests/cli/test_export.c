@@ -2,15 +2,12 @@
 /* gpuwatch export: every format says what the report says, whatever kernels are called. */
 #include "tests/cli/log_builder.h"
 #include "tests/cli/shell.h"
+#include "tests/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define GPUWATCH "$PREFIX/bin/gpuwatch "
 #define CHECK    "python3 " HERE "/export_check.py $PREFIX/bin/gpuwatch "
@@ -69,7 +66,7 @@ static int setup(void **state)
 	return 0;
 }
 
-static void graphs_timed_whole_are_in_the_totals(void **state)
+TEST(graphs_timed_whole_are_in_the_totals)
 {
 	struct gw_record_graph graph = {.graph = 3,
 	                                .kernels = 40,
@@ -86,7 +83,6 @@ static void graphs_timed_whole_are_in_the_totals(void **state)
 	                                .device = 1};
 	struct lb b = {0};
 
-	(void)state;
 	lb_header(&b, 4711, 0, "decode");
 	lb_device(&b, 1, "Test", "00112233445566778899aabbccddeeff");
 	lb_record(&b, GW_RECORD_GRAPH, &graph, sizeof(graph), NULL, 0);
@@ -104,20 +100,18 @@ static void graphs_timed_whole_are_in_the_totals(void **state)
 	assert_non_null(strstr(shell_output, "\"gpu\": 0"));
 }
 
-static void each_format_has_the_reports_sums_whatever_the_names(void **state)
+TEST(each_format_has_the_reports_sums_whatever_the_names)
 {
-	(void)state;
 	for (size_t i = 0; i < FORMATS; i++) {
 		if (shell(CHECK "%s names.gwl", formats[i]))
 			fail_msg("%s: %s", formats[i], shell_output);
 	}
 }
 
-static void each_format_has_the_sums_of_recorded_logs(void **state)
+TEST(each_format_has_the_sums_of_recorded_logs)
 {
 	static const char *const logs[] = {"train", "graphs", "workloads"};
 
-	(void)state;
 	if (shell(GPUWATCH "report " RECORDED "/train.gwl.zst") &&
 	    strstr(shell_output, "without libzstd"))
 		skip();
@@ -127,16 +121,14 @@ static void each_format_has_the_sums_of_recorded_logs(void **state)
 				fail_msg("%s of %s: %s", formats[i], logs[k], shell_output);
 }
 
-static void csv_is_golden(void **state)
+TEST(csv_is_golden)
 {
-	(void)state;
 	shell_prints("export.csv",
 	             GPUWATCH "export --format=csv --kernel='^(plain|quo.te)$' -o - names.gwl");
 }
 
-static void launches_are_picked_by_time_and_name(void **state)
+TEST(launches_are_picked_by_time_and_name)
 {
-	(void)state;
 	assert_int_equal(
 	        shell(GPUWATCH "export --format=csv --kernel='^plain$' -o - names.gwl | wc -l"), 0);
 	assert_string_equal(shell_output, "4\n");
@@ -151,9 +143,8 @@ static void launches_are_picked_by_time_and_name(void **state)
 	assert_string_equal(shell_output, "8\n");
 }
 
-static void a_folder_stands_for_its_logs(void **state)
+TEST(a_folder_stands_for_its_logs)
 {
-	(void)state;
 	assert_int_equal(
 	        shell("mkdir two none && cp names.gwl two/a.gwl && cp names.gwl two/b.gwl"), 0);
 	assert_int_equal(shell(GPUWATCH "export --format=csv --kernel='^plain$' -o - two | wc -l"),
@@ -164,7 +155,7 @@ static void a_folder_stands_for_its_logs(void **state)
 }
 
 /* One error, exit status 2, and what stood there stays. */
-static void failures_leave_no_half_file(void **state)
+TEST(failures_leave_no_half_file)
 {
 	static const struct {
 		const char *options, *says;
@@ -186,7 +177,6 @@ static void failures_leave_no_half_file(void **state)
 	        {"--format=csv -o out -", "a pipe can't be"},
 	};
 
-	(void)state;
 	assert_int_equal(shell("rm -f out.*; mkdir half && echo kept >out"), 0);
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		assert_int_equal(shell(GPUWATCH "export %s", cases[i].options), 2);
@@ -206,8 +196,10 @@ static void failures_leave_no_half_file(void **state)
 	}
 }
 
+#define A_UUID "00112233445566778899aabbccddeeff"
+
 /* A copy, a wait and ranges of a thread, beside a launch. */
-static void write_beside(const char *path)
+static void write_beside(const char *path, const char *uuid)
 {
 	struct gw_record_thread thread = {.id = 1, .tid = 77};
 	struct gw_record_range_name name = {.id = 1};
@@ -226,7 +218,7 @@ static void write_beside(const char *path)
 	struct lb b = {0};
 
 	lb_header(&b, 4711, GW_HEADER_COPIES | GW_HEADER_WAITS, "a");
-	lb_device(&b, 1, "Test GPU", "00112233445566778899aabbccddeeff");
+	lb_device(&b, 1, "Test GPU", uuid);
 	lb_stream(&b, 1, 1);
 	lb_kernel(&b, 1, "plain");
 	lb_config(&b, 1, 1, 8, 256);
@@ -242,10 +234,9 @@ static void write_beside(const char *path)
 	lb_free(&b);
 }
 
-static void perfetto_has_copies_waits_and_ranges(void **state)
+TEST(perfetto_has_copies_waits_and_ranges)
 {
-	(void)state;
-	write_beside("where.gwl");
+	write_beside("where.gwl", A_UUID);
 	assert_int_equal(shell(CHECK "perfetto where.gwl"), 0);
 	assert_int_equal(shell(GPUWATCH "export --format=perfetto -o where.trace where.gwl && "
 	                                "python3 " HERE "/export_slices.py where.trace"),
@@ -256,12 +247,11 @@ static void perfetto_has_copies_waits_and_ranges(void **state)
 	                    "waits, thread 77 (process 4711): cuEventSynchronize 30000 ns\n");
 }
 
-static void sqlite_has_copies_waits_and_ranges_where_nsys_has_them(void **state)
+TEST(sqlite_has_copies_waits_and_ranges_where_nsys_has_them)
 {
-	(void)state;
 	if (shell(GPUWATCH "export --help | grep -q sqlite"))
 		skip();
-	write_beside("beside.gwl");
+	write_beside("beside.gwl", A_UUID);
 	assert_int_equal(shell("python3 " HERE "/readers/nsys.py $PREFIX/bin/gpuwatch beside.gwl"),
 	                 0);
 	assert_string_equal(shell_output, "[CUDA memcpy Host-to-Device] 1 5000 4096\n"
@@ -271,13 +261,12 @@ static void sqlite_has_copies_waits_and_ranges_where_nsys_has_them(void **state)
 }
 
 /* Their ranges end with them. */
-static void several_logs_are_in_one_database(void **state)
+TEST(several_logs_are_in_one_database)
 {
-	(void)state;
 	if (shell(GPUWATCH "export --help | grep -q sqlite"))
 		skip();
-	write_beside("one.gwl");
-	write_beside("another.gwl");
+	write_beside("one.gwl", A_UUID);
+	write_beside("another.gwl", A_UUID);
 	assert_int_equal(shell(GPUWATCH "export --format=sqlite -o two.db one.gwl another.gwl && "
 	                                "python3 -c \"import sqlite3; print(*sqlite3.connect("
 	                                "'two.db').execute('SELECT count(*), sum(end - start) "
@@ -286,9 +275,29 @@ static void several_logs_are_in_one_database(void **state)
 	assert_string_equal(shell_output, "2 220000\n");
 }
 
+/* Each rank of a job calls its own GPU 0: nsys's queries find one name for each kernel's deviceId.
+ */
+TEST(gpus_of_one_number_are_two_in_a_database)
+{
+	if (shell(GPUWATCH "export --help | grep -q sqlite"))
+		skip();
+	write_beside("one.gwl", A_UUID);
+	write_beside("another.gwl", "ff112233445566778899aabbccddeeff");
+	assert_int_equal(
+	        shell(GPUWATCH
+	              "export --format=sqlite -o gpus.db one.gwl another.gwl && python3 -c "
+	              "\"import sqlite3; [print(*row) for row in sqlite3.connect('gpus.db')."
+	              "execute('SELECT deviceId, uuid, cuDevice FROM "
+	              "CUPTI_ACTIVITY_KIND_KERNEL JOIN TARGET_INFO_GPU g ON g.id = deviceId "
+	              "ORDER BY 1')]\""),
+	        0);
+	assert_string_equal(shell_output, "0 " A_UUID " 0\n"
+	                                  "1 ff112233445566778899aabbccddeeff 0\n");
+}
+
 /* Two configurations, one of which has a stack: export_check.py compares lines with those of CSV.
  */
-static void perfetto_has_the_line_of_the_program(void **state)
+TEST(perfetto_has_the_line_of_the_program)
 {
 	static const char texts[] = "train.py\0step";
 	struct gw_record_frame frame = {.id = 1, .line = 12};
@@ -296,7 +305,6 @@ static void perfetto_has_the_line_of_the_program(void **state)
 	const uint32_t frames[] = {1};
 	struct lb b = {0};
 
-	(void)state;
 	lb_header(&b, 4711, 0, "a");
 	lb_device(&b, 1, "Test GPU", "00112233445566778899aabbccddeeff");
 	lb_stream(&b, 1, 1);
@@ -318,19 +326,5 @@ static void perfetto_has_the_line_of_the_program(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(graphs_timed_whole_are_in_the_totals),
-	        cmocka_unit_test(each_format_has_the_reports_sums_whatever_the_names),
-	        cmocka_unit_test(each_format_has_the_sums_of_recorded_logs),
-	        cmocka_unit_test(csv_is_golden),
-	        cmocka_unit_test(perfetto_has_copies_waits_and_ranges),
-	        cmocka_unit_test(perfetto_has_the_line_of_the_program),
-	        cmocka_unit_test(sqlite_has_copies_waits_and_ranges_where_nsys_has_them),
-	        cmocka_unit_test(several_logs_are_in_one_database),
-	        cmocka_unit_test(launches_are_picked_by_time_and_name),
-	        cmocka_unit_test(a_folder_stands_for_its_logs),
-	        cmocka_unit_test(failures_leave_no_half_file),
-	};
-
-	return cmocka_run_group_tests(tests, setup, shell_teardown);
+	return tests_run(setup, shell_teardown);
 }

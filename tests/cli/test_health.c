@@ -2,15 +2,12 @@
 /* The sequential test of gpuwatch health on made-up kernels. */
 #include "cli/health/detect.h"
 #include "tests/random.h"
+#include "tests/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static uint64_t seed, now;
 
@@ -75,12 +72,11 @@ static enum health_state state_of(const struct health *h, enum health_resource r
 	return v.state;
 }
 
-static void a_gpu_is_unknown_before_it_has_run_for_long_enough(void **state)
+TEST(a_gpu_is_unknown_before_it_has_run_for_long_enough)
 {
 	struct health *h = start(0);
 	enum health_resource worst;
 
-	(void)state;
 	assert_int_equal(health_state(h, &worst), HEALTH_UNKNOWN);
 	intervals(h, &usual, 13);
 	assert_int_equal(health_state(h, &worst), HEALTH_UNKNOWN);
@@ -89,7 +85,7 @@ static void a_gpu_is_unknown_before_it_has_run_for_long_enough(void **state)
 	health_free(h);
 }
 
-static void memory_that_slows_by_three_per_cent_is_found_within_a_minute(void **state)
+TEST(memory_that_slows_by_three_per_cent_is_found_within_a_minute)
 {
 	struct load slow = usual;
 	struct health_verdict v;
@@ -97,7 +93,6 @@ static void memory_that_slows_by_three_per_cent_is_found_within_a_minute(void **
 	enum health_resource worst;
 	const uint64_t before = now;
 
-	(void)state;
 	slow.memory = 1.03;
 	intervals(h, &slow, 6);
 	assert_int_equal(health_state(h, &worst), HEALTH_SLOW);
@@ -115,12 +110,11 @@ static void memory_that_slows_by_three_per_cent_is_found_within_a_minute(void **
 	health_free(h);
 }
 
-static void a_clock_that_falls_is_the_clock_and_not_the_kernels(void **state)
+TEST(a_clock_that_falls_is_the_clock_and_not_the_kernels)
 {
 	struct load slow = usual;
 	struct health *h = start(60);
 
-	(void)state;
 	slow.sm_khz = 1900000;
 	intervals(h, &slow, 12);
 	assert_int_equal(state_of(h, HEALTH_CLOCK), HEALTH_SLOW);
@@ -129,13 +123,12 @@ static void a_clock_that_falls_is_the_clock_and_not_the_kernels(void **state)
 	health_free(h);
 }
 
-static void without_a_clock_kernels_are_judged_as_they_are(void **state)
+TEST(without_a_clock_kernels_are_judged_as_they_are)
 {
 	struct load l = usual;
 	struct health *h = start(0);
 	struct health_verdict v;
 
-	(void)state;
 	l.sm_khz = NAN;
 	intervals(h, &l, 60);
 	l.compute = 1.05;
@@ -147,13 +140,12 @@ static void without_a_clock_kernels_are_judged_as_they_are(void **state)
 	health_free(h);
 }
 
-static void a_gpu_that_recovers_is_healthy_again(void **state)
+TEST(a_gpu_that_recovers_is_healthy_again)
 {
 	struct load slow = usual;
 	struct health *h = start(60);
 	struct health_verdict v;
 
-	(void)state;
 	slow.memory = 1.1;
 	intervals(h, &slow, 12);
 	assert_int_equal(state_of(h, HEALTH_MEMORY), HEALTH_SLOW);
@@ -165,12 +157,11 @@ static void a_gpu_that_recovers_is_healthy_again(void **state)
 	health_free(h);
 }
 
-static void a_gpu_that_stays_slow_stays_found(void **state)
+TEST(a_gpu_that_stays_slow_stays_found)
 {
 	struct load slow = usual;
 	struct health *h = start(60);
 
-	(void)state;
 	slow.memory = 1.05;
 	for (int i = 0; i < 2000; i++) {
 		interval(h, &slow);
@@ -180,12 +171,11 @@ static void a_gpu_that_stays_slow_stays_found(void **state)
 	health_free(h);
 }
 
-static void drift_over_a_day_is_no_change(void **state)
+TEST(drift_over_a_day_is_no_change)
 {
 	struct health *h = start(60);
 	enum health_resource worst;
 
-	(void)state;
 	for (int i = 0; i < 17280; i++) {
 		struct load l = usual;
 
@@ -196,12 +186,11 @@ static void drift_over_a_day_is_no_change(void **state)
 	health_free(h);
 }
 
-static void another_job_is_no_change(void **state)
+TEST(another_job_is_no_change)
 {
 	struct health *h = start(60);
 	enum health_resource worst;
 
-	(void)state;
 	for (uint64_t job = 1; job < 50; job++) {
 		struct load l = usual;
 
@@ -214,12 +203,11 @@ static void another_job_is_no_change(void **state)
 	health_free(h);
 }
 
-static void a_program_that_runs_again_is_compared_with_before(void **state)
+TEST(a_program_that_runs_again_is_compared_with_before)
 {
 	struct load other = usual, slow = usual;
 	struct health *h = start(60);
 
-	(void)state;
 	other.job = 1;
 	intervals(h, &other, 60);
 	slow.memory = 1.05;
@@ -228,13 +216,26 @@ static void a_program_that_runs_again_is_compared_with_before(void **state)
 	health_free(h);
 }
 
+TEST(a_program_that_comes_back_to_a_slow_gpu_is_found_in_a_minute)
+{
+	struct load other = usual, slow = usual;
+	struct health *h = start(240);
+
+	other.job = 1;
+	intervals(h, &other, 60);
+	slow.memory = 1.021;
+	intervals(h, &slow, 6);
+	assert_int_equal(state_of(h, HEALTH_MEMORY), HEALTH_SLOW);
+	assert_int_equal(state_of(h, HEALTH_COMPUTE), HEALTH_GOOD);
+	health_free(h);
+}
+
 /* Half of the other program's kernels are this one's, and the clock is another with it. */
-static void what_a_program_took_before_another_one_is_not_forgotten(void **state)
+TEST(what_a_program_took_before_another_one_is_not_forgotten)
 {
 	struct load other = usual, slow = usual;
 	struct health *h = start(150);
 
-	(void)state;
 	other.others = 10;
 	other.sm_khz = 1700000;
 	intervals(h, &other, 60);
@@ -259,21 +260,19 @@ static void with_another_clock(const struct load *first, unsigned count, const s
 	health_free(h);
 }
 
-static void a_job_of_a_minute_is_no_reference_of_the_clock(void **state)
+TEST(a_job_of_a_minute_is_no_reference_of_the_clock)
 {
 	struct load slow = usual;
 
-	(void)state;
 	slow.job = 1;
 	slow.sm_khz = 1700000;
 	with_another_clock(&slow, 6, &slow);
 }
 
-static void the_clock_is_not_compared_when_a_fifth_of_the_kernels_is_new(void **state)
+TEST(the_clock_is_not_compared_when_a_fifth_of_the_kernels_is_new)
 {
 	struct load partly_new = usual;
 
-	(void)state;
 	partly_new.others = 2;
 	partly_new.sm_khz = 1930000;
 	with_another_clock(&usual, 0, &partly_new);
@@ -299,25 +298,22 @@ static void a_pause_excuses_drift(struct health *h, double drifted)
 }
 
 /* The GPU drifts while no kernel says so; what comes then takes the error over. */
-static void what_was_learned_after_a_pause_does_not_judge_what_was_before(void **state)
+TEST(what_was_learned_after_a_pause_does_not_judge_what_was_before)
 {
-	(void)state;
 	a_pause_excuses_drift(start(60), 1.03);
 }
 
 /* As above, where the pause came before the drift was settled. */
-static void what_a_job_of_two_minutes_learned_before_a_pause_is_uncertain(void **state)
+TEST(what_a_job_of_two_minutes_learned_before_a_pause_is_uncertain)
 {
-	(void)state;
 	a_pause_excuses_drift(start(13), 1.025);
 }
 
-static void kernels_whose_data_decide_count_for_little(void **state)
+TEST(kernels_whose_data_decide_count_for_little)
 {
 	struct health *h = start(60);
 	enum health_resource worst;
 
-	(void)state;
 	for (int i = 0; i < 500; i++) {
 		const struct health_sample wild = {.key = 999,
 		                                   .kernel = "sort",
@@ -333,26 +329,24 @@ static void kernels_whose_data_decide_count_for_little(void **state)
 	health_free(h);
 }
 
-static void faster_is_not_slow(void **state)
+TEST(faster_is_not_slow)
 {
 	struct load fast = usual;
 	struct health *h = start(60);
 	enum health_resource worst;
 
-	(void)state;
 	fast.memory = fast.compute = 0.9;
 	intervals(h, &fast, 200);
 	assert_int_equal(health_state(h, &worst), HEALTH_GOOD);
 	health_free(h);
 }
 
-static void a_disturbance_of_seconds_is_no_change(void **state)
+TEST(a_disturbance_of_seconds_is_no_change)
 {
 	struct load slow = usual;
 	struct health *h = start(60);
 	enum health_resource worst;
 
-	(void)state;
 	slow.memory = slow.compute = 1.2;
 	for (int i = 0; i < 50; i++) {
 		intervals(h, &slow, 2);
@@ -381,13 +375,12 @@ static void partly(struct health *h, unsigned slow, double all, unsigned count)
 	}
 }
 
-static void a_disturbance_on_top_of_a_small_deviation_is_no_change(void **state)
+TEST(a_disturbance_on_top_of_a_small_deviation_is_no_change)
 {
 	struct load slow = usual, disturbed = usual;
 	struct health *h = start(200);
 
-	(void)state;
-	slow.memory = 1.017;
+	slow.memory = 1.015;
 	disturbed.memory = 1.06;
 	intervals(h, &slow, 24);
 	intervals(h, &disturbed, 2);
@@ -398,11 +391,10 @@ static void a_disturbance_on_top_of_a_small_deviation_is_no_change(void **state)
 }
 
 /* As beside a neighbour on the same GPU: each of ten kernels takes another multiple. */
-static void kernels_that_slow_by_much_need_not_slow_alike(void **state)
+TEST(kernels_that_slow_by_much_need_not_slow_alike)
 {
 	struct health *h = start(60);
 
-	(void)state;
 	for (int i = 0; i < 12; i++) {
 		for (unsigned k = 1; k < 20; k += 2)
 			health_add(h, &(struct health_sample){.key = k + 1,
@@ -421,13 +413,12 @@ static void kernels_that_slow_by_much_need_not_slow_alike(void **state)
 }
 
 /* Kernels follow the clock by 70%, and the drift has taken in what they do not follow. */
-static void a_clock_that_comes_back_leaves_no_deviation(void **state)
+TEST(a_clock_that_comes_back_leaves_no_deviation)
 {
 	struct load capped = usual, slow = usual;
 	struct health *h = start(200);
 	struct health_verdict v;
 
-	(void)state;
 	capped.sm_khz = usual.sm_khz / 1.08;
 	capped.compute = 1.056 / 1.08;
 	slow.compute = 1.03;
@@ -443,12 +434,11 @@ static void a_clock_that_comes_back_leaves_no_deviation(void **state)
 	health_free(h);
 }
 
-static void kernels_that_do_not_agree_are_no_slow_gpu(void **state)
+TEST(kernels_that_do_not_agree_are_no_slow_gpu)
 {
 	struct health *h = start(0);
 	enum health_resource worst;
 
-	(void)state;
 	partly(h, 0, 1, 100);
 	assert_int_equal(health_state(h, &worst), HEALTH_GOOD);
 	partly(h, 2, 1, 500);
@@ -458,12 +448,11 @@ static void kernels_that_do_not_agree_are_no_slow_gpu(void **state)
 	health_free(h);
 }
 
-static void three_configurations_are_no_verdict(void **state)
+TEST(three_configurations_are_no_verdict)
 {
 	struct health *h = start(0);
 	struct health_verdict v;
 
-	(void)state;
 	for (int i = 0; i < 200; i++) {
 		for (uint64_t key = 1; key <= 3; key++)
 			health_add(h, &(struct health_sample){.key = key,
@@ -481,12 +470,11 @@ static void three_configurations_are_no_verdict(void **state)
 }
 
 /* Half of the kernels are known, the other half comes when the GPU is slow already. */
-static void kernels_that_come_to_a_slow_gpu_do_not_hide_it(void **state)
+TEST(kernels_that_come_to_a_slow_gpu_do_not_hide_it)
 {
 	struct load slow = usual, more = usual;
 	struct health *h = start(60);
 
-	(void)state;
 	slow.memory = more.memory = 1.05;
 	intervals(h, &slow, 12);
 	assert_int_equal(state_of(h, HEALTH_MEMORY), HEALTH_SLOW);
@@ -505,13 +493,12 @@ static void kernels_that_come_to_a_slow_gpu_do_not_hide_it(void **state)
 	health_free(h);
 }
 
-static void a_shift_of_two_per_cent_is_significant_within_ten_minutes(void **state)
+TEST(a_shift_of_two_per_cent_is_significant_within_ten_minutes)
 {
 	struct load slow = usual;
 	struct health *h = start(200);
 	struct health_verdict v;
 
-	(void)state;
 	slow.memory = 1.02;
 	intervals(h, &slow, 60);
 	health_of(h, HEALTH_MEMORY, &v);
@@ -521,13 +508,12 @@ static void a_shift_of_two_per_cent_is_significant_within_ten_minutes(void **sta
 	health_free(h);
 }
 
-static void what_is_no_number_is_left_out(void **state)
+TEST(what_is_no_number_is_left_out)
 {
 	struct health *h = start(60);
 	const double wild[] = {0, -1, NAN, INFINITY, 1e308};
 	enum health_resource worst;
 
-	(void)state;
 	for (int n = 0; n < 40; n++) {
 		for (int i = 0; i < 25; i++)
 			health_add(h, &(struct health_sample){.key = (uint64_t)i,
@@ -544,33 +530,5 @@ static void what_is_no_number_is_left_out(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(a_gpu_is_unknown_before_it_has_run_for_long_enough),
-	        cmocka_unit_test(memory_that_slows_by_three_per_cent_is_found_within_a_minute),
-	        cmocka_unit_test(a_clock_that_falls_is_the_clock_and_not_the_kernels),
-	        cmocka_unit_test(without_a_clock_kernels_are_judged_as_they_are),
-	        cmocka_unit_test(a_gpu_that_recovers_is_healthy_again),
-	        cmocka_unit_test(a_gpu_that_stays_slow_stays_found),
-	        cmocka_unit_test(drift_over_a_day_is_no_change),
-	        cmocka_unit_test(another_job_is_no_change),
-	        cmocka_unit_test(a_program_that_runs_again_is_compared_with_before),
-	        cmocka_unit_test(what_a_program_took_before_another_one_is_not_forgotten),
-	        cmocka_unit_test(a_job_of_a_minute_is_no_reference_of_the_clock),
-	        cmocka_unit_test(the_clock_is_not_compared_when_a_fifth_of_the_kernels_is_new),
-	        cmocka_unit_test(what_was_learned_after_a_pause_does_not_judge_what_was_before),
-	        cmocka_unit_test(what_a_job_of_two_minutes_learned_before_a_pause_is_uncertain),
-	        cmocka_unit_test(kernels_whose_data_decide_count_for_little),
-	        cmocka_unit_test(faster_is_not_slow),
-	        cmocka_unit_test(a_disturbance_of_seconds_is_no_change),
-	        cmocka_unit_test(a_disturbance_on_top_of_a_small_deviation_is_no_change),
-	        cmocka_unit_test(kernels_that_slow_by_much_need_not_slow_alike),
-	        cmocka_unit_test(a_clock_that_comes_back_leaves_no_deviation),
-	        cmocka_unit_test(kernels_that_do_not_agree_are_no_slow_gpu),
-	        cmocka_unit_test(three_configurations_are_no_verdict),
-	        cmocka_unit_test(kernels_that_come_to_a_slow_gpu_do_not_hide_it),
-	        cmocka_unit_test(a_shift_of_two_per_cent_is_significant_within_ten_minutes),
-	        cmocka_unit_test(what_is_no_number_is_left_out),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run(NULL, NULL);
 }

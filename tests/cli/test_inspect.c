@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gpuwatch inspect, as its users see it. */
 #include "tests/cli/shell.h"
+#include "tests/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define INSPECT "$PREFIX/bin/gpuwatch inspect "
 
@@ -19,9 +16,8 @@ static int copy_corpus(void **state)
 	return shell_setup(state) || shell("cp %s/* .", CORPUS);
 }
 
-static void text_is_as_reviewed(void **state)
+TEST(text_is_as_reviewed)
 {
-	(void)state;
 	shell_prints("inspect_program.txt", INSPECT "program");
 	shell_prints("inspect_archive_60.txt", "COLUMNS=60 " INSPECT "library.a");
 	shell_prints("inspect_kernel.txt", INSPECT "--arch=90 --kernel=power plain.fatbin");
@@ -30,9 +26,8 @@ static void text_is_as_reviewed(void **state)
 #define SAXPY_CODE INSPECT "--sass --kernel=saxpy sm_90.cubin "
 
 /* As nvdisasm shows it: the second load of saxpy sets scoreboard 2, which the FFMA waits for. */
-static void machine_code_is_shown_with_its_control_bits(void **state)
+TEST(machine_code_is_shown_with_its_control_bits)
 {
-	(void)state;
 	assert_int_equal(shell(SAXPY_CODE "--json | grep -A 7 '\"at\": 240,'"), 0);
 	shell_says("\"operation\": \"LDG\"");
 	shell_says("\"class\": \"load\"");
@@ -43,9 +38,8 @@ static void machine_code_is_shown_with_its_control_bits(void **state)
 	shell_says("\"waits_for\": 4");
 }
 
-static void machine_code_is_counted_by_loops_and_blocks(void **state)
+TEST(machine_code_is_counted_by_loops_and_blocks)
 {
-	(void)state;
 	assert_int_equal(shell(SAXPY_CODE "| grep -E '^    (fp32|store|B1) '"), 0);
 	shell_says("    fp32 ");
 	shell_says("    store ");
@@ -56,11 +50,10 @@ static void machine_code_is_counted_by_loops_and_blocks(void **state)
 }
 
 /* Loads by DRAM at 500 cycles instead of L2's 200: one wait for both of them. */
-static void cycles_follow_the_latencies_of_a_profile(void **state)
+TEST(cycles_follow_the_latencies_of_a_profile)
 {
 	int l1, l2, dram;
 
-	(void)state;
 	assert_int_equal(
 	        shell("for p in constant special operand branch; do echo \"\\\"lat_$p\\\": "
 	              "{\\\"value\\\": 20, \\\"unit\\\": \\\"cycle\\\", \\\"method\\\": "
@@ -79,15 +72,13 @@ static void cycles_follow_the_latencies_of_a_profile(void **state)
 	shell_says("BY DRAM");
 }
 
-static void json_is_as_reviewed(void **state)
+TEST(json_is_as_reviewed)
 {
-	(void)state;
 	shell_prints("inspect.json", INSPECT "--json --arch=80 zstd.fatbin");
 }
 
-static void json_is_well_formed(void **state)
+TEST(json_is_well_formed)
 {
-	(void)state;
 	if (shell("command -v python3"))
 		skip();
 	for (const char *const *file =
@@ -97,9 +88,8 @@ static void json_is_well_formed(void **state)
 		        shell(INSPECT "--json --ptx --sass %s | python3 -m json.tool", *file), 0);
 }
 
-static void ptx_is_printed_as_it_was_compiled(void **state)
+TEST(ptx_is_printed_as_it_was_compiled)
 {
-	(void)state;
 	assert_int_equal(shell(INSPECT "--ptx sm_70.ptx | sed '1,/^PTX of/d' | diff - sm_70.ptx"),
 	                 0);
 	assert_int_equal(shell(INSPECT "--ptx --arch=120 lz4.fatbin"), 0);
@@ -110,9 +100,8 @@ static void ptx_is_printed_as_it_was_compiled(void **state)
 #define SAXPY INSPECT "--kernel=saxpy sm_70.ptx --launch='grid=80 block=128 "
 
 /* 10000 elements: 312 warps do all of it, one does half, the last seven none. */
-static void a_launch_is_evaluated(void **state)
+TEST(a_launch_is_evaluated)
 {
-	(void)state;
 	assert_int_equal(shell(SAXPY "args=10000,2.5,pointer,pointer'"), 0);
 	shell_says("global load                            626\n");
 	shell_says("global store                           313\n");
@@ -123,11 +112,10 @@ static void a_launch_is_evaluated(void **state)
 	shell_says("\"most\": 626");
 }
 
-/* The same launch by machine code, which alone tells instructions: 312 warps run to the end at
+/* The same launch by machine code, which alone shows instructions: 312 warps run to the end at
  * 0x160, the one with half its lanes too, seven leave at 0x70. */
-static void machine_code_tells_a_launchs_instructions(void **state)
+TEST(machine_code_tells_a_launchs_instructions)
 {
-	(void)state;
 	assert_int_equal(shell(INSPECT "--kernel=saxpy sm_90.cubin --launch='grid=80 block=128 "
 	                               "args=10000,2.5,pointer,pointer' | tail -12"),
 	                 0);
@@ -136,18 +124,16 @@ static void machine_code_tells_a_launchs_instructions(void **state)
 	shell_says("exact: every warp is covered");
 }
 
-static void what_an_unknown_argument_leaves_open_is_reported(void **state)
+TEST(what_an_unknown_argument_leaves_open_is_reported)
 {
-	(void)state;
 	assert_int_equal(shell(SAXPY "args=?,1,?,?'"), 0);
 	shell_says("0 to 640");
 	shell_says("not exact: line ");
 	assert_int_equal(shell(SAXPY "' --json | grep '\"exact\": false'"), 0);
 }
 
-static void accesses_of_a_launch_are_shown_and_drawn(void **state)
+TEST(accesses_of_a_launch_are_shown_and_drawn)
 {
-	(void)state;
 	assert_int_equal(shell(SAXPY "args=10000,1,pointer,pointer' --coalescing --plot=pictures"),
 	                 0);
 	shell_says("degree of coalescing 100.00%");
@@ -161,9 +147,8 @@ static void accesses_of_a_launch_are_shown_and_drawn(void **state)
 /* The machine code's 7,255 instructions of the launch above, its 624 loads of 4 sectors and two of
  * half a warp; what a model makes of them is a static estimate, and can be no surer than what it
  * rests on. */
-static void what_the_code_tells_of_a_launch_goes_to_the_models(void **state)
+TEST(what_the_code_tells_of_a_launch_goes_to_the_models)
 {
-	(void)state;
 	assert_int_equal(shell(STATIC_SAXPY
 	                       ">reported && grep -E '^ +inst_executed +7255  warp inst "
 	                       "+1.00' reported",
@@ -187,21 +172,19 @@ static void what_the_code_tells_of_a_launch_goes_to_the_models(void **state)
 }
 
 /* Without the number of elements a branch is unknown: no count may be called sure. */
-static void instructions_that_are_not_settled_say_why(void **state)
+TEST(instructions_that_are_not_settled_say_why)
 {
-	(void)state;
 	assert_int_equal(shell(STATIC_SAXPY, "?", PROFILE), 0);
 	shell_says("not settled: a branch depends on what is not known before the launch");
 	assert_int_equal(shell(STATIC_SAXPY "| grep 'inst_executed .* 0.40'", "?", PROFILE), 0);
 }
 
-/* As PTX tells it, but off registers that are used again, numbers in pairs of them, and parameters
+/* As PTX has it, but off registers that are used again, numbers in pairs of them, and parameters
  * that are read by their place. */
-static void machine_code_tells_what_addresses_are_made_of(void **state)
+TEST(machine_code_tells_what_addresses_are_made_of)
 {
 	static const unsigned architectures[] = {70, 75, 80, 86, 89, 90, 100, 120};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(architectures) / sizeof(*architectures); i++) {
 		assert_int_equal(
 		        shell("COLUMNS=200 " INSPECT "--kernel=saxpy --coalescing --launch='grid=4 "
@@ -213,13 +196,12 @@ static void machine_code_tells_what_addresses_are_made_of(void **state)
 }
 
 /* Without the argument that bounds it, a loop has no end that is known. */
-static void work_that_is_open_is_a_lower_limit(void **state)
+TEST(work_that_is_open_is_a_lower_limit)
 {
 	static const char inspect[] =
 	        INSPECT "--kernel=powers --launch='grid=1 block=64 args=pointer,%s' --device=%s "
 	                "sm_90.cubin";
 
-	(void)state;
 	assert_int_equal(shell(inspect, "?", PROFILE), 0);
 	shell_says("decides how much it does: at least ");
 	assert_int_equal(shell(inspect, "5", PROFILE), 0);
@@ -227,9 +209,8 @@ static void work_that_is_open_is_a_lower_limit(void **state)
 }
 
 /* Kleimenov & Popova 2021, fig. 3: the loop of the paper, as PTX. */
-static void a_loop_has_a_thread_s_time_as_an_expression(void **state)
+TEST(a_loop_has_a_thread_s_time_as_an_expression)
 {
-	(void)state;
 	assert_int_equal(
 	        shell("printf '%%s\n' '.version 7.0' '.target sm_70' '.address_size 64' "
 	              "'.visible .entry fig3(.param .u64 out, .param .f64 p) {' "
@@ -252,9 +233,8 @@ static void a_loop_has_a_thread_s_time_as_an_expression(void **state)
 }
 
 /* What they run adds up to the instructions that are reported. */
-static void a_launch_tells_how_often_each_block_runs(void **state)
+TEST(a_launch_tells_how_often_each_block_runs)
 {
-	(void)state;
 	assert_int_equal(shell(INSPECT
 	                       "--kernel=powers --launch='grid=1 block=64 args=pointer,5' "
 	                       "--json sm_90.cubin | tr -d ' \n' | grep -o "
@@ -275,9 +255,8 @@ static void a_launch_tells_how_often_each_block_runs(void **state)
 }
 
 /* What the compiler is still to decide is not known; the names and parameters are declared. */
-static void kernels_of_ptx_are_listed(void **state)
+TEST(kernels_of_ptx_are_listed)
 {
-	(void)state;
 	assert_int_equal(shell(INSPECT "sm_70.ptx"), 0);
 	shell_says("Kernels of image 1 (compute_70)");
 	shell_says("powers                                                       -       -      -  "
@@ -296,9 +275,8 @@ static void kernels_of_ptx_are_listed(void **state)
 	shell_says("\"kernels\": null");
 }
 
-static void images_and_files_are_called_what_they_are(void **state)
+TEST(images_and_files_are_called_what_they_are)
 {
-	(void)state;
 	assert_int_equal(shell(INSPECT "lto.fatbin"), 0);
 	shell_says("lto_80");
 	assert_int_equal(shell(INSPECT "library.so"), 0);
@@ -314,9 +292,8 @@ static void images_and_files_are_called_what_they_are(void **state)
 }
 
 /* It is evaluated all the same: the driver's word is not ours. */
-static void a_launch_that_the_driver_refuses_is_said_to_be(void **state)
+TEST(a_launch_that_the_driver_refuses_is_said_to_be)
 {
-	(void)state;
 	assert_int_equal(shell(INSPECT
 	                       "--kernel=saxpy --launch='grid=4 block=129 args=500,2,pointer,"
 	                       "pointer' sm_90.cubin"),
@@ -336,9 +313,8 @@ static void a_launch_that_the_driver_refuses_is_said_to_be(void **state)
 	shell_says("\"refused\": null");
 }
 
-static void a_kernel_can_be_asked_for_by_its_whole_name(void **state)
+TEST(a_kernel_can_be_asked_for_by_its_whole_name)
 {
-	(void)state;
 	assert_int_equal(shell(INSPECT "--kernel=power sm_90.cubin | grep '^  powers '"), 0);
 	assert_int_equal(shell(INSPECT "--kernel==powers sm_90.cubin | grep '^  powers '"), 0);
 	assert_int_equal(shell(INSPECT "--kernel==power sm_90.cubin"), 2);
@@ -353,9 +329,8 @@ static void refuses(const char *command, const char *text)
 	shell_says(text);
 }
 
-static void bad_input_gets_one_message_with_file_place_and_remedy(void **state)
+TEST(bad_input_gets_one_message_with_file_place_and_remedy)
 {
-	(void)state;
 	refuses(INSPECT "missing", "missing: No such file");
 	refuses(INSPECT ".", ".: not a regular file; give");
 	refuses(INSPECT, "missing file argument");
@@ -378,9 +353,8 @@ static void bad_input_gets_one_message_with_file_place_and_remedy(void **state)
 }
 
 /* The launch is meant for the kernels that take such arguments. */
-static void kernels_of_other_arguments_are_left_out(void **state)
+TEST(kernels_of_other_arguments_are_left_out)
 {
-	(void)state;
 	assert_int_equal(shell(INSPECT
 	                       "--launch='grid=80 block=128 args=10000,2.5,pointer,pointer' "
 	                       "sm_90.cubin >out"),
@@ -394,9 +368,8 @@ static void kernels_of_other_arguments_are_left_out(void **state)
 	        "no kernel takes such arguments");
 }
 
-static void a_launch_that_can_not_be_gets_one_message(void **state)
+TEST(a_launch_that_can_not_be_gets_one_message)
 {
-	(void)state;
 	refuses(INSPECT "--launch='grid=4' sm_70.ptx", "needs grid= and block=, as in --launch=");
 	refuses(INSPECT "--launch='grid=4 block=0' sm_70.ptx", "block=0 is not one to three");
 	refuses(INSPECT "--launch='grid=4 grid=4' sm_70.ptx", "\"grid=4\" comes twice");
@@ -408,9 +381,8 @@ static void a_launch_that_can_not_be_gets_one_message(void **state)
 	refuses(SAXPY "args=1,2,0.5x,0'", "argument 2");
 }
 
-static void a_broken_image_does_not_hide_the_others(void **state)
+TEST(a_broken_image_does_not_hide_the_others)
 {
-	(void)state;
 	/* Where the packed bytes of the first image begin. */
 	refuses("cp zstd.fatbin torn; printf '\\377\\377\\377\\377\\377\\377' | dd of=torn bs=1 "
 	        "seek=80 conv=notrunc 2>/dev/null; " INSPECT "torn",
@@ -421,9 +393,8 @@ static void a_broken_image_does_not_hide_the_others(void **state)
 	assert_int_equal(shell(INSPECT "--json torn 2>/dev/null | grep '\"error\": \"the'"), 0);
 }
 
-static void a_name_from_a_file_can_not_drive_the_terminal(void **state)
+TEST(a_name_from_a_file_can_not_drive_the_terminal)
 {
-	(void)state;
 	assert_int_equal(shell("sed 's/powers/p\\x1bwers/g' sm_80.cubin >evil && " INSPECT
 	                       "--kernel=wers evil"),
 	                 0);
@@ -433,34 +404,5 @@ static void a_name_from_a_file_can_not_drive_the_terminal(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(text_is_as_reviewed),
-	        cmocka_unit_test(machine_code_is_shown_with_its_control_bits),
-	        cmocka_unit_test(machine_code_is_counted_by_loops_and_blocks),
-	        cmocka_unit_test(cycles_follow_the_latencies_of_a_profile),
-	        cmocka_unit_test(json_is_as_reviewed),
-	        cmocka_unit_test(json_is_well_formed),
-	        cmocka_unit_test(ptx_is_printed_as_it_was_compiled),
-	        cmocka_unit_test(a_launch_is_evaluated),
-	        cmocka_unit_test(machine_code_tells_a_launchs_instructions),
-	        cmocka_unit_test(what_an_unknown_argument_leaves_open_is_reported),
-	        cmocka_unit_test(accesses_of_a_launch_are_shown_and_drawn),
-	        cmocka_unit_test(what_the_code_tells_of_a_launch_goes_to_the_models),
-	        cmocka_unit_test(instructions_that_are_not_settled_say_why),
-	        cmocka_unit_test(machine_code_tells_what_addresses_are_made_of),
-	        cmocka_unit_test(work_that_is_open_is_a_lower_limit),
-	        cmocka_unit_test(a_loop_has_a_thread_s_time_as_an_expression),
-	        cmocka_unit_test(a_launch_tells_how_often_each_block_runs),
-	        cmocka_unit_test(kernels_of_ptx_are_listed),
-	        cmocka_unit_test(images_and_files_are_called_what_they_are),
-	        cmocka_unit_test(a_launch_that_the_driver_refuses_is_said_to_be),
-	        cmocka_unit_test(a_kernel_can_be_asked_for_by_its_whole_name),
-	        cmocka_unit_test(kernels_of_other_arguments_are_left_out),
-	        cmocka_unit_test(a_launch_that_can_not_be_gets_one_message),
-	        cmocka_unit_test(bad_input_gets_one_message_with_file_place_and_remedy),
-	        cmocka_unit_test(a_broken_image_does_not_hide_the_others),
-	        cmocka_unit_test(a_name_from_a_file_can_not_drive_the_terminal),
-	};
-
-	return cmocka_run_group_tests(tests, copy_corpus, shell_teardown);
+	return tests_run(copy_corpus, shell_teardown);
 }

@@ -2,15 +2,12 @@
 /* Kernel names as a table shows them: short, and distinguished. */
 #include "cli/common/kernel_name.h"
 #include "cli/common/memory.h"
+#include "tests/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static const struct {
 	const char *plain, *shortened;
@@ -47,9 +44,8 @@ static const struct {
         {"f(int)::g", "f(int)::g"},
 };
 
-static void kernel_name_drops_what_repeats(void **state)
+TEST(kernel_name_drops_what_repeats)
 {
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		char *text = gw_kernel_name(cases[i].plain);
 
@@ -58,13 +54,12 @@ static void kernel_name_drops_what_repeats(void **state)
 	}
 }
 
-static void kernel_name_survives_deep_nesting(void **state)
+TEST(kernel_name_survives_deep_nesting)
 {
 	enum { DEEP = 5000 };
 	char *name = gw_alloc(3 * DEEP + 16), *text;
 	size_t n = 0;
 
-	(void)state;
 	for (size_t i = 0; i < DEEP; i++, n += 2)
 		strcpy(name + n, "a<");
 	for (size_t i = 0; i < DEEP; i++)
@@ -76,7 +71,7 @@ static void kernel_name_survives_deep_nesting(void **state)
 	free(name);
 }
 
-static void kernel_names_that_differ_stay_different(void **state)
+TEST(kernel_names_that_differ_stay_different)
 {
 	static const struct gw_kernel_names names[] = {
 	        {"_ZN1a1fEi", "a::f(int)"}, {"_ZN1b1fEi", "b::f(int)"}, {"_Z1gi", "g(int)"},
@@ -84,7 +79,6 @@ static void kernel_names_that_differ_stay_different(void **state)
 	};
 	char *out[6];
 
-	(void)state;
 	gw_kernel_names(names, 6, out);
 	assert_string_equal(out[0], "a::f(int)");
 	assert_string_equal(out[1], "b::f(int)");
@@ -97,7 +91,7 @@ static void kernel_names_that_differ_stay_different(void **state)
 }
 
 /* At every width from 20 on: what differs looks different, and what is the same looks the same. */
-static void kernel_names_fit_and_stay_different(void **state)
+TEST(kernel_names_fit_and_stay_different)
 {
 	static const char *const names[] = {
 	        "multi_tensor_apply_kernel<TensorListMetadata<1>, BinaryOpScalarFunctor<float, 1, "
@@ -120,7 +114,6 @@ static void kernel_names_fit_and_stay_different(void **state)
 	};
 	enum { COUNT = sizeof(names) / sizeof(*names) };
 
-	(void)state;
 	for (size_t width = 20; width < 130; width++) {
 		char *text[COUNT];
 
@@ -145,12 +138,5 @@ static void kernel_names_fit_and_stay_different(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(kernel_name_drops_what_repeats),
-	        cmocka_unit_test(kernel_name_survives_deep_nesting),
-	        cmocka_unit_test(kernel_names_that_differ_stay_different),
-	        cmocka_unit_test(kernel_names_fit_and_stay_different),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run(NULL, NULL);
 }

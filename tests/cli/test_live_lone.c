@@ -9,12 +9,10 @@
 #include "predictor/log/block.h"
 #include "predictor/log/live.h"
 #include "tests/cli/log_builder.h"
+#include "tests/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 enum {
 	SIZE = 4 << 20,
@@ -114,7 +112,6 @@ static int start(void **state)
 {
 	struct gw_live_head *h = head();
 
-	(void)state;
 	memset(segment, 0, sizeof(segment));
 	*h = (struct gw_live_head){.magic = GW_LIVE_MAGIC,
 	                           .version = GW_LIVE_VERSION,
@@ -146,28 +143,25 @@ static uint64_t rest(void)
 	return rest.launches;
 }
 
-static void a_launch_whose_record_the_log_has_is_not_added(void **state)
+TEST_WITH(a_launch_whose_record_the_log_has_is_not_added, start, NULL)
 {
-	(void)state;
 	slot(0, launch(400, 1));
 	ring(1, 1, 0);
 	assert_int_equal(rest(), 0);
 }
 
-static void it_is_where_the_block_of_the_record_is_lost(void **state)
+TEST_WITH(it_is_where_the_block_of_the_record_is_lost, start, NULL)
 {
 	struct gw_live_entry *e = entries();
 
-	(void)state;
 	e->block = BLOCK + 1;
 	slot(0, launch(400, 1));
 	ring(1, 1, 0);
 	assert_int_equal(rest(), 1);
 }
 
-static void others_are_added(void **state)
+TEST_WITH(others_are_added, start, NULL)
 {
-	(void)state;
 	slot(0, launch(400, 1));
 	slot(1, launch(410, 2)); /* of another kernel */
 	slot(2, launch(420, 1)); /* a second one */
@@ -175,18 +169,16 @@ static void others_are_added(void **state)
 	assert_int_equal(rest(), 2);
 }
 
-static void a_launch_called_after_the_kernel_started_is_another(void **state)
+TEST_WITH(a_launch_called_after_the_kernel_started_is_another, start, NULL)
 {
-	(void)state;
 	slot(0, launch(STARTED + 1, 1));
 	ring(1, 1, 0);
 	assert_int_equal(rest(), 1);
 }
 
 /* The record is of the one whose call is still under way. */
-static void a_launch_in_flight_takes_the_record_from_none(void **state)
+TEST_WITH(a_launch_in_flight_takes_the_record_from_none, start, NULL)
 {
-	(void)state;
 	slot(0, launch(400, 1));
 	ring(0, 1, 0);
 	assert_int_equal(rest(), 0);
@@ -197,9 +189,8 @@ static void a_launch_in_flight_takes_the_record_from_none(void **state)
 }
 
 /* What the slot of a launch that has just begun held before is no launch. */
-static void a_slot_that_is_being_filled_takes_no_record(void **state)
+TEST_WITH(a_slot_that_is_being_filled_takes_no_record, start, NULL)
 {
-	(void)state;
 	slot(7, launch(390, 1));
 	slot(8, launch(400, 1)); /* committed */
 	slot(9, launch(100, 1)); /* a lap ago */
@@ -207,11 +198,10 @@ static void a_slot_that_is_being_filled_takes_no_record(void **state)
 	assert_int_equal(rest(), 0);
 }
 
-static void one_that_waits_for_its_record_is_not_added_either(void **state)
+TEST_WITH(one_that_waits_for_its_record_is_not_added_either, start, NULL)
 {
 	struct gw_live_entry *e = entries();
 
-	(void)state;
 	e[1] = (struct gw_live_entry){
 	        .ring = 1, .block = GW_LIVE_NO_BLOCK, .event = launch(400, 1)};
 	ring(1, 1, 1);
@@ -219,11 +209,10 @@ static void one_that_waits_for_its_record_is_not_added_either(void **state)
 }
 
 /* The worker died after the store that joined the two, or before. */
-static void a_record_that_has_met_its_launch_stands_for_no_other(void **state)
+TEST_WITH(a_record_that_has_met_its_launch_stands_for_no_other, start, NULL)
 {
 	struct gw_live_entry *e = entries();
 
-	(void)state;
 	e[0].position = 2;
 	e[1] = (struct gw_live_entry){.ring = 1, .block = BLOCK, .event = launch(400, 1)};
 	slot(0, launch(400, 1));
@@ -238,17 +227,5 @@ static void a_record_that_has_met_its_launch_stands_for_no_other(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-#define T(name) cmocka_unit_test_setup(name, start)
-	        T(a_launch_whose_record_the_log_has_is_not_added),
-	        T(it_is_where_the_block_of_the_record_is_lost),
-	        T(others_are_added),
-	        T(a_launch_called_after_the_kernel_started_is_another),
-	        T(a_launch_in_flight_takes_the_record_from_none),
-	        T(a_slot_that_is_being_filled_takes_no_record),
-	        T(one_that_waits_for_its_record_is_not_added_either),
-	        T(a_record_that_has_met_its_launch_stands_for_no_other),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run(NULL, NULL);
 }

@@ -6,15 +6,12 @@
 #include "predictor/core/index.h"
 #include "predictor/core/types.h"
 #include "tests/cli/log_builder.h"
+#include "tests/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { EVENTS = 32 };
 
@@ -51,12 +48,11 @@ static const struct log_event *event_of(enum gw_record_kind kind, unsigned n)
 	return NULL;
 }
 
-static void ids_become_positions(void **state)
+TEST(ids_become_positions)
 {
 	struct lb b = {0};
 	struct gw_log log;
 
-	(void)state;
 	lb_header(&b, 1, 0, "x");
 	lb_device(&b, 7, "A", "a1");
 	lb_device(&b, 9, "B", "b1");
@@ -79,14 +75,13 @@ static void ids_become_positions(void **state)
 }
 
 /* Those of writers are 1, 2, 3; a file that lost some has others. */
-static void ids_may_have_gaps(void **state)
+TEST(ids_may_have_gaps)
 {
 	static const uint32_t ids[] = {1, 2, 90, 91, UINT32_MAX};
 	enum { COUNT = sizeof(ids) / sizeof(*ids) };
 	struct lb b = {0};
 	struct gw_log log;
 
-	(void)state;
 	lb_header(&b, 1, 0, "x");
 	lb_kernel(&b, 1, "k");
 	for (uint32_t i = 0; i < COUNT; i++)
@@ -104,7 +99,7 @@ static void ids_may_have_gaps(void **state)
 }
 
 /* Launches are counted even so; nothing else can be said of what is not there. */
-static void only_launches_survive_what_they_are_of(void **state)
+TEST(only_launches_survive_what_they_are_of)
 {
 	const struct gw_record_quantity part = {.source = GW_SOURCE_STATIC, .value = 1};
 	struct gw_record_slow slow = {.config = 5};
@@ -114,7 +109,6 @@ static void only_launches_survive_what_they_are_of(void **state)
 	struct lb b = {0};
 	struct gw_log log;
 
-	(void)state;
 	lb_header(&b, 1, 0, "x");
 	lb_config(&b, 5, 1, 64, 128); /* of a kernel that is lost */
 	lb_work(&b, 5, 0, &part, 1);
@@ -139,13 +133,12 @@ static void only_launches_survive_what_they_are_of(void **state)
 }
 
 /* Its version is lost with it: what a launch says of itself is no leftover of version 1. */
-static void a_launch_is_believed_without_a_header(void **state)
+TEST(a_launch_is_believed_without_a_header)
 {
 	struct gw_record_launch silent = lb_launch(1, 9000, 500, 500, 0);
 	struct lb b = {0};
 	struct gw_log log;
 
-	(void)state;
 	silent.tier = 0;
 	lb_kernel(&b, 1, "k");
 	lb_config(&b, 1, 1, 64, 128);
@@ -159,12 +152,11 @@ static void a_launch_is_believed_without_a_header(void **state)
 }
 
 /* But the log says why it has none. */
-static void a_profile_of_no_version_is_no_event(void **state)
+TEST(a_profile_of_no_version_is_no_event)
 {
 	struct lb b = {0};
 	struct gw_log log;
 
-	(void)state;
 	lb_header(&b, 1, 0, "x");
 	lb_device(&b, 1, "A", "a1");
 	lb_profile(&b, 1, "{\"gpuwatch-profile\": 0}", 6);
@@ -204,11 +196,10 @@ static void assert_gap(const struct course *c, enum gw_gap kind, unsigned gaps, 
 	assert_true(c->gaps.time[kind] == us * 1000);
 }
 
-static void a_gap_is_late_where_its_launch_was_called_in_it(void **state)
+TEST(a_gap_is_late_where_its_launch_was_called_in_it)
 {
 	struct course c = {0};
 
-	(void)state;
 	take(&c, ran(100, 110, 120));
 	take(&c, ran(101, 123, 130)); /* queued behind it */
 	take(&c, ran(150, 160, 170)); /* called when nothing ran */
@@ -220,12 +211,11 @@ static void a_gap_is_late_where_its_launch_was_called_in_it(void **state)
 	assert_true(log_gaps_span(&c.gaps) == 60000);
 }
 
-static void graphs_and_pauses_are_distinguished(void **state)
+TEST(graphs_and_pauses_are_distinguished)
 {
 	struct course c = {0};
 	struct gw_record_launch node = ran(150, 160, 170);
 
-	(void)state;
 	node.flags |= GW_LAUNCH_GRAPH;
 	take(&c, ran(100, 110, 120));
 	take(&c, node);
@@ -238,11 +228,10 @@ static void graphs_and_pauses_are_distinguished(void **state)
 }
 
 /* Streams beside each other: logged as they ended, and busy time counts once. */
-static void overlapping_kernels_leave_no_gap_whatever_their_order(void **state)
+TEST(overlapping_kernels_leave_no_gap_whatever_their_order)
 {
 	struct course c = {0};
 
-	(void)state;
 	take(&c, ran(100, 120, 130));
 	take(&c, ran(100, 110, 140));
 	take(&c, ran(100, 135, 150));
@@ -253,12 +242,11 @@ static void overlapping_kernels_leave_no_gap_whatever_their_order(void **state)
 	assert_true(c.gaps.busy == 40000);
 }
 
-static void launches_without_a_start_say_nothing(void **state)
+TEST(launches_without_a_start_say_nothing)
 {
 	struct course c = {0};
 	struct gw_record_launch events = ran(100, 110, 120), unmeasured = ran(100, 110, 120);
 
-	(void)state;
 	events.start_ns = 0;
 	unmeasured.flags = 0;
 	take(&c, events);
@@ -268,11 +256,10 @@ static void launches_without_a_start_say_nothing(void **state)
 }
 
 /* More than are held back to be put in order, and a second log of the same GPU. */
-static void long_logs_add_up(void **state)
+TEST(long_logs_add_up)
 {
 	struct course c = {0};
 
-	(void)state;
 	for (unsigned log = 0; log < 2; log++) {
 		for (unsigned i = 0; i < 10000; i++)
 			take(&c, ran(1, 10 + 12 * i, 20 + 12 * i));
@@ -296,9 +283,8 @@ static void change(uint32_t thread, uint64_t ns, uint32_t range)
 	log_range_change(&ranges, thread, &(struct gw_record_range){.ns = ns, .name = range});
 }
 
-static void the_latest_change_before_the_call_holds(void **state)
+TEST(the_latest_change_before_the_call_holds)
 {
-	(void)state;
 	name(1, 0, "outer");
 	name(2, 0, "inner");
 	change(0, 100, 1);
@@ -314,9 +300,8 @@ static void the_latest_change_before_the_call_holds(void **state)
 	log_ranges_free(&ranges);
 }
 
-static void the_process_stands_in_where_the_thread_is_in_none(void **state)
+TEST(the_process_stands_in_where_the_thread_is_in_none)
 {
-	(void)state;
 	name(1, 0, "epoch");
 	name(2, 0, "step");
 	change(GW_INDEX_NONE, 100, 1);
@@ -328,9 +313,8 @@ static void the_process_stands_in_where_the_thread_is_in_none(void **state)
 	log_ranges_free(&ranges);
 }
 
-static void names_say_their_domain_and_lost_ones_are_unknown(void **state)
+TEST(names_say_their_domain_and_lost_ones_are_unknown)
 {
-	(void)state;
 	name(1, 0, "layers");
 	name(2, 1, "conv");
 	name(3, 0, "");
@@ -347,9 +331,8 @@ static void names_say_their_domain_and_lost_ones_are_unknown(void **state)
 	log_ranges_free(&ranges);
 }
 
-static void of_too_many_changes_the_latest_are_kept(void **state)
+TEST(of_too_many_changes_the_latest_are_kept)
 {
-	(void)state;
 	name(1, 0, "one");
 	name(2, 0, "two");
 	for (uint32_t i = 0; i <= LOG_RANGE_CHANGES; i++)
@@ -362,22 +345,5 @@ static void of_too_many_changes_the_latest_are_kept(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(ids_become_positions),
-	        cmocka_unit_test(ids_may_have_gaps),
-	        cmocka_unit_test(only_launches_survive_what_they_are_of),
-	        cmocka_unit_test(a_launch_is_believed_without_a_header),
-	        cmocka_unit_test(a_profile_of_no_version_is_no_event),
-	        cmocka_unit_test(a_gap_is_late_where_its_launch_was_called_in_it),
-	        cmocka_unit_test(graphs_and_pauses_are_distinguished),
-	        cmocka_unit_test(overlapping_kernels_leave_no_gap_whatever_their_order),
-	        cmocka_unit_test(launches_without_a_start_say_nothing),
-	        cmocka_unit_test(long_logs_add_up),
-	        cmocka_unit_test(the_latest_change_before_the_call_holds),
-	        cmocka_unit_test(the_process_stands_in_where_the_thread_is_in_none),
-	        cmocka_unit_test(names_say_their_domain_and_lost_ones_are_unknown),
-	        cmocka_unit_test(of_too_many_changes_the_latest_are_kept),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run(NULL, NULL);
 }

@@ -3,14 +3,11 @@
 #include "tests/cli/samples.h"
 
 #include "cli/log/reader.h"
+#include "tests/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 struct seen {
 	uint64_t records, launches,
@@ -67,14 +64,13 @@ static bool complains(const struct gw_log_status *status, const char *text)
 	return false;
 }
 
-static void whole_log_is_read_without_complaint(void **state)
+TEST(whole_log_is_read_without_complaint)
 {
 	struct gw_log_status status;
 	struct lb b = {0};
 	struct seen seen;
 	char line[100];
 
-	(void)state;
 	sample_plain(&b, 1, 0);
 	assert_true(read_it(&b, b.length, &seen, &status));
 	assert_int_equal(seen.launches, 60);
@@ -84,7 +80,7 @@ static void whole_log_is_read_without_complaint(void **state)
 	lb_free(&b);
 }
 
-static void truncated_anywhere_keeps_the_whole_blocks(void **state)
+TEST(truncated_anywhere_keeps_the_whole_blocks)
 {
 	struct gw_log_status status;
 	struct lb b = {0};
@@ -92,7 +88,6 @@ static void truncated_anywhere_keeps_the_whole_blocks(void **state)
 	size_t starts[16];
 	unsigned n, whole = 0;
 
-	(void)state;
 	sample_plain(&b, 1, 0);
 	n = blocks(&b, starts);
 	for (size_t length = 0; length < b.length; length++) {
@@ -118,14 +113,13 @@ static void truncated_anywhere_keeps_the_whole_blocks(void **state)
 	lb_free(&b);
 }
 
-static void flipped_bit_loses_at_most_its_block(void **state)
+TEST(flipped_bit_loses_at_most_its_block)
 {
 	struct gw_log_status status;
 	struct lb b = {0};
 	struct seen seen;
 	size_t starts[16], block = 0;
 
-	(void)state;
 	sample_plain(&b, 1, 0);
 	blocks(&b, starts);
 	for (size_t at = 0; at < b.length; at++) {
@@ -144,14 +138,13 @@ static void flipped_bit_loses_at_most_its_block(void **state)
 	lb_free(&b);
 }
 
-static void damage_is_reported_by_offset_and_size(void **state)
+TEST(damage_is_reported_by_offset_and_size)
 {
 	struct gw_log_status status;
 	struct lb b = {0};
 	struct seen seen;
 	size_t starts[16];
 
-	(void)state;
 	sample_plain(&b, 1, 0);
 	blocks(&b, starts);
 	b.data[starts[1] + 100] ^= 1;
@@ -166,14 +159,13 @@ static void damage_is_reported_by_offset_and_size(void **state)
 	lb_free(&b);
 }
 
-static void missing_block_is_noticed_by_its_number(void **state)
+TEST(missing_block_is_noticed_by_its_number)
 {
 	struct gw_log_status status;
 	struct lb b = {0};
 	struct seen seen;
 	size_t starts[16];
 
-	(void)state;
 	sample_plain(&b, 1, 0);
 	blocks(&b, starts);
 	memmove(b.data + starts[1], b.data + starts[3], b.length - starts[3]);
@@ -185,7 +177,7 @@ static void missing_block_is_noticed_by_its_number(void **state)
 	lb_free(&b);
 }
 
-static void garbage_before_between_and_after_is_stepped_over(void **state)
+TEST(garbage_before_between_and_after_is_stepped_over)
 {
 	struct gw_log_status status;
 	struct lb b = {0}, dirty = {0};
@@ -193,7 +185,6 @@ static void garbage_before_between_and_after_is_stepped_over(void **state)
 	size_t starts[16];
 	unsigned n;
 
-	(void)state;
 	sample_plain(&b, 1, 0);
 	assert_true(read_it(&b, b.length, &clean, &status));
 	n = blocks(&b, starts);
@@ -211,13 +202,12 @@ static void garbage_before_between_and_after_is_stepped_over(void **state)
 	lb_free(&b);
 }
 
-static void missing_end_record_is_reported(void **state)
+TEST(missing_end_record_is_reported)
 {
 	struct gw_log_status status;
 	struct lb b = {0};
 	struct seen seen;
 
-	(void)state;
 	lb_header(&b, 1, 0, "x");
 	lb_block(&b);
 	assert_true(read_it(&b, b.length, &seen, &status));
@@ -227,14 +217,13 @@ static void missing_end_record_is_reported(void **state)
 	lb_free(&b);
 }
 
-static void newer_version_is_refused_with_a_remedy(void **state)
+TEST(newer_version_is_refused_with_a_remedy)
 {
 	struct gw_record_header r = {.version = GW_LOG_VERSION + 1};
 	struct gw_log_status status;
 	struct lb b = {0};
 	struct seen seen;
 
-	(void)state;
 	lb_record(&b, GW_RECORD_HEADER, &r, sizeof(r), "host=x", 7);
 	lb_end(&b);
 	assert_false(read_it(&b, b.length, &seen, &status));
@@ -244,14 +233,13 @@ static void newer_version_is_refused_with_a_remedy(void **state)
 	lb_free(&b);
 }
 
-static void unknown_kinds_are_skipped_and_counted(void **state)
+TEST(unknown_kinds_are_skipped_and_counted)
 {
 	struct gw_record_end r = {0};
 	struct gw_log_status status;
 	struct lb b = {0};
 	struct seen seen;
 
-	(void)state;
 	lb_header(&b, 1, 0, "x");
 	lb_record(&b, 250, &r, sizeof(r), NULL, 0);
 	lb_record(&b, 60000, &r, sizeof(r), NULL, 0);
@@ -277,7 +265,7 @@ static void expect_invalid(struct lb *b, const char *why)
 	lb_free(b);
 }
 
-static void invalid_records_are_skipped_and_reported(void **state)
+TEST(invalid_records_are_skipped_and_reported)
 {
 	struct gw_record_kernel kernel = {.id = 1};
 	struct gw_record_counters counters = {.count = 1000000};
@@ -285,7 +273,6 @@ static void invalid_records_are_skipped_and_reported(void **state)
 	struct gw_record_work work = {.config = 1, .count = 2};
 	struct lb b = {0};
 
-	(void)state;
 	lb_header(&b, 1, 0, "x");
 	lb_record(&b, GW_RECORD_KERNEL, &kernel, sizeof(kernel), "12345678", 8);
 	expect_invalid(&b, "text does not end");
@@ -325,13 +312,12 @@ static bool see_config(void *arg, const struct gw_log_record *r)
 	return true;
 }
 
-static void an_older_configuration_is_of_no_known_device(void **state)
+TEST(an_older_configuration_is_of_no_known_device)
 {
 	struct gw_log_status status;
 	uint32_t seen[4] = {0};
 	struct lb b = {0};
 
-	(void)state;
 	lb_header(&b, 1, 0, "x");
 	lb_config_on(&b, 1, 1, 10, 7, true);
 	lb_config_on(&b, 2, 1, 20, 7, false);
@@ -346,13 +332,12 @@ static void an_older_configuration_is_of_no_known_device(void **state)
 	lb_free(&b);
 }
 
-static void impossible_record_length_loses_the_rest_of_its_block(void **state)
+TEST(impossible_record_length_loses_the_rest_of_its_block)
 {
 	static const uint16_t lengths[] = {0, 4, 7, 12, 65528, 32776};
 	struct gw_log_status status;
 	struct seen seen;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(lengths) / sizeof(*lengths); i++) {
 		struct lb b = {0};
 
@@ -372,7 +357,7 @@ static void impossible_record_length_loses_the_rest_of_its_block(void **state)
 	}
 }
 
-static void false_blocks_do_not_cost_their_square(void **state)
+TEST(false_blocks_do_not_cost_their_square)
 {
 	/* 8 MiB of headers that each promise a mebibyte: minutes if each were believed. */
 	enum { SIZE = 8 << 20 };
@@ -381,7 +366,6 @@ static void false_blocks_do_not_cost_their_square(void **state)
 	struct gw_log_status status;
 	struct seen seen;
 
-	(void)state;
 	for (size_t i = 0; i < SIZE; i += sizeof(header))
 		memcpy(b.data + i, header, sizeof(header));
 	assert_false(read_it(&b, b.length, &seen, &status));
@@ -390,12 +374,11 @@ static void false_blocks_do_not_cost_their_square(void **state)
 	lb_free(&b);
 }
 
-static void other_files_are_refused(void **state)
+TEST(other_files_are_refused)
 {
 	struct gw_log_status status;
 	struct seen seen = {0};
 
-	(void)state;
 	assert_false(gw_log_read_memory("hello, world, this is text", 26, count, &seen, &status));
 	assert_non_null(strstr(status.error, "not a gpuwatch log"));
 	assert_false(gw_log_read_memory("", 0, count, &seen, &status));
@@ -412,13 +395,12 @@ static bool stop_at_launch(void *arg, const struct gw_log_record *r)
 	return r->head->kind != GW_RECORD_LAUNCH;
 }
 
-static void callback_can_stop_the_reading(void **state)
+TEST(callback_can_stop_the_reading)
 {
 	struct gw_log_status status;
 	struct lb b = {0};
 	int records = 0;
 
-	(void)state;
 	sample_plain(&b, 1, 0);
 	assert_true(gw_log_read_memory(b.data, b.length, stop_at_launch, &records, &status));
 	assert_true(status.stopped);
@@ -443,24 +425,22 @@ static bool check_texts(void *arg, const struct gw_log_record *r)
 	return true;
 }
 
-static void texts_of_a_record_are_found(void **state)
+TEST(texts_of_a_record_are_found)
 {
 	struct gw_log_status status;
 	struct lb b = {0};
 
-	(void)state;
 	sample_plain(&b, 1, 0);
 	assert_true(gw_log_read_memory(b.data, b.length, check_texts, NULL, &status));
 	lb_free(&b);
 }
 
-static void blocks_up_to_the_largest_are_read(void **state)
+TEST(blocks_up_to_the_largest_are_read)
 {
 	struct gw_log_status status;
 	struct lb b = {0};
 	struct seen seen;
 
-	(void)state;
 	lb_header(&b, 1, 0, "x");
 	lb_block(&b);
 	for (int i = 0; i < 3; i++) {
@@ -477,25 +457,5 @@ static void blocks_up_to_the_largest_are_read(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(whole_log_is_read_without_complaint),
-	        cmocka_unit_test(truncated_anywhere_keeps_the_whole_blocks),
-	        cmocka_unit_test(flipped_bit_loses_at_most_its_block),
-	        cmocka_unit_test(damage_is_reported_by_offset_and_size),
-	        cmocka_unit_test(missing_block_is_noticed_by_its_number),
-	        cmocka_unit_test(garbage_before_between_and_after_is_stepped_over),
-	        cmocka_unit_test(missing_end_record_is_reported),
-	        cmocka_unit_test(newer_version_is_refused_with_a_remedy),
-	        cmocka_unit_test(unknown_kinds_are_skipped_and_counted),
-	        cmocka_unit_test(invalid_records_are_skipped_and_reported),
-	        cmocka_unit_test(an_older_configuration_is_of_no_known_device),
-	        cmocka_unit_test(impossible_record_length_loses_the_rest_of_its_block),
-	        cmocka_unit_test(false_blocks_do_not_cost_their_square),
-	        cmocka_unit_test(other_files_are_refused),
-	        cmocka_unit_test(callback_can_stop_the_reading),
-	        cmocka_unit_test(texts_of_a_record_are_found),
-	        cmocka_unit_test(blocks_up_to_the_largest_are_read),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run(NULL, NULL);
 }

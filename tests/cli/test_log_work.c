@@ -3,14 +3,11 @@
 #include "cli/log/work.h"
 #include "cli/score/score.h"
 #include "tests/cli/samples.h"
+#include "tests/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { SMALL, LARGE, OTHER }; /* configurations: two of one kernel, and one of another */
 
@@ -29,7 +26,6 @@ static struct log_config config(uint32_t kernel, uint32_t blocks)
 
 static int begin(void **state)
 {
-	(void)state;
 	works = log_works_new();
 	for (unsigned i = 0; i < 2; i++)
 		kernels[i].kernel = (struct gw_kernel){.name = "k", .registers = 32};
@@ -41,7 +37,6 @@ static int begin(void **state)
 
 static int end(void **state)
 {
-	(void)state;
 	log_works_free(works);
 	return 0;
 }
@@ -90,11 +85,10 @@ static struct gw_quantity known(uint32_t config, enum gw_work_field field)
 	return work.q[field];
 }
 
-static void what_was_counted_there_stands(void **state)
+TEST_WITH(what_was_counted_there_stands, begin, end)
 {
 	struct gw_quantity q;
 
-	(void)state;
 	tell(SMALL, GW_WORK_dram_read_bytes, GW_SOURCE_COUNTED, 1e6);
 	tell(LARGE, GW_WORK_dram_read_bytes, GW_SOURCE_COUNTED, 1.5e6);
 	log_works_end(works, &all);
@@ -103,11 +97,10 @@ static void what_was_counted_there_stands(void **state)
 	assert_true(q.value == 1.5e6);
 }
 
-static void what_was_not_is_scaled_from_the_kernel_s_other_configurations(void **state)
+TEST_WITH(what_was_not_is_scaled_from_the_kernel_s_other_configurations, begin, end)
 {
 	struct gw_quantity q;
 
-	(void)state;
 	tell(SMALL, GW_WORK_dram_read_bytes, GW_SOURCE_COUNTED, 1e6);
 	log_works_end(works, &all);
 	q = known(LARGE, GW_WORK_dram_read_bytes);
@@ -119,11 +112,10 @@ static void what_was_not_is_scaled_from_the_kernel_s_other_configurations(void *
 }
 
 /* The code saw twice the bytes at four times the grid; the counts will differ likewise. */
-static void what_the_code_reported_before_tells_how(void **state)
+TEST_WITH(what_the_code_reported_before_tells_how, begin, end)
 {
 	struct gw_quantity q;
 
-	(void)state;
 	tell(SMALL, GW_WORK_dram_read_bytes, GW_SOURCE_STATIC, 5e5);
 	tell(LARGE, GW_WORK_dram_read_bytes, GW_SOURCE_STATIC, 1e6);
 	tell(SMALL, GW_WORK_dram_read_bytes, GW_SOURCE_COUNTED, 8e5);
@@ -133,11 +125,10 @@ static void what_the_code_reported_before_tells_how(void **state)
 	assert_true(fabs(q.value / 1.6e6 - 1) < 0.01);
 }
 
-static void code_alone_is_reported_as_it_is(void **state)
+TEST_WITH(code_alone_is_reported_as_it_is, begin, end)
 {
 	struct gw_work work;
 
-	(void)state;
 	tell(OTHER, GW_WORK_dram_read_bytes, GW_SOURCE_STATIC, 3e6);
 	log_works_end(works, &all);
 	log_work_of(log_works_of(works, OTHER), &work);
@@ -146,11 +137,10 @@ static void code_alone_is_reported_as_it_is(void **state)
 }
 
 /* It stands beside what is known, says nothing of others, and is no amount to scale from. */
-static void what_is_at_most_so_is_that_of_its_own_configuration(void **state)
+TEST_WITH(what_is_at_most_so_is_that_of_its_own_configuration, begin, end)
 {
 	struct gw_work work;
 
-	(void)state;
 	tell(SMALL, GW_WORK_dram_read_bytes, GW_SOURCE_COUNTED, 1e6);
 	tell(LARGE, GW_WORK_most_l2_total_bytes, GW_SOURCE_COUNTED, 7e6);
 	tell(OTHER, GW_WORK_most_dram_read_bytes, GW_SOURCE_COUNTED, 5e6);
@@ -180,14 +170,13 @@ static const struct score_cell *cell(const struct score *s, unsigned tier, unsig
 }
 
 /* 10% too long with the time in its interval, half as long as it was outside of it, and none. */
-static void figures_are_what_they_are_called(void **state)
+TEST(figures_are_what_they_are_called)
 {
 	struct trace t = read_sample();
 	struct score *s = score_new(&t, false);
 	const double none[SCORE_MODELS_MAX] = {0};
 	const struct score_cell *sum;
 
-	(void)state;
 	score_add(s, 0, 0, GW_TIER_COLD, GW_SOURCE_COUNTED,
 	          &(struct score_answer){1.1e-6, 0.9e-6, 1.3e-6, 1e-6}, none);
 	score_add(s, 0, 0, GW_TIER_COLD, GW_SOURCE_COUNTED,
@@ -212,12 +201,11 @@ static void figures_are_what_they_are_called(void **state)
 }
 
 /* A configuration of a hundred launches that is hit, one of a single launch that is missed. */
-static void a_configuration_counts_once(void **state)
+TEST(a_configuration_counts_once)
 {
 	struct trace t = read_sample();
 	const double none[SCORE_MODELS_MAX] = {0};
 
-	(void)state;
 	for (int by_config = 0; by_config < 2; by_config++) {
 		struct score *s = score_new(&t, by_config);
 		const struct score_cell *sum = cell(s, SCORE_TIERS, SCORE_LENGTHS);
@@ -235,19 +223,7 @@ static void a_configuration_counts_once(void **state)
 	trace_free(&t);
 }
 
-#define T(test) cmocka_unit_test_setup_teardown(test, begin, end)
-
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	        T(what_was_counted_there_stands),
-	        T(what_was_not_is_scaled_from_the_kernel_s_other_configurations),
-	        T(what_the_code_reported_before_tells_how),
-	        T(code_alone_is_reported_as_it_is),
-	        T(what_is_at_most_so_is_that_of_its_own_configuration),
-	        cmocka_unit_test(figures_are_what_they_are_called),
-	        cmocka_unit_test(a_configuration_counts_once),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run(NULL, NULL);
 }

@@ -1,18 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is made of the lists is complete, well formed and current. */
 #include "tests/cli/shell.h"
+#include "tests/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #define GPUWATCH "$PREFIX/bin/gpuwatch "
 
-static void log_format_describes_every_record_and_counter(void **state)
+TEST(log_format_describes_every_record_and_counter)
 {
 	static const char *const named[] = {
 #define RECORD(kind, NAME, name, meaning) "## " #NAME " (" #kind ")\n",
@@ -27,13 +24,12 @@ static void log_format_describes_every_record_and_counter(void **state)
 #undef COUNTER
 	};
 
-	(void)state;
 	assert_int_equal(shell(GPUWATCH "--generate log-format"), 0);
 	for (size_t i = 0; i < sizeof(named) / sizeof(*named); i++)
 		shell_says(named[i]);
 }
 
-static void every_command_has_a_page(void **state)
+TEST(every_command_has_a_page)
 {
 	static const char *const commands[] = {
 #define COMMAND(name, function, operands, summary, synopsis) #name,
@@ -41,7 +37,6 @@ static void every_command_has_a_page(void **state)
 #undef COMMAND
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(commands) / sizeof(*commands); i++) {
 		assert_int_equal(shell(GPUWATCH "--generate gpuwatch-%s.1", commands[i]), 0);
 		shell_says(".SH \"SYNOPSIS\"");
@@ -53,30 +48,27 @@ static void every_command_has_a_page(void **state)
 	assert_int_equal(shell(GPUWATCH "--generate nonsense"), 2);
 }
 
-static void the_main_page_tells_places_and_every_variable_of_commands(void **state)
+TEST(the_main_page_tells_places_and_every_variable_of_commands)
 {
 	static const char *const reported[] = {
 	        ".SH \"FILES\"", "gpuwatch/profiles", "gpuwatch/docs",   "NO_COLOR",
 	        "TERM",          "COLUMNS",           "GPUWATCH_PROFILE"};
 
-	(void)state;
 	assert_int_equal(shell(GPUWATCH "--generate gpuwatch.1"), 0);
 	for (size_t i = 0; i < sizeof(reported) / sizeof(*reported); i++)
 		shell_says(reported[i]);
 }
 
-static void calibrates_page_tells_every_group(void **state)
+TEST(calibrates_page_tells_every_group)
 {
-	(void)state;
 	assert_int_equal(shell(GPUWATCH "--generate gpuwatch-calibrate.1"), 0);
 #define GROUP(name, function, full_seconds, quick_seconds, meaning) shell_says("\\fB" #name "\\fR");
 #include "calib/groups.def"
 #undef GROUP
 }
 
-static void library_page_tells_every_variable_and_counter(void **state)
+TEST(library_page_tells_every_variable_and_counter)
 {
-	(void)state;
 	assert_int_equal(shell(GPUWATCH "--generate libgpuwatch.7"), 0);
 #define OPTION(name, variable, type, fallback, low, high, choices, meaning) shell_says(variable);
 #include "predictor/core/config.def"
@@ -88,7 +80,7 @@ static void library_page_tells_every_variable_and_counter(void **state)
 #undef COUNTER
 }
 
-static void pages_are_well_formed(void **state)
+TEST(pages_are_well_formed)
 {
 	static const char pages[] = "gpuwatch.1 libgpuwatch.7 gpuwatch-log.5"
 #define COMMAND(name, function, operands, summary, synopsis) " gpuwatch-" #name ".1"
@@ -96,7 +88,6 @@ static void pages_are_well_formed(void **state)
 #undef COMMAND
 	        ;
 
-	(void)state;
 	if (shell("command -v man"))
 		skip();
 	assert_int_equal(shell("for p in %s; do " GPUWATCH
@@ -117,9 +108,8 @@ static void complete(const char *words, int last)
 	                 0);
 }
 
-static void bash_completes_commands_options_and_choices(void **state)
+TEST(bash_completes_commands_options_and_choices)
 {
-	(void)state;
 	if (shell("command -v bash"))
 		skip();
 	complete("gpuwatch repo", 1);
@@ -134,9 +124,8 @@ static void bash_completes_commands_options_and_choices(void **state)
 	assert_string_equal(shell_output, "kernel\nconfig\ndevice\nmodule\nrange\nline\nrank\n");
 }
 
-static void bash_completes_what_stands_for_a_value(void **state)
+TEST(bash_completes_what_stands_for_a_value)
 {
-	(void)state;
 	if (shell("command -v bash"))
 		skip();
 	assert_int_equal(shell("touch tot.gwl medium"), 0);
@@ -173,9 +162,8 @@ static void complete_in_zsh(const char *words, int current)
 	        0);
 }
 
-static void zsh_completes_commands_options_and_choices(void **state)
+TEST(zsh_completes_commands_options_and_choices)
 {
-	(void)state;
 	if (shell("command -v zsh"))
 		skip();
 	complete_in_zsh("gpuwatch \"\"", 2);
@@ -191,9 +179,8 @@ static void zsh_completes_commands_options_and_choices(void **state)
 	shell_says("\n(-)*::program:_normal\n");
 }
 
-static void zsh_can_read_its_completion(void **state)
+TEST(zsh_can_read_its_completion)
 {
-	(void)state;
 	if (shell("command -v zsh"))
 		skip();
 	assert_int_equal(shell(GPUWATCH "--generate gpuwatch.zsh > _gpuwatch && zsh -fn _gpuwatch"),
@@ -203,18 +190,5 @@ static void zsh_can_read_its_completion(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(log_format_describes_every_record_and_counter),
-	        cmocka_unit_test(every_command_has_a_page),
-	        cmocka_unit_test(the_main_page_tells_places_and_every_variable_of_commands),
-	        cmocka_unit_test(calibrates_page_tells_every_group),
-	        cmocka_unit_test(library_page_tells_every_variable_and_counter),
-	        cmocka_unit_test(pages_are_well_formed),
-	        cmocka_unit_test(bash_completes_commands_options_and_choices),
-	        cmocka_unit_test(bash_completes_what_stands_for_a_value),
-	        cmocka_unit_test(zsh_completes_commands_options_and_choices),
-	        cmocka_unit_test(zsh_can_read_its_completion),
-	};
-
-	return cmocka_run_group_tests(tests, shell_setup, shell_teardown);
+	return tests_run(shell_setup, shell_teardown);
 }

@@ -10,23 +10,19 @@
 #include "cli/common/quantile.h"
 #include "cli/message.h"
 #include "cli/table.h"
+#include "tests/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
-static void median_is_exact_until_the_limit_and_close_beyond(void **state)
+TEST(median_is_exact_until_the_limit_and_close_beyond)
 {
 	struct gw_quantile q = {0};
 
-	(void)state;
 	assert_true(isnan(gw_quantile(&q, 0.5)));
 	gw_quantile_add(&q, 5);
 	assert_true(gw_quantile(&q, 0.5) == 5);
@@ -46,11 +42,10 @@ static void median_is_exact_until_the_limit_and_close_beyond(void **state)
 	gw_quantile_free(&q);
 }
 
-static void approximate_median_stays_between_the_extremes(void **state)
+TEST(approximate_median_stays_between_the_extremes)
 {
 	struct gw_quantile q = {0};
 
-	(void)state;
 	for (int i = 0; i <= GW_QUANTILE_EXACT; i++)
 		gw_quantile_add(&q, 1000);
 	assert_false(gw_quantile_exact(&q));
@@ -58,13 +53,12 @@ static void approximate_median_stays_between_the_extremes(void **state)
 	gw_quantile_free(&q);
 }
 
-static void order_is_proven_only_by_number_and_time(void **state)
+TEST(order_is_proven_only_by_number_and_time)
 {
 	struct gw_order o = {0};
 	struct gw_record_launch a = lb_launch(1, 1000000, 5000, NAN, 0),
 	                        b = lb_launch(1, 90000000, 5000, 5, 1);
 
-	(void)state;
 	assert_int_equal(gw_order_check(&o, &a, 0), GW_ORDER_NONE);
 	assert_int_equal(gw_order_check(&o, &b, 0), GW_ORDER_PROVEN);
 	b.known = 3; /* two stand before it */
@@ -85,13 +79,12 @@ static void order_is_proven_only_by_number_and_time(void **state)
 }
 
 /* Launches that know of kernels from before it violate nothing; of those after it they may. */
-static void a_clock_that_was_set_back_proves_nothing_and_accuses_nobody(void **state)
+TEST(a_clock_that_was_set_back_proves_nothing_and_accuses_nobody)
 {
 	struct gw_order o = {0};
 	struct gw_record_launch a = lb_launch(1, 90000000, 5000, NAN, 0),
 	                        b = lb_launch(1, 3000000, 5000, 5, 1);
 
-	(void)state;
 	gw_order_check(&o, &a, 0);
 	gw_order_clock_set(&o);
 	assert_int_equal(gw_order_check(&o, &b, 0), GW_ORDER_UNPROVEN);
@@ -103,13 +96,12 @@ static void a_clock_that_was_set_back_proves_nothing_and_accuses_nobody(void **s
 	gw_order_free(&o);
 }
 
-static void event_timed_measurements_are_left_out_of_the_time_check(void **state)
+TEST(event_timed_measurements_are_left_out_of_the_time_check)
 {
 	struct gw_record_launch a = lb_launch(1, 1000000, 5000, NAN, 0),
 	                        b = lb_launch(1, 2000000, 5000, 5, 1);
 	struct gw_order o = {0};
 
-	(void)state;
 	a.flags |= GW_LAUNCH_EVENTS;
 	a.start_ns = 0;
 	gw_order_check(&o, &a, 0);
@@ -118,13 +110,12 @@ static void event_timed_measurements_are_left_out_of_the_time_check(void **state
 	gw_order_free(&o);
 }
 
-static void unlearnt_records_do_not_count_for_known(void **state)
+TEST(unlearnt_records_do_not_count_for_known)
 {
 	struct gw_record_launch a = lb_launch(1, 1000000, 5000, NAN, 0),
 	                        b = lb_launch(1, 9000000, 5000, 5, 1);
 	struct gw_order o = {0};
 
-	(void)state;
 	a.flags &= ~(uint32_t)GW_LAUNCH_LEARNT;
 	gw_order_check(&o, &a, 0);
 	assert_int_equal(gw_order_check(&o, &b, 0), GW_ORDER_SELF);
@@ -136,13 +127,12 @@ static struct gw_record_launch timed(uint64_t duration, float predicted)
 	return lb_launch(1, 1000, duration, predicted, 0);
 }
 
-static void row_scores_what_was_measured_and_predicted(void **state)
+TEST(row_scores_what_was_measured_and_predicted)
 {
 	struct gw_record_launch l[] = {timed(100, NAN), timed(200, 190), timed(300, 200),
 	                               timed(0, 5)};
 	struct gw_row row;
 
-	(void)state;
 	gw_row_clear(&row);
 	for (int i = 0; i < 4; i++)
 		gw_row_launch(&row, &l[i], GW_TIER_STEADY);
@@ -160,12 +150,11 @@ static void row_scores_what_was_measured_and_predicted(void **state)
 	gw_row_free(&row);
 }
 
-static void row_without_a_measurement_knows_nothing(void **state)
+TEST(row_without_a_measurement_knows_nothing)
 {
 	struct gw_record_launch l = timed(0, NAN);
 	struct gw_row row;
 
-	(void)state;
 	l.flags = 0;
 	gw_row_clear(&row);
 	gw_row_launch(&row, &l, GW_TIER_NONE);
@@ -176,7 +165,7 @@ static void row_without_a_measurement_knows_nothing(void **state)
 	gw_row_free(&row);
 }
 
-static void aggregate_whose_scores_contradict_themselves_is_not_scored(void **state)
+TEST(aggregate_whose_scores_contradict_themselves_is_not_scored)
 {
 	const struct gw_record_aggregate good = {.launches = 9,
 	                                         .measured = 8,
@@ -189,7 +178,6 @@ static void aggregate_whose_scores_contradict_themselves_is_not_scored(void **st
 	struct gw_record_aggregate bad[4] = {good, good, good, good};
 	struct gw_row row = {.min = NAN, .max = NAN};
 
-	(void)state;
 	bad[0].error_sum = -0.5f;
 	bad[1].error_sum = NAN;
 	bad[2].scored = 9;
@@ -205,14 +193,13 @@ static void aggregate_whose_scores_contradict_themselves_is_not_scored(void **st
 	assert_true(gw_row_coverage(&row) == 0.75);
 }
 
-static void log_with_lost_records_proves_nothing_and_accuses_nobody(void **state)
+TEST(log_with_lost_records_proves_nothing_and_accuses_nobody)
 {
 	uint64_t values[GW_COUNTERS] = {0};
 	char path[] = "/tmp/gw-model-XXXXXX";
 	static struct gw_log_model m;
 	struct lb b = {0};
 
-	(void)state;
 	close(mkstemp(path));
 	lb_header(&b, 1, 0, "x");
 	lb_kernel(&b, 1, "k");
@@ -233,12 +220,11 @@ static void log_with_lost_records_proves_nothing_and_accuses_nobody(void **state
 }
 
 /* Of version 1, by what stands before a launch; since then each launch says it. */
-static void tiers_are_read_or_in_old_logs_worked_out(void **state)
+TEST(tiers_are_read_or_in_old_logs_worked_out)
 {
 	static const uint64_t expected[2][4] = {{1, 1, 0, 1}, {0, 1, 1, 1}};
 	struct gw_record_launch l[3];
 
-	(void)state;
 	for (uint32_t old = 0; old < 2; old++) {
 		struct gw_record_header header = {.version = old ? 1 : GW_LOG_VERSION, .pid = 1};
 		static struct gw_log_model m;
@@ -265,11 +251,10 @@ static void tiers_are_read_or_in_old_logs_worked_out(void **state)
 }
 
 /* The same mark is the same row, of whichever process. */
-static void arguments_tell_rows_of_a_grid_apart(void **state)
+TEST(arguments_tell_rows_of_a_grid_apart)
 {
 	static struct gw_log_model m;
 
-	(void)state;
 	gw_log_model_init(&m);
 	m.by = GW_BY_CONFIG;
 	for (uint32_t file = 0; file < 2; file++) {
@@ -295,13 +280,12 @@ static void arguments_tell_rows_of_a_grid_apart(void **state)
 }
 
 /* An error can't be negative; what else the record says still counts. */
-static void an_impossible_error_of_an_aggregate_is_left_out(void **state)
+TEST(an_impossible_error_of_an_aggregate_is_left_out)
 {
 	struct gw_record_aggregate a = {
 	        .launches = 5, .measured = 4, .scored = 3, .error_sum = -1, .total_ns = 100};
 	struct gw_row row;
 
-	(void)state;
 	gw_row_clear(&row);
 	gw_row_aggregate(&row, &a);
 	assert_int_equal(row.measured, 4);
@@ -310,13 +294,12 @@ static void an_impossible_error_of_an_aggregate_is_left_out(void **state)
 	gw_row_free(&row);
 }
 
-static void huge_ids_cost_no_memory(void **state)
+TEST(huge_ids_cost_no_memory)
 {
 	char path[] = "/tmp/gw-model-XXXXXX";
 	static struct gw_log_model m;
 	struct lb b = {0};
 
-	(void)state;
 	close(mkstemp(path));
 	lb_header(&b, 1, 0, "x");
 	lb_kernel(&b, UINT32_MAX, "k");
@@ -336,11 +319,10 @@ static void huge_ids_cost_no_memory(void **state)
 	lb_free(&b);
 }
 
-static void numbers_keep_three_digits(void **state)
+TEST(numbers_keep_three_digits)
 {
 	struct gw_text t;
 
-	(void)state;
 	assert_string_equal(gw_duration(&t, 1), "1 ns");
 	assert_string_equal(gw_duration(&t, 999), "999 ns");
 	assert_string_equal(gw_duration(&t, 999.9), "1.00 µs");
@@ -358,11 +340,10 @@ static void numbers_keep_three_digits(void **state)
 	assert_string_equal(gw_bytes(&t, 1536), "1.50 KiB");
 }
 
-static void text_from_a_log_can_not_drive_the_terminal(void **state)
+TEST(text_from_a_log_can_not_drive_the_terminal)
 {
 	char out[64];
 
-	(void)state;
 	assert_string_equal(gw_printable(out, sizeof(out), "a\033[31m\nb\x7f"), "a?[31m?b?");
 	assert_string_equal(gw_printable(out, sizeof(out), "µ\xc2\x9b\xff\xe2\x82"), "µ????"
 	                                                                             "?");
@@ -370,14 +351,13 @@ static void text_from_a_log_can_not_drive_the_terminal(void **state)
 	assert_string_equal(gw_printable(out, 3, "aµ"), "a");
 }
 
-static void text_that_turns_the_direction_of_writing_is_not_printed(void **state)
+TEST(text_that_turns_the_direction_of_writing_is_not_printed)
 {
 	static const struct {
 		unsigned first, last;
 	} turns[] = {{0x200e, 0x200f}, {0x2028, 0x202e}, {0x2066, 0x2069}};
 	char out[64];
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(turns) / sizeof(*turns); i++) {
 		/* One before and one after pass. */
 		for (unsigned code = turns[i].first - 1; code <= turns[i].last + 1; code++) {
@@ -391,11 +371,10 @@ static void text_that_turns_the_direction_of_writing_is_not_printed(void **state
 	}
 }
 
-static void names_are_shortened_in_the_middle(void **state)
+TEST(names_are_shortened_in_the_middle)
 {
 	char *s = gw_shorten("abcdefghijklmnopqrstuvwxyz", 10);
 
-	(void)state;
 	assert_string_equal(s, "abcdef…xyz");
 	free(s);
 	s = gw_shorten("µµµµ", 4);
@@ -403,11 +382,10 @@ static void names_are_shortened_in_the_middle(void **state)
 	free(s);
 }
 
-static void names_are_demangled(void **state)
+TEST(names_are_demangled)
 {
 	char *s = gw_demangle("_Z10vector_addPKfS0_Pfi");
 
-	(void)state;
 	if (gw_demangle_missing())
 		skip();
 	assert_string_equal(s, "vector_add(float const*, float const*, float*, int)");
@@ -420,14 +398,13 @@ static void names_are_demangled(void **state)
 	free(s);
 }
 
-static void name_that_explodes_stays_mangled_and_stops_nobody(void **state)
+TEST(name_that_explodes_stays_mangled_and_stops_nobody)
 {
 	/* S0_I S1_ S1_ E, then pairs of pairs: 2^40 copies were it taken apart */
 	char bomb[1200] = "_Z1f1PI1XS0_E", piece[32];
 	const char *names[] = {bomb, "_Z10vector_addPKfS0_Pfi"};
 	char *plain[2];
 
-	(void)state;
 	if (gw_demangle_missing())
 		skip();
 	for (unsigned k = 2; k < 30; k++) {
@@ -451,23 +428,26 @@ struct values {
 };
 
 static const struct gw_option table[] = {
-        {"word", GW_OPTION_CHOICE, "W", "one|two", 0, 0, offsetof(struct values, word), false, ""},
-        {"some_text", GW_OPTION_TEXT, "T", "", 0, 0, offsetof(struct values, text), false, ""},
-        {"count", GW_OPTION_COUNT, "N", "", 1, 10, offsetof(struct values, count), false, ""},
-        {"size", GW_OPTION_SIZE, "B", "", 0, 0, offsetof(struct values, size), false, ""},
-        {"number", GW_OPTION_NUMBER, "X", "", -1, 1, offsetof(struct values, number), false, ""},
-        {"flag", GW_OPTION_FLAG, "", "", 0, 0, offsetof(struct values, flag), false, ""},
+        {"word", GW_OPTION_CHOICE, "W", "one|two", 0, 0, offsetof(struct values, word), false,
+         false, ""},
+        {"some_text", GW_OPTION_TEXT, "T", "", 0, 0, offsetof(struct values, text), false, false,
+         ""},
+        {"count", GW_OPTION_COUNT, "N", "", 1, 10, offsetof(struct values, count), false, false,
+         ""},
+        {"size", GW_OPTION_SIZE, "B", "", 0, 0, offsetof(struct values, size), false, false, ""},
+        {"number", GW_OPTION_NUMBER, "X", "", -1, 1, offsetof(struct values, number), false, false,
+         ""},
+        {"flag", GW_OPTION_FLAG, "", "", 0, 0, offsetof(struct values, flag), false, false, ""},
         {0},
 };
 
-static void options_are_parsed_by_their_table(void **state)
+TEST(options_are_parsed_by_their_table)
 {
 	char *argv[] = {"a",          "--word=two", "--some-text",   "x y", "--flag", "b",
 	                "--count=10", "--size=64K", "--number=-0.5", "--",  "--flag", NULL};
 	struct values v = {0};
 	int argc = 11;
 
-	(void)state;
 	assert_true(gw_options_parse(table, "t", false, &argc, argv, &v));
 	assert_int_equal(argc, 3);
 	assert_string_equal(argv[2], "--flag");
@@ -478,7 +458,7 @@ static void options_are_parsed_by_their_table(void **state)
 	assert_true(v.number == -0.5 && v.flag);
 }
 
-static void bad_options_are_refused(void **state)
+TEST(bad_options_are_refused)
 {
 	static const char *const bad[] = {"--word=thr",
 	                                  "--word=on",
@@ -499,7 +479,6 @@ static void bad_options_are_refused(void **state)
 	                                  "-x",
 	                                  "--number"};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
 		char *argv[] = {(char *)(uintptr_t)bad[i], NULL};
 		struct values v = {0};
@@ -509,7 +488,7 @@ static void bad_options_are_refused(void **state)
 	}
 }
 
-static void table_gives_up_columns_and_shortens_names_to_fit(void **state)
+TEST(table_gives_up_columns_and_shortens_names_to_fit)
 {
 	static const struct gw_table_column columns[] = {
 	        {"A", true, false, 0}, {"Gone", true, false, 1}, {"Name", false, true, 0}};
@@ -520,7 +499,6 @@ static void table_gives_up_columns_and_shortens_names_to_fit(void **state)
 	size_t size = 0;
 	FILE *out = open_memstream(&text, &size);
 
-	(void)state;
 	for (size_t i = 0; i < 6; i++)
 		gw_table_cell(t, cells[i]);
 	assert_int_equal(gw_table_print(t, out, 26, 0), 1);
@@ -532,33 +510,7 @@ static void table_gives_up_columns_and_shortens_names_to_fit(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(median_is_exact_until_the_limit_and_close_beyond),
-	        cmocka_unit_test(approximate_median_stays_between_the_extremes),
-	        cmocka_unit_test(order_is_proven_only_by_number_and_time),
-	        cmocka_unit_test(a_clock_that_was_set_back_proves_nothing_and_accuses_nobody),
-	        cmocka_unit_test(event_timed_measurements_are_left_out_of_the_time_check),
-	        cmocka_unit_test(unlearnt_records_do_not_count_for_known),
-	        cmocka_unit_test(row_scores_what_was_measured_and_predicted),
-	        cmocka_unit_test(row_without_a_measurement_knows_nothing),
-	        cmocka_unit_test(aggregate_whose_scores_contradict_themselves_is_not_scored),
-	        cmocka_unit_test(log_with_lost_records_proves_nothing_and_accuses_nobody),
-	        cmocka_unit_test(tiers_are_read_or_in_old_logs_worked_out),
-	        cmocka_unit_test(arguments_tell_rows_of_a_grid_apart),
-	        cmocka_unit_test(an_impossible_error_of_an_aggregate_is_left_out),
-	        cmocka_unit_test(huge_ids_cost_no_memory),
-	        cmocka_unit_test(numbers_keep_three_digits),
-	        cmocka_unit_test(text_from_a_log_can_not_drive_the_terminal),
-	        cmocka_unit_test(text_that_turns_the_direction_of_writing_is_not_printed),
-	        cmocka_unit_test(names_are_shortened_in_the_middle),
-	        cmocka_unit_test(names_are_demangled),
-	        cmocka_unit_test(name_that_explodes_stays_mangled_and_stops_nobody),
-	        cmocka_unit_test(options_are_parsed_by_their_table),
-	        cmocka_unit_test(bad_options_are_refused),
-	        cmocka_unit_test(table_gives_up_columns_and_shortens_names_to_fit),
-	};
-
 	setenv("LC_ALL", "C.UTF-8", 1);
 	gw_message_init();
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run(NULL, NULL);
 }

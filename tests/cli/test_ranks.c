@@ -5,15 +5,12 @@
 #include "cli/common/memory.h"
 #include "tests/cli/log_builder.h"
 #include "tests/cli/shell.h"
+#include "tests/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define GPUWATCH "$PREFIX/bin/gpuwatch "
 
@@ -217,31 +214,27 @@ static void names(const struct script *s, enum ranks_cause cause, double ms)
 	forget();
 }
 
-static void late_input_is_named(void **state)
+TEST(late_input_is_named)
 {
-	(void)state;
 	names(&(struct script){.input = 3000}, RANKS_CAUSE_INPUT, 3);
 	names(&(struct script){.input = 3000, .numbers = true, .hosts = true}, RANKS_CAUSE_INPUT,
 	      3);
 	names(&(struct script){.input = 3000, .copies = true}, RANKS_CAUSE_INPUT, 3);
 }
 
-static void a_slow_host_is_named(void **state)
+TEST(a_slow_host_is_named)
 {
-	(void)state;
 	names(&(struct script){.host = 2000}, RANKS_CAUSE_HOST, 2);
 }
 
-static void a_slow_gpu_is_told_from_more_work(void **state)
+TEST(a_slow_gpu_is_told_from_more_work)
 {
-	(void)state;
 	names(&(struct script){.slow = 2000}, RANKS_CAUSE_GPU, 2);
 	names(&(struct script){.work = 2000}, RANKS_CAUSE_WORK, 2);
 }
 
-static void where_all_are_alike_nobody_is_late(void **state)
+TEST(where_all_are_alike_nobody_is_late)
 {
-	(void)state;
 	judge(&(struct script){0});
 	assert_int_equal(job.episode_count, 0);
 	assert_int_equal(job.network_count, 0);
@@ -250,11 +243,10 @@ static void where_all_are_alike_nobody_is_late(void **state)
 	forget();
 }
 
-static void a_slow_network_is_no_late_rank(void **state)
+TEST(a_slow_network_is_no_late_rank)
 {
 	const struct script slow[] = {{.network = 2000}, {.network = 2000, .hosts = true}};
 
-	(void)state;
 	for (size_t i = 0; i < 2; i++) {
 		judge(&slow[i]);
 		assert_int_equal(job.episode_count, 0);
@@ -268,20 +260,18 @@ static void a_slow_network_is_no_late_rank(void **state)
 	}
 }
 
-static void a_late_rank_is_no_slow_network(void **state)
+TEST(a_late_rank_is_no_slow_network)
 {
-	(void)state;
 	judge(&(struct script){.input = 3000});
 	assert_int_equal(job.network_count, 0);
 	forget();
 }
 
-static void parts_of_a_step_add_up_and_say_for_whom_a_rank_waits(void **state)
+TEST(parts_of_a_step_add_up_and_say_for_whom_a_rank_waits)
 {
 	const struct ranks_step *s;
 	double all = 0;
 
-	(void)state;
 	judge(&(struct script){.input = 3000});
 	s = &job.ranks[0].steps[FROM + 5];
 	for (unsigned p = 0; p < RANKS_PARTS; p++)
@@ -297,9 +287,8 @@ static void parts_of_a_step_add_up_and_say_for_whom_a_rank_waits(void **state)
 	forget();
 }
 
-static void clocks_are_set_by_the_ends_of_collectives(void **state)
+TEST(clocks_are_set_by_the_ends_of_collectives)
 {
-	(void)state;
 	judge(&(struct script){.hosts = true, .input = 3000});
 	for (unsigned r = 0; r < RANKS; r++) {
 		assert_true(fabs((job.ranks[r].offset - job.ranks[0].offset) / 1e6 - 3 * r) < 0.02);
@@ -310,9 +299,8 @@ static void clocks_are_set_by_the_ends_of_collectives(void **state)
 	forget();
 }
 
-static void numbers_join_what_a_lost_launch_shifts(void **state)
+TEST(numbers_join_what_a_lost_launch_shifts)
 {
-	(void)state;
 	judge(&(struct script){.lost = true, .numbers = true, .input = 3000});
 	assert_int_equal(job.episode_count, 1);
 	assert_true((double)job.ranks[CULPRIT].steps[FROM + 5].caused / 1e6 > 2.9);
@@ -332,23 +320,20 @@ static void left_out(const struct script *s, const char *why)
 	shell_says(why);
 }
 
-static void a_log_whose_time_goes_back_is_left_out(void **state)
+TEST(a_log_whose_time_goes_back_is_left_out)
 {
-	(void)state;
 	left_out(&(struct script){.back = true, .numbers = true}, "in another order");
 }
 
-static void a_log_of_another_run_is_left_out(void **state)
+TEST(a_log_of_another_run_is_left_out)
 {
-	(void)state;
 	left_out(&(struct script){.later = true}, "at another time");
 }
 
-static void a_clock_that_is_hours_ahead_changes_nothing(void **state)
+TEST(a_clock_that_is_hours_ahead_changes_nothing)
 {
 	const uint64_t hours = 5 * 3600 * UINT64_C(1000000000);
 
-	(void)state;
 	judge(&(struct script){.hosts = true, .ahead = hours, .numbers = true, .input = 3000});
 	assert_int_equal(job.episode_count, 1);
 	assert_int_equal(job.episodes[0].rank, CULPRIT);
@@ -357,11 +342,10 @@ static void a_clock_that_is_hours_ahead_changes_nothing(void **state)
 	forget();
 }
 
-static void the_period_is_the_shortest_that_repeats(void **state)
+TEST(the_period_is_the_shortest_that_repeats)
 {
 	uint64_t s[90];
 
-	(void)state;
 	for (unsigned i = 0; i < 90; i++)
 		s[i] = i % 3 == 2 ? 2 : 1;
 	assert_int_equal(ranks_period(s, 90), 3);
@@ -373,24 +357,22 @@ static void the_period_is_the_shortest_that_repeats(void **state)
 	assert_int_equal(ranks_period(s, 2), 0);
 }
 
-static void the_lower_median_is_taken(void **state)
+TEST(the_lower_median_is_taken)
 {
 	double v[] = {5, 1, 4, 2}, one[] = {3};
 
-	(void)state;
 	assert_true(ranks_median(v, 4) == 2);
 	assert_true(ranks_median(v, 3) == 2 || ranks_median(v, 3) == 4);
 	assert_true(ranks_median(one, 1) == 3);
 }
 
-static void a_collective_that_a_log_names_again_counts_once(void **state)
+TEST(a_collective_that_a_log_names_again_counts_once)
 {
 	enum { MANY = 4096 };
 	struct ranks_step step[2] = {0};
 	struct ranks_rank two[2] = {{0}};
 	struct ranks_job both = {.ranks = two, .rank_count = 2, .step_count = 1};
 
-	(void)state;
 	for (int r = 0; r < 2; r++) {
 		two[r].steps = &step[r];
 		two[r].meetings = gw_alloc(MANY * sizeof(*two[r].meetings));
@@ -441,26 +423,23 @@ static void offsets_of_machines(bool all)
 	ranks_job_free(&two);
 }
 
-static void collectives_within_a_machine_say_nothing_of_clocks(void **state)
+TEST(collectives_within_a_machine_say_nothing_of_clocks)
 {
-	(void)state;
 	offsets_of_machines(true);
 }
 
-static void a_rank_that_never_leaves_its_machine_has_the_clock_of_others_there(void **state)
+TEST(a_rank_that_never_leaves_its_machine_has_the_clock_of_others_there)
 {
-	(void)state;
 	offsets_of_machines(false);
 }
 
-static void one_fast_step_does_not_hide_a_late_rank(void **state)
+TEST(one_fast_step_does_not_hide_a_late_rank)
 {
 	enum { LENGTH = 1000000, FAST = FROM + 4 };
 	struct ranks_step step[RANKS][STEPS] = {0};
 	struct ranks_rank rank[RANKS] = {{0}};
 	struct ranks_job four = {.ranks = rank, .rank_count = RANKS, .step_count = STEPS};
 
-	(void)state;
 	for (unsigned r = 0; r < RANKS; r++) {
 		rank[r].steps = step[r];
 		for (unsigned i = 0; i < STEPS; i++) {
@@ -476,9 +455,8 @@ static void one_fast_step_does_not_hide_a_late_rank(void **state)
 	ranks_job_free(&four);
 }
 
-static void the_command_names_rank_and_cause(void **state)
+TEST(the_command_names_rank_and_cause)
 {
-	(void)state;
 	write_job(&(struct script){.input = 3000, .numbers = true});
 	assert_int_equal(shell(GPUWATCH "ranks r?.gwl"), 1);
 	shell_says("joined by NCCL's sequence numbers");
@@ -495,9 +473,8 @@ static void the_command_names_rank_and_cause(void **state)
 	shell_says("no rank, step after step");
 }
 
-static void the_command_says_that_the_network_is_slow(void **state)
+TEST(the_command_says_that_the_network_is_slow)
 {
-	(void)state;
 	write_job(&(struct script){.network = 2000, .numbers = true});
 	assert_int_equal(shell(GPUWATCH "ranks r?.gwl"), 1);
 	shell_says("no rank, step after step");
@@ -506,9 +483,8 @@ static void the_command_says_that_the_network_is_slow(void **state)
 	shell_says("1");
 }
 
-static void the_report_has_a_row_for_each_rank(void **state)
+TEST(the_report_has_a_row_for_each_rank)
 {
-	(void)state;
 	write_job(&(struct script){0});
 	assert_int_equal(shell(GPUWATCH "report --by=rank r?.gwl"), 0);
 	shell_says("  rank 0\n");
@@ -517,9 +493,8 @@ static void the_report_has_a_row_for_each_rank(void **state)
 	shell_says("4");
 }
 
-static void bad_input_gets_one_error(void **state)
+TEST(bad_input_gets_one_error)
 {
-	(void)state;
 	write_job(&(struct script){0});
 	assert_int_equal(shell(GPUWATCH "ranks"), 2);
 	shell_says("missing log file");
@@ -535,31 +510,5 @@ static void bad_input_gets_one_error(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(late_input_is_named),
-	        cmocka_unit_test(a_slow_host_is_named),
-	        cmocka_unit_test(a_slow_gpu_is_told_from_more_work),
-	        cmocka_unit_test(where_all_are_alike_nobody_is_late),
-	        cmocka_unit_test(a_slow_network_is_no_late_rank),
-	        cmocka_unit_test(a_late_rank_is_no_slow_network),
-	        cmocka_unit_test(parts_of_a_step_add_up_and_say_for_whom_a_rank_waits),
-	        cmocka_unit_test(clocks_are_set_by_the_ends_of_collectives),
-	        cmocka_unit_test(numbers_join_what_a_lost_launch_shifts),
-	        cmocka_unit_test(a_log_whose_time_goes_back_is_left_out),
-	        cmocka_unit_test(a_log_of_another_run_is_left_out),
-	        cmocka_unit_test(a_clock_that_is_hours_ahead_changes_nothing),
-	        cmocka_unit_test(the_period_is_the_shortest_that_repeats),
-	        cmocka_unit_test(the_lower_median_is_taken),
-	        cmocka_unit_test(a_collective_that_a_log_names_again_counts_once),
-	        cmocka_unit_test(collectives_within_a_machine_say_nothing_of_clocks),
-	        cmocka_unit_test(
-	                a_rank_that_never_leaves_its_machine_has_the_clock_of_others_there),
-	        cmocka_unit_test(one_fast_step_does_not_hide_a_late_rank),
-	        cmocka_unit_test(the_command_names_rank_and_cause),
-	        cmocka_unit_test(the_command_says_that_the_network_is_slow),
-	        cmocka_unit_test(the_report_has_a_row_for_each_rank),
-	        cmocka_unit_test(bad_input_gets_one_error),
-	};
-
-	return cmocka_run_group_tests(tests, shell_setup, shell_teardown);
+	return tests_run(shell_setup, shell_teardown);
 }

@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Logs recorded on a GPU (tests/logs): what is read, predicted and scored from them stays. */
 #include "tests/cli/shell.h"
+#include "tests/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define GPUWATCH "COLUMNS=100 $PREFIX/bin/gpuwatch "
 #define PICK     "python3 " HERE "/pick.py "
@@ -31,9 +28,8 @@ static int setup(void **state)
 	return 0;
 }
 
-static void each_is_whole_and_proven(void **state)
+TEST(each_is_whole_and_proven)
 {
-	(void)state;
 	for (size_t i = 0; i < LOGS; i++) {
 		assert_int_equal(shell(GPUWATCH
 		                       "report --verify --json " RECORDED "/%s.gwl.zst | " PICK
@@ -46,9 +42,8 @@ static void each_is_whole_and_proven(void **state)
 }
 
 /* A later predictor says other things; what this one says it says again, to the bit. */
-static void each_replays_to_the_bit(void **state)
+TEST(each_replays_to_the_bit)
 {
-	(void)state;
 	for (size_t i = 0; i < LOGS; i++) {
 		assert_int_equal(shell(GPUWATCH "replay -o %s.gwl " RECORDED
 		                                "/%s.gwl.zst >/dev/null && " GPUWATCH
@@ -69,9 +64,8 @@ static bool recorded(const char *name)
 }
 
 /* The first page shows the report that the command gives of a log of the tree. */
-static void the_readme_shows_what_report_prints(void **state)
+TEST(the_readme_shows_what_report_prints)
 {
-	(void)state;
 	if (!recorded("train"))
 		skip();
 	assert_int_equal(shell("cd " RECORDED
@@ -83,11 +77,10 @@ static void the_readme_shows_what_report_prints(void **state)
 }
 
 /* The golden files are what predictions are worth now: a change of the predictor shows here. */
-static void each_scores_as_reviewed(void **state)
+TEST(each_scores_as_reviewed)
 {
 	char golden[64];
 
-	(void)state;
 	for (size_t i = 0; i < LOGS; i++) {
 		assert_int_equal(
 		        shell("for how in '' '--hide-times=configuration' '--hide-times=kernel'; "
@@ -107,14 +100,13 @@ static void each_scores_as_reviewed(void **state)
  * The goals: what is predicted of kernels, and of configurations, whose times are withheld,
  * families apart. Ends of ranges are rounded away from what is reached, so that they can be missed.
  */
-static void the_development_set_reaches_its_goals(void **state)
+TEST(the_development_set_reaches_its_goals)
 {
 	static const char *const goals[][2] = {
 	        {"kernel", "g[\"within_25\"] >= 0.75 and 0.86 <= g[\"coverage\"] <= 0.94"},
 	        {"configuration", "g[\"mape\"] <= 0.082 and 0.86 <= g[\"coverage\"] <= 0.94"},
 	};
 
-	(void)state;
 	if (!recorded("development")) /* a build that is too slow for it */
 		skip();
 	for (size_t i = 0; i < sizeof(goals) / sizeof(*goals); i++) {
@@ -133,13 +125,5 @@ static void the_development_set_reaches_its_goals(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(the_readme_shows_what_report_prints),
-	        cmocka_unit_test(each_is_whole_and_proven),
-	        cmocka_unit_test(each_replays_to_the_bit),
-	        cmocka_unit_test(each_scores_as_reviewed),
-	        cmocka_unit_test(the_development_set_reaches_its_goals),
-	};
-
-	return cmocka_run_group_tests(tests, setup, shell_teardown);
+	return tests_run(setup, shell_teardown);
 }

@@ -2,15 +2,12 @@
 /* gpuwatch recover over segments that hold nothing, or are damaged. */
 #include "predictor/log/live.h"
 #include "tests/cli/shell.h"
+#include "tests/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define RECOVER "GPUWATCH_RUN_DIR=$PWD $PREFIX/bin/gpuwatch recover --all"
 /* No process has this number. */
@@ -18,43 +15,37 @@
 
 static int clear(void **state)
 {
-	(void)state;
 	return shell("rm -f *.gwlive *.gwl");
 }
 
-static void one_that_was_just_created_is_removed_and_said(void **state)
+TEST_WITH(one_that_was_just_created_is_removed_and_said, clear, NULL)
 {
-	(void)state;
 	assert_int_equal(shell(": > " ENDED "; " RECOVER), 0);
 	shell_says("it holds nothing and is removed");
 	assert_int_equal(shell("test -e " ENDED), 1);
 }
 
-static void one_of_zeroed_pages_is_removed_and_said(void **state)
+TEST_WITH(one_of_zeroed_pages_is_removed_and_said, clear, NULL)
 {
-	(void)state;
 	assert_int_equal(shell("truncate -s 32M " ENDED "; " RECOVER), 0);
 	shell_says("it holds nothing and is removed");
 	assert_int_equal(shell("test -e " ENDED), 1);
 }
 
-static void what_holds_nothing_is_kept_on_demand(void **state)
+TEST_WITH(what_holds_nothing_is_kept_on_demand, clear, NULL)
 {
-	(void)state;
 	assert_int_equal(shell(": > " ENDED "; " RECOVER " --keep && test -e " ENDED), 0);
 }
 
-static void hostile_bytes_are_named_and_left(void **state)
+TEST_WITH(hostile_bytes_are_named_and_left, clear, NULL)
 {
-	(void)state;
 	assert_int_equal(shell("yes GWVL | head -c 2000000 > " ENDED "; " RECOVER), 2);
 	shell_says(ENDED ": it is damaged");
 	assert_int_equal(shell("test -e " ENDED), 0);
 }
 
-static void a_damaged_one_does_not_keep_others_from_being_looked_at(void **state)
+TEST_WITH(a_damaged_one_does_not_keep_others_from_being_looked_at, clear, NULL)
 {
-	(void)state;
 	assert_int_equal(shell("yes | head -c 99999 > "
 	                       "4194305-1-2.gwlive; : > " ENDED "; " RECOVER),
 	                 2);
@@ -62,18 +53,16 @@ static void a_damaged_one_does_not_keep_others_from_being_looked_at(void **state
 	assert_int_equal(shell("test -e " ENDED), 1);
 }
 
-static void one_that_is_being_made_is_left_alone(void **state)
+TEST_WITH(one_that_is_being_made_is_left_alone, clear, NULL)
 {
-	(void)state;
 	assert_int_equal(
 	        shell(": > $$-$(sed 's/.*) //' /proc/$$/stat | cut -d' ' -f20)-1.gwlive; " RECOVER
 	              " && ls *.gwlive"),
 	        0);
 }
 
-static void what_is_no_segment_by_its_name_is_left_alone(void **state)
+TEST_WITH(what_is_no_segment_by_its_name_is_left_alone, clear, NULL)
 {
-	(void)state;
 	assert_int_equal(shell(": > notes.gwlive; " RECOVER " && test -e notes.gwlive"), 0);
 }
 
@@ -101,9 +90,8 @@ static void make_segment(uint64_t pid_namespace)
 	fclose(out);
 }
 
-static void one_of_another_pid_namespace_is_left_alone(void **state)
+TEST_WITH(one_of_another_pid_namespace_is_left_alone, clear, NULL)
 {
-	(void)state;
 	make_segment(1);
 	assert_int_equal(shell(RECOVER " && test -e " ENDED " && ! ls *.gwl"), 0);
 	assert_int_equal(shell("$PREFIX/bin/gpuwatch recover " ENDED), 2);
@@ -112,9 +100,8 @@ static void one_of_another_pid_namespace_is_left_alone(void **state)
 	assert_int_equal(shell(RECOVER " && ! test -e " ENDED), 0);
 }
 
-static void the_tables_are_printed_and_nothing_is_changed(void **state)
+TEST_WITH(the_tables_are_printed_and_nothing_is_changed, clear, NULL)
 {
-	(void)state;
 	make_segment(0);
 	assert_int_equal(shell("$PREFIX/bin/gpuwatch recover --json " ENDED
 	                       " | grep -q '\"process\": *\"ended\"'"),
@@ -125,18 +112,5 @@ static void the_tables_are_printed_and_nothing_is_changed(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test_setup(one_that_was_just_created_is_removed_and_said, clear),
-	        cmocka_unit_test_setup(one_of_zeroed_pages_is_removed_and_said, clear),
-	        cmocka_unit_test_setup(what_holds_nothing_is_kept_on_demand, clear),
-	        cmocka_unit_test_setup(hostile_bytes_are_named_and_left, clear),
-	        cmocka_unit_test_setup(a_damaged_one_does_not_keep_others_from_being_looked_at,
-	                               clear),
-	        cmocka_unit_test_setup(one_that_is_being_made_is_left_alone, clear),
-	        cmocka_unit_test_setup(one_of_another_pid_namespace_is_left_alone, clear),
-	        cmocka_unit_test_setup(the_tables_are_printed_and_nothing_is_changed, clear),
-	        cmocka_unit_test_setup(what_is_no_segment_by_its_name_is_left_alone, clear),
-	};
-
-	return cmocka_run_group_tests(tests, shell_setup, shell_teardown);
+	return tests_run(shell_setup, shell_teardown);
 }

@@ -3,16 +3,13 @@
 #include "cli/common/memory.h"
 #include "cli/replay/replay.h"
 #include "tests/cli/samples.h"
+#include "tests/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static struct trace read_sample(void)
 {
@@ -100,11 +97,10 @@ static bool teaches(const struct replay_options *options, const char *teacher, u
 	return different;
 }
 
-static void hidden_kernel_is_predicted_without_its_times(void **state)
+TEST(hidden_kernel_is_predicted_without_its_times)
 {
 	const struct replay_options hide = {.hide = REPLAY_KERNEL}, all = {.own = true};
 
-	(void)state;
 	assert_false(teaches(&hide, "gather_words", UINT32_MAX, "gather_words"));
 	/* The same change is seen where it may be: by others, and with nothing hidden. */
 	assert_true(teaches(&hide, "gather_words", UINT32_MAX, "stream_copy"));
@@ -141,13 +137,12 @@ static struct trace two_gpus(void)
 	return t;
 }
 
-static void each_gpu_is_replayed_by_a_predictor_of_its_own(void **state)
+TEST(each_gpu_is_replayed_by_a_predictor_of_its_own)
 {
 	const struct replay_options all = {.own = true}, hide = {.hide = REPLAY_CONFIGURATION};
 	struct trace t = two_gpus();
 	struct said s = say(&t, &all);
 
-	(void)state;
 	assert_int_equal(t.log.configs[1].device, 2);
 	assert_int_equal(t.launches[1].gpu, 1);
 	assert_true(isnan(s.seconds[0]) &&
@@ -162,7 +157,7 @@ static void each_gpu_is_replayed_by_a_predictor_of_its_own(void **state)
 	trace_free(&t);
 }
 
-static void hidden_configuration_is_predicted_from_its_sisters(void **state)
+TEST(hidden_configuration_is_predicted_from_its_sisters)
 {
 	const struct replay_options hide = {.hide = REPLAY_CONFIGURATION};
 	struct trace t = read_sample();
@@ -170,7 +165,6 @@ static void hidden_configuration_is_predicted_from_its_sisters(void **state)
 	struct said before = say(&t, &hide), after;
 	bool own = false, sister = false;
 
-	(void)state;
 	slow_down(&t, kernel, 0, 7);
 	after = say(&t, &hide);
 	for (size_t i = 0; i < t.launch_count; i++) {
@@ -187,7 +181,7 @@ static void hidden_configuration_is_predicted_from_its_sisters(void **state)
 	trace_free(&t);
 }
 
-static void family_does_not_teach(void **state)
+TEST(family_does_not_teach)
 {
 	/* stream_copy, gather_words, few_blocks, tiny, no_work */
 	static const uint32_t family[] = {0, 0, 1, 2, 3}, others[] = {0, 1, 1, 2, 3};
@@ -195,21 +189,19 @@ static void family_does_not_teach(void **state)
 	const struct replay_options apart = {.hide = REPLAY_KERNEL, .family = others};
 	const struct replay_options warm = {.hide = REPLAY_CONFIGURATION, .family = family};
 
-	(void)state;
 	assert_false(teaches(&cold, "gather_words", UINT32_MAX, "stream_copy"));
 	assert_true(teaches(&apart, "gather_words", UINT32_MAX, "stream_copy"));
 	assert_false(teaches(&warm, "gather_words", UINT32_MAX, "stream_copy"));
 	assert_true(teaches(&warm, "stream_copy", 1, "stream_copy"));
 }
 
-static void hidden_work_is_not_counted_work(void **state)
+TEST(hidden_work_is_not_counted_work)
 {
 	struct replay_options hide = {.hide = REPLAY_KERNEL};
 	struct trace t = read_sample();
 	struct said known = say(&t, &hide), unknown;
 	uint32_t kernel = kernel_called(&t, "stream_copy");
 
-	(void)state;
 	hide.hide_work = true;
 	unknown = say(&t, &hide);
 	for (size_t i = 0; i < t.launch_count; i++)
@@ -222,12 +214,11 @@ static void hidden_work_is_not_counted_work(void **state)
 	trace_free(&t);
 }
 
-static void every_measured_launch_is_predicted_once(void **state)
+TEST(every_measured_launch_is_predicted_once)
 {
 	static const enum replay_hide ways[] = {REPLAY_KERNEL, REPLAY_CONFIGURATION};
 	struct trace t = read_sample();
 
-	(void)state;
 	t.launches[5].flags = 0; /* was not measured */
 	for (size_t i = 0; i < sizeof(ways) / sizeof(*ways); i++) {
 		struct replay_options hide = {.hide = ways[i]};
@@ -243,14 +234,13 @@ static void every_measured_launch_is_predicted_once(void **state)
 	trace_free(&t);
 }
 
-static void families_follow_a_pattern_or_a_file(void **state)
+TEST(families_follow_a_pattern_or_a_file)
 {
 	struct trace t = read_sample();
 	char file[] = "/tmp/gw-families-XXXXXX";
 	FILE *out = fdopen(mkstemp(file), "w");
 	uint32_t *f;
 
-	(void)state;
 	f = replay_families(&t, "^([a-z]+)_", NULL);
 	assert_non_null(f);
 	for (uint32_t i = 0; i < t.log.kernel_count; i++)
@@ -269,12 +259,11 @@ static void families_follow_a_pattern_or_a_file(void **state)
 	trace_free(&t);
 }
 
-static void trace_finds_the_work_that_was_known(void **state)
+TEST(trace_finds_the_work_that_was_known)
 {
 	struct trace t = read_sample();
 	struct gw_work work;
 
-	(void)state;
 	assert_int_equal(t.log.config_count, 7);
 	assert_int_equal(t.launch_count, 84);
 	assert_int_equal(t.work_count, 6);
@@ -294,7 +283,7 @@ static void trace_finds_the_work_that_was_known(void **state)
 
 /*
  * The sample, but that of configuration ALONE only the last launch is left, called after
- * publication CALLED; and what its code tells is known after the next.
+ * publication CALLED; and what its code shows is known after the next.
  */
 enum { CALLED = 8, ALONE = 4 /* a kernel of its own */ };
 
@@ -329,7 +318,7 @@ static struct trace read_late(void)
 	return t;
 }
 
-/* What the library could say of that launch, as it tells its predictor of the rest: as soon as
+/* What the library could say of that launch, as it reports its predictor of the rest: as soon as
  * anything is known of its work, and in the end. */
 static void predict_late(const struct trace *t, struct gw_prediction *soon,
                          struct gw_prediction *late)
@@ -376,7 +365,7 @@ static void predict_late(const struct trace *t, struct gw_prediction *soon,
 }
 
 /* Its state was no longer kept when it was predicted; the log says no more. */
-static void a_launch_that_waited_long_is_replayed_with_its_bits(void **state)
+TEST(a_launch_that_waited_long_is_replayed_with_its_bits)
 {
 	struct gw_prediction soon, in_the_end;
 	struct trace t = read_late();
@@ -385,7 +374,6 @@ static void a_launch_that_waited_long_is_replayed_with_its_bits(void **state)
 	uint64_t equal;
 	struct said s;
 
-	(void)state;
 	for (size_t i = 0; i < t.launch_count; i++)
 		if (t.launches[i].config == ALONE)
 			late = &t.launches[i];
@@ -457,14 +445,13 @@ static struct gw_prediction predict_successor(const struct trace *t)
 	return made;
 }
 
-static void a_successor_is_replayed_with_its_bits(void **state)
+TEST(a_successor_is_replayed_with_its_bits)
 {
 	const struct replay_options options = {0};
 	struct trace t = read_successor();
 	struct gw_prediction made = predict_successor(&t);
 	struct said s;
 
-	(void)state;
 	assert_int_equal(made.tier, GW_TIER_STEADY);
 	replay_put(&t.launches[TIMES_OF_PLAIN], &made);
 	s = say(&t, &options);
@@ -475,7 +462,7 @@ static void a_successor_is_replayed_with_its_bits(void **state)
 	trace_free(&t);
 }
 
-static void the_first_difference_is_kept(void **state)
+TEST(the_first_difference_is_kept)
 {
 	const struct replay_options options = {0};
 	struct trace t = read_successor();
@@ -483,7 +470,6 @@ static void the_first_difference_is_kept(void **state)
 	struct gw_prediction made = predict_successor(&t);
 	struct said s;
 
-	(void)state;
 	replay_put(l, &made);
 	l->low *= 0.5f;
 	s = say(&t, &options);
@@ -562,14 +548,13 @@ static struct gw_prediction predict_overtaken(const struct trace *t, bool late)
 	return made;
 }
 
-static void an_overtaken_launch_is_replayed_with_its_bits(void **state)
+TEST(an_overtaken_launch_is_replayed_with_its_bits)
 {
 	const struct replay_options options = {0};
 	struct trace t = read_overtaken();
 	const struct gw_prediction late = predict_overtaken(&t, true);
 	struct said s;
 
-	(void)state;
 	assert_true(isfinite(late.seconds));
 	assert_true(late.seconds != predict_overtaken(&t, false).seconds);
 	replay_put(&t.launches[t.launch_count - 1], &late);
@@ -581,20 +566,5 @@ static void an_overtaken_launch_is_replayed_with_its_bits(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(hidden_kernel_is_predicted_without_its_times),
-	        cmocka_unit_test(each_gpu_is_replayed_by_a_predictor_of_its_own),
-	        cmocka_unit_test(hidden_configuration_is_predicted_from_its_sisters),
-	        cmocka_unit_test(family_does_not_teach),
-	        cmocka_unit_test(hidden_work_is_not_counted_work),
-	        cmocka_unit_test(every_measured_launch_is_predicted_once),
-	        cmocka_unit_test(families_follow_a_pattern_or_a_file),
-	        cmocka_unit_test(trace_finds_the_work_that_was_known),
-	        cmocka_unit_test(a_launch_that_waited_long_is_replayed_with_its_bits),
-	        cmocka_unit_test(a_successor_is_replayed_with_its_bits),
-	        cmocka_unit_test(an_overtaken_launch_is_replayed_with_its_bits),
-	        cmocka_unit_test(the_first_difference_is_kept),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run(NULL, NULL);
 }

@@ -2,15 +2,12 @@
 /* gpuwatch report, as its users see it. */
 #include "cli/message.h"
 #include "tests/cli/shell.h"
+#include "tests/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define REPORT "$PREFIX/bin/gpuwatch report "
 /* the list of counters grows */
@@ -26,24 +23,21 @@ static int make_samples(void **state)
 	             "head -c 3000 plain.gwl > cut.gwl");
 }
 
-static void text_is_as_reviewed(void **state)
+TEST(text_is_as_reviewed)
 {
-	(void)state;
 	shell_prints("plain.txt", REPORT "plain.gwl");
 	shell_prints("config_80.txt", "COLUMNS=80 " REPORT "--by=config plain.gwl");
 	shell_prints("aggregates_wide.txt", REPORT "--wide --by=device aggregates.gwl");
 }
 
-static void csv_is_as_reviewed(void **state)
+TEST(csv_is_as_reviewed)
 {
-	(void)state;
 	shell_prints("plain.csv", REPORT "--csv plain.gwl");
 	shell_prints("config.csv", REPORT "--csv --by=config plain.gwl");
 }
 
-static void csv_begins_with_the_columns_of_nsys(void **state)
+TEST(csv_begins_with_the_columns_of_nsys)
 {
-	(void)state;
 	assert_int_equal(shell(REPORT "--csv plain.gwl"), 0);
 	assert_int_equal(
 	        strncmp(shell_output,
@@ -68,21 +62,19 @@ static void is_plain_text(void)
 	}
 }
 
-static void hostile_names_are_plain_text_in_every_form(void **state)
+TEST(hostile_names_are_plain_text_in_every_form)
 {
 	static const char *const forms[] = {"", "--json", "--csv", "--wide --by=config",
 	                                    "--verify"};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(forms) / sizeof(*forms); i++) {
 		assert_int_equal(shell("NO_COLOR=1 " REPORT "%s hostile.gwl", forms[i]), 0);
 		is_plain_text();
 	}
 }
 
-static void hostile_names_are_no_formulas_in_csv(void **state)
+TEST(hostile_names_are_no_formulas_in_csv)
 {
-	(void)state;
 	assert_int_equal(shell(REPORT "--csv --mangled hostile.gwl > names.csv && python3 -c '"
 	                              "import csv\n"
 	                              "for row in csv.DictReader(open(\"names.csv\")):\n"
@@ -92,26 +84,23 @@ static void hostile_names_are_no_formulas_in_csv(void **state)
 	assert_int_equal(shell("grep -c '^[=+@-]\\|,[=+@]\\|,\"[=+@-]' names.csv"), 1);
 }
 
-static void messages_name_hostile_files_in_plain_text(void **state)
+TEST(messages_name_hostile_files_in_plain_text)
 {
-	(void)state;
 	assert_int_equal(shell(REPORT "\"$(printf '\\033]0;title\\a\\342\\200\\256\\377.gwl')\""),
 	                 2);
 	shell_says("?]0;title?????.gwl: ");
 	is_plain_text();
 }
 
-static void json_is_as_reviewed(void **state)
+TEST(json_is_as_reviewed)
 {
-	(void)state;
 	shell_prints("plain.json", REPORT "--json plain.gwl" NO_COUNTERS);
 }
 
 /* 24 launches of 12 us half as long again, of 1335 instead of 1980 MHz; unknown causes are unknown.
  */
-static void clocks_and_slow_launches_are_reported(void **state)
+TEST(clocks_and_slow_launches_are_reported)
 {
-	(void)state;
 	shell_prints("clocked.txt", "COLUMNS=100 " REPORT "clocked.gwl");
 	shell_says("throttled: power cap");
 	shell_says("14 slow launches in 2 episodes, 560 µs beyond the prediction");
@@ -129,10 +118,9 @@ static void clocks_and_slow_launches_are_reported(void **state)
 	assert_null(strstr(shell_output, "Slow"));
 }
 
-/* Of how many launches code tells nothing, or not all, and why. */
-static void what_code_does_not_tell_is_said_with_the_reason(void **state)
+/* Of how many launches code shows nothing, or not all, and why. */
+TEST(what_code_does_not_tell_is_said_with_the_reason)
 {
-	(void)state;
 	assert_int_equal(shell("COLUMNS=200 " REPORT "--verbose analysed.gwl | grep -A1 '^  Code'"),
 	                 0);
 	shell_says("Code       18 launches, data-dependent: a branch depends on what is not known "
@@ -159,17 +147,15 @@ static void what_code_does_not_tell_is_said_with_the_reason(void **state)
 }
 
 /* A program that was killed: what its log does not say is not taken for reported. */
-static void a_log_that_ends_early_says_so_of_code(void **state)
+TEST(a_log_that_ends_early_says_so_of_code)
 {
-	(void)state;
 	assert_int_equal(shell(REPORT "--verbose cut.gwl"), 1);
 	shell_says("not reached: the log ends before");
 }
 
 /* Each line of the sample: what it is bound by, what of, and what to fix first. */
-static void bounds_are_reported_with_what_to_fix(void **state)
+TEST(bounds_are_reported_with_what_to_fix)
 {
-	(void)state;
 	shell_prints("worked.txt", "COLUMNS=100 " REPORT "worked.gwl");
 	shell_says("uncoalesced loads: 32 sectors per request");
 	shell_says("too few blocks: 8 where the GPU holds 256 at once");
@@ -178,11 +164,10 @@ static void bounds_are_reported_with_what_to_fix(void **state)
 }
 
 /* No line of a report is wider than the terminal. */
-static void report_fits_the_terminal(void **state)
+TEST(report_fits_the_terminal)
 {
 	static const char *const logs[] = {"plain", "clocked", "analysed", "worked", "aggregates"};
 
-	(void)state;
 	for (unsigned width = 80; width <= 140; width += 20)
 		for (size_t i = 0; i < sizeof(logs) / sizeof(*logs); i++) {
 			assert_int_equal(shell("test $(COLUMNS=%u " REPORT
@@ -193,19 +178,17 @@ static void report_fits_the_terminal(void **state)
 }
 
 /* Nothing else than ASCII where the terminal's locale has no more. */
-static void an_ascii_terminal_gets_ascii(void **state)
+TEST(an_ascii_terminal_gets_ascii)
 {
 	static const char *const logs[] = {"plain", "clocked", "analysed", "worked"};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(logs) / sizeof(*logs); i++)
 		assert_int_equal(
 		        shell("LC_ALL=C " REPORT "%s.gwl | LC_ALL=C grep '[^ -~]'", logs[i]), 1);
 }
 
-static void processes_are_merged(void **state)
+TEST(processes_are_merged)
 {
-	(void)state;
 	assert_int_equal(shell(REPORT "logs"), 0);
 	shell_says("2 processes");
 	shell_says("120 kernel runs");
@@ -214,12 +197,11 @@ static void processes_are_merged(void **state)
 }
 
 /* The header is a dozen lines, title included, whatever there is to say; details are asked for. */
-static void the_header_is_at_most_twelve_lines(void **state)
+TEST(the_header_is_at_most_twelve_lines)
 {
 	static const char *const logs[] = {"plain",   "clocked", "analysed",   "worked",
 	                                   "hostile", "cut",     "violations", "aggregates"};
 
-	(void)state;
 	for (unsigned width = 80; width <= 120; width += 20)
 		for (size_t i = 0; i < sizeof(logs) / sizeof(*logs); i++) {
 			shell("COLUMNS=%u " REPORT "%s.gwl | sed '2d;/^$/,$d' | wc -l", width,
@@ -234,9 +216,8 @@ static void the_header_is_at_most_twelve_lines(void **state)
 	shell_prints("plain_details.txt", REPORT "--verbose --top=1 plain.gwl");
 }
 
-static void names_are_short_and_whole_ones_can_be_asked_for(void **state)
+TEST(names_are_short_and_whole_ones_can_be_asked_for)
 {
-	(void)state;
 	assert_int_equal(shell(REPORT "plain.gwl"), 0);
 	shell_says("  vectorized_elementwise_kernel<4>\n");
 	shell_says("  vector_add\n");
@@ -247,9 +228,8 @@ static void names_are_short_and_whole_ones_can_be_asked_for(void **state)
 }
 
 /* "To fix first" names rows by their number in the table. */
-static void rows_are_numbered_and_referred_to(void **state)
+TEST(rows_are_numbered_and_referred_to)
 {
-	(void)state;
 	assert_int_equal(shell("COLUMNS=160 " REPORT "worked.gwl"), 0);
 	shell_says("  3  12.5%");
 	shell_says("#3 `few_blocks` is latency-bound");
@@ -258,9 +238,8 @@ static void rows_are_numbered_and_referred_to(void **state)
 	shell_says(": `few_blocks` is latency-bound");
 }
 
-static void empty_columns_are_left_out(void **state)
+TEST(empty_columns_are_left_out)
 {
-	(void)state;
 	assert_int_equal(shell(REPORT "--wide plain.gwl"), 0);
 	assert_null(strstr(shell_output, "Headroom"));
 	assert_null(strstr(shell_output, "Limiter"));
@@ -270,9 +249,8 @@ static void empty_columns_are_left_out(void **state)
 }
 
 /* What is not known in part has no share of a peak, in any form. */
-static void no_bound_no_headroom(void **state)
+TEST(no_bound_no_headroom)
 {
-	(void)state;
 	assert_int_equal(shell(REPORT "--csv worked.gwl | grep ',no_work$' | cut -d, -f15-19"), 0);
 	assert_string_equal(shell_output, ",,,,\n");
 	assert_int_equal(shell(REPORT
@@ -288,9 +266,8 @@ static void no_bound_no_headroom(void **state)
 	shell_says("stream_copy memory False False False memory\n");
 }
 
-static void a_filter_that_matches_nothing_says_so(void **state)
+TEST(a_filter_that_matches_nothing_says_so)
 {
-	(void)state;
 	assert_int_equal(shell(REPORT "--filter=zzzz plain.gwl"), 1);
 	shell_says("report: no kernel matches --filter=zzzz");
 	shell_says("No kernel matches.");
@@ -301,9 +278,8 @@ static void a_filter_that_matches_nothing_says_so(void **state)
 	assert_string_equal(shell_output, "2\n");
 }
 
-static void a_log_given_twice_counts_once(void **state)
+TEST(a_log_given_twice_counts_once)
 {
-	(void)state;
 	assert_int_equal(shell(REPORT "plain.gwl plain.gwl"), 0);
 	shell_says("warning: report: plain.gwl is given twice; it counts once");
 	shell_says("60 kernel runs");
@@ -313,9 +289,8 @@ static void a_log_given_twice_counts_once(void **state)
 }
 
 /* The runs start a minute and more apart, which no process of one run does. */
-static void runs_at_different_times_are_warned_of_and_kept_apart(void **state)
+TEST(runs_at_different_times_are_warned_of_and_kept_apart)
 {
-	(void)state;
 	assert_int_equal(shell("mkdir -p runs && cp plain.gwl runs/gpuwatch.a.1.gwl && touch -d "
 	                       "'2023-11-14 22:13:20' runs/gpuwatch.a.1.gwl && "
 	                       "$TOOLS/make_sample later runs/gpuwatch.a.2.gwl && "
@@ -342,11 +317,10 @@ static void runs_at_different_times_are_warned_of_and_kept_apart(void **state)
 	shell_says("report: missing log file argument, and no log is named gpuwatch.*.gwl here");
 }
 
-static void stand_in_says_so_at_the_top_of_every_output(void **state)
+TEST(stand_in_says_so_at_the_top_of_every_output)
 {
 	static const char *const ways[] = {"", "--json", "--csv", "--verify", "--by=config --wide"};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(ways) / sizeof(*ways); i++) {
 		const char *notice;
 
@@ -359,9 +333,8 @@ static void stand_in_says_so_at_the_top_of_every_output(void **state)
 	assert_null(strstr(shell_output, "stand-in"));
 }
 
-static void verify_lists_violations_and_exits_1(void **state)
+TEST(verify_lists_violations_and_exits_1)
 {
-	(void)state;
 	assert_int_equal(shell(REPORT "violations.gwl"), 0);
 	shell_says("2 violations: predictions from later measurements (--verify)");
 	assert_int_equal(shell(REPORT "--verbose violations.gwl"), 0);
@@ -374,9 +347,8 @@ static void verify_lists_violations_and_exits_1(void **state)
 	shell_says("no violation");
 }
 
-static void rows_are_sorted_filtered_and_cut(void **state)
+TEST(rows_are_sorted_filtered_and_cut)
 {
-	(void)state;
 	assert_int_equal(
 	        shell(REPORT
 	              "--csv --by=config --sort=instances plain.gwl | cut -d, -f3 | tail -n3"),
@@ -398,17 +370,15 @@ static void rows_are_sorted_filtered_and_cut(void **state)
 	shell_says("_Z10vector_addPKfS0_Pfi");
 }
 
-static void shares_stay_those_of_all_kernels_under_a_filter(void **state)
+TEST(shares_stay_those_of_all_kernels_under_a_filter)
 {
-	(void)state;
 	assert_int_equal(
 	        shell(REPORT "--csv --filter=vector_add plain.gwl | tail -1 | cut -d, -f1"), 0);
 	assert_true(atof(shell_output) > 1 && atof(shell_output) < 10);
 }
 
-static void device_is_chosen_by_number_uuid_or_name(void **state)
+TEST(device_is_chosen_by_number_uuid_or_name)
 {
-	(void)state;
 	assert_int_equal(shell(REPORT "--device=0 plain.gwl"), 0);
 	shell_says("60 kernel runs");
 	assert_int_equal(shell(REPORT "--device=AABBCC plain.gwl"), 0);
@@ -417,9 +387,8 @@ static void device_is_chosen_by_number_uuid_or_name(void **state)
 	shell_says("matches no GPU of these logs");
 }
 
-static void cut_off_log_is_used_and_reported(void **state)
+TEST(cut_off_log_is_used_and_reported)
 {
-	(void)state;
 	assert_int_equal(shell(REPORT "cut.gwl"), 1);
 	shell_says("the file ends inside the block at offset");
 	shell_says("and 1 more: --verbose");
@@ -429,9 +398,8 @@ static void cut_off_log_is_used_and_reported(void **state)
 	shell_says("\"whole\": false");
 }
 
-static void bad_file_is_reported_with_its_name_and_the_others_are_shown(void **state)
+TEST(bad_file_is_reported_with_its_name_and_the_others_are_shown)
 {
-	(void)state;
 	assert_int_equal(shell("echo text > text.gwl; " REPORT "text.gwl"), 2);
 	shell_says("gpuwatch: text.gwl: it is not a gpuwatch log");
 	assert_int_equal(shell(REPORT "text.gwl plain.gwl"), 2);
@@ -454,13 +422,12 @@ static void bad_file_is_reported_with_its_name_and_the_others_are_shown(void **s
 	shell_says("closed.gwl: Permission denied; read it as its owner");
 }
 
-static void bad_options_exit_2_with_one_message(void **state)
+TEST(bad_options_exit_2_with_one_message)
 {
 	static const char *const bad[] = {"--sort=nope plain.gwl",  "--by=x plain.gwl",
 	                                  "--filter='(' plain.gwl", "--json --csv plain.gwl",
 	                                  "--top=-1 plain.gwl",     "--nope plain.gwl"};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
 		assert_int_equal(shell(REPORT "%s", bad[i]), 2);
 		assert_int_equal(strncmp(shell_output, "gpuwatch: report: ", 18), 0);
@@ -469,9 +436,8 @@ static void bad_options_exit_2_with_one_message(void **state)
 	}
 }
 
-static void compressed_log_reads_the_same(void **state)
+TEST(compressed_log_reads_the_same)
 {
-	(void)state;
 	if (shell("command -v zstd && zstd -q plain.gwl -o packed.gwl.zst && " REPORT
 	          "packed.gwl.zst") == 127 ||
 	    strstr(shell_output, "without libzstd"))
@@ -484,24 +450,21 @@ static void compressed_log_reads_the_same(void **state)
 	shell_says("half.gwl.zst: the compressed file ends inside a frame");
 }
 
-static void standard_input_is_read(void **state)
+TEST(standard_input_is_read)
 {
-	(void)state;
 	assert_int_equal(shell("cat plain.gwl | " REPORT "--csv - > a; " REPORT
 	                       "--csv plain.gwl > b; cmp a b"),
 	                 0);
 }
 
-static void full_output_is_an_error(void **state)
+TEST(full_output_is_an_error)
 {
-	(void)state;
 	assert_int_equal(shell(REPORT "plain.gwl > /dev/full"), 2);
 	shell_says("output could not be written");
 }
 
-static void gpu_time_is_summed_by_file(void **state)
+TEST(gpu_time_is_summed_by_file)
 {
-	(void)state;
 	assert_int_equal(shell(REPORT "--by=module modules.gwl"), 0);
 	shell_says("  52.4%   110 µs          2");
 	shell_says("  /opt/old/lib/libblas.so.13\n");
@@ -515,9 +478,8 @@ static void gpu_time_is_summed_by_file(void **state)
 	shell_says("5");
 }
 
-static void a_lower_limit_is_shown_as_one(void **state)
+TEST(a_lower_limit_is_shown_as_one)
 {
-	(void)state;
 	assert_int_equal(shell(REPORT "--by=config at_least.gwl"), 0);
 	shell_says("  Predicted  20.0% of launches");
 	shell_says("lower limit alone: 80.0%");
@@ -530,9 +492,8 @@ static void a_lower_limit_is_shown_as_one(void **state)
 	shell_says("\"Predicted (ns)\": null");
 }
 
-static void a_span_of_a_log_is_reported(void **state)
+TEST(a_span_of_a_log_is_reported)
 {
-	(void)state;
 	assert_int_equal(shell(REPORT "--json --until=1us plain.gwl"), 2);
 	shell_says("--until=1us is no time");
 	assert_int_equal(shell(REPORT "--last=5 plain.gwl"), 2);
@@ -546,44 +507,5 @@ static void a_span_of_a_log_is_reported(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(a_span_of_a_log_is_reported),
-	        cmocka_unit_test(text_is_as_reviewed),
-	        cmocka_unit_test(csv_is_as_reviewed),
-	        cmocka_unit_test(csv_begins_with_the_columns_of_nsys),
-	        cmocka_unit_test(json_is_as_reviewed),
-	        cmocka_unit_test(hostile_names_are_plain_text_in_every_form),
-	        cmocka_unit_test(hostile_names_are_no_formulas_in_csv),
-	        cmocka_unit_test(messages_name_hostile_files_in_plain_text),
-	        cmocka_unit_test(clocks_and_slow_launches_are_reported),
-	        cmocka_unit_test(gpu_time_is_summed_by_file),
-	        cmocka_unit_test(a_lower_limit_is_shown_as_one),
-	        cmocka_unit_test(what_code_does_not_tell_is_said_with_the_reason),
-	        cmocka_unit_test(a_log_that_ends_early_says_so_of_code),
-	        cmocka_unit_test(bounds_are_reported_with_what_to_fix),
-	        cmocka_unit_test(report_fits_the_terminal),
-	        cmocka_unit_test(an_ascii_terminal_gets_ascii),
-	        cmocka_unit_test(processes_are_merged),
-	        cmocka_unit_test(the_header_is_at_most_twelve_lines),
-	        cmocka_unit_test(names_are_short_and_whole_ones_can_be_asked_for),
-	        cmocka_unit_test(rows_are_numbered_and_referred_to),
-	        cmocka_unit_test(empty_columns_are_left_out),
-	        cmocka_unit_test(no_bound_no_headroom),
-	        cmocka_unit_test(a_filter_that_matches_nothing_says_so),
-	        cmocka_unit_test(a_log_given_twice_counts_once),
-	        cmocka_unit_test(runs_at_different_times_are_warned_of_and_kept_apart),
-	        cmocka_unit_test(stand_in_says_so_at_the_top_of_every_output),
-	        cmocka_unit_test(verify_lists_violations_and_exits_1),
-	        cmocka_unit_test(rows_are_sorted_filtered_and_cut),
-	        cmocka_unit_test(shares_stay_those_of_all_kernels_under_a_filter),
-	        cmocka_unit_test(device_is_chosen_by_number_uuid_or_name),
-	        cmocka_unit_test(cut_off_log_is_used_and_reported),
-	        cmocka_unit_test(bad_file_is_reported_with_its_name_and_the_others_are_shown),
-	        cmocka_unit_test(bad_options_exit_2_with_one_message),
-	        cmocka_unit_test(compressed_log_reads_the_same),
-	        cmocka_unit_test(standard_input_is_read),
-	        cmocka_unit_test(full_output_is_an_error),
-	};
-
-	return cmocka_run_group_tests(tests, make_samples, shell_teardown);
+	return tests_run(make_samples, shell_teardown);
 }

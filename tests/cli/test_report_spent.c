@@ -2,14 +2,11 @@
 /* Where a GPU's time went, as the report shows it, and rows by NVTX range. */
 #include "tests/cli/log_builder.h"
 #include "tests/cli/shell.h"
+#include "tests/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define REPORT "$PREFIX/bin/gpuwatch report "
 
@@ -78,9 +75,8 @@ static int setup(void **state)
 	return 0;
 }
 
-static void the_header_names_what_the_gpu_did_instead(void **state)
+TEST(the_header_names_what_the_gpu_did_instead)
 {
-	(void)state;
 	assert_int_equal(shell(REPORT "whole.gwl"), 0);
 	/* Of 1,030 us 430 are kernels. */
 	shell_says("GPU idle   48.5% of 1.03 ms");
@@ -90,9 +86,8 @@ static void the_header_names_what_the_gpu_did_instead(void **state)
 	assert_null(strstr(shell_output, "starved 4"));
 }
 
-static void details_and_json_have_every_row_and_add_up(void **state)
+TEST(details_and_json_have_every_row_and_add_up)
 {
-	(void)state;
 	assert_int_equal(shell(REPORT "--verbose whole.gwl"), 0);
 	shell_says("kernels 41.7% (430 \xc2\xb5s)");
 	shell_says("1 gap in cuStreamSynchronize");
@@ -106,24 +101,21 @@ static void details_and_json_have_every_row_and_add_up(void **state)
 	assert_string_equal(shell_output, "1030000 1.0 True\n");
 }
 
-static void copies_that_are_not_recorded_are_named(void **state)
+TEST(copies_that_are_not_recorded_are_named)
 {
-	(void)state;
 	assert_int_equal(shell(REPORT "--wide --verbose bare.gwl"), 0);
 	shell_says("copies are not recorded (GPUWATCH_COUNTERS=off)");
 }
 
-static void waiting_for_input_is_named_and_to_be_fixed(void **state)
+TEST(waiting_for_input_is_named_and_to_be_fixed)
 {
-	(void)state;
 	assert_int_equal(shell(REPORT "--wide input.gwl"), 0);
 	shell_says("input 10.0%");
 	shell_says("GPU waits for input 10.0% of the time (103 \xc2\xb5s)");
 }
 
-static void rows_by_range_have_its_name_as_it_is(void **state)
+TEST(rows_by_range_have_its_name_as_it_is)
 {
-	(void)state;
 	assert_int_equal(shell(REPORT "--by=range --csv whole.gwl | cut -d, -f3,4 --complement | "
 	                              "grep -c 'step (two)'"),
 	                 0);
@@ -133,18 +125,16 @@ static void rows_by_range_have_its_name_as_it_is(void **state)
 	shell_says("[no range]");
 }
 
-static void the_page_shows_the_rows(void **state)
+TEST(the_page_shows_the_rows)
 {
-	(void)state;
 	assert_int_equal(shell(REPORT
 	                       "--html=page.html whole.gwl && grep -c 'host work after a wait' "
 	                       "page.html"),
 	                 0);
 }
 
-static void the_page_shows_time_by_range(void **state)
+TEST(the_page_shows_time_by_range)
 {
-	(void)state;
 	assert_int_equal(shell(REPORT "--html=page.html whole.gwl && grep -o "
 	                              "'\"ranges\":{\"rows\":[^}]*' page.html"),
 	                 0);
@@ -155,15 +145,5 @@ static void the_page_shows_time_by_range(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(the_header_names_what_the_gpu_did_instead),
-	        cmocka_unit_test(details_and_json_have_every_row_and_add_up),
-	        cmocka_unit_test(copies_that_are_not_recorded_are_named),
-	        cmocka_unit_test(waiting_for_input_is_named_and_to_be_fixed),
-	        cmocka_unit_test(rows_by_range_have_its_name_as_it_is),
-	        cmocka_unit_test(the_page_shows_the_rows),
-	        cmocka_unit_test(the_page_shows_time_by_range),
-	};
-
-	return cmocka_run_group_tests(tests, setup, shell_teardown);
+	return tests_run(setup, shell_teardown);
 }

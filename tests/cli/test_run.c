@@ -2,24 +2,20 @@
 /* gpuwatch run and doctor, from an installation that was moved, with a stub in the library's place.
  */
 #include "tests/cli/shell.h"
+#include "tests/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #define RUN "$PREFIX/bin/gpuwatch run "
 
 /* By a way from any program's folder to the root, which glibc's loader alone understands. */
-static void library_is_preloaded_by_its_absolute_path(void **state)
+TEST(library_is_preloaded_by_its_absolute_path)
 {
 	const char *rest;
 
-	(void)state;
 	assert_int_equal(shell(RUN "sh -c 'echo \"$LD_PRELOAD\"'"), 0);
 	assert_int_equal(strncmp(shell_output, "/$ORIGIN/../", 12), 0);
 	shell_says("/lib/libgpuwatch.so\n");
@@ -29,9 +25,8 @@ static void library_is_preloaded_by_its_absolute_path(void **state)
 	assert_int_equal(shell("test -e %.*s", (int)strcspn(rest, "\n"), rest), 0);
 }
 
-static void program_of_an_older_glibc_runs_unwatched(void **state)
+TEST(program_of_an_older_glibc_runs_unwatched)
 {
-	(void)state;
 	if (shell("mkdir -p old && cp $(ldd /bin/true | grep -o '/[^ ]*ld-linux[^ ]*') old/ld.so "
 	          "&& "
 	          "echo 'int main(void) { return 7; }' > seven.c && "
@@ -45,18 +40,16 @@ static void program_of_an_older_glibc_runs_unwatched(void **state)
 	assert_string_equal(shell_output, "");
 }
 
-static void what_is_preloaded_already_stays(void **state)
+TEST(what_is_preloaded_already_stays)
 {
-	(void)state;
 	assert_int_equal(shell("LD_PRELOAD=libm.so.6 " RUN "sh -c 'echo $LD_PRELOAD'"), 0);
 	shell_says("/lib/libgpuwatch.so:libm.so.6\n");
 	assert_int_equal(shell(RUN RUN "sh -c 'echo $LD_PRELOAD'"), 0);
 	assert_ptr_equal(strstr(shell_output, "libgpuwatch.so"), strrchr(shell_output, '/') + 1);
 }
 
-static void nvtx_finds_the_library_unless_another_tool_is_named(void **state)
+TEST(nvtx_finds_the_library_unless_another_tool_is_named)
 {
-	(void)state;
 	assert_int_equal(
 	        shell("unset NVTX_INJECTION64_PATH; " RUN
 	              "sh -c 'test -e \"$NVTX_INJECTION64_PATH\" && echo $NVTX_INJECTION64_PATH'"),
@@ -70,9 +63,8 @@ static void nvtx_finds_the_library_unless_another_tool_is_named(void **state)
 
 #define SHOW_NCCL RUN "sh -c 'echo \"<$NCCL_PROFILER_PLUGIN>\"'"
 
-static void nccl_finds_the_library_unless_another_profiler_is_named(void **state)
+TEST(nccl_finds_the_library_unless_another_profiler_is_named)
 {
-	(void)state;
 	assert_int_equal(shell("unset NCCL_PROFILER_PLUGIN; " SHOW_NCCL), 0);
 	shell_says("/lib/libgpuwatch.so>\n");
 	assert_int_equal(shell("NCCL_PROFILER_PLUGIN=/other.so " SHOW_NCCL), 0);
@@ -81,9 +73,8 @@ static void nccl_finds_the_library_unless_another_profiler_is_named(void **state
 	shell_says("<>\n");
 }
 
-static void options_become_environment_variables(void **state)
+TEST(options_become_environment_variables)
 {
-	(void)state;
 	assert_int_equal(shell(RUN "--mode=count --log-max 64K --out='%%p.gwl' -- env"), 0);
 	shell_says("GPUWATCH_MODE=count\n");
 	shell_says("GPUWATCH_LOG_MAX=64K\n");
@@ -91,9 +82,8 @@ static void options_become_environment_variables(void **state)
 	assert_null(strstr(shell_output, "GPUWATCH_RING"));
 }
 
-static void exit_status_and_signals_are_the_programs_own(void **state)
+TEST(exit_status_and_signals_are_the_programs_own)
 {
-	(void)state;
 	assert_int_equal(shell(RUN "sh -c 'exit 42'"), 42);
 	assert_int_equal(shell(RUN "sh -c 'kill -TERM $$'; echo $?"), 0);
 	shell_says("143\n");
@@ -103,9 +93,8 @@ static void exit_status_and_signals_are_the_programs_own(void **state)
 }
 
 /* A log that is made while the program runs is named when it has ended; no kernel, no log. */
-static void the_end_names_the_log_or_says_that_no_kernel_was_seen(void **state)
+TEST(the_end_names_the_log_or_says_that_no_kernel_was_seen)
 {
-	(void)state;
 	assert_int_equal(shell(RUN "true"), 0);
 	shell_says("gpuwatch: run: no log was written: no kernel was seen");
 	assert_int_equal(shell(RUN "--quiet true"), 0);
@@ -125,9 +114,8 @@ static void the_end_names_the_log_or_says_that_no_kernel_was_seen(void **state)
 	shell_says("gpuwatch: run: 2 logs: a.1.gwl and 1 more; gpuwatch report shows them\n");
 }
 
-static void signals_are_passed_on_and_ends_are_the_programs_own(void **state)
+TEST(signals_are_passed_on_and_ends_are_the_programs_own)
 {
-	(void)state;
 	assert_int_equal(shell(RUN "--summary=0 sh -c 'trap \"exit 7\" TERM; touch ready; while :; "
 	                           "do sleep 0.05; done' & p=$!; while ! test -e ready; do sleep "
 	                           "0.05; done; kill -TERM $p; wait $p"),
@@ -156,9 +144,8 @@ static void signals_are_passed_on_and_ends_are_the_programs_own(void **state)
 	shell_says("one\n");
 }
 
-static void missing_program_is_127_and_unexecutable_126(void **state)
+TEST(missing_program_is_127_and_unexecutable_126)
 {
-	(void)state;
 	assert_int_equal(shell(RUN "no_such_program"), 127);
 	shell_says("no_such_program: no such program");
 	assert_int_equal(shell(RUN "./nothing"), 127);
@@ -167,9 +154,8 @@ static void missing_program_is_127_and_unexecutable_126(void **state)
 	assert_int_equal(shell(RUN "/tmp"), 126);
 }
 
-static void static_program_is_refused_with_the_way_out(void **state)
+TEST(static_program_is_refused_with_the_way_out)
 {
-	(void)state;
 	if (shell("test -x $TOOLS/static_program"))
 		skip(); /* no libc to link statically with */
 	assert_int_equal(shell(RUN "$TOOLS/static_program"), 2);
@@ -180,9 +166,8 @@ static void static_program_is_refused_with_the_way_out(void **state)
 	shell_says("/lib/libgpuwatch.so"); /* it prints its CUDA_INJECTION64_PATH */
 }
 
-static void injection_does_not_displace_another_tool(void **state)
+TEST(injection_does_not_displace_another_tool)
 {
-	(void)state;
 	assert_int_equal(shell("CUDA_INJECTION64_PATH=/opt/other.so " RUN "--inject env"), 2);
 	shell_says("already names /opt/other.so");
 }
@@ -197,9 +182,8 @@ static void write_elf(const char *name, int class, int machine)
 	                 0);
 }
 
-static void other_architectures_are_refused(void **state)
+TEST(other_architectures_are_refused)
 {
-	(void)state;
 	write_elf("bits32", 1, 3);
 	assert_int_equal(shell(RUN "./bits32"), 2);
 	shell_says("is a 32-bit program");
@@ -211,9 +195,8 @@ static void other_architectures_are_refused(void **state)
 	shell_says("broken ELF header");
 }
 
-static void hostile_program_headers_are_refused(void **state)
+TEST(hostile_program_headers_are_refused)
 {
-	(void)state;
 	/* 65,535 headers at an offset past the end of the file */
 	assert_int_equal(shell("cp /bin/true evil; printf "
 	                       "'\\377\\377\\377\\377\\377\\377\\377\\177' | dd of=evil bs=1 "
@@ -227,9 +210,8 @@ static void hostile_program_headers_are_refused(void **state)
 	shell_says("broken ELF program headers");
 }
 
-static void privileged_program_is_refused(void **state)
+TEST(privileged_program_is_refused)
 {
-	(void)state;
 	if (getuid())
 		skip(); /* giving a file to somebody else takes root */
 	assert_int_equal(
@@ -243,9 +225,8 @@ static void privileged_program_is_refused(void **state)
 	assert_int_equal(shell("chmod 755 suid; " RUN "./suid"), 0);
 }
 
-static void scripts_are_judged_by_their_interpreter(void **state)
+TEST(scripts_are_judged_by_their_interpreter)
 {
-	(void)state;
 	assert_int_equal(
 	        shell("printf '#!/bin/sh\\necho ran\\n' > good; chmod +x good; " RUN "./good"), 0);
 	shell_says("ran");
@@ -265,12 +246,11 @@ static void scripts_are_judged_by_their_interpreter(void **state)
 	shell_says("statically linked");
 }
 
-static void bad_options_exit_2_and_start_nothing(void **state)
+TEST(bad_options_exit_2_and_start_nothing)
 {
 	static const char *const bad[] = {"--mode=fast", "--log-max=1", "--ring=3",
 	                                  "--summary=2", "--nope",      "--out"};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
 		assert_int_equal(shell(RUN "%s%s", bad[i],
 		                       strcmp(bad[i], "--out") ? " -- echo started" : ""),
@@ -281,9 +261,8 @@ static void bad_options_exit_2_and_start_nothing(void **state)
 	shell_says("missing command argument");
 }
 
-static void help_and_version_answer_on_stdout(void **state)
+TEST(help_and_version_answer_on_stdout)
 {
-	(void)state;
 	assert_int_equal(shell("$PREFIX/bin/gpuwatch --help 2>/dev/null"), 0);
 	shell_says("report ");
 	shell_says("doctor ");
@@ -315,18 +294,16 @@ static void help_and_version_answer_on_stdout(void **state)
 	shell_says("unknown option \"--nonsense\"");
 }
 
-static void missing_library_is_reported(void **state)
+TEST(missing_library_is_reported)
 {
-	(void)state;
 	assert_int_equal(shell("mkdir -p alone/bin && cp $PREFIX/bin/gpuwatch alone/bin && "
 	                       "alone/bin/gpuwatch run true"),
 	                 2);
 	shell_says("libgpuwatch.so was not found");
 }
 
-static void doctor_names_what_is_missing_and_exits_1(void **state)
+TEST(doctor_names_what_is_missing_and_exits_1)
 {
-	(void)state;
 	assert_int_equal(shell("GPUWATCH_OUT=/no/such/folder/x $PREFIX/bin/gpuwatch doctor"), 1);
 	shell_says("missing   output");
 	shell_says("set GPUWATCH_OUT");
@@ -334,9 +311,8 @@ static void doctor_names_what_is_missing_and_exits_1(void **state)
 	shell_says("fix the items marked missing");
 }
 
-static void doctor_names_variables_that_nothing_reads(void **state)
+TEST(doctor_names_variables_that_nothing_reads)
 {
-	(void)state;
 	shell("GPUWATCH_MODEE=count GPUWATCH_MODE=count $PREFIX/bin/gpuwatch doctor");
 	shell_says("degraded  environment");
 	shell_says("nothing reads GPUWATCH_MODEE");
@@ -345,17 +321,15 @@ static void doctor_names_variables_that_nothing_reads(void **state)
 	assert_null(strstr(shell_output, "environment"));
 }
 
-static void doctor_survives_a_library_that_crashes(void **state)
+TEST(doctor_survives_a_library_that_crashes)
 {
-	(void)state;
 	assert_int_equal(shell("GW_STUB_CRASH=1 $PREFIX/bin/gpuwatch doctor"), 1);
 	shell_says("missing   libgpuwatch");
 	shell_says("it crashed");
 }
 
-static void doctor_speaks_json(void **state)
+TEST(doctor_speaks_json)
 {
-	(void)state;
 	shell("$PREFIX/bin/gpuwatch doctor --json 2>/dev/null");
 	shell_says("\"schema\": \"gpuwatch-doctor-1\"");
 	shell_says("\"name\": \"driver\"");
@@ -364,31 +338,5 @@ static void doctor_speaks_json(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(library_is_preloaded_by_its_absolute_path),
-	        cmocka_unit_test(program_of_an_older_glibc_runs_unwatched),
-	        cmocka_unit_test(what_is_preloaded_already_stays),
-	        cmocka_unit_test(options_become_environment_variables),
-	        cmocka_unit_test(nvtx_finds_the_library_unless_another_tool_is_named),
-	        cmocka_unit_test(nccl_finds_the_library_unless_another_profiler_is_named),
-	        cmocka_unit_test(exit_status_and_signals_are_the_programs_own),
-	        cmocka_unit_test(the_end_names_the_log_or_says_that_no_kernel_was_seen),
-	        cmocka_unit_test(signals_are_passed_on_and_ends_are_the_programs_own),
-	        cmocka_unit_test(missing_program_is_127_and_unexecutable_126),
-	        cmocka_unit_test(static_program_is_refused_with_the_way_out),
-	        cmocka_unit_test(injection_does_not_displace_another_tool),
-	        cmocka_unit_test(other_architectures_are_refused),
-	        cmocka_unit_test(hostile_program_headers_are_refused),
-	        cmocka_unit_test(privileged_program_is_refused),
-	        cmocka_unit_test(scripts_are_judged_by_their_interpreter),
-	        cmocka_unit_test(bad_options_exit_2_and_start_nothing),
-	        cmocka_unit_test(help_and_version_answer_on_stdout),
-	        cmocka_unit_test(missing_library_is_reported),
-	        cmocka_unit_test(doctor_names_what_is_missing_and_exits_1),
-	        cmocka_unit_test(doctor_names_variables_that_nothing_reads),
-	        cmocka_unit_test(doctor_survives_a_library_that_crashes),
-	        cmocka_unit_test(doctor_speaks_json),
-	};
-
-	return cmocka_run_group_tests(tests, shell_setup, shell_teardown);
+	return tests_run(shell_setup, shell_teardown);
 }

@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gpuwatch score and gpuwatch replay, as their users see them. */
 #include "tests/cli/shell.h"
+#include "tests/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define SCORE  "COLUMNS=100 $PREFIX/bin/gpuwatch score "
 #define REPLAY "COLUMNS=100 $PREFIX/bin/gpuwatch replay "
@@ -23,25 +20,22 @@ static int make_samples(void **state)
 	             "$TOOLS/make_sample $s $s.gwl || exit 1; done");
 }
 
-static void text_is_as_reviewed(void **state)
+TEST(text_is_as_reviewed)
 {
-	(void)state;
 	shell_prints("score.txt", SCORE "worked.gwl");
 	shell_prints("score_models.txt", SCORE "--models worked.gwl");
 	shell_prints("score_configuration.txt", SCORE
 	             "--by=configuration worked.gwl | sed -n '/^Predictions of/,/^The same/p'");
 }
 
-static void json_is_as_reviewed(void **state)
+TEST(json_is_as_reviewed)
 {
-	(void)state;
 	shell_prints("score.json.gz", SCORE "--json worked.gwl");
 }
 
 /* 72 launches with counted work and a device: bounds answers them all; 12 without: none. */
-static void models_answer_where_work_and_gpu_are_known(void **state)
+TEST(models_answer_where_work_and_gpu_are_known)
 {
-	(void)state;
 	assert_int_equal(
 	        shell(SCORE "--json worked.gwl | " PICK
 	                    "'[[g[\"work\"], g[\"count\"], g[\"answered\"]] "
@@ -52,7 +46,7 @@ static void models_answer_where_work_and_gpu_are_known(void **state)
 	                    "['none', 12, 0]\n['measured counters', 72, 72]\n['all', 84, 72]\n");
 }
 
-static void what_a_log_lacks_is_said_and_the_rest_scored(void **state)
+TEST(what_a_log_lacks_is_said_and_the_rest_scored)
 {
 	static const struct {
 		const char *log, *says;
@@ -64,7 +58,6 @@ static void what_a_log_lacks_is_said_and_the_rest_scored(void **state)
 	        {"aggregates.gwl", "1,000 launches are held as sums only"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		assert_int_equal(shell(SCORE "%s", cases[i].log), 0);
 		shell_says(cases[i].says);
@@ -76,9 +69,8 @@ static void what_a_log_lacks_is_said_and_the_rest_scored(void **state)
 	}
 }
 
-static void cut_off_log_is_scored_as_far_as_it_goes(void **state)
+TEST(cut_off_log_is_scored_as_far_as_it_goes)
 {
-	(void)state;
 	assert_int_equal(shell("head -c 9000 worked.gwl > cut.gwl; " SCORE "cut.gwl"), 0);
 	shell_says("the file ends inside the block");
 	shell_says("no END record");
@@ -87,7 +79,7 @@ static void cut_off_log_is_scored_as_far_as_it_goes(void **state)
 	shell_says("no END record");
 }
 
-static void bad_input_is_one_message_and_status_2(void **state)
+TEST(bad_input_is_one_message_and_status_2)
 {
 	static const struct {
 		const char *arguments, *says;
@@ -121,14 +113,13 @@ static void bad_input_is_one_message_and_status_2(void **state)
 	        {"replay -o . worked.gwl", "--output=. can't be written: Is a directory; give"},
 	        {"replay -o out.gwl - <worked.gwl", "a pipe can't be; give a file"},
 	        {"score --plot= worked.gwl", "must be the name of a file or folder"},
-	        {"score --plot=worked.gwl worked.gwl", "this is a file and no folder"},
+	        {"score --plot=bad worked.gwl", "this is a file and no folder"},
 	        {"score --help=1 worked.gwl", "--help takes no value; leave out \"=1\""},
 	        {"predict --device=H200 --launch=worked.gwl", "gpuwatch whatif says how long"},
 	        {"predict --device= --launch=bad", "--device=: must be a name"},
 	        {"predict --device=bad --launch=bad", "for the file of that name write ./bad"},
 	};
 
-	(void)state;
 	assert_int_equal(shell("printf '# families\\nonly_a_family\\n' > bad"), 0);
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		assert_int_equal(
@@ -139,13 +130,12 @@ static void bad_input_is_one_message_and_status_2(void **state)
 }
 
 /* Under the other name of a link, too; and what stood there stays where writing fails. */
-static void a_log_is_not_replayed_onto_itself(void **state)
+TEST(a_log_is_not_replayed_onto_itself)
 {
-	(void)state;
 	assert_int_equal(shell("cp worked.gwl own.gwl; ln -f own.gwl link.gwl; " REPLAY
 	                       "-o link.gwl own.gwl 2>&1 >/dev/null"),
 	                 2);
-	shell_says("--output=link.gwl can't be written: this is the log that is replayed");
+	shell_says("--output=link.gwl: this is a gpuwatch log, which is not overwritten");
 	assert_int_equal(shell("cmp own.gwl worked.gwl"), 0);
 	assert_int_equal(shell("echo old > out.gwl; (ulimit -f 1; trap '' XFSZ; " REPLAY
 	                       "-o out.gwl own.gwl >/dev/null)"),
@@ -155,17 +145,57 @@ static void a_log_is_not_replayed_onto_itself(void **state)
 	assert_string_equal(shell_output, "old\nout.gwl\n");
 }
 
-static void unreadable_log_among_others_is_reported_and_the_others_scored(void **state)
+/* Whatever writes, the file it reads and any log are left as they are: compressed, linked, other.
+ */
+TEST(nothing_writes_over_a_log_or_over_what_it_reads)
 {
-	(void)state;
+	static const struct {
+		const char *arguments, *says;
+	} cases[] = {
+	        {"report --html kept.gwl", "report: --html=kept.gwl: this is a gpuwatch log"},
+	        {"report --html=kept.gwl worked.gwl", "; name another file, or remove this"},
+	        {"report --html=link.gwl kept.gwl", "--html=link.gwl: this is a gpuwatch log"},
+	        {"report --html=kept.gwl logs", "--html=kept.gwl: this is a gpuwatch log"},
+	        {"export --format=csv -o kept.gwl worked.gwl", "export: --output=kept.gwl: this"},
+	        {"replay -o kept.gwl worked.gwl", "replay: --output=kept.gwl: this is a"},
+	        {"score --plot=kept.gwl worked.gwl", "score: --plot=kept.gwl: this is a"},
+	        {"replay --plot=kept.gwl worked.gwl", "replay: --plot=kept.gwl: this is a"},
+	        {"inspect --plot=kept.gwl bad", "inspect: --plot=kept.gwl: this is a"},
+	        {"inspect --plot=text text", "--plot=text: this is what the command reads; name"},
+	        {"predict --plot=text --launch=text --device=H200", "--plot=text: this is what"},
+	        {"calibrate --from=H200 --html=kept.gwl", "calibrate: --html=kept.gwl: this is a"},
+	        {"calibrate --from=./text --html=text", "--html=text: this is what the command"},
+	        {"calibrate --from=H200 -o kept.gwl", "calibrate: --output=kept.gwl: this is a"},
+	        {"fleet --html=kept.gwl logs", "fleet: --html=kept.gwl: this is a gpuwatch log"},
+	};
+
+	assert_int_equal(shell("mkdir -p logs; cp worked.gwl kept.gwl; ln -f kept.gwl link.gwl; "
+	                       "ln -f kept.gwl logs/a.gwl; echo text > text"),
+	                 0);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		assert_int_equal(
+		        shell("$PREFIX/bin/gpuwatch %s 2>&1 >/dev/null", cases[i].arguments), 2);
+		shell_says(cases[i].says);
+		assert_ptr_equal(strchr(shell_output, '\n') + 1, strchr(shell_output, '\0'));
+	}
+	assert_int_equal(shell("cmp worked.gwl kept.gwl; cat text"), 0);
+	assert_string_equal(shell_output, "text\n");
+	/* A compressed log is known as one wherever it can be read. */
+	if (shell("command -v zstd && zstd -qf worked.gwl -o packed.zst && " SCORE "packed.zst"))
+		return;
+	assert_int_equal(shell(REPLAY "--output=packed.zst worked.gwl"), 2);
+	shell_says("--output=packed.zst: this is a gpuwatch log");
+}
+
+TEST(unreadable_log_among_others_is_reported_and_the_others_scored)
+{
 	assert_int_equal(shell(SCORE "/nonexistent.gwl plain.gwl 2>&1"), 2);
 	shell_says("/nonexistent.gwl: No such file");
 	shell_says("same shape timed");
 }
 
-static void a_folder_stands_for_its_logs_and_a_pipe_for_one(void **state)
+TEST(a_folder_stands_for_its_logs_and_a_pipe_for_one)
 {
-	(void)state;
 	assert_int_equal(
 	        shell("mkdir -p of none; cp worked.gwl of/a.gwl; cp plain.gwl of/b.gwl; " SCORE
 	              "of >folder; " SCORE "of/a.gwl of/b.gwl >files; cmp folder files"),
@@ -179,18 +209,16 @@ static void a_folder_stands_for_its_logs_and_a_pipe_for_one(void **state)
 	shell_says("--output takes one log");
 }
 
-static void stand_in_says_so_first(void **state)
+TEST(stand_in_says_so_first)
 {
-	(void)state;
 	assert_int_equal(shell(SCORE "stand_in.gwl | head -1"), 0);
 	shell_says("scripted by the CPU stand-in");
 	assert_int_equal(shell(SCORE "--json stand_in.gwl | sed -n 2p"), 0);
 	shell_says("\"notice\"");
 }
 
-static void pictures_show_gpuwatch_and_with_models_each_that_answers(void **state)
+TEST(pictures_show_gpuwatch_and_with_models_each_that_answers)
 {
-	(void)state;
 	assert_int_equal(shell(SCORE "--plot=pictures worked.gwl >/dev/null && ls pictures"), 0);
 	assert_string_equal(shell_output, "predicted-gpuwatch.svg\n");
 	assert_int_equal(
@@ -206,9 +234,8 @@ static void pictures_show_gpuwatch_and_with_models_each_that_answers(void **stat
 }
 
 /* What the sample says was predicted is made up: no predictor says that again. */
-static void other_predictions_than_the_log_has_are_found(void **state)
+TEST(other_predictions_than_the_log_has_are_found)
 {
-	(void)state;
 	assert_int_equal(shell(REPLAY "--check worked.gwl"), 1);
 	shell_says("0 of 83 predictions");
 	shell_says("the first that differs: launch 1 of the log, called after 0 measurements");
@@ -226,30 +253,28 @@ static void other_predictions_than_the_log_has_are_found(void **state)
 	assert_string_equal(shell_output, "[1]\n");
 }
 
-static void a_log_without_predictions_is_no_proof(void **state)
+TEST(a_log_without_predictions_is_no_proof)
 {
-	(void)state;
 	assert_int_equal(shell(REPLAY "--check unpredicted.gwl"), 1);
 	shell_says("no prediction in it to compare with");
-	assert_int_equal(shell(REPLAY "-o again.gwl worked.gwl >/dev/null && " REPLAY
-	                              "--check unpredicted.gwl again.gwl"),
+	assert_int_equal(shell("rm -f again.gwl; " REPLAY
+	                       "-o again.gwl worked.gwl >/dev/null && " REPLAY
+	                       "--check unpredicted.gwl again.gwl"),
 	                 0);
 }
 
-static void a_lower_limit_is_no_answer(void **state)
+TEST(a_lower_limit_is_no_answer)
 {
-	(void)state;
 	assert_int_equal(shell(SCORE "at_least.gwl"), 0);
 	shell_says("  Predicted   20.0% of 5");
 	shell_says("no prediction");
 }
 
-static void replay_of_a_replay_has_the_same_bits(void **state)
+TEST(replay_of_a_replay_has_the_same_bits)
 {
-	(void)state;
-	assert_int_equal(
-	        shell(REPLAY "-o again.gwl worked.gwl >/dev/null && " REPLAY "--check again.gwl"),
-	        0);
+	assert_int_equal(shell("rm -f again.gwl; " REPLAY
+	                       "-o again.gwl worked.gwl >/dev/null && " REPLAY "--check again.gwl"),
+	                 0);
 	shell_says("all of 83");
 	assert_int_equal(shell(REPLAY "again.gwl | sed -n '/^gpuwatch replay/,$p' > a; " REPLAY
 	                              "worked.gwl | sed -n '/^gpuwatch replay/,$p' > b; sed -i "
@@ -269,9 +294,8 @@ static void replay_of_a_replay_has_the_same_bits(void **state)
 	shell_says("the predictions are those of a replay, as recorded");
 }
 
-static void replay_scores_what_it_predicts(void **state)
+TEST(replay_scores_what_it_predicts)
 {
-	(void)state;
 	assert_int_equal(shell(REPLAY "worked.gwl"), 0);
 	shell_says("gpuwatch replay: as recorded");
 	shell_says("same shape timed");
@@ -283,24 +307,5 @@ static void replay_scores_what_it_predicts(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(text_is_as_reviewed),
-	        cmocka_unit_test(json_is_as_reviewed),
-	        cmocka_unit_test(models_answer_where_work_and_gpu_are_known),
-	        cmocka_unit_test(what_a_log_lacks_is_said_and_the_rest_scored),
-	        cmocka_unit_test(cut_off_log_is_scored_as_far_as_it_goes),
-	        cmocka_unit_test(bad_input_is_one_message_and_status_2),
-	        cmocka_unit_test(a_log_is_not_replayed_onto_itself),
-	        cmocka_unit_test(unreadable_log_among_others_is_reported_and_the_others_scored),
-	        cmocka_unit_test(a_folder_stands_for_its_logs_and_a_pipe_for_one),
-	        cmocka_unit_test(stand_in_says_so_first),
-	        cmocka_unit_test(pictures_show_gpuwatch_and_with_models_each_that_answers),
-	        cmocka_unit_test(other_predictions_than_the_log_has_are_found),
-	        cmocka_unit_test(a_log_without_predictions_is_no_proof),
-	        cmocka_unit_test(a_lower_limit_is_no_answer),
-	        cmocka_unit_test(replay_of_a_replay_has_the_same_bits),
-	        cmocka_unit_test(replay_scores_what_it_predicts),
-	};
-
-	return cmocka_run_group_tests(tests, make_samples, shell_teardown);
+	return tests_run(make_samples, shell_teardown);
 }

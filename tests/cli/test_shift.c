@@ -2,14 +2,11 @@
 /* The statistics of gpuwatch diff. */
 #include "cli/diff/shift.h"
 #include "predictor/core/hash.h"
+#include "tests/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 static uint64_t drawn;
 
@@ -41,35 +38,32 @@ static void near(double is, double wanted, double off)
 
 /* Of 4 and 4 values the most extreme of 70 orders has a two-sided probability of 2/70; of 5 and 5
  * values 2/252; next to it 4/252 (Mann & Whitney 1947, table 1). */
-static void small_series_have_exact_probabilities(void **state)
+TEST(small_series_have_exact_probabilities)
 {
 	const float low[] = {1, 2, 3, 4}, high[] = {10, 13, 11, 12};
 	const float five[] = {3, 1, 2, 5, 4}, above[] = {12, 10, 14, 11, 13};
 	const float crossed[] = {3, 1, 2, 10.5F, 4};
 
-	(void)state;
 	near(shift_between(low, 4, high, 4).p, 2.0 / 70, 1e-12);
 	near(shift_between(five, 5, above, 5).p, 2.0 / 252, 1e-12);
 	near(shift_between(crossed, 5, above, 5).p, 4.0 / 252, 1e-12);
 }
 
-static void too_few_times_have_no_interval(void **state)
+TEST(too_few_times_have_no_interval)
 {
 	const float three[] = {1, 2, 3}, four[] = {4, 5, 6, 7};
 	struct shift s = shift_between(three, 3, four, 4);
 
-	(void)state;
 	assert_true(isnan(s.low) && isnan(s.high) && isnan(s.p));
 	near(s.ratio, 2.75, 0.3);
 	assert_true(isnan(shift_between(three, 0, four, 4).ratio));
 }
 
-static void one_value_everywhere_is_no_shift(void **state)
+TEST(one_value_everywhere_is_no_shift)
 {
 	float same[100];
 	struct shift s;
 
-	(void)state;
 	for (size_t i = 0; i < 100; i++)
 		same[i] = 640;
 	s = shift_between(same, 100, same, 100);
@@ -80,12 +74,11 @@ static void one_value_everywhere_is_no_shift(void **state)
 }
 
 /* An exchange of the runs turns the ratio over. */
-static void the_order_of_runs_is_a_sign(void **state)
+TEST(the_order_of_runs_is_a_sign)
 {
 	float a[90], b[70];
 	struct shift one, other;
 
-	(void)state;
 	draw(a, 90, 9000);
 	draw(b, 70, 9300);
 	one = shift_between(a, 90, b, 70);
@@ -96,12 +89,11 @@ static void the_order_of_runs_is_a_sign(void **state)
 }
 
 /* Each within what chance allows of 400 draws (3 standard errors: 3.3 points of 5%). */
-static void intervals_hold_and_no_change_is_rarely_found(void **state)
+TEST(intervals_hold_and_no_change_is_rarely_found)
 {
 	static const size_t counts[] = {6, 20, 50, 200, 1500};
 	static float a[1500], b[1500];
 
-	(void)state;
 	for (size_t k = 0; k < sizeof(counts) / sizeof(*counts); k++) {
 		unsigned held = 0, falsely = 0;
 
@@ -122,13 +114,12 @@ static void intervals_hold_and_no_change_is_rarely_found(void **state)
 }
 
 /* Times that follow their neighbours for 30 launches: a thousand are some thirty. */
-static void neighbours_that_depend_on_each_other_widen_the_interval(void **state)
+TEST(neighbours_that_depend_on_each_other_widen_the_interval)
 {
 	static float a[1000], b[1000];
 	float *series[] = {a, b};
 	unsigned falsely = 0;
 
-	(void)state;
 	for (unsigned i = 0; i < 400; i++) {
 		for (unsigned run = 0; run < 2; run++) {
 			double drift = normal();
@@ -146,13 +137,12 @@ static void neighbours_that_depend_on_each_other_widen_the_interval(void **state
 }
 
 /* Benjamini & Hochberg (1995), their example of 15 p-values: 4 at a rate of 5%. */
-static void discoveries_are_those_of_benjamini_and_hochberg(void **state)
+TEST(discoveries_are_those_of_benjamini_and_hochberg)
 {
 	static const double p[] = {0.0001, 0.0004, 0.0019, 0.0095, 0.0201, 0.0278, 0.0298, 0.0344,
 	                           0.0459, 0.3240, 0.4262, 0.5719, 0.6528, 0.7590, 1.0000, NAN};
 	bool found[16];
 
-	(void)state;
 	shift_discoveries(p, 16, 0.05, found);
 	for (unsigned i = 0; i < 16; i++)
 		assert_int_equal(found[i], i < 4);
@@ -160,15 +150,5 @@ static void discoveries_are_those_of_benjamini_and_hochberg(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(small_series_have_exact_probabilities),
-	        cmocka_unit_test(too_few_times_have_no_interval),
-	        cmocka_unit_test(one_value_everywhere_is_no_shift),
-	        cmocka_unit_test(the_order_of_runs_is_a_sign),
-	        cmocka_unit_test(intervals_hold_and_no_change_is_rarely_found),
-	        cmocka_unit_test(neighbours_that_depend_on_each_other_widen_the_interval),
-	        cmocka_unit_test(discoveries_are_those_of_benjamini_and_hochberg),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run(NULL, NULL);
 }

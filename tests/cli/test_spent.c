@@ -2,12 +2,10 @@
 /* Where a GPU's time went, where the truth is scripted: each row, and that the rows add up. */
 #include "cli/log/gaps.h"
 #include "predictor/core/index.h"
+#include "tests/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
-#include <cmocka.h>
 
 struct script {
 	struct log_gaps gaps;
@@ -79,11 +77,10 @@ static void takes(const struct script *s, enum log_spent_row row, double us)
 		         us);
 }
 
-static void a_gap_is_split_at_the_call_that_ends_it(void **state)
+TEST(a_gap_is_split_at_the_call_that_ends_it)
 {
 	struct script s;
 
-	(void)state;
 	start(&s);
 	kernel(&s, 100, 110, 200);
 	kernel(&s, 260, 270, 300);
@@ -93,11 +90,10 @@ static void a_gap_is_split_at_the_call_that_ends_it(void **state)
 	takes(&s, LOG_SPENT_LATENCY, 10);
 }
 
-static void what_was_called_before_the_gap_follows_back_to_back(void **state)
+TEST(what_was_called_before_the_gap_follows_back_to_back)
 {
 	struct script s;
 
-	(void)state;
 	start(&s);
 	kernel(&s, 100, 110, 200);
 	kernel(&s, 150, 203, 300);
@@ -106,11 +102,10 @@ static void what_was_called_before_the_gap_follows_back_to_back(void **state)
 	takes(&s, LOG_SPENT_QUEUED, 3);
 }
 
-static void calls_in_quick_succession_are_launch_bound(void **state)
+TEST(calls_in_quick_succession_are_launch_bound)
 {
 	struct script s;
 
-	(void)state;
 	start(&s);
 	kernel(&s, 100, 108, 110);
 	kernel(&s, 115, 123, 125);
@@ -124,11 +119,10 @@ static void calls_in_quick_succession_are_launch_bound(void **state)
 }
 
 /* As empty kernels on a GPU: the call of each begins before the one before it has run. */
-static void calls_that_begin_while_the_gpu_works_may_be_launch_bound(void **state)
+TEST(calls_that_begin_while_the_gpu_works_may_be_launch_bound)
 {
 	struct script s;
 
-	(void)state;
 	start(&s);
 	kernel(&s, 100, 107, 109);
 	kernel(&s, 106, 113, 115);
@@ -139,11 +133,10 @@ static void calls_that_begin_while_the_gpu_works_may_be_launch_bound(void **stat
 	takes(&s, LOG_SPENT_QUEUED, 0);
 }
 
-static void a_full_queue_is_not_launch_bound_however_fast_the_calls(void **state)
+TEST(a_full_queue_is_not_launch_bound_however_fast_the_calls)
 {
 	struct script s;
 
-	(void)state;
 	start(&s);
 	kernel(&s, 100, 107, 157);
 	kernel(&s, 103, 158, 208);
@@ -153,11 +146,10 @@ static void a_full_queue_is_not_launch_bound_however_fast_the_calls(void **state
 	takes(&s, LOG_SPENT_CALLS, 0);
 }
 
-static void a_wait_of_the_thread_and_what_it_did_after_it_are_told_apart(void **state)
+TEST(a_wait_of_the_thread_and_what_it_did_after_it_are_told_apart)
 {
 	struct script s;
 
-	(void)state;
 	start(&s);
 	kernel(&s, 100, 110, 200);
 	waited(&s, 0, GW_WAIT_STREAM, 120, 230);
@@ -171,11 +163,10 @@ static void a_wait_of_the_thread_and_what_it_did_after_it_are_told_apart(void **
 	assert_int_equal(s.gaps.spent.waits[GW_WAIT_EVENT], 0);
 }
 
-static void waits_of_another_thread_explain_nothing(void **state)
+TEST(waits_of_another_thread_explain_nothing)
 {
 	struct script s;
 
-	(void)state;
 	start(&s);
 	kernel(&s, 100, 110, 200);
 	waited(&s, 1, GW_WAIT_EVENT, 120, 280);
@@ -185,11 +176,10 @@ static void waits_of_another_thread_explain_nothing(void **state)
 	takes(&s, LOG_SPENT_HOST, 90);
 }
 
-static void work_of_children_while_the_thread_is_off_the_cpu_is_input(void **state)
+TEST(work_of_children_while_the_thread_is_off_the_cpu_is_input)
 {
 	struct script s;
 
-	(void)state;
 	start(&s);
 	kernel(&s, 100, 110, 200);
 	waited(&s, 0, GW_WAIT_STREAM, 120, 230);
@@ -205,11 +195,10 @@ static void work_of_children_while_the_thread_is_off_the_cpu_is_input(void **sta
 }
 
 /* Of 100 us of a span the thread was on the CPU for 10, and the gap has 15 of them. */
-static void what_the_thread_may_have_computed_in_the_gap_is_no_input(void **state)
+TEST(what_the_thread_may_have_computed_in_the_gap_is_no_input)
 {
 	struct script s;
 
-	(void)state;
 	start(&s);
 	kernel(&s, 100, 110, 200);
 	children_worked(&s, 115, 215, 10);
@@ -219,11 +208,10 @@ static void what_the_thread_may_have_computed_in_the_gap_is_no_input(void **stat
 	takes(&s, LOG_SPENT_HOST, 90);
 }
 
-static void copies_count_by_direction_where_no_kernel_runs(void **state)
+TEST(copies_count_by_direction_where_no_kernel_runs)
 {
 	struct script s;
 
-	(void)state;
 	start(&s);
 	kernel(&s, 100, 110, 200);
 	copied(&s, GW_DIRECTION_TO_HOST, 190, 220); /* 20 of 30 beside nothing */
@@ -241,11 +229,10 @@ static void copies_count_by_direction_where_no_kernel_runs(void **state)
 	assert_int_equal(s.gaps.spent.copy_count[GW_DIRECTION_TO_DEVICE], 1);
 }
 
-static void copies_that_overlap_count_once(void **state)
+TEST(copies_that_overlap_count_once)
 {
 	struct script s;
 
-	(void)state;
 	start(&s);
 	copied(&s, GW_DIRECTION_TO_DEVICE, 100, 150);
 	copied(&s, GW_DIRECTION_TO_HOST, 120, 130);
@@ -257,11 +244,10 @@ static void copies_that_overlap_count_once(void **state)
 	takes(&s, LOG_SPENT_KERNELS, 30);
 }
 
-static void communication_counts_where_no_other_kernel_runs(void **state)
+TEST(communication_counts_where_no_other_kernel_runs)
 {
 	struct script s;
 
-	(void)state;
 	start(&s);
 	kernel(&s, 90, 100, 200);
 	launch(&s, 0, 150, 180, 260, true);
@@ -275,11 +261,10 @@ static void communication_counts_where_no_other_kernel_runs(void **state)
 	takes(&s, LOG_SPENT_LATENCY, 10);
 }
 
-static void what_ends_in_nothing_that_was_called_is_unknown(void **state)
+TEST(what_ends_in_nothing_that_was_called_is_unknown)
 {
 	struct script s;
 
-	(void)state;
 	start(&s);
 	kernel(&s, 90, 100, 200);
 	kernel(&s, 0, 230, 240); /* by the GPU itself */
@@ -290,12 +275,11 @@ static void what_ends_in_nothing_that_was_called_is_unknown(void **state)
 	takes(&s, LOG_SPENT_COPY_TO_HOST, 10);
 }
 
-static void a_gap_with_kernels_that_have_no_time_is_unknown(void **state)
+TEST(a_gap_with_kernels_that_have_no_time_is_unknown)
 {
 	const struct gw_record_launch lost = {.call_ns = 210 * 1000};
 	struct script s;
 
-	(void)state;
 	start(&s);
 	kernel(&s, 90, 100, 200);
 	log_gaps_add(&s.gaps, &s.course, &lost, (struct log_caller){0});
@@ -305,9 +289,8 @@ static void a_gap_with_kernels_that_have_no_time_is_unknown(void **state)
 	takes(&s, LOG_SPENT_KERNELS, 110);
 }
 
-static void kernels_of_communication_libraries_are_known_by_name(void **state)
+TEST(kernels_of_communication_libraries_are_known_by_name)
 {
-	(void)state;
 	assert_true(log_communicates(
 	        "_Z28ncclDevKernel_AllReduce_Sum_f32_RING_LL24ncclDevKernelArgsStorageILm4096EE"));
 	assert_true(log_communicates("_ZN4vllm19cross_device_reduceILi2EEE"));
@@ -316,23 +299,5 @@ static void kernels_of_communication_libraries_are_known_by_name(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(a_gap_is_split_at_the_call_that_ends_it),
-	        cmocka_unit_test(what_was_called_before_the_gap_follows_back_to_back),
-	        cmocka_unit_test(calls_in_quick_succession_are_launch_bound),
-	        cmocka_unit_test(calls_that_begin_while_the_gpu_works_may_be_launch_bound),
-	        cmocka_unit_test(a_full_queue_is_not_launch_bound_however_fast_the_calls),
-	        cmocka_unit_test(a_wait_of_the_thread_and_what_it_did_after_it_are_told_apart),
-	        cmocka_unit_test(waits_of_another_thread_explain_nothing),
-	        cmocka_unit_test(work_of_children_while_the_thread_is_off_the_cpu_is_input),
-	        cmocka_unit_test(what_the_thread_may_have_computed_in_the_gap_is_no_input),
-	        cmocka_unit_test(copies_count_by_direction_where_no_kernel_runs),
-	        cmocka_unit_test(copies_that_overlap_count_once),
-	        cmocka_unit_test(communication_counts_where_no_other_kernel_runs),
-	        cmocka_unit_test(what_ends_in_nothing_that_was_called_is_unknown),
-	        cmocka_unit_test(a_gap_with_kernels_that_have_no_time_is_unknown),
-	        cmocka_unit_test(kernels_of_communication_libraries_are_known_by_name),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run(NULL, NULL);
 }

@@ -4,16 +4,14 @@
 #include "cli/stack/stacks.h"
 #include "cli/stack/symbols.h"
 #include "predictor/code/binary/elf.h"
+#include "tests/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 enum { FILE_MAX = 64 << 20, NOTE_HEAD = 16 };
 
@@ -56,7 +54,6 @@ static int copy_itself(void **state)
 	bool well = to && fwrite(image, 1, size, to) == size &&
 	            gw_elf_open((struct gw_bytes){image, size}, &elf, &fault);
 
-	(void)state;
 	for (uint64_t i = 0; well && gw_elf_section(&elf, i, &s); i++)
 		if (!strcmp(gw_elf_section_name(&elf, &s), ".note.gnu.build-id"))
 			gw_elf_section_bytes(&elf, &s, &note);
@@ -72,34 +69,29 @@ static int copy_itself(void **state)
 
 static int remove_it(void **state)
 {
-	(void)state;
 	symbols_end();
 	return unlink(copy);
 }
 
-static void a_function_of_the_object_that_ran_has_its_name(void **state)
+TEST(a_function_of_the_object_that_ran_has_its_name)
 {
-	(void)state;
 	if (!*build_id)
 		skip(); /* linked without one */
 	assert_name(build_id, "a_function_of_this_test");
 }
 
-static void an_object_with_another_build_id_has_no_names(void **state)
+TEST(an_object_with_another_build_id_has_no_names)
 {
-	(void)state;
 	assert_name("0123456789abcdef0123456789abcdef01234567", "");
 }
 
-static void an_object_whose_build_id_is_not_known_has_no_names(void **state)
+TEST(an_object_whose_build_id_is_not_known_has_no_names)
 {
-	(void)state;
 	assert_name("", "");
 }
 
-static void a_file_that_is_cut_short_later_does_not_end_the_reader(void **state)
+TEST(a_file_that_is_cut_short_later_does_not_end_the_reader)
 {
-	(void)state;
 	if (!*build_id)
 		skip();
 	assert_name(build_id, "a_function_of_this_test");
@@ -134,45 +126,32 @@ static void assert_line(struct stack_frame *frames, uint32_t count, const char *
 		.object = of, .address = at, .file = no_text, .function = name, .looked = true     \
 	}
 
-static void the_runtime_linked_into_a_program_is_not_its_line(void **state)
+TEST(the_runtime_linked_into_a_program_is_not_its_line)
 {
 	struct stack_frame frames[] = {FRAME(0, 1, "libcudart_static_4d8b33"),
 	                               FRAME(0, 2, "cudaLaunchKernel"), FRAME(0, 3, "main")};
 
-	(void)state;
 	assert_line(frames, 3, "program main");
 }
 
-static void a_line_has_the_short_name_of_a_function(void **state)
+TEST(a_line_has_the_short_name_of_a_function)
 {
 	struct stack_frame frames[] = {
 	        FRAME(0, 1, "cudaLaunchKernel"),
 	        FRAME(0, 2, "void at::native::reduce<at::Half, 4>(at::Tensor&, int)")};
 
-	(void)state;
 	assert_line(frames, 2, "program reduce<Half, 4>");
 }
 
-static void a_stack_cut_off_in_a_library_of_cuda_has_its_outermost_frame(void **state)
+TEST(a_stack_cut_off_in_a_library_of_cuda_has_its_outermost_frame)
 {
 	struct stack_frame frames[] = {FRAME(1, 0x10, no_text), FRAME(1, 0x20, no_text)};
 
-	(void)state;
 	assert_line(frames, 2, "libcublasLt.so.13+0x20");
 	assert_line(frames, 0, "[no stack]");
 }
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(a_function_of_the_object_that_ran_has_its_name),
-	        cmocka_unit_test(an_object_with_another_build_id_has_no_names),
-	        cmocka_unit_test(an_object_whose_build_id_is_not_known_has_no_names),
-	        cmocka_unit_test(a_file_that_is_cut_short_later_does_not_end_the_reader),
-	        cmocka_unit_test(the_runtime_linked_into_a_program_is_not_its_line),
-	        cmocka_unit_test(a_line_has_the_short_name_of_a_function),
-	        cmocka_unit_test(a_stack_cut_off_in_a_library_of_cuda_has_its_outermost_frame),
-	};
-
-	return cmocka_run_group_tests(tests, copy_itself, remove_it);
+	return tests_run(copy_itself, remove_it);
 }

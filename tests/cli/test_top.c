@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gpuwatch top --once on made-up segments; top_screen.sh tests the screen. */
 #include "tests/cli/shell.h"
+#include "tests/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define TOP  "$PREFIX/bin/gpuwatch top "
 #define ONCE TOP "--once --dir=seg --interval=0.5 "
@@ -31,9 +28,8 @@ static int beside(const char *what, const char *command)
 	             "eval \"$COMMAND\"; status=$?; kill $p; wait $p 2>/dev/null; exit $status'");
 }
 
-static void once_shows_processes_and_kernels(void **state)
+TEST(once_shows_processes_and_kernels)
 {
-	(void)state;
 	assert_int_equal(beside("run", ONCE), 0);
 	shell_says("1 process, ");
 	shell_says("GPU time by bound: memory 76.9%  compute 23.1%");
@@ -47,11 +43,10 @@ static void once_shows_processes_and_kernels(void **state)
 	assert_null(strchr(shell_output, '\033'));
 }
 
-static void once_sorts_filters_and_cuts(void **state)
+TEST(once_sorts_filters_and_cuts)
 {
 	const char *gemm, *evil;
 
-	(void)state;
 	assert_int_equal(beside("run", ONCE "--sort=ratio"), 0);
 	gemm = strstr(shell_output, "gemm");
 	evil = strstr(shell_output, "evil");
@@ -74,9 +69,8 @@ static void once_sorts_filters_and_cuts(void **state)
 	shell_says("no process runs under gpuwatch here");
 }
 
-static void json_has_both_the_interval_and_all(void **state)
+TEST(json_has_both_the_interval_and_all)
 {
-	(void)state;
 	assert_int_equal(beside("run", ONCE "--json >a.json"), 0);
 	assert_int_equal(
 	        shell("python3 -c \"\n"
@@ -102,9 +96,8 @@ static void json_has_both_the_interval_and_all(void **state)
 	        0);
 }
 
-static void in_mode_watch_times_are_estimated(void **state)
+TEST(in_mode_watch_times_are_estimated)
 {
-	(void)state;
 	assert_int_equal(beside("watch", ONCE "--json"), 0);
 	shell_says("\"estimated\": true");
 	shell_says("\"mode\": \"watch\"");
@@ -113,16 +106,14 @@ static void in_mode_watch_times_are_estimated(void **state)
 	shell_says("~76.9% ");
 }
 
-static void a_file_that_is_cut_short_ends_its_line_alone(void **state)
+TEST(a_file_that_is_cut_short_ends_its_line_alone)
 {
-	(void)state;
 	assert_int_equal(beside("truncate", ONCE_MAPPED "say; wait $t"), 0);
 	shell_says("live_segment (ended)");
 }
 
-static void a_segment_that_is_replaced_or_removed_has_ended(void **state)
+TEST(a_segment_that_is_replaced_or_removed_has_ended)
 {
-	(void)state;
 	assert_int_equal(beside("remove", ONCE_MAPPED "say; wait $t"), 0);
 	shell_says("live_segment (ended)");
 	shell_says("0 processes");
@@ -136,9 +127,8 @@ static void a_segment_that_is_replaced_or_removed_has_ended(void **state)
 	shell_says("no process runs under gpuwatch here");
 }
 
-static void what_no_writer_writes_does_no_harm(void **state)
+TEST(what_no_writer_writes_does_no_harm)
 {
-	(void)state;
 	for (unsigned i = 0; i < 3; i++) {
 		assert_int_equal(beside("wild", ONCE), 0);
 		assert_int_equal(beside("wild", ONCE "--json >a.json"), 0);
@@ -146,9 +136,8 @@ static void what_no_writer_writes_does_no_harm(void **state)
 	}
 }
 
-static void what_is_no_segment_is_said(void **state)
+TEST(what_is_no_segment_is_said)
 {
-	(void)state;
 	assert_int_equal(beside("run",
 	                        "head -c 100000 /dev/urandom >seg/$$-1-1.gwlive; "
 	                        "touch seg/1-0-1.gwlive seg/other; " ONCE
@@ -158,9 +147,8 @@ static void what_is_no_segment_is_said(void **state)
 	shell_says("no process runs under gpuwatch here");
 }
 
-static void bad_options_are_errors(void **state)
+TEST(bad_options_are_errors)
 {
-	(void)state;
 	assert_int_equal(shell(TOP "--json"), 2);
 	shell_says("--json needs --once");
 	assert_int_equal(shell(TOP "--once '--filter=('"), 2);
@@ -176,17 +164,5 @@ static void bad_options_are_errors(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(once_shows_processes_and_kernels),
-	        cmocka_unit_test(once_sorts_filters_and_cuts),
-	        cmocka_unit_test(json_has_both_the_interval_and_all),
-	        cmocka_unit_test(in_mode_watch_times_are_estimated),
-	        cmocka_unit_test(a_file_that_is_cut_short_ends_its_line_alone),
-	        cmocka_unit_test(a_segment_that_is_replaced_or_removed_has_ended),
-	        cmocka_unit_test(what_no_writer_writes_does_no_harm),
-	        cmocka_unit_test(what_is_no_segment_is_said),
-	        cmocka_unit_test(bad_options_are_errors),
-	};
-
-	return cmocka_run_group_tests(tests, shell_setup, shell_teardown);
+	return tests_run(shell_setup, shell_teardown);
 }

@@ -7,16 +7,13 @@
 #include "cli/top/histogram.h"
 #include "cli/top/model.h"
 #include "predictor/log/record.h"
+#include "tests/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define SECOND UINT64_C(1000000000)
 
@@ -26,7 +23,6 @@ static struct gw_live_config config[4];
 
 static int begin_test(void **state)
 {
-	(void)state;
 	m = top_model_new();
 	now = 5 * SECOND;
 	memset(config, 0, sizeof(config));
@@ -44,7 +40,6 @@ static int begin_test(void **state)
 
 static int end_test(void **state)
 {
-	(void)state;
 	top_model_free(m);
 	return 0;
 }
@@ -84,11 +79,10 @@ static void assert_near(double a, double b)
 	assert_true(fabs(a - b) < 1e-9 * fabs(b) + 1e-12);
 }
 
-static void rates_are_differences(void **state)
+TEST_WITH(rates_are_differences, begin_test, end_test)
 {
 	const struct top_row *r;
 
-	(void)state;
 	ran(0, 100, 100, 1000);
 	snapshot(0);
 	r = m->process[0]->row[0];
@@ -115,12 +109,11 @@ static void rates_are_differences(void **state)
 	assert_true(isnan(r->interval.mean_ns) && !top_row_off(r));
 }
 
-static void graphs_timed_whole_share_the_gpu_time(void **state)
+TEST_WITH(graphs_timed_whole_share_the_gpu_time, begin_test, end_test)
 {
 	struct gw_live_graph_time g = {
 	        2, 1, 40, 40, .launches = 100, .timed = 10, .total_ns = 20000};
 
-	(void)state;
 	for (unsigned i = 0; i < 2; i++) {
 		struct top_process *p = begin(SECOND);
 
@@ -179,11 +172,10 @@ static void graph_ran(struct agent_node *node, uint32_t number, uint64_t launche
 	agent_node_add(node, m, now);
 }
 
-static void graphs_in_the_agent_s_metrics_have_count_time_and_prediction(void **state)
+TEST_WITH(graphs_in_the_agent_s_metrics_have_count_time_and_prediction, begin_test, end_test)
 {
 	struct agent_node *node = agent_node_new();
 
-	(void)state;
 	graph_ran(node, 1, 10);
 	graph_ran(node, 1, 30);
 	assert_near(value_of(node, "gpuwatch_graph_launches_total", "1"), 30);
@@ -193,11 +185,10 @@ static void graphs_in_the_agent_s_metrics_have_count_time_and_prediction(void **
 	agent_node_free(node);
 }
 
-static void graphs_beyond_those_with_series_of_their_own_are_added_up(void **state)
+TEST_WITH(graphs_beyond_those_with_series_of_their_own_are_added_up, begin_test, end_test)
 {
 	struct agent_node *node = agent_node_new();
 
-	(void)state;
 	for (uint32_t number = 1; number <= AGENT_GRAPHS + 3; number++)
 		graph_ran(node, number, 10);
 	assert_near(value_of(node, "gpuwatch_graph_launches_total", "1"), 10);
@@ -206,12 +197,11 @@ static void graphs_beyond_those_with_series_of_their_own_are_added_up(void **sta
 	agent_node_free(node);
 }
 
-static void configurations_of_a_kernel_are_one_row(void **state)
+TEST_WITH(configurations_of_a_kernel_are_one_row, begin_test, end_test)
 {
 	struct top_process *p;
 	struct gw_sketch time, ratio;
 
-	(void)state;
 	ran(0, 10, 10, 1000);
 	ran(1, 30, 30, 3000);
 	config[1].predicted = 2000;
@@ -243,13 +233,12 @@ static void configurations_of_a_kernel_are_one_row(void **state)
 	assert_int_equal(m->process[0]->rows, 2);
 }
 
-static void what_is_not_timed_all_the_time_is_estimated(void **state)
+TEST_WITH(what_is_not_timed_all_the_time_is_estimated, begin_test, end_test)
 {
 	struct gw_live_totals totals = {.ns = 1, .mode = 1};
 	const struct top_row *r;
 	struct top_process *p;
 
-	(void)state;
 	ran(0, 100, 10, 1000);
 	ran(1, 5, 0, 0);
 	for (unsigned i = 0; i < 2; i++) {
@@ -268,13 +257,12 @@ static void what_is_not_timed_all_the_time_is_estimated(void **state)
 	assert_true(isnan(m->process[0]->row[1]->share));
 }
 
-static void names_may_come_later(void **state)
+TEST_WITH(names_may_come_later, begin_test, end_test)
 {
 	struct top_process *p;
 	struct top_row **rows;
 	struct top_choice choice = {TOP_SORT_time, false, NULL};
 
-	(void)state;
 	config[0].launches = 3;
 	p = begin(0);
 	top_config_is(m, p, 0, &config[0], NULL);
@@ -290,7 +278,7 @@ static void names_may_come_later(void **state)
 	free(rows);
 }
 
-static void order_and_filter(void **state)
+TEST_WITH(order_and_filter, begin_test, end_test)
 {
 	static const struct {
 		enum top_sort sort;
@@ -303,7 +291,6 @@ static void order_and_filter(void **state)
 	struct top_row **rows;
 	regex_t regex;
 
-	(void)state;
 	snapshot(0);
 	ran(0, 100, 100, 1000);
 	ran(1, 10, 10, 2000);
@@ -328,9 +315,8 @@ static void order_and_filter(void **state)
 	assert_int_equal(top_sort_of("nonsense"), TOP_SORTS);
 }
 
-static void a_process_that_ends_stays_for_some_seconds(void **state)
+TEST_WITH(a_process_that_ends_stays_for_some_seconds, begin_test, end_test)
 {
-	(void)state;
 	ran(0, 1, 1, 1000);
 	snapshot(0);
 	for (unsigned i = 0; i < 5; i++) {
@@ -350,12 +336,11 @@ static void a_process_that_ends_stays_for_some_seconds(void **state)
 	assert_int_equal(m->processes, 0);
 }
 
-static void processes_stand_by_their_numbers(void **state)
+TEST_WITH(processes_stand_by_their_numbers, begin_test, end_test)
 {
 	static const uint32_t pids[] = {30, 10, 20};
 	char id[8];
 
-	(void)state;
 	top_begin(m, now);
 	for (unsigned i = 0; i < 3; i++) {
 		snprintf(id, sizeof(id), "s%u", i);
@@ -367,13 +352,12 @@ static void processes_stand_by_their_numbers(void **state)
 }
 
 /* Idle: 1 - busy / time, up to the end of the latest kernel while more are to come. */
-static void idle_is_known_where_all_is_timed(void **state)
+TEST_WITH(idle_is_known_where_all_is_timed, begin_test, end_test)
 {
 	struct gw_live_device d = {.used = 1, .busy_ns = 100, .last_end_ns = 1000 * SECOND};
 	struct gw_live_totals totals = {.ns = 1};
 	struct top_process *p;
 
-	(void)state;
 	ran(0, 10, 10, 1000);
 	for (unsigned i = 0; i < 3; i++) {
 		p = begin(SECOND);
@@ -414,13 +398,12 @@ static void idle_is_known_where_all_is_timed(void **state)
 }
 
 /* A segment that goes back in its counts, as no writer does, begins anew. */
-static void idle_time_of_the_interval_has_its_share_of_input(void **state)
+TEST_WITH(idle_time_of_the_interval_has_its_share_of_input, begin_test, end_test)
 {
 	struct gw_live_device d = {.used = 1, .last_end_ns = 1000 * SECOND};
 	struct top_device *device;
 	char remark[300];
 
-	(void)state;
 	for (int i = 0; i < 2; i++) {
 		struct top_process *p = begin(SECOND);
 
@@ -437,9 +420,8 @@ static void idle_time_of_the_interval_has_its_share_of_input(void **state)
 	assert_string_equal(remark, "waits for input: 75% of idle time");
 }
 
-static void counts_that_fall_give_no_negative_rates(void **state)
+TEST_WITH(counts_that_fall_give_no_negative_rates, begin_test, end_test)
 {
-	(void)state;
 	ran(0, 100, 100, 1000);
 	snapshot(0);
 	config[0].launches = 3;
@@ -448,12 +430,11 @@ static void counts_that_fall_give_no_negative_rates(void **state)
 	assert_near(m->process[0]->row[0]->interval.runs, 3);
 }
 
-static void bars_hold_every_value(void **state)
+TEST_WITH(bars_hold_every_value, begin_test, end_test)
 {
 	struct gw_sketch s = {0};
 	struct top_bar bars[TOP_BARS_MOST];
 
-	(void)state;
 	assert_int_equal(top_bars(&s, 10, bars), 0);
 	for (int i = 1; i <= 1000; i++)
 		gw_sketch_add(&s, i * 100.0, 1);
@@ -476,26 +457,7 @@ static void bars_hold_every_value(void **state)
 	assert_true(top_bars(&s, 10, bars) > 6);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, begin_test, end_test)
-
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	        TEST(rates_are_differences),
-	        TEST(graphs_timed_whole_share_the_gpu_time),
-	        TEST(graphs_in_the_agent_s_metrics_have_count_time_and_prediction),
-	        TEST(graphs_beyond_those_with_series_of_their_own_are_added_up),
-	        TEST(configurations_of_a_kernel_are_one_row),
-	        TEST(what_is_not_timed_all_the_time_is_estimated),
-	        TEST(names_may_come_later),
-	        TEST(order_and_filter),
-	        TEST(a_process_that_ends_stays_for_some_seconds),
-	        TEST(processes_stand_by_their_numbers),
-	        TEST(idle_is_known_where_all_is_timed),
-	        TEST(idle_time_of_the_interval_has_its_share_of_input),
-	        TEST(counts_that_fall_give_no_negative_rates),
-	        TEST(bars_hold_every_value),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run(NULL, NULL);
 }

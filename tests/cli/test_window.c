@@ -4,14 +4,11 @@
 #include "cli/common/span.h"
 #include "cli/window/window.h"
 #include "tests/random.h"
+#include "tests/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <time.h>
-
-#include <cmocka.h>
 
 #define S UINT64_C(1000000000)
 
@@ -25,18 +22,17 @@ static uint64_t read_time(const char *text)
 	return log_time_read(text, BEGIN, END, &ns) ? ns : 1;
 }
 
-static void spans_are_numbers_with_units(void **state)
+TEST(spans_are_numbers_with_units)
 {
 	uint64_t ns;
 
-	(void)state;
 	assert_true(gw_span_read("90s", &ns) && ns == 90 * S);
 	assert_true(gw_span_read("10m", &ns) && ns == 600 * S);
 	assert_true(gw_span_read("2h", &ns) && ns == 7200 * S);
 	assert_true(gw_span_read("1d2h3m4s5ms", &ns) && ns == 93784 * S + 5000000);
 }
 
-static void what_is_no_span_is_refused(void **state)
+TEST(what_is_no_span_is_refused)
 {
 	static const char *const bad[] = {"",
 	                                  "0s",
@@ -52,36 +48,32 @@ static void what_is_no_span_is_refused(void **state)
 	                                  "10001d"};
 	uint64_t ns;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
 		assert_false(gw_span_read(bad[i], &ns));
 }
 
-static void dates_are_those_of_rfc_3339(void **state)
+TEST(dates_are_those_of_rfc_3339)
 {
-	(void)state;
 	assert_int_equal(read_time("2026-11-26T10:00:00Z"), BEGIN);
 	assert_int_equal(read_time("2026-11-26T12:30:00+02:00"), BEGIN + 1800 * S);
 	assert_int_equal(read_time("2026-11-26T05:00:00.25-05:00"), BEGIN + S / 4);
 	assert_int_equal(read_time("2026-11-26 10:10"), BEGIN + 600 * S);
 }
 
-static void a_time_of_day_is_of_the_day_of_the_end(void **state)
+TEST(a_time_of_day_is_of_the_day_of_the_end)
 {
-	(void)state;
 	assert_int_equal(read_time("10:30"), BEGIN + 1800 * S);
 	assert_int_equal(read_time("10:30:05"), BEGIN + 1805 * S);
 }
 
-static void spans_are_before_the_end_and_numbers_after_the_begin(void **state)
+TEST(spans_are_before_the_end_and_numbers_after_the_begin)
 {
-	(void)state;
 	assert_int_equal(read_time("10m"), END - 600 * S);
 	assert_int_equal(read_time("2.5"), BEGIN + 5 * S / 2);
 	assert_int_equal(read_time("9000d"), END - 9000 * 86400 * S);
 }
 
-static void what_is_no_time_is_refused(void **state)
+TEST(what_is_no_time_is_refused)
 {
 	static const char *const bad[] = {"",
 	                                  "now",
@@ -97,7 +89,6 @@ static void what_is_no_time_is_refused(void **state)
 	                                  "..",
 	                                  "-1"};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
 		assert_int_equal(read_time(bad[i]), 1);
 }
@@ -120,12 +111,11 @@ static uint64_t take(struct gw_sorter *s)
 	return start_of[gw_sorter_take(s)];
 }
 
-static void launches_out_of_order_come_out_in_order(void **state)
+TEST(launches_out_of_order_come_out_in_order)
 {
 	struct gw_sorter s = {0};
 	uint64_t random = 1, last = 0, taken = 0;
 
-	(void)state;
 	for (uint64_t i = 0; i < 100000; i++) {
 		/* Later by less than what is held. */
 		if (gw_sorter_full(&s)) {
@@ -148,22 +138,20 @@ static void launches_out_of_order_come_out_in_order(void **state)
 	gw_sorter_free(&s);
 }
 
-static void launches_of_one_start_come_out_as_they_came(void **state)
+TEST(launches_of_one_start_come_out_as_they_came)
 {
 	struct gw_sorter s = {0};
 	uint32_t first = gw_sorter_add(&s, 7), second = gw_sorter_add(&s, 7);
 
-	(void)state;
 	assert_int_equal(gw_sorter_take(&s), first);
 	assert_int_equal(gw_sorter_take(&s), second);
 	gw_sorter_free(&s);
 }
 
-static void room_is_what_the_header_says(void **state)
+TEST(room_is_what_the_header_says)
 {
 	struct gw_sorter s = {0};
 
-	(void)state;
 	for (unsigned i = 0; i < GW_SORTER_ROOM; i++) {
 		assert_false(gw_sorter_full(&s));
 		add(&s, GW_SORTER_ROOM - i);
@@ -176,19 +164,7 @@ static void room_is_what_the_header_says(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(spans_are_numbers_with_units),
-	        cmocka_unit_test(what_is_no_span_is_refused),
-	        cmocka_unit_test(dates_are_those_of_rfc_3339),
-	        cmocka_unit_test(a_time_of_day_is_of_the_day_of_the_end),
-	        cmocka_unit_test(spans_are_before_the_end_and_numbers_after_the_begin),
-	        cmocka_unit_test(what_is_no_time_is_refused),
-	        cmocka_unit_test(launches_out_of_order_come_out_in_order),
-	        cmocka_unit_test(launches_of_one_start_come_out_as_they_came),
-	        cmocka_unit_test(room_is_what_the_header_says),
-	};
-
 	setenv("TZ", "UTC", 1);
 	tzset();
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run(NULL, NULL);
 }

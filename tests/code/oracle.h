@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The evaluator's oracle: kernels of evaluate.cu once more as plain C, run thread by thread.
- * Each access tells a key that is equal for the lanes of a warp that make it together.
+ * Each access reports a key that is equal for the lanes of a warp that make it together.
  */
 #ifndef GW_ORACLE_H
 #define GW_ORACLE_H

@@ -2,21 +2,17 @@
 /* Packed entries: what the vendor packed comes out as it was, and broken data are refused. */
 #include "predictor/code/binary/compress.h"
 #include "tests/code/corpus.h"
+#include "tests/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
-static void every_packing_gives_what_was_packed(void **state)
+TEST(every_packing_gives_what_was_packed)
 {
 	static const char *const packed[] = {"lz4.fatbin", "zstd.fatbin"};
 	static const enum gw_compression how[] = {GW_COMPRESSION_LZ4, GW_COMPRESSION_ZSTD};
 	struct gw_images plain = corpus_images(corpus_arena(), "plain.fatbin", 4);
 
-	(void)state;
 	for (unsigned p = 0; p < 2; p++) {
 		struct gw_images images = corpus_images(corpus_arena(), packed[p], plain.count);
 
@@ -41,21 +37,19 @@ static void refuses(const char *what, const char *packed, size_t length, size_t 
 	assert_non_null(strstr(wrong, what));
 }
 
-static void an_overlapping_match_repeats(void **state)
+TEST(an_overlapping_match_repeats)
 {
 	static const char packed[] = "\x1f"
 	                             "a\1\0\0\x10"
 	                             "b";
 	uint8_t out[21];
 
-	(void)state;
 	assert_null(gw_lz4_unpack((struct gw_bytes){(const uint8_t *)packed, 7}, out, 21));
 	assert_memory_equal(out, "aaaaaaaaaaaaaaaaaaaab", 21);
 }
 
-static void broken_lz4_is_refused(void **state)
+TEST(broken_lz4_is_refused)
 {
-	(void)state;
 	refuses("end inside their literals",
 	        "\x50"
 	        "ab",
@@ -92,14 +86,13 @@ static void broken_lz4_is_refused(void **state)
 	        6, 6);
 }
 
-static void broken_zstd_is_refused(void **state)
+TEST(broken_zstd_is_refused)
 {
 	struct gw_images images = corpus_images(corpus_arena(), "zstd.fatbin", 4);
 	struct gw_image cut = images.image[0], longer = images.image[0];
 	struct gw_bytes bytes;
 	struct gw_fault fault;
 
-	(void)state;
 	cut.stored.size /= 2;
 	assert_false(gw_image_bytes(&cut, corpus_arena(), &bytes, &fault));
 	assert_string_equal(fault.what, "the zstd data are broken");
@@ -109,14 +102,13 @@ static void broken_zstd_is_refused(void **state)
 	assert_string_equal(fault.what, "the zstd data are shorter than their header says");
 }
 
-static void a_claim_beyond_the_limit_is_refused(void **state)
+TEST(a_claim_beyond_the_limit_is_refused)
 {
 	struct gw_images images = corpus_images(corpus_arena(), "lz4.fatbin", 4);
 	struct gw_image image = images.image[0];
 	struct gw_bytes bytes;
 	struct gw_fault fault;
 
-	(void)state;
 	image.size = UINT64_MAX;
 	assert_false(gw_image_bytes(&image, corpus_arena(), &bytes, &fault));
 	image.size = CORPUS_MEMORY;
@@ -138,14 +130,13 @@ static enum gw_pack_end pack(struct gw_pack *p, struct gw_bytes in, size_t room,
 	return end;
 }
 
-static void a_packed_cubin_opens_as_what_it_was(void **state)
+TEST(a_packed_cubin_opens_as_what_it_was)
 {
 	struct gw_images plain = corpus_images(corpus_arena(), "plain.fatbin", 4), packed;
 	unsigned cubins = 0;
 	static struct gw_pack p;
 	struct gw_fault fault;
 
-	(void)state;
 	for (size_t i = 0; i < plain.count; i++) {
 		struct gw_bytes in = corpus_bytes(corpus_arena(), &plain.image[i]), bytes;
 
@@ -168,13 +159,12 @@ static void a_packed_cubin_opens_as_what_it_was(void **state)
 }
 
 /* Of any length and kind: no byte, fewer than a match has, runs, and what does not repeat. */
-static void whatever_is_packed_comes_out_again(void **state)
+TEST(whatever_is_packed_comes_out_again)
 {
 	static uint8_t in[70000], out[sizeof(in)];
 	static struct gw_pack p;
 	uint32_t random = 1;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(in); i++) {
 		random = random * 1664525 + 1013904223;
 		in[i] = i < 300 ? 0 : i % 100 < 50 ? (uint8_t)(random >> 24) : (uint8_t)(i % 7);
@@ -190,13 +180,12 @@ static void whatever_is_packed_comes_out_again(void **state)
 	}
 }
 
-static void what_does_not_shrink_is_given_up(void **state)
+TEST(what_does_not_shrink_is_given_up)
 {
 	static uint8_t in[5000];
 	static struct gw_pack p;
 	uint32_t random = 1;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(in); i++)
 		in[i] = (uint8_t)((random = random * 1664525 + 1013904223) >> 24);
 	for (size_t room = 0; room < 5000; room += 50)
@@ -206,16 +195,5 @@ static void what_does_not_shrink_is_given_up(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(every_packing_gives_what_was_packed),
-	        cmocka_unit_test(an_overlapping_match_repeats),
-	        cmocka_unit_test(broken_lz4_is_refused),
-	        cmocka_unit_test(broken_zstd_is_refused),
-	        cmocka_unit_test(a_claim_beyond_the_limit_is_refused),
-	        cmocka_unit_test(a_packed_cubin_opens_as_what_it_was),
-	        cmocka_unit_test(whatever_is_packed_comes_out_again),
-	        cmocka_unit_test(what_does_not_shrink_is_given_up),
-	};
-
-	return cmocka_run_group_tests(tests, corpus_begin, corpus_end);
+	return tests_run(corpus_begin, corpus_end);
 }

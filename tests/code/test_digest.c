@@ -7,15 +7,13 @@
 #include "predictor/code/digest.h"
 #include "predictor/code/ptx/ptx.h"
 #include "predictor/code/sass/lower.h"
+#include "tests/test.h"
 #include "tests/unit/ir_kernel.h"
 #include "tests/unit/sass/sass_fixture.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 static char text[256];
 
@@ -79,12 +77,11 @@ static void check_machine(const struct listing *listing, unsigned k, unsigned sm
 	built_end(&b);
 }
 
-static void machine_code_tells_what_its_control_depends_on(void **state)
+TEST(machine_code_tells_what_its_control_depends_on)
 {
 	static const unsigned sms[] = {70, 75, 80, 90, 100, 120};
 	struct listing listing;
 
-	(void)state;
 	listing_read(&listing, GW_SASS "/address.lst");
 	for (unsigned k = 0; k < sizeof(machine) / sizeof(*machine); k++)
 		for (unsigned s = 0; s < sizeof(sms) / sizeof(*sms); s++)
@@ -103,7 +100,7 @@ static const struct {
         {"odd_even", "0+4"}, {"doubling", "0+4"},    {"rows", "0+4"},
 };
 
-static void ptx_tells_the_same(void **state)
+TEST(ptx_tells_the_same)
 {
 	static uint8_t bytes[1 << 20];
 	FILE *f = fopen(PTX "/evaluate.ptx", "rb");
@@ -112,7 +109,6 @@ static void ptx_tells_the_same(void **state)
 	struct gw_arena parsed;
 	struct gw_ptx ptx;
 
-	(void)state;
 	assert_non_null(f);
 	in.size = fread(bytes, 1, sizeof(bytes), f);
 	fclose(f);
@@ -149,14 +145,12 @@ static struct gw_digest_plan plan;
 
 static int begin(void **state)
 {
-	(void)state;
 	ir_begin(&k);
 	return 0;
 }
 
 static int end(void **state)
 {
-	(void)state;
 	gw_arena_free(&k.arena);
 	return 0;
 }
@@ -189,9 +183,8 @@ static const char *planned(const struct gw_code_param *param, uint32_t count)
 	return plan_text(&plan);
 }
 
-static void what_no_branch_sees_is_not_planned(void **state)
+TEST_WITH(what_no_branch_sees_is_not_planned, begin, end)
 {
-	(void)state;
 	ir_store(&k, IR_SPACE_GLOBAL, ir_param(&k, 0), ir_param(&k, 1));
 	branch(less(ir_param(&k, 2), ir_special(&k, IR_SREG_TID_X)));
 	assert_string_equal(planned(NULL, 0), "16+8");
@@ -203,34 +196,31 @@ static gw_ir_operand scaled(gw_ir_operand index, gw_ir_operand by)
 }
 
 /* The address of a row, which lie a parameter apart. */
-static void what_addresses_multiply_an_index_with_is_planned(void **state)
+TEST_WITH(what_addresses_multiply_an_index_with_is_planned, begin, end)
 {
 	gw_ir_operand row = scaled(ir_special(&k, IR_SREG_CTAID_X), ir_param(&k, 1));
 
-	(void)state;
 	ir_load(&k, IR_SPACE_GLOBAL,
 	        ir_op(&k, IR_ADD, 64, 64, ir_param(&k, 0), scaled(row, ir_number(&k, 4))), 0);
 	assert_string_equal(planned(NULL, 0), "8+8");
 }
 
 /* (tid stride + i) % tile words of shared memory: banks go by the stride. */
-static void a_stride_is_seen_through_what_is_no_sum(void **state)
+TEST_WITH(a_stride_is_seen_through_what_is_no_sum, begin, end)
 {
 	gw_ir_operand place =
 	        ir_op(&k, IR_ADD, 64, 64, scaled(ir_special(&k, IR_SREG_TID_X), ir_param(&k, 2)),
 	              ir_param(&k, 3));
 
-	(void)state;
 	ir_load(&k, IR_SPACE_SHARED, ir_op(&k, IR_AND, 64, 64, place, ir_number(&k, 4095)), 0);
 	assert_string_equal(planned(NULL, 0), "16+8");
 }
 
 /* Where in an array a launch begins: it is different each time, and its work the same. */
-static void what_is_added_alike_in_all_threads_is_not_planned(void **state)
+TEST_WITH(what_is_added_alike_in_all_threads_is_not_planned, begin, end)
 {
 	gw_ir_operand begin_ = scaled(ir_param(&k, 1), ir_param(&k, 2));
 
-	(void)state;
 	begin_ = ir_op(&k, IR_ADD, 64, 64, begin_, ir_special(&k, IR_SREG_TID_X));
 	ir_store(&k, IR_SPACE_GLOBAL, ir_op(&k, IR_ADD, 64, 64, ir_param(&k, 0), begin_),
 	         ir_number(&k, 1));
@@ -238,11 +228,10 @@ static void what_is_added_alike_in_all_threads_is_not_planned(void **state)
 }
 
 /* A register that held a thread's index before holds a number of the launch's now. */
-static void a_product_of_numbers_of_the_launch_is_none_of_an_index(void **state)
+TEST_WITH(a_product_of_numbers_of_the_launch_is_none_of_an_index, begin, end)
 {
 	gw_ir_operand place = gw_ir_reg(&k.b, 64);
 
-	(void)state;
 	gw_ir_emit(&k.b, IR_MOV, 64, 0, place, 1, ir_special(&k, IR_SREG_TID_X));
 	ir_load(&k, IR_SPACE_GLOBAL, ir_op(&k, IR_ADD, 64, 64, ir_param(&k, 0), place), 0);
 	gw_ir_emit(&k.b, IR_MOV, 64, 0, place, 1, ir_param(&k, 1));
@@ -252,24 +241,22 @@ static void a_product_of_numbers_of_the_launch_is_none_of_an_index(void **state)
 }
 
 /* The end of an array that a pointer runs up to is a sum with the array's own begin. */
-static void a_pointer_that_is_compared_is_still_a_pointer(void **state)
+TEST_WITH(a_pointer_that_is_compared_is_still_a_pointer, begin, end)
 {
 	gw_ir_operand begin_ = ir_param(&k, 0),
 	              bytes = ir_op(&k, IR_MUL, 64, 64, ir_param(&k, 1), ir_number(&k, 4));
 	gw_ir_operand end_ = ir_op(&k, IR_ADD, 64, 64, begin_, bytes);
 
-	(void)state;
 	ir_load(&k, IR_SPACE_GLOBAL, begin_, 0);
 	branch(less(begin_, end_));
 	assert_string_equal(planned(NULL, 0), "8+8");
 }
 
 /* One place holds a pointer first and a number afterwards, as machine registers do. */
-static void a_register_that_is_used_twice_does_not_mix_them_up(void **state)
+TEST_WITH(a_register_that_is_used_twice_does_not_mix_them_up, begin, end)
 {
 	gw_ir_operand place = gw_ir_reg(&k.b, 64);
 
-	(void)state;
 	gw_ir_emit(&k.b, IR_MOV, 64, 0, place, 1, ir_param(&k, 0));
 	ir_load(&k, IR_SPACE_GLOBAL, place, 0);
 	gw_ir_emit(&k.b, IR_MOV, 64, 0, place, 1, ir_param(&k, 1));
@@ -280,11 +267,10 @@ static void a_register_that_is_used_twice_does_not_mix_them_up(void **state)
 }
 
 /* What was there before a write that may not happen can still be seen. */
-static void a_write_under_a_guard_hides_nothing(void **state)
+TEST_WITH(a_write_under_a_guard_hides_nothing, begin, end)
 {
 	gw_ir_operand place = gw_ir_reg(&k.b, 64);
 
-	(void)state;
 	gw_ir_emit(&k.b, IR_MOV, 64, 0, place, 1, ir_param(&k, 1));
 	k.b.guard = less(ir_special(&k, IR_SREG_TID_X), ir_param(&k, 3));
 	gw_ir_emit(&k.b, IR_MOV, 64, 0, place, 1, ir_param(&k, 2));
@@ -294,12 +280,11 @@ static void a_write_under_a_guard_hides_nothing(void **state)
 }
 
 /* A value that comes round a loop. */
-static void a_value_is_followed_round_a_loop(void **state)
+TEST_WITH(a_value_is_followed_round_a_loop, begin, end)
 {
 	gw_ir_operand left = gw_ir_reg(&k.b, 64);
 	uint32_t body, after;
 
-	(void)state;
 	gw_ir_emit(&k.b, IR_MOV, 64, 0, left, 1, ir_param(&k, 4));
 	body = gw_ir_block_new(&k.b);
 	after = gw_ir_block_new(&k.b);
@@ -311,31 +296,28 @@ static void a_value_is_followed_round_a_loop(void **state)
 	assert_string_equal(planned(NULL, 0), "32+8 40+8");
 }
 
-static void the_predicate_of_an_access_counts(void **state)
+TEST_WITH(the_predicate_of_an_access_counts, begin, end)
 {
-	(void)state;
 	k.b.guard = less(ir_special(&k, IR_SREG_TID_X), ir_param(&k, 1));
 	ir_store(&k, IR_SPACE_GLOBAL, ir_param(&k, 0), ir_number(&k, 1));
 	k.b.guard = GW_IR_NONE;
 	assert_string_equal(planned(NULL, 0), "8+8");
 }
 
-static void what_memory_holds_ends_the_search(void **state)
+TEST_WITH(what_memory_holds_ends_the_search, begin, end)
 {
 	gw_ir_operand loaded = ir_load(&k, IR_SPACE_GLOBAL, ir_param(&k, 0), 0);
 
-	(void)state;
 	branch(less(ir_special(&k, IR_SREG_TID_X), loaded));
 	assert_string_equal(planned(NULL, 0), "");
 	assert_int_equal(plan.count, 0);
 }
 
-/* The driver tells of one structure where the code reads parts of it. */
-static void words_of_a_structure_are_places_in_its_parameter(void **state)
+/* The driver reports one structure where the code reads parts of it. */
+TEST_WITH(words_of_a_structure_are_places_in_its_parameter, begin, end)
 {
 	static const struct gw_code_param param[] = {{0, 8}, {8, 32}, {40, 8}};
 
-	(void)state;
 	branch(less(ir_param(&k, 2), ir_param(&k, 4)));
 	assert_string_equal(planned(param, 3), "16+8 32+8");
 	assert_int_equal(plan.word[0].param, 1);
@@ -345,33 +327,48 @@ static void words_of_a_structure_are_places_in_its_parameter(void **state)
 }
 
 /* Padding, or what the kernel reads beyond the last parameter, is nobody's. */
-static void nothing_is_planned_outside_of_parameters(void **state)
+TEST_WITH(nothing_is_planned_outside_of_parameters, begin, end)
 {
 	static const struct gw_code_param param[] = {{0, 8}, {8, 7}};
 
-	(void)state;
 	branch(less(ir_param(&k, 1), ir_param(&k, 5)));
 	assert_string_equal(planned(param, 2), "8+4 12+2 14+1");
 }
 
-static void more_words_than_fit_are_cut(void **state)
+TEST_WITH(more_words_than_fit_are_cut, begin, end)
 {
-	static struct gw_code_param param[12];
+	static struct gw_code_param param[20];
 
-	(void)state;
-	for (uint32_t i = 0; i < 12; i++)
+	for (uint32_t i = 0; i < 20; i++)
 		param[i] = (struct gw_code_param){4 * i, 4};
-	branch(less(ir_param(&k, 0), ir_param(&k, 1)));
-	branch(less(ir_param(&k, 2), ir_param(&k, 3)));
-	branch(less(ir_param(&k, 4), ir_param(&k, 5)));
-	assert_string_equal(planned(param, 12), "0+4 4+4 8+4 12+4 16+4 20+4 24+4 28+4");
+	for (uint32_t i = 0; i < 10; i += 2)
+		branch(less(ir_param(&k, i), ir_param(&k, i + 1)));
+	assert_string_equal(planned(param, 20), "0+4 4+4 8+4 12+4 16+4 20+4 24+4 28+4 "
+	                                        "32+4 36+4 40+4 44+4 48+4 52+4 56+4 60+4");
 }
 
-static void what_decides_goes_before_strides(void **state)
+/* Nine and more words decide how many tiles a matrix product has: launches that differ in the last
+ * of them have hashes of their own. */
+TEST_WITH(what_decides_has_more_room_than_strides, begin, end)
+{
+	static struct gw_code_param param[12];
+	unsigned char bytes[48] = {0};
+	uint32_t first;
+
+	for (uint32_t i = 0; i < 12; i++)
+		param[i] = (struct gw_code_param){4 * i, 4};
+	for (uint32_t i = 0; i < 6; i += 2)
+		branch(less(ir_param(&k, i), ir_param(&k, i + 1)));
+	planned(param, 12);
+	first = gw_digest_of_buffer(&plan, bytes, sizeof(bytes));
+	bytes[44] = 1;
+	assert_int_not_equal(gw_digest_of_buffer(&plan, bytes, sizeof(bytes)), first);
+}
+
+TEST_WITH(what_decides_goes_before_strides, begin, end)
 {
 	static struct gw_code_param param[12];
 
-	(void)state;
 	for (uint32_t i = 0; i < 12; i++)
 		param[i] = (struct gw_code_param){4 * i, 4};
 	ir_load(&k, IR_SPACE_GLOBAL, scaled(ir_special(&k, IR_SREG_TID_X), ir_param(&k, 0)), 0);
@@ -400,11 +397,10 @@ static void copy_tile(gw_ir_operand address)
 /* Maps behind each other in a structure, as cuBLASLt passes them. */
 static const struct gw_code_param maps[] = {{0, 8}, {64, 512}};
 
-static void each_of_the_maps_that_are_chosen_from_is_planned(void **state)
+TEST_WITH(each_of_the_maps_that_are_chosen_from_is_planned, begin, end)
 {
 	gw_ir_operand chosen = gw_ir_reg(&k.b, 64);
 
-	(void)state;
 	gw_ir_emit(&k.b, IR_SEL, 64, 0, chosen, 3,
 	           less(ir_special(&k, IR_SREG_CTAID_X), ir_number(&k, 2)),
 	           ir_number(&k, GW_IR_PARAM_WINDOW + 64), ir_number(&k, GW_IR_PARAM_WINDOW + 448));
@@ -414,40 +410,36 @@ static void each_of_the_maps_that_are_chosen_from_is_planned(void **state)
 	assert_int_equal(plan.word[1].at, 392);
 }
 
-static void each_map_of_an_array_is_planned(void **state)
+TEST_WITH(each_map_of_an_array_is_planned, begin, end)
 {
 	gw_ir_operand index = scaled(ir_special(&k, IR_SREG_CTAID_X), ir_number(&k, 128));
 
-	(void)state;
 	copy_tile(ir_op(&k, IR_ADD, 64, 64, index, ir_number(&k, GW_IR_PARAM_WINDOW + 192)));
 	assert_string_equal(planned(maps, 2), "200+56 328+56 456+56");
 }
 
 /* A map that lies in memory, one that reaches beyond its parameter, and one beyond all. */
-static void what_is_no_map_of_the_parameters_is_not_planned(void **state)
+TEST_WITH(what_is_no_map_of_the_parameters_is_not_planned, begin, end)
 {
-	(void)state;
 	copy_tile(ir_param(&k, 0));
 	copy_tile(ir_number(&k, GW_IR_PARAM_WINDOW + 520));
 	copy_tile(ir_number(&k, GW_IR_PARAM_WINDOW + 4096));
 	assert_string_equal(planned(maps, 2), "");
 }
 
-static void the_size_of_a_bulk_copy_is_planned(void **state)
+TEST_WITH(the_size_of_a_bulk_copy_is_planned, begin, end)
 {
-	(void)state;
 	copy(0, ir_param(&k, 0), ir_param(&k, 2));
 	assert_string_equal(planned(NULL, 0), "16+8");
 }
 
 /* Launches on tensors of one shape share a configuration, those on others do not. */
-static void tensors_differ_by_what_a_map_says_but_for_the_address(void **state)
+TEST_WITH(tensors_differ_by_what_a_map_says_but_for_the_address, begin, end)
 {
 	unsigned char bytes[576] = {0};
 	const void *params[] = {bytes, bytes + 64};
 	uint32_t first, other;
 
-	(void)state;
 	copy_tile(ir_number(&k, GW_IR_PARAM_WINDOW + 128));
 	assert_string_equal(planned(maps, 2), "136+56");
 	first = gw_digest_of_params(&plan, params);
@@ -460,11 +452,10 @@ static void tensors_differ_by_what_a_map_says_but_for_the_address(void **state)
 	}
 }
 
-static void larger_parameters_than_there_are_have_no_plan(void **state)
+TEST_WITH(larger_parameters_than_there_are_have_no_plan, begin, end)
 {
 	static const struct gw_code_param param[] = {{0, 8}, {8, GW_DIGEST_BYTES}};
 
-	(void)state;
 	branch(less(ir_param(&k, 0), ir_param(&k, 1)));
 	gw_ir_end_exit(&k.b);
 	assert_null(gw_ir_finish(&k.b));
@@ -508,13 +499,12 @@ static uint32_t digest_of(struct arguments a)
 	return one_by_one;
 }
 
-static void only_the_words_of_the_plan_tell_digests_apart(void **state)
+TEST(only_the_words_of_the_plan_tell_digests_apart)
 {
 	const struct arguments a = {1, 2, 0x700000000000, 3, 4, 5};
 	struct arguments b = a;
 	uint32_t was = digest_of(a);
 
-	(void)state;
 	assert_int_not_equal(was, 0);
 	b.between = 7;
 	b.pointer = 0x710000000000;
@@ -540,11 +530,10 @@ static int by_value(const void *a, const void *b)
 
 /* So many at most are distinguished of a kernel: 1 in 8,000 sets of them has two alike by chance.
  */
-static void counts_in_a_row_do_not_meet(void **state)
+TEST(counts_in_a_row_do_not_meet)
 {
 	static uint32_t seen[4096];
 
-	(void)state;
 	for (uint32_t n = 0; n < 4096; n++)
 		seen[n] = digest_of((struct arguments){.n = n});
 	qsort(seen, 4096, sizeof(*seen), by_value);
@@ -552,49 +541,17 @@ static void counts_in_a_row_do_not_meet(void **state)
 		assert_int_not_equal(seen[n], seen[n - 1]);
 }
 
-static void what_is_too_short_has_no_digest(void **state)
+TEST(what_is_too_short_has_no_digest)
 {
 	unsigned char bytes[22] = {0};
 	uint32_t n = 1;
 	const void *params[] = {&n, NULL, &n, &n};
 
-	(void)state;
 	assert_int_equal(gw_digest_of_buffer(&words, bytes, sizeof(bytes)), 0);
 	assert_int_equal(gw_digest_of_params(&words, params), 0);
 }
 
-#define BY_HAND(test) cmocka_unit_test_setup_teardown(test, begin, end)
-
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(machine_code_tells_what_its_control_depends_on),
-	        cmocka_unit_test(ptx_tells_the_same),
-	        BY_HAND(what_no_branch_sees_is_not_planned),
-	        BY_HAND(what_addresses_multiply_an_index_with_is_planned),
-	        BY_HAND(a_stride_is_seen_through_what_is_no_sum),
-	        BY_HAND(what_is_added_alike_in_all_threads_is_not_planned),
-	        BY_HAND(a_product_of_numbers_of_the_launch_is_none_of_an_index),
-	        BY_HAND(a_pointer_that_is_compared_is_still_a_pointer),
-	        BY_HAND(a_register_that_is_used_twice_does_not_mix_them_up),
-	        BY_HAND(a_write_under_a_guard_hides_nothing),
-	        BY_HAND(a_value_is_followed_round_a_loop),
-	        BY_HAND(the_predicate_of_an_access_counts),
-	        BY_HAND(what_memory_holds_ends_the_search),
-	        BY_HAND(words_of_a_structure_are_places_in_its_parameter),
-	        BY_HAND(nothing_is_planned_outside_of_parameters),
-	        BY_HAND(more_words_than_fit_are_cut),
-	        BY_HAND(what_decides_goes_before_strides),
-	        BY_HAND(each_of_the_maps_that_are_chosen_from_is_planned),
-	        BY_HAND(each_map_of_an_array_is_planned),
-	        BY_HAND(what_is_no_map_of_the_parameters_is_not_planned),
-	        BY_HAND(the_size_of_a_bulk_copy_is_planned),
-	        BY_HAND(tensors_differ_by_what_a_map_says_but_for_the_address),
-	        BY_HAND(larger_parameters_than_there_are_have_no_plan),
-	        cmocka_unit_test(only_the_words_of_the_plan_tell_digests_apart),
-	        cmocka_unit_test(counts_in_a_row_do_not_meet),
-	        cmocka_unit_test(what_is_too_short_has_no_digest),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run(NULL, NULL);
 }

@@ -2,15 +2,13 @@
 /* The reader of ELF files sees what libelf sees, and reads nothing outside a broken file. */
 #include "predictor/code/binary/elf.h"
 #include "tests/code/corpus.h"
+#include "tests/test.h"
 
 #include <limits.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
 
-#include <cmocka.h>
 #include <gelf.h>
 
 static const char *const files[] = {"sm_70.cubin",  "sm_75.cubin", "sm_80.cubin",  "sm_86.cubin",
@@ -35,9 +33,8 @@ static Elf *open_theirs(struct gw_bytes file, const char *name)
 	return reported(elf_memory((char *)(uintptr_t)file.data, file.size), name, "elf_memory");
 }
 
-static void sections_are_those_of_libelf(void **state)
+TEST(sections_are_those_of_libelf)
 {
-	(void)state;
 	for (size_t f = 0; f < sizeof(files) / sizeof(*files); f++) {
 		struct gw_bytes file = corpus_file(corpus_arena(), files[f]), bytes;
 		Elf *theirs = open_theirs(file, files[f]);
@@ -84,11 +81,10 @@ static Elf_Data *symbol_table(Elf *elf, GElf_Shdr *header)
 	return NULL;
 }
 
-static void symbols_are_those_of_libelf(void **state)
+TEST(symbols_are_those_of_libelf)
 {
 	unsigned compared = 0;
 
-	(void)state;
 	for (size_t f = 0; f < sizeof(files) / sizeof(*files); f++) {
 		struct gw_bytes file = corpus_file(corpus_arena(), files[f]);
 		Elf *theirs = open_theirs(file, files[f]);
@@ -256,13 +252,12 @@ static void try_file(struct gw_bytes file, struct tally *tally)
 	compare_with_libelf(&elf, tally);
 }
 
-static void a_file_cut_off_anywhere_is_read_within_its_bounds(void **state)
+TEST(a_file_cut_off_anywhere_is_read_within_its_bounds)
 {
 	struct gw_bytes file = corpus_file(corpus_arena(), "sm_70.cubin");
 	struct pages pages = pages_for(file.size);
 	struct tally tally = {0};
 
-	(void)state;
 	for (size_t size = 0; size <= file.size; size++)
 		try_file(guarded(&pages, file.data, size), &tally);
 	/* The table of sections stands at the end: what is cut off has none. */
@@ -272,7 +267,7 @@ static void a_file_cut_off_anywhere_is_read_within_its_bounds(void **state)
 	munmap(pages.at, pages.size + 4096);
 }
 
-static void a_file_with_any_byte_changed_is_read_within_its_bounds(void **state)
+TEST(a_file_with_any_byte_changed_is_read_within_its_bounds)
 {
 	static const uint8_t masks[] = {0x01, 0x80, 0xff};
 	struct gw_bytes file = corpus_file(corpus_arena(), "sm_70.cubin");
@@ -280,7 +275,6 @@ static void a_file_with_any_byte_changed_is_read_within_its_bounds(void **state)
 	struct pages pages = pages_for(file.size);
 	struct tally tally = {0};
 
-	(void)state;
 	for (size_t at = 0; at < file.size; at++)
 		for (size_t m = 0; m < sizeof(masks); m++) {
 			copy[at] ^= masks[m];
@@ -296,7 +290,7 @@ static void a_file_with_any_byte_changed_is_read_within_its_bounds(void **state)
 }
 
 /* libelf reads nothing of such a table. */
-static void of_a_table_that_ends_within_a_symbol_the_whole_ones_are_read(void **state)
+TEST(of_a_table_that_ends_within_a_symbol_the_whole_ones_are_read)
 {
 	struct gw_bytes file = corpus_file(corpus_arena(), "sm_90.cubin");
 	uint8_t *copy = gw_arena_copy(corpus_arena(), file.data, file.size);
@@ -306,7 +300,6 @@ static void of_a_table_that_ends_within_a_symbol_the_whole_ones_are_read(void **
 	Elf64_Shdr table;
 	uint64_t at = 0;
 
-	(void)state;
 	assert_true(gw_elf_open(file, &elf, &fault));
 	gw_elf_symbols(&elf, &before);
 	assert_in_range(before.count, 1, 1000);
@@ -322,13 +315,5 @@ static void of_a_table_that_ends_within_a_symbol_the_whole_ones_are_read(void **
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(sections_are_those_of_libelf),
-	        cmocka_unit_test(symbols_are_those_of_libelf),
-	        cmocka_unit_test(a_file_cut_off_anywhere_is_read_within_its_bounds),
-	        cmocka_unit_test(a_file_with_any_byte_changed_is_read_within_its_bounds),
-	        cmocka_unit_test(of_a_table_that_ends_within_a_symbol_the_whole_ones_are_read),
-	};
-
-	return cmocka_run_group_tests(tests, begin, corpus_end);
+	return tests_run(begin, corpus_end);
 }

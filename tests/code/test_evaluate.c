@@ -2,14 +2,11 @@
 /* Compiled kernels, evaluated: every access of every warp, and the totals of the grid, are those of
  * the same kernel in plain C. */
 #include "oracle.h"
+#include "tests/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { ARENA = 64 << 20, DIGESTS_MAX = 1 << 16 };
 
@@ -115,13 +112,12 @@ static struct gw_eval_launch launch_of(const struct oracle_case *c)
 	                               .arguments = {c->arguments, c->argument_bytes}};
 }
 
-static void each_warps_accesses_are_the_oracles(void **state)
+TEST(each_warps_accesses_are_the_oracles)
 {
 	size_t count;
 	const struct oracle_case *cases = oracle_cases(&count);
 	struct oracle o = {0};
 
-	(void)state;
 	for (size_t n = 0; n < count; n++) {
 		const struct oracle_case *c = &cases[n];
 		struct gw_eval_launch launch = launch_of(c);
@@ -164,13 +160,12 @@ static void total(const struct oracle_case *c, double sum[GW_IR_SPACES][GW_ACCES
 	oracle_free(&o);
 }
 
-static void a_grids_totals_are_the_oracles_and_exact(void **state)
+TEST(a_grids_totals_are_the_oracles_and_exact)
 {
 	size_t count;
 	const struct oracle_case *cases = oracle_cases(&count);
 	uint64_t warps = 0, run = 0;
 
-	(void)state;
 	for (size_t n = 0; n < count; n++) {
 		const struct oracle_case *c = &cases[n];
 		double sum[GW_IR_SPACES][GW_ACCESS_KINDS] = {{0}};
@@ -213,7 +208,6 @@ static int setup(void **state)
 	struct gw_ptx_fault fault;
 	static uint8_t bytes[1 << 20];
 
-	(void)state;
 	if (!f)
 		return -1;
 	text = (struct gw_bytes){bytes, fread(bytes, 1, sizeof(bytes), f)};
@@ -224,17 +218,11 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
 	gw_arena_free(&parsed);
 	return 0;
 }
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(each_warps_accesses_are_the_oracles),
-	        cmocka_unit_test(a_grids_totals_are_the_oracles_and_exact),
-	};
-
-	return cmocka_run_group_tests(tests, setup, teardown);
+	return tests_run(setup, teardown);
 }

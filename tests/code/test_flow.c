@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Ways through a kernel: divergence and meeting, loops walked and stood for, branches not known. */
 #include "ptx_snippet.h"
+#include "tests/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static void assert_count(struct gw_eval_count c, double least, double most)
 {
@@ -16,7 +13,7 @@ static void assert_count(struct gw_eval_count c, double least, double most)
 		fail_msg("%g to %g, expected %g to %g", c.least, c.most, least, most);
 }
 
-static void lanes_that_part_meet_again(void **state)
+TEST(lanes_that_part_meet_again)
 {
 	const struct gw_ptx_report *r = snippet("setp.lt.u32 %p1, %r3, 10;\n"
 	                                        "@%p1 bra A;\n"
@@ -25,7 +22,6 @@ static void lanes_that_part_meet_again(void **state)
 	                                        "B: st.global.u32 [%rd1], %r3; ret;",
 	                                        3, 64, 0, 0);
 
-	(void)state;
 	/* Each block's first warp takes both sides, its second one; all meet for the last store. */
 	assert_true(r->exact);
 	assert_count(snippet_stores(r), 3 * 3 + 3 * 2, 3 * 3 + 3 * 2);
@@ -35,7 +31,7 @@ static void lanes_that_part_meet_again(void **state)
 
 /* Whatever an assert() depends on, a launch that ends well went on there: one branch each warp, and
  * none that diverges. */
-static void a_failed_assert_is_no_way_on(void **state)
+TEST(a_failed_assert_is_no_way_on)
 {
 	const struct gw_ptx_report *r = snippet("ld.global.u32 %r10, [%rd1];\n"
 	                                        "setp.lt.u32 %p1, %r10, 10;\n"
@@ -46,7 +42,6 @@ static void a_failed_assert_is_no_way_on(void **state)
 	                                        "A: st.global.u32 [%rd1], %r3; ret;",
 	                                        3, 64, 0, 0);
 
-	(void)state;
 	assert_true(r->exact);
 	assert_count(snippet_stores(r), 3 * 2, 3 * 2);
 	assert_count(r->eval.branches, 6, 6);
@@ -54,7 +49,7 @@ static void a_failed_assert_is_no_way_on(void **state)
 }
 
 /* One that always fails is left as it stands. */
-static void a_kernel_that_only_fails_is_read_to_there(void **state)
+TEST(a_kernel_that_only_fails_is_read_to_there)
 {
 	const struct gw_ptx_report *r = snippet("st.global.u32 [%rd1], %r3;\n"
 	                                        "{ .param .b64 q; st.param.b64 [q], %rd1;\n"
@@ -62,11 +57,10 @@ static void a_kernel_that_only_fails_is_read_to_there(void **state)
 	                                        "st.global.u32 [%rd1], %r3; ret;",
 	                                        3, 64, 0, 0);
 
-	(void)state;
 	assert_count(snippet_stores(r), 3 * 2, 3 * 2);
 }
 
-static void a_guard_that_no_lane_passes_is_no_access(void **state)
+TEST(a_guard_that_no_lane_passes_is_no_access)
 {
 	const struct gw_ptx_report *r = snippet("setp.ge.u32 %p1, %r3, 32;\n"
 	                                        "@%p1 st.global.u32 [%rd1], %r3;\n"
@@ -75,12 +69,11 @@ static void a_guard_that_no_lane_passes_is_no_access(void **state)
 	                                        "@%p2 st.global.u32 [%rd1], %r3; ret;",
 	                                        1, 64, 0, 0);
 
-	(void)state;
 	assert_true(r->exact);
 	assert_count(snippet_stores(r), 3, 3);
 }
 
-static void a_loop_runs_as_long_as_its_last_lane(void **state)
+TEST(a_loop_runs_as_long_as_its_last_lane)
 {
 	const struct gw_ptx_report *r = snippet("mov.u32 %r10, 0;\n"
 	                                        "L: st.global.u32 [%rd1], %r3;\n"
@@ -89,7 +82,6 @@ static void a_loop_runs_as_long_as_its_last_lane(void **state)
 	                                        "@%p1 bra L; ret;",
 	                                        1, 96, 0, 0);
 
-	(void)state;
 	assert_true(r->exact);
 	assert_count(snippet_stores(r), 32 + 64 + 96, 32 + 64 + 96);
 	assert_true(r->eval.trips[0].least == 32 && r->eval.trips[0].most == 96);
@@ -99,7 +91,7 @@ static void a_loop_runs_as_long_as_its_last_lane(void **state)
 	assert_count(r->eval.divergent, 3 * 31, 3 * 31);
 }
 
-static void a_billion_iterations_are_stood_for(void **state)
+TEST(a_billion_iterations_are_stood_for)
 {
 	const struct gw_ptx_report *r = snippet("mov.u32 %r10, 0;\n"
 	                                        "L: st.global.u32 [%rd1], %r3;\n"
@@ -108,7 +100,6 @@ static void a_billion_iterations_are_stood_for(void **state)
 	                                        "@%p1 bra L; ret;",
 	                                        100, 64, 1000000000, 0);
 
-	(void)state;
 	assert_true(r->exact);
 	assert_count(snippet_stores(r), 200 * 333333334.0, 200 * 333333334.0);
 	assert_true(r->eval.trips[0].extrapolated);
@@ -117,7 +108,7 @@ static void a_billion_iterations_are_stood_for(void **state)
 
 /* Each block by itself, as which of them it is is no sum of its index; the iterations all the same.
  */
-static void a_bound_that_only_some_blocks_have_is_stood_for(void **state)
+TEST(a_bound_that_only_some_blocks_have_is_stood_for)
 {
 	const struct gw_ptx_report *r = snippet("mov.u32 %r4, %ctaid.x;\n"
 	                                        "and.b32 %r4, %r4, 3;\n"
@@ -130,13 +121,12 @@ static void a_bound_that_only_some_blocks_have_is_stood_for(void **state)
 	                                        "@%p1 bra L; ret;",
 	                                        8, 32, 1000000000, 0);
 
-	(void)state;
 	assert_true(r->exact);
 	assert_count(snippet_stores(r), 6 * 10 + 2 * 1000000000.0, 6 * 10 + 2 * 1000000000.0);
 	assert_true(r->eval.trips[0].extrapolated);
 }
 
-static void iterations_whose_decisions_change_are_not_stood_for(void **state)
+TEST(iterations_whose_decisions_change_are_not_stood_for)
 {
 	/* Every fourth iteration stores once more; then one far away does. */
 	static const char body[] = "mov.u32 %r10, 0;\n"
@@ -149,12 +139,11 @@ static void iterations_whose_decisions_change_are_not_stood_for(void **state)
 	                           "@%p1 bra L; ret;";
 	const struct gw_ptx_report *r = snippet(body, 1, 32, 1000, 0);
 
-	(void)state;
 	assert_true(r->exact);
 	assert_count(snippet_stores(r), 251, 251);
 }
 
-static void a_change_far_away_bounds_what_is_stood_for(void **state)
+TEST(a_change_far_away_bounds_what_is_stood_for)
 {
 	static const char body[] = "mov.u32 %r10, 0;\n"
 	                           "L: setp.ne.u32 %p3, %r10, 500000;\n"
@@ -164,14 +153,13 @@ static void a_change_far_away_bounds_what_is_stood_for(void **state)
 	                           "@%p1 bra L; ret;";
 	const struct gw_ptx_report *r = snippet(body, 1, 32, 1000000, 0);
 
-	(void)state;
 	assert_true(r->exact);
 	assert_count(snippet_stores(r), 1, 1);
 	assert_true(r->eval.trips[0].total == 1000000);
 	assert_true(r->eval.steps < 1000);
 }
 
-static void a_number_that_wraps_ends_what_is_stood_for(void **state)
+TEST(a_number_that_wraps_ends_what_is_stood_for)
 {
 	/* i != n, counting up through 2^32: n - i is reached from the other side. */
 	const struct gw_ptx_report *r = snippet("mov.u32 %r10, 0xfffffff0;\n"
@@ -181,12 +169,11 @@ static void a_number_that_wraps_ends_what_is_stood_for(void **state)
 	                                        "@%p1 bra L; ret;",
 	                                        1, 32, 100000, 0);
 
-	(void)state;
 	assert_true(r->exact);
 	assert_count(snippet_stores(r), 100016, 100016);
 }
 
-static void nested_loops_multiply(void **state)
+TEST(nested_loops_multiply)
 {
 	const struct gw_ptx_report *r = snippet("mov.u32 %r10, 0;\n"
 	                                        "L: mov.u32 %r11, 0;\n"
@@ -199,13 +186,12 @@ static void nested_loops_multiply(void **state)
 	                                        "@%p2 bra L; ret;",
 	                                        4, 32, 100000, 7000);
 
-	(void)state;
 	assert_true(r->exact);
 	assert_count(snippet_stores(r), 4 * 7e8, 4 * 7e8);
 	assert_true(r->eval.steps < 2000);
 }
 
-static void a_triangle_of_iterations_is_summed(void **state)
+TEST(a_triangle_of_iterations_is_summed)
 {
 	const struct gw_ptx_report *r = snippet("mov.u32 %r10, 1;\n"
 	                                        "L: mov.u32 %r11, 0;\n"
@@ -218,12 +204,11 @@ static void a_triangle_of_iterations_is_summed(void **state)
 	                                        "@%p2 bra L; ret;",
 	                                        1, 32, 2000, 0);
 
-	(void)state;
 	assert_true(r->exact);
 	assert_count(snippet_stores(r), 2000 * 2001 / 2, 2000 * 2001 / 2);
 }
 
-static void a_branch_on_memory_may_go_either_way(void **state)
+TEST(a_branch_on_memory_may_go_either_way)
 {
 	const struct gw_ptx_report *r = snippet("ld.global.u32 %r10, [%rd1];\n"
 	                                        "mov.u32 %r11, 1;\n"
@@ -235,7 +220,6 @@ static void a_branch_on_memory_may_go_either_way(void **state)
 	                                        "@%p2 st.global.u32 [%rd1], %r3; ret;",
 	                                        2, 64, 0, 0);
 
-	(void)state;
 	assert_false(r->exact);
 	assert_false(r->eval.control_known);
 	/* Surely the middle one; perhaps the first; perhaps the last, whose guard was written
@@ -245,7 +229,7 @@ static void a_branch_on_memory_may_go_either_way(void **state)
 	assert_int_equal(r->eval.reasons[1].why, GW_WHY_BRANCH);
 }
 
-static void a_loop_that_memory_ends_has_no_most(void **state)
+TEST(a_loop_that_memory_ends_has_no_most)
 {
 	const struct gw_ptx_report *r = snippet("mov.u32 %r10, 0; mov.u32 %r12, 5;\n"
 	                                        "L: st.global.u32 [%rd1], %r3;\n"
@@ -260,7 +244,6 @@ static void a_loop_that_memory_ends_has_no_most(void **state)
 	                                        "@%p3 red.global.add.u32 [%rd1], 1; ret;",
 	                                        1, 64, 0, 0);
 
-	(void)state;
 	assert_count(snippet_stores(r), 2, INFINITY);
 	assert_true(r->eval.trips[0].unknown);
 	assert_true(isinf(r->eval.trips[0].most));
@@ -269,7 +252,7 @@ static void a_loop_that_memory_ends_has_no_most(void **state)
 	assert_count(r->counts.by[IR_SPACE_GLOBAL][GW_ACCESS_REDUCE], 0, 2);
 }
 
-static void a_thread_that_may_have_ended_does_nothing_for_sure(void **state)
+TEST(a_thread_that_may_have_ended_does_nothing_for_sure)
 {
 	const struct gw_ptx_report *r = snippet("st.global.u32 [%rd1], %r3;\n"
 	                                        "ld.global.u32 %r10, [%rd1];\n"
@@ -278,11 +261,10 @@ static void a_thread_that_may_have_ended_does_nothing_for_sure(void **state)
 	                                        "st.global.u32 [%rd1], %r3; ret;",
 	                                        1, 32, 0, 0);
 
-	(void)state;
 	assert_count(snippet_stores(r), 1, 2);
 }
 
-static void a_limit_of_steps_says_so(void **state)
+TEST(a_limit_of_steps_says_so)
 {
 	const struct gw_ptx_report *r = snippet("mov.u32 %r10, 1;\n"
 	                                        "L: mad.lo.u32 %r10, %r10, 1664525, 1013904223;\n"
@@ -291,7 +273,6 @@ static void a_limit_of_steps_says_so(void **state)
 	                                        "@%p1 bra L; ret;",
 	                                        1, 32, 0, 0);
 
-	(void)state;
 	assert_false(r->exact);
 	assert_false(r->eval.complete);
 	assert_int_equal(r->eval.coverage, GW_COVER_NONE);
@@ -300,7 +281,7 @@ static void a_limit_of_steps_says_so(void **state)
 	assert_int_equal(r->eval.reasons[0].why, GW_WHY_STEPS);
 }
 
-static void a_switch_parts_by_its_index(void **state)
+TEST(a_switch_parts_by_its_index)
 {
 	const struct gw_ptx_report *r = snippet("and.b32 %r10, %r3, 3;\n"
 	                                        "brx.idx %r10, T;\n"
@@ -311,27 +292,25 @@ static void a_switch_parts_by_its_index(void **state)
 	                                        "E: st.global.u32 [%rd1], %r3; ret;",
 	                                        1, 32, 0, 0);
 
-	(void)state;
 	assert_true(r->exact);
 	assert_true(r->eval.divergent.least == 1);
 	/* A twice (indices 0 and 2 apart), B, C after B and by itself, E once. */
 	assert_count(snippet_stores(r), 6, 6);
 }
 
-static void blocks_that_decide_alike_are_stood_for(void **state)
+TEST(blocks_that_decide_alike_are_stood_for)
 {
 	const struct gw_ptx_report *r = snippet("setp.lt.s32 %p1, %r6, %r1;\n"
 	                                        "@%p1 st.global.u32 [%rd1], %r3; ret;",
 	                                        1000000, 256, 200000001, 0);
 
-	(void)state;
 	assert_true(r->exact);
 	assert_int_equal(r->eval.warps, 8000000);
 	assert_true(r->eval.warps_run < 10);
 	assert_count(snippet_stores(r), 6250001, 6250001);
 }
 
-static void blocks_that_differ_each_are_sampled_and_it_is_said(void **state)
+TEST(blocks_that_differ_each_are_sampled_and_it_is_said)
 {
 	const struct gw_ptx_report *r =
 	        snippet("mul.lo.u32 %r10, %r4, %r4; and.b32 %r10, %r10, 63;\n"
@@ -340,7 +319,6 @@ static void blocks_that_differ_each_are_sampled_and_it_is_said(void **state)
 	                1000000, 32, 0, 0);
 	double share = snippet_stores(r).least / 1e6;
 
-	(void)state;
 	assert_false(r->exact);
 	assert_int_equal(r->eval.coverage, GW_COVER_SAMPLED);
 	assert_true(r->eval.warps_run >= 128 && r->eval.warps_run <= 16384);
@@ -351,7 +329,7 @@ static void blocks_that_differ_each_are_sampled_and_it_is_said(void **state)
 /* Blocks of eight warps of which one goes 32 rounds where the others go one; which one, the block's
  * number says. So do the rounds of another loop, a few more or less, lest blocks stand for each
  * other. */
-static void one_warp_of_each_block_that_works_long_is_counted(void **state)
+TEST(one_warp_of_each_block_that_works_long_is_counted)
 {
 	const struct gw_ptx_report *r = snippet(
 	        "shr.u32 %r10, %r3, 5; and.b32 %r11, %r4, 7; mov.u32 %r12, 1;\n"
@@ -363,7 +341,6 @@ static void one_warp_of_each_block_that_works_long_is_counted(void **state)
 	        1 << 20, 256, 0, 0);
 	double stores = snippet_stores(r).least / (1 << 20);
 
-	(void)state;
 	assert_int_equal(r->eval.coverage, GW_COVER_SAMPLED);
 	/* 39 and, in every second block, eight more. */
 	assert_true(stores > 0.98 * 43 && stores < 1.02 * 43);
@@ -372,7 +349,7 @@ static void one_warp_of_each_block_that_works_long_is_counted(void **state)
 }
 
 /* One block of 32 goes 64 rounds: as likely missed in a few as met too often. */
-static void a_few_blocks_that_work_long_make_it_less_sure(void **state)
+TEST(a_few_blocks_that_work_long_make_it_less_sure)
 {
 	static const char body[] =
 	        "mul.lo.u32 %r14, %r4, %r4; and.b32 %r14, %r14, 1; and.b32 %r11, %r4, 31;\n"
@@ -383,14 +360,13 @@ static void a_few_blocks_that_work_long_make_it_less_sure(void **state)
 	const struct gw_ptx_report *r = snippet(body, 1 << 20, 32, 0, 0);
 	double stores = snippet_stores(r).least / (1 << 20), truth = (31 * 1 + 64) / 32.0 + 0.5;
 
-	(void)state;
 	assert_int_equal(r->eval.coverage, GW_COVER_SAMPLED);
 	assert_true(fabs(stores / truth - 1) < 0.25 || r->eval.sure < 0.7);
 	assert_true(r->eval.sure < 0.9);
 }
 
 /* Where nothing is left to chance it is sure. */
-static void the_last_block_s_own_work_is_counted_exactly(void **state)
+TEST(the_last_block_s_own_work_is_counted_exactly)
 {
 	const struct gw_ptx_report *r =
 	        snippet("mov.u32 %r12, 1; setp.eq.u32 %p1, %r4, 99999; @%p1 mov.u32 %r12, 500;\n"
@@ -399,13 +375,12 @@ static void the_last_block_s_own_work_is_counted_exactly(void **state)
 	                "setp.lt.u32 %p2, %r13, %r12; @%p2 bra L; ret;",
 	                100000, 64, 0, 0);
 
-	(void)state;
 	assert_true(r->exact);
 	assert_true(r->eval.sure == 1);
 	assert_count(snippet_stores(r), 2 * (99999 + 500), 2 * (99999 + 500));
 }
 
-static void an_elected_lane_and_a_broadcast_warp_are_known(void **state)
+TEST(an_elected_lane_and_a_broadcast_warp_are_known)
 {
 	const struct gw_ptx_report *r = snippet("shr.u32 %r10, %r3, 5;\n"
 	                                        "shfl.sync.idx.b32 %r11, %r10, 0, 31, -1;\n"
@@ -416,12 +391,11 @@ static void an_elected_lane_and_a_broadcast_warp_are_known(void **state)
 	                                        "A: ret;",
 	                                        5, 128, 0, 0);
 
-	(void)state;
 	assert_true(r->exact);
 	assert_count(snippet_stores(r), 5, 5);
 }
 
-static void waiting_for_an_mbarrier_leaves_the_rest_known(void **state)
+TEST(waiting_for_an_mbarrier_leaves_the_rest_known)
 {
 	const struct gw_ptx_report *r =
 	        snippet("mov.u32 %r10, 0;\n"
@@ -431,7 +405,6 @@ static void waiting_for_an_mbarrier_leaves_the_rest_known(void **state)
 	                "add.u32 %r10, %r10, 1; setp.lt.u32 %p1, %r10, %r1; @%p1 bra L; ret;",
 	                1, 32, 1000, 0);
 
-	(void)state;
 	assert_count(snippet_stores(r), 1000, 1000);
 	/* A round of each wait. */
 	assert_count(r->counts.barriers[IR_BARRIER_MEMORY], 1000, 1000);
@@ -439,7 +412,7 @@ static void waiting_for_an_mbarrier_leaves_the_rest_known(void **state)
 
 /* Each round a float of its number, which grows unevenly, decides with what was loaded: it is made
  * anew in the next one, so the rounds are alike. */
-static void what_each_round_makes_anew_may_move_unevenly(void **state)
+TEST(what_each_round_makes_anew_may_move_unevenly)
 {
 	const struct gw_ptx_report *r =
 	        snippet("mov.u32 %r10, 0;\n.reg .f32 F0, F1;\n"
@@ -449,14 +422,13 @@ static void what_each_round_makes_anew_may_move_unevenly(void **state)
 	                "N: add.u32 %r10, %r10, 1; setp.lt.u32 %p1, %r10, %r1; @%p1 bra L; ret;",
 	                1, 32, 100000, 0);
 
-	(void)state;
 	assert_count(snippet_stores(r), 0, 100000);
 	assert_true(r->eval.trips[0].extrapolated);
 	assert_true(r->eval.steps < 2000);
 }
 
 /* A register of machine code holds what decides at one place and an address at another. */
-static void an_address_in_a_register_that_decided_does_not_keep_a_loop(void **state)
+TEST(an_address_in_a_register_that_decided_does_not_keep_a_loop)
 {
 	const struct gw_ptx_report *r =
 	        snippet("mov.u32 %r10, %r3; setp.ge.u32 %p1, %r10, 1000;\n"
@@ -471,13 +443,12 @@ static void an_address_in_a_register_that_decided_does_not_keep_a_loop(void **st
 	                "E: ret;",
 	                2, 64, 0, 0);
 
-	(void)state;
 	assert_true(r->exact);
 	assert_count(snippet_stores(r), 4e9, 4e9);
 }
 
 /* Two ways that end by themselves: the lanes of a branch on either meet again before its end. */
-static void each_of_two_ends_has_meeting_points(void **state)
+TEST(each_of_two_ends_has_meeting_points)
 {
 	const struct gw_ptx_report *r =
 	        snippet("ld.global.u32 %r10, [%rd1];\nsetp.lt.u32 %p1, %r3, 5; @%p1 bra B;\n"
@@ -487,13 +458,12 @@ static void each_of_two_ends_has_meeting_points(void **state)
 	                "B1: st.global.u32 [%rd1], %r3; st.global.u32 [%rd1], %r10; ret;",
 	                1, 32, 1000, 0);
 
-	(void)state;
 	assert_count(snippet_stores(r), 3, 3);
 }
 
 /* A wait in a region that also does something is no mere wait: it may be done any number of times.
  */
-static void a_way_back_that_stores_is_no_wait(void **state)
+TEST(a_way_back_that_stores_is_no_wait)
 {
 	const struct gw_ptx_report *r =
 	        snippet("mov.u32 %r10, 0;\n"
@@ -502,43 +472,11 @@ static void a_way_back_that_stores_is_no_wait(void **state)
 	                "@!%p1 bra W; ret;",
 	                1, 32, 1000, 0);
 
-	(void)state;
 	assert_true(isinf(snippet_stores(r).most));
 	assert_false(r->eval.awaits);
 }
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(lanes_that_part_meet_again),
-	        cmocka_unit_test(a_failed_assert_is_no_way_on),
-	        cmocka_unit_test(a_kernel_that_only_fails_is_read_to_there),
-	        cmocka_unit_test(a_guard_that_no_lane_passes_is_no_access),
-	        cmocka_unit_test(a_loop_runs_as_long_as_its_last_lane),
-	        cmocka_unit_test(a_billion_iterations_are_stood_for),
-	        cmocka_unit_test(a_bound_that_only_some_blocks_have_is_stood_for),
-	        cmocka_unit_test(iterations_whose_decisions_change_are_not_stood_for),
-	        cmocka_unit_test(a_change_far_away_bounds_what_is_stood_for),
-	        cmocka_unit_test(a_number_that_wraps_ends_what_is_stood_for),
-	        cmocka_unit_test(nested_loops_multiply),
-	        cmocka_unit_test(a_triangle_of_iterations_is_summed),
-	        cmocka_unit_test(a_branch_on_memory_may_go_either_way),
-	        cmocka_unit_test(a_loop_that_memory_ends_has_no_most),
-	        cmocka_unit_test(a_thread_that_may_have_ended_does_nothing_for_sure),
-	        cmocka_unit_test(a_limit_of_steps_says_so),
-	        cmocka_unit_test(a_switch_parts_by_its_index),
-	        cmocka_unit_test(blocks_that_decide_alike_are_stood_for),
-	        cmocka_unit_test(blocks_that_differ_each_are_sampled_and_it_is_said),
-	        cmocka_unit_test(one_warp_of_each_block_that_works_long_is_counted),
-	        cmocka_unit_test(a_few_blocks_that_work_long_make_it_less_sure),
-	        cmocka_unit_test(the_last_block_s_own_work_is_counted_exactly),
-	        cmocka_unit_test(an_elected_lane_and_a_broadcast_warp_are_known),
-	        cmocka_unit_test(waiting_for_an_mbarrier_leaves_the_rest_known),
-	        cmocka_unit_test(what_each_round_makes_anew_may_move_unevenly),
-	        cmocka_unit_test(an_address_in_a_register_that_decided_does_not_keep_a_loop),
-	        cmocka_unit_test(each_of_two_ends_has_meeting_points),
-	        cmocka_unit_test(a_way_back_that_stores_is_no_wait),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, snippet_end);
+	return tests_run(NULL, snippet_end);
 }

@@ -3,13 +3,10 @@
 #include "predictor/code/binary/image.h"
 #include "predictor/code/binary/kernel.h"
 #include "tests/code/corpus.h"
+#include "tests/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static void assert_image(const struct gw_image *image, enum gw_image_kind kind, const char *arch)
 {
@@ -19,11 +16,10 @@ static void assert_image(const struct gw_image *image, enum gw_image_kind kind, 
 	assert_string_equal(gw_code_arch_text(image->arch, kind == GW_IMAGE_PTX, text), arch);
 }
 
-static void a_fatbin_lists_its_entries(void **state)
+TEST(a_fatbin_lists_its_entries)
 {
 	struct gw_images images = corpus_images(corpus_arena(), "plain.fatbin", 4);
 
-	(void)state;
 	assert_string_equal(images.form, "fatbin");
 	assert_int_equal(images.containers, 1);
 	assert_image(&images.image[0], GW_IMAGE_CUBIN, "sm_80");
@@ -35,17 +31,16 @@ static void a_fatbin_lists_its_entries(void **state)
 	assert_int_equal(images.image[1].offset, images.image[0].offset + 9568 + 64);
 }
 
-static void ptx_comes_without_its_padding(void **state)
+TEST(ptx_comes_without_its_padding)
 {
 	struct gw_images images = corpus_images(corpus_arena(), "plain.fatbin", 4);
 	struct gw_bytes text = corpus_bytes(corpus_arena(), &images.image[3]);
 
-	(void)state;
 	assert_non_null(memmem(text.data, text.size, ".entry powers", 13));
 	assert_int_not_equal(text.data[text.size - 1], 0);
 }
 
-static void containers_in_a_row_are_distinguished(void **state)
+TEST(containers_in_a_row_are_distinguished)
 {
 	struct gw_bytes first = corpus_file(corpus_arena(), "zstd.fatbin");
 	struct gw_bytes second = corpus_file(corpus_arena(), "plain.fatbin");
@@ -54,7 +49,6 @@ static void containers_in_a_row_are_distinguished(void **state)
 	struct gw_images images;
 	struct gw_fault fault;
 
-	(void)state;
 	memcpy(both, first.data, first.size);
 	memcpy(both + first.size + padding, second.data, second.size);
 	assert_true(gw_images_open((struct gw_bytes){both, size + padding}, corpus_arena(), &images,
@@ -65,7 +59,7 @@ static void containers_in_a_row_are_distinguished(void **state)
 	assert_int_equal(gw_images_together(&images, 4), 4);
 }
 
-static void old_entries_have_shorter_headers(void **state)
+TEST(old_entries_have_shorter_headers)
 {
 	/* A container of one entry whose header ends before the packed sizes. */
 	static const uint8_t file[16 + 48 + 8] =
@@ -76,7 +70,6 @@ static void old_entries_have_shorter_headers(void **state)
 	struct gw_images images;
 	struct gw_fault fault;
 
-	(void)state;
 	assert_true(gw_images_open((struct gw_bytes){file, sizeof(file)}, corpus_arena(), &images,
 	                           &fault));
 	assert_int_equal(images.count, 1);
@@ -85,7 +78,7 @@ static void old_entries_have_shorter_headers(void **state)
 	assert_int_equal(images.image[0].stored.data[0], 'c');
 }
 
-static void bare_files_are_images_too(void **state)
+TEST(bare_files_are_images_too)
 {
 	static const struct {
 		const char *file, *form, *arch;
@@ -99,7 +92,6 @@ static void bare_files_are_images_too(void **state)
 	        {"sm_70.ptx", "PTX", "compute_70", GW_IMAGE_PTX},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(bare) / sizeof(*bare); i++) {
 		struct gw_images images = corpus_images(corpus_arena(), bare[i].file, 1);
 
@@ -108,17 +100,16 @@ static void bare_files_are_images_too(void **state)
 	}
 }
 
-static void a_family_is_read_from_the_compilers_note(void **state)
+TEST(a_family_is_read_from_the_compilers_note)
 {
 	struct gw_images images = corpus_images(corpus_arena(), "plain.fatbin", 4);
 	struct gw_code_arch arch = gw_cubin_arch(corpus_bytes(corpus_arena(), &images.image[2]));
 
-	(void)state;
 	assert_int_equal(arch.number, 100);
 	assert_int_equal(arch.suffix, 'f');
 }
 
-static void programs_and_libraries_hold_fatbins(void **state)
+TEST(programs_and_libraries_hold_fatbins)
 {
 	static const struct {
 		const char *file, *form;
@@ -130,7 +121,6 @@ static void programs_and_libraries_hold_fatbins(void **state)
 	        {"relocatable.o", "host object", 2, "__nv_relfatbin"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(hosts) / sizeof(*hosts); i++) {
 		struct gw_images images =
 		        corpus_images(corpus_arena(), hosts[i].file, hosts[i].count);
@@ -142,11 +132,10 @@ static void programs_and_libraries_hold_fatbins(void **state)
 	}
 }
 
-static void containers_are_found_in_sections_of_any_name(void **state)
+TEST(containers_are_found_in_sections_of_any_name)
 {
 	static const char *const files[] = {"program", "library.so"};
 
-	(void)state;
 	for (size_t f = 0; f < 2; f++) {
 		struct gw_images named = corpus_images(corpus_arena(), files[f], 3);
 		struct gw_bytes file = corpus_file(corpus_arena(), files[f]);
@@ -231,7 +220,7 @@ static struct gw_bytes mixed_data(struct gw_bytes fatbin, struct gw_bytes cubin,
 	return (struct gw_bytes){data, at};
 }
 
-static void containers_and_cubins_are_found_among_other_data(void **state)
+TEST(containers_and_cubins_are_found_among_other_data)
 {
 	struct gw_bytes fatbin = corpus_file(corpus_arena(), "zstd.fatbin"), data;
 	struct gw_bytes cubin = corpus_file(corpus_arena(), "sm_80.cubin");
@@ -239,7 +228,6 @@ static void containers_and_cubins_are_found_among_other_data(void **state)
 	struct gw_images alone, images;
 	struct gw_fault fault;
 
-	(void)state;
 	data = mixed_data(fatbin, cubin, &fatbin_at, &cubin_at);
 	assert_true(gw_images_open(fatbin, corpus_arena(), &alone, &fault));
 	assert_true(gw_images_open(host(data, SHF_ALLOC | SHF_WRITE, 1), corpus_arena(), &images,
@@ -255,14 +243,13 @@ static void containers_and_cubins_are_found_among_other_data(void **state)
 	assert_int_equal(images.image[last].size, cubin.size);
 }
 
-static void only_data_that_is_loaded_is_searched(void **state)
+TEST(only_data_that_is_loaded_is_searched)
 {
 	struct gw_bytes fatbin = corpus_file(corpus_arena(), "zstd.fatbin");
 	static const uint64_t flags[] = {0, SHF_ALLOC | SHF_EXECINSTR};
 	struct gw_images images;
 	struct gw_fault fault;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(flags) / sizeof(*flags); i++) {
 		assert_true(
 		        gw_images_open(host(fatbin, flags[i], 1), corpus_arena(), &images, &fault));
@@ -271,26 +258,24 @@ static void only_data_that_is_loaded_is_searched(void **state)
 }
 
 /* Else a file could have a search as long as its size times its sections. */
-static void what_sections_share_is_searched_once(void **state)
+TEST(what_sections_share_is_searched_once)
 {
 	struct gw_bytes fatbin = corpus_file(corpus_arena(), "zstd.fatbin");
 	struct gw_images alone, images;
 	struct gw_fault fault;
 
-	(void)state;
 	assert_true(gw_images_open(fatbin, corpus_arena(), &alone, &fault));
 	assert_true(gw_images_open(host(fatbin, SHF_ALLOC, 3), corpus_arena(), &images, &fault));
 	assert_int_equal(images.count, alone.count);
 }
 
-static void a_container_broken_behind_its_begin_is_reported(void **state)
+TEST(a_container_broken_behind_its_begin_is_reported)
 {
 	struct gw_bytes file = corpus_file(corpus_arena(), "plain.fatbin");
 	uint8_t *copy = gw_arena_copy(corpus_arena(), file.data, file.size);
 	struct gw_images images;
 	struct gw_fault fault;
 
-	(void)state;
 	copy[0x25b0 + 4] = 1; /* header size of the second entry */
 	assert_false(gw_images_open(host((struct gw_bytes){copy, file.size}, SHF_ALLOC, 1),
 	                            corpus_arena(), &images, &fault));
@@ -299,7 +284,7 @@ static void a_container_broken_behind_its_begin_is_reported(void **state)
 	assert_int_equal(images.count, 1);
 }
 
-static void a_cubin_of_cupys_cache_is_found_behind_its_digest(void **state)
+TEST(a_cubin_of_cupys_cache_is_found_behind_its_digest)
 {
 	static const char digest[] = "dbf2f6259cd3cad580e769f1a3f89197e4246f0f";
 	struct gw_bytes cubin = corpus_file(corpus_arena(), "sm_90.cubin");
@@ -308,7 +293,6 @@ static void a_cubin_of_cupys_cache_is_found_behind_its_digest(void **state)
 	struct gw_images images;
 	struct gw_fault fault;
 
-	(void)state;
 	memcpy(file, digest, sizeof(digest) - 1);
 	memcpy(file + sizeof(digest) - 1, cubin.data, cubin.size);
 	assert_true(gw_images_open((struct gw_bytes){file, size}, corpus_arena(), &images, &fault));
@@ -317,22 +301,20 @@ static void a_cubin_of_cupys_cache_is_found_behind_its_digest(void **state)
 	assert_int_equal(images.image[0].offset, 40);
 }
 
-static void an_archive_names_its_members(void **state)
+TEST(an_archive_names_its_members)
 {
 	struct gw_images images = corpus_images(corpus_arena(), "library.a", 4);
 
-	(void)state;
 	assert_string_equal(images.form, "archive");
 	assert_string_equal(images.image[0].member, "relocatable.o");
 	assert_string_equal(images.image[2].member, "a_name_longer_than_sixteen.o");
 	assert_int_equal(images.containers, 2);
 }
 
-static void code_for_the_linker_is_listed_but_not_read(void **state)
+TEST(code_for_the_linker_is_listed_but_not_read)
 {
 	struct gw_images images = corpus_images(corpus_arena(), "lto.fatbin", 1);
 
-	(void)state;
 	assert_int_equal(images.image[0].kind, GW_IMAGE_OTHER);
 	assert_int_equal(images.image[0].entry_kind, 8);
 }
@@ -368,9 +350,8 @@ static void assert_choice(const char *archs, unsigned device, const char *expect
 		         expected);
 }
 
-static void the_closest_machine_code_is_chosen(void **state)
+TEST(the_closest_machine_code_is_chosen)
 {
-	(void)state;
 	assert_choice("75 80 86 90", 80, "sm_80");
 	assert_choice("75 80 86 90", 89, "sm_86");
 	assert_choice("75 80 86 p80", 87, "sm_86");
@@ -379,18 +360,16 @@ static void the_closest_machine_code_is_chosen(void **state)
 	assert_choice("80 p70", 90, "compute_70");
 }
 
-static void ptx_is_chosen_where_no_machine_code_runs(void **state)
+TEST(ptx_is_chosen_where_no_machine_code_runs)
 {
-	(void)state;
 	assert_choice("75 p75 p80 p90", 89, "compute_80");
 	assert_choice("p90", 80, "none");
 	assert_choice("p52 p120", 120, "compute_120");
 	assert_choice("100 p90", 120, "compute_90");
 }
 
-static void suffixes_bind_code_to_a_processor_or_family(void **state)
+TEST(suffixes_bind_code_to_a_processor_or_family)
 {
-	(void)state;
 	assert_choice("90 90a", 90, "sm_90a");
 	assert_choice("90a", 90, "sm_90a");
 	assert_choice("100a p90", 103, "compute_90");
@@ -413,12 +392,11 @@ static void refuses(const uint8_t *data, size_t size, const char *what, uint64_t
 	assert_int_equal(fault.offset, offset);
 }
 
-static void broken_files_are_refused_with_the_place(void **state)
+TEST(broken_files_are_refused_with_the_place)
 {
 	struct gw_bytes file = corpus_file(corpus_arena(), "plain.fatbin");
 	uint8_t *copy = gw_arena_copy(corpus_arena(), file.data, file.size);
 
-	(void)state;
 	refuses(NULL, 0, "it is empty", 0);
 	refuses((const uint8_t *)"hello", 5,
 	        "neither a fatbin, a cubin, PTX, an ELF file nor an archive", 0);
@@ -434,14 +412,13 @@ static void broken_files_are_refused_with_the_place(void **state)
 	refuses(copy, file.size, "a fatbin container of a version other than 1", 0);
 }
 
-static void what_stands_before_a_fault_is_kept(void **state)
+TEST(what_stands_before_a_fault_is_kept)
 {
 	struct gw_bytes file = corpus_file(corpus_arena(), "plain.fatbin");
 	struct gw_images images;
 	struct gw_fault fault;
 	uint8_t *copy = gw_arena_copy(corpus_arena(), file.data, file.size);
 
-	(void)state;
 	copy[0x25b0 + 4] = 1; /* header size of the second entry */
 	assert_false(gw_images_open((struct gw_bytes){copy, file.size}, corpus_arena(), &images,
 	                            &fault));
@@ -450,14 +427,13 @@ static void what_stands_before_a_fault_is_kept(void **state)
 	assert_image(&images.image[0], GW_IMAGE_CUBIN, "sm_80");
 }
 
-static void the_list_stays_in_the_memory_allowed(void **state)
+TEST(the_list_stays_in_the_memory_allowed)
 {
 	struct gw_bytes file = corpus_file(corpus_arena(), "plain.fatbin");
 	struct gw_images images;
 	struct gw_fault fault;
 	struct gw_arena small;
 
-	(void)state;
 	gw_arena_init(&small, 300);
 	assert_false(gw_images_open(file, &small, &images, &fault));
 	assert_string_equal(fault.what, "more images than the memory allowed can list");
@@ -466,29 +442,5 @@ static void the_list_stays_in_the_memory_allowed(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(a_fatbin_lists_its_entries),
-	        cmocka_unit_test(ptx_comes_without_its_padding),
-	        cmocka_unit_test(containers_in_a_row_are_distinguished),
-	        cmocka_unit_test(old_entries_have_shorter_headers),
-	        cmocka_unit_test(bare_files_are_images_too),
-	        cmocka_unit_test(a_family_is_read_from_the_compilers_note),
-	        cmocka_unit_test(programs_and_libraries_hold_fatbins),
-	        cmocka_unit_test(containers_are_found_in_sections_of_any_name),
-	        cmocka_unit_test(containers_and_cubins_are_found_among_other_data),
-	        cmocka_unit_test(only_data_that_is_loaded_is_searched),
-	        cmocka_unit_test(what_sections_share_is_searched_once),
-	        cmocka_unit_test(a_container_broken_behind_its_begin_is_reported),
-	        cmocka_unit_test(a_cubin_of_cupys_cache_is_found_behind_its_digest),
-	        cmocka_unit_test(an_archive_names_its_members),
-	        cmocka_unit_test(code_for_the_linker_is_listed_but_not_read),
-	        cmocka_unit_test(the_closest_machine_code_is_chosen),
-	        cmocka_unit_test(ptx_is_chosen_where_no_machine_code_runs),
-	        cmocka_unit_test(suffixes_bind_code_to_a_processor_or_family),
-	        cmocka_unit_test(broken_files_are_refused_with_the_place),
-	        cmocka_unit_test(what_stands_before_a_fault_is_kept),
-	        cmocka_unit_test(the_list_stays_in_the_memory_allowed),
-	};
-
-	return cmocka_run_group_tests(tests, corpus_begin, corpus_end);
+	return tests_run(corpus_begin, corpus_end);
 }

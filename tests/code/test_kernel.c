@@ -2,14 +2,11 @@
 /* What cubins of every age tell of their kernels, against the vendor's cuobjdump and the source. */
 #include "predictor/code/binary/kernel.h"
 #include "tests/code/corpus.h"
+#include "tests/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define REDUCE "_Z6reduce6recordhPKfPf"
 #define SAXPY  "_Z5saxpyifPKfPf"
@@ -42,13 +39,12 @@ static struct gw_code_kernel kernel_of(const struct gw_cubin *cubin, const char 
 	return k;
 }
 
-static void resources_are_those_of_cuobjdump(void **state)
+TEST(resources_are_those_of_cuobjdump)
 {
 	struct gw_bytes table = corpus_file(corpus_arena(), "resources.txt");
 	char *text = gw_arena_text(corpus_arena(), (const char *)table.data, table.size), *save;
 	unsigned compared = 0;
 
-	(void)state;
 	for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
 		char file[64], name[64];
 		unsigned registers, stack, shared, constant;
@@ -73,9 +69,8 @@ static void resources_are_those_of_cuobjdump(void **state)
 }
 
 /* sum[64] of the source; the system's part, which the driver does not count, is distinguished. */
-static void static_shared_memory_is_that_of_the_source(void **state)
+TEST(static_shared_memory_is_that_of_the_source)
 {
-	(void)state;
 	for (unsigned c = 0; c < CUBINS; c++) {
 		struct gw_cubin cubin = open_cubin(corpus_file(corpus_arena(), cubins[c]));
 
@@ -84,12 +79,11 @@ static void static_shared_memory_is_that_of_the_source(void **state)
 	}
 }
 
-static void parameters_lie_as_in_the_source(void **state)
+TEST(parameters_lie_as_in_the_source)
 {
 	static const struct gw_code_param reduce[] = {{0, 56}, {56, 1}, {64, 8}, {72, 8}};
 	static const struct gw_code_param saxpy[] = {{0, 4}, {4, 4}, {8, 8}, {16, 8}};
 
-	(void)state;
 	for (unsigned c = 0; c < CUBINS; c++) {
 		struct gw_cubin cubin = open_cubin(corpus_file(corpus_arena(), cubins[c]));
 		struct gw_code_kernel k = kernel_of(&cubin, REDUCE);
@@ -104,9 +98,8 @@ static void parameters_lie_as_in_the_source(void **state)
 	}
 }
 
-static void launch_bounds_are_those_of_the_source(void **state)
+TEST(launch_bounds_are_those_of_the_source)
 {
-	(void)state;
 	for (unsigned c = 0; c < CUBINS; c++) {
 		struct gw_cubin cubin = open_cubin(corpus_file(corpus_arena(), cubins[c]));
 		struct gw_code_kernel k = kernel_of(&cubin, SAXPY);
@@ -122,9 +115,8 @@ static void launch_bounds_are_those_of_the_source(void **state)
 	}
 }
 
-static void barriers_are_counted(void **state)
+TEST(barriers_are_counted)
 {
-	(void)state;
 	for (unsigned c = 0; c < CUBINS; c++) {
 		struct gw_cubin cubin = open_cubin(corpus_file(corpus_arena(), cubins[c]));
 
@@ -133,9 +125,8 @@ static void barriers_are_counted(void **state)
 	}
 }
 
-static void constants_shared_by_kernels_are_found(void **state)
+TEST(constants_shared_by_kernels_are_found)
 {
-	(void)state;
 	for (unsigned c = 0; c < CUBINS; c++) {
 		struct gw_cubin cubin = open_cubin(corpus_file(corpus_arena(), cubins[c]));
 
@@ -144,9 +135,8 @@ static void constants_shared_by_kernels_are_found(void **state)
 	}
 }
 
-static void exits_lie_in_the_code(void **state)
+TEST(exits_lie_in_the_code)
 {
-	(void)state;
 	for (unsigned c = 0; c < CUBINS; c++) {
 		struct gw_cubin cubin = open_cubin(corpus_file(corpus_arena(), cubins[c]));
 		struct gw_code_kernel k = kernel_of(&cubin, SAXPY);
@@ -162,9 +152,8 @@ static void exits_lie_in_the_code(void **state)
 	}
 }
 
-static void a_function_that_was_not_inlined_is_found(void **state)
+TEST(a_function_that_was_not_inlined_is_found)
 {
-	(void)state;
 	for (unsigned c = 0; c < CUBINS; c++) {
 		struct gw_cubin cubin = open_cubin(corpus_file(corpus_arena(), cubins[c]));
 		struct gw_code_kernel k = kernel_of(&cubin, "powers");
@@ -177,12 +166,11 @@ static void a_function_that_was_not_inlined_is_found(void **state)
 	}
 }
 
-static void a_relocatable_cubin_names_what_it_calls(void **state)
+TEST(a_relocatable_cubin_names_what_it_calls)
 {
 	struct gw_images images = corpus_images(corpus_arena(), "relocatable.o", 2);
 	bool called = false;
 
-	(void)state;
 	for (size_t i = 0; i < images.count; i++) {
 		struct gw_cubin cubin;
 		struct gw_code_kernel k;
@@ -202,13 +190,12 @@ static void a_relocatable_cubin_names_what_it_calls(void **state)
 	assert_true(called);
 }
 
-static void what_is_no_cubin_is_refused(void **state)
+TEST(what_is_no_cubin_is_refused)
 {
 	struct gw_bytes file = corpus_file(corpus_arena(), "program");
 	struct gw_cubin cubin;
 	struct gw_fault fault;
 
-	(void)state;
 	assert_false(gw_cubin_open(file, corpus_arena(), &cubin, &fault));
 	assert_string_equal(fault.what, "an ELF file, but not of machine code for a GPU");
 	assert_false(
@@ -217,13 +204,12 @@ static void what_is_no_cubin_is_refused(void **state)
 	assert_int_equal(fault.offset, 40);
 }
 
-static void a_cut_cubin_is_refused(void **state)
+TEST(a_cut_cubin_is_refused)
 {
 	struct gw_bytes file = corpus_file(corpus_arena(), "sm_80.cubin");
 	struct gw_cubin cubin;
 	struct gw_fault fault;
 
-	(void)state;
 	file.size = 0x700; /* the table of sections lies behind */
 	assert_false(gw_cubin_open(file, corpus_arena(), &cubin, &fault));
 	assert_string_equal(fault.what, "the table of sections runs over the end of the ELF file");
@@ -231,19 +217,5 @@ static void a_cut_cubin_is_refused(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(resources_are_those_of_cuobjdump),
-	        cmocka_unit_test(static_shared_memory_is_that_of_the_source),
-	        cmocka_unit_test(parameters_lie_as_in_the_source),
-	        cmocka_unit_test(launch_bounds_are_those_of_the_source),
-	        cmocka_unit_test(barriers_are_counted),
-	        cmocka_unit_test(constants_shared_by_kernels_are_found),
-	        cmocka_unit_test(exits_lie_in_the_code),
-	        cmocka_unit_test(a_function_that_was_not_inlined_is_found),
-	        cmocka_unit_test(a_relocatable_cubin_names_what_it_calls),
-	        cmocka_unit_test(what_is_no_cubin_is_refused),
-	        cmocka_unit_test(a_cut_cubin_is_refused),
-	};
-
-	return cmocka_run_group_tests(tests, corpus_begin, corpus_end);
+	return tests_run(corpus_begin, corpus_end);
 }

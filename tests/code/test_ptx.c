@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* PTX as text: what is taken, what is refused and where, and what names stand for. */
 #include "ptx_snippet.h"
+#include "tests/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static bool parse(const char *text, struct gw_ptx *ptx, struct gw_ptx_fault *fault)
 {
@@ -28,9 +25,8 @@ static void refused_at(const char *text, uint32_t line, uint32_t column, const c
 		         line, column, what);
 }
 
-static void text_that_is_no_ptx_is_refused_with_its_place(void **state)
+TEST(text_that_is_no_ptx_is_refused_with_its_place)
 {
-	(void)state;
 	refused_at("", 1, 1, "empty");
 	refused_at("hello", 1, 1, "no PTX");
 	refused_at(".version 8.0\n.target sm_90\n.entry k(\n", 4, 1, "parameter");
@@ -42,23 +38,21 @@ static void text_that_is_no_ptx_is_refused_with_its_place(void **state)
 	refused_at(".entry k(.param .b8 a[99999999])\n{}", 2, 1, "parameters");
 }
 
-static void a_jump_to_nowhere_is_refused_with_its_place(void **state)
+TEST(a_jump_to_nowhere_is_refused_with_its_place)
 {
 	const struct gw_ptx_fault *f = snippet_refused("mov.u32 %r1, 1;\nbra NOWHERE;\n");
 
-	(void)state;
 	assert_int_equal(f->line, 13);
 	assert_int_equal(f->column, 1);
 	assert_non_null(strstr(f->what, "label"));
 	assert_string_equal(f->near, "bra");
 }
 
-static void a_kernel_tells_its_bounds_and_parameters(void **state)
+TEST(a_kernel_tells_its_bounds_and_parameters)
 {
 	struct gw_ptx_fault fault;
 	struct gw_ptx ptx;
 
-	(void)state;
 	assert_true(parse(".version 8.7\n.target sm_90a, debug\n.address_size 64\n"
 	                  ".visible .entry first(.param .u8 a, .param .align 8 .b8 b[12],\n"
 	                  " .param .u64 .ptr .global .align 16 c, .param .f32 d)\n"
@@ -87,12 +81,11 @@ static void a_kernel_tells_its_bounds_and_parameters(void **state)
 	assert_int_equal(gw_ptx_find(&ptx, "third"), UINT32_MAX);
 }
 
-static void directives_and_sections_go_by(void **state)
+TEST(directives_and_sections_go_by)
 {
 	struct gw_ptx_fault fault;
 	struct gw_ptx ptx;
 
-	(void)state;
 	assert_true(parse("// a comment\n.version 9.1\n.target sm_120f\n.address_size 64\n"
 	                  ".file 1 \"a \\\"b\\\".cu\", 123, 456\n.pragma \"nounroll\";\n"
 	                  ".weak .global .align 4 .u32 g = 5;\n.alias a, b;\n"
@@ -104,7 +97,7 @@ static void directives_and_sections_go_by(void **state)
 	assert_int_equal(ptx.kernel_count, 1);
 }
 
-static void an_unknown_instruction_leaves_its_results_unknown_and_nothing_else(void **state)
+TEST(an_unknown_instruction_leaves_its_results_unknown_and_nothing_else)
 {
 	const struct gw_ptx_report *r =
 	        snippet("mov.u32 %r10, 1; mov.u32 %r11, 1;\n"
@@ -113,14 +106,13 @@ static void an_unknown_instruction_leaves_its_results_unknown_and_nothing_else(v
 	                "setp.eq.u32 %p2, %r10, 1;\n@%p2 st.global.u32 [%rd1], %r3; ret;",
 	                1, 32, 0, 0);
 
-	(void)state;
 	assert_true(snippet_stores(r).least == 1);
 	assert_true(snippet_stores(r).most == 2);
 	assert_int_equal(r->eval.reasons[0].why, GW_WHY_OPAQUE);
 	assert_int_equal(r->eval.reasons[0].origin, 13);
 }
 
-static void an_operation_without_a_width_has_no_result(void **state)
+TEST(an_operation_without_a_width_has_no_result)
 {
 	const struct gw_ptx_report *r =
 	        snippet("mov.u32 %r10, %ctaid.x; and %r10, %r10, 0; clz.b128 %r11, %r10;\n"
@@ -128,12 +120,11 @@ static void an_operation_without_a_width_has_no_result(void **state)
 	                "setp.eq.u32 %p1, %r10, 0;\n@%p1 st.global.u32 [%rd1], %r3; ret;",
 	                2, 32, 0, 0);
 
-	(void)state;
 	assert_false(r->exact);
 	assert_true(snippet_stores(r).least == 0);
 }
 
-static void a_name_stands_for_the_innermost_declaration(void **state)
+TEST(a_name_stands_for_the_innermost_declaration)
 {
 	/* The inner %r10 and label are others; ranges are found from inside a scope too. */
 	const struct gw_ptx_report *r =
@@ -143,7 +134,6 @@ static void a_name_stands_for_the_innermost_declaration(void **state)
 	                "@%p1 st.global.u32 [%rd1], %r3;\n@%p2 st.global.u32 [%rd1], %r3; ret;",
 	                1, 32, 0, 0);
 
-	(void)state;
 	assert_true(r->exact);
 	assert_true(snippet_stores(r).least == 2);
 }
@@ -176,21 +166,19 @@ static bool call(const char *callee, const char *more, struct gw_ptx_report *r)
 	                       snippet_arena(), r, &fault);
 }
 
-static void a_call_is_taken_in_with_its_arguments(void **state)
+TEST(a_call_is_taken_in_with_its_arguments)
 {
 	struct gw_ptx_report r;
 
-	(void)state;
 	assert_true(call("twice", "", &r));
 	assert_true(r.exact);
 	assert_true(snippet_stores(&r).least == 1);
 }
 
-static void a_call_of_what_is_not_there_leaves_its_result_unknown(void **state)
+TEST(a_call_of_what_is_not_there_leaves_its_result_unknown)
 {
 	struct gw_ptx_report r;
 
-	(void)state;
 	assert_true(call("outside", "", &r));
 	assert_false(r.exact);
 	assert_int_equal(r.program.open_calls, 1);
@@ -198,18 +186,17 @@ static void a_call_of_what_is_not_there_leaves_its_result_unknown(void **state)
 	assert_true(snippet_stores(&r).most == 1);
 }
 
-static void a_recursion_is_left_open(void **state)
+TEST(a_recursion_is_left_open)
 {
 	struct gw_ptx_report r;
 
-	(void)state;
 	assert_true(call("twice", "call endless, (%r1);", &r));
 	assert_false(r.exact);
 	assert_int_equal(r.program.open_calls, 1);
 	assert_true(snippet_stores(&r).least == 1);
 }
 
-static void local_memory_remembers_what_a_lane_stored(void **state)
+TEST(local_memory_remembers_what_a_lane_stored)
 {
 	const struct gw_ptx_report *r =
 	        snippet(".local .align 8 .b8 depot[64];\n"
@@ -222,14 +209,13 @@ static void local_memory_remembers_what_a_lane_stored(void **state)
 	                "@%p1 st.global.u32 [%rd1], %r3; @%p2 st.global.u32 [%rd1], %r3; ret;",
 	                1, 32, 0, 0);
 
-	(void)state;
 	/* Lane 7's second store went over its first: it may compare otherwise, and does. */
 	assert_true(r->exact);
 	assert_true(snippet_stores(r).least == 2);
 	assert_true(r->counts.by[IR_SPACE_LOCAL][GW_ACCESS_STORE].least == 2);
 }
 
-static void a_pointer_from_memory_compares_with_itself(void **state)
+TEST(a_pointer_from_memory_compares_with_itself)
 {
 	const struct gw_ptx_report *r =
 	        snippet("ld.global.u64 %rd2, [%rd1];\nadd.s64 %rd3, %rd2, 64;\n"
@@ -237,28 +223,11 @@ static void a_pointer_from_memory_compares_with_itself(void **state)
 	                "setp.lt.u64 %p1, %rd2, %rd3;\n@%p1 bra L;\nret;",
 	                1, 32, 0, 0);
 
-	(void)state;
 	assert_true(r->exact);
 	assert_true(snippet_stores(r).least == 16);
 }
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(text_that_is_no_ptx_is_refused_with_its_place),
-	        cmocka_unit_test(a_jump_to_nowhere_is_refused_with_its_place),
-	        cmocka_unit_test(a_kernel_tells_its_bounds_and_parameters),
-	        cmocka_unit_test(directives_and_sections_go_by),
-	        cmocka_unit_test(
-	                an_unknown_instruction_leaves_its_results_unknown_and_nothing_else),
-	        cmocka_unit_test(an_operation_without_a_width_has_no_result),
-	        cmocka_unit_test(a_name_stands_for_the_innermost_declaration),
-	        cmocka_unit_test(a_call_is_taken_in_with_its_arguments),
-	        cmocka_unit_test(a_call_of_what_is_not_there_leaves_its_result_unknown),
-	        cmocka_unit_test(a_recursion_is_left_open),
-	        cmocka_unit_test(local_memory_remembers_what_a_lane_stored),
-	        cmocka_unit_test(a_pointer_from_memory_compares_with_itself),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, snippet_end);
+	return tests_run(NULL, snippet_end);
 }

@@ -2,14 +2,11 @@
 /* One lane's arithmetic at its edges, as PTX defines it. */
 #include "predictor/code/eval/state.h"
 #include "tests/random.h"
+#include "tests/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 struct row {
 	enum gw_ir_op op;
@@ -59,9 +56,8 @@ static void check(const struct row *rows, size_t count)
 		check(rows, sizeof(rows) / sizeof(*rows));                                         \
 	} while (0)
 
-static void sums_wrap_and_carry(void **state)
+TEST(sums_wrap_and_carry)
 {
-	(void)state;
 	CHECK({IR_ADD, 32, 0, 32, {M32, 2}, 1}, {IR_SUB, 32, 0, 32, {0, 1}, M32},
 	      {IR_ADD, 64, 0, 64, {M64, 2}, 1}, {IR_ADD, 16, 0, 16, {0xffff, 1}, 0},
 	      {IR_CARRY, 32, 0, 1, {M32, 1, 0}, 1}, {IR_CARRY, 32, 0, 1, {M32, 0, 0}, 0},
@@ -71,9 +67,8 @@ static void sums_wrap_and_carry(void **state)
 	      {IR_ABS, 32, 0, 32, {M32}, 1}, {IR_ABS, 32, 0, 32, {MIN32}, MIN32});
 }
 
-static void products_keep_the_half_asked_for(void **state)
+TEST(products_keep_the_half_asked_for)
 {
-	(void)state;
 	CHECK({IR_MUL, 32, 0, 32, {0x10001, 0x10001}, 0x20001},
 	      {IR_MULHS, 32, 0, 32, {M32, M32}, 0}, {IR_MULHU, 32, 0, 32, {M32, M32}, 0xfffffffe},
 	      {IR_MULHS, 32, 0, 32, {MIN32, 2}, M32}, {IR_MULHU, 64, 0, 64, {M64, M64}, M64 - 1},
@@ -83,9 +78,8 @@ static void products_keep_the_half_asked_for(void **state)
 	      {IR_MULWS, 16, 0, 32, {0xffff, 1}, M32});
 }
 
-static void division_is_towards_zero_or_not_defined(void **state)
+TEST(division_is_towards_zero_or_not_defined)
 {
-	(void)state;
 	CHECK({IR_DIVS, 32, 0, 32, {0xfffffff9, 2}, 0xfffffffd},
 	      {IR_REMS, 32, 0, 32, {0xfffffff9, 2}, M32}, {IR_REMS, 32, 0, 32, {7, 0xfffffffe}, 1},
 	      {IR_DIVU, 32, 0, 32, {0xfffffff9, 2}, 0x7ffffffc}, {IR_DIVS, 32, 0, 32, {1, 0}, NONE},
@@ -94,9 +88,8 @@ static void division_is_towards_zero_or_not_defined(void **state)
 	      {IR_DIVS, 64, 0, 64, {MIN64, M64}, NONE}, {IR_DIVU, 32, 0, 32, {MIN32, M32}, 0});
 }
 
-static void shifts_clamp_their_amount(void **state)
+TEST(shifts_clamp_their_amount)
 {
-	(void)state;
 	CHECK({IR_SHL, 32, 0, 32, {1, 31}, MIN32}, {IR_SHL, 32, 0, 32, {1, 32}, 0},
 	      {IR_SHL, 32, 0, 32, {1, M32}, 0}, {IR_SHL, 64, 0, 64, {1, 32}, UINT64_C(1) << 32},
 	      {IR_SHRU, 32, 0, 32, {MIN32, 31}, 1}, {IR_SHRU, 32, 0, 32, {MIN32, 32}, 0},
@@ -105,9 +98,8 @@ static void shifts_clamp_their_amount(void **state)
 	      {IR_SHRS, 16, 0, 16, {0x8000, 4}, 0xf800});
 }
 
-static void fields_are_taken_out_and_put_in(void **state)
+TEST(fields_are_taken_out_and_put_in)
 {
-	(void)state;
 	CHECK({IR_BFEU, 32, 0, 32, {0xabcd1234, 8, 8}, 0x12},
 	      {IR_BFES, 32, 0, 32, {0xabcd8234, 8, 8}, 0xffffff82},
 	      {IR_BFEU, 32, 0, 32, {0xabcd1234, 8, 0}, 0},
@@ -124,11 +116,10 @@ static void fields_are_taken_out_and_put_in(void **state)
 	      {IR_PACK, 16, 0, 32, {0xffff, 1}, 0x1ffff});
 }
 
-static void bytes_and_bits_are_permuted(void **state)
+TEST(bytes_and_bits_are_permuted)
 {
 	const uint64_t a = 0x33221100, b = 0x77665544;
 
-	(void)state;
 	CHECK({IR_PRMT, 32, 0, 32, {a, b, 0x7531}, 0x77553311},
 	      {IR_PRMT, 32, 0, 32, {0x80, 0, 0x0008}, 0x808080ff},
 	      {IR_PRMT, 32, 1, 32, {a, b, 1}, 0x44332211}, /* f4e */
@@ -147,9 +138,8 @@ static void bytes_and_bits_are_permuted(void **state)
 	      {IR_BFINDS, 32, 0, 32, {0xfffffff0}, 3});
 }
 
-static void widths_change_by_sign_and_clamp(void **state)
+TEST(widths_change_by_sign_and_clamp)
 {
-	(void)state;
 	CHECK({IR_SEXT, 8, 0, 32, {0x80}, 0xffffff80}, {IR_ZEXT, 8, 0, 32, {0x1280}, 0x80},
 	      {IR_SEXT, 32, 0, 64, {MIN32}, UINT64_C(0xffffffff80000000)},
 	      {IR_ZEXT, 32, 0, 32, {M64}, M32}, {IR_SATS, 8, 32, 64, {1000}, 127},
@@ -158,9 +148,8 @@ static void widths_change_by_sign_and_clamp(void **state)
 	      {IR_SATUS, 32, 32, 64, {M32}, 0x7fffffff}, {IR_SATS, 32, 64, 64, {MIN64}, MIN32});
 }
 
-static void integers_compare_by_sign(void **state)
+TEST(integers_compare_by_sign)
 {
-	(void)state;
 	CHECK({IR_CMP, 32, IR_COND_LTS, 1, {M32, 0}, 1}, {IR_CMP, 32, IR_COND_LTU, 1, {M32, 0}, 0},
 	      {IR_CMP, 32, IR_COND_LES, 1, {5, 5}, 1}, {IR_CMP, 32, IR_COND_LEU, 1, {6, 5}, 0},
 	      {IR_CMP, 32, IR_COND_GTS, 1, {0, M32}, 1}, {IR_CMP, 32, IR_COND_GTU, 1, {0, M32}, 0},
@@ -173,11 +162,10 @@ static void integers_compare_by_sign(void **state)
 	      {IR_SEL, 32, 0, 32, {0, 7, 8}, 8}, {IR_NOT, 1, 0, 1, {1}, 0});
 }
 
-static void a_comparison_with_no_number_is_ordered_or_not(void **state)
+TEST(a_comparison_with_no_number_is_ordered_or_not)
 {
 	const uint64_t nan = 0x7fc00000, one = f32(1), two = f32(2);
 
-	(void)state;
 	for (unsigned cond = 0; cond < GW_IR_CONDS; cond++) {
 		bool unordered_holds = cond == IR_COND_LTU || cond == IR_COND_LEU ||
 		                       cond == IR_COND_GTU || cond == IR_COND_GEU ||
@@ -194,9 +182,8 @@ static void a_comparison_with_no_number_is_ordered_or_not(void **state)
 	      {IR_FCMP, 32, IR_COND_NUM, 1, {one, two}, 1});
 }
 
-static void floats_round_to_nearest(void **state)
+TEST(floats_round_to_nearest)
 {
-	(void)state;
 	CHECK({IR_FADD, 32, 0, 32, {f32(0x1p24f), f32(1)}, f32(0x1p24f)},
 	      {IR_FADD, 64, 0, 64, {f64(0x1p24), f64(1)}, f64(0x1p24 + 1)},
 	      {IR_FMUL, 32, 0, 32, {f32(3), f32(-0.5f)}, f32(-1.5f)},
@@ -216,9 +203,8 @@ static void floats_round_to_nearest(void **state)
 	      {IR_FSAT, 32, 0, 32, {0x7fc00000}, 0}, {IR_FSAT, 32, 0, 32, {f32(7)}, f32(1)});
 }
 
-static void conversions_round_as_asked_and_clamp(void **state)
+TEST(conversions_round_as_asked_and_clamp)
 {
-	(void)state;
 	CHECK({IR_F2S, 32, ROUND(IR_ROUND_ZERO, 32), 32, {f32(-1.9f)}, M32},
 	      {IR_F2S, 32, ROUND(IR_ROUND_DOWN, 32), 32, {f32(-1.1f)}, M32 - 1},
 	      {IR_F2S, 32, ROUND(IR_ROUND_UP, 32), 32, {f32(1.1f)}, 2},
@@ -295,7 +281,7 @@ static void compare_lanes(const struct gw_ir_insn *insn, unsigned to, uint64_t *
 	}
 }
 
-static void all_lanes_at_once_answer_as_each_alone(void **state)
+TEST(all_lanes_at_once_answer_as_each_alone)
 {
 	static const struct {
 		enum gw_ir_op op;
@@ -313,7 +299,6 @@ static void all_lanes_at_once_answer_as_each_alone(void **state)
 	static const unsigned widths[] = {8, 16, 32, 64};
 	uint64_t seed = 1;
 
-	(void)state;
 	for (unsigned o = 0; o < sizeof(ops) / sizeof(*ops); o++)
 		for (unsigned aux = ops[o].aux_first; aux <= ops[o].aux_last; aux++)
 			for (unsigned w = 0; w < 16; w++) {
@@ -331,13 +316,12 @@ static void all_lanes_at_once_answer_as_each_alone(void **state)
 			}
 }
 
-static void a_lane_without_a_number_is_left_to_each_alone(void **state)
+TEST(a_lane_without_a_number_is_left_to_each_alone)
 {
 	static struct gw_value source[2], out;
 	const struct gw_value *in[GW_SOURCES_MAX] = {&source[0], &source[1]};
 	struct gw_ir_insn insn = {.op = IR_ADD, .bits = 32, .uses = 2};
 
-	(void)state;
 	source[0].base[7] = gw_unknown(GW_WHY_MEMORY, 1);
 	assert_false(gw_eval_lanes(&insn, 32, in, GW_ALL_LANES, &out));
 	assert_true(gw_eval_lanes(&insn, 32, in, ~(UINT32_C(1) << 7), &out));
@@ -347,21 +331,5 @@ static void a_lane_without_a_number_is_left_to_each_alone(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(all_lanes_at_once_answer_as_each_alone),
-	        cmocka_unit_test(a_lane_without_a_number_is_left_to_each_alone),
-	        cmocka_unit_test(sums_wrap_and_carry),
-	        cmocka_unit_test(products_keep_the_half_asked_for),
-	        cmocka_unit_test(division_is_towards_zero_or_not_defined),
-	        cmocka_unit_test(shifts_clamp_their_amount),
-	        cmocka_unit_test(fields_are_taken_out_and_put_in),
-	        cmocka_unit_test(bytes_and_bits_are_permuted),
-	        cmocka_unit_test(widths_change_by_sign_and_clamp),
-	        cmocka_unit_test(integers_compare_by_sign),
-	        cmocka_unit_test(a_comparison_with_no_number_is_ordered_or_not),
-	        cmocka_unit_test(floats_round_to_nearest),
-	        cmocka_unit_test(conversions_round_as_asked_and_clamp),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run(NULL, NULL);
 }

@@ -16,7 +16,7 @@
 /* The driver's private table; NULL where the libcuda.so.1 found is not the stand-in's. */
 const struct si_private *sc_driver(void);
 extern struct si_cupti_hooks sc_hooks;
-/* The version cuptiGetVersion tells, and with it the layout of the records. */
+/* The version cuptiGetVersion reports, and with it the layout of the records. */
 uint32_t sc_version(void);
 /* A failure asked for by STANDIN_FAIL, traced; CUPTI_SUCCESS otherwise. */
 CUptiResult sc_enter(const char *name);

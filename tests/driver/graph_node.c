@@ -338,7 +338,7 @@ CUresult si_cuGraphConditionalHandleCreate(CUgraphConditionalHandle *pHandle_out
 	if (!si_is(node, SI_NODE) || (node)->type != CU_GRAPH_NODE_TYPE_##wanted || !(other))      \
 	return CUDA_ERROR_INVALID_VALUE
 
-/* Of the kernel of a library the driver tells its function in the context. */
+/* Of the kernel of a library the driver reports its function in the context. */
 CUresult si_cuGraphKernelNodeGetParams_v2(CUgraphNode hNode, CUDA_KERNEL_NODE_PARAMS *nodeParams)
 {
 	struct si_kernel_node *k;

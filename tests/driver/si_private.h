@@ -20,7 +20,7 @@ struct si_config {
 	unsigned shared;
 	bool cooperative;
 };
-/* A kernel that ran: what its activity record tells. */
+/* A kernel that ran: what its activity record reports. */
 /* Of CUpti_ActivityMemcpyKind. */
 enum si_copy { SI_COPY_HTOD = 1, SI_COPY_DTOH = 2, SI_COPY_DTOD = 8, SI_COPY_HTOH = 9 };
 

@@ -5,6 +5,7 @@
  * again, with the name of a scenario as its argument; its output is what the test looks at.
  */
 #include "test_support.h"
+#include "tests/test.h"
 
 struct seen {
 	atomic_size_t records; /* CUPTI's own thread may deliver */
@@ -61,7 +62,7 @@ static void launch(const struct fixture *f, int times)
 
 /* ---- without a script ------------------------------------------------------------------- */
 
-static void every_kernel_has_a_record(void **state)
+TEST_WITH(every_kernel_has_a_record, fixture_make, fixture_drop)
 {
 	collect();
 	launch(*state, 1000);
@@ -72,7 +73,7 @@ static void every_kernel_has_a_record(void **state)
 	cuptiFinalize();
 }
 
-static void a_full_buffer_is_delivered_without_a_flush(void **state)
+TEST_WITH(a_full_buffer_is_delivered_without_a_flush, fixture_make, fixture_drop)
 {
 	struct timespec pause = {0, 5000000};
 	collect();
@@ -87,7 +88,7 @@ static void a_full_buffer_is_delivered_without_a_flush(void **state)
 	assert_true(seen.records > 0);
 }
 
-static void a_running_kernel_holds_its_records_back(void **state)
+TEST_WITH(a_running_kernel_holds_its_records_back, fixture_make, fixture_drop)
 {
 	struct fixture *f = *state;
 	size_t records = 0, incomplete = 0, early = 0;
@@ -107,7 +108,7 @@ static void a_running_kernel_holds_its_records_back(void **state)
 	cuptiFinalize();
 }
 
-static void nothing_is_recorded_when_disabled(void **state)
+TEST_WITH(nothing_is_recorded_when_disabled, fixture_make, fixture_drop)
 {
 	collect();
 	assert_int_equal(cuptiActivityDisable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL), 0);
@@ -139,7 +140,7 @@ static void on_call(void *user, CUpti_CallbackDomain domain, CUpti_CallbackId id
 	h->grid = ((const cuLaunchKernel_params *)call->functionParams)->gridDimX;
 }
 
-static void a_callback_sees_a_launch_come_and_go(void **state)
+TEST_WITH(a_callback_sees_a_launch_come_and_go, fixture_make, fixture_drop)
 {
 	CUpti_SubscriberHandle subscriber, second;
 	struct heard heard = {0};
@@ -177,7 +178,7 @@ static void *launch_on_streams(void *given)
 	return (void *)failed;
 }
 
-static void sixteen_threads_on_eight_streams_each_lose_nothing(void **state)
+TEST_WITH(sixteen_threads_on_eight_streams_each_lose_nothing, fixture_make, fixture_drop)
 {
 	pthread_t threads[THREADS];
 	collect();
@@ -210,7 +211,7 @@ static uint64_t my_clock(void)
 	return now - first;
 }
 
-static void records_follow_a_registered_clock(void **state)
+TEST_WITH(records_follow_a_registered_clock, fixture_make, fixture_drop)
 {
 	collect();
 	assert_int_equal(cuptiActivityRegisterTimestampCallback(my_clock), 0);
@@ -300,94 +301,81 @@ static int scenario_run(const char *name)
 	return status;
 }
 
-static void records_are_plain_without_a_script(void **state)
+TEST(records_are_plain_without_a_script)
 {
-	(void)state;
 	assert_string_equal(scenario("", "records"), "enabled 0 first 60 all 60 dropped 0 bad 0 "
 	                                             "turns 29 hour 0 0");
 }
 
-static void every_seventh_record_is_dropped_and_counted(void **state)
+TEST(every_seventh_record_is_dropped_and_counted)
 {
-	(void)state;
 	assert_non_null(strstr(scenario("STANDIN_DROP=7", "records"), "all 52 dropped 8 bad 0"));
 }
 
-static void every_tenth_record_has_impossible_times(void **state)
+TEST(every_tenth_record_has_impossible_times)
 {
-	(void)state;
 	assert_non_null(
 	        strstr(scenario("STANDIN_BAD_TIME=10", "records"), "all 60 dropped 0 bad 6"));
 }
 
-static void records_of_a_stream_come_a_flush_late(void **state)
+TEST(records_of_a_stream_come_a_flush_late)
 {
-	(void)state;
 	assert_non_null(strstr(scenario("STANDIN_HOLD=2", "records"), "first 30 all 60"));
 }
 
-static void records_are_reordered_between_streams(void **state)
+TEST(records_are_reordered_between_streams)
 {
-	(void)state;
 	assert_non_null(strstr(scenario("STANDIN_REORDER=1", "records"), "all 60 dropped 0 bad 0 "
 	                                                                 "turns 1 "));
 }
 
-static void cuptis_clock_is_another(void **state)
+TEST(cuptis_clock_is_another)
 {
-	(void)state;
 	assert_non_null(
 	        strstr(scenario("STANDIN_CLOCK_OFFSET=7200000000000", "records"), "hour 2 2"));
 }
 
-static void an_older_version_has_shorter_records(void **state)
+TEST(an_older_version_has_shorter_records)
 {
-	(void)state;
 	assert_non_null(strstr(scenario("STANDIN_CUPTI_VERSION=12", "records"), "all 60 dropped 0 "
 	                                                                        "bad 0"));
 }
 
-static void privileges_can_be_missing(void **state)
+TEST(privileges_can_be_missing)
 {
-	(void)state;
 	assert_non_null(strstr(scenario("STANDIN_DENY=1", "records"), "enabled 35 first 0"));
 }
 
-static void the_nth_call_fails_as_asked(void **state)
+TEST(the_nth_call_fails_as_asked)
 {
-	(void)state;
 	assert_string_equal(
 	        scenario("STANDIN_FAIL=cuLaunchKernel:3:719,cuptiActivityEnable:1:999", "calls"),
 	        "launches 0 0 719 0 stream 0 subscribe 0 enable 999");
 }
 
-static void every_call_fails_as_asked(void **state)
+TEST(every_call_fails_as_asked)
 {
-	(void)state;
 	assert_string_equal(scenario("STANDIN_FAIL='cuLaunchKernel:*:2'", "calls"),
 	                    "launches 2 2 2 2 stream 0 subscribe 0 enable 0");
 }
 
-static void another_subscriber_can_be_there(void **state)
+TEST(another_subscriber_can_be_there)
 {
-	(void)state;
 	assert_non_null(strstr(scenario("STANDIN_SUBSCRIBED=1", "calls"), "subscribe 39"));
 }
 
-static void a_wrong_rule_is_one_clear_error(void **state)
+TEST(a_wrong_rule_is_one_clear_error)
 {
-	(void)state;
 	assert_string_equal(scenario("STANDIN_FAIL=cuInit", "calls"),
 	                    "stand-in: STANDIN_FAIL: \"cuInit\" is not function:N:code (N a count "
 	                    "from 1, or *)");
 }
 
-static void the_trace_has_a_line_for_a_call(void **state)
+TEST(the_trace_has_a_line_for_a_call)
 {
 	char path[] = "/tmp/standin-trace-XXXXXX", environment[128], line[512];
 	int fd = mkstemp(path), launches = 0, refused = 0;
 	FILE *file;
-	(void)state;
 	assert_true(fd >= 0);
 	close(fd);
 	snprintf(environment, sizeof environment,
@@ -406,11 +394,10 @@ static void the_trace_has_a_line_for_a_call(void **state)
 	assert_int_equal(refused, 1);
 }
 
-static void the_truth_counts_what_ran(void **state)
+TEST(the_truth_counts_what_ran)
 {
 	char path[] = "/tmp/standin-count-XXXXXX", environment[128], text[4096] = "";
 	int fd = mkstemp(path);
-	(void)state;
 	assert_true(fd >= 0);
 	snprintf(environment, sizeof environment, "STANDIN_COUNT=%s", path);
 	scenario(environment, "records");
@@ -424,32 +411,8 @@ static void the_truth_counts_what_ran(void **state)
 
 int main(int argc, char **argv)
 {
-#define T(test) cmocka_unit_test_setup_teardown(test, fixture_make, fixture_drop)
-	const struct CMUnitTest tests[] = {
-	        T(every_kernel_has_a_record),
-	        T(a_full_buffer_is_delivered_without_a_flush),
-	        T(a_running_kernel_holds_its_records_back),
-	        T(nothing_is_recorded_when_disabled),
-	        T(a_callback_sees_a_launch_come_and_go),
-	        T(records_follow_a_registered_clock),
-	        T(sixteen_threads_on_eight_streams_each_lose_nothing),
-	        cmocka_unit_test(records_are_plain_without_a_script),
-	        cmocka_unit_test(every_seventh_record_is_dropped_and_counted),
-	        cmocka_unit_test(every_tenth_record_has_impossible_times),
-	        cmocka_unit_test(records_of_a_stream_come_a_flush_late),
-	        cmocka_unit_test(records_are_reordered_between_streams),
-	        cmocka_unit_test(cuptis_clock_is_another),
-	        cmocka_unit_test(an_older_version_has_shorter_records),
-	        cmocka_unit_test(privileges_can_be_missing),
-	        cmocka_unit_test(the_nth_call_fails_as_asked),
-	        cmocka_unit_test(every_call_fails_as_asked),
-	        cmocka_unit_test(another_subscriber_can_be_there),
-	        cmocka_unit_test(a_wrong_rule_is_one_clear_error),
-	        cmocka_unit_test(the_trace_has_a_line_for_a_call),
-	        cmocka_unit_test(the_truth_counts_what_ran),
-	};
 	self = argv[0];
 	if (argc > 1)
 		return scenario_run(argv[1]);
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run(NULL, NULL);
 }

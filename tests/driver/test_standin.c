@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The stand-in driver: launches, streams, events, graphs, and how functions are found. */
 #include "test_support.h"
+#include "tests/test.h"
 #include <malloc.h>
 
-static void a_kernel_body_really_runs(void **state)
+TEST_WITH(a_kernel_body_really_runs, fixture_make, fixture_drop)
 {
 	struct fixture *f = *state;
 	int n = 100, value = 7, out[128] = {0};
@@ -14,7 +15,7 @@ static void a_kernel_body_really_runs(void **state)
 	assert_int_equal(out[100], 0);
 }
 
-static void a_stream_is_done_when_its_last_kernel_is(void **state)
+TEST_WITH(a_stream_is_done_when_its_last_kernel_is, fixture_make, fixture_drop)
 {
 	struct fixture *f = *state;
 	uint64_t begin = steady_ns();
@@ -26,7 +27,7 @@ static void a_stream_is_done_when_its_last_kernel_is(void **state)
 	assert_true(steady_ns() - begin >= 50000000);
 }
 
-static void the_legacy_stream_waits_for_blocking_streams_only(void **state)
+TEST_WITH(the_legacy_stream_waits_for_blocking_streams_only, fixture_make, fixture_drop)
 {
 	struct fixture *f = *state;
 	CUresult running = CUDA_SUCCESS;
@@ -49,7 +50,7 @@ static void the_legacy_stream_waits_for_blocking_streams_only(void **state)
 	cuStreamDestroy(blocking);
 }
 
-static void an_event_orders_two_streams(void **state)
+TEST_WITH(an_event_orders_two_streams, fixture_make, fixture_drop)
 {
 	struct fixture *f = *state;
 	CUresult running = CUDA_SUCCESS;
@@ -74,7 +75,7 @@ static void an_event_orders_two_streams(void **state)
 	cuStreamDestroy(other);
 }
 
-static void a_destroyed_streams_work_is_waited_for_by_the_context_only(void **state)
+TEST_WITH(a_destroyed_streams_work_is_waited_for_by_the_context_only, fixture_make, fixture_drop)
 {
 	struct fixture *f = *state;
 	unsigned long long ns = 50000000;
@@ -94,7 +95,7 @@ static void host_flag(void *user)
 	atomic_fetch_add((atomic_int *)user, 1);
 }
 
-static void host_functions_run_in_stream_order(void **state)
+TEST_WITH(host_functions_run_in_stream_order, fixture_make, fixture_drop)
 {
 	struct fixture *f = *state;
 	atomic_int calls = 0;
@@ -107,11 +108,10 @@ static void host_functions_run_in_stream_order(void **state)
 	assert_int_equal(cuStreamSynchronize(f->stream), 0);
 }
 
-static void a_destroyed_handle_value_comes_back(void **state)
+TEST_WITH(a_destroyed_handle_value_comes_back, fixture_make, fixture_drop)
 {
 	CUstream first, second;
 	unsigned long long id_first = 0, id_second = 0;
-	(void)state;
 	cuStreamCreate(&first, 0);
 	cuStreamGetId(first, &id_first);
 	assert_int_equal(cuStreamDestroy(first), 0);
@@ -123,7 +123,7 @@ static void a_destroyed_handle_value_comes_back(void **state)
 	cuStreamDestroy(second);
 }
 
-static void an_address_is_the_exported_symbol_of_its_version(void **state)
+TEST_WITH(an_address_is_the_exported_symbol_of_its_version, fixture_make, fixture_drop)
 {
 	static const struct {
 		const char *name, *symbol;
@@ -138,7 +138,6 @@ static void an_address_is_the_exported_symbol_of_its_version(void **state)
 	             {"cuGraphInstantiate", "cuGraphInstantiate_v2", 13000, 0},
 	             {"cuMemcpyHtoD", "cuMemcpyHtoD_v2_ptds", 7000, 2},
 	             {"cuGetProcAddress", "cuGetProcAddress_v2", 12000, 0}};
-	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
 		CUdriverProcAddressQueryResult status;
 		void *address = NULL;
@@ -151,11 +150,10 @@ static void an_address_is_the_exported_symbol_of_its_version(void **state)
 	}
 }
 
-static void what_is_too_new_or_unknown_has_no_address(void **state)
+TEST_WITH(what_is_too_new_or_unknown_has_no_address, fixture_make, fixture_drop)
 {
 	CUdriverProcAddressQueryResult status;
 	void *address = &status;
-	(void)state;
 	assert_int_equal(cuGetProcAddress("cuGraphLaunch", &address, 8000, 0, &status), 0);
 	assert_int_equal(status, CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT);
 	assert_null(address);
@@ -165,7 +163,7 @@ static void what_is_too_new_or_unknown_has_no_address(void **state)
 	assert_null(address);
 }
 
-static void a_green_context_has_streams_of_its_own(void **state)
+TEST_WITH(a_green_context_has_streams_of_its_own, fixture_make, fixture_drop)
 {
 	struct fixture *f = *state;
 	CUdevResource resource;
@@ -187,7 +185,7 @@ static void a_green_context_has_streams_of_its_own(void **state)
 	assert_int_equal(cuGreenCtxDestroy(green), 0);
 }
 
-static void a_cycle_cannot_be_instantiated(void **state)
+TEST_WITH(a_cycle_cannot_be_instantiated, fixture_make, fixture_drop)
 {
 	struct fixture *f = *state;
 	void *params[] = {&f->memory};
@@ -203,7 +201,7 @@ static void a_cycle_cannot_be_instantiated(void **state)
 	cuGraphDestroy(graph);
 }
 
-static void a_graph_keeps_its_kernel_when_the_module_is_gone(void **state)
+TEST_WITH(a_graph_keeps_its_kernel_when_the_module_is_gone, fixture_make, fixture_drop)
 {
 	struct fixture *f = *state;
 	void *params[] = {&f->memory};
@@ -233,12 +231,11 @@ static void a_graph_keeps_its_kernel_when_the_module_is_gone(void **state)
 	cuModuleUnload(other);
 }
 
-static void modules_that_come_and_go_take_no_memory(void **state)
+TEST_WITH(modules_that_come_and_go_take_no_memory, fixture_make, fixture_drop)
 {
 	CUmodule module;
 	CUfunction function;
 	size_t before = 0;
-	(void)state;
 	for (int i = 0; i < 2000; i++) {
 		if (i == 1000)
 			before = mallinfo2().uordblks;
@@ -249,7 +246,7 @@ static void modules_that_come_and_go_take_no_memory(void **state)
 	assert_true(mallinfo2().uordblks < before + 1000);
 }
 
-static void a_condition_that_holds_runs_its_body(void **state)
+TEST_WITH(a_condition_that_holds_runs_its_body, fixture_make, fixture_drop)
 {
 	struct fixture *f = *state;
 	void *params[] = {&f->memory};
@@ -278,7 +275,7 @@ static void a_condition_that_holds_runs_its_body(void **state)
 	}
 }
 
-static void old_launches_take_their_state_from_the_function(void **state)
+TEST_WITH(old_launches_take_their_state_from_the_function, fixture_make, fixture_drop)
 {
 	struct fixture *f = *state;
 	int value;
@@ -300,7 +297,7 @@ static void old_launches_take_their_state_from_the_function(void **state)
 	assert_int_equal(value, 1);
 }
 
-static void a_malformed_image_is_refused(void **state)
+TEST_WITH(a_malformed_image_is_refused, fixture_make, fixture_drop)
 {
 	static const char *const bad[] = {
 	        "something else",
@@ -312,12 +309,11 @@ static void a_malformed_image_is_refused(void **state)
 	        TEST_HEAD "kernel a params=99999\n",
 	};
 	CUmodule module;
-	(void)state;
 	for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
 		assert_int_equal(cuModuleLoadData(&module, bad[i]), CUDA_ERROR_INVALID_IMAGE);
 }
 
-static void linked_images_hold_all_kernels(void **state)
+TEST_WITH(linked_images_hold_all_kernels, fixture_make, fixture_drop)
 {
 	char one[] = TEST_HEAD "kernel first\n", two[] = TEST_HEAD "kernel second\n";
 	CUlinkState link;
@@ -325,7 +321,6 @@ static void linked_images_hold_all_kernels(void **state)
 	CUfunction function;
 	void *image;
 	size_t size;
-	(void)state;
 	assert_int_equal(cuLinkCreate(0, NULL, NULL, &link), 0);
 	assert_int_equal(
 	        cuLinkAddData(link, CU_JIT_INPUT_PTX, one, sizeof one, "one", 0, NULL, NULL), 0);
@@ -339,11 +334,10 @@ static void linked_images_hold_all_kernels(void **state)
 	cuModuleUnload(module);
 }
 
-static void the_child_of_a_fork_is_not_initialised(void **state)
+TEST_WITH(the_child_of_a_fork_is_not_initialised, fixture_make, fixture_drop)
 {
 	int status = 1;
 	pid_t child = fork();
-	(void)state;
 	if (child == 0)
 		_exit(cuInit(0) == CUDA_ERROR_NOT_INITIALIZED &&
 		                      cuCtxSynchronize() == CUDA_ERROR_NOT_INITIALIZED
@@ -353,37 +347,14 @@ static void the_child_of_a_fork_is_not_initialised(void **state)
 	assert_int_equal(status, 0);
 }
 
-static void the_device_says_what_it_is(void **state)
+TEST_WITH(the_device_says_what_it_is, fixture_make, fixture_drop)
 {
 	char name[64] = "";
-	(void)state;
 	assert_int_equal(cuDeviceGetName(name, sizeof name, 0), 0);
 	assert_memory_equal(name, "gpuwatch stand-in", 17);
 }
 
 int main(void)
 {
-#define T(test) cmocka_unit_test_setup_teardown(test, fixture_make, fixture_drop)
-	const struct CMUnitTest tests[] = {
-	        T(a_kernel_body_really_runs),
-	        T(a_stream_is_done_when_its_last_kernel_is),
-	        T(the_legacy_stream_waits_for_blocking_streams_only),
-	        T(an_event_orders_two_streams),
-	        T(a_destroyed_streams_work_is_waited_for_by_the_context_only),
-	        T(host_functions_run_in_stream_order),
-	        T(a_destroyed_handle_value_comes_back),
-	        T(an_address_is_the_exported_symbol_of_its_version),
-	        T(what_is_too_new_or_unknown_has_no_address),
-	        T(a_green_context_has_streams_of_its_own),
-	        T(a_cycle_cannot_be_instantiated),
-	        T(a_graph_keeps_its_kernel_when_the_module_is_gone),
-	        T(modules_that_come_and_go_take_no_memory),
-	        T(a_condition_that_holds_runs_its_body),
-	        T(old_launches_take_their_state_from_the_function),
-	        T(a_malformed_image_is_refused),
-	        T(linked_images_hold_all_kernels),
-	        T(the_child_of_a_fork_is_not_initialised),
-	        T(the_device_says_what_it_is),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run(NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What any PTX tells of memory: trees that hang together, shares that are shares, rows that are
+/* What any PTX shows of memory: trees that hang together, shares that are shares, rows that are
    either a number with a source or unknown. */
 #include <math.h>
 #include <stddef.h>

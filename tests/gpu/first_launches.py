@@ -10,7 +10,7 @@ had their first launch predicted before any launch of the kernel had been timed,
 these within 25% and 2x, for gpuwatch and each model, where no answer is a miss. gpuwatch's own prediction also knows the
 typical factor of the program's earlier kernels, a model's knows nothing but code and the GPU's profile. Leaves logs, scores,
 reports and figures, and what compilers wrote into their caches, in OUT. Demanded: a program ends well, every launch is
-measured, its predictions replay with the same bits, and of every configuration the code tells something or the log
+measured, its predictions replay with the same bits, and of every configuration the code says something or the log
 says why not. Exit status: 0 all that, 1 not, 77 there is no GPU here, or no package for any of the programs.
 """
 import argparse

@@ -5,7 +5,7 @@
 usage: score_models.py [--gpuwatch PROGRAM] [--device NAME|FILE] [--code DUMP] [--launches FILE] [--json] [--misses MODEL] TABLE.csv
 
 TABLE.csv: of kernels/workloads/table.py. Each row becomes a described launch (docs/user/launch.md) whose
-work is what ncu counted, with its measured time. What no counter gives is taken from what the code tells
+work is what ncu counted, with its measured time. What no counter gives is taken from what the code shows
 (DUMP: of static_score.py --dump), as in the process; without DUMP atomic operations by thread are taken
 from what the workload states. Nothing is fitted here. Prints per model the share of rows within
 25% and within 2x, the median error and the geometric mean of predicted over measured, for all
@@ -43,7 +43,7 @@ def read_code(path):
 
 
 def work_of(row, fields, code):
-    """Counted work; what counters don't have, as the code tells it, or the workload states it."""
+    """Counted work; what counters don't have, as the code shows it, or the workload states it."""
     work = dict(code or {})
     for field in fields:
         value = known(row, field)
@@ -180,7 +180,7 @@ def main():
     parser.add_argument("--gpuwatch", default=f"{TOP}/build/bin/gpuwatch")
     parser.add_argument("--device", default="h200")
     parser.add_argument("--json", action="store_true")
-    parser.add_argument("--code", metavar="DUMP", help="what the code tells of the rows, of static_score.py --dump")
+    parser.add_argument("--code", metavar="DUMP", help="what the code shows of the rows, of static_score.py --dump")
     parser.add_argument("--launches", help="also write the described launches into this file")
     parser.add_argument("--misses", metavar="MODEL", help="also list the rows that this model misses by more than 2x")
     parser.add_argument("table")

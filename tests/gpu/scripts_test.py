@@ -561,7 +561,7 @@ class Development(Scripts):
         self.assertEqual((agreed, judged, len(lines)), (0, 1, 1))
         one["verdict"]["bound"] = "compute"
         self.assertEqual(development.agreement([row], [one])[:2], (1, 1))
-        one["verdict"]["work"]["inst_executed"]["source"] = "static analysis"  # what code tells is no count
+        one["verdict"]["work"]["inst_executed"]["source"] = "static analysis"  # what code shows is no count
         self.assertEqual(development.agreement([row], [one])[:2], (0, 0))
 
     def test_launches_from_before_and_after_the_code_was_read_are_one_configuration(self):
@@ -658,7 +658,7 @@ class Watched(unittest.TestCase):
 
 
 class Code(unittest.TestCase):
-    """What code tells, held against counts: of a committed kernel whose branches depend on arguments alone."""
+    """What code shows, held against counts: of a committed kernel whose branches depend on arguments alone."""
     ROW = {
         "workload": "loops", "size": 0, "launch": 0, "n": 64, "kernel": "nested_loops", "grid": [4, 1, 1], "block": [64, 1, 1],
         "dynamic_shared": 0, "args": ["0000e067c37f0000", "0000f067c37f0000", "03000000", "05000000"]}

@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The check of machine code, on listings that are right and on listings that are not. */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "tests/kernels/region.h"
+#include "tests/test.h"
 
 #define CLOCK   "/*0000*/ CS2R R2, SR_CLOCKLO ;\n"
 #define TIE     "/*0010*/ LOP3.LUT R4, R4, R2, R3, 0x78, !PT ;\n"
@@ -52,58 +50,53 @@ static bool loop(const char *code, const char *step, unsigned steps, char *why)
 	return good;
 }
 
-static void a_chain_of_the_right_length_is_accepted(void **state)
+TEST(a_chain_of_the_right_length_is_accepted)
 {
 	char why[REGION_WHY];
 
-	(void)state;
 	assert_true(timed(CLOCK TIE ADD ADD ADD COMPARE CLOCK, "FADD", 3, why));
 }
 
-static void one_operation_less_or_more_is_refused(void **state)
+TEST(one_operation_less_or_more_is_refused)
 {
 	char why[REGION_WHY];
 
-	(void)state;
 	assert_false(timed(CLOCK TIE ADD ADD COMPARE CLOCK, "FADD", 3, why));
 	assert_string_equal(why, "2 of FADD where 3 are claimed");
 	assert_false(timed(CLOCK TIE ADD ADD ADD ADD COMPARE CLOCK, "FADD", 3, why));
 	assert_non_null(strstr(why, "does not belong"));
 }
 
-static void an_instruction_that_was_not_claimed_is_refused(void **state)
+TEST(an_instruction_that_was_not_claimed_is_refused)
 {
 	char why[REGION_WHY];
 
-	(void)state;
 	assert_false(timed(CLOCK TIE ADD "/*0020*/ LDC R1, c[0x0][0x20] ;\n" COMPARE CLOCK, "FADD",
 	                   1, why));
 	assert_string_equal(why,
 	                    "instruction 3 is LDC R1, c[0x0][0x20], which does not belong there");
 }
 
-static void an_operation_outside_its_frame_is_refused(void **state)
+TEST(an_operation_outside_its_frame_is_refused)
 {
 	char why[REGION_WHY];
 
-	(void)state;
 	assert_false(timed(CLOCK ADD TIE ADD COMPARE CLOCK, "FADD", 2, why));
 	assert_string_equal(why, "instruction 1 comes before the tie to the clock");
 	assert_false(timed(CLOCK TIE ADD COMPARE ADD CLOCK, "FADD", 2, why));
 	assert_string_equal(why, "instruction 4 comes after the comparison");
 }
 
-static void readings_that_are_not_tied_are_refused(void **state)
+TEST(readings_that_are_not_tied_are_refused)
 {
 	char why[REGION_WHY];
 
-	(void)state;
 	assert_false(timed(CLOCK ADD COMPARE CLOCK, "FADD", 1, why));
 	assert_false(timed(CLOCK TIE ADD CLOCK, "FADD", 1, why));
 	assert_false(timed(CLOCK TIE ADD COMPARE, "FADD", 1, why));
 }
 
-static void a_batch_that_waits_for_another_than_its_last_result_is_refused(void **state)
+TEST(a_batch_that_waits_for_another_than_its_last_result_is_refused)
 {
 	static const char good[] =
 	        CLOCK "/*0020*/ FADD R9, R4, R5 ;\n/*0020*/ FADD R8, R4, R5 ;\n" CLOCK
@@ -114,7 +107,6 @@ static void a_batch_that_waits_for_another_than_its_last_result_is_refused(void 
 	char why[REGION_WHY];
 	struct sass_listing l = read(good);
 
-	(void)state;
 	assert_true(region_waits_for_last(sass_find(&l, "k"), 0, why));
 	sass_free(&l);
 	l = read(bad);
@@ -123,17 +115,16 @@ static void a_batch_that_waits_for_another_than_its_last_result_is_refused(void 
 	sass_free(&l);
 }
 
-static void the_frame_s_own_opcodes_are_counted_apart_from_the_steps(void **state)
+TEST(the_frame_s_own_opcodes_are_counted_apart_from_the_steps)
 {
 	char why[REGION_WHY];
 
-	(void)state;
 	assert_true(timed(CLOCK TIE TIE TIE COMPARE CLOCK, "LOP3.LUT", 2, why));
 	assert_false(timed(CLOCK TIE TIE COMPARE CLOCK, "LOP3.LUT", 2, why));
 	assert_true(timed(CLOCK TIE COMPARE COMPARE CLOCK, "ISETP.NE.U32.AND", 1, why));
 }
 
-static void alternatives_counts_and_free_words_of_a_step_are_understood(void **state)
+TEST(alternatives_counts_and_free_words_of_a_step_are_understood)
 {
 	static const char code[] =
 	        CLOCK TIE "/*0020*/ HFMA2 R4, R4, R5, R6 ;\n"
@@ -142,20 +133,18 @@ static void alternatives_counts_and_free_words_of_a_step_are_understood(void **s
 	                  "/*0020*/ BSYNC B0 ;\n/*0020*/ BSYNC B0 ;\n" COMPARE CLOCK;
 	char why[REGION_WHY];
 
-	(void)state;
 	assert_true(timed(code, "HFMA2|HFMA2.MMA*2 MUFU.RCP ~BSYNC", 1, why));
 	assert_false(timed(code, "HFMA2*2 MUFU.RCP ~BSYNC", 1, why));
 	assert_false(timed(code, "HFMA2|HFMA2.MMA*2 MUFU.RCP BSYNC", 1, why));
 }
 
-static void what_holds_the_warp_needs_no_comparison_after_it(void **state)
+TEST(what_holds_the_warp_needs_no_comparison_after_it)
 {
 	char why[REGION_WHY];
 	const char *store = "/*0020*/ STG.E desc[UR4][R2.64], R5 ;\n";
 	const char *fence = "/*0030*/ MEMBAR.SC.GPU ;\n";
 	char code[512];
 
-	(void)state;
 	snprintf(code, sizeof(code), CLOCK TIE "%s" COMPARE "%s" CLOCK, store, fence);
 	assert_true(timed(code, "STG.E MEMBAR.SC.GPU", 1, why));
 	snprintf(code, sizeof(code), CLOCK TIE "%s" COMPARE "%s" CLOCK, store, store);
@@ -172,22 +161,20 @@ static bool branch(const char *code, char *why)
 	return good;
 }
 
-static void a_branch_must_be_all_that_is_between_its_readings(void **state)
+TEST(a_branch_must_be_all_that_is_between_its_readings)
 {
 	char why[REGION_WHY];
 
-	(void)state;
 	assert_true(branch(".L_x_1:\n" CLOCK ADD CLOCK BACK, why));
 	assert_false(branch(".L_x_1:\n" CLOCK CLOCK ADD BACK, why));
 	assert_false(branch(".L_x_1:\n" ADD CLOCK CLOCK BACK, why));
 }
 
-static void more_than_a_few_moves_are_refused(void **state)
+TEST(more_than_a_few_moves_are_refused)
 {
 	static const char move[] = "/*0020*/ MOV R4, R5 ;\n";
 	char code[512], why[REGION_WHY];
 
-	(void)state;
 	snprintf(code, sizeof(code), CLOCK TIE "%s%s%s%s" ADD COMPARE CLOCK, move, move, move,
 	         move);
 	assert_true(timed(code, "FADD", 1, why));
@@ -196,21 +183,19 @@ static void more_than_a_few_moves_are_refused(void **state)
 	assert_false(timed(code, "FADD", 1, why));
 }
 
-static void a_loop_is_counted_from_its_label_to_its_branch(void **state)
+TEST(a_loop_is_counted_from_its_label_to_its_branch)
 {
 	char why[REGION_WHY];
 
-	(void)state;
 	assert_true(loop(CLOCK ADD ".L_x_1:\n" ADD ADD COUNT BACK ADD CLOCK, "FADD", 2, why));
 	assert_false(loop(CLOCK ".L_x_1:\n" ADD ADD ADD COUNT BACK CLOCK, "FADD", 2, why));
 	assert_false(loop(CLOCK ".L_x_1:\n" ADD COUNT BACK CLOCK, "FADD", 2, why));
 }
 
-static void a_rate_without_its_one_counted_loop_is_refused(void **state)
+TEST(a_rate_without_its_one_counted_loop_is_refused)
 {
 	char why[REGION_WHY];
 
-	(void)state;
 	assert_false(loop(CLOCK ADD ADD CLOCK, "FADD", 2, why));
 	assert_false(loop(CLOCK ".L_x_1:\n" ADD ADD BACK CLOCK, "FADD", 2, why));
 	assert_false(loop(CLOCK ".L_x_1:\n" ADD ADD COUNT BACK BACK CLOCK, "FADD", 2, why));
@@ -218,21 +203,5 @@ static void a_rate_without_its_one_counted_loop_is_refused(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(a_chain_of_the_right_length_is_accepted),
-	        cmocka_unit_test(one_operation_less_or_more_is_refused),
-	        cmocka_unit_test(an_instruction_that_was_not_claimed_is_refused),
-	        cmocka_unit_test(an_operation_outside_its_frame_is_refused),
-	        cmocka_unit_test(readings_that_are_not_tied_are_refused),
-	        cmocka_unit_test(a_batch_that_waits_for_another_than_its_last_result_is_refused),
-	        cmocka_unit_test(the_frame_s_own_opcodes_are_counted_apart_from_the_steps),
-	        cmocka_unit_test(alternatives_counts_and_free_words_of_a_step_are_understood),
-	        cmocka_unit_test(what_holds_the_warp_needs_no_comparison_after_it),
-	        cmocka_unit_test(a_branch_must_be_all_that_is_between_its_readings),
-	        cmocka_unit_test(more_than_a_few_moves_are_refused),
-	        cmocka_unit_test(a_loop_is_counted_from_its_label_to_its_branch),
-	        cmocka_unit_test(a_rate_without_its_one_counted_loop_is_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run(NULL, NULL);
 }

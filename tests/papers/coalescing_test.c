@@ -2,15 +2,12 @@
 /* Kim's coalescing: the base workloads of fig. 4.6 and the access of figs. 3.1 to 3.3. */
 #include "predictor/code/memory/access.h"
 #include "predictor/code/memory/coalescing.h"
+#include "tests/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 /* Equal within @p room, on either side. */
 static void assert_near(double value, double expected, double room)
@@ -112,37 +109,32 @@ static void check_base(const char *stride, double degree, unsigned in_range, dou
 	assert_near(gw_coalescing_sectors(&c), expectation, 0);
 }
 
-static void fig_4_6_stride_32_is_3_13_percent_and_32_sectors(void **state)
+TEST(fig_4_6_stride_32_is_3_13_percent_and_32_sectors)
 {
-	(void)state;
 	check_base("32", 1.0 / 32, 1, 32);
 }
 
-static void fig_4_6_stride_4_is_25_percent_and_16_sectors(void **state)
+TEST(fig_4_6_stride_4_is_25_percent_and_16_sectors)
 {
-	(void)state;
 	check_base("4", 0.25, 4, 16);
 }
 
-static void fig_4_6_same_location_is_100_percent_and_1_sector(void **state)
+TEST(fig_4_6_same_location_is_100_percent_and_1_sector)
 {
-	(void)state;
 	check_base("0", 1, 1, 1);
 }
 
-static void fig_4_6_coalescing_is_100_percent_and_4_sectors(void **state)
+TEST(fig_4_6_coalescing_is_100_percent_and_4_sectors)
 {
-	(void)state;
 	check_base("1", 1, 4, 4);
 }
 
 /* Fig. 4.6, backprop_adjust_weights: 100%, 3 sectors, expectation 3; blocks of 16 x 16. */
-static void fig_3_1_is_100_percent_and_3_sectors(void **state)
+TEST(fig_3_1_is_100_percent_and_3_sectors)
 {
 	struct gw_coalescing c;
 	struct tree t;
 
-	(void)state;
 	backprop(&t);
 	sum_warps(&t, (struct gw_dim3){1, 64, 1}, (struct gw_dim3){16, 16, 1}, &c);
 	assert_near(gw_coalescing_degree(&c), 1, 0);
@@ -151,12 +143,11 @@ static void fig_3_1_is_100_percent_and_3_sectors(void **state)
 	assert_near(gw_coalescing_sectors(&c), 3, 0);
 }
 
-static void section_3_1_3_s_expression_is_written_as_there(void **state)
+TEST(section_3_1_3_s_expression_is_written_as_there)
 {
 	char text[GW_ACCESS_TEXT_MAX];
 	struct tree t;
 
-	(void)state;
 	backprop(&t);
 	assert_string_equal(gw_access_expression(&t.access, text, sizeof(text)),
 	                    "add(mul(add(tid.x, 1), 4), param5)");
@@ -164,14 +155,5 @@ static void section_3_1_3_s_expression_is_written_as_there(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(fig_4_6_stride_32_is_3_13_percent_and_32_sectors),
-	        cmocka_unit_test(fig_4_6_stride_4_is_25_percent_and_16_sectors),
-	        cmocka_unit_test(fig_4_6_same_location_is_100_percent_and_1_sector),
-	        cmocka_unit_test(fig_4_6_coalescing_is_100_percent_and_4_sectors),
-	        cmocka_unit_test(fig_3_1_is_100_percent_and_3_sectors),
-	        cmocka_unit_test(section_3_1_3_s_expression_is_written_as_there),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run(NULL, NULL);
 }

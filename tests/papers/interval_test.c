@@ -4,13 +4,11 @@
  * slides have no page numbers that survive, so each is cited by its title.
  */
 #include "predictor/models/papers/interval.h"
+#include "tests/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
-#include <cmocka.h>
 
 /* Equal when printed with that many decimals. */
 static void assert_prints(double value, double printed, int decimals)
@@ -111,9 +109,8 @@ static const struct gw_interval_insn simple_loop[] = {
         {0, 1, 0, {0, 0, 0}},   /* BRA .Loop */
 };
 
-static void simple_loop_takes_410_cycles(void **state)
+TEST(simple_loop_takes_410_cycles)
 {
-	(void)state;
 	/* The slide stops where the branch issues; with the branch's own cycle it is 411. */
 	assert_prints(gw_interval_latency(simple_loop, 3), 410, 0);
 	assert_prints(gw_interval_latency(simple_loop, 4), 411, 0);
@@ -134,28 +131,25 @@ static double actual_sass_latency(void)
 	return gw_interval_latency(code, sizeof(code) / sizeof(*code));
 }
 
-static void actual_sass_takes_417_cycles(void **state)
+TEST(actual_sass_takes_417_cycles)
 {
-	(void)state;
 	assert_prints(actual_sass_latency(), 417, 0);
 }
 
 /* "Example: Resources for simple loop": M2200, 88.1 GB/s, 1.04 GHz, 8 B. */
-static void threads_that_saturate_an_m2200(void **state)
+TEST(threads_that_saturate_an_m2200)
 {
-	(void)state;
 	assert_prints(data_threads(gw_interval_latency(simple_loop, 3), 8, 88.1e9, 1.04e9), 4341,
 	              0);
 	assert_prints(data_threads(actual_sass_latency(), 8, 88.1e9, 1.04e9), 4416, 0);
 }
 
 /* "Example, continued": GP104, Theta_IM = 640, Theta_IF = 2560 instructions per cycle. */
-static void dispatch_of_a_gp104(void **state)
+TEST(dispatch_of_a_gp104)
 {
 	const struct gw_interval_use use[] = {{2, gw_interval_theta(20, 4, 8)},
 	                                      {1, gw_interval_theta(20, 4, 32)}};
 
-	(void)state;
 	assert_prints(use[0].theta, 640, 0);
 	assert_prints(use[1].theta, 2560, 0);
 	assert_prints(gw_interval_busy(1, use, 2), 0.00351563, 8);
@@ -163,27 +157,24 @@ static void dispatch_of_a_gp104(void **state)
 }
 
 /* "Instruction Bandwidth Scope": CC 6.0, 56 SMs, 2 schedulers, 8 units each. */
-static void load_store_bandwidth_of_a_gp100(void **state)
+TEST(load_store_bandwidth_of_a_gp100)
 {
-	(void)state;
 	assert_prints(gw_interval_theta(56, 2, 8), 896, 0);
 }
 
 /* "Estimation of Interval Latency", CC 5.1 and CC 7.5 with M = N = 16. */
-static void mxv_lcs_on_5_1_and_7_5(void **state)
+TEST(mxv_lcs_on_5_1_and_7_5)
 {
-	(void)state;
 	assert_prints(lcs_latency(&(struct mxv){400, 230, 4, 4, 1, 4, 16, 16, 0}), 720, 0);
 	assert_prints(lcs_latency(&(struct mxv){400, 230, 4, 4, 2, 4, 16, 16, 0}), 976, 0);
 }
 
 /* "Matrix Size Minimizing Number of Threads": the minimum is at sqrt(L_M) = 20. */
-static void square_matrix_of_20_needs_fewest_threads(void **state)
+TEST(square_matrix_of_20_needs_fewest_threads)
 {
 	double least = INFINITY;
 	unsigned best = 0;
 
-	(void)state;
 	for (unsigned n = 4; n <= 40; n++) {
 		struct mxv x = {400, 230, 4, 4, 1, 4, n, n, 0};
 		double threads = data_threads(lcs_latency(&x), 8.0 * n, 500e9, 1.81e9);
@@ -197,11 +188,10 @@ static void square_matrix_of_20_needs_fewest_threads(void **state)
 }
 
 /* "Solution Calculations", GTX 1080: 20 SMs, 320.3 GB/s, 1.73 GHz. */
-static void gtx_1080(void **state)
+TEST(gtx_1080)
 {
 	double latency = lcs_latency(&(struct mxv){400, 200, 6, 4, 1, 1, 16, 16, 0}), cycles;
 
-	(void)state;
 	assert_prints(latency, 672, 0);
 	assert_prints(latency / 1.73, 388.4, 1);
 	/* 971.9 comes from the rounded nanoseconds; from the cycles it is 972.0. */
@@ -213,12 +203,11 @@ static void gtx_1080(void **state)
 }
 
 /* The same, "correct store II" and "accounting for 1.2 I/op". */
-static void gtx_1080_with_stores_and_extra_instructions(void **state)
+TEST(gtx_1080_with_stores_and_extra_instructions)
 {
 	double two = lcs_latency(&(struct mxv){400, 200, 6, 4, 1, 2, 16, 16, 0});
 	double more = lcs_latency(&(struct mxv){400, 200, 6, 4, 1, 1, 16, 16, 19}), cycles;
 
-	(void)state;
 	assert_prints(two, 688, 0);
 	assert_prints(two / 1.73, 397.7, 1);
 	assert_prints(more, 691, 0);
@@ -229,11 +218,10 @@ static void gtx_1080_with_stores_and_extra_instructions(void **state)
 }
 
 /* The same, K20c: 13 SMs, 208.0 GB/s, 0.71 GHz. */
-static void k20c(void **state)
+TEST(k20c)
 {
 	double latency = lcs_latency(&(struct mxv){400, 200, 6, 4, 1, 1, 16, 16, 0}), cycles;
 
-	(void)state;
 	assert_prints(latency / 0.71, 946.5, 1);
 	assert_prints(data_threads(946.5, 128, 208.0, 1), 1538, 0);
 	assert_prints(data_threads(latency, 128, 208e9, 0.71e9) / 13, 118, 0);
@@ -242,12 +230,11 @@ static void k20c(void **state)
 }
 
 /* "Data Use Limits" of MXV-(LC)*S, with the slide's 320.8 GB/s (elsewhere it is 320.3). */
-static void mxv_lc_s_on_a_gtx_1080(void **state)
+TEST(mxv_lc_s_on_a_gtx_1080)
 {
 	struct mxv x = {400, 200, 6, 1, 1, 1, 16, 16, 0};
 	double threads = data_threads(lc_s_latency(&x), 8.0 * 16, 320.8e9, 1.73e9);
 
-	(void)state;
 	assert_prints(threads, 5609.4, 1);
 	assert_prints(threads / 20, 280, 0);
 	/* 8.77 warps, which the slide prints as 8. */
@@ -255,12 +242,11 @@ static void mxv_lc_s_on_a_gtx_1080(void **state)
 }
 
 /* "mxv-o-per-thd": 497 cycles; 11502 is from 320.3 GB/s though the slide shows 320.8. */
-static void per_thd_on_a_gtx_1080(void **state)
+TEST(per_thd_on_a_gtx_1080)
 {
 	double latency = per_thd_latency(&(struct mxv){400, 200, 6, 4, 1, 1, 16, 16, 0});
 	double threads = data_threads(latency, 8, 320.3e9, 1.73e9);
 
-	(void)state;
 	assert_prints(latency, 497, 0);
 	assert_prints(latency / 1.73, 287.3, 1);
 	assert_prints(threads, 11502, 0);
@@ -270,55 +256,34 @@ static void per_thd_on_a_gtx_1080(void **state)
 }
 
 /* "Analysis of Intervals Without Barriers": N/P L below saturation, N d/Theta above. */
-static void time_falls_with_threads_until_saturation(void **state)
+TEST(time_falls_with_threads_until_saturation)
 {
 	const struct gw_interval_use use = {8, 100};
 	double saturating = gw_interval_threads(400, &use, 1);
 
-	(void)state;
 	assert_prints(saturating, 5000, 0);
 	assert_prints(gw_interval_time(1e6, 1000, 400, saturating), 1e6 / 1000 * 400, 3);
 	assert_prints(gw_interval_time(1e6, 9000, 400, saturating), gw_interval_busy(1e6, &use, 1),
 	              3);
 }
 
-static void intervals_between_barriers_add_up(void **state)
+TEST(intervals_between_barriers_add_up)
 {
 	const struct gw_barrier_interval both[] = {{1000, 10, 400, 100}, {500, 200, 300, 50}};
 
-	(void)state;
 	assert_prints(gw_interval_total(both, 2), 1000.0 / 10 * 400 + 500.0 / 50 * 300, 6);
 }
 
-static void slot_out_of_range_has_no_latency(void **state)
+TEST(slot_out_of_range_has_no_latency)
 {
 	const struct gw_interval_insn reads = {1, 1, 0, {GW_INTERVAL_SLOTS, 0, 0}};
 	const struct gw_interval_insn writes = {1, 1, GW_INTERVAL_SLOTS, {0, 0, 0}};
 
-	(void)state;
 	assert_true(isnan(gw_interval_latency(&reads, 1)));
 	assert_true(isnan(gw_interval_latency(&writes, 1)));
 }
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(simple_loop_takes_410_cycles),
-	        cmocka_unit_test(actual_sass_takes_417_cycles),
-	        cmocka_unit_test(threads_that_saturate_an_m2200),
-	        cmocka_unit_test(dispatch_of_a_gp104),
-	        cmocka_unit_test(load_store_bandwidth_of_a_gp100),
-	        cmocka_unit_test(mxv_lcs_on_5_1_and_7_5),
-	        cmocka_unit_test(square_matrix_of_20_needs_fewest_threads),
-	        cmocka_unit_test(gtx_1080),
-	        cmocka_unit_test(gtx_1080_with_stores_and_extra_instructions),
-	        cmocka_unit_test(k20c),
-	        cmocka_unit_test(mxv_lc_s_on_a_gtx_1080),
-	        cmocka_unit_test(per_thd_on_a_gtx_1080),
-	        cmocka_unit_test(time_falls_with_threads_until_saturation),
-	        cmocka_unit_test(intervals_between_barriers_add_up),
-	        cmocka_unit_test(slot_out_of_range_has_no_latency),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run(NULL, NULL);
 }

@@ -5,13 +5,11 @@
  */
 #include "predictor/models/papers/models.h"
 #include "predictor/models/papers/mwp_cwp.h"
+#include "tests/test.h"
 #include "tests/unit/model_fixture.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-#include <cmocka.h>
 
 static void assert_close(double value, double expected)
 {
@@ -50,12 +48,11 @@ static struct gw_mwp_2009_in example(void)
 }
 
 /* MWP_peak_BW = 32 / 3.2 = 10; CWP = (2000 + 100) / 100 = 21; 2000 x 24 / 10 + 20 x 9. */
-static void case_2_memory_hides_computation(void **state)
+TEST(case_2_memory_hides_computation)
 {
 	struct gw_mwp_2009_in in = example();
 	struct gw_mwp_2009_out out;
 
-	(void)state;
 	gw_mwp_2009(&in, &out);
 	assert_int_equal(out.which, GW_MWP_MEMORY);
 	assert_close(out.mwp, 10);
@@ -64,12 +61,11 @@ static void case_2_memory_hides_computation(void **state)
 }
 
 /* N = 8: MWP = CWP = 8, so 2000 + 100 + 20 x 7. */
-static void case_1_not_enough_warps(void **state)
+TEST(case_1_not_enough_warps)
 {
 	struct gw_mwp_2009_in in = example();
 	struct gw_mwp_2009_out out;
 
-	(void)state;
 	in.n = 8;
 	gw_mwp_2009(&in, &out);
 	assert_int_equal(out.which, GW_MWP_NOT_ENOUGH_WARPS);
@@ -77,12 +73,11 @@ static void case_1_not_enough_warps(void **state)
 }
 
 /* 350 instructions: Comp = 1400, CWP = 3400 / 1400 = 2.43 < MWP = 10; 400 + 1400 x 24. */
-static void case_3_computation_hides_memory(void **state)
+TEST(case_3_computation_hides_memory)
 {
 	struct gw_mwp_2009_in in = example();
 	struct gw_mwp_2009_out out;
 
-	(void)state;
 	in.total_insts = 350;
 	gw_mwp_2009(&in, &out);
 	assert_int_equal(out.which, GW_MWP_COMPUTE);
@@ -91,12 +86,11 @@ static void case_3_computation_hides_memory(void **state)
 }
 
 /* Half of 6 instructions uncoalesced in 4 parts: Mem_L = (400 + 3 x 40 + 400) / 2 = 460. */
-static void uncoalesced_instructions_weigh_in(void **state)
+TEST(uncoalesced_instructions_weigh_in)
 {
 	struct gw_mwp_2009_in in = example();
 	struct gw_mwp_2009_out out;
 
-	(void)state;
 	in.coal_insts = in.uncoal_insts = 3;
 	in.uncoal_per_mw = 4;
 	gw_mwp_2009(&in, &out);
@@ -107,12 +101,11 @@ static void uncoalesced_instructions_weigh_in(void **state)
 }
 
 /* Synch_cost = 4 x (10 - 1) x 2 barriers x 3 blocks x 2 repetitions. */
-static void barriers_add_their_cost(void **state)
+TEST(barriers_add_their_cost)
 {
 	struct gw_mwp_2009_in in = example();
 	struct gw_mwp_2009_out without, with;
 
-	(void)state;
 	gw_mwp_2009(&in, &without);
 	in.synch_insts = 2;
 	gw_mwp_2009(&in, &with);
@@ -120,12 +113,11 @@ static void barriers_add_their_cost(void **state)
 }
 
 /* One warp: nothing overlaps, Mem_cycles + Comp_cycles. */
-static void one_warp_takes_its_own_time(void **state)
+TEST(one_warp_takes_its_own_time)
 {
 	struct gw_mwp_2009_in in = example();
 	struct gw_mwp_2009_out out;
 
-	(void)state;
 	in.n = in.rep = 1;
 	gw_mwp_2009(&in, &out);
 	assert_int_equal(out.which, GW_MWP_NOT_ENOUGH_WARPS);
@@ -136,13 +128,12 @@ static void one_warp_takes_its_own_time(void **state)
  * A published defect, pinned: just below MWP = N case 2 gives Mem N / MWP instead of Mem +
  * Comp, so case 1 lies higher by Comp_cycles.
  */
-static void border_of_cases_1_and_2_jumps_by_comp_cycles(void **state)
+TEST(border_of_cases_1_and_2_jumps_by_comp_cycles)
 {
 	enum gw_mwp_case at, below;
 	double first = gw_mwp_2009_exec(8, 8, 8, 400, 2000, 100, 5, 1, &at);
 	double second = gw_mwp_2009_exec(8 * (1 - 1e-12), 8, 8, 400, 2000, 100, 5, 1, &below);
 
-	(void)state;
 	assert_true(at == GW_MWP_NOT_ENOUGH_WARPS && below == GW_MWP_MEMORY);
 	assert_true(fabs(first - second - 100) < 1e-6);
 }
@@ -153,13 +144,12 @@ static void border_of_cases_1_and_2_jumps_by_comp_cycles(void **state)
  * little more bandwidth predicts a slower kernel. The part of the jump that grows with N is
  * N Comp / CWP = 2000 (Mem = (CWP - 1) Comp); Mem_L and the gaps between add 400 - 400.
  */
-static void border_of_cases_2_and_3_makes_more_bandwidth_slower(void **state)
+TEST(border_of_cases_2_and_3_makes_more_bandwidth_slower)
 {
 	enum gw_mwp_case at, above;
 	double second = gw_mwp_2009_exec(5, 5, 20, 400, 2000, 500, 5, 1, &at);
 	double third = gw_mwp_2009_exec(5 * (1 + 1e-12), 5, 20, 400, 2000, 500, 5, 1, &above);
 
-	(void)state;
 	assert_true(at == GW_MWP_MEMORY && above == GW_MWP_COMPUTE);
 	assert_close(second, 8400);
 	assert_close(third - second, 20 * 500 / 5.0);
@@ -196,12 +186,11 @@ static struct gw_mwp_2012_in sim(void)
 	                               .w_serial = 100};
 }
 
-static void sim_2012_by_hand(void **state)
+TEST(sim_2012_by_hand)
 {
 	struct gw_mwp_2012_in in = sim();
 	struct gw_mwp_2012_out out;
 
-	(void)state;
 	gw_mwp_2012(&in, &out);
 	assert_close(out.avg_dram_lat, 430);
 	assert_close(out.amat, 250);
@@ -217,24 +206,22 @@ static void sim_2012_by_hand(void **state)
 	assert_close(out.t_exec, 5220 / 16.0 + 16000.0 / 3);
 }
 
-static void sim_2012_one_warp_overlaps_nothing(void **state)
+TEST(sim_2012_one_warp_overlaps_nothing)
 {
 	struct gw_mwp_2012_in in = sim();
 	struct gw_mwp_2012_out out;
 
-	(void)state;
 	in.n = 1;
 	gw_mwp_2012(&in, &out);
 	assert_close(out.f_overlap + 1, 1);
 	assert_close(out.t_exec, out.t_comp + out.t_mem);
 }
 
-static void sim_2012_serial_work_unknown_means_time_unknown(void **state)
+TEST(sim_2012_serial_work_unknown_means_time_unknown)
 {
 	struct gw_mwp_2012_in in = sim();
 	struct gw_mwp_2012_out out;
 
-	(void)state;
 	in.w_serial = NAN;
 	gw_mwp_2012(&in, &out);
 	assert_unknown(out.t_exec);
@@ -242,9 +229,8 @@ static void sim_2012_serial_work_unknown_means_time_unknown(void **state)
 }
 
 /* Sanchez Gil 2017, 7.3.4: 30 with probability 0.5, 250 with 0.25, 600 with the rest. */
-static void latency_by_level_is_weighted_by_probability(void **state)
+TEST(latency_by_level_is_weighted_by_probability)
 {
-	(void)state;
 	assert_close(gw_mwp_level_amat(0.5, 0.25, 30, 250, 600), 227.5);
 }
 
@@ -260,12 +246,11 @@ static struct gw_estimate ask(const struct fixture *f, const char *model)
  * The fixture through all of it: 64 warps, #Rep 20, Mem_L 600, Comp = 0.25 x 100 = 25, Mem =
  * 1800, CWP = 64; MWP_peak_BW = 2e12 / (1e9 x 128 / 600 x 100) = 93.75; MWP = CWP = N.
  */
-static void launch_is_mapped_to_the_inputs_of_2009(void **state)
+TEST(launch_is_mapped_to_the_inputs_of_2009)
 {
 	struct fixture f;
 	struct gw_estimate e;
 
-	(void)state;
 	fixture_init(&f);
 	e = ask(&f, "mwp-cwp-2009");
 	assert_string_equal(e.reason, "");
@@ -276,12 +261,11 @@ static void launch_is_mapped_to_the_inputs_of_2009(void **state)
 	assert_int_equal(e.bound, GW_BOUND_LATENCY);
 }
 
-static void missing_input_is_named_not_zero(void **state)
+TEST(missing_input_is_named_not_zero)
 {
 	struct fixture f;
 	struct gw_estimate e;
 
-	(void)state;
 	fixture_init(&f);
 	f.work.q[GW_WORK_barriers] = (struct gw_quantity){.value = NAN};
 	e = ask(&f, "mwp-cwp-2009");
@@ -294,13 +278,12 @@ static void missing_input_is_named_not_zero(void **state)
  * (by bandwidth 1e12) of requests that depart 2 cycles apart; 20 special functions of 100
  * instructions on 16 lanes of 128; 300 passes for 100 accesses a warp.
  */
-static void serial_work_follows_from_its_causes(void **state)
+TEST(serial_work_follows_from_its_causes)
 {
 	struct fixture f;
 	struct gw_estimate e;
 	double warps = 128000, mwp;
 
-	(void)state;
 	fixture_init(&f);
 	f.work.q[GW_WORK_serial_cycles] = (struct gw_quantity){.value = NAN};
 	fixture_work(&f, GW_WORK_divergent_branches, 0.1);
@@ -329,13 +312,12 @@ static void serial_work_follows_from_its_causes(void **state)
 	assert_true(e.seconds > 0);
 }
 
-static void serial_work_is_unknown_where_a_cause_is(void **state)
+TEST(serial_work_is_unknown_where_a_cause_is)
 {
 	static const enum gw_work_field causes[] = {GW_WORK_barriers, GW_WORK_pipe_xu,
 	                                            GW_WORK_shared_wavefronts};
 	struct gw_estimate e;
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(causes) / sizeof(*causes); i++) {
 		struct fixture f;
 
@@ -352,12 +334,11 @@ static void serial_work_is_unknown_where_a_cause_is(void **state)
 }
 
 /* A coalesced request of a warp is one transaction and draws its 128 bytes. */
-static void a_request_draws_all_of_its_bytes(void **state)
+TEST(a_request_draws_all_of_its_bytes)
 {
 	struct fixture f;
 	struct gw_estimate e;
 
-	(void)state;
 	fixture_init(&f);
 	fixture_param(&f, GW_PARAM_b_mem, 1e12);
 	e = ask(&f, "mwp-cwp");
@@ -376,12 +357,11 @@ static void a_request_draws_all_of_its_bytes(void **state)
 }
 
 /* All hits in L1: the levels' mean is lat_l1; the published form pays lat_l1 for hits too. */
-static void levels_differ_from_2012_where_l2_answers(void **state)
+TEST(levels_differ_from_2012_where_l2_answers)
 {
 	struct fixture f;
 	struct gw_estimate published, levels;
 
-	(void)state;
 	fixture_init(&f);
 	fixture_work(&f, GW_WORK_l2_hit_rate, 1);
 	published = ask(&f, "mwp-cwp");
@@ -392,26 +372,5 @@ static void levels_differ_from_2012_where_l2_answers(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(case_1_not_enough_warps),
-	        cmocka_unit_test(case_2_memory_hides_computation),
-	        cmocka_unit_test(case_3_computation_hides_memory),
-	        cmocka_unit_test(uncoalesced_instructions_weigh_in),
-	        cmocka_unit_test(barriers_add_their_cost),
-	        cmocka_unit_test(one_warp_takes_its_own_time),
-	        cmocka_unit_test(border_of_cases_1_and_2_jumps_by_comp_cycles),
-	        cmocka_unit_test(border_of_cases_2_and_3_makes_more_bandwidth_slower),
-	        cmocka_unit_test(sim_2012_by_hand),
-	        cmocka_unit_test(sim_2012_one_warp_overlaps_nothing),
-	        cmocka_unit_test(sim_2012_serial_work_unknown_means_time_unknown),
-	        cmocka_unit_test(latency_by_level_is_weighted_by_probability),
-	        cmocka_unit_test(launch_is_mapped_to_the_inputs_of_2009),
-	        cmocka_unit_test(missing_input_is_named_not_zero),
-	        cmocka_unit_test(serial_work_follows_from_its_causes),
-	        cmocka_unit_test(serial_work_is_unknown_where_a_cause_is),
-	        cmocka_unit_test(a_request_draws_all_of_its_bytes),
-	        cmocka_unit_test(levels_differ_from_2012_where_l2_answers),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run(NULL, NULL);
 }

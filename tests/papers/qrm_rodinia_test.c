@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The Rodinia kernels of Konstantinidis 2017, section 5.2.5. */
 #include "qrm_case.h"
+#include "tests/test.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -54,11 +55,10 @@ static bool in(const char *name, const char *const list[])
 	return *list;
 }
 
-static void table_5_16_types(void **state)
+TEST(table_5_16_types)
 {
 	unsigned fp32 = 0, fp64 = 0, integer = 0;
 
-	(void)state;
 	for (unsigned i = 0; i < KERNELS; i++) {
 		struct gw_estimate e = kernel_on(GTX_480, &rodinia[i]);
 
@@ -72,9 +72,8 @@ static void table_5_16_types(void **state)
 	assert_int_equal(fp64, 1);
 }
 
-static void table_5_16_operational_intensity(void **state)
+TEST(table_5_16_operational_intensity)
 {
-	(void)state;
 	for (unsigned i = 0; i < KERNELS; i++) {
 		struct gw_estimate e = kernel_on(GTX_480, &rodinia[i]);
 		char printed[32];
@@ -84,9 +83,8 @@ static void table_5_16_operational_intensity(void **state)
 	}
 }
 
-static void table_5_16_operation_mix(void **state)
+TEST(table_5_16_operation_mix)
 {
-	(void)state;
 	for (unsigned i = 0; i < KERNELS; i++) {
 		struct gw_estimate e = kernel_on(GTX_480, &rodinia[i]);
 		char printed[32];
@@ -96,7 +94,7 @@ static void table_5_16_operation_mix(void **state)
 	}
 }
 
-static void table_5_16_other_instructions(void **state)
+TEST(table_5_16_other_instructions)
 {
 	/* (4.8) on the printed densities gives a hundredth more or less than the printed D_other in
 	 * these eight rows: the paper rounded each of the three by itself. */
@@ -109,7 +107,6 @@ static void table_5_16_other_instructions(void **state)
 	};
 	unsigned found = 0;
 
-	(void)state;
 	for (unsigned i = 0; i < KERNELS; i++) {
 		struct gw_estimate e = kernel_on(GTX_480, &rodinia[i]);
 		double ours = 100 * term(&e, "D_other");
@@ -127,13 +124,12 @@ static void table_5_16_other_instructions(void **state)
 	assert_int_equal(found, 8);
 }
 
-static void section_5_2_5_eleven_single_precision_kernels_are_below_the_ridge(void **state)
+TEST(section_5_2_5_eleven_single_precision_kernels_are_below_the_ridge)
 {
 	/* Figure 5.9 draws the theoretical roofline: 1345 GFLOPS, 177 GB/s (table 3.1). */
 	const double theoretical = 1345.0 / 177, measured = 1462.20 / 163.36;
 	unsigned below = 0, below_measured = 0;
 
-	(void)state;
 	for (unsigned i = 0; i < KERNELS; i++) {
 		struct gw_estimate e = kernel_on(GTX_480, &rodinia[i]);
 
@@ -147,11 +143,10 @@ static void section_5_2_5_eleven_single_precision_kernels_are_below_the_ridge(vo
 	assert_int_equal(below_measured, 12);
 }
 
-static void section_5_2_5_four_single_precision_kernels_are_memory_bound(void **state)
+TEST(section_5_2_5_four_single_precision_kernels_are_memory_bound)
 {
 	static const char *const named[] = {"bp-adj", "e3d-step", "hs-srtf", "km-pt", NULL};
 
-	(void)state;
 	for (unsigned i = 0; i < KERNELS; i++) {
 		struct gw_estimate e = kernel_on(GTX_480, &rodinia[i]);
 
@@ -162,12 +157,11 @@ static void section_5_2_5_four_single_precision_kernels_are_memory_bound(void **
 	}
 }
 
-static void section_5_2_5_dwt_kernels_are_compute_bound_on_gtx_660(void **state)
+TEST(section_5_2_5_dwt_kernels_are_compute_bound_on_gtx_660)
 {
 	static const char *const named[] = {"dwt-cpy", "dwt-krn", NULL};
 	unsigned found = 0;
 
-	(void)state;
 	for (unsigned i = 0; i < KERNELS; i++)
 		if (in(rodinia[i].kernel, named)) {
 			assert_int_equal(kernel_on(GTX_660, &rodinia[i]).bound, GW_BOUND_COMPUTE);
@@ -176,12 +170,11 @@ static void section_5_2_5_dwt_kernels_are_compute_bound_on_gtx_660(void **state)
 	assert_int_equal(found, 2);
 }
 
-static void section_5_2_6_integers_as_additions_are_faster_where_addition_is(void **state)
+TEST(section_5_2_6_integers_as_additions_are_faster_where_addition_is)
 {
 	const struct gw_model_options as_add = {.qrm_int_as_add = true};
 	unsigned faster = 0;
 
-	(void)state;
 	for (unsigned i = 0; i < KERNELS; i++) {
 		struct gw_estimate mad, add;
 		struct gw_work work;
@@ -203,16 +196,5 @@ static void section_5_2_6_integers_as_additions_are_faster_where_addition_is(voi
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(table_5_16_types),
-	        cmocka_unit_test(table_5_16_operational_intensity),
-	        cmocka_unit_test(table_5_16_operation_mix),
-	        cmocka_unit_test(table_5_16_other_instructions),
-	        cmocka_unit_test(section_5_2_5_eleven_single_precision_kernels_are_below_the_ridge),
-	        cmocka_unit_test(section_5_2_5_four_single_precision_kernels_are_memory_bound),
-	        cmocka_unit_test(section_5_2_5_dwt_kernels_are_compute_bound_on_gtx_660),
-	        cmocka_unit_test(section_5_2_6_integers_as_additions_are_faster_where_addition_is),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run(NULL, NULL);
 }

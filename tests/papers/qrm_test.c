@@ -7,6 +7,7 @@
 #include "qrm_case.h"
 
 #include "predictor/models/papers/models.h"
+#include "tests/test.h"
 
 #include <math.h>
 
@@ -34,7 +35,7 @@ static struct gw_estimate sgemm(enum gpu g)
 	return predict(g, &work, NULL);
 }
 
-static void table_3_1_flops_per_byte(void **state)
+TEST(table_3_1_flops_per_byte)
 {
 	/* GB/s, GFLOPS double and single, flops/byte as printed; S2050 has no other table. */
 	static const struct {
@@ -54,7 +55,6 @@ static void table_3_1_flops_per_byte(void **state)
 	};
 	const struct gw_model_options plain = {.qrm_factors = 2};
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(rows) / sizeof(*rows); i++)
 		for (unsigned dp = 0; dp < 2; dp++) {
 			const struct gw_kernel kernel = {.name = "kernel"};
@@ -73,11 +73,10 @@ static void table_3_1_flops_per_byte(void **state)
 		}
 }
 
-static void table_4_5_sor_parameters(void **state)
+TEST(table_4_5_sor_parameters)
 {
 	struct gw_estimate e = sor(GTX_660);
 
-	(void)state;
 	assert_prints(term(&e, "K_type fp64"), "1");
 	assert_prints(term(&e, "W_comp"), "1006649344");
 	assert_prints(term(&e, "W_traf"), "3334823424");
@@ -88,12 +87,11 @@ static void table_4_5_sor_parameters(void **state)
 	assert_prints(term(&e, "O_krn"), "0.3"); /* 4.3 */
 }
 
-static void table_4_4_is_of_one_iteration(void **state)
+TEST(table_4_4_is_of_one_iteration)
 {
 	struct gw_estimate e;
 	struct gw_work work;
 
-	(void)state;
 	work_of_metrics(&work, sor_metrics, 1);
 	e = predict(GTX_660, &work, NULL);
 	/* A quarter of table 4.5 and of table 5.9, although 4.3 says the metrics are of 4. */
@@ -119,15 +117,13 @@ static void assert_weights(enum gpu g, const char *fp32, const char *fp64, const
 	assert_prints(term(&i, "W_other"), other);
 }
 
-static void table_4_7_weights(void **state)
+TEST(table_4_7_weights)
 {
-	(void)state;
 	assert_weights(GTX_660, "1.00", "21.64", "5.41", "5.72", "1.56");
 }
 
-static void table_5_3_weights(void **state)
+TEST(table_5_3_weights)
 {
-	(void)state;
 	assert_weights(GTX_480, "1.00", "7.94", "1.97", "1.98", "1.00");
 	assert_weights(GTX_660, "1.00", "21.64", "5.41", "5.72", "1.56");
 	assert_weights(GTX_960, "1.00", "31.70", "2.98", "4.81", "1.00");
@@ -137,17 +133,15 @@ static void table_5_3_weights(void **state)
 	assert_weights(K20C, "1.00", "2.70", "5.33", "5.49", "1.61");
 }
 
-static void table_6_3_weights(void **state)
+TEST(table_6_3_weights)
 {
-	(void)state;
 	assert_weights(R9_NANO, "1.00", "23.63", "4.95", "3.04", "1.01");
 }
 
-static void table_4_10_sgemm_parameters(void **state)
+TEST(table_4_10_sgemm_parameters)
 {
 	struct gw_estimate e = sgemm(GTX_660);
 
-	(void)state;
 	assert_prints(term(&e, "K_type fp32"), "1");
 	assert_prints(term(&e, "W_comp"), "1048576000");
 	assert_prints(term(&e, "W_traf"), "42258880");
@@ -166,7 +160,7 @@ static void table_4_10_sgemm_parameters(void **state)
 	assert_int_equal(e.bound, GW_BOUND_COMPUTE);
 }
 
-static void table_5_6_costs_and_efficiency_of_sor(void **state)
+TEST(table_5_6_costs_and_efficiency_of_sor)
 {
 	static const char *const rows[CUDA_GPUS][4] = {
 	        [GTX_480] = {"0.97", "0.33", "0.71", "48.09"},
@@ -179,7 +173,6 @@ static void table_5_6_costs_and_efficiency_of_sor(void **state)
 	        [K20C] = {"0.33", "0.93", "1.14", "13.70"},
 	};
 
-	(void)state;
 	for (enum gpu g = 0; g < CUDA_GPUS; g++) {
 		struct gw_estimate e = sor(g);
 
@@ -190,7 +183,7 @@ static void table_5_6_costs_and_efficiency_of_sor(void **state)
 	}
 }
 
-static void table_5_7_derivation_for_sor(void **state)
+TEST(table_5_7_derivation_for_sor)
 {
 	static const struct {
 		const char *t_op, *adjusted, *b_mem, *o_dev, *predicted;
@@ -204,7 +197,6 @@ static void table_5_7_derivation_for_sor(void **state)
 	        [K20C] = {"1153.08", "91.13", "151.72", "0.60", "45.80", GW_BOUND_MEMORY},
 	};
 
-	(void)state;
 	for (enum gpu g = 0; g < CUDA_GPUS; g++) {
 		struct gw_estimate e = sor(g);
 
@@ -234,7 +226,7 @@ static void assert_results(struct gw_estimate (*kernel)(enum gpu), const struct 
 	}
 }
 
-static void table_5_9_sor_times(void **state)
+TEST(table_5_9_sor_times)
 {
 	static const struct result rows[CUDA_GPUS] = {
 	        [GTX_480] = {"20.414", 21.456, "-4.86"},
@@ -246,15 +238,13 @@ static void table_5_9_sor_times(void **state)
 	        [K20C] = {"21.979", 23.482, "-6.40"},
 	};
 
-	(void)state;
 	assert_results(sor, rows);
 }
 
-static void table_5_11_lmsor_parameters(void **state)
+TEST(table_5_11_lmsor_parameters)
 {
 	struct gw_estimate e = lmsor(GTX_480);
 
-	(void)state;
 	/* The names of the rows are lost in the scan; their order is that of table 4.10. */
 	assert_prints(term(&e, "K_type fp64"), "1");
 	assert_prints(term(&e, "W_comp"), "679312384");
@@ -266,7 +256,7 @@ static void table_5_11_lmsor_parameters(void **state)
 	assert_prints(term(&e, "O_krn"), "0.46");
 }
 
-static void table_5_12_lmsor_times(void **state)
+TEST(table_5_12_lmsor_times)
 {
 	static const struct result rows[CUDA_GPUS] = {
 	        [GTX_480] = {"8.957", 8.971, "-0.15"},   [GTX_660] = {"16.397", 18.069, "-9.26"},
@@ -274,28 +264,25 @@ static void table_5_12_lmsor_times(void **state)
 	        [M2050] = {"13.619", 15.162, "-10.17"},  [K20C] = {"9.644", 10.399, "-7.26"},
 	};
 
-	(void)state;
 	assert_results(lmsor, rows);
 }
 
-static void section_5_2_2_lmsor_is_compute_bound_on_gtx_660_only(void **state)
+TEST(section_5_2_2_lmsor_is_compute_bound_on_gtx_660_only)
 {
-	(void)state;
 	for (enum gpu g = 0; g < CUDA_GPUS; g++)
 		assert_int_equal(lmsor(g).bound, g == GTX_660 ? GW_BOUND_COMPUTE : GW_BOUND_MEMORY);
 }
 
-static void section_5_2_2_lmsor_o_dev_of_gtx_1060(void **state)
+TEST(section_5_2_2_lmsor_o_dev_of_gtx_1060)
 {
 	struct gw_estimate e = lmsor(GTX_1060), fermi = lmsor(GTX_480);
 
-	(void)state;
 	assert_prints(term(&e, "O_dev"), "0.484");
 	/* The text says 0.479: the GTX-480's T'_op over the GTX-1060's B_mem. */
 	assert_prints(term(&fermi, "T'_op") / term(&e, "B_mem"), "0.479");
 }
 
-static void table_5_14_sgemm_times(void **state)
+TEST(table_5_14_sgemm_times)
 {
 	static const struct result rows[CUDA_GPUS] = {
 	        [GTX_480] = {"2.987", 4.033, "-25.95"}, [GTX_660] = {"5.171", 6.201, "-16.61"},
@@ -303,16 +290,14 @@ static void table_5_14_sgemm_times(void **state)
 	        [M2050] = {"4.320", 5.795, "-25.45"},   [K20C] = {"3.122", 3.963, "-21.24"},
 	};
 
-	(void)state;
 	assert_results(sgemm, rows);
 }
 
-static void section_4_4_sgemm_with_loads_as_other_instructions(void **state)
+TEST(section_4_4_sgemm_with_loads_as_other_instructions)
 {
 	struct gw_estimate e;
 	struct gw_work work;
 
-	(void)state;
 	work_of_metrics(&work, sgemm_metrics, 1);
 	work.q[GW_WORK_ldst_inst].value = 0; /* what is not a load is D_other, (4.8) */
 	e = predict(GTX_660, &work, NULL);
@@ -320,7 +305,7 @@ static void section_4_4_sgemm_with_loads_as_other_instructions(void **state)
 	assert_prints(1e3 * e.seconds, "2.08");
 }
 
-static void table_6_5_times_on_r9_nano(void **state)
+TEST(table_6_5_times_on_r9_nano)
 {
 	/* Table 6.4: SGEMM by blocks of 16 x 16. */
 	static const struct parameters sgemm16 = {"SGEMM", "fp32", 1048576000, 61806400, 100,
@@ -328,7 +313,6 @@ static void table_6_5_times_on_r9_nano(void **state)
 	struct gw_estimate e = sor(R9_NANO);
 	struct gw_work work;
 
-	(void)state;
 	assert_prints(1e3 * e.seconds, "7.75");
 	work_of_parameters(&work, &sgemm16);
 	e = predict(R9_NANO, &work, NULL);
@@ -339,16 +323,15 @@ static void table_6_5_times_on_r9_nano(void **state)
 	assert_prints(1e3 * e.seconds, "46.27");
 }
 
-static void table_6_5_errors(void **state)
+TEST(table_6_5_errors)
 {
-	(void)state;
 	/* From the table's own times. It prints -11.18 and -11.45. */
 	assert_prints(100 * (7.75 - 8.72) / 8.72, "-11.12");
 	assert_prints(100 * (0.83 - 0.94) / 0.94, "-11.70");
 	assert_prints(100 * (46.27 - 54.57) / 54.57, "-15.21");
 }
 
-static void section_4_4_peak_alone_gives_half_a_millisecond(void **state)
+TEST(section_4_4_peak_alone_gives_half_a_millisecond)
 {
 	const struct gw_model_options none = {.qrm_factors = 2};
 	const struct gw_kernel kernel = {.name = "kernel"};
@@ -357,7 +340,6 @@ static void section_4_4_peak_alone_gives_half_a_millisecond(void **state)
 	struct gw_estimate e;
 	struct gw_work work;
 
-	(void)state;
 	work_of_metrics(&work, sgemm_metrics, 1);
 	/* The theoretical 1983 GFLOPS of table 3.1; 0.52 in 4.4, below 0.53 in 5.2.3. */
 	gw_device_set(&device, GW_PARAM_t_sp, 1983e9, GW_METHOD_PAPER);
@@ -367,13 +349,12 @@ static void section_4_4_peak_alone_gives_half_a_millisecond(void **state)
 	assert_unit(1e3 * e.seconds, "0.52");
 }
 
-static void fig_5_10_factors_only_lengthen_the_time(void **state)
+TEST(fig_5_10_factors_only_lengthen_the_time)
 {
 	struct gw_model_options options = {.qrm_factors = 2};
 	struct gw_estimate none, mix, both;
 	struct gw_work work;
 
-	(void)state;
 	work_of_metrics(&work, sor_metrics, 4);
 	none = predict(GTX_660, &work, &options);
 	options.qrm_factors = 1;
@@ -390,13 +371,12 @@ static void fig_5_10_factors_only_lengthen_the_time(void **state)
 	assert_true(none.seconds <= mix.seconds && mix.seconds < both.seconds);
 }
 
-static void equation_5_13_makes_the_reference_exact(void **state)
+TEST(equation_5_13_makes_the_reference_exact)
 {
 	struct gw_model_options options = {.qrm_utilisation = true};
 	struct gw_estimate e = sor(GTX_480);
 	struct gw_work work;
 
-	(void)state;
 	work_of_metrics(&work, sor_metrics, 4);
 	options.qrm_e_util = 21.456e-3 / e.seconds;
 	e = predict(GTX_480, &work, &options);
@@ -408,29 +388,5 @@ static void equation_5_13_makes_the_reference_exact(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(table_3_1_flops_per_byte),
-	        cmocka_unit_test(table_4_4_is_of_one_iteration),
-	        cmocka_unit_test(table_4_5_sor_parameters),
-	        cmocka_unit_test(table_4_7_weights),
-	        cmocka_unit_test(table_4_10_sgemm_parameters),
-	        cmocka_unit_test(section_4_4_peak_alone_gives_half_a_millisecond),
-	        cmocka_unit_test(section_4_4_sgemm_with_loads_as_other_instructions),
-	        cmocka_unit_test(table_5_3_weights),
-	        cmocka_unit_test(table_5_6_costs_and_efficiency_of_sor),
-	        cmocka_unit_test(table_5_7_derivation_for_sor),
-	        cmocka_unit_test(table_5_9_sor_times),
-	        cmocka_unit_test(table_5_11_lmsor_parameters),
-	        cmocka_unit_test(table_5_12_lmsor_times),
-	        cmocka_unit_test(section_5_2_2_lmsor_is_compute_bound_on_gtx_660_only),
-	        cmocka_unit_test(section_5_2_2_lmsor_o_dev_of_gtx_1060),
-	        cmocka_unit_test(table_5_14_sgemm_times),
-	        cmocka_unit_test(fig_5_10_factors_only_lengthen_the_time),
-	        cmocka_unit_test(equation_5_13_makes_the_reference_exact),
-	        cmocka_unit_test(table_6_3_weights),
-	        cmocka_unit_test(table_6_5_times_on_r9_nano),
-	        cmocka_unit_test(table_6_5_errors),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run(NULL, NULL);
 }

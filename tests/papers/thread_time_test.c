@@ -3,15 +3,12 @@
  * stand for. */
 #include "predictor/code/timing/timing.h"
 #include "predictor/models/papers/interval.h"
+#include "tests/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { MEMORY = 4 << 20 };
 
@@ -53,13 +50,12 @@ static double printed(double lat_int, double lat_fp64, double del_int, double de
 	return lat_int + del_br + 2 * lat_fp64 + next + 2 * lat_fp64 + del_fp64 + del_int + del_br;
 }
 
-static void fig_3_s_two_iterations_take_the_time_printed(void **state)
+TEST(fig_3_s_two_iterations_take_the_time_printed)
 {
 	static const double cases[][5] = {{4, 8, 1, 1, 1},   {6, 48, 1, 32, 1}, {5, 9, 2, 4, 3},
 	                                  {20, 21, 1, 2, 1}, {4, 4, 4, 4, 4},   {1, 100, 1, 50, 9}};
 	struct gw_time time = time_of_fig_3(2);
 
-	(void)state;
 	assert_false(time.incomplete);
 	for (unsigned i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		const double *c = cases[i];
@@ -72,12 +68,11 @@ static void fig_3_s_two_iterations_take_the_time_printed(void **state)
 	}
 }
 
-static void fig_3_s_expression_is_a_maximum_of_sums(void **state)
+TEST(fig_3_s_expression_is_a_maximum_of_sums)
 {
 	struct gw_time once = time_of_fig_3(1);
 	char text[400];
 
-	(void)state;
 	/* lat_%6 + del_br + lat_%8 + lat_%9 + del_%11 + del_%13 + del_br */
 	assert_string_equal(gw_time_text(&once, text, sizeof(text)),
 	                    "lat_int + 2 lat_fp64 + del_int + del_fp64 + 2 del_br");
@@ -120,11 +115,10 @@ static double scheduled(const struct gw_time_insn *code, const struct gw_time_co
 	return gw_interval_latency(insns, INSNS);
 }
 
-static void an_expression_has_the_value_of_the_schedule_at_any_latencies(void **state)
+TEST(an_expression_has_the_value_of_the_schedule_at_any_latencies)
 {
 	unsigned complete = 0;
 
-	(void)state;
 	for (unsigned program = 0; program < 200; program++) {
 		struct gw_time_insn code[INSNS] = {0};
 		struct gw_arena arena;
@@ -154,12 +148,11 @@ static void an_expression_has_the_value_of_the_schedule_at_any_latencies(void **
 	assert_true(complete > 100);
 }
 
-static void an_unknown_latency_leaves_the_time_unknown_where_it_stands(void **state)
+TEST(an_unknown_latency_leaves_the_time_unknown_where_it_stands)
 {
 	struct gw_time time = time_of_fig_3(2);
 	struct gw_time_costs costs = gw_time_typical;
 
-	(void)state;
 	costs.lat[GW_TIME_sfu] = NAN;
 	assert_true(gw_time_value(&time, &costs, NULL) > 0);
 	costs.lat[GW_TIME_fp64] = NAN;
@@ -168,12 +161,5 @@ static void an_unknown_latency_leaves_the_time_unknown_where_it_stands(void **st
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(fig_3_s_two_iterations_take_the_time_printed),
-	        cmocka_unit_test(fig_3_s_expression_is_a_maximum_of_sums),
-	        cmocka_unit_test(an_expression_has_the_value_of_the_schedule_at_any_latencies),
-	        cmocka_unit_test(an_unknown_latency_leaves_the_time_unknown_where_it_stands),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run(NULL, NULL);
 }

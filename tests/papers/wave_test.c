@@ -6,13 +6,11 @@
 #include "predictor/models/papers/interval.h"
 #include "predictor/models/papers/models.h"
 #include "predictor/models/papers/wave.h"
+#include "tests/test.h"
 #include "tests/unit/model_fixture.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-#include <cmocka.h>
 
 static void assert_close(double value, double expected)
 {
@@ -54,12 +52,11 @@ static struct gw_wave_load random_load(uint64_t *seed)
 	};
 }
 
-static void fixed_point_agrees_with_bisection(void **state)
+TEST(fixed_point_agrees_with_bisection)
 {
 	uint64_t seed = 1;
 	unsigned saturated = 0;
 
-	(void)state;
 	for (int i = 0; i < 20000; i++) {
 		struct gw_wave_load load = random_load(&seed);
 		double latency = bisect(&load);
@@ -77,12 +74,11 @@ static void fixed_point_agrees_with_bisection(void **state)
 	assert_in_range(saturated, 2000, 18000);
 }
 
-static void iteration_ends_and_never_falls_below_idle(void **state)
+TEST(iteration_ends_and_never_falls_below_idle)
 {
 	uint64_t seed = 2;
 	unsigned most = 0;
 
-	(void)state;
 	for (int i = 0; i < 20000; i++) {
 		struct gw_wave_load load = random_load(&seed);
 		struct gw_wave_point point;
@@ -96,12 +92,11 @@ static void iteration_ends_and_never_falls_below_idle(void **state)
 }
 
 /* The slowest case: nearly all time does not depend on the latency. */
-static void slow_gap_is_closed_at_the_last_step(void **state)
+TEST(slow_gap_is_closed_at_the_last_step)
 {
 	const struct gw_wave_load load = {1e6, 1, 0, 10, 1e6 + 1000};
 	struct gw_wave_point point;
 
-	(void)state;
 	gw_wave_fixed_point(&load, &point);
 	assert_int_equal(point.steps, GW_WAVE_STEPS);
 	assert_close(point.latency, 1000);
@@ -109,12 +104,11 @@ static void slow_gap_is_closed_at_the_last_step(void **state)
 }
 
 /* All time is waiting: x -> x T / (a x) is there in one step. Half of it: 1/2, 1/4, ... */
-static void gap_shrinks_by_the_share_that_does_not_wait(void **state)
+TEST(gap_shrinks_by_the_share_that_does_not_wait)
 {
 	const struct gw_wave_load waits = {0, 2, 0, 100, 1000}, half = {500, 1, 0, 500, 1000.5};
 	struct gw_wave_point point;
 
-	(void)state;
 	gw_wave_fixed_point(&waits, &point);
 	assert_int_equal(point.steps, 1);
 	assert_close(point.latency, 500);
@@ -124,13 +118,12 @@ static void gap_shrinks_by_the_share_that_does_not_wait(void **state)
 }
 
 /* Figs. 4 and 5 as printed: below saturation the latency decays and the time with it. */
-static void printed_loop_decays_where_ours_stays_idle(void **state)
+TEST(printed_loop_decays_where_ours_stays_idle)
 {
 	const struct gw_wave_load load = {100, 2, 0, 600, 650};
 	double latency = load.idle, time = time_at(&load, latency);
 	struct gw_wave_point point;
 
-	(void)state;
 	for (int i = 0; i < 100; i++) {
 		latency *= load.demand / time;
 		time = time_at(&load, latency);
@@ -141,12 +134,11 @@ static void printed_loop_decays_where_ours_stays_idle(void **state)
 	assert_true(point.latency == 600 && point.cycles == 1300);
 }
 
-static void nothing_waits_yet_bytes_take_their_time(void **state)
+TEST(nothing_waits_yet_bytes_take_their_time)
 {
 	const struct gw_wave_load load = {100, 0, 0, 600, 650};
 	struct gw_wave_point point;
 
-	(void)state;
 	gw_wave_fixed_point(&load, &point);
 	assert_true(point.steps == 0 && point.latency == 600 && point.cycles == 650);
 }
@@ -182,11 +174,10 @@ static double printed(const struct loop *l)
 }
 
 /* Double precision on a GTX 1050 (one unit a block: 32 issue cycles): 280 cycles, 15 trips. */
-static void fig_3_loop_of_doubles(void **state)
+TEST(fig_3_loop_of_doubles)
 {
 	const struct loop l = {6, 48, 48, 48, 6, 1, 32, 1};
 
-	(void)state;
 	assert_close(printed(&l), 280);
 	assert_close(scheduled(&l), 280);
 	assert_close(scheduled(&l) / 2 * 15, 2100);
@@ -197,11 +188,10 @@ static void fig_3_loop_of_doubles(void **state)
  * iteration's compare waits for the increment, so the terms of the inner maximum add up
  * (after fadd's delay): 14 cycles where the printed maximum says 7.
  */
-static void fig_3_loop_of_floats_differs_from_print(void **state)
+TEST(fig_3_loop_of_floats_differs_from_print)
 {
 	const struct loop l = {6, 6, 6, 6, 6, 1, 1, 1};
 
-	(void)state;
 	assert_close(printed(&l), 40);
 	assert_close(scheduled(&l), 47);
 }
@@ -243,11 +233,10 @@ static void no_compute(struct fixture *f)
 }
 
 /* 16 warps a processing block, each 40 + 20 x 2 + 3 x 4 + 37 = 129 issue cycles; 20 waves. */
-static void no_memory_leaves_issue_or_dependences(void **state)
+TEST(no_memory_leaves_issue_or_dependences)
 {
 	struct fixture f;
 
-	(void)state;
 	fixture_init(&f);
 	no_memory(&f);
 	assert_close(wave_seconds(&f, NULL), launch_seconds(&f) + 20 * 16 * 129 / 1e9);
@@ -256,11 +245,10 @@ static void no_memory_leaves_issue_or_dependences(void **state)
 }
 
 /* max(t(idle latency), bytes / bandwidth): 2 x 600 cycles against 800 x 8 x 384 B / 2000. */
-static void no_compute_leaves_latency_or_bandwidth(void **state)
+TEST(no_compute_leaves_latency_or_bandwidth)
 {
 	struct fixture f;
 
-	(void)state;
 	fixture_init(&f);
 	no_compute(&f);
 	assert_close(wave_seconds(&f, NULL), launch_seconds(&f) + 20 * 1228.8 / 1e9);
@@ -268,33 +256,30 @@ static void no_compute_leaves_latency_or_bandwidth(void **state)
 	assert_close(wave_seconds(&f, NULL), launch_seconds(&f) + 20 * 1200 / 1e9);
 }
 
-static void unbounded_bandwidth_leaves_idle_latency(void **state)
+TEST(unbounded_bandwidth_leaves_idle_latency)
 {
 	struct fixture f;
 
-	(void)state;
 	fixture_init(&f);
 	no_compute(&f);
 	fixture_param(&f, GW_PARAM_b_mem, 1e30);
 	assert_close(wave_seconds(&f, NULL), launch_seconds(&f) + 20 * 1200 / 1e9);
 }
 
-static void one_warp_takes_its_schedule(void **state)
+TEST(one_warp_takes_its_schedule)
 {
 	struct fixture f;
 
-	(void)state;
 	fixture_init(&f);
 	fixture_grid(&f, 1, 32);
 	assert_close(wave_seconds(&f, NULL), launch_seconds(&f) + 1500 / 1e9);
 }
 
-static void waves_add_up(void **state)
+TEST(waves_add_up)
 {
 	struct fixture f;
 	double one;
 
-	(void)state;
 	fixture_init(&f);
 	no_memory(&f);
 	fixture_grid(&f, 800, 256);
@@ -306,11 +291,10 @@ static void waves_add_up(void **state)
 }
 
 /* delay_dep = (880 - 600) / 28 = 10; 3 barriers of a block of 8 warps: 3 x 10 x 7. */
-static void barriers_cost_as_in_hong_and_kim(void **state)
+TEST(barriers_cost_as_in_hong_and_kim)
 {
 	struct fixture f;
 
-	(void)state;
 	fixture_init(&f);
 	no_memory(&f);
 	fixture_grid(&f, 1, 256);
@@ -319,13 +303,12 @@ static void barriers_cost_as_in_hong_and_kim(void **state)
 	assert_close(wave_seconds(&f, NULL), launch_seconds(&f) + 1710 / 1e9);
 }
 
-static void user_given_hit_shares_replace_the_counted(void **state)
+TEST(user_given_hit_shares_replace_the_counted)
 {
 	struct gw_model_options options = {.l1_hit = 0, .l2_hit = 1};
 	struct fixture f;
 	struct gw_estimate e;
 
-	(void)state;
 	fixture_init(&f);
 	gw_model_find("wave")->estimate(&f.device, &f.launch, &f.work, &options, &e);
 	assert_true(fixture_term(&e, "lat_L2") >= 250);
@@ -337,11 +320,10 @@ static void user_given_hit_shares_replace_the_counted(void **state)
 }
 
 /* Half of the accesses uncoalesced: the mean latency is (600 + 880) / 2. */
-static void uncoalesced_requests_have_their_own_latency(void **state)
+TEST(uncoalesced_requests_have_their_own_latency)
 {
 	struct fixture f;
 
-	(void)state;
 	fixture_init(&f);
 	no_compute(&f);
 	fixture_work(&f, GW_WORK_uncoalesced_mem_insts, 3);
@@ -355,24 +337,5 @@ static void uncoalesced_requests_have_their_own_latency(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(fixed_point_agrees_with_bisection),
-	        cmocka_unit_test(iteration_ends_and_never_falls_below_idle),
-	        cmocka_unit_test(slow_gap_is_closed_at_the_last_step),
-	        cmocka_unit_test(gap_shrinks_by_the_share_that_does_not_wait),
-	        cmocka_unit_test(printed_loop_decays_where_ours_stays_idle),
-	        cmocka_unit_test(nothing_waits_yet_bytes_take_their_time),
-	        cmocka_unit_test(fig_3_loop_of_doubles),
-	        cmocka_unit_test(fig_3_loop_of_floats_differs_from_print),
-	        cmocka_unit_test(no_memory_leaves_issue_or_dependences),
-	        cmocka_unit_test(no_compute_leaves_latency_or_bandwidth),
-	        cmocka_unit_test(unbounded_bandwidth_leaves_idle_latency),
-	        cmocka_unit_test(one_warp_takes_its_schedule),
-	        cmocka_unit_test(waves_add_up),
-	        cmocka_unit_test(barriers_cost_as_in_hong_and_kim),
-	        cmocka_unit_test(user_given_hit_shares_replace_the_counted),
-	        cmocka_unit_test(uncoalesced_requests_have_their_own_latency),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run(NULL, NULL);
 }

@@ -4,8 +4,6 @@
 #include "cli/inspect/coalescing.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -13,9 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "predictor/code/ptx/ptx.h"
+#include "tests/test.h"
 
 enum { TEXT_MAX = 1 << 20 };
 
@@ -67,11 +64,10 @@ static void look_at_stride_4(void)
 	look("base_stride", (struct gw_dim3){32, 1, 1}, (struct gw_dim3){64, 1, 1}, &arguments, 20);
 }
 
-static void each_access_bears_003_s_measures(void **state)
+TEST(each_access_bears_003_s_measures)
 {
 	json_t *json, *access;
 
-	(void)state;
 	look_at_stride_4();
 	json = coalescing_json(&view);
 	assert_int_equal(json_array_size(json_object_get(json, "accesses")), 2);
@@ -89,11 +85,10 @@ static void each_access_bears_003_s_measures(void **state)
 	done();
 }
 
-static void the_launch_s_locality_stands_beside_them(void **state)
+TEST(the_launch_s_locality_stands_beside_them)
 {
 	json_t *json;
 
-	(void)state;
 	look_at_stride_4();
 	json = coalescing_json(&view);
 	assert_true(number(json_object_get(json, "loads"), "sectors_per_request") == 16);
@@ -106,14 +101,13 @@ static void the_launch_s_locality_stands_beside_them(void **state)
 	done();
 }
 
-static void the_syntax_trees_are_those_of_the_text(void **state)
+TEST(the_syntax_trees_are_those_of_the_text)
 {
 	json_t *json, *trees, *root;
 	const char *key;
 	json_t *tree;
 	bool load = false;
 
-	(void)state;
 	look_at_stride_4();
 	json = coalescing_json(&view);
 	trees = json_object_get(json, "syntax_trees");
@@ -129,11 +123,10 @@ static void the_syntax_trees_are_those_of_the_text(void **state)
 	done();
 }
 
-static void both_graphs_are_drawn(void **state)
+TEST(both_graphs_are_drawn)
 {
 	char folder[] = "/tmp/gw_coalescing_XXXXXX", path[256];
 
-	(void)state;
 	look_at_stride_4();
 	assert_non_null(mkdtemp(folder));
 	assert_int_equal(coalescing_plot(&view, folder), 0);
@@ -145,7 +138,7 @@ static void both_graphs_are_drawn(void **state)
 	done();
 }
 
-static void addresses_from_memory_leave_the_footprint_null(void **state)
+TEST(addresses_from_memory_leave_the_footprint_null)
 {
 	const struct {
 		uint64_t node, edge, mask, updating, visited, cost;
@@ -153,7 +146,6 @@ static void addresses_from_memory_leave_the_footprint_null(void **state)
 	} arguments = {1 << 20, 2 << 20, 3 << 20, 4 << 20, 5 << 20, 6 << 20, 1024};
 	json_t *json;
 
-	(void)state;
 	look("bfs_visit", (struct gw_dim3){2, 1, 1}, (struct gw_dim3){512, 1, 1}, &arguments, 52);
 	json = coalescing_json(&view);
 	assert_true(json_is_null(json_object_get(json, "footprint_bytes")));
@@ -164,13 +156,5 @@ static void addresses_from_memory_leave_the_footprint_null(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(each_access_bears_003_s_measures),
-	        cmocka_unit_test(the_launch_s_locality_stands_beside_them),
-	        cmocka_unit_test(the_syntax_trees_are_those_of_the_text),
-	        cmocka_unit_test(both_graphs_are_drawn),
-	        cmocka_unit_test(addresses_from_memory_leave_the_footprint_null),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run(NULL, NULL);
 }

@@ -3,15 +3,12 @@
 #include "cli/common/device_set.h"
 #include "cli/common/estimate.h"
 #include "cli/common/nearest.h"
+#include "tests/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 /* A model whose answer depends on the configuration, and one whose warning alone does. */
 static void by_grid(const struct gw_device *device, const struct gw_launch *launch,
@@ -44,22 +41,20 @@ static const struct gw_model steady = {.name = "steady", .estimate = by_nothing}
 static struct launch_case item = {.label = "a", .kernel = {.name = "a"}};
 static struct gw_device device;
 
-static void an_answer_that_needs_a_missing_configuration_is_unknown(void **state)
+TEST(an_answer_that_needs_a_missing_configuration_is_unknown)
 {
 	struct gw_estimate e;
 
-	(void)state;
 	item.has_config = false;
 	estimate_launch(&depends, &device, &item, &e);
 	assert_true(isnan(e.seconds));
 	assert_string_equal(e.reason, "not known: grid and block");
 }
 
-static void an_answer_that_needs_no_configuration_stands(void **state)
+TEST(an_answer_that_needs_no_configuration_stands)
 {
 	struct gw_estimate e;
 
-	(void)state;
 	item.has_config = false;
 	estimate_launch(&steady, &device, &item, &e);
 	assert_true(e.seconds == 2);
@@ -67,22 +62,20 @@ static void an_answer_that_needs_no_configuration_stands(void **state)
 	assert_string_equal(e.warnings[0], "always");
 }
 
-static void a_given_configuration_is_used(void **state)
+TEST(a_given_configuration_is_used)
 {
 	struct gw_estimate e;
 
-	(void)state;
 	item.has_config = true;
 	item.config.grid = item.config.block = (struct gw_dim3){7, 1, 1};
 	estimate_launch(&depends, &device, &item, &e);
 	assert_true(e.seconds == 7);
 }
 
-static void times_have_the_digits_of_the_papers(void **state)
+TEST(times_have_the_digits_of_the_papers)
 {
 	struct estimate_text t;
 
-	(void)state;
 	assert_string_equal(estimate_time(&t, 34.803e-3), "34.803 ms");
 	assert_string_equal(estimate_time(&t, 540.281e-6), "540.28 µs");
 	assert_string_equal(estimate_time(&t, 2), "2.000 s");
@@ -91,11 +84,10 @@ static void times_have_the_digits_of_the_papers(void **state)
 	assert_string_equal(estimate_percent(&t, NAN), "-");
 }
 
-static void values_have_prefixes_only_where_the_unit_takes_them(void **state)
+TEST(values_have_prefixes_only_where_the_unit_takes_them)
 {
 	struct estimate_text t;
 
-	(void)state;
 	assert_string_equal(estimate_value(&t, 28.924e9, "op/s"), "28.924 Gop/s");
 	assert_string_equal(estimate_value(&t, 0.3, "op/B"), "0.3 op/B");
 	assert_string_equal(estimate_value(&t, 410, "cycle"), "410 cycle");
@@ -104,13 +96,12 @@ static void values_have_prefixes_only_where_the_unit_takes_them(void **state)
 	assert_string_equal(estimate_value(&t, NAN, "s"), "unknown");
 }
 
-static void a_measured_time_is_found_by_any_name_of_the_device(void **state)
+TEST(a_measured_time_is_found_by_any_name_of_the_device)
 {
 	static struct gw_profile p;
 	struct launch_measured m = {"gtx 660", 0.5};
 	struct launch_case c = {.measured_count = 1, .measured = &m};
 
-	(void)state;
 	gw_profile_clear(&p, "NVIDIA GeForce GTX 660");
 	assert_true(isnan(device_measured(&c, &p)));
 	p.alias_count = 1;
@@ -121,12 +112,11 @@ static void a_measured_time_is_found_by_any_name_of_the_device(void **state)
 
 /* Koppelman: 48.6 threads of an SM saturate the GTX 1080's memory, 268.8 its dispatch; 5,376 = 20 x
  * 268.8. */
-static void an_interval_finds_the_scarcest_resource(void **state)
+TEST(an_interval_finds_the_scarcest_resource)
 {
 	struct launch_interval i = {"mxv", 672, 128, NAN, 256, 32, 1e6, 2000};
 	struct interval_answer a;
 
-	(void)state;
 	gw_device_clear(&device, "GTX 1080");
 	gw_device_set(&device, GW_PARAM_sm_clock, 1.73e9, GW_METHOD_PAPER);
 	gw_device_set(&device, GW_PARAM_sm_count, 20, GW_METHOD_PAPER);
@@ -153,62 +143,42 @@ static const char *nearest(const char *word, size_t all)
 	return gw_nearest(out, sizeof(out), word, words, 5, all);
 }
 
-static void a_slip_finds_its_word(void **state)
+TEST(a_slip_finds_its_word)
 {
-	(void)state;
 	assert_string_equal(nearest("gird", 0), "\"grid\"");
 	assert_string_equal(nearest("GRID", 0), "\"grid\"");
 	assert_string_equal(nearest("m_tran_r", 0), "\"M_tran-r\"");
 	assert_string_equal(nearest("gridsize", 0), "\"grid\"");
 }
 
-static void the_nearest_stands_first(void **state)
+TEST(the_nearest_stands_first)
 {
-	(void)state;
 	assert_string_equal(nearest("fp64_ins", 0), "\"fp64_inst\" or \"fp32_inst\"");
 }
 
-static void a_stranger_gets_all_words_or_none(void **state)
+TEST(a_stranger_gets_all_words_or_none)
 {
-	(void)state;
 	assert_string_equal(nearest("zzzzzzzzzzzz", 4), "");
 	assert_string_equal(
 	        nearest("zzzzzzzzzzzz", 5),
 	        "\"fp32_inst\", \"fp64_inst\", \"ldst_inst\", \"grid\" or \"M_tran-r\"");
 }
 
-static void a_list_joins_with_and(void **state)
+TEST(a_list_joins_with_and)
 {
-	(void)state;
 	assert_string_equal(gw_words_join(out, sizeof(out), words, 2),
 	                    "\"fp32_inst\" and \"fp64_inst\"");
 	assert_string_equal(gw_words_join(out, sizeof(out), words, 0), "");
 }
 
-static void a_small_buffer_is_not_overrun(void **state)
+TEST(a_small_buffer_is_not_overrun)
 {
 	char small[12];
 
-	(void)state;
 	assert_string_equal(gw_words_join(small, sizeof(small), words, 5), "\"fp32_inst\"");
 }
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(an_answer_that_needs_a_missing_configuration_is_unknown),
-	        cmocka_unit_test(an_answer_that_needs_no_configuration_stands),
-	        cmocka_unit_test(a_given_configuration_is_used),
-	        cmocka_unit_test(times_have_the_digits_of_the_papers),
-	        cmocka_unit_test(values_have_prefixes_only_where_the_unit_takes_them),
-	        cmocka_unit_test(a_measured_time_is_found_by_any_name_of_the_device),
-	        cmocka_unit_test(an_interval_finds_the_scarcest_resource),
-	        cmocka_unit_test(a_slip_finds_its_word),
-	        cmocka_unit_test(the_nearest_stands_first),
-	        cmocka_unit_test(a_stranger_gets_all_words_or_none),
-	        cmocka_unit_test(a_list_joins_with_and),
-	        cmocka_unit_test(a_small_buffer_is_not_overrun),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run(NULL, NULL);
 }

@@ -2,17 +2,14 @@
 /* JSON files that the command reads, those of memory accesses among them. */
 #include "cli/common/json_file.h"
 #include "cli/inspect/access_file.h"
+#include "tests/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static char refusal[256];
 
@@ -31,12 +28,11 @@ static void refuses(const char *text, const char *why)
 	assert_null(file.root);
 }
 
-static void every_kind_is_read(void **state)
+TEST(every_kind_is_read)
 {
 	struct json_node root, n, member;
 	struct json_file file;
 
-	(void)state;
 	assert_true(parse(&file, " [null, true, false, -1.5e2, \"a\", [], {\"k\": 0}] "));
 	root = json_file_root(&file);
 	assert_int_equal(root.kind, NODE_ARRAY);
@@ -63,14 +59,13 @@ static void every_kind_is_read(void **state)
 	json_file_free(&file);
 }
 
-static void members_come_in_the_order_of_the_file(void **state)
+TEST(members_come_in_the_order_of_the_file)
 {
 	static const char *const keys[] = {"z", "a", "m", "b"};
 	struct json_file file;
 	struct json_node root;
 	size_t i = 0;
 
-	(void)state;
 	assert_true(parse(&file, "{\"z\": 1, \"a\": 2, \"m\": 3, \"b\": 4}"));
 	root = json_file_root(&file);
 	for (struct json_node n = json_first(&root); n.value; json_next(&n))
@@ -97,11 +92,10 @@ static unsigned line_of(const struct json_file *file, const char *const *keys, s
 #define LINE(index, ...)                                                                           \
 	line_of(&file, (const char *const[]){__VA_ARGS__ __VA_OPT__(, ) NULL}, index)
 
-static void a_value_s_line_is_found_again(void **state)
+TEST(a_value_s_line_is_found_again)
 {
 	struct json_file file;
 
-	(void)state;
 	assert_true(parse(&file,
 	                  "\n{\n\"a\": 1,\n\n\"b\":\n2, \"c\": [[{\"]\": \"[,\"}],\n"
 	                  "null, -1e5, true,\nnull], \"d\\\"\": {\n\"e\" : {\"f\":\nfalse}}}"));
@@ -117,11 +111,10 @@ static void a_value_s_line_is_found_again(void **state)
 	json_file_free(&file);
 }
 
-static void escapes_become_utf8(void **state)
+TEST(escapes_become_utf8)
 {
 	struct json_file file;
 
-	(void)state;
 	assert_true(parse(&file, "\"\\\"\\\\\\/\\n\\u00b5\\u20ac\\ud83d\\ude00\""));
 	assert_string_equal(json_file_root(&file).string, "\"\\/\nµ€😀");
 	json_file_free(&file);
@@ -140,9 +133,8 @@ static void refuses_on_line(const char *text, unsigned line)
 		fail_msg("\"%s\" for %s, expected line %u", refusal, text, line);
 }
 
-static void broken_text_is_refused_with_its_line(void **state)
+TEST(broken_text_is_refused_with_its_line)
 {
-	(void)state;
 	refuses_on_line("", 1);
 	refuses_on_line("{\n\"a\" 1}", 2);
 	refuses_on_line("[1,\n2\n", 3);
@@ -159,33 +151,29 @@ static void broken_text_is_refused_with_its_line(void **state)
 	refuses_on_line("[Infinity]", 1);
 }
 
-static void numbers_out_of_range_are_refused(void **state)
+TEST(numbers_out_of_range_are_refused)
 {
-	(void)state;
 	refuses_on_line("1e999", 1);
 	refuses_on_line("[1,\n-1e999]", 2);
 }
 
-static void whole_numbers_of_any_size_are_read(void **state)
+TEST(whole_numbers_of_any_size_are_read)
 {
 	struct json_file file;
 
-	(void)state;
 	assert_true(parse(&file, "123456789012345678901234567890"));
 	assert_true(json_file_root(&file).number == 123456789012345678901234567890.0);
 	json_file_free(&file);
 }
 
-static void a_key_that_stands_twice_is_refused(void **state)
+TEST(a_key_that_stands_twice_is_refused)
 {
-	(void)state;
 	refuses_on_line("{\"a\":1,\n\"a\":2}", 2);
 	refuses_on_line("{\"a\":1,\n\"\\u0061\":2}", 2);
 }
 
-static void text_that_is_not_utf8_is_refused(void **state)
+TEST(text_that_is_not_utf8_is_refused)
 {
-	(void)state;
 	refuses_on_line("\"\xff\"", 1);
 	refuses_on_line("\"\xc0\x80\"", 1);         /* overlong NUL */
 	refuses_on_line("\"\xed\xa0\x80\"", 1);     /* a surrogate */
@@ -194,18 +182,16 @@ static void text_that_is_not_utf8_is_refused(void **state)
 	refuses_on_line("\"\\u0000\"", 1);
 }
 
-static void a_nul_in_the_text_is_refused(void **state)
+TEST(a_nul_in_the_text_is_refused)
 {
 	static const char text[] = "[1,\0 2]";
 	struct json_file file;
 
-	(void)state;
 	assert_false(json_file_parse(&file, text, sizeof(text) - 1, refusal, sizeof(refusal)));
 }
 
-static void what_is_quoted_of_the_text_drives_no_terminal(void **state)
+TEST(what_is_quoted_of_the_text_drives_no_terminal)
 {
-	(void)state;
 	refuses_on_line("[\"a\"\n\"\\u001b[31m\"]", 2);
 	assert_null(strchr(refusal, '\x1b'));
 	refuses_on_line("{\"\\u001b\":1, \"\\u001b\":1}", 1);
@@ -214,12 +200,11 @@ static void what_is_quoted_of_the_text_drives_no_terminal(void **state)
 	assert_null(strchr(refusal, '\x1b'));
 }
 
-static void nesting_is_bounded(void **state)
+TEST(nesting_is_bounded)
 {
 	struct json_file file;
 	char deep[2 * JSON_FILE_DEPTH + 3];
 
-	(void)state;
 	memset(deep, '[', JSON_FILE_DEPTH);
 	memset(deep + JSON_FILE_DEPTH, ']', JSON_FILE_DEPTH);
 	deep[2 * JSON_FILE_DEPTH] = '\0';
@@ -232,11 +217,10 @@ static void nesting_is_bounded(void **state)
 	refuses(deep, "1: nested more than 32 deep");
 }
 
-static void a_missing_file_is_named(void **state)
+TEST(a_missing_file_is_named)
 {
 	struct json_file file;
 
-	(void)state;
 	assert_false(json_file_read(&file, "/nowhere/x.json", refusal, sizeof(refusal)));
 	assert_string_equal(
 	        refusal,
@@ -252,12 +236,11 @@ static const char store[] = "{\"st.global.v2.f32 [%rd1], {%f1, %f2};\": [\n"
                             " {\"reg\": \"%ctaid.y\", \"opcode\": \"\", \"parent\": 2},\n"
                             " {\"reg\": \"8\", \"opcode\": \"\", \"parent\": 2}]}";
 
-static void a_file_gives_its_trees(void **state)
+TEST(a_file_gives_its_trees)
 {
 	struct access_file file;
 	char error[512], text[128];
 
-	(void)state;
 	assert_true(access_file_parse(&file, store, strlen(store), "t", error, sizeof(error)));
 	assert_int_equal(file.count, 1);
 	assert_int_equal(file.access[0].bytes, 8);
@@ -267,13 +250,12 @@ static void a_file_gives_its_trees(void **state)
 	access_file_free(&file);
 }
 
-static void what_is_written_is_what_was_read(void **state)
+TEST(what_is_written_is_what_was_read)
 {
 	struct access_file file;
 	char error[512], *written, *given;
 	json_t *json, *original = json_loads(store, 0, NULL);
 
-	(void)state;
 	assert_true(access_file_parse(&file, store, strlen(store), "t", error, sizeof(error)));
 	json = access_file_json(file.access, file.count);
 	written = json_dumps(json, JSON_SORT_KEYS);
@@ -286,14 +268,13 @@ static void what_is_written_is_what_was_read(void **state)
 	access_file_free(&file);
 }
 
-static void a_text_that_comes_twice_is_numbered(void **state)
+TEST(a_text_that_comes_twice_is_numbered)
 {
 	struct access_file file;
 	struct gw_access twice[2];
 	char error[512];
 	json_t *json;
 
-	(void)state;
 	assert_true(access_file_parse(&file, store, strlen(store), "t", error, sizeof(error)));
 	twice[0] = twice[1] = file.access[0];
 	json = access_file_json(twice, 2);
@@ -303,7 +284,7 @@ static void a_text_that_comes_twice_is_numbered(void **state)
 	access_file_free(&file);
 }
 
-static void errors_name_the_line_and_what_is_wrong(void **state)
+TEST(errors_name_the_line_and_what_is_wrong)
 {
 	static const struct {
 		const char *text, *error;
@@ -329,7 +310,6 @@ static void errors_name_the_line_and_what_is_wrong(void **state)
 	        {"{\"ld.global.f32\": [", "t:1: "},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		struct access_file file;
 		char error[512];
@@ -341,38 +321,16 @@ static void errors_name_the_line_and_what_is_wrong(void **state)
 	}
 }
 
-static void a_file_that_is_not_there_is_named(void **state)
+TEST(a_file_that_is_not_there_is_named)
 {
 	struct access_file file;
 	char error[512];
 
-	(void)state;
 	assert_false(access_file_read(&file, "/nowhere/trees.json", error, sizeof(error)));
 	assert_non_null(strstr(error, "/nowhere/trees.json"));
 }
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(every_kind_is_read),
-	        cmocka_unit_test(members_come_in_the_order_of_the_file),
-	        cmocka_unit_test(a_value_s_line_is_found_again),
-	        cmocka_unit_test(escapes_become_utf8),
-	        cmocka_unit_test(broken_text_is_refused_with_its_line),
-	        cmocka_unit_test(numbers_out_of_range_are_refused),
-	        cmocka_unit_test(whole_numbers_of_any_size_are_read),
-	        cmocka_unit_test(a_key_that_stands_twice_is_refused),
-	        cmocka_unit_test(text_that_is_not_utf8_is_refused),
-	        cmocka_unit_test(a_nul_in_the_text_is_refused),
-	        cmocka_unit_test(what_is_quoted_of_the_text_drives_no_terminal),
-	        cmocka_unit_test(nesting_is_bounded),
-	        cmocka_unit_test(a_missing_file_is_named),
-	        cmocka_unit_test(a_file_gives_its_trees),
-	        cmocka_unit_test(what_is_written_is_what_was_read),
-	        cmocka_unit_test(a_text_that_comes_twice_is_numbered),
-	        cmocka_unit_test(errors_name_the_line_and_what_is_wrong),
-	        cmocka_unit_test(a_file_that_is_not_there_is_named),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run(NULL, NULL);
 }

@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "cli/launch/file.h"
+#include "tests/test.h"
 
 static char error[1024];
 static struct launch_file file;
@@ -31,7 +28,6 @@ static void refuses(const char *text, const char *why)
 
 static int release(void **state)
 {
-	(void)state;
 	launch_file_free(&file);
 	return 0;
 }
@@ -41,7 +37,7 @@ static double work(const struct launch_case *c, enum gw_work_field field)
 	return c->work.q[field].value;
 }
 
-static void a_whole_launch_is_read(void **state)
+TEST_WITH(a_whole_launch_is_read, NULL, release)
 {
 	const struct launch_case *c = read_one(
 	        "{\"name\": \"label\", \"kernel\": {\"name\": \"k\", \"registers\": 32, "
@@ -54,7 +50,6 @@ static void a_whole_launch_is_read(void **state)
 	        " \"measured\": {\"A\": 1e-3, \"B\": 2}}");
 	struct gw_launch l = launch_case_launch(c);
 
-	(void)state;
 	assert_string_equal(c->label, "label");
 	assert_string_equal(l.kernel->name, "k");
 	assert_int_equal(l.kernel->registers, 32);
@@ -74,11 +69,10 @@ static void a_whole_launch_is_read(void **state)
 	assert_true(c->measured[0].seconds == 1e-3);
 }
 
-static void what_is_not_given_is_unknown(void **state)
+TEST_WITH(what_is_not_given_is_unknown, NULL, release)
 {
 	const struct launch_case *c = read_one("{\"name\": \"a\"}");
 
-	(void)state;
 	for (unsigned f = 0; f < GW_WORK_FIELDS; f++)
 		assert_true(isnan(c->work.q[f].value) && c->work.q[f].source == GW_SOURCE_NONE);
 	assert_int_equal(c->kernel.registers, UINT32_MAX);
@@ -88,26 +82,24 @@ static void what_is_not_given_is_unknown(void **state)
 	assert_string_equal(c->kernel.name, "a");
 }
 
-static void metrics_of_002_are_per_iteration(void **state)
+TEST_WITH(metrics_of_002_are_per_iteration, NULL, release)
 {
 	const struct launch_case *c =
 	        read_one("{\"name\": \"a\", \"iterations\": 4, \"work\": {\"M_fp64\": 10, "
 	                 "\"M_tran-r\": 100, \"int_inst\": 7}}");
 
-	(void)state;
 	assert_true(work(c, GW_WORK_fp64_inst) == 40);
 	assert_true(work(c, GW_WORK_dram_read_bytes) == 12800);
 	assert_true(work(c, GW_WORK_int_inst) == 7); /* a field's own name is a total */
 }
 
-static void a_field_tells_its_source(void **state)
+TEST_WITH(a_field_tells_its_source, NULL, release)
 {
 	const struct launch_case *c =
 	        read_one("{\"name\": \"a\", \"work\": {\"fp32_inst\": {\"value\": 3, \"source\": "
 	                 "\"counted\","
 	                 " \"confidence\": 0.5, \"from\": \"table 1\"}, \"fp32_fma\": null}}");
 
-	(void)state;
 	assert_int_equal(c->work.q[GW_WORK_fp32_inst].source, GW_SOURCE_COUNTED);
 	assert_true(c->work.q[GW_WORK_fp32_inst].confidence == 0.5f);
 	assert_string_equal(c->field_source[GW_WORK_fp32_inst], "table 1");
@@ -115,14 +107,13 @@ static void a_field_tells_its_source(void **state)
 }
 
 /* Konstantinidis 2017, table 5.16: srad-c1. */
-static void parameters_of_002_become_work(void **state)
+TEST_WITH(parameters_of_002_become_work, NULL, release)
 {
 	const struct launch_case *c = read_one(
 	        "{\"name\": \"a\", \"parameters\": {\"K_type\": \"fp32\", \"W_comp\": 847249408,"
 	        " \"W_traf\": 204695744, \"E_mix\": 81.45, \"D_ops\": 24.44, \"D_ldst\": 8.70}}");
 	double fp = work(c, GW_WORK_fp32_inst), all = 32 * work(c, GW_WORK_inst_executed);
 
-	(void)state;
 	assert_true(fabs(fp + work(c, GW_WORK_fp32_fma) - 847249408) < 1);
 	assert_true(fabs((fp + work(c, GW_WORK_fp32_fma)) / (2 * fp) - 0.8145) < 1e-12);
 	assert_true(fabs(fp / all - 0.2444) < 1e-12);
@@ -133,7 +124,7 @@ static void parameters_of_002_become_work(void **state)
 	        work(c, GW_WORK_dram_read_bytes))); /* read and written are not distinguished */
 }
 
-static void intervals_take_their_latency_from_code(void **state)
+TEST_WITH(intervals_take_their_latency_from_code, NULL, release)
 {
 	/* Koppelman: the simple loop, 410 cycles */
 	const struct launch_case *c =
@@ -143,7 +134,6 @@ static void intervals_take_their_latency_from_code(void **state)
 	                 "{\"latency\": 6, \"result\": 7, \"source\": [2]},"
 	                 "{\"occupies\": 4, \"source\": [4, 7]}]}]}");
 
-	(void)state;
 	assert_int_equal(c->interval_count, 1);
 	assert_string_equal(c->intervals[0].name, "loop");
 	assert_true(c->intervals[0].latency == 410);
@@ -151,9 +141,8 @@ static void intervals_take_their_latency_from_code(void **state)
 	assert_true(isnan(c->intervals[0].times));
 }
 
-static void one_launch_a_list_or_a_document(void **state)
+TEST_WITH(one_launch_a_list_or_a_document, NULL, release)
 {
-	(void)state;
 	read_one("{\"name\": \"a\"}");
 	assert_int_equal(file.count, 1);
 	launch_file_free(&file);
@@ -166,9 +155,8 @@ static void one_launch_a_list_or_a_document(void **state)
 	assert_string_equal(file.source, "s");
 }
 
-static void an_unknown_key_names_the_nearest(void **state)
+TEST(an_unknown_key_names_the_nearest)
 {
-	(void)state;
 	refuses("[{\"name\": \"a\",\n\"gird\": 1}]",
 	        "f.json:2: unknown key \"gird\" in a launch; did you mean \"grid\"?");
 	refuses("{\"name\": \"a\", \"work\": {\n\n\"M_tran_w\": 1}}",
@@ -181,9 +169,8 @@ static void an_unknown_key_names_the_nearest(void **state)
 	        "\"l2_hit\"?");
 }
 
-static void a_message_cannot_drive_a_terminal(void **state)
+TEST(a_message_cannot_drive_a_terminal)
 {
-	(void)state;
 	refuses("{\"name\": \"a\", \"\\u001b[31m\\n\": 1}",
 	        "f.json:1: unknown key \"?[31m?\" in a launch; did you mean \"name\", \"kernel\", "
 	        "\"grid\", \"block\", \"cluster\", \"dynamic_shared\", \"from_graph\", "
@@ -191,9 +178,8 @@ static void a_message_cannot_drive_a_terminal(void **state)
 	        "\"measured\", \"intervals\", \"iterations\", \"work\" or \"parameters\"?");
 }
 
-static void values_out_of_range_are_refused(void **state)
+TEST(values_out_of_range_are_refused)
 {
-	(void)state;
 	refuses("{\"name\": \"a\", \"work\": {\"fp32_inst\": -1}}",
 	        "f.json:1: \"fp32_inst\" is -1; it must lie between 0 and 1e+24");
 	refuses("{\"name\": \"a\", \"work\": {\"l1_hit_rate\": 1.5}}",
@@ -208,9 +194,8 @@ static void values_out_of_range_are_refused(void **state)
 	        "f.json:1: \"X\" is 0; it must lie between 1e-12 and 1e+12");
 }
 
-static void contradictions_are_refused(void **state)
+TEST(contradictions_are_refused)
 {
-	(void)state;
 	refuses("{\"name\": \"a\", \"grid\": 1}", "f.json:1: \"grid\" is given without \"block\"");
 	refuses("{\"name\": \"a\", \"work\": {\"M_inst\": 1, \"inst_executed\": 1}}",
 	        "f.json:1: \"inst_executed\" gives inst_executed a second time");
@@ -227,19 +212,5 @@ static void contradictions_are_refused(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test_teardown(a_whole_launch_is_read, release),
-	        cmocka_unit_test_teardown(what_is_not_given_is_unknown, release),
-	        cmocka_unit_test_teardown(metrics_of_002_are_per_iteration, release),
-	        cmocka_unit_test_teardown(a_field_tells_its_source, release),
-	        cmocka_unit_test_teardown(parameters_of_002_become_work, release),
-	        cmocka_unit_test_teardown(intervals_take_their_latency_from_code, release),
-	        cmocka_unit_test_teardown(one_launch_a_list_or_a_document, release),
-	        cmocka_unit_test(an_unknown_key_names_the_nearest),
-	        cmocka_unit_test(a_message_cannot_drive_a_terminal),
-	        cmocka_unit_test(values_out_of_range_are_refused),
-	        cmocka_unit_test(contradictions_are_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run(NULL, NULL);
 }

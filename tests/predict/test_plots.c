@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
 #include <expat.h>
 
 #include "cli/plot/plots.h"
+#include "tests/test.h"
 
 static const struct plot_kernel kernels[] = {
         {"red & black", PLOT_FP64, 0.3, 0.12, 0.17, 0.71},
@@ -53,11 +51,10 @@ static void holds(struct svg *s, const char *text)
 		fail_msg("the picture lacks %s", text);
 }
 
-static void a_roofline_shows_its_device_and_every_kernel(void **state)
+TEST(a_roofline_shows_its_device_and_every_kernel)
 {
 	struct svg *s = plot_roofline(&data, 0);
 
-	(void)state;
 	well_formed(s);
 	holds(s, "Roofline of GTX-660");
 	holds(s, ">red &amp; black<");
@@ -66,11 +63,10 @@ static void a_roofline_shows_its_device_and_every_kernel(void **state)
 	svg_free(s);
 }
 
-static void a_quadrant_shows_every_device_and_kernel(void **state)
+TEST(a_quadrant_shows_every_device_and_kernel)
 {
 	struct svg *s = plot_quadrant(&data);
 
-	(void)state;
 	well_formed(s);
 	holds(s, ">GTX-660<");
 	holds(s, ">Unknown sheet<");
@@ -82,11 +78,10 @@ static void a_quadrant_shows_every_device_and_kernel(void **state)
 	svg_free(s);
 }
 
-static void a_degradation_shows_both_steps_and_what_was_measured(void **state)
+TEST(a_degradation_shows_both_steps_and_what_was_measured)
 {
 	struct svg *s = plot_degradation(&data, 0);
 
-	(void)state;
 	well_formed(s);
 	holds(s, "Quadrant-split of red &amp; black");
 	holds(s, "GTX-660: peak 89.7, with E_mix 51.7, with E_instr 28.9 Gop/s");
@@ -97,34 +92,31 @@ static void a_degradation_shows_both_steps_and_what_was_measured(void **state)
 	svg_free(s);
 }
 
-static void the_data_sheet_is_shown_for_fp32_only(void **state)
+TEST(the_data_sheet_is_shown_for_fp32_only)
 {
 	struct svg *fp64 = plot_degradation(&data, 0), *fp32 = plot_degradation(&data, 1);
 
-	(void)state;
 	assert_null(strstr(svg_finish(fp64), "by the data sheet"));
 	holds(fp32, "by the data sheet");
 	svg_free(fp64);
 	svg_free(fp32);
 }
 
-static void the_legend_names_only_what_is_drawn(void **state)
+TEST(the_legend_names_only_what_is_drawn)
 {
 	static const struct plot_cell unmeasured = {89.7e9, 51.7e9, 28.9e9, 28.9e9, NAN};
 	struct plot_data d = {1, 1, kernels, devices, &unmeasured};
 	struct svg *s = plot_degradation(&d, 0);
 
-	(void)state;
 	assert_null(strstr(svg_finish(s), ">measured<"));
 	holds(s, ">predicted<");
 	svg_free(s);
 }
 
-static void densities_show_their_shares(void **state)
+TEST(densities_show_their_shares)
 {
 	struct svg *s = plot_densities(&data);
 
-	(void)state;
 	well_formed(s);
 	holds(s, ">12.0%<");
 	holds(s, ">49.0%<");
@@ -132,13 +124,12 @@ static void densities_show_their_shares(void **state)
 	svg_free(s);
 }
 
-static void errors_show_signs_and_cut_long_bars(void **state)
+TEST(errors_show_signs_and_cut_long_bars)
 {
 	static const char *const groups[] = {"a", "b"}, *const series[] = {"X", "Y"};
 	static const struct plot_bar bars[] = {{0, 0, -0.05}, {0, 1, 0.25}, {1, 0, 7}, {1, 1, NAN}};
 	struct svg *s = plot_errors(&(struct plot_bars){"t", "d", 2, 2, 4, groups, series, bars});
 
-	(void)state;
 	well_formed(s);
 	holds(s, ">−5.0%<");
 	holds(s, ">+25.0%<");
@@ -146,19 +137,18 @@ static void errors_show_signs_and_cut_long_bars(void **state)
 	svg_free(s);
 }
 
-static void unknown_values_leave_no_trace(void **state)
+TEST(unknown_values_leave_no_trace)
 {
 	struct svg *pictures[] = {plot_roofline(&blank, 0), plot_quadrant(&blank),
 	                          plot_degradation(&blank, 0), plot_densities(&blank)};
 
-	(void)state;
 	for (size_t i = 0; i < 4; i++) {
 		well_formed(pictures[i]);
 		svg_free(pictures[i]);
 	}
 }
 
-static void many_names_keep_apart(void **state)
+TEST(many_names_keep_apart)
 {
 	enum { MANY = 28 };
 	struct plot_kernel many[MANY];
@@ -168,7 +158,6 @@ static void many_names_keep_apart(void **state)
 	double last = -1;
 	struct svg *s;
 
-	(void)state;
 	for (size_t i = 0; i < MANY; i++) {
 		snprintf(names[i], sizeof(names[i]), "kernel-%zu", i);
 		many[i] = (struct plot_kernel){names[i], PLOT_FP32, 1 - 0.001 * (double)i,
@@ -193,7 +182,7 @@ static void many_names_keep_apart(void **state)
 	svg_free(s);
 }
 
-static void a_coalescing_graph_says_003_s_measures(void **state)
+TEST(a_coalescing_graph_says_003_s_measures)
 {
 	struct plot_coalescing graph = {.kernel = "stencil<2>",
 	                                .bytes = 4,
@@ -203,7 +192,6 @@ static void a_coalescing_graph_says_003_s_measures(void **state)
 	                                .sectors = 7.5};
 	struct svg *s;
 
-	(void)state;
 	for (unsigned i = 0; i < 16; i++)
 		graph.lanes[i] = 1;
 	s = plot_coalescing(&graph);
@@ -213,14 +201,13 @@ static void a_coalescing_graph_says_003_s_measures(void **state)
 	svg_free(s);
 }
 
-static void a_locality_graph_shows_every_block_and_what_is_shared(void **state)
+TEST(a_locality_graph_shows_every_block_and_what_is_shared)
 {
 	static const double shared[] = {40, 8, 0, 8, 40, 10, 0, 10, 40};
 	static const char *const names[] = {"(0, 0, 0)", "(1, 0, 0)", "(2, 0, 0)"};
 	struct plot_sharing matrix = {"gemm", 3, shared, names, 1.0 / 3, 1};
 	struct svg *s = plot_sharing(&matrix);
 
-	(void)state;
 	well_formed(s);
 	holds(s, "(2, 0, 0)");
 	holds(s, "(1, 0, 0) and (2, 0, 0): 10 of 40 sectors");
@@ -230,19 +217,5 @@ static void a_locality_graph_shows_every_block_and_what_is_shared(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(a_coalescing_graph_says_003_s_measures),
-	        cmocka_unit_test(a_locality_graph_shows_every_block_and_what_is_shared),
-	        cmocka_unit_test(a_roofline_shows_its_device_and_every_kernel),
-	        cmocka_unit_test(a_quadrant_shows_every_device_and_kernel),
-	        cmocka_unit_test(a_degradation_shows_both_steps_and_what_was_measured),
-	        cmocka_unit_test(the_data_sheet_is_shown_for_fp32_only),
-	        cmocka_unit_test(the_legend_names_only_what_is_drawn),
-	        cmocka_unit_test(densities_show_their_shares),
-	        cmocka_unit_test(errors_show_signs_and_cut_long_bars),
-	        cmocka_unit_test(unknown_values_leave_no_trace),
-	        cmocka_unit_test(many_names_keep_apart),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run(NULL, NULL);
 }

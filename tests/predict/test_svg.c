@@ -1,22 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "cli/plot/axis.h"
+#include "tests/test.h"
 
-static void text_is_escaped(void **state)
+TEST(text_is_escaped)
 {
 	struct svg *s = svg_new(10, 10, "a < b & \"c\"", "x\x01y");
 	const char *text;
 
-	(void)state;
 	svg_text(s, 1, 1, 10, SVG_START, SVG_INK, false, 0, "<script>");
 	text = svg_finish(s);
 	assert_non_null(strstr(text, "<title>a &lt; b &amp; &quot;c&quot;</title>"));
@@ -26,12 +22,11 @@ static void text_is_escaped(void **state)
 	svg_free(s);
 }
 
-static void the_picture_stands_alone(void **state)
+TEST(the_picture_stands_alone)
 {
 	struct svg *s = svg_new(320, 200, "t", "d");
 	const char *text = svg_finish(s), *first = strstr(text, "http");
 
-	(void)state;
 	assert_non_null(strstr(text, "viewBox=\"0 0 320 200\""));
 	assert_non_null(strstr(text, "prefers-color-scheme:dark"));
 	assert_memory_equal(first, "http://www.w3.org/2000/svg\"", 27); /* the name space only */
@@ -40,32 +35,29 @@ static void the_picture_stands_alone(void **state)
 	svg_free(s);
 }
 
-static void what_is_not_finite_stays_a_number(void **state)
+TEST(what_is_not_finite_stays_a_number)
 {
 	struct svg *s = svg_new(10, 10, "t", "d");
 
-	(void)state;
 	svg_line(s, NAN, INFINITY, -INFINITY, 1e300, (struct svg_pen){SVG_INK, 1, false});
 	assert_null(strstr(svg_finish(s), "nan"));
 	assert_null(strstr(svg_finish(s), "inf"));
 	svg_free(s);
 }
 
-static void a_log_axis_puts_decades_at_equal_steps(void **state)
+TEST(a_log_axis_puts_decades_at_equal_steps)
 {
 	struct axis a = {.log = true, .low = 1, .high = 1000, .from = 0, .to = 300};
 
-	(void)state;
 	assert_true(fabs(axis_at(&a, 10) - 100) < 1e-9);
 	assert_true(fabs(axis_at(&a, 100) - 200) < 1e-9);
 	assert_true(isnan(axis_at(&a, 0)) && isnan(axis_at(&a, -1)));
 }
 
-static void a_range_leaves_out_what_it_cannot_show(void **state)
+TEST(a_range_leaves_out_what_it_cannot_show)
 {
 	struct axis_range r = AXIS_EMPTY;
 
-	(void)state;
 	axis_include(&r, NAN, true);
 	axis_include(&r, 0, true);
 	axis_include(&r, INFINITY, true);
@@ -75,21 +67,19 @@ static void a_range_leaves_out_what_it_cannot_show(void **state)
 	assert_true(r.low == 2 && r.high == 5);
 }
 
-static void an_empty_range_still_makes_an_axis(void **state)
+TEST(an_empty_range_still_makes_an_axis)
 {
 	struct axis a = axis_over(AXIS_EMPTY, true, 0, 100, "");
 	struct axis b = axis_over((struct axis_range){3, 3}, false, 0, 100, "");
 
-	(void)state;
 	assert_true(a.low > 0 && a.high > a.low);
 	assert_true(b.high > b.low);
 }
 
-static void numbers_read_well(void **state)
+TEST(numbers_read_well)
 {
 	char out[48];
 
-	(void)state;
 	assert_string_equal(axis_number(out, sizeof(out), 0), "0");
 	assert_string_equal(axis_number(out, sizeof(out), 0.05), "0.05");
 	assert_string_equal(axis_number(out, sizeof(out), 1200), "1,200");
@@ -109,13 +99,12 @@ static void place(const char *svg, const char *text, double *x, double *y)
 	assert_int_equal(sscanf(strstr(at, " x="), " x=\"%lf\" y=\"%lf\"", x, y), 2);
 }
 
-static void labels_of_one_point_do_not_overlap(void **state)
+TEST(labels_of_one_point_do_not_overlap)
 {
 	struct svg *s = svg_new(400, 300, "t", "d");
 	struct labels *l = labels_new(0, 0, 400, 300);
 	double x1, y1, x2, y2;
 
-	(void)state;
 	labels_want(l, 200, 150, 10, SVG_INK, "first-label");
 	labels_want(l, 200, 150, 10, SVG_INK, "other-label");
 	labels_draw(l, s);
@@ -126,12 +115,11 @@ static void labels_of_one_point_do_not_overlap(void **state)
 	svg_free(s);
 }
 
-static void a_file_that_cannot_be_written_is_named(void **state)
+TEST(a_file_that_cannot_be_written_is_named)
 {
 	struct svg *s = svg_new(10, 10, "t", "d");
 	char error[256];
 
-	(void)state;
 	assert_false(svg_save(s, "/nowhere/x.svg", error, sizeof(error)));
 	assert_string_equal(error, "/nowhere/x.svg: cannot be written: No such file or directory");
 	svg_free(s);
@@ -139,17 +127,5 @@ static void a_file_that_cannot_be_written_is_named(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(text_is_escaped),
-	        cmocka_unit_test(the_picture_stands_alone),
-	        cmocka_unit_test(what_is_not_finite_stays_a_number),
-	        cmocka_unit_test(a_log_axis_puts_decades_at_equal_steps),
-	        cmocka_unit_test(a_range_leaves_out_what_it_cannot_show),
-	        cmocka_unit_test(an_empty_range_still_makes_an_axis),
-	        cmocka_unit_test(numbers_read_well),
-	        cmocka_unit_test(labels_of_one_point_do_not_overlap),
-	        cmocka_unit_test(a_file_that_cannot_be_written_is_named),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run(NULL, NULL);
 }

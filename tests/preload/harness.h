@@ -123,7 +123,7 @@ struct outcome *run_both(const struct run *r);
 /** Delete its directory too. */
 void outcome_free(struct outcome *o);
 
-/** Every process that ran kernels has a log, and each log tells just what ran. */
+/** Every process that ran kernels has a log, and each log has just what ran. */
 void assert_logs_are_the_truth(const struct outcome *o);
 
 /** The same, for one log of a process and its true count, where graphs are distinguished. */
@@ -131,7 +131,7 @@ void assert_same_account(const struct account *truth, const struct account *log)
 
 /**
  * Run a scenario of a client on two GPUs in each mode, preloaded and injected: so many kernels ran
- * on the first, so many on the second, and the only log tells them all.
+ * on the first, so many on the second, and the only log has them all.
  */
 void assert_on_gpus(const char *program, const char *scenario, unsigned first, unsigned second);
 

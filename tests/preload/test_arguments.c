@@ -4,6 +4,7 @@
 #include "tests/preload/harness.h"
 
 #include "predictor/core/types.h"
+#include "tests/test.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,11 +47,10 @@ static uint64_t count_of(const struct outcome *o, enum gw_counter c)
 }
 
 /* What it was before there was a digest, and is where no code is to be read. */
-static void without_code_they_are_one_configuration(void **state)
+TEST(without_code_they_are_one_configuration)
 {
 	struct outcome *o = under("turns", "GPUWATCH_STATIC=0", false);
 
-	(void)state;
 	assert_int_equal(only_log(o)->digests, 0);
 	assert_int_equal(only_log(o)->provisional, 0);
 	assert_int_equal(count_of(o, GW_COUNTER_digest_plans), 0);
@@ -59,12 +59,11 @@ static void without_code_they_are_one_configuration(void **state)
 	outcome_free(o);
 }
 
-static void launches_are_predicted_from_those_with_the_same_arguments(void **state)
+TEST(launches_are_predicted_from_those_with_the_same_arguments)
 {
 	struct outcome *o = under("turns", NULL, false);
 	const struct account *log = only_log(o);
 
-	(void)state;
 	assert_int_equal(count_of(o, GW_COUNTER_digest_plans), 1);
 	assert_int_equal(count_of(o, GW_COUNTER_digest_plans_dropped), 0);
 	assert_int_equal(log->digests, 3);
@@ -78,12 +77,11 @@ static void launches_are_predicted_from_those_with_the_same_arguments(void **sta
 }
 
 /* By all that is no pointer, from the first launch on. */
-static void so_they_are_where_no_code_is_read(void **state)
+TEST(so_they_are_where_no_code_is_read)
 {
 	struct outcome *o = under_unread("turns");
 	const struct account *log = only_log(o);
 
-	(void)state;
 	assert_int_equal(log->digests, 0);
 	assert_int_equal(log->provisional, 3);
 	assert_int_equal(log->plain, 0);
@@ -96,12 +94,11 @@ static void so_they_are_where_no_code_is_read(void **state)
 }
 
 /* Lengths that come before the code is read do not share times, and what was learnt is kept. */
-static void a_sweep_at_once_is_distinguished_at_once(void **state)
+TEST(a_sweep_at_once_is_distinguished_at_once)
 {
 	struct outcome *o = under("sweep", NULL, false);
 	const struct account *log = only_log(o);
 
-	(void)state;
 	assert_int_equal(log->plain, 0);
 	assert_in_range(log->provisional, 1, 5);
 	assert_int_equal(log->off, 0);
@@ -110,11 +107,10 @@ static void a_sweep_at_once_is_distinguished_at_once(void **state)
 	outcome_free(o);
 }
 
-static void so_they_are_where_cupti_s_callbacks_see_them(void **state)
+TEST(so_they_are_where_cupti_s_callbacks_see_them)
 {
 	struct outcome *o = under("turns", NULL, true);
 
-	(void)state;
 	assert_int_equal(only_log(o)->digests, 3);
 	assert_int_equal(only_log(o)->off, 0);
 	outcome_free(o);
@@ -122,13 +118,12 @@ static void so_they_are_where_cupti_s_callbacks_see_them(void **state)
 
 /* Four times the trips are four times the loop's instructions, as the code has them: the stand-in
  * counts others. */
-static void each_has_the_work_of_its_own_arguments(void **state)
+TEST(each_has_the_work_of_its_own_arguments)
 {
 	struct outcome *o = under("turns", "GPUWATCH_COUNTERS=off", false);
 	const struct account *log = only_log(o);
 	double least = 0, most = 0;
 
-	(void)state;
 	assert_int_equal(log->works, 4); /* with the one from before the code was read */
 	for (unsigned i = 0; i < log->works; i++) {
 		double v = log->work[i].value[GW_WORK_inst_executed];
@@ -142,12 +137,11 @@ static void each_has_the_work_of_its_own_arguments(void **state)
 }
 
 /* What was learnt before the code was read is not lost: the first launch after that has it. */
-static void nothing_learnt_before_is_lost(void **state)
+TEST(nothing_learnt_before_is_lost)
 {
 	struct outcome *o = under("alike", NULL, false);
 	const struct account *log = only_log(o);
 
-	(void)state;
 	assert_int_equal(log->digests, 1);
 	assert_int_equal(log->provisional, 1);
 	/* How many came before the code was read depends on the machine. */
@@ -159,12 +153,11 @@ static void nothing_learnt_before_is_lost(void **state)
 	outcome_free(o);
 }
 
-static void a_number_that_never_returns_is_given_up(void **state)
+TEST(a_number_that_never_returns_is_given_up)
 {
 	struct outcome *o = under("counter", NULL, false);
 	const struct account *log = only_log(o);
 
-	(void)state;
 	assert_int_equal(count_of(o, GW_COUNTER_digest_plans_dropped), 1);
 	assert_int_equal(log->digests, 33);
 	/* The last twenty, at least, are steady. */
@@ -175,12 +168,11 @@ static void a_number_that_never_returns_is_given_up(void **state)
 	outcome_free(o);
 }
 
-static void so_it_is_where_no_code_is_read(void **state)
+TEST(so_it_is_where_no_code_is_read)
 {
 	struct outcome *o = under_unread("counter");
 	const struct account *log = only_log(o);
 
-	(void)state;
 	assert_int_equal(count_of(o, GW_COUNTER_digest_provisional_dropped), 1);
 	assert_int_equal(log->provisional, 33);
 	assert_true(log->plain > log->measured / 2);
@@ -190,13 +182,12 @@ static void so_it_is_where_no_code_is_read(void **state)
 }
 
 /* Thirty of them wait at once: a thread each may be at one, the others take its result. */
-static void numbers_that_decide_nothing_share_what_is_known(void **state)
+TEST(numbers_that_decide_nothing_share_what_is_known)
 {
 	struct outcome *o =
 	        under("factors", "GPUWATCH_PROFILE=" GW_SOURCES "/stand-in.json", false);
 	const struct account *log = only_log(o);
 
-	(void)state;
 	assert_int_equal(log->measured, 60);
 	assert_in_range(count_of(o, GW_COUNTER_studied), 1, 16);
 	assert_int_equal(log->tiers[GW_TIER_NONE], 0);
@@ -204,12 +195,11 @@ static void numbers_that_decide_nothing_share_what_is_known(void **state)
 	outcome_free(o);
 }
 
-static void a_buffer_is_read_no_further_than_it_goes(void **state)
+TEST(a_buffer_is_read_no_further_than_it_goes)
 {
 	struct outcome *o = under("buffer", NULL, false);
 	const struct account *log = only_log(o);
 
-	(void)state;
 	assert_int_equal(log->measured, 4);
 	assert_int_equal(log->digests, 1);
 	assert_int_equal(log->guessed, 1); /* before the code was read */
@@ -218,11 +208,10 @@ static void a_buffer_is_read_no_further_than_it_goes(void **state)
 }
 
 /* Whichever call changed them. */
-static void nodes_of_a_graph_have_the_digests_of_their_arguments(void **state)
+TEST(nodes_of_a_graph_have_the_digests_of_their_arguments)
 {
 	static const char *const scenarios[] = {"graph", "graph_any", "graph_old"};
 
-	(void)state;
 	for (unsigned i = 0; i < 3; i++) {
 		struct outcome *o = under(scenarios[i], NULL, false);
 		const struct account *log = only_log(o);
@@ -236,12 +225,11 @@ static void nodes_of_a_graph_have_the_digests_of_their_arguments(void **state)
 }
 
 /* But for those of the first launch, and of the first one after a change. */
-static void nodes_of_a_graph_are_predicted_before_its_launch(void **state)
+TEST(nodes_of_a_graph_are_predicted_before_its_launch)
 {
 	struct outcome *o = under("graph", NULL, false);
 	const struct account *log = only_log(o);
 
-	(void)state;
 	assert_in_range(log->late, 0, 6);
 	assert_true(log->tiers[GW_TIER_STEADY] >= 30);
 	assert_int_equal(log->early, 0);
@@ -251,21 +239,5 @@ static void nodes_of_a_graph_are_predicted_before_its_launch(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(without_code_they_are_one_configuration),
-	        cmocka_unit_test(launches_are_predicted_from_those_with_the_same_arguments),
-	        cmocka_unit_test(so_they_are_where_no_code_is_read),
-	        cmocka_unit_test(a_sweep_at_once_is_distinguished_at_once),
-	        cmocka_unit_test(so_they_are_where_cupti_s_callbacks_see_them),
-	        cmocka_unit_test(each_has_the_work_of_its_own_arguments),
-	        cmocka_unit_test(nothing_learnt_before_is_lost),
-	        cmocka_unit_test(a_number_that_never_returns_is_given_up),
-	        cmocka_unit_test(so_it_is_where_no_code_is_read),
-	        cmocka_unit_test(numbers_that_decide_nothing_share_what_is_known),
-	        cmocka_unit_test(a_buffer_is_read_no_further_than_it_goes),
-	        cmocka_unit_test(nodes_of_a_graph_have_the_digests_of_their_arguments),
-	        cmocka_unit_test(nodes_of_a_graph_are_predicted_before_its_launch),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run(NULL, NULL);
 }

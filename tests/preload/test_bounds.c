@@ -4,6 +4,7 @@
  * docs/user/limits.md states ("Bounds of memory, threads and files").
  */
 #include "tests/preload/harness.h"
+#include "tests/test.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -48,39 +49,35 @@ static void one_at_a_time(const char *what, unsigned counter)
 	outcome_free(o);
 }
 
-static void streams_one_at_a_time_take_one_streams_memory(void **state)
+TEST(streams_one_at_a_time_take_one_streams_memory)
 {
-	(void)state;
 	one_at_a_time("streams", GW_COUNTER_memory_streams);
 }
 
-static void graphs_one_at_a_time_take_one_graphs_memory(void **state)
+TEST(graphs_one_at_a_time_take_one_graphs_memory)
 {
-	(void)state;
 	one_at_a_time("graphs", GW_COUNTER_memory_graphs);
 }
 
 /* Of 17,384 streams 16,383 have a place: two launches go into each of the others. */
-static void launches_into_streams_without_a_place_are_seen_and_counted_once(void **state)
+TEST(launches_into_streams_without_a_place_are_seen_and_counted_once)
 {
 	struct run r = RUN("bounds", "streams_at_once");
 	struct outcome *o = run_both(&r);
 	const struct account *log = only_log(o);
 
-	(void)state;
 	assert_int_equal(log->total, o->truth->total);
 	assert_int_equal(log->counter[GW_COUNTER_table_full], 2 * (16384 + 1000 - 16383));
 	assert_true(log->degraded & 1u << GW_DEGRADED_TABLE_FULL);
 	outcome_free(o);
 }
 
-static void configurations_end_where_the_memory_does_and_nothing_grows_from_there(void **state)
+TEST(configurations_end_where_the_memory_does_and_nothing_grows_from_there)
 {
 	struct run r = RUN("bounds", "configurations");
 	const struct account *log;
 	struct outcome *o;
 
-	(void)state;
 	r.env[0] = "GPUWATCH_MEMORY_MAX=64M";
 	o = run_watched(&r);
 	log = only_log(o);
@@ -100,14 +97,13 @@ static void configurations_end_where_the_memory_does_and_nothing_grows_from_ther
 }
 
 /* What the process holds more than without us is what the account says, and our code. */
-static void the_account_is_what_the_process_holds(void **state)
+TEST(the_account_is_what_the_process_holds)
 {
 	struct run r = RUN("bounds", "threads");
 	struct outcome *bare = run_bare(&r), *o;
 	const uint64_t *c;
 	uint64_t more;
 
-	(void)state;
 	r.env[0] = "GPUWATCH_MODE=count"; /* what libcupti holds is not ours */
 	o = run_watched(&r);
 	c = only_log(o)->counter;
@@ -122,7 +118,7 @@ static void the_account_is_what_the_process_holds(void **state)
  * Launches and records that wait end where the memory does: what finds no room is counted, and the
  * process holds no more however long it goes on.
  */
-static void what_waits_for_a_late_worker_ends_where_the_memory_does(void **state)
+TEST(what_waits_for_a_late_worker_ends_where_the_memory_does)
 {
 	const uint64_t driver = 80 * MIB; /* its room for all records, and its code */
 	struct run r = RUN("bounds", "rushes");
@@ -130,7 +126,6 @@ static void what_waits_for_a_late_worker_ends_where_the_memory_does(void **state
 	struct outcome *o;
 	const uint64_t *c;
 
-	(void)state;
 	r.env[0] = "STANDIN_QUEUE=524288";
 	r.env[1] = "GPUWATCH_MEMORY_MAX=64M";
 	o = run_watched(&r);
@@ -148,13 +143,12 @@ static void what_waits_for_a_late_worker_ends_where_the_memory_does(void **state
 }
 
 /* Of hundreds of threads some find no memory for a ring: how many launches these made is known. */
-static void launches_of_threads_without_a_ring_are_counted(void **state)
+TEST(launches_of_threads_without_a_ring_are_counted)
 {
 	struct run r = RUN("bounds", "hundreds");
 	const struct account *log;
 	struct outcome *o;
 
-	(void)state;
 	r.env[0] = "GPUWATCH_MEMORY_MAX=64M";
 	r.env[1] = "GPUWATCH_MODE=count";
 	o = run_watched(&r);
@@ -169,12 +163,11 @@ static void launches_of_threads_without_a_ring_are_counted(void **state)
 }
 
 /* The tables are not, however large they may become; the stacks of our threads are. */
-static void a_program_that_locks_its_memory_locks_little_of_ours(void **state)
+TEST(a_program_that_locks_its_memory_locks_little_of_ours)
 {
 	struct run r = RUN("bounds", "locked");
 	struct outcome *bare = run_bare(&r), *o;
 
-	(void)state;
 	if (strstr(bare->out, "not allowed")) {
 		outcome_free(bare);
 		skip();
@@ -187,17 +180,5 @@ static void a_program_that_locks_its_memory_locks_little_of_ours(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(streams_one_at_a_time_take_one_streams_memory),
-	        cmocka_unit_test(graphs_one_at_a_time_take_one_graphs_memory),
-	        cmocka_unit_test(launches_into_streams_without_a_place_are_seen_and_counted_once),
-	        cmocka_unit_test(
-	                configurations_end_where_the_memory_does_and_nothing_grows_from_there),
-	        cmocka_unit_test(the_account_is_what_the_process_holds),
-	        cmocka_unit_test(what_waits_for_a_late_worker_ends_where_the_memory_does),
-	        cmocka_unit_test(launches_of_threads_without_a_ring_are_counted),
-	        cmocka_unit_test(a_program_that_locks_its_memory_locks_little_of_ours),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run(NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The GPU's clocks as NVML tells them, and slow launches with their cause. */
 #include "tests/preload/harness.h"
+#include "tests/test.h"
 
 #include <time.h>
 
@@ -36,14 +37,13 @@ static double seconds(void)
 }
 
 /* Ten times a second at most, however long a loaded machine takes for the program. */
-static void clocks_are_sampled_while_kernels_run(void **state)
+TEST(clocks_are_sampled_while_kernels_run)
 {
 	double begin = seconds();
 	struct outcome *o = under("steady", "STANDIN_NVML_SM=1410@0", "STANDIN_NVML_THROTTLE=0x4",
 	                          "STANDIN_NVML_PIDS=self");
 	const struct account *log = only_log(o);
 
-	(void)state;
 	assert_in_range(log->clocks, 3, 1 + (uint64_t)((seconds() - begin) * 10));
 	assert_int_equal(log->clock.sm_khz, 1410000);
 	assert_int_equal(log->clock.mem_khz, 1000000);
@@ -56,23 +56,21 @@ static void clocks_are_sampled_while_kernels_run(void **state)
 	outcome_free(o);
 }
 
-static void steady_launches_are_not_slow(void **state)
+TEST(steady_launches_are_not_slow)
 {
 	struct outcome *o = under("steady", NULL, NULL, NULL);
 
-	(void)state;
 	assert_int_equal(only_log(o)->slows, 0);
 	assert_int_equal(only_log(o)->counter[GW_COUNTER_slow_episodes], 0);
 	outcome_free(o);
 }
 
-static void a_slow_clock_is_the_cause_of_slow_launches(void **state)
+TEST(a_slow_clock_is_the_cause_of_slow_launches)
 {
 	struct outcome *o = under("slows_down", "STANDIN_NVML_SM=2000@0,1500@501",
 	                          "STANDIN_NVML_THROTTLE=0x20", NULL);
 	const struct account *log = only_log(o);
 
-	(void)state;
 	assert_int_equal(log->counter[GW_COUNTER_slow_episodes], 1);
 	assert_int_equal(log->slows, 2); /* when it began, and at the end */
 	assert_int_equal(log->slow.cause, GW_SLOW_CLOCK);
@@ -86,20 +84,18 @@ static void a_slow_clock_is_the_cause_of_slow_launches(void **state)
 	outcome_free(o);
 }
 
-static void without_a_cause_it_is_unknown(void **state)
+TEST(without_a_cause_it_is_unknown)
 {
 	struct outcome *o = under("slows_down", NULL, NULL, NULL);
 
-	(void)state;
 	assert_int_equal(only_log(o)->slow.cause, GW_SLOW_UNKNOWN);
 	outcome_free(o);
 }
 
-static void a_slow_memory_clock_is_the_cause(void **state)
+TEST(a_slow_memory_clock_is_the_cause)
 {
 	struct outcome *o = under("slows_down", "STANDIN_NVML_MEM=3200@0,1600@501", NULL, NULL);
 
-	(void)state;
 	assert_int_equal(only_log(o)->clock.mem_khz, 1600000);
 	assert_int_equal(only_log(o)->slow.cause, GW_SLOW_MEMORY_CLOCK);
 	outcome_free(o);
@@ -117,64 +113,57 @@ static void own_work_is_the_cause(const char *scenario, const char *order, enum 
 	outcome_free(o);
 }
 
-static void own_kernels_at_the_same_time_are_the_cause(void **state)
+TEST(own_kernels_at_the_same_time_are_the_cause)
 {
-	(void)state;
 	own_work_is_the_cause("in_company", NULL, GW_SLOW_CONTENTION);
 }
 
 /* The records of the slow ones come before those of the kernels that end after them. */
-static void own_kernels_that_end_later_are_the_cause(void **state)
+TEST(own_kernels_that_end_later_are_the_cause)
 {
-	(void)state;
 	own_work_is_the_cause("in_company", "STANDIN_REORDER=1", GW_SLOW_CONTENTION);
 }
 
-static void own_copies_at_the_same_time_are_the_cause(void **state)
+TEST(own_copies_at_the_same_time_are_the_cause)
 {
-	(void)state;
 	own_work_is_the_cause("beside_copies", NULL, GW_SLOW_COPIES);
 }
 
-static void other_processes_are_named(void **state)
+TEST(other_processes_are_named)
 {
 	struct outcome *o = under("slows_down_for_long", "STANDIN_NVML_PIDS=self,1",
 	                          "STANDIN_NVML_OTHERS=0@0,60@501", NULL);
 
-	(void)state;
 	assert_int_equal(only_log(o)->clock.others, 60);
 	assert_int_equal(only_log(o)->slow.cause, GW_SLOW_OTHER_WORK);
 	outcome_free(o);
 }
 
 /* In a container NVML's process ids are the host's. */
-static void who_others_are_is_unknown_where_our_own_id_is(void **state)
+TEST(who_others_are_is_unknown_where_our_own_id_is)
 {
 	struct outcome *o =
 	        under("steady", "STANDIN_NVML_PIDS=77,78", "STANDIN_NVML_OTHERS=60", NULL);
 
-	(void)state;
 	assert_int_equal(only_log(o)->clock.others, UINT32_MAX);
 	outcome_free(o);
 }
 
-static void without_nvml_the_log_says_so_and_the_terminal_does_not(void **state)
+TEST(without_nvml_the_log_says_so_and_the_terminal_does_not)
 {
 	struct outcome *o = under("steady", "STANDIN_NVML_FAIL=nvmlInit_v2", NULL, NULL);
 
-	(void)state;
 	assert_true(clock_is_missing(o));
 	assert_int_equal(warnings(o->err), 0);
 	assert_int_equal(only_log(o)->clocks, 0);
 	outcome_free(o);
 }
 
-static void a_clock_that_fails_is_unknown(void **state)
+TEST(a_clock_that_fails_is_unknown)
 {
 	static const char *const failing[] = {"STANDIN_NVML_FAIL=nvmlDeviceGetClockInfo",
 	                                      "STANDIN_NVML_FAIL=all"};
 
-	(void)state;
 	for (int i = 0; i < 2; i++) {
 		struct outcome *o = under("steady", failing[i], NULL, NULL);
 
@@ -185,13 +174,12 @@ static void a_clock_that_fails_is_unknown(void **state)
 }
 
 /* Nobody waits for it, and one question at a time: each takes it three calls of 0.1 s at least. */
-static void an_nvml_that_takes_its_time_delays_nobody(void **state)
+TEST(an_nvml_that_takes_its_time_delays_nobody)
 {
 	double begin = seconds();
 	struct outcome *o = under("steady", "STANDIN_NVML_CALL_MS=100", NULL, NULL);
 	const struct account *log = only_log(o);
 
-	(void)state;
 	assert_true(log->clocks <= (seconds() - begin) / 0.3);
 	assert_int_equal(log->counter[GW_COUNTER_ring_dropped], 0);
 	outcome_free(o);
@@ -210,12 +198,11 @@ static unsigned samples_within(const char *budget, double *took)
 	return clocks;
 }
 
-static void asking_keeps_to_the_budget(void **state)
+TEST(asking_keeps_to_the_budget)
 {
 	double took, longer;
 	unsigned usual = samples_within("GPUWATCH_BUDGET=1", &took);
 
-	(void)state;
 	/* 20 ms in advance and 0.4% of a CPU; the question that spends the last of it, the one that
 	   was put before its answer was there, and a part of one. */
 	assert_in_range(usual, 1, 3 + (unsigned)((0.020 + 0.004 * took) / 0.0125));
@@ -223,11 +210,10 @@ static void asking_keeps_to_the_budget(void **state)
 	assert_int_equal(samples_within("GPUWATCH_BUDGET=0", &longer), 0);
 }
 
-static void mode_count_asks_nothing(void **state)
+TEST(mode_count_asks_nothing)
 {
 	struct outcome *o = under("steady", "GPUWATCH_MODE=count", NULL, NULL);
 
-	(void)state;
 	assert_int_equal(only_log(o)->clocks, 0);
 	assert_false(clock_is_missing(o));
 	outcome_free(o);
@@ -235,23 +221,5 @@ static void mode_count_asks_nothing(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(clocks_are_sampled_while_kernels_run),
-	        cmocka_unit_test(steady_launches_are_not_slow),
-	        cmocka_unit_test(a_slow_clock_is_the_cause_of_slow_launches),
-	        cmocka_unit_test(without_a_cause_it_is_unknown),
-	        cmocka_unit_test(a_slow_memory_clock_is_the_cause),
-	        cmocka_unit_test(own_kernels_at_the_same_time_are_the_cause),
-	        cmocka_unit_test(own_kernels_that_end_later_are_the_cause),
-	        cmocka_unit_test(own_copies_at_the_same_time_are_the_cause),
-	        cmocka_unit_test(other_processes_are_named),
-	        cmocka_unit_test(who_others_are_is_unknown_where_our_own_id_is),
-	        cmocka_unit_test(without_nvml_the_log_says_so_and_the_terminal_does_not),
-	        cmocka_unit_test(a_clock_that_fails_is_unknown),
-	        cmocka_unit_test(an_nvml_that_takes_its_time_delays_nobody),
-	        cmocka_unit_test(asking_keeps_to_the_budget),
-	        cmocka_unit_test(mode_count_asks_nothing),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run(NULL, NULL);
 }

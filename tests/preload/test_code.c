@@ -4,6 +4,7 @@
 #include "tests/preload/harness.h"
 
 #include "cli/log/reader.h"
+#include "tests/test.h"
 
 #include <dirent.h>
 #include <math.h>
@@ -39,11 +40,10 @@ static const char *corpus(const char *file)
 	return path;
 }
 
-static void what_a_kernel_does_is_read_off_its_code(void **state)
+TEST(what_a_kernel_does_is_read_off_its_code)
 {
 	static const char *const files[] = {"sm_90.cubin", "zstd.fatbin", "lz4.fatbin"};
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(files) / sizeof(*files); i++) {
 		struct run r = with_image("one", corpus(files[i]));
 		struct outcome *o = run_both(&r);
@@ -62,12 +62,11 @@ static void what_a_kernel_does_is_read_off_its_code(void **state)
  * for it, or until the program ends. Where a busy machine's threads take longer, the program is run
  * again.
  */
-static void a_first_launch_is_predicted_from_code(void **state)
+TEST(a_first_launch_is_predicted_from_code)
 {
 	struct run r = with_image("one", corpus("sm_90.cubin"));
 	struct outcome *o;
 
-	(void)state;
 	snprintf(profile, sizeof(profile), "GPUWATCH_PROFILE=%s/stand-in.json", GW_SOURCES);
 	r.env[2] = profile;
 	o = run_both(&r);
@@ -80,11 +79,10 @@ static void a_first_launch_is_predicted_from_code(void **state)
 	outcome_free(o);
 }
 
-static void the_functions_and_modules_of_a_library_are_its_code(void **state)
+TEST(the_functions_and_modules_of_a_library_are_its_code)
 {
 	static const char *const scenarios[] = {"library", "library_module"};
 
-	(void)state;
 	for (unsigned i = 0; i < 2; i++) {
 		struct run r = with_image(scenarios[i], corpus("sm_90.cubin"));
 		struct outcome *o = run_both(&r);
@@ -96,12 +94,11 @@ static void the_functions_and_modules_of_a_library_are_its_code(void **state)
 }
 
 /* Whatever it was called as, and wherever it has gone. */
-static void code_of_the_program_is_read_from_its_own_file(void **state)
+TEST(code_of_the_program_is_read_from_its_own_file)
 {
 	struct run r = with_image("own", corpus("sm_90.cubin"));
 	struct outcome *o;
 
-	(void)state;
 	r.program = "code_fatbin";
 	o = run_both(&r);
 	assert_int_equal(count_of(o, GW_COUNTER_studied), 1);
@@ -110,13 +107,12 @@ static void code_of_the_program_is_read_from_its_own_file(void **state)
 	outcome_free(o);
 }
 
-static void a_module_is_loaded_while_a_constructor_waits_for_it(void **state)
+TEST(a_module_is_loaded_while_a_constructor_waits_for_it)
 {
 	struct run r = with_image("constructor", corpus("sm_90.cubin"));
 	struct outcome *o;
 	char library[600];
 
-	(void)state;
 	snprintf(library, sizeof(library), "CODE_LIBRARY=%s", built("calls_back.so"));
 	r.env[2] = library;
 	o = run_both(&r);
@@ -146,17 +142,15 @@ static struct outcome *graph_of_libraries(const char *scenario)
 
 /* A captured kernel of a library is the one that was launched: its code is found, and what was
  * learnt of its launches in streams holds for the graph's. */
-static void the_kernels_of_a_captured_graph_are_those_of_their_libraries(void **state)
+TEST(the_kernels_of_a_captured_graph_are_those_of_their_libraries)
 {
-	(void)state;
 	outcome_free(graph_of_libraries("library_graph"));
 }
 
-static void kernels_that_only_graphs_launch_have_their_code(void **state)
+TEST(kernels_that_only_graphs_launch_have_their_code)
 {
 	static const char *const scenarios[] = {"captured_only", "built_only"};
 
-	(void)state;
 	for (unsigned i = 0; i < 2; i++) {
 		struct outcome *o = graph_of_libraries(scenarios[i]);
 
@@ -167,11 +161,10 @@ static void kernels_that_only_graphs_launch_have_their_code(void **state)
 }
 
 /* Of what a context had, a later one has nothing. */
-static void modules_go_with_their_context(void **state)
+TEST(modules_go_with_their_context)
 {
 	struct outcome *o = graph_of_libraries("context_after");
 
-	(void)state;
 	assert_int_equal(count_of(o, GW_COUNTER_studied), 2);
 	outcome_free(o);
 }
@@ -195,7 +188,7 @@ static bool look_for_code(void *arg, const struct gw_log_record *record)
  * Kernels of two modules that have one name, the same parameters and registers, but other code, and
  * take other times: each is predicted from its own, and code loaded again is no new kernel.
  */
-static void kernels_of_one_name_in_two_modules_are_two(void **state)
+TEST(kernels_of_one_name_in_two_modules_are_two)
 {
 	struct run r = with_image("namesakes", corpus("sm_90.cubin"));
 	char second[2048], slow[2048];
@@ -203,7 +196,6 @@ static void kernels_of_one_name_in_two_modules_are_two(void **state)
 	struct gw_log_status status;
 	struct outcome *o;
 
-	(void)state;
 	snprintf(second, sizeof(second), "CODE_IMAGE_2=%s", corpus("sm_90a.cubin"));
 	snprintf(slow, sizeof(slow), "CODE_KERNELS_2=%s/code_slow.kernels", GW_SOURCES);
 	r.env[2] = second;
@@ -229,11 +221,10 @@ static void assert_no_code(const struct outcome *o, const char *why)
 }
 
 /* As the runtimes up to CUDA 11 load theirs: libcupti says what the driver loaded. */
-static void the_code_of_a_module_that_no_hook_saw_is_what_libcupti_reports(void **state)
+TEST(the_code_of_a_module_that_no_hook_saw_is_what_libcupti_reports)
 {
 	static char cubin[2048];
 
-	(void)state;
 	for (unsigned i = 0; i < 4; i++) {
 		/* A cubin, and PTX or a fat binary, which the driver makes one of. */
 		struct run r = with_image("unseen", corpus(i % 2 ? "lz4.fatbin" : "sm_90.cubin"));
@@ -256,11 +247,10 @@ static void the_code_of_a_module_that_no_hook_saw_is_what_libcupti_reports(void 
 
 /* The runtimes since CUDA 12 load what hooks see: there nobody listens, and nothing is kept twice.
  */
-static void nothing_is_reported_where_a_runtime_asks_for_the_library_calls(void **state)
+TEST(nothing_is_reported_where_a_runtime_asks_for_the_library_calls)
 {
 	static const char *const asks[] = {"CODE_ASKS=cuLibraryLoadData", "CODE_ASKS=cuModuleLoad"};
 
-	(void)state;
 	for (unsigned i = 0; i < 2; i++) {
 		struct run r = with_image("unseen", corpus("sm_90.cubin"));
 		struct outcome *o;
@@ -274,11 +264,10 @@ static void nothing_is_reported_where_a_runtime_asks_for_the_library_calls(void 
 }
 
 /* Loaded before anybody listened: it lies in the executable, or in a library. */
-static void the_code_of_a_module_that_nobody_saw_is_what_the_program_holds(void **state)
+TEST(the_code_of_a_module_that_nobody_saw_is_what_the_program_holds)
 {
 	static char mapped[2048];
 
-	(void)state;
 	for (unsigned i = 0; i < 2; i++) {
 		struct run r = with_image("unseen", corpus("lz4.fatbin"));
 		struct outcome *o;
@@ -299,13 +288,12 @@ static void the_code_of_a_module_that_nobody_saw_is_what_the_program_holds(void 
 	}
 }
 
-static void a_name_that_stands_for_different_code_is_nobodys(void **state)
+TEST(a_name_that_stands_for_different_code_is_nobodys)
 {
 	static char mapped[2048];
 	struct run r = with_image("unseen", corpus("lz4.fatbin"));
 	struct outcome *o;
 
-	(void)state;
 	snprintf(mapped, sizeof(mapped), "CODE_MAPPED=%s", corpus("library.so"));
 	r.env[2] = "STANDIN_REPORTS=0";
 	o = run_both(&r);
@@ -320,13 +308,12 @@ static void a_name_that_stands_for_different_code_is_nobodys(void **state)
 }
 
 /* What PTX becomes only the driver knows, and libcupti reports. */
-static void ptx_is_analysed_as_what_the_driver_made_of_it(void **state)
+TEST(ptx_is_analysed_as_what_the_driver_made_of_it)
 {
 	static char cubin[2048];
 	struct run r = with_image("one", corpus("sm_70.ptx"));
 	struct outcome *o;
 
-	(void)state;
 	snprintf(cubin, sizeof(cubin), "STANDIN_CUBIN=%s", corpus("sm_90.cubin"));
 	r.env[2] = cubin;
 	o = run_both(&r);
@@ -337,12 +324,11 @@ static void ptx_is_analysed_as_what_the_driver_made_of_it(void **state)
 }
 
 /* What code does not tell has its reason in the log. */
-static void what_is_unknown_has_its_reason(void **state)
+TEST(what_is_unknown_has_its_reason)
 {
 	struct run r = with_image("one", corpus("sm_80.cubin")); /* the GPU is another one */
 	struct outcome *o = run_both(&r);
 
-	(void)state;
 	assert_int_equal(count_of(o, GW_COUNTER_analysis_no_code), 1);
 	assert_int_equal(only_log(o)->analyses[GW_ANALYSIS_NO_CODE], 1);
 	assert_int_equal(only_log(o)->analysis_config, 1);
@@ -369,37 +355,34 @@ static void what_is_unknown_has_its_reason(void **state)
 }
 
 /* Of every configuration something is reported, or why not. */
-static void no_configuration_is_left_without_a_word(void **state)
+TEST(no_configuration_is_left_without_a_word)
 {
 	struct run r = with_image("many", corpus("zstd.fatbin"));
 	struct outcome *o = run_both(&r);
 	unsigned said = 0;
 
-	(void)state;
 	for (unsigned i = 0; i < GW_ANALYSIS_ENDS; i++)
 		said += i == GW_ANALYSIS_DONE ? 0 : only_log(o)->analyses[i];
 	assert_int_equal(said + count_of(o, GW_COUNTER_studied), only_log(o)->config_records);
 	outcome_free(o);
 }
 
-static void graphs_are_analysed_too(void **state)
+TEST(graphs_are_analysed_too)
 {
 	struct run r = with_image("graph", corpus("sm_90.cubin"));
 	struct outcome *o = run_both(&r);
 
-	(void)state;
 	assert_int_equal(count_of(o, GW_COUNTER_studied), 1);
 	assert_int_equal(count_of(o, GW_COUNTER_arguments), 1);
 	assert_int_equal(count_of(o, GW_COUNTER_analysis_no_arguments), 0);
 	outcome_free(o);
 }
 
-static void none_where_it_is_not_wanted(void **state)
+TEST(none_where_it_is_not_wanted)
 {
 	struct run r = with_image("one", corpus("sm_90.cubin"));
 	struct outcome *o;
 
-	(void)state;
 	r.env[2] = "GPUWATCH_STATIC=0";
 	o = run_both(&r);
 	assert_int_equal(count_of(o, GW_COUNTER_studied), 0);
@@ -411,13 +394,12 @@ static void none_where_it_is_not_wanted(void **state)
  * A library that reading code brought in, libz among them, would be what the program gets for its
  * own of that name: reading code brings in none.
  */
-static void the_libraries_that_a_program_gets_stay_its_own(void **state)
+TEST(the_libraries_that_a_program_gets_stay_its_own)
 {
 	static char library[1024];
 	struct run r = with_image("own_libz", corpus("sm_90.cubin"));
 	struct outcome *o;
 
-	(void)state;
 	snprintf(library, sizeof(library), "CODE_LIBRARY=%s/needs_own_z.so", GW_PRELOAD_CLIENTS);
 	r.env[2] = library;
 	o = run_both(&r);
@@ -427,12 +409,11 @@ static void the_libraries_that_a_program_gets_stay_its_own(void **state)
 }
 
 /* The largest grids, and arguments that are all ones. */
-static void whatever_the_arguments_are_the_program_runs_as_without(void **state)
+TEST(whatever_the_arguments_are_the_program_runs_as_without)
 {
 	struct run r = with_image("all", corpus("zstd.fatbin"));
 	struct outcome *o = run_both(&r);
 
-	(void)state;
 	assert_logs_are_the_truth(o);
 	assert_int_equal(count_of(o, GW_COUNTER_launches), 3);
 	assert_int_equal(count_of(o, GW_COUNTER_ring_dropped), 0);
@@ -444,12 +425,11 @@ static void whatever_the_arguments_are_the_program_runs_as_without(void **state)
 }
 
 /* An end in the midst of analyses does not wait for them. */
-static void an_end_is_not_delayed_by_what_is_left(void **state)
+TEST(an_end_is_not_delayed_by_what_is_left)
 {
 	struct run r = with_image("many", corpus("zstd.fatbin"));
 	struct outcome *o = run_both(&r);
 
-	(void)state;
 	assert_logs_are_the_truth(o);
 	assert_true(only_log(o)->ended);
 	assert_in_range(count_of(o, GW_COUNTER_arguments), 1, 200);
@@ -472,9 +452,8 @@ static uint64_t held(const char *scenario, const char *option)
 	return ns;
 }
 
-static void an_end_is_held_for_analyses_that_were_begun(void **state)
+TEST(an_end_is_held_for_analyses_that_were_begun)
 {
-	(void)state;
 	assert_true(held("late", "GPUWATCH_EXIT_WAIT=1000") > 0);
 	assert_int_equal(held("late", "GPUWATCH_EXIT_WAIT=0"), 0);
 	assert_int_equal(held("late", "GPUWATCH_MODE=watch"), 0);
@@ -498,11 +477,10 @@ static void damage(const char *file, unsigned first, unsigned step)
 	fclose(to);
 }
 
-static void damaged_images_do_no_harm(void **state)
+TEST(damaged_images_do_no_harm)
 {
 	static const char *const files[] = {"sm_90.cubin", "zstd.fatbin"};
 
-	(void)state;
 	snprintf(hostile, sizeof(hostile), "/tmp/gw_code.XXXXXX");
 	close(mkstemp(hostile));
 	for (unsigned i = 0; i < 8; i++) {
@@ -519,13 +497,12 @@ static void damaged_images_do_no_harm(void **state)
 }
 
 /* What fuzzing found worth keeping, as far as the stand-in loads it. */
-static void images_of_the_fuzzer_do_no_harm(void **state)
+TEST(images_of_the_fuzzer_do_no_harm)
 {
 	DIR *folder = opendir(GW_FUZZ_IMAGES);
 	struct dirent *entry;
 	unsigned run = 0;
 
-	(void)state;
 	assert_non_null(folder);
 	while ((entry = readdir(folder)) && run < 12) {
 		static const unsigned char kinds[][4] = {{0x50, 0xed, 0x55, 0xba},
@@ -557,32 +534,5 @@ static void images_of_the_fuzzer_do_no_harm(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(what_a_kernel_does_is_read_off_its_code),
-	        cmocka_unit_test(a_first_launch_is_predicted_from_code),
-	        cmocka_unit_test(the_functions_and_modules_of_a_library_are_its_code),
-	        cmocka_unit_test(the_kernels_of_a_captured_graph_are_those_of_their_libraries),
-	        cmocka_unit_test(kernels_that_only_graphs_launch_have_their_code),
-	        cmocka_unit_test(modules_go_with_their_context),
-	        cmocka_unit_test(kernels_of_one_name_in_two_modules_are_two),
-	        cmocka_unit_test(the_code_of_a_module_that_no_hook_saw_is_what_libcupti_reports),
-	        cmocka_unit_test(nothing_is_reported_where_a_runtime_asks_for_the_library_calls),
-	        cmocka_unit_test(the_code_of_a_module_that_nobody_saw_is_what_the_program_holds),
-	        cmocka_unit_test(a_name_that_stands_for_different_code_is_nobodys),
-	        cmocka_unit_test(ptx_is_analysed_as_what_the_driver_made_of_it),
-	        cmocka_unit_test(what_is_unknown_has_its_reason),
-	        cmocka_unit_test(no_configuration_is_left_without_a_word),
-	        cmocka_unit_test(graphs_are_analysed_too),
-	        cmocka_unit_test(none_where_it_is_not_wanted),
-	        cmocka_unit_test(the_libraries_that_a_program_gets_stay_its_own),
-	        cmocka_unit_test(whatever_the_arguments_are_the_program_runs_as_without),
-	        cmocka_unit_test(an_end_is_not_delayed_by_what_is_left),
-	        cmocka_unit_test(code_of_the_program_is_read_from_its_own_file),
-	        cmocka_unit_test(a_module_is_loaded_while_a_constructor_waits_for_it),
-	        cmocka_unit_test(an_end_is_held_for_analyses_that_were_begun),
-	        cmocka_unit_test(damaged_images_do_no_harm),
-	        cmocka_unit_test(images_of_the_fuzzer_do_no_harm),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run(NULL, NULL);
 }

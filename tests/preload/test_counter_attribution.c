@@ -5,18 +5,18 @@
  */
 #include "predictor/counters/attribute.h"
 #include "tests/preload/counts.h"
+#include "tests/test.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 
-static void counts_are_what_kernels_count(void **state)
+TEST(counts_are_what_kernels_count)
 {
 	struct outcome *o = counted("8000", "", NULL, NULL);
 	unsigned off, n = values(0.03, &off);
 
-	(void)state;
 	assert_logs_are_the_truth(o);
 	assert_int_equal(only_log(o)->degraded >> GW_DEGRADED_COUNTERS & 1, 0);
 	assert_true(only_log(o)->counter[GW_COUNTER_pm_windows] > 10);
@@ -36,24 +36,22 @@ static void counts_are_what_kernels_count(void **state)
  * libcupti 13.0 deadlocks where the sampler switches activity while the worker flushes records and
  * a thread of the program is in a driver call that loads code: an H200 showed it in 2 of 22 runs.
  */
-static void no_session_switches_activity(void **state)
+TEST(no_session_switches_activity)
 {
 	struct outcome *o =
 	        counted("4000", "", "STANDIN_ORDER=1", "STANDIN_SLOW=cuptiActivityFlushAll:150");
 
-	(void)state;
 	assert_true(only_log(o)->counter[GW_COUNTER_pm_windows] > 0);
 	assert_null(strstr(o->err, "while another thread"));
 	outcome_free(o);
 }
 
 /* All sets of metrics have had their turn after 5 s. */
-static void sessions_take_no_more_memory_than_one(void **state)
+TEST(sessions_take_no_more_memory_than_one)
 {
 	uint64_t bytes[2];
 	struct outcome *o;
 
-	(void)state;
 	for (unsigned i = 0; i < 2; i++) {
 		o = counted(i ? "10000" : "5000", "", "STANDIN_METRICS=32", NULL);
 		bytes[i] = only_log(o)->counter[GW_COUNTER_memory_counting];
@@ -66,12 +64,11 @@ static void sessions_take_no_more_memory_than_one(void **state)
 }
 
 /* What the records of another CUPTI add to a kernel is not known: what was counted stands. */
-static void what_an_unknown_cupti_adds_stays(void **state)
+TEST(what_an_unknown_cupti_adds_stays)
 {
 	struct outcome *o = counted("6000", "", "STANDIN_CUPTI_VERSION=140000", NULL);
 	unsigned off;
 
-	(void)state;
 	assert_true(values(0.03, &off) > 10);
 	assert_true(off > 0);
 	assert_true(knows(100, GW_WORK_inst_executed));
@@ -91,37 +88,33 @@ static void nothing_is_counted(const char *option, bool said, bool warned)
 	outcome_free(o);
 }
 
-static void off_counts_nothing(void **state)
+TEST(off_counts_nothing)
 {
-	(void)state;
 	nothing_is_counted("GPUWATCH_COUNTERS=off", false, false);
 }
 
-static void no_budget_counts_nothing(void **state)
+TEST(no_budget_counts_nothing)
 {
-	(void)state;
 	nothing_is_counted("GPUWATCH_BUDGET=0", true, false);
 }
 
-static void denied_counters_are_said_once_and_times_go_on(void **state)
+TEST(denied_counters_are_said_once_and_times_go_on)
 {
-	(void)state;
 	nothing_is_counted("STANDIN_PM_DENY=1", true, true);
 }
 
-static void work_of_others_is_credited_to_nobody(void **state)
+TEST(work_of_others_is_credited_to_nobody)
 {
 	struct outcome *o;
 	unsigned off;
 
-	(void)state;
-	/* as much again as the kernels count, all the time, by processes that NVML tells of … */
+	/* as much again as the kernels count, all the time, by processes that NVML reports … */
 	o = counted3("4000", "", "STANDIN_PM_FOREIGN=100000000000", "STANDIN_NVML_OTHERS=50@0",
 	             "STANDIN_NVML_PIDS=self,4");
 	assert_int_equal(values(0, &off), 0);
 	assert_true(only_log(o)->counter[GW_COUNTER_pm_other_profiler] > 0);
 	outcome_free(o);
-	/* … or of which nobody tells: seen between kernels */
+	/* … or of which no report comes: seen between kernels */
 	o = counted("4000", "idle", "STANDIN_PM_FOREIGN=100000000000", NULL);
 	assert_int_equal(values(0, &off), 0);
 	assert_true(only_log(o)->counter[GW_COUNTER_pm_other_profiler] > 0);
@@ -129,24 +122,22 @@ static void work_of_others_is_credited_to_nobody(void **state)
 }
 
 /* The first window of a set has a sample that reaches back to when others did. */
-static void others_that_have_gone_take_no_window(void **state)
+TEST(others_that_have_gone_take_no_window)
 {
 	struct outcome *o = counted3("6000", "", "GPUWATCH_BUDGET=50",
 	                             "STANDIN_NVML_OTHERS=50@0,0@300", "STANDIN_NVML_PIDS=self,4");
 	unsigned off;
 
-	(void)state;
 	assert_true(values(0.03, &off) > 10);
 	assert_int_equal(only_log(o)->counter[GW_COUNTER_pm_other_profiler], 0);
 	outcome_free(o);
 }
 
-static void overlapping_kernels_are_credited_to_neither(void **state)
+TEST(overlapping_kernels_are_credited_to_neither)
 {
 	struct outcome *o = counted("5000", "overlap", NULL, NULL);
 	unsigned off;
 
-	(void)state;
 	values(0.03, &off);
 	assert_int_equal(off, 0);
 	assert_true(knows(100, GW_WORK_inst_executed));
@@ -155,12 +146,11 @@ static void overlapping_kernels_are_credited_to_neither(void **state)
 	outcome_free(o);
 }
 
-static void lost_samples_and_overflows_make_no_count_wrong(void **state)
+TEST(lost_samples_and_overflows_make_no_count_wrong)
 {
 	struct outcome *o = counted("6000", "", "STANDIN_PM_DROP=7", "STANDIN_PM_OVERFLOW=3");
 	unsigned off;
 
-	(void)state;
 	assert_true(values(0.03, &off) > 10);
 	assert_int_equal(off, 0);
 	assert_true(only_log(o)->counter[GW_COUNTER_pm_overflows] > 0);
@@ -168,47 +158,43 @@ static void lost_samples_and_overflows_make_no_count_wrong(void **state)
 }
 
 /* Twenty of 240 a window: together as wrong a clock and as wrong a count as 8% would be. */
-static void samples_of_an_earlier_window_make_no_count_wrong(void **state)
+TEST(samples_of_an_earlier_window_make_no_count_wrong)
 {
 	struct outcome *o = counted("6000", "", "STANDIN_PM_LEFT=20", NULL);
 	unsigned off;
 
-	(void)state;
 	assert_true(values(0.03, &off) > 10);
 	assert_int_equal(off, 0);
 	assert_true(only_log(o)->counter[GW_COUNTER_pm_leftovers] > 0);
 	outcome_free(o);
 }
 
-static void clocks_some_microseconds_apart_are_within_the_stated_error(void **state)
+TEST(clocks_some_microseconds_apart_are_within_the_stated_error)
 {
 	struct outcome *o = counted("6000", "", "STANDIN_PM_SKEW=1000", "STANDIN_CLOCK_OFFSET=0");
 	unsigned off;
 
-	(void)state;
 	assert_true(values(0.15, &off) > 10);
 	assert_int_equal(off, 0);
 	outcome_free(o);
 }
 
-static void a_chip_with_narrow_sets_and_no_timer_is_sampled_all_the_same(void **state)
+TEST(a_chip_with_narrow_sets_and_no_timer_is_sampled_all_the_same)
 {
 	struct outcome *o = counted("6000", "", "STANDIN_METRICS=3", "STANDIN_PM_NO_TIMER=1");
 	unsigned off;
 
-	(void)state;
 	assert_true(values(0.03, &off) > 10);
 	assert_int_equal(off, 0);
 	outcome_free(o);
 }
 
 /* Whatever the budget: at 1% the first session alone would have to wait for 105 s. */
-static void answers_come_before_the_budget(void **state)
+TEST(answers_come_before_the_budget)
 {
 	struct outcome *o = counted("8000", "", "GPUWATCH_BUDGET=1", NULL);
 	unsigned off;
 
-	(void)state;
 	assert_logs_are_the_truth(o);
 	assert_true(values(0.03, &off) > 20);
 	assert_int_equal(off, 0);
@@ -220,12 +206,11 @@ static void answers_come_before_the_budget(void **state)
 }
 
 /* Once what matters is counted the budget rules: a session costs the stand-in some 20 ms of CPU. */
-static void the_budget_rules_once_the_answers_are_there(void **state)
+TEST(the_budget_rules_once_the_answers_are_there)
 {
 	struct outcome *little = counted("12000", "", "GPUWATCH_BUDGET=1", NULL),
 	               *all = counted("12000", "", "GPUWATCH_BUDGET=100", NULL);
 
-	(void)state;
 	assert_true(only_log(little)->counter[GW_COUNTER_pm_windows] > 0);
 	assert_true(only_log(little)->counter[GW_COUNTER_pm_windows] <
 	            only_log(all)->counter[GW_COUNTER_pm_windows] * 3 / 4);
@@ -235,11 +220,10 @@ static void the_budget_rules_once_the_answers_are_there(void **state)
 
 /* A program that ends within 20 ms of its first launch: sampling does not begin. On a busy machine
  * the program may last longer than that; it is run again then. */
-static void programs_of_one_moment_take_no_window(void **state)
+TEST(programs_of_one_moment_take_no_window)
 {
 	struct outcome *o = counted("1", "", "GPUWATCH_BUDGET=1", NULL);
 
-	(void)state;
 	for (int i = 0; i < 9 && only_log(o)->counter[GW_COUNTER_pm_windows]; i++) {
 		outcome_free(o);
 		o = counted("1", "", "GPUWATCH_BUDGET=1", NULL);
@@ -252,12 +236,11 @@ static void programs_of_one_moment_take_no_window(void **state)
 }
 
 /* At whatever moment: while it is configured, sampled, decoded, between windows. */
-static void programs_end_at_any_moment_of_a_window(void **state)
+TEST(programs_end_at_any_moment_of_a_window)
 {
 	static const char *const ends[] = {"1060", "1080", "1110", "1150", "1300"};
 	static const char *const hows[] = {"", "exit", "fork"};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++)
 		for (size_t k = 0; k < sizeof(hows) / sizeof(*hows); k++) {
 			struct outcome *o = counted(ends[i], hows[k], NULL, NULL);
@@ -269,12 +252,11 @@ static void programs_end_at_any_moment_of_a_window(void **state)
 }
 
 /* Records come in order of their ends, or not before the first of them. */
-static void a_kernel_that_does_not_end_keeps_nothing_from_being_sampled(void **state)
+TEST(a_kernel_that_does_not_end_keeps_nothing_from_being_sampled)
 {
 	struct outcome *o = counted("2400", "held", NULL, NULL);
 	unsigned off;
 
-	(void)state;
 	assert_true(only_log(o)->counter[GW_COUNTER_pm_windows] > 0);
 	values(0.03, &off);
 	assert_int_equal(off, 0);
@@ -286,14 +268,13 @@ static void a_kernel_that_does_not_end_keeps_nothing_from_being_sampled(void **s
  * While code is read, up to a second, the records of launches wait: no window of that time may be
  * taken for one in which nothing ran.
  */
-static void windows_wait_for_records_that_studies_hold(void **state)
+TEST(windows_wait_for_records_that_studies_hold)
 {
 	struct outcome *o = counted3("4000", "analysed", "GPUWATCH_STATIC=1",
 	                             "CODE_IMAGE=" GW_CORPUS "/sm_90.cubin",
 	                             "STANDIN_KERNELS=" GW_SOURCES "/code.kernels");
 	unsigned off;
 
-	(void)state;
 	assert_true(only_log(o)->counter[GW_COUNTER_studied] >= 200);
 	assert_int_equal(only_log(o)->counter[GW_COUNTER_pm_other_profiler], 0);
 	assert_true(values(0.03, &off) > 10);
@@ -302,11 +283,10 @@ static void windows_wait_for_records_that_studies_hold(void **state)
 }
 
 /* Whoever ends it: libcupti's libraries may be in the midst of making what exit() destroys. */
-static void no_end_meets_counters_being_set_up(void **state)
+TEST(no_end_meets_counters_being_set_up)
 {
 	static const char *const hows[] = {"", "exit", "thread", "main"};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(hows) / sizeof(*hows); i++) {
 		struct outcome *o = counted("900", hows[i], "STANDIN_PM_CONFIGURE_MS=700", NULL);
 
@@ -319,29 +299,5 @@ static void no_end_meets_counters_being_set_up(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(counts_are_what_kernels_count),
-	        cmocka_unit_test(no_session_switches_activity),
-	        cmocka_unit_test(sessions_take_no_more_memory_than_one),
-	        cmocka_unit_test(what_an_unknown_cupti_adds_stays),
-	        cmocka_unit_test(off_counts_nothing),
-	        cmocka_unit_test(no_budget_counts_nothing),
-	        cmocka_unit_test(denied_counters_are_said_once_and_times_go_on),
-	        cmocka_unit_test(work_of_others_is_credited_to_nobody),
-	        cmocka_unit_test(others_that_have_gone_take_no_window),
-	        cmocka_unit_test(overlapping_kernels_are_credited_to_neither),
-	        cmocka_unit_test(lost_samples_and_overflows_make_no_count_wrong),
-	        cmocka_unit_test(samples_of_an_earlier_window_make_no_count_wrong),
-	        cmocka_unit_test(clocks_some_microseconds_apart_are_within_the_stated_error),
-	        cmocka_unit_test(a_chip_with_narrow_sets_and_no_timer_is_sampled_all_the_same),
-	        cmocka_unit_test(answers_come_before_the_budget),
-	        cmocka_unit_test(the_budget_rules_once_the_answers_are_there),
-	        cmocka_unit_test(programs_of_one_moment_take_no_window),
-	        cmocka_unit_test(programs_end_at_any_moment_of_a_window),
-	        cmocka_unit_test(a_kernel_that_does_not_end_keeps_nothing_from_being_sampled),
-	        cmocka_unit_test(windows_wait_for_records_that_studies_hold),
-	        cmocka_unit_test(no_end_meets_counters_being_set_up),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, false);
+	return tests_run(NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sampled counters beside another tool of the process, and where NVML tells nothing. */
+/* Sampled counters beside another tool of the process, and where NVML reports nothing. */
 #include "tests/preload/counts.h"
+#include "tests/test.h"
 
 #include <string.h>
 
@@ -37,9 +38,8 @@ static void counted_after(const char *how, const char *option)
 	outcome_free(o);
 }
 
-static void counters_come_back_after_another_tool(void **state)
+TEST(counters_come_back_after_another_tool)
 {
-	(void)state;
 	counted_after("tool", NULL);
 }
 
@@ -48,11 +48,10 @@ static void counters_come_back_after_another_tool(void **state)
  * earned, four seconds after the first launch; counted from our coming, they would end after the
  * program.
  */
-static void budget_is_earned_while_another_tool_is_there(void **state)
+TEST(budget_is_earned_while_another_tool_is_there)
 {
 	struct outcome *o = counted("8000", "first", "GPUWATCH_BUDGET=25", NULL);
 
-	(void)state;
 	/* Of the last four seconds, two at most pass before we have come. */
 	assert_true(only_log(o)->counter[GW_COUNTER_joined] > only_log(o)->total / 5);
 	assert_true(only_log(o)->counter[GW_COUNTER_pm_windows] > 0);
@@ -61,19 +60,17 @@ static void budget_is_earned_while_another_tool_is_there(void **state)
 }
 
 /* Whether or not samples follow it, as activity records do. */
-static void the_clock_of_another_tool_spoils_no_counts(void **state)
+TEST(the_clock_of_another_tool_spoils_no_counts)
 {
-	(void)state;
 	counted_after("clock", NULL);
 	counted_after("clock", "STANDIN_PM_OWN_CLOCK=1");
 }
 
 /* The cores of the stand-in have 1.5 GHz by its counters, and 1 GHz by its NVML. */
-static void counters_tell_the_clock_where_nvml_does_not(void **state)
+TEST(counters_tell_the_clock_where_nvml_does_not)
 {
 	struct outcome *o = until(100, "", "STANDIN_NVML_FAIL=all");
 
-	(void)state;
 	assert_true(only_log(o)->clocks > 0);
 	assert_in_range(only_log(o)->clock.sm_khz, 1499000, 1501000);
 	assert_int_equal(only_log(o)->clock.mem_khz, 0);
@@ -84,11 +81,10 @@ static void counters_tell_the_clock_where_nvml_does_not(void **state)
 	outcome_free(o);
 }
 
-static void where_nvml_tells_the_clock_counters_do_not(void **state)
+TEST(where_nvml_tells_the_clock_counters_do_not)
 {
 	struct outcome *o = until(100, "", NULL);
 
-	(void)state;
 	assert_int_equal(only_log(o)->clock.sm_khz, 1000000);
 	assert_int_equal(only_log(o)->clock.power_mw, 100000);
 	outcome_free(o);
@@ -96,13 +92,5 @@ static void where_nvml_tells_the_clock_counters_do_not(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(counters_come_back_after_another_tool),
-	        cmocka_unit_test(budget_is_earned_while_another_tool_is_there),
-	        cmocka_unit_test(the_clock_of_another_tool_spoils_no_counts),
-	        cmocka_unit_test(counters_tell_the_clock_where_nvml_does_not),
-	        cmocka_unit_test(where_nvml_tells_the_clock_counters_do_not),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, false);
+	return tests_run(NULL, NULL);
 }

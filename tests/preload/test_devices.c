@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Several GPUs in one process: each kernel counts for the one it ran on, and meets its record. */
 #include "tests/preload/harness.h"
+#include "tests/test.h"
 
 static struct outcome *on_two(const char *scenario, const char *mode, bool inject)
 {
@@ -40,32 +41,28 @@ static void at_once(const char *mode, bool inject, bool measured)
 	outcome_free(o);
 }
 
-static void launches_on_several_gpus_at_once_meet_their_records(void **state)
+TEST(launches_on_several_gpus_at_once_meet_their_records)
 {
-	(void)state;
 	at_once("GPUWATCH_MODE=audit", false, true);
 }
 
-static void injected_they_meet_them_too(void **state)
+TEST(injected_they_meet_them_too)
 {
-	(void)state;
 	at_once("GPUWATCH_MODE=audit", true, true);
 }
 
-static void without_records_they_count_once(void **state)
+TEST(without_records_they_count_once)
 {
-	(void)state;
 	at_once("GPUWATCH_MODE=count", false, false);
 	at_once("GPUWATCH_MODE=watch", false, false);
 }
 
 /* Between a pair of events around nothing there would be next to no time. */
-static void no_events_time_what_was_launched_before_them(void **state)
+TEST(no_events_time_what_was_launched_before_them)
 {
 	struct run r = RUN("work", "at_once_alone");
 	struct outcome *o;
 
-	(void)state;
 	r.env[0] = "STANDIN_DEVICES=2";
 	r.env[1] = "GPUWATCH_CUPTI=none";
 	r.env[2] = "GPUWATCH_EVENT_RATE=1";
@@ -89,39 +86,34 @@ static void across(const char *mode, bool measured)
 	outcome_free(o);
 }
 
-static void kernels_of_a_graph_count_for_the_gpus_of_their_nodes(void **state)
+TEST(kernels_of_a_graph_count_for_the_gpus_of_their_nodes)
 {
-	(void)state;
 	across("GPUWATCH_MODE=audit", true);
 }
 
-static void without_records_too(void **state)
+TEST(without_records_too)
 {
-	(void)state;
 	across("GPUWATCH_MODE=count", false);
 	across("GPUWATCH_MODE=watch", false);
 }
 
 /* The log counts each launch for the GPU whose context was current. */
-static void default_streams_are_those_of_the_current_context(void **state)
+TEST(default_streams_are_those_of_the_current_context)
 {
-	(void)state;
 	assert_on_gpus("contexts", "switched", 24, 33);
 }
 
-static void a_green_context_s_streams_go_with_it(void **state)
+TEST(a_green_context_s_streams_go_with_it)
 {
-	(void)state;
 	assert_on_gpus("contexts", "green", 7, 5);
 }
 
 /* Each 64th launch looks; from the first such change on every one does. */
-static void a_current_context_that_changes_unseen_is_found_out(void **state)
+TEST(a_current_context_that_changes_unseen_is_found_out)
 {
 	struct run r = RUN("contexts", "past_us");
 	struct outcome *o;
 
-	(void)state;
 	r.env[0] = "STANDIN_DEVICES=2";
 	r.env[1] = "GPUWATCH_MODE=count";
 	o = run_both(&r);
@@ -134,17 +126,5 @@ static void a_current_context_that_changes_unseen_is_found_out(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(launches_on_several_gpus_at_once_meet_their_records),
-	        cmocka_unit_test(injected_they_meet_them_too),
-	        cmocka_unit_test(without_records_they_count_once),
-	        cmocka_unit_test(no_events_time_what_was_launched_before_them),
-	        cmocka_unit_test(kernels_of_a_graph_count_for_the_gpus_of_their_nodes),
-	        cmocka_unit_test(without_records_too),
-	        cmocka_unit_test(default_streams_are_those_of_the_current_context),
-	        cmocka_unit_test(a_green_context_s_streams_go_with_it),
-	        cmocka_unit_test(a_current_context_that_changes_unseen_is_found_out),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run(NULL, NULL);
 }

@@ -4,6 +4,7 @@
  * hears what it hears without us, and we say one line at most.
  */
 #include "tests/preload/harness.h"
+#include "tests/test.h"
 
 #include <stdio.h>
 
@@ -86,21 +87,18 @@ static void sweep(const char *const *functions, size_t count, bool inject)
 	assert_int_equal(wrong, 0);
 }
 
-static void hooked_functions(void **state)
+TEST(hooked_functions)
 {
-	(void)state;
 	sweep(hooked, sizeof(hooked) / sizeof(*hooked), false);
 }
 
-static void functions_we_call(void **state)
+TEST(functions_we_call)
 {
-	(void)state;
 	sweep(called, sizeof(called) / sizeof(*called), false);
 }
 
-static void functions_we_call_to_time_by_events(void **state)
+TEST(functions_we_call_to_time_by_events)
 {
-	(void)state;
 	wrong = 0;
 	for (size_t i = 0; i < sizeof(called) / sizeof(*called); i++)
 		for (int n = 0; n < 2; n++)
@@ -108,35 +106,23 @@ static void functions_we_call_to_time_by_events(void **state)
 	assert_int_equal(wrong, 0);
 }
 
-static void functions_of_cupti(void **state)
+TEST(functions_of_cupti)
 {
-	(void)state;
 	sweep(cupti, sizeof(cupti) / sizeof(*cupti), false);
 }
 
-static void hooked_functions_when_injected(void **state)
+TEST(hooked_functions_when_injected)
 {
-	(void)state;
 	sweep(hooked, sizeof(hooked) / sizeof(*hooked), true);
 }
 
 /* What can't be subscribed to is not seen at all; the program is the same. */
-static void functions_of_cupti_when_injected(void **state)
+TEST(functions_of_cupti_when_injected)
 {
-	(void)state;
 	sweep(cupti, sizeof(cupti) / sizeof(*cupti), true);
 }
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(hooked_functions),
-	        cmocka_unit_test(functions_we_call),
-	        cmocka_unit_test(functions_we_call_to_time_by_events),
-	        cmocka_unit_test(functions_of_cupti),
-	        cmocka_unit_test(hooked_functions_when_injected),
-	        cmocka_unit_test(functions_of_cupti_when_injected),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, false);
+	return tests_run(NULL, NULL);
 }

@@ -1,35 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Graphs that change, and whatever a program may put into the parameters of their nodes. */
 #include "tests/preload/harness.h"
+#include "tests/test.h"
 
 #include <stdio.h>
 #include <string.h>
 
-static void what_the_driver_does_not_look_at_is_not_looked_at(void **state)
+TEST(what_the_driver_does_not_look_at_is_not_looked_at)
 {
-	(void)state;
 	assert_on_gpus("graphs", "rubbish", 16, 0);
 }
 
-static void a_node_stays_on_its_gpu_whichever_call_changes_it(void **state)
+TEST(a_node_stays_on_its_gpu_whichever_call_changes_it)
 {
-	(void)state;
 	assert_on_gpus("graphs", "other_gpu", 0, 12);
 }
 
-static void a_child_graph_that_is_replaced_keeps_its_place(void **state)
+TEST(a_child_graph_that_is_replaced_keeps_its_place)
 {
-	(void)state;
 	assert_on_gpus("graphs", "child", 4 * 4 + 2 * 3 + 3 * 3, 0);
 }
 
 /* Which bodies ran is not known, be a child graph replaced or not. */
-static void what_is_unknown_stays_so_when_a_child_graph_is_replaced(void **state)
+TEST(what_is_unknown_stays_so_when_a_child_graph_is_replaced)
 {
 	struct run r = RUN("graphs", "child_beside_conditional");
 	struct outcome *o;
 
-	(void)state;
 	r.env[0] = "GPUWATCH_MODE=count";
 	o = run_both(&r);
 	assert_int_equal(only_log(o)->counter[GW_COUNTER_graph_unknown], 5);
@@ -37,12 +34,11 @@ static void what_is_unknown_stays_so_when_a_child_graph_is_replaced(void **state
 }
 
 /* Which of the nodes are its own is not known: their kernels are counted by their records. */
-static void a_child_graph_of_a_child_graph_may_be_replaced(void **state)
+TEST(a_child_graph_of_a_child_graph_may_be_replaced)
 {
 	struct run r = RUN("graphs", "child_of_child");
 	struct outcome *o = run_both(&r);
 
-	(void)state;
 	assert_int_equal(only_log(o)->total, o->truth[0].total);
 	assert_int_equal(only_log(o)->no_call, 5);
 	assert_int_equal(only_log(o)->counter[GW_COUNTER_graph_unknown], 5);
@@ -52,26 +48,23 @@ static void a_child_graph_of_a_child_graph_may_be_replaced(void **state)
 
 /* Which library's it is, the driver is asked in the midst of the launch: the callbacks for what we
  * ask are not the program's. */
-static void the_function_that_a_node_tells_can_be_launched(void **state)
+TEST(the_function_that_a_node_tells_can_be_launched)
 {
-	(void)state;
 	assert_on_gpus("graphs", "node_function", 6, 0);
 }
 
-static void handles_that_come_again_are_other_kernels(void **state)
+TEST(handles_that_come_again_are_other_kernels)
 {
-	(void)state;
 	assert_on_gpus("graphs", "reused", 8, 0);
 }
 
-static void what_the_driver_refuses_changes_nothing(void **state)
+TEST(what_the_driver_refuses_changes_nothing)
 {
-	(void)state;
 	assert_on_gpus("graphs", "mistakes", 3, 0);
 }
 
 /* What the driver answers with an error a program may have it log. */
-static void the_driver_is_asked_at_most_once_about_a_function_that_is_no_kernel(void **state)
+TEST(the_driver_is_asked_at_most_once_about_a_function_that_is_no_kernel)
 {
 	struct run r = RUN("graphs", "captured_often");
 	char line[512], path[128];
@@ -79,7 +72,6 @@ static void the_driver_is_asked_at_most_once_about_a_function_that_is_no_kernel(
 	unsigned asked = 0;
 	FILE *trace;
 
-	(void)state;
 	r.env[0] = "STANDIN_TRACE=trace";
 	o = run_both(&r);
 	assert_logs_are_the_truth(o);
@@ -94,12 +86,11 @@ static void the_driver_is_asked_at_most_once_about_a_function_that_is_no_kernel(
 }
 
 /* It may begin while a launch is being timed by events, which are asked for their times. */
-static void a_capture_that_begins_beside_a_timed_launch_is_not_spoilt(void **state)
+TEST(a_capture_that_begins_beside_a_timed_launch_is_not_spoilt)
 {
 	struct run r = RUN("graphs", "captures_beside");
 	struct outcome *o;
 
-	(void)state;
 	r.env[0] = "GPUWATCH_CUPTI=none";
 	r.env[1] = "GPUWATCH_EVENT_RATE=1";
 	r.env[2] = "STANDIN_SLOW=cuEventQuery:20";
@@ -111,19 +102,5 @@ static void a_capture_that_begins_beside_a_timed_launch_is_not_spoilt(void **sta
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(what_the_driver_does_not_look_at_is_not_looked_at),
-	        cmocka_unit_test(a_node_stays_on_its_gpu_whichever_call_changes_it),
-	        cmocka_unit_test(a_child_graph_that_is_replaced_keeps_its_place),
-	        cmocka_unit_test(what_is_unknown_stays_so_when_a_child_graph_is_replaced),
-	        cmocka_unit_test(a_child_graph_of_a_child_graph_may_be_replaced),
-	        cmocka_unit_test(the_function_that_a_node_tells_can_be_launched),
-	        cmocka_unit_test(handles_that_come_again_are_other_kernels),
-	        cmocka_unit_test(what_the_driver_refuses_changes_nothing),
-	        cmocka_unit_test(
-	                the_driver_is_asked_at_most_once_about_a_function_that_is_no_kernel),
-	        cmocka_unit_test(a_capture_that_begins_beside_a_timed_launch_is_not_spoilt),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run(NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Programs that can't bear libgpuwatch.so, or are not for it: they run as without gpuwatch. */
 #include "tests/preload/harness.h"
+#include "tests/test.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -47,20 +48,18 @@ static void child_is_left_alone(const char *program, const char *scenario)
 	assert_string_equal(err, "");
 }
 
-static void musl_program_is_left_alone_and_named(void **state)
+TEST(musl_program_is_left_alone_and_named)
 {
-	(void)state;
 	is_left_alone("small_musl", "fail", "uses the musl C library");
 }
 
-static void musl_child_is_left_alone(void **state)
+TEST(musl_child_is_left_alone)
 {
-	(void)state;
 	child_is_left_alone("small_musl", "fail");
 }
 
 /* The preloaded library's name leads to it from a folder that is deep, and through a link. */
-static void glibc_child_in_a_deep_folder_is_watched(void **state)
+TEST(glibc_child_in_a_deep_folder_is_watched)
 {
 	struct run r = RUN(GW_COMMAND, "run", "--quiet", "--", "/bin/sh", "-c",
 	                   "mkdir -p a/b/c/d/e/f/g/h/i/j/k/l/m/n/o/p && cp \"$0\" "
@@ -69,7 +68,6 @@ static void glibc_child_in_a_deep_folder_is_watched(void **state)
 	                   built("plain"));
 	struct outcome *o = run_bare(&r);
 
-	(void)state;
 	assert_int_equal(o->status, 0);
 	assert_string_equal(o->err, "");
 	assert_int_equal(o->logs, 1);
@@ -77,45 +75,39 @@ static void glibc_child_in_a_deep_folder_is_watched(void **state)
 	outcome_free(o);
 }
 
-static void address_sanitizer_is_left_alone_and_named(void **state)
+TEST(address_sanitizer_is_left_alone_and_named)
 {
-	(void)state;
 	is_left_alone("plain_address", "launches", "is built with AddressSanitizer");
 }
 
-static void address_sanitizers_child_is_left_alone(void **state)
+TEST(address_sanitizers_child_is_left_alone)
 {
-	(void)state;
 	child_is_left_alone("plain_address", "launches");
 }
 
-static void clangs_address_sanitizer_is_left_alone_and_named(void **state)
+TEST(clangs_address_sanitizer_is_left_alone_and_named)
 {
-	(void)state;
 	is_left_alone("small_clang_address", "fail", "is built with AddressSanitizer");
 }
 
-static void clangs_address_sanitizers_child_is_left_alone(void **state)
+TEST(clangs_address_sanitizers_child_is_left_alone)
 {
-	(void)state;
 	child_is_left_alone("small_clang_address", "fail");
 	child_is_left_alone("small_clang_static_address", "fail");
 }
 
 /* It would count what we keep among the program's leaks. */
-static void leak_sanitizers_child_is_left_alone(void **state)
+TEST(leak_sanitizers_child_is_left_alone)
 {
-	(void)state;
 	child_is_left_alone("plain_leak", "launches");
 }
 
-static void options_of_address_sanitizer_stay(void **state)
+TEST(options_of_address_sanitizer_stay)
 {
 	struct run r =
 	        RUN(GW_COMMAND, "run", "--quiet", "--", "/bin/sh", "-c", "echo $ASAN_OPTIONS");
 	struct outcome *o;
 
-	(void)state;
 	r.env[0] = "ASAN_OPTIONS=color=never";
 	o = run_bare(&r);
 	assert_string_equal(o->out, "color=never:verify_asan_link_order=0\n");
@@ -127,18 +119,16 @@ static void options_of_address_sanitizer_stay(void **state)
 }
 
 /* It sees our calls of libc and not what orders them, and finds races. */
-static void thread_sanitizers_child_is_left_alone(void **state)
+TEST(thread_sanitizers_child_is_left_alone)
 {
-	(void)state;
 	child_is_left_alone("plain_thread", "launches");
 }
 
-static void program_with_undefined_behaviour_sanitizer_is_watched(void **state)
+TEST(program_with_undefined_behaviour_sanitizer_is_watched)
 {
 	struct run r = RUN("plain_undefined", "launches");
 	struct outcome *o;
 
-	(void)state;
 	if (access(built("plain_undefined"), X_OK))
 		skip();
 	o = run_both(&r);
@@ -149,19 +139,5 @@ static void program_with_undefined_behaviour_sanitizer_is_watched(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(musl_program_is_left_alone_and_named),
-	        cmocka_unit_test(musl_child_is_left_alone),
-	        cmocka_unit_test(glibc_child_in_a_deep_folder_is_watched),
-	        cmocka_unit_test(address_sanitizer_is_left_alone_and_named),
-	        cmocka_unit_test(address_sanitizers_child_is_left_alone),
-	        cmocka_unit_test(clangs_address_sanitizer_is_left_alone_and_named),
-	        cmocka_unit_test(clangs_address_sanitizers_child_is_left_alone),
-	        cmocka_unit_test(leak_sanitizers_child_is_left_alone),
-	        cmocka_unit_test(options_of_address_sanitizer_stay),
-	        cmocka_unit_test(thread_sanitizers_child_is_left_alone),
-	        cmocka_unit_test(program_with_undefined_behaviour_sanitizer_is_watched),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run(NULL, NULL);
 }

@@ -113,6 +113,9 @@ static void a_message_does_not_wait_for_a_reader(void **state)
 /* The program brings the C++ library: names could be demangled, in its memory. */
 static void the_summary_demangles_nothing(void **state)
 {
+	static const char *const shown[] = {"  hostile<...>\n", "  add_kernel<...>\n",
+	                                    "  copy\n",         "  plain_one\n",
+	                                    "  _Z999cut\n",     "  _ZZ4mainE5local\n"};
 	struct run r = RUN("lifecycle", "mangled");
 	struct outcome *o;
 
@@ -125,7 +128,9 @@ static void the_summary_demangles_nothing(void **state)
 		skip();
 	}
 	assert_int_equal(o->status, 0);
-	assert_non_null(strstr(o->err, "_Z7hostileIiEvT_"));
+	/* Each kernel's own name, as it stands in the mangled one; else that one. */
+	for (size_t i = 0; i < sizeof(shown) / sizeof(*shown); i++)
+		assert_non_null(strstr(o->err, shown[i]));
 	outcome_free(o);
 }
 
@@ -173,6 +178,9 @@ static void a_fork_during_the_start_costs_the_child_nothing(void **state)
 	(void)state;
 	goes_on("forked_meanwhile");
 }
+
+/* The loader's lock is the constructor's until it returns: libcupti cannot be loaded. */
+ALIKE(a_constructor_under_dlopen_goes_on, "under_dlopen")
 
 /* ---- other uses of a process --------------------------------------------------------------------
  */
@@ -296,6 +304,7 @@ int main(void)
 	        cmocka_unit_test(a_start_that_is_left_by_longjmp_costs_later_calls_nothing),
 	        cmocka_unit_test(a_start_that_is_cancelled_costs_later_calls_nothing),
 	        cmocka_unit_test(a_fork_during_the_start_costs_the_child_nothing),
+	        cmocka_unit_test(a_constructor_under_dlopen_goes_on),
 	        cmocka_unit_test(a_child_of_vfork_that_exits_changes_nothing),
 	        cmocka_unit_test(after_closefrom),
 	        cmocka_unit_test(after_closefrom_and_chdir),

@@ -2,6 +2,7 @@
 /* The log and what can be wrong with the place it goes to. The program never notices. */
 #include "cli/log/reader.h"
 #include "tests/preload/harness.h"
+#include "tests/test.h"
 
 #include <fcntl.h>
 #include <sched.h>
@@ -39,13 +40,12 @@ static void no_log(struct run *r)
 	outcome_free(o);
 }
 
-static void mode_is_0600(void **state)
+TEST(mode_is_0600)
 {
 	struct run r = work("everything");
 	struct outcome *o = run_both(&r);
 	struct stat st;
 
-	(void)state;
 	complete(o);
 	assert_int_equal(stat(only_log(o)->path, &st), 0);
 	assert_int_equal(st.st_mode & 07777, 0600);
@@ -75,23 +75,21 @@ static bool log_holds(const struct outcome *o, const char *text)
 	return s.found;
 }
 
-static void command_line_is_in_the_log(void **state)
+TEST(command_line_is_in_the_log)
 {
 	struct run r = RUN("work", "everything", "--api-key=SECRET123");
 	struct outcome *o = run_both(&r);
 
-	(void)state;
 	complete(o);
 	assert_true(log_holds(o, "work everything --api-key=SECRET123"));
 	outcome_free(o);
 }
 
-static void arguments_stay_out_of_the_log_where_only_the_name_is_kept(void **state)
+TEST(arguments_stay_out_of_the_log_where_only_the_name_is_kept)
 {
 	struct run r = RUN("work", "everything", "--api-key=SECRET123");
 	struct outcome *o;
 
-	(void)state;
 	r.env[0] = "GPUWATCH_COMMAND=name";
 	o = run_both(&r);
 	complete(o);
@@ -122,11 +120,10 @@ static bool reached_by_others(void)
 	return waitpid(pid, &status, 0) == pid && status == 0;
 }
 
-static void read_only_directory(void **state)
+TEST(read_only_directory)
 {
 	struct run r = work("everything");
 
-	(void)state;
 	if (getuid() == 0 && !reached_by_others())
 		skip();
 	r.env[0] = "GPUWATCH_OUT=closed/log.gwl";
@@ -134,31 +131,28 @@ static void read_only_directory(void **state)
 	no_log(&r);
 }
 
-static void missing_directory(void **state)
+TEST(missing_directory)
 {
 	struct run r = work("everything");
 
-	(void)state;
 	r.env[0] = "GPUWATCH_OUT=/no/such/place/log.gwl";
 	no_log(&r);
 }
 
-static void bad_macro(void **state)
+TEST(bad_macro)
 {
 	struct run r = work("everything");
 
-	(void)state;
 	r.env[0] = "GPUWATCH_OUT=log.%z.gwl";
 	no_log(&r);
 }
 
-static void default_name_is_in_the_working_directory(void **state)
+TEST(default_name_is_in_the_working_directory)
 {
 	struct run r = work("everything");
 	struct outcome *o;
 	char host[256] = "", name[400];
 
-	(void)state;
 	r.env[0] = "GPUWATCH_OUT=";
 	o = run_both(&r);
 	complete(o);
@@ -168,12 +162,11 @@ static void default_name_is_in_the_working_directory(void **state)
 	outcome_free(o);
 }
 
-static void macros_of_the_name(void **state)
+TEST(macros_of_the_name)
 {
 	struct run r = work("everything");
 	struct outcome *o;
 
-	(void)state;
 	r.env[0] = "GPUWATCH_OUT=a%%b.%q{FLAVOUR}.%r.gwl";
 	r.env[1] = "FLAVOUR=sour";
 	r.env[2] = "SLURM_PROCID=7";
@@ -196,14 +189,13 @@ static void take_names(void)
 	}
 }
 
-static void taken_name_gets_a_number(void **state)
+TEST(taken_name_gets_a_number)
 {
 	struct run r = work("everything");
 	struct outcome *o;
 	char path[128];
 	struct stat st;
 
-	(void)state;
 	r.env[0] = "GPUWATCH_OUT=log.gwl";
 	r.in_child = take_names;
 	o = run_both(&r);
@@ -221,13 +213,12 @@ static void plant_link(void)
 		_exit(126);
 }
 
-static void planted_symlink_is_not_followed(void **state)
+TEST(planted_symlink_is_not_followed)
 {
 	struct run r = work("everything");
 	struct outcome *o;
 	char path[128];
 
-	(void)state;
 	r.env[0] = "GPUWATCH_OUT=log.gwl";
 	r.in_child = plant_link;
 	o = run_both(&r);
@@ -238,13 +229,12 @@ static void planted_symlink_is_not_followed(void **state)
 	outcome_free(o);
 }
 
-static void full_log_goes_on_with_sums(void **state)
+TEST(full_log_goes_on_with_sums)
 {
 	struct run r = work("many");
 	struct outcome *o;
 	struct stat st;
 
-	(void)state;
 	r.env[0] = "GPUWATCH_LOG_MAX=65536";
 	o = run_both(&r);
 	complete(o);
@@ -290,22 +280,20 @@ static void cut_short(struct run *r)
 	outcome_free(o);
 }
 
-static void file_size_limit(void **state)
+TEST(file_size_limit)
 {
 	struct run r = work("many");
 
-	(void)state;
 	r.env[0] = "STANDIN_COUNT="; /* its file would meet the limit as well */
 	r.in_child = limit_file_size;
 	cut_short(&r);
 }
 
 /* Even the last block, which is written on the program's own thread, brings no SIGXFSZ. */
-static void file_size_limit_at_once(void **state)
+TEST(file_size_limit_at_once)
 {
 	struct run r = RUN("plain", "launches");
 
-	(void)state;
 	r.env[0] = "STANDIN_COUNT=";
 	r.in_child = limit_file_size_to_nothing;
 	cut_short(&r);
@@ -318,12 +306,11 @@ static void mount_small_disk(void)
 		_exit(125);
 }
 
-static void full_disk(void **state)
+TEST(full_disk)
 {
 	struct run r = work("many");
 	struct outcome *o;
 
-	(void)state;
 	if (!may_mount()) {
 		print_message("may not mount a small disk here\n");
 		skip();
@@ -337,26 +324,24 @@ static void full_disk(void **state)
 }
 
 /* The program's table is full once it runs, the log has one of its own. */
-static void log_needs_no_descriptor_of_the_program(void **state)
+TEST(log_needs_no_descriptor_of_the_program)
 {
 	struct run r = RUN("plain", "no_descriptor");
 	struct outcome *o;
 
 	r.env[0] = "STANDIN_COUNT=";
 	o = run_both(&r);
-	(void)state;
 	assert_int_equal(o->status, 0);
 	assert_int_equal(o->logs, 1);
 	assert_true(only_log(o)->ended);
 	outcome_free(o);
 }
 
-static void tight_memory(void **state)
+TEST(tight_memory)
 {
 	struct run r = RUN("plain", "tight_memory");
 	struct outcome *o = run_both(&r);
 
-	(void)state;
 	assert_int_equal(o->status, 0);
 	for (unsigned i = 0; i < o->logs; i++)
 		assert_true(o->log[i].total <= o->truth[0].total);
@@ -376,12 +361,11 @@ static void closed_pipe_as_stderr(void)
 	signal(SIGPIPE, SIG_DFL);
 }
 
-static void warning_into_a_closed_pipe(void **state)
+TEST(warning_into_a_closed_pipe)
 {
 	struct run r = work("everything");
 	struct outcome *o;
 
-	(void)state;
 	r.env[0] = "GPUWATCH_MODE=fast";
 	r.env[1] = "GPUWATCH_SUMMARY=1";
 	r.in_child = closed_pipe_as_stderr;
@@ -398,12 +382,11 @@ static void no_standard_files(void)
 }
 
 /* The log must not become the program's stdin or stderr. */
-static void closed_standard_files(void **state)
+TEST(closed_standard_files)
 {
 	struct run r = work("everything");
 	struct outcome *o;
 
-	(void)state;
 	r.in_child = no_standard_files;
 	o = run_both(&r);
 	assert_int_equal(o->status, 0);
@@ -413,26 +396,5 @@ static void closed_standard_files(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(mode_is_0600),
-	        cmocka_unit_test(command_line_is_in_the_log),
-	        cmocka_unit_test(arguments_stay_out_of_the_log_where_only_the_name_is_kept),
-	        cmocka_unit_test(read_only_directory),
-	        cmocka_unit_test(missing_directory),
-	        cmocka_unit_test(bad_macro),
-	        cmocka_unit_test(default_name_is_in_the_working_directory),
-	        cmocka_unit_test(macros_of_the_name),
-	        cmocka_unit_test(taken_name_gets_a_number),
-	        cmocka_unit_test(planted_symlink_is_not_followed),
-	        cmocka_unit_test(full_log_goes_on_with_sums),
-	        cmocka_unit_test(file_size_limit),
-	        cmocka_unit_test(file_size_limit_at_once),
-	        cmocka_unit_test(full_disk),
-	        cmocka_unit_test(log_needs_no_descriptor_of_the_program),
-	        cmocka_unit_test(tight_memory),
-	        cmocka_unit_test(warning_into_a_closed_pipe),
-	        cmocka_unit_test(closed_standard_files),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run(NULL, NULL);
 }

@@ -5,6 +5,7 @@
  */
 #include "cli/log/reader.h"
 #include "tests/preload/harness.h"
+#include "tests/test.h"
 
 #include <sched.h>
 #include <stdio.h>
@@ -100,31 +101,27 @@ static void complete(struct run r)
 	outcome_free(o);
 }
 
-static void a_log_that_is_deleted_is_begun_anew(void **state)
+TEST(a_log_that_is_deleted_is_begun_anew)
 {
-	(void)state;
 	explained(place("deleted"));
 }
 
-static void so_is_its_folder(void **state)
+TEST(so_is_its_folder)
 {
 	struct run r = place("folder_removed");
 
-	(void)state;
 	r.env[0] = "GPUWATCH_OUT=sub/log.gwl";
 	r.env[1] = "LOG=sub/log.gwl";
 	explained(r);
 }
 
-static void a_log_cut_by_others_explains_what_follows(void **state)
+TEST(a_log_cut_by_others_explains_what_follows)
 {
-	(void)state;
 	explained(place("truncated"));
 }
 
-static void a_daemon_that_closes_all_and_leaves_the_folder_has_a_whole_log(void **state)
+TEST(a_daemon_that_closes_all_and_leaves_the_folder_has_a_whole_log)
 {
-	(void)state;
 	complete(place("daemonized"));
 }
 
@@ -144,17 +141,15 @@ static void closed_in_order(struct run r)
 	outcome_free(o);
 }
 
-static void so_has_one_that_changes_its_root(void **state)
+TEST(so_has_one_that_changes_its_root)
 {
-	(void)state;
 	if (getuid() != 0)
 		skip();
 	closed_in_order(place("chrooted"));
 }
 
-static void so_has_one_that_drops_its_rights(void **state)
+TEST(so_has_one_that_drops_its_rights)
 {
-	(void)state;
 	if (getuid() != 0)
 		skip();
 	closed_in_order(place("unprivileged"));
@@ -168,12 +163,11 @@ static void mount_small_disk(void)
 }
 
 /* The disk goes with the process: its log is looked at from within. */
-static void a_disk_that_is_full_at_first_costs_what_had_no_room_and_no_names(void **state)
+TEST(a_disk_that_is_full_at_first_costs_what_had_no_room_and_no_names)
 {
 	struct run r = place("full_at_first");
 	struct outcome *o;
 
-	(void)state;
 	if (!may_mount())
 		skip();
 	r.env[0] = "GPUWATCH_OUT=small/log.gwl";
@@ -196,45 +190,27 @@ static void says(const char *scenario, const char *text)
 	outcome_free(o);
 }
 
-static void no_number_of_the_programs_is_the_logs(void **state)
+TEST(no_number_of_the_programs_is_the_logs)
 {
-	(void)state;
 	says("numbers", "of the log: 0\n");
 }
 
-static void the_log_holds_no_end_of_a_pipe(void **state)
+TEST(the_log_holds_no_end_of_a_pipe)
 {
-	(void)state;
 	says("pipe_ends", "end of the pipe: 1\n");
 }
 
-static void the_programs_locks_stay(void **state)
+TEST(the_programs_locks_stay)
 {
-	(void)state;
 	says("locks", "locked: 1\n");
 }
 
-static void nothing_lands_in_a_file_that_takes_over_any_number(void **state)
+TEST(nothing_lands_in_a_file_that_takes_over_any_number)
 {
-	(void)state;
 	says("race", "mine has 8 bytes\n");
 }
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(a_log_that_is_deleted_is_begun_anew),
-	        cmocka_unit_test(so_is_its_folder),
-	        cmocka_unit_test(a_log_cut_by_others_explains_what_follows),
-	        cmocka_unit_test(a_daemon_that_closes_all_and_leaves_the_folder_has_a_whole_log),
-	        cmocka_unit_test(so_has_one_that_changes_its_root),
-	        cmocka_unit_test(so_has_one_that_drops_its_rights),
-	        cmocka_unit_test(a_disk_that_is_full_at_first_costs_what_had_no_room_and_no_names),
-	        cmocka_unit_test(no_number_of_the_programs_is_the_logs),
-	        cmocka_unit_test(the_log_holds_no_end_of_a_pipe),
-	        cmocka_unit_test(the_programs_locks_stay),
-	        cmocka_unit_test(nothing_lands_in_a_file_that_takes_over_any_number),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run(NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Modes and options, and what becomes of times where measuring is degraded. */
 #include "tests/preload/harness.h"
+#include "tests/test.h"
 
 #include <errno.h>
 #include <linux/filter.h>
@@ -32,11 +33,10 @@ static bool is_degraded(const struct outcome *o, enum gw_degraded code)
 	return only_log(o)->degraded >> code & 1;
 }
 
-static void audit_times_every_kernel(void **state)
+TEST(audit_times_every_kernel)
 {
 	struct outcome *o = under("everything", NULL, NULL);
 
-	(void)state;
 	assert_int_equal(only_log(o)->measured, o->truth[0].total);
 	assert_int_equal(only_log(o)->counter[GW_COUNTER_joined], o->truth[0].total);
 	assert_int_equal(degraded_otherwise(only_log(o)), 0);
@@ -45,11 +45,10 @@ static void audit_times_every_kernel(void **state)
 	outcome_free(o);
 }
 
-static void count_times_none(void **state)
+TEST(count_times_none)
 {
 	struct outcome *o = under("everything", "GPUWATCH_MODE=count", NULL);
 
-	(void)state;
 	assert_int_equal(only_log(o)->measured, 0);
 	assert_int_equal(only_log(o)->counter[GW_COUNTER_activity], 0);
 	assert_int_equal(degraded_otherwise(only_log(o)), 0);
@@ -63,13 +62,12 @@ static bool same_configuration(const struct tally *a, const struct tally *b)
 }
 
 /* Those of graphs, too: their nodes keep them. */
-static void arguments_of_each_configuration_are_kept_once(void **state)
+TEST(arguments_of_each_configuration_are_kept_once)
 {
 	struct outcome *o = under("everything", NULL, NULL);
 	const struct tally *kernel = only_log(o)->kernel;
 	uint64_t configurations = 0, graphs = 0;
 
-	(void)state;
 	for (unsigned i = 0; i < only_log(o)->kernels; i++) {
 		unsigned first = 0;
 
@@ -87,11 +85,10 @@ static void arguments_of_each_configuration_are_kept_once(void **state)
 	outcome_free(o);
 }
 
-static void refused_and_captured_launches_are_distinguished(void **state)
+TEST(refused_and_captured_launches_are_distinguished)
 {
 	struct outcome *o = under("everything", NULL, NULL);
 
-	(void)state;
 	assert_int_equal(only_log(o)->counter[GW_COUNTER_captured], 2);
 	assert_int_equal(only_log(o)->counter[GW_COUNTER_failed], 2);
 	assert_int_equal(only_log(o)->counter[GW_COUNTER_graph_launches], 4);
@@ -110,23 +107,20 @@ static void off(const char *option)
 	outcome_free(o);
 }
 
-static void mode_off_writes_nothing(void **state)
+TEST(mode_off_writes_nothing)
 {
-	(void)state;
 	off("GPUWATCH_MODE=off");
 }
 
-static void disabled_writes_nothing(void **state)
+TEST(disabled_writes_nothing)
 {
-	(void)state;
 	off("GPUWATCH_DISABLE=1");
 }
 
-static void bad_option_is_said_once_and_its_default_used(void **state)
+TEST(bad_option_is_said_once_and_its_default_used)
 {
 	struct outcome *o = under("everything", "GPUWATCH_MODE=fast", "GPUWATCH_RING=-3");
 
-	(void)state;
 	assert_int_equal(warnings(o->err), 1);
 	assert_non_null(strstr(o->err, "GPUWATCH_MODE=fast"));
 	assert_non_null(strstr(o->err, "audit"));
@@ -149,13 +143,12 @@ static void by_events(const char *option, enum gw_degraded code, unsigned aloud)
 }
 
 /* From then on attached launches would only cost more. */
-static void records_without_times_end_activity(void **state)
+TEST(records_without_times_end_activity)
 {
 	struct run r = RUN("work", "very_many");
 	struct outcome *o;
 	const struct account *log;
 
-	(void)state;
 	r.env[0] = "STANDIN_NO_TIMES_AFTER=1000";
 	o = run_both(&r);
 	log = only_log(o);
@@ -169,12 +162,11 @@ static void records_without_times_end_activity(void **state)
 }
 
 /* Single ones do not. */
-static void some_records_without_times_are_borne(void **state)
+TEST(some_records_without_times_are_borne)
 {
 	struct run r = RUN("work", "very_many");
 	struct outcome *o;
 
-	(void)state;
 	r.env[0] = "STANDIN_BAD_TIME=4";
 	o = run_both(&r);
 	assert_false(only_log(o)->degraded >> GW_DEGRADED_NO_TIMES & 1);
@@ -182,44 +174,38 @@ static void some_records_without_times_are_borne(void **state)
 	outcome_free(o);
 }
 
-static void no_cupti_some_launches_are_timed_by_events(void **state)
+TEST(no_cupti_some_launches_are_timed_by_events)
 {
-	(void)state;
 	/* It stands in the log, and is no news to who asked for it. */
 	by_events("GPUWATCH_CUPTI=none", GW_DEGRADED_NO_CUPTI, 0);
 }
 
-static void libcupti_named_and_missing(void **state)
+TEST(libcupti_named_and_missing)
 {
-	(void)state;
 	by_events("GPUWATCH_CUPTI=/no/such/libcupti.so", GW_DEGRADED_NO_CUPTI, 1);
 }
 
-static void another_subscriber_goes_first(void **state)
+TEST(another_subscriber_goes_first)
 {
-	(void)state;
 	by_events("STANDIN_SUBSCRIBED=1", GW_DEGRADED_CUPTI_TAKEN, 1);
 }
 
-static void insufficient_privileges(void **state)
+TEST(insufficient_privileges)
 {
-	(void)state;
 	by_events("STANDIN_DENY=1", GW_DEGRADED_NO_CUPTI, 1);
 }
 
-static void libcupti_too_old(void **state)
+TEST(libcupti_too_old)
 {
-	(void)state;
 	by_events("STANDIN_CUPTI_VERSION=12", GW_DEGRADED_NO_CUPTI, 1);
 }
 
 /* A thread's record is used again by the next thread; times must not be mixed up. */
-static void event_times_belong_to_their_launch(void **state)
+TEST(event_times_belong_to_their_launch)
 {
 	struct outcome *o = under("durations", "GPUWATCH_CUPTI=none", "GPUWATCH_EVENT_RATE=1");
 	const struct account *log = only_log(o);
 
-	(void)state;
 	assert_true(log->by_events >= 8);
 	for (unsigned i = 0; i < log->kernels; i++) {
 		const struct tally *t = &log->kernel[i];
@@ -234,32 +220,29 @@ static void event_times_belong_to_their_launch(void **state)
 }
 
 /* Asking an event for its time would break a capture that any thread has under way. */
-static void timing_by_events_leaves_captures_alone(void **state)
+TEST(timing_by_events_leaves_captures_alone)
 {
 	struct outcome *o = under("beside_capture", "GPUWATCH_CUPTI=none", "GPUWATCH_EVENT_RATE=1");
 
-	(void)state;
 	outcome_free(o);
 }
 
-static void activity_leaves_captures_alone(void **state)
+TEST(activity_leaves_captures_alone)
 {
 	struct outcome *o = under("beside_capture", NULL, NULL);
 
-	(void)state;
 	assert_int_equal(only_log(o)->measured, o->truth[0].total);
 	outcome_free(o);
 }
 
 /* ---- records as they should not be -------------------------------------------------------- */
 
-static void old_record_layouts(void **state)
+TEST(old_record_layouts)
 {
 	static const char *const version[] = {
 	        "STANDIN_CUPTI_VERSION=13", "STANDIN_CUPTI_VERSION=15", "STANDIN_CUPTI_VERSION=17",
 	        "STANDIN_CUPTI_VERSION=18", "STANDIN_CUPTI_VERSION=19"};
 
-	(void)state;
 	for (size_t i = 0; i < 5; i++) {
 		struct outcome *o = under("everything", version[i], NULL);
 
@@ -268,45 +251,41 @@ static void old_record_layouts(void **state)
 	}
 }
 
-static void dropped_records_are_counted(void **state)
+TEST(dropped_records_are_counted)
 {
 	struct outcome *o = under("many", "STANDIN_DROP=3", NULL);
 	const struct account *log = only_log(o);
 
-	(void)state;
 	assert_int_equal(log->counter[GW_COUNTER_activity_dropped], log->total / 3);
 	assert_int_equal(log->measured, log->total - log->total / 3);
 	assert_int_equal(log->counter[GW_COUNTER_launches_unmatched], log->total / 3);
 	outcome_free(o);
 }
 
-static void invalid_times_are_never_used(void **state)
+TEST(invalid_times_are_never_used)
 {
 	struct outcome *o = under("many", "STANDIN_BAD_TIME=4", NULL);
 	const struct account *log = only_log(o);
 
-	(void)state;
 	assert_int_equal(log->invalid, log->total / 4);
 	assert_int_equal(log->measured, log->total - log->total / 4);
 	assert_int_equal(log->counter[GW_COUNTER_activity_invalid], log->total / 4);
 	outcome_free(o);
 }
 
-static void late_and_unordered_records_are_joined(void **state)
+TEST(late_and_unordered_records_are_joined)
 {
 	struct outcome *o = under("everything", "STANDIN_HOLD=2", "STANDIN_REORDER=1");
 
-	(void)state;
 	assert_int_equal(only_log(o)->measured, o->truth[0].total);
 	outcome_free(o);
 }
 
-static void full_ring_drops_and_counts(void **state)
+TEST(full_ring_drops_and_counts)
 {
 	struct run r = RUN("work", "many");
 	struct outcome *o;
 
-	(void)state;
 	r.env[0] = "GPUWATCH_RING=64";
 	o = run_both(&r);
 	assert_true(only_log(o)->ended);
@@ -335,31 +314,27 @@ static void summary(const char *option, bool wanted)
 	outcome_free(o);
 }
 
-static void summary_on_demand_goes_to_stderr(void **state)
+TEST(summary_on_demand_goes_to_stderr)
 {
-	(void)state;
 	summary("GPUWATCH_SUMMARY=1", true);
 }
 
-static void summary_can_be_left_out(void **state)
+TEST(summary_can_be_left_out)
 {
-	(void)state;
 	summary("GPUWATCH_SUMMARY=0", false);
 }
 
-static void summary_is_for_terminals(void **state)
+TEST(summary_is_for_terminals)
 {
-	(void)state;
 	NOT_UNDER_TSAN();
 	summary("GPUWATCH_SUMMARY=auto", false);
 }
 
-static void summary_on_a_terminal(void **state)
+TEST(summary_on_a_terminal)
 {
 	struct run r = RUN("work", "everything");
 	struct outcome *o;
 
-	(void)state;
 	if (WEXITSTATUS(system("script -qec true /dev/null >/dev/null 2>&1")) != 0)
 		skip();
 	r.env[0] = "GPUWATCH_SUMMARY=auto";
@@ -371,21 +346,19 @@ static void summary_on_a_terminal(void **state)
 
 /* ---- what a program may notice ------------------------------------------------------------ */
 
-static void errno_stays(void **state)
+TEST(errno_stays)
 {
 	struct outcome *o = under("errno", NULL, NULL);
 
-	(void)state;
 	outcome_free(o);
 	o = under("errno", "GPUWATCH_CUPTI=none", "GPUWATCH_EVENT_RATE=1");
 	outcome_free(o);
 }
 
-static void descriptor_numbers_stay(void **state)
+TEST(descriptor_numbers_stay)
 {
 	struct outcome *o = under("descriptors", NULL, NULL);
 
-	(void)state;
 	outcome_free(o);
 }
 
@@ -404,12 +377,11 @@ static void opens_none(struct run r)
 }
 
 /* Code of an unseen module, a profile; child processes; a turn at the GPU's counters. */
-static void no_file_is_opened_among_the_programs(void **state)
+TEST(no_file_is_opened_among_the_programs)
 {
 	struct run code = RUN("code", "unseen"), children = RUN("spent", "idle_children"),
 	           counters = RUN("counted", "900");
 
-	(void)state;
 	NOT_UNDER_TSAN();
 	code.env[0] = "CODE_IMAGE=" GW_CORPUS "/lz4.fatbin";
 	code.env[1] = "STANDIN_KERNELS=" GW_SOURCES "/code.kernels";
@@ -439,12 +411,11 @@ static void without_close_range(void)
 }
 
 /* As before Linux 5.9, where a million numbers may have to be closed: the log's thread does. */
-static void no_number_is_closed_for_each_small_file(void **state)
+TEST(no_number_is_closed_for_each_small_file)
 {
 	struct run r = RUN("spent", "idle_children");
 	struct outcome *o;
 
-	(void)state;
 	NOT_UNDER_TSAN();
 	r.preload_after = built("other_open.so");
 	r.in_child = without_close_range;
@@ -456,12 +427,11 @@ static void no_number_is_closed_for_each_small_file(void **state)
 }
 
 /* The log's descriptor is closed under us and its number given to a file of the program's. */
-static void the_programs_files_stay_its_own(void **state)
+TEST(the_programs_files_stay_its_own)
 {
 	struct run r = RUN("work", "closes_all");
 	struct outcome *o = run_both(&r);
 
-	(void)state;
 	NOT_UNDER_TSAN();
 	assert_logs_are_the_truth(o);
 	outcome_free(o);
@@ -469,39 +439,5 @@ static void the_programs_files_stay_its_own(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(audit_times_every_kernel),
-	        cmocka_unit_test(count_times_none),
-	        cmocka_unit_test(arguments_of_each_configuration_are_kept_once),
-	        cmocka_unit_test(refused_and_captured_launches_are_distinguished),
-	        cmocka_unit_test(mode_off_writes_nothing),
-	        cmocka_unit_test(disabled_writes_nothing),
-	        cmocka_unit_test(bad_option_is_said_once_and_its_default_used),
-	        cmocka_unit_test(records_without_times_end_activity),
-	        cmocka_unit_test(some_records_without_times_are_borne),
-	        cmocka_unit_test(no_cupti_some_launches_are_timed_by_events),
-	        cmocka_unit_test(libcupti_named_and_missing),
-	        cmocka_unit_test(another_subscriber_goes_first),
-	        cmocka_unit_test(insufficient_privileges),
-	        cmocka_unit_test(libcupti_too_old),
-	        cmocka_unit_test(event_times_belong_to_their_launch),
-	        cmocka_unit_test(timing_by_events_leaves_captures_alone),
-	        cmocka_unit_test(activity_leaves_captures_alone),
-	        cmocka_unit_test(old_record_layouts),
-	        cmocka_unit_test(dropped_records_are_counted),
-	        cmocka_unit_test(invalid_times_are_never_used),
-	        cmocka_unit_test(late_and_unordered_records_are_joined),
-	        cmocka_unit_test(full_ring_drops_and_counts),
-	        cmocka_unit_test(summary_on_demand_goes_to_stderr),
-	        cmocka_unit_test(summary_can_be_left_out),
-	        cmocka_unit_test(summary_is_for_terminals),
-	        cmocka_unit_test(summary_on_a_terminal),
-	        cmocka_unit_test(errno_stays),
-	        cmocka_unit_test(descriptor_numbers_stay),
-	        cmocka_unit_test(no_file_is_opened_among_the_programs),
-	        cmocka_unit_test(no_number_is_closed_for_each_small_file),
-	        cmocka_unit_test(the_programs_files_stay_its_own),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run(NULL, NULL);
 }

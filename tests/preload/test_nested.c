@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A launch within a launch is two launches; one that was left by a jump costs itself alone. */
 #include "tests/preload/harness.h"
+#include "tests/test.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -36,35 +37,50 @@ static void exact_in_each_mode(const char *scenario, const char *more, const cha
 	}
 }
 
-static void a_handler_launches_at_each_instruction(void **state)
+TEST(a_handler_launches_at_each_instruction)
 {
-	(void)state;
 	exact_in_each_mode("stepped", NULL, NULL);
 }
 
-static void a_handler_launches_at_each_instruction_of_look_ups(void **state)
+TEST(a_handler_launches_at_each_instruction_of_look_ups)
 {
-	(void)state;
 	exact_in_each_mode("stepped_look_ups", NULL, NULL);
 }
 
 /* Each launch is timed by a pair of events, whose times go through the ring, too. */
-static void a_handler_launches_among_event_pairs(void **state)
+TEST(a_handler_launches_among_event_pairs)
 {
-	(void)state;
 	exact_in_each_mode("stepped_look_ups", "GPUWATCH_CUPTI=/nowhere", NULL);
 }
 
-static void a_tool_launches_within_each_launch(void **state)
+TEST(a_tool_launches_within_each_launch)
 {
-	(void)state;
 	exact_in_each_mode("within", NULL, "inner_launch.so");
 }
 
-static void a_tool_launches_within_timed_launches(void **state)
+TEST(a_tool_launches_within_timed_launches)
 {
-	(void)state;
 	exact_in_each_mode("within", "GPUWATCH_CUPTI=/nowhere", "inner_launch.so");
+}
+
+/* Injected, the library sees a launch's begin and end by two callbacks, with the other's between.
+ */
+TEST(a_handler_launches_while_the_driver_sleeps)
+{
+	for (unsigned i = 0; i < 4; i++) {
+		struct run r = RUN("nested", "in_the_driver");
+		struct outcome *o;
+
+		r.env[0] = modes[i % 2 * 2];
+		r.env[1] = "STANDIN_SLOW=cuLaunchKernel:4";
+		r.inject = i >= 2;
+		o = run_watched(&r);
+		assert_string_equal(o->out, "done\n");
+		assert_true(o->truth[0].total > 200);
+		assert_logs_are_the_truth(o);
+		assert_int_equal(only_log(o)->counter[GW_COUNTER_launches_abandoned], 0);
+		outcome_free(o);
+	}
 }
 
 static uint64_t of_grid(const struct account *a, uint32_t grid)
@@ -77,9 +93,8 @@ static uint64_t of_grid(const struct account *a, uint32_t grid)
 	return n;
 }
 
-static void left_by_a_jump_at_each_instruction(void **state)
+TEST(left_by_a_jump_at_each_instruction)
 {
-	(void)state;
 	for (unsigned i = 0; i < 3; i++) {
 		struct outcome *o = watched("jumped", modes[i], NULL, NULL);
 
@@ -92,12 +107,11 @@ static void left_by_a_jump_at_each_instruction(void **state)
 }
 
 /* Nothing shows that the outer launch is gone: the ring fills up once, and goes on. */
-static void left_by_a_jump_and_launched_from_deeper(void **state)
+TEST(left_by_a_jump_and_launched_from_deeper)
 {
 	struct outcome *o = watched("jumped_then_deeper", "GPUWATCH_MODE=count", NULL, NULL);
 	const struct account *log = only_log(o);
 
-	(void)state;
 	assert_int_equal(log->counter[GW_COUNTER_launches_abandoned], 1);
 	assert_int_equal(of_grid(log, 12) + log->counter[GW_COUNTER_ring_dropped],
 	                 of_grid(&o->truth[0], 12));
@@ -107,15 +121,5 @@ static void left_by_a_jump_and_launched_from_deeper(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(a_handler_launches_at_each_instruction),
-	        cmocka_unit_test(a_handler_launches_at_each_instruction_of_look_ups),
-	        cmocka_unit_test(a_handler_launches_among_event_pairs),
-	        cmocka_unit_test(a_tool_launches_within_each_launch),
-	        cmocka_unit_test(a_tool_launches_within_timed_launches),
-	        cmocka_unit_test(left_by_a_jump_at_each_instruction),
-	        cmocka_unit_test(left_by_a_jump_and_launched_from_deeper),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run(NULL, NULL);
 }

@@ -5,12 +5,11 @@
  */
 #include "cli/log/reader.h"
 #include "tests/preload/harness.h"
+#include "tests/test.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
-
-#include <cmocka.h>
 
 static char reason[512]; /* the last of its code */
 static unsigned reasons;
@@ -75,23 +74,20 @@ static uint64_t said(const char *text, bool on_terminal, const char *one, const 
 	return failed;
 }
 
-static void under_mps_there_are_none(void **state)
+TEST(under_mps_there_are_none)
 {
-	(void)state;
 	assert_int_equal(said("shared by MPS", true, "STANDIN_MPS=1", NULL), 0);
 }
 
-static void privileges_are_not_asked_for_again(void **state)
+TEST(privileges_are_not_asked_for_again)
 {
-	(void)state;
 	assert_int_equal(
 	        said("NVreg_RestrictProfilingToAdminUsers", true, "STANDIN_PM_DENY=1", NULL), 1);
 }
 
 /* A partition of a GPU, and other GPUs that never have counters. */
-static void what_has_none_is_not_asked_again(void **state)
+TEST(what_has_none_is_not_asked_again)
 {
-	(void)state;
 	assert_int_equal(said("without MIG", true, "STANDIN_FAIL=cuptiPmSamplingEnable:*:43", NULL),
 	                 1);
 	assert_int_equal(
@@ -102,19 +98,17 @@ static void what_has_none_is_not_asked_again(void **state)
 }
 
 /* Said at the first try; the terminal has nothing to do with it. */
-static void counters_that_others_hold_are_said_once(void **state)
+TEST(counters_that_others_hold_are_said_once)
 {
-	(void)state;
 	assert_true(said("CUPTI_ERROR_HARDWARE_BUSY", false, "STANDIN_PM_BUSY=1", NULL) >= 1);
 }
 
 /* Another profiler lets go after two tries. */
-static void counters_that_were_held_are_had_later(void **state)
+TEST(counters_that_were_held_are_had_later)
 {
 	static const char *const ms[] = {"4000", "12000"};
 	struct outcome *o = NULL;
 
-	(void)state;
 	for (unsigned i = 0; i < 2 && (!o || !only_log(o)->counter[GW_COUNTER_pm_windows]); i++) {
 		if (o)
 			outcome_free(o);
@@ -132,11 +126,10 @@ static void counters_that_were_held_are_had_later(void **state)
 }
 
 /* The terminal hears of it only if the program lives until the third try. */
-static void what_failed_before_the_end_is_said(void **state)
+TEST(what_failed_before_the_end_is_said)
 {
 	struct outcome *o = NULL;
 
-	(void)state;
 	for (unsigned i = 0; i < 8 && (!o || !only_log(o)->counter[GW_COUNTER_pm_failed]); i++) {
 		if (o)
 			outcome_free(o);
@@ -149,27 +142,24 @@ static void what_failed_before_the_end_is_said(void **state)
 	outcome_free(o);
 }
 
-static void without_libcupti_there_are_none(void **state)
+TEST(without_libcupti_there_are_none)
 {
-	(void)state;
 	assert_int_equal(said("no activity records", false, "GPUWATCH_CUPTI=none", NULL), 0);
 	/* … and beside a profiler that was there first */
 	assert_int_equal(said("no activity records", false, "STANDIN_SUBSCRIBED=1", NULL), 0);
 }
 
-static void modes_and_budgets_without_counters_say_so(void **state)
+TEST(modes_and_budgets_without_counters_say_so)
 {
-	(void)state;
 	assert_int_equal(said("no activity records", false, "GPUWATCH_MODE=watch", NULL), 0);
 	assert_int_equal(said("GPUWATCH_BUDGET is 0", false, "GPUWATCH_BUDGET=0", NULL), 0);
 }
 
 /* Whatever the budget: setting them up takes longer than the program runs. */
-static void a_program_that_ended_early_has_its_reason(void **state)
+TEST(a_program_that_ended_early_has_its_reason)
 {
 	struct outcome *o = asked("600", "GPUWATCH_BUDGET=1", "STANDIN_PM_CONFIGURE_MS=2000", NULL);
 
-	(void)state;
 	assert_int_equal(reasons, 1);
 	assert_non_null(strstr(reason, "before counters were set up"));
 	assert_int_equal(warnings(o->err), 0);
@@ -226,25 +216,22 @@ static void sweep(const char *nth)
 			failing(functions[i], nth);
 }
 
-static void each_fails_once(void **state)
+TEST(each_fails_once)
 {
-	(void)state;
 	sweep("1");
 }
 
-static void each_fails_always(void **state)
+TEST(each_fails_always)
 {
-	(void)state;
 	sweep("*");
 }
 
 /* What can't get better is said at once. */
-static void missing_privileges_are_said(void **state)
+TEST(missing_privileges_are_said)
 {
 	struct run r = RUN("counted", "2000");
 	struct outcome *o;
 
-	(void)state;
 	r.env[0] = "STANDIN_FAIL=cuptiPmSamplingEnable:*:35";
 	r.env[1] = "GPUWATCH_STATIC=0";
 	r.env[2] = "GPUWATCH_COUNTERS=pm";
@@ -259,20 +246,5 @@ static void missing_privileges_are_said(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(under_mps_there_are_none),
-	        cmocka_unit_test(privileges_are_not_asked_for_again),
-	        cmocka_unit_test(what_has_none_is_not_asked_again),
-	        cmocka_unit_test(counters_that_others_hold_are_said_once),
-	        cmocka_unit_test(counters_that_were_held_are_had_later),
-	        cmocka_unit_test(what_failed_before_the_end_is_said),
-	        cmocka_unit_test(without_libcupti_there_are_none),
-	        cmocka_unit_test(modes_and_budgets_without_counters_say_so),
-	        cmocka_unit_test(a_program_that_ended_early_has_its_reason),
-	        cmocka_unit_test(each_fails_once),
-	        cmocka_unit_test(each_fails_always),
-	        cmocka_unit_test(missing_privileges_are_said),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, false);
+	return tests_run(NULL, NULL);
 }

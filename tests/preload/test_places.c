@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Where libcupti is found: by the preloaded library and by `gpuwatch doctor`, which must agree. */
 #include "tests/preload/harness.h"
+#include "tests/test.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -46,16 +47,14 @@ static void both_look(const char *where, const char *suffix, bool found)
 	both_look_as(where, suffix, "MODES=755 755", found);
 }
 
-static void neither_takes_it_where_others_may_write(void **state)
+TEST(neither_takes_it_where_others_may_write)
 {
-	(void)state;
 	both_look_as("lib64", ".13", "MODES=1777 755", false);
 	both_look_as("lib64", ".13", "MODES=755 757", false);
 }
 
-static void doctor_and_library_find_it_in_each_folder_of_a_toolkit(void **state)
+TEST(doctor_and_library_find_it_in_each_folder_of_a_toolkit)
 {
-	(void)state;
 	both_look("lib64", ".13", true);
 	both_look("lib64", "", true);
 	both_look("extras/CUPTI/lib64", ".2099.1", true);
@@ -63,20 +62,13 @@ static void doctor_and_library_find_it_in_each_folder_of_a_toolkit(void **state)
 	both_look("targets/another-linux/lib", ".13", true);
 }
 
-static void neither_finds_it_elsewhere(void **state)
+TEST(neither_finds_it_elsewhere)
 {
-	(void)state;
 	both_look("lib32", ".13", false);
 	both_look("targets/x86_64-linux/lib64", ".13", false);
 }
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(doctor_and_library_find_it_in_each_folder_of_a_toolkit),
-	        cmocka_unit_test(neither_finds_it_elsewhere),
-	        cmocka_unit_test(neither_takes_it_where_others_may_write),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run(NULL, NULL);
 }

@@ -3,6 +3,7 @@
 #include "tests/preload/harness.h"
 
 #include "predictor/core/types.h"
+#include "tests/test.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -21,12 +22,11 @@ static struct outcome *under(const char *scenario, const char *option, void (*in
 	return o;
 }
 
-static void later_grids_of_a_kernel_are_warm_and_repeated_ones_steady(void **state)
+TEST(later_grids_of_a_kernel_are_warm_and_repeated_ones_steady)
 {
 	struct outcome *o = under("grids", NULL, NULL);
 	const struct account *log = only_log(o);
 
-	(void)state;
 	assert_true(log->tiers[GW_TIER_NONE] > 0); /* the first: nothing is known of a stand-in */
 	assert_int_equal(log->tiers[GW_TIER_COLD], 0);
 	assert_true(log->tiers[GW_TIER_WARM] >= 3);
@@ -34,12 +34,11 @@ static void later_grids_of_a_kernel_are_warm_and_repeated_ones_steady(void **sta
 	outcome_free(o);
 }
 
-static void the_log_says_when_predictions_were_made_anew(void **state)
+TEST(the_log_says_when_predictions_were_made_anew)
 {
 	struct outcome *o = under("grids", NULL, NULL);
 	const struct account *log = only_log(o);
 
-	(void)state;
 	assert_true(log->published > 1);
 	assert_int_equal(log->disorder, 0);
 	assert_int_equal(log->early, 0);
@@ -61,12 +60,11 @@ static void write_profile(void)
 		_exit(126);
 }
 
-static void the_profile_in_use_is_in_the_log(void **state)
+TEST(the_profile_in_use_is_in_the_log)
 {
 	struct outcome *o = under("grids", "GPUWATCH_PROFILE=profile.json", write_profile);
 	const struct account *log = only_log(o);
 
-	(void)state;
 	assert_true(log->profile > 0);
 	assert_int_equal(log->profile, log->profile_size);
 	assert_int_equal(warnings(o->err), 0);
@@ -75,11 +73,10 @@ static void the_profile_in_use_is_in_the_log(void **state)
 }
 
 /* On the terminal: what follows from it, what helps and why, none of it cut off. */
-static void a_profile_that_cannot_be_read_is_reported_in_whole(void **state)
+TEST(a_profile_that_cannot_be_read_is_reported_in_whole)
 {
 	struct outcome *o = under("grids", "GPUWATCH_PROFILE=profiles/of/this/machine.json", NULL);
 
-	(void)state;
 	assert_non_null(strstr(o->err, "gpuwatch: predictions come from times alone: no device "
 	                               "profile for '"));
 	assert_non_null(strstr(o->err, "run `gpuwatch calibrate` on it, or name a profile file"));
@@ -116,12 +113,11 @@ static struct outcome *on_two_gpus(const char *names, const char *profiles)
 	return o;
 }
 
-static void each_gpu_has_its_own_profile_and_configurations(void **state)
+TEST(each_gpu_has_its_own_profile_and_configurations)
 {
 	struct outcome *o = on_two_gpus("STANDIN_NAMES=large,small", "GPUWATCH_PROFILE=.");
 	const struct account *log = only_log(o);
 
-	(void)state;
 	assert_int_equal(log->profiled, 1u << 1 | 1u << 2);
 	assert_int_equal(log->on_device[1], 100);
 	assert_int_equal(log->on_device[2], 120);
@@ -131,12 +127,11 @@ static void each_gpu_has_its_own_profile_and_configurations(void **state)
 }
 
 /* One history for both would say 100 or 400 us for either. */
-static void times_of_one_gpu_do_not_predict_another(void **state)
+TEST(times_of_one_gpu_do_not_predict_another)
 {
 	struct outcome *o = on_two_gpus("STANDIN_NAMES=same,same", NULL);
 	const struct account *log = only_log(o);
 
-	(void)state;
 	assert_true(log->tiers[GW_TIER_STEADY] > 150);
 	assert_in_range(log->steady_far, 0, 5); /* where the machine is late */
 	assert_int_equal(log->tiers[GW_TIER_WARM], 0);
@@ -151,12 +146,11 @@ static void break_profile(void)
 		_exit(126);
 }
 
-static void a_profile_that_cannot_be_read_is_said_once(void **state)
+TEST(a_profile_that_cannot_be_read_is_said_once)
 {
 	struct outcome *o = under("grids", "GPUWATCH_PROFILE=profile.json", break_profile);
 	const struct account *log = only_log(o);
 
-	(void)state;
 	assert_int_equal(log->profile, 0);
 	assert_int_equal(warnings(o->err), 1);
 	assert_int_equal(log->degraded >> GW_DEGRADED_PROFILE & 1, 1);
@@ -165,12 +159,11 @@ static void a_profile_that_cannot_be_read_is_said_once(void **state)
 }
 
 /* Budget enough for the thread that samples counters to be there. */
-static void an_idle_program_is_left_in_peace(void **state)
+TEST(an_idle_program_is_left_in_peace)
 {
 	static const char *const modes[] = {"GPUWATCH_MODE=audit", "GPUWATCH_MODE=watch",
 	                                    "GPUWATCH_MODE=count"};
 
-	(void)state;
 	NOT_UNDER_TSAN();
 	for (int i = 0; i < 3; i++) {
 		struct run r = RUN("work", "idle");
@@ -189,16 +182,5 @@ static void an_idle_program_is_left_in_peace(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(later_grids_of_a_kernel_are_warm_and_repeated_ones_steady),
-	        cmocka_unit_test(the_log_says_when_predictions_were_made_anew),
-	        cmocka_unit_test(the_profile_in_use_is_in_the_log),
-	        cmocka_unit_test(a_profile_that_cannot_be_read_is_reported_in_whole),
-	        cmocka_unit_test(each_gpu_has_its_own_profile_and_configurations),
-	        cmocka_unit_test(times_of_one_gpu_do_not_predict_another),
-	        cmocka_unit_test(a_profile_that_cannot_be_read_is_said_once),
-	        cmocka_unit_test(an_idle_program_is_left_in_peace),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run(NULL, NULL);
 }

@@ -4,6 +4,7 @@
 
 #include "cli/log/model.h"
 #include "cli/log/reader.h"
+#include "tests/test.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -52,9 +53,8 @@ static void has(const char *range, uint64_t launches)
 		fail_msg("%s: %d launches, not %d", range, r ? (int)r->launches : 0, (int)launches);
 }
 
-static void launches_belong_to_the_innermost_range(void **state)
+TEST(launches_belong_to_the_innermost_range)
 {
-	(void)state;
 	run("nested");
 	has("step", 8);
 	has("inner", 2);
@@ -64,9 +64,8 @@ static void launches_belong_to_the_innermost_range(void **state)
 	gw_log_model_free(&model);
 }
 
-static void names_of_all_kinds_are_taken(void **state)
+TEST(names_of_all_kinds_are_taken)
 {
-	(void)state;
 	run("kinds_of_names");
 	has("plain", 1);
 	has("layers: conv", 2);
@@ -85,14 +84,13 @@ static bool count_threads(void *arg, const struct gw_log_record *r)
 }
 
 /* It has no ring: that is a launching thread's. */
-static void a_thread_that_only_names_ranges_is_no_thread_of_the_log(void **state)
+TEST(a_thread_that_only_names_ranges_is_no_thread_of_the_log)
 {
 	struct run r = RUN("ranges", "before_a_launch");
 	struct gw_log_status status;
 	struct outcome *o;
 	unsigned threads = 0;
 
-	(void)state;
 	r.env[0] = "NVTX_INJECTION64_PATH=" GW_LIBRARY;
 	o = run_both(&r);
 	assert_true(gw_log_read(only_log(o)->path, count_threads, &threads, &status));
@@ -100,9 +98,8 @@ static void a_thread_that_only_names_ranges_is_no_thread_of_the_log(void **state
 	outcome_free(o);
 }
 
-static void ranges_entered_before_the_first_launch_count(void **state)
+TEST(ranges_entered_before_the_first_launch_count)
 {
-	(void)state;
 	run("before_a_launch");
 	has("entered", 3);
 	has("outer", 2);
@@ -111,9 +108,8 @@ static void ranges_entered_before_the_first_launch_count(void **state)
 	gw_log_model_free(&model);
 }
 
-static void numbers_that_pytorch_appends_make_no_names(void **state)
+TEST(numbers_that_pytorch_appends_make_no_names)
 {
-	(void)state;
 	run("numbered");
 	has("aten::add", 10);
 	has("aten::mul", 20);
@@ -121,9 +117,8 @@ static void numbers_that_pytorch_appends_make_no_names(void **state)
 	gw_log_model_free(&model);
 }
 
-static void ranges_of_the_process_hold_where_the_thread_is_in_none(void **state)
+TEST(ranges_of_the_process_hold_where_the_thread_is_in_none)
 {
-	(void)state;
 	run("of_the_process");
 	has("epoch", 6);
 	has("step", 3);
@@ -131,11 +126,10 @@ static void ranges_of_the_process_hold_where_the_thread_is_in_none(void **state)
 	gw_log_model_free(&model);
 }
 
-static void names_beyond_the_table_count_together(void **state)
+TEST(names_beyond_the_table_count_together)
 {
 	const struct gw_row *others;
 
-	(void)state;
 	run("many");
 	assert_true(model.row_count <= 4096 + 3);
 	others = row("(other names)");
@@ -147,18 +141,16 @@ static void names_beyond_the_table_count_together(void **state)
 	gw_log_model_free(&model);
 }
 
-static void the_program_sees_what_it_sees_without_a_tool(void **state)
+TEST(the_program_sees_what_it_sees_without_a_tool)
 {
-	(void)state;
 	run("levels");
 	assert_string_equal(printed, "-2 -2 -2\n"); /* NVTX_NO_PUSH_POP_TRACKING */
 	has("[no range]", 1);
 	gw_log_model_free(&model);
 }
 
-static void without_the_variable_or_switched_off_there_are_no_ranges(void **state)
+TEST(without_the_variable_or_switched_off_there_are_no_ranges)
 {
-	(void)state;
 	run_with("nested", NULL, NULL);
 	has("[no range]", 15);
 	gw_log_model_free(&model);
@@ -169,17 +161,5 @@ static void without_the_variable_or_switched_off_there_are_no_ranges(void **stat
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(launches_belong_to_the_innermost_range),
-	        cmocka_unit_test(names_of_all_kinds_are_taken),
-	        cmocka_unit_test(a_thread_that_only_names_ranges_is_no_thread_of_the_log),
-	        cmocka_unit_test(ranges_entered_before_the_first_launch_count),
-	        cmocka_unit_test(numbers_that_pytorch_appends_make_no_names),
-	        cmocka_unit_test(ranges_of_the_process_hold_where_the_thread_is_in_none),
-	        cmocka_unit_test(names_beyond_the_table_count_together),
-	        cmocka_unit_test(the_program_sees_what_it_sees_without_a_tool),
-	        cmocka_unit_test(without_the_variable_or_switched_off_there_are_no_ranges),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run(NULL, NULL);
 }

@@ -3,6 +3,7 @@
 #include "tests/preload/harness.h"
 
 #include "cli/log/model.h"
+#include "tests/test.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -76,11 +77,10 @@ static void at_least(const struct log_spent *s, enum log_spent_row row, double t
 		fail_msg("%s: %.3f ms, not %.3f or more", log_spent_name(row), ms(s, row), truth);
 }
 
-static void work_of_the_host_after_a_wait_is_told_from_other_work(void **state)
+TEST(work_of_the_host_after_a_wait_is_told_from_other_work)
 {
 	const struct log_spent *s = spent("waits", "GPUWATCH_STATIC=0");
 
-	(void)state;
 	about(s, LOG_SPENT_KERNELS, TURNS * 5.0);
 	at_least(s, LOG_SPENT_AFTER_WAIT, TURNS * 4.0);
 	assert_true(s->waits[GW_WAIT_STREAM] > 0);
@@ -88,11 +88,10 @@ static void work_of_the_host_after_a_wait_is_told_from_other_work(void **state)
 	gw_log_model_free(&model);
 }
 
-static void work_of_the_host_without_a_wait_is_other_work(void **state)
+TEST(work_of_the_host_without_a_wait_is_other_work)
 {
 	const struct log_spent *s = spent("host", "GPUWATCH_STATIC=0");
 
-	(void)state;
 	about(s, LOG_SPENT_KERNELS, TURNS * 3.0);
 	at_least(s, LOG_SPENT_HOST, TURNS * 4.5);
 	gw_log_model_free(&model);
@@ -100,31 +99,28 @@ static void work_of_the_host_without_a_wait_is_other_work(void **state)
 
 /* Of 60 ms in which they had a processor for three fifths, a fifth at least lies in spans in which
  * they had it for half. A machine that has much else to do may give them that once only. */
-static void work_of_child_processes_while_the_host_sleeps_is_input(void **state)
+TEST(work_of_child_processes_while_the_host_sleeps_is_input)
 {
 	const struct log_spent *s = spent("input", "GPUWATCH_STATIC=0");
 
-	(void)state;
 	at_least(s, LOG_SPENT_INPUT, 60 / 5.0);
 	gw_log_model_free(&model);
 }
 
-static void child_processes_that_sleep_are_no_input(void **state)
+TEST(child_processes_that_sleep_are_no_input)
 {
 	const struct log_spent *s = spent("idle_children", "GPUWATCH_STATIC=0");
 
-	(void)state;
 	assert_true(ms(s, LOG_SPENT_INPUT) == 0);
 	at_least(s, LOG_SPENT_HOST, 5 * 60.0);
 	gw_log_model_free(&model);
 }
 
-static void copies_count_by_direction(void **state)
+TEST(copies_count_by_direction)
 {
 	const struct log_spent *s = spent("copies", "GPUWATCH_STATIC=0");
 	const double each = ((32 << 20) / 16 + 500) / 1e6;
 
-	(void)state;
 	assert_true(s->copies);
 	about(s, LOG_SPENT_KERNELS, TURNS * 1.0);
 	about(s, LOG_SPENT_COPY_TO_DEVICE, TURNS * each);
@@ -135,11 +131,10 @@ static void copies_count_by_direction(void **state)
 	gw_log_model_free(&model);
 }
 
-static void without_records_of_copies_the_log_says_so(void **state)
+TEST(without_records_of_copies_the_log_says_so)
 {
 	const struct log_spent *s = spent("copies", "GPUWATCH_COUNTERS=off");
 
-	(void)state;
 	assert_true(s->recorded && !s->copies);
 	about(s, LOG_SPENT_KERNELS, TURNS * 1.0);
 	assert_int_equal(s->copy_count[GW_DIRECTION_TO_HOST], 0);
@@ -194,11 +189,10 @@ static void report_collectives(const char *scenario, const char *option, char ou
 	outcome_free(o);
 }
 
-static void nccl_reports_collectives_to_the_library_that_is_preloaded(void **state)
+TEST(nccl_reports_collectives_to_the_library_that_is_preloaded)
 {
 	char out[64];
 
-	(void)state;
 	report_collectives("collectives", NULL, out);
 	assert_string_equal(out, "2 none\n");
 	assert_int_equal(nccl.communicators, 1);
@@ -221,11 +215,10 @@ static void nccl_reports_collectives_to_the_library_that_is_preloaded(void **sta
 	}
 }
 
-static void nccl_of_an_older_version_reports_them_too(void **state)
+TEST(nccl_of_an_older_version_reports_them_too)
 {
 	char out[64];
 
-	(void)state;
 	report_collectives("collectives4", NULL, out);
 	assert_int_equal(nccl.communicators, 2);
 	assert_int_equal(nccl.collectives, 2);
@@ -237,13 +230,12 @@ static void nccl_of_an_older_version_reports_them_too(void **state)
 	}
 }
 
-static void nccl_is_asked_for_nothing_where_that_is_switched_off(void **state)
+TEST(nccl_is_asked_for_nothing_where_that_is_switched_off)
 {
 	static const char *const options[] = {"GPUWATCH_NCCL=0", "GPUWATCH_MODE=watch",
 	                                      "GPUWATCH_MODE=count"};
 	char out[64];
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(options) / sizeof(*options); i++) {
 		report_collectives("collectives", options[i], out);
 		assert_string_equal(out, "0 none\n");
@@ -253,17 +245,5 @@ static void nccl_is_asked_for_nothing_where_that_is_switched_off(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(work_of_the_host_after_a_wait_is_told_from_other_work),
-	        cmocka_unit_test(work_of_the_host_without_a_wait_is_other_work),
-	        cmocka_unit_test(work_of_child_processes_while_the_host_sleeps_is_input),
-	        cmocka_unit_test(child_processes_that_sleep_are_no_input),
-	        cmocka_unit_test(copies_count_by_direction),
-	        cmocka_unit_test(without_records_of_copies_the_log_says_so),
-	        cmocka_unit_test(nccl_reports_collectives_to_the_library_that_is_preloaded),
-	        cmocka_unit_test(nccl_of_an_older_version_reports_them_too),
-	        cmocka_unit_test(nccl_is_asked_for_nothing_where_that_is_switched_off),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run(NULL, NULL);
 }

@@ -4,6 +4,7 @@
 
 #include "cli/log/model.h"
 #include "cli/stack/symbols.h"
+#include "tests/test.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -79,9 +80,8 @@ static void end(void)
 	symbols_end();
 }
 
-static void names_every_caller_without_frame_pointers(void **state)
+TEST(names_every_caller_without_frame_pointers)
 {
-	(void)state;
 	run("plain");
 	assert_int_equal(stack_of(1)->end, GW_STACK_END_BOTTOM);
 	SHOWS("stacks_work", "stacks_step", "plain", "main");
@@ -94,53 +94,47 @@ static void names_every_caller_without_frame_pointers(void **state)
 	end();
 }
 
-static void a_deep_stack_is_cut(void **state)
+TEST(a_deep_stack_is_cut)
 {
-	(void)state;
 	run("deep");
 	assert_true(stack_of(1)->end == GW_STACK_END_DEEP || stack_of(1)->end == GW_STACK_END_COPY);
 	assert_true(stack_of(1)->count > 30);
 	end();
 }
 
-static void a_coroutines_stack_ends_with_it(void **state)
+TEST(a_coroutines_stack_ends_with_it)
 {
-	(void)state;
 	run("swapped");
 	assert_true(stack_of(1)->count >= 3);
 	SHOWS("stacks_work", "stacks_step", "coroutine");
 	end();
 }
 
-static void a_signal_handlers_frames_are_named(void **state)
+TEST(a_signal_handlers_frames_are_named)
 {
-	(void)state;
 	run("on_signal");
 	assert_true(stack_of(1)->count >= 2);
 	SHOWS("stacks_work", "handler");
 	end();
 }
 
-static void garbage_on_the_stack_ends_it(void **state)
+TEST(garbage_on_the_stack_ends_it)
 {
-	(void)state;
 	run("garbage");
 	assert_non_null(stack_of(1));
 	assert_int_not_equal(stack_of(1)->end, GW_STACK_END_BOTTOM);
 	end();
 }
 
-static void libraries_may_be_unloaded(void **state)
+TEST(libraries_may_be_unloaded)
 {
-	(void)state;
 	run("unloaded");
 	assert_true(model.files[0].stacks.count > 0);
 	end();
 }
 
-static void graph_nodes_have_the_stack_of_their_capture(void **state)
+TEST(graph_nodes_have_the_stack_of_their_capture)
 {
-	(void)state;
 	run("captured");
 	assert_non_null(stack_of(3));
 	assert_true(stack_of(3)->flags & GW_STACK_CAPTURED);
@@ -148,17 +142,15 @@ static void graph_nodes_have_the_stack_of_their_capture(void **state)
 	end();
 }
 
-static void stacks_are_bounded(void **state)
+TEST(stacks_are_bounded)
 {
-	(void)state;
 	run("many");
 	assert_true(model.files[0].stacks.count > 100 && model.files[0].stacks.count <= 4096);
 	end();
 }
 
-static void none_where_the_option_says_so(void **state)
+TEST(none_where_the_option_says_so)
 {
-	(void)state;
 	run_as(RUN("stacks", "plain"), "GPUWATCH_STACKS=0");
 	assert_int_equal(model.files[0].stacks.count, 0);
 	end();
@@ -197,11 +189,10 @@ static void python_is_read(const char *python)
 	end();
 }
 
-static void frames_of_every_python_here_are_named(void **state)
+TEST(frames_of_every_python_here_are_named)
 {
 	static char all[] = GW_PYTHONS;
 
-	(void)state;
 	if (!*all)
 		skip();
 	for (char *python = strtok(all, ":"); python; python = strtok(NULL, ":"))
@@ -231,11 +222,10 @@ static void says(const char *all, const char *words)
 		fail_msg("%s is not in\n%s", words, all);
 }
 
-static void commands_show_where_launches_came_from(void **state)
+TEST(commands_show_where_launches_came_from)
 {
 	struct run r = RUN("stacks", "plain");
 
-	(void)state;
 	r.env[0] = "GPUWATCH_STATIC=0";
 	kept = run_watched(&r);
 	says(printed("%s report --by=line %s"), "stacks_work");
@@ -249,18 +239,5 @@ static void commands_show_where_launches_came_from(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(names_every_caller_without_frame_pointers),
-	        cmocka_unit_test(a_deep_stack_is_cut),
-	        cmocka_unit_test(a_coroutines_stack_ends_with_it),
-	        cmocka_unit_test(a_signal_handlers_frames_are_named),
-	        cmocka_unit_test(garbage_on_the_stack_ends_it),
-	        cmocka_unit_test(libraries_may_be_unloaded),
-	        cmocka_unit_test(graph_nodes_have_the_stack_of_their_capture),
-	        cmocka_unit_test(stacks_are_bounded),
-	        cmocka_unit_test(none_where_the_option_says_so),
-	        cmocka_unit_test(commands_show_where_launches_came_from),
-	        cmocka_unit_test(frames_of_every_python_here_are_named),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run(NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The wall clock is set, back and ahead, while programs run and while they end: nothing is lost. */
 #include "tests/preload/harness.h"
+#include "tests/test.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,9 +28,8 @@ static struct outcome *set_in(const char *program, const char *scenario, const c
 
 /* Nothing is waited for until the clock is where it was: a ring lasts for half of an hour's
  * launches. */
-static void no_launch_is_lost(void **state)
+TEST(no_launch_is_lost)
 {
-	(void)state;
 	for (int i = 0; i < 6; i++) {
 		struct outcome *o =
 		        set_in("work", both_ways[i % 2], modes[i / 2], "GPUWATCH_RING=256", NULL);
@@ -40,9 +40,8 @@ static void no_launch_is_lost(void **state)
 }
 
 /* Kernels of before the step are not taken for ones that ran at the same time. */
-static void launches_are_measured_and_learnt_from(void **state)
+TEST(launches_are_measured_and_learnt_from)
 {
-	(void)state;
 	for (int i = 0; i < 2; i++) {
 		struct outcome *o = set_in("work", both_ways[i], modes[0], NULL, NULL);
 		const struct account *log = only_log(o);
@@ -57,9 +56,8 @@ static void launches_are_measured_and_learnt_from(void **state)
 	}
 }
 
-static void windows_go_on(void **state)
+TEST(windows_go_on)
 {
-	(void)state;
 	for (int i = 0; i < 2; i++) {
 		struct outcome *o =
 		        set_in("work", both_ways[i], modes[1], "GPUWATCH_BUDGET=50", NULL);
@@ -70,11 +68,10 @@ static void windows_go_on(void **state)
 }
 
 /* Each step, and no launch is said to have known of what came after it. */
-static void the_log_says_so_and_proves_no_wrong_order(void **state)
+TEST(the_log_says_so_and_proves_no_wrong_order)
 {
 	char command[1600];
 
-	(void)state;
 	for (int i = 0; i < 2; i++) {
 		struct outcome *o = set_in("work", both_ways[i], modes[0], NULL, NULL);
 
@@ -92,12 +89,11 @@ static void the_log_says_so_and_proves_no_wrong_order(void **state)
 }
 
 /* Every few ms, from before the first launch to after the last. */
-static void programs_end_as_they_do(void **state)
+TEST(programs_end_as_they_do)
 {
 	static const char *const ends[] = {"return", "at_exit", "unfinished"};
 	static const char *const moved[] = {"MOVED_CLOCK=0,3,-3600", "MOVED_CLOCK=0,3,3600"};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++)
 		for (int m = 0; m < 2; m++)
 			outcome_free(set_in("ends", ends[i], modes[0], NULL, moved[m]));
@@ -105,13 +101,5 @@ static void programs_end_as_they_do(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(no_launch_is_lost),
-	        cmocka_unit_test(launches_are_measured_and_learnt_from),
-	        cmocka_unit_test(windows_go_on),
-	        cmocka_unit_test(the_log_says_so_and_proves_no_wrong_order),
-	        cmocka_unit_test(programs_end_as_they_do),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run(NULL, NULL);
 }

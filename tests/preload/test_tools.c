@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Other users of CUPTI, injection by the driver, and programs a preload does not reach. */
 #include "tests/preload/harness.h"
+#include "tests/test.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,28 +20,25 @@ static struct outcome *other_tool(const char *scenario)
 	return o;
 }
 
-static void other_tool_takes_over(void **state)
+TEST(other_tool_takes_over)
 {
 	struct outcome *o = other_tool("in_mid_run");
 
-	(void)state;
 	outcome_free(o);
 }
 
-static void other_tool_was_there_first(void **state)
+TEST(other_tool_was_there_first)
 {
 	struct outcome *o = other_tool("before_cuda");
 
-	(void)state;
 	outcome_free(o);
 }
 
 /* What was measured before is not lost. */
-static void times_from_before_the_take_over_are_kept(void **state)
+TEST(times_from_before_the_take_over_are_kept)
 {
 	struct outcome *o = other_tool("after_a_while");
 
-	(void)state;
 	assert_true(only_log(o)->counter[GW_COUNTER_joined] >= 60);
 	outcome_free(o);
 }
@@ -62,30 +60,26 @@ static void injected(const char *program, const char *scenario)
 	outcome_free(o);
 }
 
-static void injected_counts_are_the_truth(void **state)
+TEST(injected_counts_are_the_truth)
 {
-	(void)state;
 	injected("work", "everything");
 }
 
-static void injected_sees_every_way(void **state)
+TEST(injected_sees_every_way)
 {
-	(void)state;
 	injected("lookup", "ways");
 }
 
-static void injected_sees_past_deepbind(void **state)
+TEST(injected_sees_past_deepbind)
 {
-	(void)state;
 	injected("lookup", "deepbind");
 }
 
-static void injected_where_another_subscriber_is(void **state)
+TEST(injected_where_another_subscriber_is)
 {
 	struct run r = RUN("work", "everything");
 	struct outcome *o;
 
-	(void)state;
 	r.inject = true;
 	r.env[0] = "STANDIN_SUBSCRIBED=1";
 	o = run_both(&r);
@@ -95,12 +89,11 @@ static void injected_where_another_subscriber_is(void **state)
 }
 
 /* Many launches in a row of the few configurations that were timed first. */
-static void injected_predictions_are_made_before_the_call(void **state)
+TEST(injected_predictions_are_made_before_the_call)
 {
 	struct run r = RUN("work", "steady");
 	struct outcome *o;
 
-	(void)state;
 	r.inject = true;
 	o = run_both(&r);
 	assert_int_equal(only_log(o)->total, 500);
@@ -109,12 +102,11 @@ static void injected_predictions_are_made_before_the_call(void **state)
 	outcome_free(o);
 }
 
-static void preloaded_and_injected_counts_once(void **state)
+TEST(preloaded_and_injected_counts_once)
 {
 	struct run r = RUN("work", "everything");
 	struct outcome *o;
 
-	(void)state;
 	r.env[0] = "CUDA_INJECTION64_PATH=" GW_LIBRARY;
 	o = run_both(&r);
 	assert_false(only_log(o)->flags & GW_HEADER_INJECTED);
@@ -122,12 +114,11 @@ static void preloaded_and_injected_counts_once(void **state)
 	outcome_free(o);
 }
 
-static void injected_and_off(void **state)
+TEST(injected_and_off)
 {
 	struct run r = RUN("work", "everything");
 	struct outcome *o;
 
-	(void)state;
 	r.inject = true;
 	r.env[0] = "GPUWATCH_MODE=off";
 	o = run_both(&r);
@@ -150,11 +141,10 @@ static struct outcome *small(const char *program, const char *shell)
 	return o;
 }
 
-static void program_without_cuda(void **state)
+TEST(program_without_cuda)
 {
 	struct outcome *o = small("small", NULL);
 
-	(void)state;
 	assert_int_equal(WEXITSTATUS(o->status), 19);
 	outcome_free(o);
 }
@@ -167,22 +157,20 @@ static void there(const char *program)
 	}
 }
 
-static void static_child(void **state)
+TEST(static_child)
 {
 	struct outcome *o;
 
-	(void)state;
 	there("small_static");
 	o = small("small_static", "\"$1\" fail; exit $?");
 	assert_int_equal(WEXITSTATUS(o->status), 19);
 	outcome_free(o);
 }
 
-static void child_of_32_bits(void **state)
+TEST(child_of_32_bits)
 {
 	struct outcome *o;
 
-	(void)state;
 	there("freestanding32");
 	o = small("freestanding32", "\"$1\"; exit $?");
 	assert_int_equal(WEXITSTATUS(o->status), 17);
@@ -190,11 +178,10 @@ static void child_of_32_bits(void **state)
 }
 
 /* The dynamic linker drops a preload of another folder from a program that changes user. */
-static void setuid_child(void **state)
+TEST(setuid_child)
 {
 	struct outcome *o;
 
-	(void)state;
 	if (getuid() != 0) {
 		print_message("only root can make a set-user-ID program for another\n");
 		skip();
@@ -213,22 +200,5 @@ static void setuid_child(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(other_tool_takes_over),
-	        cmocka_unit_test(other_tool_was_there_first),
-	        cmocka_unit_test(times_from_before_the_take_over_are_kept),
-	        cmocka_unit_test(injected_counts_are_the_truth),
-	        cmocka_unit_test(injected_sees_every_way),
-	        cmocka_unit_test(injected_sees_past_deepbind),
-	        cmocka_unit_test(injected_where_another_subscriber_is),
-	        cmocka_unit_test(injected_predictions_are_made_before_the_call),
-	        cmocka_unit_test(preloaded_and_injected_counts_once),
-	        cmocka_unit_test(injected_and_off),
-	        cmocka_unit_test(program_without_cuda),
-	        cmocka_unit_test(static_child),
-	        cmocka_unit_test(child_of_32_bits),
-	        cmocka_unit_test(setuid_child),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run(NULL, NULL);
 }

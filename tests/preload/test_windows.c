@@ -4,6 +4,7 @@
  * pairs of events where there is no libcupti.
  */
 #include "tests/preload/harness.h"
+#include "tests/test.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -77,63 +78,57 @@ static void assert_records(const struct outcome *o)
 	assert_int_equal(warnings(o->err), 0);
 }
 
-static void launches_are_counted_and_some_timed(void **state)
+TEST(launches_are_counted_and_some_timed)
 {
 	struct outcome *o =
 	        watch("windows", "steady", "GPUWATCH_BUDGET=25", "GPUWATCH_COUNTERS=off");
 
-	(void)state;
 	assert_records(o);
 	outcome_free(o);
 }
 
-static void event_pairs_time_launches_where_there_is_no_libcupti(void **state)
+TEST(event_pairs_time_launches_where_there_is_no_libcupti)
 {
 	struct outcome *o = watch("windows", "steady", HALF, "GPUWATCH_CUPTI=none");
 
-	(void)state;
 	assert_event_windows(o);
 	outcome_free(o);
 }
 
-static void predictions_are_made_between_windows_too(void **state)
+TEST(predictions_are_made_between_windows_too)
 {
 	struct outcome *o = watch("windows", "steady", HALF, NULL);
 	const uint64_t *c = only_log(o)->counter;
 
-	(void)state;
 	assert_in_range(c[GW_COUNTER_predicted], only_log(o)->measured + 1, only_log(o)->total);
 	outcome_free(o);
 }
 
 /* At one percent, a program this short has not earned its first window. */
-static void a_short_program_is_not_measured(void **state)
+TEST(a_short_program_is_not_measured)
 {
 	struct outcome *o = watch("windows", "steady", NULL, NULL);
 
-	(void)state;
 	assert_int_equal(only_log(o)->counter[GW_COUNTER_windows], 0);
 	assert_int_equal(only_log(o)->measured, 0);
 	outcome_free(o);
 }
 
-static void no_budget_no_windows(void **state)
+TEST(no_budget_no_windows)
 {
 	struct outcome *o = watch("windows", "steady", "GPUWATCH_BUDGET=0", NULL);
 
-	(void)state;
 	assert_int_equal(only_log(o)->counter[GW_COUNTER_windows], 0);
 	assert_int_equal(only_log(o)->measured, 0);
 	outcome_free(o);
 }
 
 /* What the pairs cost the program's threads is counted, and charged to their windows. */
-static void event_windows_keep_to_the_budget(void **state)
+TEST(event_windows_keep_to_the_budget)
 {
 	struct outcome *o = watch_each("steady", "GPUWATCH_BUDGET=20");
 	const uint64_t *c = only_log(o)->counter;
 
-	(void)state;
 	assert_in_range(c[GW_COUNTER_windows], 1, 1000);
 	assert_true(only_log(o)->measured * 2 < only_log(o)->total);
 	assert_true(c[GW_COUNTER_events_ns] > 0);
@@ -148,33 +143,30 @@ static void event_windows_keep_to_the_budget(void **state)
  * the launching pays for 4% more, which is more where a loaded machine takes longer for it; with
  * one in each burst more than a sixth would be timed.
  */
-static void rests_pay_for_no_windows(void **state)
+TEST(rests_pay_for_no_windows)
 {
 	struct outcome *o = watch_each("bursts", "GPUWATCH_BUDGET=4");
 	const struct account *log = only_log(o);
 
-	(void)state;
 	assert_in_range(log->by_events, 1, log->total / 7);
 	outcome_free(o);
 }
 
 /* A window waits for a launch. */
-static void a_program_that_launches_rarely_is_timed(void **state)
+TEST(a_program_that_launches_rarely_is_timed)
 {
 	struct outcome *o = watch_each("rarely", HALF);
 	const struct account *log = only_log(o);
 
-	(void)state;
 	assert_in_range(log->by_events, log->total / 6, log->total);
 	outcome_free(o);
 }
 
-static void sixteen_threads(void **state)
+TEST(sixteen_threads)
 {
 	struct outcome *o =
 	        watch("windows", "threads", "GPUWATCH_BUDGET=25", "GPUWATCH_COUNTERS=off");
 
-	(void)state;
 	assert_records(o);
 	outcome_free(o);
 	o = watch("windows", "threads", HALF, "GPUWATCH_CUPTI=none");
@@ -183,42 +175,38 @@ static void sixteen_threads(void **state)
 }
 
 /* A window is always open when it leaves. */
-static void leaving_in_a_window(void **state)
+TEST(leaving_in_a_window)
 {
 	struct outcome *o = watch("windows", "leave", CONTINUOUS, NULL);
 
-	(void)state;
 	assert_int_equal(WEXITSTATUS(o->status), 7);
 	assert_in_range(only_log(o)->measured, 1, only_log(o)->total);
 	outcome_free(o);
 }
 
-static void forking_in_a_window(void **state)
+TEST(forking_in_a_window)
 {
 	struct outcome *o = watch("windows", "forks", CONTINUOUS, NULL);
 
-	(void)state;
 	assert_in_range(only_log(o)->measured, 1, only_log(o)->total);
 	outcome_free(o);
 }
 
-static void contexts_end_in_windows(void **state)
+TEST(contexts_end_in_windows)
 {
 	struct outcome *o = watch("windows", "contexts", CONTINUOUS, NULL);
 
-	(void)state;
 	assert_in_range(only_log(o)->measured, 1, only_log(o)->total);
 	assert_int_equal(only_log(o)->invalid, 0);
 	outcome_free(o);
 }
 
 /* A pair of events around a graph says nothing of its kernels. */
-static void event_pairs_time_no_kernels_of_graphs(void **state)
+TEST(event_pairs_time_no_kernels_of_graphs)
 {
 	struct outcome *o = watch("windows", "graphs", CONTINUOUS, "GPUWATCH_CUPTI=none");
 	const struct account *log = only_log(o);
 
-	(void)state;
 	assert_true(log->by_events > 0);
 	assert_int_equal(log->measured, log->by_events);
 	for (unsigned i = 0; i < log->kernels; i++)
@@ -227,13 +215,12 @@ static void event_pairs_time_no_kernels_of_graphs(void **state)
 }
 
 /* 40 kernels of 2 us each, on a created stream, the legacy one and the thread's own. */
-static void event_pairs_time_whole_graphs(void **state)
+TEST(event_pairs_time_whole_graphs)
 {
 	struct run r = RUN("windows", "decode");
 	const struct account *log;
 	struct outcome *o;
 
-	(void)state;
 	r.env[0] = WATCH;
 	r.env[1] = CONTINUOUS;
 	o = run_both(&r);
@@ -261,12 +248,11 @@ static bool nodes_timed(const struct account *log)
 
 /* By records, which a run has none of where the machine is so busy that their cost, as far as it
  * shows, exceeds the budget. */
-static void graph_nodes_are_timed(void **state)
+TEST(graph_nodes_are_timed)
 {
 	enum { RUNS = 10 };
 	bool any = false;
 
-	(void)state;
 	for (int i = 0; i < RUNS && !any; i++) {
 		struct outcome *o = watch("windows", "graphs", CONTINUOUS, NULL);
 		const struct account *log = only_log(o);
@@ -281,12 +267,11 @@ static void graph_nodes_are_timed(void **state)
 }
 
 /* Attaching beside a kernel that waits for the host would hang both. */
-static void cupti_is_left_alone_unless_asked_for(void **state)
+TEST(cupti_is_left_alone_unless_asked_for)
 {
 	struct run r = RUN("windows", "steady");
 	struct outcome *o;
 
-	(void)state;
 	r.env[0] = WATCH;
 	r.env[1] = HALF;
 	o = run_both(&r);
@@ -296,21 +281,19 @@ static void cupti_is_left_alone_unless_asked_for(void **state)
 	outcome_free(o);
 }
 
-static void captures_are_left_alone(void **state)
+TEST(captures_are_left_alone)
 {
 	struct outcome *o = watch("windows", "capture", CONTINUOUS, NULL);
 
-	(void)state;
 	assert_true(only_log(o)->counter[GW_COUNTER_windows_put_off] > 0);
 	assert_in_range(only_log(o)->measured, 1, only_log(o)->total);
 	outcome_free(o);
 }
 
-static void captures_that_end_with_their_streams_keep_no_window_away(void **state)
+TEST(captures_that_end_with_their_streams_keep_no_window_away)
 {
 	struct outcome *o = watch("windows", "dropped", HALF, NULL);
 
-	(void)state;
 	assert_windows(o);
 	outcome_free(o);
 }
@@ -329,9 +312,8 @@ static void by_events(const char *option, enum gw_degraded code)
 	outcome_free(o);
 }
 
-static void without_cupti_windows_are_timed_by_events(void **state)
+TEST(without_cupti_windows_are_timed_by_events)
 {
-	(void)state;
 	by_events("GPUWATCH_CUPTI=none", GW_DEGRADED_NO_CUPTI);
 	by_events("STANDIN_DENY=1", GW_DEGRADED_NO_CUPTI);
 	by_events("STANDIN_SUBSCRIBED=1", GW_DEGRADED_CUPTI_TAKEN);
@@ -355,12 +337,11 @@ static struct outcome *injected(const char *scenario, const char *budget, const 
 }
 
 /* A record that met the launch before or after its own would begin a gap too late or too early. */
-static void each_record_meets_its_own_launch(void **state)
+TEST(each_record_meets_its_own_launch)
 {
 	struct outcome *o = injected("steady", HALF, NULL);
 	const struct account *log = only_log(o);
 
-	(void)state;
 	assert_records(o);
 	assert_in_range(log->timed, 10, log->total);
 	assert_in_range(log->prompt, log->timed * 8 / 10, log->timed);
@@ -368,22 +349,20 @@ static void each_record_meets_its_own_launch(void **state)
 	outcome_free(o);
 }
 
-static void sixteen_threads_have_records(void **state)
+TEST(sixteen_threads_have_records)
 {
 	struct outcome *o = injected("threads", HALF, NULL);
 
-	(void)state;
 	assert_records(o);
 	outcome_free(o);
 }
 
-static void graphs_are_timed_by_records(void **state)
+TEST(graphs_are_timed_by_records)
 {
 	struct outcome *o = injected("graphs", CONTINUOUS, NULL);
 	const struct account *log = only_log(o);
 	bool any = false;
 
-	(void)state;
 	for (unsigned i = 0; i < log->kernels; i++)
 		any |= log->kernel[i].graph && log->kernel[i].min_ns;
 	assert_true(any);
@@ -391,11 +370,10 @@ static void graphs_are_timed_by_records(void **state)
 	outcome_free(o);
 }
 
-static void leaving_and_forking_among_records(void **state)
+TEST(leaving_and_forking_among_records)
 {
 	static const char *const scenarios[] = {"leave", "forks", "contexts"};
 
-	(void)state;
 	for (size_t i = 0; i < 3; i++) {
 		struct outcome *o = injected(scenarios[i], CONTINUOUS, NULL);
 
@@ -404,22 +382,20 @@ static void leaving_and_forking_among_records(void **state)
 	}
 }
 
-static void captures_meet_no_switching(void **state)
+TEST(captures_meet_no_switching)
 {
 	struct outcome *o = injected("capture", CONTINUOUS, NULL);
 
-	(void)state;
 	assert_true(only_log(o)->counter[GW_COUNTER_windows_put_off] > 0);
 	assert_in_range(only_log(o)->measured, 1, only_log(o)->total);
 	outcome_free(o);
 }
 
 /* It is waited for, so that it has its time. */
-static void a_kernel_that_outlives_its_window(void **state)
+TEST(a_kernel_that_outlives_its_window)
 {
 	struct outcome *o = injected("endless", CONTINUOUS, NULL);
 
-	(void)state;
 	assert_in_range(only_log(o)->counter[GW_COUNTER_windows], 2, 1000);
 	assert_true(only_log(o)->counter[GW_COUNTER_windows_put_off] > 0);
 	assert_int_equal(only_log(o)->invalid, 0);
@@ -428,11 +404,10 @@ static void a_kernel_that_outlives_its_window(void **state)
 }
 
 /* The records of what is launched between windows are no harm. */
-static void recording_that_cannot_be_switched_off(void **state)
+TEST(recording_that_cannot_be_switched_off)
 {
 	struct outcome *o = injected("steady", HALF, "STANDIN_FAIL=cuptiActivityDisable:*:999");
 
-	(void)state;
 	assert_in_range(only_log(o)->measured, 1, only_log(o)->total);
 	outcome_free(o);
 }
@@ -490,18 +465,16 @@ static void beside(const char *scenario, const char *mode, const char *budget)
 	outcome_free(o);
 }
 
-static void another_tool_comes_and_goes_in_mode_audit(void **state)
+TEST(another_tool_comes_and_goes_in_mode_audit)
 {
-	(void)state;
 	NOT_UNDER_TSAN();
 	beside("sessions", "GPUWATCH_MODE=audit", NULL);
 	beside("switches", "GPUWATCH_MODE=audit", NULL);
 }
 
 /* It comes between two windows as well as in one: what we registered with libcupti makes way. */
-static void another_tool_comes_and_goes_in_mode_watch(void **state)
+TEST(another_tool_comes_and_goes_in_mode_watch)
 {
-	(void)state;
 	NOT_UNDER_TSAN();
 	beside("sessions", WATCH, HALF);
 }
@@ -510,12 +483,11 @@ static void another_tool_comes_and_goes_in_mode_watch(void **state)
  * However long it was there. Looked for after pauses that double, 1, 3, 7 and 15 s after the first
  * launch, its end after 7.2 s would be seen at 15 s.
  */
-static void another_tool_that_was_there_for_long_is_soon_missed(void **state)
+TEST(another_tool_that_was_there_for_long_is_soon_missed)
 {
 	struct run r = RUN("cupti_user", "there_for_long");
 	struct outcome *o = run_watched(&r); /* it launches as often as there is time */
 
-	(void)state;
 	NOT_UNDER_TSAN();
 	assert_logs_are_the_truth(o);
 	assert_int_equal(timed_by_activity(only_log(o), 1), 0);
@@ -524,13 +496,12 @@ static void another_tool_that_was_there_for_long_is_soon_missed(void **state)
 }
 
 /* Under its subscription our callbacks tell launches their ids, and none of these is its. */
-static void another_tool_that_stays_subscribed(void **state)
+TEST(another_tool_that_stays_subscribed)
 {
 	struct run r = RUN("cupti_user", "stays_subscribed");
 	struct outcome *o;
 	const struct account *log;
 
-	(void)state;
 	NOT_UNDER_TSAN();
 	r.env[0] = "GPUWATCH_MODE=audit";
 	o = run_both(&r); /* it prints how many callbacks it got */
@@ -554,38 +525,5 @@ static void another_tool_that_stays_subscribed(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(launches_are_counted_and_some_timed),
-	        cmocka_unit_test(event_pairs_time_launches_where_there_is_no_libcupti),
-	        cmocka_unit_test(predictions_are_made_between_windows_too),
-	        cmocka_unit_test(a_short_program_is_not_measured),
-	        cmocka_unit_test(no_budget_no_windows),
-	        cmocka_unit_test(event_windows_keep_to_the_budget),
-	        cmocka_unit_test(rests_pay_for_no_windows),
-	        cmocka_unit_test(a_program_that_launches_rarely_is_timed),
-	        cmocka_unit_test(sixteen_threads),
-	        cmocka_unit_test(leaving_in_a_window),
-	        cmocka_unit_test(forking_in_a_window),
-	        cmocka_unit_test(contexts_end_in_windows),
-	        cmocka_unit_test(event_pairs_time_no_kernels_of_graphs),
-	        cmocka_unit_test(event_pairs_time_whole_graphs),
-	        cmocka_unit_test(graph_nodes_are_timed),
-	        cmocka_unit_test(cupti_is_left_alone_unless_asked_for),
-	        cmocka_unit_test(captures_are_left_alone),
-	        cmocka_unit_test(captures_that_end_with_their_streams_keep_no_window_away),
-	        cmocka_unit_test(without_cupti_windows_are_timed_by_events),
-	        cmocka_unit_test(each_record_meets_its_own_launch),
-	        cmocka_unit_test(sixteen_threads_have_records),
-	        cmocka_unit_test(graphs_are_timed_by_records),
-	        cmocka_unit_test(leaving_and_forking_among_records),
-	        cmocka_unit_test(captures_meet_no_switching),
-	        cmocka_unit_test(a_kernel_that_outlives_its_window),
-	        cmocka_unit_test(recording_that_cannot_be_switched_off),
-	        cmocka_unit_test(another_tool_comes_and_goes_in_mode_audit),
-	        cmocka_unit_test(another_tool_comes_and_goes_in_mode_watch),
-	        cmocka_unit_test(another_tool_that_was_there_for_long_is_soon_missed),
-	        cmocka_unit_test(another_tool_that_stays_subscribed),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run(NULL, NULL);
 }

@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Syntax trees of accesses: what PTX texts mean, lane by lane. */
 #include "predictor/code/memory/access.h"
+#include "tests/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static const uint64_t arguments[] = {0x7f0000000000, 0xfffffffe00000005};
 static const struct gw_ir_param params[] = {{.offset = 0, .size = 8},
@@ -63,7 +60,7 @@ static uint64_t operation(const char *opcode, const char *a, const char *b)
 	return value_of(rows);
 }
 
-static void leaves_are_the_lane_s_own(void **state)
+TEST(leaves_are_the_lane_s_own)
 {
 	static const struct {
 		const char *reg;
@@ -77,7 +74,6 @@ static void leaves_are_the_lane_s_own(void **state)
 	        {"0x1F", 31},     {"-1", UINT64_MAX - 0}, {"4294967295U", 0xffffffff},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(leaves) / sizeof(*leaves); i++) {
 		const struct row rows[NODES] = {
 		        {"%r", "and.b64", -1}, {leaves[i].reg, "", 0}, {"0xffffffffff", "", 0}};
@@ -86,7 +82,7 @@ static void leaves_are_the_lane_s_own(void **state)
 	}
 }
 
-static void operations_are_as_ptx_has_them(void **state)
+TEST(operations_are_as_ptx_has_them)
 {
 	static const struct {
 		const char *opcode, *a, *b;
@@ -117,48 +113,43 @@ static void operations_are_as_ptx_has_them(void **state)
 	        {"xor.b32", "12", "10", 6},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
 		assert_true(operation(cases[i].opcode, cases[i].a, cases[i].b) == cases[i].value);
 }
 
-static void conversions_extend_by_the_source_s_sign(void **state)
+TEST(conversions_extend_by_the_source_s_sign)
 {
 	const struct row sign[NODES] = {{"%rd", "cvt.s64.s32", -1}, {"0xfffffffe", "", 0}};
 	const struct row zero[NODES] = {{"%rd", "cvt.u64.u32", -1}, {"0xfffffffe", "", 0}};
 	const struct row narrow[NODES] = {{"%r", "cvt.u32.u16", -1}, {"0x12345", "", 0}};
 
-	(void)state;
 	assert_true(value_of(sign) == UINT64_MAX - 1);
 	assert_true(value_of(zero) == 0xfffffffe);
 	assert_true(value_of(narrow) == 0x2345);
 }
 
-static void a_third_operand_of_mad_is_added(void **state)
+TEST(a_third_operand_of_mad_is_added)
 {
 	const struct row rows[NODES] = {
 	        {"%rd", "mad.wide.s32", -1}, {"-2", "", 0}, {"3", "", 0}, {"100", "", 0}};
 
-	(void)state;
 	assert_int_equal(value_of(rows), 94);
 }
 
-static void a_selection_takes_its_first_where_the_comparison_holds(void **state)
+TEST(a_selection_takes_its_first_where_the_comparison_holds)
 {
 	struct row rows[NODES] = {{"%r", "selp.b32", -1},   {"5", "", 0},  {"6", "", 0},
 	                          {"%p", "setp.lt.s32", 0}, {"-1", "", 3}, {"1", "", 3}};
 
-	(void)state;
 	assert_int_equal(value_of(rows), 5);
 	rows[3].opcode = "setp.lt.u32";
 	assert_int_equal(value_of(rows), 6);
 }
 
-static void parameters_are_read_at_their_offsets(void **state)
+TEST(parameters_are_read_at_their_offsets)
 {
 	struct row rows[NODES] = {{"%rd", "ld.param.u64", -1}, {"[_Z1kPfii_param_0]", "", 0}};
 
-	(void)state;
 	assert_true(value_of(rows) == 0x7f0000000000);
 	rows[0].opcode = "ld.param.u32", rows[1].reg = "[param_1]";
 	assert_true(value_of(rows) == 5);
@@ -168,17 +159,16 @@ static void parameters_are_read_at_their_offsets(void **state)
 	assert_true(value_of(rows) == 0x7f00);
 }
 
-static void a_loop_s_operand_grows_by_its_step(void **state)
+TEST(a_loop_s_operand_grows_by_its_step)
 {
 	struct row rows[NODES] = {{"%rd", "loop.1", -1}, {"1000", "", 0}, {"-4", "", 0}};
 
-	(void)state;
 	assert_int_equal(value_of(rows), 600);
 	rows[0].opcode = "loop.0";
 	assert_int_equal(value_of(rows), 960);
 }
 
-static void what_is_not_known_is_named(void **state)
+TEST(what_is_not_known_is_named)
 {
 	const struct row cases[][NODES] = {
 	        {{"%rd", "add.s64", -1}, {"%tid.x", "", 0}, {"%rd9", "ld.global.u64", 0}},
@@ -195,7 +185,6 @@ static void what_is_not_known_is_named(void **state)
 	        {{"%rd", "add.s64", -1}, {"%tid.x", "", 0}, {"%r", "fma.rn.f32", 0}},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		struct gw_access_node nodes[NODES];
 		struct gw_access access;
@@ -209,7 +198,7 @@ static void what_is_not_known_is_named(void **state)
 	}
 }
 
-static void an_unknown_pointer_can_be_taken_for_memory_of_its_own(void **state)
+TEST(an_unknown_pointer_can_be_taken_for_memory_of_its_own)
 {
 	const struct row rows[NODES] = {{"%rd", "add.s64", -1},
 	                                {"%rd1", "ld.param.u64", 0},
@@ -220,7 +209,6 @@ static void an_unknown_pointer_can_be_taken_for_memory_of_its_own(void **state)
 	struct gw_access access;
 	struct gw_request r;
 
-	(void)state;
 	assumed.assume_pointers = true;
 	assert_null(build(rows, &access, nodes));
 	assert_true(gw_access_request(&access, &assumed, &point, &r, NULL));
@@ -228,7 +216,7 @@ static void an_unknown_pointer_can_be_taken_for_memory_of_its_own(void **state)
 	assert_true(r.address[0] != arguments[0] + 12);
 }
 
-static void threads_beyond_the_block_take_no_part(void **state)
+TEST(threads_beyond_the_block_take_no_part)
 {
 	const struct row rows[NODES] = {{"%tid.x", "", -1}};
 	struct gw_access_launch odd = launch;
@@ -236,7 +224,6 @@ static void threads_beyond_the_block_take_no_part(void **state)
 	struct gw_access access;
 	struct gw_request r;
 
-	(void)state;
 	odd.config.block = (struct gw_dim3){35, 1, 1};
 	assert_null(build(rows, &access, nodes));
 	assert_true(gw_access_request(&access, &odd, &point, &r, NULL));
@@ -244,7 +231,7 @@ static void threads_beyond_the_block_take_no_part(void **state)
 	assert_int_equal(r.address[2], 34);
 }
 
-static void a_tree_that_does_not_hang_together_is_refused(void **state)
+TEST(a_tree_that_does_not_hang_together_is_refused)
 {
 	const struct row cases[][NODES] = {
 	        {{"%rd", "add.s64", 0}, {"1", "", 0}, {"2", "", 0}},
@@ -256,7 +243,6 @@ static void a_tree_that_does_not_hang_together_is_refused(void **state)
 	        {{"%rd", "call", -1}, {"1", "", 0}, {"2", "", 0}, {"3", "", 0}, {"4", "", 0}},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		struct gw_access_node nodes[NODES];
 		struct gw_access access;
@@ -265,9 +251,8 @@ static void a_tree_that_does_not_hang_together_is_refused(void **state)
 	}
 }
 
-static void widths_are_read_off_the_instruction(void **state)
+TEST(widths_are_read_off_the_instruction)
 {
-	(void)state;
 	assert_int_equal(gw_access_width("ld.global.f32 %f1, [%rd1];"), 4);
 	assert_int_equal(gw_access_width("ld.global.nc.v4.f32 {%f1, %f2, %f3, %f4}, [%rd1];"), 16);
 	assert_int_equal(gw_access_width("st.global.u8 [%rd1], %rs1;"), 1);
@@ -278,7 +263,7 @@ static void widths_are_read_off_the_instruction(void **state)
 	assert_int_equal(gw_access_width("ld.global.v8.f64 {...}, [%rd1];"), 0);
 }
 
-static void an_expression_that_is_too_long_says_so(void **state)
+TEST(an_expression_that_is_too_long_says_so)
 {
 	const struct row rows[NODES] = {
 	        {"%rd", "add.s64", -1}, {"%ctaid.x", "", 0}, {"%tid.x", "", 0}};
@@ -286,7 +271,6 @@ static void an_expression_that_is_too_long_says_so(void **state)
 	struct gw_access access;
 	char text[12], whole[40];
 
-	(void)state;
 	assert_null(build(rows, &access, nodes));
 	assert_string_equal(gw_access_expression(&access, whole, sizeof(whole)),
 	                    "add(tid.x, ctaid.x)");
@@ -295,21 +279,5 @@ static void an_expression_that_is_too_long_says_so(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(leaves_are_the_lane_s_own),
-	        cmocka_unit_test(operations_are_as_ptx_has_them),
-	        cmocka_unit_test(conversions_extend_by_the_source_s_sign),
-	        cmocka_unit_test(a_third_operand_of_mad_is_added),
-	        cmocka_unit_test(a_selection_takes_its_first_where_the_comparison_holds),
-	        cmocka_unit_test(parameters_are_read_at_their_offsets),
-	        cmocka_unit_test(a_loop_s_operand_grows_by_its_step),
-	        cmocka_unit_test(what_is_not_known_is_named),
-	        cmocka_unit_test(an_unknown_pointer_can_be_taken_for_memory_of_its_own),
-	        cmocka_unit_test(threads_beyond_the_block_take_no_part),
-	        cmocka_unit_test(a_tree_that_does_not_hang_together_is_refused),
-	        cmocka_unit_test(widths_are_read_off_the_instruction),
-	        cmocka_unit_test(an_expression_that_is_too_long_says_so),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run(NULL, NULL);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Buffers for activity records: what libcupti is given, and what becomes of what it gives back. */
+/* Buffers for activity records: what libcupti is given, and what becomes of what it gives back.
+ * Callbacks of other tools' subscriptions. */
 #include "preload/cupti/activity.h"
 #include "preload/cupti/attach.h"
 #include "preload/counters/counter_attribution.h"
@@ -8,12 +9,11 @@
 #include "preload/runtime/degrade.h"
 #include "preload/runtime/options.h"
 #include "preload/cupti/record_clock.h"
+#include "preload/cupti/subscriber.h"
 #include "preload/maps/state.h"
+#include "tests/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-#include <cmocka.h>
 
 enum { MOST = 256, BUFFER = 512 << 10 };
 
@@ -52,6 +52,14 @@ bool gw_attach_open(void)
 	return true;
 }
 
+static unsigned ours;
+
+void gw_attach_called(const void *info)
+{
+	(void)info;
+	ours++;
+}
+
 static CUptiResult CUPTIAPI register_(CUpti_BuffersCallbackRequestFunc r,
                                       CUpti_BuffersCallbackCompleteFunc c)
 {
@@ -79,7 +87,6 @@ static CUptiResult CUPTIAPI dropped(CUcontext context, uint32_t stream, size_t *
 
 static int start(void **state)
 {
-	(void)state;
 	gw_cupti.cuptiActivityRegisterCallbacks = register_;
 	gw_cupti.cuptiActivityGetNextRecord = next_record;
 	gw_cupti.cuptiActivityGetNumDroppedRecords = dropped;
@@ -93,7 +100,6 @@ static int start(void **state)
 
 static int stop(void **state)
 {
-	(void)state;
 	gw_activity_gone();
 	return 0;
 }
@@ -133,13 +139,12 @@ static void take(const struct gw_activity *a)
 
 static const struct gw_activity_sink sink = {.kernel = take};
 
-static void all_buffers_hold_half_a_second_of_a_graph_program(void **state)
+TEST_WITH(all_buffers_hold_half_a_second_of_a_graph_program, start, stop)
 {
 	enum { RATE = 1000000 }; /* kernels a second */
 	uint8_t *buffer[MOST];
 	size_t records = 0;
 
-	(void)state;
 	for (size_t i = 0; i < MOST; i++) {
 		buffer[i] = ask();
 		assert_non_null(buffer[i]);
@@ -157,21 +162,19 @@ static void all_buffers_hold_half_a_second_of_a_graph_program(void **state)
 	assert_ptr_equal(ask(), buffer[0]);
 }
 
-static void a_buffer_without_records_can_be_had_again(void **state)
+TEST_WITH(a_buffer_without_records_can_be_had_again, start, stop)
 {
 	uint8_t *buffer = ask();
 
-	(void)state;
 	complete(NULL, 0, buffer, BUFFER, 0);
 	assert_ptr_equal(ask(), buffer);
 	assert_int_equal(gw_activity_take(&sink), 0);
 }
 
-static void what_comes_while_buffers_are_read_is_of_the_next_batch(void **state)
+TEST_WITH(what_comes_while_buffers_are_read_is_of_the_next_batch, start, stop)
 {
 	uint8_t *first = ask();
 
-	(void)state;
 	next = first;
 	for (int i = 0; i < 70; i++) /* far enough behind it to be looked at after it */
 		next = ask();
@@ -184,11 +187,10 @@ static void what_comes_while_buffers_are_read_is_of_the_next_batch(void **state)
 
 /* ---- windows ------------------------------------------------------------------------------- */
 
-static void a_window_covers_what_is_called_in_it(void **state)
+TEST_WITH(a_window_covers_what_is_called_in_it, start, stop)
 {
 	uint64_t before = gw_ticks(), in, after;
 
-	(void)state;
 	gw_activity_begin(GW_ATTACH_WINDOW);
 	in = gw_ticks();
 	gw_activity_settle();
@@ -200,11 +202,10 @@ static void a_window_covers_what_is_called_in_it(void **state)
 	assert_true(gw_activity_covers(in, false));
 }
 
-static void a_kernel_that_started_before_the_window_is_of_no_call_in_it(void **state)
+TEST_WITH(a_kernel_that_started_before_the_window_is_of_no_call_in_it, start, stop)
 {
 	struct gw_activity a = {.start = gw_wall_ns() - 1};
 
-	(void)state;
 	gw_activity_begin(GW_ATTACH_WINDOW);
 	assert_false(gw_activity_of_call(&a, a.start - 1));
 	a.start = gw_wall_ns() + 1000;
@@ -215,11 +216,10 @@ static void a_kernel_that_started_before_the_window_is_of_no_call_in_it(void **s
 }
 
 /* Of a stream's kernel the end is its own, however late. */
-static void a_kernel_of_a_graph_that_ends_after_the_window_has_overrun(void **state)
+TEST_WITH(a_kernel_of_a_graph_that_ends_after_the_window_has_overrun, start, stop)
 {
 	struct gw_activity late = {.start = 1, .end = UINT64_MAX, .graph_node = 7};
 
-	(void)state;
 	gw_activity_begin(GW_ATTACH_WINDOW);
 	assert_false(gw_activity_overran(&late));
 	gw_activity_off();
@@ -228,17 +228,124 @@ static void a_kernel_of_a_graph_that_ends_after_the_window_has_overrun(void **st
 	assert_false(gw_activity_overran(&late));
 }
 
+/* ---- other tools ------------------------------------------------------------------------- */
+
+/* As libcupti has it: what it calls, and with what. */
+struct subscription {
+	CUpti_CallbackFunc callback;
+	void *userdata;
+};
+
+/* A tool that notes what it is called with; in the first call it may be replaced. */
+struct noting {
+	struct subscription held;
+	CUpti_SubscriberHandle handle;
+	unsigned calls;
+	struct noting *replaced_by;
+};
+
+static void called_with(const void *info);
+
+static void CUPTIAPI note(void *userdata, CUpti_CallbackDomain domain, CUpti_CallbackId id,
+                          const void *info)
+{
+	struct noting *t = userdata;
+
+	(void)domain;
+	(void)id;
+	t->calls++;
+	called_with(info);
+}
+
+static void come(struct noting *t, uintptr_t handle)
+{
+	t->held = (struct subscription){note, t};
+	t->handle = (CUpti_SubscriberHandle)handle;
+	gw_subscriber_comes(&t->held.callback, &t->held.userdata);
+	gw_subscriber_came(t->held.userdata, t->handle);
+}
+
+static void called_with(const void *info)
+{
+	struct noting *t = (struct noting *)info;
+
+	if (t && t->replaced_by) {
+		gw_subscriber_went(t->handle);
+		come(t->replaced_by, 2);
+	}
+}
+
+static void call(const struct subscription *s, const void *info)
+{
+	s->callback(s->userdata, CUPTI_CB_DOMAIN_DRIVER_API, 1, info);
+}
+
+static int forget_tools(void **state)
+{
+	gw_subscriber_abandon();
+	ours = 0;
+	return 0;
+}
+
+/* libcupti may have read function and data on another thread before the tool unsubscribed. */
+TEST_WITH(a_callback_that_comes_after_its_tool_reaches_no_tool, forget_tools, NULL)
+{
+	struct noting first = {0}, second = {0};
+
+	come(&first, 1);
+	call(&first.held, NULL);
+	gw_subscriber_went(first.handle);
+	call(&first.held, NULL);
+	come(&second, 2);
+	call(&first.held, NULL);
+	assert_int_equal(first.calls, 1);
+	assert_int_equal(second.calls, 0);
+	call(&second.held, NULL);
+	assert_int_equal(second.calls, 1);
+}
+
+TEST_WITH(a_tool_that_comes_in_a_callback_of_the_one_before_is_another, forget_tools, NULL)
+{
+	struct noting second = {0}, first = {.replaced_by = &second};
+
+	come(&first, 1);
+	call(&first.held, &first);
+	call(&first.held, NULL);
+	call(&second.held, NULL);
+	assert_int_equal(first.calls, 1);
+	assert_int_equal(second.calls, 1);
+}
+
+/* However often tools come and go. */
+TEST_WITH(a_place_is_free_again_when_its_tool_has_gone, forget_tools, NULL)
+{
+	struct noting t = {0};
+
+	for (uintptr_t i = 1; i <= 100; i++) {
+		come(&t, i);
+		assert_ptr_not_equal(t.held.callback, note);
+		call(&t.held, NULL);
+		gw_subscriber_went(t.handle);
+	}
+	assert_int_equal(t.calls, 100);
+}
+
+TEST_WITH(what_comes_while_lent_is_ours_until_the_tool_goes, forget_tools, NULL)
+{
+	struct noting first = {0}, second = {0};
+
+	come(&first, 1);
+	assert_ptr_equal(gw_subscriber_borrow(), first.handle);
+	call(&first.held, NULL);
+	gw_subscriber_went(first.handle);
+	come(&second, 2);
+	call(&second.held, NULL);
+	assert_int_equal(ours, 1);
+	assert_int_equal(first.calls, 0);
+	assert_int_equal(second.calls, 1);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-#define T(name) cmocka_unit_test_setup_teardown(name, start, stop)
-	        T(all_buffers_hold_half_a_second_of_a_graph_program),
-	        T(a_buffer_without_records_can_be_had_again),
-	        T(what_comes_while_buffers_are_read_is_of_the_next_batch),
-	        T(a_window_covers_what_is_called_in_it),
-	        T(a_kernel_that_started_before_the_window_is_of_no_call_in_it),
-	        T(a_kernel_of_a_graph_that_ends_after_the_window_has_overrun),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run(NULL, NULL);
 }

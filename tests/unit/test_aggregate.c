@@ -8,13 +8,11 @@
 #include "preload/runtime/options.h"
 #include "preload/maps/own_use.h"
 #include "predictor/log/histogram.h"
+#include "tests/test.h"
 #include "tests/unit/preload_fixture.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-#include <cmocka.h>
 
 static struct gw_record_aggregate written[8];
 static unsigned char tails[2 * GW_HISTOGRAM_MOST];
@@ -133,7 +131,6 @@ void gw_log_copy_end(void)
 
 static int start(void **state)
 {
-	(void)state;
 	fixture_start();
 	gw_degraded_reset();
 	stepped = 0;
@@ -158,11 +155,10 @@ static void add(uint32_t config, uint32_t flags, uint64_t duration, float predic
 	gw_aggregate_add(&r);
 }
 
-static void sums_are_those_of_the_launches(void **state)
+TEST_WITH(sums_are_those_of_the_launches, start, NULL)
 {
 	const struct gw_record_aggregate *s = written;
 
-	(void)state;
 	add(1, GW_LAUNCH_MEASURED, 100, 100);
 	add(1, GW_LAUNCH_MEASURED, 200, 100);
 	add(1, GW_LAUNCH_MEASURED, 50, NAN);
@@ -182,9 +178,8 @@ static void sums_are_those_of_the_launches(void **state)
 	assert_int_equal(atomic_load(&gw_counters[GW_COUNTER_aggregated]), 4);
 }
 
-static void configurations_are_summed_apart(void **state)
+TEST_WITH(configurations_are_summed_apart, start, NULL)
 {
-	(void)state;
 	add(1, GW_LAUNCH_MEASURED, 100, NAN);
 	add(2, GW_LAUNCH_MEASURED, 300, NAN);
 	add(1, GW_LAUNCH_MEASURED, 100, NAN);
@@ -224,9 +219,8 @@ static void add_whole(uint32_t slot, unsigned times)
 	}
 }
 
-static void launches_of_a_graph_are_summed_by_its_configurations(void **state)
+TEST_WITH(launches_of_a_graph_are_summed_by_its_configurations, start, NULL)
 {
-	(void)state;
 	memset(whole, 0, sizeof(whole));
 	graph_in(2, 4, 1, 2);
 	gw_hot.shared->graph_slots[2].nodes[3].enabled = false;
@@ -256,9 +250,8 @@ static void launches_of_a_graph_are_summed_by_its_configurations(void **state)
 	assert_int_equal(written[2].launches, 2);
 }
 
-static void a_slot_that_another_graph_has_is_looked_at_again(void **state)
+TEST_WITH(a_slot_that_another_graph_has_is_looked_at_again, start, NULL)
 {
-	(void)state;
 	graph_in(2, 2, 1, 1);
 	add_whole(2, 1);
 	gw_aggregate_graph_gone(2);
@@ -272,9 +265,8 @@ static void a_slot_that_another_graph_has_is_looked_at_again(void **state)
 }
 
 /* Or a kernel without a configuration. */
-static void a_graph_of_too_many_configurations_is_not_added_whole(void **state)
+TEST_WITH(a_graph_of_too_many_configurations_is_not_added_whole, start, NULL)
 {
-	(void)state;
 	graph_in(2, 1000, 1, 1000);
 	assert_false(gw_aggregate_graph_room(2));
 	assert_int_equal(parts, 0);
@@ -287,9 +279,8 @@ static void a_graph_of_too_many_configurations_is_not_added_whole(void **state)
 	assert_int_equal(count, 0);
 }
 
-static void they_are_written_every_ten_seconds(void **state)
+TEST_WITH(they_are_written_every_ten_seconds, start, NULL)
 {
-	(void)state;
 	add(1, GW_LAUNCH_MEASURED, 100, NAN);
 	tick(BEGIN + 9 * SECOND, false);
 	assert_int_equal(count, 0);
@@ -302,11 +293,10 @@ static void they_are_written_every_ten_seconds(void **state)
 	assert_int_equal(written[1].start_ns, BEGIN + 10 * SECOND);
 }
 
-static void a_step_of_the_wall_clock_neither_ends_nor_prolongs_ten_seconds(void **state)
+TEST_WITH(a_step_of_the_wall_clock_neither_ends_nor_prolongs_ten_seconds, start, NULL)
 {
 	static const int64_t steps[] = {3600, -7200};
 
-	(void)state;
 	for (uint32_t i = 0; i < COUNT(steps); i++) {
 		stepped += steps[i] * (int64_t)SECOND;
 		add(1, GW_LAUNCH_MEASURED, 100, NAN);
@@ -318,29 +308,26 @@ static void a_step_of_the_wall_clock_neither_ends_nor_prolongs_ten_seconds(void 
 	assert_int_equal(written[1].start_ns, BEGIN + 10 * SECOND + 3600 * SECOND);
 }
 
-static void nothing_added_writes_nothing(void **state)
+TEST_WITH(nothing_added_writes_nothing, start, NULL)
 {
-	(void)state;
 	tick(BEGIN + 100 * SECOND, false);
 	tick(BEGIN + 200 * SECOND, true);
 	assert_int_equal(count, 0);
 }
 
-static void one_never_measured_has_no_least_time(void **state)
+TEST_WITH(one_never_measured_has_no_least_time, start, NULL)
 {
-	(void)state;
 	add(1, 0, 0, NAN);
 	tick(BEGIN, true);
 	assert_int_equal(written[0].min_ns, 0);
 	assert_int_equal(written[0].measured, 0);
 }
 
-static void in_a_ring_they_have_histograms(void **state)
+TEST_WITH(in_a_ring_they_have_histograms, start, NULL)
 {
 	struct gw_sketch time, ratio;
 	size_t first;
 
-	(void)state;
 	ring = true;
 	add(1, GW_LAUNCH_MEASURED, 100, 100);
 	add(1, GW_LAUNCH_MEASURED, 200, 100);
@@ -363,9 +350,8 @@ static void in_a_ring_they_have_histograms(void **state)
 	assert_int_equal(logged_in, 1);
 }
 
-static void in_a_ring_spans_stay_ten_seconds(void **state)
+TEST_WITH(in_a_ring_spans_stay_ten_seconds, start, NULL)
 {
-	(void)state;
 	ring = true;
 	for (uint64_t s = 0; s < 36000; s++) {
 		add(1, GW_LAUNCH_MEASURED, 100, NAN);
@@ -375,9 +361,8 @@ static void in_a_ring_spans_stay_ten_seconds(void **state)
 }
 
 /* The last step of what mode watch does without. */
-static void above_gpuwatchs_share_of_the_processor_spans_are_a_minute(void **state)
+TEST_WITH(above_gpuwatchs_share_of_the_processor_spans_are_a_minute, start, NULL)
 {
-	(void)state;
 	ring = true;
 	gw_options.mode = GW_MODE_WATCH;
 	gw_options.cpu_max = 2;
@@ -394,9 +379,8 @@ static void above_gpuwatchs_share_of_the_processor_spans_are_a_minute(void **sta
 }
 
 /* What has a histogram is bounded, and none of it is lost. */
-static void in_a_ring_many_configurations_end_the_span(void **state)
+TEST_WITH(in_a_ring_many_configurations_end_the_span, start, NULL)
 {
-	(void)state;
 	ring = true;
 	for (uint32_t i = 1; i <= 5000; i++) {
 		add(i, GW_LAUNCH_MEASURED, 100, NAN);
@@ -408,9 +392,8 @@ static void in_a_ring_many_configurations_end_the_span(void **state)
 	assert_int_equal(count, 5000);
 }
 
-static void a_forked_child_begins_with_no_sums(void **state)
+TEST_WITH(a_forked_child_begins_with_no_sums, start, NULL)
 {
-	(void)state;
 	add(1, GW_LAUNCH_MEASURED, 100, NAN);
 	gw_aggregate_start();
 	tick(BEGIN + 5 * SECOND, false);
@@ -421,11 +404,10 @@ static void a_forked_child_begins_with_no_sums(void **state)
 	assert_int_equal(written[0].start_ns, BEGIN + 5 * SECOND);
 }
 
-static void spans_grow_with_the_time(void **state)
+TEST_WITH(spans_grow_with_the_time, start, NULL)
 {
 	uint64_t now = BEGIN;
 
-	(void)state;
 	for (; now < BEGIN + 30 * 86400 * SECOND; now += SECOND) {
 		add(1, GW_LAUNCH_MEASURED, 100, NAN);
 		tick(now, false);
@@ -433,9 +415,8 @@ static void spans_grow_with_the_time(void **state)
 	assert_in_range(count, 300, 700);
 }
 
-static void without_room_one_sum_is_written_over_and_over(void **state)
+TEST_WITH(without_room_one_sum_is_written_over_and_over, start, NULL)
 {
-	(void)state;
 	fits = false;
 	add(1, GW_LAUNCH_MEASURED, 100, NAN);
 	tick(BEGIN + 10 * SECOND, false);
@@ -449,11 +430,10 @@ static void without_room_one_sum_is_written_over_and_over(void **state)
 }
 
 /* Room for 20 leaves 16 to the others, which may be many: the longest four are apart. */
-static void those_without_room_or_name_are_in_one_sum(void **state)
+TEST_WITH(those_without_room_or_name_are_in_one_sum, start, NULL)
 {
 	uint64_t launches = 0, total = 0;
 
-	(void)state;
 	fits = false;
 	for (uint32_t i = 1; i <= 30; i++)
 		add(i, GW_LAUNCH_MEASURED, i, NAN);
@@ -472,26 +452,5 @@ static void those_without_room_or_name_are_in_one_sum(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-#define T(name) cmocka_unit_test_setup(name, start)
-	        T(sums_are_those_of_the_launches),
-	        T(configurations_are_summed_apart),
-	        T(launches_of_a_graph_are_summed_by_its_configurations),
-	        T(a_slot_that_another_graph_has_is_looked_at_again),
-	        T(a_graph_of_too_many_configurations_is_not_added_whole),
-	        T(they_are_written_every_ten_seconds),
-	        T(a_step_of_the_wall_clock_neither_ends_nor_prolongs_ten_seconds),
-	        T(nothing_added_writes_nothing),
-	        T(one_never_measured_has_no_least_time),
-	        T(in_a_ring_they_have_histograms),
-	        T(in_a_ring_spans_stay_ten_seconds),
-	        T(above_gpuwatchs_share_of_the_processor_spans_are_a_minute),
-	        T(in_a_ring_many_configurations_end_the_span),
-	        T(a_forked_child_begins_with_no_sums),
-	        T(spans_grow_with_the_time),
-	        T(without_room_one_sum_is_written_over_and_over),
-	        T(those_without_room_or_name_are_in_one_sum),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run(NULL, NULL);
 }

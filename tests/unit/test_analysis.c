@@ -8,20 +8,17 @@
 #include "preload/runtime/options.h"
 #include "preload/maps/own_use.h"
 #include "preload/worker/registry.h"
+#include "tests/test.h"
 #include "tests/unit/analysis_fixture.h"
 #include "tests/unit/preload_fixture.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
-#include <cmocka.h>
 
-static void a_launch_is_reported_from_code_and_arguments(void **state)
+TEST_WITH(a_launch_is_reported_from_code_and_arguments, analysis_start, analysis_end)
 {
 	uint32_t config = config_of(SAXPY, 4, 128);
 
-	(void)state;
 	arguments_of(config, 512);
 	gw_analysis_want(config);
 	gw_analysis_run(look, false);
@@ -40,22 +37,20 @@ static void a_launch_is_reported_from_code_and_arguments(void **state)
 }
 
 /* Half of the threads have nothing to do: what is reported follows the argument. */
-static void other_arguments_tell_other_work(void **state)
+TEST_WITH(other_arguments_tell_other_work, analysis_start, analysis_end)
 {
 	uint32_t config = config_of(SAXPY, 4, 128);
 
-	(void)state;
 	arguments_of(config, 256);
 	gw_analysis_want(config);
 	gw_analysis_run(look, false);
 	assert_true(row(GW_WORK_global_load_requests) == 16);
 }
 
-static void a_configuration_is_analysed_once(void **state)
+TEST_WITH(a_configuration_is_analysed_once, analysis_start, analysis_end)
 {
 	uint32_t config = config_of(SAXPY, 4, 128);
 
-	(void)state;
 	arguments_of(config, 512);
 	for (unsigned i = 0; i < 5; i++) {
 		gw_analysis_want(config);
@@ -66,11 +61,10 @@ static void a_configuration_is_analysed_once(void **state)
 }
 
 /* saxpy's factor decides nothing: launches that differ in it share what one analysis found. */
-static void numbers_that_decide_nothing_need_no_analysis_of_their_own(void **state)
+TEST_WITH(numbers_that_decide_nothing_need_no_analysis_of_their_own, analysis_start, analysis_end)
 {
 	uint32_t config[3];
 
-	(void)state;
 	know_parameters();
 	for (uint32_t i = 0; i < 3; i++)
 		gw_analysis_want(config[i] = config_by_factor(i, i < 2 ? 512 : 256));
@@ -97,13 +91,13 @@ static CUresult attribute_of(void *data, CUpointer_attribute which, CUdeviceptr 
 }
 
 /* The numbers decide nothing, but where the data lie does. */
-static void what_passes_memory_of_the_host_shares_no_analysis_of_what_does_not(void **state)
+TEST_WITH(what_passes_memory_of_the_host_shares_no_analysis_of_what_does_not, analysis_start,
+          analysis_end)
 {
 	uint32_t here = config_by_factor(1, 512), there = config_by_factor(2, 512);
 	const CUdeviceptr y = HOSTS;
 	double within;
 
-	(void)state;
 	know_parameters();
 	gw_driver.cuPointerGetAttribute = attribute_of;
 	memcpy((void *)(uintptr_t)(gw_config_entry(there)->arguments->bytes + 16), &y, sizeof(y));
@@ -117,11 +111,10 @@ static void what_passes_memory_of_the_host_shares_no_analysis_of_what_does_not(v
 	assert_true(within == 0 && row(GW_WORK_least_time) > 0);
 }
 
-static void arguments_that_come_later_are_worth_another_analysis(void **state)
+TEST_WITH(arguments_that_come_later_are_worth_another_analysis, analysis_start, analysis_end)
 {
 	uint32_t config = config_of(SAXPY, 4, 128);
 
-	(void)state;
 	gw_analysis_want(config);
 	gw_analysis_run(look, false);
 	assert_int_equal(counted(GW_COUNTER_analysis_no_arguments), 1);
@@ -134,11 +127,10 @@ static void arguments_that_come_later_are_worth_another_analysis(void **state)
 }
 
 /* No time of it is known yet, and its launch waits for a prediction. */
-static void configurations_never_timed_come_first(void **state)
+TEST_WITH(configurations_never_timed_come_first, analysis_start, analysis_end)
 {
 	uint32_t timed = config_of(SAXPY, 4, 128), fresh = config_of(SAXPY, 5, 128);
 
-	(void)state;
 	gw_config_entry(timed)->measured = 1;
 	gw_analysis_want(timed);
 	gw_analysis_want(fresh);
@@ -150,11 +142,10 @@ static void configurations_never_timed_come_first(void **state)
 }
 
 /* The code left something open that these arguments may settle. */
-static void what_arguments_may_settle_comes_before_what_was_timed(void **state)
+TEST_WITH(what_arguments_may_settle_comes_before_what_was_timed, analysis_start, analysis_end)
 {
 	uint32_t bare = config_of(SAXPY, 4, 128), timed = config_of(SAXPY, 5, 128);
 
-	(void)state;
 	gw_analysis_want(bare);
 	while (offers < 1)
 		gw_analysis_run(look, false);
@@ -169,13 +160,13 @@ static void what_arguments_may_settle_comes_before_what_was_timed(void **state)
 	assert_int_equal(offered[2], timed);
 }
 
-/* Where time is short, one of each kernel tells more than all of a few. */
-static void each_kernel_has_its_first_turn_before_further_configurations(void **state)
+/* Where time is short, one of each kernel shows more than all of a few. */
+TEST_WITH(each_kernel_has_its_first_turn_before_further_configurations, analysis_start,
+          analysis_end)
 {
 	uint32_t one = config_of(SAXPY, 4, 128), further = config_of(SAXPY, 5, 128),
 	         other = config_of(REDUCE, 7, 64);
 
-	(void)state;
 	gw_analysis_want(one);
 	gw_analysis_want(further);
 	gw_analysis_want(other);
@@ -187,11 +178,10 @@ static void each_kernel_has_its_first_turn_before_further_configurations(void **
 }
 
 /* Two seconds, and two percent; a larger budget grants its own share. */
-static void a_larger_budget_pays_for_more_analyses(void **state)
+TEST_WITH(a_larger_budget_pays_for_more_analyses, analysis_start, analysis_end)
 {
 	static const uint64_t second = 1000000000;
 
-	(void)state;
 	gw_options.budget = 1;
 	assert_int_equal(gw_analysis_allowance(0), 2 * second);
 	assert_int_equal(gw_analysis_allowance(100 * second), 4 * second);
@@ -201,11 +191,10 @@ static void a_larger_budget_pays_for_more_analyses(void **state)
 }
 
 /* A second in the first ten, and one percent. */
-static void mode_watch_has_less_time_for_it(void **state)
+TEST_WITH(mode_watch_has_less_time_for_it, analysis_start, analysis_end)
 {
 	static const uint64_t second = 1000000000;
 
-	(void)state;
 	gw_options.budget = 1;
 	gw_options.mode = GW_MODE_WATCH;
 	assert_int_equal(gw_analysis_allowance(0), second / 5);
@@ -213,9 +202,8 @@ static void mode_watch_has_less_time_for_it(void **state)
 	assert_int_equal(gw_analysis_allowance(100 * second), 2 * second);
 }
 
-static void mode_watch_reads_code_too(void **state)
+TEST_WITH(mode_watch_reads_code_too, analysis_start, analysis_end)
 {
-	(void)state;
 	gw_options.mode = GW_MODE_WATCH;
 	gw_analysis_start(0);
 	gw_analysis_want(config_of(SAXPY, 4, 128));
@@ -224,15 +212,13 @@ static void mode_watch_reads_code_too(void **state)
 	assert_false(gw_analysis_defers_join(1));
 }
 
-static void what_was_read_can_be_given_back_and_read_again(void **state)
+TEST_WITH(what_was_read_can_be_given_back_and_read_again, analysis_start, analysis_end)
 {
-	(void)state;
 	gw_options.mode = GW_MODE_WATCH;
 	gw_analysis_start(0);
 	gw_analysis_want(config_of(SAXPY, 4, 128));
 	gw_analysis_run(look, false);
 	assert_true(gw_analysis_held() > 0);
-	assert_int_equal(gw_analysis_code_room(), GW_ANALYSIS_ROOM);
 	gw_analysis_code_tidy();
 	assert_int_equal(gw_analysis_held(), 0);
 	gw_analysis_want(config_of(SAXPY, 5, 128));
@@ -241,12 +227,22 @@ static void what_was_read_can_be_given_back_and_read_again(void **state)
 	assert_true(gw_analysis_held() > 0);
 }
 
+/* Reductions of PyTorch take 28 MiB. */
+TEST_WITH(one_at_a_time_has_more_room, analysis_start, analysis_end)
+{
+	gw_analysis_start(0);
+	assert_true(gw_analysis_code_room() >= GW_ANALYSIS_ROOM_ALONE);
+	gw_analysis_start(4);
+	assert_true(gw_analysis_code_room() >= GW_ANALYSIS_ROOM);
+	assert_true(gw_analysis_code_room() < GW_ANALYSIS_ROOM_ALONE);
+	gw_analysis_start(0);
+}
+
 /* By a clock of the test's: a second of gpuwatch's threads too much each second. */
-static void above_its_share_of_the_processor_nothing_is_analysed(void **state)
+TEST_WITH(above_its_share_of_the_processor_nothing_is_analysed, analysis_start, analysis_end)
 {
 	uint64_t now = 1000000000000, cpu = 0;
 
-	(void)state;
 	gw_options.mode = GW_MODE_WATCH;
 	gw_options.cpu_max = 2;
 	gw_analysis_start(0);
@@ -265,11 +261,10 @@ static void above_its_share_of_the_processor_nothing_is_analysed(void **state)
 }
 
 /* Their launches are predicted before their times are looked at; but times don't wait for ever. */
-static void times_wait_for_the_first_analysis_and_not_for_ever(void **state)
+TEST_WITH(times_wait_for_the_first_analysis_and_not_for_ever, analysis_start, analysis_end)
 {
 	uint32_t timed = config_of(SAXPY, 4, 128), fresh = config_of(SAXPY, 5, 128);
 
-	(void)state;
 	stopped = gw_steady_ns();
 	gw_config_entry(timed)->measured = 1;
 	gw_analysis_want(timed);
@@ -289,9 +284,8 @@ static void times_wait_for_the_first_analysis_and_not_for_ever(void **state)
 	assert_false(gw_analysis_waits());
 }
 
-static void code_that_is_not_to_be_had_is_counted(void **state)
+TEST_WITH(code_that_is_not_to_be_had_is_counted, analysis_start, analysis_end)
 {
-	(void)state;
 	gw_analysis_want(config_of(LOST, 1, 32));
 	gw_analysis_want(config_of(BROKEN, 1, 32));
 	while (gw_analysis_waits()) /* a round is a time: on a busy machine it may take one alone */
@@ -307,12 +301,11 @@ static void code_that_is_not_to_be_had_is_counted(void **state)
 /* A block of more threads than there can be, a range for what data decide, and what was all
  * reported.
  */
-static void each_analysis_says_what_it_left_unknown(void **state)
+TEST_WITH(each_analysis_says_what_it_left_unknown, analysis_start, analysis_end)
 {
 	uint32_t all = config_of(SAXPY, 4, 128), part = config_of(SAXPY, 5, 128),
 	         none = config_of(SAXPY, 1, 2048);
 
-	(void)state;
 	arguments_of(all, 512);
 	arguments_of(none, 512);
 	gw_analysis_want(all);
@@ -339,14 +332,13 @@ static void each_analysis_says_what_it_left_unknown(void **state)
 }
 
 /* out[i] = in[index[i]]: counts are settled, addresses are not. */
-static void work_whose_addresses_data_decide_is_a_lower_limit(void **state)
+TEST_WITH(work_whose_addresses_data_decide_is_a_lower_limit, analysis_start, analysis_end)
 {
 	uint32_t config = config_of(GATHER, 64, 128);
 	struct gw_arguments *a = gw_arena_array(&arena, 1, sizeof(*a));
 	const uint64_t at[] = {0x700000000000, 0x710000000000, 0x720000000000};
 	const int32_t n = 64 * 128;
 
-	(void)state;
 	a->size = sizeof(at) + sizeof(n);
 	memcpy(a->bytes, at, sizeof(at));
 	memcpy(a->bytes + sizeof(at), &n, sizeof(n));
@@ -361,7 +353,7 @@ static void work_whose_addresses_data_decide_is_a_lower_limit(void **state)
 	        "what it does, or where, depends on what is not known before the launch");
 }
 
-static void those_whose_turn_did_not_come_are_named_at_the_end(void **state)
+TEST_WITH(those_whose_turn_did_not_come_are_named_at_the_end, analysis_start, analysis_end)
 {
 	uint32_t waits = config_of(REDUCE, 7, 64), unseen;
 	struct gw_activity a = {.name = "by_the_device",
@@ -369,7 +361,6 @@ static void those_whose_turn_did_not_come_are_named_at_the_end(void **state)
 	                        .block = {32, 1, 1},
 	                        .cluster = {1, 1, 1}};
 
-	(void)state;
 	unseen = gw_intern_config_of_activity(&a);
 	gw_analysis_want(waits);
 	log_full = true;
@@ -386,14 +377,13 @@ static void those_whose_turn_did_not_come_are_named_at_the_end(void **state)
 }
 
 /* The largest grid there is, of blocks that all loop as long as an argument says. */
-static void whatever_the_launch_is_the_rings_are_looked_after(void **state)
+TEST_WITH(whatever_the_launch_is_the_rings_are_looked_after, analysis_start, analysis_end)
 {
 	uint32_t config = gw_intern_config(
 	        POWERS, 0,
 	        &(struct gw_config){{INT32_MAX, 65535, 65535}, {1024, 1, 1}, {1, 1, 1}, 0, 0});
 	struct gw_arguments *a = gw_arena_array(&arena, 1, sizeof(*a));
 
-	(void)state;
 	memset(a->bytes, 0x7f, 12);
 	a->size = 12;
 	gw_config_entry(config)->arguments = a;
@@ -434,11 +424,10 @@ static uint32_t crooked_of(uint32_t blocks)
 	return config;
 }
 
-static void what_takes_long_is_reported_briefly_first(void **state)
+TEST_WITH(what_takes_long_is_reported_briefly_first, analysis_start, analysis_end)
 {
 	uint32_t config, other = config_of(SAXPY, 4, 128);
 
-	(void)state;
 	load_crooked();
 	config = crooked_of(1 << 20);
 	arguments_of(other, 512);
@@ -456,9 +445,8 @@ static void what_takes_long_is_reported_briefly_first(void **state)
 	assert_int_equal(counted(GW_COUNTER_studied), 2);
 }
 
-static void a_program_that_ends_is_not_kept(void **state)
+TEST_WITH(a_program_that_ends_is_not_kept, analysis_start, analysis_end)
 {
-	(void)state;
 	load_crooked();
 	for (uint32_t i = 0; i < 40; i++)
 		gw_analysis_want(crooked_of((1 << 20) + i));
@@ -468,9 +456,8 @@ static void a_program_that_ends_is_not_kept(void **state)
 	assert_true(gw_analysis_waits());
 }
 
-static void memory_is_bounded(void **state)
+TEST_WITH(memory_is_bounded, analysis_start, analysis_end)
 {
-	(void)state;
 	for (uint32_t i = 0; i < (DECODED); i++) {
 		char *name = gw_arena_array(&arena, 32, 1);
 
@@ -490,9 +477,8 @@ static void memory_is_bounded(void **state)
 	                 DECODED);
 }
 
-static void none_where_it_is_not_wanted(void **state)
+TEST_WITH(none_where_it_is_not_wanted, analysis_start, analysis_end)
 {
-	(void)state;
 	gw_options.analyze_code = false;
 	gw_analysis_start(0);
 	gw_analysis_want(config_of(SAXPY, 4, 128));
@@ -509,36 +495,7 @@ static void none_where_it_is_not_wanted(void **state)
 	assert_int_equal(offers, 0);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, analysis_start, analysis_end)
-
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	        TEST(a_launch_is_reported_from_code_and_arguments),
-	        TEST(other_arguments_tell_other_work),
-	        TEST(a_configuration_is_analysed_once),
-	        TEST(numbers_that_decide_nothing_need_no_analysis_of_their_own),
-	        TEST(what_passes_memory_of_the_host_shares_no_analysis_of_what_does_not),
-	        TEST(arguments_that_come_later_are_worth_another_analysis),
-	        TEST(configurations_never_timed_come_first),
-	        TEST(what_arguments_may_settle_comes_before_what_was_timed),
-	        TEST(each_kernel_has_its_first_turn_before_further_configurations),
-	        TEST(a_larger_budget_pays_for_more_analyses),
-	        TEST(mode_watch_has_less_time_for_it),
-	        TEST(mode_watch_reads_code_too),
-	        TEST(what_was_read_can_be_given_back_and_read_again),
-	        TEST(above_its_share_of_the_processor_nothing_is_analysed),
-	        TEST(times_wait_for_the_first_analysis_and_not_for_ever),
-	        TEST(code_that_is_not_to_be_had_is_counted),
-	        TEST(each_analysis_says_what_it_left_unknown),
-	        TEST(work_whose_addresses_data_decide_is_a_lower_limit),
-	        TEST(those_whose_turn_did_not_come_are_named_at_the_end),
-	        TEST(whatever_the_launch_is_the_rings_are_looked_after),
-	        TEST(what_takes_long_is_reported_briefly_first),
-	        TEST(a_program_that_ends_is_not_kept),
-	        TEST(memory_is_bounded),
-	        TEST(none_where_it_is_not_wanted),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run(NULL, NULL);
 }

@@ -5,16 +5,13 @@
 #include "preload/runtime/options.h"
 #include "preload/runtime/spawn.h"
 #include "preload/worker/registry.h"
+#include "tests/test.h"
 #include "tests/unit/analysis_fixture.h"
 #include "tests/unit/preload_fixture.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static int start_threads(void **state)
 {
@@ -43,11 +40,10 @@ static void run_until_none_waits(void)
 	}
 }
 
-static void threads_report_what_the_worker_would(void **state)
+TEST_WITH(threads_report_what_the_worker_would, start_threads, end_threads)
 {
 	uint32_t config = config_of(SAXPY, 4, 128);
 
-	(void)state;
 	assert_false(gw_analysis_inline());
 	arguments_of(config, 512);
 	gw_analysis_want(config);
@@ -64,9 +60,8 @@ static void threads_report_what_the_worker_would(void **state)
 }
 
 /* Records wait for those that have no time, also while a thread is at them. */
-static void times_wait_for_a_thread_that_is_at_the_first_analysis(void **state)
+TEST_WITH(times_wait_for_a_thread_that_is_at_the_first_analysis, start_threads, end_threads)
 {
-	(void)state;
 	gw_analysis_want(config_of(SAXPY, 4, 128));
 	gw_analysis_run(look, false);
 	if (!offers)
@@ -77,13 +72,12 @@ static void times_wait_for_a_thread_that_is_at_the_first_analysis(void **state)
 }
 
 /* More kernels than may stay decoded, read from the same module by several threads at once. */
-static void many_at_a_time_are_all_analysed_once(void **state)
+TEST_WITH(many_at_a_time_are_all_analysed_once, start_threads, end_threads)
 {
 	enum { KERNELS = 3, CONFIGS = 20 };
 	static const char *const names[KERNELS] = {"_Z5saxpyifPKfPf", "powers",
 	                                           "_Z6reduce6recordhPKfPf"};
 
-	(void)state;
 	for (uint32_t i = 0; i < GW_ANALYSIS_KERNELS + CONFIGS; i++) {
 		kernel(16 + i, names[i % KERNELS], 1);
 		gw_hot.shared->kernels[16 + i].hash = 1000 + i;
@@ -97,11 +91,10 @@ static void many_at_a_time_are_all_analysed_once(void **state)
 
 /* Those of the end are finished within its time or left; a thread at one does not hold it up. */
 /* So many are handed out before the first has its result; no other one needs its own. */
-static void what_waits_takes_the_result_of_its_like(void **state)
+TEST_WITH(what_waits_takes_the_result_of_its_like, start_threads, end_threads)
 {
 	enum { CONFIGS = 2 * GW_ANALYSIS_JOBS }; /* no more than admitted without a return */
 
-	(void)state;
 	know_parameters();
 	for (uint32_t i = 0; i < CONFIGS; i++)
 		gw_analysis_want(config_by_factor(i, 512));
@@ -110,9 +103,8 @@ static void what_waits_takes_the_result_of_its_like(void **state)
 	assert_in_range(counted(GW_COUNTER_studied), 1, GW_ANALYSIS_JOBS);
 }
 
-static void threads_end_with_the_program(void **state)
+TEST_WITH(threads_end_with_the_program, start_threads, end_threads)
 {
-	(void)state;
 	for (uint32_t i = 0; i < 40; i++)
 		gw_analysis_want(config_of(REDUCE, 1000 + i, 64));
 	gw_analysis_run(look, false);
@@ -122,11 +114,10 @@ static void threads_end_with_the_program(void **state)
 }
 
 /* A minute of idle processors before the budget rules, but none where no budget is given. */
-static void answers_come_before_the_budget(void **state)
+TEST_WITH(answers_come_before_the_budget, start_threads, end_threads)
 {
 	static const uint64_t second = 1000000000;
 
-	(void)state;
 	assert_int_equal(gw_analysis_allowance(0), 60 * second);
 	assert_int_equal(gw_analysis_allowance(100 * second), 62 * second);
 	gw_options.budget = 0;
@@ -140,7 +131,6 @@ enum { CHEAP = 1, COSTLY, OTHER };
 
 static int start(void **state)
 {
-	(void)state;
 	fixture_start();
 	assert_true(gw_registry_start());
 	for (uint32_t slot = CHEAP; slot <= OTHER; slot++)
@@ -176,23 +166,21 @@ static void met(uint32_t slot, uint64_t took)
 	gw_analysis_queue_took(slot, took);
 }
 
-static void the_first_of_each_kernel_comes_first(void **state)
+TEST_WITH(the_first_of_each_kernel_comes_first, start, NULL)
 {
 	uint32_t one = waits(CHEAP, 1, 0), further = waits(CHEAP, 2, 0),
 	         other = waits(COSTLY, 1, 0);
 
-	(void)state;
 	assert_int_equal(gw_analysis_queue_next(false), one);
 	assert_int_equal(gw_analysis_queue_next(false), other);
 	assert_int_equal(gw_analysis_queue_next(false), further);
 	assert_int_equal(gw_analysis_queue_next(false), 0);
 }
 
-static void those_of_one_kernel_come_as_they_came(void **state)
+TEST_WITH(those_of_one_kernel_come_as_they_came, start, NULL)
 {
 	uint32_t one, two, three;
 
-	(void)state;
 	met(CHEAP, 1 * MS);
 	one = waits(CHEAP, 1, 0);
 	two = waits(CHEAP, 2, 0);
@@ -202,11 +190,10 @@ static void those_of_one_kernel_come_as_they_came(void **state)
 	assert_int_equal(gw_analysis_queue_next(false), three);
 }
 
-static void what_takes_little_comes_before_what_takes_more(void **state)
+TEST_WITH(what_takes_little_comes_before_what_takes_more, start, NULL)
 {
 	uint32_t more, little, between;
 
-	(void)state;
 	met(OTHER, 8 * MS);
 	met(CHEAP, MS / 10);
 	met(COSTLY, 2 * MS);
@@ -218,11 +205,10 @@ static void what_takes_little_comes_before_what_takes_more(void **state)
 	assert_int_equal(gw_analysis_queue_next(false), more);
 }
 
-static void of_those_timed_it_is_gpu_time_for_time(void **state)
+TEST_WITH(of_those_timed_it_is_gpu_time_for_time, start, NULL)
 {
 	uint32_t seldom, often, costly;
 
-	(void)state;
 	met(CHEAP, 1 * MS);
 	met(COSTLY, 40 * MS);
 	costly = waits(COSTLY, 1, 20 * MS);
@@ -234,11 +220,10 @@ static void of_those_timed_it_is_gpu_time_for_time(void **state)
 }
 
 /* Fifty of them would use up all the time there is. */
-static void costly_ones_not_timed_yet_wait_with_those_that_were(void **state)
+TEST_WITH(costly_ones_not_timed_yet_wait_with_those_that_were, start, NULL)
 {
 	uint32_t costly, timed, fresh;
 
-	(void)state;
 	met(CHEAP, 1 * MS);
 	met(COSTLY, 40 * MS);
 	costly = waits(COSTLY, 1, 0);
@@ -249,11 +234,10 @@ static void costly_ones_not_timed_yet_wait_with_those_that_were(void **state)
 	assert_int_equal(gw_analysis_queue_next(false), costly);
 }
 
-static void what_was_left_open_comes_before_what_was_timed(void **state)
+TEST_WITH(what_was_left_open_comes_before_what_was_timed, start, NULL)
 {
 	uint32_t timed, open, fresh;
 
-	(void)state;
 	met(CHEAP, 1 * MS);
 	timed = waits(CHEAP, 1, 3 * MS);
 	open = config_at(CHEAP, 2);
@@ -266,11 +250,10 @@ static void what_was_left_open_comes_before_what_was_timed(void **state)
 	assert_int_equal(gw_analysis_queue_next(false), timed);
 }
 
-static void at_the_end_only_those_that_were_not_timed(void **state)
+TEST_WITH(at_the_end_only_those_that_were_not_timed, start, NULL)
 {
 	uint32_t costly;
 
-	(void)state;
 	met(COSTLY, 40 * MS);
 	waits(CHEAP, 1, 3 * MS);
 	costly = waits(COSTLY, 1, 0);
@@ -282,13 +265,12 @@ static void at_the_end_only_those_that_were_not_timed(void **state)
 }
 
 /* The places of the ring are used again and again, and closed up in the middle. */
-static void none_is_lost_and_none_comes_twice(void **state)
+TEST_WITH(none_is_lost_and_none_comes_twice, start, NULL)
 {
 	enum { ROUNDS = 5000, KEPT = 7 };
 	static uint8_t seen[ROUNDS * 2 + KEPT];
 	uint32_t put = 0, got = 0;
 
-	(void)state;
 	met(CHEAP, 1 * MS);
 	met(OTHER, 2 * MS);
 	memset(seen, 0, sizeof(seen));
@@ -309,11 +291,10 @@ static void none_is_lost_and_none_comes_twice(void **state)
 	assert_int_equal(got, put);
 }
 
-static void where_there_is_no_room_none_is_taken(void **state)
+TEST_WITH(where_there_is_no_room_none_is_taken, start, NULL)
 {
 	uint32_t config = config_at(CHEAP, 1);
 
-	(void)state;
 	gw_config_entry(config)->measured = 1;
 	for (unsigned i = 0; i < GW_ANALYSIS_QUEUE; i++)
 		assert_true(gw_analysis_queue_put(config, false));
@@ -323,11 +304,10 @@ static void where_there_is_no_room_none_is_taken(void **state)
 }
 
 /* By the GPU time that they took; and not where only those that were never timed are asked for. */
-static void what_was_analysed_briefly_comes_last(void **state)
+TEST_WITH(what_was_analysed_briefly_comes_last, start, NULL)
 {
 	uint32_t small = config_at(CHEAP, 1), large = config_at(CHEAP, 2), late;
 
-	(void)state;
 	met(CHEAP, MS);
 	assert_true(gw_analysis_queue_only_brief()); /* none waits */
 	gw_config_entry(small)->total_ns = 10 * MS;
@@ -347,11 +327,10 @@ static void what_was_analysed_briefly_comes_last(void **state)
 }
 
 /* In mode watch, by launches and by the mean of the few that were timed. */
-static void where_few_are_timed_it_is_the_gpu_time_of_all_launches(void **state)
+TEST_WITH(where_few_are_timed_it_is_the_gpu_time_of_all_launches, start, NULL)
 {
 	uint32_t once, timed, often, costly;
 
-	(void)state;
 	gw_analysis_queue_by_time(true);
 	met(CHEAP, 1 * MS);
 	met(COSTLY, 40 * MS);
@@ -371,30 +350,7 @@ static void where_few_are_timed_it_is_the_gpu_time_of_all_launches(void **state)
 	gw_analysis_queue_by_time(false);
 }
 
-#define T(name) cmocka_unit_test_setup(name, start)
-
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, start_threads, end_threads)
-	const struct CMUnitTest tests[] = {
-	        TEST(threads_report_what_the_worker_would),
-	        TEST(times_wait_for_a_thread_that_is_at_the_first_analysis),
-	        TEST(many_at_a_time_are_all_analysed_once),
-	        TEST(what_waits_takes_the_result_of_its_like),
-	        TEST(threads_end_with_the_program),
-	        TEST(answers_come_before_the_budget),
-	        T(the_first_of_each_kernel_comes_first),
-	        T(those_of_one_kernel_come_as_they_came),
-	        T(what_takes_little_comes_before_what_takes_more),
-	        T(of_those_timed_it_is_gpu_time_for_time),
-	        T(costly_ones_not_timed_yet_wait_with_those_that_were),
-	        T(what_was_left_open_comes_before_what_was_timed),
-	        T(at_the_end_only_those_that_were_not_timed),
-	        T(none_is_lost_and_none_comes_twice),
-	        T(where_there_is_no_room_none_is_taken),
-	        T(what_was_analysed_briefly_comes_last),
-	        T(where_few_are_timed_it_is_the_gpu_time_of_all_launches),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run(NULL, NULL);
 }

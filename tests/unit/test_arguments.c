@@ -3,12 +3,10 @@
 #include "preload/launch/arguments.h"
 #include "preload/launch/launch.h"
 #include "preload/worker/registry.h"
+#include "tests/test.h"
 #include "tests/unit/preload_fixture.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-#include <cmocka.h>
 
 enum { KERNEL = 1, SLOTS = 64 };
 
@@ -22,7 +20,7 @@ enum { HEAD = 2 * sizeof(uint32_t) }; /* before the bytes: the launch's position
 static int32_t number = 7;
 static void *pointer = (void *)0x123456789a;
 static void *params[] = {&number, &pointer};
-static uint32_t fewer; /* parameters that the driver tells of */
+static uint32_t fewer; /* parameters that the driver reports */
 
 static void kernel_has(const struct gw_code_param *param, uint32_t count)
 {
@@ -55,7 +53,6 @@ static CUresult param_info(CUfunction f, size_t index, size_t *offset, size_t *s
 
 static int start(void **state)
 {
-	(void)state;
 	fixture_start();
 	assert_true(gw_registry_start());
 	gw_arguments_start();
@@ -92,20 +89,18 @@ static bool taken(uint8_t flags)
 	return (flags & GW_EVENT_ARGUMENTS) != 0;
 }
 
-static void they_lie_as_the_kernel_finds_them(void **state)
+TEST_WITH(they_lie_as_the_kernel_finds_them, start, NULL)
 {
 	const unsigned char expected[16] = {7, 0, 0, 0, 0, 0, 0, 0, 0x9a, 0x78, 0x56, 0x34, 0x12};
 
-	(void)state;
 	memset(ring, 0xff, sizeof(ring));
 	assert_true(taken(launch(1, params, NULL)));
 	assert_int_equal(waiting(0)->size, 16);
 	assert_memory_equal(waiting(0)->bytes, expected, 16);
 }
 
-static void a_configuration_is_copied_once(void **state)
+TEST_WITH(a_configuration_is_copied_once, start, NULL)
 {
-	(void)state;
 	assert_true(taken(launch(1, params, NULL)));
 	assert_false(taken(launch(1, params, NULL)));
 	assert_true(taken(launch(2, params, NULL)));
@@ -123,51 +118,45 @@ static void expect_of_buffer(size_t size, uint32_t copied)
 	assert_memory_equal(waiting(0)->bytes, buffer, copied);
 }
 
-static void a_buffer_of_the_program_is_copied_as_it_is(void **state)
+TEST_WITH(a_buffer_of_the_program_is_copied_as_it_is, start, NULL)
 {
-	(void)state;
 	expect_of_buffer(12, 12);
 }
 
-static void no_more_of_a_buffer_is_copied_than_the_kernel_takes(void **state)
+TEST_WITH(no_more_of_a_buffer_is_copied_than_the_kernel_takes, start, NULL)
 {
-	(void)state;
 	expect_of_buffer(24, 16);
 }
 
-static void what_is_too_large_is_left(void **state)
+TEST_WITH(what_is_too_large_is_left, start, NULL)
 {
 	const struct gw_code_param large[] = {{0, GW_ARGUMENTS_MAX}, {GW_ARGUMENTS_MAX, 1}};
 	size_t size = GW_ARGUMENTS_MAX + 1;
 	void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, ring, CU_LAUNCH_PARAM_BUFFER_SIZE, &size,
 	                 CU_LAUNCH_PARAM_END};
 
-	(void)state;
 	kernel_has(large, 2);
 	assert_false(taken(launch(1, params, NULL)));
 	assert_false(taken(launch(2, NULL, extra)));
 	assert_int_equal(thread->arguments_head, 0);
 }
 
-static void nothing_is_read_by_an_unknown_layout(void **state)
+TEST_WITH(nothing_is_read_by_an_unknown_layout, start, NULL)
 {
-	(void)state;
 	gw_hot.shared->kernels[KERNEL].layout = NULL;
 	assert_false(taken(launch(1, params, NULL)));
 	assert_false(taken(launch(2, NULL, NULL)));
 }
 
 /* Its handle was given to another kernel, and we have not seen it. */
-static void nothing_is_read_by_the_layout_of_another_kernel(void **state)
+TEST_WITH(nothing_is_read_by_the_layout_of_another_kernel, start, NULL)
 {
-	(void)state;
 	fewer = 1;
 	assert_false(taken(launch(1, params, NULL)));
 }
 
-static void a_kernel_without_parameters_has_none(void **state)
+TEST_WITH(a_kernel_without_parameters_has_none, start, NULL)
 {
-	(void)state;
 	kernel_has(NULL, 0);
 	assert_true(taken(launch(1, params, NULL)));
 	assert_true(taken(launch(2, NULL, NULL)));
@@ -190,11 +179,10 @@ static uint32_t config(uint32_t blocks)
 	return gw_intern_config(KERNEL, 0, &c);
 }
 
-static void a_full_ring_leaves_the_next(void **state)
+TEST_WITH(a_full_ring_leaves_the_next, start, NULL)
 {
 	uint32_t n = 0;
 
-	(void)state;
 	while (taken(launch(n + 1, params, NULL)))
 		n++;
 	assert_in_range(n, 2000, GW_ARGUMENTS_RING / 20);
@@ -203,14 +191,13 @@ static void a_full_ring_leaves_the_next(void **state)
 }
 
 /* Begun where the longest would fit, and read where they were begun. */
-static void arguments_come_out_of_the_ring_as_they_went_in(void **state)
+TEST_WITH(arguments_come_out_of_the_ring_as_they_went_in, start, NULL)
 {
 	const struct gw_code_param large[] = {{0, 4}, {4, GW_ARGUMENTS_MAX - 4}};
 	static unsigned char rest[GW_ARGUMENTS_MAX];
 	uint32_t i = 0;
 	void *both[] = {&i, rest};
 
-	(void)state;
 	kernel_has(large, 2);
 	for (i = 1; i <= 3 * GW_ARGUMENTS_RING / GW_ARGUMENTS_MAX; i++) {
 		uint32_t id = config(i);
@@ -222,11 +209,10 @@ static void arguments_come_out_of_the_ring_as_they_went_in(void **state)
 	}
 }
 
-static void the_worker_keeps_those_of_the_first_launch(void **state)
+TEST_WITH(the_worker_keeps_those_of_the_first_launch, start, NULL)
 {
 	uint32_t id = config(1);
 
-	(void)state;
 	assert_null(gw_arguments_of(id));
 	assert_null(gw_arguments_of(0));
 	launch(1, params, NULL);
@@ -242,11 +228,10 @@ static void the_worker_keeps_those_of_the_first_launch(void **state)
 }
 
 /* Its page was given back as it was written, or a signal handler jumped out of its end. */
-static void those_of_a_lost_launch_are_not_taken_for_the_next_ones(void **state)
+TEST_WITH(those_of_a_lost_launch_are_not_taken_for_the_next_ones, start, NULL)
 {
 	const uint32_t lost = config(1), next = config(2);
 
-	(void)state;
 	launch(1, params, NULL);
 	number = 8;
 	launch(2, params, NULL);
@@ -257,13 +242,12 @@ static void those_of_a_lost_launch_are_not_taken_for_the_next_ones(void **state)
 	assert_int_equal(atomic_load(&thread->arguments_tail), thread->arguments_head);
 }
 
-static void what_is_kept_is_bounded(void **state)
+TEST_WITH(what_is_kept_is_bounded, start, NULL)
 {
 	const struct gw_code_param large[] = {{0, GW_ARGUMENTS_MAX}};
 	static unsigned char bytes[GW_ARGUMENTS_MAX];
 	void *one[] = {bytes};
 
-	(void)state;
 	kernel_has(large, 1);
 	for (uint32_t i = 1; i <= 10000; i++)
 		if (taken(launch(i, one, NULL)))
@@ -272,7 +256,7 @@ static void what_is_kept_is_bounded(void **state)
 }
 
 /* A launch whose prediction is published wants none. */
-static void a_found_cell_ends_the_wish(void **state)
+TEST_WITH(a_found_cell_ends_the_wish, start, NULL)
 {
 	struct gw_event e = {.kernel = KERNEL,
 	                     .grid = {1, 1, 1},
@@ -283,7 +267,6 @@ static void a_found_cell_ends_the_wish(void **state)
 	uint64_t key = gw_cell_key(KERNEL, e.grid, 32, 1, 1, 0, 0, 0);
 	struct gw_cell *cell = &gw_hot.shared->cells[key >> (64 - GW_CELLS_BITS)];
 
-	(void)state;
 	gw_cell_read(gw_hot.shared, 0, &e);
 	assert_true(taken(e.flags));
 	atomic_store(&cell->flags, GW_EVENT_MULTIMODAL);
@@ -302,13 +285,12 @@ static const struct gw_arguments *of_node(uint32_t blocks, void **from_params)
 	return gw_arguments_of_node(KERNEL, &config, &p);
 }
 
-static void nodes_of_a_configuration_share_the_first_ones(void **state)
+TEST_WITH(nodes_of_a_configuration_share_the_first_ones, start, NULL)
 {
 	const struct gw_config config = {{2, 1, 1}, {32, 1, 1}, {1, 1, 1}, 0, 0};
 	const struct gw_arguments *first, *second;
 	uint32_t id = gw_intern_config(KERNEL, 0, &config);
 
-	(void)state;
 	atomic_store(&gw_hot.arguments, 0);
 	assert_null(of_node(1000001, params)); /* none are needed */
 	atomic_store(&gw_hot.arguments, GW_EVENT_ARGUMENTS);
@@ -329,14 +311,13 @@ static void nodes_of_a_configuration_share_the_first_ones(void **state)
 	assert_int_equal(atomic_load(&gw_counters[GW_COUNTER_arguments]), 1);
 }
 
-static void what_nodes_keep_is_bounded(void **state)
+TEST_WITH(what_nodes_keep_is_bounded, start, NULL)
 {
 	const struct gw_code_param large[] = {{0, GW_ARGUMENTS_MAX}};
 	static unsigned char bytes[GW_ARGUMENTS_MAX];
 	void *one[] = {bytes};
 	unsigned kept = 0;
 
-	(void)state;
 	atomic_store(&gw_hot.arguments, GW_EVENT_ARGUMENTS);
 	kernel_has(large, 1);
 	for (uint32_t i = 1; i <= 2000; i++)
@@ -346,25 +327,5 @@ static void what_nodes_keep_is_bounded(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test_setup(nodes_of_a_configuration_share_the_first_ones, start),
-	        cmocka_unit_test_setup(what_nodes_keep_is_bounded, start),
-	        cmocka_unit_test_setup(they_lie_as_the_kernel_finds_them, start),
-	        cmocka_unit_test_setup(a_configuration_is_copied_once, start),
-	        cmocka_unit_test_setup(a_buffer_of_the_program_is_copied_as_it_is, start),
-	        cmocka_unit_test_setup(no_more_of_a_buffer_is_copied_than_the_kernel_takes, start),
-	        cmocka_unit_test_setup(what_is_too_large_is_left, start),
-	        cmocka_unit_test_setup(nothing_is_read_by_an_unknown_layout, start),
-	        cmocka_unit_test_setup(nothing_is_read_by_the_layout_of_another_kernel, start),
-	        cmocka_unit_test_setup(a_kernel_without_parameters_has_none, start),
-	        cmocka_unit_test_setup(a_full_ring_leaves_the_next, start),
-	        cmocka_unit_test_setup(arguments_come_out_of_the_ring_as_they_went_in, start),
-	        cmocka_unit_test_setup(the_worker_keeps_those_of_the_first_launch, start),
-	        cmocka_unit_test_setup(those_of_a_lost_launch_are_not_taken_for_the_next_ones,
-	                               start),
-	        cmocka_unit_test_setup(what_is_kept_is_bounded, start),
-	        cmocka_unit_test_setup(a_found_cell_ends_the_wish, start),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run(NULL, NULL);
 }

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Attribution of counter samples on windows whose truth is known. */
 #include "predictor/counters/attribute.h"
+#include "tests/test.h"
 
 #include <math.h>
 #include <string.h>
 
 /* cmocka wants these before it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <cmocka.h>
 
 enum { SAMPLES = 200, RUNS = 4096, STEP = 20000 };
 
@@ -108,11 +106,10 @@ static struct gw_attribution *fresh(void)
 	return a;
 }
 
-static void lone_long_kernels_are_reported_exactly(void **state)
+TEST(lone_long_kernels_are_reported_exactly)
 {
 	struct gw_attribution *a = fresh();
 
-	(void)state;
 	window_begin(1000000);
 	/* Uneven within the kernel: all of it at its beginning. */
 	w.run[w.runs++] = (struct gw_interval){1501000, 1801000, 7};
@@ -124,11 +121,10 @@ static void lone_long_kernels_are_reported_exactly(void **state)
 	gw_attribution_free(a);
 }
 
-static void kernels_shorter_than_a_sample_come_out_of_many(void **state)
+TEST(kernels_shorter_than_a_sample_come_out_of_many)
 {
 	struct gw_attribution *a = fresh();
 
-	(void)state;
 	for (unsigned k = 0; k < 8; k++) {
 		window_begin(1000000 + k * 777);
 		for (unsigned i = 0; room(); i++) {
@@ -156,11 +152,10 @@ static void next_uneven(uint32_t config, uint64_t length, uint64_t gap)
 	w.at += length;
 }
 
-static void kernels_that_count_unevenly_are_reported_from_those_that_no_sample_cuts(void **state)
+TEST(kernels_that_count_unevenly_are_reported_from_those_that_no_sample_cuts)
 {
 	struct gw_attribution *a = fresh();
 
-	(void)state;
 	for (unsigned k = 0; k < 8; k++) {
 		window_begin(1000000 + k * 777);
 		for (unsigned i = 0; room(); i++) {
@@ -190,11 +185,10 @@ static void next_lagging(uint32_t config, uint64_t length)
  * As a decode loop in a graph: the same few microseconds again and again, nothing between, few of
  * them in windows. What is counted of a kernel is not spread over the time of its record.
  */
-static void kernels_whose_records_hold_more_than_their_counting_are_reported(void **state)
+TEST(kernels_whose_records_hold_more_than_their_counting_are_reported)
 {
 	struct gw_attribution *a = fresh();
 
-	(void)state;
 	for (unsigned k = 0; k < 6; k++) {
 		window_begin(1000000 + k * 3777);
 		for (unsigned token = 0; token < 2; token++) {
@@ -217,12 +211,11 @@ static void kernels_whose_records_hold_more_than_their_counting_are_reported(voi
 }
 
 /* What one lag says and another denies, of samples that hardly tell them apart, is not sure. */
-static void too_few_samples_to_tell_neighbours_apart_are_not_believed(void **state)
+TEST(too_few_samples_to_tell_neighbours_apart_are_not_believed)
 {
 	struct gw_attribution *a = fresh();
 	struct gw_counted one, forty;
 
-	(void)state;
 	window_begin(1000000);
 	w.at += 170000;
 	for (unsigned layer = 0; layer < 4; layer++) {
@@ -244,12 +237,11 @@ static void too_few_samples_to_tell_neighbours_apart_are_not_believed(void **sta
 }
 
 /* Two that always run together: neither is reported, and each did no more than both. */
-static void what_can_not_be_reported_is_limited_by_all_that_ran_beside(void **state)
+TEST(what_can_not_be_reported_is_limited_by_all_that_ran_beside)
 {
 	struct gw_attribution *a = fresh();
 	double both[2] = {truth(3, 0) + truth(5, 0), truth(3, 1) + truth(5, 1)};
 
-	(void)state;
 	for (unsigned k = 0; k < 8; k++) {
 		window_begin(1000000 + k * 777);
 		while (room()) {
@@ -271,11 +263,10 @@ static void what_can_not_be_reported_is_limited_by_all_that_ran_beside(void **st
 }
 
 /* Each round alike, and a moment of rest only after it: what samples of parts of it say decides. */
-static void rounds_that_are_all_alike_are_still_distinguished(void **state)
+TEST(rounds_that_are_all_alike_are_still_distinguished)
 {
 	struct gw_attribution *a = fresh();
 
-	(void)state;
 	for (unsigned k = 0; k < 8; k++) {
 		window_begin(1000000 + k * 1777);
 		while (room()) {
@@ -292,12 +283,11 @@ static void rounds_that_are_all_alike_are_still_distinguished(void **state)
 	gw_attribution_free(a);
 }
 
-/* Always together, in every sample alike: no equation tells them apart. */
-static void kernels_that_nothing_tells_apart_stay_unknown(void **state)
+/* Always together, in every sample alike: no equation separates them. */
+TEST(kernels_that_nothing_tells_apart_stay_unknown)
 {
 	struct gw_attribution *a = fresh();
 
-	(void)state;
 	for (unsigned k = 0; k < 4; k++) {
 		window_begin(1000000);
 		while (room()) {
@@ -315,11 +305,10 @@ static void kernels_that_nothing_tells_apart_stay_unknown(void **state)
 	gw_attribution_free(a);
 }
 
-static void kernels_that_run_at_once_are_credited_with_nothing(void **state)
+TEST(kernels_that_run_at_once_are_credited_with_nothing)
 {
 	struct gw_attribution *a = fresh();
 
-	(void)state;
 	window_begin(1000000);
 	ran(1, 1100000, 1400000);
 	ran(2, 1300000, 1600000);
@@ -332,11 +321,10 @@ static void kernels_that_run_at_once_are_credited_with_nothing(void **state)
 	gw_attribution_free(a);
 }
 
-static void samples_that_a_copy_touches_are_left_out(void **state)
+TEST(samples_that_a_copy_touches_are_left_out)
 {
 	struct gw_attribution *a = fresh();
 
-	(void)state;
 	for (unsigned k = 0; k < 4; k++) {
 		window_begin(1000000);
 		for (unsigned i = 0; i < 6; i++)
@@ -351,11 +339,10 @@ static void samples_that_a_copy_touches_are_left_out(void **state)
 	gw_attribution_free(a);
 }
 
-static void work_without_a_kernel_sets_the_window_aside(void **state)
+TEST(work_without_a_kernel_sets_the_window_aside)
 {
 	struct gw_attribution *a = fresh();
 
-	(void)state;
 	window_begin(1000000);
 	next(5, 200000, 300000);
 	count(90, 2000000, 2500000); /* nobody we know */
@@ -371,11 +358,10 @@ static void work_without_a_kernel_sets_the_window_aside(void **state)
 	gw_attribution_free(a);
 }
 
-static void the_first_sample_and_lost_ones_are_not_used(void **state)
+TEST(the_first_sample_and_lost_ones_are_not_used)
 {
 	struct gw_attribution *a = fresh();
 
-	(void)state;
 	window_begin(1000000);
 	for (unsigned i = 0; i < 8; i++)
 		next(5, 200000, 50000);
@@ -393,11 +379,10 @@ static void the_first_sample_and_lost_ones_are_not_used(void **state)
  * Without a moment of rest every equation cuts some launch, and all of them count unevenly: those
  * that cut the one that counts a hundred times as much say little of the others.
  */
-static void little_is_reported_beside_much_where_nothing_rests(void **state)
+TEST(little_is_reported_beside_much_where_nothing_rests)
 {
 	struct gw_attribution *a = fresh();
 
-	(void)state;
 	for (unsigned k = 0; k < 16; k++) {
 		window_begin(1000000);
 		w.at += k * 7919;
@@ -419,11 +404,10 @@ static void little_is_reported_beside_much_where_nothing_rests(void **state)
 }
 
 /* As on an H200 after a window that had more samples than were read. */
-static void what_an_earlier_window_left_over_is_not_used(void **state)
+TEST(what_an_earlier_window_left_over_is_not_used)
 {
 	struct gw_attribution *a = fresh();
 
-	(void)state;
 	window_begin(1000000);
 	assert_int_equal(gw_samples_own(w.sample, SAMPLES), 1);
 	assert_int_equal(gw_samples_own(w.sample, 0), 0);
@@ -447,11 +431,10 @@ static void what_an_earlier_window_left_over_is_not_used(void **state)
 	gw_attribution_free(a);
 }
 
-static void a_kernel_longer_than_windows_is_reported_from_parts(void **state)
+TEST(a_kernel_longer_than_windows_is_reported_from_parts)
 {
 	struct gw_attribution *a = fresh();
 
-	(void)state;
 	for (unsigned k = 0; k < 8; k++) {
 		window_begin(100000000 + k * 1000000);
 		ran(6, 50000000, 150000000);
@@ -469,11 +452,10 @@ static void a_kernel_longer_than_windows_is_reported_from_parts(void **state)
 	gw_attribution_free(a);
 }
 
-static void more_configurations_than_fit_take_turns_without_spoiling_others(void **state)
+TEST(more_configurations_than_fit_take_turns_without_spoiling_others)
 {
 	struct gw_attribution *a = fresh();
 
-	(void)state;
 	for (uint32_t k = 0; k < 60; k++) {
 		window_begin(1000000 + k);
 		next(1, 150000, 40000);
@@ -488,12 +470,11 @@ static void more_configurations_than_fit_take_turns_without_spoiling_others(void
 }
 
 /* One configuration whose work depends on its arguments, and one that always runs beside it. */
-static void work_that_varies_makes_no_false_zero_of_its_neighbour(void **state)
+TEST(work_that_varies_makes_no_false_zero_of_its_neighbour)
 {
 	struct gw_attribution *a = fresh();
 	struct gw_counted c;
 
-	(void)state;
 	for (unsigned k = 0; k < 24; k++) {
 		window_begin(1000000 + k * 333);
 		while (room()) {
@@ -517,11 +498,10 @@ static void work_that_varies_makes_no_false_zero_of_its_neighbour(void **state)
 	gw_attribution_free(a);
 }
 
-static void what_a_program_did_long_ago_is_forgotten(void **state)
+TEST(what_a_program_did_long_ago_is_forgotten)
 {
 	struct gw_attribution *a = fresh();
 
-	(void)state;
 	for (unsigned k = 0; k < 80; k++) {
 		window_begin(1000000);
 		for (unsigned i = 0; i < 6; i++)
@@ -537,12 +517,11 @@ static void what_a_program_did_long_ago_is_forgotten(void **state)
 	gw_attribution_free(a);
 }
 
-static void a_gpu_that_idles_tells_nothing(void **state)
+TEST(a_gpu_that_idles_tells_nothing)
 {
 	struct gw_attribution *a = fresh();
 	struct gw_counted c;
 
-	(void)state;
 	window_begin(1000000);
 	assert_int_equal(take(a), GW_WINDOW_EMPTY);
 	assert_int_equal(gw_attribution_window(a, w.sample, 1, w.run, 0), GW_WINDOW_EMPTY);
@@ -551,9 +530,8 @@ static void a_gpu_that_idles_tells_nothing(void **state)
 	gw_attribution_free(a);
 }
 
-static void confidence_falls_with_the_error(void **state)
+TEST(confidence_falls_with_the_error)
 {
-	(void)state;
 	assert_true(gw_counted_confidence(0) == 1);
 	assert_true(gw_counted_confidence(0.1) == 0.5F);
 	assert_true(gw_counted_confidence(NAN) == 0);
@@ -561,29 +539,5 @@ static void confidence_falls_with_the_error(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(lone_long_kernels_are_reported_exactly),
-	        cmocka_unit_test(kernels_shorter_than_a_sample_come_out_of_many),
-	        cmocka_unit_test(
-	                kernels_that_count_unevenly_are_reported_from_those_that_no_sample_cuts),
-	        cmocka_unit_test(kernels_whose_records_hold_more_than_their_counting_are_reported),
-	        cmocka_unit_test(too_few_samples_to_tell_neighbours_apart_are_not_believed),
-	        cmocka_unit_test(what_can_not_be_reported_is_limited_by_all_that_ran_beside),
-	        cmocka_unit_test(rounds_that_are_all_alike_are_still_distinguished),
-	        cmocka_unit_test(kernels_that_nothing_tells_apart_stay_unknown),
-	        cmocka_unit_test(kernels_that_run_at_once_are_credited_with_nothing),
-	        cmocka_unit_test(samples_that_a_copy_touches_are_left_out),
-	        cmocka_unit_test(work_without_a_kernel_sets_the_window_aside),
-	        cmocka_unit_test(the_first_sample_and_lost_ones_are_not_used),
-	        cmocka_unit_test(little_is_reported_beside_much_where_nothing_rests),
-	        cmocka_unit_test(what_an_earlier_window_left_over_is_not_used),
-	        cmocka_unit_test(a_kernel_longer_than_windows_is_reported_from_parts),
-	        cmocka_unit_test(more_configurations_than_fit_take_turns_without_spoiling_others),
-	        cmocka_unit_test(work_that_varies_makes_no_false_zero_of_its_neighbour),
-	        cmocka_unit_test(what_a_program_did_long_ago_is_forgotten),
-	        cmocka_unit_test(a_gpu_that_idles_tells_nothing),
-	        cmocka_unit_test(confidence_falls_with_the_error),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, false);
+	return tests_run(NULL, NULL);
 }

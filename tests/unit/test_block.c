@@ -4,16 +4,13 @@
 #include "predictor/log/block.h"
 #include "predictor/log/histogram.h"
 #include "predictor/log/record.h"
+#include "tests/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 /* Blocks of a log: what is packed comes back to the byte, and damage stays within its block. */
 
@@ -46,11 +43,10 @@ static bool gather(void *arg, const struct gw_log_record *record)
 	return true;
 }
 
-static void recorded_logs_come_back_to_the_byte(void **state)
+TEST(recorded_logs_come_back_to_the_byte)
 {
 	static const char *const names[] = {"development", "graphs", "train", "workloads"};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
 		struct gw_log_status status;
 		char path[300];
@@ -73,9 +69,8 @@ static uint64_t noise(void)
 }
 
 /* Any bytes in the fields, in any order of records. */
-static void so_do_records_of_noise(void **state)
+TEST(so_do_records_of_noise)
 {
-	(void)state;
 	for (unsigned round = 0; round < 50; round++) {
 		uint64_t mask = round % 3 ? noise() & noise() & noise() : ~UINT64_C(0);
 
@@ -99,9 +94,8 @@ static void so_do_records_of_noise(void **state)
 	}
 }
 
-static void nonsense_is_refused_within_bounds(void **state)
+TEST(nonsense_is_refused_within_bounds)
 {
-	(void)state;
 	for (unsigned round = 0; round < 2000; round++) {
 		size_t size = noise() % 400;
 
@@ -189,9 +183,8 @@ static unsigned whole_without(size_t from, size_t to)
 	return n;
 }
 
-static void every_truncation_leaves_whole_blocks(void **state)
+TEST(every_truncation_leaves_whole_blocks)
 {
-	(void)state;
 	build_file();
 	assert_true(block_count >= 4);
 	for (size_t size = 0; size < file_length; size += size % 16384 < 40 ? 1 : 251)
@@ -201,9 +194,8 @@ static void every_truncation_leaves_whole_blocks(void **state)
 			assert_int_equal(launches_in(size), whole_without(size, SIZE_MAX));
 }
 
-static void a_flipped_bit_costs_its_block_alone(void **state)
+TEST(a_flipped_bit_costs_its_block_alone)
 {
-	(void)state;
 	build_file();
 	for (size_t bit = 0; bit < 8 * file_length; bit += bit % 65521 < 40 ? 1 : 4001) {
 		file[bit / 8] ^= (unsigned char)(1u << bit % 8);
@@ -221,30 +213,27 @@ static void a_flipped_bit_costs_its_block_alone(void **state)
 }
 
 /* The check value of CRC-32C in the catalogues (iSCSI, RFC 3720: 32 zero bytes). */
-static void the_published_check_values_come_out(void **state)
+TEST(the_published_check_values_come_out)
 {
 	static const unsigned char zeros[32];
 
-	(void)state;
 	assert_int_equal(gw_crc32(0, "123456789", 9), 0xe3069283);
 	assert_int_equal(gw_crc32_by_table(0, "123456789", 9), 0xe3069283);
 	assert_int_equal(gw_crc32(0, zeros, sizeof(zeros)), 0x8a9136aa);
 }
 
-static void both_ways_agree_at_every_length(void **state)
+TEST(both_ways_agree_at_every_length)
 {
 	unsigned char data[257];
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(data); i++)
 		data[i] = (unsigned char)(i * 131 + 7);
 	for (size_t n = 0; n <= sizeof(data); n++)
 		assert_int_equal(gw_crc32(0, data, n), gw_crc32_by_table(0, data, n));
 }
 
-static void parts_continue_each_other(void **state)
+TEST(parts_continue_each_other)
 {
-	(void)state;
 	assert_int_equal(gw_crc32(gw_crc32(0, "12345", 5), "6789", 4), 0xe3069283);
 }
 
@@ -252,12 +241,11 @@ static void parts_continue_each_other(void **state)
 
 static unsigned char bytes[GW_HISTOGRAM_MOST];
 
-static void what_is_read_is_what_was_written(void **state)
+TEST(what_is_read_is_what_was_written)
 {
 	struct gw_sketch in = {0}, out;
 	size_t size;
 
-	(void)state;
 	for (int i = 1; i < 5000; i++)
 		gw_sketch_add(&in, i * 1.7, (uint64_t)(i * i));
 	size = gw_histogram_pack(&in, bytes);
@@ -271,23 +259,21 @@ static void what_is_read_is_what_was_written(void **state)
 		}
 }
 
-static void an_empty_one_takes_four_bytes(void **state)
+TEST(an_empty_one_takes_four_bytes)
 {
 	const struct gw_sketch none = {0};
 	struct gw_sketch out;
 
-	(void)state;
 	assert_int_equal(gw_histogram_pack(&none, bytes), 4);
 	assert_int_equal(gw_histogram_unpack(bytes, 4, &out), 4);
 	assert_int_equal(out.count, 0);
 }
 
-static void one_that_is_cut_off_is_none(void **state)
+TEST(one_that_is_cut_off_is_none)
 {
 	struct gw_sketch in = {0}, out;
 	size_t size;
 
-	(void)state;
 	for (int i = 1; i < 100; i++)
 		gw_sketch_add(&in, i, 1000);
 	size = gw_histogram_pack(&in, bytes);
@@ -297,7 +283,7 @@ static void one_that_is_cut_off_is_none(void **state)
 	}
 }
 
-static void nonsense_is_refused(void **state)
+TEST(nonsense_is_refused)
 {
 	static const unsigned char bad[][16] = {
 	        {0, 0, 3, 65},                                                  /* buckets */
@@ -309,31 +295,16 @@ static void nonsense_is_refused(void **state)
 	};
 	struct gw_sketch out;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
 		assert_int_equal(gw_histogram_unpack(bad[i], sizeof(bad[i]), &out), 0);
 }
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(recorded_logs_come_back_to_the_byte),
-	        cmocka_unit_test(so_do_records_of_noise),
-	        cmocka_unit_test(nonsense_is_refused_within_bounds),
-	        cmocka_unit_test(every_truncation_leaves_whole_blocks),
-	        cmocka_unit_test(a_flipped_bit_costs_its_block_alone),
-	        cmocka_unit_test(the_published_check_values_come_out),
-	        cmocka_unit_test(both_ways_agree_at_every_length),
-	        cmocka_unit_test(parts_continue_each_other),
-	        cmocka_unit_test(what_is_read_is_what_was_written),
-	        cmocka_unit_test(an_empty_one_takes_four_bytes),
-	        cmocka_unit_test(one_that_is_cut_off_is_none),
-	        cmocka_unit_test(nonsense_is_refused),
-	};
 	int failed;
 
 	model = malloc(gw_block_model_size());
-	failed = model ? cmocka_run_group_tests(tests, NULL, NULL) : 1;
+	failed = model ? tests_run(NULL, NULL) : 1;
 	free(model);
 	return failed;
 }

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* bounds: each resource by hand, how they join, what binds, and what is said of the unknown. */
 #include "predictor/models/bounds.h"
+#include "tests/test.h"
 #include "tests/unit/model_fixture.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-#include <cmocka.h>
 
 static void assert_close(double value, double expected)
 {
@@ -47,12 +45,11 @@ static void forget(struct fixture *f, enum gw_work_field field)
 
 /* An idle pipe is no time: what takes time is not known. */
 /* What takes time is what is not known, whatever the launch itself takes. */
-static void idle_resources_alone_are_no_answer(void **state)
+TEST(idle_resources_alone_are_no_answer)
 {
 	struct fixture f;
 	struct gw_estimate e;
 
-	(void)state;
 	fixture_init(&f);
 	gw_work_clear(&f.work);
 	fixture_work(&f, GW_WORK_fp64_inst, 0);
@@ -65,12 +62,11 @@ static void idle_resources_alone_are_no_answer(void **state)
 }
 
 /* 128,000 warps of the fixture; every rate is round. */
-static void each_resource_takes_work_over_rate(void **state)
+TEST(each_resource_takes_work_over_rate)
 {
 	struct fixture f;
 	struct gw_estimate e;
 
-	(void)state;
 	fixture_init(&f);
 	e = ask(&f);
 	assert_close(fixture_term(&e, "issue"), 12.8e6 / 4e11);
@@ -86,12 +82,11 @@ static void each_resource_takes_work_over_rate(void **state)
 
 /* What sampling counts instead of what it can't: both directions at L2, the tensor pipe's cycles.
  */
-static void sampled_sums_stand_in_for_unknown_parts(void **state)
+TEST(sampled_sums_stand_in_for_unknown_parts)
 {
 	struct fixture f;
 	struct gw_estimate e;
 
-	(void)state;
 	fixture_init(&f);
 	fixture_work(&f, GW_WORK_l2_total_bytes, 1e9);
 	fixture_work(&f, GW_WORK_tensor_cycles, 5000);
@@ -120,12 +115,11 @@ static void without_work(struct fixture *f)
 }
 
 /* Two resources of equal time make 2^(1/3) of one; the floor is added. */
-static void resources_join_in_a_cubic_norm(void **state)
+TEST(resources_join_in_a_cubic_norm)
 {
 	struct fixture f;
 	struct gw_estimate e;
 
-	(void)state;
 	without_work(&f);
 	fixture_work(&f, GW_WORK_inst_issued, 4e8);
 	fixture_work(&f, GW_WORK_l1_bytes, 12.8e9);
@@ -134,12 +128,11 @@ static void resources_join_in_a_cubic_norm(void **state)
 }
 
 /* 101 blocks on 100 SMs: one SM has two, so its pipes work twice the mean. */
-static void busiest_sm_decides_for_what_is_inside_it(void **state)
+TEST(busiest_sm_decides_for_what_is_inside_it)
 {
 	struct fixture f;
 	struct gw_estimate e;
 
-	(void)state;
 	fixture_init(&f);
 	fixture_grid(&f, 101, 256);
 	e = ask(&f);
@@ -153,13 +146,12 @@ static void busiest_sm_decides_for_what_is_inside_it(void **state)
 }
 
 /* 64 warps an SM, each 1 load of 128 B: 8192 B in flight, on the line from (1000, 1.6e11). */
-static void loads_in_flight_limit_the_bandwidth(void **state)
+TEST(loads_in_flight_limit_the_bandwidth)
 {
 	struct fixture f;
 	struct gw_estimate e;
 	double bandwidth = 1.6e11 + (8192 - 1000) / 9000.0 * (1.5e12 - 1.6e11);
 
-	(void)state;
 	fixture_init(&f);
 	e = ask(&f);
 	assert_close(fixture_term(&e, "dram_in_flight"), 256 * 128e3 / bandwidth);
@@ -170,12 +162,11 @@ static void loads_in_flight_limit_the_bandwidth(void **state)
 }
 
 /* Nothing but reads: bandwidth alone takes 16.4 us, what is in flight more; not both. */
-static void device_memory_counts_once(void **state)
+TEST(device_memory_counts_once)
 {
 	struct fixture f;
 	struct gw_estimate e;
 
-	(void)state;
 	fixture_init(&f);
 	for (unsigned i = 0; i < GW_WORK_FIELDS; i++)
 		f.work.q[i].value = 0;
@@ -197,13 +188,12 @@ static void device_memory_counts_once(void **state)
 }
 
 /* 20 rounds of 1500 cycles idle; under load the two loads wait for a slower memory. */
-static void latency_counts_rounds_and_grows_with_load(void **state)
+TEST(latency_counts_rounds_and_grows_with_load)
 {
 	struct fixture f;
 	struct gw_estimate e;
 	double t, drawn;
 
-	(void)state;
 	fixture_init(&f);
 	fixture_work(&f, GW_WORK_dram_read_bytes, 0);
 	e = ask(&f);
@@ -221,13 +211,12 @@ static void latency_counts_rounds_and_grows_with_load(void **state)
 }
 
 /* As of PTX, whose registers nobody knows. */
-static void a_launch_lasts_as_long_as_a_warp_whatever_an_sm_holds(void **state)
+TEST(a_launch_lasts_as_long_as_a_warp_whatever_an_sm_holds)
 {
 	struct gw_kernel kernel;
 	struct fixture f;
 	struct gw_estimate e;
 
-	(void)state;
 	fixture_init(&f);
 	kernel = *f.launch.kernel;
 	kernel.registers = UINT32_MAX;
@@ -239,12 +228,11 @@ static void a_launch_lasts_as_long_as_a_warp_whatever_an_sm_holds(void **state)
 	assert_true(fixture_term(&e, "latency") >= 60e-6 * (1 - 1e-9));
 }
 
-static void longest_warp_is_waited_for(void **state)
+TEST(longest_warp_is_waited_for)
 {
 	struct fixture f;
 	struct gw_estimate e;
 
-	(void)state;
 	fixture_init(&f);
 	fixture_work(&f, GW_WORK_dram_read_bytes, 0);
 	fixture_work(&f, GW_WORK_warp_cycles_longest, 101500);
@@ -253,12 +241,11 @@ static void longest_warp_is_waited_for(void **state)
 }
 
 /* No schedule, but ILP 2 and a chain: 40 x 4/2 + 20 x 4/2 + 40 others, and 2 x 600. */
-static void class_latencies_stand_in_for_the_schedule(void **state)
+TEST(class_latencies_stand_in_for_the_schedule)
 {
 	struct fixture f;
 	struct gw_estimate e;
 
-	(void)state;
 	fixture_init(&f);
 	fixture_work(&f, GW_WORK_dram_read_bytes, 0);
 	forget(&f, GW_WORK_warp_cycles);
@@ -269,12 +256,11 @@ static void class_latencies_stand_in_for_the_schedule(void **state)
 }
 
 /* Nothing of dependences known: 100 issue cycles and one load at the mean latency. */
-static void unknown_dependences_leave_the_least_latency(void **state)
+TEST(unknown_dependences_leave_the_least_latency)
 {
 	struct fixture f;
 	struct gw_estimate e;
 
-	(void)state;
 	fixture_init(&f);
 	fixture_work(&f, GW_WORK_dram_read_bytes, 0);
 	forget(&f, GW_WORK_warp_cycles);
@@ -287,12 +273,11 @@ static void unknown_dependences_leave_the_least_latency(void **state)
 	assert_true(warned(&e, "dependences"));
 }
 
-static void grid_of_small_blocks_is_launch_bound(void **state)
+TEST(grid_of_small_blocks_is_launch_bound)
 {
 	struct fixture f;
 	struct gw_estimate e;
 
-	(void)state;
 	fixture_init(&f);
 	fixture_grid(&f, 196608, 32);
 	fixture_work(&f, GW_WORK_warp_cycles, 10);
@@ -305,12 +290,11 @@ static void grid_of_small_blocks_is_launch_bound(void **state)
 	assert_close(fixture_term(&e, "block_launch"), 196608e-9);
 }
 
-static void tiny_launch_is_bound_by_the_floor(void **state)
+TEST(tiny_launch_is_bound_by_the_floor)
 {
 	struct fixture f;
 	struct gw_estimate e;
 
-	(void)state;
 	fixture_init(&f);
 	fixture_grid(&f, 1, 32);
 	e = ask(&f);
@@ -318,12 +302,11 @@ static void tiny_launch_is_bound_by_the_floor(void **state)
 	assert_string_equal(e.binding, "launch_floor");
 }
 
-static void binding_resource_and_the_next_are_reported(void **state)
+TEST(binding_resource_and_the_next_are_reported)
 {
 	struct fixture f;
 	struct gw_estimate e;
 
-	(void)state;
 	fixture_init(&f);
 	fixture_work(&f, GW_WORK_pipe_fp64, 500 * 128e3);
 	e = ask(&f);
@@ -333,12 +316,11 @@ static void binding_resource_and_the_next_are_reported(void **state)
 	             fixture_term(&e, "latency") / fixture_term(&e, "fp64"));
 }
 
-static void unknown_resource_is_shown_and_warned_of(void **state)
+TEST(unknown_resource_is_shown_and_warned_of)
 {
 	struct fixture f;
 	struct gw_estimate e;
 
-	(void)state;
 	fixture_init(&f);
 	forget(&f, GW_WORK_dram_write_bytes);
 	f.device.param[GW_PARAM_t_sp].value = NAN;
@@ -350,12 +332,11 @@ static void unknown_resource_is_shown_and_warned_of(void **state)
 	assert_true(e.seconds > 0);
 }
 
-static void nothing_to_do_needs_no_rate(void **state)
+TEST(nothing_to_do_needs_no_rate)
 {
 	struct fixture f;
 	struct gw_estimate e;
 
-	(void)state;
 	fixture_init(&f);
 	f.device.param[GW_PARAM_t_dp].value = NAN;
 	e = ask(&f);
@@ -363,12 +344,11 @@ static void nothing_to_do_needs_no_rate(void **state)
 	assert_false(warned(&e, "unknown: fp64"));
 }
 
-static void nothing_known_is_no_estimate(void **state)
+TEST(nothing_known_is_no_estimate)
 {
 	struct fixture f;
 	struct gw_estimate e;
 
-	(void)state;
 	fixture_init(&f);
 	gw_work_clear(&f.work);
 	e = ask(&f);
@@ -397,13 +377,12 @@ static void code_course(struct fixture *f)
 }
 
 /* 20 rounds, each of 400 cycles and two loads from where they were served. */
-static void a_course_by_the_code_waits_for_where_loads_are_served(void **state)
+TEST(a_course_by_the_code_waits_for_where_loads_are_served)
 {
 	struct fixture f;
 	struct gw_estimate e;
 	double l1, l2;
 
-	(void)state;
 	fixture_init(&f);
 	code_course(&f);
 	l1 = gw_param(&f.device, GW_PARAM_lat_l1), l2 = gw_param(&f.device, GW_PARAM_lat_l2);
@@ -421,13 +400,12 @@ static void a_course_by_the_code_waits_for_where_loads_are_served(void **state)
 	assert_close(fixture_term(&e, "latency"), 20 * (400 + 2 * (l1 / 8 + l2 * 7 / 8)) / 1e9);
 }
 
-static void a_barrier_makes_every_round_last_as_long_as_the_longest_warp(void **state)
+TEST(a_barrier_makes_every_round_last_as_long_as_the_longest_warp)
 {
 	struct fixture f;
 	struct gw_estimate e;
 	double l2;
 
-	(void)state;
 	fixture_init(&f);
 	code_course(&f);
 	l2 = gw_param(&f.device, GW_PARAM_lat_l2);
@@ -440,12 +418,11 @@ static void a_barrier_makes_every_round_last_as_long_as_the_longest_warp(void **
 	assert_close(fixture_term(&e, "latency"), 20 * (1800 + 2 * l2) / 1e9);
 }
 
-static void barriers_take_their_own_rate(void **state)
+TEST(barriers_take_their_own_rate)
 {
 	struct fixture f;
 	struct gw_estimate e;
 
-	(void)state;
 	fixture_init(&f);
 	fixture_work(&f, GW_WORK_barriers, 5);
 	e = ask(&f);
@@ -456,12 +433,11 @@ static void barriers_take_their_own_rate(void **state)
 }
 
 /* A line asked for by one sector keeps L2 as busy as half a line does. */
-static void scattered_requests_take_look_ups_of_l2(void **state)
+TEST(scattered_requests_take_look_ups_of_l2)
 {
 	struct fixture f;
 	struct gw_estimate e;
 
-	(void)state;
 	fixture_init(&f);
 	fixture_work(&f, GW_WORK_l2_write_bytes, 0);
 	fixture_work(&f, GW_WORK_global_load_lines, 4);
@@ -476,12 +452,11 @@ static void scattered_requests_take_look_ups_of_l2(void **state)
 	assert_close(fixture_term(&e, "l2"), 64 * (2 + 24) * 128e3 / 5e12);
 }
 
-static void integers_have_half_of_the_fma_pipe(void **state)
+TEST(integers_have_half_of_the_fma_pipe)
 {
 	struct fixture f;
 	struct gw_estimate e;
 
-	(void)state;
 	fixture_init(&f);
 	fixture_work(&f, GW_WORK_pipe_fma_heavy, 30 * 128e3);
 	e = ask(&f);
@@ -490,12 +465,11 @@ static void integers_have_half_of_the_fma_pipe(void **state)
 }
 
 /* What passes through one path is not added up: the data stage and shared memory are one. */
-static void one_path_counts_by_its_slowest_step(void **state)
+TEST(one_path_counts_by_its_slowest_step)
 {
 	struct fixture f;
 	struct gw_estimate e;
 
-	(void)state;
 	without_work(&f);
 	fixture_work(&f, GW_WORK_lsu_wavefronts, 100 * 128e3);
 	fixture_work(&f, GW_WORK_shared_wavefronts, 100 * 128e3);
@@ -505,12 +479,11 @@ static void one_path_counts_by_its_slowest_step(void **state)
 }
 
 /* The profile's peak of reading is that of the largest array; copying shows what turning costs. */
-static void device_memory_turns_between_reading_and_writing(void **state)
+TEST(device_memory_turns_between_reading_and_writing)
 {
 	struct fixture f;
 	struct gw_estimate e;
 
-	(void)state;
 	fixture_init(&f);
 	fixture_param(&f, GW_PARAM_b_mem_read, 2e12);
 	fixture_param(&f, GW_PARAM_b_mem_write, 2e12);
@@ -526,13 +499,11 @@ static void device_memory_turns_between_reading_and_writing(void **state)
 
 /* Parameters from L2, then a map and data from device memory; what is stored last comes after all.
  */
-static void
-copies_past_l1_are_waited_for_and_what_is_stored_last_overlaps_with_nothing(void **state)
+TEST(copies_past_l1_are_waited_for_and_what_is_stored_last_overlaps_with_nothing)
 {
 	struct fixture f;
 	struct gw_estimate without, e;
 
-	(void)state;
 	fixture_init(&f);
 	fixture_work(&f, GW_WORK_l2_write_bytes, 4e6);
 	without = ask(&f);
@@ -546,12 +517,11 @@ copies_past_l1_are_waited_for_and_what_is_stored_last_overlaps_with_nothing(void
 	assert_true(e.seconds > without.seconds);
 }
 
-static void copies_come_to_an_sm_64_bytes_a_cycle(void **state)
+TEST(copies_come_to_an_sm_64_bytes_a_cycle)
 {
 	struct fixture f;
 	struct gw_estimate e;
 
-	(void)state;
 	fixture_init(&f);
 	fixture_work(&f, GW_WORK_copied_bytes, 64e6);
 	e = ask(&f);
@@ -564,36 +534,5 @@ static void copies_come_to_an_sm_64_bytes_a_cycle(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(device_memory_turns_between_reading_and_writing),
-	        cmocka_unit_test(one_path_counts_by_its_slowest_step),
-	        cmocka_unit_test(integers_have_half_of_the_fma_pipe),
-	        cmocka_unit_test(scattered_requests_take_look_ups_of_l2),
-	        cmocka_unit_test(barriers_take_their_own_rate),
-	        cmocka_unit_test(a_barrier_makes_every_round_last_as_long_as_the_longest_warp),
-	        cmocka_unit_test(a_course_by_the_code_waits_for_where_loads_are_served),
-	        cmocka_unit_test(
-	                copies_past_l1_are_waited_for_and_what_is_stored_last_overlaps_with_nothing),
-	        cmocka_unit_test(copies_come_to_an_sm_64_bytes_a_cycle),
-	        cmocka_unit_test(each_resource_takes_work_over_rate),
-	        cmocka_unit_test(sampled_sums_stand_in_for_unknown_parts),
-	        cmocka_unit_test(idle_resources_alone_are_no_answer),
-	        cmocka_unit_test(resources_join_in_a_cubic_norm),
-	        cmocka_unit_test(busiest_sm_decides_for_what_is_inside_it),
-	        cmocka_unit_test(loads_in_flight_limit_the_bandwidth),
-	        cmocka_unit_test(device_memory_counts_once),
-	        cmocka_unit_test(latency_counts_rounds_and_grows_with_load),
-	        cmocka_unit_test(longest_warp_is_waited_for),
-	        cmocka_unit_test(a_launch_lasts_as_long_as_a_warp_whatever_an_sm_holds),
-	        cmocka_unit_test(class_latencies_stand_in_for_the_schedule),
-	        cmocka_unit_test(unknown_dependences_leave_the_least_latency),
-	        cmocka_unit_test(grid_of_small_blocks_is_launch_bound),
-	        cmocka_unit_test(tiny_launch_is_bound_by_the_floor),
-	        cmocka_unit_test(binding_resource_and_the_next_are_reported),
-	        cmocka_unit_test(unknown_resource_is_shown_and_warned_of),
-	        cmocka_unit_test(nothing_to_do_needs_no_rate),
-	        cmocka_unit_test(nothing_known_is_no_estimate),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run(NULL, NULL);
 }

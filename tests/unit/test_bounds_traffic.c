@@ -2,14 +2,11 @@
 /* bounds where only sums were counted: the rest follows from the code; verdicts. */
 #include "predictor/models/bounds.h"
 #include "predictor/models/verdict.h"
+#include "tests/test.h"
 #include "tests/unit/model_fixture.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static void assert_close(double value, double expected)
 {
@@ -42,12 +39,11 @@ static void init(struct fixture *f)
 
 /* Where data decide what is stored to, the code knows what is loaded: what L1 saw besides was
  * written. */
-static void what_is_written_follows_from_what_is_loaded(void **state)
+TEST(what_is_written_follows_from_what_is_loaded)
 {
 	struct fixture f;
 	struct gw_estimate e;
 
-	(void)state;
 	init(&f);
 	only_of(&f, GW_WORK_global_load_sectors, 1e6, GW_SOURCE_STATIC);
 	only_of(&f, GW_WORK_l1_bytes, 32e6 + 2e8, GW_SOURCE_COUNTED);
@@ -60,12 +56,11 @@ static void what_is_written_follows_from_what_is_loaded(void **state)
 }
 
 /* Scattered stores: each of their sectors looks up a line of its own. */
-static void sectors_that_follow_look_up_lines_too(void **state)
+TEST(sectors_that_follow_look_up_lines_too)
 {
 	struct fixture f;
 	struct gw_estimate e;
 
-	(void)state;
 	init(&f);
 	only_of(&f, GW_WORK_l1_bytes, 32e6 + 3.2e8, GW_SOURCE_COUNTED);
 	only_of(&f, GW_WORK_global_load_sectors, 1e6, GW_SOURCE_STATIC);
@@ -82,13 +77,12 @@ static void sectors_that_follow_look_up_lines_too(void **state)
 }
 
 /* The first instructions of a launch come from L2. */
-static void code_is_fetched_once_a_launch(void **state)
+TEST(code_is_fetched_once_a_launch)
 {
 	struct fixture f;
 	struct gw_estimate e;
 	double with;
 
-	(void)state;
 	fixture_init(&f);
 	e = ask(&f);
 	with = e.seconds;
@@ -101,13 +95,12 @@ static void code_is_fetched_once_a_launch(void **state)
 }
 
 /* Some go through a pipe of their own, which alone was counted by itself. */
-static void packed_halves_count_wherever_they_go(void **state)
+TEST(packed_halves_count_wherever_they_go)
 {
 	struct fixture f;
 	struct gw_estimate e;
 	double rate;
 
-	(void)state;
 	fixture_init(&f);
 	rate = gw_param(&f.device, GW_PARAM_t_hp);
 	fixture_work(&f, GW_WORK_fp16_inst, 32e6);
@@ -119,14 +112,13 @@ static void packed_halves_count_wherever_they_go(void **state)
 	assert_close(fixture_term(&e, "fp16"), 4 * 32e5 / rate);
 }
 
-/* The code knows what is written, the sum was counted: the rest was read, and tells what hit L1 and
+/* The code knows what is written, the sum was counted: the rest was read, and shows what hit L1 and
  * L2. */
-static void a_counted_sum_at_l2_is_split_by_what_the_code_writes(void **state)
+TEST(a_counted_sum_at_l2_is_split_by_what_the_code_writes)
 {
 	struct fixture f;
 	struct gw_estimate e;
 
-	(void)state;
 	init(&f);
 	only_of(&f, GW_WORK_l2_read_bytes, 1e6, GW_SOURCE_STATIC);
 	only_of(&f, GW_WORK_l2_write_bytes, 2e8, GW_SOURCE_STATIC);
@@ -146,13 +138,12 @@ static void a_counted_sum_at_l2_is_split_by_what_the_code_writes(void **state)
 
 /* All that L1 was asked for and what it passed on, both counted, tell its hits; L2's and device
  * memory's theirs. */
-static void hits_follow_from_counted_bytes(void **state)
+TEST(hits_follow_from_counted_bytes)
 {
 	struct fixture f;
 	struct gw_estimate e;
 	double l1, l2, dram;
 
-	(void)state;
 	fixture_init(&f);
 	/* 50 instructions, 200 cycles and two waits for loads: twice as many were executed. */
 	fixture_work(&f, GW_WORK_warp_insts, 50);
@@ -183,13 +174,12 @@ static void doubtful(struct fixture *f, enum gw_work_field field, double value,
 }
 
 /* L2 fetches two sectors for one that is read; a good count is not held against that. */
-static void a_poor_sample_of_device_memory_is_no_more_than_l2_fetches(void **state)
+TEST(a_poor_sample_of_device_memory_is_no_more_than_l2_fetches)
 {
 	struct fixture f;
 	struct gw_estimate e;
 	double most;
 
-	(void)state;
 	fixture_init(&f);
 	only_of(&f, GW_WORK_l2_read_bytes, 1e6, GW_SOURCE_COUNTED);
 	only_of(&f, GW_WORK_uncoalesced_mem_insts, 0, GW_SOURCE_STATIC);
@@ -206,13 +196,12 @@ static void a_poor_sample_of_device_memory_is_no_more_than_l2_fetches(void **sta
 }
 
 /* One that is written in part has to be fetched for the rest of it. */
-static void a_poor_sample_may_tell_of_sectors_written_in_part(void **state)
+TEST(a_poor_sample_may_tell_of_sectors_written_in_part)
 {
 	struct fixture f;
 	struct gw_estimate e;
 	double least;
 
-	(void)state;
 	fixture_init(&f);
 	only_of(&f, GW_WORK_l2_read_bytes, 0, GW_SOURCE_COUNTED);
 	only_of(&f, GW_WORK_l2_write_bytes, 1e6, GW_SOURCE_COUNTED);
@@ -228,12 +217,11 @@ static void a_poor_sample_may_tell_of_sectors_written_in_part(void **state)
 }
 
 /* Where data decide, the code's least is a range, and no part of a sum that was counted. */
-static void a_range_splits_no_counted_sum(void **state)
+TEST(a_range_splits_no_counted_sum)
 {
 	struct fixture f;
 	struct gw_estimate e;
 
-	(void)state;
 	init(&f);
 	only_of(&f, GW_WORK_l1_bytes, 1e9, GW_SOURCE_COUNTED);
 	only_of(&f, GW_WORK_l2_total_bytes, 1e9, GW_SOURCE_COUNTED);
@@ -249,13 +237,12 @@ static void a_range_splits_no_counted_sum(void **state)
 }
 
 /* One that chases through L1: few bytes of it were seen in time. */
-static void a_request_asks_for_a_sector_at_least(void **state)
+TEST(a_request_asks_for_a_sector_at_least)
 {
 	struct fixture f;
 	struct gw_estimate e;
 	double poor;
 
-	(void)state;
 	fixture_init(&f);
 	fixture_work(&f, GW_WORK_warp_insts, 50);
 	fixture_work(&f, GW_WORK_warp_fixed_cycles, 200);
@@ -281,13 +268,12 @@ static void a_request_asks_for_a_sector_at_least(void **state)
  * and device memory reads two for each, at the rate of a word for such a pair: 1e11 / 4 pairs a
  * second.
  */
-static void what_data_scatter_takes_device_memory_longer(void **state)
+TEST(what_data_scatter_takes_device_memory_longer)
 {
 	const double requests = 256000, pairs = requests * 14;
 	struct fixture f;
 	struct gw_estimate e;
 
-	(void)state;
 	init(&f);
 	fixture_work(&f, GW_WORK_dram_read_bytes, 1e9);
 	fixture_work(&f, GW_WORK_dram_write_bytes, 0);
@@ -326,12 +312,11 @@ static void no_latency(struct fixture *f)
 	fixture_work(f, GW_WORK_warp_loads_in_flight, 64);
 }
 
-static void bytes_make_it_memory_bound(void **state)
+TEST(bytes_make_it_memory_bound)
 {
 	struct fixture f;
 	struct gw_verdict v;
 
-	(void)state;
 	no_latency(&f);
 	fixture_work(&f, GW_WORK_dram_read_bytes, 1e9);
 	v = judge(&f);
@@ -344,12 +329,11 @@ static void bytes_make_it_memory_bound(void **state)
 	assert_string_equal(v.resource, "l2");
 }
 
-static void a_pipe_makes_it_compute_bound(void **state)
+TEST(a_pipe_makes_it_compute_bound)
 {
 	struct fixture f;
 	struct gw_verdict v;
 
-	(void)state;
 	no_latency(&f);
 	fixture_work(&f, GW_WORK_pipe_xu, 1e8);
 	v = judge(&f);
@@ -365,13 +349,12 @@ static void make_slow(struct fixture *f)
 	fixture_work(f, GW_WORK_warp_cycles_longest, 1e6);
 }
 
-static void few_blocks_lack_parallelism(void **state)
+TEST(few_blocks_lack_parallelism)
 {
 	struct fixture f;
 	struct gw_verdict v;
 	char text[80];
 
-	(void)state;
 	fixture_init(&f);
 	fixture_grid(&f, 50, 256);
 	make_slow(&f);
@@ -382,12 +365,11 @@ static void few_blocks_lack_parallelism(void **state)
 	assert_string_equal(text, "latency-bound (latency: parallelism)");
 }
 
-static void many_registers_lack_occupancy(void **state)
+TEST(many_registers_lack_occupancy)
 {
 	struct fixture f;
 	struct gw_verdict v;
 
-	(void)state;
 	fixture_init(&f);
 	f.kernel.registers = 200;
 	make_slow(&f);
@@ -397,24 +379,22 @@ static void many_registers_lack_occupancy(void **state)
 	assert_true(v.evidence[v.evidence_count - 1].value == 1);
 }
 
-static void full_gpu_waits_for_dependences(void **state)
+TEST(full_gpu_waits_for_dependences)
 {
 	struct fixture f;
 	struct gw_verdict v;
 
-	(void)state;
 	fixture_init(&f);
 	make_slow(&f);
 	v = judge(&f);
 	assert_int_equal(v.cause, GW_LATENCY_DEPENDENCES);
 }
 
-static void empty_launch_is_launch_bound(void **state)
+TEST(empty_launch_is_launch_bound)
 {
 	struct fixture f;
 	struct gw_verdict v;
 
-	(void)state;
 	fixture_init(&f);
 	fixture_grid(&f, 1, 32);
 	fixture_work(&f, GW_WORK_warp_cycles, 20);
@@ -426,13 +406,12 @@ static void empty_launch_is_launch_bound(void **state)
 	assert_true(v.confidence > 0.9);
 }
 
-static void unknown_traffic_makes_it_unknown(void **state)
+TEST(unknown_traffic_makes_it_unknown)
 {
 	struct fixture f;
 	struct gw_verdict v;
 	char text[120];
 
-	(void)state;
 	fixture_init(&f);
 	f.work.q[GW_WORK_dram_read_bytes] = (struct gw_quantity){.value = NAN};
 	v = judge(&f);
@@ -444,12 +423,11 @@ static void unknown_traffic_makes_it_unknown(void **state)
 }
 
 /* 128 us of dram in a field of one: half the trust is half the confidence. */
-static void confidence_follows_the_trust_in_the_deciding_amount(void **state)
+TEST(confidence_follows_the_trust_in_the_deciding_amount)
 {
 	struct fixture f;
 	struct gw_verdict sure, unsure;
 
-	(void)state;
 	no_latency(&f);
 	fixture_work(&f, GW_WORK_l2_read_bytes, 2e9);
 	fixture_work(&f, GW_WORK_dram_read_bytes, 1e9);
@@ -460,12 +438,11 @@ static void confidence_follows_the_trust_in_the_deciding_amount(void **state)
 	assert_true(fabs(unsure.confidence - sure.confidence / 2) < 1e-9);
 }
 
-static void tie_halves_the_confidence(void **state)
+TEST(tie_halves_the_confidence)
 {
 	struct fixture f;
 	struct gw_verdict v;
 
-	(void)state;
 	no_latency(&f);
 	fixture_work(&f, GW_WORK_dram_read_bytes, 2e9);
 	fixture_work(&f, GW_WORK_l2_read_bytes, 2e9);
@@ -477,28 +454,5 @@ static void tie_halves_the_confidence(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(what_is_written_follows_from_what_is_loaded),
-	        cmocka_unit_test(sectors_that_follow_look_up_lines_too),
-	        cmocka_unit_test(code_is_fetched_once_a_launch),
-	        cmocka_unit_test(packed_halves_count_wherever_they_go),
-	        cmocka_unit_test(a_counted_sum_at_l2_is_split_by_what_the_code_writes),
-	        cmocka_unit_test(hits_follow_from_counted_bytes),
-	        cmocka_unit_test(a_poor_sample_of_device_memory_is_no_more_than_l2_fetches),
-	        cmocka_unit_test(a_poor_sample_may_tell_of_sectors_written_in_part),
-	        cmocka_unit_test(a_range_splits_no_counted_sum),
-	        cmocka_unit_test(a_request_asks_for_a_sector_at_least),
-	        cmocka_unit_test(what_data_scatter_takes_device_memory_longer),
-	        cmocka_unit_test(bytes_make_it_memory_bound),
-	        cmocka_unit_test(a_pipe_makes_it_compute_bound),
-	        cmocka_unit_test(few_blocks_lack_parallelism),
-	        cmocka_unit_test(many_registers_lack_occupancy),
-	        cmocka_unit_test(full_gpu_waits_for_dependences),
-	        cmocka_unit_test(empty_launch_is_launch_bound),
-	        cmocka_unit_test(unknown_traffic_makes_it_unknown),
-	        cmocka_unit_test(confidence_follows_the_trust_in_the_deciding_amount),
-	        cmocka_unit_test(tie_halves_the_confidence),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run(NULL, NULL);
 }

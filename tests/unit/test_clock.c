@@ -4,12 +4,9 @@
 #include "preload/runtime/deadline.h"
 #include "preload/maps/state.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <time.h>
-#include <cmocka.h>
 
 enum { KHZ = 2500000 };
 static const uint64_t SECOND = 1000000000, MS = 1000000;
@@ -34,12 +31,12 @@ int clock_gettime(clockid_t clock, struct timespec *t)
 
 #define gw_ticks ticks_now
 #include "preload/runtime/clock.c"
+#include "tests/test.h"
 
 static int start(void **state)
 {
 	uint64_t ticks, realtime, monotonic;
 
-	(void)state;
 	passed = 1000 * SECOND;
 	ahead = 1700000000 * SECOND;
 	between = 0;
@@ -57,9 +54,8 @@ static void assert_is(uint64_t ticks, uint64_t time)
 	assert_in_range(gw_clock_ns(ticks), time - 2, time + 2);
 }
 
-static void the_present_is_the_clocks(void **state)
+TEST_WITH(the_present_is_the_clocks, start, NULL)
 {
-	(void)state;
 	for (int i = 0; i < 5; i++) {
 		assert_is(ticks_now(), passed + ahead);
 		passed += 5 * MS;
@@ -68,18 +64,16 @@ static void the_present_is_the_clocks(void **state)
 	}
 }
 
-static void differences_of_ticks_are_kept(void **state)
+TEST_WITH(differences_of_ticks_are_kept, start, NULL)
 {
-	(void)state;
 	assert_int_equal(gw_clock_khz(), KHZ);
 	assert_is(ticks_now() - 3 * (uint64_t)KHZ, passed + ahead - 3 * MS);
 }
 
 static const int64_t STEPS[] = {3600, -7200, 1, -1};
 
-static void the_rate_outlives_steps_of_the_clock(void **state)
+TEST_WITH(the_rate_outlives_steps_of_the_clock, start, NULL)
 {
-	(void)state;
 	for (size_t i = 0; i < sizeof(STEPS) / sizeof(*STEPS); i++) {
 		ahead += (uint64_t)(STEPS[i] * (int64_t)SECOND);
 		passed += 10 * MS;
@@ -89,20 +83,18 @@ static void the_rate_outlives_steps_of_the_clock(void **state)
 	}
 }
 
-static void times_before_a_step_are_reported_by_the_new_clock(void **state)
+TEST_WITH(times_before_a_step_are_reported_by_the_new_clock, start, NULL)
 {
 	uint64_t ticks = ticks_now(), was = passed;
 
-	(void)state;
 	ahead += 3600 * SECOND;
 	passed += 10 * MS;
 	gw_clock_update();
 	assert_is(ticks, was + ahead);
 }
 
-static void a_step_is_seen_once_and_how_long_it_is(void **state)
+TEST_WITH(a_step_is_seen_once_and_how_long_it_is, start, NULL)
 {
-	(void)state;
 	for (size_t i = 0; i < sizeof(STEPS) / sizeof(*STEPS); i++) {
 		int64_t by = STEPS[i] * (int64_t)SECOND;
 
@@ -115,9 +107,8 @@ static void a_step_is_seen_once_and_how_long_it_is(void **state)
 }
 
 /* A thread that is kept from running between two readings sees the clocks apart, and how far. */
-static void slow_readings_are_no_step(void **state)
+TEST_WITH(slow_readings_are_no_step, start, NULL)
 {
-	(void)state;
 	between = 50 * MS;
 	assert_true(gw_clock_update() == 0);
 	between = 0;
@@ -125,11 +116,10 @@ static void slow_readings_are_no_step(void **state)
 	assert_true(gw_clock_update() == 0);
 }
 
-static void after_a_step_back_the_times_before_it_are_ahead(void **state)
+TEST_WITH(after_a_step_back_the_times_before_it_are_ahead, start, NULL)
 {
 	uint64_t was = passed + ahead;
 
-	(void)state;
 	assert_false(gw_clock_ahead(was + SECOND)); /* no step, no such times */
 	ahead -= 60 * SECOND;
 	passed += 10 * MS;
@@ -142,21 +132,19 @@ static void after_a_step_back_the_times_before_it_are_ahead(void **state)
 	assert_false(gw_clock_ahead(was));
 }
 
-static void no_deadline_moves_with_the_wall_clock(void **state)
+TEST_WITH(no_deadline_moves_with_the_wall_clock, start, NULL)
 {
 	uint64_t deadline = gw_deadline_in(5 * MS);
 
-	(void)state;
 	ahead -= 3600 * SECOND;
 	assert_int_equal(deadline, passed + 5 * MS);
 	assert_int_equal(gw_steady_ns(), passed);
 }
 
-static void what_we_cost_is_added_up(void **state)
+TEST_WITH(what_we_cost_is_added_up, start, NULL)
 {
 	uint64_t before = gw_overhead_ns(), attach = gw_attach_ns();
 
-	(void)state;
 	gw_overhead_since(ticks_now() - 5 * (uint64_t)KHZ);
 	gw_overhead_since(ticks_now() - 5 * (uint64_t)KHZ);
 	assert_in_range(gw_overhead_ns() - before, 10 * MS - 2, 10 * MS + 2);
@@ -167,18 +155,5 @@ static void what_we_cost_is_added_up(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-#define T(name) cmocka_unit_test_setup(name, start)
-	        T(the_present_is_the_clocks),
-	        T(differences_of_ticks_are_kept),
-	        T(the_rate_outlives_steps_of_the_clock),
-	        T(times_before_a_step_are_reported_by_the_new_clock),
-	        T(a_step_is_seen_once_and_how_long_it_is),
-	        T(slow_readings_are_no_step),
-	        T(after_a_step_back_the_times_before_it_are_ahead),
-	        T(no_deadline_moves_with_the_wall_clock),
-	        T(what_we_cost_is_added_up),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run(NULL, NULL);
 }

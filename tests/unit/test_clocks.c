@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "predictor/counters/clocks.h"
+#include "tests/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
-#include <cmocka.h>
 
 static const uint64_t MS = 1000000;
 
@@ -25,53 +23,48 @@ static double sm_at(const struct gw_clocks *c, uint64_t from_ms, uint64_t to_ms)
 	return s.sm_hz / 1e6;
 }
 
-static void nothing_is_known_without_samples(void **state)
+TEST(nothing_is_known_without_samples)
 {
 	struct gw_clocks c = {0};
 	struct gw_clock_state s;
 
-	(void)state;
 	gw_clocks_at(&c, 1, 2, &s);
 	assert_true(isnan(s.sm_hz) && isnan(s.mem_hz) && isnan(s.others));
 	assert_int_equal(s.reasons, 0);
 }
 
-static void samples_inside_the_time_are_averaged(void **state)
+TEST(samples_inside_the_time_are_averaged)
 {
 	struct gw_clocks c = {0};
 
-	(void)state;
 	for (uint64_t ms = 1000; ms <= 2000; ms += 100)
 		add(&c, ms, ms < 1500 ? 1980 : 1500);
 	assert_float_equal(sm_at(&c, 1350, 1650), (1980 + 3 * 1500 - 1500) / 3.0, 1e-6);
 }
 
-static void neighbours_that_agree_tell_of_what_lies_between(void **state)
+TEST(neighbours_that_agree_tell_of_what_lies_between)
 {
 	struct gw_clocks c = {0};
 
-	(void)state;
 	add(&c, 1000, 1900);
 	add(&c, 1100, 1920);
 	assert_float_equal(sm_at(&c, 1040, 1041), 1910, 1e-6);
 }
 
-static void a_clock_that_changed_meanwhile_is_unknown(void **state)
+TEST(a_clock_that_changed_meanwhile_is_unknown)
 {
 	struct gw_clocks c = {0};
 
-	(void)state;
 	add(&c, 1000, 345);
 	add(&c, 1100, 1980);
 	assert_true(isnan(sm_at(&c, 1040, 1041)));
 	assert_float_equal(sm_at(&c, 1100, 1110), 1980, 1e-6);
 }
 
-static void a_sample_far_away_says_nothing(void **state)
+TEST(a_sample_far_away_says_nothing)
 {
 	struct gw_clocks c = {0};
 
-	(void)state;
 	add(&c, 1000, 1980);
 	assert_float_equal(sm_at(&c, 1299, 1300), 1980, 1e-6);
 	assert_true(isnan(sm_at(&c, 1301, 1302)));
@@ -82,12 +75,11 @@ static void a_sample_far_away_says_nothing(void **state)
 	assert_float_equal(sm_at(&c, 4900, 4910), 1000, 1e-6);
 }
 
-static void an_unknown_clock_stays_unknown(void **state)
+TEST(an_unknown_clock_stays_unknown)
 {
 	struct gw_clocks c = {0};
 	struct gw_clock_state s;
 
-	(void)state;
 	gw_clocks_add(&c, &(struct gw_clock_sample){.ns = MS, .mem_khz = 5, .others = 40});
 	gw_clocks_at(&c, MS, MS, &s);
 	assert_true(isnan(s.sm_hz));
@@ -95,12 +87,11 @@ static void an_unknown_clock_stays_unknown(void **state)
 	assert_float_equal(s.others, 0.4, 1e-9);
 }
 
-static void reasons_and_others_of_all_samples_count(void **state)
+TEST(reasons_and_others_of_all_samples_count)
 {
 	struct gw_clocks c = {0};
 	struct gw_clock_state s;
 
-	(void)state;
 	for (uint64_t i = 0; i < 4; i++)
 		gw_clocks_add(&c, &(struct gw_clock_sample){.ns = (10 + i) * MS,
 		                                            .sm_khz = 1,
@@ -111,22 +102,20 @@ static void reasons_and_others_of_all_samples_count(void **state)
 	assert_float_equal(s.others, 0.7, 1e-9);
 }
 
-static void only_the_last_samples_are_kept(void **state)
+TEST(only_the_last_samples_are_kept)
 {
 	struct gw_clocks c = {0};
 
-	(void)state;
 	for (uint64_t i = 0; i < 3 * GW_CLOCKS_WINDOW; i++)
 		add(&c, 1000 + 100 * i, 1000 + (uint32_t)i);
 	assert_true(isnan(sm_at(&c, 1000, 1001)));
 	assert_float_equal(sm_at(&c, 1000 + 100 * 150, 1000 + 100 * 150), 1150, 1e-6);
 }
 
-static void an_older_sample_is_left_out(void **state)
+TEST(an_older_sample_is_left_out)
 {
 	struct gw_clocks c = {0};
 
-	(void)state;
 	add(&c, 1000, 1500);
 	add(&c, 900, 300);
 	assert_int_equal(c.count, 1);
@@ -135,11 +124,10 @@ static void an_older_sample_is_left_out(void **state)
 
 /* Else none would be taken until the clock is where it was, and of launches now nothing be known.
  */
-static void one_older_by_far_begins_anew(void **state)
+TEST(one_older_by_far_begins_anew)
 {
 	struct gw_clocks c = {0};
 
-	(void)state;
 	add(&c, 3600000, 1500);
 	add(&c, 1000, 300);
 	add(&c, 1100, 300);
@@ -150,18 +138,5 @@ static void one_older_by_far_begins_anew(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(nothing_is_known_without_samples),
-	        cmocka_unit_test(samples_inside_the_time_are_averaged),
-	        cmocka_unit_test(neighbours_that_agree_tell_of_what_lies_between),
-	        cmocka_unit_test(a_clock_that_changed_meanwhile_is_unknown),
-	        cmocka_unit_test(a_sample_far_away_says_nothing),
-	        cmocka_unit_test(an_unknown_clock_stays_unknown),
-	        cmocka_unit_test(reasons_and_others_of_all_samples_count),
-	        cmocka_unit_test(only_the_last_samples_are_kept),
-	        cmocka_unit_test(an_older_sample_is_left_out),
-	        cmocka_unit_test(one_older_by_far_begins_anew),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run(NULL, NULL);
 }

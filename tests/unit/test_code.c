@@ -6,19 +6,17 @@
 #include "preload/launch/module_reports.h"
 #include "preload/runtime/options.h"
 #include "tests/code/corpus.h"
+#include "tests/test.h"
 #include "tests/unit/preload_fixture.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
+#include <elf.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <elf.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 enum { SLOT = 3 };
 
@@ -27,7 +25,6 @@ static struct gw_code code;
 
 static int start(void **state)
 {
-	(void)state;
 	fixture_start();
 	gw_options.mode = GW_MODE_AUDIT;
 	gw_options.analyze_code = true;
@@ -39,7 +36,6 @@ static int start(void **state)
 
 static int end(void **state)
 {
-	(void)state;
 	gw_arena_free(&arena);
 	return 0;
 }
@@ -78,9 +74,8 @@ static bool code_of(const char *name, uint32_t module, uint32_t processor)
 	return gw_code_of(SLOT, &code);
 }
 
-static void the_machine_code_for_the_processor_is_found(void **state)
+TEST_WITH(the_machine_code_for_the_processor_is_found, start, end)
 {
-	(void)state;
 	module_copied(1, "zstd.fatbin");
 	assert_true(code_of("powers", 1, 80));
 	assert_true(code.machine);
@@ -92,9 +87,8 @@ static void the_machine_code_for_the_processor_is_found(void **state)
 	assert_null(code.why);
 }
 
-static void ptx_is_given_where_the_driver_compiled_it(void **state)
+TEST_WITH(ptx_is_given_where_the_driver_compiled_it, start, end)
 {
-	(void)state;
 	module_copied(1, "zstd.fatbin");
 	assert_true(code_of("powers", 1, 120));
 	assert_false(code.machine);
@@ -103,6 +97,7 @@ static void ptx_is_given_where_the_driver_compiled_it(void **state)
 
 #define NOWHERE "its module was loaded unseen, and no object of the process holds its code"
 #define OTHER   "its module was loaded unseen, and what has its name is other code"
+#define NOT_ALL "its module was loaded unseen, and not all code could be searched for it"
 #define SEVERAL "its module was loaded unseen, and there is other code of its name"
 
 static void reason(const char *name, uint32_t module, uint32_t processor, const char *why)
@@ -112,11 +107,10 @@ static void reason(const char *name, uint32_t module, uint32_t processor, const 
 	assert_string_equal(code.why, why);
 }
 
-static void what_is_not_known_has_its_reason(void **state)
+TEST_WITH(what_is_not_known_has_its_reason, start, end)
 {
 	struct gw_module_note *broken = module_copied(2, "sm_80.cubin");
 
-	(void)state;
 	module_copied(1, "sm_80.cubin");
 	((uint8_t *)broken->image)[4] = 1; /* 32-bit */
 	reason("powers", 0, 80, NOWHERE);
@@ -142,20 +136,18 @@ static void what_is_not_known_has_its_reason(void **state)
 	reason("powers", 6, 80, "its place in the file could not be found");
 }
 
-static void a_file_that_was_loaded_is_read(void **state)
+TEST_WITH(a_file_that_was_loaded_is_read, start, end)
 {
-	(void)state;
 	module_in_file(1, CORPUS "/sm_75.cubin", 0, 0);
 	assert_true(code_of("powers", 1, 75));
 	assert_int_equal(code.kernel.arch.number, 75);
 }
 
-/* As dladdr() tells it of a program's or library's container: by its address when loaded. */
-static void a_container_is_read_from_where_it_lies_in_a_library(void **state)
+/* As dladdr() reports it of a program's or library's container: by its address when loaded. */
+TEST_WITH(a_container_is_read_from_where_it_lies_in_a_library, start, end)
 {
 	static const char *const files[] = {"library.so", "program"};
 
-	(void)state;
 	for (uint32_t i = 0; i < 2; i++) {
 		char path[512];
 		struct gw_images images = corpus_images(&arena, files[i], 3);
@@ -170,11 +162,10 @@ static void a_container_is_read_from_where_it_lies_in_a_library(void **state)
 	}
 }
 
-static void a_library_is_read_once_for_all_its_kernels(void **state)
+TEST_WITH(a_library_is_read_once_for_all_its_kernels, start, end)
 {
 	struct gw_module_note *n = module_copied(1, "zstd.fatbin");
 
-	(void)state;
 	assert_true(code_of("powers", 1, 80));
 	memset(n->image, 0, (size_t)n->bytes);
 	assert_true(code_of("_Z5saxpyifPKfPf", 1, 80));
@@ -206,12 +197,11 @@ static bool unseen(const char *name, uint32_t processor, uint32_t registers, uin
 	return gw_code_of(SLOT, &code);
 }
 
-static void code_of_a_module_loaded_unseen_is_found_in_the_process_s_objects(void **state)
+TEST_WITH(code_of_a_module_loaded_unseen_is_found_in_the_process_s_objects, start, end)
 {
 	size_t size;
 	void *at = mapped(CORPUS "/library.so", &size);
 
-	(void)state;
 	assert_true(unseen("powers", 80, 12, 0));
 	assert_true(code.machine);
 	assert_int_equal(code.kernel.arch.number, 80);
@@ -233,7 +223,7 @@ static void code_of_a_module_loaded_unseen_is_found_in_the_process_s_objects(voi
 }
 
 /* With its header it goes round to where it begins. */
-static void a_container_that_is_longer_than_its_section_is_not_listed(void **state)
+TEST_WITH(a_container_that_is_longer_than_its_section_is_not_listed, start, end)
 {
 	static const unsigned char magic[] = {0x50, 0xed, 0x55, 0xba};
 	const uint16_t header = 0xffff;
@@ -244,7 +234,6 @@ static void a_container_that_is_longer_than_its_section_is_not_listed(void **sta
 	int fd = mkstemp(path);
 	void *at;
 
-	(void)state;
 	memcpy(copy, from, size);
 	munmap(from, size);
 	for (char *c = copy; (c = memmem(c, size - (size_t)(c - copy), magic, 4)); c++)
@@ -262,13 +251,12 @@ static void a_container_that_is_longer_than_its_section_is_not_listed(void **sta
 	test_free(copy);
 }
 
-static void code_of_a_module_loaded_unseen_is_found_in_reports(void **state)
+TEST_WITH(code_of_a_module_loaded_unseen_is_found_in_reports, start, end)
 {
 	struct gw_bytes cubin = corpus_file(&arena, "sm_90.cubin");
 	struct gw_bytes other = corpus_file(&arena, "sm_90a-cuda12.cubin");
 	bool all;
 
-	(void)state;
 	gw_module_unseen();
 	gw_module_reported(cubin.data, cubin.size);
 	gw_module_reported(cubin.data, cubin.size);
@@ -287,14 +275,13 @@ static void code_of_a_module_loaded_unseen_is_found_in_reports(void **state)
 }
 
 /* The same code in two images is the same. */
-static void code_that_two_images_have_alike_is_found(void **state)
+TEST_WITH(code_that_two_images_have_alike_is_found, start, end)
 {
 	struct gw_bytes cubin = corpus_file(&arena, "sm_90.cubin");
 	size_t size = cubin.size + 64;
 	uint8_t *longer = gw_arena_array(&arena, 1, size);
 	bool all;
 
-	(void)state;
 	memcpy(longer, cubin.data, cubin.size);
 	gw_module_unseen();
 	gw_module_reported(cubin.data, cubin.size);
@@ -365,7 +352,7 @@ static void host_with_ptx(const char *path, const char *ptx)
 #define TWO      ".visible .entry two(.param .u64 p, .param .u32 q) { call (r), f; ret; }\n"
 
 /* Two objects of one source and more: what an entry calls may be another in each. */
-static void ptx_of_two_objects_is_compared_by_entry(void **state)
+TEST_WITH(ptx_of_two_objects_is_compared_by_entry, start, end)
 {
 	char path[2][32] = {"/tmp/gw_host.XXXXXX", "/tmp/gw_host.XXXXXX"};
 	const char *text[] = {PTX_HEAD ONE TWO,
@@ -373,7 +360,6 @@ static void ptx_of_two_objects_is_compared_by_entry(void **state)
 	size_t size[2];
 	void *at[2];
 
-	(void)state;
 	for (unsigned i = 0; i < 2; i++) {
 		close(mkstemp(path[i]));
 		host_with_ptx(path[i], text[i]);
@@ -391,8 +377,33 @@ static void ptx_of_two_objects_is_compared_by_entry(void **state)
 	}
 }
 
+/* Each entry of the table of symbols is a kernel, all of them of one large section. */
+TEST_WITH(kernels_that_claim_the_same_code_are_read_within_a_bound, start, end)
+{
+	enum { SIZE = 8 << 20, COPIES = 20 };
+	struct gw_bytes cubin = corpus_file(&arena, "sm_90.cubin");
+	uint8_t *large = gw_arena_array(&arena, SIZE, 1), *at = large + cubin.size;
+	Elf64_Shdr *s = (void *)(large + ((const Elf64_Ehdr *)(const void *)cubin.data)->e_shoff);
+
+	memcpy(large, cubin.data, cubin.size);
+	for (unsigned n = ((Elf64_Ehdr *)(void *)large)->e_shnum; n--; s++) {
+		for (unsigned i = 0; s->sh_type == SHT_SYMTAB && i < COPIES; i++)
+			at = mempcpy(at, large + s->sh_offset, s->sh_size);
+		if (s->sh_type == SHT_SYMTAB)
+			*s = (Elf64_Shdr){s->sh_name,          s->sh_type, 0, 0, cubin.size,
+			                  COPIES * s->sh_size, s->sh_link, 0, 8, s->sh_entsize};
+		else if (s->sh_type == SHT_PROGBITS && s->sh_flags & SHF_EXECINSTR)
+			s->sh_size = SIZE - s->sh_offset;
+	}
+	gw_module_unseen();
+	gw_module_reported(large, SIZE);
+	gw_module_copy_give(SIZE);
+	assert_false(unseen("none", 90, 12, 0));
+	assert_string_equal(code.why, NOT_ALL);
+}
+
 /* What is reported while a hook sees the load is of that module, and wanted where that is PTX. */
-static void machine_code_of_ptx_is_kept_with_it(void **state)
+TEST_WITH(machine_code_of_ptx_is_kept_with_it, start, end)
 {
 	struct gw_bytes cubin = corpus_file(&arena, "sm_90.cubin");
 	struct gw_bytes ptx = corpus_file(&arena, "sm_70.ptx");
@@ -400,7 +411,6 @@ static void machine_code_of_ptx_is_kept_with_it(void **state)
 	struct gw_module_note *n = module_copied(1, "sm_70.ptx");
 	bool all;
 
-	(void)state;
 	gw_module_load_begun(cubin.data, NULL);
 	gw_module_reported(cubin.data, cubin.size);
 	assert_null(gw_module_load_ended(false));
@@ -448,13 +458,12 @@ static struct gw_module_note *large_module(uint32_t number, size_t size)
 }
 
 /* Also where another module of the same bytes shares the copy, and its code is held. */
-static void many_images_are_packed_and_read_all_the_same(void **state)
+TEST_WITH(many_images_are_packed_and_read_all_the_same, start, end)
 {
 	enum { SIZE = 6 << 20 };
 	struct gw_module_note *n[3], again = {.number = 9};
 	uint64_t before = gw_module_copied();
 
-	(void)state;
 	for (uint32_t m = 0; m < 2; m++)
 		n[m] = large_module(m + 1, SIZE);
 	for (unsigned i = 0; i < 20; i++)
@@ -476,13 +485,12 @@ static void many_images_are_packed_and_read_all_the_same(void **state)
 	assert_true(code_of("powers", 2, 80));
 }
 
-static void reports_are_bounded(void **state)
+TEST_WITH(reports_are_bounded, start, end)
 {
 	enum { SIZE = 12 << 20 };
 	uint64_t *large = gw_arena_array(&arena, 1, SIZE);
 	bool all;
 
-	(void)state;
 	gw_module_unseen();
 	gw_module_reported(large, GW_MODULE_COPY_MAX + 1);
 	assert_null(gw_module_reports(&all));
@@ -494,12 +502,11 @@ static void reports_are_bounded(void **state)
 	assert_false(gw_module_copy_take(SIZE));
 	/* Not knowing all of it, no name is said to be nowhere. */
 	assert_false(unseen("powers", 90, 12, 0));
-	assert_string_equal(code.why, "its module was loaded unseen, and not all code could be "
-	                              "searched for it");
+	assert_string_equal(code.why, NOT_ALL);
 }
 
 /* A fatbin of one image as large as may be read; more of them than there is room for. */
-static void what_is_held_stays_in_bounds(void **state)
+TEST_WITH(what_is_held_stays_in_bounds, start, end)
 {
 	enum { LARGE = 12 << 20, MODULES = 12 };
 	struct gw_bytes cubin = corpus_file(&arena, "sm_80.cubin");
@@ -509,7 +516,6 @@ static void what_is_held_stays_in_bounds(void **state)
 	size_t room = sizeof(head) + cubin.size + LARGE / 255 + 64, n = sizeof(head), left;
 	uint8_t *file = gw_arena_array(&arena, room, 1);
 
-	(void)state;
 	file[n++] = 0xff;
 	for (left = cubin.size - 15; left >= 255; left -= 255)
 		file[n++] = 255;
@@ -539,34 +545,5 @@ static void what_is_held_stays_in_bounds(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test_setup_teardown(the_machine_code_for_the_processor_is_found, start,
-	                                        end),
-	        cmocka_unit_test_setup_teardown(ptx_is_given_where_the_driver_compiled_it, start,
-	                                        end),
-	        cmocka_unit_test_setup_teardown(what_is_not_known_has_its_reason, start, end),
-	        cmocka_unit_test_setup_teardown(a_file_that_was_loaded_is_read, start, end),
-	        cmocka_unit_test_setup_teardown(a_container_is_read_from_where_it_lies_in_a_library,
-	                                        start, end),
-	        cmocka_unit_test_setup_teardown(a_library_is_read_once_for_all_its_kernels, start,
-	                                        end),
-	        cmocka_unit_test_setup_teardown(what_is_held_stays_in_bounds, start, end),
-	        cmocka_unit_test_setup_teardown(
-	                code_of_a_module_loaded_unseen_is_found_in_the_process_s_objects, start,
-	                end),
-	        cmocka_unit_test_setup_teardown(
-	                a_container_that_is_longer_than_its_section_is_not_listed, start, end),
-	        cmocka_unit_test_setup_teardown(code_of_a_module_loaded_unseen_is_found_in_reports,
-	                                        start, end),
-	        cmocka_unit_test_setup_teardown(code_that_two_images_have_alike_is_found, start,
-	                                        end),
-	        cmocka_unit_test_setup_teardown(ptx_of_two_objects_is_compared_by_entry, start,
-	                                        end),
-	        cmocka_unit_test_setup_teardown(machine_code_of_ptx_is_kept_with_it, start, end),
-	        cmocka_unit_test_setup_teardown(many_images_are_packed_and_read_all_the_same, start,
-	                                        end),
-	        cmocka_unit_test_setup_teardown(reports_are_bounded, start, end),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run(NULL, NULL);
 }

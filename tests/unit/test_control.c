@@ -7,13 +7,11 @@
 #include "preload/runtime/deadline.h"
 #include "preload/runtime/hot.h"
 #include "preload/runtime/options.h"
+#include "tests/test.h"
 #include "tests/unit/preload_fixture.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
-#include <cmocka.h>
 
 bool __wrap_gw_live_asked(struct gw_live_control *out);
 bool __wrap_gw_live_there(void);
@@ -97,7 +95,6 @@ static int start_as(bool forbidden)
 
 static int start(void **state)
 {
-	(void)state;
 	return start_as(false);
 }
 
@@ -111,9 +108,8 @@ static void ask(uint64_t now_ns, uint32_t mode, uint32_t budget, uint32_t second
 	gw_control_tick(now_ns);
 }
 
-static void the_segment_has_the_mode_from_the_start(void **state)
+TEST_WITH(the_segment_has_the_mode_from_the_start, start, NULL)
 {
-	(void)state;
 	assert_int_equal(answers, 1);
 	assert_int_equal(answer.mode, GW_MODE_WATCH);
 	assert_int_equal(answer.request, 0);
@@ -122,9 +118,8 @@ static void the_segment_has_the_mode_from_the_start(void **state)
 	assert_int_equal(answers, 1);
 }
 
-static void a_mode_is_switched_answered_and_logged(void **state)
+TEST_WITH(a_mode_is_switched_answered_and_logged, start, NULL)
 {
-	(void)state;
 	ask(S, GW_MODE_AUDIT, GW_LIVE_AS_IT_IS, 0);
 	assert_int_equal(gw_options.mode, GW_MODE_AUDIT);
 	assert_int_equal(gw_options.budget, 1);
@@ -140,27 +135,24 @@ static void a_mode_is_switched_answered_and_logged(void **state)
 	assert_int_equal(logged.cause, 0);
 }
 
-static void a_budget_alone_leaves_the_mode(void **state)
+TEST_WITH(a_budget_alone_leaves_the_mode, start, NULL)
 {
-	(void)state;
 	ask(S, GW_LIVE_AS_IT_IS, 20, 0);
 	assert_int_equal(gw_options.mode, GW_MODE_WATCH);
 	assert_int_equal(gw_options.budget, 20);
 	assert_int_equal(logged.budget, 20);
 }
 
-static void what_is_so_already_is_answered_and_not_logged(void **state)
+TEST_WITH(what_is_so_already_is_answered_and_not_logged, start, NULL)
 {
-	(void)state;
 	ask(S, GW_MODE_WATCH, 1, 0);
 	assert_int_equal(answer.request, request.sequence);
 	assert_int_equal(records, 0);
 	assert_int_equal(windows, 0);
 }
 
-static void idle_stops_launches_and_others_let_them_in(void **state)
+TEST_WITH(idle_stops_launches_and_others_let_them_in, start, NULL)
 {
-	(void)state;
 	ask(S, GW_MODE_IDLE, GW_LIVE_AS_IT_IS, 0);
 	assert_int_equal(atomic_load(&gw_hot.active), GW_HOT_IDLE);
 	ask(2 * S, GW_MODE_COUNT, GW_LIVE_AS_IT_IS, 0);
@@ -168,18 +160,16 @@ static void idle_stops_launches_and_others_let_them_in(void **state)
 	assert_int_equal(atomic_load(&gw_hot.untimed), GW_UNTIMED);
 }
 
-static void mode_watch_makes_the_log_a_ring(void **state)
+TEST_WITH(mode_watch_makes_the_log_a_ring, start, NULL)
 {
-	(void)state;
 	ask(S, GW_MODE_COUNT, GW_LIVE_AS_IT_IS, 0);
 	assert_int_equal(rings, 0);
 	ask(2 * S, GW_MODE_WATCH, GW_LIVE_AS_IT_IS, 0);
 	assert_int_equal(rings, 1);
 }
 
-static void after_its_time_it_goes_back(void **state)
+TEST_WITH(after_its_time_it_goes_back, start, NULL)
 {
-	(void)state;
 	ask(10 * S, GW_MODE_AUDIT, 50, 30);
 	assert_int_equal(answer.then, GW_MODE_WATCH);
 	assert_true(answer.until_ns > 0);
@@ -196,9 +186,8 @@ static void after_its_time_it_goes_back(void **state)
 }
 
 /* Where it goes back to is what was there before the first of them. */
-static void a_second_time_prolongs_the_first(void **state)
+TEST_WITH(a_second_time_prolongs_the_first, start, NULL)
 {
-	(void)state;
 	ask(10 * S, GW_MODE_AUDIT, GW_LIVE_AS_IT_IS, 30);
 	ask(20 * S, GW_MODE_COUNT, GW_LIVE_AS_IT_IS, 60);
 	gw_control_tick(50 * S);
@@ -207,9 +196,8 @@ static void a_second_time_prolongs_the_first(void **state)
 	assert_int_equal(gw_options.mode, GW_MODE_WATCH);
 }
 
-static void a_switch_without_a_time_stays(void **state)
+TEST_WITH(a_switch_without_a_time_stays, start, NULL)
 {
-	(void)state;
 	ask(10 * S, GW_MODE_AUDIT, GW_LIVE_AS_IT_IS, 30);
 	ask(20 * S, GW_MODE_COUNT, GW_LIVE_AS_IT_IS, 0);
 	gw_control_tick(100 * S);
@@ -228,9 +216,8 @@ static void refused(uint32_t mode, uint32_t budget, uint32_t seconds, const char
 }
 
 /* Whoever writes into the segment chooses a documented value, or nothing. */
-static void what_is_no_documented_value_changes_nothing(void **state)
+TEST_WITH(what_is_no_documented_value_changes_nothing, start, NULL)
 {
-	(void)state;
 	refused(GW_MODES, 1, 0, "none of audit, watch, count and idle");
 	refused(77777, 1, 0, "none of audit, watch, count and idle");
 	refused(GW_MODE_OFF, 1, 0, "none of audit, watch, count and idle");
@@ -239,9 +226,8 @@ static void what_is_no_documented_value_changes_nothing(void **state)
 }
 
 /* A child of a process that used the GPU. */
-static void what_can_not_be_timed_is_counted_at_most(void **state)
+TEST_WITH(what_can_not_be_timed_is_counted_at_most, start, NULL)
 {
-	(void)state;
 	start_as(true);
 	refused(GW_MODE_AUDIT, 1, 0, "forked while the GPU was in use");
 	ask(2 * S, GW_MODE_COUNT, GW_LIVE_AS_IT_IS, 0);
@@ -249,9 +235,8 @@ static void what_can_not_be_timed_is_counted_at_most(void **state)
 	assert_int_equal(gw_options.mode, GW_MODE_COUNT);
 }
 
-static void what_of_a_mode_is_lacking_is_said(void **state)
+TEST_WITH(what_of_a_mode_is_lacking_is_said, start, NULL)
 {
-	(void)state;
 	ask(S, GW_MODE_WATCH, 0, 0);
 	assert_int_equal(answer.refused, 0);
 	assert_non_null(strstr(answer.text, "the budget is 0"));
@@ -259,21 +244,5 @@ static void what_of_a_mode_is_lacking_is_said(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup(name, start)
-	const struct CMUnitTest tests[] = {
-	        TEST(the_segment_has_the_mode_from_the_start),
-	        TEST(a_mode_is_switched_answered_and_logged),
-	        TEST(a_budget_alone_leaves_the_mode),
-	        TEST(what_is_so_already_is_answered_and_not_logged),
-	        TEST(idle_stops_launches_and_others_let_them_in),
-	        TEST(mode_watch_makes_the_log_a_ring),
-	        TEST(after_its_time_it_goes_back),
-	        TEST(a_second_time_prolongs_the_first),
-	        TEST(a_switch_without_a_time_stays),
-	        TEST(what_is_no_documented_value_changes_nothing),
-	        TEST(what_can_not_be_timed_is_counted_at_most),
-	        TEST(what_of_a_mode_is_lacking_is_said),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run(NULL, NULL);
 }

@@ -2,12 +2,10 @@
 /* Widths find the one that one in ten times lies outside of, and don't swing on the way. */
 #include "predictor/learner/coverage.h"
 #include "tests/random.h"
+#include "tests/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
-#include <cmocka.h>
 
 enum { KIND = GW_WIDTH_SIZES - 1, LAG_MOST = 16 };
 
@@ -42,13 +40,12 @@ static double missed(struct gw_coverage *c, int rounds, int together, int lag, d
 	return outside / (rounds - rounds / 2) / together;
 }
 
-static void one_in_ten_lies_outside_in_the_end(void **state)
+TEST(one_in_ten_lies_outside_in_the_end)
 {
 	static const double scales[] = {0.5, 1, 3};
 	struct gw_coverage c;
 	double least, most, m;
 
-	(void)state;
 	for (int i = 0; i < 3; i++) {
 		seed = 9;
 		gw_coverage_start(&c);
@@ -59,12 +56,11 @@ static void one_in_ten_lies_outside_in_the_end(void **state)
 }
 
 /* A hundred predictions at once, each judged ten rounds later: still no swing. */
-static void a_late_verdict_on_many_makes_no_swing(void **state)
+TEST(a_late_verdict_on_many_makes_no_swing)
 {
 	struct gw_coverage c;
 	double least, most, m;
 
-	(void)state;
 	seed = 9;
 	gw_coverage_start(&c);
 	m = missed(&c, 400, 100, 10, 1, &least, &most);
@@ -72,12 +68,11 @@ static void a_late_verdict_on_many_makes_no_swing(void **state)
 	assert_true(least > 1.2 && most < 2.2);
 }
 
-static void a_width_stays_within_bounds(void **state)
+TEST(a_width_stays_within_bounds)
 {
 	struct gw_coverage c;
 	float first;
 
-	(void)state;
 	gw_coverage_start(&c);
 	first = c.width[KIND];
 	for (int i = 0; i < 10000; i++) {
@@ -92,12 +87,11 @@ static void a_width_stays_within_bounds(void **state)
 	assert_true(c.width[KIND] > 0.1f * first && c.width[KIND] < first);
 }
 
-static void kinds_do_not_mix(void **state)
+TEST(kinds_do_not_mix)
 {
 	bool seen[GW_WIDTHS] = {false};
 	struct gw_coverage c, before;
 
-	(void)state;
 	gw_coverage_start(&c);
 	before = c;
 	gw_coverage_judge(&c, gw_width_of_work(GW_TIER_COLD, GW_SOURCE_STATIC), 1);
@@ -116,11 +110,10 @@ static void kinds_do_not_mix(void **state)
 		assert_true(seen[i]);
 }
 
-static void a_configuration_that_misses_gets_a_width_of_its_own(void **state)
+TEST(a_configuration_that_misses_gets_a_width_of_its_own)
 {
 	float own = 0, calm = 0;
 
-	(void)state;
 	for (int i = 0; i < 30; i++) {
 		own = gw_coverage_own(own, 1, 2);
 		calm = gw_coverage_own(calm, 0, 2);
@@ -135,13 +128,12 @@ static void a_configuration_that_misses_gets_a_width_of_its_own(void **state)
 }
 
 /* Nine errors in ten are within reach, and that is hardly farther than it must be. */
-static void errors_are_within_reach_nine_times_in_ten(void **state)
+TEST(errors_are_within_reach_nine_times_in_ten)
 {
 	enum { ERRORS = 40, TRIES = 2000 };
 	struct gw_errors all, own;
 	double reach, within = 0;
 
-	(void)state;
 	gw_errors_start(&all);
 	own = (struct gw_errors){{0}};
 	for (int i = 0; i < ERRORS; i++)
@@ -153,12 +145,11 @@ static void errors_are_within_reach_nine_times_in_ten(void **state)
 	assert_true(within >= 0.86 && reach < 0.08);
 }
 
-static void few_errors_reach_as_far_as_those_of_others(void **state)
+TEST(few_errors_reach_as_far_as_those_of_others)
 {
 	struct gw_errors all = {{0}}, own = {{0}};
 	double none, some;
 
-	(void)state;
 	for (int i = 0; i < 10; i++)
 		gw_errors_add(&all, 0.3);
 	none = gw_errors_reach(&own, &all, 4);
@@ -172,11 +163,10 @@ static void few_errors_reach_as_far_as_those_of_others(void **state)
 }
 
 /* The latest decide, however many came before; any error counts, of none and infinite ones too. */
-static void old_errors_fade(void **state)
+TEST(old_errors_fade)
 {
 	struct gw_errors all, own = {{0}};
 
-	(void)state;
 	gw_errors_start(&all);
 	for (int i = 0; i < 1000; i++)
 		gw_errors_add(&own, 5);
@@ -190,16 +180,5 @@ static void old_errors_fade(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(one_in_ten_lies_outside_in_the_end),
-	        cmocka_unit_test(a_late_verdict_on_many_makes_no_swing),
-	        cmocka_unit_test(a_width_stays_within_bounds),
-	        cmocka_unit_test(kinds_do_not_mix),
-	        cmocka_unit_test(errors_are_within_reach_nine_times_in_ten),
-	        cmocka_unit_test(few_errors_reach_as_far_as_those_of_others),
-	        cmocka_unit_test(old_errors_fade),
-	        cmocka_unit_test(a_configuration_that_misses_gets_a_width_of_its_own),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run(NULL, NULL);
 }

@@ -11,14 +11,12 @@
 #include "preload/runtime/options.h"
 #include "preload/analysis/analyze.h"
 #include "preload/worker/registry.h"
+#include "tests/test.h"
 #include "tests/unit/preload_fixture.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 static char text[GW_PROFILE_BYTES];
 static size_t length, announced;
@@ -56,7 +54,6 @@ void gw_predictor_set_device(struct gw_predictor_set *f, uint32_t device,
 
 static int start(void **state)
 {
-	(void)state;
 	fixture_start();
 	gw_degraded_reset();
 	gw_device_profile_start(NULL);
@@ -74,19 +71,17 @@ static int start(void **state)
 
 static int stop(void **state)
 {
-	(void)state;
 	for (uint32_t id = 1; id <= GW_FLEET_MOST; id++)
 		free((void *)(uintptr_t)gw_device_profile(id));
 	return 0;
 }
 
-static void the_profile_of_the_gpus_name_is_taken_and_kept_in_the_log(void **state)
+TEST_WITH(the_profile_of_the_gpus_name_is_taken_and_kept_in_the_log, start, stop)
 {
 	static struct gw_profile read;
 	struct gw_profile_error error;
 	struct gw_reason reason;
 
-	(void)state;
 	gw_device_profile_use(3, "NVIDIA H200");
 	assert_non_null(gw_device_profile(3));
 	assert_ptr_equal(gw_device_profile(0), gw_device_profile(3));
@@ -105,11 +100,10 @@ static void the_profile_of_the_gpus_name_is_taken_and_kept_in_the_log(void **sta
 }
 
 /* A machine with two kinds of GPU, one of which nobody has calibrated. */
-static void each_gpu_has_its_own_profile(void **state)
+TEST_WITH(each_gpu_has_its_own_profile, start, stop)
 {
 	struct gw_reason reason;
 
-	(void)state;
 	gw_options.profile[strlen(gw_options.profile) - strlen("/nvidia-h200.json")] = 0;
 	gw_device_profile_use(1, "A GPU nobody has");
 	assert_true(gw_degraded_get(0, &reason));
@@ -126,11 +120,10 @@ static void each_gpu_has_its_own_profile(void **state)
 	assert_ptr_equal(gw_device_profile(0), gw_device_profile(2));
 }
 
-static void another_gpus_profile_is_not_used_and_that_is_said(void **state)
+TEST_WITH(another_gpus_profile_is_not_used_and_that_is_said, start, stop)
 {
 	struct gw_reason reason;
 
-	(void)state;
 	gw_device_profile_use(1, "A GPU nobody has");
 	assert_null(gw_device_profile(1));
 	assert_null(predicted);
@@ -140,11 +133,10 @@ static void another_gpus_profile_is_not_used_and_that_is_said(void **state)
 	assert_non_null(strstr(reason.text, "gpuwatch calibrate"));
 }
 
-static void a_stand_in_lacks_nothing_unless_a_profile_is_named(void **state)
+TEST_WITH(a_stand_in_lacks_nothing_unless_a_profile_is_named, start, stop)
 {
 	struct gw_reason reason;
 
-	(void)state;
 	gw_device_stand_in_set(true);
 	gw_options.profile[0] = 0;
 	gw_device_profile_use(1, "gpuwatch stand-in (a test's)");
@@ -157,11 +149,10 @@ static void a_stand_in_lacks_nothing_unless_a_profile_is_named(void **state)
 	assert_true(gw_degraded_get(0, &reason));
 }
 
-static void a_gpu_without_a_name_is_not_looked_for(void **state)
+TEST_WITH(a_gpu_without_a_name_is_not_looked_for, start, stop)
 {
 	struct gw_reason reason;
 
-	(void)state;
 	gw_device_profile_use(1, "");
 	assert_false(gw_degraded_get(0, &reason));
 	gw_device_profile_use(1, "NVIDIA H200");
@@ -170,14 +161,5 @@ static void a_gpu_without_a_name_is_not_looked_for(void **state)
 
 int main(void)
 {
-#define T(name) cmocka_unit_test_setup_teardown(name, start, stop)
-	const struct CMUnitTest tests[] = {
-	        T(the_profile_of_the_gpus_name_is_taken_and_kept_in_the_log),
-	        T(each_gpu_has_its_own_profile),
-	        T(another_gpus_profile_is_not_used_and_that_is_said),
-	        T(a_stand_in_lacks_nothing_unless_a_profile_is_named),
-	        T(a_gpu_without_a_name_is_not_looked_for),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run(NULL, NULL);
 }

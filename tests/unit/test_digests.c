@@ -7,14 +7,12 @@
 #include "preload/worker/profile.h"
 #include "preload/worker/registry.h"
 #include "predictor/code/digest_provisional.h"
+#include "tests/test.h"
 #include "tests/unit/ir_kernel.h"
 #include "tests/unit/preload_fixture.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 enum { KERNEL = 1, OTHER = 2, BLOCKS = 4 };
 
@@ -66,7 +64,6 @@ static int start(void **state)
 		char room[sizeof(struct gw_layout) + 2 * sizeof(struct gw_code_param)];
 	} two;
 
-	(void)state;
 	fixture_start();
 	layout = &two.layout;
 	layout->bytes = 16;
@@ -85,7 +82,6 @@ static int start(void **state)
 
 static int end(void **state)
 {
-	(void)state;
 	gw_arena_free(&k.arena);
 	return 0;
 }
@@ -109,9 +105,8 @@ static bool distinguished(uint32_t slot)
 	return plan_of(slot) != NULL;
 }
 
-static void a_kernel_whose_code_was_read_has_a_plan(void **state)
+TEST_WITH(a_kernel_whose_code_was_read_has_a_plan, start, end)
 {
-	(void)state;
 	assert_true(distinguished(KERNEL));
 	assert_int_equal(plan_of(KERNEL)->count, 1);
 	assert_int_equal(plan_of(KERNEL)->word[0].param, 1);
@@ -120,39 +115,35 @@ static void a_kernel_whose_code_was_read_has_a_plan(void **state)
 }
 
 /* Threads that keep the slot of their last kernel look it up anew. */
-static void who_remembers_the_kernel_is_reported(void **state)
+TEST_WITH(who_remembers_the_kernel_is_reported, start, end)
 {
 	uint32_t was = atomic_load(&gw_hot.function_generation);
 
-	(void)state;
 	gw_digests_plan(OTHER, &k.b.program);
 	assert_true(distinguished(OTHER));
 	assert_int_not_equal(atomic_load(&gw_hot.function_generation), was);
 }
 
-static void without_a_layout_there_is_none(void **state)
+TEST_WITH(without_a_layout_there_is_none, start, end)
 {
-	(void)state;
 	gw_hot.shared->kernels[OTHER].layout = NULL;
 	gw_digests_plan(OTHER, &k.b.program);
 	assert_false(distinguished(OTHER));
 	assert_int_equal(atomic_load(&gw_counters[GW_COUNTER_digest_plans]), 1);
 }
 
-static void a_kernel_read_again_keeps_its_plan(void **state)
+TEST_WITH(a_kernel_read_again_keeps_its_plan, start, end)
 {
 	const struct gw_digest_plan *was = plan_of(KERNEL);
 
-	(void)state;
 	gw_digests_plan(KERNEL, &k.b.program);
 	assert_ptr_equal(plan_of(KERNEL), was);
 }
 
-static void the_digest_is_part_of_a_configuration(void **state)
+TEST_WITH(the_digest_is_part_of_a_configuration, start, end)
 {
 	uint32_t plain = launch(KERNEL, 1, 0), one = launch(KERNEL, 1, 77);
 
-	(void)state;
 	assert_int_not_equal(one, plain);
 	assert_int_equal(launch(KERNEL, 1, 77), one);
 	assert_int_not_equal(launch(KERNEL, 1, 78), one);
@@ -161,11 +152,10 @@ static void the_digest_is_part_of_a_configuration(void **state)
 }
 
 /* A step counter. */
-static void digests_that_never_return_are_given_up(void **state)
+TEST_WITH(digests_that_never_return_are_given_up, start, end)
 {
 	uint32_t digest = 1, plain = launch(KERNEL, 1, 0);
 
-	(void)state;
 	while (distinguished(KERNEL) && digest < 10000)
 		launch(KERNEL, 1, digest++);
 	assert_false(distinguished(KERNEL));
@@ -176,11 +166,10 @@ static void digests_that_never_return_are_given_up(void **state)
 }
 
 /* What was called before is still met: as a launch whose arguments are not known, if it is new. */
-static void launches_after_that_are_of_the_plain_configuration(void **state)
+TEST_WITH(launches_after_that_are_of_the_plain_configuration, start, end)
 {
 	uint32_t plain = launch(KERNEL, 1, 0), old = launch(KERNEL, 1, 1000), digest = 1;
 
-	(void)state;
 	while (distinguished(KERNEL) && digest < 10000)
 		launch(KERNEL, 1, digest++);
 	assert_int_equal(launch(KERNEL, 1, 5000), plain);
@@ -189,11 +178,10 @@ static void launches_after_that_are_of_the_plain_configuration(void **state)
 	assert_false(distinguished(KERNEL));
 }
 
-static void several_launches_in_a_row_are_no_return(void **state)
+TEST_WITH(several_launches_in_a_row_are_no_return, start, end)
 {
 	uint32_t digest = 1;
 
-	(void)state;
 	for (; distinguished(KERNEL) && digest < 10000; digest++)
 		for (unsigned i = 0; i < 40; i++)
 			launch(KERNEL, 1, digest);
@@ -201,11 +189,10 @@ static void several_launches_in_a_row_are_no_return(void **state)
 }
 
 /* Two grids a step, and steps that don't come back. */
-static void other_grids_in_between_are_no_return(void **state)
+TEST_WITH(other_grids_in_between_are_no_return, start, end)
 {
 	uint32_t digest = 1;
 
-	(void)state;
 	for (; distinguished(KERNEL) && digest < 10000; digest++)
 		for (unsigned i = 0; i < 8; i++)
 			launch(KERNEL, 1 + i % 2, digest);
@@ -213,9 +200,8 @@ static void other_grids_in_between_are_no_return(void **state)
 	assert_in_range(digest, GW_DIGESTS_AT_A_TIME / 2, GW_DIGESTS_AT_A_TIME);
 }
 
-static void digests_that_return_stay(void **state)
+TEST_WITH(digests_that_return_stay, start, end)
 {
-	(void)state;
 	for (uint32_t last = 1; last < 200; last++)
 		for (uint32_t digest = last < 4 ? 1 : last - 3; digest <= last; digest++)
 			launch(KERNEL, 1, digest);
@@ -223,18 +209,16 @@ static void digests_that_return_stay(void **state)
 	assert_int_equal(gw_config_count(), 199);
 }
 
-/* The grid tells them apart as it is: the digest adds no configuration. */
-static void a_digest_to_each_grid_is_no_flood(void **state)
+/* The grid distinguishes them as it is: the digest adds no configuration. */
+TEST_WITH(a_digest_to_each_grid_is_no_flood, start, end)
 {
-	(void)state;
 	for (uint32_t blocks = 1; blocks <= 2000; blocks++)
 		launch(KERNEL, blocks, 5 * blocks);
 	assert_true(distinguished(KERNEL));
 }
 
-static void no_kernel_has_more_than_its_share(void **state)
+TEST_WITH(no_kernel_has_more_than_its_share, start, end)
 {
-	(void)state;
 	for (uint32_t digest = 1; distinguished(KERNEL) && digest < 10000; digest++)
 		for (unsigned i = 0; i < 4; i++)
 			launch(KERNEL, 1, digest > i ? digest - i : 1);
@@ -242,9 +226,8 @@ static void no_kernel_has_more_than_its_share(void **state)
 	assert_int_equal(gw_config_count(), 1 + GW_DIGESTS_MOST + 1);
 }
 
-static void one_kernel_s_flood_is_not_anothers(void **state)
+TEST_WITH(one_kernel_s_flood_is_not_anothers, start, end)
 {
-	(void)state;
 	gw_digests_plan(OTHER, &k.b.program);
 	for (uint32_t digest = 1; digest < 100; digest++)
 		launch(KERNEL, 1, digest);
@@ -254,11 +237,10 @@ static void one_kernel_s_flood_is_not_anothers(void **state)
 }
 
 /* In place of the log: what the second half of the table is for. */
-static void digests_take_no_more_than_half_of_the_table(void **state)
+TEST_WITH(digests_take_no_more_than_half_of_the_table, start, end)
 {
 	uint32_t blocks = 1, last;
 
-	(void)state;
 	while (gw_config_count() < GW_CONFIGS_MAX / 2)
 		launch(OTHER, blocks++, 0);
 	last = launch(KERNEL, 1, 9);
@@ -267,7 +249,7 @@ static void digests_take_no_more_than_half_of_the_table(void **state)
 	assert_int_not_equal(launch(OTHER, blocks, 0), 0);
 }
 
-static void arguments_are_read_by_the_plan(void **state)
+TEST_WITH(arguments_are_read_by_the_plan, start, end)
 {
 	uint64_t pointer = 1, n = 5, m = 6;
 	void *a[] = {&pointer, &n}, *b[] = {&pointer, &m}, *none[] = {&pointer, NULL};
@@ -280,7 +262,6 @@ static void arguments_are_read_by_the_plan(void **state)
 	void *sizeless[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, bytes, CU_LAUNCH_PARAM_END};
 	uint32_t digest = gw_digest_read(plan_of(KERNEL), a, NULL);
 
-	(void)state;
 	assert_int_not_equal(digest, 0);
 	assert_int_not_equal(gw_digest_read(plan_of(KERNEL), b, NULL), digest);
 	assert_int_equal(gw_digest_read(plan_of(KERNEL), NULL, whole), digest);
@@ -307,7 +288,7 @@ static void give_provisional(uint32_t slot)
 	atomic_store(&gw_hot.shared->kernels[slot].plan, &made);
 }
 
-static void a_pointer_adds_nothing_to_a_provisional_hash(void **state)
+TEST_WITH(a_pointer_adds_nothing_to_a_provisional_hash, start, end)
 {
 	static const struct gw_code_param param[] = {{0, 8}, {8, 4}};
 	const uint64_t here = 0x7f1200000000, there = 0x302000000, n = 4096,
@@ -316,7 +297,6 @@ static void a_pointer_adds_nothing_to_a_provisional_hash(void **state)
 	const void *a[] = {&here, &count}, *b[] = {&there, &count}, *c[] = {&n, &count},
 	           *d[] = {&half, &count};
 
-	(void)state;
 	gw_digest_provisional_make(param, 2, &made);
 	assert_int_equal(provisional_of(a), provisional_of(b));
 	assert_int_not_equal(provisional_of(a), provisional_of(c));
@@ -325,7 +305,7 @@ static void a_pointer_adds_nothing_to_a_provisional_hash(void **state)
 }
 
 /* Two numbers side by side, of which the upper one makes 8 bytes large. */
-static void numbers_in_a_structure_are_hashed_and_pointers_are_not(void **state)
+TEST_WITH(numbers_in_a_structure_are_hashed_and_pointers_are_not, start, end)
 {
 	static const struct gw_code_param param[] = {{0, 24}};
 	struct {
@@ -336,7 +316,6 @@ static void numbers_in_a_structure_are_hashed_and_pointers_are_not(void **state)
 	const void *params[] = {&s};
 	uint32_t first;
 
-	(void)state;
 	gw_digest_provisional_make(param, 1, &made);
 	first = provisional_of(params);
 	s.data += 1 << 20;
@@ -350,13 +329,12 @@ static void numbers_in_a_structure_are_hashed_and_pointers_are_not(void **state)
 
 /* Nothing beyond the arguments is read, as the sanitizer sees, for arguments are as long as they
  * are. */
-static void by_a_provisional_layout_no_launches_are_alike(void **state)
+TEST_WITH(by_a_provisional_layout_no_launches_are_alike, start, end)
 {
 	static const struct gw_code_param param[] = {{0, 24}};
 	const volatile size_t size = offsetof(struct gw_arguments, bytes) + 24;
 	struct gw_arguments *a = calloc(1, size), *b = calloc(1, size);
 
-	(void)state;
 	assert_non_null(a);
 	assert_non_null(b);
 	a->size = b->size = 24;
@@ -367,11 +345,10 @@ static void by_a_provisional_layout_no_launches_are_alike(void **state)
 	free(b);
 }
 
-static void numbers_come_before_structures_and_no_more_than_fit(void **state)
+TEST_WITH(numbers_come_before_structures_and_no_more_than_fit, start, end)
 {
 	static const struct gw_code_param param[] = {{0, 4000}, {4000, 4}, {4004, 3}};
 
-	(void)state;
 	gw_digest_provisional_make(param, 3, &made);
 	assert_int_equal(made.count, GW_DIGEST_PROVISIONAL);
 	assert_int_equal(made.word[0].param, 1);
@@ -381,14 +358,13 @@ static void numbers_come_before_structures_and_no_more_than_fit(void **state)
 	assert_int_equal(made.end, 4007);
 }
 
-static void a_provisional_hash_is_the_same_from_a_buffer(void **state)
+TEST_WITH(a_provisional_hash_is_the_same_from_a_buffer, start, end)
 {
 	static const struct gw_code_param param[] = {{0, 8}, {8, 4}};
 	const uint64_t bytes[] = {0x7f1200000000, 7};
 	const void *params[] = {&bytes[0], &bytes[1]};
 	uint32_t digest;
 
-	(void)state;
 	gw_digest_provisional_make(param, 2, &made);
 	digest = gw_digest_provisional_buffer(&made, (const void *)bytes, 12);
 	assert_int_equal(digest, provisional_of(params));
@@ -396,20 +372,18 @@ static void a_provisional_hash_is_the_same_from_a_buffer(void **state)
 	assert_int_equal(gw_digest_provisional_buffer(&made, (const void *)bytes, 11), 0);
 }
 
-static void the_code_s_layout_replaces_the_provisional_one(void **state)
+TEST_WITH(the_code_s_layout_replaces_the_provisional_one, start, end)
 {
-	(void)state;
 	give_provisional(OTHER);
 	gw_digests_plan(OTHER, &k.b.program);
 	assert_true(distinguished(OTHER));
 	assert_false(plan_of(OTHER)->provisional);
 }
 
-static void provisional_hashes_that_never_return_are_given_up(void **state)
+TEST_WITH(provisional_hashes_that_never_return_are_given_up, start, end)
 {
 	uint32_t n = 1;
 
-	(void)state;
 	give_provisional(OTHER);
 	while (distinguished(OTHER) && n < 10000)
 		launch(OTHER, 1, GW_DIGEST_IS_PROVISIONAL | n++);
@@ -422,11 +396,10 @@ static void provisional_hashes_that_never_return_are_given_up(void **state)
 	assert_int_not_equal(launch(OTHER, 1, 7), launch(OTHER, 1, 8));
 }
 
-static void there_are_few_configurations_with_provisional_hashes(void **state)
+TEST_WITH(there_are_few_configurations_with_provisional_hashes, start, end)
 {
 	uint32_t n = 1;
 
-	(void)state;
 	give_provisional(OTHER);
 	for (; distinguished(OTHER) && n < 10000; n++)
 		for (uint32_t back = 0; back < 4; back++)
@@ -434,11 +407,10 @@ static void there_are_few_configurations_with_provisional_hashes(void **state)
 	assert_int_equal(gw_config_count(), 1 + GW_DIGESTS_PROVISIONAL + 1);
 }
 
-static void arguments_fit_no_provisional_hash(void **state)
+TEST_WITH(arguments_fit_no_provisional_hash, start, end)
 {
 	struct gw_arguments *a = calloc(1, sizeof(*a));
 
-	(void)state;
 	a->size = 16;
 	give_provisional(OTHER);
 	assert_false(gw_digests_fit(OTHER, a, gw_digest_provisional_buffer(&made, a->bytes, 16)));
@@ -449,36 +421,7 @@ static void arguments_fit_no_provisional_hash(void **state)
 	free(a);
 }
 
-#define WITH(test) cmocka_unit_test_setup_teardown(test, start, end)
-
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	        WITH(a_kernel_whose_code_was_read_has_a_plan),
-	        WITH(who_remembers_the_kernel_is_reported),
-	        WITH(without_a_layout_there_is_none),
-	        WITH(a_kernel_read_again_keeps_its_plan),
-	        WITH(the_digest_is_part_of_a_configuration),
-	        WITH(digests_that_never_return_are_given_up),
-	        WITH(launches_after_that_are_of_the_plain_configuration),
-	        WITH(several_launches_in_a_row_are_no_return),
-	        WITH(other_grids_in_between_are_no_return),
-	        WITH(digests_that_return_stay),
-	        WITH(a_digest_to_each_grid_is_no_flood),
-	        WITH(no_kernel_has_more_than_its_share),
-	        WITH(one_kernel_s_flood_is_not_anothers),
-	        WITH(digests_take_no_more_than_half_of_the_table),
-	        WITH(arguments_are_read_by_the_plan),
-	        WITH(a_pointer_adds_nothing_to_a_provisional_hash),
-	        WITH(numbers_in_a_structure_are_hashed_and_pointers_are_not),
-	        WITH(by_a_provisional_layout_no_launches_are_alike),
-	        WITH(numbers_come_before_structures_and_no_more_than_fit),
-	        WITH(a_provisional_hash_is_the_same_from_a_buffer),
-	        WITH(the_code_s_layout_replaces_the_provisional_one),
-	        WITH(provisional_hashes_that_never_return_are_given_up),
-	        WITH(there_are_few_configurations_with_provisional_hashes),
-	        WITH(arguments_fit_no_provisional_hash),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run(NULL, NULL);
 }

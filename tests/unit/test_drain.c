@@ -3,13 +3,11 @@
 #include "preload/worker/drain.h"
 #include "preload/launch/launch.h"
 #include "preload/launch/stacks.h"
+#include "tests/test.h"
 #include "tests/unit/preload_fixture.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-#include <cmocka.h>
 
 enum { PUSHERS = 3, EACH = 30000 };
 
@@ -41,7 +39,6 @@ void gw_kernel_in_graph(CUfunction function)
 
 static int start(void **state)
 {
-	(void)state;
 	fixture_start();
 	last_ticks = 0;
 	taken = out_of_order = open_calls = 0;
@@ -72,11 +69,10 @@ static void take(struct gw_thread *t, const struct gw_event *e)
 	open_calls += (e->flags & GW_EVENT_CALL_OPEN) != 0;
 }
 
-static void events_of_all_threads_come_in_order_of_call(void **state)
+TEST_WITH(events_of_all_threads_come_in_order_of_call, start, NULL)
 {
 	struct gw_thread *a = fixture_thread(8), *b = fixture_thread(8), *c = fixture_thread(8);
 
-	(void)state;
 	push(a, 10, 1);
 	push(a, 40, 4);
 	push(b, 20, 2);
@@ -90,11 +86,10 @@ static void events_of_all_threads_come_in_order_of_call(void **state)
 	assert_int_equal(gw_drain(take), 0);
 }
 
-static void a_call_left_open_bears_the_time_of_the_one_before(void **state)
+TEST_WITH(a_call_left_open_bears_the_time_of_the_one_before, start, NULL)
 {
 	struct gw_thread *a = fixture_thread(8), *b = fixture_thread(8);
 
-	(void)state;
 	push(a, 10, 1);
 	push(a, 0, 2);
 	push(a, 0, 3);
@@ -110,13 +105,12 @@ static void a_call_left_open_bears_the_time_of_the_one_before(void **state)
 	assert_int_equal(last_ticks, 40);
 }
 
-static void a_launch_within_a_launch_is_the_workers_to_write_once_handed_over(void **state)
+TEST_WITH(a_launch_within_a_launch_is_the_workers_to_write_once_handed_over, start, NULL)
 {
 	struct gw_thread *t = fixture_thread(8);
 	struct gw_call outer = {.thread = t};
 	struct gw_event *inner;
 
-	(void)state;
 	outer.event = gw_ring_slot(&outer);
 	*outer.event = (struct gw_event){.ticks = 10};
 	inner = gw_ring_reserve_inner(t);
@@ -128,12 +122,11 @@ static void a_launch_within_a_launch_is_the_workers_to_write_once_handed_over(vo
 	assert_int_equal(inner->flags, 0);
 }
 
-static void each_eighth_call_is_timed_and_the_first_of_a_round(void **state)
+TEST_WITH(each_eighth_call_is_timed_and_the_first_of_a_round, start, NULL)
 {
 	struct gw_thread *t = fixture_thread(8);
 	uint32_t timed = 0;
 
-	(void)state;
 	gw_hot.untimed = 7;
 	for (uint32_t head = 0; head < 64; head++)
 		timed += gw_call_ticks(t, head) != 0;
@@ -147,11 +140,10 @@ static void each_eighth_call_is_timed_and_the_first_of_a_round(void **state)
 		assert_true(gw_call_ticks(t, head) != 0);
 }
 
-static void a_full_ring_drops_and_counts(void **state)
+TEST_WITH(a_full_ring_drops_and_counts, start, NULL)
 {
 	struct gw_thread *t = fixture_thread(4);
 
-	(void)state;
 	for (uint32_t i = 1; i <= 4; i++)
 		assert_true(push(t, i, i));
 	assert_false(push(t, 5, 5));
@@ -163,11 +155,10 @@ static void a_full_ring_drops_and_counts(void **state)
 	assert_int_equal(order[4], 6);
 }
 
-static void the_fullest_ring_counts_however_many_there_are(void **state)
+TEST_WITH(the_fullest_ring_counts_however_many_there_are, start, NULL)
 {
 	struct gw_thread *a = fixture_thread(8), *b = fixture_thread(8), *c = fixture_thread(64);
 
-	(void)state;
 	gw_drain_fullest();
 	for (uint32_t i = 1; i <= 2; i++)
 		push(a, i, i);
@@ -182,12 +173,11 @@ static void the_fullest_ring_counts_however_many_there_are(void **state)
 	assert_true(fabs(gw_drain_fullest()) < 1e-9);
 }
 
-static void indexes_may_wrap(void **state)
+TEST_WITH(indexes_may_wrap, start, NULL)
 {
 	struct gw_thread *t = fixture_thread(8);
 	uint32_t near = UINT32_MAX - 2;
 
-	(void)state;
 	atomic_store(&t->head, near);
 	atomic_store(&t->tail, near);
 	t->tail_seen = t->next = near;
@@ -201,12 +191,11 @@ static void indexes_may_wrap(void **state)
 	assert_int_equal(atomic_load(&t->tail), near + 24);
 }
 
-static void what_fails_or_is_captured_leaves_no_event(void **state)
+TEST_WITH(what_fails_or_is_captured_leaves_no_event, start, NULL)
 {
 	struct gw_thread *t = fixture_thread(4);
 	struct gw_call failed = {.thread = t}, captured = {.thread = t, .how = GW_CALL_CAPTURED};
 
-	(void)state;
 	failed.event = gw_ring_slot(&failed);
 	gw_launch_end(&failed, CUDA_ERROR_INVALID_VALUE, NULL, NULL);
 	gw_launch_end(&captured, CUDA_SUCCESS, NULL, NULL);
@@ -217,11 +206,10 @@ static void what_fails_or_is_captured_leaves_no_event(void **state)
 }
 
 /* Its pages were given back as it was written: the thread had been idle for long (threads.c). */
-static void a_slot_that_was_zeroed_is_a_launch_lost(void **state)
+TEST_WITH(a_slot_that_was_zeroed_is_a_launch_lost, start, NULL)
 {
 	struct gw_thread *t = fixture_thread(4);
 
-	(void)state;
 	push(t, 1, 1);
 	push(t, 2, 2);
 	memset(&t->ring[0], 0, sizeof(t->ring[0]));
@@ -230,11 +218,10 @@ static void a_slot_that_was_zeroed_is_a_launch_lost(void **state)
 	assert_int_equal(gw_counters[GW_COUNTER_ring_dropped], 1);
 }
 
-static void a_thread_that_ended_is_freed_once_its_ring_is_empty(void **state)
+TEST_WITH(a_thread_that_ended_is_freed_once_its_ring_is_empty, start, NULL)
 {
 	struct gw_thread *t = fixture_thread(4);
 
-	(void)state;
 	push(t, 1, 1);
 	atomic_store(&t->state, GW_SLOT_RETIRED);
 	gw_drain(take);
@@ -257,9 +244,8 @@ static void push_many(unsigned number)
 		i += push(t, i, i);
 }
 
-static void nothing_is_lost_or_torn_between_threads(void **state)
+TEST_WITH(nothing_is_lost_or_torn_between_threads, start, NULL)
 {
-	(void)state;
 	for (int i = 0; i < PUSHERS; i++)
 		pushers[i] = fixture_thread(64);
 	fixture_threads(PUSHERS + 1, push_many);
@@ -270,20 +256,5 @@ static void nothing_is_lost_or_torn_between_threads(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-#define T(name) cmocka_unit_test_setup(name, start)
-	        T(events_of_all_threads_come_in_order_of_call),
-	        T(a_call_left_open_bears_the_time_of_the_one_before),
-	        T(a_launch_within_a_launch_is_the_workers_to_write_once_handed_over),
-	        T(each_eighth_call_is_timed_and_the_first_of_a_round),
-	        T(a_full_ring_drops_and_counts),
-	        T(the_fullest_ring_counts_however_many_there_are),
-	        T(indexes_may_wrap),
-	        T(what_fails_or_is_captured_leaves_no_event),
-	        T(a_slot_that_was_zeroed_is_a_launch_lost),
-	        T(a_thread_that_ended_is_freed_once_its_ring_is_empty),
-	        T(nothing_is_lost_or_torn_between_threads),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run(NULL, NULL);
 }

@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/analysis/elsewhere.h"
 #include "preload/runtime/driver.h"
+#include "tests/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 /* A driver with three allocations of 4 KiB each. */
 static const CUdeviceptr OF_GPU = 0x7f1000000000, OF_HOST = 0x7f2000000000,
@@ -61,7 +58,6 @@ static uint32_t found_in(const uint64_t *words, uint32_t count, struct gw_static
 
 static int use_driver(void **state)
 {
-	(void)state;
 	gw_driver.cuPointerGetAttribute = attribute;
 	gw_driver.cuThreadExchangeStreamCaptureMode = exchange;
 	mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
@@ -69,12 +65,11 @@ static int use_driver(void **state)
 	return 0;
 }
 
-static void each_allocation_is_found_once_with_where_it_lies(void **state)
+TEST_WITH(each_allocation_is_found_once_with_where_it_lies, use_driver, NULL)
 {
 	const uint64_t words[] = {OF_HOST + 64, 1024, OF_GPU + 64, OF_HOST + 128, MANAGED};
 	struct gw_static_memory found[3];
 
-	(void)state;
 	assert_int_equal(found_in(words, 5, found), 3);
 	assert_true(found[0].begin == OF_HOST && found[0].end == OF_HOST + 4096);
 	assert_true(found[1].begin == OF_GPU && found[1].end == OF_GPU + 4096);
@@ -84,33 +79,30 @@ static void each_allocation_is_found_once_with_where_it_lies(void **state)
 }
 
 /* That of another thread, in the mode that all have unless they say otherwise. */
-static void no_question_can_spoil_a_capture(void **state)
+TEST_WITH(no_question_can_spoil_a_capture, use_driver, NULL)
 {
 	const uint64_t words[] = {OF_GPU, OF_HOST};
 	struct gw_static_memory found[3];
 
-	(void)state;
 	assert_int_equal(found_in(words, 2, found), 2);
 	assert_int_equal(asked_strictly, 0);
 	assert_int_equal(mode, CU_STREAM_CAPTURE_MODE_GLOBAL);
 }
 
-static void what_is_no_address_is_not_asked_about(void **state)
+TEST_WITH(what_is_no_address_is_not_asked_about, use_driver, NULL)
 {
 	const uint64_t words[] = {0, 7, UINT64_C(0x3ff0000000000000)};
 	struct gw_static_memory found[3];
 
-	(void)state;
 	assert_int_equal(found_in(words, 3, found), 0);
 	assert_int_equal(asked, 0);
 }
 
-static void room_and_questions_are_bounded(void **state)
+TEST_WITH(room_and_questions_are_bounded, use_driver, NULL)
 {
 	uint64_t hosts[] = {OF_HOST, MANAGED, OF_GPU}, others[100];
 	struct gw_static_memory found[3] = {{0}};
 
-	(void)state;
 	most = 2;
 	assert_int_equal(found_in(hosts, 3, found), 2);
 	most = 3;
@@ -122,12 +114,11 @@ static void room_and_questions_are_bounded(void **state)
 	assert_int_equal(asked, 32);
 }
 
-static void a_driver_that_does_not_tell_and_no_arguments_give_none(void **state)
+TEST_WITH(a_driver_that_does_not_tell_and_no_arguments_give_none, use_driver, NULL)
 {
 	const uint64_t words[] = {OF_HOST};
 	struct gw_static_memory found[2];
 
-	(void)state;
 	assert_int_equal(gw_elsewhere(NULL, found, 2), 0);
 	gw_driver.cuPointerGetAttribute = NULL;
 	assert_int_equal(found_in(words, 1, found), 0);
@@ -135,15 +126,5 @@ static void a_driver_that_does_not_tell_and_no_arguments_give_none(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test_setup(each_allocation_is_found_once_with_where_it_lies,
-	                               use_driver),
-	        cmocka_unit_test_setup(no_question_can_spoil_a_capture, use_driver),
-	        cmocka_unit_test_setup(what_is_no_address_is_not_asked_about, use_driver),
-	        cmocka_unit_test_setup(room_and_questions_are_bounded, use_driver),
-	        cmocka_unit_test_setup(a_driver_that_does_not_tell_and_no_arguments_give_none,
-	                               use_driver),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run(NULL, NULL);
 }

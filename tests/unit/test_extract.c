@@ -2,15 +2,12 @@
 /* Syntax trees out of the intermediate form, built here by hand. */
 #include "predictor/code/memory/extract.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "ir_kernel.h"
+#include "tests/test.h"
 
 /* A kernel and its trees. */
 struct kernel {
@@ -66,7 +63,7 @@ static void build_fig_3_1(struct kernel *t)
 	gw_ir_end_exit(&t->k.b);
 }
 
-static void fig_3_1_gives_the_nodes_of_fig_3_3(void **state)
+TEST(fig_3_1_gives_the_nodes_of_fig_3_3)
 {
 	/* Entries 0, 1, 2, 6 and 9 are printed there; the others follow from their parents. */
 	static const struct {
@@ -86,7 +83,6 @@ static void fig_3_1_gives_the_nodes_of_fig_3_3(void **state)
 	};
 	struct kernel t;
 
-	(void)state;
 	build_fig_3_1(&t);
 	check(&t, fig_3_1, "add(mul(add(tid.x, 1), 4), param5)");
 	assert_string_equal(t.extract.access[0].text, "ld.global.f32 %f11, [%rd17];");
@@ -101,22 +97,20 @@ static void fig_3_1_gives_the_nodes_of_fig_3_3(void **state)
 	gw_arena_free(&t.k.arena);
 }
 
-static void without_the_text_the_tree_is_the_same_under_other_names(void **state)
+TEST(without_the_text_the_tree_is_the_same_under_other_names)
 {
 	struct kernel t;
 
-	(void)state;
 	build_fig_3_1(&t);
 	check(&t, NULL, "add(mul(add(tid.x, 1), 4), param5)");
 	assert_int_equal(gw_access_width(t.extract.access[0].text), 4);
 	gw_arena_free(&t.k.arena);
 }
 
-static void an_offset_of_the_instruction_is_added(void **state)
+TEST(an_offset_of_the_instruction_is_added)
 {
 	struct kernel t;
 
-	(void)state;
 	ir_begin(&t.k);
 	ir_load(&t.k, IR_SPACE_GLOBAL, ir_param(&t.k, 0), (uint64_t)-8);
 	gw_ir_end_exit(&t.k.b);
@@ -170,9 +164,8 @@ static void check_loop(struct kernel *t)
 	assert_int_equal(r.address[3], 0x1000 + 12 + 5 * 128);
 }
 
-static void a_pointer_that_a_loop_raises_is_its_first_value_and_a_step(void **state)
+TEST(a_pointer_that_a_loop_raises_is_its_first_value_and_a_step)
 {
-	(void)state;
 	for (int by_move = 0; by_move < 2; by_move++) {
 		struct kernel t;
 
@@ -183,11 +176,10 @@ static void a_pointer_that_a_loop_raises_is_its_first_value_and_a_step(void **st
 	}
 }
 
-static void a_pointer_that_is_raised_only_sometimes_is_unknown(void **state)
+TEST(a_pointer_that_is_raised_only_sometimes_is_unknown)
 {
 	struct kernel t;
 
-	(void)state;
 	build_loop(&t, false, true);
 	assert_null(gw_ir_finish(&t.k.b));
 	assert_null(gw_extract(&t.k.b.program, (struct gw_bytes){0}, &t.k.arena, &t.extract));
@@ -195,12 +187,11 @@ static void a_pointer_that_is_raised_only_sometimes_is_unknown(void **state)
 	gw_arena_free(&t.k.arena);
 }
 
-static void a_pointer_from_memory_ends_the_tree(void **state)
+TEST(a_pointer_from_memory_ends_the_tree)
 {
 	struct kernel t;
 	gw_ir_operand def, use[2];
 
-	(void)state;
 	ir_begin(&t.k);
 	def = gw_ir_reg(&t.k.b, 64);
 	use[0] = ir_param(&t.k, 0), use[1] = ir_number(&t.k, 0);
@@ -221,12 +212,11 @@ static void a_pointer_from_memory_ends_the_tree(void **state)
 }
 
 /* x = x1 + x0, x1 = x2 + x1 ...: a tree that doubles with each step. */
-static void a_tree_without_end_is_cut_to_an_unknown_root(void **state)
+TEST(a_tree_without_end_is_cut_to_an_unknown_root)
 {
 	struct kernel t;
 	gw_ir_operand x;
 
-	(void)state;
 	ir_begin(&t.k);
 	x = ir_param(&t.k, 0);
 	for (int i = 0; i < 40; i++)
@@ -271,25 +261,13 @@ static void starve(void (*build)(struct kernel *t), const char *ptx)
 	assert_true(refused > 10);
 }
 
-static void without_the_memory_for_its_names_there_is_no_tree(void **state)
+TEST(without_the_memory_for_its_names_there_is_no_tree)
 {
-	(void)state;
 	starve(build_fig_3_1, fig_3_1);
 	starve(build_plain_loop, "");
 }
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(fig_3_1_gives_the_nodes_of_fig_3_3),
-	        cmocka_unit_test(without_the_text_the_tree_is_the_same_under_other_names),
-	        cmocka_unit_test(an_offset_of_the_instruction_is_added),
-	        cmocka_unit_test(a_pointer_that_a_loop_raises_is_its_first_value_and_a_step),
-	        cmocka_unit_test(a_pointer_that_is_raised_only_sometimes_is_unknown),
-	        cmocka_unit_test(a_pointer_from_memory_ends_the_tree),
-	        cmocka_unit_test(a_tree_without_end_is_cut_to_an_unknown_root),
-	        cmocka_unit_test(without_the_memory_for_its_names_there_is_no_tree),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run(NULL, NULL);
 }

@@ -4,16 +4,13 @@
 #include "predictor/code/static_work.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "ir_kernel.h"
 #include "predictor/models/papers/models.h"
+#include "tests/test.h"
 
 static uint64_t arguments[IR_KERNEL_PARAMS] = {0x10000000, 0x20000000};
 
@@ -51,12 +48,11 @@ static void build_copy(struct ir_kernel *k)
 	gw_ir_end_exit(&k->b);
 }
 
-static void counts_and_shapes_of_a_copy_are_exact(void **state)
+TEST(counts_and_shapes_of_a_copy_are_exact)
 {
 	struct ir_kernel k;
 	struct gw_gather g;
 
-	(void)state;
 	arguments[2] = 1000, arguments[3] = 2;
 	build_copy(&k);
 	run(&k, 8, 128, &g);
@@ -70,13 +66,12 @@ static void counts_and_shapes_of_a_copy_are_exact(void **state)
 	gw_arena_free(&k.arena);
 }
 
-static void the_grid_s_footprint_is_the_arrays(void **state)
+TEST(the_grid_s_footprint_is_the_arrays)
 {
 	struct gw_locality_grid loads, stores;
 	struct ir_kernel k;
 	struct gw_gather g;
 
-	(void)state;
 	arguments[2] = 1 << 20, arguments[3] = 1;
 	build_copy(&k);
 	run(&k, 4096, 256, &g);
@@ -115,12 +110,11 @@ static void build_loop(struct ir_kernel *k, uint64_t trips, uint64_t step, enum 
 	gw_ir_end_exit(&k->b);
 }
 
-static void a_loop_s_requests_are_counted_at_each_alignment(void **state)
+TEST(a_loop_s_requests_are_counted_at_each_alignment)
 {
 	struct ir_kernel k;
 	struct gw_gather g;
 
-	(void)state;
 	/* Steps of 8 bytes: of four iterations one is aligned (4 sectors), three are not (5). */
 	build_loop(&k, 1000, 8, IR_SPACE_GLOBAL);
 	run(&k, 1, 32, &g);
@@ -129,13 +123,12 @@ static void a_loop_s_requests_are_counted_at_each_alignment(void **state)
 	gw_arena_free(&k.arena);
 }
 
-static void a_loop_s_footprint_is_its_union(void **state)
+TEST(a_loop_s_footprint_is_its_union)
 {
 	struct gw_footprint f;
 	struct ir_kernel k;
 	struct gw_gather g;
 
-	(void)state;
 	build_loop(&k, 1000, 8, IR_SPACE_GLOBAL);
 	run(&k, 1, 32, &g);
 	gw_locality_block(g.locality, 0, GW_LOCALITY_LOADS, &f);
@@ -144,12 +137,11 @@ static void a_loop_s_footprint_is_its_union(void **state)
 	gw_arena_free(&k.arena);
 }
 
-static void shared_memory_is_counted_in_passes(void **state)
+TEST(shared_memory_is_counted_in_passes)
 {
 	struct ir_kernel k;
 	struct gw_gather g;
 
-	(void)state;
 	/* Words 8 bytes apart: 2 of each other bank. */
 	build_loop(&k, 10, 0, IR_SPACE_SHARED);
 	run(&k, 1, 32, &g);
@@ -232,12 +224,11 @@ static double value(const struct gw_work *work, enum gw_work_field f)
 	return work->q[f].value;
 }
 
-static void static_rows_of_a_copy_are_what_it_does(void **state)
+TEST(static_rows_of_a_copy_are_what_it_does)
 {
 	struct ir_kernel k;
 	struct gw_work work;
 
-	(void)state;
 	arguments[2] = 1 << 20, arguments[3] = 32;
 	build_copy(&k);
 	run_and_fill(&k, 4096, 256, &work);
@@ -262,12 +253,11 @@ static void static_rows_of_a_copy_are_what_it_does(void **state)
 	gw_arena_free(&k.arena);
 }
 
-static void a_warp_s_course_follows_its_dependences(void **state)
+TEST(a_warp_s_course_follows_its_dependences)
 {
 	struct ir_kernel k;
 	struct gw_work work;
 
-	(void)state;
 	build_loop(&k, 100, 4096, IR_SPACE_GLOBAL);
 	run_and_fill(&k, 1, 32, &work);
 	/* Nothing waits for the loads: a trip is three instructions, test and branch. */
@@ -279,12 +269,11 @@ static void a_warp_s_course_follows_its_dependences(void **state)
 	gw_arena_free(&k.arena);
 }
 
-static void a_chain_through_memory_is_waited_for(void **state)
+TEST(a_chain_through_memory_is_waited_for)
 {
 	struct ir_kernel k;
 	struct gw_work work;
 
-	(void)state;
 	build_scatter(&k);
 	run_and_fill(&k, 64, 256, &work);
 	assert_true(value(&work, GW_WORK_warp_memory_chain) == 1);
@@ -292,12 +281,11 @@ static void a_chain_through_memory_is_waited_for(void **state)
 	gw_arena_free(&k.arena);
 }
 
-static void rows_that_rest_on_unknown_addresses_are_unknown(void **state)
+TEST(rows_that_rest_on_unknown_addresses_are_unknown)
 {
 	struct ir_kernel k;
 	struct gw_work work;
 
-	(void)state;
 	build_scatter(&k);
 	run_and_fill(&k, 64, 256, &work);
 	assert_true(value(&work, GW_WORK_global_load_sectors) == 512 * 4);
@@ -354,12 +342,11 @@ static void machine_rows(struct gw_work *work, const struct gw_waits *waits)
 	gw_arena_free(&k.arena);
 }
 
-static void instructions_of_machine_code_are_as_counted(void **state)
+TEST(instructions_of_machine_code_are_as_counted)
 {
 	struct gw_waits waits;
 	struct gw_work work;
 
-	(void)state;
 	gw_waits_clear(&waits);
 	machine_rows(&work, &waits);
 	/* smsp__inst_executed of stride-32 and its kin on the H200, counted.csv. */
@@ -372,12 +359,11 @@ static void instructions_of_machine_code_are_as_counted(void **state)
 	assert_int_equal(work.q[GW_WORK_warp_cycles].source, GW_SOURCE_NONE);
 }
 
-static void a_warp_s_cycles_are_those_of_its_schedule(void **state)
+TEST(a_warp_s_cycles_are_those_of_its_schedule)
 {
 	struct gw_waits waits;
 	struct gw_work work;
 
-	(void)state;
 	gw_waits_clear(&waits);
 	for (unsigned w = 0; w < GW_WAITS; w++)
 		waits.cycles[w] = 10;
@@ -402,7 +388,7 @@ static void a_warp_s_cycles_are_those_of_its_schedule(void **state)
 }
 
 /* Data decide how often a loop runs: its course is reported for eight rounds. */
-static void a_course_that_is_not_settled_has_nominal_counts(void **state)
+TEST(a_course_that_is_not_settled_has_nominal_counts)
 {
 	struct gw_ir_block blocks[3] = {
 	        {.first = 0, .count = 2, .loop = GW_IR_NONE},
@@ -414,7 +400,6 @@ static void a_course_that_is_not_settled_has_nominal_counts(void **state)
 	struct gw_ir_program p = {
 	        .blocks = blocks, .loops = loops, .block_count = 3, .loop_count = 2};
 
-	(void)state;
 	assert_true(gw_static_nominal_block(&p, 0) == 1);
 	assert_true(gw_static_nominal_block(&p, 1) == 64);
 	assert_true(gw_static_nominal_insn(&p, 5) == 8);
@@ -422,7 +407,7 @@ static void a_course_that_is_not_settled_has_nominal_counts(void **state)
 	assert_true(gw_static_nominal_insn(&p, 6) == 0);
 }
 
-static void what_was_counted_stays(void **state)
+TEST(what_was_counted_stays)
 {
 	struct ir_kernel k;
 	struct gw_gather g;
@@ -430,7 +415,6 @@ static void what_was_counted_stays(void **state)
 	struct gw_launch launch = {.kernel = &kernel};
 	struct gw_static_in in = {&k.b.program, &g, NULL, NULL, &launch, NULL, 0};
 
-	(void)state;
 	arguments[2] = 1000, arguments[3] = 1;
 	build_copy(&k);
 	run(&k, 8, 128, &g);
@@ -451,12 +435,11 @@ static double sure_of_interval(const struct gw_work *work)
 	return gw_static_confidence(gw_model_find("interval"), &device, &launch, work);
 }
 
-static void an_estimate_is_as_sure_as_the_least_sure_row_that_moves_it(void **state)
+TEST(an_estimate_is_as_sure_as_the_least_sure_row_that_moves_it)
 {
 	struct gw_work work;
 	double all;
 
-	(void)state;
 	known_device();
 	gw_work_clear(&work);
 	assert_true(isnan(sure_of_interval(&work)));
@@ -475,12 +458,11 @@ static void an_estimate_is_as_sure_as_the_least_sure_row_that_moves_it(void **st
 	assert_true(fabs(sure_of_interval(&work) - 0.3 * all) < 1e-6);
 }
 
-static void what_is_not_reported_makes_an_estimate_less_sure(void **state)
+TEST(what_is_not_reported_makes_an_estimate_less_sure)
 {
 	struct gw_work work;
 	double all, less;
 
-	(void)state;
 	known_device();
 	gw_work_clear(&work);
 	work.q[GW_WORK_inst_executed] = (struct gw_quantity){1e6, GW_SOURCE_STATIC, 1};
@@ -512,7 +494,7 @@ static bool wait_a_while(void *arg)
 	return ++p->asked < p->most;
 }
 
-static void a_look_that_is_cut_short_tells_what_it_saw(void **state)
+TEST(a_look_that_is_cut_short_tells_what_it_saw)
 {
 	struct patience patient = {0, 1000000}, hasty = {0, 40};
 	const struct gw_eval_launch at = launch_of(4096, 256);
@@ -522,7 +504,6 @@ static void a_look_that_is_cut_short_tells_what_it_saw(void **state)
 	struct ir_kernel k;
 	struct gw_gather g;
 
-	(void)state;
 	arguments[2] = 1 << 20, arguments[3] = 32;
 	build_copy(&k);
 	assert_null(gw_ir_finish(&k.b));
@@ -541,24 +522,5 @@ static void a_look_that_is_cut_short_tells_what_it_saw(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(counts_and_shapes_of_a_copy_are_exact),
-	        cmocka_unit_test(the_grid_s_footprint_is_the_arrays),
-	        cmocka_unit_test(a_loop_s_requests_are_counted_at_each_alignment),
-	        cmocka_unit_test(a_loop_s_footprint_is_its_union),
-	        cmocka_unit_test(shared_memory_is_counted_in_passes),
-	        cmocka_unit_test(static_rows_of_a_copy_are_what_it_does),
-	        cmocka_unit_test(a_warp_s_course_follows_its_dependences),
-	        cmocka_unit_test(a_chain_through_memory_is_waited_for),
-	        cmocka_unit_test(rows_that_rest_on_unknown_addresses_are_unknown),
-	        cmocka_unit_test(instructions_of_machine_code_are_as_counted),
-	        cmocka_unit_test(a_warp_s_cycles_are_those_of_its_schedule),
-	        cmocka_unit_test(a_course_that_is_not_settled_has_nominal_counts),
-	        cmocka_unit_test(what_was_counted_stays),
-	        cmocka_unit_test(an_estimate_is_as_sure_as_the_least_sure_row_that_moves_it),
-	        cmocka_unit_test(what_is_not_reported_makes_an_estimate_less_sure),
-	        cmocka_unit_test(a_look_that_is_cut_short_tells_what_it_saw),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run(NULL, NULL);
 }

@@ -5,14 +5,11 @@
 #include "predictor/code/static_work.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include <cmocka.h>
-
 #include "ir_kernel.h"
+#include "tests/test.h"
 
 static uint64_t arguments[IR_KERNEL_PARAMS] = {0x10000000, 0x20000000};
 
@@ -48,13 +45,12 @@ static void build_block_apart(struct ir_kernel *k, uint64_t apart)
 	gw_ir_end_exit(&k->b);
 }
 
-static void requests_weigh_as_often_as_the_grid_makes_them(void **state)
+TEST(requests_weigh_as_often_as_the_grid_makes_them)
 {
 	struct gw_locality_hits hits;
 	struct ir_kernel k;
 	struct gw_gather g;
 
-	(void)state;
 	build_block_apart(&k, 0);
 	run(&k, 600, 64, &g);
 	assert_true(g.whole);
@@ -67,13 +63,12 @@ static void requests_weigh_as_often_as_the_grid_makes_them(void **state)
 	gw_arena_free(&k.arena);
 }
 
-static void an_instruction_of_one_block_is_looked_at_there(void **state)
+TEST(an_instruction_of_one_block_is_looked_at_there)
 {
 	struct ir_kernel k;
 	struct gw_gather g;
 	uint32_t seen = 0;
 
-	(void)state;
 	build_block_apart(&k, 77);
 	run(&k, 600, 64, &g);
 	for (uint32_t b = 0; b < g.locality->block_count; b++)
@@ -158,9 +153,8 @@ static unsigned passes(const uint32_t word[LANES])
 }
 
 /* One block, every lane of every iteration put in. */
-static void iterations_that_are_not_alike_are_counted_one_by_one(void **state)
+TEST(iterations_that_are_not_alike_are_counted_one_by_one)
 {
-	(void)state;
 	for (enum uneven kind = GROWING; kind < KINDS; kind++) {
 		unsigned sectors = 0, shared = 0;
 		struct ir_kernel k;
@@ -189,12 +183,11 @@ static void iterations_that_are_not_alike_are_counted_one_by_one(void **state)
 }
 
 /* Counts are exact, shapes those of one iteration, and said to be. */
-static void a_long_loop_that_is_not_alike_is_stood_for(void **state)
+TEST(a_long_loop_that_is_not_alike_is_stood_for)
 {
 	struct ir_kernel k;
 	struct gw_gather g;
 
-	(void)state;
 	build_uneven(&k, GROWING, 1000000);
 	run(&k, 1, THREADS, &g);
 	assert_true(g.access[0].runs.least == 2000000);
@@ -204,7 +197,7 @@ static void a_long_loop_that_is_not_alike_is_stood_for(void **state)
 }
 
 /* A kernel that takes pieces of work, with more branches and registers than its search may see. */
-static void a_search_for_pieces_that_finds_no_room_is_left_out(void **state)
+TEST(a_search_for_pieces_that_finds_no_room_is_left_out)
 {
 	enum { BRANCHES = 2000, REGISTERS = 500, ROOM = 12 << 20 };
 	const struct gw_eval_launch launch = {
@@ -217,7 +210,6 @@ static void a_search_for_pieces_that_finds_no_room_is_left_out(void **state)
 	struct gw_arena arena;
 	struct ir_kernel k;
 
-	(void)state;
 	ir_begin(&k);
 	uses[0] = ir_param(&k, 0);
 	uses[1] = ir_number(&k, 0);
@@ -269,12 +261,11 @@ static void build_guarded(struct ir_kernel *k)
 	gw_ir_end_exit(&k->b);
 }
 
-static void what_data_guard_is_likely_in_between(void **state)
+TEST(what_data_guard_is_likely_in_between)
 {
 	struct ir_kernel k;
 	struct gw_gather g;
 
-	(void)state;
 	build_guarded(&k);
 	run(&k, 4, 128, &g);
 	assert_true(g.access[0].runs.least == 16 && g.access[0].runs.likely == 16);
@@ -284,14 +275,13 @@ static void what_data_guard_is_likely_in_between(void **state)
 }
 
 /* do v = in[thread]; while (v != 0) */
-static void a_loop_that_data_end_has_a_likely_number_of_rounds(void **state)
+TEST(a_loop_that_data_end_has_a_likely_number_of_rounds)
 {
 	gw_ir_operand index, at, value, test;
 	struct ir_kernel k;
 	struct gw_gather g;
 	uint32_t body;
 
-	(void)state;
 	ir_begin(&k);
 	at = ir_thread_offset(&k, &index);
 	body = gw_ir_block_open(&k.b);
@@ -310,7 +300,7 @@ static void a_loop_that_data_end_has_a_likely_number_of_rounds(void **state)
 }
 
 /* Each end lies where it says, one after the other. */
-static void ends_of_a_range_are_in_order(void **state)
+TEST(ends_of_a_range_are_in_order)
 {
 	static const enum gw_static_end ends[] = {GW_STATIC_LEAST, GW_STATIC_LOW, GW_STATIC_LIKELY,
 	                                          GW_STATIC_HIGH, GW_STATIC_MOST};
@@ -319,7 +309,6 @@ static void ends_of_a_range_are_in_order(void **state)
 	struct gw_gather g, at;
 	double before = 0;
 
-	(void)state;
 	build_guarded(&k);
 	run(&k, 4, 128, &g);
 	in = (struct gw_static_in){.program = &k.b.program, .gather = &g};
@@ -337,7 +326,7 @@ static void ends_of_a_range_are_in_order(void **state)
 }
 
 /* out[in[thread]] = 0 */
-static void addresses_that_data_decide_lead_where_no_others_do(void **state)
+TEST(addresses_that_data_decide_lead_where_no_others_do)
 {
 	const struct gw_static_memory memory[] = {{arguments[0], arguments[0] + 4096, false},
 	                                          {arguments[1], arguments[1] + 512, false}};
@@ -346,7 +335,6 @@ static void addresses_that_data_decide_lead_where_no_others_do(void **state)
 	struct ir_kernel k;
 	struct gw_gather g;
 
-	(void)state;
 	ir_begin(&k);
 	at = ir_thread_offset(&k, &index);
 	value = ir_load(&k, IR_SPACE_GLOBAL, ir_op(&k, IR_ADD, 64, 64, ir_param(&k, 0), at), 0);
@@ -365,17 +353,5 @@ static void addresses_that_data_decide_lead_where_no_others_do(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(what_data_guard_is_likely_in_between),
-	        cmocka_unit_test(a_loop_that_data_end_has_a_likely_number_of_rounds),
-	        cmocka_unit_test(ends_of_a_range_are_in_order),
-	        cmocka_unit_test(addresses_that_data_decide_lead_where_no_others_do),
-	        cmocka_unit_test(requests_weigh_as_often_as_the_grid_makes_them),
-	        cmocka_unit_test(an_instruction_of_one_block_is_looked_at_there),
-	        cmocka_unit_test(iterations_that_are_not_alike_are_counted_one_by_one),
-	        cmocka_unit_test(a_long_loop_that_is_not_alike_is_stood_for),
-	        cmocka_unit_test(a_search_for_pieces_that_finds_no_room_is_left_out),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run(NULL, NULL);
 }

@@ -2,15 +2,14 @@
 /* Snapshots of executable graphs and captures under way, by a driver of the test's own. */
 #include "preload/hook/handlers.h"
 #include "preload/launch/object_lifetime.h"
+#include "preload/maps/memory.h"
+#include "preload/runtime/options.h"
+#include "tests/test.h"
 #include "tests/unit/preload_fixture.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 /* A graph is a list of nodes; a node is a kernel of some grid, or a child graph. */
 struct CUgraphNode_st {
@@ -68,7 +67,7 @@ static CUresult get_child(CUgraphNode node, CUgraph *graph)
 }
 
 /*
- * A driver that tells of function 0x6000 of context 0x20 only there: its module, 0x600, is the one
+ * A driver that reports function 0x6000 of context 0x20 only there: its module, 0x600, is the one
  * that it made of library 0x900, whose kernel 0x9000 was launched.
  */
 static CUcontext current;
@@ -131,7 +130,6 @@ static CUresult params_of_a_library(CUgraphNode node, CUDA_KERNEL_NODE_PARAMS *p
 
 static int start(void **state)
 {
-	(void)state;
 	fixture_start();
 	gw_driver.cuGraphGetNodes = get_nodes;
 	gw_driver.cuGraphNodeGetType = get_type;
@@ -143,7 +141,6 @@ static int start(void **state)
 
 static int stop(void **state)
 {
-	(void)state;
 	for (uint32_t i = 0; i < GW_GRAPHS_MAX; i++)
 		free(gw_hot.shared->graph_slots[i].nodes);
 	return 0;
@@ -174,13 +171,12 @@ static void launched(CUgraphExec e)
 	atomic_store(&snapshot(e)->launched, 1);
 }
 
-static void the_kernels_of_a_graph_and_its_children_are_listed(void **state)
+TEST_WITH(the_kernels_of_a_graph_and_its_children_are_listed, start, stop)
 {
 	struct CUgraph_st inner = {2, {KERNEL(7), KERNEL(8)}};
 	struct CUgraph_st outer = {3, {KERNEL(1), CHILD(&inner), KERNEL(3)}};
 	struct gw_graph_slot *s;
 
-	(void)state;
 	errno = 5;
 	gw_graph_made(exec, &outer);
 	assert_int_equal(errno, 5);
@@ -194,12 +190,11 @@ static void the_kernels_of_a_graph_and_its_children_are_listed(void **state)
 	assert_true(s->nodes[0].enabled);
 }
 
-static void a_function_is_asked_about_in_its_nodes_context(void **state)
+TEST_WITH(a_function_is_asked_about_in_its_nodes_context, start, stop)
 {
 	struct CUgraph_st graph = {1, {KERNEL(7)}};
 	struct gw_map *functions = &gw_hot.shared->functions;
 
-	(void)state;
 	current = (CUcontext)0x10;
 	pushed = asked_elsewhere = 0;
 	gw_driver.cuCtxGetCurrent = get_current;
@@ -234,12 +229,11 @@ static void a_function_is_asked_about_in_its_nodes_context(void **state)
 }
 
 /* Else the driver would be asked at each launch, some fifty times. */
-static void a_function_is_asked_about_once_where_the_table_is_full(void **state)
+TEST_WITH(a_function_is_asked_about_once_where_the_table_is_full, start, stop)
 {
 	struct gw_map *functions = &gw_hot.shared->functions;
 	uint32_t others = 0, left = 0;
 
-	(void)state;
 	gw_driver.cuFuncGetName = name_of_function;
 	for (uintptr_t key = 0x100000; others < GW_MAP_PROBE; key += 16)
 		others += gw_map_hash(key) == gw_map_hash(0x6000) &&
@@ -254,12 +248,37 @@ static void a_function_is_asked_about_once_where_the_table_is_full(void **state)
 	assert_int_equal(left, GW_MAP_PROBE - 1);
 }
 
-static void what_cannot_be_listed_is_said(void **state)
+/* What a refusal leaves behind: slots, bytes of names, bytes of the account. */
+static void assert_refused(uint32_t slots, uint64_t names)
+{
+	const uint64_t before = gw_memory_now();
+
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(gw_kernel_resolve((CUfunction)0x6000), GW_KERNELS_MAX - 1);
+	assert_int_equal(gw_memory_now(), before);
+	assert_int_equal(atomic_load(&gw_hot.shared->kernel_count), slots);
+	assert_int_equal(atomic_load(&gw_hot.shared->names_used), names);
+}
+
+TEST_WITH(kernels_without_room_for_a_name_take_nothing, start, stop)
+{
+	const uint64_t max = gw_options.memory_max;
+
+	gw_driver.cuFuncGetName = name_of_function;
+	atomic_store(&gw_hot.shared->names_used, GW_NAMES_MAX);
+	assert_refused(0, GW_NAMES_MAX);
+	/* There is room for the slot, and none for its name. */
+	atomic_store(&gw_hot.shared->names_used, 0);
+	gw_options.memory_max = (gw_memory_now() + sizeof(struct gw_kernel_slot) + 6) / 7 * 8;
+	assert_refused(0, 0);
+	gw_options.memory_max = max;
+}
+
+TEST_WITH(what_cannot_be_listed_is_said, start, stop)
 {
 	struct CUgraph_st conditional = {2, {KERNEL(1), {CU_GRAPH_NODE_TYPE_CONDITIONAL, 0, NULL}}};
 	struct CUgraph_st refused = {2, {KERNEL(0), KERNEL(2)}};
 
-	(void)state;
 	gw_graph_made(exec, &conditional);
 	assert_true(snapshot(exec)->unknown);
 	assert_int_equal(snapshot(exec)->count, 1);
@@ -268,32 +287,29 @@ static void what_cannot_be_listed_is_said(void **state)
 	assert_int_equal(snapshot(exec2)->count, 1);
 }
 
-static void a_graph_that_holds_itself_is_given_up(void **state)
+TEST_WITH(a_graph_that_holds_itself_is_given_up, start, stop)
 {
 	struct CUgraph_st endless = {1, {CHILD(&endless)}};
 
-	(void)state;
 	gw_graph_made(exec, &endless);
 	assert_true(snapshot(exec)->unknown);
 }
 
-static void a_driver_without_the_calls_leaves_it_unknown(void **state)
+TEST_WITH(a_driver_without_the_calls_leaves_it_unknown, start, stop)
 {
 	struct CUgraph_st graph = {1, {KERNEL(1)}};
 
-	(void)state;
 	gw_driver.cuGraphKernelNodeGetParams_v2 = NULL;
 	gw_graph_made(exec, &graph);
 	assert_true(snapshot(exec)->unknown);
 	assert_int_equal(snapshot(exec)->count, 0);
 }
 
-static void a_change_before_the_first_launch_is_made_in_place(void **state)
+TEST_WITH(a_change_before_the_first_launch_is_made_in_place, start, stop)
 {
 	struct CUgraph_st graph = {2, {KERNEL(1), KERNEL(2)}};
 	uint32_t before;
 
-	(void)state;
 	gw_graph_made(exec, &graph);
 	before = slot_of(exec);
 	gw_graph_node_enabled(exec, &graph.node[1], false);
@@ -302,13 +318,12 @@ static void a_change_before_the_first_launch_is_made_in_place(void **state)
 	assert_true(snapshot(exec)->nodes[0].enabled);
 }
 
-static void a_change_after_a_launch_leaves_the_launched_snapshot(void **state)
+TEST_WITH(a_change_after_a_launch_leaves_the_launched_snapshot, start, stop)
 {
 	struct CUgraph_st graph = {2, {KERNEL(1), KERNEL(2)}};
 	CUDA_KERNEL_NODE_PARAMS p;
 	struct gw_graph_slot *before;
 
-	(void)state;
 	gw_graph_made(exec, &graph);
 	launched(exec);
 	before = snapshot(exec);
@@ -321,11 +336,10 @@ static void a_change_after_a_launch_leaves_the_launched_snapshot(void **state)
 	assert_int_equal(snapshot(exec)->exec, before->exec);
 }
 
-static void an_update_keeps_names_and_what_is_disabled(void **state)
+TEST_WITH(an_update_keeps_names_and_what_is_disabled, start, stop)
 {
 	struct CUgraph_st graph = {2, {KERNEL(1), KERNEL(2)}}, next = {2, {KERNEL(5), KERNEL(6)}};
 
-	(void)state;
 	gw_graph_made(exec, &graph);
 	gw_graph_node_enabled(exec, &graph.node[0], false);
 	launched(exec);
@@ -335,13 +349,12 @@ static void an_update_keeps_names_and_what_is_disabled(void **state)
 	assert_int_equal(snapshot(exec)->nodes[0].node, (uintptr_t)&graph.node[0]);
 }
 
-static void a_child_may_be_replaced_and_switched_as_a_whole(void **state)
+TEST_WITH(a_child_may_be_replaced_and_switched_as_a_whole, start, stop)
 {
 	struct CUgraph_st inner = {2, {KERNEL(7), KERNEL(8)}}, other = {2, {KERNEL(9), KERNEL(10)}};
 	struct CUgraph_st outer = {3, {KERNEL(1), CHILD(&inner), KERNEL(3)}};
 	struct gw_graph_slot *s;
 
-	(void)state;
 	gw_graph_made(exec, &outer);
 	gw_graph_node_enabled(exec, &outer.node[1], false);
 	assert_true(snapshot(exec)->nodes[0].enabled && snapshot(exec)->nodes[3].enabled);
@@ -358,13 +371,12 @@ static void a_child_may_be_replaced_and_switched_as_a_whole(void **state)
 }
 
 /* No driver takes one; it may fail while it is read. */
-static void a_child_that_could_not_be_listed_is_unknown(void **state)
+TEST_WITH(a_child_that_could_not_be_listed_is_unknown, start, stop)
 {
 	struct CUgraph_st inner = {2, {KERNEL(7), KERNEL(8)}}, other = {1, {KERNEL(9)}};
 	struct CUgraph_st outer = {3, {KERNEL(1), CHILD(&inner), KERNEL(3)}};
 	struct gw_graph_slot *s;
 
-	(void)state;
 	gw_graph_made(exec, &outer);
 	gw_graph_child_set(exec, &outer.node[1], &other);
 	s = snapshot(exec);
@@ -373,12 +385,11 @@ static void a_child_that_could_not_be_listed_is_unknown(void **state)
 	assert_false(s->nodes[1].enabled || s->nodes[2].enabled);
 }
 
-static void a_destroyed_graph_is_forgotten(void **state)
+TEST_WITH(a_destroyed_graph_is_forgotten, start, stop)
 {
 	struct CUgraph_st graph = {1, {KERNEL(1)}};
 	struct gw_graph_slot *was;
 
-	(void)state;
 	gw_graph_made(exec, &graph);
 	was = snapshot(exec);
 	gw_graph_gone(exec);
@@ -390,12 +401,11 @@ static void a_destroyed_graph_is_forgotten(void **state)
 	assert_int_equal(slot_of(exec), 0);
 }
 
-static void a_handle_made_anew_is_another_graph(void **state)
+TEST_WITH(a_handle_made_anew_is_another_graph, start, stop)
 {
 	struct CUgraph_st graph = {1, {KERNEL(1)}};
 	uint32_t number;
 
-	(void)state;
 	gw_graph_made(exec, &graph);
 	number = snapshot(exec)->exec;
 	gw_graph_made(exec, &graph);
@@ -412,7 +422,6 @@ void gw_activity_context_going(void)
 
 static int start_captures(void **state)
 {
-	(void)state;
 	fixture_start();
 	return 0;
 }
@@ -428,9 +437,8 @@ static int under_way(void)
 	return atomic_load(&gw_hot.captures);
 }
 
-static void a_capture_counts_from_its_begin_to_its_end(void **state)
+TEST_WITH(a_capture_counts_from_its_begin_to_its_end, start_captures, NULL)
 {
-	(void)state;
 	begin(CUDA_SUCCESS);
 	begin(CUDA_SUCCESS);
 	assert_int_equal(under_way(), 2);
@@ -440,14 +448,13 @@ static void a_capture_counts_from_its_begin_to_its_end(void **state)
 	assert_int_equal(under_way(), 0);
 }
 
-static void a_capture_that_could_not_begin_does_not_count(void **state)
+TEST_WITH(a_capture_that_could_not_begin_does_not_count, start_captures, NULL)
 {
-	(void)state;
 	begin(CUDA_ERROR_ILLEGAL_STATE);
 	assert_int_equal(under_way(), 0);
 }
 
-static void a_refused_end_leaves_the_capture_under_way(void **state)
+TEST_WITH(a_refused_end_leaves_the_capture_under_way, start_captures, NULL)
 {
 	static const CUresult refusals[] = {CUDA_ERROR_STREAM_CAPTURE_UNMATCHED,
 	                                    CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD,
@@ -457,7 +464,6 @@ static void a_refused_end_leaves_the_capture_under_way(void **state)
 	                                    CUDA_ERROR_INVALID_CONTEXT,
 	                                    CUDA_ERROR_OUT_OF_MEMORY};
 
-	(void)state;
 	begin(CUDA_SUCCESS);
 	for (size_t i = 0; i < COUNT(refusals); i++) {
 		capture_ended(&call, refusals[i], NULL, NULL);
@@ -488,9 +494,8 @@ static void destroy(CUstream stream, CUresult result)
 	stream_ended(&call, result, stream);
 }
 
-static void a_capture_ends_with_the_stream_that_began_it(void **state)
+TEST_WITH(a_capture_ends_with_the_stream_that_began_it, start_captures, NULL)
 {
-	(void)state;
 	begin_in(stream_at(1));
 	begin_in(stream_at(2));
 	destroy(stream_at(3), CUDA_SUCCESS); /* it has joined one, at most */
@@ -510,9 +515,8 @@ static void a_capture_ends_with_the_stream_that_began_it(void **state)
 	assert_int_equal(under_way(), 0);
 }
 
-static void captures_end_with_their_context(void **state)
+TEST_WITH(captures_end_with_their_context, start_captures, NULL)
 {
-	(void)state;
 	gw_driver.cuCtxGetCurrent = context_is;
 	begin_in(stream_at(1));
 	begin_in(stream_at(2));
@@ -525,9 +529,8 @@ static void captures_end_with_their_context(void **state)
 	assert_int_equal(under_way(), 0);
 }
 
-static void an_end_too_many_does_not_hide_a_later_capture(void **state)
+TEST_WITH(an_end_too_many_does_not_hide_a_later_capture, start_captures, NULL)
 {
-	(void)state;
 	capture_ended(&call, CUDA_SUCCESS, NULL, NULL);
 	begin(CUDA_SUCCESS);
 	assert_int_equal(under_way(), 1);
@@ -535,30 +538,5 @@ static void an_end_too_many_does_not_hide_a_later_capture(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-#define T(name) cmocka_unit_test_setup_teardown(name, start, stop)
-	        T(the_kernels_of_a_graph_and_its_children_are_listed),
-	        T(a_function_is_asked_about_in_its_nodes_context),
-	        T(a_function_is_asked_about_once_where_the_table_is_full),
-	        T(what_cannot_be_listed_is_said),
-	        T(a_graph_that_holds_itself_is_given_up),
-	        T(a_driver_without_the_calls_leaves_it_unknown),
-	        T(a_change_before_the_first_launch_is_made_in_place),
-	        T(a_change_after_a_launch_leaves_the_launched_snapshot),
-	        T(an_update_keeps_names_and_what_is_disabled),
-	        T(a_child_may_be_replaced_and_switched_as_a_whole),
-	        T(a_child_that_could_not_be_listed_is_unknown),
-	        T(a_destroyed_graph_is_forgotten),
-	        T(a_handle_made_anew_is_another_graph),
-#undef T
-#define T(name) cmocka_unit_test_setup(name, start_captures)
-	        T(a_capture_counts_from_its_begin_to_its_end),
-	        T(a_capture_that_could_not_begin_does_not_count),
-	        T(a_refused_end_leaves_the_capture_under_way),
-	        T(a_capture_ends_with_the_stream_that_began_it),
-	        T(captures_end_with_their_context),
-	        T(an_end_too_many_does_not_hide_a_later_capture),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run(NULL, NULL);
 }

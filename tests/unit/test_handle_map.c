@@ -2,17 +2,14 @@
 /* Maps of what launches name: handles, which may come back, and dense ids. */
 #include "preload/maps/handle_map.h"
 #include "preload/maps/idmap.h"
+#include "tests/test.h"
 #include "tests/unit/preload_fixture.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static struct gw_map *map;
 static uint32_t gone[8], gone_count;
@@ -20,7 +17,6 @@ static _Atomic unsigned wrong;
 
 static int start(void **state)
 {
-	(void)state;
 	map = calloc(1, sizeof(*map));
 	gone_count = 0;
 	atomic_store(&wrong, 0);
@@ -29,7 +25,6 @@ static int start(void **state)
 
 static int stop(void **state)
 {
-	(void)state;
 	free(map);
 	return 0;
 }
@@ -51,9 +46,8 @@ static void colliding(uintptr_t *keys, unsigned n)
 		}
 }
 
-static void a_handle_is_found_with_its_slot_and_owner(void **state)
+TEST_WITH(a_handle_is_found_with_its_slot_and_owner, start, stop)
 {
-	(void)state;
 	assert_int_equal(gw_map_get(map, 0x1000), 0);
 	assert_true(gw_map_put(map, 0x1000, 7, 0x99, 0));
 	assert_true(gw_map_put(map, 0x2000, 8, 0, 0x77));
@@ -64,9 +58,8 @@ static void a_handle_is_found_with_its_slot_and_owner(void **state)
 	assert_int_equal(gw_map_get(map, 0x3000), 0);
 }
 
-static void a_removed_handle_is_unknown_and_may_come_back_as_another(void **state)
+TEST_WITH(a_removed_handle_is_unknown_and_may_come_back_as_another, start, stop)
 {
-	(void)state;
 	gw_map_put(map, 0x1000, 7, 0, 0);
 	assert_int_equal(gw_map_remove(map, 0x1000, NULL), 7);
 	assert_int_equal(gw_map_get(map, 0x1000), 0);
@@ -76,9 +69,8 @@ static void a_removed_handle_is_unknown_and_may_come_back_as_another(void **stat
 	assert_int_equal(gw_map_owner(map, 0x1000), 0x5);
 }
 
-static void the_second_of_two_puts_is_given_the_slot_of_the_first(void **state)
+TEST_WITH(the_second_of_two_puts_is_given_the_slot_of_the_first, start, stop)
 {
-	(void)state;
 	assert_int_equal(gw_map_put(map, 0x1000, 7, 0, 0), 7);
 	assert_int_equal(gw_map_put(map, 0x1000, 8, 0, 0), 7);
 	assert_int_equal(gw_map_get(map, 0x1000), 7);
@@ -86,11 +78,10 @@ static void the_second_of_two_puts_is_given_the_slot_of_the_first(void **state)
 	assert_int_equal(gw_map_get(map, 0x1000), 0);
 }
 
-static void colliding_handles_are_found_past_removed_ones(void **state)
+TEST_WITH(colliding_handles_are_found_past_removed_ones, start, stop)
 {
 	uintptr_t keys[8];
 
-	(void)state;
 	colliding(keys, 8);
 	for (uint32_t i = 0; i < 8; i++)
 		gw_map_put(map, keys[i], i + 1, 0, 0);
@@ -107,11 +98,10 @@ static void colliding_handles_are_found_past_removed_ones(void **state)
 	assert_int_equal(gone[0] + gone[1], 70 + 8);
 }
 
-static void a_chain_takes_as_many_as_are_searched(void **state)
+TEST_WITH(a_chain_takes_as_many_as_are_searched, start, stop)
 {
 	uintptr_t keys[GW_MAP_PROBE + 1];
 
-	(void)state;
 	colliding(keys, GW_MAP_PROBE + 1);
 	for (uint32_t i = 0; i < GW_MAP_PROBE; i++)
 		assert_true(gw_map_put(map, keys[i], i + 1, 0, 0));
@@ -124,9 +114,8 @@ static void a_chain_takes_as_many_as_are_searched(void **state)
 	assert_int_equal(gw_map_get(map, keys[GW_MAP_PROBE]), 999);
 }
 
-static void what_dies_with_an_owner_is_forgotten(void **state)
+TEST_WITH(what_dies_with_an_owner_is_forgotten, start, stop)
 {
-	(void)state;
 	gw_map_put(map, 0x1000, 1, 0xa, 0);
 	gw_map_put(map, 0x2000, 2, 0xa, 0xc);
 	gw_map_put(map, 0x3000, 3, 0xb, 0xc);
@@ -141,7 +130,7 @@ static void what_dies_with_an_owner_is_forgotten(void **state)
 }
 
 /* Whoever looks at a page that no handle's chain touches is killed. */
-static void an_end_looks_at_nothing_that_was_never_filled(void **state)
+TEST_WITH(an_end_looks_at_nothing_that_was_never_filled, start, stop)
 {
 	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	char *area = mmap(NULL, sizeof(*map) + page, PROT_READ | PROT_WRITE,
@@ -150,7 +139,6 @@ static void an_end_looks_at_nothing_that_was_never_filled(void **state)
 	char *begin = area + (offsetof(struct gw_map, entry) + page - 1) / page * page;
 	char *kept;
 
-	(void)state;
 	assert_ptr_not_equal(area, MAP_FAILED);
 	gw_map_put(guarded, 0x1000, 1, 0xa, 0);
 	kept = (char *)&guarded->entry[gw_map_hash(0x1000)];
@@ -164,9 +152,8 @@ static void an_end_looks_at_nothing_that_was_never_filled(void **state)
 	munmap(area, sizeof(*map) + page);
 }
 
-static void a_place_that_is_filled_anew_is_still_found_by_its_owners_end(void **state)
+TEST_WITH(a_place_that_is_filled_anew_is_still_found_by_its_owners_end, start, stop)
 {
-	(void)state;
 	for (uint32_t i = 1; i <= 3; i++) {
 		gw_map_put(map, 0x1000, i, 0xa, 0);
 		gw_map_remove_all(map, 0xa, 0, note_gone);
@@ -175,9 +162,8 @@ static void a_place_that_is_filled_anew_is_still_found_by_its_owners_end(void **
 	}
 }
 
-static void what_dies_with_a_context_is_forgotten(void **state)
+TEST_WITH(what_dies_with_a_context_is_forgotten, start, stop)
 {
-	(void)state;
 	gw_map_put(map, 0x1000, 1, 0xa, 0xc);
 	gw_map_put(map, 0x2000, 2, 0xc, 0);
 	gw_map_remove_all(map, 0, 0xc, NULL);
@@ -194,12 +180,11 @@ static bool is_even_without_context(void *arg, uintptr_t key, uint32_t value, ui
 	return !context && value % 2 == 0;
 }
 
-static void a_handle_can_be_looked_for_by_what_is_known_of_it(void **state)
+TEST_WITH(a_handle_can_be_looked_for_by_what_is_known_of_it, start, stop)
 {
 	unsigned asked = 0;
 	uintptr_t first;
 
-	(void)state;
 	assert_true(gw_map_put(map, 0x7 * 16, 7, 0, 0));
 	assert_true(gw_map_put(map, 0x8 * 16, 8, 0, 0x77));
 	assert_true(gw_map_put(map, 0xa * 16, 10, 0, 0));
@@ -214,9 +199,8 @@ static void a_handle_can_be_looked_for_by_what_is_known_of_it(void **state)
 	assert_int_equal(gw_map_find(map, is_even_without_context, &asked), 0);
 }
 
-static void an_entry_used_anew_has_nothing_of_its_last_owner(void **state)
+TEST_WITH(an_entry_used_anew_has_nothing_of_its_last_owner, start, stop)
 {
-	(void)state;
 	gw_map_put(map, 0x1000, 1, 0xa, 0xc);
 	gw_map_remove(map, 0x1000, NULL);
 	gw_map_put(map, 0x1000, 2, 0, 0);
@@ -233,11 +217,10 @@ static void churn_all(void)
 	}
 }
 
-static void a_look_for_an_unknown_handle_stays_short_after_any_number_came_and_went(void **state)
+TEST_WITH(a_look_for_an_unknown_handle_stays_short_after_any_number_came_and_went, start, stop)
 {
 	uint32_t places = 0, free = 0;
 
-	(void)state;
 	churn_all();
 	for (uint32_t i = 0; i < GW_MAP_SIZE; i++) {
 		places += atomic_load(&map->reach[i]);
@@ -249,14 +232,13 @@ static void a_look_for_an_unknown_handle_stays_short_after_any_number_came_and_w
 }
 
 /* Most of the table once held a handle: what is guarded held none when the end came. */
-static void an_end_looks_at_nothing_that_is_no_longer_filled(void **state)
+TEST_WITH(an_end_looks_at_nothing_that_is_no_longer_filled, start, stop)
 {
 	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	char *area = mmap(NULL, sizeof(*map) + page, PROT_READ | PROT_WRITE,
 	                  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	size_t begin = (offsetof(struct gw_map, entry) + page - 1) / page * page;
 
-	(void)state;
 	assert_ptr_not_equal(area, MAP_FAILED);
 	free(map);
 	map = (struct gw_map *)area;
@@ -271,7 +253,7 @@ static void an_end_looks_at_nothing_that_is_no_longer_filled(void **state)
 enum { ROUNDS = 20000, SHARED = 6 };
 static uintptr_t contended[SHARED];
 
-/* A handle's slot tells the handle: whoever finds another's slot has been misled. */
+/* A handle's slot names the handle: whoever finds another's slot has been misled. */
 static void churn(unsigned number)
 {
 	unsigned seed = number + 1;
@@ -291,9 +273,8 @@ static void churn(unsigned number)
 	}
 }
 
-static void threads_never_find_the_slot_of_another_handle(void **state)
+TEST_WITH(threads_never_find_the_slot_of_another_handle, start, stop)
 {
-	(void)state;
 	/* One chain, so that every entry serves every handle in turn. */
 	colliding(contended, SHARED);
 	fixture_threads(4, churn);
@@ -322,9 +303,8 @@ static void own_handles(unsigned number)
 	}
 }
 
-static void threads_keep_their_own_handles(void **state)
+TEST_WITH(threads_keep_their_own_handles, start, stop)
 {
-	(void)state;
 	fixture_threads(4, own_handles);
 	assert_int_equal(atomic_load(&wrong), 0);
 	for (uintptr_t t = 1; t < 4; t++)
@@ -338,20 +318,18 @@ static void empty(struct gw_idmap *ids)
 	free(ids->ids);
 }
 
-static void an_empty_map_knows_nothing(void **state)
+TEST(an_empty_map_knows_nothing)
 {
 	struct gw_idmap ids = {0};
 
-	(void)state;
 	assert_int_equal(gw_idmap_get(&ids, 1), 0);
 	assert_int_equal(gw_idmap_get(&ids, UINT64_MAX), 0);
 }
 
-static void a_key_keeps_the_last_id_it_was_given(void **state)
+TEST(a_key_keeps_the_last_id_it_was_given)
 {
 	struct gw_idmap ids = {0};
 
-	(void)state;
 	assert_true(gw_idmap_put(&ids, 5, 1));
 	assert_true(gw_idmap_put(&ids, 5, 2));
 	assert_int_equal(gw_idmap_get(&ids, 5), 2);
@@ -360,11 +338,10 @@ static void a_key_keeps_the_last_id_it_was_given(void **state)
 	empty(&ids);
 }
 
-static void every_id_survives_growth(void **state)
+TEST(every_id_survives_growth)
 {
 	struct gw_idmap ids = {0};
 
-	(void)state;
 	for (uint32_t i = 1; i <= 50000; i++)
 		assert_true(gw_idmap_put(&ids, gw_idmap_key(i, 3), i));
 	for (uint32_t i = 1; i <= 50000; i++)
@@ -375,11 +352,10 @@ static void every_id_survives_growth(void **state)
 }
 
 /* All keys of a chain begin at one slot; the last slot's chain goes on at the first. */
-static void colliding_keys_are_reported_apart_around_the_end(void **state)
+TEST(colliding_keys_are_reported_apart_around_the_end)
 {
 	struct gw_idmap ids = {0};
 
-	(void)state;
 	for (uint32_t i = 1; i <= 150; i++)
 		gw_idmap_put(&ids, (uint64_t)255 << 32 | i, i);
 	for (uint32_t i = 1; i <= 150; i++)
@@ -388,9 +364,8 @@ static void colliding_keys_are_reported_apart_around_the_end(void **state)
 	empty(&ids);
 }
 
-static void a_mixed_key_is_never_0_and_tells_both_words(void **state)
+TEST(a_mixed_key_is_never_0_and_tells_both_words)
 {
-	(void)state;
 	assert_true(gw_idmap_key(0, 0) != 0);
 	assert_true(gw_idmap_key(1, 2) != gw_idmap_key(2, 1));
 	assert_true(gw_idmap_key(1, 2) != gw_idmap_key(1, 3));
@@ -402,11 +377,10 @@ static uint64_t crowded_key(uint32_t i)
 	return (uint64_t)(250 + i % 8) << 32 | (i + 1);
 }
 
-static void what_is_removed_is_gone_and_nothing_else(void **state)
+TEST(what_is_removed_is_gone_and_nothing_else)
 {
 	enum { KEYS = 150 };
 
-	(void)state;
 	for (uint32_t gap = 2; gap < 7; gap++) {
 		struct gw_idmap ids = {0};
 
@@ -423,11 +397,10 @@ static void what_is_removed_is_gone_and_nothing_else(void **state)
 	}
 }
 
-static void keys_that_come_and_go_do_not_make_it_grow(void **state)
+TEST(keys_that_come_and_go_do_not_make_it_grow)
 {
 	struct gw_idmap ids = {0};
 
-	(void)state;
 	for (uint64_t i = 1; i < 100000; i++) {
 		assert_true(gw_idmap_put(&ids, gw_idmap_key(i, 3), 1));
 		if (i > 50)
@@ -439,31 +412,5 @@ static void keys_that_come_and_go_do_not_make_it_grow(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-#define T(name) cmocka_unit_test_setup_teardown(name, start, stop)
-	        T(a_handle_is_found_with_its_slot_and_owner),
-	        T(a_removed_handle_is_unknown_and_may_come_back_as_another),
-	        T(the_second_of_two_puts_is_given_the_slot_of_the_first),
-	        T(colliding_handles_are_found_past_removed_ones),
-	        T(a_chain_takes_as_many_as_are_searched),
-	        T(what_dies_with_an_owner_is_forgotten),
-	        T(an_end_looks_at_nothing_that_was_never_filled),
-	        T(an_end_looks_at_nothing_that_is_no_longer_filled),
-	        T(a_look_for_an_unknown_handle_stays_short_after_any_number_came_and_went),
-	        T(a_place_that_is_filled_anew_is_still_found_by_its_owners_end),
-	        T(what_dies_with_a_context_is_forgotten),
-	        T(a_handle_can_be_looked_for_by_what_is_known_of_it),
-	        T(an_entry_used_anew_has_nothing_of_its_last_owner),
-	        T(threads_never_find_the_slot_of_another_handle),
-	        T(threads_keep_their_own_handles),
-	        cmocka_unit_test(an_empty_map_knows_nothing),
-	        cmocka_unit_test(a_key_keeps_the_last_id_it_was_given),
-	        cmocka_unit_test(every_id_survives_growth),
-	        cmocka_unit_test(colliding_keys_are_reported_apart_around_the_end),
-	        cmocka_unit_test(a_mixed_key_is_never_0_and_tells_both_words),
-	        cmocka_unit_test(what_is_removed_is_gone_and_nothing_else),
-	        cmocka_unit_test(keys_that_come_and_go_do_not_make_it_grow),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run(NULL, NULL);
 }

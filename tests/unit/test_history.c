@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "predictor/learner/history.h"
 #include "tests/random.h"
+#include "tests/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
-#include <cmocka.h>
 
 static struct gw_history_summary of(const double *times, uint32_t n)
 {
@@ -39,9 +37,8 @@ static bool agree(const double *times, uint32_t n)
 #define AGREE(...)                                                                                 \
 	agree((const double[]){__VA_ARGS__}, sizeof((double[]){__VA_ARGS__}) / sizeof(double))
 
-static void times_agree_that_are_of_one_length(void **state)
+TEST(times_agree_that_are_of_one_length)
 {
-	(void)state;
 	assert_true(AGREE(3));
 	assert_true(AGREE(3, 3.2, 2.9));
 	assert_true(AGREE(9, 3, 3, 3)); /* the first is often the odd one */
@@ -53,11 +50,10 @@ static void times_agree_that_are_of_one_length(void **state)
 }
 
 /* Of a hundredth, and of two lengths, one after the other or in turn. */
-static void they_scatter_whatever_their_order(void **state)
+TEST(they_scatter_whatever_their_order)
 {
 	double times[32];
 
-	(void)state;
 	for (unsigned i = 0; i < 32; i++)
 		times[i] = 3 + 0.01 * (i % 7);
 	agree(times, 32);
@@ -72,21 +68,19 @@ static void they_scatter_whatever_their_order(void **state)
 	near(scatter, log(4) / 2.563);
 }
 
-static void an_empty_history_says_nothing(void **state)
+TEST(an_empty_history_says_nothing)
 {
 	struct gw_history h = {0};
 	struct gw_history_summary s;
 
-	(void)state;
 	assert_false(gw_history_summary(&h, &s));
 	assert_int_equal(gw_history_size(&h), 0);
 }
 
-static void a_single_time_is_its_own_median(void **state)
+TEST(a_single_time_is_its_own_median)
 {
 	struct gw_history_summary s = OF(3e-6);
 
-	(void)state;
 	near(s.median, 3e-6);
 	near(s.low, 3e-6);
 	near(s.high, 3e-6);
@@ -94,39 +88,35 @@ static void a_single_time_is_its_own_median(void **state)
 	assert_false(s.multimodal);
 }
 
-static void the_median_is_the_middle_or_between_the_middles(void **state)
+TEST(the_median_is_the_middle_or_between_the_middles)
 {
-	(void)state;
 	near(OF(5, 1, 3).median, 3);
 	near(OF(4, 1, 3, 2).median, 2.5);
 	near(OF(2, 1).median, 1.5);
 }
 
-static void low_and_high_are_the_extremes(void **state)
+TEST(low_and_high_are_the_extremes)
 {
 	struct gw_history_summary s = OF(5, 1, 3, 9, 4);
 
-	(void)state;
 	near(s.low, 1);
 	near(s.high, 9);
 }
 
 /* 1.4826 times the median absolute deviation of the logarithms, here of 1/e, 1, e. */
-static void the_spread_is_that_of_a_normal_and_shrugs_off_outliers(void **state)
+TEST(the_spread_is_that_of_a_normal_and_shrugs_off_outliers)
 {
 	double e = exp(0.01);
 
-	(void)state;
 	assert_true(fabs(OF(1 / e, 1, e).sigma - 0.014826) < 1e-5);
 	assert_true(fabs(OF(1 / e, 1e6, 1 / e, 1, e, e, 1).sigma - 0.014826) < 1e-5);
 	assert_true(OF(2, 2, 2, 2).sigma == 0);
 }
 
-static void two_groups_are_reported_and_the_latest_time_chooses(void **state)
+TEST(two_groups_are_reported_and_the_latest_time_chooses)
 {
 	struct gw_history_summary s = OF(1, 2, 1, 2, 1, 2, 1, 2, 1);
 
-	(void)state;
 	assert_true(s.multimodal);
 	near(s.median, 1);
 	assert_true(s.sigma == 0);
@@ -136,9 +126,8 @@ static void two_groups_are_reported_and_the_latest_time_chooses(void **state)
 	near(s.median, 2);
 }
 
-static void a_few_outliers_or_a_small_gap_make_no_group(void **state)
+TEST(a_few_outliers_or_a_small_gap_make_no_group)
 {
-	(void)state;
 	assert_false(OF(1, 1, 1, 1, 1, 1, 1, 1, 1, 2).multimodal);
 	assert_false(OF(1, 1, 1, 1, 1, 2).multimodal);
 	assert_false(OF(1, 1.09, 1, 1.09, 1, 1.09).multimodal);
@@ -147,11 +136,10 @@ static void a_few_outliers_or_a_small_gap_make_no_group(void **state)
 }
 
 /* Thirty times, the last ten of them 5% longer: too little for groups, enough for a new level. */
-static void a_new_level_is_seen_from_the_newest_times(void **state)
+TEST(a_new_level_is_seen_from_the_newest_times)
 {
 	double t[30];
 
-	(void)state;
 	for (int i = 0; i < 30; i++)
 		t[i] = (i < 20 ? 1 : 1.05) + 0.002 * (i % 3);
 	assert_true(fabs(of(t, 30).median - 1.052) < 0.003);
@@ -159,12 +147,11 @@ static void a_new_level_is_seen_from_the_newest_times(void **state)
 	assert_true(of(t, 30).sigma < 0.01);
 }
 
-static void a_drift_is_followed(void **state)
+TEST(a_drift_is_followed)
 {
 	double t[32];
 	struct gw_history_summary s;
 
-	(void)state;
 	for (int i = 0; i < 32; i++)
 		t[i] = 1 + 0.01 * i + 0.003 * (i % 3);
 	s = of(t, 32);
@@ -173,11 +160,10 @@ static void a_drift_is_followed(void **state)
 }
 
 /* One after the other they are two levels, in turn they are two modes. */
-static void a_step_is_no_group(void **state)
+TEST(a_step_is_no_group)
 {
 	struct gw_history_summary s = OF(1, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2);
 
-	(void)state;
 	assert_false(s.multimodal);
 	near(s.median, 2);
 	near(s.low, 1);
@@ -188,23 +174,21 @@ static void a_step_is_no_group(void **state)
 }
 
 /* Long ones now and then neither move the middle nor pass for a new level. */
-static void noise_makes_no_new_level(void **state)
+TEST(noise_makes_no_new_level)
 {
 	double t[32];
 
-	(void)state;
 	for (int i = 0; i < 32; i++)
 		t[i] = 1 + 0.01 * (i * 7 % 11) / 11 + (i % 9 == 0 ? 0.5 : 0);
 	assert_true(fabs(of(t, 32).median - 1.005) < 0.002);
 	assert_false(of(t, 32).multimodal);
 }
 
-static void only_the_last_window_counts(void **state)
+TEST(only_the_last_window_counts)
 {
 	struct gw_history h = {0};
 	struct gw_history_summary s;
 
-	(void)state;
 	for (int i = 0; i < 100; i++)
 		gw_history_add(&h, 1000);
 	for (int i = 1; i <= GW_HISTORY_WINDOW; i++)
@@ -215,12 +199,11 @@ static void only_the_last_window_counts(void **state)
 	near(s.high, GW_HISTORY_WINDOW);
 }
 
-static void the_count_may_wrap(void **state)
+TEST(the_count_may_wrap)
 {
 	struct gw_history h = {.count = UINT32_MAX - 1};
 	struct gw_history_summary s;
 
-	(void)state;
 	for (int i = 0; i < GW_HISTORY_WINDOW; i++)
 		h.times[i] = 5;
 	for (int i = 1; i <= GW_HISTORY_WINDOW; i++)
@@ -233,13 +216,12 @@ static void the_count_may_wrap(void **state)
 
 /* The next of times in no order lies among those drawn nine times in ten, however many there were.
  */
-static void the_times_drawn_stand_for_all(void **state)
+TEST(the_times_drawn_stand_for_all)
 {
 	struct gw_history h = {0};
 	uint64_t chance = 99;
 	double low, high, held = 0;
 
-	(void)state;
 	for (int i = 0; i < 20000; i++) {
 		double next;
 
@@ -253,12 +235,11 @@ static void the_times_drawn_stand_for_all(void **state)
 }
 
 /* A first half long ago is not forgotten. */
-static void the_times_drawn_are_of_the_whole_run(void **state)
+TEST(the_times_drawn_are_of_the_whole_run)
 {
 	struct gw_history h = {0};
 	double low, high;
 
-	(void)state;
 	for (int i = 0; i < 10000; i++)
 		gw_history_add(&h, i < 5000 ? 1 : 2);
 	assert_true(gw_history_range(&h, &low, &high));
@@ -267,25 +248,5 @@ static void the_times_drawn_are_of_the_whole_run(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(they_scatter_whatever_their_order),
-	        cmocka_unit_test(times_agree_that_are_of_one_length),
-	        cmocka_unit_test(an_empty_history_says_nothing),
-	        cmocka_unit_test(a_single_time_is_its_own_median),
-	        cmocka_unit_test(the_median_is_the_middle_or_between_the_middles),
-	        cmocka_unit_test(low_and_high_are_the_extremes),
-	        cmocka_unit_test(the_spread_is_that_of_a_normal_and_shrugs_off_outliers),
-	        cmocka_unit_test(two_groups_are_reported_and_the_latest_time_chooses),
-	        cmocka_unit_test(a_few_outliers_or_a_small_gap_make_no_group),
-	        cmocka_unit_test(a_new_level_is_seen_from_the_newest_times),
-	        cmocka_unit_test(a_drift_is_followed),
-	        cmocka_unit_test(a_step_is_no_group),
-	        cmocka_unit_test(noise_makes_no_new_level),
-	        cmocka_unit_test(only_the_last_window_counts),
-	        cmocka_unit_test(the_count_may_wrap),
-	        cmocka_unit_test(the_times_drawn_stand_for_all),
-	        cmocka_unit_test(the_times_drawn_are_of_the_whole_run),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run(NULL, NULL);
 }

@@ -2,13 +2,10 @@
 /* A hash index, and the hashes it stands on. */
 #include "predictor/core/hash.h"
 #include "predictor/core/index.h"
+#include "tests/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static int refuse_from = -1; /* the call from which memory is refused; -1: none */
 
@@ -22,11 +19,10 @@ void *__wrap_calloc(size_t count, size_t size)
 	return refuse_from ? __real_calloc(count, size) : NULL;
 }
 
-static void an_empty_index_finds_nothing(void **state)
+TEST(an_empty_index_finds_nothing)
 {
 	struct gw_index index = {0};
 
-	(void)state;
 	assert_int_equal(gw_index_find(&index, 0, NULL, NULL), GW_INDEX_NONE);
 	gw_index_free(&index);
 }
@@ -37,12 +33,11 @@ static uint64_t key_of(uint32_t i)
 	return i % 3 == 0 ? i : i % 3 == 1 ? (uint64_t)i << 40 : UINT64_MAX - i;
 }
 
-static void every_key_is_found_where_it_was_put(void **state)
+TEST(every_key_is_found_where_it_was_put)
 {
 	enum { COUNT = 10000 };
 	struct gw_index index = {0};
 
-	(void)state;
 	for (uint32_t i = 0; i < COUNT; i++)
 		assert_true(gw_index_try_add(&index, key_of(i), i));
 	assert_int_equal(index.used, COUNT);
@@ -58,11 +53,10 @@ static bool is(const void *arg, uint32_t position)
 	return position == *(const uint32_t *)arg;
 }
 
-static void of_one_key_the_caller_says_which(void **state)
+TEST(of_one_key_the_caller_says_which)
 {
 	struct gw_index index = {0};
 
-	(void)state;
 	for (uint32_t i = 0; i < 100; i++)
 		assert_true(gw_index_try_add(&index, 7, i));
 	for (uint32_t i = 0; i < 100; i++)
@@ -71,12 +65,11 @@ static void of_one_key_the_caller_says_which(void **state)
 	gw_index_free(&index);
 }
 
-static void without_memory_the_index_stays_as_it_was(void **state)
+TEST(without_memory_the_index_stays_as_it_was)
 {
 	struct gw_index index = {0};
 	uint32_t count = 0;
 
-	(void)state;
 	for (int call = 1; call <= 2; call++) { /* the keys, then the slots */
 		refuse_from = call;
 		while (gw_index_try_add(&index, key_of(count), count))
@@ -93,19 +86,17 @@ static void without_memory_the_index_stays_as_it_was(void **state)
 }
 
 /* Samples of a grid depend on it: the first outputs of splitmix64 from 0. */
-static void the_finaliser_is_that_of_splitmix64(void **state)
+TEST(the_finaliser_is_that_of_splitmix64)
 {
 	const uint64_t step = UINT64_C(0x9e3779b97f4a7c15);
 
-	(void)state;
 	assert_true(gw_hash_mix(step) == UINT64_C(0xe220a8397b1dcdaf));
 	assert_true(gw_hash_mix(2 * step) == UINT64_C(0x6e789e6aa1b965f4));
 	assert_true(gw_hash_mix(0) == 0);
 }
 
-static void a_hash_goes_on_from_what_comes_before(void **state)
+TEST(a_hash_goes_on_from_what_comes_before)
 {
-	(void)state;
 	assert_true(gw_hash(0, "ab", 2) != gw_hash(0, "ba", 2));
 	assert_true(gw_hash(gw_hash(0, "a", 1), "b", 1) != gw_hash(0, "b", 1));
 	assert_true(gw_hash(0, "", 0) == gw_hash(0, NULL, 0));
@@ -113,14 +104,5 @@ static void a_hash_goes_on_from_what_comes_before(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(an_empty_index_finds_nothing),
-	        cmocka_unit_test(every_key_is_found_where_it_was_put),
-	        cmocka_unit_test(of_one_key_the_caller_says_which),
-	        cmocka_unit_test(without_memory_the_index_stays_as_it_was),
-	        cmocka_unit_test(the_finaliser_is_that_of_splitmix64),
-	        cmocka_unit_test(a_hash_goes_on_from_what_comes_before),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run(NULL, NULL);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Launches meet their records. */
+#include "tests/test.h"
 #include "tests/unit/join_fixture.h"
 
 #include <math.h>
@@ -13,9 +14,8 @@ static void assert_met(uint32_t at, uint32_t launch_number, uint64_t duration)
 	assert_int_equal(met[at].duration, duration);
 }
 
-static void launches_of_a_stream_meet_records_in_order(void **state)
+TEST_WITH(launches_of_a_stream_meet_records_in_order, join_start, join_stop)
 {
-	(void)state;
 	for (uint32_t i = 1; i <= 3; i++)
 		launch(STREAM_A, 1, i);
 	for (uint32_t i = 1; i <= 3; i++)
@@ -26,11 +26,10 @@ static void launches_of_a_stream_meet_records_in_order(void **state)
 	assert_int_equal(gw_join_waiting(), 0);
 }
 
-static void records_that_come_out_of_order_are_put_in_order(void **state)
+TEST_WITH(records_that_come_out_of_order_are_put_in_order, join_start, join_stop)
 {
 	static const uint32_t order[] = {3, 1, 4, 2};
 
-	(void)state;
 	for (uint32_t i = 1; i <= 4; i++)
 		launch(STREAM_A, 1, i);
 	for (uint32_t i = 0; i < 4; i++)
@@ -44,12 +43,11 @@ static void records_that_come_out_of_order_are_put_in_order(void **state)
  * Two threads take turns on one stream; libcupti hands out what the second launched, thousands of
  * records, before what the first did. Each turn begins with a kernel of the thread's own.
  */
-static void threads_whose_buffers_come_late_keep_their_launches(void **state)
+TEST_WITH(threads_whose_buffers_come_late_keep_their_launches, join_start, join_stop)
 {
 	enum { TURNS = 40, TURN = 200 };
 	uint32_t number = 0;
 
-	(void)state;
 	for (uint32_t turn = 0; turn < TURNS; turn++) {
 		launch(STREAM_A, 2 + turn % 2, ++number);
 		for (uint32_t i = 1; i < TURN; i++)
@@ -72,9 +70,8 @@ static void threads_whose_buffers_come_late_keep_their_launches(void **state)
 	assert_int_equal(gw_join_waiting(), 0);
 }
 
-static void the_order_holds_where_correlation_ids_wrap(void **state)
+TEST_WITH(the_order_holds_where_correlation_ids_wrap, join_start, join_stop)
 {
-	(void)state;
 	for (uint32_t i = 1; i <= 4; i++)
 		launch(STREAM_A, 1, i);
 	for (uint32_t i = 4; i >= 1; i--)
@@ -84,9 +81,8 @@ static void the_order_holds_where_correlation_ids_wrap(void **state)
 		assert_met(i - 1, i, i * 10);
 }
 
-static void streams_do_not_mix(void **state)
+TEST_WITH(streams_do_not_mix, join_start, join_stop)
 {
-	(void)state;
 	launch(STREAM_A, 1, 1);
 	launch(STREAM_B, 1, 2);
 	record(STREAM_B, 1, 5, 20);
@@ -96,9 +92,8 @@ static void streams_do_not_mix(void **state)
 	assert_met(1, 1, 10);
 }
 
-static void a_record_that_is_missing_costs_its_launch_only(void **state)
+TEST_WITH(a_record_that_is_missing_costs_its_launch_only, join_start, join_stop)
 {
-	(void)state;
 	launch(STREAM_A, 1, 1);
 	launch(STREAM_A, 2, 2);
 	launch(STREAM_A, 1, 3);
@@ -110,9 +105,8 @@ static void a_record_that_is_missing_costs_its_launch_only(void **state)
 	assert_int_equal(gw_join_waiting(), 1);
 }
 
-static void an_overtaken_launch_gives_up_after_two_seconds(void **state)
+TEST_WITH(an_overtaken_launch_gives_up_after_two_seconds, join_start, join_stop)
 {
-	(void)state;
 	launch(STREAM_A, 2, 1);
 	launch(STREAM_A, 1, 2);
 	record(STREAM_A, 1, 12, 20);
@@ -127,9 +121,8 @@ static void an_overtaken_launch_gives_up_after_two_seconds(void **state)
 	assert_int_equal(gw_join_waiting(), 0);
 }
 
-static void a_launch_nobody_overtook_waits_on(void **state)
+TEST_WITH(a_launch_nobody_overtook_waits_on, join_start, join_stop)
 {
-	(void)state;
 	launch(STREAM_A, 1, 1);
 	now += 3600000000000;
 	gw_join_batch(false);
@@ -139,9 +132,8 @@ static void a_launch_nobody_overtook_waits_on(void **state)
 	assert_met(0, 1, 10);
 }
 
-static void a_record_before_its_launch_waits_for_it(void **state)
+TEST_WITH(a_record_before_its_launch_waits_for_it, join_start, join_stop)
 {
-	(void)state;
 	record(STREAM_A, 1, 1, 10);
 	gw_join_batch(false);
 	assert_int_equal(orphan_count, 0);
@@ -151,9 +143,8 @@ static void a_record_before_its_launch_waits_for_it(void **state)
 	assert_int_equal(orphan_count, 0);
 }
 
-static void a_record_without_a_launch_is_handed_on_in_the_end(void **state)
+TEST_WITH(a_record_without_a_launch_is_handed_on_in_the_end, join_start, join_stop)
 {
-	(void)state;
 	record(STREAM_A, 1, 1, 10);
 	for (int i = 0; i < 10; i++)
 		gw_join_batch(false);
@@ -164,11 +155,10 @@ static void a_record_without_a_launch_is_handed_on_in_the_end(void **state)
 	assert_int_equal(met_count, 0);
 }
 
-static void a_kernel_launched_by_a_kernel_takes_no_launch(void **state)
+TEST_WITH(a_kernel_launched_by_a_kernel_takes_no_launch, join_start, join_stop)
 {
 	struct gw_activity a = activity(1, 1, 99);
 
-	(void)state;
 	a.stream = STREAM_A;
 	a.device_launched = true;
 	launch(STREAM_A, 1, 1);
@@ -178,11 +168,10 @@ static void a_kernel_launched_by_a_kernel_takes_no_launch(void **state)
 	assert_int_equal(met_count, 0);
 }
 
-static void another_configuration_or_name_is_no_match(void **state)
+TEST_WITH(another_configuration_or_name_is_no_match, join_start, join_stop)
 {
 	struct gw_activity a = activity(1, 1, 99);
 
-	(void)state;
 	a.stream = STREAM_A;
 	launch(STREAM_A, 1, 1);
 	a.grid[1] = 2;
@@ -201,12 +190,11 @@ static void another_configuration_or_name_is_no_match(void **state)
 	assert_int_equal(lost_count, 1);
 }
 
-static void a_name_whose_memory_is_used_anew_is_read_anew(void **state)
+TEST_WITH(a_name_whose_memory_is_used_anew_is_read_anew, join_start, join_stop)
 {
 	static char name[8];
 	struct gw_activity a = activity(1, 1, 10);
 
-	(void)state;
 	a.stream = STREAM_A;
 	a.name = name;
 	launch(STREAM_A, 1, 1);
@@ -224,20 +212,18 @@ static void a_name_whose_memory_is_used_anew_is_read_anew(void **state)
 	assert_met(1, 2, 20);
 }
 
-static void a_record_without_a_name_is_survived(void **state)
+TEST_WITH(a_record_without_a_name_is_survived, join_start, join_stop)
 {
 	struct gw_activity a = activity(1, 1, 10);
 
-	(void)state;
 	a.name = NULL;
 	gw_join_record(&a);
 	gw_join_batch(true);
 	assert_int_equal(orphan_count, 1);
 }
 
-static void graph_launches_that_are_open_at_once_keep_their_kernels(void **state)
+TEST_WITH(graph_launches_that_are_open_at_once_keep_their_kernels, join_start, join_stop)
 {
-	(void)state;
 	for (uint32_t g = 1; g <= 2; g++)
 		for (uint32_t i = 1; i <= 3; i++)
 			wait_in(GW_JOIN_GRAPH, GRAPH, g, i, g * 10 + i);
@@ -279,11 +265,10 @@ static double cost_of(uint32_t launches)
 }
 
 /* Sixteen times as many take about as much longer, and not the 256 times of looking through all. */
-static void records_of_graphs_do_not_look_through_all_that_waits(void **state)
+TEST_WITH(records_of_graphs_do_not_look_through_all_that_waits, join_start, join_stop)
 {
 	double few = INFINITY, many = INFINITY;
 
-	(void)state;
 	cost_of(3000); /* touches the memory */
 	for (int i = 0; i < 5; i++) {
 		few = fmin(few, cost_of(200));
@@ -292,9 +277,8 @@ static void records_of_graphs_do_not_look_through_all_that_waits(void **state)
 	assert_true(many < 64 * few);
 }
 
-static void kernels_whose_records_are_lost_hold_up_no_others(void **state)
+TEST_WITH(kernels_whose_records_are_lost_hold_up_no_others, join_start, join_stop)
 {
-	(void)state;
 	for (uint32_t g = 1; g <= 3; g++)
 		for (uint32_t i = 1; i <= 2; i++)
 			wait_in(GW_JOIN_GRAPH, GRAPH, g, i, g * 10 + i);
@@ -319,9 +303,8 @@ static void kernels_whose_records_are_lost_hold_up_no_others(void **state)
 	assert_int_equal(wrong, 0);
 }
 
-static void graph_launches_that_share_an_id_have_their_kernels_in_order(void **state)
+TEST_WITH(graph_launches_that_share_an_id_have_their_kernels_in_order, join_start, join_stop)
 {
-	(void)state;
 	for (uint32_t g = 1; g <= 3; g++)
 		for (uint32_t i = 1; i <= 2; i++)
 			wait_in(GW_JOIN_GRAPH, GRAPH, g, i, i);
@@ -334,11 +317,10 @@ static void graph_launches_that_share_an_id_have_their_kernels_in_order(void **s
 	assert_int_equal(gw_join_waiting(), 0);
 }
 
-static void a_kernel_no_node_fits_opens_no_graph_launch(void **state)
+TEST_WITH(a_kernel_no_node_fits_opens_no_graph_launch, join_start, join_stop)
 {
 	struct gw_activity body = activity(2, 50, 99);
 
-	(void)state;
 	body.graph = GRAPH;
 	body.name = "body_of_a_conditional";
 	wait_in(GW_JOIN_GRAPH, GRAPH, 1, 1, 11);
@@ -349,9 +331,8 @@ static void a_kernel_no_node_fits_opens_no_graph_launch(void **state)
 	assert_int_equal(orphan_count, 1);
 }
 
-static void a_correlation_id_decides_where_it_is_known(void **state)
+TEST_WITH(a_correlation_id_decides_where_it_is_known, join_start, join_stop)
 {
-	(void)state;
 	for (uint32_t i = 1; i <= 3; i++)
 		wait_in(GW_JOIN_CORRELATION, gw_join_correlation_key(70 + i), 70 + i, 1, i);
 	record(STREAM_B, 1, 73, 30);
@@ -362,9 +343,8 @@ static void a_correlation_id_decides_where_it_is_known(void **state)
 	assert_int_equal(gw_join_waiting(), 1);
 }
 
-static void a_ticket_brings_the_time_of_its_launch(void **state)
+TEST_WITH(a_ticket_brings_the_time_of_its_launch, join_start, join_stop)
 {
-	(void)state;
 	wait_in(GW_JOIN_TICKET, 4, 1, 1, 1);
 	wait_in(GW_JOIN_TICKET, 4, 2, 1, 2);
 	wait_in(GW_JOIN_TICKET, 5, 1, 1, 3);
@@ -383,9 +363,8 @@ static void a_ticket_brings_the_time_of_its_launch(void **state)
 }
 
 /* No record of theirs will come, and a window with records does not end later for them. */
-static void tickets_are_no_launches_that_wait_for_records(void **state)
+TEST_WITH(tickets_are_no_launches_that_wait_for_records, join_start, join_stop)
 {
-	(void)state;
 	wait_in(GW_JOIN_TICKET, 4, 1, 1, 1);
 	launch(STREAM_A, 1, 2);
 	assert_int_equal(gw_join_waiting(), 1);
@@ -397,9 +376,8 @@ static void tickets_are_no_launches_that_wait_for_records(void **state)
 	assert_int_equal(gw_join_waiting(), 0);
 }
 
-static void launches_of_a_thread_that_ended_wait_for_no_ticket(void **state)
+TEST_WITH(launches_of_a_thread_that_ended_wait_for_no_ticket, join_start, join_stop)
 {
-	(void)state;
 	wait_in(GW_JOIN_TICKET, 4, 1, 1, 1);
 	wait_in(GW_JOIN_TICKET, 5, 1, 1, 2);
 	wait_in(GW_JOIN_TICKET, 4, 2, 1, 3);
@@ -412,9 +390,8 @@ static void launches_of_a_thread_that_ended_wait_for_no_ticket(void **state)
 	assert_int_equal(met_count, 1);
 }
 
-static void the_end_gives_up_everything(void **state)
+TEST_WITH(the_end_gives_up_everything, join_start, join_stop)
 {
-	(void)state;
 	launch(STREAM_A, 1, 1);
 	wait_in(GW_JOIN_GRAPH, GRAPH, 1, 1, 2);
 	wait_in(GW_JOIN_TICKET, 4, 1, 1, 3);
@@ -423,9 +400,8 @@ static void the_end_gives_up_everything(void **state)
 	assert_int_equal(gw_join_waiting(), 0);
 }
 
-static void no_more_than_the_bound_wait_and_the_oldest_give_up(void **state)
+TEST_WITH(no_more_than_the_bound_wait_and_the_oldest_give_up, join_start, join_stop)
 {
-	(void)state;
 	for (uint32_t i = 0; i < MANY; i++)
 		launch(STREAM_A, 1, i);
 	assert_int_equal(gw_join_waiting(), MANY);
@@ -440,9 +416,8 @@ static void no_more_than_the_bound_wait_and_the_oldest_give_up(void **state)
 	assert_int_equal(lost[1], MANY + 1);
 }
 
-static void none_gives_up_whose_record_is_there(void **state)
+TEST_WITH(none_gives_up_whose_record_is_there, join_start, join_stop)
 {
-	(void)state;
 	wrong = 0;
 	records_there = MANY / 2;
 	for (uint32_t i = 0; i < MANY + MANY / 2; i++)
@@ -453,9 +428,8 @@ static void none_gives_up_whose_record_is_there(void **state)
 	assert_int_equal(gw_join_waiting(), MANY);
 }
 
-static void the_oldest_kernels_of_a_graph_give_up_where_too_many_wait(void **state)
+TEST_WITH(the_oldest_kernels_of_a_graph_give_up_where_too_many_wait, join_start, join_stop)
 {
-	(void)state;
 	for (uint32_t i = 0; i < MANY; i++)
 		wait_in(GW_JOIN_GRAPH, GRAPH, 1 + i / 2, 1, i);
 	assert_int_equal(lost_count, 0);
@@ -490,9 +464,8 @@ static void on_gpu(uint32_t config, uint32_t number)
 	wait_in(GW_JOIN_STREAM, gw_join_multi_key(0), 0, config, number);
 }
 
-static void in_a_window_launches_of_all_streams_meet_records_in_order(void **state)
+TEST_WITH(in_a_window_launches_of_all_streams_meet_records_in_order, window_start, window_stop)
 {
-	(void)state;
 	for (uint32_t i = 1; i <= 4; i++)
 		on_gpu(1, i);
 	for (uint32_t i = 4; i >= 1; i--)
@@ -504,9 +477,8 @@ static void in_a_window_launches_of_all_streams_meet_records_in_order(void **sta
 }
 
 /* Branches of a graph end in any order; the next launch of it keeps its own. */
-static void in_a_window_kernels_of_a_graph_meet_those_of_the_same_launch(void **state)
+TEST_WITH(in_a_window_kernels_of_a_graph_meet_those_of_the_same_launch, window_start, window_stop)
 {
-	(void)state;
 	for (uint32_t i = 0; i < 2; i++) {
 		on_gpu(1, 10 * i + 1);
 		on_gpu(2, 10 * i + 2);
@@ -524,9 +496,8 @@ static void in_a_window_kernels_of_a_graph_meet_those_of_the_same_launch(void **
 }
 
 /* Of a launch called just before the window: none waits for it, and others keep theirs. */
-static void in_a_window_a_record_of_a_launch_on_its_edge_is_left_over(void **state)
+TEST_WITH(in_a_window_a_record_of_a_launch_on_its_edge_is_left_over, window_start, window_stop)
 {
-	(void)state;
 	on_gpu(1, 1);
 	record(STREAM_A, 2, 10, 5);
 	record(STREAM_A, 1, 11, 1);
@@ -536,11 +507,10 @@ static void in_a_window_a_record_of_a_launch_on_its_edge_is_left_over(void **sta
 }
 
 /* Else each launch would get the time of the one before it. */
-static void in_a_window_a_record_meets_no_later_call(void **state)
+TEST_WITH(in_a_window_a_record_meets_no_later_call, window_start, window_stop)
 {
 	struct gw_record_launch r = {.config = 1, .known = 1, .call_ns = now + 1};
 
-	(void)state;
 	gw_join_wait(GW_JOIN_STREAM, gw_join_multi_key(0), 0, &r);
 	record(STREAM_A, 1, 10, 5);
 	gw_join_batch(false);
@@ -554,41 +524,5 @@ static void in_a_window_a_record_meets_no_later_call(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-#define T(name) cmocka_unit_test_setup_teardown(name, join_start, join_stop)
-	        T(launches_of_a_stream_meet_records_in_order),
-	        T(records_that_come_out_of_order_are_put_in_order),
-	        T(threads_whose_buffers_come_late_keep_their_launches),
-	        T(the_order_holds_where_correlation_ids_wrap),
-	        T(streams_do_not_mix),
-	        T(a_record_that_is_missing_costs_its_launch_only),
-	        T(an_overtaken_launch_gives_up_after_two_seconds),
-	        T(a_launch_nobody_overtook_waits_on),
-	        T(a_record_before_its_launch_waits_for_it),
-	        T(a_record_without_a_launch_is_handed_on_in_the_end),
-	        T(a_kernel_launched_by_a_kernel_takes_no_launch),
-	        T(another_configuration_or_name_is_no_match),
-	        T(a_name_whose_memory_is_used_anew_is_read_anew),
-	        T(a_record_without_a_name_is_survived),
-	        T(graph_launches_that_are_open_at_once_keep_their_kernels),
-	        T(records_of_graphs_do_not_look_through_all_that_waits),
-	        T(kernels_whose_records_are_lost_hold_up_no_others),
-	        T(graph_launches_that_share_an_id_have_their_kernels_in_order),
-	        T(a_kernel_no_node_fits_opens_no_graph_launch),
-	        T(a_correlation_id_decides_where_it_is_known),
-	        T(a_ticket_brings_the_time_of_its_launch),
-	        T(tickets_are_no_launches_that_wait_for_records),
-	        T(launches_of_a_thread_that_ended_wait_for_no_ticket),
-	        T(the_end_gives_up_everything),
-	        T(no_more_than_the_bound_wait_and_the_oldest_give_up),
-	        T(none_gives_up_whose_record_is_there),
-	        T(the_oldest_kernels_of_a_graph_give_up_where_too_many_wait),
-#define W(name) cmocka_unit_test_setup_teardown(name, window_start, window_stop)
-	        W(in_a_window_launches_of_all_streams_meet_records_in_order),
-	        W(in_a_window_kernels_of_a_graph_meet_those_of_the_same_launch),
-	        W(in_a_window_a_record_of_a_launch_on_its_edge_is_left_over),
-	        W(in_a_window_a_record_meets_no_later_call),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run(NULL, NULL);
 }

@@ -2,6 +2,7 @@
 /* What joining keeps does not grow with what there ever was. */
 #include "preload/maps/memory.h"
 #include "preload/runtime/options.h"
+#include "tests/test.h"
 #include "tests/unit/join_fixture.h"
 
 #include <string.h>
@@ -25,12 +26,11 @@ static void pass_streams(uint32_t first, uint32_t count)
 	}
 }
 
-static void streams_that_nothing_waits_in_are_forgotten(void **state)
+TEST_WITH(streams_that_nothing_waits_in_are_forgotten, join_start, join_stop)
 {
 	enum { FEW = 20000, MANY_STREAMS = 200000 };
 	uint64_t then;
 
-	(void)state;
 	pass_streams(1, FEW);
 	then = taken(GW_COUNTER_memory_streams);
 	pass_streams(1 + FEW, MANY_STREAMS);
@@ -39,12 +39,11 @@ static void streams_that_nothing_waits_in_are_forgotten(void **state)
 }
 
 /* libcupti had no buffer for them. Until they expire they wait before those that have records. */
-static void launches_without_records_are_passed_by_once(void **state)
+TEST_WITH(launches_without_records_are_passed_by_once, join_start, join_stop)
 {
 	enum { LOST = 20000, MET = 1000 };
 	uint32_t number = 0;
 
-	(void)state;
 	while (number < LOST)
 		launch(STREAM_A, 1, ++number);
 	launch(STREAM_A, 2, ++number);
@@ -101,30 +100,26 @@ static void of_a_graph(uint32_t i)
 }
 
 /* All of one stream, each of another configuration: what waited for none is forgotten with it. */
-static void configurations_of_a_stream_are_forgotten(void **state)
+TEST_WITH(configurations_of_a_stream_are_forgotten, join_start, join_stop)
 {
-	(void)state;
 	all_are_forgotten(in_a_stream, 20000, GW_COUNTER_memory_streams);
 }
 
-static void threads_whose_launches_have_their_times_are_forgotten(void **state)
+TEST_WITH(threads_whose_launches_have_their_times_are_forgotten, join_start, join_stop)
 {
-	(void)state;
 	all_are_forgotten(by_a_thread, 20000, GW_COUNTER_memory_streams);
 }
 
-static void graphs_that_no_kernel_of_waits_are_forgotten(void **state)
+TEST_WITH(graphs_that_no_kernel_of_waits_are_forgotten, join_start, join_stop)
 {
-	(void)state;
 	all_are_forgotten(of_a_graph, 1000, GW_COUNTER_memory_graphs);
 }
 
 /* Nothing can be forgotten while all wait: more streams than there is memory for stay unmatched. */
-static void streams_beyond_the_memory_are_given_up_and_later_ones_match(void **state)
+TEST_WITH(streams_beyond_the_memory_are_given_up_and_later_ones_match, join_start, join_stop)
 {
 	uint32_t waiting;
 
-	(void)state;
 	gw_memory_start();
 	gw_options.memory_max = 8 << 20;
 	for (uint32_t i = 1; i <= 100000; i++)
@@ -144,14 +139,13 @@ static void streams_beyond_the_memory_are_given_up_and_later_ones_match(void **s
 	assert_int_equal(wrong, 0);
 }
 
-static void a_long_name_is_kept_once_however_many_records_have_it(void **state)
+TEST_WITH(a_long_name_is_kept_once_however_many_records_have_it, join_start, join_stop)
 {
 	enum { LONG = GW_NAME_MAX + 4000 };
 	static char name[LONG + 1], cut[GW_NAME_MAX + 1];
 	struct gw_activity a;
 	uint64_t then = 0;
 
-	(void)state;
 	memset(name, 'k', LONG);
 	memset(cut, 'k', GW_NAME_MAX);
 	configs[1].name = cut; /* as the hooks keep it */
@@ -170,14 +164,13 @@ static void a_long_name_is_kept_once_however_many_records_have_it(void **state)
 }
 
 /* As many pointers as records: modules that are loaded again and again. */
-static void a_name_is_kept_once_wherever_libcupti_has_it(void **state)
+TEST_WITH(a_name_is_kept_once_wherever_libcupti_has_it, join_start, join_stop)
 {
 	enum { PLACES = 5000, ROOM = 16 };
 	static char names[PLACES][ROOM];
 	struct gw_activity a;
 	uint64_t then = 0;
 
-	(void)state;
 	for (uint32_t i = 0; i < PLACES; i++) {
 		strcpy(names[i], configs[1].name);
 		launch(STREAM_A, 1, i + 1);
@@ -193,11 +186,10 @@ static void a_name_is_kept_once_wherever_libcupti_has_it(void **state)
 	assert_int_equal(taken(GW_COUNTER_memory_records), then);
 }
 
-static void the_room_of_a_rush_of_records_goes_back(void **state)
+TEST_WITH(the_room_of_a_rush_of_records_goes_back, join_start, join_stop)
 {
 	uint64_t then;
 
-	(void)state;
 	record(STREAM_A, 1, 1, 1);
 	gw_join_batch(true);
 	then = taken(GW_COUNTER_memory_records);
@@ -210,18 +202,5 @@ static void the_room_of_a_rush_of_records_goes_back(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-#define T(name) cmocka_unit_test_setup_teardown(name, join_start, join_stop)
-	        T(streams_that_nothing_waits_in_are_forgotten),
-	        T(launches_without_records_are_passed_by_once),
-	        T(configurations_of_a_stream_are_forgotten),
-	        T(threads_whose_launches_have_their_times_are_forgotten),
-	        T(graphs_that_no_kernel_of_waits_are_forgotten),
-	        T(streams_beyond_the_memory_are_given_up_and_later_ones_match),
-	        T(a_long_name_is_kept_once_however_many_records_have_it),
-	        T(a_name_is_kept_once_wherever_libcupti_has_it),
-	        T(the_room_of_a_rush_of_records_goes_back),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run(NULL, NULL);
 }

@@ -11,14 +11,12 @@
 #include "preload/worker/profile.h"
 #include "preload/analysis/analyze.h"
 #include "preload/worker/registry.h"
+#include "tests/test.h"
 #include "tests/unit/preload_fixture.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 static struct gw_record_launch launches[16];
 static uint32_t launch_count, other_count;
@@ -157,7 +155,6 @@ void gw_predictor_set_predict(const struct gw_predictor_set *p, uint32_t config,
 
 static int start(void **state)
 {
-	(void)state;
 	fixture_start();
 	launch_count = other_count = 0;
 	configured = 0;
@@ -186,11 +183,10 @@ static uint16_t graph(uint32_t count)
 	return 5;
 }
 
-static void a_launch_that_read_no_prediction_is_predicted_late(void **state)
+TEST_WITH(a_launch_that_read_no_prediction_is_predicted_late, start, NULL)
 {
 	struct gw_event e = fixture_launch(1);
 
-	(void)state;
 	observations = 10;
 	e.known = 8;
 	answered_known = 7;
@@ -202,12 +198,11 @@ static void a_launch_that_read_no_prediction_is_predicted_late(void **state)
 	assert_true(launches[0].predicted > 4999 && launches[0].predicted < 5001);
 }
 
-static void what_was_known_survives_the_wrap_of_32_bits(void **state)
+TEST_WITH(what_was_known_survives_the_wrap_of_32_bits, start, NULL)
 {
 	static const uint64_t turn = UINT64_C(1) << 32;
 	struct gw_event e = fixture_launch(1);
 
-	(void)state;
 	observations = turn + 3;
 	e.known = 1;
 	gw_launch_event(thread, &e);
@@ -217,11 +212,10 @@ static void what_was_known_survives_the_wrap_of_32_bits(void **state)
 	assert_int_equal(asked_known, turn - 2);
 }
 
-static void a_prediction_that_was_read_is_kept(void **state)
+TEST_WITH(a_prediction_that_was_read_is_kept, start, NULL)
 {
 	struct gw_event e = fixture_launch(1);
 
-	(void)state;
 	gw_launch_event(thread, &e); /* makes the configuration */
 	e.config = gw_cell_config(launches[0].config, GW_TIER_WARM, GW_SOURCE_SCALED);
 	e.predicted = 100;
@@ -238,12 +232,11 @@ static void a_prediction_that_was_read_is_kept(void **state)
 }
 
 /* What its code reported meanwhile counts: from what was known at the call, and no more. */
-static void a_launch_is_predicted_when_its_code_was_read_before_its_time_came(void **state)
+TEST_WITH(a_launch_is_predicted_when_its_code_was_read_before_its_time_came, start, NULL)
 {
 	struct gw_activity a = fixture_record(5);
 	struct gw_event e = fixture_launch(1);
 
-	(void)state;
 	fixture_activity(true);
 	e.flags = GW_EVENT_CORRELATED;
 	e.config = a.correlation;
@@ -263,11 +256,10 @@ static void a_launch_is_predicted_when_its_code_was_read_before_its_time_came(vo
 }
 
 /* The second is found by its cell, the third is a node of a graph. */
-static void the_predictor_is_reported_of_each_configuration_once(void **state)
+TEST_WITH(the_predictor_is_reported_of_each_configuration_once, start, NULL)
 {
 	struct gw_event e = fixture_launch(1), g = {.kind = GW_EVENT_GRAPH, .kernel = graph(1)};
 
-	(void)state;
 	gw_launch_event(thread, &e);
 	assert_int_equal(configured, 1);
 	assert_int_equal(configured_as.config.grid.x, 2);
@@ -299,12 +291,11 @@ static void forget_argument(uint32_t id)
 	test_free((void *)(uintptr_t)gw_config_entry(id)->arguments);
 }
 
-static void a_digest_of_the_first_arguments_goes_on_from_there(void **state)
+TEST_WITH(a_digest_of_the_first_arguments_goes_on_from_there, start, NULL)
 {
 	struct gw_event e = fixture_launch(1);
 	const uint32_t n[2] = {5}, other[2] = {6};
 
-	(void)state;
 	successor[0] = successor[1] = 0;
 	atomic_store(&gw_hot.shared->kernels[1].plan, &plan);
 	gw_launch_event(thread, &e);
@@ -323,12 +314,11 @@ static void a_digest_of_the_first_arguments_goes_on_from_there(void **state)
 }
 
 /* Of several that the code does not distinguish. */
-static void a_digest_goes_on_from_the_provisional_one_most_often_measured(void **state)
+TEST_WITH(a_digest_goes_on_from_the_provisional_one_most_often_measured, start, NULL)
 {
 	struct gw_event e = fixture_launch(1);
 	const uint32_t n[2] = {5};
 
-	(void)state;
 	successor[0] = 0;
 	atomic_store(&gw_hot.shared->kernels[1].plan, &plan);
 	for (uint32_t id = 1; id <= 4; id++) {
@@ -347,12 +337,11 @@ static void a_digest_goes_on_from_the_provisional_one_most_often_measured(void *
 		forget_argument(id);
 }
 
-static void without_the_first_arguments_nothing_is_gone_on_from(void **state)
+TEST_WITH(without_the_first_arguments_nothing_is_gone_on_from, start, NULL)
 {
 	struct gw_event e = fixture_launch(1);
 	const uint32_t n[2] = {5};
 
-	(void)state;
 	successor[0] = 0;
 	atomic_store(&gw_hot.shared->kernels[1].plan, &plan);
 	gw_launch_event(thread, &e);
@@ -363,12 +352,11 @@ static void without_the_first_arguments_nothing_is_gone_on_from(void **state)
 }
 
 /* An activity record does not tell digests: the launch that was written without it has one. */
-static void a_record_is_that_of_a_launch_with_any_digest(void **state)
+TEST_WITH(a_record_is_that_of_a_launch_with_any_digest, start, NULL)
 {
 	struct gw_activity a = fixture_record(5);
 	struct gw_event e = fixture_launch(1);
 
-	(void)state;
 	fixture_activity(true);
 	e.digest = 77;
 	gw_launch_event(thread, &e); /* in a stream whose number is not known */
@@ -379,12 +367,11 @@ static void a_record_is_that_of_a_launch_with_any_digest(void **state)
 }
 
 /* The same kernel, launched into streams of two GPUs and into one whose GPU is not known. */
-static void a_configuration_belongs_to_the_gpu_of_its_stream(void **state)
+TEST_WITH(a_configuration_belongs_to_the_gpu_of_its_stream, start, NULL)
 {
 	struct gw_event e = fixture_launch(1),
 	                g = {.kind = GW_EVENT_GRAPH, .kernel = graph(1), .stream = 4};
 
-	(void)state;
 	for (uint32_t slot = 3; slot <= 5; slot++)
 		gw_hot.shared->stream_slots[slot].device = slot < 5 ? (int)slot - 3 : -1;
 	for (uint32_t slot = 3; slot <= 5; slot++) {
@@ -412,12 +399,11 @@ static void a_configuration_belongs_to_the_gpu_of_its_stream(void **state)
 }
 
 /* What the predictor learns is in the record, so that a replay can tell it the same. */
-static void what_is_learnt_is_what_the_record_says(void **state)
+TEST_WITH(what_is_learnt_is_what_the_record_says, start, NULL)
 {
 	struct gw_activity a = fixture_record(77);
 	struct gw_event e = fixture_launch(1);
 
-	(void)state;
 	fixture_activity(true);
 	sm_hz = 1.5e9;
 	e.flags = GW_EVENT_CORRELATED;
@@ -448,11 +434,10 @@ static void measured_at(uint32_t id, uint64_t start_ns)
 }
 
 /* Else nothing would be learnt until the clock is where it was. */
-static void kernels_of_before_a_step_back_do_not_overlap_those_after_it(void **state)
+TEST_WITH(kernels_of_before_a_step_back_do_not_overlap_those_after_it, start, NULL)
 {
 	static const uint64_t LATE = 3600000000000, EARLY = 5000000000;
 
-	(void)state;
 	fixture_activity(true);
 	measured_at(1, LATE);
 	assert_true(observed.exclusive);
@@ -466,12 +451,11 @@ static void kernels_of_before_a_step_back_do_not_overlap_those_after_it(void **s
 }
 
 /* Its correlation id takes the place of what the cell said: that is kept beside it. */
-static void a_correlated_launch_keeps_what_its_cell_said(void **state)
+TEST_WITH(a_correlated_launch_keeps_what_its_cell_said, start, NULL)
 {
 	struct gw_activity a = fixture_record(0x3000004d);
 	struct gw_event e = fixture_launch(1);
 
-	(void)state;
 	fixture_activity(true);
 	e.known = 3;
 	e.predicted = 1400;
@@ -491,11 +475,10 @@ static void a_correlated_launch_keeps_what_its_cell_said(void **state)
 }
 
 /* Two configurations whose cells collide: the launch read the other's. */
-static void a_prediction_of_another_configuration_is_not_used(void **state)
+TEST_WITH(a_prediction_of_another_configuration_is_not_used, start, NULL)
 {
 	struct gw_event e = fixture_launch(1);
 
-	(void)state;
 	gw_launch_event(thread, &e);
 	e.config = launches[0].config;
 	e.grid[0] = 3;
@@ -508,21 +491,19 @@ static void a_prediction_of_another_configuration_is_not_used(void **state)
 	assert_int_equal(launches[2].config, launches[1].config);
 }
 
-static void an_unknown_kernel_is_logged_without_a_configuration(void **state)
+TEST_WITH(an_unknown_kernel_is_logged_without_a_configuration, start, NULL)
 {
 	struct gw_event e = fixture_launch(0);
 
-	(void)state;
 	gw_launch_event(thread, &e);
 	assert_int_equal(launch_count, 1);
 	assert_int_equal(launches[0].config, 0);
 }
 
-static void a_graph_launch_is_its_enabled_nodes(void **state)
+TEST_WITH(a_graph_launch_is_its_enabled_nodes, start, NULL)
 {
 	struct gw_event e = {.kind = GW_EVENT_GRAPH, .kernel = graph(3)};
 
-	(void)state;
 	gw_launch_event(thread, &e);
 	assert_int_equal(launch_count, 2);
 	assert_true(launches[0].node && launches[1].node && launches[0].node != launches[1].node);
@@ -533,11 +514,10 @@ static void a_graph_launch_is_its_enabled_nodes(void **state)
 }
 
 /* What stood published at the call was made before it; what is made on request was not. */
-static void a_node_is_predicted_before_the_launch_by_what_stood_published(void **state)
+TEST_WITH(a_node_is_predicted_before_the_launch_by_what_stood_published, start, NULL)
 {
 	struct gw_event e = {.kind = GW_EVENT_GRAPH, .kernel = graph(1), .known = 7};
 
-	(void)state;
 	observations = 7;
 	answered_known = 7;
 	gw_launch_event(thread, &e);
@@ -554,11 +534,10 @@ static void a_node_is_predicted_before_the_launch_by_what_stood_published(void *
 	free(gw_hot.shared->graph_slots[5].nodes);
 }
 
-static void launches_go_to_sums_once_the_log_is_full(void **state)
+TEST_WITH(launches_go_to_sums_once_the_log_is_full, start, NULL)
 {
 	struct gw_event e = fixture_launch(1);
 
-	(void)state;
 	log_full = true;
 	gw_launch_event(thread, &e);
 	assert_int_equal(launch_count, 0);
@@ -567,27 +546,5 @@ static void launches_go_to_sums_once_the_log_is_full(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-#define T(name) cmocka_unit_test_setup(name, start)
-	        T(a_launch_that_read_no_prediction_is_predicted_late),
-	        T(what_was_known_survives_the_wrap_of_32_bits),
-	        T(a_prediction_that_was_read_is_kept),
-	        T(a_launch_is_predicted_when_its_code_was_read_before_its_time_came),
-	        T(the_predictor_is_reported_of_each_configuration_once),
-	        T(a_digest_of_the_first_arguments_goes_on_from_there),
-	        T(a_digest_goes_on_from_the_provisional_one_most_often_measured),
-	        T(without_the_first_arguments_nothing_is_gone_on_from),
-	        T(a_record_is_that_of_a_launch_with_any_digest),
-	        T(a_configuration_belongs_to_the_gpu_of_its_stream),
-	        T(what_is_learnt_is_what_the_record_says),
-	        T(kernels_of_before_a_step_back_do_not_overlap_those_after_it),
-	        T(a_correlated_launch_keeps_what_its_cell_said),
-	        T(a_prediction_of_another_configuration_is_not_used),
-	        T(an_unknown_kernel_is_logged_without_a_configuration),
-	        T(a_graph_launch_is_its_enabled_nodes),
-	        T(a_node_is_predicted_before_the_launch_by_what_stood_published),
-	        T(launches_go_to_sums_once_the_log_is_full),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run(NULL, NULL);
 }

@@ -1,23 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Kernels whose times follow known laws: what each tier makes of what it knows. */
+#include "tests/test.h"
 #include "tests/unit/learner_fixture.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 /* ---- cold --------------------------------------------------------------------------------- */
 
-static void the_first_launch_of_all_is_predicted_by_the_model_and_doubted(void **state)
+TEST_WITH(the_first_launch_of_all_is_predicted_by_the_model_and_doubted, start, stop)
 {
 	uint32_t c = configure(1, 5000, 256);
 	struct gw_prediction made;
 
-	(void)state;
 	made = predict(c);
 	assert_true(isnan(made.seconds));
 	assert_non_null(strstr(made.reason, "work"));
@@ -32,12 +29,11 @@ static void the_first_launch_of_all_is_predicted_by_the_model_and_doubted(void *
 }
 
 /* The model is 1.6 times too fast for every kernel: after some, the next is foreseen. */
-static void what_the_model_lacks_for_all_kernels_is_learnt_by_source(void **state)
+TEST_WITH(what_the_model_lacks_for_all_kernels_is_learnt_by_source, start, stop)
 {
 	double first = 0;
 	uint32_t c;
 
-	(void)state;
 	for (uint32_t kernel = 1; kernel <= 40; kernel++) {
 		struct gw_prediction made;
 
@@ -59,11 +55,10 @@ static void what_the_model_lacks_for_all_kernels_is_learnt_by_source(void **stat
 }
 
 /* Most kernels are as the model says, a third four times slower: no reason to slow down all. */
-static void a_few_slow_kernels_do_not_move_the_rest(void **state)
+TEST_WITH(a_few_slow_kernels_do_not_move_the_rest, start, stop)
 {
 	uint32_t c;
 
-	(void)state;
 	for (uint32_t kernel = 1; kernel <= 45; kernel++) {
 		c = configure(kernel, 1000 * kernel, 256);
 		tell(c, GW_SOURCE_COUNTED, 1);
@@ -74,12 +69,11 @@ static void a_few_slow_kernels_do_not_move_the_rest(void **state)
 	assert_true(off(predict(c), model()) < 0.1);
 }
 
-static void cold_intervals_come_to_hold_nine_in_ten(void **state)
+TEST_WITH(cold_intervals_come_to_hold_nine_in_ten, start, stop)
 {
 	int scored = 0, held = 0;
 	double width = 0;
 
-	(void)state;
 	for (uint32_t kernel = 1; kernel <= 1500; kernel++) {
 		uint32_t c = configure(kernel, 500 + kernel * 37 % 50000, 256);
 		struct gw_prediction made;
@@ -103,13 +97,12 @@ static void cold_intervals_come_to_hold_nine_in_ten(void **state)
 /* ---- warm --------------------------------------------------------------------------------- */
 
 /* This kernel takes 2.5 times what the model says, and no other does. */
-static void a_kernels_own_error_is_learnt_from_its_other_configurations(void **state)
+TEST_WITH(a_kernels_own_error_is_learnt_from_its_other_configurations, start, stop)
 {
 	struct gw_prediction made;
 	double wide, seconds;
 	uint32_t c;
 
-	(void)state;
 	for (uint32_t kernel = 1; kernel <= 20; kernel++) {
 		c = configure(kernel, 900 * kernel, 256);
 		tell(c, GW_SOURCE_COUNTED, 1);
@@ -136,12 +129,11 @@ static void a_kernels_own_error_is_learnt_from_its_other_configurations(void **s
 }
 
 /* Its error grows with its size: between what was seen, the error in between is foreseen. */
-static void an_error_that_changes_with_size_is_followed(void **state)
+TEST_WITH(an_error_that_changes_with_size_is_followed, start, stop)
 {
 	double seconds;
 	uint32_t c;
 
-	(void)state;
 	for (uint32_t i = 0; i < 8; i++) {
 		c = configure(1, 1000u << i, 256);
 		tell(c, GW_SOURCE_COUNTED, 1);
@@ -153,11 +145,10 @@ static void an_error_that_changes_with_size_is_followed(void **state)
 	assert_true(off(predict(c), seconds) < 0.08);
 }
 
-static void one_disturbed_configuration_does_not_spoil_its_relatives(void **state)
+TEST_WITH(one_disturbed_configuration_does_not_spoil_its_relatives, start, stop)
 {
 	uint32_t c;
 
-	(void)state;
 	for (uint32_t i = 0; i < 8; i++) {
 		c = configure(1, 4000 + 500 * i, 256);
 		tell(c, GW_SOURCE_COUNTED, 1);
@@ -169,12 +160,11 @@ static void one_disturbed_configuration_does_not_spoil_its_relatives(void **stat
 }
 
 /* Only other configurations were counted; its work is in proportion to its threads. */
-static void work_is_scaled_per_thread(void **state)
+TEST_WITH(work_is_scaled_per_thread, start, stop)
 {
 	struct gw_prediction made;
 	uint32_t c;
 
-	(void)state;
 	for (uint32_t i = 1; i <= 3; i++) {
 		c = configure(1, 3000 * i, 256);
 		tell(c, GW_SOURCE_COUNTED, 1);
@@ -189,12 +179,11 @@ static void work_is_scaled_per_thread(void **state)
 }
 
 /* All blocks do the same, except that more blocks do ever more: the law is found from four. */
-static void a_law_of_work_is_found_from_several(void **state)
+TEST_WITH(a_law_of_work_is_found_from_several, start, stop)
 {
 	struct gw_prediction made;
 	uint32_t c;
 
-	(void)state;
 	for (uint32_t i = 0; i < 5; i++) {
 		c = configure(1, 1000u << i, 256);
 		tell(c, GW_SOURCE_COUNTED, pow(2, 0.5 * i)); /* work of blocks^1.5 */
@@ -212,14 +201,13 @@ static void a_law_of_work_is_found_from_several(void **state)
 	assert_true(off(made, model()) < 0.15);
 }
 
-/* Where the code tells both amounts, not for sure, their ratio decides, whatever the grid says. */
-static void work_is_scaled_by_what_the_code_tells(void **state)
+/* Where the code shows both amounts, not for sure, their ratio decides, whatever the grid says. */
+TEST_WITH(work_is_scaled_by_what_the_code_tells, start, stop)
 {
 	static const double amounts[] = {1, 7, 3};
 	struct gw_prediction made;
 	uint32_t c;
 
-	(void)state;
 	for (unsigned i = 0; i < GW_WORK_FIELDS; i++)
 		f.work.q[i].confidence = 0.5F;
 	for (uint32_t i = 0; i < 3; i++) {
@@ -237,14 +225,13 @@ static void work_is_scaled_by_what_the_code_tells(void **state)
 }
 
 /* A profile, but nothing known of the work: time goes with the waves, above a floor. */
-static void without_work_times_go_with_the_grid(void **state)
+TEST_WITH(without_work_times_go_with_the_grid, start, stop)
 {
 	static const uint32_t blocks[] = {2000, 8000, 32000};
 	struct gw_prediction made;
 	double seconds;
 	uint32_t c;
 
-	(void)state;
 	for (uint32_t i = 0; i < 3; i++) {
 		c = configure(1, blocks[i], 256);
 		measure(c, 2e-6 + blocks[i] * 5e-9);
@@ -261,13 +248,12 @@ static void without_work_times_go_with_the_grid(void **state)
 	assert_true(predict(c).high / predict(c).low > 2 * made.high / made.low);
 }
 
-static void without_a_profile_relatives_still_tell(void **state)
+TEST_WITH(without_a_profile_relatives_still_tell, start, stop)
 {
 	struct gw_predictor *bare = gw_predictor_new(10);
 	struct gw_observation o = {.exclusive = true, .predicted = NAN, .sm_hz = NAN};
 	struct gw_prediction made;
 
-	(void)state;
 	for (uint32_t i = 1; i <= 4; i++) {
 		fixture_grid(&f, 1000u << i, 256);
 		gw_predictor_configure(bare, i, 1, &f.launch);
@@ -285,12 +271,11 @@ static void without_a_profile_relatives_still_tell(void **state)
 
 /* ---- what was known when ------------------------------------------------------------------ */
 
-static void work_counted_after_the_call_is_not_used_for_it(void **state)
+TEST_WITH(work_counted_after_the_call_is_not_used_for_it, start, stop)
 {
 	struct gw_prediction made;
 	uint32_t c, other;
 
-	(void)state;
 	other = configure(2, 5000, 256);
 	measure(other, 1e-5);
 	measure(other, 1e-5);
@@ -306,12 +291,11 @@ static void work_counted_after_the_call_is_not_used_for_it(void **state)
 }
 
 /* Launches of a configuration never timed by then are reported from relatives timed by then. */
-static void a_prediction_knows_no_later_time_of_a_relative(void **state)
+TEST_WITH(a_prediction_knows_no_later_time_of_a_relative, start, stop)
 {
 	struct gw_prediction early, again;
 	uint32_t a, b, c;
 
-	(void)state;
 	a = configure(1, 4000, 256);
 	tell(a, GW_SOURCE_STATIC, 1);
 	b = configure(1, 5000, 256);
@@ -340,11 +324,10 @@ static void count(void *arg, uint32_t config, const struct gw_prediction *made)
 }
 
 /* A kernel with a thousand configurations never timed: an advance does a bounded part. */
-static void few_of_many_that_changed_are_published_at_a_time(void **state)
+TEST_WITH(few_of_many_that_changed_are_published_at_a_time, start, stop)
 {
 	uint32_t first, seen = 0;
 
-	(void)state;
 	first = configure(1, 100, 256);
 	for (uint32_t i = 1; i < 1000; i++)
 		configure(1, 100 + i, 256);
@@ -361,11 +344,10 @@ static void few_of_many_that_changed_are_published_at_a_time(void **state)
 	assert_int_equal(seen, 200 + 999); /* each of the others once, as nothing changed since */
 }
 
-static void an_advance_without_news_changes_nothing(void **state)
+TEST_WITH(an_advance_without_news_changes_nothing, start, stop)
 {
 	uint32_t c = configure(1, 100, 256);
 
-	(void)state;
 	reported = 0;
 	tell(c, GW_SOURCE_STATIC, 1);
 	assert_false(gw_predictor_advance(p, count, NULL));
@@ -405,9 +387,8 @@ static double steady_after_clock_change(double fp32, double dram, double from, d
 }
 
 /* Arithmetic takes twice as long at half the clock, device memory does not. */
-static void a_time_is_carried_over_to_another_clock(void **state)
+TEST_WITH(a_time_is_carried_over_to_another_clock, start, stop)
 {
-	(void)state;
 	assert_true(fabs(steady_after_clock_change(1e11, 1e3, 1e9, 0.5e9) - 2e-4) < 1e-5);
 	assert_true(fabs(steady_after_clock_change(1e5, 1e10, 1e9, 0.5e9) - 1e-4) < 1.2e-5);
 	assert_true(fabs(steady_after_clock_change(1e11, 1e3, 1e9, NAN) - 1e-4) < 1e-7);
@@ -423,12 +404,11 @@ static uint32_t with_digest(uint32_t kernel, uint32_t digest)
 	return configs;
 }
 
-static void a_successor_goes_on_where_the_other_ends(void **state)
+TEST_WITH(a_successor_goes_on_where_the_other_ends, start, stop)
 {
 	uint32_t plain = configure(1, 64, 128), mine;
 	struct gw_prediction before, made;
 
-	(void)state;
 	for (unsigned i = 0; i < 20; i++)
 		measure(plain, 1e-5 * (1 + 0.01 * normal()));
 	before = predict(plain);
@@ -446,12 +426,11 @@ static void a_successor_goes_on_where_the_other_ends(void **state)
 	assert_true(made.high / made.low < 1.2 * before.high / before.low);
 }
 
-static void times_of_several_arguments_are_not_taken_over(void **state)
+TEST_WITH(times_of_several_arguments_are_not_taken_over, start, stop)
 {
 	uint32_t plain = configure(1, 64, 128), mine;
 	struct gw_prediction made;
 
-	(void)state;
 	for (unsigned i = 0; i < 20; i++)
 		measure(plain, i % 2 ? 1e-5 : 4e-5);
 	mine = with_digest(1, 7);
@@ -464,11 +443,10 @@ static void times_of_several_arguments_are_not_taken_over(void **state)
 	assert_true(off(made, 4e-5) < 1e-6);
 }
 
-static void a_step_among_them_is_not_taken_over_either(void **state)
+TEST_WITH(a_step_among_them_is_not_taken_over_either, start, stop)
 {
 	uint32_t plain = configure(1, 64, 128), mine;
 
-	(void)state;
 	for (unsigned i = 0; i < 30; i++)
 		measure(plain, i < 10 ? 1e-5 : 4e-5);
 	mine = with_digest(1, 7);
@@ -477,12 +455,11 @@ static void a_step_among_them_is_not_taken_over_either(void **state)
 }
 
 /* What was published when it was called, and no more. */
-static void a_successor_knows_no_later_times(void **state)
+TEST_WITH(a_successor_knows_no_later_times, start, stop)
 {
 	uint32_t plain = configure(1, 64, 128), mine;
 	struct gw_prediction made;
 
-	(void)state;
 	measure(plain, 1e-5);
 	mine = with_digest(1, 7);
 	gw_predictor_successor(p, mine, plain);
@@ -495,12 +472,11 @@ static void a_successor_knows_no_later_times(void **state)
 }
 
 /* Times that may be of other arguments say as much as they agree. */
-static void without_work_other_arguments_tell_what_they_agree_on(void **state)
+TEST_WITH(without_work_other_arguments_tell_what_they_agree_on, start, stop)
 {
 	uint32_t alike = configure(1, 64, 128), mixed, mine;
 	struct gw_prediction sure, unsure;
 
-	(void)state;
 	for (unsigned i = 0; i < 20; i++)
 		measure(alike, 1e-5 * (1 + 0.01 * normal()));
 	mine = with_digest(1, 7);
@@ -515,13 +491,12 @@ static void without_work_other_arguments_tell_what_they_agree_on(void **state)
 	assert_true(unsure.high / unsure.low > 2 * sure.high / sure.low);
 }
 
-/* Its own arguments' work tells a configuration from one of the same grid. */
-static void work_of_its_own_arguments_scales_the_others_time(void **state)
+/* Its own arguments' work distinguishes a configuration from one of the same grid. */
+TEST_WITH(work_of_its_own_arguments_scales_the_others_time, start, stop)
 {
 	uint32_t first = configure(1, 64, 128), second;
 	double seconds;
 
-	(void)state;
 	seconds = 1.3 * model();
 	first = with_digest(1, 5);
 	tell(first, GW_SOURCE_STATIC, 1);
@@ -535,32 +510,5 @@ static void work_of_its_own_arguments_scales_the_others_time(void **state)
 
 int main(void)
 {
-#define T(name) cmocka_unit_test_setup_teardown(name, start, stop)
-	const struct CMUnitTest tests[] = {
-	        T(the_first_launch_of_all_is_predicted_by_the_model_and_doubted),
-	        T(what_the_model_lacks_for_all_kernels_is_learnt_by_source),
-	        T(a_few_slow_kernels_do_not_move_the_rest),
-	        T(cold_intervals_come_to_hold_nine_in_ten),
-	        T(a_kernels_own_error_is_learnt_from_its_other_configurations),
-	        T(an_error_that_changes_with_size_is_followed),
-	        T(one_disturbed_configuration_does_not_spoil_its_relatives),
-	        T(work_is_scaled_per_thread),
-	        T(a_law_of_work_is_found_from_several),
-	        T(work_is_scaled_by_what_the_code_tells),
-	        T(without_work_times_go_with_the_grid),
-	        T(without_a_profile_relatives_still_tell),
-	        T(work_counted_after_the_call_is_not_used_for_it),
-	        T(a_prediction_knows_no_later_time_of_a_relative),
-	        T(few_of_many_that_changed_are_published_at_a_time),
-	        T(an_advance_without_news_changes_nothing),
-	        T(a_time_is_carried_over_to_another_clock),
-	        T(a_successor_goes_on_where_the_other_ends),
-	        T(times_of_several_arguments_are_not_taken_over),
-	        T(a_step_among_them_is_not_taken_over_either),
-	        T(a_successor_knows_no_later_times),
-	        T(without_work_other_arguments_tell_what_they_agree_on),
-	        T(work_of_its_own_arguments_scales_the_others_time),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run(NULL, NULL);
 }

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The learner where of some kernels' work less is known than of others'. */
+#include "tests/test.h"
 #include "tests/unit/learner_fixture.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
-#include <cmocka.h>
 
 enum { KERNELS = 40 };
 
@@ -69,11 +67,10 @@ static uint32_t tell_nothing(uint32_t kernel, uint32_t blocks)
 	return c;
 }
 
-static void an_empty_kernels_time_is_no_first_guess(void **state)
+TEST_WITH(an_empty_kernels_time_is_no_first_guess, start, stop)
 {
 	struct gw_prediction made = predict(tell_nothing(1, 300));
 
-	(void)state;
 	assert_int_equal(made.tier, GW_TIER_NONE);
 	assert_true(isnan(made.seconds));
 	assert_non_null(made.reason);
@@ -92,11 +89,10 @@ static uint32_t tell_at_least(uint32_t kernel, uint32_t blocks, double seconds)
 	return c;
 }
 
-static void a_lower_limit_is_no_prediction(void **state)
+TEST_WITH(a_lower_limit_is_no_prediction, start, stop)
 {
 	struct gw_prediction made = predict(tell_at_least(1, 300, 1e-5));
 
-	(void)state;
 	assert_int_equal(made.tier, GW_TIER_NONE);
 	assert_true(isnan(made.seconds) && isnan(made.high));
 	assert_true(made.low > 0.3e-5 && made.low < 1e-5);
@@ -121,11 +117,10 @@ static uint32_t count_atomics(uint32_t kernel, uint32_t blocks, double times)
 }
 
 /* Counters do not tell where they meet: that may make it longer than any interval should be. */
-static void counted_atomics_that_may_all_meet_are_a_lower_limit(void **state)
+TEST_WITH(counted_atomics_that_may_all_meet_are_a_lower_limit, start, stop)
 {
 	struct gw_prediction made = predict(count_atomics(1, 300, 60));
 
-	(void)state;
 	assert_true(isnan(made.seconds));
 	assert_true(made.low > 0);
 	assert_true(predict(count_atomics(2, 300, 3)).seconds > 0);
@@ -134,12 +129,11 @@ static void counted_atomics_that_may_all_meet_are_a_lower_limit(void **state)
 	assert_true(predict(count_atomics(1, 400, 60)).seconds > 1e-4);
 }
 
-static void work_of_an_older_log_without_a_count_is_a_lower_limit(void **state)
+TEST_WITH(work_of_an_older_log_without_a_count_is_a_lower_limit, start, stop)
 {
 	uint32_t c = configure(1, 300, 256);
 	struct gw_prediction made;
 
-	(void)state;
 	for (unsigned i = 0; i < GW_WORK_FIELDS; i++)
 		if (f.work.q[i].source != GW_SOURCE_NONE)
 			f.work.q[i].source = GW_SOURCE_STATIC;
@@ -150,12 +144,11 @@ static void work_of_an_older_log_without_a_count_is_a_lower_limit(void **state)
 }
 
 /* The first times of a launch whose work data decide say less of the next than those of others. */
-static void first_times_of_what_data_decide_leave_more_open(void **state)
+TEST_WITH(first_times_of_what_data_decide_leave_more_open, start, stop)
 {
 	struct gw_prediction data, other;
 	uint32_t a = tell_at_least(1, 300, 1e-5), b = tell_at_least(2, 300, 0);
 
-	(void)state;
 	measure(a, 1e-4);
 	measure(b, 1e-4);
 	data = predict(a);
@@ -171,12 +164,11 @@ static void first_times_of_what_data_decide_leave_more_open(void **state)
 	assert_true(log(data.high / data.seconds) < 1.5 * log(other.high / other.seconds));
 }
 
-static void what_was_counted_or_timed_is_predicted_though_data_decide_it(void **state)
+TEST_WITH(what_was_counted_or_timed_is_predicted_though_data_decide_it, start, stop)
 {
 	uint32_t c = tell_at_least(1, 300, 1e-5), other = tell_at_least(1, 600, 2e-5);
 	double seconds;
 
-	(void)state;
 	measure(c, 1e-3);
 	assert_true(predict(c).seconds > 0.9e-3);
 	assert_int_equal(predict(other).tier, GW_TIER_WARM);
@@ -189,12 +181,11 @@ static void what_was_counted_or_timed_is_predicted_though_data_decide_it(void **
 	assert_true(off(predict(c), seconds) < 1);
 }
 
-static void it_tells_nothing_of_what_the_model_lacks(void **state)
+TEST_WITH(it_tells_nothing_of_what_the_model_lacks, start, stop)
 {
 	uint32_t c = configure(1, 300, 256);
 	double before, after;
 
-	(void)state;
 	for (unsigned i = 0; i < GW_WORK_FIELDS; i++)
 		if (f.work.q[i].source != GW_SOURCE_NONE)
 			f.work.q[i].source = GW_SOURCE_STATIC;
@@ -206,11 +197,10 @@ static void it_tells_nothing_of_what_the_model_lacks(void **state)
 	assert_true(before > 0 && fabs(after / before - 1) < 1e-9);
 }
 
-static void a_kernel_of_which_nothing_is_reported_has_its_other_times(void **state)
+TEST_WITH(a_kernel_of_which_nothing_is_reported_has_its_other_times, start, stop)
 {
 	struct gw_prediction made;
 
-	(void)state;
 	measure(tell_nothing(1, 3000), 1e-4);
 	measure(tell_nothing(1, 6000), 2e-4);
 	made = predict(tell_nothing(1, 4500));
@@ -219,11 +209,10 @@ static void a_kernel_of_which_nothing_is_reported_has_its_other_times(void **sta
 }
 
 /* The model is right where all is known, and far too short where loops are not: each is learnt. */
-static void what_is_known_of_the_course_has_a_level_of_its_own(void **state)
+TEST_WITH(what_is_known_of_the_course_has_a_level_of_its_own, start, stop)
 {
 	static const double factor[] = {1, 1.6, 5};
 
-	(void)state;
 	measure_kernels(1, factor);
 	for (enum certainty certainty = ALL; certainty <= LITTLE; certainty++) {
 		uint32_t c = configure(1000 + certainty, 555, 256);
@@ -235,14 +224,13 @@ static void what_is_known_of_the_course_has_a_level_of_its_own(void **state)
 }
 
 /* What the model lacks where it knows little is not what it lacks where it knows all. */
-static void a_relative_of_which_less_is_known_tells_less(void **state)
+TEST_WITH(a_relative_of_which_less_is_known_tells_less, start, stop)
 {
 	static const double factor[] = {1, 1.6, 5};
 	struct gw_prediction alike, less;
 	uint32_t c, kernel = 2000;
 	double seconds;
 
-	(void)state;
 	measure_kernels(1, factor);
 	/* Twice as long as kernels of its kind; its relative is of the same, then of the other
 	 * kind. */
@@ -281,12 +269,11 @@ static double tell_sure(uint32_t config, enum gw_source source, double factor, f
 }
 
 /* Other arguments, ten times the work: what was counted elsewhere does not say otherwise. */
-static void what_code_settles_is_not_scaled_from_elsewhere(void **state)
+TEST_WITH(what_code_settles_is_not_scaled_from_elsewhere, start, stop)
 {
 	uint32_t c = configure(1, 200, 256);
 	double seconds;
 
-	(void)state;
 	tell_sure(c, GW_SOURCE_COUNTED, 1, 1);
 	c = configure(1, 220, 256);
 	seconds = tell_sure(c, GW_SOURCE_STATIC, 10, 1);
@@ -298,12 +285,11 @@ static void what_code_settles_is_not_scaled_from_elsewhere(void **state)
 }
 
 /* Counted before arguments were distinguished: of whatever ran then. */
-static void what_was_counted_of_several_arguments_scales_none(void **state)
+TEST_WITH(what_was_counted_of_several_arguments_scales_none, start, stop)
 {
 	uint32_t c = configure(1, 200, 256);
 	double seconds;
 
-	(void)state;
 	tell_sure(c, GW_SOURCE_COUNTED, 10, 1);
 	f.launch.config.digest = 77;
 	c = configure(1, 220, 256);
@@ -312,12 +298,11 @@ static void what_was_counted_of_several_arguments_scales_none(void **state)
 }
 
 /* A count sampled of few launches may be far off; code that is settled is not. */
-static void what_code_settles_stands_against_a_poor_sample(void **state)
+TEST_WITH(what_code_settles_stands_against_a_poor_sample, start, stop)
 {
 	uint32_t c = configure(1, 200, 256);
 	double derived, counted;
 
-	(void)state;
 	derived = tell_sure(c, GW_SOURCE_STATIC, 1, 1);
 	tell_sure(c, GW_SOURCE_COUNTED, 50, 0.4F);
 	assert_true(off(predict(c), derived) < 0.01);
@@ -333,12 +318,11 @@ static void set(enum gw_work_field field, double value, enum gw_source source, f
 }
 
 /* What the code knows but for the caches is not off by factors: a sample that is, is wrong. */
-static void a_poor_sample_factors_off_what_code_knows_is_refuted(void **state)
+TEST_WITH(a_poor_sample_factors_off_what_code_knows_is_refuted, start, stop)
 {
 	uint32_t c = configure(1, 200, 256);
 	double derived, counted;
 
-	(void)state;
 	derived = tell_sure(c, GW_SOURCE_STATIC, 1, 0.75F);
 	tell_sure(c, GW_SOURCE_COUNTED, 50, 0.4F);
 	assert_true(off(predict(c), derived) < 0.01);
@@ -356,14 +340,13 @@ static void a_poor_sample_factors_off_what_code_knows_is_refuted(void **state)
 	assert_true(off(predict(c), counted) < 0.01);
 }
 
-/* The code tells what L2 is read and written for, and so their sum, which counters tell elsewhere.
+/* The code shows what L2 is read and written for, and so their sum, which counters tell elsewhere.
  */
-static void a_sum_whose_parts_the_code_tells_is_not_scaled_from_elsewhere(void **state)
+TEST_WITH(a_sum_whose_parts_the_code_tells_is_not_scaled_from_elsewhere, start, stop)
 {
 	struct gw_work known;
 	uint32_t c = configure(1, 200, 256);
 
-	(void)state;
 	gw_work_clear(&f.work);
 	set(GW_WORK_l2_total_bytes, 1e9, GW_SOURCE_COUNTED, 0.5F);
 	gw_predictor_work(p, c, &f.work);
@@ -388,13 +371,12 @@ static void a_sum_whose_parts_the_code_tells_is_not_scaled_from_elsewhere(void *
 
 /* What is scaled lies between as much as elsewhere and as much by thread of the square of the grid.
  */
-static void a_scaled_amount_is_not_carried_off_by_the_noise_of_its_sources(void **state)
+TEST_WITH(a_scaled_amount_is_not_carried_off_by_the_noise_of_its_sources, start, stop)
 {
 	static const double counted[] = {1, 1e5, 3e8};
 	struct gw_work known;
 	uint32_t c;
 
-	(void)state;
 	for (unsigned i = 0; i < 3; i++) {
 		c = configure(1, 16000u << i, 256);
 		gw_work_clear(&f.work);
@@ -431,20 +413,18 @@ static double width_without(enum gw_work_field field)
 }
 
 /* However little is known of it. */
-static void an_amount_that_hardly_takes_time_casts_no_doubt(void **state)
+TEST_WITH(an_amount_that_hardly_takes_time_casts_no_doubt, start, stop)
 {
-	(void)state;
 	assert_true(width_without(GW_WORK_inst_issued) > 2 * width_without(GW_WORK_l2_read_bytes));
 }
 
 /* The code knows how a kernel's configurations differ; its samples, off by factors, do not. */
-static void what_the_kernels_own_times_agree_with_is_believed(void **state)
+TEST_WITH(what_the_kernels_own_times_agree_with_is_believed, start, stop)
 {
 	static const double sampled[] = {4, 0.2, 3, 6, 0.25};
 	double seconds;
 	uint32_t c;
 
-	(void)state;
 	for (unsigned i = 0; i < 5; i++) {
 		c = configure(1, 2000 + 500 * i, 256);
 		measure(c, 1.5 * tell_sure(c, GW_SOURCE_STATIC, 1 << i, 0.5F));
@@ -461,9 +441,8 @@ static void what_the_kernels_own_times_agree_with_is_believed(void **state)
 
 /* Kernels whose course data decide run twice as long as guessed; where device memory takes the
  * time, that does not matter, and the model is right. */
-static void a_course_that_is_a_guess_hardly_matters_where_moving_data_takes_the_time(void **state)
+TEST_WITH(a_course_that_is_a_guess_hardly_matters_where_moving_data_takes_the_time, start, stop)
 {
-	(void)state;
 	for (uint32_t k = 0; k < KERNELS; k++) {
 		uint32_t c = configure(1 + 2 * k, 200 + 17 * k, 256);
 
@@ -505,12 +484,11 @@ static uint32_t with_digest(uint32_t kernel, uint32_t digest)
 
 /* Other arguments at one shape say little without the work: about as long, and no more is known. It
  * was pulled towards a second. */
-static void other_arguments_of_one_shape_are_predicted_near_and_wide(void **state)
+TEST_WITH(other_arguments_of_one_shape_are_predicted_near_and_wide, start, stop)
 {
 	uint32_t first, second;
 	struct gw_prediction made;
 
-	(void)state;
 	configure(1, 100, 128);
 	first = with_digest(1, 5);
 	for (unsigned i = 0; i < 3; i++)
@@ -524,11 +502,10 @@ static void other_arguments_of_one_shape_are_predicted_near_and_wide(void **stat
 }
 
 /* As far as the arguments so far put its times. */
-static void arguments_that_change_nothing_narrow_it(void **state)
+TEST_WITH(arguments_that_change_nothing_narrow_it, start, stop)
 {
 	double width[2];
 
-	(void)state;
 	for (uint32_t n = 1; n <= 10; n++) {
 		struct gw_prediction made;
 
@@ -544,51 +521,5 @@ static void arguments_that_change_nothing_narrow_it(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test_setup_teardown(what_is_known_of_the_course_has_a_level_of_its_own,
-	                                        start, stop),
-	        cmocka_unit_test_setup_teardown(what_code_settles_is_not_scaled_from_elsewhere,
-	                                        start, stop),
-	        cmocka_unit_test_setup_teardown(what_was_counted_of_several_arguments_scales_none,
-	                                        start, stop),
-	        cmocka_unit_test_setup_teardown(what_code_settles_stands_against_a_poor_sample,
-	                                        start, stop),
-	        cmocka_unit_test_setup_teardown(
-	                a_poor_sample_factors_off_what_code_knows_is_refuted, start, stop),
-	        cmocka_unit_test_setup_teardown(
-	                a_sum_whose_parts_the_code_tells_is_not_scaled_from_elsewhere, start, stop),
-	        cmocka_unit_test_setup_teardown(
-	                a_course_that_is_a_guess_hardly_matters_where_moving_data_takes_the_time,
-	                start, stop),
-	        cmocka_unit_test_setup_teardown(an_amount_that_hardly_takes_time_casts_no_doubt,
-	                                        start, stop),
-	        cmocka_unit_test_setup_teardown(
-	                a_scaled_amount_is_not_carried_off_by_the_noise_of_its_sources, start,
-	                stop),
-	        cmocka_unit_test_setup_teardown(what_the_kernels_own_times_agree_with_is_believed,
-	                                        start, stop),
-	        cmocka_unit_test_setup_teardown(a_relative_of_which_less_is_known_tells_less, start,
-	                                        stop),
-	        cmocka_unit_test_setup_teardown(an_empty_kernels_time_is_no_first_guess, start,
-	                                        stop),
-	        cmocka_unit_test_setup_teardown(a_lower_limit_is_no_prediction, start, stop),
-	        cmocka_unit_test_setup_teardown(counted_atomics_that_may_all_meet_are_a_lower_limit,
-	                                        start, stop),
-	        cmocka_unit_test_setup_teardown(
-	                work_of_an_older_log_without_a_count_is_a_lower_limit, start, stop),
-	        cmocka_unit_test_setup_teardown(
-	                what_was_counted_or_timed_is_predicted_though_data_decide_it, start, stop),
-	        cmocka_unit_test_setup_teardown(it_tells_nothing_of_what_the_model_lacks, start,
-	                                        stop),
-	        cmocka_unit_test_setup_teardown(
-	                a_kernel_of_which_nothing_is_reported_has_its_other_times, start, stop),
-	        cmocka_unit_test_setup_teardown(
-	                other_arguments_of_one_shape_are_predicted_near_and_wide, start, stop),
-	        cmocka_unit_test_setup_teardown(first_times_of_what_data_decide_leave_more_open,
-	                                        start, stop),
-	        cmocka_unit_test_setup_teardown(arguments_that_change_nothing_narrow_it, start,
-	                                        stop),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run(NULL, NULL);
 }

@@ -2,16 +2,13 @@
 /* What a learner reports over a course of launches: the same for the same calls; widths of
  * intervals. */
 #include "predictor/learner/coverage.h"
+#include "tests/test.h"
 #include "tests/unit/learner_fixture.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static uint64_t digest;
 
@@ -119,28 +116,25 @@ static uint64_t course(uint64_t from, bool ask)
 	return digest;
 }
 
-static void the_same_calls_give_the_same_bits(void **state)
+TEST_WITH(the_same_calls_give_the_same_bits, start, stop)
 {
-	(void)state;
 	assert_int_equal(course(777, false), course(777, false));
 }
 
 /* A replay asks at other moments than the process did. */
-static void asking_changes_nothing(void **state)
+TEST_WITH(asking_changes_nothing, start, stop)
 {
-	(void)state;
 	for (uint64_t from = 1; from <= 20; from++)
 		assert_int_equal(course(from, true), course(from, false));
 }
 
-/* What the code of a relative tells is in the next answer, even where nothing was measured since.
+/* What the code of a relative reports is in the next answer, even where nothing was measured since.
  */
-static void an_answer_that_is_kept_knows_the_work_of_relatives(void **state)
+TEST_WITH(an_answer_that_is_kept_knows_the_work_of_relatives, start, stop)
 {
 	uint32_t timed, asked;
 	struct gw_prediction before, after;
 
-	(void)state;
 	timed = configure(1, 2000, 128);
 	measure(timed, 3 * model());
 	asked = configure(1, 4000, 128);
@@ -159,13 +153,12 @@ static double either(double less, double more)
 }
 
 /* Data decide whether a launch ends at once. Each configuration is launched twice. */
-static void
-times_that_differ_elsewhere_in_the_kernel_are_expected_of_a_new_configuration(void **state)
+TEST_WITH(times_that_differ_elsewhere_in_the_kernel_are_expected_of_a_new_configuration, start,
+          stop)
 {
 	enum { EACH = 40 };
 	uint32_t held = 0, calm = 0;
 
-	(void)state;
 	for (uint32_t i = 0; i < EACH; i++) {
 		uint32_t c = configure(1, 100 + i, 128), other = configure(2, 100 + i, 128);
 		double next = either(3e-6, 45e-6);
@@ -181,13 +174,12 @@ times_that_differ_elsewhere_in_the_kernel_are_expected_of_a_new_configuration(vo
 }
 
 /* Launches whose repeated times agree, of a program whose kernels all do. */
-static void few_times_are_held_narrowly_where_repeated_times_agree(void **state)
+TEST_WITH(few_times_are_held_narrowly_where_repeated_times_agree, start, stop)
 {
 	enum { KERNELS = 60 };
 	double first = 0, last = 0;
 	uint32_t held = 0;
 
-	(void)state;
 	for (uint32_t k = 1; k <= KERNELS; k++) {
 		uint32_t c = configure(k, 100, 128);
 		double next = 20e-6 * exp(0.02 * normal());
@@ -204,11 +196,10 @@ static void few_times_are_held_narrowly_where_repeated_times_agree(void **state)
 }
 
 /* Blocks that fill half of the GPU may share what all wait for: nothing is known of the work. */
-static void a_grid_that_does_not_fill_the_gpu_takes_longer_when_it_is_larger(void **state)
+TEST_WITH(a_grid_that_does_not_fill_the_gpu_takes_longer_when_it_is_larger, start, stop)
 {
 	double small, large;
 
-	(void)state;
 	measure(configure(1, 4, 32), 10e-6);
 	small = predict(configure(1, 2, 32)).seconds;
 	large = predict(configure(1, 8, 32)).seconds;
@@ -217,12 +208,11 @@ static void a_grid_that_does_not_fill_the_gpu_takes_longer_when_it_is_larger(voi
 }
 
 /* An amount is known of one configuration, and hardly any of the other: averages do not help. */
-static void relatives_of_which_more_is_known_do_not_make_little_certain(void **state)
+TEST_WITH(relatives_of_which_more_is_known_do_not_make_little_certain, start, stop)
 {
 	struct gw_prediction much, little;
 	uint32_t c;
 
-	(void)state;
 	for (uint32_t i = 0; i < 10; i++) {
 		c = configure(1, 1000 + 100 * i, 128);
 		tell(c, GW_SOURCE_STATIC, 1);
@@ -251,12 +241,11 @@ static struct gw_prediction limit(uint32_t kernel, double *least)
 }
 
 /* The model is not exact for what is surely done either. */
-static void lower_limits_come_to_hold_nine_times_in_ten(void **state)
+TEST_WITH(lower_limits_come_to_hold_nine_times_in_ten, start, stop)
 {
 	enum { KERNELS = 400 };
 	double least, first = 0, held = 0;
 
-	(void)state;
 	for (uint32_t k = 1; k <= KERNELS; k++) {
 		struct gw_prediction made = limit(k, &least);
 		double seconds = 0.5 * least * exp(0.3 * normal());
@@ -274,24 +263,5 @@ static void lower_limits_come_to_hold_nine_times_in_ten(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test_setup_teardown(the_same_calls_give_the_same_bits, start, stop),
-	        cmocka_unit_test_setup_teardown(asking_changes_nothing, start, stop),
-	        cmocka_unit_test_setup_teardown(an_answer_that_is_kept_knows_the_work_of_relatives,
-	                                        start, stop),
-	        cmocka_unit_test_setup_teardown(
-	                times_that_differ_elsewhere_in_the_kernel_are_expected_of_a_new_configuration,
-	                start, stop),
-	        cmocka_unit_test_setup_teardown(
-	                few_times_are_held_narrowly_where_repeated_times_agree, start, stop),
-	        cmocka_unit_test_setup_teardown(
-	                a_grid_that_does_not_fill_the_gpu_takes_longer_when_it_is_larger, start,
-	                stop),
-	        cmocka_unit_test_setup_teardown(
-	                relatives_of_which_more_is_known_do_not_make_little_certain, start, stop),
-	        cmocka_unit_test_setup_teardown(lower_limits_come_to_hold_nine_times_in_ten, start,
-	                                        stop),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run(NULL, NULL);
 }

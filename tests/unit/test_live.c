@@ -8,18 +8,16 @@
 #include "preload/runtime/clock.h"
 #include "preload/runtime/degrade.h"
 #include "preload/runtime/options.h"
+#include "tests/test.h"
 #include "tests/unit/preload_fixture.h"
 
 #include <fcntl.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 enum { SEGMENT = 8 << 20, SLOTS = 16 };
 
@@ -67,7 +65,6 @@ static int start(void **state)
 
 static int stop(void **state)
 {
-	(void)state;
 	gw_live_unmap(&file);
 	gw_live_end();
 	gw_live_abandon();
@@ -87,12 +84,11 @@ static void publish(uint32_t id, double seconds)
 	gw_live_published(id, &p);
 }
 
-static void a_configuration_shows_its_prediction_and_what_was_measured(void **state)
+TEST_WITH(a_configuration_shows_its_prediction_and_what_was_measured, start, stop)
 {
 	struct gw_live_config c;
 	struct gw_live_totals t;
 
-	(void)state;
 	assert_false(gw_live_config_at(&file, 0, &c));
 	gw_live_config(1, 1, 3, &shape);
 	assert_true(gw_live_config_at(&file, 0, &c));
@@ -125,14 +121,13 @@ static void a_configuration_shows_its_prediction_and_what_was_measured(void **st
 	assert_int_equal(t.counter[GW_COUNTER_launches], 5);
 }
 
-static void a_full_table_is_said_once_and_counted(void **state)
+TEST_WITH(a_full_table_is_said_once_and_counted, start, stop)
 {
 	const uint32_t most = file.head->configs.count;
 	struct gw_live_config c;
 	struct gw_live_totals t;
 	struct gw_reason why;
 
-	(void)state;
 	for (uint32_t id = 1; id <= most + 3; id++)
 		gw_live_config(id, 1, 1, &shape);
 	gw_live_measured(most + 1, 10, 10);
@@ -145,13 +140,12 @@ static void a_full_table_is_said_once_and_counted(void **state)
 	assert_int_equal(t.configs_refused, 3);
 }
 
-static void an_entry_that_was_being_written_is_left_out(void **state)
+TEST_WITH(an_entry_that_was_being_written_is_left_out, start, stop)
 {
 	struct gw_live_config *torn =
 	        (struct gw_live_config *)(void *)(file.data + file.head->configs.offset);
 	struct gw_live_config c;
 
-	(void)state;
 	gw_live_config(1, 1, 1, &shape);
 	/* The file is mapped for reading alone. */
 	assert_int_equal(torn->sequence, 2);
@@ -189,11 +183,10 @@ static void write_or_read(unsigned number)
 }
 
 /* The sanitizer does not know sequence numbers: what is copied meanwhile is thrown away. */
-static void readers_see_whole_entries(void **state)
+TEST_WITH(readers_see_whole_entries, start, stop)
 {
 	struct gw_live_config c;
 
-	(void)state;
 #ifdef __SANITIZE_THREAD__
 	skip();
 #endif
@@ -204,12 +197,11 @@ static void readers_see_whole_entries(void **state)
 	assert_int_equal(c.time.count, 100000);
 }
 
-static void a_gpu_shows_its_time_between_kernels(void **state)
+TEST_WITH(a_gpu_shows_its_time_between_kernels, start, stop)
 {
 	const struct gw_clock_sample clock = {.ns = 5, .sm_khz = 1980000, .reasons = 4};
 	struct gw_live_device d;
 
-	(void)state;
 	assert_false(gw_live_device_at(&file, 2, &d));
 	gw_live_ran(2, 1000, 2000);
 	gw_live_ran(2, 1500, 2500); /* beside it */
@@ -229,7 +221,7 @@ static void a_gpu_shows_its_time_between_kernels(void **state)
 	assert_int_equal(d.reasons, 4);
 }
 
-static void a_gpu_shows_which_one_it_is(void **state)
+TEST_WITH(a_gpu_shows_which_one_it_is, start, stop)
 {
 	const struct gw_record_device as = {.ordinal = 1, .sm_clock_khz = 1980000};
 	const unsigned char uuid[16] = {0xab, [15] = 0xcd};
@@ -237,7 +229,6 @@ static void a_gpu_shows_which_one_it_is(void **state)
 	struct gw_live_device d;
 	char name[200];
 
-	(void)state;
 	memset(name, 'N', sizeof(name) - 1);
 	name[sizeof(name) - 1] = 0;
 	gw_live_ran(1, 1000, 2000);
@@ -252,22 +243,20 @@ static void a_gpu_shows_which_one_it_is(void **state)
 	assert_int_equal(strlen(d.name), 63);
 }
 
-static void a_gpu_is_there_before_anything_is_measured(void **state)
+TEST_WITH(a_gpu_is_there_before_anything_is_measured, start, stop)
 {
 	const struct gw_record_device as = {.ordinal = 3};
 	struct gw_live_device d;
 
-	(void)state;
 	assert_false(gw_live_device_at(&file, 3, &d));
 	gw_live_identity(&as, "GPU", (const unsigned char[16]){1}, (const uint32_t[3]){0});
 	assert_true(gw_live_device_at(&file, 3, &d));
 }
 
-static void a_gpu_shows_what_was_lost_by_cause(void **state)
+TEST_WITH(a_gpu_shows_what_was_lost_by_cause, start, stop)
 {
 	struct gw_live_device d;
 
-	(void)state;
 	gw_live_config(1, 1, 3, &shape);
 	gw_live_ran(2, 1000, 2000);
 	gw_live_lost(1, GW_SLOW_CLOCK, 500);
@@ -280,9 +269,8 @@ static void a_gpu_shows_what_was_lost_by_cause(void **state)
 	assert_int_equal(d.lost_ns[GW_SLOW_CACHE], 0);
 }
 
-static void the_name_of_the_log_follows_the_log(void **state)
+TEST_WITH(the_name_of_the_log_follows_the_log, start, stop)
 {
-	(void)state;
 	assert_string_equal(gw_live_log_of(&file), "a.gwl");
 	gw_live_log("a.gwl.1");
 	assert_string_equal(gw_live_log_of(&file), "a.gwl.1");
@@ -292,11 +280,10 @@ static void the_name_of_the_log_follows_the_log(void **state)
 }
 
 /* A process may be killed while the worker's first round waits for the driver. */
-static void a_new_log_is_named_before_the_worker_comes_round(void **state)
+TEST_WITH(a_new_log_is_named_before_the_worker_comes_round, start, stop)
 {
 	struct gw_record_header r = {.version = GW_LOG_VERSION};
 
-	(void)state;
 	snprintf(gw_options.out, sizeof(gw_options.out), "/tmp/gw-test-live-%d.gwl", (int)getpid());
 	snprintf(gw_options.log_mode, sizeof(gw_options.log_mode), "0600");
 	gw_options.log_max = 1 << 30;
@@ -308,12 +295,11 @@ static void a_new_log_is_named_before_the_worker_comes_round(void **state)
 	assert_int_equal(unlink(gw_options.out), 0);
 }
 
-static void it_is_owned_while_its_process_runs_in_this_namespace(void **state)
+TEST_WITH(it_is_owned_while_its_process_runs_in_this_namespace, start, stop)
 {
 	struct gw_live_head other = *file.head;
 	struct gw_live_file as = {.data = file.data, .size = file.size, .head = &other};
 
-	(void)state;
 	assert_int_equal(gw_live_owner(&file), GW_LIVE_OWNED);
 	other.pid = 1 << 22;
 	assert_int_equal(gw_live_owner(&as), GW_LIVE_UNOWNED);
@@ -381,11 +367,10 @@ static void recovered(const void *log, size_t size)
 	free(rest.log);
 }
 
-static void a_launch_in_a_ring_has_its_stream(void **state)
+TEST_WITH(a_launch_in_a_ring_has_its_stream, start, stop)
 {
 	const struct gw_record_stream s = {.id = 4, .device = 1, .kind = 2, .context = 55};
 
-	(void)state;
 	gw_live_stream(3, &s);
 	commit(3);
 	recovered(NULL, 0);
@@ -401,13 +386,12 @@ static void a_launch_in_a_ring_has_its_stream(void **state)
 	assert_int_equal(found.streams, 0);
 }
 
-static void a_launch_that_was_taken_has_its_stream(void **state)
+TEST_WITH(a_launch_that_was_taken_has_its_stream, start, stop)
 {
 	const struct gw_record_stream s = {.id = 4, .device = 1, .kind = 2, .context = 55};
 	struct gw_record_launch r = {.stream = 4};
 	struct gw_event e;
 
-	(void)state;
 	gw_live_stream(3, &s);
 	commit(3);
 	e = thread->ring[0];
@@ -457,13 +441,12 @@ static size_t log_with(unsigned char *out, size_t room, bool stream)
 	return at;
 }
 
-static void a_stream_of_the_log_is_not_written_again(void **state)
+TEST_WITH(a_stream_of_the_log_is_not_written_again, start, stop)
 {
 	const struct gw_record_stream s = {.id = 4, .device = 1, .kind = 2, .context = 55};
 	static _Alignas(8) unsigned char log[4096];
 	size_t size;
 
-	(void)state;
 	gw_live_stream(3, &s);
 	commit(3);
 	size = log_with(log, sizeof(log), true);
@@ -491,12 +474,11 @@ static unsigned entries_of(uint32_t ring)
 	return n;
 }
 
-static void a_record_without_a_launch_stands_until_its_launch_is_met(void **state)
+TEST_WITH(a_record_without_a_launch_stands_until_its_launch_is_met, start, stop)
 {
 	struct gw_record_launch lone = {.config = 1, .start_ns = gw_wall_ns()}, r = {.config = 1};
 	const struct gw_event e = event(0);
 
-	(void)state;
 	gw_live_enter_lone(&lone, 1);
 	assert_true(gw_live_entry(&lone) != 0);
 	assert_int_equal(entries_of(GW_LIVE_LONE), 1);
@@ -515,9 +497,8 @@ static void a_record_without_a_launch_stands_until_its_launch_is_met(void **stat
 	assert_int_equal(entries_of(thread->live), 0);
 }
 
-static void records_whose_launch_never_comes_take_bounded_room(void **state)
+TEST_WITH(records_whose_launch_never_comes_take_bounded_room, start, stop)
 {
-	(void)state;
 	for (int i = 0; i < 5000; i++) {
 		struct gw_record_launch lone = {.config = 1, .start_ns = gw_wall_ns()};
 
@@ -529,11 +510,10 @@ static void records_whose_launch_never_comes_take_bounded_room(void **state)
 	assert_true(file.head->entries_used < 1100);
 }
 
-static void one_that_goes_into_sums_is_let_go(void **state)
+TEST_WITH(one_that_goes_into_sums_is_let_go, start, stop)
 {
 	struct gw_record_launch lone = {.config = 1, .start_ns = gw_wall_ns()}, r = {.config = 1};
 
-	(void)state;
 	gw_live_enter_lone(&lone, 1);
 	gw_live_dropped(gw_live_entry(&lone));
 	gw_live_tick(1);
@@ -555,11 +535,10 @@ static void readers_are(const char *mode, mode_t file_mode, mode_t folder_mode)
 }
 
 /* Nobody but the owner ever writes one: the rings of a running program are in it. */
-static void who_may_read_it_is_an_option(void **state)
+TEST_WITH(who_may_read_it_is_an_option, start, stop)
 {
 	struct stat st;
 
-	(void)state;
 	readers_are("0600", 0600, 0700);
 	readers_are("0666", 0644, 0755);
 	readers_are("0640", 0640, 0750);
@@ -574,27 +553,5 @@ static void who_may_read_it_is_an_option(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-#define T(name) cmocka_unit_test_setup_teardown(name, start, stop)
-	        T(a_configuration_shows_its_prediction_and_what_was_measured),
-	        T(a_full_table_is_said_once_and_counted),
-	        T(an_entry_that_was_being_written_is_left_out),
-	        T(readers_see_whole_entries),
-	        T(a_gpu_shows_its_time_between_kernels),
-	        T(a_gpu_shows_which_one_it_is),
-	        T(a_gpu_is_there_before_anything_is_measured),
-	        T(a_gpu_shows_what_was_lost_by_cause),
-	        T(the_name_of_the_log_follows_the_log),
-	        T(a_new_log_is_named_before_the_worker_comes_round),
-	        T(it_is_owned_while_its_process_runs_in_this_namespace),
-	        T(who_may_read_it_is_an_option),
-	        T(a_launch_in_a_ring_has_its_stream),
-	        T(a_launch_that_was_taken_has_its_stream),
-	        T(a_stream_of_the_log_is_not_written_again),
-	        T(a_record_without_a_launch_stands_until_its_launch_is_met),
-	        T(records_whose_launch_never_comes_take_bounded_room),
-	        T(one_that_goes_into_sums_is_let_go),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run(NULL, NULL);
 }

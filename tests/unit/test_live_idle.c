@@ -8,14 +8,12 @@
 #include "preload/runtime/degrade.h"
 #include "preload/runtime/options.h"
 #include "preload/worker/parts.h"
+#include "tests/test.h"
 #include "tests/unit/preload_fixture.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 static struct gw_live_file file;
 
@@ -23,7 +21,6 @@ static int start(void **state)
 {
 	char why[256];
 
-	(void)state;
 	fixture_start();
 	gw_degraded_reset();
 	gw_memory_start();
@@ -41,7 +38,6 @@ static int start(void **state)
 
 static int stop(void **state)
 {
-	(void)state;
 	gw_live_unmap(&file);
 	gw_live_end();
 	gw_live_abandon();
@@ -56,12 +52,11 @@ static void ran_for(uint64_t start, uint64_t end, uint64_t call)
 	gw_live_ran_for(2, start, end, &r);
 }
 
-static void idle_time_has_the_cause_of_the_launch_that_ended_it(void **state)
+TEST_WITH(idle_time_has_the_cause_of_the_launch_that_ended_it, start, stop)
 {
 	struct gw_live_device d;
 	uint64_t all = 0;
 
-	(void)state;
 	ran_for(1000000, 2000000, 900000);
 	ran_for(2001000, 3000000, 1500000); /* called before: 1 us */
 	gw_live_waited(1, 2500000, 3400000);
@@ -89,11 +84,10 @@ static void idle_time_has_the_cause_of_the_launch_that_ended_it(void **state)
 	assert_true(d.gap.sum == (double)all);
 }
 
-static void waits_that_were_pushed_out_leave_the_cause_unknown(void **state)
+TEST_WITH(waits_that_were_pushed_out_leave_the_cause_unknown, start, stop)
 {
 	struct gw_live_device d;
 
-	(void)state;
 	ran_for(1000, 2000, 900);
 	for (uint64_t i = 0; i < 300; i++)
 		gw_live_waited(1, 1000000 + i * 1000, 1000500 + i * 1000);
@@ -103,11 +97,10 @@ static void waits_that_were_pushed_out_leave_the_cause_unknown(void **state)
 	assert_int_equal(d.idle_ns[GW_IDLE_HOST], 0);
 }
 
-static void what_children_read_meanwhile_is_input(void **state)
+TEST_WITH(what_children_read_meanwhile_is_input, start, stop)
 {
 	struct gw_live_device d;
 
-	(void)state;
 	ran_for(1000000, 2000000, 900000);
 	gw_live_children(1500000, 2400000, 1000); /* 400 us of it after the kernel */
 	gw_live_waited(1, 2500000, 2600000);
@@ -128,7 +121,7 @@ static void what_children_read_meanwhile_is_input(void **state)
 }
 
 /* A sum ended before its counter there. */
-static void a_segment_of_the_version_before_is_read(void **state)
+TEST_WITH(a_segment_of_the_version_before_is_read, start, stop)
 {
 	const uint32_t had = offsetof(struct gw_live_sum, counter);
 	const struct gw_live_section *now = &file.head->sums;
@@ -138,7 +131,6 @@ static void a_segment_of_the_version_before_is_read(void **state)
 	unsigned char *data = malloc(file.size);
 	struct gw_live_head *head = (void *)data;
 
-	(void)state;
 	assert_non_null(data);
 	memcpy(data, file.data, file.size);
 	for (uint32_t i = 0; i < now->count; i++) {
@@ -161,13 +153,12 @@ static void a_segment_of_the_version_before_is_read(void **state)
 }
 
 /* Whenever the process is killed, all parts have as many. */
-static void launches_of_a_graph_count_for_each_of_its_configurations(void **state)
+TEST_WITH(launches_of_a_graph_count_for_each_of_its_configurations, start, stop)
 {
 	const struct gw_record_launch r = {.flags = GW_LAUNCH_GRAPH};
 	struct gw_live_left left = {.file = &file};
 	struct gw_live_sum s;
 
-	(void)state;
 	gw_live_sum_counter(100, 5);
 	gw_live_sum_part(101, 7, 5, 2, 100);
 	gw_live_sum_part(102, 8, 5, 1, 100);
@@ -186,11 +177,10 @@ static void launches_of_a_graph_count_for_each_of_its_configurations(void **stat
 	assert_int_equal(s.launches, 1);
 }
 
-static void other_modes_have_no_idle_time(void **state)
+TEST_WITH(other_modes_have_no_idle_time, start, stop)
 {
 	struct gw_live_device d;
 
-	(void)state;
 	gw_options.mode = GW_MODE_WATCH;
 	ran_for(1000, 2000, 900);
 	ran_for(5000, 6000, 4000);
@@ -198,8 +188,6 @@ static void other_modes_have_no_idle_time(void **state)
 	for (int i = 0; i < GW_LIVE_IDLE; i++)
 		assert_int_equal(d.idle_ns[i], 0);
 }
-
-#define T(name) cmocka_unit_test_setup_teardown(name, start, stop)
 
 static struct gw_activity ran(uint32_t stream, uint64_t start, uint64_t end)
 {
@@ -212,11 +200,10 @@ static struct gw_activity ran(uint32_t stream, uint64_t start, uint64_t end)
 	return a;
 }
 
-static void a_kernel_that_ends_later_is_seen_beside_an_earlier_one(void **state)
+TEST_WITH(a_kernel_that_ends_later_is_seen_beside_an_earlier_one, start, stop)
 {
 	const uint64_t begin = 5000000000;
 
-	(void)state;
 	for (int reversed = 0; reversed < 2; reversed++) {
 		struct gw_activity first, during, after;
 
@@ -234,13 +221,12 @@ static void a_kernel_that_ends_later_is_seen_beside_an_earlier_one(void **state)
 	}
 }
 
-static void copies_are_seen_beside_a_kernel_that_they_take_a_tenth_of(void **state)
+TEST_WITH(copies_are_seen_beside_a_kernel_that_they_take_a_tenth_of, start, stop)
 {
 	const uint64_t begin = 5000000000;
 	struct gw_copy copy = {.stream = 7, .start = begin + 10000, .end = begin + 15000};
 	struct gw_activity a;
 
-	(void)state;
 	gw_beside_start();
 	a = ran(1, begin, begin + 100000);
 	copy.device = a.device;
@@ -261,16 +247,5 @@ static void copies_are_seen_beside_a_kernel_that_they_take_a_tenth_of(void **sta
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	        T(idle_time_has_the_cause_of_the_launch_that_ended_it),
-	        T(waits_that_were_pushed_out_leave_the_cause_unknown),
-	        T(what_children_read_meanwhile_is_input),
-	        T(a_segment_of_the_version_before_is_read),
-	        T(launches_of_a_graph_count_for_each_of_its_configurations),
-	        T(other_modes_have_no_idle_time),
-	        T(a_kernel_that_ends_later_is_seen_beside_an_earlier_one),
-	        T(copies_are_seen_beside_a_kernel_that_they_take_a_tenth_of),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run(NULL, NULL);
 }

@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Footprints, the locality graph, hits and device traffic against counts over every address. */
 #include "predictor/code/memory/locality.h"
+#include "tests/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 /* Equal within @p room, on either side. */
 static void assert_near(double value, double expected, double room)
@@ -18,12 +15,11 @@ static void assert_near(double value, double expected, double room)
 	assert_true(fabs(value - expected) <= room);
 }
 
-static void few_numbers_are_counted_exactly(void **state)
+TEST(few_numbers_are_counted_exactly)
 {
 	struct gw_arena arena;
 	struct gw_distinct set;
 
-	(void)state;
 	gw_arena_init(&arena, 1 << 20);
 	gw_distinct_init(&set, &arena, 1000);
 	for (uint64_t i = 0; i < 3000; i++)
@@ -33,12 +29,11 @@ static void few_numbers_are_counted_exactly(void **state)
 	gw_arena_free(&arena);
 }
 
-static void many_numbers_are_estimated_within_their_error(void **state)
+TEST(many_numbers_are_estimated_within_their_error)
 {
 	struct gw_arena arena;
 	struct gw_distinct a, b;
 
-	(void)state;
 	gw_arena_init(&arena, 4 << 20);
 	gw_distinct_init(&a, &arena, 4096);
 	gw_distinct_init(&b, &arena, 4096);
@@ -54,12 +49,11 @@ static void many_numbers_are_estimated_within_their_error(void **state)
 	gw_arena_free(&arena);
 }
 
-static void a_set_without_memory_says_nothing(void **state)
+TEST(a_set_without_memory_says_nothing)
 {
 	struct gw_arena arena;
 	struct gw_distinct set;
 
-	(void)state;
 	gw_arena_init(&arena, 2048);
 	gw_distinct_init(&set, &arena, 4096);
 	for (uint64_t i = 0; i < 4096; i++)
@@ -158,9 +152,8 @@ static const struct kernel kernels[] = {
         {{500, 1, 1}, 32, 8, 1, 1, own_line},
 };
 
-static void a_grid_s_footprint_is_reported_from_a_few_blocks(void **state)
+TEST(a_grid_s_footprint_is_reported_from_a_few_blocks)
 {
-	(void)state;
 	for (unsigned i = 0; i < sizeof(kernels) / sizeof(*kernels); i++) {
 		struct gw_arena arena;
 		struct gw_locality *l = run_some(&arena, &kernels[i], 16);
@@ -175,14 +168,13 @@ static void a_grid_s_footprint_is_reported_from_a_few_blocks(void **state)
 	}
 }
 
-static void a_grid_looked_at_whole_is_counted(void **state)
+TEST(a_grid_looked_at_whole_is_counted)
 {
 	struct kernel k = {{6, 7, 1}, 32, 8, 5, 1, stencil};
 	struct gw_arena arena;
 	struct gw_locality *l = run_some(&arena, &k, 64);
 	struct gw_locality_grid grid;
 
-	(void)state;
 	gw_locality_grid(l, GW_LOCALITY_ALL, &grid);
 	assert_true(grid.counted);
 	assert_near(grid.footprint.sectors, sectors_by_map(&k), 0);
@@ -190,26 +182,24 @@ static void a_grid_looked_at_whole_is_counted(void **state)
 	gw_arena_free(&arena);
 }
 
-static void a_block_has_four_sectors_to_a_full_line(void **state)
+TEST(a_block_has_four_sectors_to_a_full_line)
 {
 	struct gw_arena arena;
 	struct gw_locality *l = run_some(&arena, &kernels[2], 16);
 	struct gw_footprint f;
 
-	(void)state;
 	gw_locality_block(l, 0, GW_LOCALITY_LOADS, &f);
 	assert_near(f.sectors, 32, 0);
 	assert_near(f.lines, 8, 0);
 	gw_arena_free(&arena);
 }
 
-static void blocks_of_their_own_share_nothing(void **state)
+TEST(blocks_of_their_own_share_nothing)
 {
 	struct gw_arena arena;
 	struct gw_locality *l = run_some(&arena, &kernels[2], 16);
 	struct gw_block_graph g;
 
-	(void)state;
 	assert_true(gw_locality_graph(l, &g));
 	assert_int_equal(g.blocks, 16);
 	assert_near(g.sp_score, 1, 0);
@@ -219,7 +209,7 @@ static void blocks_of_their_own_share_nothing(void **state)
 }
 
 /* 3 blocks in a row of one tile row: each shares a row of A with both others. */
-static void blocks_of_one_row_share_a_row_of_the_matrix(void **state)
+TEST(blocks_of_one_row_share_a_row_of_the_matrix)
 {
 	struct kernel k = {{3, 2, 1}, 32, 8, 2, 1, product};
 	struct gw_arena arena;
@@ -227,7 +217,6 @@ static void blocks_of_one_row_share_a_row_of_the_matrix(void **state)
 	struct gw_block_graph g;
 	double edges = 0;
 
-	(void)state;
 	assert_true(gw_locality_graph(l, &g));
 	for (unsigned a = 0; a < 6; a++)
 		for (unsigned b = 0; b < 6; b++) {
@@ -245,14 +234,13 @@ static void blocks_of_one_row_share_a_row_of_the_matrix(void **state)
 	gw_arena_free(&arena);
 }
 
-static void a_sector_misses_once_where_all_of_them_fit(void **state)
+TEST(a_sector_misses_once_where_all_of_them_fit)
 {
 	struct gw_arena arena;
 	struct kernel k = {{4, 4, 1}, 32, 8, 2, 0, product};
 	struct gw_locality *l = run_some(&arena, &k, 64);
 	struct gw_locality_hits hits;
 
-	(void)state;
 	/* 8 warps: each asks 1 sector of A, its own, and the same 4 of B: 40 asked, 12 distinct. */
 	gw_locality_l1(l, &hits);
 	assert_near(hits.demanded, 40, 0);
@@ -261,14 +249,13 @@ static void a_sector_misses_once_where_all_of_them_fit(void **state)
 	gw_arena_free(&arena);
 }
 
-static void addresses_that_are_not_known_leave_the_footprint_unknown(void **state)
+TEST(addresses_that_are_not_known_leave_the_footprint_unknown)
 {
 	struct gw_arena arena;
 	struct gw_locality *l = run_some(&arena, &kernels[2], 16);
 	struct gw_locality_grid grid;
 	struct gw_locality_hits hits;
 
-	(void)state;
 	gw_locality_uncounted(l, 99, true, 1);
 	gw_locality_grid(l, GW_LOCALITY_LOADS, &grid);
 	assert_true(grid.footprint.sectors > 0);
@@ -280,7 +267,7 @@ static void addresses_that_are_not_known_leave_the_footprint_unknown(void **stat
 	gw_arena_free(&arena);
 }
 
-static void what_fits_l2_is_read_once_and_what_does_not_comes_again(void **state)
+TEST(what_fits_l2_is_read_once_and_what_does_not_comes_again)
 {
 	struct gw_arena arena;
 	struct gw_locality *l = run_some(&arena, &kernels[1], 16);
@@ -288,7 +275,6 @@ static void what_fits_l2_is_read_once_and_what_does_not_comes_again(void **state
 	/* A's first column, of which each sector brings its pair; one row of B; C. */
 	double loads = 2 * 1024 + 128, stores = 1024 * 128, again;
 
-	(void)state;
 	gw_locality_dram(l, 132, 1e9, &dram);
 	assert_true(dram.fits);
 	assert_near(dram.read, loads * 32, 1e-6);
@@ -303,7 +289,7 @@ static void what_fits_l2_is_read_once_and_what_does_not_comes_again(void **state
 	gw_arena_free(&arena);
 }
 
-static void a_long_loop_s_footprint_grows_on_as_it_began(void **state)
+TEST(a_long_loop_s_footprint_grows_on_as_it_began)
 {
 	struct gw_request r = {.bytes = 4, .active = UINT32_MAX};
 	struct gw_dim3 block = {0, 0, 0};
@@ -311,7 +297,6 @@ static void a_long_loop_s_footprint_grows_on_as_it_began(void **state)
 	struct gw_locality *l;
 	struct gw_footprint f;
 
-	(void)state;
 	gw_arena_init(&arena, 8 << 20);
 	l = gw_locality_new(&arena, (struct gw_dim3){1, 1, 1});
 	for (unsigned lane = 0; lane < 32; lane++)
@@ -326,20 +311,5 @@ static void a_long_loop_s_footprint_grows_on_as_it_began(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(few_numbers_are_counted_exactly),
-	        cmocka_unit_test(many_numbers_are_estimated_within_their_error),
-	        cmocka_unit_test(a_set_without_memory_says_nothing),
-	        cmocka_unit_test(a_grid_s_footprint_is_reported_from_a_few_blocks),
-	        cmocka_unit_test(a_grid_looked_at_whole_is_counted),
-	        cmocka_unit_test(a_block_has_four_sectors_to_a_full_line),
-	        cmocka_unit_test(blocks_of_their_own_share_nothing),
-	        cmocka_unit_test(blocks_of_one_row_share_a_row_of_the_matrix),
-	        cmocka_unit_test(a_sector_misses_once_where_all_of_them_fit),
-	        cmocka_unit_test(addresses_that_are_not_known_leave_the_footprint_unknown),
-	        cmocka_unit_test(what_fits_l2_is_read_once_and_what_does_not_comes_again),
-	        cmocka_unit_test(a_long_loop_s_footprint_grows_on_as_it_began),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run(NULL, NULL);
 }

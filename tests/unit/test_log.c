@@ -5,12 +5,11 @@
 #include "preload/live/log.h"
 #include "preload/live/log_name.h"
 #include "preload/runtime/options.h"
+#include "tests/test.h"
 #include "tests/unit/preload_fixture.h"
 
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,14 +17,12 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 static char folder[] = "/tmp/gw_test_log.XXXXXX";
 static int quiet_stderr = -1;
 
 static int start(void **state)
 {
-	(void)state;
 	fixture_start();
 	gw_degraded_reset();
 	snprintf(gw_options.out, sizeof(gw_options.out), "log");
@@ -46,7 +43,6 @@ static bool opened(void)
 
 static int clean(void **state)
 {
-	(void)state;
 	gw_log_close();
 	return system("rm -rf ./* ./.[!.]*");
 }
@@ -104,7 +100,7 @@ static void end(void)
 	gw_log_close();
 }
 
-static void the_reader_takes_every_kind_of_record_as_written(void **state)
+TEST_WITH(the_reader_takes_every_kind_of_record_as_written, start, clean)
 {
 	struct {
 		struct gw_record_counters head;
@@ -112,7 +108,6 @@ static void the_reader_takes_every_kind_of_record_as_written(void **state)
 	} counters = {.head = {.count = GW_COUNTERS}};
 	unsigned written = 3; /* HEADER, COUNTERS, END */
 
-	(void)state;
 	assert_true(opened());
 	header();
 #define RECORD(kind, NAME, name, meaning)                                                          \
@@ -146,9 +141,8 @@ static void the_reader_takes_every_kind_of_record_as_written(void **state)
 #undef RECORD_END
 }
 
-static void fields_come_back_as_they_went(void **state)
+TEST_WITH(fields_come_back_as_they_went, start, clean)
 {
-	(void)state;
 	assert_true(opened());
 	header();
 	launch(7, 1234567890123);
@@ -161,9 +155,8 @@ static void fields_come_back_as_they_went(void **state)
 	assert_string_equal(texts[GW_RECORD_HEADER], "host=here");
 }
 
-static void more_records_than_a_block_holds_go_to_several(void **state)
+TEST_WITH(more_records_than_a_block_holds_go_to_several, start, clean)
 {
-	(void)state;
 	assert_true(opened());
 	header();
 	for (uint64_t i = 0; i < 20000; i++)
@@ -177,12 +170,11 @@ static void more_records_than_a_block_holds_go_to_several(void **state)
 	assert_int_equal(launches[19999 % 4].duration_ns, 19999);
 }
 
-static void the_size_counts_what_is_in_memory_too(void **state)
+TEST_WITH(the_size_counts_what_is_in_memory_too, start, clean)
 {
 	struct stat s;
 	uint64_t before;
 
-	(void)state;
 	assert_true(opened());
 	assert_int_equal(gw_log_bytes(), 0);
 	header();
@@ -194,12 +186,11 @@ static void the_size_counts_what_is_in_memory_too(void **state)
 	assert_int_equal((uint64_t)s.st_size, gw_log_bytes());
 }
 
-static void a_tail_too_long_is_cut_not_overrun(void **state)
+TEST_WITH(a_tail_too_long_is_cut_not_overrun, start, clean)
 {
 	static char text[100000];
 	struct gw_record_degraded r = {.code = 1};
 
-	(void)state;
 	memset(text, 'x', sizeof(text) - 1);
 	assert_true(opened());
 	header();
@@ -211,9 +202,8 @@ static void a_tail_too_long_is_cut_not_overrun(void **state)
 	assert_int_equal(launches[0].duration_ns, 77);
 }
 
-static void what_was_flushed_is_read_without_an_end(void **state)
+TEST_WITH(what_was_flushed_is_read_without_an_end, start, clean)
 {
-	(void)state;
 	assert_true(opened());
 	header();
 	launch(1, 1);
@@ -233,11 +223,10 @@ static void opened_as(const char *pattern, const char *expected)
 	gw_log_close();
 }
 
-static void the_name_is_made_of_macros(void **state)
+TEST_WITH(the_name_is_made_of_macros, start, clean)
 {
 	char host[256] = "", pid[300];
 
-	(void)state;
 	gethostname(host, sizeof(host) - 1);
 	snprintf(pid, sizeof(pid), "a.%s.%ld.b", host, (long)getpid());
 	opened_as("a.%h.%p.b", pid);
@@ -255,13 +244,12 @@ static void the_name_is_made_of_macros(void **state)
 	unsetenv("SLURM_PROCID");
 }
 
-static void a_pattern_not_understood_writes_no_log(void **state)
+TEST_WITH(a_pattern_not_understood_writes_no_log, start, clean)
 {
 	static char variable[300];
 	const char *bad[] = {"%x", "%q", "%q{", "%q{never closed", "", "%q{GW_NONE}", variable};
 	struct gw_reason reason;
 
-	(void)state;
 	memset(variable, 'V', sizeof(variable) - 1);
 	memcpy(variable, "%q{", 3);
 	variable[298] = '}';
@@ -277,11 +265,10 @@ static void a_pattern_not_understood_writes_no_log(void **state)
 	assert_int_equal(counted(GW_COUNTER_log_lost), 1);
 }
 
-static void an_expansion_too_long_writes_no_log(void **state)
+TEST_WITH(an_expansion_too_long_writes_no_log, start, clean)
 {
 	static char text[4000];
 
-	(void)state;
 	memset(text, 'v', sizeof(text) - 1);
 	setenv("GW_TEST_LONG", text, 1);
 	snprintf(gw_options.out, sizeof(gw_options.out), "%%q{GW_TEST_LONG}%%q{GW_TEST_LONG}");
@@ -290,12 +277,11 @@ static void an_expansion_too_long_writes_no_log(void **state)
 	unsetenv("GW_TEST_LONG");
 }
 
-static void a_taken_name_is_left_alone(void **state)
+TEST_WITH(a_taken_name_is_left_alone, start, clean)
 {
 	FILE *f = fopen("log", "w");
 	struct stat s;
 
-	(void)state;
 	fputs("theirs", f);
 	fclose(f);
 	opened_as("log", "log.1");
@@ -304,31 +290,28 @@ static void a_taken_name_is_left_alone(void **state)
 	assert_int_equal(s.st_size, 6);
 }
 
-static void no_link_is_followed(void **state)
+TEST_WITH(no_link_is_followed, start, clean)
 {
-	(void)state;
 	assert_int_equal(symlink("target", "log"), 0);
 	opened_as("log", "log.1");
 	assert_int_equal(access("target", F_OK), -1);
 }
 
-static void only_the_owner_may_read_it(void **state)
+TEST_WITH(only_the_owner_may_read_it, start, clean)
 {
 	struct stat s;
 	mode_t before = umask(0);
 
-	(void)state;
 	assert_true(opened());
 	umask(before);
 	assert_int_equal(stat("log", &s), 0);
 	assert_int_equal(s.st_mode & 0777, 0600);
 }
 
-static void one_missing_folder_is_made(void **state)
+TEST_WITH(one_missing_folder_is_made, start, clean)
 {
 	struct stat s;
 
-	(void)state;
 	snprintf(gw_options.out, sizeof(gw_options.out), "missing/log");
 	assert_true(opened());
 	assert_int_equal(stat("missing", &s), 0);
@@ -336,11 +319,10 @@ static void one_missing_folder_is_made(void **state)
 	assert_int_equal(access("missing/log", F_OK), 0);
 }
 
-static void two_missing_folders_are_reported_with_the_remedy(void **state)
+TEST_WITH(two_missing_folders_are_reported_with_the_remedy, start, clean)
 {
 	struct gw_reason reason;
 
-	(void)state;
 	snprintf(gw_options.out, sizeof(gw_options.out), "not/there/log");
 	opened();
 	assert_true(gw_degraded_get(0, &reason));
@@ -349,12 +331,11 @@ static void two_missing_folders_are_reported_with_the_remedy(void **state)
 	assert_int_equal(access("not", F_OK), -1);
 }
 
-static void mode_and_group_are_options(void **state)
+TEST_WITH(mode_and_group_are_options, start, clean)
 {
 	struct stat s;
 	mode_t before = umask(0777);
 
-	(void)state;
 	snprintf(gw_options.log_mode, sizeof(gw_options.log_mode), "0440");
 	snprintf(gw_options.log_group, sizeof(gw_options.log_group), "%ld", (long)getgid());
 	assert_true(opened());
@@ -365,11 +346,10 @@ static void mode_and_group_are_options(void **state)
 	assert_false(gw_degraded_get(0, &(struct gw_reason){0}));
 }
 
-static void a_group_is_found_by_its_name(void **state)
+TEST_WITH(a_group_is_found_by_its_name, start, clean)
 {
 	gid_t group = 77;
 
-	(void)state;
 	assert_true(gw_log_group("root", &group));
 	assert_int_equal(group, 0);
 	assert_true(gw_log_group("12", &group));
@@ -377,20 +357,18 @@ static void a_group_is_found_by_its_name(void **state)
 	assert_false(gw_log_group("no group has this name", &group));
 }
 
-static void no_log_is_made_of_dev_null(void **state)
+TEST_WITH(no_log_is_made_of_dev_null, start, clean)
 {
-	(void)state;
 	snprintf(gw_options.out, sizeof(gw_options.out), "/dev/null");
 	assert_false(opened());
 	assert_false(gw_degraded_get(0, &(struct gw_reason){0}));
 	assert_int_equal(access("/dev/null.1", F_OK), -1);
 }
 
-static void a_pipe_is_refused(void **state)
+TEST_WITH(a_pipe_is_refused, start, clean)
 {
 	struct gw_reason reason;
 
-	(void)state;
 	assert_int_equal(mkfifo("log", 0600), 0);
 	assert_false(opened());
 	assert_true(gw_degraded_get(0, &reason));
@@ -398,11 +376,10 @@ static void a_pipe_is_refused(void **state)
 	assert_int_equal(access("log.1", F_OK), -1);
 }
 
-static void a_name_used_a_thousand_times_still_gets_a_log(void **state)
+TEST_WITH(a_name_used_a_thousand_times_still_gets_a_log, start, clean)
 {
 	char path[64];
 
-	(void)state;
 	for (int i = 0; i < 1000; i++) {
 		snprintf(path, sizeof(path), i ? "log.%d" : "log", i);
 		close(open(path, O_WRONLY | O_CREAT, 0600));
@@ -454,9 +431,8 @@ static int write_past_the_limit(void)
 	return counted(GW_COUNTER_log_lost) == 1000 ? 0 : 2;
 }
 
-static void a_file_that_may_not_grow_loses_records_and_harms_nobody(void **state)
+TEST_WITH(a_file_that_may_not_grow_loses_records_and_harms_nobody, start, clean)
 {
-	(void)state;
 	assert_int_equal(in_child(write_past_the_limit), 0);
 	read_back("log");
 	assert_int_equal(status.damaged_bytes, 0);
@@ -477,9 +453,8 @@ static int say_to_nobody(void)
 	return 0;
 }
 
-static void a_warning_to_a_closed_pipe_ends_nobody(void **state)
+TEST_WITH(a_warning_to_a_closed_pipe_ends_nobody, start, clean)
 {
-	(void)state;
 	assert_int_equal(in_child(say_to_nobody), 0);
 }
 
@@ -503,11 +478,10 @@ static int closed_by_the_program(void)
 	return counted(GW_COUNTER_log_lost) != 0 || write(theirs, "x", 1) != 1;
 }
 
-static void a_descriptor_the_program_took_over_is_not_written_to_and_the_log_goes_on(void **state)
+TEST_WITH(a_descriptor_the_program_took_over_is_not_written_to_and_the_log_goes_on, start, clean)
 {
 	struct stat s;
 
-	(void)state;
 	assert_int_equal(in_child(closed_by_the_program), 0);
 	assert_int_equal(stat("theirs", &s), 0);
 	assert_int_equal(s.st_size, 1);
@@ -533,9 +507,8 @@ static int abandon_and_begin_anew(void)
 	return 0;
 }
 
-static void an_abandoned_log_gets_nothing_more(void **state)
+TEST_WITH(an_abandoned_log_gets_nothing_more, start, clean)
 {
-	(void)state;
 	assert_true(opened());
 	header();
 	assert_int_equal(in_child(abandon_and_begin_anew), 0);
@@ -544,9 +517,8 @@ static void an_abandoned_log_gets_nothing_more(void **state)
 }
 
 /* A name needs one, and 0 will do; a report must not show one that nobody reported. */
-static void a_rank_is_reported_by_a_launcher_or_unknown(void **state)
+TEST_WITH(a_rank_is_reported_by_a_launcher_or_unknown, start, clean)
 {
-	(void)state;
 	unsetenv("SLURM_PROCID");
 	assert_string_equal(gw_log_rank(), "");
 	snprintf(gw_options.out, sizeof(gw_options.out), "log.%%r");
@@ -560,38 +532,11 @@ static void a_rank_is_reported_by_a_launcher_or_unknown(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-#define T(name) cmocka_unit_test_setup_teardown(name, start, clean)
-	        T(a_rank_is_reported_by_a_launcher_or_unknown),
-	        T(the_reader_takes_every_kind_of_record_as_written),
-	        T(fields_come_back_as_they_went),
-	        T(more_records_than_a_block_holds_go_to_several),
-	        T(the_size_counts_what_is_in_memory_too),
-	        T(a_tail_too_long_is_cut_not_overrun),
-	        T(what_was_flushed_is_read_without_an_end),
-	        T(the_name_is_made_of_macros),
-	        T(a_pattern_not_understood_writes_no_log),
-	        T(an_expansion_too_long_writes_no_log),
-	        T(a_taken_name_is_left_alone),
-	        T(no_link_is_followed),
-	        T(only_the_owner_may_read_it),
-	        T(one_missing_folder_is_made),
-	        T(two_missing_folders_are_reported_with_the_remedy),
-	        T(mode_and_group_are_options),
-	        T(a_group_is_found_by_its_name),
-	        T(no_log_is_made_of_dev_null),
-	        T(a_pipe_is_refused),
-	        T(a_name_used_a_thousand_times_still_gets_a_log),
-	        T(a_file_that_may_not_grow_loses_records_and_harms_nobody),
-	        T(a_warning_to_a_closed_pipe_ends_nobody),
-	        T(a_descriptor_the_program_took_over_is_not_written_to_and_the_log_goes_on),
-	        T(an_abandoned_log_gets_nothing_more),
-	};
 	int failed;
 
 	if (!mkdtemp(folder) || chdir(folder))
 		return 1;
 	quiet_stderr = open("/dev/null", O_WRONLY | O_CLOEXEC);
-	failed = cmocka_run_group_tests(tests, NULL, NULL);
+	failed = tests_run(NULL, NULL);
 	return rmdir(folder) ? 1 : failed;
 }

@@ -5,17 +5,15 @@
 #include "preload/runtime/degrade.h"
 #include "preload/live/log.h"
 #include "preload/runtime/options.h"
+#include "tests/test.h"
 #include "tests/unit/preload_fixture.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 enum { CONFIGS_MOST = 20000 };
 
@@ -31,7 +29,6 @@ static unsigned repeated;
 
 static int start(void **state)
 {
-	(void)state;
 	fixture_start();
 	gw_degraded_reset();
 	memset(truth, 0, sizeof(truth));
@@ -45,7 +42,6 @@ static int start(void **state)
 
 static int clean(void **state)
 {
-	(void)state;
 	gw_log_close();
 	return unlink("log");
 }
@@ -197,9 +193,8 @@ static unsigned account(void)
 	return others;
 }
 
-static void a_month_of_few_configurations_in_the_smallest_log(void **state)
+TEST_WITH(a_month_of_few_configurations_in_the_smallest_log, start, clean)
 {
-	(void)state;
 	begin(65536);
 	for (uint32_t i = 1; i <= 50; i++)
 		kernel_and_config(i);
@@ -208,9 +203,8 @@ static void a_month_of_few_configurations_in_the_smallest_log(void **state)
 	assert_int_equal(account(), 0);
 }
 
-static void thousands_of_configurations_in_the_smallest_log(void **state)
+TEST_WITH(thousands_of_configurations_in_the_smallest_log, start, clean)
 {
-	(void)state;
 	begin(65536);
 	for (uint32_t i = 1; i <= 5000; i++)
 		kernel_and_config(i);
@@ -219,9 +213,8 @@ static void thousands_of_configurations_in_the_smallest_log(void **state)
 	assert_in_range(account(), 1, 5000 - 50);
 }
 
-static void ten_thousand_configurations_in_a_mebibyte(void **state)
+TEST_WITH(ten_thousand_configurations_in_a_mebibyte, start, clean)
 {
-	(void)state;
 	begin(1 << 20);
 	for (uint32_t i = 1; i <= 10000; i++)
 		kernel_and_config(i);
@@ -231,9 +224,8 @@ static void ten_thousand_configurations_in_a_mebibyte(void **state)
 	assert_true(found[1].launches > 0);
 }
 
-static void new_configurations_while_it_is_full_are_in_the_sum_of_others(void **state)
+TEST_WITH(new_configurations_while_it_is_full_are_in_the_sum_of_others, start, clean)
 {
-	(void)state;
 	begin(65536);
 	for (uint32_t i = 1; i <= 2000; i++) {
 		kernel_and_config(i);
@@ -249,12 +241,11 @@ static void new_configurations_while_it_is_full_are_in_the_sum_of_others(void **
 }
 
 /* A process that is killed then leaves one of the two copies, and that is not old. */
-static void without_an_end_the_last_copy_counts(void **state)
+TEST_WITH(without_an_end_the_last_copy_counts, start, clean)
 {
 	struct gw_log_status status;
 	uint64_t launches = 0, written = 0;
 
-	(void)state;
 	begin(65536);
 	for (uint32_t i = 1; i <= 300; i++)
 		kernel_and_config(i);
@@ -276,18 +267,10 @@ static void without_an_end_the_last_copy_counts(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-#define T(name) cmocka_unit_test_setup_teardown(name, start, clean)
-	        T(a_month_of_few_configurations_in_the_smallest_log),
-	        T(thousands_of_configurations_in_the_smallest_log),
-	        T(ten_thousand_configurations_in_a_mebibyte),
-	        T(new_configurations_while_it_is_full_are_in_the_sum_of_others),
-	        T(without_an_end_the_last_copy_counts),
-	};
 	int failed;
 
 	if (!mkdtemp(folder) || chdir(folder))
 		return 1;
-	failed = cmocka_run_group_tests(tests, NULL, NULL);
+	failed = tests_run(NULL, NULL);
 	return rmdir(folder) ? 1 : failed;
 }

@@ -4,20 +4,17 @@
 #include "preload/live/log.h"
 #include "preload/runtime/degrade.h"
 #include "preload/runtime/options.h"
+#include "tests/test.h"
 #include "tests/unit/preload_fixture.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum { CONFIGS = 20, MOST = 65536 };
 
@@ -28,7 +25,6 @@ static char part[16];
 
 static int start(void **state)
 {
-	(void)state;
 	fixture_start();
 	gw_degraded_reset();
 	snprintf(gw_options.out, sizeof(gw_options.out), "log");
@@ -69,7 +65,6 @@ static int clean(void **state)
 {
 	uint64_t bytes;
 
-	(void)state;
 	gw_log_close();
 	gw_options.mode = GW_MODE_AUDIT;
 	each(drop, &bytes);
@@ -163,11 +158,10 @@ static void finish(void)
 	gw_log_close();
 }
 
-static void it_never_has_more_bytes_than_it_may(void **state)
+TEST_WITH(it_never_has_more_bytes_than_it_may, start, clean)
 {
 	uint64_t bytes;
 
-	(void)state;
 	begin();
 	for (unsigned i = 0; i < 400; i++) {
 		span();
@@ -181,11 +175,10 @@ static void it_never_has_more_bytes_than_it_may(void **state)
 	finish();
 }
 
-static void each_file_can_be_read_alone(void **state)
+TEST_WITH(each_file_can_be_read_alone, start, clean)
 {
 	uint64_t bytes;
 
-	(void)state;
 	begin();
 	for (unsigned i = 0; i < 60; i++)
 		span();
@@ -197,11 +190,10 @@ static void each_file_can_be_read_alone(void **state)
 	assert_string_equal(part, "2");
 }
 
-static void while_none_is_dropped_all_of_it_is_there(void **state)
+TEST_WITH(while_none_is_dropped_all_of_it_is_there, start, clean)
 {
 	uint64_t bytes;
 
-	(void)state;
 	begin();
 	for (unsigned i = 0; i < 20; i++)
 		span();
@@ -213,11 +205,10 @@ static void while_none_is_dropped_all_of_it_is_there(void **state)
 }
 
 /* Somebody put another file in the place of one: that stays. */
-static void a_file_that_is_anothers_is_left_alone(void **state)
+TEST_WITH(a_file_that_is_anothers_is_left_alone, start, clean)
 {
 	FILE *other;
 
-	(void)state;
 	begin();
 	for (unsigned i = 0; i < 20; i++)
 		span();
@@ -258,7 +249,6 @@ ssize_t __wrap_write(int fd, const void *data, size_t size)
 
 static int start_in_a(void **state)
 {
-	(void)state;
 	fixture_start();
 	gw_degraded_reset();
 	snprintf(gw_options.out, sizeof(gw_options.out), "%s/a/log", folder);
@@ -270,7 +260,6 @@ static int start_in_a(void **state)
 
 static int remove_all(void **state)
 {
-	(void)state;
 	gw_log_close();
 	return system("rm -rf ./*");
 }
@@ -321,11 +310,10 @@ static bool there_is_one(void)
 	return stat(gw_log_name(), &s) == 0 && s.st_size > 0;
 }
 
-static void a_deleted_log_of_an_idle_program_is_written_anew(void **state)
+TEST_WITH(a_deleted_log_of_an_idle_program_is_written_anew, start_in_a, remove_all)
 {
 	uint32_t losses;
 
-	(void)state;
 	open_log();
 	losses = gw_log_losses();
 	assert_int_equal(unlink("a/log"), 0);
@@ -335,9 +323,8 @@ static void a_deleted_log_of_an_idle_program_is_written_anew(void **state)
 	assert_int_equal(kinds[GW_RECORD_HEADER], 1);
 }
 
-static void so_is_one_whose_folder_is_removed(void **state)
+TEST_WITH(so_is_one_whose_folder_is_removed, start_in_a, remove_all)
 {
-	(void)state;
 	open_log();
 	assert_int_equal(system("rm -r a"), 0);
 	assert_true(comes_true(there_is_one));
@@ -350,9 +337,8 @@ static bool it_is_in_b(void)
 	return strstr(gw_log_name(), "/b/log") != NULL;
 }
 
-static void a_renamed_folder_is_followed(void **state)
+TEST_WITH(a_renamed_folder_is_followed, start_in_a, remove_all)
 {
-	(void)state;
 	open_log();
 	assert_int_equal(rename("a", "b"), 0);
 	assert_true(comes_true(it_is_in_b));
@@ -367,9 +353,8 @@ static bool it_is_renamed(void)
 	return strstr(gw_log_name(), "/a/log.old") != NULL;
 }
 
-static void so_is_a_renamed_log(void **state)
+TEST_WITH(so_is_a_renamed_log, start_in_a, remove_all)
 {
-	(void)state;
 	open_log();
 	assert_int_equal(rename("a/log", "a/log.old"), 0);
 	assert_true(comes_true(it_is_renamed));
@@ -379,7 +364,7 @@ static void so_is_a_renamed_log(void **state)
 	assert_int_equal(kinds[GW_RECORD_LAUNCH], 1);
 }
 
-static void a_quota_loses_blocks_and_the_log_goes_on_when_there_is_room(void **state)
+TEST_WITH(a_quota_loses_blocks_and_the_log_goes_on_when_there_is_room, start_in_a, remove_all)
 {
 	static const int reasons[] = {EDQUOT, ENOSPC, EIO};
 
@@ -412,24 +397,10 @@ static void a_quota_loses_blocks_and_the_log_goes_on_when_there_is_room(void **s
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-#define T(name) cmocka_unit_test_setup_teardown(name, start, clean)
-	        T(it_never_has_more_bytes_than_it_may),
-	        T(each_file_can_be_read_alone),
-	        T(while_none_is_dropped_all_of_it_is_there),
-	        T(a_file_that_is_anothers_is_left_alone),
-#undef T
-#define T(name) cmocka_unit_test_setup_teardown(name, start_in_a, remove_all)
-	        T(a_deleted_log_of_an_idle_program_is_written_anew),
-	        T(so_is_one_whose_folder_is_removed),
-	        T(a_renamed_folder_is_followed),
-	        T(so_is_a_renamed_log),
-	        T(a_quota_loses_blocks_and_the_log_goes_on_when_there_is_room),
-	};
 	int failed;
 
 	if (!mkdtemp(folder) || chdir(folder))
 		return 1;
-	failed = cmocka_run_group_tests(tests, NULL, NULL);
+	failed = tests_run(NULL, NULL);
 	return rmdir(folder) ? 1 : failed;
 }

@@ -4,10 +4,9 @@
 #include "preload/maps/memory.h"
 #include "preload/runtime/degrade.h"
 #include "preload/runtime/options.h"
+#include "tests/test.h"
 #include "tests/unit/preload_fixture.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,13 +16,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 enum { LIMIT = 1 << 20, THREADS = 8, PIECE = 100 };
 
 static int start(void **state)
 {
-	(void)state;
 	fixture_start();
 	gw_degraded_reset();
 	gw_memory_start();
@@ -31,11 +27,10 @@ static int start(void **state)
 	return 0;
 }
 
-static void what_is_taken_stands_in_the_account_of_its_use(void **state)
+TEST_WITH(what_is_taken_stands_in_the_account_of_its_use, start, NULL)
 {
 	uint64_t counters[GW_COUNTERS] = {0};
 
-	(void)state;
 	assert_true(gw_memory_take(GW_MEMORY_rings, 1000));
 	assert_true(gw_memory_take(GW_MEMORY_streams, 10));
 	gw_memory_give(GW_MEMORY_rings, 400);
@@ -47,9 +42,8 @@ static void what_is_taken_stands_in_the_account_of_its_use(void **state)
 	assert_int_equal(counters[GW_COUNTER_memory_max], LIMIT);
 }
 
-static void the_limit_can_be_reached_but_not_passed(void **state)
+TEST_WITH(the_limit_can_be_reached_but_not_passed, start, NULL)
 {
-	(void)state;
 	assert_true(gw_memory_take(GW_MEMORY_log, LIMIT - 1));
 	assert_false(gw_memory_take(GW_MEMORY_log, 2));
 	assert_false(gw_memory_take(GW_MEMORY_log, SIZE_MAX));
@@ -59,9 +53,8 @@ static void the_limit_can_be_reached_but_not_passed(void **state)
 }
 
 /* However many configurations there are, their launches can wait for their times. */
-static void what_only_grows_leaves_an_eighth_to_what_comes_and_goes(void **state)
+TEST_WITH(what_only_grows_leaves_an_eighth_to_what_comes_and_goes, start, NULL)
 {
-	(void)state;
 	assert_true(gw_memory_take(GW_MEMORY_configurations, LIMIT / 8 * 7));
 	assert_false(gw_memory_take(GW_MEMORY_configurations, 1));
 	assert_false(gw_memory_take(GW_MEMORY_rings, 1));
@@ -69,11 +62,10 @@ static void what_only_grows_leaves_an_eighth_to_what_comes_and_goes(void **state
 	assert_false(gw_memory_take(GW_MEMORY_waiting, 1));
 }
 
-static void the_first_use_that_is_refused_is_named_once(void **state)
+TEST_WITH(the_first_use_that_is_refused_is_named_once, start, NULL)
 {
 	struct gw_reason reason;
 
-	(void)state;
 	assert_false(gw_memory_take(GW_MEMORY_graphs, LIMIT + 1));
 	assert_false(gw_memory_take(GW_MEMORY_rings, LIMIT + 1));
 	assert_true(gw_degraded_get(0, &reason));
@@ -83,19 +75,17 @@ static void the_first_use_that_is_refused_is_named_once(void **state)
 	assert_false(gw_degraded_get(1, &reason));
 }
 
-static void what_no_run_can_do_without_is_taken_beyond_the_limit(void **state)
+TEST_WITH(what_no_run_can_do_without_is_taken_beyond_the_limit, start, NULL)
 {
-	(void)state;
 	gw_memory_take_anyway(GW_MEMORY_tables, LIMIT + 5);
 	assert_int_equal(gw_memory_now(), LIMIT + 5);
 	assert_false(gw_memory_take(GW_MEMORY_tables, 1));
 }
 
-static void memory_that_grows_is_zeroed_and_keeps_what_it_held(void **state)
+TEST_WITH(memory_that_grows_is_zeroed_and_keeps_what_it_held, start, NULL)
 {
 	uint32_t *at, *wider;
 
-	(void)state;
 	at = gw_memory_new(GW_MEMORY_waiting, 4, sizeof(*at));
 	assert_non_null(at);
 	at[3] = 7;
@@ -125,9 +115,8 @@ static void take_and_give(unsigned number)
 		}
 }
 
-static void the_account_is_exact_when_many_threads_take_at_once(void **state)
+TEST_WITH(the_account_is_exact_when_many_threads_take_at_once, start, NULL)
 {
-	(void)state;
 	fixture_threads(THREADS, take_and_give);
 	assert_int_equal(gw_memory_now(), got);
 	assert_true(gw_memory_peak() <= LIMIT / 8 * 7);
@@ -167,12 +156,11 @@ static int reserve_locked(void)
 	return locked_kib() - before > 1024 ? 2 : 0;
 }
 
-static void what_is_reserved_is_not_locked_with_the_programs_memory(void **state)
+TEST_WITH(what_is_reserved_is_not_locked_with_the_programs_memory, start, NULL)
 {
 	int status = 0;
 	pid_t child = fork();
 
-	(void)state;
 	if (!child)
 		_exit(reserve_locked());
 	assert_int_equal(waitpid(child, &status, 0), child);
@@ -183,12 +171,11 @@ static void what_is_reserved_is_not_locked_with_the_programs_memory(void **state
 }
 
 /* The memory of an analysis: bounded, zeroed, given back at once. */
-static void pieces_are_zeroed_aligned_and_apart(void **state)
+TEST(pieces_are_zeroed_aligned_and_apart)
 {
 	struct gw_arena a;
 	char *first, *second;
 
-	(void)state;
 	gw_arena_init(&a, 1 << 20);
 	first = gw_arena_array(&a, 3, 7);
 	second = gw_arena_array(&a, 1, 1);
@@ -202,12 +189,11 @@ static void pieces_are_zeroed_aligned_and_apart(void **state)
 	assert_int_equal(a.used, 0);
 }
 
-static void it_never_holds_more_than_its_limit(void **state)
+TEST(it_never_holds_more_than_its_limit)
 {
 	struct gw_arena a;
 	size_t taken = 0;
 
-	(void)state;
 	gw_arena_init(&a, 300 << 10);
 	while (gw_arena_array(&a, 1000, 1))
 		taken += 1000;
@@ -219,11 +205,10 @@ static void it_never_holds_more_than_its_limit(void **state)
 	gw_arena_free(&a);
 }
 
-static void an_extent_that_overflows_is_refused(void **state)
+TEST(an_extent_that_overflows_is_refused)
 {
 	struct gw_arena a;
 
-	(void)state;
 	gw_arena_init(&a, SIZE_MAX);
 	assert_null(gw_arena_array(&a, SIZE_MAX / 2, 3));
 	assert_true(a.refused);
@@ -231,12 +216,11 @@ static void an_extent_that_overflows_is_refused(void **state)
 }
 
 /* Large arrays have memory of their own, between which small ones go on where they were. */
-static void room_is_bounded_and_apart_from_what_is_zeroed(void **state)
+TEST(room_is_bounded_and_apart_from_what_is_zeroed)
 {
 	struct gw_arena a;
 	unsigned char *first, *large, *second, *little;
 
-	(void)state;
 	gw_arena_init(&a, 1 << 20);
 	large = gw_arena_room(&a, 100 << 10, 1);
 	first = gw_arena_array(&a, 64, 1);
@@ -256,12 +240,11 @@ static void room_is_bounded_and_apart_from_what_is_zeroed(void **state)
 	assert_int_equal(a.used, 0);
 }
 
-static void text_is_copied_and_terminated(void **state)
+TEST(text_is_copied_and_terminated)
 {
 	struct gw_arena a;
 	char *text;
 
-	(void)state;
 	gw_arena_init(&a, 1 << 20);
 	text = gw_arena_text(&a, "kernel_name", 6);
 	assert_string_equal(text, "kernel");
@@ -270,23 +253,5 @@ static void text_is_copied_and_terminated(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test_setup(what_is_taken_stands_in_the_account_of_its_use, start),
-	        cmocka_unit_test_setup(the_limit_can_be_reached_but_not_passed, start),
-	        cmocka_unit_test_setup(what_only_grows_leaves_an_eighth_to_what_comes_and_goes,
-	                               start),
-	        cmocka_unit_test_setup(the_first_use_that_is_refused_is_named_once, start),
-	        cmocka_unit_test_setup(what_no_run_can_do_without_is_taken_beyond_the_limit, start),
-	        cmocka_unit_test_setup(memory_that_grows_is_zeroed_and_keeps_what_it_held, start),
-	        cmocka_unit_test_setup(the_account_is_exact_when_many_threads_take_at_once, start),
-	        cmocka_unit_test_setup(what_is_reserved_is_not_locked_with_the_programs_memory,
-	                               start),
-	        cmocka_unit_test(pieces_are_zeroed_aligned_and_apart),
-	        cmocka_unit_test(it_never_holds_more_than_its_limit),
-	        cmocka_unit_test(an_extent_that_overflows_is_refused),
-	        cmocka_unit_test(room_is_bounded_and_apart_from_what_is_zeroed),
-	        cmocka_unit_test(text_is_copied_and_terminated),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run(NULL, NULL);
 }

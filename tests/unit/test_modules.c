@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Loaded code: how large an image is, and what is kept of it. */
+#include "preload/launch/module_reports.h"
 #include "preload/launch/modules.h"
+#include "preload/maps/memory.h"
+#include "preload/runtime/options.h"
+#include "tests/test.h"
 #include "tests/unit/preload_fixture.h"
 
 #include <elf.h>
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 static const char in_this_file[] = ".version 8.0\n.target sm_90\n";
 
@@ -24,7 +25,6 @@ static void drop(struct gw_module_note *n)
 
 static int start(void **state)
 {
-	(void)state;
 	fixture_start();
 	for (struct gw_module_note *n = gw_module_notes_take(), *next; n; n = next) {
 		next = n->next;
@@ -40,14 +40,13 @@ static size_t size_of(const void *image)
 	return gw_image_size(image, &begin);
 }
 
-static void an_elf_ends_with_its_last_table(void **state)
+TEST_WITH(an_elf_ends_with_its_last_table, start, NULL)
 {
 	Elf64_Ehdr e = {.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64},
 	                .e_shoff = 1000,
 	                .e_shnum = 3,
 	                .e_shentsize = 64};
 
-	(void)state;
 	assert_int_equal(size_of(&e), 1192);
 	e.e_phoff = 5000;
 	e.e_phnum = 2;
@@ -55,23 +54,21 @@ static void an_elf_ends_with_its_last_table(void **state)
 	assert_int_equal(size_of(&e), 5112);
 }
 
-static void another_class_of_elf_is_not_known(void **state)
+TEST_WITH(another_class_of_elf_is_not_known, start, NULL)
 {
 	Elf64_Ehdr e = {.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS32}, .e_shoff = 1000};
 
-	(void)state;
 	assert_int_equal(size_of(&e), 0);
 }
 
 /* Where a hostile header's sums pass 2^64, the size is unknown, not a small number. */
-static void an_elf_that_claims_too_much_has_no_size(void **state)
+TEST_WITH(an_elf_that_claims_too_much_has_no_size, start, NULL)
 {
 	Elf64_Ehdr e = {.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64},
 	                .e_shoff = UINT64_MAX - 10,
 	                .e_shnum = 1,
 	                .e_shentsize = 64};
 
-	(void)state;
 	assert_int_equal(size_of(&e), 0);
 	e.e_shoff = 0;
 	e.e_phoff = UINT64_MAX;
@@ -86,7 +83,7 @@ struct fatbin {
 	uint64_t size;
 };
 
-static void a_fatbin_says_its_size_also_through_its_wrapper(void **state)
+TEST_WITH(a_fatbin_says_its_size_also_through_its_wrapper, start, NULL)
 {
 	struct fatbin fat = {0xba55ed50u, 1, 16, 4000};
 	struct {
@@ -95,7 +92,6 @@ static void a_fatbin_says_its_size_also_through_its_wrapper(void **state)
 	} wrapper = {0x466243b1u, 1, &fat};
 	const void *begin;
 
-	(void)state;
 	assert_int_equal(gw_image_size(&fat, &begin), 4016);
 	assert_ptr_equal(begin, &fat);
 	assert_int_equal(gw_image_size(&wrapper, &begin), 4016);
@@ -106,17 +102,15 @@ static void a_fatbin_says_its_size_also_through_its_wrapper(void **state)
 	assert_int_equal(size_of(&fat), 0);
 }
 
-static void ptx_ends_with_its_text(void **state)
+TEST_WITH(ptx_ends_with_its_text, start, NULL)
 {
-	(void)state;
 	assert_int_equal(size_of(in_this_file), sizeof(in_this_file) - 1);
 	assert_int_equal(size_of("// comment"), 10);
 	assert_int_equal(size_of("\n\t.version"), 10);
 }
 
-static void garbage_has_no_size(void **state)
+TEST_WITH(garbage_has_no_size, start, NULL)
 {
-	(void)state;
 	assert_int_equal(size_of("\0\0\0\0"), 0);
 	assert_int_equal(size_of("garbage"), 0);
 	assert_int_equal(size_of("\x7f"
@@ -133,13 +127,12 @@ static struct gw_module_note *only_note(void)
 	return n;
 }
 
-static void code_in_memory_is_copied_with_its_digest(void **state)
+TEST_WITH(code_in_memory_is_copied_with_its_digest, start, NULL)
 {
 	char *image = strdup(in_this_file);
 	struct gw_module_note *n;
 	uint64_t first;
 
-	(void)state;
 	errno = 77;
 	gw_module_loaded((void *)0x1000, NULL, GW_MODULE_DATA, image, NULL);
 	assert_int_equal(errno, 77);
@@ -158,11 +151,10 @@ static void code_in_memory_is_copied_with_its_digest(void **state)
 	free(image);
 }
 
-static void code_that_lies_in_a_file_is_named_not_copied(void **state)
+TEST_WITH(code_that_lies_in_a_file_is_named_not_copied, start, NULL)
 {
 	struct gw_module_note *n;
 
-	(void)state;
 	gw_module_loaded((void *)0x1000, NULL, GW_MODULE_FATBIN, in_this_file, NULL);
 	n = only_note();
 	assert_null(n->image);
@@ -175,12 +167,11 @@ static void code_that_lies_in_a_file_is_named_not_copied(void **state)
 	drop(n);
 }
 
-static void the_linkers_output_is_reported_as_such_once(void **state)
+TEST_WITH(the_linkers_output_is_reported_as_such_once, start, NULL)
 {
 	struct gw_module_note *n;
 	char *image = strdup(in_this_file);
 
-	(void)state;
 	gw_module_linked(image);
 	gw_module_loaded((void *)0x1000, NULL, GW_MODULE_DATA, image, NULL);
 	n = only_note();
@@ -203,18 +194,17 @@ static uint64_t identity_of(void *handle, const void *image, const char *path)
 	return identity;
 }
 
-static void code_loaded_again_is_the_same_and_other_code_is_not(void **state)
+TEST_WITH(code_loaded_again_is_the_same_and_other_code_is_not, start, NULL)
 {
 	char *image = strdup(in_this_file);
 	uint64_t first = identity_of((void *)0x1000, image, NULL);
 
-	(void)state;
 	assert_true(first != 0);
 	assert_true(identity_of((void *)0x2000, image, NULL) == first);
 	image[strlen(image) - 2] ^= 1;
 	assert_true(identity_of((void *)0x3000, image, NULL) != first);
 	assert_true(identity_of((void *)0x4000, in_this_file, NULL) !=
-	            0); /* where it lies tells it */
+	            0); /* where it lies decides */
 	assert_true(identity_of((void *)0x5000, in_this_file, NULL) ==
 	            identity_of((void *)0x6000, in_this_file, NULL));
 	assert_true(identity_of((void *)0x5000, in_this_file, NULL) !=
@@ -227,12 +217,11 @@ static void code_loaded_again_is_the_same_and_other_code_is_not(void **state)
 }
 
 /* Each handle of a library, and each context, loads its modules anew. */
-static void code_loaded_again_shares_its_copy(void **state)
+TEST_WITH(code_loaded_again_shares_its_copy, start, NULL)
 {
 	char *image = strdup(".version 8.0\n// loaded again\n");
 	struct gw_module_note *n, *other;
 
-	(void)state;
 	gw_module_loaded((void *)0x1000, NULL, GW_MODULE_DATA, image, NULL);
 	n = only_note();
 	assert_non_null(n->image);
@@ -252,14 +241,63 @@ static void code_loaded_again_shares_its_copy(void **state)
 	free(image);
 }
 
-static void a_file_written_anew_is_other_code(void **state)
+TEST_WITH(a_copy_without_memory_takes_no_room, start, NULL)
+{
+	enum { SIZE = 4096 };
+	char *image = memset(malloc(SIZE), '/', SIZE);
+	const uint64_t copied = gw_module_copied(), now = gw_memory_now();
+	struct gw_module_note *n;
+
+	memcpy(image, in_this_file, sizeof(in_this_file) - 1);
+	image[SIZE - 1] = 0;
+	gw_options.memory_max = (now + SIZE) / 7 * 8; /* its note has room */
+	gw_module_loaded((void *)0x1000, NULL, GW_MODULE_DATA, image, NULL);
+	gw_options.memory_max = 0;
+	n = only_note();
+	assert_null(n->image);
+	drop(n);
+	assert_int_equal(gw_module_copied(), copied);
+	assert_true(gw_memory_now() < now + SIZE);
+	free(image);
+}
+
+/* Each of them is that of another module, so none is kept once. */
+TEST_WITH(a_report_without_room_takes_none, start, NULL)
+{
+	enum { SIZE = 1 << 20 };
+	char *cubin = calloc(1, SIZE);
+	uint64_t copied, now;
+	uint32_t number = 1;
+
+	gw_options.mode = GW_MODE_AUDIT;
+	gw_options.analyze_code = true;
+	assert_true(gw_module_reports_start());
+	gw_module_unseen();
+	/* Until the pool is full, which the copies of modules are not. */
+	do {
+		copied = gw_module_copied();
+		memcpy(cubin, &number, sizeof(number));
+		number++;
+		gw_module_reported(cubin, SIZE);
+		gw_module_copy_give(gw_module_copied() - copied);
+	} while (gw_counters[GW_COUNTER_images_dropped] == 0);
+	copied = gw_module_copied();
+	now = gw_memory_now();
+	memcpy(cubin, &number, sizeof(number));
+	gw_module_reported(cubin, SIZE);
+	assert_int_equal(gw_counters[GW_COUNTER_images_dropped], 2);
+	assert_int_equal(gw_module_copied(), copied);
+	assert_int_equal(gw_memory_now(), now);
+	free(cubin);
+}
+
+TEST_WITH(a_file_written_anew_is_other_code, start, NULL)
 {
 	char path[] = "/tmp/gw_module.XXXXXX";
 	struct timespec times[2] = {{.tv_sec = 1000}, {.tv_sec = 1000}};
 	int fd = mkstemp(path);
 	uint64_t first;
 
-	(void)state;
 	assert_true(fd >= 0);
 	assert_int_equal(futimens(fd, times), 0);
 	first = identity_of((void *)0x1000, NULL, path);
@@ -275,12 +313,11 @@ static void a_file_written_anew_is_other_code(void **state)
 }
 
 /* Its header may say more than there is: what is behind is not read. */
-static void a_huge_image_is_reported_by_its_head(void **state)
+TEST_WITH(a_huge_image_is_reported_by_its_head, start, NULL)
 {
 	struct fatbin *fat = malloc(sizeof(*fat));
 	uint64_t first;
 
-	(void)state;
 	*fat = (struct fatbin){0xba55ed50u, 1, 16, UINT64_C(1) << 40};
 	first = identity_of((void *)0x1000, fat, NULL);
 	assert_true(first != 0 && identity_of((void *)0x1000, fat, NULL) == first);
@@ -289,12 +326,11 @@ static void a_huge_image_is_reported_by_its_head(void **state)
 	free(fat);
 }
 
-static void notes_come_oldest_first_and_once(void **state)
+TEST_WITH(notes_come_oldest_first_and_once, start, NULL)
 {
 	struct gw_module_note *n, *next;
 	uint32_t last = 0;
 
-	(void)state;
 	for (uintptr_t i = 1; i <= 5; i++)
 		gw_module_loaded((void *)(i << 12), NULL, GW_MODULE_FILE, NULL, "f");
 	n = gw_module_notes_take();
@@ -308,11 +344,10 @@ static void notes_come_oldest_first_and_once(void **state)
 	assert_null(n);
 }
 
-static void an_unloaded_module_takes_its_functions_along(void **state)
+TEST_WITH(an_unloaded_module_takes_its_functions_along, start, NULL)
 {
 	struct gw_map *functions = &gw_hot.shared->functions;
 
-	(void)state;
 	gw_module_loaded((void *)0x1000, NULL, GW_MODULE_FILE, NULL, "f");
 	assert_true(gw_module_number(0x1000) > 0);
 	gw_map_put(functions, 0x5000, 1, 0x1000, 0);
@@ -325,11 +360,10 @@ static void an_unloaded_module_takes_its_functions_along(void **state)
 	drop(only_note());
 }
 
-static void a_function_found_under_another_owner_is_another(void **state)
+TEST_WITH(a_function_found_under_another_owner_is_another, start, NULL)
 {
 	struct gw_map *functions = &gw_hot.shared->functions;
 
-	(void)state;
 	gw_map_put(functions, 0x5000, 1, 0x1000, 0);
 	gw_function_found((void *)0x5000, (void *)0x1000);
 	assert_int_equal(gw_map_get(functions, 0x5000), 1);
@@ -337,12 +371,11 @@ static void a_function_found_under_another_owner_is_another(void **state)
 	assert_int_equal(gw_map_get(functions, 0x5000), 0);
 }
 
-static void a_module_of_a_library_is_its_code_and_ends_with_it(void **state)
+TEST_WITH(a_module_of_a_library_is_its_code_and_ends_with_it, start, NULL)
 {
 	struct gw_map *functions = &gw_hot.shared->functions;
 	uint32_t number;
 
-	(void)state;
 	gw_module_of_library((void *)0x2000, (void *)0x1000, NULL);
 	assert_int_equal(gw_module_number(0x2000), 0); /* of a library nobody saw */
 	gw_module_loaded((void *)0x1000, NULL, GW_MODULE_FILE, NULL, "f");
@@ -364,26 +397,5 @@ static void a_module_of_a_library_is_its_code_and_ends_with_it(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-#define T(name) cmocka_unit_test_setup(name, start)
-	        T(an_elf_ends_with_its_last_table),
-	        T(another_class_of_elf_is_not_known),
-	        T(an_elf_that_claims_too_much_has_no_size),
-	        T(a_fatbin_says_its_size_also_through_its_wrapper),
-	        T(ptx_ends_with_its_text),
-	        T(garbage_has_no_size),
-	        T(code_in_memory_is_copied_with_its_digest),
-	        T(code_that_lies_in_a_file_is_named_not_copied),
-	        T(the_linkers_output_is_reported_as_such_once),
-	        T(code_loaded_again_is_the_same_and_other_code_is_not),
-	        T(code_loaded_again_shares_its_copy),
-	        T(a_file_written_anew_is_other_code),
-	        T(a_huge_image_is_reported_by_its_head),
-	        T(notes_come_oldest_first_and_once),
-	        T(an_unloaded_module_takes_its_functions_along),
-	        T(a_function_found_under_another_owner_is_another),
-	        T(a_module_of_a_library_is_its_code_and_ends_with_it),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run(NULL, NULL);
 }

@@ -7,15 +7,12 @@
 #include "predictor/counters/nnls.h"
 #include "predictor/learner/krige.h"
 #include "tests/random.h"
+#include "tests/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static const struct gw_prior prior = {
         .offset = 1, .slope = 0.2, .smooth = 0.3, .reach = 1, .own = 0.05};
@@ -45,48 +42,44 @@ static double value_at(const struct gw_prior *p, const struct gw_point *points, 
 	return sum;
 }
 
-static void without_a_point_there_is_the_prior(void **state)
+TEST(without_a_point_there_is_the_prior)
 {
 	double deviation, all = sqrt(1 + 0.3 * 0.3 + 0.05 * 0.05);
 
-	(void)state;
 	assert_true(value_at(&prior, NULL, 0, 3, &deviation) == 0);
 	assert_true(fabs(deviation - all) < 1e-12);
 }
 
 /* One point of variance v + n^2 at the place itself: v / (v + n^2) of its value. */
-static void a_point_counts_by_how_much_it_can_tell(void **state)
+TEST(a_point_counts_by_how_much_it_can_tell)
 {
 	double deviation, v = 1 + 0.3 * 0.3;
 	struct gw_point sure = point(0, 2, 0.01), vague = point(0, 2, 2);
 
-	(void)state;
 	assert_true(fabs(value_at(&prior, &sure, 1, 0, &deviation) - 2 * v / (v + 1e-4)) < 1e-9);
 	assert_true(deviation < 0.06);
 	assert_true(fabs(value_at(&prior, &vague, 1, 0, &deviation) - 2 * v / (v + 4)) < 1e-9);
 	assert_true(deviation > 0.9);
 }
 
-static void the_farther_from_points_the_less_sure(void **state)
+TEST(the_farther_from_points_the_less_sure)
 {
 	struct gw_point p[2] = {point(0, 1, 0.02), point(1, 1.2, 0.02)};
 	double near, far, farther;
 
-	(void)state;
 	value_at(&prior, p, 2, 0.5, &near);
 	value_at(&prior, p, 2, 3, &far);
 	value_at(&prior, p, 2, 6, &farther);
 	assert_true(near < far && far < farther);
 }
 
-static void a_line_is_continued_and_a_bend_followed(void **state)
+TEST(a_line_is_continued_and_a_bend_followed)
 {
 	struct gw_point line[GW_KRIGE_POINTS], bend[GW_KRIGE_POINTS];
 	const struct gw_prior steep = {
 	        .offset = 3, .slope = 2, .smooth = 0.1, .reach = 1, .own = 0.01};
 	double deviation;
 
-	(void)state;
 	for (unsigned i = 0; i < GW_KRIGE_POINTS; i++) {
 		line[i] = point(i, 5 + 0.7 * i, 0.01);
 		bend[i] = point(i * 0.3, 5 + sin(i * 0.3), 0.01);
@@ -97,12 +90,11 @@ static void a_line_is_continued_and_a_bend_followed(void **state)
 }
 
 /* The same place twice makes the equations all but unsolvable. */
-static void points_at_one_place_are_averaged(void **state)
+TEST(points_at_one_place_are_averaged)
 {
 	struct gw_point p[GW_KRIGE_POINTS];
 	double deviation, v;
 
-	(void)state;
 	for (unsigned i = 0; i < GW_KRIGE_POINTS; i++)
 		p[i] = point(1, i % 2 ? 2.1 : 1.9, 1e-9);
 	v = value_at(&prior, p, GW_KRIGE_POINTS, 1, &deviation);
@@ -113,12 +105,11 @@ static void points_at_one_place_are_averaged(void **state)
 	assert_true(fabs(v - 2) < 0.01);
 }
 
-static void points_that_agree_less_than_held_for_likely_fit_badly(void **state)
+TEST(points_that_agree_less_than_held_for_likely_fit_badly)
 {
 	struct gw_point p[6] = {{.noise = 0}};
 	double left_out = 0;
 
-	(void)state;
 	assert_true(gw_krige_misfit(&prior, p, 0) == 1);
 	p[0] = point(0, 5, 0.1);
 	assert_true(gw_krige_misfit(&prior, p, 1) == 1);
@@ -140,30 +131,25 @@ static void points_that_agree_less_than_held_for_likely_fit_badly(void **state)
 
 /* Least squares that can't be negative. */
 /* cmocka wants these before it. */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <cmocka.h>
 
-static void least_squares_stay_at_zero_rather_than_below(void **state)
+TEST(least_squares_stay_at_zero_rather_than_below)
 {
 	/* Unconstrained: x = (2, -1). With x >= 0 the best is (1.2, 0). */
 	const double gram[] = {5, 4, 4, 5}, rhs[] = {6, 3};
 	double x[2], inverse[2];
 
-	(void)state;
 	assert_true(gw_nnls(2, gram, rhs, x, inverse));
 	assert_true(fabs(x[0] - 1.2) < 1e-6 && x[1] == 0);
 	assert_true(fabs(inverse[0] - 0.2) < 1e-6 && inverse[1] == 0);
 }
 
-static void least_squares_find_the_positive_solution(void **state)
+TEST(least_squares_find_the_positive_solution)
 {
 	const double gram[] = {2, 1, 0, 1, 3, 1, 0, 1, 4}, want[] = {1, 2, 3};
 	double rhs[3] = {0}, x[3];
 
-	(void)state;
 	for (unsigned i = 0; i < 3; i++)
 		for (unsigned j = 0; j < 3; j++)
 			rhs[i] += gram[i * 3 + j] * want[j];
@@ -216,9 +202,8 @@ static void assert_quantiles(const struct gw_sketch *s)
 	}
 }
 
-static void a_value_lies_within_its_bucket(void **state)
+TEST(a_value_lies_within_its_bucket)
 {
-	(void)state;
 	for (int i = 0; i < 100000; i++) {
 		double value = exp2(120 * next_uniform(&seed) - 60);
 		int32_t at = gw_sketch_index(value);
@@ -232,11 +217,10 @@ static void a_value_lies_within_its_bucket(void **state)
 	assert_int_equal(gw_sketch_index(0.5), -8);
 }
 
-static void quantiles_are_within_the_schemas_error(void **state)
+TEST(quantiles_are_within_the_schemas_error)
 {
 	static const double octaves[] = {0, 0.05, 1, 5, 7.8};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(octaves) / sizeof(*octaves); i++) {
 		struct gw_sketch s = spread(3e-6, octaves[i]);
 
@@ -246,14 +230,13 @@ static void quantiles_are_within_the_schemas_error(void **state)
 	assert_true(gw_sketch_error(GW_SKETCH_SCHEMA) < 0.0443);
 }
 
-static void a_wider_span_costs_resolution_and_no_value(void **state)
+TEST(a_wider_span_costs_resolution_and_no_value)
 {
 	static const struct {
 		double octaves;
 		int32_t schema;
 	} cases[] = {{12, 2}, {25, 1}, {50, 0}, {100, -1}};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		struct gw_sketch s = spread(1e-15, cases[i].octaves);
 
@@ -262,11 +245,10 @@ static void a_wider_span_costs_resolution_and_no_value(void **state)
 	}
 }
 
-static void sums_and_ends_are_exact(void **state)
+TEST(sums_and_ends_are_exact)
 {
 	struct gw_sketch s = {0};
 
-	(void)state;
 	gw_sketch_add(&s, 5, 2);
 	gw_sketch_add(&s, 0, 1);
 	gw_sketch_add(&s, -1, 1);
@@ -283,21 +265,19 @@ static void sums_and_ends_are_exact(void **state)
 	assert_true(gw_sketch_valid(&s));
 }
 
-static void an_empty_one_has_no_quantile(void **state)
+TEST(an_empty_one_has_no_quantile)
 {
 	struct gw_sketch s = {0};
 
-	(void)state;
 	assert_true(isnan(gw_sketch_quantile(&s, 0.5)));
 	assert_true(gw_sketch_valid(&s));
 }
 
 /* In any order and any parts. */
-static void parts_that_are_merged_are_the_whole(void **state)
+TEST(parts_that_are_merged_are_the_whole)
 {
 	static const double octaves[] = {2, 7, 20, 100};
 
-	(void)state;
 	for (size_t k = 0; k < sizeof(octaves) / sizeof(*octaves); k++) {
 		struct gw_sketch part[3] = {{0}}, all = {0};
 
@@ -313,11 +293,10 @@ static void parts_that_are_merged_are_the_whole(void **state)
 	}
 }
 
-static void damaged_ones_are_refused(void **state)
+TEST(damaged_ones_are_refused)
 {
 	struct gw_sketch s = spread(1, 3), bad;
 
-	(void)state;
 #define DAMAGED(field, value)                                                                      \
 	bad = s;                                                                                   \
 	bad.field = value;                                                                         \
@@ -347,11 +326,10 @@ static void assert_same_buckets(struct gw_sketch a, struct gw_sketch b)
 	}
 }
 
-static void what_came_since_is_what_was_added_since(void **state)
+TEST(what_came_since_is_what_was_added_since)
 {
 	static const double octaves[] = {1, 7, 20, 40};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(octaves) / sizeof(*octaves); i++) {
 		struct gw_sketch now = spread(100, 2), before = now, more, added;
 
@@ -366,11 +344,10 @@ static void what_came_since_is_what_was_added_since(void **state)
 	}
 }
 
-static void what_has_begun_anew_is_all_since(void **state)
+TEST(what_has_begun_anew_is_all_since)
 {
 	struct gw_sketch before = spread(100, 2), now = {0}, more;
 
-	(void)state;
 	gw_sketch_add(&now, 100, 7);
 	gw_sketch_since(&now, &before, &more);
 	assert_memory_equal(&more, &now, sizeof(now));
@@ -381,25 +358,5 @@ static void what_has_begun_anew_is_all_since(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(without_a_point_there_is_the_prior),
-	        cmocka_unit_test(a_point_counts_by_how_much_it_can_tell),
-	        cmocka_unit_test(the_farther_from_points_the_less_sure),
-	        cmocka_unit_test(a_line_is_continued_and_a_bend_followed),
-	        cmocka_unit_test(points_at_one_place_are_averaged),
-	        cmocka_unit_test(points_that_agree_less_than_held_for_likely_fit_badly),
-	        cmocka_unit_test(least_squares_stay_at_zero_rather_than_below),
-	        cmocka_unit_test(least_squares_find_the_positive_solution),
-	        cmocka_unit_test(a_value_lies_within_its_bucket),
-	        cmocka_unit_test(quantiles_are_within_the_schemas_error),
-	        cmocka_unit_test(a_wider_span_costs_resolution_and_no_value),
-	        cmocka_unit_test(sums_and_ends_are_exact),
-	        cmocka_unit_test(an_empty_one_has_no_quantile),
-	        cmocka_unit_test(parts_that_are_merged_are_the_whole),
-	        cmocka_unit_test(damaged_ones_are_refused),
-	        cmocka_unit_test(what_came_since_is_what_was_added_since),
-	        cmocka_unit_test(what_has_begun_anew_is_all_since),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run(NULL, NULL);
 }

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Occupancy against the toolkit's own calculator, and by hand where that has no say. */
 #include "predictor/models/occupancy.h"
+#include "tests/test.h"
 #include "tests/unit/model_fixture.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-#include <cmocka.h>
 #include <cuda_occupancy.h>
 
 /** What cudaGetDeviceProperties says of a GPU of each capability. */
@@ -112,11 +110,10 @@ static void compare(const struct gpu *g, const struct config *c)
 		assert_int_equal(o.limit[GW_OCCUPANCY_SHARED], theirs.blockLimitSharedMem);
 }
 
-static void agrees_with_the_toolkit_on_random_blocks(void **state)
+TEST(agrees_with_the_toolkit_on_random_blocks)
 {
 	uint64_t seed = 20261120;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(gpus) / sizeof(*gpus); i++)
 		for (int n = 0; n < 200; n++) {
 			/* 3.0 has 63 registers a thread, which the toolkit's header does not know.
@@ -135,12 +132,11 @@ static void agrees_with_the_toolkit_on_random_blocks(void **state)
 		}
 }
 
-static void agrees_with_the_toolkit_at_the_borders(void **state)
+TEST(agrees_with_the_toolkit_at_the_borders)
 {
 	static const int registers[] = {0, 1, 16, 32, 33, 40, 63, 64, 128, 168, 255};
 	static const int blocks[] = {1, 32, 33, 64, 96, 128, 256, 512, 768, 1023, 1024};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(gpus) / sizeof(*gpus); i++)
 		for (size_t r = 0; r < sizeof(registers) / sizeof(*registers); r++)
 			for (size_t b = 0; b < sizeof(blocks) / sizeof(*blocks); b++) {
@@ -155,12 +151,11 @@ static void agrees_with_the_toolkit_at_the_borders(void **state)
 }
 
 /* Fermi is not in the toolkit's header: occupancy calculator, 20 registers, 192 threads. */
-static void fermi_gives_registers_in_units_of_64(void **state)
+TEST(fermi_gives_registers_in_units_of_64)
 {
 	struct fixture f;
 	struct gw_occupancy o;
 
-	(void)state;
 	bare_device(&(struct gpu){.major = 2}, &f);
 	f.kernel.registers = 21; /* 21 x 32 = 672, given as 704: 23 warps a half, 46 in all */
 	f.launch.config.block = (struct gw_dim3){192, 1, 1};
@@ -170,12 +165,11 @@ static void fermi_gives_registers_in_units_of_64(void **state)
 	assert_int_equal(o.warps_per_sm, 42);
 }
 
-static void profile_values_override_the_table(void **state)
+TEST(profile_values_override_the_table)
 {
 	struct fixture f;
 	struct gw_occupancy o;
 
-	(void)state;
 	bare_device(&(struct gpu){.major = 9}, &f);
 	f.kernel.registers = 16;
 	fixture_param(&f, GW_PARAM_max_blocks_per_sm, 3);
@@ -184,12 +178,11 @@ static void profile_values_override_the_table(void **state)
 	assert_int_equal(o.limited_by, GW_OCCUPANCY_BLOCKS);
 }
 
-static void waves_and_the_last_ones_fill(void **state)
+TEST(waves_and_the_last_ones_fill)
 {
 	struct fixture f;
 	struct gw_occupancy o;
 
-	(void)state;
 	bare_device(&(struct gpu){.major = 9}, &f); /* 8 blocks of 8 warps on each of 10 SMs */
 	f.launch.config.grid = (struct gw_dim3){180, 1, 1};
 	assert_null(gw_occupancy_of(&f.device, &f.launch, &o));
@@ -202,12 +195,11 @@ static void waves_and_the_last_ones_fill(void **state)
 	assert_true(o.last_blocks == 0 && o.last_fill == 1);
 }
 
-static void clusters_are_resident_whole(void **state)
+TEST(clusters_are_resident_whole)
 {
 	struct fixture f;
 	struct gw_occupancy o;
 
-	(void)state;
 	bare_device(&(struct gpu){.major = 9}, &f);
 	f.launch.config.grid = (struct gw_dim3){1200, 1, 1};
 	f.launch.config.cluster = (struct gw_dim3){12, 1, 1};
@@ -260,9 +252,8 @@ static void too_much_shared(struct fixture *f)
 	f->launch.config.dynamic_shared = UINT32_MAX;
 }
 
-static void what_is_unknown_or_impossible_is_named(void **state)
+TEST(what_is_unknown_or_impossible_is_named)
 {
-	(void)state;
 	assert_non_null(strstr(why_not(no_registers), "registers"));
 	assert_non_null(strstr(why_not(no_capability), "compute_capability"));
 	assert_non_null(strstr(why_not(unheard_of), "compute capability"));
@@ -274,15 +265,5 @@ static void what_is_unknown_or_impossible_is_named(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(agrees_with_the_toolkit_on_random_blocks),
-	        cmocka_unit_test(agrees_with_the_toolkit_at_the_borders),
-	        cmocka_unit_test(fermi_gives_registers_in_units_of_64),
-	        cmocka_unit_test(profile_values_override_the_table),
-	        cmocka_unit_test(waves_and_the_last_ones_fill),
-	        cmocka_unit_test(clusters_are_resident_whole),
-	        cmocka_unit_test(what_is_unknown_or_impossible_is_named),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run(NULL, NULL);
 }

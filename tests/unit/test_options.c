@@ -1,21 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/runtime/options.h"
+#include "tests/test.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 /* Every variable of the list unset. */
 static int clear(void **state)
 {
-	(void)state;
 #define OPTION(name, variable, type, fallback, low, high, choices, meaning) unsetenv(variable);
 #include "predictor/core/config.def"
 #undef OPTION
@@ -46,9 +43,8 @@ static void refuses(const char *variable, const char *value)
 	assert_string_equal(gw_options.cupti, "");
 }
 
-static void defaults_hold_where_nothing_is_set(void **state)
+TEST_WITH(defaults_hold_where_nothing_is_set, clear, NULL)
 {
-	(void)state;
 	gw_options_read();
 	assert_string_equal(gw_options.rejected, "");
 	assert_int_equal(gw_options.mode, GW_MODE_AUDIT);
@@ -61,12 +57,11 @@ static void defaults_hold_where_nothing_is_set(void **state)
 }
 
 /* The program may leave its folder before it launches; and a percent sign of that is no macro. */
-static void the_name_of_the_log_is_absolute_from_the_start(void **state)
+TEST_WITH(the_name_of_the_log_is_absolute_from_the_start, clear, NULL)
 {
 	static const char folder[] = "/tmp/100%p";
 	char before[4096];
 
-	(void)state;
 	assert_non_null(getcwd(before, sizeof(before)));
 	assert_true(mkdir(folder, 0700) == 0 || errno == EEXIST);
 	assert_int_equal(chdir(folder), 0);
@@ -78,18 +73,16 @@ static void the_name_of_the_log_is_absolute_from_the_start(void **state)
 	assert_string_equal(gw_options.out, "/var/log/x");
 }
 
-static void an_empty_value_is_as_none(void **state)
+TEST_WITH(an_empty_value_is_as_none, clear, NULL)
 {
-	(void)state;
 	setenv("GPUWATCH_MODE", "", 1);
 	setenv("GPUWATCH_OUT", "", 1);
 	setenv("GPUWATCH_LOG_MAX", "", 1);
 	defaults_hold_where_nothing_is_set(state);
 }
 
-static void every_mode_and_summary_is_known(void **state)
+TEST_WITH(every_mode_and_summary_is_known, clear, NULL)
 {
-	(void)state;
 	with("GPUWATCH_MODE", "count");
 	assert_int_equal(gw_options.mode, GW_MODE_COUNT);
 	with("GPUWATCH_MODE", "off");
@@ -105,9 +98,8 @@ static void every_mode_and_summary_is_known(void **state)
 	assert_string_equal(gw_options.rejected, "");
 }
 
-static void disable_wins_over_the_mode(void **state)
+TEST_WITH(disable_wins_over_the_mode, clear, NULL)
 {
-	(void)state;
 	setenv("GPUWATCH_DISABLE", "1", 1);
 	with("GPUWATCH_MODE", "count");
 	assert_int_equal(gw_options.mode, GW_MODE_OFF);
@@ -115,7 +107,7 @@ static void disable_wins_over_the_mode(void **state)
 	assert_int_equal(gw_options.mode, GW_MODE_COUNT);
 }
 
-static void sizes_have_units(void **state)
+TEST_WITH(sizes_have_units, clear, NULL)
 {
 	static const struct {
 		const char *text;
@@ -129,7 +121,6 @@ static void sizes_have_units(void **state)
 	             {"1024G", UINT64_C(1) << 40},
 	             {"1099511627776", UINT64_C(1) << 40}};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
 		with("GPUWATCH_LOG_MAX", sizes[i].text);
 		assert_string_equal(gw_options.rejected, "");
@@ -137,9 +128,8 @@ static void sizes_have_units(void **state)
 	}
 }
 
-static void a_ring_is_rounded_up_to_a_power_of_two(void **state)
+TEST_WITH(a_ring_is_rounded_up_to_a_power_of_two, clear, NULL)
 {
-	(void)state;
 	with("GPUWATCH_RING", "64");
 	assert_int_equal(gw_options.ring, 64);
 	with("GPUWATCH_RING", "65");
@@ -148,16 +138,15 @@ static void a_ring_is_rounded_up_to_a_power_of_two(void **state)
 	assert_int_equal(gw_options.ring, 1048576);
 }
 
-static void texts_are_taken_as_they_are(void **state)
+TEST_WITH(texts_are_taken_as_they_are, clear, NULL)
 {
-	(void)state;
 	setenv("GPUWATCH_OUT", "/tmp/with space.%p", 1);
 	with("GPUWATCH_CUPTI", "none");
 	assert_string_equal(gw_options.out, "/tmp/with space.%p");
 	assert_string_equal(gw_options.cupti, "none");
 }
 
-static void what_is_not_understood_keeps_its_default(void **state)
+TEST_WITH(what_is_not_understood_keeps_its_default, clear, NULL)
 {
 	static const char *const bad[][2] = {
 	        {"GPUWATCH_MODE", "audi"},       {"GPUWATCH_MODE", "audit|count"},
@@ -174,13 +163,12 @@ static void what_is_not_understood_keeps_its_default(void **state)
 	        {"GPUWATCH_EVENT_RATE", "many"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
 		refuses(bad[i][0], bad[i][1]);
 }
 
 /* The whole sentence, so that nothing of it is cut off. */
-static void what_a_value_must_be_is_reported(void **state)
+TEST_WITH(what_a_value_must_be_is_reported, clear, NULL)
 {
 	static const char *const reported[][3] = {
 	        {"GPUWATCH_MODE", "audi", "must be one of audit|watch|count|off|idle; using audit"},
@@ -191,7 +179,6 @@ static void what_a_value_must_be_is_reported(void **state)
 	};
 	char whole[300];
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(reported) / sizeof(*reported); i++) {
 		clear(NULL);
 		with(reported[i][0], reported[i][1]);
@@ -202,20 +189,18 @@ static void what_a_value_must_be_is_reported(void **state)
 }
 
 /* Nobody asked for counters by a variable that is empty. */
-static void an_empty_variable_asks_for_no_counters(void **state)
+TEST_WITH(an_empty_variable_asks_for_no_counters, clear, NULL)
 {
-	(void)state;
 	with("GPUWATCH_COUNTERS", "");
 	assert_false(gw_options.counters_asked);
 	with("GPUWATCH_COUNTERS", "pm");
 	assert_true(gw_options.counters_asked);
 }
 
-static void a_text_too_long_is_refused(void **state)
+TEST_WITH(a_text_too_long_is_refused, clear, NULL)
 {
 	static char text[5000];
 
-	(void)state;
 	memset(text, 'x', sizeof(text) - 1);
 	refuses("GPUWATCH_OUT", text);
 	refuses("GPUWATCH_CUPTI", text);
@@ -225,9 +210,8 @@ static void a_text_too_long_is_refused(void **state)
 	assert_string_equal(gw_options.out, text);
 }
 
-static void only_the_first_misunderstanding_is_reported(void **state)
+TEST_WITH(only_the_first_misunderstanding_is_reported, clear, NULL)
 {
-	(void)state;
 	setenv("GPUWATCH_MODE", "wrong", 1);
 	with("GPUWATCH_RING", "wrong");
 	assert_non_null(strstr(gw_options.rejected, "GPUWATCH_MODE=wrong"));
@@ -239,22 +223,5 @@ static void only_the_first_misunderstanding_is_reported(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-#define T(name) cmocka_unit_test_setup(name, clear)
-	        T(defaults_hold_where_nothing_is_set),
-	        T(the_name_of_the_log_is_absolute_from_the_start),
-	        T(an_empty_value_is_as_none),
-	        T(every_mode_and_summary_is_known),
-	        T(disable_wins_over_the_mode),
-	        T(sizes_have_units),
-	        T(a_ring_is_rounded_up_to_a_power_of_two),
-	        T(texts_are_taken_as_they_are),
-	        T(what_is_not_understood_keeps_its_default),
-	        T(what_a_value_must_be_is_reported),
-	        T(an_empty_variable_asks_for_no_counters),
-	        T(a_text_too_long_is_refused),
-	        T(only_the_first_misunderstanding_is_reported),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run(NULL, NULL);
 }

@@ -4,22 +4,19 @@
 #include "predictor/learner/coverage.h"
 #include "predictor/learner/predictor.h"
 #include "tests/random.h"
+#include "tests/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
-#include <cmocka.h>
 
 static uint64_t seed;
 
-static void few_do_not_matter(void **state)
+TEST(few_do_not_matter)
 {
 	struct gw_overlap c = {0};
 	double low, high;
 
-	(void)state;
 	assert_false(gw_overlap_range(&c, &low, &high));
 	for (int i = 0; i < 100; i++) {
 		gw_overlap_add(&c, false, 9);
@@ -29,12 +26,11 @@ static void few_do_not_matter(void **state)
 	}
 }
 
-static void the_latest_are_held(void **state)
+TEST(the_latest_are_held)
 {
 	struct gw_overlap c = {0};
 	double low, high;
 
-	(void)state;
 	gw_overlap_add(&c, false, 100);
 	for (int i = 0; i < GW_RANGE_TIMES; i++)
 		gw_overlap_add(&c, false, 3 + i);
@@ -42,13 +38,12 @@ static void the_latest_are_held(void **state)
 	assert_true(low == 3 && high == 2 + GW_RANGE_TIMES);
 }
 
-static void what_has_passed_is_forgotten(void **state)
+TEST(what_has_passed_is_forgotten)
 {
 	struct gw_overlap c = {0};
 	double low, high;
 	int launches = 0;
 
-	(void)state;
 	for (int i = 0; i < 1000; i++)
 		gw_overlap_add(&c, false, 5);
 	while (gw_overlap_range(&c, &low, &high) && launches < 1000) {
@@ -59,13 +54,12 @@ static void what_has_passed_is_forgotten(void **state)
 }
 
 /* What (n - 1) / (n + 1) says, of a distribution with a long tail. */
-static void their_range_holds_the_next_nine_times_in_ten(void **state)
+TEST(their_range_holds_the_next_nine_times_in_ten)
 {
 	struct gw_overlap c = {0};
 	double low, high;
 	int held = 0;
 
-	(void)state;
 	seed = 3;
 	for (int i = 0; i < 20000; i++) {
 		double t = exp(next_normal(&seed) * 0.7);
@@ -145,11 +139,10 @@ static double now_and_then(int launch, bool *exclusive)
 }
 
 /* Verdicts come when it is otherwise already: no width that follows them would do. */
-static void intervals_hold_beside_others_and_are_no_wider_for_it(void **state)
+TEST(intervals_hold_beside_others_and_are_no_wider_for_it)
 {
 	double (*const courses[])(int, bool *) = {in_turns, for_long, now_and_then};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(courses) / sizeof(*courses); i++) {
 		struct outcome o = of_course(courses[i]);
 
@@ -163,13 +156,5 @@ static void intervals_hold_beside_others_and_are_no_wider_for_it(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(few_do_not_matter),
-	        cmocka_unit_test(the_latest_are_held),
-	        cmocka_unit_test(what_has_passed_is_forgotten),
-	        cmocka_unit_test(their_range_holds_the_next_nine_times_in_ten),
-	        cmocka_unit_test(intervals_hold_beside_others_and_are_no_wider_for_it),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run(NULL, NULL);
 }

@@ -8,21 +8,17 @@
 #include "preload/runtime/deadline.h"
 #include "preload/runtime/degrade.h"
 #include "preload/runtime/options.h"
+#include "tests/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static const uint64_t S = 1000 * GW_MS;
 static uint64_t now_ns, cpu_ns;
 
 static int start(void **state)
 {
-	(void)state;
 	gw_options.mode = GW_MODE_WATCH;
 	gw_options.cpu_max = 2;
 	now_ns = 1000 * S;
@@ -58,24 +54,21 @@ static uint64_t counter(enum gw_counter c)
 	return atomic_load(&gw_counters[c]);
 }
 
-static void within_the_limit_nothing_is_shed(void **state)
+TEST_WITH(within_the_limit_nothing_is_shed, start, NULL)
 {
-	(void)state;
 	pass(600, 20);
 	assert_int_equal(level(), GW_SHED_NOTHING);
 	assert_int_equal(counter(GW_COUNTER_sheds), 0);
 }
 
-static void the_first_three_seconds_of_cpu_are_free(void **state)
+TEST_WITH(the_first_three_seconds_of_cpu_are_free, start, NULL)
 {
-	(void)state;
 	pass(3, 1000);
 	assert_int_equal(level(), GW_SHED_NOTHING);
 }
 
-static void above_it_code_analysis_goes_first(void **state)
+TEST_WITH(above_it_code_analysis_goes_first, start, NULL)
 {
-	(void)state;
 	pass(3, 1000);
 	pass(8, 30);
 	assert_int_equal(level(), GW_SHED_ANALYSIS);
@@ -84,9 +77,8 @@ static void above_it_code_analysis_goes_first(void **state)
 }
 
 /* Each five seconds the next, until nothing is left. */
-static void one_thing_after_the_other_is_shed(void **state)
+TEST_WITH(one_thing_after_the_other_is_shed, start, NULL)
 {
-	(void)state;
 	pass(4, 1000);
 	for (unsigned n = GW_SHED_ANALYSIS; n < GW_SHEDS; n++) {
 		assert_int_equal(level(), n);
@@ -96,18 +88,16 @@ static void one_thing_after_the_other_is_shed(void **state)
 	assert_int_equal(counter(GW_COUNTER_sheds), GW_SHEDS - 1);
 }
 
-static void what_was_shed_last_has_time_to_help(void **state)
+TEST_WITH(what_was_shed_last_has_time_to_help, start, NULL)
 {
-	(void)state;
 	pass(4, 1000);
 	assert_int_equal(level(), GW_SHED_ANALYSIS);
 	pass(60, 15); /* less than is earned: what is owed is paid back */
 	assert_int_equal(level(), GW_SHED_ANALYSIS);
 }
 
-static void what_was_shed_comes_back_in_the_opposite_order(void **state)
+TEST_WITH(what_was_shed_comes_back_in_the_opposite_order, start, NULL)
 {
-	(void)state;
 	pass(4, 1000);
 	pass(5, 500);
 	assert_int_equal(level(), GW_SHED_COUNTERS);
@@ -121,22 +111,20 @@ static void what_was_shed_comes_back_in_the_opposite_order(void **state)
 }
 
 /* However long it took too much, after this time there is room again. */
-static void what_is_owed_has_a_bound(void **state)
+TEST_WITH(what_is_owed_has_a_bound, start, NULL)
 {
 	const unsigned seconds = 2 * GW_OWN_USE_AHEAD_MS / 1000 * 100 / 2;
 
-	(void)state;
 	pass(2000, 900);
 	assert_int_equal(level(), GW_SHEDS - 1);
 	pass(seconds, 0);
 	assert_true(level() < GW_SHEDS - 1);
 }
 
-static void it_is_said_once(void **state)
+TEST_WITH(it_is_said_once, start, NULL)
 {
 	struct gw_reason r;
 
-	(void)state;
 	pass(4, 1000);
 	pass(100, 500);
 	assert_true(gw_degraded_get(0, &r));
@@ -145,18 +133,16 @@ static void it_is_said_once(void **state)
 	assert_false(gw_degraded_get(1, &r));
 }
 
-static void zero_is_no_limit(void **state)
+TEST_WITH(zero_is_no_limit, start, NULL)
 {
-	(void)state;
 	gw_options.cpu_max = 0;
 	pass(100, 900);
 	assert_int_equal(level(), GW_SHED_NOTHING);
 }
 
 /* Nor is what audit took owed afterwards. */
-static void other_modes_have_no_limit(void **state)
+TEST_WITH(other_modes_have_no_limit, start, NULL)
 {
-	(void)state;
 	gw_options.mode = GW_MODE_AUDIT;
 	pass(100, 900);
 	assert_int_equal(level(), GW_SHED_NOTHING);
@@ -165,9 +151,8 @@ static void other_modes_have_no_limit(void **state)
 	assert_int_equal(level(), GW_SHED_NOTHING);
 }
 
-static void a_thread_missing_from_a_look_does_not_count_twice(void **state)
+TEST_WITH(a_thread_missing_from_a_look_does_not_count_twice, start, NULL)
 {
-	(void)state;
 	pass(1, 2900);
 	for (unsigned i = 0; i < 10; i++) {
 		gw_own_use_tick(now_ns += S, cpu_ns - S);
@@ -187,27 +172,24 @@ static void window(uint32_t before, uint32_t in)
 	gw_window_cost_ended();
 }
 
-static void few_windows_show_nothing(void **state)
+TEST(few_windows_show_nothing)
 {
-	(void)state;
 	gw_window_cost_start();
 	for (int i = 0; i < 7; i++)
 		window(100, 100);
 	assert_true(gw_window_cost_share() == 0.5);
 }
 
-static void the_loss_is_the_pace_in_windows_by_the_pace_before(void **state)
+TEST(the_loss_is_the_pace_in_windows_by_the_pace_before)
 {
-	(void)state;
 	gw_window_cost_start();
 	for (int i = 0; i < 64; i++)
 		window(100, 80);
 	assert_true(gw_window_cost_share() > 0.199 && gw_window_cost_share() < 0.201);
 }
 
-static void windows_that_cost_nothing_are_not_free(void **state)
+TEST(windows_that_cost_nothing_are_not_free)
 {
-	(void)state;
 	gw_window_cost_start();
 	for (int i = 0; i < 64; i++)
 		window(100, 101);
@@ -215,18 +197,16 @@ static void windows_that_cost_nothing_are_not_free(void **state)
 }
 
 /* 0 or 200 a millisecond, no less on the average: it may be as much as the error of the mean. */
-static void an_uneven_pace_is_charged_for_its_error(void **state)
+TEST(an_uneven_pace_is_charged_for_its_error)
 {
-	(void)state;
 	gw_window_cost_start();
 	for (int i = 0; i < 64; i++)
 		window(100, i % 2 ? 200 : 0);
 	assert_true(gw_window_cost_share() > 0.15 && gw_window_cost_share() < 0.35);
 }
 
-static void a_program_that_changes_is_seen(void **state)
+TEST(a_program_that_changes_is_seen)
 {
-	(void)state;
 	gw_window_cost_start();
 	for (int i = 0; i < 100; i++)
 		window(100, 100);
@@ -244,34 +224,30 @@ static void second_of(uint32_t times, uint32_t nodes)
 		gw_window_cost_launch(nodes);
 }
 
-static void many_launch_calls_keep_libcupti_away(void **state)
+TEST(many_launch_calls_keep_libcupti_away)
 {
-	(void)state;
 	second_of(200000, 0);
 	assert_false(gw_window_cost_stay(1));
 	assert_true(gw_window_cost_stay(50));
 }
 
 /* libcupti could not be detached again when the program begins in earnest. */
-static void the_first_launches_decide_nothing(void **state)
+TEST(the_first_launches_decide_nothing)
 {
-	(void)state;
 	gw_window_cost_start();
 	gw_window_cost_round(false, 100 * MS, 1, 0);
 	gw_window_cost_launch(0);
 	assert_false(gw_window_cost_stay(1));
 }
 
-static void a_thousand_a_second_do_not(void **state)
+TEST(a_thousand_a_second_do_not)
 {
-	(void)state;
 	second_of(1000, 0);
 	assert_true(gw_window_cost_stay(1));
 }
 
-static void kernels_of_graphs_count_too(void **state)
+TEST(kernels_of_graphs_count_too)
 {
-	(void)state;
 	second_of(500, 400);
 	assert_false(gw_window_cost_stay(1));
 	assert_false(gw_window_cost_stay(10));
@@ -279,18 +255,16 @@ static void kernels_of_graphs_count_too(void **state)
 }
 
 /* The mean of the last ten seconds or so. */
-static void a_program_that_launches_less_is_seen(void **state)
+TEST(a_program_that_launches_less_is_seen)
 {
-	(void)state;
 	second_of(200000, 0);
 	for (int i = 0; i < 200; i++)
 		gw_window_cost_round(false, 1000 * MS, 0, 0);
 	assert_true(gw_window_cost_stay(1));
 }
 
-static void a_window_in_which_the_worker_falls_behind_is_seen_and_rested_from(void **state)
+TEST(a_window_in_which_the_worker_falls_behind_is_seen_and_rested_from)
 {
-	(void)state;
 	gw_window_cost_start();
 	gw_window_cost_round(true, 10 * MS, 8191, 0.49);
 	gw_window_cost_round(false, 10 * MS, 100000, 1);
@@ -305,9 +279,8 @@ static void a_window_in_which_the_worker_falls_behind_is_seen_and_rested_from(vo
 }
 
 /* 64 threads that launch a little fill no ring. */
-static void many_launches_in_many_rings_are_not_too_many(void **state)
+TEST(many_launches_in_many_rings_are_not_too_many)
 {
-	(void)state;
 	gw_window_cost_start();
 	gw_window_cost_round(true, 10 * MS, 64 * 512, 512 / 16384.0);
 	assert_false(gw_window_cost_behind());
@@ -318,7 +291,6 @@ static struct gw_thread thread;
 
 static int with_a_thread(void **state)
 {
-	(void)state;
 	gw_hot.shared = &shared;
 	atomic_store(&shared.threads[0], &thread);
 	atomic_store(&shared.thread_count, 1);
@@ -328,16 +300,14 @@ static int with_a_thread(void **state)
 
 static int without_threads(void **state)
 {
-	(void)state;
 	gw_hot.shared = NULL;
 	return 0;
 }
 
-static void event_pairs_are_charged_by_their_number(void **state)
+TEST_WITH(event_pairs_are_charged_by_their_number, with_a_thread, without_threads)
 {
 	uint64_t none, ten;
 
-	(void)state;
 	none = gw_window_cost_events(0);
 	atomic_fetch_add(&thread.counts.pairs, 10);
 	ten = gw_window_cost_events(0);
@@ -346,18 +316,16 @@ static void event_pairs_are_charged_by_their_number(void **state)
 	assert_int_equal(gw_window_cost_events(0), 0); /* once */
 }
 
-static void launching_in_a_window_of_event_pairs_is_charged_in_part(void **state)
+TEST_WITH(launching_in_a_window_of_event_pairs_is_charged_in_part, with_a_thread, without_threads)
 {
-	(void)state;
 	assert_in_range(gw_window_cost_events(100 * MS), MS, 20 * MS);
 }
 
 /* 1,000 graphs of 396 kernels a second: 198.6 ms of a second, by what CUPTI took of others. */
-static void what_attaching_would_take_is_said(void **state)
+TEST(what_attaching_would_take_is_said)
 {
 	struct gw_reason why;
 
-	(void)state;
 	gw_window_cost_start();
 	gw_degraded_reset();
 	gw_options.records = true;
@@ -379,9 +347,8 @@ static void what_attaching_would_take_is_said(void **state)
 }
 
 /* Calls of 100 us: hooks take little, and one launch in few is timed. */
-static void a_program_with_few_launches_leaves_windows_the_budget(void **state)
+TEST(a_program_with_few_launches_leaves_windows_the_budget)
 {
-	(void)state;
 	gw_window_cost_start();
 	for (unsigned i = 0; i < 1000; i++) {
 		gw_window_cost_launch(0);
@@ -393,9 +360,8 @@ static void a_program_with_few_launches_leaves_windows_the_budget(void **state)
 }
 
 /* Calls of 3 us: the hooks alone take the budget. */
-static void what_hooks_take_windows_do_not_have(void **state)
+TEST(what_hooks_take_windows_do_not_have)
 {
-	(void)state;
 	gw_window_cost_start();
 	for (unsigned i = 0; i < 1000; i++) {
 		gw_window_cost_launch(0);
@@ -408,39 +374,5 @@ static void what_hooks_take_windows_do_not_have(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test_setup(within_the_limit_nothing_is_shed, start),
-	        cmocka_unit_test_setup(the_first_three_seconds_of_cpu_are_free, start),
-	        cmocka_unit_test_setup(above_it_code_analysis_goes_first, start),
-	        cmocka_unit_test_setup(one_thing_after_the_other_is_shed, start),
-	        cmocka_unit_test_setup(what_was_shed_last_has_time_to_help, start),
-	        cmocka_unit_test_setup(what_was_shed_comes_back_in_the_opposite_order, start),
-	        cmocka_unit_test_setup(what_is_owed_has_a_bound, start),
-	        cmocka_unit_test_setup(it_is_said_once, start),
-	        cmocka_unit_test_setup(zero_is_no_limit, start),
-	        cmocka_unit_test_setup(other_modes_have_no_limit, start),
-	        cmocka_unit_test_setup(a_thread_missing_from_a_look_does_not_count_twice, start),
-	        cmocka_unit_test(few_windows_show_nothing),
-	        cmocka_unit_test(the_loss_is_the_pace_in_windows_by_the_pace_before),
-	        cmocka_unit_test(windows_that_cost_nothing_are_not_free),
-	        cmocka_unit_test(an_uneven_pace_is_charged_for_its_error),
-	        cmocka_unit_test(a_program_that_changes_is_seen),
-	        cmocka_unit_test(many_launch_calls_keep_libcupti_away),
-	        cmocka_unit_test(the_first_launches_decide_nothing),
-	        cmocka_unit_test(a_thousand_a_second_do_not),
-	        cmocka_unit_test(kernels_of_graphs_count_too),
-	        cmocka_unit_test(a_program_that_launches_less_is_seen),
-	        cmocka_unit_test(a_window_in_which_the_worker_falls_behind_is_seen_and_rested_from),
-	        cmocka_unit_test(many_launches_in_many_rings_are_not_too_many),
-	        cmocka_unit_test(what_attaching_would_take_is_said),
-	        cmocka_unit_test(a_program_with_few_launches_leaves_windows_the_budget),
-	        cmocka_unit_test(what_hooks_take_windows_do_not_have),
-	        cmocka_unit_test_setup_teardown(event_pairs_are_charged_by_their_number,
-	                                        with_a_thread, without_threads),
-	        cmocka_unit_test_setup_teardown(
-	                launching_in_a_window_of_event_pairs_is_charged_in_part, with_a_thread,
-	                without_threads),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run(NULL, NULL);
 }

@@ -3,13 +3,11 @@
 #include "predictor/models/peaks.h"
 #include "predictor/models/bounds.h"
 #include "predictor/models/verdict.h"
+#include "tests/test.h"
 #include "tests/unit/model_fixture.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-#include <cmocka.h>
 
 /* 2e12 B/s of device memory: 1e9 bytes take 0.5 ms. */
 static void reading(struct fixture *f, double bytes)
@@ -40,12 +38,11 @@ static struct gw_peak peak(const struct fixture *f, const char *name)
 	return (struct gw_peak){0};
 }
 
-static void amount_over_seconds_is_the_rate_of_the_profile(void **state)
+TEST(amount_over_seconds_is_the_rate_of_the_profile)
 {
 	struct fixture f;
 	struct gw_peak c;
 
-	(void)state;
 	reading(&f, 3e9);
 	c = peak(&f, "dram");
 	assert_true(fabs(c.amount / c.seconds / gw_param(&f.device, GW_PARAM_b_mem) - 1) < 1e-9);
@@ -57,14 +54,13 @@ static void amount_over_seconds_is_the_rate_of_the_profile(void **state)
 	assert_true(fabs(c.amount / c.seconds / gw_param(&f.device, GW_PARAM_t_dp) - 1) < 1e-9);
 }
 
-/* What the code tells of the half of the pipe that multiplies integers, where data decide, is a
+/* What the code shows of the half of the pipe that multiplies integers, where data decide, is a
  * range. */
-static void a_part_reported_is_no_more_than_the_whole_counted(void **state)
+TEST(a_part_reported_is_no_more_than_the_whole_counted)
 {
 	struct fixture f;
 	double all;
 
-	(void)state;
 	fixture_init(&f);
 	fixture_work(&f, GW_WORK_pipe_fma, 1e8);
 	fixture_work(&f, GW_WORK_pipe_fma_heavy, 1e8);
@@ -75,13 +71,12 @@ static void a_part_reported_is_no_more_than_the_whole_counted(void **state)
 	assert_true(peak(&f, "fma").seconds > all);
 }
 
-static void peaks_are_of_memory_and_pipes_only(void **state)
+TEST(peaks_are_of_memory_and_pipes_only)
 {
 	struct gw_peak all[GW_RESOURCES_MAX];
 	struct fixture f;
 	unsigned count;
 
-	(void)state;
 	fixture_init(&f);
 	count = gw_peaks(&f.device, &f.launch, &f.work, all);
 	assert_true(count > 10);
@@ -92,13 +87,12 @@ static void peaks_are_of_memory_and_pipes_only(void **state)
 }
 
 /* One block more than SMs: the model waits for the busiest SM, the peak is the whole GPU's. */
-static void uneven_grid_does_not_lower_the_peak(void **state)
+TEST(uneven_grid_does_not_lower_the_peak)
 {
 	struct fixture f;
 	struct gw_estimate e;
 	double even;
 
-	(void)state;
 	fixture_init(&f);
 	fixture_grid(&f, 101, 1024);
 	fixture_work(&f, GW_WORK_inst_issued, 1e9);
@@ -108,25 +102,23 @@ static void uneven_grid_does_not_lower_the_peak(void **state)
 	assert_true(fixture_term(&e, "issue") > 1.9 * even);
 }
 
-static void unknown_work_has_no_peak(void **state)
+TEST(unknown_work_has_no_peak)
 {
 	struct fixture f;
 	struct gw_peak c;
 
-	(void)state;
 	fixture_init(&f);
 	f.work.q[GW_WORK_l1_bytes] = (struct gw_quantity){.value = NAN};
 	c = peak(&f, "l1");
 	assert_true(isnan(c.seconds) && isnan(c.amount));
 }
 
-static void near_a_peak_is_bound_by_it(void **state)
+TEST(near_a_peak_is_bound_by_it)
 {
 	struct fixture f;
 	struct gw_verdict v;
 	double ideal;
 
-	(void)state;
 	reading(&f, 1e10);
 	ideal = peak(&f, "dram").seconds;
 	v = measured(&f, ideal / 0.9);
@@ -137,12 +129,11 @@ static void near_a_peak_is_bound_by_it(void **state)
 	assert_true(v.confidence > 0.9);
 }
 
-static void far_from_every_peak_is_latency(void **state)
+TEST(far_from_every_peak_is_latency)
 {
 	struct fixture f;
 	struct gw_verdict v;
 
-	(void)state;
 	reading(&f, 1e10);
 	v = measured(&f, peak(&f, "dram").seconds / 0.3);
 	assert_int_equal(v.bound, GW_BOUND_LATENCY);
@@ -152,12 +143,11 @@ static void far_from_every_peak_is_latency(void **state)
 	assert_int_equal(v.cause, GW_LATENCY_PARALLELISM);
 }
 
-static void the_line_is_doubtful_and_far_from_it_is_sure(void **state)
+TEST(the_line_is_doubtful_and_far_from_it_is_sure)
 {
 	struct fixture f;
 	double ideal;
 
-	(void)state;
 	reading(&f, 1e10);
 	ideal = peak(&f, "dram").seconds;
 	assert_true(measured(&f, ideal / 0.61).confidence < 0.6);
@@ -169,12 +159,11 @@ static void the_line_is_doubtful_and_far_from_it_is_sure(void **state)
 	assert_true(measured(&f, ideal / 0.9).confidence < 0.3);
 }
 
-static void short_launch_is_bound_by_its_start(void **state)
+TEST(short_launch_is_bound_by_its_start)
 {
 	struct fixture f;
 	struct gw_verdict v;
 
-	(void)state;
 	fixture_init(&f);
 	fixture_grid(&f, 1, 32);
 	v = measured(&f, gw_param(&f.device, GW_PARAM_launch_floor) * 1.2);
@@ -206,11 +195,10 @@ static void forget_issue(struct fixture *f)
 	forget(f, GW_WORK_inst_executed);
 }
 
-static void what_was_not_measured_or_counted_is_unknown(void **state)
+TEST(what_was_not_measured_or_counted_is_unknown)
 {
 	struct fixture f;
 
-	(void)state;
 	fixture_init(&f);
 	assert_string_equal(measured(&f, NAN).unknown, "it was not measured");
 	assert_int_equal(measured(&f, 0).bound, GW_BOUND_UNKNOWN);
@@ -222,12 +210,11 @@ static void what_was_not_measured_or_counted_is_unknown(void **state)
 }
 
 /* What is near its peak bounds a launch, whatever else is not known. */
-static void what_is_known_to_be_near_its_peak_is_enough(void **state)
+TEST(what_is_known_to_be_near_its_peak_is_enough)
 {
 	struct fixture f;
 	struct gw_verdict v, all;
 
-	(void)state;
 	fixture_init(&f);
 	fixture_work(&f, GW_WORK_pipe_fp64, 1e9);
 	all = measured(&f, peak(&f, "fp64").seconds / 0.9);
@@ -239,12 +226,11 @@ static void what_is_known_to_be_near_its_peak_is_enough(void **state)
 }
 
 /* Device memory gives no more than three times what L2 asks for, and L2 what L1 does. */
-static void less_traffic_above_limits_what_is_below(void **state)
+TEST(less_traffic_above_limits_what_is_below)
 {
 	struct fixture f;
 	double at_l2;
 
-	(void)state;
 	fixture_init(&f);
 	forget_memory(&f);
 	fixture_work(&f, GW_WORK_l1_bytes, 1e9);
@@ -267,12 +253,11 @@ static void less_traffic_above_limits_what_is_below(void **state)
 }
 
 /* A request is about a line: four sectors of it are looked up once, and fetched once. */
-static void requests_tell_how_l2_was_asked(void **state)
+TEST(requests_tell_how_l2_was_asked)
 {
 	struct fixture f;
 	double bytes = 1e9, at_l2, at_dram;
 
-	(void)state;
 	fixture_init(&f);
 	forget_memory(&f);
 	forget(&f, GW_WORK_global_store_sectors); /* all may be written */
@@ -296,12 +281,11 @@ static void requests_tell_how_l2_was_asked(void **state)
 }
 
 /* Samples that do not tell a count still say what it is at most. */
-static void what_samples_leave_room_for_limits_what_they_do_not_tell(void **state)
+TEST(what_samples_leave_room_for_limits_what_they_do_not_tell)
 {
 	struct fixture f;
 	double dram;
 
-	(void)state;
 	fixture_init(&f);
 	forget_memory(&f);
 	fixture_work(&f, GW_WORK_dram_write_bytes, 0);
@@ -324,12 +308,11 @@ static void what_samples_leave_room_for_limits_what_they_do_not_tell(void **stat
 }
 
 /* An instruction that was issued may be of any pipe that nobody looked at. */
-static void issued_instructions_limit_the_pipes(void **state)
+TEST(issued_instructions_limit_the_pipes)
 {
 	struct fixture f;
 	double issue;
 
-	(void)state;
 	fixture_init(&f);
 	fixture_work(&f, GW_WORK_inst_issued, 1e9);
 	fixture_work(&f, GW_WORK_pipe_fma, 1e8);
@@ -345,12 +328,11 @@ static void issued_instructions_limit_the_pipes(void **state)
 
 /* Whatever way data made it take, no more of its instructions can be of a pipe than its code has.
  */
-static void the_code_limits_the_pipes_of_what_was_issued(void **state)
+TEST(the_code_limits_the_pipes_of_what_was_issued)
 {
 	struct fixture f;
 	double issue;
 
-	(void)state;
 	fixture_init(&f);
 	fixture_work(&f, GW_WORK_inst_issued, 1e9);
 	forget(&f, GW_WORK_pipe_fp64);
@@ -364,11 +346,10 @@ static void the_code_limits_the_pipes_of_what_was_issued(void **state)
 }
 
 /* One block has one SM, whatever it does there. */
-static void a_small_grid_limits_all_of_an_sm(void **state)
+TEST(a_small_grid_limits_all_of_an_sm)
 {
 	struct fixture f;
 
-	(void)state;
 	fixture_init(&f);
 	for (unsigned i = 0; i < GW_WORK_FIELDS; i++)
 		forget(&f, (enum gw_work_field)i);
@@ -386,12 +367,11 @@ static void a_small_grid_limits_all_of_an_sm(void **state)
 }
 
 /* What sampling counts instead decides as well. */
-static void sampled_sums_have_peak(void **state)
+TEST(sampled_sums_have_peak)
 {
 	struct fixture f;
 	struct gw_peak c;
 
-	(void)state;
 	fixture_init(&f);
 	forget(&f, GW_WORK_l2_read_bytes); /* what is written may yet be reported by the code */
 	fixture_work(&f, GW_WORK_l2_total_bytes, 1e9);
@@ -409,12 +389,11 @@ static void sampled_sums_have_peak(void **state)
 }
 
 /* More bytes than there can have been: the code's word, or a sister's, is wrong. */
-static void the_time_refutes_what_was_not_counted(void **state)
+TEST(the_time_refutes_what_was_not_counted)
 {
 	struct fixture f;
 	double ideal;
 
-	(void)state;
 	reading(&f, 1e10);
 	ideal = peak(&f, "dram").seconds;
 	assert_string_equal(measured(&f, ideal / 2).resource, "dram");
@@ -426,27 +405,5 @@ static void the_time_refutes_what_was_not_counted(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(amount_over_seconds_is_the_rate_of_the_profile),
-	        cmocka_unit_test(a_part_reported_is_no_more_than_the_whole_counted),
-	        cmocka_unit_test(peaks_are_of_memory_and_pipes_only),
-	        cmocka_unit_test(uneven_grid_does_not_lower_the_peak),
-	        cmocka_unit_test(unknown_work_has_no_peak),
-	        cmocka_unit_test(near_a_peak_is_bound_by_it),
-	        cmocka_unit_test(far_from_every_peak_is_latency),
-	        cmocka_unit_test(the_line_is_doubtful_and_far_from_it_is_sure),
-	        cmocka_unit_test(short_launch_is_bound_by_its_start),
-	        cmocka_unit_test(what_was_not_measured_or_counted_is_unknown),
-	        cmocka_unit_test(what_is_known_to_be_near_its_peak_is_enough),
-	        cmocka_unit_test(less_traffic_above_limits_what_is_below),
-	        cmocka_unit_test(requests_tell_how_l2_was_asked),
-	        cmocka_unit_test(what_samples_leave_room_for_limits_what_they_do_not_tell),
-	        cmocka_unit_test(issued_instructions_limit_the_pipes),
-	        cmocka_unit_test(the_code_limits_the_pipes_of_what_was_issued),
-	        cmocka_unit_test(a_small_grid_limits_all_of_an_sm),
-	        cmocka_unit_test(sampled_sums_have_peak),
-	        cmocka_unit_test(the_time_refutes_what_was_not_counted),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run(NULL, NULL);
 }

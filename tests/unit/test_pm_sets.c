@@ -7,11 +7,10 @@
 #include "preload/runtime/counters.h"
 #include "preload/runtime/deadline.h"
 #include "preload/runtime/driver.h"
+#include "tests/test.h"
 
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -19,8 +18,6 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum { TURNS = 64, NONE = UINT32_MAX };
 
@@ -60,7 +57,6 @@ static unsigned next(void)
 
 static int start(void **state)
 {
-	(void)state;
 	room = GW_PM_ROWS;
 	refused = NULL;
 	gw_pm_sets_start();
@@ -68,11 +64,10 @@ static int start(void **state)
 }
 
 /* Traffic and instructions are in it. */
-static void every_second_turn_is_the_first_sets(void **state)
+TEST_WITH(every_second_turn_is_the_first_sets, start, NULL)
 {
 	unsigned others[TURNS] = {0};
 
-	(void)state;
 	for (unsigned i = 0; i < TURNS / 2; i++) {
 		assert_int_equal(next(), 0);
 		others[next()]++;
@@ -104,9 +99,8 @@ static bool has_its_turn(const char *metric)
 	return false;
 }
 
-static void what_does_not_fit_has_turns_of_its_own(void **state)
+TEST_WITH(what_does_not_fit_has_turns_of_its_own, start, NULL)
 {
-	(void)state;
 	room = 2;
 #define METRIC(set, name, field, factor, idle) assert_true(has_its_turn(name));
 #define CLOCK(set, name)                       assert_true(has_its_turn(name));
@@ -115,9 +109,8 @@ static void what_does_not_fit_has_turns_of_its_own(void **state)
 #undef CLOCK
 }
 
-static void without_one_metric_all_others_have_their_turn(void **state)
+TEST_WITH(without_one_metric_all_others_have_their_turn, start, NULL)
 {
-	(void)state;
 	refused = "dram__bytes_read.sum"; /* the first of the first set */
 #define METRIC(set, name, field, factor, idle)                                                     \
 	assert_int_equal(has_its_turn(name), strcmp(name, refused) != 0);
@@ -127,9 +120,8 @@ static void without_one_metric_all_others_have_their_turn(void **state)
 #undef CLOCK
 }
 
-static void where_nothing_can_be_collected_there_is_no_set(void **state)
+TEST_WITH(where_nothing_can_be_collected_there_is_no_set, start, NULL)
 {
-	(void)state;
 	room = 0;
 	assert_int_equal(next(), NONE);
 	assert_int_equal(next(), NONE);
@@ -157,17 +149,15 @@ static unsigned session(uint64_t cpu)
 }
 
 /* Results come behind: until then each set has its turn, the first one first. */
-static void each_set_is_sampled_before_any_is_again(void **state)
+TEST_WITH(each_set_is_sampled_before_any_is_again, start_answers, NULL)
 {
-	(void)state;
 	for (unsigned i = 0; i < 5; i++)
 		assert_int_equal(session(1), i);
 	assert_int_equal(session(1), 0);
 }
 
-static void sessions_go_where_time_is_without_counts(void **state)
+TEST_WITH(sessions_go_where_time_is_without_counts, start_answers, NULL)
 {
-	(void)state;
 	for (unsigned i = 0; i < GW_PM_SETS; i++)
 		gw_pm_answers_missing(i, 0.01);
 	assert_false(gw_pm_answers_wanted());
@@ -181,11 +171,10 @@ static void sessions_go_where_time_is_without_counts(void **state)
 }
 
 /* Kernels that always run together cannot be separated. */
-static void a_set_that_brings_nothing_more_is_left(void **state)
+TEST_WITH(a_set_that_brings_nothing_more_is_left, start_answers, NULL)
 {
 	unsigned sessions = 0;
 
-	(void)state;
 	for (unsigned i = 0; i < GW_PM_SETS; i++)
 		gw_pm_answers_missing(i, 0);
 	gw_pm_answers_missing(0, 0.6);
@@ -196,9 +185,8 @@ static void a_set_that_brings_nothing_more_is_left(void **state)
 	assert_int_equal(session(1), 0);
 }
 
-static void launches_of_a_new_kind_are_sampled_again(void **state)
+TEST_WITH(launches_of_a_new_kind_are_sampled_again, start_answers, NULL)
 {
-	(void)state;
 	for (unsigned i = 0; i < GW_PM_SETS; i++)
 		gw_pm_answers_missing(i, 0);
 	assert_int_equal(session(1), NONE);
@@ -207,24 +195,20 @@ static void launches_of_a_new_kind_are_sampled_again(void **state)
 }
 
 /* A program that never repeats a launch. */
-static void what_answers_may_cost_has_a_bound(void **state)
+TEST_WITH(what_answers_may_cost_has_a_bound, start_answers, NULL)
 {
-	(void)state;
 	assert_int_equal(session(UINT64_C(1000000) * GW_PM_ANSWERS_MS), 0);
 	assert_int_equal(session(1), NONE);
 	assert_true(gw_pm_answers_cpu() == UINT64_C(1000000) * GW_PM_ANSWERS_MS);
 }
 
-static void a_metric_that_no_chip_has_is_not_waited_for(void **state)
+TEST_WITH(a_metric_that_no_chip_has_is_not_waited_for, start_answers, NULL)
 {
-	(void)state;
 	room = 0;
 	assert_int_equal(session(1), NONE);
 	assert_false(gw_pm_answers_wanted());
 	assert_false(gw_pm_sets_any());
 }
-
-#define ANSWERS(name) cmocka_unit_test_setup(name, start_answers)
 
 /* Processes that share a GPU take turns with its sampler of counters. */
 static char folder[64], segment[96];
@@ -269,7 +253,6 @@ static void end(pid_t pid, int hold)
 
 static int setup(void **state)
 {
-	(void)state;
 	strcpy(folder, "/tmp/gpu_turn.XXXXXX");
 	if (!mkdtemp(folder))
 		return 1;
@@ -283,7 +266,6 @@ static int teardown(void **state)
 {
 	char name[128];
 
-	(void)state;
 	gw_gpu_turn_give();
 	for (unsigned i = 0; i < 2; i++) {
 		snprintf(name, sizeof(name), "%s/.0000:%02x:00.0.sampler", folder, i);
@@ -292,43 +274,39 @@ static int teardown(void **state)
 	return rmdir(folder);
 }
 
-static void one_process_has_the_turn(void **state)
+TEST_WITH(one_process_has_the_turn, setup, teardown)
 {
 	int hold;
 	pid_t pid = other(&hold);
 
-	(void)state;
 	assert_true(pid > 0);
 	assert_false(gw_gpu_turn_take(0));
 	end(pid, hold);
 	assert_true(gw_gpu_turn_take(0));
 }
 
-static void another_gpu_is_another_turn(void **state)
+TEST_WITH(another_gpu_is_another_turn, setup, teardown)
 {
 	int hold;
 	pid_t pid = other(&hold);
 
-	(void)state;
 	assert_true(pid > 0);
 	assert_true(gw_gpu_turn_take(1));
 	end(pid, hold);
 }
 
-static void who_gave_it_back_waits_for_others(void **state)
+TEST_WITH(who_gave_it_back_waits_for_others, setup, teardown)
 {
-	(void)state;
 	assert_true(gw_gpu_turn_take(0));
 	gw_gpu_turn_give();
 	assert_false(gw_gpu_turn_take(0));
 }
 
-static void without_a_folder_nobody_waits(void **state)
+TEST_WITH(without_a_folder_nobody_waits, setup, teardown)
 {
 	int hold;
 	pid_t pid = other(&hold);
 
-	(void)state;
 	assert_true(pid > 0);
 	gw_gpu_turn_start("");
 	assert_true(gw_gpu_turn_take(0));
@@ -336,24 +314,22 @@ static void without_a_folder_nobody_waits(void **state)
 }
 
 /* However it ended: the kernel takes the lock back. */
-static void a_killed_process_has_no_turn(void **state)
+TEST_WITH(a_killed_process_has_no_turn, setup, teardown)
 {
 	int hold;
 	pid_t pid = other(&hold);
 
-	(void)state;
 	assert_true(pid > 0);
 	kill(pid, SIGKILL);
 	end(pid, hold);
 	assert_true(gw_gpu_turn_take(0));
 }
 
-static void a_child_does_not_keep_the_turn(void **state)
+TEST_WITH(a_child_does_not_keep_the_turn, setup, teardown)
 {
 	pid_t pid, next;
 	int hold;
 
-	(void)state;
 	assert_true(gw_gpu_turn_take(0));
 	pid = fork();
 	if (!pid)
@@ -368,12 +344,11 @@ static void a_child_does_not_keep_the_turn(void **state)
 }
 
 /* As daemons do: what the program opens as that number is its own. */
-static void what_the_program_opened_in_its_place_stays_open(void **state)
+TEST_WITH(what_the_program_opened_in_its_place_stays_open, setup, teardown)
 {
 	enum { FIRST = 200, LAST = 210 };
 	int own = open("/dev/null", O_RDONLY | O_CLOEXEC);
 
-	(void)state;
 	assert_true(gw_gpu_turn_take(0));
 	for (int number = FIRST; number <= LAST; number++)
 		assert_int_equal(dup2(own, number), number);
@@ -383,13 +358,12 @@ static void what_the_program_opened_in_its_place_stays_open(void **state)
 	close(own);
 }
 
-static void a_try_in_vain_is_counted(void **state)
+TEST_WITH(a_try_in_vain_is_counted, setup, teardown)
 {
 	uint64_t before = atomic_load(&gw_counters[GW_COUNTER_pm_turns_waited]);
 	int hold;
 	pid_t pid = other(&hold);
 
-	(void)state;
 	assert_true(pid > 0);
 	assert_false(gw_gpu_turn_take(0));
 	assert_int_equal(atomic_load(&gw_counters[GW_COUNTER_pm_turns_waited]), before + 1);
@@ -419,13 +393,12 @@ static int use_twice(int inside)
 }
 
 /* None of them finds another at it, and all have their turns. */
-static void eight_processes_each_have_their_turns(void **state)
+TEST_WITH(eight_processes_each_have_their_turns, setup, teardown)
 {
 	enum { PROCESSES = 8 };
 	pid_t pid[PROCESSES];
 	int ends[2], status;
 
-	(void)state;
 	assert_int_equal(pipe2(ends, O_NONBLOCK), 0);
 	assert_int_equal(ends[1], ends[0] + 1);
 	assert_int_equal(write(ends[1], "x", 1), 1);
@@ -446,29 +419,5 @@ static void eight_processes_each_have_their_turns(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup(name, start)
-#define TURN(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-	const struct CMUnitTest tests[] = {
-	        TEST(every_second_turn_is_the_first_sets),
-	        TEST(what_does_not_fit_has_turns_of_its_own),
-	        TEST(without_one_metric_all_others_have_their_turn),
-	        TEST(where_nothing_can_be_collected_there_is_no_set),
-	        ANSWERS(each_set_is_sampled_before_any_is_again),
-	        ANSWERS(sessions_go_where_time_is_without_counts),
-	        ANSWERS(a_set_that_brings_nothing_more_is_left),
-	        ANSWERS(launches_of_a_new_kind_are_sampled_again),
-	        ANSWERS(what_answers_may_cost_has_a_bound),
-	        ANSWERS(a_metric_that_no_chip_has_is_not_waited_for),
-	        TURN(one_process_has_the_turn),
-	        TURN(another_gpu_is_another_turn),
-	        TURN(who_gave_it_back_waits_for_others),
-	        TURN(without_a_folder_nobody_waits),
-	        TURN(a_killed_process_has_no_turn),
-	        TURN(a_child_does_not_keep_the_turn),
-	        TURN(what_the_program_opened_in_its_place_stays_open),
-	        TURN(a_try_in_vain_is_counted),
-	        TURN(eight_processes_each_have_their_turns),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run(NULL, NULL);
 }

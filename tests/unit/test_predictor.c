@@ -2,14 +2,12 @@
 /* The learner: what it may know, and how often its intervals hold. */
 #include "predictor/learner/predictor.h"
 #include "tests/random.h"
+#include "tests/test.h"
 
 #include <float.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
-#include <cmocka.h>
 
 enum { CONFIGS = 5, STEPS = 400 };
 
@@ -31,12 +29,11 @@ static bool launch(struct gw_predictor *p, uint32_t config, double seconds, bool
 	return *predicted && seconds >= made.low && seconds <= made.high;
 }
 
-static void nothing_is_predicted_of_a_configuration_never_timed(void **state)
+TEST(nothing_is_predicted_of_a_configuration_never_timed)
 {
 	struct gw_predictor *p = gw_predictor_new(10);
 	struct gw_prediction made;
 
-	(void)state;
 	for (uint32_t config = 0; config <= 12; config++) {
 		gw_predict(p, config, UINT64_MAX, &made);
 		assert_true(isnan(made.seconds) && isnan(made.low) && isnan(made.high));
@@ -47,13 +44,12 @@ static void nothing_is_predicted_of_a_configuration_never_timed(void **state)
 	gw_predictor_free(NULL);
 }
 
-static void what_was_observed_counts_from_the_next_advance(void **state)
+TEST(what_was_observed_counts_from_the_next_advance)
 {
 	struct gw_predictor *p = gw_predictor_new(10);
 	struct gw_observation o = {.seconds = 5e-6, .exclusive = true, .predicted = NAN};
 	struct gw_prediction made;
 
-	(void)state;
 	assert_int_equal(gw_observe(p, 3, &o), 1);
 	gw_predict(p, 3, 1, &made);
 	assert_true(isnan(made.seconds));
@@ -78,12 +74,11 @@ static void tell(void *arg, uint32_t config, const struct gw_prediction *made)
 	reported[reported_count++ % 16] = config;
 }
 
-static void an_advance_tells_each_changed_configuration_once(void **state)
+TEST(an_advance_tells_each_changed_configuration_once)
 {
 	struct gw_predictor *p = gw_predictor_new(5000);
 	struct gw_observation o = {.seconds = 1e-6, .predicted = NAN};
 
-	(void)state;
 	reported_count = 0;
 	gw_observe(p, 3, &o);
 	gw_observe(p, 4999, &o);
@@ -131,11 +126,10 @@ static bool alike(const struct gw_prediction *a, const struct gw_prediction *b)
 }
 
 /* What is said later of an earlier moment is what was said at it, or nothing. */
-static void no_prediction_uses_what_was_measured_later(void **state)
+TEST(no_prediction_uses_what_was_measured_later)
 {
 	unsigned same = 0, forgotten = 0;
 
-	(void)state;
 	seed = 7;
 	for (int i = 0; i < STEPS; i++)
 		steps[i] = (struct step){
@@ -216,7 +210,7 @@ static double heavy_tailed(int i)
 	return 20e-6 * exp(0.02 * next_normal(&seed) / sqrt(next_uniform(&seed)));
 }
 
-static void intervals_hold_nine_times_in_ten(void **state)
+TEST(intervals_hold_nine_times_in_ten)
 {
 	/* In much noise some windows look like two modes, whose intervals hold more. */
 	static const struct {
@@ -224,7 +218,6 @@ static void intervals_hold_nine_times_in_ten(void **state)
 		double most;
 	} streams[] = {{noisy, 0.94}, {very_noisy, 0.97}, {drifting, 0.94}, {heavy_tailed, 0.94}};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(streams) / sizeof(*streams); i++)
 		for (int batch = 1; batch <= 64; batch *= 8) {
 			double c = coverage(streams[i].next, 5000, batch);
@@ -235,9 +228,8 @@ static void intervals_hold_nine_times_in_ten(void **state)
 		}
 }
 
-static void an_interval_of_two_modes_holds_both(void **state)
+TEST(an_interval_of_two_modes_holds_both)
 {
-	(void)state;
 	assert_true(coverage(two_modes, 5000, 8) > 0.9);
 }
 
@@ -319,7 +311,7 @@ static struct held late_verdicts(double (*course)(int))
  * Intervals hold, and do so without being useless: the widest that is allowed is what the course
  * and the noise take, doubled.
  */
-static void intervals_hold_while_times_change_and_verdicts_come_late(void **state)
+TEST(intervals_hold_while_times_change_and_verdicts_come_late)
 {
 	static const struct {
 		double (*course)(int);
@@ -329,7 +321,6 @@ static void intervals_hold_while_times_change_and_verdicts_come_late(void **stat
 	               {stepping, 0.044, 0.018},
 	               {creeping, 0.050, 0.022}};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(courses) / sizeof(*courses); i++) {
 		struct held h = late_verdicts(courses[i].course);
 
@@ -346,7 +337,7 @@ static void intervals_hold_while_times_change_and_verdicts_come_late(void **stat
  * One kernel, back to back, as a GPU whose clock wanders runs it: neighbours agree to a
  * thousandth, and a launch runs 150 launches after the last that was known when it was queued.
  */
-static void an_interval_reaches_as_far_as_times_wander_until_a_launch_runs(void **state)
+TEST(an_interval_reaches_as_far_as_times_wander_until_a_launch_runs)
 {
 	enum { LAUNCHES = 20000, BATCH = 50, BEHIND = 150 };
 	static struct gw_prediction made[LAUNCHES];
@@ -354,7 +345,6 @@ static void an_interval_reaches_as_far_as_times_wander_until_a_launch_runs(void 
 	struct gw_predictor *p = gw_predictor_new(1);
 	double level = 0, held = 0, width = 0, n = 0;
 
-	(void)state;
 	seed = 4;
 	for (int i = 0; i < LAUNCHES; i++) {
 		level = 0.995 * level + 0.003 * next_normal(&seed); /* 3% in the long run */
@@ -388,12 +378,11 @@ static void an_interval_reaches_as_far_as_times_wander_until_a_launch_runs(void 
 }
 
 /* Thousands of configurations launched twice: the second launch has one time to go by. */
-static void intervals_hold_for_configurations_launched_once_before(void **state)
+TEST(intervals_hold_for_configurations_launched_once_before)
 {
 	struct gw_predictor *p = gw_predictor_new(20000);
 	int scored = 0, held = 0;
 
-	(void)state;
 	seed = 3;
 	for (uint32_t c = 1; c <= 8000; c++) {
 		double t = 1e-5 * exp(next_normal(&seed));
@@ -415,13 +404,12 @@ static void intervals_hold_for_configurations_launched_once_before(void **state)
 }
 
 /* A constant time with outliers has no width to adapt: it must not spend the others'. */
-static void a_stream_that_always_misses_does_not_ruin_the_others(void **state)
+TEST(a_stream_that_always_misses_does_not_ruin_the_others)
 {
 	struct gw_predictor *p = gw_predictor_new(4);
 	struct gw_prediction made;
 	bool predicted;
 
-	(void)state;
 	seed = 5;
 	for (int i = 0; i < 400000; i++) {
 		launch(p, 1, i % 5 ? 20e-6 : 21e-6, &predicted);
@@ -439,13 +427,12 @@ static void a_stream_that_always_misses_does_not_ruin_the_others(void **state)
 	gw_predictor_free(p);
 }
 
-static void disturbed_times_teach_only_until_undisturbed_ones_are_there(void **state)
+TEST(disturbed_times_teach_only_until_undisturbed_ones_are_there)
 {
 	struct gw_predictor *p = gw_predictor_new(4);
 	struct gw_observation o = {.seconds = 9e-6, .exclusive = false, .predicted = NAN};
 	struct gw_prediction made;
 
-	(void)state;
 	gw_observe(p, 1, &o);
 	gw_predictor_advance(p, NULL, NULL);
 	gw_predict(p, 1, 1, &made);
@@ -468,14 +455,13 @@ static void disturbed_times_teach_only_until_undisturbed_ones_are_there(void **s
 	gw_predictor_free(p);
 }
 
-static void hostile_times_are_not_learnt(void **state)
+TEST(hostile_times_are_not_learnt)
 {
 	static const double bad[] = {0,    -1,     NAN,     INFINITY, -INFINITY,
 	                             -0.0, 1e-300, DBL_MIN, 1e300,    DBL_MAX};
 	struct gw_predictor *p = gw_predictor_new(4);
 	struct gw_observation o = {.exclusive = true, .predicted = NAN};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
 		o.seconds = bad[i];
 		assert_int_equal(gw_observe(p, 1, &o), 0);
@@ -489,12 +475,11 @@ static void hostile_times_are_not_learnt(void **state)
 	gw_predictor_free(p);
 }
 
-static void any_learnt_time_gives_a_finite_prediction(void **state)
+TEST(any_learnt_time_gives_a_finite_prediction)
 {
 	struct gw_predictor *p = gw_predictor_new(4);
 	bool predicted;
 
-	(void)state;
 	seed = 11;
 	for (int i = 0; i < 2000; i++) {
 		struct gw_prediction made;
@@ -511,21 +496,5 @@ static void any_learnt_time_gives_a_finite_prediction(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(nothing_is_predicted_of_a_configuration_never_timed),
-	        cmocka_unit_test(what_was_observed_counts_from_the_next_advance),
-	        cmocka_unit_test(an_advance_tells_each_changed_configuration_once),
-	        cmocka_unit_test(no_prediction_uses_what_was_measured_later),
-	        cmocka_unit_test(intervals_hold_nine_times_in_ten),
-	        cmocka_unit_test(an_interval_of_two_modes_holds_both),
-	        cmocka_unit_test(intervals_hold_while_times_change_and_verdicts_come_late),
-	        cmocka_unit_test(an_interval_reaches_as_far_as_times_wander_until_a_launch_runs),
-	        cmocka_unit_test(intervals_hold_for_configurations_launched_once_before),
-	        cmocka_unit_test(a_stream_that_always_misses_does_not_ruin_the_others),
-	        cmocka_unit_test(disturbed_times_teach_only_until_undisturbed_ones_are_there),
-	        cmocka_unit_test(hostile_times_are_not_learnt),
-	        cmocka_unit_test(any_learnt_time_gives_a_finite_prediction),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run(NULL, NULL);
 }

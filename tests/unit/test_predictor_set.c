@@ -2,13 +2,11 @@
 /* Predictors of several GPUs: nothing of one is reported of another, numbers are common to all. */
 #include "predictor/learner/predictor_set.h"
 #include "predictor/models/model.h"
+#include "tests/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
-#include <cmocka.h>
 
 enum { CONFIGS = 200 };
 
@@ -28,7 +26,6 @@ static void set(struct gw_device *d, const char *name, double scale)
 
 static int start(void **state)
 {
-	(void)state;
 	set(&fast, "fast", 4);
 	set(&slow, "slow", 1);
 	fleet = gw_predictor_set_new(CONFIGS);
@@ -38,7 +35,6 @@ static int start(void **state)
 
 static int stop(void **state)
 {
-	(void)state;
 	gw_predictor_set_free(fleet);
 	gw_predictor_set_free(NULL);
 	return 0;
@@ -79,9 +75,8 @@ static struct gw_prediction predict(uint32_t config, uint64_t known)
 	return p;
 }
 
-static void what_one_gpu_shows_is_not_reported_of_another(void **state)
+TEST_WITH(what_one_gpu_shows_is_not_reported_of_another, start, stop)
 {
-	(void)state;
 	configure(1, 1, 1000); /* the same kernel and grid on two GPUs */
 	configure(2, 2, 1000);
 	for (int i = 0; i < 6; i++)
@@ -97,9 +92,8 @@ static void what_one_gpu_shows_is_not_reported_of_another(void **state)
 	assert_true(fabs(predict(2, 12).seconds - 40e-6) < 1e-9);
 }
 
-static void observations_are_numbered_over_all_gpus(void **state)
+TEST_WITH(observations_are_numbered_over_all_gpus, start, stop)
 {
-	(void)state;
 	configure(1, 1, 1);
 	configure(2, 2, 1);
 	assert_int_equal(observe(1, 1e-6), 1);
@@ -116,9 +110,8 @@ static void observations_are_numbered_over_all_gpus(void **state)
 	assert_true(isnan(predict(1, 2).seconds));
 }
 
-static void a_gpu_that_comes_later_takes_up_the_numbers(void **state)
+TEST_WITH(a_gpu_that_comes_later_takes_up_the_numbers, start, stop)
 {
-	(void)state;
 	configure(1, 1, 1);
 	for (int i = 0; i < 5; i++)
 		observe(1, 1e-6);
@@ -145,13 +138,12 @@ static void floor_of(const struct gw_device *device, const struct gw_launch *lau
 /* Memory contents decide nothing of the work. */
 static const struct gw_quantity decided = {0, GW_SOURCE_STATIC, 1};
 
-static void each_gpu_is_predicted_by_its_own_profile(void **state)
+TEST_WITH(each_gpu_is_predicted_by_its_own_profile, start, stop)
 {
 	static const struct gw_model model = {.name = "floor", .estimate = floor_of};
 	struct gw_work work;
 	double seconds[4];
 
-	(void)state;
 	gw_work_clear(&work);
 	work.q[GW_WORK_dram_read_bytes] = (struct gw_quantity){1e6, GW_SOURCE_STATIC, 1};
 	work.q[GW_WORK_least_time] = decided;
@@ -190,11 +182,10 @@ static void predict_by_floor(const struct gw_work *work)
 }
 
 /* What something is at most is for verdicts: it makes no launch one whose work was counted. */
-static void limits_of_work_are_no_work(void **state)
+TEST_WITH(limits_of_work_are_no_work, start, stop)
 {
 	struct gw_work work;
 
-	(void)state;
 	written(&work);
 	work.q[GW_WORK_most_dram_read_bytes] = (struct gw_quantity){1e6, GW_SOURCE_COUNTED, 1};
 	predict_by_floor(&work);
@@ -205,11 +196,10 @@ static void limits_of_work_are_no_work(void **state)
 }
 
 /* A sample that went astray says a hundred times what later ones allow. */
-static void what_a_limit_refutes_is_forgotten(void **state)
+TEST_WITH(what_a_limit_refutes_is_forgotten, start, stop)
 {
 	struct gw_work work;
 
-	(void)state;
 	written(&work);
 	work.q[GW_WORK_dram_read_bytes] = (struct gw_quantity){1.9e6, GW_SOURCE_COUNTED, 0.3F};
 	work.q[GW_WORK_most_dram_read_bytes] = (struct gw_quantity){1e6, GW_SOURCE_COUNTED, 1};
@@ -220,9 +210,8 @@ static void what_a_limit_refutes_is_forgotten(void **state)
 	assert_int_equal(predict(1, 0).work, GW_SOURCE_STATIC);
 }
 
-static void ids_out_of_reach_are_not_known_gpus_and_no_configurations(void **state)
+TEST_WITH(ids_out_of_reach_are_not_known_gpus_and_no_configurations, start, stop)
 {
-	(void)state;
 	configure(1, GW_FLEET_MOST + 1, 1);
 	configure(2, 0, 1);
 	configure(CONFIGS + 1, 1, 1);
@@ -237,16 +226,5 @@ static void ids_out_of_reach_are_not_known_gpus_and_no_configurations(void **sta
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-#define T(name) cmocka_unit_test_setup_teardown(name, start, stop)
-	        T(what_one_gpu_shows_is_not_reported_of_another),
-	        T(observations_are_numbered_over_all_gpus),
-	        T(a_gpu_that_comes_later_takes_up_the_numbers),
-	        T(each_gpu_is_predicted_by_its_own_profile),
-	        T(limits_of_work_are_no_work),
-	        T(what_a_limit_refutes_is_forgotten),
-	        T(ids_out_of_reach_are_not_known_gpus_and_no_configurations),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run(NULL, NULL);
 }

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Device profiles: what is read, what is refused and where. */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <cmocka.h>
 
 #include <dirent.h>
 #include <math.h>
@@ -14,6 +11,7 @@
 
 #include "predictor/profile/profile.h"
 #include "predictor/profile/json.h"
+#include "tests/test.h"
 
 static struct gw_profile profile;
 static struct gw_profile_error error;
@@ -41,9 +39,8 @@ static void assert_refused(const char *text, const char *place, const char *what
 	assert_string_equal(profile.device.name, "");
 }
 
-static void reads_values_in_the_units_of_the_list(void **state)
+TEST(reads_values_in_the_units_of_the_list)
 {
-	(void)state;
 	assert_int_equal(
 	        parse(with_row("\"t_sp\": {\"value\": 1.5, \"unit\": \"Tflop/s\", \"method\": "
 	                       "\"measured\", \"spread\": 2, \"samples\": 7},\n\"l2_size\": "
@@ -62,9 +59,8 @@ static void reads_values_in_the_units_of_the_list(void **state)
 	assert_true(isnan(gw_param(&profile.device, GW_PARAM_t_dp)));
 }
 
-static void reads_curves(void **state)
+TEST(reads_curves)
 {
-	(void)state;
 	assert_int_equal(
 	        parse("{\"gpuwatch_profile\": 1, \"name\": \"G\", \"curves\": {\"l2_read_bw\": "
 	              "{\"unit_x\": \"MiB\", \"unit_y\": \"GB/s\", \"method\": \"measured\", "
@@ -73,11 +69,10 @@ static void reads_curves(void **state)
 	assert_true(gw_curve_at(&profile.device, GW_CURVE_l2_read_bw, 1.5 * 1048576) == 7.5e9);
 }
 
-static void every_unit_of_the_list_is_known_and_has_a_range(void **state)
+TEST(every_unit_of_the_list_is_known_and_has_a_range)
 {
 	double low, high;
 
-	(void)state;
 	for (unsigned i = 0; i < GW_PARAMS; i++)
 		assert_true(gw_unit_scale(gw_param_info(i).unit, gw_param_info(i).unit, &low,
 		                          &high) == 1 &&
@@ -90,11 +85,10 @@ static void every_unit_of_the_list_is_known_and_has_a_range(void **state)
 	}
 }
 
-static void prefixes_are_those_of_the_unit(void **state)
+TEST(prefixes_are_those_of_the_unit)
 {
 	double low, high;
 
-	(void)state;
 	assert_true(gw_unit_scale("B/s", "TB/s", &low, &high) == 1e12);
 	assert_true(gw_unit_scale("B", "GiB", &low, &high) == 1073741824);
 	assert_true(gw_unit_scale("B", "kB", &low, &high) == 1000);
@@ -105,9 +99,8 @@ static void prefixes_are_those_of_the_unit(void **state)
 	assert_true(isnan(gw_unit_scale("B/s", "", &low, &high)));
 }
 
-static void refuses_what_is_not_json_and_names_the_line(void **state)
+TEST(refuses_what_is_not_json_and_names_the_line)
 {
-	(void)state;
 	assert_refused("", "f.json:1: ", "docs/internals/profile.md");
 	assert_refused("{\n\"gpuwatch_profile\": 1,\n\"name\": }",
 	               "f.json:3: ", "docs/internals/profile.md");
@@ -117,23 +110,20 @@ static void refuses_what_is_not_json_and_names_the_line(void **state)
 	assert_refused("{\"name\": \"a\\u0000b\"}", "f.json:1: ", "");
 }
 
-static void refuses_duplicate_keys(void **state)
+TEST(refuses_duplicate_keys)
 {
-	(void)state;
 	assert_refused("{\"gpuwatch_profile\": 1,\n\"name\": \"a\",\n\"name\": \"b\"}",
 	               "f.json:3: ", "duplicate");
 }
 
-static void refuses_other_formats(void **state)
+TEST(refuses_other_formats)
 {
-	(void)state;
 	assert_refused("{\n\"gpuwatch_profile\": 2, \"name\": \"a\"}", "f.json:2: ", "format 2");
 	assert_refused("{\"gpuwatch_profile\": \"1\"}", "f.json:1: ", "not a device profile");
 }
 
-static void refuses_unknown_names(void **state)
+TEST(refuses_unknown_names)
 {
-	(void)state;
 	assert_refused(with_row("\"t_sq\": {}"), "f.json:5: ", "'t_sq' is not one of the params");
 	assert_refused("{\"gpuwatch_profile\": 1, \"name\": \"a\",\n\"extra\": 1}",
 	               "f.json:2: ", "unknown key 'extra'");
@@ -145,9 +135,8 @@ static void refuses_unknown_names(void **state)
 	               "f.json:2: ", "unknown key 'who'");
 }
 
-static void refuses_unknown_units(void **state)
+TEST(refuses_unknown_units)
 {
-	(void)state;
 	assert_refused(with_row("\"t_sp\": {\"value\": 1,\n\"unit\": \"GFLOPS\", \"method\": "
 	                        "\"measured\"}"),
 	               "f.json:6: ", "'GFLOPS' of 't_sp'");
@@ -155,9 +144,8 @@ static void refuses_unknown_units(void **state)
 	               "f.json:5: ", "needs \"unit\"");
 }
 
-static void refuses_values_out_of_range(void **state)
+TEST(refuses_values_out_of_range)
 {
-	(void)state;
 	assert_refused(with_row("\"b_mem\": {\"value\": 1e12, \"unit\": \"TB/s\", \"method\": "
 	                        "\"measured\"}"),
 	               "f.json:5: ", "out of range");
@@ -181,9 +169,8 @@ static void refuses_values_out_of_range(void **state)
 	               "f.json:5: ", "out of range");
 }
 
-static void refuses_values_of_unknown_origin(void **state)
+TEST(refuses_values_of_unknown_origin)
 {
-	(void)state;
 	assert_refused(with_row("\"lat_l1\": {\"value\": 1, \"unit\": \"cycle\"}"),
 	               "f.json:5: ", "needs \"method\"");
 	assert_refused(with_row("\"lat_l1\": {\"value\": 1, \"unit\": \"cycle\", \"method\": "
@@ -194,7 +181,7 @@ static void refuses_values_of_unknown_origin(void **state)
 	               "f.json:5: ", "needs \"source\"");
 }
 
-static void refuses_curves_that_are_no_functions(void **state)
+TEST(refuses_curves_that_are_no_functions)
 {
 	static const char *const points[][2] = {
 	        {"[]", "1 to 64 of [x, y]"},          {"[[1, 2], [1, 3]]", "x must rise"},
@@ -204,7 +191,6 @@ static void refuses_curves_that_are_no_functions(void **state)
 	};
 	char text[512];
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(points) / sizeof(*points); i++) {
 		snprintf(text, sizeof(text),
 		         "{\"gpuwatch_profile\": 1, \"name\": \"a\", \"curves\": {\n"
@@ -227,11 +213,10 @@ static const char *calibrated(const char *rest)
 	return text;
 }
 
-static void reads_what_a_calibration_adds(void **state)
+TEST(reads_what_a_calibration_adds)
 {
 	const struct gw_curve *c = &profile.device.curve[GW_CURVE_l2_read_bw];
 
-	(void)state;
 	assert_int_equal(
 	        parse(calibrated(
 	                "\"params\": {\"lat_clock\": {\"value\": 2, \"unit\": \"cycle\", "
@@ -256,7 +241,7 @@ static void reads_what_a_calibration_adds(void **state)
 	assert_int_equal(profile.group[GW_PARAM_lat_l1], 1);
 }
 
-static void refuses_what_no_calibration_writes(void **state)
+TEST(refuses_what_no_calibration_writes)
 {
 	static const char *const rests[][2] = {
 	        {"\"params\": {\"lat_l1\": {\"value\": 2, \"unit\": \"cycle\", \"method\": "
@@ -271,7 +256,6 @@ static void refuses_what_no_calibration_writes(void **state)
 	         "no name that is unknown"},
 	};
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(rests) / sizeof(*rests); i++)
 		assert_refused(calibrated(rests[i][0]), "f.json:4: ", rests[i][1]);
 	assert_refused("{\"gpuwatch_profile\": 1, \"name\": \"G\",\n\"groups\": {\"a\": {\n"
@@ -286,7 +270,7 @@ static void refuses_what_no_calibration_writes(void **state)
 	               "f.json:2: ", "must be an object");
 }
 
-static void refuses_lines_that_are_not_whole(void **state)
+TEST(refuses_lines_that_are_not_whole)
 {
 	static const char *const fits[][2] = {
 	        {"1", "must be an object"},
@@ -300,7 +284,6 @@ static void refuses_lines_that_are_not_whole(void **state)
 	};
 	char text[600];
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(fits) / sizeof(*fits); i++) {
 		snprintf(text, sizeof(text),
 		         "{\"gpuwatch_profile\": 1, \"name\": \"a\", \"curves\": {\n"
@@ -311,12 +294,11 @@ static void refuses_lines_that_are_not_whole(void **state)
 	}
 }
 
-static void more_groups_than_there_is_room_for_are_refused(void **state)
+TEST(more_groups_than_there_is_room_for_are_refused)
 {
 	char text[4096];
 	size_t n;
 
-	(void)state;
 	n = (size_t)snprintf(text, sizeof(text),
 	                     "{\"gpuwatch_profile\": 1, \"name\": \"a\", \"groups\": {");
 	for (unsigned i = 0; i <= GW_PROFILE_GROUPS; i++)
@@ -325,11 +307,10 @@ static void more_groups_than_there_is_room_for_are_refused(void **state)
 	assert_refused(text, "f.json:1: ", "more than 32 groups");
 }
 
-static void refuses_long_and_unprintable_text(void **state)
+TEST(refuses_long_and_unprintable_text)
 {
 	char name[300], text[400];
 
-	(void)state;
 	memset(name, 'x', sizeof(name));
 	name[sizeof(name) - 1] = '\0';
 	snprintf(text, sizeof(text), "{\"gpuwatch_profile\": 1, \"name\": \"%s\"}", name);
@@ -338,30 +319,27 @@ static void refuses_long_and_unprintable_text(void **state)
 	               "f.json:1: ", "control character");
 }
 
-static void messages_never_carry_control_characters(void **state)
+TEST(messages_never_carry_control_characters)
 {
-	(void)state;
 	assert_int_equal(parse(with_row("\"a\\u001b[2J\\u0007\": {}")), -1);
 	for (const char *c = error.text; *c; c++)
 		assert_true((unsigned char)*c >= ' ');
 }
 
-static void refuses_files_without_end(void **state)
+TEST(refuses_files_without_end)
 {
 	struct gw_profile_error e;
 
-	(void)state;
 	assert_int_equal(gw_profile_read("/dev/zero", &profile, &e), -1);
 	assert_non_null(strstr(e.text, "not a regular file"));
 	assert_int_equal(gw_profile_read("/nonexistent/x.json", &profile, &e), -1);
 	assert_non_null(strstr(e.text, "/nonexistent/x.json"));
 }
 
-static void refuses_files_that_are_too_long(void **state)
+TEST(refuses_files_that_are_too_long)
 {
 	char *text = malloc(GW_PROFILE_BYTES + 1);
 
-	(void)state;
 	assert_non_null(text);
 	memset(text, ' ', GW_PROFILE_BYTES + 1);
 	assert_int_equal(gw_profile_parse(text, GW_PROFILE_BYTES + 1, "f", &profile, &error), -1);
@@ -369,11 +347,10 @@ static void refuses_files_that_are_too_long(void **state)
 	free(text);
 }
 
-static void deep_nesting_is_refused_not_overflowed(void **state)
+TEST(deep_nesting_is_refused_not_overflowed)
 {
 	char *text = malloc(200001);
 
-	(void)state;
 	assert_non_null(text);
 	memset(text, '[', 200000);
 	text[200000] = '\0';
@@ -382,13 +359,12 @@ static void deep_nesting_is_refused_not_overflowed(void **state)
 }
 
 /* A digit transposed in a data sheet's numbers would break what ties them together. */
-static void vendors_peaks_agree_with_their_lanes_and_clocks(void **state)
+TEST(vendors_peaks_agree_with_their_lanes_and_clocks)
 {
 	DIR *folder = opendir(GW_PROFILES);
 	struct dirent *entry;
 	unsigned count = 0;
 
-	(void)state;
 	assert_non_null(folder);
 	while ((entry = readdir(folder))) {
 		const struct gw_device *d = &profile.device;
@@ -424,7 +400,7 @@ static char *read_whole(const char *path)
 	return text;
 }
 
-static void the_documentation_has_a_row_for_each_parameter(void **state)
+TEST(the_documentation_has_a_row_for_each_parameter)
 {
 	static const char *const params[] = {
 #define PARAM(name, unit, meaning) meaning,
@@ -442,7 +418,6 @@ static void the_documentation_has_a_row_for_each_parameter(void **state)
 	};
 	char *text = read_whole(GW_DOCS "/internals/profile.md"), row[512];
 
-	(void)state;
 	for (unsigned i = 0; i < GW_PARAMS; i++) {
 		const struct gw_field_info p = gw_param_info(i);
 
@@ -461,12 +436,11 @@ static void the_documentation_has_a_row_for_each_parameter(void **state)
 	free(text);
 }
 
-static void the_documentations_example_reads(void **state)
+TEST(the_documentations_example_reads)
 {
 	char *text = read_whole(GW_DOCS "/internals/profile.md");
 	char *begin = strstr(text, "```json\n"), *end = begin ? strstr(begin + 8, "```") : NULL;
 
-	(void)state;
 	assert_non_null(end);
 	*end = '\0';
 	if (parse(begin + 8))
@@ -477,32 +451,5 @@ static void the_documentations_example_reads(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(reads_values_in_the_units_of_the_list),
-	        cmocka_unit_test(reads_curves),
-	        cmocka_unit_test(every_unit_of_the_list_is_known_and_has_a_range),
-	        cmocka_unit_test(prefixes_are_those_of_the_unit),
-	        cmocka_unit_test(refuses_what_is_not_json_and_names_the_line),
-	        cmocka_unit_test(refuses_duplicate_keys),
-	        cmocka_unit_test(refuses_other_formats),
-	        cmocka_unit_test(refuses_unknown_names),
-	        cmocka_unit_test(refuses_unknown_units),
-	        cmocka_unit_test(refuses_values_out_of_range),
-	        cmocka_unit_test(refuses_values_of_unknown_origin),
-	        cmocka_unit_test(refuses_curves_that_are_no_functions),
-	        cmocka_unit_test(reads_what_a_calibration_adds),
-	        cmocka_unit_test(refuses_what_no_calibration_writes),
-	        cmocka_unit_test(refuses_lines_that_are_not_whole),
-	        cmocka_unit_test(more_groups_than_there_is_room_for_are_refused),
-	        cmocka_unit_test(refuses_long_and_unprintable_text),
-	        cmocka_unit_test(messages_never_carry_control_characters),
-	        cmocka_unit_test(refuses_files_without_end),
-	        cmocka_unit_test(refuses_files_that_are_too_long),
-	        cmocka_unit_test(deep_nesting_is_refused_not_overflowed),
-	        cmocka_unit_test(the_documentation_has_a_row_for_each_parameter),
-	        cmocka_unit_test(the_documentations_example_reads),
-	        cmocka_unit_test(vendors_peaks_agree_with_their_lanes_and_clocks),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run(NULL, NULL);
 }

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Where profiles are found, in which order, and how they are saved. */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <cmocka.h>
 
 #include <dirent.h>
 #include <ftw.h>
@@ -15,6 +12,7 @@
 #include <unistd.h>
 
 #include "predictor/profile/profile.h"
+#include "tests/test.h"
 
 static struct gw_profile profile;
 static struct gw_profile_error error;
@@ -62,7 +60,6 @@ static double found_sms(void)
 
 static int set_up(void **state)
 {
-	(void)state;
 	snprintf(home, sizeof(home), "/tmp/gw_profile_XXXXXX");
 	assert_non_null(mkdtemp(home));
 	make_folder("gpuwatch");
@@ -83,7 +80,6 @@ static int remove_one(const char *path, const struct stat *st, int type, struct 
 
 static int tear_down(void **state)
 {
-	(void)state;
 	nftw(home, remove_one, 8, FTW_DEPTH | FTW_PHYS);
 	return 0;
 }
@@ -98,12 +94,11 @@ static void refused(const char *given, const char *path, const char *reason)
 	assert_non_null(strstr(error.text, reason));
 }
 
-static void a_folder_that_others_may_write_is_refused(void **state)
+TEST_WITH(a_folder_that_others_may_write_is_refused, set_up, tear_down)
 {
 	static const mode_t modes[] = {0777, 01777, 0757};
 	char folder[128];
 
-	(void)state;
 	snprintf(folder, sizeof(folder), "%s/gpuwatch/profiles", home);
 	make_profile("gpuwatch/profiles/x.json", "Some GPU", 5);
 	assert_int_equal(gw_profile_find("Some GPU", NULL, &profile, &error), 0);
@@ -115,11 +110,10 @@ static void a_folder_that_others_may_write_is_refused(void **state)
 	assert_int_equal(gw_profile_find("Some GPU", NULL, &profile, &error), 0);
 }
 
-static void a_file_that_others_may_write_is_refused(void **state)
+TEST_WITH(a_file_that_others_may_write_is_refused, set_up, tear_down)
 {
 	const char *path = make_profile("gpuwatch/profiles/x.json", "Some GPU", 5);
 
-	(void)state;
 	assert_int_equal(chmod(path, 0646), 0);
 	refused(NULL, path, "others may write it (mode 0646)");
 }
@@ -144,34 +138,30 @@ static bool taken_of_group(gid_t group)
 	return found == 0;
 }
 
-static void what_the_users_own_group_may_write_is_taken(void **state)
+TEST_WITH(what_the_users_own_group_may_write_is_taken, set_up, tear_down)
 {
-	(void)state;
 	assert_true(taken_of_group(USER));
 }
 
-static void what_another_group_may_write_is_refused(void **state)
+TEST_WITH(what_another_group_may_write_is_refused, set_up, tear_down)
 {
-	(void)state;
 	assert_false(taken_of_group(TEAM));
 	assert_non_null(strstr(error.text, "others may write it (mode 0775)"));
 }
 
-static void a_file_of_another_user_is_refused(void **state)
+TEST_WITH(a_file_of_another_user_is_refused, set_up, tear_down)
 {
 	const char *path = make_profile("gpuwatch/profiles/x.json", "Some GPU", 5);
 
-	(void)state;
 	if (chown(path, 65533, 65533))
 		skip();
 	refused(NULL, path, "it belongs to user 65533");
 }
 
-static void a_folder_of_another_user_is_refused(void **state)
+TEST_WITH(a_folder_of_another_user_is_refused, set_up, tear_down)
 {
 	char folder[128];
 
-	(void)state;
 	snprintf(folder, sizeof(folder), "%s/gpuwatch/profiles", home);
 	make_profile("gpuwatch/profiles/x.json", "Some GPU", 5);
 	if (chown(folder, 65533, 65533))
@@ -179,22 +169,20 @@ static void a_folder_of_another_user_is_refused(void **state)
 	refused(NULL, folder, "it belongs to user 65533");
 }
 
-static void a_given_file_in_a_folder_that_others_may_write_is_refused(void **state)
+TEST_WITH(a_given_file_in_a_folder_that_others_may_write_is_refused, set_up, tear_down)
 {
 	char folder[128];
 	const char *path = make_profile("given/x.json", "Some GPU", 5);
 
-	(void)state;
 	snprintf(folder, sizeof(folder), "%s/given", home);
 	assert_int_equal(chmod(folder, 01777), 0);
 	refused(path, folder, "others may write it (mode 1777)");
 }
 
-static void names_match_whatever_their_case_and_punctuation(void **state)
+TEST_WITH(names_match_whatever_their_case_and_punctuation, set_up, tear_down)
 {
 	char folder[128];
 
-	(void)state;
 	make_profile("given/a.json", "NVIDIA GeForce RTX 9090", 1);
 	snprintf(folder, sizeof(folder), "%s/given", home);
 	assert_int_equal(gw_profile_find("nvidia geforce-rtx_9090", folder, &profile, &error), 0);
@@ -204,9 +192,8 @@ static void names_match_whatever_their_case_and_punctuation(void **state)
 	assert_int_equal(gw_profile_find("--", folder, &profile, &error), -1);
 }
 
-static void the_users_profile_wins_over_the_shipped_one(void **state)
+TEST_WITH(the_users_profile_wins_over_the_shipped_one, set_up, tear_down)
 {
-	(void)state;
 	assert_int_equal(gw_profile_find("NVIDIA H200", NULL, &profile, &error), 0);
 	assert_int_equal((int)found_sms(), 132);
 	make_profile("gpuwatch/profiles/h200.json", "NVIDIA H200", 7);
@@ -214,11 +201,10 @@ static void the_users_profile_wins_over_the_shipped_one(void **state)
 	assert_int_equal((int)found_sms(), 7);
 }
 
-static void home_stands_in_for_the_configuration_folder(void **state)
+TEST_WITH(home_stands_in_for_the_configuration_folder, set_up, tear_down)
 {
 	char folder[128];
 
-	(void)state;
 	make_folder(".config");
 	make_folder(".config/gpuwatch");
 	make_folder(".config/gpuwatch/profiles");
@@ -231,9 +217,8 @@ static void home_stands_in_for_the_configuration_folder(void **state)
 	assert_int_equal((int)found_sms(), 5);
 }
 
-static void the_environment_wins_over_the_user_and_an_argument_over_both(void **state)
+TEST_WITH(the_environment_wins_over_the_user_and_an_argument_over_both, set_up, tear_down)
 {
-	(void)state;
 	make_profile("gpuwatch/profiles/g.json", "Some GPU", 1);
 	setenv("GPUWATCH_PROFILE", make_profile("environment.json", "Some GPU", 2), 1);
 	assert_int_equal(gw_profile_find("Some GPU", NULL, &profile, &error), 0);
@@ -244,19 +229,17 @@ static void the_environment_wins_over_the_user_and_an_argument_over_both(void **
 	assert_int_equal((int)found_sms(), 3);
 }
 
-static void a_file_of_another_gpu_is_passed_over_and_named(void **state)
+TEST_WITH(a_file_of_another_gpu_is_passed_over_and_named, set_up, tear_down)
 {
 	const char *path = make_profile("other.json", "Another GPU", 2);
 
-	(void)state;
 	assert_int_equal(gw_profile_find("NVIDIA H200", path, &profile, &error), 0);
 	assert_int_equal((int)found_sms(), 132);
 	assert_non_null(strstr(error.text, "describes 'Another GPU', not 'NVIDIA H200'"));
 }
 
-static void a_corrupt_file_is_passed_over_and_named(void **state)
+TEST_WITH(a_corrupt_file_is_passed_over_and_named, set_up, tear_down)
 {
-	(void)state;
 	make_file("gpuwatch/profiles/a.json", "{\n\"gpuwatch_profile\": 1,\n");
 	make_profile("gpuwatch/profiles/b.json", "Some GPU", 4);
 	assert_int_equal(gw_profile_find("Some GPU", NULL, &profile, &error), 0);
@@ -264,27 +247,24 @@ static void a_corrupt_file_is_passed_over_and_named(void **state)
 	assert_non_null(strstr(error.text, "profiles/a.json:3: "));
 }
 
-static void an_unknown_gpu_gives_an_error_with_a_remedy(void **state)
+TEST_WITH(an_unknown_gpu_gives_an_error_with_a_remedy, set_up, tear_down)
 {
-	(void)state;
 	assert_int_equal(gw_profile_find("No Such GPU", NULL, &profile, &error), -1);
 	assert_non_null(strstr(error.text, "no device profile for 'No Such GPU'"));
 	assert_non_null(strstr(error.text, "gpuwatch calibrate"));
 	assert_string_equal(profile.device.name, "");
 }
 
-static void a_missing_given_file_is_named(void **state)
+TEST_WITH(a_missing_given_file_is_named, set_up, tear_down)
 {
-	(void)state;
 	assert_int_equal(gw_profile_find("No Such GPU", "/nonexistent.json", &profile, &error), -1);
 	assert_non_null(strstr(error.text, "/nonexistent.json: can't read"));
 }
 
-static void open_takes_a_path_or_a_name(void **state)
+TEST_WITH(open_takes_a_path_or_a_name, set_up, tear_down)
 {
 	const char *path = make_profile("x.json", "Some GPU", 6);
 
-	(void)state;
 	assert_int_equal(gw_profile_open(path, NULL, &profile, &error), 0);
 	assert_int_equal((int)found_sms(), 6);
 	assert_string_equal(profile.path, path);
@@ -293,12 +273,11 @@ static void open_takes_a_path_or_a_name(void **state)
 	assert_int_equal(gw_profile_open("missing.json", NULL, &profile, &error), -1);
 }
 
-static void each_shipped_name_and_alias_finds_its_own_profile(void **state)
+TEST_WITH(each_shipped_name_and_alias_finds_its_own_profile, set_up, tear_down)
 {
 	DIR *folder = opendir(GW_PROFILES);
 	struct dirent *entry;
 
-	(void)state;
 	assert_non_null(folder);
 	while ((entry = readdir(folder))) {
 		static struct gw_profile own;
@@ -333,11 +312,10 @@ static bool count(void *arg, const struct gw_profile *p, const char *message)
 	return t->good + t->bad != t->stop_after;
 }
 
-static void each_visits_all_and_stops_when_reported(void **state)
+TEST_WITH(each_visits_all_and_stops_when_reported, set_up, tear_down)
 {
 	struct tally all = {0}, some = {.stop_after = 2};
 
-	(void)state;
 	make_file("gpuwatch/profiles/bad.json", "no");
 	make_profile("gpuwatch/profiles/good.json", "Some GPU", 4);
 	assert_true(gw_profile_each(NULL, count, &all));
@@ -347,14 +325,13 @@ static void each_visits_all_and_stops_when_reported(void **state)
 	assert_int_equal(some.good + some.bad, 2);
 }
 
-static void saving_replaces_a_profile_and_leaves_nothing_else(void **state)
+TEST_WITH(saving_replaces_a_profile_and_leaves_nothing_else, set_up, tear_down)
 {
 	static struct gw_profile saved;
 	char path[256], folder[128];
 	struct dirent **entries;
 	int n;
 
-	(void)state;
 	snprintf(path, sizeof(path), "%s", make_profile("given/x.json", "Old", 1));
 	gw_profile_clear(&saved, "New");
 	gw_device_set(&saved.device, GW_PARAM_sm_count, 9, GW_METHOD_MEASURED);
@@ -369,11 +346,10 @@ static void saving_replaces_a_profile_and_leaves_nothing_else(void **state)
 	free(entries);
 }
 
-static void a_save_that_fails_says_why(void **state)
+TEST_WITH(a_save_that_fails_says_why, set_up, tear_down)
 {
 	static struct gw_profile saved;
 
-	(void)state;
 	gw_profile_clear(&saved, "New");
 	assert_int_equal(gw_profile_save(&saved, "/nonexistent/x.json", &error), -1);
 	assert_non_null(strstr(error.text, "/nonexistent/x.json: can't write"));
@@ -407,9 +383,8 @@ static int search_by_copy(const char *path, const char *name)
 	return system(command);
 }
 
-static void an_installed_program_finds_the_profiles_beside_it(void **state)
+TEST_WITH(an_installed_program_finds_the_profiles_beside_it, set_up, tear_down)
 {
-	(void)state;
 	make_folder("bin");
 	make_folder("share");
 	make_folder("share/gpuwatch");
@@ -423,9 +398,8 @@ static void an_installed_program_finds_the_profiles_beside_it(void **state)
 }
 
 /* Of what lies above the program only the prefix counts: the rest is anybody's, as below /tmp. */
-static void no_profile_is_taken_from_a_folder_above(void **state)
+TEST_WITH(no_profile_is_taken_from_a_folder_above, set_up, tear_down)
 {
-	(void)state;
 	make_folder("bin");
 	copy_program("bin/gw_search");
 	make_folder("calib");
@@ -440,31 +414,5 @@ int main(int argc, char **argv)
 {
 	if (argc == 2)
 		return gw_profile_find(argv[1], NULL, &profile, &error) ? 1 : 0;
-#define FRESH(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-	const struct CMUnitTest tests[] = {
-	        FRESH(names_match_whatever_their_case_and_punctuation),
-	        FRESH(the_users_profile_wins_over_the_shipped_one),
-	        FRESH(home_stands_in_for_the_configuration_folder),
-	        FRESH(the_environment_wins_over_the_user_and_an_argument_over_both),
-	        FRESH(a_file_of_another_gpu_is_passed_over_and_named),
-	        FRESH(a_corrupt_file_is_passed_over_and_named),
-	        FRESH(an_unknown_gpu_gives_an_error_with_a_remedy),
-	        FRESH(a_missing_given_file_is_named),
-	        FRESH(open_takes_a_path_or_a_name),
-	        FRESH(each_shipped_name_and_alias_finds_its_own_profile),
-	        FRESH(each_visits_all_and_stops_when_reported),
-	        FRESH(saving_replaces_a_profile_and_leaves_nothing_else),
-	        FRESH(a_save_that_fails_says_why),
-	        FRESH(an_installed_program_finds_the_profiles_beside_it),
-	        FRESH(no_profile_is_taken_from_a_folder_above),
-	        FRESH(a_folder_that_others_may_write_is_refused),
-	        FRESH(a_file_that_others_may_write_is_refused),
-	        FRESH(what_the_users_own_group_may_write_is_taken),
-	        FRESH(what_another_group_may_write_is_refused),
-	        FRESH(a_file_of_another_user_is_refused),
-	        FRESH(a_folder_of_another_user_is_refused),
-	        FRESH(a_given_file_in_a_folder_that_others_may_write_is_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run(NULL, NULL);
 }

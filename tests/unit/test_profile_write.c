@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Device profiles: writing loses nothing. */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <cmocka.h>
 
 #include <dirent.h>
 #include <locale.h>
@@ -15,6 +12,7 @@
 
 #include "predictor/profile/profile.h"
 #include "predictor/profile/json.h"
+#include "tests/test.h"
 
 static struct gw_profile profile, other;
 static struct gw_profile_error error;
@@ -135,20 +133,18 @@ static void fill(struct gw_profile *p)
 	}
 }
 
-static void what_is_written_reads_back_to_the_same_bits(void **state)
+TEST(what_is_written_reads_back_to_the_same_bits)
 {
-	(void)state;
 	fill(&profile);
 	write_and_read_back(&profile, &other);
 	assert_same_device(&profile, &other);
 }
 
-static void numbers_are_written_alike_in_every_locale(void **state)
+TEST(numbers_are_written_alike_in_every_locale)
 {
 	static const char *const commas[] = {"de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8", NULL};
 	unsigned i = 0;
 
-	(void)state;
 	while (commas[i] && !setlocale(LC_NUMERIC, commas[i]))
 		i++;
 	if (!commas[i])
@@ -166,13 +162,12 @@ static bool has_origin(const struct gw_profile *p, unsigned i)
 	       (*p->how[i] && p->group[i]);
 }
 
-static void every_shipped_profile_reads_and_survives_writing(void **state)
+TEST(every_shipped_profile_reads_and_survives_writing)
 {
 	DIR *folder = opendir(GW_PROFILES);
 	struct dirent *entry;
 	unsigned count = 0;
 
-	(void)state;
 	assert_non_null(folder);
 	while ((entry = readdir(folder))) {
 		char path[4096];
@@ -195,11 +190,5 @@ static void every_shipped_profile_reads_and_survives_writing(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(what_is_written_reads_back_to_the_same_bits),
-	        cmocka_unit_test(numbers_are_written_alike_in_every_locale),
-	        cmocka_unit_test(every_shipped_profile_reads_and_survives_writing),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run(NULL, NULL);
 }

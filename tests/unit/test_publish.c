@@ -5,20 +5,18 @@
 #include "preload/worker/launches.h"
 #include "preload/live/log.h"
 #include "preload/worker/registry.h"
+#include "tests/test.h"
 #include "tests/unit/preload_fixture.h"
 
 #include <math.h>
 #include <sched.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-#include <cmocka.h>
 
 enum { CONFIGS = 200, ROUNDS = 2000, ROUNDS_MAX = 1000000, HITS = 1000 };
 
 static struct gw_config_entry configs[CONFIGS + 1];
 static uint64_t observations;
-static uint32_t from, to; /* configurations that the next advance tells of; 0, 0: it makes none */
+static uint32_t from, to; /* configurations that the next advance reports; 0, 0: it makes none */
 static struct gw_record_published published; /* the last one written */
 static _Atomic unsigned torn, hits;
 static _Atomic int over;
@@ -72,7 +70,6 @@ void gw_log_write(enum gw_record_kind kind, void *head, size_t size, const void 
 
 static int start(void **state)
 {
-	(void)state;
 	fixture_start();
 	for (uint32_t c = 1; c <= CONFIGS; c++)
 		configs[c] = (struct gw_config_entry){
@@ -112,11 +109,10 @@ static struct gw_event read_cell(uint32_t slot, uint32_t grid)
 	return e;
 }
 
-static void a_launch_reads_what_was_published_for_it(void **state)
+TEST_WITH(a_launch_reads_what_was_published_for_it, start, NULL)
 {
 	struct gw_event e;
 
-	(void)state;
 	publish(3, 5);
 	e = read_cell(1, 4);
 	assert_int_equal(gw_cell_id(e.config), 4);
@@ -133,9 +129,8 @@ static void a_launch_reads_what_was_published_for_it(void **state)
 	assert_int_equal(e.known, 2);
 }
 
-static void the_log_says_when_predictions_were_made_anew(void **state)
+TEST_WITH(the_log_says_when_predictions_were_made_anew, start, NULL)
 {
-	(void)state;
 	publish(3, 5);
 	assert_int_equal(published.known, 1);
 	publish(0, 0);
@@ -143,11 +138,10 @@ static void the_log_says_when_predictions_were_made_anew(void **state)
 	assert_int_equal(atomic_load(&gw_hot.known), 1);
 }
 
-static void another_kernel_or_configuration_reads_nothing(void **state)
+TEST_WITH(another_kernel_or_configuration_reads_nothing, start, NULL)
 {
 	struct gw_event e;
 
-	(void)state;
 	publish(1, CONFIGS);
 	e = read_cell(2, 4);
 	assert_true(isnan(e.predicted));
@@ -169,7 +163,7 @@ static void another_kernel_or_configuration_reads_nothing(void **state)
 	assert_true(isnan(e.predicted));
 }
 
-static void a_cluster_and_shared_memory_are_part_of_the_key(void **state)
+TEST_WITH(a_cluster_and_shared_memory_are_part_of_the_key, start, NULL)
 {
 	struct gw_event e = {.kernel = 1,
 	                     .grid = {4, 1, 1},
@@ -179,7 +173,6 @@ static void a_cluster_and_shared_memory_are_part_of_the_key(void **state)
 	                     .shared = 16,
 	                     .cluster = 2 | 1 << 10 | 1 << 20};
 
-	(void)state;
 	configs[4].config.cluster = (struct gw_dim3){2, 1, 1};
 	configs[4].config.dynamic_shared = 16;
 	publish(4, 4);
@@ -187,7 +180,7 @@ static void a_cluster_and_shared_memory_are_part_of_the_key(void **state)
 	assert_int_equal(gw_cell_id(e.config), 4);
 }
 
-static void the_gpu_is_part_of_the_key(void **state)
+TEST_WITH(the_gpu_is_part_of_the_key, start, NULL)
 {
 	struct gw_event e = {.kernel = 1,
 	                     .grid = {4, 1, 1},
@@ -196,7 +189,6 @@ static void the_gpu_is_part_of_the_key(void **state)
 	                     .block_z = 1,
 	                     .predicted = NAN};
 
-	(void)state;
 	configs[4].device = 2;
 	publish(4, 4);
 	read_as(&e, 1);
@@ -205,18 +197,16 @@ static void the_gpu_is_part_of_the_key(void **state)
 	assert_int_equal(gw_cell_id(e.config), 4);
 }
 
-static void a_configuration_no_hook_saw_gets_no_cell(void **state)
+TEST_WITH(a_configuration_no_hook_saw_gets_no_cell, start, NULL)
 {
-	(void)state;
 	configs[4].slot = 0;
 	publish(4, 4);
 	assert_int_equal(read_cell(0, 4).config, 0);
 	assert_int_equal(read_cell(1, 4).config, 0);
 }
 
-static void a_cell_that_is_being_written_counts_as_absent(void **state)
+TEST_WITH(a_cell_that_is_being_written_counts_as_absent, start, NULL)
 {
-	(void)state;
 	publish(4, 4);
 	for (uint32_t i = 0; i < GW_CELLS_MAX; i++)
 		if (atomic_load(&gw_hot.shared->cells[i].key))
@@ -240,11 +230,10 @@ static struct gw_event unread(void)
 	return e;
 }
 
-static void a_launch_that_read_nothing_gets_what_stood_published_at_its_call(void **state)
+TEST_WITH(a_launch_that_read_nothing_gets_what_stood_published_at_its_call, start, NULL)
 {
 	struct gw_event e;
 
-	(void)state;
 	publish(4, 4);
 	e = unread();
 	gw_launch_read(&e);
@@ -253,11 +242,10 @@ static void a_launch_that_read_nothing_gets_what_stood_published_at_its_call(voi
 	assert_true(e.flags & GW_EVENT_ARGUMENTS);
 }
 
-static void what_was_published_since_the_call_is_no_prediction_of_it(void **state)
+TEST_WITH(what_was_published_since_the_call_is_no_prediction_of_it, start, NULL)
 {
 	struct gw_event e;
 
-	(void)state;
 	publish(4, 4);
 	e = unread();
 	while (gw_ticks() <= e.ticks)
@@ -269,11 +257,10 @@ static void what_was_published_since_the_call_is_no_prediction_of_it(void **stat
 	assert_int_equal(e.known, 1);
 }
 
-static void a_launch_that_read_keeps_what_it_read(void **state)
+TEST_WITH(a_launch_that_read_keeps_what_it_read, start, NULL)
 {
 	struct gw_event e;
 
-	(void)state;
 	publish(4, 4);
 	e = unread();
 	e.config = gw_cell_config(3, GW_TIER_STEADY, 0);
@@ -300,9 +287,8 @@ static float found_by_a_call(uint32_t reads)
 	return call.event->predicted;
 }
 
-static void a_call_reads_only_while_launches_are_to_read(void **state)
+TEST_WITH(a_call_reads_only_while_launches_are_to_read, start, NULL)
 {
-	(void)state;
 	publish(4, 4);
 	assert_true(found_by_a_call(1) == 1004);
 	assert_true(isnan(found_by_a_call(0)));
@@ -334,9 +320,8 @@ static void publish_or_read(unsigned number)
 	}
 }
 
-static void no_reader_sees_a_torn_prediction(void **state)
+TEST_WITH(no_reader_sees_a_torn_prediction, start, NULL)
 {
-	(void)state;
 	publish(1, 8);
 	fixture_threads(3, publish_or_read);
 	assert_int_equal(atomic_load(&torn), 0);
@@ -345,21 +330,5 @@ static void no_reader_sees_a_torn_prediction(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-#define T(name) cmocka_unit_test_setup(name, start)
-	        T(a_launch_reads_what_was_published_for_it),
-	        T(the_log_says_when_predictions_were_made_anew),
-	        T(another_kernel_or_configuration_reads_nothing),
-	        T(a_cluster_and_shared_memory_are_part_of_the_key),
-	        T(the_gpu_is_part_of_the_key),
-	        T(a_configuration_no_hook_saw_gets_no_cell),
-	        T(a_cell_that_is_being_written_counts_as_absent),
-	        T(a_launch_that_read_nothing_gets_what_stood_published_at_its_call),
-	        T(what_was_published_since_the_call_is_no_prediction_of_it),
-	        T(a_launch_that_read_keeps_what_it_read),
-	        T(a_call_reads_only_while_launches_are_to_read),
-	        T(no_reader_sees_a_torn_prediction),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run(NULL, NULL);
 }

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the quantitative roofline's user can tell it, and what it warns of. */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <cmocka.h>
 
 #include <math.h>
 #include <stdio.h>
@@ -13,6 +10,7 @@
 
 #include "predictor/models/papers/models.h"
 #include "predictor/models/papers/qrm.h"
+#include "tests/test.h"
 
 static struct gw_device device;
 static struct gw_work work;
@@ -34,7 +32,6 @@ static int set_up(void **state)
 	} rates[] = {{GW_PARAM_t_sp, 64e9},  {GW_PARAM_t_dp, 32e9},  {GW_PARAM_t_int, 32e9},
 	             {GW_PARAM_t_add, 32e9}, {GW_PARAM_t_ldst, 8e9}, {GW_PARAM_b_mem, 1e12}};
 
-	(void)state;
 	gw_device_clear(&device, "test");
 	for (unsigned i = 0; i < sizeof(rates) / sizeof(*rates); i++)
 		gw_device_set(&device, rates[i].p, rates[i].value, GW_METHOD_MEASURED);
@@ -73,9 +70,8 @@ static void assert_seconds(double expected)
 		fail_msg("%.17g s, not %.17g: %s", e.seconds, expected, e.reason);
 }
 
-static void the_time_is_the_sum_of_the_instructions_costs(void **state)
+TEST_WITH(the_time_is_the_sum_of_the_instructions_costs, set_up, NULL)
 {
-	(void)state;
 	run(NULL);
 	/* 16e9 FMAs at 32e9/s, 8e9 loads at 8e9/s, 8e9 others at 32e9/s */
 	assert_seconds(0.5 + 1 + 0.25);
@@ -84,11 +80,10 @@ static void the_time_is_the_sum_of_the_instructions_costs(void **state)
 	assert_int_equal(e.warning_count, 0);
 }
 
-static void given_traffic_replaces_the_counted(void **state)
+TEST_WITH(given_traffic_replaces_the_counted, set_up, NULL)
 {
 	const struct gw_model_options options = {.given_traffic = 3e12};
 
-	(void)state;
 	run(&options);
 	assert_seconds(3);
 	assert_int_equal(e.bound, GW_BOUND_MEMORY);
@@ -97,13 +92,12 @@ static void given_traffic_replaces_the_counted(void **state)
 	assert_seconds(3);
 }
 
-static void given_operations_change_the_unit_not_the_compute_time(void **state)
+TEST_WITH(given_operations_change_the_unit_not_the_compute_time, set_up, NULL)
 {
 	/* 6.2: 4e9 special operations, two instructions each, of which 8e9/s are possible */
 	struct gw_model_options options = {
 	        .given_ops = 4e9, .given_ops_rate = 8e9, .given_ops_inst = 8e9};
 
-	(void)state;
 	run(&options);
 	/* 4e9 at 8e9/s, loads as before, the other 16e9 at 32e9/s */
 	assert_seconds(0.5 + 1 + 0.5);
@@ -113,20 +107,18 @@ static void given_operations_change_the_unit_not_the_compute_time(void **state)
 	assert_seconds(0.5 + 1 + 20e9 / 32e9);
 }
 
-static void given_operations_without_a_rate_scale_with_the_counted_efficiency(void **state)
+TEST_WITH(given_operations_without_a_rate_scale_with_the_counted_efficiency, set_up, NULL)
 {
 	const struct gw_model_options options = {.given_ops = 64e9};
 
-	(void)state;
 	run(&options); /* twice the counted 32e9 */
 	assert_seconds(2 * 1.75);
 }
 
-static void integers_as_additions_cost_what_others_cost(void **state)
+TEST_WITH(integers_as_additions_cost_what_others_cost, set_up, NULL)
 {
 	const struct gw_model_options options = {.qrm_int_as_add = true};
 
-	(void)state;
 	give(GW_WORK_fp32_inst, 0);
 	run(NULL);
 	/* Twice 8e9 at T_int, which counts two operations; loads; 16e9 others */
@@ -135,11 +127,10 @@ static void integers_as_additions_cost_what_others_cost(void **state)
 	assert_seconds(0.25 + 1 + 0.5);
 }
 
-static void utilisation_needs_its_factor(void **state)
+TEST_WITH(utilisation_needs_its_factor, set_up, NULL)
 {
 	struct gw_model_options options = {.qrm_utilisation = true};
 
-	(void)state;
 	run(&options);
 	assert_true(isnan(e.seconds));
 	assert_non_null(strstr(e.reason, "qrm_e_util"));
@@ -151,9 +142,8 @@ static void utilisation_needs_its_factor(void **state)
 	assert_seconds(1.75);
 }
 
-static void warns_of_launches_that_do_not_qualify(void **state)
+TEST_WITH(warns_of_launches_that_do_not_qualify, set_up, NULL)
 {
-	(void)state;
 	launch.config.block.x = 63;
 	run(NULL);
 	assert_true(warned("fewer than 64 threads") && !warned("fewer than 90 blocks"));
@@ -166,9 +156,8 @@ static void warns_of_launches_that_do_not_qualify(void **state)
 	assert_int_equal(e.warning_count, 0);
 }
 
-static void warns_of_short_kernels(void **state)
+TEST_WITH(warns_of_short_kernels, set_up, NULL)
 {
-	(void)state;
 	for (unsigned i = 0; i < GW_WORK_FIELDS; i++)
 		work.q[i].value *= 1e-4;
 	run(NULL);
@@ -176,11 +165,10 @@ static void warns_of_short_kernels(void **state)
 	assert_true(warned("under 0.5 ms"));
 }
 
-static void warns_of_idle_resources(void **state)
+TEST_WITH(warns_of_idle_resources, set_up, NULL)
 {
 	struct gw_model_options options = {.utilisation = 0.69};
 
-	(void)state;
 	run(&options);
 	assert_true(warned("70%"));
 	options.utilisation = 0.7;
@@ -188,9 +176,8 @@ static void warns_of_idle_resources(void **state)
 	assert_false(warned("70%"));
 }
 
-static void warns_of_divergence(void **state)
+TEST_WITH(warns_of_divergence, set_up, NULL)
 {
-	(void)state;
 	give(GW_WORK_thread_inst, 0.7821 * 32e9); /* lvmd-krn */
 	run(NULL);
 	assert_true(warned("diverge"));
@@ -202,9 +189,8 @@ static void warns_of_divergence(void **state)
 	assert_true(warned("diverge"));
 }
 
-static void warns_of_narrow_accesses(void **state)
+TEST_WITH(warns_of_narrow_accesses, set_up, NULL)
 {
-	(void)state;
 	give(GW_WORK_narrow_accesses, 0);
 	run(NULL);
 	assert_false(warned("8-bit"));
@@ -213,9 +199,8 @@ static void warns_of_narrow_accesses(void **state)
 	assert_true(warned("8-bit"));
 }
 
-static void warns_where_the_bandwidth_is_a_data_sheets(void **state)
+TEST_WITH(warns_where_the_bandwidth_is_a_data_sheets, set_up, NULL)
 {
-	(void)state;
 	gw_device_set(&device, GW_PARAM_b_mem, NAN, GW_METHOD_NONE);
 	gw_device_set(&device, GW_PARAM_b_mem_spec, 1e9, GW_METHOD_VENDOR);
 	run(NULL);
@@ -223,7 +208,7 @@ static void warns_where_the_bandwidth_is_a_data_sheets(void **state)
 	assert_true(warned("data sheet"));
 }
 
-static void what_is_missing_is_named(void **state)
+TEST_WITH(what_is_missing_is_named, set_up, NULL)
 {
 	static const struct {
 		enum gw_param param;
@@ -254,9 +239,8 @@ static void what_is_missing_is_named(void **state)
 	}
 }
 
-static void counts_that_contradict_are_refused(void **state)
+TEST_WITH(counts_that_contradict_are_refused, set_up, NULL)
 {
-	(void)state;
 	give(GW_WORK_fp32_fma, 17e9); /* more than the 16e9 instructions they are part of */
 	run(NULL);
 	assert_true(isnan(e.seconds) && *e.reason);
@@ -270,9 +254,8 @@ static void counts_that_contradict_are_refused(void **state)
 	assert_true(isnan(e.seconds) && *e.reason);
 }
 
-static void roofline_takes_the_slowest_resource(void **state)
+TEST_WITH(roofline_takes_the_slowest_resource, set_up, NULL)
 {
-	(void)state;
 	gw_model_find("roofline")->estimate(&device, &launch, &work, NULL, &e);
 	assert_seconds(0.5); /* 32e9 operations at 64e9/s; memory 2 ms */
 	assert_string_equal(e.binding, "fp32");
@@ -287,9 +270,8 @@ static void roofline_takes_the_slowest_resource(void **state)
 }
 
 /* As of 2009: a device of flop/s and B/s alone has an answer, though integers were counted. */
-static void roofline_needs_flop_per_second_and_bandwidth_alone(void **state)
+TEST_WITH(roofline_needs_flop_per_second_and_bandwidth_alone, set_up, NULL)
 {
-	(void)state;
 	give(GW_WORK_int_inst, 1e9);
 	gw_device_clear(&device, "of a table");
 	gw_device_set(&device, GW_PARAM_t_sp, 64e9, GW_METHOD_PAPER);
@@ -304,12 +286,11 @@ static void roofline_needs_flop_per_second_and_bandwidth_alone(void **state)
 	assert_int_equal(e.warning_count, 0);
 }
 
-static void the_documentation_has_the_table_of_metrics(void **state)
+TEST_WITH(the_documentation_has_the_table_of_metrics, set_up, NULL)
 {
 	FILE *f = fopen(GW_DOCS "/internals/models.md", "r");
 	char *text = calloc(1, 1 << 20), row[512];
 
-	(void)state;
 	assert_non_null(f);
 	assert_non_null(text);
 	assert_true(fread(text, 1, (1 << 20) - 1, f) > 0);
@@ -327,26 +308,5 @@ static void the_documentation_has_the_table_of_metrics(void **state)
 
 int main(void)
 {
-#define FRESH(test) cmocka_unit_test_setup(test, set_up)
-	const struct CMUnitTest tests[] = {
-	        FRESH(the_time_is_the_sum_of_the_instructions_costs),
-	        FRESH(given_traffic_replaces_the_counted),
-	        FRESH(given_operations_change_the_unit_not_the_compute_time),
-	        FRESH(given_operations_without_a_rate_scale_with_the_counted_efficiency),
-	        FRESH(integers_as_additions_cost_what_others_cost),
-	        FRESH(utilisation_needs_its_factor),
-	        FRESH(warns_of_launches_that_do_not_qualify),
-	        FRESH(warns_of_short_kernels),
-	        FRESH(warns_of_idle_resources),
-	        FRESH(warns_of_divergence),
-	        FRESH(warns_of_narrow_accesses),
-	        FRESH(warns_where_the_bandwidth_is_a_data_sheets),
-	        FRESH(what_is_missing_is_named),
-	        FRESH(counts_that_contradict_are_refused),
-	        FRESH(roofline_takes_the_slowest_resource),
-	        FRESH(roofline_needs_flop_per_second_and_bandwidth_alone),
-	        FRESH(the_documentation_has_the_table_of_metrics),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run(NULL, NULL);
 }

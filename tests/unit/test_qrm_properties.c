@@ -4,17 +4,15 @@
  * work is never faster; and of every model: no NaN without a reason, no crash. Where qrm's
  * equations break the rule, the cases are pinned here and reported in docs/internals/models.md.
  */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <cmocka.h>
 
 #include <float.h>
 #include <math.h>
 #include <string.h>
 
 #include "predictor/models/papers/models.h"
+#include "tests/test.h"
 
 enum { LAUNCHES = 5000 };
 
@@ -129,13 +127,12 @@ static bool slower(double after, double before)
 
 static const char *const ours[] = {"roofline", "qrm"};
 
-static void a_better_part_of_a_device_is_never_slower(void **state)
+TEST(a_better_part_of_a_device_is_never_slower)
 {
 	static const enum gw_param rates[] = {
 	        GW_PARAM_t_sp,  GW_PARAM_t_dp,   GW_PARAM_t_hp,          GW_PARAM_t_int,
 	        GW_PARAM_t_add, GW_PARAM_t_ldst, GW_PARAM_t_tensor_fp16, GW_PARAM_b_mem};
 
-	(void)state;
 	state_of_random = 1;
 	for (unsigned n = 0; n < LAUNCHES; n++) {
 		random_device();
@@ -153,9 +150,8 @@ static void a_better_part_of_a_device_is_never_slower(void **state)
 	}
 }
 
-static void more_clock_or_multiprocessors_are_never_slower(void **state)
+TEST(more_clock_or_multiprocessors_are_never_slower)
 {
-	(void)state;
 	state_of_random = 2;
 	for (unsigned n = 0; n < LAUNCHES; n++) {
 		double before[2], factor = decades(1, 10);
@@ -171,12 +167,11 @@ static void more_clock_or_multiprocessors_are_never_slower(void **state)
 	}
 }
 
-static void more_bytes_are_never_faster(void **state)
+TEST(more_bytes_are_never_faster)
 {
 	static const enum gw_work_field fields[] = {GW_WORK_dram_read_bytes,
 	                                            GW_WORK_dram_write_bytes};
 
-	(void)state;
 	state_of_random = 3;
 	for (unsigned n = 0; n < LAUNCHES; n++) {
 		random_device();
@@ -217,11 +212,10 @@ static bool changes_type(enum gw_work_field kind)
 	       work.q[GW_WORK_fp32_inst].value == 0;
 }
 
-static void more_instructions_are_never_faster_while_the_type_stays(void **state)
+TEST(more_instructions_are_never_faster_while_the_type_stays)
 {
 	unsigned changed = 0, violations = 0;
 
-	(void)state;
 	state_of_random = 4;
 	for (unsigned n = 0; n < LAUNCHES; n++)
 		for (unsigned i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
@@ -247,11 +241,10 @@ static void more_instructions_are_never_faster_while_the_type_stays(void **state
 	assert_in_range(violations, 1205, 1225); /* 1215, but for libm's last bits */
 }
 
-static void qrm_violation_a_first_fp32_instruction_makes_an_integer_kernel_faster(void **state)
+TEST(qrm_violation_a_first_fp32_instruction_makes_an_integer_kernel_faster)
 {
 	double before;
 
-	(void)state;
 	/* The GTX-660 of table 5.2: integers at 359.04/2 GIOPS as work, at 621.36 as overhead. */
 	gw_device_clear(&device, "GTX-660");
 	set(GW_PARAM_t_sp, 1940.80e9);
@@ -272,11 +265,10 @@ static void qrm_violation_a_first_fp32_instruction_makes_an_integer_kernel_faste
 	assert_true(fabs(seconds("qrm") - 32e9 / 621.36e9) < 1e-6);                /* 51 ms */
 }
 
-static void qrm_violation_work_in_the_place_of_overhead_is_cheaper(void **state)
+TEST(qrm_violation_work_in_the_place_of_overhead_is_cheaper)
 {
 	unsigned violations = 0;
 
-	(void)state;
 	state_of_random = 5;
 	/* More fp32 instructions among the same number of all: E_instr normalises by M_inst. */
 	for (unsigned n = 0; n < LAUNCHES; n++) {
@@ -346,9 +338,8 @@ static void assert_time_or_reason(const struct gw_model *m, const struct gw_esti
 	assert_non_null(memchr(e->reason, '\0', sizeof(e->reason)));
 }
 
-static void hostile_input_gives_a_time_or_a_reason(void **state)
+TEST(hostile_input_gives_a_time_or_a_reason)
 {
-	(void)state;
 	state_of_random = 6;
 	for (unsigned n = 0; n < 20 * LAUNCHES; n++) {
 		hostile_launch();
@@ -362,9 +353,8 @@ static void hostile_input_gives_a_time_or_a_reason(void **state)
 	}
 }
 
-static void hostile_options_give_a_time_or_a_reason(void **state)
+TEST(hostile_options_give_a_time_or_a_reason)
 {
-	(void)state;
 	state_of_random = 7;
 	for (unsigned n = 0; n < 4 * LAUNCHES; n++) {
 		const struct gw_model_options options = {.qrm_factors = (unsigned)random_bits() % 4,
@@ -390,9 +380,8 @@ static void hostile_options_give_a_time_or_a_reason(void **state)
 	}
 }
 
-static void an_empty_device_or_work_gives_a_reason(void **state)
+TEST(an_empty_device_or_work_gives_a_reason)
 {
-	(void)state;
 	state_of_random = 8;
 	for (unsigned which = 0; which < 2; which++)
 		for (unsigned m = 0; m < 2; m++) {
@@ -409,9 +398,8 @@ static void an_empty_device_or_work_gives_a_reason(void **state)
 		}
 }
 
-static void every_model_is_named_once_and_found(void **state)
+TEST(every_model_is_named_once_and_found)
 {
-	(void)state;
 	for (const struct gw_model *const *m = gw_models; *m; m++) {
 		assert_ptr_equal(gw_model_find((*m)->name), *m);
 		assert_true(*(*m)->source && *(*m)->summary);
@@ -421,19 +409,5 @@ static void every_model_is_named_once_and_found(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(every_model_is_named_once_and_found),
-	        cmocka_unit_test(a_better_part_of_a_device_is_never_slower),
-	        cmocka_unit_test(more_clock_or_multiprocessors_are_never_slower),
-	        cmocka_unit_test(more_bytes_are_never_faster),
-	        cmocka_unit_test(more_instructions_are_never_faster_while_the_type_stays),
-	        cmocka_unit_test(
-	                qrm_violation_a_first_fp32_instruction_makes_an_integer_kernel_faster),
-	        cmocka_unit_test(qrm_violation_work_in_the_place_of_overhead_is_cheaper),
-	        cmocka_unit_test(hostile_input_gives_a_time_or_a_reason),
-	        cmocka_unit_test(hostile_options_give_a_time_or_a_reason),
-	        cmocka_unit_test(an_empty_device_or_work_gives_a_reason),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run(NULL, NULL);
 }

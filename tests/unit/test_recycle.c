@@ -13,14 +13,12 @@
 #include "preload/worker/drain.h"
 #include "preload/worker/host_time.h"
 #include "preload/worker/registry.h"
+#include "tests/test.h"
 #include "tests/unit/preload_fixture.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 static struct gw_record_launch launches[16];
 static uint32_t launch_count;
@@ -54,7 +52,6 @@ void gw_device_profile_start(struct gw_predictor_set *predictors)
 
 static int start(void **state)
 {
-	(void)state;
 	fixture_start();
 	gw_options.log_max = 1u << 30;
 	launch_count = 0;
@@ -67,7 +64,6 @@ static int start(void **state)
 
 static int stop(void **state)
 {
-	(void)state;
 	gw_predictor_set_free(gw_launches_predictors());
 	return 0;
 }
@@ -105,11 +101,10 @@ static struct gw_slots *streams(void)
 	return &gw_hot.shared->streams_free;
 }
 
-static void a_launch_seen_after_its_stream_has_ended_is_the_streams(void **state)
+TEST_WITH(a_launch_seen_after_its_stream_has_ended_is_the_streams, start, stop)
 {
 	struct gw_event e = fixture_launch(1);
 
-	(void)state;
 	e.ticks = gw_ticks();
 	e.stream = (uint16_t)gw_slot_take(streams());
 	gw_hot.shared->stream_slots[e.stream].generation = 1;
@@ -120,11 +115,10 @@ static void a_launch_seen_after_its_stream_has_ended_is_the_streams(void **state
 }
 
 /* It was in the driver while its stream ended and the slot went to another. */
-static void a_launch_never_counts_for_the_next_stream_of_its_slot(void **state)
+TEST_WITH(a_launch_never_counts_for_the_next_stream_of_its_slot, start, stop)
 {
 	struct gw_event e = fixture_launch(1), next = fixture_launch(1);
 
-	(void)state;
 	e.ticks = gw_ticks();
 	e.stream = (uint16_t)gw_slot_take(streams());
 	gw_slot_retire(streams(), e.stream);
@@ -142,23 +136,21 @@ static void a_launch_never_counts_for_the_next_stream_of_its_slot(void **state)
 	assert_int_equal(gw_counters[GW_COUNTER_slots_late], 1);
 }
 
-static void a_slot_that_was_retired_just_now_is_not_recycled(void **state)
+TEST_WITH(a_slot_that_was_retired_just_now_is_not_recycled, start, stop)
 {
 	uint32_t at = gw_slot_take(streams());
 
-	(void)state;
 	seconds(1);
 	gw_slot_retire(streams(), at);
 	gw_recycle(gw_ticks());
 	assert_int_not_equal(gw_slot_take(streams()), at);
 }
 
-static void a_launch_never_runs_the_next_graph_of_its_slot(void **state)
+TEST_WITH(a_launch_never_runs_the_next_graph_of_its_slot, start, stop)
 {
 	struct gw_slots *graphs = &gw_hot.shared->graphs_free;
 	struct gw_event e = {.kind = GW_EVENT_GRAPH, .kernel = graph_of_three()};
 
-	(void)state;
 	e.ticks = gw_ticks();
 	while (gw_slot_take(graphs) != e.kernel)
 		;
@@ -174,23 +166,21 @@ static void a_launch_never_runs_the_next_graph_of_its_slot(void **state)
 	free(gw_hot.shared->graph_slots[e.kernel].nodes);
 }
 
-static void a_launch_that_lacks_both_stream_and_configuration_is_counted_once(void **state)
+TEST_WITH(a_launch_that_lacks_both_stream_and_configuration_is_counted_once, start, stop)
 {
 	struct gw_event e = fixture_launch(9);
 
-	(void)state;
 	gw_launch_event(thread, &e);
 	assert_int_equal(launch_count, 1);
 	assert_int_equal(gw_counters[GW_COUNTER_table_full], 1);
 }
 
 /* Its record fits none of those that wait, so it would be written beside it. */
-static void a_launch_without_a_configuration_is_not_written_a_second_time(void **state)
+TEST_WITH(a_launch_without_a_configuration_is_not_written_a_second_time, start, stop)
 {
 	struct gw_event e = fixture_launch(9);
 	struct gw_activity a = fixture_record(7);
 
-	(void)state;
 	fixture_activity(true);
 	e.stream = 3;
 	gw_hot.shared->stream_slots[3] =
@@ -207,12 +197,11 @@ static void a_launch_without_a_configuration_is_not_written_a_second_time(void *
 }
 
 /* The GPU of a launch that found no slot for its stream is not known; its record says it. */
-static void a_launch_without_a_stream_is_not_written_a_second_time(void **state)
+TEST_WITH(a_launch_without_a_stream_is_not_written_a_second_time, start, stop)
 {
 	struct gw_event first = fixture_launch(1), e = fixture_launch(1);
 	struct gw_activity a = fixture_record(7);
 
-	(void)state;
 	fixture_activity(true);
 	first.stream = 3;
 	gw_hot.shared->stream_slots[3] = (struct gw_stream_slot){
@@ -228,12 +217,11 @@ static void a_launch_without_a_stream_is_not_written_a_second_time(void **state)
 	assert_int_equal(launch_count, 1);
 }
 
-static void as_many_slots_as_there_are_can_be_used_at_a_time(void **state)
+TEST_WITH(as_many_slots_as_there_are_can_be_used_at_a_time, start, stop)
 {
 	static bool taken[GW_SLOTS_MAX];
 	uint32_t at;
 
-	(void)state;
 	memset(taken, 0, sizeof(taken));
 	for (uint32_t i = 1; i < GW_SLOTS_MAX; i++) {
 		at = gw_slot_take(streams());
@@ -247,11 +235,10 @@ static void as_many_slots_as_there_are_can_be_used_at_a_time(void **state)
 }
 
 /* One stream at a time, ten times as many as there are slots, each a worker's round later. */
-static void any_number_of_streams_one_after_the_other_find_a_slot(void **state)
+TEST_WITH(any_number_of_streams_one_after_the_other_find_a_slot, start, stop)
 {
 	uint64_t now;
 
-	(void)state;
 	seconds(1);
 	now = gw_ticks();
 	for (uint32_t i = 0; i < 10 * GW_SLOTS_MAX; i++) {
@@ -272,13 +259,12 @@ static CUresult same_context(CUcontext *context)
 }
 
 /* Without a context the driver refuses the launch; with one, the handles collide. */
-static void streams_that_find_no_place_use_up_no_slot(void **state)
+TEST_WITH(streams_that_find_no_place_use_up_no_slot, start, stop)
 {
 	static const uint32_t home_mask = GW_MAP_SIZE - 1;
 	uintptr_t home = 0;
 	uint32_t placed = 0;
 
-	(void)state;
 	for (uintptr_t i = 1; i <= 2 * GW_STREAMS_MAX; i++)
 		assert_int_equal(gw_stream_resolve(thread, (CUstream)(i << 4), NULL,
 		                                   GW_STREAM_CREATED, i << 4),
@@ -311,18 +297,16 @@ static void take_and_free(unsigned number)
 	}
 }
 
-static void no_slot_is_given_to_two_threads_at_once(void **state)
+TEST_WITH(no_slot_is_given_to_two_threads_at_once, start, stop)
 {
-	(void)state;
 	fixture_threads(8, take_and_free);
 	assert_int_equal(shared_by_two, 0);
 	assert_true(atomic_load(&streams()->taken) <= 8);
 }
 
 /* The count is too high for a moment where several threads find the table full. */
-static void children_are_looked_for_by_as_many_threads_as_there_may_be(void **state)
+TEST_WITH(children_are_looked_for_by_as_many_threads_as_there_may_be, start, stop)
 {
-	(void)state;
 	gw_options.mode = GW_MODE_AUDIT;
 	atomic_store(&gw_hot.shared->thread_count, GW_THREADS_MAX + 2);
 	atomic_store(&gw_hot.shared->threads_freed, 1); /* with the count, no pointer */
@@ -398,9 +382,8 @@ static bool launch_with_pair(uint32_t blocks)
 }
 
 /* Its page was given back as it was written (launch/threads.c). */
-static void times_are_those_of_their_launches_where_one_before_was_lost(void **state)
+TEST_WITH(times_are_those_of_their_launches_where_one_before_was_lost, start, stop)
 {
-	(void)state;
 	events_begin();
 	gw_drain(gw_launch_event);
 	launch_with_pair(1);
@@ -426,9 +409,8 @@ static CUresult all_passed(CUevent event)
 enum { EVENTS = 2 * 8 + 1 }; /* that a thread makes in a context */
 
 /* Else a program that makes and destroys contexts leaves events without end in those that live. */
-static void events_stay_where_other_contexts_end(void **state)
+TEST_WITH(events_stay_where_other_contexts_end, start, stop)
 {
-	(void)state;
 	events_begin();
 	gw_driver.cuEventQuery = all_passed;
 	for (uint32_t i = 0; i < 1000; i++) {
@@ -444,9 +426,8 @@ static void events_stay_where_other_contexts_end(void **state)
 	free(thread->events);
 }
 
-static void a_thread_times_launches_in_each_of_its_contexts(void **state)
+TEST_WITH(a_thread_times_launches_in_each_of_its_contexts, start, stop)
 {
-	(void)state;
 	events_begin();
 	gw_driver.cuEventQuery = all_passed;
 	for (uint32_t i = 0; i < 1000; i++) {
@@ -458,11 +439,10 @@ static void a_thread_times_launches_in_each_of_its_contexts(void **state)
 	free(thread->events);
 }
 
-static void a_graph_we_do_not_know_is_counted_as_unknown(void **state)
+TEST_WITH(a_graph_we_do_not_know_is_counted_as_unknown, start, stop)
 {
 	struct gw_event e = {.kind = GW_EVENT_GRAPH};
 
-	(void)state;
 	gw_launch_event(thread, &e);
 	assert_int_equal(launch_count, 0);
 	assert_int_equal(atomic_load(&thread->counts.graph_unknown), 1);
@@ -481,13 +461,12 @@ static uint64_t counted(enum gw_counter c)
 }
 
 /* The first makes the configurations; what is learnt since predicts the next. */
-static void where_launches_are_summed_those_of_a_graph_are_added_whole(void **state)
+TEST_WITH(where_launches_are_summed_those_of_a_graph_are_added_whole, start, stop)
 {
 	struct gw_event e = {.kind = GW_EVENT_GRAPH, .kernel = graph_of_three()};
 	struct gw_predictor_set *p = gw_launches_predictors();
 	const struct gw_observation o = {.seconds = 5e-6, .exclusive = true};
 
-	(void)state;
 	gw_options.mode = GW_MODE_WATCH;
 	gw_aggregate_start();
 	shown = 0;
@@ -522,26 +501,5 @@ static void where_launches_are_summed_those_of_a_graph_are_added_whole(void **st
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-#define T(name) cmocka_unit_test_setup_teardown(name, start, stop)
-	        T(a_launch_seen_after_its_stream_has_ended_is_the_streams),
-	        T(a_launch_never_counts_for_the_next_stream_of_its_slot),
-	        T(a_slot_that_was_retired_just_now_is_not_recycled),
-	        T(a_launch_never_runs_the_next_graph_of_its_slot),
-	        T(a_launch_that_lacks_both_stream_and_configuration_is_counted_once),
-	        T(a_launch_without_a_configuration_is_not_written_a_second_time),
-	        T(a_launch_without_a_stream_is_not_written_a_second_time),
-	        T(as_many_slots_as_there_are_can_be_used_at_a_time),
-	        T(any_number_of_streams_one_after_the_other_find_a_slot),
-	        T(streams_that_find_no_place_use_up_no_slot),
-	        T(no_slot_is_given_to_two_threads_at_once),
-	        T(children_are_looked_for_by_as_many_threads_as_there_may_be),
-	        T(times_are_those_of_their_launches_where_one_before_was_lost),
-	        T(events_stay_where_other_contexts_end),
-	        T(a_thread_times_launches_in_each_of_its_contexts),
-	        T(a_graph_we_do_not_know_is_counted_as_unknown),
-	        T(where_launches_are_summed_those_of_a_graph_are_added_whole),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run(NULL, NULL);
 }

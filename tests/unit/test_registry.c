@@ -8,13 +8,11 @@
 #include "preload/launch/modules.h"
 #include "preload/live/unnamed.h"
 #include "preload/runtime/degrade.h"
+#include "tests/test.h"
 #include "tests/unit/preload_fixture.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <cmocka.h>
 
 static uint32_t written[32]; /* by kind */
 static union {
@@ -69,7 +67,6 @@ static CUresult version_of(int *version)
 
 static int start(void **state)
 {
-	(void)state;
 	fixture_start();
 	gw_degraded_reset();
 	device_name = "GPU of the test";
@@ -97,11 +94,10 @@ static struct gw_activity activity(const char *name)
 	                            .registers = 33};
 }
 
-static void a_configuration_is_written_once_after_its_kernel(void **state)
+TEST_WITH(a_configuration_is_written_once_after_its_kernel, start, NULL)
 {
 	uint32_t id = gw_intern_config(1, 0, &small);
 
-	(void)state;
 	assert_int_equal(id, 1);
 	assert_int_equal(gw_intern_config(1, 0, &small), id);
 	assert_int_equal(written[GW_RECORD_KERNEL], 1);
@@ -114,11 +110,10 @@ static void a_configuration_is_written_once_after_its_kernel(void **state)
 	assert_int_equal(gw_config_entry(id)->slot, 1);
 }
 
-static void every_part_of_a_configuration_makes_another(void **state)
+TEST_WITH(every_part_of_a_configuration_makes_another, start, NULL)
 {
 	struct gw_config c = small;
 
-	(void)state;
 	gw_intern_config(1, 0, &small);
 	c.dynamic_shared = 8;
 	assert_int_equal(gw_intern_config(1, 0, &c), 2);
@@ -139,19 +134,17 @@ static void every_part_of_a_configuration_makes_another(void **state)
 	assert_int_equal(written[GW_RECORD_KERNEL], 2);
 }
 
-static void an_unknown_kernel_has_no_configuration(void **state)
+TEST_WITH(an_unknown_kernel_has_no_configuration, start, NULL)
 {
-	(void)state;
 	assert_int_equal(gw_intern_config(0, 0, &small), 0);
 	assert_int_equal(gw_intern_config(99, 0, &small), 0);
 	assert_int_equal(written[GW_RECORD_CONFIG], 0);
 }
 
-static void a_record_finds_the_configuration_the_hooks_made(void **state)
+TEST_WITH(a_record_finds_the_configuration_the_hooks_made, start, NULL)
 {
 	struct gw_activity a = activity("kernel");
 
-	(void)state;
 	gw_intern_config(1, 0, &small);
 	assert_int_equal(gw_intern_config_of_activity(&a), 1); /* whose GPU they did not know */
 	assert_int_equal(gw_intern_config(1, 2, &small), 2);
@@ -161,12 +154,11 @@ static void a_record_finds_the_configuration_the_hooks_made(void **state)
 }
 
 /* Which of two kernels of one name a record is of, its registers tell, or nothing does. */
-static void a_record_of_one_of_two_kernels_is_not_taken_for_the_other(void **state)
+TEST_WITH(a_record_of_one_of_two_kernels_is_not_taken_for_the_other, start, NULL)
 {
 	struct gw_activity a = activity("kernel");
 	uint32_t one = gw_intern_config(1, 1, &small), two = gw_intern_config(2, 1, &small), third;
 
-	(void)state;
 	assert_int_not_equal(one, two);
 	a.registers = 10;
 	assert_int_equal(gw_intern_config_of_activity(&a), one);
@@ -186,13 +178,12 @@ static void a_record_of_one_of_two_kernels_is_not_taken_for_the_other(void **sta
 	assert_int_equal(gw_config_entry(two)->pair, one);
 }
 
-static void a_kernel_no_hook_saw_is_written_from_its_record(void **state)
+TEST_WITH(a_kernel_no_hook_saw_is_written_from_its_record, start, NULL)
 {
 	char name[] = "device_launched";
 	struct gw_activity a = activity(name);
 	uint32_t id = gw_intern_config_of_activity(&a);
 
-	(void)state;
 	assert_int_equal(id, 1);
 	assert_int_equal(gw_intern_config_of_activity(&a), id);
 	assert_int_equal(last[GW_RECORD_KERNEL].kernel.registers, 33);
@@ -202,11 +193,10 @@ static void a_kernel_no_hook_saw_is_written_from_its_record(void **state)
 	assert_int_equal(gw_config_entry(id)->slot, 0);
 }
 
-static void a_stream_slot_used_anew_is_another_stream(void **state)
+TEST_WITH(a_stream_slot_used_anew_is_another_stream, start, NULL)
 {
 	struct gw_stream_slot *s = &gw_hot.shared->stream_slots[5];
 
-	(void)state;
 	*s = (struct gw_stream_slot){.device = 0,
 	                             .generation = 1,
 	                             .cupti_context = 1,
@@ -223,11 +213,10 @@ static void a_stream_slot_used_anew_is_another_stream(void **state)
 	assert_int_equal(written[GW_RECORD_DEVICE], 1);
 }
 
-static void a_record_finds_the_stream_the_hooks_made(void **state)
+TEST_WITH(a_record_finds_the_stream_the_hooks_made, start, NULL)
 {
 	struct gw_activity a = {.context = 1, .stream = 7}, b = {.context = 2, .stream = 7};
 
-	(void)state;
 	gw_hot.shared->stream_slots[5] = (struct gw_stream_slot){
 	        .device = -1, .generation = 1, .cupti_context = 1, .cupti_stream = 7};
 	assert_int_equal(gw_intern_stream(5), 1);
@@ -237,9 +226,8 @@ static void a_record_finds_the_stream_the_hooks_made(void **state)
 	assert_int_equal(gw_intern_stream_of_activity(&b), 2);
 }
 
-static void a_device_says_what_it_knows(void **state)
+TEST_WITH(a_device_says_what_it_knows, start, NULL)
 {
-	(void)state;
 	gw_device_meet(0);
 	gw_device_meet(0);
 	assert_int_equal(written[GW_RECORD_DEVICE], 1);
@@ -253,9 +241,8 @@ static void a_device_says_what_it_knows(void **state)
 }
 
 /* Launches out of exit handlers and destructors are written when the driver is gone. */
-static void a_driver_that_is_gone_is_not_called(void **state)
+TEST_WITH(a_driver_that_is_gone_is_not_called, start, NULL)
 {
-	(void)state;
 	gw_registry_driver_gone();
 	gw_hot.shared->stream_slots[5] = (struct gw_stream_slot){.device = 0, .generation = 1};
 	gw_device_meet(0);
@@ -266,9 +253,8 @@ static void a_driver_that_is_gone_is_not_called(void **state)
 	assert_int_equal(last[GW_RECORD_STREAM].stream.device, 0);
 }
 
-static void the_stand_in_is_known_to_the_end(void **state)
+TEST_WITH(the_stand_in_is_known_to_the_end, start, NULL)
 {
-	(void)state;
 	assert_false(gw_device_stand_in());
 	device_name = "gpuwatch stand-in (simulated on the CPU)";
 	gw_registry_ask_driver();
@@ -276,11 +262,10 @@ static void the_stand_in_is_known_to_the_end(void **state)
 	assert_true(gw_device_stand_in());
 }
 
-static void nodes_are_reported_apart_by_graph_and_number(void **state)
+TEST_WITH(nodes_are_reported_apart_by_graph_and_number, start, NULL)
 {
 	uint32_t id = gw_intern_node(1, 1);
 
-	(void)state;
 	assert_true(id && gw_intern_node(1, 1) == id);
 	assert_true(gw_intern_node(1, 2) != id && gw_intern_node(2, 1) != id);
 	assert_int_equal(written[GW_RECORD_NODE], 3);
@@ -299,13 +284,12 @@ static uint32_t fill(uint32_t most)
 	return made;
 }
 
-static void a_full_table_takes_no_more_memory_and_keeps_what_it_has(void **state)
+TEST_WITH(a_full_table_takes_no_more_memory_and_keeps_what_it_has, start, NULL)
 {
 	struct gw_activity known = activity("unhooked"), a = activity("unhooked");
 	uint64_t then, records;
 	uint32_t made;
 
-	(void)state;
 	known.grid[0] = 1;
 	gw_memory_start();
 	gw_options.memory_max = 4 << 20;
@@ -326,11 +310,10 @@ static void a_full_table_takes_no_more_memory_and_keeps_what_it_has(void **state
 	gw_options.memory_max = 0;
 }
 
-static void each_table_that_is_full_has_a_reason_of_its_own(void **state)
+TEST_WITH(each_table_that_is_full_has_a_reason_of_its_own, start, NULL)
 {
 	struct gw_reason reason;
 
-	(void)state;
 	for (int i = 0; i < 3; i++) {
 		gw_degrade(GW_DEGRADED_TABLE_FULL, "no more than %d of these", i);
 		gw_degrade(GW_DEGRADED_TABLE_FULL, "no more than %d of those", i);
@@ -342,13 +325,12 @@ static void each_table_that_is_full_has_a_reason_of_its_own(void **state)
 	assert_false(gw_degraded_get(2, &reason));
 }
 
-static void streams_that_ended_leave_no_memory_behind(void **state)
+TEST_WITH(streams_that_ended_leave_no_memory_behind, start, NULL)
 {
 	struct gw_stream_slot *s = &gw_hot.shared->stream_slots[1];
 	uint64_t counters[GW_COUNTERS], most = 0;
 	struct gw_activity a = activity("kernel");
 
-	(void)state;
 	gw_device_meet(0);
 	for (uint32_t i = 1; i <= 400000; i++) {
 		*s = (struct gw_stream_slot){
@@ -366,9 +348,8 @@ static void streams_that_ended_leave_no_memory_behind(void **state)
 	assert_int_equal(gw_stream_device(1), -1);
 }
 
-static void reasons_are_written_once(void **state)
+TEST_WITH(reasons_are_written_once, start, NULL)
 {
-	(void)state;
 	gw_degrade(GW_DEGRADED_TABLE_FULL, "a table of %d is full", 7);
 	gw_registry_write_news();
 	gw_registry_write_news();
@@ -388,11 +369,10 @@ static void come_and_go(uint32_t number)
 	}
 }
 
-static void beside_sums_only_the_first_streams_and_nodes_have_records(void **state)
+TEST_WITH(beside_sums_only_the_first_streams_and_nodes_have_records, start, NULL)
 {
 	struct gw_record_launch named = {.stream = 1, .node = GW_UNNAMED_FROM}, r = named;
 
-	(void)state;
 	gw_options.mode = GW_MODE_WATCH;
 	come_and_go(3 * GW_UNNAMED_FROM);
 	gw_options.mode = GW_MODE_AUDIT;
@@ -408,12 +388,11 @@ static void beside_sums_only_the_first_streams_and_nodes_have_records(void **sta
 }
 
 /* gpuwatch ctl: from then on launches have records of their own, which name their streams. */
-static void a_stream_without_a_record_has_one_in_another_mode(void **state)
+TEST_WITH(a_stream_without_a_record_has_one_in_another_mode, start, NULL)
 {
 	struct gw_record_launch r = {0};
 	uint32_t before;
 
-	(void)state;
 	gw_options.mode = GW_MODE_WATCH;
 	come_and_go(GW_UNNAMED_FROM + 1);
 	before = gw_intern_stream(5);
@@ -426,19 +405,17 @@ static void a_stream_without_a_record_has_one_in_another_mode(void **state)
 	assert_int_not_equal(r.stream, 0);
 }
 
-static void in_other_modes_all_streams_and_nodes_have_records(void **state)
+TEST_WITH(in_other_modes_all_streams_and_nodes_have_records, start, NULL)
 {
-	(void)state;
 	come_and_go(3 * GW_UNNAMED_FROM);
 	assert_int_equal(written[GW_RECORD_STREAM], 3 * GW_UNNAMED_FROM);
 	assert_int_equal(written[GW_RECORD_NODE], 3 * GW_UNNAMED_FROM);
 }
 
-static void beside_sums_a_module_is_written_with_its_kernel(void **state)
+TEST_WITH(beside_sums_a_module_is_written_with_its_kernel, start, NULL)
 {
 	static const unsigned char image[64] = "\177ELF";
 
-	(void)state;
 	gw_options.mode = GW_MODE_WATCH;
 	gw_module_loaded((void *)0x1000, NULL, GW_MODULE_LIBRARY, image, NULL);
 	gw_module_loaded((void *)0x2000, NULL, GW_MODULE_LIBRARY, image, NULL);
@@ -451,31 +428,37 @@ static void beside_sums_a_module_is_written_with_its_kernel(void **state)
 	assert_int_equal(last[GW_RECORD_KERNEL].kernel.module, 1);
 }
 
+/* What little there is to be had is taken; afterwards each thing has its record once all the same,
+ * or none. */
+TEST_WITH(without_memory_nothing_is_written_again_and_again, start, NULL)
+{
+	struct gw_activity a = activity("k00000");
+	uint32_t kernels, nodes;
+
+	gw_options.memory_max = (gw_memory_now() + 40000) / 7 * 8;
+	for (uint32_t i = 0; i < 5000; i++) {
+		char name[16];
+
+		snprintf(name, sizeof(name), "k%05u", i);
+		a.name = name;
+		gw_intern_config_of_activity(&a);
+		gw_intern_node(1, i + 1);
+	}
+	kernels = written[GW_RECORD_KERNEL];
+	nodes = written[GW_RECORD_NODE];
+	a.name = "k04999";
+	for (uint32_t i = 0; i < 1000; i++) {
+		gw_intern_config_of_activity(&a);
+		gw_intern_node(1, 5000);
+	}
+	gw_options.memory_max = 0;
+	assert_true(gw_counters[GW_COUNTER_memory_refused] > 0);
+	assert_true(kernels < 5000);
+	assert_true(written[GW_RECORD_KERNEL] <= kernels + 1);
+	assert_int_equal(written[GW_RECORD_NODE], nodes);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-#define T(name) cmocka_unit_test_setup(name, start)
-	        T(a_configuration_is_written_once_after_its_kernel),
-	        T(every_part_of_a_configuration_makes_another),
-	        T(an_unknown_kernel_has_no_configuration),
-	        T(a_record_finds_the_configuration_the_hooks_made),
-	        T(a_record_of_one_of_two_kernels_is_not_taken_for_the_other),
-	        T(a_kernel_no_hook_saw_is_written_from_its_record),
-	        T(a_stream_slot_used_anew_is_another_stream),
-	        T(a_record_finds_the_stream_the_hooks_made),
-	        T(a_device_says_what_it_knows),
-	        T(a_driver_that_is_gone_is_not_called),
-	        T(the_stand_in_is_known_to_the_end),
-	        T(nodes_are_reported_apart_by_graph_and_number),
-	        T(a_full_table_takes_no_more_memory_and_keeps_what_it_has),
-	        T(each_table_that_is_full_has_a_reason_of_its_own),
-	        T(streams_that_ended_leave_no_memory_behind),
-	        T(reasons_are_written_once),
-	        T(beside_sums_only_the_first_streams_and_nodes_have_records),
-	        T(a_stream_without_a_record_has_one_in_another_mode),
-	        T(in_other_modes_all_streams_and_nodes_have_records),
-	        T(beside_sums_a_module_is_written_with_its_kernel),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run(NULL, NULL);
 }

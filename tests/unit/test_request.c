@@ -3,15 +3,12 @@
  * list. */
 #include "predictor/code/memory/replay.h"
 #include "predictor/code/memory/request.h"
+#include "tests/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static uint64_t state_of_random = 0x9e3779b97f4a7c15;
 
@@ -92,9 +89,8 @@ static struct gw_request any_request(void)
 	return r;
 }
 
-static void sectors_and_lines_are_those_that_hold_a_touched_byte(void **state)
+TEST(sectors_and_lines_are_those_that_hold_a_touched_byte)
 {
-	(void)state;
 	for (int i = 0; i < 300; i++) {
 		struct gw_request r = any_request();
 
@@ -103,23 +99,21 @@ static void sectors_and_lines_are_those_that_hold_a_touched_byte(void **state)
 	}
 }
 
-static void an_unaligned_lane_touches_both_its_sectors(void **state)
+TEST(an_unaligned_lane_touches_both_its_sectors)
 {
 	struct gw_request r = {.active = 2, .bytes = 8, .address = {0, 28}};
 	uint64_t piece[GW_REQUEST_PIECES];
 
-	(void)state;
 	assert_int_equal(gw_request_pieces(&r, 32, piece), 2);
 	assert_int_equal(piece[0], 0);
 	assert_int_equal(piece[1], 1);
 }
 
-static void pieces_come_in_rising_order(void **state)
+TEST(pieces_come_in_rising_order)
 {
 	struct gw_request r = strided(0, 32, 4);
 	uint64_t piece[GW_REQUEST_PIECES];
 
-	(void)state;
 	for (unsigned lane = 0; lane < 32; lane++)
 		r.address[lane] = (31 - lane) * 32;
 	assert_int_equal(gw_request_pieces(&r, 32, piece), 32);
@@ -127,11 +121,10 @@ static void pieces_come_in_rising_order(void **state)
 		assert_int_equal(piece[i], i);
 }
 
-static void a_lane_past_the_address_space_is_not_valid(void **state)
+TEST(a_lane_past_the_address_space_is_not_valid)
 {
 	struct gw_request r = {.active = 1, .bytes = 4, .address = {UINT64_MAX - 3}};
 
-	(void)state;
 	assert_false(gw_request_valid(&r));
 	r.address[0] = UINT64_MAX - 4;
 	assert_true(gw_request_valid(&r));
@@ -139,9 +132,8 @@ static void a_lane_past_the_address_space_is_not_valid(void **state)
 	assert_false(gw_request_valid(&r));
 }
 
-static void bank_conflicts_are_words_of_a_phase_in_one_bank(void **state)
+TEST(bank_conflicts_are_words_of_a_phase_in_one_bank)
 {
-	(void)state;
 	for (int i = 0; i < 300; i++) {
 		struct gw_request r = any_request();
 
@@ -149,12 +141,11 @@ static void bank_conflicts_are_words_of_a_phase_in_one_bank(void **state)
 	}
 }
 
-static void known_strides_conflict_as_often_as_the_stride_and_32_have_in_common(void **state)
+TEST(known_strides_conflict_as_often_as_the_stride_and_32_have_in_common)
 {
 	static const unsigned expected[][2] = {{1, 1},   {2, 2},   {3, 1},  {4, 4},  {8, 8},
 	                                       {16, 16}, {32, 32}, {33, 1}, {17, 1}, {0, 1}};
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(expected) / sizeof(*expected); i++) {
 		struct gw_request r = strided(4096, expected[i][0] * 4, 4);
 
@@ -163,7 +154,7 @@ static void known_strides_conflict_as_often_as_the_stride_and_32_have_in_common(
 }
 
 /* Counted on the H200: coalescing/counted.csv of tests/gpu/h200.tar.xz, banks_*. */
-static void patterns_of_every_width_take_the_passes_that_the_h200_counts(void **state)
+TEST(patterns_of_every_width_take_the_passes_that_the_h200_counts)
 {
 	static const struct {
 		unsigned bytes, stride, same, wavefronts, conflicts;
@@ -175,7 +166,6 @@ static void patterns_of_every_width_take_the_passes_that_the_h200_counts(void **
 	        {16, 0, 1, 2, 0},   {16, 1, 4, 2, 0},   {16, 16, 2, 16, 14}, {16, 8, 4, 8, 6},
 	};
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(counted) / sizeof(*counted); i++) {
 		struct gw_request r = {.active = UINT32_MAX, .bytes = counted[i].bytes};
 		struct gw_shared_passes passes;
@@ -220,34 +210,30 @@ static void expect(double capacity, double hits)
 	gw_arena_free(&arena);
 }
 
-static void a_table_that_fits_hits_from_its_second_round_on(void **state)
+TEST(a_table_that_fits_hits_from_its_second_round_on)
 {
-	(void)state;
 	begin();
 	load(0, 0, 10, 0, 64, 32);
 	expect(2048, 0.9);
 }
 
-static void a_table_one_line_too_long_never_hits_in_order_of_use(void **state)
+TEST(a_table_one_line_too_long_never_hits_in_order_of_use)
 {
-	(void)state;
 	begin();
 	load(0, 0, 10, 0, 17, 128);
 	expect(16 * 128, 0);
 }
 
-static void neighbours_in_a_line_are_sectors_of_their_own(void **state)
+TEST(neighbours_in_a_line_are_sectors_of_their_own)
 {
-	(void)state;
 	begin();
 	/* 16 words of 4 bytes in two sectors. */
 	load(0, 0, 16, 4, 0, 0);
 	expect(1 << 16, 14.0 / 16);
 }
 
-static void iterations_of_a_loop_s_loads_alternate(void **state)
+TEST(iterations_of_a_loop_s_loads_alternate)
 {
-	(void)state;
 	begin();
 	/* Two streams of 100 words through a cache of two lines: each has its own line. */
 	load(0, 0, 128, 4, 0, 0);
@@ -255,9 +241,8 @@ static void iterations_of_a_loop_s_loads_alternate(void **state)
 	expect(2 * 128, 7.0 / 8);
 }
 
-static void warps_go_in_step(void **state)
+TEST(warps_go_in_step)
 {
-	(void)state;
 	begin();
 	/* Both walk the same 64 lines; alone either would throw out what the other comes for. */
 	load(0, 0, 64, 128, 0, 0);
@@ -295,12 +280,11 @@ static double by_list(const uint64_t *address, unsigned count)
 	return (double)hits / count;
 }
 
-static void any_loads_hit_as_in_a_plain_list(void **state)
+TEST(any_loads_hit_as_in_a_plain_list)
 {
 	static uint64_t address[LOADS];
 	uint64_t x = 88172645463325252;
 
-	(void)state;
 	begin();
 	for (unsigned i = 0; i < LOADS; i++) {
 		x ^= x << 13, x ^= x >> 7, x ^= x << 17;
@@ -310,9 +294,8 @@ static void any_loads_hit_as_in_a_plain_list(void **state)
 	expect(LINES * 128, by_list(address, LOADS));
 }
 
-static void a_record_that_is_not_whole_tells_nothing(void **state)
+TEST(a_record_that_is_not_whole_tells_nothing)
 {
-	(void)state;
 	begin();
 	assert_true(isnan(gw_replay_hits(&replay, 1024)));
 	for (unsigned i = 0; i <= GW_REPLAY_EVENTS; i++)
@@ -321,9 +304,8 @@ static void a_record_that_is_not_whole_tells_nothing(void **state)
 	gw_arena_free(&arena);
 }
 
-static void an_endless_loop_is_cut(void **state)
+TEST(an_endless_loop_is_cut)
 {
-	(void)state;
 	begin();
 	load(0, 0, UINT64_MAX, 0, UINT64_MAX, 128);
 	assert_true(gw_replay_hits(&replay, 1024) == 0);
@@ -332,24 +314,5 @@ static void an_endless_loop_is_cut(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(sectors_and_lines_are_those_that_hold_a_touched_byte),
-	        cmocka_unit_test(an_unaligned_lane_touches_both_its_sectors),
-	        cmocka_unit_test(pieces_come_in_rising_order),
-	        cmocka_unit_test(a_lane_past_the_address_space_is_not_valid),
-	        cmocka_unit_test(bank_conflicts_are_words_of_a_phase_in_one_bank),
-	        cmocka_unit_test(
-	                known_strides_conflict_as_often_as_the_stride_and_32_have_in_common),
-	        cmocka_unit_test(patterns_of_every_width_take_the_passes_that_the_h200_counts),
-	        cmocka_unit_test(a_table_that_fits_hits_from_its_second_round_on),
-	        cmocka_unit_test(a_table_one_line_too_long_never_hits_in_order_of_use),
-	        cmocka_unit_test(neighbours_in_a_line_are_sectors_of_their_own),
-	        cmocka_unit_test(iterations_of_a_loop_s_loads_alternate),
-	        cmocka_unit_test(warps_go_in_step),
-	        cmocka_unit_test(any_loads_hit_as_in_a_plain_list),
-	        cmocka_unit_test(a_record_that_is_not_whole_tells_nothing),
-	        cmocka_unit_test(an_endless_loop_is_cut),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run(NULL, NULL);
 }

@@ -6,14 +6,13 @@
 #include "preload/runtime/processors.h"
 #include "preload/runtime/own_files.h"
 #include "preload/runtime/spawn.h"
+#include "tests/test.h"
 #include "tests/unit/preload_fixture.h"
 
 #include <math.h>
 #include <pthread.h>
 #include <sched.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -22,15 +21,12 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 /* Small files of the kernel's, and fields of one. */
 
-static void fields_are_counted_behind_the_name(void **state)
+TEST(fields_are_counted_behind_the_name)
 {
 	const char *stat = "12 (a (b) c) d) S 3 4 5\n";
 
-	(void)state;
 	assert_string_equal(gw_stat_field(stat, 3), "S 3 4 5\n");
 	assert_string_equal(gw_stat_field(stat, 6), "5\n");
 	assert_null(gw_stat_field(stat, 7));
@@ -39,9 +35,8 @@ static void fields_are_counted_behind_the_name(void **state)
 }
 
 /* As the kernel writes cpu.max, and the two files of version 1 one behind the other. */
-static void a_quota_is_in_processors(void **state)
+TEST(a_quota_is_in_processors)
 {
-	(void)state;
 	assert_true(gw_processors_quota_of("150000 100000\n") == 1.5);
 	assert_true(gw_processors_quota_of("50000\n100000\n") == 0.5);
 	assert_true(isinf(gw_processors_quota_of("max 100000\n")));
@@ -51,21 +46,19 @@ static void a_quota_is_in_processors(void **state)
 	assert_true(gw_processors() > 0);
 }
 
-static void this_process_is_its_own(void **state)
+TEST(this_process_is_its_own)
 {
 	char text[512];
 
-	(void)state;
 	assert_true(gw_small_file("/proc/self/stat", text, sizeof(text)) > 20);
 	assert_int_equal(strtol(text, NULL, 10), getpid());
 	assert_int_equal(strtol(gw_stat_field(text, 4), NULL, 10), getppid());
 }
 
-static void no_more_is_read_than_there_is_room_for(void **state)
+TEST(no_more_is_read_than_there_is_room_for)
 {
 	char text[5] = "xxxx";
 
-	(void)state;
 	assert_int_equal(gw_small_file("/proc/self/stat", text, sizeof(text)), 4);
 	assert_int_equal(text[4], 0);
 	assert_int_equal(gw_small_file("/no/such", text, sizeof(text)), 0);
@@ -101,9 +94,8 @@ static void wait_for_end(void)
 		usleep(1000);
 }
 
-static void a_thread_has_its_name_and_no_signals(void **state)
+TEST(a_thread_has_its_name_and_no_signals)
 {
-	(void)state;
 	assert_true(gw_spawn("one of ours", look));
 	wait_for_end();
 	assert_string_equal(seen.name, "one of ours");
@@ -113,11 +105,10 @@ static void a_thread_has_its_name_and_no_signals(void **state)
 }
 
 /* The thread alone: the program's keep theirs. */
-static void the_lowest_priority_is_its_own(void **state)
+TEST(the_lowest_priority_is_its_own)
 {
 	int policy = sched_getscheduler(0), nice = getpriority(PRIO_PROCESS, 0);
 
-	(void)state;
 	assert_true(gw_spawn("one of ours", lower));
 	wait_for_end();
 	assert_true(seen.policy == SCHED_IDLE || seen.nice == 19);
@@ -132,20 +123,18 @@ static void work(void)
 }
 
 /* While they run and when they have ended. */
-static void the_cpu_time_of_all_is_known(void **state)
+TEST(the_cpu_time_of_all_is_known)
 {
 	uint64_t before = gw_spawned_cpu_ns();
 
-	(void)state;
 	assert_true(gw_spawn("one of ours", work));
 	assert_true(gw_spawn("one of ours", work));
 	wait_for_end();
 	assert_true(gw_spawned_cpu_ns() - before >= 40 * GW_MS);
 }
 
-static void a_forked_child_begins_with_no_cpu_time(void **state)
+TEST(a_forked_child_begins_with_no_cpu_time)
 {
-	(void)state;
 	gw_spawn_forget();
 	assert_int_equal(gw_spawned_cpu_ns(), 0);
 }
@@ -162,7 +151,6 @@ static bool pending(void)
 
 static int start(void **state)
 {
-	(void)state;
 	fixture_start();
 	gw_bell_start();
 	waiting = false;
@@ -190,21 +178,18 @@ static void sleeps_until(void (*wake)(void))
 	assert_int_equal(pthread_join(thread, NULL), 0);
 }
 
-static void the_first_launch_wakes_the_worker(void **state)
+TEST_WITH(the_first_launch_wakes_the_worker, start, NULL)
 {
-	(void)state;
 	sleeps_until(gw_bell_launched);
 }
 
-static void whoever_rings_wakes_the_worker(void **state)
+TEST_WITH(whoever_rings_wakes_the_worker, start, NULL)
 {
-	(void)state;
 	sleeps_until(gw_bell_ring);
 }
 
-static void launches_that_wait_are_not_slept_over(void **state)
+TEST_WITH(launches_that_wait_are_not_slept_over, start, NULL)
 {
-	(void)state;
 	waiting = true;
 	gw_bell_sleep_until_launch(gw_deadline_in(HOUR), pending);
 	assert_int_equal(atomic_load(&gw_hot.captures), 0);
@@ -216,15 +201,13 @@ static void capture(void)
 	assert_false(gw_stream_capturing(NULL, 0));
 }
 
-static void a_launch_that_wakes_is_not_taken_for_captured(void **state)
+TEST_WITH(a_launch_that_wakes_is_not_taken_for_captured, start, NULL)
 {
-	(void)state;
 	sleeps_until(capture);
 }
 
-static void captures_are_counted_on_beside_it(void **state)
+TEST_WITH(captures_are_counted_on_beside_it, start, NULL)
 {
-	(void)state;
 	for (int n = -1; n <= 3; n++) {
 		assert_int_equal(gw_captures_of(n), n);
 		assert_int_equal(gw_captures_of(n + GW_HOT_ASLEEP), n);
@@ -237,22 +220,5 @@ static void captures_are_counted_on_beside_it(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(fields_are_counted_behind_the_name),
-	        cmocka_unit_test(a_quota_is_in_processors),
-	        cmocka_unit_test(this_process_is_its_own),
-	        cmocka_unit_test(no_more_is_read_than_there_is_room_for),
-	        cmocka_unit_test(a_thread_has_its_name_and_no_signals),
-	        cmocka_unit_test(the_lowest_priority_is_its_own),
-	        cmocka_unit_test(the_cpu_time_of_all_is_known),
-	        cmocka_unit_test(a_forked_child_begins_with_no_cpu_time),
-#define T(name) cmocka_unit_test_setup(name, start)
-	        T(the_first_launch_wakes_the_worker),
-	        T(whoever_rings_wakes_the_worker),
-	        T(launches_that_wait_are_not_slept_over),
-	        T(a_launch_that_wakes_is_not_taken_for_captured),
-	        T(captures_are_counted_on_beside_it),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run(NULL, NULL);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Slow-launch events against sequences whose truth is known. */
+#include "tests/test.h"
 #include "tests/unit/slow_bench.h"
 
 /* The detector alone, each launch above its interval with probability @p p. */
@@ -24,9 +25,8 @@ static unsigned alarms_of_chance(double p, int n)
 	return alarms;
 }
 
-static void the_documented_rate_of_false_alarms_holds(void **state)
+TEST(the_documented_rate_of_false_alarms_holds)
 {
-	(void)state;
 	seed = 20261122;
 	/* One in 10^7 at most is promised at the worst coverage; 2 * 10^7 launches: two, of chance
 	 * seldom more than five. */
@@ -35,11 +35,10 @@ static void the_documented_rate_of_false_alarms_holds(void **state)
 	assert_true(alarms_of_chance(0.8, 2000) > 0);
 }
 
-static void stationary_launches_raise_no_alarm(void **state)
+TEST(stationary_launches_raise_no_alarm)
 {
 	static const double sigmas[] = {0.001, 0.01, 0.03, 0.1, 0.3};
 
-	(void)state;
 	seed = 7;
 	for (size_t k = 0; k < sizeof(sigmas) / sizeof(*sigmas); k++)
 		for (unsigned every = 1; every <= 1000; every *= 10) {
@@ -54,11 +53,10 @@ static void stationary_launches_raise_no_alarm(void **state)
 }
 
 /* Contaminated: one launch in twelve takes up to three times as long, for no reason. */
-static void a_heavy_tail_raises_no_alarm(void **state)
+TEST(a_heavy_tail_raises_no_alarm)
 {
 	struct bench b;
 
-	(void)state;
 	seed = 11;
 	open_bench(&b, 20);
 	for (int i = 0; i < 100000; i++)
@@ -79,9 +77,8 @@ static int launches_to_alarm(struct bench *b, double ratio, const struct gw_slow
 	return 0;
 }
 
-static void a_clock_that_drops_is_reported_within_twenty_launches(void **state)
+TEST(a_clock_that_drops_is_reported_within_twenty_launches)
 {
-	(void)state;
 	seed = 3;
 	for (unsigned every = 1; every <= 100; every *= 10) {
 		struct bench b;
@@ -105,13 +102,12 @@ static void a_clock_that_drops_is_reported_within_twenty_launches(void **state)
 	}
 }
 
-static void an_episode_is_one_event_and_ends_when_the_times_come_back(void **state)
+TEST(an_episode_is_one_event_and_ends_when_the_times_come_back)
 {
 	struct bench b;
 	struct gw_slow_sample s = usual(), slow = usual();
 	uint64_t back;
 
-	(void)state;
 	seed = 5;
 	open_bench(&b, 10);
 	launches(&b, 1000, 100e-6, 0.01, &s);
@@ -130,13 +126,12 @@ static void an_episode_is_one_event_and_ends_when_the_times_come_back(void **sta
 	close_bench(&b);
 }
 
-static void an_open_episode_is_found_at_the_end(void **state)
+TEST(an_open_episode_is_found_at_the_end)
 {
 	struct bench b;
 	struct gw_slow_sample s = usual();
 	struct gw_slow_event e;
 
-	(void)state;
 	seed = 6;
 	open_bench(&b, 10);
 	launches(&b, 1000, 100e-6, 0.01, &s);
@@ -163,13 +158,12 @@ static double excess(struct gw_slow *slow, uint32_t config, double seconds, stru
 	return gw_slow_excess(slow, config, &s, cause);
 }
 
-static void launches_of_an_open_episode_exceed_what_was_predicted_before_it(void **state)
+TEST(launches_of_an_open_episode_exceed_what_was_predicted_before_it)
 {
 	struct bench b;
 	struct gw_slow_sample s = usual();
 	enum gw_slow_cause cause;
 
-	(void)state;
 	seed = 6;
 	open_bench(&b, 10);
 	launches(&b, 1000, 100e-6, 0.01, &s);
@@ -202,12 +196,11 @@ static double share_lost(struct gw_slow *slow, double seconds, int each, struct 
 	return lost / whole;
 }
 
-static void launches_interrupted_beside_another_process_are_lost_to_it(void **state)
+TEST(launches_interrupted_beside_another_process_are_lost_to_it)
 {
 	struct gw_slow *slow = gw_slow_new(4);
 	struct gw_slow_sample s = usual();
 
-	(void)state;
 	s.clock.others = 0.5; /* from the first launch on: no change to find */
 	assert_float_equal(share_lost(slow, 10, 20, &s), 1, 1e-6);
 	s.clock.others = 0;
@@ -215,12 +208,11 @@ static void launches_interrupted_beside_another_process_are_lost_to_it(void **st
 	gw_slow_free(slow);
 }
 
-static void what_a_configuration_has_alone_is_not_lost(void **state)
+TEST(what_a_configuration_has_alone_is_not_lost)
 {
 	struct gw_slow *slow = gw_slow_new(4);
 	struct gw_slow_sample s = usual();
 
-	(void)state;
 	share_lost(slow, 20, 20, &s);
 	s.clock.others = 0.5;
 	assert_float_equal(share_lost(slow, 10, 20, &s), 0, 0.03);
@@ -229,12 +221,11 @@ static void what_a_configuration_has_alone_is_not_lost(void **state)
 }
 
 /* NVML averages over a second: until then a process that begins is not there. */
-static void another_process_counts_before_it_is_known(void **state)
+TEST(another_process_counts_before_it_is_known)
 {
 	struct gw_slow *slow = gw_slow_new(4);
 	struct gw_slow_sample s = usual();
 
-	(void)state;
 	share_lost(slow, 8, 0, &s);
 	share_lost(slow, 2, 20, &s);
 	s.clock.others = 0.5;
@@ -242,12 +233,11 @@ static void another_process_counts_before_it_is_known(void **state)
 	gw_slow_free(slow);
 }
 
-static void nothing_is_lost_to_processes_that_are_not_known(void **state)
+TEST(nothing_is_lost_to_processes_that_are_not_known)
 {
 	struct gw_slow *slow = gw_slow_new(4);
 	struct gw_slow_sample s = usual();
 
-	(void)state;
 	s.clock.others = NAN;
 	assert_float_equal(share_lost(slow, 5, 20, &s), 0, 1e-6);
 	s.clock.others = 0.02;
@@ -277,11 +267,10 @@ static enum gw_slow_cause cause_under(const struct gw_slow_sample *s)
 	return cause;
 }
 
-static void the_cause_is_what_changed(void **state)
+TEST(the_cause_is_what_changed)
 {
 	struct gw_slow_sample s = usual();
 
-	(void)state;
 	assert_int_equal(cause_under(&s), GW_SLOW_UNKNOWN);
 	s.overlapped = true;
 	assert_int_equal(cause_under(&s), GW_SLOW_CONTENTION);
@@ -302,12 +291,11 @@ static void the_cause_is_what_changed(void **state)
 	assert_int_equal(cause_under(&s), GW_SLOW_CACHE);
 }
 
-static void what_ran_beside_it_before_is_not_the_cause(void **state)
+TEST(what_ran_beside_it_before_is_not_the_cause)
 {
 	struct bench b;
 	struct gw_slow_sample s = usual();
 
-	(void)state;
 	seed = 10;
 	s.overlapped = s.copies = true;
 	open_bench(&b, 10);
@@ -318,12 +306,11 @@ static void what_ran_beside_it_before_is_not_the_cause(void **state)
 }
 
 /* As the power cap does it on an H200: the clock falls, times rise a little, then by a fifth. */
-static void a_clock_that_fell_before_it_showed_is_the_cause(void **state)
+TEST(a_clock_that_fell_before_it_showed_is_the_cause)
 {
 	struct bench b;
 	struct gw_slow_sample s = usual();
 
-	(void)state;
 	seed = 21;
 	open_bench(&b, 200);
 	launches(&b, 400, 200e-6, 0.01, &s);
@@ -335,11 +322,10 @@ static void a_clock_that_fell_before_it_showed_is_the_cause(void **state)
 	close_bench(&b);
 }
 
-static void what_explains_too_little_is_not_the_cause(void **state)
+TEST(what_explains_too_little_is_not_the_cause)
 {
 	struct gw_slow_sample s = usual();
 
-	(void)state;
 	s.clock.sm_hz = 1900e6; /* 4% of 30% */
 	assert_int_equal(cause_under(&s), GW_SLOW_UNKNOWN);
 	s = usual();
@@ -348,22 +334,20 @@ static void what_explains_too_little_is_not_the_cause(void **state)
 	assert_int_equal(cause_under(&s), GW_SLOW_UNKNOWN);
 }
 
-static void what_is_unknown_names_no_cause(void **state)
+TEST(what_is_unknown_names_no_cause)
 {
 	struct gw_slow_sample s = usual();
 
-	(void)state;
 	s.clock = (struct gw_clock_state){.sm_hz = NAN, .mem_hz = NAN, .others = NAN};
 	s.dram_bytes = NAN;
 	assert_int_equal(cause_under(&s), GW_SLOW_UNKNOWN);
 }
 
-static void faster_launches_raise_no_alarm(void **state)
+TEST(faster_launches_raise_no_alarm)
 {
 	struct bench b;
 	struct gw_slow_sample s = usual();
 
-	(void)state;
 	seed = 13;
 	open_bench(&b, 10);
 	launches(&b, 1000, 100e-6, 0.01, &s);
@@ -372,12 +356,11 @@ static void faster_launches_raise_no_alarm(void **state)
 	close_bench(&b);
 }
 
-static void less_than_five_per_cent_is_not_worth_an_event(void **state)
+TEST(less_than_five_per_cent_is_not_worth_an_event)
 {
 	struct bench b;
 	struct gw_slow_sample s = usual();
 
-	(void)state;
 	seed = 14;
 	open_bench(&b, 10);
 	launches(&b, 1000, 100e-6, 0.002, &s);
@@ -386,12 +369,11 @@ static void less_than_five_per_cent_is_not_worth_an_event(void **state)
 	close_bench(&b);
 }
 
-static void predictions_from_elsewhere_do_not_count(void **state)
+TEST(predictions_from_elsewhere_do_not_count)
 {
 	struct gw_slow *slow = gw_slow_new(4);
 	struct gw_slow_event e;
 
-	(void)state;
 	for (int i = 0; i < 1000; i++) {
 		struct gw_slow_sample s = usual();
 
@@ -405,12 +387,11 @@ static void predictions_from_elsewhere_do_not_count(void **state)
 }
 
 /* Two speeds, each for a while: the first changes are news, more of the same are ever less so. */
-static void changes_to_and_fro_do_not_flood(void **state)
+TEST(changes_to_and_fro_do_not_flood)
 {
 	struct bench b;
 	struct gw_slow_sample s = usual();
 
-	(void)state;
 	seed = 15;
 	open_bench(&b, 5);
 	for (int i = 0; i < 500; i++)
@@ -419,13 +400,12 @@ static void changes_to_and_fro_do_not_flood(void **state)
 	close_bench(&b);
 }
 
-static void configurations_beyond_the_limit_are_left_alone(void **state)
+TEST(configurations_beyond_the_limit_are_left_alone)
 {
 	struct gw_slow *slow = gw_slow_new(4);
 	struct gw_slow_sample s = usual();
 	struct gw_slow_event e;
 
-	(void)state;
 	s.predicted = s.high = s.seconds = 1e-6;
 	s.steady = true;
 	assert_false(gw_slow_observe(slow, 0, &s, &e));
@@ -436,9 +416,8 @@ static void configurations_beyond_the_limit_are_left_alone(void **state)
 	gw_slow_free(NULL);
 }
 
-static void every_cause_has_a_name(void **state)
+TEST(every_cause_has_a_name)
 {
-	(void)state;
 	assert_string_equal(gw_slow_cause_name(GW_SLOW_CLOCK), "SM clock");
 	assert_string_equal(gw_slow_cause_name((enum gw_slow_cause)999), "unknown");
 	assert_true(gw_slow_cause_meaning(GW_SLOW_CACHE)[0] != 0);
@@ -446,30 +425,5 @@ static void every_cause_has_a_name(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(the_documented_rate_of_false_alarms_holds),
-	        cmocka_unit_test(stationary_launches_raise_no_alarm),
-	        cmocka_unit_test(a_heavy_tail_raises_no_alarm),
-	        cmocka_unit_test(a_clock_that_drops_is_reported_within_twenty_launches),
-	        cmocka_unit_test(an_episode_is_one_event_and_ends_when_the_times_come_back),
-	        cmocka_unit_test(an_open_episode_is_found_at_the_end),
-	        cmocka_unit_test(launches_of_an_open_episode_exceed_what_was_predicted_before_it),
-	        cmocka_unit_test(launches_interrupted_beside_another_process_are_lost_to_it),
-	        cmocka_unit_test(what_a_configuration_has_alone_is_not_lost),
-	        cmocka_unit_test(another_process_counts_before_it_is_known),
-	        cmocka_unit_test(nothing_is_lost_to_processes_that_are_not_known),
-	        cmocka_unit_test(the_cause_is_what_changed),
-	        cmocka_unit_test(what_ran_beside_it_before_is_not_the_cause),
-	        cmocka_unit_test(a_clock_that_fell_before_it_showed_is_the_cause),
-	        cmocka_unit_test(what_explains_too_little_is_not_the_cause),
-	        cmocka_unit_test(what_is_unknown_names_no_cause),
-	        cmocka_unit_test(faster_launches_raise_no_alarm),
-	        cmocka_unit_test(less_than_five_per_cent_is_not_worth_an_event),
-	        cmocka_unit_test(predictions_from_elsewhere_do_not_count),
-	        cmocka_unit_test(changes_to_and_fro_do_not_flood),
-	        cmocka_unit_test(configurations_beyond_the_limit_are_left_alone),
-	        cmocka_unit_test(every_cause_has_a_name),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run(NULL, NULL);
 }

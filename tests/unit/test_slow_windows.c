@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Slow episodes of kernels that are timed by sample, in windows. */
+#include "tests/test.h"
 #include "tests/unit/slow_bench.h"
 
 /* Minutes of windows, two a second, each with @p each times of configuration 1. Seconds until an
@@ -28,11 +29,10 @@ static double sampled(struct bench *b, double minutes, unsigned each, double sec
 	return at;
 }
 
-static void three_per_cent_are_found_within_a_minute_of_samples(void **state)
+TEST(three_per_cent_are_found_within_a_minute_of_samples)
 {
 	struct gw_slow_sample s = usual();
 
-	(void)state;
 	for (seed = 1; seed < 60; seed += 2) {
 		struct bench b;
 		double at;
@@ -53,12 +53,11 @@ static void three_per_cent_are_found_within_a_minute_of_samples(void **state)
 	}
 }
 
-static void hours_of_samples_raise_no_alarm(void **state)
+TEST(hours_of_samples_raise_no_alarm)
 {
 	static const double sigmas[] = {0.001, 0.01, 0.03, 0.1, 0.3};
 	struct gw_slow_sample s = usual();
 
-	(void)state;
 	seed = 11;
 	for (size_t k = 0; k < sizeof(sigmas) / sizeof(*sigmas); k++) {
 		struct bench b;
@@ -70,12 +69,11 @@ static void hours_of_samples_raise_no_alarm(void **state)
 }
 
 /* All times of a window are of one of two kinds. */
-static void windows_that_differ_from_each_other_are_no_episode(void **state)
+TEST(windows_that_differ_from_each_other_are_no_episode)
 {
 	struct gw_slow_sample s = usual();
 	struct bench b;
 
-	(void)state;
 	seed = 13;
 	open_bench(&b, 1);
 	for (int i = 0; i < 20000; i++)
@@ -84,12 +82,11 @@ static void windows_that_differ_from_each_other_are_no_episode(void **state)
 	close_bench(&b);
 }
 
-static void a_clock_that_wanders_is_taken_out_of_samples(void **state)
+TEST(a_clock_that_wanders_is_taken_out_of_samples)
 {
 	struct gw_slow_sample s = usual(), lower = usual();
 	struct bench b;
 
-	(void)state;
 	seed = 17;
 	lower.clock.sm_hz /= 1.018;
 	open_bench(&b, 1);
@@ -118,11 +115,10 @@ static enum gw_slow_cause cause_of_samples(const struct gw_slow_sample *s)
 	return cause;
 }
 
-static void samples_have_causes(void **state)
+TEST(samples_have_causes)
 {
 	struct gw_slow_sample s = usual();
 
-	(void)state;
 	seed = 19;
 	assert_int_equal(cause_of_samples(&s), GW_SLOW_UNKNOWN);
 	s.clock.others = 0.3;
@@ -142,12 +138,11 @@ static void samples_have_causes(void **state)
 }
 
 /* What overlaps always does not explain a change. */
-static void what_was_there_before_is_no_cause_of_samples(void **state)
+TEST(what_was_there_before_is_no_cause_of_samples)
 {
 	struct gw_slow_sample s = usual();
 	struct bench b;
 
-	(void)state;
 	seed = 23;
 	s.overlapped = s.copies = true;
 	s.clock.others = 0.3;
@@ -158,13 +153,12 @@ static void what_was_there_before_is_no_cause_of_samples(void **state)
 	close_bench(&b);
 }
 
-static void a_change_of_mode_ends_an_episode(void **state)
+TEST(a_change_of_mode_ends_an_episode)
 {
 	struct gw_slow_sample s = usual();
 	struct gw_slow_event e;
 	struct bench b;
 
-	(void)state;
 	seed = 29;
 	open_bench(&b, 1);
 	sampled(&b, 10, 2, 100e-6, 0.005, s);
@@ -186,12 +180,11 @@ static void a_change_of_mode_ends_an_episode(void **state)
 }
 
 /* Phases of minutes: at first they are episodes, until that is known of the kernel. */
-static void phases_that_come_again_are_learned(void **state)
+TEST(phases_that_come_again_are_learned)
 {
 	struct gw_slow_sample s = usual();
 	struct bench b;
 
-	(void)state;
 	seed = 31;
 	open_bench(&b, 1);
 	for (int i = 0; i < 30; i++)
@@ -200,14 +193,13 @@ static void phases_that_come_again_are_learned(void **state)
 	close_bench(&b);
 }
 
-static void sampled_configurations_beyond_the_bound_make_room(void **state)
+TEST(sampled_configurations_beyond_the_bound_make_room)
 {
 	enum { MANY = 20000 };
 	struct gw_slow *slow = gw_slow_new(MANY);
 	struct gw_slow_sample s = usual();
 	struct gw_slow_event e;
 
-	(void)state;
 	s.sampled = true;
 	s.seconds = 100e-6;
 	for (uint32_t config = 1; config <= MANY; config++)
@@ -226,17 +218,5 @@ static void sampled_configurations_beyond_the_bound_make_room(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(three_per_cent_are_found_within_a_minute_of_samples),
-	        cmocka_unit_test(hours_of_samples_raise_no_alarm),
-	        cmocka_unit_test(windows_that_differ_from_each_other_are_no_episode),
-	        cmocka_unit_test(a_clock_that_wanders_is_taken_out_of_samples),
-	        cmocka_unit_test(samples_have_causes),
-	        cmocka_unit_test(what_was_there_before_is_no_cause_of_samples),
-	        cmocka_unit_test(a_change_of_mode_ends_an_episode),
-	        cmocka_unit_test(phases_that_come_again_are_learned),
-	        cmocka_unit_test(sampled_configurations_beyond_the_bound_make_room),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run(NULL, NULL);
 }

@@ -2,12 +2,9 @@
 /* Tensor maps as the driver encodes them (CUDA 13.0, an H200), and the tiles they describe. */
 #include "predictor/code/digest_provisional.h"
 #include "predictor/code/eval/tensor_map.h"
+#include "tests/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 /* clang-format off */
 static const struct {
@@ -61,9 +58,8 @@ static const struct gw_tensor_map plain = {.address = 4096,
                                            .element_bits = 16,
                                            .rank = 2};
 
-static void every_map_is_read_as_it_was_encoded(void **state)
+TEST(every_map_is_read_as_it_was_encoded)
 {
-	(void)state;
 	for (size_t i = 0; i < ENCODED; i++) {
 		const struct gw_tensor_map *want = &encoded[i].map;
 		struct gw_tensor_map m;
@@ -82,12 +78,11 @@ static void every_map_is_read_as_it_was_encoded(void **state)
 	}
 }
 
-static void bytes_that_are_no_map_are_refused(void **state)
+TEST(bytes_that_are_no_map_are_refused)
 {
 	uint32_t word[GW_TENSOR_MAP_BYTES / 4];
 	struct gw_tensor_map m;
 
-	(void)state;
 	memset(word, 0, sizeof(word));
 	assert_false(gw_tensor_map_read(&m, (const uint8_t *)word));
 	for (unsigned i = 0; i < sizeof(word) / sizeof(*word); i++)
@@ -98,12 +93,11 @@ static void bytes_that_are_no_map_are_refused(void **state)
 	assert_false(gw_tensor_map_read(&m, (const uint8_t *)word));
 }
 
-static void a_tile_ends_with_the_tensor(void **state)
+TEST(a_tile_ends_with_the_tensor)
 {
 	const int32_t inside[] = {0, 0}, right[] = {64, 0}, corner[] = {64, 64},
 	              before[] = {-32, -60}, outside[] = {128, 0}, above[] = {0, -64};
 
-	(void)state;
 	assert_true(gw_tensor_bytes(&plain) == 100 * 70 * 2);
 	assert_true(gw_tensor_tile_bytes(&plain, inside) == 64 * 128);
 	assert_true(gw_tensor_tile_bytes(&plain, right) == 64 * 96); /* 72 bytes: 3 sectors */
@@ -113,26 +107,24 @@ static void a_tile_ends_with_the_tensor(void **state)
 	assert_true(gw_tensor_tile_bytes(&plain, above) == 0);
 }
 
-static void tiles_of_unknown_place_cover_the_tensor(void **state)
+TEST(tiles_of_unknown_place_cover_the_tensor)
 {
-	(void)state;
 	/* Two by two of them: 50 elements of 35 rows each, 100 bytes in 4 sectors. */
 	assert_true(gw_tensor_tile_bytes(&plain, NULL) == 35 * 128);
 }
 
-static void skipped_elements_are_not_moved(void **state)
+TEST(skipped_elements_are_not_moved)
 {
 	struct gw_tensor_map m = plain;
 	const int32_t at[] = {0, 0}, before[] = {0, -3};
 
-	(void)state;
 	m.every[1] = 2;
 	assert_true(gw_tensor_tile_bytes(&m, at) == 32 * 128);
 	assert_true(gw_tensor_tile_bytes(&m, before) == 30 * 128); /* rows 1, 3 to 59 */
 }
 
 /* The hash of the arguments until the code is read (digest_provisional.h). */
-static void where_a_tensor_lies_splits_no_configurations(void **state)
+TEST(where_a_tensor_lies_splits_no_configurations)
 {
 	const struct gw_code_param param = {.offset = 0, .size = 128};
 	uint32_t word[32] = {0};
@@ -140,7 +132,6 @@ static void where_a_tensor_lies_splits_no_configurations(void **state)
 	struct gw_digest_plan plan;
 	uint32_t first;
 
-	(void)state;
 	memcpy(word, encoded[0].word, GW_TENSOR_MAP_BYTES);
 	gw_digest_provisional_make(&param, 1, &plan);
 	first = gw_digest_provisional_params(&plan, params);
@@ -152,14 +143,5 @@ static void where_a_tensor_lies_splits_no_configurations(void **state)
 
 int main(void)
 {
-	static const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(every_map_is_read_as_it_was_encoded),
-	        cmocka_unit_test(bytes_that_are_no_map_are_refused),
-	        cmocka_unit_test(a_tile_ends_with_the_tensor),
-	        cmocka_unit_test(tiles_of_unknown_place_cover_the_tensor),
-	        cmocka_unit_test(where_a_tensor_lies_splits_no_configurations),
-	        cmocka_unit_test(skipped_elements_are_not_moved),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run(NULL, NULL);
 }

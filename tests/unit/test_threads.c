@@ -7,17 +7,15 @@
 #include "preload/runtime/degrade.h"
 #include "preload/runtime/options.h"
 #include "preload/worker/drain.h"
+#include "tests/test.h"
 #include "tests/unit/preload_fixture.h"
 
 #include <pthread.h>
 #include <sched.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 enum { SLOTS = 16384, MANY = 400, LIMIT = 256 << 20, TABLES = 40 << 20 };
 
@@ -46,7 +44,6 @@ static bool allowed(void)
 
 static int start(void **state)
 {
-	(void)state;
 	fixture_start();
 	gw_degraded_reset();
 	gw_memory_start();
@@ -63,7 +60,6 @@ static int start(void **state)
 /* The records are kept until the process ends. */
 static int stop(void **state)
 {
-	(void)state;
 	memset(gw_hot.shared->threads, 0, sizeof(gw_hot.shared->threads));
 	gw_self = NULL;
 	return 0;
@@ -105,11 +101,10 @@ static unsigned in_use(const struct gw_thread *t)
 	return n;
 }
 
-static void the_ring_of_an_idle_thread_is_given_back(void **state)
+TEST_WITH(the_ring_of_an_idle_thread_is_given_back, start, stop)
 {
 	static const uint32_t launches[] = {SLOTS, SLOTS + 5000, 2 * SLOTS - 500};
 
-	(void)state;
 	for (unsigned i = 0; i < COUNT(launches); i++) {
 		struct gw_thread *t;
 		uint64_t whole;
@@ -136,11 +131,10 @@ static void the_ring_of_an_idle_thread_is_given_back(void **state)
 	}
 }
 
-static void the_ring_of_a_thread_that_launches_is_left_alone(void **state)
+TEST_WITH(the_ring_of_a_thread_that_launches_is_left_alone, start, stop)
 {
 	struct gw_thread *t = gw_thread_register();
 
-	(void)state;
 	launch(t, SLOTS);
 	for (int i = 0; i < 30; i++) {
 		launch(t, 1);
@@ -177,12 +171,11 @@ static void *end_unsaid(void *arg)
 	return NULL;
 }
 
-static void a_thread_that_ends_without_destructors_is_noticed(void **state)
+TEST_WITH(a_thread_that_ends_without_destructors_is_noticed, start, stop)
 {
 	struct gw_thread *t = NULL, *next = NULL;
 	pthread_t thread;
 
-	(void)state;
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 	skip(); /* they wait for the end of such a thread themselves */
 #endif
@@ -200,11 +193,10 @@ static void a_thread_that_ends_without_destructors_is_noticed(void **state)
 	assert_ptr_equal(next, t);
 }
 
-static void one_that_lives_is_not_taken_for_ended(void **state)
+TEST_WITH(one_that_lives_is_not_taken_for_ended, start, stop)
 {
 	struct gw_thread *t = gw_thread_register();
 
-	(void)state;
 	seconds_pass(60);
 	assert_int_equal(atomic_load(&t->state), GW_SLOT_USED);
 }
@@ -226,12 +218,11 @@ static void *hold(void *arg)
 	return NULL;
 }
 
-static void hundreds_of_threads_have_a_ring_at_a_time(void **state)
+TEST_WITH(hundreds_of_threads_have_a_ring_at_a_time, start, stop)
 {
 	static pthread_t thread[MANY];
 	struct gw_thread *first = gw_thread_register();
 
-	(void)state;
 	assert_int_equal(first->mask + 1, SLOTS);
 	atomic_store(&with_ring, 0);
 	atomic_store(&smallest, SLOTS);
@@ -248,9 +239,8 @@ static void hundreds_of_threads_have_a_ring_at_a_time(void **state)
 	assert_int_equal(gw_counters[GW_COUNTER_memory_refused], 0);
 }
 
-static void a_thread_that_finds_no_memory_uses_up_no_place(void **state)
+TEST_WITH(a_thread_that_finds_no_memory_uses_up_no_place, start, stop)
 {
-	(void)state;
 	gw_options.memory_max = 1 << 20;
 	for (int i = 0; i < 2 * GW_THREADS_MAX; i++)
 		assert_null(gw_thread_register());
@@ -260,15 +250,5 @@ static void a_thread_that_finds_no_memory_uses_up_no_place(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-#define T(name) cmocka_unit_test_setup_teardown(name, start, stop)
-	        T(the_ring_of_an_idle_thread_is_given_back),
-	        T(the_ring_of_a_thread_that_launches_is_left_alone),
-	        T(a_thread_that_ends_without_destructors_is_noticed),
-	        T(one_that_lives_is_not_taken_for_ended),
-	        T(hundreds_of_threads_have_a_ring_at_a_time),
-	        T(a_thread_that_finds_no_memory_uses_up_no_place),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run(NULL, NULL);
 }

@@ -4,14 +4,14 @@
 
 #include "preload/worker/launches.h"
 #include "preload/live/log.h"
+#include "preload/maps/memory.h"
+#include "preload/runtime/options.h"
 #include "preload/worker/registry.h"
+#include "tests/test.h"
 #include "tests/unit/preload_fixture.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-#include <cmocka.h>
 
 enum { CONFIGS = 100 };
 
@@ -62,7 +62,6 @@ void gw_log_write(enum gw_record_kind kind, void *head, size_t size, const void 
 
 static int start(void **state)
 {
-	(void)state;
 	fixture_start();
 	gw_work_start();
 	memset(&written, 0, sizeof(written));
@@ -84,9 +83,8 @@ static double value_of(uint32_t config, enum gw_work_field field)
 	return gw_work_of(config)->q[field].value;
 }
 
-static void nothing_is_known_before_an_offer(void **state)
+TEST_WITH(nothing_is_known_before_an_offer, start, NULL)
 {
-	(void)state;
 	assert_null(gw_work_of(0));
 	assert_null(gw_work_of(3));
 	assert_null(gw_work_of(UINT32_MAX));
@@ -94,9 +92,8 @@ static void nothing_is_known_before_an_offer(void **state)
 	assert_int_equal(records, 0);
 }
 
-static void the_surer_source_wins_field_by_field(void **state)
+TEST_WITH(the_surer_source_wins_field_by_field, start, NULL)
 {
-	(void)state;
 	offer(3, GW_WORK_inst_executed, 100, GW_SOURCE_COUNTED);
 	offer(3, GW_WORK_inst_executed, 50, GW_SOURCE_STATIC);
 	offer(3, GW_WORK_pipe_fma, 20, GW_SOURCE_STATIC);
@@ -107,17 +104,15 @@ static void the_surer_source_wins_field_by_field(void **state)
 	assert_int_equal(gw_work_of(3)->q[GW_WORK_pipe_fma].source, GW_SOURCE_COUNTED);
 }
 
-static void a_newer_count_replaces_the_older_one(void **state)
+TEST_WITH(a_newer_count_replaces_the_older_one, start, NULL)
 {
-	(void)state;
 	offer(3, GW_WORK_dram_read_bytes, 100, GW_SOURCE_COUNTED);
 	offer(3, GW_WORK_dram_read_bytes, 90, GW_SOURCE_COUNTED);
 	assert_true(value_of(3, GW_WORK_dram_read_bytes) == 90);
 }
 
-static void what_is_no_number_or_of_no_configuration_changes_nothing(void **state)
+TEST_WITH(what_is_no_number_or_of_no_configuration_changes_nothing, start, NULL)
 {
-	(void)state;
 	offer(3, GW_WORK_inst_executed, 100, GW_SOURCE_STATIC);
 	offer(3, GW_WORK_inst_executed, NAN, GW_SOURCE_COUNTED);
 	offer(3, GW_WORK_inst_executed, INFINITY, GW_SOURCE_COUNTED);
@@ -130,9 +125,8 @@ static void what_is_no_number_or_of_no_configuration_changes_nothing(void **stat
 	assert_int_equal(records, 1);
 }
 
-static void news_are_published_once_with_all_that_is_known(void **state)
+TEST_WITH(news_are_published_once_with_all_that_is_known, start, NULL)
 {
-	(void)state;
 	offer(3, GW_WORK_inst_executed, 100, GW_SOURCE_COUNTED);
 	offer(3, GW_WORK_pipe_fma, 20, GW_SOURCE_STATIC);
 	gw_work_publish(predictors());
@@ -162,9 +156,8 @@ static struct gw_quantity row(const struct gw_work *work, enum gw_work_field fie
 }
 
 /* The analysis comes late: what it says of a row that was counted reaches the predictor as well. */
-static void code_read_after_a_count_is_reported_beside_it(void **state)
+TEST_WITH(code_read_after_a_count_is_reported_beside_it, start, NULL)
 {
-	(void)state;
 	offer(3, GW_WORK_inst_executed, 100, GW_SOURCE_COUNTED);
 	gw_work_publish(predictors());
 	assert_int_equal(records, 1);
@@ -183,9 +176,8 @@ static void code_read_after_a_count_is_reported_beside_it(void **state)
 	assert_int_equal(records, 4);
 }
 
-static void code_and_count_of_one_cycle_are_both_reported(void **state)
+TEST_WITH(code_and_count_of_one_cycle_are_both_reported, start, NULL)
 {
-	(void)state;
 	offer(3, GW_WORK_inst_executed, 50, GW_SOURCE_STATIC);
 	offer(3, GW_WORK_inst_executed, 100, GW_SOURCE_COUNTED);
 	gw_work_publish(predictors());
@@ -194,9 +186,8 @@ static void code_and_count_of_one_cycle_are_both_reported(void **state)
 	assert_true(row(&reported, GW_WORK_inst_executed).value == 100);
 }
 
-static void a_count_after_the_code_was_published_is_one_record(void **state)
+TEST_WITH(a_count_after_the_code_was_published_is_one_record, start, NULL)
 {
-	(void)state;
 	offer(3, GW_WORK_inst_executed, 50, GW_SOURCE_STATIC);
 	gw_work_publish(predictors());
 	offer(3, GW_WORK_inst_executed, 100, GW_SOURCE_COUNTED);
@@ -204,11 +195,10 @@ static void a_count_after_the_code_was_published_is_one_record(void **state)
 	assert_int_equal(records, 2);
 }
 
-static void what_code_says_is_kept_whatever_was_counted(void **state)
+TEST_WITH(what_code_says_is_kept_whatever_was_counted, start, NULL)
 {
 	struct gw_work by_code;
 
-	(void)state;
 	offer(3, GW_WORK_inst_executed, 50, GW_SOURCE_STATIC);
 	offer(3, GW_WORK_inst_executed, 100, GW_SOURCE_COUNTED);
 	offer(3, GW_WORK_pipe_fma, 10, GW_SOURCE_COUNTED);
@@ -225,9 +215,8 @@ static void what_code_says_is_kept_whatever_was_counted(void **state)
 }
 
 /* The predictor has it: only the log has lost it. */
-static void work_is_written_again_where_the_log_lost_some(void **state)
+TEST_WITH(work_is_written_again_where_the_log_lost_some, start, NULL)
 {
-	(void)state;
 	gw_work_repeat(predictors(), 0);
 	for (uint32_t i = 1; i <= 3; i++)
 		offer(i, GW_WORK_inst_executed, 100 * i, GW_SOURCE_COUNTED);
@@ -249,21 +238,31 @@ static void work_is_written_again_where_the_log_lost_some(void **state)
 	assert_int_equal(records, 8);
 }
 
+TEST_WITH(an_offer_without_memory_takes_none, start, NULL)
+{
+	uint64_t now, copies;
+
+	offer(1, GW_WORK_inst_executed, 1, GW_SOURCE_STATIC);
+	now = gw_memory_now();
+	offer(2, GW_WORK_inst_executed, 1, GW_SOURCE_STATIC);
+	copies = (gw_memory_now() - now) / 2;
+	now = gw_memory_now();
+	/* For each room that may be left: some of what it takes is there, or all. */
+	for (uint64_t left = 0; left < 4 * copies; left++) {
+		uint64_t taken = gw_memory_now(), dropped = gw_counters[GW_COUNTER_works_dropped];
+
+		gw_options.memory_max = (taken + left) / 7 * 8;
+		offer(1, (enum gw_work_field)(GW_WORK_inst_executed + 1), 1, GW_SOURCE_STATIC);
+		if (gw_counters[GW_COUNTER_works_dropped] == dropped)
+			break;
+		assert_int_equal(gw_memory_now(), taken);
+	}
+	gw_options.memory_max = 0;
+	assert_true(gw_counters[GW_COUNTER_works_dropped] > 0);
+	assert_true(gw_memory_now() > now);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test_setup(nothing_is_known_before_an_offer, start),
-	        cmocka_unit_test_setup(work_is_written_again_where_the_log_lost_some, start),
-	        cmocka_unit_test_setup(the_surer_source_wins_field_by_field, start),
-	        cmocka_unit_test_setup(a_newer_count_replaces_the_older_one, start),
-	        cmocka_unit_test_setup(what_is_no_number_or_of_no_configuration_changes_nothing,
-	                               start),
-	        cmocka_unit_test_setup(news_are_published_once_with_all_that_is_known, start),
-	        cmocka_unit_test_setup(code_read_after_a_count_is_reported_beside_it, start),
-	        cmocka_unit_test_setup(code_and_count_of_one_cycle_are_both_reported, start),
-	        cmocka_unit_test_setup(a_count_after_the_code_was_published_is_one_record, start),
-	        cmocka_unit_test_setup(what_code_says_is_kept_whatever_was_counted, start),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run(NULL, NULL);
 }

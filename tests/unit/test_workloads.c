@@ -1,34 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The list of the development set (kernels/workloads), which needs neither GPU nor nvcc. */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "kernels/workloads/workload.h"
+#include "tests/test.h"
 
-static void the_set_has_at_least_forty_workloads(void **state)
+TEST(the_set_has_at_least_forty_workloads)
 {
-	(void)state;
 	assert_true(wl_count >= 40);
 }
 
-static void names_are_unique(void **state)
+TEST(names_are_unique)
 {
-	(void)state;
 	for (unsigned i = 0; i < wl_count; i++)
 		for (unsigned j = 0; j < i; j++)
 			assert_string_not_equal(wl_infos[i].name, wl_infos[j].name);
 }
 
-static void sizes_rise(void **state)
+TEST(sizes_rise)
 {
-	(void)state;
 	for (unsigned i = 0; i < wl_count; i++) {
 		assert_true(wl_infos[i].sizes[0] > 0);
 		for (unsigned s = 1; s < WL_SIZES; s++)
@@ -39,9 +33,8 @@ static void sizes_rise(void **state)
 }
 
 /* The text goes into JSON and into a table as it is. */
-static void words_need_no_escape(void **state)
+TEST(words_need_no_escape)
 {
-	(void)state;
 	for (unsigned i = 0; i < wl_count; i++) {
 		assert_null(strpbrk(wl_infos[i].measure, "\"\\\n|"));
 		assert_null(strpbrk(wl_infos[i].meaning, "\"\\\n|"));
@@ -64,11 +57,10 @@ static char *source(const char *family)
 	return text;
 }
 
-static void each_workload_stands_in_the_file_of_its_family(void **state)
+TEST(each_workload_stands_in_the_file_of_its_family)
 {
 	char wanted[2][128], *text;
 
-	(void)state;
 	for (unsigned i = 0; i < wl_count; i++) {
 		text = source(wl_infos[i].family);
 		snprintf(wanted[0], sizeof(wanted[0]), "wl_prepare_%s(", wl_infos[i].name);
@@ -80,9 +72,8 @@ static void each_workload_stands_in_the_file_of_its_family(void **state)
 	}
 }
 
-static void globs_match_whole_names(void **state)
+TEST(globs_match_whole_names)
 {
-	(void)state;
 	assert_true(wl_glob("copy_f32", "copy_f32"));
 	assert_false(wl_glob("copy_f32", "copy_f32x4"));
 	assert_true(wl_glob("copy_*", "copy_f32x4"));
@@ -95,14 +86,5 @@ static void globs_match_whole_names(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(the_set_has_at_least_forty_workloads),
-	        cmocka_unit_test(names_are_unique),
-	        cmocka_unit_test(sizes_rise),
-	        cmocka_unit_test(words_need_no_escape),
-	        cmocka_unit_test(each_workload_stands_in_the_file_of_its_family),
-	        cmocka_unit_test(globs_match_whole_names),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run(NULL, NULL);
 }

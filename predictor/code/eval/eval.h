@@ -111,12 +111,13 @@ typedef void gw_eval_ran(void *arg, double warps);
  * A number of executions: at least `least`, at most `most` (infinite: not bounded). `likely` lies
  * between them, by conventions where data decide: lanes that part at a branch whose way is not
  * known go both ways, a warp that does not part one of them; a loop that such a branch ends has
- * GW_EVAL_ROUNDS rounds.
+ * GW_EVAL_ROUNDS rounds. Where blocks wait for each other there are GW_EVAL_MEET rounds, and
+ * GW_EVAL_MEET_MOST at most: what the others have yet to do is their work.
  */
 struct gw_eval_count {
 	double least, most, likely;
 };
-enum { GW_EVAL_ROUNDS = 8 };
+enum { GW_EVAL_ROUNDS = 8, GW_EVAL_MEET = 3, GW_EVAL_MEET_MOST = 8 };
 
 /** What one basic block or instruction did in one warp, or in all of a grid's. */
 struct gw_eval_block {

@@ -2,7 +2,6 @@
 /* One instruction, for the lanes of an entry. */
 #include "predictor/code/eval/state.h"
 
-#include <math.h>
 #include <string.h>
 
 /* A lane's sources and result. */
@@ -272,7 +271,7 @@ static void count_effect(struct gw_eval *e, const struct gw_ir_insn *insn, uint3
 	if (!(sure | maybe))
 		return;
 	c->least += sure & e->certain ? e->weight : 0;
-	c->most += e->unbounded ? HUGE_VAL : e->weight;
+	c->most += gw_eval_most(e);
 	c->likely += sure & e->certain ? e->weight : GW_EVAL_EITHER * e->likely;
 }
 

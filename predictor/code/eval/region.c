@@ -96,6 +96,109 @@ static bool only_waits(const struct gw_eval *e, uint32_t meet)
 	return true;
 }
 
+/* The one instruction that writes register @p reg; NULL: none, or several. */
+static const struct gw_ir_insn *writer(const struct gw_ir_program *p, gw_ir_operand reg)
+{
+	const struct gw_ir_insn *found = NULL;
+
+	for (uint32_t i = 0; i < p->insn_count; i++)
+		for (unsigned d = 0; d < p->insns[i].defs; d++) {
+			if (gw_ir_defs(p, &p->insns[i])[d] != reg)
+				continue;
+			if (found)
+				return NULL;
+			found = &p->insns[i];
+		}
+	return found;
+}
+
+/* Two instructions, the second of which comes later in the code. */
+struct pair {
+	const struct gw_ir_program *p;
+	uint32_t first, second;
+};
+
+/* Whether register @p reg is as it was at the first of the two, by the order of the code. */
+static bool stays(const struct pair *of, gw_ir_operand reg)
+{
+	for (uint32_t i = of->first + 1; i < of->second; i++)
+		for (unsigned d = 0; d < of->p->insns[i].defs; d++)
+			if (gw_ir_defs(of->p, &of->p->insns[i])[d] == reg)
+				return false;
+	return true;
+}
+
+/* Whether their operands @p a and @p b are made in the same way, from the same registers. */
+static bool alike(const struct pair *of, gw_ir_operand a, gw_ir_operand b, unsigned depth)
+{
+	const struct gw_ir_program *p = of->p;
+	const struct gw_ir_insn *x, *y;
+
+	if (gw_ir_is_constant(a) && gw_ir_is_constant(b))
+		return gw_ir_constant(p, a) == gw_ir_constant(p, b);
+	if (gw_ir_is_constant(a) || gw_ir_is_constant(b))
+		return false;
+	if (a == b)
+		return stays(of, a);
+	x = writer(p, a);
+	y = writer(p, b);
+	if (!depth || !x || !y || x->op != y->op || x->bits != y->bits || x->aux != y->aux ||
+	    !x->uses || x->uses != y->uses)
+		return false;
+	for (unsigned u = 0; u < x->uses; u++)
+		if (!alike(of, gw_ir_uses(p, x)[u], gw_ir_uses(p, y)[u], depth - 1))
+			return false;
+	return true;
+}
+
+static bool is_atomic(const struct gw_ir_insn *insn)
+{
+	return insn->op == IR_ATOM || insn->op == IR_RED;
+}
+
+/* The only instruction of the marked region that acts: a load; else GW_IR_NONE. */
+static uint32_t only_load(const struct gw_eval *e)
+{
+	uint32_t load = GW_IR_NONE;
+
+	for (uint32_t b = 0; b < e->p->block_count; b++) {
+		const struct gw_ir_block *block = &e->p->blocks[b];
+
+		for (uint32_t i = block->first; e->mark[b] && i < block->first + block->count;
+		     i++) {
+			const struct gw_ir_insn *insn = &e->p->insns[i];
+
+			if (insn->op == IR_ST || insn->op == IR_BAR || is_atomic(insn) ||
+			    (insn->op == IR_LD && load != GW_IR_NONE))
+				return GW_IR_NONE;
+			load = insn->op == IR_LD ? i : load;
+		}
+	}
+	return load;
+}
+
+/*
+ * Whether the marked region looks at nothing but a word that an atomic operation before it is on:
+ * how blocks meet in a barrier of the grid. A word that another block stores into may come at any
+ * time.
+ */
+static bool blocks_meet(const struct gw_eval *e)
+{
+	enum { DEPTH = 4 };
+	const struct gw_ir_program *p = e->p;
+	struct pair of = {.p = p, .second = only_load(e)};
+
+	for (of.first = 0; of.second != GW_IR_NONE && of.first < of.second; of.first++) {
+		const struct gw_ir_insn *atomic = &p->insns[of.first], *load = &p->insns[of.second];
+		const gw_ir_operand *a = gw_ir_uses(p, atomic), *b = gw_ir_uses(p, load);
+
+		if (is_atomic(atomic) && alike(&of, a[0], b[0], DEPTH) &&
+		    alike(&of, a[1], b[1], DEPTH))
+			return true;
+	}
+	return false;
+}
+
 /* The blocks of the marked region of @p block, where each runs once at most. */
 static bool list_plain(struct gw_eval *e, uint32_t block, struct gw_region *out)
 {
@@ -130,6 +233,7 @@ const struct gw_region *gw_eval_region(struct gw_eval *e, uint32_t block)
 		return NULL;
 	r->cyclic = mark_region(e, block, e->p->blocks[block].ipdom);
 	r->waits = only_waits(e, e->p->blocks[block].ipdom);
+	r->meets = r->cyclic && blocks_meet(e);
 	if (!list_plain(e, block, r) || !gw_eval_written(e, r))
 		return NULL;
 	e->regions[block] = r;

@@ -82,6 +82,8 @@ struct gw_region {
 	bool cyclic; /**< the branch itself: it decides a loop */
 	bool stores; /**< stores into the followed local memory */
 	bool waits;  /**< nothing in it acts: all it can do is wait */
+	bool meets;  /**< blocks wait in it for each other: all it does is look at a word that each
+	                  of them adds to before */
 	bool plain;  /**< all it can do is compute, each of its blocks once at most */
 	uint32_t value_count;
 	const uint32_t *values; /**< places in values[] that are written */
@@ -127,6 +129,7 @@ struct gw_eval {
 	bool unbounded;          /**< the entry being run stands for any number of trips */
 	double likely; /**< executions that one of the entry's is likely to be: at most `weight`
 	                    but where it is unbounded */
+	bool meeting;  /**< of these regions without a bound, one in which blocks meet */
 	struct gw_warp_entry stack[GW_STACK_MAX];
 	uint32_t depth;
 	uint32_t *visited; /**< of each block: lanes that ran it without a bound */
@@ -267,6 +270,8 @@ void gw_eval_uneven(struct gw_eval *e, unsigned level);
 void gw_eval_spend(struct gw_eval *e, uint32_t steps, uint32_t block);
 /** Run the warp from the entry, @p lanes of it. */
 void gw_eval_run(struct gw_eval *e, uint32_t lanes);
+/** How often one execution of the entry being run may be one at most; infinite: not bounded. */
+double gw_eval_most(const struct gw_eval *e);
 /** A limit is met in block @p block: the warp stops here. */
 void gw_eval_stop(struct gw_eval *e, uint32_t block);
 

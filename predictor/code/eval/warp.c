@@ -19,6 +19,13 @@ void gw_eval_stop(struct gw_eval *e, uint32_t block)
 	e->stopped = true;
 }
 
+double gw_eval_most(const struct gw_eval *e)
+{
+	if (e->meeting)
+		return e->weight * GW_EVAL_MEET_MOST;
+	return e->unbounded ? HUGE_VAL : e->weight;
+}
+
 /* Callers that wait get a turn now and then. */
 static void ask(struct gw_eval *e, uint32_t steps)
 {
@@ -177,12 +184,11 @@ static void count_branch(struct gw_eval *e, uint32_t block, uint32_t yes, uint32
                          uint32_t unknown)
 {
 	struct gw_eval_count *c = &e->report.blocks[block].divergent;
-	double most = e->unbounded ? HUGE_VAL : e->weight;
 
 	if (yes & e->certain && no & e->certain)
 		c->least += e->weight;
 	if ((yes && no) || (unknown && __builtin_popcount(yes | no | unknown) > 1)) {
-		c->most += most;
+		c->most += gw_eval_most(e);
 		c->likely += e->likely;
 	}
 }
@@ -196,7 +202,7 @@ static void pass_by(struct gw_eval *e, uint32_t block, const struct gw_region *r
 		uint32_t b = region->blocks[i];
 		struct gw_eval_count *runs = &e->report.blocks[b].runs;
 
-		runs->most += e->unbounded ? HUGE_VAL : e->weight;
+		runs->most += gw_eval_most(e);
 		runs->likely += GW_EVAL_EITHER * e->likely;
 		if (e->p->blocks[b].end == IR_END_BRANCH)
 			count_branch(e, b, 0, 0, unknown);
@@ -350,7 +356,7 @@ static void run_block(struct gw_eval *e, uint32_t block)
 	if (e->stopped)
 		return;
 	runs->least += e->certain ? e->weight : 0;
-	runs->most += e->unbounded ? HUGE_VAL : e->weight;
+	runs->most += gw_eval_most(e);
 	runs->likely += e->likely;
 	for (uint32_t n = first; n < end; n++)
 		gw_eval_insn(e, e->plan[n]);
@@ -394,6 +400,15 @@ static bool visit(struct gw_eval *e, struct gw_warp_entry *t)
 	return e->lanes != 0;
 }
 
+/* Whether the entry's region is a wait of blocks for each other. */
+static bool meets(struct gw_eval *e, const struct gw_warp_entry *t)
+{
+	const struct gw_region *region =
+	        t->unbounded != GW_IR_NONE ? gw_eval_region(e, t->unbounded) : NULL;
+
+	return region && region->meets;
+}
+
 /*
  * How often the warp is likely to run the entry's block: a loop that data end goes round
  * GW_EVAL_ROUNDS times, loops within it as often each time.
@@ -405,6 +420,8 @@ static double likely_runs(const struct gw_eval *e, const struct gw_warp_entry *t
 
 	if (!e->unbounded)
 		return runs;
+	if (e->meeting)
+		return runs * GW_EVAL_MEET;
 	if (e->p->blocks[t->unbounded].ipdom != GW_IR_NONE)
 		around = e->p->blocks[e->p->blocks[t->unbounded].ipdom].loop;
 	for (uint32_t l = e->p->blocks[t->block].loop; l != GW_IR_NONE && l != around;
@@ -426,12 +443,13 @@ static void advance(struct gw_eval *e)
 	e->lanes = t->lanes & e->live;
 	e->certain = t->certain & e->lanes & ~e->doubt;
 	e->unbounded = t->unbounded != GW_IR_NONE;
-	e->likely = likely_runs(e, t);
+	e->meeting = meets(e, t);
 	if (!e->lanes || (e->unbounded && !visit(e, t))) {
 		pop(e);
 		return;
 	}
 	gw_eval_edge(e, t->from, t->block);
+	e->likely = likely_runs(e, t); /* of iterations that the edge may have changed */
 	if (!e->stopped)
 		run_block(e, t->block);
 }

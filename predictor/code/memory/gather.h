@@ -43,6 +43,7 @@ struct gw_gather {
 	struct gw_gather_access *access;
 	uint32_t count;
 	struct gw_locality *locality; /**< of global memory, by instruction index */
+	bool counted_alone; /**< questions to it are about the requests whose addresses are known */
 	struct gw_replay replay;      /**< global loads of the grid's middle block */
 	struct gw_tma_copies copies;  /**< of the blocks looked at */
 	struct gw_eval_report report; /**< of the whole grid */

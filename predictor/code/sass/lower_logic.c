@@ -104,6 +104,11 @@ static void predicate_logic(struct gw_lowering *l)
 
 /* ---- moves ---- */
 
+static gw_ir_operand special_register(struct gw_lowering *l, unsigned number)
+{
+	return gw_ir_emit(&l->b, IR_SREG, 32, number, gw_ir_reg(&l->b, 32), 0);
+}
+
 static gw_ir_operand special(struct gw_lowering *l)
 {
 	static const struct {
@@ -118,9 +123,8 @@ static gw_ir_operand special(struct gw_lowering *l)
 
 	for (unsigned i = 0; i < sizeof(known) / sizeof(*known); i++)
 		if (known[i].number == n)
-			return gw_ir_emit(&l->b, IR_SREG, 32, known[i].sreg, gw_ir_reg(&l->b, 32),
-			                  0);
-	return gw_lower_unknown(l, 32, "a special register that is not known before the launch");
+			return special_register(l, known[i].sreg);
+	return special_register(l, IR_SREG_UNKNOWN);
 }
 
 /* VIMNMX and UVIMNMX have their sign one bit lower, and above it what says that it is of packed
@@ -188,6 +192,17 @@ static bool number64(struct gw_lowering *l)
 	return true;
 }
 
+/* CS2R: zeros, or a clock. Reading one is no more than computing: waits for barriers do. */
+static void counter(struct gw_lowering *l)
+{
+	bool zero = gw_sass_bits(&l->insn, 72, 8) == 0xff;
+	gw_ir_operand words[2];
+
+	for (unsigned i = 0; i < 2; i++)
+		words[i] = zero ? number(l, 0) : special_register(l, IR_SREG_UNKNOWN);
+	gw_lower_set_words(l, 16, false, words, bit(l, 80) ? 2 : 1);
+}
+
 static bool lower_move(struct gw_lowering *l)
 {
 	switch (l->insn.op) {
@@ -216,12 +231,7 @@ static bool lower_move(struct gw_lowering *l)
 		gw_lower_set(l, 16, true, special(l));
 		return true;
 	case GW_SASS_OP_CS2R:
-		if (gw_sass_bits(&l->insn, 72, 8) != 0xff)
-			return false; /* a clock */
-		if (bit(l, 80))
-			gw_lower_set_pair(l, 16, false, number(l, 0));
-		else
-			gw_lower_set(l, 16, false, number(l, 0));
+		counter(l);
 		return true;
 	case GW_SASS_OP_SEL:
 	case GW_SASS_OP_USEL:

@@ -26,7 +26,7 @@ static gw_ir_operand wide_address(struct gw_lowering *l)
 
 /*
  * A word of shared memory that all lanes find by a uniform register alone, in a kernel whose copies
- * arrive in stages: some place. Which one tells nothing of its banks; it hangs on the stage, and
+ * arrive in stages: some place. Which one says nothing of its banks; it hangs on the stage, and
  * would make each round of the loop another one.
  */
 static gw_ir_operand some_place(struct gw_lowering *l)

@@ -3,7 +3,7 @@
 """What a window of sampled counters costs the program, measured inside one process.
 
 A loop is timed in slices of about a millisecond (torch_loops.py, slices.cu) in audit mode, with a budget that lets sessions
-of windows come and go; the recorder (libgpuwatch_pm_record.so) tells when each window was. Slices that lie wholly in a window
+of windows come and go; the recorder (libgpuwatch_pm_record.so) reports when each window was. Slices that lie wholly in a window
 (`in`), in a session but in none of its windows (`between`), and far from any (`off`) are held against each other. Of that
 and of the share of time that windows take follows what counters cost at a budget: at this one, and at the default of 1%.
 Writes windows.json, prints a table. Exit status: 0 goals met (at the default budget the loop takes at most 1.05 of its

@@ -21,7 +21,7 @@ static void launch(CUfunction f, unsigned grid, CUstream s)
 	CK(cuLaunchKernel(f, grid, 1, 1, 32, 1, 1, 0, s, NULL, NULL));
 }
 
-/* Of a kernel whose code tells which arguments count. */
+/* Of a kernel whose code shows which arguments count. */
 static void decided(CUfunction f)
 {
 	static uint64_t argument[16];

@@ -39,6 +39,16 @@ BUSY = """
 SELECT gpu.name, min(k.start), max(k.end), count(*), sum(k.end - k.start) FROM CUPTI_ACTIVITY_KIND_KERNEL k
 JOIN TARGET_INFO_GPU gpu ON gpu.id = k.deviceId GROUP BY k.deviceId
 """
+# The physical GPU behind a process's CUDA device, the session's span and the host, as newer queries ask for them.
+PHYSICAL = """
+SELECT count(*), count(DISTINCT gpu.uuid), gpu.chipName FROM CUPTI_ACTIVITY_KIND_KERNEL k
+JOIN TARGET_INFO_CUDA_DEVICE dev ON dev.cudaId = k.deviceId AND dev.pid = k.globalPid >> 24 & 0xffffff
+JOIN TARGET_INFO_GPU gpu ON gpu.id = dev.gpuId AND gpu.uuid = dev.uuid
+"""
+SPAN = """
+SELECT duration, startTime, stopTime, (SELECT max(end) FROM CUPTI_ACTIVITY_KIND_KERNEL) FROM ANALYSIS_DETAILS
+"""
+HOSTS = "SELECT DISTINCT value FROM TARGET_INFO_SYSTEM_ENV WHERE name = 'Hostname'"
 # All that ran on a GPU, by start; the names of copies as nsys writes them.
 TRACE = """
 SELECT start, end - start AS duration, value AS name, NULL AS bytes, gridX, registersPerThread, gpu.name AS device, streamId
@@ -133,6 +143,11 @@ def check(log, folder):
     busy = db.execute(BUSY).fetchall()
     assert [row[0] for row in busy] == [device["name"] for device in report["devices"]][:len(busy)]
     assert sum(row[3] for row in busy) == report["measured"] and sum(row[4] for row in busy) == whole
+
+    assert db.execute(PHYSICAL).fetchall() == [(report["measured"], len(busy), None)]
+    (duration, first, last, end), = db.execute(SPAN)
+    assert first == 0 and duration == last >= end
+    assert {host for host, in db.execute(HOSTS)} == {process["host"] for process in report["processes"]} - {"", None}
 
     trace = db.execute(TRACE).fetchall()
     copies = [row for row in trace if row[3] is not None]

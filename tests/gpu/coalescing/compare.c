@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the code tells of each launch of the coalescing test, beside what ncu counted:
+ * What the code shows of each launch of the coalescing test, beside what ncu counted:
  *   compare PTX RESULTS PROFILE [SVG]
  * PTX is the runner's kernels, RESULTS the folder with launches.json, counted.csv and cold.csv.
  * Prints a line a launch and the correlations; ends with 1 when a launch whose addresses are known
@@ -31,7 +31,7 @@ static const double hits_within = 0.002;
 enum { EXACT_LEAST = 144 };
 enum { BASE_ROWS = 4, ROWS_003 = sizeof(of_003) / sizeof(*of_003) };
 
-/** What the code tells of one launch. */
+/** What the code shows of one launch. */
 struct reported {
 	struct gw_work work;
 	double degree, expectation, sectors; /* of loads whose addresses are known */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // warp_group: cycles a trip of loops of warp group operations (wgmma, sm_90a), which `gpuwatch
-// inspect --sass` tells from the same program's code: warp_group.py holds the two together.
+// inspect --sass` reports from the same program's code: warp_group.py holds the two together.
 //   warp_group      prints "name warp_groups cycles" a line: the least of several passes, each the
 //   difference
 //                   of a long and a short loop, so that what stands around the loop is not in it.

@@ -5,7 +5,7 @@
 usage: warp_group.py [--gpuwatch PROGRAM] [--device NAME|FILE] [--figures DIR] PROGRAM [MEASURED]
 
 PROGRAM: warp_group, of which `gpuwatch inspect` reads the machine code. MEASURED: what it printed on a GPU;
-without it what is reported is printed alone. A loop of one warp group is what the schedule tells; of two on one
+without it what is reported is printed alone. A loop of one warp group is what the schedule reports; of two on one
 SM, which share nothing but memory in its sight, no more than the sum of their tensor work is shown beside.
 Exit status: 0 reported, and with --figures nine of ten within 10%; 1 fewer; 2 wrong use or no loop was found.
 """

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Look-ups of every name we stand in for, in each way, from whatever object asks.c is built into;
- * tells what was found: nothing, the driver's or libcupti's function (ours in its place is the same
- * to a program), or whose else.
+ * reports what was found: nothing, the driver's or libcupti's function (ours in its place is the
+ * same to a program), or whose else.
  */
 #ifndef GW_ASKS_H
 #define GW_ASKS_H

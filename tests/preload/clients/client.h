@@ -69,7 +69,7 @@ __attribute__((unused)) static void client_start(void)
 	client_kernel = client_function("empty");
 }
 
-/* `n` launches on the calling thread; the grid tells callers apart. */
+/* `n` launches on the calling thread; the grid distinguishes callers. */
 __attribute__((unused)) static void client_launch(unsigned grid, int n)
 {
 	for (int i = 0; i < n; i++)

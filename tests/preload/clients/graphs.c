@@ -212,7 +212,7 @@ static void child_of_child(void)
 	launch(exec, 5);
 }
 
-/* A library's kernel is launched, then the function that a node of it tells. */
+/* A library's kernel is launched, then the function that a node of it reports. */
 static void node_function(void)
 {
 	CUDA_KERNEL_NODE_PARAMS p;

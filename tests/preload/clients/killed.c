@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Launches from several threads until it dies. After each launch that has returned, its thread
- * counts it in the file that WITNESS names: the grid tells threads apart. With GRAPHS one more
+ * counts it in the file that WITNESS names: the grid distinguishes threads. With GRAPHS one more
  * thread launches graphs; with CHILDREN it has some.
  */
 #include "nodes.h"

@@ -6,6 +6,7 @@
  */
 #include "client.h"
 
+#include <dlfcn.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -61,17 +62,27 @@ static void stderr_reused_at_the_end(void)
 	printf("afterwards: %s\n", text);
 }
 
-/* A kernel of the C++ language. */
+/* Kernels of the C++ language, one of C, and two names that are not what they look like. */
 static void mangled(void)
 {
-	static const char image[] = "gpuwatch-stand-in-module\nkernel _Z7hostileIiEvT_ ns=800\n";
+	static const char *const names[] = {"_Z7hostileIiEvT_",
+	                                    "_ZN2at6native10add_kernelIfEEvPT_",
+	                                    "_ZN12_GLOBAL__N_14copyEPf",
+	                                    "plain_one",
+	                                    "_Z999cut",
+	                                    "_ZZ4mainE5local"};
 	CUmodule module;
 	CUfunction f;
+	char image[512] = "gpuwatch-stand-in-module\n";
 
 	client_start();
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		sprintf(image + strlen(image), "kernel %s ns=800\n", names[i]);
 	CK(cuModuleLoadData(&module, image));
-	CK(cuModuleGetFunction(&f, module, "_Z7hostileIiEvT_"));
-	CK(cuLaunchKernel(f, 1, 1, 1, 32, 1, 1, 0, NULL, NULL, NULL));
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		CK(cuModuleGetFunction(&f, module, names[i]));
+		CK(cuLaunchKernel(f, 1, 1, 1, 32, 1, 1, 0, NULL, NULL, NULL));
+	}
 	CK(cuCtxSynchronize());
 }
 
@@ -182,6 +193,24 @@ static void forked_meanwhile(void)
 /* ---- a child that ends by exit() in its parent's memory
  * ------------------------------------------
  */
+
+/* By the constructor of calls_back.so. */
+__attribute__((visibility("default"))) void client_called_back(void);
+
+void client_called_back(void)
+{
+	double begin = now_s();
+
+	client_compute(1, 3);
+	printf("the constructor %s\n", now_s() - begin < 1.5 ? "goes on" : "waits");
+}
+
+static void under_dlopen(void)
+{
+	if (!dlopen("calls_back.so", RTLD_NOW))
+		exit(9);
+	client_launch(1, 3);
+}
 
 static void launch_for(double seconds)
 {
@@ -381,6 +410,7 @@ int main(int argc, char **argv)
 	        {"left_by_longjmp", left_by_longjmp},
 	        {"left_by_cancel", left_by_cancel},
 	        {"forked_meanwhile", forked_meanwhile},
+	        {"under_dlopen", under_dlopen},
 	        {"vfork_then_exit", vfork_then_exit},
 	        {"closefrom", closefrom_3},
 	        {"closefrom_and_chdir", closefrom_and_chdir},

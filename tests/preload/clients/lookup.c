@@ -57,7 +57,7 @@ static void begin(int flags)
 	}
 }
 
-/* The grid tells the ways apart: each must be seen once. */
+/* The grid distinguishes the ways: each must be seen once. */
 static void launch(const char *how, unsigned grid, void *function)
 {
 	PFN_cuLaunchKernel_v4000 f = AS(PFN_cuLaunchKernel_v4000, function);

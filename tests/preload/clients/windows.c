@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Programs that go on for long enough to be measured in windows. Every launch waits its turn, so
- * that its start tells which call it was.
+ * that its start shows which call it was.
  */
 #include "client.h"
 

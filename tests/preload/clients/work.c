@@ -248,7 +248,7 @@ static void slows_down(void)
 	slower_for(400);
 }
 
-/* NVML tells of other processes once a second. */
+/* NVML reports other processes once a second. */
 static void slows_down_for_long(void)
 {
 	slower_for(1500);

@@ -4,16 +4,13 @@
  * accesses and addresses of every thread are what the same loops give in C, though tables of
  * arguments, quotients of 64 bits, floats and what other lanes have decide them.
  */
+#include "tests/test.h"
 #include "tests/unit/sass/sass_fixture.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { X = 0x10000000, Y = 0x7f00000, BLOCK = 64, GRID = 4, WARP = 32 };
 
@@ -230,30 +227,26 @@ static const unsigned architectures[] = {75, 80, 90, 120};
 	for (const unsigned *a = architectures;                                                    \
 	     a < architectures + sizeof(architectures) / sizeof(*architectures); a++)
 
-static void tables_of_arguments_are_read_by_an_index(void **state)
+TEST(tables_of_arguments_are_read_by_an_index)
 {
-	(void)state;
 	EACH(sm)
 	check("tabled", *sm, &tabled_on, tabled, KNOWN(*sm));
 }
 
-static void quotients_of_64_bits_are_known(void **state)
+TEST(quotients_of_64_bits_are_known)
 {
-	(void)state;
 	EACH(sm)
 	check("divided", *sm, &divided_on, divided, *sm == 120 ? COUNTS : KNOWN(*sm));
 }
 
-static void carries_of_several_terms_are_known(void **state)
+TEST(carries_of_several_terms_are_known)
 {
-	(void)state;
 	EACH(sm)
 	check("carried", *sm, &carried_on, carried, KNOWN(*sm));
 }
 
-static void floats_decide(void **state)
+TEST(floats_decide)
 {
-	(void)state;
 	/* Of rounds that are stood for the pointers aren't followed. */
 	EACH(sm)
 	check("factors", *sm, &factors_on, factors, COUNTS);
@@ -261,46 +254,31 @@ static void floats_decide(void **state)
 	check("factors", 90, &no_factors_on, factors, ADDRESSES);
 }
 
-static void doubles_decide(void **state)
+TEST(doubles_decide)
 {
-	(void)state;
 	EACH(sm)
 	check("weighed", *sm, &weighed_on, weighed, COUNTS);
 }
 
-static void lanes_tell_each_other(void **state)
+TEST(lanes_tell_each_other)
 {
-	(void)state;
 	EACH(sm)
 	check("told", *sm, &told_on, told, KNOWN(*sm));
 }
 
-static void copies_past_registers_are_loads(void **state)
+TEST(copies_past_registers_are_loads)
 {
-	(void)state;
 	check("copied", 80, &rounds_on, copied, COUNTS);
 	check("copied", 90, &rounds_on, copied, COUNTS);
 }
 
-static void a_wait_for_an_mbarrier_ends(void **state)
+TEST(a_wait_for_an_mbarrier_ends)
 {
-	(void)state;
 	check("awaited", 90, &rounds_on, awaited, WAITS);
 	check("awaited", 120, &rounds_on, awaited, WAITS);
 }
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(tables_of_arguments_are_read_by_an_index),
-	        cmocka_unit_test(quotients_of_64_bits_are_known),
-	        cmocka_unit_test(carries_of_several_terms_are_known),
-	        cmocka_unit_test(floats_decide),
-	        cmocka_unit_test(doubles_decide),
-	        cmocka_unit_test(lanes_tell_each_other),
-	        cmocka_unit_test(copies_past_registers_are_loads),
-	        cmocka_unit_test(a_wait_for_an_mbarrier_ends),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run(NULL, NULL);
 }

@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "predictor/code/sass/work.h"
 #include "predictor/code/static_work.h"
+#include "tests/test.h"
 #include "tests/unit/sass/sass_fixture.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static void for_each(void (*check)(const struct gw_cfg *cfg))
 {
@@ -45,9 +42,8 @@ static void check_edges(const struct gw_cfg *cfg)
 	assert_int_equal(covered, cfg->insn_count);
 }
 
-static void blocks_cover_the_code_and_edges_go_both_ways(void **state)
+TEST(blocks_cover_the_code_and_edges_go_both_ways)
 {
-	(void)state;
 	for_each(check_edges);
 }
 
@@ -85,9 +81,8 @@ static void check_dominators(const struct gw_cfg *cfg)
 	free(reached);
 }
 
-static void a_dominator_is_what_no_path_avoids(void **state)
+TEST(a_dominator_is_what_no_path_avoids)
 {
-	(void)state;
 	for_each(check_dominators);
 }
 
@@ -110,18 +105,16 @@ static void check_loops(const struct gw_cfg *cfg)
 	}
 }
 
-static void a_loops_header_dominates_its_blocks(void **state)
+TEST(a_loops_header_dominates_its_blocks)
 {
-	(void)state;
 	for_each(check_loops);
 }
 
-static void loops_nest_as_in_the_source(void **state)
+TEST(loops_nest_as_in_the_source)
 {
 	struct built b;
 	uint32_t deepest = 0;
 
-	(void)state;
 	/* rounds, trips, and the loop of eight inside */
 	built_begin(&b, built_kernel(schedule_code(), "nested"), 90);
 	for (uint32_t i = 0; i < b.cfg.block_count; i++) {
@@ -135,12 +128,11 @@ static void loops_nest_as_in_the_source(void **state)
 	built_end(&b);
 }
 
-static void a_call_continues_behind_it_and_names_its_function(void **state)
+TEST(a_call_continues_behind_it_and_names_its_function)
 {
 	struct built b;
 	unsigned calls = 0;
 
-	(void)state;
 	built_begin(&b, built_kernel(schedule_code(), "square_root"), 90);
 	for (uint32_t i = 0; i < b.cfg.block_count; i++) {
 		const struct gw_cfg_block *block = &b.cfg.blocks[i];
@@ -157,12 +149,11 @@ static void a_call_continues_behind_it_and_names_its_function(void **state)
 	built_end(&b);
 }
 
-static void the_mix_counts_each_instruction_once(void **state)
+TEST(the_mix_counts_each_instruction_once)
 {
 	struct gw_sass_mix mix;
 	struct built b;
 
-	(void)state;
 	memset(&mix, 0, sizeof(mix));
 	built_begin(&b, built_kernel(schedule_code(), "cal_fma_rate"), 90);
 	for (uint32_t i = 0; i < b.cfg.block_count; i++)
@@ -225,22 +216,20 @@ static void check_shares(const struct gw_cfg *cfg)
 	gw_arena_free(&arena);
 }
 
-static void no_course_has_more_of_a_pipe_than_its_share(void **state)
+TEST(no_course_has_more_of_a_pipe_than_its_share)
 {
-	(void)state;
 	srand(1);
 	for_each(check_shares);
 }
 
 /* Loads in a loop: no fp64, no tensor cores, and less than half of it through the ALU pipe or so.
  */
-static void a_share_is_of_what_goes_together(void **state)
+TEST(a_share_is_of_what_goes_together)
 {
 	struct gw_arena arena;
 	struct gw_work work;
 	struct built b;
 
-	(void)state;
 	built_begin(&b, &schedule_code()->kernels[0], 90);
 	gw_arena_init(&arena, 1 << 20);
 	gw_work_clear(&work);
@@ -252,14 +241,13 @@ static void a_share_is_of_what_goes_together(void **state)
 	built_end(&b);
 }
 
-static void code_that_is_not_whole_instructions_is_refused(void **state)
+TEST(code_that_is_not_whole_instructions_is_refused)
 {
 	static const uint8_t bytes[40];
 	struct gw_arena arena;
 	struct gw_cfg cfg;
 	struct gw_fault fault;
 
-	(void)state;
 	gw_arena_init(&arena, 1 << 20);
 	assert_false(gw_cfg_build(&cfg, (struct gw_bytes){bytes, 40}, 90, &arena, &fault));
 	assert_non_null(fault.what);
@@ -274,17 +262,5 @@ static void code_that_is_not_whole_instructions_is_refused(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(blocks_cover_the_code_and_edges_go_both_ways),
-	        cmocka_unit_test(a_dominator_is_what_no_path_avoids),
-	        cmocka_unit_test(a_loops_header_dominates_its_blocks),
-	        cmocka_unit_test(loops_nest_as_in_the_source),
-	        cmocka_unit_test(a_call_continues_behind_it_and_names_its_function),
-	        cmocka_unit_test(the_mix_counts_each_instruction_once),
-	        cmocka_unit_test(no_course_has_more_of_a_pipe_than_its_share),
-	        cmocka_unit_test(a_share_is_of_what_goes_together),
-	        cmocka_unit_test(code_that_is_not_whole_instructions_is_refused),
-	};
-
-	return cmocka_run_group_tests(tests, schedule_begin, schedule_end);
+	return tests_run(schedule_begin, schedule_end);
 }

@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "predictor/code/sass/sass.h"
 #include "predictor/code/sass/tensor.h"
+#include "tests/test.h"
 #include "tests/unit/sass/sass_fixture.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static const unsigned architectures[] = {70, 75, 80, 86, 89, 90, 100, 120};
 
@@ -26,9 +23,8 @@ static struct gw_sass_insn decode(uint64_t hi, uint64_t lo, unsigned sm)
 	return insn;
 }
 
-static void every_opcode_and_modifier_is_what_the_disassembler_says(void **state)
+TEST(every_opcode_and_modifier_is_what_the_disassembler_says)
 {
-	(void)state;
 	for (unsigned i = 0; i < sizeof(architectures) / sizeof(*architectures); i++) {
 		struct listing listing;
 		struct agreement a;
@@ -46,13 +42,12 @@ static void every_opcode_and_modifier_is_what_the_disassembler_says(void **state
 	}
 }
 
-static void control_bits_lie_where_they_should(void **state)
+TEST(control_bits_lie_where_they_should)
 {
 	/* ISETP that waits for scoreboard 1; STG that takes 0 for reading; LDG that takes 2. */
 	struct gw_sass_insn setp = decode(UINT64_C(0x002fda0003f06270), 0x000000020000720c, 90);
 	struct gw_sass_insn load = decode(UINT64_C(0x000ea2000c1e1900), 0x0000000602007981, 90);
 
-	(void)state;
 	assert_int_equal(setp.stall, 13);
 	assert_int_equal(setp.wait_mask, 2);
 	assert_int_equal(setp.write_barrier, GW_SASS_NO_BARRIER);
@@ -63,22 +58,20 @@ static void control_bits_lie_where_they_should(void **state)
 	assert_false(gw_sass_variable(&setp));
 }
 
-static void a_branch_backwards_is_relative_to_its_end_on_every_architecture(void **state)
+TEST(a_branch_backwards_is_relative_to_its_end_on_every_architecture)
 {
 	/* "BRA ." of sm_75 and sm_90, which count differently. */
 	struct gw_sass_insn old = decode(UINT64_C(0x000fc0000383ffff), 0xfffffff000007947, 75);
 	struct gw_sass_insn new = decode(UINT64_C(0x000fc0000383ffff), 0xfffffffc00fc7947, 90);
 
-	(void)state;
 	assert_true(old.has_target);
 	assert_int_equal(old.target, -16);
 	assert_true(new.has_target);
 	assert_int_equal(new.target, -16);
 }
 
-static void one_code_is_two_operations_on_two_architectures(void **state)
+TEST(one_code_is_two_operations_on_two_architectures)
 {
-	(void)state;
 	assert_int_equal(decode(0x0, 0x7235, 80).cls, GW_SASS_FP16);
 	assert_int_equal(decode(0x0, 0x7235, 120).cls, GW_SASS_INT);
 	assert_int_equal(decode(0x0, 0x7236, 70).cls, GW_SASS_TENSOR);
@@ -87,13 +80,12 @@ static void one_code_is_two_operations_on_two_architectures(void **state)
 	assert_string_equal(gw_sass_op_name(decode(0x0, 0x784a, 100).op), "UVIMNMX");
 }
 
-static void a_wide_access_names_all_its_registers(void **state)
+TEST(a_wide_access_names_all_its_registers)
 {
 	/* LDG.E.64 R4, [R2.64] and DFMA R4, R2, R4, R2 */
 	struct gw_sass_insn load = decode(UINT64_C(0x000ea8000c1e1b00), 0x0000000602047981, 90);
 	struct gw_sass_insn dfma = decode(UINT64_C(0x000fce0000000002), 0x000000040204722b, 90);
 
-	(void)state;
 	assert_int_equal(load.width, 64);
 	assert_int_equal(load.def_count, 1);
 	assert_int_equal(load.defs[0].first, 4);
@@ -107,13 +99,12 @@ static void a_wide_access_names_all_its_registers(void **state)
 }
 
 /* QGMMA.64x128x32.F32.E4M3.E4M3, of four warps; HMMA.16816.F32, of one. */
-static void four_warps_share_the_operations_of_a_warp_group(void **state)
+TEST(four_warps_share_the_operations_of_a_warp_group)
 {
 	static const uint64_t group[] = {0x01e00000101879f3, 0x000fe20008700818},
 	                      warp[] = {0x000000040804723c, 0x000fe20000001804};
 	struct gw_sass_insn insn;
 
-	(void)state;
 	assert_true(gw_sass_decode((const uint8_t *)group, 90, &insn));
 	assert_true(gw_sass_warp_flops(&insn) == 2.0 * 64 * 128 * 32 / 4);
 	assert_true(gw_sass_decode((const uint8_t *)warp, 90, &insn));
@@ -121,25 +112,23 @@ static void four_warps_share_the_operations_of_a_warp_group(void **state)
 }
 
 /* @UP3 UTMASTG.3D [UR32], [UR22]: no such copy has a guard of lanes. */
-static void a_copy_of_tiles_is_guarded_by_a_uniform_predicate(void **state)
+TEST(a_copy_of_tiles_is_guarded_by_a_uniform_predicate)
 {
 	static const uint64_t store[] = {UINT64_C(0x00000020160033b5),
 	                                 UINT64_C(0x0001e20008010000)};
 	struct gw_sass_insn insn;
 
-	(void)state;
 	assert_true(gw_sass_decode((const uint8_t *)store, 90, &insn));
 	assert_int_equal(insn.op, GW_SASS_OP_UTMASTG);
 	assert_int_equal(insn.guard, 3);
 	assert_true(insn.guard_uniform);
 }
 
-static void an_unlisted_opcode_or_architecture_is_reported(void **state)
+TEST(an_unlisted_opcode_or_architecture_is_reported)
 {
 	struct gw_sass_insn insn;
 	uint8_t bytes[16] = {0xff, 0x7f};
 
-	(void)state;
 	assert_false(gw_sass_decode(bytes, 90, &insn));
 	assert_int_equal(insn.op, GW_SASS_OP_UNKNOWN);
 	assert_int_equal(insn.cls, GW_SASS_OTHER);
@@ -148,9 +137,8 @@ static void an_unlisted_opcode_or_architecture_is_reported(void **state)
 	assert_false(gw_sass_decode(bytes, 35, &insn));
 }
 
-static void names_end_with_a_question_mark(void **state)
+TEST(names_end_with_a_question_mark)
 {
-	(void)state;
 	assert_string_equal(gw_sass_op_name(GW_SASS_OPS), "?");
 	assert_string_equal(gw_sass_class_name(GW_SASS_CLASSES), "?");
 	assert_string_equal(gw_sass_pipe_name(GW_SASS_PIPES), "?");
@@ -162,17 +150,5 @@ static void names_end_with_a_question_mark(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(every_opcode_and_modifier_is_what_the_disassembler_says),
-	        cmocka_unit_test(control_bits_lie_where_they_should),
-	        cmocka_unit_test(a_branch_backwards_is_relative_to_its_end_on_every_architecture),
-	        cmocka_unit_test(one_code_is_two_operations_on_two_architectures),
-	        cmocka_unit_test(a_wide_access_names_all_its_registers),
-	        cmocka_unit_test(four_warps_share_the_operations_of_a_warp_group),
-	        cmocka_unit_test(a_copy_of_tiles_is_guarded_by_a_uniform_predicate),
-	        cmocka_unit_test(an_unlisted_opcode_or_architecture_is_reported),
-	        cmocka_unit_test(names_end_with_a_question_mark),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run(NULL, NULL);
 }

@@ -7,16 +7,13 @@
 #include "predictor/code/eval/eval.h"
 #include "predictor/code/binary/kernel.h"
 #include "predictor/code/sass/lower.h"
+#include "tests/test.h"
 #include "tests/unit/sass/sass_fixture.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { X = 0x10000000, Y = 0x7f00000 }; /* the arrays */
 
@@ -261,12 +258,11 @@ static bool check(const struct kernel *k, unsigned sm)
  * evaluator stands for iterations whose pointers it can't follow, it says so. */
 enum { ALL_KNOWN = 32 };
 
-static void what_is_known_is_what_the_source_does(void **state)
+TEST(what_is_known_is_what_the_source_does)
 {
 	static const unsigned architectures[] = {70, 75, 80, 90, 100, 120};
 	unsigned known = 0;
 
-	(void)state;
 	for (unsigned a = 0; a < sizeof(architectures) / sizeof(*architectures); a++)
 		for (unsigned k = 0; k < sizeof(kernels) / sizeof(*kernels); k++)
 			known += check(&kernels[k], architectures[a]);
@@ -274,11 +270,10 @@ static void what_is_known_is_what_the_source_does(void **state)
 	assert_true(known >= ALL_KNOWN);
 }
 
-static void functions_that_are_called_are_followed(void **state)
+TEST(functions_that_are_called_are_followed)
 {
 	static const unsigned architectures[] = {75, 80, 90, 120};
 
-	(void)state;
 	for (unsigned a = 0; a < sizeof(architectures) / sizeof(*architectures); a++)
 		for (unsigned k = 0; k < sizeof(calling) / sizeof(*calling); k++)
 			if (!check(&calling[k], architectures[a]))
@@ -325,11 +320,10 @@ static void check_switch(unsigned sm)
 	built_file_end(&w);
 }
 
-static void a_switch_goes_where_its_table_says(void **state)
+TEST(a_switch_goes_where_its_table_says)
 {
 	static const unsigned architectures[] = {75, 80, 90, 120};
 
-	(void)state;
 	for (unsigned a = 0; a < sizeof(architectures) / sizeof(*architectures); a++)
 		check_switch(architectures[a]);
 }
@@ -369,21 +363,19 @@ static void check_assert(unsigned sm)
 	built_file_end(&w);
 }
 
-static void a_failed_assert_is_no_way_on(void **state)
+TEST(a_failed_assert_is_no_way_on)
 {
 	static const unsigned architectures[] = {75, 80, 90, 120};
 
-	(void)state;
 	for (unsigned a = 0; a < sizeof(architectures) / sizeof(*architectures); a++)
 		check_assert(architectures[a]);
 }
 
-static void another_function_of_the_driver_s_is_not_followed(void **state)
+TEST(another_function_of_the_driver_s_is_not_followed)
 {
 	struct gw_sass_lowered lowered;
 	struct built_file w;
 
-	(void)state;
 	built_file_begin(&w, GW_SASS, "checked", "telling", 90);
 	assert_null(gw_sass_lower(&lowered, &w.cfg, &w.kernel, &w.arena));
 	assert_string_equal(lowered.calls, "a function of the driver's is called, as by printf");
@@ -401,21 +393,19 @@ static void left_out(const struct kernel *kernel, const char *why)
 	built_end(&b);
 }
 
-static void functions_that_are_left_out_are_said_to_be_and_why(void **state)
+TEST(functions_that_are_left_out_are_said_to_be_and_why)
 {
-	(void)state;
 	left_out(&recursive, "a function that calls itself is not followed");
 	left_out(&by_register, "a function is called by a register, so which one is not known");
 }
 
-static void arguments_that_are_not_given_leave_control_unknown(void **state)
+TEST(arguments_that_are_not_given_leave_control_unknown)
 {
 	struct tally t = {.exact = true};
 	struct gw_sass_lowered lowered;
 	struct launch l;
 	struct built b;
 
-	(void)state;
 	fill(&l, &kernels[1]);
 	lower(&b, &lowered, &kernels[1], 90, l.bytes);
 	l.bytes = 16; /* the pointers alone */
@@ -426,7 +416,6 @@ static void arguments_that_are_not_given_leave_control_unknown(void **state)
 
 static int read_listing(void **state)
 {
-	(void)state;
 	listing_read(&listing, GW_SASS "/address.lst");
 	listing_read(&calls, GW_SASS "/calls.lst");
 	return 0;
@@ -434,7 +423,6 @@ static int read_listing(void **state)
 
 static int free_listing(void **state)
 {
-	(void)state;
 	listing_free(&listing);
 	listing_free(&calls);
 	return 0;
@@ -442,15 +430,5 @@ static int free_listing(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(what_is_known_is_what_the_source_does),
-	        cmocka_unit_test(functions_that_are_called_are_followed),
-	        cmocka_unit_test(a_switch_goes_where_its_table_says),
-	        cmocka_unit_test(a_failed_assert_is_no_way_on),
-	        cmocka_unit_test(another_function_of_the_driver_s_is_not_followed),
-	        cmocka_unit_test(functions_that_are_left_out_are_said_to_be_and_why),
-	        cmocka_unit_test(arguments_that_are_not_given_leave_control_unknown),
-	};
-
-	return cmocka_run_group_tests(tests, read_listing, free_listing);
+	return tests_run(read_listing, free_listing);
 }

@@ -3,17 +3,14 @@
 #include "predictor/code/timing/schedule.h"
 #include "predictor/code/timing/schedule_parts.h"
 #include "predictor/core/device.h"
+#include "tests/test.h"
 #include "tests/unit/sass/sass_fixture.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 /*
  * Measured loops of one warp (tests/gpu/schedule) beside what the schedule says. The latencies are
@@ -213,12 +210,11 @@ static uint32_t timed_loop(const struct built *b)
 	return 0;
 }
 
-static void loops_on_an_h200_take_the_cycles_predicted(void **state)
+TEST(loops_on_an_h200_take_the_cycles_predicted)
 {
 	static struct score score;
 	unsigned scored = 0, close = 0;
 
-	(void)state;
 	score_run(&score, schedule_code(), GW_SCHEDULE "/schedule.1.txt");
 	for (unsigned i = 0; i < score.count; i++) {
 		const struct score_row *row = &score.rows[i];
@@ -237,11 +233,10 @@ static void loops_on_an_h200_take_the_cycles_predicted(void **state)
 	assert_true(close + 1 >= scored);
 }
 
-static void latencies_solved_for_are_what_is_known_of_the_chip(void **state)
+TEST(latencies_solved_for_are_what_is_known_of_the_chip)
 {
 	static struct score score;
 
-	(void)state;
 	score_run(&score, schedule_code(), GW_SCHEDULE "/schedule.2.txt");
 	/* Published for this chip (cycles): L1 32, shared memory 23, L2 near 280, DRAM 610 to 690.
 	 */
@@ -251,11 +246,10 @@ static void latencies_solved_for_are_what_is_known_of_the_chip(void **state)
 	assert_true(score.global_dram > 600 && score.global_dram < 720);
 }
 
-static void a_time_is_its_linear_form(void **state)
+TEST(a_time_is_its_linear_form)
 {
 	struct gw_waits waits = all_waits(0);
 
-	(void)state;
 	for (unsigned i = 0; i < GW_WAITS; i++)
 		waits.cycles[i] = 10 + 3 * i;
 	for (uint32_t k = 0; k < schedule_code()->count; k++) {
@@ -275,13 +269,12 @@ static void a_time_is_its_linear_form(void **state)
 	}
 }
 
-static void a_chase_waits_once_a_load_for_its_whole_latency(void **state)
+TEST(a_chase_waits_once_a_load_for_its_whole_latency)
 {
 	struct gw_waits waits = all_waits(0);
 	struct built b;
 	uint32_t header;
 
-	(void)state;
 	waits.cycles[GW_WAIT_shared] = 1000;
 	build(&b, schedule_code(), "cal_shared", &waits);
 	header = b.cfg.loops[timed_loop(&b)].header;
@@ -290,13 +283,12 @@ static void a_chase_waits_once_a_load_for_its_whole_latency(void **state)
 	built_end(&b);
 }
 
-static void independent_loads_are_in_flight_together(void **state)
+TEST(independent_loads_are_in_flight_together)
 {
 	struct gw_waits waits = all_waits(100);
 	struct built chase, sum;
 	uint32_t header;
 
-	(void)state;
 	build(&chase, schedule_code(), "l2_chase", &waits);
 	header = chase.cfg.loops[timed_loop(&chase)].header;
 	assert_int_equal(chase.schedule.blocks[header].waits, 1);
@@ -309,14 +301,13 @@ static void independent_loads_are_in_flight_together(void **state)
 	built_end(&sum);
 }
 
-static void a_loads_own_latency_replaces_its_kinds(void **state)
+TEST(a_loads_own_latency_replaces_its_kinds)
 {
 	struct gw_waits waits = all_waits(50);
 	struct built b;
 	uint32_t loop;
 	double *own, before;
 
-	(void)state;
 	build(&b, schedule_code(), "l2_chase", &waits);
 	loop = timed_loop(&b);
 	before = b.schedule.loops[loop].cycles;
@@ -389,9 +380,8 @@ static double chain_step(const char *name)
 
 /* That of f16 is what the latency is from, less the stalls of its own chain; fp8's chain has the
  * same stalls, int8's others. */
-static void chains_of_warp_group_operations_take_what_an_h200_takes(void **state)
+TEST(chains_of_warp_group_operations_take_what_an_h200_takes)
 {
-	(void)state;
 	assert_true(fabs(chain_step("chain_f16") / 194.8333 - 1) < 0.005);
 	assert_true(fabs(chain_step("chain_e4m3") / 194.8333 - 1) < 0.005);
 	assert_true(fabs(chain_step("chain_s8") / 179.0 - 1) < 0.01);
@@ -428,12 +418,11 @@ static struct gw_cycles busiest(const char *name, const struct gw_waits *waits)
 
 /* Sixteen operations of 64 columns: four times four awaited together, or with one group under way
  * while the next is issued, which hides all but their time in the tensor cores. */
-static void groups_left_under_way_hide_their_latency(void **state)
+TEST(groups_left_under_way_hide_their_latency)
 {
 	struct gw_waits waits;
 	struct gw_cycles each, overlapped;
 
-	(void)state;
 	h200(&waits);
 	each = busiest("loop_wait0", &waits);
 	overlapped = busiest("loop_wait1", &waits);
@@ -445,13 +434,12 @@ static void groups_left_under_way_hide_their_latency(void **state)
 	assert_true(isnan(busiest("loop_wait0", &waits).value) != 0);
 }
 
-static void an_unknown_latency_makes_only_what_waits_for_it_unknown(void **state)
+TEST(an_unknown_latency_makes_only_what_waits_for_it_unknown)
 {
 	struct gw_waits waits = all_waits(20);
 	struct built fma, shared;
 	uint32_t header;
 
-	(void)state;
 	waits.cycles[GW_WAIT_shared] = (double)NAN;
 	build(&fma, schedule_code(), "fma_chain", &waits);
 	assert_true(isnan(fma.schedule.loops[timed_loop(&fma)].cycles) == 0);
@@ -464,12 +452,11 @@ static void an_unknown_latency_makes_only_what_waits_for_it_unknown(void **state
 	built_end(&shared);
 }
 
-static void a_device_gives_its_latencies(void **state)
+TEST(a_device_gives_its_latencies)
 {
 	struct gw_device device;
 	struct gw_waits waits;
 
-	(void)state;
 	gw_device_clear(&device, "test");
 	gw_device_set(&device, GW_PARAM_lat_shared, 23, GW_METHOD_PAPER);
 	gw_waits_from_device(&waits, &device, 480);
@@ -482,12 +469,11 @@ static void a_device_gives_its_latencies(void **state)
 	assert_string_equal(gw_wait_meaning(GW_WAITS), "?");
 }
 
-static void a_chain_is_as_long_as_its_dependences(void **state)
+TEST(a_chain_is_as_long_as_its_dependences)
 {
 	struct gw_waits waits = all_waits(20);
 	struct built chain, rate;
 
-	(void)state;
 	build(&chain, schedule_code(), "fma_chain", &waits);
 	build(&rate, schedule_code(), "cal_fma_rate", &waits);
 	/* Sixteen multiply-adds in a row; eight side by side, behind which the counter's chain
@@ -501,19 +487,5 @@ static void a_chain_is_as_long_as_its_dependences(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(loops_on_an_h200_take_the_cycles_predicted),
-	        cmocka_unit_test(latencies_solved_for_are_what_is_known_of_the_chip),
-	        cmocka_unit_test(a_time_is_its_linear_form),
-	        cmocka_unit_test(a_chase_waits_once_a_load_for_its_whole_latency),
-	        cmocka_unit_test(independent_loads_are_in_flight_together),
-	        cmocka_unit_test(a_loads_own_latency_replaces_its_kinds),
-	        cmocka_unit_test(chains_of_warp_group_operations_take_what_an_h200_takes),
-	        cmocka_unit_test(groups_left_under_way_hide_their_latency),
-	        cmocka_unit_test(an_unknown_latency_makes_only_what_waits_for_it_unknown),
-	        cmocka_unit_test(a_device_gives_its_latencies),
-	        cmocka_unit_test(a_chain_is_as_long_as_its_dependences),
-	};
-
-	return cmocka_run_group_tests(tests, schedule_begin, schedule_end);
+	return tests_run(schedule_begin, schedule_end);
 }

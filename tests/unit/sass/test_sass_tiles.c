@@ -4,16 +4,13 @@
 #include "predictor/code/static_code.h"
 #include "predictor/models/inputs.h"
 #include "predictor/profile/profile.h"
+#include "tests/test.h"
 #include "tests/unit/sass/sass_fixture.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum {
 	FIRST = 0x70, /* of the parameters that follow 128-byte ones: maps lie at 64-byte lines */
@@ -30,7 +27,6 @@ static int read_profile(void **state)
 {
 	struct gw_profile_error error;
 
-	(void)state;
 	return gw_profile_read(GW_PROFILES "/nvidia-h200.json", &profile, &error) ? -1 : 0;
 }
 
@@ -115,12 +111,11 @@ static void put(uint8_t *arguments, unsigned at, int32_t number)
 }
 
 /* Sizes that tiles fill, that they don't, and of fewer tiles than there are blocks. */
-static void tiles_of_a_grid_stride_loop_are_counted_to_the_edge(void **state)
+TEST(tiles_of_a_grid_stride_loop_are_counted_to_the_edge)
 {
 	static const uint32_t size[][2] = {{4096, 2048}, {1000, 777}, {64, 64}, {200, 4000}};
 	static const uint32_t box[] = {TILE, TILE};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(size) / sizeof(*size); i++) {
 		uint32_t across = (size[i][0] + TILE - 1) / TILE;
 		uint32_t down = (size[i][1] + TILE - 1) / TILE;
@@ -141,64 +136,59 @@ static void tiles_of_a_grid_stride_loop_are_counted_to_the_edge(void **state)
 	}
 }
 
-static void a_loop_that_is_stood_for_ends_with_a_smaller_tile(void **state)
+TEST(a_loop_that_is_stood_for_ends_with_a_smaller_tile)
 {
 	static const uint32_t size[] = {16000, 128}, box[] = {TILE, TILE};
 	uint8_t arguments[ARGUMENTS] = {0};
 	struct gw_work work;
 
-	(void)state;
 	encode(arguments + FIRST, IN, 2, size, box);
 	put(arguments, FIRST + 128, 251); /* one tile more than the tensor has */
 	work = work_of("tile_panel", (struct gw_dim3){2, 1, 1}, arguments);
 	assert_row(&work, GW_WORK_l2_read_bytes, sectors_of(16000, 128));
 }
 
-static void what_lies_outside_of_the_tensor_is_not_read(void **state)
+TEST(what_lies_outside_of_the_tensor_is_not_read)
 {
 	static const uint32_t size[] = {64, 64, 8}, box[] = {32, 18, 4};
 	uint8_t arguments[ARGUMENTS] = {0};
 	double rows = 17 + 18 + 18 + 17, sectors = 2 + 2 + 2 + 1;
 	struct gw_work work;
 
-	(void)state;
 	encode(arguments + FIRST, IN, 3, size, box);
 	work = work_of("tile_halo", (struct gw_dim3){4, 4, 2}, arguments);
 	assert_row(&work, GW_WORK_l2_read_bytes, 8 * rows * sectors * SECTOR);
 	assert_row(&work, GW_WORK_dram_read_bytes, 64 * 64 * 8 * HALF);
 }
 
-static void tiles_that_memory_chooses_are_taken_on_average(void **state)
+TEST(tiles_that_memory_chooses_are_taken_on_average)
 {
 	static const uint32_t size[] = {6400, 64}, box[] = {TILE, TILE};
 	uint8_t arguments[ARGUMENTS] = {0};
 	struct gw_work work;
 
-	(void)state;
 	encode(arguments + FIRST, IN, 2, size, box);
 	work = work_of("tile_listed", (struct gw_dim3){100, 1, 1}, arguments);
 	assert_row(&work, GW_WORK_l2_read_bytes, sectors_of(6400, 64) + 100 * SECTOR);
 }
 
-static void without_its_map_a_tile_has_no_size(void **state)
+TEST(without_its_map_a_tile_has_no_size)
 {
 	uint8_t arguments[ARGUMENTS] = {0};
 	struct gw_work work;
 
-	(void)state;
 	put(arguments, FIRST + 128, 10);
 	work = work_of("tile_panel", (struct gw_dim3){2, 1, 1}, arguments);
 	assert_row(&work, GW_WORK_l2_read_bytes, NAN);
 	assert_row(&work, GW_WORK_dram_read_bytes, NAN);
 }
 
-static void a_reduction_writes_and_a_prefetch_stays_in_l2(void **state)
+TEST(a_reduction_writes_and_a_prefetch_stays_in_l2)
 {
 	static const uint32_t size[] = {640, 320}, box[] = {TILE, TILE};
 	uint8_t arguments[ARGUMENTS] = {0};
 	struct gw_work work;
 
-	(void)state;
 	encode(arguments + FIRST, IN, 2, size, box);
 	work = work_of("tile_add", (struct gw_dim3){10, 5, 1}, arguments);
 	assert_row(&work, GW_WORK_l2_write_bytes, sectors_of(640, 320));
@@ -207,12 +197,11 @@ static void a_reduction_writes_and_a_prefetch_stays_in_l2(void **state)
 	assert_true(!(gw_work_value(&work, GW_WORK_l2_read_bytes) > 0));
 }
 
-static void bulk_copies_have_the_bytes_of_their_size(void **state)
+TEST(bulk_copies_have_the_bytes_of_their_size)
 {
 	uint8_t arguments[ARGUMENTS] = {0};
 	struct gw_work work;
 
-	(void)state;
 	memcpy(arguments, &IN, 8);
 	memcpy(arguments + 8, &OUT, 8);
 	put(arguments, 16, 5000);
@@ -225,13 +214,12 @@ static void bulk_copies_have_the_bytes_of_their_size(void **state)
 }
 
 /* Each tile is loaded once, whatever block gets it: more tiles than blocks, as many, fewer. */
-static void blocks_that_take_the_next_tile_load_them_all(void **state)
+TEST(blocks_that_take_the_next_tile_load_them_all)
 {
 	static const uint32_t size[][2] = {{6400, 5120}, {64 * 132, 64}, {640, 640}, {1000, 7777}};
 	static const char *const kernels[] = {"queue_next", "queue_first"};
 	static const uint32_t box[] = {TILE, TILE};
 
-	(void)state;
 	for (size_t i = 0; i < 8; i++) {
 		const uint32_t *of = size[i / 2];
 		uint32_t across = (of[0] + TILE - 1) / TILE, down = (of[1] + TILE - 1) / TILE;
@@ -250,13 +238,12 @@ static void blocks_that_take_the_next_tile_load_them_all(void **state)
 }
 
 /* No driver launches that, but a log or `inspect --launch` may say so. */
-static void a_cluster_larger_than_the_grid_divides_nothing_by_zero(void **state)
+TEST(a_cluster_larger_than_the_grid_divides_nothing_by_zero)
 {
 	static const uint32_t size[] = {640, 640}, box[] = {TILE, TILE};
 	uint8_t arguments[ARGUMENTS] = {0};
 	struct gw_work work;
 
-	(void)state;
 	encode(arguments + FIRST, IN, 2, size, box);
 	memcpy(arguments + FIRST + 128, &OUT, sizeof(OUT));
 	put(arguments, FIRST + 136, 100);
@@ -279,7 +266,7 @@ static void assert_plan(const struct gw_digest_plan *plan, const char *expected)
 }
 
 /* Their maps without the addresses, and what cuts tiles. */
-static void tensor_maps_are_planned_but_for_their_address(void **state)
+TEST(tensor_maps_are_planned_but_for_their_address)
 {
 	enum { MAP = 128 };
 	static const struct {
@@ -298,7 +285,6 @@ static void tensor_maps_are_planned_but_for_their_address(void **state)
 	        {"bulk_copy", "16+4", {{0, 8}, {8, 8}, {16, 4}}, 3},
 	};
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(kernels) / sizeof(*kernels); i++) {
 		struct gw_sass_lowered lowered;
 		struct gw_digest_plan plan;
@@ -315,18 +301,5 @@ static void tensor_maps_are_planned_but_for_their_address(void **state)
 
 int main(void)
 {
-	static const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(tiles_of_a_grid_stride_loop_are_counted_to_the_edge),
-	        cmocka_unit_test(a_loop_that_is_stood_for_ends_with_a_smaller_tile),
-	        cmocka_unit_test(what_lies_outside_of_the_tensor_is_not_read),
-	        cmocka_unit_test(tiles_that_memory_chooses_are_taken_on_average),
-	        cmocka_unit_test(without_its_map_a_tile_has_no_size),
-	        cmocka_unit_test(a_reduction_writes_and_a_prefetch_stays_in_l2),
-	        cmocka_unit_test(blocks_that_take_the_next_tile_load_them_all),
-	        cmocka_unit_test(tensor_maps_are_planned_but_for_their_address),
-	        cmocka_unit_test(bulk_copies_have_the_bytes_of_their_size),
-	        cmocka_unit_test(a_cluster_larger_than_the_grid_divides_nothing_by_zero),
-	};
-
-	return cmocka_run_group_tests(tests, read_profile, NULL);
+	return tests_run(read_profile, NULL);
 }

@@ -9,15 +9,12 @@
 #include "predictor/models/bounds.h"
 #include "predictor/models/inputs.h"
 #include "predictor/profile/profile.h"
+#include "tests/test.h"
 #include "tests/unit/sass/sass_fixture.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { ARGUMENTS = 48 };
 static const uint64_t FIRST = UINT64_C(0x7f0000000000); /* pointer */
@@ -38,7 +35,6 @@ static int read_profile(void **state)
 {
 	struct gw_profile_error error;
 
-	(void)state;
 	return gw_profile_read(GW_PROFILES "/nvidia-h200.json", &profile, &error) ? -1 : 0;
 }
 
@@ -109,7 +105,7 @@ static struct gw_prediction first_of(const struct launch *l, double *least)
 	return made;
 }
 
-static void what_data_decide_is_not_predicted(void **state)
+TEST(what_data_decide_is_not_predicted)
 {
 	static const struct launch launches[] = {
 	        {"depth_first", 4096, 256, 3, {1 << 20}},
@@ -117,6 +113,7 @@ static void what_data_decide_is_not_predicted(void **state)
 	        {"awaits_flag", 132, 256, 2, {0}},
 	        {"awaits_acquire", 132, 256, 2, {0}},
 	        {"awaits_lock", 132, 1, 2, {0}},
+	        {"awaits_the_one_before", 132, 256, 3, {0}},
 	        {"awaits_clock", 1, 1, 0, {1 << 20}},
 	        {"one_block", 1, 256, 2, {0}},
 	        {"sparse_rows", 4096, 256, 3, {1 << 20}},
@@ -129,7 +126,6 @@ static void what_data_decide_is_not_predicted(void **state)
 	        {"called_by_pointer", 132, 256, 1, {100, 0}},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(launches) / sizeof(*launches); i++) {
 		double least;
 		struct gw_prediction made = first_of(&launches[i], &least);
@@ -141,14 +137,14 @@ static void what_data_decide_is_not_predicted(void **state)
 	}
 }
 
-static void what_is_bounded_is_predicted_as_far_as_it_is_likely(void **state)
+TEST(what_is_bounded_is_predicted_as_far_as_it_is_likely)
 {
 	static const struct launch launches[] = {
 	        {"a_branch", 4096, 256, 2, {1 << 20, 10000}},
 	        {"gather", 65536, 256, 3, {1 << 24}},
+	        {"blocks_meet", 132, 256, 3, {0}},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(launches) / sizeof(*launches); i++) {
 		double least;
 		struct gw_prediction made = first_of(&launches[i], &least);
@@ -160,12 +156,11 @@ static void what_is_bounded_is_predicted_as_far_as_it_is_likely(void **state)
 }
 
 /* Where the words that are gathered lie in a small allocation, L1 holds them all. */
-static void a_gather_takes_as_long_as_its_allocation_is_large(void **state)
+TEST(a_gather_takes_as_long_as_its_allocation_is_large)
 {
 	const struct launch l = {"gather", 65536, 256, 3, {1 << 24}};
 	double least, small, large;
 
-	(void)state;
 	allocated = 1 << 12;
 	small = first_of(&l, &least).seconds;
 	allocated = UINT64_C(1) << 32;
@@ -174,7 +169,7 @@ static void a_gather_takes_as_long_as_its_allocation_is_large(void **state)
 	assert_true(small > 0 && large > 1.5 * small);
 }
 
-static void what_does_not_matter_is_predicted(void **state)
+TEST(what_does_not_matter_is_predicted)
 {
 	static const struct launch launches[] = {
 	        {"a_branch", 4096, 256, 2, {1 << 20, 4}},
@@ -185,9 +180,9 @@ static void what_does_not_matter_is_predicted(void **state)
 	        {"spread_atomics", 4096, 256, 1, {1 << 20, 7}},
 	        {"constants_of_lanes", 4096, 256, 1, {1, 64}},
 	        {"least_of_doubles", 16, 256, 2, {0, 0x40340000}},
+	        {"awaits_phase_by_the_clock", 4096, 256, 2, {0}},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(launches) / sizeof(*launches); i++) {
 		double least;
 		struct gw_prediction made = first_of(&launches[i], &least);
@@ -211,30 +206,27 @@ static struct gw_prediction copied(uint32_t grid, uint32_t block, uint64_t mappe
 	return made;
 }
 
-static void what_crosses_the_bus_is_not_predicted(void **state)
+TEST(what_crosses_the_bus_is_not_predicted)
 {
 	struct gw_prediction here = copied(65536, 256, 0), there = copied(65536, 256, 1 << 26);
 
-	(void)state;
 	assert_true(here.seconds > 0 && isnan(there.seconds) && isnan(there.high));
 	assert_true(there.low > 0 && there.low <= here.seconds * 1.001);
 }
 
-static void a_few_sectors_of_the_hosts_memory_do_not_matter(void **state)
+TEST(a_few_sectors_of_the_hosts_memory_do_not_matter)
 {
-	(void)state;
 	assert_true(copied(1, 32, 1 << 26).seconds > 0);
 	assert_true(isnan(copied(8, 64, 1 << 26).seconds));
 	assert_true(copied(65536, 256, 16).seconds > 0); /* what lies there is another's */
 }
 
 /* All that share a word of the bins one after the other: as many as there are threads to a word. */
-static void atomics_meet_as_often_as_words_are_few(void **state)
+TEST(atomics_meet_as_often_as_words_are_few)
 {
 	static const int32_t among[] = {1, 7, 256, 1 << 20};
 	const uint32_t threads = 1 << 20;
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(among) / sizeof(*among); i++) {
 		static const struct gw_kernel kernel = {"", 32, 0, 0, 0, 1024, 90};
 		const struct launch l = {
@@ -267,14 +259,13 @@ static double constant_words(const struct launch *l, double *seconds)
 }
 
 /* Lanes that load different words wait for one after the other. */
-static void constants_that_lanes_load_apart_take_as_long_as_they_are_many(void **state)
+TEST(constants_that_lanes_load_apart_take_as_long_as_they_are_many)
 {
 	enum { GRID = 4096, WARPS = 8, ROUNDS = 64 };
 	const struct launch alike = {"constants_of_lanes", GRID, WARPS * 32, 1, {0, ROUNDS}},
 	                    apart = {"constants_of_lanes", GRID, WARPS * 32, 1, {1, ROUNDS}};
 	double together, alone;
 
-	(void)state;
 	assert_true(constant_words(&alike, &together) == (double)GRID * WARPS * ROUNDS);
 	assert_true(constant_words(&apart, &alone) == (double)GRID * WARPS * ROUNDS * 32);
 	assert_true(alone > 10 * together);
@@ -292,7 +283,7 @@ static double loads_of(const struct launch *l)
 }
 
 /* Its rounds: the lesser of the number and 40, and the greater of it and 8. */
-static void the_lesser_of_two_doubles_is_known(void **state)
+TEST(the_lesser_of_two_doubles_is_known)
 {
 	enum { GRID = 16, WARPS = 8 };
 	static const struct {
@@ -309,7 +300,6 @@ static void the_lesser_of_two_doubles_is_known(void **state)
 	        {(int32_t)0xc0340000, -20 + 8}, /* -20: no round at all */
 	};
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		const struct launch l = {
 		        "least_of_doubles", GRID, WARPS * 32, 2, {0, cases[i].high}};
@@ -321,17 +311,5 @@ static void the_lesser_of_two_doubles_is_known(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(what_data_decide_is_not_predicted),
-	        cmocka_unit_test(what_is_bounded_is_predicted_as_far_as_it_is_likely),
-	        cmocka_unit_test(a_gather_takes_as_long_as_its_allocation_is_large),
-	        cmocka_unit_test(what_does_not_matter_is_predicted),
-	        cmocka_unit_test(what_crosses_the_bus_is_not_predicted),
-	        cmocka_unit_test(a_few_sectors_of_the_hosts_memory_do_not_matter),
-	        cmocka_unit_test(atomics_meet_as_often_as_words_are_few),
-	        cmocka_unit_test(constants_that_lanes_load_apart_take_as_long_as_they_are_many),
-	        cmocka_unit_test(the_lesser_of_two_doubles_is_known),
-	};
-
-	return cmocka_run_group_tests(tests, read_profile, NULL);
+	return tests_run(read_profile, NULL);
 }

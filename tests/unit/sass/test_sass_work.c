@@ -4,17 +4,14 @@
  * each, on the arguments they were counted with.
  */
 #include "predictor/code/sass/work.h"
+#include "tests/test.h"
 #include "tests/unit/sass/sass_fixture.h"
 
 #include <inttypes.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { PIPES = 7 };
 
@@ -59,13 +56,12 @@ static const char *work_of(const char *name, int trips, uint32_t bytes_known, st
 	return why;
 }
 
-static void instructions_are_what_an_h200_counts(void **state)
+TEST(instructions_are_what_an_h200_counts)
 {
 	FILE *f = fopen(GW_SCHEDULE "/counters.txt", "r");
 	char line[256];
 	unsigned kernels = 0, analysed = 0, exact = 0, pipes = 0, pipes_exact = 0;
 
-	(void)state;
 	assert_non_null(f);
 	while (fgets(line, sizeof(line), f)) {
 		double executed, pipe[PIPES];
@@ -107,11 +103,10 @@ static void instructions_are_what_an_h200_counts(void **state)
 	assert_true(pipes_exact >= 0.97 * pipes);
 }
 
-static void rows_say_where_they_come_from_and_how_sure_they_are(void **state)
+TEST(rows_say_where_they_come_from_and_how_sure_they_are)
 {
 	struct gw_work work;
 
-	(void)state;
 	assert_null(work_of("fma_chain", 100, sizeof(struct arguments), &work));
 	assert_int_equal(work.q[GW_WORK_inst_executed].source, GW_SOURCE_STATIC);
 	assert_true(work.q[GW_WORK_inst_executed].confidence == 1.0f);
@@ -128,11 +123,10 @@ static void rows_say_where_they_come_from_and_how_sure_they_are(void **state)
 	assert_int_equal(work.q[GW_WORK_dram_read_bytes].source, GW_SOURCE_NONE);
 }
 
-static void tensor_operations_and_barriers_are_counted(void **state)
+TEST(tensor_operations_and_barriers_are_counted)
 {
 	struct gw_work work;
 
-	(void)state;
 	assert_null(work_of("tensor_chain", 10, sizeof(struct arguments), &work));
 	/* two rounds of ten trips of three m16n8k16 */
 	assert_true(work.q[GW_WORK_tensor_fp16_flop].value == 2 * 10 * 3 * 2.0 * 16 * 8 * 16);
@@ -140,24 +134,16 @@ static void tensor_operations_and_barriers_are_counted(void **state)
 	assert_true(work.q[GW_WORK_barriers].value == 2 * 10 * 4);
 }
 
-static void unknown_trips_leave_the_rows_unknown(void **state)
+TEST(unknown_trips_leave_the_rows_unknown)
 {
 	struct gw_work work;
 	const char *why = work_of("fma_chain", 100, 48, &work);
 
-	(void)state;
 	assert_non_null(why);
 	assert_int_equal(work.q[GW_WORK_inst_executed].source, GW_SOURCE_NONE);
 }
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(instructions_are_what_an_h200_counts),
-	        cmocka_unit_test(rows_say_where_they_come_from_and_how_sure_they_are),
-	        cmocka_unit_test(tensor_operations_and_barriers_are_counted),
-	        cmocka_unit_test(unknown_trips_leave_the_rows_unknown),
-	};
-
-	return cmocka_run_group_tests(tests, schedule_begin, schedule_end);
+	return tests_run(schedule_begin, schedule_end);
 }

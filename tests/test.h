@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A program of cmocka tests. TEST() defines a test and enters it in the program's list; main()
+ * returns tests_run(), which runs them in the order of the file. */
+#ifndef GW_TESTS_TEST_H
+#define GW_TESTS_TEST_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+/* cmocka gives every test and fixture a state, which few use. */
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+
+static struct CMUnitTest tests_list[128];
+static size_t tests_count;
+
+__attribute__((unused)) static void tests_enter(const char *name, CMUnitTestFunction test,
+                                                CMFixtureFunction setup, CMFixtureFunction teardown)
+{
+	if (tests_count == sizeof tests_list / sizeof *tests_list)
+		abort();
+	tests_list[tests_count++] = (struct CMUnitTest){
+	        .name = name, .test_func = test, .setup_func = setup, .teardown_func = teardown};
+}
+
+/* TEST(what_it_shows) { ... } */
+#define TEST(name) TEST_WITH(name, NULL, NULL)
+
+/* A test between two fixtures; NULL for none. Constructors run by priority, so the counter keeps
+ * the order of the file. */
+#define TEST_WITH(name, setup, teardown)                                                           \
+	static void name(void **state);                                                            \
+	__attribute__((constructor(1000 + __COUNTER__))) static void tests_enter_##name(void)      \
+	{                                                                                          \
+		tests_enter(#name, name, setup, teardown);                                         \
+	}                                                                                          \
+	static void name(void **state)
+
+/* Runs the program's tests between two fixtures of the whole; returns how many failed. */
+__attribute__((unused)) static int tests_run(CMFixtureFunction setup, CMFixtureFunction teardown)
+{
+	return _cmocka_run_group_tests("tests", tests_list, tests_count, setup, teardown);
+}
+
+#endif
