@@ -232,13 +232,24 @@ static void what_was_read_can_be_given_back_and_read_again(void **state)
 	gw_analysis_want(config_of(SAXPY, 4, 128));
 	gw_analysis_run(look, false);
 	assert_true(gw_analysis_held() > 0);
-	assert_int_equal(gw_analysis_code_room(), GW_ANALYSIS_ROOM);
 	gw_analysis_code_tidy();
 	assert_int_equal(gw_analysis_held(), 0);
 	gw_analysis_want(config_of(SAXPY, 5, 128));
 	gw_analysis_run(look, false);
 	assert_int_equal(offers, 2);
 	assert_true(gw_analysis_held() > 0);
+}
+
+/* Reductions of PyTorch take 28 MiB. */
+static void one_at_a_time_has_more_room(void **state)
+{
+	(void)state;
+	gw_analysis_start(0);
+	assert_true(gw_analysis_code_room() >= GW_ANALYSIS_ROOM_ALONE);
+	gw_analysis_start(4);
+	assert_true(gw_analysis_code_room() >= GW_ANALYSIS_ROOM);
+	assert_true(gw_analysis_code_room() < GW_ANALYSIS_ROOM_ALONE);
+	gw_analysis_start(0);
 }
 
 /* By a clock of the test's: a second of gpuwatch's threads too much each second. */
@@ -527,6 +538,7 @@ int main(void)
 	        TEST(mode_watch_has_less_time_for_it),
 	        TEST(mode_watch_reads_code_too),
 	        TEST(what_was_read_can_be_given_back_and_read_again),
+	        TEST(one_at_a_time_has_more_room),
 	        TEST(above_its_share_of_the_processor_nothing_is_analysed),
 	        TEST(times_wait_for_the_first_analysis_and_not_for_ever),
 	        TEST(code_that_is_not_to_be_had_is_counted),
