@@ -16,6 +16,7 @@ import time
 FOLDER = sys.argv[1]
 TABLES = ("work", "state", "samples", "launches")
 NUMBERED = ("samples", "launches")  # with the column `file`
+UNNUMBERED = "work_unnumbered_files"  # of work, which may lack the column gpu_id: all, or those that do
 # Libraries may print what they like: standard output becomes that of errors, and answers go where it was.
 ANSWERS = os.fdopen(os.dup(1), "w", encoding="utf-8")
 os.dup2(2, 1)
@@ -53,17 +54,21 @@ class DuckDB:
         self.db.sql("SET preserve_insertion_order = false; SET enable_progress_bar = false; SET parquet_metadata_cache = true")
         self.version = "DuckDB " + self.duckdb.__version__
 
-    def differ(self, files):
-        """Whether not all have the same columns. By their names, all are opened again for each question."""
+    def schemas(self, files):
+        """Whether not all have the same columns (by their names, all are opened again for each question), and all gpu_id."""
         column = "concat(name, ' ', type, ' ', converted_type, ' ', logical_type)"
-        return self.db.execute("SELECT count(DISTINCT columns) > 1 FROM (SELECT file_name, "
-                               f"list_sort(list({column})) AS columns FROM parquet_schema({files}) GROUP BY file_name)").fetchall()[0][0]
+        return self.db.execute("SELECT count(DISTINCT columns) > 1, bool_and(numbered) FROM (SELECT list_sort(list("
+                               f"{column})) AS columns, bool_or(name = 'gpu_id') AS numbered FROM parquet_schema({files}) "
+                               "GROUP BY file_name)").fetchall()[0]
 
     def files(self, table):
         files = quoted(FOLDER + '/' + table + '/*.parquet')
-        source = f"read_parquet({files}, union_by_name = {self.differ(files)}, filename = {table in NUMBERED}, hive_partitioning = false)"
+        differ, numbered = self.schemas(files)
+        source = f"read_parquet({files}, union_by_name = {differ}, filename = {table in NUMBERED}, hive_partitioning = false)"
         more = ", CAST(regexp_extract(filename, '([0-9]+)[.]parquet$', 1) AS BIGINT) AS file" if table in NUMBERED else ""
         self.db.sql(f"CREATE OR REPLACE TEMP VIEW {table}_files AS SELECT *{more} FROM {source}")
+        if table == "work":
+            self.create("VIEW", UNNUMBERED, "SELECT * FROM work_files" + (" WHERE false" if numbered else ""))
 
     def paths(self):
         self.db.sql(f"CREATE OR REPLACE TEMP VIEW paths AS SELECT * FROM read_parquet({quoted(FOLDER + '/paths.parquet')}, hive_partitioning = false)")
@@ -108,6 +113,8 @@ class Spark:
         if table in NUMBERED:
             frame = frame.withColumn("file", f.regexp_extract(f.input_file_name(), "([0-9]+)[.]parquet$", 1).cast("bigint"))
         frame.createOrReplaceTempView(table + "_files")
+        if table == "work":
+            frame.createOrReplaceTempView(UNNUMBERED)
 
     def paths(self):
         self.spark.read.parquet(f"file://{FOLDER}/paths.parquet").createOrReplaceTempView("paths")
@@ -143,6 +150,8 @@ class ClickHouse:
     def files(self, table):
         more = ", toInt64OrNull(extract(_path, '([0-9]+)[.]parquet$')) AS file" if table in NUMBERED else ""
         self.session.query(f"CREATE OR REPLACE VIEW {table}_files AS SELECT *{more} FROM file({quoted(FOLDER + '/' + table + '/*.parquet')}, Parquet)")
+        if table == "work":
+            self.create("VIEW", UNNUMBERED, "SELECT * FROM work_files")
 
     def paths(self):
         self.session.query(f"CREATE OR REPLACE VIEW paths AS SELECT * FROM file({quoted(FOLDER + '/paths.parquet')}, Parquet)")

@@ -6,7 +6,10 @@
 #include "cli/agent/node.h"
 #include "predictor/log/record.h"
 
-enum { AGENT_SLOW = 8 }; /* room for causes of slow launches in the segment */
+enum {
+	AGENT_SLOW = 8,    /* room for causes of slow launches in the segment */
+	AGENT_AT_WORK = 5, /* per cent of a GPU that other processes have where one is at work */
+};
 
 /* What a configuration had when it was read last. */
 struct agent_past {

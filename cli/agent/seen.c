@@ -151,6 +151,17 @@ static bool starved(enum gw_idle_cause cause)
 	       cause == GW_IDLE_LATENCY || cause == GW_IDLE_HOST || cause == GW_IDLE_INPUT;
 }
 
+/* What idle time was lost to; AGENT_LOSSES: it was not. A launch that was called and waits for the
+ * GPU, where another process is at work there, waits for that one's turn to end. */
+static enum agent_lost idle_lost_to(enum gw_idle_cause cause, const struct gw_live_device *now)
+{
+	const bool beside = now->clock_ns && now->others >= AGENT_AT_WORK && now->others <= 100;
+
+	if (beside && (cause == GW_IDLE_LATENCY || cause == GW_IDLE_QUEUED))
+		return AGENT_LOST_CONTENTION;
+	return starved(cause) ? AGENT_LOST_STARVATION : AGENT_LOSSES;
+}
+
 /* Where not all kernels are timed, what lies between two of those that are is not idle time. */
 void agent_seen_device(struct agent_node *n, struct agent_seen *s, uint32_t ordinal,
                        const struct gw_live_device *now, struct agent_gpu *g, bool timed)
@@ -164,8 +175,8 @@ void agent_seen_device(struct agent_node *n, struct agent_seen *s, uint32_t ordi
 		        since(n, (double)now->idle_ns[i], &s->device[ordinal].idle_ns[i]);
 
 		g->idle_ns[i] += timed ? idle : 0;
-		if (starved((enum gw_idle_cause)i))
-			g->lost_ns[AGENT_LOST_STARVATION] += timed ? idle : 0;
+		if (timed && idle_lost_to((enum gw_idle_cause)i, now) < AGENT_LOSSES)
+			g->lost_ns[idle_lost_to((enum gw_idle_cause)i, now)] += idle;
 	}
 	for (int i = 0; i < AGENT_SLOW; i++)
 		g->lost_ns[lost_to((enum gw_slow_cause)i, now->reasons)] +=

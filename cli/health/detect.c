@@ -40,6 +40,7 @@ static const double FAR_MOST = 0.015;
 static const double APART_MOST = 0.06; /* the same, where it says how far they agree */
 static const double FULL = 0.045;      /* slowness beyond which sizes differ as kernels do */
 static const double LEFT = 30;         /* intervals over which one's way of its own is averaged */
+static const double OFF = 4;           /* the same, of how far references disagree */
 static const double LEFT_BY = 0.015;   /* when its reference is made anew */
 static const double ELASTIC = 0.2;   /* of what the clock explains, the part that is not certain */
 static const double ALIKE = 0.9;     /* of an interval's GPU time that is of kernels as before */
@@ -57,6 +58,7 @@ struct key {
 	float first[WARM];            /* logarithms, until there is a reference */
 	double level, spread2, clock; /* log(ns) at log(kHz) `clock`; an interval's variance */
 	double alone;                 /* usual deviation from what the others do */
+	double off;                   /* the same from their middle, lately */
 	double launches, sum, clock_sum, clock_weight; /* since the last tick */
 	double share;             /* of the GPU time, summed over the first intervals of this mix */
 	uint32_t mix;             /* its number */
@@ -377,10 +379,15 @@ static double judge(struct health *h, int resource, size_t count)
 	middle = quantile(v, count, all / 2);
 	scale = fmin(1, FULL / fmax(middle - c->drift, FULL));
 	for (size_t i = 0; i < count; i++) {
-		apart = fmin(fabs(v[i].deviation - middle) * scale, APART_MOST);
+		struct key *k = v[i].key;
+		const bool came = h->ticks > k->judged + APART;
+
+		/* The noise of one interval is in the test's variance already. */
+		k->off += (v[i].deviation - middle - k->off) / (came ? 1 : OFF);
+		apart = fmin(fabs(k->off) * scale, APART_MOST);
 		doubt += v[i].weight * v[i].weight * fmax(v[i].doubt, apart * apart);
 		unclear += v[i].weight * ELASTIC * v[i].unclear / all;
-		astray += v[i].weight * v[i].key->astray / all;
+		astray += v[i].weight * k->astray / all;
 	}
 	common = mean_of(v, count, middle, all);
 	follow_change(h, c, count, all, unclear);
@@ -576,24 +583,4 @@ void health_of(const struct health *h, enum health_resource resource, struct hea
 	out->since_ns = c->since;
 	out->confidence = course_confidence(c->score);
 	find_evidence(h, (int)resource, out);
-}
-
-enum health_state health_state(const struct health *h, enum health_resource *worst)
-{
-	enum health_state state = HEALTH_UNKNOWN;
-	double most = 0;
-
-	*worst = HEALTH_MEMORY;
-	for (int r = 0; r < HEALTH_RESOURCES; r++) {
-		const struct course *c = &h->course[r];
-
-		if (course_known(c) && state == HEALTH_UNKNOWN && r != HEALTH_CLOCK)
-			state = HEALTH_GOOD;
-		if (c->slow && c->shift > most) {
-			state = HEALTH_SLOW;
-			*worst = (enum health_resource)r;
-			most = c->shift;
-		}
-	}
-	return state;
 }

@@ -19,6 +19,27 @@ const char *health_state_name(enum health_state state)
 	return state == HEALTH_SLOW ? "slow" : state == HEALTH_GOOD ? "healthy" : "unknown";
 }
 
+enum health_state health_state(const struct health *h, enum health_resource *worst)
+{
+	enum health_state state = HEALTH_UNKNOWN;
+	double most = 1;
+
+	*worst = HEALTH_MEMORY;
+	for (int r = 0; r < HEALTH_RESOURCES; r++) {
+		struct health_verdict v;
+
+		health_of(h, (enum health_resource)r, &v);
+		if (v.state != HEALTH_UNKNOWN && state == HEALTH_UNKNOWN && r != HEALTH_CLOCK)
+			state = HEALTH_GOOD;
+		if (v.state == HEALTH_SLOW && v.ratio > most) {
+			state = HEALTH_SLOW;
+			*worst = (enum health_resource)r;
+			most = v.ratio;
+		}
+	}
+	return state;
+}
+
 static json_t *evidence(const struct health_verdict *v)
 {
 	json_t *rows = json_array();

@@ -4,8 +4,5 @@ FROM (SELECT coalesce(which, 'between kernels, cause unknown') AS cause, count(D
       FROM state WHERE metric = 'gpuwatch_idle_seconds' GROUP BY coalesce(which, 'between kernels, cause unknown')
       UNION ALL
       SELECT 'kernels ran' AS cause, count(DISTINCT gpu_id) AS gpus, sum(gpu_s) AS idle_s FROM sums) parts
-     CROSS JOIN (SELECT sum(CASE WHEN seen_s > 3600 THEN 3600 ELSE seen_s END) AS seen_s
-                 FROM (SELECT uuid, time_s, sum(part_s) AS seen_s
-                       FROM (SELECT uuid, time_s, from_s, max(seconds) AS part_s FROM state GROUP BY uuid, time_s, from_s) runs
-                       GROUP BY uuid, time_s) seen) a
+     CROSS JOIN (SELECT sum(CASE WHEN seen_s > 3600 THEN 3600 ELSE seen_s END) AS seen_s FROM seen) a
 GROUP BY cause ORDER BY gpu_hours DESC, cause LIMIT @rows

@@ -28,7 +28,7 @@ UNION ALL
 SELECT time_s, @hash(uuid) AS gpu_id, host, uuid, model,
        @hash(concat(coalesce(program, ''), ' ', coalesce(build, ''))) AS build_id, program, build, kernel,
        coalesce(shape, -1) AS shape, bound, launches, gpu_s, timed, timed_s, compared_s, expected_s
-FROM work_files WHERE gpu_id IS NULL AND uuid IS NOT NULL
+FROM work_unnumbered_files WHERE gpu_id IS NULL AND uuid IS NOT NULL
 UNION ALL
 SELECT time_s, @hash(uuid) AS gpu_id, host, uuid, model, 0 AS build_id, NULL AS program, NULL AS build, kernel,
        -2 - @hash(kernel) AS shape, NULL AS bound,
@@ -64,8 +64,19 @@ SELECT time_s, 3600 AS seconds, -3600 AS from_s, host, uuid, model,
 FROM samples_hours WHERE kernel IS NULL AND (metric NOT LIKE '%_total' OR added > 0)
 
 --- state
--- What came to GPUs' metrics within the time that was asked for.
-SELECT time_s, seconds, from_s, uuid, metric, which, value, most FROM state_all WHERE uuid IS NOT NULL AND @span(state_all)
+-- What came to the GPUs' metrics that questions read, within the time that was asked for.
+SELECT uuid, metric, which, sum(value) AS value, max(most) AS most
+FROM state_all
+WHERE uuid IS NOT NULL AND @span(state_all)
+      AND metric IN ('gpuwatch_idle_seconds', 'gpuwatch_lost_seconds', 'gpuwatch_slowdown_ratio', 'gpuwatch_throttled_seconds')
+GROUP BY uuid, metric, which
+
+--- seen
+-- How long agents saw GPUs in each hour of the time that was asked for; more than an hour where two did.
+SELECT uuid, time_s, sum(part_s) AS seen_s
+FROM (SELECT uuid, time_s, from_s, max(seconds) AS part_s FROM state_all WHERE uuid IS NOT NULL AND @span(state_all)
+      GROUP BY uuid, time_s, from_s) runs
+GROUP BY uuid, time_s
 
 --- hourly
 -- The launches that the questions are about: within the time that was asked for, by resource (@resource). Two rows may
@@ -165,10 +176,9 @@ FROM quarters GROUP BY gpu_id, model HAVING count(*) > 1
 -- Builds of a program, each with the one before it, in the order in which GPUs first ran them.
 SELECT build_id, before_id
 FROM (SELECT build_id, lag(build_id) OVER (PARTITION BY program ORDER BY first_s, mean_s, build) AS before_id
-      FROM (SELECT h.build_id AS build_id, coalesce(n.program, '') AS program, n.build AS build,
-                   min(h.time_s) AS first_s, avg(h.time_s) AS mean_s
-            FROM hourly h JOIN build_names n ON h.build_id = n.build_id WHERE n.build IS NOT NULL
-            GROUP BY h.build_id, coalesce(n.program, ''), n.build) seen) ordered
+      FROM (SELECT h.build_id AS build_id, coalesce(n.program, '') AS program, n.build AS build, h.first_s AS first_s, h.mean_s AS mean_s
+            FROM (SELECT build_id, min(time_s) AS first_s, avg(time_s) AS mean_s FROM hourly GROUP BY build_id) h
+                 JOIN build_names n ON h.build_id = n.build_id WHERE n.build IS NOT NULL) named) ordered
 WHERE before_id IS NOT NULL
 
 --- firsts

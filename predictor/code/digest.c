@@ -271,14 +271,14 @@ static void forget_pointers(uint8_t *bytes, uint32_t size)
 			memset(bytes + at, 0, 8);
 }
 
-/* Of what is marked with @p what in a parameter, pieces as large as are hashed at a time. Their
- * marks are taken off. */
-static void take_param(struct gw_digest_plan *plan, unsigned what, uint8_t *bytes, uint32_t index,
-                       const struct gw_code_param *param)
+/* Of what is marked with @p what in a parameter, pieces as large as are hashed at a time, up to
+ * @p most of all. Their marks are taken off. */
+static void take_param(struct gw_digest_plan *plan, unsigned what, unsigned most, uint8_t *bytes,
+                       uint32_t index, const struct gw_code_param *param)
 {
 	uint32_t at = param->offset, end = param->offset + param->size;
 
-	while (at < end && plan->count < GW_DIGEST_WORDS) {
+	while (at < end && plan->count < most) {
 		uint32_t run = 0, piece = 8;
 
 		while (run < 8 && at + run < end && bytes[at + run] & what)
@@ -304,7 +304,7 @@ static void take_map(void *arg, const struct gw_digest_word *map)
 	for (uint32_t i = 0; i < plan->count; i++)
 		if (!memcmp(&plan->word[i], map, sizeof(*map)))
 			return;
-	if (plan->count == GW_DIGEST_PROVISIONAL)
+	if (plan->count == GW_DIGEST_MOST)
 		return;
 	plan->word[plan->count++] = *map;
 	if (map->offset + map->size > plan->end)
@@ -389,9 +389,9 @@ const char *gw_digest_plan_make(const struct gw_ir_program *program,
 	forget_pointers(bytes, size);
 	/* Where not all find room, those that decide go before strides. */
 	for (uint32_t i = 0; i < count; i++)
-		take_param(plan, CONTROL, bytes, i, &param[i]);
+		take_param(plan, CONTROL, GW_DIGEST_WORDS, bytes, i, &param[i]);
 	for (uint32_t i = 0; i < count; i++)
-		take_param(plan, STRIDE, bytes, i, &param[i]);
+		take_param(plan, STRIDE, GW_DIGEST_STRIDES, bytes, i, &param[i]);
 	gw_digest_maps(&r, param, count, take_map, plan);
 	order_words(plan);
 	return NULL;

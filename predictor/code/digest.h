@@ -16,9 +16,10 @@
 #include <string.h>
 
 enum {
-	GW_DIGEST_WORDS = 8,        /**< of a layout: each costs a launch some ten instructions */
-	GW_DIGEST_PROVISIONAL = 16, /**< the same of a provisional one (digest_provisional.h), and
-	                                 with tensor maps */
+	GW_DIGEST_WORDS = 16,  /**< of a layout: each costs a launch some ten instructions … */
+	GW_DIGEST_STRIDES = 8, /**< … and strides come beside others up to so many */
+	GW_DIGEST_PROVISIONAL = 16, /**< words of a provisional one (digest_provisional.h) */
+	GW_DIGEST_MOST = 24,        /**< words of any, tensor maps included */
 	GW_DIGEST_MAP = 56,      /**< bytes of a tensor map that are hashed: all but the address */
 	GW_DIGEST_BYTES = 32768, /**< size of the parameters that is analysed; the limit of CUDA */
 };
@@ -39,15 +40,15 @@ struct gw_digest_plan {
 	uint16_t wide;    /**< … and of those of 4 or 8 bytes; then all others */
 	uint16_t end;     /**< bytes of the parameters up to the last word's end */
 	bool provisional; /**< made without the code: hashed by digest_provisional.h */
-	struct gw_digest_word word[GW_DIGEST_PROVISIONAL];
+	struct gw_digest_word word[GW_DIGEST_MOST];
 };
 
 /**
  * Derive the layout of @p program, whose @p count parameters are laid out by @p param. Words that
  * are also the base of an address are pointers and left out. Where there are too many words, those
- * of control flow go before strides, and lower offsets first. Tensor maps that copies go through
- * come beside these, all but their address. Returns NULL, or a static text of why there is no
- * layout. Working memory comes from @p arena.
+ * of control flow (up to GW_DIGEST_WORDS) go before strides (up to GW_DIGEST_STRIDES in all), and
+ * lower offsets first. Tensor maps that copies go through come beside these, all but their address.
+ * Returns NULL, or a static text of why there is no layout. Working memory comes from @p arena.
  */
 const char *gw_digest_plan_make(const struct gw_ir_program *program,
                                 const struct gw_code_param *param, uint32_t count,

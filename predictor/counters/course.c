@@ -336,13 +336,16 @@ struct course_drift course_drift(const struct course *c)
 	                             c->unclear};
 }
 
-/* The variance of a drift after a while in which it was not followed. */
+/*
+ * The variance of a drift after a while in which it was not followed. Temperature drifts one way
+ * for an hour or more, so within an hour the error grows with time, not with its root.
+ */
 static double aged(const struct course_drift *then, uint64_t ago)
 {
 	const double most = UNSURE_MOST * UNSURE_MOST;
-	const double time = (double)ago / AN_HOUR;
+	const double time = (double)ago / AN_HOUR, growth = time < 1 ? time * time : time;
 
-	return then->variance > 0 ? fmin(most, then->variance + time * UNSURE_HOUR * UNSURE_HOUR)
+	return then->variance > 0 ? fmin(most, then->variance + growth * UNSURE_HOUR * UNSURE_HOUR)
 	                          : most;
 }
 

@@ -8,11 +8,15 @@ static const double GAIN_MOST = 0.4; /* … and per batch of them */
 static const double ROOM = 8;        /* bound of a width relative to its start, as a factor */
 static const double NORMAL =
         1.645; /* standard deviations that contain 90% of a normal distribution */
-/* How other configurations of a kernel differ is stated too narrowly until some were judged: what
- * programs of half a second showed. */
-static const double KERNEL_TIMED = 1.5;
-/* Rates for one configuration: faster, because it has only its own times; slowly forgotten. */
-static const double OWN_GAIN = 0.06, OWN_KEEP = 0.98, OWN_ROOM = 1.5;
+/* How other configurations of a kernel differ is stated too narrowly until some were judged, most
+ * of all where their work is known: what programs of half a second showed. */
+static const double KERNEL_TIMED = 1.5, KERNEL_TIMED_NO_WORK = 1.2;
+/*
+ * Rate for one configuration: faster, because it has only its own times. Nothing is forgotten: with
+ * a width that creeps back, a configuration that needs another one than its kind misses too often,
+ * or too seldom, for good.
+ */
+static const double OWN_GAIN = 0.1, OWN_ROOM = 1.5;
 
 /* Bins of errors: the first ends here, in log time, each next one this many powers of two later. */
 static const double LEAST_ERROR = 0.002, BIN_STEP = 0.5;
@@ -22,12 +26,14 @@ enum { FULL = 64 };                     /* errors of one size that halve all */
 static double first_width(unsigned kind)
 {
 	/* The spread of one to four times is that of the kernel's repeated times. */
-	static const double sizes[GW_WIDTH_SIZES] = {2, 1.7, 1.4, 4, 3, 2.5};
+	static const double sizes[GW_WIDTH_SIZES] = {2, 1.7, 1.4, 3, 2.2, 1.8};
 
 	if (kind < GW_WIDTH_SIZES)
 		return sizes[kind];
 	if (kind == GW_WIDTH_LEAST || kind < gw_width_of_work(GW_TIER_WARM, GW_SOURCE_NONE))
 		return NORMAL;
+	if (kind == gw_width_of_work(GW_TIER_WARM, GW_SOURCE_NONE))
+		return KERNEL_TIMED_NO_WORK * NORMAL;
 	return KERNEL_TIMED * NORMAL;
 }
 
@@ -88,9 +94,9 @@ float gw_coverage_own(float own, double missed, uint32_t times)
 {
 	/* Times predicted together miss for one reason: count few of them. */
 	double n = times < 4 ? times : 4;
-	double next = OWN_KEEP * (double)own + OWN_GAIN * n * (missed - GW_MISS);
+	double next = (double)own + OWN_GAIN * n * (missed - GW_MISS);
 
-	return (float)fmin(fmax(next, -OWN_ROOM / 2), OWN_ROOM);
+	return (float)fmin(fmax(next, -OWN_ROOM), OWN_ROOM);
 }
 
 /* Upper end of a bin, in log time; the last one has what is above, too. */

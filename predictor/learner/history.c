@@ -237,7 +237,7 @@ bool gw_history_range(const struct gw_history *h, double *low, double *high)
 bool gw_history_summary(const struct gw_history *h, struct gw_history_summary *out)
 {
 	float newest[GW_HISTORY_WINDOW];
-	uint32_t n = gw_history_size(h), at, run;
+	uint32_t n = gw_history_size(h), at, run, outer = n / GW_HISTORY_WINDOW;
 	struct stretches s;
 	const float *sorted;
 
@@ -248,8 +248,8 @@ bool gw_history_summary(const struct gw_history *h, struct gw_history_summary *o
 	sorted = s.sorted[s.count - 1];
 	at = split(sorted, n);
 	run = at ? since_step(newest, n, sorted[at]) : n;
-	out->low = (double)sorted[0];
-	out->high = (double)sorted[n - 1];
+	out->low = (double)sorted[outer];
+	out->high = (double)sorted[n - 1 - outer];
 	out->multimodal = !run;
 	if (!run && newest[0] >= sorted[at]) {
 		of_group(sorted + at, n - at, out);

@@ -16,10 +16,12 @@ struct gw_history {
 
 /** Summary of a history. */
 struct gw_history_summary {
-	double median;    /**< seconds, of the group of the latest time when there are several */
-	double sigma;     /**< robust standard deviation of log time, 0 for a single time */
-	double low, high; /**< least and greatest time of the window */
-	bool multimodal;  /**< the times fall into two groups that differ by more than 10% */
+	double median; /**< seconds, of the group of the latest time when there are several */
+	double sigma;  /**< robust standard deviation of log time, 0 for a single time */
+	/** Least and greatest time of the window; of a full one, those next to them: nine in ten.
+	 */
+	double low, high;
+	bool multimodal; /**< the times fall into two groups that differ by more than 10% */
 };
 
 /** Add a time in seconds, > 0. */

@@ -10,7 +10,8 @@ enum {
 	SHARED = 8,   /* the first of them, that count for other kernels, too */
 };
 
-static const double FORECAST_WEIGHT = 0.25, UNUSUAL = 4, FORECAST_REACH = 1.8;
+static const double FORECAST_WEIGHT = 0.25, CONTENTS_WEIGHT = 0.5, UNUSUAL = 4,
+                    FORECAST_REACH = 1.8;
 static const double POPULATION = 4;        /* weight, in pairs, of those of other kernels */
 static const double NORMAL = 1.645;        /* standard deviations that contain 90% */
 static const double NORMAL_ERROR = 1.2533; /* standard deviations in a normal's mean error */
@@ -44,20 +45,6 @@ void gw_own_repeat(struct gw_predictor *p, struct gw_entry *e, double seconds)
 	f->repeat_count += f->repeat_count < REPEATS;
 }
 
-/*
- * How far predictions missed when their launches ran, one error per advance. The last times of a
- * configuration can lie within milliseconds and agree to a thousandth, while launches queued now
- * run much later, at another clock: only the outcome of earlier predictions shows how far times
- * drift until then. One large error counts as a few times the usual: it may be a step, and the
- * errors after it decide.
- */
-void gw_own_forecast(struct gw_entry *e, double error)
-{
-	double usual = e->forecast > 0 ? (double)e->forecast : (double)e->now.noise / NORMAL_ERROR;
-
-	e->forecast = (float)(usual + FORECAST_WEIGHT * (fmin(error, UNUSUAL * usual) - usual));
-}
-
 static bool data_decide(const struct gw_entry *e)
 {
 	for (unsigned i = 0; i < e->part_count; i++)
@@ -66,6 +53,23 @@ static bool data_decide(const struct gw_entry *e)
 		    e->parts[i].value > 0)
 			return true;
 	return false;
+}
+
+/*
+ * How far predictions missed when their launches ran, one error per advance. The last times of a
+ * configuration can lie within milliseconds and agree to a thousandth, while launches queued now
+ * run much later, at another clock: only the outcome of earlier predictions shows how far times
+ * drift until then. One large error counts as a few times the usual: it may be a step, and the
+ * errors after it decide. Where memory contents decide how much a launch does, others may follow:
+ * it counts whole, and more.
+ */
+void gw_own_forecast(struct gw_entry *e, double error)
+{
+	double usual = e->forecast > 0 ? (double)e->forecast : (double)e->now.noise / NORMAL_ERROR;
+	double off = data_decide(e) ? CONTENTS_WEIGHT * (error - usual)
+	                            : FORECAST_WEIGHT * (fmin(error, UNUSUAL * usual) - usual);
+
+	e->forecast = (float)(usual + off);
 }
 
 /* By how much wider its interval is than that of launches that all do the same. */

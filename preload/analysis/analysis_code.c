@@ -59,15 +59,16 @@ size_t gw_analysis_code_held(void)
 }
 
 _Static_assert(GW_ANALYSIS_KERNELS_MEMORY + GW_CODE_MEMORY + GW_ANALYSIS_ROOM <= GW_ANALYSIS_MEMORY,
-               "one evaluation at a time stays within the bound of all");
+               "one of many evaluations stays within the bound of all");
 
-/* What evaluations use stays beyond its bound. */
+/* What evaluations use stays beyond its bound. In mode watch one has no more than it needs. */
 size_t gw_analysis_code_room(void)
 {
 	size_t others = held + gw_code_held(),
-	       left = others < GW_ANALYSIS_MEMORY ? (GW_ANALYSIS_MEMORY - others) / share : 0;
+	       left = others < GW_ANALYSIS_MEMORY ? (GW_ANALYSIS_MEMORY - others) / share : 0,
+	       least = share == 1 ? GW_ANALYSIS_ROOM_ALONE : GW_ANALYSIS_ROOM;
 
-	return left > GW_ANALYSIS_ROOM && !gw_options_watch() ? left : GW_ANALYSIS_ROOM;
+	return left > least && !gw_options_watch() ? left : least;
 }
 
 static void let_go(struct decoded *d)

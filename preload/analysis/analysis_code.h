@@ -17,10 +17,11 @@ enum {
 	GW_ANALYSIS_KERNELS_MEMORY = 12 << 20, /**< … and the bytes they may take */
 	GW_ANALYSIS_MEMORY = 64 << 20, /**< bytes of code, decoded kernels and the evaluations under
 	                               way, which share what the others leave … */
-	GW_ANALYSIS_ROOM = 16 << 20,   /**< … and get this much each at least */
-	GW_ANALYSIS_CODE_MAX = 1 << 20, /**< longest machine code of a kernel that is read */
-	GW_ANALYSIS_PTX_MAX = 2 << 20,  /**< longest PTX text that is read */
-	GW_ANALYSIS_MEMORIES = 16,      /**< most allocations that are known of a launch */
+	GW_ANALYSIS_ROOM = 16 << 20,   /**< … and get this much each at least, … */
+	GW_ANALYSIS_ROOM_ALONE = 32 << 20, /**< … this much where there is one at a time */
+	GW_ANALYSIS_CODE_MAX = 1 << 20,    /**< longest machine code of a kernel that is read */
+	GW_ANALYSIS_PTX_MAX = 2 << 20,     /**< longest PTX text that is read */
+	GW_ANALYSIS_MEMORIES = 16,         /**< most allocations that are known of a launch */
 };
 
 /** A launch to be analysed. */
@@ -59,7 +60,7 @@ enum gw_analysis_end gw_analysis_code(const struct gw_analysis_launch *launch, s
                                       struct gw_analysis_identity *code);
 
 /** Bytes that an evaluation may take: its share of what is left of GW_ANALYSIS_MEMORY,
- * GW_ANALYSIS_ROOM at least; in mode watch no more. */
+ * GW_ANALYSIS_ROOM at least, or GW_ANALYSIS_ROOM_ALONE; in mode watch no more. */
 size_t gw_analysis_code_room(void);
 
 /** The image of @p note is now the @p size bytes at @p packed, and nothing reads the other one any

@@ -35,8 +35,8 @@ static struct progress {
 
 static struct found *found;
 static uint32_t found_count, found_room;
-static size_t searched;
-static bool whole; /* all that there is has been searched */
+static size_t searched, hashed; /* bytes of files, of machine code */
+static bool whole;              /* all that there is has been searched */
 
 void gw_code_unseen_start(void)
 {
@@ -44,7 +44,7 @@ void gw_code_unseen_start(void)
 	memset(progress, 0, sizeof(progress));
 	found = NULL;
 	found_count = found_room = 0;
-	searched = 0;
+	searched = hashed = 0;
 	whole = true;
 }
 
@@ -129,9 +129,10 @@ static void add_machine(const struct gw_open_code *open, const struct gw_cubin *
 	if (!room_for_one())
 		return;
 	gw_arena_init(&arena, GW_CODE_KERNEL_MEMORY);
-	if (!gw_cubin_kernel(cubin, at, &arena, &k, &fault))
+	if (hashed > GW_CODE_SEARCH_MAX || !gw_cubin_kernel(cubin, at, &arena, &k, &fault)) {
 		whole = false;
-	else
+	} else {
+		hashed += k.code.size; /* many kernels may claim the same code */
 		found[found_count++] = (struct found){
 		        .name = gw_hash(0, k.name, strlen(k.name)),
 		        .code = code_hash(&k),
@@ -145,6 +146,7 @@ static void add_machine(const struct gw_open_code *open, const struct gw_cubin *
 		        .shared = k.static_shared,
 		        .param_count = k.param_count,
 		};
+	}
 	gw_arena_free(&arena);
 }
 

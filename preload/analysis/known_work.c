@@ -90,6 +90,12 @@ static bool is_known(const struct gw_work *work)
 /* What the predictor keeps of it takes as much again. */
 enum { COPIES = 2 };
 
+static bool dropped(void)
+{
+	gw_count(GW_COUNTER_works_dropped, 1);
+	return false;
+}
+
 /* False where there is no room: what stood there stays. */
 static bool keep(struct parts *to, const struct gw_work *work)
 {
@@ -104,15 +110,14 @@ static bool keep(struct parts *to, const struct gw_work *work)
 			                          q->value};
 	}
 	if (n > to->count) {
-		size_t more = (COPIES - 1) * (n - to->count) * sizeof(*part);
+		const size_t more = (n - to->count) * sizeof(*part), copies = (COPIES - 1) * more;
 
-		room = gw_memory_take(GW_MEMORY_counting, more)
-		               ? gw_memory_wider(GW_MEMORY_counting, to->part, to->count, n,
-		                                 sizeof(*part))
-		               : NULL;
+		if (!gw_memory_take(GW_MEMORY_counting, copies))
+			return dropped();
+		room = gw_memory_wider(GW_MEMORY_counting, to->part, to->count, n, sizeof(*part));
 		if (!room) {
-			gw_count(GW_COUNTER_works_dropped, 1);
-			return false;
+			gw_memory_give(GW_MEMORY_counting, copies);
+			return dropped();
 		}
 	}
 	if (n)

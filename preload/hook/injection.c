@@ -15,8 +15,10 @@
 #include "preload/launch/threads.h"
 #include "preload/runtime/options.h"
 #include "preload/runtime/process.h"
+#include "preload/runtime/sandbox.h"
 
 #include <dlfcn.h>
+#include <signal.h>
 #include <generated_cuda_meta.h>
 #include <string.h>
 
@@ -51,11 +53,70 @@ typedef struct {
 /* A callback costs as much as launches save by it, so here each asks for its thread's context. */
 #define HOOKS_WITHOUT_CURRENT
 
-/* The call of this thread that is between its two callbacks; launches do not nest. */
-static _Thread_local struct gw_call current __attribute__((tls_model("initial-exec")));
+enum { CALLS = 3 }; /* of a thread at a time: a signal handler's comes within another */
+
+/*
+ * The calls of this thread that are between their two callbacks, the outermost last: launches
+ * (launch/ring.c) know an inner call by its lower address, as on a stack.
+ */
+static _Thread_local struct {
+	unsigned count;
+	struct {
+		uint32_t correlation;
+		CUpti_CallbackId id;
+		uintptr_t frame; /* of the first callback */
+	} known[CALLS];
+	struct gw_call call[CALLS];
+} calls __attribute__((tls_model("initial-exec")));
 
 /* We are in a callback of this thread: what comes meanwhile are calls of our own. */
 static _Thread_local bool inside __attribute__((tls_model("initial-exec")));
+
+static struct gw_call *call_at(unsigned place)
+{
+	return &calls.call[CALLS - 1 - place];
+}
+
+/*
+ * Whether the innermost call has been left by a jump: the same function is called where it was, or
+ * further up the stack. On an alternative stack that says nothing.
+ */
+static bool innermost_gone(CUpti_CallbackId id, uintptr_t frame)
+{
+	const unsigned last = calls.count - 1;
+	stack_t now;
+
+	return calls.known[last].id == id && frame >= calls.known[last].frame && !gw_sandboxed() &&
+	       sigaltstack(NULL, &now) == 0 && !(now.ss_flags & SS_ONSTACK);
+}
+
+/* Of more calls than there are places for, the outer ones are taken for left. */
+static struct gw_call *call_begins(CUpti_CallbackId id, const CUpti_CallbackData *data,
+                                   uintptr_t frame)
+{
+	while (calls.count && innermost_gone(id, frame))
+		calls.count--;
+	if (calls.count == CALLS)
+		calls.count = 0;
+	calls.known[calls.count].correlation = data->correlationId;
+	calls.known[calls.count].id = id;
+	calls.known[calls.count].frame = frame;
+	return call_at(calls.count++);
+}
+
+/* Those that began after it have been left; NULL: its begin was not seen. */
+static struct gw_call *call_ends(CUpti_CallbackId id, const CUpti_CallbackData *data)
+{
+	unsigned place = calls.count;
+
+	while (place && (calls.known[place - 1].id != id ||
+	                 calls.known[place - 1].correlation != data->correlationId))
+		place--;
+	if (!place)
+		return NULL;
+	calls.count = place - 1;
+	return call_at(place - 1);
+}
 
 static void remember(struct gw_call *call, const CUpti_CallbackData *data)
 {
@@ -63,11 +124,14 @@ static void remember(struct gw_call *call, const CUpti_CallbackData *data)
 		gw_event_correlate(call->event, data->correlationId);
 }
 
-static void handle(CUpti_CallbackId id, const CUpti_CallbackData *data)
+static void handle(CUpti_CallbackId id, const CUpti_CallbackData *data, uintptr_t frame)
 {
 	bool enter = data->callbackSite == CUPTI_API_ENTER;
 	CUresult result = enter ? CUDA_SUCCESS : *(CUresult *)data->functionReturnValue;
+	struct gw_call *call = enter ? call_begins(id, data, frame) : call_ends(id, data),
+	               unseen = {0};
 
+	call = call ? call : &unseen;
 	switch (id) {
 #define HOOK(symbol, base, need, pt_, params, args, before, after)                                 \
 	case CUPTI_DRIVER_TRACE_CBID_##symbol: {                                                   \
@@ -75,14 +139,13 @@ static void handle(CUpti_CallbackId id, const CUpti_CallbackData *data)
                                                                                                    \
 		(void)p;                                                                           \
 		if (enter) {                                                                       \
-			current = (struct gw_call){.pt = (pt_)};                                   \
+			*call = (struct gw_call){.pt = (pt_)};                                     \
 			if (GW_LAUNCHES(symbol) && gw_threads_idle())                              \
 				break;                                                             \
-			CALL(before, &current, args);                                              \
-			remember(&current, data);                                                  \
+			CALL(before, call, args);                                                  \
+			remember(call, data);                                                      \
 		} else {                                                                           \
-			CALL(after, &current, result, args);                                       \
-			current.event = NULL;                                                      \
+			CALL(after, call, result, args);                                           \
 		}                                                                                  \
 		break;                                                                             \
 	}
@@ -104,7 +167,7 @@ static void CUPTIAPI called(void *unused, CUpti_CallbackDomain domain, CUpti_Cal
 	inside = true;
 	/* Pairs with the release in start() (lifecycle.c). */
 	if (atomic_load_explicit(&gw_hot.active, memory_order_acquire) || gw_hooks_activate(false))
-		handle(id, info);
+		handle(id, info, (uintptr_t)__builtin_frame_address(0));
 	inside = false;
 }
 

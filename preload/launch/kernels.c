@@ -164,29 +164,42 @@ static const struct gw_digest_plan *provisional(const struct gw_layout *layout)
 	return kept;
 }
 
-/* A slot that is new, its name kept; NO_PLACE where there is none. */
-static uint32_t slot_new(struct gw_shared *s, struct gw_kernel_slot *k, const char *name,
-                         size_t length)
+static uint32_t number_new(struct gw_shared *s)
 {
 	uint32_t count = atomic_load(&s->kernel_count);
 
 	while (count < NO_PLACE - 1)
 		if (atomic_compare_exchange_weak(&s->kernel_count, &count, count + 1))
-			break;
-	if (count >= NO_PLACE - 1) {
-		gw_degrade(GW_DEGRADED_TABLE_FULL, "more than %d kernels: later ones have no name",
-		           NO_PLACE - 1);
+			return count + 1;
+	gw_degrade(GW_DEGRADED_TABLE_FULL, "more than %d kernels: later ones have no name",
+	           NO_PLACE - 1);
+	return NO_PLACE;
+}
+
+/*
+ * A slot that is new, its name kept; NO_PLACE where there is none. Its number comes last: without
+ * a name it would be taken for good, and each handle of each unnamed kernel would take another.
+ */
+static uint32_t slot_new(struct gw_shared *s, struct gw_kernel_slot *k, const char *name,
+                         size_t length)
+{
+	const size_t size = sizeof(*k) + s->kernel_bytes;
+	uint32_t slot = NO_PLACE;
+
+	if (atomic_load(&s->kernel_count) >= NO_PLACE - 1)
+		return number_new(s);
+	if (!gw_memory_take(GW_MEMORY_kernels, size))
 		return NO_PLACE;
-	}
-	if (gw_memory_take(GW_MEMORY_kernels, sizeof(*k) + s->kernel_bytes))
-		k->name = name_keep(name, length);
-	if (!k->name) {
+	k->name = name_keep(name, length);
+	if (k->name)
+		slot = number_new(s);
+	else
 		gw_degrade(GW_DEGRADED_TABLE_FULL,
 		           "no room for names of more kernels (%d MiB, or GPUWATCH_MEMORY_MAX)",
 		           GW_NAMES_MAX >> 20);
-		return NO_PLACE;
-	}
-	return count + 1;
+	if (slot == NO_PLACE)
+		gw_memory_give(GW_MEMORY_kernels, size);
+	return slot;
 }
 
 /* One slot for each name, resources, layout and image: reloading a module makes no new ones. */

@@ -91,6 +91,21 @@ static const struct gw_module_note *same(uint64_t digest, size_t size)
 	return n;
 }
 
+/* @p room bytes of the pool; what is refused takes none. */
+static bool take_place(size_t room, size_t *at)
+{
+	if (!gw_memory_take(GW_MEMORY_images, room))
+		return false;
+	*at = atomic_load(&filled);
+	do {
+		if (*at > GW_MODULE_COPIES_MAX - room) {
+			gw_memory_give(GW_MEMORY_images, room);
+			return false;
+		}
+	} while (!atomic_compare_exchange_weak(&filled, at, *at + room));
+	return true;
+}
+
 /* A note in the pool, its copy behind it; NULL where there is no room. */
 static struct gw_module_note *copy(const void *cubin, size_t size)
 {
@@ -107,9 +122,10 @@ static struct gw_module_note *copy(const void *cubin, size_t size)
 	if (size > GW_MODULE_COPY_MAX || gw_memory_left(GW_MEMORY_images) < room ||
 	    !gw_module_copy_take(size))
 		return NULL;
-	at = atomic_fetch_add(&filled, room);
-	if (at > GW_MODULE_COPIES_MAX - room || !gw_memory_take(GW_MEMORY_images, room))
+	if (!take_place(room, &at)) {
+		gw_module_copy_give(size);
 		return NULL;
+	}
 	n = (void *)(pool + at);
 	*n = (struct gw_module_note){.origin = GW_MODULE_DATA, .bytes = size};
 	n->image = memcpy((unsigned char *)n + head, cubin, size);

@@ -196,10 +196,12 @@ static void *copy(const void *start, size_t bytes)
 	if (!gw_module_copy_take(bytes))
 		return NULL;
 	to = gw_memory_new(GW_MEMORY_images, 1, bytes);
-	if (to) {
-		memcpy(to, start, bytes);
-		gw_count(GW_COUNTER_image_bytes, bytes);
+	if (!to) {
+		gw_module_copy_give(bytes);
+		return NULL;
 	}
+	memcpy(to, start, bytes);
+	gw_count(GW_COUNTER_image_bytes, bytes);
 	return to;
 }
 

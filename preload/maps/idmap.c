@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/maps/idmap.h"
 
+#include <string.h>
+
 static uint32_t slot(const struct gw_idmap *map, uint64_t key)
 {
 	uint32_t at = (uint32_t)(key >> 32) & (map->size - 1);
@@ -82,6 +84,13 @@ void gw_idmap_remove(struct gw_idmap *map, uint64_t key)
 		hole = at;
 	}
 	map->keys[hole] = 0;
+}
+
+void gw_idmap_empty(struct gw_idmap *map)
+{
+	if (map->size)
+		memset(map->keys, 0, map->size * sizeof(*map->keys));
+	map->used = 0;
 }
 
 void gw_idmap_clear(struct gw_idmap *map)

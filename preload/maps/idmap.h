@@ -21,6 +21,8 @@ uint32_t gw_idmap_get(const struct gw_idmap *map, uint64_t key);
 bool gw_idmap_put(struct gw_idmap *map, uint64_t key, uint32_t id);
 /** Forget @p key; what else is in the map stays as it is. */
 void gw_idmap_remove(struct gw_idmap *map, uint64_t key);
+/** Forget all keys, and keep the memory. */
+void gw_idmap_empty(struct gw_idmap *map);
 /** Forget all keys, and give the memory back. */
 void gw_idmap_clear(struct gw_idmap *map);
 

@@ -18,19 +18,26 @@ static _Atomic int64_t left = PATIENCE_NS;
 
 /* Not a cancellation point, and nothing is held meanwhile: whoever leaves by longjmp() leaves
  * nothing behind. */
-bool gw_await(_Atomic int *state, int value)
+bool gw_await_for(_Atomic int *state, int value, int64_t ns)
 {
 	while (atomic_load(state) == value) {
-		int64_t most = atomic_load(&left);
+		int64_t all = atomic_load(&left), most = all < ns ? all : ns, waited;
 		const struct timespec limit = {most / 1000000000, most % 1000000000};
 		uint64_t begin = gw_steady_ns();
 
 		if (most <= 0)
 			return false;
 		syscall(SYS_futex, state, FUTEX_WAIT_PRIVATE, value, &limit, NULL, 0);
-		atomic_fetch_sub(&left, (int64_t)(gw_steady_ns() - begin));
+		waited = (int64_t)(gw_steady_ns() - begin);
+		atomic_fetch_sub(&left, waited);
+		ns -= waited;
 	}
 	return true;
+}
+
+bool gw_await(_Atomic int *state, int value)
+{
+	return gw_await_for(state, value, PATIENCE_NS);
 }
 
 void gw_await_wake(_Atomic int *state)

@@ -8,9 +8,13 @@
 #define GW_AWAIT_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 /** Wait until *@p state is not @p value. False: it still is, and there is no more time to wait. */
 bool gw_await(_Atomic int *state, int value);
+
+/** As gw_await(), for @p ns at most. */
+bool gw_await_for(_Atomic int *state, int value, int64_t ns);
 
 /** *@p state has changed: whoever waits goes on. */
 void gw_await_wake(_Atomic int *state);

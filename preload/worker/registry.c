@@ -339,9 +339,13 @@ static uint32_t kernel_of_activity(const struct gw_activity *a)
 		        .binary_version = UINT32_MAX,
 		};
 
+		/* First: one that is not found again would be written with each of its records. */
+		if (!gw_idmap_put(&kernel_map, own, kernel_count + 1)) {
+			gw_memory_give(GW_MEMORY_kernels, kernel_bytes());
+			return 0;
+		}
 		unhooked_count++;
 		found = kernel_write(&k);
-		gw_idmap_put(&kernel_map, own, found);
 	}
 	return found;
 }
@@ -391,6 +395,22 @@ uint32_t gw_intern_thread(struct gw_thread *t)
 	return t->id;
 }
 
+/* Where there is no more room, that of those not met for long is taken: a node that is not found
+ * again has another id, and a record, each time. */
+static void remember_node(uint64_t key, uint32_t id)
+{
+	struct gw_idmap oldest = nodes_before;
+
+	if (gw_idmap_put(&nodes, key, id))
+		return;
+	if (oldest.size) {
+		nodes_before = nodes;
+		nodes = oldest;
+	}
+	gw_idmap_empty(&nodes);
+	gw_idmap_put(&nodes, key, id);
+}
+
 /* A node that was not met for long is forgotten: met again, it has another id. */
 uint32_t gw_intern_node(uint32_t exec, uint64_t node)
 {
@@ -412,7 +432,7 @@ uint32_t gw_intern_node(uint32_t exec, uint64_t node)
 		if (!gw_unnamed_node(id))
 			gw_log_write(GW_RECORD_NODE, &r, sizeof(r), NULL, 0);
 	}
-	gw_idmap_put(&nodes, key, id);
+	remember_node(key, id);
 	return id;
 }
 

@@ -6,7 +6,8 @@ import csv
 import html
 import io
 import os
-from typing import TYPE_CHECKING, Any, Iterator, Sequence, Union
+import re
+from typing import TYPE_CHECKING, Any, Callable, Iterator, Sequence, Union
 
 from gpuwatch import _command
 from gpuwatch._launch import ALWAYS, KINDS, Launch
@@ -114,15 +115,15 @@ class Log:
     # --- display
 
     def __repr__(self) -> str:
-        return "<gpuwatch.Log of %d process%s: %s launches, %.6g s of GPU time>" % (
+        return "<gpuwatch.Log of %d process%s: %s launches, %s of GPU time>" % (
             len(self.paths), "" if len(self.paths) == 1 else "es", format(self.info["launches"], ","),
-            (self.info["total_ns"] or 0) / 1e9)
+            _duration(self.info["total_ns"] or 0))
 
     def _repr_html_(self) -> str:
         """For notebooks: the ten kernels with the most GPU time."""
-        columns = ["Time (%)", "Instances", "Med (ns)", "Predicted (ns)", "Error (%)", "Bound", "Name"]
-        cells = "".join("<th>%s</th>" % html.escape(column) for column in columns)
-        body = "".join("<tr>%s</tr>" % "".join(_cell(row.get(column)) for column in columns) for row in self._rows[:10])
+        cells = "".join("<th>%s</th>" % html.escape(column.split(" (")[0]) for column in _SHOWN)
+        body = "".join("<tr>%s</tr>" % "".join(_cell(row.get(column), form) for column, form in _SHOWN.items())
+                       for row in self._rows[:10])
         more = len(self._rows) - 10
         return "<p>%s</p><table><thead><tr>%s</tr></thead><tbody>%s</tbody></table>%s" % (
             html.escape(repr(self)[1:-1]), cells, body, "<p>%d more kernels</p>" % more if more > 0 else "")
@@ -146,10 +147,38 @@ def _texts(pieces: Iterator[bytes]) -> Iterator[str]:
         yield piece.decode("utf-8", "replace")
 
 
-def _cell(value: Any) -> str:
-    if isinstance(value, str):
-        return "<td style='text-align:left'>%s</td>" % html.escape(value if len(value) <= 100 else value[:99] + "…")
-    return "<td>%s</td>" % ("" if value is None else "%.4g" % value if isinstance(value, float) else format(value, ","))
+def _digits(value: float) -> str:
+    """Three digits, as in the report."""
+    return "%.*f" % (2 if value < 9.995 else 1 if value < 99.95 else 0, value)
+
+
+def _duration(ns: float) -> str:
+    """With its unit, as in the report."""
+    for unit, size in (("ns", 1.0), ("µs", 1e3), ("ms", 1e6)):
+        if ns < 999.5 * size:
+            return ("%.0f" % ns if size == 1 else _digits(ns / size)) + " " + unit
+    return _digits(ns / 1e9) + " s"
+
+
+def _percent(share: float) -> str:
+    return "<0.1%" if 0 < share < 0.05 else "%.1f%%" % share
+
+
+_SHOWN = {"Time (%)": _percent, "Instances": "{:,}".format, "Med (ns)": _duration, "Predicted (ns)": _duration,
+          "Error (%)": _percent, "Bound": None, "Name": None}
+
+
+_DROPPED = re.compile(r"^void |(?:\(anonymous namespace\)|\b\w+)::")
+
+
+def _cell(value: Any, form: Callable[[Any], str] | None) -> str:
+    if value is None:
+        return "<td></td>"
+    if form:
+        return "<td>%s</td>" % html.escape(form(value))
+    short = _DROPPED.sub("", value)
+    return "<td style='text-align:left' title='%s'>%s</td>" % (
+        html.escape(value), html.escape(short if len(short) <= 100 else short[:99] + "…"))
 
 
 def _there(name: str) -> bool:

@@ -9,6 +9,7 @@ import importlib.util
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -69,7 +70,16 @@ class Log(unittest.TestCase):
         self.log._rows[0]["Name"] = "<script>alert(1)</script>"
         self.assertIn("&lt;script&gt;", self.log._repr_html_())
         self.assertNotIn("<script>", self.log._repr_html_())
-        self.assertIn("1,992 launches", repr(self.log))
+        self.assertIn("1,992 launches, 19.2 ms of GPU time", repr(self.log))
+
+    def test_display_has_the_reports_units_and_names_that_differ(self):
+        log = gpuwatch.read(TRAIN)
+        row = log._rows[0]
+        row["Time (%)"], row["Med (ns)"], row["Predicted (ns)"], row["Error (%)"] = 0.04, 999.6, 123456.7, 12.34
+        shown = log._repr_html_()
+        self.assertIn("<td>&lt;0.1%</td><td>60</td><td>1.00 µs</td><td>123 µs</td><td>12.3%</td>", shown)
+        names = re.findall(r"title='[^']*'>([^<]+)</td></tr>", shown)
+        self.assertEqual((len(names), len(set(names))), (10, 10))
 
 
 class Failures(unittest.TestCase):

@@ -185,6 +185,21 @@ TEST_WITH(idle_time_has_a_cause_where_all_kernels_are_timed, start, stop)
 	                   4.07e-6, 1e-15);
 }
 
+TEST_WITH(launches_that_wait_beside_another_process_lose_time_to_it, start, stop)
+{
+	struct top_process *p;
+
+	snapshot_begins();
+	p = shows("a", 0, 0);
+	p->device[0].now.clock_ns = now;
+	p->device[0].now.others = 50;
+	for (int i = 0; i < GW_IDLE_CAUSES; i++)
+		p->device[0].now.idle_ns[i] = i == GW_IDLE_LATENCY || i == GW_IDLE_QUEUED;
+	snapshot_ends();
+	assert_true(node->gpu[0]->lost_ns[AGENT_LOST_CONTENTION] == 2);
+	assert_true(node->gpu[0]->lost_ns[AGENT_LOST_STARVATION] == 0);
+}
+
 TEST_WITH(what_mode_watch_cannot_know_has_no_series, start, stop)
 {
 	ran(0, 10, 1, 1e6, 1e6);

@@ -216,6 +216,20 @@ TEST(a_program_that_runs_again_is_compared_with_before)
 	health_free(h);
 }
 
+TEST(a_program_that_comes_back_to_a_slow_gpu_is_found_in_a_minute)
+{
+	struct load other = usual, slow = usual;
+	struct health *h = start(240);
+
+	other.job = 1;
+	intervals(h, &other, 60);
+	slow.memory = 1.021;
+	intervals(h, &slow, 6);
+	assert_int_equal(state_of(h, HEALTH_MEMORY), HEALTH_SLOW);
+	assert_int_equal(state_of(h, HEALTH_COMPUTE), HEALTH_GOOD);
+	health_free(h);
+}
+
 /* Half of the other program's kernels are this one's, and the clock is another with it. */
 TEST(what_a_program_took_before_another_one_is_not_forgotten)
 {
@@ -366,7 +380,7 @@ TEST(a_disturbance_on_top_of_a_small_deviation_is_no_change)
 	struct load slow = usual, disturbed = usual;
 	struct health *h = start(200);
 
-	slow.memory = 1.017;
+	slow.memory = 1.015;
 	disturbed.memory = 1.06;
 	intervals(h, &slow, 24);
 	intervals(h, &disturbed, 2);

@@ -103,7 +103,7 @@ static void check_digest(const struct gw_ir_program *program, struct gw_arena *a
 
 	if (gw_digest_plan_make(program, param, sizeof(param) / sizeof(*param), arena, &plan))
 		return;
-	require(plan.count <= GW_DIGEST_PROVISIONAL && plan.fours <= plan.count &&
+	require(plan.count <= GW_DIGEST_MOST && plan.fours <= plan.count &&
 	                (plan.wide <= plan.count || !plan.count),
 	        "too many words");
 	for (uint32_t i = 0; i < plan.count; i++) {

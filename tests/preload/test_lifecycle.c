@@ -179,6 +179,9 @@ static void a_fork_during_the_start_costs_the_child_nothing(void **state)
 	goes_on("forked_meanwhile");
 }
 
+/* The loader's lock is the constructor's until it returns: libcupti cannot be loaded. */
+ALIKE(a_constructor_under_dlopen_goes_on, "under_dlopen")
+
 /* ---- other uses of a process --------------------------------------------------------------------
  */
 
@@ -301,6 +304,7 @@ int main(void)
 	        cmocka_unit_test(a_start_that_is_left_by_longjmp_costs_later_calls_nothing),
 	        cmocka_unit_test(a_start_that_is_cancelled_costs_later_calls_nothing),
 	        cmocka_unit_test(a_fork_during_the_start_costs_the_child_nothing),
+	        cmocka_unit_test(a_constructor_under_dlopen_goes_on),
 	        cmocka_unit_test(a_child_of_vfork_that_exits_changes_nothing),
 	        cmocka_unit_test(after_closefrom),
 	        cmocka_unit_test(after_closefrom_and_chdir),

@@ -63,6 +63,26 @@ TEST(a_tool_launches_within_timed_launches)
 	exact_in_each_mode("within", "GPUWATCH_CUPTI=/nowhere", "inner_launch.so");
 }
 
+/* Injected, the library sees a launch's begin and end by two callbacks, with the other's between.
+ */
+TEST(a_handler_launches_while_the_driver_sleeps)
+{
+	for (unsigned i = 0; i < 4; i++) {
+		struct run r = RUN("nested", "in_the_driver");
+		struct outcome *o;
+
+		r.env[0] = modes[i % 2 * 2];
+		r.env[1] = "STANDIN_SLOW=cuLaunchKernel:4";
+		r.inject = i >= 2;
+		o = run_watched(&r);
+		assert_string_equal(o->out, "done\n");
+		assert_true(o->truth[0].total > 200);
+		assert_logs_are_the_truth(o);
+		assert_int_equal(only_log(o)->counter[GW_COUNTER_launches_abandoned], 0);
+		outcome_free(o);
+	}
+}
+
 static uint64_t of_grid(const struct account *a, uint32_t grid)
 {
 	uint64_t n = 0;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Buffers for activity records: what libcupti is given, and what becomes of what it gives back. */
+/* Buffers for activity records: what libcupti is given, and what becomes of what it gives back.
+ * Callbacks of other tools' subscriptions. */
 #include "preload/cupti/activity.h"
 #include "preload/cupti/attach.h"
 #include "preload/counters/counter_attribution.h"
@@ -8,6 +9,7 @@
 #include "preload/runtime/degrade.h"
 #include "preload/runtime/options.h"
 #include "preload/cupti/record_clock.h"
+#include "preload/cupti/subscriber.h"
 #include "preload/maps/state.h"
 #include "tests/test.h"
 
@@ -48,6 +50,14 @@ uint64_t gw_record_time(uint64_t time)
 bool gw_attach_open(void)
 {
 	return true;
+}
+
+static unsigned ours;
+
+void gw_attach_called(const void *info)
+{
+	(void)info;
+	ours++;
 }
 
 static CUptiResult CUPTIAPI register_(CUpti_BuffersCallbackRequestFunc r,
@@ -216,6 +226,123 @@ TEST_WITH(a_kernel_of_a_graph_that_ends_after_the_window_has_overrun, start, sto
 	assert_true(gw_activity_overran(&late));
 	late.graph_node = 0;
 	assert_false(gw_activity_overran(&late));
+}
+
+/* ---- other tools ------------------------------------------------------------------------- */
+
+/* As libcupti has it: what it calls, and with what. */
+struct subscription {
+	CUpti_CallbackFunc callback;
+	void *userdata;
+};
+
+/* A tool that notes what it is called with; in the first call it may be replaced. */
+struct noting {
+	struct subscription held;
+	CUpti_SubscriberHandle handle;
+	unsigned calls;
+	struct noting *replaced_by;
+};
+
+static void called_with(const void *info);
+
+static void CUPTIAPI note(void *userdata, CUpti_CallbackDomain domain, CUpti_CallbackId id,
+                          const void *info)
+{
+	struct noting *t = userdata;
+
+	(void)domain;
+	(void)id;
+	t->calls++;
+	called_with(info);
+}
+
+static void come(struct noting *t, uintptr_t handle)
+{
+	t->held = (struct subscription){note, t};
+	t->handle = (CUpti_SubscriberHandle)handle;
+	gw_subscriber_comes(&t->held.callback, &t->held.userdata);
+	gw_subscriber_came(t->held.userdata, t->handle);
+}
+
+static void called_with(const void *info)
+{
+	struct noting *t = (struct noting *)info;
+
+	if (t && t->replaced_by) {
+		gw_subscriber_went(t->handle);
+		come(t->replaced_by, 2);
+	}
+}
+
+static void call(const struct subscription *s, const void *info)
+{
+	s->callback(s->userdata, CUPTI_CB_DOMAIN_DRIVER_API, 1, info);
+}
+
+static int forget_tools(void **state)
+{
+	gw_subscriber_abandon();
+	ours = 0;
+	return 0;
+}
+
+/* libcupti may have read function and data on another thread before the tool unsubscribed. */
+TEST_WITH(a_callback_that_comes_after_its_tool_reaches_no_tool, forget_tools, NULL)
+{
+	struct noting first = {0}, second = {0};
+
+	come(&first, 1);
+	call(&first.held, NULL);
+	gw_subscriber_went(first.handle);
+	call(&first.held, NULL);
+	come(&second, 2);
+	call(&first.held, NULL);
+	assert_int_equal(first.calls, 1);
+	assert_int_equal(second.calls, 0);
+	call(&second.held, NULL);
+	assert_int_equal(second.calls, 1);
+}
+
+TEST_WITH(a_tool_that_comes_in_a_callback_of_the_one_before_is_another, forget_tools, NULL)
+{
+	struct noting second = {0}, first = {.replaced_by = &second};
+
+	come(&first, 1);
+	call(&first.held, &first);
+	call(&first.held, NULL);
+	call(&second.held, NULL);
+	assert_int_equal(first.calls, 1);
+	assert_int_equal(second.calls, 1);
+}
+
+/* However often tools come and go. */
+TEST_WITH(a_place_is_free_again_when_its_tool_has_gone, forget_tools, NULL)
+{
+	struct noting t = {0};
+
+	for (uintptr_t i = 1; i <= 100; i++) {
+		come(&t, i);
+		assert_ptr_not_equal(t.held.callback, note);
+		call(&t.held, NULL);
+		gw_subscriber_went(t.handle);
+	}
+	assert_int_equal(t.calls, 100);
+}
+
+TEST_WITH(what_comes_while_lent_is_ours_until_the_tool_goes, forget_tools, NULL)
+{
+	struct noting first = {0}, second = {0};
+
+	come(&first, 1);
+	assert_ptr_equal(gw_subscriber_borrow(), first.handle);
+	call(&first.held, NULL);
+	gw_subscriber_went(first.handle);
+	come(&second, 2);
+	call(&second.held, NULL);
+	assert_int_equal(ours, 1);
+	assert_int_equal(first.calls, 0);
+	assert_int_equal(second.calls, 1);
 }
 
 int main(void)

@@ -219,13 +219,23 @@ TEST_WITH(what_was_read_can_be_given_back_and_read_again, analysis_start, analys
 	gw_analysis_want(config_of(SAXPY, 4, 128));
 	gw_analysis_run(look, false);
 	assert_true(gw_analysis_held() > 0);
-	assert_int_equal(gw_analysis_code_room(), GW_ANALYSIS_ROOM);
 	gw_analysis_code_tidy();
 	assert_int_equal(gw_analysis_held(), 0);
 	gw_analysis_want(config_of(SAXPY, 5, 128));
 	gw_analysis_run(look, false);
 	assert_int_equal(offers, 2);
 	assert_true(gw_analysis_held() > 0);
+}
+
+/* Reductions of PyTorch take 28 MiB. */
+TEST_WITH(one_at_a_time_has_more_room, analysis_start, analysis_end)
+{
+	gw_analysis_start(0);
+	assert_true(gw_analysis_code_room() >= GW_ANALYSIS_ROOM_ALONE);
+	gw_analysis_start(4);
+	assert_true(gw_analysis_code_room() >= GW_ANALYSIS_ROOM);
+	assert_true(gw_analysis_code_room() < GW_ANALYSIS_ROOM_ALONE);
+	gw_analysis_start(0);
 }
 
 /* By a clock of the test's: a second of gpuwatch's threads too much each second. */

@@ -9,9 +9,9 @@
 #include "tests/test.h"
 #include "tests/unit/preload_fixture.h"
 
+#include <elf.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <elf.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -97,6 +97,7 @@ TEST_WITH(ptx_is_given_where_the_driver_compiled_it, start, end)
 
 #define NOWHERE "its module was loaded unseen, and no object of the process holds its code"
 #define OTHER   "its module was loaded unseen, and what has its name is other code"
+#define NOT_ALL "its module was loaded unseen, and not all code could be searched for it"
 #define SEVERAL "its module was loaded unseen, and there is other code of its name"
 
 static void reason(const char *name, uint32_t module, uint32_t processor, const char *why)
@@ -376,6 +377,31 @@ TEST_WITH(ptx_of_two_objects_is_compared_by_entry, start, end)
 	}
 }
 
+/* Each entry of the table of symbols is a kernel, all of them of one large section. */
+TEST_WITH(kernels_that_claim_the_same_code_are_read_within_a_bound, start, end)
+{
+	enum { SIZE = 8 << 20, COPIES = 20 };
+	struct gw_bytes cubin = corpus_file(&arena, "sm_90.cubin");
+	uint8_t *large = gw_arena_array(&arena, SIZE, 1), *at = large + cubin.size;
+	Elf64_Shdr *s = (void *)(large + ((const Elf64_Ehdr *)(const void *)cubin.data)->e_shoff);
+
+	memcpy(large, cubin.data, cubin.size);
+	for (unsigned n = ((Elf64_Ehdr *)(void *)large)->e_shnum; n--; s++) {
+		for (unsigned i = 0; s->sh_type == SHT_SYMTAB && i < COPIES; i++)
+			at = mempcpy(at, large + s->sh_offset, s->sh_size);
+		if (s->sh_type == SHT_SYMTAB)
+			*s = (Elf64_Shdr){s->sh_name,          s->sh_type, 0, 0, cubin.size,
+			                  COPIES * s->sh_size, s->sh_link, 0, 8, s->sh_entsize};
+		else if (s->sh_type == SHT_PROGBITS && s->sh_flags & SHF_EXECINSTR)
+			s->sh_size = SIZE - s->sh_offset;
+	}
+	gw_module_unseen();
+	gw_module_reported(large, SIZE);
+	gw_module_copy_give(SIZE);
+	assert_false(unseen("none", 90, 12, 0));
+	assert_string_equal(code.why, NOT_ALL);
+}
+
 /* What is reported while a hook sees the load is of that module, and wanted where that is PTX. */
 TEST_WITH(machine_code_of_ptx_is_kept_with_it, start, end)
 {
@@ -476,8 +502,7 @@ TEST_WITH(reports_are_bounded, start, end)
 	assert_false(gw_module_copy_take(SIZE));
 	/* Not knowing all of it, no name is said to be nowhere. */
 	assert_false(unseen("powers", 90, 12, 0));
-	assert_string_equal(code.why, "its module was loaded unseen, and not all code could be "
-	                              "searched for it");
+	assert_string_equal(code.why, NOT_ALL);
 }
 
 /* A fatbin of one image as large as may be read; more of them than there is room for. */

@@ -2,6 +2,8 @@
 /* Snapshots of executable graphs and captures under way, by a driver of the test's own. */
 #include "preload/hook/handlers.h"
 #include "preload/launch/object_lifetime.h"
+#include "preload/maps/memory.h"
+#include "preload/runtime/options.h"
 #include "tests/test.h"
 #include "tests/unit/preload_fixture.h"
 
@@ -244,6 +246,32 @@ TEST_WITH(a_function_is_asked_about_once_where_the_table_is_full, start, stop)
 			left += gw_map_get(functions, key) != 0;
 		}
 	assert_int_equal(left, GW_MAP_PROBE - 1);
+}
+
+/* What a refusal leaves behind: slots, bytes of names, bytes of the account. */
+static void assert_refused(uint32_t slots, uint64_t names)
+{
+	const uint64_t before = gw_memory_now();
+
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(gw_kernel_resolve((CUfunction)0x6000), GW_KERNELS_MAX - 1);
+	assert_int_equal(gw_memory_now(), before);
+	assert_int_equal(atomic_load(&gw_hot.shared->kernel_count), slots);
+	assert_int_equal(atomic_load(&gw_hot.shared->names_used), names);
+}
+
+TEST_WITH(kernels_without_room_for_a_name_take_nothing, start, stop)
+{
+	const uint64_t max = gw_options.memory_max;
+
+	gw_driver.cuFuncGetName = name_of_function;
+	atomic_store(&gw_hot.shared->names_used, GW_NAMES_MAX);
+	assert_refused(0, GW_NAMES_MAX);
+	/* There is room for the slot, and none for its name. */
+	atomic_store(&gw_hot.shared->names_used, 0);
+	gw_options.memory_max = (gw_memory_now() + sizeof(struct gw_kernel_slot) + 6) / 7 * 8;
+	assert_refused(0, 0);
+	gw_options.memory_max = max;
 }
 
 TEST_WITH(what_cannot_be_listed_is_said, start, stop)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From events to records of launches, with a predictor and a log of the test's own. */
 #include "preload/join/join.h"
-#include "preload/worker/parts.h"
 #include "preload/worker/launches.h"
 #include "preload/counters/gpu_clock.h"
 #include "preload/analysis/analyze.h"
@@ -449,62 +448,6 @@ TEST_WITH(kernels_of_before_a_step_back_do_not_overlap_those_after_it, start, NU
 	assert_true(observed.exclusive);
 	measured_at(4, EARLY);
 	assert_false(observed.exclusive);
-}
-
-static struct gw_activity ran(uint32_t stream, uint64_t start, uint64_t end)
-{
-	struct gw_activity a = fixture_record(1);
-
-	a.stream = stream;
-	a.start = start;
-	a.end = end;
-	gw_beside_kernel_ran(&a);
-	return a;
-}
-
-TEST_WITH(a_kernel_that_ends_later_is_seen_beside_an_earlier_one, start, NULL)
-{
-	const uint64_t begin = 5000000000;
-
-	for (int reversed = 0; reversed < 2; reversed++) {
-		struct gw_activity first, during, after;
-
-		gw_beside_start();
-		if (reversed) /* buffers come by thread */
-			ran(2, begin + 50000, begin + 900000);
-		first = ran(1, begin, begin + 40000);
-		during = ran(1, begin + 100000, begin + 200000);
-		after = ran(1, begin + 910000, begin + 950000);
-		if (!reversed)
-			ran(2, begin + 50000, begin + 900000);
-		assert_false(gw_beside_of(&first).kernels);
-		assert_true(gw_beside_of(&during).kernels);
-		assert_false(gw_beside_of(&after).kernels);
-	}
-}
-
-TEST_WITH(copies_are_seen_beside_a_kernel_that_they_take_a_tenth_of, start, NULL)
-{
-	const uint64_t begin = 5000000000;
-	struct gw_copy copy = {.stream = 7, .start = begin + 10000, .end = begin + 15000};
-	struct gw_activity a;
-
-	gw_beside_start();
-	a = ran(1, begin, begin + 100000);
-	copy.device = a.device;
-	gw_beside_copy_ran(&copy);
-	assert_false(gw_beside_of(&a).copies);
-	copy.start += 20000;
-	copy.end += 30000;
-	gw_beside_copy_ran(&copy);
-	assert_true(gw_beside_of(&a).copies);
-	copy.device++;
-	copy.stream++;
-	a = ran(1, begin + 200000, begin + 300000);
-	copy.start = a.start;
-	copy.end = a.end;
-	gw_beside_copy_ran(&copy);
-	assert_false(gw_beside_of(&a).copies);
 }
 
 /* Its correlation id takes the place of what the cell said: that is kept beside it. */

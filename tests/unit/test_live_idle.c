@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Idle time by cause in the live segment. */
+/* Idle time by cause in the live segment, and what ran at the same time. */
 #include "cli/live/launches.h"
 #include "cli/live/tables.h"
 #include "predictor/log/record.h"
@@ -7,6 +7,7 @@
 #include "preload/maps/memory.h"
 #include "preload/runtime/degrade.h"
 #include "preload/runtime/options.h"
+#include "preload/worker/parts.h"
 #include "tests/test.h"
 #include "tests/unit/preload_fixture.h"
 
@@ -186,6 +187,62 @@ TEST_WITH(other_modes_have_no_idle_time, start, stop)
 	assert_true(gw_live_device_at(&file, 2, &d));
 	for (int i = 0; i < GW_LIVE_IDLE; i++)
 		assert_int_equal(d.idle_ns[i], 0);
+}
+
+static struct gw_activity ran(uint32_t stream, uint64_t start, uint64_t end)
+{
+	struct gw_activity a = fixture_record(1);
+
+	a.stream = stream;
+	a.start = start;
+	a.end = end;
+	gw_beside_kernel_ran(&a);
+	return a;
+}
+
+TEST_WITH(a_kernel_that_ends_later_is_seen_beside_an_earlier_one, start, stop)
+{
+	const uint64_t begin = 5000000000;
+
+	for (int reversed = 0; reversed < 2; reversed++) {
+		struct gw_activity first, during, after;
+
+		gw_beside_start();
+		if (reversed) /* buffers come by thread */
+			ran(2, begin + 50000, begin + 900000);
+		first = ran(1, begin, begin + 40000);
+		during = ran(1, begin + 100000, begin + 200000);
+		after = ran(1, begin + 910000, begin + 950000);
+		if (!reversed)
+			ran(2, begin + 50000, begin + 900000);
+		assert_false(gw_beside_of(&first).kernels);
+		assert_true(gw_beside_of(&during).kernels);
+		assert_false(gw_beside_of(&after).kernels);
+	}
+}
+
+TEST_WITH(copies_are_seen_beside_a_kernel_that_they_take_a_tenth_of, start, stop)
+{
+	const uint64_t begin = 5000000000;
+	struct gw_copy copy = {.stream = 7, .start = begin + 10000, .end = begin + 15000};
+	struct gw_activity a;
+
+	gw_beside_start();
+	a = ran(1, begin, begin + 100000);
+	copy.device = a.device;
+	gw_beside_copy_ran(&copy);
+	assert_false(gw_beside_of(&a).copies);
+	copy.start += 20000;
+	copy.end += 30000;
+	gw_beside_copy_ran(&copy);
+	assert_true(gw_beside_of(&a).copies);
+	copy.device++;
+	copy.stream++;
+	a = ran(1, begin + 200000, begin + 300000);
+	copy.start = a.start;
+	copy.end = a.end;
+	gw_beside_copy_ran(&copy);
+	assert_false(gw_beside_of(&a).copies);
 }
 
 int main(void)

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Loaded code: how large an image is, and what is kept of it. */
+#include "preload/launch/module_reports.h"
 #include "preload/launch/modules.h"
+#include "preload/maps/memory.h"
+#include "preload/runtime/options.h"
 #include "tests/test.h"
 #include "tests/unit/preload_fixture.h"
 
@@ -236,6 +239,56 @@ TEST_WITH(code_loaded_again_shares_its_copy, start, NULL)
 	assert_null(other->same);
 	assert_non_null(other->image);
 	free(image);
+}
+
+TEST_WITH(a_copy_without_memory_takes_no_room, start, NULL)
+{
+	enum { SIZE = 4096 };
+	char *image = memset(malloc(SIZE), '/', SIZE);
+	const uint64_t copied = gw_module_copied(), now = gw_memory_now();
+	struct gw_module_note *n;
+
+	memcpy(image, in_this_file, sizeof(in_this_file) - 1);
+	image[SIZE - 1] = 0;
+	gw_options.memory_max = (now + SIZE) / 7 * 8; /* its note has room */
+	gw_module_loaded((void *)0x1000, NULL, GW_MODULE_DATA, image, NULL);
+	gw_options.memory_max = 0;
+	n = only_note();
+	assert_null(n->image);
+	drop(n);
+	assert_int_equal(gw_module_copied(), copied);
+	assert_true(gw_memory_now() < now + SIZE);
+	free(image);
+}
+
+/* Each of them is that of another module, so none is kept once. */
+TEST_WITH(a_report_without_room_takes_none, start, NULL)
+{
+	enum { SIZE = 1 << 20 };
+	char *cubin = calloc(1, SIZE);
+	uint64_t copied, now;
+	uint32_t number = 1;
+
+	gw_options.mode = GW_MODE_AUDIT;
+	gw_options.analyze_code = true;
+	assert_true(gw_module_reports_start());
+	gw_module_unseen();
+	/* Until the pool is full, which the copies of modules are not. */
+	do {
+		copied = gw_module_copied();
+		memcpy(cubin, &number, sizeof(number));
+		number++;
+		gw_module_reported(cubin, SIZE);
+		gw_module_copy_give(gw_module_copied() - copied);
+	} while (gw_counters[GW_COUNTER_images_dropped] == 0);
+	copied = gw_module_copied();
+	now = gw_memory_now();
+	memcpy(cubin, &number, sizeof(number));
+	gw_module_reported(cubin, SIZE);
+	assert_int_equal(gw_counters[GW_COUNTER_images_dropped], 2);
+	assert_int_equal(gw_module_copied(), copied);
+	assert_int_equal(gw_memory_now(), now);
+	free(cubin);
 }
 
 TEST_WITH(a_file_written_anew_is_other_code, start, NULL)

@@ -428,6 +428,36 @@ TEST_WITH(beside_sums_a_module_is_written_with_its_kernel, start, NULL)
 	assert_int_equal(last[GW_RECORD_KERNEL].kernel.module, 1);
 }
 
+/* What little there is to be had is taken; afterwards each thing has its record once all the same,
+ * or none. */
+TEST_WITH(without_memory_nothing_is_written_again_and_again, start, NULL)
+{
+	struct gw_activity a = activity("k00000");
+	uint32_t kernels, nodes;
+
+	gw_options.memory_max = (gw_memory_now() + 40000) / 7 * 8;
+	for (uint32_t i = 0; i < 5000; i++) {
+		char name[16];
+
+		snprintf(name, sizeof(name), "k%05u", i);
+		a.name = name;
+		gw_intern_config_of_activity(&a);
+		gw_intern_node(1, i + 1);
+	}
+	kernels = written[GW_RECORD_KERNEL];
+	nodes = written[GW_RECORD_NODE];
+	a.name = "k04999";
+	for (uint32_t i = 0; i < 1000; i++) {
+		gw_intern_config_of_activity(&a);
+		gw_intern_node(1, 5000);
+	}
+	gw_options.memory_max = 0;
+	assert_true(gw_counters[GW_COUNTER_memory_refused] > 0);
+	assert_true(kernels < 5000);
+	assert_true(written[GW_RECORD_KERNEL] <= kernels + 1);
+	assert_int_equal(written[GW_RECORD_NODE], nodes);
+}
+
 int main(void)
 {
 	return tests_run(NULL, NULL);

@@ -4,6 +4,8 @@
 
 #include "preload/worker/launches.h"
 #include "preload/live/log.h"
+#include "preload/maps/memory.h"
+#include "preload/runtime/options.h"
 #include "preload/worker/registry.h"
 #include "tests/test.h"
 #include "tests/unit/preload_fixture.h"
@@ -234,6 +236,30 @@ TEST_WITH(work_is_written_again_where_the_log_lost_some, start, NULL)
 	offer(2, GW_WORK_inst_executed, 5, GW_SOURCE_COUNTED);
 	gw_work_repeat(predictors(), 2); /* the new one is written when it is published */
 	assert_int_equal(records, 8);
+}
+
+TEST_WITH(an_offer_without_memory_takes_none, start, NULL)
+{
+	uint64_t now, copies;
+
+	offer(1, GW_WORK_inst_executed, 1, GW_SOURCE_STATIC);
+	now = gw_memory_now();
+	offer(2, GW_WORK_inst_executed, 1, GW_SOURCE_STATIC);
+	copies = (gw_memory_now() - now) / 2;
+	now = gw_memory_now();
+	/* For each room that may be left: some of what it takes is there, or all. */
+	for (uint64_t left = 0; left < 4 * copies; left++) {
+		uint64_t taken = gw_memory_now(), dropped = gw_counters[GW_COUNTER_works_dropped];
+
+		gw_options.memory_max = (taken + left) / 7 * 8;
+		offer(1, (enum gw_work_field)(GW_WORK_inst_executed + 1), 1, GW_SOURCE_STATIC);
+		if (gw_counters[GW_COUNTER_works_dropped] == dropped)
+			break;
+		assert_int_equal(gw_memory_now(), taken);
+	}
+	gw_options.memory_max = 0;
+	assert_true(gw_counters[GW_COUNTER_works_dropped] > 0);
+	assert_true(gw_memory_now() > now);
 }
 
 int main(void)

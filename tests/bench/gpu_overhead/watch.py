@@ -3,7 +3,9 @@
 """What the windows of mode watch cost, and what is left of one afterwards.
 
 slices.cu launches for a while and times slices of launches; the log reports which slices met a
-window. Three figures, each a median with a one-sided 95% bound from a bootstrap:
+window, where it has launches one by one. A log of sums has few of them: then these three figures are left out, and what
+is left is the share of launches timed and the number of windows, by gpuwatch's counters. Three figures, each a median
+with a one-sided 95% bound from a bootstrap:
   after    slices right after a window against those right before it, a pair for each window
            (GPUWATCH_BUDGET=20, so that there are many)
   first    the same, against the slices before the first window: never attached
@@ -89,15 +91,17 @@ def slices(args, mode, budget, seconds):
     if not figures:
         return None
     starts = measured_starts(args, folder) if mode == "watch" else []
-    _, totals, notes = compare.read_log(f"{args.programs}/logdump", folder) if mode == "watch" else (0, {}, [])
+    _, totals, notes = compare.read_log(f"{args.programs}/logdump", folder) if mode == "watch" else (0, collections.Counter(), [])
     ns = figures["ns"]
-    spans = windows(figures, starts)
+    # Single launches of a log of sums are a sample: most of its windows have none.
+    placed = not totals["windows"] or 0 < totals["measured"] <= len(starts) if mode == "watch" else True
+    spans = windows(figures, starts) if placed else []
     inside = set()
     usual = statistics.median(ns)
     spans = widened(spans, ns, usual)
     for first, last in spans:
         inside.update(range(first, last + 1))
-    return {"ns": ns, "spans": spans, "inside": inside, "totals": dict(totals), "notes": notes}
+    return {"ns": ns, "spans": spans, "inside": inside, "totals": dict(totals), "notes": notes, "placed": placed}
 
 
 def pairs_around(found):
@@ -109,6 +113,11 @@ def pairs_around(found):
         if len(before) >= NEAR // 2 and len(after) >= NEAR // 2:
             ratios.append(statistics.median(after) / statistics.median(before))
     return ratios
+
+
+def timed(totals):
+    """Share of the launches whose time was measured; None: there were none."""
+    return totals.get("measured", 0) / totals["launched"] if totals.get("launched") else None
 
 
 def blocks(values):
@@ -127,13 +136,16 @@ def launches(args, result):
     outside = statistics.mean([x for i, x in enumerate(usual["ns"]) if i not in usual["inside"]])
     result["bare_ns"] = statistics.median(bare["ns"])
     for name, found in (("budget 20", many), ("budget 1", usual)):
-        result[name] = {"windows": len(found["spans"]), "slices": len(found["ns"]),
+        result[name] = {"windows": found["totals"].get("windows", 0), "windows placed": len(found["spans"]),
+                        "timed": timed(found["totals"]), "slices": len(found["ns"]),
                         "share_inside": len(found["inside"]) / len(found["ns"]),
                         "median_ns": statistics.median(found["ns"]), "mean_ns": statistics.mean(found["ns"]),
                         "inside_ns": statistics.mean([found["ns"][i] for i in found["inside"]] or [float("nan")]),
                         "counters": {k: v for k, v in found["totals"].items()
                                      if k.startswith(("window", "detach", "measured", "launched", "edge"))},
                         "notes": found["notes"]}
+    if not (many["placed"] and usual["placed"]):
+        return
     if len(after) >= 3:
         result["after"] = turns.bound(after)
     if len(head) >= NEAR:
@@ -191,9 +203,9 @@ def judged(result):
         return figures.figure(what, found.get("median", found.get("ratio")), at=found.get("upper95"), n=found.get("pairs"), enough=30,
                               spread=(found["p10"], found["p90"]) if found else None, most=LIMIT, **more)
 
-    found = []
+    found = [figures.figure(f"launches timed, {name}", result[name]["timed"]) for name in ("budget 20", "budget 1") if name in result]
     if "whole" in result:
-        found = [of("launches after a window of mode watch / before it", result.get("after", {})),
+        found += [of("launches after a window of mode watch / before it", result.get("after", {})),
                  of("launches after windows / before the first", result.get("first", {})),
                  figures.figure("all launches of a process in mode watch / those outside its windows", result["whole"]["ratio"],
                                 most=LIMIT, n=result["whole"]["windows"], enough=1)]

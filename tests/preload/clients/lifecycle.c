@@ -6,6 +6,7 @@
  */
 #include "client.h"
 
+#include <dlfcn.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -192,6 +193,24 @@ static void forked_meanwhile(void)
 /* ---- a child that ends by exit() in its parent's memory
  * ------------------------------------------
  */
+
+/* By the constructor of calls_back.so. */
+__attribute__((visibility("default"))) void client_called_back(void);
+
+void client_called_back(void)
+{
+	double begin = now_s();
+
+	client_compute(1, 3);
+	printf("the constructor %s\n", now_s() - begin < 1.5 ? "goes on" : "waits");
+}
+
+static void under_dlopen(void)
+{
+	if (!dlopen("calls_back.so", RTLD_NOW))
+		exit(9);
+	client_launch(1, 3);
+}
 
 static void launch_for(double seconds)
 {
@@ -391,6 +410,7 @@ int main(int argc, char **argv)
 	        {"left_by_longjmp", left_by_longjmp},
 	        {"left_by_cancel", left_by_cancel},
 	        {"forked_meanwhile", forked_meanwhile},
+	        {"under_dlopen", under_dlopen},
 	        {"vfork_then_exit", vfork_then_exit},
 	        {"closefrom", closefrom_3},
 	        {"closefrom_and_chdir", closefrom_and_chdir},

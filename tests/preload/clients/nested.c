@@ -5,10 +5,12 @@
  */
 #include "client.h"
 
+#include <errno.h>
 #include <link.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <sys/time.h>
 #include <ucontext.h>
 
 enum { TRAP_FLAG = 1 << 8, OUTER = 1, INNER = 7, AFTER = 11, DEEPER = 12, MOST = 5000 };
@@ -164,6 +166,44 @@ static void jumped_then_deeper(void)
 	printf("done\n");
 }
 
+static void ring_in(long us)
+{
+	const struct itimerval soon = {{0, 0}, {0, us}};
+
+	setitimer(ITIMER_REAL, &soon, NULL);
+}
+
+/* Another launch, while the driver sleeps in one, and not before. */
+static void woken(int signal, siginfo_t *info, void *context)
+{
+	ucontext_t *c = context;
+
+	(void)signal;
+	(void)info;
+	if ((long)c->uc_mcontext.gregs[REG_RAX] != -EINTR) {
+		ring_in(1000);
+		return;
+	}
+	met++;
+	CK(cuLaunchKernel(inner_kernel, INNER, 1, 1, 64, 1, 1, 0, streams[1], NULL, NULL));
+}
+
+static void in_the_driver(void)
+{
+	const struct sigaction action = {.sa_sigaction = woken, .sa_flags = SA_SIGINFO};
+
+	begin();
+	sigaction(SIGALRM, &action, NULL);
+	for (int i = 0; i < 110; i++) {
+		ring_in(1000);
+		CK(cuLaunchKernel(client_kernel, OUTER + (unsigned)i % 3, 1, 1, 32, 1, 1, 0,
+		                  streams[i & 1], NULL, NULL));
+		ring_in(0);
+	}
+	CK(cuCtxSynchronize());
+	printf(met > 90 ? "done\n" : "not asleep\n");
+}
+
 /* A library behind us launches within each of these. */
 static void within(void)
 {
@@ -178,9 +218,13 @@ static void within(void)
 int main(int argc, char **argv)
 {
 	static const struct scenario list[] = {
-	        {"stepped", stepped}, {"stepped_look_ups", stepped_look_ups},
-	        {"jumped", jumped},   {"jumped_then_deeper", jumped_then_deeper},
-	        {"within", within},   {NULL, NULL},
+	        {"stepped", stepped},
+	        {"stepped_look_ups", stepped_look_ups},
+	        {"jumped", jumped},
+	        {"jumped_then_deeper", jumped_then_deeper},
+	        {"in_the_driver", in_the_driver},
+	        {"within", within},
+	        {NULL, NULL},
 	};
 
 	return client_main(argc, argv, list);
