@@ -8,9 +8,9 @@ static const double GAIN_MOST = 0.4; /* … and per batch of them */
 static const double ROOM = 8;        /* bound of a width relative to its start, as a factor */
 static const double NORMAL =
         1.645; /* standard deviations that contain 90% of a normal distribution */
-/* How other configurations of a kernel differ is stated too narrowly until some were judged, most
- * of all where their work is known: what programs of half a second showed. */
-static const double KERNEL_TIMED = 1.5, KERNEL_TIMED_NO_WORK = 1.2;
+/* How other configurations of a kernel differ is stated too narrowly until some were judged: what
+ * programs of half a second showed. */
+static const double KERNEL_TIMED = 1.5;
 /*
  * Rate for one configuration: faster, because it has only its own times. Nothing is forgotten: with
  * a width that creeps back, a configuration that needs another one than its kind misses too often,
@@ -32,8 +32,6 @@ static double first_width(unsigned kind)
 		return sizes[kind];
 	if (kind == GW_WIDTH_LEAST || kind < gw_width_of_work(GW_TIER_WARM, GW_SOURCE_NONE))
 		return NORMAL;
-	if (kind == gw_width_of_work(GW_TIER_WARM, GW_SOURCE_NONE))
-		return KERNEL_TIMED_NO_WORK * NORMAL;
 	return KERNEL_TIMED * NORMAL;
 }
 
