@@ -25,9 +25,10 @@ bool gw_unpaired_launch(uint32_t config, bool graph)
 	return true;
 }
 
-bool gw_unpaired_record(uint32_t config, bool graph)
+bool gw_unpaired_record(uint32_t config, bool graph, uint64_t start_ns)
 {
-	int32_t *mine = &gw_config_entry(gw_config_entry(config)->pair)->unpaired[graph];
+	struct gw_config_entry *pair = gw_config_entry(gw_config_entry(config)->pair);
+	int32_t *mine = &pair->unpaired[graph];
 	int32_t *unknown = &gw_config_entry(0)->unpaired[graph];
 
 	if (*mine > 0 || *unknown > 0) {
@@ -36,5 +37,16 @@ bool gw_unpaired_record(uint32_t config, bool graph)
 	}
 	lone_records[graph]++;
 	--*mine;
+	pair->lone_ns = start_ns;
 	return true;
+}
+
+bool gw_unpaired_late(uint32_t config, bool graph, uint64_t call_ns)
+{
+	const struct gw_config_entry *pair;
+
+	if (!config || lone_records[graph] <= 0)
+		return false;
+	pair = gw_config_entry(gw_config_entry(config)->pair);
+	return pair->unpaired[graph] < 0 && call_ns <= pair->lone_ns;
 }

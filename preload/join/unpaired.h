@@ -17,7 +17,14 @@ void gw_unpaired_start(void);
  * when its record was written, without it. */
 bool gw_unpaired_launch(uint32_t config, bool graph);
 
-/** The same of a record that met no launch. */
-bool gw_unpaired_record(uint32_t config, bool graph);
+/** The same of a record that met no launch; its kernel started at @p start_ns, 0: not known. */
+bool gw_unpaired_record(uint32_t config, bool graph, uint64_t start_ns);
+
+/**
+ * A launch of configuration @p config called at @p call_ns, which is seen only now: whether a
+ * record that may be its own was written without it, as its call took longer than its kernel. It
+ * then must not wait for a record: it would take the next launch's, and all later ones likewise.
+ */
+bool gw_unpaired_late(uint32_t config, bool graph, uint64_t call_ns);
 
 #endif

@@ -32,6 +32,7 @@ struct gw_config_entry {
 	 * launches of unknown kernels. */
 	int32_t unpaired[2];
 	uint32_t lone_block; /**< of the log, that has the last record of no launch */
+	uint64_t lone_ns;    /**< when that record's kernel started; 0: not known */
 	const struct gw_arguments *arguments; /**< of its first launch, NULL when not known */
 	uint32_t counted;               /**< counter_attribution.c's own: which metric sets are */
 	uint8_t analysis, analysis_end; /**< analyze.c's own; the latter an enum gw_analysis_end */

@@ -171,7 +171,9 @@ void gw_launch_hand_over(struct gw_thread *t, const struct gw_event *e, struct g
 
 	covered = covered && (device || !gw_activity_by_device()); /* a record to meet */
 	/* Without a configuration it fits no record; its own is left out in its place. */
-	if (!r->config && covered && !(e->flags & GW_EVENT_TIMED))
+	if (covered && !(e->flags & GW_EVENT_TIMED) &&
+	    (!r->config ||
+	     gw_unpaired_late(r->config, (r->flags & GW_LAUNCH_GRAPH) != 0, r->call_ns)))
 		write_unpaired(r);
 	else if (covered && gw_activity_by_device() && !(e->flags & GW_EVENT_TIMED))
 		gw_join_wait(GW_JOIN_STREAM, gw_join_multi_key(device - 1), 0, r);
@@ -491,7 +493,7 @@ static void orphan(const struct gw_activity *a)
 	}
 	if (a->start)
 		gw_counter_attribution_kernel(a->device, r.config, a->start, a->end);
-	if (!a->device_launched && !gw_unpaired_record(r.config, a->graph != 0))
+	if (!a->device_launched && !gw_unpaired_record(r.config, a->graph != 0, a->start))
 		return;
 	gw_count(GW_COUNTER_activity_unmatched, 1);
 	if (a->end > a->start && a->start) {

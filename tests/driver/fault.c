@@ -21,11 +21,12 @@ static struct rule rules[MAX_RULES];
 static int rule_count;
 static int trace_fd = -1;
 
-/* STANDIN_SLOW="function:ms": its calls take so long. */
+/* STANDIN_SLOW="function:ms[:after]": its calls take so long before, or after, what they do. */
 static struct {
 	char name[64];
 	unsigned ms;
 	_Atomic int inside;
+	bool after;
 } slow;
 
 _Atomic unsigned char si_watch[SI_COUNT];
@@ -95,8 +96,11 @@ static void slow_read(void)
 	const char *env = getenv("STANDIN_SLOW");
 	if (!env || !*env)
 		return;
-	if (sscanf(env, "%63[^:]:%u", slow.name, &slow.ms) != 2) {
-		fprintf(stderr, "stand-in: STANDIN_SLOW: \"%s\" is not function:ms\n", env);
+	char after[8] = "";
+	int read = sscanf(env, "%63[^:]:%u:%7s", slow.name, &slow.ms, after);
+	slow.after = strcmp(after, "after") == 0;
+	if (read < 2 || (read == 3 && !slow.after)) {
+		fprintf(stderr, "stand-in: STANDIN_SLOW: \"%s\" is not function:ms[:after]\n", env);
 		exit(2);
 	}
 	watch_name(slow.name, SI_WATCH_SLOW);
@@ -190,7 +194,7 @@ bool si_call_enter(struct si_call *call)
 		si_tls.correlation = call->correlation;
 		call_back(call, false);
 	}
-	if (watch & SI_WATCH_SLOW)
+	if (watch & SI_WATCH_SLOW && !slow.after)
 		be_slow();
 	if (watch & SI_WATCH_FAULT)
 		code = si_fault(si_rows[call->id].symbol);
@@ -201,6 +205,9 @@ bool si_call_enter(struct si_call *call)
 
 CUresult si_call_leave(struct si_call *call)
 {
+	if (slow.after &&
+	    atomic_load_explicit(&si_watch[call->id], memory_order_relaxed) & SI_WATCH_SLOW)
+		be_slow();
 	si_tls.correlation = 0;
 	if (call->called_back)
 		call_back(call, true);

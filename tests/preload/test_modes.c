@@ -45,6 +45,24 @@ TEST(audit_times_every_kernel)
 	outcome_free(o);
 }
 
+/* Records without a launch are written before the launches are seen: none of these takes the record
+ * of the next one. */
+TEST(calls_that_outlast_their_kernels_shift_no_times)
+{
+	struct run r = RUN("plain", "launches");
+	struct outcome *o;
+	const uint64_t *c;
+
+	r.env[0] = "STANDIN_SLOW=cuLaunchKernel:120:after";
+	o = run_watched(&r);
+	assert_logs_are_the_truth(o);
+	c = only_log(o)->counter;
+	assert_int_equal(c[GW_COUNTER_joined] + c[GW_COUNTER_launches_by_record],
+	                 o->truth[0].total);
+	assert_in_range(c[GW_COUNTER_launches_by_record], 3, o->truth[0].total);
+	outcome_free(o);
+}
+
 TEST(count_times_none)
 {
 	struct outcome *o = under("everything", "GPUWATCH_MODE=count", NULL);
