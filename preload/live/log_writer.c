@@ -94,10 +94,15 @@ static void futex_wait(_Atomic uint32_t *word, uint32_t seen, long ms)
 	syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, seen, ms < 0 ? NULL : &most, NULL, 0);
 }
 
+static void wake_all(_Atomic uint32_t *word)
+{
+	syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+}
+
 static void futex_wake(_Atomic uint32_t *word)
 {
 	atomic_fetch_add(word, 1);
-	syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+	wake_all(word);
 }
 
 static uint64_t now_ms(void)
@@ -464,8 +469,10 @@ static void run(void)
 		gw_memory_give(GW_MEMORY_log, gw_block_model_size());
 	}
 	atomic_store(&shared.runs, false);
+	/* Nothing is written after this: who waits for the end may start another at once. */
+	atomic_fetch_add(&shared.done, 1);
 	atomic_store(&shared.ended, true);
-	futex_wake(&shared.done);
+	wake_all(&shared.done);
 }
 
 bool gw_log_writer_start(struct gw_log_pool *blocks, const char *name, struct gw_log_room space)
