@@ -96,42 +96,50 @@ static bool only_waits(const struct gw_eval *e, uint32_t meet)
 	return true;
 }
 
-/* The one instruction that writes register @p reg; NULL: none, or several. */
-static const struct gw_ir_insn *writer(const struct gw_ir_program *p, gw_ir_operand reg)
-{
-	const struct gw_ir_insn *found = NULL;
+#define SEVERAL UINT32_MAX
 
-	for (uint32_t i = 0; i < p->insn_count; i++)
+/* Who writes each register; false: no room. */
+static bool find_writers(struct gw_eval *e)
+{
+	const struct gw_ir_program *p = e->p;
+
+	if (e->writer)
+		return true;
+	e->rewritten = gw_arena_array(e->arena, p->reg_count, sizeof(*e->rewritten));
+	e->writer =
+	        e->rewritten ? gw_arena_array(e->arena, p->reg_count, sizeof(*e->writer)) : NULL;
+	for (uint32_t i = 0; e->writer && i < p->insn_count; i++)
 		for (unsigned d = 0; d < p->insns[i].defs; d++) {
-			if (gw_ir_defs(p, &p->insns[i])[d] != reg)
-				continue;
-			if (found)
-				return NULL;
-			found = &p->insns[i];
+			gw_ir_operand reg = gw_ir_defs(p, &p->insns[i])[d];
+
+			if (reg != GW_IR_NONE)
+				e->writer[reg] = e->writer[reg] ? SEVERAL : i + 1;
 		}
-	return found;
+	return e->writer != NULL;
 }
 
-/* Two instructions, the second of which comes later in the code. */
-struct pair {
-	const struct gw_ir_program *p;
-	uint32_t first, second;
-};
-
-/* Whether register @p reg is as it was at the first of the two, by the order of the code. */
-static bool stays(const struct pair *of, gw_ir_operand reg)
+/* The one instruction that writes register @p reg; NULL: none, or several. */
+static const struct gw_ir_insn *writer(const struct gw_eval *e, gw_ir_operand reg)
 {
-	for (uint32_t i = of->first + 1; i < of->second; i++)
-		for (unsigned d = 0; d < of->p->insns[i].defs; d++)
-			if (gw_ir_defs(of->p, &of->p->insns[i])[d] == reg)
-				return false;
-	return true;
+	uint32_t at = e->writer[reg];
+
+	return at && at != SEVERAL ? &e->p->insns[at - 1] : NULL;
 }
 
-/* Whether their operands @p a and @p b are made in the same way, from the same registers. */
-static bool alike(const struct pair *of, gw_ir_operand a, gw_ir_operand b, unsigned depth)
+static void mark_rewritten(struct gw_eval *e, const struct gw_ir_insn *insn)
 {
-	const struct gw_ir_program *p = of->p;
+	for (unsigned d = 0; d < insn->defs; d++)
+		if (gw_ir_defs(e->p, insn)[d] != GW_IR_NONE)
+			e->rewritten[gw_ir_defs(e->p, insn)[d]] = 1;
+}
+
+/*
+ * Whether operands @p a and @p b of two instructions are made in the same way, from the same
+ * registers. Those that are written between the two, by the order of the code, are `rewritten`.
+ */
+static bool alike(const struct gw_eval *e, gw_ir_operand a, gw_ir_operand b, unsigned depth)
+{
+	const struct gw_ir_program *p = e->p;
 	const struct gw_ir_insn *x, *y;
 
 	if (gw_ir_is_constant(a) && gw_ir_is_constant(b))
@@ -139,14 +147,14 @@ static bool alike(const struct pair *of, gw_ir_operand a, gw_ir_operand b, unsig
 	if (gw_ir_is_constant(a) || gw_ir_is_constant(b))
 		return false;
 	if (a == b)
-		return stays(of, a);
-	x = writer(p, a);
-	y = writer(p, b);
+		return !e->rewritten[a];
+	x = writer(e, a);
+	y = writer(e, b);
 	if (!depth || !x || !y || x->op != y->op || x->bits != y->bits || x->aux != y->aux ||
 	    !x->uses || x->uses != y->uses)
 		return false;
 	for (unsigned u = 0; u < x->uses; u++)
-		if (!alike(of, gw_ir_uses(p, x)[u], gw_ir_uses(p, y)[u], depth - 1))
+		if (!alike(e, gw_ir_uses(p, x)[u], gw_ir_uses(p, y)[u], depth - 1))
 			return false;
 	return true;
 }
@@ -182,19 +190,24 @@ static uint32_t only_load(const struct gw_eval *e)
  * how blocks meet in a barrier of the grid. A word that another block stores into may come at any
  * time.
  */
-static bool blocks_meet(const struct gw_eval *e)
+static bool blocks_meet(struct gw_eval *e)
 {
 	enum { DEPTH = 4 };
 	const struct gw_ir_program *p = e->p;
-	struct pair of = {.p = p, .second = only_load(e)};
+	const uint32_t load = only_load(e);
+	const gw_ir_operand *b;
 
-	for (of.first = 0; of.second != GW_IR_NONE && of.first < of.second; of.first++) {
-		const struct gw_ir_insn *atomic = &p->insns[of.first], *load = &p->insns[of.second];
-		const gw_ir_operand *a = gw_ir_uses(p, atomic), *b = gw_ir_uses(p, load);
+	if (load == GW_IR_NONE || !find_writers(e))
+		return false;
+	b = gw_ir_uses(p, &p->insns[load]);
+	memset(e->rewritten, 0, p->reg_count);
+	for (uint32_t i = load; i-- > 0;) {
+		const gw_ir_operand *a = gw_ir_uses(p, &p->insns[i]);
 
-		if (is_atomic(atomic) && alike(&of, a[0], b[0], DEPTH) &&
-		    alike(&of, a[1], b[1], DEPTH))
+		if (is_atomic(&p->insns[i]) && alike(e, a[0], b[0], DEPTH) &&
+		    alike(e, a[1], b[1], DEPTH))
 			return true;
+		mark_rewritten(e, &p->insns[i]);
 	}
 	return false;
 }

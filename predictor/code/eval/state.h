@@ -105,8 +105,11 @@ struct gw_eval {
 	uint8_t *wanted; /**< of each instruction: it writes a register or local memory that matters
 	                  */
 	uint32_t *plan;  /**< instructions that are run, block by block */
-	uint32_t *plan_first;                      /**< of each block; one more at the end */
-	const struct gw_region **regions;          /**< of each branch block, once asked for */
+	uint32_t *plan_first;             /**< of each block; one more at the end */
+	const struct gw_region **regions; /**< of each branch block, once asked for */
+	uint32_t *writer;   /**< of each register, once asked for: the one instruction that writes
+	                         it, from 1; 0: none, UINT32_MAX: several */
+	uint8_t *rewritten; /**< scratch: of each register */
 	struct gw_tensor_map maps[GW_TENSOR_MAPS]; /**< among the arguments, that were asked for */
 	uint32_t map_offset[GW_TENSOR_MAPS], map_count; /**< bytes from the arguments' start */
 	struct gw_claims *claims;                       /**< see claim.c; NULL: none */
