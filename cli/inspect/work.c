@@ -40,9 +40,6 @@ static struct analyzed analyze(const struct inspect_job *job, const struct gw_ke
 	return t;
 }
 
-/* Standard deviations of a normal distribution that hold nine of ten values. */
-static const double NINE_OF_TEN = 1.645;
-
 static double confidence(const struct analyzed *t, const struct gw_model *model,
                          const struct gw_device *device)
 {
@@ -99,7 +96,7 @@ static void text(const struct analyzed *t, const struct gw_device *device)
 		       "likely, "
 		       "which makes the time up to %.1f times shorter or longer in nine of ten "
 		       "cases\n",
-		       exp(NINE_OF_TEN * gw_work_spread(&t->item.work)));
+		       exp(GW_NINE_IN_TEN * gw_work_spread(&t->item.work)));
 	printf("\n  static estimates for %s, before anything was counted\n", device->name);
 	for (const struct gw_model *const *m = gw_models; *m && n < 64; m++)
 		sure[n++] = confidence(t, *m, device);

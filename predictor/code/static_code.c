@@ -9,7 +9,7 @@
 static const double OPEN_MOST = 2;
 /* Where what is likely may be off by no more than this in all, it is a prediction, of which the
  * interval holds as much. */
-static const double LIKELY_MOST = 10, INTERVAL = 1.645;
+static const double LIKELY_MOST = 10;
 /* Sectors of memory elsewhere that take less than what a launch itself takes: one for each lane of
  * a warp. */
 static const double FEW_SECTORS = GW_REQUEST_LANES;
@@ -233,7 +233,7 @@ static bool likely_rows(struct analysis *a, const char *open, struct gw_work *wo
 	if (!(high <= LIKELY_MOST * low))
 		return false;
 	*work = likely;
-	gw_static_set(work, GW_WORK_open_spread, log(high / low) / (2 * INTERVAL), 1);
+	gw_static_set(work, GW_WORK_open_spread, log(high / low) / (2 * GW_NINE_IN_TEN), 1);
 	return true;
 }
 

@@ -149,6 +149,9 @@ const char *gw_work_meaning(unsigned field);
 /** A work of which nothing is known. */
 void gw_work_clear(struct gw_work *work);
 
+/** Standard deviations of a normal distribution within which nine in ten values lie. */
+#define GW_NINE_IN_TEN 1.645
+
 /** Standard deviation of the logarithm of time that memory contents decide, where the work is what
  * is likely of it; 0: they decide nothing of it, or it is a lower limit. */
 double gw_work_spread(const struct gw_work *work);

@@ -11,7 +11,6 @@
 #include <math.h>
 #include <string.h>
 
-static const double INTERVAL = 1.645;      /* standard deviations to the end of an interval */
 static const double COURSE_GUESSED = 0.25; /* prior, as those of scale.c */
 static const double OPEN_MOST =
         2; /* factor of time that what data decide may make (static_code.c) */
@@ -107,7 +106,7 @@ static double with_meetings(const struct gw_predictor *p, const struct gw_work *
 static double unexplained(const struct gw_predictor *p, const struct gw_work *work, double seconds,
                           enum gw_certainty certainty)
 {
-	double doubt = log(with_meetings(p, work, seconds) / seconds) / INTERVAL;
+	double doubt = log(with_meetings(p, work, seconds) / seconds) / GW_NINE_IN_TEN;
 
 	/* A critical path without settled counts is a guess (static_nominal.c). */
 	if (certainty != GW_CERTAINTY_EXACT)

@@ -13,7 +13,6 @@ enum {
 static const double FORECAST_WEIGHT = 0.25, CONTENTS_WEIGHT = 0.5, UNUSUAL = 4,
                     FORECAST_REACH = 1.8;
 static const double POPULATION = 4;        /* weight, in pairs, of those of other kernels */
-static const double NORMAL = 1.645;        /* standard deviations that contain 90% */
 static const double NORMAL_ERROR = 1.2533; /* standard deviations in a normal's mean error */
 /*
  * Where memory contents decide how much a launch does, its first times say less of the next than
@@ -92,7 +91,7 @@ double gw_own_spread(const struct gw_predictor *p, const struct gw_entry *e,
                      const struct gw_history_summary *s)
 {
 	if (gw_history_size(&e->history) <= 4)
-		return repeats_reach(p, e) / NORMAL;
+		return repeats_reach(p, e) / GW_NINE_IN_TEN;
 	return e->forecast > 0 ? s->sigma : fmax(s->sigma, UNJUDGED);
 }
 

@@ -36,9 +36,7 @@ enum {
 	LEVEL_DOUBT = 2,  /* weight, in kernels, of the prior that a class has no bias */
 	SPREAD_DOUBT = 4, /* the same of how kernels spread */
 };
-static const double
-        HELD = 0.9,
-        NORMAL = 1.645; /* of a normal distribution: the share HELD lies within NORMAL deviations */
+static const double HELD = 0.9;        /* a normal distribution holds it within GW_NINE_IN_TEN */
 static const double DOUBTFUL = 0.5;    /* standard deviation of a base, in log time */
 static const double WIDEST = 20;       /* of any interval, in log time: keeps the ends finite */
 static const double NOTEWORTHY = 0.02; /* change of a time that makes relatives recompute */
@@ -118,7 +116,7 @@ static struct gw_level level_of(const struct gw_predictor *p, enum gw_class c)
 		v[i] = off_by(p->level_ring[c][i], c, middle);
 	sort(v, n);
 	spread = v[(uint32_t)(HELD * (n - 1))] /
-	         NORMAL; /* of few, not the farthest: it may be an outlier */
+	         GW_NINE_IN_TEN; /* of few, not the farthest: it may be an outlier */
 	return (struct gw_level){middle, sqrt((SPREAD_DOUBT * first * first + n * spread * spread) /
 	                                      (n + SPREAD_DOUBT))};
 }
