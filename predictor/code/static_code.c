@@ -115,10 +115,10 @@ static const char *all_rows(struct analysis *a, struct gw_static_in *parts, enum
 	gw_static_memory(parts, work);
 	/* Others replace rows, which copies add to; the least is that all hits, copies too. */
 	if (end != GW_STATIC_LEAST && end != GW_STATIC_MIDDLE)
-		gw_static_open_traffic(&a->parts, a->parts.gather, end, work);
+		gw_static_open_traffic(&a->parts, end, work);
 	gw_static_copies(parts, work);
 	if (end == GW_STATIC_LEAST)
-		gw_static_open_traffic(&a->parts, a->parts.gather, end, work);
+		gw_static_open_traffic(&a->parts, end, work);
 	if (a->in->cfg) {
 		*open = machine_rows(a, parts, work);
 		add_wavefronts(parts->gather, work);

@@ -224,9 +224,9 @@ struct open_bytes {
 	double loads, all_loads, stores;
 };
 
-static struct open_bytes open_bytes(const struct gw_static_in *in, const struct gw_gather *from,
-                                    enum gw_static_end end)
+static struct open_bytes open_bytes(const struct gw_static_in *in, enum gw_static_end end)
 {
+	const struct gw_gather *from = in->gather;
 	struct open_bytes o = {0};
 
 	for (uint32_t i = 0; i < from->count; i++) {
@@ -275,10 +275,11 @@ static double from_memory(double asked, double extent, double l2_size)
 	return once + (asked - once) * lost;
 }
 
-static void likely_traffic(const struct gw_static_in *in, const struct gw_gather *from,
-                           enum gw_static_end end, double extent, struct gw_work *work)
+static void likely_traffic(const struct gw_static_in *in, enum gw_static_end end,
+                           struct gw_work *work)
 {
-	struct open_bytes o = open_bytes(in, from, end);
+	struct open_bytes o = open_bytes(in, end);
+	double extent = gw_static_extent(in, false);
 	double l1_size = gw_param_value(in->device, GW_PARAM_l1_size);
 	double l2_size = gw_param_value(in->device, GW_PARAM_l2_size);
 	double known = gw_either(gw_work_value(work, GW_WORK_l1_hit_rate), 0);
@@ -305,9 +306,10 @@ static void likely_traffic(const struct gw_static_in *in, const struct gw_gather
 		               fmax(from_memory(o.stores, extent, l2_size) - l2_size, 0));
 }
 
-void gw_static_open_traffic(const struct gw_static_in *in, const struct gw_gather *from,
-                            enum gw_static_end end, struct gw_work *work)
+void gw_static_open_traffic(const struct gw_static_in *in, enum gw_static_end end,
+                            struct gw_work *work)
 {
+	const struct gw_gather *from = in->gather;
 	double loads = gw_work_value(work, GW_WORK_global_load_sectors) * GW_SECTOR_BYTES;
 	double stores = gw_work_value(work, GW_WORK_global_store_sectors) * GW_SECTOR_BYTES;
 	bool most = end == GW_STATIC_MOST, open = false;
@@ -317,7 +319,7 @@ void gw_static_open_traffic(const struct gw_static_in *in, const struct gw_gathe
 	if (!open)
 		return;
 	if (end != GW_STATIC_LEAST && !most) {
-		likely_traffic(in, from, end, gw_static_extent(in, false), work);
+		likely_traffic(in, end, work);
 		return;
 	}
 	gw_static_set(work, GW_WORK_l1_hit_rate, most ? 0 : 1, 1);

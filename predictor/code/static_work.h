@@ -79,11 +79,11 @@ bool gw_static_at(const struct gw_static_in *in, const struct gw_cfg *cfg, enum 
                   struct gw_arena *arena, struct gw_gather *out);
 
 /**
- * Where data decide addresses of global memory that @p from has gathered: the rows of @p work that
+ * Where data decide addresses of global memory that @p in has gathered: the rows of @p work that
  * say where loads are served, all by L1 (LEAST), all by device memory (MOST), or in between.
  */
-void gw_static_open_traffic(const struct gw_static_in *in, const struct gw_gather *from,
-                            enum gw_static_end end, struct gw_work *work);
+void gw_static_open_traffic(const struct gw_static_in *in, enum gw_static_end end,
+                            struct gw_work *work);
 
 /**
  * Set the rows share_* of @p work: the most that each pipe can have of the warp instructions of a
