@@ -173,10 +173,11 @@ void agent_seen_device(struct agent_node *n, struct agent_seen *s, uint32_t ordi
 	for (int i = 0; i < GW_IDLE_CAUSES; i++) {
 		const double idle =
 		        since(n, (double)now->idle_ns[i], &s->device[ordinal].idle_ns[i]);
+		const enum agent_lost to = idle_lost_to((enum gw_idle_cause)i, now);
 
 		g->idle_ns[i] += timed ? idle : 0;
-		if (timed && idle_lost_to((enum gw_idle_cause)i, now) < AGENT_LOSSES)
-			g->lost_ns[idle_lost_to((enum gw_idle_cause)i, now)] += idle;
+		if (timed && to < AGENT_LOSSES)
+			g->lost_ns[to] += idle;
 	}
 	for (int i = 0; i < AGENT_SLOW; i++)
 		g->lost_ns[lost_to((enum gw_slow_cause)i, now->reasons)] +=
@@ -255,7 +256,7 @@ static void count_judged(struct agent_gpu *g, struct agent_past *past, double la
 
 	past->interval = g->interval;
 	past->judged = before + launches;
-	g->came += !before;
+	g->came += before == 0;
 	g->enough += before < AGENT_ENOUGH && past->judged >= AGENT_ENOUGH;
 }
 
