@@ -255,7 +255,7 @@ static void start(void *unused)
 	close(at);
 }
 
-/* Kernels that were met while it was made. */
+/* Kernels that were interned before it was mapped. */
 static void add_kernels(void)
 {
 	uint32_t count = atomic_load(&gw_hot.shared->kernel_count);
