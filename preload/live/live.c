@@ -462,5 +462,5 @@ void gw_live_abandon(void)
 	gw_live_entries_abandon();
 	gw_live_tables_abandon();
 	gw_live_graphs_abandon();
-	gw_live_idle_abandon();
+	gw_live_idle_forget();
 }
