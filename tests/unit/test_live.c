@@ -2,6 +2,7 @@
 /* The live segment as the worker writes it and the command reads it, in one process. */
 #include "cli/live/tables.h"
 #include "cli/log/reader.h"
+#include "preload/live/graph_sums.h"
 #include "preload/live/live.h"
 #include "preload/live/log.h"
 #include "preload/maps/memory.h"
@@ -138,6 +139,25 @@ TEST_WITH(a_full_table_is_said_once_and_counted, start, stop)
 	gw_live_totals((const uint64_t[GW_COUNTERS]){0});
 	assert_true(gw_live_totals_of(&file, &t));
 	assert_int_equal(t.configs_refused, 3);
+}
+
+TEST_WITH(graphs_beyond_those_with_a_place_are_said_once, start, stop)
+{
+	const uint32_t most = file.head->graph_times.count;
+	struct gw_live_graph_time *t =
+	        (struct gw_live_graph_time *)(void *)(file.data + file.head->graph_times.offset);
+	struct gw_reason why;
+
+	for (uint32_t graph = 1; graph <= most; graph++)
+		gw_live_graph_launched(&(struct gw_graph_run){.graph = graph});
+	assert_false(gw_degraded_get(0, &why));
+	for (uint32_t i = 0; i < 3; i++)
+		gw_live_graph_launched(&(struct gw_graph_run){.graph = most + 1 + i});
+	gw_live_graph_launched(&(struct gw_graph_run){.graph = most});
+	assert_int_equal(t[most - 1].graph, most);
+	assert_int_equal(t[most - 1].launches, 2);
+	assert_true(gw_degraded_get(0, &why) && why.code == GW_DEGRADED_SEGMENT);
+	assert_false(gw_degraded_get(1, &why));
 }
 
 TEST_WITH(an_entry_that_was_being_written_is_left_out, start, stop)
