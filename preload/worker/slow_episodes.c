@@ -7,6 +7,7 @@
 #include "preload/live/log.h"
 #include "preload/maps/memory.h"
 #include "preload/maps/state.h"
+#include "preload/runtime/degrade.h"
 #include "preload/runtime/options.h"
 #include "preload/worker/launches.h"
 #include "preload/worker/registry.h"
@@ -155,6 +156,10 @@ void gw_episodes_graph(const struct gw_graph_time *time)
 		graphs = gw_slow_new(GW_CONFIGS_MAX - 1);
 	if (!graphs || !slow)
 		return;
+	if (time->graph >= GW_CONFIGS_MAX)
+		gw_degrade(GW_DEGRADED_TABLE_FULL,
+		           "more than %d graphs: later ones have no slow episodes",
+		           GW_CONFIGS_MAX - 1);
 	gw_gpu_clock_at(time->device, time->call_ns,
 	                time->call_ns + (uint64_t)(time->seconds * 1e9), &s.clock);
 	if (gw_slow_observe(graphs, time->graph, &s, &e))
