@@ -20,8 +20,10 @@ enum {
 	GRAPHS = 256,       /* graphs whose launches are summed whole … */
 	PARTS = 768,        /* … and their configurations, each of a graph */
 	PLACES = GW_LIVE_SUMS / 2 - GRAPHS - PARTS,
-	SPANS = 64,         /* a span is this part of the time since the first */
-	SKETCHED = 1 << 12, /* sums that may have histograms: a span ends when there are so many */
+	SPANS = 64, /* a span is this part of the time since the first */
+	/* Sums that may have histograms. A span ends when there are so many: no more outlive a
+	   kill. */
+	SKETCHED = PLACES,
 };
 static const uint64_t SPAN_NS = UINT64_C(10000000000);
 /* A record has 32 bits for it: then the sum goes on in another. */
