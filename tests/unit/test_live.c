@@ -141,6 +141,30 @@ TEST_WITH(a_full_table_is_said_once_and_counted, start, stop)
 	assert_int_equal(t.configs_refused, 3);
 }
 
+TEST_WITH(rings_and_kernels_beyond_those_with_a_place_are_said, start, stop)
+{
+	struct gw_thread t = {.mask = 7};
+	struct gw_reason why;
+	static char name[1 << 12];
+
+	for (uint32_t n = 1; n < GW_LIVE_RINGS; n++) /* one is there */
+		gw_live_ring(&t);
+	assert_false(gw_degraded_get(0, &why));
+	t.live = 0;
+	gw_live_ring(&t);
+	assert_int_equal(t.live, 0);
+	assert_true(gw_degraded_get(0, &why) && why.code == GW_DEGRADED_SEGMENT);
+	gw_degraded_reset();
+	memset(name, 'k', sizeof(name) - 1);
+	gw_hot.shared->kernels[1].name = name;
+	for (uint32_t n = 0; n < GW_LIVE_KERNELS / sizeof(name) - 5; n++)
+		gw_live_kernel(1);
+	assert_false(gw_degraded_get(0, &why));
+	for (uint32_t n = 0; n < 10; n++)
+		gw_live_kernel(1);
+	assert_true(gw_degraded_get(0, &why) && why.code == GW_DEGRADED_SEGMENT);
+}
+
 TEST_WITH(graphs_beyond_those_with_a_place_are_said_once, start, stop)
 {
 	const uint32_t most = file.head->graph_times.count;
