@@ -191,9 +191,10 @@ void gw_pm_records_end(void)
 
 void gw_pm_records_ran(uint64_t ns)
 {
-	if (!seen.opened_ns)
-		return;
-	atomic_store(&pm.lag_ns, ns > seen.opened_ns ? ns - seen.opened_ns : 0);
+	const uint64_t lag = ns - seen.opened_ns;
+
+	if (seen.opened_ns) /* the clock may have been set meanwhile */
+		atomic_store(&pm.lag_ns, lag < RECORDS_MS * MS ? lag : 0);
 	seen.opened_ns = 0;
 }
 
