@@ -60,14 +60,17 @@ static uint32_t location(CUdevice device, CUdevice_attribute which)
 	return (uint32_t)value;
 }
 
-static void meet(int ordinal, struct gw_device_entry *d)
+void gw_device_meet(int ordinal)
 {
+	struct gw_device_entry *d = gw_device_entry(ordinal);
 	struct gw_record_device r = {.ordinal = (uint32_t)ordinal};
 	uint32_t pci[3];
 	char tail[256 + 33] = "";
 	size_t memory = 0, n;
 	CUuuid uuid = {{0}};
 
+	if (!d || d->id || gone) /* with each launch: the driver is asked once */
+		return;
 	r.id = d->id = ++count;
 	pci[0] = location(ordinal, CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID);
 	pci[1] = location(ordinal, CU_DEVICE_ATTRIBUTE_PCI_BUS_ID);
@@ -93,13 +96,4 @@ static void meet(int ordinal, struct gw_device_entry *d)
 	gw_log_write(GW_RECORD_DEVICE, &r, sizeof(r), tail, n);
 	gw_live_identity(&r, tail, (const unsigned char *)uuid.bytes, pci);
 	gw_device_profile_use(r.id, tail);
-}
-
-/* With each launch: the driver is asked once, and what asking needs is set up then. */
-void gw_device_meet(int ordinal)
-{
-	struct gw_device_entry *d = gw_device_entry(ordinal);
-
-	if (d && !d->id && !gone)
-		meet(ordinal, d);
 }

@@ -339,10 +339,12 @@ static bool busy_round(void)
 	return worker.events || atomic_load(&gw_counters[GW_COUNTER_joined]) != joined;
 }
 
-/* In mode watch fewer rounds take less CPU, as long as rings have room for many times as much. */
+/* In mode watch fewer rounds take less CPU, as long as rings have room for many times as much and
+ * no window is to be opened. */
 static bool few_launches(void)
 {
-	return gw_options_watch() && worker.events < gw_options.ring / FEW_OF_RING;
+	return gw_options_watch() && worker.events < gw_options.ring / FEW_OF_RING &&
+	       !gw_windows_soon(IDLE_MS);
 }
 
 static void sleep_between_rounds(void)
