@@ -91,6 +91,7 @@ static struct {
 	uint64_t counted, counted_ns; /* what counters_due() went by */
 	uint64_t configs_ns;          /* when there were last more … */
 	uint32_t configs;             /* … configurations than so many */
+	uint32_t open;                /* so many of the first ones have arguments */
 	uint32_t came;                /* launches of the next round that were taken in this one */
 	uint32_t events;              /* of the last round */
 	bool span_over;               /* sums were written since the log was */
@@ -230,14 +231,22 @@ static void show_totals(void)
 	gw_live_totals(totals);
 }
 
-/* A configuration was new within the last seconds: where code is read, its arguments are needed. */
+/* Some configuration that was new within the last seconds has no arguments, which are needed where
+ * code is read. */
 static bool configurations_come(uint64_t now)
 {
+	const struct gw_config_entry *c;
+
 	if (gw_config_count() != worker.configs) {
 		worker.configs = gw_config_count();
 		worker.configs_ns = now;
 	}
-	return now - worker.configs_ns < NEW_MS * GW_MS;
+	for (; worker.open < worker.configs; worker.open++) {
+		c = gw_config_entry(worker.open + 1);
+		if (c->slot && !c->arguments)
+			return now - worker.configs_ns < NEW_MS * GW_MS;
+	}
+	return false;
 }
 
 /*
