@@ -71,7 +71,6 @@ enum {
 	COUNTERS_MS = 60000,  /* … with counters at least so often */
 	FINISH_MS = 5000,     /* how long an exiting program waits for us at most, in all */
 	HOLD_PART = 10,       /* of its run time is what it may be held for answers */
-	NEW_MS = 10000,       /* after a new configuration launches leave arguments, where wanted */
 	ALONE_MS = 1000,      /* between looks of an idle one whether any other thread is left */
 };
 
@@ -89,9 +88,6 @@ static struct {
 	uint64_t started_ns, begun_ns, flushed_ns, written_ns;
 	uint64_t busy_ns, alone_ns;   /* when there was something to do; looked who is left */
 	uint64_t counted, counted_ns; /* what counters_due() went by */
-	uint64_t configs_ns;          /* when there were last more … */
-	uint32_t configs;             /* … configurations than so many */
-	uint32_t open;                /* so many of the first ones have arguments */
 	uint32_t came;                /* launches of the next round that were taken in this one */
 	uint32_t events;              /* of the last round */
 	bool span_over;               /* sums were written since the log was */
@@ -231,24 +227,6 @@ static void show_totals(void)
 	gw_live_totals(totals);
 }
 
-/* Some configuration that was new within the last seconds has no arguments, which are needed where
- * code is read. */
-static bool configurations_come(uint64_t now)
-{
-	const struct gw_config_entry *c;
-
-	if (gw_config_count() != worker.configs) {
-		worker.configs = gw_config_count();
-		worker.configs_ns = now;
-	}
-	for (; worker.open < worker.configs; worker.open++) {
-		c = gw_config_entry(worker.open + 1);
-		if (c->slot && !c->arguments)
-			return now - worker.configs_ns < NEW_MS * GW_MS;
-	}
-	return false;
-}
-
 /*
  * Mode watch needs the predictions of launches that are timed: the others are read here, on another
  * core. They stand as they are meanwhile, for nothing is learnt between windows.
@@ -256,9 +234,9 @@ static bool configurations_come(uint64_t now)
 static void choose_reader(uint64_t now)
 {
 	const uint32_t wanted = atomic_load_explicit(&gw_hot.arguments, memory_order_relaxed);
-	const bool come = configurations_come(now);
+	const bool lack = gw_configure_lacks_arguments(now);
 	const bool launches =
-	        gw_options.mode != GW_MODE_WATCH || gw_windows_open() || (wanted && come);
+	        gw_options.mode != GW_MODE_WATCH || gw_windows_open() || (wanted && lack);
 	const uint32_t reads = launches ? GW_HOT_READS | wanted : 0;
 
 	if (reads != atomic_load_explicit(&gw_hot.reads, memory_order_relaxed))
