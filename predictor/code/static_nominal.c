@@ -65,7 +65,7 @@ bool gw_static_nominal(const struct gw_static_in *in, const struct gw_cfg *cfg,
 
 /* What an address is made from: directly, behind a load, and by what only decides. */
 enum { DIRECT = 1, BEHIND = 2, DECIDES = 4 };
-enum { QUESTIONS_MOST = 64, SCRATCH = 4 << 20 /* bytes */ };
+enum { QUESTIONS_MOST = 64, SCRATCH = 4 << 20, POOL = 2 << 20 /* bytes */ };
 
 /* A question: where the address of one access comes from. */
 struct origin {
@@ -89,19 +89,34 @@ static bool within(const struct gw_ir_program *p, uint32_t block, uint32_t loop)
 	return at == loop;
 }
 
-/* The allocation that the pointer at @p offset of the arguments begins. */
+/* The argument at @p offset; 0: none is there. */
+static uint64_t word_at(const struct gw_static_in *in, uint64_t offset)
+{
+	uint64_t word;
+
+	return gw_bytes_get(in->arguments, offset, &word, sizeof(word)) ? word : 0;
+}
+
+/* The allocation that the pointer at @p offset of the arguments begins; others that lead into it
+ * tell that it is no array. */
 static void add_pointer(struct origin *o, uint64_t offset)
 {
+	const struct gw_static_in *in = o->in;
 	uint64_t pointer;
 
 	offset &= ~UINT64_C(7); /* machine code loads its halves */
-	if (!gw_bytes_get(o->in->arguments, offset, &pointer, 8))
-		return;
-	for (uint32_t m = 0; m < o->in->memory_count; m++)
-		if (o->in->memory[m].begin == pointer && o->memory != &o->in->memory[m]) {
-			o->several |= o->memory != NULL;
-			o->memory = &o->in->memory[m];
-		}
+	pointer = word_at(in, offset);
+	for (uint32_t i = 0; i < in->memory_count; i++) {
+		const struct gw_static_memory *m = &in->memory[i];
+
+		if (m->begin != pointer || o->memory == m)
+			continue;
+		o->several |= o->memory != NULL;
+		o->memory = m;
+		for (uint64_t at = 0; at < in->arguments.size; at += 8)
+			o->several |= at != offset && word_at(in, at) >= m->begin &&
+			              word_at(in, at) < m->end;
+	}
 }
 
 static void follow_all(struct gw_reach *r, const struct gw_ir_insn *insn, unsigned marks)
@@ -205,6 +220,12 @@ static double bytes_of(const struct gw_static_memory *m)
 	return (double)(m->end - m->begin);
 }
 
+/* Whether it may be a part of a pool, whose arrays are smaller: pools grow by so much. */
+static bool is_pool(const struct gw_static_memory *m)
+{
+	return (m->end - m->begin) % POOL == 0;
+}
+
 /** A load in a loop that data end, and what its address is made from. */
 struct walk {
 	struct origin from;
@@ -262,7 +283,8 @@ static void along_row(struct gw_reach *r, const struct gw_static_in *in, const s
 	double most, taken = bytes_taken(p, walks, count, w, &most), length, step = 1;
 	double sectors = 1, apart = 1, bytes = width;
 
-	if (!row.memory || row.several || row.memory == w->from.memory)
+	if (!row.memory || row.several || row.memory == w->from.memory ||
+	    (is_pool(row.memory) && is_pool(w->from.memory)))
 		return;
 	length = bytes_of(w->from.memory) * width_of(p, w->from.bound) / bytes_of(row.memory);
 	if (w->from.lanes) {
