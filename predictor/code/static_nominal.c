@@ -65,7 +65,7 @@ bool gw_static_nominal(const struct gw_static_in *in, const struct gw_cfg *cfg,
 
 /* What an address is made from: directly, behind a load, and by what only decides. */
 enum { DIRECT = 1, BEHIND = 2, DECIDES = 4 };
-enum { QUESTIONS_MOST = 64, SCRATCH = 4 << 20, POOL = 2 << 20 /* bytes */ };
+enum { QUESTIONS_MOST = 64, LOADS_MOST = 8, SCRATCH = 4 << 20, POOL = 2 << 20 /* bytes */ };
 
 /* A question: where the address of one access comes from. */
 struct origin {
@@ -77,7 +77,8 @@ struct origin {
 	bool halves;           /* made from what is halved in the loop */
 	bool drawn;            /* what decides in the loop was loaded before */
 	bool several;          /* pointers into more than one allocation, or an atomic's result */
-	const struct gw_static_memory *memory; /* that the pointer leads into; NULL: not known */
+	uint32_t loads[LOADS_MOST], load_count; /* it is made from directly */
+	const struct gw_static_memory *memory;  /* that the pointer leads into; NULL: not known */
 };
 
 static bool within(const struct gw_ir_program *p, uint32_t block, uint32_t loop)
@@ -138,6 +139,15 @@ static uint32_t load_at(const struct gw_ir_program *p, uint32_t index)
 	return GW_IR_NONE;
 }
 
+static void note_load(struct origin *o, uint32_t index)
+{
+	for (uint32_t i = 0; i < o->load_count; i++)
+		if (o->loads[i] == index)
+			return;
+	if (o->load_count < LOADS_MOST)
+		o->loads[o->load_count++] = index;
+}
+
 static void meet_load(struct gw_reach *r, struct origin *o, uint32_t index, unsigned marks)
 {
 	const struct gw_ir_insn *load = &r->p->insns[index];
@@ -151,6 +161,7 @@ static void meet_load(struct gw_reach *r, struct origin *o, uint32_t index, unsi
 		return;
 	}
 	if (marks & DIRECT) {
+		note_load(o, index);
 		o->several |= load->op == IR_ATOM;
 		if (within(r->p, r->block[index], o->loop))
 			o->chases = true;
@@ -200,19 +211,52 @@ static void follow(struct gw_reach *r, const struct gw_ir_insn *insn, uint32_t s
 	gw_reach_guard(r, insn, DECIDES);
 }
 
+static struct origin nothing_known(struct gw_reach *r, const struct gw_static_in *in, uint32_t loop)
+{
+	const struct gw_ir_program *p = in->program;
+
+	memset(r->marks, 0, p->operand_count);
+	memset(r->entry, 0, (size_t)p->block_count * r->places);
+	return (struct origin){.in = in, .loop = loop, .bound = GW_IR_NONE};
+}
+
 static struct origin ask(struct gw_reach *r, const struct gw_static_in *in, uint32_t load,
                          uint32_t loop)
 {
-	const struct gw_ir_program *p = in->program;
-	struct origin o = {.in = in, .loop = loop, .bound = GW_IR_NONE};
+	struct origin o = nothing_known(r, in, loop);
 
 	r->arg = &o;
-	memset(r->marks, 0, p->operand_count);
-	memset(r->entry, 0, (size_t)p->block_count * r->places);
-	gw_reach_use(r, &p->insns[load], 0, DIRECT);
-	gw_reach_use(r, &p->insns[load], 1, DIRECT);
+	gw_reach_use(r, &in->program->insns[load], 0, DIRECT);
+	gw_reach_use(r, &in->program->insns[load], 1, DIRECT);
 	gw_reach_run(r);
 	return o;
+}
+
+static bool is_open_load(const struct gw_gather *g, uint32_t insn)
+{
+	for (uint32_t i = 0; i < g->count; i++)
+		if (g->access[i].insn == insn)
+			return gw_static_is_open(&g->access[i]);
+	return false;
+}
+
+/* Whether the loop ends between two places that were loaded: where it begins and where it ends. */
+static bool has_two_bounds(struct gw_reach *r, const struct gw_static_in *in, uint32_t loop)
+{
+	const struct gw_ir_program *p = in->program;
+	struct origin o = nothing_known(r, in, loop);
+	unsigned bounds = 0;
+
+	r->arg = &o;
+	for (uint32_t b = 0; b < p->block_count; b++)
+		for (uint32_t s = 0; s < p->blocks[b].succ_count; s++)
+			if (within(p, b, loop) &&
+			    !within(p, p->succs[p->blocks[b].succ_first + s], loop))
+				gw_reach_test(r, b, DIRECT);
+	gw_reach_run(r);
+	for (uint32_t i = 0; i < o.load_count; i++)
+		bounds += !is_open_load(in->gather, o.loads[i]);
+	return bounds >= 2;
 }
 
 static double bytes_of(const struct gw_static_memory *m)
@@ -274,7 +318,7 @@ struct found {
  * drawn from an exponential distribution it is four times that.
  */
 static void along_row(struct gw_reach *r, const struct gw_static_in *in, const struct walk *walks,
-                      uint32_t count, const struct walk *w, struct found *out)
+                      uint32_t count, const struct walk *w, bool bounded, struct found *out)
 {
 	const struct gw_ir_program *p = in->program;
 	const double lanes = GW_REQUEST_LANES, width = width_of(p, w->insn);
@@ -284,7 +328,8 @@ static void along_row(struct gw_reach *r, const struct gw_static_in *in, const s
 	double sectors = 1, apart = 1, bytes = width;
 
 	if (!row.memory || row.several || row.memory == w->from.memory ||
-	    (is_pool(row.memory) && is_pool(w->from.memory)))
+	    (is_pool(row.memory) && is_pool(w->from.memory)) ||
+	    (!bounded && !has_two_bounds(r, in, w->from.loop)))
 		return;
 	length = bytes_of(w->from.memory) * width_of(p, w->from.bound) / bytes_of(row.memory);
 	if (w->from.lanes) {
@@ -359,7 +404,7 @@ static void look(struct gw_reach *r, const struct gw_static_in *in, struct gw_st
 		if (w->from.halves)
 			by_halves(in, w, &found);
 		else if (!w->from.chases && w->from.bound != GW_IR_NONE)
-			along_row(r, in, walks, count, w, &found);
+			along_row(r, in, walks, count, w, rounds->likely > 0, &found);
 		if (!(found.rounds.likely > 0))
 			continue;
 		out->access[w->access] = found.access;
