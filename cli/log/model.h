@@ -85,7 +85,8 @@ struct gw_gpu {
 
 /** A reason why something is missing, and in how many logs. */
 struct gw_log_reason {
-	char *text;
+	char *text;           /**< a kernel in it has its short name */
+	char *recorded;       /**< as in the log */
 	uint32_t code, files; /**< enum gw_degraded */
 	uint64_t seen;        /**< DEGRADED records */
 };
