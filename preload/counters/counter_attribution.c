@@ -68,7 +68,7 @@ void gw_counter_attribution_start(void)
 	memset(sets, 0, sizeof(sets));
 	missing_ns = 0;
 	for (unsigned i = 0; i < GW_PM_WINDOWS; i++)
-		windows[i].count = windows[i].begun = windows[i].ended = 0;
+		windows[i].count = windows[i].lost = windows[i].begun = windows[i].ended = 0;
 }
 
 static uint64_t dropped(void)
