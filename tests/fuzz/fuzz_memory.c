@@ -80,7 +80,11 @@ static void check_rows(const struct gw_ir_program *program, const struct gw_gath
 {
 	static struct gw_device device;
 	struct gw_timing timing;
-	struct gw_static_in in = {program, gather, &timing, &device, launch, NULL, 0};
+	struct gw_static_in in = {.program = program,
+	                          .gather = gather,
+	                          .timing = &timing,
+	                          .device = &device,
+	                          .launch = launch};
 	struct gw_work work;
 
 	if (!*device.name)
