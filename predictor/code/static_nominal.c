@@ -309,6 +309,7 @@ static double bytes_taken(const struct gw_ir_program *p, const struct walk *walk
 struct found {
 	struct gw_static_rounds rounds;
 	struct gw_static_walk access;
+	double apart; /* the warp's rounds over the mean of its lanes' */
 };
 
 /*
@@ -325,7 +326,7 @@ static void along_row(struct gw_reach *r, const struct gw_static_in *in, const s
 	const uint32_t block = in->launch->config.block.x;
 	struct origin row = ask(r, in, w->from.bound, w->from.loop);
 	double most, taken = bytes_taken(p, walks, count, w, &most), length, step = 1;
-	double sectors = 1, apart = 1, bytes = width;
+	double sectors = 1, bytes = width;
 
 	if (!row.memory || row.several || row.memory == w->from.memory ||
 	    (is_pool(row.memory) && is_pool(w->from.memory)) ||
@@ -341,11 +342,11 @@ static void along_row(struct gw_reach *r, const struct gw_static_in *in, const s
 		sectors = fmin(fmax(length, width) * lanes / GW_SECTOR_BYTES, lanes) / LONGEST;
 		bytes = lanes * width / LONGEST;
 		length *= LONGEST;
-		apart = LONGEST;
+		out->apart = LONGEST;
 	}
 	out->access.sectors = fmax(sectors, 1);
-	out->access.low = fmax(sectors * apart, 1);
-	out->access.high = fmax(sectors / apart, 1);
+	out->access.low = fmax(sectors * out->apart, 1);
+	out->access.high = fmax(sectors / out->apart, 1);
 	out->access.bytes = bytes;
 	out->rounds.likely = length / (step * taken);
 	if (most > taken) /* what is left over of rounds that take more at a time */
@@ -391,7 +392,31 @@ static uint32_t find_walks(struct gw_reach *r, const struct gw_static_in *in, st
 	return count;
 }
 
-static void look(struct gw_reach *r, const struct gw_static_in *in, struct gw_static_walks *out)
+/* In a loop where a warp goes on with the longest of its lanes' rows, what else has a place that
+ * data decide is asked for by the lanes that go on. */
+static void beside_rows(const struct gw_reach *r, const struct gw_static_in *in,
+                        const double *apart, struct gw_static_walks *out)
+{
+	const struct gw_gather *g = in->gather;
+
+	for (uint32_t i = 0; i < g->count; i++) {
+		const struct gw_gather_access *a = &g->access[i];
+		uint32_t loop = in->program->blocks[r->block[a->insn]].loop;
+		double near = width_of(in->program, a->insn);
+
+		if (a->space != IR_SPACE_GLOBAL || loop == GW_IR_NONE || !(apart[loop] > 1) ||
+		    !gw_static_is_open(a) || out->access[i].sectors > 0)
+			continue;
+		near = fmin(fmax(near, 1), GW_REQUEST_LANES);
+		out->access[i].low = near;
+		out->access[i].sectors = fmax(sqrt(near * GW_REQUEST_LANES) / apart[loop], 1);
+		out->access[i].high = GW_REQUEST_LANES / apart[loop] / apart[loop];
+		out->access[i].bytes = out->access[i].sectors * GW_SECTOR_BYTES;
+	}
+}
+
+static void look(struct gw_reach *r, const struct gw_static_in *in, double *apart,
+                 struct gw_static_walks *out)
 {
 	struct walk walks[QUESTIONS_MOST + 1];
 	uint32_t count = find_walks(r, in, walks);
@@ -399,7 +424,7 @@ static void look(struct gw_reach *r, const struct gw_static_in *in, struct gw_st
 	for (uint32_t i = 0; i < count; i++) {
 		const struct walk *w = &walks[i];
 		struct gw_static_rounds *rounds = &out->rounds[w->from.loop];
-		struct found found = {{0, 0}, {0, 0, 0, 0}};
+		struct found found = {{0, 0}, {0, 0, 0, 0}, 1};
 
 		if (w->from.halves)
 			by_halves(in, w, &found);
@@ -410,7 +435,9 @@ static void look(struct gw_reach *r, const struct gw_static_in *in, struct gw_st
 		out->access[w->access] = found.access;
 		if (!(rounds->likely > 0 && rounds->likely <= found.rounds.likely))
 			*rounds = found.rounds;
+		apart[w->from.loop] = found.apart;
 	}
+	beside_rows(r, in, apart, out);
 }
 
 const struct gw_static_walks *gw_static_walks(const struct gw_static_in *in, struct gw_arena *arena)
@@ -418,6 +445,7 @@ const struct gw_static_walks *gw_static_walks(const struct gw_static_in *in, str
 	struct gw_static_walks *out = gw_arena_array(arena, 1, sizeof(*out));
 	struct gw_reach r = {.rule = follow};
 	struct gw_arena scratch;
+	double *apart;
 	bool any;
 
 	if (!in->memory_count || !in->program->loop_count || !out)
@@ -427,9 +455,10 @@ const struct gw_static_walks *gw_static_walks(const struct gw_static_in *in, str
 	if (!out->rounds || !out->access)
 		return NULL;
 	gw_arena_init(&scratch, SCRATCH);
-	any = gw_reach_init(&r, in->program, &scratch);
+	apart = gw_arena_array(&scratch, in->program->loop_count, sizeof(*apart));
+	any = apart && gw_reach_init(&r, in->program, &scratch);
 	if (any)
-		look(&r, in, out);
+		look(&r, in, apart, out);
 	gw_arena_free(&scratch);
 	return any ? out : NULL;
 }
