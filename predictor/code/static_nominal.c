@@ -82,6 +82,7 @@ struct origin {
 	uint32_t bound; /* a load before the loop that it is made from; GW_IR_NONE: none */
 	bool lanes, far,
 	        warps; /* made from the thread's index: directly, behind a load, by warps */
+	bool place;    /* it is of an address, not of a loop's end */
 	bool chases;   /* made from what the loop loads */
 	bool halves;   /* made from what is halved in the loop */
 	bool drawn;    /* what decides in the loop was loaded before */
@@ -207,7 +208,7 @@ static void follow(struct gw_reach *r, const struct gw_ir_insn *insn, uint32_t s
 	case IR_SHRU:
 		by = gw_ir_is_constant(uses[1]) ? gw_ir_constant(r->p, uses[1]) : 0;
 		o->halves |= by == 1 && within(r->p, r->block[index], o->loop);
-		if (by >= WARP_SHIFT && by < WORD) { /* alike in all lanes */
+		if (o->place && by >= WARP_SHIFT && by < WORD) { /* alike in all lanes */
 			o->warps = true;
 			return;
 		}
@@ -239,6 +240,7 @@ static struct origin ask(struct gw_reach *r, const struct gw_static_in *in, uint
 {
 	struct origin o = nothing_known(r, in, loop);
 
+	o.place = true;
 	r->arg = &o;
 	gw_reach_use(r, &in->program->insns[load], 0, DIRECT);
 	gw_reach_use(r, &in->program->insns[load], 1, DIRECT);
