@@ -5,6 +5,8 @@
 #include "predictor/models/bounds.h"
 #include "predictor/models/inputs.h"
 
+#include <math.h>
+
 /* Where all that data leave open is less than this factor of time, the middle is near enough. */
 static const double OPEN_MOST = 2;
 /* Where what is likely may be off by no more than this in all, it is a prediction, of which the
@@ -237,6 +239,40 @@ static bool likely_rows(struct analysis *a, const char *open, struct gw_work *wo
 	return true;
 }
 
+static bool knows_traffic(const struct gw_work *work)
+{
+	return !isnan(gw_work_value(work, GW_WORK_dram_read_bytes) +
+	              gw_work_value(work, GW_WORK_dram_write_bytes));
+}
+
+/* Of rows that are open what is likely, where that is near enough; beside, the time says no more.
+ */
+static void add_likely(struct analysis *a, struct gw_work *work)
+{
+	struct gw_work likely;
+
+	if (!(end_time(a, GW_STATIC_LIKELY, &likely) > 0))
+		return;
+	for (unsigned f = 0; f < GW_WORK_FIELDS; f++)
+		if (isnan(work->q[f].value))
+			gw_static_set(work, f, likely.q[f].value, likely.q[f].confidence);
+}
+
+/* Of rows that addresses or counts leave open what they are at most: a verdict may need no more. */
+static void keep_most(struct gw_work *work, const struct gw_work *most)
+{
+	double l2 = gw_work_value(most, GW_WORK_l2_read_bytes) +
+	            gw_work_value(most, GW_WORK_l2_write_bytes);
+
+	for (unsigned i = 0; i < GW_WORK_FIELDS; i++) {
+		enum gw_work_field at = gw_work_upper_bound((enum gw_work_field)i);
+
+		if (at != GW_WORK_FIELDS && isnan(work->q[i].value))
+			gw_static_set(work, at, most->q[i].value, 1);
+	}
+	gw_static_set(work, GW_WORK_most_l2_total_bytes, l2, 1);
+}
+
 /*
  * How long the launch takes at least, where what memory contents decide may matter; else 0, and the
  * rows are of what is likely. What the walk did not follow to its end has no upper limit.
@@ -244,15 +280,25 @@ static bool likely_rows(struct analysis *a, const char *open, struct gw_work *wo
 static double least_time(struct analysis *a, bool elsewhere, const char *open, struct gw_work *work)
 {
 	struct gw_work end;
-	double least;
+	bool near = !elsewhere && gw_static_is_decided(&a->parts);
+	double least = 0, most;
 
-	if (gw_static_is_decided(&a->parts) && !elsewhere)
+	if (near && knows_traffic(work))
 		return 0;
 	a->parts.walks = gw_static_walks(&a->parts, a->arena);
-	least = end_time(a, GW_STATIC_LEAST, &end);
-	if (!elsewhere && end_time(a, GW_STATIC_MOST, &end) <= OPEN_MOST * least)
-		return 0;
-	if (!elsewhere && likely_rows(a, open, work))
+	if (!near)
+		least = end_time(a, GW_STATIC_LEAST, &end);
+	if (elsewhere)
+		return least > 0 ? least : INSTANT;
+	most = end_time(a, GW_STATIC_MOST, &end);
+	if (!near && most <= OPEN_MOST * least) {
+		add_likely(a, work);
+		near = true;
+	}
+	near = near || likely_rows(a, open, work);
+	if (isfinite(most))
+		keep_most(work, &end);
+	if (near)
 		return 0;
 	return least > 0 ? least : INSTANT;
 }

@@ -84,7 +84,7 @@ bool gw_static_is_open(const struct gw_gather_access *a);
 double gw_static_extent(const struct gw_static_in *in, bool loads);
 
 /** Whether the code and the arguments alone decide how often everything runs, and where: no count
- * is a range, no address is unknown, and no limit was met before a warp's end. */
+ * is a range, no address is unknown, and no limit was reached before a warp's end. */
 bool gw_static_is_decided(const struct gw_static_in *in);
 
 /** Places in the range of what data leave open: its ends, what is likely, and how far below and

@@ -107,22 +107,25 @@ enum gw_work_field gw_work_upper_bound(enum gw_work_field field)
 
 void gw_work_drop_refuted(struct gw_work *work)
 {
-#define WORK(name, unit, meaning)
-#define WORK_MOST(name, unit)                                                                      \
-	if (work->q[GW_WORK_##name].value > 2 * work->q[GW_WORK_most_##name].value)                \
-		work->q[GW_WORK_##name] = (struct gw_quantity){.value = NAN};
-#include "predictor/core/work.def"
-#undef WORK
+	for (unsigned i = 0; i < GW_WORK_FIELDS; i++) {
+		enum gw_work_field at = gw_work_upper_bound((enum gw_work_field)i);
+
+		if (at != GW_WORK_FIELDS && work->q[at].source > GW_SOURCE_STATIC &&
+		    work->q[i].value > 2 * work->q[at].value)
+			work->q[i] = (struct gw_quantity){.value = NAN};
+	}
 }
 
 bool gw_work_drop_most(struct gw_work *work)
 {
 	bool left = false;
 
-#define WORK(name, unit, meaning)
-#define WORK_MOST(name, unit) work->q[GW_WORK_most_##name] = (struct gw_quantity){.value = NAN};
-#include "predictor/core/work.def"
-#undef WORK
+	for (unsigned i = 0; i < GW_WORK_FIELDS; i++) {
+		enum gw_work_field at = gw_work_upper_bound((enum gw_work_field)i);
+
+		if (at != GW_WORK_FIELDS)
+			work->q[at] = (struct gw_quantity){.value = NAN};
+	}
 	for (unsigned i = 0; i < GW_WORK_FIELDS; i++)
 		left |= work->q[i].source != GW_SOURCE_NONE;
 	return !left;

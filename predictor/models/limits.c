@@ -66,14 +66,23 @@ static void limit(struct gw_work *work, enum gw_work_field field, double value)
 		q->value = fmin(q->value, value); /* NaN is no limit */
 }
 
-/* Upper bound from samples that give no value. */
-static void limit_sampled(struct gw_work *most)
+/*
+ * Upper bounds from samples that give no value, and from code that leaves addresses open. Of the
+ * latter L2 may fetch twice of what is asked of it.
+ */
+static void limit_stated(struct gw_work *most)
 {
 	for (unsigned i = 0; i < GW_WORK_FIELDS; i++) {
 		enum gw_work_field at = gw_work_upper_bound((enum gw_work_field)i);
+		bool fetched = i == GW_WORK_dram_read_bytes;
 
-		if (at != GW_WORK_FIELDS && most->q[at].source == GW_SOURCE_COUNTED)
+		if (at == GW_WORK_FIELDS)
+			continue;
+		if (most->q[at].source == GW_SOURCE_COUNTED)
 			limit(most, (enum gw_work_field)i, most->q[at].value);
+		else if (most->q[at].source == GW_SOURCE_STATIC)
+			limit(most, (enum gw_work_field)i,
+			      most->q[at].value * (fetched ? FETCHED_OF_L2 : 1));
 	}
 }
 
@@ -181,6 +190,14 @@ static double written_to_l2(const struct gw_work *work, double bytes)
 	return stored < bytes ? stored : bytes;
 }
 
+/* What becomes dirty in L2, at most: what stores write there, and a sector for each atomic
+ * operation. NaN: not known. */
+static double stored_in_l2(const struct gw_work *work)
+{
+	return gw_work_value(work, GW_WORK_l2_write_bytes) +
+	       SECTOR_BYTES * gw_work_value(work, GW_WORK_atomic_requests);
+}
+
 /* @p value where requests to L2 of @p each bytes come to less than it; @p value unless counted. */
 static double by_requests(const struct gw_work *work, double each, double value)
 {
@@ -192,7 +209,8 @@ static double by_requests(const struct gw_work *work, double each, double value)
 static void limit_memory(const struct gw_device *device, const struct gw_launch *launch,
                          double seconds, struct gw_work *most)
 {
-	double bytes = through_l2(device, launch, most, seconds), written, busy, dram;
+	double bytes = through_l2(device, launch, most, seconds);
+	double written, busy, fetched, dram, stored = stored_in_l2(most);
 
 	if (isnan(bytes))
 		return;
@@ -213,7 +231,13 @@ static void limit_memory(const struct gw_device *device, const struct gw_launch 
 	limit(most, GW_WORK_l2_write_bytes, busy * bytes);
 	limit(most, GW_WORK_l1_bytes, through_l1(device, launch, seconds));
 	limit(most, GW_WORK_l2_total_bytes, busy * bytes);
-	dram = by_requests(most, LINE_BYTES, FETCHED_OF_L2 * bytes) + WRITTEN_OF_L2 * bytes;
+	fetched = by_requests(most, LINE_BYTES, FETCHED_OF_L2 * bytes);
+	dram = fetched + WRITTEN_OF_L2 * bytes;
+	if (stored < bytes) {
+		limit(most, GW_WORK_dram_read_bytes, fetched);
+		limit(most, GW_WORK_dram_write_bytes, WRITTEN_OF_L2 * stored);
+		return;
+	}
 	/* Half of each: turning between them costs, too. */
 	limit(most, GW_WORK_dram_read_bytes, dram / 2);
 	limit(most, GW_WORK_dram_write_bytes, dram / 2);
@@ -272,7 +296,7 @@ struct gw_unmeasured gw_limits(const struct gw_device *device, const struct gw_l
 	struct gw_unmeasured most = {0};
 	struct gw_work all = *work;
 
-	limit_sampled(&all);
+	limit_stated(&all);
 	limit_pipes(&all);
 	limit_memory(device, launch, seconds, &all);
 	peaks_at_most(device, launch, &all, at_most);

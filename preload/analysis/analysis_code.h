@@ -18,7 +18,7 @@ enum {
 	GW_ANALYSIS_MEMORY = 64 << 20, /**< bytes of code, decoded kernels and the evaluations under
 	                               way, which share what the others leave … */
 	GW_ANALYSIS_ROOM = 16 << 20,   /**< … and get this much each at least, … */
-	GW_ANALYSIS_ROOM_ALONE = 32 << 20, /**< … this much where there is one at a time */
+	GW_ANALYSIS_ROOM_ALONE = 48 << 20, /**< … this much where there is one at a time */
 	GW_ANALYSIS_CODE_MAX = 1 << 20,    /**< longest machine code of a kernel that is read */
 	GW_ANALYSIS_PTX_MAX = 2 << 20,     /**< longest PTX text that is read */
 	GW_ANALYSIS_MEMORIES = 16,         /**< most allocations that are known of a launch */

@@ -25,7 +25,7 @@ enum {
 	 * GW_ANALYSIS_FIRST_MS. Beyond that … */
 	GW_ANALYSIS_ANSWERS_MS = 60000,
 	GW_ANALYSIS_PERCENT = 2, /**< … this share of the time since the start, or the budget's */
-	GW_ANALYSIS_WATCH_MS = 1000,    /**< the first in mode watch, on one thread, … */
+	GW_ANALYSIS_WATCH_MS = 2000,    /**< the first in mode watch, on one thread, … */
 	GW_ANALYSIS_WATCH_NOW_MS = 200, /**< … these at once and the others … */
 	GW_ANALYSIS_WATCH_PART = 10, /**< … in this part of the time since the start, for what runs
 	                                for long to be found; and then … */

@@ -22,11 +22,12 @@
 
 enum {
 	DEVICES = 64,
-	ANSWERS = 128,     /* that can wait for the worker */
-	PAUSE_MS = 100,    /* between samples at least */
-	SUMMED_MS = 10000, /* between their records where launches are in sums */
-	OTHERS_MS = 1000,  /* between looks at other processes: NVML averages over as long */
-	STOP_MS = 1000,    /* how long the end of a program waits for an answer */
+	ANSWERS = 128,       /* that can wait for the worker */
+	PAUSE_MS = 100,      /* between samples at least … */
+	PAUSE_SUMS_MS = 200, /* … and where launches are in sums: what is slow there lasts */
+	SUMMED_MS = 10000,   /* between their records where launches are in sums */
+	OTHERS_MS = 1000,    /* between looks at other processes: NVML averages over as long */
+	STOP_MS = 1000,      /* how long the end of a program waits for an answer */
 };
 /*
  * Of a CPU that asking may take, for each percent of GPUWATCH_BUDGET; on the H200 a sample takes
@@ -240,7 +241,9 @@ static void question(uint64_t devices)
 /* After a pause, and within the share. */
 static bool due(uint64_t now)
 {
-	return now - own.asked_ns >= PAUSE_MS * GW_MS &&
+	const uint64_t pause = gw_options_sum() ? PAUSE_SUMS_MS : PAUSE_MS;
+
+	return now - own.asked_ns >= pause * GW_MS &&
 	       (double)own.spent_ns <=
 	               SHARE * (double)gw_options.budget * (double)(now - own.begun_ns) +
 	                       (double)ADVANCE_NS;

@@ -6,13 +6,35 @@
 #include "preload/live/live.h"
 #include "preload/live/log.h"
 #include "preload/maps/configs.h"
+#include "preload/runtime/deadline.h"
 #include "preload/worker/registry.h"
 
+/* After a new configuration launches leave arguments, where some lacks them. */
+enum { NEW_MS = 10000 };
+
 static uint32_t configured; /* configurations that the predictor knows of */
+static uint32_t seen;       /* the same when gw_configure_lacks_arguments() was last asked … */
+static uint64_t seen_ns;    /* … and when there were last more */
+static uint32_t complete;   /* so many of the first ones have arguments */
 
 void gw_configure_start(void)
 {
-	configured = 0;
+	configured = seen = complete = 0;
+}
+
+bool gw_configure_lacks_arguments(uint64_t now)
+{
+	if (gw_config_count() != seen) {
+		seen = gw_config_count();
+		seen_ns = now;
+	}
+	for (; complete < seen; complete++) {
+		const struct gw_config_entry *c = gw_config_entry(complete + 1);
+
+		if (c->slot && !c->arguments)
+			return now - seen_ns < NEW_MS * GW_MS;
+	}
+	return false;
 }
 
 /* Whether @p before is of an earlier kind of hash than @p c, and its first launch had arguments of

@@ -34,6 +34,9 @@ void gw_configure_start(void);
  */
 void gw_configure_new(struct gw_predictor_set *fleet);
 
+/** Whether one has no arguments, and there was a new one in the ten seconds before @p now. */
+bool gw_configure_lacks_arguments(uint64_t now);
+
 /** Take the clock pair that the header will carry. */
 void gw_header_start(void);
 

@@ -63,6 +63,7 @@ enum {
 	IDLE_MS = 20,
 	SLEEP_MS = 250,
 	IDLE_AFTER_MS = 1000, /* without a launch */
+	FEW_OF_RING = 16,     /* launches in a round, as a part of a ring */
 	BUSY_MS = 1,          /* pause between rounds in which the worker itself analyses code */
 	FLUSH_MS = 100,       /* how often libcupti is asked for its records … */
 	FLUSH_FIRST_MS = 10,  /* … and at first, when there is everything to learn */
@@ -70,7 +71,6 @@ enum {
 	COUNTERS_MS = 60000,  /* … with counters at least so often */
 	FINISH_MS = 5000,     /* how long an exiting program waits for us at most, in all */
 	HOLD_PART = 10,       /* of its run time is what it may be held for answers */
-	NEW_MS = 10000,       /* after a new configuration launches leave arguments, where wanted */
 	ALONE_MS = 1000,      /* between looks of an idle one whether any other thread is left */
 };
 
@@ -88,9 +88,8 @@ static struct {
 	uint64_t started_ns, begun_ns, flushed_ns, written_ns;
 	uint64_t busy_ns, alone_ns;   /* when there was something to do; looked who is left */
 	uint64_t counted, counted_ns; /* what counters_due() went by */
-	uint64_t configs_ns;          /* when there were last more … */
-	uint32_t configs;             /* … configurations than so many */
 	uint32_t came;                /* launches of the next round that were taken in this one */
+	uint32_t events;              /* of the last round */
 	bool span_over;               /* sums were written since the log was */
 	bool begun;                   /* the log's header is written: something was launched */
 	bool alone, closed;           /* no thread but ours is left; the last word is written */
@@ -228,16 +227,6 @@ static void show_totals(void)
 	gw_live_totals(totals);
 }
 
-/* A configuration was new within the last seconds: where code is read, its arguments are needed. */
-static bool configurations_come(uint64_t now)
-{
-	if (gw_config_count() != worker.configs) {
-		worker.configs = gw_config_count();
-		worker.configs_ns = now;
-	}
-	return now - worker.configs_ns < NEW_MS * GW_MS;
-}
-
 /*
  * Mode watch needs the predictions of launches that are timed: the others are read here, on another
  * core. They stand as they are meanwhile, for nothing is learnt between windows.
@@ -245,9 +234,9 @@ static bool configurations_come(uint64_t now)
 static void choose_reader(uint64_t now)
 {
 	const uint32_t wanted = atomic_load_explicit(&gw_hot.arguments, memory_order_relaxed);
-	const bool come = configurations_come(now);
+	const bool lack = gw_configure_lacks_arguments(now);
 	const bool launches =
-	        gw_options.mode != GW_MODE_WATCH || gw_windows_open() || (wanted && come);
+	        gw_options.mode != GW_MODE_WATCH || gw_windows_open() || (wanted && lack);
 	const uint32_t reads = launches ? GW_HOT_READS | wanted : 0;
 
 	if (reads != atomic_load_explicit(&gw_hot.reads, memory_order_relaxed))
@@ -333,7 +322,16 @@ static bool busy_round(void)
 {
 	uint64_t joined = atomic_load(&gw_counters[GW_COUNTER_joined]);
 
-	return cycle(false) || atomic_load(&gw_counters[GW_COUNTER_joined]) != joined;
+	worker.events = cycle(false);
+	return worker.events || atomic_load(&gw_counters[GW_COUNTER_joined]) != joined;
+}
+
+/* In mode watch fewer rounds take less CPU, as long as rings have room for many times as much and
+ * no window is to be opened. */
+static bool few_launches(void)
+{
+	return gw_options_watch() && worker.events < gw_options.ring / FEW_OF_RING &&
+	       !gw_windows_soon(IDLE_MS);
 }
 
 static void sleep_between_rounds(void)
@@ -345,7 +343,7 @@ static void sleep_between_rounds(void)
 	else if (at_rest(quiet))
 		return gw_bell_sleep_until_launch(gw_deadline_in(SLEEP_MS * GW_MS),
 		                                  gw_drain_pending);
-	else if (quiet > IDLE_AFTER_MS * GW_MS)
+	else if (quiet > IDLE_AFTER_MS * GW_MS || few_launches())
 		ms = IDLE_MS;
 	gw_bell_sleep(gw_deadline_in(gw_windows_pause(ms) * GW_MS));
 }

@@ -190,7 +190,7 @@ TEST_WITH(a_larger_budget_pays_for_more_analyses, analysis_start, analysis_end)
 	assert_int_equal(gw_analysis_allowance(100 * second), 52 * second);
 }
 
-/* A second in the first ten, and one percent. */
+/* Two seconds in the first eighteen, and one percent. */
 TEST_WITH(mode_watch_has_less_time_for_it, analysis_start, analysis_end)
 {
 	static const uint64_t second = 1000000000;
@@ -199,7 +199,7 @@ TEST_WITH(mode_watch_has_less_time_for_it, analysis_start, analysis_end)
 	gw_options.mode = GW_MODE_WATCH;
 	assert_int_equal(gw_analysis_allowance(0), second / 5);
 	assert_int_equal(gw_analysis_allowance(4 * second), second / 5 + 4 * second / 100 * 11);
-	assert_int_equal(gw_analysis_allowance(100 * second), 2 * second);
+	assert_int_equal(gw_analysis_allowance(100 * second), 3 * second);
 }
 
 TEST_WITH(mode_watch_reads_code_too, analysis_start, analysis_end)

@@ -301,10 +301,33 @@ TEST(what_samples_leave_room_for_limits_what_they_do_not_tell)
 	f.work.q[GW_WORK_most_dram_read_bytes] =
 	        (struct gw_quantity){0.5e9, GW_SOURCE_SCALED, 0.5F};
 	assert_non_null(strstr(measured(&f, dram).unknown, "device memory"));
+	/* By the code it is what is asked for, of which L2 may fetch twice as much. */
+	f.work.q[GW_WORK_most_dram_read_bytes] = (struct gw_quantity){0.25e9, GW_SOURCE_STATIC, 1};
+	assert_int_equal(measured(&f, dram).bound, GW_BOUND_LATENCY);
+	f.work.q[GW_WORK_most_dram_read_bytes].value = 0.35e9;
+	assert_non_null(strstr(measured(&f, dram).unknown, "device memory"));
 	/* What is known is known. */
 	fixture_work(&f, GW_WORK_dram_read_bytes, 0.9e9);
 	fixture_work(&f, GW_WORK_most_dram_read_bytes, 0.1e9);
 	assert_int_equal(measured(&f, dram).bound, GW_BOUND_MEMORY);
+}
+
+/* No more is written back to device memory than stores and atomic operations wrote in L2. */
+TEST(what_is_stored_limits_what_is_written_back)
+{
+	struct fixture f;
+	double dram;
+
+	fixture_init(&f);
+	forget_memory(&f);
+	fixture_work(&f, GW_WORK_l2_read_bytes, 1e8);
+	fixture_work(&f, GW_WORK_l2_write_bytes, 1e9);
+	fixture_work(&f, GW_WORK_dram_read_bytes, 1e8);
+	fixture_work(&f, GW_WORK_atomic_requests, 0);
+	dram = 1e9 / gw_param(&f.device, GW_PARAM_b_mem);
+	assert_int_equal(measured(&f, 2.5 * dram).bound, GW_BOUND_LATENCY);
+	fixture_work(&f, GW_WORK_atomic_requests, 1e7);
+	assert_non_null(strstr(measured(&f, 2.5 * dram).unknown, "device memory"));
 }
 
 /* An instruction that was issued may be of any pipe that nobody looked at. */

@@ -8,6 +8,7 @@
 #include "predictor/learner/predictor.h"
 #include "predictor/models/bounds.h"
 #include "predictor/models/inputs.h"
+#include "predictor/models/verdict.h"
 #include "predictor/profile/profile.h"
 #include "tests/test.h"
 #include "tests/unit/sass/sass_fixture.h"
@@ -214,6 +215,25 @@ TEST(what_does_not_matter_is_predicted)
 			fail_msg("%s: at least %g s; predicted %g s", launches[i].kernel, least,
 			         made.seconds);
 	}
+}
+
+/* Where data place loads that cannot matter, what they move cannot bound the launch either. */
+TEST(traffic_that_cannot_matter_leaves_a_verdict)
+{
+	static const struct gw_kernel kernel = {"", 32, 0, 0, 0, 1024, 90};
+	const struct launch l = {"few_gathers", 4096, 256, 3, {1 << 20, 10000}};
+	const struct gw_launch launch = {
+	        .kernel = &kernel, .config = {{l.grid, 1, 1}, {l.block, 1, 1}, {1, 1, 1}, 0, 0}};
+	struct gw_estimate made;
+	struct gw_verdict verdict;
+	struct gw_work work;
+
+	analyse(&l, &launch, &work);
+	gw_model_bounds.estimate(&profile.device, &launch, &work, NULL, &made);
+	gw_verdict_measured(&profile.device, &launch, &work, 4 * made.seconds, &verdict);
+	assert_int_equal(verdict.bound, GW_BOUND_LATENCY);
+	gw_verdict_of(&profile.device, &launch, &work, &made, &verdict);
+	assert_int_not_equal(verdict.bound, GW_BOUND_UNKNOWN);
 }
 
 /* Of a copy of 2^24 words at most. */
