@@ -65,18 +65,28 @@ bool gw_static_nominal(const struct gw_static_in *in, const struct gw_cfg *cfg,
 
 /* What an address is made from: directly, behind a load, and by what only decides. */
 enum { DIRECT = 1, BEHIND = 2, DECIDES = 4 };
-enum { QUESTIONS_MOST = 64, LOADS_MOST = 8, SCRATCH = 4 << 20, POOL = 2 << 20 /* bytes */ };
+enum {
+	QUESTIONS_MOST = 64,
+	ASKED_MOST = 128,
+	LOADS_MOST = 8,
+	WARP_SHIFT = 5,
+	WORD = 32,
+	SCRATCH = 4 << 20,
+	POOL = 2 << 20 /* bytes */
+};
 
 /* A question: where the address of one access comes from. */
 struct origin {
 	const struct gw_static_in *in;
-	uint32_t loop;         /* the access's */
-	uint32_t bound;        /* a load before the loop that it is made from; GW_IR_NONE: none */
-	bool lanes, far_lanes; /* made from the thread's index; that, or behind a load */
-	bool chases;           /* made from what the loop loads */
-	bool halves;           /* made from what is halved in the loop */
-	bool drawn;            /* what decides in the loop was loaded before */
-	bool several;          /* pointers into more than one allocation, or an atomic's result */
+	uint32_t loop;  /* the access's */
+	uint32_t bound; /* a load before the loop that it is made from; GW_IR_NONE: none */
+	bool lanes, far,
+	        warps; /* made from the thread's index: directly, behind a load, by warps */
+	bool place;    /* it is of an address, not of a loop's end */
+	bool chases;   /* made from what the loop loads */
+	bool halves;   /* made from what is halved in the loop */
+	bool drawn;    /* what decides in the loop was loaded before */
+	bool several;  /* pointers into more than one allocation, or an atomic's result */
 	uint32_t loads[LOADS_MOST], load_count; /* it is made from directly */
 	const struct gw_static_memory *memory;  /* that the pointer leads into; NULL: not known */
 };
@@ -87,7 +97,7 @@ static bool within(const struct gw_ir_program *p, uint32_t block, uint32_t loop)
 
 	while (at != GW_IR_NONE && at != loop)
 		at = p->loops[at].parent;
-	return at == loop;
+	return at == loop && loop != GW_IR_NONE;
 }
 
 /* The argument at @p offset; 0: none is there. */
@@ -178,6 +188,7 @@ static void follow(struct gw_reach *r, const struct gw_ir_insn *insn, uint32_t s
 	struct origin *o = r->arg;
 	uint32_t index = r->owner[slot];
 	const gw_ir_operand *uses = gw_ir_uses(r->p, insn);
+	uint64_t by;
 
 	switch (insn->op) {
 	case IR_LD:
@@ -190,13 +201,17 @@ static void follow(struct gw_reach *r, const struct gw_ir_insn *insn, uint32_t s
 	case IR_SREG:
 		if (insn->aux == IR_SREG_TID_X || insn->aux == IR_SREG_LANEID) {
 			o->lanes |= (marks & DIRECT) != 0;
-			o->far_lanes |= (marks & (DIRECT | BEHIND)) != 0;
+			o->far |= (marks & BEHIND) != 0;
 		}
 		return;
 	case IR_SHRS:
 	case IR_SHRU:
-		o->halves |= gw_ir_is_constant(uses[1]) && gw_ir_constant(r->p, uses[1]) == 1 &&
-		             within(r->p, r->block[index], o->loop);
+		by = gw_ir_is_constant(uses[1]) ? gw_ir_constant(r->p, uses[1]) : 0;
+		o->halves |= by == 1 && within(r->p, r->block[index], o->loop);
+		if (o->place && by >= WARP_SHIFT && by < WORD) { /* alike in all lanes */
+			o->warps = true;
+			return;
+		}
 		break;
 	default:
 		break;
@@ -225,6 +240,7 @@ static struct origin ask(struct gw_reach *r, const struct gw_static_in *in, uint
 {
 	struct origin o = nothing_known(r, in, loop);
 
+	o.place = true;
 	r->arg = &o;
 	gw_reach_use(r, &in->program->insns[load], 0, DIRECT);
 	gw_reach_use(r, &in->program->insns[load], 1, DIRECT);
@@ -255,7 +271,8 @@ static bool has_two_bounds(struct gw_reach *r, const struct gw_static_in *in, ui
 				gw_reach_test(r, b, DIRECT);
 	gw_reach_run(r);
 	for (uint32_t i = 0; i < o.load_count; i++)
-		bounds += !is_open_load(in->gather, o.loads[i]);
+		bounds += !within(p, r->block[o.loads[i]], loop) ||
+		          !is_open_load(in->gather, o.loads[i]);
 	return bounds >= 2;
 }
 
@@ -281,34 +298,41 @@ static double width_of(const struct gw_ir_program *p, uint32_t insn)
 	return (double)p->insns[insn].width * p->insns[insn].elements;
 }
 
-/* Bytes of @p w's allocation that a lane takes in a round of its loop; @p most: of the loop beside
- * it that takes the most. */
+/* Bytes of @p w's allocation that a lane takes in a round of loop @p loop. */
 static double bytes_taken(const struct gw_ir_program *p, const struct walk *walks, uint32_t count,
-                          const struct walk *w, double *most)
+                          const struct walk *w, uint32_t loop)
 {
-	double own = 0;
+	double bytes = 0;
 
-	*most = 0;
+	for (uint32_t k = 0; k < count; k++)
+		if (walks[k].from.memory == w->from.memory && walks[k].from.loop == loop)
+			bytes += width_of(p, walks[k].insn);
+	return bytes;
+}
+
+/* Rounds that are left over of those of a loop beside it that takes more in each; none: no limit.
+ */
+static double left_over(const struct gw_ir_program *p, const struct walk *walks, uint32_t count,
+                        const struct walk *w, double taken)
+{
+	double least = HUGE_VAL;
+
 	for (uint32_t i = 0; i < count; i++) {
-		const struct origin *of = &walks[i].from;
-		double bytes = 0;
+		uint32_t loop = walks[i].from.loop;
+		double bytes = bytes_taken(p, walks, count, w, loop);
 
-		for (uint32_t k = 0; k < count; k++)
-			if (walks[k].from.memory == w->from.memory &&
-			    walks[k].from.loop == of->loop)
-				bytes += width_of(p, walks[k].insn);
-		if (of->loop == w->from.loop)
-			own = bytes;
-		if (p->loops[of->loop].parent == p->loops[w->from.loop].parent)
-			*most = fmax(*most, bytes);
+		if (loop != GW_IR_NONE && bytes > taken &&
+		    p->loops[loop].parent == p->loops[w->from.loop].parent)
+			least = fmin(least, bytes);
 	}
-	return own;
+	return least / taken / 2;
 }
 
 /** What is made of a walk. */
 struct found {
 	struct gw_static_rounds rounds;
 	struct gw_static_walk access;
+	double apart; /* the warp's rounds over the mean of its lanes' */
 };
 
 /*
@@ -324,8 +348,9 @@ static void along_row(struct gw_reach *r, const struct gw_static_in *in, const s
 	const double lanes = GW_REQUEST_LANES, width = width_of(p, w->insn);
 	const uint32_t block = in->launch->config.block.x;
 	struct origin row = ask(r, in, w->from.bound, w->from.loop);
-	double most, taken = bytes_taken(p, walks, count, w, &most), length, step = 1;
-	double sectors = 1, apart = 1, bytes = width;
+	double taken = bytes_taken(p, walks, count, w, w->from.loop), length, step = 1;
+	const bool own = row.lanes || row.far; /* a row for each lane */
+	double sectors = 1, bytes = width;
 
 	if (!row.memory || row.several || row.memory == w->from.memory ||
 	    (is_pool(row.memory) && is_pool(w->from.memory)) ||
@@ -333,24 +358,23 @@ static void along_row(struct gw_reach *r, const struct gw_static_in *in, const s
 		return;
 	length = bytes_of(w->from.memory) * width_of(p, w->from.bound) / bytes_of(row.memory);
 	if (w->from.lanes) {
-		step = row.far_lanes ? fmin(lanes, block) : block;
+		step = own || row.warps ? fmin(lanes, block) : block;
 		sectors = lanes * width / GW_SECTOR_BYTES;
 		bytes = lanes * width;
-	} else if (row.far_lanes) {
+	} else if (own) {
 		/* As many lanes' rounds in all, however many the warp goes on with. */
 		sectors = fmin(fmax(length, width) * lanes / GW_SECTOR_BYTES, lanes) / LONGEST;
 		bytes = lanes * width / LONGEST;
 		length *= LONGEST;
-		apart = LONGEST;
+		out->apart = LONGEST;
 	}
 	out->access.sectors = fmax(sectors, 1);
-	out->access.low = fmax(sectors * apart, 1);
-	out->access.high = fmax(sectors / apart, 1);
+	out->access.low = fmax(sectors * out->apart, 1);
+	out->access.high = fmax(sectors / out->apart, 1);
 	out->access.bytes = bytes;
-	out->rounds.likely = length / (step * taken);
-	if (most > taken) /* what is left over of rounds that take more at a time */
-		out->rounds.likely = fmin(out->rounds.likely, most / taken / 2);
-	out->rounds.likely = fmax(out->rounds.likely, 1);
+	out->rounds.likely = fmin(length / (step * taken), left_over(p, walks, count, w, taken));
+	if (taken <= width) /* else it may not be entered */
+		out->rounds.likely = fmax(out->rounds.likely, 1);
 	out->rounds.open = LONGEST;
 }
 
@@ -373,44 +397,103 @@ static void by_halves(const struct gw_static_in *in, const struct walk *w, struc
 	                                      sectors * GW_SECTOR_BYTES * fmin(far / steps, 1)};
 }
 
-static uint32_t find_walks(struct gw_reach *r, const struct gw_static_in *in, struct walk *walks)
+/* Lanes side by side, from a place on that was loaded for all of them. */
+static bool is_along(const struct origin *o)
+{
+	return o->lanes && !o->far && (o->chases || o->bound != GW_IR_NONE);
+}
+
+static struct gw_static_walk along(const struct gw_ir_program *p, uint32_t insn)
+{
+	double sectors = fmin(fmax(width_of(p, insn), 1), GW_REQUEST_LANES);
+
+	return (struct gw_static_walk){sectors, sectors, sectors, sectors * GW_SECTOR_BYTES};
+}
+
+static bool is_walk(const struct origin *o)
+{
+	return o->memory && !o->several && (o->halves || (!o->chases && o->bound != GW_IR_NONE));
+}
+
+/* Unrolled loops leave some of their loads to code behind them. */
+static uint32_t find_walks(struct gw_reach *r, const struct gw_static_in *in, struct walk *walks,
+                           struct gw_static_walks *out)
 {
 	const struct gw_gather *g = in->gather;
-	uint32_t count = 0;
+	uint32_t count = 0, asked = 0;
 
-	for (uint32_t i = 0; i < g->count && count < QUESTIONS_MOST; i++) {
+	for (uint32_t i = 0; i < g->count && count + 1 < QUESTIONS_MOST && asked < ASKED_MOST;
+	     i++) {
 		const struct gw_gather_access *a = &g->access[i];
 		uint32_t loop = in->program->blocks[r->block[a->insn]].loop;
+		struct walk *w = &walks[count];
 
-		if (a->space != IR_SPACE_GLOBAL || a->store || loop == GW_IR_NONE ||
-		    !g->report.trips[loop].unknown || !gw_static_is_open(a))
+		if (a->space != IR_SPACE_GLOBAL || a->store || !gw_static_is_open(a))
 			continue;
-		walks[count] = (struct walk){ask(r, in, a->insn, loop), a->insn, i};
-		count += walks[count].from.memory && !walks[count].from.several;
+		if (loop != GW_IR_NONE && !g->report.trips[loop].unknown)
+			loop = GW_IR_NONE;
+		*w = (struct walk){ask(r, in, a->insn, loop), a->insn, i};
+		asked++;
+		if (is_along(&w->from))
+			out->access[i] = along(in->program, a->insn);
+		count +=
+		        loop != GW_IR_NONE ? is_walk(&w->from) : w->from.memory && !w->from.several;
 	}
 	return count;
 }
 
-static void look(struct gw_reach *r, const struct gw_static_in *in, struct gw_static_walks *out)
+/* In a loop where a warp goes on with the longest of its lanes' rows, what else has a place that
+ * data decide is asked for by the lanes that go on. */
+static void beside_rows(const struct gw_reach *r, const struct gw_static_in *in,
+                        const double *apart, struct gw_static_walks *out)
 {
-	struct walk walks[QUESTIONS_MOST + 1];
-	uint32_t count = find_walks(r, in, walks);
+	const struct gw_gather *g = in->gather;
+
+	for (uint32_t i = 0; i < g->count; i++) {
+		const struct gw_gather_access *a = &g->access[i];
+		uint32_t loop = in->program->blocks[r->block[a->insn]].loop;
+		double near = width_of(in->program, a->insn);
+
+		if (a->space != IR_SPACE_GLOBAL || loop == GW_IR_NONE || !(apart[loop] > 1) ||
+		    !gw_static_is_open(a) || out->access[i].sectors > 0)
+			continue;
+		near = fmin(fmax(near, 1), GW_REQUEST_LANES);
+		out->access[i].low = near;
+		out->access[i].sectors = fmax(sqrt(near * GW_REQUEST_LANES) / apart[loop], 1);
+		out->access[i].high = GW_REQUEST_LANES / apart[loop] / apart[loop];
+		out->access[i].bytes = out->access[i].sectors * GW_SECTOR_BYTES;
+	}
+}
+
+static void look(struct gw_reach *r, const struct gw_static_in *in, double *apart,
+                 struct gw_static_walks *out)
+{
+	struct walk walks[QUESTIONS_MOST];
+	uint32_t count = find_walks(r, in, walks, out);
 
 	for (uint32_t i = 0; i < count; i++) {
 		const struct walk *w = &walks[i];
-		struct gw_static_rounds *rounds = &out->rounds[w->from.loop];
-		struct found found = {{0, 0}, {0, 0, 0, 0}};
+		struct gw_static_rounds *rounds;
+		struct found found = {{0, 0}, {0, 0, 0, 0}, 1};
 
+		if (w->from.loop == GW_IR_NONE)
+			continue;
+		rounds = &out->rounds[w->from.loop];
 		if (w->from.halves)
 			by_halves(in, w, &found);
-		else if (!w->from.chases && w->from.bound != GW_IR_NONE)
+		else
 			along_row(r, in, walks, count, w, rounds->likely > 0, &found);
 		if (!(found.rounds.likely > 0))
 			continue;
-		out->access[w->access] = found.access;
 		if (!(rounds->likely > 0 && rounds->likely <= found.rounds.likely))
 			*rounds = found.rounds;
+		apart[w->from.loop] = found.apart;
+		for (uint32_t k = 0; k < count; k++) /* of the array, behind the loop too */
+			if (walks[k].from.memory == w->from.memory &&
+			    !(out->access[walks[k].access].sectors > 0))
+				out->access[walks[k].access] = found.access;
 	}
+	beside_rows(r, in, apart, out);
 }
 
 const struct gw_static_walks *gw_static_walks(const struct gw_static_in *in, struct gw_arena *arena)
@@ -418,6 +501,7 @@ const struct gw_static_walks *gw_static_walks(const struct gw_static_in *in, str
 	struct gw_static_walks *out = gw_arena_array(arena, 1, sizeof(*out));
 	struct gw_reach r = {.rule = follow};
 	struct gw_arena scratch;
+	double *apart;
 	bool any;
 
 	if (!in->memory_count || !in->program->loop_count || !out)
@@ -427,9 +511,10 @@ const struct gw_static_walks *gw_static_walks(const struct gw_static_in *in, str
 	if (!out->rounds || !out->access)
 		return NULL;
 	gw_arena_init(&scratch, SCRATCH);
-	any = gw_reach_init(&r, in->program, &scratch);
+	apart = gw_arena_array(&scratch, in->program->loop_count, sizeof(*apart));
+	any = apart && gw_reach_init(&r, in->program, &scratch);
 	if (any)
-		look(&r, in, out);
+		look(&r, in, apart, out);
 	gw_arena_free(&scratch);
 	return any ? out : NULL;
 }
