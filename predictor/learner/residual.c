@@ -18,7 +18,7 @@ static const struct {
 	struct gw_prior prior;
 } SOURCE[GW_CLASSES / GW_CERTAINTIES] = {
         [GW_CLASS_STATIC /
-         GW_CERTAINTIES] = {{0.32, 0.7, 0.9},
+         GW_CERTAINTIES] = {{0.36, 0.7, 0.9},
                             {.slope = 0.15, .smooth = 0.5, .reach = 3, .own = 0.08}},
         [GW_CLASS_SCALED /
                 GW_CERTAINTIES] = {{0.8, 0.8, 0.8},
