@@ -18,7 +18,7 @@ static const struct {
 	struct gw_prior prior;
 } SOURCE[GW_CLASSES / GW_CERTAINTIES] = {
         [GW_CLASS_STATIC /
-         GW_CERTAINTIES] = {{0.32, 0.7, 0.9},
+         GW_CERTAINTIES] = {{0.36, 0.7, 0.9},
                             {.slope = 0.15, .smooth = 0.5, .reach = 3, .own = 0.08}},
         [GW_CLASS_SCALED /
                 GW_CERTAINTIES] = {{0.8, 0.8, 0.8},
@@ -37,7 +37,7 @@ enum {
 	SPREAD_DOUBT = 4, /* the same of how kernels spread */
 };
 static const double HELD = 0.9;        /* a normal distribution holds it within GW_NINE_IN_TEN */
-static const double MIDDLE = 1.5;      /* variance of that of one kernel, in those of a kernel */
+static const double MIDDLE = 1.5;      /* variance of a middle of one, in those of a kernel */
 static const double DOUBTFUL = 0.5;    /* standard deviation of a base, in log time */
 static const double WIDEST = 20;       /* of any interval, in log time: keeps the ends finite */
 static const double NOTEWORTHY = 0.02; /* change of a time that makes relatives recompute */
@@ -111,7 +111,7 @@ static struct gw_level level_of(const struct gw_predictor *p, enum gw_class c)
 {
 	uint32_t n = p->level_count[c] < GW_LEVEL_KERNELS ? p->level_count[c] : GW_LEVEL_KERNELS;
 	uint32_t at = (uint32_t)ceil(HELD * (n + 1));
-	double v[GW_LEVEL_KERNELS], middle, spread, first = first_spread(c);
+	double v[GW_LEVEL_KERNELS], middle, spread, square, first = first_spread(c);
 
 	if (!n)
 		return (struct gw_level){0, first};
@@ -122,8 +122,8 @@ static struct gw_level level_of(const struct gw_predictor *p, enum gw_class c)
 		v[i] = off_by(p->level_ring[c][i], c, middle);
 	sort(v, n);
 	spread = v[(at < n ? at : n) - 1] / GW_NINE_IN_TEN;
-	spread = (SPREAD_DOUBT * first * first + n * spread * spread) / (n + SPREAD_DOUBT);
-	return (struct gw_level){middle, sqrt(spread * (1 + MIDDLE / (n + LEVEL_DOUBT)))};
+	square = (SPREAD_DOUBT * first * first + n * spread * spread) / (n + SPREAD_DOUBT);
+	return (struct gw_level){middle, sqrt(square * (1 + MIDDLE / (n + LEVEL_DOUBT)))};
 }
 
 void gw_residual_levels(struct gw_predictor *p)
