@@ -161,13 +161,16 @@ static unsigned fit(const struct gw_table *t, size_t *widths, bool *shown, size_
 		if (need <= width)
 			return left;
 		if (elastic < t->count) {
+			const bool last = worst == t->count || t->columns[worst].priority < 0;
+			const size_t least = last ? ELASTIC_LEAST : ELASTIC_MIN;
+
 			full = widths[elastic];
-			if (full > ELASTIC_MIN && need - full + ELASTIC_MIN <= width) {
+			if (full > least && need - full + least <= width) {
 				widths[elastic] = width - (need - full);
 				return left;
 			}
 		}
-		if (worst == t->count) {
+		if (worst == t->count || (elastic == t->count && t->columns[worst].priority < 0)) {
 			if (elastic < t->count)
 				narrow(&widths[elastic], need, width);
 			return left;

@@ -28,10 +28,10 @@ install(DIRECTORY examples/ DESTINATION ${CMAKE_INSTALL_DATADIR}/gpuwatch/exampl
         PATTERN "CMakeLists.txt" EXCLUDE)
 
 # Where libcupti is, or that it has to be installed: without it kernels are timed by sampled events.
-find_file(_cupti NAMES libcupti.so.13 libcupti.so PATHS ${GW_CUDA_ROOT}/extras/CUPTI/lib64 ${GW_CUDA_ROOT}/lib64
+find_file(_libcupti NAMES libcupti.so.13 libcupti.so PATHS ${GW_CUDA_ROOT}/extras/CUPTI/lib64 ${GW_CUDA_ROOT}/lib64
           ${GW_CUDA_ROOT}/lib NO_DEFAULT_PATH NO_CACHE)
-if(_cupti)
-  install(CODE "message(STATUS \"libcupti: ${_cupti} (where programs do not find it: GPUWATCH_CUPTI=${_cupti})\")")
+if(_libcupti)
+  install(CODE "message(STATUS \"libcupti: ${_libcupti} (where programs do not find it: GPUWATCH_CUPTI=${_libcupti})\")")
 else()
   install(CODE "message(STATUS \"libcupti: not found in ${GW_CUDA_ROOT}; gpuwatch looks for it where it runs (gpuwatch doctor)\")")
 endif()

@@ -12,7 +12,7 @@
 #include "cli/command.h"
 #include "cli/common/memory.h"
 #include "cli/common/token.h"
-#include "cli/health/json.h"
+#include "cli/health/verdict.h"
 #include "cli/message.h"
 #include "cli/top/collect.h"
 

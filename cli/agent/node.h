@@ -18,7 +18,7 @@ enum {
 	AGENT_SHOWN = 8,      /**< kernels of a GPU with series of their own, at most */
 	AGENT_OWNERS = 8,     /**< owners with a series of their own */
 	AGENT_ENOUGH = 16, /**< sampled launches of which the mean is one observation of health */
-	AGENT_GRAPHS = 2,  /**< graphs of a GPU with series of their own, those met first */
+	AGENT_GRAPHS = 2,  /**< graphs of a GPU with series of their own, the first seen */
 	AGENT_BUCKETS = 6, /**< upper ends of the histogram of GPU times, without infinity */
 	AGENT_BOUNDS = 5,  /**< values of enum gw_bound */
 	AGENT_NAME = 136   /**< room for a kernel's name */

@@ -31,7 +31,7 @@ struct agent_seen {
 	uint64_t looked_ns; /* when its control group was read */
 	struct agent_owner owner;
 	char build[OWNER_TEXT];                 /* of the program; "" when not known */
-	struct agent_gpu *gpu[GW_LIVE_DEVICES]; /* by its own numbers; NULL: not met, or refused */
+	struct agent_gpu *gpu[GW_LIVE_DEVICES]; /* by its own numbers; NULL: not seen, or refused */
 	struct {
 		double busy_ns, idle_ns[GW_IDLE_CAUSES], lost_ns[AGENT_SLOW];
 	} device[GW_LIVE_DEVICES];

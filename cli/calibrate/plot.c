@@ -71,7 +71,7 @@ static const struct picture pictures[] = {
          "line",
          "active threads",
          "latency (cycles)",
-         false,
+         true,
          false,
          true,
          1,

@@ -107,22 +107,23 @@ static void run_line(const char *label, struct diff_run *r)
 {
 	struct gw_text launches, total, lasted;
 	double clock = diff_clock(r);
-	char name[400];
+	char name[400], in[80] = "", at[40] = "";
 
 	printf("  %-6s %s", label, gw_printable(name, sizeof(name), r->path));
 	if (r->logs > 1)
 		printf(" (%zu logs)", r->logs);
-	printf("\n         %s, %s of GPU time",
-	       gw_counted(&launches, (double)r->launches, "launch", "launches"),
-	       span(&total, r->total));
+	printf("\n");
 	if (r->to > r->from)
-		printf(" in %s", span(&lasted, r->to - r->from));
-	printf(", %s", r->gpu ? gw_printable(name, sizeof(name), r->gpu) : "GPU not known");
+		snprintf(in, sizeof(in), " in %s", span(&lasted, r->to - r->from));
 	if (!isnan(clock))
-		printf(", SM clock %.0f MHz", clock / 1000);
-	printf("%s%s%s\n", r->gpus_differ ? ", several kinds of GPU" : "",
-	       r->stand_in ? ", times of the CPU stand-in" : "",
-	       r->incomplete ? ", parts of its logs are missing" : "");
+		snprintf(at, sizeof(at), ", SM clock %.0f MHz", clock / 1000);
+	report_sentence(9, "%s, %s of GPU time%s, %s%s%s%s%s",
+	                gw_counted(&launches, (double)r->launches, "launch", "launches"),
+	                span(&total, r->total), in,
+	                r->gpu ? gw_printable(name, sizeof(name), r->gpu) : "GPU not known", at,
+	                r->gpus_differ ? ", several kinds of GPU" : "",
+	                r->stand_in ? ", times of the CPU stand-in" : "",
+	                r->incomplete ? ", parts of its logs are missing" : "");
 }
 
 static void header(struct diff *d, bool predicted)
@@ -279,14 +280,15 @@ static size_t choose(const struct diff *d, uint64_t top, bool all, const struct 
 }
 
 static const struct gw_table_column columns[] = {
-        {"Verdict", false, false, 0},      {"GPU time", true, false, 0}, {"Shift", true, false, 0},
-        {"95% interval", false, false, 0}, {"Base", true, false, 3},     {"Other", true, false, 3},
-        {"Times", true, false, 4},         {"Times", true, false, 4},    {"Shape", false, false, 2},
-        {"Name", false, true, 0},
+        {"Verdict", false, false, 0}, {"GPU time", true, false, -2},
+        {"Shift", true, false, 0},    {"95% interval", false, false, -2},
+        {"Base", true, false, 3},     {"Other", true, false, 3},
+        {"Times", true, false, 4},    {"Times", true, false, 4},
+        {"Shape", false, false, 2},   {"Name", false, true, 0},
 };
 
 static const struct gw_table_column predicted_columns[] = {
-        {"Verdict", false, false, 0},  {"GPU time", true, false, 0},  {"Off by", true, false, 0},
+        {"Verdict", false, false, 0},  {"GPU time", true, false, -1}, {"Off by", true, false, 0},
         {"Predicted", true, false, 0}, {"Above 90%", true, false, 0}, {"Below 90%", true, false, 0},
         {"Shape", false, false, 2},    {"Name", false, true, 0},
 };

@@ -17,8 +17,9 @@
 #include <string.h>
 #include <zlib.h>
 
-/* Stages: kernels, then copies by direction; then queues. */
-enum { STAGE_IID = 1, COPY_FIRST, QUEUE_FIRST = COPY_FIRST + GW_DIRECTIONS, CHUNK = 1 << 18 };
+/* Stages: copies by direction, then kernels, whose slices have the stage's name, and queues in
+ * turns. */
+enum { COPY_FIRST = 1, KERNEL_FIRST = COPY_FIRST + GW_DIRECTIONS, QUEUE_FIRST, CHUNK = 1 << 18 };
 enum { TRACK_WAITS, TRACK_RANGES };
 enum { TRACK_IDLE, TRACK_SM, TRACK_MEM, TRACK_POWER, TRACK_TEMPERATURE, TRACKS };
 
@@ -55,6 +56,7 @@ struct perfetto {
 	uint32_t sequence;
 	unsigned char *kernels; /* by number: named already in this sequence */
 	size_t kernel_room;
+	char **names; /* of the model's kernels, as in the report */
 	struct gw_index queues;
 	uint32_t queue_count;
 	struct gw_index threads; /* tracks of threads, by uuid: how deep in slices */
@@ -97,6 +99,7 @@ static void begin(struct export *e)
 	struct perfetto *s = gw_alloc(sizeof(*s));
 
 	e->state = s;
+	s->names = gw_log_model_short_names(e->model);
 	s->tracks = gw_alloc(e->model->gpu_count);
 	s->ready = deflateInit(&s->z, 1) == Z_OK;
 	if (!s->ready)
@@ -205,11 +208,6 @@ static void process(struct export *e, const struct export_process *process)
 	proto_uint(&s->p, CONTEXT_PID, process->pid);
 	proto_uint(&s->p, CONTEXT_API, API_CUDA);
 	proto_close(&s->p, item);
-	item = proto_open(&s->p, INTERNED_STAGES);
-	proto_uint(&s->p, IID, STAGE_IID);
-	proto_text(&s->p, IID_TEXT, "Kernel");
-	proto_uint(&s->p, STAGE_CATEGORY, COMPUTE);
-	proto_close(&s->p, item);
 	for (unsigned i = 0; i < GW_DIRECTIONS; i++)
 		put_interned(&s->p, INTERNED_STAGES, COPY_FIRST + i, directions[i]);
 	for (unsigned i = 0; i < ARGS; i++)
@@ -235,16 +233,17 @@ static uint64_t queue_of(struct perfetto *s, uint32_t gpu, uint64_t context, uin
 	size_t opened, interned;
 
 	if (queue != GW_INDEX_NONE)
-		return QUEUE_FIRST + (uint64_t)queue;
+		return QUEUE_FIRST + 2 * (uint64_t)queue;
 	queue = s->queue_count++;
 	gw_index_add(&s->queues, hash, queue);
-	snprintf(name, sizeof(name), copies ? "copies, stream %u" : "stream %u", stream);
+	snprintf(name, sizeof(name), "%sstream %u (process %u)", copies ? "copies, " : "", stream,
+	         s->pid);
 	opened = packet(s);
 	interned = proto_open(&s->p, PACKET_INTERNED);
-	put_interned(&s->p, INTERNED_STAGES, QUEUE_FIRST + (uint64_t)queue, name);
+	put_interned(&s->p, INTERNED_STAGES, QUEUE_FIRST + 2 * (uint64_t)queue, name);
 	proto_close(&s->p, interned);
 	proto_close(&s->p, opened);
-	return QUEUE_FIRST + (uint64_t)queue;
+	return QUEUE_FIRST + 2 * (uint64_t)queue;
 }
 
 static uint64_t kernel_of(struct perfetto *s, const struct export_config *c)
@@ -266,6 +265,13 @@ static uint64_t kernel_of(struct perfetto *s, const struct export_config *c)
 		snprintf(arch, sizeof(arch), "sm_%u", c->kernel->binary_version);
 		proto_text(&s->p, KERNEL_ARCH, arch);
 	}
+	proto_close(&s->p, item);
+	item = proto_open(&s->p, INTERNED_STAGES);
+	proto_uint(&s->p, IID, KERNEL_FIRST + 2 * (uint64_t)c->kernel_number);
+	proto_text(&s->p, IID_TEXT,
+	           c->kernel->name == GW_INDEX_NONE ? c->kernel->plain : s->names[c->kernel->name]);
+	proto_text(&s->p, STAGE_DESCRIPTION, c->kernel->plain);
+	proto_uint(&s->p, STAGE_CATEGORY, COMPUTE);
 	proto_close(&s->p, item);
 	proto_close(&s->p, interned);
 	proto_close(&s->p, opened);
@@ -349,21 +355,19 @@ static const struct export_text *fields_of(struct perfetto *s, const struct expo
 	const struct alike alike = alike_of(r);
 	struct export_text *text = &r->config->text[0];
 	struct proto p = {0};
-	uint64_t queue, kernel, line;
+	uint64_t line;
 
 	if (text->data && !memcmp(text->data, &alike, sizeof(alike)))
 		return text;
-	queue = queue_of(s, r->gpu_number, r->context, r->stream, false);
-	kernel = kernel_of(s, r->config);
 	line = !r->config->line ? 0
 	       : text->data     ? LINE_FIRST + (uint64_t)r->config->number
 	                        : line_of(s, r->config);
 	proto_append(&p, &alike, sizeof(alike));
-	proto_uint(&p, STAGE_KERNEL, kernel);
+	proto_uint(&p, STAGE_KERNEL, kernel_of(s, r->config));
 	proto_uint(&p, STAGE_CONTEXT, s->sequence);
 	proto_uint(&p, STAGE_GPU, r->gpu ? r->gpu->record.ordinal : 0);
-	proto_uint(&p, STAGE_QUEUE, queue);
-	proto_uint(&p, STAGE_STAGE, STAGE_IID);
+	proto_uint(&p, STAGE_QUEUE, queue_of(s, r->gpu_number, r->context, r->stream, false));
+	proto_uint(&p, STAGE_STAGE, KERNEL_FIRST + 2 * (uint64_t)r->config->kernel_number);
 	put_launch(&p, r, line);
 	free(text->data);
 	*text = (struct export_text){(char *)p.data, p.length};
@@ -573,6 +577,9 @@ static bool end(struct export *e)
 	free(s->thread_tracks);
 	free(s->p.data);
 	free(s->packed);
+	for (size_t i = 0; i < e->model->name_count; i++)
+		free(s->names[i]);
+	free(s->names);
 	free(s->kernels);
 	free(s->tracks);
 	free(s);

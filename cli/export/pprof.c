@@ -44,7 +44,7 @@ struct profile {
 	struct table strings, functions, locations;
 };
 
-/* The number of what has hash @p hash; @p fresh: it is met for the first time. */
+/* The number of what has hash @p hash; @p fresh: it is new. */
 static uint32_t number_of(struct table *t, uint64_t hash, bool *fresh)
 {
 	uint32_t number = gw_index_find(&t->index, hash, NULL, NULL);

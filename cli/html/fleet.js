@@ -16,12 +16,25 @@ function buildHead() {
 // Rows as objects, by the names of their columns.
 const rowsOf = (q) => q.rows.map((r) => Object.fromEntries(q.columns.map((c, i) => [c, r[i]])));
 
+// A kernel's name without return type, namespaces and parameters; titles have all of it.
+function short(name) {
+  let depth = 0, end = name.length;
+  for (let i = 0; i < end; i++)
+    if (name[i] === "<")
+      depth++;
+    else if (name[i] === ">")
+      depth--;
+    else if (name[i] === "(" && !depth && i && !name.startsWith("(anonymous namespace)::", i))
+      end = i;
+  return name.slice(0, end).replace(/^void /, "").replace(/\(anonymous namespace\)::|\b[A-Za-z_]\w*::/g, "") || name;
+}
+
 function bars(place, rows) {
   const box = el("div", {class: "bars"}), most = Math.max(...rows.map((r) => r[1]), 1e-9);
-  rows.forEach(([name, size, text]) => {
+  rows.forEach(([name, size, text, title]) => {
     const bar = el("i");
     bar.style.width = 100 * Math.max(0, size) / most + "%";
-    box.append(el("span", {title: name}, name), el("div", {class: "bar"}, bar), el("span", {class: "num"}, text));
+    box.append(el("span", {title: title || name}, narrow() ? cut(name, 60) : name), el("div", {class: "bar"}, bar), el("span", {class: "num"}, text));
   });
   place.append(box);
 }
@@ -64,19 +77,20 @@ const charts = {
   lost_hours: (place, rows) => hoursBars(place, rows, (r) => r.loss + ": " + r.cause),
   idle_hours: (place, rows) => hoursBars(place, rows, (r) => r.cause),
   ratios: ratioChart,
-  costly_kernels: (place, rows) => bars(place, rows.slice(0, 12).map((r) => [r.kernel, (r.hours_over_predicted || 0) + (r.hours_over_fastest || 0),
-    digits((r.hours_over_predicted || 0) + (r.hours_over_fastest || 0)) + " GPU-hours"])),
-  slow_gpus: (place, rows) => bars(place, rows.slice(0, 12).map((r) => [r.uuid + " · " + r.resource, r.ratio - 1, percent(r.ratio - 1) + " slower"])),
+  costly_kernels: (place, rows) => bars(place, rows.slice(0, 12).map((r) => [(r.program || "unknown") + " · " + short(r.kernel), (r.hours_over_predicted || 0) + (r.hours_over_fastest || 0),
+    digits((r.hours_over_predicted || 0) + (r.hours_over_fastest || 0)) + " GPU-hours", r.kernel])),
+  slow_gpus: (place, rows) => bars(place, rows.slice(0, 12).map((r) => [r.host + " · " + r.uuid.slice(0, 12) + " · " + r.resource, r.ratio - 1, percent(r.ratio - 1) + " slower", r.uuid])),
   regressions: (place, rows) => bars(place, rows.filter((r) => r.verdict === "slower").slice(0, 12).map((r) =>
-    [(r.program || "unknown") + " " + r.before + " to " + r.build + " · " + r.kernel, r.ratio - 1, percent(r.ratio - 1) + " slower"])),
+    [(r.program || "unknown") + " " + r.before + " to " + r.build + " · " + short(r.kernel), r.ratio - 1, percent(r.ratio - 1) + " slower", r.kernel])),
 };
 
 function table(q) {
   const number = q.columns.map((c, i) => q.rows.some((r) => known(r[i])));
-  const shown = (v) => v === null ? "unknown" : known(v) ? digits(v, 6) : cut(v, 120);
+  const shown = (v, c) => v === null ? "unknown" : known(v) ? (c.startsWith("share") ? percent(v) : digits(v, 6))
+    : cut(c === "kernel" ? short(v) : v, 120);
   return el("div", {class: "scroll", tabindex: 0, role: "region", "aria-label": q.title}, el("table", {},
     el("thead", {}, el("tr", {}, ...q.columns.map((c, i) => el("th", {scope: "col", class: number[i] ? null : "text"}, c.replaceAll("_", " "))))),
-    el("tbody", {}, ...q.rows.map((r) => el("tr", {}, ...r.map((v, i) => el("td", {class: number[i] ? null : "text", title: v}, shown(v))))))));
+    el("tbody", {}, ...q.rows.map((r) => el("tr", {}, ...r.map((v, i) => el("td", {class: number[i] ? null : "text", title: v}, shown(v, q.columns[i]))))))));
 }
 
 function buildAnswers() {

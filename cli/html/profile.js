@@ -79,7 +79,7 @@ function buildRoofline() {
         return;
       ridge = Math.max(ridge, roof / p.bandwidth);
       lines.push({from: [Math.max(x[0], roof / p.bandwidth), roof], to: [x[1], roof], colour: shades[s], width: 1.6, dash: i ? [6, 4] : undefined,
-        name: two ? undefined : sweep.roof_name + " " + si(roof, "op/s")});
+        name: two ? undefined : (narrow() ? "" : sweep.roof_name + " ") + si(roof, "op/s")});
     });
     const end = Math.min(ridge || x[1], x[1]);
     lines.push({from: [x[0], x[0] * p.bandwidth], to: [end, end * p.bandwidth], colour: "ink", width: 1.6, dash: i ? [6, 4] : undefined});

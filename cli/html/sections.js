@@ -74,7 +74,7 @@ function buildFix() {
   const section = $("fix");
   if (!report.fix_first.length)
     return section.append(note("Nothing with at least 1% to gain is known."));
-  section.append(el("ol", {}, ...report.fix_first.map((f) => el("li", {}, f.text + "."))),
+  section.append(el("ol", {}, ...report.fix_first.map((f) => el("li", {}, ...(f.text + ".").split("`").map((t, i) => i % 2 ? el("code", {}, t) : t)))),
     note("By the most to gain at the peaks of this GPU; #3 is row 3 of the table."));
 }
 

@@ -51,7 +51,7 @@ static const struct gw_option options[] = {
         {0},
 };
 
-/* What was met while going through the images. */
+/* What going through the images found. */
 struct outcome {
 	size_t shown, kernels, broken, launched;
 	bool failed;     /* after a message */

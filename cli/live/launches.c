@@ -131,7 +131,7 @@ static void note_in_file(struct taking *t, uint32_t node)
 	t->nodes[node / 8] |= (unsigned char)(1u << node % 8);
 }
 
-/* One that has met its launch, whose entry says so, stands for nothing any more. */
+/* One that is matched to its launch, whose entry says so, stands for nothing any more. */
 static void take_lone(struct gw_live_left *r, const struct gw_live_entry *e)
 {
 	const struct gw_live_entry *met = &entries(r)[e->position - 1];
@@ -287,7 +287,7 @@ static int by_ticks(const void *x, const void *y)
 
 struct lone {
 	uint64_t like, ticks;
-	size_t next; /* of a range of those alike, the first: the next that may be met */
+	size_t next; /* of a range of those alike, the first: the next that may match */
 };
 
 static int by_like(const void *x, const void *y)

@@ -85,7 +85,8 @@ struct gw_gpu {
 
 /** A reason why something is missing, and in how many logs. */
 struct gw_log_reason {
-	char *text;
+	char *text;           /**< a kernel in it has its short name */
+	char *recorded;       /**< as in the log */
 	uint32_t code, files; /**< enum gw_degraded */
 	uint64_t seen;        /**< DEGRADED records */
 };
@@ -208,6 +209,9 @@ void gw_log_model_free(struct gw_log_model *model);
 
 /** Position of @p mangled in the model's names; a new one is demangled once a log is read. */
 uint32_t gw_log_model_name(struct gw_log_model *model, const char *mangled);
+
+/** The short forms of the model's names, by position; each to free(), and the array too. */
+char **gw_log_model_short_names(const struct gw_log_model *model);
 
 /** Whether @p text selects @p gpu: its number, a prefix of its UUID, or part of its name. */
 bool gw_gpu_matches(const struct gw_gpu *gpu, const char *text);

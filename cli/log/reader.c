@@ -39,7 +39,7 @@ struct reader {
 	uint32_t gaps;
 	uint32_t last_id[KINDS];
 	struct gw_block_model *model; /* NULL until a block is packed */
-	/* The better of the copies met so far; its records come last. */
+	/* The better of the copies read so far; its records come last. */
 	unsigned char *copy;
 	struct log_block copied; /* raw is 0 without one */
 	uint64_t copy_offset;

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/log/reasons.h"
 
+#include "cli/common/demangle.h"
+#include "cli/common/kernel_name.h"
 #include "cli/common/memory.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,20 +27,42 @@ const char *gw_analysis_end_meaning(uint32_t end)
 	return end < GW_ANALYSIS_ENDS ? ends[end].meaning : "";
 }
 
+/* @p text with the kernel at its end, in parentheses, under its short name; free() it. */
+static char *with_short_name(const char *text)
+{
+	const char *at = strstr(text, " (_Z");
+	const size_t length = strlen(text);
+	char *mangled, *plain, *name, *out;
+
+	if (!at || text[length - 1] != ')')
+		return gw_copy(text);
+	mangled = gw_copy(at + 2);
+	mangled[strlen(mangled) - 1] = 0;
+	plain = gw_demangle(mangled);
+	name = gw_kernel_name(plain);
+	out = gw_alloc((size_t)(at - text) + strlen(name) + 4);
+	sprintf(out, "%.*s (%s)", (int)(at - text), text, name);
+	free(mangled);
+	free(plain);
+	free(name);
+	return out;
+}
+
 void log_degraded_add(struct gw_log_model *m, const struct gw_record_degraded *d, const char *text,
                       bool *seen)
 {
 	size_t i;
 
 	for (i = 0; i < m->reason_count; i++)
-		if (m->reasons[i].code == d->code && !strcmp(m->reasons[i].text, text))
+		if (m->reasons[i].code == d->code && !strcmp(m->reasons[i].recorded, text))
 			break;
 	if (i == LOG_REASONS_MAX)
 		return;
 	if (i == m->reason_count) {
 		m->reasons = gw_grow(m->reasons, &m->reason_room, ++m->reason_count,
 		                     sizeof(*m->reasons));
-		m->reasons[i] = (struct gw_log_reason){gw_copy(text), d->code, 0, 0};
+		m->reasons[i] =
+		        (struct gw_log_reason){with_short_name(text), gw_copy(text), d->code, 0, 0};
 	}
 	m->reasons[i].seen++;
 	m->reasons[i].files += !seen[i];
@@ -123,8 +148,10 @@ void log_analysis_end(struct gw_log_model *m, struct gw_row *row, uint32_t name,
 
 void log_reasons_free(struct gw_log_model *m)
 {
-	for (size_t i = 0; i < m->reason_count; i++)
+	for (size_t i = 0; i < m->reason_count; i++) {
 		free(m->reasons[i].text);
+		free(m->reasons[i].recorded);
+	}
 	for (size_t i = 0; i < m->unexplained_count; i++)
 		free(m->unexplained[i].text);
 	free(m->reasons);

@@ -3,6 +3,7 @@
 
 #include "cli/log/reasons.h"
 
+#include "cli/common/kernel_name.h"
 #include "cli/common/memory.h"
 #include "predictor/core/hash.h"
 
@@ -296,6 +297,18 @@ uint32_t gw_log_model_name(struct gw_log_model *m, const char *mangled)
 	m->names[position].mangled = gw_copy(mangled);
 	gw_index_add(&m->name_index, key, position);
 	return position;
+}
+
+char **gw_log_model_short_names(const struct gw_log_model *m)
+{
+	struct gw_kernel_names *names = gw_alloc((m->name_count + 1) * sizeof(*names));
+	char **out = gw_alloc((m->name_count + 1) * sizeof(*out));
+
+	for (size_t i = 0; i < m->name_count; i++)
+		names[i] = (struct gw_kernel_names){m->names[i].mangled, m->names[i].plain};
+	gw_kernel_names(names, m->name_count, out);
+	free(names);
+	return out;
 }
 
 void gw_log_model_free(struct gw_log_model *m)

@@ -86,7 +86,7 @@ void pq_column_add(struct pq_column *c, const struct parquet_value *v)
 		c->values[c->known++] = bits;
 }
 
-/* Numbers that were met, by hash. */
+/* Distinct numbers, by hash. */
 struct met {
 	uint32_t *slots; /* position + 1; 0: empty */
 	uint64_t *entries;

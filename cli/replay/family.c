@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Names of families, numbered in the order in which they are met. */
+/* Names of families, numbered in the order of their first kernels. */
 struct names {
 	char **name;
 	size_t count, room;

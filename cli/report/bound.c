@@ -20,7 +20,7 @@ void gw_report_fix_lines(const struct gw_report *report, unsigned width)
 
 	if (!count)
 		return;
-	printf("\n  %sTo fix first%s %s(by the most to gain at the peaks of this GPU)%s\n",
+	printf("\n  %sTo fix first%s %s(by the most to gain at this GPU's peaks)%s\n",
 	       gw_ink(stdout, GW_INK_BOLD), gw_ink(stdout, GW_INK_OFF), gw_ink(stdout, GW_INK_DIM),
 	       gw_ink(stdout, GW_INK_OFF));
 	for (unsigned i = 0; i < count; i++) {

@@ -3,7 +3,6 @@
 
 #include "cli/command.h"
 #include "cli/common/demangle.h"
-#include "cli/common/kernel_name.h"
 #include "cli/common/memory.h"
 #include "cli/common/nearest.h"
 #include "cli/common/span.h"
@@ -268,17 +267,15 @@ static void name_kernels(struct gw_report *report, const struct options *o)
 	const struct gw_log_model *m = &report->model;
 	const bool as_they_are = o->mangled || o->full_names || m->by == GW_BY_RANGE ||
 	                         m->by == GW_BY_LINE || m->by == GW_BY_RANK;
-	struct gw_kernel_names *names = gw_alloc((m->name_count + 1) * sizeof(*names));
 
-	report->names = gw_alloc((m->name_count + 1) * sizeof(*report->names));
-	for (size_t i = 0; i < m->name_count; i++) {
-		names[i] = (struct gw_kernel_names){m->names[i].mangled, m->names[i].plain};
-		if (as_they_are)
-			report->names[i] = gw_copy(o->mangled ? names[i].mangled : names[i].plain);
+	if (!as_they_are) {
+		report->names = gw_log_model_short_names(m);
+	} else {
+		report->names = gw_alloc((m->name_count + 1) * sizeof(*report->names));
+		for (size_t i = 0; i < m->name_count; i++)
+			report->names[i] =
+			        gw_copy(o->mangled ? m->names[i].mangled : m->names[i].plain);
 	}
-	if (!as_they_are)
-		gw_kernel_names(names, m->name_count, report->names);
-	free(names);
 	if (m->by == GW_BY_MODULE && !o->full_names && !o->mangled)
 		name_modules(report);
 }

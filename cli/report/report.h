@@ -23,7 +23,7 @@ enum gw_column_kind { GW_KIND_TIME, GW_KIND_SHARE, GW_KIND_COUNT, GW_KIND_TEXT }
 struct gw_column_info {
 	const char *id, *name, *title;
 	enum gw_column_kind kind;
-	unsigned priority;
+	int priority;
 	enum gw_by by; /**< GW_BY_KERNEL: always */
 	const char *meaning;
 };

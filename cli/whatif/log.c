@@ -5,17 +5,15 @@
  */
 #include "cli/whatif/whatif.h"
 
-#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "cli/command.h"
 #include "cli/common/estimate.h"
 #include "cli/common/json.h"
+#include "cli/common/kernel_name.h"
 #include "cli/common/memory.h"
 #include "cli/common/number.h"
 #include "cli/message.h"
@@ -41,7 +39,7 @@ struct answer {
 
 /* The kernels of one name. */
 struct row {
-	char *name;
+	char *name, *mangled;   /* mangled: of one of them */
 	uint64_t launches;      /* with a time */
 	double measured;        /* s, their sum */
 	struct answer *answers; /* [places] */
@@ -72,30 +70,6 @@ struct whatif {
 	bool here;          /* some launch ran on a GPU whose profile is known */
 	bool utilisation;   /* times on other GPUs are corrected by E_util */
 };
-
-bool whatif_is_log(const char *path)
-{
-	static const unsigned char zstd[4] = {0x28, 0xb5, 0x2f, 0xfd};
-	unsigned char begin[4] = {0};
-	int fd = strcmp(path, "-") ? open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
-	                           : dup(STDIN_FILENO);
-	size_t n = strlen(path);
-	struct stat s;
-	bool log = false;
-
-	/* A log that was cut off before its first block is recognised by its name. */
-	if (n > 4 && strcmp(path + n - 4, ".gwl") == 0)
-		log = true;
-	/* Looked at without reading on: what came out of a pipe would be lost for who reads it. */
-	if (fd >= 0) {
-		log |= !fstat(fd, &s) && S_ISDIR(s.st_mode);
-		if (pread(fd, begin, sizeof(begin), 0) == (ssize_t)sizeof(begin))
-			log |= memcmp(begin, "GWB1", 4) == 0 || memcmp(begin, "GWB2", 4) == 0 ||
-			       memcmp(begin, zstd, 4) == 0;
-		close(fd);
-	}
-	return log;
-}
 
 /* ---- rows ---- */
 
@@ -231,6 +205,7 @@ static int by_time(const void *a, const void *b)
 static void free_row(struct row *row)
 {
 	free(row->name);
+	free(row->mangled);
 	free(row->answers);
 }
 
@@ -244,6 +219,7 @@ static void add_rows(struct whatif *w)
 	for (size_t i = 0; i < w->trace.log.kernel_count; i++)
 		w->rows[before + i] =
 		        (struct row){.name = gw_copy(w->trace.log.names[i].plain),
+		                     .mangled = gw_copy(w->trace.log.names[i].mangled),
 		                     .answers = gw_alloc(w->places * sizeof(*w->rows->answers))};
 	w->count += w->trace.log.kernel_count;
 	qsort(w->rows, w->count, sizeof(*w->rows), by_name_and_launches);
@@ -452,7 +428,7 @@ static void print_reasons(const struct whatif *w)
 		if (w->lacks[p].count)
 			report_sentence(0, NO_SUM, place_name(w, p));
 		for (unsigned i = 0; i < w->lacks[p].count; i++)
-			printf("  %s\n", w->lacks[p].what[i]);
+			report_sentence(2, "%s", w->lacks[p].what[i]);
 	}
 }
 
@@ -467,12 +443,30 @@ static void add_time(struct gw_table *table, const struct answer *a)
 	gw_table_cell(table, text);
 }
 
-static void print_text(const struct whatif *w)
+/* Names as in the report. */
+static void shorten_names(struct whatif *w)
+{
+	struct gw_kernel_names *names = gw_alloc((w->count + 1) * sizeof(*names));
+	char **out = gw_alloc((w->count + 1) * sizeof(*out));
+
+	for (size_t i = 0; i < w->count; i++)
+		names[i] = (struct gw_kernel_names){w->rows[i].mangled, w->rows[i].name};
+	gw_kernel_names(names, w->count, out);
+	for (size_t i = 0; i < w->count; i++) {
+		free(w->rows[i].name);
+		w->rows[i].name = out[i];
+	}
+	free(names);
+	free(out);
+}
+
+static void print_text(struct whatif *w)
 {
 	struct gw_table *table = new_table(w);
 	struct estimate_text t;
 	struct gw_text n;
 
+	shorten_names(w);
 	report_sentence(0, "Predicted by %s: %s.", w->model->name, w->model->summary);
 	if (w->utilisation)
 		report_sentence(0, "Elsewhere times E_util, measured over predicted here.");

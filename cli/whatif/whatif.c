@@ -2,11 +2,14 @@
 /* gpuwatch whatif: the same kernels on other GPUs, what Konstantinidis 2017 is for. */
 #include "cli/whatif/whatif.h"
 
+#include <fcntl.h>
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "cli/command.h"
 #include "cli/common/estimate.h"
@@ -33,6 +36,30 @@ static const struct gw_option options[] = {
         GW_OPT_FLAG(json, "print JSON"),
         {0},
 };
+
+bool whatif_is_log(const char *path)
+{
+	static const unsigned char zstd[4] = {0x28, 0xb5, 0x2f, 0xfd};
+	unsigned char begin[4] = {0};
+	int fd = strcmp(path, "-") ? open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
+	                           : dup(STDIN_FILENO);
+	size_t n = strlen(path);
+	struct stat s;
+	bool log = false;
+
+	/* A log that was cut off before its first block is recognised by its name. */
+	if (n > 4 && strcmp(path + n - 4, ".gwl") == 0)
+		log = true;
+	/* Looked at without reading on: what came out of a pipe would be lost for who reads it. */
+	if (fd >= 0) {
+		log |= !fstat(fd, &s) && S_ISDIR(s.st_mode);
+		if (pread(fd, begin, sizeof(begin), 0) == (ssize_t)sizeof(begin))
+			log |= memcmp(begin, "GWB1", 4) == 0 || memcmp(begin, "GWB2", 4) == 0 ||
+			       memcmp(begin, zstd, 4) == 0;
+		close(fd);
+	}
+	return log;
+}
 
 /* Kernels on devices; estimates are [kernel * devices + device]. */
 struct comparison {
@@ -113,8 +140,7 @@ static struct gw_table *new_table(const struct comparison *c)
 		columns[1 + 2 * d] = (struct gw_table_column){
 		        device_short_name(c->devices.profiles[d]), true, false, 0};
 		/* The last devices' bounds leave first when the screen is narrow. */
-		columns[2 + 2 * d] =
-		        (struct gw_table_column){"BOUND", false, false, 1 + (unsigned)d};
+		columns[2 + 2 * d] = (struct gw_table_column){"BOUND", false, false, 1 + (int)d};
 	}
 	table = gw_table_new(columns, (unsigned)(1 + 2 * c->devices.count));
 	free(columns);

@@ -285,6 +285,7 @@ static double least_time(struct analysis *a, bool elsewhere, const char *open, s
 
 	if (near && knows_traffic(work))
 		return 0;
+	a->parts.walks = gw_static_walks(&a->parts, a->arena);
 	if (!near)
 		least = end_time(a, GW_STATIC_LEAST, &end);
 	if (elsewhere)
@@ -312,7 +313,8 @@ const char *gw_static_code_work(const struct gw_static_code *in, struct gw_arena
 	                               .device = in->device,
 	                               .launch = in->launch,
 	                               .memory = in->memory,
-	                               .memory_count = in->memory_count},
+	                               .memory_count = in->memory_count,
+	                               .arguments = in->at->arguments},
 	                     .arena = arena};
 	const char *why;
 	double least;

@@ -17,7 +17,7 @@ struct moved {
 	bool bounded, assumed;
 };
 
-/* Mean bytes of copies in the direction of @p of; of one that was not met those of the others. */
+/* Mean bytes of copies in the direction of @p of; of one that was not seen those of the others. */
 static double mean_bytes(const struct gw_tma_copies *c, const struct gw_tma_copy *of)
 {
 	double bytes = of->bytes, seen = of->seen;
@@ -42,7 +42,7 @@ static double bytes_of(const struct gw_tma_copies *c, const struct gw_tma_copy *
 }
 
 /* Bytes of shared memory that copies into it fill, of one that several blocks get in each; NaN: not
- * known. Of a copy that was not met as many blocks get it as of the others. */
+ * known. Of a copy that was not seen as many blocks get it as of the others. */
 static double received(const struct gw_tma_copies *c)
 {
 	double sum = 0, bytes = 0, got = 0;

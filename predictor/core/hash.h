@@ -15,15 +15,21 @@ static inline uint64_t gw_hash_mix(uint64_t x)
 	return x ^ x >> 31;
 }
 
-/** Of @p length bytes (FNV-1a, finished); @p seed is 0 or the hash of what comes before. */
-static inline uint64_t gw_hash(uint64_t seed, const void *data, size_t length)
+/** Of @p length bytes (FNV-1a, not finished); @p seed is 0. */
+static inline uint64_t gw_hash_plain(uint64_t seed, const void *data, size_t length)
 {
 	const unsigned char *p = data;
 	uint64_t h = seed ^ UINT64_C(0xcbf29ce484222325);
 
 	for (size_t i = 0; i < length; i++)
 		h = (h ^ p[i]) * UINT64_C(0x100000001b3);
-	return gw_hash_mix(h);
+	return h;
+}
+
+/** The same, finished; @p seed is 0 or the hash of what comes before. */
+static inline uint64_t gw_hash(uint64_t seed, const void *data, size_t length)
+{
+	return gw_hash_mix(gw_hash_plain(seed, data, length));
 }
 
 #endif

@@ -120,7 +120,7 @@ static struct shift *unused(struct gw_slow_windows *s, uint64_t now)
 	for (uint32_t i = 0; i < LOOKED_AT; i++) {
 		struct shift *w = s->watched[s->hand++ % WATCHED_MOST];
 
-		if (!w->open && w->last_ns + PAUSE_NS < now &&
+		if (!w->open && (w->last_ns + PAUSE_NS < now || now + PAUSE_NS < w->last_ns) &&
 		    (!oldest || w->last_ns < oldest->last_ns))
 			oldest = w;
 	}

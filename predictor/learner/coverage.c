@@ -33,6 +33,14 @@ static double first_width(unsigned kind)
 	return KERNEL_TIMED * GW_NINE_IN_TEN;
 }
 
+/* Weight of the first width, in predictions. The spread that the width of never timed multiplies is
+ * learnt from the same times: both at full rate would learn them twice. */
+static double first_weight(unsigned kind)
+{
+	return kind >= GW_WIDTH_SIZES && kind < gw_width_of_work(GW_TIER_WARM, GW_SOURCE_NONE) ? 24
+	                                                                                       : 6;
+}
+
 void gw_coverage_start(struct gw_coverage *c)
 {
 	for (unsigned i = 0; i < GW_WIDTHS; i++) {
@@ -70,7 +78,7 @@ static void adapt(struct gw_coverage *c, unsigned kind)
 	double first = first_width(kind), n = (double)c->judged[kind], gain, width;
 
 	/* A step of 3/n finds a quantile of n values about as fast as possible. */
-	gain = fmax(GAIN, 3.0 / (c->seen[kind] + 6.0));
+	gain = fmax(GAIN, 3.0 / (c->seen[kind] + first_weight(kind)));
 	gain = fmin(gain * n, GAIN_MOST);
 	width = (double)c->width[kind] * exp(gain * ((double)c->missed[kind] / n - GW_MISS));
 	c->width[kind] = (float)fmin(fmax(width, first / ROOM), first * ROOM);

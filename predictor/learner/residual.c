@@ -37,6 +37,7 @@ enum {
 	SPREAD_DOUBT = 4, /* the same of how kernels spread */
 };
 static const double HELD = 0.9;        /* a normal distribution holds it within GW_NINE_IN_TEN */
+static const double MIDDLE = 1.5;      /* variance of that of one kernel, in those of a kernel */
 static const double DOUBTFUL = 0.5;    /* standard deviation of a base, in log time */
 static const double WIDEST = 20;       /* of any interval, in log time: keeps the ends finite */
 static const double NOTEWORTHY = 0.02; /* change of a time that makes relatives recompute */
@@ -102,9 +103,14 @@ static double off_by(const struct gw_kernel_stats *f, enum gw_class c, double mi
 	return sqrt(fmax(square, 0));
 }
 
+/*
+ * The next kernel is no farther off than the k-th farthest of n alike in k of n + 1 cases. Of few
+ * that is the farthest, and their middle is uncertain besides.
+ */
 static struct gw_level level_of(const struct gw_predictor *p, enum gw_class c)
 {
 	uint32_t n = p->level_count[c] < GW_LEVEL_KERNELS ? p->level_count[c] : GW_LEVEL_KERNELS;
+	uint32_t at = (uint32_t)ceil(HELD * (n + 1));
 	double v[GW_LEVEL_KERNELS], middle, spread, first = first_spread(c);
 
 	if (!n)
@@ -115,10 +121,9 @@ static struct gw_level level_of(const struct gw_predictor *p, enum gw_class c)
 	for (uint32_t i = 0; i < n; i++)
 		v[i] = off_by(p->level_ring[c][i], c, middle);
 	sort(v, n);
-	spread = v[(uint32_t)(HELD * (n - 1))] /
-	         GW_NINE_IN_TEN; /* of few, not the farthest: it may be an outlier */
-	return (struct gw_level){middle, sqrt((SPREAD_DOUBT * first * first + n * spread * spread) /
-	                                      (n + SPREAD_DOUBT))};
+	spread = v[(at < n ? at : n) - 1] / GW_NINE_IN_TEN;
+	spread = (SPREAD_DOUBT * first * first + n * spread * spread) / (n + SPREAD_DOUBT);
+	return (struct gw_level){middle, sqrt(spread * (1 + MIDDLE / (n + LEVEL_DOUBT)))};
 }
 
 void gw_residual_levels(struct gw_predictor *p)

@@ -57,7 +57,6 @@ enum resource {
 };
 
 enum path { PIPES, DATA, L2_PATH, ATOMICS_PATH, MEETING, COURSE, START, PATHS };
-_Static_assert(START == PATHS - 1, "all before it are of the work itself");
 
 static const struct {
 	const char *name, *unknown;
@@ -301,8 +300,8 @@ static struct ranking rank(const struct view *v, double t[RESOURCE_COUNT], struc
 {
 	struct ranking r = {.first = BLOCK_LAUNCH};
 
-	/* Unrolled, so that names and scopes are constants: 7% fewer instructions. */
-#pragma GCC unroll 32
+	/* Unrolled whole it would take 1% fewer instructions, and 4 KB more of them. */
+#pragma GCC unroll 4
 	for (unsigned i = 0; i < RESOURCE_COUNT; i++) {
 		double time = t[i] * v->quantum[info[i].scope];
 
@@ -317,8 +316,7 @@ static struct ranking rank(const struct view *v, double t[RESOURCE_COUNT], struc
 		else if (time > r.next)
 			r.next = time;
 	}
-	for (unsigned i = 0; i < START; i++)
-		r.any |= r.path[i] > 0;
+	r.any = r.first != BLOCK_LAUNCH || r.next > 0;
 	r.path[COURSE] = larger(0, r.path[COURSE] - v->fill);
 	r.path[L2_PATH] = larger(0, r.path[L2_PATH] - v->tail);
 	e->term_count = RESOURCE_COUNT;

@@ -243,7 +243,7 @@ bool gw_profile_each(const char *given,
 	return true;
 }
 
-/* What gw_profile_find looks for, and what it met on the way. */
+/* What gw_profile_find looks for, and what it found on the way. */
 struct hunt {
 	const char *name, *given;
 	struct gw_profile *out;

@@ -68,15 +68,17 @@ static struct known *make(uint32_t config)
 	return k;
 }
 
+static struct gw_quantity quantity(const struct part *p)
+{
+	return (struct gw_quantity){
+	        .value = p->value, .source = p->source, .confidence = p->confidence};
+}
+
 static void read(const struct parts *from, struct gw_work *out)
 {
 	gw_work_clear(out);
-	for (uint32_t i = 0; i < from->count; i++) {
-		const struct part *p = &from->part[i];
-
-		out->q[p->field] = (struct gw_quantity){
-		        .value = p->value, .source = p->source, .confidence = p->confidence};
-	}
+	for (uint32_t i = 0; i < from->count; i++)
+		out->q[from->part[i].field] = quantity(&from->part[i]);
 }
 
 static bool is_known(const struct gw_work *work)
@@ -187,14 +189,14 @@ void gw_work_offer(uint32_t config, const struct gw_work *part)
 	changed = config;
 }
 
-const struct gw_work *gw_work_of(uint32_t config)
+struct gw_quantity gw_work_row(uint32_t config, enum gw_work_field field)
 {
-	static struct gw_work work;
+	const struct known *k = config < GW_CONFIGS_MAX ? works[config] : NULL;
 
-	if (config >= GW_CONFIGS_MAX || !works[config])
-		return NULL;
-	read(&works[config]->work, &work);
-	return &work;
+	for (uint32_t i = 0; k && i < k->work.count && k->work.part[i].field <= field; i++)
+		if (k->work.part[i].field == field)
+			return quantity(&k->work.part[i]);
+	return (struct gw_quantity){.value = NAN};
 }
 
 void gw_work_by_code(uint32_t config, struct gw_work *out)

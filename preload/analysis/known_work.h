@@ -22,8 +22,8 @@ void gw_work_start(void);
  */
 void gw_work_offer(uint32_t config, const struct gw_work *part);
 
-/** What is known of @p config; NULL when nothing is. Valid until the next gw_work_offer. */
-const struct gw_work *gw_work_of(uint32_t config);
+/** What is known of a row of @p config; without a source: nothing. For each measured launch. */
+struct gw_quantity gw_work_row(uint32_t config, enum gw_work_field field);
 
 /** Into @p out, what code says of @p config, also of rows that were counted. */
 void gw_work_by_code(uint32_t config, struct gw_work *out);

@@ -17,10 +17,10 @@
 
 enum {
 	DEVICES = 16,    /* whose counters are kept */
-	RUNS = 16384,    /* of a window: 6000 empty kernels fit into 12 ms */
+	RUNS = 8192,     /* of a window: 6000 empty kernels fit into 12 ms */
 	SETTLE_MS = 300, /* of kernels that ended so long before a flush, it brings the records */
-	SOLVE_MS =
-	        1000, /* between solving for the same set, and between looks at what is missing */
+	SOLVE_MS = 1000, /* at most between solving for the same set, and between looks at what is
+	                    missing: sooner once there are twice the windows */
 	CLOCK_SLACK = 20000, /* ns by which the clocks of samples and records may differ */
 };
 
@@ -57,7 +57,7 @@ static struct {
 static struct set {
 	struct gw_attribution *attribution;
 	uint64_t solved_ns;
-	bool news;
+	unsigned solved, news; /* windows it was solved with, and since */
 } sets[DEVICES][GW_PM_SETS];
 
 static uint64_t missing_ns; /* when what is missing was last looked at */
@@ -68,7 +68,7 @@ void gw_counter_attribution_start(void)
 	memset(sets, 0, sizeof(sets));
 	missing_ns = 0;
 	for (unsigned i = 0; i < GW_PM_WINDOWS; i++)
-		windows[i].count = windows[i].begun = windows[i].ended = 0;
+		windows[i].count = windows[i].lost = windows[i].begun = windows[i].ended = 0;
 }
 
 static uint64_t dropped(void)
@@ -190,6 +190,12 @@ static void offer(uint32_t config, const struct gw_counted *c, unsigned number)
 		entry->counted |= COUNTED | (uint32_t)!open << bit_of(number);
 }
 
+static bool due(const struct set *s, uint64_t now, bool last)
+{
+	return s->news &&
+	       (last || s->news >= s->solved || now - s->solved_ns > SOLVE_MS * UINT64_C(1000000));
+}
+
 static void solve(struct set *s, unsigned number, uint64_t now)
 {
 	struct gw_counted c;
@@ -199,7 +205,9 @@ static void solve(struct set *s, unsigned number, uint64_t now)
 	for (unsigned i = 0; (config = gw_attribution_get(s->attribution, i, &c)) != 0; i++)
 		offer(config, &c, number);
 	s->solved_ns = now;
-	s->news = false;
+	s->solved += s->news;
+	s->news = 0;
+	missing_ns = 0;
 }
 
 /*
@@ -252,7 +260,7 @@ static void take(unsigned index)
 	switch (gw_attribution_window(a, w->sample, w->count, windows[index].run,
 	                              windows[index].count)) {
 	case GW_WINDOW_USED:
-		s->news = true;
+		s->news++;
 		break;
 	case GW_WINDOW_FOREIGN:
 		gw_count(GW_COUNTER_pm_other_profiler, 1);
@@ -369,8 +377,7 @@ void gw_counter_attribution_tick(uint64_t now_ns, uint64_t asked_ns, bool last)
 	}
 	for (unsigned d = 0; d < DEVICES; d++)
 		for (unsigned n = 0; n < GW_PM_SETS; n++)
-			if (sets[d][n].news &&
-			    (last || now_ns - sets[d][n].solved_ns > SOLVE_MS * UINT64_C(1000000)))
+			if (due(&sets[d][n], now_ns, last))
 				solve(&sets[d][n], n, now_ns);
 	if (gw_pm_sampling() && now_ns - missing_ns > SOLVE_MS * UINT64_C(1000000)) {
 		look_what_is_missing();

@@ -32,7 +32,9 @@ enum {
 	BEGIN_MS = 20,       /* after the first launch: programs of one moment need no sampler */
 	SETUP_MS = 250,      /* of CPU before the first session, and … */
 	SESSION_MS = 600,    /* … for one, at least (both on an H200) */
-	SESSION_WINDOWS = 8, /* of one set in a row: as expensive as configuring it */
+	SESSION_WINDOWS = 8, /* of one set in a row: as expensive as configuring it; … */
+	FIRST_WINDOWS = 16,  /* … of the first set, where answers are missing: what a program of a
+	                        second gets */
 	WATCH_WINDOWS = 32,  /* in mode watch: one in each window of activity records */
 	RECORDS_MS = 5000,   /* that a session waits for one of those */
 	GAP_MS = 15,         /* between them, and … */
@@ -189,9 +191,10 @@ void gw_pm_records_end(void)
 
 void gw_pm_records_ran(uint64_t ns)
 {
-	if (!seen.opened_ns)
-		return;
-	atomic_store(&pm.lag_ns, ns > seen.opened_ns ? ns - seen.opened_ns : 0);
+	const uint64_t lag = ns - seen.opened_ns;
+
+	if (seen.opened_ns) /* the clock may have been set meanwhile */
+		atomic_store(&pm.lag_ns, lag < RECORDS_MS * MS ? lag : 0);
 	seen.opened_ns = 0;
 }
 
@@ -328,7 +331,9 @@ static CUptiResult configure(uint32_t device, const struct gw_cupti_set *set, ui
 /* Setting up is costly, a window is cheap: in mode watch, where windows come one by one, more. */
 static int windows_of_session(void)
 {
-	return gw_options_watch() ? WATCH_WINDOWS : SESSION_WINDOWS;
+	if (gw_options_watch())
+		return WATCH_WINDOWS;
+	return own.answers == 0 ? FIRST_WINDOWS : SESSION_WINDOWS;
 }
 
 /* Some windows of one set. */

@@ -14,7 +14,7 @@
 
 #include <stdatomic.h>
 
-enum { GW_PM_WINDOWS = 8 /**< that can be under way between the thread and the worker */ };
+enum { GW_PM_WINDOWS = 16 /**< that can be under way between the thread and the worker */ };
 
 /** Index of every metric of pm_metric.def, and their number. */
 enum gw_pm_row {

@@ -395,7 +395,9 @@ static void reopen(uint64_t now)
 /* An open window goes on where the new mode can use it. */
 static void change_open(uint64_t now)
 {
-	window.opened = now; /* what it has cost until now the new mode's budget does not pay */
+	/* What it has cost until now the new mode's budget does not pay. */
+	window.opened = now;
+	window.cpu = gw_thread_cpu_ns();
 	if (!wanted() || window.by_events ||
 	    window.as == (watching() ? GW_ATTACH_ORDER : GW_ATTACH_WINDOW))
 		end_window(now);

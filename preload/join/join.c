@@ -41,7 +41,7 @@ struct queue {
 	uint32_t passed_by;
 };
 
-/* A launch and its record, once they have met. */
+/* A launch and its record, once they are matched. */
 struct anchor {
 	uint32_t correlation, number;
 };
@@ -54,7 +54,7 @@ struct stream {
 	uint64_t key;
 	uint32_t queues; /* of it */
 	uint32_t enqueued,
-	        matched; /* numbers: of the last launch, of the latest that met its record */
+	        matched;         /* numbers: of the last launch, of the latest that was matched */
 	uint32_t matched_before; /* `matched` at the expiry before */
 	uint32_t next;           /* of the batch's streams */
 	struct anchor last;      /* of this batch */
@@ -78,7 +78,7 @@ static struct gw_idmap stream_map = {.use = GW_MEMORY_streams}; /* key -> number
 static struct {
 	uint32_t first, last;
 } lists[LISTS];
-static uint32_t batch_streams; /* the first that met a record in this batch */
+static uint32_t batch_streams; /* the first with a match in this batch */
 static uint32_t on_tickets;    /* launches that wait in queues of tickets */
 static uint64_t expired_ns;
 static uint32_t turn;       /* times streams' launches expired */
@@ -353,7 +353,7 @@ static int by_correlation(const void *x, const void *y)
 	return a->start < b->start ? -1 : a->start > b->start;
 }
 
-/* A launch of a stream, or one that knows its correlation id, has met its record. */
+/* A launch of a stream, or one that knows its correlation id, is matched to its record. */
 static bool meet(uint32_t queue, struct gw_waiting **at, const struct gw_activity *a)
 {
 	struct gw_record_launch record = take(queue, at);

@@ -26,7 +26,8 @@ enum gw_join_by { GW_JOIN_STREAM, GW_JOIN_GRAPH, GW_JOIN_CORRELATION, GW_JOIN_TI
 
 /** What becomes of a launch: @p record is complete but for config checks; see pipeline.c. */
 struct gw_join_sink {
-	/** A launch met its record. @p a is NULL when it was timed by events: @p seconds holds. */
+	/** A launch is matched to its record. @p a is NULL when it was timed by events: @p seconds
+	 * holds. */
 	void (*joined)(struct gw_record_launch *record, const struct gw_activity *a,
 	               double seconds);
 	/** A launch for which no record came. */

@@ -14,7 +14,7 @@ struct flight {
 	struct flight *before, *after; /* of the same graph, in order of call */
 	struct flight *alike;          /* the next of its bucket */
 	struct gw_waiting_list kernels;
-	uint64_t overtaken_ns; /* when a later one met a record; 0 = never */
+	uint64_t overtaken_ns; /* when a later one was matched; 0 = never */
 	uint64_t configs;      /* hash of the kernels' configurations */
 	uint32_t graph;        /* number in `graphs` */
 	uint32_t number, correlation;

@@ -8,6 +8,9 @@
 #define GW_KERNEL_NAMES_H
 
 #include "preload/maps/state.h"
+#include "predictor/core/hash.h"
+
+#include <string.h>
 
 struct gw_kernel_name {
 	uint64_t hash; /**< gw_kernel_name_hash() of the text */
@@ -22,11 +25,7 @@ const struct gw_kernel_name *gw_kernel_name_keep(const char *name);
 
 static inline uint64_t gw_kernel_name_hash(const char *name)
 {
-	uint64_t h = UINT64_C(0xcbf29ce484222325);
-
-	for (unsigned i = 0; i < GW_NAME_MAX && name[i]; i++)
-		h = (h ^ (unsigned char)name[i]) * UINT64_C(0x100000001b3);
-	return h;
+	return gw_hash_plain(0, name, strnlen(name, GW_NAME_MAX));
 }
 
 #endif

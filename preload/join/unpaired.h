@@ -13,11 +13,11 @@
 /** Start with none. */
 void gw_unpaired_start(void);
 
-/** A launch of configuration @p config (0: not known), in a graph or not, that met no record: false
- * when its record was written, without it. */
+/** A launch of configuration @p config (0: not known), in a graph or not, that no record matched:
+ * false when its record was written, without it. */
 bool gw_unpaired_launch(uint32_t config, bool graph);
 
-/** The same of a record that met no launch; its kernel started at @p start_ns, 0: not known. */
+/** The same of a record that matched no launch; its kernel started at @p start_ns, 0: not known. */
 bool gw_unpaired_record(uint32_t config, bool graph, uint64_t start_ns);
 
 /**

@@ -2,6 +2,7 @@
 #include "preload/launch/collectives.h"
 
 #include "preload/launch/launch.h"
+#include "preload/runtime/degrade.h"
 #include "preload/runtime/options.h"
 
 /* A place is taken once and for all: an event may still name a communicator that has ended. */
@@ -16,8 +17,13 @@ uint32_t gw_communicator_new(uint64_t hash, uint32_t rank, uint32_t ranks)
 	uint32_t at = atomic_load_explicit(&communicator_count, memory_order_relaxed);
 
 	do
-		if (at == GW_COMMUNICATORS)
+		if (at == GW_COMMUNICATORS) {
+			gw_degrade(GW_DEGRADED_TABLE_FULL,
+			           "more than %d communicators: collectives of later ones are not "
+			           "recorded",
+			           GW_COMMUNICATORS);
 			return 0;
+		}
 	while (!atomic_compare_exchange_weak(&communicator_count, &at, at + 1));
 	communicators[at].hash = hash;
 	communicators[at].rank = rank;

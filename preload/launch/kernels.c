@@ -9,6 +9,7 @@
 #include "preload/launch/module_reports.h"
 #include "preload/launch/modules.h"
 #include "predictor/code/digest_provisional.h"
+#include "predictor/core/hash.h"
 
 #include <errno.h>
 #include <string.h>
@@ -121,10 +122,8 @@ static void ask_layout(const struct asked *a, CUfunction f, struct asked_layout 
 static uint64_t hash_of(const struct gw_kernel_slot *k, const char *name, size_t length,
                         const struct asked_layout *layout)
 {
-	uint64_t h = UINT64_C(0xcbf29ce484222325);
+	uint64_t h = gw_hash_plain(0, name, length);
 
-	for (size_t i = 0; i < length; i++)
-		h = (h ^ (unsigned char)name[i]) * UINT64_C(0x100000001b3);
 	for (uint32_t i = 0; layout->known && i < layout->count; i++)
 		h = (h ^ layout->param[i].offset ^ (uint64_t)layout->param[i].size << 32) *
 		    UINT64_C(0x9fb21c651e98df25);

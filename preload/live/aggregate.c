@@ -15,12 +15,15 @@
 #include <string.h>
 
 enum {
-	SUMS_MAX = 1 << 14, /* configurations summed apart; place 0 has all others */
+	SUMS_MAX = 1 << 14, /* configurations summed apart; place 0 has all others … */
+	OTHERS = 64,        /* … and where it was full, it goes on there, in so many */
 	GRAPHS = 256,       /* graphs whose launches are summed whole … */
 	PARTS = 768,        /* … and their configurations, each of a graph */
 	PLACES = GW_LIVE_SUMS / 2 - GRAPHS - PARTS,
-	SPANS = 64,         /* a span is this part of the time since the first */
-	SKETCHED = 1 << 12, /* sums that may have histograms: a span ends when there are so many */
+	SPANS = 64, /* a span is this part of the time since the first */
+	/* Sums that may have histograms. A span ends when there are so many: no more outlive a
+	   kill. */
+	SKETCHED = PLACES,
 };
 static const uint64_t SPAN_NS = UINT64_C(10000000000);
 /* A record has 32 bits for it: then the sum goes on in another. */
@@ -95,6 +98,16 @@ static struct sum *add_sum(uint32_t config)
 	return &sums[count++];
 }
 
+/* The sum of all others: what it has when it is full is kept behind the sums. */
+static struct sum *others(void)
+{
+	if (sums->record.launches >= LAUNCHES_MAX && count < SUMS_MAX) {
+		sums[count++] = *sums;
+		*sums = (struct sum){.record = {.min_ns = UINT64_MAX}, .part = sums->part};
+	}
+	return sums;
+}
+
 static struct sum *sum_of(uint32_t config)
 {
 	const uint32_t at = place && config < GW_CONFIGS_MAX ? place[config] : 0;
@@ -110,8 +123,8 @@ static struct sum *sum_of(uint32_t config)
 		add_sum(0);
 	if (!place)
 		place = gw_memory_new(GW_MEMORY_log, GW_CONFIGS_MAX, sizeof(*place));
-	if (!place || count == SUMS_MAX || config >= GW_CONFIGS_MAX)
-		return sums;
+	if (!place || count >= SUMS_MAX - OTHERS || config >= GW_CONFIGS_MAX)
+		return others();
 	place[config] = count;
 	return add_sum(config);
 }

@@ -255,7 +255,7 @@ static void start(void *unused)
 	close(at);
 }
 
-/* Kernels that were met while it was made. */
+/* Kernels that were interned before it was mapped. */
 static void add_kernels(void)
 {
 	uint32_t count = atomic_load(&gw_hot.shared->kernel_count);
@@ -335,7 +335,7 @@ void gw_live_ring(struct gw_thread *t)
 	const char *base = (const char *)h;
 
 	if (n >= GW_LIVE_RINGS)
-		return;
+		return refuse(path, "no room for the rings of all threads");
 	r->head = (uint64_t)((const char *)&t->head - base);
 	r->next = (uint64_t)((const char *)&t->next - base);
 	r->tail = (uint64_t)((const char *)&t->tail - base);
@@ -361,7 +361,7 @@ void gw_live_kernel(uint32_t slot)
 	length = (sizeof(*out) + name + 7) & ~(size_t)7;
 	at = __atomic_fetch_add(&h->kernels_used, length, __ATOMIC_RELAXED);
 	if (at + length > GW_LIVE_KERNELS)
-		return;
+		return refuse(path, "no room for the names of all kernels");
 	out = (struct gw_live_kernel *)(void *)((char *)h + h->kernels.offset + at);
 	/* Pairs with the acquire in gw_live_kernel_in() (cli/live/tables.c). */
 	__atomic_store_n(&out->length, (uint32_t)length, __ATOMIC_RELEASE);
@@ -462,5 +462,5 @@ void gw_live_abandon(void)
 	gw_live_entries_abandon();
 	gw_live_tables_abandon();
 	gw_live_graphs_abandon();
-	gw_live_idle_abandon();
+	gw_live_idle_forget();
 }

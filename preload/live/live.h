@@ -106,7 +106,7 @@ void gw_live_config(uint32_t id, uint32_t kernel, uint32_t device, const struct 
 /** What is published of it now. */
 void gw_live_published(uint32_t id, const struct gw_prediction *p);
 
-/** So many launches of it were met. */
+/** So many launches of it were seen. */
 void gw_live_launched(uint32_t id, uint64_t launches);
 
 /** One was measured; @p predicted_ns: what was predicted before, NaN: nothing. @p id may be 0. */

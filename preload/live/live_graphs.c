@@ -5,6 +5,7 @@
  */
 #include "preload/live/graph_sums.h"
 #include "preload/live/live_part.h"
+#include "preload/maps/idmap.h"
 
 #include <errno.h>
 #include <string.h>
@@ -19,8 +20,10 @@ _Static_assert((int)GW_GRAPHS_MAX <= (int)GW_LIVE_GRAPHS &&
                "each has a place");
 
 static struct gw_slots chunks;
-static uint32_t times_used; /* the worker's: graphs that are timed whole … */
-static bool times_ready;    /* … and whether their table is reserved */
+static struct gw_idmap times = {
+        .use = GW_MEMORY_graphs}; /* the worker's: graphs that are timed whole -> entry, from 1 … */
+static bool times_ready;          /* … and whether their table is reserved */
+static bool times_full;
 /* Pages that are reserved, from the table of graphs on. */
 static _Atomic bool ready[(GW_LIVE_GRAPHS * sizeof(gw_live_graph) +
                            GW_LIVE_CHUNKS * sizeof(struct gw_live_chunk)) /
@@ -179,8 +182,8 @@ void gw_live_graphs_abandon(void)
 {
 	memset(&chunks, 0, sizeof(chunks));
 	memset(ready, 0, sizeof(ready));
-	times_used = 0;
-	times_ready = false;
+	times = (struct gw_idmap){.use = GW_MEMORY_graphs};
+	times_ready = times_full = false;
 }
 
 /* ---- graphs that are timed whole ----------------------------------------------------------- */
@@ -188,8 +191,9 @@ void gw_live_graphs_abandon(void)
 /* The entry of @p graph, made where there is room; NULL: there is none. */
 static struct gw_live_graph_time *time_of(uint32_t graph, bool make)
 {
+	const uint64_t key = gw_idmap_key(graph, 17);
 	struct gw_live_head *h = gw_live_mapped();
-	struct gw_live_graph_time *t;
+	uint32_t at;
 
 	if (!h)
 		return NULL;
@@ -198,11 +202,19 @@ static struct gw_live_graph_time *time_of(uint32_t graph, bool make)
 		                              (uint64_t)h->graph_times.size * h->graph_times.count);
 	if (!times_ready)
 		return NULL;
-	t = (struct gw_live_graph_time *)(void *)((char *)h + h->graph_times.offset);
-	for (uint32_t i = 0; i < times_used; i++)
-		if (t[i].graph == graph)
-			return &t[i];
-	return make && times_used < h->graph_times.count ? &t[times_used++] : NULL;
+	at = gw_idmap_get(&times, key);
+	if (!at && make && times.used < h->graph_times.count) {
+		at = times.used + 1;
+		if (!gw_idmap_put(&times, key, at))
+			return NULL;
+	}
+	if (at)
+		return (struct gw_live_graph_time *)(void *)((char *)h + h->graph_times.offset) +
+		       at - 1;
+	if (make && !times_full)
+		gw_live_table_full("graphs", h->graph_times.count);
+	times_full |= make;
+	return NULL;
 }
 
 /* Paired with the reader's look before and after (cli/live/tables.c). */

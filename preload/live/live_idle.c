@@ -42,7 +42,7 @@ static struct {
 
 static uint64_t untimed; /* the latest call of a launch without a time */
 
-void gw_live_idle_abandon(void)
+void gw_live_idle_forget(void)
 {
 	memset(threads, 0, sizeof(threads));
 	memset(copies, 0, sizeof(copies));

@@ -30,8 +30,8 @@ void gw_live_entries_start(uint32_t most);
 /** Of entries, in a forked child. */
 void gw_live_entries_abandon(void);
 
-/** Of a GPU's idle time, in a forked child. */
-void gw_live_idle_abandon(void);
+/** What a GPU's idle time went by: in a forked child, and by another clock. */
+void gw_live_idle_forget(void);
 
 /** That GPU was idle for @p ns more, by cause. */
 void gw_live_idled(uint32_t ordinal, const uint64_t ns[GW_LIVE_IDLE]);

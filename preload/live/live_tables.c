@@ -215,6 +215,7 @@ void gw_live_idled(uint32_t ordinal, const uint64_t ns[GW_LIVE_IDLE])
 
 void gw_live_clock_set(void)
 {
+	gw_live_idle_forget();
 	for (uint32_t i = 0; i < GW_LIVE_DEVICES; i++) {
 		struct gw_live_device *d = device(i);
 

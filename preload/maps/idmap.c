@@ -51,8 +51,8 @@ bool gw_idmap_put(struct gw_idmap *map, uint64_t key, uint32_t id)
 {
 	uint32_t at;
 
-	/* Where it cannot grow it fills up to one that stays free: a look must end. */
-	if (map->used * 4 >= map->size * 3 && !grow(map) && map->used + 1 >= map->size)
+	/* Where it cannot grow an eighth stays free: a look must end soon. */
+	if (map->used * 4 >= map->size * 3 && !grow(map) && map->used >= map->size - map->size / 8)
 		return false;
 	at = slot(map, key);
 	if (!map->keys[at]) {

@@ -39,49 +39,36 @@ void gw_device_ids_start(void)
 	gone = false;
 }
 
-static uint32_t attribute(CUdevice device, CUdevice_attribute which)
+/* @p unknown where the driver does not say. */
+static uint32_t attribute(CUdevice device, CUdevice_attribute which, uint32_t unknown)
 {
 	int value = 0;
 
 	if (!gw_driver.cuDeviceGetAttribute ||
 	    gw_driver.cuDeviceGetAttribute(&value, which, device) != CUDA_SUCCESS || value < 0)
-		return 0;
+		return unknown;
 	return (uint32_t)value;
 }
 
-/* Part of a GPU's place on the PCI bus; UINT32_MAX: unknown. */
-static uint32_t location(CUdevice device, CUdevice_attribute which)
+static void meet(struct gw_device_entry *d, int ordinal)
 {
-	int value = 0;
-
-	if (gone || !gw_driver.cuDeviceGetAttribute ||
-	    gw_driver.cuDeviceGetAttribute(&value, which, device) != CUDA_SUCCESS || value < 0)
-		return UINT32_MAX;
-	return (uint32_t)value;
-}
-
-void gw_device_meet(int ordinal)
-{
-	struct gw_device_entry *d = gw_device_entry(ordinal);
 	struct gw_record_device r = {.ordinal = (uint32_t)ordinal};
 	uint32_t pci[3];
 	char tail[256 + 33] = "";
 	size_t memory = 0, n;
 	CUuuid uuid = {{0}};
 
-	if (!d || d->id || gone) /* with each launch: the driver is asked once */
-		return;
 	r.id = d->id = ++count;
-	pci[0] = location(ordinal, CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID);
-	pci[1] = location(ordinal, CU_DEVICE_ATTRIBUTE_PCI_BUS_ID);
-	pci[2] = location(ordinal, CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID);
+	pci[0] = attribute(ordinal, CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID, UINT32_MAX);
+	pci[1] = attribute(ordinal, CU_DEVICE_ATTRIBUTE_PCI_BUS_ID, UINT32_MAX);
+	pci[2] = attribute(ordinal, CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID, UINT32_MAX);
 	r.compute_capability =
-	        10 * attribute(ordinal, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) +
-	        attribute(ordinal, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+	        10 * attribute(ordinal, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, 0) +
+	        attribute(ordinal, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, 0);
 	d->capability = r.compute_capability;
-	r.sm_count = attribute(ordinal, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
-	r.sm_clock_khz = attribute(ordinal, CU_DEVICE_ATTRIBUTE_CLOCK_RATE);
-	r.mem_clock_khz = attribute(ordinal, CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE);
+	r.sm_count = attribute(ordinal, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 0);
+	r.sm_clock_khz = attribute(ordinal, CU_DEVICE_ATTRIBUTE_CLOCK_RATE, 0);
+	r.mem_clock_khz = attribute(ordinal, CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE, 0);
 	r.driver_version = gw_driver_version();
 	if (gw_driver.cuDeviceTotalMem_v2 &&
 	    gw_driver.cuDeviceTotalMem_v2(&memory, ordinal) == CUDA_SUCCESS)
@@ -96,4 +83,13 @@ void gw_device_meet(int ordinal)
 	gw_log_write(GW_RECORD_DEVICE, &r, sizeof(r), tail, n);
 	gw_live_identity(&r, tail, (const unsigned char *)uuid.bytes, pci);
 	gw_device_profile_use(r.id, tail);
+}
+
+/* With each launch: the driver is asked once. */
+void gw_device_meet(int ordinal)
+{
+	struct gw_device_entry *d = gw_device_entry(ordinal);
+
+	if (d && !d->id && !gone)
+		meet(d, ordinal);
 }

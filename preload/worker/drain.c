@@ -116,18 +116,34 @@ static struct gw_event timed_front(const struct source *s)
 	return e;
 }
 
+/* Of a heap, whose first source is the one called first, that at @p at goes behind earlier ones. */
+static void sift(uint32_t at, uint32_t count)
+{
+	const struct source s = sources[at];
+	const uint64_t ticks = front(&s)->ticks;
+	uint32_t next;
+
+	while ((next = 2 * at + 1) < count) {
+		next += next + 1 < count &&
+		        front(&sources[next + 1])->ticks < front(&sources[next])->ticks;
+		if (ticks <= front(&sources[next])->ticks)
+			break;
+		sources[at] = sources[next];
+		at = next;
+	}
+	sources[at] = s;
+}
+
 uint32_t gw_drain(void (*take)(struct gw_thread *t, const struct gw_event *e))
 {
 	uint32_t count = snapshot(), total = 0;
 
+	for (uint32_t i = count / 2; i-- > 0;)
+		sift(i, count);
 	while (count) {
 		struct source *s = &sources[0];
-		struct gw_event e;
+		struct gw_event e = timed_front(s);
 
-		for (uint32_t i = 1; i < count; i++)
-			if (front(&sources[i])->ticks < front(s)->ticks)
-				s = &sources[i];
-		e = timed_front(s);
 		if (zeroed(&e)) {
 			gw_count(GW_COUNTER_ring_dropped, 1);
 		} else {
@@ -139,6 +155,8 @@ uint32_t gw_drain(void (*take)(struct gw_thread *t, const struct gw_event *e))
 		total++;
 		if (s->at == s->head)
 			*s = sources[--count];
+		if (count > 1)
+			sift(0, count);
 	}
 	return total;
 }

@@ -275,7 +275,6 @@ static bool look_for_threads(void)
 	struct used before[MOST];
 	const uint32_t before_count = at_work.threads,
 	               count = atomic_load(&gw_hot.shared->thread_count);
-	uint32_t met = 0;
 
 	memcpy(before, at_work.thread, sizeof(before));
 	at_work.threads = 0;
@@ -284,10 +283,11 @@ static bool look_for_threads(void)
 
 		if (!t || atomic_load(&t->state) != GW_SLOT_USED || !t->tid)
 			continue;
+		if (at_work.threads == MOST)
+			return false;
 		keep(at_work.thread, &at_work.threads, t->tid, before, before_count);
-		met++;
 	}
-	return met <= MOST;
+	return true;
 }
 
 static void children_of(pid_t thread, const struct used *before, uint32_t before_count)

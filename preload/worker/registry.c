@@ -29,7 +29,7 @@ static uint32_t kernel_of_slot[GW_KERNELS_MAX];
 static uint32_t module_ids[MODULES_MAX]; /* by our number */
 static uint32_t namesake[KERNELS_KEPT];  /* by kernel: the hooked one of its name before it */
 static struct gw_idmap config_map, shape_map, pair_map, kernel_map;
-static struct gw_idmap nodes, nodes_before; /* those met lately, and those met before these */
+static struct gw_idmap nodes, nodes_before; /* those used lately, and those used before these */
 static unsigned reasons_written;
 
 /* What a kernel takes here and in the predictor. */
@@ -313,7 +313,7 @@ static uint32_t namesake_with(uint32_t last, uint32_t registers)
 }
 
 /*
- * The kernel of a record that met no launch: by its name and, where several have that, by its
+ * The kernel of a record that matched no launch: by its name and, where several have that, by its
  * registers. Where these don't identify it, it becomes a kernel of its own: nothing of it is taken
  * for another's.
  */
@@ -377,7 +377,7 @@ uint32_t gw_intern_config_of_activity(const struct gw_activity *a)
 uint32_t gw_intern_thread(struct gw_thread *t)
 {
 	if (t->logged_serial != t->serial) {
-		/* By first launch met, not by serial: ids of a log must rise. */
+		/* By first launch seen, not by serial: ids of a log must rise. */
 		struct gw_record_thread r = {.tid = (uint32_t)t->tid};
 
 		t->logged_serial = t->serial;
@@ -395,7 +395,7 @@ uint32_t gw_intern_thread(struct gw_thread *t)
 	return t->id;
 }
 
-/* Where there is no more room, that of those not met for long is taken: a node that is not found
+/* Where there is no more room, that of those unused for long is taken: a node that is not found
  * again has another id, and a record, each time. */
 static void remember_node(uint64_t key, uint32_t id)
 {
@@ -411,7 +411,7 @@ static void remember_node(uint64_t key, uint32_t id)
 	gw_idmap_put(&nodes, key, id);
 }
 
-/* A node that was not met for long is forgotten: met again, it has another id. */
+/* A node that is unused for long is forgotten: used again, it has another id. */
 uint32_t gw_intern_node(uint32_t exec, uint64_t node)
 {
 	uint64_t key = gw_idmap_key(exec, node);

@@ -7,6 +7,7 @@
 #include "preload/live/log.h"
 #include "preload/maps/memory.h"
 #include "preload/maps/state.h"
+#include "preload/runtime/degrade.h"
 #include "preload/runtime/options.h"
 #include "preload/worker/launches.h"
 #include "preload/worker/registry.h"
@@ -61,16 +62,18 @@ static void write(const struct gw_slow_event *e, bool graph)
 	gw_log_write(GW_RECORD_SLOW, &r, sizeof(r), NULL, 0);
 }
 
-/* Bytes from and to device memory that were counted of a launch; NaN when none were. */
+/* That many were counted of a launch; NaN when none were. */
+static double counted(uint32_t config, enum gw_work_field field)
+{
+	const struct gw_quantity q = gw_work_row(config, field);
+
+	return q.source == GW_SOURCE_COUNTED ? q.value : NAN;
+}
+
+/* From and to device memory. */
 static double dram_bytes(uint32_t config)
 {
-	const struct gw_work *work = gw_work_of(config);
-	const struct gw_quantity *read = work ? &work->q[GW_WORK_dram_read_bytes] : NULL;
-	const struct gw_quantity *written = work ? &work->q[GW_WORK_dram_write_bytes] : NULL;
-
-	if (!work || read->source != GW_SOURCE_COUNTED || written->source != GW_SOURCE_COUNTED)
-		return NAN;
-	return read->value + written->value;
+	return counted(config, GW_WORK_dram_read_bytes) + counted(config, GW_WORK_dram_write_bytes);
 }
 
 /* A few MB at most; what is there already can't be refused. */
@@ -153,6 +156,10 @@ void gw_episodes_graph(const struct gw_graph_time *time)
 		graphs = gw_slow_new(GW_CONFIGS_MAX - 1);
 	if (!graphs || !slow)
 		return;
+	if (time->graph >= GW_CONFIGS_MAX)
+		gw_degrade(GW_DEGRADED_TABLE_FULL,
+		           "more than %d graphs: later ones have no slow episodes",
+		           GW_CONFIGS_MAX - 1);
 	gw_gpu_clock_at(time->device, time->call_ns,
 	                time->call_ns + (uint64_t)(time->seconds * 1e9), &s.clock);
 	if (gw_slow_observe(graphs, time->graph, &s, &e))

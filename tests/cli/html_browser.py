@@ -246,6 +246,11 @@ def check_profile(b, gpuwatch, folder):
     chart = b.find_element(By.CSS_SELECTOR, "#roofline .chart")
     chart.send_keys(Keys.ARROW_RIGHT)
     assert chart.get_attribute("data-point") and b.find_element(By.ID, "tip").is_displayed()
+    b.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {"width": 375, "height": 800, "deviceScaleFactor": 1, "mobile": True})
+    b.find_element(By.CSS_SELECTOR, "#values input[type=search]").send_keys(Keys.CONTROL, "a", Keys.DELETE)
+    wait(b, "return document.querySelectorAll('#values tbody tr').length > 100")
+    beside = "return Math.max(...[...document.querySelectorAll('#values tbody tr')].map(r => r.cells[1].getBoundingClientRect().right))"
+    assert b.execute_script(beside) <= 375, "values are out of a narrow window"
     check_quiet(b, "file://" + path)
 
 

@@ -243,7 +243,7 @@ TEST(perfetto_has_copies_waits_and_ranges)
 	                 0);
 	assert_string_equal(shell_output,
 	                    "NVTX, thread 77 (process 4711): step 110000 ns\n"
-	                    "copies, stream 7: copies to the GPU 5000 ns\n"
+	                    "copies, stream 7 (process 4711): copies to the GPU 5000 ns\n"
 	                    "waits, thread 77 (process 4711): cuEventSynchronize 30000 ns\n");
 }
 

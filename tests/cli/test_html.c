@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gpuwatch report --html: the file, without a browser (html_browser.py has one). */
 #include "tests/cli/shell.h"
+#include "tests/test.h"
 
 #include <jansson.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define REPORT "$PREFIX/bin/gpuwatch report "
 
@@ -91,11 +87,10 @@ static void check_values(const json_t *o, const json_t *columns, const json_t *r
 		}
 }
 
-static void figures_are_those_of_json(void **state)
+TEST(figures_are_those_of_json)
 {
 	static const char *const samples[] = {"plain", "clocked", "worked", "markup"};
 
-	(void)state;
 	for (size_t s = 0; s < sizeof(samples) / sizeof(*samples); s++) {
 		json_t *o, *all, *rows, *kernels, *columns;
 
@@ -117,13 +112,12 @@ static void figures_are_those_of_json(void **state)
 }
 
 /* Shares of bins times their width are the times of the report. */
-static void timeline_adds_up_to_the_idle_times(void **state)
+TEST(timeline_adds_up_to_the_idle_times)
 {
 	static const char *const idle[] = {"starved", "starved_graphs", "back_to_back", "paused"};
 	json_t *o, *axis, *gpu, *times;
 	double width;
 
-	(void)state;
 	make_page("worked", "");
 	o = document();
 	axis = json_object_get(o, "axis");
@@ -145,14 +139,13 @@ static void timeline_adds_up_to_the_idle_times(void **state)
 	json_decref(o);
 }
 
-static void page_asks_for_nothing(void **state)
+TEST(page_asks_for_nothing)
 {
 	static const char *const fetches[] = {"src=",        "@import",    "url(",
 	                                      "fetch(",      "XMLHttp",    "WebSocket",
 	                                      "EventSource", "sendBeacon", "import("};
 	size_t links = 0;
 
-	(void)state;
 	make_page("plain", "");
 	assert_non_null(strstr(page, "default-src 'none'"));
 	for (size_t i = 0; i < sizeof(fetches) / sizeof(*fetches); i++)
@@ -165,12 +158,11 @@ static void page_asks_for_nothing(void **state)
 	assert_non_null(strstr(page, "The MIT License"));
 }
 
-static void names_stay_within_their_strings(void **state)
+TEST(names_stay_within_their_strings)
 {
 	json_t *o, *kernels;
 	bool found = false;
 
-	(void)state;
 	make_page("hostile", "");
 	json_decref(document());
 	make_page("markup", "--full-names");
@@ -185,12 +177,11 @@ static void names_stay_within_their_strings(void **state)
 	json_decref(o);
 }
 
-static void page_is_small_whatever_the_names(void **state)
+TEST(page_is_small_whatever_the_names)
 {
 	json_t *o, *report;
 	double total = 0;
 
-	(void)state;
 	make_page("crowd", "");
 	assert_true(strlen(page) <= 2000000);
 	o = document();
@@ -204,9 +195,8 @@ static void page_is_small_whatever_the_names(void **state)
 	json_decref(o);
 }
 
-static void file_is_whole_or_stays(void **state)
+TEST(file_is_whole_or_stays)
 {
-	(void)state;
 	assert_int_equal(shell(REPORT "--html=nowhere/page.html plain.gwl"), 2);
 	shell_says("gpuwatch: nowhere/page.html: can't be written: No such file or directory");
 	assert_ptr_equal(strchr(shell_output, '\n'), shell_output + strlen(shell_output) - 1);
@@ -222,18 +212,16 @@ static void file_is_whole_or_stays(void **state)
 	assert_string_equal(shell_output, "<!doctype html>");
 }
 
-static void other_forms_exclude_it(void **state)
+TEST(other_forms_exclude_it)
 {
-	(void)state;
 	assert_int_equal(shell(REPORT "--html=page.html --json plain.gwl"), 2);
 	shell_says("--json, --csv and --html exclude each other; give one of them");
 }
 
 /* ---- graphs that are timed whole, in text and JSON */
 
-static void whole_graphs_have_a_table(void **state)
+TEST(whole_graphs_have_a_table)
 {
-	(void)state;
 	assert_int_equal(shell("$TOOLS/make_sample whole_graphs whole_graphs.gwl"), 0);
 	assert_int_equal(shell("COLUMNS=140 " REPORT "whole_graphs.gwl"), 0);
 	assert_non_null(strstr(shell_output, "by the timed ones 80.0 ms"));
@@ -245,9 +233,8 @@ static void whole_graphs_have_a_table(void **state)
 	                       "without a verdict 7.8%"));
 }
 
-static void verbose_has_windows_and_slow_episodes_of_graphs(void **state)
+TEST(verbose_has_windows_and_slow_episodes_of_graphs)
 {
-	(void)state;
 	assert_int_equal(shell("$TOOLS/make_sample whole_graphs whole_graphs.gwl"), 0);
 	assert_int_equal(shell("COLUMNS=140 " REPORT "--verbose whole_graphs.gwl"), 0);
 	assert_non_null(strstr(shell_output, "20 slow launches in 1 episode"));
@@ -263,17 +250,5 @@ static void verbose_has_windows_and_slow_episodes_of_graphs(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(figures_are_those_of_json),
-	        cmocka_unit_test(timeline_adds_up_to_the_idle_times),
-	        cmocka_unit_test(page_asks_for_nothing),
-	        cmocka_unit_test(names_stay_within_their_strings),
-	        cmocka_unit_test(page_is_small_whatever_the_names),
-	        cmocka_unit_test(file_is_whole_or_stays),
-	        cmocka_unit_test(other_forms_exclude_it),
-	        cmocka_unit_test(whole_graphs_have_a_table),
-	        cmocka_unit_test(verbose_has_windows_and_slow_episodes_of_graphs),
-	};
-
-	return cmocka_run_group_tests_name("html", tests, make_samples, shell_teardown);
+	return tests_run(make_samples, shell_teardown);
 }

@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Bins that grow wider: nothing is lost, and everything stays in its place. */
 #include "cli/html/series.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/test.h"
 
 static void launch(struct html_series *s, uint32_t row, uint64_t start, uint64_t duration)
 {
@@ -36,13 +30,12 @@ static void check_sums(const struct html_series *s, size_t row, uint64_t count, 
 	assert_true(sum > -1e-6 && sum < 1e-6);
 }
 
-static void launches_stay_in_their_place_as_bins_grow(void **state)
+TEST(launches_stay_in_their_place_as_bins_grow)
 {
 	const uint64_t start = 1700000000000000000u;
 	struct gw_log_model model = {0};
 	struct html_series s;
 
-	(void)state;
 	html_series_begin(&s, &model);
 	assert_ptr_equal(model.watch, &s.watch);
 	launch(&s, 2, start, 7);
@@ -59,12 +52,11 @@ static void launches_stay_in_their_place_as_bins_grow(void **state)
 	html_series_free(&s);
 }
 
-static void time_may_go_backwards_and_reach_far(void **state)
+TEST(time_may_go_backwards_and_reach_far)
 {
 	struct gw_log_model model = {0};
 	struct html_series s;
 
-	(void)state;
 	html_series_begin(&s, &model);
 	for (uint64_t i = 0; i < 5000; i++)
 		launch(&s, 0, 1000000000 - i * 1000, 1);
@@ -76,13 +68,12 @@ static void time_may_go_backwards_and_reach_far(void **state)
 	html_series_free(&s);
 }
 
-static void pieces_of_time_are_split_over_bins(void **state)
+TEST(pieces_of_time_are_split_over_bins)
 {
 	struct gw_log_model model = {0};
 	struct html_series s;
 	double busy = 0, paused = 0;
 
-	(void)state;
 	html_series_begin(&s, &model);
 	for (uint64_t i = 0; i < 100; i++) {
 		s.watch.span(&s, 1, GW_GAPS, i * 10000000, i * 10000000 + 3000000);
@@ -101,12 +92,11 @@ static void pieces_of_time_are_split_over_bins(void **state)
 	html_series_free(&s);
 }
 
-static void rows_beyond_the_limit_are_not_kept(void **state)
+TEST(rows_beyond_the_limit_are_not_kept)
 {
 	struct gw_log_model model = {0};
 	struct html_series s;
 
-	(void)state;
 	html_series_begin(&s, &model);
 	for (uint32_t row = 0; row < HTML_TRACKED + 10; row++)
 		launch(&s, row, 1000, 1);
@@ -118,12 +108,5 @@ static void rows_beyond_the_limit_are_not_kept(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(launches_stay_in_their_place_as_bins_grow),
-	        cmocka_unit_test(time_may_go_backwards_and_reach_far),
-	        cmocka_unit_test(pieces_of_time_are_split_over_bins),
-	        cmocka_unit_test(rows_beyond_the_limit_are_not_kept),
-	};
-
-	return cmocka_run_group_tests_name("html series", tests, NULL, NULL);
+	return tests_run(NULL, NULL);
 }

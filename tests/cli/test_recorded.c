@@ -76,6 +76,25 @@ TEST(the_readme_shows_what_report_prints)
 	                 0);
 }
 
+/* So do diff and whatif, which names kernels as the report does. */
+TEST(runs_of_long_names_fit_the_terminal)
+{
+	static const char *const commands[] = {
+	        "report", "diff graphs.gwl.zst",
+	        "whatif --device=../../calib/profiles/h100-sxm.json"};
+
+	if (!recorded("train") || !recorded("graphs"))
+		skip();
+	for (unsigned width = 60; width <= 80; width += 10)
+		for (size_t i = 0; i < sizeof(commands) / sizeof(*commands); i++) {
+			shell("cd " RECORDED " && COLUMNS=%u $PREFIX/bin/gpuwatch %s train.gwl.zst "
+			      "> $OLDPWD/%zu.txt; LC_ALL=C.UTF-8 wc -L < $OLDPWD/%zu.txt",
+			      width, commands[i], i, i);
+			assert_in_range(atoi(shell_output), 40, width);
+		}
+	assert_int_equal(shell("grep -l '^void\\|at::native' 2.txt"), 1);
+}
+
 /* The golden files are what predictions are worth now: a change of the predictor shows here. */
 TEST(each_scores_as_reviewed)
 {

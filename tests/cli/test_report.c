@@ -168,10 +168,14 @@ TEST(report_fits_the_terminal)
 {
 	static const char *const logs[] = {"plain", "clocked", "analysed", "worked", "aggregates"};
 
-	for (unsigned width = 80; width <= 140; width += 20)
+	for (unsigned width = 60; width <= 140; width += 20)
 		for (size_t i = 0; i < sizeof(logs) / sizeof(*logs); i++) {
 			assert_int_equal(shell("test $(COLUMNS=%u " REPORT
 			                       "%s.gwl | LC_ALL=C.UTF-8 wc -L) -le %u",
+			                       width, logs[i], width),
+			                 0);
+			assert_int_equal(shell("test $(COLUMNS=%u " REPORT
+			                       "--by=device %s.gwl | LC_ALL=C.UTF-8 wc -L) -le %u",
 			                       width, logs[i], width),
 			                 0);
 		}

@@ -6,15 +6,11 @@
 #include "predictor/code/eval/warp_equivalence.h"
 #include "predictor/code/eval/scalar.h"
 #include "predictor/code/ptx/report.h"
+#include "tests/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { VARIABLES = 6, TEXT_MAX = 1 << 15, STEPS_MAX = 2000000 };
 
@@ -456,11 +452,10 @@ static bool try_program(unsigned number, struct gw_arena *arena, unsigned *spare
 	return useful;
 }
 
-static void what_is_stood_for_is_what_happens(void **state)
+TEST(what_is_stood_for_is_what_happens)
 {
 	unsigned useful = 0, spared = 0;
 
-	(void)state;
 	for (unsigned n = 0; n < PROGRAMS; n++) {
 		struct gw_arena arena;
 
@@ -477,7 +472,5 @@ static void what_is_stood_for_is_what_happens(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(what_is_stood_for_is_what_happens)};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run(NULL, NULL);
 }

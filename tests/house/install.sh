@@ -5,7 +5,9 @@ set -euo pipefail
 cmake=$1 build=$2 lib=$3
 temp=$(mktemp -d)
 trap 'rm -rf "$temp"' EXIT
-"$cmake" --install "$build" --prefix "$temp/first" >/dev/null
+"$cmake" --install "$build" --prefix "$temp/first" >"$temp/said"
+# A library, or that there is none.
+grep -q 'libcupti: \(.*/libcupti[.]so[.0-9]* \|not found\)' "$temp/said" || { grep libcupti: "$temp/said"; exit 1; }
 mv "$temp/first" "$temp/moved"
 tree="$temp/moved"
 for file in bin/gpuwatch "$lib/libgpuwatch.so" share/doc/gpuwatch/LICENSE share/doc/gpuwatch/README.md; do

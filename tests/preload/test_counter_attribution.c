@@ -205,6 +205,18 @@ TEST(answers_come_before_the_budget)
 	outcome_free(o);
 }
 
+/* Eight told too little of a training step that leaves the GPU idle most of the time: in a second
+ * there is one session, or two. Where the second cannot be configured the first is all there is. */
+TEST(the_first_set_has_sixteen_windows)
+{
+	struct outcome *o = counted(
+	        "6000", "",
+	        "STANDIN_FAIL=cuptiPmSamplingSetConfig:2:27,cuptiPmSamplingSetConfig:3:27", NULL);
+
+	assert_int_equal(only_log(o)->counter[GW_COUNTER_pm_windows], 16);
+	outcome_free(o);
+}
+
 /* Once what matters is counted the budget rules: a session costs the stand-in some 20 ms of CPU. */
 TEST(the_budget_rules_once_the_answers_are_there)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* However a process ends, its status is its own and its log can be read. */
 #include "tests/preload/harness.h"
+#include "tests/test.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -23,11 +24,10 @@ static void complete(struct run *r)
 }
 
 #define COMPLETE(title, ...)                                                                       \
-	static void title(void **state)                                                            \
+	TEST(title)                                                                                \
 	{                                                                                          \
 		struct run r = RUN("ends", __VA_ARGS__);                                           \
                                                                                                    \
-		(void)state;                                                                       \
 		complete(&r);                                                                      \
 	}
 
@@ -37,20 +37,18 @@ COMPLETE(launches_in_an_exit_handler_alone, "only_at_exit")
 COMPLETE(context_released_before_the_end, "reset_first")
 COMPLETE(work_unfinished_at_the_end, "unfinished")
 
-static void launches_before_main(void **state)
+TEST(launches_before_main)
 {
 	struct run r = RUN("ends", "nothing");
 
-	(void)state;
 	r.env[0] = "CLIENT_CONSTRUCTOR=1";
 	complete(&r);
 }
 
-static void launches_in_a_destructor(void **state)
+TEST(launches_in_a_destructor)
 {
 	struct run r = RUN("ends", "return");
 
-	(void)state;
 	r.env[0] = "CLIENT_DESTRUCTOR=1";
 	complete(&r);
 }
@@ -59,11 +57,10 @@ static void launches_in_a_destructor(void **state)
  * The worker asks the driver about the GPU when the first launch is seen. Objects that libraries
  * make late are destroyed before any handler of ours runs.
  */
-static void exit_destroys_nothing_that_the_worker_uses(void **state)
+TEST(exit_destroys_nothing_that_the_worker_uses)
 {
 	static const char *const names[] = {"early", "early_by_exit"};
 
-	(void)state;
 	for (unsigned i = 0; i < 2; i++) {
 		struct run r = RUN("ends", names[i]);
 
@@ -94,19 +91,17 @@ static void no_call_of_ours_after_the_last_launch(const char *name)
 	outcome_free(o);
 }
 
-static void destructors_call_no_driver(void **state)
+TEST(destructors_call_no_driver)
 {
-	(void)state;
 	no_call_of_ours_after_the_last_launch("at_exit");
 	no_call_of_ours_after_the_last_launch("only_at_exit");
 }
 
-static void no_launch_no_log(void **state)
+TEST(no_launch_no_log)
 {
 	struct run r = RUN("ends", "nothing");
 	struct outcome *o = run_both(&r);
 
-	(void)state;
 	assert_int_equal(o->logs, 0);
 	outcome_free(o);
 }
@@ -124,36 +119,31 @@ static void cut_off(const char *name, int status)
 	outcome_free(o);
 }
 
-static void by__exit(void **state)
+TEST(by__exit)
 {
-	(void)state;
 	cut_off("_exit", 21 << 8);
 }
 
-static void by_abort(void **state)
+TEST(by_abort)
 {
-	(void)state;
 	cut_off("abort", SIGABRT);
 }
 
-static void by_signal(void **state)
+TEST(by_signal)
 {
-	(void)state;
 	cut_off("signal", SIGTERM);
 }
 
-static void by_fault(void **state)
+TEST(by_fault)
 {
-	(void)state;
 	cut_off("fault", SIGSEGV);
 }
 
-static void quick_exit_leaves_a_complete_log(void **state)
+TEST(quick_exit_leaves_a_complete_log)
 {
 	struct run r = RUN("ends", "quick_exit");
 	struct outcome *o = run_both(&r);
 
-	(void)state;
 	assert_int_equal(o->status, 22 << 8);
 	assert_true(only_log(o)->ended);
 	assert_int_equal(only_log(o)->total, 3);
@@ -174,20 +164,18 @@ static struct outcome *exited_among_threads(const char *scenario)
 }
 
 /* The other threads go on to the very end, so the last launches may come after our last word. */
-static void exit_while_others_launch(void **state)
+TEST(exit_while_others_launch)
 {
 	struct outcome *o = exited_among_threads("among_threads");
 
-	(void)state;
 	assert_true(only_log(o)->total <= o->truth[0].total);
 	outcome_free(o);
 }
 
-static void exit_on_a_small_stack(void **state)
+TEST(exit_on_a_small_stack)
 {
 	struct outcome *o;
 
-	(void)state;
 	NOT_UNDER_TSAN();
 	o = exited_among_threads("small_stack");
 	assert_true(only_log(o)->total <= o->truth[0].total);
@@ -196,18 +184,16 @@ static void exit_on_a_small_stack(void **state)
 
 /* They may crash the program while exit() takes the driver down: the log is whole before that
  * begins. */
-static void exit_while_others_launch_leaves_a_log_before_any_handler_has_run(void **state)
+TEST(exit_while_others_launch_leaves_a_log_before_any_handler_has_run)
 {
-	(void)state;
 	outcome_free(exited_among_threads("among_threads_cut"));
 }
 
-static void exit_from_a_host_function(void **state)
+TEST(exit_from_a_host_function)
 {
 	struct run r = RUN("ends", "in_host_function");
 	struct outcome *o = run_both(&r);
 
-	(void)state;
 	assert_int_equal(o->status, 24 << 8);
 	assert_int_equal(only_log(o)->total, 3);
 	outcome_free(o);
@@ -276,9 +262,8 @@ static void killed_once(void)
 	outcome_free(o);
 }
 
-static void killed_at_random(void **state)
+TEST(killed_at_random)
 {
-	(void)state;
 	srandom(20261120);
 	for (int i = 0; i < 40; i++) {
 		pause_ms = (unsigned)random() % 120;
@@ -286,9 +271,8 @@ static void killed_at_random(void **state)
 	}
 }
 
-static void killed_late_loses_a_second_at_most(void **state)
+TEST(killed_late_loses_a_second_at_most)
 {
-	(void)state;
 	for (int i = 0; i < 3; i++) {
 		pause_ms = 2600 + 370 * (unsigned)i;
 		killed_once();
@@ -297,29 +281,5 @@ static void killed_late_loses_a_second_at_most(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(return_from_main),
-	        cmocka_unit_test(exit_destroys_nothing_that_the_worker_uses),
-	        cmocka_unit_test(launches_in_exit_handlers),
-	        cmocka_unit_test(launches_in_an_exit_handler_alone),
-	        cmocka_unit_test(context_released_before_the_end),
-	        cmocka_unit_test(work_unfinished_at_the_end),
-	        cmocka_unit_test(launches_before_main),
-	        cmocka_unit_test(launches_in_a_destructor),
-	        cmocka_unit_test(destructors_call_no_driver),
-	        cmocka_unit_test(no_launch_no_log),
-	        cmocka_unit_test(by__exit),
-	        cmocka_unit_test(by_abort),
-	        cmocka_unit_test(by_signal),
-	        cmocka_unit_test(by_fault),
-	        cmocka_unit_test(quick_exit_leaves_a_complete_log),
-	        cmocka_unit_test(exit_while_others_launch),
-	        cmocka_unit_test(exit_on_a_small_stack),
-	        cmocka_unit_test(exit_while_others_launch_leaves_a_log_before_any_handler_has_run),
-	        cmocka_unit_test(exit_from_a_host_function),
-	        cmocka_unit_test(killed_at_random),
-	        cmocka_unit_test(killed_late_loses_a_second_at_most),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run(NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is borrowed of a process is given back, and what is its own is left alone. */
 #include "tests/preload/harness.h"
+#include "tests/test.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -32,9 +33,8 @@ static void alike(const char *scenario, const char *env, void (*in_child)(void))
 }
 
 #define ALIKE(title, scenario)                                                                     \
-	static void title(void **state)                                                            \
+	TEST(title)                                                                                \
 	{                                                                                          \
-		(void)state;                                                                       \
 		alike(scenario, NULL, NULL);                                                       \
 	}
 
@@ -61,15 +61,13 @@ static void own_data(const char *scenario, void (*in_child)(void))
 	}
 }
 
-static void no_message_goes_to_a_file_that_took_the_number_of_stderr(void **state)
+TEST(no_message_goes_to_a_file_that_took_the_number_of_stderr)
 {
-	(void)state;
 	own_data("stderr_reused", NULL);
 }
 
-static void no_message_goes_there_from_a_forked_child(void **state)
+TEST(no_message_goes_there_from_a_forked_child)
 {
-	(void)state;
 	own_data("stderr_reused_at_the_end", NULL);
 }
 
@@ -78,9 +76,8 @@ static void close_stderr(void)
 	close(STDERR_FILENO);
 }
 
-static void no_message_where_there_was_no_stderr(void **state)
+TEST(no_message_where_there_was_no_stderr)
 {
-	(void)state;
 	own_data("stderr_free", close_stderr);
 }
 
@@ -101,9 +98,8 @@ static void fill_stderr(void)
 	close(ends[1]);
 }
 
-static void a_message_does_not_wait_for_a_reader(void **state)
+TEST(a_message_does_not_wait_for_a_reader)
 {
-	(void)state;
 	alike("stderr_is_full", "GPUWATCH_RING=many",
 	      fill_stderr); /* said by the program's thread */
 	alike("stderr_is_full", "GPUWATCH_OUT=/no/such/place/log.gwl", fill_stderr);
@@ -111,7 +107,7 @@ static void a_message_does_not_wait_for_a_reader(void **state)
 }
 
 /* The program brings the C++ library: names could be demangled, in its memory. */
-static void the_summary_demangles_nothing(void **state)
+TEST(the_summary_demangles_nothing)
 {
 	static const char *const shown[] = {"  hostile<...>\n", "  add_kernel<...>\n",
 	                                    "  copy\n",         "  plain_one\n",
@@ -119,7 +115,6 @@ static void the_summary_demangles_nothing(void **state)
 	struct run r = RUN("lifecycle", "mangled");
 	struct outcome *o;
 
-	(void)state;
 	r.preload_after = "libstdc++.so.6";
 	r.env[0] = "GPUWATCH_SUMMARY=1";
 	o = run_watched(&r);
@@ -134,12 +129,11 @@ static void the_summary_demangles_nothing(void **state)
 	outcome_free(o);
 }
 
-static void a_driver_under_another_name_is_named_as_the_reason(void **state)
+TEST(a_driver_under_another_name_is_named_as_the_reason)
 {
 	struct run r = RUN("other_driver");
 	struct outcome *o = run_watched(&r);
 
-	(void)state;
 	assert_int_equal(o->status, 0);
 	assert_non_null(strstr(o->err, "libcuda.so.1 is not among the loaded libraries"));
 	outcome_free(o);
@@ -161,21 +155,18 @@ static void goes_on(const char *scenario)
 		alike(scenario, slow[i], NULL);
 }
 
-static void a_start_that_is_left_by_longjmp_costs_later_calls_nothing(void **state)
+TEST(a_start_that_is_left_by_longjmp_costs_later_calls_nothing)
 {
-	(void)state;
 	goes_on("left_by_longjmp");
 }
 
-static void a_start_that_is_cancelled_costs_later_calls_nothing(void **state)
+TEST(a_start_that_is_cancelled_costs_later_calls_nothing)
 {
-	(void)state;
 	goes_on("left_by_cancel");
 }
 
-static void a_fork_during_the_start_costs_the_child_nothing(void **state)
+TEST(a_fork_during_the_start_costs_the_child_nothing)
 {
-	(void)state;
 	goes_on("forked_meanwhile");
 }
 
@@ -186,12 +177,11 @@ ALIKE(a_constructor_under_dlopen_goes_on, "under_dlopen")
  */
 
 /* Its exit handlers run in the parent's memory: sampling goes on there. */
-static void a_child_of_vfork_that_exits_changes_nothing(void **state)
+TEST(a_child_of_vfork_that_exits_changes_nothing)
 {
 	struct run r = RUN("lifecycle", "vfork_then_exit");
 	struct outcome *o;
 
-	(void)state;
 	r.env[0] = "GPUWATCH_BUDGET=100";
 	r.env[1] = "GPUWATCH_COUNTERS=pm";
 	r.env[2] = "STANDIN_CUPTI_VERSION=130001";
@@ -216,7 +206,7 @@ ALIKE(without_memory, "no_memory")
  */
 
 /* In a mount namespace whose ld.so.preload names the library, for a caller without rights. */
-static void a_privileged_program_is_left_alone(void **state)
+TEST(a_privileged_program_is_left_alone)
 {
 	static const char script[] =
 	        "set -e; d=$(mktemp -d /tmp/gwpt.XXXXXX); chmod 711 $d; trap 'rm -rf $d' EXIT\n"
@@ -235,7 +225,6 @@ static void a_privileged_program_is_left_alone(void **state)
 	char command[4096];
 	int status;
 
-	(void)state;
 	if (getuid() != 0)
 		skip();
 	/* Called by root it has no more rights than its caller: there the script finds a log. */
@@ -274,9 +263,8 @@ static void terminate(pid_t pid)
 }
 
 /* A thread as the driver's is left, and ours: none of them takes a signal by itself. */
-static void sigterm_ends_a_program_whose_main_thread_has_ended(void **state)
+TEST(sigterm_ends_a_program_whose_main_thread_has_ended)
 {
-	(void)state;
 	for (unsigned i = 0; i < 3; i++) {
 		struct run r = RUN("lifecycle", "main_leaves_to_driver");
 		struct outcome *o;
@@ -294,32 +282,5 @@ ALIKE(a_signal_that_a_thread_is_about_to_take_is_left_to_it, "main_leaves_to_sig
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(no_message_goes_to_a_file_that_took_the_number_of_stderr),
-	        cmocka_unit_test(no_message_goes_there_from_a_forked_child),
-	        cmocka_unit_test(no_message_where_there_was_no_stderr),
-	        cmocka_unit_test(a_message_does_not_wait_for_a_reader),
-	        cmocka_unit_test(the_summary_demangles_nothing),
-	        cmocka_unit_test(a_driver_under_another_name_is_named_as_the_reason),
-	        cmocka_unit_test(a_start_that_is_left_by_longjmp_costs_later_calls_nothing),
-	        cmocka_unit_test(a_start_that_is_cancelled_costs_later_calls_nothing),
-	        cmocka_unit_test(a_fork_during_the_start_costs_the_child_nothing),
-	        cmocka_unit_test(a_constructor_under_dlopen_goes_on),
-	        cmocka_unit_test(a_child_of_vfork_that_exits_changes_nothing),
-	        cmocka_unit_test(after_closefrom),
-	        cmocka_unit_test(after_closefrom_and_chdir),
-	        cmocka_unit_test(in_a_daemon),
-	        cmocka_unit_test(in_a_daemon_that_launched_before),
-	        cmocka_unit_test(as_another_user),
-	        cmocka_unit_test(below_another_root),
-	        cmocka_unit_test(with_umask_0777),
-	        cmocka_unit_test(without_descriptors),
-	        cmocka_unit_test(with_small_files),
-	        cmocka_unit_test(without_memory),
-	        cmocka_unit_test(a_privileged_program_is_left_alone),
-	        cmocka_unit_test(sigterm_ends_a_program_whose_main_thread_has_ended),
-	        cmocka_unit_test(a_signal_that_a_thread_is_about_to_take_is_left_to_it),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run(NULL, NULL);
 }

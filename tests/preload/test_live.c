@@ -3,6 +3,7 @@
 #include "cli/live/file.h"
 #include "cli/live/tables.h"
 #include "tests/preload/harness.h"
+#include "tests/test.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -24,7 +25,6 @@ static char folder[64], run_dir[96];
 
 static int make_folder(void **state)
 {
-	(void)state;
 	snprintf(folder, sizeof(folder), "/dev/shm/gw-test-live-%d", (int)getpid());
 	snprintf(run_dir, sizeof(run_dir), "GPUWATCH_RUN_DIR=%s", folder);
 	return mkdir(folder, 0700);
@@ -59,7 +59,6 @@ static unsigned clear_folder(void)
 
 static int remove_folder(void **state)
 {
-	(void)state;
 	clear_folder();
 	return rmdir(folder);
 }
@@ -191,13 +190,12 @@ static void assert_no_graph_lost(const struct outcome *o)
 	free(a);
 }
 
-static void no_kernel_of_a_graph_is_lost(void **state)
+TEST(no_kernel_of_a_graph_is_lost)
 {
 	static const char *const modes[] = {"GPUWATCH_MODE=audit", "GPUWATCH_MODE=watch",
 	                                    "GPUWATCH_MODE=count"};
 	static const char *const us[] = {"0", "57000", "190000", "1103000"};
 
-	(void)state;
 	for (unsigned mode = 0; mode < 3; mode++)
 		for (unsigned i = 0; i < 4; i++) {
 			struct outcome *o = killed("kill", us[i], modes[mode], "GRAPHS=1");
@@ -227,9 +225,8 @@ static void nothing_lost_by(const char *how)
 }
 
 #define DEATH(title, how)                                                                          \
-	static void title(void **state)                                                            \
+	TEST(title)                                                                                \
 	{                                                                                          \
-		(void)state;                                                                       \
 		nothing_lost_by(how);                                                              \
 	}
 
@@ -249,7 +246,7 @@ static uint64_t of_grid(const struct account *a, uint32_t grid)
 }
 
 /* What a process that watches it would have seen last. */
-static void the_tables_show_what_was_measured_and_predicted(void **state)
+TEST(the_tables_show_what_was_measured_and_predicted)
 {
 	struct outcome *o = killed("kill", "1500000", "GPUWATCH_MODE=audit", NULL);
 	uint64_t launches = 0, measured = 0, compared = 0;
@@ -260,7 +257,6 @@ static void the_tables_show_what_was_measured_and_predicted(void **state)
 	struct gw_live_totals totals;
 	char path[400], why[256];
 
-	(void)state;
 	segment_path(path, sizeof(path));
 	assert_true(gw_live_map(&file, path, why, sizeof(why)));
 	for (uint32_t i = 0; i < file.head->configs.count; i++)
@@ -289,14 +285,13 @@ static void the_tables_show_what_was_measured_and_predicted(void **state)
 	assert_int_equal(clear_folder(), 1);
 }
 
-static void children_have_segments_of_their_own(void **state)
+TEST(children_have_segments_of_their_own)
 {
 	struct outcome *o = killed("kill", "30000", "GPUWATCH_MODE=count", "CHILDREN=1");
 	const struct account *child;
 	struct account *a, both;
 	struct gw_live_rest rest;
 
-	(void)state;
 	assert_nothing_lost(o);
 	a = whole_account(o);
 	assert_int_equal(of_grid(a, 50) + of_grid(a, 51) + of_grid(a, 52), 0);
@@ -318,14 +313,13 @@ static void children_have_segments_of_their_own(void **state)
 	                 3); /* one of the child whose launches the driver refused */
 }
 
-static void a_torn_first_block_hides_no_segment(void **state)
+TEST(a_torn_first_block_hides_no_segment)
 {
 	struct outcome *o = killed("kill", "173000", "GPUWATCH_MODE=audit", NULL);
 	struct gw_live_rest rest;
 	char zero[24] = "";
 	int fd;
 
-	(void)state;
 	assert_non_null(log_of(o));
 	fd = open(log_of(o)->path, O_WRONLY);
 	assert_int_equal(pwrite(fd, zero, sizeof(zero), 0), sizeof(zero));
@@ -347,12 +341,11 @@ static void limit_files(void)
 	setrlimit(RLIMIT_FSIZE, &limit);
 }
 
-static void a_limit_of_file_sizes_sends_no_signal(void **state)
+TEST(a_limit_of_file_sizes_sends_no_signal)
 {
 	struct run r = RUN("work", "everything");
 	struct outcome *o;
 
-	(void)state;
 	r.env[0] = run_dir;
 	r.in_child = limit_files;
 	o = run_watched(&r);
@@ -416,16 +409,14 @@ static void full_after(size_t left)
 	}
 }
 
-static void a_full_place_at_the_start_is_said(void **state)
+TEST(a_full_place_at_the_start_is_said)
 {
-	(void)state;
 	full_after(0);
 	full_after(1 << 20); /* for part of the head */
 }
 
-static void a_place_that_fills_in_mid_run_is_said(void **state)
+TEST(a_place_that_fills_in_mid_run_is_said)
 {
-	(void)state;
 	full_after(1200 << 10); /* no ring, and no entries */
 	full_after(2400 << 10); /* one ring, and no entries */
 }
@@ -443,18 +434,16 @@ static void no_segment_is_left_by(const char *program, const char *scenario)
 	outcome_free(o);
 }
 
-static void a_program_that_ends_leaves_no_segment(void **state)
+TEST(a_program_that_ends_leaves_no_segment)
 {
-	(void)state;
 	no_segment_is_left_by("work", "everything");
 }
 
-static void a_sandboxed_program_leaves_no_memory(void **state)
+TEST(a_sandboxed_program_leaves_no_memory)
 {
 	struct run r = RUN("sandbox", "seccomp", "return");
 	struct outcome *o;
 
-	(void)state;
 	r.env[0] = run_dir;
 	r.env[1] = "STANDIN_COUNT=";
 	o = run_watched(&r);
@@ -469,12 +458,11 @@ static void a_sandboxed_program_leaves_no_memory(void **state)
 	outcome_free(o);
 }
 
-static void without_a_place_for_it_all_is_as_before(void **state)
+TEST(without_a_place_for_it_all_is_as_before)
 {
 	struct run r = RUN("work", "everything");
 	struct outcome *o;
 
-	(void)state;
 	r.env[0] = "GPUWATCH_RUN_DIR=/proc/nowhere";
 	o = run_watched(&r);
 	assert_int_equal(o->status, 0);
@@ -486,14 +474,13 @@ static void without_a_place_for_it_all_is_as_before(void **state)
 }
 
 /* Memory backed by a disk stalls in write-back. */
-static void a_folder_on_a_disk_is_refused(void **state)
+TEST(a_folder_on_a_disk_is_refused)
 {
 	struct run r = RUN("work", "everything");
 	char on_disk[] = "live-on-disk.XXXXXX", option[4200], *whole;
 	struct statfs fs;
 	struct outcome *o;
 
-	(void)state;
 	assert_non_null(mkdtemp(on_disk));
 	whole = realpath(on_disk, NULL);
 	assert_non_null(whole);
@@ -515,12 +502,11 @@ static void a_folder_on_a_disk_is_refused(void **state)
 		skip();
 }
 
-static void a_folder_that_others_may_write_is_refused(void **state)
+TEST(a_folder_that_others_may_write_is_refused)
 {
 	struct run r = RUN("work", "everything");
 	struct outcome *o;
 
-	(void)state;
 	assert_int_equal(chmod(folder, 0777), 0);
 	r.env[0] = run_dir;
 	o = run_watched(&r);
@@ -534,25 +520,5 @@ static void a_folder_that_others_may_write_is_refused(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(nothing_is_lost_by_sigkill),
-	        cmocka_unit_test(nothing_is_lost_by_sigsegv),
-	        cmocka_unit_test(nothing_is_lost_by_abort),
-	        cmocka_unit_test(nothing_is_lost_by__exit),
-	        cmocka_unit_test(nothing_is_lost_by_exec),
-	        cmocka_unit_test(no_kernel_of_a_graph_is_lost),
-	        cmocka_unit_test(the_tables_show_what_was_measured_and_predicted),
-	        cmocka_unit_test(children_have_segments_of_their_own),
-	        cmocka_unit_test(a_torn_first_block_hides_no_segment),
-	        cmocka_unit_test(a_limit_of_file_sizes_sends_no_signal),
-	        cmocka_unit_test(a_full_place_at_the_start_is_said),
-	        cmocka_unit_test(a_place_that_fills_in_mid_run_is_said),
-	        cmocka_unit_test(a_program_that_ends_leaves_no_segment),
-	        cmocka_unit_test(a_sandboxed_program_leaves_no_memory),
-	        cmocka_unit_test(without_a_place_for_it_all_is_as_before),
-	        cmocka_unit_test(a_folder_on_a_disk_is_refused),
-	        cmocka_unit_test(a_folder_that_others_may_write_is_refused),
-	};
-
-	return cmocka_run_group_tests(tests, make_folder, remove_folder);
+	return tests_run(make_folder, remove_folder);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Every way to find a function: ours is found where the driver's would be, and nothing else. */
 #include "tests/preload/harness.h"
+#include "tests/test.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -17,9 +18,8 @@ static void same_counts(const char *name)
 }
 
 #define SAME_COUNTS(title, name)                                                                   \
-	static void title(void **state)                                                            \
+	TEST(title)                                                                                \
 	{                                                                                          \
-		(void)state;                                                                       \
 		same_counts(name);                                                                 \
 	}
 
@@ -29,23 +29,21 @@ SAME_COUNTS(local_library_stays_local, "local")
 SAME_COUNTS(a_library_of_the_same_names_is_left_alone, "impostor")
 SAME_COUNTS(library_that_launches_closed_and_reopened, "reopened")
 
-static void not_found_as_without_us(void **state)
+TEST(not_found_as_without_us)
 {
 	struct run r = RUN("lookup", "errors");
 	struct outcome *o = run_both(&r);
 
-	(void)state;
 	assert_int_equal(o->logs, 0);
 	outcome_free(o);
 }
 
 /* Also where an option is a number that is none. */
-static void looking_up_keeps_errno(void **state)
+TEST(looking_up_keeps_errno)
 {
 	struct run r = RUN("lookup", "errno");
 	struct outcome *o;
 
-	(void)state;
 	r.env[0] = "GPUWATCH_LOG_MAX=99999999999999999999999999";
 	o = run_both(&r);
 	assert_non_null(strstr(o->out, "errno 77 78\n"));
@@ -53,12 +51,11 @@ static void looking_up_keeps_errno(void **state)
 }
 
 /* A library opened so binds past every preload: its launches are missed, nothing else. */
-static void deepbind_behaves_as_without_us(void **state)
+TEST(deepbind_behaves_as_without_us)
 {
 	struct run r = RUN("lookup", "deepbind");
 	struct outcome *o = run_both(&r);
 
-	(void)state;
 	for (unsigned i = 0; i < o->logs; i++)
 		assert_true(o->log[i].total <= o->truth[0].total);
 	outcome_free(o);
@@ -76,24 +73,21 @@ static void nothing_is_hooked(const char *option)
 	outcome_free(o);
 }
 
-static void disabled_hooks_nothing(void **state)
+TEST(disabled_hooks_nothing)
 {
-	(void)state;
 	nothing_is_hooked("GPUWATCH_DISABLE=1");
 }
 
-static void mode_off_hooks_nothing(void **state)
+TEST(mode_off_hooks_nothing)
 {
-	(void)state;
 	nothing_is_hooked("GPUWATCH_MODE=off");
 }
 
-static void enabled_hands_out_wrappers(void **state)
+TEST(enabled_hands_out_wrappers)
 {
 	struct run r = RUN("lookup", "whose");
 	struct outcome *o = run_watched(&r);
 
-	(void)state;
 	assert_int_equal(o->status, 0);
 	assert_non_null(strstr(o->out, "cuLaunchKernel by cuGetProcAddress: /libgpuwatch.so"));
 	assert_non_null(strstr(o->out, "cuLaunchKernel by dlsym: /libgpuwatch.so"));
@@ -121,28 +115,24 @@ static void found_alike(const char *program, const char *before, const char *aft
 	}
 }
 
-static void names_are_found_as_without_us_whoever_asks(void **state)
+TEST(names_are_found_as_without_us_whoever_asks)
 {
-	(void)state;
 	found_alike("scopes", NULL, NULL);
 }
 
-static void names_are_found_as_without_us_where_the_program_is_linked_to_them(void **state)
+TEST(names_are_found_as_without_us_where_the_program_is_linked_to_them)
 {
-	(void)state;
 	found_alike("scopes_linked", NULL, NULL);
 }
 
-static void names_are_found_as_without_us_by_a_preload_before_us(void **state)
+TEST(names_are_found_as_without_us_by_a_preload_before_us)
 {
-	(void)state;
 	found_alike("scopes", built("asks_preloaded.so"), NULL);
 	found_alike("scopes_linked", built("asks_preloaded.so"), NULL);
 }
 
-static void names_are_found_as_without_us_by_a_preload_after_us(void **state)
+TEST(names_are_found_as_without_us_by_a_preload_after_us)
 {
-	(void)state;
 	found_alike("scopes", NULL, built("asks_preloaded.so"));
 	found_alike("scopes_linked", NULL, built("asks_preloaded.so"));
 }
@@ -180,12 +170,11 @@ static unsigned answered_with_ours(const char *program, const char *driver, cons
 	return ours;
 }
 
-static void ours_is_found_wherever_the_drivers_own_would_be(void **state)
+TEST(ours_is_found_wherever_the_drivers_own_would_be)
 {
 	const char *before = built("asks_preloaded.so");
 	unsigned linked;
 
-	(void)state;
 	assert_int_equal(answered_with_ours("scopes", "none", NULL), 0);
 	assert_int_equal(answered_with_ours("scopes", "local", NULL), 0);
 	assert_true(answered_with_ours("scopes", "global", NULL) > 500);
@@ -196,7 +185,7 @@ static void ours_is_found_wherever_the_drivers_own_would_be(void **state)
 }
 
 /* ctypes calls by way of libffi, whose own scope is that of an extension module. */
-static void names_are_found_as_without_us_from_python(void **state)
+TEST(names_are_found_as_without_us_from_python)
 {
 	static const char script[] =
 	        "import ctypes, subprocess, sys\n"
@@ -216,7 +205,6 @@ static void names_are_found_as_without_us_from_python(void **state)
 	struct run r = RUN("/usr/bin/python3", "-c", script, built("scopes"));
 	struct outcome *o;
 
-	(void)state;
 	if (access("/usr/bin/python3", X_OK))
 		skip();
 	o = run_both(&r);
@@ -237,9 +225,8 @@ static void weak_references_alike(const char *program, const char *expected)
 	outcome_free(o);
 }
 
-static void weak_references_are_bound_as_without_us(void **state)
+TEST(weak_references_are_bound_as_without_us)
 {
-	(void)state;
 	weak_references_alike("weak", "library, code, cuInit: absent\n");
 	weak_references_alike("weak_now", "program, code, cuInit: absent\n");
 	weak_references_alike("weak_linked", "program, code, cuInit: there\n");
@@ -266,14 +253,12 @@ static void with_other(const char *scenario, const char *library, bool before, c
 }
 
 #define WITH_OTHER(title, scenario, library)                                                       \
-	static void title##_before_us(void **state)                                                \
+	TEST(title##_before_us)                                                                    \
 	{                                                                                          \
-		(void)state;                                                                       \
 		with_other(scenario, library, true, NULL, NULL);                                   \
 	}                                                                                          \
-	static void title##_after_us(void **state)                                                 \
+	TEST(title##_after_us)                                                                     \
 	{                                                                                          \
-		(void)state;                                                                       \
 		with_other(scenario, library, false, NULL, NULL);                                  \
 	}
 
@@ -281,56 +266,23 @@ WITH_OTHER(wrapper_of_puts_and_malloc, "launches", "other_puts.so")
 WITH_OTHER(wrapper_of_the_launch, "launches", "other_launch.so")
 WITH_OTHER(wrapper_of_dlsym, "dlsym_kept", "other_dlsym.so")
 
-static void signals_and_forks_while_options_are_read(void **state)
+TEST(signals_and_forks_while_options_are_read)
 {
-	(void)state;
 	with_other("launches", "other_getenv.so", true, NULL, NULL);
 }
 
 /* The wrapper below ours ends the thread: the stack is unwound through our frames. */
-static void unwinding_through_our_wrapper(void **state)
+TEST(unwinding_through_our_wrapper)
 {
-	(void)state;
 	with_other("unwound", "other_launch.so", false, "OTHER_LEAVES_AT=4", NULL);
 }
 
-static void longjmp_across_our_wrapper(void **state)
+TEST(longjmp_across_our_wrapper)
 {
-	(void)state;
 	with_other("jumped", "other_launch.so", false, "OTHER_LEAVES_AT=4", "OTHER_JUMPS=1");
 }
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(every_way_is_seen_once),
-	        cmocka_unit_test(global_library_by_default_next_and_program),
-	        cmocka_unit_test(local_library_stays_local),
-	        cmocka_unit_test(a_library_of_the_same_names_is_left_alone),
-	        cmocka_unit_test(library_that_launches_closed_and_reopened),
-	        cmocka_unit_test(not_found_as_without_us),
-	        cmocka_unit_test(looking_up_keeps_errno),
-	        cmocka_unit_test(deepbind_behaves_as_without_us),
-	        cmocka_unit_test(disabled_hooks_nothing),
-	        cmocka_unit_test(mode_off_hooks_nothing),
-	        cmocka_unit_test(enabled_hands_out_wrappers),
-	        cmocka_unit_test(names_are_found_as_without_us_whoever_asks),
-	        cmocka_unit_test(names_are_found_as_without_us_where_the_program_is_linked_to_them),
-	        cmocka_unit_test(names_are_found_as_without_us_by_a_preload_before_us),
-	        cmocka_unit_test(names_are_found_as_without_us_by_a_preload_after_us),
-	        cmocka_unit_test(names_are_found_as_without_us_from_python),
-	        cmocka_unit_test(ours_is_found_wherever_the_drivers_own_would_be),
-	        cmocka_unit_test(weak_references_are_bound_as_without_us),
-	        cmocka_unit_test(wrapper_of_puts_and_malloc_before_us),
-	        cmocka_unit_test(wrapper_of_puts_and_malloc_after_us),
-	        cmocka_unit_test(wrapper_of_the_launch_before_us),
-	        cmocka_unit_test(wrapper_of_the_launch_after_us),
-	        cmocka_unit_test(wrapper_of_dlsym_before_us),
-	        cmocka_unit_test(wrapper_of_dlsym_after_us),
-	        cmocka_unit_test(signals_and_forks_while_options_are_read),
-	        cmocka_unit_test(unwinding_through_our_wrapper),
-	        cmocka_unit_test(longjmp_across_our_wrapper),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run(NULL, NULL);
 }

@@ -4,12 +4,11 @@
  * enters a sandbox lives on.
  */
 #include "tests/preload/harness.h"
+#include "tests/test.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
-
-#include <cmocka.h>
 
 /*
  * Run a scenario without us and in every way of being watched: each process behaves the same, and
@@ -36,9 +35,8 @@ static void scenario(const char *name, unsigned logs)
 }
 
 #define SCENARIO(name, logs)                                                                       \
-	static void test_##name(void **state)                                                      \
+	TEST(test_##name)                                                                          \
 	{                                                                                          \
-		(void)state;                                                                       \
 		scenario(#name, logs);                                                             \
 	}
 
@@ -58,13 +56,12 @@ SCENARIO(raw_clone, 1)
 SCENARIO(raw_clone_exit, 1)
 SCENARIO(grandchildren, 3)
 
-static void the_end_of_a_raw_clones_thread_is_not_its_parents(void **state)
+TEST(the_end_of_a_raw_clones_thread_is_not_its_parents)
 {
 	struct run r = RUN("processes", "raw_clone_thread");
 	struct outcome *o = run_both(&r);
 	const uint64_t *launches = only_log(o)->of_thread;
 
-	(void)state;
 	assert_logs_are_the_truth(o);
 	assert_int_equal(launches[0], 0);
 	assert_int_equal(launches[1], 4);
@@ -73,23 +70,21 @@ static void the_end_of_a_raw_clones_thread_is_not_its_parents(void **state)
 	outcome_free(o);
 }
 
-static void daemon_after_use_loses_its_gpu_as_without_us(void **state)
+TEST(daemon_after_use_loses_its_gpu_as_without_us)
 {
 	struct run r = RUN("processes", "daemon_after");
 	struct outcome *o = run_both(&r);
 
-	(void)state;
 	/* The parent ended by _exit(): its log need not be closed, but it is its own. */
 	assert_in_range(o->logs, 0, 1);
 	outcome_free(o);
 }
 
-static void children_of_a_launching_process_do_not_hang(void **state)
+TEST(children_of_a_launching_process_do_not_hang)
 {
 	struct run r = RUN("processes", "among_threads");
 	struct outcome *o = run_both(&r);
 
-	(void)state;
 	assert_logs_are_the_truth(o);
 	assert_int_equal(o->logs, 1 + 20);
 	outcome_free(o);
@@ -126,9 +121,8 @@ static void lives_on(const char *way, const char *end, const char *log)
 }
 
 #define LIVES_ON(title, ...)                                                                       \
-	static void title(void **state)                                                            \
+	TEST(title)                                                                                \
 	{                                                                                          \
-		(void)state;                                                                       \
 		lives_on(__VA_ARGS__);                                                             \
 	}
 
@@ -142,32 +136,5 @@ LIVES_ON(without_a_log, "seccomp", "_exit", "GPUWATCH_OUT=/no/such/place/log.gwl
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(test_in_child),
-	        cmocka_unit_test(test_child_then_parent),
-	        cmocka_unit_test(test_after_compute),
-	        cmocka_unit_test(test_after__exit),
-	        cmocka_unit_test(test_after_exit),
-	        cmocka_unit_test(test_after_exec),
-	        cmocka_unit_test(test_after_launch),
-	        cmocka_unit_test(test_vfork),
-	        cmocka_unit_test(test_spawn),
-	        cmocka_unit_test(test_system),
-	        cmocka_unit_test(test_popen),
-	        cmocka_unit_test(test_daemon_first),
-	        cmocka_unit_test(daemon_after_use_loses_its_gpu_as_without_us),
-	        cmocka_unit_test(test_raw_clone),
-	        cmocka_unit_test(test_raw_clone_exit),
-	        cmocka_unit_test(the_end_of_a_raw_clones_thread_is_not_its_parents),
-	        cmocka_unit_test(test_grandchildren),
-	        cmocka_unit_test(children_of_a_launching_process_do_not_hang),
-	        cmocka_unit_test(by_seccomp_without_privileges),
-	        cmocka_unit_test(by_seccomp_with_privileges),
-	        cmocka_unit_test(by_prctl),
-	        cmocka_unit_test(by_a_call_that_is_not_seen_after_no_new_privs),
-	        cmocka_unit_test(to_an_end_by_return),
-	        cmocka_unit_test(without_a_log),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run(NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The program's signals are the program's. */
 #include "tests/preload/harness.h"
+#include "tests/test.h"
 
 #include <signal.h>
 
@@ -12,11 +13,10 @@ static struct outcome *scenario(const char *name)
 }
 
 #define SCENARIO(title, name)                                                                      \
-	static void title(void **state)                                                            \
+	TEST(title)                                                                                \
 	{                                                                                          \
 		struct outcome *o = scenario(name);                                                \
                                                                                                    \
-		(void)state;                                                                       \
 		assert_int_equal(o->status, 0);                                                    \
 		assert_int_equal(o->logs, 1);                                                      \
 		assert_logs_are_the_truth(o);                                                      \
@@ -38,15 +38,13 @@ static void at_1_khz(const char *name)
 	outcome_free(o);
 }
 
-static void interval_timer_at_1_khz(void **state)
+TEST(interval_timer_at_1_khz)
 {
-	(void)state;
 	at_1_khz("interval_timer");
 }
 
-static void posix_timer_at_1_khz(void **state)
+TEST(posix_timer_at_1_khz)
 {
-	(void)state;
 	at_1_khz("posix_timer");
 }
 
@@ -55,26 +53,15 @@ SCENARIO(child_signal_is_delivered, "child_signal")
 SCENARIO(our_threads_block_all_signals, "others_block_signals")
 SCENARIO(mask_and_pending_signals_stay, "masked")
 
-static void unhandled_signal_ends_the_program(void **state)
+TEST(unhandled_signal_ends_the_program)
 {
 	struct outcome *o = scenario("unhandled");
 
-	(void)state;
 	assert_int_equal(o->status, SIGUSR2);
 	outcome_free(o);
 }
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(interval_timer_at_1_khz),
-	        cmocka_unit_test(posix_timer_at_1_khz),
-	        cmocka_unit_test(sleep_is_interrupted),
-	        cmocka_unit_test(child_signal_is_delivered),
-	        cmocka_unit_test(our_threads_block_all_signals),
-	        cmocka_unit_test(mask_and_pending_signals_stay),
-	        cmocka_unit_test(unhandled_signal_ends_the_program),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run(NULL, NULL);
 }

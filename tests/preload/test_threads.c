@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Threads that launch, however short they live: nothing is lost, nothing counted twice. */
 #include "tests/preload/harness.h"
+#include "tests/test.h"
 
 static void scenario(const char *name)
 {
@@ -17,9 +18,8 @@ static void scenario(const char *name)
 }
 
 #define SCENARIO(title, name)                                                                      \
-	static void title(void **state)                                                            \
+	TEST(title)                                                                                \
 	{                                                                                          \
-		(void)state;                                                                       \
 		scenario(name);                                                                    \
 	}
 
@@ -30,12 +30,11 @@ SCENARIO(thousands_of_short_threads, "short_lived")
  * Counting: the stand-in's libcupti has a thread that never ends, as the driver has on a GPU, and
  * then the program would not end either.
  */
-static void detached_threads_outlive_main(void **state)
+TEST(detached_threads_outlive_main)
 {
 	struct run r = RUN("threads", "detached");
 	struct outcome *o;
 
-	(void)state;
 	NOT_UNDER_TSAN();
 	r.env[0] = "GPUWATCH_MODE=count";
 	o = run_both(&r);
@@ -44,17 +43,15 @@ static void detached_threads_outlive_main(void **state)
 }
 
 /* The sanitizer's own data of a thread have gone by then. */
-static void launches_in_tls_destructors(void **state)
+TEST(launches_in_tls_destructors)
 {
-	(void)state;
 	NOT_UNDER_TSAN();
 	scenario("tls_destructor");
 }
 
 /* The sanitizer's own data of a thread have gone by then. */
-static void launches_in_tls_destructors_made_before_cuda(void **state)
+TEST(launches_in_tls_destructors_made_before_cuda)
 {
-	(void)state;
 	NOT_UNDER_TSAN();
 	scenario("tls_destructor_first");
 }
@@ -65,17 +62,5 @@ SCENARIO(a_first_launch_is_no_cancellation_point, "cancel_pending")
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(sixty_four_threads_at_once),
-	        cmocka_unit_test(threads_that_end_after_launching),
-	        cmocka_unit_test(thousands_of_short_threads),
-	        cmocka_unit_test(detached_threads_outlive_main),
-	        cmocka_unit_test(launches_in_tls_destructors),
-	        cmocka_unit_test(launches_in_tls_destructors_made_before_cuda),
-	        cmocka_unit_test(all_threads_initialise_cuda_together),
-	        cmocka_unit_test(cancelled_threads),
-	        cmocka_unit_test(a_first_launch_is_no_cancellation_point),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run(NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What gpuwatch top and agent say of a process is what its log says at the end. */
 #include "tests/preload/harness.h"
+#include "tests/test.h"
 
 #include <fcntl.h>
 #include <jansson.h>
@@ -16,7 +17,6 @@ static json_t *seen, *before; /* what top said last, and before that; free them 
 
 static int make_folder(void **state)
 {
-	(void)state;
 	snprintf(folder, sizeof(folder), "/dev/shm/gw-test-top-%d", (int)getpid());
 	snprintf(run_dir, sizeof(run_dir), "GPUWATCH_RUN_DIR=%s", folder);
 	return mkdir(folder, 0700);
@@ -24,7 +24,6 @@ static int make_folder(void **state)
 
 static int remove_folder(void **state)
 {
-	(void)state;
 	return rmdir(folder);
 }
 
@@ -115,7 +114,7 @@ static void look_at_a_switch(pid_t pid)
 	let_it_end(pid);
 }
 
-static void top_counts_what_the_log_counts(void **state)
+TEST(top_counts_what_the_log_counts)
 {
 	struct run r = RUN("rests");
 	struct outcome *o;
@@ -123,7 +122,6 @@ static void top_counts_what_the_log_counts(void **state)
 	json_t *process, *kernel;
 	size_t i;
 
-	(void)state;
 	r.env[0] = run_dir;
 	r.meanwhile = look;
 	o = run_watched(&r);
@@ -160,13 +158,12 @@ static void top_counts_what_the_log_counts(void **state)
 	outcome_free(o);
 }
 
-static void top_shows_the_budget_and_until_when_a_mode_lasts(void **state)
+TEST(top_shows_the_budget_and_until_when_a_mode_lasts)
 {
 	struct run r = RUN("rests");
 	struct outcome *o;
 	const json_t *process;
 
-	(void)state;
 	r.env[0] = run_dir;
 	r.meanwhile = look_at_a_switch;
 	o = run_watched(&r);
@@ -186,13 +183,12 @@ static void top_shows_the_budget_and_until_when_a_mode_lasts(void **state)
 }
 
 /* Of mode watch no record says what ran on it. */
-static void top_shows_the_gpu_of_a_process_in_mode_watch(void **state)
+TEST(top_shows_the_gpu_of_a_process_in_mode_watch)
 {
 	struct run r = RUN("rests");
 	struct outcome *o;
 	const json_t *device;
 
-	(void)state;
 	r.env[0] = run_dir;
 	r.env[1] = "GPUWATCH_MODE=watch";
 	r.meanwhile = look;
@@ -254,12 +250,11 @@ static void look_at_losses(pid_t pid)
 }
 
 /* The process was there from the start: nothing changes, so there is no slow episode. */
-static void what_another_process_interrupts_is_lost_to_it(void **state)
+TEST(what_another_process_interrupts_is_lost_to_it)
 {
 	struct run r = RUN("rests", "interrupted");
 	struct outcome *o;
 
-	(void)state;
 	r.env[0] = run_dir;
 	r.env[1] = "GPUWATCH_STATIC=0"; /* the time is an argument, which must not tell launches
 	                                   apart */
@@ -277,11 +272,5 @@ static void what_another_process_interrupts_is_lost_to_it(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(top_counts_what_the_log_counts),
-	        cmocka_unit_test(top_shows_the_budget_and_until_when_a_mode_lasts),
-	        cmocka_unit_test(top_shows_the_gpu_of_a_process_in_mode_watch),
-	        cmocka_unit_test(what_another_process_interrupts_is_lost_to_it)};
-
-	return cmocka_run_group_tests(tests, make_folder, remove_folder);
+	return tests_run(make_folder, remove_folder);
 }

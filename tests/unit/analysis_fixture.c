@@ -29,12 +29,6 @@ void gw_work_offer(uint32_t config, const struct gw_work *part)
 	work = *part;
 }
 
-const struct gw_work *gw_work_of(uint32_t config)
-{
-	(void)config;
-	return NULL;
-}
-
 void gw_work_by_code(uint32_t config, struct gw_work *out)
 {
 	(void)config;

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Requests of gpuwatch ctl as the worker finds them: obeyed, refused, answered, taken back. */
 #include "preload/control/control.h"
+#include "preload/cupti/activity.h"
+#include "preload/cupti/attach.h"
+#include "preload/cupti/other_profiler.h"
+#include "preload/cupti/windows.h"
 
 #include "preload/live/live.h"
 #include "preload/runtime/clock.h"
@@ -240,6 +244,78 @@ TEST_WITH(what_of_a_mode_is_lacking_is_said, start, NULL)
 	ask(S, GW_MODE_WATCH, 0, 0);
 	assert_int_equal(answer.refused, 0);
 	assert_non_null(strstr(answer.text, "the budget is 0"));
+}
+
+/* ---- windows, when the mode changes --------------------------------------------------------- */
+
+void __real_gw_windows_mode(void);
+
+/* In place of libcupti. */
+#define NOTHING(name)                                                                              \
+	void name(void)                                                                            \
+	{                                                                                          \
+	}
+NOTHING(gw_activity_settle)
+NOTHING(gw_activity_off)
+NOTHING(gw_activity_end)
+NOTHING(gw_activity_gone)
+NOTHING(gw_attach_settle)
+NOTHING(gw_attach_stop)
+NOTHING(gw_attach_leave)
+
+#define ALWAYS(name, value)                                                                        \
+	bool name(void)                                                                            \
+	{                                                                                          \
+		return value;                                                                      \
+	}
+ALWAYS(gw_activity_worn, false)
+ALWAYS(gw_attach_stays, false)
+ALWAYS(gw_attach_met, true)
+ALWAYS(gw_other_profiler_busy, false)
+
+void gw_activity_begin(enum gw_attach_as as)
+{
+	(void)as;
+}
+
+void gw_activity_flush(bool all)
+{
+	(void)all;
+}
+
+enum gw_attached gw_attach(enum gw_attach_as as)
+{
+	(void)as;
+	return GW_ATTACHED;
+}
+
+static uint32_t none_waits(void)
+{
+	return 0;
+}
+
+static NOTHING(nothing) static ALWAYS(in_time, true)
+
+        /* An hour of mode audit must not keep windows of mode watch away for days. */
+        TEST_WITH(what_mode_audit_cost_the_budget_of_mode_watch_does_not_pay, start, NULL)
+{
+	const struct gw_windows_calls calls = {none_waits, nothing, nothing};
+	uint64_t deadline, cpu = gw_thread_cpu_ns();
+
+	gw_options.mode = GW_MODE_AUDIT;
+	gw_windows_start(false, &calls);
+	gw_windows_first(in_time);
+	assert_true(gw_windows_open());
+	while (gw_thread_cpu_ns() - cpu < 100 * GW_MS)
+		;
+	gw_options.mode = GW_MODE_WATCH;
+	__real_gw_windows_mode();
+	deadline = gw_deadline_in(5 * S);
+	while (!gw_windows_tick(1, 0) && gw_steady_ns() < deadline)
+		;
+	gw_windows_close();
+	assert_false(gw_windows_open());
+	assert_in_range(atomic_load(&gw_counters[GW_COUNTER_window_ns]), 0, 50 * GW_MS);
 }
 
 int main(void)

@@ -86,6 +86,26 @@ TEST_WITH(events_of_all_threads_come_in_order_of_call, start, NULL)
 	assert_int_equal(gw_drain(take), 0);
 }
 
+TEST_WITH(those_of_many_threads_do_too, start, NULL)
+{
+	enum { THREADS = 100 };
+	struct gw_thread *t[THREADS];
+	uint32_t dice = 1;
+
+	for (uint32_t i = 0; i < THREADS; i++) {
+		uint64_t ticks = 1;
+
+		t[i] = fixture_thread(8);
+		for (uint32_t n = 0; n < i % 8; n++) {
+			dice = dice * 1664525 + 1013904223;
+			push(t[i], ticks += dice >> 20, n);
+		}
+	}
+	assert_int_equal(gw_drain(take), 12 * 28 + 6);
+	assert_int_equal(out_of_order, 0);
+	assert_false(gw_drain_pending());
+}
+
 TEST_WITH(a_call_left_open_bears_the_time_of_the_one_before, start, NULL)
 {
 	struct gw_thread *a = fixture_thread(8), *b = fixture_thread(8);

@@ -2,6 +2,8 @@
 /* Maps of what launches name: handles, which may come back, and dense ids. */
 #include "preload/maps/handle_map.h"
 #include "preload/maps/idmap.h"
+#include "preload/maps/memory.h"
+#include "preload/runtime/options.h"
 #include "tests/test.h"
 #include "tests/unit/preload_fixture.h"
 
@@ -395,6 +397,22 @@ TEST(what_is_removed_is_gone_and_nothing_else)
 		gw_idmap_clear(&ids);
 		assert_int_equal(gw_idmap_get(&ids, crowded_key(1)), 0);
 	}
+}
+
+/* Else a look for a key that is not there goes through all of them. */
+TEST(where_it_cannot_grow_a_part_of_it_stays_free)
+{
+	struct gw_idmap ids = {.use = GW_MEMORY_streams};
+	uint32_t i = 1;
+
+	gw_memory_start();
+	gw_options.memory_max = 1 << 20;
+	while (gw_idmap_put(&ids, gw_idmap_key(i, 3), i))
+		i++;
+	assert_true(ids.used * 4 >= ids.size * 3);
+	assert_true(ids.size - ids.used >= ids.size / 8);
+	gw_idmap_clear(&ids);
+	gw_memory_start();
 }
 
 TEST(keys_that_come_and_go_do_not_make_it_grow)

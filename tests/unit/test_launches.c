@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From events to records of launches, with a predictor and a log of the test's own. */
 #include "preload/join/join.h"
+#include "preload/launch/collectives.h"
+#include "preload/runtime/degrade.h"
 #include "preload/worker/launches.h"
+#include "preload/worker/slow_episodes.h"
 #include "preload/counters/gpu_clock.h"
 #include "preload/analysis/analyze.h"
 #include "preload/analysis/known_work.h"
@@ -56,10 +59,11 @@ bool gw_log_sums(void)
 	return log_full;
 }
 
-const struct gw_work *gw_work_of(uint32_t config)
+struct gw_quantity gw_work_row(uint32_t config, enum gw_work_field field)
 {
 	(void)config;
-	return NULL;
+	(void)field;
+	return (struct gw_quantity){.value = NAN};
 }
 
 struct gw_predictor_set *gw_predictor_set_new(uint32_t configs)
@@ -542,6 +546,24 @@ TEST_WITH(launches_go_to_sums_once_the_log_is_full, start, NULL)
 	gw_launch_event(thread, &e);
 	assert_int_equal(launch_count, 0);
 	assert_int_equal(atomic_load(&gw_counters[GW_COUNTER_aggregated]), 1);
+}
+
+TEST_WITH(graphs_and_communicators_beyond_their_tables_are_said, start, NULL)
+{
+	struct gw_graph_time time = {.graph = GW_CONFIGS_MAX - 1, .seconds = 1e-3};
+	struct gw_reason why;
+
+	gw_degraded_reset();
+	gw_episodes_start();
+	gw_episodes_graph(&time);
+	for (uint32_t i = 1; i <= GW_COMMUNICATORS; i++)
+		assert_int_equal(gw_communicator_new(5, 0, 2), i);
+	assert_false(gw_degraded_get(0, &why));
+	time.graph++;
+	gw_episodes_graph(&time);
+	assert_true(gw_degraded_get(0, &why) && why.code == GW_DEGRADED_TABLE_FULL);
+	assert_int_equal(gw_communicator_new(5, 0, 2), 0);
+	assert_true(gw_degraded_get(1, &why) && why.code == GW_DEGRADED_TABLE_FULL);
 }
 
 int main(void)

@@ -7,14 +7,9 @@
 #include "calib/levels.h"
 #include "calib/stats.h"
 #include "tests/random.h"
+#include "tests/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 enum { MANY = 4000 };
 
@@ -39,12 +34,11 @@ static void mixture(double *x, size_t n)
 		x[i] = next_uniform(&drawn) < 0.4 ? normal(270, 12) : normal(490, 20);
 }
 
-static void two_populations_are_distinguished(void **unused)
+TEST(two_populations_are_distinguished)
 {
 	double x[MANY];
 	struct gw_split s;
 
-	(void)unused;
 	mixture(x, MANY);
 	s = gw_split_of(x, MANY, 0, 1);
 	assert_true(s.boundary > 330 && s.boundary < 410);
@@ -54,12 +48,11 @@ static void two_populations_are_distinguished(void **unused)
 	assert_true(gw_split_is_two(&s, 30));
 }
 
-static void one_population_is_not_two(void **unused)
+TEST(one_population_is_not_two)
 {
 	double x[MANY];
 	struct gw_split s;
 
-	(void)unused;
 	drawn = 2;
 	for (size_t i = 0; i < MANY; i++)
 		x[i] = normal(270, 12);
@@ -68,12 +61,11 @@ static void one_population_is_not_two(void **unused)
 	assert_false(gw_split_is_two(&s, 1));
 }
 
-static void an_even_spread_is_not_two(void **unused)
+TEST(an_even_spread_is_not_two)
 {
 	double x[MANY];
 	struct gw_split s;
 
-	(void)unused;
 	for (size_t i = 0; i < MANY; i++)
 		x[i] = (double)i;
 	s = gw_split_of(x, MANY, 0, 1);
@@ -81,24 +73,22 @@ static void an_even_spread_is_not_two(void **unused)
 	assert_false(gw_split_is_two(&s, 1));
 }
 
-static void populations_too_near_are_not_two(void **unused)
+TEST(populations_too_near_are_not_two)
 {
 	double x[MANY];
 	struct gw_split s;
 
-	(void)unused;
 	mixture(x, MANY);
 	s = gw_split_of(x, MANY, 0, 1);
 	assert_false(gw_split_is_two(&s, 300));
 }
 
 /* Three loads in a thousand meet a refresh and take ten times as long: no population. */
-static void stragglers_neither_move_the_boundary_nor_count(void **unused)
+TEST(stragglers_neither_move_the_boundary_nor_count)
 {
 	double x[MANY];
 	struct gw_split s;
 
-	(void)unused;
 	mixture(x, MANY);
 	for (size_t i = 0; i < MANY; i += 333)
 		x[i] = 6000;
@@ -111,11 +101,10 @@ static void stragglers_neither_move_the_boundary_nor_count(void **unused)
 	assert_false(gw_split_is_two(&s, 30));
 }
 
-static void too_few_or_equal_samples_are_not_divided(void **unused)
+TEST(too_few_or_equal_samples_are_not_divided)
 {
 	double x[GW_SPLIT_LEAST];
 
-	(void)unused;
 	for (size_t i = 0; i < GW_SPLIT_LEAST; i++)
 		x[i] = 5;
 	assert_true(isnan(gw_split_of(x, GW_SPLIT_LEAST, 0, 1).boundary));
@@ -124,11 +113,10 @@ static void too_few_or_equal_samples_are_not_divided(void **unused)
 	close_to(gw_split_of(x, GW_SPLIT_LEAST, 0, 1).boundary, 3, 0);
 }
 
-static void the_mean_leaves_out_what_is_low_or_slow(void **unused)
+TEST(the_mean_leaves_out_what_is_low_or_slow)
 {
 	double x[100];
 
-	(void)unused;
 	for (size_t i = 0; i < 100; i++)
 		x[i] = (double)(i + 1);
 	x[99] = 1e6;
@@ -139,12 +127,11 @@ static void the_mean_leaves_out_what_is_low_or_slow(void **unused)
 }
 
 /* 300 up to 16, 320 from 64 on, half way at 32: the crossing lies there. */
-static void a_step_is_found_with_its_levels_and_place(void **unused)
+TEST(a_step_is_found_with_its_levels_and_place)
 {
 	double x[16], y[16];
 	struct gw_step step;
 
-	(void)unused;
 	for (size_t i = 0; i < 16; i++) {
 		x[i] = pow(2, (double)i);
 		y[i] = (i < 5 ? 300 : i == 5 ? 309 : 320) + (double)(i % 3) - 1;
@@ -156,11 +143,10 @@ static void a_step_is_found_with_its_levels_and_place(void **unused)
 	close_to(step.at, 32, 1);
 }
 
-static void a_level_curve_has_no_step(void **unused)
+TEST(a_level_curve_has_no_step)
 {
 	double x[16], y[16];
 
-	(void)unused;
 	drawn = 3;
 	for (size_t i = 0; i < 16; i++) {
 		x[i] = (double)(i + 1);
@@ -169,11 +155,10 @@ static void a_level_curve_has_no_step(void **unused)
 	assert_true(isnan(gw_step_of(x, y, 16, 0.01).low));
 }
 
-static void a_step_down_is_none(void **unused)
+TEST(a_step_down_is_none)
 {
 	double x[16], y[16];
 
-	(void)unused;
 	for (size_t i = 0; i < 16; i++) {
 		x[i] = (double)(i + 1);
 		y[i] = i < 8 ? 320 : 300;
@@ -181,11 +166,10 @@ static void a_step_down_is_none(void **unused)
 	assert_true(isnan(gw_step_of(x, y, 16, 0.01).low));
 }
 
-static void a_tidy_curve_rises_in_x_and_merges_neighbours(void **unused)
+TEST(a_tidy_curve_rises_in_x_and_merges_neighbours)
 {
 	double x[] = {300, 100, 101, 200}, y[] = {9, 1, 3, 5};
 
-	(void)unused;
 	assert_int_equal(gw_curve_tidy(x, y, 4, 0.02), 3);
 	close_to(x[0], 100.5, 0);
 	close_to(y[0], 2, 0);
@@ -194,34 +178,31 @@ static void a_tidy_curve_rises_in_x_and_merges_neighbours(void **unused)
 }
 
 /* Worked by hand: 5 4 -> 4.5 4.5; then 3 pulls all three to 4; 6 stands; 7 1 -> 4, with 6: 14/3. */
-static void a_rising_curve_pools_what_falls(void **unused)
+TEST(a_rising_curve_pools_what_falls)
 {
 	double y[] = {5, 4, 3, 6, 7, 1, 9};
 	const double expected[] = {4, 4, 4, 14.0 / 3, 14.0 / 3, 14.0 / 3, 9};
 
-	(void)unused;
 	gw_curve_rising(y, 7);
 	for (size_t i = 0; i < 7; i++)
 		close_to(y[i], expected[i], 1e-12);
 }
 
-static void pooling_reaches_back_over_earlier_pools(void **unused)
+TEST(pooling_reaches_back_over_earlier_pools)
 {
 	double y[] = {5, 4, 0};
 
-	(void)unused;
 	gw_curve_rising(y, 3);
 	for (size_t i = 0; i < 3; i++)
 		close_to(y[i], 3, 1e-12);
 }
 
 /* 0.6 ns a block until 0.165 ns a warp is more: from 4 warps on. */
-static void launches_cost_by_block_then_by_warp(void **unused)
+TEST(launches_cost_by_block_then_by_warp)
 {
 	double warps[32], slope[32];
 	struct gw_launch_rates rates;
 
-	(void)unused;
 	for (size_t i = 0; i < 32; i++) {
 		warps[i] = (double)(i + 1);
 		slope[i] = fmax(0.6e-9, 0.165e-9 * warps[i]);
@@ -232,12 +213,11 @@ static void launches_cost_by_block_then_by_warp(void **unused)
 	assert_int_equal(rates.warps, 6); /* the first to take 1.5 times 0.6 ns */
 }
 
-static void where_warps_never_count_their_rate_is_unknown(void **unused)
+TEST(where_warps_never_count_their_rate_is_unknown)
 {
 	const double warps[] = {1, 2, 4}, slope[] = {1e-9, 1.1e-9, 1.2e-9};
 	struct gw_launch_rates rates = gw_launch_rates_of(warps, slope, 3);
 
-	(void)unused;
 	close_to(rates.per_block, 1e-9, 0);
 	assert_true(isnan(rates.per_warp));
 	assert_int_equal(rates.warps, 0);
@@ -318,22 +298,20 @@ static const double writing[] = {4642605623315.3, 4646784782382.7, 4643247920403
                                  4659690522970.3, 4660985071084.9, 4655488428982.4,
                                  4651938310238.2, 4643890694522.5, 4642926899225.9};
 
-static void what_rises_at_first_is_taken_once_it_has_settled(void **state)
+TEST(what_rises_at_first_is_taken_once_it_has_settled)
 {
 	size_t n;
 
-	(void)state;
 	assert_true(settled(reading, 9, SIZE_MAX, &n) == 1 / (1 / 4628197650416.2));
 	assert_int_equal(n, GW_RATE_SAMPLES);
 	assert_int_equal(taken, 3 * GW_RATE_SAMPLES);
 }
 
-static void what_is_steady_is_measured_twice(void **state)
+TEST(what_is_steady_is_measured_twice)
 {
 	double twice[18];
 	size_t n;
 
-	(void)state;
 	for (size_t i = 0; i < 18; i++)
 		twice[i] = writing[i % 9];
 	assert_true(fabs(settled(twice, 18, SIZE_MAX, &n) / gw_median(writing, 9) - 1) < 1e-12);
@@ -341,24 +319,22 @@ static void what_is_steady_is_measured_twice(void **state)
 }
 
 /* A slow beginning that fills more than a batch. */
-static void two_batches_that_differ_are_not_settled(void **state)
+TEST(two_batches_that_differ_are_not_settled)
 {
 	double samples[20];
 	size_t n;
 
-	(void)state;
 	for (size_t i = 0; i < 20; i++)
 		samples[i] = i < 9 ? 4 : 5;
 	assert_true(fabs(settled(samples, 20, SIZE_MAX, &n) - 5) < 1e-12);
 	assert_int_equal(taken, 3 * GW_RATE_SAMPLES);
 }
 
-static void what_never_settles_ends(void **state)
+TEST(what_never_settles_ends)
 {
 	double samples[999];
 	size_t n;
 
-	(void)state;
 	for (size_t i = 0; i < 999; i++)
 		samples[i] = 1 + (double)i;
 	settled(samples, 999, SIZE_MAX, &n);
@@ -366,11 +342,10 @@ static void what_never_settles_ends(void **state)
 	assert_true(taken < 200);
 }
 
-static void a_bench_that_stops_gives_what_it_has(void **state)
+TEST(a_bench_that_stops_gives_what_it_has)
 {
 	size_t n;
 
-	(void)state;
 	settled(writing, 9, 4, &n);
 	assert_int_equal(n, 4);
 	assert_true(isnan(settled(writing, 9, 0, &n)));
@@ -379,28 +354,5 @@ static void a_bench_that_stops_gives_what_it_has(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(two_populations_are_distinguished),
-	        cmocka_unit_test(one_population_is_not_two),
-	        cmocka_unit_test(an_even_spread_is_not_two),
-	        cmocka_unit_test(populations_too_near_are_not_two),
-	        cmocka_unit_test(stragglers_neither_move_the_boundary_nor_count),
-	        cmocka_unit_test(too_few_or_equal_samples_are_not_divided),
-	        cmocka_unit_test(the_mean_leaves_out_what_is_low_or_slow),
-	        cmocka_unit_test(a_step_is_found_with_its_levels_and_place),
-	        cmocka_unit_test(a_level_curve_has_no_step),
-	        cmocka_unit_test(a_step_down_is_none),
-	        cmocka_unit_test(a_tidy_curve_rises_in_x_and_merges_neighbours),
-	        cmocka_unit_test(a_rising_curve_pools_what_falls),
-	        cmocka_unit_test(pooling_reaches_back_over_earlier_pools),
-	        cmocka_unit_test(launches_cost_by_block_then_by_warp),
-	        cmocka_unit_test(where_warps_never_count_their_rate_is_unknown),
-	        cmocka_unit_test(what_rises_at_first_is_taken_once_it_has_settled),
-	        cmocka_unit_test(what_is_steady_is_measured_twice),
-	        cmocka_unit_test(two_batches_that_differ_are_not_settled),
-	        cmocka_unit_test(what_never_settles_ends),
-	        cmocka_unit_test(a_bench_that_stops_gives_what_it_has),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run(NULL, NULL);
 }

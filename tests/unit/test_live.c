@@ -2,6 +2,7 @@
 /* The live segment as the worker writes it and the command reads it, in one process. */
 #include "cli/live/tables.h"
 #include "cli/log/reader.h"
+#include "preload/live/graph_sums.h"
 #include "preload/live/live.h"
 #include "preload/live/log.h"
 #include "preload/maps/memory.h"
@@ -138,6 +139,49 @@ TEST_WITH(a_full_table_is_said_once_and_counted, start, stop)
 	gw_live_totals((const uint64_t[GW_COUNTERS]){0});
 	assert_true(gw_live_totals_of(&file, &t));
 	assert_int_equal(t.configs_refused, 3);
+}
+
+TEST_WITH(rings_and_kernels_beyond_those_with_a_place_are_said, start, stop)
+{
+	struct gw_thread t = {.mask = 7};
+	struct gw_reason why;
+	static char name[1 << 12];
+
+	for (uint32_t n = 1; n < GW_LIVE_RINGS; n++) /* one is there */
+		gw_live_ring(&t);
+	assert_false(gw_degraded_get(0, &why));
+	t.live = 0;
+	gw_live_ring(&t);
+	assert_int_equal(t.live, 0);
+	assert_true(gw_degraded_get(0, &why) && why.code == GW_DEGRADED_SEGMENT);
+	gw_degraded_reset();
+	memset(name, 'k', sizeof(name) - 1);
+	gw_hot.shared->kernels[1].name = name;
+	for (uint32_t n = 0; n < GW_LIVE_KERNELS / sizeof(name) - 5; n++)
+		gw_live_kernel(1);
+	assert_false(gw_degraded_get(0, &why));
+	for (uint32_t n = 0; n < 10; n++)
+		gw_live_kernel(1);
+	assert_true(gw_degraded_get(0, &why) && why.code == GW_DEGRADED_SEGMENT);
+}
+
+TEST_WITH(graphs_beyond_those_with_a_place_are_said_once, start, stop)
+{
+	const uint32_t most = file.head->graph_times.count;
+	struct gw_live_graph_time *t =
+	        (struct gw_live_graph_time *)(void *)(file.data + file.head->graph_times.offset);
+	struct gw_reason why;
+
+	for (uint32_t graph = 1; graph <= most; graph++)
+		gw_live_graph_launched(&(struct gw_graph_run){.graph = graph});
+	assert_false(gw_degraded_get(0, &why));
+	for (uint32_t i = 0; i < 3; i++)
+		gw_live_graph_launched(&(struct gw_graph_run){.graph = most + 1 + i});
+	gw_live_graph_launched(&(struct gw_graph_run){.graph = most});
+	assert_int_equal(t[most - 1].graph, most);
+	assert_int_equal(t[most - 1].launches, 2);
+	assert_true(gw_degraded_get(0, &why) && why.code == GW_DEGRADED_SEGMENT);
+	assert_false(gw_degraded_get(1, &why));
 }
 
 TEST_WITH(an_entry_that_was_being_written_is_left_out, start, stop)

@@ -84,6 +84,24 @@ TEST_WITH(idle_time_has_the_cause_of_the_launch_that_ended_it, start, stop)
 	assert_true(d.gap.sum == (double)all);
 }
 
+/* What was called, waited for and copied before it has no time in it. */
+TEST_WITH(after_a_step_of_the_wall_clock_causes_are_known_again, start, stop)
+{
+	struct gw_live_device d;
+
+	ran_for(9000000, 9100000, 8900000);
+	gw_live_waited(1, 2100000, 2400000);
+	gw_live_copied(2, 2500000, 2600000);
+	gw_live_clock_set();
+	ran_for(1000000, 2000000, 900000);
+	ran_for(3000000, 3001000, 2990000);
+	ran_for(3020000, 3021000, 3005000);
+	assert_true(gw_live_device_at(&file, 2, &d));
+	assert_int_equal(d.idle_ns[GW_IDLE_WAIT] + d.idle_ns[GW_IDLE_COPY], 0);
+	assert_int_equal(d.idle_ns[GW_IDLE_HOST], 990000);
+	assert_int_equal(d.idle_ns[GW_IDLE_LAUNCH_BOUND], 19000);
+}
+
 TEST_WITH(waits_that_were_pushed_out_leave_the_cause_unknown, start, stop)
 {
 	struct gw_live_device d;

@@ -3,14 +3,9 @@
 #include "calib/groups/operation.h"
 #include "kernels/permutation.h"
 #include "kernels/shape.h"
+#include "tests/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static const char *const operations[] = {
 #define OPERATION(name, class, meaning) #name,
@@ -19,11 +14,10 @@ static const char *const operations[] = {
 };
 enum { OPERATIONS = sizeof(operations) / sizeof(*operations) };
 
-static void every_operation_of_the_list_has_kernels_and_a_reference(void **state)
+TEST(every_operation_of_the_list_has_kernels_and_a_reference)
 {
 	unsigned count = 0;
 
-	(void)state;
 	while (gw_operations[count].name)
 		count++;
 	assert_int_equal(count, OPERATIONS);
@@ -39,9 +33,8 @@ static void every_operation_of_the_list_has_kernels_and_a_reference(void **state
 	assert_null(gw_reference_of("add_f128"));
 }
 
-static void rounding_is_to_the_nearest_and_to_even(void **state)
+TEST(rounding_is_to_the_nearest_and_to_even)
 {
-	(void)state;
 	assert_true(gw_reference_rounded(1 + 0x1p-11, 11) == 1);
 	assert_true(gw_reference_rounded(1 + 0x3p-11, 11) == 1 + 0x1p-9);
 	assert_true(gw_reference_rounded(1 + 0x1.8p-11, 11) == 1 + 0x1p-10);
@@ -50,7 +43,7 @@ static void rounding_is_to_the_nearest_and_to_even(void **state)
 	assert_true(gw_reference_rounded(0.1, 53) == 0.1);
 }
 
-static void constants_have_the_bits_of_their_format(void **state)
+TEST(constants_have_the_bits_of_their_format)
 {
 	static const struct {
 		const char *operation;
@@ -64,19 +57,17 @@ static void constants_have_the_bits_of_their_format(void **state)
 	        {"mma_s8", 3, 0x03030303},           {"add_s32", 12345, 12345},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
 		assert_int_equal(
 		        gw_reference_word(gw_reference_of(cases[i].operation), cases[i].value),
 		        cases[i].word);
 }
 
-static void operands_lie_by_lane_then_the_constants(void **state)
+TEST(operands_lie_by_lane_then_the_constants)
 {
 	const struct gw_reference *r = gw_reference_of("add_f32");
 	float in[3 * GW_LANES];
 
-	(void)state;
 	gw_reference_operands(r, sizeof(*in), in);
 	assert_true(in[0] == 1.0f);
 	assert_true(in[GW_LANES - 1] == 2.0f);
@@ -96,13 +87,12 @@ static void add(float out[4], const float in[3 * GW_LANES])
 		out[i] = in[lane[i]] + in[GW_LANES] + in[GW_LANES] + in[GW_LANES];
 }
 
-static void right_results_agree_and_a_wrong_one_is_named(void **state)
+TEST(right_results_agree_and_a_wrong_one_is_named)
 {
 	const struct gw_reference *r = gw_reference_of("add_f32");
 	float in[3 * GW_LANES], out[4];
 	size_t bad = 0;
 
-	(void)state;
 	gw_reference_operands(r, sizeof(*in), in);
 	add(out, in);
 	assert_true(gw_reference_agrees(r, sizeof(*out), out, 4, 2, 3, &bad));
@@ -119,13 +109,12 @@ static void right_results_agree_and_a_wrong_one_is_named(void **state)
 	assert_int_equal(bad, 1);
 }
 
-static void whole_results_must_agree_in_every_bit(void **state)
+TEST(whole_results_must_agree_in_every_bit)
 {
 	const struct gw_reference *r = gw_reference_of("mul_s32");
 	uint32_t in[3 * GW_LANES], out;
 	size_t bad;
 
-	(void)state;
 	gw_reference_operands(r, sizeof(*in), in);
 	out = in[0] * 0x10dcdu * 0x10dcdu;
 	assert_true(gw_reference_agrees(r, sizeof(out), &out, 1, 1, 2, &bad));
@@ -133,26 +122,24 @@ static void whole_results_must_agree_in_every_bit(void **state)
 	assert_false(gw_reference_agrees(r, sizeof(out), &out, 1, 1, 2, &bad));
 }
 
-static void halves_are_rounded_after_every_step(void **state)
+TEST(halves_are_rounded_after_every_step)
 {
 	const struct gw_reference *r = gw_reference_of("add_f16x2");
 	size_t bad;
 	/* 1 + 64 * 2^-6 = 2, then steps of 2^-6, which half has up to 16. */
 	uint32_t out = 0x42004200; /* 3 */
 
-	(void)state;
 	assert_true(gw_reference_agrees(r, sizeof(out), &out, 1, 1, 128, &bad));
 	out++;
 	assert_false(gw_reference_agrees(r, sizeof(out), &out, 1, 1, 128, &bad));
 }
 
-static void addresses_must_be_evenly_spaced(void **state)
+TEST(addresses_must_be_evenly_spaced)
 {
 	const struct gw_reference *r = gw_reference_of("load_shared");
 	uint32_t out[4] = {64, 72, 80, 88}, same[4] = {5, 5, 5, 5};
 	size_t bad;
 
-	(void)state;
 	assert_true(gw_reference_agrees(r, 4, out, 4, 1, 100, &bad));
 	assert_true(gw_reference_agrees(r, 4, same, 4, 1, 100, &bad));
 	out[3] = 0;
@@ -160,11 +147,10 @@ static void addresses_must_be_evenly_spaced(void **state)
 	assert_int_equal(bad, 3);
 }
 
-static void random_factors_are_finite_and_differ(void **state)
+TEST(random_factors_are_finite_and_differ)
 {
 	uint32_t half[512], eight[512], again[512];
 
-	(void)state;
 	gw_reference_random(gw_reference_of("mma_f16"), half, 512);
 	gw_reference_random(gw_reference_of("wgmma_e4m3"), eight, 512);
 	gw_reference_random(gw_reference_of("mma_f16"), again, 512);
@@ -177,14 +163,13 @@ static void random_factors_are_finite_and_differ(void **state)
 	}
 }
 
-static void records_are_gathered_by_sm_over_a_clock_that_wraps(void **state)
+TEST(records_are_gathered_by_sm_over_a_clock_that_wraps)
 {
 	uint32_t readings[3 * GW_RECORD] = {1,    0xfffffff0, 0x20, 0, 1, 0xffffffe0,
 	                                    0x10, 0,          0,    5, 9, 0};
 	struct gw_lab lab = {.readings = readings, .sms = 2};
 	struct gw_lab_sm sm[2];
 
-	(void)state;
 	assert_true(gw_lab_by_sm(&lab, 3, sm, 2));
 	assert_int_equal(sm[0].warps, 1);
 	assert_int_equal(sm[0].last - sm[0].first, 4);
@@ -197,12 +182,11 @@ static void records_are_gathered_by_sm_over_a_clock_that_wraps(void **state)
 /* The order of the pointer chases, compiled for the host: one cycle over all links, and random. */
 enum { MOST = 70000 };
 
-static void each_place_is_taken_once(void **unused)
+TEST(each_place_is_taken_once)
 {
 	static const unsigned counts[] = {1, 2, 3, 4, 5, 64, 1000, 4096, 4097, 65536, MOST};
 	static unsigned char taken[MOST];
 
-	(void)unused;
 	for (size_t c = 0; c < sizeof(counts) / sizeof(*counts); c++) {
 		memset(taken, 0, sizeof(taken));
 		for (unsigned i = 0; i < counts[c]; i++) {
@@ -216,11 +200,10 @@ static void each_place_is_taken_once(void **unused)
 }
 
 /* Steps of a line that a prefetcher or an open row would like: about as many as chance gives. */
-static void neighbours_do_not_follow_each_other(void **unused)
+TEST(neighbours_do_not_follow_each_other)
 {
 	unsigned near = 0;
 
-	(void)unused;
 	for (unsigned i = 0; i + 1 < 65536; i++) {
 		unsigned a = gw_permute(i, 65536, 1), b = gw_permute(i + 1, 65536, 1);
 
@@ -229,32 +212,29 @@ static void neighbours_do_not_follow_each_other(void **unused)
 	assert_true(near < 64);
 }
 
-static void another_seed_is_another_order(void **unused)
+TEST(another_seed_is_another_order)
 {
 	unsigned same = 0;
 
-	(void)unused;
 	for (unsigned i = 0; i < 4096; i++)
 		same += gw_permute(i, 4096, 1) == gw_permute(i, 4096, 2);
 	assert_true(same < 16);
 }
 
-static void large_counts_stay_inside(void **unused)
+TEST(large_counts_stay_inside)
 {
 	const unsigned count = 4294967295u;
 
-	(void)unused;
 	for (unsigned i = 0; i < 1000; i++)
 		assert_true(gw_permute(count - 1 - i, count, 3) < count);
 }
 
 /* Links lie in strides of their own, at lines of them, and not always at the same. */
-static void links_lie_on_lines_of_their_strides(void **unused)
+TEST(links_lie_on_lines_of_their_strides)
 {
 	static unsigned char taken[512];
 	unsigned moved = 0;
 
-	(void)unused;
 	for (unsigned i = 0; i < 512; i++) {
 		unsigned long long at = gw_link_offset(i, 512, 4096, 9);
 
@@ -269,23 +249,5 @@ static void links_lie_on_lines_of_their_strides(void **unused)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(every_operation_of_the_list_has_kernels_and_a_reference),
-	        cmocka_unit_test(rounding_is_to_the_nearest_and_to_even),
-	        cmocka_unit_test(constants_have_the_bits_of_their_format),
-	        cmocka_unit_test(operands_lie_by_lane_then_the_constants),
-	        cmocka_unit_test(right_results_agree_and_a_wrong_one_is_named),
-	        cmocka_unit_test(whole_results_must_agree_in_every_bit),
-	        cmocka_unit_test(halves_are_rounded_after_every_step),
-	        cmocka_unit_test(addresses_must_be_evenly_spaced),
-	        cmocka_unit_test(random_factors_are_finite_and_differ),
-	        cmocka_unit_test(records_are_gathered_by_sm_over_a_clock_that_wraps),
-	        cmocka_unit_test(each_place_is_taken_once),
-	        cmocka_unit_test(neighbours_do_not_follow_each_other),
-	        cmocka_unit_test(another_seed_is_another_order),
-	        cmocka_unit_test(large_counts_stay_inside),
-	        cmocka_unit_test(links_lie_on_lines_of_their_strides),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return tests_run(NULL, NULL);
 }

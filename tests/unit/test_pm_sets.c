@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sets of metrics: whose turn it is, and what does not fit; turns of processes with the sampler. */
+#include "preload/counters/counter_attribution.h"
 #include "preload/counters/gpu_turn.h"
+#include "preload/counters/pm.h"
 #include "preload/counters/pm_answers.h"
 #include "preload/counters/pm_sets.h"
 #include "preload/runtime/clock.h"
@@ -415,6 +417,62 @@ TEST_WITH(eight_processes_each_have_their_turns, setup, teardown)
 	}
 	close(ends[0]);
 	close(ends[1]);
+}
+
+/* Of the sampler and libcupti's clock: no window is under way but those of this test. */
+bool __wrap_gw_pm_sampling(void);
+void __wrap_gw_pm_ran(uint32_t device, uint64_t ns);
+void __wrap_gw_pm_records_ran(uint64_t ns);
+void __wrap_gw_pm_stop(void);
+uint64_t __wrap_gw_record_time(uint64_t time);
+void __wrap_gw_record_clock_look(void);
+
+uint64_t __wrap_gw_record_time(uint64_t time)
+{
+	return time;
+}
+
+void __wrap_gw_record_clock_look(void)
+{
+}
+
+void __wrap_gw_pm_stop(void)
+{
+}
+
+bool __wrap_gw_pm_sampling(void)
+{
+	return false;
+}
+
+void __wrap_gw_pm_ran(uint32_t device, uint64_t ns)
+{
+	(void)device, (void)ns;
+}
+
+void __wrap_gw_pm_records_ran(uint64_t ns)
+{
+	(void)ns;
+}
+
+/* As in a forked child, whose parent lost what ran in a window that was under way. */
+TEST(a_window_after_a_new_start_is_whole)
+{
+	struct gw_pm_window *w = gw_pm_window(0);
+
+	for (int i = 0; i < 2; i++) {
+		gw_pm_windows_start();
+		gw_counter_attribution_start();
+		w->count = 1;
+		w->sample[0] = (struct gw_sample){.begin = 1000, .end = 2000};
+		atomic_store(&w->state, i ? GW_PM_READY : GW_PM_OPEN);
+		if (!i)
+			gw_counter_attribution_clock_set();
+	}
+	atomic_store(&gw_counters[GW_COUNTER_pm_incomplete], 0);
+	gw_counter_attribution_tick(0, 0, true);
+	assert_int_equal(atomic_load(&w->state), GW_PM_FREE);
+	assert_int_equal(atomic_load(&gw_counters[GW_COUNTER_pm_incomplete]), 0);
 }
 
 int main(void)

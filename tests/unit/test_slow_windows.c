@@ -199,6 +199,7 @@ TEST(sampled_configurations_beyond_the_bound_make_room)
 	struct gw_slow *slow = gw_slow_new(MANY);
 	struct gw_slow_sample s = usual();
 	struct gw_slow_event e;
+	int events = 0;
 
 	s.sampled = true;
 	s.seconds = 100e-6;
@@ -209,6 +210,13 @@ TEST(sampled_configurations_beyond_the_bound_make_room)
 		}
 	assert_in_range(gw_slow_sampled_bytes(slow), 1, 8 << 20);
 	s.start_ns = 1; /* a clock that was set back */
+	for (int i = 0; i < 60000; i++) { /* one that has no room yet becomes slow */
+		s.start_ns += 10000000;
+		s.seconds = (i < 30000 ? 100e-6 : 120e-6) * (i % 2 ? 1.005 : 1);
+		events += gw_slow_observe(slow, 1, &s, &e);
+	}
+	assert_in_range(events, 1, 5);
+	s.start_ns = 1;
 	assert_false(gw_slow_observe(slow, MANY, &s, &e));
 	s.seconds = NAN;
 	assert_false(gw_slow_observe(slow, MANY, &s, &e));

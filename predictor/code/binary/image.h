@@ -50,7 +50,7 @@ struct gw_images {
 	const char *form; /**< what the file is, in words: "fatbin", "ELF shared library" */
 	struct gw_image *image;
 	size_t count;
-	uint32_t containers; /**< containers met; a bare image counts as one */
+	uint32_t containers; /**< containers found; a bare image counts as one */
 	size_t room;         /**< elements allocated */
 };
 

@@ -134,7 +134,7 @@ struct gw_eval_trips {
 	bool extrapolated;  /**< iterations were stood for, shown to be alike */
 };
 
-/** Why an answer is not exact, first met first. */
+/** Why an answer is not exact, in the order found. */
 struct gw_eval_reason {
 	enum gw_why why;
 	uint32_t block;  /**< the basic block whose decision or end it concerns */
@@ -155,9 +155,10 @@ enum gw_eval_coverage {
 struct gw_eval_report {
 	enum gw_eval_coverage coverage;
 	bool control_known; /**< no branch or guard that counts was unknown in the warps run */
-	bool awaits; /**< waits were met, for an mbarrier or registers: a round of each counts once
-	              */
-	bool complete; /**< no limit was met in the warps run */
+	bool awaits;   /**< waits were found, for an mbarrier or registers: a round of each counts
+	                * once
+	                */
+	bool complete; /**< no limit was reached in the warps run */
 	double sure;   /**< how likely the counts are within 25% of the grid's, as far as that hangs
 	                  on which warps were run: 1 where all were */
 	uint64_t warps;                /**< of the grid */
@@ -201,7 +202,7 @@ struct gw_eval_warp_report {
 const char *gw_eval_check(const struct gw_ir_program *program, const struct gw_eval_launch *launch);
 
 /**
- * Evaluate a whole grid: warps are run until all are covered or a limit is met.
+ * Evaluate a whole grid: warps are run until all are covered or a limit is reached.
  * @p sink (may be NULL) sees the accesses of the warps that are run, not of those stood for.
  * @p arena holds the answer and the evaluator's state. Returns NULL, or a static text of why
  * nothing could be done (a configuration out of range, no room).

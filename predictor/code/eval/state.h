@@ -139,7 +139,7 @@ struct gw_eval {
 	uint64_t steps_left;
 	uint32_t asked; /**< steps since limits.go_on was last asked */
 	bool halted;    /**< it said no: nothing is run any more */
-	bool stopped;   /**< a limit was met */
+	bool stopped;   /**< a limit was reached */
 
 	/* Loops; see loop.c. */
 	double weight;   /**< iterations that an execution stands for, of all levels */
@@ -275,7 +275,7 @@ void gw_eval_spend(struct gw_eval *e, uint32_t steps, uint32_t block);
 void gw_eval_run(struct gw_eval *e, uint32_t lanes);
 /** How often one execution of the entry being run may be one at most; infinite: not bounded. */
 double gw_eval_most(const struct gw_eval *e);
-/** A limit is met in block @p block: the warp stops here. */
+/** A limit is reached in block @p block: the warp stops here. */
 void gw_eval_stop(struct gw_eval *e, uint32_t block);
 
 /* init.c */

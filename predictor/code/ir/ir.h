@@ -246,7 +246,7 @@ struct gw_ir_builder {
 	uint32_t source; /**< put into each instruction appended; the front end moves it on */
 	uint32_t guard;  /**< likewise: the guard, GW_IR_NONE for none */
 	bool guard_not;  /**< likewise */
-	bool failed;     /**< the arena refused or a limit was met; later calls do nothing */
+	bool failed;     /**< the arena refused or a limit was reached; later calls do nothing */
 };
 
 /** A builder on @p arena; false when that has no room. */

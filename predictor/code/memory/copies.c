@@ -7,7 +7,7 @@ enum {
 	PIECE = 16 * GW_LANES, /* bytes of a bulk copy that are entered as one request */
 	PIECES = 128,          /* of one copy; of larger ones the footprint isn't followed */
 	TILES = 1 << 22,       /* of a launch that are looked at one by one */
-	FEW_BLOCKS = 8,        /* looked at for copies that were not met */
+	FEW_BLOCKS = 8,        /* looked at for copies that were not seen */
 };
 
 static bool is_copy(const struct gw_ir_insn *insn)
@@ -206,7 +206,7 @@ static bool sizes_differ(const struct gw_tma_copies *c)
 	return false;
 }
 
-/* A copy that runs, and none was met. */
+/* A copy that runs, and none was seen. */
 static bool misses(const struct gw_tma_copies *c)
 {
 	for (uint32_t i = 0; i < c->count; i++)

@@ -43,7 +43,7 @@ bool gw_tma_list(struct gw_tma_copies *c, const struct gw_ir_program *program,
                  const struct gw_eval_count *runs, struct gw_dim3 grid, struct gw_arena *arena);
 
 /**
- * Where copies at the edges of tensors are smaller, or were not met at all, look at more blocks of
+ * Where copies at the edges of tensors are smaller, or were not seen at all, look at more blocks of
  * the launch: at all of them, or at GW_TMA_BLOCKS spread over the grid, within @p steps warp
  * instructions. False when @p arena has no room.
  */

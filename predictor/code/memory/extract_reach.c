@@ -97,8 +97,8 @@ static void note(struct gw_reaching *out, uint32_t insn)
 	out->count++;
 }
 
-/* Look back in a block from @p end (not itself) to its start; false when a definition was met that
- * no earlier one passes. */
+/* Look back in a block from @p end (not itself) to its start; false when a definition was found
+ * that no earlier one passes. */
 static bool scan(struct gw_slicer *s, uint32_t block, uint32_t end, uint32_t reg,
                  struct gw_reaching *out)
 {

@@ -19,7 +19,7 @@
 /** One memory instruction. */
 struct gw_gather_access {
 	uint32_t insn; /**< index in the program's insns[] */
-	uint8_t space; /**< enum gw_ir_space as last met: global, shared, local or constant */
+	uint8_t space; /**< enum gw_ir_space as last seen: global, shared, local or constant */
 	bool store;    /**< writes memory; an atomic does too */
 	bool atomic;
 	struct gw_eval_count runs;       /**< executions by a warp, over the grid */

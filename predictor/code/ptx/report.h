@@ -33,8 +33,8 @@ struct gw_ptx_report {
 	struct gw_ir_program program;
 	struct gw_eval_report eval;
 	struct gw_access_counts counts;
-	bool exact; /**< every count is: all warps covered, no way unknown, no limit met, nothing
-	                 called that isn't in the text */
+	bool exact; /**< every count is: all warps covered, no way unknown, no limit reached,
+	               nothing called that isn't in the text */
 };
 
 /** Sum an evaluation's instruction counts by space and kind. */

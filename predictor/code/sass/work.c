@@ -114,7 +114,7 @@ static const char *unsettled(const struct gw_sass_launch *l)
 	if (r->coverage == GW_COVER_NONE || !r->warps)
 		return "no warp could be followed to its end";
 	if (!r->complete)
-		return "a limit was met before a warp's end";
+		return "a limit was reached before a warp's end";
 	/* What else is unknown mostly follows from what such a function may have written. */
 	for (uint32_t b = 0; l->lowered->calls && b < p->block_count; b++)
 		if (stands_for(l, b) && leaves_out(l, b))

@@ -57,8 +57,8 @@ void gw_sass_critical_path(const struct gw_cfg *cfg, const struct gw_schedule *s
 
 /**
  * Set the rows of @p work that can be determined, with GW_SOURCE_STATIC. Rows whose counts are not
- * settled (a branch depends on memory, a called function runs, a limit was met) are left as they
- * are. Confidence: 1 for exact counts of warp instructions; less for thread instructions where
+ * settled (a branch depends on memory, a called function runs, a limit was reached) are left as
+ * they are. Confidence: 1 for exact counts of warp instructions; less for thread instructions where
  * lanes may be off, for sampled grids, and for cycles, which hold for a warp alone. A NULL return
  * says that rows were set, else it is a static text of why none were, or of a course that
  * @p arena has no room for.

@@ -47,7 +47,7 @@ struct gw_schedule_block {
 	uint32_t loads;   /**< loads of global, generic and local memory, and textures */
 	uint32_t chain;   /**< instructions of the longest chain of register dependences */
 	bool unknown;     /**< `cycles` lacks a latency: `missing` */
-	uint8_t missing;  /**< enum gw_wait, the first one met */
+	uint8_t missing;  /**< enum gw_wait, the first one found */
 };
 
 /** A loop, its inner loops' iterations not included. */
@@ -99,7 +99,7 @@ double gw_schedule_warp(const struct gw_schedule *schedule, const struct gw_cfg 
 
 /** The same, with its waits for loads of global memory apart, as their latency depends on where the
  *  data is. */
-struct gw_critical_path gw_schedule_critical_path(const struct gw_schedule *schedule, const struct gw_cfg *cfg,
-                                    const double *runs);
+struct gw_critical_path gw_schedule_critical_path(const struct gw_schedule *schedule,
+                                                  const struct gw_cfg *cfg, const double *runs);
 
 #endif

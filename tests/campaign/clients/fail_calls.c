@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Preloaded: lets calls of libc fail that libgpuwatch.so makes, as their return addresses show, and no
- * others. FAIL_CALL=name:N is the call that fails: the library's Nth of that function. FAIL_COUNTS=FILE:
- * a file it maps and counts in how often the library called each function, 8 bytes each in the order
+ * others. FAIL_CALL=name:N is the call that fails: the library's Nth of that function; FAIL_ALWAYS=name:
+ * every one of it, too, for what is called only then. FAIL_COUNTS=FILE: a file it maps and counts in how often the library called each function, 8 bytes each in the order
  * of calls.def, then how often a call failed.
  *
  * Each function is a stub that keeps all registers, asks decide() and jumps on to libc's own or
@@ -14,12 +14,15 @@
 #include <fcntl.h>
 #include <link.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#define UNREACHED(name, why)
 
 enum call {
 #define FAILS(name, answer, error) CALL_##name,
@@ -47,7 +50,7 @@ const long fail_answers[CALLS] = {
 
 static void *own[CALLS]; /* libc's functions */
 static uintptr_t low, high;
-static int target = -1;
+static int target = -1, always = -1;
 static uint64_t nth;
 static _Atomic uint64_t *counts, uncounted[CALLS + 1];
 static _Atomic int state; /* 0: not started, 1: starting, 2: ready */
@@ -107,17 +110,26 @@ static const char *environment(const char *name)
 	return NULL;
 }
 
+/* The function that is named in @p setting, before a colon; -1: none. */
+static int named(const char *setting)
+{
+	size_t length = setting ? strcspn(setting, ":") : 0;
+
+	for (int i = 0; length && i < CALLS; i++)
+		if (strlen(calls[i].name) == length && !strncmp(calls[i].name, setting, length))
+			return i;
+	return -1;
+}
+
 static void read_settings(void)
 {
-	const char *call = environment("FAIL_CALL"), *file = environment("FAIL_COUNTS"), *colon;
+	const char *call = environment("FAIL_CALL"), *file = environment("FAIL_COUNTS");
+	const char *colon = call ? strchr(call, ':') : NULL;
 	long fd;
 
 	counts = uncounted;
-	colon = call ? strchr(call, ':') : NULL;
-	for (int i = 0; colon && i < CALLS; i++)
-		if (strlen(calls[i].name) == (size_t)(colon - call) &&
-		    !strncmp(calls[i].name, call, (size_t)(colon - call)))
-			target = i;
+	target = named(call);
+	always = named(environment("FAIL_ALWAYS"));
 	for (const char *digit = colon ? colon + 1 : ""; *digit >= '0' && *digit <= '9'; digit++)
 		nth = 10 * nth + (uint64_t)(*digit - '0');
 	fd = file ? syscall(SYS_openat, AT_FDCWD, file, O_RDWR) : -1;
@@ -147,17 +159,25 @@ static void start(void)
 	atomic_store(&state, 2);
 }
 
-/** libc's function, or NULL where the call that returns to @p caller is to fail. */
-void *fail_decide(long call, uintptr_t caller);
+static bool ours(uintptr_t address)
+{
+	return address >= low && address < high;
+}
 
-void *fail_decide(long call, uintptr_t caller)
+/**
+ * libc's function, or NULL where the call that returns to @p caller is to fail. @p third: its third
+ * argument, of __register_atfork() the handler; that is reached by jumps, so that it returns elsewhere.
+ */
+void *fail_decide(long call, uintptr_t caller, uintptr_t third);
+
+void *fail_decide(long call, uintptr_t caller, uintptr_t third)
 {
 	if (atomic_load(&state) != 2)
 		start();
-	if (caller >= low && caller < high) {
+	if (ours(caller) || (call == CALL___register_atfork && ours(third))) {
 		uint64_t count = atomic_fetch_add(&counts[call], 1) + 1;
 
-		if (call == target && count == nth) {
+		if (call == always || (call == target && count == nth)) {
 			atomic_fetch_add(&counts[CALLS], 1);
 			if (calls[call].error)
 				errno = calls[call].error;
@@ -174,7 +194,7 @@ __asm__(".text\n"
         "movups %xmm0, (%rsp)\nmovups %xmm1, 16(%rsp)\nmovups %xmm2, 32(%rsp)\n"
         "movups %xmm3, 48(%rsp)\nmovups %xmm4, 64(%rsp)\nmovups %xmm5, 80(%rsp)\n"
         "movups %xmm6, 96(%rsp)\nmovups %xmm7, 112(%rsp)\n"
-        "mov 192(%rsp), %rdi\nmov 200(%rsp), %rsi\n"
+        "mov 192(%rsp), %rdi\nmov 200(%rsp), %rsi\nmov 168(%rsp), %rdx\n"
         "call fail_decide\n"
         "mov %rax, %r11\n"
         "movups (%rsp), %xmm0\nmovups 16(%rsp), %xmm1\nmovups 32(%rsp), %xmm2\n"

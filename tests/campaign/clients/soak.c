@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * soak THREADS LAUNCHES RATE plain|churn: THREADS threads launch LAUNCHES kernels in all, at most
- * RATE a second (0: as fast as they can). With `churn` each thread makes and ends a stream, a graph
- * and a module all 500 launches. Prints ten times a second "seconds launched resident-KiB", and at
- * the end "ran N": kernels that the driver took, nodes of graphs included.
+ * soak THREADS LAUNCHES RATE plain|churn SECONDS: THREADS threads launch LAUNCHES kernels in all,
+ * at most RATE a second (0: as fast as they can), and no more after SECONDS (0: all). With `churn`
+ * each thread makes and ends a stream, a graph and a module all 500 launches. Prints ten times a
+ * second "seconds launched resident-KiB", and at the end "ran N": kernels that the driver took,
+ * nodes of graphs included.
  */
 #include "tests/campaign/clients/common.h"
 
@@ -19,7 +20,7 @@ static CUcontext context;
 static _Atomic uint64_t ran, taken;
 static _Atomic bool done;
 static uint64_t launches_all;
-static double rate, began;
+static double rate, began, limit;
 static bool churn;
 
 static void launch(CUfunction f, CUstream stream, uint64_t i)
@@ -88,6 +89,8 @@ static void *launches(void *unused)
 			come_and_go();
 		while (rate > 0 && (double)atomic_load(&taken) > (seconds_now() - began) * rate)
 			usleep(2000);
+		if (limit > 0 && i % TURN == 0 && seconds_now() - began > limit)
+			break;
 	}
 	CK(cuStreamSynchronize(stream));
 	return NULL;
@@ -120,7 +123,7 @@ static void *samples(void *unused)
 
 int main(int argc, char **argv)
 {
-	unsigned threads = argc == 5 ? (unsigned)atoi(argv[1]) : 0;
+	unsigned threads = argc == 6 ? (unsigned)atoi(argv[1]) : 0;
 	pthread_t thread[THREADS_MAX], sampler;
 
 	if (!threads || threads > THREADS_MAX)
@@ -128,6 +131,7 @@ int main(int argc, char **argv)
 	launches_all = strtoull(argv[2], NULL, 10);
 	rate = atof(argv[3]);
 	churn = !strcmp(argv[4], "churn");
+	limit = atof(argv[5]);
 	began = seconds_now();
 	context = client_start();
 	if (pthread_create(&sampler, NULL, samples, NULL))
