@@ -239,12 +239,6 @@ static bool likely_rows(struct analysis *a, const char *open, struct gw_work *wo
 	return true;
 }
 
-static bool knows_traffic(const struct gw_work *work)
-{
-	return !isnan(gw_work_value(work, GW_WORK_dram_read_bytes) +
-	              gw_work_value(work, GW_WORK_dram_write_bytes));
-}
-
 /* Of rows that are open what is likely, where that is near enough; beside, the time says no more.
  */
 static void add_likely(struct analysis *a, struct gw_work *work)
@@ -280,22 +274,21 @@ static void keep_most(struct gw_work *work, const struct gw_work *most)
 static double least_time(struct analysis *a, bool elsewhere, const char *open, struct gw_work *work)
 {
 	struct gw_work end;
-	bool near = !elsewhere && gw_static_is_decided(&a->parts);
-	double least = 0, most;
+	double least, most;
+	bool near;
 
-	if (near && knows_traffic(work))
+	if (gw_static_is_decided(&a->parts) && !elsewhere)
 		return 0;
 	a->parts.walks = gw_static_walks(&a->parts, a->arena);
-	if (!near)
-		least = end_time(a, GW_STATIC_LEAST, &end);
+	least = end_time(a, GW_STATIC_LEAST, &end);
 	if (elsewhere)
 		return least > 0 ? least : INSTANT;
 	most = end_time(a, GW_STATIC_MOST, &end);
-	if (!near && most <= OPEN_MOST * least) {
+	near = most <= OPEN_MOST * least;
+	if (near)
 		add_likely(a, work);
-		near = true;
-	}
-	near = near || likely_rows(a, open, work);
+	else
+		near = likely_rows(a, open, work);
 	if (isfinite(most))
 		keep_most(work, &end);
 	if (near)

@@ -447,12 +447,6 @@ static bool is_opaque(const struct gw_gather_access *a)
 	                                (a->space == IR_SPACE_SHARED && a->atomic));
 }
 
-/* In no block that was looked at, or not within the steps for that: it may be anywhere. */
-static bool was_not_met(const struct gw_gather_access *a)
-{
-	return a->runs.most > 0 && !(a->uncounted + a->requests > 0);
-}
-
 bool gw_static_at(const struct gw_static_in *in, const struct gw_cfg *cfg, enum gw_static_end end,
                   struct gw_arena *arena, struct gw_gather *out)
 {
@@ -486,8 +480,7 @@ bool gw_static_at(const struct gw_static_in *in, const struct gw_cfg *cfg, enum 
 		finite &= isfinite(a->runs.least) && !(between && is_opaque(a));
 		if (between && counts_rare(a, insn))
 			a->runs = rare(&in->gather->access[i].runs, end);
-		if (end == GW_STATIC_LEAST ||
-		    !(gw_static_is_open(a) || (end == GW_STATIC_MOST && was_not_met(a))))
+		if (end == GW_STATIC_LEAST || !gw_static_is_open(a))
 			continue;
 		scatter(a, (double)insn->width * insn->elements, walk_of(in, i), end);
 		if (end != GW_STATIC_MOST && a->atomic && a->space == IR_SPACE_GLOBAL)

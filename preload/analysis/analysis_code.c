@@ -61,12 +61,13 @@ size_t gw_analysis_code_held(void)
 _Static_assert(GW_ANALYSIS_KERNELS_MEMORY + GW_CODE_MEMORY + GW_ANALYSIS_ROOM <= GW_ANALYSIS_MEMORY,
                "one of many evaluations stays within the bound of all");
 
-/* What evaluations use stays beyond its bound. In mode watch one has no more than it needs. */
+/* What evaluations use stays beyond its bound. In mode watch there is one at a time, whatever
+ * threads there may be, and it has no more than it needs. */
 size_t gw_analysis_code_room(void)
 {
 	size_t others = held + gw_code_held(),
 	       left = others < GW_ANALYSIS_MEMORY ? (GW_ANALYSIS_MEMORY - others) / share : 0,
-	       least = share == 1 ? GW_ANALYSIS_ROOM_ALONE : GW_ANALYSIS_ROOM;
+	       least = share == 1 || gw_options_watch() ? GW_ANALYSIS_ROOM_ALONE : GW_ANALYSIS_ROOM;
 
 	return left > least && !gw_options_watch() ? left : least;
 }

@@ -571,11 +571,6 @@ uint64_t gw_windows_pause(uint64_t ms)
 	return busy && ms > OPEN_ROUND_MS ? OPEN_ROUND_MS : ms;
 }
 
-bool gw_windows_soon(uint64_t ms)
-{
-	return window.state == CLOSED && window.debt < ms * MS;
-}
-
 /* ---- those who need us away --------------------------------------------------------------- */
 
 void gw_windows_yield(void)

@@ -57,9 +57,6 @@ void gw_windows_mode(void);
 /** How long the worker may sleep at most, ms, when it would sleep @p ms. */
 uint64_t gw_windows_pause(uint64_t ms);
 
-/** Whether the next window of mode watch opens within @p ms of launching. */
-bool gw_windows_soon(uint64_t ms);
-
 /** Another tool is about to use libcupti: have us switched off. Waits for the worker, bounded. */
 void gw_windows_yield(void);
 

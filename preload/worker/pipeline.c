@@ -63,7 +63,6 @@ enum {
 	IDLE_MS = 20,
 	SLEEP_MS = 250,
 	IDLE_AFTER_MS = 1000, /* without a launch */
-	FEW_OF_RING = 16,     /* launches in a round, as a part of a ring */
 	BUSY_MS = 1,          /* pause between rounds in which the worker itself analyses code */
 	FLUSH_MS = 100,       /* how often libcupti is asked for its records … */
 	FLUSH_FIRST_MS = 10,  /* … and at first, when there is everything to learn */
@@ -89,7 +88,6 @@ static struct {
 	uint64_t busy_ns, alone_ns;   /* when there was something to do; looked who is left */
 	uint64_t counted, counted_ns; /* what counters_due() went by */
 	uint32_t came;                /* launches of the next round that were taken in this one */
-	uint32_t events;              /* of the last round */
 	bool span_over;               /* sums were written since the log was */
 	bool begun;                   /* the log's header is written: something was launched */
 	bool alone, closed;           /* no thread but ours is left; the last word is written */
@@ -322,16 +320,7 @@ static bool busy_round(void)
 {
 	uint64_t joined = atomic_load(&gw_counters[GW_COUNTER_joined]);
 
-	worker.events = cycle(false);
-	return worker.events || atomic_load(&gw_counters[GW_COUNTER_joined]) != joined;
-}
-
-/* In mode watch fewer rounds take less CPU, as long as rings have room for many times as much and
- * no window is to be opened. */
-static bool few_launches(void)
-{
-	return gw_options_watch() && worker.events < gw_options.ring / FEW_OF_RING &&
-	       !gw_windows_soon(IDLE_MS);
+	return cycle(false) || atomic_load(&gw_counters[GW_COUNTER_joined]) != joined;
 }
 
 static void sleep_between_rounds(void)
@@ -343,7 +332,7 @@ static void sleep_between_rounds(void)
 	else if (at_rest(quiet))
 		return gw_bell_sleep_until_launch(gw_deadline_in(SLEEP_MS * GW_MS),
 		                                  gw_drain_pending);
-	else if (quiet > IDLE_AFTER_MS * GW_MS || few_launches())
+	else if (quiet > IDLE_AFTER_MS * GW_MS)
 		ms = IDLE_MS;
 	gw_bell_sleep(gw_deadline_in(gw_windows_pause(ms) * GW_MS));
 }

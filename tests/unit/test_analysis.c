@@ -235,6 +235,8 @@ TEST_WITH(one_at_a_time_has_more_room, analysis_start, analysis_end)
 	gw_analysis_start(4);
 	assert_true(gw_analysis_code_room() >= GW_ANALYSIS_ROOM);
 	assert_true(gw_analysis_code_room() < GW_ANALYSIS_ROOM_ALONE);
+	gw_options.mode = GW_MODE_WATCH; /* where there is one, however many might be */
+	assert_true(gw_analysis_code_room() >= GW_ANALYSIS_ROOM_ALONE);
 	gw_analysis_start(0);
 }
 
