@@ -253,21 +253,22 @@ def check_processed(log, folder, engine):
     rows = [row for row in rows_of_csv(log) if row["duration_ns"]]
     # A slice has the short name of the report; Perfetto shows the demangled one as its description.
     kernels = query("SELECT s.name, a.display_value, count(*), sum(s.dur) FROM gpu_slice s LEFT JOIN args a "
-                    "ON a.arg_set_id = s.arg_set_id AND a.key = 'description' GROUP BY 1, 2")
+                    "ON a.arg_set_id = s.arg_set_id AND a.key = 'description' WHERE s.track_id IN (SELECT id FROM gpu_track "
+                    "WHERE name NOT GLOB 'copies*') GROUP BY 1, 2")
     names = collections.Counter()
     for _, plain, _, ns in kernels:
         names[plain] += ns
     assert sum(count for _, _, count, _ in kernels) == measured, (kernels, measured)
     assert seen(names) == seen(wanted)
     assert len({name for name, *_ in kernels}) == len({row["mangled"] for row in rows}), kernels
-    at = query("SELECT s.ts, s.dur, t.name FROM gpu_slice s JOIN gpu_track t ON t.id = s.track_id")
+    at = query("SELECT s.ts, s.dur, t.name FROM gpu_slice s JOIN gpu_track t ON t.id = s.track_id WHERE t.name NOT GLOB 'copies*'")
     assert collections.Counter(at) == collections.Counter(
         (int(r["start_ns"]), int(r["duration_ns"]), "stream %s (process %s)" % (r["stream"], r["pid"])) for r in rows)
     idle = query("SELECT s.ts, s.dur FROM slice s JOIN track t ON t.id = s.track_id WHERE t.name GLOB 'GPU * idle *'")
     table = table_of(log, "idle", folder)
-    shown = [c != "back_to_back" for c in table["cause"].to_pylist()]
-    assert sorted(idle) == sorted(zip(table["start_ns"].cast("int64").filter(shown).to_pylist(),
-                                      table["duration_ns"].filter(shown).to_pylist()))
+    causes, lengths = table["cause"].to_pylist(), table["duration_ns"].to_pylist()
+    starts = table["start_ns"].cast("int64").to_pylist()
+    assert sorted(idle) == sorted(row[1:] for row in zip(causes, starts, lengths) if row[0] != "back_to_back")
     table = table_of(log, "clocks", folder)
     for track, column, scale in (("SM clock", "sm_khz", 1e3), ("memory clock", "mem_khz", 1e3), ("power", "power_mw", 1e3),
                                  ("temperature", "temperature", 1)):
