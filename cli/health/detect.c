@@ -20,6 +20,7 @@ enum {
 	MIXED_MOST = 60,     /* intervals that a mix of kernels is the mean of */
 	APART = 2,           /* intervals without a configuration that are no change of kernels */
 	STALE = 60,          /* the same that end a reference in the making */
+	AGAIN = 6,           /* intervals in which a program that came back is looked at closely */
 	VOTERS_LEAST = 4,  /* configurations that a verdict rests on: the data of one may change */
 	VOTERS_MOST = 256, /* that are heard in an interval, of each resource */
 	NAME = 160
@@ -32,8 +33,11 @@ static const double SPREAD_MOST = 0.3;    /* of one interval that is learned */
 static const double WEIGHT_MOST = 0.25;   /* share of one configuration in the verdict */
 static const double LEAST = 0.0175;       /* a smaller shift is none */
 static const double CLOCK_LEAST = 0.02;   /* the same of the clock, which has no others to agree */
-static const double EACH = 0.01;          /* slowness of one that agrees with a verdict */
-static const double DISAGREE = 0.3;       /* share that may disagree */
+/* Score soon after programs came back, of which a day has a sixtieth: ln 60 less. */
+static const double ALARM_AGAIN = 10;
+static const double MAINLY = 0.5;   /* share by weight of what is known of before */
+static const double EACH = 0.01;    /* slowness of one that agrees with a verdict */
+static const double DISAGREE = 0.3; /* share that may disagree */
 static const double OFFSET = 0.004; /* between two processes that run the same configuration */
 static const double FAR = 2;        /* spreads that one may be away from the middle */
 static const double FAR_MOST = 0.015;
@@ -86,8 +90,9 @@ struct health {
 	uint32_t unlike;     /* intervals in a row that are not of that mix */
 	bool other;          /* the last one had other kernels, not only fewer */
 	struct course course[HEALTH_RESOURCES];
-	size_t voters[HEALTH_RESOURCES]; /* in the last interval */
-	double margin[HEALTH_RESOURCES]; /* the same: health_margin() */
+	size_t voters[HEALTH_RESOURCES];  /* in the last interval */
+	double margin[HEALTH_RESOURCES];  /* the same: health_margin() */
+	uint64_t again[HEALTH_RESOURCES]; /* tick at which known programs came back; 0: none did */
 	struct voter voter[VOTERS_MOST];
 	uint32_t came[KEYS], comers; /* places with a sample since the last tick */
 	struct key key[KEYS];
@@ -340,10 +345,11 @@ static void remember(const struct health *h, const struct course *c, struct key 
 	}
 }
 
-/* Other configurations than last: what is known of the drift, now and when they were here. */
-static void follow_change(const struct health *h, struct course *c, size_t count, double all,
-                          double unclear)
+/* Other configurations than last, or the same at another clock: what is known of the drift, now and
+ * when they were here. */
+static void follow_change(struct health *h, int resource, size_t count, double all, double unclear)
 {
+	struct course *c = &h->course[resource];
 	struct course_mix mix = {.unclear = unclear};
 
 	for (size_t i = 0; i < count; i++) {
@@ -356,8 +362,16 @@ static void follow_change(const struct health *h, struct course *c, size_t count
 		if (came || k->then_at < k->judged)
 			course_recall(&mix, share, &k->then, h->ticks - k->then_at);
 	}
-	if (mix.other > 0)
-		course_mixed(c, &mix);
+	if (!(mix.other > 0 || (mix.recalled > MAINLY && course_other_clock(c, unclear))))
+		return;
+	course_mixed(c, &mix);
+	if (mix.recalled > MAINLY)
+		h->again[resource] = h->ticks;
+}
+
+static double alarm_of(const struct health *h, uint64_t again)
+{
+	return again && h->ticks < again + AGAIN ? ALARM_AGAIN : COURSE_ALARM;
 }
 
 /* The common deviation of a resource's configurations; the drift, where too few have a say. */
@@ -390,7 +404,7 @@ static double judge(struct health *h, int resource, size_t count)
 		astray += v[i].weight * k->astray / all;
 	}
 	common = mean_of(v, count, middle, all);
-	follow_change(h, c, count, all, unclear);
+	follow_change(h, resource, count, all, unclear);
 	c->astray = astray;
 	course_take(c, h->ticks, h->last_ns,
 	            &(struct course_deviation){common, doubt / (all * all), unclear});
@@ -399,7 +413,7 @@ static double judge(struct health *h, int resource, size_t count)
 		if ((c->suspected || c->slow) && v[i].weight > 0)
 			add_to_evidence(v[i].key, c, &v[i]);
 	}
-	margin = course_margin(c, LEAST);
+	margin = course_margin(c, LEAST, alarm_of(h, h->again[resource]));
 	if (margin > 0 && agree(v, count, all, EACH * fmin(margin, 1)))
 		h->margin[resource] = margin;
 	c->slow |= h->margin[resource] >= 1;
@@ -461,7 +475,7 @@ static void judge_clock(struct health *h)
 	}
 	course_take(c, h->ticks, h->last_ns,
 	            &(struct course_deviation){sum / weight, READING * READING, 0});
-	h->margin[HEALTH_CLOCK] = h->unlike ? 0 : course_margin(c, CLOCK_LEAST);
+	h->margin[HEALTH_CLOCK] = h->unlike ? 0 : course_margin(c, CLOCK_LEAST, COURSE_ALARM);
 	c->slow |= h->margin[HEALTH_CLOCK] >= 1;
 }
 

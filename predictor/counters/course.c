@@ -13,7 +13,6 @@ enum {
 	LONG = 2160   /* intervals that variances are averaged over */
 };
 
-static const double ALARM = 14;          /* score at which a resource is slow */
 static const double SUSPECT = 4.5;       /* score at which no more noise is learned */
 static const double EACH = 0.015;        /* that each of the last intervals shows at least */
 static const double MOST = 0.045;        /* of a deviation that counts */
@@ -185,7 +184,7 @@ static void learn(struct course *c, double d, double doubt, double unclear, doub
 	if (d < calm) {
 		move_drift(c, d < -calm ? DRIFT : gain, d, unclear);
 		c->unsure *= sqrt(1 - gain);
-	} else if (c->unsure > UNSURE_NOISE && any < ALARM) {
+	} else if (c->unsure > UNSURE_NOISE && any < COURSE_ALARM) {
 		/* That it persists makes it no surer: it is followed as slowly as drift is. */
 		move_drift(c, DRIFT, d, unclear);
 		c->unsure *= sqrt(1 - DRIFT);
@@ -263,12 +262,17 @@ static void add_unsure(struct course *c, double variance)
 	c->unsure = fmin(UNSURE_MOST, sqrt(c->unsure * c->unsure + variance));
 }
 
+bool course_other_clock(const struct course *c, double unclear)
+{
+	return fabs(unclear - c->unclear) >= UNCLEAR_STEP;
+}
+
 /* The variance of a deviation by what is unclear now and was not while the drift was learned. */
 static double doubt_of(struct course *c, const struct course_deviation *deviation)
 {
 	const double other = deviation->unclear - c->unclear;
 
-	if (fabs(other) < UNCLEAR_STEP)
+	if (!course_other_clock(c, deviation->unclear))
 		return deviation->doubt + other * other;
 	/* The drift is learned anew beside it. */
 	add_unsure(c, other * other);
@@ -311,13 +315,13 @@ void course_take(struct course *c, uint64_t number, uint64_t began_ns,
 	c->since = c->at[(c->intervals - length) % COURSE_WINDOW];
 }
 
-double course_margin(const struct course *c, double least)
+double course_margin(const struct course *c, double least, double alarm)
 {
 	double margin;
 
 	if (!c->suspected || c->slow)
 		return 0;
-	margin = fmin(c->score / ALARM, c->counted / least);
+	margin = fmin(c->score / alarm, c->counted / least);
 	for (uint32_t i = 0; i < SHORTEST; i++)
 		margin = fmin(margin, i < c->filled ? past(c, i) / EACH : 0);
 	return margin;

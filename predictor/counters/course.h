@@ -10,7 +10,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { COURSE_WINDOW = 60 };
+enum {
+	COURSE_WINDOW = 60,
+	COURSE_ALARM = 14 /**< score at which a resource is slow, whatever it runs */
+};
 
 /** What is assumed before anything was seen. */
 struct course_rules {
@@ -65,16 +68,20 @@ void course_take(struct course *c, uint64_t number, uint64_t began_ns,
 
 /**
  * How near it is to a change by @p least or more: the smallest ratio of what was seen to what is
- * needed, of its score, its mean and each of the last intervals. From 1 on it is slow now, if what
- * it is the mean of agrees: set `slow` then. 0: nothing is suspected, or it is slow already.
+ * needed, of its score (@p alarm), its mean and each of the last intervals. From 1 on it is slow
+ * now, if what it is the mean of agrees: set `slow` then. 0: nothing is suspected, or it is slow
+ * already.
  */
-double course_margin(const struct course *c, double least);
+double course_margin(const struct course *c, double least, double alarm);
 
 /** Whether it has been taken for long enough to be judged. */
 bool course_known(const struct course *c);
 
 /** Interval @p number had nothing to judge. */
 void course_pass(struct course *c, uint64_t number);
+
+/** Whether @p unclear is of another clock than the one that the drift was learned beside. */
+bool course_other_clock(const struct course *c, double unclear);
 
 /** What is known of a drift. */
 struct course_drift {

@@ -277,7 +277,7 @@ static bool alarmed(const struct gw_slow_windows *s, struct shift *w)
 {
 	struct course *c = &w->course;
 
-	if (course_margin(c, LEAST) < 1 || c->score < threshold(s, w) ||
+	if (course_margin(c, LEAST, ALARM) < 1 || c->score < threshold(s, w) ||
 	    c->variance > NOISY * NOISY)
 		return false;
 	c->slow = true;

@@ -230,6 +230,38 @@ TEST(a_program_that_comes_back_to_a_slow_gpu_is_found_in_a_minute)
 	health_free(h);
 }
 
+/* There are few such moments in a day, so a smaller score says as much. */
+TEST(a_program_that_comes_back_needs_a_smaller_score)
+{
+	struct load other = usual, slow = usual;
+	struct health *h = start(240);
+	struct health_verdict v;
+
+	other.job = 1;
+	intervals(h, &other, 90);
+	slow.memory = 1.021;
+	intervals(h, &slow, 5);
+	health_of(h, HEALTH_MEMORY, &v);
+	assert_int_equal(v.state, HEALTH_SLOW);
+	assert_true(v.score < 14);
+	health_free(h);
+}
+
+/* The same kernels: their drift is known as it was at that clock. */
+TEST(kernels_that_go_back_to_a_clock_are_compared_with_what_they_took_there)
+{
+	struct load other = usual, slow = usual;
+	struct health *h = start(150);
+
+	other.sm_khz = 1700000;
+	intervals(h, &other, 60);
+	slow.compute = 1.03;
+	intervals(h, &slow, 5);
+	assert_int_equal(state_of(h, HEALTH_COMPUTE), HEALTH_SLOW);
+	assert_int_equal(state_of(h, HEALTH_MEMORY), HEALTH_GOOD);
+	health_free(h);
+}
+
 /* Half of the other program's kernels are this one's, and the clock is another with it. */
 TEST(what_a_program_took_before_another_one_is_not_forgotten)
 {
