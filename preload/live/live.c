@@ -4,6 +4,7 @@
 #include "preload/runtime/own_files.h"
 #include "preload/live/log_name.h"
 #include "preload/runtime/clock.h"
+#include "preload/runtime/deadline.h"
 #include "preload/runtime/degrade.h"
 #include "preload/runtime/options.h"
 #include "preload/runtime/block_signals.h"
@@ -31,11 +32,13 @@ _Static_assert(offsetof(struct gw_event, kernel) == offsetof(struct gw_live_even
                                offsetof(struct gw_live_event, cluster),
                "the same");
 
+enum { REFUSED_MS = 1000 };
 enum { PAGE = GW_LIVE_PAGE, HEAD = (sizeof(struct gw_live_head) + PAGE - 1) / PAGE * PAGE };
 
 static struct gw_live_head *_Atomic live; /* NULL: there is none */
 static _Atomic int started;               /* 1: under way, 2: done */
 static _Atomic uint64_t room_used;        /* offset of what no ring has been given yet */
+static _Atomic uint64_t refused_ns, refused_size;
 static atomic_flag naming = ATOMIC_FLAG_INIT;
 static char path[4200];
 
@@ -188,12 +191,22 @@ static bool room_in(int at, uint64_t from, uint64_t size)
 	return r == 0;
 }
 
-/* By the mapping: a number that is kept open, a program may close. Kernels before 5.14 can't. */
+/*
+ * By the mapping: a number that is kept open, a program may close. Kernels before 5.14 can't. A
+ * refusal takes a us or more, and each launch may ask: what is as large is refused for a second.
+ */
 bool gw_live_reserve(struct gw_live_head *h, uint64_t from, uint64_t size)
 {
-	uint64_t begin = from / PAGE * PAGE;
+	const uint64_t begin = from / PAGE * PAGE, now = gw_steady_ns();
 
-	return madvise((char *)h + begin, from + size - begin, MADV_POPULATE_WRITE) == 0;
+	if (size >= atomic_load(&refused_size) &&
+	    now - atomic_load(&refused_ns) < REFUSED_MS * GW_MS)
+		return false;
+	if (madvise((char *)h + begin, from + size - begin, MADV_POPULATE_WRITE) == 0)
+		return true;
+	atomic_store(&refused_size, size);
+	atomic_store(&refused_ns, now);
+	return false;
 }
 
 static struct gw_live_head *make(int at, uint64_t size)
@@ -457,6 +470,7 @@ void gw_live_abandon(void)
 		munmap(h, h->size);
 	atomic_store(&live, NULL);
 	atomic_store(&started, 0);
+	atomic_store(&refused_ns, 0);
 	atomic_flag_clear(&naming);
 	path[0] = 0;
 	gw_live_entries_abandon();

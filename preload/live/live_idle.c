@@ -24,6 +24,7 @@ static struct thread {
 	uint32_t id;
 	uint32_t waits; /* ever */
 	uint64_t call;  /* its latest launch that ran */
+	uint64_t since; /* when it took the place of another: before, its waits are not known */
 	struct span wait[WAITS];
 } threads[THREADS];
 
@@ -52,11 +53,12 @@ void gw_live_idle_forget(void)
 
 _Static_assert((int)GW_IDLE_CAUSES <= (int)GW_LIVE_IDLE, "room for all");
 
-static struct thread *thread_of(uint32_t id)
+static struct thread *thread_of(uint32_t id, uint64_t now_ns)
 {
 	struct thread *t = &threads[id % THREADS];
 
 	if (t->id != id) {
+		t->since = t->id ? now_ns : 0;
 		t->id = id;
 		t->waits = 0;
 		t->call = 0;
@@ -66,7 +68,7 @@ static struct thread *thread_of(uint32_t id)
 
 void gw_live_waited(uint32_t thread, uint64_t from_ns, uint64_t until_ns)
 {
-	struct thread *t = thread_of(thread);
+	struct thread *t = thread_of(thread, from_ns);
 
 	t->wait[t->waits++ % WAITS] = (struct span){from_ns, until_ns};
 }
@@ -138,7 +140,7 @@ static void host(const struct thread *t, uint64_t from, uint64_t until, uint64_t
 	enum gw_idle_cause other = GW_IDLE_HOST;
 
 	/* Waits of then may have been pushed out. */
-	if (kept == WAITS && t->wait[t->waits % WAITS].from > from)
+	if (t->since > from || (kept == WAITS && t->wait[t->waits % WAITS].from > from))
 		other = GW_IDLE_UNKNOWN;
 	while (i != t->waits - kept && t->wait[(i - 1) % WAITS].until > from)
 		i--;
@@ -194,8 +196,8 @@ static bool next_copy(uint32_t ordinal, uint64_t from, uint64_t until, struct sp
 void gw_live_ran_for(uint32_t ordinal, uint64_t start_ns, uint64_t end_ns,
                      const struct gw_record_launch *r)
 {
-	struct thread *t = r->thread ? thread_of(r->thread) : NULL;
 	const uint64_t call_ns = r->call_ns;
+	struct thread *t = r->thread ? thread_of(r->thread, call_ns) : NULL;
 	const uint64_t before = t && t->call < call_ns ? t->call : 0;
 	uint64_t from_ns = gw_live_ran(ordinal, start_ns, end_ns), out[GW_LIVE_IDLE] = {0};
 	struct span copy;

@@ -12,12 +12,15 @@
 #include "tests/test.h"
 #include "tests/unit/preload_fixture.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 enum { SEGMENT = 8 << 20, SLOTS = 16 };
@@ -25,6 +28,18 @@ enum { SEGMENT = 8 << 20, SLOTS = 16 };
 static struct gw_live_file file;
 static struct gw_thread *thread;
 static const struct gw_config shape = {{7, 2, 1}, {128, 1, 1}, {1, 1, 1}, 1024, 99};
+
+static bool full;
+static unsigned populated;
+
+/* In place of the file system. */
+int madvise(void *at, size_t size, int advice)
+{
+	populated += advice == MADV_POPULATE_WRITE;
+	errno = ENOMEM;
+	return full && advice == MADV_POPULATE_WRITE ? -1
+	                                             : (int)syscall(SYS_madvise, at, size, advice);
+}
 
 /* A thread whose ring is in the segment, as launch/threads.c makes it. */
 static struct gw_thread *thread_in_segment(void)
@@ -139,6 +154,20 @@ TEST_WITH(a_full_table_is_said_once_and_counted, start, stop)
 	gw_live_totals((const uint64_t[GW_COUNTERS]){0});
 	assert_true(gw_live_totals_of(&file, &t));
 	assert_int_equal(t.configs_refused, 3);
+}
+
+TEST_WITH(a_full_file_system_is_not_asked_for_each_launch, start, stop)
+{
+	const struct gw_record_launch r = {.config = 1};
+
+	full = true;
+	populated = 0;
+	for (int i = 0; i < 1000; i++)
+		gw_live_summed(1, &r);
+	assert_in_range(populated, 1, 10);
+	full = false;
+	gw_live_stream(1, &(struct gw_record_stream){.id = 1}); /* there may be room for less */
+	assert_in_range(populated, 2, 11);
 }
 
 TEST_WITH(rings_and_kernels_beyond_those_with_a_place_are_said, start, stop)

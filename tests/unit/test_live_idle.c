@@ -115,6 +115,20 @@ TEST_WITH(waits_that_were_pushed_out_leave_the_cause_unknown, start, stop)
 	assert_int_equal(d.idle_ns[GW_IDLE_HOST], 0);
 }
 
+TEST_WITH(so_do_those_of_a_thread_whose_place_another_had, start, stop)
+{
+	struct gw_live_device d;
+
+	ran_for(1000, 2000, 900);
+	gw_live_waited(1, 10000, 800000);
+	gw_live_waited(65, 10000, 20000);
+	ran_for(900000, 901000, 890000);
+	ran_for(1900000, 1901000, 1890000);
+	assert_true(gw_live_device_at(&file, 2, &d));
+	assert_int_equal(d.idle_ns[GW_IDLE_UNKNOWN], 888000);
+	assert_int_equal(d.idle_ns[GW_IDLE_HOST], 989000);
+}
+
 TEST_WITH(what_children_read_meanwhile_is_input, start, stop)
 {
 	struct gw_live_device d;
