@@ -100,7 +100,10 @@ static void tell(const struct gw_ptx *ptx, const struct launched *l, const struc
 		exit(2);
 	}
 	kernel.static_shared = program.static_shared;
-	gw_static_memory(&(struct gw_static_in){&program, &gather, NULL, device, &launch, NULL, 0},
+	gw_static_memory(&(struct gw_static_in){.program = &program,
+	                                        .gather = &gather,
+	                                        .device = device,
+	                                        .launch = &launch},
 	                 &out->work);
 	sum_loads(&gather, out);
 	gw_arena_free(&arena);
