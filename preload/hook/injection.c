@@ -53,14 +53,17 @@ typedef struct {
 /* A callback costs as much as launches save by it, so here each asks for its thread's context. */
 #define HOOKS_WITHOUT_CURRENT
 
-enum { CALLS = 3 }; /* of a thread at a time: a signal handler's comes within another */
+enum {
+	CALLS = 3
+}; /* of a thread at a time: a signal handler's comes within another; all bits of a mask */
 
 /*
  * The calls of this thread that are between their two callbacks, the outermost last: launches
- * (launch/ring.c) know an inner call by its lower address, as on a stack.
+ * (launch/ring.c) know an inner call by its lower address, as on a stack. A handler's may come at
+ * any instruction: what was written for a call is written again if one came meanwhile.
  */
 static _Thread_local struct {
-	unsigned count;
+	uint32_t state; /* how many, by CALLS; above, how many have begun */
 	struct {
 		uint32_t correlation;
 		CUpti_CallbackId id;
@@ -69,7 +72,8 @@ static _Thread_local struct {
 	struct gw_call call[CALLS];
 } calls __attribute__((tls_model("initial-exec")));
 
-/* We are in a callback of this thread: what comes meanwhile are calls of our own. */
+/* We are in a callback of this thread: what comes meanwhile are calls of our own, but for launches,
+ * which are a signal handler's. */
 static _Thread_local bool inside __attribute__((tls_model("initial-exec")));
 
 static struct gw_call *call_at(unsigned place)
@@ -81,41 +85,43 @@ static struct gw_call *call_at(unsigned place)
  * Whether the innermost call has been left by a jump: the same function is called where it was, or
  * further up the stack. On an alternative stack that says nothing.
  */
-static bool innermost_gone(CUpti_CallbackId id, uintptr_t frame)
+static bool innermost_gone(unsigned count, CUpti_CallbackId id, uintptr_t frame)
 {
-	const unsigned last = calls.count - 1;
 	stack_t now;
 
-	return calls.known[last].id == id && frame >= calls.known[last].frame && !gw_sandboxed() &&
-	       sigaltstack(NULL, &now) == 0 && !(now.ss_flags & SS_ONSTACK);
+	return calls.known[count - 1].id == id && frame >= calls.known[count - 1].frame &&
+	       !gw_sandboxed() && sigaltstack(NULL, &now) == 0 && !(now.ss_flags & SS_ONSTACK);
 }
 
 /* Of more calls than there are places for, the outer ones are taken for left. */
-static struct gw_call *call_begins(CUpti_CallbackId id, const CUpti_CallbackData *data,
-                                   uintptr_t frame)
+static unsigned call_begins(CUpti_CallbackId id, const CUpti_CallbackData *data, uintptr_t frame)
 {
-	while (calls.count && innermost_gone(id, frame))
-		calls.count--;
-	if (calls.count == CALLS)
-		calls.count = 0;
-	calls.known[calls.count].correlation = data->correlationId;
-	calls.known[calls.count].id = id;
-	calls.known[calls.count].frame = frame;
-	return call_at(calls.count++);
+	uint32_t was, count;
+
+	do {
+		was = calls.state;
+		count = was & CALLS;
+		while (count && innermost_gone(count, id, frame))
+			count--;
+		if (count == CALLS)
+			count = 0;
+		calls.known[count].correlation = data->correlationId;
+		calls.known[count].id = id;
+		calls.known[count].frame = frame;
+	} while (!gw_own_exchange(&calls.state, was, (was | CALLS) + 1 + ++count));
+	return count;
 }
 
-/* Those that began after it have been left; NULL: its begin was not seen. */
-static struct gw_call *call_ends(CUpti_CallbackId id, const CUpti_CallbackData *data)
+/* Which it is, counted from one; those that began after it have been left. 0: its begin was not
+ * seen. */
+static unsigned call_ends(CUpti_CallbackId id, const CUpti_CallbackData *data)
 {
-	unsigned place = calls.count;
+	unsigned count = calls.state & CALLS;
 
-	while (place && (calls.known[place - 1].id != id ||
-	                 calls.known[place - 1].correlation != data->correlationId))
-		place--;
-	if (!place)
-		return NULL;
-	calls.count = place - 1;
-	return call_at(place - 1);
+	while (count && (calls.known[count - 1].id != id ||
+	                 calls.known[count - 1].correlation != data->correlationId))
+		count--;
+	return count;
 }
 
 static void remember(struct gw_call *call, const CUpti_CallbackData *data)
@@ -128,10 +134,9 @@ static void handle(CUpti_CallbackId id, const CUpti_CallbackData *data, uintptr_
 {
 	bool enter = data->callbackSite == CUPTI_API_ENTER;
 	CUresult result = enter ? CUDA_SUCCESS : *(CUresult *)data->functionReturnValue;
-	struct gw_call *call = enter ? call_begins(id, data, frame) : call_ends(id, data),
-	               unseen = {0};
+	unsigned count = enter ? call_begins(id, data, frame) : call_ends(id, data);
+	struct gw_call unseen = {0}, *call = count ? call_at(count - 1) : &unseen;
 
-	call = call ? call : &unseen;
 	switch (id) {
 #define HOOK(symbol, base, need, pt_, params, args, before, after)                                 \
 	case CUPTI_DRIVER_TRACE_CBID_##symbol: {                                                   \
@@ -154,21 +159,39 @@ static void handle(CUpti_CallbackId id, const CUpti_CallbackData *data, uintptr_
 	default:
 		break;
 	}
+	if (!enter && count)
+		calls.state = (calls.state & ~(uint32_t)CALLS) | (count - 1);
+}
+
+/* None of which is ours. */
+static bool launches(CUpti_CallbackId id)
+{
+	switch (id) {
+#define HOOK(symbol, base, need, pt, params, args, before, after)                                  \
+	case CUPTI_DRIVER_TRACE_CBID_##symbol:                                                     \
+		return GW_LAUNCHES(symbol);
+#include "preload/hook/hooks.def"
+#undef HOOK
+	default:
+		return false;
+	}
 }
 
 static void CUPTIAPI called(void *unused, CUpti_CallbackDomain domain, CUpti_CallbackId id,
                             const void *info)
 {
+	const bool nested = inside;
+
 	(void)unused;
 	if (domain == CUPTI_CB_DOMAIN_RESOURCE)
 		gw_attach_resource(id, info);
-	if (domain != CUPTI_CB_DOMAIN_DRIVER_API || inside)
+	if (domain != CUPTI_CB_DOMAIN_DRIVER_API || (nested && !launches(id)))
 		return;
 	inside = true;
 	/* Pairs with the release in start() (lifecycle.c). */
 	if (atomic_load_explicit(&gw_hot.active, memory_order_acquire) || gw_hooks_activate(false))
 		handle(id, info, (uintptr_t)__builtin_frame_address(0));
-	inside = false;
+	inside = nested;
 }
 
 /* In the global scope we come first: then the wrappers see everything already. */

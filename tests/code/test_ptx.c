@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static bool parse(const char *text, struct gw_ptx *ptx, struct gw_ptx_fault *fault)
@@ -225,6 +226,31 @@ TEST(a_pointer_from_memory_compares_with_itself)
 
 	assert_true(r->exact);
 	assert_true(snippet_stores(r).least == 16);
+}
+
+/* Each register is looked for in all ranges of its scope, and there is none. */
+TEST(a_text_whose_names_take_too_long_is_refused)
+{
+	enum { RANGES = 30000, ROOM = 2 << 20 };
+	char *text = malloc(ROOM);
+	struct gw_ptx_fault fault;
+	struct gw_arena arena;
+	struct gw_ptx ptx;
+	size_t n = 0;
+
+	assert_non_null(text);
+	n += (size_t)snprintf(text, ROOM, ".version 8.0\n.target sm_90\n.entry k()\n{\n");
+	for (int i = 0; i < RANGES; i++)
+		n += (size_t)snprintf(text + n, ROOM - n, ".reg .b32 a%d_<2>;\n", i);
+	for (int i = 0; i < RANGES; i++)
+		n += (size_t)snprintf(text + n, ROOM - n, "mov.u32 z1, x%d;\n", i);
+	n += (size_t)snprintf(text + n, ROOM - n, "ret;\n}\n");
+	gw_arena_init(&arena, 12 << 20);
+	assert_false(
+	        gw_ptx_parse((struct gw_bytes){(const uint8_t *)text, n}, &arena, &ptx, &fault));
+	assert_string_equal(fault.what, "its names take too long to look up");
+	gw_arena_free(&arena);
+	free(text);
 }
 
 int main(void)

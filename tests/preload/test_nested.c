@@ -42,6 +42,29 @@ TEST(a_handler_launches_at_each_instruction)
 	exact_in_each_mode("stepped", NULL, NULL);
 }
 
+/* The library's callbacks are all that runs of it. Mode watch records some of the launches alone.
+ */
+TEST(a_handler_launches_at_each_instruction_of_callbacks)
+{
+	static const char *const first[] = {"FIRST=0", "FIRST=1", "FIRST=2"};
+
+	for (unsigned i = 0; i < 3; i++) {
+		struct run r = RUN("nested", i == 1 ? "stepped" : "stepped_look_ups");
+		struct outcome *o;
+
+		r.env[0] = modes[i == 2 ? 2 : 0];
+		r.env[1] = first[i];
+		r.inject = true;
+		o = run_watched(&r);
+		assert_string_equal(o->out, "done\n");
+		assert_true(o->truth[0].total > 200);
+		assert_logs_are_the_truth(o);
+		assert_int_equal(only_log(o)->counter[GW_COUNTER_launches_abandoned], 0);
+		assert_int_equal(only_log(o)->counter[GW_COUNTER_ring_dropped], 0);
+		outcome_free(o);
+	}
+}
+
 TEST(a_handler_launches_at_each_instruction_of_look_ups)
 {
 	exact_in_each_mode("stepped_look_ups", NULL, NULL);

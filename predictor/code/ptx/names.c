@@ -7,8 +7,20 @@
 
 enum { BUCKETS = 1 << 14, ARRAY_MAX = 1 << 22 };
 
+/*
+ * Another look at a name. What compilers write has a handful of ranges a scope, and names spread
+ * over the buckets; a text may be made so that each look-up goes over thousands, which takes no
+ * memory.
+ */
+static bool look(struct gw_ptx_inside *in)
+{
+	return in->looks < GW_PTX_LOOKS_MAX && ++in->looks;
+}
+
 void *gw_ptx_add(struct gw_ptx_inside *in, struct gw_ptx_array *array, size_t size)
 {
+	if (in->looks == GW_PTX_LOOKS_MAX)
+		return NULL;
 	if (array->count == array->room) {
 		uint32_t room = array->room ? 2 * array->room : 64;
 		void *items = room > ARRAY_MAX ? NULL : gw_arena_array(in->arena, room, size);
@@ -44,7 +56,8 @@ uint32_t gw_ptx_name(struct gw_ptx_inside *in, const char *text, uint32_t length
 	uint32_t *bucket = &in->name_bucket[hash_text(text, length)];
 	struct gw_ptx_name *n;
 
-	for (uint32_t i = *bucket; i != PTX_NONE; i = PTX_AT(name, in->names, i)->next) {
+	for (uint32_t i = *bucket; i != PTX_NONE && look(in);
+	     i = PTX_AT(name, in->names, i)->next) {
 		n = PTX_AT(name, in->names, i);
 		if (n->length == length && !memcmp(n->text, text, length))
 			return i;
@@ -88,7 +101,7 @@ static struct gw_ptx_meaning *meaning_in(struct gw_ptx_inside *in, uint32_t scop
 {
 	uint32_t i = *meaning_bucket(in, scope, name);
 
-	for (; i != PTX_NONE; i = PTX_AT(meaning, in->meanings, i)->next) {
+	for (; i != PTX_NONE && look(in); i = PTX_AT(meaning, in->meanings, i)->next) {
 		struct gw_ptx_meaning *m = PTX_AT(meaning, in->meanings, i);
 
 		if (m->scope == scope && m->name == name)
@@ -142,15 +155,14 @@ static bool split_number(const struct gw_ptx_name *n, uint32_t *prefix, uint32_t
 	return at && at < n->length && (n->text[at] != '0' || at + 1 == n->length);
 }
 
-static const struct gw_ptx_range *range_in(const struct gw_ptx_inside *in, uint32_t scope,
-                                           uint32_t name)
+static const struct gw_ptx_range *range_in(struct gw_ptx_inside *in, uint32_t scope, uint32_t name)
 {
 	const struct gw_ptx_name *n = PTX_AT(name, in->names, name);
 	uint32_t prefix, number, i = PTX_AT(scope, in->scopes, scope)->ranges;
 
 	if (!split_number(n, &prefix, &number))
 		return NULL;
-	for (; i != PTX_NONE; i = PTX_AT(range, in->ranges, i)->next) {
+	for (; i != PTX_NONE && look(in); i = PTX_AT(range, in->ranges, i)->next) {
 		const struct gw_ptx_range *r = PTX_AT(range, in->ranges, i);
 		const struct gw_ptx_name *p = PTX_AT(name, in->names, r->prefix);
 

@@ -11,7 +11,9 @@ bool gw_ptx_fail(struct gw_ptx_parser *p, const char *what)
 
 bool gw_ptx_no_room(struct gw_ptx_parser *p)
 {
-	return gw_ptx_fail(p, "no room for this text; raise the limit of memory");
+	return gw_ptx_fail(p, p->in && p->in->looks == GW_PTX_LOOKS_MAX
+	                              ? "its names take too long to look up"
+	                              : "no room for this text; raise the limit of memory");
 }
 
 bool gw_ptx_expect(struct gw_ptx_parser *p, char c)

@@ -103,12 +103,15 @@ struct gw_ptx_inside {
 	struct gw_ptx_array functions, variables, statements, operands, widths, names, meanings,
 	        ranges, scopes;
 	uint32_t *name_bucket, *meaning_bucket;
+	uint32_t looks; /**< at names, at most GW_PTX_LOOKS_MAX: a tenth of a second and more */
 };
+
+enum { GW_PTX_LOOKS_MAX = 1 << 25 };
 
 /** Element @p i of an array, of the type named. */
 #define PTX_AT(type, array, i) ((struct gw_ptx_##type *)(array).items + (i))
 
-/** Room for one more element of @p size bytes, zeroed; NULL: no room. */
+/** Room for one more element of @p size bytes, zeroed; NULL: no room, or no more looks. */
 void *gw_ptx_add(struct gw_ptx_inside *in, struct gw_ptx_array *array, size_t size);
 
 /* names.c */
@@ -141,7 +144,7 @@ struct gw_ptx_parser {
 
 /** Refuse the text at the current token. Always false. */
 bool gw_ptx_fail(struct gw_ptx_parser *p, const char *what);
-/** Refuse it because the arena has no room. Always false. */
+/** Refuse it because the arena has no room, or its names take too long. Always false. */
 bool gw_ptx_no_room(struct gw_ptx_parser *p);
 /** Take the mark @p c, or refuse. */
 bool gw_ptx_expect(struct gw_ptx_parser *p, char c);

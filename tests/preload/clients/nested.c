@@ -53,6 +53,7 @@ static void trapped(int signal, siginfo_t *info, void *context)
 	if (jumps)
 		siglongjmp(away, 1);
 	CK(cuLaunchKernel(inner_kernel, INNER, 1, 1, 64, 1, 1, 0, streams[1], NULL, NULL));
+	c->uc_mcontext.gregs[REG_EFL] &= ~TRAP_FLAG; /* the rest of this launch at once */
 }
 
 static void step(bool on)
@@ -84,12 +85,16 @@ static void stepped_launch(CUstream stream)
 	step(false);
 }
 
-/* One launch for each instruction there is of ours in one, with another launch at that instruction.
+/*
+ * One launch for each instruction there is of ours in one, with another launch at that instruction.
+ * By turns of every third, begun with FIRST, where that is set: libcupti is stepped through, too.
  */
 static void at_each_instruction(bool look_up)
 {
+	const char *first = getenv("FIRST");
+
 	begin();
-	for (target = 0; target < MOST; target++) {
+	for (target = first ? atol(first) : 0; target < MOST; target += first ? 3 : 1) {
 		if (look_up) /* the thread's last launch was another */
 			CK(cuLaunchKernel(inner_kernel, INNER, 1, 1, 64, 1, 1, 0, streams[1], NULL,
 			                  NULL));
