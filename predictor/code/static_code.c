@@ -279,7 +279,6 @@ static double least_time(struct analysis *a, bool elsewhere, const char *open, s
 
 	if (gw_static_is_decided(&a->parts) && !elsewhere)
 		return 0;
-	a->parts.walks = gw_static_walks(&a->parts, a->arena);
 	least = end_time(a, GW_STATIC_LEAST, &end);
 	if (elsewhere)
 		return least > 0 ? least : INSTANT;
@@ -306,8 +305,7 @@ const char *gw_static_code_work(const struct gw_static_code *in, struct gw_arena
 	                               .device = in->device,
 	                               .launch = in->launch,
 	                               .memory = in->memory,
-	                               .memory_count = in->memory_count,
-	                               .arguments = in->at->arguments},
+	                               .memory_count = in->memory_count},
 	                     .arena = arena};
 	const char *why;
 	double least;

@@ -22,7 +22,7 @@ static const uint64_t TABLE = 1 << 18; /* bytes of a small table */
 static const double RARE = 1.0 / 32, RARE_MORE = 8;
 static const double BANKS_MEET = 3.5; /* wavefronts of a request for words at random */
 
-bool gw_static_is_open(const struct gw_gather_access *a)
+static bool is_open(const struct gw_gather_access *a)
 {
 	return a->uncounted > ADDRESSES_OPEN * (a->uncounted + a->requests);
 }
@@ -35,7 +35,7 @@ bool gw_static_is_decided(const struct gw_static_in *in)
 		if (is_range(&g->report.blocks[b].runs))
 			return false;
 	for (uint32_t i = 0; i < g->count; i++)
-		if (is_range(&g->access[i].runs) || gw_static_is_open(&g->access[i]))
+		if (is_range(&g->access[i].runs) || is_open(&g->access[i]))
 			return false;
 	for (uint32_t i = 0; i < g->copies.count; i++)
 		if (is_range(&g->copies.copy[i].runs))
@@ -82,45 +82,9 @@ static void mark_acting(const struct gw_ir_program *p, const struct gw_cfg *cfg,
 /* Of a range without a most, what is likely over and below its ends; of others, a share. */
 static const double ROUNDS_LOW = 8, ROUNDS_HIGH = 1024, SHARE_LOW = 0.15;
 
-/** Of a block without a most: rounds over those that were counted as likely; how far these are
- * open, 0: not known. */
-struct times {
-	double likely, open;
-};
-
-static const struct times ONCE = {1, 0};
-
-/* Of the loops around block @p b that data end. */
-static struct times times_of(const struct gw_static_in *in, uint32_t b)
-{
-	struct times t = {1, in->walks ? 1 : 0};
-
-	for (uint32_t l = in->program->blocks[b].loop; in->walks && l != GW_IR_NONE;
-	     l = in->program->loops[l].parent) {
-		const struct gw_static_rounds *r = &in->walks->rounds[l];
-
-		if (!in->gather->report.trips[l].unknown)
-			continue;
-		t.likely *= r->likely > 0 ? r->likely / GW_EVAL_ROUNDS : 1;
-		t.open *= r->likely > 0 ? r->open : 0;
-	}
-	if (!(t.open > 1))
-		t.open = 0;
-	return t;
-}
-
-static struct times times_at(const struct gw_static_in *in, uint32_t insn)
-{
-	for (uint32_t b = 0; b < in->program->block_count; b++)
-		if (insn - in->program->blocks[b].first < in->program->blocks[b].count)
-			return times_of(in, b);
-	return ONCE;
-}
-
-static double count_at(const struct gw_eval_count *c, enum gw_static_end end, const struct times *t)
+static double count_at(const struct gw_eval_count *c, enum gw_static_end end)
 {
 	bool ends = isfinite(c->most);
-	double likely = ends ? c->likely : c->likely * t->likely;
 
 	switch (end) {
 	case GW_STATIC_LEAST:
@@ -129,29 +93,28 @@ static double count_at(const struct gw_eval_count *c, enum gw_static_end end, co
 		return c->most;
 	case GW_STATIC_LOW:
 		return ends ? c->least + SHARE_LOW * (c->most - c->least)
-		            : fmax(c->least, likely / (t->open > 0 ? t->open : ROUNDS_LOW));
+		            : fmax(c->least, c->likely / ROUNDS_LOW);
 	case GW_STATIC_HIGH:
-		return ends ? c->most
-		            : fmax(c->least, likely * (t->open > 0 ? t->open : ROUNDS_HIGH));
+		return ends ? c->most : fmax(c->least, c->likely * ROUNDS_HIGH);
 	default:
-		return fmin(fmax(likely, c->least), c->most);
+		return fmin(fmax(c->likely, c->least), c->most);
 	}
 }
 
 /* False where there is no such end. */
-static bool fix(struct gw_eval_count *c, enum gw_static_end end, const struct times *t)
+static bool fix(struct gw_eval_count *c, enum gw_static_end end)
 {
-	double value = count_at(c, end, t);
+	double value = count_at(c, end);
 
 	*c = (struct gw_eval_count){value, value, value};
 	return isfinite(value);
 }
 
-static bool fix_block(struct gw_eval_block *b, enum gw_static_end end, const struct times *t)
+static bool fix_block(struct gw_eval_block *b, enum gw_static_end end)
 {
-	bool finite = fix(&b->runs, end, t);
+	bool finite = fix(&b->runs, end);
 
-	return fix(&b->divergent, end, t) && finite;
+	return fix(&b->divergent, end) && finite;
 }
 
 static void *copy(struct gw_arena *arena, const void *from, size_t count, size_t size)
@@ -164,7 +127,7 @@ static void *copy(struct gw_arena *arena, const void *from, size_t count, size_t
 }
 
 /* Sectors of a request by lanes side by side, and by lanes that each have one of their own. */
-static double sectors_at(double bytes, const struct gw_static_walk *walk, enum gw_static_end end)
+static double sectors_at(double bytes, enum gw_static_end end)
 {
 	const double apart = GW_REQUEST_LANES;
 	const double together =
@@ -172,23 +135,19 @@ static double sectors_at(double bytes, const struct gw_static_walk *walk, enum g
 
 	switch (end) {
 	case GW_STATIC_LEAST:
-		return together;
 	case GW_STATIC_LOW:
-		return walk ? walk->low : together;
+		return together;
 	case GW_STATIC_LIKELY:
-		return walk ? walk->sectors : sqrt(together * apart);
-	case GW_STATIC_HIGH:
-		return walk ? walk->high : apart;
+		return sqrt(together * apart);
 	default:
 		return apart;
 	}
 }
 
 /* So many sectors a request, and words of as many banks; all lanes of an atomic meet at most. */
-static void scatter(struct gw_gather_access *a, double bytes, const struct gw_static_walk *walk,
-                    enum gw_static_end end)
+static void scatter(struct gw_gather_access *a, double bytes, enum gw_static_end end)
 {
-	double sectors = sectors_at(bytes, walk, end), lines = sectors;
+	double sectors = sectors_at(bytes, end), lines = sectors;
 
 	if (end == GW_STATIC_LOW || end == GW_STATIC_LEAST)
 		lines = ceil(sectors * GW_SECTOR_BYTES / GW_LINE_BYTES);
@@ -235,8 +194,8 @@ static bool holds(const struct gw_static_memory *m, uint64_t address)
 
 static bool touches(const struct gw_gather_access *a, const struct gw_static_memory *m)
 {
-	return a->space == IR_SPACE_GLOBAL && a->requests > 0 && !gw_static_is_open(a) &&
-	       a->low <= a->high && holds(m, a->low);
+	return a->space == IR_SPACE_GLOBAL && a->requests > 0 && !is_open(a) && a->low <= a->high &&
+	       holds(m, a->low);
 }
 
 double gw_static_extent(const struct gw_static_in *in, bool loads)
@@ -263,16 +222,7 @@ double gw_static_extent(const struct gw_static_in *in, bool loads)
 /** Traffic of loads and stores that are open, bytes asked for by a grid. */
 struct open_bytes {
 	double loads, all_loads, stores;
-	double again; /**< of the loads, that L1 has from one before */
 };
-
-/* What is known of the @p i th access where data decide its address; NULL: nothing. */
-static const struct gw_static_walk *walk_of(const struct gw_static_in *in, uint32_t i)
-{
-	const struct gw_static_walk *walk = in->walks ? &in->walks->access[i] : NULL;
-
-	return walk && walk->sectors > 0 ? walk : NULL;
-}
 
 static struct open_bytes open_bytes(const struct gw_static_in *in, enum gw_static_end end)
 {
@@ -282,27 +232,20 @@ static struct open_bytes open_bytes(const struct gw_static_in *in, enum gw_stati
 	for (uint32_t i = 0; i < from->count; i++) {
 		const struct gw_gather_access *a = &from->access[i];
 		const struct gw_ir_insn *insn = &in->program->insns[a->insn];
-		const struct gw_static_walk *walk = walk_of(in, i);
 		struct gw_gather_access at = *a;
-		struct times t;
 		double bytes;
 
 		if (a->space != IR_SPACE_GLOBAL || a->atomic)
 			continue;
-		if (gw_static_is_open(a))
-			scatter(&at, (double)insn->width * insn->elements, walk, end);
-		t = times_at(in, a->insn);
-		bytes = count_at(&a->runs, end, &t) * GW_SECTOR_BYTES *
+		if (is_open(a))
+			scatter(&at, (double)insn->width * insn->elements, end);
+		bytes = count_at(&a->runs, end) * GW_SECTOR_BYTES *
 		        gw_either(gw_coalescing_sectors(&at.coalescing), 0);
-		if (a->store && gw_static_is_open(a))
+		if (a->store && is_open(a))
 			o.stores += bytes;
 		else if (!a->store) {
 			o.all_loads += bytes;
-			o.loads += gw_static_is_open(a) ? bytes : 0;
-			if (walk)
-				o.again += bytes *
-				           fmax(1 - walk->bytes / (walk->sectors * GW_SECTOR_BYTES),
-				                0);
+			o.loads += is_open(a) ? bytes : 0;
 		}
 	}
 	return o;
@@ -346,7 +289,7 @@ static void likely_traffic(const struct gw_static_in *in, enum gw_static_end end
 		return;
 	if (end == GW_STATIC_HIGH)
 		hits = 0;
-	missed = (o.loads - o.again) * (1 - hits);
+	missed = o.loads * (1 - hits);
 	read = (o.all_loads - o.loads) * (1 - known) + missed;
 	dram = gw_either(gw_work_value(work, GW_WORK_dram_read_bytes), 0) +
 	       from_memory(missed, extent, l2_size);
@@ -372,8 +315,7 @@ void gw_static_open_traffic(const struct gw_static_in *in, enum gw_static_end en
 	bool most = end == GW_STATIC_MOST, open = false;
 
 	for (uint32_t i = 0; i < from->count; i++)
-		open |= from->access[i].space == IR_SPACE_GLOBAL &&
-		        gw_static_is_open(&from->access[i]);
+		open |= from->access[i].space == IR_SPACE_GLOBAL && is_open(&from->access[i]);
 	if (!open)
 		return;
 	if (end != GW_STATIC_LEAST && !most) {
@@ -443,8 +385,8 @@ static struct gw_eval_count rare(const struct gw_eval_count *c, enum gw_static_e
  * lanes take of local memory, constants and atomics in shared memory depends on how they meet. */
 static bool is_opaque(const struct gw_gather_access *a)
 {
-	return gw_static_is_open(a) && (a->space == IR_SPACE_LOCAL || a->space == IR_SPACE_CONST ||
-	                                (a->space == IR_SPACE_SHARED && a->atomic));
+	return is_open(a) && (a->space == IR_SPACE_LOCAL || a->space == IR_SPACE_CONST ||
+	                      (a->space == IR_SPACE_SHARED && a->atomic));
 }
 
 bool gw_static_at(const struct gw_static_in *in, const struct gw_cfg *cfg, enum gw_static_end end,
@@ -462,14 +404,13 @@ bool gw_static_at(const struct gw_static_in *in, const struct gw_cfg *cfg, enum 
 		mark_acting(p, cfg, acting);
 	for (uint32_t b = 0; b < p->block_count; b++) {
 		enum gw_static_end at = end_of(p, cfg, acting, b, end);
-		struct times t = times_of(in, b);
 
-		finite &= fix_block(&r->blocks[b], at, &t);
-		fix_block(&r->longest[b], at, &t);
+		finite &= fix_block(&r->blocks[b], at);
+		fix_block(&r->longest[b], at);
 		for (uint32_t i = 0; i < p->blocks[b].count; i++) {
 			uint32_t insn = p->blocks[b].first + i;
 
-			fix(&r->insns[insn], at, &t);
+			fix(&r->insns[insn], at);
 		}
 	}
 	for (uint32_t i = 0; i < out->count; i++) {
@@ -480,16 +421,16 @@ bool gw_static_at(const struct gw_static_in *in, const struct gw_cfg *cfg, enum 
 		finite &= isfinite(a->runs.least) && !(between && is_opaque(a));
 		if (between && counts_rare(a, insn))
 			a->runs = rare(&in->gather->access[i].runs, end);
-		if (end == GW_STATIC_LEAST || !gw_static_is_open(a))
+		if (end == GW_STATIC_LEAST || !is_open(a))
 			continue;
-		scatter(a, (double)insn->width * insn->elements, walk_of(in, i), end);
+		scatter(a, (double)insn->width * insn->elements, end);
 		if (end != GW_STATIC_MOST && a->atomic && a->space == IR_SPACE_GLOBAL)
 			meet(a, gw_static_extent(in, false), end);
 	}
 	for (uint32_t i = 0; i < out->copies.count; i++)
-		finite &= fix(&out->copies.copy[i].runs, end, &ONCE);
-	fix(&r->branches, end, &ONCE);
-	fix(&r->divergent, end, &ONCE);
+		finite &= fix(&out->copies.copy[i].runs, end);
+	fix(&r->branches, end);
+	fix(&r->divergent, end);
 	out->counted_alone = between;
 	if (between)
 		r->sure *= COUNTS_GUESSED;

@@ -44,37 +44,7 @@ struct gw_static_in {
 	const struct gw_launch *launch;
 	const struct gw_static_memory *memory; /**< NULL: none is known */
 	uint32_t memory_count;
-	struct gw_bytes arguments;           /**< of the launch */
-	const struct gw_static_walks *walks; /**< gw_static_walks(); NULL: none is known */
 };
-
-/**
- * Loads along arrays whose sizes are known, in loops that data end. Where `likely` or `sectors` is
- * 0, nothing is known of the loop, or the access.
- */
-struct gw_static_walks {
-	struct gw_static_rounds {
-		double likely; /**< rounds for each start of the loop … */
-		double open;   /**< … which may be so many times as many, or as few */
-	} * rounds;            /**< of each loop of the program */
-	struct gw_static_walk {
-		double sectors;   /**< of a request, that its lanes likely touch; … */
-		double low, high; /**< … where its loop has the fewest rounds, and the most */
-		double bytes;     /**< of these sectors, that L1 does not have from before */
-	} * access;               /**< of each that was gathered */
-};
-
-/**
- * Find them: loops along an array from a place that was loaded before, as along rows of sparse
- * matrices, have as many rounds as the rows have elements on average; a halving search the
- * logarithm of the array's elements. Only allocations that a pointer among the arguments begins
- * count as arrays. NULL: none, or no room.
- */
-const struct gw_static_walks *gw_static_walks(const struct gw_static_in *in,
-                                              struct gw_arena *arena);
-
-/** Data decide where the access goes. */
-bool gw_static_is_open(const struct gw_gather_access *a);
 
 /**
  * Bytes of the allocations that loads (@p loads) of known addresses touch, as far as the blocks

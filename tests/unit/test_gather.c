@@ -208,11 +208,7 @@ static void run_and_fill(struct ir_kernel *k, uint32_t blocks, uint32_t threads,
 	struct gw_launch launch = {.kernel = &kernel, .config = eval.config};
 	struct gw_gather g;
 	struct gw_timing timing;
-	struct gw_static_in in = {.program = &k->b.program,
-	                          .gather = &g,
-	                          .timing = &timing,
-	                          .device = &device,
-	                          .launch = &launch};
+	struct gw_static_in in = {&k->b.program, &g, &timing, &device, &launch, NULL, 0};
 
 	run(k, blocks, threads, &g);
 	known_device();
@@ -332,7 +328,7 @@ static void machine_rows(struct gw_work *work, const struct gw_waits *waits)
 	struct gw_gather g;
 	struct gw_cfg cfg;
 	struct ir_kernel k;
-	struct gw_static_in in = {.program = &k.b.program, .gather = &g, .launch = &launch};
+	struct gw_static_in in = {&k.b.program, &g, NULL, NULL, &launch, NULL, 0};
 
 	ir_begin(&k);
 	k.b.program.from_sass = true;
@@ -417,7 +413,7 @@ TEST(what_was_counted_stays)
 	struct gw_gather g;
 	struct gw_work work;
 	struct gw_launch launch = {.kernel = &kernel};
-	struct gw_static_in in = {.program = &k.b.program, .gather = &g, .launch = &launch};
+	struct gw_static_in in = {&k.b.program, &g, NULL, NULL, &launch, NULL, 0};
 
 	arguments[2] = 1000, arguments[3] = 1;
 	build_copy(&k);

@@ -299,56 +299,6 @@ TEST(a_loop_that_data_end_has_a_likely_number_of_rounds)
 	gw_arena_free(&k.arena);
 }
 
-/* at = 1000; do at = halves ? at / 2 : at + 1; while (array[at] != 0)
- * Returns the rounds that the array's size tells. */
-static double rounds_along(bool halves, uint64_t bytes)
-{
-	const struct gw_static_memory memory = {arguments[0], arguments[0] + bytes, false};
-	const struct gw_launch launch = {.config = {{4, 1, 1}, {128, 1, 1}, {1, 1, 1}, 0, 0}};
-	static struct gw_device device;
-	const struct gw_static_walks *walks;
-	gw_ir_operand at, to, test, value;
-	struct gw_static_in in;
-	struct ir_kernel k;
-	struct gw_gather g;
-	double rounds;
-
-	ir_begin(&k);
-	at = gw_ir_reg(&k.b, 64);
-	gw_ir_emit(&k.b, IR_MOV, 64, 0, at, 1, ir_number(&k, 1000));
-	gw_ir_block_open(&k.b);
-	to = ir_op(&k, halves ? IR_SHRU : IR_ADD, 64, 64, at, ir_number(&k, 1));
-	gw_ir_emit(&k.b, IR_MOV, 64, 0, at, 1, to);
-	to = ir_op(&k, IR_SHL, 64, 64, to, ir_number(&k, 2));
-	value = ir_load(&k, IR_SPACE_GLOBAL, ir_op(&k, IR_ADD, 64, 64, ir_param(&k, 0), to), 0);
-	test = gw_ir_emit(&k.b, IR_CMP, 32, IR_COND_NE, gw_ir_reg(&k.b, 1), 2, value,
-	                  ir_number(&k, 0));
-	gw_ir_end_branch(&k.b, test, false, 1, 2);
-	gw_ir_block_open(&k.b);
-	gw_ir_end_exit(&k.b);
-	run(&k, 4, 128, &g);
-	g.access[0].uncounted = g.access[0].requests + 1; /* as a search by keys leaves it */
-	in = (struct gw_static_in){.program = &k.b.program,
-	                           .gather = &g,
-	                           .device = &device,
-	                           .launch = &launch,
-	                           .memory = &memory,
-	                           .memory_count = 1,
-	                           .arguments = {(const uint8_t *)arguments, sizeof(arguments)}};
-	walks = gw_static_walks(&in, &k.arena);
-	assert_non_null(walks);
-	rounds = walks->rounds[0].likely;
-	gw_arena_free(&k.arena);
-	return rounds;
-}
-
-TEST(a_halving_search_takes_the_logarithm_of_its_array)
-{
-	assert_true(rounds_along(true, 4 << 10) == 10);
-	assert_true(rounds_along(true, 4 << 20) == 20);
-	assert_true(rounds_along(false, 4 << 10) == 0); /* on until a mark: no bound is known */
-}
-
 /* Each end lies where it says, one after the other. */
 TEST(ends_of_a_range_are_in_order)
 {

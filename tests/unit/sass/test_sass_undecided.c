@@ -31,7 +31,6 @@ struct launch {
 static struct gw_profile profile;
 static uint64_t mapped;    /* bytes of memory of the host that the first pointer leads to */
 static uint64_t allocated; /* bytes of each allocation of the GPU's memory; 0: not known */
-static uint64_t places;    /* bytes of the first one, where it has others */
 
 static int read_profile(void **state)
 {
@@ -61,11 +60,7 @@ static void analyse(const struct launch *l, const struct gw_launch *launch, stru
 	struct built_file b;
 	const uint64_t second = FIRST + (UINT64_C(1) << 32), third = second + (UINT64_C(1) << 32);
 	const struct gw_static_memory memory[] = {
-	        {FIRST,
-	         FIRST + (mapped   ? mapped
-	                  : places ? places
-	                           : allocated),
-	         mapped > 0},
+	        {FIRST, FIRST + (mapped ? mapped : allocated), mapped > 0},
 	        {second, second + allocated, false},
 	        {third, third + allocated, false},
 	};
@@ -173,24 +168,6 @@ TEST(a_gather_takes_as_long_as_its_allocation_is_large)
 	large = first_of(&l, &least).seconds;
 	allocated = 0;
 	assert_true(small > 0 && large > 1.5 * small);
-}
-
-/* One row for each place, of as many elements as there are for it in the array. */
-TEST(rows_are_as_long_as_their_array_tells)
-{
-	const struct launch l = {"sparse_rows", 4096, 256, 3, {1 << 20}};
-	struct gw_prediction brief, of_long;
-	double least;
-
-	places = 4 * ((UINT64_C(1) << 20) + 1);
-	allocated = UINT64_C(8) * 4 << 20;
-	brief = first_of(&l, &least);
-	assert_true(least == 0);
-	allocated *= 8;
-	of_long = first_of(&l, &least);
-	places = allocated = 0;
-	assert_true(brief.seconds > 0 && brief.high < 20 * brief.low);
-	assert_true(of_long.seconds > 3 * brief.seconds && of_long.seconds < 12 * brief.seconds);
 }
 
 TEST(what_does_not_matter_is_predicted)
