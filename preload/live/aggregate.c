@@ -33,7 +33,8 @@ static struct sum {
 	struct gw_record_aggregate record;
 	double error_sum, ratio_sum; /* a float would stop growing */
 	uint32_t part;               /* the latest of its parts, from 1 */
-} * sums;
+} * sums, without_memory[1 + OTHERS];
+static uint32_t most; /* of them there is room for: without memory for those of all others alone */
 /* A graph's launches in this span. */
 static struct graph {
 	uint32_t slot, launches;
@@ -67,7 +68,7 @@ static void forget(void)
 void gw_aggregate_start(void)
 {
 	/* A forked child begins with the parent's: left behind. */
-	count = 0;
+	count = most = 0;
 	sums = NULL;
 	place = NULL;
 	sketches = NULL;
@@ -101,11 +102,22 @@ static struct sum *add_sum(uint32_t config)
 /* The sum of all others: what it has when it is full is kept behind the sums. */
 static struct sum *others(void)
 {
-	if (sums->record.launches >= LAUNCHES_MAX && count < SUMS_MAX) {
+	if (sums->record.launches >= LAUNCHES_MAX && count < most) {
 		sums[count++] = *sums;
 		*sums = (struct sum){.record = {.min_ns = UINT64_MAX}, .part = sums->part};
 	}
 	return sums;
+}
+
+/* A span begins: with memory for the sums where there is some by now. */
+static void have_sums(void)
+{
+	if (most < SUMS_MAX) {
+		sums = gw_memory_new(GW_MEMORY_log, SUMS_MAX, sizeof(*sums));
+		most = sums ? SUMS_MAX : 1 + OTHERS;
+		sums = sums ? sums : without_memory;
+	}
+	add_sum(0);
 }
 
 static struct sum *sum_of(uint32_t config)
@@ -115,15 +127,11 @@ static struct sum *sum_of(uint32_t config)
 	if (at && at < count && sums[at].record.config == config &&
 	    sums[at].record.launches < LAUNCHES_MAX)
 		return &sums[at];
-	if (!sums)
-		sums = gw_memory_new(GW_MEMORY_log, SUMS_MAX, sizeof(*sums));
-	if (!sums)
-		return NULL;
 	if (!count)
-		add_sum(0);
+		have_sums();
 	if (!place)
 		place = gw_memory_new(GW_MEMORY_log, GW_CONFIGS_MAX, sizeof(*place));
-	if (!place || count >= SUMS_MAX - OTHERS || config >= GW_CONFIGS_MAX)
+	if (!place || count >= most - OTHERS || config >= GW_CONFIGS_MAX)
 		return others();
 	place[config] = count;
 	return add_sum(config);
@@ -153,11 +161,6 @@ void gw_aggregate_add(const struct gw_record_launch *r)
 	struct sketches *k;
 
 	gw_count(GW_COUNTER_aggregated, 1);
-	if (!sum) {
-		gw_count(GW_COUNTER_table_full, 1);
-		gw_live_summed(UINT32_MAX, r);
-		return;
-	}
 	s = &sum->record;
 	k = sketches_of(sum);
 	gw_live_summed(place_of(sum), r);
@@ -203,11 +206,12 @@ static bool have_graphs(void)
 /* A kernel of graph @p number; false: no room. */
 static bool add_part(uint32_t number, uint32_t config)
 {
-	struct sum *sum = config ? sum_of(config) : NULL;
+	struct sum *sum;
 	struct part *p;
 
-	if (!sum)
+	if (!config)
 		return false;
+	sum = sum_of(config);
 	p = sum->part ? &parts[sum->part - 1] : NULL;
 	if (p && p->graph == number) {
 		p->each++;

@@ -467,6 +467,25 @@ TEST_WITH(more_launches_than_a_record_can_count_are_counted, start, NULL)
 	assert_int_equal(all_launches, CONFIGS + 1000 * (uint64_t)TIMES);
 }
 
+/* Memory that is there later is taken when the next span begins. */
+TEST_WITH(without_memory_they_are_in_the_sum_of_all_others, start, NULL)
+{
+	const uint64_t max = gw_options.memory_max;
+
+	gw_options.memory_max = 8;
+	for (uint32_t config = 1; config < 4; config++)
+		gw_aggregate_add(&(struct gw_record_launch){.config = config});
+	tick(BEGIN + 11 * SECOND, false);
+	assert_int_equal(count, 1);
+	assert_int_equal(written[0].config, 0);
+	assert_int_equal(written[0].launches, 3);
+	gw_options.memory_max = max;
+	gw_aggregate_add(&(struct gw_record_launch){.config = 1});
+	tick(BEGIN + 22 * SECOND, false);
+	assert_int_equal(written[1].config, 1);
+	assert_int_equal(written[1].launches, 1);
+}
+
 int main(void)
 {
 	return tests_run(NULL, NULL);
