@@ -21,10 +21,7 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define MS GW_MS
 
@@ -33,8 +30,7 @@ enum {
 	SETUP_MS = 250,      /* of CPU before the first session, and … */
 	SESSION_MS = 600,    /* … for one, at least (both on an H200) */
 	SESSION_WINDOWS = 8, /* of one set in a row: as expensive as configuring it; … */
-	FIRST_WINDOWS = 16,  /* … of the first set, where answers are missing: what a program of a
-	                        second gets */
+	FIRST_WINDOWS = 16,  /* … of the first set, where answers are missing */
 	WATCH_WINDOWS = 32,  /* in mode watch: one in each window of activity records */
 	RECORDS_MS = 5000,   /* that a session waits for one of those */
 	GAP_MS = 15,         /* between them, and … */

@@ -270,30 +270,6 @@ TEST_WITH(readers_see_whole_entries, start, stop)
 	assert_int_equal(c.time.count, 100000);
 }
 
-TEST_WITH(a_gpu_shows_its_time_between_kernels, start, stop)
-{
-	const struct gw_clock_sample clock = {.ns = 5, .sm_khz = 1980000, .reasons = 4};
-	struct gw_live_device d;
-
-	assert_false(gw_live_device_at(&file, 2, &d));
-	gw_live_ran(2, 1000, 2000);
-	gw_live_ran(2, 1500, 2500); /* beside it */
-	gw_live_ran(2, 1600, 1700);
-	gw_live_ran(2, 6500, 7000);
-	gw_live_clock_set();
-	gw_live_ran(2, 100, 200);
-	gw_live_ran(99, 100, 200);
-	gw_live_clocks(2, &clock, 350000);
-	assert_true(gw_live_device_at(&file, 2, &d));
-	assert_int_equal(d.kernels, 5);
-	assert_int_equal(d.busy_ns, 1500 + 500 + 100);
-	assert_int_equal(d.gap.count, 1);
-	assert_true(d.gap.sum == 4000);
-	assert_int_equal(d.sm_khz, 1980000);
-	assert_int_equal(d.power_mw, 350000);
-	assert_int_equal(d.reasons, 4);
-}
-
 TEST_WITH(a_gpu_shows_which_one_it_is, start, stop)
 {
 	const struct gw_record_device as = {.ordinal = 1, .sm_clock_khz = 1980000};
@@ -324,22 +300,6 @@ TEST_WITH(a_gpu_is_there_before_anything_is_measured, start, stop)
 	assert_false(gw_live_device_at(&file, 3, &d));
 	gw_live_identity(&as, "GPU", (const unsigned char[16]){1}, (const uint32_t[3]){0});
 	assert_true(gw_live_device_at(&file, 3, &d));
-}
-
-TEST_WITH(a_gpu_shows_what_was_lost_by_cause, start, stop)
-{
-	struct gw_live_device d;
-
-	gw_live_config(1, 1, 3, &shape);
-	gw_live_ran(2, 1000, 2000);
-	gw_live_lost(1, GW_SLOW_CLOCK, 500);
-	gw_live_lost(1, GW_SLOW_CLOCK, 250);
-	gw_live_lost(1, GW_SLOW_CACHE, 0);
-	gw_live_lost(1, GW_SLOW_CACHE, NAN);
-	gw_live_lost(7, GW_SLOW_CACHE, 100); /* there is no such configuration */
-	assert_true(gw_live_device_at(&file, 2, &d));
-	assert_int_equal(d.lost_ns[GW_SLOW_CLOCK], 750);
-	assert_int_equal(d.lost_ns[GW_SLOW_CACHE], 0);
 }
 
 TEST_WITH(the_name_of_the_log_follows_the_log, start, stop)

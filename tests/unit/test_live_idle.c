@@ -11,6 +11,7 @@
 #include "tests/test.h"
 #include "tests/unit/preload_fixture.h"
 
+#include <math.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -275,6 +276,47 @@ TEST_WITH(copies_are_seen_beside_a_kernel_that_they_take_a_tenth_of, start, stop
 	copy.end = a.end;
 	gw_beside_copy_ran(&copy);
 	assert_false(gw_beside_of(&a).copies);
+}
+
+TEST_WITH(a_gpu_shows_its_time_between_kernels, start, stop)
+{
+	const struct gw_clock_sample clock = {.ns = 5, .sm_khz = 1980000, .reasons = 4};
+	struct gw_live_device d;
+
+	assert_false(gw_live_device_at(&file, 2, &d));
+	gw_live_ran(2, 1000, 2000);
+	gw_live_ran(2, 1500, 2500); /* beside it */
+	gw_live_ran(2, 1600, 1700);
+	gw_live_ran(2, 6500, 7000);
+	gw_live_clock_set();
+	gw_live_ran(2, 100, 200);
+	gw_live_ran(99, 100, 200);
+	gw_live_clocks(2, &clock, 350000);
+	assert_true(gw_live_device_at(&file, 2, &d));
+	assert_int_equal(d.kernels, 5);
+	assert_int_equal(d.busy_ns, 1500 + 500 + 100);
+	assert_int_equal(d.gap.count, 1);
+	assert_true(d.gap.sum == 4000);
+	assert_int_equal(d.sm_khz, 1980000);
+	assert_int_equal(d.power_mw, 350000);
+	assert_int_equal(d.reasons, 4);
+}
+
+TEST_WITH(a_gpu_shows_what_was_lost_by_cause, start, stop)
+{
+	static const struct gw_config shape = {{7, 2, 1}, {128, 1, 1}, {1, 1, 1}, 0, 0};
+	struct gw_live_device d;
+
+	gw_live_config(1, 1, 3, &shape);
+	gw_live_ran(2, 1000, 2000);
+	gw_live_lost(1, GW_SLOW_CLOCK, 500);
+	gw_live_lost(1, GW_SLOW_CLOCK, 250);
+	gw_live_lost(1, GW_SLOW_CACHE, 0);
+	gw_live_lost(1, GW_SLOW_CACHE, NAN);
+	gw_live_lost(7, GW_SLOW_CACHE, 100); /* there is no such configuration */
+	assert_true(gw_live_device_at(&file, 2, &d));
+	assert_int_equal(d.lost_ns[GW_SLOW_CLOCK], 750);
+	assert_int_equal(d.lost_ns[GW_SLOW_CACHE], 0);
 }
 
 int main(void)

@@ -209,7 +209,7 @@ TEST(sampled_configurations_beyond_the_bound_make_room)
 			assert_false(gw_slow_observe(slow, config, &s, &e));
 		}
 	assert_in_range(gw_slow_sampled_bytes(slow), 1, 8 << 20);
-	s.start_ns = 1; /* a clock that was set back */
+	s.start_ns = 1;                   /* a clock that was set back */
 	for (int i = 0; i < 60000; i++) { /* one that has no room yet becomes slow */
 		s.start_ns += 10000000;
 		s.seconds = (i < 30000 ? 100e-6 : 120e-6) * (i % 2 ? 1.005 : 1);
