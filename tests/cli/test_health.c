@@ -203,15 +203,25 @@ TEST(another_job_is_no_change)
 	health_free(h);
 }
 
+/* After @p first intervals the other program has @p away, and then this one runs again. */
+static struct health *away_and_back(unsigned first, const struct load *other, unsigned away,
+                                    const struct load *again, unsigned count)
+{
+	struct health *h = start(first);
+
+	intervals(h, other, away);
+	intervals(h, again, count);
+	return h;
+}
+
 TEST(a_program_that_runs_again_is_compared_with_before)
 {
 	struct load other = usual, slow = usual;
-	struct health *h = start(60);
+	struct health *h;
 
 	other.job = 1;
-	intervals(h, &other, 60);
 	slow.memory = 1.05;
-	intervals(h, &slow, 6);
+	h = away_and_back(60, &other, 60, &slow, 6);
 	assert_int_equal(state_of(h, HEALTH_MEMORY), HEALTH_SLOW);
 	health_free(h);
 }
@@ -219,12 +229,11 @@ TEST(a_program_that_runs_again_is_compared_with_before)
 TEST(a_program_that_comes_back_to_a_slow_gpu_is_found_in_a_minute)
 {
 	struct load other = usual, slow = usual;
-	struct health *h = start(240);
+	struct health *h;
 
 	other.job = 1;
-	intervals(h, &other, 60);
 	slow.memory = 1.021;
-	intervals(h, &slow, 6);
+	h = away_and_back(240, &other, 60, &slow, 6);
 	assert_int_equal(state_of(h, HEALTH_MEMORY), HEALTH_SLOW);
 	assert_int_equal(state_of(h, HEALTH_COMPUTE), HEALTH_GOOD);
 	health_free(h);
@@ -234,13 +243,12 @@ TEST(a_program_that_comes_back_to_a_slow_gpu_is_found_in_a_minute)
 TEST(a_program_that_comes_back_needs_a_smaller_score)
 {
 	struct load other = usual, slow = usual;
-	struct health *h = start(240);
 	struct health_verdict v;
+	struct health *h;
 
 	other.job = 1;
-	intervals(h, &other, 90);
 	slow.memory = 1.021;
-	intervals(h, &slow, 5);
+	h = away_and_back(240, &other, 90, &slow, 5);
 	health_of(h, HEALTH_MEMORY, &v);
 	assert_int_equal(v.state, HEALTH_SLOW);
 	assert_true(v.score < 14);
@@ -251,12 +259,11 @@ TEST(a_program_that_comes_back_needs_a_smaller_score)
 TEST(kernels_that_go_back_to_a_clock_are_compared_with_what_they_took_there)
 {
 	struct load other = usual, slow = usual;
-	struct health *h = start(150);
+	struct health *h;
 
 	other.sm_khz = 1700000;
-	intervals(h, &other, 60);
 	slow.compute = 1.03;
-	intervals(h, &slow, 5);
+	h = away_and_back(150, &other, 60, &slow, 5);
 	assert_int_equal(state_of(h, HEALTH_COMPUTE), HEALTH_SLOW);
 	assert_int_equal(state_of(h, HEALTH_MEMORY), HEALTH_GOOD);
 	health_free(h);
@@ -266,13 +273,12 @@ TEST(kernels_that_go_back_to_a_clock_are_compared_with_what_they_took_there)
 TEST(what_a_program_took_before_another_one_is_not_forgotten)
 {
 	struct load other = usual, slow = usual;
-	struct health *h = start(150);
+	struct health *h;
 
 	other.others = 10;
 	other.sm_khz = 1700000;
-	intervals(h, &other, 60);
 	slow.compute = 1.03;
-	intervals(h, &slow, 6);
+	h = away_and_back(150, &other, 60, &slow, 6);
 	assert_int_equal(state_of(h, HEALTH_COMPUTE), HEALTH_SLOW);
 	health_free(h);
 }
