@@ -202,7 +202,8 @@ static int ask_named(const struct ctl_list *l, const struct ctl_request *r, cons
 			return gw_error("ctl: process %u has no live segment that can be read: it "
 			                "has ended, is not under gpuwatch, has launched nothing "
 			                "yet, belongs to another user, or runs with "
-			                "GPUWATCH_SEGMENT=0; see gpuwatch ctl --list",
+			                "GPUWATCH_SEGMENT=0 or a GPUWATCH_RUN_DIR on a disk, where "
+			                "none is made; see gpuwatch ctl --list",
 			                pids[i]);
 		if (ask(p, r))
 			status = GW_EXIT_FINDINGS;
@@ -270,7 +271,8 @@ const struct gw_command_body gw_ctl_command = {
                 "and\n"
                 "waits 5 s for it at most. The log has every switch.\n\n"
                 "Only the user whom a process belongs to, and root, can switch it. One that has\n"
-                "launched no kernel yet is not found, nor one with GPUWATCH_SEGMENT=0.",
+                "launched no kernel yet is not found, nor one with GPUWATCH_SEGMENT=0 or with a\n"
+                "GPUWATCH_RUN_DIR on a disk.",
         .examples = "gpuwatch ctl --list\n"
                     "Processes under gpuwatch, and their modes.\n"
                     "gpuwatch ctl 4711 mode=audit for=30s\n"
