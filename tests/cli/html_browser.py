@@ -103,10 +103,10 @@ def check_quiet(b, page):
 
 
 def check_paint(b):
-    paint = b.execute_script(
-        "return performance.getEntriesByType('paint').filter(e => e.name === 'first-contentful-paint')[0]?.startTime")
-    assert paint is not None, "nothing was painted"
-    print(f"first contentful paint after {paint:.0f} ms")
+    """The page may have loaded before a busy machine has painted it."""
+    paint = "return performance.getEntriesByType('paint').filter(e => e.name === 'first-contentful-paint')[0]?.startTime"
+    wait(b, paint)
+    print(f"first contentful paint after {b.execute_script(paint):.0f} ms")
 
 
 def check_sorting(b):
