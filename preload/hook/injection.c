@@ -53,9 +53,8 @@ typedef struct {
 /* A callback costs as much as launches save by it, so here each asks for its thread's context. */
 #define HOOKS_WITHOUT_CURRENT
 
-enum {
-	CALLS = 3
-}; /* of a thread at a time: a signal handler's comes within another; all bits of a mask */
+/* Of a thread at a time: a signal handler's comes within another. A mask of all its bits. */
+enum { CALLS = 3 };
 
 /*
  * The calls of this thread that are between their two callbacks, the outermost last: launches

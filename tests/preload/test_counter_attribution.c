@@ -205,7 +205,7 @@ TEST(answers_come_before_the_budget)
 	outcome_free(o);
 }
 
-/* Eight told too little of a training step that leaves the GPU idle most of the time: in a second
+/* Eight hold too few runs of a training step that leaves the GPU idle most of the time: in a second
  * there is one session, or two. Where the second cannot be configured the first is all there is. */
 TEST(the_first_set_has_sixteen_windows)
 {
