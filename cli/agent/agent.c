@@ -341,8 +341,13 @@ static bool folder_good(const char *option, const char *folder)
 /* What would be done is checked, so that a look shows whether an agent would start so. */
 static bool outputs_good(const struct options *o)
 {
-	return agent_listen_good(o->listen) && folder_good("textfile", o->textfile) &&
-	       folder_good("store", o->store);
+	if (!agent_listen_good(o->listen) || !folder_good("textfile", o->textfile) ||
+	    !folder_good("store", o->store))
+		return false;
+	if (!o->otlp || !strncmp(o->otlp, "http://", 7) || !strncmp(o->otlp, "https://", 8))
+		return true;
+	gw_error("agent: --otlp=%s: must begin with http:// or https://", o->otlp);
+	return false;
 }
 
 static int once(struct agent *a, const struct options *o)
@@ -404,12 +409,7 @@ static int serve(struct agent *a, const struct options *o)
 
 	if (o->token_file && !token)
 		return GW_EXIT_USAGE;
-	if (o->otlp && strncmp(o->otlp, "http://", 7) != 0 &&
-	    strncmp(o->otlp, "https://", 8) != 0) {
-		free(token);
-		return gw_error("agent: --otlp=%s: must begin with http:// or https://", o->otlp);
-	}
-	if (!folder_good("store", o->store)) {
+	if (!outputs_good(o)) {
 		free(token);
 		return GW_EXIT_USAGE;
 	}

@@ -122,11 +122,16 @@ static struct addrinfo *address_of(const char *where)
 	return NULL;
 }
 
+static bool is_unix(const char *where)
+{
+	return !strncmp(where, "unix:", 5) && where[5];
+}
+
 bool agent_listen_good(const char *where)
 {
 	struct addrinfo *found;
 
-	if (!strcmp(where, "none") || !strncmp(where, "unix:", 5))
+	if (!strcmp(where, "none") || is_unix(where))
 		return true;
 	found = address_of(where);
 	if (found)
@@ -142,7 +147,7 @@ int agent_listen(const char *where, bool *local)
 	if (agent_activated())
 		return handed_over(local);
 	*local = true;
-	if (!strncmp(where, "unix:", 5))
+	if (is_unix(where))
 		return listen_unix(where, where + 5);
 	found = address_of(where);
 	if (!found)
@@ -155,6 +160,6 @@ int agent_listen(const char *where, bool *local)
 
 void agent_listen_end(const char *where)
 {
-	if (!agent_activated() && !strncmp(where, "unix:", 5))
+	if (!agent_activated() && is_unix(where))
 		unlink(where + 5);
 }

@@ -714,6 +714,7 @@ def once_prints_and_ends():
 def bad_options_end_with_one_message():
     for option, says in (("--listen=nowhere", "127.0.0.1:9464"), ("--once --listen=nowhere", "127.0.0.1:9464"),
                          ("--once --textfile=/nonexistent", "/nonexistent"), ("--store=/nonexistent", "/nonexistent"), ("--listen=127.0.0.1:99999", "127.0.0.1:9464"),
+                         ("--listen=unix:", "unix:PATH"), ("--textfile=/nonexistent", "/nonexistent"), ("--once --otlp=ftp://x/", "ftp://x/"),
                          ("--token-file=/nonexistent", "/nonexistent"),
                          ("--host-label=a-b", "letters"), ("--otlp=ftp://x/", "ftp://x/"), ("more", "more")):
         answer = subprocess.run([GPUWATCH, "agent", "--dir=" + SEGMENTS, *option.split()], capture_output=True, text=True,

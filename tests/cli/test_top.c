@@ -147,6 +147,34 @@ TEST(what_is_no_segment_is_said)
 	shell_says("no process runs under gpuwatch here");
 }
 
+TEST(a_link_is_no_segment)
+{
+	assert_int_equal(beside("run", "f=$(ls seg); mv seg/$f real; ln -s ../real seg/$f; " ONCE),
+	                 0);
+	shell_says("no process runs under gpuwatch here");
+}
+
+#define AGENT "$PREFIX/bin/gpuwatch agent --once --dir=seg"
+
+TEST(segments_that_find_no_room_are_counted)
+{
+	assert_int_equal(beside("run",
+	                        "(cd seg; seq 5000 | sed s/$/-1-1.gwlive/ | xargs touch); " AGENT
+	                        " | grep -q 'unreadable_segments{.*} 90[45]'"),
+	                 0);
+}
+
+TEST(few_descriptors_are_enough_for_many_processes)
+{
+	assert_int_equal(
+	        beside("run",
+	               "for i in $(seq 40); do $TOOLS/live_segment seg run >/dev/null & done; "
+	               "until [ $(ls seg | wc -l) = 41 ]; do sleep 0.01; done; sleep 0.3; "
+	               "(ulimit -n 24; " AGENT ") | grep -q 'processes_begun_total{.*} 41'; "
+	               "s=$?; kill $(jobs -p); (exit $s)"),
+	        0);
+}
+
 TEST(bad_options_are_errors)
 {
 	assert_int_equal(shell(TOP "--json"), 2);
