@@ -61,16 +61,16 @@ static const struct gw_live_entry *entries(const struct gw_live_left *r)
 	                                              r->file->head->entries.offset);
 }
 
-/* Elements of the version before end earlier. */
+/* False: the place is free. Elements of the version before end earlier. */
 static bool sum_at(const struct gw_live_left *r, uint32_t at, struct gw_live_sum *out)
 {
 	const struct gw_live_section *s = &r->file->head->sums;
+	const uint64_t from = s->offset + (uint64_t)at * s->size;
 
-	*out = (struct gw_live_sum){0};
-	if (at >= s->count)
+	if (at >= s->count || !word(r->file, from + offsetof(struct gw_live_sum, launches)))
 		return false;
-	memcpy(out, r->file->data + s->offset + (uint64_t)at * s->size,
-	       s->size < sizeof(*out) ? s->size : sizeof(*out));
+	*out = (struct gw_live_sum){0};
+	memcpy(out, r->file->data + from, s->size < sizeof(*out) ? s->size : sizeof(*out));
 	return true;
 }
 
@@ -91,7 +91,7 @@ bool gw_live_sum_left(const struct gw_live_left *r, uint32_t at, struct gw_live_
 	struct gw_live_sum counter;
 	uint64_t launches;
 
-	if (!sum_at(r, at, out) || !out->launches || in_file(r, out->block))
+	if (!sum_at(r, at, out) || in_file(r, out->block))
 		return false;
 	if (!out->counter)
 		return true;

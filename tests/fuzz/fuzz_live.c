@@ -67,7 +67,8 @@ static void put_in(struct top_model *model, struct top_process *p, const struct 
 	struct gw_live_device d;
 	struct gw_live_totals t;
 
-	gw_live_names_of(file, &names);
+	if (turn == 1)
+		gw_live_names_of(file, &names);
 	for (uint32_t i = 0; i < 4 && i < file->head->configs.count; i++)
 		if (gw_live_config_at(file, i, &c)) {
 			c.launches *= turn;
@@ -281,8 +282,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (gw_live_check(&file, copy, sizeof(copy))) {
 		add(&file, data + i, size - i);
 		read_tables(&file);
-		if (size % 4 == 0)
-			follow(&file, (enum text_format)(size / 4 % 3));
+		if (size % 8 == 0)
+			follow(&file, (enum text_format)(size / 8 % 3));
 	}
 	/* As it was: to copy all of it takes longer than all else. */
 	for (size_t k = 0; changed - k >= 5 && k < changed;) {
