@@ -44,7 +44,11 @@ static int handed_over(bool *local)
 static int fails(int fd, const char *where, int error)
 {
 	gw_error("agent: --listen=%s: %s%s", where, strerror(error),
-	         error == EADDRINUSE ? "; another process, perhaps another agent, has it" : "");
+	         error == EADDRINUSE      ? "; another process, perhaps another agent, has it"
+	         : error == EADDRNOTAVAIL ? "; name an address of this machine"
+	         : error == EACCES
+	                 ? "; name a port from 1024 on, or a path in a folder that you may write in"
+	                 : gw_open_remedy(error));
 	if (fd >= 0)
 		close(fd);
 	return -1;
