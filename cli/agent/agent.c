@@ -147,13 +147,8 @@ static void take_pods(struct agent *a)
 	a->begun = a->node->processes_begun;
 }
 
-static void take_failures(struct agent *a)
+static void say_push(struct agent *a, const char *why)
 {
-	char why[200];
-
-	if (!a->push)
-		return;
-	a->self.failed_push = (double)push_failures(a->push, why, sizeof(why));
 	if (*why && !a->push_failed)
 		gw_warning("agent: --otlp: %s; it is tried again", why);
 	a->push_failed = *why;
@@ -171,6 +166,7 @@ static void say_unreadable(struct agent *a, const char *why)
 
 static void snapshot(struct agent *a)
 {
+	char push[200] = "";
 	const char *why;
 
 	top_collect(a->source, a->model);
@@ -182,8 +178,10 @@ static void snapshot(struct agent *a)
 	a->self.cpu_s = own_cpu();
 	a->self.unreadable = top_source_refused(a->source, &why);
 	a->self.missed = (double)(top_source_missed(a->source) + agent_watch_missed(a->watch));
-	take_failures(a);
+	if (a->push)
+		a->self.failed_push = (double)push_failures(a->push, push, sizeof(push));
 	pthread_mutex_unlock(&a->lock);
+	say_push(a, push);
 	say_unreadable(a, why);
 }
 
