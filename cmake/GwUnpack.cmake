@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# gw_unpack(ARCHIVE FOLDER): FOLDER holds what the .tar.xz does and nothing else. Done while configuring, so that no
+# gw_unpack(ARCHIVE FOLDER): FOLDER holds what the .tar.xz does and nothing else, FILE for FILE.columns (tests/columns.py). Done while configuring, so that no
 # target has to wait for it; an archive that changed configures anew. tests/archive writes the archives.
 function(gw_unpack archive folder)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${archive})
@@ -12,6 +12,14 @@ function(gw_unpack archive folder)
     file(REMOVE_RECURSE ${folder})
     file(MAKE_DIRECTORY ${folder})
     file(ARCHIVE_EXTRACT INPUT ${archive} DESTINATION ${folder})
+    file(GLOB _columns ${folder}/*.columns)
+    if(_columns)
+      find_package(Python3 COMPONENTS Interpreter REQUIRED)
+      execute_process(COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_SOURCE_DIR}/tests/columns.py unpack ${folder} RESULT_VARIABLE _failed)
+      if(_failed)
+        message(FATAL_ERROR "${archive}: its recordings can't be unpacked: ${_failed}")
+      endif()
+    endif()
     file(WRITE ${folder}.unpacked ${_sum})
   endif()
 endfunction()
