@@ -3,7 +3,7 @@
 """columns.py: recordings with their numbers by columns, which xz packs to half.
 
 usage: columns.py pack FILE...      writes FILE.columns beside each
-       columns.py unpack FOLDER     each FILE.columns in it becomes FILE
+       columns.py unpack FOLDER     each FILE.columns in it becomes FILE; FOLDER.numbered (tests/archive) a folder
 Of a log (.gwl, blocks of whole records) the blocks' headers come first, then how each record begins, then the records by
 kind and length; of windows of samples (.rec, struct pm_recorded) the heads, the samples, the runs. The rows of each lie
 by words, all first ones, then all second ones, and of each word all first bytes, then all second ones; as numbers or as
@@ -11,6 +11,7 @@ what each adds to the one before, whichever packs better. The second time of sam
 the first. A table (.csv) is turned."""
 import itertools
 import lzma
+import os
 import pathlib
 import struct
 import sys
@@ -133,6 +134,27 @@ def turned(table):
     return "".join(",".join(row) + "\n" for row in zip(*(line.split(",") for line in table.decode().splitlines()))).encode()
 
 
+NUMBERED = ".numbered"
+
+
+def joined(contents):
+    return " ".join(str(len(content)) for content in contents).encode() + b"\n" + b"".join(contents)
+
+
+def told_apart(files):
+    """@p files, {name: content}, with each entry of numbered files as these."""
+    out = {}
+    for name, content in files.items():
+        if not name.endswith(NUMBERED):
+            out[name] = content
+            continue
+        sizes, _, body = content.partition(b"\n")
+        sizes, take = sizes.split(), taker(body)
+        width = len(str(len(sizes) - 1))
+        out.update((os.path.join(name[:-len(NUMBERED)], f"{number:0{width}}"), take(int(size))) for number, size in enumerate(sizes))
+    return out
+
+
 FORMS = {".gwl": (pack_log, unpack_log), ".rec": (pack_windows, unpack_windows), ".csv": (turned, turned)}
 
 
@@ -148,6 +170,11 @@ def main(action, *paths):
     else:
         for path in sorted(pathlib.Path(paths[0]).glob("*.columns")):
             path.with_suffix("").write_bytes(FORMS[path.with_suffix("").suffix][1](path.read_bytes()))
+            path.unlink()
+        for path in pathlib.Path(paths[0]).glob("*" + NUMBERED):
+            path.with_suffix("").mkdir(exist_ok=True)
+            for name, content in told_apart({str(path): path.read_bytes()}).items():
+                pathlib.Path(name).write_bytes(content)
             path.unlink()
 
 
