@@ -78,9 +78,9 @@ TEST(the_readme_shows_what_an_example_printed)
 /* Reports do, and diff and whatif, which name kernels as the report does. */
 TEST(runs_of_long_names_fit_the_terminal)
 {
-	static const char *const commands[] = {
-	        "report", "diff graphs.gwl",
-	        "whatif --device=" SOURCE "/calib/profiles/h100-sxm.json"};
+	static const char *const commands[] = {"report", "diff graphs.gwl",
+	                                       "whatif --device=" SOURCE
+	                                       "/calib/profiles/h100-sxm.json"};
 
 	if (!recorded("train") || !recorded("graphs"))
 		skip();
