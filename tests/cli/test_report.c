@@ -160,7 +160,7 @@ TEST(bounds_are_reported_with_what_to_fix)
 	shell_says("uncoalesced loads: 32 sectors per request");
 	shell_says("too few blocks: 8 where the GPU holds 256 at once");
 	shell_prints("worked_config_80.txt", "COLUMNS=80 " REPORT "--by=config worked.gwl");
-	shell_prints("worked.json.gz", REPORT "--json worked.gwl" NO_COUNTERS);
+	shell_prints("long/worked.json", REPORT "--json worked.gwl" NO_COUNTERS);
 }
 
 /* No line of a report is wider than the terminal. */
