@@ -94,7 +94,7 @@ TEST(messages_name_hostile_files_in_plain_text)
 
 TEST(json_is_as_reviewed)
 {
-	shell_prints("plain.json", REPORT "--json plain.gwl" NO_COUNTERS);
+	shell_prints("long/plain.json", REPORT "--json plain.gwl" NO_COUNTERS);
 }
 
 /* 24 launches of 12 us half as long again, of 1335 instead of 1980 MHz; unknown causes are unknown.

@@ -14,7 +14,7 @@ die() { echo "$test: $*" >&2; exit 1; }
 # The command's output must be that of golden.txt, byte by byte; a long one's is in tests/golden.tar.xz.
 golden() {
 	local all=tests/predict/golden.txt status=0
-	[ "$test" != golden_tune_json ] || all=tests/golden.tar.xz
+	[[ $test != golden_@(tune|sor)_json ]] || all=tests/golden.tar.xz
 	"$gpuwatch" "$@" >"$scratch/out" 2>"$scratch/err" || status=$?
 	[ "$status" = "${expected_status-0}" ] || die "status $status: $(cat "$scratch/err")"
 	[ ! -s "$scratch/err" ] || die "stderr: $(cat "$scratch/err")"
