@@ -112,6 +112,20 @@ TEST(a_file_that_is_cut_short_ends_its_line_alone)
 	shell_says("live_segment (ended)");
 }
 
+/* Pages that nobody has touched can't be had then. */
+TEST(a_full_file_system_ends_no_process)
+{
+	if (shell("unshare -rm true"))
+		skip();
+	setenv("COMMAND",
+	       "mount -t tmpfs -o size=9m none seg; exec {x}< <(exec $TOOLS/live_segment seg run); "
+	       "p=$!; "
+	       "read -ru $x _; head -c 9M /dev/zero >seg/full; " ONCE "; kill $p",
+	       1);
+	assert_int_equal(shell("rm -rf seg; mkdir seg; unshare -rm bash -c \"$COMMAND\""), 0);
+	shell_says("1 process,");
+}
+
 TEST(a_segment_that_is_replaced_or_removed_has_ended)
 {
 	assert_int_equal(beside("remove", ONCE_MAPPED "say; wait $t"), 0);
