@@ -3,6 +3,7 @@
 
 #include "preload/runtime/degrade.h"
 #include "preload/runtime/sandbox.h"
+#include "preload/runtime/spawn.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -89,7 +90,7 @@ static void *begin(void *arg)
 	return NULL;
 }
 
-/* The new thread has this one's signals blocked: the program's are the program's. */
+/* A handler that does not return would leave the new thread with what is on this stack. */
 static void call_apart(struct call *c)
 {
 	sigset_t all, before;
@@ -99,7 +100,7 @@ static void call_apart(struct call *c)
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
-	if (!pthread_create(&thread, NULL, begin, c))
+	if (gw_thread_make(&thread, begin, c))
 		pthread_join(thread, NULL);
 	pthread_setcancelstate(cancel, NULL);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);

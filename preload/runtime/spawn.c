@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/runtime/spawn.h"
 
+#include "preload/runtime/arch/arch.h"
 #include "preload/runtime/deadline.h"
 #include "preload/runtime/sandbox.h"
 
@@ -18,7 +19,7 @@ struct task {
 	void (*run)(void);
 };
 
-enum { CLOCKS = 16 };
+enum { CLOCKS = 16, STACK_LEAST = 1 << 20 };
 
 static _Atomic unsigned running;
 static _Atomic uint64_t ended_ns; /* CPU time of threads that have ended */
@@ -58,6 +59,18 @@ static void clock_out(int i)
 	atomic_fetch_add(&ended_ns, ns);
 }
 
+/* What a thread inherits of the program's that made it, and what is not for our work: traps of
+ * floating-point arithmetic, which knows NaN here, and the priority of real time. */
+static void leave_inherited(void)
+{
+	const struct sched_param none = {0};
+	const int policy = sched_getscheduler(0) & ~SCHED_RESET_ON_FORK;
+
+	gw_float_defaults();
+	if (policy == SCHED_FIFO || policy == SCHED_RR)
+		sched_setscheduler(0, SCHED_OTHER, &none);
+}
+
 /*
  * A thread's first steps are system calls of libc's (rseq, set_robust_list, an arena of its own at
  * the first free()): until they are done gw_spawn's caller counts as making them.
@@ -69,6 +82,7 @@ static void *begin(void *arg)
 
 	free(arg);
 	pthread_setname_np(pthread_self(), t.name);
+	leave_inherited();
 	gw_sandbox_leave();
 	t.run();
 	clock_out(own);
@@ -76,12 +90,30 @@ static void *begin(void *arg)
 	return NULL;
 }
 
+bool gw_thread_make(pthread_t *thread, void *(*run)(void *), void *arg)
+{
+	pthread_attr_t attr;
+	sigset_t all, before;
+	size_t stack = 0;
+	bool made;
+
+	if (pthread_attr_init(&attr))
+		return false;
+	pthread_attr_getstacksize(&attr, &stack);
+	pthread_attr_setstacksize(&attr, stack > STACK_LEAST ? stack : STACK_LEAST);
+	/* The program's signals are the program's. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	made = !pthread_create(thread, &attr, run, arg);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	pthread_attr_destroy(&attr);
+	return made;
+}
+
 bool gw_spawn(const char *name, void (*run)(void))
 {
 	struct task *t = malloc(sizeof(*t));
 	pthread_t thread;
-	sigset_t all, before;
-	int failed;
 
 	if (!t || !gw_sandbox_enter()) {
 		free(t);
@@ -89,12 +121,7 @@ bool gw_spawn(const char *name, void (*run)(void))
 	}
 	*t = (struct task){name, run};
 	atomic_fetch_add(&running, 1);
-	/* The program's signals are the program's. */
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	failed = pthread_create(&thread, NULL, begin, t);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	if (failed) {
+	if (!gw_thread_make(&thread, begin, t)) {
 		gw_sandbox_leave();
 		atomic_fetch_sub(&running, 1);
 		free(t);
