@@ -107,12 +107,16 @@ struct gw_dl_answer gw_dlsym_filter(void *handle, const char *name, void *caller
 
 	if (!concerns_us(name, &s))
 		return as_without_us;
+	/* First: the error that dlerror() has is that of what follows. */
+	if (handle != RTLD_DEFAULT && handle != RTLD_NEXT && is_behind(name, caller)) {
+		errno = saved;
+		return as_without_us;
+	}
 	found = handle == RTLD_DEFAULT ? by_default(name, caller)
 	        : handle == RTLD_NEXT  ? after(name, caller)
 	                               : gw_next_dlsym(handle, name);
 	ours = in_place_of(found, &s);
-	if (ours != found &&
-	    (handle == RTLD_DEFAULT || handle == RTLD_NEXT || !is_behind(name, caller)))
+	if (ours != found)
 		answer = (struct gw_dl_answer){ours, 1};
 	errno = saved;
 	return answer;

@@ -322,6 +322,49 @@ cuLaunchKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
 	return result;
 }
 
+#elif defined(OTHER_other_handle) || defined(OTHER_other_getter)
+/* A tool's preload that finds what it wraps in libcuda itself, each time anew; the second one wraps
+ * the launch for those who look it up. */
+#include <cuda.h>
+#include <dlfcn.h>
+#include <string.h>
+
+static void *in_libcuda(const char *name)
+{
+	return dlsym(dlopen("libcuda.so.1", RTLD_LAZY), name);
+}
+
+#ifdef OTHER_other_getter
+#define LAUNCH static CUresult launch
+#else
+#define LAUNCH __attribute__((visibility("default"))) CUresult cuLaunchKernel
+#endif
+
+LAUNCH(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+       unsigned shared, CUstream stream, void **params, void **extra)
+{
+	__typeof__(cuLaunchKernel) *own;
+
+	*(void **)&own = in_libcuda("cuLaunchKernel");
+	return own(f, gx, gy, gz, bx, by, bz, shared, stream, params, extra);
+}
+
+#ifdef OTHER_other_getter
+__attribute__((visibility("default"))) CUresult
+cuGetProcAddress_v2(const char *name, void **function, int version, cuuint64_t flags,
+                    CUdriverProcAddressQueryResult *status)
+{
+	__typeof__(cuGetProcAddress_v2) *own;
+	CUresult result;
+
+	*(void **)&own = in_libcuda("cuGetProcAddress_v2");
+	result = own(name, function, version, flags, status);
+	if (!flags && result == CUDA_SUCCESS && strcmp(name, "cuLaunchKernel") == 0)
+		*function = (void *)launch;
+	return result;
+}
+#endif
+
 #else
 #error "OTHER_NAME says what this file becomes"
 #endif
