@@ -3,7 +3,6 @@
 
 #include "preload/runtime/degrade.h"
 #include "preload/runtime/sandbox.h"
-#include "preload/runtime/spawn.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,7 +15,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { NUMBERS_MOST = 1 << 20 };
+enum { NUMBERS_MOST = 1 << 20, STACK_LEAST = 1 << 20 };
 
 #ifndef CLOSE_RANGE_UNSHARE
 #define CLOSE_RANGE_UNSHARE 2u
@@ -88,6 +87,26 @@ static void *begin(void *arg)
 	else
 		atomic_store(&refused, true);
 	return NULL;
+}
+
+bool gw_thread_make(pthread_t *thread, void *(*run)(void *), void *arg)
+{
+	pthread_attr_t attr;
+	sigset_t all, before;
+	size_t stack = 0;
+	bool made;
+
+	if (pthread_attr_init(&attr))
+		return false;
+	pthread_attr_getstacksize(&attr, &stack);
+	pthread_attr_setstacksize(&attr, stack > STACK_LEAST ? stack : STACK_LEAST);
+	/* The program's signals are the program's. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	made = !pthread_create(thread, &attr, run, arg);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	pthread_attr_destroy(&attr);
+	return made;
 }
 
 /* A handler that does not return would leave the new thread with what is on this stack. */

@@ -3,11 +3,11 @@
 
 #include "preload/runtime/arch/arch.h"
 #include "preload/runtime/deadline.h"
+#include "preload/runtime/own_files.h"
 #include "preload/runtime/sandbox.h"
 
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -19,7 +19,7 @@ struct task {
 	void (*run)(void);
 };
 
-enum { CLOCKS = 16, STACK_LEAST = 1 << 20 };
+enum { CLOCKS = 16 };
 
 static _Atomic unsigned running;
 static _Atomic uint64_t ended_ns; /* CPU time of threads that have ended */
@@ -88,26 +88,6 @@ static void *begin(void *arg)
 	clock_out(own);
 	atomic_fetch_sub(&running, 1);
 	return NULL;
-}
-
-bool gw_thread_make(pthread_t *thread, void *(*run)(void *), void *arg)
-{
-	pthread_attr_t attr;
-	sigset_t all, before;
-	size_t stack = 0;
-	bool made;
-
-	if (pthread_attr_init(&attr))
-		return false;
-	pthread_attr_getstacksize(&attr, &stack);
-	pthread_attr_setstacksize(&attr, stack > STACK_LEAST ? stack : STACK_LEAST);
-	/* The program's signals are the program's. */
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	made = !pthread_create(thread, &attr, run, arg);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	pthread_attr_destroy(&attr);
-	return made;
 }
 
 bool gw_spawn(const char *name, void (*run)(void))

@@ -3,16 +3,8 @@
 #ifndef GW_SPAWN_H
 #define GW_SPAWN_H
 
-#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
-
-/**
- * Make @p thread, to be joined or detached, which calls @p run with @p arg, all signals blocked.
- * Its stack and state are not those that the program's threads have by default: that stack may be
- * too small for our work, and such a thread detached.
- */
-bool gw_thread_make(pthread_t *thread, void *(*run)(void *), void *arg);
 
 /**
  * Run @p run in a detached thread named @p name (a literal of at most 15 bytes), all signals
