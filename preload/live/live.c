@@ -333,11 +333,13 @@ void *gw_live_room(size_t size)
 		if (at + size > h->size)
 			break;
 	while (!atomic_compare_exchange_weak(&room_used, &at, at + size));
-	if (at + size > h->size || !gw_live_reserve(h, at, size)) {
-		refuse(path, "no room for the rings of all threads");
-		return NULL;
-	}
-	return (char *)h + at;
+	if (at + size <= h->size && gw_live_reserve(h, at, size))
+		return (char *)h + at;
+	/* What the file system refuses now it may have later. */
+	if (at + size <= h->size)
+		atomic_compare_exchange_strong(&room_used, &(uint64_t){at + size}, at);
+	refuse(path, "no room for the rings of all threads");
+	return NULL;
 }
 
 void gw_live_ring(struct gw_thread *t)
