@@ -286,6 +286,8 @@ ALIKE(traps_of_floating_point_are_the_programs, "floating_point_traps")
 ALIKE(stacks_and_states_of_threads_are_the_programs, "threads_have_defaults")
 ALIKE(threads_of_ours_do_not_run_in_real_time, "real_time")
 
+ALIKE(a_function_that_is_called_log_is_the_programs, "own_log")
+
 int main(void)
 {
 	return tests_run(NULL, NULL);

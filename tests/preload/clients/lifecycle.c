@@ -404,13 +404,21 @@ static void main_leaves_to_sigwait(void)
 
 /* ---- what its threads are like by default ---------------------------------------------------- */
 
-/* Kernels that are timed, predicted, and have a graph between. */
+/* It has a name of libm's. */
+__attribute__((visibility("default"))) void own_log(const char *text) __asm__("log");
+
+void own_log(const char *text)
+{
+	printf("log: %s\n", text);
+}
+
+/* Kernels that are timed and predicted. */
 static void launch_for_long(void)
 {
 	client_compute(1, 200);
 	client_nap(300);
 	client_compute(1, 200);
-	puts("computed");
+	own_log("computed");
 }
 
 static void floating_point_traps(void)
@@ -476,6 +484,7 @@ int main(int argc, char **argv)
 	        {"floating_point_traps", floating_point_traps},
 	        {"threads_have_defaults", threads_have_defaults},
 	        {"real_time", real_time},
+	        {"own_log", launch_for_long},
 	        {NULL, NULL},
 	};
 
