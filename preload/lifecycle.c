@@ -190,6 +190,7 @@ static const char *get_ready(void)
 		return "libm.so.6 is not as it should be: gpuwatch is off";
 	if (!reserve())
 		return "no memory for gpuwatch's tables: gpuwatch is off";
+	gw_environment_copy();
 	gw_sandbox_prepare();
 	gw_threads_init(launch_allowed);
 	if (gw_options.rejected[0])
