@@ -75,6 +75,7 @@ __attribute__((constructor)) static void at_start(void)
  * names (preload/CMakeLists.txt, which has the same list): a C program may have a function of its
  * own that is called log(), to which the dynamic linker would bind ours.
  */
+/* clang-format off */
 #define OF_ONE(F)   F(ceil) F(erf) F(exp) F(exp2) F(floor) F(log) F(log1p) F(nearbyint) F(sqrt) F(trunc)
 #define OF_TWO(F)   F(double, fmax) F(double, fmin) F(double, fmod) F(double, nextafter) \
 	F(float, fmaxf) F(float, fminf) F(float, nextafterf)
@@ -111,6 +112,7 @@ static const char names[] = OF_ONE(ONE) OF_TWO(TWO) OF_THREE(THREE);
 OF_ONE(ONE)
 OF_TWO(TWO)
 OF_THREE(THREE)
+/* clang-format on */
 
 bool gw_libm_find(void)
 {
