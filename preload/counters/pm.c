@@ -47,9 +47,8 @@ static struct {
 	pthread_mutex_t lock; /* for the condition alone */
 	pthread_cond_t wake;
 	_Atomic int stop, running;
-	_Atomic uint64_t
-	        stop_by;    /* until then its end is waited for, whoever asks; 0: nobody has */
-	_Atomic int ending; /* the program's end is held for the window under way: no other */
+	_Atomic uint64_t stop_by; /* its end is waited for until then, by all; 0: nobody has yet */
+	_Atomic int ending;       /* the program's end is held for the window under way: no other */
 	_Atomic int paused; /* another tool has libcupti, or comes: the thread keeps out of it … */
 	_Atomic int inside;          /* … and may be in it */
 	_Atomic uint64_t busy_ns;    /* when something was last launched or ended */
