@@ -31,6 +31,14 @@
 static struct gw_predictor_set *fleet;
 static struct gw_score score;
 
+/* The last predictions: between windows a configuration's stays as it is. */
+enum { PREDICTED = 256 };
+static struct predicted {
+	uint32_t config, known;
+	uint64_t changes;
+	struct gw_prediction p;
+} predicted[PREDICTED];
+
 static void joined(struct gw_record_launch *r, const struct gw_activity *a, double seconds);
 static void unmatched(struct gw_record_launch *r);
 static void orphan(const struct gw_activity *a);
@@ -42,6 +50,7 @@ bool gw_launches_start(void)
 
 	gw_join_start(&sink);
 	memset(&score, 0, sizeof(score));
+	memset(predicted, 0xff, sizeof(predicted)); /* none is of such a configuration */
 	gw_beside_start();
 	gw_configure_start();
 	gw_launch_graph_start();
@@ -77,15 +86,15 @@ static void write(struct gw_record_launch *r)
 	const uint32_t entry = gw_live_entry(r);
 
 	gw_live_untimed(r);
+	if (gw_options_sum() && !gw_sample_takes(r) && gw_log_is_open()) {
+		gw_aggregate_add(r);
+		return;
+	}
 	if (gw_log_sums()) {
 		gw_degrade(GW_DEGRADED_LOG_FULL,
 		           "the log has reached GPUWATCH_LOG_MAX (%llu bytes): from there on it "
 		           "holds sums",
 		           (unsigned long long)gw_options.log_max);
-		gw_aggregate_add(r);
-		return;
-	}
-	if (gw_options_sum() && !gw_sample_takes(r) && gw_log_is_open()) {
 		gw_aggregate_add(r);
 		return;
 	}
@@ -112,21 +121,28 @@ static uint64_t known_at(uint32_t known)
  */
 enum gw_bound gw_launch_predict(struct gw_record_launch *r)
 {
-	struct gw_prediction p;
+	struct predicted *last = &predicted[r->config % PREDICTED];
+	const struct gw_prediction *p = &last->p;
+	const uint64_t changes = gw_predictor_set_changes(fleet);
 	bool before;
 
-	gw_predictor_set_predict(fleet, r->config, known_at(r->known), &p);
-	r->predicted = (float)(p.seconds * 1e9);
-	r->low = (float)(p.low * 1e9);
-	r->high = (float)(p.high * 1e9);
-	if (!isfinite(p.seconds))
-		return p.bound;
-	r->known = (uint32_t)p.known;
-	r->tier = (uint8_t)p.tier;
-	r->work = (uint8_t)p.work;
-	before = p.published && r->flags & GW_LAUNCH_GRAPH;
-	r->flags |= (before ? 0 : GW_LAUNCH_LATE) | (p.multimodal ? GW_LAUNCH_MULTIMODAL : 0);
-	return p.bound;
+	if (last->config != r->config || last->known != r->known || last->changes != changes) {
+		last->config = r->config;
+		last->known = r->known;
+		last->changes = changes;
+		gw_predictor_set_predict(fleet, r->config, known_at(r->known), &last->p);
+	}
+	r->predicted = (float)(p->seconds * 1e9);
+	r->low = (float)(p->low * 1e9);
+	r->high = (float)(p->high * 1e9);
+	if (!isfinite(p->seconds))
+		return p->bound;
+	r->known = (uint32_t)p->known;
+	r->tier = (uint8_t)p->tier;
+	r->work = (uint8_t)p->work;
+	before = p->published && r->flags & GW_LAUNCH_GRAPH;
+	r->flags |= (before ? 0 : GW_LAUNCH_LATE) | (p->multimodal ? GW_LAUNCH_MULTIMODAL : 0);
+	return p->bound;
 }
 
 static void predict_from_call(struct gw_record_launch *r)
@@ -234,7 +250,7 @@ static void kernel_event(struct gw_thread *t, struct gw_event *e)
 		gw_count(GW_COUNTER_table_full, 1);
 	if (e->flags & GW_EVENT_ARGUMENTS)
 		gw_arguments_arrived(t, r.config);
-	gw_analysis_want(r.config);
+	gw_analysis_launched(r.config);
 	if (e->flags & GW_EVENT_COOPERATIVE)
 		r.flags |= GW_LAUNCH_COOPERATIVE;
 	if (read && isfinite(e->predicted)) {

@@ -250,7 +250,7 @@ static uint32_t config_id(uint32_t kernel, uint32_t slot, uint32_t device, const
 	head = gw_idmap_get(&shape_map, shape);
 	if (c->digest &&
 	    !gw_digests_admit(slot, c->digest,
-	                      head && gw_config_entry(head)->digests[is_provisional(c)]))
+	                      head && gw_config_entry(head)->digests[is_provisional(c)] ? head : 0))
 		return config_id(kernel, slot, device, name, &plain);
 	id = config_new(&config_map, key);
 	if (!id)
@@ -293,6 +293,8 @@ void gw_config_launched(uint32_t id, uint64_t launches)
 			gw_digests_returned(c->slot, c->config.digest);
 		head->latest = id;
 	}
+	if (c->launches < 2 && c->launches + launches > 1 && c->config.digest && head != c)
+		gw_digests_again(c->slot, c->config.digest);
 	c->launches += launches;
 }
 

@@ -38,6 +38,11 @@ void gw_analysis_want(uint32_t config)
 	wanted = config;
 }
 
+void gw_analysis_launched(uint32_t config)
+{
+	wanted = config;
+}
+
 void gw_log_write(enum gw_record_kind kind, void *head, size_t size, const void *tail,
                   size_t tail_size)
 {
