@@ -33,19 +33,34 @@ static uint32_t config_look_up(const struct gw_event *e)
 	return gw_intern_config(e->kernel, gw_launch_device(e), &c);
 }
 
-uint32_t gw_launch_config(const struct gw_event *e, bool *read)
+/* Which one came last after each: programs launch the same in the same order. */
+static uint32_t after[4096], last;
+
+static uint32_t *next(void)
 {
-	/* Which one came last after each: programs launch the same in the same order. */
-	static uint32_t after[4096], last;
-	uint32_t id = gw_cell_id(e->config), *next = &after[last % 4096];
+	return &after[last % (sizeof(after) / sizeof(*after))];
+}
+
+uint32_t gw_launch_likely_config(const struct gw_event *e)
+{
+	const uint32_t id = *next();
+
+	return id && id <= gw_config_count() && same(gw_config_entry(id), e) &&
+	                       same_cluster(gw_config_entry(id), e)
+	               ? id
+	               : 0;
+}
+
+uint32_t gw_launch_config(const struct gw_event *e, uint32_t likely, bool *read)
+{
+	uint32_t id = gw_cell_id(e->config);
 
 	*read = !(e->flags & GW_EVENT_CORRELATED) && id && id <= gw_config_count() &&
-	        same(gw_config_entry(id), e);
-	if (*read)
-		return last = id;
-	*read = e->flags & GW_EVENT_CORRELATED && gw_event_tier(e) != GW_TIER_NONE;
-	if (!*next || *next > gw_config_count() || !same(gw_config_entry(*next), e) ||
-	    !same_cluster(gw_config_entry(*next), e))
-		*next = config_look_up(e);
-	return last = *next;
+	        (id == likely || same(gw_config_entry(id), e));
+	if (!*read) {
+		*read = e->flags & GW_EVENT_CORRELATED && gw_event_tier(e) != GW_TIER_NONE;
+		id = likely ? likely : config_look_up(e);
+	}
+	*next() = id;
+	return last = id;
 }

@@ -31,14 +31,6 @@
 static struct gw_predictor_set *fleet;
 static struct gw_score score;
 
-/* The last predictions: between windows a configuration's stays as it is. */
-enum { PREDICTED = 256 };
-static struct predicted {
-	uint32_t config, known;
-	uint64_t changes;
-	struct gw_prediction p;
-} predicted[PREDICTED];
-
 static void joined(struct gw_record_launch *r, const struct gw_activity *a, double seconds);
 static void unmatched(struct gw_record_launch *r);
 static void orphan(const struct gw_activity *a);
@@ -50,9 +42,9 @@ bool gw_launches_start(void)
 
 	gw_join_start(&sink);
 	memset(&score, 0, sizeof(score));
-	memset(predicted, 0xff, sizeof(predicted)); /* none is of such a configuration */
 	gw_beside_start();
 	gw_configure_start();
+	gw_launch_read_start();
 	gw_launch_graph_start();
 	gw_unpaired_start();
 	gw_graph_sums_start();
@@ -121,28 +113,21 @@ static uint64_t known_at(uint32_t known)
  */
 enum gw_bound gw_launch_predict(struct gw_record_launch *r)
 {
-	struct predicted *last = &predicted[r->config % PREDICTED];
-	const struct gw_prediction *p = &last->p;
-	const uint64_t changes = gw_predictor_set_changes(fleet);
+	struct gw_prediction p;
 	bool before;
 
-	if (last->config != r->config || last->known != r->known || last->changes != changes) {
-		last->config = r->config;
-		last->known = r->known;
-		last->changes = changes;
-		gw_predictor_set_predict(fleet, r->config, known_at(r->known), &last->p);
-	}
-	r->predicted = (float)(p->seconds * 1e9);
-	r->low = (float)(p->low * 1e9);
-	r->high = (float)(p->high * 1e9);
-	if (!isfinite(p->seconds))
-		return p->bound;
-	r->known = (uint32_t)p->known;
-	r->tier = (uint8_t)p->tier;
-	r->work = (uint8_t)p->work;
-	before = p->published && r->flags & GW_LAUNCH_GRAPH;
-	r->flags |= (before ? 0 : GW_LAUNCH_LATE) | (p->multimodal ? GW_LAUNCH_MULTIMODAL : 0);
-	return p->bound;
+	gw_predictor_set_predict(fleet, r->config, known_at(r->known), &p);
+	r->predicted = (float)(p.seconds * 1e9);
+	r->low = (float)(p.low * 1e9);
+	r->high = (float)(p.high * 1e9);
+	if (!isfinite(p.seconds))
+		return p.bound;
+	r->known = (uint32_t)p.known;
+	r->tier = (uint8_t)p.tier;
+	r->work = (uint8_t)p.work;
+	before = p.published && r->flags & GW_LAUNCH_GRAPH;
+	r->flags |= (before ? 0 : GW_LAUNCH_LATE) | (p.multimodal ? GW_LAUNCH_MULTIMODAL : 0);
+	return p.bound;
 }
 
 static void predict_from_call(struct gw_record_launch *r)
@@ -239,12 +224,13 @@ struct gw_record_launch gw_launch_record(struct gw_thread *t, const struct gw_ev
 
 static void kernel_event(struct gw_thread *t, struct gw_event *e)
 {
+	const uint32_t likely = gw_launch_likely_config(e);
 	struct gw_record_launch r;
 	bool read;
 
-	gw_launch_read(e);
+	gw_launch_read(e, likely);
 	r = gw_launch_record(t, e);
-	r.config = gw_launch_config(e, &read);
+	r.config = gw_launch_config(e, likely, &read);
 	gw_configure_new(fleet);
 	if (!r.config || (!e->stream && !(e->flags & GW_EVENT_LATE)))
 		gw_count(GW_COUNTER_table_full, 1);

@@ -55,8 +55,13 @@ void gw_log_write(enum gw_record_kind kind, void *head, size_t size, const void 
 		other_count++;
 }
 
-void gw_launch_read(struct gw_event *e)
+void gw_launch_read_start(void)
 {
+}
+
+void gw_launch_read(struct gw_event *e, uint32_t config)
+{
+	(void)config;
 	(void)e;
 }
 
