@@ -111,27 +111,41 @@ bool gw_digests_alike(uint32_t slot, const struct gw_arguments *a, const struct 
 	return gw_digests_fit(slot, a, plan ? gw_digest_of_buffer(plan, b->bytes, b->size) : 0);
 }
 
-/* Whether a word is equal in most launches that came once, of the shape of @p head. */
-static bool mostly_equal(const struct gw_digest_word *w, uint32_t head, uint32_t end)
+/* A configuration of kernel @p slot that was launched but once, with @p size bytes of arguments. */
+static const struct gw_config_entry *lone(uint32_t id, uint32_t slot, uint32_t size)
 {
-	const unsigned char *before = NULL, *now;
+	const struct gw_config_entry *c = gw_config_entry(id);
+
+	return id <= gw_config_count() && c->slot == slot && c->launches < 2 && c->arguments &&
+	                       c->arguments->size >= size
+	               ? c
+	               : NULL;
+}
+
+/* Whether a word is equal in most of these and the next one of their shape, where that is near. */
+static bool mostly_equal(const struct gw_digest_word *w, uint32_t slot, uint32_t size)
+{
+	const struct gw_config_entry *a, *b;
 	int more = 0;
 
-	for (uint32_t id = head; id <= gw_config_count(); id++) {
-		const struct gw_config_entry *c = gw_config_entry(id);
-
-		if (c->head != head || c->launches > 1 || !c->arguments || c->arguments->size < end)
-			continue;
-		now = c->arguments->bytes + w->offset;
-		if (before)
-			more += memcmp(before, now, w->size) ? -1 : 1;
-		before = now;
+	for (uint32_t id = 1; id <= gw_config_count(); id++) {
+		a = lone(id, slot, size);
+		for (uint32_t n = 1; a && n <= GW_DIGESTS_AT_A_TIME; n++) {
+			b = lone(id + n, slot, size);
+			if (!b || b->head != a->head)
+				continue;
+			more += memcmp(a->arguments->bytes + w->offset,
+			               b->arguments->bytes + w->offset, w->size)
+			                ? -1
+			                : 1;
+			break;
+		}
 	}
 	return more > 0;
 }
 
 /* Leave such words alone in a layout. False: that is all of them, or none. */
-static bool narrow(uint32_t slot, uint32_t head)
+static bool narrow(uint32_t slot)
 {
 	const struct gw_digest_plan *was = plan_of(slot);
 	struct gw_digest_plan *plan = was ? gw_shared_keep(sizeof(*plan)) : NULL;
@@ -140,7 +154,7 @@ static bool narrow(uint32_t slot, uint32_t head)
 		return false;
 	*plan = (struct gw_digest_plan){.end = was->end};
 	for (uint32_t i = 0; i < was->count; i++) {
-		if (!mostly_equal(&was->word[i], head, was->end))
+		if (!mostly_equal(&was->word[i], slot, was->end))
 			continue;
 		plan->word[plan->count++] = was->word[i];
 		plan->fours = i < was->fours ? plan->count : plan->fours;
@@ -187,15 +201,15 @@ static bool repeat(struct hashes *h)
 	return enough && h->once < GW_DIGESTS_ONCE;
 }
 
-bool gw_digests_admit(uint32_t slot, uint32_t digest, uint32_t head)
+bool gw_digests_admit(uint32_t slot, uint32_t digest, bool further)
 {
 	bool provisional = is_provisional(digest);
 	struct hashes *h = hashes_of(slot, digest);
 	uint16_t most = provisional ? GW_DIGESTS_PROVISIONAL : GW_DIGESTS_MOST;
 
 	/* The second half of the table is for configurations as such. */
-	if (gw_config_count() >= GW_CONFIGS_MAX / 2 || (head && h->all == most) ||
-	    (head && !repeat(h) && (provisional || !narrow(slot, head)))) {
+	if (gw_config_count() >= GW_CONFIGS_MAX / 2 || (further && h->all == most) ||
+	    (further && !repeat(h) && (provisional || !narrow(slot)))) {
 		if (provisional)
 			take_provisional_back(slot);
 		else
@@ -203,7 +217,7 @@ bool gw_digests_admit(uint32_t slot, uint32_t digest, uint32_t head)
 	}
 	if (provisional ? kernels[slot].provisional_taken_back : kernels[slot].state == TAKEN_BACK)
 		return false;
-	if (head) {
+	if (further) {
 		h->all++;
 		h->further++;
 		h->once++;

@@ -43,11 +43,11 @@ bool gw_digests_fit(uint32_t slot, const struct gw_arguments *arguments, uint32_
 bool gw_digests_alike(uint32_t slot, const struct gw_arguments *a, const struct gw_arguments *b);
 
 /**
- * Whether kernel @p slot may get a configuration with the argument hash @p digest. @p head: the
- * first configuration of its shape, if one has another hash of the same kind (provisional or not),
- * else 0. If not, that kind's layout is withdrawn, and the launch counts as one without a hash.
+ * Whether kernel @p slot may get a configuration with the argument hash @p digest. @p further:
+ * there is one of the same shape with another hash, of the same kind (provisional or not). If not,
+ * that kind's layout is withdrawn, and the launch counts as one without a hash.
  */
-bool gw_digests_admit(uint32_t slot, uint32_t digest, uint32_t head);
+bool gw_digests_admit(uint32_t slot, uint32_t digest, bool further);
 
 /** A launch of kernel @p slot had the hash @p digest, which is neither new nor that of the launch
  * before. */

@@ -250,7 +250,7 @@ static uint32_t config_id(uint32_t kernel, uint32_t slot, uint32_t device, const
 	head = gw_idmap_get(&shape_map, shape);
 	if (c->digest &&
 	    !gw_digests_admit(slot, c->digest,
-	                      head && gw_config_entry(head)->digests[is_provisional(c)] ? head : 0))
+	                      head && gw_config_entry(head)->digests[is_provisional(c)]))
 		return config_id(kernel, slot, device, name, &plain);
 	id = config_new(&config_map, key);
 	if (!id)
