@@ -75,16 +75,19 @@ TEST(the_readme_shows_what_an_example_printed)
 	        0);
 }
 
-/* Reports do, and diff and whatif, which name kernels as the report does. */
+/* Reports do, and diff and whatif, which name kernels as the report does, score and replay. */
 TEST(runs_of_long_names_fit_the_terminal)
 {
-	static const char *const commands[] = {
-	        "report", "diff graphs.gwl.zst",
-	        "whatif --device=../../calib/profiles/h100-sxm.json"};
+	static const char *const commands[] = {"report",
+	                                       "diff graphs.gwl.zst",
+	                                       "whatif --device=../../calib/profiles/h100-sxm.json",
+	                                       "report --by=config workloads.gwl.zst",
+	                                       "score --models --by=configuration",
+	                                       "replay --hide-times=kernel"};
 
-	if (!recorded("train") || !recorded("graphs"))
+	if (!recorded("train") || !recorded("graphs") || !recorded("workloads"))
 		skip();
-	for (unsigned width = 60; width <= 80; width += 10)
+	for (unsigned width = 60; width <= 80; width += 4)
 		for (size_t i = 0; i < sizeof(commands) / sizeof(*commands); i++) {
 			shell("cd " RECORDED " && COLUMNS=%u $PREFIX/bin/gpuwatch %s train.gwl.zst "
 			      "> $OLDPWD/%zu.txt; LC_ALL=C.UTF-8 wc -L < $OLDPWD/%zu.txt",
