@@ -97,6 +97,15 @@ TEST(runs_of_long_names_fit_the_terminal)
 	assert_int_equal(shell("grep -l '^void\\|at::native' 2.txt"), 1);
 }
 
+/* They were made when the library got to the launches. */
+TEST(rows_of_a_training_run_are_compared_with_what_was_predicted)
+{
+	if (!recorded("train"))
+		skip();
+	assert_int_equal(shell(GPUWATCH "diff --against-prediction " RECORDED "/train.gwl.zst"), 1);
+	shell_says("56 rows: 2 slower, 0 faster, 26 same, 28 not predicted");
+}
+
 /* The golden files are what predictions are worth now: a change of the predictor shows here. */
 TEST(each_scores_as_reviewed)
 {
