@@ -181,12 +181,13 @@ bool gw_live_stream_at(const struct gw_live_file *f, uint32_t slot, struct gw_li
 	return id && __atomic_load_n(&s->id, __ATOMIC_RELAXED) == id && out->id == id;
 }
 
-const struct gw_live_kernel *gw_live_kernel_in(const struct gw_live_file *f, uint32_t slot)
+const struct gw_live_kernel *gw_live_kernel_from(const struct gw_live_file *f, uint32_t slot,
+                                                 uint64_t *from)
 {
 	const struct gw_live_kernel *k;
 	uint32_t length;
 
-	for (uint64_t at = 0; at + sizeof(*k) <= GW_LIVE_KERNELS; at += length) {
+	for (uint64_t at = *from; at + sizeof(*k) <= GW_LIVE_KERNELS; at += length) {
 		k = (const void *)(f->data + f->head->kernels.offset + at);
 		/* Pair with the releases in gw_live_kernel() of the writer (preload/live/live.c).
 		 */
@@ -194,8 +195,15 @@ const struct gw_live_kernel *gw_live_kernel_in(const struct gw_live_file *f, uin
 		if (length < sizeof(*k) || length % 8 || length > GW_LIVE_KERNELS - at)
 			return NULL;
 		if (__atomic_load_n(&k->slot, __ATOMIC_ACQUIRE) == slot &&
-		    memchr(k->name, 0, length - sizeof(*k)))
+		    memchr(k->name, 0, length - sizeof(*k))) {
+			*from = at;
 			return k;
+		}
 	}
 	return NULL;
+}
+
+const struct gw_live_kernel *gw_live_kernel_in(const struct gw_live_file *f, uint32_t slot)
+{
+	return gw_live_kernel_from(f, slot, &(uint64_t){0});
 }

@@ -65,5 +65,8 @@ void gw_live_print(const struct gw_live_file *file, const char *path);
 
 /** The kernel in a slot; NULL when its name did not get there. */
 const struct gw_live_kernel *gw_live_kernel_in(const struct gw_live_file *file, uint32_t slot);
+/** The same, of the kernels from @p from on: 0, or where another was found. */
+const struct gw_live_kernel *gw_live_kernel_from(const struct gw_live_file *file, uint32_t slot,
+                                                 uint64_t *from);
 
 #endif

@@ -295,12 +295,15 @@ static void open_segment(struct top_source *s, struct segment *g)
 }
 
 /* The name of a kernel in memory of ours; NULL: not there yet. */
-static const char *kernel_name(const struct gw_live_file *f, uint32_t slot)
+static const char *kernel_name(const struct gw_live_file *f, uint32_t slot, uint64_t *near)
 {
 	static char name[NAME_MOST];
-	const struct gw_live_kernel *k = slot ? gw_live_kernel_in(f, slot) : NULL;
+	const struct gw_live_kernel *k = slot ? gw_live_kernel_from(f, slot, near) : NULL;
 	size_t left;
 
+	/* Kernels stand in the order of their first launches, as configurations do. */
+	if (!k && slot)
+		k = gw_live_kernel_in(f, slot);
 	if (!k)
 		return NULL;
 	left = f->size - (size_t)((const unsigned char *)k->name - f->data);
@@ -315,6 +318,7 @@ static void read_configs(struct reading *r)
 {
 	const struct gw_live_file *f = &r->segment->file;
 	struct gw_live_config c;
+	uint64_t near = 0;
 
 	for (uint32_t at = 0, free_ones = 0;
 	     at < r->segment->sequences && free_ones < GW_LIVE_FREE_MOST; at++) {
@@ -331,7 +335,7 @@ static void read_configs(struct reading *r)
 			free_ones = 0;
 			r->segment->sequence[at] = c.sequence;
 			top_config_is(r->model, r->process, at, &c,
-			              first || unnamed ? kernel_name(f, c.kernel) : NULL);
+			              first || unnamed ? kernel_name(f, c.kernel, &near) : NULL);
 		}
 	}
 }

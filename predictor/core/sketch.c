@@ -203,7 +203,7 @@ double gw_sketch_quantile(const struct gw_sketch *s, double share)
 
 bool gw_sketch_valid(const struct gw_sketch *s)
 {
-	const int32_t widest = gw_sketch_index(GW_SKETCH_MOST) + GW_SKETCH_BUCKETS;
+	const int32_t widest = GW_SKETCH_INDEX_MOST + GW_SKETCH_BUCKETS;
 
 	return s->schema <= GW_SKETCH_SCHEMA && s->schema >= GW_SKETCH_SCHEMA_LEAST &&
 	       s->first >= -widest && s->first <= widest && s->zero <= s->count &&
