@@ -413,7 +413,7 @@ static struct shift shift_from_prediction(const struct diff_side *s)
 	struct shift shift = {NAN, NAN, NAN, NAN};
 	double median, off, reach;
 
-	if (!s->predicted || !s->count)
+	if (!(s->predicted > 0) || !s->count)
 		return shift;
 	for (size_t i = 0; i < s->count; i++)
 		gw_quantile_add(&times, (double)s->times[i]);
