@@ -507,6 +507,8 @@ TEST(a_span_of_a_log_is_reported)
 	assert_int_equal(shell(REPORT "--until=1999-01-01T00:00:00Z plain.gwl"), 1);
 	shell_says("no launch in that span");
 	assert_int_equal(shell(REPORT "--last=9000d plain.gwl"), 0);
+	assert_int_equal(shell("$PREFIX/bin/gpuwatch whatif --device=A100 --last=5 plain.gwl"), 2);
+	shell_says("whatif: --last=5 is no span of time");
 }
 
 int main(void)
