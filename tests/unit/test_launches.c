@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From events to records of launches, with a predictor and a log of the test's own. */
 #include "preload/join/join.h"
+#include "preload/join/unpaired.h"
 #include "preload/launch/collectives.h"
 #include "preload/runtime/degrade.h"
 #include "preload/worker/launches.h"
@@ -546,6 +547,18 @@ TEST_WITH(a_node_is_predicted_before_the_launch_by_what_stood_published, start, 
 	assert_true(launches[0].flags & GW_LAUNCH_LATE);
 	assert_false(launches[1].flags & GW_LAUNCH_LATE);
 	free(gw_hot.shared->graph_slots[5].nodes);
+}
+
+/* Lost records of an hour, at a million launches a second, are more than there is room to count. */
+TEST_WITH(launches_without_records_stay_so_beyond_31_bits, start, NULL)
+{
+	int32_t *unpaired = gw_config_entry(0)->unpaired;
+
+	unpaired[0] = INT32_MAX;
+	assert_true(gw_unpaired_launch(0, false));
+	assert_int_equal(unpaired[0], INT32_MAX);
+	assert_false(gw_unpaired_record(0, false, 1));
+	unpaired[0] = 0;
 }
 
 TEST_WITH(launches_go_to_sums_once_the_log_is_full, start, NULL)
