@@ -171,6 +171,10 @@ void top_config_is(struct top_model *m, struct top_process *p, size_t at,
 	struct top_brief *brief;
 	bool known;
 
+	/* A kernel has a row, and one more from before its name came; one that changes is hostile.
+	 */
+	if (p->rows > 2 * p->configs + 2)
+		return;
 	p->config = gw_grow(p->config, &p->config_room, at + 1, sizeof(*p->config));
 	p->brief = gw_grow(p->brief, &p->brief_room, at + 1, sizeof(*p->brief));
 	p->changed = gw_grow(p->changed, &p->change_room, p->changes + 1, sizeof(*p->changed));

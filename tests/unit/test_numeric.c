@@ -311,6 +311,22 @@ TEST(damaged_ones_are_refused)
 	DAMAGED(high, INFINITY);
 }
 
+TEST(one_with_values_that_none_holds_is_refused)
+{
+	struct gw_sketch s = {0}, wide;
+
+	gw_sketch_add(&s, GW_SKETCH_LEAST, 1);
+	gw_sketch_add(&s, GW_SKETCH_MOST, 1);
+	assert_true(gw_sketch_valid(&s));
+	wide = s;
+	wide.first += GW_SKETCH_BUCKETS;
+	assert_false(gw_sketch_valid(&wide));
+	wide.first = s.first - GW_SKETCH_BUCKETS;
+	assert_false(gw_sketch_valid(&wide));
+	gw_sketch_merge(&s, &s);
+	assert_true(gw_sketch_valid(&s));
+}
+
 /* The same counts up to powers of 4, where buckets of all schemas end. */
 static void assert_same_buckets(struct gw_sketch a, struct gw_sketch b)
 {
