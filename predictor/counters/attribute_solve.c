@@ -307,3 +307,101 @@ float gw_counted_confidence(double error)
 {
 	return error >= 0 ? (float)(1 / (1 + 10 * error)) : 0;
 }
+
+/* ---- when it ran ---------------------------------------------------------------------------- */
+
+enum { COARSE_NS = 2000, FINE_NS = 500 };
+
+/* What each configuration counts in a ns, from some samples. */
+struct rates {
+	unsigned count;
+	uint32_t config[N];
+	double gram[N * N], rhs[N], square;
+};
+
+static unsigned place_of(struct rates *r, uint32_t config)
+{
+	unsigned i = 0;
+
+	while (i < r->count && r->config[i] != config)
+		i++;
+	if (i == r->count && i < N)
+		r->config[r->count++] = config;
+	return i;
+}
+
+/* Add sample @p s to the equations, with runs from @p run on that began @p by later. */
+static void add_sample(struct rates *r, const struct gw_sample *s, unsigned metric,
+                       const struct gw_interval *run, const struct gw_interval *end, uint64_t by)
+{
+	double ns[N] = {0};
+
+	for (; run < end && run->start + by < s->end; run++) {
+		const uint64_t from = run->start + by > s->begin ? run->start + by : s->begin,
+		               to = run->end + by < s->end ? run->end + by : s->end;
+
+		if (to > from)
+			ns[place_of(r, run->config)] += (double)(to - from);
+	}
+	for (unsigned i = 0; i < r->count; i++) {
+		for (unsigned j = 0; ns[i] > 0 && j < r->count; j++)
+			r->gram[i * r->count + j] += ns[i] * ns[j];
+		r->rhs[i] += ns[i] * s->value[metric];
+	}
+	r->square += s->value[metric] * s->value[metric];
+}
+
+/* What is left unexplained if they ran @p by later. */
+static double left_by(struct rates *r, const struct gw_sample *s, const struct gw_sample *end,
+                      unsigned metric, const struct gw_interval *run,
+                      const struct gw_interval *run_end, uint64_t by)
+{
+	double x[N], left;
+
+	memset(r->gram, 0, sizeof(r->gram));
+	memset(r->rhs, 0, sizeof(r->rhs));
+	r->square = 0;
+	for (; s < end; s++) {
+		while (run < run_end && run->end + by <= s->begin)
+			run++;
+		add_sample(r, s, metric, run, run_end, by);
+	}
+	if (!gw_nnls(r->count, r->gram, r->rhs, x, NULL))
+		return INFINITY;
+	left = r->square;
+	for (unsigned i = 0; i < r->count; i++)
+		left -= x[i] * r->rhs[i];
+	return left;
+}
+
+uint64_t gw_attribution_shift(const struct gw_sample *samples, size_t count, unsigned metric,
+                              const struct gw_interval *runs, size_t run_count, uint64_t most)
+{
+	const struct gw_sample *s = samples + gw_samples_own(samples, count),
+	                       *end = samples + count;
+	struct rates *r = run_count ? calloc(1, sizeof(*r)) : NULL;
+	uint64_t best = UINT64_MAX, from = 0, to = most;
+	double least = INFINITY;
+
+	for (size_t i = 0; r && i < run_count; i++)
+		if (place_of(r, runs[i].config) == N)
+			s = end;
+	/* The same samples whatever the shift: those that it moves no end of what is known into. */
+	while (r && s < end && s->begin < runs[0].start + most)
+		s++;
+	while (r && end > s && end[-1].end > runs[run_count - 1].end)
+		end--;
+	for (uint64_t step = COARSE_NS; r && s < end && step >= FINE_NS; step /= 4) {
+		for (uint64_t by = from; by <= to; by += step) {
+			const double left =
+			        left_by(r, s, end, metric, runs, runs + run_count, by);
+
+			best = left < least ? by : best;
+			least = left < least ? left : least;
+		}
+		from = best > COARSE_NS && best != UINT64_MAX ? best - COARSE_NS : 0;
+		to = best != UINT64_MAX && best + COARSE_NS < most ? best + COARSE_NS : most;
+	}
+	free(r);
+	return best;
+}

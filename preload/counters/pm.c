@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/counters/pm.h"
 
+#include "preload/counters/counter_attribution.h"
 #include "preload/cupti/activity.h"
 #include "preload/cupti/attach.h"
 #include "preload/cupti/other_profiler.h"
@@ -31,8 +32,9 @@ enum {
 	SESSION_MS = 600,    /* … for one, at least (both on an H200) */
 	SESSION_WINDOWS = 8, /* of one set in a row: as expensive as configuring it; … */
 	FIRST_WINDOWS = 16,  /* … of the first set, where answers are missing */
-	WATCH_WINDOWS = 32,  /* in mode watch: one in each window of activity records */
-	RECORDS_MS = 5000,   /* that a session waits for one of those */
+	WATCH_WINDOWS = 16,  /* in mode watch: one in each window of records or event pairs */
+	RECORDS_MS = 10000,  /* that a session waits for one of those */
+	PAIRS_FIRST = 32,    /* launches that pairs timed: kernels of this program do end */
 	GAP_MS = 15,         /* between them, and … */
 	GAP_ANSWERS_MS = 5,  /* … where answers are missing */
 	BEHIND_MS = 1000,    /* that the worker is waited for */
@@ -55,6 +57,7 @@ static struct {
 	_Atomic int placed;          /* a launch showed which GPU that is */
 	_Atomic uint64_t first_ns;   /* when the first launch was seen, 0: there was none yet: from
 	                                then on budget is earned */
+	_Atomic int waits;           /* the thread waits for a window of records or pairs */
 	_Atomic uint64_t records_ns; /* since when launches have records, 0: they have none */
 	_Atomic uint64_t lag_ns;     /* by which kernels start after their launch was called */
 } pm;
@@ -165,6 +168,8 @@ void gw_pm_finish(uint64_t deadline)
 void gw_pm_records_begin(void)
 {
 	atomic_store(&pm.paused, 0);
+	if (atomic_load(&gw_hot.exact))
+		gw_counter_attribution_exact();
 	seen.opened_ns = gw_wall_ns();
 	atomic_store(&pm.records_ns, gw_steady_ns());
 	if (atomic_load(&pm.running))
@@ -174,9 +179,9 @@ void gw_pm_records_begin(void)
 void gw_pm_records_end(void)
 {
 	atomic_store(&pm.records_ns, 0);
+	gw_counter_attribution_exact_end();
 	/* A tool that comes later finds us held (cupti/windows.c), and has this called again. */
-	if (gw_options_watch() && (gw_attach_stays() || gw_injection_active()) &&
-	    !gw_other_profiler_busy())
+	if (gw_options_watch() && !gw_other_profiler_busy())
 		return;
 	atomic_store(&pm.paused, 1);
 	if (!atomic_load(&pm.running))
@@ -275,8 +280,8 @@ static uint64_t records_anew(void)
 }
 
 /*
- * In mode watch: until kernels run that have records, those launched in a window of activity
- * records, behind what was queued when it was opened. False: there was no such window for long.
+ * In mode watch: until kernels run that have records or event pairs, those launched in a window,
+ * behind what was queued when it was opened. False: there was no such window for long.
  */
 static bool wait_for_records(void)
 {
@@ -284,8 +289,10 @@ static bool wait_for_records(void)
 	uint64_t now, start, since = 0;
 
 	pthread_mutex_lock(&pm.lock);
+	atomic_store(&pm.waits, 1);
 	while (!leaving() && !(since = records_anew()) && wait_until(until))
 		;
+	atomic_store(&pm.waits, 0);
 	pthread_mutex_unlock(&pm.lock);
 	if (!since || leaving())
 		return false;
@@ -530,6 +537,7 @@ void gw_pm_start(void)
 
 void gw_pm_tick(uint64_t now_ns, uint32_t launches)
 {
+	char missing[256];
 	const char *why;
 	const uint64_t first = atomic_load(&pm.first_ns);
 
@@ -540,12 +548,14 @@ void gw_pm_tick(uint64_t now_ns, uint32_t launches)
 		atomic_store(&pm.first_ns, now_ns);
 	if (launches && atomic_load(&pm.at_rest))
 		wake();
-	if (seen.decided || !gw_options_sample() || !gw_activity_on())
+	if (seen.decided || !gw_options_sample() ||
+	    !(gw_activity_on() || atomic_load(&pm.records_ns)))
 		return;
 	if (!launches && !first && gw_pm_against(atomic_load(&pm.device)))
 		return; /* said with the first launch */
 	seen.decided = true;
-	why = gw_pm_against(atomic_load(&pm.device));
+	why = gw_cupti_open(missing, sizeof(missing)) ? gw_pm_against(atomic_load(&pm.device))
+	                                              : missing;
 	if (why) {
 		gw_degrade(GW_DEGRADED_COUNTERS, "no counters: %s", why);
 		return;
@@ -560,6 +570,23 @@ bool gw_pm_sampling(void)
 	return atomic_load_explicit(&pm.running, memory_order_relaxed) != 0;
 }
 
+enum gw_sampler gw_pm_sampler(void)
+{
+	const uint64_t timed = atomic_load(&gw_counters[GW_COUNTER_events_timed]) +
+	                       atomic_load(&gw_counters[GW_COUNTER_graphs_timed]);
+	const bool running = atomic_load(&pm.running);
+
+	if (!gw_options_sample() || stopping() || (seen.decided && !running))
+		return GW_SAMPLER_NONE;
+	if (!running && timed < PAIRS_FIRST)
+		return GW_SAMPLER_NONE;
+	if (!running || atomic_load(&pm.paused))
+		return GW_SAMPLER_START;
+	if (gw_pm_window_in(GW_PM_OPEN))
+		return GW_SAMPLER_SAMPLES;
+	return atomic_load(&pm.waits) ? GW_SAMPLER_WAITS : GW_SAMPLER_RESTS;
+}
+
 void gw_pm_over(void)
 {
 	const uint64_t first = atomic_load(&pm.first_ns);
@@ -567,7 +594,7 @@ void gw_pm_over(void)
 	if (!gw_options_sample() || gw_sandboxed() || gw_pm_sampled() ||
 	    (seen.decided && gw_pm_against(atomic_load(&pm.device))))
 		return;
-	if (!gw_activity_on() && !(gw_options_watch() && gw_attach_count()))
+	if (!gw_activity_on() && !gw_options_watch())
 		gw_degrade_asked(GW_DEGRADED_COUNTERS,
 		                 "no counters: kernels have no activity records");
 	else if (atomic_load(&gw_counters[GW_COUNTER_pm_turns_waited]))

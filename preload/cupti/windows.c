@@ -24,6 +24,7 @@
 static const uint64_t FIRST_NS = 40 * MS;  /* what a window is taken to cost before the first */
 static const uint64_t MEASURE_NS = 5 * MS; /* how long one measures, and … */
 static const uint64_t MEASURE_MAX_NS = 100 * MS; /* … where launches are rare */
+static const uint64_t EXACT_NS = 7 * MS;   /* for how long every launch has its pair */
 static const uint64_t QUIET_NS = 250 * MS;   /* without a launch: the program does something else */
 static const uint64_t FLUSH_NS = 10 * MS;    /* between asking for a window's records */
 static const uint64_t SETTLE_NS = 2 * MS;    /* for launch calls that are under way */
@@ -59,6 +60,7 @@ static struct {
 	uint64_t launching;          /* in this one until now */
 	uint64_t retry;              /* pause after the next attempt that fails */
 	bool by_events;              /* the open one times by event pairs */
+	uint32_t exact;              /* windows with one around every launch, so far */
 	bool useless;                /* windows do without libcupti */
 	bool put_off;                /* counted for the one that is due */
 	bool stopped;                /* ending: recording has been switched off */
@@ -120,10 +122,16 @@ static void taken(void)
 	           watching() ? "not timed" : "timed by sampled events");
 }
 
-/* Done with libcupti, but for what stays between windows: buffers of ours may be in it. */
+/* Buffers of ours may be in libcupti between windows, or the counters' thread. */
+static bool stays(void)
+{
+	return gw_attach_stays() || (watching() && calls->sampler() >= GW_SAMPLER_RESTS);
+}
+
+/* Done with libcupti, but for what stays between windows. */
 static void release(void)
 {
-	atomic_store(&held, gw_attach_stays());
+	atomic_store(&held, stays());
 }
 
 /* Dekker handshake with gives_way() of other_profiler.c (tool.calls): flag first, seq_cst. */
@@ -231,6 +239,32 @@ static enum gw_attach_as way(void)
 	return watching() && !gw_injection_active() ? GW_ATTACH_WINDOW : GW_ATTACH_IDS;
 }
 
+/*
+ * Counters are sampled where kernels have no records, too: PM sampling needs nothing attached. What
+ * runs meanwhile is known by a pair of events around every launch, for some milliseconds.
+ */
+static void begin_sampling(void)
+{
+	const enum gw_sampler s = calls->sampler();
+
+	if ((s != GW_SAMPLER_START && s != GW_SAMPLER_WAITS) || !hold())
+		return;
+	if (s == GW_SAMPLER_WAITS) {
+		window.exact += window.exact + 1 ? 1 : 2;
+		atomic_store(&gw_hot.exact, window.exact);
+	}
+	calls->opened();
+}
+
+/* Every launch had its pair for long enough: what is read of them comes with further launches. */
+static void end_exact(uint64_t now)
+{
+	if (!atomic_load(&gw_hot.exact) || now < window.opened + EXACT_NS)
+		return;
+	atomic_store(&gw_hot.exact, 0);
+	window.due = now + MEASURE_NS;
+}
+
 /* Without libcupti a window of mode watch has event pairs; mode audit has them always. */
 static void open_window(uint64_t now)
 {
@@ -252,6 +286,7 @@ static void open_window(uint64_t now)
 		return;
 	} else {
 		gw_window_cost_events(0); /* what was timed in mode audit is not this window's */
+		begin_sampling();
 		time_by_events();
 	}
 	if (watching() && gw_injection_active())
@@ -278,9 +313,12 @@ static void end_window(uint64_t now)
 	window.ended = window.off = now;
 	window.flushed = 0;
 	window.state = ENDING;
-	if (window.by_events)
+	atomic_store(&gw_hot.exact, 0);
+	if (window.by_events) {
 		atomic_store(&gw_hot.events, 0);
-	else {
+		if (watching())
+			calls->ending();
+	} else {
 		calls->ending(); /* another tool may come next, and counters are one's only */
 		gw_attach_settle();
 		gw_activity_settle();
@@ -358,6 +396,8 @@ static bool measured_enough(uint64_t now)
 	bool met =
 	        window.by_events || window.as == GW_ATTACH_WINDOW ? !window.debt : gw_attach_met();
 
+	if (window.by_events) /* counters are sampled as the launches run that it timed */
+		met &= !atomic_load(&gw_hot.exact) && calls->sampler() != GW_SAMPLER_SAMPLES;
 	return (watching() && gw_window_cost_behind()) ||
 	       (now >= window.due && (met || now >= window.opened + MEASURE_MAX_NS));
 }
@@ -457,7 +497,8 @@ bool gw_windows_tick(uint32_t launches, double full)
 	if (window.mode_due)
 		gw_windows_mode();
 	pass(now, launches, full);
-	if (gw_attach_stays() &&
+	end_exact(now);
+	if (stays() &&
 	    (window.state == CLOSED || window.state == NEVER || window.by_events)) {
 		bool other = asked || gw_other_profiler_busy();
 

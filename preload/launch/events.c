@@ -22,9 +22,11 @@
 #include <stdlib.h>
 
 enum {
-	PAIRS = 8,
-	CONTEXTS = 8,   /* that a thread has events in at a time */
+	PAIRS = 64,
+	PAIRS_SAMPLED = 8, /* of these, while one launch in so many is timed */
+	CONTEXTS = 8,      /* that a thread has events in at a time */
 	LEFT_MOST = 64, /* times that a thread leaves its events to a context that lives on */
+	BASES = 64,     /* events that are made as bases, one in a context after another */
 };
 
 /* A thread's events in one context. */
@@ -39,7 +41,11 @@ struct events {
 	struct gw_pair {
 		CUevent begin, end;
 		uint32_t ticket;
-		uint64_t begun, waited; /* ticks: when it began; that the GPU waited for the call */
+		uint32_t exact; /* window in which all launches have one, or 0 */
+		uint16_t stream;
+		/* ticks: before and after the first was recorded; that the GPU waited for the call
+		 */
+		uint64_t asked, begun, waited;
 	} pair[PAIRS];
 };
 
@@ -51,6 +57,15 @@ struct gw_event_pool {
 	struct events *now; /* of the launch under way */
 	struct events of[CONTEXTS];
 };
+
+/* The event that the times of a window of exact pairs count from, recorded by its first launch. */
+static struct {
+	_Atomic uint32_t taken, ready; /* number of the window; taken: a thread is recording it */
+	_Atomic(CUevent) event;
+	_Atomic(CUcontext) context;
+	uint32_t ends, made;
+	_Atomic uint64_t ticks; /* before it was recorded */
+} base;
 
 static CUresult record(CUevent event, CUstream stream, uint32_t pt)
 {
@@ -132,6 +147,58 @@ static CUstreamCaptureMode capture_mode(CUstreamCaptureMode mode)
 	return mode;
 }
 
+static bool base_made(CUcontext context)
+{
+	CUevent event;
+
+	if (base.made && base.context == context && base.ends == gw_context_ends(context))
+		return true;
+	if (base.made == BASES ||
+	    gw_driver.cuEventCreate(&event, CU_EVENT_DEFAULT) != CUDA_SUCCESS)
+		return false;
+	base.made++;
+	base.event = event;
+	base.context = context;
+	base.ends = gw_context_ends(context);
+	return true;
+}
+
+/* Whether window @p exact has its base, in the context of @p p; by the first launch that asks. */
+static bool based(const struct events *p, uint32_t exact, CUstream stream, uint32_t pt)
+{
+	uint32_t before = atomic_load(&base.taken);
+
+	/* Pairs with the store below: the base was recorded. */
+	if (atomic_load_explicit(&base.ready, memory_order_acquire) == exact)
+		return base.context == p->context;
+	if (before == exact || !atomic_compare_exchange_strong(&base.taken, &before, exact) ||
+	    !base_made(p->context))
+		return false;
+	base.ticks = gw_ticks();
+	if (record(base.event, stream, pt) != CUDA_SUCCESS)
+		return false;
+	atomic_store_explicit(&base.ready, exact, memory_order_release);
+	return true;
+}
+
+/* Into @p e when the launch of @p pair began, as far as its window's base is still there. */
+static void place(const struct gw_pair *pair, struct gw_event *e)
+{
+	const uint64_t ticks = base.ticks;
+	float ms = 0;
+
+	e->grid[0] = 0;
+	if (!pair->exact || atomic_load(&base.ready) != pair->exact ||
+	    gw_driver.cuEventElapsedTime(&ms, base.event, pair->begin) != CUDA_SUCCESS ||
+	    atomic_load(&base.taken) != pair->exact || !(ms >= 0))
+		return;
+	e->grid[0] = pair->exact;
+	e->grid[1] = (uint32_t)(ms * 1e6f);
+	e->grid[2] = (uint32_t)(pair->asked - ticks);
+	e->cluster = (uint32_t)ticks;
+	e->shared = (uint32_t)(ticks >> 32);
+}
+
 /* What a pair takes by itself: the least that was read. */
 static void learn_own(struct events *p)
 {
@@ -172,6 +239,8 @@ static void harvest(struct gw_thread *t, struct events *p)
 		e->predicted = ms * 1e6f;
 		e->low = p->own_ns;
 		e->high = (float)pair->waited;
+		e->stream = pair->stream;
+		place(pair, e);
 		e->flags = GW_EVENT_DONE;
 		p->oldest = (p->oldest + 1) % PAIRS;
 		p->busy--;
@@ -209,19 +278,29 @@ static bool due(struct gw_event_pool *p, uint32_t kernels)
 	return true;
 }
 
+static bool begun(struct gw_pair *pair, CUstream stream, uint32_t pt)
+{
+	pair->asked = gw_ticks();
+	if (record(pair->begin, stream, pt) != CUDA_SUCCESS)
+		return false;
+	pair->begun = gw_ticks();
+	return true;
+}
+
 void gw_events_begin(struct gw_call *call, CUstream stream, uint32_t kernels)
 {
+	const uint32_t exact = atomic_load(&gw_hot.exact);
 	struct gw_thread *t = call->thread;
 	struct events *p;
 	int saved = errno;
 	uint64_t came;
-	uint32_t at;
+	uint32_t at, most = exact ? PAIRS : PAIRS_SAMPLED;
 
 	/* A launch within a launch may have come in the midst of what is done here for the outer.
 	 */
 	if (call->how == GW_CALL_INNER)
 		return;
-	if (t->events && !due(t->events, kernels))
+	if (t->events && !exact && !due(t->events, kernels))
 		return;
 	came = gw_ticks();
 	/* To ask an event for its time may invalidate a capture that any thread has under way. */
@@ -235,13 +314,14 @@ void gw_events_begin(struct gw_call *call, CUstream stream, uint32_t kernels)
 	}
 	harvest(t, p);
 	at = (p->oldest + p->busy) % PAIRS;
-	if (p->busy == PAIRS || !pair_ready(p, at) ||
-	    record(p->pair[at].begin, stream, call->pt) != CUDA_SUCCESS) {
+	if (p->busy >= most || !pair_ready(p, at) ||
+	    (exact && !based(p, exact, stream, call->pt)) || !begun(&p->pair[at], stream, call->pt)) {
 		gw_bump(&t->counts.events_skipped, 1);
 		errno = saved;
 		return;
 	}
-	p->pair[at].begun = gw_ticks();
+	p->pair[at].exact = exact;
+	p->pair[at].stream = call->event->stream;
 	gw_bump(&t->counts.pair_ticks, p->pair[at].begun - came);
 	call->stream = stream;
 	call->event->flags |= GW_EVENT_TIMED;

@@ -32,6 +32,23 @@ TEST(counts_are_what_kernels_count)
 	outcome_free(o);
 }
 
+/* Mode watch has no records: what ran is known by a pair of events around every launch. */
+TEST(event_pairs_tell_which_kernels_counted)
+{
+	struct outcome *o = counted("8000", "", "GPUWATCH_MODE=watch", NULL);
+	unsigned off, n = values(0.03, &off);
+
+	assert_logs_are_the_truth(o);
+	assert_int_equal(only_log(o)->counter[GW_COUNTER_joined], 0);
+	assert_int_equal(only_log(o)->degraded >> GW_DEGRADED_COUNTERS & 1, 0);
+	assert_true(only_log(o)->counter[GW_COUNTER_pm_windows] > 10);
+	assert_true(n > 20);
+	assert_int_equal(off, 0);
+	assert_true(knows(100, GW_WORK_inst_executed));  /* 300 us */
+	assert_true(knows(40, GW_WORK_dram_read_bytes)); /* 80 us */
+	outcome_free(o);
+}
+
 /*
  * libcupti 13.0 deadlocks where the sampler switches activity while the worker flushes records and
  * a thread of the program is in a driver call that loads code: an H200 showed it in 2 of 22 runs.
@@ -311,5 +328,6 @@ TEST(no_end_meets_counters_being_set_up)
 
 int main(void)
 {
+	if (getenv("F")) cmocka_set_test_filter(getenv("F"));
 	return tests_run(NULL, NULL);
 }
