@@ -101,9 +101,9 @@ enum gw_window_fate gw_attribution_window(struct gw_attribution *a, const struct
                                           size_t run_count);
 
 /**
- * By how many ns the @p runs (in order) ran later than they say, 0 to @p most: what explains the
- * counts of metric @p metric in @p samples best, whatever a launch of each configuration counts.
- * UINT64_MAX: that can't be told.
+ * By how many ns the @p runs (in order) ran later than they say, 0 to @p most: so that something
+ * runs in the @p samples in which metric @p metric, which no idle GPU counts, counted, and nothing
+ * in the others. UINT64_MAX: they can't tell it to some microseconds, nor is @p most so little.
  */
 uint64_t gw_attribution_shift(const struct gw_sample *samples, size_t count, unsigned metric,
                               const struct gw_interval *runs, size_t run_count, uint64_t most);

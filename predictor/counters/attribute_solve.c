@@ -310,68 +310,38 @@ float gw_counted_confidence(double error)
 
 /* ---- when it ran ---------------------------------------------------------------------------- */
 
-enum { COARSE_NS = 2000, FINE_NS = 500 };
-
-/* What each configuration counts in a ns, from some samples. */
-struct rates {
-	unsigned count;
-	uint32_t config[N];
-	double gram[N * N], rhs[N], square;
+enum {
+	SHIFT_NS = 500,         /* steps in which it is looked for */
+	SHIFT_UNSURE_NS = 20000, /* half of which it may be off */
+	IDLE_PART = 1000,       /* of the most that a sample counts: less is nothing */
 };
 
-static unsigned place_of(struct rates *r, uint32_t config)
+/* For how long the GPU and the runs disagree, if these began @p by later. */
+static uint64_t disagree(const struct gw_sample *s, const struct gw_sample *end, unsigned metric,
+                         double idle, const struct gw_interval *run,
+                         const struct gw_interval *run_end, uint64_t by)
 {
-	unsigned i = 0;
+	uint64_t sum = 0;
 
-	while (i < r->count && r->config[i] != config)
-		i++;
-	if (i == r->count && i < N)
-		r->config[r->count++] = config;
-	return i;
-}
-
-/* Add sample @p s to the equations, with runs from @p run on that began @p by later. */
-static void add_sample(struct rates *r, const struct gw_sample *s, unsigned metric,
-                       const struct gw_interval *run, const struct gw_interval *end, uint64_t by)
-{
-	double ns[N] = {0};
-
-	for (; run < end && run->start + by < s->end; run++) {
-		const uint64_t from = run->start + by > s->begin ? run->start + by : s->begin,
-		               to = run->end + by < s->end ? run->end + by : s->end;
-
-		if (to > from)
-			ns[place_of(r, run->config)] += (double)(to - from);
-	}
-	for (unsigned i = 0; i < r->count; i++) {
-		for (unsigned j = 0; ns[i] > 0 && j < r->count; j++)
-			r->gram[i * r->count + j] += ns[i] * ns[j];
-		r->rhs[i] += ns[i] * s->value[metric];
-	}
-	r->square += s->value[metric] * s->value[metric];
-}
-
-/* What is left unexplained if they ran @p by later. */
-static double left_by(struct rates *r, const struct gw_sample *s, const struct gw_sample *end,
-                      unsigned metric, const struct gw_interval *run,
-                      const struct gw_interval *run_end, uint64_t by)
-{
-	double x[N], left;
-
-	memset(r->gram, 0, sizeof(r->gram));
-	memset(r->rhs, 0, sizeof(r->rhs));
-	r->square = 0;
 	for (; s < end; s++) {
+		uint64_t busy = 0;
+
 		while (run < run_end && run->end + by <= s->begin)
 			run++;
-		add_sample(r, s, metric, run, run_end, by);
+		for (const struct gw_interval *r = run; r < run_end && r->start + by < s->end;
+		     r++) {
+			const uint64_t from =
+			        r->start + by > s->begin ? r->start + by : s->begin;
+			const uint64_t to = r->end + by < s->end ? r->end + by : s->end;
+
+			busy += to > from ? to - from : 0;
+		}
+		if (s->value[metric] <= idle)
+			sum += busy;
+		else
+			sum += busy ? 0 : s->end - s->begin;
 	}
-	if (!gw_nnls(r->count, r->gram, r->rhs, x, NULL))
-		return INFINITY;
-	left = r->square;
-	for (unsigned i = 0; i < r->count; i++)
-		left -= x[i] * r->rhs[i];
-	return left;
+	return sum;
 }
 
 uint64_t gw_attribution_shift(const struct gw_sample *samples, size_t count, unsigned metric,
@@ -379,29 +349,25 @@ uint64_t gw_attribution_shift(const struct gw_sample *samples, size_t count, uns
 {
 	const struct gw_sample *s = samples + gw_samples_own(samples, count),
 	                       *end = samples + count;
-	struct rates *r = run_count ? calloc(1, sizeof(*r)) : NULL;
-	uint64_t best = UINT64_MAX, from = 0, to = most;
-	double least = INFINITY;
+	uint64_t least = UINT64_MAX, first = 0, last = UINT64_MAX;
+	double idle = 0;
 
-	for (size_t i = 0; r && i < run_count; i++)
-		if (place_of(r, runs[i].config) == N)
-			s = end;
-	/* The same samples whatever the shift: those that it moves no end of what is known into. */
-	while (r && s < end && s->begin < runs[0].start + most)
+	if (!run_count)
+		return UINT64_MAX;
+	/* The same samples whatever the shift: those that no end of what is known gets into. */
+	while (s < end && s->begin < runs[0].start + most)
 		s++;
-	while (r && end > s && end[-1].end > runs[run_count - 1].end)
+	while (end > s && end[-1].end > runs[run_count - 1].end)
 		end--;
-	for (uint64_t step = COARSE_NS; r && s < end && step >= FINE_NS; step /= 4) {
-		for (uint64_t by = from; by <= to; by += step) {
-			const double left =
-			        left_by(r, s, end, metric, runs, runs + run_count, by);
+	for (const struct gw_sample *at = s; at < end; at++)
+		idle = fmax(idle, at->value[metric] / IDLE_PART);
+	for (uint64_t by = 0; by <= most; by += SHIFT_NS) {
+		const uint64_t sum =
+		        disagree(s, end, metric, idle, runs, runs + run_count, by);
 
-			best = left < least ? by : best;
-			least = left < least ? left : least;
-		}
-		from = best > COARSE_NS && best != UINT64_MAX ? best - COARSE_NS : 0;
-		to = best != UINT64_MAX && best + COARSE_NS < most ? best + COARSE_NS : most;
+		first = sum < least ? by : first;
+		last = sum <= least ? by : last;
+		least = sum < least ? sum : least;
 	}
-	free(r);
-	return best;
+	return last - first <= SHIFT_UNSURE_NS ? first + (last - first) / 2 : UINT64_MAX;
 }

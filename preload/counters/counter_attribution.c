@@ -24,6 +24,7 @@ enum {
 	SOLVE_MS = 1000, /* at most between solving for the same set, and between looks at what is
 	                    missing: sooner once there are twice the windows */
 	CLOCK_SLACK = 20000, /* ns by which the clocks of samples and records may differ */
+	WALL_SLACK = 5000,   /* … and those of samples and calls (H200: 1 to 2 us) */
 	PAIRS = 512,         /* launches of a window of exact event pairs */
 	LEAST_NS = 500,      /* of a launch, by its pair, else it is not known when it ran */
 	UNSURE_NS = 100000,  /* when they ran: more, and the samples can't show it */
@@ -34,6 +35,9 @@ static const double WORST = 0.25;
 static const float LIMIT_SURE = 0.975F; /* by two standard errors, to one side */
 /* Share of the GPU's time that other processes have from which samples are theirs as well. */
 static const double OTHERS = 0.02;
+
+/* Small before fast, but for what comes with each launch. */
+#define RARE __attribute__((cold))
 
 static const struct {
 	enum gw_work_field field; /* GW_WORK_FIELDS: cycles of the cores */
@@ -70,13 +74,16 @@ static struct set {
 static struct {
 	uint32_t number; /* 0: there is none */
 	uint32_t count;
-	bool over, mixed; /* a launch without a pair came; they are of several streams */
+	bool over;   /* a launch without a pair came */
+	bool mixed;  /* several streams */
+	bool copied; /* the next launch is after a copy or memset */
 	uint16_t stream;
 	uint64_t base;            /* ticks; … */
 	int64_t earliest, latest; /* … the base ran so many ns later */
 	struct pair {
 		uint32_t serial, ticket, config;
 		uint32_t begin, end; /* ns from the base; end 0: not read yet */
+		bool after;          /* a copy or memset */
 	} pair[PAIRS];
 } exact;
 
@@ -144,11 +151,11 @@ void gw_counter_attribution_copy(uint32_t device, uint64_t start_ns, uint64_t en
 
 /* ---- what runs by event pairs --------------------------------------------------------------- */
 
-void gw_counter_attribution_exact(void)
+RARE void gw_counter_attribution_exact(void)
 {
 	exact.number = atomic_load(&gw_hot.exact);
 	exact.count = 0;
-	exact.over = exact.mixed = false;
+	exact.over = exact.mixed = exact.copied = false;
 	exact.earliest = 0;
 	exact.latest = INT64_MAX;
 }
@@ -157,13 +164,18 @@ void gw_counter_attribution_launched(uint32_t serial, uint32_t ticket, const str
 {
 	const enum gw_event_kind kind = gw_event_kind(e);
 
-	if (!exact.number || exact.over ||
-	    (kind != GW_EVENT_KERNEL && kind != GW_EVENT_GRAPH && kind != GW_EVENT_MULTI))
+	if (!exact.number)
 		return;
-	if (e->flags & GW_EVENT_TIMED && exact.count < PAIRS)
-		exact.pair[exact.count++] = (struct pair){.serial = serial, .ticket = ticket};
-	else
-		exact.over = exact.count > 0;
+	if (kind == GW_EVENT_WAIT) {
+		exact.copied = true;
+		exact.mixed |= e->stream != 0;
+	} else if (kind == GW_EVENT_KERNEL || kind == GW_EVENT_GRAPH || kind == GW_EVENT_MULTI) {
+		exact.over |= exact.count == PAIRS || (exact.count && !(e->flags & GW_EVENT_TIMED));
+		if (e->flags & GW_EVENT_TIMED && !exact.over)
+			exact.pair[exact.count++] = (struct pair){
+			        .serial = serial, .ticket = ticket, .after = exact.copied};
+		exact.copied = false;
+	}
 }
 
 /* For how long the GPU may have waited after the first event; a kernel began behind that. */
@@ -172,13 +184,13 @@ static double waited_ns(const struct gw_event *e)
 	return e->high > 0 ? (double)gw_ticks_ns((uint64_t)e->high) : 0;
 }
 
-void gw_counter_attribution_timed(uint32_t serial, uint32_t config, const struct gw_event *e)
+RARE void gw_counter_attribution_timed(uint32_t serial, uint32_t config, const struct gw_event *e)
 {
 	const double begin = e->grid[1] + waited_ns(e),
 	             end = e->grid[1] + (double)e->predicted - (double)e->low;
 	const uint64_t base = e->cluster | (uint64_t)e->shared << 32;
 	struct pair *p = exact.pair, *last = p + exact.count;
-	int64_t earliest, latest;
+	int64_t earliest, latest, over;
 
 	if (!exact.number || e->grid[0] != exact.number)
 		return;
@@ -192,37 +204,49 @@ void gw_counter_attribution_timed(uint32_t serial, uint32_t config, const struct
 	p->config = end > begin + LEAST_NS ? config : 0;
 	p->begin = p->config ? (uint32_t)begin : e->grid[1];
 	p->end = (uint32_t)end;
+	/* It began after it was asked to, and where the GPU waited for the call before that returned;
+	 * it had not ended when it was first asked for its time, and had when that was read. */
+	over = (int64_t)(e->grid[1] + (double)e->predicted);
 	earliest = (int64_t)gw_ticks_ns(e->grid[2]) - e->grid[1];
-	latest = (int64_t)gw_ticks_ns(e->ticks - base) - (int64_t)(e->grid[1] + (double)e->predicted);
+	latest = earliest + (int64_t)gw_ticks_ns(e->config) + (int64_t)waited_ns(e);
+	if (e->high > 0 && latest < exact.latest)
+		exact.latest = latest;
 	exact.earliest = earliest > exact.earliest ? earliest : exact.earliest;
+	earliest = (int64_t)gw_ticks_ns(e->digest) - over;
+	exact.earliest = earliest > exact.earliest ? earliest : exact.earliest;
+	latest = (int64_t)gw_ticks_ns(e->ticks - base) - over;
 	exact.latest = latest < exact.latest ? latest : exact.latest;
 }
 
 /*
  * One stream's launches run one after the other: what was queued before the first is over, and
- * between them nothing of ours runs. Nothing tells where one runs of another stream.
+ * between them nothing of ours runs but copies. Nothing tells where one runs of another stream.
  */
-void gw_counter_attribution_exact_end(void)
+RARE void gw_counter_attribution_exact_end(void)
 {
-	const uint64_t base = gw_clock_ns(exact.base) + (uint64_t)exact.earliest - CLOCK_SLACK;
+	const uint64_t base = gw_clock_ns(exact.base) + (uint64_t)exact.earliest - WALL_SLACK;
 	const int64_t unsure = exact.latest - exact.earliest;
 	const uint32_t device = gw_slot_device(gw_hot.shared, exact.stream);
+	const bool known = device && !exact.mixed && unsure > -WALL_SLACK && unsure < UNSURE_NS;
+	const struct pair *p = exact.pair;
 
-	for (uint32_t i = 0; exact.number && i < exact.count && exact.pair[i].end && !exact.mixed &&
-	                     device && unsure < UNSURE_NS;
-	     i++)
-		gw_counter_attribution_kernel(device - 1, exact.pair[i].config,
-		                              base + exact.pair[i].begin, base + exact.pair[i].end);
-	for (unsigned i = 0; exact.number && i < GW_PM_WINDOWS; i++)
+	if (!exact.number)
+		return;
+	for (; known && p < exact.pair + exact.count && p->end; p++) {
+		if (p->after && p > exact.pair)
+			gw_counter_attribution_copy(device - 1, base + p[-1].end, base + p->begin);
+		gw_counter_attribution_kernel(device - 1, p->config, base + p->begin,
+		                              base + p->end);
+	}
+	for (unsigned i = 0; i < GW_PM_WINDOWS; i++)
 		if (atomic_load(&gw_pm_window(i)->state) != GW_PM_FREE)
-			windows[i].unsure =
-			        (uint64_t)(unsure > 0 ? unsure : 0) + 2 * (uint64_t)CLOCK_SLACK;
+			windows[i].unsure = known ? (uint64_t)(unsure + 2 * WALL_SLACK) : 1;
 	exact.number = 0;
 }
 
 /* ---- results of the windows ---------------------------------------------------------------- */
 
-static struct gw_attribution *attribution_of(struct set *s, const struct gw_pm_set *members)
+RARE static struct gw_attribution *attribution_of(struct set *s, const struct gw_pm_set *members)
 {
 	uint32_t guard = 0;
 
@@ -253,7 +277,7 @@ static unsigned bit_of(unsigned set)
 	return set < SET_BITS ? set : SET_BITS - 1;
 }
 
-static void offer(uint32_t config, const struct gw_counted *c, unsigned number)
+RARE static void offer(uint32_t config, const struct gw_counted *c, unsigned number)
 {
 	const struct gw_pm_set *members = gw_pm_set(number);
 	struct gw_config_entry *entry;
@@ -296,7 +320,7 @@ static bool due(const struct set *s, uint64_t now, bool last)
 	       (last || s->news >= s->solved || now - s->solved_ns > SOLVE_MS * UINT64_C(1000000));
 }
 
-static void solve(struct set *s, unsigned number, uint64_t now)
+RARE static void solve(struct set *s, unsigned number, uint64_t now)
 {
 	struct gw_counted c;
 	uint32_t config;
@@ -314,7 +338,7 @@ static void solve(struct set *s, unsigned number, uint64_t now)
  * Mode watch has records of some of the launches, one after the other: what ran before the first
  * and after the last of them is not known. Neither are samples beyond.
  */
-static void keep_recorded(struct gw_pm_window *w, const struct gw_interval *run, size_t runs)
+RARE static void keep_recorded(struct gw_pm_window *w, const struct gw_interval *run, size_t runs)
 {
 	uint64_t first = UINT64_MAX, last = 0;
 	size_t begin = 0, end = w->count;
@@ -332,7 +356,7 @@ static void keep_recorded(struct gw_pm_window *w, const struct gw_interval *run,
 }
 
 /* What event pairs say of when it ran, the samples say better. False: they can't. */
-static bool place_runs(struct gw_pm_window *w, unsigned index)
+RARE static bool place_runs(struct gw_pm_window *w, unsigned index)
 {
 	const struct gw_pm_set *members = gw_pm_set(w->set);
 	struct gw_interval *run = windows[index].run;
@@ -353,7 +377,7 @@ static bool place_runs(struct gw_pm_window *w, unsigned index)
 }
 
 /* A window all of whose kernels are known. */
-static void take(unsigned index)
+RARE static void take(unsigned index)
 {
 	struct gw_pm_window *w = gw_pm_window(index);
 	struct gw_clock_state clock;
@@ -395,7 +419,7 @@ static void take(unsigned index)
  * From the clock that another tool may have put into libcupti to ours. False where that is
  * unknown.
  */
-static bool on_our_clock(struct gw_pm_window *w)
+RARE static bool on_our_clock(struct gw_pm_window *w)
 {
 	for (size_t i = 0; i < w->count; i++) {
 		w->sample[i].begin = gw_record_time(w->sample[i].begin);
@@ -408,7 +432,7 @@ static bool on_our_clock(struct gw_pm_window *w)
 
 /* Cycles over time, in the sets that count them: the first sample reaches back before the window.
  */
-static double sm_hz(const struct gw_pm_window *w)
+RARE static double sm_hz(const struct gw_pm_window *w)
 {
 	const struct gw_pm_set *set = gw_pm_set(w->set);
 	double cycles = 0, ns = 0;
@@ -435,7 +459,7 @@ static void drop_leftovers(struct gw_pm_window *w)
 }
 
 /* At once, for the clock is to be known before the launches are that ran meanwhile. */
-static void end_window(unsigned index)
+RARE static void end_window(unsigned index)
 {
 	struct gw_pm_window *w = gw_pm_window(index);
 
@@ -459,7 +483,7 @@ bool gw_counter_attribution_waits(void)
 }
 
 /* Of how much GPU time each set's counts are missing: that decides which is sampled next. */
-static void look_what_is_missing(void)
+RARE static void look_what_is_missing(void)
 {
 	double all = 0, known[SET_BITS] = {0};
 
@@ -474,7 +498,7 @@ static void look_what_is_missing(void)
 		gw_pm_answers_missing(n, 1 - known[bit_of(n)] / all);
 }
 
-void gw_counter_attribution_tick(uint64_t now_ns, uint64_t asked_ns, bool last)
+RARE void gw_counter_attribution_tick(uint64_t now_ns, uint64_t asked_ns, bool last)
 {
 	for (unsigned i = 0; i < GW_PM_WINDOWS; i++) {
 		struct gw_pm_window *w = gw_pm_window(i);

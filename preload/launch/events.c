@@ -43,9 +43,9 @@ struct events {
 		uint32_t ticket;
 		uint32_t exact; /* window in which all launches have one, or 0 */
 		uint16_t stream;
-		/* ticks: before and after the first was recorded; that the GPU waited for the call
-		 */
-		uint64_t asked, begun, waited;
+		/* ticks: before and after the first was recorded; when the second had not passed
+		 * yet; that the GPU waited for the call */
+		uint64_t asked, begun, behind, waited;
 	} pair[PAIRS];
 };
 
@@ -63,6 +63,8 @@ static struct {
 	_Atomic uint32_t taken, ready; /* number of the window; taken: a thread is recording it */
 	_Atomic(CUevent) event;
 	_Atomic(CUcontext) context;
+	_Atomic(CUstream) stream;
+	_Atomic uint32_t pt;
 	uint32_t ends, made;
 	_Atomic uint64_t ticks; /* before it was recorded */
 } base;
@@ -147,7 +149,7 @@ static CUstreamCaptureMode capture_mode(CUstreamCaptureMode mode)
 	return mode;
 }
 
-static bool base_made(CUcontext context)
+GW_COLD static bool base_made(CUcontext context)
 {
 	CUevent event;
 
@@ -164,7 +166,7 @@ static bool base_made(CUcontext context)
 }
 
 /* Whether window @p exact has its base, in the context of @p p; by the first launch that asks. */
-static bool based(const struct events *p, uint32_t exact, CUstream stream, uint32_t pt)
+GW_COLD static bool based(const struct events *p, uint32_t exact, CUstream stream, uint32_t pt)
 {
 	uint32_t before = atomic_load(&base.taken);
 
@@ -174,6 +176,8 @@ static bool based(const struct events *p, uint32_t exact, CUstream stream, uint3
 	if (before == exact || !atomic_compare_exchange_strong(&base.taken, &before, exact) ||
 	    !base_made(p->context))
 		return false;
+	base.stream = stream;
+	base.pt = pt;
 	base.ticks = gw_ticks();
 	if (record(base.event, stream, pt) != CUDA_SUCCESS)
 		return false;
@@ -181,8 +185,13 @@ static bool based(const struct events *p, uint32_t exact, CUstream stream, uint3
 	return true;
 }
 
+bool gw_events_beside(CUstream stream, uint32_t pt)
+{
+	return base.stream != stream || base.pt != pt;
+}
+
 /* Into @p e when the launch of @p pair began, as far as its window's base is still there. */
-static void place(const struct gw_pair *pair, struct gw_event *e)
+GW_COLD static void place(const struct gw_pair *pair, struct gw_event *e)
 {
 	const uint64_t ticks = base.ticks;
 	float ms = 0;
@@ -195,6 +204,8 @@ static void place(const struct gw_pair *pair, struct gw_event *e)
 	e->grid[0] = pair->exact;
 	e->grid[1] = (uint32_t)(ms * 1e6f);
 	e->grid[2] = (uint32_t)(pair->asked - ticks);
+	e->config = (uint32_t)(pair->begun - pair->asked);
+	e->digest = pair->behind > ticks ? (uint32_t)(pair->behind - ticks) : 0;
 	e->cluster = (uint32_t)ticks;
 	e->shared = (uint32_t)(ticks >> 32);
 }
@@ -221,13 +232,16 @@ static void harvest(struct gw_thread *t, struct events *p)
 	CUstreamCaptureMode before = capture_mode(CU_STREAM_CAPTURE_MODE_RELAXED);
 
 	while (p->busy) {
-		const struct gw_pair *pair = &p->pair[p->oldest];
+		struct gw_pair *pair = &p->pair[p->oldest];
+		const uint64_t now = gw_ticks();
 		float ms = 0;
 		struct gw_event *e;
 
 		if (gw_driver.cuEventQuery(pair->end) != CUDA_SUCCESS ||
-		    gw_driver.cuEventElapsedTime(&ms, pair->begin, pair->end) != CUDA_SUCCESS)
+		    gw_driver.cuEventElapsedTime(&ms, pair->begin, pair->end) != CUDA_SUCCESS) {
+			pair->behind = now;
 			break;
+		}
 		e = gw_ring_reserve_inner(t);
 		if (!e)
 			break;
@@ -321,6 +335,7 @@ void gw_events_begin(struct gw_call *call, CUstream stream, uint32_t kernels)
 		return;
 	}
 	p->pair[at].exact = exact;
+	p->pair[at].behind = 0;
 	p->pair[at].stream = call->event->stream;
 	gw_bump(&t->counts.pair_ticks, p->pair[at].begun - came);
 	call->stream = stream;
