@@ -303,6 +303,8 @@ RARE static void offer(uint32_t config, const struct gw_counted *c, unsigned num
 			open = true;
 		}
 	}
+	if (any && config & GW_COUNTED_GRAPH)
+		gw_work_of_graph(config & ~GW_COUNTED_GRAPH, &part);
 	if (!(any || limited) || !config || config > gw_config_count())
 		return;
 	if (gw_attach_count()) /* else no record was asked for, and nothing was added */

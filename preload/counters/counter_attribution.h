@@ -31,6 +31,9 @@ void gw_counter_attribution_exact_end(void);
 /** A launch of the thread with @p serial came; @p ticket: of its pair. */
 void gw_counter_attribution_launched(uint32_t serial, uint32_t ticket, const struct gw_event *e);
 
+/** A graph launched as a whole, as a configuration: its number, and this. */
+#define GW_COUNTED_GRAPH (UINT32_C(1) << 31)
+
 /** GW_EVENT_TIME @p e is of such a launch, of @p config; 0: of none that is known. */
 void gw_counter_attribution_timed(uint32_t serial, uint32_t config, const struct gw_event *e);
 

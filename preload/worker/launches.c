@@ -277,8 +277,10 @@ static void time_event(const struct gw_thread *t, const struct gw_event *e)
 	paired = 0;
 	if (!gw_graph_sums_timed(t->serial, e->known, seconds, &time))
 		gw_join_ticket(t->serial, e->known, seconds);
-	else if (time.graph)
+	else if (time.graph) {
+		paired = GW_COUNTED_GRAPH | time.graph;
 		gw_episodes_graph(&time);
+	}
 	gw_counter_attribution_timed(t->serial, paired, e);
 }
 
