@@ -188,8 +188,8 @@ bool gw_window_cost_attach(void)
 		return true;
 	if (!gw_options.records)
 		gw_degrade_asked(GW_DEGRADED_NO_CUPTI,
-		                 "mode watch leaves CUPTI alone (GPUWATCH_WINDOWS=events): kernels "
-		                 "and whole graphs are timed by sampled events");
+		                 "GPUWATCH_WINDOWS=events: kernels and whole graphs are timed by "
+		                 "sampled events");
 	else if (seen(budget))
 		gw_degrade_asked(GW_DEGRADED_NO_CUPTI,
 		                 "an attached CUPTI would take up to %.1f%% of the program's time, "

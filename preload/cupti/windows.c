@@ -250,8 +250,7 @@ static void begin_sampling(void)
 	if ((s != GW_SAMPLER_START && s != GW_SAMPLER_WAITS) || !hold())
 		return;
 	if (s == GW_SAMPLER_WAITS) {
-		window.exact += window.exact + 1 ? 1 : 2;
-		atomic_store(&gw_hot.exact, window.exact);
+		atomic_store(&gw_hot.exact, ++window.exact);
 	}
 	calls->opened();
 }
