@@ -179,44 +179,41 @@ void gw_counter_attribution_launched(uint32_t serial, uint32_t ticket, const str
 	}
 }
 
-/* For how long the GPU may have waited after the first event; a kernel began behind that. */
-static double waited_ns(const struct gw_event *e)
+/* The base ran so many ns after its call, at least and at most. */
+static void bracket(int64_t least, int64_t most)
 {
-	return e->high > 0 ? (double)gw_ticks_ns((uint64_t)e->high) : 0;
+	exact.earliest = least > exact.earliest ? least : exact.earliest;
+	exact.latest = most < exact.latest ? most : exact.latest;
 }
 
 RARE void gw_counter_attribution_timed(uint32_t serial, uint32_t config, const struct gw_event *e)
 {
-	const double begin = e->grid[1] + waited_ns(e),
-	             end = e->grid[1] + (double)e->predicted - (double)e->low;
 	const uint64_t base = e->cluster | (uint64_t)e->shared << 32;
+	/* The GPU may have waited for the call after the first event: the kernel began later. */
+	const int64_t asked = (int64_t)gw_ticks_ns(e->grid[2]), begin = e->grid[1],
+	              waited = (int64_t)gw_ticks_ns((uint64_t)e->high),
+	              over = begin + (int64_t)e->predicted, end = over - (int64_t)e->low;
 	struct pair *p = exact.pair, *last = p + exact.count;
-	int64_t earliest, latest, over;
 
 	if (!exact.number || e->grid[0] != exact.number)
 		return;
 	while (p < last && (p->serial != serial || p->ticket != e->known))
 		p++;
-	if (p == last || !(end > 0))
+	if (p == last || end <= 0)
 		return;
 	exact.mixed |= p != exact.pair && e->stream != exact.stream;
 	exact.stream = e->stream;
 	exact.base = base;
-	p->config = end > begin + LEAST_NS ? config : 0;
-	p->begin = p->config ? (uint32_t)begin : e->grid[1];
+	p->config = end > begin + waited + LEAST_NS ? config : 0;
+	p->begin = (uint32_t)(p->config ? begin + waited : begin);
 	p->end = (uint32_t)end;
-	/* It began after it was asked to, and where the GPU waited for the call before that returned;
-	 * it had not ended when it was first asked for its time, and had when that was read. */
-	over = (int64_t)(e->grid[1] + (double)e->predicted);
-	earliest = (int64_t)gw_ticks_ns(e->grid[2]) - e->grid[1];
-	latest = earliest + (int64_t)gw_ticks_ns(e->config) + (int64_t)waited_ns(e);
-	if (e->high > 0 && latest < exact.latest)
-		exact.latest = latest;
-	exact.earliest = earliest > exact.earliest ? earliest : exact.earliest;
-	earliest = (int64_t)gw_ticks_ns(e->digest) - over;
-	exact.earliest = earliest > exact.earliest ? earliest : exact.earliest;
-	latest = (int64_t)gw_ticks_ns(e->ticks - base) - over;
-	exact.latest = latest < exact.latest ? latest : exact.latest;
+	/* It began after it was asked to, and where the GPU waited for the call before that
+	 * returned; it had not ended when it was first asked for its time, and had when that was
+	 * read. */
+	bracket(asked - begin,
+	        waited ? asked + (int64_t)gw_ticks_ns(e->config) + waited - begin : INT64_MAX);
+	bracket((int64_t)gw_ticks_ns(e->digest) - over,
+	        (int64_t)gw_ticks_ns(e->ticks - base) - over);
 }
 
 /*

@@ -576,9 +576,8 @@ enum gw_sampler gw_pm_sampler(void)
 	                       atomic_load(&gw_counters[GW_COUNTER_graphs_timed]);
 	const bool running = atomic_load(&pm.running);
 
-	if (!gw_options_sample() || stopping() || (seen.decided && !running))
-		return GW_SAMPLER_NONE;
-	if (!running && timed < PAIRS_FIRST)
+	if (!gw_options_sample() || stopping() ||
+	    (!running && (seen.decided || timed < PAIRS_FIRST)))
 		return GW_SAMPLER_NONE;
 	if (!running || atomic_load(&pm.paused))
 		return GW_SAMPLER_START;

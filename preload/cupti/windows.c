@@ -239,6 +239,13 @@ static enum gw_attach_as way(void)
 	return watching() && !gw_injection_active() ? GW_ATTACH_WINDOW : GW_ATTACH_IDS;
 }
 
+static void opened(void)
+{
+	calls->opened();
+	gw_count(GW_COUNTER_returns, window.left);
+	window.left = false;
+}
+
 /*
  * Counters are sampled where kernels have no records, too: PM sampling needs nothing attached. What
  * runs meanwhile is known by a pair of events around every launch, for some milliseconds.
@@ -249,10 +256,9 @@ static void begin_sampling(void)
 
 	if ((s != GW_SAMPLER_START && s != GW_SAMPLER_WAITS) || !hold())
 		return;
-	if (s == GW_SAMPLER_WAITS) {
+	if (s == GW_SAMPLER_WAITS)
 		atomic_store(&gw_hot.exact, ++window.exact);
-	}
-	calls->opened();
+	opened();
 }
 
 /* Every launch had its pair for long enough: what is read of them comes with further launches. */
@@ -274,9 +280,7 @@ static void open_window(uint64_t now)
 	window.useless |= r == GW_ATTACH_NEVER;
 	window.dropped = atomic_load(&gw_counters[GW_COUNTER_activity_dropped]);
 	if (r == GW_ATTACHED) {
-		calls->opened();
-		gw_count(GW_COUNTER_returns, window.left);
-		window.left = false;
+		opened();
 		window.retry = RETRY_MIN_NS;
 		atomic_store(&gw_hot.events, 0);
 	} else if (!watching() || gw_other_profiler_busy()) {
@@ -578,7 +582,7 @@ void gw_windows_close(void)
 		window.due = now;
 		window.debt = 0;
 	}
-	if (gw_other_profiler_busy()) {
+	if (gw_other_profiler_busy() && !window.by_events) {
 		calls->ending(); /* it may have come after the window's end had begun */
 		gw_attach_leave();
 		gave_way();

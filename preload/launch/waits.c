@@ -19,13 +19,10 @@ void gw_wait_begin(struct gw_call *call)
 
 void gw_copy_begin(struct gw_call *call, CUstream stream, bool waits)
 {
-	call->since = 0;
-	if (waits)
-		gw_wait_begin(call);
-	if (atomic_load(&gw_hot.exact)) {
-		call->since = gw_ticks();
-		call->stream = stream;
-	}
+	call->stream = stream;
+	call->since = atomic_load(&gw_hot.exact) || (waits && gw_options.mode == GW_MODE_AUDIT)
+	                      ? gw_ticks()
+	                      : 0;
 }
 
 /* Launches first: waits take no slot that these might need. */
