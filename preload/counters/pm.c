@@ -35,6 +35,7 @@ enum {
 	WATCH_WINDOWS = 16,  /* in mode watch: one in each window of records or event pairs */
 	RECORDS_MS = 10000,  /* that a session waits for one of those */
 	PAIRS_FIRST = 32,    /* launches that pairs timed: kernels of this program do end */
+	EARNED_MS = 30,      /* by the budget before the first such session: 3 s at 1% */
 	GAP_MS = 15,         /* between them, and … */
 	GAP_ANSWERS_MS = 5,  /* … where answers are missing */
 	BEHIND_MS = 1000,    /* that the worker is waited for */
@@ -574,10 +575,12 @@ enum gw_sampler gw_pm_sampler(void)
 {
 	const uint64_t timed = atomic_load(&gw_counters[GW_COUNTER_events_timed]) +
 	                       atomic_load(&gw_counters[GW_COUNTER_graphs_timed]);
+	const uint64_t lived = gw_steady_ns() - atomic_load(&pm.first_ns);
 	const bool running = atomic_load(&pm.running);
 
 	if (!gw_options_sample() || stopping() ||
-	    (!running && (seen.decided || timed < PAIRS_FIRST)))
+	    (!running && (seen.decided || timed < PAIRS_FIRST ||
+	                  lived / 100 * gw_options.budget < EARNED_MS * MS)))
 		return GW_SAMPLER_NONE;
 	if (!running || atomic_load(&pm.paused))
 		return GW_SAMPLER_START;

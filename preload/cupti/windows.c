@@ -319,8 +319,7 @@ static void end_window(uint64_t now)
 	atomic_store(&gw_hot.exact, 0);
 	if (window.by_events) {
 		atomic_store(&gw_hot.events, 0);
-		if (watching())
-			calls->ending();
+		calls->ending();
 	} else {
 		calls->ending(); /* another tool may come next, and counters are one's only */
 		gw_attach_settle();
