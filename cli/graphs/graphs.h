@@ -29,8 +29,9 @@ struct log_graph {
 	double scored_ns, predicted;       /**< of the scored ones: measured, predicted */
 	double expected;                   /**< predictions of the known kernels of all launches */
 	double bound[GW_BOUND_LAUNCH + 1]; /**< `expected` by what bounds the kernel */
-	struct gw_work *work; /**< of all its kernels together, by counters; NULL: not judged by it */
-	enum gw_bound whole;  /**< what bounds it by that */
+	struct gw_work
+	        *work; /**< of all its kernels together, by counters; NULL: not judged by it */
+	enum gw_bound whole; /**< what bounds it by that */
 };
 
 /** Zero-initialised is none. */

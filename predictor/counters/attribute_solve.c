@@ -311,9 +311,9 @@ float gw_counted_confidence(double error)
 /* ---- when it ran ---------------------------------------------------------------------------- */
 
 enum {
-	SHIFT_NS = 500,         /* steps in which it is looked for */
+	SHIFT_NS = 500,          /* steps in which it is looked for */
 	SHIFT_UNSURE_NS = 20000, /* half of which it may be off */
-	IDLE_PART = 1000,       /* of the most that a sample counts: less is nothing */
+	IDLE_PART = 1000,        /* of the most that a sample counts: less is nothing */
 };
 
 /* For how long the GPU and the runs disagree, if these began @p by later. */
@@ -330,8 +330,7 @@ static uint64_t disagree(const struct gw_sample *s, const struct gw_sample *end,
 			run++;
 		for (const struct gw_interval *r = run; r < run_end && r->start + by < s->end;
 		     r++) {
-			const uint64_t from =
-			        r->start + by > s->begin ? r->start + by : s->begin;
+			const uint64_t from = r->start + by > s->begin ? r->start + by : s->begin;
 			const uint64_t to = r->end + by < s->end ? r->end + by : s->end;
 
 			busy += to > from ? to - from : 0;
@@ -362,8 +361,7 @@ uint64_t gw_attribution_shift(const struct gw_sample *samples, size_t count, uns
 	for (const struct gw_sample *at = s; at < end; at++)
 		idle = fmax(idle, at->value[metric] / IDLE_PART);
 	for (uint64_t by = 0; by <= most; by += SHIFT_NS) {
-		const uint64_t sum =
-		        disagree(s, end, metric, idle, runs, runs + run_count, by);
+		const uint64_t sum = disagree(s, end, metric, idle, runs, runs + run_count, by);
 
 		first = sum < least ? by : first;
 		last = sum <= least ? by : last;

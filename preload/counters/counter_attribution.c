@@ -96,7 +96,8 @@ void gw_counter_attribution_start(void)
 	missing_ns = 0;
 	exact.number = 0;
 	for (unsigned i = 0; i < GW_PM_WINDOWS; i++)
-		windows[i].count = windows[i].unsure = windows[i].lost = windows[i].begun = windows[i].ended = 0;
+		windows[i].count = windows[i].unsure = windows[i].lost = windows[i].begun =
+		        windows[i].ended = 0;
 }
 
 static uint64_t dropped(void)

@@ -24,7 +24,7 @@
 static const uint64_t FIRST_NS = 40 * MS;  /* what a window is taken to cost before the first */
 static const uint64_t MEASURE_NS = 5 * MS; /* how long one measures, and … */
 static const uint64_t MEASURE_MAX_NS = 100 * MS; /* … where launches are rare */
-static const uint64_t EXACT_NS = 7 * MS;   /* for how long every launch has its pair */
+static const uint64_t EXACT_NS = 7 * MS;         /* for how long every launch has its pair */
 static const uint64_t QUIET_NS = 250 * MS;   /* without a launch: the program does something else */
 static const uint64_t FLUSH_NS = 10 * MS;    /* between asking for a window's records */
 static const uint64_t SETTLE_NS = 2 * MS;    /* for launch calls that are under way */
@@ -500,8 +500,7 @@ bool gw_windows_tick(uint32_t launches, double full)
 		gw_windows_mode();
 	pass(now, launches, full);
 	end_exact(now);
-	if (stays() &&
-	    (window.state == CLOSED || window.state == NEVER || window.by_events)) {
+	if (stays() && (window.state == CLOSED || window.state == NEVER || window.by_events)) {
 		bool other = asked || gw_other_profiler_busy();
 
 		if (other || !watching() || !wanted())

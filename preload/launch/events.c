@@ -25,8 +25,8 @@ enum {
 	PAIRS = 64,
 	PAIRS_SAMPLED = 8, /* of these, while one launch in so many is timed */
 	CONTEXTS = 8,      /* that a thread has events in at a time */
-	LEFT_MOST = 64, /* times that a thread leaves its events to a context that lives on */
-	BASES = 64,     /* events that are made as bases, one in a context after another */
+	LEFT_MOST = 64,    /* times that a thread leaves its events to a context that lives on */
+	BASES = 64,        /* events that are made as bases, one in a context after another */
 };
 
 /* A thread's events in one context. */
@@ -155,8 +155,7 @@ GW_COLD static bool base_made(CUcontext context)
 
 	if (base.made && base.context == context && base.ends == gw_context_ends(context))
 		return true;
-	if (base.made == BASES ||
-	    gw_driver.cuEventCreate(&event, CU_EVENT_DEFAULT) != CUDA_SUCCESS)
+	if (base.made == BASES || gw_driver.cuEventCreate(&event, CU_EVENT_DEFAULT) != CUDA_SUCCESS)
 		return false;
 	base.made++;
 	base.event = event;
@@ -329,7 +328,8 @@ void gw_events_begin(struct gw_call *call, CUstream stream, uint32_t kernels)
 	harvest(t, p);
 	at = (p->oldest + p->busy) % PAIRS;
 	if (p->busy >= most || !pair_ready(p, at) ||
-	    (exact && !based(p, exact, stream, call->pt)) || !begun(&p->pair[at], stream, call->pt)) {
+	    (exact && !based(p, exact, stream, call->pt)) ||
+	    !begun(&p->pair[at], stream, call->pt)) {
 		gw_bump(&t->counts.events_skipped, 1);
 		errno = saved;
 		return;

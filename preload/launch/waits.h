@@ -8,8 +8,8 @@
 /** The driver's function is about to be called. Nothing is kept but in mode audit. */
 GW_COLD void gw_wait_begin(struct gw_call *call);
 
-/** The same of a copy or memset in @p stream; @p waits: it may wait for the GPU. Kept in a window of
- * exact event pairs, too: the GPU does what no pair is around. */
+/** The same of a copy or memset in @p stream; @p waits: it may wait for the GPU. Kept in a window
+ * of exact event pairs, too: the GPU does what no pair is around. */
 GW_COLD void gw_copy_begin(struct gw_call *call, CUstream stream, bool waits);
 
 /**

@@ -65,8 +65,8 @@ void sc_pm_kernel(const struct si_execution *x)
 	pthread_mutex_lock(&lock);
 	if (!run_count)
 		first_start = x->start;
-	runs[run_count++ % RUNS] = (struct run){
-	        x->start, x->end, {warps, sc_activity_traces_kernels() ? warps : 0}};
+	runs[run_count++ % RUNS] =
+	        (struct run){x->start, x->end, {warps, sc_activity_traces_kernels() ? warps : 0}};
 	pthread_mutex_unlock(&lock);
 }
 
@@ -282,8 +282,8 @@ static uint64_t stamp(const struct sc_clock *clock, uint64_t ns)
 }
 
 /* One more sample: what was counted between two times, under the stamps it is handed out with. */
-static void sample(struct data *data, struct warps warps, uint64_t from, uint64_t to, uint64_t begin,
-                   uint64_t end)
+static void sample(struct data *data, struct warps warps, uint64_t from, uint64_t to,
+                   uint64_t begin, uint64_t end)
 {
 	if (data->count == data->room)
 		return;

@@ -6,10 +6,10 @@
  * program; `thread`, it does while the main thread launches on; `main`, the main thread ends and
  * another launches on and calls exit; `held`, all that others do is behind a kernel that does not
  * end before three seconds; `fork`, a child does too; `copied`, memory
- * is copied on the GPU in the kernels' stream, `beside`, in another one; `tool`, another tool comes when half of the
- * time is over, and goes, and all grids are one larger then; `clock`, it leaves a clock of its own
- * in libcupti; `analysed`, code that takes long to read is launched when half of the time is over,
- * and few launches a second besides.
+ * is copied on the GPU in the kernels' stream, `beside`, in another one; `tool`, another tool comes
+ * when half of the time is over, and goes, and all grids are one larger then; `clock`, it leaves a
+ * clock of its own in libcupti; `analysed`, code that takes long to read is launched when half of
+ * the time is over, and few launches a second besides.
  */
 #include "client.h"
 #include "tool.h"
