@@ -63,8 +63,7 @@ static struct {
 	_Atomic uint32_t taken, ready; /* number of the window; taken: a thread is recording it */
 	_Atomic(CUevent) event;
 	_Atomic(CUcontext) context;
-	_Atomic(CUstream) stream;
-	_Atomic uint32_t pt;
+	_Atomic uintptr_t stream; /* stream_of() */
 	uint32_t ends, made;
 	_Atomic uint64_t ticks; /* before it was recorded */
 } base;
@@ -164,6 +163,16 @@ GW_COLD static bool base_made(CUcontext context)
 	return true;
 }
 
+/* A default stream has two handles, and the one of each thread is another. */
+GW_COLD __attribute__((noinline)) static uintptr_t stream_of(CUstream stream, uint32_t pt)
+{
+	const uintptr_t key = (uintptr_t)stream;
+
+	if (key > 2)
+		return key;
+	return (key ? key == 2 : pt) ? (uintptr_t)gw_self : 1;
+}
+
 /* Whether window @p exact has its base, in the context of @p p; by the first launch that asks. */
 GW_COLD static bool based(const struct events *p, uint32_t exact, CUstream stream, uint32_t pt)
 {
@@ -175,8 +184,7 @@ GW_COLD static bool based(const struct events *p, uint32_t exact, CUstream strea
 	if (before == exact || !atomic_compare_exchange_strong(&base.taken, &before, exact) ||
 	    !base_made(p->context))
 		return false;
-	base.stream = stream;
-	base.pt = pt;
+	base.stream = stream_of(stream, pt);
 	base.ticks = gw_ticks();
 	if (record(base.event, stream, pt) != CUDA_SUCCESS)
 		return false;
@@ -186,7 +194,7 @@ GW_COLD static bool based(const struct events *p, uint32_t exact, CUstream strea
 
 bool gw_events_beside(CUstream stream, uint32_t pt)
 {
-	return base.stream != stream || base.pt != pt;
+	return base.stream != stream_of(stream, pt);
 }
 
 /* Into @p e when the launch of @p pair began, as far as its window's base is still there. */

@@ -17,12 +17,12 @@ void gw_wait_begin(struct gw_call *call)
 	call->since = gw_options.mode == GW_MODE_AUDIT ? gw_ticks() : 0;
 }
 
-void gw_copy_begin(struct gw_call *call, CUstream stream, bool waits)
+void gw_copy_begin(struct gw_call *call, CUstream stream, size_t bytes, bool waits)
 {
+	const bool large = bytes > GW_COPY_LITTLE && atomic_load(&gw_hot.exact);
+
 	call->stream = stream;
-	call->since = atomic_load(&gw_hot.exact) || (waits && gw_options.mode == GW_MODE_AUDIT)
-	                      ? gw_ticks()
-	                      : 0;
+	call->since = large || (waits && gw_options.mode == GW_MODE_AUDIT) ? gw_ticks() : 0;
 }
 
 /* Launches first: waits take no slot that these might need. */

@@ -28,7 +28,7 @@ static const char image[] = "gpuwatch-stand-in-module\n"
                             "kernel held_one ns=3000000000\n"
                             "kernel wide_one ns=3000000\n";
 
-enum { KERNELS = 7 };
+enum { KERNELS = 7, LARGE = 1 << 20 };
 static CUfunction kernels[KERNELS];
 static unsigned more; /* blocks */
 
@@ -52,7 +52,7 @@ static void once(CUstream other, bool overlap, bool idle, unsigned i)
 {
 	launch(0, 100, NULL);
 	if (memory)
-		CK(cuMemcpyDtoDAsync(memory, memory + 4096, 4096, copying));
+		CK(cuMemcpyDtoDAsync(memory, memory + LARGE, LARGE, copying));
 	launch(2, 7, NULL);
 	launch(3, 3, NULL);
 	launch(2, 7, NULL);
@@ -199,7 +199,7 @@ int main(int argc, char **argv)
 	CK(cuStreamCreate(&other, CU_STREAM_NON_BLOCKING));
 	copying = !strcmp(how, "beside") ? other : NULL;
 	if (copying || !strcmp(how, "copied"))
-		CK(cuMemAlloc(&memory, 8192));
+		CK(cuMemAlloc(&memory, 2 * LARGE));
 	if (!strcmp(how, "held"))
 		launch(5, 11, other);
 	for (unsigned i = 0; left > 0; i++) {
