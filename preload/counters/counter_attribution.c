@@ -36,9 +36,6 @@ static const float LIMIT_SURE = 0.975F; /* by two standard errors, to one side *
 /* Share of the GPU's time that other processes have from which samples are theirs as well. */
 static const double OTHERS = 0.02;
 
-/* Small before fast, but for what comes with each launch. */
-#define RARE __attribute__((cold))
-
 static const struct {
 	enum gw_work_field field; /* GW_WORK_FIELDS: cycles of the cores */
 	enum gw_work_field most;  /* says how much that is at most */
@@ -153,7 +150,7 @@ void gw_counter_attribution_copy(uint32_t device, uint64_t start_ns, uint64_t en
 
 /* ---- what runs by event pairs --------------------------------------------------------------- */
 
-RARE void gw_counter_attribution_exact(void)
+void gw_counter_attribution_exact(void)
 {
 	exact.number = atomic_load(&gw_hot.exact);
 	exact.count = 0;
@@ -187,7 +184,7 @@ static void bracket(int64_t least, int64_t most)
 	exact.latest = most < exact.latest ? most : exact.latest;
 }
 
-RARE void gw_counter_attribution_timed(uint32_t serial, uint32_t config, const struct gw_event *e)
+void gw_counter_attribution_timed(uint32_t serial, uint32_t config, const struct gw_event *e)
 {
 	const uint64_t base = e->cluster | (uint64_t)e->shared << 32;
 	/* The GPU may have waited for the call after the first event: the kernel began later. */
@@ -221,7 +218,7 @@ RARE void gw_counter_attribution_timed(uint32_t serial, uint32_t config, const s
  * One stream's launches run one after the other: what was queued before the first is over, and
  * between them nothing of ours runs but copies. Nothing tells where one runs of another stream.
  */
-RARE void gw_counter_attribution_exact_end(void)
+void gw_counter_attribution_exact_end(void)
 {
 	const uint64_t base = gw_clock_ns(exact.base) + (uint64_t)exact.earliest - WALL_SLACK;
 	const int64_t unsure = exact.latest - exact.earliest;
@@ -245,7 +242,7 @@ RARE void gw_counter_attribution_exact_end(void)
 
 /* ---- results of the windows ---------------------------------------------------------------- */
 
-RARE static struct gw_attribution *attribution_of(struct set *s, const struct gw_pm_set *members)
+static struct gw_attribution *attribution_of(struct set *s, const struct gw_pm_set *members)
 {
 	uint32_t guard = 0;
 
@@ -276,7 +273,7 @@ static unsigned bit_of(unsigned set)
 	return set < SET_BITS ? set : SET_BITS - 1;
 }
 
-RARE static void offer(uint32_t config, const struct gw_counted *c, unsigned number)
+static void offer(uint32_t config, const struct gw_counted *c, unsigned number)
 {
 	const struct gw_pm_set *members = gw_pm_set(number);
 	struct gw_config_entry *entry;
@@ -321,7 +318,7 @@ static bool due(const struct set *s, uint64_t now, bool last)
 	       (last || s->news >= s->solved || now - s->solved_ns > SOLVE_MS * UINT64_C(1000000));
 }
 
-RARE static void solve(struct set *s, unsigned number, uint64_t now)
+static void solve(struct set *s, unsigned number, uint64_t now)
 {
 	struct gw_counted c;
 	uint32_t config;
@@ -339,7 +336,7 @@ RARE static void solve(struct set *s, unsigned number, uint64_t now)
  * Mode watch has records of some of the launches, one after the other: what ran before the first
  * and after the last of them is not known. Neither are samples beyond.
  */
-RARE static void keep_recorded(struct gw_pm_window *w, const struct gw_interval *run, size_t runs)
+static void keep_recorded(struct gw_pm_window *w, const struct gw_interval *run, size_t runs)
 {
 	uint64_t first = UINT64_MAX, last = 0;
 	size_t begin = 0, end = w->count;
@@ -357,7 +354,7 @@ RARE static void keep_recorded(struct gw_pm_window *w, const struct gw_interval 
 }
 
 /* What event pairs say of when it ran, the samples say better. False: they can't. */
-RARE static bool place_runs(struct gw_pm_window *w, unsigned index)
+static bool place_runs(struct gw_pm_window *w, unsigned index)
 {
 	const struct gw_pm_set *members = gw_pm_set(w->set);
 	struct gw_interval *run = windows[index].run;
@@ -378,7 +375,7 @@ RARE static bool place_runs(struct gw_pm_window *w, unsigned index)
 }
 
 /* A window all of whose kernels are known. */
-RARE static void take(unsigned index)
+static void take(unsigned index)
 {
 	struct gw_pm_window *w = gw_pm_window(index);
 	struct gw_clock_state clock;
@@ -420,7 +417,7 @@ RARE static void take(unsigned index)
  * From the clock that another tool may have put into libcupti to ours. False where that is
  * unknown.
  */
-RARE static bool on_our_clock(struct gw_pm_window *w)
+static bool on_our_clock(struct gw_pm_window *w)
 {
 	for (size_t i = 0; i < w->count; i++) {
 		w->sample[i].begin = gw_record_time(w->sample[i].begin);
@@ -433,7 +430,7 @@ RARE static bool on_our_clock(struct gw_pm_window *w)
 
 /* Cycles over time, in the sets that count them: the first sample reaches back before the window.
  */
-RARE static double sm_hz(const struct gw_pm_window *w)
+static double sm_hz(const struct gw_pm_window *w)
 {
 	const struct gw_pm_set *set = gw_pm_set(w->set);
 	double cycles = 0, ns = 0;
@@ -460,7 +457,7 @@ static void drop_leftovers(struct gw_pm_window *w)
 }
 
 /* At once, for the clock is to be known before the launches are that ran meanwhile. */
-RARE static void end_window(unsigned index)
+static void end_window(unsigned index)
 {
 	struct gw_pm_window *w = gw_pm_window(index);
 
@@ -484,7 +481,7 @@ bool gw_counter_attribution_waits(void)
 }
 
 /* Of how much GPU time each set's counts are missing: that decides which is sampled next. */
-RARE static void look_what_is_missing(void)
+static void look_what_is_missing(void)
 {
 	double all = 0, known[SET_BITS] = {0};
 
@@ -499,7 +496,7 @@ RARE static void look_what_is_missing(void)
 		gw_pm_answers_missing(n, 1 - known[bit_of(n)] / all);
 }
 
-RARE void gw_counter_attribution_tick(uint64_t now_ns, uint64_t asked_ns, bool last)
+void gw_counter_attribution_tick(uint64_t now_ns, uint64_t asked_ns, bool last)
 {
 	for (unsigned i = 0; i < GW_PM_WINDOWS; i++) {
 		struct gw_pm_window *w = gw_pm_window(i);
