@@ -34,8 +34,6 @@ enum {
 	FIRST_WINDOWS = 16,  /* … of the first set, where answers are missing */
 	WATCH_WINDOWS = 8,   /* in mode watch: one in each window of records or event pairs */
 	RECORDS_MS = 10000,  /* that a session waits for one of those */
-	PAIRS_FIRST = 32,    /* launches that pairs timed: kernels of this program do end */
-	EARNED_MS = 30,      /* by the budget before the first such session: 3 s at 1% */
 	GAP_MS = 15,         /* between them, and … */
 	GAP_ANSWERS_MS = 5,  /* … where answers are missing */
 	BEHIND_MS = 1000,    /* that the worker is waited for */
@@ -107,10 +105,8 @@ static bool enter(void)
 	return false;
 }
 
-/*
- * Under the lock, as gw_deadline_wait(). A thread that enters a sandbox or takes libcupti wakes
- * nobody, and may wait for us: inside, the thread looks whether it is to leave.
- */
+/* Under the lock, as gw_deadline_wait(). A thread that enters a sandbox or takes libcupti wakes
+ * nobody, and may wait for us: inside, the thread looks whether it is to leave. */
 static bool wait_until(uint64_t deadline)
 {
 	const uint64_t look = gw_deadline_in(LOOK_MS * MS);
@@ -217,17 +213,10 @@ static uint64_t cpu_ns(void)
 	return ns;
 }
 
-/* The time in which the budget allows for @p cpu of CPU, both ns. It may become 0 at any time. */
-static uint64_t earned_in(uint64_t cpu)
-{
-	const uint64_t budget = gw_options.budget;
-
-	return budget ? cpu / budget * 100 : UINT64_MAX;
-}
-
 /* How long to wait until the next session fits the budget, ns; answers come before it. */
 static uint64_t debt(void)
 {
+	const uint64_t budget = gw_options.budget; /* it may become 0 at any time */
 	uint64_t lived = gw_steady_ns() - atomic_load(&pm.first_ns);
 	uint64_t needed;
 
@@ -235,7 +224,8 @@ static uint64_t debt(void)
 		return UINT64_MAX;
 	if (gw_pm_answers_wanted())
 		return 0;
-	needed = earned_in(cpu_ns() - gw_pm_answers_cpu() + own.session_ns);
+	needed = cpu_ns() - gw_pm_answers_cpu() + own.session_ns;
+	needed = budget ? needed / budget * 100 : UINT64_MAX;
 	return needed > lived ? needed - lived : 0;
 }
 
@@ -280,10 +270,8 @@ static uint64_t records_anew(void)
 	return since != own.met_ns ? since : 0;
 }
 
-/*
- * In mode watch: until kernels run that have records or event pairs, those launched in a window,
- * behind what was queued when it was opened. False: there was no such window for long.
- */
+/* In mode watch: until kernels run that have records or event pairs, those launched in a window,
+ * behind what was queued when it was opened. False: there was no such window for long. */
 static bool wait_for_records(void)
 {
 	const uint64_t until = gw_deadline_in(RECORDS_MS * MS);
@@ -394,11 +382,9 @@ static void leave(void)
 	gw_sandbox_leave();
 }
 
-/*
- * libcupti opens its libraries and reads its tables of the chip (0.1 s of CPU on an H200): while
+/* libcupti opens its libraries and reads its tables of the chip (0.1 s of CPU on an H200): while
  * the program makes its context and copies its data. What fails is tried again, and reported, by
- * the first session.
- */
+ * the first session. */
 static void prepare(void)
 {
 	unsigned set;
@@ -573,14 +559,10 @@ bool gw_pm_sampling(void)
 
 enum gw_sampler gw_pm_sampler(void)
 {
-	const uint64_t timed = atomic_load(&gw_counters[GW_COUNTER_events_timed]) +
-	                       atomic_load(&gw_counters[GW_COUNTER_graphs_timed]);
-	const uint64_t lived = gw_steady_ns() - atomic_load(&pm.first_ns);
 	const bool running = atomic_load(&pm.running);
 
 	if (!gw_options_sample() || stopping() ||
-	    (!running && (seen.decided || timed < PAIRS_FIRST ||
-	                  lived / 100 * gw_options.budget < EARNED_MS * MS)))
+	    (!running && (seen.decided || !gw_pm_answers_earned(atomic_load(&pm.first_ns)))))
 		return GW_SAMPLER_NONE;
 	if (!running || atomic_load(&pm.paused))
 		return GW_SAMPLER_START;
@@ -596,18 +578,7 @@ void gw_pm_over(void)
 	if (!gw_options_sample() || gw_sandboxed() || gw_pm_sampled() ||
 	    (seen.decided && gw_pm_against(atomic_load(&pm.device))))
 		return;
-	if (!gw_activity_on() && !gw_options_watch())
-		gw_degrade_asked(GW_DEGRADED_COUNTERS,
-		                 "no counters: kernels have no activity records");
-	else if (atomic_load(&gw_counters[GW_COUNTER_pm_turns_waited]))
-		gw_degrade_asked(GW_DEGRADED_COUNTERS,
-		                 "no counters: other processes sampled the same GPU, and this one "
-		                 "had no turn");
-	else if (!atomic_load(&gw_counters[GW_COUNTER_pm_failed]))
-		gw_degrade_asked(GW_DEGRADED_COUNTERS,
-		                 "no counters: the program ended %.2f s after its first launch, "
-		                 "before counters were set up; a run of some seconds has them",
-		                 first ? (double)(gw_steady_ns() - first) * 1e-9 : 0);
+	gw_pm_never(!gw_activity_on() && !gw_options_watch(), first);
 }
 
 /* Records wait behind a kernel that does not end: until the first one has come, launches show the

@@ -30,6 +30,10 @@ double gw_pm_answers_worth(unsigned number);
 /** Whether sessions go on whatever the budget says. Sampling thread only. */
 bool gw_pm_answers_wanted(void);
 
+/** Whether a program whose launches event pairs time, since @p first_ns, has earned a session.
+ * Worker only. */
+bool gw_pm_answers_earned(uint64_t first_ns);
+
 /** A session of set @p number took @p cpu ns of CPU. Sampling thread only. */
 void gw_pm_answers_took(unsigned number, uint64_t cpu);
 

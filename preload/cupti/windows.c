@@ -24,7 +24,6 @@
 static const uint64_t FIRST_NS = 40 * MS;  /* what a window is taken to cost before the first */
 static const uint64_t MEASURE_NS = 5 * MS; /* how long one measures, and … */
 static const uint64_t MEASURE_MAX_NS = 100 * MS; /* … where launches are rare */
-static const uint64_t EXACT_NS = 7 * MS;         /* for how long every launch has its pair */
 static const uint64_t QUIET_NS = 250 * MS;   /* without a launch: the program does something else */
 static const uint64_t FLUSH_NS = 10 * MS;    /* between asking for a window's records */
 static const uint64_t SETTLE_NS = 2 * MS;    /* for launch calls that are under way */
@@ -60,7 +59,6 @@ static struct {
 	uint64_t launching;          /* in this one until now */
 	uint64_t retry;              /* pause after the next attempt that fails */
 	bool by_events;              /* the open one times by event pairs */
-	uint32_t exact;              /* windows with one around every launch, so far */
 	bool useless;                /* windows do without libcupti */
 	bool put_off;                /* counted for the one that is due */
 	bool stopped;                /* ending: recording has been switched off */
@@ -108,20 +106,6 @@ void gw_windows_start(bool forbidden, const struct gw_windows_calls *c)
 		window.state = watching() ? CLOSED : WAITING;
 }
 
-/* One launch in so many. */
-static void time_by_events(void)
-{
-	const uint32_t most = gw_options.event_rate;
-
-	atomic_store(&gw_hot.events, (int)(watching() ? gw_window_cost_rate(most) : most));
-}
-
-static void taken(void)
-{
-	gw_degrade(GW_DEGRADED_CUPTI_TAKEN, "another profiler uses CUPTI: meanwhile kernels are %s",
-	           watching() ? "not timed" : "timed by sampled events");
-}
-
 /* Buffers of ours may be in libcupti between windows, or the counters' thread. */
 static bool stays(void)
 {
@@ -141,7 +125,7 @@ static bool hold(void)
 	if (!gw_other_profiler_busy())
 		return true;
 	release();
-	taken();
+	gw_other_profiler_taken();
 	return false;
 }
 
@@ -173,7 +157,7 @@ static enum gw_attached attach(enum gw_attach_as as, bool (*in_time)(void))
 static void retry_later(uint64_t now)
 {
 	if (gw_other_profiler_busy()) {
-		taken();
+		gw_other_profiler_taken();
 		window.due = now + RETRY_MIN_NS;
 		return;
 	}
@@ -198,7 +182,7 @@ void gw_windows_first(bool (*in_time)(void))
 		window.state = OPEN;
 		return;
 	}
-	time_by_events();
+	gw_window_events_begin();
 	retry_later(gw_steady_ns());
 	window.state = r == GW_ATTACH_NEVER ? NEVER : CLOSED;
 }
@@ -246,10 +230,8 @@ static void opened(void)
 	window.left = false;
 }
 
-/*
- * Counters are sampled where kernels have no records, too: PM sampling needs nothing attached. What
- * runs meanwhile is known by a pair of events around every launch, for some milliseconds.
- */
+/* Counters are sampled where kernels have no records, too: PM sampling needs nothing attached. What
+ * runs meanwhile is known by a pair of events around every launch, for some milliseconds. */
 static void begin_sampling(void)
 {
 	const enum gw_sampler s = calls->sampler();
@@ -257,17 +239,8 @@ static void begin_sampling(void)
 	if ((s != GW_SAMPLER_START && s != GW_SAMPLER_WAITS) || !hold())
 		return;
 	if (s == GW_SAMPLER_WAITS)
-		atomic_store(&gw_hot.exact, ++window.exact);
+		gw_window_exact_begin();
 	opened();
-}
-
-/* Every launch had its pair for long enough: what is read of them comes with further launches. */
-static void end_exact(uint64_t now)
-{
-	if (!atomic_load(&gw_hot.exact) || now < window.opened + EXACT_NS)
-		return;
-	atomic_store(&gw_hot.exact, 0);
-	window.due = now + MEASURE_NS;
 }
 
 /* Without libcupti a window of mode watch has event pairs; mode audit has them always. */
@@ -290,7 +263,7 @@ static void open_window(uint64_t now)
 	} else {
 		gw_window_cost_events(0); /* what was timed in mode audit is not this window's */
 		begin_sampling();
-		time_by_events();
+		gw_window_events_begin();
 	}
 	if (watching() && gw_injection_active())
 		gw_degrade_asked(GW_DEGRADED_WINDOW,
@@ -345,7 +318,7 @@ static void stop(bool asked)
 	window.off = gw_steady_ns();
 	window.flushed = 0;
 	if (worn())
-		time_by_events();
+		gw_window_events_begin();
 }
 
 /* But for records that libcupti has lost, which nobody can wait for. */
@@ -468,17 +441,17 @@ void gw_windows_mode(void)
 	if (!wanted() || watching())
 		atomic_store(&gw_hot.events, 0);
 	else if (window.state != OPEN)
-		time_by_events();
+		gw_window_events_begin();
 }
 
 static void gave_way(void)
 {
 	gw_count(GW_COUNTER_yields, 1);
-	taken();
+	gw_other_profiler_taken();
 	window.left = true;
 	atomic_store(&rest_until, gw_steady_ns() + REST_NS);
 	if (!watching())
-		time_by_events();
+		gw_window_events_begin();
 }
 
 /* Between windows of mode watch: another tool comes, or there will be no more. */
@@ -499,7 +472,8 @@ bool gw_windows_tick(uint32_t launches, double full)
 	if (window.mode_due)
 		gw_windows_mode();
 	pass(now, launches, full);
-	end_exact(now);
+	if (gw_window_exact_over(window.opened, now))
+		window.due = now + MEASURE_NS;
 	if (stays() && (window.state == CLOSED || window.state == NEVER || window.by_events)) {
 		bool other = asked || gw_other_profiler_busy();
 
@@ -531,22 +505,13 @@ bool gw_windows_tick(uint32_t launches, double full)
 	return given_up(now, asked);
 }
 
-/* What the window has cost, ns. */
-static uint64_t charge(void)
-{
-	uint64_t span = window.off - window.opened, cpu = gw_thread_cpu_ns() - window.cpu, lost;
-
-	if (!window.by_events)
-		gw_window_cost_ended();
-	lost = window.by_events ? gw_window_cost_events(window.launching)
-	                        : (uint64_t)(gw_window_cost_share() * (double)span);
-	return lost > cpu ? lost : cpu;
-}
-
 static void plan(uint64_t now)
 {
-	uint64_t cost = charge();
+	const uint64_t cpu = gw_thread_cpu_ns() - window.cpu;
+	uint64_t cost =
+	        gw_window_cost_of(window.by_events, window.off - window.opened, window.launching);
 
+	cost = cost > cpu ? cost : cpu;
 	gw_count(GW_COUNTER_window_ns, cost);
 	window.debt = gw_window_cost_pause(cost, window.by_events) +
 	              (window.by_events ? 0 : gw_window_cost_rest());
@@ -562,7 +527,7 @@ static void without_times(void)
 		return;
 	window.state = NEVER;
 	/* Not set by stop() where it was another tool that ended the window. */
-	time_by_events();
+	gw_window_events_begin();
 }
 
 void gw_windows_close(void)
