@@ -8,8 +8,6 @@
 
 #include "preload/cupti/attach.h"
 #include "preload/cupti/cupti.h"
-#include "preload/runtime/degrade.h"
-#include "preload/runtime/options.h"
 #include "preload/runtime/linker/real_dl.h"
 #include "preload/runtime/linker/export.h"
 #include "preload/cupti/subscriber.h"
@@ -275,10 +273,4 @@ bool gw_other_profiler_owns(void *address, const struct gw_stand_in *s)
 			return dladdr(address, &info) && info.dli_fname &&
 			       gw_cupti_is_path(info.dli_fname);
 	return false;
-}
-
-void gw_other_profiler_taken(void)
-{
-	gw_degrade(GW_DEGRADED_CUPTI_TAKEN, "another profiler uses CUPTI: meanwhile kernels are %s",
-	           gw_options_watch() ? "not timed" : "timed by sampled events");
 }

@@ -31,7 +31,4 @@ bool gw_other_profiler_stand_in(const char *name, struct gw_stand_in *s);
 /** Whether @p s is such a stand-in, and @p address is in a libcupti: there may be several. */
 bool gw_other_profiler_owns(void *address, const struct gw_stand_in *s);
 
-/** Say in the report that another profiler has libcupti. */
-void gw_other_profiler_taken(void);
-
 #endif

@@ -214,6 +214,12 @@ bool gw_window_exact_over(uint64_t opened, uint64_t now)
 	return true;
 }
 
+void gw_window_taken(void)
+{
+	gw_degrade(GW_DEGRADED_CUPTI_TAKEN, "another profiler uses CUPTI: meanwhile kernels are %s",
+	           gw_options_watch() ? "not timed" : "timed by sampled events");
+}
+
 bool gw_window_cost_attach(void)
 {
 	const uint32_t budget = gw_options.budget;

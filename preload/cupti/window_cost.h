@@ -68,6 +68,9 @@ uint32_t gw_window_cost_rate(uint32_t most);
  * launching ns in it, or by records, as it was open for @p span ns. */
 uint64_t gw_window_cost_of(bool by_events, uint64_t span, uint64_t launching);
 
+/** Say in the report that another profiler has libcupti. */
+void gw_window_taken(void);
+
 /** One launch in so many has an event pair from now on. */
 void gw_window_events_begin(void);
 

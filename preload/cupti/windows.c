@@ -125,7 +125,7 @@ static bool hold(void)
 	if (!gw_other_profiler_busy())
 		return true;
 	release();
-	gw_other_profiler_taken();
+	gw_window_taken();
 	return false;
 }
 
@@ -157,7 +157,7 @@ static enum gw_attached attach(enum gw_attach_as as, bool (*in_time)(void))
 static void retry_later(uint64_t now)
 {
 	if (gw_other_profiler_busy()) {
-		gw_other_profiler_taken();
+		gw_window_taken();
 		window.due = now + RETRY_MIN_NS;
 		return;
 	}
@@ -447,7 +447,7 @@ void gw_windows_mode(void)
 static void gave_way(void)
 {
 	gw_count(GW_COUNTER_yields, 1);
-	gw_other_profiler_taken();
+	gw_window_taken();
 	window.left = true;
 	atomic_store(&rest_until, gw_steady_ns() + REST_NS);
 	if (!watching())

@@ -23,7 +23,7 @@
 
 enum {
 	PAIRS = 64,
-	PAIRS_SAMPLED = 8, /* of these, while one launch in so many is timed */
+	PAIRS_SAMPLED = 8, /* of these, as long as one launch in so many is timed */
 	CONTEXTS = 8,      /* that a thread has events in at a time */
 	LEFT_MOST = 64,    /* times that a thread leaves its events to a context that lives on */
 	BASES = 64,        /* events that are made as bases, one in a context after another */
@@ -34,6 +34,7 @@ struct events {
 	CUcontext context;     /* NULL: none yet */
 	uint32_t ends;         /* gw_context_ends() when they were made */
 	uint32_t made;         /* pairs made */
+	uint32_t ring;         /* pairs in use */
 	uint32_t oldest, busy; /* pairs under way: oldest, oldest + 1, … */
 	CUevent behind;        /* right behind the end of pair 0, now and then */
 	bool behind_used; /* the pair 0 under way has it, and the GPU had not come to its end */
@@ -132,7 +133,9 @@ static struct events *events_of(struct gw_thread *t)
 		begin_anew(p, t->serial);
 	v = place_of(p, context);
 	if (v && (v->context != context || !live(v)))
-		*v = (struct events){.context = context, .ends = gw_context_ends(context)};
+		*v = (struct events){.context = context,
+		                     .ends = gw_context_ends(context),
+		                     .ring = PAIRS_SAMPLED};
 	p->now = v;
 	return v;
 }
@@ -263,7 +266,7 @@ static void harvest(struct gw_thread *t, struct events *p)
 		e->stream = pair->stream;
 		place(pair, e);
 		e->flags = GW_EVENT_DONE;
-		p->oldest = (p->oldest + 1) % PAIRS;
+		p->oldest = (p->oldest + 1) % p->ring;
 		p->busy--;
 	}
 	capture_mode(before);
@@ -315,7 +318,7 @@ void gw_events_begin(struct gw_call *call, CUstream stream, uint32_t kernels)
 	struct events *p;
 	int saved = errno;
 	uint64_t came;
-	uint32_t at, most = exact ? PAIRS : PAIRS_SAMPLED;
+	uint32_t at;
 
 	/* A launch within a launch may have come in the midst of what is done here for the outer.
 	 */
@@ -334,8 +337,10 @@ void gw_events_begin(struct gw_call *call, CUstream stream, uint32_t kernels)
 		return;
 	}
 	harvest(t, p);
-	at = (p->oldest + p->busy) % PAIRS;
-	if (p->busy >= most || !pair_ready(p, at) ||
+	if (exact && p->oldest + p->busy <= p->ring) /* none is over its end */
+		p->ring = PAIRS;
+	at = (p->oldest + p->busy) % p->ring;
+	if (p->busy == p->ring || !pair_ready(p, at) ||
 	    (exact && !based(p, exact, stream, call->pt)) ||
 	    !begun(&p->pair[at], stream, call->pt)) {
 		gw_bump(&t->counts.events_skipped, 1);
@@ -376,7 +381,7 @@ static void record_behind(struct events *p, const struct gw_call *call)
 void gw_events_end(struct gw_call *call)
 {
 	struct events *p = call->thread->events->now;
-	uint32_t at = (p->oldest + p->busy) % PAIRS;
+	uint32_t at = (p->oldest + p->busy) % p->ring;
 	struct gw_pair *pair = &p->pair[at];
 	const uint64_t returned = gw_ticks();
 	int saved = errno;
