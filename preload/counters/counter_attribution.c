@@ -153,7 +153,7 @@ void gw_counter_attribution_copy(uint32_t device, uint64_t start_ns, uint64_t en
 void gw_counter_attribution_exact(void)
 {
 	exact.number = atomic_load(&gw_hot.exact);
-	exact.count = 0;
+	exact.count = exact.stream = 0;
 	exact.over = exact.mixed = exact.copied = false;
 	exact.earliest = 0;
 	exact.latest = INT64_MAX;
@@ -199,7 +199,7 @@ void gw_counter_attribution_timed(uint32_t serial, uint32_t config, const struct
 		p++;
 	if (p == last || end <= 0)
 		return;
-	exact.mixed |= p != exact.pair && e->stream != exact.stream;
+	exact.mixed |= exact.stream && e->stream != exact.stream;
 	exact.stream = e->stream;
 	exact.base = base;
 	p->config = end > begin + waited + LEAST_NS ? config : 0;

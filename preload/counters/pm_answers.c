@@ -19,6 +19,9 @@ enum {
 
 /* Traffic and instructions are what most predictions use, and what code analysis derives least. */
 static const double FIRST_SET = 1.5;
+/* Then what matrix products are bound by. */
+static const double TENSOR = 1.2;
+enum { TENSOR_SET = 2 };
 
 static _Atomic uint32_t missing[GW_PM_SETS]; /* permille of GPU time; the worker sets it */
 
@@ -69,6 +72,8 @@ double gw_pm_answers_worth(unsigned number)
 	if (now <= GW_PM_ANSWERS_PERMILLE || sets[number].stalled >= GW_PM_ANSWERS_TRIES)
 		return 0;
 	/* Results come a second or two behind: meanwhile the others have their turn. */
+	if (number == TENSOR_SET && gw_options_watch()) /* there are few sessions */
+		return TENSOR * now / (1 + sets[number].tries);
 	return (number ? 1 : FIRST_SET) * now / (1 + sets[number].tries);
 }
 

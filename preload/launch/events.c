@@ -166,8 +166,8 @@ GW_COLD static bool base_made(CUcontext context)
 	return true;
 }
 
-/* A default stream has two handles, and the one of each thread is another. */
-GW_COLD __attribute__((noinline)) static uintptr_t stream_of(CUstream stream, uint32_t pt)
+/* A default stream has two handles; 1: the legacy one. */
+static uintptr_t stream_of(CUstream stream, uint32_t pt)
 {
 	const uintptr_t key = (uintptr_t)stream;
 
@@ -195,9 +195,12 @@ GW_COLD static bool based(const struct events *p, uint32_t exact, CUstream strea
 	return true;
 }
 
-bool gw_events_beside(CUstream stream, uint32_t pt)
+/* The default streams wait for each other, but those of other threads. */
+bool gw_events_beside(CUstream stream)
 {
-	return base.stream != stream_of(stream, pt);
+	const uintptr_t key = (uintptr_t)stream, known = base.stream;
+
+	return key > 2 ? known != key : known != 1 && known != (uintptr_t)gw_self;
 }
 
 /* Into @p e when the launch of @p pair began, as far as its window's base is still there. */

@@ -58,7 +58,7 @@ void gw_wait_end(struct gw_call *call, enum gw_wait_call which)
 	e->ticks = call->since;
 	e->flags = call->how == GW_CALL_OUTER ? 0 : GW_EVENT_DONE;
 	gw_event_wait(e, which, now - call->since);
-	e->stream = !audit && gw_events_beside(call->stream, call->pt);
+	e->stream = !audit && gw_events_beside(call->stream);
 	if (call->how == GW_CALL_OUTER)
 		gw_event_end(call, call->at);
 }
