@@ -10,6 +10,7 @@
 #include "preload/maps/memory.h"
 #include "preload/runtime/options.h"
 #include "preload/runtime/deadline.h"
+#include "preload/runtime/linker/real_dl.h"
 #include "preload/runtime/driver.h"
 #include "preload/worker/first_attach.h"
 #include "preload/worker/pipeline.h"
@@ -185,8 +186,11 @@ static const char *get_ready(void)
 
 	if (!gw_driver_resolve())
 		return "libcuda.so.1 is not among the loaded libraries: gpuwatch is off";
+	if (!gw_libm_find())
+		return "libm.so.6 is not as it should be: gpuwatch is off";
 	if (!reserve())
 		return "no memory for gpuwatch's tables: gpuwatch is off";
+	gw_environment_copy();
 	gw_sandbox_prepare();
 	gw_threads_init(launch_allowed);
 	if (gw_options.rejected[0])

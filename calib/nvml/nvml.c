@@ -130,8 +130,8 @@ static int listed(const struct gw_nvml *n, unsigned *others)
 
 double gw_nvml_others(const struct gw_nvml *n)
 {
-	struct nvml_process_use *use;
-	unsigned count = 0, others = 0;
+	struct nvml_process_use some[128], *use = some;
+	unsigned count = sizeof(some) / sizeof(*some), others = 0;
 	double share = 0;
 	int answer;
 
@@ -141,18 +141,15 @@ double gw_nvml_others(const struct gw_nvml *n)
 		return 0;
 	if (!n->nvmlDeviceGetProcessUtilization)
 		return NAN;
-	/* Called without room, it returns the room it needs. */
-	answer = n->nvmlDeviceGetProcessUtilization(n->device, NULL, &count, 0);
-	if (answer == NOT_FOUND || (answer == 0 && !count))
-		return 0;
-	use = answer == INSUFFICIENT_SIZE && count ? calloc(count, sizeof(*use)) : NULL;
-	if (!use)
-		return NAN;
 	answer = n->nvmlDeviceGetProcessUtilization(n->device, use, &count, 0);
+	/* Called with too little room, it returns the room it needs. */
+	if (answer == INSUFFICIENT_SIZE && count && (use = calloc(count, sizeof(*use))))
+		answer = n->nvmlDeviceGetProcessUtilization(n->device, use, &count, 0);
 	for (unsigned i = 0; answer == 0 && i < count; i++)
 		if (use[i].pid != (unsigned)getpid())
 			share += use[i].sm / 100.0;
-	free(use);
+	if (use != some)
+		free(use);
 	if (answer == NOT_FOUND)
 		return 0;
 	return answer == 0 ? fmin(share, 1) : NAN;

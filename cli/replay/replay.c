@@ -274,7 +274,9 @@ const struct gw_command_body gw_replay_command = {
                 "those it has never seen. `kernel` hides all times of the kernel, `configuration` "
                 "those\n"
                 "of the configuration alone. Families keep similar kernels from teaching each "
-                "other.",
+                "other.\n"
+                "\n"
+                "What was learnt follows from all launches before: a log is replayed as a whole.",
         .examples = "gpuwatch replay --check run.gwl\n"
                     "Does this build predict the same as the one that wrote the log?\n"
                     "gpuwatch replay --hide-times=kernel run.gwl\n"

@@ -17,11 +17,12 @@
 #include "cli/common/memory.h"
 #include "cli/message.h"
 #include "cli/table.h"
+#include "cli/window/window.h"
 #include "predictor/models/papers/models.h"
 
 struct options {
 	struct gw_words device;
-	const char *model;
+	const char *model, *since, *until, *last;
 	bool utilisation, json;
 };
 
@@ -30,6 +31,7 @@ static const struct gw_option options[] = {
         GW_OPT_TEXT(model, "NAME",
                     "the model to ask; when not given bounds for a log, and for a launch file qrm, "
                     "the quantitative roofline"),
+        LOG_WINDOW_OPTIONS,
         GW_OPT_FLAG(utilisation, "multiply each kernel's time by E_util, measured over predicted "
                                  "time on the GPU that the log ran on, for a launch file on the "
                                  "first GPU (Konstantinidis 2017, 5.13)"),
@@ -287,6 +289,16 @@ static int run(const struct gw_command *command, int argc, char **argv)
 		        "whatif: missing log, folder or launch file argument, or more than one; "
 		        "see gpuwatch whatif --help");
 	log = whatif_is_log(argv[0]);
+	if (!log && (v.since || v.until || v.last))
+		return gw_error("whatif: --%s is for logs, and %s is none; leave it out",
+		                v.since   ? "since"
+		                : v.until ? "until"
+		                          : "last",
+		                argv[0]);
+	status = log_window_set("whatif", &(struct log_window){v.since, v.until, v.last}, argv,
+	                        argc);
+	if (status)
+		return status;
 	v.model = v.model ? v.model : log ? "bounds" : "qrm";
 	c.model = gw_model_find(v.model);
 	if (!c.model)
@@ -298,7 +310,7 @@ static int run(const struct gw_command *command, int argc, char **argv)
 	else
 		status = compare(&c, argv[0], &v);
 	device_set_free(&c.devices);
-	return status;
+	return status == GW_EXIT_USAGE || !log_window_check("whatif") ? status : GW_EXIT_FINDINGS;
 }
 
 const struct gw_command_body gw_whatif_command = {

@@ -4,7 +4,7 @@
  * on (trip counts, predicates of blocks and of memory accesses), and of strides. It distinguishes
  * launches of one grid whose arguments make them do different work.
  *
- * The layout (struct gw_digest_plan) lists these words. It is derived once from a kernel's code;
+ * The layout (struct gw_digest_plan) lists these words. It is derived from a kernel's code;
  * the launch path hashes them. Configurations hold the hash instead of the arguments.
  */
 #ifndef GW_CODE_DIGEST_H

@@ -44,7 +44,7 @@
 	  "unknown: constant (constant_words, b_constant_serialised)")                             \
 	R(BARRIER, "barrier", LATENCY, SM, MEETING,                                                \
 	  "unknown: barrier (barriers, rate_op_barrier)")                                          \
-	R(LATENCY, "latency", LATENCY, DEVICE, COURSE,                                             \
+	R(LATENCY, "latency", LATENCY, DEVICE, CRITICAL,                                           \
 	  "unknown: latency (warp_cycles or inst_executed, sm_clock)")                             \
 	R(BLOCK_LAUNCH, "block_launch", LAUNCH, DEVICE, START,                                     \
 	  "unknown: block_launch (launch_per_block or launch_per_warp)")
@@ -56,7 +56,7 @@ enum resource {
 	        RESOURCE_COUNT
 };
 
-enum path { PIPES, DATA, L2_PATH, ATOMICS_PATH, MEETING, COURSE, START, PATHS };
+enum path { PIPES, DATA, L2_PATH, ATOMICS_PATH, MEETING, CRITICAL, START, PATHS };
 
 static const struct {
 	const char *name, *unknown;
@@ -317,7 +317,7 @@ static struct ranking rank(const struct view *v, double t[RESOURCE_COUNT], struc
 			r.next = time;
 	}
 	r.any = r.first != BLOCK_LAUNCH || r.next > 0;
-	r.path[COURSE] = larger(0, r.path[COURSE] - v->fill);
+	r.path[CRITICAL] = larger(0, r.path[CRITICAL] - v->fill);
 	r.path[L2_PATH] = larger(0, r.path[L2_PATH] - v->tail);
 	e->term_count = RESOURCE_COUNT;
 	return r;

@@ -131,14 +131,24 @@ static double gain(uint32_t config)
 	return ((double)gw_config_entry(config)->total_ns + 1) / likely_us(config);
 }
 
-/* The same where few launches are timed, and not in proportion. */
-static double likely_gain(uint32_t config)
+/* GPU time of its launches where few of them are timed, and not in proportion. */
+static double likely_ns(const struct gw_config_entry *c)
 {
-	const struct gw_config_entry *c = gw_config_entry(config);
 	const double each =
 	        c->measured ? (double)c->total_ns / (double)c->measured : GW_ANALYSIS_LAUNCH_NS;
 
-	return ((double)c->launches * each + 1) / likely_us(config);
+	return (double)c->launches * each;
+}
+
+static double likely_gain(uint32_t config)
+{
+	return (likely_ns(gw_config_entry(config)) + 1) / likely_us(config);
+}
+
+bool gw_analysis_queue_worth(uint32_t config)
+{
+	return !by_time || gw_analysis_queue_new_kernel(config) ||
+	       likely_ns(gw_config_entry(config)) >= likely_us(config) * 1e3;
 }
 
 /* 0: none waits but for a longer analysis. */

@@ -33,6 +33,10 @@ void gw_analysis_queue_by_time(bool on);
  */
 bool gw_analysis_queue_new_kernel(uint32_t config);
 
+/** Whether launches of @p config take as long so far as its analysis is likely to; always where it
+ * is new by gw_analysis_queue_new_kernel(), and but by time. */
+bool gw_analysis_queue_worth(uint32_t config);
+
 /** Queue configuration @p config (of a kernel in a slot); false: the queue is full. @p open: it was
  * analysed without arguments, something remained undetermined, and it has them now. */
 bool gw_analysis_queue_put(uint32_t config, bool open);

@@ -167,6 +167,14 @@ void gw_analysis_want(uint32_t config)
 	}
 }
 
+void gw_analysis_launched(uint32_t config)
+{
+	const unsigned state = gw_config_entry(config)->analysis;
+
+	if (state == ANALYZED_BARE || (state == NOT_YET && gw_analysis_queue_worth(config)))
+		gw_analysis_want(config);
+}
+
 void gw_analysis_same(uint32_t config, uint32_t as)
 {
 	struct gw_work from_code;
@@ -355,8 +363,12 @@ static bool affordable(uint64_t ns)
 }
 
 /* Why a configuration was not analysed. */
-static const char *not_reached(const struct gw_config_entry *c)
+static const char *not_reached(uint32_t config)
 {
+	const struct gw_config_entry *c = gw_config_entry(config);
+
+	if (c->analysis == NOT_YET && !gw_analysis_queue_worth(config))
+		return "its launches take less time than its analysis";
 	if (spent_ns >= gw_analysis_allowance(gw_steady_ns() - begun_ns))
 		return texts.no_time;
 	return c->analysis == WAITING ? "the program ended before its turn" : texts.too_many;
@@ -372,7 +384,7 @@ void gw_analysis_finish(void)
 		if (c->analysis_said || (c->analysis != NOT_YET && c->analysis != WAITING))
 			continue;
 		if (c->slot)
-			say(i, GW_ANALYSIS_NOT_REACHED, not_reached(c));
+			say(i, GW_ANALYSIS_NOT_REACHED, not_reached(i));
 		else
 			say(i, GW_ANALYSIS_NO_CODE, "no launch of it was seen, only that it ran");
 	}

@@ -49,8 +49,12 @@ void gw_analysis_mode(void);
 /** No more analyses: threads give up what they are at, and end. Does not wait for them. */
 void gw_analysis_stop(void);
 
-/** A launch of configuration @p config was processed: queue its analysis (analysis_queue.h). */
+/** Queue the analysis of configuration @p config (analysis_queue.h), unless it was queued before.
+ */
 void gw_analysis_want(uint32_t config);
+
+/** The same for a launch of it, in mode watch once it is worth its time: each launch asks. */
+void gw_analysis_launched(uint32_t config);
 
 /** Launches of @p config have the shape and arguments of @p as: copy the result of its analysis. */
 void gw_analysis_same(uint32_t config, uint32_t as);

@@ -13,6 +13,7 @@ enum state { UNDECIDED, NONE, PLANNED, TAKEN_BACK };
 struct hashes {
 	uint16_t all;               /* further configurations made */
 	uint16_t further, returned; /* since they were last compared */
+	uint16_t once; /* launched but once so far; of one by the code since its last */
 };
 
 static struct {
@@ -25,6 +26,11 @@ static struct {
 static bool is_provisional(uint32_t digest)
 {
 	return (digest & GW_DIGEST_IS_PROVISIONAL) != 0;
+}
+
+static struct hashes *hashes_of(uint32_t slot, uint32_t digest)
+{
+	return is_provisional(digest) ? &kernels[slot].provisional : &kernels[slot].by_code;
 }
 
 /* Pairs with the release in publish(). */
@@ -105,6 +111,62 @@ bool gw_digests_alike(uint32_t slot, const struct gw_arguments *a, const struct 
 	return gw_digests_fit(slot, a, plan ? gw_digest_of_buffer(plan, b->bytes, b->size) : 0);
 }
 
+/* A configuration of kernel @p slot that was launched but once, with @p size bytes of arguments. */
+static const struct gw_config_entry *lone(uint32_t id, uint32_t slot, uint32_t size)
+{
+	const struct gw_config_entry *c = gw_config_entry(id);
+
+	return id <= gw_config_count() && c->slot == slot && c->launches < 2 && c->arguments &&
+	                       c->arguments->size >= size
+	               ? c
+	               : NULL;
+}
+
+/* Whether a word is equal in most of these and the next one of their shape, where that is near. */
+static bool mostly_equal(const struct gw_digest_word *w, uint32_t slot, uint32_t size)
+{
+	const struct gw_config_entry *a, *b;
+	int more = 0;
+
+	for (uint32_t id = 1; id <= gw_config_count(); id++) {
+		a = lone(id, slot, size);
+		for (uint32_t n = 1; a && n <= GW_DIGESTS_AT_A_TIME; n++) {
+			b = lone(id + n, slot, size);
+			if (!b || b->head != a->head)
+				continue;
+			more += memcmp(a->arguments->bytes + w->offset,
+			               b->arguments->bytes + w->offset, w->size)
+			                ? -1
+			                : 1;
+			break;
+		}
+	}
+	return more > 0;
+}
+
+/* Leave such words alone in a layout. False: that is all of them, or none. */
+static bool narrow(uint32_t slot)
+{
+	const struct gw_digest_plan *was = plan_of(slot);
+	struct gw_digest_plan *plan = was ? gw_shared_keep(sizeof(*plan)) : NULL;
+
+	if (!plan)
+		return false;
+	*plan = (struct gw_digest_plan){.end = was->end};
+	for (uint32_t i = 0; i < was->count; i++) {
+		if (!mostly_equal(&was->word[i], slot, was->end))
+			continue;
+		plan->word[plan->count++] = was->word[i];
+		plan->fours = i < was->fours ? plan->count : plan->fours;
+		plan->wide = i < was->wide ? plan->count : plan->wide;
+	}
+	if (!plan->count || plan->count == was->count)
+		return false;
+	publish(slot, plan);
+	kernels[slot].by_code.once = 0;
+	return true;
+}
+
 static void take_back(uint32_t slot)
 {
 	if (kernels[slot].state != PLANNED)
@@ -136,18 +198,18 @@ static bool repeat(struct hashes *h)
 	if (h->further < GW_DIGESTS_AT_A_TIME)
 		return true;
 	h->further = h->returned = 0;
-	return enough;
+	return enough && h->once < GW_DIGESTS_ONCE;
 }
 
 bool gw_digests_admit(uint32_t slot, uint32_t digest, bool further)
 {
 	bool provisional = is_provisional(digest);
-	struct hashes *h = provisional ? &kernels[slot].provisional : &kernels[slot].by_code;
+	struct hashes *h = hashes_of(slot, digest);
 	uint16_t most = provisional ? GW_DIGESTS_PROVISIONAL : GW_DIGESTS_MOST;
 
 	/* The second half of the table is for configurations as such. */
-	if (gw_config_count() >= GW_CONFIGS_MAX / 2 ||
-	    (further && (h->all == most || !repeat(h)))) {
+	if (gw_config_count() >= GW_CONFIGS_MAX / 2 || (further && h->all == most) ||
+	    (further && !repeat(h) && (provisional || !narrow(slot)))) {
 		if (provisional)
 			take_provisional_back(slot);
 		else
@@ -155,16 +217,26 @@ bool gw_digests_admit(uint32_t slot, uint32_t digest, bool further)
 	}
 	if (provisional ? kernels[slot].provisional_taken_back : kernels[slot].state == TAKEN_BACK)
 		return false;
-	h->all += further;
-	h->further += further;
+	if (further) {
+		h->all++;
+		h->further++;
+		h->once++;
+	}
 	return true;
 }
 
 void gw_digests_returned(uint32_t slot, uint32_t digest)
 {
-	struct hashes *h =
-	        is_provisional(digest) ? &kernels[slot].provisional : &kernels[slot].by_code;
+	struct hashes *h = hashes_of(slot, digest);
 
 	if (h->returned < UINT16_MAX)
 		h->returned++;
+}
+
+void gw_digests_again(uint32_t slot, uint32_t digest)
+{
+	struct hashes *h = hashes_of(slot, digest);
+
+	if (h->once)
+		h->once--;
 }

@@ -3,7 +3,9 @@
  * Which kernels' configurations include an argument hash (predictor/code/digest.h). The layout of
  * the hash is derived when a kernel's code is read and published to the launch path, in place of
  * the provisional one that the kernel had at first sight (predictor/code/digest_provisional.h);
- * either is withdrawn where hashes hardly repeat. Worker only, but for gw_digests_plan().
+ * either is withdrawn where hashes hardly repeat. From one by the code go words that differ each
+ * time, if others are left: a step counter, or what a program has not set. Worker only, but for
+ * gw_digests_plan().
  */
 #ifndef GW_DIGESTS_H
 #define GW_DIGESTS_H
@@ -18,6 +20,7 @@ enum {
 	 * predicted from (GW_TIMED_MOST), so that those from before are still among them.
 	 */
 	GW_DIGESTS_AT_A_TIME = 32,
+	GW_DIGESTS_ONCE = 128,  /**< of these so many may have been launched but once */
 	GW_DIGESTS_MOST = 1024, /**< of a kernel in all, however they repeat: 1 MiB of learner */
 	GW_DIGESTS_PROVISIONAL = 64, /**< the same of those with a provisional hash */
 };
@@ -49,5 +52,9 @@ bool gw_digests_admit(uint32_t slot, uint32_t digest, bool further);
 /** A launch of kernel @p slot had the hash @p digest, which is neither new nor that of the launch
  * before. */
 void gw_digests_returned(uint32_t slot, uint32_t digest);
+
+/** A configuration of kernel @p slot that hash @p digest has added to a shape was launched again
+ * for the first time. */
+void gw_digests_again(uint32_t slot, uint32_t digest);
 
 #endif

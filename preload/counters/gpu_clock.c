@@ -26,13 +26,14 @@ enum {
 	PAUSE_MS = 100,      /* between samples at least … */
 	PAUSE_SUMS_MS = 200, /* … and where launches are in sums: what is slow there lasts */
 	SUMMED_MS = 10000,   /* between their records where launches are in sums */
-	OTHERS_MS = 1000,    /* between looks at other processes: NVML averages over as long */
-	STOP_MS = 1000,      /* how long the end of a program waits for an answer */
+	OTHERS_MS = 1000,    /* between looks at other processes: NVML averages over as long … */
+	OTHERS_SUMS_MS = 2000, /* … and there: half of what asking costs is this */
+	STOP_MS = 1000,        /* how long the end of a program waits for an answer */
 };
 /*
  * Of a CPU that asking may take, for each percent of GPUWATCH_BUDGET; on the H200 a sample takes
- * 0.16 ms and a look at other processes 1.4 ms a second, the first ones several ms, for which there
- * is an advance.
+ * 0.18 ms and a look at other processes 0.2 ms, where there are any 1.8 ms, the first ones several
+ * ms, for which there is an advance.
  */
 static const double SHARE = 0.004;
 static const uint64_t ADVANCE_NS = 20000000;
@@ -104,7 +105,9 @@ static uint32_t whole(double value, double unit, uint32_t unknown)
 
 static uint32_t others_of(int device, uint64_t now)
 {
-	if (now - asker.others_ns[device] >= OTHERS_MS * GW_MS) {
+	const uint64_t pause = gw_options_sum() ? OTHERS_SUMS_MS : OTHERS_MS;
+
+	if (now - asker.others_ns[device] >= pause * GW_MS) {
 		asker.others[device] = whole(gw_nvml_others(&asker.nvml[device]), 0.01, UINT32_MAX);
 		asker.others_ns[device] = now;
 	}

@@ -40,6 +40,7 @@ enum {
 	IDLE_MS = 200,       /* without a launch or a kernel's end: nothing to sample */
 	LOOK_MS = 20,        /* how often that is looked at */
 	STOP_MS = 5000,
+	LOOK_NS = 200000, /* between looks of who waits for the thread */
 };
 
 /* Shared */
@@ -47,7 +48,8 @@ static struct {
 	pthread_mutex_t lock; /* for the condition alone */
 	pthread_cond_t wake;
 	_Atomic int stop, running;
-	_Atomic int ending; /* the program's end is held for the window under way: no other */
+	_Atomic uint64_t stop_by; /* its end is waited for until then, by all; 0: nobody has yet */
+	_Atomic int ending;       /* the program's end is held for the window under way: no other */
 	_Atomic int paused; /* another tool has libcupti, or comes: the thread keeps out of it … */
 	_Atomic int inside;          /* … and may be in it */
 	_Atomic uint64_t busy_ns;    /* when something was last launched or ended */
@@ -136,22 +138,19 @@ static void wake(void)
 	pthread_mutex_unlock(&pm.lock);
 }
 
-static void wait_while(const _Atomic int *state)
-{
-	gw_pause_while(state, 200000, STOP_MS * MS);
-}
-
 void gw_pm_stop(void)
 {
 	int saved = errno;
+	uint64_t none = 0;
 
 	if (!gw_process_ours())
 		return;
 	atomic_store(&pm.stop, 1);
 	if (!atomic_load(&pm.running))
 		return;
+	atomic_compare_exchange_strong(&pm.stop_by, &none, gw_deadline_in(STOP_MS * MS));
 	wake();
-	wait_while(&pm.running);
+	gw_pause_while(&pm.running, LOOK_NS, atomic_load(&pm.stop_by));
 	errno = saved;
 }
 
@@ -184,7 +183,7 @@ void gw_pm_records_end(void)
 	if (!atomic_load(&pm.running))
 		return;
 	wake();
-	wait_while(&pm.inside);
+	gw_pause_while(&pm.inside, LOOK_NS, gw_deadline_in(STOP_MS * MS));
 }
 
 void gw_pm_records_ran(uint64_t ns)

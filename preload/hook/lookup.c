@@ -53,6 +53,26 @@ static struct link_map *object_of(void *address)
 	return dladdr1(address, &info, (void **)&map, RTLD_DL_LINKMAP) ? map : NULL;
 }
 
+static bool goes_on_to(const struct link_map *map, const char *name)
+{
+	struct gw_stand_in s;
+
+	return map && gw_hook_stand_in(name, &s) && s.next != s.own && object_of(s.next) == map;
+}
+
+/*
+ * Whether who asks is behind us what our wrapper of the name, or of those by which names are looked
+ * up, goes on to: it asks for the driver's own, to go on to that, and each of its calls has come
+ * through us.
+ */
+static bool is_behind(const char *name, void *caller)
+{
+	const struct link_map *map = object_of(caller);
+
+	return goes_on_to(map, name) || goes_on_to(map, "cuGetProcAddress_v2") ||
+	       goes_on_to(map, "cuGetProcAddress");
+}
+
 /* The global scope first, then the caller's own, which only a library that was opened has. */
 static void *by_default(const char *name, void *caller)
 {
@@ -87,6 +107,11 @@ struct gw_dl_answer gw_dlsym_filter(void *handle, const char *name, void *caller
 
 	if (!concerns_us(name, &s))
 		return as_without_us;
+	/* First: the error that dlerror() has is that of what follows. */
+	if (handle != RTLD_DEFAULT && handle != RTLD_NEXT && is_behind(name, caller)) {
+		errno = saved;
+		return as_without_us;
+	}
 	found = handle == RTLD_DEFAULT ? by_default(name, caller)
 	        : handle == RTLD_NEXT  ? after(name, caller)
 	                               : gw_next_dlsym(handle, name);

@@ -21,7 +21,7 @@ bool gw_unpaired_launch(uint32_t config, bool graph)
 		*mine += config != 0;
 		return false;
 	}
-	++*mine;
+	*mine += *mine < INT32_MAX; /* libcupti may have dropped that many records */
 	return true;
 }
 
@@ -35,8 +35,8 @@ bool gw_unpaired_record(uint32_t config, bool graph, uint64_t start_ns)
 		--*(*mine > 0 ? mine : unknown);
 		return false;
 	}
-	lone_records[graph]++;
-	--*mine;
+	lone_records[graph] += *mine > INT32_MIN;
+	*mine -= *mine > INT32_MIN;
 	pair->lone_ns = start_ns;
 	return true;
 }

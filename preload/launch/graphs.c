@@ -370,11 +370,16 @@ static void node_changed(const struct gw_graph_slot *slot, const struct gw_graph
 	                      (uint32_t)(n - slot->nodes));
 }
 
+/* From behind the last one on: a program that changes all nodes does so in some order. */
 static struct gw_graph_node *node_of(struct gw_graph_slot *slot, CUgraphNode node)
 {
-	for (uint32_t i = 0; slot && i < slot->count; i++)
-		if (slot->nodes[i].node == (uintptr_t)node)
-			return &slot->nodes[i];
+	static _Thread_local uint32_t at __attribute__((tls_model("initial-exec")));
+
+	for (uint32_t i = 0; slot && i < slot->count; i++) {
+		at = at + 1 < slot->count ? at + 1 : 0;
+		if (slot->nodes[at].node == (uintptr_t)node)
+			return &slot->nodes[at];
+	}
 	return NULL;
 }
 

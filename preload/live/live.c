@@ -7,9 +7,10 @@
 #include "preload/runtime/deadline.h"
 #include "preload/runtime/degrade.h"
 #include "preload/runtime/options.h"
-#include "preload/runtime/block_signals.h"
+#include "preload/runtime/messages.h"
 #include "preload/runtime/sandbox.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -22,6 +23,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -33,6 +35,11 @@ _Static_assert(offsetof(struct gw_event, kernel) == offsetof(struct gw_live_even
                "the same");
 
 enum { REFUSED_MS = 1000 };
+enum {
+	DEAD_MOST = 256 << 20, /* bytes that killed processes may leave … */
+	DEAD_LOOKED = 2048,    /* … among so many files … */
+	DEAD_AT_ONCE = 8,      /* … of which so many go at once */
+};
 enum { PAGE = GW_LIVE_PAGE, HEAD = (sizeof(struct gw_live_head) + PAGE - 1) / PAGE * PAGE };
 
 static struct gw_live_head *_Atomic live; /* NULL: there is none */
@@ -181,6 +188,74 @@ static void fill_head(struct gw_live_head *h, uint64_t size, uint64_t begun)
 	h->magic = GW_LIVE_MAGIC;
 }
 
+/* ---- what killed processes left -------------------------------------------------------------- */
+
+/* What it holds in memory; 0 where its process may live, as one of another PID namespace. */
+static uint64_t left_by_dead(int at, const char *name, uint64_t namespace)
+{
+	const int file = openat(at, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	struct {
+		unsigned char bytes[offsetof(struct gw_live_head, kernels_used)];
+	} start;
+	struct gw_live_head h = {0};
+	struct stat st;
+	bool dead;
+
+	if (file < 0)
+		return 0;
+	dead = pread(file, &start, sizeof(start), 0) == (ssize_t)sizeof(start) && !fstat(file, &st);
+	close(file);
+	memcpy(&h, &start, dead ? sizeof(start) : 0);
+	return h.magic == GW_LIVE_MAGIC && h.pid_namespace == namespace && h.pid &&
+	                       syscall(SYS_kill, h.pid, 0) && errno == ESRCH
+	               ? (uint64_t)st.st_blocks * 512
+	               : 0;
+}
+
+/*
+ * Nobody may ever call `gpuwatch recover`, and it is the memory of the machine: beyond so much the
+ * oldest go, by the clock ticks at which their processes began.
+ */
+static void remove_oldest(int at)
+{
+	const uint64_t namespace = pid_namespace();
+	struct {
+		char name[64];
+		uint64_t began, bytes;
+	} oldest[DEAD_AT_ONCE] = {{{0}, 0, 0}};
+	const struct dirent *e;
+	uint64_t sum = 0;
+	DIR *folder = opendir(path);
+	unsigned count = 0;
+
+	for (int i = 0; folder && i < DEAD_LOOKED && (e = readdir(folder)); i++) {
+		const char *dash = strchr(e->d_name, '-');
+		const uint64_t began = dash ? strtoull(dash + 1, NULL, 10) : 0;
+		const uint64_t bytes = began && strlen(e->d_name) < sizeof(oldest->name)
+		                               ? left_by_dead(at, e->d_name, namespace)
+		                               : 0;
+		unsigned place = count;
+
+		sum += bytes;
+		while (bytes && place && oldest[place - 1].began > began)
+			place--;
+		if (!bytes || place == DEAD_AT_ONCE)
+			continue;
+		count += count < DEAD_AT_ONCE;
+		memmove(&oldest[place + 1], &oldest[place],
+		        (count - 1 - place) * sizeof(oldest[0]));
+		memcpy(oldest[place].name, e->d_name, strlen(e->d_name) + 1);
+		oldest[place].began = began;
+		oldest[place].bytes = bytes;
+	}
+	for (unsigned i = 0; i < count && sum > DEAD_MOST; i++) {
+		unlinkat(at, oldest[i].name, 0);
+		sum -= oldest[i].bytes;
+	}
+	if (folder)
+		closedir(folder);
+}
+
 static bool room_in(int at, uint64_t from, uint64_t size)
 {
 	int r;
@@ -257,6 +332,7 @@ static void start(void *unused)
 		path[0] = 0;
 		return;
 	}
+	remove_oldest(at);
 	h = make(at, size);
 	if (!h) {
 		refuse(path, strerror(errno));
@@ -333,11 +409,13 @@ void *gw_live_room(size_t size)
 		if (at + size > h->size)
 			break;
 	while (!atomic_compare_exchange_weak(&room_used, &at, at + size));
-	if (at + size > h->size || !gw_live_reserve(h, at, size)) {
+	if (at + size <= h->size && gw_live_reserve(h, at, size))
+		return (char *)h + at;
+	/* What the file system refuses now it may have later. */
+	if (at + size <= h->size)
+		atomic_compare_exchange_strong(&room_used, &(uint64_t){at + size}, at);
 		refuse(path, "no room for the rings of all threads");
 		return NULL;
-	}
-	return (char *)h + at;
 }
 
 void gw_live_ring(struct gw_thread *t)

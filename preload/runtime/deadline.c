@@ -44,10 +44,8 @@ void gw_pause(uint64_t ns)
 	nanosleep(&span, NULL);
 }
 
-bool gw_pause_while(const _Atomic int *state, uint64_t pause, uint64_t most)
+bool gw_pause_while(const _Atomic int *state, uint64_t pause, uint64_t deadline)
 {
-	const uint64_t deadline = gw_deadline_in(most);
-
 	while (atomic_load(state)) {
 		if (gw_steady_ns() >= deadline)
 			return false;

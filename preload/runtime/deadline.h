@@ -31,8 +31,8 @@ bool gw_deadline_wait_post(sem_t *post, uint64_t deadline);
 /** Sleep for @p ns; a signal ends it early. */
 void gw_pause(uint64_t ns);
 
-/** Look every @p pause ns whether @p state is zero, for @p most ns; whether it became so. */
-bool gw_pause_while(const _Atomic int *state, uint64_t pause, uint64_t most);
+/** Look every @p pause ns whether @p state is zero, until @p deadline; whether it became so. */
+bool gw_pause_while(const _Atomic int *state, uint64_t pause, uint64_t deadline);
 
 /** CPU time of the calling thread, ns; 0 where the system does not say. */
 uint64_t gw_thread_cpu_ns(void);

@@ -206,6 +206,40 @@ static void absolute(const char *name)
 	snprintf(out + n, sizeof(gw_options.out) - n, "%s", name);
 }
 
+/* NAME=VALUE, one behind the other; NULL: it was not copied yet. */
+static char *environment;
+
+void gw_environment_copy(void)
+{
+	size_t size = 1, used = 0;
+	char *copy;
+
+	for (char **e = environ; e && *e; e++)
+		size += strlen(*e) + 1;
+	copy = calloc(1, size);
+	for (char **e = environ; copy && e && *e; e++) {
+		const size_t length = strlen(*e) + 1;
+
+		if (used + length < size)
+			memcpy(copy + used, *e, length);
+		used += length;
+	}
+	free(environment);
+	environment = copy;
+}
+
+char *gw_environment(const char *name)
+{
+	const size_t length = strlen(name);
+
+	if (!environment)
+		return getauxval(AT_SECURE) ? NULL : getenv(name);
+	for (char *at = environment; *at; at += strlen(at) + 1)
+		if (!strncmp(at, name, length) && at[length] == '=')
+			return at + length + 1;
+	return NULL;
+}
+
 void gw_options_read(void)
 {
 	uint64_t value[OPTIONS] = {0};

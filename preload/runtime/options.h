@@ -48,6 +48,16 @@ extern struct gw_options gw_options;
 /** Read the environment once; a value that is not understood keeps its default. */
 void gw_options_read(void);
 
+/**
+ * Copy the environment, on the program's thread that starts us: it may change it at any time, and
+ * is then the only one that may read it.
+ */
+void gw_environment_copy(void);
+
+/** secure_getenv(), whose place this takes where the library is linked: of the copy, if there is
+ * one. */
+char *gw_environment(const char *name);
+
 /** Whether some kernels are timed, in windows, and gpuwatch's own CPU time has a limit. */
 static inline bool gw_options_watch(void)
 {

@@ -15,7 +15,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { NUMBERS_MOST = 1 << 20 };
+enum { NUMBERS_MOST = 1 << 20, STACK_LEAST = 1 << 20 };
 
 #ifndef CLOSE_RANGE_UNSHARE
 #define CLOSE_RANGE_UNSHARE 2u
@@ -89,7 +89,27 @@ static void *begin(void *arg)
 	return NULL;
 }
 
-/* The new thread has this one's signals blocked: the program's are the program's. */
+bool gw_thread_make(pthread_t *thread, void *(*run)(void *), void *arg)
+{
+	pthread_attr_t attr;
+	sigset_t all, before;
+	size_t stack = 0;
+	bool made;
+
+	if (pthread_attr_init(&attr))
+		return false;
+	pthread_attr_getstacksize(&attr, &stack);
+	pthread_attr_setstacksize(&attr, stack > STACK_LEAST ? stack : STACK_LEAST);
+	/* The program's signals are the program's. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	made = !pthread_create(thread, &attr, run, arg);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	pthread_attr_destroy(&attr);
+	return made;
+}
+
+/* A handler that does not return would leave the new thread with what is on this stack. */
 static void call_apart(struct call *c)
 {
 	sigset_t all, before;
@@ -99,7 +119,7 @@ static void call_apart(struct call *c)
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
-	if (!pthread_create(&thread, NULL, begin, c))
+	if (gw_thread_make(&thread, begin, c))
 		pthread_join(thread, NULL);
 	pthread_setcancelstate(cancel, NULL);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);

@@ -7,8 +7,16 @@
 #ifndef GW_OWN_FILES_H
 #define GW_OWN_FILES_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
+
+/**
+ * Make @p thread, to be joined or detached, which calls @p run with @p arg, all signals blocked.
+ * Its stack and state are not those that the program's threads have by default: that stack may be
+ * too small for our work, and such a thread detached.
+ */
+bool gw_thread_make(pthread_t *thread, void *(*run)(void *), void *arg);
 
 /**
  * Give the calling thread, one of ours that calls neither driver nor libcupti, an empty table of

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/runtime/spawn.h"
 
+#include "preload/runtime/arch/arch.h"
 #include "preload/runtime/deadline.h"
+#include "preload/runtime/own_files.h"
 #include "preload/runtime/sandbox.h"
 
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -58,6 +59,18 @@ static void clock_out(int i)
 	atomic_fetch_add(&ended_ns, ns);
 }
 
+/* What a thread inherits of the program's that made it, and what is not for our work: traps of
+ * floating-point arithmetic, which knows NaN here, and the priority of real time. */
+static void leave_inherited(void)
+{
+	const struct sched_param none = {0};
+	const int policy = sched_getscheduler(0) & ~SCHED_RESET_ON_FORK;
+
+	gw_float_defaults();
+	if (policy == SCHED_FIFO || policy == SCHED_RR)
+		sched_setscheduler(0, SCHED_OTHER, &none);
+}
+
 /*
  * A thread's first steps are system calls of libc's (rseq, set_robust_list, an arena of its own at
  * the first free()): until they are done gw_spawn's caller counts as making them.
@@ -69,6 +82,7 @@ static void *begin(void *arg)
 
 	free(arg);
 	pthread_setname_np(pthread_self(), t.name);
+	leave_inherited();
 	gw_sandbox_leave();
 	t.run();
 	clock_out(own);
@@ -80,8 +94,6 @@ bool gw_spawn(const char *name, void (*run)(void))
 {
 	struct task *t = malloc(sizeof(*t));
 	pthread_t thread;
-	sigset_t all, before;
-	int failed;
 
 	if (!t || !gw_sandbox_enter()) {
 		free(t);
@@ -89,12 +101,7 @@ bool gw_spawn(const char *name, void (*run)(void))
 	}
 	*t = (struct task){name, run};
 	atomic_fetch_add(&running, 1);
-	/* The program's signals are the program's. */
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	failed = pthread_create(&thread, NULL, begin, t);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	if (failed) {
+	if (!gw_thread_make(&thread, begin, t)) {
 		gw_sandbox_leave();
 		atomic_fetch_sub(&running, 1);
 		free(t);

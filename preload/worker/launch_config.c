@@ -18,6 +18,14 @@ static bool same(const struct gw_config_entry *c, const struct gw_event *e)
 	       c->config.dynamic_shared == e->shared && c->config.digest == e->digest;
 }
 
+static bool same_cluster(const struct gw_config_entry *c, const struct gw_event *e)
+{
+	const struct gw_dim3 of = gw_cluster_of(e->cluster);
+
+	return c->config.cluster.x == of.x && c->config.cluster.y == of.y &&
+	       c->config.cluster.z == of.z;
+}
+
 static uint32_t config_look_up(const struct gw_event *e)
 {
 	struct gw_config c = gw_event_config(e);
@@ -25,37 +33,34 @@ static uint32_t config_look_up(const struct gw_event *e)
 	return gw_intern_config(e->kernel, gw_launch_device(e), &c);
 }
 
-enum { RECENT_BITS = 12 };
+/* Which one came last after each: programs launch the same in the same order. */
+static uint32_t after[4096], last;
 
-uint32_t gw_launch_config(const struct gw_event *e, bool *read)
+static uint32_t *next(void)
 {
-	/* The last configuration of each hash: programs launch few kinds, many times. */
-	static struct {
-		uint64_t key;
-		uint32_t config;
-	} recent[1 << RECENT_BITS];
-	static const uint32_t none = UINT32_MAX; /* the table is full: there will never be one */
-	uint32_t id = gw_cell_id(e->config), at;
-	uint64_t key;
+	return &after[last % (sizeof(after) / sizeof(*after))];
+}
+
+uint32_t gw_launch_likely_config(const struct gw_event *e)
+{
+	const uint32_t id = *next();
+
+	return id && id <= gw_config_count() && same(gw_config_entry(id), e) &&
+	                       same_cluster(gw_config_entry(id), e)
+	               ? id
+	               : 0;
+}
+
+uint32_t gw_launch_config(const struct gw_event *e, uint32_t likely, bool *read)
+{
+	uint32_t id = gw_cell_id(e->config);
 
 	*read = !(e->flags & GW_EVENT_CORRELATED) && id && id <= gw_config_count() &&
-	        same(gw_config_entry(id), e);
-	if (*read)
-		return id;
-	key = gw_cell_key(gw_cell_kernel(e->kernel, gw_launch_device(e)), e->grid, e->block_x,
-	                  e->block_y, e->block_z, e->cluster, e->shared, e->digest);
-	at = (uint32_t)(key >> (64 - RECENT_BITS));
-	if (recent[at].key == key && recent[at].config == none && gw_config_full())
-		return 0;
-	if (recent[at].key != key || recent[at].config > gw_config_count() || !recent[at].config ||
-	    !same(gw_config_entry(recent[at].config), e)) {
-		recent[at].key = key;
-		recent[at].config = config_look_up(e);
-		if (!recent[at].config && gw_config_full()) {
-			recent[at].config = none;
-			return 0;
-		}
+	        (id == likely || same(gw_config_entry(id), e));
+	if (!*read) {
+		*read = e->flags & GW_EVENT_CORRELATED && gw_event_tier(e) != GW_TIER_NONE;
+		id = likely ? likely : config_look_up(e);
 	}
-	*read = e->flags & GW_EVENT_CORRELATED && gw_event_tier(e) != GW_TIER_NONE;
-	return recent[at].config;
+	*next() = id;
+	return last = id;
 }

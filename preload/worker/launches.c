@@ -45,6 +45,7 @@ bool gw_launches_start(void)
 	memset(&score, 0, sizeof(score));
 	gw_beside_start();
 	gw_configure_start();
+	gw_launch_read_start();
 	gw_launch_graph_start();
 	gw_unpaired_start();
 	gw_graph_sums_start();
@@ -78,15 +79,15 @@ static void write(struct gw_record_launch *r)
 	const uint32_t entry = gw_live_entry(r);
 
 	gw_live_untimed(r);
+	if (gw_options_sum() && !gw_sample_takes(r) && gw_log_is_open()) {
+		gw_aggregate_add(r);
+		return;
+	}
 	if (gw_log_sums()) {
 		gw_degrade(GW_DEGRADED_LOG_FULL,
 		           "the log has reached GPUWATCH_LOG_MAX (%llu bytes): from there on it "
 		           "holds sums",
 		           (unsigned long long)gw_options.log_max);
-		gw_aggregate_add(r);
-		return;
-	}
-	if (gw_options_sum() && !gw_sample_takes(r) && gw_log_is_open()) {
 		gw_aggregate_add(r);
 		return;
 	}
@@ -224,18 +225,19 @@ struct gw_record_launch gw_launch_record(struct gw_thread *t, const struct gw_ev
 
 static void kernel_event(struct gw_thread *t, struct gw_event *e)
 {
+	const uint32_t likely = gw_launch_likely_config(e);
 	struct gw_record_launch r;
 	bool read;
 
-	gw_launch_read(e);
+	gw_launch_read(e, likely);
 	r = gw_launch_record(t, e);
-	r.config = gw_launch_config(e, &read);
+	r.config = gw_launch_config(e, likely, &read);
 	gw_configure_new(fleet);
 	if (!r.config || (!e->stream && !(e->flags & GW_EVENT_LATE)))
 		gw_count(GW_COUNTER_table_full, 1);
 	if (e->flags & GW_EVENT_ARGUMENTS)
 		gw_arguments_arrived(t, r.config);
-	gw_analysis_want(r.config);
+	gw_analysis_launched(r.config);
 	if (e->flags & GW_EVENT_COOPERATIVE)
 		r.flags |= GW_LAUNCH_COOPERATIVE;
 	if (read && isfinite(e->predicted)) {

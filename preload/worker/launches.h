@@ -31,9 +31,13 @@ void gw_publish_predictions(void);
 
 /**
  * For a launch that read no cell: what stood published for it when it was called, where it still
- * does (publish.c). Leaves the event as it is otherwise.
+ * does (publish.c). Leaves the event as it is otherwise. @p config: its configuration; 0: not
+ * known.
  */
-void gw_launch_read(struct gw_event *e);
+void gw_launch_read(struct gw_event *e, uint32_t config);
+
+/** Start with no cell read. */
+void gw_launch_read_start(void);
 
 /** How well predictions did so far. */
 const struct gw_score *gw_launches_score(void);

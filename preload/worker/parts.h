@@ -52,11 +52,14 @@ void gw_header_write(void);
 /** Number of the device whose stream it went to, from 1; 0 when that is not known. */
 uint32_t gw_launch_device(const struct gw_event *e);
 
+/** Id of the configuration that last followed the one before, if the event is of it; else 0. */
+uint32_t gw_launch_likely_config(const struct gw_event *e);
+
 /**
- * Id of the configuration of an event, 0 when there is none. @p read: the cell that the launch read
- * was of this very configuration.
+ * Id of the configuration of an event, 0 when there is none. @p likely: what the above says. @p
+ * read: the cell that the launch read was of this very configuration.
  */
-uint32_t gw_launch_config(const struct gw_event *e, bool *read);
+uint32_t gw_launch_config(const struct gw_event *e, uint32_t likely, bool *read);
 
 /** The record of a launch, as far as its event has it. */
 struct gw_record_launch gw_launch_record(struct gw_thread *t, const struct gw_event *e);

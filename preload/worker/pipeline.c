@@ -57,11 +57,14 @@ enum {
 	 * How often rings are looked at, and how often when nothing was launched for a second.
 	 * A ring of 16384 lasts 33 ms of back-to-back launches at 2 us, and a launch can't ask
 	 * to be looked at: that would be a system call. Only the first after a pause does (bell.h):
-	 * where nothing is under way the worker sleeps.
+	 * where nothing is under way the worker sleeps, and longer outside mode audit, whose causes
+	 * of gaps have spans, where that lasts.
 	 */
 	WAKE_MS = 10,
 	IDLE_MS = 20,
 	SLEEP_MS = 250,
+	DOZE_MS = 1000,
+	DOZE_AFTER_MS = 10000,
 	IDLE_AFTER_MS = 1000, /* without a launch */
 	BUSY_MS = 1,          /* pause between rounds in which the worker itself analyses code */
 	FLUSH_MS = 100,       /* how often libcupti is asked for its records … */
@@ -323,6 +326,12 @@ static bool busy_round(void)
 	return cycle(false) || atomic_load(&gw_counters[GW_COUNTER_joined]) != joined;
 }
 
+static uint64_t rest_ms(uint64_t quiet_ns)
+{
+	return quiet_ns > DOZE_AFTER_MS * GW_MS && gw_options.mode != GW_MODE_AUDIT ? DOZE_MS
+	                                                                            : SLEEP_MS;
+}
+
 static void sleep_between_rounds(void)
 {
 	uint64_t quiet = gw_steady_ns() - worker.busy_ns, ms = WAKE_MS;
@@ -330,7 +339,7 @@ static void sleep_between_rounds(void)
 	if (gw_analysis_waits()) /* threads that have nothing left to do ring */
 		ms = gw_analysis_inline() ? BUSY_MS : WAKE_MS;
 	else if (at_rest(quiet))
-		return gw_bell_sleep_until_launch(gw_deadline_in(SLEEP_MS * GW_MS),
+		return gw_bell_sleep_until_launch(gw_deadline_in(rest_ms(quiet) * GW_MS),
 		                                  gw_drain_pending);
 	else if (quiet > IDLE_AFTER_MS * GW_MS)
 		ms = IDLE_MS;

@@ -293,6 +293,8 @@ void gw_config_launched(uint32_t id, uint64_t launches)
 			gw_digests_returned(c->slot, c->config.digest);
 		head->latest = id;
 	}
+	if (c->launches < 2 && c->launches + launches > 1 && c->config.digest && head != c)
+		gw_digests_again(c->slot, c->config.digest);
 	c->launches += launches;
 }
 

@@ -156,10 +156,13 @@ void gw_episodes_graph(const struct gw_graph_time *time)
 		graphs = gw_slow_new(GW_CONFIGS_MAX - 1);
 	if (!graphs || !slow)
 		return;
-	if (time->graph >= GW_CONFIGS_MAX)
+	if (time->graph >= GW_CONFIGS_MAX) {
 		gw_degrade(GW_DEGRADED_TABLE_FULL,
 		           "more than %d graphs: later ones have no slow episodes",
 		           GW_CONFIGS_MAX - 1);
+		gw_count(GW_COUNTER_table_full, 1);
+		return;
+	}
 	gw_gpu_clock_at(time->device, time->call_ns,
 	                time->call_ns + (uint64_t)(time->seconds * 1e9), &s.clock);
 	if (gw_slow_observe(graphs, time->graph, &s, &e))

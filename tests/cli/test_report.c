@@ -94,7 +94,7 @@ TEST(messages_name_hostile_files_in_plain_text)
 
 TEST(json_is_as_reviewed)
 {
-	shell_prints("plain.json", REPORT "--json plain.gwl" NO_COUNTERS);
+	shell_prints("long/plain.json", REPORT "--json plain.gwl" NO_COUNTERS);
 }
 
 /* 24 launches of 12 us half as long again, of 1335 instead of 1980 MHz; unknown causes are unknown.
@@ -160,7 +160,7 @@ TEST(bounds_are_reported_with_what_to_fix)
 	shell_says("uncoalesced loads: 32 sectors per request");
 	shell_says("too few blocks: 8 where the GPU holds 256 at once");
 	shell_prints("worked_config_80.txt", "COLUMNS=80 " REPORT "--by=config worked.gwl");
-	shell_prints("worked.json.gz", REPORT "--json worked.gwl" NO_COUNTERS);
+	shell_prints("long/worked.json", REPORT "--json worked.gwl" NO_COUNTERS);
 }
 
 /* No line of a report is wider than the terminal. */
@@ -507,6 +507,8 @@ TEST(a_span_of_a_log_is_reported)
 	assert_int_equal(shell(REPORT "--until=1999-01-01T00:00:00Z plain.gwl"), 1);
 	shell_says("no launch in that span");
 	assert_int_equal(shell(REPORT "--last=9000d plain.gwl"), 0);
+	assert_int_equal(shell("$PREFIX/bin/gpuwatch whatif --device=A100 --last=5 plain.gwl"), 2);
+	shell_says("whatif: --last=5 is no span of time");
 }
 
 int main(void)

@@ -8,7 +8,8 @@
 #   marks    nothing is left to be done
 #   names    no two headers of the product define one name (type, function, macro) for different things
 #   guards   a header's include guard is GW_, folders of its path as needed, its name, _H; no two are the same
-#   environment  what lives in the program's process reads the environment by secure_getenv() alone
+#   environment  what lives in the program's process reads the environment by secure_getenv() alone,
+#            which is that of runtime/options.c there
 #   lists    no source stands twice in one list of a CMakeLists.txt, as merges can leave it
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit
@@ -68,7 +69,8 @@ guards)
 		END {end_of_file(); exit bad}'
 	;;
 environment)
-	! files '^(preload|predictor|calib/nvml)/.*\.(c|h)$' | xargs -r grep -nE '(^|[^_[:alnum:]])(getenv|environ)\b'
+	! files '^(preload|predictor|calib/nvml)/.*\.(c|h)$' | grep -v runtime/options.c |
+		xargs -r grep -nE '(^|[^_[:alnum:]])(getenv|environ)\b'
 	;;
 lists)
 	files 'CMakeLists\.txt$' | xargs -r awk '/^[[:space:]]*[a-z_]+\(/ {delete seen}

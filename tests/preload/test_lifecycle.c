@@ -280,6 +280,14 @@ TEST(sigterm_ends_a_program_whose_main_thread_has_ended)
 
 ALIKE(a_signal_that_a_thread_is_about_to_take_is_left_to_it, "main_leaves_to_sigwait")
 
+/* ---- what threads of ours would inherit ------------------------------------------------------ */
+
+ALIKE(traps_of_floating_point_are_the_programs, "floating_point_traps")
+ALIKE(stacks_and_states_of_threads_are_the_programs, "threads_have_defaults")
+ALIKE(threads_of_ours_do_not_run_in_real_time, "real_time")
+
+ALIKE(a_function_that_is_called_log_is_the_programs, "own_log")
+
 int main(void)
 {
 	return tests_run(NULL, NULL);

@@ -266,6 +266,20 @@ WITH_OTHER(wrapper_of_puts_and_malloc, "launches", "other_puts.so")
 WITH_OTHER(wrapper_of_the_launch, "launches", "other_launch.so")
 WITH_OTHER(wrapper_of_dlsym, "dlsym_kept", "other_dlsym.so")
 
+WITH_OTHER(wrapper_that_asks_libcuda, "launches", "other_handle.so")
+
+/* It comes between the program and the driver where the function is looked up. */
+TEST(wrapper_of_what_is_looked_up_after_us)
+{
+	struct run r = RUN("lookup", "ways");
+	struct outcome *o;
+
+	r.preload_after = built("other_getter.so");
+	o = run_both(&r);
+	assert_logs_are_the_truth(o);
+	outcome_free(o);
+}
+
 TEST(signals_and_forks_while_options_are_read)
 {
 	with_other("launches", "other_getenv.so", true, NULL, NULL);

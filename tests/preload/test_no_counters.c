@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 
 static char reason[512]; /* the last of its code */
 static unsigned reasons;
@@ -242,6 +243,20 @@ TEST(missing_privileges_are_said)
 	assert_true(only_log(o)->degraded >> GW_DEGRADED_COUNTERS & 1);
 	assert_int_equal(only_log(o)->counter[GW_COUNTER_pm_failed], 1);
 	outcome_free(o);
+}
+
+/* All who wait for it share five seconds. */
+TEST(a_sampler_that_hangs_is_waited_for_once)
+{
+	struct run r = RUN("counted", "2000");
+	struct timespec begin, end;
+
+	r.env[0] = "STANDIN_SLOW=cuptiPmSamplingDecodeData:60000";
+	r.env[1] = "GPUWATCH_STATIC=0";
+	clock_gettime(CLOCK_MONOTONIC, &begin);
+	outcome_free(run_watched(&r));
+	clock_gettime(CLOCK_MONOTONIC, &end);
+	assert_in_range(end.tv_sec - begin.tv_sec, 0, 20);
 }
 
 int main(void)

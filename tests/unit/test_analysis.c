@@ -212,6 +212,26 @@ TEST_WITH(mode_watch_reads_code_too, analysis_start, analysis_end)
 	assert_false(gw_analysis_defers_join(1));
 }
 
+/* So that no time goes into what is launched but once, as often as that may be. */
+TEST_WITH(there_a_further_shape_is_analysed_when_it_has_run_as_long, analysis_start, analysis_end)
+{
+	uint32_t first = config_of(SAXPY, 4, 128), further = config_of(SAXPY, 5, 128);
+
+	gw_options.mode = GW_MODE_WATCH;
+	gw_analysis_start(0);
+	gw_analysis_launched(first);
+	gw_analysis_run(look, false);
+	gw_config_entry(further)->launches = 1;
+	gw_analysis_launched(further);
+	gw_analysis_run(look, false);
+	assert_int_equal(offers, 1);
+	assert_false(gw_analysis_waits());
+	gw_config_entry(further)->launches = 1000000;
+	gw_analysis_launched(further);
+	gw_analysis_run(look, false);
+	assert_int_equal(offers, 2);
+}
+
 TEST_WITH(what_was_read_can_be_given_back_and_read_again, analysis_start, analysis_end)
 {
 	gw_options.mode = GW_MODE_WATCH;

@@ -105,6 +105,29 @@ static bool distinguished(uint32_t slot)
 	return plan_of(slot) != NULL;
 }
 
+/* A plan of two words, at 0 and 8, and launches that have these. */
+static void give_two_words(void)
+{
+	static const struct gw_digest_plan two = {
+	        .count = 2, .wide = 2, .end = 16, .word = {{0, 0, 0, 8}, {1, 0, 8, 8}}};
+
+	atomic_store(&gw_hot.shared->kernels[KERNEL].plan, &two);
+}
+
+static uint32_t launch_with(uint32_t blocks, uint64_t first, uint64_t second)
+{
+	const uint64_t words[] = {first, second};
+	struct gw_arguments *a = gw_shared_keep(sizeof(*a) + sizeof(words));
+	struct gw_config_entry *c;
+
+	a->size = sizeof(words);
+	memcpy(a->bytes, words, sizeof(words));
+	c = gw_config_entry(
+	        launch(KERNEL, blocks, gw_digest_of_buffer(plan_of(KERNEL), a->bytes, a->size)));
+	c->arguments = c->arguments ? c->arguments : a;
+	return gw_config_count();
+}
+
 TEST_WITH(a_kernel_whose_code_was_read_has_a_plan, start, end)
 {
 	assert_true(distinguished(KERNEL));
@@ -163,6 +186,43 @@ TEST_WITH(digests_that_never_return_are_given_up, start, end)
 	assert_int_equal(digest - 1, 1 + GW_DIGESTS_AT_A_TIME + 1);
 	assert_int_equal(atomic_load(&gw_counters[GW_COUNTER_digest_plans_dropped]), 1);
 	assert_int_equal(gw_config_count(), plain + 1 + GW_DIGESTS_AT_A_TIME);
+}
+
+/* Launches of two kinds in turns, and of a third, in two shapes, whose first word is not set. */
+TEST_WITH(a_word_that_differs_each_time_is_left_out, start, end)
+{
+	uint32_t count = 0;
+
+	give_two_words();
+	for (uint64_t i = 0; i < 5000; i++) {
+		launch_with(1, 1, 10);
+		launch_with(2, 2, 20);
+		count = launch_with(1 + i % 2, 1000 + i, 30);
+	}
+	assert_true(distinguished(KERNEL));
+	assert_int_equal(plan_of(KERNEL)->count, 1);
+	assert_int_equal(plan_of(KERNEL)->word[0].offset, 8);
+	assert_int_equal(plan_of(KERNEL)->wide, 1);
+	assert_int_equal(atomic_load(&gw_counters[GW_COUNTER_digest_plans_dropped]), 0);
+	assert_in_range(count, GW_DIGESTS_ONCE, GW_DIGESTS_ONCE + 2 * GW_DIGESTS_AT_A_TIME);
+}
+
+TEST_WITH(a_step_counter_beside_a_size_leaves_the_size, start, end)
+{
+	give_two_words();
+	for (uint64_t i = 0; i < 200; i++)
+		launch_with(1, 7, i);
+	assert_int_equal(plan_of(KERNEL)->count, 1);
+	assert_int_equal(plan_of(KERNEL)->word[0].offset, 0);
+}
+
+TEST_WITH(words_of_which_each_differs_are_given_up_as_a_whole, start, end)
+{
+	give_two_words();
+	for (uint64_t i = 0; i < 200 && distinguished(KERNEL); i++)
+		launch_with(1, i, i);
+	assert_false(distinguished(KERNEL));
+	assert_int_equal(atomic_load(&gw_counters[GW_COUNTER_digest_plans_dropped]), 1);
 }
 
 /* What was called before is still met: as a launch whose arguments are not known, if it is new. */

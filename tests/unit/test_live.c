@@ -170,6 +170,15 @@ TEST_WITH(a_full_file_system_is_not_asked_for_each_launch, start, stop)
 	assert_in_range(populated, 2, 11);
 }
 
+TEST_WITH(room_that_was_refused_is_to_be_had_later, start, stop)
+{
+	full = true;
+	for (int i = 0; i < 100; i++)
+		assert_null(gw_live_room(SEGMENT / 32));
+	full = false;
+	assert_non_null(gw_live_room(SEGMENT / 32 - 4096)); /* as large: not asked for yet */
+}
+
 TEST_WITH(rings_and_kernels_beyond_those_with_a_place_are_said, start, stop)
 {
 	struct gw_thread t = {.mask = 7};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Idle time by cause in the live segment, and what ran at the same time. */
+/* Idle time by cause in the live segment, what ran at the same time, and what others left. */
 #include "cli/live/launches.h"
 #include "cli/live/tables.h"
 #include "predictor/log/record.h"
@@ -14,9 +14,24 @@
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static struct gw_live_file file;
+
+static uint64_t file_bytes; /* that each is said to take; 0: as it is */
+
+int fstat(int fd, struct stat *st)
+{
+	const int r = (int)syscall(SYS_fstat, fd, st);
+
+	if (!r && file_bytes && S_ISREG(st->st_mode))
+		st->st_blocks = (blkcnt_t)(file_bytes / 512);
+	return r;
+}
 
 static int start(void **state)
 {
@@ -317,6 +332,41 @@ TEST_WITH(a_gpu_shows_what_was_lost_by_cause, start, stop)
 	assert_true(gw_live_device_at(&file, 2, &d));
 	assert_int_equal(d.lost_ns[GW_SLOW_CLOCK], 750);
 	assert_int_equal(d.lost_ns[GW_SLOW_CACHE], 0);
+}
+
+/* Of six processes that were killed, by when they began; the second runs in another namespace. */
+TEST_WITH(what_killed_processes_leave_is_bounded, start, stop)
+{
+	const struct gw_live_head *own = file.head;
+	char first[4200], name[4300];
+	const int pid = fork();
+	struct gw_live_head h;
+
+	if (!pid)
+		_exit(0);
+	waitpid(pid, NULL, 0);
+	snprintf(first, sizeof(first), "%s", gw_live_path());
+	for (int i = 0; i < 6; i++) {
+		FILE *out;
+
+		memcpy(&h, own, sizeof(h));
+		h.pid = (uint32_t)pid;
+		h.pid_namespace += i == 1;
+		snprintf(name, sizeof(name), "%s/%d-%d-1.gwlive", gw_options.run_dir, pid, 60 - i);
+		out = fopen(name, "w");
+		assert_non_null(out);
+		assert_int_equal(fwrite(&h, sizeof(h), 1, out), 1);
+		fclose(out);
+	}
+	file_bytes = 100 << 20;
+	gw_live_abandon();
+	gw_live_start();
+	file_bytes = 0;
+	assert_int_equal(unlink(first), 0);
+	for (int i = 0; i < 6; i++) {
+		snprintf(name, sizeof(name), "%s/%d-%d-1.gwlive", gw_options.run_dir, pid, 60 - i);
+		assert_int_equal(unlink(name), i < 3 ? 0 : -1);
+	}
 }
 
 int main(void)

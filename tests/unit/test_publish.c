@@ -15,7 +15,7 @@
 enum { CONFIGS = 200, ROUNDS = 2000, ROUNDS_MAX = 1000000, HITS = 1000 };
 
 static struct gw_config_entry configs[CONFIGS + 1];
-static uint64_t observations;
+static uint64_t observations, changes;
 static uint32_t from, to; /* configurations that the next advance reports; 0, 0: it makes none */
 static struct gw_record_published published; /* the last one written */
 static _Atomic unsigned torn, hits;
@@ -39,11 +39,18 @@ uint64_t gw_predictor_set_observations(const struct gw_predictor_set *p)
 	return observations;
 }
 
+uint64_t gw_predictor_set_changes(const struct gw_predictor_set *f)
+{
+	(void)f;
+	return changes;
+}
+
 bool gw_predictor_set_advance(struct gw_predictor_set *p,
                               void (*changed)(void *, uint32_t, const struct gw_prediction *),
                               void *arg)
 {
 	(void)p;
+	changes += from > 0;
 	for (uint32_t c = from; c && c <= to; c++) {
 		double ns = 1000 * (double)(observations % 1000) + c; /* exact in a float */
 		struct gw_prediction made = {.seconds = ns * 1e-9,
@@ -236,7 +243,7 @@ TEST_WITH(a_launch_that_read_nothing_gets_what_stood_published_at_its_call, star
 
 	publish(4, 4);
 	e = unread();
-	gw_launch_read(&e);
+	gw_launch_read(&e, 4);
 	assert_int_equal(gw_cell_id(e.config), 4);
 	assert_true(e.predicted == 1004 && e.known == 1);
 	assert_true(e.flags & GW_EVENT_ARGUMENTS);
@@ -251,10 +258,36 @@ TEST_WITH(what_was_published_since_the_call_is_no_prediction_of_it, start, NULL)
 	while (gw_ticks() <= e.ticks)
 		;
 	publish(4, 4);
-	gw_launch_read(&e);
+	gw_launch_read(&e, 4);
 	assert_int_equal(e.config, 0);
 	assert_true(isnan(e.predicted));
 	assert_int_equal(e.known, 1);
+}
+
+/* Its cell is not looked at again. */
+TEST_WITH(what_was_read_stands_until_a_prediction_changes, start, NULL)
+{
+	struct gw_event e, other;
+
+	publish(4, 4);
+	e = unread();
+	gw_launch_read(&e, 4);
+	memset(gw_hot.shared->cells, 0, sizeof(gw_hot.shared->cells));
+	e = unread();
+	gw_launch_read(&e, 4);
+	assert_true(e.predicted == 1004 && e.known == 1);
+	other = unread();
+	gw_launch_read(&other, 0);
+	assert_true(isnan(other.predicted));
+	publish(3, 3);
+	e = unread();
+	gw_launch_read(&e, 4);
+	assert_true(isnan(e.predicted));
+	gw_launch_read_start();
+	publish(4, 4);
+	e = unread();
+	gw_launch_read(&e, 4);
+	assert_true(e.predicted == 3004);
 }
 
 TEST_WITH(a_launch_that_read_keeps_what_it_read, start, NULL)
@@ -264,7 +297,7 @@ TEST_WITH(a_launch_that_read_keeps_what_it_read, start, NULL)
 	publish(4, 4);
 	e = unread();
 	e.config = gw_cell_config(3, GW_TIER_STEADY, 0);
-	gw_launch_read(&e);
+	gw_launch_read(&e, 4);
 	assert_int_equal(gw_cell_id(e.config), 3);
 }
 

@@ -29,6 +29,11 @@ static inline uint64_t gw_ticks(void)
 	return ticks;
 }
 
+static inline void gw_float_defaults(void)
+{
+	__asm__ volatile("msr fpcr, xzr");
+}
+
 static inline void gw_prefetch_to_write(const void *address)
 {
 	__builtin_prefetch(address, 1, 3);

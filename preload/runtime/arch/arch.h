@@ -16,6 +16,10 @@
  *     A counter of constant rate, the same on every core, read without a system call. Its rate is
  *     measured (clock.h), not assumed: GHz on x86-64, 31.25 MHz to 1 GHz on aarch64.
  *
+ * gw_float_defaults()
+ *     Floating-point arithmetic of the calling thread is as that of a new program: rounds to
+ *     nearest, and traps nothing.
+ *
  * gw_prefetch_to_write(address)
  *     Prefetches the cache line for writing. Never faults.
  *

@@ -36,6 +36,13 @@ static inline uint64_t gw_ticks(void)
 	return __builtin_ia32_rdtsc();
 }
 
+static inline void gw_float_defaults(void)
+{
+	const uint32_t defaults = 0x1f80;
+
+	__asm__ volatile("fninit\n\tldmxcsr %0" : : "m"(defaults));
+}
+
 /* __builtin_prefetch() reads this line to share it unless the compiler may assume a newer CPU. */
 static inline void gw_prefetch_to_write(const void *address)
 {

@@ -69,3 +69,62 @@ __attribute__((constructor)) static void at_start(void)
 {
 	gw_dl_init();
 }
+
+/*
+ * Functions of libm as they are there. Where the library is linked they take the places of those
+ * names (preload/CMakeLists.txt, which has the same list): a C program may have a function of its
+ * own that is called log(), to which the dynamic linker would bind ours.
+ */
+/* clang-format off */
+#define OF_ONE(F)   F(ceil) F(erf) F(exp) F(exp2) F(floor) F(log) F(log1p) F(nearbyint) F(sqrt) F(trunc)
+#define OF_TWO(F)   F(double, fmax) F(double, fmin) F(double, fmod) F(double, nextafter) \
+	F(float, fmaxf) F(float, fminf) F(float, nextafterf)
+#define OF_THREE(F) F(double, fma) F(float, fmaf)
+#define ONE(name)         double (*name)(double);
+#define TWO(type, name)   type (*name)(type, type);
+#define THREE(type, name) type (*name)(type, type, type);
+static struct {
+	OF_ONE(ONE)
+	OF_TWO(TWO)
+	OF_THREE(THREE)
+} in_libm;
+#undef ONE
+#undef TWO
+#undef THREE
+
+#define ONE(name)         #name "\0"
+#define TWO(type, name)   #name "\0"
+#define THREE(type, name) #name "\0"
+static const char names[] = OF_ONE(ONE) OF_TWO(TWO) OF_THREE(THREE);
+#undef ONE
+#undef TWO
+#undef THREE
+
+#define FUNCTION(type, name, params, args)                                                         \
+	type gw_libm_##name params;                                                                \
+	type gw_libm_##name params                                                                 \
+	{                                                                                          \
+		return in_libm.name args;                                                          \
+	}
+#define ONE(name)         FUNCTION(double, name, (double x), (x))
+#define TWO(type, name)   FUNCTION(type, name, (type x, type y), (x, y))
+#define THREE(type, name) FUNCTION(type, name, (type x, type y, type z), (x, y, z))
+OF_ONE(ONE)
+OF_TWO(TWO)
+OF_THREE(THREE)
+/* clang-format on */
+
+bool gw_libm_find(void)
+{
+	void *libm = dlopen("libm.so.6", RTLD_LAZY | RTLD_NOLOAD), **place = (void **)&in_libm;
+	bool all = libm != NULL;
+
+	gw_dl_init();
+	for (const char *name = names; all && *name; name++, place++) {
+		*place = gw_real_dlsym(libm, name);
+		all = *place != NULL;
+		while (*name)
+			name++;
+	}
+	return all; /* it stays open: we need it as long as there is a thread of ours */
+}

@@ -3,6 +3,8 @@
 #ifndef GW_REAL_DL_H
 #define GW_REAL_DL_H
 
+#include <stdbool.h>
+
 /** The C library's dlsym and dlvsym; never NULL after gw_dl_init. */
 extern void *(*gw_real_dlsym)(void *handle, const char *name);
 extern void *(*gw_real_dlvsym)(void *handle, const char *name, const char *version);
@@ -13,5 +15,9 @@ extern void *(*gw_next_dlvsym)(void *handle, const char *name, const char *versi
 
 /** Find them in the C library's symbol table. Idempotent; safe before any constructor has run. */
 void gw_dl_init(void);
+
+/** Find the functions of libm that the library calls, before it calls any; false: there is one that
+ * libm lacks, or no libm. */
+bool gw_libm_find(void);
 
 #endif

@@ -6,8 +6,11 @@
  */
 #include "client.h"
 
+#include <dirent.h>
 #include <dlfcn.h>
+#include <fenv.h>
 #include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -399,6 +402,60 @@ static void main_leaves_to_sigwait(void)
 	main_leaves(take_signal, &all);
 }
 
+/* ---- what its threads are like by default ---------------------------------------------------- */
+
+/* It has a name of libm's. */
+__attribute__((visibility("default"))) void own_log(const char *text) __asm__("log");
+
+void own_log(const char *text)
+{
+	printf("log: %s\n", text);
+}
+
+/* Kernels that are timed and predicted. */
+static void launch_for_long(void)
+{
+	client_compute(1, 200);
+	client_nap(300);
+	client_compute(1, 200);
+	own_log("computed");
+}
+
+static void floating_point_traps(void)
+{
+	feenableexcept(FE_INVALID | FE_DIVBYZERO | FE_OVERFLOW);
+	launch_for_long();
+}
+
+static void threads_have_defaults(void)
+{
+	pthread_attr_t attr;
+
+	pthread_getattr_default_np(&attr);
+	pthread_attr_setstacksize(&attr, 16 << 10);
+	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	if (pthread_setattr_default_np(&attr))
+		exit(9);
+	launch_for_long();
+}
+
+/* How many threads run in real time, this one included. */
+static void real_time(void)
+{
+	const struct sched_param first = {1};
+	const struct dirent *entry;
+	unsigned count = 0;
+	DIR *tasks;
+
+	if (sched_setscheduler(0, SCHED_FIFO, &first))
+		exit(77);
+	launch_for_long();
+	for (tasks = opendir("/proc/self/task"); tasks && (entry = readdir(tasks));)
+		count += atoi(entry->d_name) &&
+		         sched_getscheduler(atoi(entry->d_name)) == SCHED_FIFO;
+	printf("%u in real time\n", count);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct scenario list[] = {
@@ -424,6 +481,10 @@ int main(int argc, char **argv)
 	        {"no_memory", no_memory},
 	        {"main_leaves_to_driver", main_leaves_to_driver},
 	        {"main_leaves_to_sigwait", main_leaves_to_sigwait},
+	        {"floating_point_traps", floating_point_traps},
+	        {"threads_have_defaults", threads_have_defaults},
+	        {"real_time", real_time},
+	        {"own_log", launch_for_long},
 	        {NULL, NULL},
 	};
 

@@ -180,21 +180,26 @@ __attribute__((visibility("default"))) DIR *opendir(const char *path)
 #elif defined(OTHER_other_getenv)
 /*
  * What may come in the midst of reading our options: a signal handler that looks a function up, and
- * a fork, whose child does. Where nobody reads them nothing happens.
+ * a fork, whose child does. Where nobody reads them nothing happens. The environment is read on the
+ * program's threads alone, which may change it.
  */
 #include <dlfcn.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-__attribute__((visibility("default"))) char *secure_getenv(const char *name)
+static void look(const char *name, const void *caller)
 {
 	static int asked;
-	char *(*next)(const char *);
+	Dl_info info;
 	pid_t child;
 
-	*(void **)&next = dlsym(RTLD_NEXT, "secure_getenv");
+	if (!dladdr(caller, &info) || !strstr(info.dli_fname, "libgpuwatch"))
+		return;
+	if (gettid() != getpid())
+		dprintf(STDOUT_FILENO, "%s was read on another thread\n", name);
 	if (strncmp(name, "GPUWATCH_", 9) == 0 && !asked++) {
 		child = fork();
 		dlsym(RTLD_DEFAULT, "cuInit");
@@ -202,8 +207,19 @@ __attribute__((visibility("default"))) char *secure_getenv(const char *name)
 			_exit(0);
 		waitpid(child, NULL, 0);
 	}
-	return next(name);
 }
+
+#define WRAP(function)                                                                             \
+	__attribute__((visibility("default"))) char *function(const char *name)                    \
+	{                                                                                          \
+		char *(*next)(const char *);                                                       \
+                                                                                                   \
+		*(void **)&next = dlsym(RTLD_NEXT, #function);                                     \
+		look(name, __builtin_return_address(0));                                           \
+		return next(name);                                                                 \
+	}
+WRAP(getenv)
+WRAP(secure_getenv)
 
 #elif defined(OTHER_other_puts)
 /* Another tool's preload that has nothing to do with CUDA: wraps puts and malloc by dlsym. */
@@ -321,6 +337,49 @@ cuLaunchKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
 	inside = false;
 	return result;
 }
+
+#elif defined(OTHER_other_handle) || defined(OTHER_other_getter)
+/* A tool's preload that finds what it wraps in libcuda itself, each time anew; the second one wraps
+ * the launch for those who look it up. */
+#include <cuda.h>
+#include <dlfcn.h>
+#include <string.h>
+
+static void *in_libcuda(const char *name)
+{
+	return dlsym(dlopen("libcuda.so.1", RTLD_LAZY), name);
+}
+
+#ifdef OTHER_other_getter
+#define LAUNCH static CUresult launch
+#else
+#define LAUNCH __attribute__((visibility("default"))) CUresult cuLaunchKernel
+#endif
+
+LAUNCH(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+       unsigned shared, CUstream stream, void **params, void **extra)
+{
+	__typeof__(cuLaunchKernel) *own;
+
+	*(void **)&own = in_libcuda("cuLaunchKernel");
+	return own(f, gx, gy, gz, bx, by, bz, shared, stream, params, extra);
+}
+
+#ifdef OTHER_other_getter
+__attribute__((visibility("default"))) CUresult
+cuGetProcAddress_v2(const char *name, void **function, int version, cuuint64_t flags,
+                    CUdriverProcAddressQueryResult *status)
+{
+	__typeof__(cuGetProcAddress_v2) *own;
+	CUresult result;
+
+	*(void **)&own = in_libcuda("cuGetProcAddress_v2");
+	result = own(name, function, version, flags, status);
+	if (!flags && result == CUDA_SUCCESS && strcmp(name, "cuLaunchKernel") == 0)
+		*function = (void *)launch;
+	return result;
+}
+#endif
 
 #else
 #error "OTHER_NAME says what this file becomes"
