@@ -414,8 +414,8 @@ void *gw_live_room(size_t size)
 	/* What the file system refuses now it may have later. */
 	if (at + size <= h->size)
 		atomic_compare_exchange_strong(&room_used, &(uint64_t){at + size}, at);
-		refuse(path, "no room for the rings of all threads");
-		return NULL;
+	refuse(path, "no room for the rings of all threads");
+	return NULL;
 }
 
 void gw_live_ring(struct gw_thread *t)
