@@ -327,7 +327,6 @@ static int windows_of_session(void)
 	return own.answers == 0 ? FIRST_WINDOWS : SESSION_WINDOWS;
 }
 
-/* Some windows of one set. */
 static CUptiResult session(const char **what)
 {
 	uint32_t device = atomic_load(&pm.device);
@@ -524,8 +523,8 @@ void gw_pm_start(void)
 void gw_pm_tick(uint64_t now_ns, uint32_t launches)
 {
 	char missing[256];
-	const char *why;
 	const uint64_t first = atomic_load(&pm.first_ns);
+	const char *why;
 
 	if (launches)
 		atomic_store(&pm.busy_ns, now_ns);
@@ -540,8 +539,11 @@ void gw_pm_tick(uint64_t now_ns, uint32_t launches)
 	if (!launches && !first && gw_pm_against(atomic_load(&pm.device)))
 		return; /* said with the first launch */
 	seen.decided = true;
-	why = gw_cupti_open(missing, sizeof(missing)) ? gw_pm_against(atomic_load(&pm.device))
-	                                              : missing;
+	if (!gw_cupti_open(missing, sizeof(missing))) {
+		gw_degrade_asked(GW_DEGRADED_COUNTERS, "no counters: %s", missing);
+		return;
+	}
+	why = gw_pm_against(atomic_load(&pm.device));
 	if (why) {
 		gw_degrade(GW_DEGRADED_COUNTERS, "no counters: %s", why);
 		return;
