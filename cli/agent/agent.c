@@ -93,7 +93,9 @@ struct agent {
 	double begun; /* processes, when kubelet was asked */
 	struct agent_store *store;
 	uint64_t start_ns;
-	bool textfile_failed, store_failed, pods_failed; /* said already */
+	bool textfile_failed, store_failed, pods_failed, push_failed; /* said already */
+	unsigned unread; /* snapshots in a row in which segments could not be read */
+	const struct options *options;
 };
 
 static volatile sig_atomic_t ending;
@@ -131,18 +133,37 @@ static void take_pods(struct agent *a)
 		return;
 	a->self.failed_pods = (double)pods_take(a->pods, &a->node->pods, why, sizeof(why));
 	if (*why && !a->pods_failed)
-		gw_warning(
-		        "agent: pods of GPUs are unknown: kubelet's pod-resources socket: %s; it "
-		        "is asked again",
-		        why);
+		gw_warning("agent: pods of GPUs are unknown: kubelet's pod-resources socket %s: "
+		           "%s; it is "
+		           "asked again",
+		           a->options->pod_resources ? a->options->pod_resources : PODS_SOCKET,
+		           why);
 	a->pods_failed = *why;
 	if (a->begun != a->node->processes_begun)
 		pods_ask(a->pods);
 	a->begun = a->node->processes_begun;
 }
 
+static void say_push(struct agent *a, const char *why)
+{
+	if (*why && !a->push_failed)
+		gw_warning("agent: --otlp: %s; it is tried again", why);
+	a->push_failed = *why;
+}
+
+/* Those that are being made can't be read for a moment. */
+static void say_unreadable(struct agent *a, const char *why)
+{
+	a->unread = a->self.unreadable > 0 ? a->unread + 1 : 0;
+	if (a->unread == 10)
+		gw_warning("agent: %.0f live segments can't be read: %s; GPUWATCH_RUN_MODE and "
+		           "GPUWATCH_RUN_GROUP of their processes say who may",
+		           a->self.unreadable, why);
+}
+
 static void snapshot(struct agent *a)
 {
+	char push[200] = "";
 	const char *why;
 
 	top_collect(a->source, a->model);
@@ -155,8 +176,10 @@ static void snapshot(struct agent *a)
 	a->self.unreadable = top_source_refused(a->source, &why);
 	a->self.missed = (double)(top_source_missed(a->source) + agent_watch_missed(a->watch));
 	if (a->push)
-		a->self.failed_push = (double)push_failures(a->push);
+		a->self.failed_push = (double)push_failures(a->push, push, sizeof(push));
 	pthread_mutex_unlock(&a->lock);
+	say_push(a, push);
+	say_unreadable(a, why);
 }
 
 static char *text_of(struct agent *a, enum text_format format, size_t *size)
@@ -338,8 +361,13 @@ static bool folder_good(const char *option, const char *folder)
 /* What would be done is checked, so that a look shows whether an agent would start so. */
 static bool outputs_good(const struct options *o)
 {
-	return agent_listen_good(o->listen) && folder_good("textfile", o->textfile) &&
-	       folder_good("store", o->store);
+	if (!agent_listen_good(o->listen) || !folder_good("textfile", o->textfile) ||
+	    !folder_good("store", o->store))
+		return false;
+	if (!o->otlp || !strncmp(o->otlp, "http://", 7) || !strncmp(o->otlp, "https://", 8))
+		return true;
+	gw_error("agent: --otlp=%s: must begin with http:// or https://", o->otlp);
+	return false;
 }
 
 static int once(struct agent *a, const struct options *o)
@@ -401,12 +429,7 @@ static int serve(struct agent *a, const struct options *o)
 
 	if (o->token_file && !token)
 		return GW_EXIT_USAGE;
-	if (o->otlp && strncmp(o->otlp, "http://", 7) != 0 &&
-	    strncmp(o->otlp, "https://", 8) != 0) {
-		free(token);
-		return gw_error("agent: --otlp=%s: must begin with http:// or https://", o->otlp);
-	}
-	if (!folder_good("store", o->store)) {
+	if (!outputs_good(o)) {
 		free(token);
 		return GW_EXIT_USAGE;
 	}
@@ -430,7 +453,7 @@ static int serve(struct agent *a, const struct options *o)
 		fd = agent_listen(o->listen, &local);
 		server = fd < 0 ? NULL : http_start(fd, token, page, a);
 	}
-	if (!local && !token)
+	if (server && !local && !token)
 		gw_warning("agent: --listen=%s: other machines can read names of kernels and "
 		           "programs; --token-file keeps them out",
 		           o->listen);
@@ -474,6 +497,7 @@ static int run(const struct gw_command *command, int argc, char **argv)
 	a.watch = agent_watch_new();
 	a.self.version = GW_VERSION;
 	a.self.host_label = o.host_label;
+	a.options = &o;
 	a.interval_s = o.interval;
 	a.start_ns = wall_ns();
 	a.self.failed_pods = NAN;

@@ -44,7 +44,11 @@ static int handed_over(bool *local)
 static int fails(int fd, const char *where, int error)
 {
 	gw_error("agent: --listen=%s: %s%s", where, strerror(error),
-	         error == EADDRINUSE ? "; another process, perhaps another agent, has it" : "");
+	         error == EADDRINUSE      ? "; another process, perhaps another agent, has it"
+	         : error == EADDRNOTAVAIL ? "; name an address of this machine"
+	         : error == EACCES
+	                 ? "; name a port from 1024 on, or a path in a folder that you may write in"
+	                 : gw_open_remedy(error));
 	if (fd >= 0)
 		close(fd);
 	return -1;
@@ -122,11 +126,16 @@ static struct addrinfo *address_of(const char *where)
 	return NULL;
 }
 
+static bool is_unix(const char *where)
+{
+	return !strncmp(where, "unix:", 5) && where[5];
+}
+
 bool agent_listen_good(const char *where)
 {
 	struct addrinfo *found;
 
-	if (!strcmp(where, "none") || !strncmp(where, "unix:", 5))
+	if (!strcmp(where, "none") || is_unix(where))
 		return true;
 	found = address_of(where);
 	if (found)
@@ -142,7 +151,7 @@ int agent_listen(const char *where, bool *local)
 	if (agent_activated())
 		return handed_over(local);
 	*local = true;
-	if (!strncmp(where, "unix:", 5))
+	if (is_unix(where))
 		return listen_unix(where, where + 5);
 	found = address_of(where);
 	if (!found)
@@ -155,6 +164,6 @@ int agent_listen(const char *where, bool *local)
 
 void agent_listen_end(const char *where)
 {
-	if (!agent_activated() && !strncmp(where, "unix:", 5))
+	if (!agent_activated() && is_unix(where))
 		unlink(where + 5);
 }

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double MOST = 1e15;       /* launches, or seconds, that one interval may add */
+static const double MOST = 1e12;       /* launches, or seconds, that one interval may add */
 static const double HALF_LIFE = 300e9; /* ns, of what counts as recent */
 static const uint64_t INTERVAL_MOST_NS = 60000000000; /* of health */
 static const double FRESH = 2e9;                      /* ns since clocks and power were sampled */

@@ -14,7 +14,9 @@
 #include <sys/stat.h>
 
 struct look {
-	const struct gw_live_file *file;
+	const char *path;
+	struct gw_live_file file;
+	struct gw_live_head head;
 	struct ctl_process *out;
 	bool good;
 };
@@ -23,9 +25,13 @@ static void look_at(void *arg)
 {
 	struct look *l = arg;
 	struct gw_live_totals totals;
+	char why[256];
 
-	l->good = gw_live_answer_of(l->file, &l->out->state);
-	if (gw_live_totals_of(l->file, &totals) && totals.counters > GW_COUNTER_graph_launches)
+	if (!gw_live_map(&l->file, l->path, why, sizeof(why)) ||
+	    !gw_live_hold_head(&l->file, &l->head) || gw_live_owner(&l->file) != GW_LIVE_OWNED)
+		return;
+	l->good = gw_live_answer_of(&l->file, &l->out->state);
+	if (gw_live_totals_of(&l->file, &totals) && totals.counters > GW_COUNTER_graph_launches)
 		l->out->launches = totals.counter[GW_COUNTER_launches] +
 		                   totals.counter[GW_COUNTER_graph_launches];
 }
@@ -33,25 +39,16 @@ static void look_at(void *arg)
 static void meet(struct ctl_list *list, const char *path)
 {
 	struct ctl_process p = {0};
-	struct gw_live_file f;
-	struct gw_live_head head;
-	struct look l = {&f, &p, false};
+	struct look l = {.path = path, .out = &p};
 	struct stat st;
-	char why[256];
+	bool good = !stat(path, &st) && gw_live_guarded(look_at, &l) && l.good;
 
-	if (stat(path, &st) || !gw_live_map(&f, path, why, sizeof(why)))
+	gw_live_unmap(&l.file);
+	if (!good)
 		return;
-	if (gw_live_hold_head(&f, &head) && gw_live_owner(&f) == GW_LIVE_OWNED) {
-		p.pid = head.pid;
-		p.owner = st.st_uid;
-		snprintf(p.exe, sizeof(p.exe), "%s", head.exe);
-		f.head = (const struct gw_live_head *)(const void *)f.data;
-		if (!gw_live_guarded(look_at, &l) || !l.good)
-			p.pid = 0;
-	}
-	gw_live_unmap(&f);
-	if (!p.pid)
-		return;
+	p.pid = l.head.pid;
+	p.owner = st.st_uid;
+	snprintf(p.exe, sizeof(p.exe), "%s", l.head.exe);
 	p.path = gw_copy(path);
 	list->process =
 	        gw_grow(list->process, &list->room, list->count + 1, sizeof(*list->process));

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BLOCK = 256 << 10, SLOTS = 1 << 16, IDS = 1 << 20, BLOCKS_MOST = 1 << 26, ANY_DEVICE = -1 };
+enum { BLOCK = 256 << 10, IDS = 1 << 20, BLOCKS_MOST = 1 << 26, ANY_DEVICE = -1 };
 
 struct rest {
 	struct gw_live_left left;
@@ -27,7 +27,7 @@ struct rest {
 	bool header, ended, foreign;
 	/* The log's kernels and configurations from their records, by id. */
 	uint64_t *kernel_like, *config_like;
-	size_t kernel_likes, config_likes;
+	size_t kernel_likes, config_likes, slot_likes, slots;
 	/* Streams: of the log's ids their GPU, plus one; of the segment's ids their slot. */
 	uint32_t *stream_device, *stream_slot;
 	size_t stream_devices, stream_slots;
@@ -276,10 +276,9 @@ static uint32_t kernel_of(struct rest *r, uint32_t slot)
 	uint64_t key;
 	uint32_t at;
 
-	if (!slot || slot >= SLOTS)
+	if (!slot || slot >= GW_LIVE_SLOTS)
 		return 0;
-	if (!r->of_slot)
-		r->of_slot = gw_alloc(SLOTS * sizeof(*r->of_slot));
+	r->of_slot = gw_grow(r->of_slot, &r->slots, slot + 1, sizeof(*r->of_slot));
 	if (r->of_slot[slot])
 		return r->of_slot[slot] - 1;
 	k = gw_live_kernel_in(r->left.file, slot);
@@ -323,8 +322,8 @@ static uint64_t like_launch(void *arg, const struct gw_live_launch *l)
 	uint32_t shape[11];
 	uint64_t *kernel;
 
-	if (!r->slot_like)
-		r->slot_like = gw_alloc(SLOTS * sizeof(*r->slot_like));
+	r->slot_like =
+	        gw_grow(r->slot_like, &r->slot_likes, l->event.kernel + 1u, sizeof(*r->slot_like));
 	kernel = &r->slot_like[l->event.kernel];
 	if (!*kernel) {
 		const struct gw_live_kernel *k = gw_live_kernel_in(r->left.file, l->event.kernel);

@@ -38,19 +38,35 @@ const char *gw_live_log_of(const struct gw_live_file *f)
 	return f->head->log[f->head->log_turn % 2];
 }
 
+int gw_live_open_plain(const char *path, int flags, struct stat *st, char *why, size_t room)
+{
+	bool there = !stat(path, st);
+	int at = -1;
+
+	/* To open a device may start it: it is looked at first. */
+	if (there && S_ISREG(st->st_mode))
+		at = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | flags);
+	else if (there)
+		errno = 0;
+	if (at >= 0 && !fstat(at, st) && S_ISREG(st->st_mode))
+		return at;
+	snprintf(why, room, "%s", at < 0 && errno ? strerror(errno) : "it is no plain file");
+	if (at >= 0)
+		close(at);
+	return -1;
+}
+
 unsigned char *gw_live_read_file(const char *path, size_t *size, char *why, size_t room)
 {
-	int at = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-	unsigned char *data = NULL;
 	struct stat st;
+	int at = gw_live_open_plain(path, 0, &st, why, room);
+	unsigned char *data = NULL;
 	size_t got = 0;
 	ssize_t n = 0;
 
-	if (at < 0 || fstat(at, &st) || !S_ISREG(st.st_mode)) {
-		snprintf(why, room, "%s", at < 0 ? strerror(errno) : "it is no plain file");
-	} else if (st.st_size > MOST) {
+	if (at >= 0 && st.st_size > MOST) {
 		snprintf(why, room, "it is larger than %lld GiB", (long long)(MOST >> 30));
-	} else {
+	} else if (at >= 0) {
 		data = gw_alloc((size_t)st.st_size + 1);
 		while (got < (size_t)st.st_size &&
 		       (n = read(at, data + got, (size_t)st.st_size - got)) > 0)

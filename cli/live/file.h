@@ -26,6 +26,14 @@ struct gw_live_rest {
 	uint64_t span_ns;  /**< from the first of them to the last */
 };
 
+struct stat;
+
+/**
+ * Open the plain file at @p path to read it, with open()'s @p flags beside; nothing else is opened.
+ * -1, and @p why, when it can't be.
+ */
+int gw_live_open_plain(const char *path, int flags, struct stat *st, char *why, size_t room);
+
 /** The plain file at @p path, whole; NULL, and @p why, when it can't be read. free() it. */
 unsigned char *gw_live_read_file(const char *path, size_t *size, char *why, size_t room);
 

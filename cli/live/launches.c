@@ -15,6 +15,7 @@ enum {
 	DONE = 1 << 4,
 	NODES_MAX = 3 * GW_LIVE_CHUNKS, /* of a graph */
 	LAUNCHES_MAX = 1 << 22, /* where no more graphs are counted out: hostile, or no matter */
+	WALKED_MAX = 1 << 24,   /* chunks of graphs, likewise */
 };
 
 /* Of the launch that was being taken out of a ring. */
@@ -60,16 +61,16 @@ static const struct gw_live_entry *entries(const struct gw_live_left *r)
 	                                              r->file->head->entries.offset);
 }
 
-/* Elements of the version before end earlier. */
+/* False: the place is free. Elements of the version before end earlier. */
 static bool sum_at(const struct gw_live_left *r, uint32_t at, struct gw_live_sum *out)
 {
 	const struct gw_live_section *s = &r->file->head->sums;
+	const uint64_t from = s->offset + (uint64_t)at * s->size;
 
-	*out = (struct gw_live_sum){0};
-	if (at >= s->count)
+	if (at >= s->count || !word(r->file, from + offsetof(struct gw_live_sum, launches)))
 		return false;
-	memcpy(out, r->file->data + s->offset + (uint64_t)at * s->size,
-	       s->size < sizeof(*out) ? s->size : sizeof(*out));
+	*out = (struct gw_live_sum){0};
+	memcpy(out, r->file->data + from, s->size < sizeof(*out) ? s->size : sizeof(*out));
 	return true;
 }
 
@@ -90,7 +91,7 @@ bool gw_live_sum_left(const struct gw_live_left *r, uint32_t at, struct gw_live_
 	struct gw_live_sum counter;
 	uint64_t launches;
 
-	if (!sum_at(r, at, out) || !out->launches || in_file(r, out->block))
+	if (!sum_at(r, at, out) || in_file(r, out->block))
 		return false;
 	if (!out->counter)
 		return true;
@@ -134,10 +135,10 @@ static void note_in_file(struct taking *t, uint32_t node)
 /* One that is matched to its launch, whose entry says so, stands for nothing any more. */
 static void take_lone(struct gw_live_left *r, const struct gw_live_entry *e)
 {
-	const struct gw_live_entry *met = &entries(r)[e->position - 1];
+	const uint32_t met = e->position;
 
 	if (!in_file(r, e->block) ||
-	    (e->position && e->position <= r->file->head->entries_used && in_file(r, met->block)))
+	    (met && met <= r->file->head->entries_used && in_file(r, entries(r)[met - 1].block)))
 		return;
 	r->lone = gw_grow(r->lone, &r->lone_room, r->lone_count + 1, sizeof(*r->lone));
 	r->lone[r->lone_count++] = (struct gw_live_lone){e->event.ticks, e->id, e->node != 0};
@@ -216,6 +217,7 @@ static void take_graph(struct gw_live_left *r, gw_live_graph graph,
 	for (uint64_t n = 0; at && at < h->chunks.count && n < h->chunks.count; n++) {
 		const struct gw_live_chunk *c = &chunks[at];
 
+		r->walked++;
 		for (uint32_t i = 0; i < c->count && i < 3; i++) {
 			struct gw_live_launch l = *whole;
 
@@ -260,7 +262,7 @@ static void take_ring(struct gw_live_left *r, const struct gw_live_ring *g,
 		l.call_ns = time_of(f->head, ticks);
 		if (at == tail && taking->whole)
 			continue;
-		if (graph && r->count < LAUNCHES_MAX)
+		if (graph && r->count < LAUNCHES_MAX && r->walked < WALKED_MAX)
 			take_graph(r, *graph, &l, at == tail ? taking->nodes : NULL);
 		else if (at == tail && taking->partly)
 			continue;
@@ -358,11 +360,15 @@ void gw_live_drop_lone(struct gw_live_left *r, gw_live_like_launch_fn *of_launch
 void gw_live_take(struct gw_live_left *r)
 {
 	struct taking taking[GW_LIVE_RINGS] = {{0}};
+	uint64_t slots = 0;
 
 	take_entries(r, taking);
 	for (unsigned i = 0; i < GW_LIVE_RINGS; i++) {
-		if (usable(r, &r->file->head->ring[i]))
-			take_ring(r, &r->file->head->ring[i], &taking[i]);
+		const struct gw_live_ring *g = &r->file->head->ring[i];
+
+		/* Rings lie beside each other: those that don't would count a launch many times. */
+		if (usable(r, g) && (slots += (uint64_t)g->mask + 1) <= r->file->size / SLOT)
+			take_ring(r, g, &taking[i]);
 		free(taking[i].nodes);
 	}
 }

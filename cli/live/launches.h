@@ -35,6 +35,7 @@ struct gw_live_left {
 	size_t count, room;
 	struct gw_live_lone *lone; /**< free() it */
 	size_t lone_count, lone_room;
+	uint64_t walked; /**< chunks of graphs */
 	uint64_t graphs; /**< launches of graphs whose kernels are not all known */
 };
 

@@ -29,16 +29,14 @@ static json_t *sketch(const struct gw_sketch *s)
 	                 gw_json_number(gw_sketch_quantile(s, 0.99)), "buckets", buckets);
 }
 
-static json_t *config(const struct gw_live_file *f, const struct gw_live_config *c)
+static json_t *config(const struct gw_live_config *c, const char *kernel)
 {
-	const struct gw_live_kernel *k = c->kernel ? gw_live_kernel_in(f, c->kernel) : NULL;
-
 	return json_pack(
 	        "{s:I,s:o,s:o,s:o,s:o,s:o,s:I,s:I,s:s,s:s,s:s,s:o,s:o,s:o,s:o,s:o,s:o,s:o}",
-	        "config", (json_int_t)c->id, "kernel", k ? gw_json_text(k->name) : json_null(),
-	        "device", c->device ? gw_json_count(c->device - 1) : json_null(), "grid",
-	        three(c->grid), "block", three(c->block), "cluster", three(c->cluster),
-	        "dynamic_shared", (json_int_t)c->shared, "digest", (json_int_t)c->digest, "basis",
+	        "config", (json_int_t)c->id, "kernel", gw_json_text(kernel), "device",
+	        c->device ? gw_json_count(c->device - 1) : json_null(), "grid", three(c->grid),
+	        "block", three(c->block), "cluster", three(c->cluster), "dynamic_shared",
+	        (json_int_t)c->shared, "digest", (json_int_t)c->digest, "basis",
 	        gw_tier_name((enum gw_tier)c->tier), "work",
 	        gw_source_name((enum gw_source)c->work), "bound",
 	        gw_bound_name((enum gw_bound)c->bound), "predicted_ns",
@@ -80,20 +78,20 @@ static json_t *totals(const struct gw_live_totals *t)
 
 static json_t *graph(const struct gw_live_graph_time *g)
 {
-	return json_pack("{s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "graph",
-	                 gw_json_count(g->graph), "kernels", gw_json_count(g->kernels),
-	                 "kernels_predicted", gw_json_count(g->known_kernels), "launches",
-	                 gw_json_count(g->launches), "timed", gw_json_count(g->timed), "scored",
-	                 gw_json_count(g->scored), "total_ns", gw_json_count(g->total_ns),
-	                 "squares", gw_json_number(g->squares), "scored_ns",
-	                 gw_json_count(g->scored_ns), "predicted_ns",
-	                 gw_json_count(g->predicted_ns), "expected_ns",
-	                 gw_json_count(g->expected_ns));
+	return json_pack(
+	        "{s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "graph", gw_json_count(g->graph),
+	        "kernels", gw_json_count(g->kernels), "kernels_predicted",
+	        gw_json_count(g->known_kernels), "launches", gw_json_count(g->launches), "timed",
+	        gw_json_count(g->timed), "scored", gw_json_count(g->scored), "total_ns",
+	        gw_json_count(g->total_ns), "squares", gw_json_number(g->squares), "scored_ns",
+	        gw_json_count(g->scored_ns), "predicted_ns", gw_json_count(g->predicted_ns),
+	        "expected_ns", gw_json_count(g->expected_ns));
 }
 
 void gw_live_print(const struct gw_live_file *f, const char *path)
 {
 	static const char *const owners[] = {"ended", "running", "elsewhere"};
+	static struct gw_live_names names;
 	json_t *configs = json_array(), *devices = json_array(), *graphs = json_array(), *all;
 	struct gw_live_config c;
 	struct gw_live_device d;
@@ -101,17 +99,20 @@ void gw_live_print(const struct gw_live_file *f, const char *path)
 	struct gw_live_graph_time g;
 	const bool totals_known = gw_live_totals_of(f, &t);
 
+	gw_live_names_of(f, &names);
 	/* Reading a page of the file for the first time takes memory, which is the process's. */
 	for (uint32_t i = 0, unused = 0; i < f->head->configs.count && unused < GW_LIVE_FREE_MOST;
 	     i++) {
 		unused = gw_live_config_sequence(f, i) ? 0 : unused + 1;
 		if (!unused && gw_live_config_at(f, i, &c))
-			json_array_append_new(configs, config(f, &c));
+			json_array_append_new(configs,
+			                      config(&c, gw_live_name(f, &names, c.kernel)));
 	}
 	for (uint32_t i = 0; i < f->head->devices.count; i++)
 		if (gw_live_device_at(f, i, &d))
 			json_array_append_new(devices, device(i, &d));
-	for (uint32_t i = 0; t.counter[GW_COUNTER_graph_launches] && gw_live_graph_time_at(f, i, &g); i++)
+	for (uint32_t i = 0;
+	     t.counter[GW_COUNTER_graph_launches] && gw_live_graph_time_at(f, i, &g); i++)
 		json_array_append_new(graphs, graph(&g));
 	all = json_pack("{s:o,s:I,s:s,s:o,s:o,s:o,s:o,s:o}", "segment", gw_json_text(path), "pid",
 	                (json_int_t)f->head->pid, "process", owners[gw_live_owner(f)], "log",

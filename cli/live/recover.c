@@ -2,6 +2,7 @@
 /* gpuwatch recover: logs of processes that were killed, from their live segments. */
 #include "cli/command.h"
 #include "cli/live/file.h"
+#include "cli/live/guard.h"
 #include "cli/live/tables.h"
 #include "cli/message.h"
 #include "predictor/log/live.h"
@@ -89,16 +90,33 @@ static int save(const struct gw_live_file *f, const char *segment, const struct 
 	return status;
 }
 
+struct printing {
+	const char *path;
+	struct gw_live_file file;
+	struct gw_live_head head;
+	char why[256];
+	bool good;
+};
+
+static void print_it(void *arg)
+{
+	struct printing *p = arg;
+
+	if (!gw_live_map(&p->file, p->path, p->why, sizeof(p->why)) ||
+	    !gw_live_hold_head(&p->file, &p->head))
+		return;
+	gw_live_print(&p->file, p->path);
+	p->good = true;
+}
+
 static int print(const char *path)
 {
-	struct gw_live_file f;
-	char why[256];
+	struct printing p = {.path = path, .why = "it changes while it is read"};
 
-	if (!gw_live_map(&f, path, why, sizeof(why)))
-		return gw_error("%s: %s", path, why);
-	gw_live_print(&f, path);
-	gw_live_unmap(&f);
-	return GW_EXIT_OK;
+	if (!gw_live_guarded(print_it, &p))
+		p.good = false;
+	gw_live_unmap(&p.file);
+	return p.good ? GW_EXIT_OK : gw_error("%s: %s", path, p.why);
 }
 
 static int recover(const char *path, const struct options *o)

@@ -15,18 +15,18 @@
 
 bool gw_live_map(struct gw_live_file *f, const char *path, char *why, size_t room)
 {
-	int at = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-	void *data = MAP_FAILED;
 	struct stat st;
+	/* Whoever may write in a folder of segments may put a link there to what is none. */
+	int at = gw_live_open_plain(path, O_NOFOLLOW, &st, why, room);
+	void *data;
 
 	f->data = NULL;
-	if (at < 0 || fstat(at, &st) || !S_ISREG(st.st_mode) || !st.st_size)
-		snprintf(why, room, "%s", at < 0 ? strerror(errno) : "it is no live segment");
-	else if ((data = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, at, 0)) ==
-	         MAP_FAILED)
-		snprintf(why, room, "%s", strerror(errno));
-	if (at >= 0)
-		close(at);
+	if (at < 0)
+		return false;
+	data = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, at, 0);
+	if (data == MAP_FAILED)
+		snprintf(why, room, "%s", st.st_size ? strerror(errno) : "it is no live segment");
+	close(at);
 	if (data == MAP_FAILED)
 		return false;
 	if (gw_live_check(f, data, (size_t)st.st_size))
@@ -49,7 +49,9 @@ bool gw_live_hold_head(struct gw_live_file *f, struct gw_live_head *copy)
 	f->head = copy;
 	return copy->magic == GW_LIVE_MAGIC && gw_live_version_read(copy->version) &&
 	       gw_live_layout_valid(copy, f->size) && memchr(copy->exe, 0, sizeof(copy->exe)) &&
-	       memchr(copy->boot_id, 0, sizeof(copy->boot_id));
+	       memchr(copy->boot_id, 0, sizeof(copy->boot_id)) &&
+	       memchr(copy->log[0], 0, sizeof(copy->log[0])) &&
+	       memchr(copy->log[1], 0, sizeof(copy->log[1]));
 }
 
 /* Paired with begin() and end() of the writer (preload/live/live_tables.c). */
@@ -181,21 +183,61 @@ bool gw_live_stream_at(const struct gw_live_file *f, uint32_t slot, struct gw_li
 	return id && __atomic_load_n(&s->id, __ATOMIC_RELAXED) == id && out->id == id;
 }
 
+/* The kernel at @p at of the table, and how long it is; NULL: the table ends. */
+static const struct gw_live_kernel *kernel_at(const struct gw_live_file *f, uint64_t at,
+                                              uint32_t *length)
+{
+	const struct gw_live_kernel *k = (const void *)(f->data + f->head->kernels.offset + at);
+
+	if (at + sizeof(*k) > GW_LIVE_KERNELS)
+		return NULL;
+	/* Pairs with the release in gw_live_kernel() of the writer (preload/live/live.c). */
+	*length = __atomic_load_n(&k->length, __ATOMIC_ACQUIRE);
+	return *length < sizeof(*k) || *length % 8 || *length > GW_LIVE_KERNELS - at ? NULL : k;
+}
+
+/* Pairs with the other release there. */
+static uint32_t slot_of(const struct gw_live_kernel *k)
+{
+	return __atomic_load_n(&k->slot, __ATOMIC_ACQUIRE);
+}
+
 const struct gw_live_kernel *gw_live_kernel_in(const struct gw_live_file *f, uint32_t slot)
 {
 	const struct gw_live_kernel *k;
 	uint32_t length;
 
-	for (uint64_t at = 0; at + sizeof(*k) <= GW_LIVE_KERNELS; at += length) {
-		k = (const void *)(f->data + f->head->kernels.offset + at);
-		/* Pair with the releases in gw_live_kernel() of the writer (preload/live/live.c).
-		 */
-		length = __atomic_load_n(&k->length, __ATOMIC_ACQUIRE);
-		if (length < sizeof(*k) || length % 8 || length > GW_LIVE_KERNELS - at)
-			return NULL;
-		if (__atomic_load_n(&k->slot, __ATOMIC_ACQUIRE) == slot &&
-		    memchr(k->name, 0, length - sizeof(*k)))
+	for (uint64_t at = 0; (k = kernel_at(f, at, &length)); at += length)
+		if (slot_of(k) == slot && memchr(k->name, 0, length - sizeof(*k)))
 			return k;
-	}
 	return NULL;
+}
+
+void gw_live_names_of(const struct gw_live_file *f, struct gw_live_names *out)
+{
+	const struct gw_live_kernel *k;
+	uint32_t length, slot;
+
+	memset(out, 0, sizeof(*out));
+	for (uint64_t at = 0; (k = kernel_at(f, at, &length)); at += length)
+		if ((slot = slot_of(k)) < GW_LIVE_SLOTS && !out->at[slot])
+			out->at[slot] = (uint32_t)at + 1;
+}
+
+const char *gw_live_name(const struct gw_live_file *f, const struct gw_live_names *names,
+                         uint32_t slot)
+{
+	static char name[GW_LIVE_SLOTS];
+	const uint32_t at = slot && slot < GW_LIVE_SLOTS ? names->at[slot] : 0;
+	const struct gw_live_kernel *k;
+	size_t left;
+
+	if (!at)
+		return NULL;
+	k = (const void *)(f->data + f->head->kernels.offset + at - 1);
+	left = GW_LIVE_KERNELS - (at - 1) - sizeof(*k);
+	left = left < sizeof(name) ? left : sizeof(name);
+	if (!left || !memccpy(name, k->name, 0, left))
+		name[left ? left - 1 : 0] = 0;
+	return *name ? name : NULL;
 }

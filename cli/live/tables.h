@@ -63,7 +63,21 @@ bool gw_live_stream_at(const struct gw_live_file *file, uint32_t slot, struct gw
 /** Print all of them as JSON. */
 void gw_live_print(const struct gw_live_file *file, const char *path);
 
-/** The kernel in a slot; NULL when its name did not get there. */
+enum { GW_LIVE_SLOTS = 1 << 16 /**< of kernels, as events name them */ };
+
+/** Where kernels are in their table, by slot; 0: nowhere. */
+struct gw_live_names {
+	uint32_t at[GW_LIVE_SLOTS];
+};
+
+/** Find all of them in one pass. */
+void gw_live_names_of(const struct gw_live_file *file, struct gw_live_names *out);
+/** The name of the kernel in a slot, in memory of ours until the next call, whatever its process
+ * makes of it meanwhile; NULL: it is not known. */
+const char *gw_live_name(const struct gw_live_file *file, const struct gw_live_names *names,
+                         uint32_t slot);
+
+/** The kernel in a slot of a file that does not change; NULL when its name did not get there. */
 const struct gw_live_kernel *gw_live_kernel_in(const struct gw_live_file *file, uint32_t slot);
 
 #endif

@@ -15,23 +15,27 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 enum {
-	TRIES_MOST = 10,      /* snapshots in which a segment may be in the making */
-	OWNER_EVERY = 8,      /* snapshots after which a process is looked at more closely */
-	FOLDERS_EVERY = 8,    /* looks after which folders are searched for again */
-	SEGMENTS_MOST = 4096, /* that are followed; whoever may write in a folder can make more */
-	NAME_MOST = 1 << 16   /* bytes of a kernel's name */
+	TRIES_MOST = 10,   /* snapshots in which a segment may be in the making */
+	OWNER_EVERY = 8,   /* snapshots after which a process is looked at more closely */
+	FOLDERS_EVERY = 8, /* looks after which folders are searched for again */
+	/* Whoever may write in a folder can make more of these: */
+	SEGMENTS_MOST = 4096, /* that are followed */
+	ENTRIES_MOST = 16384, /* of a folder that are looked at */
+	FOLDERS_MOST = 1024,
 };
 
 struct folder {
 	char *path;
-	struct timespec changed; /* when, at the last look */
+	struct timespec changed; /* when, at the last look; 0: it was not there */
 	unsigned looks;          /* since it was seen to have changed */
+	unsigned left;           /* segments that find no room, at the last look */
 };
 
 /* A segment's file. */
@@ -79,9 +83,24 @@ static void add_folder(void *arg, const char *path)
 {
 	struct top_source *s = arg;
 
-	for (size_t i = 0; i < s->folders; i++)
-		if (!strcmp(s->folder[i].path, path))
+	struct folder *gone = NULL;
+
+	for (size_t i = 0; i < s->folders; i++) {
+		struct folder *f = &s->folder[i];
+
+		if (!strcmp(f->path, path))
 			return;
+		/* The first, this user's own, may come yet. */
+		if (i && f->looks && !f->changed.tv_sec && !f->changed.tv_nsec)
+			gone = f;
+	}
+	if (gone) {
+		free(gone->path);
+		*gone = (struct folder){.path = gw_copy(path)};
+		return;
+	}
+	if (s->folders == FOLDERS_MOST)
+		return;
 	s->folder = gw_grow(s->folder, &s->folder_room, s->folders + 1, sizeof(*s->folder));
 	s->folder[s->folders++].path = gw_copy(path);
 }
@@ -110,6 +129,8 @@ unsigned top_source_refused(const struct top_source *s, const char **why)
 
 	for (size_t i = 0; i < s->segments; i++)
 		n += s->segment[i]->tries && s->segment[i]->there && !s->segment[i]->over;
+	for (size_t i = 0; i < s->folders; i++)
+		n += s->folder[i].left;
 	*why = s->why;
 	return n;
 }
@@ -147,7 +168,8 @@ void top_source_free(struct top_source *s)
 	free(s);
 }
 
-static void meet(struct top_source *s, const char *folder, const char *name)
+/* False: there is no room for it. */
+static bool meet(struct top_source *s, const char *folder, const char *name)
 {
 	unsigned long long start, ticks;
 	struct segment *g;
@@ -156,15 +178,17 @@ static void meet(struct top_source *s, const char *folder, const char *name)
 
 	if (!gw_live_named(name, NULL) || sscanf(name, "%u-%llu-%llu", &pid, &start, &ticks) != 3 ||
 	    (s->pid && pid != s->pid))
-		return;
+		return true;
 	snprintf(path, sizeof(path), "%s/%s", folder, name);
 	for (size_t i = 0; i < s->segments; i++)
-		if (!strcmp(s->segment[i]->path, path)) {
+		if (s->segment[i]->ticks == ticks && !strcmp(s->segment[i]->path, path)) {
 			s->segment[i]->there = true;
-			return;
+			return true;
 		}
-	if (s->segments == SEGMENTS_MOST)
-		return;
+	if (s->segments == SEGMENTS_MOST) {
+		snprintf(s->why, sizeof(s->why), "there are more than %d", SEGMENTS_MOST);
+		return false;
+	}
 	g = gw_alloc(sizeof(*g));
 	g->path = gw_copy(path);
 	g->name = g->path + strlen(folder) + 1;
@@ -175,6 +199,7 @@ static void meet(struct top_source *s, const char *folder, const char *name)
 	g->process = -1;
 	s->segment = gw_grow(s->segment, &s->segment_room, s->segments + 1, sizeof(*s->segment));
 	s->segment[s->segments++] = g;
+	return true;
 }
 
 static bool in_folder(const struct segment *g, const struct folder *f)
@@ -196,15 +221,21 @@ static bool look(struct top_source *s, struct folder *f)
 		memset(&st, 0, sizeof(st));
 	if (st.st_mtim.tv_sec != f->changed.tv_sec || st.st_mtim.tv_nsec != f->changed.tv_nsec)
 		f->looks = 0;
-	if (f->looks++ > 1)
+	if (f->looks++ > 1 && !f->left)
 		return false;
+	d = opendir(f->path);
+	/* Nothing is known of it then. */
+	if (!d && (errno == EMFILE || errno == ENFILE || errno == ENOMEM)) {
+		f->looks = 0;
+		return false;
+	}
 	f->changed = st.st_mtim;
+	f->left = 0;
 	for (size_t i = 0; i < s->segments; i++)
 		if (in_folder(s->segment[i], f))
 			s->segment[i]->there = false;
-	d = opendir(f->path);
-	while (d && (e = readdir(d)))
-		meet(s, f->path, e->d_name);
+	for (unsigned n = 0; d && n < ENTRIES_MOST && (e = readdir(d)); n++)
+		f->left += !meet(s, f->path, e->d_name);
 	if (d)
 		closedir(d);
 	return true;
@@ -241,6 +272,7 @@ struct reading {
 	struct top_model *model;
 	struct top_process *process;
 	enum gw_live_owner owner;
+	bool named; /* names are those of this snapshot */
 	char *why;
 	size_t room;
 };
@@ -266,6 +298,14 @@ static void refuse(struct segment *g)
 	g->over = gone;
 }
 
+/* Half of those that there may be are for other use. */
+static bool to_spare(int descriptor)
+{
+	struct rlimit most;
+
+	return getrlimit(RLIMIT_NOFILE, &most) || (rlim_t)descriptor < most.rlim_cur / 2;
+}
+
 /* Map it and see whose it is. What a killed process has left is not live, and not shown. */
 static void open_segment(struct top_source *s, struct segment *g)
 {
@@ -285,7 +325,7 @@ static void open_segment(struct top_source *s, struct segment *g)
 		g->over = true;
 		return;
 	}
-	if (r.owner == GW_LIVE_ELSEWHERE && g->process >= 0) {
+	if (g->process >= 0 && (r.owner == GW_LIVE_ELSEWHERE || !to_spare(g->process))) {
 		close(g->process);
 		g->process = -1;
 	}
@@ -294,20 +334,16 @@ static void open_segment(struct top_source *s, struct segment *g)
 	g->sequence = gw_alloc(g->sequences * sizeof(*g->sequence));
 }
 
-/* The name of a kernel in memory of ours; NULL: not there yet. */
-static const char *kernel_name(const struct gw_live_file *f, uint32_t slot)
+static const char *kernel_name(struct reading *r, uint32_t slot)
 {
-	static char name[NAME_MOST];
-	const struct gw_live_kernel *k = slot ? gw_live_kernel_in(f, slot) : NULL;
-	size_t left;
+	static struct gw_live_names names;
 
-	if (!k)
+	if (!slot)
 		return NULL;
-	left = f->size - (size_t)((const unsigned char *)k->name - f->data);
-	left = left < sizeof(name) ? left : sizeof(name);
-	if (!memccpy(name, k->name, 0, left))
-		name[left - 1] = 0;
-	return *name ? name : NULL;
+	if (!r->named)
+		gw_live_names_of(&r->segment->file, &names);
+	r->named = true;
+	return gw_live_name(&r->segment->file, &names, slot);
 }
 
 /* Configurations that changed. They come by rising ids, so the table ends where entries do. */
@@ -331,7 +367,7 @@ static void read_configs(struct reading *r)
 			free_ones = 0;
 			r->segment->sequence[at] = c.sequence;
 			top_config_is(r->model, r->process, at, &c,
-			              first || unnamed ? kernel_name(f, c.kernel) : NULL);
+			              first || unnamed ? kernel_name(r, c.kernel) : NULL);
 		}
 	}
 }
@@ -376,6 +412,15 @@ static enum gw_live_owner owner_of(struct segment *g)
 	return gw_live_owner(&g->file);
 }
 
+/* Else what can't be read is a page for which a full file system has no room: what was read of the
+ * others counts. */
+static bool cut_short(const struct segment *g)
+{
+	struct stat st;
+
+	return stat(g->path, &st) || st.st_size < (off_t)g->file.size;
+}
+
 static void read_segment(struct segment *g, struct top_model *m)
 {
 	struct reading r = {.segment = g, .model = m};
@@ -388,7 +433,7 @@ static void read_segment(struct segment *g, struct top_model *m)
 		top_process_ended(m, r.process);
 		return;
 	}
-	if (!gw_live_guarded(read_tables, &r))
+	if (!gw_live_guarded(read_tables, &r) && cut_short(g))
 		r.owner = GW_LIVE_UNOWNED;
 	if (r.owner == GW_LIVE_ELSEWHERE)
 		r.process->state = TOP_ELSEWHERE;

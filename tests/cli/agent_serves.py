@@ -109,6 +109,10 @@ class Agent:
                 return float(line.rsplit(" ", 1)[1])
         return None
 
+    def said(self, text):
+        with open(self.errors.name, "rb") as errors:
+            return errors.read().count(text)
+
     def end(self):
         self.process.send_signal(signal.SIGTERM)
         assert self.process.wait(60) == 0, self.process.returncode
@@ -194,6 +198,16 @@ def a_hostile_segment_changes_nothing_else():
         assert line.startswith("#") or 0 <= float(line.rsplit(" ", 1)[1]) < 1e19, line
     assert agent.value("gpuwatch_agent_refused_total") > 0
     assert wild.poll() is None
+    agent.end()
+
+
+def segments_that_cannot_be_read_are_said_once():
+    with open("/proc/self/stat") as stat, open(os.path.join(SEGMENTS, f"{os.getpid()}-{stat.read().rsplit(')')[1].split()[19]}-1.gwlive"), "w") as out:
+        out.write("none")
+    agent = Agent().ready()
+    until(lambda: agent.said(b"1 live segments can't be read: it is damaged"))
+    time.sleep(1)
+    assert agent.said(b"can't be read") == 1
     agent.end()
 
 
@@ -376,6 +390,8 @@ def an_unreachable_collector_holds_nothing_up():
                               % os.uname().nodename) > 0)
     before = launches(agent)
     until(lambda: launches(agent) > before)
+    time.sleep(2)
+    assert agent.said(b"agent: --otlp: ") == 1
     agent.end()
 
 
@@ -714,6 +730,7 @@ def once_prints_and_ends():
 def bad_options_end_with_one_message():
     for option, says in (("--listen=nowhere", "127.0.0.1:9464"), ("--once --listen=nowhere", "127.0.0.1:9464"),
                          ("--once --textfile=/nonexistent", "/nonexistent"), ("--store=/nonexistent", "/nonexistent"), ("--listen=127.0.0.1:99999", "127.0.0.1:9464"),
+                         ("--listen=unix:", "unix:PATH"), ("--textfile=/nonexistent", "/nonexistent"), ("--once --otlp=ftp://x/", "ftp://x/"),
                          ("--token-file=/nonexistent", "/nonexistent"),
                          ("--host-label=a-b", "letters"), ("--otlp=ftp://x/", "ftp://x/"), ("more", "more")):
         answer = subprocess.run([GPUWATCH, "agent", "--dir=" + SEGMENTS, *option.split()], capture_output=True, text=True,

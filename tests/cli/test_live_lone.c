@@ -225,6 +225,19 @@ TEST_WITH(a_record_that_has_met_its_launch_stands_for_no_other, start, NULL)
 	assert_int_equal(rest(), 1);
 }
 
+TEST_WITH(rings_in_the_same_place_do_not_count_a_launch_for_each, start, NULL)
+{
+	enum { MANY = 1 << 15 };
+	struct gw_live_ring *g = head()->ring;
+
+	ring(MANY, MANY, 0);
+	g[0].slots = SIZE / 4;
+	g[0].mask = MANY - 1;
+	for (int i = 1; i < GW_LIVE_RINGS; i++)
+		g[i] = g[0];
+	assert_in_range(rest(), MANY, SIZE / 64);
+}
+
 int main(void)
 {
 	return tests_run(NULL, NULL);

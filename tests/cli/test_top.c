@@ -112,6 +112,20 @@ TEST(a_file_that_is_cut_short_ends_its_line_alone)
 	shell_says("live_segment (ended)");
 }
 
+/* Pages that nobody has touched can't be had then. */
+TEST(a_full_file_system_ends_no_process)
+{
+	if (shell("unshare -rm true"))
+		skip();
+	setenv("COMMAND",
+	       "mount -t tmpfs -o size=9m none seg; exec {x}< <(exec $TOOLS/live_segment seg run); "
+	       "p=$!; "
+	       "read -ru $x _; head -c 9M /dev/zero >seg/full; " ONCE "; kill $p",
+	       1);
+	assert_int_equal(shell("rm -rf seg; mkdir seg; unshare -rm bash -c \"$COMMAND\""), 0);
+	shell_says("1 process,");
+}
+
 TEST(a_segment_that_is_replaced_or_removed_has_ended)
 {
 	assert_int_equal(beside("remove", ONCE_MAPPED "say; wait $t"), 0);
@@ -145,6 +159,34 @@ TEST(what_is_no_segment_is_said)
 	                 0);
 	shell_says("gemm<float>");
 	shell_says("no process runs under gpuwatch here");
+}
+
+TEST(a_link_is_no_segment)
+{
+	assert_int_equal(beside("run", "f=$(ls seg); mv seg/$f real; ln -s ../real seg/$f; " ONCE),
+	                 0);
+	shell_says("no process runs under gpuwatch here");
+}
+
+#define AGENT "$PREFIX/bin/gpuwatch agent --once --dir=seg"
+
+TEST(segments_that_find_no_room_are_counted)
+{
+	assert_int_equal(beside("run",
+	                        "(cd seg; seq 5000 | sed s/$/-1-1.gwlive/ | xargs touch); " AGENT
+	                        " | grep -q 'unreadable_segments{.*} 90[45]'"),
+	                 0);
+}
+
+TEST(few_descriptors_are_enough_for_many_processes)
+{
+	assert_int_equal(
+	        beside("run",
+	               "for i in $(seq 40); do $TOOLS/live_segment seg run >/dev/null & done; "
+	               "until [ $(ls seg | wc -l) = 41 ]; do sleep 0.01; done; sleep 0.3; "
+	               "(ulimit -n 24; " AGENT ") | grep -q 'processes_begun_total{.*} 41'; "
+	               "s=$?; kill $(jobs -p); (exit $s)"),
+	        0);
 }
 
 TEST(bad_options_are_errors)

@@ -430,6 +430,18 @@ TEST_WITH(counts_that_fall_give_no_negative_rates, begin_test, end_test)
 	assert_near(m->process[0]->row[0]->interval.runs, 3);
 }
 
+TEST_WITH(a_configuration_that_changes_its_kernel_takes_bounded_memory, begin_test, end_test)
+{
+	for (uint32_t i = 0; i < 1000; i++) {
+		struct top_process *p = begin(SECOND);
+
+		config[0].kernel = i;
+		top_config_is(m, p, 0, &config[0], NULL);
+		top_end(m);
+	}
+	assert_true(m->process[0]->rows < 10);
+}
+
 TEST_WITH(bars_hold_every_value, begin_test, end_test)
 {
 	struct gw_sketch s = {0};

@@ -10,6 +10,7 @@
 #include "cli/live/file.h"
 #include "cli/live/tables.h"
 #include "cli/log/reader.h"
+#include "cli/top/graphs.h"
 #include "predictor/log/live.h"
 
 #include <stdio.h>
@@ -44,7 +45,9 @@ static void make_tables(const struct gw_live_head *h)
 	((struct gw_live_stream *)at(h->streams.offset))[1] =
 	        (struct gw_live_stream){.id = 1, .device = 1, .context = 5};
 	config[0].id = 1;
-	config[0].kernel = 1;
+	config[0].kernel = config[0].device = 1;
+	*(struct gw_live_graph_time *)at(h->graph_times.offset) =
+	        (struct gw_live_graph_time){.graph = 1, .launches = 2, .timed = 1, .device = 1};
 	device[0].used = 1;
 	totals->ns = 1;
 	totals->counters = 3;
@@ -55,52 +58,74 @@ static void make_tables(const struct gw_live_head *h)
 	}
 }
 
+static void put_in(struct top_model *model, struct top_process *p, const struct gw_live_file *file,
+                   uint64_t turn)
+{
+	static struct gw_live_names names;
+	struct gw_live_graph_time g;
+	struct gw_live_config c;
+	struct gw_live_device d;
+	struct gw_live_totals t;
+
+	if (turn == 1)
+		gw_live_names_of(file, &names);
+	for (uint32_t i = 0; i < 4 && i < file->head->configs.count; i++)
+		if (gw_live_config_at(file, i, &c)) {
+			c.launches *= turn;
+			top_config_is(model, p, i, &c, gw_live_name(file, &names, c.kernel));
+		}
+	for (uint32_t i = 0; i < 4 && gw_live_graph_time_at(file, i, &g); i++) {
+		g.launches *= turn;
+		g.sequence += (uint32_t)turn;
+		top_graph_is(p, i, &g);
+	}
+	for (uint32_t i = 0; i < GW_LIVE_DEVICES; i++)
+		if (gw_live_device_at(file, i, &d))
+			top_device_is(p, i, &d);
+	if (gw_live_totals_of(file, &t))
+		top_totals_are(p, &t);
+	p->switchable = gw_live_answer_of(file, &p->switched);
+}
+
+static void print(const struct agent_node *node, enum text_format format)
+{
+	const struct agent_self self = {.version = "", .host_label = ""};
+	size_t size;
+	char *text = agent_text(node, &self, format, &size);
+
+	if (format != TEXT_PROTOBUF && strlen(text) != size)
+		abort();
+	free(text);
+}
+
 /* What the agent makes of two snapshots of it is numbers that do not fall. */
-static void follow(const struct gw_live_file *file)
+static void follow(const struct gw_live_file *file, enum text_format format)
 {
 	struct top_model *model = top_model_new();
 	struct agent_node *node = agent_node_new();
-	const struct agent_self self = {.version = "", .host_label = ""};
 	double before = 0;
 
 	node->proc = "/nonexistent";
 	for (uint64_t turn = 1; turn <= 2; turn++) {
-		struct top_process *p;
-		struct gw_live_config c;
-		struct gw_live_device d;
-		struct gw_live_totals t;
 		double all = 0;
 
 		top_begin(model, turn);
-		p = top_process_of(model, "a", 1, file->head->exe);
-		for (uint32_t i = 0; i < 4 && i < file->head->configs.count; i++)
-			if (gw_live_config_at(file, i, &c)) {
-				c.launches *= turn;
-				top_config_is(model, p, i, &c, NULL);
-			}
-		for (uint32_t i = 0; i < GW_LIVE_DEVICES; i++)
-			if (gw_live_device_at(file, i, &d))
-				top_device_is(p, i, &d);
-		if (gw_live_totals_of(file, &t))
-			top_totals_are(p, &t);
+		put_in(model, top_process_of(model, "a", 1, file->head->exe), file, turn);
 		top_end(model);
 		agent_node_add(node, model, turn);
 		for (size_t i = 0; i < node->gpus; i++)
-			for (int b = 0; b < AGENT_BOUNDS; b++)
-				all += node->gpu[i]->bound[b].launches +
-				       node->gpu[i]->bound[b].gpu_ns;
+			for (int b = 0; b < AGENT_BOUNDS; b++) {
+				const struct agent_sum *sum = &node->gpu[i]->bound[b];
+
+				all += sum->launches + sum->gpu_ns;
+				if (!gw_sketch_valid(&sum->time))
+					abort();
+			}
 		if (!(all >= before && all < 1e300))
 			abort();
 		before = all;
 	}
-	{
-		size_t size;
-		char *text = agent_text(node, &self, TEXT_OPENMETRICS, &size);
-
-		if (strlen(text) != size)
-			abort();
-		free(text);
-	}
+	print(node, format);
 	agent_node_free(node);
 	top_model_free(model);
 }
@@ -257,8 +282,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (gw_live_check(&file, copy, sizeof(copy))) {
 		add(&file, data + i, size - i);
 		read_tables(&file);
-		if (size % 4 == 0)
-			follow(&file);
+		if (size % 8 == 0)
+			follow(&file, (enum text_format)(size / 8 % 3));
 	}
 	/* As it was: to copy all of it takes longer than all else. */
 	for (size_t k = 0; changed - k >= 5 && k < changed;) {

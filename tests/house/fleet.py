@@ -233,7 +233,10 @@ def container_edits():
     mounted = [m["containerPath"] for m in spec["containerEdits"]["mounts"]]
     with open(os.path.join(TREE, "predictor/core/config.def")) as file:
         options = set(re.findall(r'"(GPUWATCH_\w+)"', file.read()))
+    with open(os.path.join(FLEET, "kubernetes/daemonset.yaml")) as file:
+        group = re.search(r"runAsGroup: (\d+)", file.read())[1]
     for device in spec["devices"]:
+        assert "GPUWATCH_RUN_GROUP=" + group in device["containerEdits"]["env"], "the agent reads the segments"
         for variable in device["containerEdits"]["env"]:
             name, value = variable.split("=", 1)
             assert name == "LD_PRELOAD" or name in options, name

@@ -102,6 +102,7 @@ static void publish(uint32_t id, double seconds)
 
 TEST_WITH(a_configuration_shows_its_prediction_and_what_was_measured, start, stop)
 {
+	static struct gw_live_names names;
 	struct gw_live_config c;
 	struct gw_live_totals t;
 
@@ -116,6 +117,9 @@ TEST_WITH(a_configuration_shows_its_prediction_and_what_was_measured, start, sto
 	gw_live_measured(1, 4000, NAN);
 	assert_true(gw_live_config_at(&file, 0, &c));
 	assert_string_equal(gw_live_kernel_in(&file, c.kernel)->name, "add");
+	gw_live_names_of(&file, &names);
+	assert_string_equal(gw_live_name(&file, &names, c.kernel), "add");
+	assert_null(gw_live_name(&file, &names, c.kernel + 1));
 	assert_int_equal(c.device, 3);
 	assert_int_equal(c.grid[0], 7);
 	assert_int_equal(c.block[0], 128);

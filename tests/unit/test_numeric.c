@@ -215,6 +215,7 @@ TEST(a_value_lies_within_its_bucket)
 	assert_int_equal(gw_sketch_index(nextafter(1, 2)), 1);
 	assert_int_equal(gw_sketch_index(2), 8);
 	assert_int_equal(gw_sketch_index(0.5), -8);
+	assert_int_equal(gw_sketch_index(GW_SKETCH_MOST), GW_SKETCH_INDEX_MOST);
 }
 
 TEST(quantiles_are_within_the_schemas_error)
@@ -308,6 +309,22 @@ TEST(damaged_ones_are_refused)
 	DAMAGED(zero, VALUES + 1);
 	DAMAGED(sum, NAN);
 	DAMAGED(high, INFINITY);
+}
+
+TEST(one_with_values_that_none_holds_is_refused)
+{
+	struct gw_sketch s = {0}, wide;
+
+	gw_sketch_add(&s, GW_SKETCH_LEAST, 1);
+	gw_sketch_add(&s, GW_SKETCH_MOST, 1);
+	assert_true(gw_sketch_valid(&s));
+	wide = s;
+	wide.first += GW_SKETCH_BUCKETS;
+	assert_false(gw_sketch_valid(&wide));
+	wide.first = s.first - GW_SKETCH_BUCKETS;
+	assert_false(gw_sketch_valid(&wide));
+	gw_sketch_merge(&s, &s);
+	assert_true(gw_sketch_valid(&s));
 }
 
 /* The same counts up to powers of 4, where buckets of all schemas end. */

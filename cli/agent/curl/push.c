@@ -7,6 +7,7 @@
 
 #include <pthread.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -27,6 +28,7 @@ struct push {
 	struct proto queue[PUSH_QUEUE];
 	unsigned count;
 	uint64_t failures;
+	char why[200]; /* the latest attempt failed; "": it did not */
 	bool ending;
 	struct timespec until; /* when ending: no attempt begins after it */
 };
@@ -59,24 +61,28 @@ static size_t discard(char *data, size_t size, size_t count, void *arg)
 	return size * count;
 }
 
-/* 0: it has arrived, or will never; else it may be tried again. */
-static bool again(struct push *p, const struct proto *message)
+/* False: it has arrived, or, with @p why, never will; else it may be tried again. */
+static bool again(struct push *p, const struct proto *message, char why[CURL_ERROR_SIZE])
 {
 	long status = 0;
+	CURLcode code;
 
+	*why = 0;
 	gw_curl.easy_setopt(p->curl, CURLOPT_POSTFIELDS, message->data);
 	gw_curl.easy_setopt(p->curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)message->length);
-	if (gw_curl.easy_perform(p->curl) != CURLE_OK)
+	gw_curl.easy_setopt(p->curl, CURLOPT_ERRORBUFFER, why);
+	code = gw_curl.easy_perform(p->curl);
+	gw_curl.easy_setopt(p->curl, CURLOPT_ERRORBUFFER, NULL);
+	if (code != CURLE_OK) {
+		if (!*why)
+			strcpy(why, "no answer");
 		return true;
+	}
 	gw_curl.easy_getinfo(p->curl, CURLINFO_RESPONSE_CODE, &status);
 	if (status >= 200 && status < 300)
 		return false;
-	if (status == 408 || status == 429 || status >= 500)
-		return true;
-	pthread_mutex_lock(&p->lock);
-	p->failures++;
-	pthread_mutex_unlock(&p->lock);
-	return false;
+	snprintf(why, CURL_ERROR_SIZE, "it answers with status %ld", status);
+	return status == 408 || status == 429 || status >= 500;
 }
 
 /* Sends from the oldest on. Between two attempts that fail it waits, twice as long each time, and a
@@ -84,20 +90,22 @@ static bool again(struct push *p, const struct proto *message)
 static bool work(struct push *p, unsigned *seed, double *backoff)
 {
 	struct proto message = p->queue[0];
+	char why[CURL_ERROR_SIZE];
 	struct timespec t;
 	bool failed;
 
 	memmove(p->queue, p->queue + 1, (PUSH_QUEUE - 1) * sizeof(*p->queue));
 	p->count--;
 	pthread_mutex_unlock(&p->lock);
-	failed = again(p, &message);
+	failed = again(p, &message, why);
 	pthread_mutex_lock(&p->lock);
+	snprintf(p->why, sizeof(p->why), "%.*s", (int)sizeof(p->why) - 1, why);
+	p->failures += *why != 0;
 	if (!failed) {
 		*backoff = BACKOFF_LEAST_S;
 		free(message.data);
 		return true;
 	}
-	p->failures++;
 	if (p->count < PUSH_QUEUE) {
 		memmove(p->queue + 1, p->queue, p->count++ * sizeof(*p->queue));
 		p->queue[0] = message;
@@ -182,12 +190,13 @@ void push_queue(struct push *p, struct proto message)
 	pthread_mutex_unlock(&p->lock);
 }
 
-uint64_t push_failures(struct push *p)
+uint64_t push_failures(struct push *p, char *why, size_t size)
 {
 	uint64_t n;
 
 	pthread_mutex_lock(&p->lock);
 	n = p->failures;
+	snprintf(why, size, "%s", p->why);
 	pthread_mutex_unlock(&p->lock);
 	return n;
 }

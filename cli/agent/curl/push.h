@@ -19,8 +19,8 @@ struct push *push_start(const char *url, const char *ca);
 void push_queue(struct push *push, struct proto message);
 
 /** Messages that were dropped, for lack of room or because the collector refused them, and attempts
- * that failed. */
-uint64_t push_failures(struct push *push);
+ * that failed. @p why: what became of the latest, "" where it arrived. */
+uint64_t push_failures(struct push *push, char *why, size_t size);
 
 /** Send what waits, for at most @p seconds, and end. */
 void push_stop(struct push *push, unsigned seconds);
