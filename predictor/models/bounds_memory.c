@@ -71,6 +71,8 @@ static void settle_traffic(struct view *v)
 	v->written = written.value;
 	asked = surest(asked, l1.value - gw_either(written.value, 0), l1.source);
 	read = surest(read, l2.value - gw_either(written.value, 0), l2.source);
+	if (isnan(read.value) && v->loads == 0)
+		read.value = 0;
 	v->asked = asked.value;
 	if (is_doubtful(v, GW_WORK_global_load_sectors) && is_doubtful(v, GW_WORK_l1_bytes))
 		v->asked = larger(asked.value, v->loads * SECTOR_BYTES);
