@@ -283,7 +283,7 @@ static void likely_traffic(const struct gw_static_in *in, enum gw_static_end end
 	double l1_size = gw_param_value(in->device, GW_PARAM_l1_size);
 	double l2_size = gw_param_value(in->device, GW_PARAM_l2_size);
 	double known = gw_either(gw_work_value(work, GW_WORK_l1_hit_rate), 0);
-	double hits = extent > 0 && extent < l1_size ? 1 : 0, missed, dram, read;
+	double hits = extent > 0 && extent < l1_size ? 1 : 0, missed, dram, read, known_read;
 
 	if (!(o.loads + o.stores > 0))
 		return;
@@ -291,14 +291,15 @@ static void likely_traffic(const struct gw_static_in *in, enum gw_static_end end
 		hits = 0;
 	missed = o.loads * (1 - hits);
 	read = (o.all_loads - o.loads) * (1 - known) + missed;
-	dram = gw_either(gw_work_value(work, GW_WORK_dram_read_bytes), 0) +
-	       from_memory(missed, extent, l2_size);
+	known_read = gw_either(gw_work_value(work, GW_WORK_dram_read_bytes), 0);
+	dram = known_read + from_memory(missed, extent, l2_size);
 	if (o.all_loads > 0) {
 		change(work, GW_WORK_l1_hit_rate, fmax(1 - read / o.all_loads, 0));
 		change(work, GW_WORK_l2_read_bytes, read);
 		change(work, GW_WORK_dram_read_bytes, fmin(dram, read));
 		if (read > 0)
 			change(work, GW_WORK_l2_hit_rate, fmax(1 - dram / read, 0));
+		gw_static_keep(in, known_read + (extent > 0 ? extent : missed), work);
 	}
 	if (o.stores > 0)
 		change(work, GW_WORK_dram_write_bytes,

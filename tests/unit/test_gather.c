@@ -129,11 +129,27 @@ TEST(a_loop_s_footprint_is_its_union)
 	struct ir_kernel k;
 	struct gw_gather g;
 
-	build_loop(&k, 1000, 8, IR_SPACE_GLOBAL);
+	build_loop(&k, GW_LOCALITY_REPEATS, 8, IR_SPACE_GLOBAL);
 	run(&k, 1, 32, &g);
 	gw_locality_block(g.locality, 0, GW_LOCALITY_LOADS, &f);
-	/* From 0 to 999 * 8 + 127. */
-	assert_true(f.sectors == (999 * 8 + 127) / 32 + 1);
+	/* From 0 to 255 * 8 + 127. */
+	assert_true(f.sectors == (255 * 8 + 127) / 32 + 1);
+	gw_arena_free(&k.arena);
+}
+
+TEST(a_long_loop_s_footprint_goes_on_as_it_began)
+{
+	struct gw_locality_access *a;
+	struct gw_footprint f;
+	struct ir_kernel k;
+	struct gw_gather g;
+
+	build_loop(&k, 100000, 8, IR_SPACE_GLOBAL);
+	run(&k, 1, 32, &g);
+	gw_locality_block(g.locality, 0, GW_LOCALITY_LOADS, &f);
+	assert_true(fabs(f.sectors / ((99999 * 8 + 127) / 32 + 1) - 1) < 0.01);
+	a = &g.locality->access[0];
+	assert_true(a->high - a->low == (99999 * 8 + 127) / 32);
 	gw_arena_free(&k.arena);
 }
 

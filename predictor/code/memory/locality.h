@@ -15,7 +15,7 @@ enum {
 	GW_LOCALITY_BLOCKS = 64,    /**< most blocks looked at */
 	GW_LOCALITY_ACCESSES = 128, /**< most instructions kept apart */
 	GW_LOCALITY_SECTORS = 4096, /**< sectors of a block and instruction kept exactly */
-	GW_LOCALITY_REPEATS = 4096, /**< iterations of a loop that are followed one by one */
+	GW_LOCALITY_REPEATS = 256,  /**< iterations of a loop that are followed one by one */
 };
 
 /** What one instruction did in one block. */

@@ -16,6 +16,8 @@ void gw_replay_add(struct gw_replay *r, const struct gw_eval_access *access,
 {
 	struct gw_replay_event *e;
 
+	for (uint32_t i = 0; i < access->repeats; i++)
+		r->full |= !access->repeat[i].linear && access->repeat[i].count > 1;
 	if (r->count == GW_REPLAY_EVENTS) {
 		r->full = true;
 		return;
@@ -80,8 +82,9 @@ enum { NONE = UINT32_MAX, SECTORS = GW_LINE_BYTES / GW_SECTOR_BYTES };
 struct line {
 	uint64_t number;
 	uint32_t next_in_bucket;
-	uint32_t newer, older; /* neighbours in the order of use */
-	uint32_t sectors;      /* bit n: sector n is there */
+	uint32_t newer, older;   /* neighbours in the order of use */
+	uint32_t sectors;        /* bit n: sector n is there */
+	uint32_t since[SECTORS]; /* the step in which it was asked for */
 };
 
 /** The cache: lines in buckets by number, and in the order of their use. */
@@ -91,6 +94,8 @@ struct cache {
 	uint32_t lines, used, buckets;
 	uint32_t newest, oldest;
 	double hits, asked;
+	double late;  /* of the hits, on sectors asked for in the same step */
+	uint32_t now; /* the step */
 };
 
 static bool cache_init(struct cache *c, struct gw_arena *arena, double capacity)
@@ -165,7 +170,12 @@ static void look_up(struct cache *c, uint64_t sector)
 	}
 	link_newest(c, at);
 	c->asked++;
-	c->hits += (c->line[at].sectors & bit) != 0;
+	if (c->line[at].sectors & bit) {
+		c->hits++;
+		c->late += c->line[at].since[sector % SECTORS] == c->now;
+	} else {
+		c->line[at].since[sector % SECTORS] = c->now;
+	}
 	c->line[at].sectors |= bit;
 }
 
@@ -204,13 +214,14 @@ static bool traces_of(const struct gw_replay *r, struct gw_arena *arena, struct 
 	return true;
 }
 
-double gw_replay_hits(const struct gw_replay *r, double capacity)
+double gw_replay_hits(const struct gw_replay *r, double capacity, double *under_way)
 {
 	struct gw_arena arena;
 	struct trace *traces;
 	struct cache cache = {.asked = 0};
 	bool more = true;
 
+	*under_way = NAN;
 	if (!r->count || r->full || !(capacity >= 0))
 		return NAN;
 	gw_arena_init(&arena, 16 << 20);
@@ -218,6 +229,7 @@ double gw_replay_hits(const struct gw_replay *r, double capacity)
 	if (traces && cache_init(&cache, &arena, capacity) && traces_of(r, &arena, traces))
 		for (uint32_t n = 0; more; n++) {
 			more = false;
+			cache.now = n;
 			for (uint32_t w = 0; w < r->warps; w++) {
 				if (n >= traces[w].count)
 					continue;
@@ -226,5 +238,6 @@ double gw_replay_hits(const struct gw_replay *r, double capacity)
 			}
 		}
 	gw_arena_free(&arena);
+	*under_way = cache.late / cache.hits;
 	return cache.hits / cache.asked;
 }
