@@ -81,13 +81,14 @@ static bool is_shared(const struct gw_gather_access *a)
 
 static void global_rows(const struct gw_gather *g, bool store, struct gw_work *work)
 {
-	struct sum requests = {0}, sectors = {0};
+	struct sum requests = {0}, sectors = {0}, filled = {0};
 
 	for (uint32_t i = 0; i < g->count; i++) {
 		const struct gw_gather_access *a = &g->access[i];
 
 		if (!is_global(a) || a->store != store || a->atomic)
 			continue;
+		add(&filled, a, lanes_of(a) * a->coalescing.bytes, true);
 		add(&requests, a, 1, false);
 		add(&sectors, a, gw_coalescing_sectors(&a->coalescing), true);
 	}
@@ -95,6 +96,10 @@ static void global_rows(const struct gw_gather *g, bool store, struct gw_work *w
 	              requests.value, trust(g, &requests));
 	gw_static_set(work, store ? GW_WORK_global_store_sectors : GW_WORK_global_load_sectors,
 	              sectors.value, trust(g, &sectors));
+	if (store)
+		gw_static_set(work, GW_WORK_global_store_filled,
+		              fmin(filled.value / GW_SECTOR_BYTES / sectors.value, 1),
+		              trust(g, &sectors));
 }
 
 /** Lines and sectors that requests ask for, by the weights of their accesses. */

@@ -159,7 +159,9 @@ double gw_bounds_l2_time(const struct view *v)
 	                          written = {GW_WORK_global_store_requests,
 	                                     GW_WORK_global_store_lines,
 	                                     GW_WORK_global_store_line_sectors};
-	double apart = over(v, l2_busy(v, v->l2_read, v->asked / SECTOR_BYTES, &read),
+	double filled = gw_either(work_of(v, GW_WORK_global_store_filled), 1);
+	double partial = fmin(2 * (1 - filled), 1) * gw_either(v->written, 0);
+	double apart = over(v, partial + l2_busy(v, v->l2_read, v->asked / SECTOR_BYTES, &read),
 	                    GW_PARAM_b_l2_read) +
 	               over(v, l2_busy(v, v->written, v->written / SECTOR_BYTES, &written),
 	                    GW_PARAM_b_l2_write);
