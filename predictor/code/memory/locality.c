@@ -532,7 +532,8 @@ void gw_locality_dram(const struct gw_locality *l, double resident, double l2_by
 	out->fits = out->footprint <= l2_bytes;
 	lost = out->fits ? 0 : 1 - l2_bytes / out->footprint;
 	out->read = (first + again * lost) * SECTOR * (1U << unit);
-	out->write = fmax(stores.footprint.sectors * SECTOR - l2_bytes, 0);
+	/* As much that was written before has to go. */
+	out->write = out->fits ? 0 : stores.footprint.sectors * SECTOR;
 	if (isnan(stores.footprint.sectors) || isnan(l2_bytes))
 		out->write = NAN;
 	if (isnan(out->footprint))

@@ -154,8 +154,9 @@ struct gw_locality_dram {
 /**
  * What a launch whose data is not in L2 yet moves. What is loaded comes once, in granules; with a
  * footprint beyond L2, what a round of blocks (@p resident, in the order they start) loads again
- * after an earlier round finds its data gone with probability 1 - L2 / footprint. What is written
- * and does not stay in L2 is written back. NaN where the footprint is not known.
+ * after an earlier round finds its data gone with probability 1 - L2 / footprint, and what is
+ * written has as much written back, of this launch or of those before. NaN where the footprint is
+ * not known.
  */
 void gw_locality_dram(const struct gw_locality *l, double resident, double l2_bytes,
                       struct gw_locality_dram *out);
