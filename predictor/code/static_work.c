@@ -96,9 +96,10 @@ static void global_rows(const struct gw_gather *g, bool store, struct gw_work *w
 	              requests.value, trust(g, &requests));
 	gw_static_set(work, store ? GW_WORK_global_store_sectors : GW_WORK_global_load_sectors,
 	              sectors.value, trust(g, &sectors));
+	/* Lanes side by side fill all but a sector at both ends. */
 	if (store)
-		gw_static_set(work, GW_WORK_global_store_filled,
-		              fmin(filled.value / GW_SECTOR_BYTES / sectors.value, 1),
+		gw_static_set(work, GW_WORK_global_store_partial,
+		              fmin(2 - 2 * filled.value / GW_SECTOR_BYTES / sectors.value, 1),
 		              trust(g, &sectors));
 }
 

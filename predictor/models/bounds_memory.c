@@ -151,7 +151,8 @@ static double l2_busy(const struct view *v, double bytes, double sectors, const 
 	return larger(bytes, LOOKUP_BYTES * lookups * (reach < 1 ? reach : 1));
 }
 
-/* Reads and writes at their own rates; at the read rate together where only the sum is known. */
+/* Reads and writes at their own rates; at the read rate together where only the sum is known. L2
+ * reads a sector of which a part is written, as its check code is for the whole. */
 double gw_bounds_l2_time(const struct view *v)
 {
 	static const struct asked read = {GW_WORK_global_load_requests, GW_WORK_global_load_lines,
@@ -159,8 +160,7 @@ double gw_bounds_l2_time(const struct view *v)
 	                          written = {GW_WORK_global_store_requests,
 	                                     GW_WORK_global_store_lines,
 	                                     GW_WORK_global_store_line_sectors};
-	double filled = gw_either(work_of(v, GW_WORK_global_store_filled), 1);
-	double partial = fmin(2 * (1 - filled), 1) * gw_either(v->written, 0);
+	double partial = v->written * gw_either(work_of(v, GW_WORK_global_store_partial), 0);
 	double apart = over(v, partial + l2_busy(v, v->l2_read, v->asked / SECTOR_BYTES, &read),
 	                    GW_PARAM_b_l2_read) +
 	               over(v, l2_busy(v, v->written, v->written / SECTOR_BYTES, &written),
