@@ -320,6 +320,8 @@ static double l1_hits(const struct gw_static_in *in, double resident, double *un
 	*under_way = NAN;
 	if (isnan(capacity))
 		return NAN;
+	if (hits.rate == 0)
+		return 0;
 	found = gw_replay_hits(&in->gather->replay, capacity / resident, under_way);
 	if (isnan(hits.rate))
 		return found;

@@ -114,10 +114,11 @@ static struct wait wait_of(const struct view *v)
 	hit1 = v->hit1 * (1 - gw_either(work_of(v, GW_WORK_l1_under_way), 0));
 	near = power(hit1, n);
 	cached = power(1 - (1 - hit1) * (1 - v->hit2), n);
-	return (struct wait){near * rate_of(v, GW_PARAM_lat_l1) +
-	                             (cached - near) * rate_of(v, GW_PARAM_lat_l2) +
-	                             (1 - cached) * gw_bounds_first_latency(v, power(0.5, n)),
-	                     v->kept ? 0 : 1 - cached};
+	return (struct wait){
+	        near * rate_of(v, GW_PARAM_lat_l1) + (cached - near) * rate_of(v, GW_PARAM_lat_l2) +
+	                (1 - cached) * (v->first_far - (v->first_far - v->first_near) /
+	                                                       (double)(UINT64_C(1) << n)),
+	        v->kept ? 0 : 1 - cached};
 }
 
 /** A warp's critical path: cycles alone at idle latencies, and its waits for global loads. */

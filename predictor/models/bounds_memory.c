@@ -94,18 +94,6 @@ static void bound_fetches(struct view *v)
 		v->dram_read = most;
 }
 
-/*
- * What L2 keeps from before it has for each sector that is new to the SM, half of them in the far
- * partition, from which they come to the near one as well.
- */
-double gw_bounds_first_latency(const struct view *v, double near)
-{
-	double l2 = rate_of(v, GW_PARAM_lat_l2), far = rate_of(v, GW_PARAM_lat_l2_far);
-
-	return v->kept ? near * l2 + (1 - near) * gw_either(far, l2)
-	               : rate_of(v, GW_PARAM_lat_dram);
-}
-
 static void find_hits(struct view *v)
 {
 	v->hit1 = hits(v, GW_WORK_l1_hit_rate, v->l2_read, v->asked, v->l2_source);
@@ -114,15 +102,20 @@ static void find_hits(struct view *v)
 	v->dram_share = (1 - v->hit1) * (1 - v->hit2);
 	v->amat = v->hit1 * rate_of(v, GW_PARAM_lat_l1) +
 	          (1 - v->hit1) * v->hit2 * rate_of(v, GW_PARAM_lat_l2) +
-	          v->dram_share * gw_bounds_first_latency(v, 0.5);
+	          v->dram_share * (v->first_near + v->first_far) / 2;
 }
 
 void gw_bounds_traffic(struct view *v)
 {
 	settle_traffic(v);
 	bound_fetches(v);
+	/* What L2 keeps from before it has for each sector that is new to the SM, half of them in
+	 * the far partition. Counters know what device memory read. */
 	v->kept = work_of(v, GW_WORK_l2_kept) > 0 &&
 	          v->w->q[GW_WORK_dram_read_bytes].source == GW_SOURCE_STATIC;
+	v->first_near = rate_of(v, v->kept ? GW_PARAM_lat_l2 : GW_PARAM_lat_dram);
+	v->first_far =
+	        v->kept ? gw_either(rate_of(v, GW_PARAM_lat_l2_far), v->first_near) : v->first_near;
 	find_hits(v);
 	if (v->kept)
 		v->dram_read = 0;

@@ -39,13 +39,14 @@ struct view {
 	bool resident; /* occupancy is known */
 	bool kept;     /* what is loaded is in L2 already: no traffic of device memory */
 	double quantum[SCOPES];
-	double hit1, hit2; /* hit rates of lookups in L1 and in L2; NaN when unknown */
-	double dram_share; /* of loads that device memory serves; NaN when unknown */
-	double amat;       /* cycles of a load; NaN when unknown */
-	double fetch;      /* s: until the first instructions arrive from L2 */
-	double fill;       /* s: a first load, while nothing else proceeds */
-	double copies;     /* s: waits for first and last copies past L1; not part of the course */
-	double tail;       /* s: stores after the last tensor operations */
+	double hit1, hit2;            /* hit rates of lookups in L1 and in L2; NaN when unknown */
+	double dram_share;            /* of loads that device memory serves; NaN when unknown */
+	double amat;                  /* cycles of a load; NaN when unknown */
+	double first_near, first_far; /* cycles of a load of what is new to the GPU, or its SM */
+	double fetch;                 /* s: until the first instructions arrive from L2 */
+	double fill;                  /* s: a first load, while nothing else proceeds */
+	double copies; /* s: waits for first and last copies past L1; not part of the course */
+	double tail;   /* s: stores after the last tensor operations */
 };
 
 /* The larger, or a where b is unknown. Inline, unlike fmax, as this runs for every launch. */
@@ -86,9 +87,6 @@ void gw_bounds_traffic(struct view *v);
 double gw_bounds_l2_time(const struct view *v);
 double gw_bounds_dram_time(const struct view *v);
 double gw_bounds_in_flight_time(const struct view *v);
-
-/** Cycles of a load of what is new to its SM, where @p near of it comes from the near partition. */
-double gw_bounds_first_latency(const struct view *v, double near);
 
 /** bounds_course.c: seconds of the warps' critical path; NaN when unknown. Sets the fill. */
 double gw_bounds_latency_time(struct view *v, struct gw_estimate *e);

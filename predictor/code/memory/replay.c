@@ -8,7 +8,8 @@ bool gw_replay_init(struct gw_replay *r, struct gw_arena *arena)
 {
 	*r = (struct gw_replay){.arena = arena};
 	r->event = gw_arena_room(arena, GW_REPLAY_EVENTS, sizeof(*r->event));
-	return r->event != NULL;
+	r->last = gw_arena_array(arena, 1, sizeof(*r->last));
+	return r->event && r->last;
 }
 
 void gw_replay_add(struct gw_replay *r, const struct gw_eval_access *access,
@@ -214,16 +215,14 @@ static bool traces_of(const struct gw_replay *r, struct gw_arena *arena, struct 
 	return true;
 }
 
-double gw_replay_hits(const struct gw_replay *r, double capacity, double *under_way)
+/* The answer for a cache of @p capacity bytes. */
+static struct gw_replay_answer run_all(const struct gw_replay *r, double capacity)
 {
 	struct gw_arena arena;
 	struct trace *traces;
 	struct cache cache = {.asked = 0};
 	bool more = true;
 
-	*under_way = NAN;
-	if (!r->count || r->full || !(capacity >= 0))
-		return NAN;
 	gw_arena_init(&arena, 16 << 20);
 	traces = gw_arena_array(&arena, r->warps, sizeof(*traces));
 	if (traces && cache_init(&cache, &arena, capacity) && traces_of(r, &arena, traces))
@@ -238,6 +237,17 @@ double gw_replay_hits(const struct gw_replay *r, double capacity, double *under_
 			}
 		}
 	gw_arena_free(&arena);
-	*under_way = cache.late / cache.hits;
-	return cache.hits / cache.asked;
+	return (struct gw_replay_answer){r->count, capacity, cache.hits / cache.asked,
+	                                 cache.late / cache.hits};
+}
+
+double gw_replay_hits(const struct gw_replay *r, double capacity, double *under_way)
+{
+	*under_way = NAN;
+	if (!r->count || r->full || !(capacity >= 0))
+		return NAN;
+	if (r->last->count != r->count || r->last->capacity != capacity)
+		*r->last = run_all(r, capacity);
+	*under_way = r->last->under_way;
+	return r->last->hits;
 }

@@ -14,7 +14,7 @@
 
 enum {
 	GW_REPLAY_EVENTS = 8192,    /**< accesses recorded of a block */
-	GW_REPLAY_REQUESTS = 16384, /**< requests run, over all warps; the rest is left out */
+	GW_REPLAY_REQUESTS = 8192, /**< requests run, over all warps; the rest is left out */
 };
 
 /** A recorded access. */
@@ -24,10 +24,17 @@ struct gw_replay_event {
 	struct gw_eval_repeat repeat[GW_EVAL_LOOPS];
 };
 
+/** What a cache finds. */
+struct gw_replay_answer {
+	uint32_t count; /**< of the events asked about; 0: none */
+	double capacity, hits, under_way;
+};
+
 /** The loads of a block, warp after warp. */
 struct gw_replay {
 	struct gw_arena *arena;
 	struct gw_replay_event *event;
+	struct gw_replay_answer *last; /**< the last question's, for all copies */
 	uint32_t count;
 	uint32_t warps; /**< number of the last one seen, plus one */
 	bool full;      /**< there were more accesses than are kept, or steps that are not known */
