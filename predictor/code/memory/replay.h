@@ -13,7 +13,7 @@
 #include "predictor/code/memory/request.h"
 
 enum {
-	GW_REPLAY_EVENTS = 8192,    /**< accesses recorded of a block */
+	GW_REPLAY_EVENTS = 8192,   /**< accesses recorded of a block */
 	GW_REPLAY_REQUESTS = 8192, /**< requests run, over all warps; the rest is left out */
 };
 
