@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/document.h"
+#include "cli/manual.h"
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -3,7 +3,6 @@
 #include "cli/manual.h"
 
 #include "cli/command.h"
-#include "cli/document.h"
 #include "cli/report/report.h"
 #include "predictor/log/live.h"
 #include "predictor/log/record.h"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# gw_unpack(ARCHIVE FOLDER): FOLDER holds what the .tar.xz does and nothing else. Done while configuring, so that no
-# target has to wait for it; an archive that changed configures anew. tests/archive writes the archives.
+# gw_unpack(ARCHIVE FOLDER): FOLDER holds what the .tar.xz does, unpacked by tests/columns.py where that packed it, and nothing
+# else. Done while configuring, so that no target has to wait for it; an archive that changed configures anew. tests/archive writes the archives.
 function(gw_unpack archive folder)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${archive})
   file(SHA256 ${archive} _sum)
@@ -12,6 +12,14 @@ function(gw_unpack archive folder)
     file(REMOVE_RECURSE ${folder})
     file(MAKE_DIRECTORY ${folder})
     file(ARCHIVE_EXTRACT INPUT ${archive} DESTINATION ${folder})
+    file(GLOB _packed ${folder}/*.columns ${folder}/*.numbered)
+    if(_packed)
+      find_package(Python3 COMPONENTS Interpreter REQUIRED)
+      execute_process(COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_SOURCE_DIR}/tests/columns.py unpack ${folder} RESULT_VARIABLE _failed)
+      if(_failed)
+        message(FATAL_ERROR "${archive}: its files can't be unpacked: ${_failed}")
+      endif()
+    endif()
     file(WRITE ${folder}.unpacked ${_sum})
   endif()
 endfunction()

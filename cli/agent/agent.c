@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gpuwatch agent: what the processes of this machine do, for monitoring. */
-#include "cli/agent/curl/pods.h"
+#include "cli/agent/pod_list.h"
 #include "cli/agent/curl/push.h"
 #include "cli/agent/http.h"
-#include "cli/agent/listen.h"
-#include "cli/agent/otlp.h"
 #include "cli/agent/store/store.h"
 #include "cli/agent/text.h"
-#include "cli/agent/textfile.h"
 #include "cli/agent/watch.h"
 #include "cli/command.h"
 #include "cli/common/memory.h"

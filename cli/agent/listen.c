@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/agent/listen.h"
+#include "cli/agent/http.h"
 
 #include "cli/message.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/agent/otlp.h"
+#include "cli/agent/text.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,7 @@
  * from 1 ns on: 29.9 octaves lie between. Each bucket becomes the nearest one, whose ends are up to
  * 1.6% higher or lower at schema 3, and at most half a bucket at a coarser one.
  */
-#include "cli/agent/protobuf.h"
+#include "cli/agent/text.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/agent/text.h"
 
-#include "cli/agent/protobuf.h"
 #include "cli/common/memory.h"
 #include "cli/common/utf8.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/agent/textfile.h"
+#include "cli/agent/text.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -29,4 +29,26 @@ struct fleet_answers {
 bool fleet_engine_run(const struct fleet_run *run, struct fleet_store *store, const json_t *plan,
                       struct fleet_answers *out);
 
+/* What an engine answered, as text, as JSON and as a page. */
+
+/** What was asked, and of what. */
+struct fleet_asked {
+	const char *path; /**< of the store */
+	const struct fleet_run *run;
+	const struct fleet_store *store;
+	const struct fleet_answers *answers;
+};
+
+/** Tables on standard output. */
+void fleet_text(const struct fleet_asked *asked);
+
+/** A document as `--json` prints it and the page holds it; the caller releases it. */
+json_t *fleet_json(const struct fleet_asked *asked);
+
+/** The page; false after a message. */
+bool fleet_html(const struct fleet_asked *asked, const char *path);
+
+/** Name the files that were left out, on standard error. */
+void fleet_complain(const struct fleet_store *store);
+
 #endif

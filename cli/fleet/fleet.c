@@ -4,7 +4,7 @@
 #include "cli/common/json.h"
 #include "cli/common/nearest.h"
 #include "cli/common/span.h"
-#include "cli/fleet/show.h"
+#include "cli/fleet/engine.h"
 #include "cli/message.h"
 #include "cli/window/window.h"
 

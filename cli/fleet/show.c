@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/fleet/show.h"
+#include "cli/fleet/engine.h"
 
 #include "cli/common/json.h"
 #include "cli/common/number.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/health/ask.h"
+#include "cli/health/verdict.h"
 
 #include "cli/common/memory.h"
 

@@ -2,7 +2,7 @@
 #include "cli/health/detect.h"
 
 #include "cli/common/memory.h"
-#include "predictor/counters/course.h"
+#include "predictor/counters/glr.h"
 #include "predictor/core/hash.h"
 
 #include <math.h>
@@ -64,12 +64,12 @@ struct key {
 	double alone;                 /* usual deviation from what the others do */
 	double off;                   /* the same from their middle, lately */
 	double launches, sum, clock_sum, clock_weight; /* since the last tick */
-	double share;             /* of the GPU time, summed over the first intervals of this mix */
-	uint32_t mix;             /* its number */
-	uint64_t judged;          /* number of the last tick that judged it */
-	double astray;            /* variance of the drift when its reference was learned */
-	uint64_t then_at;         /* number of the tick that `then` is of */
-	struct course_drift then; /* of its resource, as it is known best; variance 0: unknown */
+	double share;          /* of the GPU time, summed over the first intervals of this mix */
+	uint32_t mix;          /* its number */
+	uint64_t judged;       /* number of the last tick that judged it */
+	double astray;         /* variance of the drift when its reference was learned */
+	uint64_t then_at;      /* number of the tick that `then` is of */
+	struct glr_drift then; /* of its resource, as it is known best; variance 0: unknown */
 	/* since the change that is suspected, in the episode of this number */
 	uint32_t episode;
 	double slow_launches, slow_sum, slow_expected, slow_weight;
@@ -89,7 +89,7 @@ struct health {
 	uint32_t mixed;      /* intervals of which the present mix is the mean */
 	uint32_t unlike;     /* intervals in a row that are not of that mix */
 	bool other;          /* the last one had other kernels, not only fewer */
-	struct course course[HEALTH_RESOURCES];
+	struct glr test[HEALTH_RESOURCES];
 	size_t voters[HEALTH_RESOURCES];  /* in the last interval */
 	double margin[HEALTH_RESOURCES];  /* the same: health_margin() */
 	uint64_t again[HEALTH_RESOURCES]; /* tick at which known programs came back; 0: none did */
@@ -108,7 +108,7 @@ struct health *health_new(void)
 	struct health *h = gw_alloc(sizeof(*h));
 
 	h->ticks = 1;
-	h->course[HEALTH_CLOCK].settling = CLOCK_SETTLING;
+	h->test[HEALTH_CLOCK].settling = CLOCK_SETTLING;
 	return h;
 }
 
@@ -270,7 +270,7 @@ static double quantile(const struct voter *v, size_t count, double share)
 	return v[count - 1].deviation;
 }
 
-static void add_to_evidence(struct key *k, const struct course *c, const struct voter *v)
+static void add_to_evidence(struct key *k, const struct glr *c, const struct voter *v)
 {
 	if (k->episode != c->episode) {
 		k->episode = c->episode;
@@ -334,12 +334,12 @@ static bool agree(const struct voter *v, size_t count, double all, double least)
 }
 
 /* Kept is the drift that is known best now: not one of minutes among others, at another clock. */
-static void remember(const struct health *h, const struct course *c, struct key *k)
+static void remember(const struct health *h, const struct glr *c, struct key *k)
 {
-	const struct course_drift now = course_drift(c);
+	const struct glr_drift now = glr_drift(c);
 
 	k->judged = h->ticks;
-	if (course_knows_better(&now, &k->then, h->ticks - k->then_at)) {
+	if (glr_knows_better(&now, &k->then, h->ticks - k->then_at)) {
 		k->then = now;
 		k->then_at = h->ticks;
 	}
@@ -349,8 +349,8 @@ static void remember(const struct health *h, const struct course *c, struct key 
  * when they were here. */
 static void follow_change(struct health *h, int resource, size_t count, double all, double unclear)
 {
-	struct course *c = &h->course[resource];
-	struct course_mix mix = {.unclear = unclear};
+	struct glr *c = &h->test[resource];
+	struct glr_mix mix = {.unclear = unclear};
 
 	for (size_t i = 0; i < count; i++) {
 		const struct key *k = h->voter[i].key;
@@ -360,24 +360,24 @@ static void follow_change(struct health *h, int resource, size_t count, double a
 		mix.other += came ? share : 0;
 		mix.astray += came ? share * k->astray : 0;
 		if (came || k->then_at < k->judged)
-			course_recall(&mix, share, &k->then, h->ticks - k->then_at);
+			glr_recall(&mix, share, &k->then, h->ticks - k->then_at);
 	}
-	if (!(mix.other > 0 || (mix.recalled > MAINLY && course_other_clock(c, unclear))))
+	if (!(mix.other > 0 || (mix.recalled > MAINLY && glr_other_clock(c, unclear))))
 		return;
-	course_mixed(c, &mix);
+	glr_mixed(c, &mix);
 	if (mix.recalled > MAINLY)
 		h->again[resource] = h->ticks;
 }
 
 static double alarm_of(const struct health *h, uint64_t again)
 {
-	return again && h->ticks < again + AGAIN ? ALARM_AGAIN : COURSE_ALARM;
+	return again && h->ticks < again + AGAIN ? ALARM_AGAIN : GLR_ALARM;
 }
 
 /* The common deviation of a resource's configurations; the drift, where too few have a say. */
 static double judge(struct health *h, int resource, size_t count)
 {
-	struct course *c = &h->course[resource];
+	struct glr *c = &h->test[resource];
 	struct voter *v = h->voter;
 	double all, common, margin, middle, scale, apart, doubt = 0, unclear = 0, astray = 0;
 
@@ -385,7 +385,7 @@ static double judge(struct health *h, int resource, size_t count)
 	for (size_t i = 0; i < count; i++)
 		h->voters[resource] += v[i].weight > 0;
 	if (h->voters[resource] < VOTERS_LEAST) {
-		course_pass(c, h->ticks);
+		glr_pass(c, h->ticks);
 		return c->drift;
 	}
 	all = cap_weights(v, count);
@@ -406,14 +406,14 @@ static double judge(struct health *h, int resource, size_t count)
 	common = mean_of(v, count, middle, all);
 	follow_change(h, resource, count, all, unclear);
 	c->astray = astray;
-	course_take(c, h->ticks, h->last_ns,
-	            &(struct course_deviation){common, doubt / (all * all), unclear});
+	glr_take(c, h->ticks, h->last_ns,
+	         &(struct glr_deviation){common, doubt / (all * all), unclear});
 	for (size_t i = 0; i < count; i++) {
 		remember(h, c, v[i].key);
 		if ((c->suspected || c->slow) && v[i].weight > 0)
 			add_to_evidence(v[i].key, c, &v[i]);
 	}
-	margin = course_margin(c, LEAST, alarm_of(h, h->again[resource]));
+	margin = glr_margin(c, LEAST, alarm_of(h, h->again[resource]));
 	if (margin > 0 && agree(v, count, all, EACH * fmin(margin, 1)))
 		h->margin[resource] = margin;
 	c->slow |= h->margin[resource] >= 1;
@@ -422,7 +422,7 @@ static double judge(struct health *h, int resource, size_t count)
 
 static void judge_kernels(struct health *h, int resource)
 {
-	const struct course *c = &h->course[resource];
+	const struct glr *c = &h->test[resource];
 	size_t count = 0, heard = 0;
 	double common;
 
@@ -448,14 +448,14 @@ static void judge_kernels(struct health *h, int resource)
 		if (h->ticks > k->judged + STALE)
 			k->intervals = 0; /* what came before a pause is of another time */
 		k->judged = h->ticks;
-		k->astray = fmax(k->astray, course_astray(c));
+		k->astray = fmax(k->astray, glr_astray(c));
 		learn(k, log(k->sum / k->launches) - common, clock_of(k));
 	}
 }
 
 static void judge_clock(struct health *h)
 {
-	struct course *c = &h->course[HEALTH_CLOCK];
+	struct glr *c = &h->test[HEALTH_CLOCK];
 	double sum = 0, weight = 0;
 
 	h->voters[HEALTH_CLOCK] = 0;
@@ -470,12 +470,12 @@ static void judge_clock(struct health *h)
 		h->voters[HEALTH_CLOCK]++;
 	}
 	if (!h->voters[HEALTH_CLOCK] || h->other) {
-		course_pass(c, h->ticks);
+		glr_pass(c, h->ticks);
 		return;
 	}
-	course_take(c, h->ticks, h->last_ns,
-	            &(struct course_deviation){sum / weight, READING * READING, 0});
-	h->margin[HEALTH_CLOCK] = h->unlike ? 0 : course_margin(c, CLOCK_LEAST, COURSE_ALARM);
+	glr_take(c, h->ticks, h->last_ns,
+	         &(struct glr_deviation){sum / weight, READING * READING, 0});
+	h->margin[HEALTH_CLOCK] = h->unlike ? 0 : glr_margin(c, CLOCK_LEAST, GLR_ALARM);
 	c->slow |= h->margin[HEALTH_CLOCK] >= 1;
 }
 
@@ -491,7 +491,7 @@ static double usual_time(const struct key *k)
  */
 static void follow_mix(struct health *h)
 {
-	struct course *c = &h->course[HEALTH_CLOCK];
+	struct glr *c = &h->test[HEALTH_CLOCK];
 	double all = 0, alike = 0, present = 0, of_present = 0;
 
 	for (uint32_t i = 0; i < h->comers; i++) {
@@ -512,7 +512,7 @@ static void follow_mix(struct health *h)
 	h->unlike = alike < ALIKE && h->mixed ? h->unlike + 1 : 0;
 	h->other = h->mixed && of_present < ALIKE;
 	if (h->unlike >= UNLIKE_LEAST) {
-		*c = (struct course){.episode = c->episode, .settling = CLOCK_SETTLING};
+		*c = (struct glr){.episode = c->episode, .settling = CLOCK_SETTLING};
 		h->mixes++;
 		h->mixed = h->unlike = h->other = 0;
 	}
@@ -564,7 +564,7 @@ static void add_evidence(const struct key *k, double all, struct health_verdict 
 
 static void find_evidence(const struct health *h, int resource, struct health_verdict *out)
 {
-	const uint32_t episode = h->course[resource].episode;
+	const uint32_t episode = h->test[resource].episode;
 	double all = 0;
 
 	for (int pass = 0; pass < 2; pass++)
@@ -583,10 +583,10 @@ static void find_evidence(const struct health *h, int resource, struct health_ve
 
 void health_of(const struct health *h, enum health_resource resource, struct health_verdict *out)
 {
-	const struct course *c = &h->course[resource];
+	const struct glr *c = &h->test[resource];
 
 	*out = (struct health_verdict){.ratio = NAN, .configs = h->voters[resource]};
-	if (!course_known(c))
+	if (!glr_known(c))
 		return;
 	out->state = c->slow ? HEALTH_SLOW : HEALTH_GOOD;
 	out->ratio = exp(c->suspected || c->slow ? c->shift : c->last);
@@ -595,6 +595,6 @@ void health_of(const struct health *h, enum health_resource resource, struct hea
 	if (!c->slow)
 		return;
 	out->since_ns = c->since;
-	out->confidence = course_confidence(c->score);
+	out->confidence = glr_confidence(c->score);
 	find_evidence(h, (int)resource, out);
 }

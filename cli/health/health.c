@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gpuwatch health: whether the GPUs of this machine are as fast as they were; the agent knows. */
-#include "cli/health/ask.h"
+#include "cli/health/verdict.h"
 
 #include "cli/command.h"
 #include "cli/common/json.h"

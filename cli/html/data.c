@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/html/data.h"
+#include "cli/html/page.h"
 
 #include "cli/common/basis.h"
 #include "cli/common/json.h"

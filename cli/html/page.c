@@ -3,7 +3,6 @@
 
 #include "cli/common/memory.h"
 #include "cli/export/export.h"
-#include "cli/html/data.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -34,8 +34,8 @@ json_t *inspect_work(const struct inspect_job *job, const struct gw_kernel *kern
                      const struct gw_static_code *code);
 
 /**
- * How often the warps of a launch run each basic block, and the one with the longest course: of
- * machine code by the graph @p cfg, of PTX (NULL) by lines.
+ * How often the warps of a launch run each basic block, and the one with the longest critical path:
+ * of machine code by the graph @p cfg, of PTX (NULL) by lines.
  */
 void inspect_blocks_text(const struct gw_ir_program *program, const struct gw_eval_report *report,
                          const struct gw_cfg *cfg);

@@ -30,14 +30,14 @@ enum gw_gap log_gap_kind(uint64_t start, uint64_t call, bool graph, uint64_t unt
 	return graph ? GW_GAP_LATE_GRAPH : GW_GAP_LATE;
 }
 
-static void show(const struct log_course *c, enum gw_gap what, uint64_t from, uint64_t until)
+static void show(const struct log_timeline *c, enum gw_gap what, uint64_t from, uint64_t until)
 {
 	if (c->sink.take)
 		c->sink.take(c->sink.arg, c->sink.gpu, what, from, until);
 }
 
 /* The launch that began first of those held. */
-static void settle(struct log_gaps *g, struct log_course *c)
+static void settle(struct log_gaps *g, struct log_timeline *c)
 {
 	const struct log_run run = c->waiting[gw_sorter_take(&c->order)];
 	uint64_t from = run.start;
@@ -62,18 +62,18 @@ static void settle(struct log_gaps *g, struct log_course *c)
 	c->until = run.end;
 }
 
-void log_gaps_add(struct log_gaps *gaps, struct log_course *course,
+void log_gaps_add(struct log_gaps *gaps, struct log_timeline *timeline,
                   const struct gw_record_launch *l, struct log_caller caller)
 {
 	if (!gw_launch_measured(l) || !l->start_ns || l->duration_ns > UINT64_MAX - l->start_ns) {
-		log_spent_untimed(&course->spending, l->call_ns);
+		log_spent_untimed(&timeline->spending, l->call_ns);
 		return;
 	}
-	if (!course->waiting)
-		course->waiting = gw_alloc(GW_SORTER_ROOM * sizeof(*course->waiting));
-	if (gw_sorter_full(&course->order))
-		settle(gaps, course);
-	course->waiting[gw_sorter_add(&course->order, l->start_ns)] = (struct log_run){
+	if (!timeline->waiting)
+		timeline->waiting = gw_alloc(GW_SORTER_ROOM * sizeof(*timeline->waiting));
+	if (gw_sorter_full(&timeline->order))
+		settle(gaps, timeline);
+	timeline->waiting[gw_sorter_add(&timeline->order, l->start_ns)] = (struct log_run){
 	        .start = l->start_ns,
 	        .end = l->start_ns + l->duration_ns,
 	        .call = l->call_ns,
@@ -82,22 +82,22 @@ void log_gaps_add(struct log_gaps *gaps, struct log_course *course,
 	};
 }
 
-void log_gaps_end(struct log_gaps *gaps, struct log_course *course)
+void log_gaps_end(struct log_gaps *gaps, struct log_timeline *timeline)
 {
-	while (gw_sorter_count(&course->order))
-		settle(gaps, course);
-	if (course->waits)
-		log_spent_end(&gaps->spent, &course->spending, course->waits);
-	gw_sorter_free(&course->order);
-	free(course->waiting);
-	*course = (struct log_course){.sink = course->sink, .waits = course->waits};
+	while (gw_sorter_count(&timeline->order))
+		settle(gaps, timeline);
+	if (timeline->waits)
+		log_spent_end(&gaps->spent, &timeline->spending, timeline->waits);
+	gw_sorter_free(&timeline->order);
+	free(timeline->waiting);
+	*timeline = (struct log_timeline){.sink = timeline->sink, .waits = timeline->waits};
 }
 
-void log_gaps_copy(struct log_gaps *gaps, struct log_course *course,
+void log_gaps_copy(struct log_gaps *gaps, struct log_timeline *timeline,
                    const struct gw_record_copy *copy)
 {
-	if (course->waits)
-		log_spent_copy(&gaps->spent, &course->spending, copy);
+	if (timeline->waits)
+		log_spent_copy(&gaps->spent, &timeline->spending, copy);
 }
 
 double log_gaps_span(const struct log_gaps *gaps)

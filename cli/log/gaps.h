@@ -51,7 +51,7 @@ struct log_span_sink {
 };
 
 /** State of one GPU while a log is read; zero-initialised is fresh. */
-struct log_course {
+struct log_timeline {
 	struct log_span_sink sink;
 	struct gw_sorter order;  /* of those waiting: launches stand in the log as they ended */
 	struct log_run *waiting; /* by slot */
@@ -74,16 +74,16 @@ enum gw_gap log_gap_kind(uint64_t start, uint64_t call, bool graph, uint64_t unt
 
 /** Take a launch; those without a time of their start leave the gap that they ran in unexplained.
  */
-void log_gaps_add(struct log_gaps *gaps, struct log_course *course,
+void log_gaps_add(struct log_gaps *gaps, struct log_timeline *timeline,
                   const struct gw_record_launch *launch, struct log_caller caller);
 
 /** Take a copy. */
-void log_gaps_copy(struct log_gaps *gaps, struct log_course *course,
+void log_gaps_copy(struct log_gaps *gaps, struct log_timeline *timeline,
                    const struct gw_record_copy *copy);
 
-/** The log ends: all that was held back to be put in order is taken, and @p course is fresh but
+/** The log ends: all that was held back to be put in order is taken, and @p timeline is fresh but
  * for its sink and the waits. */
-void log_gaps_end(struct log_gaps *gaps, struct log_course *course);
+void log_gaps_end(struct log_gaps *gaps, struct log_timeline *timeline);
 
 /** Time in which a kernel ran or the next was on its way: all but pauses, ns. */
 double log_gaps_span(const struct log_gaps *gaps);

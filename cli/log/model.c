@@ -27,15 +27,15 @@ struct reading {
 	struct gw_log_model *model;
 	struct gw_log log;
 	struct gw_file *file;
-	struct place *place;       /* by configuration of the log */
-	uint32_t *name;            /* by kernel of the log: position in gw_log_model.names */
-	uint32_t *gpu;             /* by GPU of the log: position in gw_log_model.gpus */
-	struct log_course *course; /* the same */
-	bool *communication;       /* by kernel of the log */
+	struct place *place;           /* by configuration of the log */
+	uint32_t *name;                /* by kernel of the log: position in gw_log_model.names */
+	uint32_t *gpu;                 /* by GPU of the log: position in gw_log_model.gpus */
+	struct log_timeline *timeline; /* the same */
+	bool *communication;           /* by kernel of the log */
 	struct log_waits waits;
 	struct log_ranges ranges; /* where rows are by range */
 	struct log_stacks lines;  /* the same by line: read beforehand */
-	size_t place_room, name_room, gpu_room, course_room, communication_room;
+	size_t place_room, name_room, gpu_room, timeline_room, communication_room;
 	struct log_judge *judge;
 	struct gw_order order;
 	uint64_t results[GW_ORDER_LATER + 1];
@@ -64,7 +64,7 @@ static void on_device(struct reading *r, uint32_t at)
 		        .name = gw_copy(g->name), .uuid = gw_copy(g->uuid), .record = g->record};
 	}
 	r->gpu = gw_grow(r->gpu, &r->gpu_room, at + 1u, sizeof(*r->gpu));
-	r->course = gw_grow(r->course, &r->course_room, at + 1u, sizeof(*r->course));
+	r->timeline = gw_grow(r->timeline, &r->timeline_room, at + 1u, sizeof(*r->timeline));
 	r->gpu[at] = i;
 	if (r->log.header.flags & GW_HEADER_WAITS) {
 		struct log_spent *spent = &m->gpus[i].gaps.spent;
@@ -72,10 +72,10 @@ static void on_device(struct reading *r, uint32_t at)
 
 		spent->copies = copies && (spent->copies || !spent->recorded);
 		spent->recorded = true;
-		r->course[at].waits = &r->waits;
+		r->timeline[at].waits = &r->waits;
 	}
 	if (m->watch)
-		r->course[at].sink = (struct log_span_sink){m->watch->span, m->watch->arg, i};
+		r->timeline[at].sink = (struct log_span_sink){m->watch->span, m->watch->arg, i};
 }
 
 static void on_kernel(struct reading *r)
@@ -244,7 +244,7 @@ static void on_launch(struct reading *r, const struct log_event *e)
 
 		gpu->launches++;
 		if (!m->names_only)
-			log_gaps_add(&gpu->gaps, &r->course[e->gpu], l, caller_of(r, e));
+			log_gaps_add(&gpu->gaps, &r->timeline[e->gpu], l, caller_of(r, e));
 	}
 	if (!m->names_only)
 		gw_row_sum(&m->all, l, e->tier);
@@ -319,10 +319,10 @@ static void on_counters(struct reading *r, const struct gw_log_record *record)
 	r->file->until_ns = c->ns;
 }
 
-static void end_courses(struct reading *r)
+static void end_timelines(struct reading *r)
 {
 	for (size_t i = 0; i < r->log.gpu_count; i++)
-		log_gaps_end(&r->model->gpus[r->gpu[i]].gaps, &r->course[i]);
+		log_gaps_end(&r->model->gpus[r->gpu[i]].gaps, &r->timeline[i]);
 }
 
 static void on_degraded(struct reading *r, const struct gw_log_record *record)
@@ -333,7 +333,7 @@ static void on_degraded(struct reading *r, const struct gw_log_record *record)
 	if (d->code != GW_DEGRADED_CLOCK_SET)
 		return;
 	gw_order_clock_set(&r->order);
-	end_courses(r);
+	end_timelines(r);
 }
 
 static void on_clock(struct reading *r, uint32_t gpu, const struct gw_record_clock *clock)
@@ -349,9 +349,9 @@ static void on_mode(struct reading *r, const struct gw_record_mode *m)
 
 	r->order.summed |= m->mode == GW_MODE_WATCH;
 	/* Only mode audit sees each launch and wait: between others' launches nothing is a gap. */
-	end_courses(r);
+	end_timelines(r);
 	for (size_t i = 0; i < r->log.gpu_count; i++)
-		r->course[i].waits =
+		r->timeline[i].waits =
 		        m->mode == GW_MODE_AUDIT && r->log.header.flags & GW_HEADER_WAITS
 		                ? &r->waits
 		                : NULL;
@@ -402,7 +402,7 @@ static void take(void *arg, const struct log_event *e)
 		break;
 	case GW_RECORD_COPY:
 		if (wanted(r, e->gpu))
-			log_gaps_copy(&r->model->gpus[r->gpu[e->gpu]].gaps, &r->course[e->gpu],
+			log_gaps_copy(&r->model->gpus[r->gpu[e->gpu]].gaps, &r->timeline[e->gpu],
 			              (const void *)e->record->head);
 		break;
 	case GW_RECORD_RANGE_NAME:
@@ -533,7 +533,7 @@ static void end_reading(struct reading *r)
 	struct gw_log_model *m = r->model;
 
 	add_header(r);
-	end_courses(r);
+	end_timelines(r);
 	log_judge_end(r->judge, m);
 	add_slow(r);
 	add_codes(r);
@@ -546,7 +546,7 @@ static void end_reading(struct reading *r)
 	free(r->place);
 	free(r->name);
 	free(r->gpu);
-	free(r->course);
+	free(r->timeline);
 	free(r->communication);
 	log_waits_free(&r->waits);
 	log_ranges_free(&r->ranges);

@@ -3,7 +3,6 @@
 
 #include "cli/common/index.h"
 #include "cli/common/memory.h"
-#include "cli/ranks/steps.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/ranks/clock.h"
+#include "cli/ranks/job.h"
 
 #include "cli/common/index.h"
 #include "cli/common/memory.h"

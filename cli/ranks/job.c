@@ -2,8 +2,6 @@
 #include "cli/ranks/job.h"
 
 #include "cli/common/memory.h"
-#include "cli/ranks/clock.h"
-#include "cli/ranks/network.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Collectives that take longer than before, once all of their ranks have come. */
-#include "cli/ranks/network.h"
+#include "cli/ranks/job.h"
 
 #include "cli/common/memory.h"
 

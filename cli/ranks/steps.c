@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/ranks/steps.h"
+#include "cli/ranks/build.h"
 
 #include "cli/common/memory.h"
 #include "predictor/core/hash.h"

@@ -19,7 +19,7 @@
  */
 
 /* What was predicted, one after the other. */
-struct course {
+struct predicted {
 	struct gw_prediction *made;
 	size_t count, room;
 };
@@ -32,16 +32,16 @@ struct early {
 	uint32_t seen;     /* publications of its kernel when it was last looked at */
 	uint64_t known;
 	size_t left; /* of these launches, those whose records are yet to come */
-	struct course could;
+	struct predicted could;
 };
 
 struct run {
 	const struct trace *trace;
 	const struct replay_options *options;
 	struct gw_predictor_set *fleet;
-	struct gw_clocks *clocks; /* by GPU */
-	struct course *published; /* by configuration; by rising `known` */
-	bool *configured;         /* by configuration */
+	struct gw_clocks *clocks;    /* by GPU */
+	struct predicted *published; /* by configuration; by rising `known` */
+	bool *configured;            /* by configuration */
 	struct early *earlies;
 	size_t early_count, early_room;
 	struct gw_index early_index, known_index; /* known_index: to the first of a number */
@@ -77,7 +77,7 @@ void replay_configure(struct gw_predictor_set *predictors, const struct trace *t
 	gw_predictor_set_configure(predictors, id_of(config), c->device, c->kernel + 1, &launch);
 }
 
-static void keep(struct course *c, const struct gw_prediction *prediction)
+static void keep(struct predicted *c, const struct gw_prediction *prediction)
 {
 	c->made = gw_grow(c->made, &c->room, c->count + 1, sizeof(*c->made));
 	c->made[c->count++] = *prediction;
@@ -283,7 +283,7 @@ static bool is_logged(const struct trace_launch *l, const struct gw_prediction *
 }
 
 /* Of what could be predicted: what the log says; else the last of its kind; else the last. */
-static const struct gw_prediction *choose(const struct course *c, const struct trace_launch *l)
+static const struct gw_prediction *choose(const struct predicted *c, const struct trace_launch *l)
 {
 	const struct gw_prediction *kind = NULL;
 
@@ -300,7 +300,7 @@ static const struct gw_prediction *choose(const struct course *c, const struct t
 
 static void predict(const struct run *run, const struct trace_launch *l, struct gw_prediction *out)
 {
-	const struct course *c = &run->published[l->config];
+	const struct predicted *c = &run->published[l->config];
 	const struct gw_prediction *found = NULL;
 	uint32_t at = find_early(run, l);
 	size_t n = c->count;

@@ -29,10 +29,10 @@ void log_range_name(struct log_ranges *r, const struct gw_record_range_name *n, 
 void log_range_change(struct log_ranges *r, uint32_t thread, const struct gw_record_range *record)
 {
 	const uint32_t at = thread == GW_INDEX_NONE ? 0 : thread + 1;
-	struct log_range_course *c;
+	struct log_range_timeline *c;
 
-	r->courses = gw_grow(r->courses, &r->course_room, at + 1u, sizeof(*r->courses));
-	c = &r->courses[at];
+	r->timelines = gw_grow(r->timelines, &r->timeline_room, at + 1u, sizeof(*r->timelines));
+	c = &r->timelines[at];
 	if (c->count == LOG_RANGE_CHANGES) {
 		c->count /= 2;
 		memmove(c->list, c->list + c->count, c->count * sizeof(*c->list));
@@ -44,7 +44,7 @@ void log_range_change(struct log_ranges *r, uint32_t thread, const struct gw_rec
 /* The id of the range that holds at @p ns, 0: none. */
 static uint32_t id_at(const struct log_ranges *r, uint32_t at, uint64_t ns)
 {
-	const struct log_range_course *c = at < r->course_room ? &r->courses[at] : NULL;
+	const struct log_range_timeline *c = at < r->timeline_room ? &r->timelines[at] : NULL;
 	size_t low = 0, high = c ? c->count : 0;
 
 	while (low < high) {
@@ -84,9 +84,9 @@ void log_ranges_free(struct log_ranges *r)
 {
 	for (size_t i = 0; i < r->name_room; i++)
 		free(r->names[i]);
-	for (size_t i = 0; i < r->course_room; i++)
-		free(r->courses[i].list);
+	for (size_t i = 0; i < r->timeline_room; i++)
+		free(r->timelines[i].list);
 	free(r->names);
-	free(r->courses);
+	free(r->timelines);
 	*r = (struct log_ranges){0};
 }

@@ -17,14 +17,14 @@ struct log_ranges {
 	char **names; /**< by id: the domain's, where it has one, a colon, and its own; NULL: none
 	               */
 	size_t name_room;
-	struct log_range_course {
+	struct log_range_timeline {
 		struct log_range_change {
 			uint64_t ns;
 			uint32_t name; /**< id, 0: in no range */
 		} * list;
 		size_t count, room;
-	} * courses; /**< by position of the thread plus 1; 0: of the process */
-	size_t course_room;
+	} * timelines; /**< by position of the thread plus 1; 0: of the process */
+	size_t timeline_room;
 };
 
 void log_range_name(struct log_ranges *ranges, const struct gw_record_range_name *record,

@@ -19,7 +19,7 @@
  */
 #include "predictor/code/digest.h"
 
-#include "predictor/code/ir/vary.h"
+#include "predictor/code/ir/reach.h"
 
 enum {
 	LOW = 1, /* reaches this half of an address, from its own low half or, of 64 bits, the same
@@ -36,7 +36,7 @@ enum {
 
 /* What the rule knows beside the search. */
 struct knowledge {
-	const uint8_t *varies; /* of each operand (ir/vary.h) */
+	const uint8_t *varies; /* of each operand (ir/reach.h) */
 	bool stores;           /* those that are followed have been */
 };
 

@@ -34,24 +34,25 @@ bool gw_static_nominal(const struct gw_static_in *in, const struct gw_cfg *cfg,
                        struct gw_work *work)
 {
 	double *runs = gw_arena_array(arena, cfg->block_count, sizeof(*runs)), insts = 0;
-	struct gw_critical_path course;
+	struct gw_critical_path path;
 
 	if (!runs)
 		return false;
 	for (uint32_t b = 0; b < in->program->block_count; b++) {
 		uint32_t tag = in->program->blocks[b].tag;
 
-		/* Called functions are the rare cases of divisions and roots (sass/course.c). */
+		/* Called functions are the rare cases of divisions and roots
+		 * (sass/critical_path.c). */
 		if (tag < cfg->block_count && cfg->blocks[tag].entry == 0)
 			runs[tag] += gw_static_nominal_block(in->program, b);
 	}
 	for (uint32_t b = 0; b < cfg->block_count; b++)
 		insts += runs[b] * cfg->blocks[b].count;
-	course = gw_schedule_critical_path(schedule, cfg, runs);
-	if (!(insts > 0) || isnan(course.fixed))
+	path = gw_schedule_critical_path(schedule, cfg, runs);
+	if (!(insts > 0) || isnan(path.fixed))
 		return true;
 	gw_static_set(work, GW_WORK_warp_insts, insts, nominal);
-	gw_static_set(work, GW_WORK_warp_fixed_cycles, course.fixed, nominal);
-	gw_static_set(work, GW_WORK_warp_fixed_chain, course.chain, nominal);
+	gw_static_set(work, GW_WORK_warp_fixed_cycles, path.fixed, nominal);
+	gw_static_set(work, GW_WORK_warp_fixed_chain, path.chain, nominal);
 	return true;
 }

@@ -63,7 +63,7 @@ static uint32_t function_of(const struct gw_ir_program *p, const struct gw_cfg *
 /*
  * The functions of @p cfg, by their first blocks, that do more than compute straight on: all but
  * the rare cases of divisions and roots, which compilers put into functions of their own, and which
- * are taken as not called (sass/course.c).
+ * are taken as not called (sass/critical_path.c).
  */
 static void mark_acting(const struct gw_ir_program *p, const struct gw_cfg *cfg, uint8_t *acting)
 {

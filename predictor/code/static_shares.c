@@ -6,7 +6,7 @@
  * at most once; where lanes part, both ways are run. So a block runs no more often than the blocks
  * before it together. Let each block cost its instructions of a pipe, less the share s of all its
  * instructions. Where there are prices y >= 0 of the blocks with cost + (prices of the blocks that
- * may follow) <= price, and the entry's is 0, no course costs more than 0: s is the most that the
+ * may follow) <= price, and the entry's is 0, no path costs more than 0: s is the most that the
  * pipe can have. The least prices come from repeating that rule; the least s by halving.
  */
 #include "predictor/code/sass/work.h"
@@ -98,7 +98,7 @@ static double price_of(const struct code *c, uint32_t b, unsigned row, double sh
 	return fmax(price, 0);
 }
 
-/* Whether the pipe has no more than @p share on any course. */
+/* Whether the pipe has no more than @p share on any path. */
 static bool suffices(struct code *c, unsigned row, double share)
 {
 	bool changed = true;

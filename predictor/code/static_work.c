@@ -431,12 +431,12 @@ double gw_static_load_latency(const struct gw_device *d, const struct gw_work *w
 	               ((l2 > 0 ? l2 * gw_param_value(d, GW_PARAM_lat_l2) : 0) + (1 - l2) * dram);
 }
 
-/** A warp's course, summed over the parts of its code. */
-struct course {
+/** A warp's critical path, summed over the parts of its code. */
+struct path {
 	double cycles, chain, loads, all, critical;
 };
 
-static void add_part(struct course *c, const struct gw_time_part *part, double runs,
+static void add_part(struct path *c, const struct gw_time_part *part, double runs,
                      const struct gw_time_costs *costs)
 {
 	struct gw_time_costs still = *costs;
@@ -452,10 +452,10 @@ static void add_part(struct course *c, const struct gw_time_part *part, double r
 	c->critical += share * gw_time_value(&part->time, &still, NULL);
 }
 
-static struct course course_of(const struct gw_static_in *in, const struct gw_eval_block *blocks,
-                               double warps, const struct gw_time_costs *costs)
+static struct path path_of(const struct gw_static_in *in, const struct gw_eval_block *blocks,
+                           double warps, const struct gw_time_costs *costs)
 {
-	struct course c = {0};
+	struct path c = {0};
 
 	for (uint32_t i = 0; i < in->timing->count; i++) {
 		const struct gw_time_part *part = &in->timing->part[i];
@@ -471,15 +471,15 @@ void gw_static_warp(const struct gw_static_in *in, struct gw_work *work)
 {
 	const struct gw_eval_report *r = &in->gather->report;
 	double sure = ptx_order * (r->control_known ? 1 : counts_bounded);
-	struct course mean, longest;
+	struct path mean, longest;
 	struct gw_time_costs costs;
 
 	if (!in->timing || !in->device || in->program->from_sass || r->coverage == GW_COVER_NONE)
 		return;
 	gw_time_costs_of(in->device, &costs);
 	costs.lat[GW_TIME_mem] = gw_static_load_latency(in->device, work);
-	mean = course_of(in, r->blocks, (double)r->warps, &costs);
-	longest = course_of(in, r->longest, 1, &costs);
+	mean = path_of(in, r->blocks, (double)r->warps, &costs);
+	longest = path_of(in, r->longest, 1, &costs);
 	gw_static_set(work, GW_WORK_warp_cycles, mean.cycles, sure);
 	gw_static_set(work, GW_WORK_warp_cycles_longest, longest.cycles, sure);
 	gw_static_set(work, GW_WORK_warp_memory_chain, mean.chain, sure);

@@ -118,8 +118,8 @@ void gw_static_copies(const struct gw_static_in *in, struct gw_work *work);
  * they don't. NaN: a latency that counts is unknown. */
 double gw_static_load_latency(const struct gw_device *device, const struct gw_work *work);
 
-/** One warp's own course by the dependences of the code: cycles, of the longest warp too, loads it
- * waits for one after the other, loads in flight, ILP. Needs a timing and a device. */
+/** One warp's critical path by the dependences of the code: cycles, of the longest warp too, loads
+ * it waits for one after the other, loads in flight, ILP. Needs a timing and a device. */
 void gw_static_warp(const struct gw_static_in *in, struct gw_work *work);
 
 /**
@@ -135,8 +135,8 @@ bool gw_static_machine(const struct gw_static_in *in, const struct gw_cfg *cfg,
                        struct gw_work *work);
 
 /**
- * The course of a warp where the counts of instructions are not settled, at nominal counts: its
- * rows hold in their ratio to warp_insts. False when @p arena has no room.
+ * The critical path of a warp where the counts of instructions are not settled, at nominal counts:
+ * its rows hold in their ratio to warp_insts. False when @p arena has no room.
  */
 bool gw_static_nominal(const struct gw_static_in *in, const struct gw_cfg *cfg,
                        const struct gw_schedule *schedule, struct gw_arena *arena,

@@ -18,7 +18,7 @@
  * row.
  *
  * Where only a sample is timed (mode watch), times of one window err together, and few come: there
- * the means of intervals of 5 to 10 s are tested, by the test of gpuwatch health (course.h), from
+ * the means of intervals of 5 to 10 s are tested, by the test of gpuwatch health (glr.h), from
  * 1.75% on (slow_windows.c). Their noise is learned; changes of the SM clock below 2% are taken
  * out.
  *

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "predictor/counters/slow_windows.h"
 
-#include "predictor/counters/course.h"
+#include "predictor/counters/glr.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 
 enum {
 	CHUNK = 256,
-	WATCHED_MOST = 4096, /* configurations with a course; the one unused longest makes room */
+	WATCHED_MOST = 4096, /* configurations with a test; the one unused longest makes room */
 	LOOKED_AT = 64,      /* of them for each that is new */
 	FIRST = 8,           /* times that make the first level */
 	COUNT_LEAST = 3,     /* times of an interval that is not longer than it must be */
@@ -22,7 +22,7 @@ static const uint64_t INTERVAL_NS = 5000000000;
 static const uint64_t LONG_NS = 10000000000;  /* an interval with fewer times */
 static const uint64_t PAUSE_NS = 60000000000; /* what was before is no part of an interval */
 static const uint64_t FORGIVEN_NS = 3600000000000;
-static const struct course_rules RULES = {
+static const struct glr_rules RULES = {
         .noise = 0.01, .slow = 0.0025, .prior = 8, .noise_early = true, .bursts = 1};
 static const double ALARM = 14;     /* score at which an episode begins */
 static const double LEAST = 0.0175; /* a smaller shift is none */
@@ -39,7 +39,7 @@ struct shift {
 	float first[FIRST]; /* logarithms */
 	double level;       /* their median: deviations are from it */
 	double spread;      /* mean deviation of a time */
-	struct course course;
+	struct glr test;
 	uint32_t number;
 	uint32_t unexplained; /* episodes without a cause */
 	uint64_t forgiven_ns; /* when the last of them was left out of account */
@@ -133,8 +133,8 @@ static struct shift *begin(struct shift *w, uint32_t config)
 
 	memset(w, 0, sizeof(*w));
 	w->config = config;
-	w->course.rules = &RULES;
-	w->course.settling = SETTLING;
+	w->test.rules = &RULES;
+	w->test.settling = SETTLING;
 	w->usual = nothing;
 	return w;
 }
@@ -179,7 +179,7 @@ static void report(const struct shift *w, uint64_t until_ns, uint64_t last_ns,
 	*out = (struct gw_slow_event){
 	        .config = w->config,
 	        .cause = gw_slow_explain(&w->usual, &w->during, w->log_ratio / n),
-	        .since_ns = w->course.since,
+	        .since_ns = w->test.since,
 	        .until_ns = until_ns,
 	        .last_ns = last_ns,
 	        .launches = w->during.launches,
@@ -242,7 +242,7 @@ static void merge(struct shift *w)
 	d->overlapped += b->overlapped;
 	d->copies += b->copies;
 	d->reasons |= b->reasons;
-	w->log_ratio += w->whole - (double)b->launches * w->course.drift;
+	w->log_ratio += w->whole - (double)b->launches * w->test.drift;
 }
 
 static void forget_during(struct shift *w)
@@ -275,9 +275,9 @@ static void forgive(struct shift *w)
 
 static bool alarmed(const struct gw_slow_windows *s, struct shift *w)
 {
-	struct course *c = &w->course;
+	struct glr *c = &w->test;
 
-	if (course_margin(c, LEAST, ALARM) < 1 || c->score < threshold(s, w) ||
+	if (glr_margin(c, LEAST, ALARM) < 1 || c->score < threshold(s, w) ||
 	    c->variance > NOISY * NOISY)
 		return false;
 	c->slow = true;
@@ -289,21 +289,21 @@ static bool alarmed(const struct gw_slow_windows *s, struct shift *w)
 /* An interval of an episode, or the calm at its end. */
 static bool goes_on(struct shift *w)
 {
-	if (w->course.last >= w->course.shift / 2) {
+	if (w->test.last >= w->test.shift / 2) {
 		merge(w);
 		w->calm_ns = 0;
 	} else if (!w->calm_ns) {
 		w->calm_ns = w->began_ns;
 	}
-	return w->course.slow;
+	return w->test.slow;
 }
 
 /* The episode is over, and @p out describes it. */
 static void end(struct shift *w, uint64_t since, struct gw_slow_event *out)
 {
-	w->course.since = since;
+	w->test.since = since;
 	report(w, w->calm_ns ? w->calm_ns : w->last_ns, w->last_ns, out);
-	w->course.since = 0;
+	w->test.since = 0;
 	w->open = false;
 	if (out->cause == GW_SLOW_UNKNOWN) {
 		w->unexplained++;
@@ -315,27 +315,27 @@ static void end(struct shift *w, uint64_t since, struct gw_slow_event *out)
 /* The interval has ended. True when an episode begins or ends with it. */
 static bool close_interval(struct gw_slow_windows *s, struct shift *w, struct gw_slow_event *out)
 {
-	const uint64_t since = w->course.since;
+	const uint64_t since = w->test.since;
 
 	forgive(w);
-	course_take(&w->course, ++w->number, w->began_ns,
-	            &(struct course_deviation){w->sum / (double)w->beside.launches, 0, 0});
+	glr_take(&w->test, ++w->number, w->began_ns,
+	         &(struct glr_deviation){w->sum / (double)w->beside.launches, 0, 0});
 	if (w->open) {
 		if (goes_on(w))
 			return false;
 		end(w, since, out);
 		return true;
 	}
-	if (w->course.suspected && w->course.last >= CALM) {
+	if (w->test.suspected && w->test.last >= CALM) {
 		merge(w);
 		if (!alarmed(s, w))
 			return false;
 		report(w, 0, w->last_ns, out);
 		return true;
 	}
-	if (!w->course.suspected) {
+	if (!w->test.suspected) {
 		forget_during(w);
-		if (w->course.last < CALM)
+		if (w->test.last < CALM)
 			drift_usual(&w->usual, &w->beside);
 	}
 	return false;
@@ -363,7 +363,7 @@ static double wander(const struct shift *w, const struct gw_slow_sample *s)
 
 static void add(struct shift *w, const struct gw_slow_sample *s, double x)
 {
-	const double middle = w->course.drift, most = fmax(CLIP * w->spread, CLIP_LEAST);
+	const double middle = w->test.drift, most = fmax(CLIP * w->spread, CLIP_LEAST);
 	const double d = x - w->level - wander(w, s) - middle;
 
 	w->sum += middle + fmax(-most, fmin(most, d));

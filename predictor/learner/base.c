@@ -11,7 +11,7 @@
 #include <math.h>
 #include <string.h>
 
-static const double COURSE_GUESSED = 0.25; /* prior, as those of scale.c */
+static const double PATH_GUESSED = 0.25; /* prior, as those of scale.c */
 static const double OPEN_MOST =
         2; /* factor of time that what data decide may make (static_code.c) */
 /* The same where the rest was counted: an interval still says something of less. */
@@ -70,11 +70,11 @@ static bool moves_data(const struct gw_estimate *e)
 	        *const atomics[] = {"atomics", NULL}, *const pipes[] = {"issue",  "fma",  "alu",
 	                                                                "fp64",   "fp16", "xu",
 	                                                                "tensor", NULL},
-	        *const course[] = {"latency", NULL}, *const meeting[] = {"barrier", NULL};
+	        *const path[] = {"latency", NULL}, *const meeting[] = {"barrier", NULL};
 
 	return part_of_terms(e, data) + part_of_terms(e, l2) + part_of_terms(e, dram) +
 	               part_of_terms(e, atomics) >
-	       part_of_terms(e, pipes) + part_of_terms(e, course) + part_of_terms(e, meeting);
+	       part_of_terms(e, pipes) + part_of_terms(e, path) + part_of_terms(e, meeting);
 }
 
 static enum gw_certainty certainty_of(const struct gw_work *work)
@@ -110,7 +110,7 @@ static double unexplained(const struct gw_predictor *p, const struct gw_work *wo
 
 	/* A critical path without settled counts is a guess (static_nominal.c). */
 	if (certainty != GW_CERTAINTY_EXACT)
-		doubt = sqrt(doubt * doubt + COURSE_GUESSED * COURSE_GUESSED);
+		doubt = sqrt(doubt * doubt + PATH_GUESSED * PATH_GUESSED);
 	return doubt;
 }
 
@@ -191,9 +191,9 @@ struct gw_base gw_base_of(const struct gw_predictor *p, const struct gw_entry *e
 	b.least = b.source == GW_SOURCE_STATIC ? least_of(p, work, made.seconds)
 	                                       : least_counted(p, work, made.seconds);
 	gw_verdict_of(p->device, &launch, work, &made, &verdict);
-	b.course = (uint8_t)certainty_of(work);
-	b.certainty = b.course == GW_CERTAINTY_ESTIMATED && moves_data(&made) ? GW_CERTAINTY_EXACT
-	                                                                      : b.course;
+	b.path = (uint8_t)certainty_of(work);
+	b.certainty =
+	        b.path == GW_CERTAINTY_ESTIMATED && moves_data(&made) ? GW_CERTAINTY_EXACT : b.path;
 	b.unexplained = (float)unexplained(p, work, made.seconds, (enum gw_certainty)b.certainty);
 	if (b.source == GW_SOURCE_STATIC)
 		b.unexplained = (float)with_open(work, (double)b.unexplained);

@@ -85,7 +85,7 @@ struct gw_base {
 	                    */
 	uint8_t source, bound;
 	bool unsure;       /**< some counts are of few samples, or extrapolated */
-	uint8_t course;    /**< enum gw_certainty of the critical path */
+	uint8_t path;      /**< enum gw_certainty of the critical path */
 	uint8_t certainty; /**< the same; EXACT where the path hardly matters */
 	/**
 	 * No known part of the work takes time: log_seconds is that of an empty kernel. It

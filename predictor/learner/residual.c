@@ -348,7 +348,7 @@ static struct guess by_work(const struct view *v, const struct gw_base *base, bo
 		of = gw_class_of(&b);
 		own = SOURCE[of / GW_CERTAINTIES].prior.own;
 		/* Its work is known less or more: the model lacks something else there. */
-		if (b.course != base->course)
+		if (b.path != base->path)
 			own = together(own, v->level[of].spread);
 		else
 			alike++;

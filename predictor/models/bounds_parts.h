@@ -45,7 +45,8 @@ struct view {
 	double first_near, first_far; /* cycles of a load of what is new to the GPU, or its SM */
 	double fetch;                 /* s: until the first instructions arrive from L2 */
 	double fill;                  /* s: a first load, while nothing else proceeds */
-	double copies; /* s: waits for first and last copies past L1; not part of the course */
+	double copies; /* s: waits for first and last copies past L1; not part of the critical path
+	                */
 	double tail;   /* s: stores after the last tensor operations */
 };
 
@@ -88,7 +89,7 @@ double gw_bounds_l2_time(const struct view *v);
 double gw_bounds_dram_time(const struct view *v);
 double gw_bounds_in_flight_time(const struct view *v);
 
-/** bounds_course.c: seconds of the warps' critical path; NaN when unknown. Sets the fill. */
+/** bounds_latency.c: seconds of the warps' critical path; NaN when unknown. Sets the fill. */
 double gw_bounds_latency_time(struct view *v, struct gw_estimate *e);
 
 #endif

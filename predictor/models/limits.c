@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "predictor/models/limits.h"
+#include "predictor/models/peaks.h"
 
 #include "predictor/models/inputs.h"
 

@@ -2,7 +2,6 @@
 #include "predictor/models/verdict.h"
 
 #include "predictor/models/peaks.h"
-#include "predictor/models/limits.h"
 #include "predictor/models/inputs.h"
 #include "predictor/models/occupancy.h"
 

@@ -31,7 +31,7 @@ enum { TIMES = 2, LONGER = 20 };
 
 /* What a hook takes of a launch call, the most that was seen (the same). */
 static const double HOOK_NS = 70;
-enum { LEFT = 4 }; /* this part of the budget windows have, whatever hooks take */
+enum { LEFT = 16 }; /* this part of the budget windows have, whatever hooks take */
 
 /* Pairs that a window is to have: where launches are few, more of them are timed. */
 static const double PAIRS_NS = 5000000, PAIRS = 24;
@@ -50,6 +50,7 @@ static struct {
 	double windows, mean, square; /* of the paces in windows by those before them */
 	double delay, ns;             /* by an attached libcupti, in the last SPAN_NS about … */
 	double calls;                 /* … in which there were so many launch calls */
+	double launching;             /* … in rounds of so many ns */
 	uint64_t pairs, ticks;        /* of event pairs, when they were last charged */
 	uint32_t dice;
 	bool behind, was_behind; /* a ring was about to be full in this one, in the last */
@@ -68,10 +69,12 @@ void gw_window_cost_round(bool open, uint64_t ns, uint32_t launches, double full
 	p->launches += launches;
 	cost.behind |= open && full >= FULL;
 	cost.ns += (double)ns;
+	cost.launching += launches ? (double)ns : 0;
 	if (cost.ns > (double)SPAN_NS) {
 		cost.ns /= 2;
 		cost.delay /= 2;
 		cost.calls /= 2;
+		cost.launching /= 2;
 	}
 }
 
@@ -143,7 +146,7 @@ uint64_t gw_window_cost_events(uint64_t launching)
 double gw_window_cost_left(uint32_t percent)
 {
 	const double budget = percent / 100.0;
-	const double hooks = cost.ns > 0 ? HOOK_NS * cost.calls / cost.ns : 0;
+	const double hooks = cost.launching > 0 ? HOOK_NS * cost.calls / cost.launching : 0;
 
 	return fmax(budget - hooks, budget / LEFT);
 }
@@ -164,7 +167,7 @@ uint64_t gw_window_cost_pause(uint64_t ns, bool pairs)
 
 uint32_t gw_window_cost_rate(uint32_t most)
 {
-	const double calls = cost.ns > 0 ? PAIRS_NS * cost.calls / cost.ns : 0;
+	const double calls = cost.launching > 0 ? PAIRS_NS * cost.calls / cost.launching : 0;
 	const uint32_t rate = (uint32_t)fmin(fmax(calls / PAIRS, RATE_LEAST), most);
 
 	return rate;

@@ -47,8 +47,9 @@ double gw_window_cost_share(void);
 uint64_t gw_window_cost_events(uint64_t launching);
 
 /**
- * Share of the time that windows of event pairs may cost, 0 to 1: what the hooks of launch calls
- * leave of @p percent, by the calls of the last ten seconds or so; a quarter of it at least.
+ * Share of the time in which the program launches that windows of event pairs may cost, 0 to 1:
+ * what the hooks of launch calls leave of @p percent, by the calls of the last ten seconds or so; a
+ * sixteenth of it at least.
  */
 double gw_window_cost_left(uint32_t percent);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "preload/launch/python.h"
+#include "preload/launch/stacks.h"
 
 #include "preload/launch/utf8.h"
 #include "preload/runtime/degrade.h"

@@ -2,7 +2,6 @@
 #include "preload/launch/stacks.h"
 
 #include "preload/launch/launch.h"
-#include "preload/launch/python.h"
 #include "preload/maps/memory.h"
 #include "preload/runtime/degrade.h"
 #include "preload/runtime/options.h"

@@ -7,7 +7,7 @@
 #include "preload/runtime/deadline.h"
 #include "preload/runtime/degrade.h"
 #include "preload/runtime/options.h"
-#include "preload/runtime/block_signals.h"
+#include "preload/runtime/messages.h"
 #include "preload/runtime/sandbox.h"
 
 #include <errno.h>

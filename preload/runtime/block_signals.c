@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "preload/runtime/block_signals.h"
+#include "preload/runtime/messages.h"
 
 #include "preload/runtime/sandbox.h"
 

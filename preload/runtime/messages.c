@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/runtime/messages.h"
 
-#include "preload/runtime/block_signals.h"
 #include "preload/runtime/sandbox.h"
 
 #include <errno.h>

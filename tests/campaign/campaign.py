@@ -3,6 +3,7 @@
 import argparse
 import concurrent.futures
 import datetime
+import glob
 import json
 import os
 import platform
@@ -58,6 +59,10 @@ class Campaign:
 
     def client(self, name):
         return os.path.join(self.clients, name)
+
+    def recording(self, log):
+        """The path of a log recorded on a GPU (tests/logs)."""
+        return glob.glob(os.path.join(self.options.build, "tests/logs", log + ".gwl*"))[0]
 
     def elapsed(self):
         return time.monotonic() - self.started

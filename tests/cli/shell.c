@@ -68,30 +68,27 @@ void shell_says(const char *text)
 void shell_is_golden(const char *name)
 {
 	static char wanted[sizeof(shell_output)];
-	bool packed = strcmp(name + strlen(name) - 3, ".gz") == 0;
+	bool packed = strncmp(name, "long/", 5) == 0;
+	const char *file = packed ? GOLDEN_OF ".tar.xz" : GOLDEN, *of = packed ? name + 5 : name;
 	char command[1024];
 	size_t n;
 	FILE *f;
 
 	if (getenv("GW_UPDATE_GOLDEN")) {
-		snprintf(command, sizeof(command),
-		         packed ? "gzip -9n >'%s/%s'" : GOLDEN_OF " '%s.txt' '%s' update", GOLDEN,
-		         name);
+		snprintf(command, sizeof(command), GOLDEN_OF " '%s' '%s' update", file, of);
 		f = popen(command, "w");
 		assert_non_null(f);
 		fputs(shell_output, f);
 		assert_int_equal(pclose(f), 0);
 		return;
 	}
-	snprintf(command, sizeof(command), packed ? "gzip -dc '%s/%s'" : GOLDEN_OF " '%s.txt' '%s'",
-	         GOLDEN, name);
+	snprintf(command, sizeof(command), GOLDEN_OF " '%s' '%s'", file, of);
 	f = popen(command, "r");
 	assert_non_null(f);
 	n = fread(wanted, 1, sizeof(wanted) - 1, f);
 	wanted[n] = '\0';
 	if (pclose(f))
-		fail_msg("%s has no %s that can be read; GW_UPDATE_GOLDEN=1 writes it", GOLDEN,
-		         name);
+		fail_msg("%s has no %s that can be read; GW_UPDATE_GOLDEN=1 writes it", file, of);
 	if (strcmp(wanted, shell_output))
 		fail_msg("%s is:\n%s\nthe output is:\n%s", name, wanted, shell_output);
 }

@@ -4,7 +4,6 @@
 #include "cli/agent/owner.h"
 #include "cli/agent/pod_list.h"
 #include "cli/agent/text.h"
-#include "cli/agent/textfile.h"
 #include "tests/test.h"
 
 #include <stddef.h>

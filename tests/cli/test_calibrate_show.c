@@ -47,18 +47,18 @@ TEST(pictures_are_of_what_is_known)
 
 TEST(picture_of_a_distribution_has_a_stem_for_each_value)
 {
-	shell_prints("clock.svg.gz", "rm -rf p; " SHOW "--plot=p >/dev/null; cat p/clock.svg");
+	shell_prints("long/clock.svg", "rm -rf p; " SHOW "--plot=p >/dev/null; cat p/clock.svg");
 }
 
 TEST(picture_of_a_fit_has_points_line_and_r2)
 {
-	shell_prints("latency-threads.svg.gz",
+	shell_prints("long/latency-threads.svg",
 	             "rm -rf p; " SHOW "--plot=p >/dev/null; cat p/latency-threads.svg");
 }
 
 TEST(roofline_has_its_points_under_its_roof)
 {
-	shell_prints("roofline.svg.gz",
+	shell_prints("long/roofline.svg",
 	             "rm -rf p; " SHOW "--plot=p >/dev/null; cat p/roofline.svg");
 }
 

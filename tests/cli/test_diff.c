@@ -24,7 +24,7 @@ TEST(what_changed_is_shown_as_reviewed)
 	assert_int_equal(shell(DIFF "--markdown base.gwl other.gwl"), 1);
 	shell_is_golden("diff.md");
 	assert_int_equal(shell(DIFF "--json base.gwl other.gwl"), 1);
-	shell_is_golden("diff.json.gz");
+	shell_is_golden("long/diff.json");
 }
 
 /* By 5 and 10%; the one of 2% is within --fail-on, that of few launches has no interval. */

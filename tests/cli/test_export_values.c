@@ -5,16 +5,13 @@
 #include "cli/parquet/encode.h"
 #include "cli/parquet/parquet.h"
 #include "tests/random.h"
+#include "tests/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { MOST = 1000 };
 
@@ -78,12 +75,11 @@ static void assert_hybrid(const uint32_t *values, size_t count, unsigned width)
 	free(out.data);
 }
 
-static void runs_and_packed_values_come_back(void **state)
+TEST(runs_and_packed_values_come_back)
 {
 	uint32_t values[MOST];
 	uint64_t random = 1;
 
-	(void)state;
 	for (unsigned round = 0; round < 500; round++) {
 		unsigned width = 1 + (unsigned)((next_random(&random) >> 20) % 20);
 		size_t count = 1 + (next_random(&random) >> 20) % MOST,
@@ -107,13 +103,12 @@ static void keep(void *arg, const void *data, size_t size)
 }
 
 /* Both ends of the file are marked, and the footer lies where the last eight bytes say. */
-static void a_table_without_rows_is_a_file(void **state)
+TEST(a_table_without_rows_is_a_file)
 {
 	static const struct parquet_column columns[] = {{"a", PARQUET_COUNT}, {"b", PARQUET_TEXT}};
 	struct pq_bytes file = {0};
 	uint32_t footer;
 
-	(void)state;
 	parquet_end(parquet_begin(columns, 2, keep, &file), "test version 1");
 	assert_memory_equal(file.data, "PAR1", 4);
 	assert_memory_equal(file.data + file.length - 4, "PAR1", 4);
@@ -141,14 +136,23 @@ static void assert_real(double number)
 	free(have.data);
 }
 
-static void floats_are_as_printf_has_them(void **state)
+static int setup(void **state)
+{
+	return export_open(&out, "/dev/null") ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+	return export_close(&out, true) ? 0 : -1;
+}
+
+TEST_WITH(floats_are_as_printf_has_them, setup, teardown)
 {
 	static const float edges[] = {
 	        0,        1,         0.5F,      9.9999999F, 10,   99999.99F, 16777216,    16777218,
 	        99999992, 100000000, 999999936, 1e9F,       1.5F, 2.5F,      1.00000012F, INFINITY};
 	uint64_t random = 1;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(edges) / sizeof(*edges); i++)
 		assert_real((double)edges[i]);
 	for (unsigned i = 0; i < 300000; i++) {
@@ -164,38 +168,15 @@ static void floats_are_as_printf_has_them(void **state)
 	}
 }
 
-static void other_doubles_are_as_printf_has_them(void **state)
+TEST_WITH(other_doubles_are_as_printf_has_them, setup, teardown)
 {
 	static const double numbers[] = {1.1, 123456.789, 1.0000000005, 99999999.95, -3, 1e300};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
 		assert_real(numbers[i]);
 }
 
-static int setup(void **state)
-{
-	(void)state;
-	return export_open(&out, "/dev/null") ? 0 : -1;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	return export_close(&out, true) ? 0 : -1;
-}
-
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(runs_and_packed_values_come_back),
-	        cmocka_unit_test(a_table_without_rows_is_a_file),
-	};
-	const struct CMUnitTest more[] = {
-	        cmocka_unit_test(floats_are_as_printf_has_them),
-	        cmocka_unit_test(other_doubles_are_as_printf_has_them),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL) +
-	       cmocka_run_group_tests(more, setup, teardown);
+	return tests_run(NULL, NULL);
 }

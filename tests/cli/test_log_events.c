@@ -180,17 +180,17 @@ static struct gw_record_launch ran(uint64_t call, uint64_t start, uint64_t end)
 	                                 .duration_ns = (end - start) * 1000};
 }
 
-struct course {
+struct timed {
 	struct log_gaps gaps;
-	struct log_course course;
+	struct log_timeline timeline;
 };
 
-static void take(struct course *c, struct gw_record_launch launch)
+static void take(struct timed *c, struct gw_record_launch launch)
 {
-	log_gaps_add(&c->gaps, &c->course, &launch, (struct log_caller){0});
+	log_gaps_add(&c->gaps, &c->timeline, &launch, (struct log_caller){0});
 }
 
-static void assert_gap(const struct course *c, enum gw_gap kind, unsigned gaps, double us)
+static void assert_gap(const struct timed *c, enum gw_gap kind, unsigned gaps, double us)
 {
 	assert_int_equal(c->gaps.count[kind], gaps);
 	assert_true(c->gaps.time[kind] == us * 1000);
@@ -198,12 +198,12 @@ static void assert_gap(const struct course *c, enum gw_gap kind, unsigned gaps, 
 
 TEST(a_gap_is_late_where_its_launch_was_called_in_it)
 {
-	struct course c = {0};
+	struct timed c = {0};
 
 	take(&c, ran(100, 110, 120));
 	take(&c, ran(101, 123, 130)); /* queued behind it */
 	take(&c, ran(150, 160, 170)); /* called when nothing ran */
-	log_gaps_end(&c.gaps, &c.course);
+	log_gaps_end(&c.gaps, &c.timeline);
 	assert_gap(&c, GW_GAP_QUEUED, 1, 3);
 	assert_gap(&c, GW_GAP_LATE, 1, 30);
 	assert_gap(&c, GW_GAP_PAUSED, 0, 0);
@@ -213,14 +213,14 @@ TEST(a_gap_is_late_where_its_launch_was_called_in_it)
 
 TEST(graphs_and_pauses_are_distinguished)
 {
-	struct course c = {0};
+	struct timed c = {0};
 	struct gw_record_launch node = ran(150, 160, 170);
 
 	node.flags |= GW_LAUNCH_GRAPH;
 	take(&c, ran(100, 110, 120));
 	take(&c, node);
 	take(&c, ran(5000, 5010, 5020));
-	log_gaps_end(&c.gaps, &c.course);
+	log_gaps_end(&c.gaps, &c.timeline);
 	assert_gap(&c, GW_GAP_LATE_GRAPH, 1, 40);
 	assert_gap(&c, GW_GAP_LATE, 0, 0);
 	assert_gap(&c, GW_GAP_PAUSED, 1, 4840);
@@ -230,13 +230,13 @@ TEST(graphs_and_pauses_are_distinguished)
 /* Streams beside each other: logged as they ended, and busy time counts once. */
 TEST(overlapping_kernels_leave_no_gap_whatever_their_order)
 {
-	struct course c = {0};
+	struct timed c = {0};
 
 	take(&c, ran(100, 120, 130));
 	take(&c, ran(100, 110, 140));
 	take(&c, ran(100, 135, 150));
 	take(&c, ran(100, 145, 148));
-	log_gaps_end(&c.gaps, &c.course);
+	log_gaps_end(&c.gaps, &c.timeline);
 	for (unsigned i = 0; i < GW_GAPS; i++)
 		assert_gap(&c, (enum gw_gap)i, 0, 0);
 	assert_true(c.gaps.busy == 40000);
@@ -244,26 +244,26 @@ TEST(overlapping_kernels_leave_no_gap_whatever_their_order)
 
 TEST(launches_without_a_start_say_nothing)
 {
-	struct course c = {0};
+	struct timed c = {0};
 	struct gw_record_launch events = ran(100, 110, 120), unmeasured = ran(100, 110, 120);
 
 	events.start_ns = 0;
 	unmeasured.flags = 0;
 	take(&c, events);
 	take(&c, unmeasured);
-	log_gaps_end(&c.gaps, &c.course);
+	log_gaps_end(&c.gaps, &c.timeline);
 	assert_true(log_gaps_span(&c.gaps) == 0);
 }
 
 /* More than are held back to be put in order, and a second log of the same GPU. */
 TEST(long_logs_add_up)
 {
-	struct course c = {0};
+	struct timed c = {0};
 
 	for (unsigned log = 0; log < 2; log++) {
 		for (unsigned i = 0; i < 10000; i++)
 			take(&c, ran(1, 10 + 12 * i, 20 + 12 * i));
-		log_gaps_end(&c.gaps, &c.course);
+		log_gaps_end(&c.gaps, &c.timeline);
 	}
 	assert_gap(&c, GW_GAP_QUEUED, 2 * 9999, 2 * 9999 * 2.0);
 	assert_true(c.gaps.busy == 2 * 10000 * 10000.0);
@@ -337,7 +337,7 @@ TEST(of_too_many_changes_the_latest_are_kept)
 	name(2, 0, "two");
 	for (uint32_t i = 0; i <= LOG_RANGE_CHANGES; i++)
 		change(0, 10 + i, 1 + i % 2);
-	assert_int_equal(ranges.courses[1].count, LOG_RANGE_CHANGES / 2 + 1);
+	assert_int_equal(ranges.timelines[1].count, LOG_RANGE_CHANGES / 2 + 1);
 	assert_string_equal(log_range_at(&ranges, 0, 10 + LOG_RANGE_CHANGES), "one");
 	assert_string_equal(log_range_at(&ranges, 0, 9 + LOG_RANGE_CHANGES), "two");
 	log_ranges_free(&ranges);

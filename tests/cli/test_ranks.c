@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The ranks of a job, from logs whose every step is scripted. */
 #include "cli/ranks/build.h"
-#include "cli/ranks/steps.h"
 #include "cli/common/memory.h"
 #include "tests/cli/log_builder.h"
 #include "tests/cli/shell.h"

@@ -484,7 +484,7 @@ TEST(the_first_difference_is_kept)
 /* Launches by configuration, and publications, 0. WAITS is called after the first of these and
  * predicted in the end: by then what was published of NEAR has been replaced twice. */
 enum { NEAR = 1, FAR, OTHER, WAITS, KNOWN = 3 };
-static const uint8_t course[] = {NEAR, FAR, OTHER, 0, OTHER, 0, NEAR, 0, NEAR, 0};
+static const uint8_t order[] = {NEAR, FAR, OTHER, 0, OTHER, 0, NEAR, 0, NEAR, 0};
 
 static struct trace read_overtaken(void)
 {
@@ -498,14 +498,14 @@ static struct trace read_overtaken(void)
 	lb_kernel(&b, 2, "other");
 	for (uint32_t i = NEAR; i < WAITS; i++)
 		lb_config(&b, i, i == OTHER ? 2 : 1, i == FAR ? 9000 : 64, 128);
-	for (size_t i = 0; i < sizeof(course); i++) {
-		if (!course[i]) {
+	for (size_t i = 0; i < sizeof(order); i++) {
+		if (!order[i]) {
 			lb_published(&b, learnt);
 			if (learnt == KNOWN)
 				lb_config(&b, WAITS, 1, 65, 128);
 			continue;
 		}
-		l = lb_launch(course[i], ns += 1000000, 100000 * course[i], NAN, 0);
+		l = lb_launch(order[i], ns += 1000000, 100000 * order[i], NAN, 0);
 		l.flags |= GW_LAUNCH_LEARNT;
 		lb_add_launch(&b, l);
 		learnt++;
@@ -530,10 +530,10 @@ static struct gw_prediction predict_overtaken(const struct trace *t, bool late)
 
 	for (uint32_t i = 0; i + 1 < WAITS; i++)
 		replay_configure(p, t, i);
-	for (size_t i = 0; i < sizeof(course); i++) {
-		if (course[i]) {
+	for (size_t i = 0; i < sizeof(order); i++) {
+		if (order[i]) {
 			o = replay_observation(&t->launches[launch], &t->launches[launch], clocks);
-			gw_predictor_set_observe(p, course[i], &o);
+			gw_predictor_set_observe(p, order[i], &o);
 			launch++;
 			continue;
 		}

@@ -94,7 +94,7 @@ TEST(messages_name_hostile_files_in_plain_text)
 
 TEST(json_is_as_reviewed)
 {
-	shell_prints("plain.json", REPORT "--json plain.gwl" NO_COUNTERS);
+	shell_prints("long/plain.json", REPORT "--json plain.gwl" NO_COUNTERS);
 }
 
 /* 24 launches of 12 us half as long again, of 1335 instead of 1980 MHz; unknown causes are unknown.
@@ -160,7 +160,7 @@ TEST(bounds_are_reported_with_what_to_fix)
 	shell_says("uncoalesced loads: 32 sectors per request");
 	shell_says("too few blocks: 8 where the GPU holds 256 at once");
 	shell_prints("worked_config_80.txt", "COLUMNS=80 " REPORT "--by=config worked.gwl");
-	shell_prints("worked.json.gz", REPORT "--json worked.gwl" NO_COUNTERS);
+	shell_prints("long/worked.json", REPORT "--json worked.gwl" NO_COUNTERS);
 }
 
 /* No line of a report is wider than the terminal. */

@@ -30,7 +30,7 @@ TEST(text_is_as_reviewed)
 
 TEST(json_is_as_reviewed)
 {
-	shell_prints("score.json.gz", SCORE "--json worked.gwl");
+	shell_prints("long/score.json", SCORE "--json worked.gwl");
 }
 
 /* 72 launches with counted work and a device: bounds answers them all; 12 without: none. */

@@ -9,7 +9,7 @@
 
 struct script {
 	struct log_gaps gaps;
-	struct log_course course;
+	struct log_timeline timeline;
 	struct log_waits waits;
 };
 
@@ -17,7 +17,7 @@ struct script {
 static void start(struct script *s)
 {
 	*s = (struct script){0};
-	s->course.waits = &s->waits;
+	s->timeline.waits = &s->waits;
 }
 
 static void launch(struct script *s, unsigned thread, uint64_t call, uint64_t from, uint64_t until,
@@ -28,7 +28,7 @@ static void launch(struct script *s, unsigned thread, uint64_t call, uint64_t fr
 	                                   .start_ns = from * 1000,
 	                                   .duration_ns = (until - from) * 1000};
 
-	log_gaps_add(&s->gaps, &s->course, &l, (struct log_caller){thread, communication});
+	log_gaps_add(&s->gaps, &s->timeline, &l, (struct log_caller){thread, communication});
 }
 
 static void kernel(struct script *s, uint64_t call, uint64_t from, uint64_t until)
@@ -55,7 +55,7 @@ static void children_worked(struct script *s, uint64_t from, uint64_t until, uin
 
 static void copied(struct script *s, enum gw_direction direction, uint64_t from, uint64_t until)
 {
-	log_gaps_copy(&s->gaps, &s->course,
+	log_gaps_copy(&s->gaps, &s->timeline,
 	              &(struct gw_record_copy){.direction = direction,
 	                                       .bytes = 100,
 	                                       .start_ns = from * 1000,
@@ -65,7 +65,7 @@ static void copied(struct script *s, enum gw_direction direction, uint64_t from,
 /* The log ends: @p wall us were accounted for, all of it in rows that the test looked at. */
 static void ends(struct script *s, double wall)
 {
-	log_gaps_end(&s->gaps, &s->course);
+	log_gaps_end(&s->gaps, &s->timeline);
 	log_waits_free(&s->waits);
 	assert_true(fabs(log_spent_wall(&s->gaps.spent) - wall * 1000) < 0.5);
 }
@@ -282,7 +282,7 @@ TEST(a_gap_with_kernels_that_have_no_time_is_unknown)
 
 	start(&s);
 	kernel(&s, 90, 100, 200);
-	log_gaps_add(&s.gaps, &s.course, &lost, (struct log_caller){0});
+	log_gaps_add(&s.gaps, &s.timeline, &lost, (struct log_caller){0});
 	kernel(&s, 280, 290, 300);
 	ends(&s, 200);
 	takes(&s, LOG_SPENT_NO_TIME, 90);

@@ -287,14 +287,14 @@ static void add_event(void *arg, const struct gw_eval_access *x)
 
 /* A warp's first accesses in their order. */
 enum { MADE_MOST = 6000 };
-struct course {
+struct accesses {
 	struct gw_eval_access made[MADE_MOST];
 	uint32_t count;
 };
 
 static void note(void *arg, const struct gw_eval_access *x)
 {
-	struct course *c = arg;
+	struct accesses *c = arg;
 
 	if (c->count < MADE_MOST)
 		c->made[c->count] = *x;
@@ -326,7 +326,7 @@ static unsigned alike_agree(const struct gw_ir_program *p, const struct gw_eval_
                             struct gw_eval *e, struct gw_arena *arena, unsigned number)
 {
 	static const struct gw_eval_limits limits = {.steps = 4000000, .warp_steps = 1000000};
-	static struct course run, reported;
+	static struct accesses run, reported;
 	struct gw_eval *own = gw_eval_new(p, launch, &limits, arena);
 	struct gw_warp_equivalence *alike = gw_warp_equivalence_new(own, &limits, arena);
 	uint32_t warps = (launch->config.block.x + 31) / 32;

@@ -4,7 +4,6 @@
 
 usage: pm_selftest.py LOGDUMP PM_AGAIN H200 (h200.tar.xz, unpacked)
 """
-import contextlib
 import csv
 import os
 import struct
@@ -16,7 +15,6 @@ import unittest
 HERE = os.path.dirname(os.path.abspath(__file__))
 TOP = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, HERE)
-import pm_columns  # noqa: E402
 import pm_score  # noqa: E402
 import selftest  # noqa: E402
 import under  # noqa: E402
@@ -125,22 +123,12 @@ class Again(unittest.TestCase):
             self.assertIn("not a recording", reported.stderr)
 
 
-@contextlib.contextmanager
-def recording(name):
-    """The path of a recording of the archive."""
-    with tempfile.NamedTemporaryFile(suffix=".rec") as file, open(f"{H200}/{name}.columns", "rb") as columns:
-        file.write(pm_columns.unpack(columns.read()))
-        file.flush()
-        yield file.name
-
-
 class Recorded(unittest.TestCase):
     """Thirty kernels of 5 to 60 us on an H200, with a wait after each (short) and back to back (queued)."""
 
     def errors(self, name):
         """{counter: errors by rank}, against counts made of each launch alone."""
-        with recording(name) as windows:
-            counted = pm_score.read_again(PM_AGAIN, LOGDUMP, f"{H200}/{name}.work={windows}")
+        counted = pm_score.read_again(PM_AGAIN, LOGDUMP, f"{H200}/{name}.work={H200}/{name}.rec")
         truth = pm_score.read_recorded(LOGDUMP, f"{H200}/ranges.work")
         found = {}
         for counter, _, error, *_ in pm_score.compare(truth, counted, 0, 0):
@@ -172,8 +160,7 @@ class Leftovers(unittest.TestCase):
     def test_leftovers_are_in_no_count(self):
         with open(f"{H200}/leftovers.tsv", newline="") as file:
             truth = {row["config"]: float(row["dram_read_bytes"]) for row in csv.DictReader(file, delimiter="\t")}
-        with recording("leftovers") as windows:
-            reported = subprocess.run([PM_AGAIN, windows], capture_output=True, text=True)
+        reported = subprocess.run([PM_AGAIN, f"{H200}/leftovers.rec"], capture_output=True, text=True)
         self.assertEqual(reported.returncode, 0, reported.stderr)
         rows = [line.split("\t") for line in reported.stdout.splitlines() if line.startswith("A")]
         off = {config: float(value) / truth[config] - 1 for _, config, field, value, error, *_ in rows

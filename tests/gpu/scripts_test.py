@@ -546,7 +546,7 @@ class Development(Scripts):
 
     def test_verdicts_of_a_log_are_held_against_ncu(self):
         status, out, found = self.script("development", "verdicts", "--cli", GPUWATCH, "--table", f"{COMPILED}/h200/table.csv",
-                                         f"{TOP}/tests/logs/development.gwl.zst")
+                                         f"{COMPILED}/../logs/development.gwl")
         self.assertEqual(status, 0, out)
         self.assertGreater(found["verdicts as ncu's Speed-of-Light"][0], 0.9)
         self.assertIn("ncu latency", out)  # those that disagree are listed

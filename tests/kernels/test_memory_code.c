@@ -4,16 +4,10 @@
  * as often as it says, and not otherwise (Sanchez Gil 2017, 4.1.7).
  */
 #include "tests/kernels/code.h"
+#include "tests/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 /* Does a stretch of machine code access memory as a memory microbenchmark claims it does? */
 
@@ -181,33 +175,29 @@ static struct sass_instruction code[] = {
 static const struct sass_kernel kernel = {"k", code, sizeof(code) / sizeof(*code)};
 static char reason[ACCESSES_WHY];
 
-static void the_claimed_accesses_are_found(void **state)
+TEST(the_claimed_accesses_are_found)
 {
-	(void)state;
 	assert_true(accesses_loop(&kernel, "LDS.128*2", reason));
 	assert_true(accesses_timed(&kernel, 0, "LDG.E", reason));
 }
 
-static void too_few_or_too_many_are_refused(void **state)
+TEST(too_few_or_too_many_are_refused)
 {
-	(void)state;
 	assert_false(accesses_loop(&kernel, "LDS.128", reason));
 	assert_non_null(strstr(reason, "LDS.128*2"));
 	assert_false(accesses_loop(&kernel, "LDS.128*3", reason));
 	assert_false(accesses_timed(&kernel, 0, "LDG.E*2", reason));
 }
 
-static void another_width_is_refused(void **state)
+TEST(another_width_is_refused)
 {
-	(void)state;
 	assert_false(accesses_loop(&kernel, "LDS.64*2", reason));
 	assert_false(accesses_timed(&kernel, 0, "LDG.E.128", reason));
 	assert_false(accesses_timed(&kernel, 0, "LDG", reason));
 }
 
-static void an_access_that_is_not_claimed_is_refused(void **state)
+TEST(an_access_that_is_not_claimed_is_refused)
 {
-	(void)state;
 	assert_false(accesses_timed(&kernel, 0, "", reason));
 	code[5] = (struct sass_instruction){"ATOMG.E.ADD", "R1, [R2], R3", NOWHERE};
 	assert_false(accesses_loop(&kernel, "LDS.128*2", reason));
@@ -216,9 +206,8 @@ static void an_access_that_is_not_claimed_is_refused(void **state)
 	code[5] = (struct sass_instruction){"IADD3", "R1, R1, 0x1, RZ", NOWHERE};
 }
 
-static void readings_that_are_not_there_are_refused(void **state)
+TEST(readings_that_are_not_there_are_refused)
 {
-	(void)state;
 	assert_false(accesses_timed(&kernel, 1, "", reason));
 	assert_non_null(strstr(reason, "no clock readings"));
 }
@@ -256,9 +245,10 @@ static void check_timed(const char *name, unsigned reading, const char *claimed)
 	report(name, accesses_timed(embedded_kernel(name), reading, claimed, why), why);
 }
 
-static void kernels_access_memory_as_they_claim(void **state)
+TEST(kernels_access_memory_as_they_claim)
 {
-	(void)state;
+	if (embedded_skip())
+		skip();
 	failures = 0;
 #define LOOP(kernel, accesses)           check_loop(#kernel, accesses);
 #define TIMED(kernel, reading, accesses) check_timed(#kernel, reading, accesses);
@@ -270,24 +260,11 @@ static void kernels_access_memory_as_they_claim(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest check[] = {
-	        cmocka_unit_test(the_claimed_accesses_are_found),
-	        cmocka_unit_test(too_few_or_too_many_are_refused),
-	        cmocka_unit_test(another_width_is_refused),
-	        cmocka_unit_test(an_access_that_is_not_claimed_is_refused),
-	        cmocka_unit_test(readings_that_are_not_there_are_refused),
-	};
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(kernels_access_memory_as_they_claim),
-	};
-	int failed = cmocka_run_group_tests_name("the check itself", check, NULL, NULL);
+	int failed = tests_run(embedded_decode, embedded_forget);
 
 	if (embedded_skip())
 		return failed ? failed : 77;
-	failed +=
-	        cmocka_run_group_tests_name("our decoder", tests, embedded_decode, embedded_forget);
 	if (embedded_tools())
-		failed += cmocka_run_group_tests_name("nvdisasm", tests, embedded_disassemble,
-		                                      embedded_forget);
+		failed += tests_run(embedded_disassemble, embedded_forget);
 	return failed;
 }

@@ -11,19 +11,15 @@ scratch=$(mktemp -d) && trap 'rm -rf "$scratch"' EXIT
 
 die() { echo "$test: $*" >&2; exit 1; }
 
-# The command's output must be that of golden.txt, byte by byte; a long one is a file of golden/, packed by gzip.
+# The command's output must be that of golden.txt, byte by byte; a long one's is in tests/golden.tar.xz.
 golden() {
-	local file=tests/predict/golden/$test.out.gz all=tests/predict/golden.txt status=0
+	local all=tests/predict/golden.txt status=0
+	[[ $test != golden_@(tune|sor)_json ]] || all=tests/golden.tar.xz
 	"$gpuwatch" "$@" >"$scratch/out" 2>"$scratch/err" || status=$?
 	[ "$status" = "${expected_status-0}" ] || die "status $status: $(cat "$scratch/err")"
 	[ ! -s "$scratch/err" ] || die "stderr: $(cat "$scratch/err")"
-	if [ -e "$file" ]; then
-		[ "$update" != --update ] || gzip -9n <"$scratch/out" >"$file"
-		gzip -d <"$file"
-	else
-		[ "$update" != --update ] || tests/golden $all "$test" update <"$scratch/out"
-		tests/golden $all "$test"
-	fi | diff -u - "$scratch/out" || die "output differs from what is expected"
+	[ "$update" != --update ] || tests/golden $all "$test" update <"$scratch/out"
+	tests/golden $all "$test" | diff -u - "$scratch/out" || die "output differs from what is expected"
 }
 
 # Status 2, nothing on stdout, one line on stderr that holds every text given before --.
@@ -215,9 +211,9 @@ pictures)
 		cmp "$scratch/$picture.svg" "$shown" || die "$shown is out of date"
 	done
 	for picture in r/densities k/quadrant-red-black-sor; do
-		file=tests/predict/golden/${picture#*/}.svg.gz
-		[ "$update" != --update ] || gzip -9nc "$scratch/$picture.svg" >"$file"
-		gzip -dc "$file" | cmp "$scratch/$picture.svg" - || die "the picture differs from $file"
+		file=${picture#*/}.svg
+		[ "$update" != --update ] || tests/golden tests/golden.tar.xz $file update <"$scratch/$picture.svg"
+		tests/golden tests/golden.tar.xz $file | cmp "$scratch/$picture.svg" - || die "the picture differs from $file"
 	done ;;
 docs_tell_every_key)
 	# The error for a key that is like none lists all of them.

@@ -168,7 +168,7 @@ static void init_work(struct fixture *f)
 	/* No code was read. */
 	for (int i = GW_WORK_share_fma; i <= GW_WORK_share_tensor; i++)
 		f->work.q[i] = (struct gw_quantity){.value = NAN};
-	/* No schedule reported a course's parts apart. */
+	/* No schedule reported a critical path's parts apart. */
 	for (int i = GW_WORK_warp_insts; i <= GW_WORK_warp_longest_chain; i++)
 		f->work.q[i] = (struct gw_quantity){.value = NAN};
 	gw_work_drop_most(&f->work);

@@ -382,7 +382,7 @@ TEST(nothing_known_is_no_estimate)
 
 /* A schedule of 50 instructions, 200 cycles and two waits for loads: twice as many were executed.
  */
-static void code_course(struct fixture *f)
+static void code_path(struct fixture *f)
 {
 	fixture_work(f, GW_WORK_warp_insts, 50);
 	fixture_work(f, GW_WORK_warp_fixed_cycles, 200);
@@ -393,14 +393,14 @@ static void code_course(struct fixture *f)
 }
 
 /* 20 rounds, each of 400 cycles and two loads from where they were served. */
-TEST(a_course_by_the_code_waits_for_where_loads_are_served)
+TEST(a_path_by_the_code_waits_for_where_loads_are_served)
 {
 	struct fixture f;
 	struct gw_estimate e;
 	double l1, l2;
 
 	fixture_init(&f);
-	code_course(&f);
+	code_path(&f);
 	l1 = gw_param(&f.device, GW_PARAM_lat_l1), l2 = gw_param(&f.device, GW_PARAM_lat_l2);
 	e = ask(&f);
 	assert_close(fixture_term(&e, "latency"), 20 * (400 + 2 * l2) / 1e9);
@@ -424,7 +424,7 @@ TEST(what_l2_keeps_comes_from_near_and_far)
 	double l2;
 
 	fixture_init(&f);
-	code_course(&f);
+	code_path(&f);
 	l2 = gw_param(&f.device, GW_PARAM_lat_l2);
 	fixture_param(&f, GW_PARAM_lat_l2_far, 450);
 	fixture_work(&f, GW_WORK_l2_hit_rate, 0);
@@ -451,7 +451,7 @@ TEST(a_hit_on_what_is_under_way_waits_as_a_miss)
 	double l1, l2;
 
 	fixture_init(&f);
-	code_course(&f);
+	code_path(&f);
 	l1 = gw_param(&f.device, GW_PARAM_lat_l1), l2 = gw_param(&f.device, GW_PARAM_lat_l2);
 	fixture_work(&f, GW_WORK_l1_hit_rate, 0.8);
 	fixture_work(&f, GW_WORK_l1_under_way, 0.25);
@@ -467,7 +467,7 @@ TEST(a_barrier_makes_every_round_last_as_long_as_the_longest_warp)
 	double l2;
 
 	fixture_init(&f);
-	code_course(&f);
+	code_path(&f);
 	l2 = gw_param(&f.device, GW_PARAM_lat_l2);
 	fixture_work(&f, GW_WORK_warp_longest_fixed_cycles, 900);
 	fixture_work(&f, GW_WORK_warp_longest_chain, 1);

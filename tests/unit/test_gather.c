@@ -307,7 +307,7 @@ TEST(what_is_at_most_half_of_l2_is_kept)
 	gw_arena_free(&k.arena);
 }
 
-TEST(a_warp_s_course_follows_its_dependences)
+TEST(a_warp_s_critical_path_follows_its_dependences)
 {
 	struct ir_kernel k;
 	struct gw_work work;
@@ -441,8 +441,8 @@ TEST(a_warp_s_cycles_are_those_of_its_schedule)
 	assert_true(work.q[GW_WORK_warp_longest_fixed_cycles].confidence == 0.7f);
 }
 
-/* Data decide how often a loop runs: its course is reported for eight rounds. */
-TEST(a_course_that_is_not_settled_has_nominal_counts)
+/* Data decide how often a loop runs: its critical path is reported for eight rounds. */
+TEST(a_path_that_is_not_settled_has_nominal_counts)
 {
 	struct gw_ir_block blocks[3] = {
 	        {.first = 0, .count = 2, .loop = GW_IR_NONE},

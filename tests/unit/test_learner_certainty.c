@@ -8,7 +8,7 @@
 
 enum { KERNELS = 40 };
 
-/* What is known of a kernel's course. */
+/* What is known of a kernel's critical path. */
 enum certainty { ALL, GUESSED, LITTLE };
 
 static void by_code(enum gw_work_field field, double value)
@@ -209,7 +209,7 @@ TEST_WITH(a_kernel_of_which_nothing_is_reported_has_its_other_times, start, stop
 }
 
 /* The model is right where all is known, and far too short where loops are not: each is learnt. */
-TEST_WITH(what_is_known_of_the_course_has_a_level_of_its_own, start, stop)
+TEST_WITH(what_is_known_of_the_path_has_a_level_of_its_own, start, stop)
 {
 	static const double factor[] = {1, 1.6, 5};
 
@@ -439,9 +439,9 @@ TEST_WITH(what_the_kernels_own_times_agree_with_is_believed, start, stop)
 	}
 }
 
-/* Kernels whose course data decide run twice as long as guessed; where device memory takes the
+/* Kernels whose path data decide run twice as long as guessed; where device memory takes the
  * time, that does not matter, and the model is right. */
-TEST_WITH(a_course_that_is_a_guess_hardly_matters_where_moving_data_takes_the_time, start, stop)
+TEST_WITH(a_path_that_is_a_guess_hardly_matters_where_moving_data_takes_the_time, start, stop)
 {
 	for (uint32_t k = 0; k < KERNELS; k++) {
 		uint32_t c = configure(1 + 2 * k, 200 + 17 * k, 256);

@@ -74,7 +74,7 @@ enum { LATE = 40, LAUNCHES = 12000 };
 
 static struct outcome {
 	double held, width, error;
-} of_course(double (*course)(int launch, bool *exclusive))
+} of_times(double (*times)(int launch, bool *exclusive))
 {
 	static struct gw_prediction made[LAUNCHES + LATE];
 	struct gw_predictor *p = gw_predictor_new(1);
@@ -91,7 +91,7 @@ static struct outcome {
 		gw_predict(p, 1, published, &made[i]);
 		if (i < LATE)
 			continue;
-		o.seconds = course(i - LATE, &o.exclusive);
+		o.seconds = times(i - LATE, &o.exclusive);
 		o.predicted = m->seconds;
 		o.low = m->low;
 		o.high = m->high;
@@ -141,10 +141,10 @@ static double now_and_then(int launch, bool *exclusive)
 /* Verdicts come when it is otherwise already: no width that follows them would do. */
 TEST(intervals_hold_beside_others_and_are_no_wider_for_it)
 {
-	double (*const courses[])(int, bool *) = {in_turns, for_long, now_and_then};
+	double (*const series[])(int, bool *) = {in_turns, for_long, now_and_then};
 
-	for (size_t i = 0; i < sizeof(courses) / sizeof(*courses); i++) {
-		struct outcome o = of_course(courses[i]);
+	for (size_t i = 0; i < sizeof(series) / sizeof(*series); i++) {
+		struct outcome o = of_times(series[i]);
 
 		print_message("%zu: held %.3f, width %.3f, off %.4f\n", i, o.held, o.width,
 		              o.error);

@@ -91,7 +91,7 @@ TEST(an_advance_tells_each_changed_configuration_once)
 	gw_predictor_free(p);
 }
 
-/* A course of events: every step observes, some then advance. */
+/* A sequence of events: every step observes, some then advance. */
 static struct step {
 	uint32_t config;
 	double seconds;
@@ -263,8 +263,8 @@ struct held {
 	double share, half_width, error;
 };
 
-/* Configurations whose noise lies between 0.1% and 10%, all under one course. */
-static struct held late_verdicts(double (*course)(int))
+/* Configurations whose noise lies between 0.1% and 10%, all under one trend. */
+static struct held late_verdicts(double (*trend)(int))
 {
 	static struct gw_prediction made[MANY][TURNS];
 	static double seconds[MANY][TURNS];
@@ -277,7 +277,7 @@ static struct held late_verdicts(double (*course)(int))
 		noise[c] = fmin(0.004 * exp(1.2 * next_normal(&seed)), 0.1);
 	for (int i = 0; i < TURNS + LATE; i++) {
 		for (uint32_t c = 0; c < MANY && i < TURNS; c++) {
-			double t = 3e-6 * (1 + c) * exp(course(i) + noise[c] * next_normal(&seed));
+			double t = 3e-6 * (1 + c) * exp(trend(i) + noise[c] * next_normal(&seed));
 
 			gw_predict(p, c + 1, UINT64_MAX, &made[c][i]);
 			seconds[c][i] = round(t / 32e-9) * 32e-9;
@@ -308,28 +308,28 @@ static struct held late_verdicts(double (*course)(int))
 }
 
 /*
- * Intervals hold, and do so without being useless: the widest that is allowed is what the course
+ * Intervals hold, and do so without being useless: the widest that is allowed is what the trend
  * and the noise take, doubled.
  */
 TEST(intervals_hold_while_times_change_and_verdicts_come_late)
 {
 	static const struct {
-		double (*course)(int);
+		double (*trend)(int);
 		double width, error;
-	} courses[] = {{stable, 0.022, 0.007},
-	               {settling, 0.044, 0.018},
-	               {stepping, 0.044, 0.018},
-	               {creeping, 0.050, 0.022}};
+	} trends[] = {{stable, 0.022, 0.007},
+	              {settling, 0.044, 0.018},
+	              {stepping, 0.044, 0.018},
+	              {creeping, 0.050, 0.022}};
 
-	for (size_t i = 0; i < sizeof(courses) / sizeof(*courses); i++) {
-		struct held h = late_verdicts(courses[i].course);
+	for (size_t i = 0; i < sizeof(trends) / sizeof(*trends); i++) {
+		struct held h = late_verdicts(trends[i].trend);
 
-		if (h.share < 0.87 || h.half_width > courses[i].width)
-			print_error("course %zu: %.3f held, half-width %.4f, error %.4f\n", i,
+		if (h.share < 0.87 || h.half_width > trends[i].width)
+			print_error("trend %zu: %.3f held, half-width %.4f, error %.4f\n", i,
 			            h.share, h.half_width, h.error);
 		assert_true(h.share >= 0.87 && h.share <= 0.95);
-		assert_true(h.half_width <= courses[i].width);
-		assert_true(h.error <= courses[i].error);
+		assert_true(h.half_width <= trends[i].width);
+		assert_true(h.error <= trends[i].error);
 	}
 }
 

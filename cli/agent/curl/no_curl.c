@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The agent where it was built without libcurl. */
-#include "cli/agent/curl/pods.h"
+#include "cli/agent/pod_list.h"
 #include "cli/agent/curl/push.h"
 
 #include "cli/message.h"

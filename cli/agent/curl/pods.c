@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/agent/curl/pods.h"
+#include "cli/agent/pod_list.h"
 
 #include "cli/agent/curl/curl.h"
 #include "cli/common/memory.h"

@@ -3,7 +3,7 @@
  * Forward along the program's paths, until nothing changes. A register with one definition has one
  * state; one with several has one in each block.
  */
-#include "predictor/code/ir/vary.h"
+#include "predictor/code/ir/reach.h"
 
 #include <string.h>
 

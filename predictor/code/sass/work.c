@@ -287,9 +287,9 @@ static double tiles_of(const struct gw_sass_launch *l, struct gw_arena *arena)
 	return any ? tiles : NAN;
 }
 
-/* A warp's course; false when @p arena has no room. */
-static bool set_course(const struct gw_sass_launch *l, const struct sums *s, float sure,
-                       struct gw_arena *arena, struct gw_work *work)
+/* A warp's critical path; false when @p arena has no room. */
+static bool set_critical_path(const struct gw_sass_launch *l, const struct sums *s, float sure,
+                              struct gw_arena *arena, struct gw_work *work)
 {
 	const struct gw_eval_report *r = l->report;
 	double *mean = gw_arena_array(arena, l->cfg->block_count, sizeof(*mean));
@@ -327,7 +327,7 @@ const char *gw_sass_work(const struct gw_sass_launch *launch, struct gw_arena *a
 	set_pipes(&s, sure, work);
 	if (s.tensor > 0)
 		set_first(launch, &s, sure, work);
-	if (launch->schedule && !set_course(launch, &s, sure, arena, work))
+	if (launch->schedule && !set_critical_path(launch, &s, sure, arena, work))
 		return "there is no memory for it";
 	return NULL;
 }

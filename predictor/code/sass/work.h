@@ -16,7 +16,7 @@
 struct gw_sass_launch {
 	const struct gw_cfg *cfg;
 	const struct gw_schedule
-	        *schedule; /**< of it; NULL: rows of a warp's course stay unknown */
+	        *schedule; /**< of it; NULL: rows of a warp's critical path stay unknown */
 	const struct gw_sass_lowered *lowered; /**< what was evaluated */
 	const struct gw_eval_report *report;   /**< of the launch */
 	struct gw_config config;
@@ -47,9 +47,9 @@ void gw_sass_runs(const struct gw_ir_program *program, const struct gw_cfg *cfg,
                   const struct gw_eval_block *blocks, double warps, double *runs);
 
 /**
- * Set the rows of a warp's course: cycles, waits, loads in flight, of a mean warp whose blocks ran
- * as @p mean says, and of the longest, the same. @p insts: instructions of the mean warp. @p sure:
- * how sure the counts are; cycles, which hold for a warp alone, are less so.
+ * Set the rows of a warp's critical path: cycles, waits, loads in flight, of a mean warp whose
+ * blocks ran as @p mean says, and of the longest, the same. @p insts: instructions of the mean
+ * warp. @p sure: how sure the counts are; cycles, which hold for a warp alone, are less so.
  */
 void gw_sass_critical_path(const struct gw_cfg *cfg, const struct gw_schedule *schedule,
                            const double *mean, const double *longest, double insts, double sure,
@@ -60,7 +60,7 @@ void gw_sass_critical_path(const struct gw_cfg *cfg, const struct gw_schedule *s
  * settled (a branch depends on memory, a called function runs, a limit was reached) are left as
  * they are. Confidence: 1 for exact counts of warp instructions; less for thread instructions where
  * lanes may be off, for sampled grids, and for cycles, which hold for a warp alone. A NULL return
- * says that rows were set, else it is a static text of why none were, or of a course that
+ * says that rows were set, else it is a static text of why none were, or of a path that
  * @p arena has no room for.
  */
 const char *gw_sass_work(const struct gw_sass_launch *launch, struct gw_arena *arena,

@@ -64,7 +64,7 @@ struct gw_schedule {
 	double global;                    /**< latency of global loads that it was built for */
 };
 
-/** What a warp's course takes, cycles. */
+/** What a warp's critical path takes, cycles. */
 struct gw_critical_path {
 	double cycles; /**< in all; NaN when a block that runs has unknown cycles */
 	double fixed;  /**< of these, no wait for a load of global memory */

@@ -216,7 +216,7 @@ bool gw_schedule_build(struct gw_schedule *out, const struct gw_cfg *cfg,
 	return true;
 }
 
-/* ---- a warp's whole course ---- */
+/* ---- a warp's critical path ---- */
 
 /* Times that the branch at @p block's end is taken. */
 static double taken_runs(const struct gw_cfg *cfg, const double *runs, uint32_t block)

@@ -100,7 +100,7 @@ static void load_code(void)
 	enum { ROOM = 1 << 16 };
 	char *image =
 	        calloc(1, ROOM); /* not in this program's file, where it would be looked for */
-	FILE *f = fopen(HOOK_COST "/arguments.cubin", "rb");
+	FILE *f = fopen(HOOK_CODE "/arguments.cubin", "rb");
 	CUmodule module;
 
 	setenv("STANDIN_KERNELS", HOOK_COST "/arguments.kernels", 1);

@@ -168,7 +168,7 @@ TEST(the_mix_counts_each_instruction_once)
 	built_end(&b);
 }
 
-/* A course through the code, of parts of a warp that may part at each branch: instructions, all and
+/* A path through the code, of parts of a warp that may part at each branch: instructions, all and
  * of a pipe, up to where @p steps blocks were run. */
 static void walk(const struct gw_cfg *cfg, unsigned steps, double *insns,
                  double pipe[GW_SASS_PIPES])
@@ -216,7 +216,7 @@ static void check_shares(const struct gw_cfg *cfg)
 	gw_arena_free(&arena);
 }
 
-TEST(no_course_has_more_of_a_pipe_than_its_share)
+TEST(no_path_has_more_of_a_pipe_than_its_share)
 {
 	srand(1);
 	for_each(check_shares);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a learner reports over a course of launches: the same for the same calls; widths of
+/* What a learner reports over a sequence of launches: the same for the same calls; widths of
  * intervals. */
 #include "predictor/learner/coverage.h"
 #include "tests/test.h"
@@ -77,8 +77,9 @@ static void tell_apart(uint32_t of, uint64_t *chance, bool ask)
 		gw_predictor_successor(p, c, of);
 }
 
-/* A course of everything that begins with @p from; @p ask: other predictions are asked for too. */
-static uint64_t course(uint64_t from, bool ask)
+/* A sequence of everything that begins with @p from; @p ask: other predictions are asked for too.
+ */
+static uint64_t sequence(uint64_t from, bool ask)
 {
 	uint64_t chance = from ^ 4711, published = 0;
 
@@ -118,14 +119,14 @@ static uint64_t course(uint64_t from, bool ask)
 
 TEST_WITH(the_same_calls_give_the_same_bits, start, stop)
 {
-	assert_int_equal(course(777, false), course(777, false));
+	assert_int_equal(sequence(777, false), sequence(777, false));
 }
 
 /* A replay asks at other moments than the process did. */
 TEST_WITH(asking_changes_nothing, start, stop)
 {
 	for (uint64_t from = 1; from <= 20; from++)
-		assert_int_equal(course(from, true), course(from, false));
+		assert_int_equal(sequence(from, true), sequence(from, false));
 }
 
 /* What the code of a relative reports is in the next answer, even where nothing was measured since.

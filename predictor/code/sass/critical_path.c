@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows of work.def that stand for the course of one warp, by the compiler's own schedule. */
+/* Rows of work.def that stand for the critical path of one warp, by the compiler's own schedule. */
 #include "predictor/code/sass/work.h"
 #include "predictor/code/static_work.h"
 
@@ -58,15 +58,15 @@ void gw_sass_critical_path(const struct gw_cfg *cfg, const struct gw_schedule *s
                            const double *mean, const double *longest, double insts, double sure,
                            struct gw_work *work)
 {
-	struct gw_critical_path course = gw_schedule_critical_path(schedule, cfg, mean);
+	struct gw_critical_path path = gw_schedule_critical_path(schedule, cfg, mean);
 
 	gw_static_set(work, GW_WORK_warp_insts, insts, sure);
-	gw_static_set(work, GW_WORK_warp_cycles, course.cycles, sure * alone);
-	gw_static_set(work, GW_WORK_warp_fixed_cycles, course.fixed, sure * alone);
-	gw_static_set(work, GW_WORK_warp_fixed_chain, course.chain, sure);
+	gw_static_set(work, GW_WORK_warp_cycles, path.cycles, sure * alone);
+	gw_static_set(work, GW_WORK_warp_fixed_cycles, path.fixed, sure * alone);
+	gw_static_set(work, GW_WORK_warp_fixed_chain, path.chain, sure);
 	set_loads(cfg, schedule, mean, sure, work);
-	course = gw_schedule_critical_path(schedule, cfg, longest);
-	gw_static_set(work, GW_WORK_warp_cycles_longest, course.cycles, sure * alone);
-	gw_static_set(work, GW_WORK_warp_longest_fixed_cycles, course.fixed, sure * alone);
-	gw_static_set(work, GW_WORK_warp_longest_chain, course.chain, sure);
+	path = gw_schedule_critical_path(schedule, cfg, longest);
+	gw_static_set(work, GW_WORK_warp_cycles_longest, path.cycles, sure * alone);
+	gw_static_set(work, GW_WORK_warp_longest_fixed_cycles, path.fixed, sure * alone);
+	gw_static_set(work, GW_WORK_warp_longest_chain, path.chain, sure);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "predictor/counters/course.h"
+#include "predictor/counters/glr.h"
 
 #include <math.h>
 #include <string.h>
@@ -35,15 +35,15 @@ static const double AN_HOUR = 360;
 static const double KEPT = 2160; /* intervals for which a verdict holds that nothing confirms */
 
 /* Of a GPU's resource, which is the mean of many kernels. */
-static const struct course_rules HEALTH = {
+static const struct glr_rules HEALTH = {
         .noise = 0.004, .slow = 0.0025, .prior = 240, .level = 0.003, .bursts = 2};
 
-static const struct course_rules *rules_of(const struct course *c)
+static const struct glr_rules *rules_of(const struct glr *c)
 {
 	return c->rules ? c->rules : &HEALTH;
 }
 
-static void forget_change(struct course *c)
+static void forget_change(struct glr *c)
 {
 	c->suspected = c->slow = false;
 	c->shift = c->counted = 0;
@@ -51,13 +51,13 @@ static void forget_change(struct course *c)
 }
 
 /* The deviation @p back intervals before the last one. */
-static double whole(const struct course *c, uint32_t back)
+static double whole(const struct glr *c, uint32_t back)
 {
-	return c->past[(c->intervals - 1 - back) % COURSE_WINDOW];
+	return c->past[(c->intervals - 1 - back) % GLR_WINDOW];
 }
 
 /* The same as far as it counts. */
-static double past(const struct course *c, uint32_t back)
+static double past(const struct glr *c, uint32_t back)
 {
 	return fmax(-MOST, fmin(MOST, whole(c, back)));
 }
@@ -82,7 +82,7 @@ static void widen(struct window *w, double x)
 }
 
 /* How many are left of a window without the highest: half of them at least. */
-static uint32_t left_of(const struct course *c, uint32_t count)
+static uint32_t left_of(const struct glr *c, uint32_t count)
 {
 	const uint32_t most = rules_of(c)->bursts;
 
@@ -90,7 +90,7 @@ static uint32_t left_of(const struct course *c, uint32_t count)
 }
 
 /* Their mean. */
-static double mean_of(const struct course *c, const struct window *w)
+static double mean_of(const struct glr *c, const struct window *w)
 {
 	const uint32_t left = left_of(c, w->count);
 	double sum = w->sum;
@@ -101,7 +101,7 @@ static double mean_of(const struct course *c, const struct window *w)
 }
 
 /* Mean of the last @p n, without a disturbance. */
-static double size_of(const struct course *c, uint32_t n)
+static double size_of(const struct glr *c, uint32_t n)
 {
 	struct window w = {0};
 
@@ -115,7 +115,7 @@ struct noise {
 	double fast, slow;
 };
 
-static struct noise noise_of(const struct course *c, double doubt)
+static struct noise noise_of(const struct glr *c, double doubt)
 {
 	const double slow = fmax(fmin(c->slow_part, c->variance), SLOW_LEAST * SLOW_LEAST);
 	const double fast = fmax(c->variance - slow, FAST_LEAST * FAST_LEAST);
@@ -127,7 +127,7 @@ static struct noise noise_of(const struct course *c, double doubt)
  * The largest log-likelihood ratio of the windows that end now, its mean and its beginning. The
  * highest intervals of each window are left out: a disturbance of seconds is no change.
  */
-static double best_window(const struct course *c, double doubt, double *any, double *counted,
+static double best_window(const struct glr *c, double doubt, double *any, double *counted,
                           uint32_t *length)
 {
 	const struct noise noise = noise_of(c, doubt);
@@ -157,19 +157,19 @@ static double best_window(const struct course *c, double doubt, double *any, dou
 }
 
 /* Of an interval, where it may exceed what is calm: of one kernel, not of the mean of many. */
-static double usual_noise(const struct course *c)
+static double usual_noise(const struct glr *c)
 {
 	return rules_of(c)->noise_early ? sqrt(c->variance) : 0;
 }
 
 /* By a share of a deviation, and of what is unclear of it. */
-static void move_drift(struct course *c, double share, double d, double unclear)
+static void move_drift(struct glr *c, double share, double d, double unclear)
 {
 	c->drift += share * d;
 	c->unclear += share * (unclear - c->unclear);
 }
 
-static void learn(struct course *c, double d, double doubt, double unclear, double any)
+static void learn(struct glr *c, double d, double doubt, double unclear, double any)
 {
 	const double seen = fmin(c->intervals, LONG);
 	const struct noise noise = noise_of(c, doubt);
@@ -184,7 +184,7 @@ static void learn(struct course *c, double d, double doubt, double unclear, doub
 	if (d < calm) {
 		move_drift(c, d < -calm ? DRIFT : gain, d, unclear);
 		c->unsure *= sqrt(1 - gain);
-	} else if (c->unsure > UNSURE_NOISE && any < COURSE_ALARM) {
+	} else if (c->unsure > UNSURE_NOISE && any < GLR_ALARM) {
 		/* That it persists makes it no surer: it is followed as slowly as drift is. */
 		move_drift(c, DRIFT, d, unclear);
 		c->unsure *= sqrt(1 - DRIFT);
@@ -203,7 +203,7 @@ static void learn(struct course *c, double d, double doubt, double unclear, doub
 }
 
 /* While it is slow: how slow, and whether it still is. */
-static void follow(struct course *c, double d)
+static void follow(struct glr *c, double d)
 {
 	const uint32_t n = c->filled < MEMORY ? c->filled : MEMORY;
 	double recent = 0;
@@ -217,9 +217,9 @@ static void follow(struct course *c, double d)
 	}
 }
 
-static void settle(struct course *c, double deviation, double unclear)
+static void settle(struct glr *c, double deviation, double unclear)
 {
-	const struct course_rules *r = rules_of(c);
+	const struct glr_rules *r = rules_of(c);
 	const double d = deviation - c->drift;
 
 	if (c->intervals == 1)
@@ -236,13 +236,13 @@ static void settle(struct course *c, double deviation, double unclear)
 	c->last = 0;
 }
 
-bool course_known(const struct course *c)
+bool glr_known(const struct glr *c)
 {
 	return c->intervals > (c->settling ? c->settling : SETTLING);
 }
 
-/* What was before a pause is of another course of time. */
-static void resume(struct course *c, uint64_t number)
+/* What was before a pause is of another stretch of time. */
+static void resume(struct glr *c, uint64_t number)
 {
 	const double missed =
 	        c->intervals && number > c->taken + 1 ? (double)(number - c->taken - 1) : 0;
@@ -253,26 +253,26 @@ static void resume(struct course *c, uint64_t number)
 		forget_change(c);
 	}
 	if (missed >= KEPT && c->slow)
-		*c = (struct course){
+		*c = (struct glr){
 		        .rules = c->rules, .episode = c->episode, .settling = c->settling};
 }
 
-static void add_unsure(struct course *c, double variance)
+static void add_unsure(struct glr *c, double variance)
 {
 	c->unsure = fmin(UNSURE_MOST, sqrt(c->unsure * c->unsure + variance));
 }
 
-bool course_other_clock(const struct course *c, double unclear)
+bool glr_other_clock(const struct glr *c, double unclear)
 {
 	return fabs(unclear - c->unclear) >= UNCLEAR_STEP;
 }
 
 /* The variance of a deviation by what is unclear now and was not while the drift was learned. */
-static double doubt_of(struct course *c, const struct course_deviation *deviation)
+static double doubt_of(struct glr *c, const struct glr_deviation *deviation)
 {
 	const double other = deviation->unclear - c->unclear;
 
-	if (!course_other_clock(c, deviation->unclear))
+	if (!glr_other_clock(c, deviation->unclear))
 		return deviation->doubt + other * other;
 	/* The drift is learned anew beside it. */
 	add_unsure(c, other * other);
@@ -280,8 +280,8 @@ static double doubt_of(struct course *c, const struct course_deviation *deviatio
 	return deviation->doubt;
 }
 
-void course_take(struct course *c, uint64_t number, uint64_t began_ns,
-                 const struct course_deviation *deviation)
+void glr_take(struct glr *c, uint64_t number, uint64_t began_ns,
+              const struct glr_deviation *deviation)
 {
 	const double d = deviation->log - c->drift;
 	double doubt, any;
@@ -290,15 +290,15 @@ void course_take(struct course *c, uint64_t number, uint64_t began_ns,
 	resume(c, number);
 	c->taken = number;
 	c->intervals++;
-	if (!course_known(c)) {
+	if (!glr_known(c)) {
 		settle(c, deviation->log, deviation->unclear);
 		return;
 	}
 	doubt = doubt_of(c, deviation);
 	c->last = d;
-	c->past[(c->intervals - 1) % COURSE_WINDOW] = (float)d;
-	c->at[(c->intervals - 1) % COURSE_WINDOW] = began_ns;
-	c->filled += c->filled < COURSE_WINDOW;
+	c->past[(c->intervals - 1) % GLR_WINDOW] = (float)d;
+	c->at[(c->intervals - 1) % GLR_WINDOW] = began_ns;
+	c->filled += c->filled < GLR_WINDOW;
 	c->score = best_window(c, doubt, &any, &c->counted, &length);
 	if (c->slow) {
 		follow(c, d);
@@ -312,10 +312,10 @@ void course_take(struct course *c, uint64_t number, uint64_t began_ns,
 	c->episode += !c->suspected;
 	c->suspected = true;
 	c->shift = size_of(c, length);
-	c->since = c->at[(c->intervals - length) % COURSE_WINDOW];
+	c->since = c->at[(c->intervals - length) % GLR_WINDOW];
 }
 
-double course_margin(const struct course *c, double least, double alarm)
+double glr_margin(const struct glr *c, double least, double alarm)
 {
 	double margin;
 
@@ -327,24 +327,24 @@ double course_margin(const struct course *c, double least, double alarm)
 	return margin;
 }
 
-void course_pass(struct course *c, uint64_t number)
+void glr_pass(struct glr *c, uint64_t number)
 {
 	resume(c, number);
 	if (c->intervals)
 		add_unsure(c, UNSURE_HOUR * UNSURE_HOUR / AN_HOUR);
 }
 
-struct course_drift course_drift(const struct course *c)
+struct glr_drift glr_drift(const struct glr *c)
 {
-	return (struct course_drift){c->drift, c->unsure * c->unsure + UNSURE_NOISE * UNSURE_NOISE,
-	                             c->unclear};
+	return (struct glr_drift){c->drift, c->unsure * c->unsure + UNSURE_NOISE * UNSURE_NOISE,
+	                          c->unclear};
 }
 
 /*
  * The variance of a drift after a while in which it was not followed. Temperature drifts one way
  * for an hour or more, so within an hour the error grows with time, not with its root.
  */
-static double aged(const struct course_drift *then, uint64_t ago)
+static double aged(const struct glr_drift *then, uint64_t ago)
 {
 	const double most = UNSURE_MOST * UNSURE_MOST;
 	const double time = (double)ago / AN_HOUR, growth = time < 1 ? time * time : time;
@@ -353,15 +353,13 @@ static double aged(const struct course_drift *then, uint64_t ago)
 	                          : most;
 }
 
-bool course_knows_better(const struct course_drift *now, const struct course_drift *then,
-                         uint64_t ago)
+bool glr_knows_better(const struct glr_drift *now, const struct glr_drift *then, uint64_t ago)
 {
 	return !(then->variance > 0) || now->variance + now->unclear * now->unclear <=
 	                                        aged(then, ago) + then->unclear * then->unclear;
 }
 
-void course_recall(struct course_mix *mix, double share, const struct course_drift *then,
-                   uint64_t ago)
+void glr_recall(struct glr_mix *mix, double share, const struct glr_drift *then, uint64_t ago)
 {
 	if (!(then->variance > 0))
 		return;
@@ -371,7 +369,7 @@ void course_recall(struct course_mix *mix, double share, const struct course_dri
 	mix->then.unclear += share * then->unclear;
 }
 
-void course_mixed(struct course *c, const struct course_mix *mix)
+void glr_mixed(struct glr *c, const struct glr_mix *mix)
 {
 	const double part = mix->recalled;
 	double here, there, here_off, there_off, share, both;
@@ -391,20 +389,20 @@ void course_mixed(struct course *c, const struct course_mix *mix)
 	c->unsure = sqrt((1 - part) * here + part * both);
 }
 
-double course_astray(const struct course *c)
+double glr_astray(const struct glr *c)
 {
 	const double unsure = c->unsure * c->unsure,
 	             settled = rules_of(c)->slow * rules_of(c)->slow;
 
 	/* The first references are what the drift is of, unless a pause came since. */
-	if (!course_known(c))
+	if (!glr_known(c))
 		return c->intervals && unsure > settled ? fmin(unsure, UNSURE_MOST * UNSURE_MOST)
 		                                        : 0;
 	return fmin(c->astray + unsure + c->unclear * c->unclear + UNSURE_MIX * UNSURE_MIX,
 	            UNSURE_MOST * UNSURE_MOST);
 }
 
-double course_confidence(double score)
+double glr_confidence(double score)
 {
 	/* Of a normal deviate beyond sqrt(2 score), once an interval. */
 	return fmax(0, 1 - A_DAY * 0.5 * erfc(sqrt(score)));

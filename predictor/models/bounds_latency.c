@@ -122,7 +122,7 @@ static struct wait wait_of(const struct view *v)
 }
 
 /** A warp's critical path: cycles alone at idle latencies, and its waits for global loads. */
-struct course {
+struct path {
 	double mean, longest; /* NaN: unknown */
 	double chain;         /* loads that it waits for one after the other */
 	struct wait wait;
@@ -132,12 +132,12 @@ struct course {
  * From the code where known: instructions and waits for loads in the proportion of its schedule,
  * scaled to the executed instructions, at the latency of where the loads were served.
  */
-static struct course course_by_code(const struct view *v)
+static struct path path_by_code(const struct view *v)
 {
 	double executed = work_of(v, GW_WORK_inst_executed) / v->warps;
 	double times = executed / work_of(v, GW_WORK_warp_insts);
 	double loads = v->loads / v->warps;
-	struct course c = {.wait = wait_of(v)};
+	struct path c = {.wait = wait_of(v)};
 	double longest = work_of(v, GW_WORK_warp_longest_chain);
 
 	c.chain = times * work_of(v, GW_WORK_warp_fixed_chain);
@@ -151,13 +151,13 @@ static struct course course_by_code(const struct view *v)
 }
 
 /* With unknown hit rates, or without a schedule: the total. */
-static struct course course_of(const struct view *v, struct gw_estimate *e)
+static struct path path_of(const struct view *v, struct gw_estimate *e)
 {
-	struct course c = course_by_code(v);
+	struct path c = path_by_code(v);
 
 	if (!isnan(c.mean))
 		return c;
-	c = (struct course){.chain = chain_of(v), .wait = {v->amat, v->dram_share}};
+	c = (struct path){.chain = chain_of(v), .wait = {v->amat, v->dram_share}};
 	c.longest = work_of(v, GW_WORK_warp_cycles_longest);
 	c.mean = gw_either(work_of(v, GW_WORK_warp_cycles), c.longest);
 	if (!isnan(c.mean))
@@ -170,10 +170,10 @@ static struct course course_of(const struct view *v, struct gw_estimate *e)
 }
 
 /*
- * What a launch waits for beside its course where copies past L1 feed it. Until a block's first
- * ones are there its other warps have nothing to do: for the parameters that say where they lie (in
- * L2), then one wait after the other for device memory, as nothing that is read for the first time
- * hits. At the end the last bytes stored have to be where all see them.
+ * What a launch waits for beside its critical path where copies past L1 feed it. Until a block's
+ * first ones are there its other warps have nothing to do: for the parameters that say where they
+ * lie (in L2), then one wait after the other for device memory, as nothing that is read for the
+ * first time hits. At the end the last bytes stored have to be where all see them.
  */
 static double copy_wait(const struct view *v)
 {
@@ -201,11 +201,11 @@ static double tail_of(const struct view *v)
 double gw_bounds_latency_time(struct view *v, struct gw_estimate *e)
 {
 	double rounds, cycles, first;
-	struct course c;
+	struct path c;
 
 	if (isnan(v->clock))
 		return NAN;
-	c = course_of(v, e);
+	c = path_of(v, e);
 	if (isnan(c.mean))
 		return NAN;
 	c.longest = larger(c.mean, c.longest);
