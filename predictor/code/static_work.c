@@ -399,7 +399,9 @@ void gw_static_keep(const struct gw_static_in *in, double bytes, struct gw_work 
 	        in->device && bytes <= kept_share * gw_param_value(in->device, GW_PARAM_l2_size);
 
 	work->q[GW_WORK_l2_kept] = (struct gw_quantity){.value = NAN};
-	gw_static_set(work, GW_WORK_l2_kept, 1, kept ? read_fits : 0);
+	if (kept)
+		work->q[GW_WORK_l2_kept] =
+		        (struct gw_quantity){1, GW_SOURCE_STATIC, (float)read_fits};
 }
 
 void gw_static_memory(const struct gw_static_in *in, struct gw_work *work)

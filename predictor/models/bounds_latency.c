@@ -153,8 +153,10 @@ static struct path path_by_code(const struct view *v)
 /* With unknown hit rates, or without a schedule: the total. */
 static struct path path_of(const struct view *v, struct gw_estimate *e)
 {
-	struct path c = path_by_code(v);
+	struct path c = {.mean = NAN};
 
+	if (!isnan(work_of(v, GW_WORK_warp_fixed_cycles)))
+		c = path_by_code(v);
 	if (!isnan(c.mean))
 		return c;
 	c = (struct path){.chain = chain_of(v), .wait = {v->amat, v->dram_share}};

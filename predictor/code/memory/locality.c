@@ -342,15 +342,6 @@ static double growth(const struct question *q, const struct merged *middle, unsi
 	return 1 + (q->extent[d] - 1) * fresh;
 }
 
-/* Whether the blocks looked at show where the grid's range of sectors begins and ends. */
-static bool has_corners(const struct gw_locality *l)
-{
-	const struct gw_dim3 last = {l->grid.x - 1, l->grid.y - 1, l->grid.z - 1};
-
-	return find_block(l->block, l->block_count, (struct gw_dim3){0, 0, 0}) < l->block_count &&
-	       find_block(l->block, l->block_count, last) < l->block_count;
-}
-
 static double group_count(const struct question *q, const bool *members,
                           const struct gw_locality_access *range, double *error)
 {
@@ -368,7 +359,8 @@ static double group_count(const struct question *q, const bool *members,
 	for (unsigned d = 0; d < DIMENSIONS && count > 0; d++)
 		count *= growth(q, &middle, d, members);
 	gw_arena_free(&middle.arena);
-	if (isnan(count) || !has_corners(l))
+	/* The corners, which show where the range begins and ends, come after the neighbours. */
+	if (isnan(count) || l->block_count < DIMENSIONS + 3)
 		return count;
 	return fmin(count, (double)((range->high >> q->unit) - (range->low >> q->unit)) + 1);
 }
