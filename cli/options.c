@@ -50,6 +50,8 @@ static const char *check_number(const struct gw_option *o, const char *text, dou
 	char *end;
 	double value = strtod(text, &end);
 
+	if (end != text && *end == '%' && o->argument && !strcmp(o->argument, "PERCENT"))
+		end++;
 	if (end == text || *end || !isfinite(value) || !in_range(o, value))
 		return range_problem(o, "a number");
 	if (where)

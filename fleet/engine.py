@@ -120,10 +120,12 @@ class Spark:
         self.spark.read.parquet(f"file://{FOLDER}/paths.parquet").createOrReplaceTempView("paths")
 
     def create(self, kind, name, sql):
-        self.spark.sql(sql).createOrReplaceTempView(name)
-        if kind == "TABLE":
-            self.spark.sql("UNCACHE TABLE IF EXISTS " + name)
-            self.spark.sql("CACHE TABLE " + name)
+        frame = self.spark.sql(sql)
+        if kind == "TABLE":  # read from files: in memory, a plan holds those of all tables it reads, and planning takes minutes
+            path = f"file://{FOLDER}/spark/{name}"
+            frame.write.mode("overwrite").option("compression", "none").parquet(path)
+            frame = self.spark.read.schema(frame.schema).parquet(path)
+        frame.createOrReplaceTempView(name)
 
     def ask(self, sql):
         frame = self.spark.sql(sql)

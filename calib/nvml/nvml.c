@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 /* nvml.h's numbers; its ABI keeps them. */
@@ -132,6 +133,8 @@ double gw_nvml_others(const struct gw_nvml *n)
 {
 	struct nvml_process_use some[128], *use = some;
 	unsigned count = sizeof(some) / sizeof(*some), others = 0;
+	unsigned long long since;
+	struct timespec now;
 	double share = 0;
 	int answer;
 
@@ -141,10 +144,14 @@ double gw_nvml_others(const struct gw_nvml *n)
 		return 0;
 	if (!n->nvmlDeviceGetProcessUtilization)
 		return NAN;
-	answer = n->nvmlDeviceGetProcessUtilization(n->device, use, &count, 0);
+	/* Since 0 it is the mean of half a minute. */
+	clock_gettime(CLOCK_REALTIME, &now);
+	since = ((unsigned long long)now.tv_sec - 1) * 1000000 +
+	        (unsigned long long)now.tv_nsec / 1000;
+	answer = n->nvmlDeviceGetProcessUtilization(n->device, use, &count, since);
 	/* Called with too little room, it returns the room it needs. */
 	if (answer == INSUFFICIENT_SIZE && count && (use = calloc(count, sizeof(*use))))
-		answer = n->nvmlDeviceGetProcessUtilization(n->device, use, &count, 0);
+		answer = n->nvmlDeviceGetProcessUtilization(n->device, use, &count, since);
 	for (unsigned i = 0; answer == 0 && i < count; i++)
 		if (use[i].pid != (unsigned)getpid())
 			share += use[i].sm / 100.0;

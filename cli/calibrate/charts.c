@@ -107,7 +107,7 @@ struct svg *calibrate_roofline(const struct gw_profile *profile)
 	         : NULL;
 }
 
-enum { GRIDS = 61, BLOCKS = 8 };
+enum { GRIDS = 61, BLOCKS = 3 };
 
 struct svg *calibrate_launch_times(const struct gw_profile *profile)
 {
@@ -121,7 +121,7 @@ struct svg *calibrate_launch_times(const struct gw_profile *profile)
 	for (size_t k = 0; k < GRIDS; k++)
 		grid[k] = pow(10, (double)k / 10); /* 1 to a million blocks */
 	for (; n < lines; n++) {
-		/* The first, the last, and as many between as the eye can separate. */
+		/* The first, the last, and one between: the eye separates no more. */
 		size_t i = lines > 1 ? n * (x1->count - 1) / (lines - 1) : 0;
 		double slope = x1->y[i];
 		double floor = gw_curve_at(&profile->device, GW_CURVE_launch_x2, x1->x[i]);

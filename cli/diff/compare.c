@@ -4,6 +4,7 @@
 
 #include "cli/common/kernel_name.h"
 #include "cli/common/memory.h"
+#include "cli/common/quantile.h"
 #include "cli/log/names.h"
 
 #include <math.h>
@@ -65,10 +66,6 @@ static void add_side(struct diff_side *to, struct diff_side *from)
 	to->launches += from->launches;
 	to->measured += from->measured;
 	to->total += from->total;
-	to->predicted += from->predicted;
-	to->above += from->above;
-	to->below += from->below;
-	to->log_ratio += from->log_ratio;
 	free(from->times);
 	free(from->spans.means);
 	from->times = from->spans.means = NULL;
@@ -311,7 +308,10 @@ double diff_gain(const struct diff_row *row)
 		return other->total;
 	if (!other->launches && row->verdict == DIFF_GONE)
 		return -base->total;
-	return isnan(row->shift.ratio) ? 0 : (row->shift.ratio - 1) * base->total;
+	if (isnan(row->shift.ratio))
+		return 0;
+	return row->against_prediction ? (1 - 1 / row->shift.ratio) * base->total
+	                               : (row->shift.ratio - 1) * base->total;
 }
 
 /* Regressions, then rows of both runs, then those of one; of each what gained or lost most. */
@@ -405,18 +405,27 @@ void diff_compare(struct diff *d, const struct diff_rule *rule)
 	qsort(d->rows, d->count, sizeof(*d->rows), by_gain);
 }
 
-/* Probability of @p hits or more of @p count, each with probability 5%. */
-static double at_least(uint64_t hits, uint64_t count)
+/* Of the median time to the prediction: its interval says how likely it is to be as far off, as if
+ * the logarithm were normal on either side. */
+static struct shift shift_from_prediction(const struct diff_side *s)
 {
-	double n = (double)count, sum = 0;
+	struct gw_quantile times = {0};
+	struct shift shift = {NAN, NAN, NAN, NAN};
+	double median, off, reach;
 
-	for (uint64_t i = hits; i <= count && i < hits + 2000; i++) {
-		double k = (double)i;
-
-		sum += exp(lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1) + k * log(0.05) +
-		           (n - k) * log(0.95));
-	}
-	return fmin(1, sum);
+	if (!(s->predicted > 0) || !s->count)
+		return shift;
+	for (size_t i = 0; i < s->count; i++)
+		gw_quantile_add(&times, (double)s->times[i]);
+	median = gw_quantile(&times, 0.5);
+	gw_quantile_free(&times);
+	off = log(median / s->predicted);
+	reach = off > 0 ? log(s->high / s->predicted) : log(s->predicted / s->low);
+	shift.ratio = median / s->predicted;
+	shift.low = median / s->high;
+	shift.high = median / s->low;
+	shift.p = erfc(fabs(off) / reach * 1.6449 / sqrt(2));
+	return shift;
 }
 
 void diff_compare_predictions(struct diff *d, const struct diff_rule *rule)
@@ -426,26 +435,19 @@ void diff_compare_predictions(struct diff *d, const struct diff_rule *rule)
 
 	name_rows(d);
 	for (size_t i = 0; i < d->count; i++) {
-		struct diff_side *s = &d->rows[i].side[BASE];
-
-		p[i] = NAN;
-		if (!s->predicted)
-			continue;
-		d->rows[i].shift.ratio = exp(s->log_ratio / (double)s->predicted);
-		p[i] = fmin(1,
-		            2 * at_least(s->above > s->below ? s->above : s->below, s->predicted));
-		d->rows[i].shift.p = p[i];
+		d->rows[i].against_prediction = true;
+		d->rows[i].shift = shift_from_prediction(&d->rows[i].side[BASE]);
+		p[i] = d->rows[i].shift.p;
 	}
 	shift_discoveries(p, d->count, rule->rate, found);
 	for (size_t i = 0; i < d->count; i++) {
 		struct diff_row *r = &d->rows[i];
-		bool slower = r->side[BASE].above > r->side[BASE].below;
 
-		r->verdict = !r->side[BASE].predicted ? DIFF_FEW
-		             : !found[i]              ? DIFF_SAME
-		             : slower                 ? DIFF_SLOWER
-		                                      : DIFF_FASTER;
-		r->regression = r->verdict == DIFF_SLOWER && r->shift.ratio > 1 + rule->fail &&
+		r->verdict = isnan(p[i])          ? DIFF_FEW
+		             : !found[i]          ? DIFF_SAME
+		             : r->shift.ratio > 1 ? DIFF_SLOWER
+		                                  : DIFF_FASTER;
+		r->regression = r->verdict == DIFF_SLOWER && r->shift.low > 1 + rule->fail &&
 		                share_of(d, r) >= rule->share;
 	}
 	free(p);

@@ -28,7 +28,7 @@ static const struct gw_option options[] = {
         GW_OPT_VALUE(false_share, NUMBER, "PERCENT",
                      "share of the changes reported that may be false (default 5)", .high = 50),
         GW_OPT_FLAG(against_prediction,
-                    "compare one run with what was predicted before shapes were timed"),
+                    "compare one run with what was predicted before its kernels were timed"),
         GW_OPT_VALUE(top, COUNT, "N", "show at most N rows; 0: all (default 20)"),
         GW_OPT_FLAG(all, "also show rows in which no change was found"),
         GW_OPT_FLAG(json, "JSON, raw nanoseconds"),
@@ -112,12 +112,13 @@ const struct gw_command_body gw_diff_command = {
                 "does not have the code of both, the rest decides, and the old name has a "
                 "question mark.\n"
                 "\n"
-                "With --against-prediction there is no base: a row is slow when more of its times "
-                "than chance allows are above the 90% interval that was predicted before its "
-                "shape was timed.",
+                "With --against-prediction there is no base: the shift is of a row's median time "
+                "to what was last predicted without a time of the kernel, and its interval "
+                "that prediction's 90% interval. Of the rows reported at most the share "
+                "--false-share is expected to be as predicted.",
         .examples = "gpuwatch diff before.gwl after.gwl\n"
                     "  what got slower, what faster, what is new\n"
-                    "gpuwatch diff --fail-on=3 --markdown main/ branch/ >>report.md\n"
+                    "gpuwatch diff --fail-on=3% --markdown main/ branch/ >>report.md\n"
                     "  in CI: exit status 1 on a regression of more than 3%\n"
                     "gpuwatch diff --against-prediction run.gwl\n"
                     "  kernels slower than this GPU should run them",

@@ -57,9 +57,9 @@ static json_t *row_json(const struct diff_row *r, bool predicted)
 	else if (!predicted)
 		json_object_set_new(o, "code_changed", json_null());
 	if (predicted) {
-		json_object_set_new(o, "predicted", gw_json_count(r->side[BASE].predicted));
-		json_object_set_new(o, "above_interval", gw_json_count(r->side[BASE].above));
-		json_object_set_new(o, "below_interval", gw_json_count(r->side[BASE].below));
+		const double ns = r->side[BASE].predicted;
+
+		json_object_set_new(o, "predicted_ns", gw_json_number(ns > 0 ? ns : NAN));
 	} else {
 		json_object_set_new(o, "other", side_json(&r->side[OTHER]));
 		json_object_set_new(o, "cycles", shift_json(&r->cycles));

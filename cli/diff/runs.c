@@ -66,16 +66,13 @@ static struct diff_row *row_of(struct taking *t, uint32_t config)
 
 static void take_prediction(struct diff_side *s, const struct gw_record_launch *l)
 {
-	const double took = (double)l->duration_ns;
-
-	/* Once the shape was timed, a prediction follows what was measured. */
-	if (l->tier >= GW_TIER_STEADY || isnan(l->predicted) || isnan(l->low) || isnan(l->high) ||
-	    l->predicted <= 0 || l->flags & GW_LAUNCH_LATE)
+	/* Once the kernel was timed, a prediction follows what was measured. */
+	if (l->tier != GW_TIER_COLD ||
+	    !(l->low > 0 && l->low < l->predicted && l->predicted < l->high))
 		return;
-	s->predicted++;
-	s->above += took > (double)l->high;
-	s->below += took < (double)l->low;
-	s->log_ratio += log(took / (double)l->predicted);
+	s->predicted = (double)l->predicted;
+	s->low = (double)l->low;
+	s->high = (double)l->high;
 }
 
 /* The span under way has ended. */

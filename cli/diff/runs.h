@@ -45,9 +45,9 @@ struct diff_side {
 	uint64_t launches; /**< all that ran, measured or not */
 	uint64_t measured; /**< of them with a valid time, those beside other kernels included */
 	double total;      /**< sum of the measured times, ns */
-	/* Of launches that were predicted before the shape was timed: */
-	uint64_t predicted, above, below; /**< all; measured above, below the 90% interval */
-	double log_ratio;                 /**< sum of the logarithms of measured / predicted */
+	/** What was last predicted without a time of the kernel, ns, and its 90% interval;
+	 * predicted 0: nothing was. */
+	double predicted, low, high;
 };
 
 struct diff_row {
@@ -59,6 +59,8 @@ struct diff_row {
 	struct shift cycles; /**< of the cycles of the SM clock; NaN: a clock is not known */
 	enum diff_verdict verdict;
 	bool regression;
+	bool against_prediction; /**< shift is of the median time to the prediction, its interval
+	                            90% */
 	bool siblings;       /**< other rows have the same kernel and shape, and other arguments */
 	bool elsewhere;      /**< in one run alone; the other has its kernel and shape */
 	bool minor;          /**< elsewhere, with a share of GPU time below that of the rule */
@@ -107,7 +109,7 @@ int diff_read(struct diff *diff, unsigned run, const char *path);
 /** Compare what was read. Rows come in the order of the GPU time that they gained or lost. */
 void diff_compare(struct diff *diff, const struct diff_rule *rule);
 
-/** The same for one run (BASE) and what was predicted before shapes were timed. */
+/** The same for one run (BASE) and what was predicted before kernels were timed. */
 void diff_compare_predictions(struct diff *diff, const struct diff_rule *rule);
 
 /** GPU time that a row has more in the other run per run of its base, ns; of a new or gone row its

@@ -88,7 +88,9 @@ static bool shown(const struct diff_row *row, bool all)
 
 static const char *verdict(char *out, size_t size, const struct diff_row *row)
 {
-	snprintf(out, size, "%s%s%s", verdicts[row->verdict],
+	const bool unknown = row->against_prediction && row->verdict == DIFF_FEW;
+
+	snprintf(out, size, "%s%s%s", unknown ? "unpredicted" : verdicts[row->verdict],
 	         row->was && row->verdict != DIFF_RENAMED ? ", renamed" : "",
 	         row->regression ? " !" : "");
 	return out;
@@ -133,11 +135,13 @@ static void header(struct diff *d, bool predicted)
 
 	printf("gpuwatch diff\n\n");
 	run_line(predicted ? "Run" : "Base", a);
-	if (predicted && a->sums)
-		printf("  Note   sums of launches (mode watch) do not say which were predicted "
-		       "before "
-		       "their shape was timed: only launches with a record of their own are "
-		       "compared\n");
+	if (predicted && a->sums) {
+		printf("  Note   ");
+		report_wrapped("sums of launches (mode watch) do not say what was predicted before "
+		               "their kernel was timed: only launches with a record of their own "
+		               "are compared",
+		               gw_width(), 9);
+	}
 	if (predicted)
 		return;
 	run_line("Other", b);
@@ -178,8 +182,10 @@ static void footer(const struct diff *d, const struct diff_rule *rule, size_t hi
 		snprintf(others, sizeof(others), ", %zu new, %zu gone, %zu renamed", n[DIFF_NEW],
 		         n[DIFF_GONE], n[DIFF_RENAMED]);
 	printf("\n");
-	report_sentence(2, "%zu rows: %zu slower, %zu faster, %zu same, %zu with too few times%s",
-	                d->count, n[DIFF_SLOWER], n[DIFF_FASTER], n[DIFF_SAME], n[DIFF_FEW],
+	report_sentence(2, "%zu rows: %zu slower, %zu faster, %zu same, %zu %s%s", d->count,
+	                n[DIFF_SLOWER], n[DIFF_FASTER], n[DIFF_SAME], n[DIFF_FEW],
+	                predicted ? "not predicted before their kernel was timed"
+	                          : "with too few times",
 	                others);
 	if (few)
 		report_sentence(2,
@@ -189,10 +195,12 @@ static void footer(const struct diff *d, const struct diff_rule *rule, size_t hi
 		                gw_counted(&rows, (double)few, "row", NULL), rule->share * 100);
 	if (hidden)
 		printf("  %zu more rows; --top=0 shows all\n", hidden);
-	report_sentence(2, "%s (!): slower by more than %g%%%s, at least %g%% of GPU time",
-	                gw_counted(&regressions, (double)n[DIFF_VERDICTS], "regression", NULL),
-	                rule->fail * 100, predicted ? "" : " with the whole interval",
-	                rule->share * 100);
+	report_sentence(
+	        2,
+	        "%s (!): slower by more than %g%% with the whole interval, at least %g%% of "
+	        "GPU time",
+	        gw_counted(&regressions, (double)n[DIFF_VERDICTS], "regression", NULL),
+	        rule->fail * 100, rule->share * 100);
 }
 
 /* A number in a cell. */
@@ -254,10 +262,16 @@ static void add_row(struct gw_table *t, const struct diff_row *r)
 
 static void add_predicted_row(struct gw_table *t, const struct diff_row *r)
 {
+	const double predicted = r->side[BASE].predicted;
+	struct gw_text ns;
+	char text[120];
+
 	add_verdict(t, r);
-	add_count(t, r->side[BASE].predicted);
-	add_count(t, r->side[BASE].above);
-	add_count(t, r->side[BASE].below);
+	gw_table_cell(t, interval(text, sizeof(text), &r->shift));
+	gw_table_cell(t, predicted > 0 ? gw_duration(&ns, predicted) : "-");
+	gw_table_cell(t,
+	              isnan(r->shift.ratio) ? "-" : gw_duration(&ns, predicted * r->shift.ratio));
+	add_count(t, r->side[BASE].count);
 	add_kernel(t, r);
 }
 
@@ -288,9 +302,11 @@ static const struct gw_table_column columns[] = {
 };
 
 static const struct gw_table_column predicted_columns[] = {
-        {"Verdict", false, false, 0},  {"GPU time", true, false, -1}, {"Off by", true, false, 0},
-        {"Predicted", true, false, 0}, {"Above 90%", true, false, 0}, {"Below 90%", true, false, 0},
-        {"Shape", false, false, 2},    {"Name", false, true, 0},
+        {"Verdict", false, false, 0},  {"GPU time", true, false, -2},
+        {"Shift", true, false, 0},     {"90% interval", false, false, -2},
+        {"Predicted", true, false, 3}, {"Median", true, false, 3},
+        {"Times", true, false, 4},     {"Shape", false, false, 2},
+        {"Name", false, true, 0},
 };
 
 void diff_text(struct diff *d, const struct diff_rule *rule, uint64_t top, bool all)
@@ -309,8 +325,10 @@ void diff_text(struct diff *d, const struct diff_rule *rule, uint64_t top, bool 
 		(predicted ? add_predicted_row : add_row)(t, rows[i]);
 	if (count)
 		gw_table_print(t, stdout, gw_width(), 2);
-	else
+	else if (!predicted)
 		printf("  No change was found.\n");
+	else
+		printf("  No kernel is known to be slower or faster than predicted.\n");
 	footer(d, rule, hidden, predicted, all);
 	gw_table_free(t);
 	free(rows);
@@ -344,8 +362,9 @@ void diff_markdown(struct diff *d, const struct diff_rule *rule, uint64_t top, b
 	       rule->fail * 100, n[DIFF_SLOWER], n[DIFF_FASTER], n[DIFF_SAME], n[DIFF_NEW],
 	       n[DIFF_GONE]);
 	if (count)
-		printf("| Kernel | Shape | Verdict | GPU time | Shift | 95%% interval |\n"
-		       "|---|---|---|--:|--:|---|\n");
+		printf("| Kernel | Shape | Verdict | GPU time | Shift | %d%% interval |\n"
+		       "|---|---|---|--:|--:|---|\n",
+		       rows[0]->against_prediction ? 90 : 95);
 	for (size_t i = 0; i < count; i++) {
 		const struct diff_row *r = rows[i];
 		struct gw_text s;

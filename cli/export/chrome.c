@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Trace Event JSON: a launch is a complete event on its stream; times in µs since the first log. */
+/*
+ * Trace Event JSON: a launch is a complete event on its stream; times in µs since the first log,
+ * which a reader with doubles alone keeps to the ns. Each event repeats its kernel's name, and so
+ * has it once.
+ */
 #include "cli/common/memory.h"
 #include "cli/export/export.h"
 
@@ -32,32 +36,6 @@ static void process(struct export *e, const struct export_process *p)
 	export_print(e->out, "}}");
 }
 
-static void put_arg(struct export *e, unsigned column, const struct export_value *value,
-                    const char *separator)
-{
-	export_string(e->out, separator);
-	export_write(e->out, keys[column].text, keys[column].length);
-	if (export_kinds[column] == EXPORT_REAL)
-		export_real(e->out, value->real);
-	else if (export_kinds[column] == EXPORT_TEXT)
-		export_json_text(e->out, value->text);
-	else
-		export_count(e->out, value->count);
-}
-
-/* Those of columns @p from up to @p to that are known. A launch has a stream always: one that is
- * not unknown comes before those of its configuration. */
-static void put_args(struct export *e, const struct export_value *values, unsigned from,
-                     unsigned to, const char *separator)
-{
-	for (unsigned i = from; i < to; i++) {
-		if (!values[i].known || i == EXPORT_pid || i == EXPORT_kernel)
-			continue;
-		put_arg(e, i, &values[i], separator);
-		separator = ",";
-	}
-}
-
 /* ns since the first log as µs, to the ns. */
 static void put_time(struct export *e, const char *key, uint64_t ns)
 {
@@ -69,12 +47,73 @@ static void put_time(struct export *e, const char *key, uint64_t ns)
 	export_write(e->out, digits, sizeof(digits));
 }
 
-static void put_start(struct export *e, uint64_t ns)
+/* The same of a date, which may be before the first log's. */
+static void put_date(struct export *e, const char *key, uint64_t ns)
 {
-	if (ns < e->epoch_ns)
-		export_print(e->out, ",\"ts\":-%.3f", (double)(e->epoch_ns - ns) / 1e3);
+	if (ns >= e->epoch_ns) {
+		put_time(e, key, ns - e->epoch_ns);
+		return;
+	}
+	export_string(e->out, key);
+	put_time(e, "-", e->epoch_ns - ns);
+}
+
+static void put_axes(struct export *e, const char *key, const struct export_value *x)
+{
+	export_string(e->out, key);
+	export_count(e->out, x[0].count);
+	export_write(e->out, ",", 1);
+	export_count(e->out, x[1].count);
+	export_write(e->out, ",", 1);
+	export_count(e->out, x[2].count);
+	export_write(e->out, "]", 1);
+}
+
+static void put_arg(struct export *e, unsigned column, const struct export_value *value,
+                    const char *separator)
+{
+	export_string(e->out, separator);
+	if (column == EXPORT_call_ns) {
+		put_date(e, "\"call_us\":", value->count);
+		return;
+	}
+	if (column == EXPORT_grid_x) {
+		put_axes(e, "\"grid\":[", value);
+		return;
+	}
+	if (column == EXPORT_block_x) {
+		put_axes(e, "\"block\":[", value);
+		return;
+	}
+	export_write(e->out, keys[column].text, keys[column].length);
+	if (export_kinds[column] == EXPORT_REAL)
+		export_real(e->out, value->real);
+	else if (export_kinds[column] == EXPORT_TEXT)
+		export_json_text(e->out, value->text);
 	else
-		put_time(e, ",\"ts\":", ns - e->epoch_ns);
+		export_count(e->out, value->count);
+}
+
+/* A column that is no argument: the event or another argument has it, or, mangled, its kernel's
+ * name. */
+static bool elsewhere(unsigned column)
+{
+	return column == EXPORT_pid || column == EXPORT_kernel || column == EXPORT_mangled ||
+	       column == EXPORT_grid_y || column == EXPORT_grid_z || column == EXPORT_block_y ||
+	       column == EXPORT_block_z;
+}
+
+/* Those of columns @p from up to @p to that are known. A launch has a stream always: one that is
+ * not unknown comes before those of its configuration. */
+static void put_args(struct export *e, const struct export_value *values, unsigned from,
+                     unsigned to, const char *separator)
+{
+	for (unsigned i = from; i < to; i++) {
+		if (!values[i].known || elsewhere(i))
+			continue;
+		put_arg(e, i, &values[i], separator);
+		separator = ",";
+	}
 }
 
 /* What every launch of a configuration begins with. */
@@ -144,7 +183,7 @@ static void launch(struct export *e, const struct export_row *row)
 	export_string(e->out, " stream ");
 	export_count(e->out, row->stream);
 	export_string(e->out, "\"");
-	put_start(e, l->start_ns);
+	put_date(e, ",\"ts\":", l->start_ns);
 	put_time(e, ",\"dur\":", l->duration_ns);
 	export_string(e->out, ",\"args\":{");
 	put_args(e, values, EXPORT_call_ns, EXPORT_OF_CONFIG, "");
@@ -157,7 +196,7 @@ static void clock_sample(struct export *e, const struct export_process *p, uint3
 	export_print(e->out,
 	             ",\n{\"name\":\"GPU %" PRIu32 " SM clock\",\"ph\":\"C\",\"pid\":%" PRIu32,
 	             e->model->gpus[gpu].record.ordinal, p->pid);
-	put_start(e, c->ns);
+	put_date(e, ",\"ts\":", c->ns);
 	export_print(e->out, ",\"args\":{\"MHz\":%" PRIu32 "}}", c->sm_khz / 1000);
 }
 

@@ -2,7 +2,10 @@
 #include "cli/graphs/graphs.h"
 
 #include "cli/common/memory.h"
+#include "cli/log/profile.h"
 #include "predictor/core/hash.h"
+#include "predictor/models/inputs.h"
+#include "predictor/models/verdict.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -84,8 +87,50 @@ void log_graphs_add(struct log_graphs *graphs, const struct gw_record_header *he
 	g->bound[GW_BOUND_LAUNCH] += (double)r->launch_ns;
 }
 
+void log_graphs_work(struct log_graphs *graphs, const struct gw_record_header *header,
+                     const char *host, const struct gw_log_record *record)
+{
+	const struct gw_record_graph_work *r = (const void *)record->head;
+	struct log_graph *g = row_of(graphs, process_of(header, host), r->graph);
+	struct gw_work part;
+
+	if (!g->work) {
+		g->work = gw_alloc(sizeof(*g->work));
+		gw_work_clear(g->work);
+	}
+	log_work_unpack((const void *)record->tail, r->count, &part);
+	for (unsigned i = 0; i < GW_WORK_FIELDS; i++)
+		if (part.q[i].source != GW_SOURCE_NONE)
+			g->work->q[i] = part.q[i];
+}
+
+/* As one launch that fills the GPU, for its kernels do so one after the other, or do not. */
+void log_graphs_judge(struct log_graphs *graphs, uint32_t gpu, const struct gw_device *device)
+{
+	const struct gw_kernel kernel = {.registers = 32, .static_shared = 1};
+	const double sms = device ? gw_param_value(device, GW_PARAM_sm_count) : NAN;
+	struct gw_launch launch = {.kernel = &kernel, .config = {.block = {256, 1, 1}}};
+	struct gw_verdict v;
+
+	launch.config.grid = (struct gw_dim3){sms > 0 ? (uint32_t)sms * 8 : 1, 1, 1};
+	for (size_t i = 0; i < graphs->count; i++) {
+		struct log_graph *g = &graphs->list[i];
+
+		if (!g->work || g->gpu != gpu)
+			continue;
+		if (device) {
+			gw_verdict_measured(device, &launch, g->work, log_graph_mean(g) * 1e-9, &v);
+			g->whole = v.bound;
+		}
+		free(g->work);
+		g->work = NULL;
+	}
+}
+
 void log_graphs_free(struct log_graphs *graphs)
 {
+	for (size_t i = 0; i < graphs->count; i++)
+		free(graphs->list[i].work);
 	free(graphs->list);
 	gw_index_free(&graphs->index);
 	*graphs = (struct log_graphs){0};
@@ -151,7 +196,7 @@ double log_graphs_by_bound(const struct log_graphs *graphs, double ns[GW_BOUND_L
 			ns[i] += time * g->bound[i] / g->expected;
 			left -= time * g->bound[i] / g->expected;
 		}
-		ns[GW_BOUND_UNKNOWN] += fmax(0, left);
+		ns[g->whole] += fmax(0, left);
 	}
 	return all;
 }
@@ -169,5 +214,5 @@ enum gw_bound log_graph_bound(const struct log_graph *g)
 	return g->graph && !g->unlisted && g->known_kernels == g->kernels && sum > 0 &&
 	                       sum >= KNOWN * g->expected
 	               ? most
-	               : GW_BOUND_UNKNOWN;
+	               : g->whole;
 }

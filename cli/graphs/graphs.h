@@ -8,6 +8,8 @@
 #define GW_GRAPHS_H
 
 #include "cli/common/index.h"
+#include "cli/log/reader.h"
+#include "predictor/core/device.h"
 #include "predictor/core/types.h"
 #include "predictor/log/record.h"
 
@@ -27,6 +29,9 @@ struct log_graph {
 	double scored_ns, predicted;       /**< of the scored ones: measured, predicted */
 	double expected;                   /**< predictions of the known kernels of all launches */
 	double bound[GW_BOUND_LAUNCH + 1]; /**< `expected` by what bounds the kernel */
+	struct gw_work
+	        *work; /**< of all its kernels together, by counters; NULL: not judged by it */
+	enum gw_bound whole; /**< what bounds it by that */
 };
 
 /** Zero-initialised is none. */
@@ -39,6 +44,12 @@ struct log_graphs {
 /** A record of the log with this header and host (NULL: not known), of GPU @p gpu of the model. */
 void log_graphs_add(struct log_graphs *graphs, const struct gw_record_header *header,
                     const char *host, const struct gw_record_graph *r, uint32_t gpu);
+/** A GRAPH_WORK record of the same. */
+void log_graphs_work(struct log_graphs *graphs, const struct gw_record_header *header,
+                     const char *host, const struct gw_log_record *record);
+/** The log ends: judge its graphs on GPU @p gpu of the model by their work; @p device: NULL: not
+ * known. */
+void log_graphs_judge(struct log_graphs *graphs, uint32_t gpu, const struct gw_device *device);
 void log_graphs_free(struct log_graphs *graphs);
 
 /* What a graph's row says; NaN when unknown. */
@@ -55,13 +66,13 @@ double log_graph_time(const struct log_graph *g);
 double log_graph_share(const struct log_graphs *graphs, const struct log_graph *g);
 /**
  * GPU time of all launches of graphs that were timed, ns, and of it by what bounds their kernels,
- * each graph's time shared out as its kernels' predictions are: UNKNOWN where a kernel has no
- * verdict, or a graph a kernel without a prediction.
+ * each graph's time shared out as its kernels' predictions are. Where a kernel has no verdict, or a
+ * graph a kernel without a prediction, what bounds the graph as a whole, by counters.
  */
 double log_graphs_by_bound(const struct log_graphs *graphs, double ns[GW_BOUND_LAUNCH + 1]);
 
 /** What bounds most of it, where all its kernels are predicted and what bounds 95% of that is
- * known. */
+ * known; else what bounds it as a whole. */
 enum gw_bound log_graph_bound(const struct log_graph *g);
 
 #endif

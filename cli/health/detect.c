@@ -39,13 +39,13 @@ static const double MAINLY = 0.5;   /* share by weight of what is known of befor
 static const double EACH = 0.01;    /* slowness of one that agrees with a verdict */
 static const double DISAGREE = 0.3; /* share that may disagree */
 static const double OFFSET = 0.004; /* between two processes that run the same configuration */
-static const double FAR = 2;        /* spreads that one may be away from the middle */
-static const double FAR_MOST = 0.015;
-static const double APART_MOST = 0.06; /* the same, where it says how far they agree */
-static const double FULL = 0.045;      /* slowness beyond which sizes differ as kernels do */
-static const double LEFT = 30;         /* intervals over which one's way of its own is averaged */
-static const double OFF = 4;           /* the same, of how far references disagree */
-static const double LEFT_BY = 0.015;   /* when its reference is made anew */
+static const double FAR = 2, FAR_MOST = 0.015; /* spreads that one may be from the middle */
+static const double APART_MOST = 0.06;         /* the same, where it says how far they agree */
+static const double FULL = 0.045;    /* slowness beyond which sizes differ as kernels do */
+static const double LEFT = 30;       /* intervals over which one's way of its own is averaged */
+static const double LASTING = 360;   /* over which what its data do is averaged: an hour */
+static const double OFF = 4;         /* the same, of how far references disagree */
+static const double LEFT_BY = 0.015; /* when its reference is made anew */
 static const double ELASTIC = 0.2;   /* of what the clock explains, the part that is not certain */
 static const double ALIKE = 0.9;     /* of an interval's GPU time that is of kernels as before */
 static const double READING = 0.001; /* error of a clock's mean */
@@ -56,13 +56,12 @@ struct key {
 	uint64_t used; /* number of the last tick with a sample; 0: the place is free */
 	char kernel[NAME];
 	enum health_resource resource;
-	bool other_clock; /* the reference has no clock */
-	bool listed;      /* among those that came */
+	bool other_clock, listed; /* the reference has no clock; among those that came */
 	uint32_t intervals;
 	float first[WARM];            /* logarithms, until there is a reference */
 	double level, spread2, clock; /* log(ns) at log(kHz) `clock`; an interval's variance */
-	double alone;                 /* usual deviation from what the others do */
-	double off;                   /* the same from their middle, lately */
+	double alone, off;    /* usual deviation from the others; from their middle, lately */
+	double last, lasting; /* `alone` of the last interval; covariance of two: by its data */
 	double launches, sum, clock_sum, clock_weight; /* since the last tick */
 	double share;          /* of the GPU time, summed over the first intervals of this mix */
 	uint32_t mix;          /* its number */
@@ -212,26 +211,22 @@ static void hear(struct key *k, struct voter *v)
 {
 	const double clock = clock_of(k), x = log(k->sum / k->launches), variance = variance_of(k);
 
-	*v = (struct voter){.key = k,
-	                    .deviation = x - k->level - at_clock(k, clock),
-	                    .clock = clock,
-	                    .spread = sqrt(variance),
-	                    .weight = variance < SPREAD_USABLE * SPREAD_USABLE ? 1 / sqrt(variance)
-	                                                                       : 0,
-	                    .unclear = isnan(clock) || k->other_clock ? 0 : clock - k->clock,
-	                    .doubt = OFFSET * OFFSET + variance / fmin(k->intervals, FIRM)};
+	*v = (struct voter){
+	        .key = k,
+	        .deviation = x - k->level - at_clock(k, clock),
+	        .clock = clock,
+	        .spread = sqrt(variance),
+	        .weight = variance < SPREAD_USABLE * SPREAD_USABLE ? 1 / sqrt(variance) : 0,
+	        .unclear = isnan(clock) || k->other_clock ? 0 : clock - k->clock,
+	        .doubt = fmax(OFFSET * OFFSET, k->lasting) + variance / fmin(k->intervals, FIRM)};
 }
 
-static void sort(struct voter *v, size_t count)
+static int by_deviation(const void *a, const void *b)
 {
-	for (size_t i = 1; i < count; i++) {
-		const struct voter one = v[i];
-		size_t at = i;
+	const double x = ((const struct voter *)a)->deviation;
+	const double y = ((const struct voter *)b)->deviation;
 
-		for (; at && v[at - 1].deviation > one.deviation; at--)
-			v[at] = v[at - 1];
-		v[at] = one;
-	}
+	return (x > y) - (x < y);
 }
 
 /* Weights by which none decides alone; their sum. */
@@ -260,12 +255,11 @@ static double quantile(const struct voter *v, size_t count, double share)
 
 		middle = below + v[i].weight / 2;
 		below += v[i].weight;
-		if (middle < share)
-			continue;
-		if (!i)
-			return v[0].deviation;
-		return v[i - 1].deviation +
-		       (v[i].deviation - v[i - 1].deviation) * (share - before) / (middle - before);
+		if (middle >= share)
+			return !i ? v[0].deviation
+			          : v[i - 1].deviation + (v[i].deviation - v[i - 1].deviation) *
+			                                         (share - before) /
+			                                         (middle - before);
 	}
 	return v[count - 1].deviation;
 }
@@ -283,15 +277,21 @@ static void add_to_evidence(struct key *k, const struct glr *c, const struct vot
 }
 
 /*
- * What one configuration does alone is of its data. Its reference is refined for a while; later it
- * is made anew where the configuration has left the others for good. What all do is no one's.
+ * What one configuration does alone, neither as the others (which may be few that have other data
+ * at once) nor as the drift, is of its data. Its reference is refined for a while; later it is made
+ * anew where the configuration has left both for good. What all do is no one's.
  */
-static void follow_data(struct key *k, double alone)
+static void follow_data(const struct voter *v, double common, double drift)
 {
+	struct key *k = v->key;
 	const double n = k->intervals < FIRM ? k->intervals : FIRM;
-	const double bounded = fmin(SPREAD_MOST, fabs(alone));
+	const double others = v->deviation - common, before = v->deviation - drift;
+	const double alone = fabs(others) < fabs(before) ? others : before;
+	const double bounded = fmax(-SPREAD_MOST, fmin(SPREAD_MOST, alone));
 
 	k->spread2 += (bounded * bounded - k->spread2) / n;
+	k->lasting += (bounded * k->last - k->lasting) / fmin(k->intervals, LASTING);
+	k->last = bounded;
 	k->alone += (alone - k->alone) / LEFT;
 	if (k->intervals++ < FIRM) {
 		k->level += alone / n;
@@ -389,7 +389,7 @@ static double judge(struct health *h, int resource, size_t count)
 		return c->drift;
 	}
 	all = cap_weights(v, count);
-	sort(v, count);
+	qsort(v, count, sizeof(*v), by_deviation);
 	middle = quantile(v, count, all / 2);
 	scale = fmin(1, FULL / fmax(middle - c->drift, FULL));
 	for (size_t i = 0; i < count; i++) {
@@ -435,7 +435,7 @@ static void judge_kernels(struct health *h, int resource)
 	common = judge(h, resource, count);
 	/* By how much each is slow on a GPU that is slow by much is not of its data. */
 	for (; heard < count && common < c->drift + FULL; heard++)
-		follow_data(h->voter[heard].key, h->voter[heard].deviation - common);
+		follow_data(&h->voter[heard], common, c->drift);
 	/* What is seen first on a slow GPU is no reference, unless others say how slow it is. */
 	if (c->slow ? h->voters[resource] < VOTERS_LEAST : c->suspected)
 		return;

@@ -385,6 +385,10 @@ static void take(void *arg, const struct log_event *e)
 			               (const void *)e->record->head,
 			               e->gpu == GW_INDEX_NONE ? GW_INDEX_NONE : r->gpu[e->gpu]);
 		break;
+	case GW_RECORD_GRAPH_WORK:
+		log_graphs_work(&r->model->graphs, &r->log.header, r->log.text[GW_TEXT_host],
+		                e->record);
+		break;
 	case GW_RECORD_DEGRADED:
 		on_degraded(r, e->record);
 		break;
@@ -535,6 +539,8 @@ static void end_reading(struct reading *r)
 	add_header(r);
 	end_timelines(r);
 	log_judge_end(r->judge, m);
+	for (uint32_t i = 0; i < r->log.gpu_count; i++)
+		log_graphs_judge(&m->graphs, r->gpu[i], gw_log_device(&r->log, i));
 	add_slow(r);
 	add_codes(r);
 	add_stacks(r);

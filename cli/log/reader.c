@@ -163,7 +163,7 @@ static const char *check(struct reader *r, const struct gw_record *head)
 	    ((const struct gw_record_counters *)(const void *)head)->count >
 	            (head->length - k->fixed) / sizeof(uint64_t))
 		return "a record is shorter than its counters";
-	if (head->kind == GW_RECORD_WORK &&
+	if ((head->kind == GW_RECORD_WORK || head->kind == GW_RECORD_GRAPH_WORK) &&
 	    ((const struct gw_record_work *)(const void *)head)->count >
 	            (head->length - k->fixed) / sizeof(struct gw_record_quantity))
 		return "a record is shorter than its parts";

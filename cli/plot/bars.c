@@ -40,7 +40,8 @@ static void density_row(struct svg *s, const struct plot_kernel *k, double x, do
 		svg_rect(s, x, y + 2, fmax(part - 1.5, 0), ROW - 9, svg_series(i));
 		snprintf(text, sizeof(text), "%.1f%%", share[i] * 100);
 		if (part > svg_text_width(text, TEXT) + 8)
-			svg_text(s, x + part / 2, y + 15, TEXT, SVG_MIDDLE, SVG_INK, true, 0, text);
+			svg_text(s, x + part / 2, y + 15, TEXT, SVG_MIDDLE, SVG_PAPER, true, 0,
+			         text);
 		x += part;
 	}
 	if (!isfinite(share[0] + share[1] + share[2]))

@@ -26,6 +26,8 @@ static size_t legend_of(const struct chart *c, struct legend_entry legend[LEGEND
 	for (size_t i = 0; i < c->count && n < LEGEND_MOST; i++) {
 		const struct chart_series *r = &c->series[i];
 
+		if (!*r->name)
+			continue;
 		legend[n++] = (struct legend_entry){r->name, svg_series(r->colour), mark_of(r),
 		                                    true, r->style == CHART_LINE};
 	}
@@ -63,7 +65,7 @@ static void draw_points(struct frame *f, const struct chart_series *s)
 			           (struct svg_pen){ink, 2, false});
 		snprintf(tip, sizeof(tip), "%.200s%s%.60s: %.5g, %.5g", s->names ? s->names[k] : "",
 		         s->names ? "; " : "", s->name, s->x[k], s->y[k]);
-		frame_point(f, s->x[k], s->y[k], 6, mark_of(s), ink, true, tip);
+		frame_point(f, s->x[k], s->y[k], 8, mark_of(s), ink, true, tip);
 	}
 }
 

@@ -193,8 +193,10 @@ void svg_text(struct svg *s, double x, double y, double size, enum svg_anchor an
 {
 	static const char *const anchors[] = {"start", "middle", "end"};
 
-	add(s, "<text class=\"f%d h\" x=\"%g\" y=\"%g\" font-size=\"%g\" text-anchor=\"%s\"%s", ink,
-	    at(x), at(y), size, anchors[anchor], bold ? " font-weight=\"600\"" : "");
+	/* What is as the background stands on a colour, and needs no halo. */
+	add(s, "<text class=\"f%d%s\" x=\"%g\" y=\"%g\" font-size=\"%g\" text-anchor=\"%s\"%s", ink,
+	    ink == SVG_PAPER ? "" : " h", at(x), at(y), size, anchors[anchor],
+	    bold ? " font-weight=\"600\"" : "");
 	if (turn != 0)
 		add(s, " transform=\"rotate(%g %g %g)\"", turn, at(x), at(y));
 	add(s, ">");

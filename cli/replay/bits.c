@@ -5,9 +5,12 @@
 #include "cli/common/json.h"
 #include "cli/common/number.h"
 #include "cli/message.h"
+#include "cli/report/line.h"
+#include "cli/table.h"
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const char *tier_of(const struct trace_launch *l)
@@ -59,17 +62,18 @@ static void tell_first(const struct trace *t, const struct replay_result *r)
 	const struct trace_launch *l = &t->launches[r->first - 1];
 	const struct gw_config *c = &t->log.configs[l->config].config;
 	struct gw_text number, known;
-	char name[200];
+	char name[1024], *fitted;
 
-	printf("  the first that differs: launch %s of the log, called after %s and %s\n",
-	       gw_thousands(&number, (double)r->first),
-	       gw_counted(&known, (double)l->known, "measurement", NULL),
-	       l->flags & GW_LAUNCH_LATE ? "predicted when the library got to it"
-	                                 : "predicted before");
-	printf("    %s\n    grid %ux%ux%u, block %ux%ux%u\n",
-	       gw_printable(name, sizeof(name),
-	                    t->log.names[t->log.configs[l->config].kernel].plain),
-	       c->grid.x, c->grid.y, c->grid.z, c->block.x, c->block.y, c->block.z);
+	gw_printable(name, sizeof(name), t->log.names[t->log.configs[l->config].kernel].plain);
+	fitted = gw_shorten(name, gw_width() - 4);
+	report_sentence(2, "the first that differs: launch %s of the log, called after %s and %s",
+	                gw_thousands(&number, (double)r->first),
+	                gw_counted(&known, (double)l->known, "measurement", NULL),
+	                l->flags & GW_LAUNCH_LATE ? "predicted when the library got to it"
+	                                          : "predicted before");
+	printf("    %s\n    grid %ux%ux%u, block %ux%ux%u\n", fitted, c->grid.x, c->grid.y,
+	       c->grid.z, c->block.x, c->block.y, c->block.z);
+	free(fitted);
 	tell_side("in the log", l);
 	tell_side("replayed", &r->now);
 	tell_what_differs(l, &r->now);
@@ -90,8 +94,9 @@ void replay_tell_bits(const struct trace *t, const struct replay_result *r)
 	       r->extra ? "; launches predicted that the log has nothing for: " : "",
 	       r->extra ? gw_thousands(&c, (double)r->extra) : "");
 	if (r->equal < r->logged && *t->log.text[GW_TEXT_build])
-		printf("  it was recorded by build %s; only the same version gives the same bits\n",
-		       gw_printable(build, sizeof(build), t->log.text[GW_TEXT_build]));
+		report_sentence(
+		        2, "it was recorded by build %s; only the same version gives the same bits",
+		        gw_printable(build, sizeof(build), t->log.text[GW_TEXT_build]));
 	if (r->in_step < r->steps)
 		printf("  %s of %s found another number of observations than the log says: records "
 		       "are lost\n",

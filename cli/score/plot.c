@@ -122,8 +122,8 @@ static int draw(struct score *s, size_t model, const char *folder)
 	if (!points)
 		return GW_EXIT_OK;
 	add_line(&p, 1, "as measured");
-	add_line(&p, 1.25, "25% more");
-	add_line(&p, 0.75, "25% less");
+	add_line(&p, 1.25, "25% off");
+	add_line(&p, 0.75, "");
 	snprintf(title, sizeof(title), "Predicted against measured time: %s", s->names[model]);
 	snprintf(subtitle, sizeof(subtitle),
 	         "Each kernel and configuration; within 25%%: %.0f%%, median error %.1f%%",

@@ -3,6 +3,7 @@
 #include "cli/common/basis.h"
 #include "cli/common/memory.h"
 #include "cli/common/number.h"
+#include "cli/report/line.h"
 #include "cli/report/report.h"
 #include "cli/message.h"
 #include "cli/score/score.h"
@@ -45,11 +46,11 @@ static void count_cell(struct gw_table *table, uint64_t count)
 
 /* The figures that every table has; SCORE_FIGURES of them. */
 #define SCORE_FIGURES                                                                              \
-	{"Number", true, false, 0}, {"Answered", true, false, 3}, {"MAPE", true, false, 3},        \
-	        {"Median", true, false, 0}, {"Factor", true, false, 1}, {"Bias", true, false, 4},  \
-	        {"In 10%", true, false, 2}, {"In 25%", true, false, 0},                            \
+	{"Number", true, false, 2}, {"Answered", true, false, 5}, {"MAPE", true, false, 5},        \
+	        {"Median", true, false, 0}, {"Factor", true, false, 3}, {"Bias", true, false, 6},  \
+	        {"In 10%", true, false, 4}, {"In 25%", true, false, 1},                            \
 	{                                                                                          \
-		"In 2x", true, false, 5                                                            \
+		"In 2x", true, false, 7                                                            \
 	}
 
 static void figures(struct gw_table *table, struct score_cell *c)
@@ -102,8 +103,8 @@ static void own(struct score *s)
 	static const struct gw_table_column columns[] = {{"Basis", false, false, 0},
 	                                                 {"Work", false, false, 0},
 	                                                 SCORE_FIGURES,
-	                                                 {"Coverage", true, false, 1},
-	                                                 {"Width", true, false, 1}};
+	                                                 {"Coverage", true, false, 3},
+	                                                 {"Width", true, false, 3}};
 	struct gw_table *table = gw_table_new(columns, sizeof(columns) / sizeof(*columns));
 
 	heading("Predictions of gpuwatch, by their basis");
@@ -120,7 +121,7 @@ static void own_by_length(struct score *s)
 	static const struct gw_table_column columns[] = {
 	        {"Basis", false, false, 0},   {"Work", false, false, 0},
 	        {"Length", false, false, 0},  SCORE_FIGURES,
-	        {"Coverage", true, false, 1}, {"Width", true, false, 1}};
+	        {"Coverage", true, false, 3}, {"Width", true, false, 3}};
 	struct gw_table *table = gw_table_new(columns, sizeof(columns) / sizeof(*columns));
 
 	if (s->cells[SCORE_OURS][SCORE_TIERS][SCORE_SOURCES][SCORE_LENGTHS].answered == 0) {
@@ -165,11 +166,11 @@ static void models(struct score *s)
 {
 	static const struct gw_table_column columns[] = {
 	        {"Model", false, false, 0}, {"Work", false, false, 0}, SCORE_FIGURES,
-	        {"<5 us", true, false, 6},  {"5-50", true, false, 6},  {"50-150", true, false, 6},
-	        {">150 us", true, false, 6}};
+	        {"<5 us", true, false, 8},  {"5-50", true, false, 8},  {"50-150", true, false, 8},
+	        {">150 us", true, false, 8}};
 	struct gw_table *table = gw_table_new(columns, sizeof(columns) / sizeof(*columns));
 
-	heading("Every model on the same launches (last columns: in 25% by length)");
+	heading("Every model on the same launches (lengths: in 25%)");
 	for (size_t m = 0; m < s->model_count; m++) {
 		if (sources(s) > 1)
 			model_row(s, table, m, SCORE_SOURCES);
@@ -181,23 +182,26 @@ static void models(struct score *s)
 		const struct score_cell *c =
 		        &s->cells[m][SCORE_TIERS][SCORE_SOURCES][SCORE_LENGTHS];
 
-		if (c->answered < c->count && *s->reason[m])
-			printf("  %s%s answers %s: %s%s\n", gw_ink(stdout, GW_INK_DIM), s->names[m],
-			       c->answered ? "not all" : "none", s->reason[m],
-			       gw_ink(stdout, GW_INK_OFF));
+		if (c->answered < c->count && *s->reason[m]) {
+			fputs(gw_ink(stdout, GW_INK_DIM), stdout);
+			report_sentence(2, "%s answers %s: %s%s", s->names[m],
+			                c->answered ? "not all" : "none", s->reason[m],
+			                gw_ink(stdout, GW_INK_OFF));
+		}
 	}
 }
 
 static void kernels(struct score *s)
 {
 	static const struct gw_table_column columns[] = {
-	        {"Number", true, false, 0},      {"Configurations", true, false, 3},
+	        {"Number", true, false, -1},     {"Configurations", true, false, 3},
 	        {"Best model", false, false, 0}, {"Factor", true, false, 0},
 	        {"gpuwatch", true, false, 0},    {"Kernel", false, true, 0}};
 	struct score_kernel *list;
 	size_t count = score_kernels(s, &list), best[SCORE_MODELS_MAX] = {0}, listed = 0;
 	struct gw_table *table = gw_table_new(columns, sizeof(columns) / sizeof(*columns));
-	bool first = true;
+	char line[64 * SCORE_MODELS_MAX] = "Best:";
+	size_t length = strlen(line);
 	struct gw_text n;
 
 	for (size_t i = 0; i < count; i++) {
@@ -222,15 +226,14 @@ static void kernels(struct score *s)
 			printf("  %sand %s (--json has all)%s\n", gw_ink(stdout, GW_INK_DIM),
 			       gw_counted(&n, (double)(listed - KERNELS), "more kernel", NULL),
 			       gw_ink(stdout, GW_INK_OFF));
-		printf("\n  Best:");
-		for (size_t m = 1; m < s->model_count; m++) {
-			if (!best[m])
-				continue;
-			printf("%s %s for %s", first ? "" : ",", s->names[m],
-			       gw_counted(&n, (double)best[m], "kernel", NULL));
-			first = false;
-		}
+		for (size_t m = 1; m < s->model_count; m++)
+			if (best[m])
+				length += (size_t)snprintf(
+				        line + length, sizeof(line) - length, "%s %s for %s",
+				        line[length - 1] == ':' ? "" : ",", s->names[m],
+				        gw_counted(&n, (double)best[m], "kernel", NULL));
 		putchar('\n');
+		report_sentence(2, "%s", line);
 	} else {
 		gw_table_free(table);
 	}
@@ -271,9 +274,8 @@ void score_text(struct score *s, const struct score_about *about)
 		printf("\n  Nothing to score: no launch with a valid time.\n");
 		return;
 	}
-	printf("  %s\n", s->by_config
-	                         ? "Each kernel and configuration counts once, by its median time."
-	                         : "Each launch counts.");
+	printf("  %s\n", s->by_config ? "Each kernel and configuration counts once, by its median."
+	                              : "Each launch counts.");
 	trust(all);
 	own(s);
 	own_by_length(s);
@@ -287,7 +289,7 @@ void score_text(struct score *s, const struct score_about *about)
 	}
 	printf("\n  %sFactor: geometric mean of how far off, 1 is exact.\n"
 	       "  Bias: of predicted over measured.\n"
-	       "  In 10%%, 25%%, 2x: shares of all; a missing answer is outside.\n"
+	       "  In 10%%, 25%%, 2x: of all; a missing answer is outside.\n"
 	       "  Coverage: 90%% intervals that contain the measured time.\n"
 	       "  Width: median of (high - low) / predicted.%s\n",
 	       gw_ink(stdout, GW_INK_DIM), gw_ink(stdout, GW_INK_OFF));

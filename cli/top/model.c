@@ -34,6 +34,9 @@ static void process_free(struct top_process *p)
 		row_free(p->row[i]);
 	free(p->row);
 	free(p->config);
+	free(p->brief);
+	free(p->changed);
+	gw_index_free(&p->row_index);
 	free(p->graph);
 	free(p->id);
 	free(p->exe);
@@ -64,8 +67,9 @@ void top_begin(struct top_model *m, uint64_t now_ns)
 		struct top_process *p = m->process[i];
 
 		p->touched = p->fresh = false;
-		for (size_t k = 0; k < p->configs; k++)
-			p->config[k].before = counts_of(&p->config[k].now);
+		for (size_t k = 0; k < p->changes; k++)
+			p->brief[p->changed[k]].before = p->brief[p->changed[k]].now;
+		p->changes = 0;
 		for (size_t k = 0; k < p->graphs; k++)
 			p->graph[k].before = p->graph[k].now;
 	}
@@ -111,17 +115,35 @@ static char *unknown_kernel(uint32_t slot)
 	return gw_copy(text);
 }
 
+struct wanted {
+	const struct top_process *process;
+	const char *mangled;
+	uint32_t device, slot;
+};
+
+static bool is_wanted(const void *arg, uint32_t at)
+{
+	const struct wanted *w = arg;
+	const struct top_row *r = w->process->row[at];
+
+	return r->device == w->device && r->slot == w->slot &&
+	       (!w->mangled || !strcmp(r->mangled, w->mangled));
+}
+
 static size_t row_of(struct top_model *m, struct top_process *p, const struct gw_live_config *c,
                      const char *mangled)
 {
 	const uint32_t device = c->device - 1; /* UINT32_MAX where it is not known */
 	const uint32_t slot = mangled ? 0 : c->kernel;
+	const struct wanted w = {p, mangled, device, slot};
+	const uint64_t key = gw_hash(((uint64_t)device << 32) | slot, mangled ? mangled : "",
+	                             mangled ? strlen(mangled) : 0);
+	uint32_t at = gw_index_find(&p->row_index, key, is_wanted, &w);
 	struct top_row *r;
 
-	for (size_t i = 0; i < p->rows; i++)
-		if (p->row[i]->device == device && p->row[i]->slot == slot &&
-		    (!mangled || !strcmp(p->row[i]->mangled, mangled)))
-			return i;
+	if (at != GW_INDEX_NONE)
+		return at;
+	gw_index_add(&p->row_index, key, (uint32_t)p->rows);
 	r = gw_alloc(sizeof(*r));
 	r->process = p;
 	r->slot = slot;
@@ -146,6 +168,7 @@ void top_config_is(struct top_model *m, struct top_process *p, size_t at,
                    const struct gw_live_config *c, const char *mangled)
 {
 	struct top_config *to;
+	struct top_brief *brief;
 	bool known;
 
 	/* A kernel has a row, and one more from before its name came; one that changes is hostile.
@@ -153,20 +176,34 @@ void top_config_is(struct top_model *m, struct top_process *p, size_t at,
 	if (p->rows > 2 * p->configs + 2)
 		return;
 	p->config = gw_grow(p->config, &p->config_room, at + 1, sizeof(*p->config));
+	p->brief = gw_grow(p->brief, &p->brief_room, at + 1, sizeof(*p->brief));
+	p->changed = gw_grow(p->changed, &p->change_room, p->changes + 1, sizeof(*p->changed));
 	p->configs = at + 1 > p->configs ? at + 1 : p->configs;
 	to = &p->config[at];
+	brief = &p->brief[at];
 	known = to->now.id && same(&to->now, c);
 	if (!known || (mangled && !p->row[to->row]->mangled))
 		to->row = row_of(m, p, c, mangled);
 	/* What a process had before it was first seen was not launched in this interval. */
 	if (!known)
-		to->before = p->fresh ? counts_of(c) : (struct top_counts){0};
+		brief->before = p->fresh ? counts_of(c) : (struct top_counts){0};
 	to->now = *c;
+	*brief = (struct top_brief){.now = counts_of(c),
+	                            .before = brief->before,
+	                            .predicted = c->predicted,
+	                            .low = c->low,
+	                            .high = c->high,
+	                            .row = (uint32_t)to->row,
+	                            .bound = c->bound,
+	                            .tier = c->tier,
+	                            .work = c->work,
+	                            .known = c->id != 0};
+	p->changed[p->changes++] = (uint32_t)at;
 }
 
 bool top_config_unnamed(const struct top_process *p, size_t at)
 {
-	return at < p->configs && p->config[at].now.id && !p->row[p->config[at].row]->mangled;
+	return at < p->configs && p->brief[at].known && !p->row[p->brief[at].row]->mangled;
 }
 
 void top_device_is(struct top_process *p, uint32_t ordinal, const struct gw_live_device *d)
@@ -201,7 +238,7 @@ struct sums {
 	struct weights by_interval, by_total;
 };
 
-static void weigh(struct weights *w, const struct gw_live_config *c, uint64_t runs)
+static void weigh(struct weights *w, const struct top_brief *c, uint64_t runs)
 {
 	if (!(c->predicted > 0) || !(c->low > 0) || !isfinite(c->high))
 		return;
@@ -244,23 +281,22 @@ static void add_time(struct sums *s, const struct top_counts *d, const struct to
 	}
 }
 
-static void add_config(struct sums *s, struct top_row *r, const struct top_config *c)
+static void add_config(struct sums *s, struct top_row *r, const struct top_brief *c)
 {
-	const struct top_counts all = counts_of(&c->now), d = since(&all, &c->before);
+	const struct top_counts all = c->now, d = since(&all, &c->before);
 	const double time =
 	        all.measured ? (double)all.runs * all.time_ns / (double)all.measured : 0;
 
 	add(&s->interval, &d);
 	add(&s->total, &all);
 	add_time(s, &d, &all, top_process_timed(r->process));
-	weigh(&s->by_interval, &c->now, d.runs);
-	weigh(&s->by_total, &c->now, all.runs);
+	weigh(&s->by_interval, c, d.runs);
+	weigh(&s->by_total, c, all.runs);
 	if (!r->configs++ || time > s->most) {
 		s->most = time;
-		r->bound = c->now.bound <= GW_BOUND_LAUNCH ? (enum gw_bound)c->now.bound
-		                                           : GW_BOUND_UNKNOWN;
-		r->tier = (enum gw_tier)c->now.tier;
-		r->work = (enum gw_source)c->now.work;
+		r->bound = c->bound <= GW_BOUND_LAUNCH ? (enum gw_bound)c->bound : GW_BOUND_UNKNOWN;
+		r->tier = (enum gw_tier)c->tier;
+		r->work = (enum gw_source)c->work;
 	}
 }
 
@@ -299,9 +335,8 @@ static void finish_rows(struct top_process *p, bool unknown)
 	for (size_t i = 0; i < p->rows; i++)
 		p->row[i]->configs = 0;
 	for (size_t i = 0; i < p->configs; i++)
-		if (p->config[i].now.id)
-			add_config(&sums[p->config[i].row], p->row[p->config[i].row],
-			           &p->config[i]);
+		if (p->brief[i].known)
+			add_config(&sums[p->brief[i].row], p->row[p->brief[i].row], &p->brief[i]);
 	for (size_t i = 0; i < p->rows; i++) {
 		finish_row(p->row[i], &sums[i], unknown);
 		p->runs += p->row[i]->interval.runs;

@@ -7,6 +7,7 @@
 #ifndef GW_TOP_MODEL_H
 #define GW_TOP_MODEL_H
 
+#include "cli/common/index.h"
 #include "predictor/core/types.h"
 #include "predictor/log/live.h"
 
@@ -36,8 +37,15 @@ struct top_counts {
 /** A configuration of a process. */
 struct top_config {
 	struct gw_live_config now;
-	struct top_counts before; /**< at the snapshot before */
-	size_t row;               /**< position in the process's rows */
+	size_t row; /**< position in the process's rows */
+};
+
+/** What each snapshot adds up of a configuration: apart from its sketches, which are far larger. */
+struct top_brief {
+	struct top_counts now, before; /**< before: at the snapshot before */
+	double predicted, low, high;
+	uint32_t row, bound, tier, work;
+	bool known;
 };
 
 /** A GPU as a process numbers it. */
@@ -98,8 +106,13 @@ struct top_process {
 	uint64_t ended_ns;         /**< when it was first seen to have ended */
 	struct top_config *config; /**< by id less one; one whose now.id is 0 is not known */
 	size_t configs, config_room;
+	struct top_brief *brief; /**< by id less one */
+	size_t brief_room;
+	uint32_t *changed; /**< configurations that have changed since the snapshot before */
+	size_t changes, change_room;
 	struct top_row **row;
 	size_t rows, row_room;
+	struct gw_index row_index; /**< of rows, by kernel and GPU */
 	struct top_device device[GW_LIVE_DEVICES];
 	struct top_graph *graph; /**< timed whole, by entry */
 	size_t graphs, graph_room;

@@ -39,10 +39,25 @@ static const struct gw_option options[] = {
         {0},
 };
 
+/* What @p fd begins with, without reading on: what came out of a pipe would be lost. */
+static bool peek(int fd, unsigned char begin[4])
+{
+	int beside[2];
+	bool good = pread(fd, begin, 4, 0) == 4;
+
+	if (good || pipe2(beside, O_CLOEXEC))
+		return good;
+	fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK);
+	good = tee(fd, beside[1], 4, 0) == 4 && read(beside[0], begin, 4) == 4;
+	close(beside[0]);
+	close(beside[1]);
+	return good;
+}
+
 bool whatif_is_log(const char *path)
 {
 	static const unsigned char zstd[4] = {0x28, 0xb5, 0x2f, 0xfd};
-	unsigned char begin[4] = {0};
+	unsigned char begin[4];
 	int fd = strcmp(path, "-") ? open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
 	                           : dup(STDIN_FILENO);
 	size_t n = strlen(path);
@@ -52,13 +67,15 @@ bool whatif_is_log(const char *path)
 	/* A log that was cut off before its first block is recognised by its name. */
 	if (n > 4 && strcmp(path + n - 4, ".gwl") == 0)
 		log = true;
-	/* Looked at without reading on: what came out of a pipe would be lost for who reads it. */
 	if (fd >= 0) {
-		log |= !fstat(fd, &s) && S_ISDIR(s.st_mode);
-		if (pread(fd, begin, sizeof(begin), 0) == (ssize_t)sizeof(begin))
+		if (fstat(fd, &s))
+			s.st_mode = 0;
+		log |= S_ISDIR(s.st_mode);
+		if (peek(fd, begin))
 			log |= memcmp(begin, "GWB1", 4) == 0 || memcmp(begin, "GWB2", 4) == 0 ||
 			       memcmp(begin, zstd, 4) == 0;
-		close(fd);
+		if (!S_ISFIFO(s.st_mode)) /* a pipe without a reader ends its writer */
+			close(fd);
 	}
 	return log;
 }

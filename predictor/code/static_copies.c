@@ -193,4 +193,6 @@ void gw_static_copies(const struct gw_static_in *in, struct gw_work *work)
 	gw_static_set(work, GW_WORK_copied_bytes, received(&g->copies), read);
 	if (loads.l2 > 0 && !isnan(loads.dram))
 		set_hit_rate(work, read * read_fits);
+	if (loads.dram != 0) /* the waits for copies are of device memory */
+		work->q[GW_WORK_l2_kept] = (struct gw_quantity){.value = NAN};
 }

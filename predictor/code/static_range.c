@@ -126,12 +126,12 @@ static void *copy(struct gw_arena *arena, const void *from, size_t count, size_t
 	return to;
 }
 
-/* Sectors of a request by lanes side by side, and by lanes that each have one of their own. */
-static double sectors_at(double bytes, enum gw_static_end end)
+/* Sectors of a request by @p apart lanes side by side, and by lanes that each have one of their
+ * own.
+ */
+static double sectors_at(double apart, double bytes, enum gw_static_end end)
 {
-	const double apart = GW_REQUEST_LANES;
-	const double together =
-	        fmin(fmax(ceil(GW_REQUEST_LANES * bytes / GW_SECTOR_BYTES), 1), apart);
+	const double together = fmin(fmax(ceil(apart * bytes / GW_SECTOR_BYTES), 1), apart);
 
 	switch (end) {
 	case GW_STATIC_LEAST:
@@ -145,15 +145,19 @@ static double sectors_at(double bytes, enum gw_static_end end)
 }
 
 /* So many sectors a request, and words of as many banks; all lanes of an atomic meet at most. */
-static void scatter(struct gw_gather_access *a, double bytes, enum gw_static_end end)
+static void scatter(const struct gw_static_in *in, struct gw_gather_access *a,
+                    enum gw_static_end end)
 {
-	double sectors = sectors_at(bytes, end), lines = sectors;
+	const struct gw_ir_insn *insn = &in->program->insns[a->insn];
+	double lanes = fmin(gw_dim3_size(in->launch->config.block), GW_REQUEST_LANES);
+	double sectors = sectors_at(lanes, (double)insn->width * insn->elements, end);
+	double lines = sectors;
 
 	if (end == GW_STATIC_LOW || end == GW_STATIC_LEAST)
 		lines = ceil(sectors * GW_SECTOR_BYTES / GW_LINE_BYTES);
 	a->coalescing = (struct gw_coalescing){.bytes = a->coalescing.bytes,
 	                                       .requests = 1,
-	                                       .lanes = GW_REQUEST_LANES,
+	                                       .lanes = lanes,
 	                                       .coalesced = 1 / sectors,
 	                                       .sectors = sectors,
 	                                       .lines = lines,
@@ -161,11 +165,11 @@ static void scatter(struct gw_gather_access *a, double bytes, enum gw_static_end
 	                                       .most_sectors = sectors};
 	a->requests = 1;
 	a->uncounted = 0;
-	a->lanes = GW_REQUEST_LANES;
+	a->lanes = lanes;
 	a->wavefronts = a->sectors = sectors;
 	/* Lanes at random meet in a bank three or four at a time (the most of 32 in 32). */
 	if (a->space == IR_SPACE_SHARED && end == GW_STATIC_LIKELY)
-		a->wavefronts = BANKS_MEET;
+		a->wavefronts = fmin(BANKS_MEET, lanes);
 	if (a->space == IR_SPACE_SHARED && end == GW_STATIC_LOW)
 		a->wavefronts = 1;
 	a->low = a->high = 0;
@@ -231,14 +235,13 @@ static struct open_bytes open_bytes(const struct gw_static_in *in, enum gw_stati
 
 	for (uint32_t i = 0; i < from->count; i++) {
 		const struct gw_gather_access *a = &from->access[i];
-		const struct gw_ir_insn *insn = &in->program->insns[a->insn];
 		struct gw_gather_access at = *a;
 		double bytes;
 
 		if (a->space != IR_SPACE_GLOBAL || a->atomic)
 			continue;
 		if (is_open(a))
-			scatter(&at, (double)insn->width * insn->elements, end);
+			scatter(in, &at, end);
 		bytes = count_at(&a->runs, end) * GW_SECTOR_BYTES *
 		        gw_either(gw_coalescing_sectors(&at.coalescing), 0);
 		if (a->store && is_open(a))
@@ -283,7 +286,7 @@ static void likely_traffic(const struct gw_static_in *in, enum gw_static_end end
 	double l1_size = gw_param_value(in->device, GW_PARAM_l1_size);
 	double l2_size = gw_param_value(in->device, GW_PARAM_l2_size);
 	double known = gw_either(gw_work_value(work, GW_WORK_l1_hit_rate), 0);
-	double hits = extent > 0 && extent < l1_size ? 1 : 0, missed, dram, read;
+	double hits = extent > 0 && extent < l1_size ? 1 : 0, missed, dram, read, known_read;
 
 	if (!(o.loads + o.stores > 0))
 		return;
@@ -291,14 +294,15 @@ static void likely_traffic(const struct gw_static_in *in, enum gw_static_end end
 		hits = 0;
 	missed = o.loads * (1 - hits);
 	read = (o.all_loads - o.loads) * (1 - known) + missed;
-	dram = gw_either(gw_work_value(work, GW_WORK_dram_read_bytes), 0) +
-	       from_memory(missed, extent, l2_size);
+	known_read = gw_either(gw_work_value(work, GW_WORK_dram_read_bytes), 0);
+	dram = known_read + from_memory(missed, extent, l2_size);
 	if (o.all_loads > 0) {
 		change(work, GW_WORK_l1_hit_rate, fmax(1 - read / o.all_loads, 0));
 		change(work, GW_WORK_l2_read_bytes, read);
 		change(work, GW_WORK_dram_read_bytes, fmin(dram, read));
 		if (read > 0)
 			change(work, GW_WORK_l2_hit_rate, fmax(1 - dram / read, 0));
+		gw_static_keep(in, known_read + (extent > 0 ? extent : missed), work);
 	}
 	if (o.stores > 0)
 		change(work, GW_WORK_dram_write_bytes,
@@ -423,7 +427,7 @@ bool gw_static_at(const struct gw_static_in *in, const struct gw_cfg *cfg, enum 
 			a->runs = rare(&in->gather->access[i].runs, end);
 		if (end == GW_STATIC_LEAST || !is_open(a))
 			continue;
-		scatter(a, (double)insn->width * insn->elements, end);
+		scatter(in, a, end);
 		if (end != GW_STATIC_MOST && a->atomic && a->space == IR_SPACE_GLOBAL)
 			meet(a, gw_static_extent(in, false), end);
 	}

@@ -11,7 +11,8 @@ static const double counts_bounded = 0.4, shape_assumed = 0.9, passes_model = 0.
                     l2_model = 0.1, read_model = 0.8, write_model = 0.3, read_fits = 0.1,
                     ptx_order = 0.3, addresses_least = 0.95, model_itself = 0.75,
                     counts_unknown = 0.2, addresses_unknown = 0.45, meetings_unknown = 0.3;
-static const double matters = 0.69; /* a factor of two, in log time */
+static const double kept_share = 0.5; /* of L2: what comes from the far partition is kept twice */
+static const double matters = 0.69;   /* a factor of two, in log time */
 
 void gw_static_set(struct gw_work *work, enum gw_work_field f, double value, double confidence)
 {
@@ -40,9 +41,9 @@ static double trust(const struct gw_gather *g, const struct sum *s)
 	double known = s->requests > 0 ? 1 - s->uncounted / s->requests : 1;
 	double counts = s->bounded ? counts_bounded : g->report.sure;
 
-	return known < addresses_least || !g->complete
-	               ? 0
-	               : counts * known * (s->assumed ? shape_assumed : 1);
+	if (!g->complete) /* what was seen until then shows shapes */
+		counts *= counts_bounded;
+	return known < addresses_least ? 0 : counts * known * (s->assumed ? shape_assumed : 1);
 }
 
 /* Add @p each for every execution of @p a; @p shaped says whether that depends on addresses. */
@@ -80,13 +81,14 @@ static bool is_shared(const struct gw_gather_access *a)
 
 static void global_rows(const struct gw_gather *g, bool store, struct gw_work *work)
 {
-	struct sum requests = {0}, sectors = {0};
+	struct sum requests = {0}, sectors = {0}, filled = {0};
 
 	for (uint32_t i = 0; i < g->count; i++) {
 		const struct gw_gather_access *a = &g->access[i];
 
 		if (!is_global(a) || a->store != store || a->atomic)
 			continue;
+		add(&filled, a, lanes_of(a) * a->coalescing.bytes, true);
 		add(&requests, a, 1, false);
 		add(&sectors, a, gw_coalescing_sectors(&a->coalescing), true);
 	}
@@ -94,6 +96,11 @@ static void global_rows(const struct gw_gather *g, bool store, struct gw_work *w
 	              requests.value, trust(g, &requests));
 	gw_static_set(work, store ? GW_WORK_global_store_sectors : GW_WORK_global_load_sectors,
 	              sectors.value, trust(g, &sectors));
+	/* Lanes side by side fill all but a sector at both ends. */
+	if (store)
+		gw_static_set(work, GW_WORK_global_store_partial,
+		              fmin(2 - 2 * filled.value / GW_SECTOR_BYTES / sectors.value, 1),
+		              trust(g, &sectors));
 }
 
 /** Lines and sectors that requests ask for, by the weights of their accesses. */
@@ -304,24 +311,30 @@ static double l1_capacity(const struct gw_static_in *in, double resident)
 
 /* Hits in L1: all of a block's re-use where the resident blocks fit, else what a cache of the
  * block's share finds. */
-static double l1_hits(const struct gw_static_in *in, double resident)
+static double l1_hits(const struct gw_static_in *in, double resident, double *under_way)
 {
-	double capacity = l1_capacity(in, resident);
+	double capacity = l1_capacity(in, resident), found;
 	struct gw_locality_hits hits;
 
 	gw_locality_l1(in->gather->locality, &hits);
-	if (isnan(hits.rate) || isnan(capacity))
+	*under_way = NAN;
+	if (isnan(capacity))
 		return NAN;
+	if (hits.rate == 0)
+		return 0;
+	found = gw_replay_hits(&in->gather->replay, capacity / resident, under_way);
+	if (isnan(hits.rate))
+		return found;
 	if (hits.distinct * GW_SECTOR_BYTES * resident <= capacity)
 		return hits.rate;
-	return fmin(gw_replay_hits(&in->gather->replay, capacity / resident), hits.rate);
+	return fmin(found, hits.rate);
 }
 
 static void cache_rows(const struct gw_static_in *in, struct gw_work *work)
 {
 	double loads = gw_work_value(work, GW_WORK_global_load_sectors) * GW_SECTOR_BYTES;
 	double stores = gw_work_value(work, GW_WORK_global_store_sectors) * GW_SECTOR_BYTES;
-	double sure = work->q[GW_WORK_global_load_sectors].confidence, read, resident;
+	double sure = work->q[GW_WORK_global_load_sectors].confidence, read, resident, under_way;
 	struct gw_locality_dram dram;
 	struct gw_occupancy o;
 
@@ -330,7 +343,9 @@ static void cache_rows(const struct gw_static_in *in, struct gw_work *work)
 	in->gather->locality->counted_alone = in->gather->counted_alone;
 	resident = fmin(o.blocks_per_sm, ceil(gw_dim3_size(in->launch->config.grid) /
 	                                      gw_param_value(in->device, GW_PARAM_sm_count)));
-	gw_static_set(work, GW_WORK_l1_hit_rate, l1_hits(in, resident), sure * l1_model);
+	gw_static_set(work, GW_WORK_l1_hit_rate, l1_hits(in, resident, &under_way),
+	              sure * l1_model);
+	gw_static_set(work, GW_WORK_l1_under_way, under_way, sure * l1_model);
 	read = loads * (1 - gw_work_value(work, GW_WORK_l1_hit_rate));
 	gw_static_set(work, GW_WORK_l2_read_bytes, read, sure * read_model);
 	gw_static_set(work, GW_WORK_l2_write_bytes, stores,
@@ -344,7 +359,7 @@ static void cache_rows(const struct gw_static_in *in, struct gw_work *work)
 	              sure * (dram.fits ? read_fits : read_model));
 	gw_static_set(work, GW_WORK_dram_write_bytes, dram.write,
 	              sure * (dram.fits ? read_fits : write_model));
-	if (read > 0)
+	if (read > 0 && !isnan(dram.read))
 		gw_static_set(work, GW_WORK_l2_hit_rate, fmax(1 - dram.read / read, 0),
 		              sure * l2_model);
 }
@@ -357,23 +372,36 @@ static void extent_rows(const struct gw_static_in *in, struct gw_work *work)
 {
 	struct lines l = lines_of(in, false, true);
 	double asked = l.sectors * GW_SECTOR_BYTES, sure = in->gather->report.sure * read_fits;
-	double extent = gw_static_extent(in, true), sms, each, l2;
+	double extent = gw_static_extent(in, true), sms, each, read;
+	double hits = gw_work_value(work, GW_WORK_l1_hit_rate);
 	struct gw_occupancy o;
 
 	if (!in->device || !(extent > 0) || !(asked > 0) ||
-	    !isnan(gw_work_value(work, GW_WORK_l1_hit_rate)) ||
+	    !isnan(gw_work_value(work, GW_WORK_dram_read_bytes)) ||
 	    gw_occupancy_of(in->device, in->launch, &o))
 		return;
 	sms = fmin(gw_param_value(in->device, GW_PARAM_sm_count),
 	           gw_dim3_size(in->launch->config.grid));
 	each = extent <= l1_capacity(in, o.blocks_per_sm) ? fmin(extent * sms, asked) : asked;
-	l2 = gw_param_value(in->device, GW_PARAM_l2_size);
+	if (!isnan(hits))
+		each = asked * (1 - hits);
+	read = fmin(extent, each);
 	gw_static_set(work, GW_WORK_l1_hit_rate, 1 - each / asked, sure);
 	gw_static_set(work, GW_WORK_l2_read_bytes, each, sure);
-	gw_static_set(work, GW_WORK_dram_read_bytes,
-	              extent <= l2 ? fmin(extent, each) : fmin(extent, asked), sure);
-	gw_static_set(work, GW_WORK_l2_hit_rate,
-	              1 - gw_work_value(work, GW_WORK_dram_read_bytes) / each, sure);
+	gw_static_set(work, GW_WORK_dram_read_bytes, read, sure);
+	if (each > 0)
+		gw_static_set(work, GW_WORK_l2_hit_rate, 1 - read / each, sure);
+}
+
+void gw_static_keep(const struct gw_static_in *in, double bytes, struct gw_work *work)
+{
+	bool kept =
+	        in->device && bytes <= kept_share * gw_param_value(in->device, GW_PARAM_l2_size);
+
+	work->q[GW_WORK_l2_kept] = (struct gw_quantity){.value = NAN};
+	if (kept)
+		work->q[GW_WORK_l2_kept] =
+		        (struct gw_quantity){1, GW_SOURCE_STATIC, (float)read_fits};
 }
 
 void gw_static_memory(const struct gw_static_in *in, struct gw_work *work)
@@ -388,6 +416,7 @@ void gw_static_memory(const struct gw_static_in *in, struct gw_work *work)
 	l1_rows(in->gather, work);
 	cache_rows(in, work);
 	extent_rows(in, work);
+	gw_static_keep(in, gw_work_value(work, GW_WORK_dram_read_bytes), work);
 }
 
 double gw_static_load_latency(const struct gw_device *d, const struct gw_work *work)

@@ -53,6 +53,9 @@ struct gw_static_in {
  */
 double gw_static_extent(const struct gw_static_in *in, bool loads);
 
+/** Set row l2_kept where L2 keeps @p bytes, all that is loaded; else unset it. */
+void gw_static_keep(const struct gw_static_in *in, double bytes, struct gw_work *work);
+
 /** Whether the code and the arguments alone decide how often everything runs, and where: no count
  * is a range, no address is unknown, and no limit was reached before a warp's end. */
 bool gw_static_is_decided(const struct gw_static_in *in);

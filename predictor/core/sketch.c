@@ -203,7 +203,7 @@ double gw_sketch_quantile(const struct gw_sketch *s, double share)
 
 bool gw_sketch_valid(const struct gw_sketch *s)
 {
-	const int32_t widest = gw_sketch_index(GW_SKETCH_MOST) + GW_SKETCH_BUCKETS;
+	const int32_t widest = GW_SKETCH_INDEX_MOST + GW_SKETCH_BUCKETS;
 	int32_t first = 0, last = 0, by = GW_SKETCH_SCHEMA - s->schema;
 
 	if (s->schema > GW_SKETCH_SCHEMA || s->schema < GW_SKETCH_SCHEMA_LEAST ||
@@ -212,6 +212,6 @@ bool gw_sketch_valid(const struct gw_sketch *s)
 	used(s, &first, &last);
 	/* Buckets beyond those of values that count would merge to a schema that there is not. */
 	return first >= coarser(gw_sketch_index(GW_SKETCH_LEAST), by) &&
-	       last <= coarser(gw_sketch_index(GW_SKETCH_MOST), by) && s->zero <= s->count &&
+	       last <= coarser(GW_SKETCH_INDEX_MOST, by) && s->zero <= s->count &&
 	       isfinite(s->sum) && isfinite(s->low) && isfinite(s->high);
 }

@@ -22,6 +22,7 @@ enum {
  */
 #define GW_SKETCH_LEAST 1e-18
 #define GW_SKETCH_MOST  1e18
+enum { GW_SKETCH_INDEX_MOST = 479 }; /**< gw_sketch_index(GW_SKETCH_MOST) */
 
 /** Zero-initialised is empty. */
 struct gw_sketch {

@@ -101,6 +101,14 @@ enum gw_window_fate gw_attribution_window(struct gw_attribution *a, const struct
                                           size_t run_count);
 
 /**
+ * By how many ns the @p runs (in order) ran later than they say, 0 to @p most: so that something
+ * runs in the @p samples in which metric @p metric, which no idle GPU counts, counted, and nothing
+ * in the others. UINT64_MAX: they can't tell it to some microseconds, nor is @p most so little.
+ */
+uint64_t gw_attribution_shift(const struct gw_sample *samples, size_t count, unsigned metric,
+                              const struct gw_interval *runs, size_t run_count, uint64_t most);
+
+/**
  * Solve for all that was taken in; costs up to some tens of milliseconds. What came out weighs the
  * windows to come: now and then, not only in the end.
  */

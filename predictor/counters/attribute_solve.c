@@ -307,3 +307,65 @@ float gw_counted_confidence(double error)
 {
 	return error >= 0 ? (float)(1 / (1 + 10 * error)) : 0;
 }
+
+/* ---- when it ran ---------------------------------------------------------------------------- */
+
+enum {
+	SHIFT_NS = 500,          /* steps in which it is looked for */
+	SHIFT_UNSURE_NS = 20000, /* half of which it may be off */
+	IDLE_PART = 1000,        /* of the most that a sample counts: less is nothing */
+};
+
+/* For how long the GPU and the runs disagree, if these began @p by later. */
+static uint64_t disagree(const struct gw_sample *s, const struct gw_sample *end, unsigned metric,
+                         double idle, const struct gw_interval *run,
+                         const struct gw_interval *run_end, uint64_t by)
+{
+	uint64_t sum = 0;
+
+	for (; s < end; s++) {
+		uint64_t busy = 0;
+
+		while (run < run_end && run->end + by <= s->begin)
+			run++;
+		for (const struct gw_interval *r = run; r < run_end && r->start + by < s->end;
+		     r++) {
+			const uint64_t from = r->start + by > s->begin ? r->start + by : s->begin;
+			const uint64_t to = r->end + by < s->end ? r->end + by : s->end;
+
+			busy += to > from ? to - from : 0;
+		}
+		if (s->value[metric] <= idle)
+			sum += busy;
+		else
+			sum += busy ? 0 : s->end - s->begin;
+	}
+	return sum;
+}
+
+uint64_t gw_attribution_shift(const struct gw_sample *samples, size_t count, unsigned metric,
+                              const struct gw_interval *runs, size_t run_count, uint64_t most)
+{
+	const struct gw_sample *s = samples + gw_samples_own(samples, count),
+	                       *end = samples + count;
+	uint64_t least = UINT64_MAX, first = 0, last = UINT64_MAX;
+	double idle = 0;
+
+	if (!run_count)
+		return UINT64_MAX;
+	/* The same samples whatever the shift: those that no end of what is known gets into. */
+	while (s < end && s->begin < runs[0].start + most)
+		s++;
+	while (end > s && end[-1].end > runs[run_count - 1].end)
+		end--;
+	for (const struct gw_sample *at = s; at < end; at++)
+		idle = fmax(idle, at->value[metric] / IDLE_PART);
+	for (uint64_t by = 0; by <= most; by += SHIFT_NS) {
+		const uint64_t sum = disagree(s, end, metric, idle, runs, runs + run_count, by);
+
+		first = sum < least ? by : first;
+		last = sum <= least ? by : last;
+		least = sum < least ? sum : least;
+	}
+	return last - first <= SHIFT_UNSURE_NS ? first + (last - first) / 2 : UINT64_MAX;
+}

@@ -104,18 +104,21 @@ struct wait {
 	double cycles, dram_share;
 };
 
-/* A wait for several loads lasts as long as the slowest. */
+/* A wait for several loads lasts as long as the slowest. Where another warp has only just asked for
+ * a sector, a hit is no sooner there than what that warp waits for. */
 static struct wait wait_of(const struct view *v)
 {
-	double loads = work_of(v, GW_WORK_warp_loads_in_flight), near, cached;
+	double loads = work_of(v, GW_WORK_warp_loads_in_flight), near, cached, hit1;
 	unsigned n = loads > 1 ? loads < WAIT_LOADS ? (unsigned)(loads + 0.5) : WAIT_LOADS : 1;
 
-	near = power(v->hit1, n);
-	cached = power(1 - (1 - v->hit1) * (1 - v->hit2), n);
-	return (struct wait){near * rate_of(v, GW_PARAM_lat_l1) +
-	                             (cached - near) * rate_of(v, GW_PARAM_lat_l2) +
-	                             (1 - cached) * rate_of(v, GW_PARAM_lat_dram),
-	                     1 - cached};
+	hit1 = v->hit1 * (1 - gw_either(work_of(v, GW_WORK_l1_under_way), 0));
+	near = power(hit1, n);
+	cached = power(1 - (1 - hit1) * (1 - v->hit2), n);
+	return (struct wait){
+	        near * rate_of(v, GW_PARAM_lat_l1) + (cached - near) * rate_of(v, GW_PARAM_lat_l2) +
+	                (1 - cached) * (v->first_far - (v->first_far - v->first_near) /
+	                                                       (double)(UINT64_C(1) << n)),
+	        v->kept ? 0 : 1 - cached};
 }
 
 /** A warp's critical path: cycles alone at idle latencies, and its waits for global loads. */
@@ -150,8 +153,10 @@ static struct path path_by_code(const struct view *v)
 /* With unknown hit rates, or without a schedule: the total. */
 static struct path path_of(const struct view *v, struct gw_estimate *e)
 {
-	struct path c = path_by_code(v);
+	struct path c = {.mean = NAN};
 
+	if (!isnan(work_of(v, GW_WORK_warp_fixed_cycles)))
+		c = path_by_code(v);
 	if (!isnan(c.mean))
 		return c;
 	c = (struct path){.chain = chain_of(v), .wait = {v->amat, v->dram_share}};

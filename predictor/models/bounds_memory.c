@@ -71,6 +71,8 @@ static void settle_traffic(struct view *v)
 	v->written = written.value;
 	asked = surest(asked, l1.value - gw_either(written.value, 0), l1.source);
 	read = surest(read, l2.value - gw_either(written.value, 0), l2.source);
+	if (isnan(read.value) && v->loads == 0)
+		read.value = 0;
 	v->asked = asked.value;
 	if (is_doubtful(v, GW_WORK_global_load_sectors) && is_doubtful(v, GW_WORK_l1_bytes))
 		v->asked = larger(asked.value, v->loads * SECTOR_BYTES);
@@ -100,14 +102,23 @@ static void find_hits(struct view *v)
 	v->dram_share = (1 - v->hit1) * (1 - v->hit2);
 	v->amat = v->hit1 * rate_of(v, GW_PARAM_lat_l1) +
 	          (1 - v->hit1) * v->hit2 * rate_of(v, GW_PARAM_lat_l2) +
-	          v->dram_share * rate_of(v, GW_PARAM_lat_dram);
+	          v->dram_share * (v->first_near + v->first_far) / 2;
 }
 
 void gw_bounds_traffic(struct view *v)
 {
 	settle_traffic(v);
 	bound_fetches(v);
+	/* What L2 keeps from before it has for each sector that is new to the SM, half of them in
+	 * the far partition. Counters know what device memory read. */
+	v->kept = work_of(v, GW_WORK_l2_kept) > 0 &&
+	          v->w->q[GW_WORK_dram_read_bytes].source == GW_SOURCE_STATIC;
+	v->first_near = rate_of(v, v->kept ? GW_PARAM_lat_l2 : GW_PARAM_lat_dram);
+	v->first_far =
+	        v->kept ? gw_either(rate_of(v, GW_PARAM_lat_l2_far), v->first_near) : v->first_near;
 	find_hits(v);
+	if (v->kept)
+		v->dram_read = 0;
 }
 
 /** Rows of a direction's requests to L2. */
@@ -133,7 +144,8 @@ static double l2_busy(const struct view *v, double bytes, double sectors, const 
 	return larger(bytes, LOOKUP_BYTES * lookups * (reach < 1 ? reach : 1));
 }
 
-/* Reads and writes at their own rates; at the read rate together where only the sum is known. */
+/* Reads and writes at their own rates; at the read rate together where only the sum is known. L2
+ * reads a sector of which a part is written, as its check code is for the whole. */
 double gw_bounds_l2_time(const struct view *v)
 {
 	static const struct asked read = {GW_WORK_global_load_requests, GW_WORK_global_load_lines,
@@ -141,7 +153,8 @@ double gw_bounds_l2_time(const struct view *v)
 	                          written = {GW_WORK_global_store_requests,
 	                                     GW_WORK_global_store_lines,
 	                                     GW_WORK_global_store_line_sectors};
-	double apart = over(v, l2_busy(v, v->l2_read, v->asked / SECTOR_BYTES, &read),
+	double partial = v->written * gw_either(work_of(v, GW_WORK_global_store_partial), 0);
+	double apart = over(v, partial + l2_busy(v, v->l2_read, v->asked / SECTOR_BYTES, &read),
 	                    GW_PARAM_b_l2_read) +
 	               over(v, l2_busy(v, v->written, v->written / SECTOR_BYTES, &written),
 	                    GW_PARAM_b_l2_write);

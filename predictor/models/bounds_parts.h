@@ -37,12 +37,14 @@ struct view {
 	double sms, clock;
 	struct gw_occupancy occupancy;
 	bool resident; /* occupancy is known */
+	bool kept;     /* what is loaded is in L2 already: no traffic of device memory */
 	double quantum[SCOPES];
-	double hit1, hit2; /* hit rates of lookups in L1 and in L2; NaN when unknown */
-	double dram_share; /* of loads that device memory serves; NaN when unknown */
-	double amat;       /* cycles of a load; NaN when unknown */
-	double fetch;      /* s: until the first instructions arrive from L2 */
-	double fill;       /* s: a first load, while nothing else proceeds */
+	double hit1, hit2;            /* hit rates of lookups in L1 and in L2; NaN when unknown */
+	double dram_share;            /* of loads that device memory serves; NaN when unknown */
+	double amat;                  /* cycles of a load; NaN when unknown */
+	double first_near, first_far; /* cycles of a load of what is new to the GPU, or its SM */
+	double fetch;                 /* s: until the first instructions arrive from L2 */
+	double fill;                  /* s: a first load, while nothing else proceeds */
 	double copies; /* s: waits for first and last copies past L1; not part of the critical path
 	                */
 	double tail;   /* s: stores after the last tensor operations */

@@ -214,11 +214,15 @@ void gw_work_by_code(uint32_t config, struct gw_work *out)
 			out->q[i] = from_code.q[i];
 }
 
-static void write_work(struct gw_predictor_set *predictors, uint32_t config,
-                       const struct gw_work *work)
+_Static_assert(sizeof(struct gw_record_work) == sizeof(struct gw_record_graph_work) &&
+                       offsetof(struct gw_record_work, count) ==
+                               offsetof(struct gw_record_graph_work, count),
+               "both records are written alike");
+
+static void write_parts(enum gw_record_kind kind, uint32_t id, uint64_t known,
+                        const struct gw_work *work)
 {
-	struct gw_record_work r = {.config = config,
-	                           .known = gw_predictor_set_observations(predictors)};
+	struct gw_record_work r = {.config = id, .known = known};
 	struct gw_record_quantity parts[GW_WORK_FIELDS];
 
 	for (unsigned i = 0; i < GW_WORK_FIELDS; i++) {
@@ -230,7 +234,18 @@ static void write_work(struct gw_predictor_set *predictors, uint32_t config,
 			                                               .confidence = q->confidence,
 			                                               .value = q->value};
 	}
-	gw_log_write(GW_RECORD_WORK, &r, sizeof(r), parts, r.count * sizeof(*parts));
+	gw_log_write(kind, &r, sizeof(r), parts, r.count * sizeof(*parts));
+}
+
+static void write_work(struct gw_predictor_set *predictors, uint32_t config,
+                       const struct gw_work *work)
+{
+	write_parts(GW_RECORD_WORK, config, gw_predictor_set_observations(predictors), work);
+}
+
+void gw_work_of_graph(uint32_t graph, const struct gw_work *work)
+{
+	write_parts(GW_RECORD_GRAPH_WORK, graph, 0, work);
 }
 
 static void publish(struct gw_predictor_set *predictors, uint32_t config,

@@ -22,6 +22,9 @@ void gw_work_start(void);
  */
 void gw_work_offer(uint32_t config, const struct gw_work *part);
 
+/** Into the log what a launch of executable graph @p graph does. */
+void gw_work_of_graph(uint32_t graph, const struct gw_work *work);
+
 /** What is known of a row of @p config; without a source: nothing. For each measured launch. */
 struct gw_quantity gw_work_row(uint32_t config, enum gw_work_field field);
 

@@ -4,10 +4,12 @@
 #include "preload/counters/gpu_clock.h"
 #include "preload/counters/pm.h"
 #include "preload/counters/pm_answers.h"
+#include "preload/cupti/attach.h"
 #include "preload/cupti/record_clock.h"
 #include "preload/maps/state.h"
 #include "preload/maps/configs.h"
 #include "preload/maps/memory.h"
+#include "preload/runtime/clock.h"
 #include "preload/runtime/options.h"
 #include "preload/analysis/known_work.h"
 
@@ -22,6 +24,10 @@ enum {
 	SOLVE_MS = 1000, /* at most between solving for the same set, and between looks at what is
 	                    missing: sooner once there are twice the windows */
 	CLOCK_SLACK = 20000, /* ns by which the clocks of samples and records may differ */
+	WALL_SLACK = 5000,   /* … and those of samples and calls (H200: 1 to 2 us) */
+	PAIRS = 512,         /* launches of a window of exact event pairs */
+	LEAST_NS = 500,      /* of a launch, by its pair, else it is not known when it ran */
+	UNSURE_NS = 100000,  /* when they ran: more, and the samples can't show it */
 };
 
 /* Counts with a larger relative error are kept back; of these it is said how much it is at most. */
@@ -50,6 +56,7 @@ static struct {
 	size_t count;
 	bool lost;         /* there were more */
 	uint64_t dropped;  /* records lost before it, by the counter */
+	uint64_t unsure;   /* event pairs: they ran so many ns later, at most */
 	bool begun, ended; /* ended: its samples have our times and show when it ended */
 } windows[GW_PM_WINDOWS];
 
@@ -60,6 +67,23 @@ static struct set {
 	unsigned solved, news; /* windows it was solved with, and since */
 } sets[DEVICES][GW_PM_SETS];
 
+/* Launches of the window of exact event pairs under way, in the order of their calls. */
+static struct {
+	uint32_t number; /* 0: there is none */
+	uint32_t count;
+	bool over;   /* a launch without a pair came */
+	bool mixed;  /* several streams */
+	bool copied; /* the next launch is after a copy or memset */
+	uint16_t stream;
+	uint64_t base;            /* ticks; … */
+	int64_t earliest, latest; /* … the base ran so many ns later */
+	struct pair {
+		uint32_t serial, ticket, config;
+		uint32_t begin, end; /* ns from the base; end 0: not read yet */
+		bool after;          /* a copy or memset */
+	} pair[PAIRS];
+} exact;
+
 static uint64_t missing_ns; /* when what is missing was last looked at */
 
 void gw_counter_attribution_start(void)
@@ -67,8 +91,10 @@ void gw_counter_attribution_start(void)
 	/* A forked child's are the parent's: left alone, as their memory is. */
 	memset(sets, 0, sizeof(sets));
 	missing_ns = 0;
+	exact.number = 0;
 	for (unsigned i = 0; i < GW_PM_WINDOWS; i++)
-		windows[i].count = windows[i].lost = windows[i].begun = windows[i].ended = 0;
+		windows[i].count = windows[i].unsure = windows[i].lost = windows[i].begun =
+		        windows[i].ended = 0;
 }
 
 static uint64_t dropped(void)
@@ -111,7 +137,8 @@ void gw_counter_attribution_kernel(uint32_t device, uint32_t config, uint64_t st
 	if (end_ns <= start_ns)
 		return;
 	gw_pm_records_ran(start_ns);
-	gw_pm_ran(device, end_ns - start_ns);
+	if (!(config & GW_COUNTED_GRAPH)) /* its kernels are shorter */
+		gw_pm_ran(device, end_ns - start_ns);
 	ran(device, config, start_ns, end_ns);
 }
 
@@ -119,6 +146,98 @@ void gw_counter_attribution_copy(uint32_t device, uint64_t start_ns, uint64_t en
 {
 	if (end_ns > start_ns)
 		ran(device, 0, start_ns, end_ns);
+}
+
+/* ---- what runs by event pairs --------------------------------------------------------------- */
+
+void gw_counter_attribution_exact(void)
+{
+	exact.number = atomic_load(&gw_hot.exact);
+	exact.count = exact.stream = 0;
+	exact.over = exact.mixed = exact.copied = false;
+	exact.earliest = 0;
+	exact.latest = INT64_MAX;
+}
+
+void gw_counter_attribution_launched(uint32_t serial, uint32_t ticket, const struct gw_event *e)
+{
+	const enum gw_event_kind kind = gw_event_kind(e);
+
+	if (!exact.number)
+		return;
+	if (kind == GW_EVENT_WAIT) {
+		exact.copied = true;
+		exact.mixed |= e->stream != 0;
+	} else if (kind == GW_EVENT_KERNEL || kind == GW_EVENT_GRAPH || kind == GW_EVENT_MULTI) {
+		exact.over |= exact.count == PAIRS || (exact.count && !(e->flags & GW_EVENT_TIMED));
+		if (e->flags & GW_EVENT_TIMED && !exact.over)
+			exact.pair[exact.count++] = (struct pair){
+			        .serial = serial, .ticket = ticket, .after = exact.copied};
+		exact.copied = false;
+	}
+}
+
+/* The base ran so many ns after its call, at least and at most. */
+static void bracket(int64_t least, int64_t most)
+{
+	exact.earliest = least > exact.earliest ? least : exact.earliest;
+	exact.latest = most < exact.latest ? most : exact.latest;
+}
+
+void gw_counter_attribution_timed(uint32_t serial, uint32_t config, const struct gw_event *e)
+{
+	const uint64_t base = e->cluster | (uint64_t)e->shared << 32;
+	/* The GPU may have waited for the call after the first event: the kernel began later. */
+	const int64_t asked = (int64_t)gw_ticks_ns(e->grid[2]), begin = e->grid[1],
+	              waited = (int64_t)gw_ticks_ns((uint64_t)e->high),
+	              over = begin + (int64_t)e->predicted, end = over - (int64_t)e->low;
+	struct pair *p = exact.pair, *last = p + exact.count;
+
+	if (!exact.number || e->grid[0] != exact.number)
+		return;
+	while (p < last && (p->serial != serial || p->ticket != e->known))
+		p++;
+	if (p == last || end <= 0)
+		return;
+	exact.mixed |= exact.stream && e->stream != exact.stream;
+	exact.stream = e->stream;
+	exact.base = base;
+	p->config = end > begin + waited + LEAST_NS ? config : 0;
+	p->begin = (uint32_t)(p->config ? begin + waited : begin);
+	p->end = (uint32_t)end;
+	/* It began after it was asked to, and where the GPU waited for the call before that
+	 * returned; it had not ended when it was first asked for its time, and had when that was
+	 * read. */
+	bracket(asked - begin,
+	        waited ? asked + (int64_t)gw_ticks_ns(e->config) + waited - begin : INT64_MAX);
+	bracket((int64_t)gw_ticks_ns(e->digest) - over,
+	        (int64_t)gw_ticks_ns(e->ticks - base) - over);
+}
+
+/*
+ * One stream's launches run one after the other: what was queued before the first is over, and
+ * between them nothing of ours runs but copies. Nothing tells where one runs of another stream.
+ */
+void gw_counter_attribution_exact_end(void)
+{
+	const uint64_t base = gw_clock_ns(exact.base) + (uint64_t)exact.earliest - WALL_SLACK;
+	const int64_t unsure = exact.latest - exact.earliest;
+	const uint32_t device = gw_slot_device(gw_hot.shared, exact.stream);
+	const bool known = device && !exact.mixed && unsure > -WALL_SLACK && unsure < UNSURE_NS;
+	const struct pair *p = exact.pair;
+
+	if (!exact.number)
+		return;
+	for (; known && p < exact.pair + exact.count && p->end; p++) {
+		if (p->after && p > exact.pair)
+			gw_counter_attribution_copy(device - 1, base + p[-1].end, base + p->begin);
+		gw_counter_attribution_kernel(device - 1, p->config, base + p->begin,
+		                              base + p->end);
+	}
+	for (unsigned i = 0; i < GW_PM_WINDOWS; i++)
+		if (atomic_load(&gw_pm_window(i)->state) != GW_PM_FREE)
+			windows[i].unsure = known ? (uint64_t)(unsure + 2 * WALL_SLACK) : 1;
+	exact.number = 0;
 }
 
 /* ---- results of the windows ---------------------------------------------------------------- */
@@ -180,9 +299,12 @@ static void offer(uint32_t config, const struct gw_counted *c, unsigned number)
 			open = true;
 		}
 	}
+	if (any && config & GW_COUNTED_GRAPH)
+		gw_work_of_graph(config & ~GW_COUNTED_GRAPH, &part);
 	if (!(any || limited) || !config || config > gw_config_count())
 		return;
-	gw_subtract_cupti_overhead(config, &part);
+	if (gw_attach_count()) /* else no record was asked for, and nothing was added */
+		gw_subtract_cupti_overhead(config, &part);
 	gw_work_offer(config, &part);
 	entry = gw_config_entry(config);
 	gw_count(GW_COUNTER_counted, any && !entry->counted);
@@ -231,6 +353,27 @@ static void keep_recorded(struct gw_pm_window *w, const struct gw_interval *run,
 	w->count = end - begin;
 }
 
+/* What event pairs say of when it ran, the samples say better. False: they can't. */
+static bool place_runs(struct gw_pm_window *w, unsigned index)
+{
+	const struct gw_pm_set *members = gw_pm_set(w->set);
+	struct gw_interval *run = windows[index].run;
+	uint64_t by;
+	unsigned m = 0;
+
+	while (m < members->count && !rows[members->row[m]].idle)
+		m++;
+	if (!windows[index].unsure || m == members->count)
+		return !windows[index].unsure;
+	by = gw_attribution_shift(w->sample, w->count, m, run, windows[index].count,
+	                          windows[index].unsure);
+	for (size_t i = 0; i < windows[index].count && by != UINT64_MAX; i++) {
+		run[i].start += by;
+		run[i].end += by;
+	}
+	return by != UINT64_MAX;
+}
+
 /* A window all of whose kernels are known. */
 static void take(unsigned index)
 {
@@ -247,7 +390,7 @@ static void take(unsigned index)
 		gw_count(GW_COUNTER_pm_other_profiler, 1);
 		return;
 	}
-	if (windows[index].lost || dropped() != windows[index].dropped) {
+	if (windows[index].lost || dropped() != windows[index].dropped || !place_runs(w, index)) {
 		gw_count(GW_COUNTER_pm_incomplete, 1);
 		return;
 	}
@@ -367,11 +510,13 @@ void gw_counter_attribution_tick(uint64_t now_ns, uint64_t asked_ns, bool last)
 			end_window(i);
 		/* Not by the time alone: code analysis delays records, and a busy machine this
 		 * thread. */
-		if (state != GW_PM_READY ||
-		    (!last && w->end && asked_ns < w->ready_ns + SETTLE_MS * UINT64_C(1000000)))
+		if (state != GW_PM_READY || exact.number ||
+		    (!last && w->end && !windows[i].unsure &&
+		     asked_ns < w->ready_ns + SETTLE_MS * UINT64_C(1000000)))
 			continue;
 		take(i);
 		windows[i].count = 0;
+		windows[i].unsure = 0;
 		windows[i].lost = windows[i].begun = windows[i].ended = false;
 		atomic_store(&w->state, GW_PM_FREE);
 	}

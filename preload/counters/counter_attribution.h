@@ -6,7 +6,7 @@
 #ifndef GW_COUNTER_ATTRIBUTION_H
 #define GW_COUNTER_ATTRIBUTION_H
 
-#include "predictor/core/types.h"
+#include "preload/maps/state.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -20,6 +20,22 @@ void gw_counter_attribution_clock_set(void);
 /** A launch of @p config (0: not known) ran on @p device from @p start_ns to @p end_ns. */
 void gw_counter_attribution_kernel(uint32_t device, uint32_t config, uint64_t start_ns,
                                    uint64_t end_ns);
+
+/**
+ * A window of event pairs began, which tell when each launch ran; it ended: what ran is known by
+ * them, from the first one to the last before a launch without.
+ */
+void gw_counter_attribution_exact(void);
+void gw_counter_attribution_exact_end(void);
+
+/** A launch of the thread with @p serial came; @p ticket: of its pair. */
+void gw_counter_attribution_launched(uint32_t serial, uint32_t ticket, const struct gw_event *e);
+
+/** A graph launched as a whole, as a configuration: its number, and this. */
+#define GW_COUNTED_GRAPH (UINT32_C(1) << 31)
+
+/** GW_EVENT_TIME @p e is of such a launch, of @p config; 0: of none that is known. */
+void gw_counter_attribution_timed(uint32_t serial, uint32_t config, const struct gw_event *e);
 
 /** A copy or memset did. */
 void gw_counter_attribution_copy(uint32_t device, uint64_t start_ns, uint64_t end_ns);

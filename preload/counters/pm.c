@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/counters/pm.h"
 
+#include "preload/counters/counter_attribution.h"
 #include "preload/cupti/activity.h"
 #include "preload/cupti/attach.h"
 #include "preload/cupti/other_profiler.h"
@@ -31,8 +32,8 @@ enum {
 	SESSION_MS = 600,    /* … for one, at least (both on an H200) */
 	SESSION_WINDOWS = 8, /* of one set in a row: as expensive as configuring it; … */
 	FIRST_WINDOWS = 16,  /* … of the first set, where answers are missing */
-	WATCH_WINDOWS = 32,  /* in mode watch: one in each window of activity records */
-	RECORDS_MS = 5000,   /* that a session waits for one of those */
+	WATCH_WINDOWS = 6,   /* in mode watch: one in each window of records or event pairs */
+	RECORDS_MS = 10000,  /* that a session waits for one of those */
 	GAP_MS = 15,         /* between them, and … */
 	GAP_ANSWERS_MS = 5,  /* … where answers are missing */
 	BEHIND_MS = 1000,    /* that the worker is waited for */
@@ -57,6 +58,7 @@ static struct {
 	_Atomic int placed;          /* a launch showed which GPU that is */
 	_Atomic uint64_t first_ns;   /* when the first launch was seen, 0: there was none yet: from
 	                                then on budget is earned */
+	_Atomic int waits;           /* the thread waits for a window of records or pairs */
 	_Atomic uint64_t records_ns; /* since when launches have records, 0: they have none */
 	_Atomic uint64_t lag_ns;     /* by which kernels start after their launch was called */
 } pm;
@@ -105,10 +107,8 @@ static bool enter(void)
 	return false;
 }
 
-/*
- * Under the lock, as gw_deadline_wait(). A thread that enters a sandbox or takes libcupti wakes
- * nobody, and may wait for us: inside, the thread looks whether it is to leave.
- */
+/* Under the lock, as gw_deadline_wait(). A thread that enters a sandbox or takes libcupti wakes
+ * nobody, and may wait for us: inside, the thread looks whether it is to leave. */
 static bool wait_until(uint64_t deadline)
 {
 	const uint64_t look = gw_deadline_in(LOOK_MS * MS);
@@ -164,6 +164,8 @@ void gw_pm_finish(uint64_t deadline)
 void gw_pm_records_begin(void)
 {
 	atomic_store(&pm.paused, 0);
+	if (atomic_load(&gw_hot.exact))
+		gw_counter_attribution_exact();
 	seen.opened_ns = gw_wall_ns();
 	atomic_store(&pm.records_ns, gw_steady_ns());
 	if (atomic_load(&pm.running))
@@ -173,9 +175,9 @@ void gw_pm_records_begin(void)
 void gw_pm_records_end(void)
 {
 	atomic_store(&pm.records_ns, 0);
+	gw_counter_attribution_exact_end();
 	/* A tool that comes later finds us held (cupti/windows.c), and has this called again. */
-	if (gw_options_watch() && (gw_attach_stays() || gw_injection_active()) &&
-	    !gw_other_profiler_busy())
+	if (gw_options_watch() && !gw_other_profiler_busy())
 		return;
 	atomic_store(&pm.paused, 1);
 	if (!atomic_load(&pm.running))
@@ -210,17 +212,10 @@ static uint64_t cpu_ns(void)
 	return ns;
 }
 
-/* The time in which the budget allows for @p cpu of CPU, both ns. It may become 0 at any time. */
-static uint64_t earned_in(uint64_t cpu)
-{
-	const uint64_t budget = gw_options.budget;
-
-	return budget ? cpu / budget * 100 : UINT64_MAX;
-}
-
 /* How long to wait until the next session fits the budget, ns; answers come before it. */
 static uint64_t debt(void)
 {
+	const uint64_t budget = gw_options.budget; /* it may become 0 at any time */
 	uint64_t lived = gw_steady_ns() - atomic_load(&pm.first_ns);
 	uint64_t needed;
 
@@ -228,7 +223,8 @@ static uint64_t debt(void)
 		return UINT64_MAX;
 	if (gw_pm_answers_wanted())
 		return 0;
-	needed = earned_in(cpu_ns() - gw_pm_answers_cpu() + own.session_ns);
+	needed = cpu_ns() - gw_pm_answers_cpu() + own.session_ns;
+	needed = budget ? needed / budget * 100 : UINT64_MAX;
 	return needed > lived ? needed - lived : 0;
 }
 
@@ -273,18 +269,18 @@ static uint64_t records_anew(void)
 	return since != own.met_ns ? since : 0;
 }
 
-/*
- * In mode watch: until kernels run that have records, those launched in a window of activity
- * records, behind what was queued when it was opened. False: there was no such window for long.
- */
+/* In mode watch: until kernels run that have records or event pairs, those launched in a window,
+ * behind what was queued when it was opened. False: there was no such window for long. */
 static bool wait_for_records(void)
 {
 	const uint64_t until = gw_deadline_in(RECORDS_MS * MS);
 	uint64_t now, start, since = 0;
 
 	pthread_mutex_lock(&pm.lock);
+	atomic_store(&pm.waits, 1);
 	while (!leaving() && !(since = records_anew()) && wait_until(until))
 		;
+	atomic_store(&pm.waits, 0);
 	pthread_mutex_unlock(&pm.lock);
 	if (!since || leaving())
 		return false;
@@ -331,7 +327,6 @@ static int windows_of_session(void)
 	return own.answers == 0 ? FIRST_WINDOWS : SESSION_WINDOWS;
 }
 
-/* Some windows of one set. */
 static CUptiResult session(const char **what)
 {
 	uint32_t device = atomic_load(&pm.device);
@@ -385,11 +380,9 @@ static void leave(void)
 	gw_sandbox_leave();
 }
 
-/*
- * libcupti opens its libraries and reads its tables of the chip (0.1 s of CPU on an H200): while
+/* libcupti opens its libraries and reads its tables of the chip (0.1 s of CPU on an H200): while
  * the program makes its context and copies its data. What fails is tried again, and reported, by
- * the first session.
- */
+ * the first session. */
 static void prepare(void)
 {
 	unsigned set;
@@ -529,8 +522,9 @@ void gw_pm_start(void)
 
 void gw_pm_tick(uint64_t now_ns, uint32_t launches)
 {
-	const char *why;
+	char missing[256];
 	const uint64_t first = atomic_load(&pm.first_ns);
+	const char *why;
 
 	if (launches)
 		atomic_store(&pm.busy_ns, now_ns);
@@ -539,11 +533,16 @@ void gw_pm_tick(uint64_t now_ns, uint32_t launches)
 		atomic_store(&pm.first_ns, now_ns);
 	if (launches && atomic_load(&pm.at_rest))
 		wake();
-	if (seen.decided || !gw_options_sample() || !gw_activity_on())
+	if (seen.decided || !gw_options_sample() ||
+	    !(gw_activity_on() || atomic_load(&pm.records_ns)))
 		return;
 	if (!launches && !first && gw_pm_against(atomic_load(&pm.device)))
 		return; /* said with the first launch */
 	seen.decided = true;
+	if (!gw_cupti_open(missing, sizeof(missing))) {
+		gw_degrade_asked(GW_DEGRADED_COUNTERS, "no counters: %s", missing);
+		return;
+	}
 	why = gw_pm_against(atomic_load(&pm.device));
 	if (why) {
 		gw_degrade(GW_DEGRADED_COUNTERS, "no counters: %s", why);
@@ -559,6 +558,20 @@ bool gw_pm_sampling(void)
 	return atomic_load_explicit(&pm.running, memory_order_relaxed) != 0;
 }
 
+enum gw_sampler gw_pm_sampler(void)
+{
+	const bool running = atomic_load(&pm.running);
+
+	if (!gw_options_sample() || stopping() ||
+	    (!running && (seen.decided || !gw_pm_answers_earned(atomic_load(&pm.first_ns)))))
+		return GW_SAMPLER_NONE;
+	if (!running || atomic_load(&pm.paused))
+		return GW_SAMPLER_START;
+	if (gw_pm_window_in(GW_PM_OPEN))
+		return GW_SAMPLER_SAMPLES;
+	return atomic_load(&pm.waits) ? GW_SAMPLER_WAITS : GW_SAMPLER_RESTS;
+}
+
 void gw_pm_over(void)
 {
 	const uint64_t first = atomic_load(&pm.first_ns);
@@ -566,18 +579,7 @@ void gw_pm_over(void)
 	if (!gw_options_sample() || gw_sandboxed() || gw_pm_sampled() ||
 	    (seen.decided && gw_pm_against(atomic_load(&pm.device))))
 		return;
-	if (!gw_activity_on() && !(gw_options_watch() && gw_attach_count()))
-		gw_degrade_asked(GW_DEGRADED_COUNTERS,
-		                 "no counters: kernels have no activity records");
-	else if (atomic_load(&gw_counters[GW_COUNTER_pm_turns_waited]))
-		gw_degrade_asked(GW_DEGRADED_COUNTERS,
-		                 "no counters: other processes sampled the same GPU, and this one "
-		                 "had no turn");
-	else if (!atomic_load(&gw_counters[GW_COUNTER_pm_failed]))
-		gw_degrade_asked(GW_DEGRADED_COUNTERS,
-		                 "no counters: the program ended %.2f s after its first launch, "
-		                 "before counters were set up; a run of some seconds has them",
-		                 first ? (double)(gw_steady_ns() - first) * 1e-9 : 0);
+	gw_pm_never(!gw_activity_on() && !gw_options_watch(), first);
 }
 
 /* Records wait behind a kernel that does not end: until the first one has come, launches show the

@@ -11,6 +11,7 @@
 #define GW_PM_H
 
 #include "preload/counters/pm_sampler.h"
+#include "preload/cupti/windows.h"
 
 #include <stdatomic.h>
 
@@ -72,6 +73,9 @@ void gw_pm_ran(uint32_t device, uint64_t ns);
 /** Whether the thread runs that takes windows. */
 bool gw_pm_sampling(void);
 
+/** What it does. Worker only. */
+enum gw_sampler gw_pm_sampler(void);
+
 /** Start with all windows free. */
 void gw_pm_windows_start(void);
 
@@ -101,7 +105,8 @@ struct gw_pm_window *gw_pm_window(unsigned index);
 /** The metrics of a window's set. */
 const struct gw_pm_set *gw_pm_set(unsigned number);
 
-/** Launches have activity records from now on: counters may be sampled. Worker only. */
+/** Launches have activity records, or event pairs that tell when they ran (gw_hot.exact), from now
+ * on: counters may be sampled. Worker only. */
 void gw_pm_records_begin(void);
 
 /**

@@ -2,19 +2,26 @@
 #include "preload/counters/pm_answers.h"
 
 #include "preload/counters/pm_sets.h"
+#include "preload/maps/state.h"
+#include "preload/runtime/clock.h"
 #include "preload/runtime/deadline.h"
 #include "preload/runtime/options.h"
 
 #include <string.h>
 
 enum {
-	ALL = 1000,  /* permille */
-	GROWTH = 20, /* of what is known: less is none */
-	NEWS = 100,  /* so much less is known than was: there are new launches */
+	ALL = 1000,       /* permille */
+	GROWTH = 20,      /* of what is known: less is none */
+	PAIRS_FIRST = 32, /* launches that pairs timed: kernels of this program do end */
+	EARNED_MS = 30,   /* by the budget before the first such session: 3 s at 1% */
+	NEWS = 100,       /* so much less is known than was: there are new launches */
 };
 
 /* Traffic and instructions are what most predictions use, and what code analysis derives least. */
 static const double FIRST_SET = 1.5;
+/* Then what matrix products are bound by. */
+static const double TENSOR = 1.2;
+enum { TENSOR_SET = 2 };
 
 static _Atomic uint32_t missing[GW_PM_SETS]; /* permille of GPU time; the worker sets it */
 
@@ -65,6 +72,8 @@ double gw_pm_answers_worth(unsigned number)
 	if (now <= GW_PM_ANSWERS_PERMILLE || sets[number].stalled >= GW_PM_ANSWERS_TRIES)
 		return 0;
 	/* Results come a second or two behind: meanwhile the others have their turn. */
+	if (number == TENSOR_SET && gw_options_watch()) /* there are few sessions */
+		return TENSOR * now / (1 + sets[number].tries);
 	return (number ? 1 : FIRST_SET) * now / (1 + sets[number].tries);
 }
 
@@ -73,6 +82,15 @@ bool gw_pm_answers_wanted(void)
 	const uint64_t most = gw_options_watch() ? GW_PM_ANSWERS_WATCH_MS : GW_PM_ANSWERS_MS;
 
 	return spent_ns < most * GW_MS && gw_pm_sets_worthwhile(gw_pm_answers_worth);
+}
+
+bool gw_pm_answers_earned(uint64_t first_ns)
+{
+	const uint64_t timed = atomic_load(&gw_counters[GW_COUNTER_events_timed]) +
+	                       atomic_load(&gw_counters[GW_COUNTER_graphs_timed]);
+
+	return timed >= PAIRS_FIRST &&
+	       (gw_steady_ns() - first_ns) / 100 * gw_options.budget >= EARNED_MS * GW_MS;
 }
 
 void gw_pm_answers_took(unsigned number, uint64_t cpu)

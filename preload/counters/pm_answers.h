@@ -13,8 +13,8 @@
 
 enum {
 	GW_PM_ANSWERS_MS = 30000, /**< of CPU that sessions may take before the budget rules … */
-	GW_PM_ANSWERS_WATCH_MS = 1500, /**< … in mode watch */
-	GW_PM_ANSWERS_PERMILLE = 20,   /**< of GPU time may lack a set's counts */
+	GW_PM_ANSWERS_WATCH_MS = 550, /**< … in mode watch */
+	GW_PM_ANSWERS_PERMILLE = 20,  /**< of GPU time may lack a set's counts */
 	GW_PM_ANSWERS_TRIES = 4, /**< sessions of a set that bring nothing more, and it is left */
 };
 
@@ -29,6 +29,10 @@ double gw_pm_answers_worth(unsigned number);
 
 /** Whether sessions go on whatever the budget says. Sampling thread only. */
 bool gw_pm_answers_wanted(void);
+
+/** Whether a program whose launches event pairs time, since @p first_ns, has earned a session.
+ * Worker only. */
+bool gw_pm_answers_earned(uint64_t first_ns);
 
 /** A session of set @p number took @p cpu ns of CPU. Sampling thread only. */
 void gw_pm_answers_took(unsigned number, uint64_t cpu);

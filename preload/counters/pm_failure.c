@@ -2,6 +2,7 @@
 #include "preload/counters/pm_parts.h"
 
 #include "preload/maps/state.h"
+#include "preload/runtime/clock.h"
 #include "preload/runtime/deadline.h"
 #include "preload/runtime/degrade.h"
 
@@ -84,6 +85,22 @@ uint64_t gw_pm_failed(const char *what, CUptiResult r)
 	if (failures.retry_ms > RETRY_MAX_MS)
 		failures.retry_ms = RETRY_MAX_MS;
 	return failures.retry_ms * GW_MS;
+}
+
+void gw_pm_never(bool unrecorded, uint64_t first_ns)
+{
+	if (unrecorded)
+		gw_degrade_asked(GW_DEGRADED_COUNTERS,
+		                 "no counters: kernels have no activity records");
+	else if (atomic_load(&gw_counters[GW_COUNTER_pm_turns_waited]))
+		gw_degrade_asked(GW_DEGRADED_COUNTERS,
+		                 "no counters: other processes sampled the same GPU, and this one "
+		                 "had no turn");
+	else if (!atomic_load(&gw_counters[GW_COUNTER_pm_failed]))
+		gw_degrade_asked(GW_DEGRADED_COUNTERS,
+		                 "no counters: the program ended %.2f s after its first launch, "
+		                 "before counters were set up; a run of some seconds has them",
+		                 first_ns ? (double)(gw_steady_ns() - first_ns) * 1e-9 : 0);
 }
 
 void gw_pm_failure_over(void)

@@ -63,6 +63,10 @@ void gw_pm_failure_over(void);
 /** What failed last, "" when nothing did. */
 const char *gw_pm_failure_last(void);
 
+/** The program ends and nothing was sampled: say why. @p unrecorded: kernels had no records;
+ * @p first_ns: when the first launch was seen, 0: none was. Worker only. */
+void gw_pm_never(bool unrecorded, uint64_t first_ns);
+
 /* How often the GPU's counters are sampled, by how long its kernels take. */
 
 /** Nothing has run. Worker only. */

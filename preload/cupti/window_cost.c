@@ -37,6 +37,7 @@ enum { LEFT = 16 }; /* this part of the budget windows have, whatever hooks take
 static const double PAIRS_NS = 5000000, PAIRS = 24;
 enum { RATE_LEAST = 4 };
 
+static const uint64_t EXACT_NS = 7000000;        /* for how long every launch has its pair */
 static const uint64_t NEVER_NS = UINT64_MAX / 4; /* without a budget, to the next window */
 static const double FULL = 0.5;             /* of a ring, in a round: the next may not have room */
 static const uint64_t REST_NS = 1000000000; /* after a window in which the worker fell behind */
@@ -183,6 +184,42 @@ bool gw_window_cost_stay(uint32_t percent)
 	return seen(percent) && cost.delay <= percent / 200.0 * cost.ns;
 }
 
+uint64_t gw_window_cost_of(bool by_events, uint64_t span, uint64_t launching)
+{
+	if (by_events)
+		return gw_window_cost_events(launching);
+	gw_window_cost_ended();
+	return (uint64_t)(gw_window_cost_share() * (double)span);
+}
+
+void gw_window_events_begin(void)
+{
+	const uint32_t most = gw_options.event_rate;
+
+	atomic_store(&gw_hot.events, (int)(gw_options_watch() ? gw_window_cost_rate(most) : most));
+}
+
+void gw_window_exact_begin(void)
+{
+	static uint32_t number;
+
+	atomic_store(&gw_hot.exact, ++number);
+}
+
+bool gw_window_exact_over(uint64_t opened, uint64_t now)
+{
+	if (!atomic_load(&gw_hot.exact) || now < opened + EXACT_NS)
+		return false;
+	atomic_store(&gw_hot.exact, 0);
+	return true;
+}
+
+void gw_window_taken(void)
+{
+	gw_degrade(GW_DEGRADED_CUPTI_TAKEN, "another profiler uses CUPTI: meanwhile kernels are %s",
+	           gw_options_watch() ? "not timed" : "timed by sampled events");
+}
+
 bool gw_window_cost_attach(void)
 {
 	const uint32_t budget = gw_options.budget;
@@ -191,8 +228,8 @@ bool gw_window_cost_attach(void)
 		return true;
 	if (!gw_options.records)
 		gw_degrade_asked(GW_DEGRADED_NO_CUPTI,
-		                 "mode watch leaves CUPTI alone (GPUWATCH_WINDOWS=events): kernels "
-		                 "and whole graphs are timed by sampled events");
+		                 "GPUWATCH_WINDOWS=events: kernels and whole graphs are timed by "
+		                 "sampled events");
 	else if (seen(budget))
 		gw_degrade_asked(GW_DEGRADED_NO_CUPTI,
 		                 "an attached CUPTI would take up to %.1f%% of the program's time, "

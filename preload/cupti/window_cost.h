@@ -64,6 +64,23 @@ uint64_t gw_window_cost_pause(uint64_t ns, bool pairs);
  * the program makes, the more of them. */
 uint32_t gw_window_cost_rate(uint32_t most);
 
+/** What the window that has ended cost, ns: by event pairs, as the program launched for @p
+ * launching ns in it, or by records, as it was open for @p span ns. */
+uint64_t gw_window_cost_of(bool by_events, uint64_t span, uint64_t launching);
+
+/** Say in the report that another profiler has libcupti. */
+void gw_window_taken(void);
+
+/** One launch in so many has an event pair from now on. */
+void gw_window_events_begin(void);
+
+/** Every launch has, which tells when it ran: gw_hot.exact. */
+void gw_window_exact_begin(void);
+
+/** Whether that is over now, in a window that was opened at @p opened: what is read of the pairs
+ * comes with further launches. */
+bool gw_window_exact_over(uint64_t opened, uint64_t now);
+
 /**
  * Whether libcupti may stay attached: by how much it would have delayed the program in the last ten
  * seconds or so is within half of @p percent of the time. False as long as it has hardly launched.

@@ -106,24 +106,16 @@ void gw_windows_start(bool forbidden, const struct gw_windows_calls *c)
 		window.state = watching() ? CLOSED : WAITING;
 }
 
-/* One launch in so many. */
-static void time_by_events(void)
+/* Buffers of ours may be in libcupti between windows, or the counters' thread. */
+static bool stays(void)
 {
-	const uint32_t most = gw_options.event_rate;
-
-	atomic_store(&gw_hot.events, (int)(watching() ? gw_window_cost_rate(most) : most));
+	return gw_attach_stays() || (watching() && calls->sampler() >= GW_SAMPLER_RESTS);
 }
 
-static void taken(void)
-{
-	gw_degrade(GW_DEGRADED_CUPTI_TAKEN, "another profiler uses CUPTI: meanwhile kernels are %s",
-	           watching() ? "not timed" : "timed by sampled events");
-}
-
-/* Done with libcupti, but for what stays between windows: buffers of ours may be in it. */
+/* Done with libcupti, but for what stays between windows. */
 static void release(void)
 {
-	atomic_store(&held, gw_attach_stays());
+	atomic_store(&held, stays());
 }
 
 /* Dekker handshake with gives_way() of other_profiler.c (tool.calls): flag first, seq_cst. */
@@ -133,7 +125,7 @@ static bool hold(void)
 	if (!gw_other_profiler_busy())
 		return true;
 	release();
-	taken();
+	gw_window_taken();
 	return false;
 }
 
@@ -165,7 +157,7 @@ static enum gw_attached attach(enum gw_attach_as as, bool (*in_time)(void))
 static void retry_later(uint64_t now)
 {
 	if (gw_other_profiler_busy()) {
-		taken();
+		gw_window_taken();
 		window.due = now + RETRY_MIN_NS;
 		return;
 	}
@@ -190,7 +182,7 @@ void gw_windows_first(bool (*in_time)(void))
 		window.state = OPEN;
 		return;
 	}
-	time_by_events();
+	gw_window_events_begin();
 	retry_later(gw_steady_ns());
 	window.state = r == GW_ATTACH_NEVER ? NEVER : CLOSED;
 }
@@ -231,6 +223,26 @@ static enum gw_attach_as way(void)
 	return watching() && !gw_injection_active() ? GW_ATTACH_WINDOW : GW_ATTACH_IDS;
 }
 
+static void opened(void)
+{
+	calls->opened();
+	gw_count(GW_COUNTER_returns, window.left);
+	window.left = false;
+}
+
+/* Counters are sampled where kernels have no records, too: PM sampling needs nothing attached. What
+ * runs meanwhile is known by a pair of events around every launch, for some milliseconds. */
+static void begin_sampling(void)
+{
+	const enum gw_sampler s = calls->sampler();
+
+	if ((s != GW_SAMPLER_START && s != GW_SAMPLER_WAITS) || !hold())
+		return;
+	if (s == GW_SAMPLER_WAITS)
+		gw_window_exact_begin();
+	opened();
+}
+
 /* Without libcupti a window of mode watch has event pairs; mode audit has them always. */
 static void open_window(uint64_t now)
 {
@@ -241,9 +253,7 @@ static void open_window(uint64_t now)
 	window.useless |= r == GW_ATTACH_NEVER;
 	window.dropped = atomic_load(&gw_counters[GW_COUNTER_activity_dropped]);
 	if (r == GW_ATTACHED) {
-		calls->opened();
-		gw_count(GW_COUNTER_returns, window.left);
-		window.left = false;
+		opened();
 		window.retry = RETRY_MIN_NS;
 		atomic_store(&gw_hot.events, 0);
 	} else if (!watching() || gw_other_profiler_busy()) {
@@ -252,7 +262,8 @@ static void open_window(uint64_t now)
 		return;
 	} else {
 		gw_window_cost_events(0); /* what was timed in mode audit is not this window's */
-		time_by_events();
+		begin_sampling();
+		gw_window_events_begin();
 	}
 	if (watching() && gw_injection_active())
 		gw_degrade_asked(GW_DEGRADED_WINDOW,
@@ -278,9 +289,11 @@ static void end_window(uint64_t now)
 	window.ended = window.off = now;
 	window.flushed = 0;
 	window.state = ENDING;
-	if (window.by_events)
+	atomic_store(&gw_hot.exact, 0);
+	if (window.by_events) {
 		atomic_store(&gw_hot.events, 0);
-	else {
+		calls->ending();
+	} else {
 		calls->ending(); /* another tool may come next, and counters are one's only */
 		gw_attach_settle();
 		gw_activity_settle();
@@ -305,7 +318,7 @@ static void stop(bool asked)
 	window.off = gw_steady_ns();
 	window.flushed = 0;
 	if (worn())
-		time_by_events();
+		gw_window_events_begin();
 }
 
 /* But for records that libcupti has lost, which nobody can wait for. */
@@ -358,6 +371,8 @@ static bool measured_enough(uint64_t now)
 	bool met =
 	        window.by_events || window.as == GW_ATTACH_WINDOW ? !window.debt : gw_attach_met();
 
+	if (window.by_events) /* counters are sampled as the launches run that it timed */
+		met &= !atomic_load(&gw_hot.exact) && calls->sampler() != GW_SAMPLER_SAMPLES;
 	return (watching() && gw_window_cost_behind()) ||
 	       (now >= window.due && (met || now >= window.opened + MEASURE_MAX_NS));
 }
@@ -426,17 +441,17 @@ void gw_windows_mode(void)
 	if (!wanted() || watching())
 		atomic_store(&gw_hot.events, 0);
 	else if (window.state != OPEN)
-		time_by_events();
+		gw_window_events_begin();
 }
 
 static void gave_way(void)
 {
 	gw_count(GW_COUNTER_yields, 1);
-	taken();
+	gw_window_taken();
 	window.left = true;
 	atomic_store(&rest_until, gw_steady_ns() + REST_NS);
 	if (!watching())
-		time_by_events();
+		gw_window_events_begin();
 }
 
 /* Between windows of mode watch: another tool comes, or there will be no more. */
@@ -457,8 +472,9 @@ bool gw_windows_tick(uint32_t launches, double full)
 	if (window.mode_due)
 		gw_windows_mode();
 	pass(now, launches, full);
-	if (gw_attach_stays() &&
-	    (window.state == CLOSED || window.state == NEVER || window.by_events)) {
+	if (gw_window_exact_over(window.opened, now))
+		window.due = now + MEASURE_NS;
+	if (stays() && (window.state == CLOSED || window.state == NEVER || window.by_events)) {
 		bool other = asked || gw_other_profiler_busy();
 
 		if (other || !watching() || !wanted())
@@ -489,22 +505,13 @@ bool gw_windows_tick(uint32_t launches, double full)
 	return given_up(now, asked);
 }
 
-/* What the window has cost, ns. */
-static uint64_t charge(void)
-{
-	uint64_t span = window.off - window.opened, cpu = gw_thread_cpu_ns() - window.cpu, lost;
-
-	if (!window.by_events)
-		gw_window_cost_ended();
-	lost = window.by_events ? gw_window_cost_events(window.launching)
-	                        : (uint64_t)(gw_window_cost_share() * (double)span);
-	return lost > cpu ? lost : cpu;
-}
-
 static void plan(uint64_t now)
 {
-	uint64_t cost = charge();
+	const uint64_t cpu = gw_thread_cpu_ns() - window.cpu;
+	uint64_t cost =
+	        gw_window_cost_of(window.by_events, window.off - window.opened, window.launching);
 
+	cost = cost > cpu ? cost : cpu;
 	gw_count(GW_COUNTER_window_ns, cost);
 	window.debt = gw_window_cost_pause(cost, window.by_events) +
 	              (window.by_events ? 0 : gw_window_cost_rest());
@@ -520,7 +527,7 @@ static void without_times(void)
 		return;
 	window.state = NEVER;
 	/* Not set by stop() where it was another tool that ended the window. */
-	time_by_events();
+	gw_window_events_begin();
 }
 
 void gw_windows_close(void)
@@ -538,7 +545,7 @@ void gw_windows_close(void)
 		window.due = now;
 		window.debt = 0;
 	}
-	if (gw_other_profiler_busy()) {
+	if (gw_other_profiler_busy() && !window.by_events) {
 		calls->ending(); /* it may have come after the window's end had begun */
 		gw_attach_leave();
 		gave_way();

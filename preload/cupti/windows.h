@@ -19,11 +19,21 @@
  */
 void gw_windows_first(bool (*in_time)(void));
 
+/** What the counters' thread does. */
+enum gw_sampler {
+	GW_SAMPLER_NONE,    /**< there is none, nor is there to be one */
+	GW_SAMPLER_START,   /**< it is to be started, or is kept out of libcupti */
+	GW_SAMPLER_RESTS,   /**< it may be in libcupti, and needs no window */
+	GW_SAMPLER_WAITS,   /**< for a window */
+	GW_SAMPLER_SAMPLES, /**< in one */
+};
+
 /** What windows ask of the rooms above. Worker only. */
 struct gw_windows_calls {
+	enum gw_sampler (*sampler)(void);
 	uint32_t (*waiting)(void); /**< launches that wait for their records */
-	void (*opened)(void);      /**< libcupti is attached: counters may be sampled */
-	void (*ending)(void);      /**< it will not be: the counters' thread is to leave it */
+	void (*opened)(void); /**< launches have records or exact pairs: counters may be sampled */
+	void (*ending)(void); /**< they will have none: the counters' thread leaves libcupti */
 };
 
 /** The worker starts, or starts anew in a forked child that may not measure (@p forbidden). */

@@ -145,6 +145,9 @@ GW_COLD void gw_shape_of(CUfunction function, uint32_t block[3], uint32_t *share
 GW_COLD void gw_events_begin(struct gw_call *call, CUstream stream, uint32_t kernels);
 GW_COLD void gw_events_end(struct gw_call *call);
 
+/** Whether a copy in @p stream may run beside what is in that of the base of exact event pairs. */
+GW_COLD bool gw_events_beside(CUstream stream);
+
 /**
  * The time that a GW_EVENT_TIME has of its launch, s: without what a pair takes by itself and for
  * how long the GPU waited for the call. 0, counted: these may be most of it. Worker only.

@@ -22,9 +22,11 @@
 #include <stdlib.h>
 
 enum {
-	PAIRS = 8,
-	CONTEXTS = 8,   /* that a thread has events in at a time */
-	LEFT_MOST = 64, /* times that a thread leaves its events to a context that lives on */
+	PAIRS = 64,
+	PAIRS_SAMPLED = 8, /* of these, as long as one launch in so many is timed */
+	CONTEXTS = 8,      /* that a thread has events in at a time */
+	LEFT_MOST = 64,    /* times that a thread leaves its events to a context that lives on */
+	BASES = 64,        /* events that are made as bases, one in a context after another */
 };
 
 /* A thread's events in one context. */
@@ -32,6 +34,7 @@ struct events {
 	CUcontext context;     /* NULL: none yet */
 	uint32_t ends;         /* gw_context_ends() when they were made */
 	uint32_t made;         /* pairs made */
+	uint32_t ring;         /* pairs in use */
 	uint32_t oldest, busy; /* pairs under way: oldest, oldest + 1, … */
 	CUevent behind;        /* right behind the end of pair 0, now and then */
 	bool behind_used; /* the pair 0 under way has it, and the GPU had not come to its end */
@@ -39,7 +42,11 @@ struct events {
 	struct gw_pair {
 		CUevent begin, end;
 		uint32_t ticket;
-		uint64_t begun, waited; /* ticks: when it began; that the GPU waited for the call */
+		uint32_t exact; /* window in which all launches have one, or 0 */
+		uint16_t stream;
+		/* ticks: before and after the first was recorded; when the second had not passed
+		 * yet; that the GPU waited for the call */
+		uint64_t asked, begun, behind, waited;
 	} pair[PAIRS];
 };
 
@@ -51,6 +58,16 @@ struct gw_event_pool {
 	struct events *now; /* of the launch under way */
 	struct events of[CONTEXTS];
 };
+
+/* The event that the times of a window of exact pairs count from, recorded by its first launch. */
+static struct {
+	_Atomic uint32_t taken, ready; /* number of the window; taken: a thread is recording it */
+	_Atomic(CUevent) event;
+	_Atomic(CUcontext) context;
+	_Atomic uintptr_t stream; /* stream_of() */
+	uint32_t ends, made;
+	_Atomic uint64_t ticks; /* before it was recorded */
+} base;
 
 static CUresult record(CUevent event, CUstream stream, uint32_t pt)
 {
@@ -116,7 +133,9 @@ static struct events *events_of(struct gw_thread *t)
 		begin_anew(p, t->serial);
 	v = place_of(p, context);
 	if (v && (v->context != context || !live(v)))
-		*v = (struct events){.context = context, .ends = gw_context_ends(context)};
+		*v = (struct events){.context = context,
+		                     .ends = gw_context_ends(context),
+		                     .ring = PAIRS_SAMPLED};
 	p->now = v;
 	return v;
 }
@@ -130,6 +149,78 @@ static CUstreamCaptureMode capture_mode(CUstreamCaptureMode mode)
 	if (gw_driver.cuThreadExchangeStreamCaptureMode)
 		gw_driver.cuThreadExchangeStreamCaptureMode(&mode);
 	return mode;
+}
+
+GW_COLD static bool base_made(CUcontext context)
+{
+	CUevent event;
+
+	if (base.made && base.context == context && base.ends == gw_context_ends(context))
+		return true;
+	if (base.made == BASES || gw_driver.cuEventCreate(&event, CU_EVENT_DEFAULT) != CUDA_SUCCESS)
+		return false;
+	base.made++;
+	base.event = event;
+	base.context = context;
+	base.ends = gw_context_ends(context);
+	return true;
+}
+
+/* A default stream has two handles; 1: the legacy one. */
+static uintptr_t stream_of(CUstream stream, uint32_t pt)
+{
+	const uintptr_t key = (uintptr_t)stream;
+
+	if (key > 2)
+		return key;
+	return (key ? key == 2 : pt) ? (uintptr_t)gw_self : 1;
+}
+
+/* Whether window @p exact has its base, in the context of @p p; by the first launch that asks. */
+GW_COLD static bool based(const struct events *p, uint32_t exact, CUstream stream, uint32_t pt)
+{
+	uint32_t before = atomic_load(&base.taken);
+
+	/* Pairs with the store below: the base was recorded. */
+	if (atomic_load_explicit(&base.ready, memory_order_acquire) == exact)
+		return base.context == p->context;
+	if (before == exact || !atomic_compare_exchange_strong(&base.taken, &before, exact) ||
+	    !base_made(p->context))
+		return false;
+	base.stream = stream_of(stream, pt);
+	base.ticks = gw_ticks();
+	if (record(base.event, stream, pt) != CUDA_SUCCESS)
+		return false;
+	atomic_store_explicit(&base.ready, exact, memory_order_release);
+	return true;
+}
+
+/* The default streams wait for each other, but those of other threads. */
+bool gw_events_beside(CUstream stream)
+{
+	const uintptr_t key = (uintptr_t)stream, known = base.stream;
+
+	return key > 2 ? known != key : known != 1 && known != (uintptr_t)gw_self;
+}
+
+/* Into @p e when the launch of @p pair began, as far as its window's base is still there. */
+GW_COLD static void place(const struct gw_pair *pair, struct gw_event *e)
+{
+	const uint64_t ticks = base.ticks;
+	float ms = 0;
+
+	e->grid[0] = 0;
+	if (!pair->exact || atomic_load(&base.ready) != pair->exact ||
+	    gw_driver.cuEventElapsedTime(&ms, base.event, pair->begin) != CUDA_SUCCESS ||
+	    atomic_load(&base.taken) != pair->exact || !(ms >= 0))
+		return;
+	e->grid[0] = pair->exact;
+	e->grid[1] = (uint32_t)(ms * 1e6f);
+	e->grid[2] = (uint32_t)(pair->asked - ticks);
+	e->config = (uint32_t)(pair->begun - pair->asked);
+	e->digest = pair->behind > ticks ? (uint32_t)(pair->behind - ticks) : 0;
+	e->cluster = (uint32_t)ticks;
+	e->shared = (uint32_t)(ticks >> 32);
 }
 
 /* What a pair takes by itself: the least that was read. */
@@ -154,13 +245,16 @@ static void harvest(struct gw_thread *t, struct events *p)
 	CUstreamCaptureMode before = capture_mode(CU_STREAM_CAPTURE_MODE_RELAXED);
 
 	while (p->busy) {
-		const struct gw_pair *pair = &p->pair[p->oldest];
+		struct gw_pair *pair = &p->pair[p->oldest];
+		const uint64_t now = gw_ticks();
 		float ms = 0;
 		struct gw_event *e;
 
 		if (gw_driver.cuEventQuery(pair->end) != CUDA_SUCCESS ||
-		    gw_driver.cuEventElapsedTime(&ms, pair->begin, pair->end) != CUDA_SUCCESS)
+		    gw_driver.cuEventElapsedTime(&ms, pair->begin, pair->end) != CUDA_SUCCESS) {
+			pair->behind = now;
 			break;
+		}
 		e = gw_ring_reserve_inner(t);
 		if (!e)
 			break;
@@ -172,8 +266,10 @@ static void harvest(struct gw_thread *t, struct events *p)
 		e->predicted = ms * 1e6f;
 		e->low = p->own_ns;
 		e->high = (float)pair->waited;
+		e->stream = pair->stream;
+		place(pair, e);
 		e->flags = GW_EVENT_DONE;
-		p->oldest = (p->oldest + 1) % PAIRS;
+		p->oldest = (p->oldest + 1) % p->ring;
 		p->busy--;
 	}
 	capture_mode(before);
@@ -209,8 +305,18 @@ static bool due(struct gw_event_pool *p, uint32_t kernels)
 	return true;
 }
 
+static bool begun(struct gw_pair *pair, CUstream stream, uint32_t pt)
+{
+	pair->asked = gw_ticks();
+	if (record(pair->begin, stream, pt) != CUDA_SUCCESS)
+		return false;
+	pair->begun = gw_ticks();
+	return true;
+}
+
 void gw_events_begin(struct gw_call *call, CUstream stream, uint32_t kernels)
 {
+	const uint32_t exact = atomic_load(&gw_hot.exact);
 	struct gw_thread *t = call->thread;
 	struct events *p;
 	int saved = errno;
@@ -221,7 +327,7 @@ void gw_events_begin(struct gw_call *call, CUstream stream, uint32_t kernels)
 	 */
 	if (call->how == GW_CALL_INNER)
 		return;
-	if (t->events && !due(t->events, kernels))
+	if (t->events && !exact && !due(t->events, kernels))
 		return;
 	came = gw_ticks();
 	/* To ask an event for its time may invalidate a capture that any thread has under way. */
@@ -234,14 +340,19 @@ void gw_events_begin(struct gw_call *call, CUstream stream, uint32_t kernels)
 		return;
 	}
 	harvest(t, p);
-	at = (p->oldest + p->busy) % PAIRS;
-	if (p->busy == PAIRS || !pair_ready(p, at) ||
-	    record(p->pair[at].begin, stream, call->pt) != CUDA_SUCCESS) {
+	if (exact && p->oldest + p->busy <= p->ring) /* none is over its end */
+		p->ring = PAIRS;
+	at = (p->oldest + p->busy) % p->ring;
+	if (p->busy == p->ring || !pair_ready(p, at) ||
+	    (exact && !based(p, exact, stream, call->pt)) ||
+	    !begun(&p->pair[at], stream, call->pt)) {
 		gw_bump(&t->counts.events_skipped, 1);
 		errno = saved;
 		return;
 	}
-	p->pair[at].begun = gw_ticks();
+	p->pair[at].exact = exact;
+	p->pair[at].behind = 0;
+	p->pair[at].stream = call->event->stream;
 	gw_bump(&t->counts.pair_ticks, p->pair[at].begun - came);
 	call->stream = stream;
 	call->event->flags |= GW_EVENT_TIMED;
@@ -273,7 +384,7 @@ static void record_behind(struct events *p, const struct gw_call *call)
 void gw_events_end(struct gw_call *call)
 {
 	struct events *p = call->thread->events->now;
-	uint32_t at = (p->oldest + p->busy) % PAIRS;
+	uint32_t at = (p->oldest + p->busy) % p->ring;
 	struct gw_pair *pair = &p->pair[at];
 	const uint64_t returned = gw_ticks();
 	int saved = errno;

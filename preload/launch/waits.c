@@ -17,6 +17,14 @@ void gw_wait_begin(struct gw_call *call)
 	call->since = gw_options.mode == GW_MODE_AUDIT ? gw_ticks() : 0;
 }
 
+void gw_copy_begin(struct gw_call *call, CUstream stream, size_t bytes, bool waits)
+{
+	const bool large = bytes > GW_COPY_LITTLE && atomic_load(&gw_hot.exact);
+
+	call->stream = stream;
+	call->since = large || (waits && gw_options.mode == GW_MODE_AUDIT) ? gw_ticks() : 0;
+}
+
 /* Launches first: waits take no slot that these might need. */
 static bool room(const struct gw_thread *t, uint32_t head)
 {
@@ -27,12 +35,13 @@ static bool room(const struct gw_thread *t, uint32_t head)
 void gw_wait_end(struct gw_call *call, enum gw_wait_call which)
 {
 	const uint64_t now = gw_ticks();
+	const bool audit = gw_options.mode == GW_MODE_AUDIT;
 	struct gw_thread *t = gw_self;
 	struct gw_event *e;
 	uint32_t head;
 
 	if (!call->since || !t ||
-	    now - call->since < atomic_load_explicit(&least, memory_order_relaxed))
+	    (audit && now - call->since < atomic_load_explicit(&least, memory_order_relaxed)))
 		return;
 	head = atomic_load_explicit(&t->head, memory_order_relaxed);
 	/* Within a launch, or before any succeeded: without launches there is no log. */
@@ -49,6 +58,7 @@ void gw_wait_end(struct gw_call *call, enum gw_wait_call which)
 	e->ticks = call->since;
 	e->flags = call->how == GW_CALL_OUTER ? 0 : GW_EVENT_DONE;
 	gw_event_wait(e, which, now - call->since);
+	e->stream = !audit && gw_events_beside(call->stream);
 	if (call->how == GW_CALL_OUTER)
 		gw_event_end(call, call->at);
 }

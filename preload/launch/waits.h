@@ -9,6 +9,14 @@
 GW_COLD void gw_wait_begin(struct gw_call *call);
 
 /**
+ * The same of a copy or memset of @p bytes in @p stream; @p waits: it may wait for the GPU. Kept in
+ * a window of exact event pairs, too, unless it is so little that a kernel's counts do not show it:
+ * the GPU does what no pair is around.
+ */
+GW_COLD void gw_copy_begin(struct gw_call *call, CUstream stream, size_t bytes, bool waits);
+enum { GW_COPY_LITTLE = 64 << 10 /**< bytes: what device memory moves in 20 ns */ };
+
+/**
  * It has returned: leave an event in the ring of a thread that launches, where it took
  * GW_WAIT_LEAST or longer and half of the ring is free. The first launch gives a thread its ring:
  * what it waited for before is not recorded. No lock, allocation or system call.

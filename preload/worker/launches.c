@@ -30,6 +30,7 @@
 
 static struct gw_predictor_set *fleet;
 static struct gw_score score;
+static uint32_t paired; /* configuration of the launch that an event pair was joined to */
 
 static void joined(struct gw_record_launch *r, const struct gw_activity *a, double seconds);
 static void unmatched(struct gw_record_launch *r);
@@ -275,10 +276,14 @@ static void time_event(const struct gw_thread *t, const struct gw_event *e)
 	const double seconds = gw_events_seconds(e);
 	struct gw_graph_time time;
 
+	paired = 0;
 	if (!gw_graph_sums_timed(t->serial, e->known, seconds, &time))
 		gw_join_ticket(t->serial, e->known, seconds);
-	else if (time.graph)
+	else if (time.graph) {
+		paired = GW_COUNTED_GRAPH | time.graph;
 		gw_episodes_graph(&time);
+	}
+	gw_counter_attribution_timed(t->serial, paired, e);
 }
 
 void gw_launches_clock_set(int64_t by)
@@ -320,6 +325,7 @@ void gw_launch_event(struct gw_thread *t, const struct gw_event *event)
 		gw_join_thread_gone(t->timed_serial); /* its events have another owner by now */
 		t->timed_serial = t->serial;
 	}
+	gw_counter_attribution_launched(t->serial, gw_launch_ticket(t), e);
 	if (gw_event_kind(e) == GW_EVENT_KERNEL || gw_event_kind(e) == GW_EVENT_MULTI) {
 		use_device(e);
 		kernel_event(t, e);
@@ -415,6 +421,7 @@ static void joined(struct gw_record_launch *r, const struct gw_activity *a, doub
 	bool valid = !a || (a->start && a->end > a->start);
 	struct gw_beside beside = {false, false};
 
+	paired = r->config;
 	if (a && gw_activity_overran(a)) {
 		gw_count(GW_COUNTER_edge_records, 1);
 		write(r);

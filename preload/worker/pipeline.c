@@ -463,7 +463,8 @@ static void run(void)
 
 bool gw_pipeline_start(bool forbidden)
 {
-	static const struct gw_windows_calls calls = {.waiting = gw_join_waiting,
+	static const struct gw_windows_calls calls = {.sampler = gw_pm_sampler,
+	                                              .waiting = gw_join_waiting,
 	                                              .opened = gw_pm_records_begin,
 	                                              .ending = gw_pm_records_end};
 

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""top_cost.py BUILD [--processes N] [--pause US] [--seconds S]
+"""top_cost.py BUILD [--processes N] [--pause US] [--seconds S] [--kernels K]
 
 What gpuwatch top itself costs, on the CPU stand-in: on a pseudo-terminal of 80x24, at one snapshot a second, beside N
 processes under libgpuwatch.so. --pause: each of them launches every so many microseconds; without it they rest.
+--kernels: of so many kernels, each at three shapes.
 Prints the time from exec to the first screen, and the share of one core over S seconds (the kernel's count of ns, which
 includes system calls)."""
 import argparse
@@ -23,6 +24,7 @@ parser = argparse.ArgumentParser()
 parser.add_argument("build")
 parser.add_argument("--processes", type=int, default=1)
 parser.add_argument("--pause", type=int, default=0)
+parser.add_argument("--kernels", type=int, default=1)
 parser.add_argument("--seconds", type=float, default=60)
 a = parser.parse_args()
 build = os.path.abspath(a.build)
@@ -37,7 +39,7 @@ def start(number):
                GPUWATCH_RUN_DIR=here + "/run", GPUWATCH_OUT=work + "/log.gwl", GPUWATCH_COUNTERS="off")
     program = [build + "/tests/preload/clients/rests"]
     if a.pause:
-        program = [build + "/tests/standin/clients/launch_many", "100000000", "1", "1", str(a.pause)]
+        program = [build + "/tests/standin/clients/launch_many", "100000000", "1", "1", str(a.pause), str(a.kernels)]
     return subprocess.Popen(program, cwd=work, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
@@ -84,7 +86,7 @@ try:
     os.write(terminal, b"q")
     os.waitpid(pid, 0)
     print("%d processes, %s: first screen after %s ms; %.4f%% of a core over %g s" % (
-        a.processes, "a launch every %d us each" % a.pause if a.pause else "at rest",
+        a.processes, "a launch every %d us each of %d kernels" % (a.pause, a.kernels) if a.pause else "at rest",
         " ".join("%.0f" % x for x in sorted(first)), share * 100, a.seconds))
 finally:
     for p in programs:

@@ -46,11 +46,14 @@ def packets(data):
             yield message(packet)
 
 
+def csv_rows():
+    text = subprocess.check_output([gpuwatch, "export", "--format=csv", "-o", "-", log])
+    return csv.DictReader(io.StringIO(text.decode("utf-8", "replace"), newline=""))
+
+
 def lines_of_csv():
     """How many launches with a time came from each line of the program."""
-    text = subprocess.check_output([gpuwatch, "export", "--format=csv", "-o", "-", log])
-    rows = csv.DictReader(io.StringIO(text.decode("utf-8", "replace"), newline=""))
-    return collections.Counter(row["line"] for row in rows if row["line"] and row["start_ns"])
+    return collections.Counter(row["line"] for row in csv_rows() if row["line"] and row["start_ns"])
 
 
 def read_perfetto(data):
@@ -88,19 +91,39 @@ def read_perfetto(data):
     return None, count, names
 
 
+def chrome_event(row):
+    """What an event of a row of the CSV holds but for its times."""
+    args = {k: row[k] for k in ("thread", "gpu", "context", "stream", "graph", "node", "registers", "static_shared",
+                                "dynamic_shared", "line", "predicted_ns", "low_ns", "high_ns", "basis", "work",
+                                "bound") if row[k]}
+    if row["grid_x"]:
+        args |= {k: "[%s]" % ", ".join(row[k + axis] for axis in ("_x", "_y", "_z")) for k in ("grid", "block")}
+    return row["kernel"], row["pid"], "GPU %s stream %s" % (row["gpu"] or -1, row["stream"]), tuple(sorted(args.items()))
+
+
 def read_chrome(data):
-    names, count = collections.Counter(), 0
-    for event in json.loads(data.decode())["traceEvents"]:
+    names, count, seen, times = collections.Counter(), 0, collections.Counter(), []
+    for event in json.loads(data.decode(), parse_float=str, parse_int=str)["traceEvents"]:
         if event["ph"] == "X":
-            names[event["name"]] += round(event["dur"] * 1000)
+            names[event["name"]] += round(float(event["dur"]) * 1000)
             count += 1
+            args = {k: str(v).replace("'", "") for k, v in event["args"].items()}
+            times.append(tuple(int(t.replace(".", "")) for t in (event["ts"], event["dur"], args.pop("call_us", "0"))))
+            seen[event["name"], event["pid"], event["tid"], tuple(sorted(args.items()))] += 1
+    rows = [row for row in csv_rows() if row["start_ns"] and row["duration_ns"]]
+    wanted = collections.Counter(map(chrome_event, rows))
+    assert seen == wanted, (seen - wanted, wanted - seen)
+    if rows:
+        # One date is the times' zero.
+        zero, = {int(row["start_ns"]) - ts for row, (ts, _, _) in zip(rows, times)}
+        assert times == [(int(r["start_ns"]) - zero, int(r["duration_ns"]),
+                          int(r["call_ns"]) - zero if r["call_ns"] else 0) for r in rows]
     return None, count, names
 
 
 def same_as_csv(db):
     """The view of launches has the cells of the CSV, in any order."""
-    text = subprocess.check_output([gpuwatch, "export", "--format=csv", "-o", "-", log])
-    rows = csv.DictReader(io.StringIO(text.decode("utf-8", "replace"), newline=""))
+    rows = csv_rows()
     strings = dict(db.execute("SELECT id, value FROM StringIds"))
     texts = ("kernel", "mangled", "line", "basis", "work", "bound")
     cells = ", ".join(rows.fieldnames)

@@ -115,8 +115,8 @@ TEST(logs_with_sums_are_compared_by_means_of_spans)
 TEST(sums_are_not_compared_with_predictions)
 {
 	assert_int_equal(shell(DIFF "--against-prediction sums.gwl"), 0);
-	shell_says("only launches with a record of their own are compared");
-	shell_says("1 with too few times");
+	shell_says("do not say what was predicted");
+	shell_says("1 not predicted before their kernel was timed");
 	assert_int_equal(shell(DIFF "--against-prediction base.gwl | grep -c Note"), 1);
 	assert_int_equal(shell(DIFF "--against-prediction --json sums.gwl"), 0);
 	shell_says("\"sums\": true");
@@ -136,6 +136,13 @@ TEST(predictions_need_no_base)
 	assert_int_equal(shell("$TOOLS/make_sample worked worked.gwl"), 0);
 	assert_int_equal(shell(DIFF "--all --against-prediction worked.gwl"), 0);
 	shell_is_golden("diff_against_prediction.txt");
+}
+
+TEST(limits_in_percent_may_say_so)
+{
+	assert_int_equal(shell(DIFF "--fail-on=3%% --min-share=1%% base.gwl other.gwl"), 1);
+	shell_says("by more than 3%");
+	assert_int_equal(shell(DIFF "--fail-on=%% base.gwl other.gwl 2>&1"), 2);
 }
 
 TEST(wrong_use_is_refused_with_the_remedy)

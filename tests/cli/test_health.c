@@ -395,8 +395,10 @@ TEST(a_disturbance_of_seconds_is_no_change)
 	health_free(h);
 }
 
-/* Five kernels bound by memory, of which some take 20% more for their data. */
-static void partly(struct health *h, unsigned slow, double all, unsigned count)
+/* Five kernels bound by memory, of which @p slow from @p from on take @p by times more for their
+ * data. */
+static void partly(struct health *h, unsigned from, unsigned slow, double by, double all,
+                   unsigned count)
 {
 	while (count--) {
 		for (unsigned i = 0; i < 5; i++)
@@ -405,7 +407,7 @@ static void partly(struct health *h, unsigned slow, double all, unsigned count)
 			                      .kernel = "copy",
 			                      .resource = HEALTH_MEMORY,
 			                      .launches = 50,
-			                      .mean_ns = 1e4 * all * (i < slow ? 1.2 : 1) *
+			                      .mean_ns = 1e4 * all * (i - from < slow ? by : 1) *
 			                                 exp(0.004 * next_normal(&seed)),
 			                      .sm_khz = 1980000});
 		now += health_interval_ns();
@@ -477,12 +479,37 @@ TEST(kernels_that_do_not_agree_are_no_slow_gpu)
 	struct health *h = start(0);
 	enum health_resource worst;
 
-	partly(h, 0, 1, 100);
+	partly(h, 0, 0, 1, 1, 100);
 	assert_int_equal(health_state(h, &worst), HEALTH_GOOD);
-	partly(h, 2, 1, 500);
+	partly(h, 0, 2, 1.2, 1, 500);
 	assert_int_equal(health_state(h, &worst), HEALTH_GOOD);
-	partly(h, 2, 1.05, 12);
+	partly(h, 0, 2, 1.2, 1.05, 12);
 	assert_int_equal(health_state(h, &worst), HEALTH_SLOW);
+	health_free(h);
+}
+
+TEST(kernels_that_stay_do_not_follow_most_others_with_new_data)
+{
+	struct health *h = start(0);
+
+	partly(h, 0, 0, 1, 1, 100);
+	for (int i = 0; i < 200; i++) {
+		partly(h, 0, 3, 1.04, 1, 1);
+		assert_int_equal(state_of(h, HEALTH_MEMORY), HEALTH_GOOD);
+	}
+	health_free(h);
+}
+
+TEST(what_data_did_for_minutes_is_uncertain_for_longer)
+{
+	struct health *h = start(0);
+
+	partly(h, 0, 0, 1, 1, 100);
+	for (unsigned i = 0; i < 10; i++)
+		partly(h, i % 5, 1, 1.08, 1, 20);
+	partly(h, 0, 0, 1, 1, 60);
+	partly(h, 0, 0, 1, 1.03, 12);
+	assert_int_equal(state_of(h, HEALTH_MEMORY), HEALTH_GOOD);
 	health_free(h);
 }
 

@@ -168,7 +168,7 @@ TEST(what_the_code_tells_of_a_launch_goes_to_the_models)
 	                       "'\"(source|confidence)\"'"),
 	                 0);
 	shell_says("\"source\": \"static\"");
-	shell_says("\"confidence\": 0.5");
+	shell_says("\"confidence\": 0.7");
 }
 
 /* Without the number of elements a branch is unknown: no count may be called sure. */

@@ -75,16 +75,20 @@ TEST(the_readme_shows_what_an_example_printed)
 	        0);
 }
 
-/* Reports do, and diff and whatif, which name kernels as the report does. */
+/* Reports do, and diff and whatif, which name kernels as the report does, score and replay. */
 TEST(runs_of_long_names_fit_the_terminal)
 {
-	static const char *const commands[] = {"report", "diff graphs.gwl",
+	static const char *const commands[] = {"report",
+	                                       "diff graphs.gwl",
 	                                       "whatif --device=" SOURCE
-	                                       "/calib/profiles/h100-sxm.json"};
+	                                       "/calib/profiles/h100-sxm.json",
+	                                       "report --by=config workloads.gwl",
+	                                       "score --models --by=configuration",
+	                                       "replay --hide-times=kernel"};
 
-	if (!recorded("train") || !recorded("graphs"))
+	if (!recorded("train") || !recorded("graphs") || !recorded("workloads"))
 		skip();
-	for (unsigned width = 60; width <= 80; width += 10)
+	for (unsigned width = 60; width <= 80; width += 4)
 		for (size_t i = 0; i < sizeof(commands) / sizeof(*commands); i++) {
 			shell("cd " RECORDED " && COLUMNS=%u $PREFIX/bin/gpuwatch %s train.gwl.zst "
 			      "> $OLDPWD/%zu.txt; LC_ALL=C.UTF-8 wc -L < $OLDPWD/%zu.txt",
@@ -92,6 +96,15 @@ TEST(runs_of_long_names_fit_the_terminal)
 			assert_in_range(atoi(shell_output), 40, width);
 		}
 	assert_int_equal(shell("grep -l '^void\\|at::native' 2.txt"), 1);
+}
+
+/* They were made when the library got to the launches. */
+TEST(rows_of_a_training_run_are_compared_with_what_was_predicted)
+{
+	if (!recorded("train"))
+		skip();
+	assert_int_equal(shell(GPUWATCH "diff --against-prediction " RECORDED "/train.gwl.zst"), 1);
+	shell_says("56 rows: 2 slower, 0 faster, 26 same, 28 not predicted");
 }
 
 /* The golden files are what predictions are worth now: a change of the predictor shows here. */

@@ -228,7 +228,8 @@ TEST(pictures_show_gpuwatch_and_with_models_each_that_answers)
 	                       "cat pictures/predicted-gpuwatch.svg"),
 	                 0);
 	shell_says("same shape timed, work: measured counters");
-	shell_says("25% more");
+	shell_says("25% off");
+	assert_int_equal(shell("test $(grep -c '25%%' pictures/predicted-gpuwatch.svg) = 3"), 0);
 	assert_int_equal(shell(SCORE "--plot=/nonexistent/x worked.gwl 2>&1 >/dev/null"), 2);
 	shell_says("the folder cannot be made");
 }

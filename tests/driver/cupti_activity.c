@@ -51,6 +51,11 @@ static struct {
 static bool enabled_copy, enabled_set;
 static CUpti_ActivityKind enabled_kind; /* CONCURRENT_KERNEL or KERNEL; 0 for none */
 
+bool sc_activity_traces_kernels(void)
+{
+	return enabled_kind != 0;
+}
+
 static size_t record_size(void)
 {
 	uint32_t version = sc_version();
@@ -101,7 +106,14 @@ static void queue_add(const struct si_execution *execution)
 static void on_kernel(const struct si_execution *execution)
 {
 	sc_pm_kernel(execution);
-	queue_add(execution);
+	if (enabled_kind)
+		queue_add(execution);
+}
+
+void sc_watch_kernels(void)
+{
+	atomic_store(&sc_hooks.kernel, on_kernel);
+	sc_driver()->hooks_set(&sc_hooks);
 }
 
 static void on_copy(const struct si_execution *execution)
@@ -465,8 +477,7 @@ SC_API cuptiActivityEnable(CUpti_ActivityKind kind)
 	enabled_kind = kind;
 	worker_start();
 	pthread_mutex_unlock(&queue_lock);
-	atomic_store(&sc_hooks.kernel, on_kernel);
-	sc_driver()->hooks_set(&sc_hooks);
+	sc_watch_kernels();
 	return CUPTI_SUCCESS;
 }
 

@@ -45,7 +45,9 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 /* What ran, and of that what ran in the window at hand. */
 static struct run {
 	uint64_t start, end;
-	double warps;
+	struct warps {
+		double all, traced; /* traced: instrumented for an activity record */
+	} warps;
 } runs[RUNS], near[RUNS];
 static uint64_t run_count, first_start; /* when the first kernel of all started */
 static size_t near_count;
@@ -59,11 +61,12 @@ void sc_pm_kernel(const struct si_execution *x)
 {
 	uint64_t threads = (uint64_t)x->config.block.x * x->config.block.y * x->config.block.z;
 	uint64_t blocks = (uint64_t)x->config.grid.x * x->config.grid.y * x->config.grid.z;
+	double warps = (double)(blocks * ((threads + 31) / 32));
 	pthread_mutex_lock(&lock);
 	if (!run_count)
 		first_start = x->start;
 	runs[run_count++ % RUNS] =
-	        (struct run){x->start, x->end, (double)(blocks * ((threads + 31) / 32))};
+	        (struct run){x->start, x->end, {warps, sc_activity_traces_kernels() ? warps : 0}};
 	pthread_mutex_unlock(&lock);
 }
 
@@ -122,6 +125,7 @@ SC_API cuptiPmSamplingEnable(CUpti_PmSampling_Enable_Params *p)
 	sampler = (struct CUpti_PmSampling_Object){
 	        .enabled = true, .windows = sampler.windows, .end = first_start};
 	pthread_mutex_unlock(&lock);
+	sc_watch_kernels();
 	p->pPmSamplingObject = &sampler;
 	return CUPTI_SUCCESS;
 }
@@ -231,15 +235,16 @@ SC_API cuptiPmSamplingStop(CUpti_PmSampling_Stop_Params *p)
 }
 
 /* Warps that ran between two times, each kernel's by the part of its time that lies there. */
-static double warps_in(const struct run *list, size_t count, uint64_t begin, uint64_t end)
+static struct warps warps_in(const struct run *list, size_t count, uint64_t begin, uint64_t end)
 {
-	double sum = 0;
+	struct warps sum = {0, 0};
 	for (size_t i = 0; i < count; i++) {
 		const struct run *x = &list[i];
 		uint64_t from = x->start > begin ? x->start : begin,
 		         to = x->end < end ? x->end : end;
-		if (to > from)
-			sum += x->warps * (double)(to - from) / (double)(x->end - x->start);
+		double share = to > from ? (double)(to - from) / (double)(x->end - x->start) : 0;
+		sum.all += x->warps.all * share;
+		sum.traced += x->warps.traced * share;
 	}
 	return sum;
 }
@@ -259,14 +264,14 @@ static void find_near(uint64_t begin, uint64_t end)
 }
 
 /* What is counted of a metric from `begin` to `end` while so many warps run. */
-static double counted(int metric, double warps, uint64_t begin, uint64_t end)
+static double counted(int metric, struct warps warps, uint64_t begin, uint64_t end)
 {
 	double foreign = (double)option("STANDIN_PM_FOREIGN") * (double)(end - begin) * 1e-9;
 	if (isnan(known[metric].per_warp))
 		return 1.5 * (double)(end - begin);
 	if (known[metric].per_warp == 0)
 		return 0;
-	return foreign + warps * (known[metric].per_warp + known[metric].added);
+	return foreign + warps.all * known[metric].per_warp + warps.traced * known[metric].added;
 }
 
 /* Whether the real one's samples follow a clock that a tool registers is not known: both. */
@@ -277,8 +282,8 @@ static uint64_t stamp(const struct sc_clock *clock, uint64_t ns)
 }
 
 /* One more sample: what was counted between two times, under the stamps it is handed out with. */
-static void sample(struct data *data, double warps, uint64_t from, uint64_t to, uint64_t begin,
-                   uint64_t end)
+static void sample(struct data *data, struct warps warps, uint64_t from, uint64_t to,
+                   uint64_t begin, uint64_t end)
 {
 	if (data->count == data->room)
 		return;

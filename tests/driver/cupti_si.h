@@ -22,6 +22,10 @@ uint32_t sc_version(void);
 CUptiResult sc_enter(const char *name);
 /* A kernel was scheduled while activity is enabled: what PM sampling counts. */
 void sc_pm_kernel(const struct si_execution *execution);
+/* Kernels are counted from now on, whether they have activity records or not. */
+void sc_watch_kernels(void);
+/* They have. */
+bool sc_activity_traces_kernels(void);
 /* Held while records are delivered and the client's callbacks run (cupti_activity.c). */
 extern pthread_mutex_t sc_delivery_lock;
 /* The clock that records are reported in (cupti_clock.c): at one moment, and how fast it goes. */

@@ -49,6 +49,7 @@ static void check_trees(const struct gw_ir_program *program, struct gw_bytes tex
 static void check_gather(const struct gw_gather *g)
 {
 	struct gw_locality_hits hits;
+	double under_way;
 
 	for (uint32_t i = 0; i < g->count; i++) {
 		const struct gw_coalescing *c = &g->access[i].coalescing;
@@ -62,8 +63,9 @@ static void check_gather(const struct gw_gather *g)
 	}
 	gw_locality_l1(g->locality, &hits);
 	require(isnan(hits.rate) || (hits.rate >= 0 && hits.rate <= 1), "a hit rate that is none");
-	hits.rate = gw_replay_hits(&g->replay, 4096);
+	hits.rate = gw_replay_hits(&g->replay, 4096, &under_way);
 	require(isnan(hits.rate) || (hits.rate >= 0 && hits.rate <= 1), "a replay's hit rate");
+	require(isnan(under_way) || (under_way >= 0 && under_way <= 1), "hits under way");
 }
 
 static void known_device(struct gw_device *device)

@@ -17,6 +17,7 @@ allowed='
 	preload/live/graph_sums.c    GRAPH records say the same
 	preload/control/control.c    MODE records and answers say when
 	preload/worker/pipeline.c    COUNTERS, DEGRADED and END records say when
+	calib/nvml/nvml.c            what processes use is asked by the clock of NVML
 '
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit

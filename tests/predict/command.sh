@@ -199,7 +199,9 @@ log_on_standard_input)
 	"$launches_log" $test_gpu tests/predict/whatif.json "$scratch/a.gwl" || die "no log"
 	"$gpuwatch" whatif --device=$test_gpu "$scratch/a.gwl" >"$scratch/named" || die "failed"
 	"$gpuwatch" whatif --device=$test_gpu - <"$scratch/a.gwl" >"$scratch/out" || die "failed"
-	cmp "$scratch/named" "$scratch/out" || die "not the same" ;;
+	cmp "$scratch/named" "$scratch/out" || die "not the same"
+	"$gpuwatch" whatif --device=$test_gpu <(sleep 0.1; cat "$scratch/a.gwl") >"$scratch/out" || die "failed of a pipe"
+	cmp "$scratch/named" "$scratch/out" || die "not the same of a pipe" ;;
 pictures)
 	# The pictures that the examples show are what the command draws now, and two that they name.
 	[ "$(uname -m)" = x86_64 ] || { echo "skipped: coordinates may round differently here"; exit 77; }

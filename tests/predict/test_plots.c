@@ -120,6 +120,7 @@ TEST(densities_show_their_shares)
 	well_formed(s);
 	holds(s, ">12.0%<");
 	holds(s, ">49.0%<");
+	holds(s, "<text class=\"f4\" x="); /* as the background, without its halo */
 	holds(s, ">red &amp; black<");
 	svg_free(s);
 }

@@ -3,11 +3,13 @@
  * Sampled counters in a real process: what the log says was counted of each configuration is what
  * the stand-in's kernels count, or nothing.
  */
+#include "cli/log/reader.h"
 #include "predictor/counters/attribute.h"
 #include "tests/preload/counts.h"
 #include "tests/test.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -29,6 +31,97 @@ TEST(counts_are_what_kernels_count)
 	assert_true(knows(7, GW_WORK_inst_executed));    /* 7 us, shorter than a sample */
 	assert_true(knows(7, GW_WORK_pipe_fma));
 	assert_false(knows(100, GW_WORK_tensor_cycles)); /* this chip has no such metric */
+	outcome_free(o);
+}
+
+/* Mode watch has no records: what ran is known by a pair of events around every launch. */
+static struct outcome *watched(const char *how)
+{
+	struct outcome *o = counted("8000", how, "GPUWATCH_MODE=watch", NULL);
+
+	assert_logs_are_the_truth(o);
+	assert_int_equal(only_log(o)->counter[GW_COUNTER_joined], 0);
+	assert_int_equal(only_log(o)->degraded >> GW_DEGRADED_COUNTERS & 1, 0);
+	assert_true(only_log(o)->counter[GW_COUNTER_pm_windows] > 10);
+	return o;
+}
+
+static void pairs_tell(const char *how)
+{
+	struct outcome *o = watched(how);
+	unsigned off;
+
+	assert_true(values(0.03, &off) > 10);
+	assert_int_equal(off, 0);
+	assert_true(knows(100, GW_WORK_inst_executed)); /* 300 us */
+	assert_true(knows_any(40));                     /* 80 us */
+	outcome_free(o);
+}
+
+TEST(event_pairs_tell_which_kernels_counted)
+{
+	pairs_tell("");
+}
+
+TEST(copies_between_kernels_leave_their_counts)
+{
+	pairs_tell("copied");
+}
+
+/* When it runs no pair tells. */
+TEST(copies_in_another_stream_set_windows_aside)
+{
+	struct outcome *o = watched("beside");
+	unsigned off;
+
+	values(0.03, &off);
+	assert_int_equal(off, 0);
+	assert_false(knows_any(100)); /* before each copy */
+	assert_true(only_log(o)->counter[GW_COUNTER_pm_incomplete] > 10);
+	outcome_free(o);
+}
+
+TEST(kernels_of_two_streams_set_their_window_aside)
+{
+	struct outcome *o = watched("overlap");
+	unsigned off;
+
+	values(0.03, &off);
+	assert_int_equal(off, 0);
+	assert_false(knows_any(55));
+	assert_false(knows_any(66));
+	assert_true(only_log(o)->counter[GW_COUNTER_pm_incomplete] > 10);
+	outcome_free(o);
+}
+
+/* The graph of the client's decode loop: 40 kernels of a warp. */
+static bool take_graph(void *arg, const struct gw_log_record *record)
+{
+	const struct gw_record_graph_work *w = (const void *)record->head;
+	const struct gw_record_quantity *part = (const void *)record->tail;
+	unsigned *met = arg;
+
+	for (uint32_t i = 0; record->head->kind == GW_RECORD_GRAPH_WORK && i < w->count; i++)
+		if (part[i].field == GW_WORK_inst_executed) {
+			++*met;
+			assert_true(fabs(part[i].value - 40 * 100) < 40 * 3);
+		}
+	return true;
+}
+
+TEST(graphs_are_counted_as_a_whole)
+{
+	struct run r = RUN("windows", "decode");
+	struct gw_log_status status;
+	struct outcome *o;
+	unsigned met = 0;
+
+	r.env[0] = "GPUWATCH_MODE=watch";
+	r.env[1] = "GPUWATCH_BUDGET=100";
+	r.env[2] = "GPUWATCH_LOG=auto";
+	o = run_both(&r);
+	assert_true(gw_log_read(o->log[0].path, take_graph, &met, &status));
+	assert_true(met > 0);
 	outcome_free(o);
 }
 

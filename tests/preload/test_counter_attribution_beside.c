@@ -43,6 +43,12 @@ TEST(counters_come_back_after_another_tool)
 	counted_after("tool", NULL);
 }
 
+/* In mode watch counters are sampled without libcupti being attached: it is left all the same. */
+TEST(windows_of_event_pairs_leave_the_sampler_to_another_tool)
+{
+	counted_after("tool", "GPUWATCH_MODE=watch");
+}
+
 /*
  * Another tool is there for four seconds, from before the first launch. By then the budget is
  * earned, four seconds after the first launch; counted from our coming, they would end after the

@@ -133,6 +133,22 @@ __attribute__((weak)) void gw_counter_attribution_copy(uint32_t device, uint64_t
 	(void)end_ns;
 }
 
+__attribute__((weak)) void gw_counter_attribution_launched(uint32_t serial, uint32_t ticket,
+                                                           const struct gw_event *e)
+{
+	(void)serial;
+	(void)ticket;
+	(void)e;
+}
+
+__attribute__((weak)) void gw_counter_attribution_timed(uint32_t serial, uint32_t config,
+                                                        const struct gw_event *e)
+{
+	(void)serial;
+	(void)config;
+	(void)e;
+}
+
 uint32_t gw_attach_count(void)
 {
 	return 0;

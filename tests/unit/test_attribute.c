@@ -530,6 +530,37 @@ TEST(a_gpu_that_idles_tells_nothing)
 	gw_attribution_free(a);
 }
 
+/* Pairs of kernels, and idle time of @p gap behind each pair. */
+static void pairs(uint64_t gap)
+{
+	window_begin(1000000);
+	for (next(1, 70000, 150000); room(); next(1, 70000, gap))
+		next(2, 43000, 1500);
+}
+
+static uint64_t shift(uint64_t most)
+{
+	return gw_attribution_shift(w.sample, SAMPLES, 1, w.run, w.runs, most);
+}
+
+/* As event pairs tell it: how long after each other, and of the first no more than from when. */
+TEST(idle_samples_tell_when_all_ran)
+{
+	pairs(61000);
+	for (size_t i = 0; i < w.runs; i++) {
+		w.run[i].start -= 13000;
+		w.run[i].end -= 13000;
+	}
+	assert_in_range(shift(40000), 11500, 14500);
+}
+
+TEST(samples_that_are_never_idle_do_not_tell_when)
+{
+	pairs(0);
+	assert_true(shift(40000) == UINT64_MAX);
+	assert_in_range(shift(10000), 5000, 5000); /* the middle of what is known is near enough */
+}
+
 TEST(confidence_falls_with_the_error)
 {
 	assert_true(gw_counted_confidence(0) == 1);

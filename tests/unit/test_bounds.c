@@ -316,6 +316,22 @@ TEST(binding_resource_and_the_next_are_reported)
 	             fixture_term(&e, "latency") / fixture_term(&e, "fp64"));
 }
 
+/* Of a kernel without loads nothing needs to be known of what is read. */
+TEST(a_launch_without_loads_reads_nothing_at_l2)
+{
+	struct fixture f;
+	struct gw_estimate e;
+
+	fixture_init(&f);
+	fixture_work(&f, GW_WORK_l2_read_bytes, NAN);
+	fixture_work(&f, GW_WORK_l2_total_bytes, NAN);
+	e = ask(&f);
+	assert_unknown(fixture_term(&e, "l2"));
+	fixture_work(&f, GW_WORK_global_load_requests, 0);
+	e = ask(&f);
+	assert_close(fixture_term(&e, "l2"), 128 * 128e3 / 4e12);
+}
+
 TEST(unknown_resource_is_shown_and_warned_of)
 {
 	struct fixture f;
@@ -398,6 +414,50 @@ TEST(a_path_by_the_code_waits_for_where_loads_are_served)
 	fixture_work(&f, GW_WORK_warp_loads_in_flight, 3);
 	e = ask(&f);
 	assert_close(fixture_term(&e, "latency"), 20 * (400 + 2 * (l1 / 8 + l2 * 7 / 8)) / 1e9);
+}
+
+/* Half of what an SM has not read yet comes from the far partition; the slower of two loads. */
+TEST(what_l2_keeps_comes_from_near_and_far)
+{
+	struct fixture f;
+	struct gw_estimate e;
+	double l2;
+
+	fixture_init(&f);
+	code_path(&f);
+	l2 = gw_param(&f.device, GW_PARAM_lat_l2);
+	fixture_param(&f, GW_PARAM_lat_l2_far, 450);
+	fixture_work(&f, GW_WORK_l2_hit_rate, 0);
+	fixture_work(&f, GW_WORK_dram_read_bytes, 256 * 128e3);
+	f.work.q[GW_WORK_dram_read_bytes].source = GW_SOURCE_STATIC;
+	fixture_work(&f, GW_WORK_l2_kept, 1);
+	fixture_work(&f, GW_WORK_warp_loads_in_flight, 1);
+	e = ask(&f);
+	assert_close(fixture_term(&e, "latency"), 20 * (400 + l2 + 450) / 1e9);
+	assert_close(fixture_term(&e, "dram"), 128 * 128e3 / 2e12);
+	fixture_work(&f, GW_WORK_warp_loads_in_flight, 2);
+	e = ask(&f);
+	assert_close(fixture_term(&e, "latency"), 20 * (400 + 2 * (l2 / 4 + 450 * 3 / 4.0)) / 1e9);
+	/* Counters know what device memory read. */
+	fixture_work(&f, GW_WORK_dram_read_bytes, 256 * 128e3);
+	e = ask(&f);
+	assert_close(fixture_term(&e, "dram"), 384 * 128e3 / 2e12);
+}
+
+TEST(a_hit_on_what_is_under_way_waits_as_a_miss)
+{
+	struct fixture f;
+	struct gw_estimate e;
+	double l1, l2;
+
+	fixture_init(&f);
+	code_path(&f);
+	l1 = gw_param(&f.device, GW_PARAM_lat_l1), l2 = gw_param(&f.device, GW_PARAM_lat_l2);
+	fixture_work(&f, GW_WORK_l1_hit_rate, 0.8);
+	fixture_work(&f, GW_WORK_l1_under_way, 0.25);
+	fixture_work(&f, GW_WORK_warp_loads_in_flight, 1);
+	e = ask(&f);
+	assert_close(fixture_term(&e, "latency"), 20 * (400 + 2 * (0.6 * l1 + 0.4 * l2)) / 1e9);
 }
 
 TEST(a_barrier_makes_every_round_last_as_long_as_the_longest_warp)

@@ -76,6 +76,18 @@ TEST(sectors_that_follow_look_up_lines_too)
 	assert_close(fixture_term(&e, "l2"), 7e6 * 64 / 4e12);
 }
 
+/* A sector of which a store writes a part is read before. */
+TEST(stores_of_parts_of_sectors_read_at_l2)
+{
+	struct fixture f;
+	struct gw_estimate e;
+
+	init(&f);
+	fixture_work(&f, GW_WORK_global_store_partial, 0.5);
+	e = ask(&f);
+	assert_close(fixture_term(&e, "l2"), (256 + 64) * 128e3 / 5e12 + 128 * 128e3 / 4e12);
+}
+
 /* The first instructions of a launch come from L2. */
 TEST(code_is_fetched_once_a_launch)
 {

@@ -294,12 +294,17 @@ static uint32_t none_waits(void)
 	return 0;
 }
 
+static enum gw_sampler no_sampler(void)
+{
+	return GW_SAMPLER_NONE;
+}
+
 static NOTHING(nothing) static ALWAYS(in_time, true)
 
         /* An hour of mode audit must not keep windows of mode watch away for days. */
         TEST_WITH(what_mode_audit_cost_the_budget_of_mode_watch_does_not_pay, start, NULL)
 {
-	const struct gw_windows_calls calls = {none_waits, nothing, nothing};
+	const struct gw_windows_calls calls = {no_sampler, none_waits, nothing, nothing};
 	uint64_t deadline, cpu = gw_thread_cpu_ns();
 
 	gw_options.mode = GW_MODE_AUDIT;

@@ -30,7 +30,7 @@ static void run(struct ir_kernel *k, uint32_t blocks, uint32_t threads, struct g
 }
 
 /* if (i < n) out[i] = in[i * stride]; n and stride are parameters 2 and 3. */
-static void build_copy(struct ir_kernel *k)
+static void build_move(struct ir_kernel *k, bool spread)
 {
 	gw_ir_operand index, at, from, value, beyond;
 
@@ -41,11 +41,18 @@ static void build_copy(struct ir_kernel *k)
 	gw_ir_end_branch(&k->b, beyond, false, 2, 1);
 	gw_ir_block_open(&k->b);
 	from = ir_op(k, IR_MUL, 64, 64, at, ir_param(k, 3));
-	value = ir_load(k, IR_SPACE_GLOBAL, ir_op(k, IR_ADD, 64, 64, ir_param(k, 0), from), 0);
-	ir_store(k, IR_SPACE_GLOBAL, ir_op(k, IR_ADD, 64, 64, ir_param(k, 1), at), value);
+	value = ir_load(k, IR_SPACE_GLOBAL,
+	                ir_op(k, IR_ADD, 64, 64, ir_param(k, 0), spread ? at : from), 0);
+	ir_store(k, IR_SPACE_GLOBAL, ir_op(k, IR_ADD, 64, 64, ir_param(k, 1), spread ? from : at),
+	         value);
 	gw_ir_end_jump(&k->b, 2);
 	gw_ir_block_open(&k->b);
 	gw_ir_end_exit(&k->b);
+}
+
+static void build_copy(struct ir_kernel *k)
+{
+	build_move(k, false);
 }
 
 TEST(counts_and_shapes_of_a_copy_are_exact)
@@ -129,11 +136,27 @@ TEST(a_loop_s_footprint_is_its_union)
 	struct ir_kernel k;
 	struct gw_gather g;
 
-	build_loop(&k, 1000, 8, IR_SPACE_GLOBAL);
+	build_loop(&k, GW_LOCALITY_REPEATS, 8, IR_SPACE_GLOBAL);
 	run(&k, 1, 32, &g);
 	gw_locality_block(g.locality, 0, GW_LOCALITY_LOADS, &f);
-	/* From 0 to 999 * 8 + 127. */
-	assert_true(f.sectors == (999 * 8 + 127) / 32 + 1);
+	/* From 0 to 255 * 8 + 127. */
+	assert_true(f.sectors == (255 * 8 + 127) / 32 + 1);
+	gw_arena_free(&k.arena);
+}
+
+TEST(a_long_loop_s_footprint_goes_on_as_it_began)
+{
+	struct gw_locality_access *a;
+	struct gw_footprint f;
+	struct ir_kernel k;
+	struct gw_gather g;
+
+	build_loop(&k, 100000, 8, IR_SPACE_GLOBAL);
+	run(&k, 1, 32, &g);
+	gw_locality_block(g.locality, 0, GW_LOCALITY_LOADS, &f);
+	assert_true(fabs(f.sectors / ((99999 * 8 + 127) / 32 + 1) - 1) < 0.01);
+	a = &g.locality->access[0];
+	assert_true(a->high - a->low == (99999 * 8 + 127) / 32);
 	gw_arena_free(&k.arena);
 }
 
@@ -246,10 +269,41 @@ TEST(static_rows_of_a_copy_are_what_it_does)
 	assert_true(work.q[GW_WORK_global_load_sectors].confidence == 1);
 	/* 38 MB fit L2, and may be there before. */
 	assert_true(work.q[GW_WORK_dram_read_bytes].confidence == 0.1F);
+	assert_true(value(&work, GW_WORK_global_store_partial) == 0);
 	/* Lanes a line apart are all on one bank: a pass for each. The store takes one. */
 	assert_true(value(&work, GW_WORK_lsu_wavefronts) == 32768 * 33);
 	assert_true(value(&work, GW_WORK_l1_bytes) == 32768 * 36 * 32);
 	assert_true(value(&work, GW_WORK_local_bytes) == 0);
+	gw_arena_free(&k.arena);
+}
+
+TEST(stores_apart_fill_no_sector)
+{
+	struct ir_kernel k;
+	struct gw_work work;
+
+	arguments[2] = 1 << 20, arguments[3] = 4;
+	build_move(&k, true);
+	run_and_fill(&k, 4096, 256, &work);
+	assert_true(value(&work, GW_WORK_global_store_partial) == 1);
+	gw_arena_free(&k.arena);
+}
+
+TEST(what_is_at_most_half_of_l2_is_kept)
+{
+	struct ir_kernel k;
+	struct gw_work work;
+
+	arguments[3] = 1;
+	arguments[2] = 1 << 20;
+	build_copy(&k);
+	run_and_fill(&k, 4096, 256, &work);
+	assert_true(value(&work, GW_WORK_l2_kept) == 1);
+	gw_arena_free(&k.arena);
+	arguments[2] = 1 << 26;
+	build_copy(&k);
+	run_and_fill(&k, 1 << 18, 256, &work);
+	assert_int_equal(work.q[GW_WORK_l2_kept].source, GW_SOURCE_NONE);
 	gw_arena_free(&k.arena);
 }
 

@@ -215,6 +215,7 @@ TEST(a_value_lies_within_its_bucket)
 	assert_int_equal(gw_sketch_index(nextafter(1, 2)), 1);
 	assert_int_equal(gw_sketch_index(2), 8);
 	assert_int_equal(gw_sketch_index(0.5), -8);
+	assert_int_equal(gw_sketch_index(GW_SKETCH_MOST), GW_SKETCH_INDEX_MOST);
 }
 
 TEST(quantiles_are_within_the_schemas_error)

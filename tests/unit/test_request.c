@@ -182,6 +182,7 @@ TEST(patterns_of_every_width_take_the_passes_that_the_h200_counts)
 /* Loads of a block through a cache, against a cache that is a plain list in order of use. */
 static struct gw_arena arena;
 static struct gw_replay replay;
+static double under_way;
 
 static void begin(void)
 {
@@ -206,7 +207,33 @@ static void load(uint32_t warp, uint64_t address, uint64_t outer, int64_t outer_
 
 static void expect(double capacity, double hits)
 {
-	assert_true(fabs(gw_replay_hits(&replay, capacity) - hits) < 1e-9);
+	assert_true(fabs(gw_replay_hits(&replay, capacity, &under_way) - hits) < 1e-9);
+	gw_arena_free(&arena);
+}
+
+TEST(hits_of_warps_in_step_are_under_way)
+{
+	begin();
+	for (uint32_t w = 0; w < 4; w++)
+		load(w, 0, 8, 32, 0, 0); /* the same eight sectors */
+	load(4, 0, 8, 128, 0, 0);        /* the fifth before the others */
+	expect(1 << 16, 26.0 / 40);
+	assert_true(fabs(under_way - 22.0 / 26) < 1e-9);
+	begin();
+	load(0, 0, 8, 32, 0, 0);
+	load(0, 0, 8, 32, 0, 0); /* a warp's own: there by then */
+	expect(1 << 16, 0.5);
+	assert_true(under_way == 0);
+}
+
+TEST(a_step_that_is_not_known_tells_nothing)
+{
+	struct gw_request r = {.active = 1, .bytes = 4};
+	struct gw_eval_access a = {.repeats = 1, .repeat = {{8, 0, false}}};
+
+	begin();
+	gw_replay_add(&replay, &a, &r);
+	assert_true(isnan(gw_replay_hits(&replay, 1024, &under_way)));
 	gw_arena_free(&arena);
 }
 
@@ -297,10 +324,10 @@ TEST(any_loads_hit_as_in_a_plain_list)
 TEST(a_record_that_is_not_whole_tells_nothing)
 {
 	begin();
-	assert_true(isnan(gw_replay_hits(&replay, 1024)));
+	assert_true(isnan(gw_replay_hits(&replay, 1024, &under_way)));
 	for (unsigned i = 0; i <= GW_REPLAY_EVENTS; i++)
 		load(0, i * 4, 0, 0, 0, 0);
-	assert_true(isnan(gw_replay_hits(&replay, 1024)));
+	assert_true(isnan(gw_replay_hits(&replay, 1024, &under_way)));
 	gw_arena_free(&arena);
 }
 
@@ -308,7 +335,7 @@ TEST(an_endless_loop_is_cut)
 {
 	begin();
 	load(0, 0, UINT64_MAX, 0, UINT64_MAX, 128);
-	assert_true(gw_replay_hits(&replay, 1024) == 0);
+	assert_true(gw_replay_hits(&replay, 1024, &under_way) == 0);
 	gw_arena_free(&arena);
 }
 

@@ -11,8 +11,7 @@
 
 enum {
 	BLOCKS = 16,
-	NEIGHBOURS = 5, /* the blocks from which the grid's footprint is estimated */
-	EXTRA = 8,      /* more blocks, for instructions that run in none of those chosen */
+	EXTRA = 8, /* more blocks, for instructions that run in none of those chosen */
 	STEPS = 2000000,
 	COPY_STEPS = 1000000, /* for copies by tiles */
 	WHOLE_STEPS = 100000, /* warp instructions for the accesses of all warps ... */
@@ -349,7 +348,7 @@ static const char *look_at_blocks(struct look *l)
 		l->left = g->report.steps / GLANCE;
 		gw_eval_allow(l->eval, l->left);
 	}
-	/* The first and the middle one with its neighbours come first: what they show is known even
+	/* The middle one and its neighbours come first: what they show is known even
 	 * where the steps end before the others. */
 	for (unsigned b = 0; b < l->count && l->left && !why; b++)
 		why = look_at(l, l->block[b]);
@@ -409,6 +408,12 @@ static const char *look_at_more(struct look *l)
 	return why;
 }
 
+/* The blocks from which a grid's footprint is estimated. */
+static unsigned neighbourhood(struct gw_dim3 grid)
+{
+	return 1u + (grid.x > 1) + (grid.y > 1) + (grid.z > 1);
+}
+
 const char *gw_gather_run(const struct gw_ir_program *program, const struct gw_eval_launch *launch,
                           const struct gw_gather_limits *limits, struct gw_arena *arena,
                           struct gw_gather *out)
@@ -453,7 +458,7 @@ const char *gw_gather_run(const struct gw_ir_program *program, const struct gw_e
 	if (!why && !gw_tma_look(&out->copies, eval, &launch->config,
 	                         limits->steps ? 2 * limits->steps : COPY_STEPS, arena))
 		why = "the copies need more memory than the analysis may use";
-	if (!out->complete || (out->cut && out->blocks < NEIGHBOURS))
+	if (!out->complete || (out->cut && out->blocks < neighbourhood(launch->config.grid)))
 		out->locality->dropped = true;
 	return why;
 }

@@ -67,11 +67,11 @@ unsigned gw_locality_choose(struct gw_dim3 grid, unsigned most,
 		most = GW_LOCALITY_BLOCKS;
 	if (blocks <= most)
 		next = 0;
-	candidate[candidates++] = (struct gw_dim3){0, 0, 0};
 	candidate[candidates++] = middle;
 	for (unsigned d = 0; d < DIMENSIONS; d++)
 		if (neighbour(grid, middle, d, &candidate[candidates]))
 			candidates++;
+	candidate[candidates++] = (struct gw_dim3){0, 0, 0};
 	candidate[candidates++] = (struct gw_dim3){grid.x - 1, grid.y - 1, grid.z - 1};
 	for (unsigned i = 0; i < candidates && count < most; i++)
 		if (find_block(out, count, candidate[i]) == count)
@@ -147,16 +147,21 @@ static void sectors_at(struct sectors *s, const struct gw_request *r, uint64_t o
 	s->offset = offset;
 }
 
+static void widen(struct gw_locality_access *a, const struct sectors *s)
+{
+	if (s->count) {
+		a->low = s->at[0] < a->low ? s->at[0] : a->low;
+		a->high = s->at[s->count - 1] > a->high ? s->at[s->count - 1] : a->high;
+	}
+}
+
 /* One execution. Returns the sectors it needs. */
 static unsigned add_one(struct gw_locality_cell *cell, struct gw_locality_access *a,
                         const struct sectors *s)
 {
 	for (unsigned i = 0; i < s->count; i++)
 		gw_distinct_add(&cell->sectors, s->at[i]);
-	if (s->count) {
-		a->low = s->at[0] < a->low ? s->at[0] : a->low;
-		a->high = s->at[s->count - 1] > a->high ? s->at[s->count - 1] : a->high;
-	}
+	widen(a, s);
 	return s->count;
 }
 
@@ -179,9 +184,12 @@ void gw_locality_add(struct gw_locality *l, struct gw_dim3 block, uint32_t id, b
 	}
 	/* The iterations not followed ask for as much as the others, and touch new sectors as fast
 	 * as the second half of those did. */
-	if (step && times > follow)
+	if (step && times > follow) {
 		cell->beyond += (gw_distinct_count(&cell->sectors) - half) / ceil(follow / 2) *
 		                (times - follow);
+		sectors_at(&now, r, (uint64_t)(int64_t)(times - 1) * (uint64_t)step);
+		widen(a, &now);
+	}
 	cell->demanded += demanded / follow * times * rounds;
 	cell->requests += times * rounds;
 	a->requests += times * rounds;
@@ -351,10 +359,10 @@ static double group_count(const struct question *q, const bool *members,
 	for (unsigned d = 0; d < DIMENSIONS && count > 0; d++)
 		count *= growth(q, &middle, d, members);
 	gw_arena_free(&middle.arena);
-	return isnan(count)
-	               ? NAN
-	               : fmin(count,
-	                      (double)((range->high >> q->unit) - (range->low >> q->unit)) + 1);
+	/* The corners, which show where the range begins and ends, come after the neighbours. */
+	if (isnan(count) || l->block_count < DIMENSIONS + 3)
+		return count;
+	return fmin(count, (double)((range->high >> q->unit) - (range->low >> q->unit)) + 1);
 }
 
 static double extrapolate(const struct question *q, double *error)
@@ -516,7 +524,8 @@ void gw_locality_dram(const struct gw_locality *l, double resident, double l2_by
 	out->fits = out->footprint <= l2_bytes;
 	lost = out->fits ? 0 : 1 - l2_bytes / out->footprint;
 	out->read = (first + again * lost) * SECTOR * (1U << unit);
-	out->write = fmax(stores.footprint.sectors * SECTOR - l2_bytes, 0);
+	/* As much that was written before has to go. */
+	out->write = out->fits ? 0 : stores.footprint.sectors * SECTOR;
 	if (isnan(stores.footprint.sectors) || isnan(l2_bytes))
 		out->write = NAN;
 	if (isnan(out->footprint))

@@ -15,7 +15,7 @@ enum {
 	GW_LOCALITY_BLOCKS = 64,    /**< most blocks looked at */
 	GW_LOCALITY_ACCESSES = 128, /**< most instructions kept apart */
 	GW_LOCALITY_SECTORS = 4096, /**< sectors of a block and instruction kept exactly */
-	GW_LOCALITY_REPEATS = 4096, /**< iterations of a loop that are followed one by one */
+	GW_LOCALITY_REPEATS = 256,  /**< iterations of a loop that are followed one by one */
 };
 
 /** What one instruction did in one block. */
@@ -53,9 +53,9 @@ struct gw_locality {
 struct gw_locality *gw_locality_new(struct gw_arena *arena, struct gw_dim3 grid);
 
 /**
- * Blocks worth looking at, at most @p most (at least 8), without doubles: the first and the last;
- * one in the middle with its neighbour in each dimension, for the grid's footprint; then
- * those that follow the middle one, for the locality graph. All of a grid that is no larger.
+ * Blocks worth looking at, at most @p most (at least 8), without doubles: one in the middle with
+ * its neighbour in each dimension, for the grid's footprint; the first and the last; then those
+ * that follow the middle one, for the locality graph. All of a grid that is no larger.
  */
 unsigned gw_locality_choose(struct gw_dim3 grid, unsigned most,
                             struct gw_dim3 out[GW_LOCALITY_BLOCKS]);
@@ -107,8 +107,9 @@ struct gw_locality_grid {
  * ranges of sectors overlap are taken together (one array each, as a rule), and for each such group
  *   F_grid = F_block x product over dimensions d of (1 + (n_d - 1) fresh_d),
  * n_d the grid's extent and fresh_d the share of a block's sectors that its neighbour in d does
- * not touch; no more than the group's whole range. Exact where a block's sectors are a product of
- * its places along the dimensions, as tiles with or without a halo are.
+ * not touch; no more than the group's whole range, where corners were looked at. Exact where a
+ * block's sectors are a product of its places along the dimensions, as tiles with or without a halo
+ * are.
  */
 void gw_locality_grid(const struct gw_locality *l, enum gw_locality_of of,
                       struct gw_locality_grid *out);
@@ -154,8 +155,9 @@ struct gw_locality_dram {
 /**
  * What a launch whose data is not in L2 yet moves. What is loaded comes once, in granules; with a
  * footprint beyond L2, what a round of blocks (@p resident, in the order they start) loads again
- * after an earlier round finds its data gone with probability 1 - L2 / footprint. What is written
- * and does not stay in L2 is written back. NaN where the footprint is not known.
+ * after an earlier round finds its data gone with probability 1 - L2 / footprint, and what is
+ * written has as much written back, of this launch or of those before. NaN where the footprint is
+ * not known.
  */
 void gw_locality_dram(const struct gw_locality *l, double resident, double l2_bytes,
                       struct gw_locality_dram *out);

@@ -8,7 +8,8 @@ bool gw_replay_init(struct gw_replay *r, struct gw_arena *arena)
 {
 	*r = (struct gw_replay){.arena = arena};
 	r->event = gw_arena_room(arena, GW_REPLAY_EVENTS, sizeof(*r->event));
-	return r->event != NULL;
+	r->last = gw_arena_array(arena, 1, sizeof(*r->last));
+	return r->event && r->last;
 }
 
 void gw_replay_add(struct gw_replay *r, const struct gw_eval_access *access,
@@ -16,6 +17,8 @@ void gw_replay_add(struct gw_replay *r, const struct gw_eval_access *access,
 {
 	struct gw_replay_event *e;
 
+	for (uint32_t i = 0; i < access->repeats; i++)
+		r->full |= !access->repeat[i].linear && access->repeat[i].count > 1;
 	if (r->count == GW_REPLAY_EVENTS) {
 		r->full = true;
 		return;
@@ -80,8 +83,9 @@ enum { NONE = UINT32_MAX, SECTORS = GW_LINE_BYTES / GW_SECTOR_BYTES };
 struct line {
 	uint64_t number;
 	uint32_t next_in_bucket;
-	uint32_t newer, older; /* neighbours in the order of use */
-	uint32_t sectors;      /* bit n: sector n is there */
+	uint32_t newer, older;   /* neighbours in the order of use */
+	uint32_t sectors;        /* bit n: sector n is there */
+	uint32_t since[SECTORS]; /* the step in which it was asked for */
 };
 
 /** The cache: lines in buckets by number, and in the order of their use. */
@@ -91,6 +95,8 @@ struct cache {
 	uint32_t lines, used, buckets;
 	uint32_t newest, oldest;
 	double hits, asked;
+	double late;  /* of the hits, on sectors asked for in the same step */
+	uint32_t now; /* the step */
 };
 
 static bool cache_init(struct cache *c, struct gw_arena *arena, double capacity)
@@ -165,7 +171,12 @@ static void look_up(struct cache *c, uint64_t sector)
 	}
 	link_newest(c, at);
 	c->asked++;
-	c->hits += (c->line[at].sectors & bit) != 0;
+	if (c->line[at].sectors & bit) {
+		c->hits++;
+		c->late += c->line[at].since[sector % SECTORS] == c->now;
+	} else {
+		c->line[at].since[sector % SECTORS] = c->now;
+	}
 	c->line[at].sectors |= bit;
 }
 
@@ -204,20 +215,20 @@ static bool traces_of(const struct gw_replay *r, struct gw_arena *arena, struct 
 	return true;
 }
 
-double gw_replay_hits(const struct gw_replay *r, double capacity)
+/* The answer for a cache of @p capacity bytes. */
+static struct gw_replay_answer run_all(const struct gw_replay *r, double capacity)
 {
 	struct gw_arena arena;
 	struct trace *traces;
 	struct cache cache = {.asked = 0};
 	bool more = true;
 
-	if (!r->count || r->full || !(capacity >= 0))
-		return NAN;
 	gw_arena_init(&arena, 16 << 20);
 	traces = gw_arena_array(&arena, r->warps, sizeof(*traces));
 	if (traces && cache_init(&cache, &arena, capacity) && traces_of(r, &arena, traces))
 		for (uint32_t n = 0; more; n++) {
 			more = false;
+			cache.now = n;
 			for (uint32_t w = 0; w < r->warps; w++) {
 				if (n >= traces[w].count)
 					continue;
@@ -226,5 +237,17 @@ double gw_replay_hits(const struct gw_replay *r, double capacity)
 			}
 		}
 	gw_arena_free(&arena);
-	return cache.hits / cache.asked;
+	return (struct gw_replay_answer){r->count, capacity, cache.hits / cache.asked,
+	                                 cache.late / cache.hits};
+}
+
+double gw_replay_hits(const struct gw_replay *r, double capacity, double *under_way)
+{
+	*under_way = NAN;
+	if (!r->count || r->full || !(capacity >= 0))
+		return NAN;
+	if (r->last->count != r->count || r->last->capacity != capacity)
+		*r->last = run_all(r, capacity);
+	*under_way = r->last->under_way;
+	return r->last->hits;
 }

@@ -13,8 +13,8 @@
 #include "predictor/code/memory/request.h"
 
 enum {
-	GW_REPLAY_EVENTS = 8192,    /**< accesses recorded of a block */
-	GW_REPLAY_REQUESTS = 65536, /**< requests run, over all warps; the rest is left out */
+	GW_REPLAY_EVENTS = 8192,   /**< accesses recorded of a block */
+	GW_REPLAY_REQUESTS = 8192, /**< requests run, over all warps; the rest is left out */
 };
 
 /** A recorded access. */
@@ -24,13 +24,20 @@ struct gw_replay_event {
 	struct gw_eval_repeat repeat[GW_EVAL_LOOPS];
 };
 
+/** What a cache finds. */
+struct gw_replay_answer {
+	uint32_t count; /**< of the events asked about; 0: none */
+	double capacity, hits, under_way;
+};
+
 /** The loads of a block, warp after warp. */
 struct gw_replay {
 	struct gw_arena *arena;
 	struct gw_replay_event *event;
+	struct gw_replay_answer *last; /**< the last question's, for all copies */
 	uint32_t count;
 	uint32_t warps; /**< number of the last one seen, plus one */
-	bool full;      /**< there were more accesses than are kept */
+	bool full;      /**< there were more accesses than are kept, or steps that are not known */
 };
 
 /** An empty record on @p arena; false when it has no room. */
@@ -41,8 +48,11 @@ bool gw_replay_init(struct gw_replay *r, struct gw_arena *arena);
 void gw_replay_add(struct gw_replay *r, const struct gw_eval_access *access,
                    const struct gw_request *request);
 
-/** Share of sector look-ups that hit in a cache of @p capacity bytes, empty at first; NaN without
- * loads, or when accesses were left out, or memory. */
-double gw_replay_hits(const struct gw_replay *r, double capacity);
+/**
+ * Share of sector look-ups that hit in a cache of @p capacity bytes, empty at first; NaN without
+ * loads, or when accesses were left out, or memory. @p under_way gets the share of these hits on
+ * sectors that were first asked for in the same step.
+ */
+double gw_replay_hits(const struct gw_replay *r, double capacity, double *under_way);
 
 #endif

@@ -5,10 +5,11 @@
  * streams at once; `idle`, none so long that it fills a window; `exit`, another thread ends the
  * program; `thread`, it does while the main thread launches on; `main`, the main thread ends and
  * another launches on and calls exit; `held`, all that others do is behind a kernel that does not
- * end before three seconds; `fork`, a child does too; `tool`, another tool comes when half of the
- * time is over, and goes, and all grids are one larger then; `clock`, it leaves a clock of its own
- * in libcupti; `analysed`, code that takes long to read is launched when half of the time is over,
- * and few launches a second besides.
+ * end before three seconds; `fork`, a child does too; `copied`, memory
+ * is copied on the GPU in the kernels' stream, `beside`, in another one; `tool`, another tool comes
+ * when half of the time is over, and goes, and all grids are one larger then; `clock`, it leaves a
+ * clock of its own in libcupti; `analysed`, code that takes long to read is launched when half of
+ * the time is over, and few launches a second besides.
  */
 #include "client.h"
 #include "tool.h"
@@ -27,7 +28,7 @@ static const char image[] = "gpuwatch-stand-in-module\n"
                             "kernel held_one ns=3000000000\n"
                             "kernel wide_one ns=3000000\n";
 
-enum { KERNELS = 7 };
+enum { KERNELS = 7, LARGE = 1 << 20 };
 static CUfunction kernels[KERNELS];
 static unsigned more; /* blocks */
 
@@ -44,9 +45,14 @@ static double now_ms(void)
 	return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
 }
 
+static CUstream copying;
+static CUdeviceptr memory; /* 0: nothing is copied */
+
 static void once(CUstream other, bool overlap, bool idle, unsigned i)
 {
 	launch(0, 100, NULL);
+	if (memory)
+		CK(cuMemcpyDtoDAsync(memory, memory + LARGE, LARGE, copying));
 	launch(2, 7, NULL);
 	launch(3, 3, NULL);
 	launch(2, 7, NULL);
@@ -191,6 +197,9 @@ int main(int argc, char **argv)
 	for (int i = 0; i < KERNELS; i++)
 		CK(cuModuleGetFunction(&kernels[i], module, names[i]));
 	CK(cuStreamCreate(&other, CU_STREAM_NON_BLOCKING));
+	copying = !strcmp(how, "beside") ? other : NULL;
+	if (copying || !strcmp(how, "copied"))
+		CK(cuMemAlloc(&memory, 2 * LARGE));
 	if (!strcmp(how, "held"))
 		launch(5, 11, other);
 	for (unsigned i = 0; left > 0; i++) {
