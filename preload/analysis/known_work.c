@@ -40,22 +40,27 @@ struct open {
 	struct gw_work work, by_code;
 };
 
-static struct known *works[GW_CONFIGS_MAX]; /* by configuration */
-static uint32_t count, changed;             /* changed: head of the list, 0 = empty */
-static uint32_t losses_seen, repeated;      /* repeated: the last that was, 0 = none is to be */
+static struct known **works;           /* [GW_CONFIGS_MAX], by configuration */
+static uint32_t count, changed;        /* changed: head of the list, 0 = empty */
+static uint32_t losses_seen, repeated; /* repeated: the last that was, 0 = none is to be */
 
 void gw_work_start(void)
 {
 	/* A forked child begins with the parent's: leave them, start empty. */
-	memset(works, 0, sizeof(works));
+	works = gw_memory_table(GW_CONFIGS_MAX * sizeof(*works));
 	count = changed = losses_seen = repeated = 0;
+}
+
+static struct known *known_of(uint32_t config)
+{
+	return works && config < GW_CONFIGS_MAX ? works[config] : NULL;
 }
 
 static struct known *make(uint32_t config)
 {
-	struct known *k = works[config];
+	struct known *k = known_of(config);
 
-	if (!k && count < GW_WORKS_MAX)
+	if (!k && works && count < GW_WORKS_MAX)
 		k = gw_memory_new(GW_MEMORY_counting, 1, sizeof(*k));
 	if (!k) {
 		gw_degrade(GW_DEGRADED_TABLE_FULL,
@@ -191,7 +196,7 @@ void gw_work_offer(uint32_t config, const struct gw_work *part)
 
 struct gw_quantity gw_work_row(uint32_t config, enum gw_work_field field)
 {
-	const struct known *k = config < GW_CONFIGS_MAX ? works[config] : NULL;
+	const struct known *k = known_of(config);
 
 	for (uint32_t i = 0; k && i < k->work.count && k->work.part[i].field <= field; i++)
 		if (k->work.part[i].field == field)
@@ -201,7 +206,7 @@ struct gw_quantity gw_work_row(uint32_t config, enum gw_work_field field)
 
 void gw_work_by_code(uint32_t config, struct gw_work *out)
 {
-	const struct known *k = config < GW_CONFIGS_MAX ? works[config] : NULL;
+	const struct known *k = known_of(config);
 	struct gw_work from_code;
 
 	gw_work_clear(out);
@@ -286,7 +291,7 @@ void gw_work_repeat(struct gw_predictor_set *predictors, uint32_t losses)
 		repeated = 1; /* configurations begin there */
 	losses_seen = losses;
 	for (; repeated && written < AT_ONCE; repeated++) {
-		const struct known *k = repeated < GW_CONFIGS_MAX ? works[repeated] : NULL;
+		const struct known *k = known_of(repeated);
 
 		if (repeated > gw_config_count() || repeated >= GW_CONFIGS_MAX) {
 			repeated = 0;

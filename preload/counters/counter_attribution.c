@@ -51,8 +51,8 @@ static const struct {
 };
 
 /* What ran in each window that is under way. */
+static struct gw_interval (*ran_in)[RUNS]; /* [GW_PM_WINDOWS] */
 static struct {
-	struct gw_interval run[RUNS];
 	size_t count;
 	bool lost;         /* there were more */
 	uint64_t dropped;  /* records lost before it, by the counter */
@@ -92,6 +92,7 @@ void gw_counter_attribution_start(void)
 	memset(sets, 0, sizeof(sets));
 	missing_ns = 0;
 	exact.number = 0;
+	ran_in = gw_memory_table(GW_PM_WINDOWS * sizeof(*ran_in));
 	for (unsigned i = 0; i < GW_PM_WINDOWS; i++)
 		windows[i].count = windows[i].unsure = windows[i].lost = windows[i].begun =
 		        windows[i].ended = 0;
@@ -116,11 +117,11 @@ static void ran(uint32_t device, uint32_t config, uint64_t start, uint64_t end)
 		if (w->device != device || end + CLOCK_SLACK < begin ||
 		    (windows[i].ended && start > w->end + CLOCK_SLACK))
 			continue;
-		if (windows[i].count == RUNS) {
+		if (!ran_in || windows[i].count == RUNS) {
 			windows[i].lost = true;
 			continue;
 		}
-		windows[i].run[windows[i].count++] =
+		ran_in[i][windows[i].count++] =
 		        (struct gw_interval){.start = start, .end = end, .config = config};
 	}
 }
@@ -357,7 +358,7 @@ static void keep_recorded(struct gw_pm_window *w, const struct gw_interval *run,
 static bool place_runs(struct gw_pm_window *w, unsigned index)
 {
 	const struct gw_pm_set *members = gw_pm_set(w->set);
-	struct gw_interval *run = windows[index].run;
+	struct gw_interval *run = ran_in[index];
 	uint64_t by;
 	unsigned m = 0;
 
@@ -390,17 +391,18 @@ static void take(unsigned index)
 		gw_count(GW_COUNTER_pm_other_profiler, 1);
 		return;
 	}
-	if (windows[index].lost || dropped() != windows[index].dropped || !place_runs(w, index)) {
+	if (!ran_in || windows[index].lost || dropped() != windows[index].dropped ||
+	    !place_runs(w, index)) {
 		gw_count(GW_COUNTER_pm_incomplete, 1);
 		return;
 	}
 	if (gw_options_watch())
-		keep_recorded(w, windows[index].run, windows[index].count);
+		keep_recorded(w, ran_in[index], windows[index].count);
 	s = &sets[w->device][w->set];
 	a = attribution_of(s, gw_pm_set(w->set));
 	if (!a)
 		return;
-	switch (gw_attribution_window(a, w->sample, w->count, windows[index].run,
+	switch (gw_attribution_window(a, w->sample, w->count, ran_in[index],
 	                              windows[index].count)) {
 	case GW_WINDOW_USED:
 		s->news++;

@@ -4,6 +4,7 @@
 #include "preload/runtime/degrade.h"
 #include "preload/live/log_name.h"
 #include "preload/live/log_pool.h"
+#include "preload/maps/memory.h"
 #include "preload/live/log_writer.h"
 #include "preload/runtime/options.h"
 #include "preload/runtime/sandbox.h"
@@ -24,7 +25,7 @@ _Static_assert((int)GW_LOG_BLOCK <= (int)GW_BLOCK_MAX && (int)GW_LOG_BLOCK >= (i
 /* What still fits. It only ever gets less, until the file is begun anew. */
 enum fits { ALL, SUMS, COPIES };
 
-static struct gw_log_pool own, *pool;
+static struct gw_log_pool *own, *pool;
 static struct gw_log_block *current; /* NULL between blocks */
 static bool spare;                   /* it is the last one: not for launches */
 static uint64_t sequence;            /* of the last block begun */
@@ -78,7 +79,13 @@ bool gw_log_open(void)
 	divide(gw_options.log_max);
 	ring = gw_options_sum();
 	room.ring = gw_options.log_max;
-	pool = &own;
+	if (!own)
+		own = gw_memory_table(sizeof(*own));
+	if (!own) {
+		gw_degrade(GW_DEGRADED_LOG, "no memory for the log: none is written");
+		return false;
+	}
+	pool = own;
 	for (unsigned i = 0; i < GW_LOG_BLOCKS; i++) {
 		atomic_store(&pool->block[i].length, 0);
 		atomic_store(&pool->block[i].state, GW_LOG_EMPTY);

@@ -130,6 +130,15 @@ void *gw_memory_reserve(size_t size)
 	return all;
 }
 
+void *gw_memory_table(size_t size)
+{
+	void *at = gw_memory_reserve(size);
+
+	if (at)
+		gw_memory_take_anyway(GW_MEMORY_tables, size);
+	return at;
+}
+
 uint64_t gw_memory_now(void)
 {
 	return atomic_load_explicit(&total, memory_order_relaxed);

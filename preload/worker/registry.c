@@ -27,7 +27,7 @@ static uint32_t kernel_count, unhooked_count, node_count, thread_count, module_c
 static bool config_full; /* there is no room for more, and never will be */
 static uint32_t kernel_of_slot[GW_KERNELS_MAX];
 static uint32_t module_ids[MODULES_MAX]; /* by our number */
-static uint32_t namesake[KERNELS_KEPT];  /* by kernel: the hooked one of its name before it */
+static uint32_t *namesake; /* [KERNELS_KEPT]: the hooked one of a kernel's name before it */
 static struct gw_idmap config_map, shape_map, pair_map, kernel_map;
 static struct gw_idmap nodes, nodes_before; /* those used lately, and those used before these */
 static unsigned reasons_written;
@@ -41,6 +41,7 @@ static size_t kernel_bytes(void)
 bool gw_registry_start(void)
 {
 	kernels = gw_memory_reserve(KERNELS_KEPT * sizeof(*kernels));
+	namesake = gw_memory_table(KERNELS_KEPT * sizeof(*namesake));
 	/* A forked child begins with the parent's maps: leave them, start empty ones. */
 	config_map = shape_map = pair_map = (struct gw_idmap){.use = GW_MEMORY_configurations};
 	kernel_map = (struct gw_idmap){.use = GW_MEMORY_kernels};
@@ -53,7 +54,7 @@ bool gw_registry_start(void)
 	reasons_written = 0;
 	gw_device_ids_start();
 	gw_hot.shared->kernel_bytes = (uint32_t)kernel_bytes();
-	return gw_configs_start() && kernels;
+	return gw_configs_start() && kernels && namesake;
 }
 
 static void module_write(const struct gw_module_note *n)

@@ -288,11 +288,9 @@ TEST_WITH(a_gpu_shows_which_one_it_is, start, stop)
 	const struct gw_record_device as = {.ordinal = 1, .sm_clock_khz = 1980000};
 	const unsigned char uuid[16] = {0xab, [15] = 0xcd};
 	const uint32_t pci[3] = {0, 0x3b, UINT32_MAX};
+	const char *name = "A GPU with a name of more than the sixty-three letters of its room";
 	struct gw_live_device d;
-	char name[200];
 
-	memset(name, 'N', sizeof(name) - 1);
-	name[sizeof(name) - 1] = 0;
 	gw_live_ran(1, 1000, 2000);
 	assert_true(gw_live_device_at(&file, 1, &d));
 	assert_int_equal(d.identity, 0);
@@ -570,10 +568,9 @@ TEST_WITH(one_that_goes_into_sums_is_let_go, start, stop)
 static void readers_are(const char *mode, mode_t file_mode, mode_t folder_mode)
 {
 	struct stat st;
-	void *asked = (void *)(uintptr_t)mode;
 
 	stop(NULL);
-	start(&asked);
+	start(&(void *){(void *)(uintptr_t)mode});
 	assert_int_equal(stat(gw_live_path(), &st), 0);
 	assert_int_equal(st.st_mode & 07777, file_mode);
 	assert_int_equal(stat(gw_options.run_dir, &st), 0);
