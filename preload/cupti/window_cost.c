@@ -208,7 +208,7 @@ void gw_window_exact_begin(void)
 
 bool gw_window_exact_over(uint64_t opened, uint64_t now)
 {
-	if (!atomic_load(&gw_hot.exact) || now < opened + EXACT_NS)
+	if (now < opened + EXACT_NS)
 		return false;
 	atomic_store(&gw_hot.exact, 0);
 	return true;

@@ -77,8 +77,8 @@ void gw_window_events_begin(void);
 /** Every launch has, which tells when it ran: gw_hot.exact. */
 void gw_window_exact_begin(void);
 
-/** Whether that is over now, in a window that was opened at @p opened: what is read of the pairs
- * comes with further launches. */
+/** Whether that, which is on, is over now, in a window opened at @p opened: what is read of the
+ * pairs comes with further launches. */
 bool gw_window_exact_over(uint64_t opened, uint64_t now);
 
 /**

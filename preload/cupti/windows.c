@@ -472,7 +472,7 @@ bool gw_windows_tick(uint32_t launches, double full)
 	if (window.mode_due)
 		gw_windows_mode();
 	pass(now, launches, full);
-	if (gw_window_exact_over(window.opened, now))
+	if (atomic_load(&gw_hot.exact) && gw_window_exact_over(window.opened, now))
 		window.due = now + MEASURE_NS;
 	if (stays() && (window.state == CLOSED || window.state == NEVER || window.by_events)) {
 		bool other = asked || gw_other_profiler_busy();
