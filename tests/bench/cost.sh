@@ -96,7 +96,7 @@ analyses)
 	# took 14,318,765, transpose 9,873,839, triangle 755,359,134.
 	# Its constants lie at an index that is no sum, so every warp that is looked at is run (2,350,000 without them).
 	analysis 11500000 "0 _Z5saxpyifPKfPf 90 16 0 65536 1 1 256 1 1 0 $large$two$x$y" "$@"
-	analysis 2100000 "1 saxpy 90 16 0 65536 1 1 256 1 1 0 $large$two$x$y" "$@"
+	analysis 2200000 "1 saxpy 90 16 0 65536 1 1 256 1 1 0 $large$two$x$y" "$@"
 	analysis 22500000 "1 grid_stride 90 16 0 1024 1 1 256 1 1 0 ${large}00000000$x$y" "$@"
 	analysis 3000000 "1 transpose 90 16 0 128 128 1 32 8 1 0 $side$side$x$y" "$@"
 	# At the grid's edges warps differ: each is run, or stood for, once more for the shapes of its requests (13,500,000 before).
