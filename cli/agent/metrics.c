@@ -71,8 +71,7 @@ typedef void kernel_fn(struct emitter *e, const struct agent_sum *sum);
 
 static void each_kernel(struct emitter *e, kernel_fn *emit)
 {
-	EACH_GPU(e, g)
-	{
+	EACH_GPU (e, g) {
 		for (size_t i = 0; i < AGENT_KERNELS; i++) {
 			if (!g->kernel[i].shown)
 				continue;
@@ -148,9 +147,9 @@ static void emit_kernel_expected(struct emitter *e)
 #define BY_GRAPH(id, value)                                                                        \
 	static void emit_##id(struct emitter *e)                                                   \
 	{                                                                                          \
-		EACH_GPU(e, g)                                                                     \
-		for (int i = 0; i <= AGENT_GRAPHS; i++)                                            \
-			put_graph(e, &g->graph[i], value);                                         \
+		EACH_GPU (e, g)                                                                    \
+			for (int i = 0; i <= AGENT_GRAPHS; i++)                                    \
+				put_graph(e, &g->graph[i], value);                                 \
 	}
 
 static void put_graph(struct emitter *e, const struct agent_graph *t, double value)
@@ -176,16 +175,16 @@ BY_GRAPH(graph_expected, g->graph[i].expected_ns / 1e9)
 
 static void emit_processes(struct emitter *e)
 {
-	EACH_GPU(e, g)
-	put(e, (double)g->processes);
+	EACH_GPU (e, g)
+		put(e, (double)g->processes);
 }
 
 #define BY_BOUND(id, value)                                                                        \
 	static void emit_##id(struct emitter *e)                                                   \
 	{                                                                                          \
-		EACH_GPU(e, g)                                                                     \
-		for (int i = 0; i < AGENT_BOUNDS; i++)                                             \
-			put_with(e, "bound", gw_bound_name((enum gw_bound)i), value);              \
+		EACH_GPU (e, g)                                                                    \
+			for (int i = 0; i < AGENT_BOUNDS; i++)                                     \
+				put_with(e, "bound", gw_bound_name((enum gw_bound)i), value);      \
 	}
 BY_BOUND(measured, g->bound[i].measured_ns / 1e9)
 BY_BOUND(compared, g->bound[i].compared_ns / 1e9)
@@ -209,50 +208,50 @@ static void emit_lost(struct emitter *e)
 #undef LOST
 	};
 
-	EACH_GPU(e, g)
-	for (int i = 0; i < AGENT_LOSSES; i++) {
-		const bool known = i == AGENT_LOST_STARVATION ? g->timed : measured(g);
+	EACH_GPU (e, g)
+		for (int i = 0; i < AGENT_LOSSES; i++) {
+			const bool known = i == AGENT_LOST_STARVATION ? g->timed : measured(g);
 
-		put_with(e, "cause", names[i], known ? g->lost_ns[i] / 1e9 : NAN);
-	}
+			put_with(e, "cause", names[i], known ? g->lost_ns[i] / 1e9 : NAN);
+		}
 }
 
 static void emit_busy(struct emitter *e)
 {
-	EACH_GPU(e, g)
-	put(e, g->timed ? g->busy_ns / 1e9 : NAN);
+	EACH_GPU (e, g)
+		put(e, g->timed ? g->busy_ns / 1e9 : NAN);
 }
 
 static void emit_idle(struct emitter *e)
 {
-	EACH_GPU(e, g)
-	for (int i = 0; i < GW_IDLE_CAUSES; i++)
-		put_with(e, "cause", gw_live_idle_name((enum gw_idle_cause)i),
-		         g->timed ? g->idle_ns[i] / 1e9 : NAN);
+	EACH_GPU (e, g)
+		for (int i = 0; i < GW_IDLE_CAUSES; i++)
+			put_with(e, "cause", gw_live_idle_name((enum gw_idle_cause)i),
+			         g->timed ? g->idle_ns[i] / 1e9 : NAN);
 }
 
 static void emit_communication(struct emitter *e)
 {
-	EACH_GPU(e, g)
-	put(e, g->communication_ns / 1e9);
+	EACH_GPU (e, g)
+		put(e, g->communication_ns / 1e9);
 }
 
 static void emit_power(struct emitter *e)
 {
-	EACH_GPU(e, g)
-	put(e, g->clock_ns && g->power_mw != UINT32_MAX ? g->power_mw / 1e3 : NAN);
+	EACH_GPU (e, g)
+		put(e, g->clock_ns && g->power_mw != UINT32_MAX ? g->power_mw / 1e3 : NAN);
 }
 
 static void emit_energy(struct emitter *e)
 {
-	EACH_GPU(e, g)
-	put(e, g->energy_j > 0 ? g->energy_j : NAN);
+	EACH_GPU (e, g)
+		put(e, g->energy_j > 0 ? g->energy_j : NAN);
 }
 
 static void emit_energy_expected(struct emitter *e)
 {
-	EACH_GPU(e, g)
-	put(e, g->energy_j > 0 ? g->energy_expected_ns / 1e9 : NAN);
+	EACH_GPU (e, g)
+		put(e, g->energy_j > 0 ? g->energy_expected_ns / 1e9 : NAN);
 }
 
 static void put_share(struct emitter *e, const struct agent_owner *o, double gpu_ns)
@@ -272,8 +271,7 @@ static void emit_owner(struct emitter *e)
 {
 	static const struct agent_owner other = {.program = "other"};
 
-	EACH_GPU(e, g)
-	{
+	EACH_GPU (e, g) {
 		for (int i = 0; i < AGENT_OWNERS; i++)
 			if (g->share[i].used_ns)
 				put_share(e, &g->share[i].owner, g->share[i].gpu_ns);
@@ -289,20 +287,20 @@ static double hertz(uint32_t khz)
 
 static void emit_sm_clock(struct emitter *e)
 {
-	EACH_GPU(e, g)
-	put(e, hertz(g->sm_khz));
+	EACH_GPU (e, g)
+		put(e, hertz(g->sm_khz));
 }
 
 static void emit_sm_clock_most(struct emitter *e)
 {
-	EACH_GPU(e, g)
-	put(e, hertz(g->full_sm_khz));
+	EACH_GPU (e, g)
+		put(e, hertz(g->full_sm_khz));
 }
 
 static void emit_memory_clock(struct emitter *e)
 {
-	EACH_GPU(e, g)
-	put(e, hertz(g->mem_khz));
+	EACH_GPU (e, g)
+		put(e, hertz(g->mem_khz));
 }
 
 static void emit_throttled(struct emitter *e)
@@ -313,15 +311,15 @@ static void emit_throttled(struct emitter *e)
 #undef THROTTLE
 	};
 
-	EACH_GPU(e, g)
-	for (int i = 0; i < AGENT_THROTTLES && g->clock_ns; i++)
-		put_with(e, "reason", names[i], g->throttled_ns[i] / 1e9);
+	EACH_GPU (e, g)
+		for (int i = 0; i < AGENT_THROTTLES && g->clock_ns; i++)
+			put_with(e, "reason", names[i], g->throttled_ns[i] / 1e9);
 }
 
 static void emit_others(struct emitter *e)
 {
-	EACH_GPU(e, g)
-	put(e, g->clock_ns && g->others <= 100 ? g->others / 100.0 : NAN);
+	EACH_GPU (e, g)
+		put(e, g->clock_ns && g->others <= 100 ? g->others / 100.0 : NAN);
 }
 
 /* ---- health -------------------------------------------------------------------------------- */
@@ -331,12 +329,12 @@ static void emit_others(struct emitter *e)
 	{                                                                                          \
 		struct health_verdict v;                                                           \
                                                                                                    \
-		EACH_GPU(e, g)                                                                     \
-		for (int i = 0; i < HEALTH_RESOURCES; i++) {                                       \
-			health_of(g->health, (enum health_resource)i, &v);                         \
-			put_with(e, "resource", health_resource_name((enum health_resource)i),     \
-			         value);                                                           \
-		}                                                                                  \
+		EACH_GPU (e, g)                                                                    \
+			for (int i = 0; i < HEALTH_RESOURCES; i++) {                               \
+				health_of(g->health, (enum health_resource)i, &v);                 \
+				put_with(e, "resource",                                            \
+				         health_resource_name((enum health_resource)i), value);    \
+			}                                                                          \
 	}
 BY_RESOURCE(slow, v.state == HEALTH_UNKNOWN ? NAN : v.state == HEALTH_SLOW)
 BY_RESOURCE(slowdown, v.ratio)
@@ -357,8 +355,7 @@ static void emit_own_cpu(struct emitter *e)
 	of_node(e);
 	put_with(e, "where", "worker", c[GW_COUNTER_worker_cpu_ns] / 1e9);
 	put_with(e, "where", "application",
-	         (c[GW_COUNTER_attach_ns] + c[GW_COUNTER_overhead_ns] + c[GW_COUNTER_events_ns]) /
-	                 1e9);
+	         (c[GW_COUNTER_attach_ns] + c[GW_COUNTER_overhead_ns] + c[GW_COUNTER_events_ns]) / 1e9);
 	put_with(e, "where", "clocks", c[GW_COUNTER_clock_ns] / 1e9);
 	put_with(e, "where", "counters", c[GW_COUNTER_pm_cpu_ns] / 1e9);
 	put_with(e, "where", "code", c[GW_COUNTER_analysis_threads_ns] / 1e9);
