@@ -134,8 +134,7 @@ static void take_pods(struct agent *a)
 	a->self.failed_pods = (double)pods_take(a->pods, &a->node->pods, why, sizeof(why));
 	if (*why && !a->pods_failed)
 		gw_warning("agent: pods of GPUs are unknown: kubelet's pod-resources socket %s: "
-		           "%s; it is "
-		           "asked again",
+		           "%s; it is asked again",
 		           a->options->pod_resources ? a->options->pod_resources : PODS_SOCKET,
 		           why);
 	a->pods_failed = *why;

@@ -217,7 +217,7 @@ void gw_counter_attribution_timed(uint32_t serial, uint32_t config, const struct
 
 /*
  * One stream's launches run one after the other: what was queued before the first is over, and
- * between them nothing of ours runs but copies. Nothing tells where one runs of another stream.
+ * between them nothing of ours runs but copies. Where one of another stream runs is not known.
  */
 void gw_counter_attribution_exact_end(void)
 {

@@ -22,7 +22,7 @@ void gw_counter_attribution_kernel(uint32_t device, uint32_t config, uint64_t st
                                    uint64_t end_ns);
 
 /**
- * A window of event pairs began, which tell when each launch ran; it ended: what ran is known by
+ * A window of event pairs began, which show when each launch ran; it ended: what ran is known by
  * them, from the first one to the last before a launch without.
  */
 void gw_counter_attribution_exact(void);

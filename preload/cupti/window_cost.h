@@ -74,7 +74,7 @@ void gw_window_taken(void);
 /** One launch in so many has an event pair from now on. */
 void gw_window_events_begin(void);
 
-/** Every launch has, which tells when it ran: gw_hot.exact. */
+/** Every launch has one, which shows when it ran: gw_hot.exact. */
 void gw_window_exact_begin(void);
 
 /** Whether that, which is on, is over now, in a window opened at @p opened: what is read of the

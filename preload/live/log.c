@@ -4,10 +4,10 @@
 #include "preload/runtime/degrade.h"
 #include "preload/live/log_name.h"
 #include "preload/live/log_pool.h"
-#include "preload/maps/memory.h"
 #include "preload/live/log_writer.h"
 #include "preload/runtime/options.h"
 #include "preload/runtime/sandbox.h"
+#include "preload/maps/memory.h"
 #include "preload/maps/state.h"
 
 #include <string.h>

@@ -58,7 +58,7 @@ struct gw_hot {
 	                               published, and this is GW_HOT_READS with `arguments`. */
 	struct gw_shared *shared; /**< set before active */
 	_Atomic uint32_t exact;   /**< number of the window in which event pairs are around every
-	                               launch, and tell when it ran; 0: none */
+	                               launch, and show when it ran; 0: none */
 };
 extern struct gw_hot gw_hot;
 

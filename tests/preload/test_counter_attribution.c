@@ -68,7 +68,7 @@ TEST(copies_between_kernels_leave_their_counts)
 	pairs_tell("copied");
 }
 
-/* When it runs no pair tells. */
+/* No pair shows when it runs. */
 TEST(copies_in_another_stream_set_windows_aside)
 {
 	struct outcome *o = watched("beside");
