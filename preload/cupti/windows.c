@@ -397,12 +397,13 @@ static void pass(uint64_t now, uint32_t launches, double full)
 		gw_window_cost_round(recording(), whole, launches, full);
 }
 
-/* The first one of a mode that has windows; where there was one already, as its mode would. */
+/* The first one of a mode that has windows; where there was one already, mode watch owes its pause. */
 static void reopen(uint64_t now)
 {
 	window.due = now;
-	window.debt = 0;
-	if (watching())
+	if (!watching())
+		window.debt = 0;
+	else if (!window.off)
 		window.due += gw_window_cost_pause(FIRST_NS, false);
 	window.state = CLOSED;
 }

@@ -401,6 +401,11 @@ class Overhead(Scripts):
         self.assertEqual(found["launches after a window of mode watch / before it"], (1, True))
         self.assertEqual(self.bench("watch", "--seconds", "1", "--rounds", "2", "--sets", "3", "--no-torch", windows=0)[0], 1)
 
+    def test_mode_watch_beside_others(self):
+        status, out, found = self.bench("watch", "--rounds", "10", "--sets", "3", "--beside", watch=1.01)
+        self.assertEqual(status, 0, out)
+        self.assertEqual([found[f"watch / bare, {loop}"] for loop in ("16 threads", "8 processes")], [(1.01, True)] * 2)
+
     def test_mode_watch_of_pytorch_alone(self):
         with open(f"{self.out}/bin/python3", "w") as file:  # it has every package; its loops take turns as launch_loop does
             file.write(f'#!/bin/sh\ncase $2 in *find_spec*) exit 0 ;; esac\n[ "$1" != -c ] || exec {sys.executable} "$@"\n'

@@ -301,10 +301,10 @@ static enum gw_sampler no_sampler(void)
 
 static NOTHING(nothing) static ALWAYS(in_time, true)
 
-        /* An hour of mode audit must not keep windows of mode watch away for days. */
-        TEST_WITH(what_mode_audit_cost_the_budget_of_mode_watch_does_not_pay, start, NULL)
+        /* Mode audit for a tenth of a second of CPU, then a window of mode watch, which ends. */
+        static void go_through_a_window(void)
 {
-	const struct gw_windows_calls calls = {no_sampler, none_waits, nothing, nothing};
+	static const struct gw_windows_calls calls = {no_sampler, none_waits, nothing, nothing};
 	uint64_t deadline, cpu = gw_thread_cpu_ns();
 
 	gw_options.mode = GW_MODE_AUDIT;
@@ -320,7 +320,32 @@ static NOTHING(nothing) static ALWAYS(in_time, true)
 		;
 	gw_windows_close();
 	assert_false(gw_windows_open());
+}
+
+/* An hour of mode audit must not keep windows of mode watch away for days. */
+TEST_WITH(what_mode_audit_cost_the_budget_of_mode_watch_does_not_pay, start, NULL)
+{
+	go_through_a_window();
 	assert_in_range(atomic_load(&gw_counters[GW_COUNTER_window_ns]), 0, 50 * GW_MS);
+}
+
+/* Neither are the 4 s before the first window waited for again, nor is a window to be had by
+ * switching. */
+TEST_WITH(a_switch_away_and_back_leaves_the_pause_as_it_was, start, NULL)
+{
+	uint64_t deadline;
+
+	go_through_a_window();
+	gw_options.mode = GW_MODE_IDLE;
+	__real_gw_windows_mode();
+	gw_options.mode = GW_MODE_WATCH;
+	__real_gw_windows_mode();
+	gw_windows_tick(1, 0);
+	assert_false(gw_windows_open());
+	deadline = gw_deadline_in(3 * S);
+	while (!gw_windows_open() && gw_steady_ns() < deadline)
+		gw_windows_tick(1, 0);
+	assert_true(gw_windows_open());
 }
 
 int main(void)

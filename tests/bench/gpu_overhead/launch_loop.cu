@@ -10,21 +10,24 @@
  * one interruption does not decide; `after_pause`: one such run.
  * `median` … `p999`: host time of single launches, in a run of its own because reading the
  * clock costs too.
- *   launch_loop turns CPU
+ *   launch_loop turns CPU [THREADS]
  * Takes turns with other processes (turns.py): says "ready", then for each line LAUNCHES of
  * standard input makes a quarter of them untimed and all of them timed, and prints the ns per
- * launch; at the end the last two fields of the JSON object.
+ * launch; at the end the last two fields of the JSON object. THREADS: each makes so many, all at
+ * once, in a stream of its own and on any CPU; the time is that of all by the launches of one.
  *   launch_loop cpus
  * Prints what each CPU does alone, turns of a loop per ms: where another guest of the machine
  * uses the other half of its core, that is a fifth less, and so is launching.
  */
 #include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
 #include <sched.h>
 #include <sys/resource.h>
+#include <thread>
 #include <unistd.h>
 #include <vector>
 
@@ -100,19 +103,57 @@ static void stay_on(int cpu)
 		perror("launch_loop: sched_setaffinity");
 }
 
-static int take_turns(int cpu)
+/* All begin when the last thread has a stream, so that starting them does not count. */
+static double run_beside(int threads, int launches)
+{
+	std::atomic<int> ready(0);
+	std::atomic<bool> go(false);
+	std::vector<std::thread> all;
+
+	for (int i = 0; i < threads; i++)
+		all.emplace_back([&] {
+			cudaStream_t stream;
+
+			check(cudaStreamCreate(&stream));
+			ready++;
+			while (!go)
+				std::this_thread::yield();
+			for (int k = 0; k < launches; k++)
+				empty<<<1, 32, 0, stream>>>();
+			check(cudaStreamSynchronize(stream));
+			check(cudaStreamDestroy(stream));
+		});
+	while (ready < threads)
+		std::this_thread::yield();
+
+	double begin = now();
+
+	go = true;
+	for (std::thread &one : all)
+		one.join();
+	launched += (long)threads * launches;
+	return (now() - begin) / launches;
+}
+
+static double run_turn(int threads, int launches)
+{
+	return threads > 1 ? run_beside(threads, launches) : whole_run(launches);
+}
+
+static int take_turns(int cpu, int threads)
 {
 	char line[32];
 
 	launch();
 	check(cudaDeviceSynchronize());
-	stay_on(cpu);
+	if (threads == 1)
+		stay_on(cpu);
 	whole_run(10000);
 	printf("ready\n");
 	fflush(stdout);
 	while (fgets(line, sizeof(line), stdin)) {
-		whole_run(atoi(line) / 4);
-		printf("%.1f\n", whole_run(atoi(line)));
+		run_turn(threads, atoi(line) / 4);
+		printf("%.1f\n", run_turn(threads, atoi(line)));
 		fflush(stdout);
 	}
 	printf("{\"launched\": %ld, \"last_error\": %d}\n", launched, (int)cudaGetLastError());
@@ -155,8 +196,8 @@ static int compare_cpus()
 
 int main(int argc, char **argv)
 {
-	if (argc == 3 && !strcmp(argv[1], "turns"))
-		return take_turns(atoi(argv[2]));
+	if ((argc == 3 || argc == 4) && !strcmp(argv[1], "turns"))
+		return take_turns(atoi(argv[2]), argc == 4 ? atoi(argv[3]) : 1);
 	if (argc == 2 && !strcmp(argv[1], "cpus"))
 		return compare_cpus();
 
@@ -164,8 +205,8 @@ int main(int argc, char **argv)
 
 	if (launches < 1000) {
 		fprintf(stderr,
-		        "usage: %s [LAUNCHES [PAUSE [CPU]]] | turns CPU | cpus; LAUNCHES is at "
-		        "least 1000\n",
+		        "usage: %s [LAUNCHES [PAUSE [CPU]]] | turns CPU [THREADS] | cpus; LAUNCHES "
+		        "is at least 1000\n",
 		        argv[0]);
 		return 2;
 	}

@@ -6,6 +6,7 @@
   deep    the same of a deeper model: more than 400 kernels in a graph
   eager   the same as decode, launched kernel by kernel
   conv    a training step of a small convolution net, bound by the host
+  jax     a training step and a scan by JAX
 For each line NAME COUNT of standard input a quarter of so many steps untimed, then all of them
 timed; prints the microseconds of a step. After "fresh" the first line of a loop is timed wholly, with all that comes before
 its first step but the context.
@@ -102,6 +103,14 @@ def conv():
     return lambda: step(next(numbers)), 10
 
 
+def with_jax():
+    os.environ["XLA_PYTHON_CLIENT_PREALLOCATE"] = "false"
+    sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "gpu", "py"))
+    import programs
+    step, number = programs.with_jax()
+    return lambda: number(step(0)), 1
+
+
 def run(loop, count):
     step, together = loop
     begin = time.perf_counter()
@@ -113,12 +122,12 @@ def run(loop, count):
     return (time.perf_counter() - begin) / count * 1e6
 
 
-LOOPS = {"train": train, "gemm": gemm, "decode": decode, "deep": deep, "eager": eager, "conv": conv}
+LOOPS = {"train": train, "gemm": gemm, "decode": decode, "deep": deep, "eager": eager, "conv": conv, "jax": with_jax}
 
 
 def slices(name, seconds):
     step, _ = LOOPS[name]()
-    begins, spans, count = [], [], {"gemm": 40, "train": 1, "decode": 2, "deep": 1, "eager": 1, "conv": 1}[name]
+    begins, spans, count = [], [], {"gemm": 40, "train": 1, "decode": 2, "deep": 1, "eager": 1, "conv": 1, "jax": 1}[name]
     run((step, 1), 30)
     end = time.monotonic() + seconds
     while time.monotonic() < end:

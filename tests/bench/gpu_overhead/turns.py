@@ -39,9 +39,15 @@ class Player:
         self.begun = self.begun or self.process.stdout.readline() == "ready\n"
         return self.begun
 
-    def turn(self, count):
+    def ask(self, count):
         self.process.stdin.write(f"{count}\n")
+
+    def answer(self):
         return float(self.process.stdout.readline())
+
+    def turn(self, count):
+        self.ask(count)
+        return self.answer()
 
     def end(self):
         """What it says at its end; None where it failed or said anything else."""
@@ -59,6 +65,25 @@ class Player:
                   file=sys.stderr)
             return None
         return json.loads(out)
+
+
+class Team:
+    """Processes of one mode that take their turns at once."""
+
+    def __init__(self, players):
+        self.players, self.mode = players, players[0].mode
+
+    def ready(self):
+        return all([p.ready() for p in self.players])
+
+    def turn(self, count):
+        for player in self.players:
+            player.ask(count)
+        return statistics.mean([p.answer() for p in self.players])
+
+    def end(self):
+        ends = [p.end() for p in self.players]
+        return None if None in ends else ends
 
 
 def quiet(_player):
