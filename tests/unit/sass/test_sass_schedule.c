@@ -13,7 +13,7 @@
 #include <string.h>
 
 /*
- * Measured loops of one warp (tests/gpu/schedule) beside what the schedule says. The latencies are
+ * Measured loops of one warp (sass_fixture.h) beside what the schedule says. The latencies are
  * solved for on the loops named cal_*, one after the other; the rest are predicted with them.
  */
 
@@ -200,7 +200,7 @@ static struct gw_waits all_waits(double cycles)
 	return waits;
 }
 
-/* The timed loop of a kernel of tests/gpu/schedule: the straight one inside the rounds. */
+/* The timed loop of one of these kernels: the straight one inside the rounds. */
 static uint32_t timed_loop(const struct built *b)
 {
 	for (uint32_t l = 0; l < b->cfg.loop_count; l++)
