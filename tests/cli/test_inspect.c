@@ -3,10 +3,6 @@
 #include "tests/cli/shell.h"
 #include "tests/test.h"
 
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #define INSPECT "$PREFIX/bin/gpuwatch inspect "

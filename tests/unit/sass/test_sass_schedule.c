@@ -6,12 +6,6 @@
 #include "tests/test.h"
 #include "tests/unit/sass/sass_fixture.h"
 
-#include <math.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 /*
  * Measured loops of one warp (sass_fixture.h) beside what the schedule says. The latencies are
  * solved for on the loops named cal_*, one after the other; the rest are predicted with them.

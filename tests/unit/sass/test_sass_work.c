@@ -8,10 +8,6 @@
 #include "tests/unit/sass/sass_fixture.h"
 
 #include <inttypes.h>
-#include <math.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <string.h>
 
 enum { PIPES = 7 };
 
