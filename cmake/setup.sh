@@ -66,6 +66,7 @@ gw_missing_packages() {
 	{ gw_has_header jansson.h && gw_has_archive libjansson.a; } || echo libjansson-dev
 	{ gw_has_header zstd.h && gw_has_archive libzstd.a; } || echo libzstd-dev
 	gw_has_header zlib.h || echo zlib1g-dev
+	gw_has_header gelf.h || echo libelf-dev
 	gw_has_header sqlite3.h || echo libsqlite3-dev
 	gw_has_header ncursesw/curses.h || echo libncurses-dev
 	gw_has_header microhttpd.h || echo libmicrohttpd-dev
@@ -74,7 +75,6 @@ gw_missing_packages() {
 	if [ "$1" = tests ]; then
 		command -v valgrind >/dev/null || echo valgrind
 		gw_has_header expat.h || echo libexpat1-dev
-		gw_has_header gelf.h || echo libelf-dev
 		command -v xmllint >/dev/null || echo libxml2-utils
 		command -v tmux >/dev/null || echo tmux
 		command -v file >/dev/null || echo file # cpack -G DEB

@@ -4,11 +4,16 @@
 #ifndef GW_TESTS_TEST_H
 #define GW_TESTS_TEST_H
 
+/* What nearly every test needs; programs do not include it again. */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/common/target.h"
 
-#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <gelf.h>
 #include <limits.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -15,11 +15,11 @@
 #include <unistd.h>
 
 enum {
-	HEADERS_MOST = 1024, /* program headers looked at; real programs have a dozen */
-	SCRIPTS_MOST = 5,   /* interpreters that are scripts themselves; as many as Linux follows */
-	LINE_MOST = 256,    /* of a #! line; as much as Linux reads */
-	LOADS_MOST = 32,    /* segments that are loaded; real programs have four */
-	DYNAMIC_MOST = 512, /* entries of the dynamic section; the libraries needed come first */
+	HEADERS_MOST = 1024,  /* program headers; real programs have a dozen */
+	NOTES_MOST = 64,      /* of them looked at for a note … */
+	NOTES_SIZE = 1 << 14, /* … of so many bytes: a file of any content does not fill memory */
+	SCRIPTS_MOST = 5, /* interpreters that are scripts themselves; as many as Linux follows */
+	LINE_MOST = 256,  /* of a #! line; as much as Linux reads */
 };
 
 #if defined(__x86_64__)
@@ -36,27 +36,63 @@ static enum gw_target_kind say(enum gw_target_kind kind, char *what, size_t size
 	return kind;
 }
 
-/* The loader an ELF file asks for, into @p loader ("" when it asks for none); false when broken. */
-static bool find_loader(int fd, const Elf64_Ehdr *e, char *loader, size_t size)
+struct Elf *gw_target_elf(int fd)
 {
-	*loader = '\0';
-	if (e->e_phnum > HEADERS_MOST || (e->e_phnum && e->e_phentsize != sizeof(Elf64_Phdr)))
-		return false;
-	for (unsigned i = 0; i < e->e_phnum; i++) {
-		Elf64_Phdr p;
-		off_t at = (off_t)(e->e_phoff + i * sizeof(p));
-		size_t length;
+	elf_version(EV_CURRENT);
+	return elf_begin(fd, ELF_C_READ, NULL);
+}
 
-		if (e->e_phoff > INT64_MAX / 2 ||
-		    pread(fd, &p, sizeof(p), at) != (ssize_t)sizeof(p))
+void gw_target_build_id(struct Elf *elf, char *out, size_t size)
+{
+	size_t count, name, at;
+	GElf_Phdr p;
+	GElf_Nhdr n;
+
+	*out = '\0';
+	if (elf_getphdrnum(elf, &count))
+		return;
+	for (size_t i = 0; i < count && i < NOTES_MOST && gelf_getphdr(elf, (int)i, &p); i++) {
+		Elf_Data *notes =
+		        p.p_type == PT_NOTE && p.p_filesz <= NOTES_SIZE
+		                ? elf_getdata_rawchunk(elf, (int64_t)p.p_offset, p.p_filesz,
+		                                       p.p_align == 8 ? ELF_T_NHDR8 : ELF_T_NHDR)
+		                : NULL;
+
+		for (size_t next = 0;
+		     notes && (next = gelf_getnote(notes, next, &n, &name, &at));) {
+			const unsigned char *bytes = notes->d_buf;
+
+			if (n.n_type != NT_GNU_BUILD_ID || n.n_namesz != 4 ||
+			    memcmp(bytes + name, "GNU", 4))
+				continue;
+			for (size_t b = 0; b < n.n_descsz && 2 * b + 2 < size; b++)
+				sprintf(out + 2 * b, "%02x", bytes[at + b]);
+			return;
+		}
+	}
+}
+
+/* The loader a program asks for, into @p loader ("" when it asks for none); false when broken. */
+static bool find_loader(Elf *elf, char *loader, size_t size)
+{
+	GElf_Phdr p;
+	size_t count;
+
+	*loader = '\0';
+	if (elf_getphdrnum(elf, &count))
+		return false;
+	for (size_t i = 0; i < count; i++) {
+		Elf_Data *name;
+
+		if (!gelf_getphdr(elf, (int)i, &p))
 			return false;
 		if (p.p_type != PT_INTERP)
 			continue;
-		length = p.p_filesz < size - 1 ? (size_t)p.p_filesz : size - 1;
-		if (p.p_offset > INT64_MAX / 2 ||
-		    pread(fd, loader, length, (off_t)p.p_offset) != (ssize_t)length || !length)
-			return false;
-		loader[length] = '\0';
+		name = elf_getdata_rawchunk(elf, (int64_t)p.p_offset,
+		                            p.p_filesz < size ? p.p_filesz : size - 1, ELF_T_BYTE);
+		if (name)
+			snprintf(loader, size, "%.*s", (int)name->d_size,
+			         (const char *)name->d_buf);
 		return *loader != '\0';
 	}
 	return true;
@@ -87,86 +123,50 @@ static bool is_old(const char *loader)
 	return old;
 }
 
-/* Bytes at an address of the program; false where its file has none for it. */
-static bool read_at(int fd, const Elf64_Phdr *loads, unsigned count, uint64_t address, void *to,
-                    size_t size)
+/* Whether AddressSanitizer's is one of the libraries that the program needs. */
+static bool is_asan(Elf *elf)
 {
-	for (unsigned i = 0; i < count; i++) {
-		const Elf64_Phdr *p = &loads[i];
+	Elf_Scn *section = NULL;
+	GElf_Shdr s;
+	GElf_Dyn d;
 
-		if (address >= p->p_vaddr && address - p->p_vaddr < p->p_filesz &&
-		    p->p_offset <= INT64_MAX / 4 && address - p->p_vaddr <= INT64_MAX / 4)
-			return pread(fd, to, size, (off_t)(p->p_offset + (address - p->p_vaddr))) >
-			       0;
+	while ((section = elf_nextscn(elf, section))) {
+		Elf_Data *entries = gelf_getshdr(section, &s) && s.sh_type == SHT_DYNAMIC
+		                            ? elf_getdata(section, NULL)
+		                            : NULL;
+
+		for (int i = 0; entries && gelf_getdyn(entries, i, &d); i++) {
+			const char *name = d.d_tag == DT_NEEDED
+			                           ? elf_strptr(elf, s.sh_link, d.d_un.d_val)
+			                           : NULL;
+
+			if (name &&
+			    (!strncmp(name, "libasan.so", strlen("libasan.so")) ||
+			     !strncmp(name, "libclang_rt.asan", strlen("libclang_rt.asan"))))
+				return true;
+		}
 	}
 	return false;
 }
 
-/* Whether one of the libraries that the dynamic section at @p at names is AddressSanitizer's. */
-static bool needs_asan(int fd, const Elf64_Phdr *loads, unsigned count, const Elf64_Phdr *dynamic)
-{
-	Elf64_Dyn d[DYNAMIC_MOST];
-	uint64_t strings = 0;
-	ssize_t size = dynamic->p_offset > INT64_MAX / 2
-	                       ? -1
-	                       : pread(fd, d, sizeof(d), (off_t)dynamic->p_offset);
-	unsigned entries = size < 0 ? 0 : (unsigned)((size_t)size / sizeof(*d));
-
-	for (unsigned i = 0; i < entries && d[i].d_tag != DT_NULL; i++)
-		if (d[i].d_tag == DT_STRTAB)
-			strings = d[i].d_un.d_ptr;
-	for (unsigned i = 0; i < entries && d[i].d_tag != DT_NULL; i++) {
-		char name[64] = "";
-
-		if (d[i].d_tag == DT_NEEDED &&
-		    read_at(fd, loads, count, strings + d[i].d_un.d_val, name, sizeof(name) - 1) &&
-		    (!strncmp(name, "libasan.so", strlen("libasan.so")) ||
-		     !strncmp(name, "libclang_rt.asan", strlen("libclang_rt.asan"))))
-			return true;
-	}
-	return false;
-}
-
-/* What find_loader() has looked over is a program header that can be read. */
-static bool is_asan(int fd, const Elf64_Ehdr *e)
-{
-	Elf64_Phdr loads[LOADS_MOST], dynamic = {0};
-	unsigned count = 0;
-
-	for (unsigned i = 0; i < e->e_phnum; i++) {
-		Elf64_Phdr p;
-
-		if (pread(fd, &p, sizeof(p), (off_t)(e->e_phoff + i * sizeof(p))) !=
-		    (ssize_t)sizeof(p))
-			return false;
-		if (p.p_type == PT_LOAD && count < LOADS_MOST)
-			loads[count++] = p;
-		else if (p.p_type == PT_DYNAMIC)
-			dynamic = p;
-	}
-	return dynamic.p_type == PT_DYNAMIC && needs_asan(fd, loads, count, &dynamic);
-}
-
-static enum gw_target_kind look_at_elf(int fd, const unsigned char *start, size_t length,
-                                       char *what, size_t size)
+static enum gw_target_kind look_at_elf(Elf *elf, const unsigned char *start, char *what,
+                                       size_t size)
 {
 	char loader[PATH_MAX];
-	Elf64_Ehdr e;
+	GElf_Ehdr e;
 
-	if (length < EI_NIDENT + 4 || start[EI_CLASS] == ELFCLASSNONE)
-		return say(GW_TARGET_BROKEN, what, size, "has a broken ELF header");
-	if (start[EI_CLASS] != ELFCLASS64)
+	if (start[EI_CLASS] == ELFCLASS32)
 		return say(GW_TARGET_FOREIGN, what, size,
 		           "is a 32-bit program; libgpuwatch.so is 64-bit, as CUDA is");
-	if (length < sizeof(e))
+	if (!elf || !gelf_getehdr(elf, &e))
 		return say(GW_TARGET_BROKEN, what, size, "has a broken ELF header");
-	memcpy(&e, start, sizeof(e));
-	if (start[EI_DATA] != ELFDATA2LSB || e.e_machine != OWN_MACHINE)
+	if (e.e_ident[EI_DATA] != ELFDATA2LSB || e.e_machine != OWN_MACHINE)
 		return say(GW_TARGET_FOREIGN, what, size,
 		           "is for another processor architecture than this gpuwatch");
 	if (e.e_type != ET_EXEC && e.e_type != ET_DYN)
 		return say(GW_TARGET_BROKEN, what, size, "is an ELF file, but no program");
-	if (!find_loader(fd, &e, loader, sizeof(loader)))
+	/* Linux runs none with more, and libelf takes the number for one that stands elsewhere. */
+	if (e.e_phnum > HEADERS_MOST || !find_loader(elf, loader, sizeof(loader)))
 		return say(GW_TARGET_BROKEN, what, size, "has broken ELF program headers");
 	if (!*loader)
 		return say(GW_TARGET_STATIC, what, size,
@@ -177,7 +177,7 @@ static enum gw_target_kind look_at_elf(int fd, const unsigned char *start, size_
 	if (is_old(loader))
 		return say(GW_TARGET_OLD, what, size,
 		           "uses an older C library; libgpuwatch.so needs glibc 2.34 or newer");
-	if (is_asan(fd, &e))
+	if (is_asan(elf))
 		return say(
 		        GW_TARGET_ASAN, what, size,
 		        "is built with AddressSanitizer, whose runtime must be the first library");
@@ -243,13 +243,16 @@ static enum gw_target_kind look(const char *path, unsigned depth, char *what, si
 		return say(GW_TARGET_UNREADABLE, what, size, "can't be read");
 	}
 	length = pread(fd, start, LINE_MOST, 0);
-	if (length >= 4 && !memcmp(start, ELFMAG, SELFMAG))
+	if (length >= 4 && !memcmp(start, ELFMAG, SELFMAG)) {
+		Elf *elf = gw_target_elf(fd);
+
 		kind = privileged(fd, &st)
 		               ? say(GW_TARGET_PRIVILEGED, what, size,
 		                     "is setuid, setgid or has capabilities: the system ignores "
 		                     "LD_PRELOAD for it")
-		               : look_at_elf(fd, start, (size_t)length, what, size);
-	else if (length >= 2 && start[0] == '#' && start[1] == '!')
+		               : look_at_elf(elf, start, what, size);
+		elf_end(elf);
+	} else if (length >= 2 && start[0] == '#' && start[1] == '!')
 		kind = look_at_script((char *)start, depth, what, size);
 	else if (length < 0)
 		kind = say(GW_TARGET_UNREADABLE, what, size, "can't be read");

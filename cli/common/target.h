@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whether gpuwatch can run a program: what kind of executable it is, from a few header fields.
+ * Whether gpuwatch can run a program: what kind of executable it is. ELF files on disk are read by
+ * libelf.
  */
 #ifndef GW_TARGET_H
 #define GW_TARGET_H
@@ -32,5 +33,14 @@ enum gw_target_kind gw_target(const char *path, char *what, size_t size);
  * @p out; 127 when there is none, 126 when it may not be executed, as shells and env do.
  */
 int gw_target_find(const char *command, char *out, size_t size);
+
+/**
+ * libelf's handle of the file open at @p fd, for elf_end(); NULL where it can't be read. It copies
+ * what it reads: a mapped file that is cut short ends its reader (SIGBUS).
+ */
+struct Elf *gw_target_elf(int fd);
+
+/** The GNU build id of an ELF file in hexadecimal; "" where it has none. */
+void gw_target_build_id(struct Elf *elf, char *out, size_t size);
 
 #endif

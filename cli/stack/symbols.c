@@ -3,17 +3,19 @@
 
 #include "cli/common/demangle.h"
 #include "cli/common/memory.h"
-#include "predictor/code/binary/elf.h"
+#include "cli/common/target.h"
 
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <gelf.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+enum { BUILD_ID_SIZE = 256 };
 
 /* Of elfutils/libdwfl.h, as far as it is used here; its ABI is stable. */
 struct callbacks {
@@ -42,12 +44,13 @@ static struct {
 /* Objects that were opened, or could not be. */
 static struct module {
 	char *path, *build_id;
-	struct gw_bytes image; /* what was read of the file, at its place; size 0: not there */
-	struct gw_elf elf;     /* of it … */
-	struct gw_elf_symbols symbols[2]; /* … the linker's, and those for look-ups at run time */
-	bool there;                       /* it is the object that ran */
-	void *session, *module;           /* libdw's; NULL: there is none */
-	struct stat seen;                 /* the file as it was opened */
+	Elf *elf; /* what was read of the object that ran; NULL: it is not there */
+	struct table {
+		Elf_Data *symbols;
+		size_t names;
+	} tables[2];            /* the linker's, and that for look-ups at run time */
+	void *session, *module; /* libdw's; NULL: there is none */
+	struct stat seen;       /* the file as it was opened */
 	uint64_t bias;
 } * modules;
 static size_t count, room;
@@ -84,51 +87,19 @@ const char *symbols_missing(void)
 	                "installed (Debian: libdw1)";
 }
 
-static bool is_build_id(struct gw_bytes note, const char *expected)
-{
-	enum { HEAD = 16 }; /* sizes, type, "GNU" */
-	char hex[3];
-
-	for (size_t i = HEAD; i < note.size && expected[2 * (i - HEAD)]; i++) {
-		snprintf(hex, sizeof(hex), "%02x", note.data[i]);
-		if (strncmp(hex, expected + 2 * (i - HEAD), 2) != 0)
-			return false;
-	}
-	return note.size > HEAD;
-}
-
-/* The file is the object that ran, which its build id alone shows; its tables of symbols are taken.
- */
-static bool read_sections(struct module *m)
-{
-	struct gw_bytes bytes;
-	bool same = false;
-	Elf64_Shdr s, names;
-
-	for (uint64_t i = 0; gw_elf_section(&m->elf, i, &s); i++) {
-		if (!strcmp(gw_elf_section_name(&m->elf, &s), ".note.gnu.build-id") &&
-		    gw_elf_section_bytes(&m->elf, &s, &bytes))
-			same = is_build_id(bytes, m->build_id);
-		if (s.sh_type == SHT_DYNSYM && gw_elf_section(&m->elf, s.sh_link, &names) &&
-		    gw_elf_section_bytes(&m->elf, &s, &m->symbols[1].table) &&
-		    gw_elf_section_bytes(&m->elf, &names, &m->symbols[1].names))
-			m->symbols[1].count = m->symbols[1].table.size / sizeof(Elf64_Sym);
-	}
-	gw_elf_symbols(&m->elf, &m->symbols[0]);
-	return same;
-}
-
 /* The function that @p address lies in; "" where no table says. */
 static const char *function_at(const struct module *m, uint64_t address)
 {
-	for (unsigned t = 0; t < 2; t++) {
-		struct gw_elf_symbol s;
+	GElf_Sym s;
 
-		for (uint64_t i = 0; i < m->symbols[t].count; i++)
-			if (gw_elf_symbol(&m->symbols[t], i, &s) &&
-			    ELF64_ST_TYPE(s.info) == STT_FUNC && address - s.value < s.size)
-				return gw_elf_symbol_name(&m->symbols[t], &s);
-	}
+	for (const struct table *t = m->tables; t < m->tables + 2; t++)
+		for (int i = 0; t->symbols && gelf_getsym(t->symbols, i, &s); i++)
+			if (GELF_ST_TYPE(s.st_info) == STT_FUNC &&
+			    address - s.st_value < s.st_size) {
+				const char *name = elf_strptr(m->elf, t->names, s.st_name);
+
+				return name ? name : "";
+			}
 	return "";
 }
 
@@ -145,61 +116,33 @@ static int open_file(const char *path)
 	return fd;
 }
 
-static bool read_part(const struct module *m, int fd, uint64_t offset, uint64_t size)
-{
-	unsigned char *image = (unsigned char *)(uintptr_t)m->image.data;
-
-	if (offset > m->image.size || size > m->image.size - offset)
-		return false;
-	while (size) {
-		ssize_t got = pread(fd, image + offset, size, (off_t)offset);
-
-		if (got <= 0)
-			return false;
-		offset += (uint64_t)got;
-		size -= (uint64_t)got;
-	}
-	return true;
-}
-
-/* Headers of sections, their names, tables of symbols and notes. The rest of the image stays zeros.
- */
-static bool read_tables(struct module *m, int fd)
-{
-	struct gw_fault fault;
-	Elf64_Ehdr h;
-	Elf64_Shdr s;
-
-	if (!read_part(m, fd, 0, sizeof(h)))
-		return false;
-	memcpy(&h, m->image.data, sizeof(h));
-	/* The first header has the number of sections where there are many. */
-	if (!read_part(m, fd, h.e_shoff, sizeof(s)) || !gw_elf_open(m->image, &m->elf, &fault) ||
-	    !read_part(m, fd, h.e_shoff, m->elf.section_count * sizeof(s)) ||
-	    !gw_elf_open(m->image, &m->elf, &fault))
-		return false;
-	for (uint64_t i = 0; gw_elf_section(&m->elf, i, &s); i++)
-		if ((s.sh_type == SHT_STRTAB || s.sh_type == SHT_SYMTAB ||
-		     s.sh_type == SHT_DYNSYM || s.sh_type == SHT_SYMTAB_SHNDX ||
-		     s.sh_type == SHT_NOTE) &&
-		    !read_part(m, fd, s.sh_offset, s.sh_size))
-			return false;
-	return true;
-}
-
-/* A copy: a mapped file that is cut short ends who reads it (SIGBUS). */
+/* The file is the object that ran, which its build id alone shows. Its tables are read at once, for
+ * the file may change. */
 static void read_file(struct module *m, int fd)
 {
-	void *at;
+	Elf *elf = gw_target_elf(fd);
+	Elf_Scn *section = NULL;
+	char id[BUILD_ID_SIZE];
+	GElf_Shdr s;
 
-	if (fstat(fd, &m->seen) || m->seen.st_size <= 0)
+	if (elf)
+		gw_target_build_id(elf, id, sizeof(id));
+	if (!elf || strncmp(id, m->build_id, strlen(m->build_id)) != 0 || fstat(fd, &m->seen)) {
+		elf_end(elf);
 		return;
-	at = mmap(NULL, (size_t)m->seen.st_size, PROT_READ | PROT_WRITE,
-	          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (at == MAP_FAILED)
-		return;
-	m->image = (struct gw_bytes){at, (size_t)m->seen.st_size};
-	m->there = read_tables(m, fd) && read_sections(m);
+	}
+	while ((section = elf_nextscn(elf, section))) {
+		struct table *t = &m->tables[1];
+
+		if (!gelf_getshdr(section, &s) ||
+		    (s.sh_type != SHT_SYMTAB && s.sh_type != SHT_DYNSYM))
+			continue;
+		t -= s.sh_type == SHT_SYMTAB;
+		*t = (struct table){elf_getdata(section, NULL), s.sh_link};
+		elf_strptr(elf, s.sh_link, 0);
+	}
+	elf_cntl(elf, ELF_C_FDDONE);
+	m->elf = elf;
 }
 
 static void open_module(struct module *m)
@@ -210,7 +153,7 @@ static void open_module(struct module *m)
 	if (fd < 0)
 		return;
 	read_file(m, fd);
-	m->session = m->there && load() ? dw.dwfl_begin(&dw.callbacks) : NULL;
+	m->session = m->elf && load() ? dw.dwfl_begin(&dw.callbacks) : NULL;
 	/* It takes the descriptor over where it succeeds. */
 	m->module = m->session ? dw.dwfl_report_offline(m->session, "", m->path, fd) : NULL;
 	if (!m->module)
@@ -247,7 +190,7 @@ void symbols_find(const char *path, const char *build_id, uint64_t address, char
                   char **file, uint32_t *line)
 {
 	const struct module *m = module_of(path, build_id);
-	const char *name = m->there ? function_at(m, address) : "", *source = NULL;
+	const char *name = m->elf ? function_at(m, address) : "", *source = NULL;
 	void *at;
 	int number = 0;
 
@@ -269,8 +212,7 @@ void symbols_end(void)
 	for (size_t i = 0; i < count; i++) {
 		if (modules[i].session)
 			dw.dwfl_end(modules[i].session);
-		if (modules[i].image.size)
-			munmap((void *)(uintptr_t)modules[i].image.data, modules[i].image.size);
+		elf_end(modules[i].elf);
 		free(modules[i].path);
 		free(modules[i].build_id);
 	}

@@ -7,11 +7,6 @@
 #include "tests/random.h"
 #include "tests/test.h"
 
-#include <math.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

@@ -6,11 +6,6 @@
 #include "cli/agent/text.h"
 #include "tests/test.h"
 
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

@@ -3,11 +3,6 @@
 #include "tests/cli/shell.h"
 #include "tests/test.h"
 
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #define SHOW GPUWATCH " calibrate --from=" PROFILE " "
 
 TEST(tables_are_by_group_with_what_is_unknown)

@@ -3,11 +3,6 @@
 #include "tests/cli/shell.h"
 #include "tests/test.h"
 
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #define WATCH  "LD_LIBRARY_PATH=" STANDIN " " GPUWATCH " run "
 #define CLIENT " -- " STANDIN "/clients/launch_many "
 #define REPORT GPUWATCH " report "

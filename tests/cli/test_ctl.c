@@ -3,9 +3,6 @@
 #include "tests/cli/shell.h"
 #include "tests/test.h"
 
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #define CTL "$PREFIX/bin/gpuwatch ctl "

@@ -3,10 +3,6 @@
 #include "tests/cli/shell.h"
 #include "tests/test.h"
 
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
 #define DIFF "COLUMNS=120 $PREFIX/bin/gpuwatch diff "
 #define PICK "python3 " HERE "/pick.py "
 

@@ -4,11 +4,6 @@
 #include "tests/cli/shell.h"
 #include "tests/test.h"
 
-#include <math.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
 #define GPUWATCH "$PREFIX/bin/gpuwatch "
 #define CHECK    "python3 " HERE "/export_check.py $PREFIX/bin/gpuwatch "
 

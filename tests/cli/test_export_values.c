@@ -7,12 +7,6 @@
 #include "tests/random.h"
 #include "tests/test.h"
 
-#include <math.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 enum { MOST = 1000 };
 
 struct bits {

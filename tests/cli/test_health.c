@@ -4,11 +4,6 @@
 #include "tests/random.h"
 #include "tests/test.h"
 
-#include <math.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
 static uint64_t seed, now;
 
 /* What a GPU does in one interval: ten kernels bound by memory, ten by arithmetic. */

@@ -4,10 +4,6 @@
 #include "tests/test.h"
 
 #include <jansson.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define REPORT "$PREFIX/bin/gpuwatch report "
 

@@ -3,10 +3,6 @@
 #include "tests/cli/shell.h"
 #include "tests/test.h"
 
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #define INSPECT "$PREFIX/bin/gpuwatch inspect "
@@ -18,8 +14,8 @@ static int copy_corpus(void **state)
 
 TEST(text_is_as_reviewed)
 {
-	shell_prints("inspect_program.txt", INSPECT "program");
-	shell_prints("inspect_archive_60.txt", "COLUMNS=60 " INSPECT "library.a");
+	shell_prints("long/inspect_program.txt", INSPECT "program");
+	shell_prints("long/inspect_archive_60.txt", "COLUMNS=60 " INSPECT "library.a");
 	shell_prints("inspect_kernel.txt", INSPECT "--arch=90 --kernel=power plain.fatbin");
 }
 
@@ -74,7 +70,7 @@ TEST(cycles_follow_the_latencies_of_a_profile)
 
 TEST(json_is_as_reviewed)
 {
-	shell_prints("inspect.json", INSPECT "--json --arch=80 zstd.fatbin");
+	shell_prints("long/inspect.json", INSPECT "--json --arch=80 zstd.fatbin");
 }
 
 TEST(json_is_well_formed)

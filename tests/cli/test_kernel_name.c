@@ -4,11 +4,6 @@
 #include "cli/common/memory.h"
 #include "tests/test.h"
 
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 static const struct {
 	const char *plain, *shortened;
 } cases[] = {

@@ -11,9 +11,6 @@
 #include "tests/cli/log_builder.h"
 #include "tests/test.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 enum {
 	SIZE = 4 << 20,
 	RING_SLOTS = 8,

@@ -8,11 +8,6 @@
 #include "tests/cli/log_builder.h"
 #include "tests/test.h"
 
-#include <math.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
 enum { EVENTS = 32 };
 
 static struct log_event seen[EVENTS];

@@ -5,10 +5,6 @@
 #include "cli/log/reader.h"
 #include "tests/test.h"
 
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
 struct seen {
 	uint64_t records, launches,
 	        order; /* order: a digest of the launches' start times in order */

@@ -5,10 +5,6 @@
 #include "tests/cli/samples.h"
 #include "tests/test.h"
 
-#include <math.h>
-#include <stddef.h>
-#include <string.h>
-
 enum { SMALL, LARGE, OTHER }; /* configurations: two of one kernel, and one of another */
 
 static struct log_works *works;

@@ -3,10 +3,6 @@
 #include "tests/cli/shell.h"
 #include "tests/test.h"
 
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
 #define GPUWATCH "$PREFIX/bin/gpuwatch "
 
 TEST(log_format_describes_every_record_and_counter)

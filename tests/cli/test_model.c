@@ -12,11 +12,6 @@
 #include "cli/table.h"
 #include "tests/test.h"
 
-#include <math.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 TEST(median_is_exact_until_the_limit_and_close_beyond)

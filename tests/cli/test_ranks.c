@@ -6,11 +6,6 @@
 #include "tests/cli/shell.h"
 #include "tests/test.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #define GPUWATCH "$PREFIX/bin/gpuwatch "
 
 enum { RANKS = 4, STEPS = 30, FROM = 10, CULPRIT = 2 };

@@ -3,12 +3,6 @@
 #include "tests/cli/shell.h"
 #include "tests/test.h"
 
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #define GPUWATCH "COLUMNS=100 $PREFIX/bin/gpuwatch "
 #define PICK     "python3 " HERE "/pick.py "
 

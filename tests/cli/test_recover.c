@@ -4,9 +4,6 @@
 #include "tests/cli/shell.h"
 #include "tests/test.h"
 
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
 #include <unistd.h>
 
 #define RECOVER "GPUWATCH_RUN_DIR=$PWD $PREFIX/bin/gpuwatch recover --all"

@@ -5,10 +5,6 @@
 #include "tests/cli/samples.h"
 #include "tests/test.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 static struct trace read_sample(void)

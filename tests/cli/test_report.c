@@ -4,9 +4,6 @@
 #include "tests/cli/shell.h"
 #include "tests/test.h"
 
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #define REPORT "$PREFIX/bin/gpuwatch report "

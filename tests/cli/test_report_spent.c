@@ -4,10 +4,6 @@
 #include "tests/cli/shell.h"
 #include "tests/test.h"
 
-#include <math.h>
-#include <stdint.h>
-#include <string.h>
-
 #define REPORT "$PREFIX/bin/gpuwatch report "
 
 enum { US = 1000 };

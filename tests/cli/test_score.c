@@ -3,10 +3,6 @@
 #include "tests/cli/shell.h"
 #include "tests/test.h"
 
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
 #define SCORE  "COLUMNS=100 $PREFIX/bin/gpuwatch score "
 #define REPLAY "COLUMNS=100 $PREFIX/bin/gpuwatch replay "
 

@@ -4,10 +4,6 @@
 #include "predictor/core/hash.h"
 #include "tests/test.h"
 
-#include <math.h>
-#include <stdint.h>
-#include <stdlib.h>
-
 static uint64_t drawn;
 
 static double uniform(void)

@@ -4,9 +4,6 @@
 #include "predictor/core/index.h"
 #include "tests/test.h"
 
-#include <math.h>
-#include <stdint.h>
-
 struct script {
 	struct log_gaps gaps;
 	struct log_timeline timeline;

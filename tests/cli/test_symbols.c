@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Names of native code: which file is the object that ran, and a file that changes while it is
  * read; and which frame of a stack is the line of the program. */
+#include "cli/common/target.h"
 #include "cli/stack/stacks.h"
 #include "cli/stack/symbols.h"
 #include "predictor/code/binary/elf.h"
 #include "tests/test.h"
 
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include <fcntl.h>
 #include <unistd.h>
 
 enum { FILE_MAX = 64 << 20, NOTE_HEAD = 16 };
@@ -88,6 +85,36 @@ TEST(an_object_with_another_build_id_has_no_names)
 TEST(an_object_whose_build_id_is_not_known_has_no_names)
 {
 	assert_name("", "");
+}
+
+/* Each byte of the headers is set to all ones; libelf answers or refuses. */
+TEST(a_file_with_damaged_headers_does_not_end_the_reader)
+{
+	int fd = open(copy, O_RDWR);
+	unsigned char was, all = 0xff;
+	Elf64_Ehdr h;
+	unsigned read = 0;
+
+	assert_int_equal(pread(fd, &h, sizeof(h), 0), sizeof(h));
+	for (uint64_t i = 0, size = sizeof(h) + h.e_phnum * sizeof(Elf64_Phdr);
+	     i < size + h.e_shnum * sizeof(Elf64_Shdr); i++) {
+		const off_t at = (off_t)(i < size ? i : h.e_shoff + i - size);
+		char *function, *file, what[512];
+		uint32_t line;
+
+		assert_int_equal(pread(fd, &was, 1, at), 1);
+		assert_int_equal(pwrite(fd, &all, 1, at), 1);
+		symbols_end();
+		symbols_find(copy, build_id, address(), &function, &file, &line);
+		gw_target(copy, what, sizeof(what));
+		read += !strcmp(function, "a_function_of_this_test");
+		free(function);
+		free(file);
+		assert_int_equal(pwrite(fd, &was, 1, at), 1);
+	}
+	close(fd);
+	symbols_end();
+	assert_true(read > 100 || !*build_id);
 }
 
 TEST(a_file_that_is_cut_short_later_does_not_end_the_reader)

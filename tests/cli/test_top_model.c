@@ -9,12 +9,6 @@
 #include "predictor/log/record.h"
 #include "tests/test.h"
 
-#include <math.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #define SECOND UINT64_C(1000000000)
 
 static struct top_model *m;

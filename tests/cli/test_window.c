@@ -6,8 +6,6 @@
 #include "tests/random.h"
 #include "tests/test.h"
 
-#include <stdint.h>
-#include <stdlib.h>
 #include <time.h>
 
 #define S UINT64_C(1000000000)

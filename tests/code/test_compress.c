@@ -4,9 +4,6 @@
 #include "tests/code/corpus.h"
 #include "tests/test.h"
 
-#include <stdint.h>
-#include <string.h>
-
 TEST(every_packing_gives_what_was_packed)
 {
 	static const char *const packed[] = {"lz4.fatbin", "zstd.fatbin"};

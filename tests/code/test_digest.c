@@ -11,10 +11,6 @@
 #include "tests/unit/ir_kernel.h"
 #include "tests/unit/sass/sass_fixture.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 static char text[256];
 
 /* "offset+size …" of a plan, in a buffer that the next call takes again. */

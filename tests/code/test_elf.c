@@ -5,8 +5,6 @@
 #include "tests/test.h"
 
 #include <limits.h>
-#include <stdint.h>
-#include <string.h>
 #include <sys/mman.h>
 
 #include <gelf.h>

@@ -4,10 +4,6 @@
 #include "oracle.h"
 #include "tests/test.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 enum { ARENA = 64 << 20, DIGESTS_MAX = 1 << 16 };
 
 /* What one warp did, order aside. */

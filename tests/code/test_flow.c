@@ -3,10 +3,6 @@
 #include "ptx_snippet.h"
 #include "tests/test.h"
 
-#include <math.h>
-#include <stddef.h>
-#include <string.h>
-
 static void assert_count(struct gw_eval_count c, double least, double most)
 {
 	if (c.least != least || c.most != most)

@@ -5,9 +5,6 @@
 #include "tests/code/corpus.h"
 #include "tests/test.h"
 
-#include <stdint.h>
-#include <string.h>
-
 static void assert_image(const struct gw_image *image, enum gw_image_kind kind, const char *arch)
 {
 	char text[24];

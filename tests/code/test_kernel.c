@@ -4,10 +4,6 @@
 #include "tests/code/corpus.h"
 #include "tests/test.h"
 
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
 #define REDUCE "_Z6reduce6recordhPKfPf"
 #define SAXPY  "_Z5saxpyifPKfPf"
 

@@ -3,11 +3,6 @@
 #include "ptx_snippet.h"
 #include "tests/test.h"
 
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 static bool parse(const char *text, struct gw_ptx *ptx, struct gw_ptx_fault *fault)
 {
 	return gw_ptx_parse((struct gw_bytes){(const uint8_t *)text, strlen(text)}, snippet_arena(),

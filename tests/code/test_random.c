@@ -8,10 +8,6 @@
 #include "predictor/code/ptx/report.h"
 #include "tests/test.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 enum { VARIABLES = 6, TEXT_MAX = 1 << 15, STEPS_MAX = 2000000 };
 
 static uint64_t seed;

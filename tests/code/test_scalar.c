@@ -4,10 +4,6 @@
 #include "tests/random.h"
 #include "tests/test.h"
 
-#include <stddef.h>
-#include <stdio.h>
-#include <string.h>
-
 struct row {
 	enum gw_ir_op op;
 	unsigned bits, aux, to;

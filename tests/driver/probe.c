@@ -93,12 +93,10 @@ static void load(void)
 	void *tools, *found;
 	probe_driver = open_first(cuda);
 	tools = open_first(cupti);
-#define X(name) found = symbol(probe_driver, TEXT(name)), memcpy(&d.name, &found, sizeof found);
-	PROBE_DRIVER(X)
-#undef X
-#define X(name) found = symbol(tools, TEXT(name)), memcpy(&d.name, &found, sizeof found);
-	PROBE_CUPTI(X)
-#undef X
+#define PROBE_DRIVER(name)                                                                         \
+	found = symbol(probe_driver, TEXT(name)), memcpy(&d.name, &found, sizeof found);
+#define PROBE_CUPTI(name) found = symbol(tools, TEXT(name)), memcpy(&d.name, &found, sizeof found);
+#include "probe.def"
 }
 
 static char *image_read(const char *path)
@@ -307,9 +305,8 @@ static const struct section {
 } sections[] = {{"start", start},
                 {"addresses", addresses},
                 {"rows", rows},
-#define X(name) {#name, probe_##name},
-                PROBE_SECTIONS(X)
-#undef X
+#define PROBE_SECTION(name) {#name, probe_##name},
+#include "probe.def"
 };
 
 /* Leaves without exit handlers: only what the section asks belongs in the trace. */

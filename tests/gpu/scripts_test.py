@@ -670,7 +670,7 @@ class Code(unittest.TestCase):
 
     def score(self, wrong):
         """What block_score.py says of counts as reported, the last block's off by so many."""
-        asked = argparse.Namespace(gpuwatch=GPUWATCH, device="V100", arch="70", program=f"{COMPILED}/sass/sm_70.cubin")
+        asked = argparse.Namespace(gpuwatch=GPUWATCH, device="A100-SXM4-80GB", arch="80", program=f"{COMPILED}/sass/nested_loops_sm_80.cubin")
         blocks = block_score.ask(asked, self.ROW)["blocks"]
         self.assertGreater(len(blocks), 4)
         with tempfile.TemporaryDirectory() as folder:
@@ -682,8 +682,8 @@ class Code(unittest.TestCase):
                     for i in range(block["instructions"]):
                         reported = block["meeting"] if block["meeting"] and i < block["meeting"]["instructions"] else block
                         file.write(f"0,{self.ROW['kernel']},{block['at'] + 16 * i},{reported['least'] + wrong * (block is blocks[-1])},0,X\n")
-            return subprocess.run([sys.executable, "-B", f"{HERE}/block_score.py", "--gpuwatch", GPUWATCH, "--device", "V100", "--arch", "70",
-                                   "--figures", folder, "--program", f"{COMPILED}/sass/sm_70.cubin", f"{folder}/launches", f"{folder}/counts"],
+            return subprocess.run([sys.executable, "-B", f"{HERE}/block_score.py", "--gpuwatch", GPUWATCH, "--device", "A100-SXM4-80GB", "--arch", "80",
+                                   "--figures", folder, "--program", f"{COMPILED}/sass/nested_loops_sm_80.cubin", f"{folder}/launches", f"{folder}/counts"],
                                   text=True, capture_output=True)
 
     def test_blocks_as_counted_are_equal(self):

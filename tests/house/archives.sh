@@ -10,7 +10,7 @@ fail() {
 	exit 1
 }
 
-mapfile -t all < <(find tests kernels -name '*.tar.xz')
+mapfile -t all < <(find tests kernels cli -name '*.tar.xz')
 [ "${#all[@]}" -gt 0 ] || fail "no archive found"
 archive check "${all[@]}"
 

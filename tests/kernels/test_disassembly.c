@@ -5,9 +5,6 @@
  * decoder, and by cuobjdump and nvdisasm where they are, which must tell the same; what may stand
  * beside the claimed instructions is listed in region.h.
  */
-#include <stdbool.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "kernels/kernels.h"
 #include "kernels/shape.h"

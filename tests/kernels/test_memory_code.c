@@ -6,9 +6,6 @@
 #include "tests/kernels/code.h"
 #include "tests/test.h"
 
-#include <stdbool.h>
-#include <string.h>
-
 /* Does a stretch of machine code access memory as a memory microbenchmark claims it does? */
 
 enum { ACCESSES_WHY = 512 }; /**< room for the reason of a refusal */

@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The check of machine code, on listings that are right and on listings that are not. */
-#include <stddef.h>
-#include <stdint.h>
-
-#include <stdlib.h>
-#include <string.h>
 
 #include "tests/kernels/region.h"
 #include "tests/test.h"

@@ -4,11 +4,6 @@
 #include "predictor/code/memory/coalescing.h"
 #include "tests/test.h"
 
-#include <math.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
 /* Equal within @p room, on either side. */
 static void assert_near(double value, double expected, double room)
 {

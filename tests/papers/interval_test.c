@@ -6,10 +6,6 @@
 #include "predictor/models/papers/interval.h"
 #include "tests/test.h"
 
-#include <math.h>
-#include <stdbool.h>
-#include <stddef.h>
-
 /* Equal when printed with that many decimals. */
 static void assert_prints(double value, double printed, int decimals)
 {

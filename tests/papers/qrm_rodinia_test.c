@@ -3,9 +3,6 @@
 #include "qrm_case.h"
 #include "tests/test.h"
 
-#include <stdio.h>
-#include <string.h>
-
 /* Table 5.16. */
 static const struct parameters rodinia[] = {
         {"3d-htsp", "fp32", 1703936000, 1264790400, 83.33, 15.92, 11.43, 72.65, 1.347},

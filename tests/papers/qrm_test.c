@@ -9,8 +9,6 @@
 #include "predictor/models/papers/models.h"
 #include "tests/test.h"
 
-#include <math.h>
-
 static struct gw_estimate sor(enum gpu g)
 {
 	struct gw_work work;

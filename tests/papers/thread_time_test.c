@@ -5,11 +5,6 @@
 #include "predictor/models/papers/interval.h"
 #include "tests/test.h"
 
-#include <math.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
 enum { MEMORY = 4 << 20 };
 
 /* Fig. 3, twice: values 1 j, 2 temp, 3 %6, 4 %8, 5 %9, 6 res, 7 p. */

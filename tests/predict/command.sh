@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # command.sh GPUWATCH MAKE_SAMPLE LAUNCHES_LOG SOURCE TEST [--update]: one behaviour of `gpuwatch predict` and `whatif`.
-# --update writes a golden file anew; look at the difference before committing it.
+# --update writes an expected output anew; look at the difference (`diff`, as the test shows it) before.
 set -uo pipefail
 gpuwatch=$1 make_sample=$2 launches_log=$3 source=$4 test=$5 update=${6-}
 cd "$source" || exit 2
@@ -11,10 +11,9 @@ scratch=$(mktemp -d) && trap 'rm -rf "$scratch"' EXIT
 
 die() { echo "$test: $*" >&2; exit 1; }
 
-# The command's output must be that of golden.txt, byte by byte; a long one's is in tests/golden.tar.xz.
+# The command's output must be that of tests/golden.tar.xz (`tests/golden tests/golden.tar.xz TEST` prints it), byte by byte.
 golden() {
-	local all=tests/predict/golden.txt status=0
-	[[ $test != golden_@(tune|sor)_json ]] || all=tests/golden.tar.xz
+	local all=tests/golden.tar.xz status=0
 	"$gpuwatch" "$@" >"$scratch/out" 2>"$scratch/err" || status=$?
 	[ "$status" = "${expected_status-0}" ] || die "status $status: $(cat "$scratch/err")"
 	[ ! -s "$scratch/err" ] || die "stderr: $(cat "$scratch/err")"
@@ -203,16 +202,14 @@ log_on_standard_input)
 	"$gpuwatch" whatif --device=$test_gpu <(sleep 0.1; cat "$scratch/a.gwl") >"$scratch/out" || die "failed of a pipe"
 	cmp "$scratch/named" "$scratch/out" || die "not the same of a pipe" ;;
 pictures)
-	# The pictures that the examples show are what the command draws now, and two that they name.
+	# The picture that the examples show is what the command draws now, and three that they name.
 	[ "$(uname -m)" = x86_64 ] || { echo "skipped: coordinates may round differently here"; exit 77; }
 	"$gpuwatch" predict --device=GTX-480 --launch=$papers/rodinia.json --model=qrm --plot="$scratch/r" >/dev/null || die "failed"
 	"$gpuwatch" predict "${devices[@]}" --launch=$papers/kernels.json --model=qrm --plot="$scratch/k" >/dev/null || die "failed"
-	for picture in r/roofline-gtx-480 k/errors-qrm; do
-		shown=$papers/pictures/${picture#*/}.svg
-		[ "$update" != --update ] || cp "$scratch/$picture.svg" "$shown"
-		cmp "$scratch/$picture.svg" "$shown" || die "$shown is out of date"
-	done
-	for picture in r/densities k/quadrant-red-black-sor; do
+	shown=$papers/pictures/errors-qrm.svg
+	[ "$update" != --update ] || cp "$scratch/k/errors-qrm.svg" "$shown"
+	cmp "$scratch/k/errors-qrm.svg" "$shown" || die "$shown is out of date"
+	for picture in r/roofline-gtx-480 r/densities k/quadrant-red-black-sor; do
 		file=${picture#*/}.svg
 		[ "$update" != --update ] || tests/golden tests/golden.tar.xz $file update <"$scratch/$picture.svg"
 		tests/golden tests/golden.tar.xz $file | cmp "$scratch/$picture.svg" - || die "the picture differs from $file"

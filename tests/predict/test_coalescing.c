@@ -3,12 +3,6 @@
  */
 #include "cli/inspect/coalescing.h"
 
-#include <math.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "predictor/code/ptx/ptx.h"

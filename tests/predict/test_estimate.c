@@ -5,11 +5,6 @@
 #include "cli/common/nearest.h"
 #include "tests/test.h"
 
-#include <math.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
 /* A model whose answer depends on the configuration, and one whose warning alone does. */
 static void by_grid(const struct gw_device *device, const struct gw_launch *launch,
                     const struct gw_work *work, const struct gw_model_options *options,

@@ -4,13 +4,6 @@
 #include "cli/inspect/access_file.h"
 #include "tests/test.h"
 
-#include <math.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 static char refusal[256];
 
 static bool parse(struct json_file *file, const char *text)

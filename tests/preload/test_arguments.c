@@ -6,9 +6,6 @@
 #include "predictor/core/types.h"
 #include "tests/test.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-
 static char image[1024], kernels[1024];
 
 static struct outcome *under_with(const char *code, const char *scenario, const char *option,

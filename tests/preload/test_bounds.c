@@ -6,9 +6,6 @@
 #include "tests/preload/harness.h"
 #include "tests/test.h"
 
-#include <stdio.h>
-#include <string.h>
-
 enum { MIB = 1 << 20 };
 
 /* A number of KiB that the client printed, in bytes. */

@@ -7,10 +7,6 @@
 #include "tests/test.h"
 
 #include <dirent.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 static char image[2048], kernels[2048], profile[2048], hostile[64];

@@ -9,9 +9,6 @@
 #include "tests/test.h"
 
 #include <inttypes.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 
 TEST(counts_are_what_kernels_count)

@@ -3,8 +3,6 @@
 #include "tests/preload/counts.h"
 #include "tests/test.h"
 
-#include <string.h>
-
 /* As long as it takes on a machine that has much else to do. */
 static struct outcome *until(unsigned blocks, const char *how, const char *option)
 {

@@ -6,8 +6,6 @@
 #include "tests/preload/harness.h"
 #include "tests/test.h"
 
-#include <stdio.h>
-
 static const char *const hooked[] = {
 #define HOOK(symbol, base, need, pt, params, args, before, after) #symbol,
 #include "preload/hook/hooks.def"

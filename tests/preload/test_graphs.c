@@ -3,9 +3,6 @@
 #include "tests/preload/harness.h"
 #include "tests/test.h"
 
-#include <stdio.h>
-#include <string.h>
-
 TEST(what_the_driver_does_not_look_at_is_not_looked_at)
 {
 	assert_on_gpus("graphs", "rubbish", 16, 0);

@@ -3,8 +3,6 @@
 #include "tests/preload/harness.h"
 #include "tests/test.h"
 
-#include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 /* Run the program by `gpuwatch run`, itself or by a shell: as it runs alone. Their stderr. */

@@ -9,9 +9,6 @@
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <sched.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>

@@ -3,8 +3,6 @@
 #include "tests/preload/harness.h"
 #include "tests/test.h"
 
-#include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 static void same_counts(const char *name)

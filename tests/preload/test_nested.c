@@ -3,9 +3,6 @@
 #include "tests/preload/harness.h"
 #include "tests/test.h"
 
-#include <stdio.h>
-#include <string.h>
-
 static const char *const modes[] = {"GPUWATCH_MODE=audit", "GPUWATCH_MODE=watch",
                                     "GPUWATCH_MODE=count"};
 

@@ -7,8 +7,6 @@
 #include "tests/preload/harness.h"
 #include "tests/test.h"
 
-#include <stdio.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <time.h>
 

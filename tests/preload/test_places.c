@@ -3,9 +3,6 @@
 #include "tests/preload/harness.h"
 #include "tests/test.h"
 
-#include <stdio.h>
-#include <string.h>
-
 /*
  * A toolkit of its own with the stand-in's libcupti in the folder `where`, and a loader's path that
  * has none. Doctor prints what it finds; the program's launches then have times of start, or have

@@ -5,8 +5,6 @@
 #include "predictor/core/types.h"
 #include "tests/test.h"
 
-#include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 static struct outcome *under(const char *scenario, const char *option, void (*in_child)(void))

@@ -6,9 +6,6 @@
 #include "cli/log/reader.h"
 #include "tests/test.h"
 
-#include <stdio.h>
-#include <string.h>
-
 static struct gw_log_model model;
 static char printed[64];
 static uint64_t not_recorded; /* changes of ranges for which there was no room */

@@ -5,10 +5,6 @@
 #include "cli/log/model.h"
 #include "tests/test.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
 enum { TURNS = 20 };
 
 static struct gw_log_model model;

@@ -6,10 +6,6 @@
 #include "cli/stack/symbols.h"
 #include "tests/test.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 static struct gw_log_model model;
 static struct outcome *kept;
 static char text[1 << 14]; /* of a stack, a line a frame, from the innermost */

@@ -3,9 +3,6 @@
 #include "tests/preload/harness.h"
 #include "tests/test.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-
 static const char *const modes[] = {"GPUWATCH_MODE=audit", "GPUWATCH_MODE=watch",
                                     "GPUWATCH_MODE=count"};
 static const char *const both_ways[] = {"clock_set_back", "clock_set_ahead"};

@@ -6,8 +6,6 @@
 #include "tests/preload/harness.h"
 #include "tests/test.h"
 
-#include <stdio.h>
-#include <string.h>
 #include <sys/wait.h>
 
 #define WATCH      "GPUWATCH_MODE=watch"

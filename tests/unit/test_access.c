@@ -3,10 +3,6 @@
 #include "predictor/code/memory/access.h"
 #include "tests/test.h"
 
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
 static const uint64_t arguments[] = {0x7f0000000000, 0xfffffffe00000005};
 static const struct gw_ir_param params[] = {{.offset = 0, .size = 8},
                                             {.offset = 8, .size = 4},

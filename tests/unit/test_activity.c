@@ -13,8 +13,6 @@
 #include "preload/maps/state.h"
 #include "tests/test.h"
 
-#include <string.h>
-
 enum { MOST = 256, BUFFER = 512 << 10 };
 
 struct gw_cupti gw_cupti;

@@ -11,9 +11,6 @@
 #include "tests/test.h"
 #include "tests/unit/preload_fixture.h"
 
-#include <math.h>
-#include <string.h>
-
 static struct gw_record_aggregate written[8];
 static unsigned char tails[2 * GW_HISTOGRAM_MOST];
 static uint32_t count;

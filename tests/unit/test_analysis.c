@@ -12,9 +12,6 @@
 #include "tests/unit/analysis_fixture.h"
 #include "tests/unit/preload_fixture.h"
 
-#include <stddef.h>
-#include <string.h>
-
 TEST_WITH(a_launch_is_reported_from_code_and_arguments, analysis_start, analysis_end)
 {
 	uint32_t config = config_of(SAXPY, 4, 128);

@@ -9,8 +9,6 @@
 #include "tests/unit/analysis_fixture.h"
 #include "tests/unit/preload_fixture.h"
 
-#include <stddef.h>
-#include <string.h>
 #include <unistd.h>
 
 static int start_threads(void **state)

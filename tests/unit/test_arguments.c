@@ -6,8 +6,6 @@
 #include "tests/test.h"
 #include "tests/unit/preload_fixture.h"
 
-#include <string.h>
-
 enum { KERNEL = 1, SLOTS = 64 };
 
 static const struct gw_code_param two[] = {{0, 4}, {8, 8}};

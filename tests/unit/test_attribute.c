@@ -3,9 +3,6 @@
 #include "predictor/counters/attribute.h"
 #include "tests/test.h"
 
-#include <math.h>
-#include <string.h>
-
 /* cmocka wants these before it. */
 
 enum { SAMPLES = 200, RUNS = 4096, STEP = 20000 };

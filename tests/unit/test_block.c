@@ -6,12 +6,6 @@
 #include "predictor/log/record.h"
 #include "tests/test.h"
 
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 /* Blocks of a log: what is packed comes back to the byte, and damage stays within its block. */
 
 enum { RAW_MOST = 256 << 10, FILE_MOST = 64 << 10, BLOCK_RAW = 32 << 10, BLOCKS_MOST = 64 };

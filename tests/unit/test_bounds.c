@@ -4,9 +4,6 @@
 #include "tests/test.h"
 #include "tests/unit/model_fixture.h"
 
-#include <math.h>
-#include <string.h>
-
 static void assert_close(double value, double expected)
 {
 	if (!(fabs(value - expected) <= 1e-9 * fabs(expected)))

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Statistics of calibration against values worked out by hand, in exact fractions, or known. */
-#include <stddef.h>
-#include <stdint.h>
-
-#include <math.h>
 
 #include "calib/convolution.h"
 #include "calib/stats.h"

@@ -4,8 +4,6 @@
 #include "preload/runtime/deadline.h"
 #include "preload/maps/state.h"
 
-#include <stddef.h>
-#include <stdlib.h>
 #include <time.h>
 
 enum { KHZ = 2500000 };

@@ -2,9 +2,6 @@
 #include "predictor/counters/clocks.h"
 #include "tests/test.h"
 
-#include <math.h>
-#include <stddef.h>
-
 static const uint64_t MS = 1000000;
 
 static void add(struct gw_clocks *c, uint64_t ms, uint32_t mhz)

@@ -10,10 +10,7 @@
 #include "tests/unit/preload_fixture.h"
 
 #include <elf.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <fcntl.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>

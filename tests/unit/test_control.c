@@ -14,9 +14,6 @@
 #include "tests/test.h"
 #include "tests/unit/preload_fixture.h"
 
-#include <stddef.h>
-#include <string.h>
-
 bool __wrap_gw_live_asked(struct gw_live_control *out);
 bool __wrap_gw_live_there(void);
 void __wrap_gw_live_answer(const struct gw_live_answer *a);

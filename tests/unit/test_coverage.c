@@ -4,9 +4,6 @@
 #include "tests/random.h"
 #include "tests/test.h"
 
-#include <math.h>
-#include <stddef.h>
-
 enum { KIND = GW_WIDTH_SIZES - 1, LAG_MOST = 16 };
 
 static uint64_t seed;

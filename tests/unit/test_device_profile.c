@@ -14,10 +14,6 @@
 #include "tests/test.h"
 #include "tests/unit/preload_fixture.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 static char text[GW_PROFILE_BYTES];
 static size_t length, announced;
 static uint32_t pieces, of_device;

@@ -11,9 +11,6 @@
 #include "tests/unit/ir_kernel.h"
 #include "tests/unit/preload_fixture.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 enum { KERNEL = 1, OTHER = 2, BLOCKS = 4 };
 
 static struct ir_kernel k;

@@ -6,9 +6,6 @@
 #include "tests/test.h"
 #include "tests/unit/preload_fixture.h"
 
-#include <math.h>
-#include <string.h>
-
 enum { PUSHERS = 3, EACH = 30000 };
 
 static uint64_t last_ticks;

@@ -3,9 +3,6 @@
 #include "preload/runtime/driver.h"
 #include "tests/test.h"
 
-#include <stddef.h>
-#include <string.h>
-
 /* A driver with three allocations of 4 KiB each. */
 static const CUdeviceptr OF_GPU = 0x7f1000000000, OF_HOST = 0x7f2000000000,
                          MANAGED = 0x7f3000000000;

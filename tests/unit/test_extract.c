@@ -2,10 +2,6 @@
 /* Syntax trees out of the intermediate form, built here by hand. */
 #include "predictor/code/memory/extract.h"
 
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
 #include "ir_kernel.h"
 #include "tests/test.h"
 

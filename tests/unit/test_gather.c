@@ -3,11 +3,6 @@
 #include "predictor/code/memory/gather.h"
 #include "predictor/code/static_work.h"
 
-#include <math.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
 #include "ir_kernel.h"
 #include "predictor/models/papers/models.h"
 #include "tests/test.h"
@@ -357,8 +352,8 @@ TEST(rows_that_rest_on_unknown_addresses_are_unknown)
 	gw_arena_free(&k.arena);
 }
 
-/* base_stride of tests/gpu/coalescing as nvcc 13.0 makes it for sm_90: 15 instructions up to EXIT,
- * and the jump to itself that ends every kernel. */
+/* base_stride of the coalescing test (kernels.ptx) as nvcc 13.0 makes it for sm_90: 15 instructions
+ * up to EXIT, and the jump to itself that ends every kernel. */
 static const uint64_t base_stride[] = {
         0x00000a00ff017b82, 0x000fe20000000800, 0x0000000000007919, 0x000e2e0000002100,
         0x00000000000479c3, 0x000e300000002500, 0x00000000ff077b82, 0x000e300000000800,

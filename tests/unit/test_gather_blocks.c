@@ -4,10 +4,6 @@
 #include "predictor/code/memory/gather.h"
 #include "predictor/code/static_work.h"
 
-#include <math.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "ir_kernel.h"
 #include "tests/test.h"
 

@@ -8,8 +8,6 @@
 #include "tests/unit/preload_fixture.h"
 
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 /* A graph is a list of nodes; a node is a kernel of some grid, or a child graph. */

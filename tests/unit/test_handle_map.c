@@ -7,9 +7,6 @@
 #include "tests/test.h"
 #include "tests/unit/preload_fixture.h"
 
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 

@@ -3,10 +3,6 @@
 #include "tests/random.h"
 #include "tests/test.h"
 
-#include <math.h>
-#include <stddef.h>
-#include <string.h>
-
 static struct gw_history_summary of(const double *times, uint32_t n)
 {
 	struct gw_history h = {0};

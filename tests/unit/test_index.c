@@ -4,9 +4,6 @@
 #include "predictor/core/index.h"
 #include "tests/test.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 static int refuse_from = -1; /* the call from which memory is refused; -1: none */
 
 void *__real_calloc(size_t count, size_t size);

@@ -3,8 +3,6 @@
 #include "tests/test.h"
 #include "tests/unit/join_fixture.h"
 
-#include <math.h>
-#include <string.h>
 #include <time.h>
 
 static void assert_met(uint32_t at, uint32_t launch_number, uint64_t duration)

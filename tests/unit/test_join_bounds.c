@@ -5,8 +5,6 @@
 #include "tests/test.h"
 #include "tests/unit/join_fixture.h"
 
-#include <string.h>
-
 static uint64_t taken(enum gw_counter which)
 {
 	uint64_t counters[GW_COUNTERS] = {0};

@@ -18,10 +18,6 @@
 #include "tests/test.h"
 #include "tests/unit/preload_fixture.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 static struct gw_record_launch launches[16];
 static uint32_t launch_count, other_count;
 static double sm_hz;

@@ -3,11 +3,6 @@
 #include "tests/test.h"
 #include "tests/unit/learner_fixture.h"
 
-#include <math.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-
 /* ---- cold --------------------------------------------------------------------------------- */
 
 TEST_WITH(the_first_launch_of_all_is_predicted_by_the_model_and_doubted, start, stop)

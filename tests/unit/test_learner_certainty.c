@@ -3,9 +3,6 @@
 #include "tests/test.h"
 #include "tests/unit/learner_fixture.h"
 
-#include <math.h>
-#include <stddef.h>
-
 enum { KERNELS = 40 };
 
 /* What is known of a kernel's critical path. */

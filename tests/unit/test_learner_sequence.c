@@ -5,11 +5,6 @@
 #include "tests/test.h"
 #include "tests/unit/learner_fixture.h"
 
-#include <math.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-
 static uint64_t digest;
 
 static void add(const struct gw_prediction *made)

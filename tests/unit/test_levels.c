@@ -9,8 +9,6 @@
 #include "tests/random.h"
 #include "tests/test.h"
 
-#include <math.h>
-
 enum { MANY = 4000 };
 
 static uint64_t drawn;

@@ -3,12 +3,6 @@
 #include "predictor/code/memory/locality.h"
 #include "tests/test.h"
 
-#include <math.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
 /* Equal within @p room, on either side. */
 static void assert_near(double value, double expected, double room)
 {

@@ -8,10 +8,6 @@
 #include "tests/test.h"
 #include "tests/unit/preload_fixture.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

@@ -7,10 +7,6 @@
 #include "tests/test.h"
 #include "tests/unit/preload_fixture.h"
 
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>

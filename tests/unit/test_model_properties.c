@@ -11,9 +11,6 @@
 #include "tests/unit/model_fixture.h"
 
 #include <float.h>
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 enum { LAUNCHES = 3000, HOSTILE = 20000 };
 

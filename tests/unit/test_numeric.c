@@ -9,11 +9,6 @@
 #include "tests/random.h"
 #include "tests/test.h"
 
-#include <math.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-
 static const struct gw_prior prior = {
         .offset = 1, .slope = 0.2, .smooth = 0.3, .reach = 1, .own = 0.05};
 
@@ -131,8 +126,6 @@ TEST(points_that_agree_less_than_held_for_likely_fit_badly)
 
 /* Least squares that can't be negative. */
 /* cmocka wants these before it. */
-#include <stddef.h>
-#include <stdint.h>
 
 TEST(least_squares_stay_at_zero_rather_than_below)
 {

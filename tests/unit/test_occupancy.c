@@ -4,7 +4,6 @@
 #include "tests/test.h"
 #include "tests/unit/model_fixture.h"
 
-#include <string.h>
 #include <cuda_occupancy.h>
 
 /** What cudaGetDeviceProperties says of a GPU of each capability. */

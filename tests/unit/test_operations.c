@@ -5,8 +5,6 @@
 #include "kernels/shape.h"
 #include "tests/test.h"
 
-#include <string.h>
-
 static const char *const operations[] = {
 #define OPERATION(name, class, meaning) #name,
 #include "predictor/core/operation.def"

@@ -6,10 +6,6 @@
 #include "tests/random.h"
 #include "tests/test.h"
 
-#include <math.h>
-#include <stddef.h>
-#include <stdlib.h>
-
 static uint64_t seed;
 
 TEST(few_do_not_matter)

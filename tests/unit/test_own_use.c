@@ -10,10 +10,6 @@
 #include "preload/runtime/options.h"
 #include "tests/test.h"
 
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
 static const uint64_t S = 1000 * GW_MS;
 static uint64_t now_ns, cpu_ns;
 

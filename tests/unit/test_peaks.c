@@ -6,9 +6,6 @@
 #include "tests/test.h"
 #include "tests/unit/model_fixture.h"
 
-#include <math.h>
-#include <string.h>
-
 /* 2e12 B/s of device memory: 1e9 bytes take 0.5 ms. */
 static void reading(struct fixture *f, double bytes)
 {

@@ -5,9 +5,6 @@
 #include "tests/test.h"
 
 #include <float.h>
-#include <math.h>
-#include <stddef.h>
-#include <string.h>
 
 enum { CONFIGS = 5, STEPS = 400 };
 

@@ -4,10 +4,6 @@
 #include "predictor/models/model.h"
 #include "tests/test.h"
 
-#include <math.h>
-#include <stddef.h>
-#include <string.h>
-
 enum { CONFIGS = 200 };
 
 static const struct gw_kernel kernel = {.name = "k", .registers = 32};

@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Device profiles: what is read, what is refused and where. */
-#include <stddef.h>
-#include <stdint.h>
 
 #include <dirent.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "predictor/profile/profile.h"
 #include "predictor/profile/json.h"

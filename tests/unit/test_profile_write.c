@@ -1,14 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Device profiles: writing loses nothing. */
-#include <stddef.h>
-#include <stdint.h>
 
 #include <dirent.h>
 #include <locale.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "predictor/profile/profile.h"
 #include "predictor/profile/json.h"

@@ -1,12 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the quantitative roofline's user can tell it, and what it warns of. */
-#include <stddef.h>
-#include <stdint.h>
-
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "predictor/models/papers/models.h"
 #include "predictor/models/papers/qrm.h"

@@ -4,12 +4,8 @@
  * work is never faster; and of every model: no NaN without a reason, no crash. Where qrm's
  * equations break the rule, the cases are pinned here and reported in docs/internals/models.md.
  */
-#include <stddef.h>
-#include <stdint.h>
 
 #include <float.h>
-#include <math.h>
-#include <string.h>
 
 #include "predictor/models/papers/models.h"
 #include "tests/test.h"

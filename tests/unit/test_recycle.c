@@ -16,10 +16,6 @@
 #include "tests/test.h"
 #include "tests/unit/preload_fixture.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 static struct gw_record_launch launches[16];
 static uint32_t launch_count;
 static struct gw_thread *thread;

@@ -11,9 +11,6 @@
 #include "tests/test.h"
 #include "tests/unit/preload_fixture.h"
 
-#include <stdio.h>
-#include <string.h>
-
 static uint32_t written[32]; /* by kind */
 static union {
 	struct gw_record_kernel kernel;

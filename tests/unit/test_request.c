@@ -5,11 +5,6 @@
 #include "predictor/code/memory/request.h"
 #include "tests/test.h"
 
-#include <math.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
 static uint64_t state_of_random = 0x9e3779b97f4a7c15;
 
 static uint64_t random_number(void)

@@ -4,8 +4,6 @@
 #include "predictor/code/eval/tensor_map.h"
 #include "tests/test.h"
 
-#include <string.h>
-
 /* clang-format off */
 static const struct {
 	uint32_t word[GW_TENSOR_MAP_BYTES / 4];

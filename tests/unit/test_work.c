@@ -10,9 +10,6 @@
 #include "tests/test.h"
 #include "tests/unit/preload_fixture.h"
 
-#include <math.h>
-#include <string.h>
-
 enum { CONFIGS = 100 };
 
 static struct {

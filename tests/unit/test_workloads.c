@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The list of the development set (kernels/workloads), which needs neither GPU nor nvcc. */
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "kernels/workloads/workload.h"
 #include "tests/test.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the code shows of each launch of the coalescing test, beside what ncu counted:
- *   compare PTX RESULTS PROFILE [SVG]
+ *   compare PTX RESULTS PROFILE
  * PTX is the runner's kernels, RESULTS the folder with launches.json, counted.csv and cold.csv.
  * Prints a line a launch and the correlations; ends with 1 when a launch whose addresses are known
  * is not as counted.
@@ -14,7 +14,6 @@
 #include <string.h>
 
 #include "cli/common/memory.h"
-#include "cli/plot/frame.h"
 #include "predictor/code/ptx/ptx.h"
 #include "predictor/code/static_work.h"
 #include "predictor/profile/profile.h"
@@ -197,41 +196,6 @@ static void print_correlations(const char *what, const struct correlations *c)
 	       pearson(&c->dram), c->dram.n);
 }
 
-static void draw(const char *path, const struct reported *reported, const struct launched *launched,
-                 size_t count)
-{
-	static const struct legend_entry legend[] = {
-	        {"addresses known: exact sectors", SVG_SERIES0, SVG_CIRCLE, true, false},
-	        {"addresses known in part", (enum svg_ink)(SVG_SERIES0 + 1), SVG_TRIANGLE, true,
-	         false},
-	        {"Kim's sector expectation", (enum svg_ink)(SVG_SERIES0 + 2), SVG_CROSS, true,
-	         false},
-	};
-	struct axis_range range = {0.9, 65};
-	struct frame f = frame_begin("Sectors per request",
-	                             "From PTX and arguments, against what ncu counts on an H200",
-	                             legend, 3, 0);
-	struct svg *svg;
-	char error[512];
-
-	frame_axes(&f, range, true, "reported by the code", range, true, "counted");
-	frame_slope(&f, 1, 0, (struct svg_pen){SVG_MUTED, 1, true});
-	for (size_t i = 0; i < count; i++) {
-		double y = launched_value(&launched[i], COUNTED_LOAD_SECTORS) /
-		           launched_value(&launched[i], COUNTED_LOAD_REQUESTS);
-
-		frame_point(&f, reported[i].expectation, y, 6, SVG_CROSS, svg_series(2), true,
-		            launched[i].label);
-		frame_point(&f, reported[i].sectors, y, 7,
-		            reported[i].unknown > 0 ? SVG_TRIANGLE : SVG_CIRCLE,
-		            svg_series(reported[i].unknown > 0), true, launched[i].label);
-	}
-	svg = frame_end(&f);
-	if (!svg_save(svg, path, error, sizeof(error)))
-		fprintf(stderr, "compare: %s\n", error);
-	svg_free(svg);
-}
-
 static size_t place_in_003(const char *label)
 {
 	size_t i = 0;
@@ -297,7 +261,7 @@ int main(int argc, char **argv)
 	bool good;
 
 	if (argc < 4) {
-		fprintf(stderr, "usage: compare PTX RESULTS PROFILE [SVG]\n");
+		fprintf(stderr, "usage: compare PTX RESULTS PROFILE\n");
 		return 2;
 	}
 	text = read_whole(argv[1]);
@@ -320,8 +284,6 @@ int main(int argc, char **argv)
 		print_row(&reported[i], &launched[i]);
 	}
 	good = summary(reported, launched, count);
-	if (argc > 4)
-		draw(argv[4], reported, launched, count);
 	free(reported);
 	free(launched);
 	free((void *)(uintptr_t)text.data);

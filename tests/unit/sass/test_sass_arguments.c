@@ -7,11 +7,6 @@
 #include "tests/test.h"
 #include "tests/unit/sass/sass_fixture.h"
 
-#include <math.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <string.h>
-
 enum { X = 0x10000000, Y = 0x7f00000, BLOCK = 64, GRID = 4, WARP = 32 };
 
 /* All arguments that any of the kernels has, each at its place. */

@@ -4,10 +4,6 @@
 #include "tests/test.h"
 #include "tests/unit/sass/sass_fixture.h"
 
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-
 static void for_each(void (*check)(const struct gw_cfg *cfg))
 {
 	for (uint32_t k = 0; k < schedule_code()->count; k++) {

@@ -4,10 +4,6 @@
 #include "tests/test.h"
 #include "tests/unit/sass/sass_fixture.h"
 
-#include <stddef.h>
-#include <stdio.h>
-#include <string.h>
-
 static const unsigned architectures[] = {70, 75, 80, 86, 89, 90, 100, 120};
 
 static struct gw_sass_insn decode(uint64_t hi, uint64_t lo, unsigned sm)

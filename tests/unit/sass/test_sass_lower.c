@@ -10,11 +10,6 @@
 #include "tests/test.h"
 #include "tests/unit/sass/sass_fixture.h"
 
-#include <math.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <string.h>
-
 enum { X = 0x10000000, Y = 0x7f00000 }; /* the arrays */
 
 struct launch {

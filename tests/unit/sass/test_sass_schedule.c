@@ -6,14 +6,8 @@
 #include "tests/test.h"
 #include "tests/unit/sass/sass_fixture.h"
 
-#include <math.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 /*
- * Measured loops of one warp (tests/gpu/schedule) beside what the schedule says. The latencies are
+ * Measured loops of one warp (sass_fixture.h) beside what the schedule says. The latencies are
  * solved for on the loops named cal_*, one after the other; the rest are predicted with them.
  */
 
@@ -200,7 +194,7 @@ static struct gw_waits all_waits(double cycles)
 	return waits;
 }
 
-/* The timed loop of a kernel of tests/gpu/schedule: the straight one inside the rounds. */
+/* The timed loop of one of these kernels: the straight one inside the rounds. */
 static uint32_t timed_loop(const struct built *b)
 {
 	for (uint32_t l = 0; l < b->cfg.loop_count; l++)

@@ -7,11 +7,6 @@
 #include "tests/test.h"
 #include "tests/unit/sass/sass_fixture.h"
 
-#include <math.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <string.h>
-
 enum {
 	FIRST = 0x70, /* of the parameters that follow 128-byte ones: maps lie at 64-byte lines */
 	ARGUMENTS = 512,

@@ -13,10 +13,6 @@
 #include "tests/test.h"
 #include "tests/unit/sass/sass_fixture.h"
 
-#include <math.h>
-#include <stddef.h>
-#include <string.h>
-
 enum { ARGUMENTS = 48 };
 static const uint64_t FIRST = UINT64_C(0x7f0000000000); /* pointer */
 

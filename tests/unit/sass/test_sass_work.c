@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Work read off machine code beside counters of an H200: the loops of tests/gpu/schedule, one warp
+ * Work read off machine code beside counters of an H200: the loops of sass_fixture.h, one warp
  * each, on the arguments they were counted with.
  */
 #include "predictor/code/sass/work.h"
@@ -8,10 +8,6 @@
 #include "tests/unit/sass/sass_fixture.h"
 
 #include <inttypes.h>
-#include <math.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <string.h>
 
 enum { PIPES = 7 };
 
@@ -20,7 +16,7 @@ static const enum gw_work_field pipe_rows[PIPES - 1] = {
         GW_WORK_pipe_xu,  GW_WORK_pipe_lsu, GW_WORK_pipe_uniform,
 };
 
-/* struct work of tests/gpu/schedule/kernels.cuh */
+/* what each takes */
 struct arguments {
 	uint64_t pointers[6];
 	int32_t zero, n;

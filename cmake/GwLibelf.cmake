@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: Apache-2.0
+# libelf of elfutils: target gw_libelf. Only the command links it: its archive, with those that it needs, where there
+# are any, so that one command serves every distribution.
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(LIBELF REQUIRED IMPORTED_TARGET libelf)
+add_library(gw_libelf INTERFACE)
+target_include_directories(gw_libelf INTERFACE ${LIBELF_INCLUDE_DIRS})
+find_library(GW_ELF_ARCHIVE NAMES libelf.a HINTS ${LIBELF_LIBDIR})
+if(GW_ELF_ARCHIVE)
+  foreach(name ${LIBELF_STATIC_LIBRARIES})
+    find_library(GW_LIBELF_${name} NAMES lib${name}.a ${name} HINTS ${LIBELF_LIBDIR})
+    target_link_libraries(gw_libelf INTERFACE ${GW_LIBELF_${name}})
+  endforeach()
+else()
+  target_link_libraries(gw_libelf INTERFACE PkgConfig::LIBELF)
+endif()
