@@ -3,7 +3,7 @@
  * many_launches LAUNCHES FILE [NAMES]: a log of that many launches of 300 kernels, predicted and
  * measured, with samples of clocks, as a run of many hours writes it; the kernels are called in
  * turn as the lines of NAMES. What commands need for it is measured by hand:
- * docs/results/costs-2026-11-23.md.
+ * docs/results/see-2026-11-26.
  */
 #include "tests/cli/log_builder.h"
 #include "tests/random.h"
