@@ -99,12 +99,12 @@ struct top_process {
 	char *exe; /**< path of the program */
 	uint32_t pid;
 	enum top_state state;
-	bool fresh;                /**< there is one snapshot of it so far */
-	bool touched;              /**< it was in the snapshot being taken */
-	uint64_t ended_ns;         /**< when it was first seen to have ended */
-	struct top_brief *brief;   /**< configurations by id less one */
+	bool fresh;              /**< there is one snapshot of it so far */
+	bool touched;            /**< it was in the snapshot being taken */
+	uint64_t ended_ns;       /**< when it was first seen to have ended */
+	struct top_brief *brief; /**< configurations by id less one */
 	size_t configs, brief_room;
-	size_t unnamed; /**< of them the name of whose kernel is not known */
+	size_t unnamed;                /**< of them the name of whose kernel is not known */
 	struct gw_live_config *config; /**< likewise, of those that are whole */
 	size_t config_room;
 	uint32_t *changed; /**< configurations that have changed since the snapshot before */
