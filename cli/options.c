@@ -158,13 +158,12 @@ static const struct gw_option *find(const struct gw_option *options, const char 
 	char name[80];
 
 	/* The one short option: every program that writes a file has it. */
-	if (length == 2 && !strncmp(text, "-o", 2)) {
-		text = "--output";
-		length = strlen(text);
-	}
+	const bool brief = length == 2 && !strncmp(text, "-o", 2);
+
 	for (const struct gw_option *o = options; o && o->name; o++)
-		if (strlen(gw_option_name(o, name, sizeof(name))) == length &&
-		    !strncmp(name, text, length))
+		if (brief ? !strcmp(o->name, "output") || !strcmp(o->name, "out")
+		          : strlen(gw_option_name(o, name, sizeof(name))) == length &&
+		                    !strncmp(name, text, length))
 			return o;
 	return NULL;
 }

@@ -30,8 +30,8 @@ struct gw_words {
 	const char *word[GW_WORDS_MAX];
 };
 
-/** An option: --name, --name=VALUE or --name VALUE; -o FILE is --output=FILE. A row whose name is
- * NULL ends a table. */
+/** An option: --name, --name=VALUE or --name VALUE; -o FILE is --output=FILE, or
+ * --out=FILE. A row whose name is NULL ends a table. */
 struct gw_option {
 	const char *name; /**< an underscore in it is written as a hyphen */
 	enum gw_option_type type;

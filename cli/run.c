@@ -307,6 +307,8 @@ const struct gw_command_body gw_run_command = {
                 "group therefore reaches the program twice; with --quiet it comes once.",
         .examples = "gpuwatch run -- ./vector_add 1000000\n"
                     "Time the kernels of one program; the log is gpuwatch.HOST.PID.gwl.\n"
+                    "gpuwatch run -o base.gwl -- ./app\n"
+                    "-o is --out.\n"
                     "gpuwatch run --out='train.%r.gwl' -- torchrun --nproc-per-node=4 train.py\n"
                     "One log per rank.\n"
                     "gpuwatch run --quiet --mode=watch -- ./server\n"

@@ -359,7 +359,7 @@ void agent_seen_configs(struct agent_node *n, struct agent_seen *s, const struct
 
 	s->past = gw_grow(s->past, &s->past_room, p->configs + 1, sizeof(*s->past));
 	for (size_t i = 0; i < p->configs; i++) {
-		const struct gw_live_config *c = &p->config[i].now;
+		const struct gw_live_config *c = &p->config[i];
 		struct agent_past *past = &s->past[i];
 		struct agent_gpu *g;
 		struct agent_sum d;
@@ -370,7 +370,7 @@ void agent_seen_configs(struct agent_node *n, struct agent_seen *s, const struct
 		if ((double)c->launches == past->sum.launches &&
 		    (double)c->time.count == past->sum.measured)
 			continue;
-		name = p->row[p->config[i].row]->plain;
+		name = p->row[p->brief[i].row]->plain;
 		delta_of(n, c, past, top_process_timed(p), &d);
 		if (!agent_sum_plausible(&d)) {
 			n->refused++;

@@ -200,11 +200,29 @@ static void clock_sample(struct export *e, const struct export_process *p, uint3
 	export_print(e->out, ",\"args\":{\"MHz\":%" PRIu32 "}}", c->sm_khz / 1000);
 }
 
+static void rate(struct export *e, const struct export_process *p, uint32_t gpu,
+                 enum export_rate which, double share, uint64_t ns, double value)
+{
+	char name[EXPORT_RATE_LABEL];
+
+	export_print(e->out, ",\n{\"name\":\"GPU %" PRIu32 " %s\",\"ph\":\"C\",\"pid\":%" PRIu32,
+	             e->model->gpus[gpu].record.ordinal, export_rate_label(name, which, share),
+	             p->pid);
+	put_date(e, ",\"ts\":", ns);
+	export_print(e->out, ",\"args\":{\"%s\":", export_rate_units[which]);
+	export_real(e->out, value);
+	export_string(e->out, "}}");
+}
+
 static bool end(struct export *e)
 {
 	export_print(e->out, "\n]}\n");
 	return true;
 }
 
-const struct export_format export_chrome = {
-        .begin = begin, .process = process, .launch = launch, .clock = clock_sample, .end = end};
+const struct export_format export_chrome = {.begin = begin,
+                                            .process = process,
+                                            .launch = launch,
+                                            .clock = clock_sample,
+                                            .rate = rate,
+                                            .end = end};

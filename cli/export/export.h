@@ -42,6 +42,7 @@ struct export_config {
 	uint32_t log, stack;      /**< that stack: positions in the model's files, and in the file's
 	                             stacks;      stack GW_INDEX_NONE: none */
 	struct export_text *text; /**< EXPORT_TEXTS of them, the format's own */
+	double *counted;          /**< EXPORT_RATES amounts of a launch; NULL: none was counted */
 };
 
 /** The process of one log. */
@@ -84,6 +85,36 @@ extern const enum export_kind export_kinds[EXPORT_COLUMNS];
 void export_values(const struct export_row *row, struct export_value values[EXPORT_COLUMNS]);
 /** The columns that a configuration alone decides: from this one up to the next. */
 enum { EXPORT_OF_CONFIG = EXPORT_kernel, EXPORT_AFTER_CONFIG = EXPORT_predicted_ns };
+
+/**
+ * Rates over time, from what counters say of each configuration: its amounts are spread evenly over
+ * the time of each of its launches, and added up in bins. An amount per ns is a rate in the unit.
+ */
+enum export_rate {
+	EXPORT_RATE_DRAM,
+	EXPORT_RATE_L2,
+	EXPORT_RATE_INSTRUCTIONS,
+	EXPORT_RATE_FMA,
+	EXPORT_RATE_TENSOR,
+	EXPORT_RATES
+};
+extern const char *const export_rate_units[EXPORT_RATES];
+enum { EXPORT_RATE_LABEL = 80 };
+/** What a track of it is called, into @p out, which is returned; @p share as in a format's rate. */
+const char *export_rate_label(char out[EXPORT_RATE_LABEL], enum export_rate rate, double share);
+/** What counters say of a launch, NaN where they say nothing; NULL: nothing at all. free() it. */
+double *export_counted(const struct gw_work *work);
+
+struct export;
+struct export_format;
+struct export_bins;
+/** Of a log with so many @p launches between these times, for @p gpus GPUs of the model. */
+struct export_bins *export_bins_new(uint64_t first_ns, uint64_t last_ns, uint64_t launches,
+                                    size_t gpus);
+void export_bins_add(struct export_bins *bins, const struct export_row *row);
+/** Hand them to @p format, unless it is NULL, and free them. */
+void export_bins_end(struct export_bins *bins, struct export *e, const struct export_format *format,
+                     const struct export_process *process);
 
 /** Where an export goes: a file under a temporary name until it is whole, or stdout. */
 struct export_out {
@@ -146,6 +177,10 @@ struct export_format {
 	             enum gw_gap why, uint64_t from_ns, uint64_t until_ns);
 	void (*clock)(struct export *e, const struct export_process *process, uint32_t gpu,
 	              const struct gw_record_clock *clock);
+	/** From @p ns on a rate is @p value; at the end of a log, in order. @p share: of the
+	 * kernels' time in that log, that whose work was counted. */
+	void (*rate)(struct export *e, const struct export_process *process, uint32_t gpu,
+	             enum export_rate rate, double share, uint64_t ns, double value);
 	/** A copy or memset; those of a GPU nearly in order. */
 	void (*copy)(struct export *e, const struct export_process *process, uint32_t gpu,
 	             const struct gw_record_copy *copy);

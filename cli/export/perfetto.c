@@ -21,7 +21,7 @@
  * turns. */
 enum { COPY_FIRST = 1, KERNEL_FIRST = COPY_FIRST + GW_DIRECTIONS, QUEUE_FIRST, CHUNK = 1 << 18 };
 enum { TRACK_WAITS, TRACK_RANGES };
-enum { TRACK_IDLE, TRACK_SM, TRACK_MEM, TRACK_POWER, TRACK_TEMPERATURE, TRACKS };
+enum { TRACK_IDLE, TRACK_SM, TRACK_MEM, TRACK_POWER, TRACK_TEMPERATURE, TRACK_RATES };
 
 /* Arguments of a launch by name; their iids count from 1. */
 static const char *const args[] = {"predicted_ns", "low_ns", "high_ns", "bound", "basis", "line"};
@@ -65,7 +65,7 @@ struct perfetto {
 		uint32_t depth;
 	} * thread_tracks;
 	size_t thread_count, thread_room;
-	unsigned char *tracks; /* by GPU: bits of tracks described */
+	uint16_t *tracks; /* by GPU: bits of tracks described */
 	uint32_t pid;
 	bool ready;
 };
@@ -100,7 +100,7 @@ static void begin(struct export *e)
 
 	e->state = s;
 	s->names = gw_log_model_short_names(e->model);
-	s->tracks = gw_alloc(e->model->gpu_count);
+	s->tracks = gw_alloc(e->model->gpu_count * sizeof(*s->tracks));
 	s->ready = deflateInit(&s->z, 1) == Z_OK;
 	if (!s->ready)
 		e->out->error = ENOMEM;
@@ -199,7 +199,7 @@ static void process(struct export *e, const struct export_process *process)
 	s->thread_count = 0;
 	if (s->kernels)
 		memset(s->kernels, 0, s->kernel_room);
-	memset(s->tracks, 0, e->model->gpu_count);
+	memset(s->tracks, 0, e->model->gpu_count * sizeof(*s->tracks));
 	put_start(s, process->start_ns);
 	opened = packet(s);
 	interned = proto_open(&s->p, PACKET_INTERNED);
@@ -394,23 +394,18 @@ static void launch(struct export *e, const struct export_row *r)
 	close_packet(e, opened);
 }
 
-static uint64_t uuid_of(const struct perfetto *s, uint32_t gpu, unsigned track)
-{
-	return ((uint64_t)s->sequence << 32 | gpu << 8 | track) + 1;
-}
-
 /* The track's uuid, after it was described. */
 static uint64_t track_of(struct export *e, uint32_t gpu, unsigned track, const char *what,
                          const char *unit)
 {
 	struct perfetto *s = e->state;
-	uint64_t uuid = uuid_of(s, gpu, track);
-	char name[64];
+	uint64_t uuid = ((uint64_t)s->sequence << 32 | gpu << 8 | track) + 1;
+	char name[128];
 	size_t opened, descriptor;
 
 	if (s->tracks[gpu] & 1U << track)
 		return uuid;
-	s->tracks[gpu] |= (unsigned char)(1U << track);
+	s->tracks[gpu] |= (uint16_t)(1U << track);
 	snprintf(name, sizeof(name), "GPU %u %s (process %u)", e->model->gpus[gpu].record.ordinal,
 	         what, s->pid);
 	opened = packet(s);
@@ -442,11 +437,6 @@ static void put_edge_at(struct export *e, uint64_t ns, bool advance, unsigned ty
 	close_packet(e, opened);
 }
 
-static void put_edge(struct export *e, uint64_t ns, unsigned type, uint64_t track, const char *name)
-{
-	put_edge_at(e, ns, true, type, track, name);
-}
-
 /* What the GPU takes from one queued kernel to the next is no idling to look at. */
 static void idle(struct export *e, const struct export_process *p, uint32_t gpu, enum gw_gap why,
                  uint64_t from_ns, uint64_t until_ns)
@@ -457,8 +447,8 @@ static void idle(struct export *e, const struct export_process *p, uint32_t gpu,
 	if (why == GW_GAP_QUEUED)
 		return;
 	track = track_of(e, gpu, TRACK_IDLE, "idle", NULL);
-	put_edge(e, from_ns, SLICE_BEGIN, track, gaps[why]);
-	put_edge(e, until_ns, SLICE_END, track, NULL);
+	put_edge_at(e, from_ns, true, SLICE_BEGIN, track, gaps[why]);
+	put_edge_at(e, until_ns, true, SLICE_END, track, NULL);
 }
 
 static void put_counter(struct export *e, uint32_t gpu, unsigned track, const char *what,
@@ -480,15 +470,24 @@ static void clock_sample(struct export *e, const struct export_process *p, uint3
 {
 	(void)p;
 	if (c->sm_khz)
-		put_counter(e, gpu, TRACK_SM, "SM clock", "MHz", c->ns, (double)c->sm_khz / 1e3);
+		put_counter(e, gpu, TRACK_SM, "SM clock", "MHz", c->ns, c->sm_khz / 1e3);
 	if (c->mem_khz)
-		put_counter(e, gpu, TRACK_MEM, "memory clock", "MHz", c->ns,
-		            (double)c->mem_khz / 1e3);
+		put_counter(e, gpu, TRACK_MEM, "memory clock", "MHz", c->ns, c->mem_khz / 1e3);
 	if (c->power_mw != UINT32_MAX)
-		put_counter(e, gpu, TRACK_POWER, "power", "W", c->ns, (double)c->power_mw / 1e3);
+		put_counter(e, gpu, TRACK_POWER, "power", "W", c->ns, c->power_mw / 1e3);
 	if (c->temperature != UINT32_MAX)
 		put_counter(e, gpu, TRACK_TEMPERATURE, "temperature", "degree C", c->ns,
-		            (double)c->temperature);
+		            c->temperature);
+}
+
+static void rate(struct export *e, const struct export_process *p, uint32_t gpu,
+                 enum export_rate which, double share, uint64_t ns, double value)
+{
+	char name[EXPORT_RATE_LABEL];
+
+	(void)p;
+	put_counter(e, gpu, TRACK_RATES + (unsigned)which, export_rate_label(name, which, share),
+	            export_rate_units[which], ns, value);
 }
 
 static void copy(struct export *e, const struct export_process *p, uint32_t gpu,
@@ -591,6 +590,7 @@ const struct export_format export_perfetto = {.begin = begin,
                                               .launch = launch,
                                               .idle = idle,
                                               .clock = clock_sample,
+                                              .rate = rate,
                                               .copy = copy,
                                               .wait = wait_of,
                                               .range = range,

@@ -96,7 +96,9 @@ struct reading {
 	struct log_ranges ranges;
 	struct export_text lost_text[EXPORT_TEXTS];
 	struct gw_sorter order;
-	struct held *held; /* by slot */
+	struct held *held;        /* by slot */
+	struct export_bins *bins; /* NULL: the format has no rates */
+	uint64_t sums;            /* launches known only as sums */
 };
 
 static uint64_t row_key(uint32_t name, const struct gw_config *config)
@@ -118,14 +120,24 @@ static bool same(const void *arg, uint32_t position)
 	return row->name == s->name && !memcmp(&row->config, s->config, sizeof(*s->config));
 }
 
-static enum gw_bound bound_of(const struct source *s, uint32_t name, const struct gw_config *config)
+/* What the model has of a configuration; NULL: nothing. */
+static const struct gw_row_bound *bound_of(const struct source *s, uint32_t name,
+                                           const struct gw_config *config)
 {
 	const struct search search = {s->e->model, config, name};
 	uint32_t row = gw_index_find(&s->rows, row_key(name, config), same, &search);
-	const struct gw_row_bound *bound =
-	        row == GW_INDEX_NONE ? NULL : s->e->model->rows[row].bound;
 
-	return bound ? gw_bound_of(bound) : GW_BOUND_UNKNOWN;
+	return row == GW_INDEX_NONE ? NULL : s->e->model->rows[row].bound;
+}
+
+static double *counted(const struct gw_row_bound *bound)
+{
+	struct gw_work work;
+
+	if (!bound)
+		return NULL;
+	log_work_of(bound->work, &work);
+	return export_counted(&work);
 }
 
 static void on_device(struct reading *r, uint32_t device)
@@ -189,9 +201,12 @@ static void on_config(struct reading *r, uint32_t position)
 	                               .number = position + 1,
 	                               .known = true,
 	                               .config = c->config};
+	const struct gw_row_bound *bound;
 
 	config.text = gw_alloc(EXPORT_TEXTS * sizeof(*config.text));
-	config.bound = bound_of(r->source, config.kernel->name, &config.config);
+	bound = bound_of(r->source, config.kernel->name, &config.config);
+	config.bound = bound ? gw_bound_of(bound) : GW_BOUND_UNKNOWN;
+	config.counted = r->bins ? counted(bound) : NULL;
 	find_stack(r, position, &config);
 	*(struct export_config *)add(&r->configs, sizeof(config)) = config;
 }
@@ -224,8 +239,12 @@ static void emit(struct reading *r, const struct export_row *row, uint32_t devic
 		if (start + l->duration_ns > *until)
 			*until = start + l->duration_ns;
 	}
-	if (s->format->launch && row->config->kernel->wanted)
+	if (!row->config->kernel->wanted)
+		return;
+	if (s->format->launch)
 		s->format->launch(s->e, row);
+	if (start && r->bins)
+		export_bins_add(r->bins, row);
 }
 
 /* The launch that began first of those held. */
@@ -301,6 +320,7 @@ static void on_aggregate(struct reading *r, const struct log_event *e)
 	if (!config->kernel->wanted)
 		return;
 	r->source->sums += a->launches;
+	r->sums += a->launches;
 	if (s->format->sum)
 		s->format->sum(s->e, config, gpu_of(r, e->gpu), a);
 }
@@ -412,6 +432,7 @@ static void end_reading(struct reading *r)
 		free_texts(config->text);
 		free(config->text);
 		free(config->line);
+		free(config->counted);
 	}
 	free_texts(r->lost_text);
 	free_list(&r->kernels);
@@ -441,11 +462,17 @@ static bool read_launches(struct source *s, uint32_t number, const char *path,
 	        .kernel = &r.lost_kernel, .text = r.lost_text, .stack = GW_INDEX_NONE};
 	if (s->format->process)
 		s->format->process(s->e, &r.process);
+	if (s->format->rate && file->first_ns)
+		r.bins = export_bins_new(file->first_ns, file->last_ns, file->launches,
+		                         s->e->model->gpu_count);
 	good = gw_log_events(&r.log, path, rest->log, rest->size, take, &r);
 	if (good)
 		release_all(&r);
 	else
 		gw_error("%s: %s", path, r.log.status.error);
+	/* Of launches that are a sample of all there is no rate. */
+	if (r.bins)
+		export_bins_end(r.bins, s->e, good && !r.sums ? s->format : NULL, &r.process);
 	end_reading(&r);
 	return good;
 }

@@ -329,6 +329,7 @@ static void begin(struct export *e)
 	}
 	sqlite_bind(s, DB_SESSION, 1, true, e->epoch_ns);
 	sqlite_step(e, DB_SESSION);
+	sqlite_string(e, SQLITE_LAUNCH_CALL);
 	put_gpus(e);
 }
 

@@ -27,6 +27,7 @@ enum sqlite_insert {
 	DB_COPY,
 	DB_SET,
 	DB_WAIT,
+	DB_CALL,
 	DB_RANGE,
 	DB_INSERTS
 };
@@ -97,6 +98,9 @@ static inline uint64_t sqlite_pid(uint32_t pid)
 {
 	return (uint64_t)pid << 24;
 }
+
+/** What a launch's call is called in StringIds: which of the driver's it was is not in the log. */
+#define SQLITE_LAUNCH_CALL "cuLaunchKernel or alike"
 
 /** Tables of the other events, and what a format does with these. */
 extern const char sqlite_event_schema[];

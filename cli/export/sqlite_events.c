@@ -44,6 +44,17 @@ const char sqlite_event_schema[] =
         "greenContextId INTEGER, streamId INTEGER NOT NULL, correlationId INTEGER, "
         "globalPid INTEGER, deprecatedSyncType INTEGER, syncType INTEGER NOT NULL, "
         "eventId INTEGER NOT NULL, eventSyncId INTEGER);"
+        "CREATE TABLE GPUWATCH_CALL (start INTEGER NOT NULL, end INTEGER NOT NULL, "
+        "globalTid INTEGER, nameId INTEGER NOT NULL);"
+        /* nsys has a table, whose `end` is never NULL: of a launch the log has no end. The calls
+         * of graphs would share a correlationId, which is a kernel's own here. */
+        "CREATE VIEW CUPTI_ACTIVITY_KIND_RUNTIME AS SELECT k.callNs - (SELECT utcEpochNs FROM "
+        "TARGET_INFO_SESSION_START_TIME) AS start, NULL AS end, 1 AS eventClass, "
+        "k.globalPid + k.threadId AS globalTid, k.correlationId AS correlationId, "
+        "(SELECT id FROM StringIds WHERE value = '" SQLITE_LAUNCH_CALL "') AS nameId, "
+        "NULL AS returnValue, NULL AS callchainId FROM CUPTI_ACTIVITY_KIND_KERNEL k "
+        "WHERE k.callNs IS NOT NULL AND k.graphNodeId IS NULL UNION ALL "
+        "SELECT start, end, 1, globalTid, NULL, nameId, NULL, NULL FROM GPUWATCH_CALL;"
         "CREATE TABLE NVTX_EVENTS (start INTEGER NOT NULL, end INTEGER, eventType INTEGER NOT "
         "NULL, "
         "rangeId INTEGER, category INTEGER, color INTEGER, text TEXT, globalTid INTEGER, "
@@ -63,6 +74,7 @@ const char *const sqlite_event_inserts[DB_INSERTS] = {
         [DB_WAIT] = "INSERT INTO CUPTI_ACTIVITY_KIND_SYNCHRONIZATION (start, end, globalPid, "
                     "syncType, deviceId, contextId, streamId, eventId) "
                     "VALUES (?,?,?,?,0,0,0,0)",
+        [DB_CALL] = "INSERT INTO GPUWATCH_CALL VALUES (?,?,?,?)",
         [DB_RANGE] = "INSERT INTO NVTX_EVENTS (start, end, eventType, globalTid, textId) "
                      "VALUES (?,?,?,?,?)",
 };
@@ -117,10 +129,20 @@ void sqlite_wait(struct export *e, const struct export_process *p, uint32_t tid,
 {
 	static const uint64_t types[GW_WAIT_CALLS] = {
 	        [GW_WAIT_CONTEXT] = 4, [GW_WAIT_STREAM] = 3, [GW_WAIT_EVENT] = 1};
+	static const char *const names[] = {
+#define WAIT_CALL(NAME, name, meaning) name,
+#include "predictor/log/value.def"
+	};
 	const uint64_t type = w->call < GW_WAIT_CALLS ? types[w->call] : 0;
 	struct sqlite *s = e->state;
 
-	(void)tid;
+	if (w->call >= GW_WAIT_CALLS)
+		return;
+	sqlite_bind(s, DB_CALL, 1, true, w->start_ns - e->epoch_ns);
+	sqlite_bind(s, DB_CALL, 2, true, w->start_ns - e->epoch_ns + w->duration_ns);
+	sqlite_bind(s, DB_CALL, 3, tid, sqlite_pid(p->pid) + tid);
+	sqlite_bind(s, DB_CALL, 4, true, sqlite_string(e, names[w->call]));
+	sqlite_step(e, DB_CALL);
 	if (!type) /* a copy is none of nsys's synchronizations */
 		return;
 	sqlite_bind(s, DB_WAIT, 1, true, w->start_ns - e->epoch_ns);

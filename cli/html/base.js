@@ -47,6 +47,8 @@ const percent = (x, places = 1) => {
   const least = Math.pow(10, -places), text = (100 * x).toFixed(places);
   return (x > 0 && +text === 0 ? "<" + least : x < 1 && +text === 100 ? ">" + (100 - least).toFixed(places) : text) + "%";
 };
+// A share of a peak; above it the peak is too low, and there is no share of it.
+const ofPeak = (x) => x > 1 ? ">100%" : percent(x);
 const count = (x) => known(x) ? x.toLocaleString("en-US") : "unknown";
 const si = (x, unit) => !known(x) ? "unknown"
   : x !== 0 && Math.abs(x) < 0.1 ? x.toExponential(1) + " " + unit

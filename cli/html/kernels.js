@@ -41,7 +41,7 @@ function partsTable(kernel) {
   return el("table", {}, el("thead", {}, el("tr", {}, el("th", {class: "text"}, "part of the GPU"), el("th", {}, "reached"),
     el("th", {}, "peak"), el("th", {}, "% of peak"))),
   el("tbody", {}, ...rows.map(([name, [rate, peak, , unit]]) => el("tr", {}, el("td", {class: "text"}, name),
-    el("td", {}, si(rate, unit + "/s")), el("td", {}, si(peak, unit + "/s")), el("td", {}, percent(rate / peak))))));
+    el("td", {}, si(rate, unit + "/s")), el("td", {}, si(peak, unit + "/s")), el("td", {}, ofPeak(rate / peak))))));
 }
 
 function detail(kernel, width) {
@@ -88,7 +88,7 @@ function buildKernels() {
   function cellOf(kernel, c) {
     const least = value(kernel, "at_least");
     return c.id === "predicted" && !known(value(kernel, c.id)) && known(least) ? "≥ " + duration(least)
-      : formats[c.kind](value(kernel, c.id));
+      : (c.id === "peak" ? ofPeak : formats[c.kind])(value(kernel, c.id));
   }
 
   function rowOf(row) {

@@ -160,8 +160,8 @@ function rooflinePoints(pipe) {
       const x = work[0] / bytes[0];
       points.push({x, y: work[0], low: k.shapes === 1 && known(k.times_90[1]) ? work[0] * mean / k.times_90[1] : 0,
         high: k.shapes === 1 && known(k.times_90[0]) ? work[0] * mean / k.times_90[0] : 0, name: k.name, mark, colour: shade, size: 4,
-        tip: called(k) + "\n" + words + ": " + si(x, work[3] + "/B") + "\n" + si(work[0], work[3] + "/s") + ", " + percent(work[0] / work[1]) +
-          " of peak · " + words + " " + si(bytes[0], "B/s") + ", " + percent(bytes[0] / bytes[1]) + " of peak\n" +
+        tip: called(k) + "\n" + words + ": " + si(x, work[3] + "/B") + "\n" + si(work[0], work[3] + "/s") + ", " + ofPeak(work[0] / work[1]) +
+          " of peak · " + words + " " + si(bytes[0], "B/s") + ", " + ofPeak(bytes[0] / bytes[1]) + " of peak\n" +
           percent(value(k, "share")) + " of GPU time"});
     });
   });

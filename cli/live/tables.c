@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -54,8 +55,9 @@ bool gw_live_hold_head(struct gw_live_file *f, struct gw_live_head *copy)
 	       memchr(copy->log[1], 0, sizeof(copy->log[1]));
 }
 
-/* Paired with begin() and end() of the writer (preload/live/live_tables.c). */
-static bool copy(const unsigned char *from, void *out, size_t size)
+/* The first @p size bytes, and @p more from @p at on. Paired with begin() and end() of the writer
+ * (preload/live/live_tables.c). */
+static bool copy_parts(const unsigned char *from, void *out, size_t size, size_t at, size_t more)
 {
 	enum { TRIES = 1000 };
 	const uint32_t *sequence = (const void *)from;
@@ -66,11 +68,17 @@ static bool copy(const unsigned char *from, void *out, size_t size)
 		if (before & 1)
 			continue;
 		memcpy(out, from, size);
+		memcpy((unsigned char *)out + at, from + at, more);
 		__atomic_thread_fence(__ATOMIC_ACQUIRE);
 		if (__atomic_load_n(sequence, __ATOMIC_RELAXED) == before)
 			return true;
 	}
 	return false;
+}
+
+static bool copy(const unsigned char *from, void *out, size_t size)
+{
+	return copy_parts(from, out, size, 0, 0);
 }
 
 static const unsigned char *element(const struct gw_live_file *f, const struct gw_live_section *s,
@@ -81,11 +89,15 @@ static const unsigned char *element(const struct gw_live_file *f, const struct g
 
 uint32_t gw_live_config_sequence(const struct gw_live_file *f, uint32_t at)
 {
+	enum { AHEAD = 16 };
 	const struct gw_live_config *c;
 
 	if (at >= f->head->configs.count)
 		return 0;
 	c = (const void *)element(f, &f->head->configs, at);
+	/* Who asks goes through the table, and no two entries share a cache line. */
+	if (at + AHEAD < f->head->configs.count)
+		__builtin_prefetch(element(f, &f->head->configs, at + AHEAD));
 	return __atomic_load_n(&c->sequence, __ATOMIC_ACQUIRE);
 }
 
@@ -94,6 +106,16 @@ bool gw_live_config_at(const struct gw_live_file *f, uint32_t at, struct gw_live
 	return at < f->head->configs.count &&
 	       copy(element(f, &f->head->configs, at), out, sizeof(*out)) && out->id == at + 1 &&
 	       gw_sketch_valid(&out->time) && gw_sketch_valid(&out->ratio);
+}
+
+bool gw_live_config_brief(const struct gw_live_file *f, uint32_t at, struct gw_live_config *out)
+{
+	return at < f->head->configs.count &&
+	       copy_parts(element(f, &f->head->configs, at), out,
+	                  offsetof(struct gw_live_config, time.bucket),
+	                  offsetof(struct gw_live_config, ratio),
+	                  offsetof(struct gw_sketch, bucket)) &&
+	       out->id == at + 1 && isfinite(out->time.sum) && isfinite(out->ratio.sum);
 }
 
 bool gw_live_config_shape(const struct gw_live_file *f, uint32_t at, struct gw_live_config *out)

@@ -34,8 +34,11 @@ enum { GW_LIVE_FREE_MOST = 8 };
 /** The configuration in entry @p at, below configs.count; false: there is none that can be read. */
 bool gw_live_config_at(const struct gw_live_file *file, uint32_t at, struct gw_live_config *out);
 
-/** The same, of a process that is gone: but for its id, kernel, GPU and shape, which never change,
- * it may be half written. */
+/** The same without the buckets of its histograms, which stay what they are in @p out. */
+bool gw_live_config_brief(const struct gw_live_file *file, uint32_t at, struct gw_live_config *out);
+
+/** The same as gw_live_config_at(), of a process that is gone: but for its id, kernel, GPU and
+ * shape, which never change, it may be half written. */
 bool gw_live_config_shape(const struct gw_live_file *file, uint32_t at, struct gw_live_config *out);
 
 /** The name of a cause of idle time, as idle.def has it. */

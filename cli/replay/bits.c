@@ -28,11 +28,12 @@ static void tell_side(const char *label, const struct trace_launch *l)
 	struct gw_text a, b, c;
 
 	if (isnan(l->predicted))
-		printf("    %-11s nothing\n", label);
+		printf("    %s nothing\n", label);
 	else
-		printf("    %-11s %s [%s, %s], %s, work %s\n", label,
-		       gw_duration(&a, (double)l->predicted), gw_duration(&b, (double)l->low),
-		       gw_duration(&c, (double)l->high), tier_of(l), work_of(l));
+		report_sentence(4, "%s %s [%s, %s], %s, work %s", label,
+		                gw_duration(&a, (double)l->predicted),
+		                gw_duration(&b, (double)l->low), gw_duration(&c, (double)l->high),
+		                tier_of(l), work_of(l));
 }
 
 /* What can differ too little to be seen in three digits. */
@@ -71,37 +72,45 @@ static void tell_first(const struct trace *t, const struct replay_result *r)
 	                gw_counted(&known, (double)l->known, "measurement", NULL),
 	                l->flags & GW_LAUNCH_LATE ? "predicted when the library got to it"
 	                                          : "predicted before");
-	printf("    %s\n    grid %ux%ux%u, block %ux%ux%u\n", fitted, c->grid.x, c->grid.y,
-	       c->grid.z, c->block.x, c->block.y, c->block.z);
+	printf("    %s\n", fitted);
+	report_sentence(4, "grid %ux%ux%u, block %ux%ux%u", c->grid.x, c->grid.y, c->grid.z,
+	                c->block.x, c->block.y, c->block.z);
 	free(fitted);
-	tell_side("in the log", l);
-	tell_side("replayed", &r->now);
+	tell_side("in the log:", l);
+	tell_side("replayed:", &r->now);
 	tell_what_differs(l, &r->now);
 }
 
 void replay_tell_bits(const struct trace *t, const struct replay_result *r)
 {
 	struct gw_text a, b, c;
-	char build[100];
+	char build[100], what[250];
 
 	if (!r->logged) {
 		printf("%s: no prediction in it to compare with\n", t->path);
 		return;
 	}
-	printf("%s: %s of %s replayed with the same bits%s%s\n", t->path,
-	       r->equal == r->logged ? "all" : gw_thousands(&a, (double)r->equal),
-	       gw_counted(&b, (double)r->logged, "prediction", NULL),
-	       r->extra ? "; launches predicted that the log has nothing for: " : "",
-	       r->extra ? gw_thousands(&c, (double)r->extra) : "");
+	snprintf(what, sizeof(what), "%s of %s replayed with the same bits%s%s",
+	         r->equal == r->logged ? "all" : gw_thousands(&a, (double)r->equal),
+	         gw_counted(&b, (double)r->logged, "prediction", NULL),
+	         r->extra ? "; launches predicted that the log has nothing for: " : "",
+	         r->extra ? gw_thousands(&c, (double)r->extra) : "");
+	if (gw_columns(t->path) + gw_columns(what) + 2 <= gw_width()) {
+		printf("%s: %s\n", t->path, what);
+	} else {
+		printf("%s:\n", t->path);
+		report_sentence(2, "%s", what);
+	}
 	if (r->equal < r->logged && *t->log.text[GW_TEXT_build])
 		report_sentence(
 		        2, "it was recorded by build %s; only the same version gives the same bits",
 		        gw_printable(build, sizeof(build), t->log.text[GW_TEXT_build]));
 	if (r->in_step < r->steps)
-		printf("  %s of %s found another number of observations than the log says: records "
-		       "are lost\n",
-		       gw_thousands(&a, (double)(r->steps - r->in_step)),
-		       gw_counted(&b, (double)r->steps, "publication", NULL));
+		report_sentence(2,
+		                "%s of %s found another number of observations than the log says: "
+		                "records are lost",
+		                gw_thousands(&a, (double)(r->steps - r->in_step)),
+		                gw_counted(&b, (double)r->steps, "publication", NULL));
 	if (r->first)
 		tell_first(t, r);
 }

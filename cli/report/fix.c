@@ -49,7 +49,8 @@ static void say(struct sentence *s, const char *format, ...)
 		s->length += (size_t)n < s->size - s->length ? (size_t)n : s->size - s->length - 1;
 }
 
-/* A rate and its peak with one prefix: "2.10 of 4.52 TB/s". */
+/* A rate and its peak with one prefix: "2.10 of 4.52 TB/s". What is above a peak is no part of it.
+ */
 static void say_rates(struct sentence *s, double rate, double peak, const char *unit)
 {
 	static const char *const prefixes[] = {"", "k", "M", "G", "T", "P"};
@@ -60,7 +61,8 @@ static void say_rates(struct sentence *s, double rate, double peak, const char *
 		rate /= 1000;
 		step++;
 	}
-	say(s, "%.3g of %.3g %s%s/s", rate, peak, prefixes[step], unit);
+	say(s, "%.3g %s %.3g %s%s/s", rate, rate > peak ? "above the peak of" : "of", peak,
+	    prefixes[step], unit);
 }
 
 static double amount(const struct gw_row_bound *b, enum gw_work_field field)
@@ -93,7 +95,7 @@ void gw_bound_text(const struct gw_row_bound *b, char *out, size_t size)
 		say(&s, "latency-bound");
 		if (gw_peak_share(c) > 0)
 			say(&s, " (nearest to its peak: %s, %s)", c->name,
-			    gw_percent(&a, gw_peak_share(c)));
+			    gw_peak_share(c) > 1 ? ">100%" : gw_percent(&a, gw_peak_share(c)));
 		break;
 	case GW_BOUND_LAUNCH:
 		say(&s, "launch-bound (%s each", gw_duration(&a, b->mean * 1e9));

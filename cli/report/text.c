@@ -53,6 +53,8 @@ static const char *cell(const struct gw_report *report, const struct gw_report_l
 
 	if (info->kind == GW_KIND_TEXT)
 		return gw_report_cell(report, line, c, buffer, size);
+	if (c == GW_COLUMN_peak && line->value[c] > 1)
+		return ">100%"; /* no share: that peak is too low */
 	if (c == GW_COLUMN_predicted && mixed(line))
 		return "mixed";
 	if (c == GW_COLUMN_predicted && isnan(line->value[c]) &&

@@ -359,7 +359,8 @@ static void read_configs(struct reading *r)
 
 		if (sequence && sequence == r->segment->sequence[at] && !unnamed) {
 			free_ones = 0;
-		} else if (!sequence || !gw_live_config_at(f, at, &c)) {
+		} else if (!sequence || !(r->model->brief ? gw_live_config_brief
+		                                          : gw_live_config_at)(f, at, &c)) {
 			free_ones++;
 		} else {
 			const bool first = !r->segment->sequence[at];
@@ -500,6 +501,33 @@ bool top_source_has(const struct top_source *s, const char *name)
 uint64_t top_source_missed(const struct top_source *s)
 {
 	return s->missed;
+}
+
+struct histograms {
+	const struct gw_live_file *file;
+	const struct top_row *row;
+};
+
+static void read_histograms(void *arg)
+{
+	const struct histograms *h = arg;
+	struct top_process *p = h->row->process;
+	struct gw_live_config c;
+
+	for (size_t i = 0; i < p->configs; i++)
+		if (p->brief[i].known && p->row[p->brief[i].row] == h->row && !p->brief[i].whole &&
+		    gw_live_config_at(h->file, (uint32_t)i, &c))
+			top_config_whole(p, i, &c);
+}
+
+void top_source_whole(struct top_source *s, const struct top_row *row)
+{
+	for (size_t i = 0; i < s->segments; i++) {
+		struct histograms h = {&s->segment[i]->file, row};
+
+		if (s->segment[i]->open && !strcmp(s->segment[i]->path, row->process->id))
+			gw_live_guarded(read_histograms, &h);
+	}
 }
 
 void top_collect(struct top_source *s, struct top_model *m)

@@ -21,6 +21,10 @@ void top_source_free(struct top_source *source);
 /** Take a snapshot: all from top_begin() to top_end(). */
 void top_collect(struct top_source *source, struct top_model *model);
 
+/** Have the histograms of @p row in a model that is brief; those that can't be read are left out.
+ */
+void top_source_whole(struct top_source *source, const struct top_row *row);
+
 /**
  * Find and map new segments between two snapshots, so that a process that soon ends is in the next
  * one, too.

@@ -123,11 +123,6 @@ static void draw_histogram(const struct gw_sketch *s, bool ratio, unsigned row, 
 	}
 }
 
-static double time_of(const struct top_config *c)
-{
-	return c->now.time.sum;
-}
-
 static void draw_config(const struct gw_live_config *c, unsigned row)
 {
 	char grid[48], block[48], line[300];
@@ -158,16 +153,20 @@ static void draw_configs(const struct top_row *r, unsigned row, unsigned end)
 		double next = -1;
 
 		any = false;
-		for (size_t i = 0; i < p->configs; i++)
-			if (p->config[i].now.id && p->row[p->config[i].row] == r &&
-			    time_of(&p->config[i]) < below && time_of(&p->config[i]) > next)
-				next = time_of(&p->config[i]);
-		for (size_t i = 0; i < p->configs && row < end && next >= 0; i++)
-			if (p->config[i].now.id && p->row[p->config[i].row] == r &&
-			    time_of(&p->config[i]) == next) {
-				draw_config(&p->config[i].now, row++);
+		for (size_t i = 0; i < p->configs; i++) {
+			const struct gw_live_config *c = top_row_config(r, i);
+
+			if (c && c->time.sum < below && c->time.sum > next)
+				next = c->time.sum;
+		}
+		for (size_t i = 0; i < p->configs && row < end && next >= 0; i++) {
+			const struct gw_live_config *c = top_row_config(r, i);
+
+			if (c && c->time.sum == next) {
+				draw_config(c, row++);
 				any = true;
 			}
+		}
 		below = next;
 	}
 }

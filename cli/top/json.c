@@ -125,7 +125,7 @@ void top_json(const struct top_view *v)
 	const struct top_model *m = v->model;
 	json_t *processes = json_array(), *kernels = json_array(), *bounds = json_object();
 	struct top_row **rows;
-	const size_t count = top_choose(m, &v->choice, &rows);
+	const size_t count = top_choose(m, &v->choice, SIZE_MAX, &rows);
 	const char *why;
 
 	for (size_t i = 0; i < m->processes; i++)

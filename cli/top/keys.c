@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/top/live.h"
+#include "cli/top/screen.h"
 
 #include <ncursesw/curses.h>
 #include <stdlib.h>
@@ -11,7 +12,9 @@ void top_screen_choose(struct top_screen *s)
 {
 	free(s->rows);
 	s->view->choice.filter = *s->filter ? &s->regex : NULL;
-	s->count = top_choose(s->view->model, &s->view->choice, &s->rows);
+	/* While the first is marked only those that the screen has room for are looked at. */
+	s->ordered = s->selected ? SIZE_MAX : top_screen_rows();
+	s->count = top_choose(s->view->model, &s->view->choice, s->ordered, &s->rows);
 	/* The first line is that of the first kernel until the user marks another. */
 	for (size_t i = 0; s->selected && i < s->count; i++)
 		if (s->rows[i] == s->row) {
@@ -74,6 +77,9 @@ static void mark(struct top_screen *s, long by)
 {
 	const long last = s->count ? (long)s->count - 1 : 0, to = (long)s->selected + by;
 
+	if (s->ordered < s->count)
+		top_order(s->rows, s->count, &s->view->choice, s->count);
+	s->ordered = SIZE_MAX;
 	s->selected = (size_t)(to < 0 ? 0 : to > last ? last : to);
 	s->row = s->count ? s->rows[s->selected] : NULL;
 }
@@ -151,8 +157,10 @@ static void on_list(struct top_screen *s, int key)
 void top_screen_do(struct top_screen *s, int key)
 {
 	s->message = NULL;
-	if (key == KEY_RESIZE)
+	if (key == KEY_RESIZE) {
+		top_screen_choose(s);
 		return;
+	}
 	if (s->editing) {
 		edit(s, key);
 		return;

@@ -46,6 +46,8 @@ static void live(struct top_screen *s)
 			snapshot(s);
 			taken = now;
 		}
+		if (s->page == TOP_PAGE_KERNEL)
+			top_source_whole(s->view->source, s->row);
 		top_screen_draw(s);
 		key = top_screen_key(s->paused ? after(now, 3600)
 		                               : after(taken, s->view->interval_s));
@@ -60,6 +62,7 @@ int top_live(struct top_view *view, const char *filter)
 {
 	struct top_screen s = {.view = view};
 
+	view->model->brief = true; /* all that a list shows */
 	if (!top_screen_open())
 		return GW_EXIT_USAGE;
 	if (filter)

@@ -13,8 +13,8 @@ struct top_screen {
 	struct top_view *view;
 	enum top_page page;
 	bool paused, editing, ended;
-	struct top_row **rows; /* those shown, in order */
-	size_t count;
+	struct top_row **rows;     /* those shown, in order */
+	size_t count, ordered;     /* of them the first are in order */
 	size_t selected, first;    /* positions in rows: marked, and at the top of the screen */
 	size_t room;               /* kernels that the screen has room for, as drawn last */
 	const struct top_row *row; /* the marked one; NULL: none */

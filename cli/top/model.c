@@ -8,6 +8,7 @@
 #include "predictor/log/record.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,6 +39,7 @@ static void process_free(struct top_process *p)
 	free(p->changed);
 	gw_index_free(&p->row_index);
 	free(p->graph);
+	free(p->sums);
 	free(p->id);
 	free(p->exe);
 	free(p);
@@ -158,52 +160,72 @@ static size_t row_of(struct top_model *m, struct top_process *p, const struct gw
 }
 
 /* Whether an entry stands for what it stood for: ids of a log are used once. */
-static bool same(const struct gw_live_config *a, const struct gw_live_config *b)
+static bool same(const struct top_brief *a, const struct gw_live_config *b)
 {
-	return a->kernel == b->kernel && a->device == b->device && b->launches >= a->launches &&
-	       b->time.count >= a->time.count && b->ratio.count >= a->ratio.count;
+	return a->known && a->kernel == b->kernel && a->device == b->device &&
+	       b->launches >= a->now.runs && b->time.count >= a->now.measured &&
+	       b->ratio.count >= a->now.compared;
+}
+
+static void keep_whole(struct top_process *p, size_t at, const struct gw_live_config *c)
+{
+	p->config = gw_grow(p->config, &p->config_room, p->configs, sizeof(*p->config));
+	p->config[at] = *c;
+	p->brief[at].whole = true;
 }
 
 void top_config_is(struct top_model *m, struct top_process *p, size_t at,
                    const struct gw_live_config *c, const char *mangled)
 {
-	struct top_config *to;
 	struct top_brief *brief;
 	bool known;
+	uint32_t row;
 
 	/* A kernel has a row, and one more from before its name came; one that changes is hostile.
 	 */
 	if (p->rows > 2 * p->configs + 2)
 		return;
-	p->config = gw_grow(p->config, &p->config_room, at + 1, sizeof(*p->config));
 	p->brief = gw_grow(p->brief, &p->brief_room, at + 1, sizeof(*p->brief));
 	p->changed = gw_grow(p->changed, &p->change_room, p->changes + 1, sizeof(*p->changed));
 	p->configs = at + 1 > p->configs ? at + 1 : p->configs;
-	to = &p->config[at];
 	brief = &p->brief[at];
-	known = to->now.id && same(&to->now, c);
-	if (!known || (mangled && !p->row[to->row]->mangled))
-		to->row = row_of(m, p, c, mangled);
+	known = same(brief, c);
+	row = brief->row;
+	p->unnamed -= brief->known && !p->row[row]->mangled;
+	if (!known || (mangled && !p->row[row]->mangled))
+		row = (uint32_t)row_of(m, p, c, mangled);
+	p->unnamed += c->id && !p->row[row]->mangled;
 	/* What a process had before it was first seen was not launched in this interval. */
 	if (!known)
 		brief->before = p->fresh ? counts_of(c) : (struct top_counts){0};
-	to->now = *c;
 	*brief = (struct top_brief){.now = counts_of(c),
 	                            .before = brief->before,
 	                            .predicted = c->predicted,
 	                            .low = c->low,
 	                            .high = c->high,
-	                            .row = (uint32_t)to->row,
-	                            .bound = c->bound,
-	                            .tier = c->tier,
-	                            .work = c->work,
+	                            .row = row,
+	                            .kernel = c->kernel,
+	                            .device = c->device,
+	                            .bound = c->bound <= GW_BOUND_LAUNCH ? (uint8_t)c->bound
+	                                                                 : GW_BOUND_UNKNOWN,
+	                            .tier = (uint8_t)c->tier,
+	                            .work = (uint8_t)c->work,
 	                            .known = c->id != 0};
+	if (!m->brief)
+		keep_whole(p, at, c);
 	p->changed[p->changes++] = (uint32_t)at;
+}
+
+void top_config_whole(struct top_process *p, size_t at, const struct gw_live_config *c)
+{
+	if (at < p->configs && same(&p->brief[at], c))
+		keep_whole(p, at, c);
 }
 
 bool top_config_unnamed(const struct top_process *p, size_t at)
 {
-	return at < p->configs && p->brief[at].known && !p->row[p->brief[at].row]->mangled;
+	return p->unnamed && at < p->configs && p->brief[at].known &&
+	       !p->row[p->brief[at].row]->mangled;
 }
 
 void top_device_is(struct top_process *p, uint32_t ordinal, const struct gw_live_device *d)
@@ -231,7 +253,7 @@ struct weights {
 	double weight, predicted, low, high;
 };
 
-struct sums {
+struct top_sums {
 	struct top_counts interval, total;
 	double time_ns, most;  /* of the interval; of the configuration with the most, total */
 	bool known, estimated; /* time_ns */
@@ -265,7 +287,7 @@ static void add(struct top_counts *to, const struct top_counts *from)
 }
 
 /* Where not every run is timed, runs count with the mean of those that were. */
-static void add_time(struct sums *s, const struct top_counts *d, const struct top_counts *all,
+static void add_time(struct top_sums *s, const struct top_counts *d, const struct top_counts *all,
                      bool timed)
 {
 	if (!d->runs && !d->measured)
@@ -281,7 +303,7 @@ static void add_time(struct sums *s, const struct top_counts *d, const struct to
 	}
 }
 
-static void add_config(struct sums *s, struct top_row *r, const struct top_brief *c)
+static void add_config(struct top_sums *s, struct top_row *r, const struct top_brief *c)
 {
 	const struct top_counts all = c->now, d = since(&all, &c->before);
 	const double time =
@@ -294,7 +316,7 @@ static void add_config(struct sums *s, struct top_row *r, const struct top_brief
 	weigh(&s->by_total, c, all.runs);
 	if (!r->configs++ || time > s->most) {
 		s->most = time;
-		r->bound = c->bound <= GW_BOUND_LAUNCH ? (enum gw_bound)c->bound : GW_BOUND_UNKNOWN;
+		r->bound = (enum gw_bound)c->bound;
 		r->tier = (enum gw_tier)c->tier;
 		r->work = (enum gw_source)c->work;
 	}
@@ -311,7 +333,7 @@ static struct top_span span_of(const struct top_counts *c)
 	};
 }
 
-static void finish_row(struct top_row *r, const struct sums *s, bool unknown)
+static void finish_row(struct top_row *r, const struct top_sums *s, bool unknown)
 {
 	const struct weights *w = s->by_interval.weight > 0 ? &s->by_interval : &s->by_total;
 
@@ -328,22 +350,23 @@ static void finish_row(struct top_row *r, const struct sums *s, bool unknown)
 
 static void finish_rows(struct top_process *p, bool unknown)
 {
-	struct sums *sums = gw_alloc((p->rows + 1) * sizeof(*sums));
 	double left = -(double)p->totals.counter[GW_COUNTER_launches_unmatched];
 
+	p->sums = gw_grow(p->sums, &p->sum_room, p->rows + 1, sizeof(*p->sums));
+	memset(p->sums, 0, p->rows * sizeof(*p->sums));
 	p->runs = unknown ? NAN : 0;
 	for (size_t i = 0; i < p->rows; i++)
 		p->row[i]->configs = 0;
 	for (size_t i = 0; i < p->configs; i++)
 		if (p->brief[i].known)
-			add_config(&sums[p->brief[i].row], p->row[p->brief[i].row], &p->brief[i]);
+			add_config(&p->sums[p->brief[i].row], p->row[p->brief[i].row],
+			           &p->brief[i]);
 	for (size_t i = 0; i < p->rows; i++) {
-		finish_row(p->row[i], &sums[i], unknown);
+		finish_row(p->row[i], &p->sums[i], unknown);
 		p->runs += p->row[i]->interval.runs;
 		left += p->row[i]->total.runs - p->row[i]->total.measured;
 	}
 	p->waiting = left > 0;
-	free(sums);
 }
 
 /*
@@ -486,16 +509,26 @@ void top_end(struct top_model *m)
 	finish_shares(m);
 }
 
+const struct gw_live_config *top_row_config(const struct top_row *r, size_t at)
+{
+	const struct top_process *p = r->process;
+
+	return p->brief[at].whole && p->row[p->brief[at].row] == r ? &p->config[at] : NULL;
+}
+
 void top_row_sketches(const struct top_row *r, struct gw_sketch *time, struct gw_sketch *ratio)
 {
 	const struct top_process *p = r->process;
 
 	*time = *ratio = (struct gw_sketch){0};
-	for (size_t i = 0; i < p->configs; i++)
-		if (p->config[i].now.id && p->row[p->config[i].row] == r) {
-			gw_sketch_merge(time, &p->config[i].now.time);
-			gw_sketch_merge(ratio, &p->config[i].now.ratio);
+	for (size_t i = 0; i < p->configs; i++) {
+		const struct gw_live_config *c = top_row_config(r, i);
+
+		if (c) {
+			gw_sketch_merge(time, &c->time);
+			gw_sketch_merge(ratio, &c->ratio);
 		}
+	}
 }
 
 bool top_row_off(const struct top_row *r)

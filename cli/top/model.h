@@ -34,18 +34,16 @@ struct top_counts {
 	double ratio;      /**< sum of measured / predicted */
 };
 
-/** A configuration of a process. */
-struct top_config {
-	struct gw_live_config now;
-	size_t row; /**< position in the process's rows */
-};
-
-/** What each snapshot adds up of a configuration: apart from its sketches, which are far larger. */
+/** A configuration of a process: what each snapshot adds up, apart from its sketches, which are far
+ * larger. */
 struct top_brief {
 	struct top_counts now, before; /**< before: at the snapshot before */
 	double predicted, low, high;
-	uint32_t row, bound, tier, work;
+	uint32_t row; /**< position in the process's rows */
+	uint32_t kernel, device;
+	uint8_t bound, tier, work;
 	bool known;
+	bool whole; /**< the process's `config` has all of it */
 };
 
 /** A GPU as a process numbers it. */
@@ -101,13 +99,14 @@ struct top_process {
 	char *exe; /**< path of the program */
 	uint32_t pid;
 	enum top_state state;
-	bool fresh;                /**< there is one snapshot of it so far */
-	bool touched;              /**< it was in the snapshot being taken */
-	uint64_t ended_ns;         /**< when it was first seen to have ended */
-	struct top_config *config; /**< by id less one; one whose now.id is 0 is not known */
-	size_t configs, config_room;
-	struct top_brief *brief; /**< by id less one */
-	size_t brief_room;
+	bool fresh;              /**< there is one snapshot of it so far */
+	bool touched;            /**< it was in the snapshot being taken */
+	uint64_t ended_ns;       /**< when it was first seen to have ended */
+	struct top_brief *brief; /**< configurations by id less one */
+	size_t configs, brief_room;
+	size_t unnamed;                /**< of them the name of whose kernel is not known */
+	struct gw_live_config *config; /**< likewise, of those that are whole */
+	size_t config_room;
 	uint32_t *changed; /**< configurations that have changed since the snapshot before */
 	size_t changes, change_room;
 	struct top_row **row;
@@ -120,7 +119,9 @@ struct top_process {
 	struct gw_live_answer switched; /**< mode and budget, and until when */
 	bool switchable;                /**< that is known */
 	double runs;                    /**< in the interval, of all kernels; NaN: unknown */
-	bool waiting; /**< runs may be on the GPU: not all have a time or are lost */
+	bool waiting;          /**< runs may be on the GPU: not all have a time or are lost */
+	struct top_sums *sums; /**< by row, while rows are computed */
+	size_t sum_room;
 };
 
 struct top_model {
@@ -131,6 +132,7 @@ struct top_model {
 	double time_ns;     /**< GPU time of all rows and graphs in the interval; NaN: unknown */
 	double bound_ns[8]; /**< of it, by enum gw_bound */
 	bool unnamed;       /**< rows have come whose short name is to be made */
+	bool brief;         /**< configurations come without buckets, but for top_config_whole() */
 };
 
 struct top_model *top_model_new(void);
@@ -147,6 +149,8 @@ struct top_process *top_process_of(struct top_model *model, const char *id, uint
  * not said again is unchanged. */
 void top_config_is(struct top_model *model, struct top_process *process, size_t at,
                    const struct gw_live_config *config, const char *mangled);
+/** The same entry with its buckets; it changes nothing else. */
+void top_config_whole(struct top_process *process, size_t at, const struct gw_live_config *config);
 /** Whether the name of the kernel of entry @p at is still unknown. */
 bool top_config_unnamed(const struct top_process *process, size_t at);
 void top_device_is(struct top_process *process, uint32_t ordinal,
@@ -160,7 +164,9 @@ void top_process_ended(struct top_model *model, struct top_process *process);
  */
 void top_end(struct top_model *model);
 
-/** The two sketches of a row, of all runs since its process began. */
+/** Configuration @p at of its process where that is the row's and whole, else NULL. */
+const struct gw_live_config *top_row_config(const struct top_row *row, size_t at);
+/** The two sketches of a row, of all runs since its process began whose buckets are known. */
 void top_row_sketches(const struct top_row *row, struct gw_sketch *time, struct gw_sketch *ratio);
 
 /** Whether the interval's measured / predicted is outside the 90% interval of the predictions. */
@@ -189,8 +195,12 @@ struct top_choice {
 	const regex_t *filter; /**< NULL: every kernel */
 };
 
-/** The rows that @p choice picks, in its order, into @p rows; free() it. Returns how many. */
-size_t top_choose(const struct top_model *model, const struct top_choice *choice,
+/** The rows that @p choice picks into @p rows, the first @p ordered of them in its order; free()
+ * it. Returns how many. */
+size_t top_choose(const struct top_model *model, const struct top_choice *choice, size_t ordered,
                   struct top_row ***rows);
+/** Bring the first @p ordered of these @p count into its order. */
+void top_order(struct top_row **rows, size_t count, const struct top_choice *choice,
+               size_t ordered);
 
 #endif

@@ -83,11 +83,32 @@ static int by_choice(const void *x, const void *y)
 
 static bool wanted(const struct top_row *r, const struct top_choice *choice)
 {
-	return r->configs &&
-	       (!choice->filter || !regexec(choice->filter, r->plain, 0, NULL, 0));
+	return r->configs && (!choice->filter || !regexec(choice->filter, r->plain, 0, NULL, 0));
 }
 
-size_t top_choose(const struct top_model *m, const struct top_choice *choice,
+void top_order(struct top_row **rows, size_t count, const struct top_choice *choice, size_t ordered)
+{
+	const size_t first = ordered < count ? ordered : count;
+
+	sorting = choice;
+	if (!first)
+		return;
+	qsort(rows, first, sizeof(*rows), by_choice);
+	/* Few of the others come before the last of those. */
+	for (size_t i = first; i < count; i++) {
+		struct top_row *r = rows[i];
+		size_t at = first;
+
+		if (by_choice(&r, &rows[first - 1]) >= 0)
+			continue;
+		rows[i] = rows[first - 1];
+		while (--at && by_choice(&r, &rows[at - 1]) < 0)
+			rows[at] = rows[at - 1];
+		rows[at] = r;
+	}
+}
+
+size_t top_choose(const struct top_model *m, const struct top_choice *choice, size_t ordered,
                   struct top_row ***rows)
 {
 	size_t count = 0, room = 0;
@@ -100,8 +121,7 @@ size_t top_choose(const struct top_model *m, const struct top_choice *choice,
 			*rows = gw_grow(*rows, &room, count + 1, sizeof(**rows));
 			(*rows)[count++] = m->process[i]->row[k];
 		}
-	sorting = choice;
 	if (count)
-		qsort(*rows, count, sizeof(**rows), by_choice);
+		top_order(*rows, count, choice, ordered);
 	return count;
 }

@@ -51,7 +51,7 @@ void top_text(const struct top_view *v)
 	print(text, lines);
 	putchar('\n');
 	top_layout_kernels(&layout, v->model, width);
-	count = top_choose(v->model, &v->choice, &rows);
+	count = top_choose(v->model, &v->choice, SIZE_MAX, &rows);
 	lines = v->rows && v->rows < count ? v->rows : count;
 	text = top_kernel_lines(&layout, v->model, rows, lines);
 	print(text, lines + 1);

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * many_launches LAUNCHES FILE: a log of that many launches of 300 kernels, predicted and measured,
- * with samples of clocks, as a run of many hours writes it. What commands need for it is measured
- * by hand: docs/results/costs-2026-11-23.md.
+ * many_launches LAUNCHES FILE [NAMES]: a log of that many launches of 300 kernels, predicted and
+ * measured, with samples of clocks, as a run of many hours writes it; the kernels are called in
+ * turn as the lines of NAMES. What commands need for it is measured by hand:
+ * docs/results/see-2026-11-26.
  */
 #include "tests/cli/log_builder.h"
 #include "tests/random.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { KERNELS = 300, BLOCK_LAUNCHES = 2000, SAMPLED = 1000 };
 
@@ -17,19 +19,26 @@ static uint32_t random_below(uint64_t *state, uint32_t most)
 	return (uint32_t)(next_random(state) >> 33) % most;
 }
 
-static void define(struct lb *b)
+static void define(struct lb *b, const char *path)
 {
+	FILE *names = path ? fopen(path, "r") : NULL;
+
 	lb_header(b, 4242, 0, "./many_launches");
 	lb_device(b, 1, "NVIDIA H200", "aabbccdd00112233");
 	lb_stream(b, 1, 1);
 	for (uint32_t i = 0; i < KERNELS; i++) {
-		char name[200];
+		char name[4096];
 
-		snprintf(
-		        name, sizeof(name),
-		        "_ZN2at6native29vectorized_elementwise_kernelILi4ENS0_11FillFunctor%03uIfEE"
-		        "St5arrayIPcLm1EEEEviT0_T1_",
-		        i);
+		if (names && !fgets(name, sizeof(name), names)) {
+			rewind(names);
+			names = fgets(name, sizeof(name), names) ? names : NULL;
+		}
+		if (!names)
+			snprintf(name, sizeof(name),
+			         "_ZN2at6native29vectorized_elementwise_kernelILi4ENS0_"
+			         "11FillFunctor%03uIfEESt5arrayIPcLm1EEEEviT0_T1_",
+			         i);
+		name[strcspn(name, "\n")] = 0;
 		lb_kernel(b, i + 1, name);
 		lb_config(b, i + 1, i + 1, 1024 + i, 256);
 	}
@@ -49,15 +58,15 @@ static void sample(struct lb *b, uint64_t ns, uint64_t *state)
 
 int main(int argc, char **argv)
 {
-	uint64_t launches = argc == 3 ? strtoull(argv[1], NULL, 10) : 0, now = 0, state = 1;
+	uint64_t launches = argc >= 3 ? strtoull(argv[1], NULL, 10) : 0, now = 0, state = 1;
 	struct lb b = {0};
 	bool good;
 
 	if (!launches) {
-		fprintf(stderr, "usage: many_launches LAUNCHES FILE\n");
+		fprintf(stderr, "usage: many_launches LAUNCHES FILE [NAMES]\n");
 		return 2;
 	}
-	define(&b);
+	define(&b, argv[3]);
 	for (uint64_t i = 0; i < launches; i++) {
 		uint32_t kernel = random_below(&state, KERNELS);
 		uint64_t usual = 2000 + (uint64_t)kernel * kernel * 10;

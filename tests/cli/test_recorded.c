@@ -78,7 +78,8 @@ TEST(runs_of_long_names_fit_the_terminal)
 	                                       "/calib/profiles/h100-sxm.json",
 	                                       "report --by=config workloads.gwl",
 	                                       "score --models --by=configuration",
-	                                       "replay --hide-times=kernel"};
+	                                       "replay --hide-times=kernel",
+	                                       "replay"};
 
 	if (!recorded("train") || !recorded("graphs") || !recorded("workloads"))
 		skip();
@@ -90,6 +91,18 @@ TEST(runs_of_long_names_fit_the_terminal)
 			assert_in_range(atoi(shell_output), 40, width);
 		}
 	assert_int_equal(shell("grep -l '^void\\|at::native' 2.txt"), 1);
+}
+
+/* Calibration's multiply-adds did not reach what this kernel's did. */
+TEST(a_rate_above_its_peak_is_no_share_of_it)
+{
+	if (!recorded("development"))
+		skip();
+	assert_int_equal(shell("COLUMNS=160 $PREFIX/bin/gpuwatch report --filter=fma_f64 " RECORDED
+	                       "/development.gwl"),
+	                 0);
+	shell_says(" >100% ");
+	assert_null(strstr(shell_output, "107.1%"));
 }
 
 /* They were made when the library got to the launches. */

@@ -77,6 +77,8 @@ TEST(options_become_environment_variables)
 	shell_says("GPUWATCH_LOG_MAX=64K\n");
 	shell_says("GPUWATCH_OUT=%p.gwl\n");
 	assert_null(strstr(shell_output, "GPUWATCH_RING"));
+	assert_int_equal(shell(RUN "-o a.gwl -- env"), 0);
+	shell_says("GPUWATCH_OUT=a.gwl\n");
 }
 
 TEST(exit_status_and_signals_are_the_programs_own)

@@ -227,6 +227,35 @@ TEST_WITH(configurations_of_a_kernel_are_one_row, begin_test, end_test)
 	assert_int_equal(m->process[0]->rows, 2);
 }
 
+TEST_WITH(a_brief_model_has_the_histograms_that_it_is_given, begin_test, end_test)
+{
+	struct gw_sketch time, ratio;
+	const struct top_row *r;
+
+	m->brief = true;
+	ran(0, 10, 10, 1000);
+	snapshot(0);
+	ran(0, 5, 5, 1000);
+	snapshot(SECOND);
+	r = m->process[0]->row[0];
+	assert_near(r->interval.runs, 5);
+	assert_null(top_row_config(r, 0));
+	top_row_sketches(r, &time, &ratio);
+	assert_int_equal(time.count, 0);
+	top_config_whole(m->process[0], 0, &config[0]);
+	top_row_sketches(r, &time, &ratio);
+	assert_int_equal(time.count, 15);
+	assert_int_equal(ratio.count, 15);
+	/* Of another kernel, or out of date. */
+	config[0].kernel = 9;
+	top_config_whole(m->process[0], 0, &config[0]);
+	assert_int_equal(top_row_config(r, 0)->kernel, 1);
+	config[0].kernel = 1;
+	ran(0, 5, 5, 1000);
+	snapshot(SECOND);
+	assert_null(top_row_config(r, 0));
+}
+
 TEST_WITH(what_is_not_timed_all_the_time_is_estimated, begin_test, end_test)
 {
 	struct gw_live_totals totals = {.ns = 1, .mode = 1};
@@ -267,7 +296,7 @@ TEST_WITH(names_may_come_later, begin_test, end_test)
 	top_config_is(m, p, 0, &config[0], "_Z5alphai");
 	top_end(m);
 	assert_false(top_config_unnamed(p, 0));
-	assert_int_equal(top_choose(m, &choice, &rows), 1);
+	assert_int_equal(top_choose(m, &choice, SIZE_MAX, &rows), 1);
 	assert_string_equal(rows[0]->name, "alpha");
 	free(rows);
 }
@@ -293,15 +322,24 @@ TEST_WITH(order_and_filter, begin_test, end_test)
 	snapshot(SECOND);
 	for (size_t i = 0; i < sizeof(wanted) / sizeof(*wanted); i++) {
 		choice.sort = wanted[i].sort;
-		assert_int_equal(top_choose(m, &choice, &rows), 4);
+		assert_int_equal(top_choose(m, &choice, SIZE_MAX, &rows), 4);
 		for (unsigned k = 0; k < 4; k++)
 			assert_int_equal(rows[k]->name[0], wanted[i].order[k]);
+		/* The first ones alone, from the wrong order. */
+		choice.reverse = true;
+		top_order(rows, 4, &choice, 4);
+		choice.reverse = false;
+		for (size_t first = 1; first < 4; first++) {
+			top_order(rows, 4, &choice, first);
+			for (size_t k = 0; k < first; k++)
+				assert_int_equal(rows[k]->name[0], wanted[i].order[k]);
+		}
 		free(rows);
 		assert_int_equal(top_sort_of(top_sort_name(choice.sort)), choice.sort);
 	}
 	choice = (struct top_choice){TOP_SORT_name, true, &regex};
 	assert_int_equal(regcomp(&regex, "BETA\\(int\\)|delta", REG_EXTENDED | REG_ICASE), 0);
-	assert_int_equal(top_choose(m, &choice, &rows), 2);
+	assert_int_equal(top_choose(m, &choice, SIZE_MAX, &rows), 2);
 	assert_string_equal(rows[0]->name, "delta");
 	assert_near(m->process[0]->row[2]->share, 450000.0 / 570000);
 	free(rows);

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """nsys.py GPUWATCH LOG...: queries as the documentation of Nsight Systems builds them (its chapter "Common SQLite
 examples", and what its reports cuda_gpu_kern_sum, cuda_gpu_kern_gb_sum, cuda_gpu_trace, cuda_gpu_mem_time_sum,
-cuda_gpu_mem_size_sum and nvtx_sum and its rules cuda_api_sync, gpu_gaps and gpu_time_util show) run on the exported
-file, and give the sums of gpuwatch report and of its CSV. Queries of the CUDA API find no table: a log has no calls."""
+cuda_gpu_mem_size_sum, nvtx_sum, cuda_api_sum and cuda_kern_exec_sum and its rules cuda_api_sync, gpu_gaps and
+gpu_time_util show) run on the exported file, and give the sums of gpuwatch report and of its CSV. Of launches' calls the
+start is known alone."""
 import collections
 import csv
 import io
@@ -80,6 +81,17 @@ SYNC = """
 SELECT type.label, count(*), sum(end - start) FROM CUPTI_ACTIVITY_KIND_SYNCHRONIZATION s
 JOIN ENUM_CUPTI_SYNC_TYPE type ON type.id = s.syncType GROUP BY 1
 """
+# Calls, and kernels by the thread that launched them; what needs the end of a launch's call is NULL.
+CALLS = """
+SELECT value, count(*), sum(end - start), count(end) FROM CUPTI_ACTIVITY_KIND_RUNTIME
+LEFT JOIN StringIds ON id = nameId GROUP BY nameId ORDER BY 3 DESC
+"""
+EXECUTED = """
+SELECT (r.globalTid >> 24) & 0xffffff, r.globalTid & 0xffffff, count(*), count(k.start - r.end), sum(k.end - k.start),
+    sum(k.start - r.start) FROM CUPTI_ACTIVITY_KIND_KERNEL k JOIN CUPTI_ACTIVITY_KIND_RUNTIME r
+    ON k.correlationId = r.correlationId AND k.globalPid = (r.globalTid & 0xffffffffff000000)
+GROUP BY 1, 2
+"""
 RANGES = """
 SELECT coalesce(text, value), count(*), sum(end - start), globalTid % 0x1000000 FROM NVTX_EVENTS
 LEFT JOIN StringIds ON StringIds.id = textId WHERE eventType IN (59, 60) GROUP BY 1, 4 ORDER BY 1
@@ -92,12 +104,26 @@ def seen(name):
     return re.sub(r"[^ -~]+|\?+", "?", name)
 
 
+def csv_of(log):
+    text = subprocess.check_output([gpuwatch, "export", "--format=csv", "-o", "-", log])
+    return list(csv.DictReader(io.StringIO(text.decode("utf-8", "replace"), newline="")))
+
+
+def launched(log):
+    """Launches outside of graphs whose call is known, by process and thread: how many, their ns, and ns from call to start."""
+    out = collections.defaultdict(lambda: [0, 0, 0])
+    for row in csv_of(log):
+        if row["start_ns"] and row["call_ns"] and not row["graph"]:
+            waited = int(row["start_ns"]) - int(row["call_ns"])
+            of = out[int(row["pid"]), int(row["thread"])]
+            of[:] = of[0] + 1, of[1] + int(row["duration_ns"]), of[2] + waited
+    return out
+
+
 def idle(log):
     """Times without a kernel on a GPU, from the CSV, which has no copies: (how many, ns) by GPU."""
-    text = subprocess.check_output([gpuwatch, "export", "--format=csv", "-o", "-", log])
-    rows = csv.DictReader(io.StringIO(text.decode("utf-8", "replace"), newline=""))
     spans, out = collections.defaultdict(list), {}
-    for row in rows:
+    for row in csv_of(log):
         if row["start_ns"]:
             spans[int(row["gpu"])].append((int(row["start_ns"]), int(row["duration_ns"])))
     for gpu, list_ in spans.items():
@@ -155,7 +181,11 @@ def check(log, folder):
     assert all(row[6] is not None for row in trace)
     if not copies:
         assert {gpu: rest for gpu, *rest in db.execute(GAPS)} == {gpu: list(rest) for gpu, rest in idle(log).items() if rest[0]}
-    for query in (MEMORY, SYNC, RANGES):
+    executed = launched(log)
+    assert {(pid, tid): [count, ran, waited] for pid, tid, count, queued, ran, waited in db.execute(EXECUTED) if not queued
+            } == executed
+    assert [row[1] for row in db.execute(CALLS) if row[2:] == (None, 0)] == [sum(of[0] for of in executed.values())][:len(executed)]
+    for query in (MEMORY, SYNC, CALLS, RANGES):
         for row in db.execute(query):
             print(*row)
     db.close()

