@@ -20,12 +20,13 @@ enum {
 	GRAPHS = 256,       /* graphs whose launches are summed whole … */
 	PARTS = 768,        /* … and their configurations, each of a graph */
 	PLACES = GW_LIVE_SUMS / 2 - GRAPHS - PARTS,
-	SPANS = 64, /* a span is this part of the time since the first */
+	SPANS = 64,     /* a span is this part of the time since the first … */
+	SPANS_RING = 8, /* … and in a ring this, a minute at most */
 	/* Sums that may have histograms. A span ends when there are so many: no more outlive a
 	   kill. */
 	SKETCHED = PLACES,
 };
-static const uint64_t SPAN_NS = UINT64_C(10000000000);
+static const uint64_t SPAN_NS = UINT64_C(10000000000), LONG_NS = 6 * UINT64_C(10000000000);
 /* A record has 32 bits for it: then the sum goes on in another. */
 static const uint32_t LAUNCHES_MAX = UINT32_MAX / 2;
 
@@ -53,6 +54,7 @@ static struct sketches {
 static uint32_t count;
 static uint32_t half;   /* of the places of the live segment that this span has, 0 or 1 */
 static bool full;       /* so many that the span is to end */
+static bool news;       /* in a ring the span is to be a short one */
 static uint32_t *place; /* [GW_CONFIGS_MAX]: the sum of each, where that is the one there */
 static uint64_t begin_ns, first_ns, /* of the span, and of all, by the steady clock … */
         begin_wall_ns;              /* … and as the log keeps it */
@@ -87,7 +89,7 @@ static uint32_t place_of(const struct sum *sum)
 	                           : UINT32_MAX;
 }
 
-static struct sum *add_sum(uint32_t config)
+__attribute__((cold)) static struct sum *add_sum(uint32_t config)
 {
 	if (!sketches && gw_log_ring())
 		sketches = gw_memory_new(GW_MEMORY_log, SKETCHED, sizeof(*sketches));
@@ -239,7 +241,8 @@ static void show_parts(const struct graph *g)
 		                 parts[i].each, counter);
 }
 
-static void add_graph(uint32_t slot)
+/* Once a span. */
+__attribute__((cold)) static void add_graph(uint32_t slot)
 {
 	const struct gw_graph_slot *as = &gw_hot.shared->graph_slots[slot];
 	struct graph *g = &graphs[graph_count];
@@ -333,6 +336,7 @@ static void begin(uint64_t now_ns)
 {
 	begin_ns = now_ns;
 	begin_wall_ns = gw_wall_ns();
+	news = false;
 }
 
 static void write(const struct sum *sum, const struct sketches *k)
@@ -400,7 +404,7 @@ static void write_others(const struct sum *sum, struct sum *others, size_t *left
 	merge(others, sum);
 }
 
-void gw_aggregate_copy(void)
+__attribute__((cold)) void gw_aggregate_copy(void)
 {
 	static uint32_t order[SUMS_MAX];
 	struct sum others = {.record = {.min_ns = UINT64_MAX}};
@@ -428,13 +432,21 @@ void gw_aggregate_copy(void)
 	gw_log_copy_end();
 }
 
-/* A span ends after ten seconds, or later the longer there have been any: a month has some 600. */
+/*
+ * A span ends after ten seconds, or later the longer there have been any: a month has some 600. In
+ * a ring after a minute at most, and after ten seconds where the log has other news: what changed
+ * with them is in a sum of its own.
+ */
 static bool span_over(uint64_t now_ns)
 {
-	uint64_t span = gw_log_ring() ? 0 : (begin_ns - first_ns) / SPANS;
+	const bool ring = gw_log_ring();
+	uint64_t span = (begin_ns - first_ns) / (ring ? SPANS_RING : SPANS);
 
-	if (gw_sheds(GW_SHED_SUMS) && span < GW_SHED_SPAN_OF * SPAN_NS)
-		span = GW_SHED_SPAN_OF * SPAN_NS;
+	news |= gw_log_urgent();
+	if (ring && (news || span > LONG_NS))
+		span = news ? 0 : LONG_NS;
+	if (gw_sheds(GW_SHED_SUMS) && span < LONG_NS)
+		span = LONG_NS;
 	return full || now_ns - begin_ns >= (span > SPAN_NS ? span : SPAN_NS);
 }
 
