@@ -14,6 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* What is once a span or a round is small before fast. */
+#define GW_COLD __attribute__((cold))
+
 enum {
 	SUMS_MAX = 1 << 14, /* configurations summed apart; place 0 has all others … */
 	OTHERS = 64,        /* … and where it was full, it goes on there, in so many */
@@ -89,7 +92,7 @@ static uint32_t place_of(const struct sum *sum)
 	                           : UINT32_MAX;
 }
 
-__attribute__((cold)) static struct sum *add_sum(uint32_t config)
+GW_COLD static struct sum *add_sum(uint32_t config)
 {
 	if (!sketches && gw_log_ring())
 		sketches = gw_memory_new(GW_MEMORY_log, SKETCHED, sizeof(*sketches));
@@ -241,8 +244,7 @@ static void show_parts(const struct graph *g)
 		                 parts[i].each, counter);
 }
 
-/* Once a span. */
-__attribute__((cold)) static void add_graph(uint32_t slot)
+GW_COLD static void add_graph(uint32_t slot)
 {
 	const struct gw_graph_slot *as = &gw_hot.shared->graph_slots[slot];
 	struct graph *g = &graphs[graph_count];
@@ -293,7 +295,7 @@ void gw_aggregate_graph_gone(uint32_t slot)
 		graph_at[slot] = 0;
 }
 
-void gw_aggregate_graphs(void (*take)(uint32_t config, uint64_t launches))
+GW_COLD void gw_aggregate_graphs(void (*take)(uint32_t config, uint64_t launches))
 {
 	for (uint32_t i = 0; i < part_count; i++) {
 		const struct graph *g = &graphs[parts[i].graph];
@@ -306,7 +308,7 @@ void gw_aggregate_graphs(void (*take)(uint32_t config, uint64_t launches))
 }
 
 /* What was added whole goes into the sums; the live segment has it apart. */
-static void fold(void)
+GW_COLD static void fold(void)
 {
 	for (uint32_t i = 0; i < part_count; i++) {
 		const struct part *p = &parts[i];
@@ -339,7 +341,7 @@ static void begin(uint64_t now_ns)
 	news = false;
 }
 
-static void write(const struct sum *sum, const struct sketches *k)
+GW_COLD static void write(const struct sum *sum, const struct sketches *k)
 {
 	struct gw_record_aggregate r = sum->record;
 	unsigned char tail[2 * GW_HISTOGRAM_MOST];
@@ -404,7 +406,7 @@ static void write_others(const struct sum *sum, struct sum *others, size_t *left
 	merge(others, sum);
 }
 
-__attribute__((cold)) void gw_aggregate_copy(void)
+GW_COLD void gw_aggregate_copy(void)
 {
 	static uint32_t order[SUMS_MAX];
 	struct sum others = {.record = {.min_ns = UINT64_MAX}};
@@ -455,7 +457,7 @@ bool gw_aggregate_due(uint64_t now_ns, bool last)
 	return last || span_over(now_ns);
 }
 
-bool gw_aggregate_tick(uint64_t now_ns, bool last)
+GW_COLD bool gw_aggregate_tick(uint64_t now_ns, bool last)
 {
 	static uint64_t copied_ns;
 
