@@ -278,7 +278,11 @@ bool gw_aggregate_graph_room(uint32_t slot)
 		add_graph(slot);
 		g = graph_of(slot);
 	}
-	return g && g->parts && g->launches < LAUNCHES_MAX;
+	/* There may be room again in the next span. */
+	if (g && g->parts && g->launches < LAUNCHES_MAX)
+		return true;
+	news = true;
+	return false;
 }
 
 void gw_aggregate_graph(uint32_t slot, const struct gw_record_launch *r)
@@ -436,8 +440,8 @@ GW_COLD void gw_aggregate_copy(void)
 
 /*
  * A span ends after ten seconds, or later the longer there have been any: a month has some 600. In
- * a ring after a minute at most, and after ten seconds where the log has other news: what changed
- * with them is in a sum of its own.
+ * a ring after a minute at most, and after ten seconds where a graph has no room or the log has
+ * other news: what changed with them is in a sum of its own.
  */
 static bool span_over(uint64_t now_ns)
 {

@@ -429,6 +429,22 @@ TEST_WITH(in_a_ring_many_configurations_end_the_span, start, NULL)
 	assert_int_equal(count, 5000);
 }
 
+/* Or a minute of graphs that come and go would take their kernels one by one. */
+TEST_WITH(in_a_ring_a_graph_without_room_ends_the_span_after_ten_seconds, start, NULL)
+{
+	ring = true;
+	run(0, 3600);
+	tick(BEGIN + 3700 * SECOND, false);
+	count = 0;
+	graph_in(3, 1, 0, 1);
+	add(1, GW_LAUNCH_MEASURED, 100, NAN);
+	assert_false(gw_aggregate_graph_room(3));
+	tick(BEGIN + 3709 * SECOND, false);
+	assert_int_equal(count, 0);
+	tick(BEGIN + 3710 * SECOND, false);
+	assert_int_equal(count, 1);
+}
+
 TEST_WITH(a_forked_child_begins_with_no_sums, start, NULL)
 {
 	add(1, GW_LAUNCH_MEASURED, 100, NAN);
