@@ -148,8 +148,9 @@ static void header(struct diff *d, bool predicted)
 	if (a->gpu && b->gpu && strcmp(a->gpu, b->gpu))
 		printf("  Note   the runs are of different GPUs\n");
 	if (a->sums || b->sums)
-		printf("  Note   a log holds sums in place of launches (mode watch): means of %d s "
-		       "are compared\n",
+		printf("  Note   a log holds sums in place of launches (mode watch): means of "
+		       "spans "
+		       "of %d s or more are compared\n",
 		       DIFF_SPAN_MS / 1000);
 	if (fabs(clock - 1) >= 0.005)
 		printf("  Note   the SM clock differs by %+.1f%%: a regression is slower in "

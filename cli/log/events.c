@@ -420,12 +420,19 @@ static bool resolve(struct reading *r, const struct gw_log_record *record, struc
 	}
 }
 
+/* A sum is where the middle of its span is: they last ten seconds to a minute. */
+static uint64_t middle(uint64_t start_ns, uint64_t end_ns)
+{
+	return end_ns > start_ns ? start_ns + (end_ns - start_ns) / 2 : start_ns;
+}
+
 /* By when it began; what has no time of its own is in every window. */
 static bool in_window(const struct gw_log_record *record)
 {
 	const void *head = record->head;
 	const struct gw_record_launch *l = head;
 	const struct gw_record_aggregate *a = head;
+	const struct gw_record_graph *g = head;
 	const struct gw_record_slow *s = head;
 
 	switch (record->head->kind) {
@@ -435,12 +442,12 @@ static bool in_window(const struct gw_log_record *record)
 		log_window_count(1);
 		return true;
 	case GW_RECORD_AGGREGATE:
-		if (!log_window_has(a->start_ns))
+		if (!log_window_has(middle(a->start_ns, a->end_ns)))
 			return false;
 		log_window_count(a->launches);
 		return true;
 	case GW_RECORD_GRAPH:
-		return log_window_has(((const struct gw_record_graph *)head)->start_ns);
+		return log_window_has(middle(g->start_ns, g->end_ns));
 	case GW_RECORD_CLOCK:
 		return log_window_has(((const struct gw_record_clock *)head)->ns);
 	case GW_RECORD_SLOW:

@@ -7,6 +7,7 @@
 #include "preload/maps/memory.h"
 #include "preload/maps/state.h"
 #include "preload/maps/configs.h"
+#include "preload/runtime/options.h"
 
 #include <math.h>
 #include <string.h>
@@ -133,13 +134,27 @@ static bool keep(struct parts *to, const struct gw_work *work)
 	return true;
 }
 
+/*
+ * Counts of mode watch are refined as long as it runs, each time in a record of some 200 bytes:
+ * what moves by less than this, and is hardly surer, stays.
+ */
+static const double MOVES = 0.02;
+static const float SURER = 0.1f;
+
+static bool hardly_moves(const struct gw_quantity *q, const struct gw_quantity *from)
+{
+	return gw_options_watch() && fabs(from->value - q->value) <= MOVES * fabs(q->value) &&
+	       from->confidence <= q->confidence + SURER;
+}
+
 /* Take over what @p from knows better; true when that changes anything. */
 static bool merge(struct gw_quantity *to, const struct gw_quantity *from)
 {
 	if (from->source == GW_SOURCE_NONE || from->source < to->source || !isfinite(from->value))
 		return false;
-	if (from->source == to->source && from->value == to->value &&
-	    from->confidence == to->confidence)
+	if (from->source == to->source &&
+	    ((from->value == to->value && from->confidence == to->confidence) ||
+	     hardly_moves(to, from)))
 		return false;
 	*to = *from;
 	return true;

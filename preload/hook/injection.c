@@ -193,18 +193,29 @@ static void CUPTIAPI called(void *unused, CUpti_CallbackDomain domain, CUpti_Cal
 	inside = nested;
 }
 
-/* In the global scope we come first: then the wrappers see everything already. */
+/*
+ * In the global scope we come first: then the wrappers see everything already. So they do where
+ * another copy of this library is there: each launch is recorded once.
+ */
 static bool preloaded(void)
 {
-	Dl_info ours, found;
-	void *program, *first;
+	Dl_info ours, found, entry;
+	void *program, *first, *injected;
 
 	gw_dl_init();
 	/* Not RTLD_DEFAULT: linked with -Bsymbolic, our own scope begins with ourselves. */
 	program = dlopen(NULL, RTLD_LAZY | RTLD_NOLOAD);
 	first = gw_real_dlsym && program ? gw_real_dlsym(program, "dlsym") : NULL;
-	return first && dladdr((void *)preloaded, &ours) && dladdr(first, &found) &&
-	       ours.dli_fbase == found.dli_fbase;
+	if (!first || !dladdr((void *)preloaded, &ours) || !dladdr(first, &found))
+		return false;
+	if (ours.dli_fbase == found.dli_fbase)
+		return true;
+	injected = gw_real_dlsym(program, "InitializeInjection");
+	if (!injected || !dladdr(injected, &entry) || entry.dli_fbase != found.dli_fbase)
+		return false;
+	gw_degrade(GW_DEGRADED_OTHER, "%s is preloaded: %s, which is injected, is off",
+	           found.dli_fname, ours.dli_fname);
+	return true;
 }
 
 static bool subscribe(void)

@@ -14,18 +14,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* What is once a span or a round is small before fast. */
+#define GW_COLD __attribute__((cold))
+
 enum {
 	SUMS_MAX = 1 << 14, /* configurations summed apart; place 0 has all others … */
 	OTHERS = 64,        /* … and where it was full, it goes on there, in so many */
 	GRAPHS = 256,       /* graphs whose launches are summed whole … */
 	PARTS = 768,        /* … and their configurations, each of a graph */
 	PLACES = GW_LIVE_SUMS / 2 - GRAPHS - PARTS,
-	SPANS = 64, /* a span is this part of the time since the first */
+	SPANS = 64,     /* a span is this part of the time since the first … */
+	SPANS_RING = 8, /* … and in a ring this, a minute at most */
 	/* Sums that may have histograms. A span ends when there are so many: no more outlive a
 	   kill. */
 	SKETCHED = PLACES,
 };
-static const uint64_t SPAN_NS = UINT64_C(10000000000);
+static const uint64_t SPAN_NS = UINT64_C(10000000000), LONG_NS = 6 * UINT64_C(10000000000);
 /* A record has 32 bits for it: then the sum goes on in another. */
 static const uint32_t LAUNCHES_MAX = UINT32_MAX / 2;
 
@@ -53,6 +57,7 @@ static struct sketches {
 static uint32_t count;
 static uint32_t half;   /* of the places of the live segment that this span has, 0 or 1 */
 static bool full;       /* so many that the span is to end */
+static bool news;       /* in a ring the span is to be a short one */
 static uint32_t *place; /* [GW_CONFIGS_MAX]: the sum of each, where that is the one there */
 static uint64_t begin_ns, first_ns, /* of the span, and of all, by the steady clock … */
         begin_wall_ns;              /* … and as the log keeps it */
@@ -87,7 +92,7 @@ static uint32_t place_of(const struct sum *sum)
 	                           : UINT32_MAX;
 }
 
-static struct sum *add_sum(uint32_t config)
+GW_COLD static struct sum *add_sum(uint32_t config)
 {
 	if (!sketches && gw_log_ring())
 		sketches = gw_memory_new(GW_MEMORY_log, SKETCHED, sizeof(*sketches));
@@ -239,7 +244,7 @@ static void show_parts(const struct graph *g)
 		                 parts[i].each, counter);
 }
 
-static void add_graph(uint32_t slot)
+GW_COLD static void add_graph(uint32_t slot)
 {
 	const struct gw_graph_slot *as = &gw_hot.shared->graph_slots[slot];
 	struct graph *g = &graphs[graph_count];
@@ -273,7 +278,11 @@ bool gw_aggregate_graph_room(uint32_t slot)
 		add_graph(slot);
 		g = graph_of(slot);
 	}
-	return g && g->parts && g->launches < LAUNCHES_MAX;
+	/* There may be room again in the next span. */
+	if (g && g->parts && g->launches < LAUNCHES_MAX)
+		return true;
+	news = true;
+	return false;
 }
 
 void gw_aggregate_graph(uint32_t slot, const struct gw_record_launch *r)
@@ -290,7 +299,7 @@ void gw_aggregate_graph_gone(uint32_t slot)
 		graph_at[slot] = 0;
 }
 
-void gw_aggregate_graphs(void (*take)(uint32_t config, uint64_t launches))
+GW_COLD void gw_aggregate_graphs(void (*take)(uint32_t config, uint64_t launches))
 {
 	for (uint32_t i = 0; i < part_count; i++) {
 		const struct graph *g = &graphs[parts[i].graph];
@@ -303,7 +312,7 @@ void gw_aggregate_graphs(void (*take)(uint32_t config, uint64_t launches))
 }
 
 /* What was added whole goes into the sums; the live segment has it apart. */
-static void fold(void)
+GW_COLD static void fold(void)
 {
 	for (uint32_t i = 0; i < part_count; i++) {
 		const struct part *p = &parts[i];
@@ -333,9 +342,10 @@ static void begin(uint64_t now_ns)
 {
 	begin_ns = now_ns;
 	begin_wall_ns = gw_wall_ns();
+	news = false;
 }
 
-static void write(const struct sum *sum, const struct sketches *k)
+GW_COLD static void write(const struct sum *sum, const struct sketches *k)
 {
 	struct gw_record_aggregate r = sum->record;
 	unsigned char tail[2 * GW_HISTOGRAM_MOST];
@@ -400,7 +410,7 @@ static void write_others(const struct sum *sum, struct sum *others, size_t *left
 	merge(others, sum);
 }
 
-void gw_aggregate_copy(void)
+GW_COLD void gw_aggregate_copy(void)
 {
 	static uint32_t order[SUMS_MAX];
 	struct sum others = {.record = {.min_ns = UINT64_MAX}};
@@ -428,13 +438,21 @@ void gw_aggregate_copy(void)
 	gw_log_copy_end();
 }
 
-/* A span ends after ten seconds, or later the longer there have been any: a month has some 600. */
+/*
+ * A span ends after ten seconds, or later the longer there have been any: a month has some 600. In
+ * a ring after a minute at most, and after ten seconds where a graph has no room or the log has
+ * other news: what changed with them is in a sum of its own.
+ */
 static bool span_over(uint64_t now_ns)
 {
-	uint64_t span = gw_log_ring() ? 0 : (begin_ns - first_ns) / SPANS;
+	const bool ring = gw_log_ring();
+	uint64_t span = (begin_ns - first_ns) / (ring ? SPANS_RING : SPANS);
 
-	if (gw_sheds(GW_SHED_SUMS) && span < GW_SHED_SPAN_OF * SPAN_NS)
-		span = GW_SHED_SPAN_OF * SPAN_NS;
+	news |= gw_log_urgent();
+	if (ring && (news || span > LONG_NS))
+		span = news ? 0 : LONG_NS;
+	if (gw_sheds(GW_SHED_SUMS) && span < LONG_NS)
+		span = LONG_NS;
 	return full || now_ns - begin_ns >= (span > SPAN_NS ? span : SPAN_NS);
 }
 
@@ -443,7 +461,7 @@ bool gw_aggregate_due(uint64_t now_ns, bool last)
 	return last || span_over(now_ns);
 }
 
-bool gw_aggregate_tick(uint64_t now_ns, bool last)
+GW_COLD bool gw_aggregate_tick(uint64_t now_ns, bool last)
 {
 	static uint64_t copied_ns;
 

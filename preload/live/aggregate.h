@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Launches as sums by configuration. In mode watch, of ten seconds, with histograms. Once a log
- * that is no ring is full, of spans of ten seconds first, of longer ones later; when even these
- * have no more room, one sum of all the time since is written over and over. Worker only.
+ * Launches as sums by configuration. In mode watch, of ten seconds, later of up to a minute,
+ * with histograms. Once a log that is no ring is full, of spans of ten seconds first, of longer
+ * ones later; when even these have no more room, one sum of all the time since is written over and
+ * over. Worker only.
  */
 #ifndef GW_AGGREGATE_H
 #define GW_AGGREGATE_H

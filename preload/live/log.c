@@ -22,6 +22,13 @@ enum {
 _Static_assert((int)GW_LOG_BLOCK <= (int)GW_BLOCK_MAX && (int)GW_LOG_BLOCK >= (int)GW_RECORD_MAX,
                "a block holds a record");
 
+/* Who reads the log later has lost little where these are missing. */
+static const uint64_t KINDS_THAT_WAIT =
+        UINT64_C(1) << GW_RECORD_LAUNCH | UINT64_C(1) << GW_RECORD_AGGREGATE |
+        UINT64_C(1) << GW_RECORD_COUNTERS | UINT64_C(1) << GW_RECORD_CLOCK |
+        UINT64_C(1) << GW_RECORD_WORK | UINT64_C(1) << GW_RECORD_GRAPH |
+        UINT64_C(1) << GW_RECORD_GRAPH_WORK;
+
 /* What still fits. It only ever gets less, until the file is begun anew. */
 enum fits { ALL, SUMS, COPIES };
 
@@ -304,8 +311,7 @@ static void put(enum gw_record_kind kind, void *head, size_t head_size, const vo
 	memset(at + head_size + tail_size, 0, whole - head_size - tail_size);
 	atomic_store_explicit(&current->length, current->length + (uint32_t)whole,
 	                      memory_order_release);
-	urgent |= kind != GW_RECORD_LAUNCH && kind != GW_RECORD_AGGREGATE &&
-	          kind != GW_RECORD_COUNTERS && kind != GW_RECORD_CLOCK && kind != GW_RECORD_WORK;
+	urgent |= !(KINDS_THAT_WAIT >> kind & 1);
 	gw_bump(&gw_counters[GW_COUNTER_log_records], 1);
 }
 

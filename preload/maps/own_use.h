@@ -17,7 +17,6 @@ enum {
 	GW_OWN_USE_STEP_MS = 5000,  /**< between one step and the next */
 	GW_OWN_USE_BACK_MS = 20000, /**< between one step back and the next */
 	GW_SHED_ONE_WINDOW_OF = 8,  /**< the pause between windows is so many times as long */
-	GW_SHED_SPAN_OF = 6,        /**< and the span of a sum */
 };
 
 /** What is left, each with all before it. */

@@ -112,11 +112,12 @@ static bool write_sums(double ns, const char *path)
 	for (unsigned n = 0; n < 30; n++) {
 		const uint64_t from = (1000 + n * 10) * UINT64_C(1000000000);
 		const double mean = ns * noise((uint64_t)ns + n);
+		const uint64_t start = lb_launch(1, from, 1, NAN, 0).start_ns;
 		struct gw_record_aggregate a = {.config = 1,
 		                                .launches = 50000,
 		                                .measured = 500,
-		                                .start_ns = from,
-		                                .end_ns = from + UINT64_C(10000000000),
+		                                .start_ns = start,
+		                                .end_ns = start + UINT64_C(10000000000),
 		                                .total_ns = (uint64_t)(500 * mean)};
 
 		/* One launch of each has a record of its own: an outlier. */

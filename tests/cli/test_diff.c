@@ -101,11 +101,19 @@ TEST(renamed_kernels_are_matched_by_their_code)
 TEST(logs_with_sums_are_compared_by_means_of_spans)
 {
 	assert_int_equal(shell(DIFF "sums.gwl sums_slower.gwl"), 1);
-	shell_says("means of 10 s");
+	shell_says("means of spans of 10 s or more");
 	shell_says("slower !");
 	shell_says("1,500,030 launches");
 	assert_int_equal(shell(DIFF "--all sums.gwl sums.gwl"), 0);
 	shell_says("+0.00%");
+}
+
+/* They last ten seconds here: the last one begins before, and most of it is within. */
+TEST(a_sum_is_where_the_middle_of_its_span_is)
+{
+	assert_int_equal(shell("$PREFIX/bin/gpuwatch report --last=6s sums.gwl"), 0);
+	shell_says("50,000 kernel runs");
+	assert_int_equal(shell("$PREFIX/bin/gpuwatch report --last=4s sums.gwl"), 1);
 }
 
 TEST(sums_are_not_compared_with_predictions)

@@ -111,6 +111,45 @@ TEST(preloaded_and_injected_counts_once)
 	outcome_free(o);
 }
 
+/* The path of another file with the same library: the dynamic loader has both. */
+static const char *copy_of_the_library(void)
+{
+	static char name[] = "/tmp/gw_test_copy.XXXXXX.so";
+	char command[512];
+	int fd = mkstemps(name, 3);
+
+	assert_true(fd >= 0);
+	close(fd);
+	snprintf(command, sizeof(command), "cp " GW_LIBRARY " %s", name);
+	assert_int_equal(system(command), 0);
+	return name;
+}
+
+/* It is the first in the program's scope that records. */
+TEST(two_copies_count_once)
+{
+	const char *copy;
+	char variable[512];
+
+	NOT_UNDER_TSAN();
+	copy = copy_of_the_library();
+	for (int way = 0; way < 3; way++) {
+		struct run r = RUN("work", "everything");
+		struct outcome *o;
+
+		r.preload_before = way == 0 ? copy : NULL;
+		r.preload_after = way == 1 ? copy : NULL;
+		snprintf(variable, sizeof(variable), "CUDA_INJECTION64_PATH=%s", copy);
+		r.env[0] = way == 2 ? variable : NULL;
+		o = run_both(&r);
+		assert_false(only_log(o)->flags & GW_HEADER_INJECTED);
+		assert_logs_are_the_truth(o);
+		assert_int_equal(warnings(o->err), way == 2);
+		outcome_free(o);
+	}
+	unlink(copy);
+}
+
 TEST(injected_and_off)
 {
 	struct run r = RUN("work", "everything");

@@ -85,6 +85,13 @@ bool gw_log_ring(void)
 	return ring;
 }
 
+static bool news;
+
+bool gw_log_urgent(void)
+{
+	return news;
+}
+
 static int64_t stepped; /* by which the wall clock was set */
 static uint64_t wall;
 
@@ -349,14 +356,41 @@ TEST_WITH(in_a_ring_they_have_histograms, start, NULL)
 	assert_int_equal(logged_in, 1);
 }
 
-TEST_WITH(in_a_ring_spans_stay_ten_seconds, start, NULL)
+/* The clock from @p from on for @p seconds, with a launch in each. */
+static void run(uint64_t from, uint64_t seconds)
 {
-	ring = true;
-	for (uint64_t s = 0; s < 36000; s++) {
+	for (uint64_t s = from; s < from + seconds; s++) {
 		add(1, GW_LAUNCH_MEASURED, 100, NAN);
 		tick(BEGIN + s * SECOND, false);
 	}
-	assert_int_equal(count, 3599);
+}
+
+/* Ten seconds at first, for short runs; a day has 1,440. */
+TEST_WITH(in_a_ring_spans_grow_to_a_minute, start, NULL)
+{
+	ring = true;
+	run(0, 81);
+	assert_int_equal(count, 8);
+	run(81, 600);
+	assert_in_range(count, 22, 32);
+	count = 0;
+	run(681, 86400);
+	assert_in_range(count, 1439, 1441);
+}
+
+TEST_WITH(in_a_ring_news_end_a_span_after_ten_seconds, start, NULL)
+{
+	ring = true;
+	run(0, 3600);
+	count = 0;
+	news = true;
+	run(3600, 1);
+	news = false;
+	run(3601, 11);
+	assert_int_equal(count, 1);
+	assert_in_range(written[0].end_ns - written[0].start_ns, 10 * SECOND, 60 * SECOND);
+	run(3612, 40);
+	assert_int_equal(count, 1);
 }
 
 /* The last step of what mode watch does without. */
@@ -390,6 +424,22 @@ TEST_WITH(in_a_ring_many_configurations_end_the_span, start, NULL)
 	assert_true(placeless < 100); /* until the worker's next round */
 	tick(BEGIN + SECOND, true);
 	assert_int_equal(count, 5000);
+}
+
+/* Or a minute of graphs that come and go would take their kernels one by one. */
+TEST_WITH(in_a_ring_a_graph_without_room_ends_the_span_after_ten_seconds, start, NULL)
+{
+	ring = true;
+	run(0, 3600);
+	tick(BEGIN + 3700 * SECOND, false);
+	count = 0;
+	graph_in(3, 1, 0, 1);
+	add(1, GW_LAUNCH_MEASURED, 100, NAN);
+	assert_false(gw_aggregate_graph_room(3));
+	tick(BEGIN + 3709 * SECOND, false);
+	assert_int_equal(count, 0);
+	tick(BEGIN + 3710 * SECOND, false);
+	assert_int_equal(count, 1);
 }
 
 TEST_WITH(a_forked_child_begins_with_no_sums, start, NULL)

@@ -108,6 +108,25 @@ TEST_WITH(a_newer_count_replaces_the_older_one, start, NULL)
 	assert_true(value_of(3, GW_WORK_dram_read_bytes) == 90);
 }
 
+/* Its log is to stay small for months. */
+TEST_WITH(in_mode_watch_a_count_that_hardly_moves_is_no_news, start, NULL)
+{
+	gw_options.mode = GW_MODE_WATCH;
+	offer(3, GW_WORK_dram_read_bytes, 1000, GW_SOURCE_COUNTED);
+	gw_work_publish(predictors());
+	offer(3, GW_WORK_dram_read_bytes, 1010, GW_SOURCE_COUNTED);
+	offer(3, GW_WORK_dram_read_bytes, 990, GW_SOURCE_COUNTED);
+	gw_work_publish(predictors());
+	assert_int_equal(records, 1);
+	offer(3, GW_WORK_dram_read_bytes, 1021, GW_SOURCE_COUNTED);
+	gw_work_publish(predictors());
+	assert_int_equal(records, 2);
+	assert_true(value_of(3, GW_WORK_dram_read_bytes) == 1021);
+	gw_options.mode = GW_MODE_AUDIT;
+	offer(3, GW_WORK_dram_read_bytes, 1022, GW_SOURCE_COUNTED);
+	assert_true(value_of(3, GW_WORK_dram_read_bytes) == 1022);
+}
+
 TEST_WITH(what_is_no_number_or_of_no_configuration_changes_nothing, start, NULL)
 {
 	offer(3, GW_WORK_inst_executed, 100, GW_SOURCE_STATIC);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * soak THREADS LAUNCHES RATE plain|churn SECONDS: THREADS threads launch LAUNCHES kernels in all,
- * at most RATE a second (0: as fast as they can), and no more after SECONDS (0: all). With `churn`
- * each thread makes and ends a stream, a graph and a module all 500 launches. Prints ten times a
- * second "seconds launched resident-KiB", and at the end "ran N": kernels that the driver took,
- * nodes of graphs included.
+ * soak THREADS LAUNCHES RATE plain|churn SECONDS [BURST]: THREADS threads launch LAUNCHES kernels
+ * in all, at most RATE a second (0: as fast as they can), and no more after SECONDS (0: all). With
+ * `churn` each thread makes and ends a stream, a graph and a module all 500 launches. BURST: so
+ * many more at each minute, as fast as they can. Prints ten times a second, in runs of more than
+ * 1,000 s each ten seconds, "seconds launched resident-KiB", and at the end "ran N": kernels that
+ * the driver took, nodes of graphs included.
  */
 #include "tests/campaign/clients/common.h"
 
@@ -20,7 +21,7 @@ static CUcontext context;
 static _Atomic uint64_t ran, taken;
 static _Atomic bool done;
 static uint64_t launches_all;
-static double rate, began, limit;
+static double rate, began, limit, burst;
 static bool churn;
 
 static void launch(CUfunction f, CUstream stream, uint64_t i)
@@ -73,6 +74,14 @@ static void come_and_go(void)
 	CK(cuStreamDestroy(stream));
 }
 
+/* How many may have been launched by now. */
+static double due(void)
+{
+	const double since = seconds_now() - began;
+
+	return since * rate + burst * (double)(unsigned)(since / 60);
+}
+
 static void *launches(void *unused)
 {
 	CUfunction f;
@@ -87,7 +96,7 @@ static void *launches(void *unused)
 		launch(f, stream, i++);
 		if (churn && i % TURN == 0)
 			come_and_go();
-		while (rate > 0 && (double)atomic_load(&taken) > (seconds_now() - began) * rate)
+		while (rate > 0 && (double)atomic_load(&taken) > due())
 			usleep(2000);
 		if (limit > 0 && i % TURN == 0 && seconds_now() - began > limit)
 			break;
@@ -116,14 +125,15 @@ static void *samples(void *unused)
 		printf("%.1f %llu %ld\n", seconds_now() - began,
 		       (unsigned long long)atomic_load(&ran), resident_kib());
 		fflush(stdout);
-		usleep(100000);
+		for (int i = 0; i < (limit > 1000 ? 100 : 1) && !atomic_load(&done); i++)
+			usleep(100000);
 	}
 	return NULL;
 }
 
 int main(int argc, char **argv)
 {
-	unsigned threads = argc == 6 ? (unsigned)atoi(argv[1]) : 0;
+	unsigned threads = argc == 6 || argc == 7 ? (unsigned)atoi(argv[1]) : 0;
 	pthread_t thread[THREADS_MAX], sampler;
 
 	if (!threads || threads > THREADS_MAX)
@@ -132,6 +142,7 @@ int main(int argc, char **argv)
 	rate = atof(argv[3]);
 	churn = !strcmp(argv[4], "churn");
 	limit = atof(argv[5]);
+	burst = argc == 7 ? atof(argv[6]) : 0;
 	began = seconds_now();
 	context = client_start();
 	if (pthread_create(&sampler, NULL, samples, NULL))
