@@ -164,10 +164,11 @@ static void mapped_at(struct dl_phdr_info *object, ElfW(Addr) base)
 /* Before the other constructors: they make calls. */
 __attribute__((constructor(101))) static void set_back(void)
 {
-	struct dl_phdr_info libc;
+	struct dl_phdr_info libc = {0};
 
 	gw_dl_init();
-	mapped_at(&libc, gw_libc_base);
+	if (gw_libc_base) /* not prelinked */
+		mapped_at(&libc, gw_libc_base);
 	mapped_at(&us, (ElfW(Addr))__ehdr_start);
 	look_at(&us, 0, NULL);
 	astray = calls_into(&libc) != our_calls.size;
