@@ -140,14 +140,26 @@ static bool elsewhere(const struct gw_live_head *h)
 	       h->pid_namespace != (uint64_t)st.st_ino;
 }
 
+/* Whether the process that began then has not ended. */
+static bool runs(uint32_t pid, uint64_t start)
+{
+	const uint64_t began = start_time(pid);
+	char name[64];
+	struct stat own, its;
+
+	snprintf(name, sizeof(name), "/proc/%u/ns/time", pid);
+	/* In another time namespace it read another clock. */
+	return began && (began == start || (!stat("/proc/self/ns/time", &own) &&
+	                                    !stat(name, &its) && own.st_ino != its.st_ino));
+}
+
 enum gw_live_owner gw_live_owner(const struct gw_live_file *f)
 {
-	uint64_t start = start_time(f->head->pid);
 	char name[64], exe[256] = "";
 
 	if (elsewhere(f->head))
 		return GW_LIVE_ELSEWHERE;
-	if (!start || start != f->head->start_time || !this_boot(f->head->boot_id))
+	if (!runs(f->head->pid, f->head->start_time) || !this_boot(f->head->boot_id))
 		return GW_LIVE_UNOWNED;
 	/* It may have run another program since. */
 	snprintf(name, sizeof(name), "/proc/%u/exe", f->head->pid);
@@ -178,7 +190,7 @@ bool gw_live_named(const char *name, bool *gone)
 	if (!read_name(name, &pid, &start))
 		return false;
 	if (gone)
-		*gone = start_time(pid) != start;
+		*gone = !runs(pid, start);
 	return true;
 }
 

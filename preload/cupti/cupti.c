@@ -122,7 +122,11 @@ bool gw_cupti_open(char *why, size_t size)
 	if (gw_cupti.version)
 		return true;
 	if (gw_cupti_unwanted()) {
-		snprintf(why, size, "GPUWATCH_CUPTI=none");
+		snprintf(why, size, "%s",
+		         gw_options.core_dumps
+		                 ? "the driver makes no core dump of a GPU beside libcupti "
+		                   "(CUDA_ENABLE_COREDUMP_ON_EXCEPTION)"
+		                 : "GPUWATCH_CUPTI=none");
 		return false;
 	}
 	handle = named ? open_path(gw_options.cupti) : look(why, size);

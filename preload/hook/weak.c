@@ -6,12 +6,18 @@
  * references of what is loaded at the start are set back to NULL, if nothing else defines the name.
  * The linker's own tables say where they are; only a word that holds our wrapper's address is
  * written.
+ *
+ * Calls of ours: a program or a library may have a variable with the name of a function of libc
+ * (flock), to which the linker binds them. They are bound to libc's function, before any is made. A
+ * function of that name may be meant to stand in for libc's.
  */
 #include "preload/cupti/other_profiler.h"
 #include "preload/hook/hooks.h"
 #include "preload/runtime/linker/objects.h"
+#include "preload/runtime/linker/real_dl.h"
 #include "preload/runtime/arch/arch.h"
 
+#include <dlfcn.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -41,7 +47,7 @@ static const ElfW(Phdr) *
 
 /* What is read-only after relocation, in whole pages as the linker has made it, is so afterwards.
  */
-static void clear(const struct dl_phdr_info *object, void **slot)
+static void set(const struct dl_phdr_info *object, void **slot, void *value)
 {
 	uintptr_t size = (uintptr_t)sysconf(_SC_PAGESIZE), page = (uintptr_t)slot & ~(size - 1);
 	const ElfW(Phdr) *load = segment_of(object, PT_LOAD, (uintptr_t)slot);
@@ -50,9 +56,9 @@ static void clear(const struct dl_phdr_info *object, void **slot)
 	if (!load || !(load->p_flags & PF_W))
 		return;
 	if (!relro || page + size > object->dlpi_addr + relro->p_vaddr + relro->p_memsz) {
-		*slot = NULL;
+		*slot = value;
 	} else if (!mprotect((void *)page, size, PROT_READ | PROT_WRITE)) {
-		*slot = NULL;
+		*slot = value;
 		mprotect((void *)page, size, PROT_READ);
 	}
 }
@@ -78,8 +84,35 @@ static void look_over(const struct dl_phdr_info *object, const struct gw_object 
 		if ((*slot == gw_hook_wrapper_of(name) ||
 		     *slot == gw_other_profiler_wrapper_of(name)) &&
 		    !gw_object_defines(name))
-			clear(object, slot);
+			set(object, slot, NULL);
 	}
+}
+
+/* This library, and its calls of others' functions. */
+static struct dl_phdr_info us;
+static struct gw_object us_too;
+static struct table our_calls;
+static bool astray; /* not all of them go into libc */
+
+/* How many of them go into the code of @p object; to its variables none does afterwards. */
+static size_t calls_into(const struct dl_phdr_info *object)
+{
+	const ElfW(Rela) *r = our_calls.first;
+	size_t bytes = 0;
+
+	for (size_t i = 0; i < our_calls.size; i += sizeof(*r), r++) {
+		void **slot = (void **)(us.dlpi_addr + r->r_offset);
+		const ElfW(Phdr) *p = segment_of(object, PT_LOAD, (uintptr_t)*slot);
+
+		if (p && p->p_flags & PF_X)
+			bytes += sizeof(*r);
+		else if (p)
+			set(&us, slot,
+			    gw_real_dlsym(dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD),
+			                  us_too.strings +
+			                          us_too.symbols[ELF64_R_SYM(r->r_info)].st_name));
+	}
+	return bytes;
 }
 
 static int look_at(struct dl_phdr_info *object, size_t size, void *arg)
@@ -93,7 +126,7 @@ static int look_at(struct dl_phdr_info *object, size_t size, void *arg)
 	for (int i = 0; i < object->dlpi_phnum; i++)
 		if (object->dlpi_phdr[i].p_type == PT_DYNAMIC)
 			map.l_ld = (void *)(object->dlpi_addr + object->dlpi_phdr[i].p_vaddr);
-	if (!map.l_ld || map.l_ld == _DYNAMIC || !gw_object_read(&map, &o))
+	if (!map.l_ld || !gw_object_read(&map, &o))
 		return 0;
 	for (const ElfW(Dyn) *d = map.l_ld; d->d_tag != DT_NULL; d++) {
 		if (d->d_tag == DT_RELA)
@@ -107,12 +140,37 @@ static int look_at(struct dl_phdr_info *object, size_t size, void *arg)
 		else if (d->d_tag == DT_PLTRELSZ)
 			calls.size = d->d_un.d_val;
 	}
+	if (map.l_ld == _DYNAMIC) {
+		us_too = o;
+		our_calls = calls;
+		return 0;
+	}
+	if (astray)
+		calls_into(object);
 	look_over(object, &o, &all);
 	look_over(object, &o, &calls);
 	return 0;
 }
 
-__attribute__((constructor)) static void set_back(void)
+static void mapped_at(struct dl_phdr_info *object, ElfW(Addr) base)
 {
+	const ElfW(Ehdr) *header = (const void *)base;
+
+	object->dlpi_addr = base;
+	object->dlpi_phdr = (const void *)(base + header->e_phoff);
+	object->dlpi_phnum = header->e_phnum;
+}
+
+/* Before the other constructors: they make calls. */
+__attribute__((constructor(101))) static void set_back(void)
+{
+	struct dl_phdr_info libc = {0};
+
+	gw_dl_init();
+	if (gw_libc_base) /* not prelinked */
+		mapped_at(&libc, gw_libc_base);
+	mapped_at(&us, (ElfW(Addr))__ehdr_start);
+	look_at(&us, 0, NULL);
+	astray = calls_into(&libc) != our_calls.size;
 	dl_iterate_phdr(look_at, NULL);
 }

@@ -71,8 +71,11 @@ static void ask(struct gw_stream_slot *slot, CUstream stream, CUcontext context,
 	slot->device = gw_context_device(context);
 	slot->generation++;
 	slot->context_id = 0;
-	if (gw_driver.cuCtxGetId && gw_driver.cuCtxGetId(context, &id) == CUDA_SUCCESS)
-		slot->context_id = id;
+	slot->cupti_context = slot->cupti_stream = 0;
+	/* Asked of a context that was destroyed, libcupti crashes. */
+	if (gw_driver.cuCtxGetId && gw_driver.cuCtxGetId(context, &id) != CUDA_SUCCESS)
+		return;
+	slot->context_id = id;
 	gw_activity_stream_ids(context, stream, kind == GW_STREAM_PER_THREAD, &slot->cupti_context,
 	                       &slot->cupti_stream);
 }

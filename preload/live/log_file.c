@@ -5,6 +5,7 @@
 #include "preload/live/log_name.h"
 #include "preload/live/log_writer.h"
 #include "preload/runtime/options.h"
+#include "preload/runtime/own_files.h"
 #include "preload/runtime/sandbox.h"
 #include "preload/maps/state.h"
 
@@ -20,6 +21,8 @@
 enum { TRIES = 1000, NAME_MOST = 4096, SUFFIX_MOST = 64, LEFT_MOST = 16 };
 
 static int fd = -1, folder = -1;
+static dev_t device; /* of fd */
+static ino_t inode;
 static char wished[NAME_MOST];             /* the name without a number */
 static char name[NAME_MOST + SUFFIX_MOST]; /* that of the file, the writer's own */
 static uint64_t size, before;              /* of this file; of all before it */
@@ -130,6 +133,7 @@ static bool try_name(const char *suffix)
 static bool create(int from)
 {
 	char suffix[SUFFIX_MOST] = "";
+	struct stat s = {0};
 
 	for (int i = from; i < from + TRIES; i++) {
 		if (i)
@@ -146,6 +150,9 @@ static bool create(int from)
 			return false;
 	}
 	memcpy(suffix_now, suffix, sizeof(suffix));
+	fstat(fd, &s);
+	device = s.st_dev;
+	inode = s.st_ino;
 	set_readers();
 	before += size;
 	size = 0;
@@ -197,7 +204,13 @@ static enum gw_log_health check(void)
 {
 	struct stat s;
 
-	if (fd < 0 || fstat(fd, &s) != 0 || !s.st_nlink)
+	/* CRIU restores all threads with the main thread's table: there the numbers are the
+	 * program's. */
+	if (fd >= 0 && (fstat(fd, &s) != 0 || s.st_ino != inode || s.st_dev != device)) {
+		fd = folder = -1;
+		gw_own_files(true);
+	}
+	if (fd < 0 || !s.st_nlink)
 		return begin_anew();
 	if ((uint64_t)s.st_size >= size)
 		return GW_LOG_SOUND;

@@ -240,6 +240,21 @@ char *gw_environment(const char *name)
 	return NULL;
 }
 
+/* Of the GPU, at an error: beside libcupti the driver makes none, or hangs. */
+static bool core_dumps(void)
+{
+	static const char names[][36] = {"CUDA_ENABLE_COREDUMP_ON_EXCEPTION",
+	                                 "CUDA_ENABLE_USER_TRIGGERED_COREDUMP"};
+
+	for (int i = 0; i < 2; i++) {
+		const char *value = secure_getenv(names[i]);
+
+		if (value && *value && strcmp(value, "0") != 0)
+			return true;
+	}
+	return false;
+}
+
 void gw_options_read(void)
 {
 	uint64_t value[OPTIONS] = {0};
@@ -291,6 +306,8 @@ void gw_options_read(void)
 	snprintf(gw_options.run_mode, sizeof(gw_options.run_mode), "%s", text[OPTION_run_mode]);
 	snprintf(gw_options.run_group, sizeof(gw_options.run_group), "%s", text[OPTION_run_group]);
 	snprintf(gw_options.run_dir, sizeof(gw_options.run_dir), "%s", text[OPTION_run_dir]);
-	snprintf(gw_options.cupti, sizeof(gw_options.cupti), "%s", text[OPTION_cupti]);
+	gw_options.core_dumps = core_dumps();
+	snprintf(gw_options.cupti, sizeof(gw_options.cupti), "%s",
+	         gw_options.core_dumps ? "none" : text[OPTION_cupti]);
 	snprintf(gw_options.profile, sizeof(gw_options.profile), "%s", text[OPTION_profile]);
 }

@@ -21,6 +21,7 @@ struct gw_options {
 	bool counters_asked;       /**< GPUWATCH_COUNTERS was given */
 	char out[4096];            /**< pattern of the log's name, absolute where that is known */
 	char log_mode[16], log_group[64]; /**< who may read it */
+	bool core_dumps;                  /**< of the GPU are asked for: `cupti` is "none" */
 	char cupti[4096];   /**< path of libcupti; empty: look for it; "none": do not use it */
 	char profile[4096]; /**< device profile, a file or a folder; empty: the usual places */
 	bool log_launches;  /**< every launch by itself, also in mode watch */

@@ -3,6 +3,7 @@
 #include "cupti_si.h"
 #include <dlfcn.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct CUpti_Subscriber_st {
@@ -208,9 +209,14 @@ SC_API cuptiGetContextId(CUcontext context, uint32_t *contextId)
 SC_API cuptiGetStreamIdEx(CUcontext context, CUstream stream, uint8_t perThreadStream,
                           uint32_t *streamId)
 {
+	uint32_t unused;
+
 	SC_ENTER();
 	if (!streamId)
 		return CUPTI_ERROR_INVALID_PARAMETER;
+	/* As libcupti 13.0: of a context that was destroyed it reads on. */
+	if (context && !sc_driver()->context_id(context, &unused))
+		abort();
 	return sc_driver()->stream_id(context, stream, perThreadStream != 0, streamId)
 	               ? CUPTI_SUCCESS
 	               : CUPTI_ERROR_INVALID_STREAM;

@@ -108,6 +108,11 @@ TEST(a_green_context_s_streams_go_with_it)
 	assert_on_gpus("contexts", "green", 7, 5);
 }
 
+TEST(a_launch_in_a_context_that_another_thread_has_ended_is_refused)
+{
+	assert_on_gpus("contexts", "ended", 6, 0);
+}
+
 /* Each 64th launch looks; from the first such change on every one does. */
 TEST(a_current_context_that_changes_unseen_is_found_out)
 {

@@ -284,6 +284,7 @@ ALIKE(stacks_and_states_of_threads_are_the_programs, "threads_have_defaults")
 ALIKE(threads_of_ours_do_not_run_in_real_time, "real_time")
 
 ALIKE(a_function_that_is_called_log_is_the_programs, "own_log")
+ALIKE(a_variable_with_the_name_of_a_function_of_libc_is_not_called, "own_variables")
 
 int main(void)
 {

@@ -195,6 +195,13 @@ TEST(no_cupti_some_launches_are_timed_by_events)
 	by_events("GPUWATCH_CUPTI=none", GW_DEGRADED_NO_CUPTI, 0);
 }
 
+/* The driver makes no core dump beside libcupti, or hangs beside its sampled counters. */
+TEST(where_the_gpu_dumps_core_libcupti_is_left_alone)
+{
+	by_events("CUDA_ENABLE_COREDUMP_ON_EXCEPTION=1", GW_DEGRADED_NO_CUPTI, 0);
+	by_events("CUDA_ENABLE_USER_TRIGGERED_COREDUMP=1", GW_DEGRADED_NO_CUPTI, 0);
+}
+
 TEST(libcupti_named_and_missing)
 {
 	by_events("GPUWATCH_CUPTI=/no/such/libcupti.so", GW_DEGRADED_NO_CUPTI, 1);

@@ -335,21 +335,6 @@ TEST_WITH(a_new_log_is_named_before_the_worker_comes_round, start, stop)
 	assert_int_equal(unlink(gw_options.out), 0);
 }
 
-TEST_WITH(it_is_owned_while_its_process_runs_in_this_namespace, start, stop)
-{
-	struct gw_live_head other = *file.head;
-	struct gw_live_file as = {.data = file.data, .size = file.size, .head = &other};
-
-	assert_int_equal(gw_live_owner(&file), GW_LIVE_OWNED);
-	other.pid = 1 << 22;
-	assert_int_equal(gw_live_owner(&as), GW_LIVE_UNOWNED);
-	other.pid_namespace++;
-	assert_int_equal(gw_live_owner(&as), GW_LIVE_ELSEWHERE);
-	assert_true(gw_live_owned(&as));
-	snprintf(other.boot_id, sizeof(other.boot_id), "another boot");
-	assert_int_equal(gw_live_owner(&as), GW_LIVE_UNOWNED);
-}
-
 /* ---- launches that the log lacks --------------------------------------------------------- */
 
 static struct gw_event event(uint16_t stream)

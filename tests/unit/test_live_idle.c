@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Idle time by cause in the live segment, what ran at the same time, and what others left. */
+/* Idle time by cause in the live segment, what ran at the same time, whose it is, and what others
+ * left. */
 #include "cli/live/launches.h"
 #include "cli/live/tables.h"
 #include "predictor/log/record.h"
@@ -363,6 +364,49 @@ TEST_WITH(what_killed_processes_leave_is_bounded, start, stop)
 		snprintf(name, sizeof(name), "%s/%d-%d-1.gwlive", gw_options.run_dir, pid, 60 - i);
 		assert_int_equal(unlink(name), i < 3 ? 0 : -1);
 	}
+}
+
+TEST_WITH(it_is_owned_while_its_process_runs_in_this_namespace, start, stop)
+{
+	struct gw_live_head other = *file.head;
+	struct gw_live_file as = {.data = file.data, .size = file.size, .head = &other};
+
+	assert_int_equal(gw_live_owner(&file), GW_LIVE_OWNED);
+	other.pid = 1 << 22;
+	assert_int_equal(gw_live_owner(&as), GW_LIVE_UNOWNED);
+	other.pid_namespace++;
+	assert_int_equal(gw_live_owner(&as), GW_LIVE_ELSEWHERE);
+	assert_true(gw_live_owned(&as));
+	snprintf(other.boot_id, sizeof(other.boot_id), "another boot");
+	assert_int_equal(gw_live_owner(&as), GW_LIVE_UNOWNED);
+}
+
+/* Where the clock since boot is another, so is when a process began. */
+static int seen_from_another_time(void)
+{
+	int fd, status;
+	pid_t pid;
+
+	if (unshare(CLONE_NEWTIME) || (fd = open("/proc/self/timens_offsets", O_WRONLY)) < 0 ||
+	    write(fd, "boottime 9999 0", 15) != 15)
+		return 77;
+	pid = fork();
+	if (!pid)
+		_exit(gw_live_owner(&file) != GW_LIVE_OWNED);
+	return waitpid(pid, &status, 0) == pid && !status ? 0 : 1;
+}
+
+TEST_WITH(it_is_owned_by_a_process_of_another_time_namespace, start, stop)
+{
+	pid_t pid = fork();
+	int status;
+
+	if (!pid)
+		_exit(seen_from_another_time());
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	if (WEXITSTATUS(status) == 77)
+		skip();
+	assert_int_equal(status, 0);
 }
 
 int main(void)

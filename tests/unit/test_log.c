@@ -3,12 +3,14 @@
 #include "cli/log/reader.h"
 #include "preload/runtime/degrade.h"
 #include "preload/live/log.h"
+#include "preload/live/log_file.h"
 #include "preload/live/log_name.h"
 #include "preload/runtime/options.h"
 #include "tests/test.h"
 #include "tests/unit/preload_fixture.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -484,6 +486,47 @@ TEST_WITH(a_descriptor_the_program_took_over_is_not_written_to_and_the_log_goes_
 	assert_int_equal(s.st_size, 1);
 	read_back("log");
 	assert_int_equal(kinds[GW_RECORD_LAUNCH], 2);
+}
+
+static void *open_file(void *place)
+{
+	*(enum gw_log_place *)place = gw_log_file_open("log");
+	return NULL;
+}
+
+static void *append_to_file(void *health)
+{
+	*(enum gw_log_health *)health = gw_log_file_check();
+	gw_log_file_append("block", 5, NULL, 0);
+	return NULL;
+}
+
+/* As CRIU does, which restores all threads with the main thread's table: folder and file were 3 and
+ * 4. */
+static int restored_with_the_programs_files(void)
+{
+	enum gw_log_place place = GW_LOG_REFUSED;
+	enum gw_log_health health = GW_LOG_SOUND;
+	pthread_t thread;
+	struct stat s;
+
+	close_range(3, ~0u, 0);
+	if (pthread_create(&thread, NULL, open_file, &place) || pthread_join(thread, NULL) ||
+	    place != GW_LOG_OPEN || open("theirs", O_WRONLY | O_CREAT, 0600) != 5)
+		return 1;
+	if (write(5, "longer than the log", 19) != 19 || dup2(5, 3) != 3 || dup2(5, 4) != 4)
+		return 2;
+	if (pthread_create(&thread, NULL, append_to_file, &health) || pthread_join(thread, NULL) ||
+	    health != GW_LOG_NEW)
+		return 3;
+	if (fstat(3, &s) || fstat(4, &s) || s.st_size != 19)
+		return 4;
+	return stat("log.1", &s) || s.st_size != 5 ? 5 : 0;
+}
+
+TEST_WITH(a_process_restored_with_one_table_of_files_writes_into_none_of_the_programs, start, clean)
+{
+	assert_int_equal(in_child(restored_with_the_programs_files), 0);
 }
 
 /* A fork's child. */

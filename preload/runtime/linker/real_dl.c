@@ -12,6 +12,7 @@ void *(*gw_real_dlsym)(void *handle, const char *name);
 void *(*gw_real_dlvsym)(void *handle, const char *name, const char *version);
 void *(*gw_next_dlsym)(void *handle, const char *name);
 void *(*gw_next_dlvsym)(void *handle, const char *name, const char *version);
+uintptr_t gw_libc_base;
 
 static bool ends_in(const char *text, const char *end)
 {
@@ -45,6 +46,7 @@ static bool look(const struct link_map *map)
 		return false;
 	*(void **)&gw_real_dlvsym = gw_object_find(&o, "dlvsym");
 	*(void **)&gw_real_dlsym = gw_object_find(&o, "dlsym");
+	gw_libc_base = o.base;
 	return gw_real_dlsym && gw_real_dlvsym;
 }
 

@@ -4,10 +4,14 @@
 #define GW_REAL_DL_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 /** The C library's dlsym and dlvsym; never NULL after gw_dl_init. */
 extern void *(*gw_real_dlsym)(void *handle, const char *name);
 extern void *(*gw_real_dlvsym)(void *handle, const char *name, const char *version);
+
+/** Where the object lies that has them. */
+extern uintptr_t gw_libc_base;
 
 /** The next in line: those of a library preloaded behind us, else the C library's. */
 extern void *(*gw_next_dlsym)(void *handle, const char *name);

@@ -124,13 +124,34 @@ static void past_us(void)
 	launch(200);
 }
 
+static void *destroy(void *context)
+{
+	CK(cuCtxDestroy(context));
+	return NULL;
+}
+
+/* A launch, the first one there, in a context that another thread has destroyed. */
+static void ended(void)
+{
+	CUcontext made;
+	pthread_t other;
+
+	start();
+	launch(3);
+	CK(cuCtxCreate(&made, NULL, 0, 0));
+	pthread_create(&other, NULL, destroy, made);
+	pthread_join(other, NULL);
+	printf("refused: %d\n",
+	       cuLaunchKernel((CUfunction)kernel, 1, 1, 1, 32, 1, 1, 0, NULL, NULL, NULL));
+	CK(cuCtxSetCurrent(contexts[0]));
+	launch(3);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct scenario list[] = {
-	        {"switched", switched},
-	        {"green", green},
-	        {"past_us", past_us},
-	        {NULL, NULL},
+	        {"switched", switched}, {"ended", ended}, {"green", green},
+	        {"past_us", past_us},   {NULL, NULL},
 	};
 
 	return client_main(argc, argv, list);

@@ -421,6 +421,18 @@ static void launch_for_long(void)
 	own_log("computed");
 }
 
+/* Variables with names of libc's functions, which nobody here calls. */
+#define VISIBLE __attribute__((visibility("default")))
+VISIBLE int own_flock __asm__("flock") = 1;
+VISIBLE int own_openat __asm__("openat") = 2;
+VISIBLE int own_getauxval __asm__("getauxval") = 3;
+
+static void own_variables(void)
+{
+	launch_for_long();
+	printf("%d %d %d\n", own_flock, own_openat, own_getauxval);
+}
+
 static void floating_point_traps(void)
 {
 	feenableexcept(FE_INVALID | FE_DIVBYZERO | FE_OVERFLOW);
@@ -485,6 +497,7 @@ int main(int argc, char **argv)
 	        {"threads_have_defaults", threads_have_defaults},
 	        {"real_time", real_time},
 	        {"own_log", launch_for_long},
+	        {"own_variables", own_variables},
 	        {NULL, NULL},
 	};
 
