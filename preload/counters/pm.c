@@ -380,21 +380,14 @@ static void leave(void)
 	gw_sandbox_leave();
 }
 
-/* libcupti opens its libraries and reads its tables of the chip (0.1 s of CPU on an H200): while
- * the program makes its context and copies its data. What fails is tried again, and reported, by
- * the first session. */
+/* libcupti opens its libraries (0.1 s of CPU on an H200) while the program makes its context and
+ * copies its data. What fails is tried again, and reported, by the first session. */
 static void prepare(void)
 {
-	unsigned set;
-	bool known;
-
 	if (!enter())
 		return;
-	known = gw_pm_chip_know(atomic_load(&pm.device)) == CUPTI_SUCCESS;
+	gw_pm_chip_know(atomic_load(&pm.device));
 	gw_pm_used(0);
-	if (known && !leaving())
-		choose(&set);
-	gw_pm_used(2);
 	leave();
 }
 

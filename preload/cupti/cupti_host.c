@@ -166,7 +166,6 @@ void gw_cupti_set_free(struct gw_cupti_set *set)
 
 	if (set->host)
 		gw_cupti.cuptiProfilerHostDeinitialize(&p);
-	if (set->image)
-		gw_memory_free(GW_MEMORY_counting, set->image, set->size, 1);
+	gw_memory_free(GW_MEMORY_counting, set->image, set->size, 1);
 	*set = (struct gw_cupti_set){0};
 }
