@@ -38,7 +38,6 @@ void gw_code_tidy(void)
 {
 	gw_arena_free(&kernel_arena);
 	gw_code_open_tidy();
-	gw_code_pack_all();
 }
 
 size_t gw_code_held(void)

@@ -10,7 +10,6 @@
 #include <string.h>
 
 static struct gw_module_note *first, **last; /* not packed yet, oldest first */
-static size_t from;                          /* bytes of all copies, packed beyond */
 static struct gw_pack pack;                  /* of the first; out NULL: not begun */
 static void *done;                           /* what it has become; NULL: it is under way */
 
@@ -21,12 +20,6 @@ void gw_code_pack_start(void)
 	last = &first;
 	pack.out = NULL;
 	done = NULL;
-	from = GW_CODE_PACK_FROM;
-}
-
-void gw_code_pack_all(void)
-{
-	from = 0;
 }
 
 void gw_code_pack_add(struct gw_module_note *note)
@@ -96,7 +89,7 @@ static void replace(void)
 
 void gw_code_pack_some(void)
 {
-	if (!first || (!pack.out && !done && gw_module_copied() <= from))
+	if (!first || (!pack.out && !done && gw_module_copied() <= GW_CODE_PACK_FROM))
 		return;
 	if (done)
 		replace();

@@ -21,9 +21,6 @@ void gw_code_pack_start(void);
 /** Module @p note was loaded; it stays as long as the process, and its `next` is used here. */
 void gw_code_pack_add(struct gw_module_note *note);
 
-/** Code is hardly read any more: pack all copies, few or many. */
-void gw_code_pack_all(void);
-
 /** Pack the next piece, where there are many. */
 void gw_code_pack_some(void);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/counters/pm_sampler.h"
 #include "preload/maps/memory.h"
+#include "preload/runtime/options.h"
 
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -145,6 +146,8 @@ CUptiResult gw_pm_read(struct gw_pm_sampler *s, struct gw_sample *out, size_t ro
 		r = read_one(s, i, &out[*count]);
 		*count += r == CUPTI_SUCCESS;
 	}
+	if (gw_options_watch()) /* the next window may be seconds away */
+		madvise(s->data, s->size, MADV_DONTNEED);
 	return r;
 }
 

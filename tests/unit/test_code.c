@@ -483,11 +483,6 @@ TEST_WITH(many_images_are_packed_and_read_all_the_same, start, end)
 	assert_true(code.machine);
 	assert_true(code_of("powers", 9, 80));
 	assert_true(code_of("powers", 2, 80));
-	gw_code_tidy(); /* hardly any is read again */
-	for (unsigned i = 0; i < 40; i++)
-		gw_code_pack_some();
-	assert_in_range(n[2]->packed, 1, SIZE / 2);
-	assert_true(code_of("powers", 3, 80));
 }
 
 TEST_WITH(reports_are_bounded, start, end)
