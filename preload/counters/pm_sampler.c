@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/counters/pm_sampler.h"
 #include "preload/maps/memory.h"
-#include "preload/runtime/options.h"
 
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -146,8 +145,6 @@ CUptiResult gw_pm_read(struct gw_pm_sampler *s, struct gw_sample *out, size_t ro
 		r = read_one(s, i, &out[*count]);
 		*count += r == CUPTI_SUCCESS;
 	}
-	if (gw_options_watch()) /* the next window may be seconds away */
-		madvise(s->data, s->size, MADV_DONTNEED);
 	return r;
 }
 
