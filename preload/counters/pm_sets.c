@@ -1,9 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/counters/pm_sets.h"
 
+#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 enum trial { UNTRIED, READY, REFUSED };
+
+enum {
+	BLOCK = 1000 << 10, /* libcupti frees larger ones: these come from the heap, too */
+	BLOCKS = 7,
+	PAGE = 65536, /* the largest that a machine has */
+};
 
 static const struct {
 	int set;
@@ -154,6 +162,20 @@ bool gw_pm_sets_any(void)
 	return best(any) < GW_PM_SETS;
 }
 
+/* What libcupti has freed stays resident where the program has freed large blocks before: the C
+ * library then keeps up to 64 MiB free at the end of our thread's heap. Blocks from there. */
+static void hand_back(unsigned blocks)
+{
+	char *block = malloc(BLOCK);
+	const uintptr_t page = ((uintptr_t)block + PAGE - 1) & ~(uintptr_t)(PAGE - 1);
+
+	if (block)
+		madvise((void *)page, BLOCK / PAGE * PAGE - PAGE, MADV_DONTNEED);
+	if (blocks > 1)
+		hand_back(blocks - 1);
+	free(block);
+}
+
 void gw_pm_sets_release(void)
 {
 	for (unsigned i = 0; i < count; i++) {
@@ -162,6 +184,7 @@ void gw_pm_sets_release(void)
 		gw_cupti_set_free(&sets[i].cupti);
 		sets[i].trial = UNTRIED;
 	}
+	hand_back(BLOCKS);
 }
 
 const struct gw_pm_set *gw_pm_set(unsigned number)

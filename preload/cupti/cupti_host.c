@@ -3,17 +3,50 @@
 
 #include "preload/maps/memory.h"
 
+#include <link.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
-bool gw_cupti_host_usable(void)
+/* Zeroed data of libnvperf_host, in whole pages. */
+struct zeroed {
+	uintptr_t page; /* bytes */
+	char *begin, *end;
+};
+
+static int find(struct dl_phdr_info *info, size_t size, void *arg)
 {
-	return gw_cupti.cuptiProfilerInitialize && gw_cupti.cuptiDeviceGetChipName &&
-	       gw_cupti.cuptiProfilerHostInitialize && gw_cupti.cuptiProfilerHostDeinitialize &&
-	       gw_cupti.cuptiProfilerHostConfigAddMetrics &&
-	       gw_cupti.cuptiProfilerHostGetConfigImageSize &&
-	       gw_cupti.cuptiProfilerHostGetConfigImage &&
-	       gw_cupti.cuptiProfilerHostGetNumOfPasses &&
-	       gw_cupti.cuptiProfilerHostEvaluateToGpuValues;
+	struct zeroed *z = arg;
+
+	(void)size;
+	if (!strstr(info->dlpi_name, "/libnvperf_host.so"))
+		return 0;
+	for (unsigned i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+		const uintptr_t at = info->dlpi_addr + p->p_vaddr;
+
+		if (p->p_type != PT_LOAD || p->p_memsz <= p->p_filesz)
+			continue;
+		z->begin = (char *)((at + p->p_filesz + z->page - 1) & -z->page);
+		z->end = (char *)((at + p->p_memsz) & -z->page);
+	}
+	return 1;
+}
+
+/* Its constructors write 101 MiB of tables, of which 67 are pages of zeroes (CUDA 13.0): given
+ * back, they read as before. Nobody else may be writing. */
+static void give_back(struct zeroed z)
+{
+	char *from = z.begin;
+
+	madvise(z.begin, (size_t)(z.end - z.begin), MADV_NOHUGEPAGE); /* it would fill them again */
+	for (char *p = z.begin; p <= z.end; p += z.page) {
+		if (p < z.end && !*p && !memcmp(p, p + 1, z.page - 1))
+			continue;
+		if (p > from)
+			madvise(from, (size_t)(p - from), MADV_DONTNEED);
+		from = p + z.page;
+	}
 }
 
 const char *gw_cupti_chip(size_t device, CUptiResult *why)
@@ -22,8 +55,12 @@ const char *gw_cupti_chip(size_t device, CUptiResult *why)
 	        .structSize = CUpti_Profiler_Initialize_Params_STRUCT_SIZE};
 	CUpti_Device_GetChipName_Params name = {
 	        .structSize = CUpti_Device_GetChipName_Params_STRUCT_SIZE, .deviceIndex = device};
+	struct zeroed z = {.page = (uintptr_t)sysconf(_SC_PAGESIZE)};
+	const bool ours = !dl_iterate_phdr(find, &z); /* it is us who have it loaded */
 
 	*why = gw_cupti.cuptiProfilerInitialize(&init);
+	if (ours && dl_iterate_phdr(find, &z))
+		give_back(z);
 	if (*why == CUPTI_SUCCESS)
 		*why = gw_cupti.cuptiDeviceGetChipName(&name);
 	return *why == CUPTI_SUCCESS ? name.pChipName : NULL;
@@ -129,7 +166,6 @@ void gw_cupti_set_free(struct gw_cupti_set *set)
 
 	if (set->host)
 		gw_cupti.cuptiProfilerHostDeinitialize(&p);
-	if (set->image)
-		gw_memory_free(GW_MEMORY_counting, set->image, set->size, 1);
+	gw_memory_free(GW_MEMORY_counting, set->image, set->size, 1);
 	*set = (struct gw_cupti_set){0};
 }

@@ -24,9 +24,6 @@ struct gw_cupti_set {
 	size_t passes;  /**< how often a kernel would have to run for all of them */
 };
 
-/** Whether the libcupti that was found has all that is needed here. */
-bool gw_cupti_host_usable(void);
-
 /** Name of the chip of device @p device (ordinal); NULL with the reason in @p why. */
 const char *gw_cupti_chip(size_t device, CUptiResult *why);
 
