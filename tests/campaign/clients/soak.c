@@ -4,7 +4,8 @@
  * at most RATE a second (0: as fast as they can), and no more after SECONDS (0: all). With `churn`
  * each thread makes and ends a stream, a graph and a module all 500 launches. Prints ten times a
  * second "seconds launched resident-KiB", and at the end "ran N": kernels that the driver took,
- * nodes of graphs included.
+ * nodes of graphs included. It waits for 2% of its time before it ends: exit() waits for a late
+ * worker for 5 s at most.
  */
 #include "tests/campaign/clients/common.h"
 
@@ -141,6 +142,7 @@ int main(int argc, char **argv)
 			return 2;
 	for (unsigned t = 0; t < threads; t++)
 		pthread_join(thread[t], NULL);
+	usleep((useconds_t)((seconds_now() - began) * 2e4));
 	atomic_store(&done, true);
 	pthread_join(sampler, NULL);
 	printf("ran %llu\n", (unsigned long long)atomic_load(&ran));
