@@ -2,6 +2,7 @@
 #include "preload/analysis/analysis_queue.h"
 
 #include "preload/maps/configs.h"
+#include "preload/maps/memory.h"
 
 #include <string.h>
 
@@ -14,7 +15,7 @@ struct queue {
 static struct queue first_of_kernel, untimed_rest, args_arrived, timed_ones, shallow;
 static uint8_t timed[GW_KERNELS_MAX / 8]; /* … of each that has a time of a configuration */
 static uint8_t met[GW_KERNELS_MAX / 8];   /* a bit of each kernel that was in `first_of_kernel` */
-static uint32_t took_us[GW_KERNELS_MAX];  /* the last analysis of each kernel; 0: none */
+static uint32_t *took_us; /* [GW_KERNELS_MAX]: the last analysis of each kernel; 0: none */
 static bool by_time;
 
 void gw_analysis_queue_start(void)
@@ -23,7 +24,7 @@ void gw_analysis_queue_start(void)
 	        shallow.count = 0;
 	memset(timed, 0, sizeof(timed));
 	memset(met, 0, sizeof(met));
-	memset(took_us, 0, sizeof(took_us));
+	took_us = gw_memory_table(GW_KERNELS_MAX * sizeof(*took_us));
 }
 
 void gw_analysis_queue_by_time(bool on)

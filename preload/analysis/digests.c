@@ -2,6 +2,7 @@
 #include "preload/analysis/digests.h"
 
 #include "preload/maps/configs.h"
+#include "preload/maps/memory.h"
 
 #include <string.h>
 
@@ -21,7 +22,7 @@ static struct {
 	_Atomic bool independent; /* the code depends on no argument */
 	bool provisional_taken_back;
 	struct hashes by_code, provisional;
-} kernels[GW_KERNELS_MAX];
+} * kernels; /* [GW_KERNELS_MAX] */
 
 static bool is_provisional(uint32_t digest)
 {
@@ -43,9 +44,9 @@ void gw_digests_start(void)
 {
 	uint32_t count = atomic_load(&gw_hot.shared->kernel_count);
 
-	memset((void *)kernels, 0, (count < GW_KERNELS_MAX ? count + 1 : count) * sizeof(*kernels));
+	kernels = gw_memory_table(GW_KERNELS_MAX * sizeof(*kernels));
 	/* A forked child has its parent's layouts, which stay valid. */
-	for (uint32_t i = 1; i <= count && i < GW_KERNELS_MAX; i++)
+	for (uint32_t i = 1; kernels && i <= count && i < GW_KERNELS_MAX; i++)
 		if (plan_of(i) && !plan_of(i)->provisional)
 			kernels[i].state = PLANNED;
 }

@@ -54,14 +54,14 @@ void gw_work_start(void)
 
 static struct known *known_of(uint32_t config)
 {
-	return works && config < GW_CONFIGS_MAX ? works[config] : NULL;
+	return config < GW_CONFIGS_MAX ? works[config] : NULL;
 }
 
 static struct known *make(uint32_t config)
 {
 	struct known *k = known_of(config);
 
-	if (!k && works && count < GW_WORKS_MAX)
+	if (!k && count < GW_WORKS_MAX)
 		k = gw_memory_new(GW_MEMORY_counting, 1, sizeof(*k));
 	if (!k) {
 		gw_degrade(GW_DEGRADED_TABLE_FULL,

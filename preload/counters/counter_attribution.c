@@ -117,7 +117,7 @@ static void ran(uint32_t device, uint32_t config, uint64_t start, uint64_t end)
 		if (w->device != device || end + CLOCK_SLACK < begin ||
 		    (windows[i].ended && start > w->end + CLOCK_SLACK))
 			continue;
-		if (!ran_in || windows[i].count == RUNS) {
+		if (windows[i].count == RUNS) {
 			windows[i].lost = true;
 			continue;
 		}
@@ -391,8 +391,7 @@ static void take(unsigned index)
 		gw_count(GW_COUNTER_pm_other_profiler, 1);
 		return;
 	}
-	if (!ran_in || windows[index].lost || dropped() != windows[index].dropped ||
-	    !place_runs(w, index)) {
+	if (windows[index].lost || dropped() != windows[index].dropped || !place_runs(w, index)) {
 		gw_count(GW_COUNTER_pm_incomplete, 1);
 		return;
 	}

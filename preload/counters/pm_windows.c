@@ -3,14 +3,14 @@
 #include "preload/counters/pm.h"
 
 #include "preload/counters/pm_sampler.h"
-#include "preload/maps/state.h"
+#include "preload/maps/memory.h"
 #include "preload/runtime/clock.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static struct gw_pm_window windows[GW_PM_WINDOWS];
-static bool late[8]; /* stages whose exit handler is registered */
+static struct gw_pm_window *windows; /* [GW_PM_WINDOWS] */
+static bool late[8];                 /* stages whose exit handler is registered */
 static _Atomic int sampled;
 
 enum {
@@ -20,7 +20,7 @@ enum {
 
 void gw_pm_windows_start(void)
 {
-	memset(windows, 0, sizeof(windows));
+	windows = gw_memory_table(GW_PM_WINDOWS * sizeof(*windows));
 	memset(late, 0, sizeof(late));
 	atomic_store(&sampled, 0);
 }

@@ -88,23 +88,19 @@ bool gw_log_open(void)
 	room.ring = gw_options.log_max;
 	if (!own)
 		own = gw_memory_table(sizeof(*own));
-	if (!own) {
-		gw_degrade(GW_DEGRADED_LOG, "no memory for the log: none is written");
-		return false;
-	}
 	pool = own;
-	for (unsigned i = 0; i < GW_LOG_BLOCKS; i++) {
+	for (unsigned i = 0; pool && i < GW_LOG_BLOCKS; i++) {
 		atomic_store(&pool->block[i].length, 0);
 		atomic_store(&pool->block[i].state, GW_LOG_EMPTY);
 	}
-	if (gw_sandbox_enter()) {
+	if (pool && gw_sandbox_enter()) {
 		started = gw_log_writer_start(pool, name, room);
 		gw_sandbox_leave();
 	}
 	if (ring)
 		gw_log_writer_ring();
 	if (!started)
-		gw_degrade(GW_DEGRADED_LOG, "no thread for the log: none is written");
+		gw_degrade(GW_DEGRADED_LOG, "no memory or no thread for the log: none is written");
 	return started;
 }
 

@@ -13,6 +13,7 @@
 
 static _Atomic uint64_t used[GW_MEMORY_USES];
 static _Atomic uint64_t total, peak;
+static bool missing; /* a table */
 
 static const char *const names[GW_MEMORY_USES] = {
 #define USE(name, eighths) #name,
@@ -134,9 +135,14 @@ void *gw_memory_table(size_t size)
 {
 	void *at = gw_memory_reserve(size);
 
-	if (at)
-		gw_memory_take_anyway(GW_MEMORY_tables, size);
+	missing |= !at;
+	gw_memory_take_anyway(GW_MEMORY_tables, at ? size : 0);
 	return at;
+}
+
+bool gw_memory_tables(void)
+{
+	return !missing;
 }
 
 uint64_t gw_memory_now(void)

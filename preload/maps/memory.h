@@ -49,11 +49,15 @@ void gw_memory_free(enum gw_memory_use use, void *at, size_t count, size_t size)
 void *gw_memory_reserve(size_t size);
 
 /**
- * The same for a table of fixed size, whose bytes are taken at once. What lies in the library's own
- * data a collector of the program's that is conservative, as Boehm's, searches each time: large
- * tables do not.
+ * The same for a table of fixed size, whose bytes are taken at once. Without one of them the
+ * library is off (gw_memory_tables()), so that nobody need look whether there is one. What lies in
+ * the library's own data a collector of the program's that is conservative, as Boehm's, searches
+ * each time: large tables do not.
  */
 void *gw_memory_table(size_t size);
+
+/** Whether each table that was asked for is there. */
+bool gw_memory_tables(void);
 
 /** Bytes taken now, in all, and the most that ever were. */
 uint64_t gw_memory_now(void);

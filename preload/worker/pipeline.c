@@ -31,6 +31,7 @@
 #include "preload/live/live.h"
 #include "preload/live/log.h"
 #include "preload/runtime/options.h"
+#include "preload/maps/memory.h"
 #include "preload/maps/own_use.h"
 #include "preload/counters/pm.h"
 #include "preload/worker/profile.h"
@@ -497,7 +498,7 @@ bool gw_pipeline_start(bool forbidden)
 	                  gw_module_reports_start() ? gw_module_reported : NULL);
 	gw_windows_start(forbidden, &calls);
 	gw_control_start(forbidden);
-	return gw_spawn("gpuwatch", run);
+	return gw_memory_tables() && gw_spawn("gpuwatch", run);
 }
 
 bool gw_pipeline_attach(void)

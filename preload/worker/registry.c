@@ -24,10 +24,10 @@ enum { KERNELS_KEPT = 2 * GW_KERNELS_MAX }; /* hooked ones, and as many that no 
 
 static struct gw_kernel *kernels; /* [KERNELS_KEPT], the same */
 static uint32_t kernel_count, unhooked_count, node_count, thread_count, module_count;
-static bool config_full; /* there is no room for more, and never will be */
-static uint32_t kernel_of_slot[GW_KERNELS_MAX];
-static uint32_t module_ids[MODULES_MAX]; /* by our number */
-static uint32_t *namesake; /* [KERNELS_KEPT]: the hooked one of a kernel's name before it */
+static bool config_full;         /* there is no room for more, and never will be */
+static uint32_t *kernel_of_slot; /* [GW_KERNELS_MAX] */
+static uint32_t *module_ids;     /* [MODULES_MAX], by our number */
+static uint32_t *namesake;       /* [KERNELS_KEPT]: the hooked one of a kernel's name before it */
 static struct gw_idmap config_map, shape_map, pair_map, kernel_map;
 static struct gw_idmap nodes, nodes_before; /* those used lately, and those used before these */
 static unsigned reasons_written;
@@ -42,19 +42,19 @@ bool gw_registry_start(void)
 {
 	kernels = gw_memory_reserve(KERNELS_KEPT * sizeof(*kernels));
 	namesake = gw_memory_table(KERNELS_KEPT * sizeof(*namesake));
+	kernel_of_slot = gw_memory_table(GW_KERNELS_MAX * sizeof(*kernel_of_slot));
+	module_ids = gw_memory_table(MODULES_MAX * sizeof(*module_ids));
 	/* A forked child begins with the parent's maps: leave them, start empty ones. */
 	config_map = shape_map = pair_map = (struct gw_idmap){.use = GW_MEMORY_configurations};
 	kernel_map = (struct gw_idmap){.use = GW_MEMORY_kernels};
 	nodes = nodes_before = (struct gw_idmap){.use = GW_MEMORY_graphs};
 	gw_stream_ids_start();
-	memset(kernel_of_slot, 0, sizeof(kernel_of_slot));
-	memset(module_ids, 0, sizeof(module_ids));
 	kernel_count = unhooked_count = node_count = thread_count = module_count = 0;
 	config_full = false;
 	reasons_written = 0;
 	gw_device_ids_start();
 	gw_hot.shared->kernel_bytes = (uint32_t)kernel_bytes();
-	return gw_configs_start() && kernels && namesake;
+	return gw_configs_start() && kernels;
 }
 
 static void module_write(const struct gw_module_note *n)

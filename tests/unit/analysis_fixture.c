@@ -119,6 +119,7 @@ int analysis_start(void **state)
 	gw_options.mode = GW_MODE_AUDIT;
 	assert_true(gw_registry_start());
 	gw_code_start();
+	gw_digests_start();
 	gw_analysis_start(0);
 	gw_arena_init(&arena, 128 << 20);
 	module_of(1, "sm_90.cubin", SIZE_MAX);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From events to records of launches, with a predictor and a log of the test's own. */
+#include "preload/analysis/digests.h"
 #include "preload/join/join.h"
 #include "preload/join/unpaired.h"
 #include "preload/launch/collectives.h"
@@ -173,6 +174,7 @@ static int start(void **state)
 	answered_published = false;
 	log_full = false;
 	assert_true(gw_registry_start() && gw_launches_start());
+	gw_digests_start();
 	gw_hot.shared->kernels[1] =
 	        (struct gw_kernel_slot){.name = "kernel", .hash = 5, .registers = 24};
 	thread = fixture_thread(8);

@@ -455,11 +455,12 @@ void __wrap_gw_pm_records_ran(uint64_t ns)
 /* As in a forked child, whose parent lost what ran in a window that was under way. */
 TEST(a_window_after_a_new_start_is_whole)
 {
-	struct gw_pm_window *w = gw_pm_window(0);
+	struct gw_pm_window *w = NULL;
 
 	for (int i = 0; i < 2; i++) {
 		gw_pm_windows_start();
 		gw_counter_attribution_start();
+		w = gw_pm_window(0);
 		w->count = 1;
 		w->sample[0] = (struct gw_sample){.begin = 1000, .end = 2000};
 		atomic_store(&w->state, i ? GW_PM_READY : GW_PM_OPEN);

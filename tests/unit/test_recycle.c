@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Slots of streams and graphs are used again, launches are lost, contexts end: no launch is taken
  * for another's by that. */
+#include "preload/analysis/known_work.h"
 #include "preload/launch/launch.h"
 #include "preload/launch/object_lifetime.h"
 #include "preload/runtime/clock.h"
@@ -52,6 +53,7 @@ static int start(void **state)
 	gw_options.log_max = 1u << 30;
 	launch_count = 0;
 	assert_true(gw_registry_start() && gw_launches_start());
+	gw_work_start();
 	gw_hot.shared->kernels[1] =
 	        (struct gw_kernel_slot){.name = "kernel", .hash = 5, .registers = 24};
 	thread = fixture_thread(8);

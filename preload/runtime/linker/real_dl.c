@@ -74,8 +74,8 @@ __attribute__((constructor)) static void at_start(void)
 
 /*
  * Functions of libm as they are there. Where the library is linked they take the places of those
- * names (preload/CMakeLists.txt, which has the same list): a C program may have a function of its
- * own that is called log(), to which the dynamic linker would bind ours.
+ * names (preload/CMakeLists.txt, which reads each F(…) below): a C program may have a function of
+ * its own that is called log(), to which the dynamic linker would bind ours.
  */
 /* clang-format off */
 #define OF_ONE(F)   F(ceil) F(erf) F(exp) F(exp2) F(floor) F(log) F(log1p) F(nearbyint) F(sqrt) F(trunc)

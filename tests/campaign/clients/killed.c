@@ -1,79 +1,199 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * killed WITNESS THREADS PAUSE_US SEED wait|step: launches until it is killed.
+ * killed WITNESS THREADS PAUSE_US SEED wait|launch|worker: launches until it is killed.
  *
  * WITNESS is a file that holds a struct witness: each thread counts there the launches that
  * returned, in memory that outlives the process. Thread t launches blocks of 32 (t + 1) threads,
- * its launch i a grid of 1 + i % 7. With `step` the process kills itself, proven inside
- * libgpuwatch.so: a timer sets the trap flag, and a random number of instructions of the library
- * later the handler of SIGTRAP sends SIGKILL.
+ * its launch i a grid of 1 + i % 7. With `launch` or `worker` a child launches, under the library
+ * that PRELOADED names, and is killed in the middle of a write: its main thread or the worker is
+ * stepped by ptrace(2), and of the library's instructions at which the live segment has a record
+ * that is begun and not complete, one is the last. What the segment has when the child is dead
+ * decides whether that is proven.
  */
+#include "predictor/log/live.h"
 #include "tests/campaign/clients/common.h"
 #include "tests/campaign/clients/witness.h"
 
+#include <dirent.h>
 #include <fcntl.h>
-#include <link.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/time.h>
-#include <ucontext.h>
+#include <sys/ptrace.h>
+#include <sys/stat.h>
+#include <sys/user.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 enum {
-	TRAP_FLAG = 0x100,
 	/* fewer than a ring holds: none is dropped while the worker does not run */
 	BURST = 12000,
+	STEPS = 300, /* of the library while a record is begun, until the end */
 };
 
 static struct witness *witness;
 static CUcontext context;
 static unsigned pause_us;
+
+/* ---- the one that kills ------------------------------------------------------------------ */
+
+static const struct gw_live_head *segment;
 static uintptr_t low, high; /* the library's code */
-static volatile int left;   /* instructions of it until the end */
 
-static int find_library(struct dl_phdr_info *info, size_t size, void *unused)
+static uint32_t word(uint64_t at)
 {
-	(void)size, (void)unused;
-	if (!strstr(info->dlpi_name, "libgpuwatch.so"))
-		return 0;
-	for (int i = 0; i < info->dlpi_phnum; i++) {
-		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+	return __atomic_load_n((const uint32_t *)(const void *)((const char *)segment + at),
+	                       __ATOMIC_ACQUIRE);
+}
 
-		if (p->p_type == PT_LOAD && p->p_flags & PF_X) {
-			low = info->dlpi_addr + p->p_vaddr;
-			high = low + p->p_memsz;
-		}
+/* Thread @p tid has a slot of its ring that it has not handed over. */
+static bool launch_begun(pid_t tid)
+{
+	for (uint32_t i = 0; i < GW_LIVE_RINGS; i++) {
+		const struct gw_live_ring *r = &segment->ring[i];
+
+		if (r->used && word(r->tid) == (uint32_t)tid)
+			return word(r->next) != word(r->head);
 	}
-	return 1;
+	return false;
 }
 
-/* The first signal is the timer's, those after it are the trap's. */
-static void step(int sig, siginfo_t *info, void *context_of)
+/* A launch is being added to a sum, or has an entry and its slot, too: it is being taken. */
+static bool taking_begun(pid_t tid)
 {
-	greg_t *registers = ((ucontext_t *)context_of)->uc_mcontext.gregs;
-	uintptr_t at = (uintptr_t)registers[REG_RIP];
+	const struct gw_live_entry *e =
+	        (const void *)((const char *)segment + segment->entries.offset);
 
-	(void)info;
-	registers[REG_EFL] |= TRAP_FLAG;
-	if (sig != SIGTRAP || at < low || at >= high || left-- > 0)
-		return;
-	witness->inside = at - low + 1;
-	kill(getpid(), SIGKILL);
+	(void)tid;
+	if (segment->adding.entry)
+		return true;
+	for (uint32_t i = 0; i < segment->entries_used; i++) {
+		uint32_t ring = __atomic_load_n(&e[i].ring, __ATOMIC_ACQUIRE);
+
+		if (ring && ring <= GW_LIVE_RINGS &&
+		    e[i].position == word(segment->ring[ring - 1].tail))
+			return true;
+	}
+	return false;
 }
 
-static void arm(uint64_t seed)
+static bool find_segment(void)
 {
-	struct sigaction action = {.sa_sigaction = step, .sa_flags = SA_SIGINFO | SA_RESTART};
-	struct itimerval when = {.it_value = {.tv_usec = 1000 + draw(&seed) % 100000}};
+	DIR *folder = opendir(getenv("GPUWATCH_RUN_DIR"));
+	const struct gw_live_head *h = MAP_FAILED;
+	struct dirent *d;
+	struct stat st;
 
-	dl_iterate_phdr(find_library, NULL);
-	left = (int)(draw(&seed) % 400);
-	sigaction(SIGALRM, &action, NULL);
-	sigaction(SIGTRAP, &action, NULL);
-	setitimer(ITIMER_REAL, &when, NULL);
+	while (folder && (d = readdir(folder)) && h == MAP_FAILED) {
+		int fd = openat(dirfd(folder), d->d_name, O_RDONLY);
+
+		if (strstr(d->d_name, ".gwlive") && !fstat(fd, &st) && st.st_size)
+			h = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0);
+		close(fd);
+	}
+	if (folder)
+		closedir(folder);
+	segment = h == MAP_FAILED ? NULL : h;
+	return segment && __atomic_load_n(&segment->magic, __ATOMIC_ACQUIRE) == GW_LIVE_MAGIC &&
+	       segment->rings;
 }
+
+static void find_library(pid_t pid)
+{
+	char path[64], line[4352], rights[8];
+	FILE *maps;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
+	maps = fopen(path, "r");
+	while (maps && fgets(line, sizeof(line), maps))
+		if (strstr(line, "libgpuwatch.so") &&
+		    sscanf(line, "%lx-%lx %7s", &low, &high, rights) == 3 && rights[2] == 'x')
+			break;
+	if (maps)
+		fclose(maps);
+}
+
+/* The thread of that name, 0: there is none. */
+static pid_t thread_named(pid_t pid, const char *name)
+{
+	char path[300], comm[32];
+	pid_t found = 0;
+	DIR *folder;
+	struct dirent *d;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	folder = opendir(path);
+	while (folder && (d = readdir(folder)) && !found) {
+		FILE *file;
+
+		snprintf(path, sizeof(path), "/proc/%d/task/%.20s/comm", (int)pid, d->d_name);
+		file = fopen(path, "r");
+		if (file && fgets(comm, sizeof(comm), file) && !strcmp(comm, name))
+			found = atoi(d->d_name);
+		if (file)
+			fclose(file);
+	}
+	if (folder)
+		closedir(folder);
+	return found;
+}
+
+/* Step through @p tid to the last instruction: where it is in the library's code, plus one. */
+static uint64_t step(pid_t tid, bool (*begun)(pid_t tid), uint64_t *seed)
+{
+	/* Meanwhile rings must not fill up. */
+	const double end = seconds_now() + 0.8;
+	unsigned left = draw(seed) % STEPS;
+	int status;
+
+	if (ptrace(PTRACE_SEIZE, tid, NULL, NULL) || ptrace(PTRACE_INTERRUPT, tid, NULL, NULL))
+		return 0;
+	while (seconds_now() < end && waitpid(tid, &status, __WALL) == tid && WIFSTOPPED(status)) {
+		uintptr_t at = (uintptr_t)ptrace(PTRACE_PEEKUSER, tid,
+		                                 offsetof(struct user, regs.rip), NULL);
+
+		if (at >= low && at < high && begun(tid) && !left--)
+			return at - low + 1;
+		ptrace(PTRACE_SINGLESTEP, tid, NULL,
+		       WSTOPSIG(status) == SIGTRAP ? 0 : (long)WSTOPSIG(status));
+	}
+	return 0;
+}
+
+static int kill_child(char **argv, uint64_t seed)
+{
+	const bool worker = !strcmp(argv[5], "worker");
+	bool (*const begun)(pid_t) = worker ? taking_begun : launch_begun;
+	const double end = seconds_now() + 3;
+	pid_t child = fork(), tid;
+	uint64_t at = 0;
+	int status = 0;
+
+	if (!child) {
+		argv[5] = (char[]){"wait"};
+		setenv("LD_PRELOAD", getenv("PRELOADED"), 1);
+		execv(argv[0], argv);
+		_exit(2);
+	}
+	while (!find_segment() && seconds_now() < end)
+		usleep(1000);
+	usleep(draw(&seed) % 60000);
+	find_library(child);
+	tid = worker ? thread_named(child, "gpuwatch\n") : child;
+	if (segment && high && tid)
+		at = step(tid, begun, &seed);
+	kill(child, SIGKILL);
+	while (waitpid(-1, &status, __WALL) > 0)
+		;
+	witness->inside = at;
+	witness->begun = at && begun(tid);
+	return WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL ? raise(SIGKILL) : 3;
+}
+
+/* ---- the one that launches --------------------------------------------------------------- */
 
 static void *launches(void *number)
 {
@@ -107,13 +227,13 @@ int main(int argc, char **argv)
 	witness = mmap(NULL, sizeof(*witness), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (witness == MAP_FAILED)
 		return 2;
+	if (strcmp(argv[5], "wait"))
+		return kill_child(argv, strtoull(argv[4], NULL, 10));
 	pause_us = (unsigned)atoi(argv[3]);
 	context = client_start();
 	for (unsigned t = 1; t < threads; t++)
 		if (pthread_create(&other, NULL, launches, (void *)(uintptr_t)t))
 			return 2;
-	if (!strcmp(argv[5], "step"))
-		arm(strtoull(argv[4], NULL, 10));
 	launches(NULL);
 	return 0;
 }

@@ -5,7 +5,8 @@
  * `churn` each thread makes and ends a stream, a graph and a module all 500 launches. BURST: so
  * many more at each minute, as fast as they can. Prints ten times a second, in runs of more than
  * 1,000 s each ten seconds, "seconds launched resident-KiB", and at the end "ran N": kernels that
- * the driver took, nodes of graphs included.
+ * the driver took, nodes of graphs included. It waits for 2% of its time before it ends: exit()
+ * waits for a late worker for 5 s at most.
  */
 #include "tests/campaign/clients/common.h"
 
@@ -152,6 +153,7 @@ int main(int argc, char **argv)
 			return 2;
 	for (unsigned t = 0; t < threads; t++)
 		pthread_join(thread[t], NULL);
+	usleep((useconds_t)((seconds_now() - began) * 2e4));
 	atomic_store(&done, true);
 	pthread_join(sampler, NULL);
 	printf("ran %llu\n", (unsigned long long)atomic_load(&ran));
