@@ -185,7 +185,9 @@ static void meet(struct gw_gather_access *a, double extent, enum gw_static_end e
 	bool high = end == GW_STATIC_HIGH;
 
 	a->wavefronts = 1;
-	if (extent > (double)TABLE)
+	if (end == GW_STATIC_LEAST) /* none do */
+		a->high = UINT64_MAX;
+	else if (extent > (double)TABLE)
 		a->high = (uint64_t)(high ? extent / MEET_MORE : extent);
 	else if (!high) /* else all may meet */
 		a->high = extent > 0 ? (uint64_t)extent : TABLE;
@@ -425,10 +427,12 @@ bool gw_static_at(const struct gw_static_in *in, const struct gw_cfg *cfg, enum 
 		finite &= isfinite(a->runs.least) && !(between && is_opaque(a));
 		if (between && counts_rare(a, insn))
 			a->runs = rare(&in->gather->access[i].runs, end);
-		if (end == GW_STATIC_LEAST || !is_open(a))
+		const bool atomic = a->atomic && a->space == IR_SPACE_GLOBAL;
+
+		if ((end == GW_STATIC_LEAST && !atomic) || !is_open(a))
 			continue;
 		scatter(in, a, end);
-		if (end != GW_STATIC_MOST && a->atomic && a->space == IR_SPACE_GLOBAL)
+		if (end != GW_STATIC_MOST && atomic)
 			meet(a, gw_static_extent(in, false), end);
 	}
 	for (uint32_t i = 0; i < out->copies.count; i++)
