@@ -21,6 +21,8 @@ static const uint64_t TABLE = 1 << 18; /* bytes of a small table */
 /* Of a warp's guards those that let a lane pass, and how many more it may be. */
 static const double RARE = 1.0 / 32, RARE_MORE = 8;
 static const double BANKS_MEET = 3.5; /* wavefronts of a request for words at random */
+/* Bytes of constants for which their rate was measured: the cache nearest to the SM holds them. */
+static const double CONSTANTS_NEAR = 4096;
 
 static bool is_open(const struct gw_gather_access *a)
 {
@@ -144,6 +146,12 @@ static double sectors_at(double apart, double bytes, enum gw_static_end end)
 	}
 }
 
+/* Of @p words those that @p lanes lanes ask for, which take any of them. */
+static double distinct_words(double words, double lanes)
+{
+	return words * (1 - pow(1 - 1 / words, lanes));
+}
+
 /* So many sectors a request, and words of as many banks; all lanes of an atomic meet at most. */
 static void scatter(const struct gw_static_in *in, struct gw_gather_access *a,
                     enum gw_static_end end)
@@ -170,8 +178,10 @@ static void scatter(const struct gw_static_in *in, struct gw_gather_access *a,
 	/* Lanes at random meet in a bank three or four at a time (the most of 32 in 32). */
 	if (a->space == IR_SPACE_SHARED && end == GW_STATIC_LIKELY)
 		a->wavefronts = fmin(BANKS_MEET, lanes);
-	if (a->space == IR_SPACE_SHARED && end == GW_STATIC_LOW)
+	if ((a->space == IR_SPACE_SHARED || a->space == IR_SPACE_CONST) && end == GW_STATIC_LOW)
 		a->wavefronts = 1;
+	if (a->space == IR_SPACE_CONST && end == GW_STATIC_LIKELY)
+		a->wavefronts = distinct_words(in->launch->kernel->constant / 4.0, lanes);
 	a->low = a->high = 0;
 }
 
@@ -185,7 +195,9 @@ static void meet(struct gw_gather_access *a, double extent, enum gw_static_end e
 	bool high = end == GW_STATIC_HIGH;
 
 	a->wavefronts = 1;
-	if (extent > (double)TABLE)
+	if (end == GW_STATIC_LEAST) /* none do */
+		a->high = UINT64_MAX;
+	else if (extent > (double)TABLE)
 		a->high = (uint64_t)(high ? extent / MEET_MORE : extent);
 	else if (!high) /* else all may meet */
 		a->high = extent > 0 ? (uint64_t)extent : TABLE;
@@ -386,11 +398,15 @@ static struct gw_eval_count rare(const struct gw_eval_count *c, enum gw_static_e
 }
 
 /* Accesses that the models know too little of where data decide their addresses: what a warp's
- * lanes take of local memory, constants and atomics in shared memory depends on how they meet. */
-static bool is_opaque(const struct gw_gather_access *a)
+ * lanes take of local memory, many constants and atomics in shared memory depends on how they meet.
+ */
+static bool is_opaque(const struct gw_static_in *in, const struct gw_gather_access *a)
 {
-	return is_open(a) && (a->space == IR_SPACE_LOCAL || a->space == IR_SPACE_CONST ||
-	                      (a->space == IR_SPACE_SHARED && a->atomic));
+	const uint32_t constants = in->launch->kernel->constant;
+
+	return is_open(a) &&
+	       (a->space == IR_SPACE_LOCAL || (a->space == IR_SPACE_SHARED && a->atomic) ||
+	        (a->space == IR_SPACE_CONST && !(constants > 4 && constants <= CONSTANTS_NEAR)));
 }
 
 bool gw_static_at(const struct gw_static_in *in, const struct gw_cfg *cfg, enum gw_static_end end,
@@ -422,13 +438,15 @@ bool gw_static_at(const struct gw_static_in *in, const struct gw_cfg *cfg, enum 
 		const struct gw_ir_insn *insn = &p->insns[a->insn];
 
 		a->runs = r->insns[a->insn];
-		finite &= isfinite(a->runs.least) && !(between && is_opaque(a));
+		finite &= isfinite(a->runs.least) && !(between && is_opaque(in, a));
 		if (between && counts_rare(a, insn))
 			a->runs = rare(&in->gather->access[i].runs, end);
-		if (end == GW_STATIC_LEAST || !is_open(a))
+		const bool atomic = a->atomic && a->space == IR_SPACE_GLOBAL;
+
+		if ((end == GW_STATIC_LEAST && !atomic) || !is_open(a))
 			continue;
 		scatter(in, a, end);
-		if (end != GW_STATIC_MOST && a->atomic && a->space == IR_SPACE_GLOBAL)
+		if (end != GW_STATIC_MOST && atomic)
 			meet(a, gw_static_extent(in, false), end);
 	}
 	for (uint32_t i = 0; i < out->copies.count; i++)

@@ -113,7 +113,8 @@ static struct wait wait_of(const struct view *v)
 
 	hit1 = v->hit1 * (1 - gw_either(work_of(v, GW_WORK_l1_under_way), 0));
 	near = power(hit1, n);
-	cached = power(1 - (1 - hit1) * (1 - v->hit2), n);
+	/* Where all hit L1, what L2 does need not be known. */
+	cached = hit1 < 1 ? power(1 - (1 - hit1) * (1 - v->hit2), n) : near;
 	return (struct wait){
 	        near * rate_of(v, GW_PARAM_lat_l1) + (cached - near) * rate_of(v, GW_PARAM_lat_l2) +
 	                (1 - cached) * (v->first_far - (v->first_far - v->first_near) /

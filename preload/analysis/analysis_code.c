@@ -38,6 +38,8 @@ struct decoded {
 
 /* Of all that follows, and of code.c. Never the worker's while threads analyse. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+/* Of the one evaluation that has all room that is left; taken before the other one. */
+static pthread_mutex_t widest = PTHREAD_MUTEX_INITIALIZER;
 static struct decoded decoded[GW_ANALYSIS_KERNELS];
 static size_t held;
 static uint64_t asked;     /* a clock of questions */
@@ -47,6 +49,7 @@ static unsigned share = 1; /* evaluations at a time */
 void gw_analysis_code_start(unsigned at_a_time)
 {
 	pthread_mutex_init(&lock, NULL);
+	pthread_mutex_init(&widest, NULL);
 	share = at_a_time;
 	memset(decoded, 0, sizeof(decoded));
 	held = 0;
@@ -63,13 +66,18 @@ _Static_assert(GW_ANALYSIS_KERNELS_MEMORY + GW_CODE_MEMORY + GW_ANALYSIS_ROOM <=
 
 /* What evaluations use stays beyond its bound. In mode watch there is one at a time, whatever
  * threads there may be, and it has no more than it needs. */
-size_t gw_analysis_code_room(void)
+static size_t room_of(unsigned at_a_time)
 {
 	size_t others = held + gw_code_held(),
-	       left = others < GW_ANALYSIS_MEMORY ? (GW_ANALYSIS_MEMORY - others) / share : 0,
+	       left = others < GW_ANALYSIS_MEMORY ? (GW_ANALYSIS_MEMORY - others) / at_a_time : 0,
 	       least = share == 1 || gw_options_watch() ? GW_ANALYSIS_ROOM_ALONE : GW_ANALYSIS_ROOM;
 
 	return left > least && !gw_options_watch() ? left : least;
+}
+
+size_t gw_analysis_code_room(void)
+{
+	return room_of(share);
 }
 
 static void let_go(struct decoded *d)
@@ -241,7 +249,7 @@ static bool copies_tiles(const struct gw_ir_program *p)
 
 static enum gw_analysis_end evaluate(const struct decoded *d, const struct gw_analysis_launch *in,
                                      size_t room, struct gw_work *work, const char **why,
-                                     bool *limited)
+                                     bool *limited, bool *refused)
 {
 	const bool tiles = copies_tiles(&d->program);
 	const uint64_t part = in->brief && !tiles ? BRIEF : 1, times = tiles ? TILES : 1,
@@ -276,6 +284,7 @@ static enum gw_analysis_end evaluate(const struct decoded *d, const struct gw_an
 
 	gw_arena_init(&arena, room);
 	*why = gw_static_code_work(&code, &arena, work, &open);
+	*refused = arena.refused;
 	gw_arena_free(&arena);
 	if (*why)
 		return GW_ANALYSIS_UNSUPPORTED;
@@ -303,7 +312,8 @@ static bool go_on(void *arg)
 
 static enum gw_analysis_end evaluate_asking(const struct decoded *d,
                                             const struct gw_analysis_launch *launch, size_t room,
-                                            struct gw_work *work, const char **why, bool *limited)
+                                            struct gw_work *work, const char **why, bool *limited,
+                                            bool *refused)
 {
 	struct asking asking = {.launch = launch};
 	struct gw_analysis_launch in = *launch;
@@ -316,7 +326,7 @@ static enum gw_analysis_end evaluate_asking(const struct decoded *d,
 	in.go_on_arg = &asking;
 	if (!go_on(&asking))
 		return GW_ANALYSIS_ABANDONED;
-	end = evaluate(d, &in, room, work, why, limited);
+	end = evaluate(d, &in, room, work, why, limited, refused);
 	return asking.stopped ? GW_ANALYSIS_ABANDONED : end;
 }
 
@@ -326,13 +336,23 @@ enum gw_analysis_end gw_analysis_code(const struct gw_analysis_launch *launch, s
 {
 	enum gw_analysis_end end;
 	struct decoded *d;
-	size_t room;
+	bool refused = false;
+	size_t room, wide;
 
 	gw_work_clear(work);
 	if (limited)
 		*limited = false;
 	d = pick_up(launch->slot, &room);
-	end = evaluate_asking(d, launch, room, work, why, limited);
+	end = evaluate_asking(d, launch, room, work, why, limited, &refused);
+	if (refused) { /* its share is too small for it */
+		pthread_mutex_lock(&widest);
+		pthread_mutex_lock(&lock);
+		wide = room_of(1);
+		pthread_mutex_unlock(&lock);
+		if (wide > room)
+			end = evaluate_asking(d, launch, wide, work, why, limited, &refused);
+		pthread_mutex_unlock(&widest);
+	}
 	if (code)
 		*code = d->code;
 	put_down(d);

@@ -33,7 +33,7 @@ enum {
 	GW_ANALYSIS_TIDY_MS = 10000, /**< there, so long after the last, nothing is kept of them */
 	GW_ANALYSIS_HOLD_MS = 1000,  /**< how long times wait for a row of analyses … */
 	GW_ANALYSIS_HOLD = 4096, /**< … while no more launches than these wait for theirs … */
-	GW_ANALYSIS_HOLD_EACH = 16, /**< … nor more of each configuration in the row, on average */
+	GW_ANALYSIS_HOLD_EACH = 64, /**< … nor more of each configuration in the row, on average */
 	/** Where a kernel in the row has no time of any configuration yet, all times wait, so many
 	 * launches of them … */
 	GW_ANALYSIS_HOLD_NEW = 65536,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Launches analysed on the worker: what is reported of them, in which order, within which bounds.
  */
+#include "predictor/models/inputs.h"
 #include "preload/analysis/analysis_code.h"
 #include "preload/analysis/code.h"
 #include "preload/runtime/clock.h"
@@ -254,6 +255,47 @@ TEST_WITH(one_at_a_time_has_more_room, analysis_start, analysis_end)
 	assert_true(gw_analysis_code_room() < GW_ANALYSIS_ROOM_ALONE);
 	gw_options.mode = GW_MODE_WATCH; /* where there is one, however many might be */
 	assert_true(gw_analysis_code_room() >= GW_ANALYSIS_ROOM_ALONE);
+	gw_analysis_start(0);
+}
+
+static unsigned asked;
+
+static bool goes_on(void *unused)
+{
+	(void)unused;
+	return true;
+}
+
+static bool refuse_the_first(size_t bytes)
+{
+	(void)bytes;
+	return asked++ != 0;
+}
+
+static void took_back(size_t bytes)
+{
+	(void)bytes;
+}
+
+/* Its share may be too small for it: then it is done again, with all that is left. */
+TEST_WITH(an_evaluation_without_room_gets_what_is_left, analysis_start, analysis_end)
+{
+	static struct gw_device device;
+	const struct gw_analysis_launch launch = {
+	        .slot = SAXPY,
+	        .config = {{4, 1, 1}, {128, 1, 1}, {1, 1, 1}, 0, 0},
+	        .device = &device,
+	        .go_on = goes_on};
+	struct gw_work rows;
+	const char *why;
+
+	gw_analysis_code_start(4);
+	gw_analysis_code_decode(SAXPY);
+	asked = 0;
+	gw_arena_account(refuse_the_first, took_back);
+	assert_int_equal(gw_analysis_code(&launch, &rows, &why, NULL, NULL), GW_ANALYSIS_DONE);
+	gw_arena_account(NULL, NULL);
+	assert_true(asked > 1 && gw_work_value(&rows, GW_WORK_inst_executed) > 0);
 	gw_analysis_start(0);
 }
 

@@ -365,6 +365,7 @@ static void store(struct gw_eval *e, const struct gw_ir_insn *insn, uint32_t ind
 	const gw_ir_operand *uses = gw_ir_uses(e->p, insn);
 	gw_base unknown = gw_unknown(GW_WHY_MEMORY, index);
 	bool wild = insn->space == IR_SPACE_GENERIC && e->local_escapes;
+	uint32_t anywhere = 0; /* lanes that may have stored to any place of theirs */
 
 	if (!e->frame)
 		return;
@@ -377,8 +378,7 @@ static void store(struct gw_eval *e, const struct gw_ir_insn *insn, uint32_t ind
 		if (!((sure | maybe) >> i & 1))
 			continue;
 		if (gw_is_unknown(a->base[gw_at(a, i)])) {
-			if (wild || is_local(space))
-				gw_eval_forget_frame(e, UINT32_C(1) << i, unknown);
+			anywhere |= wild || is_local(space) ? UINT32_C(1) << i : 0;
 			continue;
 		}
 		for (unsigned n = 2; is_local(space) && n < insn->uses; n++) {
@@ -389,6 +389,8 @@ static void store(struct gw_eval *e, const struct gw_ir_insn *insn, uint32_t ind
 			            x->v[gw_at(x, i)], known ? x->base[gw_at(x, i)] : unknown);
 		}
 	}
+	if (anywhere)
+		gw_eval_forget_frame(e, anywhere, unknown);
 }
 
 /* A base that stands for what was loaded, when all lanes load it from one place. */

@@ -4,6 +4,16 @@
 
 #include <string.h>
 
+/* Of a thread's local memory, as far as it is followed; 0: not. */
+static uint32_t stack_of(const struct gw_code_kernel *k)
+{
+	uint32_t most = k->frame == GW_CODE_UNKNOWN ? 0 : k->frame;
+
+	if (k->min_stack != GW_CODE_UNKNOWN && k->min_stack > most)
+		most = k->min_stack;
+	return most > GW_IR_FRAME_MAX ? 0 : (most + 15) / 16 * 16;
+}
+
 struct gw_sass_kernel gw_sass_kernel_of(const struct gw_code_kernel *k)
 {
 	return (struct gw_sass_kernel){
@@ -11,6 +21,7 @@ struct gw_sass_kernel gw_sass_kernel_of(const struct gw_code_kernel *k)
 	        .param_base = k->param_base,
 	        .param_bytes = k->param_size == GW_CODE_UNKNOWN ? 0 : k->param_size,
 	        .static_shared = k->static_shared == GW_CODE_UNKNOWN ? 0 : k->static_shared,
+	        .stack = stack_of(k),
 	        .tables = k->bank[2],
 	        .outside = k->outside,
 	        .outside_count = k->outside_count,
@@ -67,6 +78,14 @@ gw_ir_operand gw_lower_pair(struct gw_lowering *l, unsigned at, bool uniform)
 	if (place == UINT32_MAX)
 		return gw_ir_const(&l->b, 0);
 	return GW_LOWER(l, PACK, 32, 0, 2, register_of(l, place), register_of(l, place + 1));
+}
+
+gw_ir_operand gw_lower_word(struct gw_lowering *l, unsigned at, unsigned behind)
+{
+	unsigned place = number_at(l, at, false);
+
+	return place == UINT32_MAX || place + behind >= GW_SASS_RZ ? gw_ir_const(&l->b, 0)
+	                                                           : register_of(l, place + behind);
 }
 
 gw_ir_operand gw_lower_uniform(struct gw_lowering *l, unsigned at, unsigned behind)
@@ -329,6 +348,7 @@ static const char *finish(struct gw_sass_lowered *out, struct gw_lowering *l)
 	p->name = l->kernel->name;
 	p->param_bytes = l->kernel->param_bytes;
 	p->static_shared = l->kernel->static_shared;
+	p->frame_bytes = l->kernel->stack;
 	p->from_sass = true;
 	if (p->param_bytes)
 		gw_ir_add_param(&l->b, &(struct gw_ir_param){NULL, 0, p->param_bytes, 8});

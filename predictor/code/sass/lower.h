@@ -22,6 +22,8 @@ struct gw_sass_kernel {
 	                           unknown, then no parameter's value is known */
 	uint32_t param_bytes; /**< of all parameters */
 	uint32_t static_shared;
+	uint32_t stack; /**< local memory of a thread, called functions' included; 0: none, or more
+	                     than is followed */
 	const struct gw_code_relocation *outside; /**< as struct gw_code_kernel has them */
 	uint32_t outside_count;
 	struct gw_bytes tables; /**< constants of bank 2, which compilers make and nothing changes;

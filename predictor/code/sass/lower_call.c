@@ -17,8 +17,14 @@ enum {
 static void opaque_call(struct gw_lowering *l, uint32_t entry)
 {
 	bool written[GW_SASS_PLACES] = {false}, all = entry == GW_CFG_NONE;
+	struct gw_ir_insn anywhere = {
+	        .op = IR_ST, .bits = 8, .space = IR_SPACE_FRAME, .width = 1, .elements = 1};
 	struct gw_sass_insn insn;
+	gw_ir_operand uses[3];
 
+	uses[0] = gw_lower_unknown(l, 32, "a function that is called writes it");
+	uses[1] = uses[2] = gw_ir_const(&l->b, 0);
+	gw_ir_append(&l->b, anywhere, NULL, 0, uses, 3);
 	for (uint32_t b = 0; b < l->cfg->block_count && !all; b++) {
 		const struct gw_cfg_block *block = &l->cfg->blocks[b];
 

@@ -54,6 +54,9 @@ gw_ir_operand gw_lower_constant(struct gw_lowering *l, unsigned bank, unsigned o
 	/* Bank 2 holds what compilers put there; what a loader fills in is zero in the file. */
 	if (bank == 2 && gw_bytes_get(k->tables, offset, &value, 4) && value)
 		return gw_ir_const(&l->b, value);
+	/* Where the stack ends: a thread's local memory is its own, wherever it lies. */
+	if (bank == 0 && k->stack && offset == (l->cfg->sm >= 100 ? 0x37c : 0x28))
+		return gw_ir_const(&l->b, k->stack);
 	def = bank == 0 ? extent(l, offset) : GW_IR_NONE;
 	if (def == GW_IR_NONE && bank == 0)
 		def = window(l, offset);

@@ -84,7 +84,7 @@ static bool space_of(const struct gw_sass_insn *insn, enum gw_ir_space *space)
 	}
 }
 
-/* The operation itself, under the guard; what it loads is unknown whatever it does. */
+/* The operation itself, under the guard; what it loads is unknown but of local memory. */
 static bool access(struct gw_lowering *l, enum gw_ir_op op)
 {
 	const struct gw_sass_insn *in = &l->insn;
@@ -92,16 +92,21 @@ static bool access(struct gw_lowering *l, enum gw_ir_op op)
 	struct gw_ir_insn insn = {.op = (uint16_t)op, .elements = (uint8_t)elements};
 	gw_ir_operand uses[6], defs[4];
 	enum gw_ir_space space;
+	bool local;
 
 	if (!bytes || elements > 4 || !space_of(in, &space))
 		return false;
+	local = space == IR_SPACE_LOCAL;
 	insn.space = (uint8_t)space;
 	insn.width = (uint8_t)(bytes / elements);
 	uses[0] = space == IR_SPACE_GLOBAL || space == IR_SPACE_GENERIC ? wide_address(l)
 	                                                                : narrow_address(l);
 	uses[1] = gw_ir_const(&l->b, (uint64_t)offset_of(in));
+	/* Sizes are numbered in pairs, of which the second has a sign. */
+	insn.flags = local && bytes < 4 && gw_sass_bits(in, 73, 1) ? IR_MEM_SIGNED : 0;
 	for (unsigned i = 0; i < elements; i++) {
-		uses[2 + i] = gw_lower_unknown(l, 32, "a value that is stored");
+		uses[2 + i] = local ? gw_lower_word(l, 32, i)
+		                    : gw_lower_unknown(l, 32, "a value that is stored");
 		defs[i] = gw_ir_reg(&l->b, 32);
 	}
 	if (in->op == GW_SASS_OP_LDSM || in->op == GW_SASS_OP_STSM) {
@@ -110,7 +115,10 @@ static bool access(struct gw_lowering *l, enum gw_ir_op op)
 	}
 	gw_lower_append(l, insn, defs, op == IR_LD || op == IR_ATOM ? elements : 0, uses,
 	                op == IR_ST ? 2 + elements : 2);
-	gw_lower_opaque(l, "it was loaded from memory");
+	if (local && op == IR_LD)
+		gw_lower_set_words(l, 16, false, defs, elements);
+	else
+		gw_lower_opaque(l, "it was loaded from memory");
 	return true;
 }
 

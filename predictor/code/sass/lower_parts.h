@@ -51,6 +51,9 @@ gw_ir_operand gw_lower_reg(struct gw_lowering *l, unsigned at, bool uniform);
 /** Registers at bits @p at and the next one, as one source of 64 bits. */
 gw_ir_operand gw_lower_pair(struct gw_lowering *l, unsigned at, bool uniform);
 
+/** The general register @p behind behind the one at bits @p at, as a source. */
+gw_ir_operand gw_lower_word(struct gw_lowering *l, unsigned at, unsigned behind);
+
 /** The uniform register @p behind behind the one at bits @p at, as a source. */
 gw_ir_operand gw_lower_uniform(struct gw_lowering *l, unsigned at, unsigned behind);
 
