@@ -3,6 +3,8 @@
 import re
 import struct
 
+import log
+
 PAGE, SIZE = 4096, 4 << 20
 WORDS, RING = SIZE - 8192, SIZE - 4096
 KINDS = {"char": 1, "unsigned char": 1, "uint8_t": 1, "uint16_t": 2, "uint32_t": 4, "int32_t": 4}  # others: 8 bytes
@@ -94,3 +96,14 @@ def files(root):
     }
     for name, content in seeds.items():
         yield "live", name, content
+    w = log.Writer(log.Format(root))
+    own = w.record("header", log.strings("boot_id="), version=w.form.version)
+    known = [w.device(), w.record("kernel", log.strings("mul"), id=1), w.record("config", id=1, kernel=1, device=1, block_x=64, cluster_x=1, cluster_y=1, cluster_z=1), w.stream(), w.record("thread", id=1, tid=9)]
+    for name, records in {
+            "log_of_it": [own], "log_of_another": [w.header(), *known], "log_that_ended": [own, *known, w.end(6)], "log_without_a_header": known,
+            "log_that_knows_what_is_left": [own, *known, w.launch(flags=())],
+            "log_of_damaged_ids": [own, w.stream(1 << 31, 64), w.device(id=64), w.config(1 << 31), w.record("kernel", log.strings("x"), id=1 << 31)]}.items():
+        for number in 0, 1:
+            yield "live", f"{name}_{number}", change(SIZE + 2 * number, b"") + b"".join(records)
+    yield "live", "logs_blocks", change(SIZE + 1, b"") + w.new_block(own) + w.new_block(*known, sequence=7) + w.block(w.launch(), sequence=8)
+    yield "live", "logs_copies", change(SIZE + 1, b"") + w.new_block(own) + w.new_block(*known, flags=["COPY"], room=2048, sequence=5)
