@@ -3,6 +3,7 @@
 import re
 import struct
 
+from log import UNKNOWN
 import log
 
 PAGE, SIZE = 4096, 4 << 20
@@ -98,12 +99,17 @@ def files(root):
         yield "live", name, content
     w = log.Writer(log.Format(root))
     own = w.record("header", log.strings("boot_id="), version=w.form.version)
-    known = [w.device(), w.record("kernel", log.strings("mul"), id=1), w.record("config", id=1, kernel=1, device=1, block_x=64, cluster_x=1, cluster_y=1, cluster_z=1), w.stream(), w.record("thread", id=1, tid=9)]
+    shapes = [w.record("config", id=i, kernel=i, device=1, block_x=x, cluster_x=1, cluster_y=1, cluster_z=1) for i, x in ((1, 64), (2, 32))]
+    known = [w.device(), *[w.record("kernel", log.strings(name), id=i) for i, name in ((1, "mul"), (2, "add"))], *shapes, w.stream(),
+             w.record("thread", id=1, tid=9)]
+    lone = b"".join(change(offset["entries"] + i * size["entries"], struct.pack("<IIIIQIIQ", UNKNOWN, 0, 0, 1, 0, 0, 2, 900 + 200 * i)) for i in range(3))
     for name, records in {
-            "log_of_it": [own], "log_of_another": [w.header(), *known], "log_that_ended": [own, *known, w.end(6)], "log_without_a_header": known,
-            "log_that_knows_what_is_left": [own, *known, w.launch(flags=())],
-            "log_of_damaged_ids": [own, w.stream(1 << 31, 64), w.device(id=64), w.config(1 << 31), w.record("kernel", log.strings("x"), id=1 << 31)]}.items():
+            "of_it": [own], "of_another": [w.header(), *known], "that_ended": [own, *known, w.end(6)], "without_a_header": known,
+            "that_knows_what_is_left": [own, *known, w.launch(flags=())],
+            "of_damaged_ids": [own, w.stream(1 << 31, 64), w.device(id=64), w.config(1 << 31), w.record("kernel", log.strings("x"), id=1 << 31)]}.items():
         for number in 0, 1:
-            yield "live", f"{name}_{number}", change(SIZE + 2 * number, b"") + b"".join(records)
+            for before in b"", lone:
+                text = before + change(SIZE + 2 * number, b"") + b"".join(records)
+                yield "live", f"log_{name}_{number}{'_lone' * bool(before)}", text
     yield "live", "logs_blocks", change(SIZE + 1, b"") + w.new_block(own) + w.new_block(*known, sequence=7) + w.block(w.launch(), sequence=8)
     yield "live", "logs_copies", change(SIZE + 1, b"") + w.new_block(own) + w.new_block(*known, flags=["COPY"], room=2048, sequence=5)
