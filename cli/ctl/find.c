@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 struct look {
 	const char *path;
@@ -40,14 +39,13 @@ static void meet(struct ctl_list *list, const char *path)
 {
 	struct ctl_process p = {0};
 	struct look l = {.path = path, .out = &p};
-	struct stat st;
-	bool good = !stat(path, &st) && gw_live_guarded(look_at, &l) && l.good;
+	bool good = gw_live_guarded(look_at, &l) && l.good;
 
 	gw_live_unmap(&l.file);
 	if (!good)
 		return;
 	p.pid = l.head.pid;
-	p.owner = st.st_uid;
+	p.owner = l.file.user;
 	snprintf(p.exe, sizeof(p.exe), "%s", l.head.exe);
 	p.path = gw_copy(path);
 	list->process =

@@ -25,6 +25,7 @@ bool gw_live_check(struct gw_live_file *f, unsigned char *data, size_t size)
 
 	f->data = data;
 	f->size = size;
+	f->user = geteuid();
 	f->head = h;
 	return size >= sizeof(*h) && h->magic == GW_LIVE_MAGIC &&
 	       gw_live_version_read(h->version) && gw_live_layout_valid(h, size) &&
@@ -56,20 +57,20 @@ int gw_live_open_plain(const char *path, int flags, struct stat *st, char *why, 
 	return -1;
 }
 
-unsigned char *gw_live_read_file(const char *path, size_t *size, char *why, size_t room)
+static unsigned char *read_file(const char *path, struct stat *st, size_t *size, char *why,
+                                size_t room)
 {
-	struct stat st;
-	int at = gw_live_open_plain(path, 0, &st, why, room);
+	int at = gw_live_open_plain(path, 0, st, why, room);
 	unsigned char *data = NULL;
 	size_t got = 0;
 	ssize_t n = 0;
 
-	if (at >= 0 && st.st_size > MOST) {
+	if (at >= 0 && st->st_size > MOST) {
 		snprintf(why, room, "it is larger than %lld GiB", (long long)(MOST >> 30));
 	} else if (at >= 0) {
-		data = gw_alloc((size_t)st.st_size + 1);
-		while (got < (size_t)st.st_size &&
-		       (n = read(at, data + got, (size_t)st.st_size - got)) > 0)
+		data = gw_alloc((size_t)st->st_size + 1);
+		while (got < (size_t)st->st_size &&
+		       (n = read(at, data + got, (size_t)st->st_size - got)) > 0)
 			got += (size_t)n;
 		*size = got;
 	}
@@ -78,13 +79,23 @@ unsigned char *gw_live_read_file(const char *path, size_t *size, char *why, size
 	return data;
 }
 
+unsigned char *gw_live_read_file(const char *path, size_t *size, char *why, size_t room)
+{
+	struct stat st;
+
+	return read_file(path, &st, size, why, room);
+}
+
 bool gw_live_open(struct gw_live_file *f, const char *path, char *why, size_t room)
 {
+	struct stat st;
 	size_t size = 0;
-	unsigned char *data = gw_live_read_file(path, &size, why, room);
+	unsigned char *data = read_file(path, &st, &size, why, room);
 
-	if (data && gw_live_check(f, data, size))
+	if (data && gw_live_check(f, data, size)) {
+		f->user = st.st_uid;
 		return true;
+	}
 	if (data)
 		snprintf(why, room, "it is damaged, or no live segment of this version");
 	free(data);
@@ -131,6 +142,24 @@ static uint64_t start_time(uint32_t pid)
 	return at ? strtoull(at, NULL, 10) : 0;
 }
 
+/* Any user may name any process: a segment is that of one whose real, effective or saved user its
+ * file belongs to. Root's file may be of a process that was root. */
+static bool of_user(uint32_t pid, uid_t user)
+{
+	unsigned own[4] = {0};
+	char name[64], line[256];
+	FILE *in;
+
+	snprintf(name, sizeof(name), "/proc/%u/status", pid);
+	in = user ? fopen(name, "re") : NULL;
+	while (in && fgets(line, sizeof(line), in))
+		if (sscanf(line, "Uid: %u %u %u %u", own, own + 1, own + 2, own + 3) == 4)
+			break;
+	if (in)
+		fclose(in);
+	return !user || user == own[0] || user == own[1] || user == own[2] || user == own[3];
+}
+
 /* Process ids of another namespace name nobody here: a container's segment in a shared folder. */
 static bool elsewhere(const struct gw_live_head *h)
 {
@@ -159,7 +188,8 @@ enum gw_live_owner gw_live_owner(const struct gw_live_file *f)
 
 	if (elsewhere(f->head))
 		return GW_LIVE_ELSEWHERE;
-	if (!runs(f->head->pid, f->head->start_time) || !this_boot(f->head->boot_id))
+	if (!runs(f->head->pid, f->head->start_time) || !this_boot(f->head->boot_id) ||
+	    !of_user(f->head->pid, f->user))
 		return GW_LIVE_UNOWNED;
 	/* It may have run another program since. */
 	snprintf(name, sizeof(name), "/proc/%u/exe", f->head->pid);

@@ -9,11 +9,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 /** A segment's file, copied into memory. */
 struct gw_live_file {
 	unsigned char *data;
 	size_t size;
+	uid_t user; /**< whose the file is */
 	const struct gw_live_head *head;
 };
 
@@ -43,8 +45,8 @@ void gw_live_close(struct gw_live_file *file);
 
 /** Whose a segment is. */
 enum gw_live_owner {
-	GW_LIVE_UNOWNED,   /**< the process that made it has ended */
-	GW_LIVE_OWNED,     /**< it runs */
+	GW_LIVE_UNOWNED, /**< the process that made it has ended, or is another user's: a forgery */
+	GW_LIVE_OWNED,   /**< it runs */
 	GW_LIVE_ELSEWHERE, /**< it is of another PID namespace of this machine: nobody here knows */
 };
 enum gw_live_owner gw_live_owner(const struct gw_live_file *file);

@@ -65,7 +65,7 @@ static void name_for(const struct gw_live_file *f, const char *folder, char *out
 
 static int save(const struct gw_live_file *f, const char *segment, const struct options *o)
 {
-	char name[8400];
+	char name[8400], safe[8400];
 	struct gw_live_rest rest;
 	char why[256];
 	size_t size = 0;
@@ -79,8 +79,8 @@ static int save(const struct gw_live_file *f, const char *segment, const struct 
 	if (to < 0 || !write_all(to, rest.log, rest.size)) {
 		status = gw_error("%s: %s", name, strerror(errno));
 	} else {
-		printf("%s: %" PRIu64 " launches of process %u were not in its log\n", name,
-		       rest.launches, f->head->pid);
+		printf("%s: %" PRIu64 " launches of process %u were not in its log\n",
+		       gw_printable(safe, sizeof(safe), name), rest.launches, f->head->pid);
 		if (!o->keep && unlink(segment))
 			gw_warning("%s: %s", segment, strerror(errno));
 	}
@@ -159,12 +159,19 @@ static int unreadable(const char *path, const char *name, bool keep, const char 
 
 static int recover_all(const struct options *o)
 {
+	const char *own = getenv("GPUWATCH_RUN_DIR");
 	char folder[4200], path[8400];
 	struct dirent *e;
+	struct stat st;
 	int status = GW_EXIT_OK;
 	DIR *d;
 
 	gw_live_folder(folder, sizeof(folder));
+	/* In /dev/shm anybody may make a folder, or a link, of this name. */
+	if (!(own && *own) && !stat(folder, &st) && st.st_uid != geteuid())
+		return gw_error("recover: %s belongs to user %u, not to you: nothing in it is "
+		                "read; set GPUWATCH_RUN_DIR to it if it should be",
+		                folder, (unsigned)st.st_uid);
 	d = opendir(folder);
 	while (d && (e = readdir(d))) {
 		struct gw_live_file f;

@@ -30,8 +30,10 @@ bool gw_live_map(struct gw_live_file *f, const char *path, char *why, size_t roo
 	close(at);
 	if (data == MAP_FAILED)
 		return false;
-	if (gw_live_check(f, data, (size_t)st.st_size))
+	if (gw_live_check(f, data, (size_t)st.st_size)) {
+		f->user = st.st_uid;
 		return true;
+	}
 	snprintf(why, room, "it is damaged, or no live segment of this version");
 	gw_live_unmap(f);
 	return false;

@@ -43,6 +43,7 @@ struct segment {
 	char *path;
 	const char *name; /* in the path: process, when that began, when the segment was made */
 	unsigned pid;
+	uid_t user; /* whose the file is, -1: unknown */
 	unsigned long long start, ticks;
 	unsigned tries;  /* to open it; TRIES_MOST: no more */
 	unsigned turn;   /* snapshots since its owner was looked at */
@@ -173,8 +174,10 @@ static bool meet(struct top_source *s, const char *folder, const char *name)
 {
 	unsigned long long start, ticks;
 	struct segment *g;
+	struct stat st;
 	char path[8400];
-	unsigned pid;
+	unsigned pid, own = 0;
+	uid_t user;
 
 	if (!gw_live_named(name, NULL) || sscanf(name, "%u-%llu-%llu", &pid, &start, &ticks) != 3 ||
 	    (s->pid && pid != s->pid))
@@ -185,14 +188,19 @@ static bool meet(struct top_source *s, const char *folder, const char *name)
 			s->segment[i]->there = true;
 			return true;
 		}
-	if (s->segments == SEGMENTS_MOST) {
-		snprintf(s->why, sizeof(s->why), "there are more than %d", SEGMENTS_MOST);
+	user = lstat(path, &st) ? (uid_t)-1 : st.st_uid;
+	for (size_t i = 0; i < s->segments; i++)
+		own += s->segment[i]->user == user;
+	/* Another user's files leave half of the room. */
+	if (s->segments == SEGMENTS_MOST || (own >= SEGMENTS_MOST / 2 && user != geteuid())) {
+		snprintf(s->why, sizeof(s->why), "there are more than %d", (int)s->segments);
 		return false;
 	}
 	g = gw_alloc(sizeof(*g));
 	g->path = gw_copy(path);
 	g->name = g->path + strlen(folder) + 1;
 	g->pid = pid;
+	g->user = user;
 	g->start = start;
 	g->ticks = ticks;
 	g->there = true;
@@ -247,8 +255,9 @@ static void find_replaced(struct top_source *s)
 		for (size_t k = 0; k < s->segments; k++) {
 			const struct segment *a = s->segment[i], *b = s->segment[k];
 
+			/* Anybody may give a file the name of another user's process. */
 			if (b->there && a->pid == b->pid && a->start == b->start &&
-			    a->ticks < b->ticks)
+			    a->ticks < b->ticks && (a->user == b->user || !b->user))
 				s->segment[i]->replaced = true;
 		}
 }

@@ -6,8 +6,9 @@
 folder=${GPUWATCH_SHM:-/dev/shm}/gpuwatch-$SLURM_JOB_UID
 group=${GPUWATCH_GROUP:-gpuwatch}
 [ -n "${SLURM_JOB_UID:-}" ] && getent group "$group" >/dev/null || exit 0
-# Another user may have made it, or a link: it stays as it is then.
+# Another user may have made it, or a link: it stays as it is then. Once it is the job's user's, that user may put a link in
+# its place, which chmod would follow: it comes first.
 if mkdir -m 0700 "$folder" 2>/dev/null; then
-	chown -h "$SLURM_JOB_UID:$group" "$folder" && chmod 2750 "$folder"
+	chmod 2750 "$folder" && chown -h "$SLURM_JOB_UID:$group" "$folder"
 fi
 exit 0

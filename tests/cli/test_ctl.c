@@ -93,6 +93,18 @@ TEST(a_process_of_another_user_is_refused)
 	shell_says("it belongs to user 0: only that user and root can switch it");
 }
 
+/* Who may write into a folder of segments may name any process: it is that user's word alone. */
+TEST(a_segment_of_another_user_than_its_process_is_none)
+{
+	if (getuid())
+		skip();
+	assert_int_equal(
+	        beside("chown 65534 seg/*; " CTL "--list --dir=seg; " CTL "$p mode=off --dir=seg"),
+	        2);
+	shell_says("no process under gpuwatch is found");
+	shell_says("has no live segment that can be read");
+}
+
 int main(void)
 {
 	return tests_run(shell_setup, shell_teardown);

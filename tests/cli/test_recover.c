@@ -97,6 +97,19 @@ TEST_WITH(one_of_another_pid_namespace_is_left_alone, clear, NULL)
 	assert_int_equal(shell(RECOVER " && ! test -e " ENDED), 0);
 }
 
+/* In /dev/shm anybody may make root's folder, or a link of its name to another user's. */
+TEST_WITH(the_folder_of_another_user_is_left_alone, clear, NULL)
+{
+	if (getuid())
+		skip();
+	assert_int_equal(shell("mkdir -p run/gpuwatch; : > run/gpuwatch/" ENDED
+	                       "; chown 65534 run/gpuwatch; env -u GPUWATCH_RUN_DIR "
+	                       "XDG_RUNTIME_DIR=$PWD/run $PREFIX/bin/gpuwatch recover --all"),
+	                 2);
+	shell_says("belongs to user 65534, not to you");
+	assert_int_equal(shell("test -e run/gpuwatch/" ENDED), 0);
+}
+
 TEST_WITH(the_tables_are_printed_and_nothing_is_changed, clear, NULL)
 {
 	make_segment(0);

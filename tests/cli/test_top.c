@@ -3,6 +3,8 @@
 #include "tests/cli/shell.h"
 #include "tests/test.h"
 
+#include <unistd.h>
+
 #define TOP  "$PREFIX/bin/gpuwatch top "
 #define ONCE TOP "--once --dir=seg --interval=0.5 "
 /* What follows happens between the first and the second look at a segment. */
@@ -170,6 +172,19 @@ TEST(segments_that_find_no_room_are_counted)
 	assert_int_equal(beside("run",
 	                        "(cd seg; seq 5000 | sed s/$/-1-1.gwlive/ | xargs touch); " AGENT
 	                        " | grep -q 'unreadable_segments{.*} 90[45]'"),
+	                 0);
+}
+
+/* Who may make files in a folder of segments may give them any names. */
+TEST(another_user_hides_no_process_and_takes_half_of_the_room)
+{
+	if (getuid())
+		skip();
+	assert_int_equal(beside("run", "f=$(ls seg); touch seg/${f%-*}-999999999999999999.gwlive; "
+	                               "(cd seg; seq 5000 | sed s/$/-1-1.gwlive/ | xargs touch; "
+	                               "ls | grep -vxF $f | xargs chown 65534); " AGENT " >a; "
+	                               "grep -q 'unreadable_segments{.*} 29[5-9]' a && "
+	                               "grep -q 'processes_begun_total{.*} 1' a"),
 	                 0);
 }
 

@@ -2,8 +2,9 @@
 /*
  * Any bytes as a live segment and its log: refused, or made into a log that can be read. A segment
  * is mostly zeros, and larger than what a fuzzer handles, so an input is changes to a good one:
- * each an offset (4 bytes), a length (1 byte) and so many bytes; an offset beyond the segment's end
- * begins the log. The same bytes are read as what kubelet answers the agent.
+ * each an offset (4 bytes), a length (1 byte) and so many bytes. An offset beyond the segment's end
+ * begins the log: an odd one its bytes, an even one its records, as a block of half that number,
+ * whose checksum a fuzzer would never guess. The same bytes are read as what kubelet answers.
  */
 #include "cli/agent/node.h"
 #include "cli/agent/text.h"
@@ -11,6 +12,7 @@
 #include "cli/live/tables.h"
 #include "cli/log/reader.h"
 #include "cli/top/graphs.h"
+#include "predictor/log/block.h"
 #include "predictor/log/live.h"
 
 #include <stdio.h>
@@ -225,7 +227,9 @@ static void add(const struct gw_live_file *file, const uint8_t *log, size_t size
 	uint64_t records = 0;
 
 	gw_live_add(file, size ? log : NULL, size, &rest);
-	if (rest.size && !gw_log_read_memory(rest.log, rest.size, take, &records, &status)) {
+	/* A log of a newer format stays one. */
+	if (rest.size && !gw_log_read_memory(rest.log, rest.size, take, &records, &status) &&
+	    (!size || gw_log_read_memory(log, size, take, &records, &status))) {
 		fprintf(stderr, "fuzz_live: what was made of it is no log\n");
 		abort();
 	}
@@ -234,6 +238,21 @@ static void add(const struct gw_live_file *file, const uint8_t *log, size_t size
 		abort();
 	}
 	free(rest.log);
+}
+
+static void add_records(const struct gw_live_file *file, uint32_t number, const uint8_t *records,
+                        size_t size)
+{
+	static unsigned char log[64 << 10];
+	struct gw_packed_block head = {.magic = GW_PACKED_MAGIC, .number = number};
+
+	if (size > sizeof(log) - sizeof(head))
+		return;
+	head.raw = head.length = (uint32_t)size & ~7u;
+	head.crc = gw_block_checksum(&head, records);
+	memcpy(log, &head, sizeof(head));
+	memcpy(log + sizeof(head), records, head.length);
+	add(file, log, sizeof(head) + head.length);
 }
 
 /* Names end where they should, and nothing is found twice. */
@@ -259,6 +278,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	static _Alignas(8) unsigned char copy[SIZE];
 	struct gw_live_file file;
 	size_t i = 0, changed = 0;
+	uint32_t offset = 1;
 
 	read_pods(data, size);
 	if (!segment[0]) {
@@ -266,7 +286,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		memcpy(copy, segment, sizeof(copy));
 	}
 	while (size - i >= 5) {
-		uint32_t offset;
 		size_t length = data[i + 4];
 
 		memcpy(&offset, data + i, sizeof(offset));
@@ -280,14 +299,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		changed = i;
 	}
 	if (gw_live_check(&file, copy, sizeof(copy))) {
-		add(&file, data + i, size - i);
+		if (offset % 2 || offset < SIZE)
+			add(&file, data + i, size - i);
+		else
+			add_records(&file, (offset - SIZE) / 2, data + i, size - i);
 		read_tables(&file);
 		if (size % 8 == 0)
 			follow(&file, (enum text_format)(size / 8 % 3));
 	}
 	/* As it was: to copy all of it takes longer than all else. */
 	for (size_t k = 0; changed - k >= 5 && k < changed;) {
-		uint32_t offset;
 		size_t length = data[k + 4];
 
 		memcpy(&offset, data + k, sizeof(offset));

@@ -304,6 +304,15 @@ def the_prolog_makes_a_folder_that_the_group_reads():
     assert stat.S_ISLNK(made(LINK="1").st_mode) and os.stat("/etc").st_uid == 0
     assert made(GPUWATCH_KILL_SWITCH="/bin/sh") is None
     assert made(GPUWATCH_GROUP="no-such-group") is None
+    # Whose it is by then may put a link in its place.
+    with tempfile.TemporaryDirectory() as folder:
+        target = os.path.join(folder, "target")
+        os.mkdir(target, 0o700)
+        with open(os.path.join(folder, "chown"), "w") as file:
+            file.write(f'#!/bin/sh\n/bin/chown "$@" && mv "$3" "$3.own" && ln -s {target} "$3"\n')
+        os.chmod(file.name, 0o755)
+        assert stat.S_ISLNK(made(PATH=folder + ":" + os.environ["PATH"]).st_mode)
+        assert stat.S_IMODE(os.stat(target).st_mode) == 0o700
 
 
 def slurm_drains_a_node_with_a_slow_gpu():

@@ -3,6 +3,9 @@
 import re
 import struct
 
+from log import UNKNOWN
+import log
+
 PAGE, SIZE = 4096, 4 << 20
 WORDS, RING = SIZE - 8192, SIZE - 4096
 KINDS = {"char": 1, "unsigned char": 1, "uint8_t": 1, "uint16_t": 2, "uint32_t": 4, "int32_t": 4}  # others: 8 bytes
@@ -94,3 +97,19 @@ def files(root):
     }
     for name, content in seeds.items():
         yield "live", name, content
+    w = log.Writer(log.Format(root))
+    own = w.record("header", log.strings("boot_id="), version=w.form.version)
+    shapes = [w.record("config", id=i, kernel=i, device=1, block_x=x, cluster_x=1, cluster_y=1, cluster_z=1) for i, x in ((1, 64), (2, 32))]
+    known = [w.device(), *[w.record("kernel", log.strings(name), id=i) for i, name in ((1, "mul"), (2, "add"))], *shapes, w.stream(),
+             w.record("thread", id=1, tid=9)]
+    lone = b"".join(change(offset["entries"] + i * size["entries"], struct.pack("<IIIIQIIQ", UNKNOWN, 0, 0, 1, 0, 0, 2, 900 + 200 * i)) for i in range(3))
+    for name, records in {
+            "of_it": [own], "of_another": [w.header(), *known], "that_ended": [own, *known, w.end(6)], "without_a_header": known,
+            "that_knows_what_is_left": [own, *known, w.launch(flags=())],
+            "of_damaged_ids": [own, w.stream(1 << 31, 64), w.device(id=64), w.config(1 << 31), w.record("kernel", log.strings("x"), id=1 << 31)]}.items():
+        for number in 0, 1:
+            for before in b"", lone:
+                text = before + change(SIZE + 2 * number, b"") + b"".join(records)
+                yield "live", f"log_{name}_{number}{'_lone' * bool(before)}", text
+    yield "live", "logs_blocks", change(SIZE + 1, b"") + w.new_block(own) + w.new_block(*known, sequence=7) + w.block(w.launch(), sequence=8)
+    yield "live", "logs_copies", change(SIZE + 1, b"") + w.new_block(own) + w.new_block(*known, flags=["COPY"], room=2048, sequence=5)
