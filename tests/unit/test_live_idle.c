@@ -12,6 +12,8 @@
 #include "tests/test.h"
 #include "tests/unit/preload_fixture.h"
 
+#include <fcntl.h>
+#include <sched.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
