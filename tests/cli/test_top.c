@@ -3,6 +3,11 @@
 #include "tests/cli/shell.h"
 #include "tests/test.h"
 
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
 #define TOP  "$PREFIX/bin/gpuwatch top "
 #define ONCE TOP "--once --dir=seg --interval=0.5 "
 /* What follows happens between the first and the second look at a segment. */

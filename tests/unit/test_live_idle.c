@@ -11,6 +11,10 @@
 #include "tests/test.h"
 #include "tests/unit/preload_fixture.h"
 
+#include <math.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
