@@ -156,9 +156,10 @@ struct export
 {
 	struct export_out *out;
 	struct gw_log_model *model; /**< everything about the logs but the launches */
-	uint64_t epoch_ns;          /**< start of the earliest log */
-	bool matched;               /**< a kernel of the logs is one that the filter lets pass */
-	void *state;                /**< the format's own */
+	double graphs_ns;  /**< GPU time of all graphs that were timed, in the table of graphs */
+	uint64_t epoch_ns; /**< start of the earliest log */
+	bool matched;      /**< a kernel of the logs is one that the filter lets pass */
+	void *state;       /**< the format's own */
 };
 
 /** A format. Any function may be NULL. */

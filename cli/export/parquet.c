@@ -116,7 +116,9 @@ static bool end_graphs(struct export *e)
 	const struct log_graphs *graphs = &e->model->graphs;
 	struct parquet *table = parquet_begin(
 	        graphs_columns, sizeof(graphs_columns) / sizeof(*graphs_columns), sink, e->out);
+	double ns[GW_BOUND_LAUNCH + 1];
 
+	e->graphs_ns = log_graphs_by_bound(graphs, ns);
 	for (size_t i = 0; i < graphs->count; i++)
 		put_graphs(e, table, gpu_of(e, graphs->list[i].gpu), &graphs->list[i]);
 	parquet_end(table, WRITER);

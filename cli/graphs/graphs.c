@@ -169,13 +169,6 @@ double log_graph_time(const struct log_graph *g)
 	return log_graph_mean(g) * (double)g->launches;
 }
 
-double log_graph_share(const struct log_graphs *graphs, const struct log_graph *g)
-{
-	double ns[GW_BOUND_LAUNCH + 1];
-
-	return log_graph_time(g) / log_graphs_by_bound(graphs, ns);
-}
-
 double log_graphs_by_bound(const struct log_graphs *graphs, double ns[GW_BOUND_LAUNCH + 1])
 {
 	double all = 0;

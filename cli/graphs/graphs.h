@@ -62,8 +62,6 @@ double log_graph_predicted(const struct log_graph *g);
 double log_graph_ratio(const struct log_graph *g);
 /** GPU time of all launches: their number times the mean of the timed ones. */
 double log_graph_time(const struct log_graph *g);
-/** That over the same of all graphs that were timed. */
-double log_graph_share(const struct log_graphs *graphs, const struct log_graph *g);
 /**
  * GPU time of all launches of graphs that were timed, ns, and of it by what bounds their kernels,
  * each graph's time shared out as its kernels' predictions are. Where a kernel has no verdict, or a

@@ -215,14 +215,15 @@ json_t *gw_report_graphs_bound_json(const struct gw_log_model *m)
 	return o;
 }
 
-static json_t *graph_json(const struct gw_log_model *m, const struct log_graph *g)
+/* @p ns: of all graphs that were timed. */
+static json_t *graph_json(const struct gw_log_model *m, const struct log_graph *g, double ns)
 {
 	return json_pack(
 	        "{s:o,s:o,s:o,s:o,s:o,s:o,s:b,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:s}", "pid",
 	        gw_json_count(g->pid), "gpu",
 	        g->gpu == GW_INDEX_NONE ? json_null()
 	                                : gw_json_count(m->gpus[g->gpu].record.ordinal),
-	        "share", gw_json_number(log_graph_share(&m->graphs, g)), "graph",
+	        "share", gw_json_number(log_graph_time(g) / ns), "graph",
 	        g->graph ? gw_json_count(g->graph) : json_null(), "kernels",
 	        g->graph ? gw_json_count(g->kernels) : json_null(), "kernels_predicted",
 	        g->graph ? gw_json_count(g->known_kernels) : json_null(), "unlisted", g->unlisted,
@@ -237,10 +238,11 @@ static json_t *graph_json(const struct gw_log_model *m, const struct log_graph *
 json_t *gw_report_graphs_json(const struct gw_log_model *m)
 {
 	const struct log_graph **list = sorted(m);
+	double ns[GW_BOUND_LAUNCH + 1], whole = log_graphs_by_bound(&m->graphs, ns);
 	json_t *all = json_array();
 
 	for (size_t i = 0; i < m->graphs.count; i++)
-		json_array_append_new(all, graph_json(m, list[i]));
+		json_array_append_new(all, graph_json(m, list[i], whole));
 	free((void *)list);
 	return all;
 }
