@@ -194,6 +194,24 @@ static double meeting_lanes(const struct gw_static_in *in, const struct gw_gathe
 	return lanes_of(a) / (1 + (double)(a->high - a->low) / fmax(width, 1));
 }
 
+/*
+ * Lines that a request of atomic operations meets in. Where lanes share a word, their operations
+ * come one after the other: each takes L2 a line's time, and as much longer as one address is
+ * served less often than once in a cycle.
+ */
+static double met_lines(const struct gw_static_in *in, const struct gw_gather_access *a)
+{
+	double lines = a->coalescing.requests > 0 ? a->coalescing.lines / a->coalescing.requests
+	                                          : lanes_of(a);
+	double shared = a->wavefronts / a->requests;
+
+	if (!in->device || !(shared > lines))
+		return lines;
+	shared *= gw_param_value(in->device, GW_PARAM_sm_clock) /
+	          gw_param_value(in->device, GW_PARAM_t_atomic_same);
+	return shared > lines ? shared : lines;
+}
+
 static void shared_and_atomic_rows(const struct gw_static_in *in, struct gw_work *work)
 {
 	const struct gw_gather *g = in->gather;
@@ -211,10 +229,7 @@ static void shared_and_atomic_rows(const struct gw_static_in *in, struct gw_work
 			continue;
 		add_atomic(&same, a, meeting_lanes(in, a), true);
 		together = fmax(together, a->wavefronts / a->requests);
-		add_atomic(&lines, a,
-		           a->coalescing.requests > 0 ? a->coalescing.lines / a->coalescing.requests
-		                                      : lanes_of(a),
-		           false);
+		add_atomic(&lines, a, met_lines(in, a), false);
 	}
 	gw_static_set(work, GW_WORK_shared_wavefronts, passes.value, trust(g, &passes));
 	gw_static_set(work, GW_WORK_atomic_requests, atomics.value, trust(g, &atomics));

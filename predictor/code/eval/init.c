@@ -78,8 +78,8 @@ static bool make_frame(struct gw_eval *e)
 	size_t cells = (size_t)p->frame_bytes * GW_LANES;
 
 	for (uint32_t i = 0; i < p->insn_count; i++)
-		if ((p->insns[i].op == IR_TOGEN &&
-		     (p->insns[i].space == IR_SPACE_LOCAL || p->insns[i].space == IR_SPACE_FRAME)) ||
+		if ((p->insns[i].op == IR_TOGEN && (p->insns[i].space == IR_SPACE_LOCAL ||
+		                                    p->insns[i].space == IR_SPACE_FRAME)) ||
 		    (p->from_sass && p->insns[i].space == IR_SPACE_GENERIC))
 			e->local_escapes = true;
 	if (!p->frame_bytes || !p->frame_relevant)

@@ -239,25 +239,35 @@ TEST(a_few_sectors_of_the_hosts_memory_do_not_matter)
 }
 
 /* All that share a word of the bins one after the other: as many as there are threads to a word. */
+enum { ADDING = 1 << 20 }; /* threads of spread_atomics */
+
+/* A row of ADDING threads that add to @p among words. */
+static double adding(int32_t among, enum gw_work_field row)
+{
+	static const struct gw_kernel kernel = {"", 32, 0, 0, 0, 1024, 90};
+	const struct launch l = {"spread_atomics", ADDING / 256, 256, 1, {ADDING, among}};
+	const struct gw_launch launch = {
+	        .kernel = &kernel, .config = {{l.grid, 1, 1}, {l.block, 1, 1}, {1, 1, 1}, 0, 0}};
+	struct gw_work work;
+
+	analyse(&l, &launch, &work);
+	return gw_work_value(&work, row);
+}
+
 TEST(atomics_meet_as_often_as_words_are_few)
 {
-	static const int32_t among[] = {1, 7, 256, 1 << 20};
-	const uint32_t threads = 1 << 20;
+	static const int32_t among[] = {1, 7, 256, ADDING};
 
-	for (unsigned i = 0; i < sizeof(among) / sizeof(*among); i++) {
-		static const struct gw_kernel kernel = {"", 32, 0, 0, 0, 1024, 90};
-		const struct launch l = {
-		        "spread_atomics", threads / 256, 256, 1, {(int32_t)threads, among[i]}};
-		const struct gw_launch launch = {
-		        .kernel = &kernel,
-		        .config = {{l.grid, 1, 1}, {l.block, 1, 1}, {1, 1, 1}, 0, 0}};
-		struct gw_work work;
-
-		analyse(&l, &launch, &work);
-		assert_true(fabs(gw_work_value(&work, GW_WORK_atomic_same_address) * among[i] /
-		                         threads -
+	for (unsigned i = 0; i < sizeof(among) / sizeof(*among); i++)
+		assert_true(fabs(adding(among[i], GW_WORK_atomic_same_address) * among[i] / ADDING -
 		                 1) < 1e-6);
-	}
+}
+
+/* The operations of lanes on one word come one after the other, those on a line's words at once. */
+TEST(lanes_that_share_a_word_take_l2_a_line_s_time_each)
+{
+	assert_true(fabs(adding(ADDING, GW_WORK_atomic_lines) - ADDING / 32) < 1e-3);
+	assert_true(adding(1, GW_WORK_atomic_lines) >= ADDING);
 }
 
 /* The words of @p l that come out of the program's constants, and the time of it by `bounds`. */
