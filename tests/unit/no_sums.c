@@ -7,6 +7,11 @@ bool gw_log_is_open(void)
 	return true;
 }
 
+bool gw_log_urgent(void)
+{
+	return false;
+}
+
 uint32_t gw_log_block(void)
 {
 	return 0;
