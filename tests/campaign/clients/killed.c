@@ -181,8 +181,7 @@ static int kill_child(char **argv, uint64_t seed)
 	kill(child, SIGKILL);
 	while (waitpid(-1, &status, __WALL) > 0)
 		;
-	witness->inside = at;
-	witness->begun = at && begun(tid);
+	witness->inside = at && begun(tid) ? at : 0;
 	return WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL ? raise(SIGKILL) : 3;
 }
 

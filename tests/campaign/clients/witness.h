@@ -10,9 +10,7 @@ enum { WITNESS_THREADS = 8, WITNESS_GRIDS = 7 };
 struct witness {
 	volatile uint64_t returned[WITNESS_THREADS]; /**< launches whose call returned, by thread */
 	volatile uint64_t
-	        inside; /**< 1 + the place in the library's code at which it ended; 0: unknown */
-	volatile uint64_t
-	        begun; /**< 1: the live segment has a record that is begun, of that thread */
+	        inside; /**< 1 + the place in the library's code at which it ended, a record begun */
 	volatile uint64_t torn; /**< bytes of a block that were written before the end */
 };
 
