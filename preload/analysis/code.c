@@ -4,13 +4,13 @@
 #include "preload/analysis/code_open.h"
 #include "preload/analysis/code_pack.h"
 #include "preload/analysis/code_unseen.h"
-#include "preload/maps/memory.h"
+#include "preload/maps/state.h"
 
 #include <string.h>
 
 enum { MODULES_MAX = 1 << 16 /* numbers of modules that are remembered */ };
 
-static const struct gw_module_note *_Atomic *notes; /* [MODULES_MAX], the worker sets them */
+static const struct gw_module_note *_Atomic notes[MODULES_MAX]; /* the worker sets them */
 static struct gw_arena kernel_arena;
 
 /* A forked child begins with the parent's: left behind, as they may be half changed. */
@@ -19,7 +19,7 @@ void gw_code_start(void)
 	gw_code_open_start();
 	gw_code_unseen_start();
 	gw_code_pack_start();
-	notes = gw_memory_table(MODULES_MAX * sizeof(*notes));
+	memset(notes, 0, sizeof(notes));
 	gw_arena_init(&kernel_arena, GW_CODE_KERNEL_MEMORY);
 }
 

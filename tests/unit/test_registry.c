@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Ids in the log: each thing is written once, before it is first named. */
-#include "preload/analysis/code.h"
 #include "preload/live/log.h"
 #include "preload/maps/memory.h"
 #include "preload/runtime/options.h"
@@ -72,7 +71,6 @@ static int start(void **state)
 	gw_driver.cuDeviceGetAttribute = attribute_of;
 	gw_driver.cuDriverGetVersion = version_of;
 	assert_true(gw_registry_start());
-	gw_code_start();
 	memset(written, 0, sizeof(written));
 	driver_calls = 0;
 	for (uint32_t i = 1; i < 4; i++)

@@ -14,8 +14,8 @@
 #include "tests/campaign/clients/common.h"
 #include "tests/campaign/clients/witness.h"
 
-#include <dirent.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -82,20 +82,19 @@ static bool taking_begun(pid_t tid)
 
 static bool find_segment(void)
 {
-	DIR *folder = opendir(getenv("GPUWATCH_RUN_DIR"));
+	char path[4200];
 	const struct gw_live_head *h = MAP_FAILED;
-	struct dirent *d;
 	struct stat st;
+	glob_t found;
+	int fd;
 
-	while (folder && (d = readdir(folder)) && h == MAP_FAILED) {
-		int fd = openat(dirfd(folder), d->d_name, O_RDONLY);
-
-		if (strstr(d->d_name, ".gwlive") && !fstat(fd, &st) && st.st_size)
-			h = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0);
-		close(fd);
-	}
-	if (folder)
-		closedir(folder);
+	snprintf(path, sizeof(path), "%s/*.gwlive", getenv("GPUWATCH_RUN_DIR"));
+	if (glob(path, 0, NULL, &found))
+		return false;
+	fd = open(found.gl_pathv[0], O_RDONLY);
+	if (!fstat(fd, &st) && st.st_size)
+		h = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0);
+	close(fd);
 	segment = h == MAP_FAILED ? NULL : h;
 	return segment && __atomic_load_n(&segment->magic, __ATOMIC_ACQUIRE) == GW_LIVE_MAGIC &&
 	       segment->rings;
@@ -116,29 +115,23 @@ static void find_library(pid_t pid)
 		fclose(maps);
 }
 
-/* The thread of that name, 0: there is none. */
-static pid_t thread_named(pid_t pid, const char *name)
+/* 0: it has none. */
+static pid_t worker_of(pid_t pid)
 {
-	char path[300], comm[32];
-	pid_t found = 0;
-	DIR *folder;
-	struct dirent *d;
+	char path[64], name[32] = "";
+	pid_t tid = 0;
+	glob_t found;
 
-	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
-	folder = opendir(path);
-	while (folder && (d = readdir(folder)) && !found) {
-		FILE *file;
+	snprintf(path, sizeof(path), "/proc/%d/task/*/comm", (int)pid);
+	for (size_t i = 0; !tid && !glob(path, 0, NULL, &found) && i < found.gl_pathc; i++) {
+		FILE *file = fopen(found.gl_pathv[i], "r");
 
-		snprintf(path, sizeof(path), "/proc/%d/task/%.20s/comm", (int)pid, d->d_name);
-		file = fopen(path, "r");
-		if (file && fgets(comm, sizeof(comm), file) && !strcmp(comm, name))
-			found = atoi(d->d_name);
+		if (file && fgets(name, sizeof(name), file) && !strcmp(name, "gpuwatch\n"))
+			tid = atoi(strstr(found.gl_pathv[i], "task/") + 5);
 		if (file)
 			fclose(file);
 	}
-	if (folder)
-		closedir(folder);
-	return found;
+	return tid;
 }
 
 /* Step through @p tid to the last instruction: where it is in the library's code, plus one. */
@@ -182,14 +175,13 @@ static int kill_child(char **argv, uint64_t seed)
 		usleep(1000);
 	usleep(draw(&seed) % 60000);
 	find_library(child);
-	tid = worker ? thread_named(child, "gpuwatch\n") : child;
+	tid = worker ? worker_of(child) : child;
 	if (segment && high && tid)
 		at = step(tid, begun, &seed);
 	kill(child, SIGKILL);
 	while (waitpid(-1, &status, __WALL) > 0)
 		;
-	witness->inside = at;
-	witness->begun = at && begun(tid);
+	witness->inside = at && begun(tid) ? at : 0;
 	return WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL ? raise(SIGKILL) : 3;
 }
 

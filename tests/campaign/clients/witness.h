@@ -9,11 +9,8 @@ enum { WITNESS_THREADS = 8, WITNESS_GRIDS = 7 };
 
 struct witness {
 	volatile uint64_t returned[WITNESS_THREADS]; /**< launches whose call returned, by thread */
-	volatile uint64_t
-	        inside; /**< 1 + the place in the library's code at which it ended; 0: unknown */
-	volatile uint64_t
-	        begun; /**< 1: the live segment has a record that is begun, of that thread */
-	volatile uint64_t torn; /**< bytes of a block that were written before the end */
+	volatile uint64_t inside; /**< 1 + where in our code it ended, a record begun; 0: unknown */
+	volatile uint64_t torn;   /**< bytes of a block that were written before the end */
 };
 
 #endif
