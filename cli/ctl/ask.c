@@ -75,7 +75,8 @@ static void ask(void *arg)
 	__atomic_store_n(&h->control.sequence, c.sequence, __ATOMIC_RELEASE);
 	for (unsigned ms = 0; !a->answered && !a->gone && ms <= a->wait_ms; ms += STEP_MS) {
 		a->answered = read_answer(h, c.sequence, &a->process->state);
-		a->gone = kill((pid_t)a->process->pid, 0) != 0 && errno == ESRCH;
+		a->gone = !a->process->elsewhere && kill((pid_t)a->process->pid, 0) != 0 &&
+		          errno == ESRCH;
 		if (!a->answered)
 			pause_ms(STEP_MS);
 	}

@@ -14,7 +14,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WAIT_MS = 5000 };
+enum {
+	WAIT_MS = 5000,
+	WAIT_ELSEWHERE_MS = 1000, /* nobody knows whether it runs */
+};
 
 struct options {
 	bool all, list;
@@ -44,7 +47,7 @@ static int list_all(const struct ctl_list *l)
 	};
 	struct gw_table *t = gw_table_new(columns, 6);
 	struct gw_text number;
-	char text[128];
+	char text[128], program[300];
 
 	for (size_t i = 0; i < l->count; i++) {
 		const struct ctl_process *p = &l->process[i];
@@ -57,7 +60,9 @@ static int list_all(const struct ctl_list *l)
 		snprintf(text, sizeof(text), "%u%%", p->state.budget);
 		gw_table_cell(t, text);
 		gw_table_cell(t, gw_thousands(&number, (double)p->launches));
-		gw_table_cell(t, p->exe);
+		snprintf(program, sizeof(program), "%s%s", p->exe,
+		         p->elsewhere ? " (in a container)" : "");
+		gw_table_cell(t, program);
 	}
 	if (l->count)
 		gw_table_print(t, stdout, gw_width(), 0);
@@ -153,7 +158,7 @@ static int ask(struct ctl_process *p, const struct ctl_request *r)
 {
 	char why[400], text[128];
 
-	switch (ctl_ask(p, r, WAIT_MS, why, sizeof(why))) {
+	switch (ctl_ask(p, r, p->elsewhere ? WAIT_ELSEWHERE_MS : WAIT_MS, why, sizeof(why))) {
 	case CTL_DONE:
 		printf("%u: mode %s, budget %u%%%s%s\n", p->pid,
 		       gw_live_mode_text(&p->state, text, sizeof(text)), p->state.budget,
@@ -172,7 +177,7 @@ static int ask(struct ctl_process *p, const struct ctl_request *r)
 static struct ctl_process *process_of(const struct ctl_list *l, uint32_t pid)
 {
 	for (size_t i = l->count; i--;)
-		if (l->process[i].pid == pid)
+		if (l->process[i].pid == pid && !l->process[i].elsewhere)
 			return &l->process[i];
 	return NULL;
 }
@@ -272,7 +277,8 @@ const struct gw_command_body gw_ctl_command = {
                 "waits 5 s for it at most. The log has every switch.\n\n"
                 "Only the user whom a process belongs to, and root, can switch it. One that has\n"
                 "launched no kernel yet is not found, nor one with GPUWATCH_SEGMENT=0 or with a\n"
-                "GPUWATCH_RUN_DIR on a disk.",
+                "GPUWATCH_RUN_DIR on a disk. Processes in containers have numbers of their own:\n"
+                "--all reaches them.",
         .examples = "gpuwatch ctl --list\n"
                     "Processes under gpuwatch, and their modes.\n"
                     "gpuwatch ctl 4711 mode=audit for=30s\n"

@@ -15,6 +15,7 @@ struct ctl_process {
 	char *path; /**< of its segment */
 	uint32_t pid;
 	uid_t owner;
+	bool elsewhere; /**< pid is of another PID namespace, a container's: it names nobody here */
 	char exe[256];
 	struct gw_live_answer state;
 	uint64_t launches; /**< 0 where nothing was counted yet */

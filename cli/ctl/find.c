@@ -27,8 +27,9 @@ static void look_at(void *arg)
 	char why[256];
 
 	if (!gw_live_map(&l->file, l->path, why, sizeof(why)) ||
-	    !gw_live_hold_head(&l->file, &l->head) || gw_live_owner(&l->file) != GW_LIVE_OWNED)
+	    !gw_live_hold_head(&l->file, &l->head) || !gw_live_owned(&l->file))
 		return;
+	l->out->elsewhere = gw_live_owner(&l->file) == GW_LIVE_ELSEWHERE;
 	l->good = gw_live_answer_of(&l->file, &l->out->state);
 	if (gw_live_totals_of(&l->file, &totals) && totals.counters > GW_COUNTER_graph_launches)
 		l->out->launches = totals.counter[GW_COUNTER_launches] +

@@ -8,7 +8,8 @@
 
 void gw_live_folders(void (*take)(void *arg, const char *path), void *arg)
 {
-	static const char *const patterns[] = {"/dev/shm/gpuwatch-*", "/run/user/*/gpuwatch"};
+	static const char *const patterns[] = {"/dev/shm/gpuwatch-*", "/run/user/*/gpuwatch",
+	                                       "/run/gpuwatch"};
 	const char *own = getenv("GPUWATCH_RUN_DIR");
 	char path[4200];
 
@@ -16,7 +17,7 @@ void gw_live_folders(void (*take)(void *arg, const char *path), void *arg)
 	take(arg, path);
 	if (own && *own)
 		return;
-	for (unsigned i = 0; i < 2; i++) {
+	for (unsigned i = 0; i < sizeof(patterns) / sizeof(*patterns); i++) {
 		glob_t found = {0};
 
 		if (!glob(patterns[i], 0, NULL, &found))

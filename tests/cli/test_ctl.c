@@ -7,14 +7,20 @@
 
 #define CTL "$PREFIX/bin/gpuwatch ctl "
 
-/* Run @p command in bash while live_segment, process $p, keeps a segment in seg. */
-static int beside(const char *command)
+/* Run @p command in bash while live_segment, process $p, keeps a segment in seg, as @p what. */
+static int beside_one(const char *what, const char *command)
 {
 	setenv("COMMAND", command, 1);
+	setenv("WHAT", what, 1);
 	return shell("bash -c 'rm -rf seg; mkdir -m 755 seg; "
-	             "coproc X { exec $TOOLS/live_segment seg run; }; p=$X_PID; "
+	             "coproc X { exec $TOOLS/live_segment seg $WHAT; }; p=$X_PID; "
 	             "read -ru ${X[0]} _; "
 	             "eval \"$COMMAND\"; status=$?; kill $p; wait $p 2>/dev/null; exit $status'");
+}
+
+static int beside(const char *command)
+{
+	return beside_one("run", command);
 }
 
 static void usage(const char *words, const char *error)
@@ -91,6 +97,16 @@ TEST(a_process_of_another_user_is_refused)
 	                        "ctl $p mode=off --dir=seg"),
 	                 1);
 	shell_says("it belongs to user 0: only that user and root can switch it");
+}
+
+/* Its number is another's here, so that --all alone asks it. */
+TEST(a_process_in_a_container_is_listed_and_asked_with_all)
+{
+	assert_int_equal(beside_one("elsewhere", CTL "--list --dir=seg"), 0);
+	shell_says("live_segment (in a container)");
+	assert_int_equal(beside_one("elsewhere", CTL "--all mode=off --dir=seg"), 1);
+	shell_says("no answer within 1 s");
+	assert_int_equal(beside_one("elsewhere", CTL "$p mode=off --dir=seg"), 2);
 }
 
 /* Who may write into a folder of segments may name any process: it is that user's word alone. */

@@ -199,6 +199,19 @@ TEST_WITH(a_segment_of_the_version_before_is_read, start, stop)
 	free(data);
 }
 
+/* Any user may write the number of any process into a segment. */
+TEST_WITH(it_is_nobodys_where_its_file_is_of_a_user_whom_the_process_is_not, start, stop)
+{
+	struct gw_live_file as = file;
+
+	as.user = geteuid() + 1;
+	assert_int_equal(gw_live_owner(&as), GW_LIVE_UNOWNED);
+	as.user = geteuid();
+	assert_int_equal(gw_live_owner(&as), GW_LIVE_OWNED);
+	as.user = 0;
+	assert_int_equal(gw_live_owner(&as), GW_LIVE_OWNED);
+}
+
 /* Whenever the process is killed, all parts have as many. */
 TEST_WITH(launches_of_a_graph_count_for_each_of_its_configurations, start, stop)
 {
