@@ -396,19 +396,6 @@ TEST_WITH(it_is_owned_while_its_process_runs_in_this_namespace, start, stop)
 	assert_int_equal(gw_live_owner(&as), GW_LIVE_UNOWNED);
 }
 
-/* Any user may write the number of any process into a segment. */
-TEST_WITH(it_is_nobodys_where_its_file_is_of_a_user_whom_the_process_is_not, start, stop)
-{
-	struct gw_live_file as = file;
-
-	as.user = geteuid() + 1;
-	assert_int_equal(gw_live_owner(&as), GW_LIVE_UNOWNED);
-	as.user = geteuid();
-	assert_int_equal(gw_live_owner(&as), GW_LIVE_OWNED);
-	as.user = 0;
-	assert_int_equal(gw_live_owner(&as), GW_LIVE_OWNED);
-}
-
 /* Where the clock since boot is another, so is when a process began. */
 static int seen_from_another_time(void)
 {
