@@ -397,7 +397,7 @@ static void pass(uint64_t now, uint32_t launches, double full)
 		gw_window_cost_round(recording(), whole, launches, full);
 }
 
-/* The first one of a mode that has windows; where there was one already, mode watch owes its pause. */
+/* The first one of a mode that has windows; after others mode watch still owes a pause. */
 static void reopen(uint64_t now)
 {
 	window.due = now;
