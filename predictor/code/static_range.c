@@ -397,16 +397,21 @@ static struct gw_eval_count rare(const struct gw_eval_count *c, enum gw_static_e
 	return (struct gw_eval_count){value, value, value};
 }
 
+static bool near_constants(const struct gw_static_in *in)
+{
+	const uint32_t bytes = in->launch->kernel->constant;
+
+	return bytes > 4 && bytes <= CONSTANTS_NEAR;
+}
+
 /* Accesses that the models know too little of where data decide their addresses: what a warp's
  * lanes take of local memory, many constants and atomics in shared memory depends on how they meet.
  */
 static bool is_opaque(const struct gw_static_in *in, const struct gw_gather_access *a)
 {
-	const uint32_t constants = in->launch->kernel->constant;
-
 	return is_open(a) &&
 	       (a->space == IR_SPACE_LOCAL || (a->space == IR_SPACE_SHARED && a->atomic) ||
-	        (a->space == IR_SPACE_CONST && !(constants > 4 && constants <= CONSTANTS_NEAR)));
+	        (a->space == IR_SPACE_CONST && !near_constants(in)));
 }
 
 bool gw_static_at(const struct gw_static_in *in, const struct gw_cfg *cfg, enum gw_static_end end,
