@@ -138,7 +138,7 @@ static int over(const struct timespec *until)
 EXPORT int pthread_cond_timedwait(pthread_cond_t *restrict c, pthread_mutex_t *restrict m,
                                   const struct timespec *restrict until)
 {
-	static int (*next)(pthread_cond_t *, pthread_mutex_t *, const struct timespec *);
+	static int (*_Atomic next)(pthread_cond_t *, pthread_mutex_t *, const struct timespec *);
 	int r;
 
 	if (!next)
@@ -154,7 +154,7 @@ EXPORT int pthread_cond_timedwait(pthread_cond_t *restrict c, pthread_mutex_t *r
 
 EXPORT int sem_timedwait(sem_t *restrict s, const struct timespec *restrict until)
 {
-	static int (*next)(sem_t *, const struct timespec *);
+	static int (*_Atomic next)(sem_t *, const struct timespec *);
 	int r;
 
 	if (!next)
@@ -176,7 +176,8 @@ static struct timespec steady_at(const struct timespec *until)
 EXPORT int pthread_cond_clockwait(pthread_cond_t *restrict c, pthread_mutex_t *restrict m,
                                   clockid_t clock, const struct timespec *restrict until)
 {
-	static int (*next)(pthread_cond_t *, pthread_mutex_t *, clockid_t, const struct timespec *);
+	static int (*_Atomic next)(pthread_cond_t *, pthread_mutex_t *, clockid_t,
+	                           const struct timespec *);
 	struct timespec t = clock == CLOCK_MONOTONIC ? steady_at(until) : look_at(until);
 
 	if (!next)
@@ -187,7 +188,7 @@ EXPORT int pthread_cond_clockwait(pthread_cond_t *restrict c, pthread_mutex_t *r
 
 EXPORT int sem_clockwait(sem_t *restrict s, clockid_t clock, const struct timespec *restrict until)
 {
-	static int (*next)(sem_t *, clockid_t, const struct timespec *);
+	static int (*_Atomic next)(sem_t *, clockid_t, const struct timespec *);
 	struct timespec t = clock == CLOCK_MONOTONIC ? steady_at(until) : look_at(until);
 
 	if (!next)
