@@ -21,6 +21,11 @@ if(GW_CLI_TARGET)
   install(TARGETS ${GW_CLI_TARGET} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()
 install(FILES LICENSE README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/gpuwatch)
+# The command holds the archives of these libraries: their licences go with it.
+foreach(_package libelf-dev zlib1g-dev libsqlite3-dev libncurses-dev libzstd-dev libjansson-dev)
+  install(FILES /usr/share/doc/${_package}/copyright DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/gpuwatch
+          RENAME ${_package}.copyright OPTIONAL)
+endforeach()
 install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/gpuwatch/docs
         FILES_MATCHING PATTERN "*.md" PATTERN "results" EXCLUDE)
 install(DIRECTORY examples/ DESTINATION ${CMAKE_INSTALL_DATADIR}/gpuwatch/examples
