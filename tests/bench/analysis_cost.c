@@ -15,6 +15,7 @@
 #include "predictor/profile/profile.h"
 #include "predictor/code/static_work.h"
 #include "preload/analysis/code.h"
+#include "preload/analysis/digests.h"
 #include "preload/analysis/analysis_code.h"
 #include "tests/unit/preload_fixture.h"
 
@@ -142,6 +143,7 @@ int main(int argc, char **argv)
 
 	fixture_start();
 	gw_code_start();
+	gw_digests_start();
 	gw_analysis_code_start(1);
 	gw_profile_clear(&profile, "");
 	for (int i = 1; i < argc; i++) {
