@@ -49,7 +49,7 @@ static struct {
 	size_t size, valid, max_records, records;
 } buffer;
 static bool enabled_copy, enabled_set;
-static CUpti_ActivityKind enabled_kind; /* CONCURRENT_KERNEL or KERNEL; 0 for none */
+static _Atomic CUpti_ActivityKind enabled_kind; /* CONCURRENT_KERNEL or KERNEL; 0 for none */
 
 bool sc_activity_traces_kernels(void)
 {
@@ -215,7 +215,9 @@ static void names_forget(void)
 static void record_fill(CUpti_ActivityKernel10 *r, const struct si_execution *x, bool finished)
 {
 	memset(r, 0, sizeof *r);
-	r->kind = enabled_kind ? enabled_kind : CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL;
+	r->kind = enabled_kind;
+	if (!r->kind)
+		r->kind = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL;
 	r->registersPerThread = (uint16_t)x->regs;
 	r->start = finished ? sc_clock_reported(&clock_reported, x->start) : 0;
 	r->end = finished ? sc_clock_reported(&clock_reported, x->end) : 0;
