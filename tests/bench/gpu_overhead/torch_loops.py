@@ -13,6 +13,7 @@ its first step but the context.
 
 `slices NAME SECONDS` instead: steps in slices of about a millisecond for so long, each ended by a synchronisation;
 prints one JSON object as slices.cu does: "begin", CLOCK_REALTIME of each slice in ns, and "ns", of a step."""
+import importlib
 import itertools
 import json
 import os
@@ -96,18 +97,20 @@ def deep():
     return decode(36)
 
 
-def conv():
+def programs():
+    """Programs of tests/gpu/py."""
     sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "gpu", "py"))
-    import programs
-    step, numbers = programs.conv(torch), itertools.count()
+    return importlib.import_module("programs")
+
+
+def conv():
+    step, numbers = programs().conv(torch), itertools.count()
     return lambda: step(next(numbers)), 10
 
 
 def with_jax():
     os.environ["XLA_PYTHON_CLIENT_PREALLOCATE"] = "false"
-    sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "gpu", "py"))
-    import programs
-    step, number = programs.with_jax()
+    step, number = programs().with_jax()
     return lambda: number(step(0)), 1
 
 

@@ -16,8 +16,8 @@ graph and a training step (torch_loops.py). Of these the median of watch / bare 
 disturbs them comes and goes within a second, and so pairs are many; several sets of processes take part, and the
 bound comes from a bootstrap that draws sets first. --beside: the same of 16 threads of a process, and of 8 processes on the GPU.
 --inside=NAME,...: a loop of torch_loops.py in one process that `gpuwatch ctl` switches between the modes watch and idle, for what differs
-from process to process by more than mode watch costs. Pairs of turns of a fifth of a second; what mode idle costs (58 instructions a launch)
-is not in their ratio.
+from process to process by more than mode watch costs. Pairs of turns of a fifth of a second; what mode idle costs is not in
+their ratio.
 
 Exit status: 0 goals met, 1 a goal missed, 77 there is no GPU here, 2 wrong use.
 """
@@ -171,14 +171,13 @@ def in_turns(args, command, plans, folders, sets, together=1):
 
     def start():
         both = [command() for _ in range(together)]  # on the same cores
-        teams = [[turns.Player(mode, one, args, folders, next(number)) for one in both] for mode in ("bare", "watch")]
-        return [turns.Team(team) if together > 1 else team[0] for team in teams]
+        return [turns.Team([turns.Player(mode, one, args, folders, next(number)) for one in both]) for mode in ("bare", "watch")]
 
-    times, players, ends = turns.played(start, sets, plans, random.Random(args.seed), rest=rest)
+    times, teams, ends = turns.played(start, sets, plans, random.Random(args.seed), rest=rest)
     if None in ends:
         return None
     totals = collections.Counter()
-    for player in itertools.chain.from_iterable(getattr(one, "players", [one]) for one in players):
+    for player in itertools.chain.from_iterable(team.players for team in teams):
         if player.mode == "watch":
             totals.update(compare.read_log(f"{args.programs}/logdump", player.folder)[1])
     found = {}
