@@ -190,14 +190,21 @@ static void launch(struct export *e, const struct export_row *row)
 	put_rest(e, row, values);
 }
 
+/* A sample of a counter, but for its value. */
+static void put_counter(struct export *e, const struct export_process *p, uint32_t gpu,
+                        const char *what, const char *unit, uint64_t ns)
+{
+	export_print(e->out, ",\n{\"name\":\"GPU %" PRIu32 " %s\",\"ph\":\"C\",\"pid\":%" PRIu32,
+	             e->model->gpus[gpu].record.ordinal, what, p->pid);
+	put_date(e, ",\"ts\":", ns);
+	export_print(e->out, ",\"args\":{\"%s\":", unit);
+}
+
 static void clock_sample(struct export *e, const struct export_process *p, uint32_t gpu,
                          const struct gw_record_clock *c)
 {
-	export_print(e->out,
-	             ",\n{\"name\":\"GPU %" PRIu32 " SM clock\",\"ph\":\"C\",\"pid\":%" PRIu32,
-	             e->model->gpus[gpu].record.ordinal, p->pid);
-	put_date(e, ",\"ts\":", c->ns);
-	export_print(e->out, ",\"args\":{\"MHz\":%" PRIu32 "}}", c->sm_khz / 1000);
+	put_counter(e, p, gpu, "SM clock", "MHz", c->ns);
+	export_print(e->out, "%" PRIu32 "}}", c->sm_khz / 1000);
 }
 
 static void rate(struct export *e, const struct export_process *p, uint32_t gpu,
@@ -205,11 +212,7 @@ static void rate(struct export *e, const struct export_process *p, uint32_t gpu,
 {
 	char name[EXPORT_RATE_LABEL];
 
-	export_print(e->out, ",\n{\"name\":\"GPU %" PRIu32 " %s\",\"ph\":\"C\",\"pid\":%" PRIu32,
-	             e->model->gpus[gpu].record.ordinal, export_rate_label(name, which, share),
-	             p->pid);
-	put_date(e, ",\"ts\":", ns);
-	export_print(e->out, ",\"args\":{\"%s\":", export_rate_units[which]);
+	put_counter(e, p, gpu, export_rate_label(name, which, share), export_rate_units[which], ns);
 	export_real(e->out, value);
 	export_string(e->out, "}}");
 }
