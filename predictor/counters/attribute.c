@@ -7,9 +7,6 @@
 
 enum { N = GW_ATTRIBUTE_CONFIGS };
 
-/* Windows of a group. What is older than all groups' together is forgotten: programs change. */
-enum { GROUP_WINDOWS = 8 };
-
 /* By how much the stamps of two kernels that follow each other may cross, ns. */
 #define CROSSING 256
 /*
@@ -41,6 +38,7 @@ static const struct {
 };
 
 enum {
+	PLACED_ERROR = 2000, /* ns that a placed run may be off */
 	STRETCH_MOST =
 	        64,       /* samples that are taken together, if no moment without a kernel comes */
 	SPILL = 2,        /* idle samples behind a kernel that are taken with it */
@@ -65,6 +63,11 @@ struct gw_attribution *gw_attribution_new(unsigned metrics, uint32_t guard)
 		a->guard = guard;
 	}
 	return a;
+}
+
+void gw_attribution_placed(struct gw_attribution *a)
+{
+	a->placed = true;
 }
 
 size_t gw_attribution_bytes(void)
@@ -190,7 +193,19 @@ static double share_of(const struct gw_interval *r, uint64_t begin, uint64_t end
 	return to > from ? (double)(to - from) / (double)(r->end - r->start) : 0;
 }
 
-/* The same of the time in which it counts, with the lag at hand. */
+/* Where it may have run: a moment near an end of a placed run may cut it. */
+static struct gw_interval possible(const struct gw_attribution *a, const struct gw_interval *r)
+{
+	struct gw_interval p = *r;
+
+	if (a->placed) {
+		p.start -= PLACED_ERROR;
+		p.end += PLACED_ERROR;
+	}
+	return p;
+}
+
+/* The part of its time in which it counts, with the lag at hand. */
 static struct gw_interval counting(const struct gw_attribution *a, const struct gw_interval *r)
 {
 	uint64_t length = r->end - r->start, before = lags[a->lag].before,
@@ -247,11 +262,12 @@ static enum touched row_of(struct gw_attribution *a, const struct gw_sample *s,
 		for (unsigned m = 0; m < a->metrics; m++)
 			row->value[m] += s->value[m];
 	for (size_t i = first_run(a, from); i < a->run_count && a->runs[i].start < to; i++) {
-		const struct gw_interval *r = &a->runs[i], counts = counting(a, r);
-		double share = share_of(&counts, from, to), recorded = share_of(r, from, to);
+		const struct gw_interval *r = &a->runs[i], counts = counting(a, r),
+		                         may = possible(a, r);
+		double share = share_of(&counts, from, to);
 		unsigned slot;
 
-		if (recorded <= 0)
+		if (share_of(r, from, to) <= 0)
 			continue;
 		slot = r->config ? slot_of(a, r->config) : N;
 		if (slot == N)
@@ -260,7 +276,7 @@ static enum touched row_of(struct gw_attribution *a, const struct gw_sample *s,
 		 * A launch inside the record's stretch is whole with any lag; otherwise the least
 		 * certain lag counts.
 		 */
-		row_add(row, slot, share, fmax(cut_of(share), cut_of(recorded)));
+		row_add(row, slot, share, fmax(cut_of(share), cut_of(share_of(&may, from, to))));
 		what = KERNELS;
 	}
 	return what;
@@ -275,7 +291,8 @@ static unsigned group_of(const struct gw_attribution *a)
 {
 	unsigned w = a->windows - 1;
 
-	return (w < GROUP_WINDOWS ? w : w / GROUP_WINDOWS) % GW_ATTRIBUTE_GROUPS;
+	return (w < GW_ATTRIBUTE_GROUP_WINDOWS ? w : w / GW_ATTRIBUTE_GROUP_WINDOWS) %
+	       GW_ATTRIBUTE_GROUPS;
 }
 
 static void group_clear(const struct gw_attribution *a, struct gw_attribution_group *g)
@@ -312,7 +329,7 @@ static void group_begin(struct gw_attribution *a)
 {
 	unsigned w = a->windows++;
 
-	if (w < GROUP_WINDOWS || w % GROUP_WINDOWS)
+	if (w < GW_ATTRIBUTE_GROUP_WINDOWS || w % GW_ATTRIBUTE_GROUP_WINDOWS)
 		return;
 	for (unsigned l = 0; l < GW_ATTRIBUTE_LAG_COUNT; l++) {
 		group_clear(a, &a->group[l][group_of(a)]);
@@ -373,8 +390,12 @@ static double cut_at(const struct gw_attribution *a, uint64_t t)
 {
 	double cut = 0;
 
-	for (size_t i = first_run(a, t); i < a->run_count && a->runs[i].start < t; i++)
-		cut += cut_of(share_of(&a->runs[i], 0, t));
+	for (size_t i = first_run(a, t - PLACED_ERROR);
+	     i < a->run_count && a->runs[i].start < t + PLACED_ERROR; i++) {
+		const struct gw_interval may = possible(a, &a->runs[i]);
+
+		cut += cut_of(share_of(&may, 0, t));
+	}
 	return cut;
 }
 

@@ -83,6 +83,12 @@ size_t gw_attribution_bytes(void);
 void gw_attribution_free(struct gw_attribution *a);
 
 /**
+ * The runs of windows to come are where gw_attribution_shift() put them: all of a window are off
+ * alike, so errors hold for windows, not for launches.
+ */
+void gw_attribution_placed(struct gw_attribution *a);
+
+/**
  * Index of the first of @p samples that is of this window alone; @p count when none is. The first
  * one always reaches back to when sampling stopped before. Where the window before had more samples
  * than were read, libcupti puts what was left of it in front of that one, without their times
@@ -103,10 +109,12 @@ enum gw_window_fate gw_attribution_window(struct gw_attribution *a, const struct
 /**
  * By how many ns the @p runs (in order) ran later than they say, 0 to @p most: so that something
  * runs in the @p samples in which metric @p metric, which no idle GPU counts, counted, and nothing
- * in the others. UINT64_MAX: they can't tell it to some microseconds, nor is @p most so little.
+ * in the others; of those that fit alike, the one nearest to @p expected. UINT64_MAX: they can't
+ * tell it to some microseconds, nor is @p most so little.
  */
 uint64_t gw_attribution_shift(const struct gw_sample *samples, size_t count, unsigned metric,
-                              const struct gw_interval *runs, size_t run_count, uint64_t most);
+                              const struct gw_interval *runs, size_t run_count, uint64_t most,
+                              int64_t expected);
 
 /**
  * Solve for all that was taken in; costs up to some tens of milliseconds. What came out weighs the

@@ -187,6 +187,27 @@ static double small(const struct gw_attribution *a, unsigned i, unsigned m)
 	return s->seen > 0 ? SMALL_RATE * a->peak[m] * s->nanoseconds / s->seen : 0;
 }
 
+/* The clock's part of an error where all launches of a window are off alike. */
+static double placed_clock(const struct gw_attribution *a, unsigned i)
+{
+	const struct gw_attribution_slot *s = &a->slot[i];
+	double windows = fmin(a->windows, GW_ATTRIBUTE_GROUPS * GW_ATTRIBUTE_GROUP_WINDOWS);
+
+	return s->seen > 0 ? GW_ATTRIBUTE_CLOCK_ERROR * s->seen / s->nanoseconds / sqrt(windows)
+	                   : 0;
+}
+
+/* Then rows are not independent, nor are few groups of windows a normal spread. */
+static double placed_error(const struct gw_attribution *a, unsigned i, double scale,
+                           double by_windows, double by_rows)
+{
+	/* Student's 97.5% quantiles of 1, 2, 3 degrees of freedom over the normal distribution's */
+	static const float student[GW_ATTRIBUTE_GROUPS] = {0, 6.48F, 2.2F, 1.62F};
+	double spread = (double)student[parts_with(a, i) - 1] * by_windows;
+
+	return scale > 0 ? both(both(spread, by_rows) / scale, placed_clock(a, i)) : 0;
+}
+
 /* The worse of what the windows' spread and what the residuals say, not below the clock's part. */
 static double error_of(const struct gw_attribution *a, unsigned i, unsigned m, double x,
                        double by_windows, double by_rows)
@@ -197,6 +218,8 @@ static double error_of(const struct gw_attribution *a, unsigned i, unsigned m, d
 	double floor = GW_ATTRIBUTE_CLOCK_ERROR / duration / sqrt(fmax(launches_of(a, i), 1));
 	double error = by_rows;
 
+	if (a->placed)
+		return placed_error(a, i, scale, by_windows, by_rows);
 	if (parts_with(a, i) > 1)
 		error = fmax(error, by_windows);
 	else
@@ -228,6 +251,7 @@ static void solve_metric(struct gw_attribution *a, const struct sum *s, const st
 	for (unsigned i = 0; i < a->slots; i++) {
 		struct gw_counted *c = &a->solved[i];
 		double own = s->gram[m][i * a->slots + i], most = beside(a, l->best[m], i, m);
+		const bool spread_known = !a->placed || parts_with(a, i) > 1;
 		bool resolved;
 
 		c->launches = launches_of(a, i);
@@ -236,7 +260,9 @@ static void solve_metric(struct gw_attribution *a, const struct sum *s, const st
 		 * samples' counts its own: else the equations don't fit, as where its neighbours'
 		 * work varies. */
 		resolved = resolved && (x[i] > 0 || most <= small(a, i, m));
-		c->most[m] = c->launches > 0.999 ? most : NAN;
+		resolved = resolved && spread_known;
+		most *= 1 + (a->placed ? SURE * placed_clock(a, i) : 0);
+		c->most[m] = c->launches > 0.999 && spread_known ? most : NAN;
 		c->value[m] = resolved ? x[i] : NAN;
 		c->error[m] = resolved ? error_of(a, i, m, x[i], by_windows[i],
 		                                  both(by_rows[i], by_lag(l, m, i)))
@@ -344,7 +370,8 @@ static uint64_t disagree(const struct gw_sample *s, const struct gw_sample *end,
 }
 
 uint64_t gw_attribution_shift(const struct gw_sample *samples, size_t count, unsigned metric,
-                              const struct gw_interval *runs, size_t run_count, uint64_t most)
+                              const struct gw_interval *runs, size_t run_count, uint64_t most,
+                              int64_t expected)
 {
 	const struct gw_sample *s = samples + gw_samples_own(samples, count),
 	                       *end = samples + count;
@@ -367,5 +394,9 @@ uint64_t gw_attribution_shift(const struct gw_sample *samples, size_t count, uns
 		last = sum <= least ? by : last;
 		least = sum < least ? sum : least;
 	}
-	return last - first <= SHIFT_UNSURE_NS ? first + (last - first) / 2 : UINT64_MAX;
+	if (last - first > SHIFT_UNSURE_NS)
+		return UINT64_MAX;
+	return expected < (int64_t)first  ? first
+	       : expected < (int64_t)last ? (uint64_t)expected
+	                                  : last;
 }

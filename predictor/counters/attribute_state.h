@@ -8,6 +8,9 @@
 
 #include "predictor/counters/attribute.h"
 
+/** Windows of a group. What is older than all groups' together is forgotten: programs change. */
+enum { GW_ATTRIBUTE_GROUP_WINDOWS = 8 };
+
 /** How well a sample's ends are known in the kernels' clock, ns: a floor below every error. */
 #define GW_ATTRIBUTE_CLOCK_ERROR 1000.0
 
@@ -58,6 +61,7 @@ struct gw_attribution {
 	unsigned metrics;
 	uint32_t guard;     /**< as passed to gw_attribution_new */
 	uint32_t windows;   /**< taken in */
+	bool placed;        /**< gw_attribution_placed() */
 	unsigned suspicion; /**< windows that are set aside yet, see SUSPICION */
 	struct gw_attribution_slot slot[GW_ATTRIBUTE_CONFIGS];
 	unsigned slots;

@@ -67,6 +67,12 @@ static struct set {
 	unsigned solved, news; /* windows it was solved with, and since */
 } sets[DEVICES][GW_PM_SETS];
 
+/*
+ * By how much the samples' clock is ahead of the calls', ns: one window's samples tell it to
+ * some microseconds, many to less.
+ */
+static int64_t ahead[DEVICES];
+
 /* Launches of the window of exact event pairs under way, in the order of their calls. */
 static struct {
 	uint32_t number; /* 0: there is none */
@@ -90,6 +96,7 @@ void gw_counter_attribution_start(void)
 {
 	/* A forked child's are the parent's: left alone, as their memory is. */
 	memset(sets, 0, sizeof(sets));
+	memset(ahead, 0, sizeof(ahead));
 	missing_ns = 0;
 	exact.number = 0;
 	ran_in = gw_memory_table(GW_PM_WINDOWS * sizeof(*ran_in));
@@ -359,6 +366,8 @@ static bool place_runs(struct gw_pm_window *w, unsigned index)
 {
 	const struct gw_pm_set *members = gw_pm_set(w->set);
 	struct gw_interval *run = ran_in[index];
+	const int64_t middle = (int64_t)windows[index].unsure / 2;
+	int64_t *known = &ahead[w->device];
 	uint64_t by;
 	unsigned m = 0;
 
@@ -367,7 +376,9 @@ static bool place_runs(struct gw_pm_window *w, unsigned index)
 	if (!windows[index].unsure || m == members->count)
 		return !windows[index].unsure;
 	by = gw_attribution_shift(w->sample, w->count, m, run, windows[index].count,
-	                          windows[index].unsure);
+	                          windows[index].unsure, middle + *known);
+	if (by != UINT64_MAX)
+		*known += ((int64_t)by - middle - *known) / 2;
 	for (size_t i = 0; i < windows[index].count && by != UINT64_MAX; i++) {
 		run[i].start += by;
 		run[i].end += by;
@@ -401,6 +412,8 @@ static void take(unsigned index)
 	a = attribution_of(s, gw_pm_set(w->set));
 	if (!a)
 		return;
+	if (windows[index].unsure)
+		gw_attribution_placed(a);
 	switch (gw_attribution_window(a, w->sample, w->count, ran_in[index],
 	                              windows[index].count)) {
 	case GW_WINDOW_USED:
