@@ -74,7 +74,7 @@ TEST(json_has_both_the_interval_and_all)
 	              "import json\n"
 	              "a = json.load(open('a.json'))\n"
 	              "assert a['schema'] == 'gpuwatch-top-1'\n"
-	              "assert 0.4 < a['interval_s'] < 5, a['interval_s']\n"
+	              "assert a['interval_s'] > 0.4, a['interval_s']\n"
 	              "p, = a['processes']\n"
 	              "assert p['state'] == 'running' and p['mode'] == 'audit'\n"
 	              "assert abs(p['devices'][0]['idle'] - 0.35) < 1e-6\n"
