@@ -111,11 +111,11 @@ static void make_way(uint32_t slot)
 void gw_analysis_queue_took(uint32_t slot, uint64_t ns, bool first)
 {
 	uint64_t us = ns / 1000 + 1;
-	uint32_t count = (took_us[slot] >> COUNT_BIT) + (first && !is_frequent(slot));
-	bool was = is_frequent(slot);
+	bool counts = first && !is_frequent(slot);
 
-	took_us[slot] = count << COUNT_BIT | (us < US_MOST ? (uint32_t)us : US_MOST);
-	if (is_frequent(slot) && !was)
+	took_us[slot] = ((took_us[slot] >> COUNT_BIT) + counts) << COUNT_BIT |
+	                (us < US_MOST ? (uint32_t)us : US_MOST);
+	if (counts && is_frequent(slot))
 		make_way(slot);
 }
 
@@ -174,8 +174,7 @@ static double likely_gain(uint32_t config)
 
 bool gw_analysis_queue_worth(uint32_t config)
 {
-	return !by_time || gw_analysis_queue_new_kernel(config) ||
-	       likely_ns(gw_config_entry(config)) >= likely_us(config) * 1e3;
+	return !by_time || gw_analysis_queue_new_kernel(config) || likely_gain(config) >= 1e3;
 }
 
 /* 0: none waits but for a longer analysis. */
