@@ -226,6 +226,11 @@ uint32_t gw_analysis_queue_untimed(void)
 	return first_of_kernel.count + untimed_rest.count;
 }
 
+uint32_t gw_analysis_queue_kernels(void)
+{
+	return first_of_kernel.count;
+}
+
 uint32_t gw_analysis_queue_waiting(void)
 {
 	return gw_analysis_queue_untimed() + args_arrived.count + timed_ones.count + shallow.count;

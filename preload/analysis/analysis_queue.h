@@ -61,8 +61,9 @@ uint32_t gw_analysis_queue_next(bool untimed);
  * @p first: it was the first of its configuration. */
 void gw_analysis_queue_took(uint32_t slot, uint64_t ns, bool first);
 
-/** How many wait that were not timed when they were put, but for those beyond GW_ANALYSIS_EACH of a
- * kernel; how many in all. */
+/** How many wait that are the first of their kernel; that were not timed when they were put, but
+ * for those beyond GW_ANALYSIS_EACH of a kernel; in all. */
+uint32_t gw_analysis_queue_kernels(void);
 uint32_t gw_analysis_queue_untimed(void);
 uint32_t gw_analysis_queue_waiting(void);
 

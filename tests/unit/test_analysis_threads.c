@@ -111,21 +111,24 @@ TEST_WITH(threads_end_with_the_program, start_threads, end_threads)
 	assert_true(gw_analysis_inline());
 }
 
-TEST_WITH(what_records_wait_for_is_taken_before_what_none_waits_for, start_threads, end_threads)
+TEST_WITH(new_kernels_are_taken_first_and_then_what_records_wait_for, start_threads, end_threads)
 {
-	struct gw_analysis_job *job[2];
+	enum { REST, UNTIMED, FRESH, JOBS };
+	struct gw_analysis_job *job[JOBS];
 
-	for (unsigned i = 0; i < 2; i++) {
+	for (unsigned i = 0; i < JOBS; i++) {
 		job[i] = gw_analysis_job_new();
-		job[i]->untimed = i == 1;
+		job[i]->untimed = i >= UNTIMED;
+		job[i]->fresh = i == FRESH;
 		job[i]->launch = (struct gw_analysis_launch){.slot = SAXPY, .brief = true};
 		assert_true(gw_analysis_job_put(job[i]));
 	}
-	assert_true(job[1]->number < job[0]->number);
-	while (atomic_load(&job[0]->state) != GW_ANALYSIS_JOB_DONE ||
-	       atomic_load(&job[1]->state) != GW_ANALYSIS_JOB_DONE)
-		usleep(1000);
-	assert_ptr_equal(gw_analysis_job_done(), job[1]);
+	assert_true(job[FRESH]->number < job[UNTIMED]->number);
+	assert_true(job[UNTIMED]->number < job[REST]->number);
+	for (unsigned i = 0; i < JOBS; i++)
+		while (atomic_load(&job[i]->state) != GW_ANALYSIS_JOB_DONE)
+			usleep(1000);
+	assert_ptr_equal(gw_analysis_job_done(), job[FRESH]);
 }
 
 /* A minute of idle processors before the budget rules, but none where no budget is given. */
