@@ -19,6 +19,9 @@ static _Atomic uint64_t spent_ns; /* by all threads */
 static unsigned most, made;       /* threads: that there may be, that were made */
 static uint64_t numbers;
 
+/* The first of a kernel is taken first, then what else records wait for. */
+#define LATER (UINT64_MAX / 4)
+
 unsigned gw_analysis_threads_usual(void)
 {
 	double quota = gw_processors_quota(), half = fmin(gw_processors(), quota) / 2;
@@ -150,7 +153,7 @@ bool gw_analysis_job_put(struct gw_analysis_job *job)
 	}
 	if (!most)
 		return false;
-	job->number = ++numbers;
+	job->number = ++numbers + LATER * (unsigned)(!job->fresh + !job->untimed);
 	job->launch.go_on = go_on;
 	job->launch.go_on_arg = job;
 	/* Pairs with the acquire of first_in(). */

@@ -15,7 +15,10 @@ struct queue {
 static struct queue first_of_kernel, untimed_rest, args_arrived, timed_ones, shallow;
 static uint8_t timed[GW_KERNELS_MAX / 8]; /* … of each that has a time of a configuration */
 static uint8_t met[GW_KERNELS_MAX / 8];   /* a bit of each kernel that was in `first_of_kernel` */
-static uint32_t *took_us; /* [GW_KERNELS_MAX]: the last analysis of each kernel; 0: none */
+/* [GW_KERNELS_MAX]: of each kernel the duration of its last analysis, 0: none; in the upper byte
+ * how many of its configurations were analysed, up to GW_ANALYSIS_EACH. */
+static uint32_t *took_us;
+enum { COUNT_BIT = 24, US_MOST = (1 << COUNT_BIT) - 1 };
 static bool by_time;
 
 void gw_analysis_queue_start(void)
@@ -64,6 +67,12 @@ bool gw_analysis_queue_new_kernel(uint32_t config)
 	return !c->measured && !((met[c->slot / 8] | timed[c->slot / 8]) >> c->slot % 8 & 1);
 }
 
+/* Whether launches of its kernel need not wait for their analysis. */
+static bool is_frequent(uint32_t slot)
+{
+	return took_us[slot] >> COUNT_BIT >= GW_ANALYSIS_EACH;
+}
+
 bool gw_analysis_queue_put(uint32_t config, bool open)
 {
 	const struct gw_config_entry *c = gw_config_entry(config);
@@ -75,6 +84,8 @@ bool gw_analysis_queue_put(uint32_t config, bool open)
 		timed[c->slot / 8] |= bit;
 		return push(&timed_ones, config);
 	}
+	if (is_frequent(c->slot))
+		return push(&timed_ones, config);
 	if (met[c->slot / 8] & bit || first_of_kernel.count == GW_ANALYSIS_QUEUE)
 		return push(&untimed_rest, config);
 	met[c->slot / 8] |= bit;
@@ -86,16 +97,31 @@ bool gw_analysis_queue_put_brief(uint32_t config)
 	return push(&shallow, config);
 }
 
-void gw_analysis_queue_took(uint32_t slot, uint64_t ns)
+/* Those of the kernel that wait go to the timed ones; where these are full they stay. */
+static void make_way(uint32_t slot)
+{
+	for (uint32_t n = untimed_rest.count; n; n--) {
+		uint32_t config = take(&untimed_rest, 0);
+
+		if (gw_config_entry(config)->slot != slot || !push(&timed_ones, config))
+			push(&untimed_rest, config);
+	}
+}
+
+void gw_analysis_queue_took(uint32_t slot, uint64_t ns, bool first)
 {
 	uint64_t us = ns / 1000 + 1;
+	bool counts = first && !is_frequent(slot);
 
-	took_us[slot] = us < UINT32_MAX ? (uint32_t)us : UINT32_MAX;
+	took_us[slot] = ((took_us[slot] >> COUNT_BIT) + counts) << COUNT_BIT |
+	                (us < US_MOST ? (uint32_t)us : US_MOST);
+	if (counts && is_frequent(slot))
+		make_way(slot);
 }
 
 static double likely_us(uint32_t config)
 {
-	uint32_t us = took_us[gw_config_entry(config)->slot];
+	uint32_t us = took_us[gw_config_entry(config)->slot] & US_MOST;
 
 	return us ? us : GW_ANALYSIS_USUAL_US;
 }
@@ -148,8 +174,7 @@ static double likely_gain(uint32_t config)
 
 bool gw_analysis_queue_worth(uint32_t config)
 {
-	return !by_time || gw_analysis_queue_new_kernel(config) ||
-	       likely_ns(gw_config_entry(config)) >= likely_us(config) * 1e3;
+	return !by_time || gw_analysis_queue_new_kernel(config) || likely_gain(config) >= 1e3;
 }
 
 /* 0: none waits but for a longer analysis. */
@@ -199,6 +224,11 @@ uint32_t gw_analysis_queue_next(bool untimed)
 uint32_t gw_analysis_queue_untimed(void)
 {
 	return first_of_kernel.count + untimed_rest.count;
+}
+
+uint32_t gw_analysis_queue_kernels(void)
+{
+	return first_of_kernel.count;
 }
 
 uint32_t gw_analysis_queue_waiting(void)

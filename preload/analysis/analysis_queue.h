@@ -15,8 +15,12 @@ enum {
 	GW_ANALYSIS_QUEUE = 8192, /**< configurations that can wait, of each of five kinds */
 	GW_ANALYSIS_CHOICE =
 	        1024, /**< of these so many are chosen among, those that waited longest */
-	GW_ANALYSIS_COSTLY_MS = 10,    /**< CPU time from which on an analysis is costly */
-	GW_ANALYSIS_USUAL_US = 1000,   /**< estimate of one while none of its kernel has run */
+	GW_ANALYSIS_COSTLY_MS = 10,  /**< CPU time from which on an analysis is costly */
+	GW_ANALYSIS_USUAL_US = 1000, /**< estimate of one while none of its kernel has run */
+	/** Configurations of a kernel that are analysed before its others wait with the timed ones:
+	 * a time predicts these better, and a kernel whose arguments change at each launch would
+	 * keep all others from their turn. */
+	GW_ANALYSIS_EACH = 8,
 	GW_ANALYSIS_LAUNCH_NS = 10000, /**< the same of a launch's GPU time while none is timed */
 };
 
@@ -47,15 +51,19 @@ bool gw_analysis_queue_put_brief(uint32_t config);
 /**
  * The next one, which then no longer waits; 0: none. First those not timed when they were put:
  * the first of each kernel, then the cheapest by estimate, without costly ones. Costly ones and
- * timed ones follow by their GPU time per estimated time of analysis; those that were analysed
+ * timed ones follow by their GPU time per estimated time of analysis, and with them those beyond
+ * GW_ANALYSIS_EACH of a kernel; those that were analysed
  * briefly come last, in the same order. @p untimed: only those not timed when they were put.
  */
 uint32_t gw_analysis_queue_next(bool untimed);
 
-/** The analysis of a launch of the kernel in @p slot took @p ns of CPU time, without decoding. */
-void gw_analysis_queue_took(uint32_t slot, uint64_t ns);
+/** The analysis of a launch of the kernel in @p slot took @p ns of CPU time, without decoding;
+ * @p first: it was the first of its configuration. */
+void gw_analysis_queue_took(uint32_t slot, uint64_t ns, bool first);
 
-/** How many wait that were not timed when they were put; how many in all. */
+/** How many wait that are the first of their kernel; that were not timed when they were put, but
+ * for those beyond GW_ANALYSIS_EACH of a kernel; in all. */
+uint32_t gw_analysis_queue_kernels(void);
 uint32_t gw_analysis_queue_untimed(void);
 uint32_t gw_analysis_queue_waiting(void);
 

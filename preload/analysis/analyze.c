@@ -326,7 +326,7 @@ static void take_result(const struct gw_analysis_job *job)
 
 	spent_ns += job->cpu_ns;
 	done_ns = gw_steady_ns();
-	gw_analysis_queue_took(c->slot, job->evaluated);
+	gw_analysis_queue_took(c->slot, job->evaluated, job->launch.brief);
 	if (job->launch.brief)
 		count(job->end, !job->launch.arguments);
 	else if (job->limited && job->work.q[GW_WORK_inst_executed].source == GW_SOURCE_NONE)
@@ -485,12 +485,13 @@ static void take_results(void)
 /* False: there is no thread to do it. */
 static bool hand_out(struct gw_analysis_job *job, bool untimed_only)
 {
-	uint32_t before = gw_analysis_queue_untimed(),
+	uint32_t before = gw_analysis_queue_untimed(), kernels = gw_analysis_queue_kernels(),
 	         config = gw_analysis_queue_next(untimed_only);
 
 	if (take_from_another(config))
 		return true;
 	fill_in(job, config, gw_analysis_queue_untimed() < before, untimed_only);
+	job->fresh = gw_analysis_queue_kernels() < kernels;
 	if (!gw_analysis_job_put(job)) {
 		gw_config_entry(config)->analysis = NOT_YET; /* its next launch asks again */
 		make_texts();                                /* the worker has less time */

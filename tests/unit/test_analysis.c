@@ -3,6 +3,7 @@
  */
 #include "predictor/models/inputs.h"
 #include "preload/analysis/analysis_code.h"
+#include "preload/analysis/analysis_queue.h"
 #include "preload/analysis/code.h"
 #include "preload/runtime/clock.h"
 #include "preload/runtime/driver.h"
@@ -343,6 +344,25 @@ TEST_WITH(times_wait_for_the_first_analysis_and_not_for_ever, analysis_start, an
 	gw_analysis_run(look, false);
 	gw_analysis_run(look, false); /* each round takes one at least */
 	assert_false(gw_analysis_waits());
+}
+
+/* Its times predict it; a new kernel's wait as long as if nothing had come before. */
+TEST_WITH(times_of_a_kernel_that_was_analysed_often_do_not_wait, analysis_start, analysis_end)
+{
+	uint32_t i = 0;
+
+	while (i < GW_ANALYSIS_EACH)
+		gw_analysis_want(config_of(SAXPY, 4 + i++, 128));
+	while (offers < GW_ANALYSIS_EACH)
+		gw_analysis_run(look, false);
+	stopped = gw_steady_ns();
+	gw_analysis_want(config_of(SAXPY, 4 + i, 128));
+	assert_true(gw_analysis_waits());
+	assert_false(gw_analysis_defers_join(1));
+	stopped += GW_ANALYSIS_HOLD_MS * UINT64_C(1000000);
+	gw_analysis_want(config_of(REDUCE, 7, 64));
+	assert_true(gw_analysis_defers_join(1));
+	stopped = 0;
 }
 
 TEST_WITH(code_that_is_not_to_be_had_is_counted, analysis_start, analysis_end)

@@ -111,6 +111,26 @@ TEST_WITH(threads_end_with_the_program, start_threads, end_threads)
 	assert_true(gw_analysis_inline());
 }
 
+TEST_WITH(new_kernels_are_taken_first_and_then_what_records_wait_for, start_threads, end_threads)
+{
+	enum { REST, UNTIMED, FRESH, JOBS };
+	struct gw_analysis_job *job[JOBS];
+
+	for (unsigned i = 0; i < JOBS; i++) {
+		job[i] = gw_analysis_job_new();
+		job[i]->untimed = i >= UNTIMED;
+		job[i]->fresh = i == FRESH;
+		job[i]->launch = (struct gw_analysis_launch){.slot = SAXPY, .brief = true};
+		assert_true(gw_analysis_job_put(job[i]));
+	}
+	assert_true(job[FRESH]->number < job[UNTIMED]->number);
+	assert_true(job[UNTIMED]->number < job[REST]->number);
+	for (unsigned i = 0; i < JOBS; i++)
+		while (atomic_load(&job[i]->state) != GW_ANALYSIS_JOB_DONE)
+			usleep(1000);
+	assert_ptr_equal(gw_analysis_job_done(), job[FRESH]);
+}
+
 /* A minute of idle processors before the budget rules, but none where no budget is given. */
 TEST_WITH(answers_come_before_the_budget, start_threads, end_threads)
 {
@@ -155,13 +175,19 @@ static uint32_t waits(uint32_t slot, uint32_t blocks, uint64_t total_ns)
 	return config;
 }
 
-/* The first of each kernel has had its turn, and took so long. */
-static void met(uint32_t slot, uint64_t took)
+/* One configuration of the kernel has had its turn, and took so long. */
+static void analysed(uint32_t slot, uint32_t blocks, uint64_t took)
 {
-	uint32_t config = waits(slot, 1000 + slot, 0);
+	uint32_t config = waits(slot, blocks, 0);
 
 	assert_int_equal(gw_analysis_queue_next(true), config);
-	gw_analysis_queue_took(slot, took);
+	gw_analysis_queue_took(slot, took, true);
+}
+
+/* The first of each kernel. */
+static void met(uint32_t slot, uint64_t took)
+{
+	analysed(slot, 1000 + slot, took);
 }
 
 TEST_WITH(the_first_of_each_kernel_comes_first, start, NULL)
@@ -260,6 +286,29 @@ TEST_WITH(at_the_end_only_those_that_were_not_timed, start, NULL)
 	assert_int_equal(gw_analysis_queue_next(true), costly);
 	assert_int_equal(gw_analysis_queue_next(true), 0);
 	assert_int_equal(gw_analysis_queue_waiting(), 1);
+}
+
+/* Arguments that differ at each launch make as many configurations; what others wait for comes
+ * first. */
+TEST_WITH(a_kernel_that_was_analysed_often_keeps_no_records_waiting, start, NULL)
+{
+	uint32_t before, after, other;
+
+	for (uint32_t i = 1; i < GW_ANALYSIS_EACH; i++)
+		analysed(CHEAP, 100 + i, MS);
+	before = waits(CHEAP, 1, 0);
+	assert_int_equal(gw_analysis_queue_untimed(), 1);
+	gw_analysis_queue_took(CHEAP, MS, false); /* a longer one of the same */
+	assert_int_equal(gw_analysis_queue_untimed(), 1);
+	gw_analysis_queue_took(CHEAP, MS, true);
+	assert_int_equal(gw_analysis_queue_untimed(), 0);
+	after = waits(CHEAP, 2, 0);
+	other = waits(OTHER, 1, 0);
+	assert_int_equal(gw_analysis_queue_untimed(), 1);
+	assert_int_equal(gw_analysis_queue_next(true), other);
+	assert_int_equal(gw_analysis_queue_next(true), 0);
+	assert_int_equal(gw_analysis_queue_next(false), before);
+	assert_int_equal(gw_analysis_queue_next(false), after);
 }
 
 /* The places of the ring are used again and again, and closed up in the middle. */
