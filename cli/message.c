@@ -96,7 +96,7 @@ unsigned gw_width(void)
 
 	if (!ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) && size.ws_col)
 		width = size.ws_col;
-	else if (columns && *columns)
+	else if (columns && strtol(columns, NULL, 10) > 0)
 		width = strtol(columns, NULL, 10);
 	return width < 60 ? 60 : width > 10000 ? 10000 : (unsigned)width;
 }

@@ -125,7 +125,8 @@ static void name_logs(uint64_t since)
 	const char *out = getenv("GPUWATCH_OUT"), *one = NULL;
 	char **paths;
 	size_t count = log_find(out, &paths), logs = 0;
-	bool kernels = false;
+	/* Without a name the report finds those of the default name. */
+	bool kernels = false, named = out && *out;
 
 	for (size_t i = 0; i < count; i++) {
 		struct gw_log_status status;
@@ -139,18 +140,22 @@ static void name_logs(uint64_t since)
 			continue;
 		logs++;
 		one = one ? one : paths[i];
-		if (!kernels)
+		/* What a killed process launched last is in its live segment alone. */
+		if (!kernels) {
 			gw_log_read(paths[i], is_launch, &kernels, &status);
+			kernels |= !status.ended;
+		}
 	}
 	if (!logs)
 		gw_note("run: no log was written: no kernel was seen, or a message above says why; "
 		        "`gpuwatch doctor` says what is missing");
 	else if (logs == 1)
-		gw_note("run: log: %s%s; gpuwatch report shows it", one,
-		        kernels ? "" : " (no kernel was seen)");
+		gw_note("run: log: %s%s; gpuwatch report%s%s shows it", one,
+		        kernels ? "" : " (no kernel was seen)", named ? " " : "", named ? one : "");
 	else
-		gw_note("run: %zu logs: %s and %zu more%s; gpuwatch report shows them", logs, one,
-		        logs - 1, kernels ? "" : " (no kernel was seen)");
+		gw_note("run: %zu logs: %s and %zu more%s; gpuwatch report %s", logs, one, logs - 1,
+		        kernels ? "" : " (no kernel was seen)",
+		        named ? "shows those that it is given" : "shows them");
 	for (size_t i = 0; i < count; i++)
 		free(paths[i]);
 	free(paths);

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Packages of the installed tree: `cpack -G DEB` in the build folder, and the target `wheel`. Both carry the library and
 # the command for one machine, the wheel the Python package gpuwatch, too; libcuda and libcupti come from the driver and the CUDA toolkit of the host.
+# What is built is packed; else cpack builds all, tests too.
+set(CMAKE_SKIP_INSTALL_ALL_DEPENDENCY ON)
 set(CPACK_PACKAGE_NAME gpuwatch)
 set(CPACK_PACKAGE_VENDOR gpuwatch)
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "${PROJECT_DESCRIPTION}")

@@ -5,10 +5,44 @@
  * command fmod() of glibc 2.38. These definitions, hidden, let what is built there run on them.
  */
 #include <math.h>
+#include <search.h>
 #include <stdlib.h>
 
 #define HIDDEN __attribute__((visibility("hidden")))
 
+#ifdef GW_LIBELF_REST
+/*
+ * What the archive of libelf 0.192 (Debian 13) calls and lacks: trees of tsearch(3) with a lock
+ * behind the root. A handle of libelf is used by one thread at a time here.
+ */
+typedef int compare_fn(const void *a, const void *b);
+
+HIDDEN void eu_search_tree_init(void **tree);
+HIDDEN void eu_search_tree_fini(void **tree, void (*release)(void *));
+HIDDEN void *eu_tsearch(const void *key, void **tree, compare_fn *compare);
+HIDDEN void *eu_tdelete(const void *key, void **tree, compare_fn *compare);
+
+HIDDEN void eu_search_tree_init(void **tree)
+{
+	*tree = NULL;
+}
+
+HIDDEN void eu_search_tree_fini(void **tree, void (*release)(void *))
+{
+	tdestroy(*tree, release);
+	*tree = NULL;
+}
+
+HIDDEN void *eu_tsearch(const void *key, void **tree, compare_fn *compare)
+{
+	return tsearch(key, tree, compare);
+}
+
+HIDDEN void *eu_tdelete(const void *key, void **tree, compare_fn *compare)
+{
+	return tdelete(key, tree, compare);
+}
+#else
 HIDDEN long long __isoc23_strtoll(const char *text, char **end, int base);
 
 HIDDEN long long __isoc23_strtoll(const char *text, char **end, int base)
@@ -29,4 +63,5 @@ HIDDEN double fmod(double x, double y)
 {
 	return first_fmod(x, y);
 }
+#endif
 #endif

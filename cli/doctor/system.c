@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
@@ -64,7 +65,10 @@ static bool output_folder(char *out, size_t size)
 {
 	const char *pattern = getenv("GPUWATCH_OUT"),
 	           *slash = pattern ? strrchr(pattern, '/') : NULL;
+	struct stat st;
 
+	if (pattern && !stat(pattern, &st) && S_ISDIR(st.st_mode))
+		slash = strchr(pattern, 0);
 	if (!slash)
 		return getcwd(out, size) != NULL;
 	snprintf(out, size, "%.*s", slash == pattern ? 1 : (int)(slash - pattern), pattern);
@@ -120,8 +124,8 @@ static void check_output(struct gw_doctor *d)
 	        space < limit
 	                ? "a log may grow that large: free some space, or lower GPUWATCH_LOG_MAX"
 	                : NULL,
-	        "%s, %.1f GiB free, a log's launches take at most %.1f GiB", folder, space / (1 << 30),
-	        limit / (1 << 30));
+	        "%s, %.1f GiB free, a log's launches take at most %.1f GiB", folder,
+	        space / (1 << 30), limit / (1 << 30));
 }
 
 /* What a program's process can come to hold for us, beside what there is. */
@@ -167,7 +171,8 @@ static void check_variables(struct gw_doctor *d)
 		gw_nearest(near, sizeof(near), name, known, count, 0);
 		snprintf(remedy, sizeof(remedy), "%s%s%s", *near ? "did you mean " : "unset it",
 		         near, *near ? "?" : "; gpuwatch run --help lists what there is");
-		gw_doctor_say(d, "environment", GW_HEALTH_DEGRADED, remedy, "nothing reads %s", name);
+		gw_doctor_say(d, "environment", GW_HEALTH_DEGRADED, remedy, "nothing reads %s",
+		              name);
 	}
 }
 

@@ -6,6 +6,7 @@
 #include "cli/log/source.h"
 
 #include <glob.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -130,9 +131,25 @@ static char *to_glob(const char *pattern)
 	return out;
 }
 
+/* The library takes the same name for a folder (absolute() in preload/runtime/options.c). */
+static char *in_folder(const char *pattern)
+{
+	size_t length = strlen(pattern), size = length + sizeof("/" LOG_DEFAULT_NAME);
+	char *name = gw_alloc(size);
+	struct stat st;
+	bool folder = pattern[length - 1] == '/' || (!stat(pattern, &st) && S_ISDIR(st.st_mode));
+
+	snprintf(name, size, "%s%s", pattern,
+	         !folder                      ? ""
+	         : pattern[length - 1] == '/' ? LOG_DEFAULT_NAME
+	                                      : "/" LOG_DEFAULT_NAME);
+	return name;
+}
+
 size_t log_find(const char *pattern, char ***paths)
 {
-	char *wild = to_glob(pattern && *pattern ? pattern : LOG_DEFAULT_NAME);
+	char *name = pattern && *pattern ? in_folder(pattern) : gw_copy(LOG_DEFAULT_NAME);
+	char *wild = to_glob(name);
 	glob_t found;
 	size_t count = 0;
 
@@ -144,5 +161,6 @@ size_t log_find(const char *pattern, char ***paths)
 		globfree(&found);
 	}
 	free(wild);
+	free(name);
 	return count;
 }

@@ -199,8 +199,10 @@ const struct gw_peak *gw_peak_first(const struct gw_peak *peaks, unsigned count)
 {
 	const struct gw_peak *first = NULL;
 
+	/* Of work that few kernels have models take what is unknown as nothing. */
 	for (unsigned i = 0; i < count; i++)
-		if (!isnan(peaks[i].seconds) && (!first || peaks[i].seconds > first->seconds))
+		if (!isnan(peaks[i].seconds + peaks[i].amount) &&
+		    (!first || peaks[i].seconds > first->seconds))
 			first = &peaks[i];
 	return first;
 }

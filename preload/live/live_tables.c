@@ -208,7 +208,7 @@ void gw_live_idled(uint32_t ordinal, const uint64_t ns[GW_LIVE_IDLE])
 	if (!d)
 		return;
 	begin(&d->sequence);
-	for (int i = 0; i < GW_LIVE_IDLE; i++)
+	for (unsigned i = 0; i < GW_LIVE_IDLE; i++)
 		d->idle_ns[i] += ns[i];
 	end(&d->sequence);
 }

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 struct gw_options gw_options;
@@ -190,6 +191,7 @@ static bool sanitized(void)
 static void absolute(const char *name)
 {
 	char *out = gw_options.out, here[sizeof(gw_options.out) / 2];
+	struct stat st;
 	size_t n = 0;
 
 	if (*name && *name != '/' && getcwd(here, sizeof(here)) && *here == '/') {
@@ -203,7 +205,13 @@ static void absolute(const char *name)
 		else if (out[n - 1] != '/')
 			out[n++] = '/';
 	}
-	snprintf(out + n, sizeof(gw_options.out) - n, "%s", name);
+	n += (size_t)snprintf(out + n, sizeof(gw_options.out) - n, "%s", name);
+	/* A folder stands for the default name in it (log_find() of the command knows). */
+	if (out[n - 1] == '/' || (!stat(out, &st) && S_ISDIR(st.st_mode))) {
+		n -= out[n - 1] == '/';
+		snprintf(out + n, sizeof(gw_options.out) - n, "/%s",
+		         text_at(options[OPTION_out].fallback));
+	}
 }
 
 /* NAME=VALUE, one behind the other; NULL: it was not copied yet. */

@@ -105,7 +105,7 @@ class Log:
 
     def arrow(self, table: str = "launches", since: float | None = None, until: float | None = None,
               kernel: str | None = None) -> pyarrow.Table:
-        """@table of `gpuwatch export --format=parquet`: launches, kernels, idle or clocks (docs/user/export.md)."""
+        """@table of `gpuwatch export --format=parquet`: launches, kernels, graphs, idle or clocks (docs/user/export.md)."""
         _need("pyarrow")
         import pyarrow
         import pyarrow.parquet

@@ -457,12 +457,23 @@ void sample_crowd(struct lb *b)
 	lb_end(b);
 }
 
+/* No launch is in the log; whether it was closed. */
+static void sample_without_launches(struct lb *b, bool ended)
+{
+	begin(b, 4242, 0, "./vector_add 0");
+	lb_block(b);
+	if (ended)
+		lb_end(b);
+}
+
 bool sample_named(struct lb *b, const char *name)
 {
 	if (!strcmp(name, "plain"))
 		sample_plain(b, 4242, 0);
 	else if (!strcmp(name, "second"))
 		sample_plain(b, 4243, 0);
+	else if (!strcmp(name, "killed") || !strcmp(name, "idle"))
+		sample_without_launches(b, *name == 'i');
 	else if (!strcmp(name, "later"))
 		sample_later(b, 4242);
 	else if (!strcmp(name, "later_too"))

@@ -110,7 +110,19 @@ TEST(the_end_names_the_log_or_says_that_no_kernel_was_seen)
 	                       "sh -c 'for i in 1 2; do $TOOLS/make_sample plain a.$i.gwl "
 	                       "$(($(date +%%s) - 1699999999)); done'"),
 	                 0);
-	shell_says("gpuwatch: run: 2 logs: a.1.gwl and 1 more; gpuwatch report shows them\n");
+	shell_says("gpuwatch: run: 2 logs: a.1.gwl and 1 more; gpuwatch report shows those that "
+	           "it is given\n");
+	assert_int_equal(shell("cd ended && rm *.gwl; for s in idle killed; do " RUN "--out=$s.gwl "
+	                       "$TOOLS/make_sample $s $s.gwl $(($(date +%%s) - 1699999999)); done"),
+	                 0);
+	shell_says("log: idle.gwl (no kernel was seen); gpuwatch report idle.gwl shows it\n");
+	shell_says("log: killed.gwl; gpuwatch report killed.gwl shows it\n");
+	assert_int_equal(shell("cd ended && " RUN "--out=.. "
+	                       "sh -c '$TOOLS/make_sample plain ../gpuwatch.x.1.gwl "
+	                       "$(($(date +%%s) - 1699999999))'"),
+	                 0);
+	shell_says("gpuwatch: run: log: ../gpuwatch.x.1.gwl; gpuwatch report ../gpuwatch.x.1.gwl "
+	           "shows it\n");
 }
 
 TEST(signals_are_passed_on_and_ends_are_the_programs_own)
@@ -271,6 +283,7 @@ TEST(help_and_version_answer_on_stdout)
 	shell_says("--log-max=BYTES");
 	assert_int_equal(shell("test $(COLUMNS=80 " RUN
 	                       "--help | sed -n '/^Options/,$p' | wc -L) -le 80 && "
+	                       "test $(COLUMNS=0 " RUN "--help | wc -L) -gt 100 && "
 	                       "COLUMNS=10000 " RUN "--help"),
 	                 0);
 	shell_says("as sums (default 1G) (64K to 1T)\n");

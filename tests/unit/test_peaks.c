@@ -108,6 +108,10 @@ TEST(unknown_work_has_no_peak)
 	f.work.q[GW_WORK_l1_bytes] = (struct gw_quantity){.value = NAN};
 	c = peak(&f, "l1");
 	assert_true(isnan(c.seconds) && isnan(c.amount));
+	c = (struct gw_peak){.name = "constant", .seconds = 0, .amount = NAN};
+	assert_null(gw_peak_first(&c, 1));
+	c.amount = 0;
+	assert_non_null(gw_peak_first(&c, 1));
 }
 
 TEST(near_a_peak_is_bound_by_it)

@@ -329,6 +329,7 @@ TEST_WITH(a_child_does_not_keep_the_turn, setup, teardown)
 	pid_t pid, next;
 	int hold;
 
+	NOT_UNDER_QEMU();
 	assert_true(gw_gpu_turn_take(0));
 	pid = fork();
 	if (!pid)
