@@ -19,6 +19,8 @@
 #include "preload/maps/state.h"
 #include "preload/runtime/process.h"
 
+#include <errno.h>
+
 #define MS GW_MS
 
 static const uint64_t FIRST_NS = 40 * MS;  /* what a window is taken to cost before the first */
@@ -74,6 +76,9 @@ static _Atomic int held;     /* attached, or about to be */
 static _Atomic int yielding; /* threads that wait for `held` to end */
 static _Atomic int working;  /* there is a worker that will let go */
 static _Atomic uint64_t rest_until;
+
+static _Atomic int conditional; /* a graph has a conditional node … */
+static _Atomic int beside;      /* … and mode watch may still record beside it */
 
 static bool watching(void)
 {
@@ -134,13 +139,19 @@ static bool always(void)
 	return true;
 }
 
+/* Looked at once more after hold(), which gw_windows_conditional() looks at last. */
+static bool apart(void)
+{
+	return !watching() || !atomic_load(&conditional);
+}
+
 static enum gw_attached attach(enum gw_attach_as as, bool (*in_time)(void))
 {
 	enum gw_attached r;
 
 	if (!hold())
 		return GW_ATTACH_LATER;
-	r = gw_attach(as);
+	r = apart() ? gw_attach(as) : GW_ATTACH_LATER;
 	if (r == GW_ATTACHED && !in_time()) {
 		gw_attach_stop();
 		r = GW_ATTACH_LATER;
@@ -206,15 +217,20 @@ static bool captured(void)
 /*
  * libcupti can't be detached from a running program safely, while it is attached each launch call
  * takes longer, and to attach it beside a kernel that waits for the host hangs both: mode watch
- * does so on request alone, where the budget bears it.
+ * does so on request alone, where the budget bears it, and beside no conditional node: libcupti has
+ * crashed as graphs with one were instantiated (pytorch/pytorch#134308).
  */
 static bool useful(void)
 {
 	if (window.useless)
 		return false;
-	if (!watching() || gw_attach_count() || gw_injection_active())
-		return true;
-	return gw_window_cost_attach();
+	if (watching() && !gw_attach_count() && !gw_injection_active() && !gw_window_cost_attach())
+		return false;
+	if (!apart())
+		gw_degrade(GW_DEGRADED_CONDITIONAL,
+		           "a graph has conditional nodes, beside which CUPTI's records can crash "
+		           "it: kernels are timed by sampled events");
+	return apart();
 }
 
 /* Injected, libcupti's callbacks come anyway. */
@@ -270,6 +286,7 @@ static void open_window(uint64_t now)
 		                 "injected, gpuwatch stays attached between windows: launches cost "
 		                 "more, and no other profiler can come");
 	window.by_events = r != GW_ATTACHED;
+	window.stopped = false;
 	window.state = OPEN;
 	window.opened = now;
 	window.cpu = gw_thread_cpu_ns();
@@ -472,6 +489,12 @@ bool gw_windows_tick(uint32_t launches, double full)
 
 	if (window.mode_due)
 		gw_windows_mode();
+	if (atomic_load(&conditional)) {
+		if (watching() && recording())
+			asked = true;
+		else
+			atomic_store(&beside, 0);
+	}
 	pass(now, launches, full);
 	if (atomic_load(&gw_hot.exact) && gw_window_exact_over(window.opened, now))
 		window.due = now + MEASURE_NS;
@@ -565,6 +588,7 @@ void gw_windows_stop(void)
 {
 	atomic_store(&working, 0);
 	atomic_store(&held, 0);
+	atomic_store(&beside, 0);
 }
 
 bool gw_windows_open(void)
@@ -592,6 +616,21 @@ void gw_windows_yield(void)
 	while (atomic_load(&held) && atomic_load(&working) && gw_steady_ns() < deadline)
 		gw_pause(200000);
 	atomic_fetch_sub(&yielding, 1);
+}
+
+void gw_windows_conditional(void)
+{
+	int saved = errno;
+
+	if (!atomic_load(&conditional)) {
+		atomic_store(&beside, 1);
+		atomic_store(&conditional, 1);
+	}
+	if (!watching() || !atomic_load(&held) || !atomic_load(&working))
+		return;
+	gw_bell_ring();
+	gw_pause_while(&beside, 200000, gw_deadline_in(YIELD_WAIT_MS * MS));
+	errno = saved;
 }
 
 void gw_windows_backoff(void)

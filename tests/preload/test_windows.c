@@ -279,6 +279,20 @@ TEST(cupti_is_left_alone_unless_asked_for)
 	outcome_free(o);
 }
 
+/* libcupti can crash where it records beside conditional nodes. */
+TEST(conditional_nodes_end_windows_of_records)
+{
+	struct outcome *o = watch2("windows", "conditional", CONTINUOUS, "GPUWATCH_COUNTERS=off",
+	                           "STANDIN_CONDITIONAL=1");
+	const struct account *log = only_log(o);
+
+	assert_true(log->counter[GW_COUNTER_joined] > 0);
+	assert_true(log->by_events > 0);
+	assert_true(log->degraded >> GW_DEGRADED_CONDITIONAL & 1);
+	assert_int_equal(warnings(o->err), 1);
+	outcome_free(o);
+}
+
 TEST(captures_are_left_alone)
 {
 	struct outcome *o = watch("windows", "capture", CONTINUOUS, NULL);
