@@ -230,6 +230,60 @@ TEST(every_measured_launch_is_predicted_once)
 	trace_free(&t);
 }
 
+/* The same log, its times in sums. */
+static void sum_up(struct trace *t)
+{
+	for (size_t i = 0; i < t->launch_count; i++) {
+		const struct trace_launch *l = &t->launches[i];
+		struct trace_config *c = &t->configs[l->config];
+
+		if (!trace_measured(l))
+			continue;
+		if (!c->sums)
+			c->sums = gw_alloc(sizeof(*c->sums));
+		gw_sketch_add(c->sums, (double)l->duration, 1);
+	}
+	assert_true(trace_spread(t));
+}
+
+/* By configuration: what was said of the last of its launches, and how many there are. */
+static void by_config(const struct trace *t, const struct said *s, double *seconds, size_t *count)
+{
+	for (size_t i = 0; i < t->launch_count; i++) {
+		seconds[t->launches[i].config] = s->seconds[i];
+		count[t->launches[i].config] += trace_measured(&t->launches[i]);
+	}
+}
+
+TEST(sums_are_replayed_like_the_launches_in_them)
+{
+	enum { CONFIGS = 64 };
+	struct replay_options hide = {.hide = REPLAY_CONFIGURATION};
+	struct trace whole = read_sample(), summed = read_sample();
+	double of_launches[CONFIGS] = {0}, of_sums[CONFIGS] = {0};
+	size_t launches[CONFIGS] = {0}, spread[CONFIGS] = {0}, known = 0;
+	struct said a, b;
+
+	assert_in_range(whole.log.config_count, 1, CONFIGS);
+	sum_up(&summed);
+	a = say(&whole, &hide);
+	b = say(&summed, &hide);
+	by_config(&whole, &a, of_launches, launches);
+	by_config(&summed, &b, of_sums, spread);
+	for (size_t i = 0; i < whole.log.config_count; i++) {
+		assert_int_equal(launches[i], spread[i]);
+		assert_int_equal(isnan(of_launches[i]), isnan(of_sums[i]));
+		known += of_sums[i] > 0;
+		if (of_sums[i] > 0)
+			assert_true(fabs(log(of_sums[i] / of_launches[i])) < 0.1);
+	}
+	assert_true(known > 1);
+	free(a.seconds);
+	free(b.seconds);
+	trace_free(&whole);
+	trace_free(&summed);
+}
+
 TEST(families_follow_a_pattern_or_a_file)
 {
 	struct trace t = read_sample();

@@ -102,6 +102,25 @@ TEST(predictions_are_made_between_windows_too)
 	outcome_free(o);
 }
 
+static int replay(const struct outcome *o, const char *options)
+{
+	char command[1600];
+
+	snprintf(command, sizeof(command), "%s replay %s %s > /dev/null 2>&1", GW_COMMAND, options,
+	         only_log(o)->path);
+	return WEXITSTATUS(system(command));
+}
+
+TEST(sums_are_replayed_where_times_are_withheld)
+{
+	struct outcome *o = watch_each("steady", HALF);
+
+	assert_int_equal(replay(o, "--hide-times=configuration"), 0);
+	assert_int_equal(replay(o, "--check"), 2);
+	assert_int_equal(replay(o, "--hide-times=kernel --by=launch"), 2);
+	outcome_free(o);
+}
+
 /* At one percent, a program this short has not earned its first window. */
 TEST(a_short_program_is_not_measured)
 {
