@@ -293,7 +293,9 @@ const struct gw_command_body gw_replay_command = {
                 "of the configuration alone. Families keep similar kernels from teaching each "
                 "other.\n"
                 "\n"
-                "What was learnt follows from all launches before: a log is replayed as a whole.",
+                "What was learnt follows from all launches before: a log is replayed as a whole. "
+                "One of\n"
+                "mode watch has most launches in sums, and is replayed with --hide-times only.",
         .examples = "gpuwatch replay --check run.gwl\n"
                     "Does this build predict the same as the one that wrote the log?\n"
                     "gpuwatch replay --hide-times=kernel run.gwl\n"

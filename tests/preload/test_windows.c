@@ -113,8 +113,13 @@ static int replay(const struct outcome *o, const char *options)
 
 TEST(sums_are_replayed_where_times_are_withheld)
 {
-	struct outcome *o = watch_each("steady", HALF);
+	struct run r = RUN("windows", "steady");
+	struct outcome *o;
 
+	r.env[0] = WATCH;
+	r.env[1] = HALF;
+	r.env[2] = "GPUWATCH_LOG=auto";
+	o = run_both(&r);
 	assert_int_equal(replay(o, "--hide-times=configuration"), 0);
 	assert_int_equal(replay(o, "--check"), 2);
 	assert_int_equal(replay(o, "--hide-times=kernel --by=launch"), 2);
@@ -301,7 +306,7 @@ TEST(cupti_is_left_alone_unless_asked_for)
 /* libcupti can crash where it records beside conditional nodes. */
 TEST(conditional_nodes_end_windows_of_records)
 {
-	struct outcome *o = watch2("windows", "conditional", CONTINUOUS, "GPUWATCH_COUNTERS=off",
+	struct outcome *o = watch2("windows", "branches", CONTINUOUS, "GPUWATCH_COUNTERS=off",
 	                           "STANDIN_CONDITIONAL=1");
 	const struct account *log = only_log(o);
 

@@ -275,7 +275,7 @@ static void endless(void)
 }
 
 /* Graphs with a conditional node are made in mid-run, their bodies' kernels are not run. */
-static void conditional(void)
+static void branches(void)
 {
 	client_start();
 	launch_apart(NULL, 1, 3000);
@@ -299,20 +299,12 @@ static void conditional(void)
 
 int main(int argc, char **argv)
 {
-	static const struct scenario list[] = {{"steady", steady},
-	                                       {"bursts", bursts},
-	                                       {"rarely", rarely},
-	                                       {"graphs", graphs},
-	                                       {"decode", decode},
-	                                       {"threads", threads},
-	                                       {"leave", leave},
-	                                       {"forks", forks},
-	                                       {"contexts", contexts},
-	                                       {"capture", capture},
-	                                       {"endless", endless},
-	                                       {"dropped", capture_dropped},
-	                                       {"conditional", conditional},
-	                                       {NULL, NULL}};
+	static const struct scenario list[] = {
+	        {"steady", steady},     {"bursts", bursts},   {"rarely", rarely},
+	        {"graphs", graphs},     {"decode", decode},   {"threads", threads},
+	        {"leave", leave},       {"forks", forks},     {"contexts", contexts},
+	        {"capture", capture},   {"endless", endless}, {"dropped", capture_dropped},
+	        {"branches", branches}, {NULL, NULL}};
 
 	return client_main(argc, argv, list);
 }
