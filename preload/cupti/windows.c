@@ -19,8 +19,6 @@
 #include "preload/maps/state.h"
 #include "preload/runtime/process.h"
 
-#include <errno.h>
-
 #define MS GW_MS
 
 static const uint64_t FIRST_NS = 40 * MS;  /* what a window is taken to cost before the first */
@@ -77,9 +75,6 @@ static _Atomic int yielding; /* threads that wait for `held` to end */
 static _Atomic int working;  /* there is a worker that will let go */
 static _Atomic uint64_t rest_until;
 
-static _Atomic int conditional; /* a graph has a conditional node … */
-static _Atomic int beside;      /* … and mode watch may still record beside it */
-
 static bool watching(void)
 {
 	return gw_options.mode == GW_MODE_WATCH;
@@ -120,6 +115,7 @@ static bool stays(void)
 /* Done with libcupti, but for what stays between windows. */
 static void release(void)
 {
+	gw_window_records_end();
 	atomic_store(&held, stays());
 }
 
@@ -134,25 +130,14 @@ static bool hold(void)
 	return false;
 }
 
-static bool always(void)
-{
-	return true;
-}
-
-/* Looked at once more after hold(), which gw_windows_conditional() looks at last. */
-static bool apart(void)
-{
-	return !watching() || !atomic_load(&conditional);
-}
-
 static enum gw_attached attach(enum gw_attach_as as, bool (*in_time)(void))
 {
 	enum gw_attached r;
 
 	if (!hold())
 		return GW_ATTACH_LATER;
-	r = apart() ? gw_attach(as) : GW_ATTACH_LATER;
-	if (r == GW_ATTACHED && !in_time()) {
+	r = !watching() || gw_window_records_begin() ? gw_attach(as) : GW_ATTACH_LATER;
+	if (r == GW_ATTACHED && in_time && !in_time()) {
 		gw_attach_stop();
 		r = GW_ATTACH_LATER;
 	}
@@ -217,20 +202,14 @@ static bool captured(void)
 /*
  * libcupti can't be detached from a running program safely, while it is attached each launch call
  * takes longer, and to attach it beside a kernel that waits for the host hangs both: mode watch
- * does so on request alone, where the budget bears it, and beside no conditional node: libcupti has
- * crashed as graphs with one were instantiated (pytorch/pytorch#134308).
+ * does so on request alone, where the budget bears it, and beside no conditional node.
  */
 static bool useful(void)
 {
-	if (window.useless)
-		return false;
-	if (watching() && !gw_attach_count() && !gw_injection_active() && !gw_window_cost_attach())
-		return false;
-	if (!apart())
-		gw_degrade(GW_DEGRADED_CONDITIONAL,
-		           "a graph has conditional nodes, beside which CUPTI's records can crash "
-		           "it: kernels are timed by sampled events");
-	return apart();
+	if (window.useless || !watching())
+		return !window.useless;
+	return (gw_attach_count() || gw_injection_active() || gw_window_cost_attach()) &&
+	       !gw_window_conditional();
 }
 
 /* Injected, libcupti's callbacks come anyway. */
@@ -264,7 +243,7 @@ static void open_window(uint64_t now)
 {
 	enum gw_attached r;
 
-	r = useful() ? attach(way(), always) : GW_ATTACH_LATER;
+	r = useful() ? attach(way(), NULL) : GW_ATTACH_LATER;
 	window.put_off = false;
 	window.useless |= r == GW_ATTACH_NEVER;
 	window.dropped = atomic_load(&gw_counters[GW_COUNTER_activity_dropped]);
@@ -329,6 +308,7 @@ static void stop(bool asked)
 	gw_activity_off();
 	gw_attach_stop();
 	gw_activity_end();
+	gw_window_records_end();
 	if (asked || !wanted())
 		gw_attach_leave();
 	window.stopped = true;
@@ -428,6 +408,7 @@ static void reopen(uint64_t now)
 /* An open window goes on where the new mode can use it. */
 static void change_open(uint64_t now)
 {
+	gw_window_records_end(); /* mode audit's are not waited for */
 	/* What it has cost until now the new mode's budget does not pay. */
 	window.opened = now;
 	window.cpu = gw_thread_cpu_ns();
@@ -489,12 +470,7 @@ bool gw_windows_tick(uint32_t launches, double full)
 
 	if (window.mode_due)
 		gw_windows_mode();
-	if (atomic_load(&conditional)) {
-		if (watching() && recording())
-			asked = true;
-		else
-			atomic_store(&beside, 0);
-	}
+	asked |= watching() && recording() && gw_window_conditional();
 	pass(now, launches, full);
 	if (atomic_load(&gw_hot.exact) && gw_window_exact_over(window.opened, now))
 		window.due = now + MEASURE_NS;
@@ -588,7 +564,7 @@ void gw_windows_stop(void)
 {
 	atomic_store(&working, 0);
 	atomic_store(&held, 0);
-	atomic_store(&beside, 0);
+	gw_window_records_end();
 }
 
 bool gw_windows_open(void)
@@ -616,21 +592,6 @@ void gw_windows_yield(void)
 	while (atomic_load(&held) && atomic_load(&working) && gw_steady_ns() < deadline)
 		gw_pause(200000);
 	atomic_fetch_sub(&yielding, 1);
-}
-
-void gw_windows_conditional(void)
-{
-	int saved = errno;
-
-	if (!atomic_load(&conditional)) {
-		atomic_store(&beside, 1);
-		atomic_store(&conditional, 1);
-	}
-	if (!watching() || !atomic_load(&held) || !atomic_load(&working))
-		return;
-	gw_bell_ring();
-	gw_pause_while(&beside, 200000, gw_deadline_in(YIELD_WAIT_MS * MS));
-	errno = saved;
 }
 
 void gw_windows_backoff(void)

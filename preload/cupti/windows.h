@@ -70,10 +70,6 @@ uint64_t gw_windows_pause(uint64_t ms);
 /** Another tool is about to use libcupti: have us switched off. Waits for the worker, bounded. */
 void gw_windows_yield(void);
 
-/** A graph is about to have a conditional node: mode watch has no windows with records from now on.
- * Waits for the end of one, bounded. Any thread. */
-void gw_windows_conditional(void);
-
 /** Another tool may have gone: do not come back at once. */
 void gw_windows_backoff(void);
 

@@ -7,7 +7,7 @@
 #define GW_HANDLERS_H
 
 #include "preload/cupti/activity.h"
-#include "preload/cupti/windows.h"
+#include "preload/cupti/window_cost.h"
 #include "preload/hook/hooks.h"
 #include "preload/launch/launch.h"
 #include "preload/lifecycle.h"
@@ -181,8 +181,9 @@ static inline void capture_ended(struct gw_call *call, CUresult result, CUstream
 	         ? NODE_KERNEL(result, &(params)->kernel)                                          \
 	         : (void)0)
 #define node_coming(call, node, graph, after, count, params)                                       \
-	((params) && (params)->type == CU_GRAPH_NODE_TYPE_CONDITIONAL ? gw_windows_conditional()   \
-	                                                              : (void)0)
+	((params) && (params)->type == CU_GRAPH_NODE_TYPE_CONDITIONAL                              \
+	         ? gw_window_conditional_comes()                                                   \
+	         : (void)0)
 #define node_coming_v2(call, node, graph, after, edges, ...)                                       \
 	node_coming(call, node, graph, after, __VA_ARGS__)
 #define node_added(call, result, node, graph, after, count, params) NODE_KERNEL(result, params)

@@ -199,10 +199,6 @@ uint32_t gw_activity_graph_id(CUgraphExec exec)
 	return (uint32_t)(uintptr_t)exec;
 }
 
-void gw_windows_conditional(void)
-{
-}
-
 void gw_activity_stream_ids(CUcontext context, CUstream stream, bool per_thread,
                             uint32_t *context_id, uint32_t *stream_id)
 {
