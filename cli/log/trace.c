@@ -3,6 +3,7 @@
 
 #include "cli/common/memory.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -99,6 +100,20 @@ static void on_clock(struct trace *t, const struct log_event *e)
 	};
 }
 
+static void on_aggregate(struct trace *t, const struct log_event *e)
+{
+	struct trace_config *c;
+
+	t->aggregated +=
+	        ((const struct gw_record_aggregate *)(const void *)e->record->head)->launches;
+	if (e->config == GW_INDEX_NONE || !e->time || !e->time->count)
+		return;
+	c = &t->configs[e->config];
+	if (!c->sums)
+		c->sums = gw_alloc(sizeof(*c->sums));
+	gw_sketch_merge(c->sums, e->time);
+}
+
 static void take(void *arg, const struct log_event *e)
 {
 	struct trace *t = arg;
@@ -134,8 +149,7 @@ static void take(void *arg, const struct log_event *e)
 		        GW_MODE_WATCH;
 		break;
 	case GW_RECORD_AGGREGATE:
-		t->aggregated += ((const struct gw_record_aggregate *)(const void *)e->record->head)
-		                         ->launches;
+		on_aggregate(t, e);
 		break;
 	default: /* what the log itself has, or nothing the learner goes by */
 		break;
@@ -162,8 +176,79 @@ bool trace_read_memory(struct trace *trace, const char *name, const void *data, 
 	return read_trace(trace, name, data, length);
 }
 
+enum { SPREAD_MOST = 1000, SPREAD_ROUNDS = 8, CONFIGS_MANY = 4096 }; /* of many only the rounds */
+
+/* The share of the times below number @p i: any first few lie all over them. */
+static double share(uint32_t i)
+{
+	const double golden = 0.61803398874989485;
+
+	return fmod(0.5 + i * golden, 1);
+}
+
+static void spread_config(struct trace *t, uint32_t config, size_t *first)
+{
+	struct trace_config *c = &t->configs[config];
+	const uint64_t most = t->log.config_count < CONFIGS_MANY ? SPREAD_MOST : SPREAD_ROUNDS;
+
+	*first = t->launch_count;
+	c->measured = c->sums->count < most ? c->sums->count : most;
+	c->time_ns = 0;
+	t->launches = gw_grow(t->launches, &t->launch_room, t->launch_count + c->measured,
+	                      sizeof(*t->launches));
+	for (uint32_t i = 0; i < c->measured; i++) {
+		const double ns = gw_sketch_quantile(c->sums, share(i));
+
+		t->launches[t->launch_count++] = (struct trace_launch){
+		        .config = config,
+		        .flags = GW_LAUNCH_MEASURED | GW_LAUNCH_LEARNT,
+		        .gpu = gw_log_gpu(&t->log, t->log.configs[config].device),
+		        .stream_gpu = GW_INDEX_NONE,
+		        .predicted = NAN,
+		        .low = NAN,
+		        .high = NAN,
+		        .tier = GW_TIER_NONE,
+		        .work = GW_SOURCE_NONE,
+		        .duration = ns > 1 ? (uint64_t)ns : 1,
+		};
+		c->time_ns += t->launches[t->launch_count - 1].duration;
+	}
+}
+
+bool trace_spread(struct trace *t)
+{
+	size_t *first = gw_alloc((t->log.config_count + 1) * sizeof(*first)), events = 0, kept = 0;
+	bool any = false;
+
+	for (size_t i = 0; i < t->event_count; i++)
+		if (t->events[i].kind != TRACE_LAUNCH && t->events[i].kind != TRACE_PUBLISHED)
+			t->events[events++] = t->events[i];
+	t->event_count = events;
+	for (size_t i = 0; i < t->launch_count; i++)
+		if (!t->configs[t->launches[i].config].sums)
+			t->launches[kept++] = t->launches[i];
+	t->launch_count = kept;
+	for (size_t i = 0; i < kept; i++)
+		add_event(t, TRACE_LAUNCH, i);
+	for (uint32_t i = 0; i < t->log.config_count; i++)
+		if (t->configs[i].sums)
+			spread_config(t, i, &first[i]);
+	for (size_t round = 0; round < SPREAD_ROUNDS; round++) {
+		for (uint32_t i = 0; i < t->log.config_count; i++) {
+			any |= t->configs[i].sums != NULL;
+			if (t->configs[i].sums && round < t->configs[i].measured)
+				add_event(t, TRACE_LAUNCH, first[i] + round);
+		}
+		add_event(t, TRACE_PUBLISHED, 0);
+	}
+	free(first);
+	return any;
+}
+
 void trace_free(struct trace *t)
 {
+	for (size_t i = 0; i < t->config_room; i++)
+		free(t->configs[i].sums);
 	gw_log_free(&t->log);
 	free(t->configs);
 	free(t->works);

@@ -11,10 +11,11 @@
 
 /** What is known of a configuration beside what it is, by its position in gw_log.configs. */
 struct trace_config {
-	uint32_t predecessor; /**< 1 + position of the one it goes on from; 0: none */
-	uint32_t last_work;   /**< 1 + position of its last WORK; 0: none */
-	uint64_t measured;    /**< launches with a valid time */
-	uint64_t time_ns;     /**< their sum */
+	uint32_t predecessor;   /**< 1 + position of the one it goes on from; 0: none */
+	uint32_t last_work;     /**< 1 + position of its last WORK; 0: none */
+	uint64_t measured;      /**< launches with a valid time */
+	uint64_t time_ns;       /**< their sum */
+	struct gw_sketch *sums; /**< times, ns, of launches that sums hold; NULL: none */
 };
 
 /** A WORK record. */
@@ -78,6 +79,7 @@ struct trace {
 	size_t published_room, clock_room, event_room;
 	uint64_t aggregated; /**< launches that the log holds as sums only */
 	bool watched;        /**< it was in mode watch at a time: most launches are in sums */
+	bool spread;         /**< trace_spread() has put launches in their place */
 	uint64_t nameless;   /**< launches whose configuration is in a lost part */
 };
 
@@ -89,6 +91,14 @@ bool trace_read(struct trace *trace, const char *path);
 /** The same for @p length bytes in memory; @p name stands for the path. */
 bool trace_read_memory(struct trace *trace, const char *name, const void *data, size_t length);
 void trace_free(struct trace *trace);
+
+/**
+ * Put launches in the place of sums, for replays with times withheld: of each configuration whose
+ * times are in sums as many as were timed, 1,000 at most, their times spread as the histograms
+ * have them. The first eight of each are learnt, one of each configuration between two
+ * publications. False where no configuration has such times.
+ */
+bool trace_spread(struct trace *trace);
 
 /** Whether a launch has a valid time. */
 bool trace_measured(const struct trace_launch *launch);

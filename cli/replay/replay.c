@@ -136,6 +136,28 @@ static void compare_and_replay(const struct trace *t, struct replay_options *r, 
 	replay(t, r, take, to, &second);
 }
 
+/* Sums have the times of each configuration, not the order in which they were learnt. */
+static bool can_replay(const struct options *o, const struct trace *t)
+{
+	if (!t->watched || !t->aggregated)
+		return true;
+	if (!o->hide_times)
+		gw_error("replay: %s: in mode watch most launches are in sums, so what was learnt "
+		         "from them can't be repeated; add --hide-times=kernel or "
+		         "--hide-times=configuration, or record in mode audit",
+		         t->path);
+	else if (!t->spread)
+		gw_error("replay: %s: its sums have no histograms of times; record for longer, or "
+		         "in mode audit",
+		         t->path);
+	else if (o->output || (o->by && !strcmp(o->by, "launch")))
+		gw_error("replay: %s: its launches are in sums (mode watch); leave out %s", t->path,
+		         o->output ? "--output" : "--by=launch");
+	else
+		return true;
+	return false;
+}
+
 /* One log through the predictor. */
 static bool replay_one(const struct options *o, const struct session *session, uint32_t number,
                        struct score *score, struct replay_result *result)
@@ -157,13 +179,8 @@ static bool replay_one(const struct options *o, const struct session *session, u
 	char how[200];
 	bool good = true;
 
-	if (t->watched && t->aggregated) {
-		gw_error("replay: %s: in mode watch most launches are in sums, so what was learnt "
-		         "from them can't be repeated; record in mode audit",
-		         t->path);
+	if (!can_replay(o, t))
 		return false;
-	}
-
 	if (o->family || o->families) {
 		families = replay_families(t, o->family, o->families);
 		good = families != NULL;
@@ -213,7 +230,7 @@ static int replay_main(const struct gw_command *command, int argc, char **argv)
 		return status;
 	if (!check_options(&o, argc))
 		return GW_EXIT_USAGE;
-	if (!session_open(&session, argv, argc) || !one_to_write(&session, &o)) {
+	if (!session_open(&session, argv, argc, o.hide_times) || !one_to_write(&session, &o)) {
 		session_close(&session);
 		return GW_EXIT_USAGE;
 	}
@@ -276,7 +293,9 @@ const struct gw_command_body gw_replay_command = {
                 "of the configuration alone. Families keep similar kernels from teaching each "
                 "other.\n"
                 "\n"
-                "What was learnt follows from all launches before: a log is replayed as a whole.",
+                "What was learnt follows from all launches before: a log is replayed as a whole. "
+                "One of\n"
+                "mode watch has most launches in sums, and is replayed with --hide-times only.",
         .examples = "gpuwatch replay --check run.gwl\n"
                     "Does this build predict the same as the one that wrote the log?\n"
                     "gpuwatch replay --hide-times=kernel run.gwl\n"

@@ -59,7 +59,7 @@ static int score_main(const struct gw_command *command, int argc, char **argv)
 	        log_window_set("score", &(struct log_window){o.since, o.until, o.last}, argv, argc);
 	if (status)
 		return status;
-	if (!session_open(&session, argv, argc)) {
+	if (!session_open(&session, argv, argc, false)) {
 		session_close(&session);
 		return GW_EXIT_USAGE;
 	}

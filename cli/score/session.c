@@ -72,7 +72,14 @@ static void inspect(struct session *s, const struct trace *t)
 		             "%s: no device profile in it: models have no GPU to answer for "
 		             "(gpuwatch calibrate makes one)",
 		             t->path);
-	if (t->aggregated)
+	if (t->spread)
+		note_missing(
+		        s,
+		        "%s: times of mode watch are in sums: each configuration's are those of "
+		        "its histograms (up to 1,000, within 4.5%%), without order, clocks or "
+		        "what ran beside",
+		        t->path);
+	else if (t->aggregated)
 		note_missing(
 		        s,
 		        "%s: %s held as sums only (mode watch, or GPUWATCH_LOG_MAX) and not scored",
@@ -92,7 +99,7 @@ static bool add_path(void *arg, const char *path)
 	return true;
 }
 
-bool session_open(struct session *s, char **paths, int count)
+bool session_open(struct session *s, char **paths, int count, bool spread)
 {
 	*s = (struct session){0};
 	for (int i = 0; i < count; i++)
@@ -109,6 +116,7 @@ bool session_open(struct session *s, char **paths, int count)
 		}
 		s->count++;
 		s->stand_in |= (t->log.header.flags & GW_HEADER_STAND_IN) != 0;
+		t->spread = spread && t->watched && t->aggregated && trace_spread(t);
 		inspect(s, t);
 	}
 	return s->count > 0;

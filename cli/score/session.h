@@ -19,9 +19,10 @@ struct session {
 
 /**
  * Read @p count logs, or folders of logs; those that can't be read are named in a message and left
- * out. False when none is left.
+ * out. False when none is left. @p spread: logs of mode watch are told with launches in the place
+ * of sums (trace_spread()).
  */
-bool session_open(struct session *session, char **paths, int count);
+bool session_open(struct session *session, char **paths, int count, bool spread);
 void session_close(struct session *session);
 
 /** Tables, or JSON with the members of @p more (taken over, may be NULL), and pictures in @p folder

@@ -75,6 +75,7 @@ static struct {
 	bool set_up;         /* one session was taken or tried */
 	unsigned answers;    /* the set of the session under way, where the budget does not rule
 	                        it; GW_PM_SETS: it does */
+	int windows;         /* of it, until now, that went well */
 	struct gw_pm_sampler sampler;
 	uint64_t met_ns; /* pm.records_ns of the window that was last sampled in */
 } own;
@@ -357,8 +358,10 @@ static CUptiResult session(const char **what)
 		if (!gw_options_sample() || gw_sheds(GW_SHED_COUNTERS) || gw_gpu_turn_over())
 			break; /* changed meanwhile, or others' turn */
 		gap = own.answers < GW_PM_SETS ? GAP_ANSWERS_MS : GAP_MS;
-		if (busy())
-			r = gw_pm_window_take(&own.sampler, set, every, doze, what);
+		if (!busy())
+			continue;
+		r = gw_pm_window_take(&own.sampler, set, every, doze, what);
+		own.windows += r == CUPTI_SUCCESS;
 	}
 	gw_pm_close(&own.sampler);
 	gw_pm_used(6);
@@ -418,12 +421,13 @@ static bool turn(void)
 	CUptiResult r;
 
 	own.answers = GW_PM_SETS;
+	own.windows = 0;
 	r = session(&what);
 	leave();
 	cost = cpu_ns() - before;
 	expect(cost);
 	if (own.answers < GW_PM_SETS)
-		gw_pm_answers_took(own.answers, cost);
+		gw_pm_answers_took(own.answers, cost, own.windows * 2 >= windows_of_session());
 	if (r != CUPTI_SUCCESS && r != CUPTI_ERROR_MAX_LIMIT_REACHED) {
 		wait = gw_pm_failed(what, r);
 		doze(wait);

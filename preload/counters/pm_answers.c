@@ -14,6 +14,7 @@ enum {
 	GROWTH = 20,      /* of what is known: less is none */
 	PAIRS_FIRST = 32, /* launches that pairs timed: kernels of this program do end */
 	EARNED_MS = 30,   /* by the budget before the first such session: 3 s at 1% */
+	SPARED = 3,       /* sessions without windows that are not counted */
 	NEWS = 100,       /* so much less is known than was: there are new launches */
 };
 
@@ -32,6 +33,7 @@ static struct {
 	unsigned stalled; /* of these, since then */
 } sets[GW_PM_SETS];
 static uint64_t spent_ns;
+static unsigned spared;
 
 void gw_pm_answers_start(void)
 {
@@ -39,6 +41,7 @@ void gw_pm_answers_start(void)
 		atomic_store(&missing[i], ALL);
 	memset(sets, 0, sizeof(sets));
 	spent_ns = 0;
+	spared = 0;
 }
 
 void gw_pm_answers_missing(unsigned number, double share)
@@ -93,8 +96,12 @@ bool gw_pm_answers_earned(uint64_t first_ns)
 	       (gw_steady_ns() - first_ns) / 100 * gw_options.budget >= EARNED_MS * GW_MS;
 }
 
-void gw_pm_answers_took(unsigned number, uint64_t cpu)
+void gw_pm_answers_took(unsigned number, uint64_t cpu, bool sampled)
 {
+	if (!sampled && spared < SPARED) {
+		spared++;
+		return;
+	}
 	sets[number].tries++;
 	sets[number].stalled++;
 	spent_ns += cpu;

@@ -3,15 +3,19 @@
 
 #include "preload/maps/own_use.h"
 #include "preload/maps/state.h"
+#include "preload/runtime/bell.h"
 #include "preload/runtime/clock.h"
+#include "preload/runtime/deadline.h"
 #include "preload/runtime/degrade.h"
 #include "preload/runtime/options.h"
 
+#include <errno.h>
 #include <math.h>
 
 enum {
-	WINDOWS_LEAST = 8, /* of which the loss is known */
-	WINDOWS_MOST = 64, /* so many count: what changes is seen */
+	CONDITIONAL_MS = 1000, /* that the call which adds such a node waits at most */
+	WINDOWS_LEAST = 8,     /* of which the loss is known */
+	WINDOWS_MOST = 64,     /* so many count: what changes is seen */
 };
 
 static const double PRIOR = 0.5;             /* loss in a window, before any was seen */
@@ -45,6 +49,9 @@ static const uint64_t REST_NS = 1000000000; /* after a window in which the worke
 struct pace {
 	double launches, ns;
 };
+
+static _Atomic int conditional; /* a graph has a conditional node, or is about to */
+static _Atomic int records;     /* mode watch has kernels recorded, or is about to */
 
 static struct {
 	struct pace closed, open;     /* since the last window, in this one */
@@ -237,4 +244,40 @@ bool gw_window_cost_attach(void)
 		                 "timed by sampled events",
 		                 100 * cost.delay / cost.ns, budget / 2.0);
 	return false;
+}
+
+bool gw_window_records_begin(void)
+{
+	atomic_store(&records, 1); /* both sides say first what they do, then look for the other */
+	if (!atomic_load(&conditional))
+		return true;
+	atomic_store(&records, 0);
+	return false;
+}
+
+void gw_window_records_end(void)
+{
+	atomic_store(&records, 0);
+}
+
+bool gw_window_conditional(void)
+{
+	if (!atomic_load(&conditional))
+		return false;
+	gw_degrade(GW_DEGRADED_CONDITIONAL,
+	           "a graph has conditional nodes, beside which CUPTI's records can crash it: "
+	           "kernels are timed by sampled events");
+	return true;
+}
+
+void gw_window_conditional_comes(void)
+{
+	int saved = errno;
+
+	atomic_store(&conditional, 1);
+	if (!atomic_load(&records))
+		return;
+	gw_bell_ring();
+	gw_pause_while(&records, 200000, gw_deadline_in(CONDITIONAL_MS * GW_MS));
+	errno = saved;
 }

@@ -93,4 +93,23 @@ bool gw_window_cost_stay(uint32_t percent);
  */
 bool gw_window_cost_attach(void);
 
+/*
+ * libcupti can crash a program as it instantiates a graph with a conditional node while kernels are
+ * recorded (pytorch/pytorch#134308): mode watch has no records from the first such node on.
+ */
+
+/** Mode watch is about to have kernels recorded; false: it must not. Worker only, as the next two.
+ */
+bool gw_window_records_begin(void);
+
+/** Nothing is recorded any more. */
+void gw_window_records_end(void);
+
+/** Whether a graph has such a node, for which records were given up: the report gets the reason. */
+bool gw_window_conditional(void);
+
+/** A graph is about to have one: waits until nothing is recorded, bounded. Any thread; keeps errno.
+ */
+void gw_window_conditional_comes(void);
+
 #endif

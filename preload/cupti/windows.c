@@ -115,6 +115,7 @@ static bool stays(void)
 /* Done with libcupti, but for what stays between windows. */
 static void release(void)
 {
+	gw_window_records_end();
 	atomic_store(&held, stays());
 }
 
@@ -129,19 +130,14 @@ static bool hold(void)
 	return false;
 }
 
-static bool always(void)
-{
-	return true;
-}
-
 static enum gw_attached attach(enum gw_attach_as as, bool (*in_time)(void))
 {
 	enum gw_attached r;
 
 	if (!hold())
 		return GW_ATTACH_LATER;
-	r = gw_attach(as);
-	if (r == GW_ATTACHED && !in_time()) {
+	r = !watching() || gw_window_records_begin() ? gw_attach(as) : GW_ATTACH_LATER;
+	if (r == GW_ATTACHED && in_time && !in_time()) {
 		gw_attach_stop();
 		r = GW_ATTACH_LATER;
 	}
@@ -206,15 +202,14 @@ static bool captured(void)
 /*
  * libcupti can't be detached from a running program safely, while it is attached each launch call
  * takes longer, and to attach it beside a kernel that waits for the host hangs both: mode watch
- * does so on request alone, where the budget bears it.
+ * does so on request alone, where the budget bears it, and beside no conditional node.
  */
 static bool useful(void)
 {
-	if (window.useless)
-		return false;
-	if (!watching() || gw_attach_count() || gw_injection_active())
-		return true;
-	return gw_window_cost_attach();
+	if (window.useless || !watching())
+		return !window.useless;
+	return (gw_attach_count() || gw_injection_active() || gw_window_cost_attach()) &&
+	       !gw_window_conditional();
 }
 
 /* Injected, libcupti's callbacks come anyway. */
@@ -248,7 +243,7 @@ static void open_window(uint64_t now)
 {
 	enum gw_attached r;
 
-	r = useful() ? attach(way(), always) : GW_ATTACH_LATER;
+	r = useful() ? attach(way(), NULL) : GW_ATTACH_LATER;
 	window.put_off = false;
 	window.useless |= r == GW_ATTACH_NEVER;
 	window.dropped = atomic_load(&gw_counters[GW_COUNTER_activity_dropped]);
@@ -270,6 +265,7 @@ static void open_window(uint64_t now)
 		                 "injected, gpuwatch stays attached between windows: launches cost "
 		                 "more, and no other profiler can come");
 	window.by_events = r != GW_ATTACHED;
+	window.stopped = false;
 	window.state = OPEN;
 	window.opened = now;
 	window.cpu = gw_thread_cpu_ns();
@@ -312,6 +308,7 @@ static void stop(bool asked)
 	gw_activity_off();
 	gw_attach_stop();
 	gw_activity_end();
+	gw_window_records_end();
 	if (asked || !wanted())
 		gw_attach_leave();
 	window.stopped = true;
@@ -411,6 +408,7 @@ static void reopen(uint64_t now)
 /* An open window goes on where the new mode can use it. */
 static void change_open(uint64_t now)
 {
+	gw_window_records_end(); /* mode audit's are not waited for */
 	/* What it has cost until now the new mode's budget does not pay. */
 	window.opened = now;
 	window.cpu = gw_thread_cpu_ns();
@@ -472,6 +470,7 @@ bool gw_windows_tick(uint32_t launches, double full)
 
 	if (window.mode_due)
 		gw_windows_mode();
+	asked |= watching() && recording() && gw_window_conditional();
 	pass(now, launches, full);
 	if (atomic_load(&gw_hot.exact) && gw_window_exact_over(window.opened, now))
 		window.due = now + MEASURE_NS;
@@ -565,6 +564,7 @@ void gw_windows_stop(void)
 {
 	atomic_store(&working, 0);
 	atomic_store(&held, 0);
+	gw_window_records_end();
 }
 
 bool gw_windows_open(void)

@@ -7,6 +7,7 @@
 #define GW_HANDLERS_H
 
 #include "preload/cupti/activity.h"
+#include "preload/cupti/window_cost.h"
 #include "preload/hook/hooks.h"
 #include "preload/launch/launch.h"
 #include "preload/lifecycle.h"
@@ -179,6 +180,12 @@ static inline void capture_ended(struct gw_call *call, CUresult result, CUstream
 	((result) == CUDA_SUCCESS && (params)->type == CU_GRAPH_NODE_TYPE_KERNEL                   \
 	         ? NODE_KERNEL(result, &(params)->kernel)                                          \
 	         : (void)0)
+#define node_coming(call, node, graph, after, count, params)                                       \
+	((params) && (params)->type == CU_GRAPH_NODE_TYPE_CONDITIONAL                              \
+	         ? gw_window_conditional_comes()                                                   \
+	         : (void)0)
+#define node_coming_v2(call, node, graph, after, edges, ...)                                       \
+	node_coming(call, node, graph, after, __VA_ARGS__)
 #define node_added(call, result, node, graph, after, count, params) NODE_KERNEL(result, params)
 #define node_added_v1(call, result, node, graph, after, count, params)                             \
 	NODE_KERNEL_V1(result, params)

@@ -5,6 +5,7 @@
  * so that the worker can read it without a lock.
  */
 #include "preload/cupti/activity.h"
+#include "preload/cupti/window_cost.h"
 #include "preload/launch/arguments.h"
 #include "preload/launch/call.h"
 #include "preload/runtime/clock.h"
@@ -144,6 +145,7 @@ static void walk_node(struct list *l, CUgraphNode node, uintptr_t parent, int de
 			l->unknown = true;
 	} else if (type == CU_GRAPH_NODE_TYPE_CONDITIONAL) {
 		l->unknown = true; /* which bodies run is decided on the device */
+		gw_window_conditional_comes();
 	}
 }
 

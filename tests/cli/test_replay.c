@@ -230,6 +230,38 @@ TEST(every_measured_launch_is_predicted_once)
 	trace_free(&t);
 }
 
+TEST(sums_are_replayed_like_the_launches_in_them)
+{
+	struct replay_options hide = {.hide = REPLAY_CONFIGURATION};
+	struct trace whole = read_sample(), summed = read_sample();
+	struct said a = say(&whole, &hide), b;
+	size_t known = 0;
+
+	for (size_t i = 0; i < summed.launch_count; i++) {
+		struct gw_sketch **sums = &summed.configs[summed.launches[i].config].sums;
+
+		*sums = *sums ? *sums : gw_alloc(sizeof(**sums));
+		gw_sketch_add(*sums, (double)summed.launches[i].duration, 1);
+	}
+	assert_true(trace_spread(&summed));
+	b = say(&summed, &hide);
+	assert_int_equal(summed.launch_count, whole.launch_count);
+	for (size_t i = 0; i < whole.launch_count * whole.launch_count; i++) {
+		size_t k = i / whole.launch_count, l = i % whole.launch_count;
+
+		if (whole.launches[k].config != summed.launches[l].config)
+			continue;
+		assert_int_equal(isnan(a.seconds[k]), isnan(b.seconds[l]));
+		assert_false(fabs(log(b.seconds[l] / a.seconds[k])) > 0.1);
+		known += a.seconds[k] > 0;
+	}
+	assert_true(known > 0);
+	free(a.seconds);
+	free(b.seconds);
+	trace_free(&whole);
+	trace_free(&summed);
+}
+
 TEST(families_follow_a_pattern_or_a_file)
 {
 	struct trace t = read_sample();

@@ -170,10 +170,23 @@ static void configure_slowly(void)
 	standin_pm_configuring = 0;
 }
 
+static void configure_with_effort(void)
+{
+	const uint64_t ms = option("STANDIN_PM_CONFIGURE_CPU_MS");
+	struct timespec now, from;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &from);
+	do
+		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	while ((uint64_t)(now.tv_sec - from.tv_sec) * 1000 + (uint64_t)now.tv_nsec / 1000000 <
+	       ms + (uint64_t)from.tv_nsec / 1000000);
+}
+
 SC_API cuptiPmSamplingSetConfig(CUpti_PmSampling_SetConfig_Params *p)
 {
 	SC_ENTER();
 	configure_slowly();
+	configure_with_effort();
 	if (p->pPmSamplingObject != &sampler || !sampler.enabled ||
 	    p->configSize < sizeof(struct sc_config))
 		return CUPTI_ERROR_INVALID_PARAMETER;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Nodes: added, and their parameters reported and changed. */
 #include "graph.h"
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -106,6 +107,15 @@ static CUresult child_set(CUgraphNode node, CUgraph source)
 	return CUDA_SUCCESS;
 }
 
+/* STANDIN_CONDITIONAL: beside recorded kernels the real library can crash as it is instantiated. */
+static void crash_beside_records(void)
+{
+	struct si_cupti_hooks *hooks = atomic_load(&si_cupti);
+
+	if (hooks && atomic_load(&hooks->kernel) && si_env_u64("STANDIN_CONDITIONAL", 0))
+		raise(SIGSEGV);
+}
+
 static CUresult conditional_set(CUgraphNode node, const CUDA_CONDITIONAL_NODE_PARAMS *p)
 {
 	CUgraph *bodies;
@@ -118,6 +128,7 @@ static CUresult conditional_set(CUgraphNode node, const CUDA_CONDITIONAL_NODE_PA
 	}
 	node->u.conditional.params = *p;
 	node->u.conditional.bodies = bodies;
+	crash_beside_records();
 	return bodies ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 

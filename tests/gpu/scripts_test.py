@@ -401,6 +401,11 @@ class Overhead(Scripts):
         self.assertEqual(found["launches after a window of mode watch / before it"], (1, True))
         self.assertEqual(self.bench("watch", "--seconds", "1", "--rounds", "2", "--sets", "3", "--no-torch", windows=0)[0], 1)
 
+    def test_mode_watch_inside_needs_ctl(self):
+        status, out, _ = self.bench("watch", "--inside", "train")
+        self.assertEqual((status, out.count("\n")), (2, 1), out)
+        self.assertIn("programs/bin/gpuwatch is missing; build the project", out)
+
     def test_mode_watch_beside_others(self):
         status, out, found = self.bench("watch", "--rounds", "10", "--sets", "3", "--beside", watch=1.01)
         self.assertEqual(status, 0, out)

@@ -307,6 +307,23 @@ TEST(the_first_set_has_sixteen_windows)
 	outcome_free(o);
 }
 
+/* The first session takes more CPU than all answers may in mode watch, and brings nothing. */
+TEST(an_overflow_is_not_charged_to_answers)
+{
+	struct run r = RUN("counted", "12000");
+	struct outcome *o;
+
+	r.env[0] = "GPUWATCH_MODE=watch";
+	r.env[1] = "GPUWATCH_BUDGET=2";
+	r.env[2] = "GPUWATCH_STATIC=0";
+	r.env[3] = "STANDIN_FAIL=cuptiPmSamplingDecodeData:1:8";
+	r.env[4] = "STANDIN_PM_CONFIGURE_CPU_MS=560";
+	o = run_both(&r);
+	assert_true(only_log(o)->counter[GW_COUNTER_pm_overflows] > 0);
+	assert_true(only_log(o)->counter[GW_COUNTER_pm_windows] > 0);
+	outcome_free(o);
+}
+
 /* Once what matters is counted the budget rules: a session costs the stand-in some 20 ms of CPU. */
 TEST(the_budget_rules_once_the_answers_are_there)
 {

@@ -102,6 +102,30 @@ TEST(predictions_are_made_between_windows_too)
 	outcome_free(o);
 }
 
+static int replay(const struct outcome *o, const char *options)
+{
+	char command[1600];
+
+	snprintf(command, sizeof(command), "%s replay %s %s > /dev/null 2>&1", GW_COMMAND, options,
+	         only_log(o)->path);
+	return WEXITSTATUS(system(command));
+}
+
+TEST(sums_are_replayed_where_times_are_withheld)
+{
+	struct run r = RUN("windows", "steady");
+	struct outcome *o;
+
+	r.env[0] = WATCH;
+	r.env[1] = HALF;
+	r.env[2] = "GPUWATCH_LOG=auto";
+	o = run_both(&r);
+	assert_int_equal(replay(o, "--hide-times=configuration"), 0);
+	assert_int_equal(replay(o, "--check"), 2);
+	assert_int_equal(replay(o, "--hide-times=kernel --by=launch"), 2);
+	outcome_free(o);
+}
+
 /* At one percent, a program this short has not earned its first window. */
 TEST(a_short_program_is_not_measured)
 {
@@ -279,6 +303,27 @@ TEST(cupti_is_left_alone_unless_asked_for)
 	outcome_free(o);
 }
 
+/* libcupti can crash where it records beside conditional nodes. On a busy machine a run may have no
+ * window on one side of the first. */
+TEST(conditional_nodes_end_windows_of_records)
+{
+	enum { RUNS = 10 };
+	bool both = false;
+
+	for (int i = 0; i < RUNS && !both; i++) {
+		struct outcome *o = watch2("windows", "branches", CONTINUOUS,
+		                           "GPUWATCH_COUNTERS=off", "STANDIN_CONDITIONAL=1");
+		const struct account *log = only_log(o);
+
+		both = log->counter[GW_COUNTER_joined] && log->by_events &&
+		       log->degraded >> GW_DEGRADED_CONDITIONAL & 1;
+		if (both)
+			assert_int_equal(warnings(o->err), 1);
+		outcome_free(o);
+	}
+	assert_true(both);
+}
+
 TEST(captures_are_left_alone)
 {
 	struct outcome *o = watch("windows", "capture", CONTINUOUS, NULL);
@@ -373,10 +418,17 @@ TEST(leaving_and_forking_among_records)
 	static const char *const scenarios[] = {"leave", "forks", "contexts"};
 
 	for (size_t i = 0; i < 3; i++) {
-		struct outcome *o = injected(scenarios[i], CONTINUOUS, NULL);
+		uint64_t measured = 0;
 
-		assert_in_range(only_log(o)->measured, 1, only_log(o)->total);
-		outcome_free(o);
+		/* Where the worker has no processor meanwhile the program ends before a window. */
+		for (int tries = 0; tries < 10 && !measured; tries++) {
+			struct outcome *o = injected(scenarios[i], CONTINUOUS, NULL);
+
+			measured = only_log(o)->measured;
+			assert_in_range(measured, 0, only_log(o)->total);
+			outcome_free(o);
+		}
+		assert_true(measured > 0);
 	}
 }
 

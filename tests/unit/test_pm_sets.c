@@ -143,7 +143,7 @@ static unsigned session(uint64_t cpu)
 
 	if (!gw_pm_answers_wanted() || !gw_pm_sets_best("chip", NULL, gw_pm_answers_worth, &number))
 		return NONE;
-	gw_pm_answers_took(number, cpu);
+	gw_pm_answers_took(number, cpu, true);
 	return number;
 }
 
@@ -199,6 +199,17 @@ TEST_WITH(what_answers_may_cost_has_a_bound, start_answers, NULL)
 	assert_int_equal(session(UINT64_C(1000000) * GW_PM_ANSWERS_MS), 0);
 	assert_int_equal(session(1), NONE);
 	assert_true(gw_pm_answers_cpu() == UINT64_C(1000000) * GW_PM_ANSWERS_MS);
+}
+
+TEST_WITH(sessions_that_overflow_spend_no_answers_but_end, start_answers, NULL)
+{
+	unsigned lost = 0;
+
+	while (gw_pm_answers_wanted() && lost < TURNS) {
+		gw_pm_answers_took(0, UINT64_C(1000000) * GW_PM_ANSWERS_MS, false);
+		lost++;
+	}
+	assert_in_range(lost, 2, 5);
 }
 
 TEST_WITH(a_metric_that_no_chip_has_is_not_waited_for, start_answers, NULL)

@@ -34,7 +34,8 @@ def begin(parser, argv, programs):
     if reason:
         print(f"SKIP: {reason}")
         sys.exit(77)
-    for path in [args.gpuwatch] + [f"{args.programs}/{name}" for name in programs]:
+    switches = ["bin/gpuwatch"] if getattr(args, "inside", None) else []  # by its ctl
+    for path in [args.gpuwatch] + [f"{args.programs}/{name}" for name in [*programs, *switches]]:
         if not os.path.exists(path):
             print(f"{parser.prog}: {path} is missing; build the project, then run tests/gpu/build.sh", file=sys.stderr)
             sys.exit(2)

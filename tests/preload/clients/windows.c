@@ -274,14 +274,37 @@ static void endless(void)
 	launch_apart(NULL, 3, 1000);
 }
 
+/* Graphs with a conditional node are made in mid-run, their bodies' kernels are not run. */
+static void branches(void)
+{
+	client_start();
+	launch_apart(NULL, 1, 3000);
+	for (int i = 0; i < 40; i++) {
+		CUgraphNodeParams p = {.type = CU_GRAPH_NODE_TYPE_CONDITIONAL};
+		CUgraph graph;
+		CUgraphNode node;
+
+		CK(cuGraphCreate(&graph, 0));
+		CK(cuGraphConditionalHandleCreate(&p.conditional.handle, graph, client_context, 0,
+		                                  1));
+		p.conditional.type = CU_GRAPH_COND_TYPE_IF;
+		p.conditional.size = 1;
+		p.conditional.ctx = client_context;
+		CK(cuGraphAddNode(&node, graph, NULL, NULL, 0, &p));
+		CK(cuGraphDestroy(graph));
+		launch_apart(NULL, 2, 75);
+	}
+	CK(cuCtxSynchronize());
+}
+
 int main(int argc, char **argv)
 {
 	static const struct scenario list[] = {
-	        {"steady", steady},   {"bursts", bursts},   {"rarely", rarely},
-	        {"graphs", graphs},   {"decode", decode},   {"threads", threads},
-	        {"leave", leave},     {"forks", forks},     {"contexts", contexts},
-	        {"capture", capture}, {"endless", endless}, {"dropped", capture_dropped},
-	        {NULL, NULL}};
+	        {"steady", steady},     {"bursts", bursts},   {"rarely", rarely},
+	        {"graphs", graphs},     {"decode", decode},   {"threads", threads},
+	        {"leave", leave},       {"forks", forks},     {"contexts", contexts},
+	        {"capture", capture},   {"endless", endless}, {"dropped", capture_dropped},
+	        {"branches", branches}, {NULL, NULL}};
 
 	return client_main(argc, argv, list);
 }
