@@ -773,6 +773,13 @@ def health_prints_no_control_characters_and_no_time_that_is_none():
     assert "since an unknown time" in answer.stdout and "\033" not in answer.stdout, answer
 
 
+def health_says_by_its_status_whether_a_gpu_is_slow():
+    for states, status in ((("healthy", "slow"), 1), (("healthy", "unknown"), 0), ((), 0)):
+        gpus = [{"gpu": i, "uuid": "GPU", "model": "m", "state": state, "resources": []} for i, state in enumerate(states)]
+        answer = answered(json.dumps({"schema": "gpuwatch-health-1", "gpus": gpus}).encode())
+        assert answer.returncode == status, answer
+
+
 def health_refuses_a_socket_path_that_is_too_long():
     answer = subprocess.run([GPUWATCH, "health", "--agent=unix:/" + "x" * 200], capture_output=True, text=True)
     assert answer.returncode == 2 and "too long" in answer.stderr, answer

@@ -299,37 +299,90 @@ static size_t series_of_gpu(void)
 	return count;
 }
 
-/* @p times ten seconds of mode watch: of each of 40 configurations two launches are timed. */
-static void few_are_timed(unsigned times, double slow)
+/*
+ * @p times ten seconds of mode watch, in which some launches are timed, @p timed of each of 30
+ * configurations: of memory, compute and latencies in turn, which take @p slow of their time.
+ */
+static void some_are_timed(unsigned times, int timed, const double slow[3], uint64_t *seed)
 {
-	static uint64_t seed = 5;
-
 	while (times--) {
 		now += health_interval_ns() - 1000000000;
 		snapshot_begins();
-		for (unsigned i = 0; i < 40; i++)
-			for (int k = 0; k < 2; k++)
+		for (unsigned i = 0; i < 30; i++) {
+			for (int k = 0; k < timed; k++)
 				ran(i, 1000, 1,
-				    1e3 * (i + 5) * slow * exp(0.08 * next_normal(&seed)), 1e3);
-		shows("a", 40, 1);
+				    1e3 * (i + 5) * slow[i % 3] * exp(0.08 * next_normal(seed)),
+				    1e3);
+			configs[i].bound = GW_BOUND_MEMORY + i % 3;
+		}
+		shows("a", 30, 1);
 		snapshot_ends();
 	}
 }
 
-/* Two times of a kernel vary by more than health looks for: some more are one observation of it. */
+static const double usual[3] = {1, 1, 1};
+
+/* Two times vary by more than health looks for: some more are one observation of it. */
 TEST_WITH(health_has_a_verdict_where_few_launches_are_timed, start, stop)
 {
 	const char *const ratio = "gpuwatch_slowdown_ratio" GPU ",resource=\"memory\"}";
-	const char *const slow = "gpuwatch_health_slow" GPU ",resource=\"memory\"}";
+	const char *const is_slow = "gpuwatch_health_slow" GPU ",resource=\"memory\"}";
+	uint64_t seed = 5;
 
-	few_are_timed(20, 1);
+	some_are_timed(20, 2, usual, &seed);
 	assert_true(isnan(value_of(ratio)));
-	few_are_timed(120, 1);
+	some_are_timed(120, 2, usual, &seed);
 	assert_float_equal(value_of(ratio), 1, 0.02);
-	assert_true(value_of(slow) == 0);
-	few_are_timed(60, 1.06);
+	assert_true(value_of(is_slow) == 0);
+	some_are_timed(60, 2, (const double[3]){1.06, 1, 1}, &seed);
 	assert_float_equal(value_of(ratio), 1.06, 0.02);
-	assert_true(value_of(slow) == 1);
+	assert_true(value_of(is_slow) == 1);
+}
+
+TEST_WITH(a_gpu_that_slows_in_mode_watch_is_named_by_resource_size_and_time, start, stop)
+{
+	for (int which = 0; which < 4; which++) {
+		double slow[3] = {1, 1, 1};
+		uint64_t seed = 11, before;
+
+		stop(NULL);
+		start(NULL);
+		for (int r = 0; r < 3; r++)
+			slow[r] = which == r || which == 3 ? 1.04 : 1;
+		some_are_timed(60, 60, usual, &seed);
+		before = now;
+		some_are_timed(6, 60, slow, &seed);
+		for (int r = 0; r < 3; r++) {
+			struct health_verdict v;
+
+			health_of(node->gpu[0]->health, (enum health_resource)r, &v);
+			assert_float_equal(v.ratio, slow[r], 0.01);
+			assert_int_equal(v.state, slow[r] > 1 ? HEALTH_SLOW : HEALTH_GOOD);
+			assert_in_range(v.since_ns, slow[r] > 1 ? before : 0,
+			                slow[r] > 1 ? before + 2 * health_interval_ns() : 0);
+			assert_true(slow[r] > 1 ? v.confidence > 0.99 : v.confidence == 0);
+		}
+	}
+}
+
+/* Two hours each, in which all is a fifth slower for 20 s now and then. */
+TEST_WITH(a_gpu_that_is_as_fast_is_not_called_slow_in_mode_watch, start, stop)
+{
+	const double disturbed[3] = {1.2, 1.2, 1.2};
+	enum health_resource worst;
+
+	for (uint64_t turn = 1; turn <= 6; turn++) {
+		uint64_t seed = turn;
+
+		stop(NULL);
+		start(NULL);
+		for (int i = 0; i < 720; i++) {
+			some_are_timed(1, 2 + (int)turn, i % 60 < 58 ? usual : disturbed, &seed);
+			assert_int_not_equal(health_state(node->gpu[0]->health, &worst),
+			                     HEALTH_SLOW);
+		}
+		assert_true(node->gpu[0]->interval > 100);
+	}
 }
 
 /* Thousands of kernels, owners, throttling, health: all that can be there. */

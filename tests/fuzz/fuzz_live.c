@@ -23,6 +23,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { SIZE = 4 << 20, SLOTS = 64, WORDS = SIZE - 8192, RING = SIZE - 4096 };
 
+/* Snapshots that the agent takes, and what lies between them: health looks at each. */
+enum { TURNS = 4 };
+static const uint64_t TURN_NS = 11000000000;
+
 static _Alignas(8) unsigned char segment[SIZE];
 
 static void *at(size_t offset)
@@ -51,6 +55,9 @@ static void make_tables(const struct gw_live_head *h)
 	*(struct gw_live_graph_time *)at(h->graph_times.offset) =
 	        (struct gw_live_graph_time){.graph = 1, .launches = 2, .timed = 1, .device = 1};
 	device[0].used = 1;
+	device[0].clock_ns = 2 * TURN_NS;
+	device[0].sm_khz = 1980000;
+	device[0].power_mw = 350000;
 	totals->ns = 1;
 	totals->counters = 3;
 	for (int i = 1; i < 100; i++) {
@@ -73,7 +80,13 @@ static void put_in(struct top_model *model, struct top_process *p, const struct 
 		gw_live_names_of(file, &names);
 	for (uint32_t i = 0; i < 4 && i < file->head->configs.count; i++)
 		if (gw_live_config_at(file, i, &c)) {
+			const struct gw_sketch time = c.time, ratio = c.ratio;
+
 			c.launches *= turn;
+			for (uint64_t k = 1; k < turn; k++) {
+				gw_sketch_merge(&c.time, &time);
+				gw_sketch_merge(&c.ratio, &ratio);
+			}
 			top_config_is(model, p, i, &c, gw_live_name(file, &names, c.kernel));
 		}
 	for (uint32_t i = 0; i < 4 && gw_live_graph_time_at(file, i, &g); i++) {
@@ -100,7 +113,8 @@ static void print(const struct agent_node *node, enum text_format format)
 	free(text);
 }
 
-/* What the agent makes of two snapshots of it is numbers that do not fall. */
+/* What the agent makes of snapshots of it, and of its like in another PID namespace, is numbers
+ * that do not fall. */
 static void follow(const struct gw_live_file *file, enum text_format format)
 {
 	struct top_model *model = top_model_new();
@@ -108,13 +122,21 @@ static void follow(const struct gw_live_file *file, enum text_format format)
 	double before = 0;
 
 	node->proc = "/nonexistent";
-	for (uint64_t turn = 1; turn <= 2; turn++) {
+	node->works = format == TEXT_PROTOBUF;
+	for (uint64_t turn = 1; turn <= TURNS; turn++) {
 		double all = 0;
 
-		top_begin(model, turn);
-		put_in(model, top_process_of(model, "a", 1, file->head->exe), file, turn);
+		top_begin(model, turn * TURN_NS);
+		if (turn < TURNS)
+			put_in(model, top_process_of(model, "a", 1, file->head->exe), file, turn);
+		if (turn > 1) {
+			struct top_process *p = top_process_of(model, "b", 2, file->head->exe);
+
+			p->state = TOP_ELSEWHERE;
+			put_in(model, p, file, turn);
+		}
 		top_end(model);
-		agent_node_add(node, model, turn);
+		agent_node_add(node, model, turn * TURN_NS);
 		for (size_t i = 0; i < node->gpus; i++)
 			for (int b = 0; b < AGENT_BOUNDS; b++) {
 				const struct agent_sum *sum = &node->gpu[i]->bound[b];
@@ -259,6 +281,7 @@ static void add_records(const struct gw_live_file *file, uint32_t number, const 
 static void read_pods(const uint8_t *data, size_t size)
 {
 	struct agent_pod_list list = {0};
+	char uuid[41];
 
 	if (!agent_pod_list_read(data, size, &list) && (list.row || list.rows))
 		abort();
@@ -268,6 +291,9 @@ static void read_pods(const uint8_t *data, size_t size)
 		if (strlen(p->gpu) != 36 || !memchr(p->pod, 0, sizeof(p->pod)) ||
 		    !memchr(p->namespace, 0, sizeof(p->namespace)) ||
 		    !memchr(p->container, 0, sizeof(p->container)))
+			abort();
+		snprintf(uuid, sizeof(uuid), "GPU-%s", p->gpu);
+		if (agent_pod_of(&list, uuid) && strcmp(agent_pod_of(&list, uuid)->gpu, p->gpu))
 			abort();
 	}
 	free(list.row);

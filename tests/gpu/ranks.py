@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Two to four ranks of a data-parallel training job, of which one becomes slow: `gpuwatch ranks` names it and its cause.
 
-usage: ranks.py --programs DIR --gpuwatch SO --cli GPUWATCH --out DIR [--steps N]
+usage: ranks.py --programs DIR --gpuwatch SO --cli GPUWATCH --out DIR [--steps N] [--limit SECONDS]
 
 On several GPUs the ranks, at most four, have one each and talk by NCCL, whose collectives must have their numbers in the
-logs; on one two share it and talk by gloo. Exit status: 0 all named, 1 not, 77 no GPU or no PyTorch here.
+logs; on one two to four share it and talk by gloo. All jobs load PyTorch at once, then run in turn. Exit status: 0 all named, 1 not,
+or not run within SECONDS, 77 no GPU or no PyTorch here.
 """
 import argparse
 import glob
@@ -22,6 +23,8 @@ CAUSES = {"none": None, "neighbour": "slow_gpu", "memory": "slow_gpu", "input": 
 def neighbour(gpu, fault):
     """Another process that keeps the GPU busy: its SMs, or its memory."""
     import torch
+    if not sys.stdin.readline():
+        return
     torch.cuda.set_device(gpu)
     a = torch.randn(4096, 4096 if fault == "neighbour" else 65536, device="cuda", dtype=torch.bfloat16)
     while True:
@@ -36,6 +39,13 @@ def train(backend, fault, steps):
     import torch
     import torch.distributed as dist
     rank = int(os.environ["RANK"])
+    other = None
+    if rank == 1 and CAUSES[fault] == "slow_gpu":
+        bare = {k: v for k, v in os.environ.items() if k not in ("LD_PRELOAD", "NCCL_PROFILER_PLUGIN")}
+        other = subprocess.Popen([sys.executable, HERE, "--neighbour", str(rank), fault], env=bare, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    open(f"{os.environ['HELD']}.{rank}", "w").close()
+    while not os.path.exists(os.environ["HELD"] + ".go"):
+        time.sleep(0.05)
     gpu = rank % torch.cuda.device_count()
     width = 4096 if backend == "nccl" else 2048
     torch.cuda.set_device(gpu)
@@ -45,12 +55,11 @@ def train(backend, fault, steps):
     model = torch.nn.parallel.DistributedDataParallel(model.cuda().bfloat16(), device_ids=[gpu])
     optimizer = torch.optim.SGD(model.parameters(), lr=1e-4)
     usual, more = (torch.randn(n, width).bfloat16().pin_memory() for n in (8192, 16384 if backend == "nccl" else 32768))
-    other = None
     for step in range(steps):
         now = rank == 1 and step >= steps // 2
-        if now and CAUSES[fault] == "slow_gpu" and not other:
-            bare = {k: v for k, v in os.environ.items() if k not in ("LD_PRELOAD", "NCCL_PROFILER_PLUGIN")}
-            other = subprocess.Popen([sys.executable, HERE, "--neighbour", str(gpu), fault], env=bare, stdout=subprocess.PIPE)
+        if other and step == steps // 2:
+            other.stdin.write(b"\n")
+            other.stdin.flush()
             other.stdout.readline()
         if now and fault == "input":
             time.sleep(0.006)
@@ -68,18 +77,29 @@ def train(backend, fault, steps):
     dist.destroy_process_group()
 
 
-def named(options, backend, ranks, fault, port):
-    """Whether `gpuwatch ranks` says of a job with this fault what is true, after a line on it."""
-    logs = f"{options.out}/{fault}"
-    env = {**os.environ, "LD_PRELOAD": options.gpuwatch, "NCCL_PROFILER_PLUGIN": options.gpuwatch, "GPUWATCH_SUMMARY": "0",
+def held(options, backend, ranks, fault, port):
+    """A job that waits for a file before it uses a GPU: its logs' name and its process."""
+    logs = f"{options.out}/{fault}-{ranks}"
+    env = {**os.environ, "LD_PRELOAD": options.gpuwatch, "NCCL_PROFILER_PLUGIN": options.gpuwatch, "GPUWATCH_SUMMARY": "0", "HELD": logs + ".held",
            "GPUWATCH_OUT": logs + ".%r.gwl", "MASTER_ADDR": "127.0.0.1", "OMP_NUM_THREADS": "2"}
     with open(logs + ".txt", "w") as text:
-        done = subprocess.run([sys.executable, "-m", "torch.distributed.run", f"--nproc-per-node={ranks}", f"--master-port={port}", HERE,
-                               "--train", backend, fault, str(options.steps)], env=env, stdout=text, stderr=text, timeout=120)
+        return logs, subprocess.Popen([sys.executable, "-m", "torch.distributed.run", f"--nproc-per-node={ranks}", f"--master-port={port}",
+                                       HERE, "--train", backend, fault, str(options.steps)], env=env, stdout=text, stderr=text)
+
+
+def named(options, backend, ranks, fault, logs, job, end):
+    """Whether `gpuwatch ranks` says of a job with this fault what is true, after a line on it."""
+    open(logs + ".held.go", "w").close()
+    try:
+        status = job.wait(max(0, min(60, end - time.time())))
+    except subprocess.TimeoutExpired:
+        job.terminate()  # which ends its ranks
+        print(f"FAIL {fault}, {ranks} ranks by {backend}: not run to its end", flush=True)
+        return False
     shown = subprocess.run([options.cli, "ranks", "--json", *sorted(glob.glob(logs + ".[0-3].gwl"))], capture_output=True, text=True)
     found = json.loads(shown.stdout) if shown.returncode < 2 else {"late": [], "joined_by": shown.stderr.strip()}
     late = [(one["rank"], one["cause"], one["first_step"], one["found_step"]) for one in found["late"]]
-    good = done.returncode == 0 and found["joined_by"] == ("numbers" if backend == "nccl" else "copies")
+    good = status == 0 and found["joined_by"] == ("numbers" if backend == "nccl" else "copies")
     if CAUSES[fault]:
         good = good and [one[:2] for one in late] == [("1", CAUSES[fault])] and late[0][3] <= options.steps // 2 + 10
         # Ranks that share a GPU slow each other, and one of them may be named before.
@@ -87,7 +107,7 @@ def named(options, backend, ranks, fault, port):
     else:
         good = good and not late
     print(f"{'PASS' if good else 'FAIL'} {fault}, {ranks} ranks by {backend}, joined by {found['joined_by']}: "
-          + ("; ".join("rank %s, %s, from step %d, certain at %d" % one for one in late) or "no rank is late"))
+          + ("; ".join("rank %s, %s, from step %d, certain at %d" % one for one in late) or "no rank is late"), flush=True)
     return good
 
 
@@ -96,11 +116,13 @@ def main():
     for name in ("programs", "gpuwatch", "cli", "out"):
         parser.add_argument("--" + name)
     parser.add_argument("--steps", type=int, default=60)
+    parser.add_argument("--limit", type=float, default=600)
     parser.add_argument("--train", nargs=3)
     parser.add_argument("--neighbour", nargs=2)
     options = parser.parse_args()
+    end = time.time() + options.limit
     if options.neighbour:
-        neighbour(int(options.neighbour[0]), options.neighbour[1])
+        return neighbour(int(options.neighbour[0]), options.neighbour[1])
     if options.train:
         return train(options.train[0], options.train[1], int(options.train[2]))
     try:
@@ -111,11 +133,20 @@ def main():
     if not gpus:
         print("SKIP no GPU or no PyTorch here")
         return 77
-    backend = "nccl" if gpus > 1 else "gloo"
-    # Two ranks on one GPU are slow alike beside a third process.
-    faults = [fault for fault in CAUSES if backend == "nccl" or CAUSES[fault] != "slow_gpu"]
-    ranks = max(2, min(4, gpus))
-    return 0 if all([named(options, backend, ranks, fault, 29500 + os.getpid() % 400 + i) for i, fault in enumerate(faults)]) else 1
+    most = min(4, gpus)
+    if gpus > 1:
+        jobs = [("nccl", most, fault) for fault in CAUSES] + [("nccl", ranks, "neighbour") for ranks in range(2, most)]
+    else:
+        # Ranks on one GPU are slow alike beside another process.
+        jobs = [("gloo", ranks, fault) for ranks in (4, 3, 2) for fault in ("none", "input", "host")] + [("gloo", 2, "work")]
+    running = [held(options, *job, 29500 + os.getpid() % 400 + i) for i, job in enumerate(jobs)]
+    # What others load would slow the host of the first.
+    for (_, ranks, _), (logs, job) in zip(jobs, running):
+        while job.poll() is None and time.time() < end and not all(os.path.exists(f"{logs}.held.{rank}") for rank in range(ranks)):
+            time.sleep(0.05)
+    passed = sum([named(options, *job, *run, end) for job, run in zip(jobs, running)])
+    print(f"{'PASS' if passed == len(jobs) else 'FAIL'}: {passed} of {len(jobs)} jobs")
+    return 0 if passed == len(jobs) else 1
 
 
 if __name__ == "__main__":

@@ -32,6 +32,12 @@ if command -v dpkg-deb >/dev/null && command -v dpkg-shlibdeps >/dev/null; then
 	dpkg-deb --info "$temp"/deb/*.deb | grep 'Depends: .*libc6' >/dev/null || fail "the Debian package names no dependency"
 	dpkg-deb -x "$temp"/deb/*.deb "$temp/root"
 	works "$temp/root/usr"
+	fleet=$(dirname "$0")/../../fleet
+	grep -ho '/usr/lib[^} ]*libgpuwatch.so' "$fleet/slurm/task_prolog.sh" "$fleet/systemd/gpuwatch.conf" | sort -u >"$temp/named"
+	[ -s "$temp/named" ] || fail "fleet/ names no library"
+	while read -r file; do
+		[ -e "$temp/root$file" ] || fail "fleet/ names $file, which the Debian package has not"
+	done <"$temp/named"
 else
 	echo "no dpkg here: the Debian package is left out"
 fi

@@ -97,6 +97,15 @@ def files(root):
     }
     for name, content in seeds.items():
         yield "live", name, content
+    def part(number, content):
+        return bytes([number << 3 | 2, len(content) & 127 | 128, len(content) >> 7]) + content
+
+    def pod(*ids):
+        return part(1, part(1, b"p") + part(2, b"n") + part(3, part(1, b"c") + b"".join(part(2, part(2, i)) for i in ids)))
+    uuid = b"-0123abCD-0000-0000-0000-0123456789ab"
+    for name, pods in {"a_gpu": pod(b"GPU" + uuid), "replicas": pod(b"GPU" + uuid + b"::0", b"GPU" + uuid + b"::1"), "two": pod(b"MIG" + uuid) + pod(b"GPU" + uuid),
+                       "no_uuid": pod(b"GPU" + uuid[:-1] + b"x", b"nvidia" + uuid, b"GPU" + uuid.replace(b"-", b"_"))}.items():
+        yield "live", "pods_" + name, pods
     w = log.Writer(log.Format(root))
     own = w.record("header", log.strings("boot_id="), version=w.form.version)
     shapes = [w.record("config", id=i, kernel=i, device=1, block_x=x, cluster_x=1, cluster_y=1, cluster_z=1) for i, x in ((1, 64), (2, 32))]

@@ -106,7 +106,7 @@ STEPS = (
     step("counts-waiting", "counts: programs whose kernels wait, every mode, and with counters sampled", 3, 50, 150, "sampler",
          counts("^hold")),
     step("counts-static", "counts: static cudart, device launches, cuBLAS", 3, 120, 400, "shared", counts("^(static|device|cublas)")),
-    step("ranks", "ranks: the slow one of two is named with its cause, by gloo on one GPU", 3, 80, 200, "alone",
+    step("ranks", "ranks: the slow one of two to four is named with its cause, by gloo on one GPU", 3, 120, 300, "alone",
          f"{{python}} {{here}}/ranks.py {COMMON} --cli {{cli}}"),
     step("ranks-nccl", "ranks: the same by NCCL on two GPUs, its collectives numbered in both logs", 3, 100, 240, "alone",
          f"{{python}} {{here}}/ranks.py {COMMON} --cli {{cli}}", gpus=2),
