@@ -205,12 +205,14 @@ struct export_filter {
 
 enum { EXPORT_DEEPEST = 512 /**< ranges of a thread that are handed on; more count as these */ };
 
-/** How many of a thread's @p open ranges go on when it is in @p depth of them: where it is not in
- * more than before, another took the innermost one's place. */
-static inline uint32_t export_ranges_kept(uint32_t open, uint32_t depth)
-{
-	return open < depth ? open : depth - (depth > 0);
-}
+/** The ranges that a thread is in, and what the names of the outermost hash to. */
+struct export_ranges {
+	uint32_t depth, name[64];
+};
+/** How many of them go on when the thread is in @p depth, the innermost @p name. Each push and pop
+ * is recorded, or there was no room for it: one of another name, or a change that leaves the depth,
+ * took the innermost one's place. */
+uint32_t export_ranges_kept(struct export_ranges *r, uint32_t depth, const char *name);
 
 /** Read @p count logs and hand what @p filter wants to @p format. False after a message. */
 bool export_read(struct export *e, const struct export_format *format,

@@ -59,10 +59,10 @@ struct perfetto {
 	char **names; /* of the model's kernels, as in the report */
 	struct gw_index queues;
 	uint32_t queue_count;
-	struct gw_index threads; /* tracks of threads, by uuid: how deep in slices */
+	struct gw_index threads; /* tracks of threads, by uuid: which slices are open */
 	struct thread_track {
 		uint64_t uuid;
-		uint32_t depth;
+		struct export_ranges in;
 	} * thread_tracks;
 	size_t thread_count, thread_room;
 	uint16_t *tracks; /* by GPU: bits of tracks described */
@@ -525,7 +525,7 @@ static struct thread_track *thread_track(struct export *e, uint32_t tid, unsigne
 	gw_index_add(&s->threads, uuid, (uint32_t)s->thread_count);
 	s->thread_tracks = gw_grow(s->thread_tracks, &s->thread_room, s->thread_count + 1,
 	                           sizeof(*s->thread_tracks));
-	s->thread_tracks[s->thread_count] = (struct thread_track){uuid, 0};
+	s->thread_tracks[s->thread_count] = (struct thread_track){.uuid = uuid};
 	snprintf(name, sizeof(name), tid ? "%s, thread %u (process %u)" : "%s (process)",
 	         track == TRACK_WAITS ? "waits" : "NVTX", tid, s->pid);
 	opened = packet(s);
@@ -552,14 +552,14 @@ static void range(struct export *e, const struct export_process *p, uint32_t tid
                   uint32_t depth, uint64_t ns)
 {
 	struct thread_track *t = thread_track(e, tid, TRACK_RANGES);
-	const uint32_t kept = export_ranges_kept(t->depth, depth);
+	const uint32_t kept = export_ranges_kept(&t->in, depth, name);
 
 	(void)p;
-	for (; t->depth > kept; t->depth--)
+	for (; t->in.depth > kept; t->in.depth--)
 		put_edge_at(e, ns, false, SLICE_END, t->uuid, NULL);
-	for (; t->depth < depth; t->depth++)
+	for (; t->in.depth < depth; t->in.depth++)
 		put_edge_at(e, ns, false, SLICE_BEGIN, t->uuid,
-		            t->depth + 1 == depth && name ? name : "[unknown]");
+		            t->in.depth + 1 == depth && name ? name : "[unknown]");
 }
 
 static bool end(struct export *e)

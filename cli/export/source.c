@@ -354,6 +354,19 @@ static void on_wait(struct reading *r, const struct log_event *e)
 		s->format->wait(s->e, &r->process, r->log.threads[e->thread], w);
 }
 
+uint32_t export_ranges_kept(struct export_ranges *r, uint32_t depth, const char *name)
+{
+	const uint32_t names = sizeof(r->name) / sizeof(*r->name);
+	const uint32_t hash = name ? (uint32_t)gw_hash(0, name, strlen(name)) : 0;
+	const bool goes_on =
+	        depth && depth < r->depth && depth <= names && r->name[depth - 1] == hash;
+	const uint32_t kept = r->depth < depth ? r->depth : depth - (depth && !goes_on);
+
+	for (uint32_t i = kept; i < depth && i < names; i++)
+		r->name[i] = i + 1 == depth ? hash : 0;
+	return kept;
+}
+
 static void on_range(struct reading *r, const struct log_event *e)
 {
 	const struct gw_record_range *range = (const void *)e->record->head;

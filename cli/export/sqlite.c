@@ -34,7 +34,7 @@ static const char schema[] =
         "CREATE TABLE PROCESSES (globalPid INTEGER, pid INTEGER, name TEXT);"
         "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INTEGER NOT NULL, end INTEGER NOT NULL, "
         "deviceId INTEGER NOT NULL, contextId INTEGER NOT NULL, "
-        "streamId INTEGER NOT NULL, correlationId INTEGER PRIMARY KEY, globalPid INTEGER, "
+        "streamId INTEGER NOT NULL, correlationId INTEGER NOT NULL, globalPid INTEGER, "
         "demangledName INTEGER NOT NULL, shortName INTEGER NOT NULL, mangledName INTEGER, "
         "registersPerThread INTEGER NOT NULL, "
         "gridX INTEGER NOT NULL, gridY INTEGER NOT NULL, gridZ INTEGER NOT NULL, "
@@ -52,14 +52,13 @@ static const char same_in_all_rows[] =
         SAME_IN_ALL("sharedMemoryLimitConfig INTEGER")
         SAME_IN_ALL("localMemoryTotal INTEGER NOT NULL DEFAULT 0")
         SAME_IN_ALL("gridId INTEGER NOT NULL DEFAULT 0");
-/* SQLite numbers the rows by correlationId, of which the log has none; ?1 is the process. A list of
- * columns would cost a copy of each. */
+/* ?1 is the process. A list of columns would cost a copy of each. */
 static const char kernel_insert[] =
-        "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL SELECT c0,c1,c2,c3,c4,NULL,?1,c5,c6,c7,c8,c9,c10,"
-        "c11,c12,c13,c14,c15,c16,c17,c18,c19,c20,c21,c22,c23,c24,c25,c26,c27 FROM rows_of_kernels";
+        "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL SELECT c0,c1,c2,c3,c4,c5,?1,c6,c7,c8,c9,c10,c11,"
+        "c12,c13,c14,c15,c16,c17,c18,c19,c20,c21,c22,c23,c24,c25,c26,c27,c28 FROM rows_of_kernels";
 /* The columns that may be NULL come last, from graphNodeId on. */
 enum {
-	KERNEL_GRAPH_NODE = 18,
+	KERNEL_GRAPH_NODE = 19,
 	KERNEL_CONFIG,
 	KERNEL_CALL,
 	KERNEL_THREAD,
@@ -330,6 +329,7 @@ static void begin(struct export *e)
 	sqlite_bind(s, DB_SESSION, 1, true, e->epoch_ns);
 	sqlite_step(e, DB_SESSION);
 	sqlite_string(e, SQLITE_LAUNCH_CALL);
+	sqlite_string(e, SQLITE_GRAPH_CALL);
 	put_gpus(e);
 }
 
@@ -449,6 +449,7 @@ static void put_kernel(struct export *e, const struct export_row *r, const struc
 	                                           sqlite_device(e, r->gpu_number),
 	                                           r->context,
 	                                           r->stream,
+	                                           ++s->kernel_count,
 	                                           config->plain,
 	                                           config->base,
 	                                           config->mangled,

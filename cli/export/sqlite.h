@@ -45,7 +45,7 @@ struct sqlite_thread {
 		uint64_t name; /**< in StringIds */
 		uint64_t ns;
 	} * open;
-	uint32_t depth;
+	struct export_ranges in;
 	size_t room;
 };
 
@@ -63,6 +63,7 @@ struct sqlite {
 	struct sqlite_config *configs; /**< of the log, by number */
 	size_t config_room;
 	uint64_t config_count;         /**< rows of GPUWATCH_CONFIG */
+	uint64_t kernel_count;         /**< rows of kernels, each with a correlationId of its own */
 	struct gw_index thread_of;     /**< position in threads, by number of the thread */
 	struct sqlite_thread *threads; /**< of the log */
 	size_t thread_count, thread_room;
@@ -99,8 +100,9 @@ static inline uint64_t sqlite_pid(uint32_t pid)
 	return (uint64_t)pid << 24;
 }
 
-/** What a launch's call is called in StringIds: which of the driver's it was is not in the log. */
-#define SQLITE_LAUNCH_CALL "cuLaunchKernel or alike"
+/** Calls in StringIds: a log has neither which function launched nor how long that took. */
+#define SQLITE_LAUNCH_CALL "cudaLaunchKernel or alike, duration unknown"
+#define SQLITE_GRAPH_CALL  "cudaGraphLaunch, for each kernel, duration unknown"
 
 /** Tables of the other events, and what a format does with these. */
 extern const char sqlite_event_schema[];

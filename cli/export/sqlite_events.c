@@ -46,15 +46,21 @@ const char sqlite_event_schema[] =
         "eventId INTEGER NOT NULL, eventSyncId INTEGER);"
         "CREATE TABLE GPUWATCH_CALL (start INTEGER NOT NULL, end INTEGER NOT NULL, "
         "globalTid INTEGER, nameId INTEGER NOT NULL);"
-        /* nsys has a table, whose `end` is never NULL: of a launch the log has no end. The calls
-         * of graphs would share a correlationId, which is a kernel's own here. */
-        "CREATE VIEW CUPTI_ACTIVITY_KIND_RUNTIME AS SELECT k.callNs - (SELECT utcEpochNs FROM "
-        "TARGET_INFO_SESSION_START_TIME) AS start, NULL AS end, 1 AS eventClass, "
-        "k.globalPid + k.threadId AS globalTid, k.correlationId AS correlationId, "
-        "(SELECT id FROM StringIds WHERE value = '" SQLITE_LAUNCH_CALL "') AS nameId, "
+        "CREATE TABLE ThreadNames (nameId INTEGER NOT NULL, priority INTEGER, globalTid INTEGER);"
+        /* Of a launch's call a log has the start. It ends there too, for nsys allows no NULL and
+         * puts a kernel into the NVTX ranges that contain the whole call; its name says so. Each
+         * kernel of a graph has a call, because its correlationId is its own. With a time span
+         * nsys reads each table's rowid. */
+        "CREATE VIEW CUPTI_ACTIVITY_KIND_RUNTIME AS SELECT k.rowid AS rowid, "
+        "k.callNs - (SELECT utcEpochNs FROM TARGET_INFO_SESSION_START_TIME) AS start, "
+        "k.callNs - (SELECT utcEpochNs FROM TARGET_INFO_SESSION_START_TIME) AS end, "
+        "1 AS eventClass, k.globalPid + k.threadId AS globalTid, "
+        "k.correlationId AS correlationId, CASE WHEN k.graphNodeId IS NULL "
+        "THEN (SELECT id FROM StringIds WHERE value = '" SQLITE_LAUNCH_CALL "') "
+        "ELSE (SELECT id FROM StringIds WHERE value = '" SQLITE_GRAPH_CALL "') END AS nameId, "
         "NULL AS returnValue, NULL AS callchainId FROM CUPTI_ACTIVITY_KIND_KERNEL k "
-        "WHERE k.callNs IS NOT NULL AND k.graphNodeId IS NULL UNION ALL "
-        "SELECT start, end, 1, globalTid, NULL, nameId, NULL, NULL FROM GPUWATCH_CALL;"
+        "WHERE k.callNs IS NOT NULL UNION ALL "
+        "SELECT -rowid, start, end, 1, globalTid, NULL, nameId, NULL, NULL FROM GPUWATCH_CALL;"
         "CREATE TABLE NVTX_EVENTS (start INTEGER NOT NULL, end INTEGER, eventType INTEGER NOT "
         "NULL, "
         "rangeId INTEGER, category INTEGER, color INTEGER, text TEXT, globalTid INTEGER, "
@@ -129,10 +135,12 @@ void sqlite_wait(struct export *e, const struct export_process *p, uint32_t tid,
 {
 	static const uint64_t types[GW_WAIT_CALLS] = {
 	        [GW_WAIT_CONTEXT] = 4, [GW_WAIT_STREAM] = 3, [GW_WAIT_EVENT] = 1};
-	static const char *const names[] = {
-#define WAIT_CALL(NAME, name, meaning) name,
-#include "predictor/log/value.def"
-	};
+	/* nsys's rules look for the runtime's functions; a log has the driver's. */
+	static const char *const names[GW_WAIT_CALLS] = {
+	        [GW_WAIT_CONTEXT] = "cudaDeviceSynchronize or cuCtxSynchronize",
+	        [GW_WAIT_STREAM] = "cudaStreamSynchronize or cuStreamSynchronize",
+	        [GW_WAIT_EVENT] = "cudaEventSynchronize or cuEventSynchronize",
+	        [GW_WAIT_COPY] = "cudaMemcpy or alike"};
 	const uint64_t type = w->call < GW_WAIT_CALLS ? types[w->call] : 0;
 	struct sqlite *s = e->state;
 
@@ -172,7 +180,7 @@ static void close_range(struct export *e, struct sqlite_thread *t, uint64_t ns)
 {
 	enum { PUSH_POP = 59, START_END = 60 }; /* in ENUM_NSYS_EVENT_TYPE */
 	struct sqlite *s = e->state;
-	const struct sqlite_open *o = &t->open[--t->depth];
+	const struct sqlite_open *o = &t->open[--t->in.depth];
 
 	sqlite_bind(s, DB_RANGE, 1, true, o->ns - e->epoch_ns);
 	sqlite_bind(s, DB_RANGE, 2, ns, ns - e->epoch_ns);
@@ -189,16 +197,16 @@ void sqlite_range(struct export *e, const struct export_process *p, uint32_t tid
 {
 	struct sqlite *s = e->state;
 	struct sqlite_thread *t = thread_of(s, tid);
-	const uint32_t kept = export_ranges_kept(t->depth, depth);
+	const uint32_t kept = export_ranges_kept(&t->in, depth, name);
 
 	s->pid = p->pid;
-	while (t->depth > kept)
+	while (t->in.depth > kept)
 		close_range(e, t, ns);
 	t->open = gw_grow(t->open, &t->room, depth, sizeof(*t->open));
-	for (; t->depth < depth; t->depth++) {
-		const bool innermost = t->depth + 1 == depth;
+	for (; t->in.depth < depth; t->in.depth++) {
+		const bool innermost = t->in.depth + 1 == depth;
 
-		t->open[t->depth] = (struct sqlite_open){
+		t->open[t->in.depth] = (struct sqlite_open){
 		        sqlite_string(e, innermost && name ? name : "[unknown]"), ns};
 	}
 }
@@ -208,7 +216,7 @@ void sqlite_end_ranges(struct export *e)
 	struct sqlite *s = e->state;
 
 	for (uint32_t i = 0; i < s->thread_count; i++) {
-		while (s->threads[i].depth)
+		while (s->threads[i].in.depth)
 			close_range(e, &s->threads[i], 0);
 		free(s->threads[i].open);
 	}

@@ -251,8 +251,8 @@ TEST(sqlite_has_copies_waits_and_ranges_where_nsys_has_them)
 	                 0);
 	assert_string_equal(shell_output, "[CUDA memcpy Host-to-Device] 1 5000 4096\n"
 	                                  "Event sync 1 30000\n"
-	                                  "cuEventSynchronize 1 30000 1\n"
-	                                  "cuLaunchKernel or alike 1 None 0\n"
+	                                  "cudaEventSynchronize or cuEventSynchronize 1 30000 1\n"
+	                                  "cudaLaunchKernel or alike, duration unknown 1 0 1\n"
 	                                  "step 1 110000 77\n"
 	                                  "beside.gwl 1 kernels and shapes, 1 launches, 1000 ns\n");
 }

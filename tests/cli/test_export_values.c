@@ -170,6 +170,30 @@ TEST_WITH(other_doubles_are_as_printf_has_them, setup, teardown)
 		assert_real(numbers[i]);
 }
 
+static uint32_t enter(struct export_ranges *r, uint32_t depth, const char *name)
+{
+	const uint32_t kept = export_ranges_kept(r, depth, name);
+
+	r->depth = depth;
+	return kept;
+}
+
+TEST(a_range_goes_on_after_the_one_within_it)
+{
+	struct export_ranges r = {0};
+
+	assert_int_equal(enter(&r, 1, "step"), 0);
+	assert_int_equal(enter(&r, 2, "inner"), 1);
+	assert_int_equal(enter(&r, 1, "step"), 1);
+	assert_int_equal(enter(&r, 0, NULL), 0);
+	/* Changes between were lost: another range, a range again. */
+	assert_int_equal(enter(&r, 3, "deep"), 0);
+	assert_int_equal(enter(&r, 2, "other"), 1);
+	assert_int_equal(enter(&r, 2, "other"), 1);
+	assert_int_equal(enter(&r, 100, "deepest"), 2);
+	assert_int_equal(enter(&r, 99, "deepest"), 98);
+}
+
 int main(void)
 {
 	return tests_run(NULL, NULL);

@@ -51,6 +51,23 @@ TEST(amount_over_seconds_is_the_rate_of_the_profile)
 	assert_true(fabs(c.amount / c.seconds / gw_param(&f.device, GW_PARAM_t_dp) - 1) < 1e-9);
 }
 
+/* Of an H200: 1.84 multiply-adds and 2.00 additions an SM and cycle; kernels reach 1.99. */
+TEST(the_peak_of_the_fp64_pipe_is_the_most_that_calibration_reached)
+{
+	struct fixture f;
+	double seconds;
+
+	fixture_init(&f);
+	fixture_work(&f, GW_WORK_pipe_fp64, 1e6);
+	seconds = peak(&f, "fp64").seconds;
+	fixture_param(&f, GW_PARAM_rate_op_fma_f64, 1.84);
+	assert_true(peak(&f, "fp64").seconds == seconds);
+	fixture_param(&f, GW_PARAM_rate_op_add_f64, 2);
+	assert_true(fabs(peak(&f, "fp64").seconds / seconds - 0.92) < 1e-9);
+	fixture_param(&f, GW_PARAM_rate_op_add_f64, 1.8);
+	assert_true(peak(&f, "fp64").seconds == seconds);
+}
+
 /* What the code shows of the half of the pipe that multiplies integers, where data decide, is a
  * range. */
 TEST(a_part_reported_is_no_more_than_the_whole_counted)

@@ -1,22 +1,22 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""nsys.py GPUWATCH LOG...: queries as the documentation of Nsight Systems builds them (its chapter "Common SQLite
-examples", and what its reports cuda_gpu_kern_sum, cuda_gpu_kern_gb_sum, cuda_gpu_trace, cuda_gpu_mem_time_sum,
-cuda_gpu_mem_size_sum, nvtx_sum, cuda_api_sum and cuda_kern_exec_sum and its rules cuda_api_sync, gpu_gaps and
-gpu_time_util show) run on the exported file, and give the sums of gpuwatch report and of its CSV. Of launches' calls the
-start is known alone."""
+"""nsys.py GPUWATCH [--scripts] LOG...: queries as the documentation of Nsight Systems builds them (its chapter "Common SQLite
+examples"), and as its reports and rules make them, run on the exported file, and give the sums of gpuwatch report and of
+its CSV. --scripts: those reports and rules themselves, by `nsys` in PATH or NSYS; without it the test is skipped. Of
+launches' calls the start is known alone."""
 import collections
 import csv
 import io
 import json
 import os
 import re
+import shutil
 import sqlite3
 import subprocess
 import sys
 import tempfile
 
-gpuwatch, logs = sys.argv[1], sys.argv[2:]
+gpuwatch, logs = sys.argv[1], [a for a in sys.argv[2:] if a != "--scripts"]
 
 # A helper of the documentation: names of kernels instead of their numbers.
 NAMES = """
@@ -81,14 +81,14 @@ SYNC = """
 SELECT type.label, count(*), sum(end - start) FROM CUPTI_ACTIVITY_KIND_SYNCHRONIZATION s
 JOIN ENUM_CUPTI_SYNC_TYPE type ON type.id = s.syncType GROUP BY 1
 """
-# Calls, and kernels by the thread that launched them; what needs the end of a launch's call is NULL.
+# Calls, and kernels by the thread that launched them; a launch's call ends where it starts.
 CALLS = """
-SELECT value, count(*), sum(end - start), count(end) FROM CUPTI_ACTIVITY_KIND_RUNTIME
+SELECT value, count(*), sum(end - start), count(DISTINCT rowid) FROM CUPTI_ACTIVITY_KIND_RUNTIME
 LEFT JOIN StringIds ON id = nameId GROUP BY nameId ORDER BY 3 DESC
 """
 EXECUTED = """
-SELECT (r.globalTid >> 24) & 0xffffff, r.globalTid & 0xffffff, count(*), count(k.start - r.end), sum(k.end - k.start),
-    sum(k.start - r.start) FROM CUPTI_ACTIVITY_KIND_KERNEL k JOIN CUPTI_ACTIVITY_KIND_RUNTIME r
+SELECT (r.globalTid >> 24) & 0xffffff, r.globalTid & 0xffffff, count(*), sum(k.end - k.start),
+    sum(k.start - r.end) FROM CUPTI_ACTIVITY_KIND_KERNEL k JOIN CUPTI_ACTIVITY_KIND_RUNTIME r
     ON k.correlationId = r.correlationId AND k.globalPid = (r.globalTid & 0xffffffffff000000)
 GROUP BY 1, 2
 """
@@ -110,10 +110,10 @@ def csv_of(log):
 
 
 def launched(log):
-    """Launches outside of graphs whose call is known, by process and thread: how many, their ns, and ns from call to start."""
+    """Launches whose call is known, by process and thread: how many, their ns, and ns from call to start."""
     out = collections.defaultdict(lambda: [0, 0, 0])
     for row in csv_of(log):
-        if row["start_ns"] and row["call_ns"] and not row["graph"]:
+        if row["start_ns"] and row["call_ns"]:
             waited = int(row["start_ns"]) - int(row["call_ns"])
             of = out[int(row["pid"]), int(row["thread"])]
             of[:] = of[0] + 1, of[1] + int(row["duration_ns"]), of[2] + waited
@@ -134,6 +134,60 @@ def idle(log):
             latest = max(latest, start + duration)
         out[gpu] = (count, whole)
     return out
+
+
+def of_a_span(db):
+    """With a time span, nsys puts a view of its rows and their rowid in each table's place."""
+    tables = [name for name, in db.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view')")]
+    for table in tables:
+        columns = [row[1] for row in db.execute("PRAGMA table_info(%s)" % table)]
+        if "start" in columns and "end" in columns:
+            db.execute("CREATE TEMP VIEW %s AS SELECT rowid, * FROM main.%s WHERE start >= 0" % (table, table))
+            rows, different = db.execute("SELECT count(rowid), count(DISTINCT rowid) FROM temp." + table).fetchone()
+            assert rows == different, table
+            db.execute("DROP VIEW temp." + table)
+
+
+def table_of(nsys, command, flag, name, path):
+    out = subprocess.check_output([nsys, command, "-q", flag, name, "--format", "csv", "--output", "-", path], text=True)
+    return list(csv.DictReader(line for line in out.splitlines() if line))
+
+
+def of_scripts(nsys, log, folder):
+    """No report or rule fails, and those of kernels, calls and ranges have the report's sums."""
+    path = os.path.join(folder, "out.sqlite")
+    subprocess.run([gpuwatch, "export", "--format=sqlite", "-o", path, log], check=True)
+    report, ranges = (json.loads(subprocess.check_output([gpuwatch, "report", "--json", "--top=0", *more, log]))
+                      for more in ([], ["--by=range"]))
+    there = []
+    for command, flag, listed in (("stats", "--report", "--help-reports"), ("analyze", "--rule", "--help-rules")):
+        text = subprocess.run([nsys, command, listed], stdout=subprocess.PIPE, text=True).stdout  # exit status 1 with some
+        names = re.findall(r"^ +([a-z0-9_-]+)\S* --", text, re.M)
+        assert names, text
+        there += names
+        done = subprocess.run([nsys, command, flag, ",".join(names), "--format", "csv", "--output", "-", path],
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        assert not done.returncode and "ERROR" not in done.stdout, done.stdout
+    named = [[new, old][old in there] for new, old in (("cuda_gpu_kern_sum", "gpukernsum"), ("cuda_kern_exec_trace", "kernexectrace"),
+                                                       ("nvtx_kern_sum", "nvtxkernsum"))]
+    kernels, executed, of_ranges = (table_of(nsys, "stats", "--report", name, path) for name in named)
+    seen_sums, wanted = collections.Counter(), collections.Counter()
+    for row in kernels:
+        seen_sums[seen(row["Name"]), "ns"] += int(row["Total Time (ns)"])
+        seen_sums[seen(row["Name"]), "runs"] += int(row["Instances"])
+    for row in report["kernels"]:
+        wanted[seen(row["Name"]), "ns"] += row["Total Time (ns)"] or 0
+        wanted[seen(row["Name"]), "runs"] += row["Measured"]
+    assert +seen_sums == +wanted
+    assert len(executed) == sum(of[0] for of in launched(log).values())
+    inside = collections.Counter()
+    for row in of_ranges:
+        inside["[no range]" if row["NVTX Range"] in ("", "None") else row["NVTX Range"]] += int(row["Kern Inst"])
+    for row in ranges["kernels"]:  # of the innermost range; nsys has all that are around it
+        assert inside[row["Name"]] >= row["Measured"], (row["Name"], inside)
+        assert inside[row["Name"]] == row["Measured"] or row["Name"] != "[no range]", inside
+    os.remove(path)
+    print(os.path.basename(log), len(there), "reports and rules,", dict(inside), "launches by range")
 
 
 def check(log, folder):
@@ -182,12 +236,15 @@ def check(log, folder):
     if not copies:
         assert {gpu: rest for gpu, *rest in db.execute(GAPS)} == {gpu: list(rest) for gpu, rest in idle(log).items() if rest[0]}
     executed = launched(log)
-    assert {(pid, tid): [count, ran, waited] for pid, tid, count, queued, ran, waited in db.execute(EXECUTED) if not queued
-            } == executed
-    assert [row[1] for row in db.execute(CALLS) if row[2:] == (None, 0)] == [sum(of[0] for of in executed.values())][:len(executed)]
+    assert {(pid, tid): rest for pid, tid, *rest in db.execute(EXECUTED)} == executed
+    calls = db.execute(CALLS).fetchall()
+    assert sum(row[1] for row in calls if "unknown" in row[0]) == sum(of[0] for of in executed.values())
+    assert all(row[1] == row[3] for row in calls), calls
+    of_a_span(db)
     for query in (MEMORY, SYNC, CALLS, RANGES):
         for row in db.execute(query):
             print(*row)
+    assert db.execute("SELECT nameId, priority, globalTid FROM ThreadNames").fetchall() == []
     db.close()
     os.remove(path)
     print(os.path.basename(log), len(shapes), "kernels and shapes,", report["measured"], "launches,", whole, "ns")
@@ -197,5 +254,13 @@ if "sqlite" not in subprocess.check_output([gpuwatch, "export", "--help"]).decod
     print("skipped: the command is built without libsqlite3")
     sys.exit(77)
 with tempfile.TemporaryDirectory() as temporary:
+    if "--scripts" in sys.argv:
+        found = shutil.which(os.environ.get("NSYS", "nsys"))
+        if not found:
+            print("skipped: nsys is not installed")
+            sys.exit(77)
+        for one in logs:
+            of_scripts(found, one, temporary)
+        sys.exit()
     for one in logs:
         check(one, temporary)
