@@ -521,6 +521,8 @@ static void put_counters(struct rest *r)
 	for (size_t i = 0; i < sizeof(of) / sizeof(*of); i++)
 		if (c->value[of[i]] < r->left.counted[i])
 			c->value[of[i]] = r->left.counted[i];
+	if (c->value[GW_COUNTER_threads_dropped] < r->left.file->head->ringless)
+		c->value[GW_COUNTER_threads_dropped] = r->left.file->head->ringless;
 	if (r->left.count && c->head.ns < r->left.launch[r->left.count - 1].call_ns)
 		c->head.ns = r->left.launch[r->left.count - 1].call_ns;
 	c->value[GW_COUNTER_segment_lost] = r->left.lost;

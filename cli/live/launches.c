@@ -200,6 +200,7 @@ static void take_lost(struct gw_live_left *r, const struct taking taking[GW_LIVE
 {
 	enum { LAUNCHES, GRAPHS = 2, DROPPED = 5 };
 	const struct gw_live_head *h = r->file->head;
+	const struct gw_live_ring *latest;
 	uint32_t known = 0;
 
 	for (unsigned i = 0; i < GW_LIVE_RINGS; i++) {
@@ -225,6 +226,10 @@ static void take_lost(struct gw_live_left *r, const struct taking taking[GW_LIVE
 	for (unsigned i = 0; i < GW_LIVE_BULKS; i++)
 		if (!i || !in_file(r, h->bulk[i].block))
 			r->lost += h->bulk[i].launches;
+	/* The latest is among them and in its ring until it is taken. */
+	latest = &h->ring[((h->bulk[0].block >> 24) - 1) % GW_LIVE_RINGS];
+	if (h->bulk[0].launches && words_usable(r, latest))
+		r->lost -= !((word(r->file, latest->tail) ^ h->bulk[0].block) & 0xffffff);
 }
 
 /* The header may be damaged: a span that no integer holds ends at the last one that does. */

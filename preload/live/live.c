@@ -48,6 +48,7 @@ enum { PAGE = GW_LIVE_PAGE, HEAD = (sizeof(struct gw_live_head) + PAGE - 1) / PA
 
 static struct gw_live_head *_Atomic live; /* NULL: there is none */
 static _Atomic int started;               /* 1: under way, 2: done */
+static _Atomic uint32_t early;            /* rings made before it was there */
 static _Atomic uint64_t room_used;        /* offset of what no ring has been given yet */
 static _Atomic uint64_t refused_ns, refused_size;
 static atomic_flag naming = ATOMIC_FLAG_INIT;
@@ -316,6 +317,17 @@ static struct gw_live_head *make(int at, uint64_t size)
 	return h;
 }
 
+/* By who comes last: the segment, or a ring made without it. */
+static void count_early(uint32_t more)
+{
+	struct gw_live_head *h;
+
+	atomic_fetch_add(&early, more);
+	h = atomic_load(&live);
+	if (h)
+		__atomic_fetch_add(&h->rings, atomic_exchange(&early, 0), __ATOMIC_RELAXED);
+}
+
 static void start(void *unused)
 {
 	const uint64_t size = gw_options.segment / PAGE * PAGE;
@@ -344,6 +356,7 @@ static void start(void *unused)
 	} else {
 		gw_live_entries_start(h->entries.count);
 		atomic_store(&live, h);
+		count_early(0);
 	}
 	close(at);
 }
@@ -440,7 +453,7 @@ void gw_live_ring(struct gw_thread *t)
 	uint32_t n;
 
 	if (!h)
-		return;
+		return count_early(1);
 	n = __atomic_fetch_add(&h->rings, 1, __ATOMIC_RELAXED);
 	if (!gw_live_holds(t))
 		return;
@@ -458,6 +471,14 @@ void gw_live_ring(struct gw_thread *t)
 	t->live = n + 1;
 	/* Read by usable() of another process (cli/live/launches.c). */
 	__atomic_store_n(&r->used, whole ? 1 : 2, __ATOMIC_RELEASE);
+}
+
+void gw_live_ringless(uint32_t launches)
+{
+	struct gw_live_head *h = atomic_load(&live);
+
+	if (h)
+		__atomic_fetch_add(&h->ringless, launches, __ATOMIC_RELAXED);
 }
 
 void gw_live_kernel(uint32_t slot)
@@ -570,6 +591,7 @@ void gw_live_abandon(void)
 		munmap(h, h->size);
 	atomic_store(&live, NULL);
 	atomic_store(&started, 0);
+	atomic_store(&early, 0);
 	atomic_store(&refused_ns, 0);
 	atomic_flag_clear(&naming);
 	path[0] = 0;

@@ -24,6 +24,9 @@ bool gw_live_holds(const void *at);
  */
 void gw_live_ring(struct gw_thread *t);
 
+/** @p launches of threads without a ring were made. Any thread. */
+void gw_live_ringless(uint32_t launches);
+
 /** A kernel has its slot. Any thread. */
 void gw_live_kernel(uint32_t slot);
 

@@ -112,6 +112,18 @@ uint32_t gw_live_entry(const struct gw_record_launch *r)
 	return at;
 }
 
+/* One store, as the launch is in its ring, too, until it is taken. Read by take_lost() of another
+ * process (cli/live/launches.c). */
+static void bulk_taken(struct gw_live_head *h)
+{
+	const struct gw_live_bulk b = {taking_ring << 24 | (taking_position & 0xffffff),
+	                               h->bulk[0].launches + 1};
+	uint64_t both;
+
+	memcpy(&both, &b, sizeof(both));
+	__atomic_store_n((uint64_t *)(void *)&h->bulk[0], both, __ATOMIC_RELEASE);
+}
+
 void gw_live_enter(struct gw_record_launch *r, const struct gw_thread *t, const struct gw_event *e,
                    uint32_t node)
 {
@@ -122,7 +134,7 @@ void gw_live_enter(struct gw_record_launch *r, const struct gw_thread *t, const 
 	if (at == UINT32_MAX) {
 		remember(r, h ? BULK : 0);
 		if (h)
-			h->bulk[0].launches++;
+			bulk_taken(h);
 		return;
 	}
 	remember(r, at + 1);
@@ -137,7 +149,7 @@ void gw_live_enter(struct gw_record_launch *r, const struct gw_thread *t, const 
 	__atomic_store_n(&out->ring, taking_ring, __ATOMIC_RELEASE);
 }
 
-/* Read by take_lost() of another process (cli/live/launches.c). */
+/* Likewise. */
 static void bulk_logged(struct gw_live_head *h, uint32_t block)
 {
 	struct gw_live_bulk *b = &h->bulk[1 + block % (GW_LIVE_BULKS - 1)];
