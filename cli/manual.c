@@ -378,7 +378,7 @@ static void live_format(enum gw_document d)
 	        d,
 	        "A file in memory (`GPUWATCH_RUN_DIR`) that each process maps while it launches: "
 	        "what it committed survives its death, and other processes see what it does. It "
-	        "begins with a head, which ends with a `section` for each of the sections that "
+	        "begins with a head, which has a `section` for each of the sections that "
 	        "follow, in this order; then come rings. A launch is in a ring from its commit "
 	        "until the worker has taken it, then in an entry until its record is in the log. "
 	        "Entries with a field `sequence` are written while others read. Numbers are "

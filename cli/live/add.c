@@ -33,6 +33,10 @@ struct rest {
 	size_t stream_devices, stream_slots;
 	uint64_t devices;    /* the log's ids below 64 that it has */
 	uint64_t *slot_like; /* of the kernels in slots; 0: not looked for yet, 1: not known */
+	struct counters {
+		struct gw_record_counters head;
+		uint64_t value[GW_COUNTERS];
+	} counters; /* the log's last; ns 0: none */
 	/* The blocks that are written. */
 	unsigned char *out;
 	size_t size, out_room, block_at;
@@ -126,6 +130,12 @@ static bool note(void *arg, const struct gw_log_record *record)
 		             strcmp(gw_log_value(record, "boot_id"), h->boot_id) != 0;
 	} else if (record->head->kind == GW_RECORD_END) {
 		r->ended = true;
+	} else if (record->head->kind == GW_RECORD_COUNTERS) {
+		const struct gw_record_counters *c = (const void *)record->head;
+		const uint32_t most = c->count < GW_COUNTERS ? c->count : GW_COUNTERS;
+
+		memcpy(&r->counters.head, c, sizeof(*c));
+		memcpy(r->counters.value, record->tail, most * sizeof(uint64_t));
 	} else if (record->head->kind == GW_RECORD_KERNEL) {
 		const struct gw_record_kernel *k = (const void *)record->head;
 
@@ -495,6 +505,32 @@ static uint64_t put_sums(struct rest *r)
 	return launches;
 }
 
+/* The latest there are, with what the threads had counted at the end and what is lost. */
+static void put_counters(struct rest *r)
+{
+	static const enum gw_counter of[] = {GW_COUNTER_launches,       GW_COUNTER_captured,
+	                                     GW_COUNTER_graph_launches, GW_COUNTER_graph_unknown,
+	                                     GW_COUNTER_failed,         GW_COUNTER_ring_dropped};
+	struct counters *c = &r->counters;
+	struct gw_live_totals now;
+
+	if (gw_live_totals_of(r->left.file, &now) && now.ns > c->head.ns) {
+		c->head.ns = now.ns;
+		memcpy(c->value, now.counter, sizeof(c->value));
+	}
+	for (size_t i = 0; i < sizeof(of) / sizeof(*of); i++)
+		if (c->value[of[i]] < r->left.counted[i])
+			c->value[of[i]] = r->left.counted[i];
+	if (c->value[GW_COUNTER_threads_dropped] < r->left.file->head->ringless)
+		c->value[GW_COUNTER_threads_dropped] = r->left.file->head->ringless;
+	if (r->left.count && c->head.ns < r->left.launch[r->left.count - 1].call_ns)
+		c->head.ns = r->left.launch[r->left.count - 1].call_ns;
+	c->value[GW_COUNTER_segment_lost] = r->left.lost;
+	c->head.count = GW_COUNTERS;
+	if (c->head.ns || r->left.lost || r->left.counted[0] || r->left.counted[2])
+		put(r, GW_RECORD_COUNTERS, c, sizeof(*c), NULL, 0);
+}
+
 static void rest_free(struct rest *r)
 {
 	gw_index_free(&r->kernels);
@@ -539,11 +575,15 @@ void gw_live_add(const struct gw_live_file *f, const unsigned char *log, size_t 
 	out->launches = r.ended ? 0 : put_sums(&r);
 	for (size_t i = 0; i < left->count; i++)
 		put_launch(&r, &left->launch[i]);
+	if (!r.ended)
+		put_counters(&r);
 	block_end(&r);
 	out->log = r.out;
 	out->size = r.size;
 	out->launches += left->count;
 	out->graphs = left->graphs;
+	out->lost = left->lost;
+	out->unlisted = left->unlisted;
 	out->span_ns =
 	        left->count ? left->launch[left->count - 1].call_ns - left->launch[0].call_ns : 0;
 	rest_free(&r);

@@ -25,6 +25,8 @@ struct gw_live_rest {
 	size_t size;
 	uint64_t launches; /**< of them from the segment */
 	uint64_t graphs;   /**< graph launches in it whose kernels are not known */
+	uint64_t lost;     /**< launches that are in neither */
+	uint32_t unlisted; /**< rings of which it has nothing */
 	uint64_t span_ns;  /**< from the first of them to the last */
 };
 
@@ -70,6 +72,9 @@ void gw_live_add(const struct gw_live_file *file, const unsigned char *log, size
  * zeroed then. Says so.
  */
 bool gw_live_rest_of(const char *path, struct gw_live_rest *rest);
+
+/** Warn of launches of the log at @p path that are in neither. */
+void gw_live_say_lost(const char *path, const struct gw_live_rest *rest);
 
 /**
  * Whether @p name is that of a segment's file; @p gone: whether the process that it names has

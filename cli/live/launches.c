@@ -45,14 +45,25 @@ static void keep(struct gw_live_left *r, const struct gw_live_launch *launch)
 	r->launch[r->count++] = *launch;
 }
 
-static bool usable(const struct gw_live_left *r, const struct gw_live_ring *g)
+static bool words_usable(const struct gw_live_left *r, const struct gw_live_ring *g)
 {
 	const struct gw_live_file *f = r->file;
 
-	return g->used == 1 && (g->mask & (g->mask + 1)) == 0 && gw_live_within(f, g->head, 4) &&
-	       gw_live_within(f, g->next, 4) && gw_live_within(f, g->tail, 4) &&
-	       gw_live_within(f, g->tid, 4) && g->slots % 8 == 0 &&
-	       gw_live_within(f, g->slots, ((uint64_t)g->mask + 1) * SLOT);
+	return gw_live_within(f, g->head, 4) && gw_live_within(f, g->next, 4) &&
+	       gw_live_within(f, g->tail, 8) && gw_live_within(f, g->tid, 4);
+}
+
+static bool usable(const struct gw_live_left *r, const struct gw_live_ring *g)
+{
+	return g->used == 1 && (g->mask & (g->mask + 1)) == 0 && words_usable(r, g) &&
+	       g->slots % 8 == 0 &&
+	       gw_live_within(r->file, g->slots, ((uint64_t)g->mask + 1) * SLOT);
+}
+
+/* Its slots were the process's own. */
+static bool elsewhere(const struct gw_live_left *r, const struct gw_live_ring *g)
+{
+	return g->used == 2 && words_usable(r, g);
 }
 
 static const struct gw_live_entry *entries(const struct gw_live_left *r)
@@ -138,7 +149,7 @@ static void take_lone(struct gw_live_left *r, const struct gw_live_entry *e)
 	const uint32_t met = e->position;
 
 	if (!in_file(r, e->block) ||
-	    (met && met <= r->file->head->entries_used && in_file(r, entries(r)[met - 1].block)))
+	    (met && (met > r->file->head->entries_used || in_file(r, entries(r)[met - 1].block))))
 		return;
 	r->lone = gw_grow(r->lone, &r->lone_room, r->lone_count + 1, sizeof(*r->lone));
 	r->lone[r->lone_count++] = (struct gw_live_lone){e->event.ticks, e->id, e->node != 0};
@@ -163,13 +174,15 @@ static void take_entries(struct gw_live_left *r, struct taking taking[GW_LIVE_RI
 
 			if (!pass && e->ring == GW_LIVE_LONE)
 				take_lone(r, e);
-			if (!e->ring || e->ring > GW_LIVE_RINGS || !usable(r, g))
+			if (!e->ring || e->ring > GW_LIVE_RINGS ||
+			    (!usable(r, g) && !elsewhere(r, g)))
 				continue;
 			taken = (int32_t)(word(f, g->tail) - e->position) > 0;
 			if (!pass && !taken && gw_live_settled(r, i))
 				note_in_file(t, e->node);
 			if (pass && !gw_live_settled(r, i) &&
-			    (taken || (t->partly && !graph_of(f, slot_at(f, g, e->position)))))
+			    (taken || (t->partly &&
+			               (g->used == 2 || !graph_of(f, slot_at(f, g, e->position))))))
 				keep(r, &(struct gw_live_launch){.call_ns = e->call_ns,
 				                                 .ticks = e->event.ticks,
 				                                 .tid = e->tid,
@@ -177,6 +190,46 @@ static void take_entries(struct gw_live_left *r, struct taking taking[GW_LIVE_RI
 				                                 .node = e->node != 0,
 				                                 .event = e->event});
 		}
+}
+
+/*
+ * Launches that are nowhere else, and what threads counted. `taken` lies beside the tail, and is
+ * read with it: a launch that was being taken is in the ring, unless part of it is in the log.
+ */
+static void take_lost(struct gw_live_left *r, const struct taking taking[GW_LIVE_RINGS])
+{
+	enum { LAUNCHES, GRAPHS = 2, DROPPED = 5 };
+	const struct gw_live_head *h = r->file->head;
+	const struct gw_live_ring *latest;
+	uint32_t known = 0;
+
+	for (unsigned i = 0; i < GW_LIVE_RINGS; i++) {
+		const struct gw_live_ring *g = &h->ring[i];
+		uint64_t c[sizeof(r->counted) / sizeof(*r->counted)];
+		uint32_t left;
+
+		known += g->used != 0;
+		if ((!usable(r, g) && !elsewhere(r, g)) || !h->counted[i] ||
+		    !gw_live_within(r->file, h->counted[i], sizeof(c)))
+			continue;
+		memcpy(c, r->file->data + h->counted[i], sizeof(c));
+		for (unsigned n = 0; n < sizeof(c) / sizeof(*c); n++)
+			r->counted[n] += c[n];
+		left = (uint32_t)(c[LAUNCHES] + c[GRAPHS] - c[DROPPED] -
+		                  word(r->file, g->tail + 4));
+		left -= left && taking[i].partly;
+		/* One may be counted whose slot is not committed yet. */
+		if (g->used == 2 && left <= (uint64_t)g->mask + 2)
+			r->lost += left;
+	}
+	r->unlisted = h->rings > known ? h->rings - known : 0;
+	for (unsigned i = 0; i < GW_LIVE_BULKS; i++)
+		if (!i || !in_file(r, h->bulk[i].block))
+			r->lost += h->bulk[i].launches;
+	/* The latest is among them and in its ring until it is taken. */
+	latest = &h->ring[((h->bulk[0].block >> 24) - 1) % GW_LIVE_RINGS];
+	if (h->bulk[0].launches && words_usable(r, latest))
+		r->lost -= !((word(r->file, latest->tail) ^ h->bulk[0].block) & 0xffffff);
 }
 
 /* The header may be damaged: a span that no integer holds ends at the last one that does. */
@@ -363,6 +416,7 @@ void gw_live_take(struct gw_live_left *r)
 	uint64_t slots = 0;
 
 	take_entries(r, taking);
+	take_lost(r, taking);
 	for (unsigned i = 0; i < GW_LIVE_RINGS; i++) {
 		const struct gw_live_ring *g = &r->file->head->ring[i];
 

@@ -35,8 +35,11 @@ struct gw_live_left {
 	size_t count, room;
 	struct gw_live_lone *lone; /**< free() it */
 	size_t lone_count, lone_room;
-	uint64_t walked; /**< chunks of graphs */
-	uint64_t graphs; /**< launches of graphs whose kernels are not all known */
+	uint64_t lost;       /**< launches that were in neither log, ring nor entry */
+	uint32_t unlisted;   /**< rings of which nothing is known */
+	uint64_t counted[6]; /**< by all threads with a place in the segment, as `counted` there */
+	uint64_t walked;     /**< chunks of graphs */
+	uint64_t graphs;     /**< launches of graphs whose kernels are not all known */
 };
 
 /** Whether the record of entry @p at, from 0, is in the log's file, or its launch in a sum. */

@@ -81,6 +81,7 @@ static int save(const struct gw_live_file *f, const char *segment, const struct 
 	} else {
 		printf("%s: %" PRIu64 " launches of process %u were not in its log\n",
 		       gw_printable(safe, sizeof(safe), name), rest.launches, f->head->pid);
+		gw_live_say_lost(name, &rest);
 		if (!o->keep && unlink(segment))
 			gw_warning("%s: %s", segment, strerror(errno));
 	}

@@ -90,8 +90,21 @@ static bool find(struct gw_live_file *f, const char *path, const struct named *n
 	return false;
 }
 
+void gw_live_say_lost(const char *path, const struct gw_live_rest *rest)
+{
+	if (rest->lost)
+		gw_warning("%s: %" PRIu64 " launches are lost: they waited where the live segment "
+		           "does not reach",
+		           path, rest->lost);
+	if (rest->unlisted)
+		gw_warning("%s: launches that waited in the rings of %u threads are lost and not "
+		           "counted",
+		           path, rest->unlisted);
+}
+
 static void say(const char *path, const struct gw_live_rest *rest)
 {
+	gw_live_say_lost(path, rest);
 	gw_note("%s: %" PRIu64 " launches of its last %.3g ms come from the live segment", path,
 	        rest->launches, (double)rest->span_ns * 1e-6);
 	if (rest->graphs)
@@ -119,7 +132,7 @@ bool gw_live_rest_of(const char *path, struct gw_live_rest *rest)
 		gw_live_add(&f, log, size, rest);
 	free(log);
 	gw_live_close(&f);
-	if (log && (rest->launches || rest->graphs)) {
+	if (log && (rest->launches || rest->graphs || rest->lost || rest->unlisted)) {
 		say(path, rest);
 		return true;
 	}

@@ -67,6 +67,7 @@ enum {
 	GW_LIVE_IN_SUM = UINT32_MAX - 1, /**< in place of an entry's block */
 	GW_LIVE_SUMS = 1 << 13,
 	GW_LIVE_LONE = UINT32_MAX, /**< in place of an entry's ring: a record without a launch */
+	GW_LIVE_BULKS = 8,         /**< more than blocks are filled and not in the file at a time */
 	GW_LIVE_AS_IT_IS = UINT32_MAX,     /**< in a request: this is not to change */
 	GW_LIVE_SECONDS_MOST = 31 * 86400, /**< of a request */
 	GW_LIVE_CHECK = 1398030674,        /**< in the check word of a request */

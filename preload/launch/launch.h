@@ -97,8 +97,8 @@ GW_INLINE uint32_t gw_stream_slot_of(struct gw_shared *s, struct gw_thread *t, C
 
 /*
  * Read the published prediction of a launch on @p device; a cell that is being written counts as
- * absent. Returns where it was found, plus one; 0: nowhere. Not inlined: in count mode it is never
- * called.
+ * absent, and so does one that was written since the call, by what e->known says. Returns where it
+ * was found, plus one; 0: nowhere. Not inlined: in count mode it is never called.
  */
 static __attribute__((noinline)) uint32_t gw_cell_read(struct gw_shared *s, uint32_t device,
                                                        struct gw_event *e)
@@ -130,6 +130,8 @@ static __attribute__((noinline)) uint32_t gw_cell_read(struct gw_shared *s, uint
 		atomic_thread_fence(memory_order_acquire);
 		if ((sequence & 1) ||
 		    sequence != atomic_load_explicit(&c->sequence, memory_order_relaxed))
+			return 0;
+		if ((int32_t)(word[3] - e->known) > 0)
 			return 0;
 		memcpy(&e->predicted, &word[0], 4);
 		memcpy(&e->low, &word[1], 4);
@@ -201,12 +203,13 @@ GW_INLINE struct gw_event *gw_event_begin(struct gw_call *call, CUstream stream)
 	e = gw_ring_slot(call);
 	if (GW_UNLIKELY(!e))
 		return NULL;
+	/* Before the time of the call: the thread may be kept from running at any point. Pairs with
+	 * the release in gw_publish_predictions() (worker/publish.c). */
+	e->known = atomic_load_explicit(&gw_hot.known, memory_order_acquire);
 	e->ticks = gw_call_ticks(t, call->at);
 	e->flags = 0;
 	e->config = 0;
 	e->stream = (uint16_t)gw_stream_slot_of(gw_hot.shared, t, stream, call->pt);
-	/* Pairs with the release in gw_publish_predictions() (worker/publish.c). */
-	e->known = atomic_load_explicit(&gw_hot.known, memory_order_acquire);
 	call->event = e;
 	return e;
 }

@@ -12,6 +12,7 @@
  */
 #include "preload/launch/launch.h"
 #include "preload/launch/stacks.h"
+#include "preload/live/live.h"
 #include "preload/runtime/sandbox.h"
 
 #include <signal.h>
@@ -239,6 +240,7 @@ void gw_call_odd_end(struct gw_call *call, CUresult result, bool graph)
 		return;
 	if (!t) {
 		gw_count(GW_COUNTER_threads_dropped, made);
+		gw_live_ringless(made);
 		return;
 	}
 	if (call->how == GW_CALL_OUTER && !made)

@@ -148,26 +148,28 @@ static bool with_arguments(uint32_t slots)
 	return slots >= gw_options.ring / 4;
 }
 
-/* Record and ring lie in the live segment, where there is room. */
+/* Record and ring lie in the live segment, where there is room; else the record where possible. */
 static struct gw_thread *thread_map(uint32_t slots, int populate)
 {
 	size_t header = (sizeof(struct gw_thread) + 4095) & ~(size_t)4095;
 	size_t ring = slots * sizeof(struct gw_event);
-	char *shared, *at;
+	char *words, *at;
 	struct gw_thread *t;
 
 	gw_live_start();
-	shared = gw_live_room(header + ring);
-	at = shared ? shared : map(header + ring, populate);
+	words = at = gw_live_room(header + ring);
+	if (!at) {
+		words = gw_live_room(sizeof(struct gw_thread));
+		at = map(header + ring, populate);
+	}
 	if (!at)
 		return NULL;
-	t = (struct gw_thread *)at;
+	t = (struct gw_thread *)(words ? words : at);
 	t->ring = (struct gw_event *)(at + header);
 	if (with_arguments(slots))
 		t->arguments = (unsigned char *)map(GW_ARGUMENTS_RING, populate);
 	t->mask = slots - 1;
-	if (shared)
-		gw_live_ring(t);
+	gw_live_ring(t);
 	return t;
 }
 
@@ -333,7 +335,7 @@ bool gw_threads_idle(void)
 /* A thread's ring that is its own, not of the live segment: pages there, once reserved, stay. */
 static bool private_ring(const struct gw_thread *t)
 {
-	return !t->live;
+	return !gw_live_holds(t->ring);
 }
 
 /* Where that is not possible, of locked memory above all, they stay. */

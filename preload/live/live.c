@@ -34,6 +34,10 @@ _Static_assert(offsetof(struct gw_event, kernel) == offsetof(struct gw_live_even
                                offsetof(struct gw_live_event, cluster),
                "the same");
 
+_Static_assert(offsetof(struct gw_thread_counts, graph_launches) == 16 &&
+                       offsetof(struct gw_thread_counts, dropped) == 40,
+               "the same of a thread's counts");
+
 enum { REFUSED_MS = 1000 };
 enum {
 	DEAD_MOST = 256 << 20, /* bytes that killed processes may leave … */
@@ -44,6 +48,7 @@ enum { PAGE = GW_LIVE_PAGE, HEAD = (sizeof(struct gw_live_head) + PAGE - 1) / PA
 
 static struct gw_live_head *_Atomic live; /* NULL: there is none */
 static _Atomic int started;               /* 1: under way, 2: done */
+static _Atomic uint32_t early;            /* rings made before it was there */
 static _Atomic uint64_t room_used;        /* offset of what no ring has been given yet */
 static _Atomic uint64_t refused_ns, refused_size;
 static atomic_flag naming = ATOMIC_FLAG_INIT;
@@ -312,6 +317,17 @@ static struct gw_live_head *make(int at, uint64_t size)
 	return h;
 }
 
+/* By who comes last: the segment, or a ring made without it. */
+static void count_early(uint32_t more)
+{
+	struct gw_live_head *h;
+
+	atomic_fetch_add(&early, more);
+	h = atomic_load(&live);
+	if (h)
+		__atomic_fetch_add(&h->rings, atomic_exchange(&early, 0), __ATOMIC_RELAXED);
+}
+
 static void start(void *unused)
 {
 	const uint64_t size = gw_options.segment / PAGE * PAGE;
@@ -340,6 +356,7 @@ static void start(void *unused)
 	} else {
 		gw_live_entries_start(h->entries.count);
 		atomic_store(&live, h);
+		count_early(0);
 	}
 	close(at);
 }
@@ -398,44 +415,70 @@ void gw_live_start(void)
 
 void *gw_live_room(size_t size)
 {
+	enum { LINE = 64, WORDS = (sizeof(struct gw_thread) + LINE - 1) / LINE * LINE };
 	struct gw_live_head *h = atomic_load(&live);
-	uint64_t at;
+	uint64_t at, most;
 
 	if (!h)
 		return NULL;
-	size = (size + PAGE - 1) / PAGE * PAGE;
+	size = (size + LINE - 1) / LINE * LINE;
+	most = h->size - (size > WORDS ? GW_LIVE_RINGS * WORDS : 0);
 	at = atomic_load(&room_used);
 	do
-		if (at + size > h->size)
+		if (at + size > most)
 			break;
 	while (!atomic_compare_exchange_weak(&room_used, &at, at + size));
-	if (at + size <= h->size && gw_live_reserve(h, at, size))
+	if (at + size <= most && gw_live_reserve(h, at, size))
 		return (char *)h + at;
 	/* What the file system refuses now it may have later. */
-	if (at + size <= h->size)
+	if (at + size <= most)
 		atomic_compare_exchange_strong(&room_used, &(uint64_t){at + size}, at);
 	refuse(path, "no room for the rings of all threads");
 	return NULL;
 }
 
+bool gw_live_holds(const void *at)
+{
+	const struct gw_live_head *h = atomic_load(&live);
+
+	return h && (uint64_t)((const char *)at - (const char *)h) < h->size;
+}
+
 void gw_live_ring(struct gw_thread *t)
 {
 	struct gw_live_head *h = atomic_load(&live);
-	uint32_t n = __atomic_fetch_add(&h->rings, 1, __ATOMIC_RELAXED);
-	struct gw_live_ring *r = &h->ring[n];
 	const char *base = (const char *)h;
+	struct gw_live_ring *r;
+	bool whole;
+	uint32_t n;
 
+	if (!h)
+		return count_early(1);
+	n = __atomic_fetch_add(&h->rings, 1, __ATOMIC_RELAXED);
+	if (!gw_live_holds(t))
+		return;
+	r = &h->ring[n];
+	whole = gw_live_holds(t->ring);
 	if (n >= GW_LIVE_RINGS)
 		return refuse(path, "no room for the rings of all threads");
 	r->head = (uint64_t)((const char *)&t->head - base);
 	r->next = (uint64_t)((const char *)&t->next - base);
 	r->tail = (uint64_t)((const char *)&t->tail - base);
 	r->tid = (uint64_t)((const char *)&t->tid - base);
-	r->slots = (uint64_t)((const char *)t->ring - base);
+	r->slots = whole ? (uint64_t)((const char *)t->ring - base) : 0;
+	h->counted[n] = (uint64_t)((const char *)&t->counts - base);
 	r->mask = t->mask;
 	t->live = n + 1;
 	/* Read by usable() of another process (cli/live/launches.c). */
-	__atomic_store_n(&r->used, 1, __ATOMIC_RELEASE);
+	__atomic_store_n(&r->used, whole ? 1 : 2, __ATOMIC_RELEASE);
+}
+
+void gw_live_ringless(uint32_t launches)
+{
+	struct gw_live_head *h = atomic_load(&live);
+
+	if (h)
+		__atomic_fetch_add(&h->ringless, launches, __ATOMIC_RELAXED);
 }
 
 void gw_live_kernel(uint32_t slot)
@@ -513,11 +556,11 @@ static void give_back(struct gw_live_head *h)
 	                     (size_t)h->entries.count * sizeof(struct gw_live_entry) / PAGE * PAGE;
 
 	atomic_store(&live, NULL);
-	for (uint32_t i = 0; i < GW_LIVE_RINGS && h->ring[i].used; i++) {
+	for (uint32_t i = 0; i < GW_LIVE_RINGS; i++) {
 		char *slots = (char *)h + h->ring[i].slots;
 		size_t length = (h->ring[i].mask + (size_t)1) * sizeof(struct gw_event);
 
-		if (!madvise(slots, length, MADV_REMOVE))
+		if (h->ring[i].used == 1 && !madvise(slots, length, MADV_REMOVE))
 			mmap(slots, length, PROT_READ | PROT_WRITE,
 			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
 	}
@@ -548,6 +591,7 @@ void gw_live_abandon(void)
 		munmap(h, h->size);
 	atomic_store(&live, NULL);
 	atomic_store(&started, 0);
+	atomic_store(&early, 0);
 	atomic_store(&refused_ns, 0);
 	atomic_flag_clear(&naming);
 	path[0] = 0;

@@ -13,11 +13,19 @@
  */
 void gw_live_start(void);
 
-/** @p size bytes of it for a ring with its thread's words, reserved; NULL: it must be private. */
+/** @p size bytes of it for a ring with its thread's words, or these alone, reserved; NULL: there is
+ * no room. */
 void *gw_live_room(size_t size);
 
-/** Ring and words of @p t lie in room that gw_live_room() gave. Sets t->live. */
+/** Whether @p at lies in it. */
+bool gw_live_holds(const void *at);
+
+/** A ring is there, of which words or all lie in room that gw_live_room() gave: sets t->live then.
+ */
 void gw_live_ring(struct gw_thread *t);
+
+/** @p launches of threads without a ring were made. Any thread. */
+void gw_live_ringless(uint32_t launches);
 
 /** A kernel has its slot. Any thread. */
 void gw_live_kernel(uint32_t slot);

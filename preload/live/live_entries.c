@@ -19,6 +19,9 @@
  */
 enum { GW_LIVE_LONES = 1024 };
 
+/* In place of the number of an entry: there is none, and the launch counts among `bulk`. */
+#define BULK UINT32_MAX
+
 struct lone {
 	uint32_t entry, pair;
 	bool graph;
@@ -109,6 +112,18 @@ uint32_t gw_live_entry(const struct gw_record_launch *r)
 	return at;
 }
 
+/* One store, as the launch is in its ring, too, until it is taken. Read by take_lost() of another
+ * process (cli/live/launches.c). */
+static void bulk_taken(struct gw_live_head *h)
+{
+	const struct gw_live_bulk b = {taking_ring << 24 | (taking_position & 0xffffff),
+	                               h->bulk[0].launches + 1};
+	uint64_t both;
+
+	memcpy(&both, &b, sizeof(both));
+	__atomic_store_n((uint64_t *)(void *)&h->bulk[0], both, __ATOMIC_RELEASE);
+}
+
 void gw_live_enter(struct gw_record_launch *r, const struct gw_thread *t, const struct gw_event *e,
                    uint32_t node)
 {
@@ -116,9 +131,13 @@ void gw_live_enter(struct gw_record_launch *r, const struct gw_thread *t, const 
 	uint32_t at = h && unused && taking_ring ? take_entry(h) : UINT32_MAX;
 	struct gw_live_entry *out;
 
-	remember(r, at + 1);
-	if (at == UINT32_MAX)
+	if (at == UINT32_MAX) {
+		remember(r, h ? BULK : 0);
+		if (h)
+			bulk_taken(h);
 		return;
+	}
+	remember(r, at + 1);
 	out = entry(h, at);
 	out->position = taking_position;
 	out->node = node;
@@ -128,6 +147,18 @@ void gw_live_enter(struct gw_record_launch *r, const struct gw_thread *t, const 
 	out->id = r->stream;
 	memcpy(&out->event, e, sizeof(out->event));
 	__atomic_store_n(&out->ring, taking_ring, __ATOMIC_RELEASE);
+}
+
+/* Likewise. */
+static void bulk_logged(struct gw_live_head *h, uint32_t block)
+{
+	struct gw_live_bulk *b = &h->bulk[1 + block % (GW_LIVE_BULKS - 1)];
+
+	if (b->block != block)
+		__atomic_store_n(&b->launches, 0, __ATOMIC_RELEASE);
+	__atomic_store_n(&b->block, block, __ATOMIC_RELEASE);
+	__atomic_store_n(&b->launches, b->launches + 1, __ATOMIC_RELEASE);
+	h->bulk[0].launches--;
 }
 
 static void let_go(struct gw_live_head *h, const uint32_t *list, uint32_t count)
@@ -144,6 +175,8 @@ void gw_live_logged(uint32_t number, uint32_t block)
 
 	if (!h || !number)
 		return;
+	if (number == BULK)
+		return bulk_logged(h, block);
 	__atomic_store_n(&entry(h, number - 1)->block, block, __ATOMIC_RELEASE);
 	if (entry(h, number - 1)->ring != GW_LIVE_LONE)
 		logged[logged_count++] = number - 1;
@@ -155,6 +188,10 @@ void gw_live_dropped(uint32_t number)
 
 	if (!h || !number)
 		return;
+	if (number == BULK) {
+		h->bulk[0].launches--;
+		return;
+	}
 	if (entry(h, number - 1)->ring == GW_LIVE_LONE)
 		lone_forget(number - 1);
 	done[done_count++] = number - 1;
@@ -238,7 +275,7 @@ void gw_live_summed(uint32_t slot, const struct gw_record_launch *r)
 
 	if (!h)
 		return;
-	if (s && number) {
+	if (s && number && number != BULK) {
 		h->adding.sum = slot;
 		h->adding.launches = s->launches + 1;
 		__atomic_store_n(&h->adding.entry, number, __ATOMIC_RELEASE);
@@ -247,9 +284,8 @@ void gw_live_summed(uint32_t slot, const struct gw_record_launch *r)
 		add_time(s, r->duration_ns);
 	if (s)
 		__atomic_store_n(&s->launches, s->launches + 1, __ATOMIC_RELEASE);
-	if (!number)
-		return;
-	__atomic_store_n(&entry(h, number - 1)->block, GW_LIVE_IN_SUM, __ATOMIC_RELEASE);
+	if (number && number != BULK)
+		__atomic_store_n(&entry(h, number - 1)->block, GW_LIVE_IN_SUM, __ATOMIC_RELEASE);
 	if (s)
 		__atomic_store_n(&h->adding.entry, 0, __ATOMIC_RELEASE);
 	gw_live_dropped(number);
@@ -335,6 +371,9 @@ void gw_live_tick(uint32_t written)
 		return;
 	let_go(h, done, done_count);
 	done_count = 0;
+	for (uint32_t i = 1; i < GW_LIVE_BULKS; i++)
+		if ((int32_t)(h->bulk[i].block - written) < 0)
+			h->bulk[i].launches = 0;
 	/* They went into blocks in order. */
 	while (n < logged_count && (int32_t)(entry(h, logged[n])->block - written) < 0)
 		n++;

@@ -308,12 +308,15 @@ struct gw_thread {
 	uint32_t live; /**< number of the ring in the live segment, from 1; 0: it is private */
 	uint32_t id;   /**< worker: id in the log, 0 when ids ran out */
 	_Atomic uint32_t state; /**< enum gw_slot_state; RETIRED: the thread has ended */
-	_Alignas(64) _Atomic uint32_t tail; /**< next slot the worker reads */
-	uint64_t ticks;                     /**< worker: the last time of a call it met */
-	_Atomic uint32_t arguments_tail;    /**< bytes of arguments that the worker has read */
-	uint32_t timed_serial;              /**< worker: serial whose launches event pairs time */
-	uint32_t logged_serial;             /**< worker: serial whose THREAD record is written */
-	_Atomic size_t charged;             /**< bytes that are taken for it (memory.h) */
+	union {
+		_Alignas(64) _Atomic uint32_t tail; /**< next slot the worker reads … */
+		_Atomic uint64_t tail_taken; /**< … below how many before it were launches */
+	};
+	uint64_t ticks;                  /**< worker: the last time of a call it met */
+	_Atomic uint32_t arguments_tail; /**< bytes of arguments that the worker has read */
+	uint32_t timed_serial;           /**< worker: serial whose launches event pairs time */
+	uint32_t logged_serial;          /**< worker: serial whose THREAD record is written */
+	_Atomic size_t charged;          /**< bytes that are taken for it (memory.h) */
 	uint32_t idle_head; /**< worker: head as it was when it was last looked at … */
 	uint32_t idle;      /**< … and how often it has been the same since */
 	struct gw_thread_ranges

@@ -91,6 +91,13 @@ static bool zeroed(const struct gw_event *e)
 	return gw_event_kind(e) == GW_EVENT_KERNEL && !e->kernel && !e->block_x && !e->grid[0];
 }
 
+static bool launch(const struct gw_event *e)
+{
+	const unsigned kinds = 1u << GW_EVENT_KERNEL | 1u << GW_EVENT_GRAPH | 1u << GW_EVENT_MULTI;
+
+	return kinds >> gw_event_kind(e) & 1;
+}
+
 static const struct gw_event *front(const struct source *s)
 {
 	return &s->thread->ring[s->at & s->thread->mask];
@@ -143,6 +150,7 @@ uint32_t gw_drain(void (*take)(struct gw_thread *t, const struct gw_event *e))
 	while (count) {
 		struct source *s = &sources[0];
 		struct gw_event e = timed_front(s);
+		uint64_t taken;
 
 		if (zeroed(&e)) {
 			gw_count(GW_COUNTER_ring_dropped, 1);
@@ -150,8 +158,12 @@ uint32_t gw_drain(void (*take)(struct gw_thread *t, const struct gw_event *e))
 			gw_live_taking(s->thread, s->at);
 			take(s->thread, &e);
 		}
-		/* Pairs with the acquires of `tail` in launch/ring.c: the slot has been read. */
-		atomic_store_explicit(&s->thread->tail, ++s->at, memory_order_release);
+		/* Pairs with the acquires of `tail` in launch/ring.c: the slot has been read. One
+		 * store for both: whoever reads the live segment of a killed process counts by
+		 * them. */
+		taken = (s->thread->tail_taken >> 32) + launch(&e);
+		atomic_store_explicit(&s->thread->tail_taken, taken << 32 | ++s->at,
+		                      memory_order_release);
 		total++;
 		if (s->at == s->head)
 			*s = sources[--count];

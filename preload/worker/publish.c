@@ -110,6 +110,7 @@ static void read_cell(const struct gw_event *e, uint32_t config, uint64_t change
 	uint32_t at;
 
 	found.flags = 0;
+	found.known = atomic_load_explicit(&gw_hot.known, memory_order_relaxed);
 	at = gw_cell_read(s, gw_slot_device(s, e->stream), &found);
 	*out = (struct reading){.changes = changes,
 	                        .since = at ? s->cells[at - 1].since : UINT64_MAX,

@@ -172,6 +172,21 @@ TEST_WITH(a_full_ring_drops_and_counts, start, NULL)
 	assert_int_equal(order[4], 6);
 }
 
+TEST_WITH(launches_among_the_events_taken_are_counted_beside_the_tail, start, NULL)
+{
+	static const unsigned char kinds[] = {GW_EVENT_KERNEL, GW_EVENT_WAIT, GW_EVENT_GRAPH,
+	                                      GW_EVENT_NONE,   GW_EVENT_TIME, GW_EVENT_MULTI};
+	struct gw_thread *t = fixture_thread(8);
+
+	for (uint32_t i = 0; i < sizeof(kinds); i++) {
+		assert_true(push(t, i + 1, i + 1));
+		t->ring[i].kind = kinds[i];
+	}
+	gw_drain(take);
+	assert_int_equal(atomic_load(&t->tail), 6);
+	assert_int_equal(atomic_load(&t->tail_taken), UINT64_C(3) << 32 | 6);
+}
+
 TEST_WITH(the_fullest_ring_counts_however_many_there_are, start, NULL)
 {
 	struct gw_thread *a = fixture_thread(8), *b = fixture_thread(8), *c = fixture_thread(64);

@@ -181,16 +181,16 @@ TEST_WITH(room_that_was_refused_is_to_be_had_later, start, stop)
 
 TEST_WITH(rings_and_kernels_beyond_those_with_a_place_are_said, start, stop)
 {
-	struct gw_thread t = {.mask = 7};
+	struct gw_thread *t = gw_live_room(sizeof(*t));
 	struct gw_reason why;
 	static char name[1 << 12];
 
 	for (uint32_t n = 1; n < GW_LIVE_RINGS; n++) /* one is there */
-		gw_live_ring(&t);
+		gw_live_ring(t);
 	assert_false(gw_degraded_get(0, &why));
-	t.live = 0;
-	gw_live_ring(&t);
-	assert_int_equal(t.live, 0);
+	t->live = 0;
+	gw_live_ring(t);
+	assert_int_equal(t->live, 0);
 	assert_true(gw_degraded_get(0, &why) && why.code == GW_DEGRADED_SEGMENT);
 	gw_degraded_reset();
 	memset(name, 'k', sizeof(name) - 1);

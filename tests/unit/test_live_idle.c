@@ -199,6 +199,90 @@ TEST_WITH(a_segment_of_the_version_before_is_read, start, stop)
 	free(data);
 }
 
+/* ---- launches beyond its room ------------------------------------------------------------- */
+
+/* A thread whose words alone found room: 9 launches of kernels and 3 of graphs, of which 4 found
+ * the ring full. */
+static struct gw_thread *thread_beyond(void)
+{
+	static struct gw_event ring[16];
+	struct gw_thread *t = gw_live_room(sizeof(*t));
+
+	assert_non_null(t);
+	t->ring = ring;
+	t->mask = 15;
+	gw_live_ring(t);
+	atomic_store(&t->counts.launches, 9);
+	atomic_store(&t->counts.graph_launches, 3);
+	atomic_store(&t->counts.dropped, 4);
+	return t;
+}
+
+static struct gw_live_left left_with(unsigned char *blocks)
+{
+	struct gw_live_left left = {
+	        .file = &file, .first_block = 1, .blocks = blocks, .block_bytes = 2};
+
+	gw_live_take(&left);
+	return left;
+}
+
+TEST_WITH(launches_in_a_ring_that_is_not_there_are_counted, start, stop)
+{
+	struct gw_thread *t = thread_beyond();
+	const struct gw_event e = {.kind = GW_EVENT_KERNEL, .kernel = 1, .block_x = 1};
+	struct gw_record_launch r = {0};
+	struct gw_live_left left = left_with(NULL);
+
+	assert_int_equal(left.lost, 8);
+	assert_int_equal(left.count, 0);
+	assert_int_equal(left.counted[0], 9);
+	assert_int_equal(left.counted[5], 4);
+	/* The worker takes one: it has an entry before it is no longer in the ring. */
+	gw_live_taking(t, 0);
+	gw_live_enter(&r, t, &e, 0);
+	assert_int_equal(left_with(NULL).lost, 8);
+	atomic_store(&t->tail_taken, UINT64_C(1) << 32 | 1);
+	left = left_with(NULL);
+	assert_int_equal(left.lost, 7);
+	assert_int_equal(left.count, 1);
+	free(left.launch);
+}
+
+TEST_WITH(a_ring_of_which_nothing_is_known_is_counted, start, stop)
+{
+	struct gw_thread t = {.mask = 15};
+
+	thread_beyond();
+	assert_int_equal(left_with(NULL).unlisted, 0);
+	gw_live_ring(&t);
+	assert_int_equal(left_with(NULL).unlisted, 1);
+}
+
+TEST_WITH(launches_without_an_entry_are_counted_until_they_are_in_the_log, start, stop)
+{
+	struct gw_thread *t = thread_beyond();
+	const struct gw_event e = {.kind = GW_EVENT_KERNEL, .kernel = 1, .block_x = 1};
+	struct gw_record_launch r[3] = {0};
+	unsigned char blocks[2] = {0};
+
+	atomic_store(&t->tail_taken, UINT64_C(8) << 32 | 8);
+	t->live = 0; /* so that there is no entry */
+	gw_live_taking(t, 7);
+	for (int i = 0; i < 3; i++)
+		gw_live_enter(&r[i], t, &e, 0);
+	assert_int_equal(left_with(blocks).lost, 3);
+	gw_live_logged(gw_live_entry(&r[0]), 2);
+	gw_live_logged(gw_live_entry(&r[1]), 3);
+	assert_int_equal(left_with(blocks).lost, 3);
+	blocks[0] = 1 << 2;
+	assert_int_equal(left_with(blocks).lost, 2);
+	gw_live_dropped(gw_live_entry(&r[2]));
+	assert_int_equal(left_with(blocks).lost, 1);
+	gw_live_tick(4);
+	assert_int_equal(left_with(blocks).lost, 0);
+}
+
 /* Any user may write the number of any process into a segment. */
 TEST_WITH(it_is_nobodys_where_its_file_is_of_a_user_whom_the_process_is_not, start, stop)
 {

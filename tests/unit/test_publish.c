@@ -96,8 +96,10 @@ static void publish(uint32_t first, uint32_t last)
 
 static void read_as(struct gw_event *e, uint32_t device)
 {
-	uint32_t at = gw_cell_read(gw_hot.shared, device, e);
+	uint32_t at;
 
+	e->known = INT32_MAX; /* of whatever was published */
+	at = gw_cell_read(gw_hot.shared, device, e);
 	assert_int_equal(at != 0, !isnan(e->predicted));
 }
 
@@ -300,7 +302,7 @@ TEST_WITH(a_launch_that_read_keeps_what_it_read, start, NULL)
 }
 
 /* What a call finds of the prediction that stands published, while launches read (@p reads). */
-static float found_by_a_call(uint32_t reads)
+static float found_by_a_call(uint32_t reads, CUstream stream)
 {
 	static struct gw_event ring[2];
 	struct gw_thread t = {.ring = ring, .mask = 1, .last.stream_key = 8, .last.function = 16};
@@ -309,20 +311,42 @@ static float found_by_a_call(uint32_t reads)
 	t.last.function_slot = 1;
 	gw_self = &t;
 	atomic_store(&gw_hot.reads, reads);
-	gw_kernel_event(&call, (CUfunction)16, 4, 1, 1, 64, 1, 1, 0, (CUstream)8, NULL, NULL, 0, 0,
+	gw_kernel_event(&call, (CUfunction)16, 4, 1, 1, 64, 1, 1, 0, stream, NULL, NULL, 0, 0,
 	                GW_EVENT_KERNEL);
 	gw_self = NULL;
 	atomic_store(&gw_hot.reads, 1);
 	assert_int_equal(call.event->known, 1);
-	assert_int_equal(t.last.cell != 0, reads);
+	assert_int_equal(t.last.cell != 0, !isnan(call.event->predicted));
 	return call.event->predicted;
 }
 
 TEST_WITH(a_call_reads_only_while_launches_are_to_read, start, NULL)
 {
 	publish(4, 4);
-	assert_true(found_by_a_call(1) == 1004);
-	assert_true(isnan(found_by_a_call(0)));
+	assert_true(found_by_a_call(1, (CUstream)8) == 1004);
+	assert_true(isnan(found_by_a_call(0, (CUstream)8)));
+}
+
+static CUresult publish_meanwhile(CUstream stream, CUcontext *context)
+{
+	(void)stream;
+	*context = NULL;
+	publish(4, 4);
+	return CUDA_SUCCESS;
+}
+
+/* A thread may be kept for long between the time of its call and the look at the prediction: in the
+ * driver, by which a stream is looked up first, or from running. */
+TEST_WITH(a_call_reads_nothing_that_was_published_since, start, NULL)
+{
+	struct gw_event e = unread();
+
+	publish(4, 4);
+	assert_int_equal(gw_cell_read(gw_hot.shared, 0, &e), 0);
+	assert_true(isnan(e.predicted) && !e.config && !e.known);
+	gw_driver.cuStreamGetCtx = publish_meanwhile;
+	assert_true(isnan(found_by_a_call(1, (CUstream)4096)));
+	assert_int_equal(observations, 2);
 }
 
 static void publish_or_read(unsigned number)

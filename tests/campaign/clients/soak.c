@@ -11,6 +11,7 @@
 #include "tests/campaign/clients/common.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <string.h>
@@ -153,9 +154,13 @@ int main(int argc, char **argv)
 			return 2;
 	for (unsigned t = 0; t < threads; t++)
 		pthread_join(thread[t], NULL);
-	usleep((useconds_t)((seconds_now() - began) * 2e4));
+	if (strcmp(argv[4], "killed"))
+		usleep((useconds_t)((seconds_now() - began) * 2e4));
 	atomic_store(&done, true);
 	pthread_join(sampler, NULL);
 	printf("ran %llu\n", (unsigned long long)atomic_load(&ran));
+	fflush(stdout);
+	if (!strcmp(argv[4], "killed"))
+		kill(getpid(), SIGKILL);
 	return 0;
 }
