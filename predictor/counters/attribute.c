@@ -77,7 +77,7 @@ void gw_attribution_free(struct gw_attribution *a)
 	free(a);
 }
 
-/* ---- which configurations are solved for ---------------------------------------------------- */
+/* ---- which configurations are solved for ---- */
 
 /*
  * Take a configuration out of the equations without losing what they say of the others: Gauss's
@@ -135,7 +135,7 @@ static unsigned slot_of(struct gw_attribution *a, uint32_t config)
 	return oldest;
 }
 
-/* ---- what ran ------------------------------------------------------------------------------- */
+/* ---- what ran ---- */
 
 static int by_start(const void *x, const void *y)
 {
@@ -203,7 +203,7 @@ static struct gw_interval counting(const struct gw_attribution *a, const struct 
 	return c;
 }
 
-/* ---- equations ------------------------------------------------------------------------------ */
+/* ---- equations ---- */
 
 enum touched { NOTHING, KERNELS, UNTELLABLE };
 

@@ -62,7 +62,7 @@ static struct gw_analysis_job *first_in(int state)
 	return found;
 }
 
-/* ---- the threads' side ---------------------------------------------------------------------- */
+/* ---- the threads' side ---- */
 
 static bool go_on(void *arg)
 {
@@ -129,7 +129,7 @@ static void run(void)
 	}
 }
 
-/* ---- the worker's side ---------------------------------------------------------------------- */
+/* ---- the worker's side ---- */
 
 struct gw_analysis_job *gw_analysis_job_new(void)
 {

@@ -77,7 +77,7 @@ def work(path, more=""):
                 FROM range(4) t(g)""")
 
 
-# ---- cases ---------------------------------------------------------------------------------------
+# ---- cases ----
 
 def what_was_put_into_a_store_is_found():
     need("duckdb")

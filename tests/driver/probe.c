@@ -111,7 +111,7 @@ static char *image_read(const char *path)
 	return data;
 }
 
-/* ---- cuGetProcAddress: which symbol answers for a name, a version and a flag --------------- */
+/* ---- cuGetProcAddress: which symbol answers for a name, a version and a flag ---- */
 
 static const char *const names[] = {
         "cuInit",
@@ -264,7 +264,7 @@ static void rows(const struct probe_kernels *k)
 	}
 }
 
-/* ---- sections ----------------------------------------------------------------------------- */
+/* ---- sections ---- */
 
 static void start(const struct probe_kernels *unused)
 {

@@ -102,7 +102,7 @@ TEST(nonsense_is_refused_within_bounds)
 	}
 }
 
-/* ---- a damaged file ------------------------------------------------------------------------ */
+/* ---- a damaged file ---- */
 
 static unsigned char file[FILE_MOST + RAW_MOST];
 static struct {
