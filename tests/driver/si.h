@@ -31,23 +31,18 @@
 /* ---- the list of functions ---- */
 
 enum si_id {
-#define SI_API(sym, name, since, P, A)                    SI_##sym,
-#define SI_API_VOID(sym, name, since)                     SI_##sym,
-#define SI_API_PT(sym, name, since, ptsym, ptsince, P, A) SI_##sym, SI_##ptsym,
+#define SI_API_AS(sym, name, since, P, A)                    SI_##sym,
+#define SI_API_VOID(sym, since)                              SI_##sym,
+#define SI_API_PT_AS(sym, name, since, ptsym, ptsince, P, A) SI_##sym, SI_##ptsym,
 #include "api.def"
-#undef SI_API
-#undef SI_API_VOID
-#undef SI_API_PT
 	SI_COUNT
 };
 
-#define SI_API(sym, name, since, P, A)                    CUresult si_##sym P;
-#define SI_API_VOID(sym, name, since)                     CUresult si_##sym(void);
-#define SI_API_PT(sym, name, since, ptsym, ptsince, P, A) CUresult si_##sym(bool pt, SI_UNPAREN P);
+#define SI_API_AS(sym, name, since, P, A) CUresult si_##sym P;
+#define SI_API_VOID(sym, since)           CUresult si_##sym(void);
+#define SI_API_PT_AS(sym, name, since, ptsym, ptsince, P, A) \
+	CUresult si_##sym(bool pt, SI_UNPAREN P);
 #include "api.def"
-#undef SI_API
-#undef SI_API_VOID
-#undef SI_API_PT
 
 /* One row of the list at run time. */
 struct si_row {
