@@ -122,7 +122,7 @@ static double own_cpu(void)
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-/* ---- a snapshot ---------------------------------------------------------------------------- */
+/* ---- a snapshot ---- */
 
 /* The lock is held. */
 static void take_pods(struct agent *a)
@@ -191,7 +191,7 @@ static char *text_of(struct agent *a, enum text_format format, size_t *size)
 	return text;
 }
 
-/* ---- pages --------------------------------------------------------------------------------- */
+/* ---- pages ---- */
 
 static void plain(struct http_page *p, unsigned status, const char *text)
 {
@@ -252,7 +252,7 @@ static void page(void *arg, const char *path, const char *accept, struct http_pa
 	}
 }
 
-/* ---- outputs ------------------------------------------------------------------------------- */
+/* ---- outputs ---- */
 
 static void write_textfile(struct agent *a, const char *folder)
 {
@@ -388,7 +388,7 @@ static int once(struct agent *a, const struct options *o)
 	return GW_EXIT_OK;
 }
 
-/* ---- start and end ------------------------------------------------------------------------- */
+/* ---- start and end ---- */
 
 static void catch_signals(void)
 {

@@ -19,7 +19,7 @@ struct emitter {
 	char ordinal[16];
 };
 
-/* ---- labels -------------------------------------------------------------------------------- */
+/* ---- labels ---- */
 
 static void label(struct emitter *e, const char *name, const char *value)
 {
@@ -65,7 +65,7 @@ static void put_with(struct emitter *e, const char *name, const char *text, doub
 	for (size_t gpu_at = 0;                                                                    \
 	     gpu_at < (e)->node->gpus && (of_gpu(e, g = (e)->node->gpu[gpu_at]), true); gpu_at++)
 
-/* ---- kernels ------------------------------------------------------------------------------- */
+/* ---- kernels ---- */
 
 typedef void kernel_fn(struct emitter *e, const struct agent_sum *sum);
 
@@ -142,7 +142,7 @@ static void emit_kernel_expected(struct emitter *e)
 	each_kernel(e, put_expected);
 }
 
-/* ---- graphs -------------------------------------------------------------------------------- */
+/* ---- graphs ---- */
 
 #define BY_GRAPH(id, value)                                                                        \
 	static void emit_##id(struct emitter *e)                                                   \
@@ -171,7 +171,7 @@ BY_GRAPH(graph_seconds, g->graph[i].gpu_ns / 1e9)
 BY_GRAPH(graph_compared, g->graph[i].compared_ns / 1e9)
 BY_GRAPH(graph_expected, g->graph[i].expected_ns / 1e9)
 
-/* ---- a GPU --------------------------------------------------------------------------------- */
+/* ---- a GPU ---- */
 
 static void emit_processes(struct emitter *e)
 {
@@ -322,7 +322,7 @@ static void emit_others(struct emitter *e)
 		put(e, g->clock_ns && g->others <= 100 ? g->others / 100.0 : NAN);
 }
 
-/* ---- health -------------------------------------------------------------------------------- */
+/* ---- health ---- */
 
 #define BY_RESOURCE(id, value)                                                                     \
 	static void emit_##id(struct emitter *e)                                                   \
@@ -340,7 +340,7 @@ BY_RESOURCE(slow, v.state == HEALTH_UNKNOWN ? NAN : v.state == HEALTH_SLOW)
 BY_RESOURCE(slowdown, v.ratio)
 BY_RESOURCE(slow_since, v.since_ns ? (double)v.since_ns / 1e9 : NAN)
 
-/* ---- the node ------------------------------------------------------------------------------ */
+/* ---- the node ---- */
 
 static void emit_info(struct emitter *e)
 {

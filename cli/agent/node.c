@@ -49,7 +49,7 @@ void agent_node_free(struct agent_node *n)
 	free(n);
 }
 
-/* ---- GPUs ---------------------------------------------------------------------------------- */
+/* ---- GPUs ---- */
 
 static void name_gpu(const struct gw_live_device *d, uint32_t ordinal, char *uuid, size_t size)
 {
@@ -100,7 +100,7 @@ static struct agent_gpu *gpu_of(struct agent_node *n, const struct gw_live_devic
 	return g;
 }
 
-/* ---- kernels ------------------------------------------------------------------------------- */
+/* ---- kernels ---- */
 
 void agent_kernel_name(char *out, const char *name, uint64_t hash)
 {
@@ -238,7 +238,7 @@ bool agent_sum_plausible(const struct agent_sum *d)
 	return true;
 }
 
-/* ---- an interval --------------------------------------------------------------------------- */
+/* ---- an interval ---- */
 
 static void take_device(struct agent_node *n, struct agent_seen *s, uint32_t ordinal,
                         const struct top_device *d, bool timed, uint64_t now_ns)

@@ -17,7 +17,7 @@ static void put(char *to, const char *from, size_t length)
 	to[length] = 0;
 }
 
-/* ---- control groups ------------------------------------------------------------------------ */
+/* ---- control groups ---- */
 
 /* Digits of a UID, with "-" or, as systemd has it, "_" between its parts. */
 static size_t uid_at(const char *s)
@@ -69,7 +69,7 @@ void agent_owner_cgroup(const char *text, struct agent_owner *out)
 	find_container(text, out->container_id);
 }
 
-/* ---- environments -------------------------------------------------------------------------- */
+/* ---- environments ---- */
 
 static const char *variable(const char *text, size_t size, const char *name, size_t length,
                             size_t *found)
@@ -108,7 +108,7 @@ void agent_owner_environment(const char *text, size_t size, struct agent_owner *
 #undef OWNER
 }
 
-/* ---- a process ----------------------------------------------------------------------------- */
+/* ---- a process ---- */
 
 static size_t read_file(const char *path, char *text, size_t room)
 {

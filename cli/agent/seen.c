@@ -202,7 +202,7 @@ void agent_seen_counters(struct agent_node *n, struct agent_seen *s,
 		n->memory += (double)now->counter[GW_COUNTER_memory];
 }
 
-/* ---- configurations ------------------------------------------------------------------------ */
+/* ---- configurations ---- */
 
 /* Values of a sketch up to each end, which no bucket straddles. */
 static void buckets_of(const struct gw_sketch *s, double out[AGENT_BUCKETS])
@@ -392,7 +392,7 @@ void agent_seen_configs(struct agent_node *n, struct agent_seen *s, const struct
 		}
 }
 
-/* ---- graphs that are timed whole ------------------------------------------------------------ */
+/* ---- graphs that are timed whole ---- */
 
 static struct agent_graph *graph_of(struct agent_gpu *g, const char *program, uint32_t graph)
 {

@@ -33,7 +33,7 @@ static const struct gw_option options[] = {
         {0},
 };
 
-/* ---- the list ------------------------------------------------------------------------------ */
+/* ---- the list ---- */
 
 static int list_all(const struct ctl_list *l)
 {
@@ -73,7 +73,7 @@ static int list_all(const struct ctl_list *l)
 	return GW_EXIT_OK;
 }
 
-/* ---- requests ------------------------------------------------------------------------------ */
+/* ---- requests ---- */
 
 /* The part of "name=value" behind the name; NULL: it is another one. */
 static const char *value_of(const char *text, const char *name)

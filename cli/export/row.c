@@ -37,7 +37,7 @@ void export_values(const struct export_row *r, struct export_value values[EXPORT
 #undef COLUMN
 }
 
-/* ---- rates over time ----------------------------------------------------------------------- */
+/* ---- rates over time ---- */
 
 static const char *const rate_names[EXPORT_RATES] = {
         [EXPORT_RATE_DRAM] = "DRAM",

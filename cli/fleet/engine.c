@@ -24,7 +24,7 @@ extern const char fleet_engine_py[];
 
 const char *const fleet_engine_names[] = {"duckdb", "spark", "clickhouse"};
 
-/* ---- the child ----------------------------------------------------------------------------- */
+/* ---- the child ---- */
 
 struct child {
 	pid_t pid;
@@ -113,7 +113,7 @@ static bool start(const struct fleet_run *run, const struct fleet_store *s, stru
 	return false;
 }
 
-/* ---- what it says -------------------------------------------------------------------------- */
+/* ---- what it says ---- */
 
 /* The last line of what libraries complained of, as a reason. */
 static void last_line(const char *path, char *out, size_t size)

@@ -37,7 +37,7 @@ static const struct gw_option options[] = {
 
 enum { QUESTIONS = 32 };
 
-/* ---- what is asked ------------------------------------------------------------------------- */
+/* ---- what is asked ---- */
 
 static bool bad_question(const char *name)
 {
@@ -113,7 +113,7 @@ static bool take_span(const struct options *o, struct fleet_span *span)
 	return false;
 }
 
-/* ---- the command --------------------------------------------------------------------------- */
+/* ---- the command ---- */
 
 static enum fleet_engine engine_of(const char *name)
 {

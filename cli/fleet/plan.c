@@ -52,7 +52,7 @@ static const struct dialect {
 #undef DIALECT
 };
 
-/* ---- a text that grows --------------------------------------------------------------------- */
+/* ---- a text that grows ---- */
 
 struct text {
 	char *data;
@@ -67,7 +67,7 @@ static void put(struct text *t, const char *from, size_t length)
 	t->data[t->length] = 0;
 }
 
-/* ---- dialects ------------------------------------------------------------------------------ */
+/* ---- dialects ---- */
 
 struct expansion {
 	enum fleet_engine engine;
@@ -231,7 +231,7 @@ char *fleet_sql(enum fleet_engine engine, const char *sql, size_t length,
 	return to.data;
 }
 
-/* ---- the plan ------------------------------------------------------------------------------ */
+/* ---- the plan ---- */
 
 const struct fleet_step *fleet_question(const char *name)
 {

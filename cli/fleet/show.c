@@ -25,7 +25,7 @@ void fleet_complain(const struct fleet_store *s)
 		           count - COMPLAINTS);
 }
 
-/* ---- text ---------------------------------------------------------------------------------- */
+/* ---- text ---- */
 
 static const char *cell(const json_t *value, char *room, size_t size)
 {
@@ -86,7 +86,7 @@ void fleet_text(const struct fleet_asked *a)
 	}
 }
 
-/* ---- JSON and the page --------------------------------------------------------------------- */
+/* ---- JSON and the page ---- */
 
 static json_t *clean(const json_t *value)
 {

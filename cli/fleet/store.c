@@ -21,7 +21,7 @@ enum { PATH = 4200, DEPTH = 12, FOOTER_MOST = 16 << 20, DAY = 86400 };
 
 const char *const fleet_table_names[FLEET_TABLES] = {"work", "state", "samples", "launches"};
 
-/* ---- a file's ends ------------------------------------------------------------------------- */
+/* ---- a file's ends ---- */
 
 static bool read_at(int fd, void *to, size_t size, off_t at)
 {
@@ -94,7 +94,7 @@ static void check(struct fleet_file *f)
 	close(fd);
 }
 
-/* ---- folders ------------------------------------------------------------------------------- */
+/* ---- folders ---- */
 
 struct walk {
 	struct fleet_store *store;
@@ -224,7 +224,7 @@ static bool walk_folder(struct walk *w, const char *folder, unsigned depth)
 	return true;
 }
 
-/* ---- samples beside hours ------------------------------------------------------------------ */
+/* ---- samples beside hours ---- */
 
 static int by_text(const void *a, const void *b)
 {
@@ -296,7 +296,7 @@ bool fleet_store_find(struct fleet_store *s, const char *path, const struct flee
 	return used != 0;
 }
 
-/* ---- links --------------------------------------------------------------------------------- */
+/* ---- links ---- */
 
 static const struct parquet_column launch_columns[] = {
 #define TYPE_COUNT                       PARQUET_COUNT

@@ -116,7 +116,7 @@ void health_free(struct health *h)
 	free(h);
 }
 
-/* ---- samples ------------------------------------------------------------------------------- */
+/* ---- samples ---- */
 
 static struct key *place_of(struct health *h, const struct health_sample *s)
 {
@@ -160,7 +160,7 @@ void health_add(struct health *h, const struct health_sample *s)
 	}
 }
 
-/* ---- an interval --------------------------------------------------------------------------- */
+/* ---- an interval ---- */
 
 static double clock_of(const struct key *k)
 {
@@ -545,7 +545,7 @@ void health_tick(struct health *h, uint64_t now_ns)
 	h->last_ns = now_ns;
 }
 
-/* ---- verdicts ------------------------------------------------------------------------------ */
+/* ---- verdicts ---- */
 
 static void add_evidence(const struct key *k, double all, struct health_verdict *out)
 {

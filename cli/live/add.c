@@ -43,7 +43,7 @@ struct rest {
 	uint32_t sequence;
 };
 
-/* ---- what the log has ------------------------------------------------------------------- */
+/* ---- what the log has ---- */
 
 static uint64_t kernel_key(const char *name, uint32_t registers, uint32_t shared, uint32_t local,
                            uint32_t max_threads)
@@ -223,7 +223,7 @@ static void copy_blocks(struct rest *r, const unsigned char *log, size_t size)
 	}
 }
 
-/* ---- the rest, as blocks ---------------------------------------------------------------- */
+/* ---- the rest, as blocks ---- */
 
 static void block_end(struct rest *r)
 {

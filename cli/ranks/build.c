@@ -14,7 +14,7 @@ enum {
 };
 static const double ENOUGH = 0.5, UNPREDICTED = 0.2;
 
-/* ---- what is in all ranks ------------------------------------------------------------------ */
+/* ---- what is in all ranks ---- */
 
 struct keys {
 	const uint64_t *key;
@@ -68,7 +68,7 @@ static size_t keep_common(size_t **at, size_t ranks, size_t count)
 	return kept;
 }
 
-/* ---- how long kernels should take ---------------------------------------------------------- */
+/* ---- how long kernels should take ---- */
 
 /* What a rank's launches of a shape took. */
 struct taken {
@@ -124,7 +124,7 @@ static double *references(const struct ranks_log *logs, size_t count,
 	return out;
 }
 
-/* ---- the time of a rank -------------------------------------------------------------------- */
+/* ---- the time of a rank ---- */
 
 struct edge {
 	uint64_t ns;
@@ -379,7 +379,7 @@ static void set_rank(struct ranks_rank *rank, const struct ranks_log *log, const
 	free(s.exposed);
 }
 
-/* ---- the job ------------------------------------------------------------------------------- */
+/* ---- the job ---- */
 
 static bool same_clock(const struct ranks_log *a, const struct ranks_log *b)
 {

@@ -14,7 +14,7 @@ enum {
 };
 static const double SETTLED = 1000; /* ns: offsets that move by less */
 
-/* ---- collectives --------------------------------------------------------------------------- */
+/* ---- collectives ---- */
 
 static bool same_key(const void *arg, uint32_t position)
 {
@@ -95,7 +95,7 @@ double ranks_offset_of(const struct ranks_table *t, const struct ranks_seat *s)
 	return t->offset[s->rank][s->meeting / BLOCK];
 }
 
-/* ---- clocks -------------------------------------------------------------------------------- */
+/* ---- clocks ---- */
 
 /* Whether all ranks of a collective have one clock: its ends say nothing of clocks. */
 static bool of_one_clock(const struct ranks_job *job, const struct ranks_table *t,

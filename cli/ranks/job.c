@@ -90,7 +90,7 @@ double ranks_median(double *v, size_t count)
 	return v[at];
 }
 
-/* ---- who waits for whom -------------------------------------------------------------------- */
+/* ---- who waits for whom ---- */
 
 static void find_last(const struct ranks_job *job, const struct ranks_table *t,
                       const struct ranks_gathering *g)
@@ -161,7 +161,7 @@ static void join(struct ranks_job *job, const struct ranks_table *t)
 		wait_for(job, r);
 }
 
-/* ---- who is late, and why ------------------------------------------------------------------ */
+/* ---- who is late, and why ---- */
 
 /* What a rank does by itself. */
 static double own(const struct ranks_step *s)

@@ -44,7 +44,7 @@ struct reading {
 	        communicator_room;
 };
 
-/* ---- records ------------------------------------------------------------------------------- */
+/* ---- records ---- */
 
 static bool same_shape(const void *arg, uint32_t position)
 {
@@ -212,7 +212,7 @@ static void take(void *arg, const struct log_event *e)
 	}
 }
 
-/* ---- collectives --------------------------------------------------------------------------- */
+/* ---- collectives ---- */
 
 static int by_start(const void *a, const void *b)
 {
@@ -370,7 +370,7 @@ static void join_copies(struct ranks_log *log)
 	qsort(log->runs, log->run_count, sizeof(*log->runs), by_start);
 }
 
-/* ---- all of it ----------------------------------------------------------------------------- */
+/* ---- all of it ---- */
 
 /* Runs of the GPU with most kernel time alone. */
 static void choose_gpu(struct reading *r)

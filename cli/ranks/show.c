@@ -117,7 +117,7 @@ static bool expected_known(const struct ranks_job *job)
 	return true;
 }
 
-/* ---- text ---------------------------------------------------------------------------------- */
+/* ---- text ---- */
 
 static struct report_line begin(const char *name)
 {
@@ -345,7 +345,7 @@ void ranks_show_steps(const struct ranks_shown *s, size_t rank)
 	print_table(table);
 }
 
-/* ---- JSON ---------------------------------------------------------------------------------- */
+/* ---- JSON ---- */
 
 static json_t *step_json(const struct ranks_shown *s, const struct ranks_step *step)
 {

@@ -57,7 +57,7 @@ void log_stacks_add(struct log_stacks *s, const struct gw_record_stack *r, uint3
 	                                         .frames = frames};
 }
 
-/* ---- configurations ------------------------------------------------------------------------ */
+/* ---- configurations ---- */
 
 struct shape {
 	uint32_t kernel;
@@ -154,7 +154,7 @@ void log_stacks_free(struct log_stacks *s)
 	*s = (struct log_stacks){0};
 }
 
-/* ---- what is shown ------------------------------------------------------------------------- */
+/* ---- what is shown ---- */
 
 static void look(struct log_stacks *s, struct stack_frame *f)
 {

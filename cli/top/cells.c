@@ -51,7 +51,7 @@ const char *top_column_meaning(enum top_column c)
 	return kernel_columns[c].meaning;
 }
 
-/* ---- text ---------------------------------------------------------------------------------- */
+/* ---- text ---- */
 
 char *top_visible(char *out, size_t size, const char *text)
 {
@@ -108,7 +108,7 @@ static void put_cell(char *line, const char *text, const struct top_place *place
 		         left ? 0 : pad, "", (int)bytes, text, left && !last ? pad : 0, "");
 }
 
-/* ---- columns that fit ---------------------------------------------------------------------- */
+/* ---- columns that fit ---- */
 
 static unsigned need(const struct top_layout *l, const struct column *columns, unsigned count)
 {
@@ -182,7 +182,7 @@ static char *head_line(const struct top_layout *l, const struct column *columns,
 	return line;
 }
 
-/* ---- kernels ------------------------------------------------------------------------------- */
+/* ---- kernels ---- */
 
 static void rate(struct gw_text *out, double count, double span_ns)
 {
@@ -306,7 +306,7 @@ void top_lines_free(char **lines, size_t count)
 	free(lines);
 }
 
-/* ---- processes ----------------------------------------------------------------------------- */
+/* ---- processes ---- */
 
 const char *top_mode_name(const struct top_process *p)
 {
@@ -391,7 +391,7 @@ char **top_process_lines(const struct top_layout *l, const struct top_model *m, 
 	return lines;
 }
 
-/* ---- on all -------------------------------------------------------------------------------- */
+/* ---- on all ---- */
 
 void top_summary(const struct top_model *m, char *out, size_t size)
 {

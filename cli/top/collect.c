@@ -78,7 +78,7 @@ uint64_t top_now(void)
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-/* ---- folders ------------------------------------------------------------------------------- */
+/* ---- folders ---- */
 
 static void add_folder(void *arg, const char *path)
 {
@@ -136,7 +136,7 @@ unsigned top_source_refused(const struct top_source *s, const char **why)
 	return n;
 }
 
-/* ---- segments ------------------------------------------------------------------------------ */
+/* ---- segments ---- */
 
 static void close_segment(struct segment *g)
 {
@@ -274,7 +274,7 @@ static void look_everywhere(struct top_source *s)
 		find_replaced(s);
 }
 
-/* ---- what one segment has ------------------------------------------------------------------ */
+/* ---- what one segment has ---- */
 
 struct reading {
 	struct segment *segment;

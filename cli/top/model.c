@@ -59,7 +59,7 @@ static struct top_counts counts_of(const struct gw_live_config *c)
 	                           c->ratio.sum};
 }
 
-/* ---- a snapshot ---------------------------------------------------------------------------- */
+/* ---- a snapshot ---- */
 
 void top_begin(struct top_model *m, uint64_t now_ns)
 {
@@ -246,7 +246,7 @@ bool top_process_timed(const struct top_process *p)
 	return !p->totals.ns || !p->totals.mode;
 }
 
-/* ---- what came of it ----------------------------------------------------------------------- */
+/* ---- what came of it ---- */
 
 /* Sums over the configurations of a row while it is computed. */
 struct weights {

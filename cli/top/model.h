@@ -175,7 +175,7 @@ bool top_row_off(const struct top_row *row);
 /** Whether kernels are timed all the time, so that busy time is all there is. */
 bool top_process_timed(const struct top_process *process);
 
-/* ---- what is shown (sort.c) ---------------------------------------------------------------- */
+/* ---- what is shown (sort.c) ---- */
 
 enum top_sort {
 #define SORT(id, meaning) TOP_SORT_##id,

@@ -25,7 +25,7 @@ struct extent {
 	uint64_t begin, end;
 };
 
-/* ---- times --------------------------------------------------------------------------------- */
+/* ---- times ---- */
 
 /* Exactly @p digits digits at *text as a number up to @p most. */
 static bool number(const char **text, int digits, int most, int *out)
@@ -150,7 +150,7 @@ bool log_time_read(const char *text, uint64_t begin, uint64_t end, uint64_t *ns)
 	return seconds_after(text, begin, ns) || date_time(text, end, ns);
 }
 
-/* ---- when logs begin and end --------------------------------------------------------------- */
+/* ---- when logs begin and end ---- */
 
 static void widen(struct extent *x, uint64_t from, uint64_t to)
 {
@@ -189,7 +189,7 @@ static bool look_at(void *arg, const char *path)
 	return good;
 }
 
-/* ---- the window ---------------------------------------------------------------------------- */
+/* ---- the window ---- */
 
 static int bad_time(const char *command, const char *option, const char *text)
 {

@@ -80,7 +80,7 @@ void gw_attribution_free(struct gw_attribution *a)
 	free(a);
 }
 
-/* ---- which configurations are solved for ---------------------------------------------------- */
+/* ---- which configurations are solved for ---- */
 
 /*
  * Take a configuration out of the equations without losing what they say of the others: Gauss's
@@ -138,7 +138,7 @@ static unsigned slot_of(struct gw_attribution *a, uint32_t config)
 	return oldest;
 }
 
-/* ---- what ran ------------------------------------------------------------------------------- */
+/* ---- what ran ---- */
 
 static int by_start(const void *x, const void *y)
 {
@@ -218,7 +218,7 @@ static struct gw_interval counting(const struct gw_attribution *a, const struct 
 	return c;
 }
 
-/* ---- equations ------------------------------------------------------------------------------ */
+/* ---- equations ---- */
 
 enum touched { NOTHING, KERNELS, UNTELLABLE };
 

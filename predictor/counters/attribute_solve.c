@@ -334,7 +334,7 @@ float gw_counted_confidence(double error)
 	return error >= 0 ? (float)(1 / (1 + 10 * error)) : 0;
 }
 
-/* ---- when it ran ---------------------------------------------------------------------------- */
+/* ---- when it ran ---- */
 
 enum {
 	SHIFT_NS = 500,          /* steps in which it is looked for */

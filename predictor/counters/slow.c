@@ -403,7 +403,7 @@ static bool open_of(const struct gw_slow *s, uint32_t config, struct gw_slow_eve
 	return true;
 }
 
-/* ---- launches that were interrupted -------------------------------------------------------- */
+/* ---- launches that were interrupted ---- */
 
 static struct interrupted *interrupted_of(struct gw_slow *s, uint32_t config)
 {

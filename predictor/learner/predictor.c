@@ -77,7 +77,7 @@ static struct gw_entry *entry_make(struct gw_predictor *p, uint32_t config)
 	return p->entries[config];
 }
 
-/* ---- what configurations are -------------------------------------------------------------- */
+/* ---- what configurations are ---- */
 
 void gw_predictor_device(struct gw_predictor *p, const struct gw_device *profile)
 {
@@ -182,7 +182,7 @@ void gw_predictor_work(struct gw_predictor *p, uint32_t config, const struct gw_
 		gw_scale_keep(p, config, e, work);
 }
 
-/* ---- predicting --------------------------------------------------------------------------- */
+/* ---- predicting ---- */
 
 double gw_clock_factor(const struct gw_predictor *p, double share, double sm_hz)
 {
@@ -302,7 +302,7 @@ void gw_predict(const struct gw_predictor *p, uint32_t config, uint64_t known,
 	}
 }
 
-/* ---- learning ----------------------------------------------------------------------------- */
+/* ---- learning ---- */
 
 /*
  * How well an interval did. That of a configuration's own times is judged at the next advance,
@@ -378,7 +378,7 @@ void gw_predictor_number(struct gw_predictor *p, uint64_t observations)
 		p->observations = observations;
 }
 
-/* ---- publishing --------------------------------------------------------------------------- */
+/* ---- publishing ---- */
 
 static void judge_all(struct gw_predictor *p, struct gw_entry *e)
 {

@@ -58,7 +58,7 @@ void gw_residual_start(struct gw_state *s)
 		s->level[c] = (struct gw_level){0, first_spread(c)};
 }
 
-/* ---- levels: what kernels have in the middle ---------------------------------------------- */
+/* ---- levels: what kernels have in the middle ---- */
 
 static void sort(double *v, unsigned n)
 {
@@ -181,7 +181,7 @@ void gw_residual_timed(struct gw_predictor *p, uint32_t config, struct gw_entry 
 		tell_level(p, e, center);
 }
 
-/* ---- a configuration among its relatives -------------------------------------------------- */
+/* ---- a configuration among its relatives ---- */
 
 /** A timed configuration of the same kernel. */
 struct relative {

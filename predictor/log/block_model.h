@@ -84,7 +84,7 @@ static inline void model_begin(struct gw_block_model *m)
 		*(probability *)(void *)((char *)m + at) = 1 << (PROBABILITY_BITS - 1);
 }
 
-/* ---- the range coder --------------------------------------------------------------------- */
+/* ---- the range coder ---- */
 
 static inline void put_byte(struct gw_block_model *m, unsigned byte)
 {
@@ -226,7 +226,7 @@ static inline uint8_t hint_of(uint64_t difference)
 	return (uint8_t)(length < HINTS ? length : HINTS - 1);
 }
 
-/* ---- launches ---------------------------------------------------------------------------- */
+/* ---- launches ---- */
 
 /* A difference of times: whole steps of the GPU's clock, and what is left. */
 static inline uint64_t code_time(struct gw_block_model *m, bool decode, enum column column,
@@ -406,7 +406,7 @@ static inline void code_launch(struct gw_block_model *m, bool decode, unsigned c
 }
 #undef CODE_FIELD
 
-/* ---- other records ----------------------------------------------------------------------- */
+/* ---- other records ---- */
 
 /* Byte by byte, each like that of the last of its kind, or like others after the byte before it. */
 static inline void code_other(struct gw_block_model *m, bool decode, unsigned char *raw,

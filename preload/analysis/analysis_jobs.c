@@ -65,7 +65,7 @@ static struct gw_analysis_job *first_in(int state)
 	return found;
 }
 
-/* ---- the threads' side ---------------------------------------------------------------------- */
+/* ---- the threads' side ---- */
 
 static bool go_on(void *arg)
 {
@@ -132,7 +132,7 @@ static void run(void)
 	}
 }
 
-/* ---- the worker's side ---------------------------------------------------------------------- */
+/* ---- the worker's side ---- */
 
 struct gw_analysis_job *gw_analysis_job_new(void)
 {

@@ -73,7 +73,7 @@ const struct gw_module_note *gw_code_mapped(uint32_t index)
 	return places[index];
 }
 
-/* ---- one object -------------------------------------------------------------------------- */
+/* ---- one object ---- */
 
 static bool room_for_place(void)
 {
@@ -228,7 +228,7 @@ static bool list_object(const char *path)
 	return good;
 }
 
-/* ---- all that are mapped ----------------------------------------------------------------- */
+/* ---- all that are mapped ---- */
 
 /* Remembers the object; false where it was known. */
 static bool is_new(const char *path)

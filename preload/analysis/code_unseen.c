@@ -70,7 +70,7 @@ static uint64_t params_hash(const struct gw_code_param *p, uint32_t count)
 	return gw_hash(count, p, count * sizeof(*p)) | 1;
 }
 
-/* ---- machine code ------------------------------------------------------------------------ */
+/* ---- machine code ---- */
 
 static uint64_t hash_more(uint64_t h, const void *data, size_t size)
 {
@@ -161,7 +161,7 @@ static void add_cubin(const struct gw_open_code *open, const struct gw_cubin *cu
 		add_machine(open, cubin, i, reported ? REPORTED : exact ? MAPPED : OLDER);
 }
 
-/* ---- PTX --------------------------------------------------------------------------------- */
+/* ---- PTX ---- */
 
 static bool in_name(uint8_t c)
 {
@@ -250,7 +250,7 @@ static void add_ptx(const struct gw_open_code *open, struct gw_bytes text)
 	}
 }
 
-/* ---- the search -------------------------------------------------------------------------- */
+/* ---- the search ---- */
 
 static void search(const struct gw_module_note *note, uint32_t processor, bool reported)
 {
@@ -298,7 +298,7 @@ static bool search_news(uint32_t processor)
 	return listed && kept && whole;
 }
 
-/* ---- the choice -------------------------------------------------------------------------- */
+/* ---- the choice ---- */
 
 /* What the driver reports of a kernel is of the code that it runs. */
 static bool agrees(const struct gw_kernel_slot *k, const struct found *f)

@@ -156,7 +156,7 @@ void gw_counter_attribution_copy(uint32_t device, uint64_t start_ns, uint64_t en
 		ran(device, 0, start_ns, end_ns);
 }
 
-/* ---- what runs by event pairs --------------------------------------------------------------- */
+/* ---- what runs by event pairs ---- */
 
 void gw_counter_attribution_exact(void)
 {
@@ -248,7 +248,7 @@ void gw_counter_attribution_exact_end(void)
 	exact.number = 0;
 }
 
-/* ---- results of the windows ---------------------------------------------------------------- */
+/* ---- results of the windows ---- */
 
 static struct gw_attribution *attribution_of(struct set *s, const struct gw_pm_set *members)
 {

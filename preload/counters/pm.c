@@ -80,7 +80,7 @@ static struct {
 	uint64_t met_ns; /* pm.records_ns of the window that was last sampled in */
 } own;
 
-/* ---- stopping ------------------------------------------------------------------------------- */
+/* ---- stopping ---- */
 
 static bool stopping(void)
 {
@@ -203,7 +203,7 @@ void gw_pm_abandon(void)
 	atomic_store(&pm.inside, 0);
 }
 
-/* ---- what the thread spends ----------------------------------------------------------------- */
+/* ---- what the thread spends ---- */
 
 static uint64_t cpu_ns(void)
 {
@@ -229,7 +229,7 @@ static uint64_t debt(void)
 	return needed > lived ? needed - lived : 0;
 }
 
-/* ---- windows -------------------------------------------------------------------------------- */
+/* ---- windows ---- */
 
 static bool busy(void)
 {
@@ -495,7 +495,7 @@ static void run(void)
 	atomic_store(&pm.running, 0);
 }
 
-/* ---- the worker's side ---------------------------------------------------------------------- */
+/* ---- the worker's side ---- */
 
 void gw_pm_start(void)
 {

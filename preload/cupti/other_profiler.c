@@ -56,7 +56,7 @@ static void *real(const char *name)
 	return handle ? gw_real_dlsym(handle, name) : NULL;
 }
 
-/* ---- before ------------------------------------------------------------------------------ */
+/* ---- before ---- */
 
 /* The other end of hold() in windows.c: the flag first, then a look at theirs (seq_cst). */
 static void gives_way(void)
@@ -95,7 +95,7 @@ static void takes_back(void)
 		hand_over(requested, completed);
 }
 
-/* ---- after ------------------------------------------------------------------------------- */
+/* ---- after ---- */
 
 /* What it wants of its subscription comes next: until then we would come back only to go again. */
 static void subscribed(CUptiResult r, const CUpti_SubscriberHandle *subscriber, void *userdata)
@@ -186,7 +186,7 @@ static void finalized(CUptiResult r)
 	atomic_fetch_sub(&tool.calls, 1);
 }
 
-/* ---- the wrappers ------------------------------------------------------------------------ */
+/* ---- the wrappers ---- */
 
 /* What comes from inside our own calls, through the program's scope, is ours. */
 #define A(...)                                  __VA_ARGS__

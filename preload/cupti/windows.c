@@ -183,7 +183,7 @@ void gw_windows_first(bool (*in_time)(void))
 	window.state = r == GW_ATTACH_NEVER ? NEVER : CLOSED;
 }
 
-/* ---- opening ----------------------------------------------------------------------------- */
+/* ---- opening ---- */
 
 static bool put_off(void)
 {
@@ -276,7 +276,7 @@ static void open_window(uint64_t now)
 	gw_count(GW_COUNTER_windows, watching());
 }
 
-/* ---- ending ------------------------------------------------------------------------------ */
+/* ---- ending ---- */
 
 static void end_window(uint64_t now)
 {
@@ -579,7 +579,7 @@ uint64_t gw_windows_pause(uint64_t ms)
 	return busy && ms > OPEN_ROUND_MS ? OPEN_ROUND_MS : ms;
 }
 
-/* ---- those who need us away --------------------------------------------------------------- */
+/* ---- those who need us away ---- */
 
 void gw_windows_yield(void)
 {

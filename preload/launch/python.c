@@ -72,7 +72,7 @@ static struct layout layout; /* minor 0: no frames */
 static uint64_t code_type, text_type, bytes_type;
 static void *(*own_state)(void); /* PyGILState_GetThisThreadState */
 
-/* ---- once ---------------------------------------------------------------------------------- */
+/* ---- once ---- */
 
 static bool publishes(const struct gw_object *o, struct layout *out)
 {
@@ -152,7 +152,7 @@ void gw_python_look(void)
 	}
 }
 
-/* ---- texts --------------------------------------------------------------------------------- */
+/* ---- texts ---- */
 
 static uint64_t word(const unsigned char *at, uint16_t offset)
 {
@@ -209,7 +209,7 @@ static size_t read_text(uint64_t at, char *out, size_t room, bool end)
 	return used;
 }
 
-/* ---- lines --------------------------------------------------------------------------------- */
+/* ---- lines ---- */
 
 /* A table that is read in pieces. */
 struct table {
@@ -332,7 +332,7 @@ static uint32_t line_of(const unsigned char *code, const unsigned char *frame, u
 	return layout.minor < 11 ? line_of_pairs(&t, first, at) : line_of_entries(&t, first, at);
 }
 
-/* ---- frames -------------------------------------------------------------------------------- */
+/* ---- frames ---- */
 
 static bool put_text(struct gw_stack *s, uint64_t text, size_t most, bool end, uint16_t *place_of)
 {

@@ -121,7 +121,7 @@ void gw_stacks_start(void)
 	look();
 }
 
-/* ---- on the launching thread --------------------------------------------------------------- */
+/* ---- on the launching thread ---- */
 
 static void set(const struct gw_stack *s, enum state state)
 {
@@ -231,7 +231,7 @@ void gw_stack_captured(struct gw_call *call, CUfunction f, const struct gw_event
 	errno = saved;
 }
 
-/* ---- on the worker ------------------------------------------------------------------------- */
+/* ---- on the worker ---- */
 
 struct gw_stack *gw_stack_next(void)
 {

@@ -330,7 +330,7 @@ bool gw_threads_idle(void)
 	return active == GW_HOT_UNSEEN || active == GW_HOT_IDLE;
 }
 
-/* ---- threads that do not launch any more ------------------------------------------------- */
+/* ---- threads that do not launch any more ---- */
 
 /* A thread's ring that is its own, not of the live segment: pages there, once reserved, stay. */
 static bool private_ring(const struct gw_thread *t)

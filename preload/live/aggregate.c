@@ -189,7 +189,7 @@ void gw_aggregate_add(const struct gw_record_launch *r)
 	}
 }
 
-/* ---- graphs whose launches are added whole -------------------------------------------------- */
+/* ---- graphs whose launches are added whole ---- */
 
 /* In the live segment, behind those of sums: graphs' first, then those of parts. */
 static uint32_t place_behind(uint32_t number)

@@ -193,7 +193,7 @@ static void fill_head(struct gw_live_head *h, uint64_t size, uint64_t begun)
 	h->magic = GW_LIVE_MAGIC;
 }
 
-/* ---- what killed processes left -------------------------------------------------------------- */
+/* ---- what killed processes left ---- */
 
 /* What it holds in memory; 0 where its process may live, as one of another PID namespace. */
 static uint64_t left_by_dead(int at, const char *name, uint64_t namespace)

@@ -197,7 +197,7 @@ void gw_live_dropped(uint32_t number)
 	done[done_count++] = number - 1;
 }
 
-/* ---- sums -------------------------------------------------------------------------------- */
+/* ---- sums ---- */
 
 /* NULL where there is no such place, or no page for it. */
 static struct gw_live_sum *sum_at(struct gw_live_head *h, uint32_t slot)
@@ -299,7 +299,7 @@ void gw_live_sum_logged(uint32_t slot, uint32_t block)
 		__atomic_store_n(&s->block, block, __ATOMIC_RELEASE);
 }
 
-/* ---- records without a launch ------------------------------------------------------------ */
+/* ---- records without a launch ---- */
 
 /* The ticks at which it was @p ns by the wall clock; now where that is not known. */
 static uint64_t ticks_at(uint64_t ns)

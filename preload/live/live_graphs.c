@@ -186,7 +186,7 @@ void gw_live_graphs_abandon(void)
 	times_ready = times_full = false;
 }
 
-/* ---- graphs that are timed whole ----------------------------------------------------------- */
+/* ---- graphs that are timed whole ---- */
 
 /* The entry of @p graph, made where there is room; NULL: there is none. */
 static struct gw_live_graph_time *time_of(uint32_t graph, bool make)

@@ -51,7 +51,7 @@ static void end(uint32_t *sequence)
 	__atomic_store_n(sequence, *sequence + 1, __ATOMIC_RELEASE);
 }
 
-/* ---- configurations ----------------------------------------------------------------------- */
+/* ---- configurations ---- */
 
 static struct gw_live_config *config_at(struct gw_live_head *h, uint32_t id)
 {
@@ -160,7 +160,7 @@ void gw_live_measured(uint32_t id, uint64_t duration_ns, double predicted_ns)
 	end(&c->sequence);
 }
 
-/* ---- GPUs and totals ---------------------------------------------------------------------- */
+/* ---- GPUs and totals ---- */
 
 static bool have_fixed(struct gw_live_head *h)
 {
@@ -292,7 +292,7 @@ void gw_live_totals(const uint64_t counters[GW_COUNTERS])
 	end(&t->sequence);
 }
 
-/* ---- requests ----------------------------------------------------------------------------- */
+/* ---- requests ---- */
 
 bool gw_live_there(void)
 {
@@ -329,7 +329,7 @@ void gw_live_answer(const struct gw_live_answer *a)
 	end(&h->answer.sequence);
 }
 
-/* ---- streams ------------------------------------------------------------------------------ */
+/* ---- streams ---- */
 
 void gw_live_stream(uint32_t slot, const struct gw_record_stream *as)
 {

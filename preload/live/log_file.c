@@ -285,7 +285,7 @@ bool gw_log_file_write_at(uint64_t at, const void *head, size_t head_size, const
 	return whole;
 }
 
-/* ---- a ring of files ---------------------------------------------------------------------- */
+/* ---- a ring of files ---- */
 
 static void unlink_oldest(void)
 {

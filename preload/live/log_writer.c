@@ -120,7 +120,7 @@ static bool taken_from_us(const char *why)
 	return false;
 }
 
-/* ---- the file ----------------------------------------------------------------------------- */
+/* ---- the file ---- */
 
 static bool open_file(void)
 {
@@ -282,7 +282,7 @@ static bool made_whole(void)
 	return !torn;
 }
 
-/* ---- blocks ------------------------------------------------------------------------------- */
+/* ---- blocks ---- */
 
 static uint64_t records_in(const struct gw_log_block *b)
 {
@@ -429,7 +429,7 @@ static void look_at_file(void)
 	gw_log_file_moved();
 }
 
-/* ---- the thread --------------------------------------------------------------------------- */
+/* ---- the thread ---- */
 
 static void begin_model(void)
 {

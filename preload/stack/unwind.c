@@ -52,7 +52,7 @@ struct common {
 	struct cursor program;
 };
 
-/* ---- bytes --------------------------------------------------------------------------------- */
+/* ---- bytes ---- */
 
 static uint64_t get(struct cursor *c, size_t size)
 {
@@ -128,7 +128,7 @@ static uint64_t get_encoded(struct cursor *c, uint8_t encoding, uint64_t here)
 	return value;
 }
 
-/* ---- the tables ---------------------------------------------------------------------------- */
+/* ---- the tables ---- */
 
 /* The sorted table of .eh_frame_hdr: the entry of the last function that begins at @p pc or before.
  */
@@ -248,7 +248,7 @@ static bool read_entry(struct entry *fde, struct common *cie, uint64_t at)
 	return !c.bad;
 }
 
-/* ---- the program of an entry --------------------------------------------------------------- */
+/* ---- the program of an entry ---- */
 
 struct machine {
 	struct row row, first, saved[SAVED];
@@ -402,7 +402,7 @@ static void run(struct machine *m, struct cursor c)
 	m->bad |= c.bad;
 }
 
-/* ---- a step -------------------------------------------------------------------------------- */
+/* ---- a step ---- */
 
 /* Rows by address; `base` where they have expressions, whose bytes are kept no longer. */
 static struct kept {

@@ -64,7 +64,7 @@ void gw_wait_event(struct gw_thread *t, const struct gw_event *e)
 	gw_count(GW_COUNTER_waits, 1);
 }
 
-/* ---- collectives ------------------------------------------------------------------------- */
+/* ---- collectives ---- */
 
 static bool communicator_logged[GW_COMMUNICATORS];
 
@@ -95,7 +95,7 @@ void gw_collective_event(struct gw_thread *t, const struct gw_event *e)
 	gw_count(GW_COUNTER_collectives, 1);
 }
 
-/* ---- ranges ------------------------------------------------------------------------------ */
+/* ---- ranges ---- */
 
 enum { DEEPEST = 64 }; /* ranges beyond count as the one at this depth */
 
@@ -209,7 +209,7 @@ void gw_range_event(struct gw_thread *t, const struct gw_event *e)
 	gw_count(GW_COUNTER_ranges, 1);
 }
 
-/* ---- child processes --------------------------------------------------------------------- */
+/* ---- child processes ---- */
 
 enum { MOST = 64, LOOK_MS = 1000 };
 static const uint64_t UNKNOWN = UINT64_MAX;

@@ -103,7 +103,7 @@ static void bump(const struct gw_graph_launch *as)
 	gw_bump(&gw_counters[GW_COUNTER_expected_kernels], as->expected_kernels);
 }
 
-/* ---- kernel by kernel ----------------------------------------------------------------------- */
+/* ---- kernel by kernel ---- */
 
 static void launch_each(struct gw_thread *t, const struct gw_event *e,
                         struct gw_predictor_set *fleet, const struct gw_record_launch *base,
@@ -133,7 +133,7 @@ static void launch_each(struct gw_thread *t, const struct gw_event *e,
 	}
 }
 
-/* ---- as a whole ----------------------------------------------------------------------------- */
+/* ---- as a whole ---- */
 
 /* No kernel of it waits for its time, or has a record of its own. */
 static bool in_sums(const struct gw_event *e)

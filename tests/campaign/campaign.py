@@ -3,7 +3,6 @@
 import argparse
 import concurrent.futures
 import datetime
-import glob
 import json
 import os
 import platform
@@ -62,7 +61,7 @@ class Campaign:
 
     def recording(self, log):
         """The path of a log recorded on a GPU (tests/logs)."""
-        return glob.glob(os.path.join(self.options.build, "tests/logs", log + ".gwl*"))[0]
+        return os.path.join(self.options.build, "tests/logs", log + ".gwl")
 
     def elapsed(self):
         return time.monotonic() - self.started

@@ -58,7 +58,7 @@ def rows(document, name):
 def simulate(gpus, hours, into=STORE):
     os.makedirs(into)
     file = os.path.join(FOLDER, "train.csv")
-    subprocess.run([GPUWATCH, "export", "--format=csv", "-o", file, os.path.join(LOGS, "train.gwl.zst")], check=True)
+    subprocess.run([GPUWATCH, "export", "--format=csv", "-o", file, os.path.join(LOGS, "train.gwl")], check=True)
     done = subprocess.run([FLEET_STORE, "3", str(gpus), str(hours), into, file], capture_output=True, text=True, check=True)
     return json.loads(done.stdout)
 
@@ -77,7 +77,7 @@ def work(path, more=""):
                 FROM range(4) t(g)""")
 
 
-# ---- cases ---------------------------------------------------------------------------------------
+# ---- cases ----
 
 def what_was_put_into_a_store_is_found():
     need("duckdb")

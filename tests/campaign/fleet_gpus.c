@@ -51,7 +51,7 @@ static const double CLOCK_WARM = 0.007;   /* lower when the GPU has become warm,
 static const double CLOCK_NOISE = 0.0015; /* for minutes */
 static const double CLOCK_READ = 0.002;   /* a reading is of a moment */
 
-/* ---- chance -------------------------------------------------------------------------------- */
+/* ---- chance ---- */
 
 /* Heavy tails: Student's t with 4 degrees of freedom, of variance 1. */
 static double heavy(void)
@@ -98,7 +98,7 @@ static void prepare(void)
 	}
 }
 
-/* ---- a GPU --------------------------------------------------------------------------------- */
+/* ---- a GPU ---- */
 
 struct launched {
 	unsigned config, launches, process;
@@ -270,7 +270,7 @@ static void intervals(struct gpu *g, unsigned n, const struct fault *fault)
 		interval(g, fault);
 }
 
-/* ---- a healthy day ------------------------------------------------------------------------- */
+/* ---- a healthy day ---- */
 
 static bool is_slow(const struct gpu *g, enum health_resource r)
 {
@@ -325,7 +325,7 @@ static void healthy(unsigned gpus, unsigned files)
 	free(most);
 }
 
-/* ---- a change ------------------------------------------------------------------------------ */
+/* ---- a change ---- */
 
 struct outcome {
 	unsigned slow, found, soon, right, back, significant, times;
@@ -452,7 +452,7 @@ static void changes(unsigned gpus, unsigned files, const char *scenario)
 	free(o.delay);
 }
 
-/* ---- recordings against what is drawn of them ---------------------------------------------- */
+/* ---- recordings against what is drawn of them ---- */
 
 /* Of configurations with six runs or more in a row: standard deviation of a run's mean as recorded,
  * and as drawn with everything that is added to it. */

@@ -14,7 +14,7 @@ enum { COLUMNS = 64, LINE = 1 << 20, POOL_LEAST = 4 };
 struct config *configs;
 unsigned count, first[FILES + 1];
 
-/* ---- recordings ---------------------------------------------------------------------------- */
+/* ---- recordings ---- */
 
 /* The next field of a line of CSV, in place. */
 static char *field(char **at)
@@ -128,7 +128,7 @@ void pool_read(unsigned file, const char *path)
 	count = kept;
 }
 
-/* ---- chance -------------------------------------------------------------------------------- */
+/* ---- chance ---- */
 
 uint64_t pool_seed;
 

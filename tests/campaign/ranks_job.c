@@ -88,7 +88,7 @@ static double drawn(const double quantiles[QUANTILES])
 	               (quantiles[i + 1] - quantiles[i]);
 }
 
-/* ---- a job --------------------------------------------------------------------------------- */
+/* ---- a job ---- */
 
 struct fault {
 	uint32_t rank, step;
@@ -291,7 +291,7 @@ static void forget(struct ranks_job *job, struct plan *p)
 	free(p->rank);
 }
 
-/* ---- what is found ------------------------------------------------------------------------- */
+/* ---- what is found ---- */
 
 static struct {
 	unsigned faults, right, rank_right, late, others, injected[RANKS_CAUSES],

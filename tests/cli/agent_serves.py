@@ -137,7 +137,7 @@ def parquet_files(folder):
     return sorted(os.path.join(at, name) for at, _, names in os.walk(folder) for name in names if "/hours/" not in at)
 
 
-# ---- cases ---------------------------------------------------------------------------------------
+# ---- cases ----
 
 def serves_what_processes_do():
     segment()

@@ -273,7 +273,7 @@ def check(gpuwatch, make_sample, logs):
                 check_quiet(b, page)
                 if sample == "markup":
                     assert any(n.startswith("</script><script>") for n in names(b)), names(b)
-            page = page_of("train", os.path.join(logs, "train.gwl.zst"))
+            page = page_of("train", os.path.join(logs, "train.gwl"))
             check_paint(b)
             for test in (check_sorting, check_search, check_detail, check_zoom, check_points, check_palette, check_theme, check_width):
                 test(b)

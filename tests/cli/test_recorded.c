@@ -11,22 +11,11 @@ static const char *const logs[] = {RECORDED_LOGS};
 
 #define LOGS (sizeof(logs) / sizeof(*logs))
 
-static int setup(void **state)
-{
-	/* A gpuwatch that was built without libzstd can't read them. */
-	if (shell_setup(state))
-		return -1;
-	if (shell(GPUWATCH "report " RECORDED "/%s.gwl*", logs[0]) &&
-	    strstr(shell_output, "without libzstd"))
-		exit(77);
-	return 0;
-}
-
 TEST(each_is_whole_and_proven)
 {
 	for (size_t i = 0; i < LOGS; i++) {
 		assert_int_equal(shell(GPUWATCH
-		                       "report --verify --json " RECORDED "/%s.gwl* | " PICK
+		                       "report --verify --json " RECORDED "/%s.gwl | " PICK
 		                       "'[p[\"whole\"] for p in o[\"processes\"]] + "
 		                       "[o[\"stand_in\"], o[\"causality\"][\"violations\"]]'",
 		                       logs[i]),
@@ -40,7 +29,7 @@ TEST(each_replays_to_the_bit)
 {
 	for (size_t i = 0; i < LOGS; i++) {
 		assert_int_equal(shell(GPUWATCH "replay -o %s.gwl " RECORDED
-		                                "/%s.gwl* >/dev/null && " GPUWATCH
+		                                "/%s.gwl >/dev/null && " GPUWATCH
 		                                "replay --check %s.gwl",
 		                       logs[i], logs[i], logs[i]),
 		                 0);
@@ -85,7 +74,7 @@ TEST(runs_of_long_names_fit_the_terminal)
 		skip();
 	for (unsigned width = 60; width <= 80; width += 4)
 		for (size_t i = 0; i < sizeof(commands) / sizeof(*commands); i++) {
-			shell("cd " RECORDED " && COLUMNS=%u $PREFIX/bin/gpuwatch %s train.gwl.zst "
+			shell("cd " RECORDED " && COLUMNS=%u $PREFIX/bin/gpuwatch %s train.gwl "
 			      "> $OLDPWD/%zu.txt; LC_ALL=C.UTF-8 wc -L < $OLDPWD/%zu.txt",
 			      width, commands[i], i, i);
 			assert_in_range(atoi(shell_output), 40, width);
@@ -110,7 +99,7 @@ TEST(rows_of_a_training_run_are_compared_with_what_was_predicted)
 {
 	if (!recorded("train"))
 		skip();
-	assert_int_equal(shell(GPUWATCH "diff --against-prediction " RECORDED "/train.gwl.zst"), 1);
+	assert_int_equal(shell(GPUWATCH "diff --against-prediction " RECORDED "/train.gwl"), 1);
 	shell_says("56 rows: 2 slower, 0 faster, 26 same, 28 not predicted");
 }
 
@@ -124,7 +113,7 @@ TEST(each_scores_as_reviewed)
 		        shell("for how in '' '--hide-times=configuration' '--hide-times=kernel'; "
 		              "do "
 		              "COLUMNS=110 $PREFIX/bin/gpuwatch replay $how " RECORDED
-		              "/%s.gwl* | sed -n '/^gpuwatch replay/p;/^Predictions of/,/^The "
+		              "/%s.gwl | sed -n '/^gpuwatch replay/p;/^Predictions of/,/^The "
 		              "same/"
 		              "{/^The same/d;p}'; done",
 		              logs[i]),
@@ -163,5 +152,5 @@ TEST(the_development_set_reaches_its_goals)
 
 int main(void)
 {
-	return tests_run(setup, shell_teardown);
+	return tests_run(shell_setup, shell_teardown);
 }

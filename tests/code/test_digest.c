@@ -25,7 +25,7 @@ static const char *plan_text(const struct gw_digest_plan *plan)
 	return text;
 }
 
-/* ---- machine code ------------------------------------------------------------------------- */
+/* ---- machine code ---- */
 
 /* The parameters of address.cu of tests/unit/sass/kernels.tar.xz, and what decides there. */
 static const struct {
@@ -85,7 +85,7 @@ TEST(machine_code_tells_what_its_control_depends_on)
 	listing_free(&listing);
 }
 
-/* ---- PTX ---------------------------------------------------------------------------------- */
+/* ---- PTX ---- */
 
 /* The same of tests/code/evaluate.cu. */
 static const struct {
@@ -134,7 +134,7 @@ TEST(ptx_tells_the_same)
 	gw_arena_free(&parsed);
 }
 
-/* ---- by hand ------------------------------------------------------------------------------ */
+/* ---- by hand ---- */
 
 static struct ir_kernel k;
 static struct gw_digest_plan plan;
@@ -459,7 +459,7 @@ TEST_WITH(larger_parameters_than_there_are_have_no_plan, begin, end)
 	assert_int_equal(plan.count, 0);
 }
 
-/* ---- digests ------------------------------------------------------------------------------ */
+/* ---- digests ---- */
 
 static const struct gw_digest_plan words = {
         .count = 4,

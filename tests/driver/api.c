@@ -45,14 +45,14 @@
 #define SI_UNWATCHED(sym)                                                                          \
 	__builtin_expect(!atomic_load_explicit(&si_watch[SI_##sym], memory_order_relaxed), 1)
 
-#define SI_API(sym, name, since, P, A)                                                             \
+#define SI_API_AS(sym, name, since, P, A)                                                          \
 	SI_EXPORT CUresult sym P                                                                   \
 	{                                                                                          \
 		if (SI_UNWATCHED(sym))                                                             \
 			return si_##sym A;                                                         \
 		SI_WATCHED(sym, A, si_##sym A);                                                    \
 	}
-#define SI_API_VOID(sym, name, since)                                                              \
+#define SI_API_VOID(sym, since)                                                                    \
 	SI_EXPORT CUresult sym(void)                                                               \
 	{                                                                                          \
 		struct si_call call = {.id = SI_##sym};                                            \
@@ -62,7 +62,7 @@
 			call.result = si_##sym();                                                  \
 		return si_call_leave(&call);                                                       \
 	}
-#define SI_API_PT(sym, name, since, ptsym, ptsince, P, A)                                          \
+#define SI_API_PT_AS(sym, name, since, ptsym, ptsince, P, A)                                       \
 	SI_EXPORT CUresult sym P                                                                   \
 	{                                                                                          \
 		if (SI_UNWATCHED(sym))                                                             \
@@ -76,16 +76,13 @@
 		SI_WATCHED(ptsym, A, si_##sym(true, SI_UNPAREN A));                                \
 	}
 #include "api.def"
-#undef SI_API
-#undef SI_API_VOID
-#undef SI_API_PT
 
 #define SI_ROW(sym, name, since, pt)                                                               \
 	[SI_##sym] = {#sym, #name, since, pt, (void *)sym, CUPTI_DRIVER_TRACE_CBID_##sym},
 const struct si_row si_rows[SI_COUNT] = {
-#define SI_API(sym, name, since, P, A) SI_ROW(sym, name, since, false)
-#define SI_API_VOID(sym, name, since)  SI_ROW(sym, name, since, false)
-#define SI_API_PT(sym, name, since, ptsym, ptsince, P, A)                                          \
+#define SI_API_AS(sym, name, since, P, A) SI_ROW(sym, name, since, false)
+#define SI_API_VOID(sym, since)           SI_ROW(sym, sym, since, false)
+#define SI_API_PT_AS(sym, name, since, ptsym, ptsince, P, A)                                       \
 	SI_ROW(sym, name, since, false) SI_ROW(ptsym, name, ptsince, true)
 #include "api.def"
 };

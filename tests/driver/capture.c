@@ -44,7 +44,7 @@ CUresult si_capture_unsafe(void)
 	return result;
 }
 
-/* ---- joining and leaving ----------------------------------------------------------------- */
+/* ---- joining and leaving ---- */
 
 static void tails_set(CUgraphNode **tails, size_t *count, const CUgraphNode *from, size_t n)
 {
@@ -138,7 +138,7 @@ CUresult si_capture_refuse(CUstream stream)
 	return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
 }
 
-/* ---- nodes from what is issued ----------------------------------------------------------- */
+/* ---- nodes from what is issued ---- */
 
 static CUresult node_add(CUstream stream, CUgraphNodeType type, CUgraphNode *out)
 {
@@ -212,7 +212,7 @@ CUresult si_capture_exec(CUstream stream, CUgraph graph)
 	return result;
 }
 
-/* ---- events carry captures from stream to stream ------------------------------------------ */
+/* ---- events carry captures from stream to stream ---- */
 
 void si_capture_event_clear(CUevent event)
 {
@@ -275,7 +275,7 @@ CUresult si_capture_event_wait(CUstream stream, CUevent event)
 	return CUDA_SUCCESS;
 }
 
-/* ---- the functions ---------------------------------------------------------------------- */
+/* ---- the functions ---- */
 
 static CUresult begin(bool pt, CUstream handle, CUgraph into, const CUgraphNode *deps,
                       size_t dep_count, CUstreamCaptureMode mode)

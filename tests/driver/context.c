@@ -385,7 +385,7 @@ CUresult si_cuCtxDisablePeerAccess(CUcontext peerContext)
 	return accept(si_is(peerContext, SI_CTX));
 }
 
-/* ---- primary contexts ------------------------------------------------------------------- */
+/* ---- primary contexts ---- */
 
 static CUresult primary_check(CUdevice dev)
 {

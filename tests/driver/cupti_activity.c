@@ -64,7 +64,7 @@ static size_t record_size(void)
 			return layouts[i].size;
 }
 
-/* ---- the driver's side ------------------------------------------------------------------ */
+/* ---- the driver's side ---- */
 
 static bool queue_grow(void)
 {
@@ -122,7 +122,7 @@ static void on_copy(const struct si_execution *execution)
 		queue_add(execution);
 }
 
-/* ---- from the queue into buffers --------------------------------------------------------- */
+/* ---- from the queue into buffers ---- */
 
 static void buffer_send(void)
 {
@@ -406,7 +406,7 @@ static void worker_start(void)
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 }
 
-/* ---- the functions ---------------------------------------------------------------------- */
+/* ---- the functions ---- */
 
 static pthread_once_t options_once = PTHREAD_ONCE_INIT;
 

@@ -22,7 +22,7 @@ static void on_api(uint32_t cbid, const char *symbol, bool leaving, const void *
 static void on_module(void *context, uint32_t id, const void *cubin, size_t size);
 struct si_cupti_hooks sc_hooks = {.api = on_api, .module = on_module};
 
-/* ---- the driver ------------------------------------------------------------------------- */
+/* ---- the driver ---- */
 
 static const struct si_private *driver;
 
@@ -68,7 +68,7 @@ CUptiResult sc_enter(const char *name)
 	return (CUptiResult)code;
 }
 
-/* ---- callbacks -------------------------------------------------------------------------- */
+/* ---- callbacks ---- */
 
 static void on_api(uint32_t cbid, const char *symbol, bool leaving, const void *params, int *result,
                    uint32_t correlation, uint64_t *correlation_data, void *context,
@@ -195,7 +195,7 @@ SC_API cuptiGetCallbackName(CUpti_CallbackDomain domain, uint32_t cbid, const ch
 	return *name ? CUPTI_SUCCESS : CUPTI_ERROR_INVALID_PARAMETER;
 }
 
-/* ---- ids -------------------------------------------------------------------------------- */
+/* ---- ids ---- */
 
 SC_API cuptiGetContextId(CUcontext context, uint32_t *contextId)
 {
@@ -258,7 +258,7 @@ SC_API cuptiGetDeviceId(CUcontext context, uint32_t *deviceId)
 	return CUPTI_SUCCESS;
 }
 
-/* ---- the rest --------------------------------------------------------------------------- */
+/* ---- the rest ---- */
 
 SC_API cuptiGetVersion(uint32_t *version)
 {
@@ -329,7 +329,7 @@ SC_API cuptiGetErrorMessage(CUptiResult result, const char **str)
 	return cuptiGetResultString(result, str);
 }
 
-/* ---- attributes --------------------------------------------------------------------------- */
+/* ---- attributes ---- */
 
 static const size_t attribute_defaults[] = {
         [CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_SIZE] = 3200000,

@@ -77,7 +77,7 @@ static CUptiResult permission(void)
 	return option("STANDIN_PM_DENY") ? CUPTI_ERROR_INSUFFICIENT_PRIVILEGES : CUPTI_SUCCESS;
 }
 
-/* ---- what there is to sample --------------------------------------------------------------- */
+/* ---- what there is to sample ---- */
 
 SC_API cuptiPmSamplingGetCounterAvailability(CUpti_PmSampling_GetCounterAvailability_Params *p)
 {
@@ -110,7 +110,7 @@ bool sc_pm_value(const uint8_t *bytes, size_t index, const char *name, double *v
 	return true;
 }
 
-/* ---- the sampler -------------------------------------------------------------------------- */
+/* ---- the sampler ---- */
 
 SC_API cuptiPmSamplingEnable(CUpti_PmSampling_Enable_Params *p)
 {

@@ -170,7 +170,7 @@ CUresult si_deps_check(CUgraph graph, const CUgraphNode *deps, size_t count)
 	return CUDA_SUCCESS;
 }
 
-/* ---- ids for libcupti ------------------------------------------------------------------- */
+/* ---- ids for libcupti ---- */
 
 bool si_graph_id(void *graph, uint32_t *id)
 {
@@ -188,7 +188,7 @@ bool si_node_id(void *node, uint64_t *id)
 	return true;
 }
 
-/* ---- the functions ---------------------------------------------------------------------- */
+/* ---- the functions ---- */
 
 CUresult si_cuGraphCreate(CUgraph *phGraph, unsigned int flags)
 {

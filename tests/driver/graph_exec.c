@@ -13,7 +13,7 @@ bool si_exec_id(void *exec, uint32_t *id)
 	return true;
 }
 
-/* ---- instantiating ---------------------------------------------------------------------- */
+/* ---- instantiating ---- */
 
 static uint32_t levels(CUgraph graph)
 {
@@ -124,7 +124,7 @@ CUresult si_cuGraphExecDestroy(CUgraphExec hGraphExec)
 	return CUDA_SUCCESS;
 }
 
-/* ---- launching -------------------------------------------------------------------------- */
+/* ---- launching ---- */
 
 CUresult si_cuGraphUpload(bool pt, CUgraphExec hGraph, CUstream hStream)
 {
@@ -163,7 +163,7 @@ CUresult si_cuGraphLaunch(bool pt, CUgraphExec hGraph, CUstream hStream)
 	return result;
 }
 
-/* ---- one node of an executable graph ----------------------------------------------------- */
+/* ---- one node of an executable graph ---- */
 
 static CUgraphNode find(CUgraph graph, CUgraphNode origin)
 {
@@ -296,7 +296,7 @@ CUresult si_cuGraphNodeGetEnabled(CUgraphExec hGraphExec, CUgraphNode hNode,
 	return switchable(node) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-/* ---- updating as a whole ---------------------------------------------------------------- */
+/* ---- updating as a whole ---- */
 
 static CUgraphNode by_index(CUgraph graph, uint32_t index)
 {

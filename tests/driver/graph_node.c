@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- kernel payloads -------------------------------------------------------------------- */
+/* ---- kernel payloads ---- */
 
 /* Copies the parameters' values into the node: their addresses need not live on. */
 static bool params_copy(struct si_kernel_node *node, void **params)
@@ -90,7 +90,7 @@ CUresult si_kernel_params_v2(struct si_kernel_node *node, const CUDA_KERNEL_NODE
 	return si_kernel_node_set(node, p->func, p->kern, &config, p->kernelParams, p->extra);
 }
 
-/* ---- any payload from the general struct ------------------------------------------------- */
+/* ---- any payload from the general struct ---- */
 
 static CUresult child_set(CUgraphNode node, CUgraph source)
 {
@@ -164,7 +164,7 @@ CUresult si_node_set_any(CUgraphNode node, const CUgraphNodeParams *params)
 	}
 }
 
-/* ---- adding ----------------------------------------------------------------------------- */
+/* ---- adding ---- */
 
 typedef CUresult fill(CUgraphNode node, const void *params);
 
@@ -343,7 +343,7 @@ CUresult si_cuGraphConditionalHandleCreate(CUgraphConditionalHandle *pHandle_out
 	return CUDA_SUCCESS;
 }
 
-/* ---- telling and changing ---------------------------------------------------------------- */
+/* ---- telling and changing ---- */
 
 #define NODE(node, wanted, other)                                                                  \
 	if (!si_is(node, SI_NODE) || (node)->type != CU_GRAPH_NODE_TYPE_##wanted || !(other))      \

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- preparing -------------------------------------------------------------------------- */
+/* ---- preparing ---- */
 
 /* Puts dependencies before dependents, else keeping the order in which nodes were made. */
 static bool sort(CUgraph graph)
@@ -92,7 +92,7 @@ bool si_exec_prepare(CUgraphExec exec)
 	return exec->streams != NULL;
 }
 
-/* ---- running ---------------------------------------------------------------------------- */
+/* ---- running ---- */
 
 struct run {
 	CUgraphExec exec;

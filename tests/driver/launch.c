@@ -12,7 +12,7 @@ int64_t si_grid_id_next(void)
 	return ++grid_ids;
 }
 
-/* ---- one kernel runs -------------------------------------------------------------------- */
+/* ---- one kernel runs ---- */
 
 static uint64_t scatter(uint64_t x)
 {
@@ -86,7 +86,7 @@ void **si_unpack(const struct si_kernel *kernel, void **params, void **extra,
 	return slots;
 }
 
-/* ---- a launch --------------------------------------------------------------------------- */
+/* ---- a launch ---- */
 
 static CUresult check(const struct si_kernel *kernel, const struct si_config *c)
 {
@@ -247,7 +247,7 @@ CUresult si_cuLaunchHostFunc(bool pt, CUstream hStream, CUhostFn fn, void *userD
 	return result;
 }
 
-/* ---- the interface of CUDA 2 and 3: state set on the function, then launched ------------- */
+/* ---- the interface of CUDA 2 and 3: state set on the function, then launched ---- */
 
 CUresult si_cuFuncSetBlockShape(CUfunction hfunc, int x, int y, int z)
 {

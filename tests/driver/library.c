@@ -13,7 +13,7 @@ struct si_kernel *si_kernel_of(CUfunction f)
 	return NULL;
 }
 
-/* ---- libraries -------------------------------------------------------------------------- */
+/* ---- libraries ---- */
 
 CUresult si_cuLibraryLoadData(CUlibrary *library, const void *code, CUjit_option *jitOptions,
                               void **jitOptionsValues, unsigned int numJitOptions,
@@ -144,7 +144,7 @@ CUresult si_cuLibraryEnumerateKernels(CUkernel *kernels, unsigned int numKernels
 	return CUDA_SUCCESS;
 }
 
-/* ---- kernels ---------------------------------------------------------------------------- */
+/* ---- kernels ---- */
 
 CUresult si_cuKernelGetFunction(CUfunction *pFunc, CUkernel kernel)
 {
@@ -287,7 +287,7 @@ CUresult si_cuKernelGetParamInfo(CUkernel kernel, size_t paramIndex, size_t *par
 	                  paramSize);
 }
 
-/* ---- functions -------------------------------------------------------------------------- */
+/* ---- functions ---- */
 
 CUresult si_cuFuncGetParamInfo(CUfunction func, size_t paramIndex, size_t *paramOffset,
                                size_t *paramSize)
@@ -359,7 +359,7 @@ CUresult si_cuFuncLoad(CUfunction function)
 	return si_is(function, SI_FUNC) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 
-/* ---- occupancy: by threads, registers and shared memory of one multiprocessor ------------ */
+/* ---- occupancy: by threads, registers and shared memory of one multiprocessor ---- */
 
 static int blocks_per_sm(const struct si_kernel *k, int block, size_t shared)
 {

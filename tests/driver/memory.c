@@ -278,7 +278,7 @@ CUresult si_cuPointerGetAttribute(void *data, CUpointer_attribute attribute, CUd
 	return result;
 }
 
-/* ---- copies and sets -------------------------------------------------------------------- */
+/* ---- copies and sets ---- */
 
 struct rows { /* `height` rows of `bytes`, one row being the plain case */
 	void *dst;

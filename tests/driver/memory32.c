@@ -4,7 +4,7 @@
 #include "si.h"
 
 #pragma GCC diagnostic ignored "-Wunused-parameter"
-#define SI_API(sym, name, since, P, A)                                                             \
+#define SI_API(sym, since, P, A)                                                                   \
 	CUresult si_##sym P                                                                        \
 	{                                                                                          \
 		CUcontext ctx;                                                                     \

@@ -10,7 +10,7 @@
 #define MAGIC_LINE "gpuwatch-stand-in-module"
 enum { DYNAMIC_LIMIT = 49152 }; /* bytes of dynamic shared memory, unless raised */
 
-/* ---- images ----------------------------------------------------------------------------- */
+/* ---- images ---- */
 
 const char *si_intern(const char *name)
 {
@@ -229,7 +229,7 @@ CUresult si_image_read(const char *path, char **out)
 	return used ? CUDA_SUCCESS : *out ? CUDA_ERROR_INVALID_IMAGE : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
-/* ---- modules ---------------------------------------------------------------------------- */
+/* ---- modules ---- */
 
 static CUmodule modules;
 static pthread_mutex_t modules_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -450,7 +450,7 @@ CUresult si_cuModuleGetLoadingMode(CUmoduleLoadingMode *mode)
 	return CUDA_SUCCESS;
 }
 
-/* ---- the linker: the result is the inputs' kernels in one image -------------------------- */
+/* ---- the linker: the result is the inputs' kernels in one image ---- */
 
 struct CUlinkState_st {
 	struct si_head head;

@@ -111,7 +111,7 @@ static char *image_read(const char *path)
 	return data;
 }
 
-/* ---- cuGetProcAddress: which symbol answers for a name, a version and a flag --------------- */
+/* ---- cuGetProcAddress: which symbol answers for a name, a version and a flag ---- */
 
 static const char *const names[] = {
         "cuInit",
@@ -247,9 +247,11 @@ static void row(const char *name, unsigned flags)
 static void rows(const struct probe_kernels *k)
 {
 	static const char *const list[] = {
-#define SI_API(sym, name, since, P, A)                    #name,
-#define SI_API_VOID(sym, name, since)                     #name,
-#define SI_API_PT(sym, name, since, ptsym, ptsince, P, A) #name,
+#define SI_API(sym, since, P, A)                             #sym,
+#define SI_API_AS(sym, name, since, P, A)                    #name,
+#define SI_API_VOID(sym, since)                              #sym,
+#define SI_API_PT(sym, since, P, A)                          #sym,
+#define SI_API_PT_AS(sym, name, since, ptsym, ptsince, P, A) #name,
 #include "api.def"
 	};
 	(void)k;
@@ -264,7 +266,7 @@ static void rows(const struct probe_kernels *k)
 	}
 }
 
-/* ---- sections ----------------------------------------------------------------------------- */
+/* ---- sections ---- */
 
 static void start(const struct probe_kernels *unused)
 {

@@ -168,7 +168,7 @@ void probe_values(const struct probe_kernels *k)
 	TRACE(cuMemAlloc(&memory, (size_t)1 << 50), "a PiB");
 }
 
-/* ---- capture ---------------------------------------------------------------------------- */
+/* ---- capture ---- */
 
 static void status(CUstream stream)
 {
@@ -318,7 +318,7 @@ void probe_capture_broken(const struct probe_kernels *k)
 	}
 }
 
-/* ---- graphs ----------------------------------------------------------------------------- */
+/* ---- graphs ---- */
 
 static CUDA_KERNEL_NODE_PARAMS node_params(CUfunction f, unsigned grid, void **params)
 {

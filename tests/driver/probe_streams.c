@@ -74,7 +74,7 @@ void probe_green(const struct probe_kernels *k)
 	TRACE(cuStreamDestroy(stream), "%s", "");
 }
 
-/* ---- calls beside a capture ------------------------------------------------------------- */
+/* ---- calls beside a capture ---- */
 
 struct beside {
 	const struct probe_kernels *k;

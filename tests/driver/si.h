@@ -28,26 +28,21 @@
 #define SI_DRIVER_VERSION 13000
 #define SI_UNPAREN(...)   __VA_ARGS__
 
-/* ---- the list of functions -------------------------------------------------------------- */
+/* ---- the list of functions ---- */
 
 enum si_id {
-#define SI_API(sym, name, since, P, A)                    SI_##sym,
-#define SI_API_VOID(sym, name, since)                     SI_##sym,
-#define SI_API_PT(sym, name, since, ptsym, ptsince, P, A) SI_##sym, SI_##ptsym,
+#define SI_API_AS(sym, name, since, P, A)                    SI_##sym,
+#define SI_API_VOID(sym, since)                              SI_##sym,
+#define SI_API_PT_AS(sym, name, since, ptsym, ptsince, P, A) SI_##sym, SI_##ptsym,
 #include "api.def"
-#undef SI_API
-#undef SI_API_VOID
-#undef SI_API_PT
 	SI_COUNT
 };
 
-#define SI_API(sym, name, since, P, A)                    CUresult si_##sym P;
-#define SI_API_VOID(sym, name, since)                     CUresult si_##sym(void);
-#define SI_API_PT(sym, name, since, ptsym, ptsince, P, A) CUresult si_##sym(bool pt, SI_UNPAREN P);
+#define SI_API_AS(sym, name, since, P, A) CUresult si_##sym P;
+#define SI_API_VOID(sym, since)           CUresult si_##sym(void);
+#define SI_API_PT_AS(sym, name, since, ptsym, ptsince, P, A) \
+	CUresult si_##sym(bool pt, SI_UNPAREN P);
 #include "api.def"
-#undef SI_API
-#undef SI_API_VOID
-#undef SI_API_PT
 
 /* One row of the list at run time. */
 struct si_row {
@@ -60,7 +55,7 @@ struct si_row {
 };
 extern const struct si_row si_rows[SI_COUNT];
 
-/* ---- handles ---------------------------------------------------------------------------- */
+/* ---- handles ---- */
 
 /* First word of every live object; a destroyed one has SI_DEAD, and its memory is kept for the
  * next of its type, so that a handle value comes back as it does on the real driver. */
@@ -194,7 +189,7 @@ struct CUevent_st {
 	uint64_t capture_id;
 };
 
-/* ---- shared state ----------------------------------------------------------------------- */
+/* ---- shared state ---- */
 
 extern pthread_mutex_t si_lock;
 #define SI_LOCK()   pthread_mutex_lock(&si_lock)
@@ -225,7 +220,7 @@ void si_wait_until(uint64_t time);
 uint64_t si_env_u64(const char *name, uint64_t fallback);
 uint32_t si_correlation_next(void);
 
-/* ---- context.c: what every call begins with --------------------------------------------- */
+/* ---- context.c: what every call begins with ---- */
 
 CUresult si_ready(void);             /* NOT_INITIALIZED before cuInit and in a fork's child */
 CUresult si_current(CUcontext *out); /* the current context, or why there is none */
@@ -237,7 +232,7 @@ extern atomic_bool si_forked;
 void si_context_drop(CUcontext ctx);
 CUcontext si_context_list(void); /* live contexts through ->next; lock held */
 
-/* ---- stream.c --------------------------------------------------------------------------- */
+/* ---- stream.c ---- */
 
 /* The stream a handle means in the current context. Lock held. */
 CUresult si_stream(CUstream handle, bool pt, CUstream *out);
@@ -258,7 +253,7 @@ struct si_stream_ids {
 extern struct si_stream_ids si_stream_ids;
 void si_stream_ids_skip(unsigned n);
 
-/* ---- module.c, library.c ---------------------------------------------------------------- */
+/* ---- module.c, library.c ---- */
 
 const char *si_intern(const char *name);
 CUresult si_image_parse(const void *text, struct si_image *out);
@@ -274,7 +269,7 @@ struct si_kernel *si_kernel_of(CUfunction f);
 /* A built-in body and how many parameters it needs; NULL for an unknown name. */
 si_body *si_body_find(const char *name, int *params);
 
-/* ---- launch.c --------------------------------------------------------------------------- */
+/* ---- launch.c ---- */
 
 /* Runs one kernel on a stream: timeline, body, truth, CUPTI. Lock held. `start` is the earliest
  * time; returns its end. */
@@ -285,14 +280,14 @@ int64_t si_grid_id_next(void);
 void **si_unpack(const struct si_kernel *kernel, void **params, void **extra,
                  void *slots[SI_MAX_PARAMS]);
 
-/* ---- truth.c: what really ran ----------------------------------------------------------- */
+/* ---- truth.c: what really ran ---- */
 
 extern bool si_truth_on;
 void si_truth_add(const struct si_execution *x);
 void si_truth_forget(void); /* in a fork's child: its parent's counts are not its own */
 void si_truth_start(void);
 
-/* ---- fault.c: failures on demand, the trace --------------------------------------------- */
+/* ---- fault.c: failures on demand, the trace ---- */
 
 enum { SI_WATCH_FAULT = 1, SI_WATCH_TRACE = 2, SI_WATCH_CALLBACK = 4, SI_WATCH_SLOW = 8 };
 extern _Atomic unsigned char si_watch[SI_COUNT];
@@ -318,13 +313,13 @@ void si_fault_start(void);
 void si_late_objects(void); /* a kernel runs: what STANDIN_SLOW has exit() destroy is made */
 void si_trace_line(const char *name, const struct si_arg *args, int count, int result);
 
-/* ---- graphs: ids by CUPTI's rules; false for what is no live handle ------------------- */
+/* ---- graphs: ids by CUPTI's rules; false for what is no live handle ---- */
 
 bool si_graph_id(void *graph, uint32_t *id);
 bool si_exec_id(void *exec, uint32_t *id);
 bool si_node_id(void *node, uint64_t *id);
 
-/* ---- for libcupti ----------------------------------------------------------------------- */
+/* ---- for libcupti ---- */
 
 extern struct si_cupti_hooks *_Atomic si_cupti;
 /* A context was made: from its first use on, CUPTI has a stream of its own in each. Lock held. */

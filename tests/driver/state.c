@@ -109,7 +109,7 @@ uint32_t si_correlation_next(void)
 	return atomic_fetch_add_explicit(&correlation, 1, memory_order_relaxed) + 1;
 }
 
-/* ---- the private table ------------------------------------------------------------------ */
+/* ---- the private table ---- */
 
 static bool cupti_used;
 
@@ -233,7 +233,7 @@ SI_EXPORT const struct si_private *standin_private(void)
 	return &table;
 }
 
-/* ---- start and fork --------------------------------------------------------------------- */
+/* ---- start and fork ---- */
 
 static void fork_child(void)
 {

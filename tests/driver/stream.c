@@ -72,7 +72,7 @@ CUresult si_stream(CUstream handle, bool pt, CUstream *out)
 	return *out ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
-/* ---- timelines -------------------------------------------------------------------------- */
+/* ---- timelines ---- */
 
 static uint64_t later(uint64_t a, uint64_t b)
 {
@@ -98,7 +98,7 @@ void si_stream_end(CUstream stream, uint64_t end)
 		stream->ctx->blocking_end = later(stream->ctx->blocking_end, end);
 }
 
-/* ---- host functions: the only work that needs a thread ---------------------------------- */
+/* ---- host functions: the only work that needs a thread ---- */
 
 struct host_item {
 	CUstream stream, handle;
@@ -196,7 +196,7 @@ void si_host_drain(CUstream stream)
 		pthread_cond_wait(&host_done, &si_lock);
 }
 
-/* ---- waiting ---------------------------------------------------------------------------- */
+/* ---- waiting ---- */
 
 CUresult si_context_wait(CUcontext ctx)
 {
@@ -230,7 +230,7 @@ void si_context_drop(CUcontext ctx)
 	ctx->legacy = NULL;
 }
 
-/* ---- the functions ---------------------------------------------------------------------- */
+/* ---- the functions ---- */
 
 CUresult si_cuStreamCreateWithPriority(CUstream *phStream, unsigned int flags, int priority)
 {
@@ -428,7 +428,7 @@ CUresult si_cuStreamAttachMemAsync(bool pt, CUstream hStream, CUdeviceptr dptr, 
 	GET(hStream, pt, dptr, (void)stream_);
 }
 
-/* ---- values in memory ------------------------------------------------------------------- */
+/* ---- values in memory ---- */
 
 static CUresult write_value(bool pt, CUstream handle, CUdeviceptr addr, const void *value,
                             size_t bytes)

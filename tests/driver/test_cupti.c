@@ -60,7 +60,7 @@ static void launch(const struct fixture *f, int times)
 		                 0);
 }
 
-/* ---- without a script ------------------------------------------------------------------- */
+/* ---- without a script ---- */
 
 TEST_WITH(every_kernel_has_a_record, fixture_make, fixture_drop)
 {
@@ -224,7 +224,7 @@ TEST_WITH(records_follow_a_registered_clock, fixture_make, fixture_drop)
 	cuptiFinalize();
 }
 
-/* ---- scenarios, in a process of their own ------------------------------------------------- */
+/* ---- scenarios, in a process of their own ---- */
 
 static const char *self;
 

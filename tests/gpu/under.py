@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 """Programs under gpuwatch, and what their logs say: for the scripts of the proof that record logs."""
-import ctypes
 import glob
 import gzip
 import json
@@ -103,23 +102,6 @@ def group(answered, tier="all", work_known="all", length="all", model="gpuwatch"
     """A row of what `gpuwatch score --json` or replay answered; empty where there is none."""
     return next((one for one in answered["groups"] if (one["model"], one["basis"], one["work"], one["length"])
                  == (model, BASIS.get(tier, tier), WORK.get(work_known, work_known), length)), {})
-
-
-def unpacked(path):
-    """What a .zst file holds, by libzstd: its command need not be installed."""
-    zstd = ctypes.CDLL("libzstd.so.1")
-    zstd.ZSTD_decompress.restype = ctypes.c_size_t
-    with open(path, "rb") as file:
-        data = file.read()
-    room = 8 << 20
-    while True:
-        out = ctypes.create_string_buffer(room)
-        size = zstd.ZSTD_decompress(out, ctypes.c_size_t(room), data, ctypes.c_size_t(len(data)))
-        if not zstd.ZSTD_isError(ctypes.c_size_t(size)):
-            return out.raw[:size]
-        if room >= 1 << 30:
-            raise ValueError(f"{path} is not what zstd wrote")
-        room *= 4
 
 
 def keep(path, kept):

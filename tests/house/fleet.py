@@ -54,7 +54,7 @@ def dashboard():
         return json.load(file)
 
 
-# ---- cases ---------------------------------------------------------------------------------------
+# ---- cases ----
 
 def rules():
     need("promtool", "prometheus")

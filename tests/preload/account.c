@@ -45,7 +45,7 @@ static void add(struct account *a, const struct tally *t)
 		a->kernel[a->kernels++] = *t;
 }
 
-/* ---- the stand-in's count --------------------------------------------------------------- */
+/* ---- the stand-in's count ---- */
 
 static void three(const json_t *from, uint32_t to[3])
 {
@@ -79,7 +79,7 @@ bool account_of_truth(const char *path, struct account *out)
 	return true;
 }
 
-/* ---- a log ------------------------------------------------------------------------------ */
+/* ---- a log ---- */
 
 enum { NAMES_MAX = 256, CONFIGS_MAX = 4096, PROMPT_NS = 50000 };
 

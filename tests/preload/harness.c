@@ -27,7 +27,7 @@ const char *built(const char *name)
 	return to;
 }
 
-/* ---- the process ---------------------------------------------------------------------- */
+/* ---- the process ---- */
 
 struct environment {
 	char *entry[ENV_MAX + 16];
@@ -281,7 +281,7 @@ void outcome_free(struct outcome *o)
 	free(o);
 }
 
-/* ---- comparing -------------------------------------------------------------------------- */
+/* ---- comparing ---- */
 
 static bool is_ours(const char *line)
 {

@@ -196,7 +196,7 @@ TEST(exit_from_a_host_function)
 	outcome_free(o);
 }
 
-/* ---- SIGKILL ---------------------------------------------------------------------------- */
+/* ---- SIGKILL ---- */
 
 static unsigned pause_ms;
 static uint64_t done_before; /* launches done a second and more before the end */

@@ -35,7 +35,7 @@ static void alike(const char *scenario, const char *env, void (*in_child)(void))
 		alike(scenario, NULL, NULL);                                                       \
 	}
 
-/* ---- stderr ---------------------------------------------------------------------------------- */
+/* ---- stderr ---- */
 
 /* In each mode, where there is a message to be said, and a summary. */
 static void own_data(const char *scenario, void (*in_child)(void))
@@ -136,7 +136,7 @@ TEST(a_driver_under_another_name_is_named_as_the_reason)
 	outcome_free(o);
 }
 
-/* ---- a start that does not come to its end ------------------------------------------------------
+/* ---- a start that does not come to its end ----
  */
 
 /* Some call of ours at the start takes longer than the program waits; libcupti's longer than it
@@ -170,7 +170,7 @@ TEST(a_fork_during_the_start_costs_the_child_nothing)
 /* The loader's lock is the constructor's until it returns: libcupti cannot be loaded. */
 ALIKE(a_constructor_under_dlopen_goes_on, "under_dlopen")
 
-/* ---- other uses of a process --------------------------------------------------------------------
+/* ---- other uses of a process ----
  */
 
 /* Its exit handlers run in the parent's memory: sampling goes on there. */
@@ -199,7 +199,7 @@ ALIKE(without_descriptors, "no_files")
 ALIKE(with_small_files, "small_files")
 ALIKE(without_memory, "no_memory")
 
-/* ---- a privileged program -----------------------------------------------------------------------
+/* ---- a privileged program ----
  */
 
 /* In a mount namespace whose ld.so.preload names the library, for a caller without rights. */
@@ -238,8 +238,7 @@ TEST(a_privileged_program_is_left_alone)
 	}
 }
 
-/* ---- a main thread that ends first
- * --------------------------------------------------------------- */
+/* ---- a main thread that ends first ---- */
 
 static void terminate(pid_t pid)
 {
@@ -277,7 +276,7 @@ TEST(sigterm_ends_a_program_whose_main_thread_has_ended)
 
 ALIKE(a_signal_that_a_thread_is_about_to_take_is_left_to_it, "main_leaves_to_sigwait")
 
-/* ---- what threads of ours would inherit ------------------------------------------------------ */
+/* ---- what threads of ours would inherit ---- */
 
 ALIKE(traps_of_floating_point_are_the_programs, "floating_point_traps")
 ALIKE(stacks_and_states_of_threads_are_the_programs, "threads_have_defaults")

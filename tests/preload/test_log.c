@@ -244,7 +244,7 @@ TEST(full_log_goes_on_with_sums)
 	outcome_free(o);
 }
 
-/* ---- limits ------------------------------------------------------------------------------ */
+/* ---- limits ---- */
 
 static void limit(int which, rlim_t value)
 {
@@ -345,7 +345,7 @@ TEST(tight_memory)
 	outcome_free(o);
 }
 
-/* ---- a stderr nobody reads ---------------------------------------------------------------- */
+/* ---- a stderr nobody reads ---- */
 
 static void closed_pipe_as_stderr(void)
 {

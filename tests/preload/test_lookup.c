@@ -92,7 +92,7 @@ TEST(enabled_hands_out_wrappers)
 	outcome_free(o);
 }
 
-/* ---- who asks ---------------------------------------------------------------------------- */
+/* ---- who asks ---- */
 
 static const char *const drivers[] = {"none", "global", "local", "plugin"};
 
@@ -230,7 +230,7 @@ TEST(weak_references_are_bound_as_without_us)
 	weak_references_alike("weak_linked", "program, code, cuInit: there\n");
 }
 
-/* ---- other preloads --------------------------------------------------------------------- */
+/* ---- other preloads ---- */
 
 static void with_other(const char *scenario, const char *library, bool before, const char *env,
                        const char *more)

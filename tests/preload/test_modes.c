@@ -144,7 +144,7 @@ TEST(bad_option_is_said_once_and_its_default_used)
 	outcome_free(o);
 }
 
-/* ---- without activity records ------------------------------------------------------------- */
+/* ---- without activity records ---- */
 
 static void by_events(const char *option, enum gw_degraded code, unsigned aloud)
 {
@@ -257,7 +257,7 @@ TEST(activity_leaves_captures_alone)
 	outcome_free(o);
 }
 
-/* ---- records as they should not be -------------------------------------------------------- */
+/* ---- records as they should not be ---- */
 
 TEST(old_record_layouts)
 {
@@ -318,7 +318,7 @@ TEST(full_ring_drops_and_counts)
 	outcome_free(o);
 }
 
-/* ---- the summary ------------------------------------------------------------------------- */
+/* ---- the summary ---- */
 
 static void summary(const char *option, bool wanted)
 {
@@ -366,7 +366,7 @@ TEST(summary_on_a_terminal)
 	outcome_free(o);
 }
 
-/* ---- what a program may notice ------------------------------------------------------------ */
+/* ---- what a program may notice ---- */
 
 TEST(errno_stays)
 {

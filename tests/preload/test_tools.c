@@ -40,7 +40,7 @@ TEST(times_from_before_the_take_over_are_kept)
 	outcome_free(o);
 }
 
-/* ---- injection -------------------------------------------------------------------------- */
+/* ---- injection ---- */
 
 static void injected(const char *program, const char *scenario)
 {
@@ -163,7 +163,7 @@ TEST(injected_and_off)
 	outcome_free(o);
 }
 
-/* ---- programs that cannot be preloaded ---------------------------------------------------- */
+/* ---- programs that cannot be preloaded ---- */
 
 static struct outcome *small(const char *program, const char *shell)
 {

@@ -341,7 +341,7 @@ TEST(captures_that_end_with_their_streams_keep_no_window_away)
 	outcome_free(o);
 }
 
-/* ---- what is missing ---------------------------------------------------------------------- */
+/* ---- what is missing ---- */
 
 static void by_events(const char *option, enum gw_degraded code)
 {
@@ -362,7 +362,7 @@ TEST(without_cupti_windows_are_timed_by_events)
 	by_events("STANDIN_SUBSCRIBED=1", GW_DEGRADED_CUPTI_TAKEN);
 }
 
-/* ---- injected ----------------------------------------------------------------------------- */
+/* ---- injected ---- */
 
 static struct outcome *injected(const char *scenario, const char *budget, const char *more)
 {
@@ -461,7 +461,7 @@ TEST(recording_that_cannot_be_switched_off)
 	assert_in_range(only_log(o)->measured, 1, only_log(o)->total);
 	outcome_free(o);
 }
-/* ---- other tools -------------------------------------------------------------------------- */
+/* ---- other tools ---- */
 
 /* Timed launches of the client's kernel with this grid. */
 static bool timed(const struct account *log, uint32_t grid)

@@ -183,7 +183,7 @@ TEST_WITH(what_comes_while_buffers_are_read_is_of_the_next_batch, start, stop)
 	assert_int_equal(taken[1], 1000);
 }
 
-/* ---- windows ------------------------------------------------------------------------------- */
+/* ---- windows ---- */
 
 TEST_WITH(a_window_covers_what_is_called_in_it, start, stop)
 {
@@ -226,7 +226,7 @@ TEST_WITH(a_kernel_of_a_graph_that_ends_after_the_window_has_overrun, start, sto
 	assert_false(gw_activity_overran(&late));
 }
 
-/* ---- other tools ------------------------------------------------------------------------- */
+/* ---- other tools ---- */
 
 /* As libcupti has it: what it calls, and with what. */
 struct subscription {

@@ -39,7 +39,7 @@ static bool gather(void *arg, const struct gw_log_record *record)
 
 TEST(recorded_logs_come_back_to_the_byte)
 {
-	static const char *const names[] = {"development.gwl", "graphs.gwl", "train.gwl.zst",
+	static const char *const names[] = {"development.gwl", "graphs.gwl", "train.gwl",
 	                                    "workloads.gwl"};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
@@ -102,7 +102,7 @@ TEST(nonsense_is_refused_within_bounds)
 	}
 }
 
-/* ---- a damaged file ------------------------------------------------------------------------ */
+/* ---- a damaged file ---- */
 
 static unsigned char file[FILE_MOST + RAW_MOST];
 static struct {

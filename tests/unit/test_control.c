@@ -243,7 +243,7 @@ TEST_WITH(what_of_a_mode_is_lacking_is_said, start, NULL)
 	assert_non_null(strstr(answer.text, "the budget is 0"));
 }
 
-/* ---- windows, when the mode changes --------------------------------------------------------- */
+/* ---- windows, when the mode changes ---- */
 
 void __real_gw_windows_mode(void);
 

@@ -329,7 +329,7 @@ TEST_WITH(arguments_are_read_by_the_plan, start, end)
 	assert_int_equal(gw_digest_read(plan_of(KERNEL), a, whole), 0);
 }
 
-/* ---- provisional hashes -----------------------------------------------------------------------
+/* ---- provisional hashes ----
  */
 
 static struct gw_digest_plan made;

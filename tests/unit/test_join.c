@@ -443,7 +443,7 @@ TEST_WITH(the_oldest_kernels_of_a_graph_give_up_where_too_many_wait, join_start,
 	assert_met(0, 1, 1);
 }
 
-/* ---- windows: by order on the GPU, whatever stream or graph ---------------------------------- */
+/* ---- windows: by order on the GPU, whatever stream or graph ---- */
 
 static int window_start(void **state)
 {

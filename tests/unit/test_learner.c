@@ -3,7 +3,7 @@
 #include "tests/test.h"
 #include "tests/unit/learner_fixture.h"
 
-/* ---- cold --------------------------------------------------------------------------------- */
+/* ---- cold ---- */
 
 TEST_WITH(the_first_launch_of_all_is_predicted_by_the_model_and_doubted, start, stop)
 {
@@ -113,7 +113,7 @@ TEST_WITH(cold_intervals_come_to_hold_nine_in_ten, start, stop)
 	assert_true(width > 0.43 && width < 0.60);
 }
 
-/* ---- warm --------------------------------------------------------------------------------- */
+/* ---- warm ---- */
 
 /* This kernel takes 2.5 times what the model says, and no other does. */
 TEST_WITH(a_kernels_own_error_is_learnt_from_its_other_configurations, start, stop)
@@ -288,7 +288,7 @@ TEST_WITH(without_a_profile_relatives_still_tell, start, stop)
 	gw_predictor_free(bare);
 }
 
-/* ---- what was known when ------------------------------------------------------------------ */
+/* ---- what was known when ---- */
 
 TEST_WITH(work_counted_after_the_call_is_not_used_for_it, start, stop)
 {
@@ -375,7 +375,7 @@ TEST_WITH(an_advance_without_news_changes_nothing, start, stop)
 	assert_false(gw_predictor_advance(p, count, NULL));
 }
 
-/* ---- clocks ------------------------------------------------------------------------------- */
+/* ---- clocks ---- */
 
 static double steady_after_clock_change(double fp32, double dram, double from, double to)
 {
@@ -413,7 +413,7 @@ TEST_WITH(a_time_is_carried_over_to_another_clock, start, stop)
 	assert_true(fabs(steady_after_clock_change(1e11, 1e3, 1e9, NAN) - 1e-4) < 1e-7);
 }
 
-/* ---- arguments tell configurations apart -------------------------------------------------- */
+/* ---- arguments tell configurations apart ---- */
 
 /* The configuration of f again, with a digest. */
 static uint32_t with_digest(uint32_t kernel, uint32_t digest)

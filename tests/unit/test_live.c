@@ -335,7 +335,7 @@ TEST_WITH(a_new_log_is_named_before_the_worker_comes_round, start, stop)
 	assert_int_equal(unlink(gw_options.out), 0);
 }
 
-/* ---- launches that the log lacks --------------------------------------------------------- */
+/* ---- launches that the log lacks ---- */
 
 static struct gw_event event(uint16_t stream)
 {

@@ -126,7 +126,7 @@ TEST_WITH(where_nothing_can_be_collected_there_is_no_set, start, NULL)
 	assert_int_equal(next(), NONE);
 }
 
-/* ---- answers first ----------------------------------------------------------------------------
+/* ---- answers first ----
  */
 
 static int start_answers(void **state)
@@ -485,7 +485,7 @@ TEST(a_window_after_a_new_start_is_whole)
 	assert_int_equal(atomic_load(&gw_counters[GW_COUNTER_pm_incomplete]), 0);
 }
 
-/* ---- memory -----------------------------------------------------------------------------------
+/* ---- memory ----
  */
 
 struct gw_cupti gw_cupti;

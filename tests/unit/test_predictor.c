@@ -230,7 +230,7 @@ TEST(an_interval_of_two_modes_holds_both)
 	assert_true(coverage(two_modes, 5000, 8) > 0.9);
 }
 
-/* ---- many configurations, measured a while after they were predicted ----------------------- */
+/* ---- many configurations, measured a while after they were predicted ---- */
 
 enum { MANY = 100, TURNS = 200, LATE = 3 };
 

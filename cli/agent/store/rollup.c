@@ -28,7 +28,7 @@ void rollup_free(struct agent_rollup *r)
 	*r = (struct agent_rollup){0};
 }
 
-/* ---- metrics ------------------------------------------------------------------------------- */
+/* ---- metrics ---- */
 
 /* What is in the other table, or says nothing of an hour, is left out. */
 static bool kept(const struct metric_family *f)
@@ -133,7 +133,7 @@ static void state_rows(struct agent_rollup *r, uint64_t seconds)
 	}
 }
 
-/* ---- work ---------------------------------------------------------------------------------- */
+/* ---- work ---- */
 
 static void work_rows(struct agent_rollup *r, const struct agent_node *node, uint64_t seconds)
 {
@@ -158,7 +158,7 @@ static void work_rows(struct agent_rollup *r, const struct agent_node *node, uin
 	}
 }
 
-/* ---- hours --------------------------------------------------------------------------------- */
+/* ---- hours ---- */
 
 /* The oldest go where files can't be written; how many stay. */
 static size_t bound(struct agent_rollup *r, void *rows, size_t count, size_t come, size_t size)

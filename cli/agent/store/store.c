@@ -77,7 +77,7 @@ struct agent_store {
 	struct agent_rollup rollup;
 };
 
-/* ---- what is kept -------------------------------------------------------------------------- */
+/* ---- what is kept ---- */
 
 static void rehash(struct agent_store *s)
 {
@@ -207,7 +207,7 @@ uint64_t agent_store_dropped(const struct agent_store *s)
 	return s->dropped + s->rollup.dropped;
 }
 
-/* ---- files --------------------------------------------------------------------------------- */
+/* ---- files ---- */
 
 /* A path, in PATH bytes; false: it is longer. */
 __attribute__((format(printf, 2, 3))) static bool path_of(char *to, const char *format, ...)
@@ -357,7 +357,7 @@ static bool write_file(const struct agent_store *s, const struct place *place, p
 	return true;
 }
 
-/* ---- the bound on bytes -------------------------------------------------------------------- */
+/* ---- the bound on bytes ---- */
 
 struct old {
 	char *path;
@@ -453,7 +453,7 @@ static void remove_oldest(const struct agent_store *s)
 	free(all.file);
 }
 
-/* ---- as a whole ---------------------------------------------------------------------------- */
+/* ---- as a whole ---- */
 
 /* Files of all rows of @p rows; as often as it is called under the same name. */
 static bool write_hours(const struct agent_store *s, const struct rollup_rows *rows, char *why,

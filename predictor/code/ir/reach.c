@@ -13,7 +13,7 @@ static uint32_t def_slot(const struct gw_ir_insn *insn, unsigned d)
 	return insn->first + d;
 }
 
-/* ---- what is where ------------------------------------------------------------------------ */
+/* ---- what is where ---- */
 
 static void fill(uint32_t *v, size_t n, uint32_t value)
 {
@@ -126,7 +126,7 @@ bool gw_reach_init(struct gw_reach *r, const struct gw_ir_program *p, struct gw_
 	return true;
 }
 
-/* ---- spreading ---------------------------------------------------------------------------- */
+/* ---- spreading ---- */
 
 static void raise_slot(struct gw_reach *r, uint32_t slot, unsigned marks)
 {

@@ -78,7 +78,7 @@ void *gw_object_find(const struct gw_object *o, const char *name)
 	return NULL;
 }
 
-/* ---- under the linker's lock --------------------------------------------------------------- */
+/* ---- under the linker's lock ---- */
 
 /* What is asked, and whether the answer is yes. */
 struct question {
@@ -240,7 +240,7 @@ bool gw_object_ahead(const struct link_map *caller, const char *name)
 	return ask(&q);
 }
 
-/* ---- who shares a scope ------------------------------------------------------------------- */
+/* ---- who shares a scope ---- */
 
 /*
  * A library that is opened gets a scope of its own: itself and all it depends on, which each of

@@ -38,7 +38,7 @@ static struct witness *witness;
 static CUcontext context;
 static unsigned pause_us;
 
-/* ---- the one that kills ------------------------------------------------------------------ */
+/* ---- the one that kills ---- */
 
 static const struct gw_live_head *segment;
 static uintptr_t low, high; /* the library's code */
@@ -185,7 +185,7 @@ static int kill_child(char **argv, uint64_t seed)
 	return WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL ? raise(SIGKILL) : 3;
 }
 
-/* ---- the one that launches --------------------------------------------------------------- */
+/* ---- the one that launches ---- */
 
 static void *launches(void *number)
 {

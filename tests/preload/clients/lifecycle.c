@@ -25,7 +25,7 @@ static double now_s(void)
 	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* ---- stderr ---------------------------------------------------------------------------------- */
+/* ---- stderr ---- */
 
 /* The program's data under number 2, if that is free; what stands in it at the end is its own. */
 static void use_number_two(void)
@@ -96,7 +96,7 @@ static void stderr_is_full(void)
 	puts("computed");
 }
 
-/* ---- an initialisation that does not come to its end --------------------------------------------
+/* ---- an initialisation that does not come to its end ----
  */
 
 static sigjmp_buf back;
@@ -193,9 +193,7 @@ static void forked_meanwhile(void)
 	client_launch(1, 3);
 }
 
-/* ---- a child that ends by exit() in its parent's memory
- * ------------------------------------------
- */
+/* ---- a child that ends by exit() in its parent's memory ---- */
 
 /* By the constructor of calls_back.so. */
 __attribute__((visibility("default"))) void client_called_back(void);
@@ -250,7 +248,7 @@ static void vfork_then_exit(void)
 	_exit(0);
 }
 
-/* ---- other uses of a process --------------------------------------------------------------------
+/* ---- other uses of a process ----
  */
 
 static void go_on(void)
@@ -347,9 +345,7 @@ static void no_memory(void)
 	limited(RLIMIT_AS, 1 << 20, false);
 }
 
-/* ---- a main thread that ends first
- * ---------------------------------------------------------------
- */
+/* ---- a main thread that ends first ---- */
 
 /* As a driver's: it takes no signal, and does not end. */
 static void *stay(void *unused)
@@ -402,7 +398,7 @@ static void main_leaves_to_sigwait(void)
 	main_leaves(take_signal, &all);
 }
 
-/* ---- what its threads are like by default ---------------------------------------------------- */
+/* ---- what its threads are like by default ---- */
 
 /* It has a name of libm's. */
 __attribute__((visibility("default"))) void own_log(const char *text) __asm__("log");

@@ -175,7 +175,7 @@ static void score_run(struct score *s, const struct listing *code, const char *m
 	}
 }
 
-/* ---- the tests ------------------------------------------------------------------------------ */
+/* ---- the tests ---- */
 
 static void build(struct built *b, const struct listing *listing, const char *name,
                   const struct gw_waits *waits)
