@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 static void say(const char *what, CUresult r)
 {
@@ -366,6 +367,7 @@ static unsigned long sleeps(void)
 static void idle(void)
 {
 	unsigned long before, least = 1000;
+	time_t begun;
 
 	client_start();
 	client_kernel = client_function("spin");
@@ -373,8 +375,9 @@ static void idle(void)
 	client_nap(2500);
 	for (int i = 0; i < 5 && least > 10; i++) {
 		before = sleeps();
+		begun = time(NULL);
 		client_nap(3000);
-		before = (sleeps() - before) / 3;
+		before = (sleeps() - before) / (unsigned long)(time(NULL) - begun);
 		least = before < least ? before : least;
 	}
 	printf("awake %lu times a second\n", least);
