@@ -91,16 +91,33 @@ static const unsigned char *element(const struct gw_live_file *f, const struct g
 
 uint32_t gw_live_config_sequence(const struct gw_live_file *f, uint32_t at)
 {
-	enum { AHEAD = 16 };
 	const struct gw_live_config *c;
 
 	if (at >= f->head->configs.count)
 		return 0;
 	c = (const void *)element(f, &f->head->configs, at);
-	/* Who asks goes through the table, and no two entries share a cache line. */
-	if (at + AHEAD < f->head->configs.count)
-		__builtin_prefetch(element(f, &f->head->configs, at + AHEAD));
 	return __atomic_load_n(&c->sequence, __ATOMIC_ACQUIRE);
+}
+
+uint32_t gw_live_config_changed(const struct gw_live_file *f, uint32_t at, const uint32_t *known,
+                                uint32_t count)
+{
+	enum { AHEAD = 16 };
+	const struct gw_live_section *s = &f->head->configs;
+	const uint32_t end = count < s->count ? count : s->count;
+	const unsigned char *from = element(f, s, at);
+
+	for (; at < end; at++, from += s->size) {
+		const struct gw_live_config *c = (const void *)from;
+		const uint32_t sequence = __atomic_load_n(&c->sequence, __ATOMIC_ACQUIRE);
+
+		/* No two entries share a cache line. */
+		if (at + AHEAD < end)
+			__builtin_prefetch(from + AHEAD * s->size);
+		if (!sequence || sequence != known[at])
+			return at;
+	}
+	return count;
 }
 
 bool gw_live_config_at(const struct gw_live_file *f, uint32_t at, struct gw_live_config *out)

@@ -27,6 +27,10 @@ bool gw_live_hold_head(struct gw_live_file *file, struct gw_live_head *copy);
 
 /** Changes whenever entry @p at of the configurations does; 0: nothing was written to it. */
 uint32_t gw_live_config_sequence(const struct gw_live_file *file, uint32_t at);
+/** The first entry from @p at on whose sequence is 0 or not that of @p known, of @p count; else @p
+ * count. */
+uint32_t gw_live_config_changed(const struct gw_live_file *file, uint32_t at, const uint32_t *known,
+                                uint32_t count);
 
 /** So many entries in a row that nothing was written to: the table ends there. */
 enum { GW_LIVE_FREE_MOST = 8 };

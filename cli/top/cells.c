@@ -100,12 +100,18 @@ static void put_cell(char *line, const char *text, const struct top_place *place
 {
 	const size_t used = strlen(line), filled = gw_columns(line), full = gw_columns(text);
 	const size_t bytes = top_clip(text, place->width);
-	const int gap = (int)(place->at > filled ? place->at - filled : 0);
-	const int pad = (int)(place->width > full ? place->width - full : 0);
+	const size_t gap = place->at > filled ? place->at - filled : 0;
+	const size_t pad = place->width > full ? place->width - full : 0;
+	char *at = line + used;
 
-	if (used + bytes + (size_t)gap + (size_t)pad + 2 < TOP_LINE_MOST)
-		snprintf(line + used, TOP_LINE_MOST - used, "%*s%*s%.*s%*s", gap, "",
-		         left ? 0 : pad, "", (int)bytes, text, left && !last ? pad : 0, "");
+	if (used + bytes + gap + pad + 2 >= TOP_LINE_MOST)
+		return;
+	memset(at, ' ', gap + (left ? 0 : pad));
+	at += gap + (left ? 0 : pad);
+	memcpy(at, text, bytes);
+	at += bytes;
+	memset(at, ' ', left && !last ? pad : 0);
+	at[left && !last ? pad : 0] = '\0';
 }
 
 /* ---- columns that fit ---- */
@@ -367,7 +373,8 @@ static char *process_line(const struct top_layout *l, const struct top_model *m,
 	return line;
 }
 
-char **top_process_lines(const struct top_layout *l, const struct top_model *m, size_t *count)
+char **top_process_lines(const struct top_layout *l, const struct top_model *m, size_t most,
+                         size_t *count)
 {
 	size_t room = 0;
 	char **lines = NULL;
@@ -385,7 +392,8 @@ char **top_process_lines(const struct top_layout *l, const struct top_model *m, 
 				continue;
 			any = true;
 			lines = gw_grow(lines, &room, *count + 1, sizeof(*lines));
-			lines[(*count)++] = process_line(l, m, p, d);
+			lines[*count] = *count < most ? process_line(l, m, p, d) : NULL;
+			++*count;
 		}
 	}
 	return lines;

@@ -37,14 +37,15 @@ void top_layout_kernels(struct top_layout *layout, const struct top_model *model
 void top_layout_processes(struct top_layout *layout, unsigned width);
 
 /**
- * A list as text: its head, and @p count lines of at most layout->width columns. free() it, and each
- * line. The lines of kernels are those of @p rows.
+ * A list as text: its head, and @p count lines of at most layout->width columns. free() it, and
+ * each line. The lines of kernels are those of @p rows.
  */
 char **top_kernel_lines(const struct top_layout *layout, const struct top_model *model,
                         struct top_row *const *rows, size_t count);
-/** All processes with their GPUs; @p lines: how many, with the head. */
+/** All processes with their GPUs; @p lines: how many, with the head. The text of those from @p most
+ * on is NULL. */
 char **top_process_lines(const struct top_layout *layout, const struct top_model *model,
-                         size_t *lines);
+                         size_t most, size_t *lines);
 void top_lines_free(char **lines, size_t count);
 
 /** One line on all of it: processes, GPUs, runs. */
@@ -53,9 +54,9 @@ void top_summary(const struct top_model *model, char *out, size_t size);
 void top_bounds(const struct top_model *model, char *out, size_t size);
 
 /**
- * Copy @p text to @p out, of @p size bytes: what takes one column as it is, the rest byte by byte as
- * \xHH: control characters, wide and combining ones, what is not UTF-8, and all beyond ASCII where
- * the terminal has no UTF-8. Returns @p out.
+ * Copy @p text to @p out, of @p size bytes: what takes one column as it is, the rest byte by byte
+ * as \xHH: control characters, wide and combining ones, what is not UTF-8, and all beyond ASCII
+ * where the terminal has no UTF-8. Returns @p out.
  */
 char *top_visible(char *out, size_t size, const char *text);
 

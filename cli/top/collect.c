@@ -361,10 +361,21 @@ static void read_configs(struct reading *r)
 	const struct gw_live_file *f = &r->segment->file;
 	struct gw_live_config c;
 
-	for (uint32_t at = 0, free_ones = 0;
-	     at < r->segment->sequences && free_ones < GW_LIVE_FREE_MOST; at++) {
-		const uint32_t sequence = gw_live_config_sequence(f, at);
-		const bool unnamed = top_config_unnamed(r->process, at);
+	const uint32_t count = (uint32_t)r->segment->sequences;
+
+	for (uint32_t at = 0, free_ones = 0; at < count && free_ones < GW_LIVE_FREE_MOST; at++) {
+		const uint32_t from = at;
+		uint32_t sequence;
+		bool unnamed;
+
+		if (!r->process->unnamed)
+			at = gw_live_config_changed(f, at, r->segment->sequence, count);
+		if (at > from)
+			free_ones = 0;
+		if (at == count)
+			break;
+		sequence = gw_live_config_sequence(f, at);
+		unnamed = top_config_unnamed(r->process, at);
 
 		if (sequence && sequence == r->segment->sequence[at] && !unnamed) {
 			free_ones = 0;

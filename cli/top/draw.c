@@ -10,7 +10,7 @@
 #include <string.h>
 
 enum {
-	ROOMY = 20,     /* rows of a screen from which on blank lines part the lists */
+	ROOMY = 20,      /* rows of a screen from which on blank lines part the lists */
 	PANEL_LEAST = 9, /* and from which on processes are listed */
 	GRAPHS = 3       /* that are listed */
 };
@@ -42,7 +42,7 @@ static unsigned draw_processes(const struct top_screen *s, unsigned row, unsigne
 	char **lines;
 
 	top_layout_processes(&layout, top_screen_columns());
-	lines = top_process_lines(&layout, s->view->model, &count);
+	lines = top_process_lines(&layout, s->view->model, most, &count);
 	shown = count > most ? most - 1 : count;
 	for (size_t i = 0; i < shown; i++, row++) {
 		const bool ended = strstr(lines[i], "(ended)") != NULL;
@@ -83,7 +83,8 @@ static void draw_kernel_line(const struct top_layout *l, unsigned row, const str
 	top_screen_put(row, 0, r->process->state == TOP_ENDED ? GW_INK_DIM : GW_INK_OFF, line);
 	if (p->shown && top_row_off(r) && strlen(line) > p->at + p->width) {
 		/* Before it there are numbers and units; a µ is two bytes and one column. */
-		const size_t from = top_clip(line, p->at), to = top_clip(line, p->at + p->width + 1);
+		const size_t from = top_clip(line, p->at),
+		             to = top_clip(line, p->at + p->width + 1);
 
 		snprintf(cell, sizeof(cell), "%.*s", (int)(to - from), line + from);
 		top_screen_put(row, p->at, GW_INK_WARN, cell);
@@ -103,8 +104,8 @@ static void draw_kernels(struct top_screen *s, unsigned row, unsigned end)
 	top_screen_put(row, 0, GW_INK_OFF, lines[0]);
 	top_screen_reverse(row, 0, top_screen_columns());
 	for (size_t i = 0; i < shown; i++)
-		draw_kernel_line(&layout, row + 1 + (unsigned)i, s->rows[s->first + i], lines[i + 1],
-		                 s->first + i == s->selected);
+		draw_kernel_line(&layout, row + 1 + (unsigned)i, s->rows[s->first + i],
+		                 lines[i + 1], s->first + i == s->selected);
 	top_lines_free(lines, shown + 1);
 	if (!s->count)
 		top_screen_put(row + 1, 0, GW_INK_DIM,

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/top/histogram.h"
 
+#include "cli/top/model.h"
+
 /* Bucket, by its place, in which the value of rank @p rank of those above 0 is. */
 static int bucket_of(const struct gw_sketch *s, double rank)
 {
@@ -48,4 +50,26 @@ size_t top_bars(const struct gw_sketch *s, size_t most, struct top_bar *bars)
 		bars[at].share += (double)s->bucket[i] / all;
 	}
 	return count;
+}
+
+const struct gw_live_config *top_row_config(const struct top_row *r, size_t at)
+{
+	const struct top_process *p = r->process;
+
+	return p->brief[at].whole && p->row[p->brief[at].row] == r ? &p->config[at] : NULL;
+}
+
+void top_row_sketches(const struct top_row *r, struct gw_sketch *time, struct gw_sketch *ratio)
+{
+	const struct top_process *p = r->process;
+
+	*time = *ratio = (struct gw_sketch){0};
+	for (size_t i = 0; i < p->configs; i++) {
+		const struct gw_live_config *c = top_row_config(r, i);
+
+		if (c) {
+			gw_sketch_merge(time, &c->time);
+			gw_sketch_merge(ratio, &c->ratio);
+		}
+	}
 }

@@ -2,7 +2,6 @@
 #include "cli/top/model.h"
 
 #include "cli/common/demangle.h"
-#include "cli/common/kernel_name.h"
 #include "cli/common/memory.h"
 #include "cli/top/graphs.h"
 #include "predictor/log/record.h"
@@ -69,8 +68,12 @@ void top_begin(struct top_model *m, uint64_t now_ns)
 		struct top_process *p = m->process[i];
 
 		p->touched = p->fresh = false;
-		for (size_t k = 0; k < p->changes; k++)
-			p->brief[p->changed[k]].before = p->brief[p->changed[k]].now;
+		for (size_t k = 0; k < p->changes; k++) {
+			struct top_brief *brief = &p->brief[p->changed[k]];
+
+			brief->before = brief->now;
+			brief->changed = false;
+		}
 		p->changes = 0;
 		for (size_t k = 0; k < p->graphs; k++)
 			p->graph[k].before = p->graph[k].now;
@@ -185,8 +188,11 @@ void top_config_is(struct top_model *m, struct top_process *p, size_t at,
 	 */
 	if (p->rows > 2 * p->configs + 2)
 		return;
-	p->brief = gw_grow(p->brief, &p->brief_room, at + 1, sizeof(*p->brief));
-	p->changed = gw_grow(p->changed, &p->change_room, p->changes + 1, sizeof(*p->changed));
+	if (at >= p->brief_room)
+		p->brief = gw_grow(p->brief, &p->brief_room, at + 1, sizeof(*p->brief));
+	if (p->changes >= p->change_room)
+		p->changed =
+		        gw_grow(p->changed, &p->change_room, p->changes + 1, sizeof(*p->changed));
 	p->configs = at + 1 > p->configs ? at + 1 : p->configs;
 	brief = &p->brief[at];
 	known = same(brief, c);
@@ -195,9 +201,12 @@ void top_config_is(struct top_model *m, struct top_process *p, size_t at,
 	if (!known || (mangled && !p->row[row]->mangled))
 		row = (uint32_t)row_of(m, p, c, mangled);
 	p->unnamed += c->id && !p->row[row]->mangled;
+	p->again |= !known || !c->id || row != brief->row;
 	/* What a process had before it was first seen was not launched in this interval. */
 	if (!known)
 		brief->before = p->fresh ? counts_of(c) : (struct top_counts){0};
+	if (!brief->changed)
+		p->changed[p->changes++] = (uint32_t)at;
 	*brief = (struct top_brief){.now = counts_of(c),
 	                            .before = brief->before,
 	                            .predicted = c->predicted,
@@ -210,10 +219,10 @@ void top_config_is(struct top_model *m, struct top_process *p, size_t at,
 	                                                                 : GW_BOUND_UNKNOWN,
 	                            .tier = (uint8_t)c->tier,
 	                            .work = (uint8_t)c->work,
-	                            .known = c->id != 0};
+	                            .known = c->id != 0,
+	                            .changed = true};
 	if (!m->brief)
 		keep_whole(p, at, c);
-	p->changed[p->changes++] = (uint32_t)at;
 }
 
 void top_config_whole(struct top_process *p, size_t at, const struct gw_live_config *c)
@@ -248,7 +257,7 @@ bool top_process_timed(const struct top_process *p)
 
 /* ---- what came of it ---- */
 
-/* Sums over the configurations of a row while it is computed. */
+/* Sums over the configurations of a row. */
 struct weights {
 	double weight, predicted, low, high;
 };
@@ -256,7 +265,10 @@ struct weights {
 struct top_sums {
 	struct top_counts interval, total;
 	double time_ns, most;  /* of the interval; of the configuration with the most, total */
+	size_t best;           /* which that is */
 	bool known, estimated; /* time_ns */
+	bool active, was;      /* a configuration has changed, in the snapshot before */
+	bool weighed;          /* by_total is up to date */
 	struct weights by_interval, by_total;
 };
 
@@ -303,23 +315,97 @@ static void add_time(struct top_sums *s, const struct top_counts *d, const struc
 	}
 }
 
-static void add_config(struct top_sums *s, struct top_row *r, const struct top_brief *c)
+/* The configuration with the most time decides; the first of several. False: it may be another one
+ * now. */
+static bool decide(struct top_sums *s, struct top_row *r, const struct top_brief *c, size_t at)
 {
-	const struct top_counts all = c->now, d = since(&all, &c->before);
+	const struct top_counts *all = &c->now;
 	const double time =
-	        all.measured ? (double)all.runs * all.time_ns / (double)all.measured : 0;
+	        all->measured ? (double)all->runs * all->time_ns / (double)all->measured : 0;
 
-	add(&s->interval, &d);
-	add(&s->total, &all);
-	add_time(s, &d, &all, top_process_timed(r->process));
-	weigh(&s->by_interval, c, d.runs);
-	weigh(&s->by_total, c, all.runs);
-	if (!r->configs++ || time > s->most) {
-		s->most = time;
-		r->bound = (enum gw_bound)c->bound;
-		r->tier = (enum gw_tier)c->tier;
-		r->work = (enum gw_source)c->work;
+	if (r->configs && at == s->best && time < s->most)
+		return false;
+	if (r->configs && at != s->best && !(time > s->most || (time == s->most && at < s->best)))
+		return true;
+	s->most = time;
+	s->best = at;
+	r->bound = (enum gw_bound)c->bound;
+	r->tier = (enum gw_tier)c->tier;
+	r->work = (enum gw_source)c->work;
+	return true;
+}
+
+/* Totals over all configurations. */
+static void add_all(struct top_process *p)
+{
+	for (size_t i = 0; i < p->rows; i++) {
+		p->sums[i] = (struct top_sums){.was = true};
+		p->row[i]->configs = 0;
 	}
+	for (size_t i = 0; i < p->configs; i++) {
+		const struct top_brief *c = &p->brief[i];
+
+		if (!c->known)
+			continue;
+		add(&p->sums[c->row].total, &c->now);
+		decide(&p->sums[c->row], p->row[c->row], c, i);
+		p->row[c->row]->configs++;
+	}
+}
+
+/* Totals and what decides, of what has changed since. False: add_all() is to be asked. */
+static bool add_changed(struct top_process *p)
+{
+	for (size_t k = 0; k < p->changes; k++) {
+		const struct top_brief *c = &p->brief[p->changed[k]];
+		const struct top_counts d = since(&c->now, &c->before);
+
+		add(&p->sums[c->row].total, &d);
+		if (!decide(&p->sums[c->row], p->row[c->row], c, p->changed[k]))
+			return false;
+	}
+	return true;
+}
+
+static void add_interval(struct top_process *p, bool timed)
+{
+	for (size_t k = 0; k < p->changes; k++) {
+		const struct top_brief *c = &p->brief[p->changed[k]];
+		struct top_sums *s = &p->sums[c->row];
+		struct top_counts d;
+
+		if (!c->known)
+			continue;
+		d = since(&c->now, &c->before);
+		s->active = true;
+		s->weighed = false;
+		add(&s->interval, &d);
+		add_time(s, &d, &c->now, timed);
+		weigh(&s->by_interval, c, d.runs);
+	}
+}
+
+static bool wants_all(const struct top_sums *s)
+{
+	return !s->weighed && !(s->by_interval.weight > 0);
+}
+
+/* Rows without a predicted run in the interval have the mean over all. */
+static void weigh_all(struct top_process *p)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < p->rows; i++)
+		if (wants_all(&p->sums[i])) {
+			p->sums[i].by_total = (struct weights){0};
+			any = true;
+		}
+	for (size_t i = 0; any && i < p->configs; i++)
+		if (p->brief[i].known && wants_all(&p->sums[p->brief[i].row]))
+			weigh(&p->sums[p->brief[i].row].by_total, &p->brief[i],
+			      p->brief[i].now.runs);
+	for (size_t i = 0; any && i < p->rows; i++)
+		p->sums[i].weighed |= wants_all(&p->sums[i]);
 }
 
 static struct top_span span_of(const struct top_counts *c)
@@ -353,20 +439,32 @@ static void finish_rows(struct top_process *p, bool unknown)
 	double left = -(double)p->totals.counter[GW_COUNTER_launches_unmatched];
 
 	p->sums = gw_grow(p->sums, &p->sum_room, p->rows + 1, sizeof(*p->sums));
-	memset(p->sums, 0, p->rows * sizeof(*p->sums));
+	p->again |= unknown;
+	for (size_t i = 0; !p->again && i < p->rows; i++) {
+		struct top_sums *s = &p->sums[i];
+
+		s->was = s->active;
+		if (!s->was)
+			continue;
+		s->active = s->known = s->estimated = false;
+		s->time_ns = 0;
+		s->interval = (struct top_counts){0};
+		s->by_interval = (struct weights){0};
+	}
+	if (p->again || !add_changed(p))
+		add_all(p);
+	add_interval(p, top_process_timed(p));
+	weigh_all(p);
 	p->runs = unknown ? NAN : 0;
-	for (size_t i = 0; i < p->rows; i++)
-		p->row[i]->configs = 0;
-	for (size_t i = 0; i < p->configs; i++)
-		if (p->brief[i].known)
-			add_config(&p->sums[p->brief[i].row], p->row[p->brief[i].row],
-			           &p->brief[i]);
 	for (size_t i = 0; i < p->rows; i++) {
-		finish_row(p->row[i], &p->sums[i], unknown);
+		if (p->sums[i].active || p->sums[i].was)
+			finish_row(p->row[i], &p->sums[i], unknown);
 		p->runs += p->row[i]->interval.runs;
 		left += p->row[i]->total.runs - p->row[i]->total.measured;
 	}
 	p->waiting = left > 0;
+	/* After it intervals are known that were not. */
+	p->again = unknown;
 }
 
 /*
@@ -418,36 +516,6 @@ static void drop_gone(struct top_model *m)
 		else
 			m->process[kept++] = m->process[i];
 	m->processes = kept;
-}
-
-/* A row that has found its name leaves one without behind: none of its configurations is left. */
-static void name_rows(struct top_model *m)
-{
-	size_t count = 0, at = 0;
-	struct gw_kernel_names *names;
-	char **out;
-
-	for (size_t i = 0; i < m->processes; i++)
-		count += m->process[i]->rows;
-	names = gw_alloc((count + 1) * sizeof(*names));
-	out = gw_alloc((count + 1) * sizeof(*out));
-	for (size_t i = 0; i < m->processes; i++)
-		for (size_t k = 0; k < m->process[i]->rows; k++) {
-			const struct top_row *r = m->process[i]->row[k];
-
-			names[at++] = (struct gw_kernel_names){r->mangled ? r->mangled : r->plain,
-			                                       r->plain};
-		}
-	gw_kernel_names(names, count, out);
-	at = 0;
-	for (size_t i = 0; i < m->processes; i++)
-		for (size_t k = 0; k < m->process[i]->rows; k++) {
-			free(m->process[i]->row[k]->name);
-			m->process[i]->row[k]->name = out[at++];
-		}
-	free(names);
-	free(out);
-	m->unnamed = false;
 }
 
 /* Their kernels have no times, unless they are launched by themselves, too. */
@@ -505,30 +573,8 @@ void top_end(struct top_model *m)
 				finish_device(p, &p->device[d], m->span_ns);
 	}
 	if (m->unnamed)
-		name_rows(m);
+		top_name_rows(m);
 	finish_shares(m);
-}
-
-const struct gw_live_config *top_row_config(const struct top_row *r, size_t at)
-{
-	const struct top_process *p = r->process;
-
-	return p->brief[at].whole && p->row[p->brief[at].row] == r ? &p->config[at] : NULL;
-}
-
-void top_row_sketches(const struct top_row *r, struct gw_sketch *time, struct gw_sketch *ratio)
-{
-	const struct top_process *p = r->process;
-
-	*time = *ratio = (struct gw_sketch){0};
-	for (size_t i = 0; i < p->configs; i++) {
-		const struct gw_live_config *c = top_row_config(r, i);
-
-		if (c) {
-			gw_sketch_merge(time, &c->time);
-			gw_sketch_merge(ratio, &c->ratio);
-		}
-	}
 }
 
 bool top_row_off(const struct top_row *r)

@@ -43,7 +43,8 @@ struct top_brief {
 	uint32_t kernel, device;
 	uint8_t bound, tier, work;
 	bool known;
-	bool whole; /**< the process's `config` has all of it */
+	bool whole;   /**< the process's `config` has all of it */
+	bool changed; /**< it is in the process's list of these */
 };
 
 /** A GPU as a process numbers it. */
@@ -120,8 +121,9 @@ struct top_process {
 	bool switchable;                /**< that is known */
 	double runs;                    /**< in the interval, of all kernels; NaN: unknown */
 	bool waiting;          /**< runs may be on the GPU: not all have a time or are lost */
-	struct top_sums *sums; /**< by row, while rows are computed */
+	struct top_sums *sums; /**< by row, to which a snapshot adds what has changed */
 	size_t sum_room;
+	bool again; /**< all is to be added up: a configuration is another, or its row is */
 };
 
 struct top_model {
@@ -199,6 +201,8 @@ struct top_choice {
  * it. Returns how many. */
 size_t top_choose(const struct top_model *model, const struct top_choice *choice, size_t ordered,
                   struct top_row ***rows);
+/** Give each row its short name. */
+void top_name_rows(struct top_model *model);
 /** Bring the first @p ordered of these @p count into its order. */
 void top_order(struct top_row **rows, size_t count, const struct top_choice *choice,
                size_t ordered);

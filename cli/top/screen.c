@@ -205,11 +205,28 @@ static chtype attribute(enum gw_ink ink)
 	}
 }
 
+/* Most lines: whole cells cost a tenth of what characters do. */
+static bool put_ascii(unsigned row, unsigned column, attr_t ink, const char *text, unsigned most)
+{
+	chtype cell[512];
+	unsigned count = 0;
+
+	for (; text[count] && count < most; count++) {
+		if (text[count] < ' ' || text[count] > '~' || count == sizeof(cell) / sizeof(*cell))
+			return false;
+		cell[count] = (chtype)text[count] | ink;
+	}
+	mvaddchnstr((int)row, (int)column, cell, (int)count);
+	return true;
+}
+
 void top_screen_put(unsigned row, unsigned column, enum gw_ink ink, const char *text)
 {
 	const unsigned columns = top_screen_columns();
 
 	if (row >= top_screen_rows() || column >= columns)
+		return;
+	if (put_ascii(row, column, attribute(ink), text, columns - column))
 		return;
 	attrset((int)attribute(ink));
 	mvaddnstr((int)row, (int)column, text, (int)top_clip(text, columns - column));

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which rows are shown, and in what order. */
+/* Which rows are shown, by what name, and in what order. */
+#include "cli/common/kernel_name.h"
 #include "cli/common/memory.h"
 #include "cli/top/model.h"
 
@@ -111,17 +112,46 @@ void top_order(struct top_row **rows, size_t count, const struct top_choice *cho
 size_t top_choose(const struct top_model *m, const struct top_choice *choice, size_t ordered,
                   struct top_row ***rows)
 {
-	size_t count = 0, room = 0;
+	size_t count = 0, room = 1;
 
-	*rows = NULL;
 	for (size_t i = 0; i < m->processes; i++)
-		for (size_t k = 0; k < m->process[i]->rows; k++) {
-			if (!wanted(m->process[i]->row[k], choice))
-				continue;
-			*rows = gw_grow(*rows, &room, count + 1, sizeof(**rows));
-			(*rows)[count++] = m->process[i]->row[k];
-		}
+		room += m->process[i]->rows;
+	*rows = gw_alloc(room * sizeof(**rows));
+	for (size_t i = 0; i < m->processes; i++)
+		for (size_t k = 0; k < m->process[i]->rows; k++)
+			if (wanted(m->process[i]->row[k], choice))
+				(*rows)[count++] = m->process[i]->row[k];
 	if (count)
 		top_order(*rows, count, choice, ordered);
 	return count;
+}
+
+/* A row that has found its name leaves one without behind: none of its configurations is left. */
+void top_name_rows(struct top_model *m)
+{
+	size_t count = 0, at = 0;
+	struct gw_kernel_names *names;
+	char **out;
+
+	for (size_t i = 0; i < m->processes; i++)
+		count += m->process[i]->rows;
+	names = gw_alloc((count + 1) * sizeof(*names));
+	out = gw_alloc((count + 1) * sizeof(*out));
+	for (size_t i = 0; i < m->processes; i++)
+		for (size_t k = 0; k < m->process[i]->rows; k++) {
+			const struct top_row *r = m->process[i]->row[k];
+
+			names[at++] = (struct gw_kernel_names){r->mangled ? r->mangled : r->plain,
+			                                       r->plain};
+		}
+	gw_kernel_names(names, count, out);
+	at = 0;
+	for (size_t i = 0; i < m->processes; i++)
+		for (size_t k = 0; k < m->process[i]->rows; k++) {
+			free(m->process[i]->row[k]->name);
+			m->process[i]->row[k]->name = out[at++];
+		}
+	free(names);
+	free(out);
+	m->unnamed = false;
 }

@@ -47,7 +47,7 @@ void top_text(const struct top_view *v)
 	printf("%s\n%s%s%s", summary, *bounds ? "GPU time by bound: " : "", bounds,
 	       *bounds ? "\n\n" : "\n");
 	top_layout_processes(&layout, width);
-	text = top_process_lines(&layout, v->model, &lines);
+	text = top_process_lines(&layout, v->model, SIZE_MAX, &lines);
 	print(text, lines);
 	putchar('\n');
 	top_layout_kernels(&layout, v->model, width);

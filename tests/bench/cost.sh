@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Instructions by callgrind, each with its limit. Exit 77: valgrind is not installed.
 #   cost.sh models PROGRAM           of an estimate by each model: at most 2,600 for bounds (the worker asks it, once for each configuration
-#                                    and change of its work), 25,000 for any other
+#                                    and change of its work), 25,000 for any other; and of a snapshot of gpuwatch top's model
 #   cost.sh exports GPUWATCH LOG     of gpuwatch export per launch, each format. LOG: one of many launches; what reading it for the report takes
 #                                    is in it, 5,000 of it to unpack a launch
 #   cost.sh analyses PROGRAM COMPILED [OPTION...]   of an analysis of one launch, its kernel decoded before. COMPILED: tests/compiled/code of
@@ -39,6 +39,7 @@ model() { # MODEL [heavy]
 	counted "$1" "$few" "$many"
 	limit=25000
 	[ "$1" = bounds ] && limit=2600
+	[ "$1" = top ] && limit=1500000 # 20 processes, 2,000 rows, 6,000 configurations, of which 2,000 changed
 	within "$*" $(((many - few) / 1000)) "$limit" " per estimate"
 }
 
@@ -73,6 +74,7 @@ models)
 	done
 	# Every resource in use and no schedule known. Other models may not answer for such a launch.
 	model bounds heavy
+	model top
 	;;
 exports)
 	log=$1

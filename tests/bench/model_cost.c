@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Runs one model's estimate a number of times, for cost.sh to count the instructions:
- * model_cost MODEL TIMES [heavy]. `model_cost list` names the models.
+ * model_cost MODEL TIMES [heavy]. `model_cost list` names the models. `model_cost top TIMES`:
+ * snapshots of gpuwatch top's model.
  */
+#include "cli/top/model.h"
 #include "predictor/models/papers/models.h"
 #include "tests/unit/model_fixture.h"
 
@@ -30,6 +32,52 @@ static int list(void)
 	return 0;
 }
 
+/* Of 20 processes with 100 kernels at three shapes, of which each launches 100 times between
+ * snapshots. */
+static int snapshots_of_top(long times)
+{
+	enum { PROCESSES = 20, KERNELS = 100, CONFIGS = 3 * KERNELS, SHOWN = 15 };
+	const struct top_choice choice = {TOP_SORT_time, false, NULL};
+	struct top_model *m = top_model_new();
+	double seen = 0;
+
+	m->brief = true;
+	for (long i = 0; i <= times; i++) {
+		struct top_row **rows;
+
+		top_begin(m, 1000000000u * ((uint64_t)i + 1));
+		for (uint32_t k = 0; k < PROCESSES; k++) {
+			char id[16];
+			struct top_process *p;
+
+			snprintf(id, sizeof(id), "%u", k);
+			p = top_process_of(m, id, k + 1, "/bin/a");
+			for (uint32_t at = i ? (uint32_t)(i % 3) : 0; at < CONFIGS;
+			     at += i ? 3 : 1) {
+				static struct gw_live_config c;
+				char name[16] = "";
+
+				c.id = at + 1;
+				c.kernel = 1 + at % KERNELS;
+				c.device = 1;
+				c.launches = c.time.count = c.ratio.count = (uint64_t)i + 1;
+				c.time.sum = 1000.0 * (double)(i + 1) + at;
+				c.ratio.sum = (double)(i + 1);
+				c.predicted = c.low = c.high = 1000;
+				if (!i)
+					snprintf(name, sizeof(name), "k%u", c.kernel);
+				top_config_is(m, p, at, &c, i ? NULL : name);
+			}
+		}
+		top_end(m);
+		if (top_choose(m, &choice, SHOWN, &rows))
+			seen += rows[0]->total.runs;
+		free(rows);
+	}
+	top_model_free(m);
+	return !(seen > 0);
+}
+
 int main(int argc, char **argv)
 {
 	const struct gw_model *model = argc > 1 ? gw_model_find(argv[1]) : NULL;
@@ -39,6 +87,8 @@ int main(int argc, char **argv)
 
 	if (argc == 2 && !strcmp(argv[1], "list"))
 		return list();
+	if (argc == 3 && !strcmp(argv[1], "top"))
+		return snapshots_of_top(strtol(argv[2], NULL, 10));
 	if (argc < 3 || argc > 4 || !model) {
 		fputs("usage: model_cost MODEL TIMES [heavy] | model_cost list\n", stderr);
 		return 2;

@@ -7,6 +7,7 @@
 #include "cli/top/histogram.h"
 #include "cli/top/model.h"
 #include "predictor/log/record.h"
+#include "tests/random.h"
 #include "tests/test.h"
 
 #define SECOND UINT64_C(1000000000)
@@ -472,6 +473,92 @@ TEST_WITH(a_configuration_that_changes_its_kernel_takes_bounded_memory, begin_te
 		top_end(m);
 	}
 	assert_true(m->process[0]->rows < 10);
+}
+
+static void assert_alike(double a, double b)
+{
+	assert_true(isnan(a) ? isnan(b) : fabs(a - b) <= 1e-9 * fabs(b));
+}
+
+static void assert_span(const struct top_span *a, const struct top_span *b)
+{
+	assert_alike(a->runs, b->runs);
+	assert_alike(a->measured, b->measured);
+	assert_alike(a->time_ns, b->time_ns);
+	assert_alike(a->mean_ns, b->mean_ns);
+	assert_alike(a->ratio, b->ratio);
+	assert_int_equal(a->estimated, b->estimated);
+}
+
+/* Any configurations change, some become others, and once none is timed all the time. */
+TEST_WITH(what_has_changed_adds_up_to_what_is_all, begin_test, end_test)
+{
+	enum { CONFIGS = 40, KERNELS = 7 };
+	static struct gw_live_config all[CONFIGS];
+	struct top_model *other = top_model_new(), *both[] = {m, other};
+	uint64_t random = 1;
+
+	memset(all, 0, sizeof(all));
+	for (unsigned snapshots = 0; snapshots < 300; snapshots++) {
+		bool changes[CONFIGS];
+
+		now += snapshots % 10 != 7 ? SECOND : 0;
+		for (unsigned i = 0; i < CONFIGS; i++) {
+			struct gw_live_config *c = &all[i];
+			const unsigned kind =
+			        (unsigned)(next_random(&random) % (snapshots % 3 ? 60 : 8));
+
+			changes[i] = kind < 4;
+			if (kind == 3 && !(next_random(&random) % 400))
+				*c = (struct gw_live_config){0};
+			if (!changes[i])
+				continue;
+			c->id = i + 1;
+			c->kernel = 1 + i % KERNELS;
+			c->device = 1;
+			c->bound = (uint32_t)(next_random(&random) % 4);
+			c->predicted = kind ? 1000 + (double)i : NAN;
+			c->low = 900;
+			c->high = 1200 + (double)kind;
+			c->launches += kind ? kind : 20;
+			gw_sketch_add(&c->time, 100 + (double)(next_random(&random) % 5000), kind);
+			gw_sketch_add(&c->ratio, 0.5 + 0.01 * (double)i, kind);
+		}
+		for (unsigned k = 0; k < 2; k++) {
+			struct top_process *p;
+
+			top_begin(both[k], now);
+			p = top_process_of(both[k], "a", 10, "/bin/a");
+			p->totals.ns = 1;
+			p->totals.mode = snapshots / 50 % 2;
+			for (unsigned i = 0; i < CONFIGS; i++) {
+				char name[16];
+
+				snprintf(name, sizeof(name), "k%u", all[i].kernel);
+				if (changes[i])
+					top_config_is(both[k], p, i, &all[i], name);
+			}
+			p->again |= k;
+			top_end(both[k]);
+		}
+		assert_alike(m->time_ns, other->time_ns);
+		assert_alike(m->process[0]->runs, other->process[0]->runs);
+		assert_int_equal(m->process[0]->waiting, other->process[0]->waiting);
+		for (size_t i = 0; i < m->process[0]->rows; i++) {
+			const struct top_row *a = m->process[0]->row[i],
+			                     *b = other->process[0]->row[i];
+
+			assert_span(&a->interval, &b->interval);
+			assert_span(&a->total, &b->total);
+			assert_alike(a->predicted, b->predicted);
+			assert_alike(a->low, b->low);
+			assert_alike(a->high, b->high);
+			assert_alike(a->share, b->share);
+			assert_int_equal(a->bound, b->bound);
+			assert_int_equal(a->configs, b->configs);
+		}
+	}
+	top_model_free(other);
 }
 
 TEST_WITH(bars_hold_every_value, begin_test, end_test)

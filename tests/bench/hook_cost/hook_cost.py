@@ -130,7 +130,7 @@ def main():
         print()
     if args.json:
         args.json.write_text(json.dumps({"taken": provenance(build), "calls": CALLS,
-                                         "instructions_per_call": results}, indent=1) + "\n")
+                                         "instructions_per_call": results}) + "\n")
     missed = [(phase, audit[phase][1]) for phase in GATED
               if args.limit is not None and not 0 < audit[phase][1] <= args.limit]
     for phase, ours in missed:
