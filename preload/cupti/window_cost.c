@@ -13,7 +13,7 @@
 #include <math.h>
 
 enum {
-	CONDITIONAL_MS = 1000, /* that the call which adds such a node waits at most */
+	CONDITIONAL_MS = 2000, /* that the call which adds such a node waits at most */
 	WINDOWS_LEAST = 8,     /* of which the loss is known */
 	WINDOWS_MOST = 64,     /* so many count: what changes is seen */
 };

@@ -265,7 +265,6 @@ static void open_window(uint64_t now)
 		                 "injected, gpuwatch stays attached between windows: launches cost "
 		                 "more, and no other profiler can come");
 	window.by_events = r != GW_ATTACHED;
-	window.stopped = false;
 	window.state = OPEN;
 	window.opened = now;
 	window.cpu = gw_thread_cpu_ns();
@@ -470,7 +469,7 @@ bool gw_windows_tick(uint32_t launches, double full)
 
 	if (window.mode_due)
 		gw_windows_mode();
-	asked |= watching() && recording() && gw_window_conditional();
+	asked |= watching() && gw_windows_open() && !window.by_events && gw_window_conditional();
 	pass(now, launches, full);
 	if (atomic_load(&gw_hot.exact) && gw_window_exact_over(window.opened, now))
 		window.due = now + MEASURE_NS;
