@@ -146,11 +146,16 @@ class Calls(unittest.TestCase):
         self.assert_gone(self.read("pid"))
 
     def assert_gone(self, pid):
-        try:
-            with open(f"/proc/{int(pid)}/stat") as file:
-                self.assertIn(file.read().rsplit(")", 1)[1].split()[0], "ZX")
-        except OSError:
-            pass
+        state = "R"  # until the signal has reached it, which a busy machine lets wait
+        end = time.monotonic() + 60
+        while state not in "ZX" and time.monotonic() < end:
+            time.sleep(0.01)
+            try:
+                with open(f"/proc/{int(pid)}/stat") as file:
+                    state = file.read().rsplit(")", 1)[1].split()[0]
+            except OSError:
+                return
+        self.assertIn(state, "ZX")
 
     def stopped(self, how):
         """Begins a step that never ends, has the call stopped by `how` once it runs; then lets it end."""
