@@ -317,6 +317,11 @@ TEST(a_torn_first_block_hides_no_segment)
 	char zero[24] = "";
 	int fd;
 
+	if (!log_of(o)) { /* a busy machine: later */
+		outcome_free(o);
+		clear_folder();
+		o = killed("kill", "5000000", "GPUWATCH_MODE=audit", NULL);
+	}
 	assert_non_null(log_of(o));
 	fd = open(log_of(o)->path, O_WRONLY);
 	assert_int_equal(pwrite(fd, zero, sizeof(zero), 0), sizeof(zero));
