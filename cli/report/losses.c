@@ -14,7 +14,8 @@ static const struct {
 } losses[] = {
         {GW_COUNTER_ring_dropped, "launches lost: a thread's ring was full (GPUWATCH_RING)"},
         {GW_COUNTER_threads_dropped, "launches of threads without a ring"},
-        {GW_COUNTER_segment_lost, "launches lost: they waited where the live segment does not reach"},
+        {GW_COUNTER_segment_lost,
+         "launches lost: they waited where the live segment does not reach"},
         {GW_COUNTER_activity_dropped, "activity records dropped by CUPTI"},
         {GW_COUNTER_activity_invalid, "records with impossible times"},
         {GW_COUNTER_events_skipped, "launches not timed: the pool of events was in use"},

@@ -111,7 +111,8 @@ static __attribute__((noinline)) uint32_t gw_cell_read(struct gw_shared *s, uint
 		struct gw_cell *c = &s->cells[at];
 		/* Pairs with the release of `key` in changed() (worker/publish.c). */
 		uint64_t k = atomic_load_explicit(&c->key, memory_order_acquire);
-		uint32_t sequence, word[6];
+		uint32_t sequence, config, high, known, flags;
+		uint64_t predicted_low;
 
 		if (!k)
 			return 0;
@@ -119,27 +120,26 @@ static __attribute__((noinline)) uint32_t gw_cell_read(struct gw_shared *s, uint
 			continue;
 		/* Pairs with the last store of `sequence` in changed() (worker/publish.c). */
 		sequence = atomic_load_explicit(&c->sequence, memory_order_acquire);
-		word[0] = atomic_load_explicit(&c->predicted, memory_order_relaxed);
-		word[1] = atomic_load_explicit(&c->low, memory_order_relaxed);
-		word[2] = atomic_load_explicit(&c->high, memory_order_relaxed);
-		word[3] = atomic_load_explicit(&c->known, memory_order_relaxed);
-		word[4] = atomic_load_explicit(&c->flags, memory_order_relaxed);
-		word[5] = atomic_load_explicit(&c->config, memory_order_relaxed);
+		predicted_low = atomic_load_explicit(&c->predicted_low, memory_order_relaxed);
+		high = atomic_load_explicit(&c->high, memory_order_relaxed);
+		known = atomic_load_explicit(&c->known, memory_order_relaxed);
+		flags = atomic_load_explicit(&c->flags, memory_order_relaxed);
+		config = atomic_load_explicit(&c->config, memory_order_relaxed);
 		/* Pairs with the release fence in changed(): a word of a later write shows its odd
 		 * sequence below. */
 		atomic_thread_fence(memory_order_acquire);
 		if ((sequence & 1) ||
 		    sequence != atomic_load_explicit(&c->sequence, memory_order_relaxed))
 			return 0;
-		if ((int32_t)(word[3] - e->known) > 0)
+		if ((int32_t)(known - e->known) > 0)
 			return 0;
-		memcpy(&e->predicted, &word[0], 4);
-		memcpy(&e->low, &word[1], 4);
-		memcpy(&e->high, &word[2], 4);
-		e->known = word[3];
+		memcpy((char *)e + offsetof(struct gw_event, predicted), &predicted_low,
+		       sizeof(predicted_low));
+		memcpy(&e->high, &high, sizeof(high));
+		e->known = known;
 		e->flags = (uint8_t)((e->flags & ~(unsigned)(GW_EVENT_ARGUMENTS | GW_EVENT_STACK)) |
-		                     word[4]);
-		e->config = word[5];
+		                     flags);
+		e->config = config;
 		return at + 1;
 	}
 	return 0;

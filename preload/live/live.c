@@ -320,12 +320,10 @@ static struct gw_live_head *make(int at, uint64_t size)
 /* By who comes last: the segment, or a ring made without it. */
 static void count_early(uint32_t more)
 {
-	struct gw_live_head *h;
-
 	atomic_fetch_add(&early, more);
-	h = atomic_load(&live);
-	if (h)
-		__atomic_fetch_add(&h->rings, atomic_exchange(&early, 0), __ATOMIC_RELAXED);
+	if (atomic_load(&live))
+		__atomic_fetch_add(&atomic_load(&live)->rings, atomic_exchange(&early, 0),
+		                   __ATOMIC_RELAXED);
 }
 
 static void start(void *unused)
@@ -381,7 +379,7 @@ static void wait_for_start(void)
 	const struct timespec pause = {0, 50000};
 	int under_way = 1;
 
-	for (int i = 0; i < 5000 && atomic_load(&started) == 1; i++)
+	for (int i = 0; i < 40000 && atomic_load(&started) == 1; i++)
 		nanosleep(&pause, NULL);
 	atomic_compare_exchange_strong(&started, &under_way, 2);
 }

@@ -183,13 +183,21 @@ struct gw_cell {
 	_Atomic uint64_t key;      /**< hash of kernel slot and configuration, 0 = free */
 	_Atomic uint32_t sequence; /**< odd while being written */
 	_Atomic uint32_t config;   /**< gw_cell_config() */
-	_Atomic uint32_t predicted, low, high; /**< bits of floats, ns */
-	_Atomic uint32_t known;                /**< observations it is made from */
-	_Atomic uint32_t flags;                /**< GW_EVENT_MULTIMODAL */
-	uint64_t since;                        /**< worker: ticks when it was last written */
+	union {
+		struct {
+			_Atomic uint32_t predicted, low; /**< bits of floats, ns */
+		};
+		_Atomic uint64_t predicted_low; /**< both, as an event has them */
+	};
+	_Atomic uint32_t high;  /**< the same */
+	_Atomic uint32_t known; /**< observations it is made from */
+	_Atomic uint32_t flags; /**< GW_EVENT_MULTIMODAL */
+	uint64_t since;         /**< worker: ticks when it was last written */
 	uint32_t pad[4];
 };
-_Static_assert(sizeof(struct gw_cell) == 64, "a cell is a cache line");
+_Static_assert(sizeof(struct gw_cell) == 64 &&
+                       offsetof(struct gw_event, low) == offsetof(struct gw_event, predicted) + 4,
+               "a cell is a cache line, and is copied in parts");
 
 /** How a kernel's parameters lie; immutable. */
 struct gw_layout {
