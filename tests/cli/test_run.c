@@ -277,6 +277,10 @@ TEST(help_and_version_answer_on_stdout)
 	assert_int_equal(shell("$PREFIX/bin/gpuwatch --help 2>/dev/null"), 0);
 	shell_says("report ");
 	shell_says("doctor ");
+	assert_int_equal(shell("for v in --version version; do $PREFIX/bin/gpuwatch $v; done "
+	                       "2>/dev/null | uniq | wc -l"),
+	                 0);
+	assert_string_equal(shell_output, "1\n");
 	assert_int_equal(shell("$PREFIX/bin/gpuwatch --version 2>/dev/null"), 0);
 	shell_says("gpuwatch 0.");
 	assert_int_equal(shell(RUN "--help 2>/dev/null"), 0);
