@@ -163,7 +163,7 @@ int main(int argc, char **argv)
 			help(stdout);
 		return finish(GW_EXIT_OK);
 	}
-	if (!strcmp(argv[1], "--version")) {
+	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "version")) {
 		printf("gpuwatch %s (%s)\n", GW_VERSION, GW_COMMIT);
 		return finish(GW_EXIT_OK);
 	}

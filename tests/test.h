@@ -51,12 +51,7 @@ __attribute__((unused)) static int tests_run(CMFixtureFunction setup, CMFixtureF
 	return _cmocka_run_group_tests("tests", tests_list, tests_count, setup, teardown);
 }
 
-/* qemu-user ignores MADV_DONTFORK, and of its own processes it makes up /proc/PID/stat. Who runs
- * programs for another machine names its libraries (tests/aarch64). */
-#define NOT_UNDER_QEMU()                                                                           \
-	do {                                                                                       \
-		if (getenv("QEMU_LD_PREFIX"))                                                      \
-			skip();                                                                    \
-	} while (0)
+/* qemu-user ignores MADV_DONTFORK and makes up /proc/PID/stat. Set by tests/aarch64. */
+#define NOT_UNDER_QEMU() (getenv("QEMU_LD_PREFIX") ? skip() : (void)0)
 
 #endif

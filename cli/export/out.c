@@ -16,7 +16,10 @@
 
 static bool unwritable(const char *path, int error)
 {
-	gw_error("%s: can't be written: %s%s", path, strerror(error), gw_open_remedy(error));
+	bool denied = error == EACCES || error == EPERM || error == EROFS;
+
+	gw_error("%s: can't be written: %s%s", path, strerror(error),
+	         denied ? "; name a place that you may write" : gw_open_remedy(error));
 	return false;
 }
 

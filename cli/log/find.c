@@ -135,14 +135,13 @@ static char *to_glob(const char *pattern)
 static char *in_folder(const char *pattern)
 {
 	size_t length = strlen(pattern), size = length + sizeof("/" LOG_DEFAULT_NAME);
+	bool slash = pattern[length - 1] == '/';
 	char *name = gw_alloc(size);
 	struct stat st;
-	bool folder = pattern[length - 1] == '/' || (!stat(pattern, &st) && S_ISDIR(st.st_mode));
 
-	snprintf(name, size, "%s%s", pattern,
-	         !folder                      ? ""
-	         : pattern[length - 1] == '/' ? LOG_DEFAULT_NAME
-	                                      : "/" LOG_DEFAULT_NAME);
+	snprintf(name, size, "%s", pattern);
+	if (slash || (!stat(pattern, &st) && S_ISDIR(st.st_mode)))
+		strcpy(name + length - slash, "/" LOG_DEFAULT_NAME);
 	return name;
 }
 

@@ -163,6 +163,7 @@ TEST(failures_leave_no_half_file)
 	        {"--format=csv --kernel='(' -o out names.gwl", "regular expression"},
 	        {"--format=csv -o no/such/folder names.gwl", "can't be written"},
 	        {"--format=csv -o . names.gwl", "can't be written"},
+	        {"--format=csv -o /sys/x names.gwl", "; name a place that you may write"},
 	        {"--format=csv -o /dev/full names.gwl", "No space left"},
 	        {"--format=csv -o - names.gwl >/dev/full", "No space left"},
 	        {"--format=csv -o out missing.gwl", "missing.gwl"},

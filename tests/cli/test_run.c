@@ -113,7 +113,8 @@ TEST(the_end_names_the_log_or_says_that_no_kernel_was_seen)
 	shell_says("gpuwatch: run: 2 logs: a.1.gwl and 1 more; gpuwatch report shows those that "
 	           "it is given\n");
 	assert_int_equal(shell("cd ended && rm *.gwl; for s in idle killed; do " RUN "--out=$s.gwl "
-	                       "$TOOLS/make_sample $s $s.gwl $(($(date +%%s) - 1699999999)); done"),
+	                       "sh -c '$TOOLS/make_sample $0 $0.gwl "
+	                       "$(($(date +%%s) - 1699999999))' $s; done"),
 	                 0);
 	shell_says("log: idle.gwl (no kernel was seen); gpuwatch report idle.gwl shows it\n");
 	shell_says("log: killed.gwl; gpuwatch report killed.gwl shows it\n");
@@ -277,6 +278,10 @@ TEST(help_and_version_answer_on_stdout)
 	assert_int_equal(shell("$PREFIX/bin/gpuwatch --help 2>/dev/null"), 0);
 	shell_says("report ");
 	shell_says("doctor ");
+	assert_int_equal(shell("for v in --version version; do $PREFIX/bin/gpuwatch $v; done "
+	                       "2>/dev/null | uniq | wc -l"),
+	                 0);
+	assert_string_equal(shell_output, "1\n");
 	assert_int_equal(shell("$PREFIX/bin/gpuwatch --version 2>/dev/null"), 0);
 	shell_says("gpuwatch 0.");
 	assert_int_equal(shell(RUN "--help 2>/dev/null"), 0);
