@@ -170,7 +170,7 @@ TEST(rests_pay_for_no_windows)
 	struct outcome *o = watch_each("bursts", "GPUWATCH_BUDGET=4");
 	const struct account *log = only_log(o);
 
-	assert_in_range(log->by_events, 1, log->total / 7);
+	assert_in_range(log->by_events, 1, log->total / 6);
 	outcome_free(o);
 }
 
