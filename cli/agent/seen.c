@@ -233,7 +233,8 @@ static void times_of(struct agent_node *n, const struct gw_sketch *now, struct a
 {
 	if (gw_sketch_valid(now))
 		gw_sketch_since(now, &past->sum.time, &d->time);
-	if (gw_sketch_valid(now) && in_buckets(&d->time) <= d->measured) {
+	if (gw_sketch_valid(now) && in_buckets(&d->time) <= d->measured && d->time.sum >= 0 &&
+	    d->time.sum < LIMIT) {
 		past->sum.time = *now;
 		return;
 	}
