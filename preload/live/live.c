@@ -27,13 +27,12 @@
 #include <time.h>
 #include <unistd.h>
 
-_Static_assert(offsetof(struct gw_event, digest) == offsetof(struct gw_live_event, digest),
-               "the reader knows the start of an event");
-_Static_assert(offsetof(struct gw_event, kernel) == offsetof(struct gw_live_event, kernel) &&
+_Static_assert(offsetof(struct gw_event, digest) == offsetof(struct gw_live_event, digest) &&
+                       offsetof(struct gw_event, kernel) ==
+                               offsetof(struct gw_live_event, kernel) &&
                        offsetof(struct gw_event, cluster) ==
                                offsetof(struct gw_live_event, cluster),
-               "the same");
-
+               "the reader knows the start of an event");
 _Static_assert(offsetof(struct gw_thread_counts, graph_launches) == 16 &&
                        offsetof(struct gw_thread_counts, dropped) == 40,
                "the same of a thread's counts");
@@ -320,10 +319,12 @@ static struct gw_live_head *make(int at, uint64_t size)
 /* By who comes last: the segment, or a ring made without it. */
 static void count_early(uint32_t more)
 {
+	struct gw_live_head *h;
+
 	atomic_fetch_add(&early, more);
-	if (atomic_load(&live))
-		__atomic_fetch_add(&atomic_load(&live)->rings, atomic_exchange(&early, 0),
-		                   __ATOMIC_RELAXED);
+	h = atomic_load(&live); /* after the addition: one of both sees the other's */
+	if (h)
+		__atomic_fetch_add(&h->rings, atomic_exchange(&early, 0), __ATOMIC_RELAXED);
 }
 
 static void start(void *unused)
@@ -446,8 +447,8 @@ void gw_live_ring(struct gw_thread *t)
 {
 	struct gw_live_head *h = atomic_load(&live);
 	const char *base = (const char *)h;
+	const bool whole = gw_live_holds(t->ring);
 	struct gw_live_ring *r;
-	bool whole;
 	uint32_t n;
 
 	if (!h)
@@ -455,10 +456,9 @@ void gw_live_ring(struct gw_thread *t)
 	n = __atomic_fetch_add(&h->rings, 1, __ATOMIC_RELAXED);
 	if (!gw_live_holds(t))
 		return;
-	r = &h->ring[n];
-	whole = gw_live_holds(t->ring);
 	if (n >= GW_LIVE_RINGS)
 		return refuse(path, "no room for the rings of all threads");
+	r = &h->ring[n];
 	r->head = (uint64_t)((const char *)&t->head - base);
 	r->next = (uint64_t)((const char *)&t->next - base);
 	r->tail = (uint64_t)((const char *)&t->tail - base);
