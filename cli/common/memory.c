@@ -42,13 +42,11 @@ static size_t more_than(size_t room, size_t size)
 	return room < LARGE / size ? room * 2 : room + room / 8 + 1;
 }
 
-void *gw_grow(void *array, size_t *room, size_t count, size_t size)
+void *gw_grow_more(void *array, size_t *room, size_t needed, size_t size)
 {
 	size_t more = *room;
 
-	if (count <= *room)
-		return array;
-	while (more < count)
+	while (more < needed)
 		more = more_than(more, size);
 	array = checked(more > SIZE_MAX / size ? NULL : realloc(array, more * size));
 	memset((char *)array + *room * size, 0, (more - *room) * size);

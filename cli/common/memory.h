@@ -12,10 +12,15 @@
 void *gw_alloc(size_t size);
 /** A copy of @p text; free() it. */
 char *gw_copy(const char *text);
+/** Where there is none yet, gw_grow(). */
+void *gw_grow_more(void *array, size_t *room, size_t needed, size_t size);
 /**
- * Make room for @p count elements of @p size bytes in @p array, which has *room of them: the
+ * Make room for @p needed elements of @p size bytes in @p array, which has *room of them: the
  * array, perhaps moved, the new part zeroed.
  */
-void *gw_grow(void *array, size_t *room, size_t count, size_t size);
+static inline void *gw_grow(void *array, size_t *room, size_t needed, size_t size)
+{
+	return needed <= *room ? array : gw_grow_more(array, room, needed, size);
+}
 
 #endif

@@ -188,11 +188,8 @@ void top_config_is(struct top_model *m, struct top_process *p, size_t at,
 	 */
 	if (p->rows > 2 * p->configs + 2)
 		return;
-	if (at >= p->brief_room)
-		p->brief = gw_grow(p->brief, &p->brief_room, at + 1, sizeof(*p->brief));
-	if (p->changes >= p->change_room)
-		p->changed =
-		        gw_grow(p->changed, &p->change_room, p->changes + 1, sizeof(*p->changed));
+	p->brief = gw_grow(p->brief, &p->brief_room, at + 1, sizeof(*p->brief));
+	p->changed = gw_grow(p->changed, &p->change_room, p->changes + 1, sizeof(*p->changed));
 	p->configs = at + 1 > p->configs ? at + 1 : p->configs;
 	brief = &p->brief[at];
 	known = same(brief, c);
@@ -367,6 +364,18 @@ static bool add_changed(struct top_process *p)
 	return true;
 }
 
+/* What the last one had goes; a row that had none has nothing. */
+static void begin_interval(struct top_sums *s)
+{
+	s->was = s->active;
+	if (!s->was)
+		return;
+	s->active = s->known = s->estimated = false;
+	s->time_ns = 0;
+	s->interval = (struct top_counts){0};
+	s->by_interval = (struct weights){0};
+}
+
 static void add_interval(struct top_process *p, bool timed)
 {
 	for (size_t k = 0; k < p->changes; k++) {
@@ -440,17 +449,8 @@ static void finish_rows(struct top_process *p, bool unknown)
 
 	p->sums = gw_grow(p->sums, &p->sum_room, p->rows + 1, sizeof(*p->sums));
 	p->again |= unknown;
-	for (size_t i = 0; !p->again && i < p->rows; i++) {
-		struct top_sums *s = &p->sums[i];
-
-		s->was = s->active;
-		if (!s->was)
-			continue;
-		s->active = s->known = s->estimated = false;
-		s->time_ns = 0;
-		s->interval = (struct top_counts){0};
-		s->by_interval = (struct weights){0};
-	}
+	for (size_t i = 0; !p->again && i < p->rows; i++)
+		begin_interval(&p->sums[i]);
 	if (p->again || !add_changed(p))
 		add_all(p);
 	add_interval(p, top_process_timed(p));
