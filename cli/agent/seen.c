@@ -16,13 +16,18 @@
 static const double LIMIT = 1e18;           /* ns, or a count: no interval adds as much */
 static const uint64_t LOOK_NS = 5000000000; /* between two looks at a process's control group */
 
+static bool possible(double d)
+{
+	return d >= 0 && d < LIMIT;
+}
+
 /* What came since @p before; all of it where it has begun anew. What can't be is 0, and counted. */
 static double since(struct agent_node *n, double now, double *before)
 {
 	const double d = now >= *before ? now - *before : now;
 
 	*before = now;
-	if (d >= 0 && d < LIMIT)
+	if (possible(d))
 		return d;
 	n->refused++;
 	return 0;
@@ -192,13 +197,13 @@ void agent_seen_counters(struct agent_node *n, struct agent_seen *s,
 		const uint64_t d = value >= s->counter[i] ? value - s->counter[i] : value;
 
 		s->counter[i] = value;
-		if ((double)d < LIMIT)
+		if (possible((double)d))
 			n->counter[i] += (double)d;
 		else
 			n->refused++;
 	}
 	if (runs && now->ns && now->counters > GW_COUNTER_memory &&
-	    (double)now->counter[GW_COUNTER_memory] < LIMIT)
+	    possible((double)now->counter[GW_COUNTER_memory]))
 		n->memory += (double)now->counter[GW_COUNTER_memory];
 }
 
@@ -233,8 +238,7 @@ static void times_of(struct agent_node *n, const struct gw_sketch *now, struct a
 {
 	if (gw_sketch_valid(now))
 		gw_sketch_since(now, &past->sum.time, &d->time);
-	if (gw_sketch_valid(now) && in_buckets(&d->time) <= d->measured && d->time.sum >= 0 &&
-	    d->time.sum < LIMIT) {
+	if (gw_sketch_valid(now) && in_buckets(&d->time) <= d->measured && possible(d->time.sum)) {
 		past->sum.time = *now;
 		return;
 	}

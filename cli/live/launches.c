@@ -66,6 +66,11 @@ static bool elsewhere(const struct gw_live_left *r, const struct gw_live_ring *g
 	return g->used == 2 && words_usable(r, g);
 }
 
+static bool counts(const struct gw_live_left *r, const struct gw_live_ring *g)
+{
+	return usable(r, g) || elsewhere(r, g);
+}
+
 static const struct gw_live_entry *entries(const struct gw_live_left *r)
 {
 	return (const struct gw_live_entry *)(void *)(r->file->data +
@@ -174,8 +179,7 @@ static void take_entries(struct gw_live_left *r, struct taking taking[GW_LIVE_RI
 
 			if (!pass && e->ring == GW_LIVE_LONE)
 				take_lone(r, e);
-			if (!e->ring || e->ring > GW_LIVE_RINGS ||
-			    (!usable(r, g) && !elsewhere(r, g)))
+			if (!e->ring || e->ring > GW_LIVE_RINGS || !counts(r, g))
 				continue;
 			taken = (int32_t)(word(f, g->tail) - e->position) > 0;
 			if (!pass && !taken && gw_live_settled(r, i))
@@ -209,7 +213,7 @@ static void take_lost(struct gw_live_left *r, const struct taking taking[GW_LIVE
 		uint32_t left;
 
 		known += g->used != 0;
-		if ((!usable(r, g) && !elsewhere(r, g)) || !h->counted[i] ||
+		if (!counts(r, g) || !h->counted[i] ||
 		    !gw_live_within(r->file, h->counted[i], sizeof(c)))
 			continue;
 		memcpy(c, r->file->data + h->counted[i], sizeof(c));

@@ -169,14 +169,12 @@ void gw_counter_attribution_exact(void)
 
 void gw_counter_attribution_launched(uint32_t serial, uint32_t ticket, const struct gw_event *e)
 {
-	const enum gw_event_kind kind = gw_event_kind(e);
-
 	if (!exact.number)
 		return;
-	if (kind == GW_EVENT_WAIT) {
+	if (gw_event_kind(e) == GW_EVENT_WAIT) {
 		exact.copied = true;
 		exact.mixed |= e->stream != 0;
-	} else if (kind == GW_EVENT_KERNEL || kind == GW_EVENT_GRAPH || kind == GW_EVENT_MULTI) {
+	} else if (gw_event_is_launch(e)) {
 		exact.over |= exact.count == PAIRS || (exact.count && !(e->flags & GW_EVENT_TIMED));
 		if (e->flags & GW_EVENT_TIMED && !exact.over)
 			exact.pair[exact.count++] = (struct pair){

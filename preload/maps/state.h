@@ -167,6 +167,14 @@ static inline enum gw_event_kind gw_event_kind(const struct gw_event *e)
 	return (enum gw_event_kind)(e->kind & 7);
 }
 
+/** Whether it is a launch, of a kernel or a graph. */
+static inline bool gw_event_is_launch(const struct gw_event *e)
+{
+	const unsigned kinds = 1u << GW_EVENT_KERNEL | 1u << GW_EVENT_GRAPH | 1u << GW_EVENT_MULTI;
+
+	return kinds >> gw_event_kind(e) & 1;
+}
+
 /** What the prediction of a launch whose cell was read rested on. */
 static inline uint8_t gw_event_tier(const struct gw_event *e)
 {

@@ -91,13 +91,6 @@ static bool zeroed(const struct gw_event *e)
 	return gw_event_kind(e) == GW_EVENT_KERNEL && !e->kernel && !e->block_x && !e->grid[0];
 }
 
-static bool launch(const struct gw_event *e)
-{
-	const unsigned kinds = 1u << GW_EVENT_KERNEL | 1u << GW_EVENT_GRAPH | 1u << GW_EVENT_MULTI;
-
-	return kinds >> gw_event_kind(e) & 1;
-}
-
 static const struct gw_event *front(const struct source *s)
 {
 	return &s->thread->ring[s->at & s->thread->mask];
@@ -161,7 +154,7 @@ uint32_t gw_drain(void (*take)(struct gw_thread *t, const struct gw_event *e))
 		/* Pairs with the acquires of `tail` in launch/ring.c: the slot has been read. One
 		 * store for both: whoever reads the live segment of a killed process counts by
 		 * them. */
-		taken = (s->thread->tail_taken >> 32) + launch(&e);
+		taken = (s->thread->tail_taken >> 32) + gw_event_is_launch(&e);
 		atomic_store_explicit(&s->thread->tail_taken, taken << 32 | ++s->at,
 		                      memory_order_release);
 		total++;
