@@ -133,15 +133,15 @@ void sqlite_copy(struct export *e, const struct export_process *p, uint32_t gpu,
 void sqlite_wait(struct export *e, const struct export_process *p, uint32_t tid,
                  const struct gw_record_wait *w)
 {
-	static const uint64_t types[GW_WAIT_CALLS] = {
-	        [GW_WAIT_CONTEXT] = 4, [GW_WAIT_STREAM] = 3, [GW_WAIT_EVENT] = 1};
 	/* nsys's rules look for the runtime's functions; a log has the driver's. */
-	static const char *const names[GW_WAIT_CALLS] = {
-	        [GW_WAIT_CONTEXT] = "cudaDeviceSynchronize or cuCtxSynchronize",
-	        [GW_WAIT_STREAM] = "cudaStreamSynchronize or cuStreamSynchronize",
-	        [GW_WAIT_EVENT] = "cudaEventSynchronize or cuEventSynchronize",
-	        [GW_WAIT_COPY] = "cudaMemcpy or alike"};
-	const uint64_t type = w->call < GW_WAIT_CALLS ? types[w->call] : 0;
+	static const struct {
+		uint64_t type; /* of nsys's synchronizations; 0: none */
+		const char *name;
+	} calls[] = {[GW_WAIT_CONTEXT] = {4, "cudaDeviceSynchronize or cuCtxSynchronize"},
+	             [GW_WAIT_STREAM] = {3, "cudaStreamSynchronize or cuStreamSynchronize"},
+	             [GW_WAIT_EVENT] = {1, "cudaEventSynchronize or cuEventSynchronize"},
+	             [GW_WAIT_COPY] = {0, "cudaMemcpy or alike"}};
+	_Static_assert(sizeof(calls) / sizeof(*calls) == GW_WAIT_CALLS, "each call has a name");
 	struct sqlite *s = e->state;
 
 	if (w->call >= GW_WAIT_CALLS)
@@ -149,15 +149,15 @@ void sqlite_wait(struct export *e, const struct export_process *p, uint32_t tid,
 	sqlite_bind(s, DB_CALL, 1, true, w->start_ns - e->epoch_ns);
 	sqlite_bind(s, DB_CALL, 2, true, w->start_ns - e->epoch_ns + w->duration_ns);
 	sqlite_bind(s, DB_CALL, 3, tid, sqlite_pid(p->pid) + tid);
-	sqlite_bind(s, DB_CALL, 4, true, sqlite_string(e, names[w->call]));
+	sqlite_bind(s, DB_CALL, 4, true, sqlite_string(e, calls[w->call].name));
 	sqlite_step(e, DB_CALL);
-	if (!type) /* a copy is none of nsys's synchronizations */
+	if (!calls[w->call].type)
 		return;
 	sqlite_bind(s, DB_WAIT, 1, true, w->start_ns - e->epoch_ns);
 	sqlite_bind(s, DB_WAIT, 2, true, w->start_ns - e->epoch_ns + w->duration_ns);
 	sqlite_ends(s, w->start_ns - e->epoch_ns + w->duration_ns);
 	sqlite_bind(s, DB_WAIT, 3, true, sqlite_pid(p->pid));
-	sqlite_bind(s, DB_WAIT, 4, true, type);
+	sqlite_bind(s, DB_WAIT, 4, true, calls[w->call].type);
 	sqlite_step(e, DB_WAIT);
 }
 

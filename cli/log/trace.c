@@ -231,11 +231,12 @@ bool trace_spread(struct trace *t)
 	for (size_t i = 0; i < kept; i++)
 		add_event(t, TRACE_LAUNCH, i);
 	for (uint32_t i = 0; i < t->log.config_count; i++)
-		if (t->configs[i].sums)
+		if (t->configs[i].sums) {
 			spread_config(t, i, &first[i]);
+			any = true;
+		}
 	for (size_t round = 0; round < SPREAD_ROUNDS; round++) {
 		for (uint32_t i = 0; i < t->log.config_count; i++) {
-			any |= t->configs[i].sums != NULL;
 			if (t->configs[i].sums && round < t->configs[i].measured)
 				add_event(t, TRACE_LAUNCH, first[i] + round);
 		}

@@ -19,7 +19,7 @@ struct session {
 
 /**
  * Read @p count logs, or folders of logs; those that can't be read are named in a message and left
- * out. False when none is left. @p spread: logs of mode watch are told with launches in the place
+ * out. False when none is left. @p spread: logs of mode watch have launches in the place
  * of sums (trace_spread()).
  */
 bool session_open(struct session *session, char **paths, int count, bool spread);

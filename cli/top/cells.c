@@ -102,16 +102,15 @@ static void put_cell(char *line, const char *text, const struct top_place *place
 	const size_t bytes = top_clip(text, place->width);
 	const size_t gap = place->at > filled ? place->at - filled : 0;
 	const size_t pad = place->width > full ? place->width - full : 0;
+	const size_t before = gap + (left ? 0 : pad), behind = left && !last ? pad : 0;
 	char *at = line + used;
 
 	if (used + bytes + gap + pad + 2 >= TOP_LINE_MOST)
 		return;
-	memset(at, ' ', gap + (left ? 0 : pad));
-	at += gap + (left ? 0 : pad);
-	memcpy(at, text, bytes);
-	at += bytes;
-	memset(at, ' ', left && !last ? pad : 0);
-	at[left && !last ? pad : 0] = '\0';
+	memset(at, ' ', before);
+	memcpy(at + before, text, bytes);
+	memset(at + before + bytes, ' ', behind);
+	at[before + bytes + behind] = '\0';
 }
 
 /* ---- columns that fit ---- */

@@ -359,9 +359,8 @@ static const char *kernel_name(struct reading *r, uint32_t slot)
 static void read_configs(struct reading *r)
 {
 	const struct gw_live_file *f = &r->segment->file;
-	struct gw_live_config c;
-
 	const uint32_t count = (uint32_t)r->segment->sequences;
+	struct gw_live_config c;
 
 	for (uint32_t at = 0, free_ones = 0; at < count && free_ones < GW_LIVE_FREE_MOST; at++) {
 		const uint32_t from = at;

@@ -193,16 +193,16 @@ static double share_of(const struct gw_interval *r, uint64_t begin, uint64_t end
 	return to > from ? (double)(to - from) / (double)(r->end - r->start) : 0;
 }
 
+/* What runs may be off. */
+static uint64_t off_by(const struct gw_attribution *a)
+{
+	return a->placed ? PLACED_ERROR : 0;
+}
+
 /* Where it may have run: a moment near an end of a placed run may cut it. */
 static struct gw_interval possible(const struct gw_attribution *a, const struct gw_interval *r)
 {
-	struct gw_interval p = *r;
-
-	if (a->placed) {
-		p.start -= PLACED_ERROR;
-		p.end += PLACED_ERROR;
-	}
-	return p;
+	return (struct gw_interval){r->start - off_by(a), r->end + off_by(a), r->config};
 }
 
 /* The part of its time in which it counts, with the lag at hand. */
@@ -388,10 +388,11 @@ static void sample_take(struct gw_attribution *a, const struct gw_sample *s, con
 /* How far launches are cut at time @p t. */
 static double cut_at(const struct gw_attribution *a, uint64_t t)
 {
+	const uint64_t off = off_by(a);
 	double cut = 0;
 
-	for (size_t i = first_run(a, t - PLACED_ERROR);
-	     i < a->run_count && a->runs[i].start < t + PLACED_ERROR; i++) {
+	for (size_t i = first_run(a, t - off); i < a->run_count && a->runs[i].start < t + off;
+	     i++) {
 		const struct gw_interval may = possible(a, &a->runs[i]);
 
 		cut += cut_of(share_of(&may, 0, t));

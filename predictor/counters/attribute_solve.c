@@ -396,7 +396,7 @@ uint64_t gw_attribution_shift(const struct gw_sample *samples, size_t count, uns
 	}
 	if (last - first > SHIFT_UNSURE_NS)
 		return UINT64_MAX;
-	return expected < (int64_t)first  ? first
-	       : expected < (int64_t)last ? (uint64_t)expected
-	                                  : last;
+	if (expected < (int64_t)first)
+		return first;
+	return expected < (int64_t)last ? (uint64_t)expected : last;
 }

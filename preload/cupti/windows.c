@@ -206,9 +206,10 @@ static bool captured(void)
  */
 static bool useful(void)
 {
-	if (window.useless || !watching())
+	if (!watching())
 		return !window.useless;
-	return (gw_attach_count() || gw_injection_active() || gw_window_cost_attach()) &&
+	return !window.useless &&
+	       (gw_attach_count() || gw_injection_active() || gw_window_cost_attach()) &&
 	       !gw_window_conditional();
 }
 

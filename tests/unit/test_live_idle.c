@@ -199,7 +199,7 @@ TEST_WITH(a_segment_of_the_version_before_is_read, start, stop)
 	free(data);
 }
 
-/* ---- launches beyond its room ------------------------------------------------------------- */
+/* ---- launches beyond its room ---- */
 
 /* A thread whose words alone found room: 9 launches of kernels and 3 of graphs, of which 4 found
  * the ring full. */
