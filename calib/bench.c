@@ -76,7 +76,7 @@ bool gw_bench_good(struct gw_bench *b, CUresult result, const char *call)
 		return false;
 	}
 	snprintf(s->failure, sizeof(s->failure), "%s failed with %s in group %s", call,
-	         gw_cuda_error(b->cu, result), s->group);
+		 gw_cuda_error(b->cu, result), s->group);
 	s->stopped = "the driver reported an error";
 	return false;
 }
@@ -114,9 +114,9 @@ bool gw_bench_wait(struct gw_bench *b)
 			s->lost = true;
 			s->stopped = "the GPU does not answer";
 			snprintf(s->failure, sizeof(s->failure),
-			         "a kernel of group %s did not end within %.0f s: the GPU hangs; "
-			         "look at dmesg for what the driver says",
-			         s->group, wait_limit);
+				 "a kernel of group %s did not end within %.0f s: the GPU hangs; "
+				 "look at dmesg for what the driver says",
+				 s->group, wait_limit);
 			return false;
 		}
 		if (waited > 1e-3)
@@ -179,7 +179,7 @@ bool gw_bench_write(struct gw_bench *b, CUdeviceptr to, const void *host, size_t
 	/* In the bench's stream: cuMemcpyHtoD may return before the bytes have arrived, and this
 	 * stream waits for no other. */
 	return gw_bench_good(b, b->cu->cuMemcpyHtoDAsync_v2(to, host, bytes, b->stream),
-	                     "cuMemcpyHtoDAsync") &&
+			     "cuMemcpyHtoDAsync") &&
 	       gw_bench_wait(b);
 }
 
@@ -189,19 +189,19 @@ static bool opt_in(struct gw_bench *b, CUfunction f, unsigned shared)
 	if (shared <= 48 << 10)
 		return true;
 	return gw_bench_good(
-	        b,
-	        b->cu->cuFuncSetAttribute(f, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-	                                  (int)shared),
-	        "cuFuncSetAttribute");
+		b,
+		b->cu->cuFuncSetAttribute(f, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+					  (int)shared),
+		"cuFuncSetAttribute");
 }
 
 bool gw_bench_launch(struct gw_bench *b, CUfunction f, struct gw_shape s, void **args)
 {
 	return f && !b->state->stopped && opt_in(b, f, s.shared) &&
 	       gw_bench_good(b,
-	                     b->cu->cuLaunchKernel(f, s.grid, 1, 1, s.block, 1, 1, s.shared,
-	                                           b->stream, args, NULL),
-	                     "cuLaunchKernel");
+			     b->cu->cuLaunchKernel(f, s.grid, 1, 1, s.block, 1, 1, s.shared,
+						   b->stream, args, NULL),
+			     "cuLaunchKernel");
 }
 
 bool gw_bench_run(struct gw_bench *b, CUfunction f, struct gw_shape s, void **args)
@@ -264,9 +264,9 @@ static bool load_modules(struct gw_bench *b, char *error, size_t size)
 	}
 	if (!s->module_count)
 		snprintf(error, size,
-		         "no kernel of this gpuwatch runs on this GPU (%s): it needs compute "
-		         "capability 7.5 or later and a driver for CUDA %d.%d",
-		         gw_cuda_error(b->cu, why), CUDA_VERSION / 1000, CUDA_VERSION % 1000 / 10);
+			 "no kernel of this gpuwatch runs on this GPU (%s): it needs compute "
+			 "capability 7.5 or later and a driver for CUDA %d.%d",
+			 gw_cuda_error(b->cu, why), CUDA_VERSION / 1000, CUDA_VERSION % 1000 / 10);
 	return s->module_count > 0;
 }
 
@@ -285,7 +285,7 @@ static bool make_latch(struct gw_bench *b)
 		return false;
 	s->gate = gate;
 	return gw_bench_good(b, cu->cuMemHostGetDevicePointer_v2(&s->gate_device, gate, 0),
-	                     "cuMemHostGetDevicePointer") &&
+			     "cuMemHostGetDevicePointer") &&
 	       gw_bench_good(b, cu->cuMemAlloc_v2(&s->cycles, 64), "cuMemAlloc") &&
 	       gw_bench_good(b, cu->cuEventCreate(&s->before, CU_EVENT_DEFAULT), "cuEventCreate") &&
 	       gw_bench_good(b, cu->cuEventCreate(&s->after, CU_EVENT_DEFAULT), "cuEventCreate");
@@ -299,9 +299,9 @@ bool gw_bench_open(struct gw_bench *b, char *error, size_t size)
 		result = b->cu->cuStreamCreate(&b->stream, CU_STREAM_NON_BLOCKING);
 	if (result != CUDA_SUCCESS) {
 		snprintf(error, size,
-		         "the GPU can't be used: %s; look at nvidia-smi for who holds it, its "
-		         "compute mode and its memory",
-		         gw_cuda_error(b->cu, result));
+			 "the GPU can't be used: %s; look at nvidia-smi for who holds it, its "
+			 "compute mode and its memory",
+			 gw_cuda_error(b->cu, result));
 		return false;
 	}
 	if (!load_modules(b, error, size))
@@ -311,7 +311,7 @@ bool gw_bench_open(struct gw_bench *b, char *error, size_t size)
 	if (make_latch(b))
 		return true;
 	snprintf(error, size, "the GPU can't be measured: %s",
-	         *b->state->failure ? b->state->failure : "too little memory is free on it");
+		 *b->state->failure ? b->state->failure : "too little memory is free on it");
 	return false;
 }
 

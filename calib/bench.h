@@ -21,7 +21,7 @@ struct gw_bench {
 	CUcontext context; /**< current on the calling thread */
 	CUstream stream;   /**< everything here runs in it */
 	const struct gw_device
-	        *known; /**< published so far; group `direct` comes first; NaN: unknown */
+		*known; /**< published so far; group `direct` comes first; NaN: unknown */
 	bool quick;     /**< quick run */
 	struct gw_bench_state *state; /**< the bench's own */
 };
@@ -69,7 +69,7 @@ bool gw_bench_good(struct gw_bench *b, CUresult result, const char *call);
  * warm-up comes first. Returns how many it got: fewer when stopped or failed, noted.
  */
 size_t gw_bench_time(struct gw_bench *b, CUfunction f, struct gw_shape s, void **args,
-                     unsigned launches, double *seconds, size_t count);
+		     unsigned launches, double *seconds, size_t count);
 
 /**
  * Publish the median of @p samples as @p p with its robust spread and count; refused, with the
@@ -77,27 +77,27 @@ size_t gw_bench_time(struct gw_bench *b, CUfunction f, struct gw_shape s, void *
  * measurement in one line.
  */
 void gw_bench_publish(struct gw_bench *b, enum gw_param p, const double *samples, size_t n,
-                      const char *how);
+		      const char *how);
 
 /** The same with value and spread computed by the group; @p spread is NaN when unknown. */
 void gw_bench_publish_value(struct gw_bench *b, enum gw_param p, double value, double spread,
-                            size_t n, const char *how);
+			    size_t n, const char *how);
 
 /** Publish a value that is known without a measurement: @p from names the driver's call or, for
  * GW_METHOD_VENDOR, the document. */
 void gw_bench_publish_reported(struct gw_bench *b, enum gw_param p, double value, enum gw_method method,
-                           const char *from);
+			   const char *from);
 
 /**
  * Publish a function: @p n points (1 to GW_CURVE_POINTS), x strictly rising, @p spread of each y
  * or NULL.
  */
 void gw_bench_curve(struct gw_bench *b, enum gw_curve_id c, const double *x, const double *y,
-                    const double *spread, size_t n, const char *how);
+		    const double *spread, size_t n, const char *how);
 
 /** The line fitted to a published curve, R², and the x it holds for. */
 void gw_bench_fit(struct gw_bench *b, enum gw_curve_id c, double slope, double intercept, double r2,
-                  double x_low, double x_high);
+		  double x_low, double x_high);
 
 /** The reason for leaving out a value that a short run cannot measure within 5% of a long one. */
 #define GW_QUICK_REFUSED "a quick run can't measure it within 5%: measure without --quick"
@@ -115,14 +115,14 @@ const char *gw_bench_reason(const struct gw_bench *b, const char *otherwise);
 
 /** A remark for the user about this group. */
 void gw_bench_note(struct gw_bench *b, const char *format, ...)
-        __attribute__((format(printf, 2, 3)));
+	__attribute__((format(printf, 2, 3)));
 
 /**
  * Raw samples into SERIES.csv of --samples; nothing without it. @p columns is the header,
  * "name,name"; @p rows holds @p n_rows times @p n_columns numbers.
  */
 void gw_bench_samples(struct gw_bench *b, const char *series, const char *columns,
-                      const double *rows, size_t n_rows, size_t n_columns);
+		      const double *rows, size_t n_rows, size_t n_columns);
 
 /**
  * Progress of the group, 0 to 1. Also samples the SM clock and the throttle reasons, so call it
@@ -134,7 +134,7 @@ void gw_bench_step(struct gw_bench *b, double done);
 bool gw_bench_stopped(struct gw_bench *b);
 
 /** The functions of groups.def; false when nothing could be measured. */
-#define GROUP(name, function, full_seconds, quick_seconds, meaning)                                \
+#define GROUP(name, function, full_seconds, quick_seconds, meaning) \
 	bool function(struct gw_bench *b);
 #include "calib/groups.def"
 #undef GROUP

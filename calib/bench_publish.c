@@ -78,7 +78,7 @@ static bool in_range(struct gw_bench *b, enum gw_param p, double value)
 }
 
 void gw_bench_publish_value(struct gw_bench *b, enum gw_param p, double value, double spread,
-                            size_t n, const char *how)
+			    size_t n, const char *how)
 {
 	const char *unit = gw_param_info(p).unit;
 	char why[GW_PROFILE_TEXT];
@@ -87,21 +87,21 @@ void gw_bench_publish_value(struct gw_bench *b, enum gw_param p, double value, d
 		return;
 	if (spread > gate_of(unit, value)) {
 		snprintf(why, sizeof(why),
-		         "its spread of %.3g %s about %.4g in %zu samples is more than %.3g",
-		         spread, unit, value, n, gate_of(unit, value));
+			 "its spread of %.3g %s about %.4g in %zu samples is more than %.3g",
+			 spread, unit, value, n, gate_of(unit, value));
 		gw_bench_refuse(b, p, why);
 		return;
 	}
 	put(b, p,
 	    (struct gw_profile_value){.value = value,
-	                              .spread = spread,
-	                              .samples = (uint32_t)n,
-	                              .method = GW_METHOD_MEASURED},
+				      .spread = spread,
+				      .samples = (uint32_t)n,
+				      .method = GW_METHOD_MEASURED},
 	    how);
 }
 
 void gw_bench_publish(struct gw_bench *b, enum gw_param p, const double *samples, size_t n,
-                      const char *how)
+		      const char *how)
 {
 	if (!n) {
 		gw_bench_refuse(b, p, gw_bench_reason(b, "it gave no sample"));
@@ -111,7 +111,7 @@ void gw_bench_publish(struct gw_bench *b, enum gw_param p, const double *samples
 }
 
 void gw_bench_publish_reported(struct gw_bench *b, enum gw_param p, double value,
-                               enum gw_method method, const char *from)
+			       enum gw_method method, const char *from)
 {
 	if (!in_range(b, p, value))
 		return;
@@ -142,7 +142,7 @@ static const char *curve_fault(enum gw_curve_id c, const double *x, const double
 }
 
 void gw_bench_curve(struct gw_bench *b, enum gw_curve_id c, const double *x, const double *y,
-                    const double *spread, size_t n, const char *how)
+		    const double *spread, size_t n, const char *how)
 {
 	struct gw_profile *profile = b->state->profile;
 	struct gw_curve *out = &profile->device.curve[c];
@@ -167,25 +167,25 @@ void gw_bench_curve(struct gw_bench *b, enum gw_curve_id c, const double *x, con
 }
 
 void gw_bench_fit(struct gw_bench *b, enum gw_curve_id c, double slope, double intercept, double r2,
-                  double x_low, double x_high)
+		  double x_low, double x_high)
 {
 	struct gw_curve *out = &b->state->profile->device.curve[c];
 
 	if (out->count && isfinite(slope) && isfinite(intercept) && isfinite(r2))
 		out->fit = (struct gw_fit){.slope = slope,
-		                           .intercept = intercept,
-		                           .r2 = r2,
-		                           .low = x_low,
-		                           .high = x_high};
+					   .intercept = intercept,
+					   .r2 = r2,
+					   .low = x_low,
+					   .high = x_high};
 }
 
 void gw_bench_samples(struct gw_bench *b, const char *series, const char *columns,
-                      const double *rows, size_t n_rows, size_t n_columns)
+		      const double *rows, size_t n_rows, size_t n_columns)
 {
 	char error[400];
 
 	if (!b->state->samples || gw_samples_write(b->state->samples, series, columns, rows, n_rows,
-	                                           n_columns, error, sizeof(error)))
+						   n_columns, error, sizeof(error)))
 		return;
 	gw_bench_note(b, "%s", error);
 	b->state->samples = NULL; /* said once; the measurement goes on */

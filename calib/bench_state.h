@@ -50,7 +50,7 @@ struct gw_bench_state {
 	CUfunction latch, busy, randomise;
 	uint32_t seed;  /**< of the next random contents */
 	uint32_t *gate; /**< host memory the GPU sees: [0] the gate, [1] whether it was opened in
-	                   time */
+			   time */
 	CUdeviceptr gate_device, cycles;
 	CUevent before, after;
 };
@@ -76,7 +76,7 @@ double gw_bench_load(struct gw_bench *b, double seconds);
  * with the fewest digits that read back to it. Returns false with why in @p error.
  */
 bool gw_samples_write(const char *folder, const char *series, const char *columns,
-                      const double *rows, size_t n_rows, size_t n_columns, char *error,
-                      size_t size);
+		      const double *rows, size_t n_rows, size_t n_columns, char *error,
+		      size_t size);
 
 #endif

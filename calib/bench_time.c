@@ -34,12 +34,12 @@ static void open_gate(struct gw_bench *b)
 
 /* One sample, the seconds of one launch, NaN when the latch gave up first; false on an error. */
 static bool sample(struct gw_bench *b, CUfunction f, struct gw_shape shape, void **args,
-                   unsigned launches, double *seconds)
+		   unsigned launches, double *seconds)
 {
 	struct gw_bench_state *s = b->state;
 	float ms = 0;
 	bool good = close_gate(b) &&
-	            gw_bench_good(b, b->cu->cuEventRecord(s->before, b->stream), "cuEventRecord");
+		    gw_bench_good(b, b->cu->cuEventRecord(s->before, b->stream), "cuEventRecord");
 
 	for (unsigned i = 0; good && i < launches; i++)
 		good = gw_bench_launch(b, f, shape, args);
@@ -47,14 +47,14 @@ static bool sample(struct gw_bench *b, CUfunction f, struct gw_shape shape, void
 	open_gate(b); /* also after a failure: the latch must be released */
 	if (!good || !gw_bench_wait(b) ||
 	    !gw_bench_good(b, b->cu->cuEventElapsedTime(&ms, s->before, s->after),
-	                   "cuEventElapsedTime"))
+			   "cuEventElapsedTime"))
 		return false;
 	*seconds = s->gate[16] ? (double)ms * 1e-3 / launches : NAN;
 	return true;
 }
 
 size_t gw_bench_time(struct gw_bench *b, CUfunction f, struct gw_shape s, void **args,
-                     unsigned launches, double *seconds, size_t count)
+		     unsigned launches, double *seconds, size_t count)
 {
 	size_t got = 0, tries = 0;
 

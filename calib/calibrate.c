@@ -20,7 +20,7 @@ static const struct group {
 	bool (*run)(struct gw_bench *b);
 	double full, quick; /* seconds it is expected to take */
 } groups[] = {
-#define GROUP(name, function, full_seconds, quick_seconds, meaning)                                \
+#define GROUP(name, function, full_seconds, quick_seconds, meaning) \
 	{#name, function, full_seconds, quick_seconds},
 #include "calib/groups.def"
 #undef GROUP
@@ -68,16 +68,16 @@ static bool find_device(struct gw_calibration *c, char *error, size_t size)
 		result = cu->cuDeviceGetCount(&count);
 	if (result == CUDA_ERROR_NO_DEVICE || (result == CUDA_SUCCESS && !count))
 		snprintf(error, size,
-		         "no GPU is visible: check nvidia-smi, CUDA_VISIBLE_DEVICES, and that a "
-		         "container was started with --gpus");
+			 "no GPU is visible: check nvidia-smi, CUDA_VISIBLE_DEVICES, and that a "
+			 "container was started with --gpus");
 	else if (result == CUDA_SUCCESS && c->options->device >= (unsigned)count)
 		snprintf(error, size, "there is no device %u: this machine has %d, counted from 0",
-		         c->options->device, count);
+			 c->options->device, count);
 	else if (result != CUDA_SUCCESS ||
-	         (result = cu->cuDeviceGet(&c->bench.device, (int)c->options->device)) ||
-	         (result = cu->cuDeviceGetName(c->name, sizeof(c->name), c->bench.device)))
+		 (result = cu->cuDeviceGet(&c->bench.device, (int)c->options->device)) ||
+		 (result = cu->cuDeviceGetName(c->name, sizeof(c->name), c->bench.device)))
 		snprintf(error, size, "the driver does not work: %s; gpuwatch doctor says more",
-		         gw_cuda_error(cu, result));
+			 gw_cuda_error(cu, result));
 	else {
 		if (cu->cuDeviceGetPCIBusId)
 			cu->cuDeviceGetPCIBusId(bus, sizeof(bus), c->bench.device);
@@ -123,7 +123,7 @@ static bool is_free(struct gw_calibration *c, char *error, size_t size)
 }
 
 struct gw_calibration *gw_calibration_open(const struct gw_calibration_options *options,
-                                           char *error, size_t size)
+					   char *error, size_t size)
 {
 	struct gw_calibration *c = calloc(1, sizeof(*c));
 
@@ -138,10 +138,10 @@ struct gw_calibration *gw_calibration_open(const struct gw_calibration_options *
 	c->state.samples = options->samples;
 	if (!gw_kernel_images[0].name)
 		snprintf(error, size,
-		         "this gpuwatch was built without nvcc, so it has no kernels to measure "
-		         "with; build it where the CUDA toolkit (13.0 or later) is installed");
+			 "this gpuwatch was built without nvcc, so it has no kernels to measure "
+			 "with; build it where the CUDA toolkit (13.0 or later) is installed");
 	else if (gw_cuda_open(&c->cuda, error, size) && find_device(c, error, size) &&
-	         is_free(c, error, size))
+		 is_free(c, error, size))
 		return c;
 	gw_calibration_close(c);
 	return NULL;
@@ -203,7 +203,7 @@ static void look_around(struct gw_calibration *c)
 	if (c->others < 0 || now <= c->others + 1)
 		return;
 	gw_bench_note(&c->bench, "another process began to use the GPU: take this group's values "
-	                         "with care, or measure it again");
+				 "with care, or measure it again");
 	c->others = now - 1;
 }
 
@@ -284,15 +284,15 @@ static void tell_provenance(struct gw_calibration *c, struct gw_profile *profile
 		snprintf(p->cuda, sizeof(p->cuda), "%d.%d", version / 1000, version % 1000 / 10);
 	clock_range(profile, &low, &high);
 	snprintf(p->clocks, sizeof(p->clocks),
-	         "SM %.0f MHz nominal, %.0f to %.0f MHz under load; memory %.0f MHz; not held by "
-	         "gpuwatch",
-	         gw_param(&profile->device, GW_PARAM_sm_clock) / 1e6, low / 1e6, high / 1e6,
-	         gw_param(&profile->device, GW_PARAM_mem_clock) / 1e6);
+		 "SM %.0f MHz nominal, %.0f to %.0f MHz under load; memory %.0f MHz; not held by "
+		 "gpuwatch",
+		 gw_param(&profile->device, GW_PARAM_sm_clock) / 1e6, low / 1e6, high / 1e6,
+		 gw_param(&profile->device, GW_PARAM_mem_clock) / 1e6);
 	snprintf(p->note, sizeof(p->note), "%s", c->options->quick ? "the quick run" : "");
 }
 
 bool gw_calibration_run(struct gw_calibration *c, struct gw_profile *profile, char *error,
-                        size_t size)
+			size_t size)
 {
 	struct gw_bench_state *s = &c->state;
 

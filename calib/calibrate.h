@@ -17,7 +17,7 @@ struct gw_calibration_listener {
 	void (*note)(void *arg, const char *group, const char *text);
 	/** A group has ended. */
 	void (*ended)(void *arg, const struct gw_group_run *run, unsigned published,
-	              unsigned refused);
+		      unsigned refused);
 };
 
 /** Options of a calibration. */
@@ -41,7 +41,7 @@ const char *gw_calibration_group(unsigned i);
  * options must outlive the result. NULL with the reason and the remedy in @p error.
  */
 struct gw_calibration *gw_calibration_open(const struct gw_calibration_options *options,
-                                           char *error, size_t size);
+					   char *error, size_t size);
 
 /** The GPU as its driver names it. */
 const char *gw_calibration_device(const struct gw_calibration *c);
@@ -52,7 +52,7 @@ const char *gw_calibration_device(const struct gw_calibration *c);
  * lost.
  */
 bool gw_calibration_run(struct gw_calibration *c, struct gw_profile *profile, char *error,
-                        size_t size);
+			size_t size);
 
 void gw_calibration_close(struct gw_calibration *c);
 

@@ -23,19 +23,19 @@ bool gw_cuda_open(struct gw_cuda *cu, char *error, size_t size)
 
 	if (!library) {
 		snprintf(error, size,
-		         "no NVIDIA driver: %s; install it, or start the container with --gpus all",
-		         dlerror());
+			 "no NVIDIA driver: %s; install it, or start the container with --gpus all",
+			 dlerror());
 		return false;
 	}
-#define CUDA(symbol, need)                                                                         \
-	if (!resolve(library, #symbol, &cu->symbol) && (need) == REQUIRED && !lacking)             \
+#define CUDA(symbol, need) \
+	if (!resolve(library, #symbol, &cu->symbol) && (need) == REQUIRED && !lacking) \
 		lacking = #symbol;
 #include "calib/cuda.def"
 #undef CUDA
 	if (lacking)
 		snprintf(error, size,
-		         "the driver is too old: libcuda.so.1 lacks %s; install a newer one",
-		         lacking);
+			 "the driver is too old: libcuda.so.1 lacks %s; install a newer one",
+			 lacking);
 	return !lacking;
 }
 

@@ -12,7 +12,7 @@
 /** Samples divided in two. */
 struct gw_split {
 	double boundary;  /**< half way between the greatest of the lower and the least of the upper
-	                   */
+			   */
 	double low, high; /**< median of either part */
 	double share;     /**< of the samples in the lower part */
 	double clarity;   /**< variance between the parts over total variance, 0 to 1 */

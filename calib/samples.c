@@ -20,7 +20,7 @@ static void number(FILE *out, double v)
 }
 
 static bool write_rows(FILE *out, const char *columns, const double *rows, size_t n_rows,
-                       size_t n_columns)
+		       size_t n_columns)
 {
 	fprintf(out, "%s\n", columns);
 	for (size_t i = 0; i < n_rows; i++)
@@ -32,7 +32,7 @@ static bool write_rows(FILE *out, const char *columns, const double *rows, size_
 }
 
 bool gw_samples_write(const char *folder, const char *series, const char *columns,
-                      const double *rows, size_t n_rows, size_t n_columns, char *error, size_t size)
+		      const double *rows, size_t n_rows, size_t n_columns, char *error, size_t size)
 {
 	char path[PATH_MAX];
 	int length = snprintf(path, sizeof(path), "%s/%s.csv", folder, series);

@@ -111,7 +111,7 @@ static struct sums add_up(const double *x, const double *y, size_t n, int relati
 }
 
 static double residual_squares(const double *x, const double *y, size_t n, struct gw_line l,
-                               int relative)
+			       int relative)
 {
 	double sum = 0;
 
@@ -142,7 +142,7 @@ static struct gw_line fit(const double *x, const double *y, size_t n, int relati
 		return l;
 	l.slope_error = sqrt(rest / (double)(n - 2) / s.xx);
 	l.intercept_error =
-	        sqrt(rest / (double)(n - 2) * (1 / s.weight + s.mean_x * s.mean_x / s.xx));
+		sqrt(rest / (double)(n - 2) * (1 / s.weight + s.mean_x * s.mean_x / s.xx));
 	return l;
 }
 

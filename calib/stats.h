@@ -30,7 +30,7 @@ struct gw_line {
 	double slope, intercept;
 	double slope_error, intercept_error; /**< standard errors; NaN below three points */
 	double r2; /**< share of y's variance the line explains, at most 1; NaN where y is constant
-	            */
+		    */
 };
 
 /** Least squares. */

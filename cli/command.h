@@ -25,12 +25,12 @@ struct gw_command_body {
 	 */
 	int (*run)(const struct gw_command *command, int argc, char **argv);
 	const struct gw_option
-	        *options;        /**< ended by a row without a name; NULL when there are none */
+		*options;        /**< ended by a row without a name; NULL when there are none */
 	const char *description; /**< for help and manual: paragraphs separated by an empty line */
 	const char
-	        *examples; /**< for help and manual: "command\n  what it does" pairs; NULL when none */
+		*examples; /**< for help and manual: "command\n  what it does" pairs; NULL when none */
 	const char *exit_status; /**< for help and manual where it differs from enum gw_exit; NULL
-	                            otherwise */
+				    otherwise */
 };
 
 /** A row of commands.def. */
@@ -42,7 +42,7 @@ struct gw_command {
 /** Every command, in the order of commands.def; a row without a name ends it. */
 extern const struct gw_command gw_commands[];
 
-#define COMMAND(name, function, operands, summary, synopsis)                                       \
+#define COMMAND(name, function, operands, summary, synopsis) \
 	extern const struct gw_command_body function;
 #include "cli/commands.def"
 #undef COMMAND

@@ -124,7 +124,7 @@ void gw_document_fields(enum gw_document kind)
 }
 
 void gw_document_field(enum gw_document kind, const char *name, const char *type, const char *unit,
-                       const char *meaning)
+		       const char *meaning)
 {
 	if (kind == GW_DOCUMENT_MARKDOWN) {
 		printf("| %s | %s | %s | ", name, type, unit);

@@ -228,8 +228,8 @@ static void python_launch(void)
 	       "\"\"\"\n\n");
 	for (size_t i = 0; i < count; i++) {
 		const char *type = !strcmp(columns[i].kind, "TEXT")   ? "str"
-		                   : !strcmp(columns[i].kind, "REAL") ? "float"
-		                                                      : "int";
+				   : !strcmp(columns[i].kind, "REAL") ? "float"
+								      : "int";
 		bool always = !strcmp(columns[i].known, "true");
 
 		printf("    %s: %s%s%s\n", columns[i].name, always ? "" : "Optional[", type,

@@ -13,11 +13,11 @@
 #include <string.h>
 
 const struct gw_command gw_commands[] = {
-#define COMMAND(name, function, operands, summary, synopsis)                                       \
+#define COMMAND(name, function, operands, summary, synopsis) \
 	{#name, #operands, summary, synopsis, &function},
 #include "cli/commands.def"
 #undef COMMAND
-        {0},
+	{0},
 };
 
 static const struct gw_command *find(const char *name)
@@ -37,7 +37,7 @@ static void help(FILE *out)
 	      out);
 	for (const struct gw_command *c = gw_commands; c->name; c++)
 		fprintf(out, "  %s%-10s%s  %s\n", gw_ink(out, GW_INK_BOLD), c->name,
-		        gw_ink(out, GW_INK_OFF), c->summary);
+			gw_ink(out, GW_INK_OFF), c->summary);
 	fputs("\nSee `gpuwatch COMMAND --help` and man gpuwatch-COMMAND.\n"
 	      "Exit status: 0 done, 1 done with findings, 2 bad options or input; `run` gives the\n"
 	      "program's own.\n",
@@ -94,9 +94,9 @@ static void command_help(const struct gw_command *command)
 	examples(command->body->examples);
 	printf("\nExit status:\n  ");
 	report_wrapped(command->body->exit_status ? command->body->exit_status
-	                                          : "0 done; 1 done, with findings; 2 bad options or "
-	                                            "input.",
-	               gw_width(), 2);
+						  : "0 done; 1 done, with findings; 2 bad options or "
+						    "input.",
+		       gw_width(), 2);
 }
 
 int gw_command_parse(const struct gw_command *command, int *argc, char **argv, void *values)
@@ -112,8 +112,8 @@ int gw_command_parse(const struct gw_command *command, int *argc, char **argv, v
 		}
 	}
 	return gw_options_parse(command->body->options, command->name, stop, argc, argv, values)
-	               ? -1
-	               : GW_EXIT_USAGE;
+		       ? -1
+		       : GW_EXIT_USAGE;
 }
 
 /* A reader must not take half an answer for a whole one: a failed write is an error. */
@@ -121,8 +121,8 @@ static int finish(int status)
 {
 	if (fflush(stdout) || ferror(stdout))
 		return errno == EPIPE
-		               ? status
-		               : gw_error("output could not be written: %s", strerror(errno));
+			       ? status
+			       : gw_error("output could not be written: %s", strerror(errno));
 	return status;
 }
 
@@ -138,10 +138,10 @@ static int no_command(const char *name)
 	char near[200];
 
 	gw_nearest(near, sizeof(near), name, option ? options : commands,
-	           option ? sizeof(options) / sizeof(*options) : sizeof(commands) / sizeof(*commands),
-	           0);
+		   option ? sizeof(options) / sizeof(*options) : sizeof(commands) / sizeof(*commands),
+		   0);
 	return gw_error("unknown %s \"%s\"%s%s; see gpuwatch --help", option ? "option" : "command",
-	                name, *near ? "; did you mean " : "", *near ? near : "");
+			name, *near ? "; did you mean " : "", *near ? near : "");
 }
 
 int main(int argc, char **argv)

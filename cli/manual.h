@@ -35,6 +35,6 @@ void gw_document_item(enum gw_document kind, const char *term, const char *text)
 void gw_document_fields(enum gw_document kind);
 /** A field: name, type, unit ("" for none), meaning. */
 void gw_document_field(enum gw_document kind, const char *name, const char *type, const char *unit,
-                       const char *meaning);
+		       const char *meaning);
 
 #endif

@@ -32,8 +32,8 @@ static void say(const char *kind, enum gw_ink ink, const char *format, va_list a
 
 	vsnprintf(text, sizeof(text), format, args);
 	length = snprintf(line, sizeof(line), "%sgpuwatch:%s %s%s\n", gw_ink(stderr, ink),
-	                  gw_ink(stderr, GW_INK_OFF), kind,
-	                  gw_printable(clean, sizeof(clean), text));
+			  gw_ink(stderr, GW_INK_OFF), kind,
+			  gw_printable(clean, sizeof(clean), text));
 	fflush(stdout);
 	fwrite(line, 1, (size_t)length, stderr);
 }
@@ -83,7 +83,7 @@ void gw_warning(const char *format, ...)
 const char *gw_ink(FILE *stream, enum gw_ink ink)
 {
 	static const char *const codes[] = {"\033[0m",  "\033[1m",  "\033[2m",
-	                                    "\033[32m", "\033[33m", "\033[31m"};
+					    "\033[32m", "\033[33m", "\033[31m"};
 
 	return (stream == stdout ? colour_out : stream == stderr && colour_err) ? codes[ink] : "";
 }
@@ -122,10 +122,10 @@ static bool turns(const unsigned char *s)
 static size_t character(const unsigned char *s)
 {
 	size_t length = *s < 0x80                 ? 1
-	                : *s >= 0xc2 && *s < 0xe0 ? 2
-	                : *s >= 0xe0 && *s < 0xf0 ? 3
-	                : *s >= 0xf0 && *s < 0xf5 ? 4
-	                                          : 0;
+			: *s >= 0xc2 && *s < 0xe0 ? 2
+			: *s >= 0xe0 && *s < 0xf0 ? 3
+			: *s >= 0xf0 && *s < 0xf5 ? 4
+						  : 0;
 
 	if (length == 1)
 		return *s >= 0x20 && *s != 0x7f;

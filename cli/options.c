@@ -41,7 +41,7 @@ static const char *range_problem(const struct gw_option *o, const char *kind)
 		snprintf(problem, sizeof(problem), "must be %s, 0 or more", kind);
 	else
 		snprintf(problem, sizeof(problem), "must be %s from %.15g to %.15g", kind, o->low,
-		         o->high);
+			 o->high);
 	return problem;
 }
 
@@ -153,7 +153,7 @@ const char *gw_option_name(const struct gw_option *option, char *out, size_t siz
 }
 
 static const struct gw_option *find(const struct gw_option *options, const char *text,
-                                    size_t length)
+				    size_t length)
 {
 	char name[80];
 
@@ -162,15 +162,15 @@ static const struct gw_option *find(const struct gw_option *options, const char 
 
 	for (const struct gw_option *o = options; o && o->name; o++)
 		if (brief ? !strcmp(o->name, "output") || !strcmp(o->name, "out")
-		          : strlen(gw_option_name(o, name, sizeof(name))) == length &&
-		                    !strncmp(name, text, length))
+			  : strlen(gw_option_name(o, name, sizeof(name))) == length &&
+				    !strncmp(name, text, length))
 			return o;
 	return NULL;
 }
 
 /* "--word" and what it may be a slip for. */
 static void unknown(const struct gw_option *options, const char *command, const char *text,
-                    size_t length)
+		    size_t length)
 {
 	static const char *names[MOST];
 	static char store[MOST][80];
@@ -183,12 +183,12 @@ static void unknown(const struct gw_option *options, const char *command, const 
 	snprintf(word, sizeof(word), "%.*s", (int)length, text);
 	gw_nearest(near, sizeof(near), word, names, count, 0);
 	gw_error("%s: unknown option %s%s%s; --help lists the options", command, word,
-	         *near ? "; did you mean " : "", *near ? near : "");
+		 *near ? "; did you mean " : "", *near ? near : "");
 }
 
 /* One "--…" argument; returns how many strings of argv it took, 0 after a message. */
 static int take(const struct gw_option *options, const char *command, int left, char **argv,
-                char *values)
+		char *values)
 {
 	const char *equals = strchr(argv[0], '='), *value, *why;
 	size_t length = equals ? (size_t)(equals - argv[0]) : strlen(argv[0]);
@@ -245,7 +245,7 @@ static const char *file_of(const struct gw_option *o, const void *values)
 
 /* Why nothing is written to @p path by a command that reads @p operands; NULL: it may. */
 static const char *not_to_write(const struct gw_option *options, const char *path, int operands,
-                                char **argv, const void *values)
+				char **argv, const void *values)
 {
 	if (gw_log_source_is_log(path))
 		return "is a gpuwatch log, which is not overwritten; name another file, or remove "
@@ -264,7 +264,7 @@ static const char *not_to_write(const struct gw_option *options, const char *pat
 
 /* A slip such as `--html run.gwl` must not cost the recording: it can't be made again. */
 static bool check_written(const struct gw_option *options, const char *command, int operands,
-                          char **argv, const void *values)
+			  char **argv, const void *values)
 {
 	for (const struct gw_option *o = options; o && o->name; o++) {
 		const char *path = o->written ? file_of(o, values) : NULL, *why;
@@ -275,7 +275,7 @@ static bool check_written(const struct gw_option *options, const char *command, 
 		why = not_to_write(options, path, operands, argv, values);
 		if (why) {
 			gw_error("%s: %s=%s: this %s", command,
-			         gw_option_name(o, name, sizeof(name)), path, why);
+				 gw_option_name(o, name, sizeof(name)), path, why);
 			return false;
 		}
 	}
@@ -283,7 +283,7 @@ static bool check_written(const struct gw_option *options, const char *command, 
 }
 
 bool gw_options_parse(const struct gw_option *options, const char *command, bool stop_at_operand,
-                      int *argc, char **argv, void *values)
+		      int *argc, char **argv, void *values)
 {
 	int operands = 0, i = 0;
 
@@ -356,7 +356,7 @@ void gw_options_help(const struct gw_option *o)
 	printf("\nOptions:\n");
 	for (; o && o->name; o++) {
 		snprintf(left, sizeof(left), "%s%s%s", gw_option_name(o, name, sizeof(name)),
-		         gw_option_valued(o) ? "=" : "", gw_option_valued(o) ? o->argument : "");
+			 gw_option_valued(o) ? "=" : "", gw_option_valued(o) ? o->argument : "");
 		printf("  %-*s  ", LEFT, left);
 		if (strlen(left) > LEFT)
 			printf("\n%*s", INDENT, "");

@@ -19,7 +19,7 @@ enum gw_option_type {
 	GW_OPTION_COUNT,  /**< a whole number between low and high; uint64_t */
 	GW_OPTION_SIZE,   /**< bytes with an optional K, M, G, T between low and high; uint64_t */
 	GW_OPTION_LIST, /**< any text but none; the option may stand several times; struct gw_words
-	                 */
+			 */
 };
 
 enum { GW_WORDS_MAX = 64 }; /**< most times a LIST option may stand */
@@ -50,21 +50,21 @@ struct gw_option {
  */
 #define GW_OPT_FLAG(field, ...)       GW_OPT_ROW(field, FLAG, .meaning = __VA_ARGS__)
 #define GW_OPT_TEXT(field, term, ...) GW_OPT_VALUE(field, TEXT, term, __VA_ARGS__)
-#define GW_OPT_WORD(field, term, words, ...)                                                       \
+#define GW_OPT_WORD(field, term, words, ...) \
 	GW_OPT_VALUE(field, TEXT, term, __VA_ARGS__, .choices = words)
 #define GW_OPT_FILE(field, term, ...) GW_OPT_VALUE(field, FILE, term, __VA_ARGS__)
 #define GW_OPT_OUT(field, term, ...)  GW_OPT_VALUE(field, FILE, term, __VA_ARGS__, .written = true)
 #define GW_OPT_LIST(field, term, ...) GW_OPT_VALUE(field, LIST, term, __VA_ARGS__)
-#define GW_OPT_CHOICE(field, term, words, ...)                                                     \
+#define GW_OPT_CHOICE(field, term, words, ...) \
 	GW_OPT_VALUE(field, CHOICE, term, __VA_ARGS__, .choices = words)
-#define GW_OPT_COUNT(field, term, least, most, ...)                                                \
+#define GW_OPT_COUNT(field, term, least, most, ...) \
 	GW_OPT_VALUE(field, COUNT, term, __VA_ARGS__, .low = least, .high = most)
-#define GW_OPT_VALUE(field, kind, term, ...)                                                       \
+#define GW_OPT_VALUE(field, kind, term, ...) \
 	GW_OPT_ROW(field, kind, .argument = term, .meaning = __VA_ARGS__)
-#define GW_OPT_ROW(field, kind, ...)                                                               \
-	{                                                                                          \
-		.name = #field, .type = GW_OPTION_##kind,                                          \
-		.offset = offsetof(struct options, field), __VA_ARGS__                             \
+#define GW_OPT_ROW(field, kind, ...) \
+	{ \
+		.name = #field, .type = GW_OPTION_##kind, \
+		.offset = offsetof(struct options, field), __VA_ARGS__ \
 	}
 
 /**
@@ -76,7 +76,7 @@ struct gw_option {
  * @p command is its name there.
  */
 bool gw_options_parse(const struct gw_option *options, const char *command, bool stop_at_operand,
-                      int *argc, char **argv, void *values);
+		      int *argc, char **argv, void *values);
 
 /**
  * Check @p text as a value of @p option; on success store it through @p where (may be NULL).

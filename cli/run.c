@@ -39,22 +39,22 @@ struct options {
 #define TYPE_TEXT(choices)   GW_OPTION_FILE, "TEXT", ""
 
 static const struct gw_option options[] = {
-#define OPTION(name, variable, type, fallback, low, high, choices, meaning)                        \
-	{#name,                                                                                    \
-	 TYPE_##type(choices),                                                                     \
-	 low,                                                                                      \
-	 high,                                                                                     \
-	 offsetof(struct options, value[VARIABLE_##name]),                                         \
-	 true,                                                                                     \
-	 false,                                                                                    \
+#define OPTION(name, variable, type, fallback, low, high, choices, meaning) \
+	{#name, \
+	 TYPE_##type(choices), \
+	 low, \
+	 high, \
+	 offsetof(struct options, value[VARIABLE_##name]), \
+	 true, \
+	 false, \
 	 sizeof(fallback) > 1 ? meaning " (default " fallback ")" : meaning},
 #include "predictor/core/config.def"
 #undef OPTION
-        GW_OPT_FLAG(inject, "load by CUDA_INJECTION64_PATH instead of LD_PRELOAD: reaches "
-                            "statically linked programs"),
-        GW_OPT_FLAG(quiet, "print nothing when the program has ended; it then replaces this "
-                           "command, with its process id"),
-        {0},
+	GW_OPT_FLAG(inject, "load by CUDA_INJECTION64_PATH instead of LD_PRELOAD: reaches "
+			    "statically linked programs"),
+	GW_OPT_FLAG(quiet, "print nothing when the program has ended; it then replaces this "
+			   "command, with its process id"),
+	{0},
 };
 
 enum way { WATCHED, UNWATCHED, REFUSED };
@@ -73,7 +73,7 @@ static bool new_enough(char *what, size_t size)
 
 	sscanf(gnu_get_libc_version(), "%d.%d", &major, &minor);
 	snprintf(what, size, "runs on glibc %s, libgpuwatch.so needs glibc 2.34 or newer",
-	         gnu_get_libc_version());
+		 gnu_get_libc_version());
 	return major > 2 || (major == 2 && minor >= 34);
 }
 
@@ -90,8 +90,8 @@ static enum way way_of(const char *path, bool inject)
 		if (inject)
 			return WATCHED;
 		gw_error("run: %s %s; try --inject, which lets the CUDA driver load the library "
-		         "(CUDA_INJECTION64_PATH)",
-		         path, what);
+			 "(CUDA_INJECTION64_PATH)",
+			 path, what);
 		return REFUSED;
 	case GW_TARGET_PRIVILEGED:
 		gw_error("run: %s %s; run an unprivileged copy of it", path, what);
@@ -120,7 +120,7 @@ static bool set_variable(const char *name, const char *value)
 
 /* NAME=front, the separator, what was there; or the other way round. */
 static bool add_to_variable(const char *name, const char *front, const char *separator,
-                            const char *back)
+			    const char *back)
 {
 	size_t size = strlen(front) + strlen(separator) + strlen(back) + 1;
 	char *value = malloc(size);
@@ -175,9 +175,9 @@ static bool preload(const char *library)
 
 	if (strpbrk(library, ": $")) {
 		gw_error(
-		        "run: LD_PRELOAD can't hold a path with a space, colon or dollar sign: %s; "
-		        "move the installation, or use --inject",
-		        library);
+			"run: LD_PRELOAD can't hold a path with a space, colon or dollar sign: %s; "
+			"move the installation, or use --inject",
+			library);
 		return false;
 	}
 	if (!name_for_glibc(library, name, sizeof(name)) || !spare_asan())
@@ -196,8 +196,8 @@ static bool inject(const char *library)
 
 	if (old && *old && strcmp(old, library)) {
 		gw_error("run: CUDA_INJECTION64_PATH already names %s and holds one library only; "
-		         "unset it, or run without --inject",
-		         old);
+			 "unset it, or run without --inject",
+			 old);
 		return false;
 	}
 	return set_variable("CUDA_INJECTION64_PATH", library);
@@ -235,9 +235,9 @@ static bool prepare(const struct options *o)
 
 	if (looked) {
 		gw_error(
-		        "run: libgpuwatch.so was not found (looked for it in %s); build or install "
-		        "gpuwatch as a whole",
-		        looked);
+			"run: libgpuwatch.so was not found (looked for it in %s); build or install "
+			"gpuwatch as a whole",
+			looked);
 		return false;
 	}
 	for (unsigned i = 0; i < VARIABLES; i++)
@@ -268,9 +268,9 @@ static int run_main(const struct gw_command *command, int argc, char **argv)
 	status = gw_target_find(argv[0], path, sizeof(path));
 	if (status) {
 		gw_error(status == 127 ? "run: %s: no such program; check its name and PATH"
-		                       : "run: %s: not an executable file; chmod +x it or name its "
-		                         "interpreter",
-		         argv[0]);
+				       : "run: %s: not an executable file; chmod +x it or name its "
+					 "interpreter",
+			 argv[0]);
 		return status;
 	}
 	way = way_of(path, o.inject);
@@ -284,40 +284,40 @@ static int run_main(const struct gw_command *command, int argc, char **argv)
 }
 
 const struct gw_command_body gw_run_command = {
-        .run = run_main,
-        .options = options,
-        .description =
-                "Runs the command with libgpuwatch.so loaded into it and its children. The library "
-                "times\n"
-                "every CUDA kernel, predicts each launch before it runs, and writes a log for\n"
-                "gpuwatch-report(1). The program is not changed; its output, signals and exit "
-                "status are\n"
-                "its own. When it has ended, a line on stderr names its logs, or says that no "
-                "kernel was\n"
-                "seen; with --quiet there is none, and the program replaces this command (exec).\n"
-                "\n"
-                "Each option sets the environment variable that libgpuwatch(7) describes; the "
-                "environment\n"
-                "decides the others. The library is put in front of LD_PRELOAD. Programs that "
-                "cannot load\n"
-                "it (musl, AddressSanitizer, an older glibc) run without it, after a message.\n"
-                "\n"
-                "A signal that a process sends to gpuwatch run is passed on. One sent to the whole "
-                "process\n"
-                "group therefore reaches the program twice; with --quiet it comes once.",
-        .examples = "gpuwatch run -- ./vector_add 1000000\n"
-                    "Time the kernels of one program; the log is gpuwatch.HOST.PID.gwl.\n"
-                    "gpuwatch run -o base.gwl -- ./app\n"
-                    "-o is --out.\n"
-                    "gpuwatch run --out='train.%r.gwl' -- torchrun --nproc-per-node=4 train.py\n"
-                    "One log per rank.\n"
-                    "gpuwatch run --quiet --mode=watch -- ./server\n"
-                    "In production: the program takes the place of this command.\n"
-                    "gpuwatch run --inject -- ./statically_linked\n"
-                    "Where LD_PRELOAD does not reach.\n",
-        .exit_status = "The program's own; 128 and the signal's number where a signal ended it "
-                       "that cannot be "
-                       "repeated here. 2: bad options, or gpuwatch cannot be loaded into it, and "
-                       "it was not "
-                       "started. 126: it may not be executed. 127: it was not found.",
+	.run = run_main,
+	.options = options,
+	.description =
+		"Runs the command with libgpuwatch.so loaded into it and its children. The library "
+		"times\n"
+		"every CUDA kernel, predicts each launch before it runs, and writes a log for\n"
+		"gpuwatch-report(1). The program is not changed; its output, signals and exit "
+		"status are\n"
+		"its own. When it has ended, a line on stderr names its logs, or says that no "
+		"kernel was\n"
+		"seen; with --quiet there is none, and the program replaces this command (exec).\n"
+		"\n"
+		"Each option sets the environment variable that libgpuwatch(7) describes; the "
+		"environment\n"
+		"decides the others. The library is put in front of LD_PRELOAD. Programs that "
+		"cannot load\n"
+		"it (musl, AddressSanitizer, an older glibc) run without it, after a message.\n"
+		"\n"
+		"A signal that a process sends to gpuwatch run is passed on. One sent to the whole "
+		"process\n"
+		"group therefore reaches the program twice; with --quiet it comes once.",
+	.examples = "gpuwatch run -- ./vector_add 1000000\n"
+		    "Time the kernels of one program; the log is gpuwatch.HOST.PID.gwl.\n"
+		    "gpuwatch run -o base.gwl -- ./app\n"
+		    "-o is --out.\n"
+		    "gpuwatch run --out='train.%r.gwl' -- torchrun --nproc-per-node=4 train.py\n"
+		    "One log per rank.\n"
+		    "gpuwatch run --quiet --mode=watch -- ./server\n"
+		    "In production: the program takes the place of this command.\n"
+		    "gpuwatch run --inject -- ./statically_linked\n"
+		    "Where LD_PRELOAD does not reach.\n",
+	.exit_status = "The program's own; 128 and the signal's number where a signal ended it "
+		       "that cannot be "
+		       "repeated here. 2: bad options, or gpuwatch cannot be loaded into it, and "
+		       "it was not "
+		       "started. 126: it may not be executed. 127: it was not found.",
 };

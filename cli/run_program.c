@@ -80,7 +80,7 @@ static void restore_signals(const struct sigaction old[PASSED_ON + OWN])
 
 /* In the child: SIGKILL of this command is that of the program, as if it had replaced it. */
 static void start(const char *path, char *const argv[], const struct sigaction *old,
-                  const sigset_t *mask, pid_t parent)
+		  const sigset_t *mask, pid_t parent)
 {
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
@@ -148,14 +148,14 @@ static void name_logs(uint64_t since)
 	}
 	if (!logs)
 		gw_note("run: no log was written: no kernel was seen, or a message above says why; "
-		        "`gpuwatch doctor` says what is missing");
+			"`gpuwatch doctor` says what is missing");
 	else if (logs == 1)
 		gw_note("run: log: %s%s; gpuwatch report%s%s shows it", one,
-		        kernels ? "" : " (no kernel was seen)", named ? " " : "", named ? one : "");
+			kernels ? "" : " (no kernel was seen)", named ? " " : "", named ? one : "");
 	else
 		gw_note("run: %zu logs: %s and %zu more%s; gpuwatch report %s", logs, one, logs - 1,
-		        kernels ? "" : " (no kernel was seen)",
-		        named ? "shows those that it is given" : "shows them");
+			kernels ? "" : " (no kernel was seen)",
+			named ? "shows those that it is given" : "shows them");
 	for (size_t i = 0; i < count; i++)
 		free(paths[i]);
 	free(paths);

@@ -134,8 +134,8 @@ static void narrow(size_t *elastic, size_t need, size_t width)
 
 	if (left < *elastic)
 		*elastic = left > ELASTIC_LEAST       ? left
-		           : *elastic < ELASTIC_LEAST ? *elastic
-		                                      : ELASTIC_LEAST;
+			   : *elastic < ELASTIC_LEAST ? *elastic
+						      : ELASTIC_LEAST;
 }
 
 /* Decide what is shown within @p width; a column that leaves gets shown[c] false. */
@@ -217,9 +217,9 @@ unsigned gw_table_print(const struct gw_table *table, FILE *out, unsigned width,
 				continue;
 			fprintf(out, "%*s", first ? 0 : GAP, "");
 			print_cell(out,
-			           row ? table->cells[(row - 1) * table->count + c]
-			               : table->columns[c].title,
-			           widths[c], table->columns[c].right, c == last);
+				   row ? table->cells[(row - 1) * table->count + c]
+				       : table->columns[c].title,
+				   widths[c], table->columns[c].right, c == last);
 			first = false;
 		}
 		fprintf(out, "%s\n", row ? "" : gw_ink(out, GW_INK_OFF));

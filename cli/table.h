@@ -16,7 +16,7 @@ struct gw_table_column {
 	bool right;   /**< align right, as numbers are */
 	bool elastic; /**< takes the room that is left; at most one column */
 	int priority; /**< 0 always stays; of the others the highest leaves first. A negative one
-	                 does when the elastic column would have too little otherwise. */
+			 does when the elastic column would have too little otherwise. */
 };
 
 struct gw_table;

@@ -9,13 +9,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define CHECK(call)                                                                                \
-	do {                                                                                       \
-		cudaError_t check_ = (call);                                                       \
-		if (check_ != cudaSuccess) {                                                       \
-			fprintf(stderr, "%s: %s\n", #call, cudaGetErrorString(check_));            \
-			exit(1);                                                                   \
-		}                                                                                  \
+#define CHECK(call) \
+	do { \
+		cudaError_t check_ = (call); \
+		if (check_ != cudaSuccess) { \
+			fprintf(stderr, "%s: %s\n", #call, cudaGetErrorString(check_)); \
+			exit(1); \
+		} \
 	} while (0)
 
 #endif

@@ -31,7 +31,7 @@ static __device__ unsigned l2_step(unsigned count)
 
 /* Read 8 elements of 16 bytes @p passes times, past L1; @p count is a multiple of the block. */
 extern "C" __global__ void gw_l2_read(const uint4 *from, unsigned count, unsigned passes,
-                                      unsigned *sink)
+				      unsigned *sink)
 {
 	unsigned at = (blockIdx.x * blockDim.x + threadIdx.x) % count;
 	unsigned step = l2_step(count), all = 0;
@@ -80,7 +80,7 @@ static __device__ void span(gw_span *spans, gw_u64 begin)
 
 /* One block an SM reads its own elements, 8 of each thread, once a pass, by L1. */
 extern "C" __global__ void gw_l1_read(const uint4 *from, unsigned passes, gw_span *spans,
-                                      unsigned *sink)
+				      unsigned *sink)
 {
 	const uint4 *mine = from + blockIdx.x * blockDim.x * BATCH + threadIdx.x;
 	unsigned all = 0;
@@ -122,9 +122,9 @@ template <> __device__ unsigned load_shared<8>(unsigned at)
 	uint2 v;
 
 	asm volatile("ld.volatile.shared.v2.u32 {%0, %1}, [%2];"
-	             : "=r"(v.x), "=r"(v.y)
-	             : "r"(at)
-	             : "memory");
+		     : "=r"(v.x), "=r"(v.y)
+		     : "r"(at)
+		     : "memory");
 	return v.x ^ v.y;
 }
 
@@ -133,9 +133,9 @@ template <> __device__ unsigned load_shared<16>(unsigned at)
 	uint4 v;
 
 	asm volatile("ld.volatile.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
-	             : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
-	             : "r"(at)
-	             : "memory");
+		     : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+		     : "r"(at)
+		     : "memory");
 	return fold(v);
 }
 
@@ -185,7 +185,7 @@ __constant__ unsigned gw_constant_table[TABLE];
  * that a request takes 32 turns.
  */
 extern "C" __global__ void gw_constant(unsigned passes, unsigned spread, gw_span *spans,
-                                       unsigned *sink)
+				       unsigned *sink)
 {
 	unsigned at = threadIdx.x % 32 * spread, all = 0;
 	gw_u64 begin;
@@ -210,8 +210,8 @@ extern "C" __global__ void gw_constant(unsigned passes, unsigned spread, gw_span
  * begin @p apart elements from each other and go round at @p all_of_them.
  */
 extern "C" __global__ void gw_texture(cudaTextureObject_t texture, unsigned count, unsigned apart,
-                                      unsigned all_of_them, unsigned passes, gw_span *spans,
-                                      unsigned *sink)
+				      unsigned all_of_them, unsigned passes, gw_span *spans,
+				      unsigned *sink)
 {
 	unsigned first = blockIdx.x * apart, all = 0;
 	gw_u64 begin = 0;

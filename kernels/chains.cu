@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "operations.cuh"
 
-#define CODE(name, type, place, steps, parts, sass, ptx)                                           \
-	extern "C" __global__ void __launch_bounds__(1024) gw_chain_##name(gw::arguments a)           \
-	{                                                                                          \
-		gw::chain<gw::name>(a);                                                              \
+#define CODE(name, type, place, steps, parts, sass, ptx) \
+	extern "C" __global__ void __launch_bounds__(1024) gw_chain_##name(gw::arguments a) \
+	{ \
+		gw::chain<gw::name>(a); \
 	}
 #include "code.def"

@@ -18,8 +18,8 @@ enum { LINE = 128 };
  * @p cycles receives the time of each.
  */
 extern "C" __global__ void gw_request_sectors(const char *base, unsigned lines, unsigned first,
-                                              unsigned sectors, unsigned requests,
-                                              unsigned *cycles)
+					      unsigned sectors, unsigned requests,
+					      unsigned *cycles)
 {
 	__shared__ unsigned arrived;
 
@@ -48,7 +48,7 @@ struct gw_burst {
  * bursts[round * warps + warp] receives when.
  */
 extern "C" __global__ void gw_request_burst(const char *base, unsigned first, unsigned rounds,
-                                            gw_burst *bursts)
+					    gw_burst *bursts)
 {
 	__shared__ unsigned arrived[32];
 	unsigned warp = threadIdx.x / 32, warps = blockDim.x / 32, lane = threadIdx.x % 32;
@@ -103,13 +103,13 @@ static __device__ void gather(const char *base, unsigned lines, unsigned words, 
 }
 
 extern "C" __global__ void gw_gather_random(const char *base, unsigned lines, unsigned words,
-                                            unsigned *sink)
+					    unsigned *sink)
 {
 	gather<true>(base, lines, words, sink);
 }
 
 extern "C" __global__ void gw_gather_strided(const char *base, unsigned lines, unsigned words,
-                                             unsigned *sink)
+					     unsigned *sink)
 {
 	gather<false>(base, lines, words, sink);
 }

@@ -5,17 +5,17 @@
 #include <stddef.h>
 
 #ifdef GW_FATBINS
-#define MODULE(name, ptx)                                                                          \
-	__asm__(".pushsection .rodata\n"                                                           \
-	        ".balign 16\n"                                                                     \
-	        ".hidden gw_fatbin_" #name "\n"                                                    \
-	        ".globl gw_fatbin_" #name "\n"                                                     \
-	        "gw_fatbin_" #name ":\n"                                                           \
-	        ".incbin \"" GW_FATBINS "/" #name ".fatbin\"\n"                                    \
-	        ".hidden gw_fatbin_end_" #name "\n"                                                \
-	        ".globl gw_fatbin_end_" #name "\n"                                                 \
-	        "gw_fatbin_end_" #name ":\n"                                                       \
-	        ".popsection\n");                                                                  \
+#define MODULE(name, ptx) \
+	__asm__(".pushsection .rodata\n" \
+		".balign 16\n" \
+		".hidden gw_fatbin_" #name "\n" \
+		".globl gw_fatbin_" #name "\n" \
+		"gw_fatbin_" #name ":\n" \
+		".incbin \"" GW_FATBINS "/" #name ".fatbin\"\n" \
+		".hidden gw_fatbin_end_" #name "\n" \
+		".globl gw_fatbin_end_" #name "\n" \
+		"gw_fatbin_end_" #name ":\n" \
+		".popsection\n"); \
 	extern const char gw_fatbin_##name[], gw_fatbin_end_##name[];
 #include "kernels/modules.def"
 #undef MODULE
@@ -27,5 +27,5 @@ const struct gw_kernel_image gw_kernel_images[] = {
 #include "kernels/modules.def"
 #undef MODULE
 #endif
-        {NULL, NULL, NULL},
+	{NULL, NULL, NULL},
 };

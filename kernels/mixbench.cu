@@ -50,11 +50,11 @@ __device__ inline void mix(T *data, T seed, uint64_t tiles, uint32_t repeats)
  * Steps of one iteration of the inner loop: few where few are needed, else enough to hide the
  * loop's own instructions.
  */
-#define MIX_OF(name, T, unrolled)                                                                  \
-	extern "C" __global__ void __launch_bounds__(256)                                          \
-	        gw_mix_##name##_##unrolled(T *data, T seed, uint64_t tiles, uint32_t repeats)      \
-	{                                                                                          \
-		mix<T, unrolled>(data, seed, tiles, repeats);                                      \
+#define MIX_OF(name, T, unrolled) \
+	extern "C" __global__ void __launch_bounds__(256) \
+		gw_mix_##name##_##unrolled(T *data, T seed, uint64_t tiles, uint32_t repeats) \
+	{ \
+		mix<T, unrolled>(data, seed, tiles, repeats); \
 	}
 #define MIX(name, T) MIX_OF(name, T, 1) MIX_OF(name, T, 4) MIX_OF(name, T, 16)
 MIX(fp32, float)

@@ -85,9 +85,9 @@ template <class T> __device__ inline b32 stop(T x, b32 guard)
 	b32 now = 0;
 
 	asm volatile("{.reg .pred p; setp.ne.u32 p, %1, %2; @p mov.u32 %0, %%clock;}"
-	             : "+r"(now)
-	             : "r"(last(x)), "r"(guard)
-	             : "memory");
+		     : "+r"(now)
+		     : "r"(last(x)), "r"(guard)
+		     : "memory");
 	return now;
 }
 
@@ -103,7 +103,7 @@ __device__ inline T address(const arguments &a, unsigned chain, T *own)
 
 	if constexpr (where == shared || where == shared_wide || where == shared_same) {
 		b32 *word = words + (where == shared_same ? threadIdx.x & a.hidden->zero
-		                                          : (where == shared ? 1 : 2) * threadIdx.x);
+							  : (where == shared ? 1 : 2) * threadIdx.x);
 		T at = (T)__cvta_generic_to_shared(word);
 
 		*(volatile b32 *)word = (b32)at;
@@ -132,36 +132,36 @@ __device__ inline T address(const arguments &a, unsigned chain, T *own)
 #define STEP_f64(ptx) asm volatile(ptx : "+d"(x) : "d"(b), "d"(c) : "memory")
 #define STEP_b32(ptx) asm volatile(ptx : "+r"(x) : "r"(b), "r"(c) : "memory")
 #define STEP_b64(ptx) asm volatile(ptx : "+l"(x) : "l"(b), "l"(c) : "memory")
-#define STEP_b32x4(ptx)                                                                            \
-	asm volatile(ptx                                                                           \
-	             : "+r"(x.w[0]), "+r"(x.w[1]), "+r"(x.w[2]), "+r"(x.w[3])                      \
-	             : "r"(b.w[0]), "r"(b.w[1]), "r"(b.w[2]), "r"(b.w[3]), "r"(c.w[0]), "r"(c.w[1]))
-#define STEP_f64x4(ptx)                                                                            \
-	asm volatile(ptx                                                                           \
-	             : "+d"(x.w[0]), "+d"(x.w[1]), "+d"(x.w[2]), "+d"(x.w[3])                      \
-	             : "d"(b.w[0]), "d"(b.w[1]), "d"(b.w[2]), "d"(b.w[3]), "d"(c.w[0]), "d"(c.w[1]), \
-	               "d"(c.w[2]), "d"(c.w[3]))
+#define STEP_b32x4(ptx) \
+	asm volatile(ptx \
+		     : "+r"(x.w[0]), "+r"(x.w[1]), "+r"(x.w[2]), "+r"(x.w[3]) \
+		     : "r"(b.w[0]), "r"(b.w[1]), "r"(b.w[2]), "r"(b.w[3]), "r"(c.w[0]), "r"(c.w[1]))
+#define STEP_f64x4(ptx) \
+	asm volatile(ptx \
+		     : "+d"(x.w[0]), "+d"(x.w[1]), "+d"(x.w[2]), "+d"(x.w[3]) \
+		     : "d"(b.w[0]), "d"(b.w[1]), "d"(b.w[2]), "d"(b.w[3]), "d"(c.w[0]), "d"(c.w[1]), \
+		       "d"(c.w[2]), "d"(c.w[3]))
 
 /** Steps of one chain in a turn of a rate kernel's loop, and chains of a thread. */
 template <class T> struct extent;
-#define EXTENT(type, bytes, count, ways)                                                           \
-	template <> struct extent<type> {                                                          \
-		static constexpr unsigned steps = count, chains = ways;                            \
-		static_assert(sizeof(type) == bytes, "the host's view of the type");               \
+#define EXTENT(type, bytes, count, ways) \
+	template <> struct extent<type> { \
+		static constexpr unsigned steps = count, chains = ways; \
+		static_assert(sizeof(type) == bytes, "the host's view of the type"); \
 	};
 GW_TYPES(EXTENT)
 #undef EXTENT
 
 /* One struct per operation. */
-#define CODE(name, type, where, count, parts, sass, ptx)                                           \
-	struct name {                                                                              \
-		using T = type;                                                                    \
-		static constexpr place from = where;                                               \
-		static constexpr unsigned length = count;                                          \
-		static constexpr unsigned chains = extent<type>::chains;                           \
-		static constexpr unsigned unrolled =                                               \
-		        length <= GW_SEQUENCE ? extent<type>::steps / 8 : extent<type>::steps;                \
-		__device__ static void step(T &x, T b, T c) { STEP_##type(ptx); }                  \
+#define CODE(name, type, where, count, parts, sass, ptx) \
+	struct name { \
+		using T = type; \
+		static constexpr place from = where; \
+		static constexpr unsigned length = count; \
+		static constexpr unsigned chains = extent<type>::chains; \
+		static constexpr unsigned unrolled = \
+			length <= GW_SEQUENCE ? extent<type>::steps / 8 : extent<type>::steps; \
+		__device__ static void step(T &x, T b, T c) { STEP_##type(ptx); } \
 	};
 #include "code.def"
 #undef CODE
@@ -178,7 +178,7 @@ template <> __device__ inline void step<load_constant>(b32 &x, b32, b32)
 }
 
 template <class Op, unsigned count> __device__ inline void steps(typename Op::T &x, typename Op::T b,
-                                                                  typename Op::T c)
+								  typename Op::T c)
 {
 #pragma unroll
 	for (unsigned i = 0; i < count; i++)
@@ -209,7 +209,7 @@ template <class Op> __device__ inline void chain(const arguments &a)
 	using T = typename Op::T;
 	T own[2];
 	const T first = operand<Op>(a, 0, own), b = constant_operand<T>(a, 1),
-	        c = constant_operand<T>(a, 2);
+		c = constant_operand<T>(a, 2);
 	const gw_hidden hidden = *a.hidden;
 	T x = first;
 

@@ -60,7 +60,7 @@ GW_HOST_DEVICE unsigned gw_permute(unsigned i, unsigned count, unsigned seed)
  * strides don't all fall into a few sets of a cache.
  */
 GW_HOST_DEVICE unsigned long long gw_link_offset(unsigned i, unsigned count,
-                                                 unsigned long long stride, unsigned seed)
+						 unsigned long long stride, unsigned seed)
 {
 	unsigned place = gw_permute(i, count, seed);
 

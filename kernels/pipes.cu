@@ -62,30 +62,30 @@ template <> struct row<2> {
 	static __device__ void load(b32 (&x)[2], b32 at)
 	{
 		asm volatile("ld.volatile.shared.v2.b32 {%0, %1}, [%2];"
-		             : "=r"(x[0]), "=r"(x[1])
-		             : "r"(at)
-		             : "memory");
+			     : "=r"(x[0]), "=r"(x[1])
+			     : "r"(at)
+			     : "memory");
 	}
 	static __device__ void store(b32 at, const b32 (&x)[2])
 	{
 		asm volatile("st.volatile.shared.v2.b32 [%0], {%1, %2};" ::"r"(at), "r"(x[0]),
-		             "r"(x[1])
-		             : "memory");
+			     "r"(x[1])
+			     : "memory");
 	}
 };
 template <> struct row<4> {
 	static __device__ void load(b32 (&x)[4], b32 at)
 	{
 		asm volatile("ld.volatile.shared.v4.b32 {%0, %1, %2, %3}, [%4];"
-		             : "=r"(x[0]), "=r"(x[1]), "=r"(x[2]), "=r"(x[3])
-		             : "r"(at)
-		             : "memory");
+			     : "=r"(x[0]), "=r"(x[1]), "=r"(x[2]), "=r"(x[3])
+			     : "r"(at)
+			     : "memory");
 	}
 	static __device__ void store(b32 at, const b32 (&x)[4])
 	{
 		asm volatile("st.volatile.shared.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(at), "r"(x[0]),
-		             "r"(x[1]), "r"(x[2]), "r"(x[3])
-		             : "memory");
+			     "r"(x[1]), "r"(x[2]), "r"(x[3])
+			     : "memory");
 	}
 };
 
@@ -126,10 +126,10 @@ template <unsigned words> __device__ inline void swap(const arguments &a)
 
 } // namespace gw
 
-#define RATE(name, function)                                                                       \
-	extern "C" __global__ void __launch_bounds__(1024) gw_rate_##name(gw::arguments a)         \
-	{                                                                                          \
-		gw::function(a);                                                                   \
+#define RATE(name, function) \
+	extern "C" __global__ void __launch_bounds__(1024) gw_rate_##name(gw::arguments a) \
+	{ \
+		gw::function(a); \
 	}
 RATE(issue, issue)
 RATE(swap_32, swap<1>)

@@ -33,9 +33,9 @@ enum {
 	GW_SEQUENCE = 4, /**< a chain this short is of an operation of many instructions */
 	GW_WAIT_PAGE = 4608, /**< and from round to round: near or far in L2 */
 	GW_WAIT_WORDS =
-	        4096,     /**< from the results of a chain of waits.def to its words of memory */
+		4096,     /**< from the results of a chain of waits.def to its words of memory */
 	GW_BATCH_MAX = 8, /**< most independent operations between two readings (Sanchez Gil 2017,
-	                     table 12) */
+			     table 12) */
 
 	GW_ISSUE_CHAINS = 4, /**< of each kind in gw_rate_issue */
 	GW_ISSUE_STEPS = 32,
@@ -53,12 +53,12 @@ enum {
  * The types of an operation: TYPE(name, bytes, steps, chains). A rate kernel's thread has that many
  * chains, of which an iteration makes that many steps; GW_SEQUENCE operations an eighth of them.
  */
-#define GW_TYPES(TYPE)                                                                             \
-	TYPE(f32, 4, 32, 8)                                                                        \
-	TYPE(f64, 8, 32, 8)                                                                        \
-	TYPE(b32, 4, 32, 8)                                                                        \
-	TYPE(b64, 8, 32, 8)                                                                        \
-	TYPE(b32x4, 16, 16, 4)                                                                     \
+#define GW_TYPES(TYPE) \
+	TYPE(f32, 4, 32, 8) \
+	TYPE(f64, 8, 32, 8) \
+	TYPE(b32, 4, 32, 8) \
+	TYPE(b64, 8, 32, 8) \
+	TYPE(b32x4, 16, 16, 4) \
 	TYPE(f64x4, 32, 16, 2)
 
 #endif

@@ -79,7 +79,7 @@ extern "C" __global__ void gw_stream_copy(uint4 *to, const uint4 *from, gw_u64 c
 
 /* to = a + scale * b, in floats. */
 extern "C" __global__ void gw_stream_triad(float4 *to, const float4 *a, const float4 *b,
-                                           float scale, gw_u64 count)
+					   float scale, gw_u64 count)
 {
 #pragma unroll 1
 	for (gw_u64 i = first_element(4); i < count; i += (gw_u64)gridDim.x * blockDim.x * 4) {
@@ -93,8 +93,8 @@ extern "C" __global__ void gw_stream_triad(float4 *to, const float4 *a, const fl
 #pragma unroll
 		for (unsigned j = 0; j < 4; j++)
 			to[i + j * blockDim.x] =
-			        make_float4(x[j].x + scale * y[j].x, x[j].y + scale * y[j].y,
-			                    x[j].z + scale * y[j].z, x[j].w + scale * y[j].w);
+				make_float4(x[j].x + scale * y[j].x, x[j].y + scale * y[j].y,
+					    x[j].z + scale * y[j].z, x[j].w + scale * y[j].w);
 	}
 }
 
@@ -103,25 +103,25 @@ extern "C" __global__ void gw_stream_triad(float4 *to, const float4 *a, const fl
  * issued when all of them have arrived, because the loop may end on what they bring. A NEVER
  * among the data (one in 2^32) would only end it early.
  */
-#define IN_FLIGHT(loads)                                                                           \
-	extern "C" __global__ void gw_in_flight_##loads(const uint4 *from, gw_u64 count,           \
-	                                                unsigned *sink)                            \
-	{                                                                                          \
-		gw_u64 step = (gw_u64)gridDim.x * blockDim.x * loads;                              \
-                                                                                                   \
-		_Pragma("unroll 1") for (gw_u64 i = first_element(loads); i < count; i += step)    \
-		{                                                                                  \
-			uint4 v[loads];                                                            \
-			unsigned all = 0;                                                          \
-                                                                                                   \
-			_Pragma("unroll") for (unsigned j = 0; j < loads; j++)                     \
-				GW_LOAD128("cg", v[j], from + i + j * blockDim.x);                 \
-			_Pragma("unroll") for (unsigned j = 0; j < loads; j++) all ^= fold(v[j]);  \
-			if (all == NEVER) {                                                        \
-				*sink = all;                                                       \
-				return;                                                            \
-			}                                                                          \
-		}                                                                                  \
+#define IN_FLIGHT(loads) \
+	extern "C" __global__ void gw_in_flight_##loads(const uint4 *from, gw_u64 count, \
+							unsigned *sink) \
+	{ \
+		gw_u64 step = (gw_u64)gridDim.x * blockDim.x * loads; \
+												   \
+		_Pragma("unroll 1") for (gw_u64 i = first_element(loads); i < count; i += step) \
+		{ \
+			uint4 v[loads]; \
+			unsigned all = 0; \
+												   \
+			_Pragma("unroll") for (unsigned j = 0; j < loads; j++) \
+				GW_LOAD128("cg", v[j], from + i + j * blockDim.x); \
+			_Pragma("unroll") for (unsigned j = 0; j < loads; j++) all ^= fold(v[j]); \
+			if (all == NEVER) { \
+				*sink = all; \
+				return; \
+			} \
+		} \
 	}
 
 IN_FLIGHT(1)
@@ -139,7 +139,7 @@ struct gw_loaded_result {
 
 /* Block 0: a chase of @p loads links, after @p settle cycles for the others to start. */
 static __device__ void chase_under_load(gw_u64 p, unsigned loads, unsigned settle,
-                                        gw_loaded_result *result, volatile unsigned *done)
+					gw_loaded_result *result, volatile unsigned *done)
 {
 	__shared__ unsigned arrived;
 	gw_u64 begin = gw_cycle();
@@ -169,9 +169,9 @@ static __device__ void chase_under_load(gw_u64 p, unsigned loads, unsigned settl
  * SM: the launch asks for that much shared memory.
  */
 extern "C" __global__ void gw_loaded_chase(const uint4 *from, gw_u64 count, unsigned pause,
-                                           unsigned most, gw_u64 chain, unsigned loads,
-                                           unsigned settle, volatile unsigned *done,
-                                           gw_loaded_result *results, unsigned *sink)
+					   unsigned most, gw_u64 chain, unsigned loads,
+					   unsigned settle, volatile unsigned *done,
+					   gw_loaded_result *results, unsigned *sink)
 {
 	gw_u64 step = (gw_u64)(gridDim.x - 1) * blockDim.x * 4;
 	gw_u64 i = (gw_u64)(blockIdx.x - 1) * blockDim.x * 4 + threadIdx.x, begin;

@@ -24,36 +24,36 @@ static __device__ void report(const unsigned *readings, unsigned *cycles)
  * @p load reads a word into `word` from `data` (global) or `local` (the thread's own array,
  * indexed by an argument so that it stays in memory).
  */
-#define SWEEP(suffix, prepare, load)                                                               \
-	extern "C" __global__ void gw_sweep_##suffix(const unsigned *data, const unsigned *near,   \
-	                                             unsigned index, unsigned *cycles,             \
-	                                             unsigned *sums)                               \
-	{                                                                                          \
-		extern __shared__ unsigned readings[];                                             \
-		__shared__ unsigned arrived[32];                                                   \
-		unsigned thread = blockIdx.x * blockDim.x + threadIdx.x;                           \
-		unsigned warp = threadIdx.x / 32, sum;                                             \
-                                                                                                   \
-		prepare;                                                                           \
-		GW_LOAD32("cg", sum, near);                                                        \
-		GW_ARRIVED(&arrived[warp], sum);                                                   \
-		sum = 0;                                                                           \
-		_Pragma("unroll") for (unsigned i = 0; i < LOADS; i++)                             \
-		{                                                                                  \
-			unsigned word = index;                                                     \
-			gw_u64 begin, end;                                                         \
-                                                                                                   \
-			__syncthreads();                                                           \
-			begin = gw_cycle();                                                        \
-			load;                                                                      \
-			GW_ARRIVED(&arrived[warp], word);                                          \
-			end = gw_cycle();                                                          \
-			if (threadIdx.x % 32 == 0)                                                 \
-				readings[warp * LOADS + i] = gw_interval(begin, end);             \
-			sum += word;                                                               \
-		}                                                                                  \
-		sums[thread] = sum;                                                                \
-		report(readings, cycles);                                                          \
+#define SWEEP(suffix, prepare, load) \
+	extern "C" __global__ void gw_sweep_##suffix(const unsigned *data, const unsigned *near, \
+						     unsigned index, unsigned *cycles, \
+						     unsigned *sums) \
+	{ \
+		extern __shared__ unsigned readings[]; \
+		__shared__ unsigned arrived[32]; \
+		unsigned thread = blockIdx.x * blockDim.x + threadIdx.x; \
+		unsigned warp = threadIdx.x / 32, sum; \
+												   \
+		prepare; \
+		GW_LOAD32("cg", sum, near); \
+		GW_ARRIVED(&arrived[warp], sum); \
+		sum = 0; \
+		_Pragma("unroll") for (unsigned i = 0; i < LOADS; i++) \
+		{ \
+			unsigned word = index; \
+			gw_u64 begin, end; \
+												   \
+			__syncthreads(); \
+			begin = gw_cycle(); \
+			load; \
+			GW_ARRIVED(&arrived[warp], word); \
+			end = gw_cycle(); \
+			if (threadIdx.x % 32 == 0) \
+				readings[warp * LOADS + i] = gw_interval(begin, end); \
+			sum += word; \
+		} \
+		sums[thread] = sum; \
+		report(readings, cycles); \
 	}
 
 SWEEP(global, const unsigned *at = data + thread, GW_LOAD32("cg", word, at))

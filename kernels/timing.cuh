@@ -45,26 +45,26 @@ static __device__ __forceinline__ unsigned gw_sm()
 }
 
 /** A load of 64 bits by the given cache operator (ca: L1 and L2, cg: L2 only). */
-#define GW_LOAD64(operator_, to, address)                                                          \
+#define GW_LOAD64(operator_, to, address) \
 	asm volatile("ld.global." operator_ ".u64 %0, [%1];" : "=l"(to) : "l"(address) : "memory")
-#define GW_LOAD32(operator_, to, address)                                                          \
+#define GW_LOAD32(operator_, to, address) \
 	asm volatile("ld.global." operator_ ".u32 %0, [%1];" : "=r"(to) : "l"(address) : "memory")
 /** Four words at once. */
-#define GW_LOAD128(operator_, to, address)                                                         \
-	asm volatile("ld.global." operator_ ".v4.u32 {%0, %1, %2, %3}, [%4];"                      \
-	             : "=r"((to).x), "=r"((to).y), "=r"((to).z), "=r"((to).w)                      \
-	             : "l"(address)                                                                \
-	             : "memory")
+#define GW_LOAD128(operator_, to, address) \
+	asm volatile("ld.global." operator_ ".v4.u32 {%0, %1, %2, %3}, [%4];" \
+		     : "=r"((to).x), "=r"((to).y), "=r"((to).z), "=r"((to).w) \
+		     : "l"(address) \
+		     : "memory")
 
 /**
  * Store @p value at @p shared: a warp issues in order, so a later clock reading follows the value's
  * arrival. The kernel without the load has the same store, so its cost cancels with that of the
  * clock.
  */
-#define GW_ARRIVED(shared, value)                                                                  \
-	asm volatile("st.shared.u32 [%0], %1;"                                                     \
-	             :                                                                             \
-	             : "r"((unsigned)__cvta_generic_to_shared(shared)), "r"((unsigned)(value))     \
-	             : "memory")
+#define GW_ARRIVED(shared, value) \
+	asm volatile("st.shared.u32 [%0], %1;" \
+		     : \
+		     : "r"((unsigned)__cvta_generic_to_shared(shared)), "r"((unsigned)(value)) \
+		     : "memory")
 
 #endif

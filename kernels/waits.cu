@@ -79,25 +79,25 @@ template <class Op> __device__ inline void waited(const arguments &a)
 	((T *)a.out)[threadIdx.x] = x;
 }
 
-#define WAITED(name, type, count, what, result, sass, ...)                                         \
-	struct wait_##name {                                                                       \
-		using T = type;                                                                    \
-		static constexpr unsigned length = count;                                          \
-		static constexpr wait_kind kind = what;                                            \
-		__device__ static void step(T &x, context &k)                                      \
-		{                                                                                  \
-			(void)k;                                                                   \
-			__VA_ARGS__;                                                               \
-		}                                                                                  \
+#define WAITED(name, type, count, what, result, sass, ...) \
+	struct wait_##name { \
+		using T = type; \
+		static constexpr unsigned length = count; \
+		static constexpr wait_kind kind = what; \
+		__device__ static void step(T &x, context &k) \
+		{ \
+			(void)k; \
+			__VA_ARGS__; \
+		} \
 	};
 #include "waits.def"
 
 } // namespace gw
 
-#define WAITED(name, type, count, what, result, sass, ...)                                         \
+#define WAITED(name, type, count, what, result, sass, ...) \
 	extern "C" __global__ void __launch_bounds__(GW_LANES) gw_chain_wait_##name(gw::arguments a) \
-	{                                                                                          \
-		gw::waited<gw::wait_##name>(a);                                                    \
+	{ \
+		gw::waited<gw::wait_##name>(a); \
 	}
 #include "waits.def"
 
@@ -118,9 +118,9 @@ extern "C" __global__ void __launch_bounds__(GW_LANES) gw_wait_branch(gw::argume
 		all += trip ? now - before : 0;
 		trip++;
 		asm volatile("{.reg .pred p; setp.lt.u32 p, %1, %2; @p mov.u32 %0, %%clock;}"
-		             : "+r"(before)
-		             : "r"(trip), "r"(hidden.rounds)
-		             : "memory");
+			     : "+r"(before)
+			     : "r"(trip), "r"(hidden.rounds)
+			     : "memory");
 	} while (trip < hidden.rounds);
 	if (!threadIdx.x)
 		a.cycles[0] = all;

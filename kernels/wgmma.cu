@@ -44,16 +44,16 @@ __device__ inline b64 descriptor(b32 at)
 	"+" k(x[112]), "+" k(x[113]), "+" k(x[114]), "+" k(x[115]), "+" k(x[116]), "+" k(x[117]), "+" k(x[118]), "+" k(x[119]), \
 	"+" k(x[120]), "+" k(x[121]), "+" k(x[122]), "+" k(x[123]), "+" k(x[124]), "+" k(x[125]), "+" k(x[126]), "+" k(x[127])
 
-#define WGMMA(name, type, kind, sass, suffix, scales)                                              \
-	struct name {                                                                              \
-		using T = type;                                                                    \
-		static __device__ void step(T (&x)[GW_WGMMA_SUMS], b64 a, b64 b)                            \
-		{                                                                                  \
-			asm volatile("wgmma.mma_async.sync.aligned.m64n256" suffix                 \
-			             " {" SUM_REGISTERS "}, %128, %129, 1" scales ";"              \
-			             : SUM_OPERANDS(kind)                                          \
-			             : "l"(a), "l"(b));                                            \
-		}                                                                                  \
+#define WGMMA(name, type, kind, sass, suffix, scales) \
+	struct name { \
+		using T = type; \
+		static __device__ void step(T (&x)[GW_WGMMA_SUMS], b64 a, b64 b) \
+		{ \
+			asm volatile("wgmma.mma_async.sync.aligned.m64n256" suffix \
+				     " {" SUM_REGISTERS "}, %128, %129, 1" scales ";" \
+				     : SUM_OPERANDS(kind) \
+				     : "l"(a), "l"(b)); \
+		} \
 	};
 #include "wgmma.def"
 #undef WGMMA
@@ -149,13 +149,13 @@ template <class Op> __device__ inline void stream(const arguments &a)
 
 } // namespace gw
 
-#define WGMMA(name, type, kind, sass, suffix, scales)                                              \
-	extern "C" __global__ void __launch_bounds__(128) gw_chain_##name(gw::arguments a)         \
-	{                                                                                          \
-		gw::wait_chain<gw::name>(a);                                                       \
-	}                                                                                          \
-	extern "C" __global__ void __launch_bounds__(256) gw_rate_##name(gw::arguments a)          \
-	{                                                                                          \
-		gw::stream<gw::name>(a);                                                           \
+#define WGMMA(name, type, kind, sass, suffix, scales) \
+	extern "C" __global__ void __launch_bounds__(128) gw_chain_##name(gw::arguments a) \
+	{ \
+		gw::wait_chain<gw::name>(a); \
+	} \
+	extern "C" __global__ void __launch_bounds__(256) gw_rate_##name(gw::arguments a) \
+	{ \
+		gw::stream<gw::name>(a); \
 	}
 #include "wgmma.def"

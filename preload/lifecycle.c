@@ -243,8 +243,8 @@ static void start(void)
 		/* Pairs with the acquires in the wrappers (hook/hooks.c) and called()
 		 * (hook/injection.c). */
 		atomic_store_explicit(&gw_hot.active,
-		                      gw_options.mode == GW_MODE_IDLE ? GW_HOT_UNSEEN : GW_HOT_ON,
-		                      memory_order_release);
+				      gw_options.mode == GW_MODE_IDLE ? GW_HOT_UNSEEN : GW_HOT_ON,
+				      memory_order_release);
 	atomic_store(&phase, running ? RUNNING : OFF);
 	gw_await_wake(&phase);
 	at_it = false;
@@ -279,7 +279,7 @@ static void start_over(void)
 	gw_first_attach_reset(was_attached);
 	if (was_attached)
 		gw_degrade(GW_DEGRADED_FORK,
-		           "forked while the GPU was in use: launches are counted, not timed");
+			   "forked while the GPU was in use: launches are counted, not timed");
 	start();
 	errno = saved;
 }

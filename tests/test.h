@@ -24,12 +24,12 @@ static struct CMUnitTest tests_list[128];
 static size_t tests_count;
 
 __attribute__((unused)) static void tests_enter(const char *name, CMUnitTestFunction test,
-                                                CMFixtureFunction setup, CMFixtureFunction teardown)
+						CMFixtureFunction setup, CMFixtureFunction teardown)
 {
 	if (tests_count == sizeof tests_list / sizeof *tests_list)
 		abort();
 	tests_list[tests_count++] = (struct CMUnitTest){
-	        .name = name, .test_func = test, .setup_func = setup, .teardown_func = teardown};
+		.name = name, .test_func = test, .setup_func = setup, .teardown_func = teardown};
 }
 
 /* TEST(what_it_shows) { ... } */
@@ -37,12 +37,12 @@ __attribute__((unused)) static void tests_enter(const char *name, CMUnitTestFunc
 
 /* A test between two fixtures; NULL for none. Constructors run by priority, so the counter keeps
  * the order of the file. */
-#define TEST_WITH(name, setup, teardown)                                                           \
-	static void name(void **state);                                                            \
-	__attribute__((constructor(1000 + __COUNTER__))) static void tests_enter_##name(void)      \
-	{                                                                                          \
-		tests_enter(#name, name, setup, teardown);                                         \
-	}                                                                                          \
+#define TEST_WITH(name, setup, teardown) \
+	static void name(void **state); \
+	__attribute__((constructor(1000 + __COUNTER__))) static void tests_enter_##name(void) \
+	{ \
+		tests_enter(#name, name, setup, teardown); \
+	} \
 	static void name(void **state)
 
 /* Runs the program's tests between two fixtures of the whole; returns how many failed. */

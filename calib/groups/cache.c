@@ -14,7 +14,7 @@ enum {
 	ELEMENT = 16, /* bytes of a load */
 	THREADS = 1024,
 	PASSES =
-	        512, /* duration of the loops near an SM: far longer than a launch takes to start */
+		512, /* duration of the loops near an SM: far longer than a launch takes to start */
 	BATCH = 8,   /* loads of a thread at once, as kernels/cache.cu */
 };
 
@@ -77,12 +77,12 @@ static void measure_l2(struct cache *c, bool reads)
 	if (!n)
 		return;
 	gw_bench_curve(c->bench, reads ? GW_CURVE_l2_read_bw : GW_CURVE_l2_write_bw, x, y, NULL, n,
-	               "all SMs, 16-byte accesses past L1, every SM all of the footprint");
+		       "all SMs, 16-byte accesses past L1, every SM all of the footprint");
 	for (unsigned i = 0; i < GW_RATE_SAMPLES; i++)
 		y[i] = l2_rate(c, kernel, reads, (size_t)whole_blocks(l2 / 6));
 	gw_bench_publish(c->bench, reads ? GW_PARAM_b_l2_read : GW_PARAM_b_l2_write, y,
-	                 GW_RATE_SAMPLES,
-	                 "all SMs, 16-byte accesses past L1, a footprint of a sixth of L2");
+			 GW_RATE_SAMPLES,
+			 "all SMs, 16-byte accesses past L1, a footprint of a sixth of L2");
 }
 
 static void measure_l1(struct cache *c)
@@ -90,14 +90,14 @@ static void measure_l1(struct cache *c)
 	unsigned threads = 256, passes = PASSES; /* 8 elements each: 32 KiB */
 	void *args[] = {&c->memory, &passes, &c->spans, &c->sink};
 	struct gw_rate r = {gw_bench_kernel(c->bench, "gw_l1_read"),
-	                    {c->sms, threads, 0},
-	                    args,
-	                    (double)threads * BATCH * ELEMENT * passes,
-	                    1};
+			    {c->sms, threads, 0},
+			    args,
+			    (double)threads * BATCH * ELEMENT * passes,
+			    1};
 
 	gw_rate_publish_cycles(
-	        c->bench, &r, c->spans, GW_PARAM_b_l1,
-	        "each SM 32 KiB of its own by 16-byte loads, ld.ca; cycles of the SM");
+		c->bench, &r, c->spans, GW_PARAM_b_l1,
+		"each SM 32 KiB of its own by 16-byte loads, ld.ca; cycles of the SM");
 }
 
 static void measure_shared(struct cache *c)
@@ -107,8 +107,8 @@ static void measure_shared(struct cache *c)
 		unsigned bytes;
 		enum gw_param param;
 	} widths[] = {{"gw_shared_32", 4, GW_PARAM_b_shared},
-	              {"gw_shared_64", 8, GW_PARAM_b_shared_64},
-	              {"gw_shared_128", 16, GW_PARAM_b_shared_128}};
+		      {"gw_shared_64", 8, GW_PARAM_b_shared_64},
+		      {"gw_shared_128", 16, GW_PARAM_b_shared_128}};
 	unsigned passes = PASSES;
 	void *args[] = {&passes, &c->spans, &c->sink};
 
@@ -116,14 +116,14 @@ static void measure_shared(struct cache *c)
 		/* 32 KiB at every width, more than one load of every warp in flight. */
 		unsigned threads = 512, loads = BATCH * passes;
 		struct gw_rate r = {gw_bench_kernel(c->bench, widths[i].kernel),
-		                    {c->sms, threads, threads * BATCH * widths[i].bytes},
-		                    args,
-		                    (double)threads * loads * widths[i].bytes,
-		                    1};
+				    {c->sms, threads, threads * BATCH * widths[i].bytes},
+				    args,
+				    (double)threads * loads * widths[i].bytes,
+				    1};
 
 		gw_rate_publish_cycles(
-		        c->bench, &r, c->spans, widths[i].param,
-		        "every SM, consecutive threads side by side, loads only; cycles of the SM");
+			c->bench, &r, c->spans, widths[i].param,
+			"every SM, consecutive threads side by side, loads only; cycles of the SM");
 	}
 }
 
@@ -135,15 +135,15 @@ static void measure_constant(struct cache *c)
 		unsigned passes = spread ? PASSES / 8 : PASSES;
 		void *args[] = {&passes, &spread, &c->spans, &c->sink};
 		struct gw_rate r = {gw_bench_kernel(c->bench, "gw_constant"),
-		                    {c->sms, THREADS, 0},
-		                    args,
-		                    4.0 * THREADS * BATCH * passes,
-		                    1};
+				    {c->sms, THREADS, 0},
+				    args,
+				    4.0 * THREADS * BATCH * passes,
+				    1};
 
 		gw_rate_publish_cycles(
-		        c->bench, &r, c->spans, param[spread],
-		        spread ? "4 KiB of constants, each lane another word; bytes the threads get"
-		               : "4 KiB of constants, one word a warp; bytes the threads get");
+			c->bench, &r, c->spans, param[spread],
+			spread ? "4 KiB of constants, each lane another word; bytes the threads get"
+			       : "4 KiB of constants, one word a warp; bytes the threads get");
 	}
 }
 
@@ -173,22 +173,22 @@ static void measure_texture(struct cache *c)
 {
 	static const enum gw_param param[] = {GW_PARAM_b_texture, GW_PARAM_b_texture_l2};
 	static const char *const how[] = {
-	        "tex1Dfetch of 32-bit elements, 32 KiB an SM",
-	        "tex1Dfetch of 32-bit elements, every SM all of half of L2"};
+		"tex1Dfetch of 32-bit elements, 32 KiB an SM",
+		"tex1Dfetch of 32-bit elements, every SM all of half of L2"};
 	const unsigned turn = THREADS * BATCH;
 	CUtexObject texture = texture_over(c);
 	unsigned half =
-	        (unsigned)(gw_param(c->bench->known, GW_PARAM_l2_size) / 2 / 4) / turn * turn;
+		(unsigned)(gw_param(c->bench->known, GW_PARAM_l2_size) / 2 / 4) / turn * turn;
 
 	for (unsigned far = 0; texture && half && far < 2; far++) {
 		unsigned count = far ? half : turn, apart = far ? half / c->sms : turn;
 		unsigned passes = far ? 1 : PASSES / 4;
 		void *args[] = {&texture, &count, &apart, &half, &passes, &c->spans, &c->sink};
 		struct gw_rate r = {gw_bench_kernel(c->bench, "gw_texture"),
-		                    {c->sms, THREADS, 0},
-		                    args,
-		                    4.0 * count * passes,
-		                    1};
+				    {c->sms, THREADS, 0},
+				    args,
+				    4.0 * count * passes,
+				    1};
 
 		gw_rate_publish_cycles(c->bench, &r, c->spans, param[far], how[far]);
 	}

@@ -54,14 +54,14 @@ bool gw_chase_lay(struct gw_chase *c, size_t footprint, size_t stride)
 
 /* Launch @p run; every result is in device memory afterwards. False: noted. */
 static bool follow(struct gw_chase *c, const struct gw_chase_run *run, unsigned shared,
-                   struct result *result)
+		   struct result *result)
 {
 	static const uint32_t unclaimed;
 	struct gw_bench *b = c->bench;
 	unsigned skip = run->skip, loads = run->loads, sm = run->sm;
 	uint64_t warm = run->warm;
 	void *args[] = {&c->memory, &warm,     &c->next,   &skip,     &loads,
-	                &sm,        &c->claim, &c->result, &c->cycles};
+			&sm,        &c->claim, &c->result, &c->cycles};
 	unsigned blocks = BLOCKS_PER_SM * (unsigned)gw_param(b->known, GW_PARAM_sm_count);
 
 	*result = (struct result){0};

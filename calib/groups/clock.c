@@ -36,7 +36,7 @@ static size_t observe(struct gw_bench *b, unsigned warps, unsigned rounds, doubl
  * curve holds, neighbours are merged, each group at its first.
  */
 static void publish_distribution(struct gw_bench *b, enum gw_curve_id curve, const double *cost,
-                                 size_t n, const char *how)
+				 size_t n, const char *how)
 {
 	struct gw_dist d = gw_dist_of(cost, n);
 	size_t width = (d.count + GW_CURVE_POINTS - 1) / GW_CURVE_POINTS, points = 0;
@@ -64,7 +64,7 @@ static bool measure(struct gw_bench *b, unsigned warps, enum gw_curve_id curve)
 	char how[120], series[40];
 
 	snprintf(how, sizeof(how), "two reads in a row, %u warp%s on one SM", warps,
-	         warps > 1 ? "s" : "");
+		 warps > 1 ? "s" : "");
 	snprintf(series, sizeof(series), "clock-%u-warps", warps);
 	publish_distribution(b, curve, cost, n, how);
 	if (warps == 1)
@@ -81,8 +81,8 @@ bool gw_group_clock(struct gw_bench *b)
 		unsigned warps;
 		enum gw_curve_id curve;
 	} loads[] = {{1, GW_CURVE_clock_cost_1},
-	             {8, GW_CURVE_clock_cost_8},
-	             {32, GW_CURVE_clock_cost_32}};
+		     {8, GW_CURVE_clock_cost_8},
+		     {32, GW_CURVE_clock_cost_32}};
 	const size_t count = sizeof(loads) / sizeof(*loads);
 	bool any = false;
 

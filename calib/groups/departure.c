@@ -83,14 +83,14 @@ static bool transactions_of_a_request(struct departure *d)
 	line = gw_line_fit(x, y, SIZES);
 	gw_bench_samples(d->bench, "departure_sectors", "sectors,cycles", rows[0], SIZES, 2);
 	gw_bench_curve(
-	        d->bench, GW_CURVE_request_latency, x, y, NULL, SIZES,
-	        "one warp, each load's lanes want so many sectors of as many lines, device memory");
+		d->bench, GW_CURVE_request_latency, x, y, NULL, SIZES,
+		"one warp, each load's lanes want so many sectors of as many lines, device memory");
 	gw_bench_fit(d->bench, GW_CURVE_request_latency, line.slope, line.intercept, line.r2, 1,
-	             SIZES);
+		     SIZES);
 	gw_bench_publish_value(d->bench, GW_PARAM_departure_del_uncoal, line.slope,
-	                       line.slope_error, SIZES, "slope of request_latency (least squares)");
+			       line.slope_error, SIZES, "slope of request_latency (least squares)");
 	gw_bench_publish(d->bench, GW_PARAM_lat_uncoalesced, last, SAMPLES,
-	                 "one warp, 32 sectors of 32 lines a load, device memory; mean of loads");
+			 "one warp, 32 sectors of 32 lines a load, device memory; mean of loads");
 	return true;
 }
 
@@ -150,12 +150,12 @@ static bool requests_of_an_sm(struct departure *d)
 	line = gw_line_fit(x, y, SIZES);
 	gw_bench_samples(d->bench, "departure_requests", "requests,cycles", rows[0], SIZES, 2);
 	gw_bench_curve(
-	        d->bench, GW_CURVE_burst_latency, x, y, NULL, SIZES,
-	        "one SM issues so many coalesced loads at once: first issue to last arrival");
+		d->bench, GW_CURVE_burst_latency, x, y, NULL, SIZES,
+		"one SM issues so many coalesced loads at once: first issue to last arrival");
 	gw_bench_fit(d->bench, GW_CURVE_burst_latency, line.slope, line.intercept, line.r2, x[0],
-	             x[SIZES - 1]);
+		     x[SIZES - 1]);
 	gw_bench_publish_value(d->bench, GW_PARAM_departure_del_coal, line.slope, line.slope_error,
-	                       SIZES, "slope of burst_latency (least squares)");
+			       SIZES, "slope of burst_latency (least squares)");
 	return true;
 }
 
@@ -200,10 +200,10 @@ bool gw_group_departure(struct gw_bench *b)
 	good = gw_bench_randomise(b, d.memory, d.bytes) && requests_of_an_sm(&d) && good;
 	gw_bench_step(b, 0.7);
 	good = gather(&d, "gw_gather_random", GW_PARAM_bw_uncoalesced,
-	              "all SMs, each lane a word of a sector of a random line") &&
+		      "all SMs, each lane a word of a sector of a random line") &&
 	       good;
 	good = gather(&d, "gw_gather_strided", GW_PARAM_bw_uncoalesced_near,
-	              "all SMs, each lane a word of its own sector, sectors in a row") &&
+		      "all SMs, each lane a word of its own sector, sectors in a row") &&
 	       good;
 	gw_bench_step(b, 1);
 	return good;

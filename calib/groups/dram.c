@@ -71,9 +71,9 @@ static struct gw_rate rate_of(struct dram *d, enum kind kind, size_t bytes, stru
 	 */
 	const unsigned batch[KINDS] = {8, 4, 8, 4}, arrays[KINDS] = {1, 1, 2, 3};
 	void *args[KINDS][5] = {{&d->a, &j->count, &d->word},
-	                        {&d->c, &j->count, &j->seed},
-	                        {&d->c, &d->a, &j->count},
-	                        {&d->c, &d->a, &d->b, &j->scale, &j->count}};
+				{&d->c, &j->count, &j->seed},
+				{&d->c, &d->a, &j->count},
+				{&d->c, &d->a, &d->b, &j->scale, &j->count}};
 	struct gw_rate r = {.kernel = kernel[kind], .args = j->args};
 
 	j->count = bytes / ELEMENT;
@@ -133,7 +133,7 @@ static bool copy_holds(struct dram *d)
 static void measure_rates(struct dram *d)
 {
 	static const enum gw_param param[KINDS] = {GW_PARAM_b_mem_read, GW_PARAM_b_mem_write,
-	                                           GW_PARAM_b_mem_copy, GW_PARAM_b_mem_triad};
+						   GW_PARAM_b_mem_copy, GW_PARAM_b_mem_triad};
 	double rates[KINDS][GW_RATE_SAMPLES], mean[GW_RATE_SAMPLES];
 	size_t least = GW_RATE_SAMPLES;
 
@@ -144,9 +144,9 @@ static void measure_rates(struct dram *d)
 
 		if (n)
 			gw_bench_publish(
-			        d->bench, param[k], rates[k], n,
-			        "arrays far beyond L2, 16-byte accesses, events around a launch, "
-			        "once rates had settled");
+				d->bench, param[k], rates[k], n,
+				"arrays far beyond L2, 16-byte accesses, events around a launch, "
+				"once rates had settled");
 		gw_bench_samples(d->bench, kind_name[k], "bytes_per_second", rates[k], n, 1);
 		if (k < TRIAD && n < least)
 			least = n;
@@ -155,14 +155,14 @@ static void measure_rates(struct dram *d)
 		mean[i] = (rates[READ][i] + rates[WRITE][i] + rates[COPY][i]) / 3;
 	if (least)
 		gw_bench_publish(d->bench, GW_PARAM_b_mem, mean, least,
-		                 "mean of read, write and copy (Konstantinidis 2017)");
+				 "mean of read, write and copy (Konstantinidis 2017)");
 }
 
 static void measure_sizes(struct dram *d)
 {
 	static const enum gw_curve_id curve[KINDS] = {GW_CURVE_dram_read_bw, GW_CURVE_dram_write_bw,
-	                                              GW_CURVE_dram_copy_bw,
-	                                              GW_CURVE_dram_triad_bw};
+						      GW_CURVE_dram_copy_bw,
+						      GW_CURVE_dram_triad_bw};
 	double x[GW_CURVE_POINTS], y[GW_CURVE_POINTS];
 
 	for (enum kind k = READ; k < KINDS; k++) {
@@ -179,8 +179,8 @@ static void measure_sizes(struct dram *d)
 				return;
 		}
 		gw_bench_curve(d->bench, curve[k], x, y, NULL, n,
-		               "launches back to back, one array's size against all bytes moved; "
-		               "below L2's size L2 serves part of it");
+			       "launches back to back, one array's size against all bytes moved; "
+			       "below L2's size L2 serves part of it");
 	}
 }
 
@@ -215,8 +215,8 @@ static void measure_in_flight(struct dram *d)
 	static const struct {
 		unsigned threads, loads;
 	} asked[] = {{32, 1},   {64, 1},  {96, 1},   {128, 1}, {192, 1}, {256, 1},
-	             {384, 1},  {512, 1}, {768, 1},  {512, 2}, {640, 2}, {768, 2},
-	             {1024, 2}, {768, 4}, {1024, 4}, {768, 8}, {1024, 8}};
+		     {384, 1},  {512, 1}, {768, 1},  {512, 2}, {640, 2}, {768, 2},
+		     {1024, 2}, {768, 4}, {1024, 4}, {768, 8}, {1024, 8}};
 	double x[GW_CURVE_POINTS], y[GW_CURVE_POINTS];
 	size_t n = 0, count = sizeof(asked) / sizeof(*asked);
 
@@ -228,9 +228,9 @@ static void measure_in_flight(struct dram *d)
 	}
 	gw_curve_rising(y, n);
 	gw_bench_curve(
-	        d->bench, GW_CURVE_dram_bw_in_flight, x, y, NULL, n,
-	        "one block an SM, each thread's next loads wait for its last ones; threads x "
-	        "loads x 16 bytes against bytes over time");
+		d->bench, GW_CURVE_dram_bw_in_flight, x, y, NULL, n,
+		"one block an SM, each thread's next loads wait for its last ones; threads x "
+		"loads x 16 bytes against bytes over time");
 }
 
 static void measure_sms(struct dram *d)
@@ -250,7 +250,7 @@ static void measure_sms(struct dram *d)
 			return;
 	}
 	gw_bench_curve(d->bench, GW_CURVE_dram_bw_sms, x, y, NULL, n,
-	               "so many SMs, one block of 1024 threads each, 128 KiB in flight an SM");
+		       "so many SMs, one block of 1024 threads each, 128 KiB in flight an SM");
 }
 
 bool gw_group_dram(struct gw_bench *b)

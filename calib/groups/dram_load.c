@@ -56,14 +56,14 @@ static bool open_load(struct load *l, struct gw_bench *b)
 
 /* One launch: cycles a load of the chase, and the bytes per second that the others read. */
 static bool chase_under(struct load *l, unsigned threads, unsigned pause, double *cycles,
-                        double *drawn)
+			double *drawn)
 {
 	uint64_t count = l->bytes / 16;
 	unsigned most = MOST_BATCHES, loads = LOADS, settle = SETTLE;
 	unsigned blocks = threads ? l->sms : 1;
 	unsigned shared = (unsigned)(0.75 * gw_param(l->bench->known, GW_PARAM_shared_per_block));
 	void *args[] = {&l->from, &count,  &pause,   &most,       &l->chase.next,
-	                &loads,   &settle, &l->done, &l->results, &l->sink};
+			&loads,   &settle, &l->done, &l->results, &l->sink};
 	static const uint32_t no;
 
 	for (unsigned i = 0; i < l->sms; i++)
@@ -73,7 +73,7 @@ static bool chase_under(struct load *l, unsigned threads, unsigned pause, double
 	if (!gw_bench_write(l->bench, l->done, &no, sizeof(no)) ||
 	    !gw_bench_write(l->bench, l->results, l->result, l->sms * sizeof(*l->result)) ||
 	    !gw_bench_run(l->bench, l->kernel,
-	                  (struct gw_shape){blocks, threads ? threads : 32, shared}, args) ||
+			  (struct gw_shape){blocks, threads ? threads : 32, shared}, args) ||
 	    !gw_bench_read(l->bench, l->result, l->results, l->sms * sizeof(*l->result)) ||
 	    !l->result[0].cycles)
 		return false;
@@ -82,7 +82,7 @@ static bool chase_under(struct load *l, unsigned threads, unsigned pause, double
 	*drawn = LOADS * 32.0 / (double)(l->result[0].end - l->result[0].begin) * 1e9;
 	for (unsigned i = 1; i < blocks; i++)
 		*drawn += (double)l->result[i].bytes /
-		          (double)(l->result[i].end - l->result[i].begin) * 1e9;
+			  (double)(l->result[i].end - l->result[i].begin) * 1e9;
 	return true;
 }
 
@@ -90,7 +90,7 @@ static bool chase_under(struct load *l, unsigned threads, unsigned pause, double
 static const struct level {
 	unsigned threads, pause;
 } levels[] = {{0, 0},   {32, 4000}, {32, 1500}, {32, 0},  {64, 0},  {96, 0},  {128, 0}, {192, 0},
-              {256, 0}, {320, 0},   {384, 0},   {448, 0}, {512, 0}, {640, 0}, {768, 0}, {1024, 0}};
+	      {256, 0}, {320, 0},   {384, 0},   {448, 0}, {512, 0}, {640, 0}, {768, 0}, {1024, 0}};
 
 bool gw_group_dram_load(struct gw_bench *b)
 {
@@ -107,7 +107,7 @@ bool gw_group_dram_load(struct gw_bench *b)
 			double *row = rows[raw++];
 
 			good = chase_under(&l, levels[i].threads, levels[i].pause, &cycles[r],
-			                   &drawn[r]);
+					   &drawn[r]);
 			row[0] = levels[i].threads, row[1] = levels[i].pause;
 			row[2] = drawn[r], row[3] = cycles[r];
 		}
@@ -118,12 +118,12 @@ bool gw_group_dram_load(struct gw_bench *b)
 	}
 	if (good) {
 		gw_bench_samples(b, "load", "threads,pause,bytes_per_second,cycles", rows[0], raw,
-		                 4);
+				 4);
 		n = gw_curve_tidy(x, y, n, 0.01);
 		gw_curve_rising(y, n);
 		gw_bench_curve(b, GW_CURVE_dram_latency_at_load, x, y, NULL, n,
-		               "one SM chases pointers through 64 MiB, the others read 1 GiB with "
-		               "more and more bytes in flight");
+			       "one SM chases pointers through 64 MiB, the others read 1 GiB with "
+			       "more and more bytes in flight");
 	}
 	free(l.result);
 	return good;

@@ -30,6 +30,6 @@ void gw_instruction_pipelines(struct gw_lab *lab);
  * loop. Up to @p count samples, each the median over the SMs; returns how many it got.
  */
 size_t gw_instruction_rate(struct gw_lab *lab, CUfunction f, unsigned threads, unsigned shared,
-                           double per_turn, double *rate, size_t count);
+			   double per_turn, double *rate, size_t count);
 
 #endif

@@ -19,33 +19,33 @@ static const struct coarse {
 	enum gw_param of[MEMBERS];
 	unsigned count;
 } coarse[] = {
-        {GW_PARAM_lat_fp32,
-         {GW_PARAM_lat_op_add_f32, GW_PARAM_lat_op_mul_f32, GW_PARAM_lat_op_fma_f32},
-         3},
-        {GW_PARAM_lat_fp64,
-         {GW_PARAM_lat_op_add_f64, GW_PARAM_lat_op_mul_f64, GW_PARAM_lat_op_fma_f64},
-         3},
-        {GW_PARAM_lat_fp16, {GW_PARAM_lat_op_fma_f16x2}, 1},
-        {GW_PARAM_lat_int, {GW_PARAM_lat_op_add_s32, GW_PARAM_lat_op_logic_b32}, 2},
-        {GW_PARAM_lat_imad, {GW_PARAM_lat_op_mad_s32}, 1},
-        {GW_PARAM_lat_sfu,
-         {GW_PARAM_lat_op_rcp_f32, GW_PARAM_lat_op_rsqrt_f32, GW_PARAM_lat_op_sin_f32,
-          GW_PARAM_lat_op_ex2_f32},
-         4},
-        {GW_PARAM_lat_div, {GW_PARAM_lat_op_div_f32}, 1},
-        {GW_PARAM_lat_shared, {GW_PARAM_lat_op_load_shared}, 1},
-        {GW_PARAM_lat_constant, {GW_PARAM_lat_op_load_constant}, 1},
-        {GW_PARAM_lat_atomic_shared, {GW_PARAM_lat_op_atomic_shared}, 1},
-        {GW_PARAM_lat_atomic_global, {GW_PARAM_lat_op_atomic_global}, 1},
-        {GW_PARAM_lat_barrier, {GW_PARAM_lat_op_barrier}, 1},
-        {GW_PARAM_lat_mma, {GW_PARAM_lat_op_mma_f16}, 1},
-        {GW_PARAM_lat_shuffle, {GW_PARAM_lat_op_shuffle_b32}, 1},
-        {GW_PARAM_lat_bits, {GW_PARAM_lat_op_popc_b32}, 1},
-        {GW_PARAM_lat_local, {GW_PARAM_lat_op_load_local}, 1},
-        {GW_PARAM_avg_inst_lat,
-         {GW_PARAM_lat_op_add_f32, GW_PARAM_lat_op_sub_f32, GW_PARAM_lat_op_mul_f32,
-          GW_PARAM_lat_op_mad_f32},
-         4},
+	{GW_PARAM_lat_fp32,
+	 {GW_PARAM_lat_op_add_f32, GW_PARAM_lat_op_mul_f32, GW_PARAM_lat_op_fma_f32},
+	 3},
+	{GW_PARAM_lat_fp64,
+	 {GW_PARAM_lat_op_add_f64, GW_PARAM_lat_op_mul_f64, GW_PARAM_lat_op_fma_f64},
+	 3},
+	{GW_PARAM_lat_fp16, {GW_PARAM_lat_op_fma_f16x2}, 1},
+	{GW_PARAM_lat_int, {GW_PARAM_lat_op_add_s32, GW_PARAM_lat_op_logic_b32}, 2},
+	{GW_PARAM_lat_imad, {GW_PARAM_lat_op_mad_s32}, 1},
+	{GW_PARAM_lat_sfu,
+	 {GW_PARAM_lat_op_rcp_f32, GW_PARAM_lat_op_rsqrt_f32, GW_PARAM_lat_op_sin_f32,
+	  GW_PARAM_lat_op_ex2_f32},
+	 4},
+	{GW_PARAM_lat_div, {GW_PARAM_lat_op_div_f32}, 1},
+	{GW_PARAM_lat_shared, {GW_PARAM_lat_op_load_shared}, 1},
+	{GW_PARAM_lat_constant, {GW_PARAM_lat_op_load_constant}, 1},
+	{GW_PARAM_lat_atomic_shared, {GW_PARAM_lat_op_atomic_shared}, 1},
+	{GW_PARAM_lat_atomic_global, {GW_PARAM_lat_op_atomic_global}, 1},
+	{GW_PARAM_lat_barrier, {GW_PARAM_lat_op_barrier}, 1},
+	{GW_PARAM_lat_mma, {GW_PARAM_lat_op_mma_f16}, 1},
+	{GW_PARAM_lat_shuffle, {GW_PARAM_lat_op_shuffle_b32}, 1},
+	{GW_PARAM_lat_bits, {GW_PARAM_lat_op_popc_b32}, 1},
+	{GW_PARAM_lat_local, {GW_PARAM_lat_op_load_local}, 1},
+	{GW_PARAM_avg_inst_lat,
+	 {GW_PARAM_lat_op_add_f32, GW_PARAM_lat_op_sub_f32, GW_PARAM_lat_op_mul_f32,
+	  GW_PARAM_lat_op_mad_f32},
+	 4},
 };
 
 static unsigned threads_of(const struct gw_operation *o)
@@ -61,7 +61,7 @@ static unsigned threads_of(const struct gw_operation *o)
  * term, so that long ones stop growing.
  */
 static bool right(struct gw_lab *lab, const struct gw_operation *o, CUfunction f,
-                  struct gw_shape shape)
+		  struct gw_shape shape)
 {
 	unsigned chain = (1 + GW_LONG) * o->steps;
 
@@ -73,7 +73,7 @@ static bool right(struct gw_lab *lab, const struct gw_operation *o, CUfunction f
 
 /* Cycles of one operation, round by round after the warm-up; how many. */
 static size_t slopes(struct gw_lab *lab, const struct gw_operation *o, unsigned runs,
-                     double *cycles)
+		     double *cycles)
 {
 	struct gw_shape shape = {1, threads_of(o), gw_lab_shared(o, threads_of(o))};
 	double apart = (double)(GW_LONG - 1) * o->steps * o->parts;
@@ -90,28 +90,28 @@ static size_t slopes(struct gw_lab *lab, const struct gw_operation *o, unsigned 
 			return 0;
 		for (unsigned i = WARM_UP; i < ROUNDS; i++)
 			cycles[n++] =
-			        ((double)lab->readings[2 * i + 1] - lab->readings[2 * i]) / apart;
+				((double)lab->readings[2 * i + 1] - lab->readings[2 * i]) / apart;
 	}
 	return right(lab, o, f, shape) ? n : 0;
 }
 
 /* Description of the slope, and the result of Sanchez Gil's method where it was used. */
 static void describe(char *how, size_t size, const struct gw_operation *o,
-                     const struct gw_single *singles)
+		     const struct gw_single *singles)
 {
 	int n = snprintf(how, size, "slope from %u to %u dependent ones in one warp%s",
-	                 o->steps * o->parts, GW_LONG * o->steps * o->parts,
-	                 o->warpgroup ? "group, each waited for" : "");
+			 o->steps * o->parts, GW_LONG * o->steps * o->parts,
+			 o->warpgroup ? "group, each waited for" : "");
 
 	for (unsigned i = 0; i < GW_SINGLES && n > 0 && (size_t)n < size; i++)
 		if (!strcmp(singles[i].name, o->name) && isfinite(singles[i].mean))
 			snprintf(how + n, size - (size_t)n,
-			         "; one alone by Sanchez Gil's convolution: %.1f, deviation %.1f "
-			         "(%.1f of "
-			         "its "
-			         "own), by medians %.1f",
-			         singles[i].mean, singles[i].wide, singles[i].narrow,
-			         singles[i].medians);
+				 "; one alone by Sanchez Gil's convolution: %.1f, deviation %.1f "
+				 "(%.1f of "
+				 "its "
+				 "own), by medians %.1f",
+				 singles[i].mean, singles[i].wide, singles[i].narrow,
+				 singles[i].medians);
 }
 
 static bool chain(struct gw_lab *lab, const struct gw_operation *o, const struct gw_single *singles)
@@ -122,7 +122,7 @@ static bool chain(struct gw_lab *lab, const struct gw_operation *o, const struct
 
 	if (!n) {
 		gw_bench_refuse(lab->b, o->latency,
-		                "its kernel did not run, or its result was wrong");
+				"its kernel did not run, or its result was wrong");
 		return false;
 	}
 	describe(how, sizeof(how), o, singles);
@@ -149,7 +149,7 @@ static void publish_coarse(struct gw_bench *b)
 			samples += v->samples;
 			if (n > 0 && (size_t)n < sizeof(how))
 				n += snprintf(how + n, sizeof(how) - (size_t)n, " %s",
-				              gw_param_info(c->of[k]).name);
+					      gw_param_info(c->of[k]).name);
 		}
 		if (isfinite(sum))
 			gw_bench_publish_value(b, c->p, sum / c->count, spread, samples, how);

@@ -39,7 +39,7 @@ static void forget(struct observed *o)
 
 /* Readings of @p kernel by every warp of @p shape after the warm-up; empty when it failed. */
 static struct observed observe(struct gw_lab *lab, const char *kernel, struct gw_shape shape,
-                               unsigned rounds)
+			       unsigned rounds)
 {
 	size_t warps = (size_t)shape.grid * (shape.block / GW_LANES);
 	CUfunction f = gw_bench_kernel(lab->b, kernel);
@@ -59,8 +59,8 @@ static struct gw_single part(const char *name, const struct observed *z, const s
 {
 	struct gw_dist x = gw_dist_difference(&z->dist, &y->dist);
 	struct gw_single s = {name, gw_dist_mean(&x), gw_dist_deviation(&x),
-	                      gw_dist_narrow(&z->dist, &y->dist),
-	                      gw_median(z->samples, z->count) - gw_median(y->samples, y->count)};
+			      gw_dist_narrow(&z->dist, &y->dist),
+			      gw_median(z->samples, z->count) - gw_median(y->samples, y->count)};
 
 	gw_dist_free(&x);
 	return s;
@@ -68,7 +68,7 @@ static struct gw_single part(const char *name, const struct observed *z, const s
 
 /* One operation with the clock's cost @p y of the same launch taken out. */
 static struct gw_single one(struct gw_lab *lab, const char *name, struct gw_shape shape,
-                            unsigned rounds, const struct observed *y)
+			    unsigned rounds, const struct observed *y)
 {
 	struct gw_single s = {name, NAN, NAN, NAN, NAN};
 	char kernel[64];
@@ -96,7 +96,7 @@ static void point(struct gw_lab *lab, struct gw_shape shape, double *rows, size_
 	for (unsigned i = 0; i < GW_SINGLES; i++) {
 		struct gw_single s = one(lab, five[i], shape, ROUNDS, &y);
 		const double row[COLUMNS] = {i,      shape.grid, shape.block, s.mean,
-		                             s.wide, s.narrow,   s.medians};
+					     s.wide, s.narrow,   s.medians};
 
 		if (isfinite(s.mean))
 			memcpy(rows + COLUMNS * (*n)++, row, sizeof(row));
@@ -121,8 +121,8 @@ static void sweep(struct gw_lab *lab)
 		}
 	if (n)
 		gw_bench_samples(lab->b, "single-sweep",
-		                 "operation,blocks,threads,mean,deviation,own_deviation,medians",
-		                 rows, n, COLUMNS);
+				 "operation,blocks,threads,mean,deviation,own_deviation,medians",
+				 rows, n, COLUMNS);
 	free(rows);
 }
 
@@ -142,7 +142,7 @@ void gw_instruction_singles(struct gw_lab *lab, struct gw_single out[GW_SINGLES]
 
 /* 1 to 8 independent operations of one kind by one warp. */
 static void pipeline(struct gw_lab *lab, const char *name, const char *clock,
-                     enum gw_curve_id curve)
+		     enum gw_curve_id curve)
 {
 	const struct gw_shape alone = {1, GW_LANES, 0};
 	double x[GW_BATCH_MAX], cycles[GW_BATCH_MAX], spread[GW_BATCH_MAX];
@@ -171,16 +171,16 @@ static void pipeline(struct gw_lab *lab, const char *name, const char *clock,
 	forget(&y);
 	if (n == GW_BATCH_MAX)
 		gw_bench_curve(
-		        lab->b, curve, x, cycles, spread, n,
-		        "independent ones between two clock reads, the clock's cost convolved out");
+			lab->b, curve, x, cycles, spread, n,
+			"independent ones between two clock reads, the clock's cost convolved out");
 	else
 		gw_bench_refuse_curve(lab->b, curve,
-		                      "a kernel did not run, or its result was wrong");
+				      "a kernel did not run, or its result was wrong");
 }
 
 void gw_instruction_pipelines(struct gw_lab *lab)
 {
-#define PIPELINED(name, type, meaning)                                                             \
+#define PIPELINED(name, type, meaning) \
 	pipeline(lab, #name, "gw_clock_" #type, GW_CURVE_pipeline_##name);
 #include "kernels/pipelined.def"
 #undef PIPELINED

@@ -28,14 +28,14 @@ static unsigned resident(struct gw_lab *lab, CUfunction f, unsigned threads, uns
 	int blocks = 0;
 
 	if (lab->b->cu->cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, f, (int)threads,
-	                                                            shared) != CUDA_SUCCESS)
+								    shared) != CUDA_SUCCESS)
 		return 0;
 	return blocks > 2 ? 2 : (unsigned)blocks;
 }
 
 /* First and last cycle of each SM's warps in a run of @p turns turns; false on an error. */
 static bool cycles_of(struct gw_lab *lab, CUfunction f, struct gw_shape shape, unsigned turns,
-                      struct gw_lab_sm *sm)
+		      struct gw_lab_sm *sm)
 {
 	size_t warps = (size_t)shape.grid * (shape.block / GW_LANES);
 
@@ -45,7 +45,7 @@ static bool cycles_of(struct gw_lab *lab, CUfunction f, struct gw_shape shape, u
 
 /* Median over the SMs of what one does in a cycle; @p rates has room for each. */
 static double median_rate(const struct gw_lab *lab, const struct gw_lab_sm *sm, double per_warp,
-                          double *rates)
+			  double *rates)
 {
 	size_t n = 0;
 
@@ -67,7 +67,7 @@ static unsigned turns_of(const struct gw_lab *lab, const struct gw_lab_sm *probe
 }
 
 size_t gw_instruction_rate(struct gw_lab *lab, CUfunction f, unsigned threads, unsigned shared,
-                           double per_turn, double *rate, size_t count)
+			   double per_turn, double *rate, size_t count)
 {
 	struct gw_lab_sm *sm = calloc(lab->sms, sizeof(*sm));
 	double *rates = calloc(lab->sms, sizeof(*rates));
@@ -87,7 +87,7 @@ size_t gw_instruction_rate(struct gw_lab *lab, CUfunction f, unsigned threads, u
 
 /* Publish @p samples, counted per SM and cycle, times @p each as a rate of the whole device. */
 static void publish_whole(struct gw_lab *lab, enum gw_param p, const double *samples, size_t count,
-                          double each, const char *how)
+			  double each, const char *how)
 {
 	double clock = gw_param(lab->b->known, GW_PARAM_sm_clock);
 	double *whole = calloc(count ? count : 1, sizeof(*whole));
@@ -106,15 +106,15 @@ static const struct whole {
 	enum gw_param p, of;
 	double each;
 } wholes[] = {
-        {GW_PARAM_t_sp, GW_PARAM_rate_op_fma_f32, 2 * GW_LANES},
-        {GW_PARAM_t_dp, GW_PARAM_rate_op_fma_f64, 2 * GW_LANES},
-        {GW_PARAM_t_hp, GW_PARAM_rate_op_fma_f16x2, 4 * GW_LANES},
-        {GW_PARAM_t_int, GW_PARAM_rate_op_mad_s32, 2 * GW_LANES},
-        {GW_PARAM_t_add, GW_PARAM_rate_op_add_s32, GW_LANES},
-        {GW_PARAM_t_sfu, GW_PARAM_rate_op_ex2_f32, GW_LANES},
-        {GW_PARAM_t_atomic_global, GW_PARAM_rate_op_atomic_global, GW_LANES},
-        {GW_PARAM_t_atomic_same, GW_PARAM_rate_op_atomic_global_same, GW_LANES},
-        {GW_PARAM_t_atomic_shared, GW_PARAM_rate_op_atomic_shared, GW_LANES},
+	{GW_PARAM_t_sp, GW_PARAM_rate_op_fma_f32, 2 * GW_LANES},
+	{GW_PARAM_t_dp, GW_PARAM_rate_op_fma_f64, 2 * GW_LANES},
+	{GW_PARAM_t_hp, GW_PARAM_rate_op_fma_f16x2, 4 * GW_LANES},
+	{GW_PARAM_t_int, GW_PARAM_rate_op_mad_s32, 2 * GW_LANES},
+	{GW_PARAM_t_add, GW_PARAM_rate_op_add_s32, GW_LANES},
+	{GW_PARAM_t_sfu, GW_PARAM_rate_op_ex2_f32, GW_LANES},
+	{GW_PARAM_t_atomic_global, GW_PARAM_rate_op_atomic_global, GW_LANES},
+	{GW_PARAM_t_atomic_same, GW_PARAM_rate_op_atomic_global_same, GW_LANES},
+	{GW_PARAM_t_atomic_shared, GW_PARAM_rate_op_atomic_shared, GW_LANES},
 };
 
 static void publish_wholes(struct gw_lab *lab, enum gw_param of, const double *samples, size_t n)
@@ -124,7 +124,7 @@ static void publish_wholes(struct gw_lab *lab, enum gw_param of, const double *s
 	for (size_t i = 0; i < sizeof(wholes) / sizeof(*wholes); i++)
 		if (wholes[i].of == of) {
 			snprintf(how, sizeof(how), "%s, all SMs, at sm_clock",
-			         gw_param_info(of).name);
+				 gw_param_info(of).name);
 			publish_whole(lab, wholes[i].p, samples, n, wholes[i].each, how);
 		}
 }
@@ -152,10 +152,10 @@ static bool measure(struct gw_lab *lab, const struct gw_operation *o)
 	f = gw_bench_kernel(lab->b, name);
 	if (f && gw_lab_operands(lab, o, false) && right(lab, o, f))
 		n = gw_instruction_rate(lab, f, GW_LAB_THREADS, gw_lab_shared(o, GW_LAB_THREADS),
-		                        (double)o->turn * o->chains * o->parts, rate,
-		                        lab->b->quick ? QUICK_SAMPLES : SAMPLES);
+					(double)o->turn * o->chains * o->parts, rate,
+					lab->b->quick ? QUICK_SAMPLES : SAMPLES);
 	snprintf(how, sizeof(how),
-	         "full SMs, %u chains a thread, work of a run over the SM's own cycles", o->chains);
+		 "full SMs, %u chains a thread, work of a run over the SM's own cycles", o->chains);
 	if (n)
 		gw_bench_publish(lab->b, o->rate, rate, n, how);
 	else
@@ -176,14 +176,14 @@ static void mixtures(struct gw_lab *lab)
 		unsigned shared; /* bytes of a thread */
 		const char *how;
 	} rows[] = {
-	        {"gw_rate_issue", GW_PARAM_t_issue, 2 * GW_ISSUE_STEPS * GW_ISSUE_CHAINS, 1, 0,
-	         "fp32 addition and minimum in turn, all SMs, at sm_clock"},
-	        {"gw_rate_swap_32", GW_PARAM_t_ldst, 4 * GW_SWAP_STEPS, GW_LANES, 8,
-	         "two words swapped, no bank conflict, all SMs, at sm_clock"},
-	        {"gw_rate_swap_64", GW_PARAM_t_ldst_64, 4 * GW_SWAP_STEPS, GW_LANES, 16,
-	         "two rows of 8 bytes swapped, all SMs, at sm_clock"},
-	        {"gw_rate_swap_128", GW_PARAM_t_ldst_128, 4 * GW_SWAP_STEPS, GW_LANES, 32,
-	         "two rows of 16 bytes swapped, all SMs, at sm_clock"},
+		{"gw_rate_issue", GW_PARAM_t_issue, 2 * GW_ISSUE_STEPS * GW_ISSUE_CHAINS, 1, 0,
+		 "fp32 addition and minimum in turn, all SMs, at sm_clock"},
+		{"gw_rate_swap_32", GW_PARAM_t_ldst, 4 * GW_SWAP_STEPS, GW_LANES, 8,
+		 "two words swapped, no bank conflict, all SMs, at sm_clock"},
+		{"gw_rate_swap_64", GW_PARAM_t_ldst_64, 4 * GW_SWAP_STEPS, GW_LANES, 16,
+		 "two rows of 8 bytes swapped, all SMs, at sm_clock"},
+		{"gw_rate_swap_128", GW_PARAM_t_ldst_128, 4 * GW_SWAP_STEPS, GW_LANES, 32,
+		 "two rows of 16 bytes swapped, all SMs, at sm_clock"},
 	};
 	double rate[SAMPLES];
 
@@ -192,14 +192,14 @@ static void mixtures(struct gw_lab *lab)
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		CUfunction f = gw_bench_kernel(lab->b, rows[i].kernel);
 		size_t n =
-		        f ? gw_instruction_rate(lab, f, GW_LAB_THREADS,
-		                                rows[i].shared * GW_LAB_THREADS, rows[i].per_turn,
-		                                rate, lab->b->quick ? QUICK_SAMPLES : SAMPLES)
-		          : 0;
+			f ? gw_instruction_rate(lab, f, GW_LAB_THREADS,
+						rows[i].shared * GW_LAB_THREADS, rows[i].per_turn,
+						rate, lab->b->quick ? QUICK_SAMPLES : SAMPLES)
+			  : 0;
 
 		publish_whole(lab, rows[i].p, rate, n, rows[i].each, rows[i].how);
 		gw_bench_samples(lab->b, rows[i].kernel + strlen("gw_"), "inst_per_cycle", rate, n,
-		                 1);
+				 1);
 	}
 }
 

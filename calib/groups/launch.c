@@ -25,15 +25,15 @@ enum {
 
 /* A chain of @p nodes, ready to launch. */
 static CUresult chain(struct gw_bench *b, CUfunction f, size_t nodes, CUgraph *graph,
-                      CUgraphExec *exec)
+		      CUgraphExec *exec)
 {
 	CUDA_KERNEL_NODE_PARAMS node = {.func = f,
-	                                .gridDimX = 1,
-	                                .gridDimY = 1,
-	                                .gridDimZ = 1,
-	                                .blockDimX = 32,
-	                                .blockDimY = 1,
-	                                .blockDimZ = 1};
+					.gridDimX = 1,
+					.gridDimY = 1,
+					.gridDimZ = 1,
+					.blockDimX = 32,
+					.blockDimY = 1,
+					.blockDimZ = 1};
 	CUgraphNode last = NULL;
 	CUresult r = b->cu->cuGraphCreate(graph, 0);
 
@@ -41,14 +41,14 @@ static CUresult chain(struct gw_bench *b, CUfunction f, size_t nodes, CUgraph *g
 		CUgraphNode before = last;
 
 		r = b->cu->cuGraphAddKernelNode_v2(&last, *graph, i ? &before : NULL, i ? 1 : 0,
-		                                   &node);
+						   &node);
 	}
 	return r ? r : b->cu->cuGraphInstantiateWithFlags(exec, *graph, 0);
 }
 
 /* Seconds of one launch of @p exec, between two events. */
 static CUresult run_graph(struct gw_bench *b, CUgraphExec exec, CUevent begin, CUevent end,
-                          double *seconds)
+			  double *seconds)
 {
 	float ms = 0;
 	CUresult r = b->cu->cuEventRecord(begin, b->stream);
@@ -128,7 +128,7 @@ static double period_of(struct launch *l, CUfunction kernel, unsigned grid, unsi
 
 	count = grid * warps * 32; /* gw_index: no thread is beyond it */
 	n = gw_bench_time(l->bench, kernel, (struct gw_shape){grid, warps * 32, 0}, args, launches,
-	                  seconds, SAMPLES);
+			  seconds, SAMPLES);
 	return gw_median(seconds, n);
 }
 
@@ -138,8 +138,8 @@ static size_t grids_of(const struct launch *l, unsigned *grids)
 	size_t n = 0;
 
 	for (unsigned grid = 1; grid <= 1 << 20 && n < MOST_GRIDS; grid *= grid == 1         ? 256
-	                                                                   : l->bench->quick ? 8
-	                                                                                     : 4)
+									   : l->bench->quick ? 8
+											     : 4)
 		grids[n++] = grid;
 	return n;
 }
@@ -177,7 +177,7 @@ static void measure_warps(struct launch *l)
 		unsigned w = (unsigned)warps[i];
 
 		slope[i] = (period_of(l, l->index, many, w) - period_of(l, l->index, few, w)) /
-		           (many - few);
+			   (many - few);
 		rows[i][0] = warps[i], rows[i][1] = slope[i];
 		if (isnan(slope[i]))
 			return;
@@ -185,17 +185,17 @@ static void measure_warps(struct launch *l)
 	gw_bench_samples(l->bench, "launch_warps", "warps,seconds_per_block", rows[0], COUNT, 2);
 	rates = gw_launch_rates_of(warps, slope, COUNT);
 	gw_bench_publish_value(
-	        l->bench, GW_PARAM_launch_per_block, rates.per_block, NAN, COUNT,
-	        "slope of the time of a kernel that looks at its index, 2^15 to 2^18 "
-	        "blocks of one warp");
+		l->bench, GW_PARAM_launch_per_block, rates.per_block, NAN, COUNT,
+		"slope of the time of a kernel that looks at its index, 2^15 to 2^18 "
+		"blocks of one warp");
 	if (rates.warps)
 		gw_bench_publish_value(
-		        l->bench, GW_PARAM_launch_per_warp, rates.per_warp, NAN, COUNT,
-		        "the same over warps a block, median where a block takes 1.5 "
-		        "times one of a warp");
+			l->bench, GW_PARAM_launch_per_warp, rates.per_warp, NAN, COUNT,
+			"the same over warps a block, median where a block takes 1.5 "
+			"times one of a warp");
 	else
 		gw_bench_refuse(l->bench, GW_PARAM_launch_per_warp,
-		                "a block takes as long however many warps it has");
+				"a block takes as long however many warps it has");
 }
 
 static void measure_regressions(struct launch *l)
@@ -214,7 +214,7 @@ static void measure_regressions(struct launch *l)
 	}
 	gw_bench_samples(l->bench, "launch", "warps,blocks,seconds", rows[0], raw, 3);
 	gw_bench_curve(l->bench, GW_CURVE_launch_x1, warps, x1, NULL, n,
-	               "empty kernel, 1 to 2^20 blocks: least squares of relative residuals");
+		       "empty kernel, 1 to 2^20 blocks: least squares of relative residuals");
 	gw_bench_curve(l->bench, GW_CURVE_launch_x2, warps, x2, NULL, n, "as launch_x1");
 	gw_bench_curve(l->bench, GW_CURVE_launch_r2, warps, r2, NULL, n, "as launch_x1");
 }
@@ -229,7 +229,7 @@ static bool measure_periods(struct launch *l)
 	double stream[SAMPLES], graph[SAMPLES];
 	size_t nodes = graph_periods(l->bench, l->empty, graph, SAMPLES);
 	size_t n = gw_bench_time(l->bench, l->empty, (struct gw_shape){1, 32, 0}, NULL, BATCH,
-	                         stream, SAMPLES);
+				 stream, SAMPLES);
 
 	l->period = gw_median(stream, n);
 	l->duration = gw_median(graph, nodes);
@@ -239,36 +239,36 @@ static bool measure_periods(struct launch *l)
 		gw_bench_refuse(l->bench, GW_PARAM_launch_period_stream, GW_QUICK_REFUSED);
 	else if (n)
 		gw_bench_publish(
-		        l->bench, GW_PARAM_launch_period_stream, stream, n,
-		        "empty kernels of one warp back to back, all queued before the first runs");
+			l->bench, GW_PARAM_launch_period_stream, stream, n,
+			"empty kernels of one warp back to back, all queued before the first runs");
 	if (!n || !nodes) {
 		gw_bench_refuse(l->bench, GW_PARAM_launch_floor, "no graph could be run");
 		return false;
 	}
 	gw_bench_publish(l->bench, GW_PARAM_launch_period_graph, graph, nodes,
-	                 "chain of empty kernel nodes, 600 of them less 100");
+			 "chain of empty kernel nodes, 600 of them less 100");
 	gw_bench_publish(l->bench, GW_PARAM_launch_floor, graph, nodes,
-	                 "launch_period_graph, whose gap can't be separated from the kernel: an "
-	                 "upper bound");
+			 "launch_period_graph, whose gap can't be separated from the kernel: an "
+			 "upper bound");
 	gw_bench_refuse(
-	        l->bench, GW_PARAM_launch_gap_graph,
-	        "it can't be separated from the time of the kernel without a profiler; the two "
-	        "together are launch_period_graph");
+		l->bench, GW_PARAM_launch_gap_graph,
+		"it can't be separated from the time of the kernel without a profiler; the two "
+		"together are launch_period_graph");
 	for (size_t i = 0; i < n; i++)
 		stream[i] -= l->duration;
 	if (l->bench->quick)
 		gw_bench_refuse(l->bench, GW_PARAM_launch_gap_stream, GW_QUICK_REFUSED);
 	else
 		gw_bench_publish(l->bench, GW_PARAM_launch_gap_stream, stream, n,
-		                 "launch_period_stream less launch_floor");
+				 "launch_period_stream less launch_floor");
 	return true;
 }
 
 bool gw_group_launch(struct gw_bench *b)
 {
 	struct launch l = {.bench = b,
-	                   .empty = gw_bench_kernel(b, "gw_empty"),
-	                   .index = gw_bench_kernel(b, "gw_index")};
+			   .empty = gw_bench_kernel(b, "gw_empty"),
+			   .index = gw_bench_kernel(b, "gw_index")};
 
 	if (!l.empty || !l.index || !measure_periods(&l))
 		return false;

@@ -76,8 +76,8 @@ static void measure_l1(struct latency *l)
 			return;
 	}
 	gw_bench_publish(
-	        l->bench, GW_PARAM_lat_l1, samples, l->sm_count,
-	        "pointer chase of one thread over 8 KiB, ld.ca, cycles over loads; median of SMs");
+		l->bench, GW_PARAM_lat_l1, samples, l->sm_count,
+		"pointer chase of one thread over 8 KiB, ld.ca, cycles over loads; median of SMs");
 	l->l1 = gw_median(samples, l->sm_count);
 }
 
@@ -114,8 +114,8 @@ static void measure_l2_near(struct latency *l)
 	for (unsigned i = 0; i < l->sm_count; i++)
 		samples[i] = gw_mean_within(l->each + (size_t)i * run.loads, run.loads, 0, KEPT);
 	gw_bench_publish(l->bench, GW_PARAM_lat_l2, samples, l->sm_count,
-	                 "pointer chase over 8 MiB that the SM has read before, ld.cg, each load "
-	                 "timed; mean, median of SMs");
+			 "pointer chase over 8 MiB that the SM has read before, ld.cg, each load "
+			 "timed; mean, median of SMs");
 	l->l2 = gw_median(samples, l->sm_count);
 }
 
@@ -142,12 +142,12 @@ static void measure_l2_far(struct latency *l)
 	}
 	if (two < l->sm_count) {
 		gw_bench_refuse(l->bench, GW_PARAM_lat_l2_far,
-		                "the latencies of L2 fall into one population, not two");
+				"the latencies of L2 fall into one population, not two");
 		return;
 	}
 	gw_bench_publish(l->bench, GW_PARAM_lat_l2_far, samples, l->sm_count,
-	                 "the same, lines just written and new to the SM; mean of the slower ones "
-	                 "(Otsu's division), median of SMs");
+			 "the same, lines just written and new to the SM; mean of the slower ones "
+			 "(Otsu's division), median of SMs");
 	l->far = gw_median(samples, l->sm_count);
 }
 
@@ -169,8 +169,8 @@ static void measure_dram(struct latency *l)
 	for (unsigned i = 0; i < l->sm_count; i++)
 		samples[i] = gw_mean_within(l->each + (size_t)i * run.loads, run.loads, 0, KEPT);
 	gw_bench_publish(l->bench, GW_PARAM_lat_dram, samples, l->sm_count,
-	                 "pointer chase over 32 MiB after L2 was flushed, ld.cg, each load timed; "
-	                 "mean, median of SMs");
+			 "pointer chase over 32 MiB after L2 was flushed, ld.cg, each load timed; "
+			 "mean, median of SMs");
 	l->dram = gw_median(samples, l->sm_count);
 }
 
@@ -214,7 +214,7 @@ static void measure_translation(struct latency *l)
 			return;
 	}
 	gw_bench_curve(l->bench, GW_CURVE_translation_latency, x, y, NULL, n,
-	               "pointer chase, a line in each page of 2 MiB, ld.cg, lines held by L2");
+		       "pointer chase, a line in each page of 2 MiB, ld.cg, lines held by L2");
 	step = gw_step_of(x, y, n, 0.01);
 	if (isnan(step.at)) {
 		gw_bench_refuse(l->bench, GW_PARAM_lat_tlb_miss, no_step);
@@ -222,13 +222,13 @@ static void measure_translation(struct latency *l)
 		return;
 	}
 	gw_bench_publish_value(
-	        l->bench, GW_PARAM_lat_tlb_miss, step.high - step.low, NAN, n,
-	        "height of the step of translation_latency: median above less below");
+		l->bench, GW_PARAM_lat_tlb_miss, step.high - step.low, NAN, n,
+		"height of the step of translation_latency: median above less below");
 	if (l->bench->quick) /* few points: the position of the step is known to a tenth */
 		gw_bench_refuse(l->bench, GW_PARAM_tlb_reach, GW_QUICK_REFUSED);
 	else
 		gw_bench_publish_value(l->bench, GW_PARAM_tlb_reach, step.at, NAN, n,
-		                       "where translation_latency is half way up its step");
+				       "where translation_latency is half way up its step");
 }
 
 /* Shares of single loads below the two boundaries between levels. */
@@ -284,15 +284,15 @@ static void measure_footprints(struct latency *l)
 		gw_bench_step(l->bench, 0.3 + 0.7 * log2(f / (double)(2 * KIB)) / 22);
 	}
 	gw_bench_curve(l->bench, GW_CURVE_memory_latency, x, y, NULL, n,
-	               "pointer chase of one thread in random order, ld.ca; median of three SMs");
+		       "pointer chase of one thread in random order, ld.ca; median of three SMs");
 	if (isnan(l->l1) || isnan(l->l2) || isnan(l->dram))
 		return;
 	gw_bench_curve(l->bench, GW_CURVE_share_l1, x, l1, NULL, n,
-	               "loads of the chase faster than half way between lat_l1 and lat_l2");
+		       "loads of the chase faster than half way between lat_l1 and lat_l2");
 	gw_bench_curve(l->bench, GW_CURVE_share_l2, x, l2, NULL, n,
-	               "loads of the chase between the boundaries");
+		       "loads of the chase between the boundaries");
 	gw_bench_curve(l->bench, GW_CURVE_share_dram, x, dram, NULL, n,
-	               "loads of the chase slower than half way between L2 and lat_dram");
+		       "loads of the chase slower than half way between L2 and lat_dram");
 }
 
 bool gw_group_memory_latency(struct gw_bench *b)

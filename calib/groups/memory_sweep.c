@@ -42,7 +42,7 @@ struct sweep {
 	size_t flush_bytes, most_threads;
 	unsigned sm_count, repeats;
 	double least_boundary; /* of L2 with few requests from all SMs: tests of few lines miss its
-	                          far side */
+				  far side */
 	uint32_t *raw;         /* readings of one launch */
 	double *readings;      /* of all repeats */
 	struct test test[MOST_TESTS];
@@ -55,14 +55,14 @@ static void plan(struct sweep *s)
 {
 	unsigned sms = s->sm_count, step = s->bench->quick ? 256 : 128;
 	unsigned blocks[] = {1,       2,           4,   8,           16,     sms / 4,
-	                     sms / 2, 3 * sms / 4, sms, 3 * sms / 2, 2 * sms};
+			     sms / 2, 3 * sms / 4, sms, 3 * sms / 2, 2 * sms};
 	size_t count = sizeof(blocks) / sizeof(*blocks);
 
 	for (size_t i = 0; i < count; i += s->bench->quick ? 2 : 1)
 		for (unsigned threads = step; threads <= 1024; threads += step)
 			if (blocks[i] && s->tests < MOST_TESTS)
 				s->test[s->tests++] =
-				        (struct test){.blocks = blocks[i], .threads = threads};
+					(struct test){.blocks = blocks[i], .threads = threads};
 }
 
 static bool open_sweep(struct sweep *s, struct gw_bench *b)
@@ -98,7 +98,7 @@ static bool open_sweep(struct sweep *s, struct gw_bench *b)
  * @p only_first. Returns how many, 0: noted.
  */
 static size_t launch(struct sweep *s, const struct test *t, CUfunction kernel, bool only_first,
-                     double *to)
+		     double *to)
 {
 	unsigned index = 0;
 	void *args[] = {&s->data, &s->near, &index, &s->cycles, &s->sums};
@@ -106,7 +106,7 @@ static size_t launch(struct sweep *s, const struct test *t, CUfunction kernel, b
 	unsigned shared = t->threads / 32 * LOADS * (unsigned)sizeof(uint32_t);
 
 	if (!gw_bench_run(s->bench, kernel, (struct gw_shape){t->blocks, t->threads, shared},
-	                  args) ||
+			  args) ||
 	    !gw_bench_read(s->bench, s->raw, s->cycles, warps * LOADS * sizeof(*s->raw)))
 		return 0;
 	for (size_t i = 0; i < warps * LOADS; i += only_first ? LOADS : 1)
@@ -123,12 +123,12 @@ static bool prepare(struct sweep *s, bool cold)
 
 	return gw_bench_randomise(s->bench, s->data, s->most_threads * sizeof(uint32_t)) &&
 	       (!cold ||
-	        gw_bench_run(s->bench, s->read, (struct gw_shape){2 * s->sm_count, 512, 0}, args));
+		gw_bench_run(s->bench, s->read, (struct gw_shape){2 * s->sm_count, 512, 0}, args));
 }
 
 /* The distribution of all repeats of a test; empty: noted. */
 static struct gw_dist measure(struct sweep *s, const struct test *t, CUfunction kernel, bool cold,
-                              bool only_first)
+			      bool only_first)
 {
 	size_t n = 0;
 
@@ -147,7 +147,7 @@ static struct gw_dist measure(struct sweep *s, const struct test *t, CUfunction 
 
 /* Z - Y: the distribution of a test without the clock's, both measured by @p t. */
 static struct gw_dist latency(struct sweep *s, const struct test *t, CUfunction kernel, bool cold,
-                              bool only_first, const struct gw_dist *clock)
+			      bool only_first, const struct gw_dist *clock)
 {
 	struct gw_dist z = measure(s, t, kernel, cold, only_first);
 	struct gw_dist x = gw_dist_difference(&z, clock);
@@ -169,7 +169,7 @@ static bool sums_hold(struct sweep *s, const struct test *t)
 	for (size_t i = 0; i < threads; i++)
 		if (sums[i] != LOADS * words[i]) {
 			gw_bench_note(s->bench, "a thread loaded %u where %u lies", sums[i],
-			              words[i]);
+				      words[i]);
 			return false;
 		}
 	return true;
@@ -268,7 +268,7 @@ static double share_of(const struct sweep *s, const struct test *t)
 
 /* Publish @p column against active threads; tests of about as many threads are one point. */
 static size_t publish_curve(struct sweep *s, enum gw_curve_id id, gw_column column, const char *how,
-                            double *x, double *y)
+			    double *x, double *y)
 {
 	size_t n = 0, kept = SIZE_MAX;
 
@@ -292,16 +292,16 @@ static void publish_dram(struct sweep *s)
 	double x[MOST_TESTS], y[MOST_TESTS];
 	struct gw_line line;
 	size_t n = publish_curve(
-	        s, GW_CURVE_dram_latency_threads, dram_of,
-	        "method of Sanchez Gil 2017: mean of the first loads of lines that L2 does not "
-	        "have, by active threads",
-	        x, y);
+		s, GW_CURVE_dram_latency_threads, dram_of,
+		"method of Sanchez Gil 2017: mean of the first loads of lines that L2 does not "
+		"have, by active threads",
+		x, y);
 
 	if (n < 3)
 		return;
 	line = gw_line_fit(x, y, n);
 	gw_bench_fit(s->bench, GW_CURVE_dram_latency_threads, line.slope, line.intercept, line.r2,
-	             x[0], x[n - 1]);
+		     x[0], x[n - 1]);
 }
 
 static void publish_boundary(struct sweep *s)
@@ -314,13 +314,13 @@ static void publish_boundary(struct sweep *s)
 			boundary[n++] = s->test[i].boundary;
 	if (!n)
 		gw_bench_refuse(s->bench, GW_PARAM_lat_l2_dram_boundary,
-		                "in every test latencies of L2 and of device memory overlap");
+				"in every test latencies of L2 and of device memory overlap");
 	else
 		gw_bench_publish_value(s->bench, GW_PARAM_lat_l2_dram_boundary,
-		                       gw_median(boundary, n), gw_spread(boundary, n), n,
-		                       "method of Sanchez Gil 2017: 99% of what L2 serves is "
-		                       "faster; median of the "
-		                       "tests whose levels don't overlap");
+				       gw_median(boundary, n), gw_spread(boundary, n), n,
+				       "method of Sanchez Gil 2017: 99% of what L2 serves is "
+				       "faster; median of the "
+				       "tests whose levels don't overlap");
 }
 
 /*
@@ -359,29 +359,29 @@ static void publish(struct sweep *s)
 	for (size_t i = 0; i < s->tests; i++) {
 		const struct test *t = &s->test[i];
 		double row[] = {t->blocks, t->threads, t->boundary,   t->l2,
-		                t->dram,   t->share,   t->first_dram, t->l1};
+				t->dram,   t->share,   t->first_dram, t->l1};
 
 		for (size_t j = 0; j < 8; j++)
 			rows[i][j] = row[j];
 	}
 	gw_bench_samples(s->bench, "sweep", "blocks,threads,boundary,l2,dram,share,first_dram,l1",
-	                 rows[0], s->tests, 8);
+			 rows[0], s->tests, 8);
 	publish_dram(s);
 	publish_boundary(s);
 	publish_curve(s, GW_CURVE_l2_latency_threads, l2_of,
-	              "method of Sanchez Gil 2017: mean latency of the test that L2 serves, by "
-	              "active threads",
-	              x, y);
+		      "method of Sanchez Gil 2017: mean latency of the test that L2 serves, by "
+		      "active threads",
+		      x, y);
 	publish_curve(s, GW_CURVE_dram_share_threads, share_of,
-	              "method of Sanchez Gil 2017: share of three loads of a word that takes "
-	              "longer than L2 does; tests whose levels don't overlap",
-	              x, y);
+		      "method of Sanchez Gil 2017: share of three loads of a word that takes "
+		      "longer than L2 does; tests whose levels don't overlap",
+		      x, y);
 	publish_l1(s, GW_CURVE_l1_latency_threads, 1,
-	           "method of Sanchez Gil 2017: local memory, interval around the mode, one block "
-	           "an SM");
+		   "method of Sanchez Gil 2017: local memory, interval around the mode, one block "
+		   "an SM");
 	publish_l1(s, GW_CURVE_l1_latency_threads_two, 2,
-	           "method of Sanchez Gil 2017: local memory, interval around the mode, two blocks "
-	           "an SM");
+		   "method of Sanchez Gil 2017: local memory, interval around the mode, two blocks "
+		   "an SM");
 }
 
 bool gw_group_memory_sweep(struct gw_bench *b)

@@ -21,7 +21,7 @@ static const size_t whole_bytes = (size_t)2 << 30, quick_bytes = (size_t)1 << 30
 
 /* Multiply-adds per element; each is two operations, of packed halves four. */
 static const unsigned lengths[] = {0,  1,  2,  3,  4,  6,   8,   12,  16,
-                                   24, 32, 48, 64, 96, 128, 192, 256, 512};
+				   24, 32, 48, 64, 96, 128, 192, 256, 512};
 enum { LENGTHS = sizeof(lengths) / sizeof(*lengths) };
 
 static const struct kind {
@@ -30,16 +30,16 @@ static const struct kind {
 	double each;  /* operations of one multiply-add of an element */
 	enum gw_curve_id rate, bandwidth;
 } kinds[] = {
-        {"fp32", 4, 2, GW_CURVE_mixbench_fp32, GW_CURVE_mixbench_fp32_bw},
-        {"fp64", 8, 2, GW_CURVE_mixbench_fp64, GW_CURVE_mixbench_fp64_bw},
-        {"fp16", 4, 4, GW_CURVE_mixbench_fp16, GW_CURVE_mixbench_fp16_bw},
-        {"int", 4, 2, GW_CURVE_mixbench_int, GW_CURVE_mixbench_int_bw},
+	{"fp32", 4, 2, GW_CURVE_mixbench_fp32, GW_CURVE_mixbench_fp32_bw},
+	{"fp64", 8, 2, GW_CURVE_mixbench_fp64, GW_CURVE_mixbench_fp64_bw},
+	{"fp16", 4, 4, GW_CURVE_mixbench_fp16, GW_CURVE_mixbench_fp16_bw},
+	{"int", 4, 2, GW_CURVE_mixbench_int, GW_CURVE_mixbench_int_bw},
 };
 enum { KINDS = sizeof(kinds) / sizeof(*kinds) };
 
 /* The kernel of a length, and how many turns of its loop that takes. */
 static CUfunction kernel_of(struct gw_bench *b, const struct kind *k, unsigned length,
-                            uint32_t *repeats)
+			    uint32_t *repeats)
 {
 	unsigned unrolled = !length || length % 4 ? 1 : length % 16 ? 4 : 16;
 	char name[32];
@@ -51,7 +51,7 @@ static CUfunction kernel_of(struct gw_bench *b, const struct kind *k, unsigned l
 
 /* Seconds of one pass over @p bytes; how many samples. */
 static size_t pass(struct gw_bench *b, const struct kind *k, unsigned length, CUdeviceptr data,
-                   size_t bytes, double *seconds)
+		   size_t bytes, double *seconds)
 {
 	size_t tile = (size_t)THREADS * GRANULARITY * k->bytes;
 	struct gw_shape shape = {(unsigned)(bytes / tile / TILES), THREADS, 0};
@@ -61,12 +61,12 @@ static size_t pass(struct gw_bench *b, const struct kind *k, unsigned length, CU
 	void *args[] = {&data, &seed, &tiles, &repeats};
 
 	return f ? gw_bench_time(b, f, shape, args, 2, seconds, b->quick ? QUICK_SAMPLES : SAMPLES)
-	         : 0;
+		 : 0;
 }
 
 /* One point: intensity, operations and bytes per second, and their spreads. */
 static bool point(struct gw_bench *b, const struct kind *k, unsigned length, CUdeviceptr data,
-                  size_t bytes, double row[5])
+		  size_t bytes, double row[5])
 {
 	double seconds[SAMPLES];
 	size_t n = pass(b, k, length, data, bytes, seconds);
@@ -86,7 +86,7 @@ static bool point(struct gw_bench *b, const struct kind *k, unsigned length, CUd
 static bool sweep(struct gw_bench *b, unsigned kind, CUdeviceptr data, size_t bytes)
 {
 	static const char how[] =
-	        "each element read once, then multiply-adds; Konstantinidis's mixbench";
+		"each element read once, then multiply-adds; Konstantinidis's mixbench";
 	const struct kind *k = &kinds[kind];
 	double rows[LENGTHS][5], column[5][LENGTHS];
 	char series[32];
@@ -104,7 +104,7 @@ static bool sweep(struct gw_bench *b, unsigned kind, CUdeviceptr data, size_t by
 	gw_bench_curve(b, k->bandwidth, column[0], column[2], column[4], n, how);
 	snprintf(series, sizeof(series), "mixbench-%s", k->name);
 	gw_bench_samples(b, series, "intensity,op_per_s,byte_per_s,op_spread,byte_spread", rows[0],
-	                 n, 5);
+			 n, 5);
 	return n > 0;
 }
 

@@ -8,37 +8,37 @@
 
 enum { HIDDEN_GUARD = 0x7fedcba9 }; /* as a float no number, which no operation here gives */
 
-#define TYPE(name, bytes, steps, chains)                                                           \
+#define TYPE(name, bytes, steps, chains) \
 	enum { bytes_##name = bytes, turn_##name = steps, chains_##name = chains };
 GW_TYPES(TYPE)
 #undef TYPE
 
 const struct gw_operation gw_operations[] = {
-#define CODE(name, type, place, steps, parts, sass, ptx)                                           \
-	{#name,                                                                                    \
-	 GW_PARAM_lat_op_##name,                                                                   \
-	 GW_PARAM_rate_op_##name,                                                                  \
-	 bytes_##type,                                                                             \
-	 steps,                                                                                    \
-	 parts,                                                                                    \
-	 chains_##type,                                                                            \
-	 turn_##type / ((steps) <= GW_SEQUENCE ? 8 : 1),                                           \
+#define CODE(name, type, place, steps, parts, sass, ptx) \
+	{#name, \
+	 GW_PARAM_lat_op_##name, \
+	 GW_PARAM_rate_op_##name, \
+	 bytes_##type, \
+	 steps, \
+	 parts, \
+	 chains_##type, \
+	 turn_##type / ((steps) <= GW_SEQUENCE ? 8 : 1), \
 	 false},
 #include "kernels/code.def"
 #undef CODE
-#define WGMMA(name, type, kind, sass, suffix, scales)                                              \
-	{#name,                                                                                    \
-	 GW_PARAM_lat_op_##name,                                                                   \
-	 GW_PARAM_rate_op_##name,                                                                  \
-	 sizeof(uint32_t),                                                                         \
-	 GW_WGMMA_SLICES,                                                                          \
-	 1,                                                                                        \
-	 1,                                                                                        \
-	 GW_WGMMA_STEPS,                                                                           \
+#define WGMMA(name, type, kind, sass, suffix, scales) \
+	{#name, \
+	 GW_PARAM_lat_op_##name, \
+	 GW_PARAM_rate_op_##name, \
+	 sizeof(uint32_t), \
+	 GW_WGMMA_SLICES, \
+	 1, \
+	 1, \
+	 GW_WGMMA_STEPS, \
 	 true},
 #include "kernels/wgmma.def"
 #undef WGMMA
-        {.name = NULL},
+	{.name = NULL},
 };
 
 const struct gw_operation *gw_operation_of(const char *name)
@@ -102,7 +102,7 @@ bool gw_lab_operands(struct gw_lab *lab, const struct gw_operation *o, bool rand
 }
 
 bool gw_lab_run(struct gw_lab *lab, CUfunction f, struct gw_shape shape, unsigned rounds,
-                size_t count)
+		size_t count)
 {
 	struct gw_hidden hidden = {.guard = HIDDEN_GUARD, .rounds = rounds};
 	struct gw_operands operands = {lab->in, lab->out, lab->cycles, lab->hidden};
@@ -115,7 +115,7 @@ bool gw_lab_run(struct gw_lab *lab, CUfunction f, struct gw_shape shape, unsigne
 }
 
 bool gw_lab_right(struct gw_lab *lab, const struct gw_operation *o, size_t count, unsigned chains,
-                  unsigned steps)
+		  unsigned steps)
 {
 	size_t bytes = o->warpgroup ? sizeof(uint32_t) : o->bytes, bad = 0;
 	const struct gw_reference *r = gw_reference_of(o->name);

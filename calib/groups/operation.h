@@ -53,14 +53,14 @@ bool gw_lab_operands(struct gw_lab *lab, const struct gw_operation *operation, b
  * an error.
  */
 bool gw_lab_run(struct gw_lab *lab, CUfunction f, struct gw_shape shape, unsigned rounds,
-                size_t count);
+		size_t count);
 
 /**
  * Are the first @p count results right after @p steps steps of each of a thread's @p chains?
  * False, noted, when one is not.
  */
 bool gw_lab_right(struct gw_lab *lab, const struct gw_operation *operation, size_t count,
-                  unsigned chains, unsigned steps);
+		  unsigned chains, unsigned steps);
 
 /** Dynamic shared memory a kernel of @p operation takes with @p threads in a block. */
 unsigned gw_lab_shared(const struct gw_operation *operation, unsigned threads);

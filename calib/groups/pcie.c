@@ -60,9 +60,9 @@ static double copy_time(struct pcie *p, bool to_device, size_t bytes)
 
 	if (noted(p->bench, cu->cuEventRecord(p->begin, stream), "event") &&
 	    noted(p->bench,
-	          to_device ? cu->cuMemcpyHtoDAsync_v2(p->memory, p->host, bytes, stream)
-	                    : cu->cuMemcpyDtoHAsync_v2(p->host, p->memory, bytes, stream),
-	          "copy") &&
+		  to_device ? cu->cuMemcpyHtoDAsync_v2(p->memory, p->host, bytes, stream)
+			    : cu->cuMemcpyDtoHAsync_v2(p->host, p->memory, bytes, stream),
+		  "copy") &&
 	    noted(p->bench, cu->cuEventRecord(p->end, stream), "event") &&
 	    noted(p->bench, cu->cuEventSynchronize(p->end), "copy") &&
 	    noted(p->bench, cu->cuEventElapsedTime(&ms, p->begin, p->end), "event"))
@@ -87,7 +87,7 @@ static bool best_buffer(struct pcie *p, bool to_device, double rates[SAMPLES])
 
 		/* The old one is freed last, or the new one would get its pages. */
 		if (!noted(p->bench, cu->cuMemHostAlloc(&p->host, p->bytes, 0),
-		           "pinned host memory")) {
+			   "pinned host memory")) {
 			p->host = before;
 			return true; /* fewer buffers than wished */
 		}
@@ -119,9 +119,9 @@ static bool measure(struct pcie *p, bool to_device)
 	if (!best_buffer(p, to_device, rates))
 		return false;
 	gw_bench_publish(p->bench, param, rates, SAMPLES,
-	                 "copies of pinned memory, events around each, the best of 5 buffers");
+			 "copies of pinned memory, events around each, the best of 5 buffers");
 	gw_bench_curve(p->bench, to_device ? GW_CURVE_pcie_h2d_bw : GW_CURVE_pcie_d2h_bw, x, y,
-	               NULL, n, "one copy of pinned memory, events around it");
+		       NULL, n, "one copy of pinned memory, events around it");
 	return true;
 }
 

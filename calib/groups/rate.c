@@ -19,8 +19,8 @@ unsigned gw_rate_sms(const struct gw_bench *b)
 size_t gw_rate_samples(struct gw_bench *b, const struct gw_rate *r, double *rates)
 {
 	size_t n = r->kernel ? gw_bench_time(b, r->kernel, r->shape, r->args, r->launches, rates,
-	                                     GW_RATE_SAMPLES)
-	                     : 0;
+					     GW_RATE_SAMPLES)
+			     : 0;
 
 	for (size_t i = 0; i < n; i++)
 		rates[i] = r->amount / rates[i];
@@ -71,7 +71,7 @@ static double slowest_block(struct gw_bench *b, const struct gw_rate *r, CUdevic
 }
 
 bool gw_rate_publish_cycles(struct gw_bench *b, const struct gw_rate *r, CUdeviceptr spans,
-                            enum gw_param p, const char *how)
+			    enum gw_param p, const char *how)
 {
 	double rates[GW_RATE_SAMPLES];
 	double scale = r->amount * gw_rate_sms(b) * gw_param(b->known, GW_PARAM_sm_clock);

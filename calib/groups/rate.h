@@ -34,7 +34,7 @@ double gw_rate_of(struct gw_bench *b, const struct gw_rate *r);
  * publish @p amount per block and cycle, times SMs and sm_clock, as @p p.
  */
 bool gw_rate_publish_cycles(struct gw_bench *b, const struct gw_rate *r, CUdeviceptr spans,
-                            enum gw_param p, const char *how);
+			    enum gw_param p, const char *how);
 
 /** SMs of the device. */
 unsigned gw_rate_sms(const struct gw_bench *b);

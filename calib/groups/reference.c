@@ -7,28 +7,28 @@
 #include "kernels/shape.h"
 
 /* A step as a function: not every step uses both constants. */
-#define FLOATING(name, format, low, high, b0, c0, tolerance, step)                                 \
-	static double real_##name(double x, double b, double c)                                    \
-	{                                                                                          \
-		(void)b;                                                                           \
-		(void)c;                                                                           \
-		return step;                                                                       \
+#define FLOATING(name, format, low, high, b0, c0, tolerance, step) \
+	static double real_##name(double x, double b, double c) \
+	{ \
+		(void)b; \
+		(void)c; \
+		return step; \
 	}
-#define WHOLE(name, format, low, high, b0, c0, step)                                               \
-	static uint64_t whole_##name(uint64_t x, uint64_t b, uint64_t c)                           \
-	{                                                                                          \
-		(void)b;                                                                           \
-		(void)c;                                                                           \
-		return step;                                                                       \
+#define WHOLE(name, format, low, high, b0, c0, step) \
+	static uint64_t whole_##name(uint64_t x, uint64_t b, uint64_t c) \
+	{ \
+		(void)b; \
+		(void)c; \
+		return step; \
 	}
 #include "calib/groups/reference.def"
 #undef FLOATING
 #undef WHOLE
 
 static const struct gw_reference rows[] = {
-#define FLOATING(name, format, low, high, b, c, tolerance, step)                                   \
+#define FLOATING(name, format, low, high, b, c, tolerance, step) \
 	{#name, GW_FORMAT_##format, low, high, b, c, tolerance, real_##name, NULL},
-#define WHOLE(name, format, low, high, b, c, step)                                                 \
+#define WHOLE(name, format, low, high, b, c, step) \
 	{#name, GW_FORMAT_##format, low, high, b, c, 0, NULL, whole_##name},
 #include "calib/groups/reference.def"
 #undef FLOATING
@@ -172,11 +172,11 @@ void gw_reference_random(const struct gw_reference *r, uint32_t *words, size_t c
 		enum gw_format format;
 		uint32_t random, set;
 	} masks[] = {
-	        {GW_FORMAT_MMA_F16, 0x8fff8fff, 0x30003000},
-	        {GW_FORMAT_MMA_BF16, 0x83ff83ff, 0x3c003c00},
-	        {GW_FORMAT_MMA_TF32, 0x83ffffff, 0x3c000000},
-	        {GW_FORMAT_MMA_E4M3, 0xbfbfbfbf, 0},
-	        {GW_FORMAT_MMA_S8, 0xffffffff, 0},
+		{GW_FORMAT_MMA_F16, 0x8fff8fff, 0x30003000},
+		{GW_FORMAT_MMA_BF16, 0x83ff83ff, 0x3c003c00},
+		{GW_FORMAT_MMA_TF32, 0x83ffffff, 0x3c000000},
+		{GW_FORMAT_MMA_E4M3, 0xbfbfbfbf, 0},
+		{GW_FORMAT_MMA_S8, 0xffffffff, 0},
 	};
 	uint64_t state = 0x9e3779b97f4a7c15u;
 
@@ -246,7 +246,7 @@ static bool evenly_spaced(size_t bytes, const void *out, size_t count, size_t *b
 {
 	const char *at = out;
 	uint64_t first = whole_at(at, bytes),
-	         step = count > 1 ? whole_at(at + bytes, bytes) - first : 0;
+		 step = count > 1 ? whole_at(at + bytes, bytes) - first : 0;
 
 	for (*bad = 0; *bad < count; ++*bad)
 		if (whole_at(at + *bad * bytes, bytes) != first + *bad * step)
@@ -255,7 +255,7 @@ static bool evenly_spaced(size_t bytes, const void *out, size_t count, size_t *b
 }
 
 bool gw_reference_agrees(const struct gw_reference *r, size_t bytes, const void *out, size_t count,
-                         unsigned chains, unsigned steps, size_t *bad)
+			 unsigned chains, unsigned steps, size_t *bad)
 {
 	int digits = digits_of(r->format);
 	double real[GW_LANES];
@@ -277,8 +277,8 @@ bool gw_reference_agrees(const struct gw_reference *r, size_t bytes, const void 
 		size_t lane = (*bad / chains + *bad % chains) % GW_LANES;
 
 		if (r->whole ? whole_at(at, bytes) != whole[lane]
-		             : !(fabs(real_at(r->format, at) - real[lane]) <=
-		                 r->tolerance * fabs(real[lane])))
+			     : !(fabs(real_at(r->format, at) - real[lane]) <=
+				 r->tolerance * fabs(real[lane])))
 			return false;
 	}
 	return true;

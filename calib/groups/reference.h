@@ -62,7 +62,7 @@ uint32_t gw_reference_word(const struct gw_reference *r, double value);
  * (t + k) % 32. False with the number of the first that is wrong in *bad.
  */
 bool gw_reference_agrees(const struct gw_reference *r, size_t bytes, const void *out, size_t count,
-                         unsigned chains, unsigned steps, size_t *bad);
+			 unsigned chains, unsigned steps, size_t *bad);
 
 /** @p x rounded to @p digits binary digits, to nearest even. */
 double gw_reference_rounded(double x, int digits);

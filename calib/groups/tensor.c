@@ -28,11 +28,11 @@ static const struct sustained {
 	const char *wide, *narrow; /* NULL: there is none */
 	double wide_work, narrow_work;
 } sustained[] = {
-        {GW_PARAM_t_tensor_fp16, "wgmma_bf16", "mma_bf16", 2 * 64 * 256 * 16, 2 * 16 * 8 * 16},
-        {GW_PARAM_t_tensor_tf32, "wgmma_tf32", "mma_tf32", 2 * 64 * 256 * 8, 2 * 16 * 8 * 8},
-        {GW_PARAM_t_tensor_fp8, "wgmma_e4m3", NULL, 2 * 64 * 256 * 32, 0},
-        {GW_PARAM_t_tensor_int8, "wgmma_s8", "mma_s8", 2 * 64 * 256 * 32, 2 * 16 * 8 * 32},
-        {GW_PARAM_t_tensor_fp64, NULL, "mma_f64", 0, 2 * 16 * 8 * 8},
+	{GW_PARAM_t_tensor_fp16, "wgmma_bf16", "mma_bf16", 2 * 64 * 256 * 16, 2 * 16 * 8 * 16},
+	{GW_PARAM_t_tensor_tf32, "wgmma_tf32", "mma_tf32", 2 * 64 * 256 * 8, 2 * 16 * 8 * 8},
+	{GW_PARAM_t_tensor_fp8, "wgmma_e4m3", NULL, 2 * 64 * 256 * 32, 0},
+	{GW_PARAM_t_tensor_int8, "wgmma_s8", "mma_s8", 2 * 64 * 256 * 32, 2 * 16 * 8 * 32},
+	{GW_PARAM_t_tensor_fp64, NULL, "mma_f64", 0, 2 * 16 * 8 * 8},
 };
 
 static CUfunction kernel_of(struct gw_lab *lab, const struct gw_operation *o)
@@ -57,21 +57,21 @@ static void rate_of(struct gw_lab *lab, const struct gw_operation *o)
 	    gw_lab_right(lab, o, GW_WGMMA_THREADS * GW_WGMMA_SUMS, 1, PROBE * o->turn) &&
 	    gw_lab_operands(lab, o, true))
 		n = gw_instruction_rate(lab, f, THREADS, shared, o->turn / 4.0, rate,
-		                        lab->b->quick ? QUICK_SAMPLES : SAMPLES);
+					lab->b->quick ? QUICK_SAMPLES : SAMPLES);
 	if (!n) {
 		gw_bench_refuse(lab->b, o->rate, "its kernel did not run, or its result was wrong");
 		return;
 	}
 	gw_bench_publish(
-	        lab->b, o->rate, rate, n,
-	        "two warpgroups an SM, random factors, work of a run over the SM's own cycles");
+		lab->b, o->rate, rate, n,
+		"two warpgroups an SM, random factors, work of a run over the SM's own cycles");
 	snprintf(series, sizeof(series), "rate-%s", o->name);
 	gw_bench_samples(lab->b, series, "inst_per_cycle", rate, n, 1);
 }
 
 /* Seconds of launches back to back of @p turns turns; how many samples. */
 static size_t run_long(struct gw_lab *lab, CUfunction f, struct gw_shape shape, unsigned turns,
-                       double *seconds)
+		       double *seconds)
 {
 	struct gw_hidden hidden = {.rounds = turns};
 	struct gw_operands operands = {lab->in, lab->out, lab->cycles, lab->hidden};
@@ -82,7 +82,7 @@ static size_t run_long(struct gw_lab *lab, CUfunction f, struct gw_shape shape, 
 	    !gw_bench_time(lab->b, f, shape, args, LAUNCHES, seconds, WARM_UP))
 		return 0;
 	return gw_bench_time(lab->b, f, shape, args, LAUNCHES, seconds,
-	                     lab->b->quick ? QUICK_SAMPLES : SAMPLES);
+			     lab->b->quick ? QUICK_SAMPLES : SAMPLES);
 }
 
 /* One row: @p o at length on random factors. */
@@ -91,7 +91,7 @@ static void sustain(struct gw_lab *lab, enum gw_param p, const struct gw_operati
 	double per_cycle = gw_param(lab->b->known, o->rate),
 	       clock = gw_param(lab->b->known, GW_PARAM_sm_clock);
 	unsigned threads = o->warpgroup ? THREADS : GW_LAB_THREADS,
-	         groups = threads / (o->warpgroup ? GW_WGMMA_THREADS : GW_LANES);
+		 groups = threads / (o->warpgroup ? GW_WGMMA_THREADS : GW_LANES);
 	struct gw_shape shape = {lab->sms, threads, gw_lab_shared(o, threads)};
 	double in_turn = (double)groups * o->turn * o->chains, seconds[SAMPLES], rate[SAMPLES];
 	CUfunction f = kernel_of(lab, o);
@@ -106,8 +106,8 @@ static void sustain(struct gw_lab *lab, enum gw_param p, const struct gw_operati
 			rate[i] = turns * in_turn * work * lab->sms / seconds[i];
 	}
 	snprintf(how, sizeof(how),
-	         "%s, random factors, sustained for %.0f ms; %.4g by cycles at sm_clock", o->name,
-	         1e3 * launch_seconds * LAUNCHES * (double)n, per_cycle * work * lab->sms * clock);
+		 "%s, random factors, sustained for %.0f ms; %.4g by cycles at sm_clock", o->name,
+		 1e3 * launch_seconds * LAUNCHES * (double)n, per_cycle * work * lab->sms * clock);
 	gw_bench_publish(lab->b, p, rate, n, how);
 	snprintf(how, sizeof(how), "sustained-%s", o->name);
 	gw_bench_samples(lab->b, how, "op_per_s", rate, n, 1);

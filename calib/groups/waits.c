@@ -34,11 +34,11 @@ enum chain {
 	CHAINS
 };
 
-#define WAITED(name, type, steps, kind, result, sass, ...)                                         \
-	static uint32_t step_##name(uint32_t x, uint32_t w, uint32_t g)                            \
-	{                                                                                          \
-		(void)x, (void)w, (void)g;                                                         \
-		return result;                                                                     \
+#define WAITED(name, type, steps, kind, result, sass, ...) \
+	static uint32_t step_##name(uint32_t x, uint32_t w, uint32_t g) \
+	{ \
+		(void)x, (void)w, (void)g; \
+		return result; \
 	}
 #include "kernels/waits.def"
 
@@ -51,7 +51,7 @@ static const struct {
 } chains[CHAINS] = {
 #define BYTES_b32 4
 #define BYTES_b64 8
-#define WAITED(name, type, steps, kind, result, sass, ...)                                         \
+#define WAITED(name, type, steps, kind, result, sass, ...) \
 	{#name, steps, BYTES_##type, kind, step_##name},
 #include "kernels/waits.def"
 };
@@ -81,7 +81,7 @@ static bool operands(struct gw_lab *lab, enum kind kind)
 
 /* Is what lane @p lane of @p c has left, @p x, what a round's steps make of its first? */
 static bool lane_right(const struct gw_lab *lab, enum chain c, unsigned lane, uint64_t x,
-                       uint64_t of_lane_0)
+		       uint64_t of_lane_0)
 {
 	uint32_t expected = first_of(chains[c].kind, lane);
 
@@ -129,7 +129,7 @@ static void measure(struct gw_lab *lab, enum chain c, struct measured *m)
 			return;
 		for (unsigned i = WARM_UP; i < ROUNDS; i++)
 			m->cycles[n++] =
-			        ((double)lab->readings[2 * i + 1] - lab->readings[2 * i]) / apart;
+				((double)lab->readings[2 * i + 1] - lab->readings[2 * i]) / apart;
 	}
 	if (!right(lab, c))
 		return;
@@ -140,14 +140,14 @@ static void measure(struct gw_lab *lab, enum chain c, struct measured *m)
 
 /* Publish (chain - less) / parts; @p less NaN: not known. */
 static void publish(struct gw_bench *b, enum gw_param p, const struct measured *m, double less,
-                    double parts, const char *how)
+		    double parts, const char *how)
 {
 	double samples[SAMPLES];
 
 	if (!m->count || isnan(less)) {
 		gw_bench_refuse(b, p,
-		                gw_bench_reason(b, m->count ? "its reference is unknown"
-		                                            : "its kernel's result was wrong"));
+				gw_bench_reason(b, m->count ? "its reference is unknown"
+							    : "its kernel's result was wrong"));
 		return;
 	}
 	for (size_t i = 0; i < m->count; i++)
@@ -169,7 +169,7 @@ static void publish_fence(struct gw_bench *b, const struct measured *m)
 	for (size_t run = 0; run < means.count; run++)
 		means.cycles[run] = gw_mean_within(m->cycles + run * PLACES, PLACES, 0, 1);
 	publish(b, GW_PARAM_lat_fence, &means, 0, 1,
-	        "slope between chains of a store and a fence, one warp; mean over 48 places in L2");
+		"slope between chains of a store and a fence, one warp; mean over 48 places in L2");
 }
 
 static void publish_chains(struct gw_bench *b, const struct measured *all)
@@ -179,25 +179,25 @@ static void publish_chains(struct gw_bench *b, const struct measured *all)
 	double queued = middle(&all[CHAIN_queued]) - gw_param(d, GW_PARAM_lat_op_shuffle_b32);
 
 	publish(b, GW_PARAM_lat_convert, &all[CHAIN_convert], 0, 1,
-	        "slope between chains of fp32 to integer, one warp");
+		"slope between chains of fp32 to integer, one warp");
 	publish(b, GW_PARAM_lat_match, &all[CHAIN_match], 0, 1,
-	        "slope between chains of match.any, 32 different values, one warp");
+		"slope between chains of match.any, 32 different values, one warp");
 	publish(b, GW_PARAM_lat_reduce, &all[CHAIN_reduce],
-	        2 * gw_param(d, GW_PARAM_lat_imad), 1,
-	        "slope between chains of redux and multiply-add, less lat_imad twice: the move from "
-	        "the uniform register, the multiply-add");
+		2 * gw_param(d, GW_PARAM_lat_imad), 1,
+		"slope between chains of redux and multiply-add, less lat_imad twice: the move from "
+		"the uniform register, the multiply-add");
 	publish(b, GW_PARAM_lat_special, &all[CHAIN_special], guard, 1,
-	        "slope between chains of guarded reads of %smid, less the guard as seen with popc");
+		"slope between chains of guarded reads of %smid, less the guard as seen with popc");
 	publish(b, GW_PARAM_lat_operand, &all[CHAIN_operand], queued, 1,
-	        "slope between chains of a global store and a multiply-add over what it stores, less "
-	        "the multiply-add as seen with a shuffle");
+		"slope between chains of a global store and a multiply-add over what it stores, less "
+		"the multiply-add as seen with a shuffle");
 	publish(b, GW_PARAM_lat_shared_store, &all[CHAIN_shared_store], 0, 1,
-	        "slope between chains of a store and a block-wide barrier, one warp: at most that");
+		"slope between chains of a store and a block-wide barrier, one warp: at most that");
 	publish(b, GW_PARAM_lat_shared_wide, &all[CHAIN_shared_128],
-	        gw_param(d, GW_PARAM_lat_op_load_shared), 3,
-	        "a third of what a load of 128 bits takes beyond one of 32 (lat_op_load_shared)");
+		gw_param(d, GW_PARAM_lat_op_load_shared), 3,
+		"a third of what a load of 128 bits takes beyond one of 32 (lat_op_load_shared)");
 	publish(b, GW_PARAM_lat_global_wide, &all[CHAIN_global_128], middle(&all[CHAIN_global_32]),
-	        3, "a third of what a load of 128 bits that hits L1 takes beyond one of 32, one warp");
+		3, "a third of what a load of 128 bits that hits L1 takes beyond one of 32, one warp");
 	publish_fence(b, &all[CHAIN_fence]);
 }
 
@@ -214,13 +214,13 @@ static void measure_branch(struct gw_lab *lab)
 		samples[n++] = (double)lab->readings[0] / (TRIPS - 1) - 1;
 	if (n < runs || !gw_bench_read(lab->b, &trips, lab->out, sizeof(trips)) || trips != TRIPS) {
 		gw_bench_refuse(lab->b, GW_PARAM_lat_branch,
-		                gw_bench_reason(lab->b, "its kernel's result was wrong"));
+				gw_bench_reason(lab->b, "its kernel's result was wrong"));
 		return;
 	}
 	gw_bench_samples(lab->b, "wait-branch", "cycles", samples, n, 1);
 	gw_bench_publish(lab->b, GW_PARAM_lat_branch, samples, n,
-	                 "from a reading of the clock before the branch of a loop to one after it, "
-	                 "less the reading's own issue; mean of 4095 turns, one warp");
+			 "from a reading of the clock before the branch of a loop to one after it, "
+			 "less the reading's own issue; mean of 4095 turns, one warp");
 }
 
 bool gw_group_waits(struct gw_bench *b)

@@ -16,14 +16,14 @@ static const struct {
 	uint64_t bit;
 	const char *name;
 } reasons[] = {
-        {0x2, "application clocks"},
-        {0x4, "power cap"},
-        {0x8, "hardware slowdown"},
-        {0x10, "sync boost"},
-        {0x20, "thermal slowdown"},
-        {0x40, "thermal slowdown (hardware)"},
-        {0x80, "power brake"},
-        {0x100, "display clocks"},
+	{0x2, "application clocks"},
+	{0x4, "power cap"},
+	{0x8, "hardware slowdown"},
+	{0x10, "sync boost"},
+	{0x20, "thermal slowdown"},
+	{0x40, "thermal slowdown (hardware)"},
+	{0x80, "power brake"},
+	{0x100, "display clocks"},
 };
 
 /* A function of an opened library; POSIX promises that the pointer fits. */
@@ -66,7 +66,7 @@ void gw_nvml_driver(const struct gw_nvml *n, char *text, size_t size)
 
 /* Result of a getter of one unsigned, times @p scale; NaN on failure. */
 static double number(const struct gw_nvml *n, int (*get)(void *, int, unsigned *), int which,
-                     double scale)
+		     double scale)
 {
 	unsigned value;
 
@@ -98,9 +98,9 @@ double gw_nvml_power(const struct gw_nvml *n)
 	unsigned milliwatts;
 
 	return n->device && n->nvmlDeviceGetPowerUsage &&
-	                       n->nvmlDeviceGetPowerUsage(n->device, &milliwatts) == 0
-	               ? milliwatts / 1e3
-	               : NAN;
+			       n->nvmlDeviceGetPowerUsage(n->device, &milliwatts) == 0
+		       ? milliwatts / 1e3
+		       : NAN;
 }
 
 double gw_nvml_utilisation(const struct gw_nvml *n)
@@ -108,9 +108,9 @@ double gw_nvml_utilisation(const struct gw_nvml *n)
 	struct nvml_utilisation rates;
 
 	return n->device && n->nvmlDeviceGetUtilizationRates &&
-	                       n->nvmlDeviceGetUtilizationRates(n->device, &rates) == 0
-	               ? rates.gpu / 100.0
-	               : NAN;
+			       n->nvmlDeviceGetUtilizationRates(n->device, &rates) == 0
+		       ? rates.gpu / 100.0
+		       : NAN;
 }
 
 /* Whether this process is among those that NVML lists, and how many others are; -1: unknown. */
@@ -147,7 +147,7 @@ double gw_nvml_others(const struct gw_nvml *n)
 	/* Since 0 it is the mean of half a minute. */
 	clock_gettime(CLOCK_REALTIME, &now);
 	since = ((unsigned long long)now.tv_sec - 1) * 1000000 +
-	        (unsigned long long)now.tv_nsec / 1000;
+		(unsigned long long)now.tv_nsec / 1000;
 	answer = n->nvmlDeviceGetProcessUtilization(n->device, use, &count, since);
 	/* Called with too little room, it returns the room it needs. */
 	if (answer == INSUFFICIENT_SIZE && count && (use = calloc(count, sizeof(*use))))
@@ -202,6 +202,6 @@ void gw_throttle_text(uint64_t bits, char *text, size_t size)
 		if (!(bits & reasons[i].bit) || length >= size)
 			continue;
 		length += (size_t)snprintf(text + length, size - length, "%s%s",
-		                           length ? ", " : "", reasons[i].name);
+					   length ? ", " : "", reasons[i].name);
 	}
 }

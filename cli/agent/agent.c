@@ -25,7 +25,7 @@
 
 struct options {
 	const char *listen, *token_file, *textfile, *otlp, *otlp_ca, *store, *host_label, *host,
-	        *format;
+		*format;
 	const char *pod_resources;
 	struct gw_words dir;
 	double interval, textfile_interval, otlp_interval, store_interval, store_rotate;
@@ -34,48 +34,48 @@ struct options {
 };
 
 static const struct gw_option options[] = {
-        GW_OPT_TEXT(listen, "ADDRESS",
-                    "serve /metrics, /health and /healthz here: ADDRESS:PORT, unix:PATH or none; a "
-                    "socket that systemd hands over comes first (default 127.0.0.1:9464)"),
-        GW_OPT_FILE(token_file, "FILE",
-                    "answer only requests with the header \"Authorization: Bearer TOKEN\"; the "
-                    "token is the file's first line"),
-        GW_OPT_FILE(textfile, "FOLDER",
-                    "write gpuwatch.prom there, for node-exporter's textfile collector"),
-        GW_OPT_ROW(textfile_interval, NUMBER, .argument = "SECONDS", .low = 1, .high = 3600,
-                   .meaning = "time between two of these files (default 15)"),
-        GW_OPT_TEXT(otlp, "URL",
-                    "push to an OpenTelemetry collector by OTLP/HTTP with protobuf, such as "
-                    "http://127.0.0.1:4318/v1/metrics"),
-        GW_OPT_ROW(otlp_interval, NUMBER, .argument = "SECONDS", .low = 1, .high = 3600,
-                   .meaning = "time between two pushes (default 15)"),
-        GW_OPT_FILE(otlp_ca, "FILE", "certificates that the collector's is checked against"),
-        GW_OPT_FILE(store, "FOLDER",
-                    "write the metrics there as Parquet files, FOLDER/host=HOST/day=DAY/*.parquet"),
-        GW_OPT_ROW(store_interval, NUMBER, .argument = "SECONDS", .low = 1, .high = 3600,
-                   .meaning = "time between two samples in these files (default 60)"),
-        GW_OPT_ROW(store_rotate, NUMBER, .argument = "SECONDS", .low = 1, .high = 86400,
-                   .meaning = "time that one file holds (default 600)"),
-        GW_OPT_ROW(store_max, SIZE, .argument = "BYTES", .low = 1 << 20, .high = 0x1p50,
-                   .meaning = "bytes of this host's files; the oldest go first (default 1G)"),
-        GW_OPT_TEXT(host_label, "NAME",
-                    "the label that holds this host's name; \"\": none (default hostname, as "
-                    "dcgm-exporter has it since 2026; before: Hostname)"),
-        GW_OPT_TEXT(host, "NAME",
-                    "this host's name (default $NODE_NAME, as dcgm-exporter has it in Kubernetes, "
-                    "else what hostname prints)"),
-        GW_OPT_FILE(pod_resources, "SOCKET",
-                    "kubelet's pod-resources socket, which says which pod has which GPU; none: do "
-                    "not ask (default " PODS_SOCKET " where that is there)"),
-        GW_OPT_ROW(interval, NUMBER, .argument = "SECONDS", .low = 0.1, .high = 60,
-                   .meaning = "time between two looks at the processes (default 1)"),
-        GW_OPT_LIST(dir, "FOLDER",
-                    "look for live segments in this folder, and no other; may stand several times "
-                    "(default: as gpuwatch top)"),
-        GW_OPT_FLAG(once, "print the metrics and end; serve, write and push nothing"),
-        GW_OPT_CHOICE(format, "NAME", "prometheus|openmetrics|protobuf",
-                      "with --once: the format (default prometheus)"),
-        {0},
+	GW_OPT_TEXT(listen, "ADDRESS",
+		    "serve /metrics, /health and /healthz here: ADDRESS:PORT, unix:PATH or none; a "
+		    "socket that systemd hands over comes first (default 127.0.0.1:9464)"),
+	GW_OPT_FILE(token_file, "FILE",
+		    "answer only requests with the header \"Authorization: Bearer TOKEN\"; the "
+		    "token is the file's first line"),
+	GW_OPT_FILE(textfile, "FOLDER",
+		    "write gpuwatch.prom there, for node-exporter's textfile collector"),
+	GW_OPT_ROW(textfile_interval, NUMBER, .argument = "SECONDS", .low = 1, .high = 3600,
+		   .meaning = "time between two of these files (default 15)"),
+	GW_OPT_TEXT(otlp, "URL",
+		    "push to an OpenTelemetry collector by OTLP/HTTP with protobuf, such as "
+		    "http://127.0.0.1:4318/v1/metrics"),
+	GW_OPT_ROW(otlp_interval, NUMBER, .argument = "SECONDS", .low = 1, .high = 3600,
+		   .meaning = "time between two pushes (default 15)"),
+	GW_OPT_FILE(otlp_ca, "FILE", "certificates that the collector's is checked against"),
+	GW_OPT_FILE(store, "FOLDER",
+		    "write the metrics there as Parquet files, FOLDER/host=HOST/day=DAY/*.parquet"),
+	GW_OPT_ROW(store_interval, NUMBER, .argument = "SECONDS", .low = 1, .high = 3600,
+		   .meaning = "time between two samples in these files (default 60)"),
+	GW_OPT_ROW(store_rotate, NUMBER, .argument = "SECONDS", .low = 1, .high = 86400,
+		   .meaning = "time that one file holds (default 600)"),
+	GW_OPT_ROW(store_max, SIZE, .argument = "BYTES", .low = 1 << 20, .high = 0x1p50,
+		   .meaning = "bytes of this host's files; the oldest go first (default 1G)"),
+	GW_OPT_TEXT(host_label, "NAME",
+		    "the label that holds this host's name; \"\": none (default hostname, as "
+		    "dcgm-exporter has it since 2026; before: Hostname)"),
+	GW_OPT_TEXT(host, "NAME",
+		    "this host's name (default $NODE_NAME, as dcgm-exporter has it in Kubernetes, "
+		    "else what hostname prints)"),
+	GW_OPT_FILE(pod_resources, "SOCKET",
+		    "kubelet's pod-resources socket, which says which pod has which GPU; none: do "
+		    "not ask (default " PODS_SOCKET " where that is there)"),
+	GW_OPT_ROW(interval, NUMBER, .argument = "SECONDS", .low = 0.1, .high = 60,
+		   .meaning = "time between two looks at the processes (default 1)"),
+	GW_OPT_LIST(dir, "FOLDER",
+		    "look for live segments in this folder, and no other; may stand several times "
+		    "(default: as gpuwatch top)"),
+	GW_OPT_FLAG(once, "print the metrics and end; serve, write and push nothing"),
+	GW_OPT_CHOICE(format, "NAME", "prometheus|openmetrics|protobuf",
+		      "with --once: the format (default prometheus)"),
+	{0},
 };
 
 /* What main thread and server share is behind the lock. */
@@ -134,9 +134,9 @@ static void take_pods(struct agent *a)
 	a->self.failed_pods = (double)pods_take(a->pods, &a->node->pods, why, sizeof(why));
 	if (*why && !a->pods_failed)
 		gw_warning("agent: pods of GPUs are unknown: kubelet's pod-resources socket %s: "
-		           "%s; it is asked again",
-		           a->options->pod_resources ? a->options->pod_resources : PODS_SOCKET,
-		           why);
+			   "%s; it is asked again",
+			   a->options->pod_resources ? a->options->pod_resources : PODS_SOCKET,
+			   why);
 	a->pods_failed = *why;
 	if (a->begun != a->node->processes_begun)
 		pods_ask(a->pods);
@@ -156,8 +156,8 @@ static void say_unreadable(struct agent *a, const char *why)
 	a->unread = a->self.unreadable > 0 ? a->unread + 1 : 0;
 	if (a->unread == 10)
 		gw_warning("agent: %.0f live segments can't be read: %s; GPUWATCH_RUN_MODE and "
-		           "GPUWATCH_RUN_GROUP of their processes say who may",
-		           a->self.unreadable, why);
+			   "GPUWATCH_RUN_GROUP of their processes say who may",
+			   a->self.unreadable, why);
 }
 
 static void snapshot(struct agent *a)
@@ -318,7 +318,7 @@ static bool due(uint64_t *at, double interval_s)
 static void loop(struct agent *a, const struct options *o)
 {
 	uint64_t look = 0, textfile = 0, otlp = 0, store = 0,
-	         rotate = top_now() + (uint64_t)(o->store_rotate * 1e9);
+		 rotate = top_now() + (uint64_t)(o->store_rotate * 1e9);
 
 	while (!ending) {
 		if (due(&look, o->interval))
@@ -330,7 +330,7 @@ static void loop(struct agent *a, const struct options *o)
 		if (a->store && due(&store, o->store_interval))
 			add_to_store(a);
 		if (a->store && (due(&rotate, o->store_rotate) ||
-		                 (agent_store_full(a->store) && !a->store_failed)))
+				 (agent_store_full(a->store) && !a->store_failed)))
 			write_store(a);
 		agent_watch_wait(a->watch, a->source, look);
 	}
@@ -454,8 +454,8 @@ static int serve(struct agent *a, const struct options *o)
 	}
 	if (server && !local && !token)
 		gw_warning("agent: --listen=%s: other machines can read names of kernels and "
-		           "programs; --token-file keeps them out",
-		           o->listen);
+			   "programs; --token-file keeps them out",
+			   o->listen);
 	free(token);
 	if (server || !strcmp(o->listen, "none"))
 		loop(a, o);
@@ -470,13 +470,13 @@ static int serve(struct agent *a, const struct options *o)
 static int run(const struct gw_command *command, int argc, char **argv)
 {
 	struct options o = {.listen = "127.0.0.1:9464",
-	                    .host_label = "hostname",
-	                    .interval = 1,
-	                    .textfile_interval = 15,
-	                    .otlp_interval = 15,
-	                    .store_interval = 60,
-	                    .store_rotate = 600,
-	                    .store_max = 1 << 30};
+			    .host_label = "hostname",
+			    .interval = 1,
+			    .textfile_interval = 15,
+			    .otlp_interval = 15,
+			    .store_interval = 60,
+			    .store_rotate = 600,
+			    .store_max = 1 << 30};
 	struct agent a = {.lock = PTHREAD_MUTEX_INITIALIZER};
 	int status = gw_command_parse(command, &argc, argv, &o);
 
@@ -485,10 +485,10 @@ static int run(const struct gw_command *command, int argc, char **argv)
 	if (argc)
 		return gw_error("agent: \"%s\": it takes no arguments", argv[0]);
 	if (o.host_label[strspn(o.host_label,
-	                        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_"
-	                        "0123456789")])
+				"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_"
+				"0123456789")])
 		return gw_error("agent: --host-label=%s: must be letters, digits and _",
-		                o.host_label);
+				o.host_label);
 	catch_signals();
 	a.source = top_source_new(&o.dir, 0);
 	a.model = top_model_new();
@@ -511,37 +511,37 @@ static int run(const struct gw_command *command, int argc, char **argv)
 }
 
 const struct gw_command_body gw_agent_command = {
-        .run = run,
-        .options = options,
-        .description =
-                "Follows the processes under gpuwatch on this machine, one agent a machine, and\n"
-                "exports what they do: by GPU, kernel, bound and owner, measured and predicted "
-                "time,\n"
-                "time lost, clocks, health, and what gpuwatch itself costs. Totals never go\n"
-                "backwards: what ended processes did stays in them. It maps live segments\n"
-                "read-only, as gpuwatch top does: nothing is asked of the processes.\n\n"
-                "/metrics serves Prometheus' text format 0.0.4, or OpenMetrics 1.0 or protobuf "
-                "with\n"
-                "native histograms where the request prefers it; /health what gpuwatch health "
-                "shows; /healthz whether the "
-                "agent\n"
-                "works. A GPU has at most 200 series, whatever programs run: its 8 kernels with "
-                "the\n"
-                "most GPU time have their own, and \"other\" is the sum of the rest.\n\n"
-                "As an ordinary user it sees this user's processes; a user who may read the "
-                "others'\n"
-                "segments (GPUWATCH_RUN_MODE) sees theirs. docs/user/agent.md lists the metrics.",
-        .examples = "gpuwatch agent\n"
-                    "Serve 127.0.0.1:9464 until SIGTERM.\n"
-                    "gpuwatch agent --listen=none "
-                    "--textfile=/var/lib/prometheus/node-exporter\n"
-                    "No port: node-exporter reads a file.\n"
-                    "gpuwatch agent --otlp=http://127.0.0.1:4318/v1/metrics\n"
-                    "Push to a collector, too.\n"
-                    "gpuwatch agent --store=/mnt/metrics\n"
-                    "Keep Parquet files for DuckDB, Spark and others, too.\n"
-                    "gpuwatch agent --once | grep gpuwatch_launches_total\n"
-                    "One look.\n",
-        .exit_status =
-                "0 ended by SIGTERM or SIGINT, or --once; 2 bad options, or it can't listen.",
+	.run = run,
+	.options = options,
+	.description =
+		"Follows the processes under gpuwatch on this machine, one agent a machine, and\n"
+		"exports what they do: by GPU, kernel, bound and owner, measured and predicted "
+		"time,\n"
+		"time lost, clocks, health, and what gpuwatch itself costs. Totals never go\n"
+		"backwards: what ended processes did stays in them. It maps live segments\n"
+		"read-only, as gpuwatch top does: nothing is asked of the processes.\n\n"
+		"/metrics serves Prometheus' text format 0.0.4, or OpenMetrics 1.0 or protobuf "
+		"with\n"
+		"native histograms where the request prefers it; /health what gpuwatch health "
+		"shows; /healthz whether the "
+		"agent\n"
+		"works. A GPU has at most 200 series, whatever programs run: its 8 kernels with "
+		"the\n"
+		"most GPU time have their own, and \"other\" is the sum of the rest.\n\n"
+		"As an ordinary user it sees this user's processes; a user who may read the "
+		"others'\n"
+		"segments (GPUWATCH_RUN_MODE) sees theirs. docs/user/agent.md lists the metrics.",
+	.examples = "gpuwatch agent\n"
+		    "Serve 127.0.0.1:9464 until SIGTERM.\n"
+		    "gpuwatch agent --listen=none "
+		    "--textfile=/var/lib/prometheus/node-exporter\n"
+		    "No port: node-exporter reads a file.\n"
+		    "gpuwatch agent --otlp=http://127.0.0.1:4318/v1/metrics\n"
+		    "Push to a collector, too.\n"
+		    "gpuwatch agent --store=/mnt/metrics\n"
+		    "Keep Parquet files for DuckDB, Spark and others, too.\n"
+		    "gpuwatch agent --once | grep gpuwatch_launches_total\n"
+		    "One look.\n",
+	.exit_status =
+		"0 ended by SIGTERM or SIGINT, or --once; 2 bad options, or it can't listen.",
 };

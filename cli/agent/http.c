@@ -20,10 +20,10 @@ enum {
 
 #define LIBRARY "libmicrohttpd.so.12"
 
-#define FUNCTIONS(F)                                                                               \
-	F(lookup_connection_value)                                                                 \
-	F(create_response_from_buffer)                                                             \
-	F(add_response_header)                                                                     \
+#define FUNCTIONS(F) \
+	F(lookup_connection_value) \
+	F(create_response_from_buffer) \
+	F(add_response_header) \
 	F(queue_response) F(destroy_response) F(start_daemon) F(stop_daemon)
 static struct {
 #define F(name) __typeof__(&MHD_##name) name;
@@ -32,7 +32,7 @@ static struct {
 } mhd;
 static const char *const symbols[] = {
 #define F(name) "MHD_" #name,
-        FUNCTIONS(F)
+	FUNCTIONS(F)
 #undef F
 };
 
@@ -70,7 +70,7 @@ static bool allowed(const struct http_server *s, struct MHD_Connection *c)
 static enum MHD_Result answer(struct MHD_Connection *c, const struct http_page *p)
 {
 	struct MHD_Response *r =
-	        mhd.create_response_from_buffer(p->size, p->body, MHD_RESPMEM_MUST_FREE);
+		mhd.create_response_from_buffer(p->size, p->body, MHD_RESPMEM_MUST_FREE);
 	enum MHD_Result result;
 
 	if (!r) {
@@ -95,8 +95,8 @@ static enum MHD_Result refuse(struct MHD_Connection *c, unsigned status, const c
 }
 
 static enum MHD_Result handle(void *arg, struct MHD_Connection *c, const char *url,
-                              const char *method, const char *version, const char *data,
-                              size_t *size, void **seen)
+			      const char *method, const char *version, const char *data,
+			      size_t *size, void **seen)
 {
 	struct http_server *s = arg;
 	struct http_page p = {0};
@@ -136,8 +136,8 @@ struct http_server *http_start(int fd, const char *token, http_page_fn *page, vo
 	if (!gw_library(LIBRARY, symbols, sizeof(symbols) / sizeof(*symbols), &mhd)) {
 		close(fd);
 		gw_error("agent: to serve needs " LIBRARY ", which is not here: install "
-		         "libmicrohttpd (Debian: libmicrohttpd12), or use --listen=none with "
-		         "--textfile or --otlp");
+			 "libmicrohttpd (Debian: libmicrohttpd12), or use --listen=none with "
+			 "--textfile or --otlp");
 		return NULL;
 	}
 	s = gw_alloc(sizeof(*s));
@@ -146,11 +146,11 @@ struct http_server *http_start(int fd, const char *token, http_page_fn *page, vo
 	s->fd = fd;
 	s->token = token ? gw_copy(token) : NULL;
 	s->daemon = mhd.start_daemon(
-	        MHD_USE_AUTO | MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_ERROR_LOG, 0, NULL, NULL,
-	        handle, s, MHD_OPTION_EXTERNAL_LOGGER, quiet, NULL, MHD_OPTION_LISTEN_SOCKET, fd,
-	        MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT,
-	        (unsigned)TIMEOUT_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)REQUEST_MOST,
-	        MHD_OPTION_END);
+		MHD_USE_AUTO | MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_ERROR_LOG, 0, NULL, NULL,
+		handle, s, MHD_OPTION_EXTERNAL_LOGGER, quiet, NULL, MHD_OPTION_LISTEN_SOCKET, fd,
+		MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT,
+		(unsigned)TIMEOUT_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)REQUEST_MOST,
+		MHD_OPTION_END);
 	if (s->daemon)
 		return s;
 	gw_error("agent: the server can't be started: libmicrohttpd refuses");

@@ -31,8 +31,8 @@ static int handed_over(bool *local)
 
 	if (getsockname(FIRST_FD, (struct sockaddr *)&a, &size)) {
 		gw_error("agent: LISTEN_FDS is set, and descriptor 3 is no socket: %s; start the "
-		         "agent by its socket unit, or unset LISTEN_FDS",
-		         strerror(errno));
+			 "agent by its socket unit, or unset LISTEN_FDS",
+			 strerror(errno));
 		return -1;
 	}
 	/* The unit chose the address. */
@@ -44,11 +44,11 @@ static int handed_over(bool *local)
 static int fails(int fd, const char *where, int error)
 {
 	gw_error("agent: --listen=%s: %s%s", where, strerror(error),
-	         error == EADDRINUSE      ? "; another process, perhaps another agent, has it"
-	         : error == EADDRNOTAVAIL ? "; name an address of this machine"
-	         : error == EACCES
-	                 ? "; name a port from 1024 on, or a path in a folder that you may write in"
-	                 : gw_open_remedy(error));
+		 error == EADDRINUSE      ? "; another process, perhaps another agent, has it"
+		 : error == EADDRNOTAVAIL ? "; name an address of this machine"
+		 : error == EACCES
+			 ? "; name a port from 1024 on, or a path in a folder that you may write in"
+			 : gw_open_remedy(error));
 	if (fd >= 0)
 		close(fd);
 	return -1;
@@ -75,7 +75,7 @@ static int listen_unix(const char *where, const char *path)
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	mask = umask(0117); /* rw-rw----: the group decides who reads */
 	error = fd < 0 || bind(fd, (struct sockaddr *)&a, sizeof(a)) || listen(fd, BACKLOG) ? errno
-	                                                                                    : 0;
+											    : 0;
 	umask(mask);
 	return error ? fails(fd, where, error) : fd;
 }
@@ -106,7 +106,7 @@ static int listen_at(const struct addrinfo *a, const char *where)
 static struct addrinfo *address_of(const char *where)
 {
 	const struct addrinfo hints = {.ai_flags = AI_PASSIVE | AI_NUMERICHOST | AI_NUMERICSERV,
-	                               .ai_socktype = SOCK_STREAM};
+				       .ai_socktype = SOCK_STREAM};
 	char address[128] = "";
 	const char *port = strrchr(where, ':');
 	const size_t length = port ? (size_t)(port - where) : 0;
@@ -121,8 +121,8 @@ static struct addrinfo *address_of(const char *where)
 	    !getaddrinfo(address, port + 1, &hints, &found))
 		return found;
 	gw_error("agent: --listen=%s: must be a number such as 127.0.0.1:9464 or [::1]:9464, "
-	         "unix:PATH, or none",
-	         where);
+		 "unix:PATH, or none",
+		 where);
 	return NULL;
 }
 

@@ -60,9 +60,9 @@ static void put_with(struct emitter *e, const char *name, const char *text, doub
 	e->labels--;
 }
 
-#define EACH_GPU(e, g)                                                                             \
-	const struct agent_gpu *g;                                                                 \
-	for (size_t gpu_at = 0;                                                                    \
+#define EACH_GPU(e, g) \
+	const struct agent_gpu *g; \
+	for (size_t gpu_at = 0; \
 	     gpu_at < (e)->node->gpus && (of_gpu(e, g = (e)->node->gpu[gpu_at]), true); gpu_at++)
 
 /* ---- kernels ---- */
@@ -108,7 +108,7 @@ static void put_expected(struct emitter *e, const struct agent_sum *s)
 static void put_histogram(struct emitter *e, const struct agent_sum *s)
 {
 	struct metric_histogram h = {
-	        .all = s->measured, .sum = s->measured_ns / 1e9, .time = &s->time};
+		.all = s->measured, .sum = s->measured_ns / 1e9, .time = &s->time};
 
 	for (int i = 0; i < AGENT_BUCKETS; i++) {
 		h.end[i] = agent_bucket_ns[i] / 1e9;
@@ -144,12 +144,12 @@ static void emit_kernel_expected(struct emitter *e)
 
 /* ---- graphs ---- */
 
-#define BY_GRAPH(id, value)                                                                        \
-	static void emit_##id(struct emitter *e)                                                   \
-	{                                                                                          \
-		EACH_GPU (e, g)                                                                    \
-			for (int i = 0; i <= AGENT_GRAPHS; i++)                                    \
-				put_graph(e, &g->graph[i], value);                                 \
+#define BY_GRAPH(id, value) \
+	static void emit_##id(struct emitter *e) \
+	{ \
+		EACH_GPU (e, g) \
+			for (int i = 0; i <= AGENT_GRAPHS; i++) \
+				put_graph(e, &g->graph[i], value); \
 	}
 
 static void put_graph(struct emitter *e, const struct agent_graph *t, double value)
@@ -179,12 +179,12 @@ static void emit_processes(struct emitter *e)
 		put(e, (double)g->processes);
 }
 
-#define BY_BOUND(id, value)                                                                        \
-	static void emit_##id(struct emitter *e)                                                   \
-	{                                                                                          \
-		EACH_GPU (e, g)                                                                    \
-			for (int i = 0; i < AGENT_BOUNDS; i++)                                     \
-				put_with(e, "bound", gw_bound_name((enum gw_bound)i), value);      \
+#define BY_BOUND(id, value) \
+	static void emit_##id(struct emitter *e) \
+	{ \
+		EACH_GPU (e, g) \
+			for (int i = 0; i < AGENT_BOUNDS; i++) \
+				put_with(e, "bound", gw_bound_name((enum gw_bound)i), value); \
 	}
 BY_BOUND(measured, g->bound[i].measured_ns / 1e9)
 BY_BOUND(compared, g->bound[i].compared_ns / 1e9)
@@ -227,7 +227,7 @@ static void emit_idle(struct emitter *e)
 	EACH_GPU (e, g)
 		for (int i = 0; i < GW_IDLE_CAUSES; i++)
 			put_with(e, "cause", gw_live_idle_name((enum gw_idle_cause)i),
-			         g->timed ? g->idle_ns[i] / 1e9 : NAN);
+				 g->timed ? g->idle_ns[i] / 1e9 : NAN);
 }
 
 static void emit_communication(struct emitter *e)
@@ -258,8 +258,8 @@ static void put_share(struct emitter *e, const struct agent_owner *o, double gpu
 {
 	const size_t before = e->labels;
 
-#define OWNER(name, variables, meaning)                                                            \
-	if (*o->name)                                                                              \
+#define OWNER(name, variables, meaning) \
+	if (*o->name) \
 		label(e, #name, o->name);
 #include "cli/agent/owner.def"
 #undef OWNER
@@ -324,17 +324,17 @@ static void emit_others(struct emitter *e)
 
 /* ---- health ---- */
 
-#define BY_RESOURCE(id, value)                                                                     \
-	static void emit_##id(struct emitter *e)                                                   \
-	{                                                                                          \
-		struct health_verdict v;                                                           \
-                                                                                                   \
-		EACH_GPU (e, g)                                                                    \
-			for (int i = 0; i < HEALTH_RESOURCES; i++) {                               \
-				health_of(g->health, (enum health_resource)i, &v);                 \
-				put_with(e, "resource",                                            \
-				         health_resource_name((enum health_resource)i), value);    \
-			}                                                                          \
+#define BY_RESOURCE(id, value) \
+	static void emit_##id(struct emitter *e) \
+	{ \
+		struct health_verdict v; \
+												   \
+		EACH_GPU (e, g) \
+			for (int i = 0; i < HEALTH_RESOURCES; i++) { \
+				health_of(g->health, (enum health_resource)i, &v); \
+				put_with(e, "resource", \
+					 health_resource_name((enum health_resource)i), value); \
+			} \
 	}
 BY_RESOURCE(slow, v.state == HEALTH_UNKNOWN ? NAN : v.state == HEALTH_SLOW)
 BY_RESOURCE(slowdown, v.ratio)
@@ -355,7 +355,7 @@ static void emit_own_cpu(struct emitter *e)
 	of_node(e);
 	put_with(e, "where", "worker", c[GW_COUNTER_worker_cpu_ns] / 1e9);
 	put_with(e, "where", "application",
-	         (c[GW_COUNTER_attach_ns] + c[GW_COUNTER_overhead_ns] + c[GW_COUNTER_events_ns]) / 1e9);
+		 (c[GW_COUNTER_attach_ns] + c[GW_COUNTER_overhead_ns] + c[GW_COUNTER_events_ns]) / 1e9);
 	put_with(e, "where", "clocks", c[GW_COUNTER_clock_ns] / 1e9);
 	put_with(e, "where", "counters", c[GW_COUNTER_pm_cpu_ns] / 1e9);
 	put_with(e, "where", "code", c[GW_COUNTER_analysis_threads_ns] / 1e9);
@@ -368,15 +368,15 @@ static void emit_dropped(struct emitter *e)
 		const char *what;
 		int counter;
 	} rows[] = {
-	        {"launches, ring full", GW_COUNTER_ring_dropped},
-	        {"launches, no ring", GW_COUNTER_threads_dropped},
-	        {"activity records", GW_COUNTER_activity_dropped},
-	        {"launches without a time", GW_COUNTER_launches_unmatched},
-	        {"log records", GW_COUNTER_log_lost},
-	        {"detail, table full", GW_COUNTER_table_full},
-	        {"memory refused", GW_COUNTER_memory_refused},
-	        {"hooks", GW_COUNTER_hooks_unresolved},
-	        {"work over GPUWATCH_CPU_MAX", GW_COUNTER_sheds},
+		{"launches, ring full", GW_COUNTER_ring_dropped},
+		{"launches, no ring", GW_COUNTER_threads_dropped},
+		{"activity records", GW_COUNTER_activity_dropped},
+		{"launches without a time", GW_COUNTER_launches_unmatched},
+		{"log records", GW_COUNTER_log_lost},
+		{"detail, table full", GW_COUNTER_table_full},
+		{"memory refused", GW_COUNTER_memory_refused},
+		{"hooks", GW_COUNTER_hooks_unresolved},
+		{"work over GPUWATCH_CPU_MAX", GW_COUNTER_sheds},
 	};
 
 	of_node(e);
@@ -384,11 +384,11 @@ static void emit_dropped(struct emitter *e)
 		put_with(e, "what", rows[i].what, e->node->counter[rows[i].counter]);
 }
 
-#define OF_NODE(id, value)                                                                         \
-	static void emit_##id(struct emitter *e)                                                   \
-	{                                                                                          \
-		of_node(e);                                                                        \
-		put(e, value);                                                                     \
+#define OF_NODE(id, value) \
+	static void emit_##id(struct emitter *e) \
+	{ \
+		of_node(e); \
+		put(e, value); \
 	}
 OF_NODE(own_memory, e->node->memory)
 OF_NODE(begun, e->node->processes_begun)
@@ -409,7 +409,7 @@ static void emit_failures(struct emitter *e)
 }
 
 void agent_metrics(const struct agent_node *node, const struct agent_self *self,
-                   const struct metric_sink *sink)
+		   const struct metric_sink *sink)
 {
 	static const struct {
 		struct metric_family family;

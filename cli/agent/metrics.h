@@ -31,7 +31,7 @@ struct metric_sink {
 	void (*family)(void *arg, const struct metric_family *family);
 	void (*sample)(void *arg, const struct metric_label *labels, size_t count, double value);
 	void (*histogram)(void *arg, const struct metric_label *labels, size_t count,
-	                  const struct metric_histogram *value);
+			  const struct metric_histogram *value);
 };
 
 /** The agent itself, beside the node. */
@@ -46,6 +46,6 @@ struct agent_self {
 
 /** Hand every sample to @p sink. */
 void agent_metrics(const struct agent_node *node, const struct agent_self *self,
-                   const struct metric_sink *sink);
+		   const struct metric_sink *sink);
 
 #endif

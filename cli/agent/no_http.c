@@ -13,8 +13,8 @@ struct http_server *http_start(int fd, const char *token, http_page_fn *page, vo
 	(void)arg;
 	close(fd);
 	gw_error("agent: this gpuwatch was built without libmicrohttpd and serves nothing: install "
-	         "libmicrohttpd-dev and build again, or use --listen=none with --textfile or "
-	         "--otlp");
+		 "libmicrohttpd-dev and build again, or use --listen=none with --textfile or "
+		 "--otlp");
 	return NULL;
 }
 

@@ -60,9 +60,9 @@ static void name_gpu(const struct gw_live_device *d, uint32_t ordinal, char *uui
 		snprintf(uuid, size, "unknown-%u", ordinal);
 	else
 		snprintf(uuid, size,
-		         "GPU-%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x",
-		         u[0], u[1], u[2], u[3], u[4], u[5], u[6], u[7], u[8], u[9], u[10], u[11],
-		         u[12], u[13], u[14], u[15]);
+			 "GPU-%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x",
+			 u[0], u[1], u[2], u[3], u[4], u[5], u[6], u[7], u[8], u[9], u[10], u[11],
+			 u[12], u[13], u[14], u[15]);
 }
 
 static void describe_gpu(struct agent_gpu *g, const struct gw_live_device *d, uint32_t ordinal)
@@ -73,12 +73,12 @@ static void describe_gpu(struct agent_gpu *g, const struct gw_live_device *d, ui
 	snprintf(g->model, sizeof(g->model), "%s", d->name);
 	if (d->pci[0] != UINT32_MAX && d->pci[1] != UINT32_MAX && d->pci[2] != UINT32_MAX)
 		snprintf(g->pci, sizeof(g->pci), "%08X:%02X:%02X.0", d->pci[0], d->pci[1] & 0xff,
-		         d->pci[2] & 0xff);
+			 d->pci[2] & 0xff);
 	g->full_sm_khz = d->full_sm_khz;
 }
 
 static struct agent_gpu *gpu_of(struct agent_node *n, const struct gw_live_device *d,
-                                uint32_t ordinal)
+				uint32_t ordinal)
 {
 	char uuid[sizeof(n->gpu[0]->uuid)];
 	struct agent_gpu *g;
@@ -185,7 +185,7 @@ static void show(struct agent_gpu *g, struct agent_kernel *k)
 }
 
 void agent_gpu_launched(struct agent_gpu *g, const char *kernel, unsigned bound,
-                        const struct agent_sum *d)
+			const struct agent_sum *d)
 {
 	struct agent_kernel *k = kernel_of(g, kernel);
 
@@ -201,7 +201,7 @@ void agent_gpu_launched(struct agent_gpu *g, const char *kernel, unsigned bound,
 }
 
 void agent_gpu_worked_for(struct agent_gpu *g, const struct agent_owner *owner, double gpu_ns,
-                          uint64_t now_ns)
+			  uint64_t now_ns)
 {
 	struct agent_share *oldest = &g->share[0];
 
@@ -227,7 +227,7 @@ void agent_gpu_worked_for(struct agent_gpu *g, const struct agent_owner *owner, 
 bool agent_sum_plausible(const struct agent_sum *d)
 {
 	const double all[] = {d->launches,          d->gpu_ns / 1e9,      d->measured,
-	                      d->measured_ns / 1e9, d->compared_ns / 1e9, d->expected_ns / 1e9};
+			      d->measured_ns / 1e9, d->compared_ns / 1e9, d->expected_ns / 1e9};
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
 		if (!(all[i] >= 0 && all[i] < MOST))
@@ -241,7 +241,7 @@ bool agent_sum_plausible(const struct agent_sum *d)
 /* ---- an interval ---- */
 
 static void take_device(struct agent_node *n, struct agent_seen *s, uint32_t ordinal,
-                        const struct top_device *d, bool timed, uint64_t now_ns)
+			const struct top_device *d, bool timed, uint64_t now_ns)
 {
 	/* The wall clock may have been set back: what was sampled before is not the latest. */
 	const uint64_t latest = now_ns + (uint64_t)FRESH;
@@ -346,7 +346,7 @@ static void end_interval(struct agent_gpu *g, uint64_t now_ns)
 }
 
 static void finish_gpu(struct agent_node *n, struct agent_gpu *g, double span_ns, bool tick,
-                       uint64_t now_ns)
+		       uint64_t now_ns)
 {
 	const double keep = span_ns > 0 ? exp2(-span_ns / HALF_LIFE) : 1;
 
@@ -379,14 +379,14 @@ static void take_own_rest(struct agent_node *n)
 	const double *c = n->counter;
 
 	n->own_rest = fmax(n->own_rest, c[GW_COUNTER_own_cpu_ns] - c[GW_COUNTER_worker_cpu_ns] -
-	                                        c[GW_COUNTER_clock_ns] - c[GW_COUNTER_pm_cpu_ns] -
-	                                        c[GW_COUNTER_analysis_threads_ns]);
+						c[GW_COUNTER_clock_ns] - c[GW_COUNTER_pm_cpu_ns] -
+						c[GW_COUNTER_analysis_threads_ns]);
 }
 
 void agent_node_add(struct agent_node *n, const struct top_model *m, uint64_t now_ns)
 {
 	const double span =
-	        n->decayed_ns && now_ns > n->decayed_ns ? (double)(now_ns - n->decayed_ns) : 0;
+		n->decayed_ns && now_ns > n->decayed_ns ? (double)(now_ns - n->decayed_ns) : 0;
 	/* The wall clock may have been set. */
 	const bool tick = now_ns < n->ticked_ns || now_ns - n->ticked_ns >= health_interval_ns();
 

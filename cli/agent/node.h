@@ -87,7 +87,7 @@ struct agent_gpu {
 	struct agent_sum bound[AGENT_BOUNDS];
 	struct agent_sum last[AGENT_BOUNDS]; /**< bound at the interval's start */
 	double ratio[AGENT_BOUNDS]; /**< measured / expected in the last interval that compared;
-	                                 NaN: none did */
+					 NaN: none did */
 	double lost_ns[AGENT_LOSSES];
 	bool timed; /**< a process timed all of its launches: the following are known, of such */
 	double busy_ns, idle_ns[GW_IDLE_CAUSES];

@@ -60,7 +60,7 @@ static void attribute(struct proto *p, unsigned field, const char *name, const c
 static const char *unit_of(const struct metric_family *f)
 {
 	static const char *const units[][2] = {{"seconds", "s"}, {"ratio", "1"}, {"hertz", "Hz"},
-	                                       {"bytes", "By"},  {"watts", "W"}, {"joules", "J"}};
+					       {"bytes", "By"},  {"watts", "W"}, {"joules", "J"}};
 
 	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++)
 		if (!strcmp(f->unit, units[i][0]))
@@ -126,7 +126,7 @@ static void sample(void *arg, const struct metric_label *labels, size_t count, d
 }
 
 static void histogram(void *arg, const struct metric_label *labels, size_t count,
-                      const struct metric_histogram *h)
+		      const struct metric_histogram *h)
 {
 	struct encoder *e = arg;
 	uint64_t each[AGENT_BUCKETS + 1];
@@ -152,7 +152,7 @@ static void histogram(void *arg, const struct metric_label *labels, size_t count
 }
 
 struct proto agent_otlp(const struct agent_node *node, const struct agent_self *self,
-                        uint64_t start_ns, uint64_t now_ns)
+			uint64_t start_ns, uint64_t now_ns)
 {
 	struct proto p = {0};
 	struct encoder e = {.out = &p, .start_ns = start_ns, .now_ns = now_ns};

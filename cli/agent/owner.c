@@ -72,7 +72,7 @@ void agent_owner_cgroup(const char *text, struct agent_owner *out)
 /* ---- environments ---- */
 
 static const char *variable(const char *text, size_t size, const char *name, size_t length,
-                            size_t *found)
+			    size_t *found)
 {
 	for (size_t at = 0; at < size;) {
 		const size_t left = strnlen(text + at, size - at);

@@ -44,15 +44,15 @@ struct agent_seen {
 
 void agent_seen_begin(struct agent_node *node);
 struct agent_seen *agent_seen_of(struct agent_node *node, const struct top_process *process,
-                                 uint64_t now_ns);
+				 uint64_t now_ns);
 void agent_seen_device(struct agent_node *node, struct agent_seen *seen, uint32_t ordinal,
-                       const struct gw_live_device *now, struct agent_gpu *gpu, bool timed);
+		       const struct gw_live_device *now, struct agent_gpu *gpu, bool timed);
 void agent_seen_counters(struct agent_node *node, struct agent_seen *seen,
-                         const struct gw_live_totals *now, bool runs);
+			 const struct gw_live_totals *now, bool runs);
 void agent_seen_configs(struct agent_node *node, struct agent_seen *seen,
-                        const struct top_process *process, uint64_t now_ns);
+			const struct top_process *process, uint64_t now_ns);
 void agent_seen_graphs(struct agent_node *node, struct agent_seen *seen,
-                       const struct top_process *process);
+		       const struct top_process *process);
 void agent_seen_end(struct agent_node *node);
 void agent_seen_free(struct agent_node *node);
 
@@ -62,9 +62,9 @@ void agent_kernel_name(char *out, const char *name, uint64_t hash);
 
 /* Launches of @p kernel, and GPU time that @p owner had. */
 void agent_gpu_launched(struct agent_gpu *gpu, const char *kernel, unsigned bound,
-                        const struct agent_sum *delta);
+			const struct agent_sum *delta);
 void agent_gpu_worked_for(struct agent_gpu *gpu, const struct agent_owner *owner, double gpu_ns,
-                          uint64_t now_ns);
+			  uint64_t now_ns);
 
 /* Whether it is what a GPU can have done between two snapshots. */
 bool agent_sum_plausible(const struct agent_sum *delta);

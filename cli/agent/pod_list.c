@@ -100,7 +100,7 @@ static bool uuid_of(const char *id, size_t length, char out[37])
 }
 
 static bool take_devices(struct piece devices, const struct agent_pod *as,
-                         struct agent_pod_list *out)
+			 struct agent_pod_list *out)
 {
 	struct piece id;
 	int field;

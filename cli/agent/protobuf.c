@@ -69,7 +69,7 @@ static size_t open_metric(struct encoder *e, const struct metric_label *labels, 
 
 	if (!e->family.length) {
 		snprintf(name, sizeof(name), "%s%s", e->of->name,
-		         e->of->kind == METRIC_COUNTER ? "_total" : "");
+			 e->of->kind == METRIC_COUNTER ? "_total" : "");
 		proto_text(&e->family, FAMILY_NAME, name);
 		proto_text(&e->family, FAMILY_HELP, e->of->help);
 		proto_uint(&e->family, FAMILY_TYPE, types[e->of->kind]);
@@ -92,7 +92,7 @@ static void sample(void *arg, const struct metric_label *labels, size_t count, d
 	size_t metric = open_metric(e, labels, count), inner;
 
 	inner = proto_open(&e->family,
-	                   e->of->kind == METRIC_COUNTER ? METRIC_COUNTER_ : METRIC_GAUGE_);
+			   e->of->kind == METRIC_COUNTER ? METRIC_COUNTER_ : METRIC_GAUGE_);
 	proto_double(&e->family, VALUE, value);
 	proto_close(&e->family, inner);
 	proto_close(&e->family, metric);
@@ -144,7 +144,7 @@ static uint64_t put_native(struct proto *p, const struct gw_sketch *s)
 }
 
 static void histogram(void *arg, const struct metric_label *labels, size_t count,
-                      const struct metric_histogram *h)
+		      const struct metric_histogram *h)
 {
 	struct encoder *e = arg;
 	struct proto *p = &e->family;

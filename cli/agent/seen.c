@@ -82,7 +82,7 @@ static void describe(const struct agent_node *n, struct agent_seen *s, const str
 
 /* A runtime may move a process into its pod's control group after it began. */
 static void look_again(const struct agent_node *n, struct agent_seen *s,
-                       const struct top_process *p, uint64_t now_ns)
+		       const struct top_process *p, uint64_t now_ns)
 {
 	struct agent_owner owner = s->owner;
 
@@ -169,7 +169,7 @@ static enum agent_lost idle_lost_to(enum gw_idle_cause cause, const struct gw_li
 
 /* Where not all kernels are timed, what lies between two of those that are is not idle time. */
 void agent_seen_device(struct agent_node *n, struct agent_seen *s, uint32_t ordinal,
-                       const struct gw_live_device *now, struct agent_gpu *g, bool timed)
+		       const struct gw_live_device *now, struct agent_gpu *g, bool timed)
 {
 	const double busy = since(n, (double)now->busy_ns, &s->device[ordinal].busy_ns);
 
@@ -177,7 +177,7 @@ void agent_seen_device(struct agent_node *n, struct agent_seen *s, uint32_t ordi
 	g->busy_ns += timed ? busy : 0;
 	for (int i = 0; i < GW_IDLE_CAUSES; i++) {
 		const double idle =
-		        since(n, (double)now->idle_ns[i], &s->device[ordinal].idle_ns[i]);
+			since(n, (double)now->idle_ns[i], &s->device[ordinal].idle_ns[i]);
 		const enum agent_lost to = idle_lost_to((enum gw_idle_cause)i, now);
 
 		g->idle_ns[i] += timed ? idle : 0;
@@ -186,11 +186,11 @@ void agent_seen_device(struct agent_node *n, struct agent_seen *s, uint32_t ordi
 	}
 	for (int i = 0; i < AGENT_SLOW; i++)
 		g->lost_ns[lost_to((enum gw_slow_cause)i, now->reasons)] +=
-		        since(n, (double)now->lost_ns[i], &s->device[ordinal].lost_ns[i]);
+			since(n, (double)now->lost_ns[i], &s->device[ordinal].lost_ns[i]);
 }
 
 void agent_seen_counters(struct agent_node *n, struct agent_seen *s,
-                         const struct gw_live_totals *now, bool runs)
+			 const struct gw_live_totals *now, bool runs)
 {
 	for (uint32_t i = 0; now->ns && i < now->counters && i < GW_COUNTERS; i++) {
 		const uint64_t value = now->counter[i];
@@ -234,7 +234,7 @@ static double in_buckets(const struct gw_sketch *s)
 }
 
 static void times_of(struct agent_node *n, const struct gw_sketch *now, struct agent_past *past,
-                     struct agent_sum *d)
+		     struct agent_sum *d)
 {
 	if (gw_sketch_valid(now))
 		gw_sketch_since(now, &past->sum.time, &d->time);
@@ -249,8 +249,8 @@ static void times_of(struct agent_node *n, const struct gw_sketch *now, struct a
 static uint64_t key_of(const struct gw_live_config *c, const char *kernel)
 {
 	const uint32_t parts[] = {c->grid[0],    c->grid[1],  c->grid[2],    c->block[0],
-	                          c->block[1],   c->block[2], c->cluster[0], c->cluster[1],
-	                          c->cluster[2], c->shared,   c->digest};
+				  c->block[1],   c->block[2], c->cluster[0], c->cluster[1],
+				  c->cluster[2], c->shared,   c->digest};
 
 	return gw_hash(gw_hash(1, kernel, strlen(kernel)), parts, sizeof(parts)) | 1;
 }
@@ -266,14 +266,14 @@ static void count_judged(struct agent_gpu *g, struct agent_past *past, double la
 }
 
 static void judge(struct agent_gpu *g, const struct gw_live_config *c, const char *kernel,
-                  struct agent_past *past, const struct agent_sum *d, uint64_t now_ns)
+		  struct agent_past *past, const struct agent_sum *d, uint64_t now_ns)
 {
 	static const enum health_resource of[AGENT_BOUNDS] = {
-	        HEALTH_OTHER, HEALTH_MEMORY, HEALTH_COMPUTE, HEALTH_LATENCY, HEALTH_LATENCY};
+		HEALTH_OTHER, HEALTH_MEMORY, HEALTH_COMPUTE, HEALTH_LATENCY, HEALTH_LATENCY};
 	struct health_sample s = {.kernel = kernel,
-	                          .resource = of[c->bound < AGENT_BOUNDS ? c->bound : 0],
-	                          .launches = d->measured,
-	                          .sm_khz = g->sm_khz ? (double)g->sm_khz : NAN};
+				  .resource = of[c->bound < AGENT_BOUNDS ? c->bound : 0],
+				  .launches = d->measured,
+				  .sm_khz = g->sm_khz ? (double)g->sm_khz : NAN};
 
 	if (!(d->measured > 0) || !(d->measured_ns > 0))
 		return;
@@ -290,10 +290,10 @@ static void judge(struct agent_gpu *g, const struct gw_live_config *c, const cha
 
 /* For the table of hours. */
 static void keep(struct agent_gpu *g, const struct agent_seen *s, const struct gw_live_config *c,
-                 const char *kernel, uint64_t key, const struct agent_sum *d)
+		 const char *kernel, uint64_t key, const struct agent_sum *d)
 {
 	struct hours_work row = {.shape = key >> 1 ? key >> 1 : 1,
-	                         .bound = c->bound < AGENT_BOUNDS ? c->bound : 0};
+				 .bound = c->bound < AGENT_BOUNDS ? c->bound : 0};
 
 	if (!g->work)
 		return;
@@ -313,7 +313,7 @@ static void compare(struct agent_sum *d, double compared, double ratio)
 }
 
 static void delta_of(struct agent_node *n, const struct gw_live_config *c, struct agent_past *past,
-                     bool timed, struct agent_sum *d)
+		     bool timed, struct agent_sum *d)
 {
 	double bucket[AGENT_BUCKETS], all = 0;
 
@@ -336,18 +336,18 @@ static void delta_of(struct agent_node *n, const struct gw_live_config *c, struc
 	d->gpu_ns = d->measured_ns;
 	if (!timed && d->launches > 0)
 		d->gpu_ns = d->launches * (d->measured > 0 ? d->measured_ns / d->measured
-		                           : c->time.count ? c->time.sum / (double)c->time.count
-		                                           : 0);
+					   : c->time.count ? c->time.sum / (double)c->time.count
+							   : 0);
 }
 
 /* The GPU's pod is that of a process in a pod, or in a container that can't be looked into; a
  * process of the node itself may use a GPU that a pod has. */
 static struct agent_owner owner_of(const struct agent_node *n, const struct agent_seen *s,
-                                   const struct agent_gpu *g)
+				   const struct agent_gpu *g)
 {
 	struct agent_owner o = s->owner;
 	const struct agent_pod *pod =
-	        *o.pod_uid || s->elsewhere ? agent_pod_of(&n->pods, g->uuid) : NULL;
+		*o.pod_uid || s->elsewhere ? agent_pod_of(&n->pods, g->uuid) : NULL;
 
 	if (!pod || (*o.pod && strcmp(o.pod, pod->pod) != 0))
 		return o;
@@ -358,7 +358,7 @@ static struct agent_owner owner_of(const struct agent_node *n, const struct agen
 }
 
 void agent_seen_configs(struct agent_node *n, struct agent_seen *s, const struct top_process *p,
-                        uint64_t now_ns)
+			uint64_t now_ns)
 {
 	double worked[GW_LIVE_DEVICES] = {0};
 
@@ -417,20 +417,20 @@ static struct agent_graph *graph_of(struct agent_gpu *g, const char *program, ui
 
 /* What came since the snapshot before; false where no process can have done it. */
 static bool graph_since(const struct gw_live_graph_time *now, struct gw_live_graph_time *before,
-                        struct agent_graph *d)
+			struct agent_graph *d)
 {
 	const struct top_graph both = {.now = *now, .before = *before};
 	const double ns = top_graph_time(&both);
 	const bool rises = now->launches >= before->launches && now->timed >= before->timed &&
-	                   now->total_ns >= before->total_ns &&
-	                   now->scored_ns >= before->scored_ns &&
-	                   now->predicted_ns >= before->predicted_ns;
+			   now->total_ns >= before->total_ns &&
+			   now->scored_ns >= before->scored_ns &&
+			   now->predicted_ns >= before->predicted_ns;
 
 	*d = (struct agent_graph){.launches = (double)(now->launches - before->launches),
-	                          .gpu_ns = isnan(ns) ? 0 : ns,
-	                          .compared_ns = (double)(now->scored_ns - before->scored_ns),
-	                          .expected_ns =
-	                                  (double)(now->predicted_ns - before->predicted_ns)};
+				  .gpu_ns = isnan(ns) ? 0 : ns,
+				  .compared_ns = (double)(now->scored_ns - before->scored_ns),
+				  .expected_ns =
+					  (double)(now->predicted_ns - before->predicted_ns)};
 	*before = *now;
 	return rises && d->launches < LIMIT && d->gpu_ns < LIMIT && d->compared_ns < LIMIT &&
 	       d->expected_ns < LIMIT;

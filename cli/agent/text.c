@@ -18,9 +18,9 @@ struct writer {
 const char *agent_text_type(enum text_format format)
 {
 	static const char *const types[] = {
-	        "text/plain; version=0.0.4; charset=utf-8",
-	        "application/openmetrics-text; version=1.0.0; charset=utf-8",
-	        AGENT_PROTOBUF_TYPE,
+		"text/plain; version=0.0.4; charset=utf-8",
+		"application/openmetrics-text; version=1.0.0; charset=utf-8",
+		AGENT_PROTOBUF_TYPE,
 	};
 
 	return types[format];
@@ -45,7 +45,7 @@ static double weight_of(const char *range, size_t length)
 static bool format_of(const char *range, size_t length, enum text_format *format)
 {
 	static const char *const types[] = {"text/plain", "application/openmetrics-text",
-	                                    "application/vnd.google.protobuf"};
+					    "application/vnd.google.protobuf"};
 	static const char coded[] = "encoding=", ours[] = "delimited";
 	const char *encoding;
 
@@ -54,7 +54,7 @@ static bool format_of(const char *range, size_t length, enum text_format *format
 			continue;
 		*format = (enum text_format)i;
 		encoding =
-		        i == TEXT_PROTOBUF ? memmem(range, length, coded, sizeof(coded) - 1) : NULL;
+			i == TEXT_PROTOBUF ? memmem(range, length, coded, sizeof(coded) - 1) : NULL;
 		return !encoding || !strncmp(encoding + sizeof(coded) - 1, ours, sizeof(ours) - 1);
 	}
 	return false;
@@ -113,7 +113,7 @@ static void family(void *arg, const struct metric_family *f)
 
 /* @p le: end of a bucket; NULL: none. */
 static void put(struct writer *w, const char *end, const struct metric_label *labels, size_t count,
-                const char *le, double value)
+		const char *le, double value)
 {
 	char number[40];
 
@@ -139,7 +139,7 @@ static void sample(void *arg, const struct metric_label *labels, size_t count, d
 }
 
 static void histogram(void *arg, const struct metric_label *labels, size_t count,
-                      const struct metric_histogram *h)
+		      const struct metric_histogram *h)
 {
 	struct writer *w = arg;
 	char end[32];
@@ -154,7 +154,7 @@ static void histogram(void *arg, const struct metric_label *labels, size_t count
 }
 
 char *agent_text(const struct agent_node *node, const struct agent_self *self,
-                 enum text_format format, size_t *size)
+		 enum text_format format, size_t *size)
 {
 	char *text = NULL;
 	struct writer w = {.format = format};

@@ -20,12 +20,12 @@ const char *agent_text_type(enum text_format format);
 
 /** All metrics, *@p size bytes; text is ended by a NUL. free() it. */
 char *agent_text(const struct agent_node *node, const struct agent_self *self,
-                 enum text_format format, size_t *size);
+		 enum text_format format, size_t *size);
 
 /* The agent's metrics as Prometheus' protobuf messages, with native histograms. */
 
-#define AGENT_PROTOBUF_TYPE                                                                        \
-	"application/vnd.google.protobuf; proto=io.prometheus.client.MetricFamily; "               \
+#define AGENT_PROTOBUF_TYPE \
+	"application/vnd.google.protobuf; proto=io.prometheus.client.MetricFamily; " \
 	"encoding=delimited"
 
 /** All metrics: MetricFamily messages, each behind its length. free() its data. */
@@ -36,7 +36,7 @@ struct proto agent_protobuf(const struct agent_node *node, const struct agent_se
 
 /** All metrics: sums since @p start_ns, as of @p now_ns (CLOCK_REALTIME). free() data. */
 struct proto agent_otlp(const struct agent_node *node, const struct agent_self *self,
-                        uint64_t start_ns, uint64_t now_ns);
+			uint64_t start_ns, uint64_t now_ns);
 
 /* Metrics as a file that node-exporter's textfile collector reads. */
 

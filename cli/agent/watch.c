@@ -50,7 +50,7 @@ static void watch_folders(struct agent_watch *w, const struct top_source *s)
 	for (unsigned i = 0; w->fd >= 0 && i < FOLDERS && (path = top_source_folder(s, i)); i++)
 		if (w->folder[i] <= 0)
 			w->folder[i] = inotify_add_watch(
-			        w->fd, path, IN_CREATE | IN_MOVED_TO | IN_DELETE | IN_ONLYDIR);
+				w->fd, path, IN_CREATE | IN_MOVED_TO | IN_DELETE | IN_ONLYDIR);
 }
 
 /* A folder that was removed is watched anew once it is there again. */

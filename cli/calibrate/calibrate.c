@@ -25,25 +25,25 @@ struct options {
 };
 
 static const struct gw_option options[] = {
-        GW_OPT_FLAG(quick, "measure for at most 20 seconds instead of 90, with fewer points"),
-        GW_OPT_TEXT(only, "GROUP",
-                    "measure this group; what an existing profile says of the others stays"),
-        GW_OPT_COUNT(device, "N", 0, 1023,
-                     "the GPU to measure, by the driver's number; 0 when not given"),
-        GW_OPT_OUT(output, "FILE",
-                   "the profile to write; without it, one in the user's own profiles"),
-        GW_OPT_OUT(samples, "DIR",
-                   "also write the raw samples into this folder, a CSV file a series"),
-        GW_OPT_OUT(plot, "DIR", "also write pictures into this folder (SVG)"),
-        GW_OPT_OUT(html, "FILE",
-                   "also write one page that any browser shows: the values, the functions, the "
-                   "experimental roofline; - is standard output, instead of tables"),
-        GW_OPT_FILE(against, "NAME|FILE", "with --html: show this profile beside it"),
-        GW_OPT_FILE(from, "NAME|FILE",
-                    "measure nothing: show this profile, and with --plot draw it"),
-        GW_OPT_FLAG(force, "measure although another process uses the GPU"),
-        GW_OPT_FLAG(json, "print the profile as JSON instead of tables"),
-        {0},
+	GW_OPT_FLAG(quick, "measure for at most 20 seconds instead of 90, with fewer points"),
+	GW_OPT_TEXT(only, "GROUP",
+		    "measure this group; what an existing profile says of the others stays"),
+	GW_OPT_COUNT(device, "N", 0, 1023,
+		     "the GPU to measure, by the driver's number; 0 when not given"),
+	GW_OPT_OUT(output, "FILE",
+		   "the profile to write; without it, one in the user's own profiles"),
+	GW_OPT_OUT(samples, "DIR",
+		   "also write the raw samples into this folder, a CSV file a series"),
+	GW_OPT_OUT(plot, "DIR", "also write pictures into this folder (SVG)"),
+	GW_OPT_OUT(html, "FILE",
+		   "also write one page that any browser shows: the values, the functions, the "
+		   "experimental roofline; - is standard output, instead of tables"),
+	GW_OPT_FILE(against, "NAME|FILE", "with --html: show this profile beside it"),
+	GW_OPT_FILE(from, "NAME|FILE",
+		    "measure nothing: show this profile, and with --plot draw it"),
+	GW_OPT_FLAG(force, "measure although another process uses the GPU"),
+	GW_OPT_FLAG(json, "print the profile as JSON instead of tables"),
+	{0},
 };
 
 static volatile int stop_wanted;
@@ -94,7 +94,7 @@ static bool choose_output(const struct options *v, const char *device, char path
 	struct stat st;
 
 	if (v->output ? snprintf(path, PATH_MAX, "%s", v->output) >= PATH_MAX
-	              : !gw_profile_own_path(device, path, PATH_MAX)) {
+		      : !gw_profile_own_path(device, path, PATH_MAX)) {
 		gw_error("no home folder for the profile; give -o FILE");
 		return false;
 	}
@@ -106,13 +106,13 @@ static bool choose_output(const struct options *v, const char *device, char path
 	if (gw_profile_writable(path, !v->output, &error) == 0)
 		return true;
 	gw_error("%s; nothing was measured: give -o FILE in a folder that can be written",
-	         error.text);
+		 error.text);
 	return false;
 }
 
 /* What the file says already, when it is to be kept: --only changes one group of it. */
 static bool start_from(const struct options *v, const char *path, const char *device,
-                       struct gw_profile *profile)
+		       struct gw_profile *profile)
 {
 	struct gw_profile_error error;
 
@@ -126,7 +126,7 @@ static bool start_from(const struct options *v, const char *path, const char *de
 	if (gw_profile_is(profile, device))
 		return true;
 	gw_error("%s: describes '%s', this is '%s': give another -o FILE", path,
-	         profile->device.name, device);
+		 profile->device.name, device);
 	return false;
 }
 
@@ -160,7 +160,7 @@ static int show(const struct options *v, const struct gw_profile *profile)
 }
 
 static int measure(const struct options *v, struct gw_calibration *c, struct gw_profile *profile,
-                   struct calibrate_progress *progress)
+		   struct calibrate_progress *progress)
 {
 	char path[PATH_MAX], error[640];
 	struct gw_profile_error unsaved;
@@ -178,7 +178,7 @@ static int measure(const struct options *v, struct gw_calibration *c, struct gw_
 	if (gw_profile_save(profile, path, &unsaved) != 0)
 		return gw_error("%s", unsaved.text);
 	gw_note("%u values and %u refused, written to %s", progress->published, progress->refused,
-	        path);
+		path);
 	return show(v, profile);
 }
 
@@ -186,12 +186,12 @@ static int calibrate(const struct options *v, struct gw_profile *profile)
 {
 	struct calibrate_progress progress;
 	struct gw_calibration_options asked = {.device = (unsigned)v->device,
-	                                       .quick = v->quick,
-	                                       .busy = v->force,
-	                                       .only = v->only,
-	                                       .samples = v->samples,
-	                                       .stop = &stop_wanted,
-	                                       .listener = calibrate_listener(&progress)};
+					       .quick = v->quick,
+					       .busy = v->force,
+					       .only = v->only,
+					       .samples = v->samples,
+					       .stop = &stop_wanted,
+					       .listener = calibrate_listener(&progress)};
 	char error[640];
 	struct gw_calibration *c = gw_calibration_open(&asked, error, sizeof(error));
 	int status;
@@ -210,9 +210,9 @@ static const char *idle_option(const struct options *v)
 		const char *name;
 		bool given;
 	} idle[] = {
-	        {"--quick", v->quick},   {"--only", v->only != NULL},
-	        {"--device", v->device}, {"--output", v->output != NULL},
-	        {"--force", v->force},   {"--samples", v->samples != NULL},
+		{"--quick", v->quick},   {"--only", v->only != NULL},
+		{"--device", v->device}, {"--output", v->output != NULL},
+		{"--force", v->force},   {"--samples", v->samples != NULL},
 	};
 
 	for (size_t i = 0; i < sizeof(idle) / sizeof(*idle); i++)
@@ -257,25 +257,25 @@ static int run(const struct gw_command *command, int argc, char **argv)
 }
 
 const struct gw_command_body gw_calibrate_command = {
-        .run = run,
-        .options = options,
-        .description =
-                "Measures a GPU with small kernels that are part of gpuwatch, and writes a "
-                "device profile\n"
-                "(docs/internals/profile.md) for the models; it is found later by the GPU's name. "
-                "Takes at most 90\n"
-                "seconds. Clocks and power limits are recorded, never changed. A value "
-                "whose samples spread\n"
-                "too widely is not written; the reason is reported.\n"
-                "\n"
-                "The GPU must be idle: while another process uses it, calibrate stops "
-                "before measuring.",
-        .examples = "gpuwatch calibrate\n"
-                    "Measures GPU 0 and writes its profile into ~/.config/gpuwatch/profiles.\n"
-                    "gpuwatch calibrate --quick -o gpu.json --plot=pictures\n"
-                    "The short run, with pictures.\n"
-                    "gpuwatch calibrate --from=\"NVIDIA H200\" --plot=pictures\n"
-                    "The pictures of a profile that is there already.\n"
-                    "gpuwatch calibrate --from=H200 --against=H100 --html=both.html\n"
-                    "Two profiles beside each other, as a page.\n",
+	.run = run,
+	.options = options,
+	.description =
+		"Measures a GPU with small kernels that are part of gpuwatch, and writes a "
+		"device profile\n"
+		"(docs/internals/profile.md) for the models; it is found later by the GPU's name. "
+		"Takes at most 90\n"
+		"seconds. Clocks and power limits are recorded, never changed. A value "
+		"whose samples spread\n"
+		"too widely is not written; the reason is reported.\n"
+		"\n"
+		"The GPU must be idle: while another process uses it, calibrate stops "
+		"before measuring.",
+	.examples = "gpuwatch calibrate\n"
+		    "Measures GPU 0 and writes its profile into ~/.config/gpuwatch/profiles.\n"
+		    "gpuwatch calibrate --quick -o gpu.json --plot=pictures\n"
+		    "The short run, with pictures.\n"
+		    "gpuwatch calibrate --from=\"NVIDIA H200\" --plot=pictures\n"
+		    "The pictures of a profile that is there already.\n"
+		    "gpuwatch calibrate --from=H200 --against=H100 --html=both.html\n"
+		    "Two profiles beside each other, as a page.\n",
 };

@@ -14,10 +14,10 @@ static json_t *param_json(const struct gw_profile *p, unsigned i)
 	const struct gw_profile_value *v = &p->device.param[i];
 
 	return json_pack("{s:o,s:o,s:o,s:o}", "value",
-	                 v->method ? gw_json_number(v->value) : json_null(), "spread",
-	                 gw_json_number(v->spread), "method",
-	                 json_string(v->method ? gw_method_name(v->method) : ""), "how",
-	                 gw_json_text(*p->how[i] ? p->how[i] : p->source[i]));
+			 v->method ? gw_json_number(v->value) : json_null(), "spread",
+			 gw_json_number(v->spread), "method",
+			 json_string(v->method ? gw_method_name(v->method) : ""), "how",
+			 gw_json_text(*p->how[i] ? p->how[i] : p->source[i]));
 }
 
 /* Those that one of the profiles knows, or says why not. */
@@ -35,9 +35,9 @@ static json_t *params_json(const struct gw_profile *const *profiles, size_t coun
 		}
 		if (any)
 			json_array_append_new(list, json_pack("{s:s,s:s,s:o}", "name",
-			                                      gw_param_info(i).name, "unit",
-			                                      gw_param_info(i).unit, "values",
-			                                      json_incref(values)));
+							      gw_param_info(i).name, "unit",
+							      gw_param_info(i).unit, "values",
+							      json_incref(values)));
 		json_decref(values);
 	}
 	return list;
@@ -62,15 +62,15 @@ static json_t *profile_json(const struct gw_profile *p)
 
 		if (c->count)
 			json_object_set_new(curves, gw_curve_info(i).name,
-			                    json_pack("[o,o]", numbers(c->x, c->count),
-			                              numbers(c->y, c->count)));
+					    json_pack("[o,o]", numbers(c->x, c->count),
+						      numbers(c->y, c->count)));
 	}
 	return json_pack("{s:o,s:o,s:o,s:b}", "name", gw_json_text(p->device.name), "curves",
-	                 curves, "bandwidth",
-	                 gw_json_number(isfinite(measured)
-	                                        ? measured
-	                                        : gw_param(&p->device, GW_PARAM_b_mem_spec)),
-	                 "measured", isfinite(measured));
+			 curves, "bandwidth",
+			 gw_json_number(isfinite(measured)
+						? measured
+						: gw_param(&p->device, GW_PARAM_b_mem_spec)),
+			 "measured", isfinite(measured));
 }
 
 bool calibrate_html(const struct gw_profile *const *profiles, size_t count, const char *path)
@@ -82,9 +82,9 @@ bool calibrate_html(const struct gw_profile *const *profiles, size_t count, cons
 	for (size_t i = 0; i < count; i++)
 		json_array_append_new(list, profile_json(profiles[i]));
 	data = json_pack("{s:s,s:[],s:[],s:o,s:o,s:o,s:o}", "schema", "gpuwatch-profile-html-1",
-	                 "columns", "kernels", "profiles", list, "params",
-	                 params_json(profiles, count), "pictures", calibrate_pictures_json(),
-	                 "sweeps", calibrate_sweeps_json());
+			 "columns", "kernels", "profiles", list, "params",
+			 params_json(profiles, count), "pictures", calibrate_pictures_json(),
+			 "sweeps", calibrate_sweeps_json());
 	text = json_dumps(data, JSON_COMPACT | JSON_ENSURE_ASCII | JSON_REAL_PRECISION(12));
 	json_decref(data);
 	good = text && html_write_data("profile", text, path);

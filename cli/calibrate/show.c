@@ -57,7 +57,7 @@ static void ended(void *arg, const struct gw_group_run *run, unsigned published,
 	p->refused += refused;
 	if (!p->bar)
 		gw_note("%s: %u values, %u refused, %.1f s, SM clock %.0f MHz", run->name,
-		        published, refused, run->seconds, run->sm_clock / 1e6);
+			published, refused, run->seconds, run->sm_clock / 1e6);
 	if (strcmp(run->throttle, "none") == 0)
 		return;
 	calibrate_progress_end(p);
@@ -68,7 +68,7 @@ struct gw_calibration_listener calibrate_listener(struct calibrate_progress *p)
 {
 	*p = (struct calibrate_progress){.bar = isatty(STDERR_FILENO)};
 	return (struct gw_calibration_listener){
-	        .arg = p, .progress = progress, .note = note, .ended = ended};
+		.arg = p, .progress = progress, .note = note, .ended = ended};
 }
 
 int calibrate_json(const struct gw_profile *profile)

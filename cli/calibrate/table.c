@@ -9,13 +9,13 @@
 #include "cli/table.h"
 
 static const struct gw_table_column columns[] = {
-        {.title = "parameter"},
-        {.title = "value", .right = true},
-        {.title = "unit"},
-        {.title = "spread", .right = true, .priority = 2},
-        {.title = "n", .right = true, .priority = 3},
-        {.title = "method", .priority = 1},
-        {.title = "how", .elastic = true, .priority = 4},
+	{.title = "parameter"},
+	{.title = "value", .right = true},
+	{.title = "unit"},
+	{.title = "spread", .right = true, .priority = 2},
+	{.title = "n", .right = true, .priority = 3},
+	{.title = "method", .priority = 1},
+	{.title = "how", .elastic = true, .priority = 4},
 };
 enum { COLUMNS = sizeof(columns) / sizeof(*columns) };
 
@@ -28,9 +28,9 @@ struct prefixed {
 static struct prefixed prefix_for(const char *unit, double value)
 {
 	const struct prefixed prefixes[] = {
-	        {1e15, "P"}, {1e12, "T"}, {1e9, "G"},  {1e6, "M"},
-	        {1e3, "k"},  {1, ""},     {1e-3, "m"}, {1e-6, gw_utf8() ? "µ" : "u"},
-	        {1e-9, "n"}, {1e-12, "p"}};
+		{1e15, "P"}, {1e12, "T"}, {1e9, "G"},  {1e6, "M"},
+		{1e3, "k"},  {1, ""},     {1e-3, "m"}, {1e-6, gw_utf8() ? "µ" : "u"},
+		{1e-9, "n"}, {1e-12, "p"}};
 	static const char *const plain[] = {"1", "thread", "cycle", "warp/block"};
 	const size_t count = sizeof(prefixes) / sizeof(*prefixes);
 
@@ -60,7 +60,7 @@ static void param_row(struct gw_table *t, const struct gw_profile *p, unsigned i
 	char unit[40], count[24] = "";
 
 	snprintf(unit, sizeof(unit), "%s%s", scale.prefix,
-	         strcmp(info.unit, "1") != 0 ? info.unit : "");
+		 strcmp(info.unit, "1") != 0 ? info.unit : "");
 	if (v->samples)
 		snprintf(count, sizeof(count), "%u", v->samples);
 	gw_table_cell(t, info.name);

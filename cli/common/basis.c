@@ -4,20 +4,20 @@
 static const struct {
 	const char *name, *key;
 } tiers[GW_TIER_STEADY + 1] = {
-        [GW_TIER_NONE] = {"no prediction", "no_prediction"},
-        [GW_TIER_COLD] = {"never timed", "never_timed"},
-        [GW_TIER_WARM] = {"kernel timed", "kernel_timed"},
-        [GW_TIER_STEADY] = {"same shape timed", "same_shape_timed"},
+	[GW_TIER_NONE] = {"no prediction", "no_prediction"},
+	[GW_TIER_COLD] = {"never timed", "never_timed"},
+	[GW_TIER_WARM] = {"kernel timed", "kernel_timed"},
+	[GW_TIER_STEADY] = {"same shape timed", "same_shape_timed"},
 };
 
 static const struct {
 	const char *name, *key;
 } sources[GW_SOURCE_COUNTED + 1] = {
-        [GW_SOURCE_NONE] = {"none", "none"},
-        [GW_SOURCE_STATIC] = {"static analysis", "static_analysis"},
-        [GW_SOURCE_SCALED] = {"extrapolated", "extrapolated"},
-        [GW_SOURCE_GIVEN] = {"given", "given"},
-        [GW_SOURCE_COUNTED] = {"measured counters", "measured_counters"},
+	[GW_SOURCE_NONE] = {"none", "none"},
+	[GW_SOURCE_STATIC] = {"static analysis", "static_analysis"},
+	[GW_SOURCE_SCALED] = {"extrapolated", "extrapolated"},
+	[GW_SOURCE_GIVEN] = {"given", "given"},
+	[GW_SOURCE_COUNTED] = {"measured counters", "measured_counters"},
 };
 
 const char *gw_basis_name(enum gw_tier tier)

@@ -176,6 +176,6 @@ char *gw_demangle(const char *mangled)
 const char *gw_demangle_missing(void)
 {
 	return demangler() ? NULL
-	                   : "names are mangled: libstdc++.so.6 was not found; install it or "
-	                     "pipe the output through c++filt";
+			   : "names are mangled: libstdc++.so.6 was not found; install it or "
+			     "pipe the output through c++filt";
 }

@@ -8,10 +8,10 @@
 #include "predictor/profile/profile.h"
 
 /** The row of a command's table of options that fills a set. */
-#define DEVICE_SET_OPTION                                                                          \
-	GW_OPT_LIST(device, "NAME|FILE",                                                           \
-	            "GPU to predict for: the name of a known profile or a profile's file; may be " \
-	            "repeated")
+#define DEVICE_SET_OPTION \
+	GW_OPT_LIST(device, "NAME|FILE", \
+		    "GPU to predict for: the name of a known profile or a profile's file; may be " \
+		    "repeated")
 
 /** Profiles in the order they were asked for; freed by device_set_free. */
 struct device_set {

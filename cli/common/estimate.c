@@ -39,7 +39,7 @@ static void refuse(struct gw_estimate *e)
    So a launch without one is asked about twice, far apart: what is the same both times did not
    depend on it. */
 static void without_config(const struct gw_model *model, const struct gw_device *device,
-                           const struct launch_case *item, struct gw_estimate *out)
+			   const struct launch_case *item, struct gw_estimate *out)
 {
 	struct gw_launch launch = launch_case_launch(item);
 	struct gw_estimate other;
@@ -58,7 +58,7 @@ static void without_config(const struct gw_model *model, const struct gw_device 
 }
 
 void estimate_launch(const struct gw_model *model, const struct gw_device *device,
-                     const struct launch_case *item, struct gw_estimate *out)
+		     const struct launch_case *item, struct gw_estimate *out)
 {
 	struct gw_launch launch = launch_case_launch(item);
 
@@ -69,7 +69,7 @@ void estimate_launch(const struct gw_model *model, const struct gw_device *devic
 }
 
 void estimate_verdict(const struct launch_case *item, const struct gw_device *device,
-                      double measured, struct gw_verdict *out, struct gw_estimate *bounds)
+		      double measured, struct gw_verdict *out, struct gw_estimate *bounds)
 {
 	struct gw_launch launch = launch_case_launch(item);
 
@@ -88,7 +88,7 @@ double estimate_error(double seconds, double measured)
 static const char *prefixed(struct estimate_text *out, double value, const char *unit, int digits)
 {
 	static const char *const prefixes[] = {"p", "n", "µ", "m", "", "k",
-	                                       "M", "G", "T", "P", "E"};
+					       "M", "G", "T", "P", "E"};
 	int step = 4;
 	double magnitude = fabs(value);
 
@@ -101,7 +101,7 @@ static const char *prefixed(struct estimate_text *out, double value, const char 
 		step--;
 	}
 	snprintf(out->s, sizeof(out->s), "%s%.*g %s%s", value < 0 ? "-" : "", digits, magnitude,
-	         prefixes[step], unit);
+		 prefixes[step], unit);
 	return out->s;
 }
 
@@ -124,7 +124,7 @@ const char *estimate_time(struct estimate_text *out, double seconds)
 	value = seconds / units[i].unit;
 	digits = value < 10 ? 3 : value < 100 ? 3 : value < 1000 ? 2 : 1;
 	snprintf(out->s, sizeof(out->s), value < 1e7 ? "%.*f %s" : "%.*e %s", digits, value,
-	         units[i].name);
+		 units[i].name);
 	return out->s;
 }
 
@@ -140,7 +140,7 @@ const char *estimate_percent(struct estimate_text *out, double share)
 const char *estimate_value(struct estimate_text *out, double value, const char *unit)
 {
 	static const char *const prefix_units[] = {"s",    "B",      "B/s", "op",
-	                                           "op/s", "flop/s", "Hz",  "op/s"};
+						   "op/s", "flop/s", "Hz",  "op/s"};
 
 	if (isnan(value)) {
 		snprintf(out->s, sizeof(out->s), "unknown");
@@ -151,8 +151,8 @@ const char *estimate_value(struct estimate_text *out, double value, const char *
 			return prefixed(out, value, unit, 5);
 	/* Counts of threads and the like are whole numbers that people read as such. */
 	snprintf(out->s, sizeof(out->s),
-	         fabs(value) >= 1e5 && fabs(value) < 1e15 ? "%.0f%s%s" : "%.5g%s%s", value,
-	         strcmp(unit, "1") == 0 ? "" : " ", strcmp(unit, "1") == 0 ? "" : unit);
+		 fabs(value) >= 1e5 && fabs(value) < 1e15 ? "%.0f%s%s" : "%.5g%s%s", value,
+		 strcmp(unit, "1") == 0 ? "" : " ", strcmp(unit, "1") == 0 ? "" : unit);
 	return out->s;
 }
 
@@ -175,5 +175,5 @@ int estimate_unknown_model(const char *name, bool all)
 	if (all)
 		names[n++] = "all";
 	return gw_error("unknown model \"%s\"; must be one of %s", name,
-	                gw_words_join(list, sizeof(list), names, n));
+			gw_words_join(list, sizeof(list), names, n));
 }

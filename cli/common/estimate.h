@@ -16,7 +16,7 @@ struct estimate_text {
  * depends on them becomes "not known: grid and block", and so do warnings about them.
  */
 void estimate_launch(const struct gw_model *model, const struct gw_device *device,
-                     const struct launch_case *item, struct gw_estimate *out);
+		     const struct launch_case *item, struct gw_estimate *out);
 
 /**
  * What binds @p item on @p device, by the model `bounds`, whose answer goes to @p bounds; unknown
@@ -24,7 +24,7 @@ void estimate_launch(const struct gw_model *model, const struct gw_device *devic
  * (seconds; NaN: it wasn't), the verdict is of that, as the report's is.
  */
 void estimate_verdict(const struct launch_case *item, const struct gw_device *device,
-                      double measured, struct gw_verdict *out, struct gw_estimate *bounds);
+		      double measured, struct gw_verdict *out, struct gw_estimate *bounds);
 
 /** (predicted - measured) / measured; NaN when either is unknown. */
 double estimate_error(double seconds, double measured);

@@ -62,7 +62,7 @@ static bool parse(struct json_file *file, char *text, size_t length, char *error
 }
 
 bool json_file_parse(struct json_file *file, const char *text, size_t length, char *error,
-                     size_t error_size)
+		     size_t error_size)
 {
 	char *copy = malloc(length + 1);
 	bool ok;
@@ -115,13 +115,13 @@ bool json_file_read(struct json_file *file, const char *path, char *error, size_
 	}
 	if (!stream || !text || ferror(stream)) {
 		snprintf(error, error_size, "%s: cannot be read: %s%s", path,
-		         strerror(errno ? errno : EIO), gw_open_remedy(errno));
+			 strerror(errno ? errno : EIO), gw_open_remedy(errno));
 		free(text);
 	} else {
 		ok = parse(file, text, length, what, sizeof(what));
 		if (!ok) {
 			snprintf(error, error_size, "%s:%s", standard ? "standard input" : path,
-			         what);
+				 what);
 			json_file_free(file);
 		}
 	}
@@ -138,7 +138,7 @@ void json_file_free(struct json_file *file)
 }
 
 static struct json_node node_of(const json_t *value, const struct json_node *parent,
-                                const char *key, size_t index)
+				const char *key, size_t index)
 {
 	struct json_node n = {.value = value, .parent = parent, .key = key, .index = index};
 
@@ -197,7 +197,7 @@ struct json_node json_first(const struct json_node *parent)
 	if (parent->kind == NODE_OBJECT)
 		return member_at(parent, json_object_iter(object_of(parent)));
 	return node_of(parent->kind == NODE_ARRAY ? json_array_get(parent->value, 0) : NULL, parent,
-	               NULL, 0);
+		       NULL, 0);
 }
 
 void json_next(struct json_node *node)
@@ -206,11 +206,11 @@ void json_next(struct json_node *node)
 
 	if (node->key)
 		*node = member_at(parent,
-		                  json_object_iter_next(object_of(parent),
-		                                        json_object_key_to_iter(node->key)));
+				  json_object_iter_next(object_of(parent),
+							json_object_key_to_iter(node->key)));
 	else
 		*node = node_of(json_array_get(parent->value, node->index + 1), parent, NULL,
-		                node->index + 1);
+				node->index + 1);
 }
 
 struct json_node json_member(const struct json_node *object, const char *key)
@@ -257,7 +257,7 @@ unsigned json_file_line(const struct json_file *file, const struct json_node *no
 const char *json_kind_name(enum json_kind kind)
 {
 	static const char *const names[] = {"null",     "true or false", "a number",
-	                                    "a string", "an array",      "an object"};
+					    "a string", "an array",      "an object"};
 
 	return names[kind];
 }

@@ -44,7 +44,7 @@ struct json_node {
  * with json_file_free. A key that stands twice in one object is an error.
  */
 bool json_file_parse(struct json_file *file, const char *text, size_t length, char *error,
-                     size_t error_size);
+		     size_t error_size);
 
 /** Read and parse a file; "-" is standard input. The error begins "file:line: ". */
 bool json_file_read(struct json_file *file, const char *path, char *error, size_t error_size);

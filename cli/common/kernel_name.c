@@ -288,7 +288,7 @@ static int by_text(const void *x, const void *y)
 
 /* Mark in @p clash each name whose text another name has, too; returns whether there is one. */
 static bool find_clashes(char *const *text, const struct gw_kernel_names *names, size_t count,
-                         bool *clash)
+			 bool *clash)
 {
 	struct entry *e = gw_alloc((count + 1) * sizeof(*e));
 	bool any = false;
@@ -319,7 +319,7 @@ void gw_kernel_names(const struct gw_kernel_names *names, size_t count, char **o
 	for (size_t i = 0; i < count; i++)
 		/* A name that is not mangled has no parameters to drop. */
 		out[i] = strcmp(names[i].mangled, names[i].plain) ? gw_kernel_name(names[i].plain)
-		                                                  : gw_copy(names[i].plain);
+								  : gw_copy(names[i].plain);
 	for (unsigned step = 0; step < 2 && find_clashes(out, names, count, clash); step++)
 		for (size_t i = 0; i < count; i++)
 			if (clash[i]) {
@@ -370,8 +370,8 @@ static char *cut(const char *text, size_t from, size_t columns)
 	if (columns < 4 * mark || gw_columns(text) - gw_columns(text + from) + 4 < columns) {
 		/* The difference is within what the start alone shows. */
 		snprintf(out, size, "%.*s%s",
-		         (int)bytes_of(text, columns > mark ? columns - mark : columns), text,
-		         columns > mark ? dots : "");
+			 (int)bytes_of(text, columns > mark ? columns - mark : columns), text,
+			 columns > mark ? dots : "");
 		return out;
 	}
 	rest = gw_columns(text + from);
@@ -383,7 +383,7 @@ static char *cut(const char *text, size_t from, size_t columns)
 	}
 	rest = columns - head - 2 * mark;
 	snprintf(out, size, "%.*s%s%.*s%s", (int)bytes_of(text, head), text, dots,
-	         (int)bytes_of(text + from, rest), text + from, dots);
+		 (int)bytes_of(text + from, rest), text + from, dots);
 	return out;
 }
 
@@ -458,8 +458,8 @@ void gw_kernel_names_fit(char **text, size_t count, size_t columns)
 		const char *t = e[i].text;
 
 		cuts[e[i].index] = gw_columns(t) <= columns
-		                           ? gw_copy(t)
-		                           : cut(t, like_others(e, count, i), columns);
+					   ? gw_copy(t)
+					   : cut(t, like_others(e, count, i), columns);
 	}
 	part_alike(cuts, text, count, columns);
 	for (size_t i = 0; i < count; i++) {

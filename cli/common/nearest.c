@@ -27,7 +27,7 @@ static unsigned distance(const char *a, const char *b)
 		row[0] = (unsigned)i;
 		for (size_t j = 1; j <= nb; j++) {
 			bool same = tolower((unsigned char)a[i - 1]) ==
-			            tolower((unsigned char)b[j - 1]);
+				    tolower((unsigned char)b[j - 1]);
 			unsigned change = diagonal + !same;
 
 			diagonal = row[j];
@@ -46,7 +46,7 @@ static unsigned rate(const char *word, const char *known)
 	if (d <= n / 3 + 1)
 		return d;
 	if (n >= 3 && (strncasecmp(known, word, 3) == 0 || strcasestr(known, word) ||
-	               (strlen(known) >= 3 && strcasestr(word, known))))
+		       (strlen(known) >= 3 && strcasestr(word, known))))
 		return WORD;
 	return WORD + 1;
 }
@@ -72,7 +72,7 @@ char *gw_words_join(char *out, size_t size, const char *const *words, size_t cou
 }
 
 char *gw_nearest(char *out, size_t size, const char *word, const char *const *words, size_t count,
-                 size_t all)
+		 size_t all)
 {
 	const char *best[BEST];
 	unsigned rates[BEST];

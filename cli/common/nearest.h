@@ -11,7 +11,7 @@
  * string. Returns @p out.
  */
 char *gw_nearest(char *out, size_t size, const char *word, const char *const *words, size_t count,
-                 size_t all);
+		 size_t all);
 
 /** Write all @p words into @p out as `"a", "b" and "c"`, as far as they fit. Returns @p out. */
 char *gw_words_join(char *out, size_t size, const char *const *words, size_t count);

@@ -33,8 +33,8 @@ const char *gw_duration(struct gw_text *out, double ns)
 	while (u < 3 && fabs(ns) < units[u].ns * 0.9995)
 		u++;
 	snprintf(out->s, sizeof(out->s), "%.*f %s",
-	         u == 3 && ns == floor(ns) ? 0 : decimals(ns / units[u].ns), ns / units[u].ns,
-	         gw_utf8() ? units[u].utf8 : units[u].ascii);
+		 u == 3 && ns == floor(ns) ? 0 : decimals(ns / units[u].ns), ns / units[u].ns,
+		 gw_utf8() ? units[u].utf8 : units[u].ascii);
 	return out->s;
 }
 
@@ -72,7 +72,7 @@ const char *gw_percent(struct gw_text *out, double share)
 	if (percent >= 1e6)
 		return strcpy(out->s, ">1e6%");
 	snprintf(out->s, sizeof(out->s), "%.*f%%",
-	         percent >= 999.95 || percent == 100 || percent == 0 ? 0 : 1, percent);
+		 percent >= 999.95 || percent == 100 || percent == 0 ? 0 : 1, percent);
 	return out->s;
 }
 
@@ -97,6 +97,6 @@ const char *gw_counted(struct gw_text *out, double value, const char *noun, cons
 	bool one = value == 1;
 
 	snprintf(out->s, sizeof(out->s), "%s %s%s", gw_thousands(&number, value),
-	         one || !plural ? noun : plural, one || plural ? "" : "s");
+		 one || !plural ? noun : plural, one || plural ? "" : "s");
 	return out->s;
 }

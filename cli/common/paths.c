@@ -29,8 +29,8 @@ const char *gw_library_path(char *out, size_t size)
 			return NULL;
 	}
 	snprintf(looked, sizeof(looked), "%s/%s%s%s", self, places[0],
-	         strcmp(places[0], places[1]) ? " and beside it in " : "",
-	         strcmp(places[0], places[1]) ? places[1] : "");
+		 strcmp(places[0], places[1]) ? " and beside it in " : "",
+		 strcmp(places[0], places[1]) ? places[1] : "");
 	return looked;
 }
 
@@ -42,7 +42,7 @@ bool gw_folder_make(const char *path)
 		return true;
 	if (errno != EEXIST || stat(path, &st))
 		gw_error("%s: the folder cannot be made: %s; name one where you may write", path,
-		         strerror(errno));
+			 strerror(errno));
 	else if (!S_ISDIR(st.st_mode))
 		gw_error("%s: this is a file and no folder; name another", path);
 	else

@@ -257,8 +257,8 @@ double gw_quantile(struct gw_quantile *q, double share)
 		return value;
 	return value +
 	       (position - (double)low) *
-	               ((q->buckets || q->sorted ? ranked(q, low + 1) : after(q, value, low)) -
-	                value);
+		       ((q->buckets || q->sorted ? ranked(q, low + 1) : after(q, value, low)) -
+			value);
 }
 
 bool gw_quantile_exact(const struct gw_quantile *q)

@@ -7,10 +7,10 @@ static const struct unit {
 	const char *name;
 	uint64_t ns;
 } units[] = {{"d", UINT64_C(86400000000000)},
-             {"h", UINT64_C(3600000000000)},
-             {"m", UINT64_C(60000000000)},
-             {"s", UINT64_C(1000000000)},
-             {"ms", UINT64_C(1000000)}};
+	     {"h", UINT64_C(3600000000000)},
+	     {"m", UINT64_C(60000000000)},
+	     {"s", UINT64_C(1000000000)},
+	     {"ms", UINT64_C(1000000)}};
 
 enum { UNITS = sizeof(units) / sizeof(*units), MOST_DAYS = 10000 };
 

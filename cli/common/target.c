@@ -53,10 +53,10 @@ void gw_target_build_id(struct Elf *elf, char *out, size_t size)
 		return;
 	for (size_t i = 0; i < count && i < NOTES_MOST && gelf_getphdr(elf, (int)i, &p); i++) {
 		Elf_Data *notes =
-		        p.p_type == PT_NOTE && p.p_filesz <= NOTES_SIZE
-		                ? elf_getdata_rawchunk(elf, (int64_t)p.p_offset, p.p_filesz,
-		                                       p.p_align == 8 ? ELF_T_NHDR8 : ELF_T_NHDR)
-		                : NULL;
+			p.p_type == PT_NOTE && p.p_filesz <= NOTES_SIZE
+				? elf_getdata_rawchunk(elf, (int64_t)p.p_offset, p.p_filesz,
+						       p.p_align == 8 ? ELF_T_NHDR8 : ELF_T_NHDR)
+				: NULL;
 
 		for (size_t next = 0;
 		     notes && (next = gelf_getnote(notes, next, &n, &name, &at));) {
@@ -89,10 +89,10 @@ static bool find_loader(Elf *elf, char *loader, size_t size)
 		if (p.p_type != PT_INTERP)
 			continue;
 		name = elf_getdata_rawchunk(elf, (int64_t)p.p_offset,
-		                            p.p_filesz < size ? p.p_filesz : size - 1, ELF_T_BYTE);
+					    p.p_filesz < size ? p.p_filesz : size - 1, ELF_T_BYTE);
 		if (name)
 			snprintf(loader, size, "%.*s", (int)name->d_size,
-			         (const char *)name->d_buf);
+				 (const char *)name->d_buf);
 		return *loader != '\0';
 	}
 	return true;
@@ -132,13 +132,13 @@ static bool is_asan(Elf *elf)
 
 	while ((section = elf_nextscn(elf, section))) {
 		Elf_Data *entries = gelf_getshdr(section, &s) && s.sh_type == SHT_DYNAMIC
-		                            ? elf_getdata(section, NULL)
-		                            : NULL;
+					    ? elf_getdata(section, NULL)
+					    : NULL;
 
 		for (int i = 0; entries && gelf_getdyn(entries, i, &d); i++) {
 			const char *name = d.d_tag == DT_NEEDED
-			                           ? elf_strptr(elf, s.sh_link, d.d_un.d_val)
-			                           : NULL;
+						   ? elf_strptr(elf, s.sh_link, d.d_un.d_val)
+						   : NULL;
 
 			if (name &&
 			    (!strncmp(name, "libasan.so", strlen("libasan.so")) ||
@@ -150,19 +150,19 @@ static bool is_asan(Elf *elf)
 }
 
 static enum gw_target_kind look_at_elf(Elf *elf, const unsigned char *start, char *what,
-                                       size_t size)
+				       size_t size)
 {
 	char loader[PATH_MAX];
 	GElf_Ehdr e;
 
 	if (start[EI_CLASS] == ELFCLASS32)
 		return say(GW_TARGET_FOREIGN, what, size,
-		           "is a 32-bit program; libgpuwatch.so is 64-bit, as CUDA is");
+			   "is a 32-bit program; libgpuwatch.so is 64-bit, as CUDA is");
 	if (!elf || !gelf_getehdr(elf, &e))
 		return say(GW_TARGET_BROKEN, what, size, "has a broken ELF header");
 	if (e.e_ident[EI_DATA] != ELFDATA2LSB || e.e_machine != OWN_MACHINE)
 		return say(GW_TARGET_FOREIGN, what, size,
-		           "is for another processor architecture than this gpuwatch");
+			   "is for another processor architecture than this gpuwatch");
 	if (e.e_type != ET_EXEC && e.e_type != ET_DYN)
 		return say(GW_TARGET_BROKEN, what, size, "is an ELF file, but no program");
 	/* Linux runs none with more, and libelf takes the number for one that stands elsewhere. */
@@ -170,17 +170,17 @@ static enum gw_target_kind look_at_elf(Elf *elf, const unsigned char *start, cha
 		return say(GW_TARGET_BROKEN, what, size, "has broken ELF program headers");
 	if (!*loader)
 		return say(GW_TARGET_STATIC, what, size,
-		           "is statically linked: LD_PRELOAD can't reach it");
+			   "is statically linked: LD_PRELOAD can't reach it");
 	if (strstr(loader, "ld-musl"))
 		return say(GW_TARGET_MUSL, what, size,
-		           "uses the musl C library; libgpuwatch.so needs glibc 2.34 or newer");
+			   "uses the musl C library; libgpuwatch.so needs glibc 2.34 or newer");
 	if (is_old(loader))
 		return say(GW_TARGET_OLD, what, size,
-		           "uses an older C library; libgpuwatch.so needs glibc 2.34 or newer");
+			   "uses an older C library; libgpuwatch.so needs glibc 2.34 or newer");
 	if (is_asan(elf))
 		return say(
-		        GW_TARGET_ASAN, what, size,
-		        "is built with AddressSanitizer, whose runtime must be the first library");
+			GW_TARGET_ASAN, what, size,
+			"is built with AddressSanitizer, whose runtime must be the first library");
 	return say(GW_TARGET_DYNAMIC, what, size, "is dynamically linked");
 }
 
@@ -219,7 +219,7 @@ static enum gw_target_kind look_at_script(char *line, unsigned depth, char *what
 
 	if (!interpreter(line, next, sizeof(next)) || depth == SCRIPTS_MOST)
 		return say(GW_TARGET_BROKEN, what, size,
-		           "is a script whose #! line names no program");
+			   "is a script whose #! line names no program");
 	kind = look(next, depth + 1, inner, sizeof(inner));
 	snprintf(what, size, "is a script for %s, which %s", next, inner);
 	if (kind == GW_TARGET_UNREADABLE && access(next, F_OK)) {
@@ -247,10 +247,10 @@ static enum gw_target_kind look(const char *path, unsigned depth, char *what, si
 		Elf *elf = gw_target_elf(fd);
 
 		kind = privileged(fd, &st)
-		               ? say(GW_TARGET_PRIVILEGED, what, size,
-		                     "is setuid, setgid or has capabilities: the system ignores "
-		                     "LD_PRELOAD for it")
-		               : look_at_elf(elf, start, what, size);
+			       ? say(GW_TARGET_PRIVILEGED, what, size,
+				     "is setuid, setgid or has capabilities: the system ignores "
+				     "LD_PRELOAD for it")
+			       : look_at_elf(elf, start, what, size);
 		elf_end(elf);
 	} else if (length >= 2 && start[0] == '#' && start[1] == '!')
 		kind = look_at_script((char *)start, depth, what, size);
@@ -258,7 +258,7 @@ static enum gw_target_kind look(const char *path, unsigned depth, char *what, si
 		kind = say(GW_TARGET_UNREADABLE, what, size, "can't be read");
 	else
 		kind = say(GW_TARGET_BROKEN, what, size,
-		           "is neither a program nor a script with a #! line");
+			   "is neither a program nor a script with a #! line");
 	close(fd);
 	return kind;
 }
@@ -289,7 +289,7 @@ int gw_target_find(const char *command, char *out, size_t size)
 	while (*command) {
 		size_t length = strcspn(path, ":");
 		int n = snprintf(out, size, "%.*s/%s", length ? (int)length : 1,
-		                 length ? path : ".", command);
+				 length ? path : ".", command);
 		int status = (size_t)n < size ? usable(out) : 127;
 
 		if (!status)

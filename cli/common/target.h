@@ -13,7 +13,7 @@ enum gw_target_kind {
 	GW_TARGET_DYNAMIC,    /**< LD_PRELOAD reaches it */
 	GW_TARGET_STATIC,     /**< no dynamic loader: LD_PRELOAD does not reach it */
 	GW_TARGET_PRIVILEGED, /**< setuid, setgid or with capabilities: the loader ignores
-	                         LD_PRELOAD */
+				 LD_PRELOAD */
 	GW_TARGET_FOREIGN,    /**< another architecture or word size */
 	GW_TARGET_MUSL,       /**< its C library is musl */
 	GW_TARGET_OLD,        /**< its loader is that of a glibc older than 2.34 */

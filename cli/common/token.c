@@ -15,7 +15,7 @@ char *gw_token_read(const char *command, const char *path)
 
 	if (!in) {
 		gw_error("%s: --token-file=%s: %s%s", command, path, strerror(errno),
-		         gw_open_remedy(errno));
+			 gw_open_remedy(errno));
 		return NULL;
 	}
 	if (!fgets(line, sizeof(line), in))
@@ -25,6 +25,6 @@ char *gw_token_read(const char *command, const char *path)
 	if (*line)
 		return gw_copy(line);
 	gw_error("%s: --token-file=%s: its first line is empty; it must hold the token", command,
-	         path);
+		 path);
 	return NULL;
 }

@@ -10,11 +10,11 @@
 static size_t character(const unsigned char *s)
 {
 	size_t more = s[0] < 0x80   ? 0
-	              : s[0] < 0xc2 ? 9
-	              : s[0] < 0xe0 ? 1
-	              : s[0] < 0xf0 ? 2
-	              : s[0] < 0xf5 ? 3
-	                            : 9;
+		      : s[0] < 0xc2 ? 9
+		      : s[0] < 0xe0 ? 1
+		      : s[0] < 0xf0 ? 2
+		      : s[0] < 0xf5 ? 3
+				    : 9;
 
 	if (more == 9)
 		return 0;

@@ -55,13 +55,13 @@ static void ask(void *arg)
 	struct asking *a = arg;
 	struct gw_live_head *h = a->head;
 	struct gw_live_control c = {.sequence = h->control.sequence + 1,
-	                            .pid = a->process->pid,
-	                            .mode = a->request->mode,
-	                            .budget = a->request->budget,
-	                            .seconds = a->request->seconds};
+				    .pid = a->process->pid,
+				    .mode = a->request->mode,
+				    .budget = a->request->budget,
+				    .seconds = a->request->seconds};
 
 	a->stale = h->magic != GW_LIVE_MAGIC || !gw_live_version_read(h->version) ||
-	           h->pid != a->process->pid;
+		   h->pid != a->process->pid;
 	if (a->stale)
 		return;
 	c.sequence += !c.sequence || c.sequence == h->answer.request;
@@ -76,7 +76,7 @@ static void ask(void *arg)
 	for (unsigned ms = 0; !a->answered && !a->gone && ms <= a->wait_ms; ms += STEP_MS) {
 		a->answered = read_answer(h, c.sequence, &a->process->state);
 		a->gone = !a->process->elsewhere && kill((pid_t)a->process->pid, 0) != 0 &&
-		          errno == ESRCH;
+			  errno == ESRCH;
 		if (!a->answered)
 			pause_ms(STEP_MS);
 	}
@@ -102,14 +102,14 @@ static enum ctl_result ask_mapped(struct asking *a, char *why, size_t size)
 		snprintf(why, size, "it has ended");
 	else
 		snprintf(why, size,
-		         "no answer within %u s: it is stopped, or ends; it does as asked when it "
-		         "goes on",
-		         a->wait_ms / 1000);
+			 "no answer within %u s: it is stopped, or ends; it does as asked when it "
+			 "goes on",
+			 a->wait_ms / 1000);
 	return CTL_FAILED;
 }
 
 enum ctl_result ctl_ask(struct ctl_process *p, const struct ctl_request *r, unsigned wait_ms,
-                        char *why, size_t size)
+			char *why, size_t size)
 {
 	struct asking a = {.process = p, .request = r, .wait_ms = wait_ms};
 	enum ctl_result result = CTL_FAILED;
@@ -119,16 +119,16 @@ enum ctl_result ctl_ask(struct ctl_process *p, const struct ctl_request *r, unsi
 
 	if (at < 0 && (errno == EACCES || errno == EPERM))
 		snprintf(why, size, "it belongs to user %u: only that user and root can switch it",
-		         (unsigned)p->owner);
+			 (unsigned)p->owner);
 	else if (at < 0)
 		snprintf(why, size, "%s: %s", p->path, strerror(errno));
 	else if (fstat(at, &st) || !S_ISREG(st.st_mode) ||
-	         st.st_size < (off_t)sizeof(struct gw_live_head))
+		 st.st_size < (off_t)sizeof(struct gw_live_head))
 		snprintf(why, size, "%s is no live segment", p->path);
 	else if (!lock(at, wait_ms))
 		snprintf(why, size, "another gpuwatch ctl is asking it, and does not end");
 	else if ((data = mmap(NULL, sizeof(struct gw_live_head), PROT_READ | PROT_WRITE, MAP_SHARED,
-	                      at, 0)) == MAP_FAILED)
+			      at, 0)) == MAP_FAILED)
 		snprintf(why, size, "%s: %s", p->path, strerror(errno));
 	if (data != MAP_FAILED) {
 		a.head = data;

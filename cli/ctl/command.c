@@ -25,12 +25,12 @@ struct options {
 };
 
 static const struct gw_option options[] = {
-        GW_OPT_FLAG(list, "list the processes that can be switched, with the mode each is in"),
-        GW_OPT_FLAG(all, "every such process of this user; of all users, where root asks"),
-        GW_OPT_LIST(dir, "FOLDER",
-                    "look for live segments in this folder, and no other; may stand several times "
-                    "(default: as gpuwatch top)"),
-        {0},
+	GW_OPT_FLAG(list, "list the processes that can be switched, with the mode each is in"),
+	GW_OPT_FLAG(all, "every such process of this user; of all users, where root asks"),
+	GW_OPT_LIST(dir, "FOLDER",
+		    "look for live segments in this folder, and no other; may stand several times "
+		    "(default: as gpuwatch top)"),
+	{0},
 };
 
 /* ---- the list ---- */
@@ -38,12 +38,12 @@ static const struct gw_option options[] = {
 static int list_all(const struct ctl_list *l)
 {
 	static const struct gw_table_column columns[] = {
-	        {"pid", .right = true},
-	        {"user", .right = true, .priority = 2},
-	        {.title = "mode"},
-	        {"budget", .right = true, .priority = 1},
-	        {"launches", .right = true, .priority = 3},
-	        {"program", .elastic = true},
+		{"pid", .right = true},
+		{"user", .right = true, .priority = 2},
+		{.title = "mode"},
+		{"budget", .right = true, .priority = 1},
+		{"launches", .right = true, .priority = 3},
+		{"program", .elastic = true},
 	};
 	struct gw_table *t = gw_table_new(columns, 6);
 	struct gw_text number;
@@ -61,14 +61,14 @@ static int list_all(const struct ctl_list *l)
 		gw_table_cell(t, text);
 		gw_table_cell(t, gw_thousands(&number, (double)p->launches));
 		snprintf(program, sizeof(program), "%s%s", p->exe,
-		         p->elsewhere ? " (in a container)" : "");
+			 p->elsewhere ? " (in a container)" : "");
 		gw_table_cell(t, program);
 	}
 	if (l->count)
 		gw_table_print(t, stdout, gw_width(), 0);
 	else
 		gw_note("ctl: no process under gpuwatch is found; one that has launched nothing "
-		        "yet, or runs with GPUWATCH_SEGMENT=0, can't be");
+			"yet, or runs with GPUWATCH_SEGMENT=0, can't be");
 	gw_table_free(t);
 	return GW_EXIT_OK;
 }
@@ -101,8 +101,8 @@ static bool read_seconds(const char *text, struct ctl_request *r)
 
 	if (!gw_span_read(text, &ns) || ns % 1000000000 || ns / 1000000000 > GW_LIVE_SECONDS_MOST) {
 		gw_error("ctl: for=%s is no time of 1s to 31d in whole seconds, such as 30s, 10m "
-		         "or 2h",
-		         text);
+			 "or 2h",
+			 text);
 		return false;
 	}
 	r->seconds = (uint32_t)(ns / 1000000000);
@@ -112,7 +112,7 @@ static bool read_seconds(const char *text, struct ctl_request *r)
 static bool read_budget(const char *text, struct ctl_request *r)
 {
 	static const struct gw_option whole = {
-	        .name = "budget", .type = GW_OPTION_COUNT, .argument = "N", .high = 100};
+		.name = "budget", .type = GW_OPTION_COUNT, .argument = "N", .high = 100};
 	uint64_t n;
 
 	if (gw_option_check(&whole, text, &n) || !*text) {
@@ -143,10 +143,10 @@ static bool read_operands(int argc, char **argv, struct ctl_request *r, uint32_t
 	*count = 0;
 	for (int i = 0; i < argc; i++) {
 		bool good = (value = value_of(argv[i], "mode"))  ? read_mode(value, r)
-		            : (value = value_of(argv[i], "for")) ? read_seconds(value, r)
-		            : (value = value_of(argv[i], "budget"))
-		                    ? read_budget(value, r)
-		                    : read_pid(argv[i], &pids[(*count)++]);
+			    : (value = value_of(argv[i], "for")) ? read_seconds(value, r)
+			    : (value = value_of(argv[i], "budget"))
+				    ? read_budget(value, r)
+				    : read_pid(argv[i], &pids[(*count)++]);
 
 		if (!good)
 			return false;
@@ -196,7 +196,7 @@ static int ask_all(const struct ctl_list *l, const struct ctl_request *r)
 }
 
 static int ask_named(const struct ctl_list *l, const struct ctl_request *r, const uint32_t *pids,
-                     int count)
+		     int count)
 {
 	int status = GW_EXIT_OK;
 
@@ -205,11 +205,11 @@ static int ask_named(const struct ctl_list *l, const struct ctl_request *r, cons
 
 		if (!p)
 			return gw_error("ctl: process %u has no live segment that can be read: it "
-			                "has ended, is not under gpuwatch, has launched nothing "
-			                "yet, belongs to another user, or runs with "
-			                "GPUWATCH_SEGMENT=0 or a GPUWATCH_RUN_DIR on a disk, where "
-			                "none is made; see gpuwatch ctl --list",
-			                pids[i]);
+					"has ended, is not under gpuwatch, has launched nothing "
+					"yet, belongs to another user, or runs with "
+					"GPUWATCH_SEGMENT=0 or a GPUWATCH_RUN_DIR on a disk, where "
+					"none is made; see gpuwatch ctl --list",
+					pids[i]);
 		if (ask(p, r))
 			status = GW_EXIT_FINDINGS;
 	}
@@ -255,36 +255,36 @@ static int run(const struct gw_command *command, int argc, char **argv)
 	}
 	ctl_find(&list, &o.dir);
 	status = o.list  ? list_all(&list)
-	         : o.all ? ask_all(&list, &r)
-	                 : ask_named(&list, &r, pids, count);
+		 : o.all ? ask_all(&list, &r)
+			 : ask_named(&list, &r, pids, count);
 	ctl_free(&list);
 	free(pids);
 	return status;
 }
 
 const struct gw_command_body gw_ctl_command = {
-        .run = run,
-        .options = options,
-        .description =
-                "Switches what gpuwatch does in processes that run under it. mode=audit, watch or\n"
-                "count is that mode from now on; mode=idle, for which mode=off is another word,\n"
-                "records nothing until the next switch. budget=PERCENT is GPUWATCH_BUDGET. "
-                "for=30s\n"
-                "(d, h, m, s) goes back by itself after that time.\n\n"
-                "The process reads the request in its live segment, at the latest after 0.3 s,\n"
-                "without a signal or a lock, and answers there; gpuwatch ctl prints the answer "
-                "and\n"
-                "waits 5 s for it at most. The log has every switch.\n\n"
-                "Only the user whom a process belongs to, and root, can switch it. One that has\n"
-                "launched no kernel yet is not found, nor one with GPUWATCH_SEGMENT=0 or with a\n"
-                "GPUWATCH_RUN_DIR on a disk. Processes in containers have numbers of their own:\n"
-                "--all reaches them.",
-        .examples = "gpuwatch ctl --list\n"
-                    "Processes under gpuwatch, and their modes.\n"
-                    "gpuwatch ctl 4711 mode=audit for=30s\n"
-                    "Time every kernel of process 4711 for 30 s, then go on as before.\n"
-                    "gpuwatch ctl --all mode=off\n"
-                    "Record nothing any more.\n",
-        .exit_status = "0 done; 1 a process refused, did not answer, or there is none; 2 bad "
-                       "options, or a process that is not found.",
+	.run = run,
+	.options = options,
+	.description =
+		"Switches what gpuwatch does in processes that run under it. mode=audit, watch or\n"
+		"count is that mode from now on; mode=idle, for which mode=off is another word,\n"
+		"records nothing until the next switch. budget=PERCENT is GPUWATCH_BUDGET. "
+		"for=30s\n"
+		"(d, h, m, s) goes back by itself after that time.\n\n"
+		"The process reads the request in its live segment, at the latest after 0.3 s,\n"
+		"without a signal or a lock, and answers there; gpuwatch ctl prints the answer "
+		"and\n"
+		"waits 5 s for it at most. The log has every switch.\n\n"
+		"Only the user whom a process belongs to, and root, can switch it. One that has\n"
+		"launched no kernel yet is not found, nor one with GPUWATCH_SEGMENT=0 or with a\n"
+		"GPUWATCH_RUN_DIR on a disk. Processes in containers have numbers of their own:\n"
+		"--all reaches them.",
+	.examples = "gpuwatch ctl --list\n"
+		    "Processes under gpuwatch, and their modes.\n"
+		    "gpuwatch ctl 4711 mode=audit for=30s\n"
+		    "Time every kernel of process 4711 for 30 s, then go on as before.\n"
+		    "gpuwatch ctl --all mode=off\n"
+		    "Record nothing any more.\n",
+	.exit_status = "0 done; 1 a process refused, did not answer, or there is none; 2 bad "
+		       "options, or a process that is not found.",
 };

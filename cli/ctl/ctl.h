@@ -47,6 +47,6 @@ enum ctl_result {
  * @p why says it.
  */
 enum ctl_result ctl_ask(struct ctl_process *p, const struct ctl_request *r, unsigned wait_ms,
-                        char *why, size_t size);
+			char *why, size_t size);
 
 #endif

@@ -33,7 +33,7 @@ static void look_at(void *arg)
 	l->good = gw_live_answer_of(&l->file, &l->out->state);
 	if (gw_live_totals_of(&l->file, &totals) && totals.counters > GW_COUNTER_graph_launches)
 		l->out->launches = totals.counter[GW_COUNTER_launches] +
-		                   totals.counter[GW_COUNTER_graph_launches];
+				   totals.counter[GW_COUNTER_graph_launches];
 }
 
 static void meet(struct ctl_list *list, const char *path)
@@ -50,7 +50,7 @@ static void meet(struct ctl_list *list, const char *path)
 	snprintf(p.exe, sizeof(p.exe), "%s", l.head.exe);
 	p.path = gw_copy(path);
 	list->process =
-	        gw_grow(list->process, &list->room, list->count + 1, sizeof(*list->process));
+		gw_grow(list->process, &list->room, list->count + 1, sizeof(*list->process));
 	list->process[list->count++] = p;
 }
 

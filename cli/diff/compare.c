@@ -38,8 +38,8 @@ static int by_kernel(const void *a, const void *b)
 	if (!order)
 		order = memcmp(&p, &q, sizeof(p));
 	return order ? order
-	             : (x->config.digest > y->config.digest) -
-	                       (x->config.digest < y->config.digest);
+		     : (x->config.digest > y->config.digest) -
+			       (x->config.digest < y->config.digest);
 }
 
 enum diff_code diff_code(const struct diff_row *row)
@@ -58,7 +58,7 @@ static void add_side(struct diff_side *to, struct diff_side *from)
 		memcpy(to->times + to->count, from->times, from->count * sizeof(*to->times));
 	to->count += from->count;
 	to->spans.means = gw_grow(to->spans.means, &to->spans.room,
-	                          to->spans.count + from->spans.count, sizeof(*to->spans.means));
+				  to->spans.count + from->spans.count, sizeof(*to->spans.means));
 	if (from->spans.count)
 		memcpy(to->spans.means + to->spans.count, from->spans.means,
 		       from->spans.count * sizeof(*to->spans.means));
@@ -111,7 +111,7 @@ static double share_of(const struct diff *d, const struct diff_row *row)
 	double base = d->run[BASE].total, other = d->run[OTHER].total;
 
 	return fmax(base > 0 ? row->side[BASE].total / base : 0,
-	            other > 0 ? row->side[OTHER].total / other : 0);
+		    other > 0 ? row->side[OTHER].total / other : 0);
 }
 
 /* Of @p count rows that differ in the argument hash alone, the only one of each run that is in no
@@ -150,7 +150,7 @@ static void mark_elsewhere(struct diff_row *rows, size_t count)
 	for (size_t i = 0; i < count; i++) {
 		rows[i].siblings = count > 1;
 		rows[i].elsewhere =
-		        in[BASE] && in[OTHER] && in_run(&rows[i], BASE) != in_run(&rows[i], OTHER);
+			in[BASE] && in[OTHER] && in_run(&rows[i], BASE) != in_run(&rows[i], OTHER);
 	}
 }
 
@@ -163,8 +163,8 @@ static void join_rows(struct diff *d, double share)
 		size_t left;
 
 		for (next = i + 1; next < d->count &&
-		                   !strcmp(d->rows[next].mangled, d->rows[i].mangled) &&
-		                   same_shape(&d->rows[next].config, &d->rows[i].config);)
+				   !strcmp(d->rows[next].mangled, d->rows[i].mangled) &&
+				   same_shape(&d->rows[next].config, &d->rows[i].config);)
 			next++;
 		left = put_together(d->rows + i, d->rows + next);
 		left = pair(d, d->rows + i, left, share);
@@ -207,7 +207,7 @@ static uint64_t likeness(const struct diff_row *r, enum likeness by)
 {
 	struct gw_config c = r->config;
 	const uint32_t of[] = {r->kernel.registers, r->kernel.static_shared, r->kernel.local,
-	                       r->kernel.constant};
+			       r->kernel.constant};
 	const uint64_t code = by == BY_RESOURCES ? 0 : code_of(r);
 
 	if (by != BY_ARGUMENTS)
@@ -248,7 +248,7 @@ static void rename_likes(struct diff *d, enum likeness by, struct likes *likes)
 
 	for (size_t i = 0; i < count; i++) {
 		struct diff_row *gone = &d->rows[likes[i].row[BASE]],
-		                *new = &d->rows[likes[i].row[OTHER]];
+				*new = &d->rows[likes[i].row[OTHER]];
 
 		if (likes[i].count[BASE] != 1 || likes[i].count[OTHER] != 1 ||
 		    (by == BY_RESOURCES && code_of(gone) && code_of(new)))
@@ -311,7 +311,7 @@ double diff_gain(const struct diff_row *row)
 	if (isnan(row->shift.ratio))
 		return 0;
 	return row->against_prediction ? (1 - 1 / row->shift.ratio) * base->total
-	                               : (row->shift.ratio - 1) * base->total;
+				       : (row->shift.ratio - 1) * base->total;
 }
 
 /* Regressions, then rows of both runs, then those of one; of each what gained or lost most. */
@@ -394,7 +394,7 @@ void diff_compare(struct diff *d, const struct diff_rule *rule)
 		struct diff_row *r = &d->rows[i];
 		/* What a lower clock explains is no regression of the program. */
 		double least =
-		        isnan(r->cycles.low) ? r->shift.low : fmin(r->shift.low, r->cycles.low);
+			isnan(r->cycles.low) ? r->shift.low : fmin(r->shift.low, r->cycles.low);
 
 		decide(r, found[i]);
 		r->regression = found[i] && least > 1 + rule->fail && share_of(d, r) >= rule->share;
@@ -444,11 +444,11 @@ void diff_compare_predictions(struct diff *d, const struct diff_rule *rule)
 		struct diff_row *r = &d->rows[i];
 
 		r->verdict = isnan(p[i])          ? DIFF_FEW
-		             : !found[i]          ? DIFF_SAME
-		             : r->shift.ratio > 1 ? DIFF_SLOWER
-		                                  : DIFF_FASTER;
+			     : !found[i]          ? DIFF_SAME
+			     : r->shift.ratio > 1 ? DIFF_SLOWER
+						  : DIFF_FASTER;
 		r->regression = r->verdict == DIFF_SLOWER && r->shift.low > 1 + rule->fail &&
-		                share_of(d, r) >= rule->share;
+				share_of(d, r) >= rule->share;
 	}
 	free(p);
 	free(found);

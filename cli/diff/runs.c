@@ -53,10 +53,10 @@ static struct diff_row *row_of(struct taking *t, uint32_t config)
 		at = (uint32_t)d->count++;
 		d->rows = gw_grow(d->rows, &d->room, d->count, sizeof(*d->rows));
 		d->rows[at] = (struct diff_row){.mangled = gw_copy(k->name),
-		                                .kernel = *k,
-		                                .config = c->config,
-		                                .shift = {NAN, NAN, NAN, NAN},
-		                                .cycles = {NAN, NAN, NAN, NAN}};
+						.kernel = *k,
+						.config = c->config,
+						.shift = {NAN, NAN, NAN, NAN},
+						.cycles = {NAN, NAN, NAN, NAN}};
 		d->rows[at].kernel.name = d->rows[at].mangled;
 		gw_index_add(&d->index, key, at);
 	}
@@ -104,7 +104,7 @@ static void take_launch(struct taking *t, const struct log_event *e)
 	run->launches++;
 	if (l->call_ns) {
 		run->from = run->from != 0 && run->from < (double)l->call_ns ? run->from
-		                                                             : (double)l->call_ns;
+									     : (double)l->call_ns;
 		run->to = fmax(run->to, (double)l->call_ns);
 	}
 	if (e->config == GW_INDEX_NONE) {
@@ -121,7 +121,7 @@ static void take_launch(struct taking *t, const struct log_event *e)
 	if (l->flags & GW_LAUNCH_OVERLAPPED)
 		return;
 	span_add(&s->spans, l->start_ns / (DIFF_SPAN_MS * UINT64_C(1000000)),
-	         (double)l->duration_ns, 1);
+		 (double)l->duration_ns, 1);
 	s->times = gw_grow(s->times, &s->room, s->count + 1, sizeof(*s->times));
 	s->times[s->count++] = (float)l->duration_ns;
 	take_prediction(s, l);

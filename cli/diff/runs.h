@@ -60,7 +60,7 @@ struct diff_row {
 	enum diff_verdict verdict;
 	bool regression;
 	bool against_prediction; /**< shift is of the median time to the prediction, its interval
-	                            90% */
+				    90% */
 	bool siblings;       /**< other rows have the same kernel and shape, and other arguments */
 	bool elsewhere;      /**< in one run alone; the other has its kernel and shape */
 	bool minor;          /**< elsewhere, with a share of GPU time below that of the rule */
@@ -98,7 +98,7 @@ struct diff {
 struct diff_rule {
 	double rate; /**< share of changes reported that may be false */
 	double fail; /**< a regression is slower by more than this share, with its whole interval …
-	              */
+		      */
 	double share; /**< … and has at least this share of the run's GPU time */
 };
 

@@ -151,7 +151,7 @@ static size_t outside(const struct series *a, const struct series *b, double u, 
 	if (n + m <= EXACT && ties == 0) {
 		double *below = gw_alloc((n * m + 1) * sizeof(*below));
 		double wider = (a->inflation / (double)n + b->inflation / (double)m) /
-		               (1 / (double)n + 1 / (double)m);
+			       (1 / (double)n + 1 / (double)m);
 		/* Dependent values count for fewer: the distance from the middle shrinks. */
 		double near = half - off / sqrt(wider);
 
@@ -170,7 +170,7 @@ static size_t outside(const struct series *a, const struct series *b, double u, 
 }
 
 struct shift shift_between(const float *base, size_t base_count, const float *other,
-                           size_t other_count)
+			   size_t other_count)
 {
 	struct shift s = {NAN, NAN, NAN, NAN};
 	struct series *a = gw_alloc(sizeof(*a)), *b = gw_alloc(sizeof(*b));

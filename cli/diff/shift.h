@@ -31,7 +31,7 @@ struct shift {
  * above 0.
  */
 struct shift shift_between(const float *base, size_t base_count, const float *other,
-                           size_t other_count);
+			   size_t other_count);
 
 /**
  * Which of @p count probabilities are significant when at most @p rate of those found may be false

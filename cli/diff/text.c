@@ -15,7 +15,7 @@
 #include <string.h>
 
 static const char *const verdicts[DIFF_VERDICTS] = {"same", "slower", "faster", "few times",
-                                                    "new",  "gone",   "renamed"};
+						    "new",  "gone",   "renamed"};
 
 /* 1.034 as "+3.4%"; "-" when not known. */
 static const char *percent(struct gw_text *out, double ratio)
@@ -24,7 +24,7 @@ static const char *percent(struct gw_text *out, double ratio)
 		snprintf(out->s, sizeof(out->s), "-");
 	else
 		snprintf(out->s, sizeof(out->s), fabs(ratio - 1) < 0.0995 ? "%+.2f%%" : "%+.1f%%",
-		         (ratio - 1) * 100);
+			 (ratio - 1) * 100);
 	return out->s;
 }
 
@@ -68,7 +68,7 @@ static const char *shape(char *out, size_t size, const struct diff_row *r)
 	if (r->siblings)
 		snprintf(hash, sizeof(hash), " #%08x", r->config.digest);
 	snprintf(out, size, "%s x %s%s", dim3(grid, sizeof(grid), r->config.grid),
-	         dim3(block, sizeof(block), r->config.block), hash);
+		 dim3(block, sizeof(block), r->config.block), hash);
 	return out;
 }
 
@@ -91,8 +91,8 @@ static const char *verdict(char *out, size_t size, const struct diff_row *row)
 	const bool unknown = row->against_prediction && row->verdict == DIFF_FEW;
 
 	snprintf(out, size, "%s%s%s", unknown ? "unpredicted" : verdicts[row->verdict],
-	         row->was && row->verdict != DIFF_RENAMED ? ", renamed" : "",
-	         row->regression ? " !" : "");
+		 row->was && row->verdict != DIFF_RENAMED ? ", renamed" : "",
+		 row->regression ? " !" : "");
 	return out;
 }
 
@@ -120,12 +120,12 @@ static void run_line(const char *label, struct diff_run *r)
 	if (!isnan(clock))
 		snprintf(at, sizeof(at), ", SM clock %.0f MHz", clock / 1000);
 	report_sentence(9, "%s, %s of GPU time%s, %s%s%s%s%s",
-	                gw_counted(&launches, (double)r->launches, "launch", "launches"),
-	                span(&total, r->total), in,
-	                r->gpu ? gw_printable(name, sizeof(name), r->gpu) : "GPU not known", at,
-	                r->gpus_differ ? ", several kinds of GPU" : "",
-	                r->stand_in ? ", times of the CPU stand-in" : "",
-	                r->incomplete ? ", parts of its logs are missing" : "");
+			gw_counted(&launches, (double)r->launches, "launch", "launches"),
+			span(&total, r->total), in,
+			r->gpu ? gw_printable(name, sizeof(name), r->gpu) : "GPU not known", at,
+			r->gpus_differ ? ", several kinds of GPU" : "",
+			r->stand_in ? ", times of the CPU stand-in" : "",
+			r->incomplete ? ", parts of its logs are missing" : "");
 }
 
 static void header(struct diff *d, bool predicted)
@@ -138,9 +138,9 @@ static void header(struct diff *d, bool predicted)
 	if (predicted && a->sums) {
 		printf("  Note   ");
 		report_wrapped("sums of launches (mode watch) do not say what was predicted before "
-		               "their kernel was timed: only launches with a record of their own "
-		               "are compared",
-		               gw_width(), 9);
+			       "their kernel was timed: only launches with a record of their own "
+			       "are compared",
+			       gw_width(), 9);
 	}
 	if (predicted)
 		return;
@@ -170,7 +170,7 @@ static size_t minor(const struct diff *d)
 }
 
 static void footer(const struct diff *d, const struct diff_rule *rule, size_t hidden,
-                   bool predicted, bool all)
+		   bool predicted, bool all)
 {
 	size_t n[DIFF_VERDICTS + 1], few = all ? 0 : minor(d);
 	struct gw_text regressions, rows;
@@ -181,27 +181,27 @@ static void footer(const struct diff *d, const struct diff_rule *rule, size_t hi
 		snprintf(others, sizeof(others), "%s", "");
 	else
 		snprintf(others, sizeof(others), ", %zu new, %zu gone, %zu renamed", n[DIFF_NEW],
-		         n[DIFF_GONE], n[DIFF_RENAMED]);
+			 n[DIFF_GONE], n[DIFF_RENAMED]);
 	printf("\n");
 	report_sentence(2, "%zu rows: %zu slower, %zu faster, %zu same, %zu %s%s", d->count,
-	                n[DIFF_SLOWER], n[DIFF_FASTER], n[DIFF_SAME], n[DIFF_FEW],
-	                predicted ? "not predicted before their kernel was timed"
-	                          : "with too few times",
-	                others);
+			n[DIFF_SLOWER], n[DIFF_FASTER], n[DIFF_SAME], n[DIFF_FEW],
+			predicted ? "not predicted before their kernel was timed"
+				  : "with too few times",
+			others);
 	if (few)
 		report_sentence(2,
-		                "not shown: %s, new or gone, of kernels at shapes that both runs "
-		                "have, with other arguments and less than %g%% of GPU time each; "
-		                "--all shows them",
-		                gw_counted(&rows, (double)few, "row", NULL), rule->share * 100);
+				"not shown: %s, new or gone, of kernels at shapes that both runs "
+				"have, with other arguments and less than %g%% of GPU time each; "
+				"--all shows them",
+				gw_counted(&rows, (double)few, "row", NULL), rule->share * 100);
 	if (hidden)
 		printf("  %zu more rows; --top=0 shows all\n", hidden);
 	report_sentence(
-	        2,
-	        "%s (!): slower by more than %g%% with the whole interval, at least %g%% of "
-	        "GPU time",
-	        gw_counted(&regressions, (double)n[DIFF_VERDICTS], "regression", NULL),
-	        rule->fail * 100, rule->share * 100);
+		2,
+		"%s (!): slower by more than %g%% with the whole interval, at least %g%% of "
+		"GPU time",
+		gw_counted(&regressions, (double)n[DIFF_VERDICTS], "regression", NULL),
+		rule->fail * 100, rule->share * 100);
 }
 
 /* A number in a cell. */
@@ -271,14 +271,14 @@ static void add_predicted_row(struct gw_table *t, const struct diff_row *r)
 	gw_table_cell(t, interval(text, sizeof(text), &r->shift));
 	gw_table_cell(t, predicted > 0 ? gw_duration(&ns, predicted) : "-");
 	gw_table_cell(t,
-	              isnan(r->shift.ratio) ? "-" : gw_duration(&ns, predicted * r->shift.ratio));
+		      isnan(r->shift.ratio) ? "-" : gw_duration(&ns, predicted * r->shift.ratio));
 	add_count(t, r->side[BASE].count);
 	add_kernel(t, r);
 }
 
 /* Rows shown, at most @p top of them (0: all); the rest is counted. */
 static size_t choose(const struct diff *d, uint64_t top, bool all, const struct diff_row **rows,
-                     size_t *hidden)
+		     size_t *hidden)
 {
 	size_t count = 0;
 
@@ -295,19 +295,19 @@ static size_t choose(const struct diff *d, uint64_t top, bool all, const struct 
 }
 
 static const struct gw_table_column columns[] = {
-        {"Verdict", false, false, 0}, {"GPU time", true, false, -2},
-        {"Shift", true, false, 0},    {"95% interval", false, false, -2},
-        {"Base", true, false, 3},     {"Other", true, false, 3},
-        {"Times", true, false, 4},    {"Times", true, false, 4},
-        {"Shape", false, false, 2},   {"Name", false, true, 0},
+	{"Verdict", false, false, 0}, {"GPU time", true, false, -2},
+	{"Shift", true, false, 0},    {"95% interval", false, false, -2},
+	{"Base", true, false, 3},     {"Other", true, false, 3},
+	{"Times", true, false, 4},    {"Times", true, false, 4},
+	{"Shape", false, false, 2},   {"Name", false, true, 0},
 };
 
 static const struct gw_table_column predicted_columns[] = {
-        {"Verdict", false, false, 0},  {"GPU time", true, false, -2},
-        {"Shift", true, false, 0},     {"90% interval", false, false, -2},
-        {"Predicted", true, false, 3}, {"Median", true, false, 3},
-        {"Times", true, false, 4},     {"Shape", false, false, 2},
-        {"Name", false, true, 0},
+	{"Verdict", false, false, 0},  {"GPU time", true, false, -2},
+	{"Shift", true, false, 0},     {"90% interval", false, false, -2},
+	{"Predicted", true, false, 3}, {"Median", true, false, 3},
+	{"Times", true, false, 4},     {"Shape", false, false, 2},
+	{"Name", false, true, 0},
 };
 
 void diff_text(struct diff *d, const struct diff_rule *rule, uint64_t top, bool all)
@@ -316,9 +316,9 @@ void diff_text(struct diff *d, const struct diff_rule *rule, uint64_t top, bool 
 	size_t hidden, count = choose(d, top, all, rows, &hidden);
 	bool predicted = !d->run[OTHER].path;
 	struct gw_table *t =
-	        predicted ? gw_table_new(predicted_columns,
-	                                 sizeof(predicted_columns) / sizeof(*predicted_columns))
-	                  : gw_table_new(columns, sizeof(columns) / sizeof(*columns));
+		predicted ? gw_table_new(predicted_columns,
+					 sizeof(predicted_columns) / sizeof(*predicted_columns))
+			  : gw_table_new(columns, sizeof(columns) / sizeof(*columns));
 
 	header(d, predicted);
 	printf("\n");

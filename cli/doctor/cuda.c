@@ -47,7 +47,7 @@ static void tell_devices(int fd, void *cuda)
 		attribute(&minor, CC_MINOR, device);
 		memory(&bytes, device);
 		dprintf(fd, "device %d %s, sm_%d%d, %d SMs, %zu GiB\nmajor %d\nname %s\n", i, name,
-		        major, minor, sms, bytes >> 30, major, name);
+			major, minor, sms, bytes >> 30, major, name);
 	}
 }
 
@@ -102,12 +102,12 @@ static void check_devices(struct gw_doctor *d, const struct gw_probe *p)
 		bool old = gw_probe_value(p, "major", i, major, sizeof(major)) && atoi(major) < 7;
 
 		gw_doctor_say(d, "device", old ? GW_HEALTH_DEGRADED : GW_HEALTH_OK,
-		              old ? "GPUs before Volta are not supported by current CUPTI: expect "
-		                    "launches without times"
-		                  : NULL,
-		              "%s%s", device,
-		              strstr(device, "stand-in") ? " (a stand-in: its times are scripted)"
-		                                         : "");
+			      old ? "GPUs before Volta are not supported by current CUPTI: expect "
+				    "launches without times"
+				  : NULL,
+			      "%s%s", device,
+			      strstr(device, "stand-in") ? " (a stand-in: its times are scripted)"
+							 : "");
 	}
 	for (unsigned n = 0; gw_probe_value(p, "name", n, device, sizeof(device)); n++)
 		gw_doctor_profile(d, device);
@@ -124,13 +124,13 @@ static int check_driver(struct gw_doctor *d)
 
 	if (!gw_probe(&p, look_at_driver, NULL)) {
 		gw_doctor_say(d, "driver", GW_HEALTH_MISSING, init_remedy(0), "libcuda.so.1: %s",
-		              p.text);
+			      p.text);
 		return 0;
 	}
 	if (gw_probe_value(&p, "error", 0, text, sizeof(text))) {
 		gw_doctor_say(d, "driver", GW_HEALTH_MISSING,
-		              "install the NVIDIA driver; in a container, start it with --gpus all",
-		              "%s", text);
+			      "install the NVIDIA driver; in a container, start it with --gpus all",
+			      "%s", text);
 		return 0;
 	}
 	if (gw_probe_value(&p, "version", 0, text, sizeof(text)))
@@ -138,11 +138,11 @@ static int check_driver(struct gw_doctor *d)
 	code = gw_probe_value(&p, "init", 0, text, sizeof(text)) ? atoi(text) : -1;
 	if (code) {
 		gw_doctor_say(d, "driver", GW_HEALTH_MISSING, init_remedy(code),
-		              "libcuda.so.1 is there, cuInit fails with %d", code);
+			      "libcuda.so.1 is there, cuInit fails with %d", code);
 		return 0;
 	}
 	gw_doctor_say(d, "driver", GW_HEALTH_OK, NULL, "libcuda.so.1 works, CUDA %d.%d",
-	              version / 1000, version % 1000 / 10);
+		      version / 1000, version % 1000 / 10);
 	check_devices(d, &p);
 	return version;
 }
@@ -193,7 +193,7 @@ static bool try_place(const char *place, void *arg)
 		return false;
 	for (size_t i = g.gl_pathc; i-- && !found;)
 		found = gw_trusted_file(g.gl_pathv[i], NULL, why, sizeof(why)) &&
-		        try_cupti(g.gl_pathv[i], arg);
+			try_cupti(g.gl_pathv[i], arg);
 	globfree(&g);
 	return found;
 }
@@ -202,17 +202,17 @@ static bool try_place(const char *place, void *arg)
 static bool find_wheel(struct cupti *c)
 {
 	static const char *const roots[] = {"lib/python3*/site-packages",
-	                                    "lib/python3*/dist-packages",
-	                                    "lib/python3/dist-packages"};
+					    "lib/python3*/dist-packages",
+					    "lib/python3/dist-packages"};
 	const char *const prefixes[] = {getenv("VIRTUAL_ENV"), getenv("CONDA_PREFIX"), "/usr/local",
-	                                "/usr"};
+					"/usr"};
 	char folder[4096];
 
 	for (size_t i = 0; i < sizeof(prefixes) / sizeof(*prefixes); i++)
 		for (size_t k = 0; k < sizeof(roots) / sizeof(*roots); k++)
 			if (prefixes[i] && *prefixes[i] &&
 			    snprintf(folder, sizeof(folder), "%s/%s/nvidia/*/lib", prefixes[i],
-			             roots[k]) < (int)sizeof(folder) &&
+				     roots[k]) < (int)sizeof(folder) &&
 			    gw_cupti_search_beside(folder, try_place, c))
 				return true;
 	return false;
@@ -223,22 +223,22 @@ static void say_cupti(struct gw_doctor *d, const struct cupti *c, int driver, bo
 {
 	unsigned major = c->version >= 100000 ? c->version / 10000 : 0;
 	const char *remedy =
-	        wheel ? "programs that load CUDA from this wheel find it by themselves; for others "
-	                "set GPUWATCH_CUPTI to its libcupti.so"
-	              : NULL;
+		wheel ? "programs that load CUDA from this wheel find it by themselves; for others "
+			"set GPUWATCH_CUPTI to its libcupti.so"
+		      : NULL;
 	enum gw_health health = wheel ? GW_HEALTH_DEGRADED : GW_HEALTH_OK;
 	char name[64];
 
 	if (major)
 		snprintf(name, sizeof(name), "CUDA %u.%u, version %u", major,
-		         c->version / 100 % 100, c->version);
+			 c->version / 100 % 100, c->version);
 	else
 		snprintf(name, sizeof(name), "version %u, CUDA 12 or older", c->version);
 	if (driver && major > (unsigned)driver / 1000) {
 		health = GW_HEALTH_DEGRADED;
 		remedy = "it is newer than the driver: install the libcupti of the driver's CUDA "
-		         "version and "
-		         "name it with GPUWATCH_CUPTI";
+			 "version and "
+			 "name it with GPUWATCH_CUPTI";
 	}
 	gw_doctor_say(d, "libcupti", health, remedy, "%s (%s)", c->where, name);
 }
@@ -246,20 +246,20 @@ static void say_cupti(struct gw_doctor *d, const struct cupti *c, int driver, bo
 static void check_cupti(struct gw_doctor *d, int driver)
 {
 	static const char remedy[] =
-	        "kernels are then timed one in sixteen by event pairs; install CUPTI (CUDA "
-	        "toolkit, or pip install nvidia-cuda-cupti) or set GPUWATCH_CUPTI";
+		"kernels are then timed one in sixteen by event pairs; install CUPTI (CUDA "
+		"toolkit, or pip install nvidia-cuda-cupti) or set GPUWATCH_CUPTI";
 	const char *named = getenv("GPUWATCH_CUPTI");
 	struct cupti c;
 
 	if (named && !strcmp(named, "none"))
 		gw_doctor_say(d, "libcupti", GW_HEALTH_DEGRADED, "unset GPUWATCH_CUPTI",
-		              "GPUWATCH_CUPTI=none");
+			      "GPUWATCH_CUPTI=none");
 	else if (named && *named && try_cupti(named, &c))
 		say_cupti(d, &c, driver, false);
 	else if (named && *named)
 		gw_doctor_say(d, "libcupti", GW_HEALTH_DEGRADED,
-		              "unset GPUWATCH_CUPTI, or name a libcupti.so",
-		              "GPUWATCH_CUPTI=%s can't be loaded", named);
+			      "unset GPUWATCH_CUPTI, or name a libcupti.so",
+			      "GPUWATCH_CUPTI=%s can't be loaded", named);
 	else if (gw_cupti_search(NULL, getenv("CUDA_HOME"), try_place, &c))
 		say_cupti(d, &c, driver, false);
 	else if (find_wheel(&c))
@@ -281,17 +281,17 @@ static void check_counters(struct gw_doctor *d)
 		fclose(f);
 	if (value < 0)
 		gw_doctor_say(d, "counters", GW_HEALTH_DEGRADED,
-		              "kernel times work all the same; counters may be refused",
-		              "permission unknown: /proc/driver/nvidia/params does not state it");
+			      "kernel times work all the same; counters may be refused",
+			      "permission unknown: /proc/driver/nvidia/params does not state it");
 	else if (value && geteuid())
 		gw_doctor_say(
-		        d, "counters", GW_HEALTH_DEGRADED,
-		        "kernel times work all the same; for counters load the nvidia module with "
-		        "NVreg_RestrictProfilingToAdminUsers=0, or grant CAP_SYS_ADMIN",
-		        "for administrators only (RmProfilingAdminOnly)");
+			d, "counters", GW_HEALTH_DEGRADED,
+			"kernel times work all the same; for counters load the nvidia module with "
+			"NVreg_RestrictProfilingToAdminUsers=0, or grant CAP_SYS_ADMIN",
+			"for administrators only (RmProfilingAdminOnly)");
 	else
 		gw_doctor_say(d, "counters", GW_HEALTH_OK, NULL,
-		              value ? "allowed: running as root" : "allowed for all users");
+			      value ? "allowed: running as root" : "allowed for all users");
 }
 
 void gw_doctor_cuda(struct gw_doctor *doctor)

@@ -26,14 +26,14 @@ struct options {
 };
 
 static const struct gw_option options[] = {
-        GW_OPT_FLAG(json, "JSON: {\"works\": bool, \"checks\": [{name, health, found, remedy}]}"),
-        {0},
+	GW_OPT_FLAG(json, "JSON: {\"works\": bool, \"checks\": [{name, health, found, remedy}]}"),
+	{0},
 };
 
 static const char *const health_names[] = {"ok", "degraded", "missing"};
 
 void gw_doctor_say(struct gw_doctor *doctor, const char *name, enum gw_health health,
-                   const char *remedy, const char *found, ...)
+		   const char *remedy, const char *found, ...)
 {
 	char raw[5000], text[5000];
 	struct finding *f;
@@ -45,7 +45,7 @@ void gw_doctor_say(struct gw_doctor *doctor, const char *name, enum gw_health he
 	doctor->findings = gw_grow(doctor->findings, &doctor->room, ++doctor->count, sizeof(*f));
 	f = &doctor->findings[doctor->count - 1];
 	*f = (struct finding){gw_copy(name), gw_copy(gw_printable(text, sizeof(text), raw)),
-	                      remedy ? gw_copy(remedy) : NULL, health};
+			      remedy ? gw_copy(remedy) : NULL, health};
 }
 
 static bool works(const struct gw_doctor *d)
@@ -112,7 +112,7 @@ static void print_text(const struct gw_doctor *d)
 		}
 	}
 	puts(works(d) ? "\n  gpuwatch works here: gpuwatch run -- ./app"
-	              : "\n  gpuwatch does not work here yet: fix the items marked missing.");
+		      : "\n  gpuwatch does not work here yet: fix the items marked missing.");
 }
 
 static int doctor_main(const struct gw_command *command, int argc, char **argv)
@@ -143,16 +143,16 @@ static int doctor_main(const struct gw_command *command, int argc, char **argv)
 }
 
 const struct gw_command_body gw_doctor_command = {
-        .run = doctor_main,
-        .options = options,
-        .description = "Checks everything gpuwatch needs. Each item is ok, degraded (kernels are "
-                       "timed, but\n"
-                       "something else is missing) or missing (gpuwatch does not work), with its "
-                       "remedy. The\n"
-                       "driver and CUPTI are opened in child processes; nothing is changed.",
-        .examples = "gpuwatch doctor\n"
-                    "Before the first run on a machine.\n",
-        .exit_status =
-                "0 gpuwatch works here; 1 something is missing that the main job needs; 2 bad "
-                "options.",
+	.run = doctor_main,
+	.options = options,
+	.description = "Checks everything gpuwatch needs. Each item is ok, degraded (kernels are "
+		       "timed, but\n"
+		       "something else is missing) or missing (gpuwatch does not work), with its "
+		       "remedy. The\n"
+		       "driver and CUPTI are opened in child processes; nothing is changed.",
+	.examples = "gpuwatch doctor\n"
+		    "Before the first run on a machine.\n",
+	.exit_status =
+		"0 gpuwatch works here; 1 something is missing that the main job needs; 2 bad "
+		"options.",
 };

@@ -21,8 +21,8 @@ struct gw_doctor;
  * can do. Texts are copied.
  */
 void gw_doctor_say(struct gw_doctor *doctor, const char *name, enum gw_health health,
-                   const char *remedy, const char *found, ...)
-        __attribute__((format(printf, 5, 6)));
+		   const char *remedy, const char *found, ...)
+	__attribute__((format(printf, 5, 6)));
 
 /** What a probe found, as "key value" lines; see gw_probe. */
 struct gw_probe {
@@ -37,7 +37,7 @@ struct gw_probe {
 bool gw_probe(struct gw_probe *probe, void (*function)(int fd, const void *arg), const void *arg);
 /** Value of the @p n-th line, from 0, with @p key, into @p out; false when there is none. */
 bool gw_probe_value(const struct gw_probe *probe, const char *key, unsigned n, char *out,
-                    size_t size);
+		    size_t size);
 
 /** The checks of cuda.c: driver, devices and their profiles, libcupti, counters. */
 void gw_doctor_cuda(struct gw_doctor *doctor);

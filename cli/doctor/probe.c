@@ -35,7 +35,7 @@ static bool collect(int fd, char *text, size_t size)
 		if (poll(&p, 1, (int)left) <= 0)
 			continue;
 		got = n + 1 < size ? read(fd, text + n, size - 1 - n)
-		                   : read(fd, rest, sizeof(rest));
+				   : read(fd, rest, sizeof(rest));
 		if (got < 0 && errno == EINTR)
 			continue;
 		if (got <= 0) {
@@ -76,7 +76,7 @@ bool gw_probe(struct gw_probe *probe, void (*function)(int fd, const void *arg),
 
 	if (child < 0) {
 		snprintf(probe->text, sizeof(probe->text), "no child process could be started: %s",
-		         strerror(errno));
+			 strerror(errno));
 		return false;
 	}
 	close(ends[1]);
@@ -88,17 +88,17 @@ bool gw_probe(struct gw_probe *probe, void (*function)(int fd, const void *arg),
 		continue;
 	if (!ended)
 		snprintf(probe->text, sizeof(probe->text), "no answer within %d s",
-		         LIMIT_MS / 1000);
+			 LIMIT_MS / 1000);
 	else if (WIFSIGNALED(status))
 		snprintf(probe->text, sizeof(probe->text), "it crashed (%s)",
-		         strsignal(WTERMSIG(status)));
+			 strsignal(WTERMSIG(status)));
 	else
 		return true;
 	return false;
 }
 
 bool gw_probe_value(const struct gw_probe *probe, const char *key, unsigned n, char *out,
-                    size_t size)
+		    size_t size)
 {
 	size_t length = strlen(key);
 

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 
 static const char REMEDY[] =
-        "launches are then predicted from earlier times alone; measure the GPU with "
-        "gpuwatch calibrate";
+	"launches are then predicted from earlier times alone; measure the GPU with "
+	"gpuwatch calibrate";
 
 struct seen {
 	unsigned good, bad;
@@ -32,7 +32,7 @@ static void any(struct gw_doctor *d)
 	gw_profile_each(NULL, count, &seen);
 	if (seen.good)
 		gw_doctor_say(d, "profile", GW_HEALTH_OK, NULL, "%u device profiles found",
-		              seen.good);
+			      seen.good);
 	else
 		gw_doctor_say(d, "profile", GW_HEALTH_DEGRADED, REMEDY, "no device profile found");
 }
@@ -51,7 +51,7 @@ void gw_doctor_profile(struct gw_doctor *doctor, const char *device)
 		gw_doctor_say(doctor, "profile", GW_HEALTH_DEGRADED, REMEDY, "%s", error.text);
 	else if (*error.text)
 		gw_doctor_say(doctor, "profile", GW_HEALTH_DEGRADED, "fix or remove that file",
-		              "%s (passed over: %s)", p->path, error.text);
+			      "%s (passed over: %s)", p->path, error.text);
 	else
 		gw_doctor_say(doctor, "profile", GW_HEALTH_OK, NULL, "%s", p->path);
 	free(p);

@@ -34,8 +34,8 @@ void gw_doctor_segments(struct gw_doctor *d)
 		closedir(list);
 	if (left)
 		gw_doctor_say(
-		        d, "segments", GW_HEALTH_DEGRADED,
-		        "gpuwatch recover --all makes logs of them and removes them",
-		        "%u live segments, %zu MiB at most, of processes that were killed, in %s",
-		        left, bytes >> 20, folder);
+			d, "segments", GW_HEALTH_DEGRADED,
+			"gpuwatch recover --all makes logs of them and removes them",
+			"%u live segments, %zu MiB at most, of processes that were killed, in %s",
+			left, bytes >> 20, folder);
 }

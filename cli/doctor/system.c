@@ -25,10 +25,10 @@ static void check_libc(struct gw_doctor *d)
 	sscanf(gnu_get_libc_version(), "%d.%d", &major, &minor);
 	good = major > 2 || (major == 2 && minor >= 34);
 	gw_doctor_say(
-	        d, "glibc", good ? GW_HEALTH_OK : GW_HEALTH_MISSING,
-	        good ? NULL
-	             : "libgpuwatch.so needs glibc 2.34 or newer: use a newer system or container",
-	        "%s", gnu_get_libc_version());
+		d, "glibc", good ? GW_HEALTH_OK : GW_HEALTH_MISSING,
+		good ? NULL
+		     : "libgpuwatch.so needs glibc 2.34 or newer: use a newer system or container",
+		"%s", gnu_get_libc_version());
 }
 
 static void load_library(int fd, const void *path)
@@ -49,13 +49,13 @@ static void check_library(struct gw_doctor *d)
 
 	if (looked)
 		gw_doctor_say(d, "libgpuwatch", GW_HEALTH_MISSING,
-		              "build or install gpuwatch as a whole", "not found in %s", looked);
+			      "build or install gpuwatch as a whole", "not found in %s", looked);
 	else if (!gw_probe(&p, load_library, path))
 		gw_doctor_say(d, "libgpuwatch", GW_HEALTH_MISSING, "reinstall gpuwatch", "%s: %s",
-		              path, p.text);
+			      path, p.text);
 	else if (gw_probe_value(&p, "error", 0, text, sizeof(text)))
 		gw_doctor_say(d, "libgpuwatch", GW_HEALTH_MISSING,
-		              "reinstall gpuwatch for this system", "%s", text);
+			      "reinstall gpuwatch for this system", "%s", text);
 	else
 		gw_doctor_say(d, "libgpuwatch", GW_HEALTH_OK, NULL, "%s", path);
 }
@@ -64,7 +64,7 @@ static void check_library(struct gw_doctor *d)
 static bool output_folder(char *out, size_t size)
 {
 	const char *pattern = getenv("GPUWATCH_OUT"),
-	           *slash = pattern ? strrchr(pattern, '/') : NULL;
+		   *slash = pattern ? strrchr(pattern, '/') : NULL;
 	struct stat st;
 
 	if (pattern && !stat(pattern, &st) && S_ISDIR(st.st_mode))
@@ -105,13 +105,13 @@ static void check_output(struct gw_doctor *d)
 
 	if (!output_folder(folder, sizeof(folder))) {
 		gw_doctor_say(d, "output", GW_HEALTH_OK, NULL,
-		              "the folder in GPUWATCH_OUT depends on the process");
+			      "the folder in GPUWATCH_OUT depends on the process");
 		return;
 	}
 	if (access(folder, W_OK | X_OK)) {
 		gw_doctor_say(d, "output", GW_HEALTH_MISSING,
-		              "change to a folder you may write, or set GPUWATCH_OUT", "%s: %s",
-		              folder, strerror(errno));
+			      "change to a folder you may write, or set GPUWATCH_OUT", "%s: %s",
+			      folder, strerror(errno));
 		return;
 	}
 	if (statvfs(folder, &fs)) {
@@ -120,12 +120,12 @@ static void check_output(struct gw_doctor *d)
 	}
 	space = (double)fs.f_bavail * (double)fs.f_frsize;
 	gw_doctor_say(
-	        d, "output", space < limit ? GW_HEALTH_DEGRADED : GW_HEALTH_OK,
-	        space < limit
-	                ? "a log may grow that large: free some space, or lower GPUWATCH_LOG_MAX"
-	                : NULL,
-	        "%s, %.1f GiB free, a log's launches take at most %.1f GiB", folder,
-	        space / (1 << 30), limit / (1 << 30));
+		d, "output", space < limit ? GW_HEALTH_DEGRADED : GW_HEALTH_OK,
+		space < limit
+			? "a log may grow that large: free some space, or lower GPUWATCH_LOG_MAX"
+			: NULL,
+		"%s, %.1f GiB free, a log's launches take at most %.1f GiB", folder,
+		space / (1 << 30), limit / (1 << 30));
 }
 
 /* What a program's process can come to hold for us, beside what there is. */
@@ -144,9 +144,9 @@ static void check_memory(struct gw_doctor *d)
 		fclose(f);
 	scarce = free_mib >= 0 && free_mib < limit;
 	gw_doctor_say(d, "memory", scarce ? GW_HEALTH_DEGRADED : GW_HEALTH_OK,
-	              scarce ? "lower GPUWATCH_MEMORY_MAX: each process may come to take as much"
-	                     : NULL,
-	              "at most %.0f MiB of a process: what one takes, its report says", limit);
+		      scarce ? "lower GPUWATCH_MEMORY_MAX: each process may come to take as much"
+			     : NULL,
+		      "at most %.0f MiB of a process: what one takes, its report says", limit);
 }
 
 /* A variable whose name is mistyped does nothing, and nobody says so when the program runs. */
@@ -170,9 +170,9 @@ static void check_variables(struct gw_doctor *d)
 			continue;
 		gw_nearest(near, sizeof(near), name, known, count, 0);
 		snprintf(remedy, sizeof(remedy), "%s%s%s", *near ? "did you mean " : "unset it",
-		         near, *near ? "?" : "; gpuwatch run --help lists what there is");
+			 near, *near ? "?" : "; gpuwatch run --help lists what there is");
 		gw_doctor_say(d, "environment", GW_HEALTH_DEGRADED, remedy, "nothing reads %s",
-		              name);
+			      name);
 	}
 }
 
@@ -182,18 +182,18 @@ static void check_preload(struct gw_doctor *d)
 
 	if (preload && *preload)
 		gw_doctor_say(d, "LD_PRELOAD", GW_HEALTH_OK, NULL,
-		              "%s; gpuwatch run puts its library before it", preload);
+			      "%s; gpuwatch run puts its library before it", preload);
 	if (injection && *injection && !strstr(injection, "libgpuwatch"))
 		gw_doctor_say(d, "profilers", GW_HEALTH_DEGRADED,
-		              "unset CUDA_INJECTION64_PATH: CUPTI serves one tool at a time",
-		              "CUDA_INJECTION64_PATH loads %s", injection);
+			      "unset CUDA_INJECTION64_PATH: CUPTI serves one tool at a time",
+			      "CUDA_INJECTION64_PATH loads %s", injection);
 }
 
 /* A running tool that may hold the counters or CUPTI. Names as in /proc/PID/comm, cut at 15. */
 static bool find_profiler(char *out, size_t size)
 {
 	static const char *const names[] = {"nv-hostengine", "dcgm-exporter", "nsys",
-	                                    "nsys-launcher", "ncu"};
+					    "nsys-launcher", "ncu"};
 	DIR *proc = opendir("/proc");
 	struct dirent *e;
 	bool found = false;
@@ -226,9 +226,9 @@ static void check_profilers(struct gw_doctor *d)
 
 	if (find_profiler(found, sizeof(found)))
 		gw_doctor_say(d, "profilers", GW_HEALTH_DEGRADED,
-		              "kernel times work; counters may be refused while it samples (dcgmi "
-		              "profile --pause)",
-		              "%s is running", found);
+			      "kernel times work; counters may be refused while it samples (dcgmi "
+			      "profile --pause)",
+			      "%s is running", found);
 	else
 		gw_doctor_say(d, "profilers", GW_HEALTH_OK, NULL, "no other profiler seen");
 }

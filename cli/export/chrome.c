@@ -23,15 +23,15 @@ static const struct {
 static void begin(struct export *e)
 {
 	export_print(e->out, "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n"
-	                     "{\"name\":\"gpuwatch\",\"ph\":\"M\",\"pid\":0}");
+			     "{\"name\":\"gpuwatch\",\"ph\":\"M\",\"pid\":0}");
 }
 
 static void process(struct export *e, const struct export_process *p)
 {
 	export_print(e->out,
-	             ",\n{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":%" PRIu32
-	             ",\"args\":{\"name\":",
-	             p->pid);
+		     ",\n{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":%" PRIu32
+		     ",\"args\":{\"name\":",
+		     p->pid);
 	export_json_text(e->out, p->name);
 	export_print(e->out, "}}");
 }
@@ -40,7 +40,7 @@ static void process(struct export *e, const struct export_process *p)
 static void put_time(struct export *e, const char *key, uint64_t ns)
 {
 	const char digits[] = {'.', (char)('0' + ns % 1000 / 100), (char)('0' + ns % 100 / 10),
-	                       (char)('0' + ns % 10)};
+			       (char)('0' + ns % 10)};
 
 	export_string(e->out, key);
 	export_count(e->out, ns / 1000);
@@ -70,7 +70,7 @@ static void put_axes(struct export *e, const char *key, const struct export_valu
 }
 
 static void put_arg(struct export *e, unsigned column, const struct export_value *value,
-                    const char *separator)
+		    const char *separator)
 {
 	export_string(e->out, separator);
 	if (column == EXPORT_call_ns) {
@@ -106,7 +106,7 @@ static bool elsewhere(unsigned column)
 /* Those of columns @p from up to @p to that are known. A launch has a stream always: one that is
  * not unknown comes before those of its configuration. */
 static void put_args(struct export *e, const struct export_value *values, unsigned from,
-                     unsigned to, const char *separator)
+		     unsigned to, const char *separator)
 {
 	for (unsigned i = from; i < to; i++) {
 		if (!values[i].known || elsewhere(i))
@@ -142,7 +142,7 @@ struct alike {
 
 /* Those arguments, behind a struct alike, are kept in the configuration's second text. */
 static void put_rest(struct export *e, const struct export_row *row,
-                     const struct export_value *values)
+		     const struct export_value *values)
 {
 	const struct gw_record_launch *l = &row->launch;
 	const struct alike alike = {l->predicted, l->low, l->high, l->tier, l->work};
@@ -192,23 +192,23 @@ static void launch(struct export *e, const struct export_row *row)
 
 /* A sample of a counter, but for its value. */
 static void put_counter(struct export *e, const struct export_process *p, uint32_t gpu,
-                        const char *what, const char *unit, uint64_t ns)
+			const char *what, const char *unit, uint64_t ns)
 {
 	export_print(e->out, ",\n{\"name\":\"GPU %" PRIu32 " %s\",\"ph\":\"C\",\"pid\":%" PRIu32,
-	             e->model->gpus[gpu].record.ordinal, what, p->pid);
+		     e->model->gpus[gpu].record.ordinal, what, p->pid);
 	put_date(e, ",\"ts\":", ns);
 	export_print(e->out, ",\"args\":{\"%s\":", unit);
 }
 
 static void clock_sample(struct export *e, const struct export_process *p, uint32_t gpu,
-                         const struct gw_record_clock *c)
+			 const struct gw_record_clock *c)
 {
 	put_counter(e, p, gpu, "SM clock", "MHz", c->ns);
 	export_print(e->out, "%" PRIu32 "}}", c->sm_khz / 1000);
 }
 
 static void rate(struct export *e, const struct export_process *p, uint32_t gpu,
-                 enum export_rate which, double share, uint64_t ns, double value)
+		 enum export_rate which, double share, uint64_t ns, double value)
 {
 	char name[EXPORT_RATE_LABEL];
 
@@ -224,8 +224,8 @@ static bool end(struct export *e)
 }
 
 const struct export_format export_chrome = {.begin = begin,
-                                            .process = process,
-                                            .launch = launch,
-                                            .clock = clock_sample,
-                                            .rate = rate,
-                                            .end = end};
+					    .process = process,
+					    .launch = launch,
+					    .clock = clock_sample,
+					    .rate = rate,
+					    .end = end};

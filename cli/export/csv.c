@@ -8,7 +8,7 @@ static void begin(struct export *e)
 {
 	for (unsigned i = 0; i < EXPORT_COLUMNS; i++)
 		export_print(e->out, "%s%s", export_names[i],
-		             i + 1 < EXPORT_COLUMNS ? "," : "\r\n");
+			     i + 1 < EXPORT_COLUMNS ? "," : "\r\n");
 }
 
 /* Quoted always: a name may hold what a reader takes for the end of a row or field. */

@@ -31,7 +31,7 @@ static const struct {
 	const char *name;
 	const struct export_format *format;
 } tables[] = {
-        {"launches", &export_parquet},
+	{"launches", &export_parquet},
 #define TABLE(name, rows, meaning) {#name, &export_table_##name},
 #define COLUMN(name, kind, known, value)
 #define TABLE_END(name)
@@ -47,26 +47,26 @@ static const char table_words[] = "launches"
 #undef TABLE
 #undef COLUMN
 #undef TABLE_END
-        ;
+	;
 
 /* Each word after a bar; the option takes what follows the first. */
 static const char words[] =
 #define FORMAT(name, summary) "|" #name
 #include "cli/export/formats.def"
 #undef FORMAT
-        ;
+	;
 
 static const struct gw_option options[] = {
-        GW_OPT_CHOICE(format, "NAME", &words[1], "what to write"),
-        GW_OPT_OUT(
-                output, "FILE",
-                "where to; - is standard output, which sqlite does not take. FILE is there once it "
-                "is whole"),
-        LOG_WINDOW_OPTIONS,
-        GW_OPT_CHOICE(table, "TABLE", table_words,
-                      "what a parquet file has a row for; launches by default"),
-        GW_OPT_TEXT(kernel, "REGEX", "only kernels whose demangled name matches (POSIX extended)"),
-        {0},
+	GW_OPT_CHOICE(format, "NAME", &words[1], "what to write"),
+	GW_OPT_OUT(
+		output, "FILE",
+		"where to; - is standard output, which sqlite does not take. FILE is there once it "
+		"is whole"),
+	LOG_WINDOW_OPTIONS,
+	GW_OPT_CHOICE(table, "TABLE", table_words,
+		      "what a parquet file has a row for; launches by default"),
+	GW_OPT_TEXT(kernel, "REGEX", "only kernels whose demangled name matches (POSIX extended)"),
+	{0},
 };
 
 static const struct export_format *format_of(const char *name)
@@ -97,8 +97,8 @@ static bool check(const struct options *o, int operands)
 		gw_error("export: missing log argument; give gpuwatch.*.gwl");
 	else if (o->table && format_of(o->format) != &export_parquet)
 		gw_error("export: --table=%s is of --format=parquet; leave it out, or give that "
-		         "format",
-		         o->table);
+			 "format",
+			 o->table);
 	else
 		return true;
 	return false;
@@ -112,7 +112,7 @@ static bool check_output(const struct options *o, const struct export_format *fo
 		gw_error("export: %s needs a file; give -o FILE", o->format);
 	else if (format->binary && isatty(1))
 		gw_error("export: %s is not text and standard output is a terminal; give -o FILE",
-		         o->format);
+			 o->format);
 	else
 		return true;
 	return false;
@@ -141,7 +141,7 @@ static void free_paths(struct paths *p)
 }
 
 static int export_logs(const struct options *o, const struct export_filter *filter,
-                       const struct paths *paths)
+		       const struct paths *paths)
 {
 	const struct export_format *format = o->table ? table_of(o->table) : format_of(o->format);
 	struct gw_log_model model;
@@ -179,7 +179,7 @@ static int run(const struct gw_command *command, int argc, char **argv)
 	if (!check(&o, argc))
 		return GW_EXIT_USAGE;
 	status = log_window_set("export", &(struct log_window){o.since, o.until, o.last}, argv,
-	                        argc);
+				argc);
 	if (status)
 		return status;
 	filter = (struct export_filter){0};
@@ -190,8 +190,8 @@ static int run(const struct gw_command *command, int argc, char **argv)
 		if (error) {
 			regerror(error, &kernel, why, sizeof(why));
 			return gw_error(
-			        "export: --kernel=%s: %s; give a POSIX extended regular expression",
-			        o.kernel, why);
+				"export: --kernel=%s: %s; give a POSIX extended regular expression",
+				o.kernel, why);
 		}
 		filter.kernel = &kernel;
 	}
@@ -206,29 +206,29 @@ static int run(const struct gw_command *command, int argc, char **argv)
 }
 
 const struct gw_command_body gw_export_command = {
-        .run = run,
-        .options = options,
-        .description = "Writes logs in a format that other tools read.\n\n"
+	.run = run,
+	.options = options,
+	.description = "Writes logs in a format that other tools read.\n\n"
 #define FORMAT(name, summary) "`" #name "`: " summary ".\n\n"
 #include "cli/export/formats.def"
 #undef FORMAT
 #define TABLE(name, rows, meaning) "`" #name "`: " meaning ".\n\n"
 #define COLUMN(name, kind, known, value)
 #define TABLE_END(name)
-                       "Tables of parquet beside `launches`:\n\n"
+		       "Tables of parquet beside `launches`:\n\n"
 #include "cli/export/tables.def"
 #undef TABLE
 #undef COLUMN
 #undef TABLE_END
-                       "Timelines leave out launches whose start is unknown. Launches "
-                       "that a log holds as "
-                       "sums only are in `openmetrics`, in `pprof` and in the table `kernels`; "
-                       "other formats leave "
-                       "them out with a warning.",
-        .examples = "gpuwatch export --format=perfetto -o train.pftrace gpuwatch.4711.gwl\n"
-                    "  A timeline for https://ui.perfetto.dev.\n"
-                    "gpuwatch export --format=parquet -o train.parquet gpuwatch.4711.gwl\n"
-                    "  Launches for DuckDB, pandas, PyArrow or Spark.\n"
-                    "gpuwatch export --format=csv --kernel=gemm -o - gpuwatch.4711.gwl | head\n"
-                    "  The first launches of some kernels.\n",
+		       "Timelines leave out launches whose start is unknown. Launches "
+		       "that a log holds as "
+		       "sums only are in `openmetrics`, in `pprof` and in the table `kernels`; "
+		       "other formats leave "
+		       "them out with a warning.",
+	.examples = "gpuwatch export --format=perfetto -o train.pftrace gpuwatch.4711.gwl\n"
+		    "  A timeline for https://ui.perfetto.dev.\n"
+		    "gpuwatch export --format=parquet -o train.parquet gpuwatch.4711.gwl\n"
+		    "  Launches for DuckDB, pandas, PyArrow or Spark.\n"
+		    "gpuwatch export --format=csv --kernel=gemm -o - gpuwatch.4711.gwl | head\n"
+		    "  The first launches of some kernels.\n",
 };

@@ -40,7 +40,7 @@ struct export_config {
 	enum gw_bound bound;      /**< as the report has it for this configuration */
 	char *line;               /**< that its first launch came from; NULL: no stack */
 	uint32_t log, stack;      /**< that stack: positions in the model's files, and in the file's
-	                             stacks;      stack GW_INDEX_NONE: none */
+				     stacks;      stack GW_INDEX_NONE: none */
 	struct export_text *text; /**< EXPORT_TEXTS of them, the format's own */
 	double *counted;          /**< EXPORT_RATES amounts of a launch; NULL: none was counted */
 };
@@ -110,11 +110,11 @@ struct export_format;
 struct export_bins;
 /** Of a log with so many @p launches between these times, for @p gpus GPUs of the model. */
 struct export_bins *export_bins_new(uint64_t first_ns, uint64_t last_ns, uint64_t launches,
-                                    size_t gpus);
+				    size_t gpus);
 void export_bins_add(struct export_bins *bins, const struct export_row *row);
 /** Hand them to @p format, unless it is NULL, and free them. */
 void export_bins_end(struct export_bins *bins, struct export *e, const struct export_format *format,
-                     const struct export_process *process);
+		     const struct export_process *process);
 
 /** Where an export goes: a file under a temporary name until it is whole, or stdout. */
 struct export_out {
@@ -145,7 +145,7 @@ struct export_mark {
 struct export_mark export_mark(const struct export_out *out);
 void export_keep(const struct export_out *out, struct export_mark from, struct export_text *text);
 void export_print(struct export_out *out, const char *format, ...)
-        __attribute__((format(printf, 2, 3)));
+	__attribute__((format(printf, 2, 3)));
 /** Finish: rename on success, else remove what was written. False after a message. */
 bool export_close(struct export_out *out, bool good);
 /** @p text between quotes as JSON; bytes that are not UTF-8 become U+FFFD. */
@@ -172,26 +172,26 @@ struct export_format {
 	void (*launch)(struct export *e, const struct export_row *row);
 	/** A sum of launches that have no row. */
 	void (*sum)(struct export *e, const struct export_config *config, uint32_t gpu,
-	            const struct gw_record_aggregate *sum);
+		    const struct gw_record_aggregate *sum);
 	/** No kernel ran on a GPU between kernels of one log. */
 	void (*idle)(struct export *e, const struct export_process *process, uint32_t gpu,
-	             enum gw_gap why, uint64_t from_ns, uint64_t until_ns);
+		     enum gw_gap why, uint64_t from_ns, uint64_t until_ns);
 	void (*clock)(struct export *e, const struct export_process *process, uint32_t gpu,
-	              const struct gw_record_clock *clock);
+		      const struct gw_record_clock *clock);
 	/** From @p ns on a rate is @p value; at the end of a log, in order. @p share: of the
 	 * kernels' time in that log, that whose work was counted. */
 	void (*rate)(struct export *e, const struct export_process *process, uint32_t gpu,
-	             enum export_rate rate, double share, uint64_t ns, double value);
+		     enum export_rate rate, double share, uint64_t ns, double value);
 	/** A copy or memset; those of a GPU nearly in order. */
 	void (*copy)(struct export *e, const struct export_process *process, uint32_t gpu,
-	             const struct gw_record_copy *copy);
+		     const struct gw_record_copy *copy);
 	/** Thread @p tid waited for the GPU. */
 	void (*wait)(struct export *e, const struct export_process *process, uint32_t tid,
-	             const struct gw_record_wait *wait);
+		     const struct gw_record_wait *wait);
 	/** Thread @p tid (0: the process) is in @p depth NVTX ranges from @p ns on, the innermost
 	 * of which is @p name, or NULL. */
 	void (*range)(struct export *e, const struct export_process *process, uint32_t tid,
-	              const char *name, uint32_t depth, uint64_t ns);
+		      const char *name, uint32_t depth, uint64_t ns);
 	/** Write what is left and free the state, also after a failure. False after a message. */
 	bool (*end)(struct export *e);
 	bool file;   /**< needs a file: stdout will not do */
@@ -216,7 +216,7 @@ uint32_t export_ranges_kept(struct export_ranges *r, uint32_t depth, const char 
 
 /** Read @p count logs and hand what @p filter wants to @p format. False after a message. */
 bool export_read(struct export *e, const struct export_format *format,
-                 const struct export_filter *filter, char **paths, int count);
+		 const struct export_filter *filter, char **paths, int count);
 
 #define FORMAT(name, summary) extern const struct export_format export_##name;
 #include "cli/export/formats.def"

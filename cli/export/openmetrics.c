@@ -38,13 +38,13 @@ static void put_gpu(const struct export *e, const char *family, uint32_t at)
 	const struct gw_gpu *gpu = at == GW_INDEX_NONE ? NULL : &e->model->gpus[at];
 
 	export_print(e->out, "%s_total{gpu=\"%d\",UUID=\"", family,
-	             gpu ? (int)gpu->record.ordinal : -1);
+		     gpu ? (int)gpu->record.ordinal : -1);
 	put_label(e->out, gpu ? gpu->uuid : "");
 	export_print(e->out, "\",");
 }
 
 static void put_sample(struct export *e, const char *family, const struct export_total *t,
-                       uint64_t value, bool seconds)
+		       uint64_t value, bool seconds)
 {
 	put_gpu(e, family, t->gpu);
 	export_print(e->out, "kernel=\"");
@@ -52,13 +52,13 @@ static void put_sample(struct export *e, const char *family, const struct export
 	export_print(e->out, "\",bound=\"%s\"} ", gw_bound_name(t->bound));
 	if (seconds)
 		export_print(e->out, "%" PRIu64 ".%09" PRIu64 "\n", value / 1000000000,
-		             value % 1000000000);
+			     value % 1000000000);
 	else
 		export_print(e->out, "%" PRIu64 "\n", value);
 }
 
 static void put_graph(const struct export *e, const char *family, const struct log_graph *g,
-                      double value)
+		      double value)
 {
 	if (!isfinite(value))
 		return;
@@ -71,12 +71,12 @@ static void put_graph(const struct export *e, const char *family, const struct l
 }
 
 /* Of a graph `g`. */
-#define GRAPHS(name, unit, help, value)                                                            \
-	put_family(e, name, unit, help);                                                           \
-	for (size_t i = 0; i < graphs->count; i++) {                                               \
-		const struct log_graph *g = &graphs->list[i];                                      \
-                                                                                                   \
-		put_graph(e, name, g, value);                                                      \
+#define GRAPHS(name, unit, help, value) \
+	put_family(e, name, unit, help); \
+	for (size_t i = 0; i < graphs->count; i++) { \
+		const struct log_graph *g = &graphs->list[i]; \
+\
+		put_graph(e, name, g, value); \
 	}
 
 static void put_graphs(struct export *e)
@@ -98,9 +98,9 @@ static void put_graphs(struct export *e)
 	       g->predicted / 1e9)
 }
 
-#define FAMILY(name, unit, help, value)                                                            \
-	put_family(e, name, unit, help);                                                           \
-	for (size_t i = 0; i < t->count; i++)                                                      \
+#define FAMILY(name, unit, help, value) \
+	put_family(e, name, unit, help); \
+	for (size_t i = 0; i < t->count; i++) \
 		put_sample(e, name, &t->list[i], value, unit);
 
 static bool end(struct export *e)
@@ -124,6 +124,6 @@ static bool end(struct export *e)
 }
 
 const struct export_format export_openmetrics = {.begin = export_totals_begin,
-                                                 .launch = export_totals_launch,
-                                                 .sum = export_totals_sum,
-                                                 .end = end};
+						 .launch = export_totals_launch,
+						 .sum = export_totals_sum,
+						 .end = end};

@@ -19,7 +19,7 @@ static bool unwritable(const char *path, int error)
 	bool denied = error == EACCES || error == EPERM || error == EROFS;
 
 	gw_error("%s: can't be written: %s%s", path, strerror(error),
-	         denied ? "; name a place that you may write" : gw_open_remedy(error));
+		 denied ? "; name a place that you may write" : gw_open_remedy(error));
 	return false;
 }
 
@@ -136,7 +136,7 @@ static uint64_t nine_digits(float number, unsigned *behind)
 {
 	int exponent;
 	uint64_t bits = (uint64_t)ldexp(frexp((double)number, &exponent), 24), power = 1, half,
-	         rest;
+		 rest;
 	unsigned shift;
 
 	*behind = 8;

@@ -20,8 +20,8 @@ static const struct parquet_column launch_columns[] = {
 };
 
 #define TABLE(name, rows, meaning) static const struct parquet_column name##_columns[] = {
-#define TABLE_END(name)                                                                            \
-	}                                                                                          \
+#define TABLE_END(name) \
+	} \
 	;
 #include "cli/export/tables.def"
 #undef TABLE
@@ -37,24 +37,24 @@ static const struct parquet_column launch_columns[] = {
 #define FROM_total const struct export_total *t
 #define FROM_graph const struct log_graph *g
 #define FROM_gap   const struct export_process *p, enum gw_gap why, uint64_t from, uint64_t until
-#define FROM_sample                                                                                \
+#define FROM_sample \
 	const struct export_process *p, const struct gw_record_clock *c
 
-#define TABLE(name, rows, meaning)                                                                 \
-	static void put_##name(struct export *e, struct parquet *table, const struct gw_gpu *gpu,  \
-	                       FROM_##rows)                                                        \
-	{                                                                                          \
-		struct parquet_value values[sizeof(name##_columns) / sizeof(*name##_columns)];     \
-		struct parquet_value *v = values;                                                  \
-                                                                                                   \
+#define TABLE(name, rows, meaning) \
+	static void put_##name(struct export *e, struct parquet *table, const struct gw_gpu *gpu, \
+			       FROM_##rows) \
+	{ \
+		struct parquet_value values[sizeof(name##_columns) / sizeof(*name##_columns)]; \
+		struct parquet_value *v = values; \
+												   \
 		(void)e;
-#define COLUMN(name, kind, is_known, value)                                                        \
-	*v = (struct parquet_value){.known = (is_known)};                                          \
-	if (v->known)                                                                              \
-		SET_##kind(v, value);                                                              \
+#define COLUMN(name, kind, is_known, value) \
+	*v = (struct parquet_value){.known = (is_known)}; \
+	if (v->known) \
+		SET_##kind(v, value); \
 	v++;
-#define TABLE_END(name)                                                                            \
-	parquet_row(table, values);                                                                \
+#define TABLE_END(name) \
+	parquet_row(table, values); \
 	}
 #include "cli/export/tables.def"
 #undef TABLE
@@ -79,7 +79,7 @@ static void launch(struct export *e, const struct export_row *row)
 	export_values(row, from);
 	for (unsigned i = 0; i < EXPORT_COLUMNS; i++)
 		values[i] = (struct parquet_value){from[i].known, from[i].count, from[i].real,
-		                                   from[i].text};
+						   from[i].text};
 	parquet_row(e->state, values);
 }
 
@@ -103,7 +103,7 @@ static bool end_kernels(struct export *e)
 	if (!t)
 		return true;
 	table = parquet_begin(kernels_columns, sizeof(kernels_columns) / sizeof(*kernels_columns),
-	                      sink, e->out);
+			      sink, e->out);
 	for (size_t i = 0; i < t->count; i++)
 		put_kernels(e, table, gpu_of(e, t->list[i].gpu), &t->list[i]);
 	parquet_end(table, WRITER);
@@ -115,7 +115,7 @@ static bool end_graphs(struct export *e)
 {
 	const struct log_graphs *graphs = &e->model->graphs;
 	struct parquet *table = parquet_begin(
-	        graphs_columns, sizeof(graphs_columns) / sizeof(*graphs_columns), sink, e->out);
+		graphs_columns, sizeof(graphs_columns) / sizeof(*graphs_columns), sink, e->out);
 	double ns[GW_BOUND_LAUNCH + 1];
 
 	e->graphs_ns = log_graphs_by_bound(graphs, ns);
@@ -128,11 +128,11 @@ static bool end_graphs(struct export *e)
 static void begin_idle(struct export *e)
 {
 	e->state = parquet_begin(idle_columns, sizeof(idle_columns) / sizeof(*idle_columns), sink,
-	                         e->out);
+				 e->out);
 }
 
 static void idle(struct export *e, const struct export_process *p, uint32_t gpu, enum gw_gap why,
-                 uint64_t from_ns, uint64_t until_ns)
+		 uint64_t from_ns, uint64_t until_ns)
 {
 	put_idle(e, e->state, gpu_of(e, gpu), p, why, from_ns, until_ns);
 }
@@ -140,18 +140,18 @@ static void idle(struct export *e, const struct export_process *p, uint32_t gpu,
 static void begin_clocks(struct export *e)
 {
 	e->state = parquet_begin(clocks_columns, sizeof(clocks_columns) / sizeof(*clocks_columns),
-	                         sink, e->out);
+				 sink, e->out);
 }
 
 static void clock_sample(struct export *e, const struct export_process *p, uint32_t gpu,
-                         const struct gw_record_clock *c)
+			 const struct gw_record_clock *c)
 {
 	put_clocks(e, e->state, gpu_of(e, gpu), p, c);
 }
 
 /* No launch is in the table, so none is left out. */
 static void no_sum(struct export *e, const struct export_config *config, uint32_t gpu,
-                   const struct gw_record_aggregate *sum)
+		   const struct gw_record_aggregate *sum)
 {
 	(void)e;
 	(void)config;
@@ -160,14 +160,14 @@ static void no_sum(struct export *e, const struct export_config *config, uint32_
 }
 
 const struct export_format export_parquet = {
-        .begin = begin_launches, .launch = launch, .end = end, .binary = true};
+	.begin = begin_launches, .launch = launch, .end = end, .binary = true};
 const struct export_format export_table_kernels = {.begin = export_totals_begin,
-                                                   .launch = export_totals_launch,
-                                                   .sum = export_totals_sum,
-                                                   .end = end_kernels,
-                                                   .binary = true};
+						   .launch = export_totals_launch,
+						   .sum = export_totals_sum,
+						   .end = end_kernels,
+						   .binary = true};
 const struct export_format export_table_graphs = {.sum = no_sum, .end = end_graphs, .binary = true};
 const struct export_format export_table_idle = {
-        .begin = begin_idle, .idle = idle, .end = end, .binary = true};
+	.begin = begin_idle, .idle = idle, .end = end, .binary = true};
 const struct export_format export_table_clocks = {
-        .begin = begin_clocks, .sum = no_sum, .clock = clock_sample, .end = end, .binary = true};
+	.begin = begin_clocks, .sum = no_sum, .clock = clock_sample, .end = end, .binary = true};

@@ -34,9 +34,9 @@ enum {
 };
 
 static const char *const gaps[GW_GAPS] = {[GW_GAP_LATE] = "GPU starved",
-                                          [GW_GAP_LATE_GRAPH] = "GPU starved (graph)",
-                                          [GW_GAP_QUEUED] = "queued",
-                                          [GW_GAP_PAUSED] = "GPU idle"};
+					  [GW_GAP_LATE_GRAPH] = "GPU starved (graph)",
+					  [GW_GAP_QUEUED] = "queued",
+					  [GW_GAP_PAUSED] = "GPU idle"};
 
 static const char *const directions[] = {
 #define DIRECTION(NAME, name, meaning) name,
@@ -214,17 +214,17 @@ static void process(struct export *e, const struct export_process *process)
 		put_interned(&s->p, INTERNED_ARGS, i + 1, args[i]);
 	for (unsigned i = 0; i <= GW_BOUND_LAUNCH; i++)
 		put_interned(&s->p, INTERNED_STRINGS, BOUND_FIRST + i,
-		             gw_bound_name((enum gw_bound)i));
+			     gw_bound_name((enum gw_bound)i));
 	for (unsigned i = 0; i <= GW_TIER_STEADY; i++)
 		put_interned(&s->p, INTERNED_STRINGS, BASIS_FIRST + i,
-		             gw_tier_name((enum gw_tier)i));
+			     gw_tier_name((enum gw_tier)i));
 	proto_close(&s->p, interned);
 	close_packet(e, opened);
 }
 
 /* The iid of the queue of a stream, for kernels or for copies; a new one is described. */
 static uint64_t queue_of(struct perfetto *s, uint32_t gpu, uint64_t context, uint32_t stream,
-                         bool copies)
+			 bool copies)
 {
 	uint64_t key[] = {gpu, context, stream, copies};
 	uint64_t hash = gw_hash(0, key, sizeof(key));
@@ -237,7 +237,7 @@ static uint64_t queue_of(struct perfetto *s, uint32_t gpu, uint64_t context, uin
 	queue = s->queue_count++;
 	gw_index_add(&s->queues, hash, queue);
 	snprintf(name, sizeof(name), "%sstream %u (process %u)", copies ? "copies, " : "", stream,
-	         s->pid);
+		 s->pid);
 	opened = packet(s);
 	interned = proto_open(&s->p, PACKET_INTERNED);
 	put_interned(&s->p, INTERNED_STAGES, QUEUE_FIRST + 2 * (uint64_t)queue, name);
@@ -269,7 +269,7 @@ static uint64_t kernel_of(struct perfetto *s, const struct export_config *c)
 	item = proto_open(&s->p, INTERNED_STAGES);
 	proto_uint(&s->p, IID, KERNEL_FIRST + 2 * (uint64_t)c->kernel_number);
 	proto_text(&s->p, IID_TEXT,
-	           c->kernel->name == GW_INDEX_NONE ? c->kernel->plain : s->names[c->kernel->name]);
+		   c->kernel->name == GW_INDEX_NONE ? c->kernel->plain : s->names[c->kernel->name]);
 	proto_text(&s->p, STAGE_DESCRIPTION, c->kernel->plain);
 	proto_uint(&s->p, STAGE_CATEGORY, COMPUTE);
 	proto_close(&s->p, item);
@@ -346,7 +346,7 @@ static struct alike alike_of(const struct export_row *r)
 	const struct gw_record_launch *l = &r->launch;
 
 	return (struct alike){r->context,   r->gpu_number, r->stream, l->tier,
-	                      l->predicted, l->low,        l->high};
+			      l->predicted, l->low,        l->high};
 }
 
 /* Those fields, behind a struct alike, are kept in the configuration's first text. */
@@ -361,7 +361,7 @@ static const struct export_text *fields_of(struct perfetto *s, const struct expo
 		return text;
 	line = !r->config->line ? 0
 	       : text->data     ? LINE_FIRST + (uint64_t)r->config->number
-	                        : line_of(s, r->config);
+				: line_of(s, r->config);
 	proto_append(&p, &alike, sizeof(alike));
 	proto_uint(&p, STAGE_KERNEL, kernel_of(s, r->config));
 	proto_uint(&p, STAGE_CONTEXT, s->sequence);
@@ -386,7 +386,7 @@ static void launch(struct export *e, const struct export_row *r)
 	opened = packet(s);
 	stage = proto_open(&s->p, PACKET_RENDER_STAGE);
 	proto_append(&s->p, fields->data + sizeof(struct alike),
-	             fields->length - sizeof(struct alike));
+		     fields->length - sizeof(struct alike));
 	proto_uint(&s->p, STAGE_DURATION, r->launch.duration_ns);
 	proto_uint(&s->p, STAGE_EVENT, ++s->events);
 	proto_close(&s->p, stage);
@@ -396,7 +396,7 @@ static void launch(struct export *e, const struct export_row *r)
 
 /* The track's uuid, after it was described. */
 static uint64_t track_of(struct export *e, uint32_t gpu, unsigned track, const char *what,
-                         const char *unit)
+			 const char *unit)
 {
 	struct perfetto *s = e->state;
 	uint64_t uuid = ((uint64_t)s->sequence << 32 | gpu << 8 | track) + 1;
@@ -407,7 +407,7 @@ static uint64_t track_of(struct export *e, uint32_t gpu, unsigned track, const c
 		return uuid;
 	s->tracks[gpu] |= (uint16_t)(1U << track);
 	snprintf(name, sizeof(name), "GPU %u %s (process %u)", e->model->gpus[gpu].record.ordinal,
-	         what, s->pid);
+		 what, s->pid);
 	opened = packet(s);
 	descriptor = proto_open(&s->p, PACKET_TRACK);
 	proto_uint(&s->p, TRACK_UUID, uuid);
@@ -424,7 +424,7 @@ static uint64_t track_of(struct export *e, uint32_t gpu, unsigned track, const c
 }
 
 static void put_edge_at(struct export *e, uint64_t ns, bool advance, unsigned type, uint64_t track,
-                        const char *name)
+			const char *name)
 {
 	struct perfetto *s = e->state;
 	size_t opened = packet_at(s, ns, advance), event = proto_open(&s->p, PACKET_TRACK_EVENT);
@@ -439,7 +439,7 @@ static void put_edge_at(struct export *e, uint64_t ns, bool advance, unsigned ty
 
 /* What the GPU takes from one queued kernel to the next is no idling to look at. */
 static void idle(struct export *e, const struct export_process *p, uint32_t gpu, enum gw_gap why,
-                 uint64_t from_ns, uint64_t until_ns)
+		 uint64_t from_ns, uint64_t until_ns)
 {
 	uint64_t track;
 
@@ -452,7 +452,7 @@ static void idle(struct export *e, const struct export_process *p, uint32_t gpu,
 }
 
 static void put_counter(struct export *e, uint32_t gpu, unsigned track, const char *what,
-                        const char *unit, uint64_t ns, double value)
+			const char *unit, uint64_t ns, double value)
 {
 	struct perfetto *s = e->state;
 	uint64_t uuid = track_of(e, gpu, track, what, unit);
@@ -466,7 +466,7 @@ static void put_counter(struct export *e, uint32_t gpu, unsigned track, const ch
 }
 
 static void clock_sample(struct export *e, const struct export_process *p, uint32_t gpu,
-                         const struct gw_record_clock *c)
+			 const struct gw_record_clock *c)
 {
 	(void)p;
 	if (c->sm_khz)
@@ -477,21 +477,21 @@ static void clock_sample(struct export *e, const struct export_process *p, uint3
 		put_counter(e, gpu, TRACK_POWER, "power", "W", c->ns, c->power_mw / 1e3);
 	if (c->temperature != UINT32_MAX)
 		put_counter(e, gpu, TRACK_TEMPERATURE, "temperature", "degree C", c->ns,
-		            c->temperature);
+			    c->temperature);
 }
 
 static void rate(struct export *e, const struct export_process *p, uint32_t gpu,
-                 enum export_rate which, double share, uint64_t ns, double value)
+		 enum export_rate which, double share, uint64_t ns, double value)
 {
 	char name[EXPORT_RATE_LABEL];
 
 	(void)p;
 	put_counter(e, gpu, TRACK_RATES + (unsigned)which, export_rate_label(name, which, share),
-	            export_rate_units[which], ns, value);
+		    export_rate_units[which], ns, value);
 }
 
 static void copy(struct export *e, const struct export_process *p, uint32_t gpu,
-                 const struct gw_record_copy *c)
+		 const struct gw_record_copy *c)
 {
 	struct perfetto *s = e->state;
 	uint64_t queue = queue_of(s, gpu, 0, c->stream, true);
@@ -505,7 +505,7 @@ static void copy(struct export *e, const struct export_process *p, uint32_t gpu,
 	proto_uint(&s->p, STAGE_GPU, e->model->gpus[gpu].record.ordinal);
 	proto_uint(&s->p, STAGE_QUEUE, queue);
 	proto_uint(&s->p, STAGE_STAGE,
-	           COPY_FIRST + (c->direction < GW_DIRECTIONS ? c->direction : 0));
+		   COPY_FIRST + (c->direction < GW_DIRECTIONS ? c->direction : 0));
 	proto_close(&s->p, stage);
 	close_packet(e, opened);
 }
@@ -515,7 +515,7 @@ static struct thread_track *thread_track(struct export *e, uint32_t tid, unsigne
 {
 	struct perfetto *s = e->state;
 	uint64_t uuid =
-	        UINT64_C(1) << 63 | (uint64_t)s->sequence << 33 | (uint64_t)tid << 1 | track;
+		UINT64_C(1) << 63 | (uint64_t)s->sequence << 33 | (uint64_t)tid << 1 | track;
 	uint32_t at = gw_index_find(&s->threads, uuid, NULL, NULL);
 	char name[80];
 	size_t opened, descriptor;
@@ -524,10 +524,10 @@ static struct thread_track *thread_track(struct export *e, uint32_t tid, unsigne
 		return &s->thread_tracks[at];
 	gw_index_add(&s->threads, uuid, (uint32_t)s->thread_count);
 	s->thread_tracks = gw_grow(s->thread_tracks, &s->thread_room, s->thread_count + 1,
-	                           sizeof(*s->thread_tracks));
+				   sizeof(*s->thread_tracks));
 	s->thread_tracks[s->thread_count] = (struct thread_track){.uuid = uuid};
 	snprintf(name, sizeof(name), tid ? "%s, thread %u (process %u)" : "%s (process)",
-	         track == TRACK_WAITS ? "waits" : "NVTX", tid, s->pid);
+		 track == TRACK_WAITS ? "waits" : "NVTX", tid, s->pid);
 	opened = packet(s);
 	descriptor = proto_open(&s->p, PACKET_TRACK);
 	proto_uint(&s->p, TRACK_UUID, uuid);
@@ -538,18 +538,18 @@ static struct thread_track *thread_track(struct export *e, uint32_t tid, unsigne
 }
 
 static void wait_of(struct export *e, const struct export_process *p, uint32_t tid,
-                    const struct gw_record_wait *w)
+		    const struct gw_record_wait *w)
 {
 	uint64_t track = thread_track(e, tid, TRACK_WAITS)->uuid;
 
 	(void)p;
 	put_edge_at(e, w->start_ns, false, SLICE_BEGIN, track,
-	            w->call < GW_WAIT_CALLS ? wait_calls[w->call] : "wait");
+		    w->call < GW_WAIT_CALLS ? wait_calls[w->call] : "wait");
 	put_edge_at(e, w->start_ns + w->duration_ns, false, SLICE_END, track, NULL);
 }
 
 static void range(struct export *e, const struct export_process *p, uint32_t tid, const char *name,
-                  uint32_t depth, uint64_t ns)
+		  uint32_t depth, uint64_t ns)
 {
 	struct thread_track *t = thread_track(e, tid, TRACK_RANGES);
 	const uint32_t kept = export_ranges_kept(&t->in, depth, name);
@@ -559,7 +559,7 @@ static void range(struct export *e, const struct export_process *p, uint32_t tid
 		put_edge_at(e, ns, false, SLICE_END, t->uuid, NULL);
 	for (; t->in.depth < depth; t->in.depth++)
 		put_edge_at(e, ns, false, SLICE_BEGIN, t->uuid,
-		            t->in.depth + 1 == depth && name ? name : "[unknown]");
+			    t->in.depth + 1 == depth && name ? name : "[unknown]");
 }
 
 static bool end(struct export *e)
@@ -586,13 +586,13 @@ static bool end(struct export *e)
 }
 
 const struct export_format export_perfetto = {.begin = begin,
-                                              .process = process,
-                                              .launch = launch,
-                                              .idle = idle,
-                                              .clock = clock_sample,
-                                              .rate = rate,
-                                              .copy = copy,
-                                              .wait = wait_of,
-                                              .range = range,
-                                              .end = end,
-                                              .binary = true};
+					      .process = process,
+					      .launch = launch,
+					      .idle = idle,
+					      .clock = clock_sample,
+					      .rate = rate,
+					      .copy = copy,
+					      .wait = wait_of,
+					      .range = range,
+					      .end = end,
+					      .binary = true};

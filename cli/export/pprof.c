@@ -114,8 +114,8 @@ static uint32_t frame_location(struct profile *f, const struct log_stacks *stack
 
 	if (*s->function)
 		return location(f, s->function,
-		                native && !*s->file ? stacks->objects[s->object].path : s->file,
-		                s->line);
+				native && !*s->file ? stacks->objects[s->object].path : s->file,
+				s->line);
 	log_frame_text(stacks, frame, text, sizeof(text));
 	return location(f, text, "", 0);
 }
@@ -131,7 +131,7 @@ static void sample_type(struct proto *p, unsigned type, unsigned unit)
 
 /* The locations of @p t from the innermost: how many there are. */
 static size_t stack_of(struct profile *f, const struct export *e, const struct export_total *t,
-                       uint32_t out[STACK_SHOWN + 2])
+		       uint32_t out[STACK_SHOWN + 2])
 {
 	struct log_stacks *stacks = &e->model->files[t->log].stacks;
 	uint32_t shown[STACK_SHOWN];
@@ -232,7 +232,7 @@ static bool end(struct export *e)
 }
 
 const struct export_format export_pprof = {.begin = begin,
-                                           .launch = export_totals_launch,
-                                           .sum = export_totals_sum,
-                                           .end = end,
-                                           .binary = true};
+					   .launch = export_totals_launch,
+					   .sum = export_totals_sum,
+					   .end = end,
+					   .binary = true};

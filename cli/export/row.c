@@ -29,9 +29,9 @@ void export_values(const struct export_row *r, struct export_value values[EXPORT
 {
 	const struct gw_record_launch *l = &r->launch;
 
-#define COLUMN(name, kind, is_known, value)                                                        \
-	values[EXPORT_##name] = (struct export_value){.known = (is_known)};                        \
-	if (values[EXPORT_##name].known)                                                           \
+#define COLUMN(name, kind, is_known, value) \
+	values[EXPORT_##name] = (struct export_value){.known = (is_known)}; \
+	if (values[EXPORT_##name].known) \
 		SET_##kind(&values[EXPORT_##name], value);
 #include "cli/export/row.def"
 #undef COLUMN
@@ -40,24 +40,24 @@ void export_values(const struct export_row *r, struct export_value values[EXPORT
 /* ---- rates over time ---- */
 
 static const char *const rate_names[EXPORT_RATES] = {
-        [EXPORT_RATE_DRAM] = "DRAM",
-        [EXPORT_RATE_L2] = "L2",
-        [EXPORT_RATE_INSTRUCTIONS] = "warp instructions",
-        [EXPORT_RATE_FMA] = "FMA pipe",
-        [EXPORT_RATE_TENSOR] = "tensor pipes of an SM",
+	[EXPORT_RATE_DRAM] = "DRAM",
+	[EXPORT_RATE_L2] = "L2",
+	[EXPORT_RATE_INSTRUCTIONS] = "warp instructions",
+	[EXPORT_RATE_FMA] = "FMA pipe",
+	[EXPORT_RATE_TENSOR] = "tensor pipes of an SM",
 };
 const char *const export_rate_units[EXPORT_RATES] = {
-        [EXPORT_RATE_DRAM] = "GB/s",
-        [EXPORT_RATE_L2] = "GB/s",
-        [EXPORT_RATE_INSTRUCTIONS] = "G warp inst/s",
-        [EXPORT_RATE_FMA] = "G warp inst/s",
-        [EXPORT_RATE_TENSOR] = "G active cycles/s",
+	[EXPORT_RATE_DRAM] = "GB/s",
+	[EXPORT_RATE_L2] = "GB/s",
+	[EXPORT_RATE_INSTRUCTIONS] = "G warp inst/s",
+	[EXPORT_RATE_FMA] = "G warp inst/s",
+	[EXPORT_RATE_TENSOR] = "G active cycles/s",
 };
 
 const char *export_rate_label(char out[EXPORT_RATE_LABEL], enum export_rate rate, double share)
 {
 	snprintf(out, EXPORT_RATE_LABEL, "%s, counted in %d%% of kernel time", rate_names[rate],
-	         (int)(100 * share));
+		 (int)(100 * share));
 	return out;
 }
 
@@ -66,20 +66,20 @@ static double counted(const struct gw_work *work, enum gw_work_field field)
 	const struct gw_quantity *q = &work->q[field];
 
 	return q->source == GW_SOURCE_COUNTED && q->value >= 0 && isfinite(q->value) ? q->value
-	                                                                             : NAN;
+										     : NAN;
 }
 
 double *export_counted(const struct gw_work *work)
 {
 	const double l2 =
-	        counted(work, GW_WORK_l2_read_bytes) + counted(work, GW_WORK_l2_write_bytes);
+		counted(work, GW_WORK_l2_read_bytes) + counted(work, GW_WORK_l2_write_bytes);
 	const double all[EXPORT_RATES] = {
-	        [EXPORT_RATE_DRAM] = counted(work, GW_WORK_dram_read_bytes) +
-	                             counted(work, GW_WORK_dram_write_bytes),
-	        [EXPORT_RATE_L2] = isnan(l2) ? counted(work, GW_WORK_l2_total_bytes) : l2,
-	        [EXPORT_RATE_INSTRUCTIONS] = counted(work, GW_WORK_inst_executed),
-	        [EXPORT_RATE_FMA] = counted(work, GW_WORK_pipe_fma),
-	        [EXPORT_RATE_TENSOR] = counted(work, GW_WORK_tensor_cycles),
+		[EXPORT_RATE_DRAM] = counted(work, GW_WORK_dram_read_bytes) +
+				     counted(work, GW_WORK_dram_write_bytes),
+		[EXPORT_RATE_L2] = isnan(l2) ? counted(work, GW_WORK_l2_total_bytes) : l2,
+		[EXPORT_RATE_INSTRUCTIONS] = counted(work, GW_WORK_inst_executed),
+		[EXPORT_RATE_FMA] = counted(work, GW_WORK_pipe_fma),
+		[EXPORT_RATE_TENSOR] = counted(work, GW_WORK_tensor_cycles),
 	};
 	double *kept = NULL;
 
@@ -116,7 +116,7 @@ static uint64_t round_up(uint64_t least)
 }
 
 struct export_bins *export_bins_new(uint64_t first_ns, uint64_t last_ns, uint64_t launches,
-                                    size_t gpus)
+				    size_t gpus)
 {
 	const uint64_t wanted = launches / LAUNCHES_A_BIN;
 	const size_t most = wanted < 1 ? 1 : wanted < BINS_MOST ? (size_t)wanted : BINS_MOST;
@@ -158,7 +158,7 @@ void export_bins_add(struct export_bins *b, const struct export_row *row)
 }
 
 void export_bins_end(struct export_bins *b, struct export *e, const struct export_format *format,
-                     const struct export_process *process)
+		     const struct export_process *process)
 {
 	for (size_t g = 0; g < b->gpus; g++) {
 		const struct rates *r = &b->gpu[g];
@@ -171,8 +171,8 @@ void export_bins_end(struct export_bins *b, struct export *e, const struct expor
 					continue;
 				before = r->bin[k][i];
 				format->rate(e, process, (uint32_t)g, (enum export_rate)i,
-				             r->counted[i] / r->time, b->first_ns + k * b->width_ns,
-				             before / (double)b->width_ns);
+					     r->counted[i] / r->time, b->first_ns + k * b->width_ns,
+					     before / (double)b->width_ns);
 			}
 		}
 		free(r->bin);

@@ -122,7 +122,7 @@ static bool same(const void *arg, uint32_t position)
 
 /* What the model has of a configuration; NULL: nothing. */
 static const struct gw_row_bound *bound_of(const struct source *s, uint32_t name,
-                                           const struct gw_config *config)
+					   const struct gw_config *config)
 {
 	const struct search search = {s->e->model, config, name};
 	uint32_t row = gw_index_find(&s->rows, row_key(name, config), same, &search);
@@ -148,8 +148,8 @@ static void on_device(struct reading *r, uint32_t device)
 
 	while (i < m->gpu_count &&
 	       (*d->uuid ? strcmp(m->gpus[i].uuid, d->uuid) != 0
-	                 : strcmp(m->gpus[i].name, d->name) != 0 ||
-	                           m->gpus[i].record.ordinal != d->record.ordinal))
+			 : strcmp(m->gpus[i].name, d->name) != 0 ||
+				   m->gpus[i].record.ordinal != d->record.ordinal))
 		i++;
 	r->devices = gw_grow(r->devices, &r->device_room, device + 1u, sizeof(*r->devices));
 	r->devices[device].gpu = i < m->gpu_count ? i : GW_INDEX_NONE;
@@ -168,14 +168,14 @@ static void on_kernel(struct reading *r, const struct gw_log_record *record)
 
 	r->source->e->matched |= match;
 	*(struct export_kernel *)add(&r->kernels, sizeof(struct export_kernel)) =
-	        (struct export_kernel){.mangled = m->names[name].mangled,
-	                               .plain = plain,
-	                               .name = name,
-	                               .registers = k->registers,
-	                               .static_shared = k->static_shared,
-	                               .local = k->local,
-	                               .binary_version = k->binary_version,
-	                               .wanted = match};
+		(struct export_kernel){.mangled = m->names[name].mangled,
+				       .plain = plain,
+				       .name = name,
+				       .registers = k->registers,
+				       .static_shared = k->static_shared,
+				       .local = k->local,
+				       .binary_version = k->binary_version,
+				       .wanted = match};
 }
 
 /* The model has read the log before: configurations have the same positions. */
@@ -186,7 +186,7 @@ static void find_stack(struct reading *r, uint32_t position, struct export_confi
 
 	config->log = r->process.number;
 	config->stack =
-	        position < stacks->config_count ? stacks->of_config[position] : GW_INDEX_NONE;
+		position < stacks->config_count ? stacks->of_config[position] : GW_INDEX_NONE;
 	if (config->stack == GW_INDEX_NONE)
 		return;
 	log_stack_line(stacks, position, line, sizeof(line));
@@ -197,10 +197,10 @@ static void on_config(struct reading *r, uint32_t position)
 {
 	const struct log_config *c = &r->log.configs[position];
 	struct export_config config = {.kernel = at(&r->kernels, c->kernel, sizeof(*config.kernel)),
-	                               .kernel_number = c->kernel + 1,
-	                               .number = position + 1,
-	                               .known = true,
-	                               .config = c->config};
+				       .kernel_number = c->kernel + 1,
+				       .number = position + 1,
+				       .known = true,
+				       .config = c->config};
 	const struct gw_row_bound *bound;
 
 	config.text = gw_alloc(EXPORT_TEXTS * sizeof(*config.text));
@@ -233,9 +233,9 @@ static void emit(struct reading *r, const struct export_row *row, uint32_t devic
 		if (*until && start > *until && s->format->idle && log_window_has(start) &&
 		    row->gpu_number != GW_INDEX_NONE)
 			s->format->idle(s->e, &r->process, row->gpu_number,
-			                log_gap_kind(start, l->call_ns,
-			                             (l->flags & GW_LAUNCH_GRAPH) != 0, *until),
-			                *until, start);
+					log_gap_kind(start, l->call_ns,
+						     (l->flags & GW_LAUNCH_GRAPH) != 0, *until),
+					*until, start);
 		if (start + l->duration_ns > *until)
 			*until = start + l->duration_ns;
 	}
@@ -283,14 +283,14 @@ static void on_launch(struct reading *r, const struct log_event *e)
 {
 	const struct gw_record_launch *l = (const void *)e->record->head;
 	struct export_row row = {.process = &r->process,
-	                         .config = config_of(r, e->config),
-	                         .gpu_number = gpu_of(r, e->gpu),
-	                         .stream = l->stream,
-	                         .launch = *l};
+				 .config = config_of(r, e->config),
+				 .gpu_number = gpu_of(r, e->gpu),
+				 .stream = l->stream,
+				 .launch = *l};
 
 	show_progress(r->source);
 	row.measured = gw_launch_measured(l) && l->duration_ns <= UINT64_MAX / 2 &&
-	               l->start_ns <= INT64_MAX / 2;
+		       l->start_ns <= INT64_MAX / 2;
 	row.launch.tier = (uint8_t)e->tier;
 	row.launch.work = (uint8_t)e->work;
 	if (e->thread != GW_INDEX_NONE)
@@ -359,7 +359,7 @@ uint32_t export_ranges_kept(struct export_ranges *r, uint32_t depth, const char 
 	const uint32_t names = sizeof(r->name) / sizeof(*r->name);
 	const uint32_t hash = name ? (uint32_t)gw_hash(0, name, strlen(name)) : 0;
 	const bool goes_on =
-	        depth && depth < r->depth && depth <= names && r->name[depth - 1] == hash;
+		depth && depth < r->depth && depth <= names && r->name[depth - 1] == hash;
 	const uint32_t kept = r->depth < depth ? r->depth : depth - (depth && !goes_on);
 
 	for (uint32_t i = kept; i < depth && i < names; i++)
@@ -374,10 +374,10 @@ static void on_range(struct reading *r, const struct log_event *e)
 
 	if (s->format->range && log_window_has(range->ns))
 		s->format->range(s->e, &r->process,
-		                 e->thread == GW_INDEX_NONE ? 0 : r->log.threads[e->thread],
-		                 log_range_text(&r->ranges, range->name),
-		                 range->depth < EXPORT_DEEPEST ? range->depth : EXPORT_DEEPEST,
-		                 range->ns);
+				 e->thread == GW_INDEX_NONE ? 0 : r->log.threads[e->thread],
+				 log_range_text(&r->ranges, range->name),
+				 range->depth < EXPORT_DEEPEST ? range->depth : EXPORT_DEEPEST,
+				 range->ns);
 }
 
 static void take(void *arg, const struct log_event *e)
@@ -415,7 +415,7 @@ static void take(void *arg, const struct log_event *e)
 		break;
 	case GW_RECORD_RANGE_NAME:
 		log_range_name(&r->ranges, (const void *)e->record->head,
-		               gw_log_text(e->record, 0));
+			       gw_log_text(e->record, 0));
 		break;
 	case GW_RECORD_RANGE:
 		on_range(r, e);
@@ -459,25 +459,25 @@ static void end_reading(struct reading *r)
 
 /* The launches of log @p number: of @p rest where the log has one. */
 static bool read_launches(struct source *s, uint32_t number, const char *path,
-                          const struct gw_live_rest *rest)
+			  const struct gw_live_rest *rest)
 {
 	const struct gw_file *file = &s->e->model->files[number];
 	struct reading r = {.source = s,
-	                    .process = {number, file->header.pid, file->text[GW_TEXT_command],
-	                                file->header.start_ns},
-	                    .held = gw_alloc(GW_SORTER_ROOM * sizeof(*r.held))};
+			    .process = {number, file->header.pid, file->text[GW_TEXT_command],
+					file->header.start_ns},
+			    .held = gw_alloc(GW_SORTER_ROOM * sizeof(*r.held))};
 	bool good;
 
 	r.lost_kernel =
-	        (struct export_kernel){"(unknown)", "(unknown)", GW_INDEX_NONE, UINT32_MAX,
-	                               UINT32_MAX,  UINT32_MAX,  UINT32_MAX,    !s->filter->kernel};
+		(struct export_kernel){"(unknown)", "(unknown)", GW_INDEX_NONE, UINT32_MAX,
+				       UINT32_MAX,  UINT32_MAX,  UINT32_MAX,    !s->filter->kernel};
 	r.lost = (struct export_config){
-	        .kernel = &r.lost_kernel, .text = r.lost_text, .stack = GW_INDEX_NONE};
+		.kernel = &r.lost_kernel, .text = r.lost_text, .stack = GW_INDEX_NONE};
 	if (s->format->process)
 		s->format->process(s->e, &r.process);
 	if (s->format->rate && file->first_ns)
 		r.bins = export_bins_new(file->first_ns, file->last_ns, file->launches,
-		                         s->e->model->gpu_count);
+					 s->e->model->gpu_count);
 	good = gw_log_events(&r.log, path, rest->log, rest->size, take, &r);
 	if (good)
 		release_all(&r);
@@ -515,10 +515,10 @@ static bool read_model(struct source *s, const char *path, struct gw_live_rest *
 }
 
 bool export_read(struct export *e, const struct export_format *format,
-                 const struct export_filter *filter, char **paths, int count)
+		 const struct export_filter *filter, char **paths, int count)
 {
 	struct source s = {
-	        .e = e, .format = format, .filter = filter, .next = isatty(2) ? time(NULL) + 1 : 0};
+		.e = e, .format = format, .filter = filter, .next = isatty(2) ? time(NULL) + 1 : 0};
 	struct gw_live_rest *rests = gw_alloc((size_t)count * sizeof(*rests));
 	bool good = true;
 
@@ -526,7 +526,7 @@ bool export_read(struct export *e, const struct export_format *format,
 		good = read_model(&s, paths[i], &rests[i]);
 	for (size_t i = 0; i < e->model->row_count; i++)
 		gw_index_add(&s.rows, row_key(e->model->rows[i].name, &e->model->rows[i].config),
-		             (uint32_t)i);
+			     (uint32_t)i);
 	if (good && format->begin)
 		format->begin(e);
 	for (int i = 0; good && i < count; i++)
@@ -535,8 +535,8 @@ bool export_read(struct export *e, const struct export_format *format,
 		fputs("\r\033[K", stderr);
 	if (good && s.sums && !format->sum)
 		gw_warning("export: %" PRIu64
-		           " launches are in the logs as sums only, and left out",
-		           s.sums);
+			   " launches are in the logs as sums only, and left out",
+			   s.sums);
 	for (int i = 0; i < count; i++)
 		free(rests[i].log);
 	free(rests);

@@ -17,45 +17,45 @@
 #include <string.h>
 
 static const char schema[] =
-        "PRAGMA page_size=16384; PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA locking_mode=EXCLUSIVE; PRAGMA cache_size=200; BEGIN;"
-        "CREATE TABLE StringIds (id INTEGER NOT NULL PRIMARY KEY, value TEXT NOT NULL);"
-        "CREATE TABLE TARGET_INFO_GPU (vmId INTEGER NOT NULL DEFAULT 0, id INTEGER NOT NULL, "
-        "name TEXT, busLocation TEXT, isDiscrete INTEGER, l2CacheSize INTEGER, "
-        "totalMemory INTEGER, memoryBandwidth INTEGER, clockRate INTEGER, smCount INTEGER, "
-        "pwGpuId INTEGER, uuid TEXT, luid INTEGER, chipName TEXT, cuDevice INTEGER, "
-        "computeMajor INTEGER, computeMinor INTEGER);"
-        "CREATE TABLE TARGET_INFO_CUDA_DEVICE (gpuId INTEGER NOT NULL, cudaId INTEGER NOT NULL, "
-        "pid INTEGER NOT NULL, uuid TEXT, numMultiprocessors INTEGER);"
-        "CREATE TABLE TARGET_INFO_SYSTEM_ENV (globalVid INTEGER, devStateName TEXT NOT NULL, "
-        "name TEXT NOT NULL, nameEnum INTEGER NOT NULL, value TEXT NOT NULL);"
-        "CREATE TABLE TARGET_INFO_SESSION_START_TIME (utcEpochNs INTEGER NOT NULL);"
-        "CREATE TABLE ANALYSIS_DETAILS (globalVid INTEGER, duration INTEGER NOT NULL, "
-        "startTime INTEGER NOT NULL, stopTime INTEGER NOT NULL);"
-        "CREATE TABLE PROCESSES (globalPid INTEGER, pid INTEGER, name TEXT);"
-        "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INTEGER NOT NULL, end INTEGER NOT NULL, "
-        "deviceId INTEGER NOT NULL, contextId INTEGER NOT NULL, "
-        "streamId INTEGER NOT NULL, correlationId INTEGER NOT NULL, globalPid INTEGER, "
-        "demangledName INTEGER NOT NULL, shortName INTEGER NOT NULL, mangledName INTEGER, "
-        "registersPerThread INTEGER NOT NULL, "
-        "gridX INTEGER NOT NULL, gridY INTEGER NOT NULL, gridZ INTEGER NOT NULL, "
-        "blockX INTEGER NOT NULL, blockY INTEGER NOT NULL, blockZ INTEGER NOT NULL, "
-        "staticSharedMemory INTEGER NOT NULL, dynamicSharedMemory INTEGER NOT NULL, "
-        "localMemoryPerThread INTEGER NOT NULL, graphNodeId INTEGER, "
-        "configId INTEGER NOT NULL, callNs INTEGER, "
-        "threadId INTEGER, nodeId INTEGER, predictedNs REAL, lowNs REAL, highNs REAL, "
-        "basisId INTEGER, workId INTEGER);";
+	"PRAGMA page_size=16384; PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA locking_mode=EXCLUSIVE; PRAGMA cache_size=200; BEGIN;"
+	"CREATE TABLE StringIds (id INTEGER NOT NULL PRIMARY KEY, value TEXT NOT NULL);"
+	"CREATE TABLE TARGET_INFO_GPU (vmId INTEGER NOT NULL DEFAULT 0, id INTEGER NOT NULL, "
+	"name TEXT, busLocation TEXT, isDiscrete INTEGER, l2CacheSize INTEGER, "
+	"totalMemory INTEGER, memoryBandwidth INTEGER, clockRate INTEGER, smCount INTEGER, "
+	"pwGpuId INTEGER, uuid TEXT, luid INTEGER, chipName TEXT, cuDevice INTEGER, "
+	"computeMajor INTEGER, computeMinor INTEGER);"
+	"CREATE TABLE TARGET_INFO_CUDA_DEVICE (gpuId INTEGER NOT NULL, cudaId INTEGER NOT NULL, "
+	"pid INTEGER NOT NULL, uuid TEXT, numMultiprocessors INTEGER);"
+	"CREATE TABLE TARGET_INFO_SYSTEM_ENV (globalVid INTEGER, devStateName TEXT NOT NULL, "
+	"name TEXT NOT NULL, nameEnum INTEGER NOT NULL, value TEXT NOT NULL);"
+	"CREATE TABLE TARGET_INFO_SESSION_START_TIME (utcEpochNs INTEGER NOT NULL);"
+	"CREATE TABLE ANALYSIS_DETAILS (globalVid INTEGER, duration INTEGER NOT NULL, "
+	"startTime INTEGER NOT NULL, stopTime INTEGER NOT NULL);"
+	"CREATE TABLE PROCESSES (globalPid INTEGER, pid INTEGER, name TEXT);"
+	"CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INTEGER NOT NULL, end INTEGER NOT NULL, "
+	"deviceId INTEGER NOT NULL, contextId INTEGER NOT NULL, "
+	"streamId INTEGER NOT NULL, correlationId INTEGER NOT NULL, globalPid INTEGER, "
+	"demangledName INTEGER NOT NULL, shortName INTEGER NOT NULL, mangledName INTEGER, "
+	"registersPerThread INTEGER NOT NULL, "
+	"gridX INTEGER NOT NULL, gridY INTEGER NOT NULL, gridZ INTEGER NOT NULL, "
+	"blockX INTEGER NOT NULL, blockY INTEGER NOT NULL, blockZ INTEGER NOT NULL, "
+	"staticSharedMemory INTEGER NOT NULL, dynamicSharedMemory INTEGER NOT NULL, "
+	"localMemoryPerThread INTEGER NOT NULL, graphNodeId INTEGER, "
+	"configId INTEGER NOT NULL, callNs INTEGER, "
+	"threadId INTEGER, nodeId INTEGER, predictedNs REAL, lowNs REAL, highNs REAL, "
+	"basisId INTEGER, workId INTEGER);";
 /* Columns of which no log knows anything. SQLite gives them to rows that were written without. */
 static const char same_in_all_rows[] =
 #define SAME_IN_ALL(column) "ALTER TABLE CUPTI_ACTIVITY_KIND_KERNEL ADD COLUMN " column ";"
-        SAME_IN_ALL("greenContextId INTEGER") SAME_IN_ALL("launchType INTEGER")
-        SAME_IN_ALL("cacheConfig INTEGER") SAME_IN_ALL("sharedMemoryExecuted INTEGER")
-        SAME_IN_ALL("sharedMemoryLimitConfig INTEGER")
-        SAME_IN_ALL("localMemoryTotal INTEGER NOT NULL DEFAULT 0")
-        SAME_IN_ALL("gridId INTEGER NOT NULL DEFAULT 0");
+	SAME_IN_ALL("greenContextId INTEGER") SAME_IN_ALL("launchType INTEGER")
+	SAME_IN_ALL("cacheConfig INTEGER") SAME_IN_ALL("sharedMemoryExecuted INTEGER")
+	SAME_IN_ALL("sharedMemoryLimitConfig INTEGER")
+	SAME_IN_ALL("localMemoryTotal INTEGER NOT NULL DEFAULT 0")
+	SAME_IN_ALL("gridId INTEGER NOT NULL DEFAULT 0");
 /* ?1 is the process. A list of columns would cost a copy of each. */
 static const char kernel_insert[] =
-        "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL SELECT c0,c1,c2,c3,c4,c5,?1,c6,c7,c8,c9,c10,c11,"
-        "c12,c13,c14,c15,c16,c17,c18,c19,c20,c21,c22,c23,c24,c25,c26,c27,c28 FROM rows_of_kernels";
+	"INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL SELECT c0,c1,c2,c3,c4,c5,?1,c6,c7,c8,c9,c10,c11,"
+	"c12,c13,c14,c15,c16,c17,c18,c19,c20,c21,c22,c23,c24,c25,c26,c27,c28 FROM rows_of_kernels";
 /* The columns that may be NULL come last, from graphNodeId on. */
 enum {
 	KERNEL_GRAPH_NODE = 19,
@@ -71,7 +71,7 @@ enum {
 	KERNEL_COLUMNS
 };
 static const bool kernel_reals[KERNEL_COLUMNS] = {
-        [KERNEL_PREDICTED] = true, [KERNEL_LOW] = true, [KERNEL_HIGH] = true};
+	[KERNEL_PREDICTED] = true, [KERNEL_LOW] = true, [KERNEL_HIGH] = true};
 
 /* A column of row.def from that table, k, a second one for what a configuration decides, c. */
 #define OF_KERNEL_start_ns     "k.start + (SELECT utcEpochNs FROM TARGET_INFO_SESSION_START_TIME)"
@@ -114,38 +114,38 @@ static const bool kernel_reals[KERNEL_COLUMNS] = {
 #define PARAMETER(name, kind, known, value) ",?"
 #define NOTHING(name, kind, known, value)
 static const char own_schema[] =
-        "CREATE TABLE GPUWATCH_CONFIG (id INTEGER NOT NULL PRIMARY KEY"
+	"CREATE TABLE GPUWATCH_CONFIG (id INTEGER NOT NULL PRIMARY KEY"
 #define COLUMN        NOTHING
 #define CONFIG_COLUMN TYPED
 #include "cli/export/row.def"
 #undef COLUMN
-        "); CREATE TABLE GPUWATCH_UNTIMED (config INTEGER NOT NULL"
+	"); CREATE TABLE GPUWATCH_UNTIMED (config INTEGER NOT NULL"
 #define COLUMN        TYPED
 #define CONFIG_COLUMN NOTHING
 #include "cli/export/row.def"
 #undef COLUMN
-        "); CREATE VIEW GPUWATCH_LAUNCH AS SELECT k.correlationId"
+	"); CREATE VIEW GPUWATCH_LAUNCH AS SELECT k.correlationId"
 #define COLUMN        OF_KERNEL
 #define CONFIG_COLUMN OF_CONFIG
 #include "cli/export/row.def"
 #undef COLUMN
-        " FROM CUPTI_ACTIVITY_KIND_KERNEL k JOIN GPUWATCH_CONFIG c ON c.id = k.configId "
-        "UNION ALL SELECT NULL"
+	" FROM CUPTI_ACTIVITY_KIND_KERNEL k JOIN GPUWATCH_CONFIG c ON c.id = k.configId "
+	"UNION ALL SELECT NULL"
 #define COLUMN        OF_UNTIMED
 #define CONFIG_COLUMN OF_CONFIG
 #include "cli/export/row.def"
 #undef COLUMN
-        " FROM GPUWATCH_UNTIMED u JOIN GPUWATCH_CONFIG c ON c.id = u.config; "
-        "CREATE VIEW GPUWATCH_PREDICTION AS SELECT correlationId, predictedNs AS "
-        "predicted_ns, lowNs AS low_ns, highNs AS high_ns, "
-        "b.value AS basis, w.value AS work, d.value AS bound FROM CUPTI_ACTIVITY_KIND_KERNEL k "
-        "JOIN GPUWATCH_CONFIG c ON c.id = k.configId LEFT JOIN StringIds b ON b.id = k.basisId "
-        "LEFT JOIN StringIds w ON w.id = k.workId LEFT JOIN StringIds d ON d.id = c.bound "
-        "WHERE predictedNs IS NOT NULL;";
+	" FROM GPUWATCH_UNTIMED u JOIN GPUWATCH_CONFIG c ON c.id = u.config; "
+	"CREATE VIEW GPUWATCH_PREDICTION AS SELECT correlationId, predictedNs AS "
+	"predicted_ns, lowNs AS low_ns, highNs AS high_ns, "
+	"b.value AS basis, w.value AS work, d.value AS bound FROM CUPTI_ACTIVITY_KIND_KERNEL k "
+	"JOIN GPUWATCH_CONFIG c ON c.id = k.configId LEFT JOIN StringIds b ON b.id = k.basisId "
+	"LEFT JOIN StringIds w ON w.id = k.workId LEFT JOIN StringIds d ON d.id = c.bound "
+	"WHERE predictedNs IS NOT NULL;";
 static const char untimed_insert[] =
-        "INSERT INTO GPUWATCH_UNTIMED SELECT * FROM rows_of_untimed";
+	"INSERT INTO GPUWATCH_UNTIMED SELECT * FROM rows_of_untimed";
 static const bool untimed_reals[] = {
-        false,
+	false,
 #define REAL_COUNT                       false
 #define REAL_TIME                        false
 #define REAL_TEXT                        false
@@ -161,21 +161,21 @@ enum { UNTIMED_COLUMNS = sizeof(untimed_reals) / sizeof(*untimed_reals) };
 #define FLAGS (SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX)
 
 static const char *const inserts[DB_INSERTS] = {
-        [DB_STRING] = "INSERT INTO StringIds VALUES (?,?)",
-        [DB_GPU] = "INSERT INTO TARGET_INFO_GPU (id, name, totalMemory, clockRate, smCount, uuid, "
-                   "cuDevice, computeMajor, computeMinor) VALUES (?,?,?,?,?,?,?,?,?)",
-        [DB_DEVICE] = "INSERT INTO TARGET_INFO_CUDA_DEVICE VALUES (?,?,?,?,?)",
-        [DB_HOST] = "INSERT INTO TARGET_INFO_SYSTEM_ENV SELECT NULL,'','Hostname',0,?1 WHERE NOT "
-                    "EXISTS (SELECT 1 FROM TARGET_INFO_SYSTEM_ENV WHERE value = ?1)",
-        [DB_SPAN] = "INSERT INTO ANALYSIS_DETAILS VALUES (NULL,?1,0,?1)",
-        [DB_SESSION] = "INSERT INTO TARGET_INFO_SESSION_START_TIME VALUES (?)",
-        [DB_PROCESS] = "INSERT INTO PROCESSES VALUES (?,?,?)",
-        [DB_CONFIG] = "INSERT INTO GPUWATCH_CONFIG VALUES (?"
+	[DB_STRING] = "INSERT INTO StringIds VALUES (?,?)",
+	[DB_GPU] = "INSERT INTO TARGET_INFO_GPU (id, name, totalMemory, clockRate, smCount, uuid, "
+		   "cuDevice, computeMajor, computeMinor) VALUES (?,?,?,?,?,?,?,?,?)",
+	[DB_DEVICE] = "INSERT INTO TARGET_INFO_CUDA_DEVICE VALUES (?,?,?,?,?)",
+	[DB_HOST] = "INSERT INTO TARGET_INFO_SYSTEM_ENV SELECT NULL,'','Hostname',0,?1 WHERE NOT "
+		    "EXISTS (SELECT 1 FROM TARGET_INFO_SYSTEM_ENV WHERE value = ?1)",
+	[DB_SPAN] = "INSERT INTO ANALYSIS_DETAILS VALUES (NULL,?1,0,?1)",
+	[DB_SESSION] = "INSERT INTO TARGET_INFO_SESSION_START_TIME VALUES (?)",
+	[DB_PROCESS] = "INSERT INTO PROCESSES VALUES (?,?,?)",
+	[DB_CONFIG] = "INSERT INTO GPUWATCH_CONFIG VALUES (?"
 #define COLUMN        NOTHING
 #define CONFIG_COLUMN PARAMETER
 #include "cli/export/row.def"
 #undef COLUMN
-                          ")",
+			  ")",
 };
 
 bool sqlite_good(struct sqlite *s, int result)
@@ -314,14 +314,14 @@ static void begin(struct export *e)
 		sqlite_good(s, sqlite3_exec(s->db, schemas[i], NULL, NULL, NULL));
 	for (unsigned i = 0; i < DB_INSERTS && !s->failed; i++)
 		sqlite_good(s, sqlite3_prepare_v2(s->db,
-		                                  inserts[i] ? inserts[i] : sqlite_event_inserts[i],
-		                                  -1, &s->statements[i], NULL));
+						  inserts[i] ? inserts[i] : sqlite_event_inserts[i],
+						  -1, &s->statements[i], NULL));
 	if (!s->failed)
 		sqlite_good(s, sqlite_rows_open(&s->kernels, s->db, "rows_of_kernels",
-		                                KERNEL_COLUMNS, kernel_reals, kernel_insert));
+						KERNEL_COLUMNS, kernel_reals, kernel_insert));
 	if (!s->failed)
 		sqlite_good(s, sqlite_rows_open(&s->untimed, s->db, "rows_of_untimed",
-		                                UNTIMED_COLUMNS, untimed_reals, untimed_insert));
+						UNTIMED_COLUMNS, untimed_reals, untimed_insert));
 	if (s->failed) {
 		e->out->error = -1;
 		return;
@@ -351,7 +351,7 @@ static void process(struct export *e, const struct export_process *p)
 	write_full(e, &s->kernels, true);
 	if (!s->failed)
 		sqlite_good(s, sqlite3_bind_int64(s->kernels.insert, 1,
-		                                  (int64_t)sqlite_pid(p->pid)));
+						  (int64_t)sqlite_pid(p->pid)));
 	if (s->config_room)
 		memset(s->configs, 0, s->config_room * sizeof(*s->configs));
 	memset(s->used, 0, e->model->gpu_count * sizeof(*s->used));
@@ -388,15 +388,15 @@ static const struct sqlite_config *config_of(struct export *e, const struct expo
 	int at = 1;
 
 	s->configs = gw_grow(s->configs, &s->config_room, r->config->number + (size_t)1,
-	                     sizeof(*s->configs));
+			     sizeof(*s->configs));
 	c = &s->configs[r->config->number];
 	if (c->id)
 		return c;
 	*c = (struct sqlite_config){++s->config_count, sqlite_string(e, k->plain),
-	                            base_name(e, k->plain), sqlite_string(e, k->mangled)};
+				    base_name(e, k->plain), sqlite_string(e, k->mangled)};
 	sqlite_bind(s, DB_CONFIG, at++, true, c->id);
 #define BIND_COUNT(known, value) sqlite_bind(s, DB_CONFIG, at++, known, (known) ? (value) : 0)
-#define BIND_TEXT(known, value)                                                                    \
+#define BIND_TEXT(known, value) \
 	sqlite_bind(s, DB_CONFIG, at++, known, (known) ? sqlite_string(e, value) : 0)
 #define COLUMN                                  NOTHING
 #define CONFIG_COLUMN(name, kind, known, value) BIND_##kind(known, value);
@@ -445,24 +445,24 @@ static void put_kernel(struct export *e, const struct export_row *r, const struc
 	const struct gw_config *c = &r->config->config;
 	const uint64_t start = l->start_ns - e->epoch_ns;
 	const uint64_t first[KERNEL_GRAPH_NODE] = {start,
-	                                           start + l->duration_ns,
-	                                           sqlite_device(e, r->gpu_number),
-	                                           r->context,
-	                                           r->stream,
-	                                           ++s->kernel_count,
-	                                           config->plain,
-	                                           config->base,
-	                                           config->mangled,
-	                                           or_0(k->registers),
-	                                           c->grid.x,
-	                                           c->grid.y,
-	                                           c->grid.z,
-	                                           c->block.x,
-	                                           c->block.y,
-	                                           c->block.z,
-	                                           or_0(k->static_shared),
-	                                           c->dynamic_shared,
-	                                           or_0(k->local)};
+						   start + l->duration_ns,
+						   sqlite_device(e, r->gpu_number),
+						   r->context,
+						   r->stream,
+						   ++s->kernel_count,
+						   config->plain,
+						   config->base,
+						   config->mangled,
+						   or_0(k->registers),
+						   c->grid.x,
+						   c->grid.y,
+						   c->grid.z,
+						   c->block.x,
+						   c->block.y,
+						   c->block.z,
+						   or_0(k->static_shared),
+						   c->dynamic_shared,
+						   or_0(k->local)};
 	const unsigned at = sqlite_rows_add(&s->kernels);
 	uint64_t *values = &s->kernels.values[at];
 	bool *known = &s->kernels.known[at];
@@ -474,10 +474,10 @@ static void put_kernel(struct export *e, const struct export_row *r, const struc
 	values[KERNEL_GRAPH_NODE] = (uint64_t)r->graph << 32 | (r->node & UINT32_MAX);
 	known[KERNEL_CONFIG] = true;
 	values[KERNEL_CONFIG] = config->id;
-#define COLUMN(name, kind, is_known, value)                                                        \
-	if (AT_##name < KERNEL_COLUMNS) {                                                          \
-		known[AT_##name] = (is_known);                                                     \
-		values[AT_##name] = known[AT_##name] ? VALUE_##kind(name, value) : 0;              \
+#define COLUMN(name, kind, is_known, value) \
+	if (AT_##name < KERNEL_COLUMNS) { \
+		known[AT_##name] = (is_known); \
+		values[AT_##name] = known[AT_##name] ? VALUE_##kind(name, value) : 0; \
 	}
 #define CONFIG_COLUMN NOTHING
 #include "cli/export/row.def"
@@ -487,7 +487,7 @@ static void put_kernel(struct export *e, const struct export_row *r, const struc
 
 /* A launch that no row of a kernel can stand for: its start is unknown. */
 static void put_untimed(struct export *e, const struct export_row *r,
-                        const struct sqlite_config *config)
+			const struct sqlite_config *config)
 {
 	struct sqlite *s = e->state;
 	const struct gw_record_launch *l = &r->launch;
@@ -497,8 +497,8 @@ static void put_untimed(struct export *e, const struct export_row *r,
 
 	*known++ = true;
 	*values++ = config->id;
-#define COLUMN(name, kind, is_known, value)                                                        \
-	*known = (is_known);                                                                       \
+#define COLUMN(name, kind, is_known, value) \
+	*known = (is_known); \
 	*values++ = *known++ ? VALUE_##kind(name, value) : 0;
 #define CONFIG_COLUMN NOTHING
 #include "cli/export/row.def"
@@ -558,12 +558,12 @@ static bool end(struct export *e)
 }
 
 const struct export_format export_sqlite = {.begin = begin,
-                                            .process = process,
-                                            .launch = launch,
-                                            .clock = sqlite_clock,
-                                            .copy = sqlite_copy,
-                                            .wait = sqlite_wait,
-                                            .range = sqlite_range,
-                                            .end = end,
-                                            .file = true,
-                                            .binary = true};
+					    .process = process,
+					    .launch = launch,
+					    .clock = sqlite_clock,
+					    .copy = sqlite_copy,
+					    .wait = sqlite_wait,
+					    .range = sqlite_range,
+					    .end = end,
+					    .file = true,
+					    .binary = true};

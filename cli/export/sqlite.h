@@ -108,13 +108,13 @@ static inline uint64_t sqlite_pid(uint32_t pid)
 extern const char sqlite_event_schema[];
 extern const char *const sqlite_event_inserts[DB_INSERTS];
 void sqlite_clock(struct export *e, const struct export_process *p, uint32_t gpu,
-                  const struct gw_record_clock *clock);
+		  const struct gw_record_clock *clock);
 void sqlite_copy(struct export *e, const struct export_process *p, uint32_t gpu,
-                 const struct gw_record_copy *copy);
+		 const struct gw_record_copy *copy);
 void sqlite_wait(struct export *e, const struct export_process *p, uint32_t tid,
-                 const struct gw_record_wait *wait);
+		 const struct gw_record_wait *wait);
 void sqlite_range(struct export *e, const struct export_process *p, uint32_t tid, const char *name,
-                  uint32_t depth, uint64_t ns);
+		  uint32_t depth, uint64_t ns);
 /** The log is at its end: ranges that are still open have none. */
 void sqlite_end_ranges(struct export *e);
 

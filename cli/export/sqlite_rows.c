@@ -18,7 +18,7 @@ struct place {
 };
 
 static int connect(sqlite3 *db, void *arg, int argc, const char *const *argv, sqlite3_vtab **out,
-                   char **error)
+		   char **error)
 {
 	const struct sqlite_rows *rows = arg;
 	struct table *table = sqlite3_malloc(sizeof(*table));
@@ -70,7 +70,7 @@ static int close_place(sqlite3_vtab_cursor *place)
 }
 
 static int first(sqlite3_vtab_cursor *place, int index, const char *name, int argc,
-                 sqlite3_value **argv)
+		 sqlite3_value **argv)
 {
 	(void)index;
 	(void)name;
@@ -116,19 +116,19 @@ static int row_number(sqlite3_vtab_cursor *place, sqlite3_int64 *out)
 
 /* No xCreate: it is there without a statement that makes it. */
 static sqlite3_module module = {.iVersion = 1,
-                                .xConnect = connect,
-                                .xBestIndex = best_index,
-                                .xDisconnect = disconnect,
-                                .xOpen = open_place,
-                                .xClose = close_place,
-                                .xFilter = first,
-                                .xNext = next,
-                                .xEof = at_end,
-                                .xColumn = column,
-                                .xRowid = row_number};
+				.xConnect = connect,
+				.xBestIndex = best_index,
+				.xDisconnect = disconnect,
+				.xOpen = open_place,
+				.xClose = close_place,
+				.xFilter = first,
+				.xNext = next,
+				.xEof = at_end,
+				.xColumn = column,
+				.xRowid = row_number};
 
 int sqlite_rows_open(struct sqlite_rows *r, sqlite3 *db, const char *name, unsigned columns,
-                     const bool *reals, const char *insert)
+		     const bool *reals, const char *insert)
 {
 	int result;
 

@@ -27,7 +27,7 @@ struct sqlite_rows {
  * columns c0, c1 and so on; @p insert is a statement that inserts a SELECT from it. SQLite's code.
  */
 int sqlite_rows_open(struct sqlite_rows *rows, sqlite3 *db, const char *name, unsigned columns,
-                     const bool *reals, const char *insert);
+		     const bool *reals, const char *insert);
 /** Number of the first value of a new row, all of them NULL; there is room for one. */
 unsigned sqlite_rows_add(struct sqlite_rows *rows);
 /** Whether sqlite_rows_write() must come before the next row. */

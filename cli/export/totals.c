@@ -18,14 +18,14 @@ static bool same(const void *arg, uint32_t position)
 }
 
 static struct export_total *total_of(struct export_totals *t, const struct export_config *config,
-                                     uint32_t gpu)
+				     uint32_t gpu)
 {
 	const bool stack = t->by_stack && config->stack != GW_INDEX_NONE;
 	struct export_total key = {.name = config->kernel->name,
-	                           .gpu = gpu,
-	                           .bound = config->bound,
-	                           .log = stack ? config->log : 0,
-	                           .stack = stack ? config->stack : GW_INDEX_NONE};
+				   .gpu = gpu,
+				   .bound = config->bound,
+				   .log = stack ? config->log : 0,
+				   .stack = stack ? config->stack : GW_INDEX_NONE};
 	uint32_t parts[] = {key.name, key.gpu, (uint32_t)key.bound, key.log, key.stack};
 	uint64_t hash = gw_hash(0, parts, sizeof(parts));
 	uint32_t position = gw_index_find(&t->index, hash, same, (const void *[]){t, &key});
@@ -62,7 +62,7 @@ void export_totals_launch(struct export *e, const struct export_row *row)
 }
 
 void export_totals_sum(struct export *e, const struct export_config *config, uint32_t gpu,
-                       const struct gw_record_aggregate *sum)
+		       const struct gw_record_aggregate *sum)
 {
 	struct export_total *total = total_of(e->state, config, gpu);
 
@@ -74,7 +74,7 @@ void export_totals_sum(struct export *e, const struct export_config *config, uin
 const char *export_total_name(const struct export *e, const struct export_total *total)
 {
 	const struct gw_name *name =
-	        total->name == GW_INDEX_NONE ? NULL : &e->model->names[total->name];
+		total->name == GW_INDEX_NONE ? NULL : &e->model->names[total->name];
 
 	return !name ? "(unknown)" : name->plain ? name->plain : name->mangled;
 }

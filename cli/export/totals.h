@@ -27,7 +27,7 @@ struct export_totals {
 void export_totals_begin(struct export *e);
 void export_totals_launch(struct export *e, const struct export_row *row);
 void export_totals_sum(struct export *e, const struct export_config *config, uint32_t gpu,
-                       const struct gw_record_aggregate *sum);
+		       const struct gw_record_aggregate *sum);
 /** The demangled name of @p total's kernel. */
 const char *export_total_name(const struct export *e, const struct export_total *total);
 void export_totals_free(struct export_totals *t);

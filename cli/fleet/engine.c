@@ -14,12 +14,12 @@
 #include <unistd.h>
 
 __asm__(".pushsection .rodata\n"
-        ".hidden fleet_engine_py\n"
-        ".globl fleet_engine_py\n"
-        "fleet_engine_py:\n"
-        ".incbin \"" GW_FLEET_SQL "/../engine.py\"\n"
-        ".byte 0\n"
-        ".popsection\n");
+	".hidden fleet_engine_py\n"
+	".globl fleet_engine_py\n"
+	"fleet_engine_py:\n"
+	".incbin \"" GW_FLEET_SQL "/../engine.py\"\n"
+	".byte 0\n"
+	".popsection\n");
 extern const char fleet_engine_py[];
 
 const char *const fleet_engine_names[] = {"duckdb", "spark", "clickhouse"};
@@ -63,8 +63,8 @@ static bool write_plan(const struct fleet_run *run, const struct fleet_store *s,
 {
 	char path[4200];
 	json_t *all = json_pack("{s:s, s:s, s:I, s:O}", "engine", fleet_engine_names[run->engine],
-	                        "folder", s->folder, "threads", (json_int_t)run->threads, "steps",
-	                        (json_t *)plan);
+				"folder", s->folder, "threads", (json_int_t)run->threads, "steps",
+				(json_t *)plan);
 	bool good;
 
 	snprintf(path, sizeof(path), "%s/plan.json", s->folder);
@@ -143,7 +143,7 @@ static void refuse(struct fleet_store *s, const char *link, const char *why)
 
 /* A line of it. False: it is the last one, after a message. */
 static bool take(const struct fleet_run *run, struct fleet_store *s, json_t *line,
-                 struct fleet_answers *out)
+		 struct fleet_answers *out)
 {
 	const char *text;
 
@@ -171,7 +171,7 @@ static bool take(const struct fleet_run *run, struct fleet_store *s, json_t *lin
 }
 
 static bool read_lines(const struct fleet_run *run, struct fleet_store *s, FILE *in,
-                       struct fleet_answers *out)
+		       struct fleet_answers *out)
 {
 	size_t room = 0;
 	char *line = NULL;
@@ -185,7 +185,7 @@ static bool read_lines(const struct fleet_run *run, struct fleet_store *s, FILE 
 			good = take(run, s, value, out);
 		else
 			good = !gw_error("fleet: --engine=%s: its answer is no JSON: %s",
-			                 fleet_engine_names[run->engine], error.text);
+					 fleet_engine_names[run->engine], error.text);
 		json_decref(value);
 	}
 	free(line);
@@ -193,7 +193,7 @@ static bool read_lines(const struct fleet_run *run, struct fleet_store *s, FILE 
 }
 
 bool fleet_engine_run(const struct fleet_run *run, struct fleet_store *s, const json_t *plan,
-                      struct fleet_answers *out)
+		      struct fleet_answers *out)
 {
 	struct sigaction before[ENDS];
 	struct child c;
@@ -224,6 +224,6 @@ bool fleet_engine_run(const struct fleet_run *run, struct fleet_store *s, const 
 		gw_error("fleet: %s: can't be run; name a Python 3 by --python", run->python);
 	else
 		gw_error("fleet: --engine=%s ended before it had answered%s%s",
-		         fleet_engine_names[run->engine], *why ? ": " : "", why);
+			 fleet_engine_names[run->engine], *why ? ": " : "", why);
 	return false;
 }

@@ -27,7 +27,7 @@ struct fleet_answers {
  * their reason. False after a message: 2 is the exit status.
  */
 bool fleet_engine_run(const struct fleet_run *run, struct fleet_store *store, const json_t *plan,
-                      struct fleet_answers *out);
+		      struct fleet_answers *out);
 
 /* What an engine answered, as text, as JSON and as a page. */
 

@@ -19,20 +19,20 @@ struct options {
 };
 
 static const struct gw_option options[] = {
-        GW_OPT_CHOICE(engine, "NAME", "duckdb|spark|clickhouse",
-                      "what answers: DuckDB, Spark (pyspark, Java) or ClickHouse (chdb), each a "
-                      "package of Python (default duckdb)"),
-        GW_OPT_OUT(html, "FILE", "write a page with tables and charts, which needs no network"),
-        GW_OPT_FLAG(json, "print JSON; docs/user/json-schema.md describes it"),
-        GW_OPT_TEXT(since, "TIME",
-                    "only hours that begin at this time or later: 2026-11-26T10:00:00Z, or a span "
-                    "before the store's end, such as 6h"),
-        GW_OPT_TEXT(until, "TIME", "only hours that begin before this time"),
-        GW_OPT_TEXT(last, "SPAN", "only the last SPAN of the store; the same as --since=SPAN"),
-        GW_OPT_COUNT(top, "ROWS", 1, 1000000, "rows of an answer, at most (default 20)"),
-        GW_OPT_COUNT(threads, "COUNT", 1, 1024, "threads of the engine (default: all processors)"),
-        GW_OPT_FILE(python, "FILE", "the Python 3 that has the engine's package (default python3)"),
-        {0},
+	GW_OPT_CHOICE(engine, "NAME", "duckdb|spark|clickhouse",
+		      "what answers: DuckDB, Spark (pyspark, Java) or ClickHouse (chdb), each a "
+		      "package of Python (default duckdb)"),
+	GW_OPT_OUT(html, "FILE", "write a page with tables and charts, which needs no network"),
+	GW_OPT_FLAG(json, "print JSON; docs/user/json-schema.md describes it"),
+	GW_OPT_TEXT(since, "TIME",
+		    "only hours that begin at this time or later: 2026-11-26T10:00:00Z, or a span "
+		    "before the store's end, such as 6h"),
+	GW_OPT_TEXT(until, "TIME", "only hours that begin before this time"),
+	GW_OPT_TEXT(last, "SPAN", "only the last SPAN of the store; the same as --since=SPAN"),
+	GW_OPT_COUNT(top, "ROWS", 1, 1000000, "rows of an answer, at most (default 20)"),
+	GW_OPT_COUNT(threads, "COUNT", 1, 1024, "threads of the engine (default: all processors)"),
+	GW_OPT_FILE(python, "FILE", "the Python 3 that has the engine's package (default python3)"),
+	{0},
 };
 
 enum { QUESTIONS = 32 };
@@ -49,7 +49,7 @@ static bool bad_question(const char *name)
 		if (fleet_steps[i].kind == FLEET_QUESTION)
 			names[count++] = fleet_steps[i].name;
 	gw_error("fleet: \"%s\" is no question; there are %s", name,
-	         gw_words_join(near, sizeof(near), names, count));
+		 gw_words_join(near, sizeof(near), names, count));
 	return false;
 }
 
@@ -78,7 +78,7 @@ static bool take_time(const char *option, const char *text, uint64_t *seconds)
 		return true;
 	}
 	gw_error("fleet: --%s=%s: must be a time such as 2026-11-26T10:00:00Z%s", option, text,
-	         strcmp(option, "until") ? ", or a span before the store's end such as 6h" : "");
+		 strcmp(option, "until") ? ", or a span before the store's end such as 6h" : "");
 	return false;
 }
 
@@ -96,7 +96,7 @@ static bool take_span(const struct options *o, struct fleet_span *span)
 		span->last_s = ns / 1000000000;
 		if (span->last_s < 3600) {
 			gw_error("fleet: --%s=%s: the store is by the hour; give 1h or more",
-			         o->last ? "last" : "since", last);
+				 o->last ? "last" : "since", last);
 			return false;
 		}
 	} else if (o->last) {
@@ -135,7 +135,7 @@ static int show(const struct options *o, const struct fleet_asked *asked)
 }
 
 static int ask(const struct options *o, const char *path, const bool *wanted,
-               const struct fleet_span *span)
+	       const struct fleet_span *span)
 {
 	const struct fleet_run run = {engine_of(o->engine), o->python, o->threads};
 	struct fleet_answers answers = {0};
@@ -166,37 +166,37 @@ static int run(const struct gw_command *command, int argc, char **argv)
 		return status;
 	if (!argc)
 		return gw_error(
-		        "fleet: missing argument: the folder that agents write to (gpuwatch "
-		        "agent --store)");
+			"fleet: missing argument: the folder that agents write to (gpuwatch "
+			"agent --store)");
 	wanted = calloc(fleet_step_count, sizeof(*wanted));
 	status = wanted && take_span(&o, &span) && take_questions(argv, argc - 1, wanted)
-	                 ? ask(&o, argv[argc - 1], wanted, &span)
-	                 : GW_EXIT_USAGE;
+			 ? ask(&o, argv[argc - 1], wanted, &span)
+			 : GW_EXIT_USAGE;
 	free(wanted);
 	return status;
 }
 
 const struct gw_command_body gw_fleet_command = {
-        .run = run,
-        .options = options,
-        .description =
-                "Answers questions about many GPUs from what their agents have stored (gpuwatch\n"
-                "agent --store), by DuckDB on one machine, Spark on a cluster or ClickHouse.\n"
-                "All three get the same questions in the same SQL.\n\n"
-                "STORE is the folder with the files of all machines. It may also hold launches of\n"
-                "logs (gpuwatch export --format=parquet) in folders that say what they are of,\n"
-                "model=H200/host=a/uuid=GPU-.../build=1.4. Files that can't be read are named and\n"
-                "left out.\n\n"
-                "QUESTION is slow_gpus, slowed_gpus, costly_kernels, regressions, lost_hours,\n"
-                "idle_hours, spread, ratios or other_models; without one all are asked.\n"
-                "docs/user/fleet.md explains each, and the tables.",
-        .examples = "gpuwatch fleet /mnt/metrics\n"
-                    "All questions, by DuckDB.\n"
-                    "gpuwatch fleet --last=6h --top=50 slow_gpus regressions /mnt/metrics\n"
-                    "Two of them, about the last six hours.\n"
-                    "gpuwatch fleet --html=fleet.html /mnt/metrics\n"
-                    "A page with tables and charts.\n"
-                    "gpuwatch fleet --engine=spark --threads=16 /mnt/metrics\n"
-                    "By Spark; SPARK_MASTER names a cluster.\n",
-        .exit_status = "0 answered; 2 bad options, no store, or no engine.",
+	.run = run,
+	.options = options,
+	.description =
+		"Answers questions about many GPUs from what their agents have stored (gpuwatch\n"
+		"agent --store), by DuckDB on one machine, Spark on a cluster or ClickHouse.\n"
+		"All three get the same questions in the same SQL.\n\n"
+		"STORE is the folder with the files of all machines. It may also hold launches of\n"
+		"logs (gpuwatch export --format=parquet) in folders that say what they are of,\n"
+		"model=H200/host=a/uuid=GPU-.../build=1.4. Files that can't be read are named and\n"
+		"left out.\n\n"
+		"QUESTION is slow_gpus, slowed_gpus, costly_kernels, regressions, lost_hours,\n"
+		"idle_hours, spread, ratios or other_models; without one all are asked.\n"
+		"docs/user/fleet.md explains each, and the tables.",
+	.examples = "gpuwatch fleet /mnt/metrics\n"
+		    "All questions, by DuckDB.\n"
+		    "gpuwatch fleet --last=6h --top=50 slow_gpus regressions /mnt/metrics\n"
+		    "Two of them, about the last six hours.\n"
+		    "gpuwatch fleet --html=fleet.html /mnt/metrics\n"
+		    "A page with tables and charts.\n"
+		    "gpuwatch fleet --engine=spark --threads=16 /mnt/metrics\n"
+		    "By Spark; SPARK_MASTER names a cluster.\n",
+	.exit_status = "0 answered; 2 bad options, no store, or no engine.",
 };

@@ -9,16 +9,16 @@
 #include <string.h>
 
 /* Files are in the command itself. */
-#define STEP(name)                                                                                 \
-	__asm__(".pushsection .rodata\n"                                                           \
-	        ".hidden fleet_sql_" #name "\n"                                                    \
-	        ".globl fleet_sql_" #name "\n"                                                     \
-	        "fleet_sql_" #name ":\n"                                                           \
-	        ".incbin \"" GW_FLEET_SQL "/" #name ".sql\"\n"                                     \
-	        ".hidden fleet_sql_end_" #name "\n"                                                \
-	        ".globl fleet_sql_end_" #name "\n"                                                 \
-	        "fleet_sql_end_" #name ":\n"                                                       \
-	        ".popsection\n");                                                                  \
+#define STEP(name) \
+	__asm__(".pushsection .rodata\n" \
+		".hidden fleet_sql_" #name "\n" \
+		".globl fleet_sql_" #name "\n" \
+		"fleet_sql_" #name ":\n" \
+		".incbin \"" GW_FLEET_SQL "/" #name ".sql\"\n" \
+		".hidden fleet_sql_end_" #name "\n" \
+		".globl fleet_sql_end_" #name "\n" \
+		"fleet_sql_end_" #name ":\n" \
+		".popsection\n"); \
 	extern const char fleet_sql_##name[], fleet_sql_end_##name[];
 STEP(tables)
 #define VIEW(name, needs)
@@ -29,7 +29,7 @@ STEP(tables)
 #undef TABLE
 #undef QUESTION
 
-#define ROW(name, needs, title, meaning, kind, file)                                               \
+#define ROW(name, needs, title, meaning, kind, file) \
 	{#name, needs, title, meaning, kind, fleet_sql_##file, fleet_sql_end_##file},
 const struct fleet_step fleet_steps[] = {
 #define VIEW(name, needs)                     ROW(name, needs, NULL, NULL, FLEET_VIEW, tables)
@@ -84,7 +84,7 @@ static void expand(const struct expansion *e, struct text *to, const char *sql, 
 
 /* The arguments of what stands in parentheses from @p at on; returns how long all of it is. */
 static size_t arguments(const char *at, size_t length, struct piece *all, struct piece *argument,
-                        size_t *count)
+			size_t *count)
 {
 	int depth = 0;
 	size_t from = 1;
@@ -108,12 +108,12 @@ static size_t arguments(const char *at, size_t length, struct piece *all, struct
 }
 
 static void put_dialect(const struct expansion *e, struct text *to, const char *form,
-                        const struct piece *all, const struct piece *argument, size_t count)
+			const struct piece *all, const struct piece *argument, size_t count)
 {
 	for (; *form; form++) {
 		const size_t which = *form == '$' && isdigit((unsigned char)form[1])
-		                             ? (size_t)(form[1] - '1')
-		                             : ARGUMENTS;
+					     ? (size_t)(form[1] - '1')
+					     : ARGUMENTS;
 
 		if (*form == '$' && form[1] == '*')
 			expand(e, to, all->text, all->length), form++;
@@ -131,18 +131,18 @@ static void put_last(const struct fleet_span *s, struct text *to, const struct p
 	char text[160];
 
 	snprintf(text, sizeof(text),
-	         " AND (SELECT coalesce(max(CASE WHEN time_s <= %llu THEN time_s END), "
-	         "max(time_s)) FROM ",
-	         (unsigned long long)s->now_s);
+		 " AND (SELECT coalesce(max(CASE WHEN time_s <= %llu THEN time_s END), "
+		 "max(time_s)) FROM ",
+		 (unsigned long long)s->now_s);
 	put(to, text, strlen(text));
 	put(to, of->text, of->length);
 	if (s->until_s != UINT64_MAX) {
 		snprintf(text, sizeof(text), " WHERE time_s < %llu",
-		         (unsigned long long)s->until_s);
+			 (unsigned long long)s->until_s);
 		put(to, text, strlen(text));
 	}
 	snprintf(text, sizeof(text), ") - time_s BETWEEN 0 AND %llu",
-	         (unsigned long long)s->last_s - 3600);
+		 (unsigned long long)s->last_s - 3600);
 	put(to, text, strlen(text));
 }
 
@@ -156,7 +156,7 @@ static void put_span(const struct expansion *e, struct text *to, const struct pi
 	put(to, number, strlen(number));
 	if (s->until_s != UINT64_MAX) {
 		snprintf(number, sizeof(number), " AND time_s < %llu",
-		         (unsigned long long)s->until_s);
+			 (unsigned long long)s->until_s);
 		put(to, number, strlen(number));
 	}
 	if (s->last_s)
@@ -215,7 +215,7 @@ static struct piece part_of(const struct fleet_step *s)
 
 /* Without the comment at its head. */
 char *fleet_sql(enum fleet_engine engine, const char *sql, size_t length,
-                const struct fleet_span *span, unsigned rows)
+		const struct fleet_span *span, unsigned rows)
 {
 	const struct expansion e = {engine, span, rows};
 	struct text to = {0};
@@ -252,7 +252,7 @@ static bool has_word(const char *words, const char *word)
 }
 
 json_t *fleet_plan(enum fleet_engine engine, const bool *wanted, const struct fleet_span *span,
-                   unsigned rows)
+		   unsigned rows)
 {
 	static const char *const kinds[] = {"view", "table", "question"};
 	bool needed[STEPS];
@@ -271,7 +271,7 @@ json_t *fleet_plan(enum fleet_engine engine, const bool *wanted, const struct fl
 			continue;
 		sql = fleet_sql(engine, part.text, part.length, span, rows);
 		json_array_append_new(plan, json_pack("{s:s, s:s, s:s}", "name", s->name, "kind",
-		                                      kinds[s->kind], "sql", sql));
+						      kinds[s->kind], "sql", sql));
 		free(sql);
 	}
 	return plan;

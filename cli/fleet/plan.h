@@ -37,10 +37,10 @@ const struct fleet_step *fleet_question(const char *name);
  * objects with "name", "kind" and "sql". @p rows: of an answer, at most.
  */
 json_t *fleet_plan(enum fleet_engine engine, const bool *wanted, const struct fleet_span *span,
-                   unsigned rows);
+		   unsigned rows);
 
 /** @p sql of @p length bytes in the dialect of @p engine; free() it. */
 char *fleet_sql(enum fleet_engine engine, const char *sql, size_t length,
-                const struct fleet_span *span, unsigned rows);
+		const struct fleet_span *span, unsigned rows);
 
 #endif

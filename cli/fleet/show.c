@@ -22,7 +22,7 @@ void fleet_complain(const struct fleet_store *s)
 			gw_warning("fleet: %s is left out: %s", s->file[i].path, s->file[i].why);
 	if (count > COMPLAINTS)
 		gw_warning("fleet: %zu files more are left out; --json names all",
-		           count - COMPLAINTS);
+			   count - COMPLAINTS);
 }
 
 /* ---- text ---- */
@@ -41,7 +41,7 @@ static void put_table(const json_t *columns, const json_t *rows)
 {
 	struct gw_table_column column[COLUMNS];
 	const size_t count =
-	        json_array_size(columns) < COLUMNS ? json_array_size(columns) : COLUMNS;
+		json_array_size(columns) < COLUMNS ? json_array_size(columns) : COLUMNS;
 	const json_t *first = json_array_get(rows, 0);
 	struct gw_table *table;
 	const json_t *row;
@@ -52,13 +52,13 @@ static void put_table(const json_t *columns, const json_t *rows)
 		const char *name = json_string_value(json_array_get(columns, i));
 
 		column[i] =
-		        (struct gw_table_column){.title = name,
-		                                 .right = json_is_number(json_array_get(first, i)),
-		                                 .elastic = !strcmp(name, "kernel")};
+			(struct gw_table_column){.title = name,
+						 .right = json_is_number(json_array_get(first, i)),
+						 .elastic = !strcmp(name, "kernel")};
 	}
 	table = gw_table_new(column, (unsigned)count);
 	json_array_foreach(rows, i, row) for (size_t k = 0; k < count; k++)
-	        gw_table_cell(table, cell(json_array_get(row, k), room, sizeof(room)));
+		gw_table_cell(table, cell(json_array_get(row, k), room, sizeof(room)));
 	gw_table_print(table, stdout, gw_width(), 2);
 	gw_table_free(table);
 }
@@ -71,7 +71,7 @@ void fleet_text(const struct fleet_asked *a)
 	json_array_foreach(a->answers->answers, i, answer)
 	{
 		const struct fleet_step *q =
-		        fleet_question(json_string_value(json_object_get(answer, "name")));
+			fleet_question(json_string_value(json_object_get(answer, "name")));
 		const json_t *rows = json_object_get(answer, "rows");
 
 		/* Of all questions, one is for a picture. */
@@ -91,13 +91,13 @@ void fleet_text(const struct fleet_asked *a)
 static json_t *clean(const json_t *value)
 {
 	return json_is_string(value) ? gw_json_text(json_string_value(value))
-	                             : json_incref((json_t *)value);
+				     : json_incref((json_t *)value);
 }
 
 static json_t *answer_json(const json_t *from)
 {
 	const struct fleet_step *q =
-	        fleet_question(json_string_value(json_object_get(from, "name")));
+		fleet_question(json_string_value(json_object_get(from, "name")));
 	json_t *rows = json_array();
 	const json_t *row, *value;
 	size_t i, k;
@@ -110,9 +110,9 @@ static json_t *answer_json(const json_t *from)
 		json_array_append_new(rows, to);
 	}
 	return json_pack("{s:s, s:s, s:s, s:O, s:o, s:O}", "name", q ? q->name : "", "title",
-	                 q ? q->title : "", "meaning", q ? q->meaning : "", "columns",
-	                 json_object_get(from, "columns"), "rows", rows, "seconds",
-	                 json_object_get(from, "seconds"));
+			 q ? q->title : "", "meaning", q ? q->meaning : "", "columns",
+			 json_object_get(from, "columns"), "rows", rows, "seconds",
+			 json_object_get(from, "seconds"));
 }
 
 json_t *fleet_json(const struct fleet_asked *a)
@@ -123,20 +123,20 @@ json_t *fleet_json(const struct fleet_asked *a)
 
 	for (int t = 0; t < FLEET_TABLES; t++)
 		json_object_set_new(files, fleet_table_names[t],
-		                    json_integer((json_int_t)a->store->used[t]));
+				    json_integer((json_int_t)a->store->used[t]));
 	for (i = 0; i < a->store->files; i++)
 		if (a->store->file[i].path && *a->store->file[i].why)
 			json_array_append_new(refused,
-			                      json_pack("{s:o, s:o}", "file",
-			                                gw_json_text(a->store->file[i].path), "why",
-			                                gw_json_text(a->store->file[i].why)));
+					      json_pack("{s:o, s:o}", "file",
+							gw_json_text(a->store->file[i].path), "why",
+							gw_json_text(a->store->file[i].why)));
 	json_array_foreach(a->answers->answers, i, answer)
-	        json_array_append_new(questions, answer_json(answer));
+		json_array_append_new(questions, answer_json(answer));
 	return json_pack("{s:s, s:o, s:s, s:o, s:f, s:o, s:o, s:o}", "schema", "gpuwatch-fleet-1",
-	                 "store", gw_json_text(a->path), "engine",
-	                 fleet_engine_names[a->run->engine], "engine_version",
-	                 gw_json_text(a->answers->version), "seconds", a->answers->seconds, "files",
-	                 files, "refused", refused, "questions", questions);
+			 "store", gw_json_text(a->path), "engine",
+			 fleet_engine_names[a->run->engine], "engine_version",
+			 gw_json_text(a->answers->version), "seconds", a->answers->seconds, "files",
+			 files, "refused", refused, "questions", questions);
 }
 
 bool fleet_html(const struct fleet_asked *a, const char *path)

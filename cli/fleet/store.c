@@ -90,7 +90,7 @@ static void check(struct fleet_file *f)
 		snprintf(f->why, sizeof(f->why), "no regular file");
 	else
 		snprintf(f->why, sizeof(f->why), "%s",
-		         look_at_footer(fd, (uint64_t)st.st_size, &f->table));
+			 look_at_footer(fd, (uint64_t)st.st_size, &f->table));
 	close(fd);
 }
 
@@ -127,7 +127,7 @@ static void add(struct walk *w, const char *path)
 	f->path = gw_copy(path);
 	if (part)
 		snprintf(f->why, sizeof(f->why),
-		         "half of a file: an agent writes it, or was killed");
+			 "half of a file: an agent writes it, or was killed");
 	else
 		check(f);
 	if (*f->why)
@@ -159,9 +159,9 @@ static char **key_of(struct walk *w, const char *name, const char **value)
 		const char *name;
 		char **place;
 	} keys[] = {{"host=", &w->host},
-	            {"uuid=", &w->uuid},
-	            {"model=", &w->model},
-	            {"build=", &w->build}};
+		    {"uuid=", &w->uuid},
+		    {"model=", &w->model},
+		    {"build=", &w->build}};
 
 	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
 		if (!strncmp(name, keys[i].name, strlen(keys[i].name))) {
@@ -282,8 +282,8 @@ bool fleet_store_find(struct fleet_store *s, const char *path, const struct flee
 
 	if (!walk_folder(&w, path, DEPTH)) {
 		gw_error("fleet: %s: %s; name the folder that agents write to (gpuwatch agent "
-		         "--store)",
-		         path, strerror(errno));
+			 "--store)",
+			 path, strerror(errno));
 		return false;
 	}
 	leave_samples(s);
@@ -291,8 +291,8 @@ bool fleet_store_find(struct fleet_store *s, const char *path, const struct flee
 		used += s->used[t];
 	if (!used)
 		gw_error("fleet: %s: no Parquet file of gpuwatch is there%s; gpuwatch agent "
-		         "--store=%s writes them",
-		         path, s->files ? " that can be read" : "", path);
+			 "--store=%s writes them",
+			 path, s->files ? " that can be read" : "", path);
 	return used != 0;
 }
 
@@ -325,28 +325,28 @@ static void put_none(FILE *out, enum fleet_table table)
 		agent_store_put_none(out);
 	else
 		parquet_end(parquet_begin(launch_columns,
-		                          sizeof(launch_columns) / sizeof(*launch_columns), take,
-		                          out),
-		            "gpuwatch version " GW_VERSION);
+					  sizeof(launch_columns) / sizeof(*launch_columns), take,
+					  out),
+			    "gpuwatch version " GW_VERSION);
 }
 
 /* What paths tell, by the numbers of files. */
 static void put_paths(FILE *out, const struct fleet_store *s)
 {
 	static const struct parquet_column columns[] = {{"file", PARQUET_COUNT},
-	                                                {"path_host", PARQUET_TEXT},
-	                                                {"path_uuid", PARQUET_TEXT},
-	                                                {"path_model", PARQUET_TEXT},
-	                                                {"path_build", PARQUET_TEXT}};
+							{"path_host", PARQUET_TEXT},
+							{"path_uuid", PARQUET_TEXT},
+							{"path_model", PARQUET_TEXT},
+							{"path_build", PARQUET_TEXT}};
 	struct parquet *table = parquet_begin(columns, 5, take, out);
 
 	for (size_t i = 0; i < s->files; i++) {
 		const struct fleet_file *f = &s->file[i];
 		const struct parquet_value row[] = {{.known = true, .count = i + 1},
-		                                    {.known = f->host, .text = f->host},
-		                                    {.known = f->uuid, .text = f->uuid},
-		                                    {.known = f->model, .text = f->model},
-		                                    {.known = f->build, .text = f->build}};
+						    {.known = f->host, .text = f->host},
+						    {.known = f->uuid, .text = f->uuid},
+						    {.known = f->model, .text = f->model},
+						    {.known = f->build, .text = f->build}};
 
 		if (f->path && !*f->why)
 			parquet_row(table, row);
@@ -361,7 +361,7 @@ static bool link_file(struct fleet_store *s, size_t number)
 	bool good;
 
 	snprintf(path, sizeof(path), "%s/%s/%zu.parquet", s->folder, fleet_table_names[f->table],
-	         number + 1);
+		 number + 1);
 	real = realpath(f->path, NULL);
 	good = real && !symlink(real, path);
 	free(real);
@@ -411,7 +411,7 @@ bool fleet_store_link(struct fleet_store *s)
 	snprintf(s->folder, sizeof(s->folder), "%s/gpuwatch-fleet.XXXXXX", in);
 	if (!mkdtemp(s->folder)) {
 		gw_error("fleet: %s: %s; set TMPDIR to a folder with room", s->folder,
-		         strerror(errno));
+			 strerror(errno));
 		s->folder[0] = 0;
 		return false;
 	}

@@ -37,12 +37,12 @@ static struct log_graph *row_of(struct log_graphs *graphs, uint64_t process, uin
 	if (at == GW_INDEX_NONE) {
 		at = (uint32_t)graphs->count;
 		graphs->list = gw_grow(graphs->list, &graphs->room, ++graphs->count,
-		                       sizeof(*graphs->list));
+				       sizeof(*graphs->list));
 		graphs->list[at] = (struct log_graph){.process = process,
-		                                      .graph = graph,
-		                                      .gpu = GW_INDEX_NONE,
-		                                      .min = NAN,
-		                                      .max = NAN};
+						      .graph = graph,
+						      .gpu = GW_INDEX_NONE,
+						      .min = NAN,
+						      .max = NAN};
 		gw_index_add(&graphs->index, key, at);
 	}
 	return &graphs->list[at];
@@ -58,7 +58,7 @@ static uint64_t process_of(const struct gw_record_header *h, const char *host)
 }
 
 void log_graphs_add(struct log_graphs *graphs, const struct gw_record_header *header,
-                    const char *host, const struct gw_record_graph *r, uint32_t gpu)
+		    const char *host, const struct gw_record_graph *r, uint32_t gpu)
 {
 	struct log_graph *g = row_of(graphs, process_of(header, host), r->graph);
 
@@ -88,7 +88,7 @@ void log_graphs_add(struct log_graphs *graphs, const struct gw_record_header *he
 }
 
 void log_graphs_work(struct log_graphs *graphs, const struct gw_record_header *header,
-                     const char *host, const struct gw_log_record *record)
+		     const char *host, const struct gw_log_record *record)
 {
 	const struct gw_record_graph_work *r = (const void *)record->head;
 	struct log_graph *g = row_of(graphs, process_of(header, host), r->graph);
@@ -184,7 +184,7 @@ double log_graphs_by_bound(const struct log_graphs *graphs, double ns[GW_BOUND_L
 			continue;
 		all += time;
 		for (int i = GW_BOUND_MEMORY; i <= GW_BOUND_LAUNCH && g->graph && !g->unlisted &&
-		                              g->known_kernels == g->kernels && g->expected > 0;
+					      g->known_kernels == g->kernels && g->expected > 0;
 		     i++) {
 			ns[i] += time * g->bound[i] / g->expected;
 			left -= time * g->bound[i] / g->expected;
@@ -205,7 +205,7 @@ enum gw_bound log_graph_bound(const struct log_graph *g)
 			most = (enum gw_bound)i;
 	}
 	return g->graph && !g->unlisted && g->known_kernels == g->kernels && sum > 0 &&
-	                       sum >= KNOWN * g->expected
-	               ? most
-	               : g->whole;
+			       sum >= KNOWN * g->expected
+		       ? most
+		       : g->whole;
 }

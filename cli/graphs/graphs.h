@@ -30,7 +30,7 @@ struct log_graph {
 	double expected;                   /**< predictions of the known kernels of all launches */
 	double bound[GW_BOUND_LAUNCH + 1]; /**< `expected` by what bounds the kernel */
 	struct gw_work
-	        *work; /**< of all its kernels together, by counters; NULL: not judged by it */
+		*work; /**< of all its kernels together, by counters; NULL: not judged by it */
 	enum gw_bound whole; /**< what bounds it by that */
 };
 
@@ -43,10 +43,10 @@ struct log_graphs {
 
 /** A record of the log with this header and host (NULL: not known), of GPU @p gpu of the model. */
 void log_graphs_add(struct log_graphs *graphs, const struct gw_record_header *header,
-                    const char *host, const struct gw_record_graph *r, uint32_t gpu);
+		    const char *host, const struct gw_record_graph *r, uint32_t gpu);
 /** A GRAPH_WORK record of the same. */
 void log_graphs_work(struct log_graphs *graphs, const struct gw_record_header *header,
-                     const char *host, const struct gw_log_record *record);
+		     const char *host, const struct gw_log_record *record);
 /** The log ends: judge its graphs on GPU @p gpu of the model by their work; @p device: NULL: not
  * known. */
 void log_graphs_judge(struct log_graphs *graphs, uint32_t gpu, const struct gw_device *device);

@@ -143,7 +143,7 @@ static bool take_body(char *text, char *why, size_t room)
 }
 
 char *health_ask(const char *where, const char *path, const char *token, unsigned seconds,
-                 char *why, size_t room)
+		 char *why, size_t room)
 {
 	const double deadline = now() + seconds;
 	char request[2048], *text = NULL;
@@ -154,10 +154,10 @@ char *health_ask(const char *where, const char *path, const char *token, unsigne
 		return NULL;
 	}
 	length = snprintf(request, sizeof(request),
-	                  "GET %s HTTP/1.0\r\nHost: localhost\r\nAccept: application/json\r\n%s%s%s"
-	                  "\r\n",
-	                  path, token ? "Authorization: Bearer " : "", token ? token : "",
-	                  token ? "\r\n" : "");
+			  "GET %s HTTP/1.0\r\nHost: localhost\r\nAccept: application/json\r\n%s%s%s"
+			  "\r\n",
+			  path, token ? "Authorization: Bearer " : "", token ? token : "",
+			  token ? "\r\n" : "");
 	if (length < (int)sizeof(request) && send_all(fd, request, (size_t)length))
 		text = receive(fd, deadline);
 	if (!text)

@@ -212,13 +212,13 @@ static void hear(struct key *k, struct voter *v)
 	const double clock = clock_of(k), x = log(k->sum / k->launches), variance = variance_of(k);
 
 	*v = (struct voter){
-	        .key = k,
-	        .deviation = x - k->level - at_clock(k, clock),
-	        .clock = clock,
-	        .spread = sqrt(variance),
-	        .weight = variance < SPREAD_USABLE * SPREAD_USABLE ? 1 / sqrt(variance) : 0,
-	        .unclear = isnan(clock) || k->other_clock ? 0 : clock - k->clock,
-	        .doubt = fmax(OFFSET * OFFSET, k->lasting) + variance / fmin(k->intervals, FIRM)};
+		.key = k,
+		.deviation = x - k->level - at_clock(k, clock),
+		.clock = clock,
+		.spread = sqrt(variance),
+		.weight = variance < SPREAD_USABLE * SPREAD_USABLE ? 1 / sqrt(variance) : 0,
+		.unclear = isnan(clock) || k->other_clock ? 0 : clock - k->clock,
+		.doubt = fmax(OFFSET * OFFSET, k->lasting) + variance / fmin(k->intervals, FIRM)};
 }
 
 static int by_deviation(const void *a, const void *b)
@@ -257,9 +257,9 @@ static double quantile(const struct voter *v, size_t count, double share)
 		below += v[i].weight;
 		if (middle >= share)
 			return !i ? v[0].deviation
-			          : v[i - 1].deviation + (v[i].deviation - v[i - 1].deviation) *
-			                                         (share - before) /
-			                                         (middle - before);
+				  : v[i - 1].deviation + (v[i].deviation - v[i - 1].deviation) *
+								 (share - before) /
+								 (middle - before);
 	}
 	return v[count - 1].deviation;
 }
@@ -407,7 +407,7 @@ static double judge(struct health *h, int resource, size_t count)
 	follow_change(h, resource, count, all, unclear);
 	c->astray = astray;
 	glr_take(c, h->ticks, h->last_ns,
-	         &(struct glr_deviation){common, doubt / (all * all), unclear});
+		 &(struct glr_deviation){common, doubt / (all * all), unclear});
 	for (size_t i = 0; i < count; i++) {
 		remember(h, c, v[i].key);
 		if ((c->suspected || c->slow) && v[i].weight > 0)
@@ -474,7 +474,7 @@ static void judge_clock(struct health *h)
 		return;
 	}
 	glr_take(c, h->ticks, h->last_ns,
-	         &(struct glr_deviation){sum / weight, READING * READING, 0});
+		 &(struct glr_deviation){sum / weight, READING * READING, 0});
 	h->margin[HEALTH_CLOCK] = h->unlike ? 0 : glr_margin(c, CLOCK_LEAST, GLR_ALARM);
 	c->slow |= h->margin[HEALTH_CLOCK] >= 1;
 }
@@ -550,8 +550,8 @@ void health_tick(struct health *h, uint64_t now_ns)
 static void add_evidence(const struct key *k, double all, struct health_verdict *out)
 {
 	const struct health_evidence e = {k->kernel, k->slow_launches,
-	                                  k->slow_expected / k->slow_launches,
-	                                  k->slow_sum / k->slow_launches, k->slow_weight / all};
+					  k->slow_expected / k->slow_launches,
+					  k->slow_sum / k->slow_launches, k->slow_weight / all};
 	size_t at = out->evidence < HEALTH_EVIDENCE ? out->evidence : HEALTH_EVIDENCE - 1;
 
 	if (out->evidence == HEALTH_EVIDENCE && e.weight <= out->row[at].weight)

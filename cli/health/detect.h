@@ -51,7 +51,7 @@ struct health_verdict {
 	double ratio;      /**< measured / expected now (1: as expected); NaN: unknown */
 	double score;      /**< log-likelihood ratio of the most likely change until now */
 	double margin;     /**< how near the last tick brought it to being called slow: from 1 on
-	                        it was; 0: not near, or slow already */
+				it was; 0: not near, or slow already */
 	double confidence; /**< that it is none of the false alarms of a day, 0 to 1 */
 	uint64_t since_ns; /**< when it began, as times were given; 0: nothing is slow */
 	size_t configs;    /**< configurations that had a say in the last interval */

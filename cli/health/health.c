@@ -20,15 +20,15 @@ struct options {
 };
 
 static const struct gw_option options[] = {
-        GW_OPT_FLAG(json, "print JSON; docs/user/json-schema.md describes it"),
-        GW_OPT_TEXT(agent, "ADDRESS",
-                    "ask the agent that listens there, ADDRESS:PORT or unix:PATH (default "
-                    "127.0.0.1:9464)"),
-        GW_OPT_FILE(token_file, "FILE", "file whose first line is the agent's token"),
-        GW_OPT_TEXT(gpu, "UUID", "judge this GPU alone"),
-        GW_OPT_ROW(timeout, NUMBER, .argument = "SECONDS", .low = 1, .high = 60,
-                   .meaning = "wait so long for the answer (default 5)"),
-        {0},
+	GW_OPT_FLAG(json, "print JSON; docs/user/json-schema.md describes it"),
+	GW_OPT_TEXT(agent, "ADDRESS",
+		    "ask the agent that listens there, ADDRESS:PORT or unix:PATH (default "
+		    "127.0.0.1:9464)"),
+	GW_OPT_FILE(token_file, "FILE", "file whose first line is the agent's token"),
+	GW_OPT_TEXT(gpu, "UUID", "judge this GPU alone"),
+	GW_OPT_ROW(timeout, NUMBER, .argument = "SECONDS", .low = 1, .high = 60,
+		   .meaning = "wait so long for the answer (default 5)"),
+	{0},
 };
 
 static const char *text_of(const json_t *o, const char *name)
@@ -56,7 +56,7 @@ static void print_slow(const json_t *r)
 {
 	const double since_ns = number_of(r, "since_ns");
 	const time_t since =
-	        since_ns > 0 && since_ns < (double)INT64_MAX ? (time_t)(since_ns / 1e9) : 0;
+		since_ns > 0 && since_ns < (double)INT64_MAX ? (time_t)(since_ns / 1e9) : 0;
 	const json_t *row;
 	struct tm tm;
 	char when[64] = "an unknown time";
@@ -93,7 +93,7 @@ static void print_gpu(const json_t *g)
 	print_safe(text_of(g, "state"));
 	putchar('\n');
 	json_array_foreach(json_object_get(g, "resources"), at,
-	                   r) if (!strcmp(text_of(r, "state"), "slow")) print_slow(r);
+			   r) if (!strcmp(text_of(r, "state"), "slow")) print_slow(r);
 }
 
 /* Leave only the GPU that was asked for. False: the agent has none such. */
@@ -114,14 +114,14 @@ static int show(json_t *all, const struct options *o)
 
 	if (strcmp(text_of(all, "schema"), "gpuwatch-health-1") != 0 || !json_is_array(gpus))
 		return gw_error("health: --agent=%s: what answers there is no agent of this "
-		                "version of gpuwatch",
-		                o->agent);
+				"version of gpuwatch",
+				o->agent);
 	if (!pick(gpus, o->gpu))
 		return gw_error("health: --gpu=%s: the agent has seen no process on such a GPU; "
-		                "`gpuwatch health` lists those that it has",
-		                o->gpu);
+				"`gpuwatch health` lists those that it has",
+				o->gpu);
 	json_array_foreach(gpus, at, g) if (!strcmp(text_of(g, "state"), "slow")) status =
-	        GW_EXIT_FINDINGS;
+		GW_EXIT_FINDINGS;
 	if (o->json) {
 		gw_json_print(json_incref(all));
 		return status;
@@ -149,7 +149,7 @@ static int run(const struct gw_command *command, int argc, char **argv)
 	free(token);
 	if (!text)
 		return gw_error("health: --agent=%s: %s; is `gpuwatch agent` running there?",
-		                o.agent, why);
+				o.agent, why);
 	all = json_loads(text, 0, NULL);
 	free(text);
 	status = show(all, &o);
@@ -158,25 +158,25 @@ static int run(const struct gw_command *command, int argc, char **argv)
 }
 
 const struct gw_command_body gw_health_command = {
-        .run = run,
-        .options = options,
-        .description =
-                "Says whether the GPUs of this machine are as fast as they were: the agent\n"
-                "(gpuwatch agent) compares what kernels take with what the same configurations of\n"
-                "the same kernels took on the same GPU, at the clock they run at, by a sequential\n"
-                "test. A GPU that is slow is named with the resource, the size, since when, and "
-                "the\n"
-                "kernels that the verdict rests on. It needs no other GPU to compare with.\n\n"
-                "A GPU is unknown until kernels have run on it for about two minutes and a half,\n"
-                "and a resource while fewer than four configurations of its kernels run; unknown\n"
-                "is no failure. A GPU that was slow before the agent first saw its kernels is not\n"
-                "found, nor one that slows by less than 1.75%.",
-        .examples = "gpuwatch health\n"
-                    "The GPUs of this machine.\n"
-                    "gpuwatch health --json | jq -r '.gpus[] | select(.state==\"slow\").uuid'\n"
-                    "Which of them are slow.\n"
-                    "gpuwatch health; [ $? -eq 1 ] && scontrol update node=$(hostname -s) "
-                    "state=drain reason=slow-gpu\n"
-                    "As a check of a scheduler; see fleet/slurm.\n",
-        .exit_status = "0 no GPU is slow; 1 one is; 2 bad options, or no agent answers.",
+	.run = run,
+	.options = options,
+	.description =
+		"Says whether the GPUs of this machine are as fast as they were: the agent\n"
+		"(gpuwatch agent) compares what kernels take with what the same configurations of\n"
+		"the same kernels took on the same GPU, at the clock they run at, by a sequential\n"
+		"test. A GPU that is slow is named with the resource, the size, since when, and "
+		"the\n"
+		"kernels that the verdict rests on. It needs no other GPU to compare with.\n\n"
+		"A GPU is unknown until kernels have run on it for about two minutes and a half,\n"
+		"and a resource while fewer than four configurations of its kernels run; unknown\n"
+		"is no failure. A GPU that was slow before the agent first saw its kernels is not\n"
+		"found, nor one that slows by less than 1.75%.",
+	.examples = "gpuwatch health\n"
+		    "The GPUs of this machine.\n"
+		    "gpuwatch health --json | jq -r '.gpus[] | select(.state==\"slow\").uuid'\n"
+		    "Which of them are slow.\n"
+		    "gpuwatch health; [ $? -eq 1 ] && scontrol update node=$(hostname -s) "
+		    "state=drain reason=slow-gpu\n"
+		    "As a check of a scheduler; see fleet/slurm.\n",
+	.exit_status = "0 no GPU is slow; 1 one is; 2 bad options, or no agent answers.",
 };

@@ -28,6 +28,6 @@ json_t *health_json(const struct health_gpu *gpus, size_t count, uint64_t ns);
  * there is none.
  */
 char *health_ask(const char *where, const char *path, const char *token, unsigned seconds,
-                 char *why, size_t room);
+		 char *why, size_t room);
 
 #endif

@@ -30,7 +30,7 @@ static json_t *rounded(double value)
 		return gw_json_number(value);
 	unit = pow(10, floor(log10(fabs(value))) - 2);
 	return gw_json_number(unit < 1 ? round(value / unit) / round(1 / unit)
-	                               : round(value / unit) * unit);
+				       : round(value / unit) * unit);
 }
 
 /* @p text in at most @p columns, as plain text. */
@@ -79,9 +79,9 @@ static json_t *columns_json(const struct gw_report *report)
 		if (c == GW_COLUMN_name || !gw_report_has(report, c))
 			continue;
 		json_array_append_new(list,
-		                      json_pack("{s:s,s:s,s:s,s:s}", "id", info->id, "title",
-		                                *info->title ? info->title : info->name, "kind",
-		                                kinds[info->kind], "meaning", info->meaning));
+				      json_pack("{s:s,s:s,s:s,s:s}", "id", info->id, "title",
+						*info->title ? info->title : info->name, "kind",
+						kinds[info->kind], "meaning", info->meaning));
 	}
 	return list;
 }
@@ -96,10 +96,10 @@ static json_t *values_json(const struct gw_report *report, const struct gw_repor
 		if (c == GW_COLUMN_name || !gw_report_has(report, c))
 			continue;
 		json_array_append_new(list,
-		                      gw_columns_info[c].kind == GW_KIND_TEXT
-		                              ? gw_json_text(gw_report_cell(report, line, c, buffer,
-		                                                            sizeof(buffer)))
-		                              : gw_json_number(line->value[c]));
+				      gw_columns_info[c].kind == GW_KIND_TEXT
+					      ? gw_json_text(gw_report_cell(report, line, c, buffer,
+									    sizeof(buffer)))
+					      : gw_json_number(line->value[c]));
 	}
 	return list;
 }
@@ -114,10 +114,10 @@ static json_t *peaks_json(const struct gw_row_bound *b)
 
 		if (p->amount > 0 && p->measured > 0)
 			json_object_set_new(
-			        o, p->name,
-			        json_pack("[o,o,o,s]", rounded(p->amount / p->measured),
-			                  rounded(p->seconds > 0 ? p->amount / p->seconds : NAN),
-			                  rounded(p->amount), p->unit));
+				o, p->name,
+				json_pack("[o,o,o,s]", rounded(p->amount / p->measured),
+					  rounded(p->seconds > 0 ? p->amount / p->seconds : NAN),
+					  rounded(p->amount), p->unit));
 	}
 	return o;
 }
@@ -152,7 +152,7 @@ static json_t *times_json(const struct html_series *s, size_t row, unsigned join
 }
 
 static json_t *line_json(struct gw_report *report, const struct gw_report_line *line,
-                         const char *label, size_t text)
+			 const char *label, size_t text)
 {
 	const struct gw_name *name = &report->model.names[line->row->name];
 	struct gw_row *row = line->row;
@@ -162,11 +162,11 @@ static json_t *line_json(struct gw_report *report, const struct gw_report_line *
 	json_object_set_new(o, "label", gw_json_text(label));
 	json_object_set_new(o, "name", name_json(report->names[row->name], text));
 	json_object_set_new(o, "full",
-	                    name_json(report->mangled ? name->mangled : name->plain, 2 * text));
+			    name_json(report->mangled ? name->mangled : name->plain, 2 * text));
 	json_object_set_new(o, "values", values_json(report, line));
 	json_object_set_new(o, "times_90",
-	                    json_pack("[o,o]", rounded(gw_quantile(&row->time, 0.05)),
-	                              rounded(gw_quantile(&row->time, 0.95))));
+			    json_pack("[o,o]", rounded(gw_quantile(&row->time, 0.05)),
+				      rounded(gw_quantile(&row->time, 0.95))));
 	if (!row->bound)
 		return o;
 	json_object_set_new(o, "shapes", gw_json_count(row->bound->configs));
@@ -197,9 +197,9 @@ static json_t *stacks_json(struct gw_report *report, const struct gw_row *row, s
 		}
 		log_stack_line(stacks, stacks->list[s->stack].config, line, sizeof(line));
 		json_array_append_new(
-		        list, json_pack("[o,b,o,o]", gw_json_count(s->launches),
-		                        (stacks->list[s->stack].flags & GW_STACK_CAPTURED) != 0,
-		                        name_json(line, columns), frames));
+			list, json_pack("[o,b,o,o]", gw_json_count(s->launches),
+					(stacks->list[s->stack].flags & GW_STACK_CAPTURED) != 0,
+					name_json(line, columns), frames));
 	}
 	return list;
 }
@@ -216,7 +216,7 @@ static char **labels_of(const struct gw_report *report, size_t count)
 }
 
 static json_t *kernels_json(struct gw_report *report, const struct html_series *s,
-                            const struct html_limits *limits)
+			    const struct html_limits *limits)
 {
 	size_t count = report->count < limits->rows ? report->count : limits->rows;
 	char **labels = labels_of(report, count);
@@ -228,11 +228,11 @@ static json_t *kernels_json(struct gw_report *report, const struct html_series *
 
 		if (i < limits->series && s->used)
 			json_object_set_new(o, "times",
-			                    times_json(s, (size_t)(line->row - report->model.rows),
-			                               i < limits->fine ? 1 : COARSEST));
+					    times_json(s, (size_t)(line->row - report->model.rows),
+						       i < limits->fine ? 1 : COARSEST));
 		if (i < STACKS && line->row->stacks[0].launches)
 			json_object_set_new(o, "stacks",
-			                    stacks_json(report, line->row, limits->text));
+					    stacks_json(report, line->row, limits->text));
 		json_array_append_new(list, o);
 		free(labels[i]);
 	}
@@ -252,12 +252,12 @@ static json_t *others_json(const struct gw_report *report, size_t from)
 		total += report->lines[i].row->measured ? report->lines[i].row->total : 0;
 	}
 	return json_pack("{s:o,s:o,s:o}", "rows", gw_json_count(rows), "instances",
-	                 gw_json_count(launches), "total_ns", gw_json_number(total));
+			 gw_json_count(launches), "total_ns", gw_json_number(total));
 }
 
 /* Share of each bin in one state, in thousandths. */
 static json_t *state_json(const struct html_series *s, const struct html_gpu *g, unsigned state,
-                          unsigned joined)
+			  unsigned joined)
 {
 	double width = ldexp((double)joined, (int)s->shift);
 	size_t offset = (size_t)(s->first - s->base) / HTML_COARSE * HTML_COARSE;
@@ -293,12 +293,12 @@ static json_t *samples_json(const struct html_series *s, const struct html_gpu *
 
 		if (p->sm || p->mem || p->warm || p->power)
 			json_array_append_new(list,
-			                      json_pack("[o,o,o,o,o,o]", gw_json_count(i - offset),
-			                                mean(p->sm_khz, p->sm, 1000),
-			                                mean(p->mem_khz, p->mem, 1000),
-			                                mean(p->temperature, p->warm, 1),
-			                                mean(p->power_mw, p->power, 1000),
-			                                gw_json_count(p->reasons)));
+					      json_pack("[o,o,o,o,o,o]", gw_json_count(i - offset),
+							mean(p->sm_khz, p->sm, 1000),
+							mean(p->mem_khz, p->mem, 1000),
+							mean(p->temperature, p->warm, 1),
+							mean(p->power_mw, p->power, 1000),
+							gw_json_count(p->reasons)));
 	}
 	return list;
 }
@@ -306,7 +306,7 @@ static json_t *samples_json(const struct html_series *s, const struct html_gpu *
 static json_t *gpu_json(const struct html_series *s, const struct html_gpu *g, unsigned joined)
 {
 	static const char *const names[HTML_STATES] = {"starved", "starved_graphs", "back_to_back",
-	                                               "paused", "busy"};
+						       "paused", "busy"};
 	json_t *o = json_object();
 
 	for (unsigned i = 0; g->bins && i < HTML_STATES; i++)
@@ -323,13 +323,13 @@ static json_t *axis_json(const struct html_series *s, const struct html_limits *
 	while (joined < HTML_COARSE && HTML_BINS / joined * s->gpu_count > limits->bins)
 		joined *= 2;
 	json_object_set_new(
-	        o, "from_ns",
-	        gw_json_count((s->base + (s->first - s->base) / HTML_COARSE * HTML_COARSE)
-	                      << s->shift));
+		o, "from_ns",
+		gw_json_count((s->base + (s->first - s->base) / HTML_COARSE * HTML_COARSE)
+			      << s->shift));
 	json_object_set_new(o, "bin_ns", gw_json_number(ldexp((double)joined, (int)s->shift)));
 	json_object_set_new(o, "point_ns", gw_json_number(ldexp(HTML_COARSE, (int)s->shift)));
 	json_object_set_new(o, "points",
-	                    gw_json_count(s->last / HTML_COARSE - s->first / HTML_COARSE + 1));
+			    gw_json_count(s->last / HTML_COARSE - s->first / HTML_COARSE + 1));
 	for (size_t i = 0; i < s->gpu_count && i < limits->items; i++)
 		json_array_append_new(gpus, gpu_json(s, &s->gpus[i], joined));
 	json_object_set_new(o, "gpus", gpus);
@@ -339,13 +339,13 @@ static json_t *axis_json(const struct html_series *s, const struct html_limits *
 static json_t *basis_json(struct gw_row *row, const char *name)
 {
 	return json_pack("{s:s,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "name", name, "launches",
-	                 gw_json_count(row->scored), "median_error",
-	                 gw_json_number(gw_quantile(&row->error, 0.5)), "mape",
-	                 gw_json_number(gw_row_mape(row)), "within_10",
-	                 gw_json_number((double)row->within10 / (double)row->scored), "within_25",
-	                 gw_json_number((double)row->within25 / (double)row->scored), "intervals",
-	                 gw_json_count(row->intervals), "coverage",
-	                 gw_json_number(gw_row_coverage(row)));
+			 gw_json_count(row->scored), "median_error",
+			 gw_json_number(gw_quantile(&row->error, 0.5)), "mape",
+			 gw_json_number(gw_row_mape(row)), "within_10",
+			 gw_json_number((double)row->within10 / (double)row->scored), "within_25",
+			 gw_json_number((double)row->within25 / (double)row->scored), "intervals",
+			 gw_json_count(row->intervals), "coverage",
+			 gw_json_number(gw_row_coverage(row)));
 }
 
 static json_t *trust_json(struct html_series *s)
@@ -355,18 +355,18 @@ static json_t *trust_json(struct html_series *s)
 	for (unsigned t = GW_TIER_STEADY + 1; t-- > 0;)
 		if (s->tiers[t].scored)
 			json_array_append_new(
-			        tiers, basis_json(&s->tiers[t], gw_basis_name((enum gw_tier)t)));
+				tiers, basis_json(&s->tiers[t], gw_basis_name((enum gw_tier)t)));
 	for (unsigned w = GW_SOURCE_COUNTED + 1; w-- > 0;)
 		if (s->sources[w].scored)
 			json_array_append_new(
-			        sources,
-			        basis_json(&s->sources[w], gw_work_basis_name((enum gw_source)w)));
+				sources,
+				basis_json(&s->sources[w], gw_work_basis_name((enum gw_source)w)));
 	return json_pack("{s:o,s:o}", "times", tiers, "work", sources);
 }
 
 /* {rows: [[name, runs, GPU time in ns]], more}; null where @p none, or unknown, is all there is. */
 static json_t *tally_json(struct log_tally *tally, const char *none,
-                          const struct html_limits *limits)
+			  const struct html_limits *limits)
 {
 	json_t *o, *rows = json_array();
 	bool any = false;
@@ -377,11 +377,11 @@ static json_t *tally_json(struct log_tally *tally, const char *none,
 		       strcmp(tally->rows[i].name, "[unknown]");
 	for (size_t i = 0; i < tally->count && i < limits->items; i++)
 		json_array_append_new(rows, json_pack("[o,o,o]",
-		                                      name_json(tally->rows[i].name, limits->text),
-		                                      gw_json_count(tally->rows[i].launches),
-		                                      gw_json_number(tally->rows[i].total)));
+						      name_json(tally->rows[i].name, limits->text),
+						      gw_json_count(tally->rows[i].launches),
+						      gw_json_number(tally->rows[i].total)));
 	o = json_pack("{s:o,s:o}", "rows", rows, "more",
-	              gw_json_count(tally->count - json_array_size(rows)));
+		      gw_json_count(tally->count - json_array_size(rows)));
 	if (any)
 		return o;
 	json_decref(o);

@@ -7,16 +7,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PART(name, file)                                                                           \
-	__asm__(".pushsection .rodata\n"                                                           \
-	        ".hidden html_part_" #name "\n"                                                    \
-	        ".globl html_part_" #name "\n"                                                     \
-	        "html_part_" #name ":\n"                                                           \
-	        ".incbin \"" GW_HTML "/" file "\"\n"                                               \
-	        ".hidden html_part_end_" #name "\n"                                                \
-	        ".globl html_part_end_" #name "\n"                                                 \
-	        "html_part_end_" #name ":\n"                                                       \
-	        ".popsection\n");                                                                  \
+#define PART(name, file) \
+	__asm__(".pushsection .rodata\n" \
+		".hidden html_part_" #name "\n" \
+		".globl html_part_" #name "\n" \
+		"html_part_" #name ":\n" \
+		".incbin \"" GW_HTML "/" file "\"\n" \
+		".hidden html_part_end_" #name "\n" \
+		".globl html_part_end_" #name "\n" \
+		"html_part_end_" #name ":\n" \
+		".popsection\n"); \
 	extern const char html_part_##name[], html_part_end_##name[];
 #include "cli/html/parts.def"
 #undef PART
@@ -34,9 +34,9 @@ static const struct {
 static const struct page {
 	const char *name, *title, *skip, *main, *scripts[3];
 } pages[] = {
-        {"report", "gpuwatch report", "kernels", "report_main", {"kernels", "sections"}},
-        {"profile", "gpuwatch device profile", "values", "profile_main", {"profile"}},
-        {"fleet", "gpuwatch fleet", "answers", "fleet_main", {"fleet"}},
+	{"report", "gpuwatch report", "kernels", "report_main", {"kernels", "sections"}},
+	{"profile", "gpuwatch device profile", "values", "profile_main", {"profile"}},
+	{"fleet", "gpuwatch fleet", "answers", "fleet_main", {"fleet"}},
 };
 
 enum { PARTS = sizeof(parts) / sizeof(*parts), CHARACTER = 6 /* the longest of an escape */ };
@@ -70,11 +70,11 @@ static size_t written(const char *json)
 static char *document(struct gw_report *report, struct html_series *series)
 {
 	struct html_limits limits = {.rows = 1000,
-	                             .series = 200,
-	                             .fine = 50,
-	                             .bins = (size_t)4 * HTML_BINS,
-	                             .items = 256,
-	                             .text = 160};
+				     .series = 200,
+				     .fine = 50,
+				     .bins = (size_t)4 * HTML_BINS,
+				     .items = 256,
+				     .text = 160};
 	size_t rest = HTML_MOST;
 
 	for (unsigned i = 0; i < PARTS; i++)
@@ -82,18 +82,18 @@ static char *document(struct gw_report *report, struct html_series *series)
 	for (;;) {
 		json_t *data = html_data(report, series, &limits);
 		char *json = json_dumps(data,
-		                        JSON_COMPACT | JSON_ENSURE_ASCII | JSON_REAL_PRECISION(12));
+					JSON_COMPACT | JSON_ENSURE_ASCII | JSON_REAL_PRECISION(12));
 
 		json_decref(data);
 		if (!json || written(json) <= rest || !limits.items)
 			return json;
 		free(json);
 		limits = (struct html_limits){.rows = limits.rows / 2,
-		                              .series = limits.series / 2,
-		                              .fine = limits.fine / 2,
-		                              .bins = limits.bins / 2,
-		                              .items = limits.items / 2,
-		                              .text = limits.text > 80 ? limits.text - 20 : 80};
+					      .series = limits.series / 2,
+					      .fine = limits.fine / 2,
+					      .bins = limits.bins / 2,
+					      .items = limits.items / 2,
+					      .text = limits.text > 80 ? limits.text - 20 : 80};
 	}
 }
 
@@ -111,7 +111,7 @@ static void write_part(struct export_out *out, const char *at, size_t length)
 
 /* What stands between two @ in page.html. */
 static void write_place(struct export_out *out, const char *at, size_t length,
-                        const struct page *page, const char *json)
+			const struct page *page, const char *json)
 {
 	if (is_named(at, length, "data"))
 		write_data(out, json);

@@ -34,6 +34,6 @@ struct html_limits {
 
 /** The document; its `report` is what `report --json` prints but for the kernels. */
 json_t *html_data(struct gw_report *report, struct html_series *series,
-                  const struct html_limits *limits);
+		  const struct html_limits *limits);
 
 #endif

@@ -186,7 +186,7 @@ static void take_basis(struct html_series *s, const struct gw_record_launch *l, 
 }
 
 static void take_launch(void *arg, uint32_t row, uint32_t gpu, const struct gw_record_launch *l,
-                        enum gw_tier tier)
+			enum gw_tier tier)
 {
 	struct html_series *s = arg;
 	struct html_point *points;
@@ -201,7 +201,7 @@ static void take_launch(void *arg, uint32_t row, uint32_t gpu, const struct gw_r
 	points = points_of(s, row);
 	if (points)
 		add_point(&points[reach(s, l->start_ns) / HTML_COARSE],
-		          &(struct html_point){(double)l->duration_ns, 1, time, time});
+			  &(struct html_point){(double)l->duration_ns, 1, time, time});
 }
 
 static void take_clock(void *arg, uint32_t gpu, const struct gw_record_clock *c)
@@ -210,15 +210,15 @@ static void take_clock(void *arg, uint32_t gpu, const struct gw_record_clock *c)
 	struct html_gpu *g = gpu_of(s, gpu);
 	bool warm = c->temperature != UINT32_MAX, power = c->power_mw != UINT32_MAX;
 	struct html_sample sample = {
-	        .sm_khz = c->sm_khz,
-	        .sm = c->sm_khz != 0,
-	        .mem_khz = c->mem_khz,
-	        .mem = c->mem_khz != 0,
-	        .temperature = warm ? c->temperature : 0,
-	        .warm = warm,
-	        .power_mw = power ? c->power_mw : 0,
-	        .power = power,
-	        .reasons = c->reasons,
+		.sm_khz = c->sm_khz,
+		.sm = c->sm_khz != 0,
+		.mem_khz = c->mem_khz,
+		.mem = c->mem_khz != 0,
+		.temperature = warm ? c->temperature : 0,
+		.warm = warm,
+		.power_mw = power ? c->power_mw : 0,
+		.power = power,
+		.reasons = c->reasons,
 	};
 
 	if (!c->ns)
@@ -231,8 +231,8 @@ static void take_clock(void *arg, uint32_t gpu, const struct gw_record_clock *c)
 void html_series_begin(struct html_series *s, struct gw_log_model *model)
 {
 	*s = (struct html_series){
-	        .shift = NARROWEST,
-	        .watch = {.arg = s, .launch = take_launch, .clock = take_clock, .span = take_span},
+		.shift = NARROWEST,
+		.watch = {.arg = s, .launch = take_launch, .clock = take_clock, .span = take_span},
 	};
 	for (unsigned t = 0; t <= GW_TIER_STEADY; t++)
 		gw_row_clear(&s->tiers[t]);

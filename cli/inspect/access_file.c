@@ -26,15 +26,15 @@ fail(const struct reader *r, const struct json_node *at, const char *format, ...
 	vsnprintf(what, sizeof(what), format, args);
 	va_end(args);
 	snprintf(r->error, r->error_size, "%s:%u: %s", r->name, json_file_line(r->json, at),
-	         gw_printable(safe, sizeof(safe), what));
+		 gw_printable(safe, sizeof(safe), what));
 	return false;
 }
 
 static bool expect(const struct reader *r, const struct json_node *n, enum json_kind kind,
-                   const char *what)
+		   const char *what)
 {
 	return n->kind == kind || fail(r, n, "%s must be %s, not %s", what, json_kind_name(kind),
-	                               json_kind_name(n->kind));
+				       json_kind_name(n->kind));
 }
 
 /* A text no longer than GW_ACCESS_TEXT_MAX. */
@@ -59,7 +59,7 @@ static bool read_parent(const struct reader *r, const struct json_node *n, int32
 }
 
 static bool read_node(const struct reader *r, const struct json_node *json,
-                      struct gw_access_node *out)
+		      struct gw_access_node *out)
 {
 	bool parent = false, ok = true;
 
@@ -75,9 +75,9 @@ static bool read_node(const struct reader *r, const struct json_node *json,
 			ok = parent = read_parent(r, &m, &out->parent);
 		else
 			ok = fail(r, &m,
-			          "unknown key \"%.80s\"; a node has \"reg\", \"opcode\" and "
-			          "\"parent\"",
-			          m.key);
+				  "unknown key \"%.80s\"; a node has \"reg\", \"opcode\" and "
+				  "\"parent\"",
+				  m.key);
 	}
 	if (ok && (!out->reg || !out->opcode || !parent))
 		return fail(r, json, "a node needs \"reg\", \"opcode\" and \"parent\"");
@@ -97,15 +97,15 @@ static bool read_access(const struct reader *r, const struct json_node *json, st
 		return fail(r, json, "an instruction is longer than %d bytes", GW_ACCESS_TEXT_MAX);
 	if (json->count < 1 || json->count > GW_ACCESS_NODES)
 		return fail(r, json, "an access has 1 to %d nodes, not %zu", GW_ACCESS_NODES,
-		            json->count);
+			    json->count);
 	out->text = json->key;
 	out->bytes = gw_access_width(json->key);
 	out->store = strncmp(json->key, "ld", 2) != 0;
 	if (!out->bytes)
 		return fail(r, json,
-		            "\"%.80s\" does not state its width; expected an instruction such "
-		            "as \"ld.global.f32 %%f1, [%%rd1];\"",
-		            json->key);
+			    "\"%.80s\" does not state its width; expected an instruction such "
+			    "as \"ld.global.f32 %%f1, [%%rd1];\"",
+			    json->key);
 	out->nodes = calloc(json->count, sizeof(*out->nodes));
 	if (!out->nodes)
 		return fail(r, json, "out of memory");
@@ -129,7 +129,7 @@ static bool read_root(const struct reader *r, struct access_file *file)
 		return false;
 	if (root->count < 1 || root->count > ACCESS_FILE_COUNT)
 		return fail(r, root, "a file has 1 to %d accesses, not %zu", ACCESS_FILE_COUNT,
-		            root->count);
+			    root->count);
 	file->access = calloc(root->count, sizeof(*file->access));
 	if (!file->access)
 		return fail(r, root, "out of memory");
@@ -150,14 +150,14 @@ static bool finish(struct access_file *file, bool parsed, const struct reader *r
 bool access_file_read(struct access_file *file, const char *path, char *error, size_t error_size)
 {
 	struct reader r = {&file->json, strcmp(path, "-") == 0 ? "standard input" : path, error,
-	                   error_size};
+			   error_size};
 
 	*file = (struct access_file){0};
 	return finish(file, json_file_read(&file->json, path, error, error_size), &r);
 }
 
 bool access_file_parse(struct access_file *file, const char *text, size_t length, const char *name,
-                       char *error, size_t error_size)
+		       char *error, size_t error_size)
 {
 	struct reader r = {&file->json, name, error, error_size};
 	char what[512];
@@ -207,7 +207,7 @@ json_t *access_file_json(const struct gw_access *access, size_t count)
 		snprintf(key, sizeof(key), "%s", text);
 		while (json_object_get(root, key))
 			snprintf(key, sizeof(key), "%.*s (%u)", GW_ACCESS_TEXT_MAX - 16, text,
-			         ++again);
+				 ++again);
 		json_object_set_new(root, key, access_json(&access[i]));
 	}
 	return root;

@@ -26,7 +26,7 @@ struct access_file {
  */
 bool access_file_read(struct access_file *file, const char *path, char *error, size_t error_size);
 bool access_file_parse(struct access_file *file, const char *text, size_t length, const char *name,
-                       char *error, size_t error_size);
+		       char *error, size_t error_size);
 void access_file_free(struct access_file *file);
 
 /** The same document made of @p count accesses; a text that comes again gets its number. */

@@ -33,7 +33,7 @@ static uint32_t place(const struct gw_ir_program *p, const struct gw_cfg *cfg, u
 }
 
 static void add_parts(struct runs *r, const struct gw_ir_program *p,
-                      const struct gw_eval_report *report, uint32_t block)
+		      const struct gw_eval_report *report, uint32_t block)
 {
 	struct gw_eval_count more;
 
@@ -46,7 +46,7 @@ static void add_parts(struct runs *r, const struct gw_ir_program *p,
 
 /* By the blocks of the graph, or of the program where there is none; the caller frees them. */
 static struct runs *runs_of(const struct gw_ir_program *p, const struct gw_eval_report *report,
-                            const struct gw_cfg *cfg, uint32_t *count)
+			    const struct gw_cfg *cfg, uint32_t *count)
 {
 	struct runs *out;
 
@@ -70,12 +70,12 @@ static struct runs *runs_of(const struct gw_ir_program *p, const struct gw_eval_
 }
 
 void inspect_blocks_text(const struct gw_ir_program *program, const struct gw_eval_report *report,
-                         const struct gw_cfg *cfg)
+			 const struct gw_cfg *cfg)
 {
 	static const struct gw_table_column columns[] = {{"BLOCK AT", true, false, 0},
-	                                                 {"INSTRUCTIONS", true, false, 1},
-	                                                 {"RUN BY WARPS", true, false, 0},
-	                                                 {"BY THE LONGEST", true, false, 2}};
+							 {"INSTRUCTIONS", true, false, 1},
+							 {"RUN BY WARPS", true, false, 0},
+							 {"BY THE LONGEST", true, false, 2}};
 	struct gw_table *table = gw_table_new(columns, 4);
 	uint32_t count;
 	struct runs *runs = runs_of(program, report, cfg, &count);
@@ -92,7 +92,7 @@ void inspect_blocks_text(const struct gw_ir_program *program, const struct gw_ev
 		snprintf(least, sizeof(least), "%s", gw_thousands(&n, runs[i].grid.least));
 		if (runs[i].grid.most > runs[i].grid.least)
 			snprintf(text, sizeof(text), "%s to %s", least,
-			         gw_thousands(&n, runs[i].grid.most));
+				 gw_thousands(&n, runs[i].grid.most));
 		else
 			snprintf(text, sizeof(text), "%s", least);
 		gw_table_cell(table, text);
@@ -107,21 +107,21 @@ void inspect_blocks_text(const struct gw_ir_program *program, const struct gw_ev
 static json_t *block_json(const struct runs *r, const char *place)
 {
 	json_t *o = json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", place, gw_json_count(r->at),
-	                      "instructions", gw_json_count(r->instructions), "least",
-	                      gw_json_number(r->grid.least), "most", gw_json_number(r->grid.most),
-	                      "longest_warp", gw_json_number(r->longest), "meeting", json_null());
+			      "instructions", gw_json_count(r->instructions), "least",
+			      gw_json_number(r->grid.least), "most", gw_json_number(r->grid.most),
+			      "longest_warp", gw_json_number(r->longest), "meeting", json_null());
 
 	if (r->head)
 		json_object_set_new(
-		        o, "meeting",
-		        json_pack("{s:o, s:o, s:o}", "instructions", gw_json_count(r->head),
-		                  "least", gw_json_number(r->grid.least + r->parts.least), "most",
-		                  gw_json_number(r->grid.most + r->parts.most)));
+			o, "meeting",
+			json_pack("{s:o, s:o, s:o}", "instructions", gw_json_count(r->head),
+				  "least", gw_json_number(r->grid.least + r->parts.least), "most",
+				  gw_json_number(r->grid.most + r->parts.most)));
 	return o;
 }
 
 json_t *inspect_blocks_json(const struct gw_ir_program *program,
-                            const struct gw_eval_report *report, const struct gw_cfg *cfg)
+			    const struct gw_eval_report *report, const struct gw_cfg *cfg)
 {
 	json_t *list = json_array();
 	uint32_t count;

@@ -18,13 +18,13 @@
 enum { MEMORY = 256 << 20 /* most bytes of one kernel's analysis */ };
 
 const char *coalescing_view_begin(struct coalescing_view *view, const char *kernel,
-                                  const struct gw_ir_program *program,
-                                  const struct gw_eval_launch *launch, struct gw_bytes ptx)
+				  const struct gw_ir_program *program,
+				  const struct gw_eval_launch *launch, struct gw_bytes ptx)
 {
 	const char *why;
 
 	*view = (struct coalescing_view){
-	        .kernel = kernel, .from_sass = program->from_sass, .program = program};
+		.kernel = kernel, .from_sass = program->from_sass, .program = program};
 	gw_arena_init(&view->arena, MEMORY);
 	why = gw_extract(program, ptx, &view->arena, &view->extract);
 	if (!why)
@@ -74,7 +74,7 @@ static void cell(struct gw_table *table, const char *format, double value)
 }
 
 static void access_row(struct gw_table *table, const struct coalescing_view *v,
-                       const struct gw_gather_access *a)
+		       const struct gw_gather_access *a)
 {
 	const struct gw_ir_insn *insn = &v->program->insns[a->insn];
 	const struct gw_access *tree = tree_of(v, a->insn);
@@ -92,7 +92,7 @@ static void access_row(struct gw_table *table, const struct coalescing_view *v,
 	cell(table, "%.4g",
 	     global           ? gw_coalescing_sectors(c)
 	     : is_by_words(a) ? a->wavefronts / a->requests
-	                      : NAN);
+			      : NAN);
 	cell(table, "%.0f%%", 100 * a->uncounted / (a->uncounted + a->requests));
 	gw_table_cell(table, tree ? gw_access_expression(tree, text, sizeof(text)) : text);
 }
@@ -100,16 +100,16 @@ static void access_row(struct gw_table *table, const struct coalescing_view *v,
 static void print_accesses(const struct coalescing_view *v)
 {
 	const struct gw_table_column columns[] = {
-	        {v->from_sass ? "INSN" : "LINE", true, false, 0},
-	        {"ACCESS", false, false, 0},
-	        {"BYTES", true, false, 0},
-	        {"REQUESTS", true, false, 3},
-	        {"DEGREE", true, false, 0},
-	        {"IN RANGE", true, false, 4},
-	        {"EXPECTED", true, false, 2},
-	        {"PER REQUEST", true, false, 0},
-	        {"UNKNOWN", true, false, 5},
-	        {"ADDRESS", false, true, 1},
+		{v->from_sass ? "INSN" : "LINE", true, false, 0},
+		{"ACCESS", false, false, 0},
+		{"BYTES", true, false, 0},
+		{"REQUESTS", true, false, 3},
+		{"DEGREE", true, false, 0},
+		{"IN RANGE", true, false, 4},
+		{"EXPECTED", true, false, 2},
+		{"PER REQUEST", true, false, 0},
+		{"UNKNOWN", true, false, 5},
+		{"ADDRESS", false, true, 1},
 	};
 	struct gw_table *table = gw_table_new(columns, sizeof(columns) / sizeof(*columns));
 
@@ -136,7 +136,7 @@ static struct gw_coalescing whole(const struct coalescing_view *v, bool store)
 	for (uint32_t i = 0; i < v->gather.count; i++)
 		if (v->gather.access[i].store == store)
 			gw_coalescing_merge(&sum, &v->gather.access[i].coalescing,
-			                    weight_of(&v->gather.access[i]));
+					    weight_of(&v->gather.access[i]));
 	return sum;
 }
 
@@ -198,7 +198,7 @@ static json_t *measures_json(const struct gw_coalescing *c)
 
 	json_object_set_new(o, "degree_of_coalescing", gw_json_number(gw_coalescing_degree(c)));
 	json_object_set_new(o, "sector_accesses_per_warp",
-	                    json_integer(gw_coalescing_range_sectors(c)));
+			    json_integer(gw_coalescing_range_sectors(c)));
 	json_object_set_new(o, "sector_expectation", gw_json_number(gw_coalescing_expectation(c)));
 	json_object_set_new(o, "sectors_per_request", gw_json_number(gw_coalescing_sectors(c)));
 	return o;
@@ -216,18 +216,18 @@ static json_t *access_json(const struct coalescing_view *v, const struct gw_gath
 	json_object_set_new(o, "bytes", json_integer(insn->width * insn->elements));
 	json_object_set_new(o, "requests", gw_json_number(gw_gather_mean(&a->runs)));
 	json_object_set_new(o, "unknown_share",
-	                    gw_json_number(a->uncounted / (a->uncounted + a->requests)));
+			    gw_json_number(a->uncounted / (a->uncounted + a->requests)));
 	if (tree)
 		json_object_set_new(o, "address",
-		                    gw_json_text(gw_access_expression(tree, text, sizeof(text))));
+				    gw_json_text(gw_access_expression(tree, text, sizeof(text))));
 	if (a->space == IR_SPACE_SHARED) {
 		json_object_set_new(o, "wavefronts_per_request",
-		                    gw_json_number(a->wavefronts / a->requests));
+				    gw_json_number(a->wavefronts / a->requests));
 		json_object_set_new(o, "bank_conflicts_per_request",
-		                    gw_json_number(a->conflicts / a->requests));
+				    gw_json_number(a->conflicts / a->requests));
 	} else if (a->space == IR_SPACE_CONST) {
 		json_object_set_new(o, "words_per_request",
-		                    gw_json_number(a->wavefronts / a->requests));
+				    gw_json_number(a->wavefronts / a->requests));
 	} else if (a->coalescing.requests > 0) {
 		json_object_update_new(o, measures_json(&a->coalescing));
 	}
@@ -249,16 +249,16 @@ json_t *coalescing_json(const struct coalescing_view *view)
 	json_object_set_new(root, "stores", measures_json(&stores));
 	json_object_set_new(root, "accesses", accesses);
 	json_object_set_new(root, "footprint_bytes",
-	                    gw_json_number(grid.footprint.sectors * GW_SECTOR_BYTES));
+			    gw_json_number(grid.footprint.sectors * GW_SECTOR_BYTES));
 	json_object_set_new(root, "footprint_counted", json_boolean(grid.counted));
 	json_object_set_new(root, "l1_hit_rate_of_a_block", gw_json_number(hits.rate));
 	if (view->has_graph) {
 		json_object_set_new(root, "sp_score", gw_json_number(view->graph.sp_score));
 		json_object_set_new(root, "degree_of_sharing",
-		                    gw_json_number(view->graph.degree_of_sharing));
+				    gw_json_number(view->graph.degree_of_sharing));
 	}
 	json_object_set_new(root, "syntax_trees",
-	                    access_file_json(view->extract.access, view->extract.count));
+			    access_file_json(view->extract.access, view->extract.count));
 	return root;
 }
 
@@ -282,11 +282,11 @@ static struct svg *draw_coalescing(const struct coalescing_view *v)
 {
 	struct gw_coalescing sum = whole(v, false);
 	struct plot_coalescing data = {.kernel = v->kernel,
-	                               .bytes = sum.bytes,
-	                               .outside = sum.lanes / sum.requests,
-	                               .degree = gw_coalescing_degree(&sum),
-	                               .expectation = gw_coalescing_expectation(&sum),
-	                               .sectors = gw_coalescing_sectors(&sum)};
+				       .bytes = sum.bytes,
+				       .outside = sum.lanes / sum.requests,
+				       .degree = gw_coalescing_degree(&sum),
+				       .expectation = gw_coalescing_expectation(&sum),
+				       .sectors = gw_coalescing_sectors(&sum)};
 
 	for (unsigned i = 0; i < GW_REQUEST_LANES; i++) {
 		data.lanes[i] = sum.graph[i] / sum.requests;
@@ -323,11 +323,11 @@ static struct svg *draw_sharing(const struct coalescing_view *v)
 	uint32_t order[GW_LOCALITY_BLOCKS], blocks = v->graph.blocks;
 	const char *names[GW_LOCALITY_BLOCKS];
 	struct plot_sharing data = {.kernel = v->kernel,
-	                            .blocks = blocks,
-	                            .shared = shared,
-	                            .names = names,
-	                            .sp_score = v->graph.sp_score,
-	                            .degree_of_sharing = v->graph.degree_of_sharing};
+				    .blocks = blocks,
+				    .shared = shared,
+				    .names = names,
+				    .sp_score = v->graph.sp_score,
+				    .degree_of_sharing = v->graph.degree_of_sharing};
 
 	order_blocks(l, order);
 	for (uint32_t i = 0; i < blocks; i++) {
@@ -355,8 +355,8 @@ int coalescing_plot(const struct coalescing_view *view, const char *folder)
 }
 
 int inspect_coalescing(const struct inspect_job *job, const char *name,
-                       const struct gw_ir_program *program, const struct gw_eval_launch *launch,
-                       struct gw_bytes ptx, json_t **json)
+		       const struct gw_ir_program *program, const struct gw_eval_launch *launch,
+		       struct gw_bytes ptx, json_t **json)
 {
 	struct coalescing_view c;
 	const char *why = coalescing_view_begin(&c, name, program, launch, ptx);
@@ -364,7 +364,7 @@ int inspect_coalescing(const struct inspect_job *job, const char *name,
 
 	if (json)
 		*json = why ? json_pack("{s:o}", "why_not", gw_json_text(why))
-		            : coalescing_json(&c);
+			    : coalescing_json(&c);
 	else if (why)
 		printf("    accesses unknown: %s\n", why);
 	else

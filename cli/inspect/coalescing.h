@@ -27,8 +27,8 @@ struct coalescing_view {
  * a static text of why it is unknown. End the view either way.
  */
 const char *coalescing_view_begin(struct coalescing_view *view, const char *kernel,
-                                  const struct gw_ir_program *program,
-                                  const struct gw_eval_launch *launch, struct gw_bytes ptx);
+				  const struct gw_ir_program *program,
+				  const struct gw_eval_launch *launch, struct gw_bytes ptx);
 void coalescing_view_end(struct coalescing_view *view);
 
 /** Print the table of accesses and the locality of the grid on stdout. */

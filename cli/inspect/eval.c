@@ -32,29 +32,29 @@ struct evaluated {
 	struct gw_cfg *cfg;                /**< of machine code; NULL for PTX */
 	struct gw_eval_count instructions; /**< of machine code; most 0 for PTX */
 	const char
-	        *open; /**< what it calls, or jumps to, that is not in the program; NULL: nothing */
+		*open; /**< what it calls, or jumps to, that is not in the program; NULL: nothing */
 	bool exact;
 	char refused[96]; /* why the driver refuses such a launch; empty: nothing is known against
-	                     it */
+			     it */
 	const char *why;  /* why it is unknown; NULL: it is not */
 };
 
 /* Begin: its arguments laid out. False where they don't fit, by e->arguments.fault. Takes @p plain.
  */
 static bool begin(struct evaluated *e, const struct inspect_job *job, char *plain,
-                  const struct gw_ir_param *param, uint32_t count)
+		  const struct gw_ir_param *param, uint32_t count)
 {
 	*e = (struct evaluated){.job = job,
-	                        .plain = plain,
-	                        .kernel = {plain, UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX,
-	                                   UINT32_MAX, UINT32_MAX}};
+				.plain = plain,
+				.kernel = {plain, UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX,
+					   UINT32_MAX, UINT32_MAX}};
 	gw_arena_init(&e->arena, INSPECT_MEMORY);
 	if (!inspect_arguments_make(&e->arguments, job->launch, param, count))
 		return false;
 	e->launch = (struct gw_eval_launch){
-	        .config = job->launch->config,
-	        .arguments = {e->arguments.bytes, e->arguments.size},
-	        .argument_known = e->arguments.known,
+		.config = job->launch->config,
+		.arguments = {e->arguments.bytes, e->arguments.size},
+		.argument_known = e->arguments.known,
 	};
 	return true;
 }
@@ -71,14 +71,14 @@ static void refuse(struct evaluated *e, const struct gw_code_kernel *k)
 
 	if (r[0] != GW_CODE_UNKNOWN && (b->x != r[0] || b->y != r[1] || b->z != r[2]))
 		snprintf(out, size, "it is compiled for blocks of %u x %u x %u threads", r[0], r[1],
-		         r[2]);
+			 r[2]);
 	else if (m[0] != GW_CODE_UNKNOWN && threads > (uint64_t)m[0] * m[1] * m[2])
 		snprintf(out, size, "it is compiled for at most %" PRIu64 " threads a block",
-		         (uint64_t)m[0] * m[1] * m[2]);
+			 (uint64_t)m[0] * m[1] * m[2]);
 	else if (k->registers != GW_CODE_UNKNOWN &&
-	         warps * 32 * ((k->registers + 7) / 8 * 8) > REGISTERS)
+		 warps * 32 * ((k->registers + 7) / 8 * 8) > REGISTERS)
 		snprintf(out, size, "%" PRIu64 " threads of %u registers are more than a block has",
-		         threads, k->registers);
+			 threads, k->registers);
 }
 
 /* Machine instructions, over the grid: each block's as often as the block runs, and those at its
@@ -115,12 +115,12 @@ static void evaluate(struct evaluated *e)
 	if (!e->open && e->program.open_calls)
 		e->open = "it calls functions whose code is not followed";
 	e->exact = e->report.coverage == GW_COVER_EXACT && e->report.control_known &&
-	           e->report.complete && !e->report.awaits && !e->open;
+		   e->report.complete && !e->report.awaits && !e->open;
 }
 
 static bool evaluate_ptx(struct evaluated *e, const struct inspect_job *job,
-                         const struct gw_ptx *ptx, uint32_t index, char *plain,
-                         const struct gw_code_kernel *declared)
+			 const struct gw_ptx *ptx, uint32_t index, char *plain,
+			 const struct gw_code_kernel *declared)
 {
 	const struct gw_ptx_kernel *k = &ptx->kernels[index];
 	struct gw_ptx_fault fault;
@@ -145,7 +145,7 @@ static void name_params(struct evaluated *e, const struct gw_code_kernel *k)
 		return;
 	for (uint32_t i = 0; i < count; i++)
 		param[i] = (struct gw_ir_param){.offset = k->param[i].offset,
-		                                .size = k->param[i].size};
+						.size = k->param[i].size};
 	e->program.params = param;
 	e->program.param_count = count;
 }
@@ -174,7 +174,7 @@ static const char *lower_code(struct evaluated *e, const struct gw_code_kernel *
 }
 
 static bool evaluate_code(struct evaluated *e, const struct inspect_job *job,
-                          const struct gw_code_kernel *k, char *plain)
+			  const struct gw_code_kernel *k, char *plain)
 {
 	uint32_t count = k->param_count == GW_CODE_UNKNOWN ? 0 : k->param_count;
 	struct gw_ir_param *param = gw_alloc((count + 1) * sizeof(*param));
@@ -182,7 +182,7 @@ static bool evaluate_code(struct evaluated *e, const struct inspect_job *job,
 
 	for (uint32_t i = 0; i < count; i++)
 		param[i] = (struct gw_ir_param){.offset = k->param[i].offset,
-		                                .size = k->param[i].size};
+						.size = k->param[i].size};
 	good = begin(e, job, plain, param, count);
 	free(param);
 	if (!good)
@@ -232,19 +232,19 @@ static void row(struct gw_table *table, const char *what, const struct gw_eval_c
 }
 
 static const char *const barrier_names[GW_IR_BARRIERS] = {
-        "block barrier", "warp barrier", "cluster barrier", "wait for copies", "mbarrier"};
+	"block barrier", "warp barrier", "cluster barrier", "wait for copies", "mbarrier"};
 
 static void counts_text(const struct evaluated *e)
 {
 	static const struct gw_table_column columns[] = {{"OPERATION", false, false, 0},
-	                                                 {"EXECUTED BY A WARP", true, false, 0}};
+							 {"EXECUTED BY A WARP", true, false, 0}};
 	struct gw_table *table = gw_table_new(columns, 2);
 	char what[64];
 
 	for (unsigned s = 0; s < GW_IR_SPACES; s++)
 		for (unsigned k = 0; k < GW_ACCESS_KINDS; k++) {
 			snprintf(what, sizeof(what), "%s %s", gw_ir_space_name(s),
-			         gw_access_name(k));
+				 gw_access_name(k));
 			row(table, what, &e->counts.by[s][k]);
 		}
 	for (unsigned b = 0; b < GW_IR_BARRIERS; b++)
@@ -331,9 +331,9 @@ static void loops_text(const struct evaluated *e)
 static const char *coverage(const struct gw_eval_report *r)
 {
 	static const char *const names[] = {
-	        [GW_COVER_EXACT] = "every warp is covered",
-	        [GW_COVER_SAMPLED] = "scaled up from chosen warps",
-	        [GW_COVER_NONE] = "no warp could be run to its end",
+		[GW_COVER_EXACT] = "every warp is covered",
+		[GW_COVER_SAMPLED] = "scaled up from chosen warps",
+		[GW_COVER_NONE] = "no warp could be run to its end",
 	};
 
 	return names[r->coverage];
@@ -350,7 +350,7 @@ static void reasons_text(const struct evaluated *e)
 		printf("    not exact: %s\n", e->open);
 	for (uint32_t i = 0; i < e->report.reason_count; i++)
 		printf(e->program.from_sass ? "    not exact: at 0x%" PRIx32 ": %s\n"
-		                            : "    not exact: line %" PRIu32 ": %s\n",
+					    : "    not exact: line %" PRIu32 ": %s\n",
 		       e->report.reasons[i].source * (e->program.from_sass ? GW_SASS_BYTES : 1),
 		       gw_why_text(e->report.reasons[i].why));
 }
@@ -360,13 +360,13 @@ static int coalescing(const struct evaluated *e, const struct inspect_view *view
 	struct gw_bytes none = {0};
 
 	return inspect_coalescing(e->job, e->plain, &e->program, &e->launch,
-	                          view->image->kind == GW_IMAGE_PTX ? view->bytes : none, json);
+				  view->image->kind == GW_IMAGE_PTX ? view->bytes : none, json);
 }
 
 static json_t *work(const struct evaluated *e)
 {
 	const struct gw_static_code code = {
-	        .program = &e->program, .cfg = e->cfg, .calls = e->open, .at = &e->launch};
+		.program = &e->program, .cfg = e->cfg, .calls = e->open, .at = &e->launch};
 
 	return inspect_work(e->job, &e->kernel, &code);
 }
@@ -402,7 +402,7 @@ static int one_text(const struct evaluated *e, const struct inspect_view *view)
 static json_t *count_json(const struct gw_eval_count *c)
 {
 	return json_pack("{s:o, s:o}", "least", gw_json_number(c->least), "most",
-	                 gw_json_number(c->most));
+			 gw_json_number(c->most));
 }
 
 static json_t *counts_json(const struct evaluated *e)
@@ -413,14 +413,14 @@ static json_t *counts_json(const struct evaluated *e)
 	for (unsigned s = 0; s < GW_IR_SPACES; s++)
 		for (unsigned k = 0; k < GW_ACCESS_KINDS; k++) {
 			snprintf(what, sizeof(what), "%s %s", gw_ir_space_name(s),
-			         gw_access_name(k));
+				 gw_access_name(k));
 			if (e->counts.by[s][k].most > 0)
 				json_object_set_new(o, what, count_json(&e->counts.by[s][k]));
 		}
 	for (unsigned b = 0; b < GW_IR_BARRIERS; b++)
 		if (e->counts.barriers[b].most > 0)
 			json_object_set_new(o, barrier_names[b],
-			                    count_json(&e->counts.barriers[b]));
+					    count_json(&e->counts.barriers[b]));
 	return o;
 }
 
@@ -435,16 +435,16 @@ static json_t *loops_json(const struct evaluated *e)
 		const struct gw_time *time = loop_time(&times, e->program.loops[i].header);
 
 		json_array_append_new(
-		        list,
-		        json_pack("{s:I, s:o, s:o, s:o, s:o, s:o}", "depth",
-		                  (json_int_t)e->program.loops[i].depth, "entries",
-		                  gw_json_number(t->entries), "least", gw_json_number(t->least),
-		                  "most", gw_json_number(t->most), "two_iterations",
-		                  time ? gw_json_text(
-		                                 gw_time_text(time, times.text, sizeof(times.text)))
-		                       : json_null(),
-		                  "iteration_cycles",
-		                  gw_json_number(time ? loop_cycles(&times, time) : NAN)));
+			list,
+			json_pack("{s:I, s:o, s:o, s:o, s:o, s:o}", "depth",
+				  (json_int_t)e->program.loops[i].depth, "entries",
+				  gw_json_number(t->entries), "least", gw_json_number(t->least),
+				  "most", gw_json_number(t->most), "two_iterations",
+				  time ? gw_json_text(
+						 gw_time_text(time, times.text, sizeof(times.text)))
+				       : json_null(),
+				  "iteration_cycles",
+				  gw_json_number(time ? loop_cycles(&times, time) : NAN)));
 	}
 	gw_arena_free(&times.arena);
 	return list;
@@ -456,9 +456,9 @@ static json_t *reasons_json(const struct evaluated *e)
 
 	for (uint32_t i = 0; i < e->report.reason_count; i++)
 		json_array_append_new(
-		        list, json_pack("{s:I, s:o}", e->program.from_sass ? "instruction" : "line",
-		                        (json_int_t)e->report.reasons[i].source, "why",
-		                        gw_json_text(gw_why_text(e->report.reasons[i].why))));
+			list, json_pack("{s:I, s:o}", e->program.from_sass ? "instruction" : "line",
+					(json_int_t)e->report.reasons[i].source, "why",
+					gw_json_text(gw_why_text(e->report.reasons[i].why))));
 	return list;
 }
 
@@ -476,13 +476,13 @@ static int one_json(const struct evaluated *e, const struct inspect_view *view, 
 		json_object_set_new(o, "warps", gw_json_count(e->report.warps));
 		json_object_set_new(o, "warp_executions", counts_json(e));
 		json_object_set_new(o, "machine_instructions",
-		                    e->program.from_sass ? count_json(&e->instructions)
-		                                         : json_null());
+				    e->program.from_sass ? count_json(&e->instructions)
+							 : json_null());
 		json_object_set_new(o, "branches", count_json(&e->report.branches));
 		json_object_set_new(o, "divergent", count_json(&e->report.divergent));
 		json_object_set_new(o, "loops", loops_json(e));
 		json_object_set_new(o, "blocks",
-		                    inspect_blocks_json(&e->program, &e->report, e->cfg));
+				    inspect_blocks_json(&e->program, &e->report, e->cfg));
 		json_object_set_new(o, "left_out", gw_json_text(e->open));
 		json_object_set_new(o, "reasons", reasons_json(e));
 		if (e->job->device)
@@ -508,8 +508,8 @@ static int misfit(const struct evaluated *e, const struct inspect_view *view, js
 	}
 	if (list)
 		json_array_append_new(list,
-		                      json_pack("{s:o,s:n,s:o}", "kernel", gw_json_text(e->plain),
-		                                "refused", "why_not", gw_json_text(fault)));
+				      json_pack("{s:o,s:n,s:o}", "kernel", gw_json_text(e->plain),
+						"refused", "why_not", gw_json_text(fault)));
 	else
 		printf("\n%s is left out: %s\n", e->plain, fault);
 	return 0;
@@ -517,11 +517,11 @@ static int misfit(const struct evaluated *e, const struct inspect_view *view, js
 
 /* Show what was found; @p count grows, or becomes -1 after a message. Ends @p e. */
 static void show(struct evaluated *e, bool good, const struct inspect_view *view, json_t *list,
-                 int *count)
+		 int *count)
 {
 	int status = !good  ? misfit(e, view, list)
-	             : list ? one_json(e, view, list)
-	                    : one_text(e, view);
+		     : list ? one_json(e, view, list)
+			    : one_text(e, view);
 
 	*count = status ? -1 : *count + good;
 	evaluated_end(e);
@@ -538,7 +538,7 @@ static int all_of_ptx(const struct inspect_view *view, json_t *list)
 	gw_arena_init(&arena, INSPECT_MEMORY);
 	if (!gw_ptx_parse(view->bytes, &arena, &ptx, &fault)) {
 		gw_error("%s: image %zu: PTX line %" PRIu32 ": %s", view->job->path, view->number,
-		         fault.line, fault.what);
+			 fault.line, fault.what);
 		count = -1;
 	}
 	for (uint32_t i = 0; count >= 0 && i < ptx.kernel_count; i++) {

@@ -22,8 +22,8 @@ int inspect_eval_json(const struct inspect_view *view, json_t **out);
  * or set *@p json where it is not NULL, and write the job's pictures. 0, or -1 after a message.
  */
 int inspect_coalescing(const struct inspect_job *job, const char *name,
-                       const struct gw_ir_program *program, const struct gw_eval_launch *launch,
-                       struct gw_bytes ptx, json_t **json);
+		       const struct gw_ir_program *program, const struct gw_eval_launch *launch,
+		       struct gw_bytes ptx, json_t **json);
 
 /**
  * Print the static work of @p kernel at the job's launch, and every model's estimate from it for
@@ -31,15 +31,15 @@ int inspect_coalescing(const struct inspect_job *job, const char *name,
  * returned; as JSON it is returned.
  */
 json_t *inspect_work(const struct inspect_job *job, const struct gw_kernel *kernel,
-                     const struct gw_static_code *code);
+		     const struct gw_static_code *code);
 
 /**
  * How often the warps of a launch run each basic block, and the one with the longest critical path:
  * of machine code by the graph @p cfg, of PTX (NULL) by lines.
  */
 void inspect_blocks_text(const struct gw_ir_program *program, const struct gw_eval_report *report,
-                         const struct gw_cfg *cfg);
+			 const struct gw_cfg *cfg);
 json_t *inspect_blocks_json(const struct gw_ir_program *program,
-                            const struct gw_eval_report *report, const struct gw_cfg *cfg);
+			    const struct gw_eval_report *report, const struct gw_cfg *cfg);
 
 #endif

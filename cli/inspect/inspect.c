@@ -28,27 +28,27 @@ struct options {
 };
 
 static const struct gw_option options[] = {
-        GW_OPT_TEXT(kernel, "NAME",
-                    "only kernels whose name, mangled or not, contains this text (=NAME: is this), "
-                    "and more of each, without the list of images"),
-        GW_OPT_COUNT(arch, "CC", 10, 999,
-                     "only the images that the driver takes for a GPU of this compute capability: "
-                     "90 for 9.0"),
-        GW_OPT_FLAG(sass, "also print machine code: its mix by loops, basic blocks, and of each "
-                          "instruction class, stall and scoreboards"),
-        GW_OPT_TEXT(device, "NAME|FILE",
-                    "with --sass: also the cycles that a lone warp needs for each block on this "
-                    "GPU, by where its global loads find their data; with --launch: the work by "
-                    "static analysis and every model's estimate from it"),
-        GW_OPT_TEXT(launch, "LAUNCH",
-                    "evaluate this launch: \"grid=4,2 block=128 args=100,2.5,pointer,?\"; also "
-                    "cluster= and shared="),
-        GW_OPT_FLAG(coalescing,
-                    "with --launch: also each access's coalescing and the blocks' locality"),
-        GW_OPT_OUT(plot, "DIR", "with --coalescing: also write its graphs into this folder (SVG)"),
-        GW_OPT_FLAG(ptx, "also print the text of PTX images"),
-        GW_OPT_FLAG(json, "print JSON; numbers that are not known are null"),
-        {0},
+	GW_OPT_TEXT(kernel, "NAME",
+		    "only kernels whose name, mangled or not, contains this text (=NAME: is this), "
+		    "and more of each, without the list of images"),
+	GW_OPT_COUNT(arch, "CC", 10, 999,
+		     "only the images that the driver takes for a GPU of this compute capability: "
+		     "90 for 9.0"),
+	GW_OPT_FLAG(sass, "also print machine code: its mix by loops, basic blocks, and of each "
+			  "instruction class, stall and scoreboards"),
+	GW_OPT_TEXT(device, "NAME|FILE",
+		    "with --sass: also the cycles that a lone warp needs for each block on this "
+		    "GPU, by where its global loads find their data; with --launch: the work by "
+		    "static analysis and every model's estimate from it"),
+	GW_OPT_TEXT(launch, "LAUNCH",
+		    "evaluate this launch: \"grid=4,2 block=128 args=100,2.5,pointer,?\"; also "
+		    "cluster= and shared="),
+	GW_OPT_FLAG(coalescing,
+		    "with --launch: also each access's coalescing and the blocks' locality"),
+	GW_OPT_OUT(plot, "DIR", "with --coalescing: also write its graphs into this folder (SVG)"),
+	GW_OPT_FLAG(ptx, "also print the text of PTX images"),
+	GW_OPT_FLAG(json, "print JSON; numbers that are not known are null"),
+	{0},
 };
 
 /* What going through the images found. */
@@ -59,14 +59,14 @@ struct outcome {
 };
 
 static void note_broken(struct outcome *o, const struct inspect_job *job, size_t index,
-                        const struct gw_fault *fault)
+			const struct gw_fault *fault)
 {
 	char code[24];
 
 	if (!o->broken++)
 		snprintf(o->first, sizeof(o->first), "image %zu (%s) at byte %" PRIu64 ": %s",
-		         index + 1, inspect_code(&job->images.image[index], code), fault->offset,
-		         fault->what);
+			 index + 1, inspect_code(&job->images.image[index], code), fault->offset,
+			 fault->what);
 }
 
 static void show_image(const struct inspect_job *job, size_t index, struct outcome *o)
@@ -124,7 +124,7 @@ static void show(const struct inspect_job *job, struct outcome *o)
 
 /* One message for what the file lacks or where it is broken; @p fault: of its list of images. */
 static int conclude(const struct inspect_job *job, const struct outcome *o,
-                    const struct gw_fault *fault)
+		    const struct gw_fault *fault)
 {
 	const char *path = job->path;
 
@@ -132,26 +132,26 @@ static int conclude(const struct inspect_job *job, const struct outcome *o,
 		return GW_EXIT_USAGE;
 	if (fault->what)
 		return gw_error("%s: at byte %" PRIu64 ": %s; is the file whole? Give a fatbin, "
-		                "cubin, PTX, object, executable, shared library or archive",
-		                path, fault->offset, fault->what);
+				"cubin, PTX, object, executable, shared library or archive",
+				path, fault->offset, fault->what);
 	if (o->broken)
 		return gw_error("%s: %s; %zu of %zu images could not be read: is the file whole?",
-		                path, o->first, o->broken, job->images.count);
+				path, o->first, o->broken, job->images.count);
 	if (!job->images.count)
 		return gw_error("%s: %s without device code; name the file that holds it, for "
-		                "instance one of the libraries that ldd lists",
-		                path, job->images.form);
+				"instance one of the libraries that ldd lists",
+				path, job->images.form);
 	if (!o->shown)
 		return gw_error("%s: no image runs on a GPU of compute capability %u; leave out "
-		                "--arch to see all",
-		                path, job->arch);
+				"--arch to see all",
+				path, job->arch);
 	if (job->launch && !o->launched)
 		return gw_error("%s: no such kernel to evaluate; --kernel and --arch may leave "
-		                "out too much, or no kernel takes such arguments",
-		                path);
+				"out too much, or no kernel takes such arguments",
+				path);
 	if (job->kernel && !o->kernels && !o->launched)
 		return gw_error("%s: no kernel's name holds \"%s\"; leave out --kernel to see all",
-		                path, job->kernel);
+				path, job->kernel);
 	return GW_EXIT_OK;
 }
 
@@ -214,29 +214,29 @@ static int run(const struct gw_command *command, int argc, char **argv)
 		return status;
 	if (argc != 1)
 		return gw_error("inspect: %s; see gpuwatch inspect --help",
-		                argc ? "more than one file argument" : "missing file argument");
+				argc ? "more than one file argument" : "missing file argument");
 	if (v.coalescing && !v.launch)
 		return gw_error("inspect: --coalescing is about a launch: give --launch, too");
 	if (v.plot && !v.coalescing)
 		return gw_error("inspect: --plot draws accesses: give --coalescing, too");
 	if (v.device && !v.sass && !v.launch)
 		return gw_error(
-		        "inspect: --device is about machine code or a launch: give --sass or "
-		        "--launch, too");
+			"inspect: --device is about machine code or a launch: give --sass or "
+			"--launch, too");
 	if ((v.launch && !inspect_launch_read(&launch, v.launch)) ||
 	    (v.device && !device_set_open(&devices, &v.device, 1)))
 		status = GW_EXIT_USAGE;
 	job = (struct inspect_job){
-	        .path = argv[0],
-	        .kernel = v.kernel,
-	        .arch = (unsigned)v.arch,
-	        .launch = v.launch ? &launch : NULL,
-	        .device = devices.count ? &devices.profiles[0]->device : NULL,
-	        .plot = v.plot,
-	        .sass = v.sass,
-	        .ptx = v.ptx,
-	        .coalescing = v.coalescing,
-	        .json = v.json,
+		.path = argv[0],
+		.kernel = v.kernel,
+		.arch = (unsigned)v.arch,
+		.launch = v.launch ? &launch : NULL,
+		.device = devices.count ? &devices.profiles[0]->device : NULL,
+		.plot = v.plot,
+		.sass = v.sass,
+		.ptx = v.ptx,
+		.coalescing = v.coalescing,
+		.json = v.json,
 	};
 	mallopt(M_MMAP_THRESHOLD, LARGE);
 	if (status < 0)
@@ -249,34 +249,34 @@ static int run(const struct gw_command *command, int argc, char **argv)
 }
 
 const struct gw_command_body gw_inspect_command = {
-        .run = run,
-        .options = options,
-        .description = "Lists the device code in a file and the resources of its kernels: "
-                       "registers, shared memory,\n"
-                       "stack, constants, the layout of the parameters, launch bounds, code size. "
-                       "The file may be a\n"
-                       "fatbin, a cubin, PTX, an object, an executable, a shared library or an "
-                       "archive of objects.\n"
-                       "No GPU is needed.\n"
-                       "\n"
-                       "An unknown value is printed as -, in JSON as null. Shared memory is the "
-                       "kernel's own,\n"
-                       "without what the system reserves.\n"
-                       "\n"
-                       "With --launch it evaluates the PTX and machine code of the kernels for a "
-                       "launch: how often\n"
-                       "a warp executes its memory operations and barriers over the whole grid, "
-                       "how often loops run\n"
-                       "and where warps diverge, as far as arguments and indices decide it; an "
-                       "inexact value has its\n"
-                       "reason. An argument is a whole number, a number with a point, pointer for "
-                       "an address of its\n"
-                       "own, bytes:HEX, or ? when it is unknown.",
-        .examples = "gpuwatch inspect --arch=90 /usr/lib/libfoo.so\n"
-                    "What a GPU of compute capability 9.0 would run from this library.\n"
-                    "gpuwatch inspect --kernel=saxpy --json a.out\n"
-                    "Everything known of the kernels with saxpy in their names.\n"
-                    "gpuwatch inspect --kernel=saxpy --launch=\"grid=80 block=128 "
-                    "args=10000,2.5,pointer,pointer\" --coalescing a.ptx\n"
-                    "What that launch would do, and how its accesses coalesce.\n",
+	.run = run,
+	.options = options,
+	.description = "Lists the device code in a file and the resources of its kernels: "
+		       "registers, shared memory,\n"
+		       "stack, constants, the layout of the parameters, launch bounds, code size. "
+		       "The file may be a\n"
+		       "fatbin, a cubin, PTX, an object, an executable, a shared library or an "
+		       "archive of objects.\n"
+		       "No GPU is needed.\n"
+		       "\n"
+		       "An unknown value is printed as -, in JSON as null. Shared memory is the "
+		       "kernel's own,\n"
+		       "without what the system reserves.\n"
+		       "\n"
+		       "With --launch it evaluates the PTX and machine code of the kernels for a "
+		       "launch: how often\n"
+		       "a warp executes its memory operations and barriers over the whole grid, "
+		       "how often loops run\n"
+		       "and where warps diverge, as far as arguments and indices decide it; an "
+		       "inexact value has its\n"
+		       "reason. An argument is a whole number, a number with a point, pointer for "
+		       "an address of its\n"
+		       "own, bytes:HEX, or ? when it is unknown.",
+	.examples = "gpuwatch inspect --arch=90 /usr/lib/libfoo.so\n"
+		    "What a GPU of compute capability 9.0 would run from this library.\n"
+		    "gpuwatch inspect --kernel=saxpy --json a.out\n"
+		    "Everything known of the kernels with saxpy in their names.\n"
+		    "gpuwatch inspect --kernel=saxpy --launch=\"grid=80 block=128 "
+		    "args=10000,2.5,pointer,pointer\" --coalescing a.ptx\n"
+		    "What that launch would do, and how its accesses coalesce.\n",
 };

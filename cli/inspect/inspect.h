@@ -19,7 +19,7 @@ struct inspect_job {
 	struct gw_bytes file;
 	struct gw_images images;
 	const char *kernel; /**< part of the name of the kernels to show, or all of it
-	                       after "="; NULL: all kernels */
+			       after "="; NULL: all kernels */
 	unsigned arch;      /**< show only what a GPU of this compute capability takes; 0: all */
 	const struct inspect_launch *launch; /**< to evaluate kernels at; NULL: none */
 	const struct gw_device *device;      /**< whose latencies the schedule takes; NULL: none */
@@ -38,17 +38,17 @@ struct inspect_view {
 	struct gw_code_kernel *kernel;
 	char **plain; /**< their demangled names */
 	struct gw_ptx_fault
-	        unread; /**< why the kernels of a PTX text are not known; what NULL: they are */
+		unread; /**< why the kernels of a PTX text are not known; what NULL: they are */
 	size_t count;
 	int launched; /**< kernels that the job's launch was evaluated for; -1: failed, after a
-	               * message
-	               */
+		       * message
+		       */
 };
 
 /** Unpack an image and read its kernels; false with the fault, counted in the file's bytes. End
  * the view either way. */
 bool inspect_view_begin(struct inspect_view *view, const struct inspect_job *job, size_t index,
-                        struct gw_fault *fault);
+			struct gw_fault *fault);
 void inspect_view_end(struct inspect_view *view);
 
 /** Whether the job is about this image. */
@@ -74,6 +74,6 @@ json_t *inspect_sass_json(const struct gw_code_kernel *kernel, const struct gw_d
 
 /** An image as JSON, with its kernels where @p view is not NULL; sets view->launched. */
 json_t *inspect_image_json(const struct inspect_job *job, size_t index, struct inspect_view *view,
-                           const char *error);
+			   const char *error);
 
 #endif

@@ -32,8 +32,8 @@ static json_t *parameters(const struct gw_code_kernel *k)
 	list = json_array();
 	for (uint32_t i = 0; i < k->param_count; i++)
 		json_array_append_new(list, json_pack("{s:I, s:I}", "offset",
-		                                      (json_int_t)k->param[i].offset, "size",
-		                                      (json_int_t)k->param[i].size));
+						      (json_int_t)k->param[i].offset, "size",
+						      (json_int_t)k->param[i].size));
 	return list;
 }
 
@@ -43,9 +43,9 @@ static json_t *functions(const struct gw_code_kernel *k)
 
 	for (uint32_t i = 0; i < k->function_count; i++)
 		json_array_append_new(list, json_pack("{s:o, s:I, s:I}", "name",
-		                                      gw_json_text(k->function[i].name), "offset",
-		                                      (json_int_t)k->function[i].offset, "size",
-		                                      (json_int_t)k->function[i].size));
+						      gw_json_text(k->function[i].name), "offset",
+						      (json_int_t)k->function[i].offset, "size",
+						      (json_int_t)k->function[i].size));
 	return list;
 }
 
@@ -85,7 +85,7 @@ static json_t *kernel_json(const struct inspect_view *view, size_t index)
 	json_object_set_new(o, "required_threads", extent(k->required_threads));
 	json_object_set_new(o, "cluster", extent(k->cluster));
 	json_object_set_new(o, "code_bytes",
-	                    k->code.size ? gw_json_count(k->code.size) : json_null());
+			    k->code.size ? gw_json_count(k->code.size) : json_null());
 	json_object_set_new(o, "functions", functions(k));
 	if (view->job->sass && k->code.size)
 		json_object_set_new(o, "sass", inspect_sass_json(k, view->job->device));
@@ -131,7 +131,7 @@ static json_t *ptx_version(const struct gw_image *image)
 }
 
 json_t *inspect_image_json(const struct inspect_job *job, size_t index, struct inspect_view *view,
-                           const char *error)
+			   const char *error)
 {
 	const struct gw_image *image = &job->images.image[index];
 	json_t *o = json_object();
@@ -158,7 +158,7 @@ json_t *inspect_image_json(const struct inspect_job *job, size_t index, struct i
 	}
 	if (view && image->kind == GW_IMAGE_PTX) {
 		json_object_set_new(o, "kernels",
-		                    view->unread.what ? json_null() : kernels_json(view));
+				    view->unread.what ? json_null() : kernels_json(view));
 		json_object_set_new(o, "unread", gw_json_text(view->unread.what));
 	}
 	if (view && job->launch) {

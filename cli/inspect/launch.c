@@ -39,8 +39,8 @@ static bool extent(const char *key, const char *text, struct gw_dim3 *out)
 		at = end + 1;
 	}
 	gw_error("inspect: --launch: %s=%s is not one to three whole numbers from 1, as in "
-	         "%s=4,2,1",
-	         key, text, key);
+		 "%s=4,2,1",
+		 key, text, key);
 	return false;
 }
 
@@ -66,7 +66,7 @@ static bool arguments(struct inspect_launch *l, char *text)
 	for (char *a = strtok_r(text, ",", &save); a; a = strtok_r(NULL, ",", &save)) {
 		if (l->count == INSPECT_ARGUMENTS_MAX) {
 			gw_error("inspect: --launch: more than %d arguments",
-			         INSPECT_ARGUMENTS_MAX);
+				 INSPECT_ARGUMENTS_MAX);
 			return false;
 		}
 		l->argument[l->count++] = a;
@@ -82,10 +82,10 @@ static unsigned key_of(const char *word, const char **value)
 		const char *name;
 		unsigned key;
 	} keys[] = {{"grid=", GRID},
-	            {"block=", BLOCK},
-	            {"cluster=", CLUSTER},
-	            {"shared=", SHARED},
-	            {"args=", ARGS}};
+		    {"block=", BLOCK},
+		    {"cluster=", CLUSTER},
+		    {"shared=", SHARED},
+		    {"args=", ARGS}};
 
 	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++) {
 		size_t length = strlen(keys[i].name);
@@ -104,8 +104,8 @@ static bool read_word(struct inspect_launch *l, char *word, unsigned *seen)
 
 	if (!key || (*seen & key)) {
 		gw_error("inspect: --launch: \"%s\" %s; it takes grid=, block=, cluster=, shared= "
-		         "and args=, each once, as in " FORM,
-		         word, key ? "comes twice" : "is not known");
+			 "and args=, each once, as in " FORM,
+			 word, key ? "comes twice" : "is not known");
 		return false;
 	}
 	*seen |= key;
@@ -195,7 +195,7 @@ static bool raw(const char *text, uint8_t *to, uint32_t size)
 }
 
 static bool place(struct inspect_arguments *out, const char *text, uint32_t index,
-                  const struct gw_ir_param *p)
+		  const struct gw_ir_param *p)
 {
 	const uint64_t pointer = POINTER_BASE + ((uint64_t)(index + 1) << POINTER_SHIFT);
 	uint8_t *to = out->bytes + p->offset;
@@ -214,7 +214,7 @@ static bool place(struct inspect_arguments *out, const char *text, uint32_t inde
 }
 
 bool inspect_arguments_make(struct inspect_arguments *out, const struct inspect_launch *launch,
-                            const struct gw_ir_param *param, uint32_t count)
+			    const struct gw_ir_param *param, uint32_t count)
 {
 	*out = (struct inspect_arguments){0};
 	for (uint32_t i = 0; i < count; i++)
@@ -226,18 +226,18 @@ bool inspect_arguments_make(struct inspect_arguments *out, const struct inspect_
 		return true;
 	if (launch->count != count) {
 		snprintf(out->fault, sizeof(out->fault),
-		         "it takes %" PRIu32 " argument%s, not %" PRIu32
-		         "; ? stands for one that is not known",
-		         count, count == 1 ? "" : "s", launch->count);
+			 "it takes %" PRIu32 " argument%s, not %" PRIu32
+			 "; ? stands for one that is not known",
+			 count, count == 1 ? "" : "s", launch->count);
 		return false;
 	}
 	for (uint32_t i = 0; i < count; i++)
 		if (!place(out, launch->argument[i], i, &param[i])) {
 			snprintf(out->fault, sizeof(out->fault),
-			         "argument %" PRIu32 ", \"%.60s\", does not fit its parameter of "
-			         "%" PRIu32 " bytes: give a whole number, one with a point, "
-			         "pointer, bytes:HEX or ?",
-			         i, launch->argument[i], param[i].size);
+				 "argument %" PRIu32 ", \"%.60s\", does not fit its parameter of "
+				 "%" PRIu32 " bytes: give a whole number, one with a point, "
+				 "pointer, bytes:HEX or ?",
+				 i, launch->argument[i], param[i].size);
 			return false;
 		}
 	return true;

@@ -35,7 +35,7 @@ void inspect_launch_free(struct inspect_launch *launch);
  * number of them, or one that its parameter can't hold.
  */
 bool inspect_arguments_make(struct inspect_arguments *out, const struct inspect_launch *launch,
-                            const struct gw_ir_param *param, uint32_t count);
+			    const struct gw_ir_param *param, uint32_t count);
 void inspect_arguments_free(struct inspect_arguments *arguments);
 
 #endif

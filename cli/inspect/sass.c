@@ -50,7 +50,7 @@ static bool schedules(struct sass *s, const struct gw_device *device)
 }
 
 static void sass_begin(struct sass *s, const struct gw_code_kernel *k,
-                       const struct gw_device *device)
+		       const struct gw_device *device)
 {
 	struct gw_fault fault = {0};
 
@@ -98,9 +98,9 @@ static void mix_row(struct gw_table *table, const char *name, const uint32_t cou
 static void mix_text(const struct sass *s)
 {
 	static const struct gw_table_column columns[] = {
-	        {"INSTRUCTIONS", false, false, 0}, {"ALL", true, false, 0},
-	        {"IN NO LOOP", true, false, 0},    {"IN 1", true, false, 0},
-	        {"IN 2", true, false, 0},          {"IN 3 OR MORE", true, false, 0},
+		{"INSTRUCTIONS", false, false, 0}, {"ALL", true, false, 0},
+		{"IN NO LOOP", true, false, 0},    {"IN 1", true, false, 0},
+		{"IN 2", true, false, 0},          {"IN 3 OR MORE", true, false, 0},
 	};
 	struct gw_table *table = gw_table_new(columns, 2 + DEPTHS);
 	struct gw_sass_mix mix[DEPTHS];
@@ -121,14 +121,14 @@ static void mix_text(const struct sass *s)
 
 /* "B3 B5" of a block's successors. */
 static void successors(const struct gw_cfg *cfg, const struct gw_cfg_block *b, char *out,
-                       size_t size)
+		       size_t size)
 {
 	size_t n = 0;
 
 	*out = '\0';
 	for (uint32_t i = 0; i < b->succ_count && n < size; i++)
 		n += (size_t)snprintf(out + n, size - n, "%sB%u", i ? " " : "",
-		                      cfg->edges[b->succ_first + i]);
+				      cfg->edges[b->succ_first + i]);
 }
 
 static void block_row(struct gw_table *table, const struct sass *s, uint32_t index)
@@ -155,7 +155,7 @@ static void block_row(struct gw_table *table, const struct sass *s, uint32_t ind
 	gw_table_cell(table, gw_thousands(&number, t->chain));
 	for (unsigned i = 0; s->schedules > 1 && i < LEVELS; i++)
 		gw_table_cell(table,
-		              gw_thousands(&number, s->schedule[i].blocks[index].cycles.value));
+			      gw_thousands(&number, s->schedule[i].blocks[index].cycles.value));
 	successors(&s->cfg, b, text, sizeof(text));
 	gw_table_cell(table, text);
 }
@@ -181,23 +181,23 @@ static void missing_text(const struct sass *s)
 static void blocks_text(const struct sass *s)
 {
 	static const struct gw_table_column columns[] = {
-	        {"BLOCK", false, false, 0},       {"AT", true, false, 0},
-	        {"INSTRUCTIONS", true, false, 0}, {"LOOPS", true, false, 0},
-	        {"ISSUE CYCLES", true, false, 0}, {"LOADS", true, false, 1},
-	        {"LOAD WAITS", true, false, 2},   {"IN FLIGHT", true, false, 3},
-	        {"CHAIN", true, false, 4},        {"NEXT", false, true, 0},
+		{"BLOCK", false, false, 0},       {"AT", true, false, 0},
+		{"INSTRUCTIONS", true, false, 0}, {"LOOPS", true, false, 0},
+		{"ISSUE CYCLES", true, false, 0}, {"LOADS", true, false, 1},
+		{"LOAD WAITS", true, false, 2},   {"IN FLIGHT", true, false, 3},
+		{"CHAIN", true, false, 4},        {"NEXT", false, true, 0},
 	};
 	static const struct gw_table_column timed[] = {
-	        {"BLOCK", false, false, 0},       {"AT", true, false, 0},
-	        {"INSTRUCTIONS", true, false, 0}, {"LOOPS", true, false, 0},
-	        {"ISSUE CYCLES", true, false, 0}, {"LOADS", true, false, 1},
-	        {"LOAD WAITS", true, false, 2},   {"IN FLIGHT", true, false, 3},
-	        {"CHAIN", true, false, 4},        {"CYCLES BY L1", true, false, 0},
-	        {"BY L2", true, false, 0},        {"BY DRAM", true, false, 0},
-	        {"NEXT", false, true, 0},
+		{"BLOCK", false, false, 0},       {"AT", true, false, 0},
+		{"INSTRUCTIONS", true, false, 0}, {"LOOPS", true, false, 0},
+		{"ISSUE CYCLES", true, false, 0}, {"LOADS", true, false, 1},
+		{"LOAD WAITS", true, false, 2},   {"IN FLIGHT", true, false, 3},
+		{"CHAIN", true, false, 4},        {"CYCLES BY L1", true, false, 0},
+		{"BY L2", true, false, 0},        {"BY DRAM", true, false, 0},
+		{"NEXT", false, true, 0},
 	};
 	struct gw_table *table =
-	        s->schedules > 1 ? gw_table_new(timed, 13) : gw_table_new(columns, 10);
+		s->schedules > 1 ? gw_table_new(timed, 13) : gw_table_new(columns, 10);
 
 	for (uint32_t b = 0; b < s->cfg.block_count; b++)
 		block_row(table, s, b);
@@ -254,7 +254,7 @@ static void instruction_row(struct gw_table *table, uint32_t index, const struct
 	gw_table_cell(table, text);
 	if (insn->has_target)
 		snprintf(text, sizeof(text), "0x%" PRIx64,
-		         (uint64_t)((int64_t)(index + 1) * GW_SASS_BYTES + insn->target));
+			 (uint64_t)((int64_t)(index + 1) * GW_SASS_BYTES + insn->target));
 	else
 		snprintf(text, sizeof(text), "-");
 	gw_table_cell(table, text);
@@ -263,11 +263,11 @@ static void instruction_row(struct gw_table *table, uint32_t index, const struct
 static void listing_text(const struct sass *s)
 {
 	static const struct gw_table_column columns[] = {
-	        {"AT", true, false, 0},         {"OPERATION", false, false, 0},
-	        {"CLASS", false, false, 0},     {"PIPE", false, false, 0},
-	        {"STALL", true, false, 0},      {"RESULT SETS", false, false, 0},
-	        {"READ SETS", false, false, 0}, {"WAITS FOR", false, false, 0},
-	        {"TO", true, false, 0},
+		{"AT", true, false, 0},         {"OPERATION", false, false, 0},
+		{"CLASS", false, false, 0},     {"PIPE", false, false, 0},
+		{"STALL", true, false, 0},      {"RESULT SETS", false, false, 0},
+		{"READ SETS", false, false, 0}, {"WAITS FOR", false, false, 0},
+		{"TO", true, false, 0},
 	};
 	struct gw_table *table = gw_table_new(columns, 9);
 	struct gw_sass_insn insn;
@@ -308,11 +308,11 @@ static json_t *mix_json(const struct sass *s)
 		for (unsigned c = 0; c < GW_SASS_CLASSES; c++)
 			if (mix[d].cls[c])
 				json_object_set_new(classes, gw_sass_class_name(c),
-				                    gw_json_count(mix[d].cls[c]));
+						    gw_json_count(mix[d].cls[c]));
 		json_array_append_new(
-		        list, json_pack("{s:i, s:I, s:I, s:o}", "loops_around", (int)d,
-		                        "instructions", (json_int_t)mix[d].insns, "not_known",
-		                        (json_int_t)mix[d].unknown, "classes", classes));
+			list, json_pack("{s:i, s:I, s:I, s:o}", "loops_around", (int)d,
+					"instructions", (json_int_t)mix[d].insns, "not_known",
+					(json_int_t)mix[d].unknown, "classes", classes));
 	}
 	return list;
 }
@@ -339,8 +339,8 @@ static json_t *block_json(const struct sass *s, uint32_t index)
 
 		for (unsigned i = 0; i < LEVELS; i++)
 			json_object_set_new(
-			        cycles, levels[i].name,
-			        gw_json_number(s->schedule[i].blocks[index].cycles.value));
+				cycles, levels[i].name,
+				gw_json_number(s->schedule[i].blocks[index].cycles.value));
 		json_object_set_new(o, "cycles", cycles);
 	}
 	return o;
@@ -357,8 +357,8 @@ static json_t *instruction_json(uint32_t index, const struct gw_sass_insn *insn)
 
 	json_object_set_new(o, "at", gw_json_count((uint64_t)index * GW_SASS_BYTES));
 	json_object_set_new(o, "operation",
-	                    insn->op == GW_SASS_OP_UNKNOWN ? json_null()
-	                                                   : gw_json_text(op_name(insn)));
+			    insn->op == GW_SASS_OP_UNKNOWN ? json_null()
+							   : gw_json_text(op_name(insn)));
 	json_object_set_new(o, "class", gw_json_text(gw_sass_class_name(insn->cls)));
 	json_object_set_new(o, "pipe", gw_json_text(gw_sass_pipe_name(insn->pipe)));
 	json_object_set_new(o, "stall", json_integer(insn->stall));

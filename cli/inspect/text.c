@@ -61,11 +61,11 @@ static void image_row(struct gw_table *table, const struct gw_image *image, size
 void inspect_images_text(const struct inspect_job *job)
 {
 	static const struct gw_table_column columns[] = {
-	        {"IMAGE", true, false, 0},     {"CODE", false, false, 0},
-	        {"PACKED", false, false, 4},   {"STORED", true, false, 3},
-	        {"SIZE", true, false, 0},      {"AT BYTE", true, false, 5},
-	        {"CONTAINER", true, false, 2}, {"IN", false, true, 6},
-	        {"SOURCE", false, false, 7},
+		{"IMAGE", true, false, 0},     {"CODE", false, false, 0},
+		{"PACKED", false, false, 4},   {"STORED", true, false, 3},
+		{"SIZE", true, false, 0},      {"AT BYTE", true, false, 5},
+		{"CONTAINER", true, false, 2}, {"IN", false, true, 6},
+		{"SOURCE", false, false, 7},
 	};
 	struct gw_table *table = gw_table_new(columns, 9);
 	char path[512];
@@ -108,10 +108,10 @@ static void cell_block(struct gw_table *table, const struct gw_code_kernel *k)
 static void kernels_table(const struct inspect_view *view)
 {
 	static const struct gw_table_column columns[] = {
-	        {"KERNEL", false, true, 0},    {"REGISTERS", true, false, 0},
-	        {"SHARED", true, false, 1},    {"STACK", true, false, 2},
-	        {"CONSTANT", true, false, 5},  {"PARAMETERS", true, false, 3},
-	        {"MAX BLOCK", true, false, 4}, {"CODE", true, false, 1},
+		{"KERNEL", false, true, 0},    {"REGISTERS", true, false, 0},
+		{"SHARED", true, false, 1},    {"STACK", true, false, 2},
+		{"CONSTANT", true, false, 5},  {"PARAMETERS", true, false, 3},
+		{"MAX BLOCK", true, false, 4}, {"CODE", true, false, 1},
 	};
 	struct gw_table *table = gw_table_new(columns, 8);
 
@@ -142,7 +142,7 @@ static void parameters_text(const struct gw_code_kernel *k)
 			printf("    parameter %u: %u B at %s 0x%x\n", i, k->param[i].size,
 			       k->param_base == GW_CODE_UNKNOWN ? "byte" : "constant",
 			       (k->param_base == GW_CODE_UNKNOWN ? 0 : k->param_base) +
-			               k->param[i].offset);
+				       k->param[i].offset);
 	for (uint32_t i = 0; i < k->function_count; i++)
 		if (k->function[i].offset)
 			printf("    calls %s, %" PRIu64 " B at 0x%" PRIx64 "\n",

@@ -36,14 +36,14 @@ bool inspect_wanted(const struct inspect_job *job, size_t index)
 	       job->images.image[first - 1].container == job->images.image[index].container)
 		first--;
 	return gw_image_choose(&job->images.image[first], gw_images_together(&job->images, first),
-	                       job->arch) == &job->images.image[index];
+			       job->arch) == &job->images.image[index];
 }
 
 /* A fault inside an image that is not packed has a place in the file, too. */
 static bool fault_in(const struct inspect_view *view, struct gw_fault *fault)
 {
 	fault->offset = view->image->offset +
-	                (view->image->compression == GW_COMPRESSION_NONE ? fault->offset : 0);
+			(view->image->compression == GW_COMPRESSION_NONE ? fault->offset : 0);
 	return false;
 }
 
@@ -82,7 +82,7 @@ static bool read_kernels(struct inspect_view *view, struct gw_fault *fault)
 		if (good && inspect_kernel_wanted(view->job, cubin->kernel[i].name, plain[i])) {
 			view->plain[view->count] = gw_copy(plain[i]);
 			good = gw_cubin_kernel(cubin, i, &view->arena, &view->kernel[view->count++],
-			                       fault);
+					       fault);
 		}
 		free(plain[i]);
 	}
@@ -100,22 +100,22 @@ static void extent(uint32_t to[3], struct gw_dim3 from)
 
 /* What PTX declares; what the compiler is still to decide is unknown. */
 static bool declared(struct inspect_view *view, const struct gw_ptx_kernel *k,
-                     struct gw_code_kernel *out)
+		     struct gw_code_kernel *out)
 {
 	*out = (struct gw_code_kernel){
-	        .name = k->name,
-	        .arch = view->image->arch,
-	        .registers = GW_CODE_UNKNOWN,
-	        .static_shared = GW_CODE_UNKNOWN,
-	        .reserved_shared = GW_CODE_UNKNOWN,
-	        .frame = GW_CODE_UNKNOWN,
-	        .min_stack = GW_CODE_UNKNOWN,
-	        .crs_stack = GW_CODE_UNKNOWN,
-	        .barriers = GW_CODE_UNKNOWN,
-	        .param_base = GW_CODE_UNKNOWN,
-	        .param_size = k->param_bytes,
-	        .param_count = k->param_count,
-	        .max_registers = k->max_registers ? k->max_registers : GW_CODE_UNKNOWN,
+		.name = k->name,
+		.arch = view->image->arch,
+		.registers = GW_CODE_UNKNOWN,
+		.static_shared = GW_CODE_UNKNOWN,
+		.reserved_shared = GW_CODE_UNKNOWN,
+		.frame = GW_CODE_UNKNOWN,
+		.min_stack = GW_CODE_UNKNOWN,
+		.crs_stack = GW_CODE_UNKNOWN,
+		.barriers = GW_CODE_UNKNOWN,
+		.param_base = GW_CODE_UNKNOWN,
+		.param_size = k->param_bytes,
+		.param_count = k->param_count,
+		.max_registers = k->max_registers ? k->max_registers : GW_CODE_UNKNOWN,
 	};
 	extent(out->max_threads, k->max_threads);
 	extent(out->required_threads, k->threads);
@@ -154,22 +154,22 @@ static bool read_declared(struct inspect_view *view, struct gw_fault *fault)
 	free(names);
 	if (!good)
 		*fault = (struct gw_fault){.what = "there is no memory for its kernels",
-		                           .offset = view->image->offset};
+					   .offset = view->image->offset};
 	return good;
 }
 
 bool inspect_view_begin(struct inspect_view *view, const struct inspect_job *job, size_t index,
-                        struct gw_fault *fault)
+			struct gw_fault *fault)
 {
 	*view = (struct inspect_view){
-	        .job = job, .image = &job->images.image[index], .number = index + 1};
+		.job = job, .image = &job->images.image[index], .number = index + 1};
 	gw_arena_init(&view->arena, IMAGE_MAX);
 	if (view->image->kind == GW_IMAGE_OTHER)
 		return true;
 	if (!gw_image_bytes(view->image, &view->arena, &view->bytes, fault))
 		return false;
 	return view->image->kind == GW_IMAGE_CUBIN ? read_kernels(view, fault)
-	                                           : read_declared(view, fault);
+						   : read_declared(view, fault);
 }
 
 void inspect_view_end(struct inspect_view *view)

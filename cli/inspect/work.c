@@ -22,12 +22,12 @@ struct analyzed {
 };
 
 static struct analyzed analyze(const struct inspect_job *job, const struct gw_kernel *kernel,
-                               const struct gw_static_code *code)
+			       const struct gw_static_code *code)
 {
 	struct analyzed t = {.item = {.label = kernel->name,
-	                              .kernel = *kernel,
-	                              .config = job->launch->config,
-	                              .has_config = true}};
+				      .kernel = *kernel,
+				      .config = job->launch->config,
+				      .has_config = true}};
 	struct gw_launch launch = launch_case_launch(&t.item);
 	struct gw_static_code in = *code;
 	struct gw_arena arena;
@@ -41,7 +41,7 @@ static struct analyzed analyze(const struct inspect_job *job, const struct gw_ke
 }
 
 static double confidence(const struct analyzed *t, const struct gw_model *model,
-                         const struct gw_device *device)
+			 const struct gw_device *device)
 {
 	struct gw_launch launch = launch_case_launch(&t->item);
 
@@ -51,9 +51,9 @@ static double confidence(const struct analyzed *t, const struct gw_model *model,
 static void rows_text(const struct gw_work *work)
 {
 	static const struct gw_table_column columns[] = {{"STATIC WORK", false, false, 0},
-	                                                 {"VALUE", true, false, 0},
-	                                                 {"UNIT", false, false, 0},
-	                                                 {"CONFIDENCE", true, false, 0}};
+							 {"VALUE", true, false, 0},
+							 {"UNIT", false, false, 0},
+							 {"CONFIDENCE", true, false, 0}};
 	struct gw_table *table = gw_table_new(columns, 4);
 	char text[32];
 
@@ -112,10 +112,10 @@ static json_t *rows_json(const struct gw_work *work)
 
 		if (q->source != GW_SOURCE_NONE)
 			json_object_set_new(o, gw_work_info(f).name,
-			                    json_pack("{s:o, s:s, s:o}", "value",
-			                              gw_json_number(q->value), "source",
-			                              gw_source_name(q->source), "confidence",
-			                              gw_json_number((double)q->confidence)));
+					    json_pack("{s:o, s:s, s:o}", "value",
+						      gw_json_number(q->value), "source",
+						      gw_source_name(q->source), "confidence",
+						      gw_json_number((double)q->confidence)));
 	}
 	return o;
 }
@@ -131,16 +131,16 @@ static json_t *estimates_json(const struct analyzed *t, const struct gw_device *
 		estimate_launch(*m, device, &t->item, &e);
 		answer = predict_answer_json(*m, &e, NAN);
 		json_object_set_new(answer, "source",
-		                    json_string(gw_source_name(GW_SOURCE_STATIC)));
+				    json_string(gw_source_name(GW_SOURCE_STATIC)));
 		json_object_set_new(answer, "confidence",
-		                    gw_json_number(confidence(t, *m, device)));
+				    gw_json_number(confidence(t, *m, device)));
 		json_array_append_new(list, answer);
 	}
 	return list;
 }
 
 json_t *inspect_work(const struct inspect_job *job, const struct gw_kernel *kernel,
-                     const struct gw_static_code *code)
+		     const struct gw_static_code *code)
 {
 	struct analyzed t = analyze(job, kernel, code);
 
@@ -149,7 +149,7 @@ json_t *inspect_work(const struct inspect_job *job, const struct gw_kernel *kern
 		return NULL;
 	}
 	return json_pack("{s:o, s:o, s:o, s:o, s:o}", "why_not", gw_json_text(t.why), "not_settled",
-	                 gw_json_text(t.open), "device", gw_json_text(job->device->name), "work",
-	                 rows_json(&t.item.work), "models",
-	                 t.why ? json_array() : estimates_json(&t, job->device));
+			 gw_json_text(t.open), "device", gw_json_text(job->device->name), "work",
+			 rows_json(&t.item.work), "models",
+			 t.why ? json_array() : estimates_json(&t, job->device));
 }

@@ -29,30 +29,30 @@ bool launch_expect(const struct launch_reader *r, const struct json_node *node, 
 	if (node->kind == kind)
 		return true;
 	return launch_fail(r, node, "%s%s%s must be %s, not %s", node->key ? "\"" : "",
-	                   node->key ? node->key : "this", node->key ? "\"" : "",
-	                   json_kind_name(kind), json_kind_name(node->kind));
+			   node->key ? node->key : "this", node->key ? "\"" : "",
+			   json_kind_name(kind), json_kind_name(node->kind));
 }
 
 bool launch_unknown_key(const struct launch_reader *r, const struct json_node *member,
-                        const char *where, const char *const *known, size_t count)
+			const char *where, const char *const *known, size_t count)
 {
 	char near[256];
 
 	gw_nearest(near, sizeof(near), member->key, known, count, 16);
 	return launch_fail(r, member, "unknown key \"%.80s\" in %s%s%s%s", member->key, where,
-	                   *near ? "; did you mean " : "; docs/user/launch.md lists the keys", near,
-	                   *near ? "?" : "");
+			   *near ? "; did you mean " : "; docs/user/launch.md lists the keys", near,
+			   *near ? "?" : "");
 }
 
 static bool make_room(const struct launch_reader *r, const struct json_node *at, size_t count,
-                      struct launch_file *file)
+		      struct launch_file *file)
 {
 	file->launches = calloc(count, sizeof(*file->launches));
 	return file->launches || launch_fail(r, at, "out of memory");
 }
 
 static bool read_launches(struct launch_reader *r, const struct json_node *list,
-                          struct launch_file *file)
+			  struct launch_file *file)
 {
 	if (!launch_expect(r, list, NODE_ARRAY))
 		return false;
@@ -60,7 +60,7 @@ static bool read_launches(struct launch_reader *r, const struct json_node *list,
 		return launch_fail(r, list, "no launch is described");
 	if (list->count > LAUNCH_FILE_LAUNCHES)
 		return launch_fail(r, list, "%zu launches; the limit is %d", list->count,
-		                   LAUNCH_FILE_LAUNCHES);
+				   LAUNCH_FILE_LAUNCHES);
 	if (!make_room(r, list, list->count, file))
 		return false;
 	for (struct json_node n = json_first(list); n.value; json_next(&n))
@@ -79,7 +79,7 @@ static bool read_text(const struct launch_reader *r, const struct json_node *n, 
 
 /* {"title": ..., "source": ..., "launches": [...]} */
 static bool read_document(struct launch_reader *r, const struct json_node *root,
-                          struct launch_file *file)
+			  struct launch_file *file)
 {
 	static const char *const keys[] = {"title", "source", "launches"};
 	bool ok = true;
@@ -93,7 +93,7 @@ static bool read_document(struct launch_reader *r, const struct json_node *root,
 			ok = read_launches(r, &m, file);
 		else
 			ok = launch_unknown_key(r, &m, "the document", keys,
-			                        sizeof(keys) / sizeof(*keys));
+						sizeof(keys) / sizeof(*keys));
 	}
 	return ok;
 }
@@ -108,8 +108,8 @@ static bool read_root(struct launch_reader *r, struct launch_file *file)
 		return read_document(r, root, file);
 	if (root->kind != NODE_OBJECT)
 		return launch_fail(r, root,
-		                   "a launch is an object, or an array of objects; this is %s",
-		                   json_kind_name(root->kind));
+				   "a launch is an object, or an array of objects; this is %s",
+				   json_kind_name(root->kind));
 	return make_room(r, root, 1, file) &&
 	       launch_fields_read(r, root, &file->launches[file->count++]);
 }
@@ -127,10 +127,10 @@ static void make_printable(char *text, size_t size)
 }
 
 static bool finish(struct launch_file *file, bool parsed, const char *name, char *error,
-                   size_t error_size)
+		   size_t error_size)
 {
 	struct launch_reader r = {
-	        .json = &file->json, .name = name, .error = error, .error_size = error_size};
+		.json = &file->json, .name = name, .error = error, .error_size = error_size};
 
 	if (parsed && read_root(&r, file))
 		return true;
@@ -143,11 +143,11 @@ bool launch_file_read(struct launch_file *file, const char *path, char *error, s
 {
 	*file = (struct launch_file){0};
 	return finish(file, json_file_read(&file->json, path, error, error_size),
-	              strcmp(path, "-") == 0 ? "standard input" : path, error, error_size);
+		      strcmp(path, "-") == 0 ? "standard input" : path, error, error_size);
 }
 
 bool launch_file_parse(struct launch_file *file, const char *text, size_t length, const char *name,
-                       char *error, size_t error_size)
+		       char *error, size_t error_size)
 {
 	char what[512];
 	bool parsed;
@@ -173,5 +173,5 @@ void launch_file_free(struct launch_file *file)
 struct gw_launch launch_case_launch(const struct launch_case *item)
 {
 	return (struct gw_launch){
-	        .kernel = &item->kernel, .config = item->config, .from_graph = item->from_graph};
+		.kernel = &item->kernel, .config = item->config, .from_graph = item->from_graph};
 }

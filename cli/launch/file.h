@@ -38,7 +38,7 @@ struct interval_answer {
 
 /** Analyse @p interval on @p device. */
 void interval_analyse(const struct launch_interval *interval, const struct gw_device *device,
-                      struct interval_answer *out);
+		      struct interval_answer *out);
 
 enum {
 	LAUNCH_FILE_LAUNCHES = 4096, /**< most launches in one file */
@@ -61,7 +61,7 @@ struct launch_case {
 	struct gw_work work;
 	struct gw_model_options options;
 	const char *field_source[GW_WORK_FIELDS]; /**< where the file says a value is from; NULL: it
-	                                             doesn't */
+						     doesn't */
 	unsigned interval_count;
 	struct launch_interval *intervals;
 	unsigned measured_count;
@@ -85,7 +85,7 @@ bool launch_file_read(struct launch_file *file, const char *path, char *error, s
 
 /** The same from memory; @p name stands for the file in messages. */
 bool launch_file_parse(struct launch_file *file, const char *text, size_t length, const char *name,
-                       char *error, size_t error_size);
+		       char *error, size_t error_size);
 
 void launch_file_free(struct launch_file *file);
 

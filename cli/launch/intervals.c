@@ -15,12 +15,12 @@ static const struct {
 	const char *key;
 	size_t offset;
 } rows[] = {
-#define ROW(field)                                                                                 \
-	{                                                                                          \
-#field, offsetof(struct launch_interval, field)                                    \
+#define ROW(field) \
+	{ \
+#field, offsetof(struct launch_interval, field) \
 	}
-        ROW(latency),    ROW(data_bytes), ROW(l2_bytes), ROW(fp_insts),
-        ROW(ldst_insts), ROW(times),      ROW(active),
+	ROW(latency),    ROW(data_bytes), ROW(l2_bytes), ROW(fp_insts),
+	ROW(ldst_insts), ROW(times),      ROW(active),
 #undef ROW
 };
 
@@ -37,7 +37,7 @@ static bool slot(const struct launch_reader *r, const struct json_node *n, uint1
 }
 
 static bool read_sources(const struct launch_reader *r, const struct json_node *list,
-                         struct gw_interval_insn *insn)
+			 struct gw_interval_insn *insn)
 {
 	unsigned i = 0;
 
@@ -45,7 +45,7 @@ static bool read_sources(const struct launch_reader *r, const struct json_node *
 		return false;
 	if (list->count > GW_INTERVAL_SOURCES)
 		return launch_fail(r, list, "an instruction has at most %d sources",
-		                   GW_INTERVAL_SOURCES);
+				   GW_INTERVAL_SOURCES);
 	for (struct json_node n = json_first(list); n.value; json_next(&n))
 		if (!slot(r, &n, &insn->source[i++]))
 			return false;
@@ -54,7 +54,7 @@ static bool read_sources(const struct launch_reader *r, const struct json_node *
 
 /* {"latency": 400, "occupies": 4, "result": 1, "source": [2]} */
 static bool read_insn(const struct launch_reader *r, const struct json_node *node,
-                      struct gw_interval_insn *insn)
+		      struct gw_interval_insn *insn)
 {
 	static const char *const keys[] = {"latency", "occupies", "result", "source"};
 	bool ok = launch_expect(r, node, NODE_OBJECT);
@@ -85,7 +85,7 @@ static bool read_code(const struct launch_reader *r, const struct json_node *lis
 		return false;
 	if (list->count == 0 || list->count > 65536)
 		return launch_fail(r, list, "\"code\" has %zu instructions; it needs 1 to 65536",
-		                   list->count);
+				   list->count);
 	code = calloc(list->count, sizeof(*code));
 	if (!code)
 		return launch_fail(r, list, "out of memory");
@@ -98,7 +98,7 @@ static bool read_code(const struct launch_reader *r, const struct json_node *lis
 }
 
 static bool read_member(const struct launch_reader *r, const struct json_node *m,
-                        struct launch_interval *out)
+			struct launch_interval *out)
 {
 	static const char *known[COUNT(rows) + 2] = {"name", "code"};
 
@@ -113,14 +113,14 @@ static bool read_member(const struct launch_reader *r, const struct json_node *m
 	for (size_t i = 0; i < COUNT(rows); i++) {
 		if (strcmp(rows[i].key, m->key) == 0)
 			return launch_number(r, m, 0, 1e24,
-			                     (double *)(void *)((char *)out + rows[i].offset));
+					     (double *)(void *)((char *)out + rows[i].offset));
 		known[i + 2] = rows[i].key;
 	}
 	return launch_unknown_key(r, m, "an interval", known, COUNT(known));
 }
 
 static bool read_interval(const struct launch_reader *r, const struct json_node *node,
-                          struct launch_interval *out)
+			  struct launch_interval *out)
 {
 	*out = (struct launch_interval){"interval", NAN, NAN, NAN, NAN, NAN, NAN, NAN};
 	if (!launch_expect(r, node, NODE_OBJECT))
@@ -132,18 +132,18 @@ static bool read_interval(const struct launch_reader *r, const struct json_node 
 			return false;
 	if (!(out->latency > 0))
 		return launch_fail(r, node,
-		                   "an interval needs \"latency\" or \"code\", above 0 cycles");
+				   "an interval needs \"latency\" or \"code\", above 0 cycles");
 	return true;
 }
 
 bool launch_intervals_read(const struct launch_reader *r, const struct json_node *list,
-                           struct launch_case *out)
+			   struct launch_case *out)
 {
 	if (!launch_expect(r, list, NODE_ARRAY))
 		return false;
 	if (list->count > LAUNCH_INTERVALS)
 		return launch_fail(r, list, "%zu intervals; the limit is %d", list->count,
-		                   LAUNCH_INTERVALS);
+				   LAUNCH_INTERVALS);
 	out->intervals = calloc(list->count + 1, sizeof(*out->intervals));
 	if (!out->intervals)
 		return launch_fail(r, list, "out of memory");
@@ -162,14 +162,14 @@ static void consider(struct interval_answer *out, const char *name, double threa
 }
 
 void interval_analyse(const struct launch_interval *interval, const struct gw_device *device,
-                      struct interval_answer *out)
+		      struct interval_answer *out)
 {
 	double phi = gw_param(device, GW_PARAM_sm_clock), mem = gw_param(device, GW_PARAM_b_mem);
 	struct gw_interval_use dram = {interval->data_bytes, 0}, l2 = {interval->l2_bytes, 0};
 	/* A multiply-add is two of t_sp's operations, but one instruction. */
 	struct gw_interval_use dispatch[] = {
-	        {interval->fp_insts, gw_param(device, GW_PARAM_t_sp) / 2 / phi},
-	        {interval->ldst_insts, gw_param(device, GW_PARAM_t_ldst) / phi},
+		{interval->fp_insts, gw_param(device, GW_PARAM_t_sp) / 2 / phi},
+		{interval->ldst_insts, gw_param(device, GW_PARAM_t_ldst) / phi},
 	};
 
 	if (isnan(mem))
@@ -177,18 +177,18 @@ void interval_analyse(const struct launch_interval *interval, const struct gw_de
 	dram.theta = gw_interval_bytes_per_cycle(mem, phi);
 	l2.theta = gw_interval_bytes_per_cycle(gw_param(device, GW_PARAM_b_l2_read), phi);
 	*out = (struct interval_answer){
-	        .dram = gw_interval_threads(interval->latency, &dram, 1),
-	        .l2 = gw_interval_threads(interval->latency, &l2, 1),
-	        .dispatch = gw_interval_threads(interval->latency, dispatch, 2),
-	        .saturating = INFINITY,
+		.dram = gw_interval_threads(interval->latency, &dram, 1),
+		.l2 = gw_interval_threads(interval->latency, &l2, 1),
+		.dispatch = gw_interval_threads(interval->latency, dispatch, 2),
+		.saturating = INFINITY,
 	};
 	consider(out, "dram", out->dram);
 	consider(out, "l2", out->l2);
 	consider(out, "dispatch", out->dispatch);
 	out->per_sm = out->saturating / gw_param(device, GW_PARAM_sm_count);
 	out->seconds = gw_interval_time(interval->times, interval->active, interval->latency,
-	                                out->saturating) /
-	               phi;
+					out->saturating) /
+		       phi;
 	/* Without any limit the time would be a guess that nothing saturates. */
 	if (!out->scarcest || isnan(interval->active))
 		out->seconds = NAN;

@@ -40,7 +40,7 @@ static bool unknown_field(const struct launch_reader *r, const struct json_node 
 }
 
 static bool read_source(const struct launch_reader *r, const struct json_node *m,
-                        enum gw_source *source)
+			enum gw_source *source)
 {
 	static const char *known[GW_SOURCE_COUNTED];
 
@@ -54,13 +54,13 @@ static bool read_source(const struct launch_reader *r, const struct json_node *m
 		}
 	}
 	return launch_fail(r, m,
-	                   "\"source\" is \"%.80s\"; it must be \"%s\", \"%s\", \"%s\" or \"%s\"",
-	                   m->string, known[0], known[1], known[2], known[3]);
+			   "\"source\" is \"%.80s\"; it must be \"%s\", \"%s\", \"%s\" or \"%s\"",
+			   m->string, known[0], known[1], known[2], known[3]);
 }
 
 /* {"value": 1e6, "source": "counted", "confidence": 0.9, "from": "table 4.4"} */
 static bool read_details(const struct launch_reader *r, const struct json_node *node,
-                         struct json_node *value, struct gw_quantity *q, const char **from)
+			 struct json_node *value, struct gw_quantity *q, const char **from)
 {
 	static const char *const keys[] = {"value", "source", "confidence", "from"};
 	double confidence;
@@ -90,7 +90,7 @@ static bool read_details(const struct launch_reader *r, const struct json_node *
 }
 
 static bool read_field(const struct launch_reader *r, const struct json_node *node, unsigned field,
-                       double factor, struct launch_case *out)
+		       double factor, struct launch_case *out)
 {
 	struct gw_quantity q = {.source = GW_SOURCE_GIVEN, .confidence = 1};
 	/* Shares say so in their meaning; everything else is an amount. */
@@ -107,14 +107,14 @@ static bool read_field(const struct launch_reader *r, const struct json_node *no
 		return false;
 	if (out->work.q[field].source != GW_SOURCE_NONE)
 		return launch_fail(r, node, "\"%s\" gives %s a second time", node->key,
-		                   gw_work_info(field).name);
+				   gw_work_info(field).name);
 	q.value = number * factor;
 	out->work.q[field] = q;
 	return true;
 }
 
 bool launch_work_read(const struct launch_reader *r, const struct json_node *node,
-                      double iterations, struct launch_case *out)
+		      double iterations, struct launch_case *out)
 {
 	if (!launch_expect(r, node, NODE_OBJECT))
 		return false;
@@ -136,13 +136,13 @@ static const struct {
 	const char *name;
 	double high;
 } parameter_rows[PARAMETERS] = {
-        {"E_mix", 100}, {"D_ops", 100}, {"D_ldst", 100}, {"W_comp", 1e24}, {"W_traf", 1e24},
+	{"E_mix", 100}, {"D_ops", 100}, {"D_ldst", 100}, {"W_comp", 1e24}, {"W_traf", 1e24},
 };
 
 static void give(struct launch_case *out, enum gw_work_field field, double value)
 {
 	out->work.q[field] =
-	        (struct gw_quantity){.value = value, .source = GW_SOURCE_GIVEN, .confidence = 1};
+		(struct gw_quantity){.value = value, .source = GW_SOURCE_GIVEN, .confidence = 1};
 }
 
 /* The instructions of K_type; D_ops relates them to all. What K_type rules out is zero
@@ -176,21 +176,21 @@ static bool give_instructions(struct launch_case *out, const char *type, const d
 static bool read_parameter(const struct launch_reader *r, const struct json_node *m, double *p)
 {
 	static const char *const keys[] = {"K_type", "W_comp", "W_traf",
-	                                   "E_mix",  "D_ops",  "D_ldst"};
+					   "E_mix",  "D_ops",  "D_ldst"};
 
 	for (int i = 0; i < PARAMETERS; i++)
 		if (strcmp(parameter_rows[i].name, m->key) == 0)
 			return launch_number(r, m, i == D_LDST ? 0 : 1e-6, parameter_rows[i].high,
-			                     &p[i]);
+					     &p[i]);
 	return strcmp(m->key, "K_type") == 0
-	               ? launch_expect(r, m, NODE_STRING)
-	               : launch_unknown_key(r, m, "\"parameters\"", keys, COUNT(keys));
+		       ? launch_expect(r, m, NODE_STRING)
+		       : launch_unknown_key(r, m, "\"parameters\"", keys, COUNT(keys));
 }
 
 /* The parameters of Konstantinidis's table 4.2, as its table 5.16 prints them: shares in per cent.
  */
 bool launch_parameters_read(const struct launch_reader *r, const struct json_node *node,
-                            struct launch_case *out)
+			    struct launch_case *out)
 {
 	double p[PARAMETERS] = {NAN, NAN, NAN, NAN, NAN};
 	struct json_node type;
@@ -203,21 +203,21 @@ bool launch_parameters_read(const struct launch_reader *r, const struct json_nod
 	for (int i = 0; i < PARAMETERS; i++)
 		if (isnan(p[i]))
 			return launch_fail(r, node, "\"parameters\" lacks \"%s\"",
-			                   parameter_rows[i].name);
+					   parameter_rows[i].name);
 	type = json_member(node, "K_type");
 	if (!type.value)
 		return launch_fail(r, node, "\"parameters\" lacks \"K_type\"");
 	if (p[E_MIX] < 50)
 		return launch_fail(r, node, "\"E_mix\" is %g; it lies between 50 and 100",
-		                   p[E_MIX]);
+				   p[E_MIX]);
 	if (p[D_OPS] + p[D_LDST] > 100.011) /* two figures rounded to 0.01 each */
 		return launch_fail(r, node, "\"D_ops\" and \"D_ldst\" add up to %g, more than 100",
-		                   p[D_OPS] + p[D_LDST]);
+				   p[D_OPS] + p[D_LDST]);
 	if (!give_instructions(out, type.string, p))
 		return launch_fail(
-		        r, &type,
-		        "\"K_type\" is \"%.80s\"; it must be \"fp32\", \"fp64\" or \"int\"",
-		        type.string);
+			r, &type,
+			"\"K_type\" is \"%.80s\"; it must be \"fp32\", \"fp64\" or \"int\"",
+			type.string);
 	/* Read and written bytes are not separated here, so their rows stay unknown. */
 	out->options.given_traffic = p[W_TRAF];
 	return true;

@@ -46,7 +46,7 @@ struct rest {
 /* ---- what the log has ---- */
 
 static uint64_t kernel_key(const char *name, uint32_t registers, uint32_t shared, uint32_t local,
-                           uint32_t max_threads)
+			   uint32_t max_threads)
 {
 	const uint32_t rest[] = {registers, shared, local, max_threads};
 
@@ -62,21 +62,21 @@ static uint64_t config_key(uint32_t kernel, uint32_t device, const uint32_t shap
 }
 
 static void add_id(struct gw_index *index, uint32_t **ids, size_t *room, uint32_t *count,
-                   uint64_t key, uint32_t id)
+		   uint64_t key, uint32_t id)
 {
 	*ids = gw_grow(*ids, room, *count + 1, sizeof(**ids));
 	(*ids)[*count] = id;
 	gw_index_add(index, key, (*count)++);
 }
 
-#define ADD_ID(r, kind, key, id)                                                                   \
+#define ADD_ID(r, kind, key, id) \
 	add_id(&(r)->kind##s, &(r)->kind##_id, &(r)->kind##_room, &(r)->kind##_count, key, id)
 
 /* By the fields of a record: name, grid, block, shared memory. */
 static uint64_t config_like(uint64_t kernel, const uint32_t shape[11])
 {
 	const uint32_t identity[] = {shape[0], shape[1], shape[2], shape[3],
-	                             shape[4], shape[5], shape[9]};
+				     shape[4], shape[5], shape[9]};
 
 	return gw_hash(gw_hash(3, &kernel, sizeof(kernel)), identity, sizeof(identity)) &
 	       ~UINT64_C(1);
@@ -97,7 +97,7 @@ static uint64_t noted_like(const uint64_t *of, size_t room, uint32_t id)
 }
 
 static void add_config(struct rest *r, uint32_t kernel, uint32_t device, const uint32_t shape[11],
-                       uint32_t id)
+		       uint32_t id)
 {
 	ADD_ID(r, config, config_key(kernel, device, shape), id);
 	ADD_ID(r, config, config_key(kernel, (uint32_t)ANY_DEVICE, shape), id);
@@ -108,7 +108,7 @@ static void note_stream(struct rest *r, uint32_t id, uint32_t device)
 	if (id >= IDS)
 		return;
 	r->stream_device =
-	        gw_grow(r->stream_device, &r->stream_devices, (size_t)id + 1, sizeof(uint32_t));
+		gw_grow(r->stream_device, &r->stream_devices, (size_t)id + 1, sizeof(uint32_t));
 	r->stream_device[id] = device + 1;
 }
 
@@ -126,8 +126,8 @@ static bool note(void *arg, const struct gw_log_record *record)
 
 		r->header = true;
 		r->foreign = ((const struct gw_record_header *)(const void *)record->head)->pid !=
-		                     h->pid ||
-		             strcmp(gw_log_value(record, "boot_id"), h->boot_id) != 0;
+				     h->pid ||
+			     strcmp(gw_log_value(record, "boot_id"), h->boot_id) != 0;
 	} else if (record->head->kind == GW_RECORD_END) {
 		r->ended = true;
 	} else if (record->head->kind == GW_RECORD_COUNTERS) {
@@ -141,22 +141,22 @@ static bool note(void *arg, const struct gw_log_record *record)
 
 		r->last_kernel = larger(r->last_kernel, k->id);
 		note_like(&r->kernel_like, &r->kernel_likes, k->id,
-		          gw_hash(1, gw_log_text(record, 0), strlen(gw_log_text(record, 0))));
+			  gw_hash(1, gw_log_text(record, 0), strlen(gw_log_text(record, 0))));
 		ADD_ID(r, kernel,
 		       kernel_key(gw_log_text(record, 0), k->registers, k->static_shared, k->local,
-		                  k->max_threads),
+				  k->max_threads),
 		       k->id);
 	} else if (record->head->kind == GW_RECORD_CONFIG) {
 		const struct gw_record_config *c = (const void *)record->head;
 		const uint32_t shape[11] = {c->grid_x,         c->grid_y,    c->grid_z,
-		                            c->block_x,        c->block_y,   c->block_z,
-		                            c->cluster_x,      c->cluster_y, c->cluster_z,
-		                            c->dynamic_shared, c->digest};
+					    c->block_x,        c->block_y,   c->block_z,
+					    c->cluster_x,      c->cluster_y, c->cluster_z,
+					    c->dynamic_shared, c->digest};
 
 		r->last_config = larger(r->last_config, c->id);
 		note_like(
-		        &r->config_like, &r->config_likes, c->id,
-		        config_like(noted_like(r->kernel_like, r->kernel_likes, c->kernel), shape));
+			&r->config_like, &r->config_likes, c->id,
+			config_like(noted_like(r->kernel_like, r->kernel_likes, c->kernel), shape));
 		add_config(r, c->kernel, c->device, shape, c->id);
 	} else if (record->head->kind == GW_RECORD_DEVICE) {
 		const struct gw_record_device *d = (const void *)record->head;
@@ -190,7 +190,7 @@ static bool whole_block(const unsigned char *at, size_t size, struct log_block *
 	if (!log_block_parse(at, size, b) || b->length > size - b->head)
 		return false;
 	return b->packed.magic ? gw_block_checksum(&b->packed, at + b->head) == b->crc
-	                       : gw_crc32(0, at + b->head, b->length) == b->crc;
+			       : gw_crc32(0, at + b->head, b->length) == b->crc;
 }
 
 /* Whole blocks of the old log go over as they are; half a one at its end stays behind. */
@@ -239,14 +239,14 @@ static void block_end(struct rest *r)
 }
 
 static void put(struct rest *r, enum gw_record_kind kind, void *head, size_t size, const char *tail,
-                size_t tail_size)
+		size_t tail_size)
 {
 	const size_t most = GW_RECORD_MAX - size - 8;
 	struct gw_record *record = head;
 	size_t whole;
 
 	tail_size =
-	        tail_size < most ? tail_size : most; /* what ends it is a zero, of the padding */
+		tail_size < most ? tail_size : most; /* what ends it is a zero, of the padding */
 	whole = (size + tail_size + 8) & ~(size_t)7;
 	if (r->block_at && r->size - r->block_at + whole > BLOCK)
 		block_end(r);
@@ -268,10 +268,10 @@ static void put_header(struct rest *r)
 {
 	const struct gw_live_head *h = r->left.file->head;
 	struct gw_record_header out = {.version = GW_LOG_VERSION,
-	                               .pid = h->pid,
-	                               .tick_khz = h->tick_khz,
-	                               .start_ns = h->start_ns,
-	                               .ticks = h->start_ticks};
+				       .pid = h->pid,
+				       .tick_khz = h->tick_khz,
+				       .start_ns = h->start_ns,
+				       .ticks = h->start_ticks};
 	char text[512];
 	int a = snprintf(text, sizeof(text), "exe=%s", h->exe) + 1;
 	int b = snprintf(text + a, sizeof(text) - (size_t)a, "boot_id=%s", h->boot_id) + 1;
@@ -303,12 +303,12 @@ static uint32_t kernel_of(struct rest *r, uint32_t slot)
 		return r->kernel_id[at];
 	}
 	out = (struct gw_record_kernel){.id = ++r->last_kernel,
-	                                .registers = k->registers,
-	                                .static_shared = k->static_shared,
-	                                .local = k->local,
-	                                .constant = k->constant,
-	                                .max_threads = k->max_threads,
-	                                .binary_version = k->binary_version};
+					.registers = k->registers,
+					.static_shared = k->static_shared,
+					.local = k->local,
+					.constant = k->constant,
+					.max_threads = k->max_threads,
+					.binary_version = k->binary_version};
 	put(r, GW_RECORD_KERNEL, &out, sizeof(out), k->name, strlen(k->name) + 1);
 	ADD_ID(r, kernel, key, out.id);
 	r->of_slot[slot] = out.id + 1;
@@ -319,8 +319,8 @@ static void shape_of(const struct gw_live_event *e, uint32_t shape[11])
 {
 	const struct gw_dim3 cluster = gw_cluster_of(e->cluster);
 	const uint32_t all[11] = {e->grid[0], e->grid[1], e->grid[2], e->block_x,
-	                          e->block_y, e->block_z, cluster.x,  cluster.y,
-	                          cluster.z,  e->shared,  e->digest};
+				  e->block_y, e->block_z, cluster.x,  cluster.y,
+				  cluster.z,  e->shared,  e->digest};
 
 	memcpy(shape, all, sizeof(all));
 }
@@ -333,7 +333,7 @@ static uint64_t like_launch(void *arg, const struct gw_live_launch *l)
 	uint64_t *kernel;
 
 	r->slot_like =
-	        gw_grow(r->slot_like, &r->slot_likes, l->event.kernel + 1u, sizeof(*r->slot_like));
+		gw_grow(r->slot_like, &r->slot_likes, l->event.kernel + 1u, sizeof(*r->slot_like));
 	kernel = &r->slot_like[l->event.kernel];
 	if (!*kernel) {
 		const struct gw_live_kernel *k = gw_live_kernel_in(r->left.file, l->event.kernel);
@@ -359,7 +359,7 @@ static uint32_t slot_of_stream(struct rest *r, uint32_t id)
 	for (uint32_t slot = 1; !r->stream_slot && slot < GW_LIVE_STREAMS; slot++)
 		if (gw_live_stream_at(r->left.file, slot, &s) && s.id < IDS) {
 			r->stream_slot = gw_grow(r->stream_slot, &r->stream_slots, (size_t)s.id + 1,
-			                         sizeof(uint32_t));
+						 sizeof(uint32_t));
 			r->stream_slot[s.id] = slot;
 		}
 	return id < r->stream_slots ? r->stream_slot[id] : 0;
@@ -392,7 +392,7 @@ static uint32_t stream_of(struct rest *r, uint32_t id, uint32_t *device)
 }
 
 static uint32_t config_with(struct rest *r, uint32_t slot, const uint32_t shape[11],
-                            uint32_t device)
+			    uint32_t device)
 {
 	uint32_t kernel = kernel_of(r, slot), at;
 	struct gw_record_config out;
@@ -400,24 +400,24 @@ static uint32_t config_with(struct rest *r, uint32_t slot, const uint32_t shape[
 	if (!kernel)
 		return 0;
 	at = gw_index_find(&r->configs,
-	                   config_key(kernel, device ? device : (uint32_t)ANY_DEVICE, shape), NULL,
-	                   NULL);
+			   config_key(kernel, device ? device : (uint32_t)ANY_DEVICE, shape), NULL,
+			   NULL);
 	if (at != GW_INDEX_NONE)
 		return r->config_id[at];
 	out = (struct gw_record_config){.id = ++r->last_config,
-	                                .kernel = kernel,
-	                                .device = device,
-	                                .grid_x = shape[0],
-	                                .grid_y = shape[1],
-	                                .grid_z = shape[2],
-	                                .block_x = shape[3],
-	                                .block_y = shape[4],
-	                                .block_z = shape[5],
-	                                .cluster_x = shape[6],
-	                                .cluster_y = shape[7],
-	                                .cluster_z = shape[8],
-	                                .dynamic_shared = shape[9],
-	                                .digest = shape[10]};
+					.kernel = kernel,
+					.device = device,
+					.grid_x = shape[0],
+					.grid_y = shape[1],
+					.grid_z = shape[2],
+					.block_x = shape[3],
+					.block_y = shape[4],
+					.block_z = shape[5],
+					.cluster_x = shape[6],
+					.cluster_y = shape[7],
+					.cluster_z = shape[8],
+					.dynamic_shared = shape[9],
+					.digest = shape[10]};
 	put(r, GW_RECORD_CONFIG, &out, sizeof(out), NULL, 0);
 	add_config(r, kernel, device, shape, out.id);
 	return out.id;
@@ -441,10 +441,10 @@ static uint32_t config_called(struct rest *r, uint32_t id)
 	if (!id || !gw_live_config_shape(r->left.file, id - 1, &c))
 		return 0;
 	return config_with(r, c.kernel,
-	                   (const uint32_t[11]){c.grid[0], c.grid[1], c.grid[2], c.block[0],
-	                                        c.block[1], c.block[2], c.cluster[0], c.cluster[1],
-	                                        c.cluster[2], c.shared, c.digest},
-	                   0);
+			   (const uint32_t[11]){c.grid[0], c.grid[1], c.grid[2], c.block[0],
+						c.block[1], c.block[2], c.cluster[0], c.cluster[1],
+						c.cluster[2], c.shared, c.digest},
+			   0);
 }
 
 static uint32_t thread_of(struct rest *r, uint32_t tid)
@@ -466,15 +466,15 @@ static void put_launch(struct rest *r, const struct gw_live_launch *l)
 {
 	uint32_t device, stream = stream_of(r, l->stream, &device);
 	struct gw_record_launch out = {
-	        .stream = stream,
-	        .flags = (l->event.flags & 1 ? GW_LAUNCH_COOPERATIVE : 0u) |
-	                 (l->node ? GW_LAUNCH_GRAPH : 0u),
-	        .config = config_of(r, &l->event, device),
-	        .thread = (uint16_t)thread_of(r, l->tid),
-	        .call_ns = l->call_ns,
-	        .predicted = NAN,
-	        .low = NAN,
-	        .high = NAN,
+		.stream = stream,
+		.flags = (l->event.flags & 1 ? GW_LAUNCH_COOPERATIVE : 0u) |
+			 (l->node ? GW_LAUNCH_GRAPH : 0u),
+		.config = config_of(r, &l->event, device),
+		.thread = (uint16_t)thread_of(r, l->tid),
+		.call_ns = l->call_ns,
+		.predicted = NAN,
+		.low = NAN,
+		.high = NAN,
 	};
 
 	put(r, GW_RECORD_LAUNCH, &out, sizeof(out), NULL, 0);
@@ -509,8 +509,8 @@ static uint64_t put_sums(struct rest *r)
 static void put_counters(struct rest *r)
 {
 	static const enum gw_counter of[] = {GW_COUNTER_launches,       GW_COUNTER_captured,
-	                                     GW_COUNTER_graph_launches, GW_COUNTER_graph_unknown,
-	                                     GW_COUNTER_failed,         GW_COUNTER_ring_dropped};
+					     GW_COUNTER_graph_launches, GW_COUNTER_graph_unknown,
+					     GW_COUNTER_failed,         GW_COUNTER_ring_dropped};
 	struct counters *c = &r->counters;
 	struct gw_live_totals now;
 
@@ -551,7 +551,7 @@ static void rest_free(struct rest *r)
 }
 
 void gw_live_add(const struct gw_live_file *f, const unsigned char *log, size_t size,
-                 struct gw_live_rest *out)
+		 struct gw_live_rest *out)
 {
 	struct rest r = {.left.file = f};
 	struct gw_live_left *left = &r.left;
@@ -585,6 +585,6 @@ void gw_live_add(const struct gw_live_file *f, const unsigned char *log, size_t 
 	out->lost = left->lost;
 	out->unlisted = left->unlisted;
 	out->span_ns =
-	        left->count ? left->launch[left->count - 1].call_ns - left->launch[0].call_ns : 0;
+		left->count ? left->launch[left->count - 1].call_ns - left->launch[0].call_ns : 0;
 	rest_free(&r);
 }

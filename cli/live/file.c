@@ -58,7 +58,7 @@ int gw_live_open_plain(const char *path, int flags, struct stat *st, char *why, 
 }
 
 static unsigned char *read_file(const char *path, struct stat *st, size_t *size, char *why,
-                                size_t room)
+				size_t room)
 {
 	int at = gw_live_open_plain(path, 0, st, why, room);
 	unsigned char *data = NULL;
@@ -179,7 +179,7 @@ static bool runs(uint32_t pid, uint64_t start)
 	snprintf(name, sizeof(name), "/proc/%u/ns/time", pid);
 	/* In another time namespace it read another clock. */
 	return began && (began == start || (!stat("/proc/self/ns/time", &own) &&
-	                                    !stat(name, &its) && own.st_ino != its.st_ino));
+					    !stat(name, &its) && own.st_ino != its.st_ino));
 }
 
 enum gw_live_owner gw_live_owner(const struct gw_live_file *f)
@@ -194,8 +194,8 @@ enum gw_live_owner gw_live_owner(const struct gw_live_file *f)
 	/* It may have run another program since. */
 	snprintf(name, sizeof(name), "/proc/%u/exe", f->head->pid);
 	return readlink(name, exe, sizeof(exe) - 1) <= 0 || !strcmp(exe, f->head->exe)
-	               ? GW_LIVE_OWNED
-	               : GW_LIVE_UNOWNED;
+		       ? GW_LIVE_OWNED
+		       : GW_LIVE_UNOWNED;
 }
 
 bool gw_live_owned(const struct gw_live_file *f)

@@ -64,7 +64,7 @@ bool gw_live_check(struct gw_live_file *file, unsigned char *data, size_t size);
 
 /** The log @p log (@p size bytes; NULL: there is none) and what @p file has beyond it. */
 void gw_live_add(const struct gw_live_file *file, const unsigned char *log, size_t size,
-                 struct gw_live_rest *rest);
+		 struct gw_live_rest *rest);
 
 /**
  * The log at @p path with what the segment that it names has beyond it. False when there is nothing

@@ -9,7 +9,7 @@
 void gw_live_folders(void (*take)(void *arg, const char *path), void *arg)
 {
 	static const char *const patterns[] = {"/dev/shm/gpuwatch-*", "/run/user/*/gpuwatch",
-	                                       "/run/gpuwatch"};
+					       "/run/gpuwatch"};
 	const char *own = getenv("GPUWATCH_RUN_DIR");
 	char path[4200];
 

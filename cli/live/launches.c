@@ -74,7 +74,7 @@ static bool counts(const struct gw_live_left *r, const struct gw_live_ring *g)
 static const struct gw_live_entry *entries(const struct gw_live_left *r)
 {
 	return (const struct gw_live_entry *)(void *)(r->file->data +
-	                                              r->file->head->entries.offset);
+						      r->file->head->entries.offset);
 }
 
 /* False: the place is free. Elements of the version before end earlier. */
@@ -130,7 +130,7 @@ static const gw_live_graph *graph_of(const struct gw_live_file *f, const struct 
 }
 
 static const struct gw_live_event *slot_at(const struct gw_live_file *f,
-                                           const struct gw_live_ring *g, uint32_t at)
+					   const struct gw_live_ring *g, uint32_t at)
 {
 	return (const void *)(f->data + g->slots + (uint64_t)(at & g->mask) * SLOT);
 }
@@ -173,7 +173,7 @@ static void take_entries(struct gw_live_left *r, struct taking taking[GW_LIVE_RI
 		for (uint32_t i = 0; i < f->head->entries_used; i++) {
 			const struct gw_live_entry *e = &entries(r)[i];
 			const struct gw_live_ring *g =
-			        &f->head->ring[(e->ring - 1) % GW_LIVE_RINGS];
+				&f->head->ring[(e->ring - 1) % GW_LIVE_RINGS];
 			struct taking *t = &taking[(e->ring - 1) % GW_LIVE_RINGS];
 			bool taken;
 
@@ -186,13 +186,13 @@ static void take_entries(struct gw_live_left *r, struct taking taking[GW_LIVE_RI
 				note_in_file(t, e->node);
 			if (pass && !gw_live_settled(r, i) &&
 			    (taken || (t->partly &&
-			               (g->used == 2 || !graph_of(f, slot_at(f, g, e->position))))))
+				       (g->used == 2 || !graph_of(f, slot_at(f, g, e->position))))))
 				keep(r, &(struct gw_live_launch){.call_ns = e->call_ns,
-				                                 .ticks = e->event.ticks,
-				                                 .tid = e->tid,
-				                                 .stream = e->id,
-				                                 .node = e->node != 0,
-				                                 .event = e->event});
+								 .ticks = e->event.ticks,
+								 .tid = e->tid,
+								 .stream = e->id,
+								 .node = e->node != 0,
+								 .event = e->event});
 		}
 }
 
@@ -220,7 +220,7 @@ static void take_lost(struct gw_live_left *r, const struct taking taking[GW_LIVE
 		for (unsigned n = 0; n < sizeof(c) / sizeof(*c); n++)
 			r->counted[n] += c[n];
 		left = (uint32_t)(c[LAUNCHES] + c[GRAPHS] - c[DROPPED] -
-		                  word(r->file, g->tail + 4));
+				  word(r->file, g->tail + 4));
 		left -= left && taking[i].partly;
 		/* One may be counted whose slot is not committed yet. */
 		if (g->used == 2 && left <= (uint64_t)g->mask + 2)
@@ -250,21 +250,21 @@ static uint64_t time_of(const struct gw_live_head *h, uint64_t ticks)
 static struct gw_live_event launch_of(const struct gw_live_node *n)
 {
 	return (struct gw_live_event){
-	        .flags = n->cooperative ? 1 : 0,
-	        .block_z = n->block[2],
-	        .kernel = n->kernel,
-	        .grid = {n->grid[0], n->grid[1], n->grid[2]},
-	        .block_x = n->block[0],
-	        .block_y = n->block[1],
-	        .cluster = n->cluster,
-	        .shared = n->shared,
-	        .digest = n->digest,
+		.flags = n->cooperative ? 1 : 0,
+		.block_z = n->block[2],
+		.kernel = n->kernel,
+		.grid = {n->grid[0], n->grid[1], n->grid[2]},
+		.block_x = n->block[0],
+		.block_y = n->block[1],
+		.cluster = n->cluster,
+		.shared = n->shared,
+		.digest = n->digest,
 	};
 }
 
 /* The kernels of a graph launch, but for those of @p done. */
 static void take_graph(struct gw_live_left *r, gw_live_graph graph,
-                       const struct gw_live_launch *whole, const unsigned char *done)
+		       const struct gw_live_launch *whole, const unsigned char *done)
 {
 	const struct gw_live_head *h = r->file->head;
 	const struct gw_live_chunk *chunks = (const void *)(r->file->data + h->chunks.offset);
@@ -291,7 +291,7 @@ static void take_graph(struct gw_live_left *r, gw_live_graph graph,
 
 /* @p taking: the first of them was being taken. */
 static void take_ring(struct gw_live_left *r, const struct gw_live_ring *g,
-                      const struct taking *taking)
+		      const struct taking *taking)
 {
 	const struct gw_live_file *f = r->file;
 	uint32_t head = word(f, g->head), next = word(f, g->next), tail = word(f, g->tail);
@@ -389,21 +389,21 @@ static bool met(struct lone *all, size_t count, const struct gw_live_launch *l, 
 }
 
 void gw_live_drop_lone(struct gw_live_left *r, gw_live_like_launch_fn *of_launch,
-                       gw_live_like_config_fn *of_config, void *arg)
+		       gw_live_like_config_fn *of_config, void *arg)
 {
 	struct lone *all = gw_alloc((r->lone_count + 1) * sizeof(*all));
 	size_t kept = 0;
 
 	for (size_t i = 0; i < r->lone_count; i++)
 		all[i] = (struct lone){of_config(arg, r->lone[i].config) + r->lone[i].node,
-		                       r->lone[i].ticks, 0};
+				       r->lone[i].ticks, 0};
 	qsort(all, r->lone_count, sizeof(*all), by_like);
 	if (r->count)
 		qsort(r->launch, r->count, sizeof(*r->launch), by_ticks);
 	for (size_t i = 0; i < r->count; i++) {
 		const struct gw_live_launch *l = &r->launch[i];
 		bool there =
-		        r->lone_count && met(all, r->lone_count, l, of_launch(arg, l) + l->node);
+			r->lone_count && met(all, r->lone_count, l, of_launch(arg, l) + l->node);
 
 		if (!there && !l->open)
 			r->launch[kept++] = *l;

@@ -13,7 +13,7 @@ struct gw_live_launch {
 	uint32_t stream; /**< the log's id, 0 when not known */
 	bool node;       /**< of a graph */
 	bool open; /**< its call had not returned: it may be of a record without a launch, no more
-	            */
+		    */
 	struct gw_live_event event;
 };
 
@@ -30,7 +30,7 @@ struct gw_live_left {
 	unsigned char *blocks; /**< bit per block of the process that is in the log's file */
 	size_t block_bytes;
 	uint32_t first_block; /**< the first of those; the process's before it are in earlier files
-	                       */
+			       */
 	struct gw_live_launch *launch; /**< in the order of their calls; free() it */
 	size_t count, room;
 	struct gw_live_lone *lone; /**< free() it */
@@ -61,7 +61,7 @@ typedef uint64_t gw_live_like_config_fn(void *arg, uint32_t config);
  * not returned.
  */
 void gw_live_drop_lone(struct gw_live_left *left, gw_live_like_launch_fn *of_launch,
-                       gw_live_like_config_fn *of_config, void *arg);
+		       gw_live_like_config_fn *of_config, void *arg);
 
 /** Whether @p size bytes at @p at, a multiple of 4, lie in the file. */
 bool gw_live_within(const struct gw_live_file *file, uint64_t at, uint64_t size);

@@ -23,15 +23,15 @@ struct options {
 };
 
 static const struct gw_option options[] = {
-        GW_OPT_FLAG(all, "every segment of this user's that no process owns any more"),
-        GW_OPT_FLAG(keep,
-                    "leave a segment where it is; else it is removed once its log is written"),
-        GW_OPT_FLAG(json,
-                    "print what the segments show of their processes, running or not: "
-                    "configurations with predictions and measured times, GPUs, totals; no log is "
-                    "written, and no segment removed"),
-        GW_OPT_OUT(output, "FOLDER", "where to write the logs (default: the current folder)"),
-        {0},
+	GW_OPT_FLAG(all, "every segment of this user's that no process owns any more"),
+	GW_OPT_FLAG(keep,
+		    "leave a segment where it is; else it is removed once its log is written"),
+	GW_OPT_FLAG(json,
+		    "print what the segments show of their processes, running or not: "
+		    "configurations with predictions and measured times, GPUs, totals; no log is "
+		    "written, and no segment removed"),
+	GW_OPT_OUT(output, "FOLDER", "where to write the logs (default: the current folder)"),
+	{0},
 };
 
 static bool write_all(int to, const unsigned char *at, size_t left)
@@ -132,8 +132,8 @@ static int recover(const char *path, const struct options *o)
 		return gw_error("%s: %s", path, why);
 	if (gw_live_owner(&f) == GW_LIVE_ELSEWHERE)
 		status = gw_error("%s: it is of another PID namespace (a container): run gpuwatch "
-		                  "recover there",
-		                  path);
+				  "recover there",
+				  path);
 	else if (gw_live_owned(&f))
 		status = gw_error("%s: process %u is still running", path, f.head->pid);
 	else
@@ -171,8 +171,8 @@ static int recover_all(const struct options *o)
 	/* In /dev/shm anybody may make a folder, or a link, of this name. */
 	if (!(own && *own) && !stat(folder, &st) && st.st_uid != geteuid())
 		return gw_error("recover: %s belongs to user %u, not to you: nothing in it is "
-		                "read; set GPUWATCH_RUN_DIR to it if it should be",
-		                folder, (unsigned)st.st_uid);
+				"read; set GPUWATCH_RUN_DIR to it if it should be",
+				folder, (unsigned)st.st_uid);
 	d = opendir(folder);
 	while (d && (e = readdir(d))) {
 		struct gw_live_file f;
@@ -208,7 +208,7 @@ static int run(const struct gw_command *command, int argc, char **argv)
 		return status;
 	if (!argc && !o.all)
 		return gw_error(
-		        "recover: missing segment argument, or --all; see gpuwatch recover --help");
+			"recover: missing segment argument, or --all; see gpuwatch recover --help");
 	status = o.all ? recover_all(&o) : GW_EXIT_OK;
 	for (int i = 0; i < argc; i++)
 		if (recover(argv[i], &o))
@@ -217,20 +217,20 @@ static int run(const struct gw_command *command, int argc, char **argv)
 }
 
 const struct gw_command_body gw_recover_command = {
-        .run = run,
-        .options = options,
-        .description =
-                "Writes the log of a process that was killed: the log that it wrote, and the\n"
-                "launches of its last second from its live segment. Those launches have no GPU\n"
-                "time. gpuwatch doctor lists segments. A segment whose process still runs is left\n"
-                "alone. --all removes segments that hold nothing, and keeps and names damaged\n"
-                "ones.\n\n"
-                "gpuwatch report reads the segment that a log names without this command.",
-        .examples = "gpuwatch recover --all --output=logs\n"
-                    "Logs of all your processes that were killed.\n"
-                    "gpuwatch recover --all --json\n"
-                    "What every process of yours under gpuwatch runs, predicts and measures now.\n",
-        .exit_status = "0 every segment has its log, or held nothing; 2 one has not, or is "
-                       "damaged, or bad "
-                       "options.",
+	.run = run,
+	.options = options,
+	.description =
+		"Writes the log of a process that was killed: the log that it wrote, and the\n"
+		"launches of its last second from its live segment. Those launches have no GPU\n"
+		"time. gpuwatch doctor lists segments. A segment whose process still runs is left\n"
+		"alone. --all removes segments that hold nothing, and keeps and names damaged\n"
+		"ones.\n\n"
+		"gpuwatch report reads the segment that a log names without this command.",
+	.examples = "gpuwatch recover --all --output=logs\n"
+		    "Logs of all your processes that were killed.\n"
+		    "gpuwatch recover --all --json\n"
+		    "What every process of yours under gpuwatch runs, predicts and measures now.\n",
+	.exit_status = "0 every segment has its log, or held nothing; 2 one has not, or is "
+		       "damaged, or bad "
+		       "options.",
 };

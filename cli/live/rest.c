@@ -94,22 +94,22 @@ void gw_live_say_lost(const char *path, const struct gw_live_rest *rest)
 {
 	if (rest->lost)
 		gw_warning("%s: %" PRIu64 " launches are lost: they waited where the live segment "
-		           "does not reach",
-		           path, rest->lost);
+			   "does not reach",
+			   path, rest->lost);
 	if (rest->unlisted)
 		gw_warning("%s: launches that waited in the rings of %u threads are lost and not "
-		           "counted",
-		           path, rest->unlisted);
+			   "counted",
+			   path, rest->unlisted);
 }
 
 static void say(const char *path, const struct gw_live_rest *rest)
 {
 	gw_live_say_lost(path, rest);
 	gw_note("%s: %" PRIu64 " launches of its last %.3g ms come from the live segment", path,
-	        rest->launches, (double)rest->span_ns * 1e-6);
+		rest->launches, (double)rest->span_ns * 1e-6);
 	if (rest->graphs)
 		gw_note("%s: the kernels of %" PRIu64 " graph launches in it are not all known",
-		        path, rest->graphs);
+			path, rest->graphs);
 }
 
 bool gw_live_rest_of(const char *path, struct gw_live_rest *rest)
@@ -126,8 +126,8 @@ bool gw_live_rest_of(const char *path, struct gw_live_rest *rest)
 	    status.compressed || !find(&f, path, &n))
 		return false;
 	log = gw_live_owned(&f) || (n.header && complete(path))
-	              ? NULL
-	              : gw_live_read_file(path, &size, why, sizeof(why));
+		      ? NULL
+		      : gw_live_read_file(path, &size, why, sizeof(why));
 	if (log)
 		gw_live_add(&f, log, size, rest);
 	free(log);

@@ -84,7 +84,7 @@ static bool copy(const unsigned char *from, void *out, size_t size)
 }
 
 static const unsigned char *element(const struct gw_live_file *f, const struct gw_live_section *s,
-                                    uint32_t at)
+				    uint32_t at)
 {
 	return f->data + s->offset + (uint64_t)at * s->size;
 }
@@ -100,7 +100,7 @@ uint32_t gw_live_config_sequence(const struct gw_live_file *f, uint32_t at)
 }
 
 uint32_t gw_live_config_changed(const struct gw_live_file *f, uint32_t at, const uint32_t *known,
-                                uint32_t count)
+				uint32_t count)
 {
 	enum { AHEAD = 16 };
 	const struct gw_live_section *s = &f->head->configs;
@@ -131,9 +131,9 @@ bool gw_live_config_brief(const struct gw_live_file *f, uint32_t at, struct gw_l
 {
 	return at < f->head->configs.count &&
 	       copy_parts(element(f, &f->head->configs, at), out,
-	                  offsetof(struct gw_live_config, time.bucket),
-	                  offsetof(struct gw_live_config, ratio),
-	                  offsetof(struct gw_sketch, bucket)) &&
+			  offsetof(struct gw_live_config, time.bucket),
+			  offsetof(struct gw_live_config, ratio),
+			  offsetof(struct gw_sketch, bucket)) &&
 	       out->id == at + 1 && isfinite(out->time.sum) && isfinite(out->ratio.sum);
 }
 
@@ -174,7 +174,7 @@ bool gw_live_totals_of(const struct gw_live_file *f, struct gw_live_totals *out)
 }
 
 bool gw_live_graph_time_at(const struct gw_live_file *f, uint32_t at,
-                           struct gw_live_graph_time *out)
+			   struct gw_live_graph_time *out)
 {
 	const struct gw_live_section *s = &f->head->graph_times;
 
@@ -204,7 +204,7 @@ const char *gw_live_mode_text(const struct gw_live_answer *a, char *out, size_t 
 		strftime(at, sizeof(at), "%H:%M:%S", &t);
 	if (*at)
 		snprintf(out, size, "%s until %s, then %s", mode ? mode : "-", at,
-		         then ? then : "-");
+			 then ? then : "-");
 	else
 		snprintf(out, size, "%s", mode ? mode : "-");
 	return out;
@@ -226,7 +226,7 @@ bool gw_live_stream_at(const struct gw_live_file *f, uint32_t slot, struct gw_li
 
 /* The kernel at @p at of the table, and how long it is; NULL: the table ends. */
 static const struct gw_live_kernel *kernel_at(const struct gw_live_file *f, uint64_t at,
-                                              uint32_t *length)
+					      uint32_t *length)
 {
 	const struct gw_live_kernel *k = (const void *)(f->data + f->head->kernels.offset + at);
 
@@ -266,7 +266,7 @@ void gw_live_names_of(const struct gw_live_file *f, struct gw_live_names *out)
 }
 
 const char *gw_live_name(const struct gw_live_file *f, const struct gw_live_names *names,
-                         uint32_t slot)
+			 uint32_t slot)
 {
 	static char name[GW_LIVE_SLOTS];
 	const uint32_t at = slot && slot < GW_LIVE_SLOTS ? names->at[slot] : 0;

@@ -30,7 +30,7 @@ uint32_t gw_live_config_sequence(const struct gw_live_file *file, uint32_t at);
 /** The first entry from @p at on whose sequence is 0 or not that of @p known, of @p count; else @p
  * count. */
 uint32_t gw_live_config_changed(const struct gw_live_file *file, uint32_t at, const uint32_t *known,
-                                uint32_t count);
+				uint32_t count);
 
 /** So many entries in a row that nothing was written to: the table ends there. */
 enum { GW_LIVE_FREE_MOST = 8 };
@@ -50,14 +50,14 @@ const char *gw_live_idle_name(enum gw_idle_cause cause);
 
 /** The GPU numbered @p ordinal; false where nothing was measured on it, or it can't be read. */
 bool gw_live_device_at(const struct gw_live_file *file, uint32_t ordinal,
-                       struct gw_live_device *out);
+		       struct gw_live_device *out);
 
 /** The totals; false: there are none yet. */
 bool gw_live_totals_of(const struct gw_live_file *file, struct gw_live_totals *out);
 
 /** Entry @p at of the graphs that are timed whole; false: there is none, or it can't be read. */
 bool gw_live_graph_time_at(const struct gw_live_file *file, uint32_t at,
-                           struct gw_live_graph_time *out);
+			   struct gw_live_graph_time *out);
 
 /** The mode and budget that the process is in; false: they can't be read. */
 bool gw_live_answer_of(const struct gw_live_file *file, struct gw_live_answer *out);
@@ -82,7 +82,7 @@ void gw_live_names_of(const struct gw_live_file *file, struct gw_live_names *out
 /** The name of the kernel in a slot, in memory of ours until the next call, whatever its process
  * makes of it meanwhile; NULL: it is not known. */
 const char *gw_live_name(const struct gw_live_file *file, const struct gw_live_names *names,
-                         uint32_t slot);
+			 uint32_t slot);
 
 /** The kernel in a slot of a file that does not change; NULL when its name did not get there. */
 const struct gw_live_kernel *gw_live_kernel_in(const struct gw_live_file *file, uint32_t slot);

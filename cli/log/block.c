@@ -9,12 +9,12 @@ static bool parse_plain(const unsigned char *at, struct log_block *block)
 
 	memcpy(&b, at, sizeof(b));
 	*block = (struct log_block){
-	        .head = sizeof(b),
-	        .length = b.length,
-	        .raw = b.length,
-	        .space = (uint32_t)sizeof(b) + b.length,
-	        .sequence = b.sequence,
-	        .crc = b.crc,
+		.head = sizeof(b),
+		.length = b.length,
+		.raw = b.length,
+		.space = (uint32_t)sizeof(b) + b.length,
+		.sequence = b.sequence,
+		.crc = b.crc,
 	};
 	return b.length && b.length % 8 == 0 && b.length <= GW_BLOCK_MAX;
 }
@@ -27,19 +27,19 @@ static bool parse_packed(const unsigned char *at, struct log_block *block)
 	memcpy(&b, at, sizeof(b));
 	copy = (b.flags & GW_BLOCK_COPY) != 0;
 	*block = (struct log_block){
-	        .head = sizeof(b),
-	        .length = b.length,
-	        .raw = b.raw,
-	        .space = copy ? b.room : (uint32_t)sizeof(b) + b.length,
-	        .sequence = b.sequence,
-	        .flags = b.flags,
-	        .crc = b.crc,
-	        .packed = b,
+		.head = sizeof(b),
+		.length = b.length,
+		.raw = b.raw,
+		.space = copy ? b.room : (uint32_t)sizeof(b) + b.length,
+		.sequence = b.sequence,
+		.flags = b.flags,
+		.crc = b.crc,
+		.packed = b,
 	};
 	return b.length && b.length <= GW_BLOCK_MAX && b.raw && b.raw % 8 == 0 &&
 	       b.raw <= GW_BLOCK_MAX && (b.flags & GW_BLOCK_PACKED || b.length == b.raw) &&
 	       (!copy ||
-	        (b.room >= sizeof(b) + b.length && b.room <= sizeof(b) + (uint32_t)GW_BLOCK_MAX));
+		(b.room >= sizeof(b) + b.length && b.room <= sizeof(b) + (uint32_t)GW_BLOCK_MAX));
 }
 
 bool log_block_parse(const unsigned char *at, size_t size, struct log_block *block)
@@ -67,10 +67,10 @@ const unsigned char *log_block_find(const unsigned char *from, size_t size)
 }
 
 const char *log_block_open(const struct log_block *block, const unsigned char *data,
-                           struct gw_block_model *model, unsigned char *raw)
+			   struct gw_block_model *model, unsigned char *raw)
 {
 	uint32_t crc = block->packed.magic ? gw_block_checksum(&block->packed, data)
-	                                   : gw_crc32(0, data, block->length);
+					   : gw_crc32(0, data, block->length);
 
 	if (crc != block->crc)
 		return "the checksum does not match";

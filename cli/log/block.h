@@ -31,6 +31,6 @@ const unsigned char *log_block_find(const unsigned char *from, size_t size);
  * GW_BLOCK_MAX bytes. NULL, or what is wrong with it.
  */
 const char *log_block_open(const struct log_block *block, const unsigned char *data,
-                           struct gw_block_model *model, unsigned char *raw);
+			   struct gw_block_model *model, unsigned char *raw);
 
 #endif

@@ -38,7 +38,7 @@ void log_clocks_free(struct log_clocks *c)
 void log_slow_add(struct log_slows *s, uint32_t file, const struct log_slow *slow)
 {
 	const uint64_t parts[] = {file, slow->record.config, slow->record.graph,
-	                          slow->record.since_ns};
+				  slow->record.since_ns};
 	uint64_t key = gw_hash(0, parts, sizeof(parts));
 	uint32_t at = gw_index_find(&s->index, key, NULL, NULL);
 
@@ -64,7 +64,7 @@ void log_slows_free(struct log_slows *s)
 enum gw_slow_cause log_slow_cause(const struct log_slow *s)
 {
 	return s->record.cause < (uint32_t)GW_SLOW_CAUSES ? (enum gw_slow_cause)s->record.cause
-	                                                  : GW_SLOW_UNKNOWN;
+							  : GW_SLOW_UNKNOWN;
 }
 
 double log_slow_lost(const struct log_slow *s)

@@ -11,7 +11,7 @@
 
 static const char *const header_keys[GW_TEXTS] = {
 #define KEY(name) #name,
-        GW_HEADER_TEXTS(KEY)
+	GW_HEADER_TEXTS(KEY)
 #undef KEY
 };
 
@@ -53,14 +53,14 @@ static void emit(const struct reading *r, const struct log_event *event)
 static struct log_event event_of(enum gw_record_kind kind, const struct gw_log_record *record)
 {
 	return (struct log_event){.kind = kind,
-	                          .record = record,
-	                          .config = GW_INDEX_NONE,
-	                          .of = GW_INDEX_NONE,
-	                          .gpu = GW_INDEX_NONE,
-	                          .stream = GW_INDEX_NONE,
-	                          .thread = GW_INDEX_NONE,
-	                          .node = GW_INDEX_NONE,
-	                          .stream_gpu = GW_INDEX_NONE};
+				  .record = record,
+				  .config = GW_INDEX_NONE,
+				  .of = GW_INDEX_NONE,
+				  .gpu = GW_INDEX_NONE,
+				  .stream = GW_INDEX_NONE,
+				  .thread = GW_INDEX_NONE,
+				  .node = GW_INDEX_NONE,
+				  .stream_gpu = GW_INDEX_NONE};
 }
 
 static bool on_header(struct gw_log *log, const struct gw_log_record *record)
@@ -80,9 +80,9 @@ static bool on_device(struct gw_log *log, const struct gw_log_record *record, st
 	e->gpu = (uint32_t)log->gpu_count;
 	log->gpus = gw_grow(log->gpus, &log->gpu_room, log->gpu_count + 1, sizeof(*log->gpus));
 	log->gpus[log->gpu_count++] = (struct log_gpu){
-	        .record = *d,
-	        .name = gw_copy(gw_log_text(record, 0)),
-	        .uuid = gw_copy(gw_log_text(record, 1)),
+		.record = *d,
+		.name = gw_copy(gw_log_text(record, 0)),
+		.uuid = gw_copy(gw_log_text(record, 1)),
 	};
 	add_id(&log->gpu_ids, d->id);
 	return true;
@@ -93,9 +93,9 @@ static bool on_module(struct gw_log *log, const struct gw_log_record *record)
 	const struct gw_record_module *m = (const void *)record->head;
 
 	log->modules = gw_grow(log->modules, &log->module_room, log->module_count + 1,
-	                       sizeof(*log->modules));
+			       sizeof(*log->modules));
 	log->modules[log->module_count++] =
-	        (struct log_module){gw_copy(gw_log_text(record, 0)), m->origin};
+		(struct log_module){gw_copy(gw_log_text(record, 0)), m->origin};
 	add_id(&log->module_ids, m->id);
 	return true;
 }
@@ -134,12 +134,12 @@ static bool on_config(struct gw_log *log, const struct gw_log_record *record, st
 		return false;
 	e->config = (uint32_t)log->config_count;
 	log->configs = gw_grow(log->configs, &log->config_room, log->config_count + 1,
-	                       sizeof(*log->configs));
+			       sizeof(*log->configs));
 	log->configs[log->config_count++] = (struct log_config){
-	        .kernel = kernel,
-	        .ordinal = log->kernels[kernel].configs++,
-	        .device = c->device,
-	        .config = gw_recorded_config(c),
+		.kernel = kernel,
+		.ordinal = log->kernels[kernel].configs++,
+		.device = c->device,
+		.config = gw_recorded_config(c),
 	};
 	add_id(&log->config_ids, c->id);
 	return true;
@@ -152,9 +152,9 @@ static bool on_stream(struct gw_log *log, const struct gw_log_record *record, st
 	e->gpu = gw_log_gpu(log, s->device);
 	add_id(&log->stream_ids, s->id);
 	log->streams = gw_grow(log->streams, &log->stream_room, log->stream_count + 1,
-	                       sizeof(*log->streams));
+			       sizeof(*log->streams));
 	log->streams[log->stream_count++] =
-	        (struct log_stream){e->gpu, s->cupti_id ? s->cupti_id : s->id, s->context};
+		(struct log_stream){e->gpu, s->cupti_id ? s->cupti_id : s->id, s->context};
 	return true;
 }
 
@@ -164,7 +164,7 @@ static bool on_thread(struct gw_log *log, const struct gw_log_record *record)
 
 	add_id(&log->thread_ids, t->id);
 	log->threads = gw_grow(log->threads, &log->thread_room, log->thread_count + 1,
-	                       sizeof(*log->threads));
+			       sizeof(*log->threads));
 	log->threads[log->thread_count++] = t->tid;
 	return true;
 }
@@ -192,7 +192,7 @@ static bool on_frame(struct gw_log *log, const struct gw_log_record *record)
 
 	add_id(&log->frame_ids, f->id);
 	log_stacks_frame(&log->stacks, f, find(&log->object_ids, f->object), gw_log_text(record, 0),
-	                 gw_log_text(record, 1));
+			 gw_log_text(record, 1));
 	return true;
 }
 
@@ -229,7 +229,7 @@ static void find_gpu(const struct gw_log *log, uint32_t stream, struct log_event
  * before the launch in the file. So it is where the header is lost and the launch says nothing.
  */
 static enum gw_tier tier_of(const struct gw_log *log, const struct log_config *c,
-                            const struct gw_record_launch *l)
+			    const struct gw_record_launch *l)
 {
 	uint64_t kernel_first = log->kernels[c->kernel].first_learnt;
 
@@ -274,7 +274,7 @@ static void complete(struct gw_sketch *s, double sum, double low, double high)
 
 /* Histograms that are not of the launches that the record counts are damaged: not known. */
 static void read_histograms(struct reading *r, const struct gw_log_record *record,
-                            struct log_event *e)
+			    struct log_event *e)
 {
 	const struct gw_record_aggregate *a = (const void *)record->head;
 	const unsigned char *tail = (const unsigned char *)record->tail;
@@ -304,7 +304,7 @@ static bool on_aggregate(struct reading *r, const struct gw_log_record *record, 
 }
 
 static bool on_successor(struct gw_log *log, const struct gw_log_record *record,
-                         struct log_event *e)
+			 struct log_event *e)
 {
 	const struct gw_record_successor *s = (const void *)record->head;
 
@@ -385,10 +385,10 @@ static bool resolve(struct reading *r, const struct gw_log_record *record, struc
 		return on_successor(log, record, e);
 	case GW_RECORD_WORK:
 		return of_config(log, ((const struct gw_record_work *)(const void *)head)->config,
-		                 e);
+				 e);
 	case GW_RECORD_SLOW: /* of a graph where it names no configuration */
 		return of_config(log, ((const struct gw_record_slow *)(const void *)head)->config,
-		                 e) ||
+				 e) ||
 		       ((const struct gw_record_slow *)(const void *)head)->graph;
 	case GW_RECORD_GRAPH: /* of a device that is not known where it names none */
 		of_gpu(log, ((const struct gw_record_graph *)(const void *)head)->device, e);
@@ -399,21 +399,21 @@ static bool resolve(struct reading *r, const struct gw_log_record *record, struc
 		return of_gpu(log, ((const struct gw_record_copy *)(const void *)head)->device, e);
 	case GW_RECORD_WAIT:
 		e->thread = find(&log->thread_ids,
-		                 ((const struct gw_record_wait *)(const void *)head)->thread);
+				 ((const struct gw_record_wait *)(const void *)head)->thread);
 		return e->thread != GW_INDEX_NONE;
 	case GW_RECORD_RANGE: /* of the process where it names no thread */
 		e->thread = find(&log->thread_ids,
-		                 ((const struct gw_record_range *)(const void *)head)->thread);
+				 ((const struct gw_record_range *)(const void *)head)->thread);
 		return e->thread != GW_INDEX_NONE ||
 		       !((const struct gw_record_range *)(const void *)head)->thread;
 	case GW_RECORD_COLLECTIVE:
 		e->thread = find(&log->thread_ids,
-		                 ((const struct gw_record_collective *)(const void *)head)->thread);
+				 ((const struct gw_record_collective *)(const void *)head)->thread);
 		return e->thread != GW_INDEX_NONE;
 	case GW_RECORD_ANALYSIS: /* of all configurations where it names none */
 		return of_config(log,
-		                 ((const struct gw_record_analysis *)(const void *)head)->config,
-		                 e) ||
+				 ((const struct gw_record_analysis *)(const void *)head)->config,
+				 e) ||
 		       !((const struct gw_record_analysis *)(const void *)head)->config;
 	default:
 		return true;
@@ -485,7 +485,7 @@ static bool take(void *arg, const struct gw_log_record *record)
 }
 
 bool gw_log_events(struct gw_log *log, const char *path, const void *data, size_t length,
-                   log_event_fn *event, void *arg)
+		   log_event_fn *event, void *arg)
 {
 	struct reading r = {.log = log, .take = event, .arg = arg};
 	bool good;
@@ -494,7 +494,7 @@ bool gw_log_events(struct gw_log *log, const char *path, const void *data, size_
 	for (unsigned i = 0; i < GW_TEXTS; i++)
 		log->text[i] = gw_copy("");
 	good = data ? gw_log_read_memory(data, length, take, &r, &log->status)
-	            : gw_log_read(path, take, &r, &log->status);
+		    : gw_log_read(path, take, &r, &log->status);
 	end_profiles(&r);
 	return good;
 }

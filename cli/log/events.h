@@ -18,13 +18,13 @@
 #include "predictor/core/sketch.h"
 
 /** The texts of a HEADER that are kept. */
-#define GW_HEADER_TEXTS(X)                                                                         \
+#define GW_HEADER_TEXTS(X) \
 	X(host) X(exe) X(command) X(mode) X(build) X(driver) X(cupti) X(rank) X(replay) X(part)
 enum gw_header_text {
 #define KEY(name) GW_TEXT_##name,
 	GW_HEADER_TEXTS(KEY)
 #undef KEY
-	        GW_TEXTS
+		GW_TEXTS
 };
 
 /** A GPU of the log. */
@@ -93,14 +93,14 @@ struct gw_log {
 	struct log_node *nodes;
 	struct log_stacks stacks;
 	size_t gpu_count, module_count, kernel_count, config_count, stream_count, thread_count,
-	        node_count;
+		node_count;
 	uint64_t learnt; /**< observations so far: launches that the learner learnt from */
 	bool stop;       /**< set by the callback: it is not called again, and reading ends */
 	/* Ids to positions. */
 	struct log_ids gpu_ids, module_ids, kernel_ids, config_ids, stream_ids, thread_ids,
-	        node_ids, object_ids, frame_ids;
+		node_ids, object_ids, frame_ids;
 	size_t gpu_room, module_room, kernel_room, name_room, config_room, stream_room, thread_room,
-	        node_room;
+		node_room;
 };
 
 /** A record and what it is of, as positions in gw_log; GW_INDEX_NONE: not known, or of none. */
@@ -116,9 +116,9 @@ struct log_event {
 	 */
 	uint32_t gpu;
 	uint32_t stream, thread,
-	        node; /**< of a launch, thread also of a WAIT or RANGE; positions in gw_log */
+		node; /**< of a launch, thread also of a WAIT or RANGE; positions in gw_log */
 	uint32_t stream_gpu; /**< of a launch, by its stream alone: what the library had at the call
-	                      */
+			      */
 	enum gw_tier tier;   /**< of a launch: how much was known of its time … */
 	enum gw_source work; /**< … and of its work, when it was predicted */
 	/** Of an aggregate: its measured times in ns and measured over predicted; NULL: not known.
@@ -138,7 +138,7 @@ typedef void log_event_fn(void *arg, const struct log_event *event);
  * False when it can't be read at all: status.error says why. Free @p log in either case.
  */
 bool gw_log_events(struct gw_log *log, const char *path, const void *data, size_t length,
-                   log_event_fn *take, void *arg);
+		   log_event_fn *take, void *arg);
 
 void gw_log_free(struct gw_log *log);
 

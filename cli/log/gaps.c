@@ -16,7 +16,7 @@ struct log_run {
 const char *log_gap_name(enum gw_gap gap)
 {
 	static const char *const names[GW_GAPS] = {"starved", "starved_graphs", "back_to_back",
-	                                           "paused"};
+						   "paused"};
 
 	return names[gap];
 }
@@ -44,8 +44,8 @@ static void settle(struct log_gaps *g, struct log_timeline *c)
 
 	if (c->waits)
 		log_spent_run(&g->spent, &c->spending, c->waits,
-		              &(struct log_spent_run){run.start, run.end, run.call,
-		                                      run.caller.thread, run.caller.communication});
+			      &(struct log_spent_run){run.start, run.end, run.call,
+						      run.caller.thread, run.caller.communication});
 	if (c->until && run.start > c->until) {
 		enum gw_gap kind = log_gap_kind(run.start, run.call, run.graph, c->until);
 
@@ -63,7 +63,7 @@ static void settle(struct log_gaps *g, struct log_timeline *c)
 }
 
 void log_gaps_add(struct log_gaps *gaps, struct log_timeline *timeline,
-                  const struct gw_record_launch *l, struct log_caller caller)
+		  const struct gw_record_launch *l, struct log_caller caller)
 {
 	if (!gw_launch_measured(l) || !l->start_ns || l->duration_ns > UINT64_MAX - l->start_ns) {
 		log_spent_untimed(&timeline->spending, l->call_ns);
@@ -74,11 +74,11 @@ void log_gaps_add(struct log_gaps *gaps, struct log_timeline *timeline,
 	if (gw_sorter_full(&timeline->order))
 		settle(gaps, timeline);
 	timeline->waiting[gw_sorter_add(&timeline->order, l->start_ns)] = (struct log_run){
-	        .start = l->start_ns,
-	        .end = l->start_ns + l->duration_ns,
-	        .call = l->call_ns,
-	        .caller = caller,
-	        .graph = (l->flags & GW_LAUNCH_GRAPH) != 0,
+		.start = l->start_ns,
+		.end = l->start_ns + l->duration_ns,
+		.call = l->call_ns,
+		.caller = caller,
+		.graph = (l->flags & GW_LAUNCH_GRAPH) != 0,
 	};
 }
 
@@ -94,7 +94,7 @@ void log_gaps_end(struct log_gaps *gaps, struct log_timeline *timeline)
 }
 
 void log_gaps_copy(struct log_gaps *gaps, struct log_timeline *timeline,
-                   const struct gw_record_copy *copy)
+		   const struct gw_record_copy *copy)
 {
 	if (timeline->waits)
 		log_spent_copy(&gaps->spent, &timeline->spending, copy);

@@ -75,11 +75,11 @@ enum gw_gap log_gap_kind(uint64_t start, uint64_t call, bool graph, uint64_t unt
 /** Take a launch; those without a time of their start leave the gap that they ran in unexplained.
  */
 void log_gaps_add(struct log_gaps *gaps, struct log_timeline *timeline,
-                  const struct gw_record_launch *launch, struct log_caller caller);
+		  const struct gw_record_launch *launch, struct log_caller caller);
 
 /** Take a copy. */
 void log_gaps_copy(struct log_gaps *gaps, struct log_timeline *timeline,
-                   const struct gw_record_copy *copy);
+		   const struct gw_record_copy *copy);
 
 /** The log ends: all that was held back to be put in order is taken, and @p timeline is fresh but
  * for its sink and the waits. */

@@ -47,7 +47,7 @@ struct reading {
 static bool same_gpu(const struct gw_gpu *gpu, const struct log_gpu *g)
 {
 	return *g->uuid ? !strcmp(gpu->uuid, g->uuid)
-	                : !strcmp(gpu->name, g->name) && gpu->record.ordinal == g->record.ordinal;
+			: !strcmp(gpu->name, g->name) && gpu->record.ordinal == g->record.ordinal;
 }
 
 static void on_device(struct reading *r, uint32_t at)
@@ -61,7 +61,7 @@ static void on_device(struct reading *r, uint32_t at)
 	if (i == m->gpu_count) {
 		m->gpus = gw_grow(m->gpus, &m->gpu_room, ++m->gpu_count, sizeof(*m->gpus));
 		m->gpus[i] = (struct gw_gpu){
-		        .name = gw_copy(g->name), .uuid = gw_copy(g->uuid), .record = g->record};
+			.name = gw_copy(g->name), .uuid = gw_copy(g->uuid), .record = g->record};
 	}
 	r->gpu = gw_grow(r->gpu, &r->gpu_room, at + 1u, sizeof(*r->gpu));
 	r->timeline = gw_grow(r->timeline, &r->timeline_room, at + 1u, sizeof(*r->timeline));
@@ -85,7 +85,7 @@ static void on_kernel(struct reading *r)
 	r->name = gw_grow(r->name, &r->name_room, at + 1, sizeof(*r->name));
 	r->name[at] = gw_log_model_name(r->model, r->log.names[at].mangled);
 	r->communication = gw_grow(r->communication, &r->communication_room, at + 1,
-	                           sizeof(*r->communication));
+				   sizeof(*r->communication));
 	r->communication[at] = log_communicates(r->log.names[at].mangled);
 }
 
@@ -110,9 +110,9 @@ static void on_work(struct reading *r, const struct log_event *e)
 static void on_slow(struct reading *r, const struct log_event *e)
 {
 	struct log_slow slow = {
-	        .name = GW_INDEX_NONE,
-	        .row = GW_INDEX_NONE,
-	        .record = *(const struct gw_record_slow *)(const void *)e->record->head};
+		.name = GW_INDEX_NONE,
+		.row = GW_INDEX_NONE,
+		.record = *(const struct gw_record_slow *)(const void *)e->record->head};
 
 	if (e->config != GW_INDEX_NONE) {
 		slow.name = name_of_config(r, e->config);
@@ -145,7 +145,7 @@ static uint32_t module_of_config(const struct reading *r, uint32_t config)
 {
 	uint32_t module = r->log.kernels[r->log.configs[config].kernel].module;
 	const char *path =
-	        module == GW_INDEX_NONE ? LOG_MODULE_UNKNOWN : r->log.modules[module].path;
+		module == GW_INDEX_NONE ? LOG_MODULE_UNKNOWN : r->log.modules[module].path;
 
 	return gw_log_model_name(r->model, *path ? path : LOG_MODULE_MEMORY);
 }
@@ -157,13 +157,13 @@ static struct gw_row *row_for(struct reading *r, uint32_t config, uint32_t gpu)
 
 	if (p->row == GW_INDEX_NONE || p->row_gpu != gpu) {
 		p->row = gw_row_find(r->model,
-		                     r->model->by == GW_BY_MODULE ? module_of_config(r, config)
-		                     : r->model->by == GW_BY_LINE ? line_of_config(r, config)
-		                     : r->model->by == GW_BY_RANK
-		                             ? gw_row_rank(r->model, r->log.text[GW_TEXT_rank])
-		                             : name_of_config(r, config),
-		                     gpu == GW_INDEX_NONE ? gpu : r->gpu[gpu],
-		                     &r->log.configs[config].config);
+				     r->model->by == GW_BY_MODULE ? module_of_config(r, config)
+				     : r->model->by == GW_BY_LINE ? line_of_config(r, config)
+				     : r->model->by == GW_BY_RANK
+					     ? gw_row_rank(r->model, r->log.text[GW_TEXT_rank])
+					     : name_of_config(r, config),
+				     gpu == GW_INDEX_NONE ? gpu : r->gpu[gpu],
+				     &r->log.configs[config].config);
 		p->row_gpu = gpu;
 	}
 	return &r->model->rows[p->row];
@@ -178,14 +178,14 @@ static struct gw_row *row_of_launch(struct reading *r, const struct log_event *e
 	if (r->model->by != GW_BY_RANGE)
 		return row_for(r, e->config, e->gpu);
 	p->row = gw_row_find(
-	        r->model,
-	        gw_log_model_name(r->model, log_range_at(&r->ranges, e->thread, l->call_ns)),
-	        GW_INDEX_NONE, NULL);
+		r->model,
+		gw_log_model_name(r->model, log_range_at(&r->ranges, e->thread, l->call_ns)),
+		GW_INDEX_NONE, NULL);
 	return &r->model->rows[p->row];
 }
 
 static void keep_violation(struct reading *r, const struct log_event *e,
-                           enum gw_order_result result, uint64_t learnt, uint64_t latest)
+			   enum gw_order_result result, uint64_t learnt, uint64_t latest)
 {
 	const struct gw_record_launch *l = (const void *)e->record->head;
 	struct gw_log_model *m = r->model;
@@ -193,28 +193,28 @@ static void keep_violation(struct reading *r, const struct log_event *e,
 	if (result < GW_ORDER_SELF || m->violation_count == GW_VIOLATIONS)
 		return;
 	m->violations[m->violation_count++] = (struct gw_violation){
-	        .file = (uint32_t)(r->file - m->files),
-	        .name = name_of_config(r, e->config),
-	        .offset = e->record->offset,
-	        .result = result,
-	        .known = l->known,
-	        .learnt = learnt,
-	        .call_ns = l->call_ns,
-	        .latest_ns = latest,
+		.file = (uint32_t)(r->file - m->files),
+		.name = name_of_config(r, e->config),
+		.offset = e->record->offset,
+		.result = result,
+		.known = l->known,
+		.learnt = learnt,
+		.call_ns = l->call_ns,
+		.latest_ns = latest,
 	};
 }
 
 static struct log_caller caller_of(const struct reading *r, const struct log_event *e)
 {
 	return (struct log_caller){.thread = e->thread,
-	                           .communication =
-	                                   e->config != GW_INDEX_NONE &&
-	                                   r->communication[r->log.configs[e->config].kernel]};
+				   .communication =
+					   e->config != GW_INDEX_NONE &&
+					   r->communication[r->log.configs[e->config].kernel]};
 }
 
 /* @p call: 0 where that is not known, as of sums. */
 static void tally(struct reading *r, const struct log_event *e, uint64_t call, uint64_t launches,
-                  double total)
+		  double total)
 {
 	struct place *p = &r->place[e->config];
 
@@ -223,7 +223,7 @@ static void tally(struct reading *r, const struct log_event *e, uint64_t call, u
 	p->launches += launches;
 	p->total += total;
 	log_tally_add(&r->model->ranges, log_range_at(&r->ranges, e->thread, call), launches,
-	              total);
+		      total);
 }
 
 static void on_launch(struct reading *r, const struct log_event *e)
@@ -257,20 +257,20 @@ static void on_launch(struct reading *r, const struct log_event *e)
 		gw_row_launch(row, l, e->tier);
 	if (m->watch)
 		m->watch->launch(m->watch->arg, r->place[e->config].row,
-		                 e->gpu == GW_INDEX_NONE ? e->gpu : r->gpu[e->gpu], l, e->tier);
+				 e->gpu == GW_INDEX_NONE ? e->gpu : r->gpu[e->gpu], l, e->tier);
 	r->place[e->config].code.launches++;
 	tally(r, e, l->call_ns, 1, gw_launch_measured(l) ? (double)l->duration_ns : 0);
 	if (gw_launch_measured(l))
 		log_judge_time(r->judge, e->config, r->place[e->config].row, e->gpu, 1,
-		               l->duration_ns);
+			       l->duration_ns);
 }
 
 /* Sums do not say in which ranges their launches were. */
 static struct gw_row *row_of_sum(struct reading *r, uint32_t config)
 {
 	r->place[config].row =
-	        gw_row_find(r->model, gw_log_model_name(r->model, log_range_at(&r->ranges, 0, 0)),
-	                    GW_INDEX_NONE, NULL);
+		gw_row_find(r->model, gw_log_model_name(r->model, log_range_at(&r->ranges, 0, 0)),
+			    GW_INDEX_NONE, NULL);
 	return &r->model->rows[r->place[config].row];
 }
 
@@ -292,20 +292,20 @@ static void on_aggregate(struct reading *r, const struct log_event *e)
 		return;
 	}
 	row = r->model->by == GW_BY_RANGE ? row_of_sum(r, e->config)
-	                                  : row_for(r, e->config, e->gpu);
+					  : row_for(r, e->config, e->gpu);
 	gw_row_aggregate(row, a);
 	gw_row_sketches(row, e->time, e->ratio);
 	r->place[e->config].code.launches += a->launches;
 	tally(r, e, 0, a->launches, (double)a->total_ns);
 	if (a->measured)
 		log_judge_time(r->judge, e->config, r->place[e->config].row, e->gpu, a->measured,
-		               a->total_ns);
+			       a->total_ns);
 }
 
 static void on_analysis(struct reading *r, const struct log_event *e)
 {
 	log_analysis_add(r->model, e->config == GW_INDEX_NONE ? NULL : &r->place[e->config].code,
-	                 (const void *)e->record->head, gw_log_text(e->record, 0));
+			 (const void *)e->record->head, gw_log_text(e->record, 0));
 }
 
 static void on_counters(struct reading *r, const struct gw_log_record *record)
@@ -352,9 +352,9 @@ static void on_mode(struct reading *r, const struct gw_record_mode *m)
 	end_timelines(r);
 	for (size_t i = 0; i < r->log.gpu_count; i++)
 		r->timeline[i].waits =
-		        m->mode == GW_MODE_AUDIT && r->log.header.flags & GW_HEADER_WAITS
-		                ? &r->waits
-		                : NULL;
+			m->mode == GW_MODE_AUDIT && r->log.header.flags & GW_HEADER_WAITS
+				? &r->waits
+				: NULL;
 	if (f->mode_count++ < GW_FILE_MODES)
 		f->modes[f->mode_count - 1] = *m;
 }
@@ -382,12 +382,12 @@ static void take(void *arg, const struct log_event *e)
 	case GW_RECORD_GRAPH:
 		if (wanted(r, e->gpu))
 			log_graphs_add(&r->model->graphs, &r->log.header, r->log.text[GW_TEXT_host],
-			               (const void *)e->record->head,
-			               e->gpu == GW_INDEX_NONE ? GW_INDEX_NONE : r->gpu[e->gpu]);
+				       (const void *)e->record->head,
+				       e->gpu == GW_INDEX_NONE ? GW_INDEX_NONE : r->gpu[e->gpu]);
 		break;
 	case GW_RECORD_GRAPH_WORK:
 		log_graphs_work(&r->model->graphs, &r->log.header, r->log.text[GW_TEXT_host],
-		                e->record);
+				e->record);
 		break;
 	case GW_RECORD_DEGRADED:
 		on_degraded(r, e->record);
@@ -407,12 +407,12 @@ static void take(void *arg, const struct log_event *e)
 	case GW_RECORD_COPY:
 		if (wanted(r, e->gpu))
 			log_gaps_copy(&r->model->gpus[r->gpu[e->gpu]].gaps, &r->timeline[e->gpu],
-			              (const void *)e->record->head);
+				      (const void *)e->record->head);
 		break;
 	case GW_RECORD_RANGE_NAME:
 		if (r->model->by == GW_BY_RANGE || r->model->tallied)
 			log_range_name(&r->ranges, (const void *)e->record->head,
-			               gw_log_text(e->record, 0));
+				       gw_log_text(e->record, 0));
 		break;
 	case GW_RECORD_RANGE:
 		if (r->model->by == GW_BY_RANGE || r->model->tallied)
@@ -485,8 +485,8 @@ static void add_codes(struct reading *r)
 	for (uint32_t i = 0; r->model->by != GW_BY_RANGE && i < r->log.config_count; i++)
 		if (r->place[i].row != GW_INDEX_NONE)
 			log_analysis_end(r->model, &r->model->rows[r->place[i].row],
-			                 name_of_config(r, i), &r->place[i].code,
-			                 r->log.status.ended);
+					 name_of_config(r, i), &r->place[i].code,
+					 r->log.status.ended);
 }
 
 /* The log's stacks go over to the file, and with their launches to the rows. */
@@ -500,7 +500,7 @@ static void add_stacks(struct reading *r)
 	for (uint32_t i = 0; m->by != GW_BY_RANGE && i < r->file->stacks.config_count; i++)
 		if (r->place[i].row != GW_INDEX_NONE)
 			gw_row_stack(m, &m->rows[r->place[i].row], (uint32_t)(r->file - m->files),
-			             r->file->stacks.of_config[i], r->place[i].code.launches);
+				     r->file->stacks.of_config[i], r->place[i].code.launches);
 }
 
 static void tally_lines(struct reading *r)
@@ -562,9 +562,9 @@ static void end_reading(struct reading *r)
 static bool read_log(struct gw_log_model *m, const char *path, const void *data, size_t length)
 {
 	struct reading r = {.model = m,
-	                    .violations = m->violation_count,
-	                    .names = m->name_count,
-	                    .slows = m->slows.count};
+			    .violations = m->violation_count,
+			    .names = m->name_count,
+			    .slows = m->slows.count};
 	bool good;
 
 	new_file(m, path);
@@ -590,7 +590,7 @@ bool gw_log_model_read(struct gw_log_model *model, const char *path)
 }
 
 bool gw_log_model_read_memory(struct gw_log_model *model, const char *name, const void *data,
-                              size_t length)
+			      size_t length)
 {
 	return read_log(model, name, data, length);
 }

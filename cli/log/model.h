@@ -41,9 +41,9 @@ enum { GW_ROW_STACKS = 4 }; /**< of a row, those of most launches */
 /** Statistics of a group of launches. Times in ns. */
 struct gw_row {
 	uint32_t name;           /**< position in gw_model.names; by module that of the file's path,
-	                            LOG_MODULE_MEMORY or LOG_MODULE_UNKNOWN; by range its name,
-	                            as log_range_at() gives it, by line log_stack_line()'s, by rank
-	                            "rank N" or LOG_NO_RANK */
+				    LOG_MODULE_MEMORY or LOG_MODULE_UNKNOWN; by range its name,
+				    as log_range_at() gives it, by line log_stack_line()'s, by rank
+				    "rank N" or LOG_NO_RANK */
 	uint32_t device;         /**< position in gw_model.devices, GW_INDEX_NONE; by device only */
 	struct gw_config config; /**< by configuration only */
 	uint64_t launches;       /**< kernels that ran */
@@ -65,9 +65,9 @@ struct gw_row {
 	uint64_t works[GW_SOURCE_COUNTED + 1]; /**< and by enum gw_source of its work */
 	uint64_t code_analyzed;                /**< launches whose work code analysis derived */
 	uint64_t
-	        unexplained_most; /**< most launches with one reason for an incomplete analysis … */
+		unexplained_most; /**< most launches with one reason for an incomplete analysis … */
 	uint32_t
-	        unexplained; /**< … its position in gw_log_model.unexplained, where there are any */
+		unexplained; /**< … its position in gw_log_model.unexplained, where there are any */
 	struct gw_row_bound *bound; /**< what bounds it (verdict.h); NULL: nothing measured */
 	struct gw_row_stack stacks[GW_ROW_STACKS]; /**< most launches first; then 0 launches */
 	struct gw_quantile time, predicted, error;
@@ -124,7 +124,7 @@ struct gw_file {
 	uint64_t first_ns, last_ns;    /**< of the calls seen; 0 when none */
 	uint64_t until_ns;             /**< time of the last COUNTERS record; 0 when none */
 	uint64_t launches, lost_names, /**< launches whose configuration is in a lost part */
-	        without_place;         /**< launches for whose configuration there was no place */
+		without_place;         /**< launches for whose configuration there was no place */
 	uint64_t untimed;              /**< see struct gw_order */
 	struct log_stacks stacks;      /**< where its launches came from */
 	struct gw_record_mode modes[GW_FILE_MODES]; /**< the first changes of its mode … */
@@ -141,7 +141,7 @@ struct log_watch {
 	void *arg;
 	/** A launch that counts in the report. */
 	void (*launch)(void *arg, uint32_t row, uint32_t gpu, const struct gw_record_launch *launch,
-	               enum gw_tier tier);
+		       enum gw_tier tier);
 	/** A sample of a GPU's clocks. */
 	void (*clock)(void *arg, uint32_t gpu, const struct gw_record_clock *clock);
 	log_span_fn *span; /**< the time of GPUs, piece by piece (gaps.h) */
@@ -182,7 +182,7 @@ struct gw_log_model {
 
 /** @p launches more of @p row came by stack @p stack of file @p file; GW_INDEX_NONE: not known. */
 void gw_row_stack(const struct gw_log_model *model, struct gw_row *row, uint32_t file,
-                  uint32_t stack, uint64_t launches);
+		  uint32_t stack, uint64_t launches);
 
 /** Prepare @p model; fields `by`, `device`, `watch` and `names_only` may be set after it. */
 void gw_log_model_init(struct gw_log_model *model);
@@ -203,7 +203,7 @@ bool gw_log_model_read(struct gw_log_model *model, const char *path);
  * segment);
  * @p name stands for the path. */
 bool gw_log_model_read_memory(struct gw_log_model *model, const char *name, const void *data,
-                              size_t length);
+			      size_t length);
 
 void gw_log_model_free(struct gw_log_model *model);
 

@@ -19,7 +19,7 @@ static uint64_t latest_end(const struct gw_order *o, uint64_t known)
 }
 
 static enum gw_order_result judge(const struct gw_order *o, const struct gw_record_launch *l,
-                                  bool lost)
+				  bool lost)
 {
 	uint64_t end;
 
@@ -43,7 +43,7 @@ static enum gw_order_result judge(const struct gw_order *o, const struct gw_reco
 }
 
 enum gw_order_result gw_order_check(struct gw_order *order, const struct gw_record_launch *l,
-                                    uint32_t gaps)
+				    uint32_t gaps)
 {
 	enum gw_order_result result = judge(order, l, gaps > 0);
 	uint64_t end;
@@ -52,7 +52,7 @@ enum gw_order_result gw_order_check(struct gw_order *order, const struct gw_reco
 		return result;
 	if (l->start_ns) {
 		end = l->duration_ns > UINT64_MAX - l->start_ns ? UINT64_MAX
-		                                                : l->start_ns + l->duration_ns;
+								: l->start_ns + l->duration_ns;
 		if (end > order->latest)
 			order->latest = end;
 	} else {
@@ -60,7 +60,7 @@ enum gw_order_result gw_order_check(struct gw_order *order, const struct gw_reco
 	}
 	if (order->room < GW_ORDER_WINDOW)
 		order->ends =
-		        gw_grow(order->ends, &order->room, order->learnt + 1, sizeof(*order->ends));
+			gw_grow(order->ends, &order->room, order->learnt + 1, sizeof(*order->ends));
 	order->ends[order->learnt++ % GW_ORDER_WINDOW] = order->latest;
 	return result;
 }

@@ -25,7 +25,7 @@ enum gw_order_result {
 	GW_ORDER_NONE, /**< nothing to prove: no prediction, or not measured */
 	GW_ORDER_PROVEN,
 	GW_ORDER_UNPROVEN, /**< records before it are lost or in sums, its time of call is unknown,
-	                      or the clock was set */
+			      or the clock was set */
 	GW_ORDER_SELF,     /**< violation: knows its own measurement or a later one */
 	GW_ORDER_LATER,    /**< violation: knows a kernel that ended after the call */
 };
@@ -38,12 +38,12 @@ struct gw_order {
 	bool summed;        /* launches are in sums only: `known` counts more than the file has */
 	uint64_t clock_set; /* learnt when the wall clock was last set; 0: it never was */
 	uint64_t
-	        untimed; /**< learnt records with no start (event pairs): not in the second check */
+		untimed; /**< learnt records with no start (event pairs): not in the second check */
 };
 
 /** Check @p launch and count it; @p gaps is the reader's count of losses before it. */
 enum gw_order_result gw_order_check(struct gw_order *order, const struct gw_record_launch *launch,
-                                    uint32_t gaps);
+				    uint32_t gaps);
 
 /** The wall clock was set: the ends so far say nothing of what is called from here on. */
 void gw_order_clock_set(struct gw_order *order);

@@ -61,8 +61,8 @@ void log_work_unpack(const struct gw_record_quantity *parts, size_t count, struc
 	for (size_t i = 0; i < count; i++)
 		if (parts[i].field < GW_WORK_FIELDS && parts[i].source <= GW_SOURCE_COUNTED)
 			out->q[parts[i].field] = (struct gw_quantity){
-			        parts[i].value, (enum gw_source)parts[i].source,
-			        parts[i].confidence};
+				parts[i].value, (enum gw_source)parts[i].source,
+				parts[i].confidence};
 }
 
 struct log_work *log_work_pack(const struct gw_work *work)
@@ -74,10 +74,10 @@ struct log_work *log_work_pack(const struct gw_work *work)
 	for (unsigned i = 0; i < GW_WORK_FIELDS; i++)
 		if (work->q[i].source != GW_SOURCE_NONE)
 			parts[count++] =
-			        (struct gw_record_quantity){.field = (uint16_t)i,
-			                                    .source = (uint8_t)work->q[i].source,
-			                                    .confidence = work->q[i].confidence,
-			                                    .value = work->q[i].value};
+				(struct gw_record_quantity){.field = (uint16_t)i,
+							    .source = (uint8_t)work->q[i].source,
+							    .confidence = work->q[i].confidence,
+							    .value = work->q[i].value};
 	p = gw_alloc(sizeof(*p) + count * sizeof(*parts));
 	p->holders = 1;
 	p->count = count;

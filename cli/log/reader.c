@@ -56,12 +56,12 @@ static const struct kind {
 	uint16_t fixed;
 	bool text; /* the tail is text */
 } kinds[KINDS] = {
-#define RECORD(kind, NAME, rname, meaning)                                                         \
+#define RECORD(kind, NAME, rname, meaning) \
 	[kind] = {.name = #rname, .fixed = sizeof(struct gw_record_##rname),
 #define FIELD(type, name, unit, meaning)
-#define RECORD_END(NAME, name, tail)                                                               \
-	.text = sizeof(tail) > 1                                                                   \
-	}                                                                                          \
+#define RECORD_END(NAME, name, tail) \
+	.text = sizeof(tail) > 1 \
+	} \
 	,
 #include "predictor/log/record.def"
 #undef RECORD
@@ -93,7 +93,7 @@ static bool define(struct reader *r, unsigned kind, uint32_t id)
 }
 
 static void note(struct reader *r, uint64_t offset, uint64_t bytes, uint64_t blocks,
-                 const char *why)
+		 const char *why)
 {
 	struct gw_log_status *s = r->status;
 
@@ -142,10 +142,10 @@ static bool newer_version(struct reader *r, uint32_t version)
 	if (version <= GW_LOG_VERSION)
 		return false;
 	snprintf(r->status->error, sizeof(r->status->error),
-	         "its format is version %" PRIu32
-	         ", this gpuwatch reads up to %d; read it with the "
-	         "gpuwatch that wrote it or a newer one",
-	         version, GW_LOG_VERSION);
+		 "its format is version %" PRIu32
+		 ", this gpuwatch reads up to %d; read it with the "
+		 "gpuwatch that wrote it or a newer one",
+		 version, GW_LOG_VERSION);
 	return true;
 }
 
@@ -161,11 +161,11 @@ static const char *check(struct reader *r, const struct gw_record *head)
 		return "a record's text does not end";
 	if (head->kind == GW_RECORD_COUNTERS &&
 	    ((const struct gw_record_counters *)(const void *)head)->count >
-	            (head->length - k->fixed) / sizeof(uint64_t))
+		    (head->length - k->fixed) / sizeof(uint64_t))
 		return "a record is shorter than its counters";
 	if ((head->kind == GW_RECORD_WORK || head->kind == GW_RECORD_GRAPH_WORK) &&
 	    ((const struct gw_record_work *)(const void *)head)->count >
-	            (head->length - k->fixed) / sizeof(struct gw_record_quantity))
+		    (head->length - k->fixed) / sizeof(struct gw_record_quantity))
 		return "a record is shorter than its parts";
 	if (head->kind == GW_RECORD_STACK) {
 		const struct gw_record_stack *s = (const void *)head;
@@ -201,7 +201,7 @@ static bool known_already(const struct reader *r, const struct gw_record *head)
 		return true;
 	if (!has_id(head->kind))
 		return (r->kinds_before & bit) && (!r->gaps || head->kind == GW_RECORD_PROFILE ||
-		                                   head->kind == GW_RECORD_HEADER);
+						   head->kind == GW_RECORD_HEADER);
 	if (head->length >= kinds[head->kind].fixed)
 		memcpy(&id, head + 1, sizeof(id));
 	return id >= IDS ? id <= r->last_id[head->kind] : is_defined(r, head->kind, id);
@@ -219,8 +219,8 @@ union grown {
 static const struct gw_record *completed(const struct gw_record *head, union grown *room)
 {
 	const size_t older = head->kind == GW_RECORD_CONFIG
-	                             ? offsetof(struct gw_record_config, device)
-	                             : offsetof(struct gw_record_aggregate, end_ns);
+				     ? offsetof(struct gw_record_config, device)
+				     : offsetof(struct gw_record_aggregate, end_ns);
 
 	if ((head->kind != GW_RECORD_CONFIG && head->kind != GW_RECORD_AGGREGATE) ||
 	    head->length != older)
@@ -263,12 +263,12 @@ static bool take(struct reader *r, const struct gw_record *head, uint64_t offset
 		s->claimed = ((const struct gw_record_end *)(const void *)head)->records;
 	}
 	if (r->record(r->arg,
-	              &(struct gw_log_record){
-	                      .head = head,
-	                      .tail = (const char *)head + kinds[head->kind].fixed,
-	                      .tail_length = (size_t)(head->length - kinds[head->kind].fixed),
-	                      .offset = offset,
-	                      .gaps = r->gaps}))
+		      &(struct gw_log_record){
+			      .head = head,
+			      .tail = (const char *)head + kinds[head->kind].fixed,
+			      .tail_length = (size_t)(head->length - kinds[head->kind].fixed),
+			      .offset = offset,
+			      .gaps = r->gaps}))
 		return true;
 	s->stopped = true;
 	return false;
@@ -276,7 +276,7 @@ static bool take(struct reader *r, const struct gw_record *head, uint64_t offset
 
 /* Every one of the @p records of the block that begins at @p offset; false ends the reading. */
 static bool take_all(struct reader *r, const unsigned char *records, const struct log_block *b,
-                     uint64_t offset)
+		     uint64_t offset)
 {
 	const uint32_t length = b->raw;
 	struct gw_record head;
@@ -358,7 +358,7 @@ static void skip(struct reader *r, const char *why)
 		consume(r, (size_t)(found - from));
 	else if (left >= sizeof(uint32_t))
 		consume(r,
-		        left - sizeof(uint32_t) + 1); /* a magic may be cut in two by the window */
+			left - sizeof(uint32_t) + 1); /* a magic may be cut in two by the window */
 }
 
 /* The file ends inside the block. Of a copy, what pads it need not be there. */
@@ -455,24 +455,24 @@ static void nothing_whole(const struct reader *r)
 
 	if (s->read_error)
 		snprintf(s->error, sizeof(s->error), "%s%s", s->read_error,
-		         r->offset ? " before the first whole block" : "");
+			 r->offset ? " before the first whole block" : "");
 	else if (!r->offset)
 		snprintf(s->error, sizeof(s->error),
-		         "it is empty: the process has not launched a kernel, or was killed before "
-		         "its first write");
+			 "it is empty: the process has not launched a kernel, or was killed before "
+			 "its first write");
 	else if (s->cut_wanted && !s->cut_offset)
 		snprintf(s->error, sizeof(s->error),
-		         "it ends after %llu of the %llu bytes of its first block: it was cut off; "
-		         "copy it once more, or look whether the disk it was written to is full",
-		         (unsigned long long)s->cut_bytes, (unsigned long long)s->cut_wanted);
+			 "it ends after %llu of the %llu bytes of its first block: it was cut off; "
+			 "copy it once more, or look whether the disk it was written to is full",
+			 (unsigned long long)s->cut_bytes, (unsigned long long)s->cut_wanted);
 	else
 		snprintf(s->error, sizeof(s->error),
-		         "it is not a gpuwatch log, or no block of it is whole; name a file that "
-		         "libgpuwatch.so wrote");
+			 "it is not a gpuwatch log, or no block of it is whole; name a file that "
+			 "libgpuwatch.so wrote");
 }
 
 static bool read_source(struct gw_log_source *source, gw_log_record_fn *record, void *arg,
-                        struct gw_log_status *status)
+			struct gw_log_status *status)
 {
 	struct reader r = {.source = source, .status = status, .record = record, .arg = arg};
 
@@ -495,7 +495,7 @@ static bool read_source(struct gw_log_source *source, gw_log_record_fn *record, 
 }
 
 bool gw_log_read(const char *path, gw_log_record_fn *record, void *arg,
-                 struct gw_log_status *status)
+		 struct gw_log_status *status)
 {
 	struct gw_log_source *source;
 
@@ -505,7 +505,7 @@ bool gw_log_read(const char *path, gw_log_record_fn *record, void *arg,
 }
 
 bool gw_log_read_memory(const void *data, size_t length, gw_log_record_fn *record, void *arg,
-                        struct gw_log_status *status)
+			struct gw_log_status *status)
 {
 	memset(status, 0, sizeof(*status));
 	return read_source(gw_log_source_memory(data, length), record, arg, status);

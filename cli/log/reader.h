@@ -53,11 +53,11 @@ struct gw_log_status {
 	uint64_t damaged_bytes;  /**< bytes outside whole blocks, the cut-off end included */
 	uint64_t missing_blocks; /**< by the sequence numbers */
 	uint64_t cut_offset, cut_bytes,
-	        cut_wanted; /**< the block the file ends inside: where it begins,
+		cut_wanted; /**< the block the file ends inside: where it begins,
 	     what is there, what it should have; cut_wanted 0: unknown or none */
 	uint64_t claimed;   /**< records according to END; 0 when there is none */
 	const char
-	        *read_error; /**< static: reading stopped early because of this; NULL otherwise */
+		*read_error; /**< static: reading stopped early because of this; NULL otherwise */
 	uint32_t notes;      /**< damages found; the first GW_LOG_NOTES are listed */
 	struct gw_log_note note[GW_LOG_NOTES];
 };
@@ -68,11 +68,11 @@ struct gw_log_status {
  * status->error then holds the reason.
  */
 bool gw_log_read(const char *path, gw_log_record_fn *record, void *arg,
-                 struct gw_log_status *status);
+		 struct gw_log_status *status);
 
 /** The same for @p length bytes in memory. */
 bool gw_log_read_memory(const void *data, size_t length, gw_log_record_fn *record, void *arg,
-                        struct gw_log_status *status);
+			struct gw_log_status *status);
 
 /** Whether everything the process wrote was read: closed in good order, nothing lost or invalid. */
 bool gw_log_whole(const struct gw_log_status *status);

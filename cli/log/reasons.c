@@ -49,7 +49,7 @@ static char *with_short_name(const char *text)
 }
 
 void log_degraded_add(struct gw_log_model *m, const struct gw_record_degraded *d, const char *text,
-                      bool *seen)
+		      bool *seen)
 {
 	size_t i;
 
@@ -60,9 +60,9 @@ void log_degraded_add(struct gw_log_model *m, const struct gw_record_degraded *d
 		return;
 	if (i == m->reason_count) {
 		m->reasons = gw_grow(m->reasons, &m->reason_room, ++m->reason_count,
-		                     sizeof(*m->reasons));
+				     sizeof(*m->reasons));
 		m->reasons[i] =
-		        (struct gw_log_reason){with_short_name(text), gw_copy(text), d->code, 0, 0};
+			(struct gw_log_reason){with_short_name(text), gw_copy(text), d->code, 0, 0};
 	}
 	m->reasons[i].seen++;
 	m->reasons[i].files += !seen[i];
@@ -80,14 +80,14 @@ static uint32_t unexplained_of(struct gw_log_model *m, uint32_t end, const char 
 	if (i == LOG_REASONS_MAX)
 		return LOG_REASONS_MAX - 1;
 	m->unexplained = gw_grow(m->unexplained, &m->unexplained_room, ++m->unexplained_count,
-	                         sizeof(*m->unexplained));
+				 sizeof(*m->unexplained));
 	m->unexplained[i] = (struct gw_unexplained){
-	        .text = gw_copy(i + 1 == LOG_REASONS_MAX ? "other reasons" : text), .end = end};
+		.text = gw_copy(i + 1 == LOG_REASONS_MAX ? "other reasons" : text), .end = end};
 	return (uint32_t)i;
 }
 
 void log_analysis_add(struct gw_log_model *m, struct log_code *code,
-                      const struct gw_record_analysis *record, const char *text)
+		      const struct gw_record_analysis *record, const char *text)
 {
 	uint32_t reason = unexplained_of(m, record->end, text);
 
@@ -110,7 +110,7 @@ void log_analysis_work(struct log_code *code, const struct gw_log_record *record
 }
 
 static void count(struct gw_log_model *m, struct gw_row *row, uint32_t name, uint32_t reason,
-                  uint64_t launches)
+		  uint64_t launches)
 {
 	struct gw_unexplained *u = &m->unexplained[reason];
 
@@ -128,7 +128,7 @@ static void count(struct gw_log_model *m, struct gw_row *row, uint32_t name, uin
 
 /* A log from before there were such records says nothing of why; one that was cut off could not. */
 void log_analysis_end(struct gw_log_model *m, struct gw_row *row, uint32_t name,
-                      const struct log_code *code, bool ended)
+		      const struct log_code *code, bool ended)
 {
 	uint32_t reason = code->reason;
 

@@ -10,7 +10,7 @@ enum { LOG_REASONS_MAX = 256 };
 
 /** A DEGRADED record; @p seen [LOG_REASONS_MAX]: which of the model's reasons this log has. */
 void log_degraded_add(struct gw_log_model *model, const struct gw_record_degraded *record,
-                      const char *text, bool *seen);
+		      const char *text, bool *seen);
 
 /** What a log says of the code of one configuration; all zero: nothing yet. */
 struct log_code {
@@ -22,7 +22,7 @@ struct log_code {
 
 /** An ANALYSIS record of the configuration of @p code; NULL: of all. */
 void log_analysis_add(struct gw_log_model *model, struct log_code *code,
-                      const struct gw_record_analysis *record, const char *text);
+		      const struct gw_record_analysis *record, const char *text);
 
 /** A WORK record of it. */
 void log_analysis_work(struct log_code *code, const struct gw_log_record *record);
@@ -32,7 +32,7 @@ void log_analysis_work(struct log_code *code, const struct gw_log_record *record
  * @p ended: the log was closed in good order.
  */
 void log_analysis_end(struct gw_log_model *model, struct gw_row *row, uint32_t name,
-                      const struct log_code *code, bool ended);
+		      const struct log_code *code, bool ended);
 
 void log_reasons_free(struct gw_log_model *model);
 

@@ -139,13 +139,13 @@ void gw_row_aggregate(struct gw_row *row, const struct gw_record_aggregate *a)
 static double middle(const struct gw_sketch *s, int i)
 {
 	const double value =
-	        gw_sketch_bound(s->schema, s->first + i) / (1 + gw_sketch_error(s->schema));
+		gw_sketch_bound(s->schema, s->first + i) / (1 + gw_sketch_error(s->schema));
 
 	return fmin(fmax(value, s->low), s->high);
 }
 
 void gw_row_sketches(struct gw_row *row, const struct gw_sketch *time,
-                     const struct gw_sketch *ratio)
+		     const struct gw_sketch *ratio)
 {
 	for (int i = 0; time && i < GW_SKETCH_BUCKETS; i++)
 		if (time->bucket[i])
@@ -153,7 +153,7 @@ void gw_row_sketches(struct gw_row *row, const struct gw_sketch *time,
 	for (int i = 0; ratio && i < GW_SKETCH_BUCKETS; i++)
 		if (ratio->bucket[i])
 			gw_quantile_add_times(&row->error, fabs(1 / middle(ratio, i) - 1),
-			                      ratio->bucket[i]);
+					      ratio->bucket[i]);
 }
 
 double gw_row_mean(const struct gw_row *row)
@@ -207,7 +207,7 @@ static bool same_row(const void *arg, uint32_t position)
 }
 
 uint32_t gw_row_find(struct gw_log_model *m, uint32_t name, uint32_t gpu,
-                     const struct gw_config *config)
+		     const struct gw_config *config)
 {
 	struct row_key key = {.name = name, .device = m->by == GW_BY_DEVICE ? gpu : GW_INDEX_NONE};
 	uint64_t hash;
@@ -240,13 +240,13 @@ uint32_t gw_row_rank(struct gw_log_model *m, const char *rank)
 
 /* Whether two stacks look the same; those of different files are not compared. */
 static bool same_stack(const struct gw_log_model *m, const struct gw_row_stack *a, uint32_t file,
-                       uint32_t stack)
+		       uint32_t stack)
 {
 	return a->file == file && log_stack_same(&m->files[file].stacks, a->stack, stack);
 }
 
 void gw_row_stack(const struct gw_log_model *m, struct gw_row *row, uint32_t file, uint32_t stack,
-                  uint64_t launches)
+		  uint64_t launches)
 {
 	struct gw_row_stack *s = row->stacks, one = {file, stack, launches};
 	unsigned at = 0;

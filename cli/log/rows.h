@@ -19,7 +19,7 @@ uint32_t gw_row_rank(struct gw_log_model *model, const char *rank);
  * model's grouping may ignore the latter two; a new one where there is none yet.
  */
 uint32_t gw_row_find(struct gw_log_model *model, uint32_t name, uint32_t gpu,
-                     const struct gw_config *config);
+		     const struct gw_config *config);
 
 /**
  * Count a launch without its times one by one, as sums of rows do: mean, spread, extremes and
@@ -35,7 +35,7 @@ void gw_row_launch(struct gw_row *row, const struct gw_record_launch *launch, en
  * bucket stands for its geometric middle. NULL: not known.
  */
 void gw_row_sketches(struct gw_row *row, const struct gw_sketch *time,
-                     const struct gw_sketch *ratio);
+		     const struct gw_sketch *ratio);
 
 /** Count an aggregate. */
 void gw_row_aggregate(struct gw_row *row, const struct gw_record_aggregate *aggregate);

@@ -131,7 +131,7 @@ static size_t read_zstd(struct gw_log_source *s, void *buffer, size_t size, cons
 #endif
 
 size_t gw_log_source_read(struct gw_log_source *source, void *buffer, size_t size,
-                          const char **failed)
+			  const char **failed)
 {
 	*failed = NULL;
 #ifdef GW_HAVE_ZSTD
@@ -170,8 +170,8 @@ static bool sniff(struct gw_log_source *s, char *why, size_t size)
 	snprintf(why, size, "zstd decompression could not be started");
 #else
 	snprintf(why, size,
-	         "it is zstd-compressed and this gpuwatch was built without libzstd; "
-	         "decompress it with zstd -d first");
+		 "it is zstd-compressed and this gpuwatch was built without libzstd; "
+		 "decompress it with zstd -d first");
 #endif
 	return false;
 }
@@ -190,7 +190,7 @@ struct gw_log_source *gw_log_source_open(const char *path, char *why, size_t siz
 
 	/* O_NONBLOCK: opening a pipe that nobody writes must not hang. */
 	s->fd = strcmp(path, "-") ? open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
-	                          : dup(STDIN_FILENO);
+				  : dup(STDIN_FILENO);
 	if (s->fd < 0 || fstat(s->fd, &st)) {
 		snprintf(why, size, "%s%s", strerror(errno), gw_open_remedy(errno));
 		gw_log_source_close(s);
@@ -198,10 +198,10 @@ struct gw_log_source *gw_log_source_open(const char *path, char *why, size_t siz
 	}
 	if (strcmp(path, "-") && !S_ISREG(st.st_mode) && !S_ISFIFO(st.st_mode)) {
 		snprintf(why, size, "%s",
-		         S_ISDIR(st.st_mode)
-		                 ? "is a folder; name the logs in it"
-		                 : "neither a file nor a pipe; give a log, or - for what "
-		                   "comes on standard input");
+			 S_ISDIR(st.st_mode)
+				 ? "is a folder; name the logs in it"
+				 : "neither a file nor a pipe; give a log, or - for what "
+				   "comes on standard input");
 		gw_log_source_close(s);
 		return NULL;
 	}

@@ -36,7 +36,7 @@ struct gw_log_source *gw_log_source_memory(const void *data, size_t length);
  * (static or owned by the source) and what was read before it is returned.
  */
 size_t gw_log_source_read(struct gw_log_source *source, void *buffer, size_t size,
-                          const char **failed);
+			  const char **failed);
 
 /** Bytes that it holds in all, where that is known before they are read; SIZE_MAX elsewhere. */
 size_t gw_log_source_size(const struct gw_log_source *source);

@@ -17,18 +17,18 @@ bool gw_log_whole(const struct gw_log_status *s)
 }
 
 static void tell_note(const struct gw_log_status *s, const struct gw_log_note *n, char *out,
-                      size_t size)
+		      size_t size)
 {
 	const char *where = s->compressed ? " of the decompressed log" : "";
 	struct gw_text bytes, blocks;
 
 	if (n->blocks)
 		snprintf(out, size, "%s missing before offset %" PRIu64 "%s",
-		         gw_counted(&blocks, (double)n->blocks, "block", NULL), n->offset, where);
+			 gw_counted(&blocks, (double)n->blocks, "block", NULL), n->offset, where);
 	else if (n->bytes)
 		snprintf(out, size, "%s lost at offset %" PRIu64 "%s: %s",
-		         gw_counted(&bytes, (double)n->bytes, "byte", NULL), n->offset, where,
-		         n->why);
+			 gw_counted(&bytes, (double)n->bytes, "byte", NULL), n->offset, where,
+			 n->why);
 	else
 		snprintf(out, size, "offset %" PRIu64 "%s: %s", n->offset, where, n->why);
 }
@@ -41,38 +41,38 @@ static bool rest(const struct gw_log_status *s, unsigned line, char *out, size_t
 
 	if (s->notes > GW_LOG_NOTES && !line--)
 		return snprintf(out, size, "%s more, %s bytes lost in all",
-		                gw_counted(&a, s->notes - GW_LOG_NOTES, "damage", NULL),
-		                gw_thousands(&b, (double)s->damaged_bytes)),
+				gw_counted(&a, s->notes - GW_LOG_NOTES, "damage", NULL),
+				gw_thousands(&b, (double)s->damaged_bytes)),
 		       true;
 	if (s->cut_wanted && !line--)
 		return snprintf(out, size,
-		                "the file ends inside the block at offset %" PRIu64
-		                ": %s of %s bytes are there",
-		                s->cut_offset, gw_thousands(&a, (double)s->cut_bytes),
-		                gw_thousands(&b, (double)s->cut_wanted)),
+				"the file ends inside the block at offset %" PRIu64
+				": %s of %s bytes are there",
+				s->cut_offset, gw_thousands(&a, (double)s->cut_bytes),
+				gw_thousands(&b, (double)s->cut_wanted)),
 		       true;
 	if (s->read_error && !line--)
 		return snprintf(out, size, "reading stopped: %s", s->read_error), true;
 	if (!s->header && !line--)
 		return snprintf(out, size,
-		                "no HEADER record: its block is lost, the process is unknown"),
+				"no HEADER record: its block is lost, the process is unknown"),
 		       true;
 	if (s->unknown && !line--)
 		return snprintf(out, size, "%s of kinds this gpuwatch does not know, skipped",
-		                gw_counted(&a, (double)s->unknown, "record", NULL)),
+				gw_counted(&a, (double)s->unknown, "record", NULL)),
 		       true;
 	if (!s->ended && !s->stopped && !line--)
 		return snprintf(out, size,
-		                "no END record: the process was killed or is still running"),
+				"no END record: the process was killed or is still running"),
 		       true;
 	if (s->ended && s->claimed > seen && !line--)
 		return snprintf(out, size, "%s of %s missing",
-		                gw_thousands(&a, (double)(s->claimed - seen)),
-		                gw_counted(&b, (double)s->claimed, "record", NULL)),
+				gw_thousands(&a, (double)(s->claimed - seen)),
+				gw_counted(&b, (double)s->claimed, "record", NULL)),
 		       true;
 	if (s->ended && s->claimed && s->claimed < seen && !line--)
 		return snprintf(out, size, "%s more than its END record states",
-		                gw_counted(&a, (double)(seen - s->claimed), "record", NULL)),
+				gw_counted(&a, (double)(seen - s->claimed), "record", NULL)),
 		       true;
 	return false;
 }
@@ -104,7 +104,7 @@ void gw_log_model_count(struct gw_log_model *m, struct gw_file *f)
 		f->again |= same_process(g, f);
 	for (const struct gw_file *g = m->files; f->again && g < f; g++)
 		if (same_process(g, f) && (!before || g->counters[GW_COUNTER_log_records] >
-		                                              before[GW_COUNTER_log_records]))
+							      before[GW_COUNTER_log_records]))
 			before = g->counters;
 	if (before && before[GW_COUNTER_log_records] >= f->counters[GW_COUNTER_log_records])
 		return;

@@ -32,7 +32,7 @@ static void on_work(struct trace *t, const struct log_event *e)
 
 	t->works = gw_grow(t->works, &t->work_room, t->work_count + 1, sizeof(*t->works));
 	t->works[t->work_count] = (struct trace_work){e->config, c->last_work,
-	                                              (uint32_t)t->part_count, w->count, w->known};
+						      (uint32_t)t->part_count, w->count, w->known};
 	t->parts = gw_grow(t->parts, &t->part_room, t->part_count + w->count, sizeof(*t->parts));
 	if (w->count)
 		memcpy(t->parts + t->part_count, e->record->tail, w->count * sizeof(*t->parts));
@@ -51,22 +51,22 @@ static void on_launch(struct trace *t, const struct log_event *e)
 		return;
 	}
 	t->launches =
-	        gw_grow(t->launches, &t->launch_room, t->launch_count + 1, sizeof(*t->launches));
+		gw_grow(t->launches, &t->launch_room, t->launch_count + 1, sizeof(*t->launches));
 	add_event(t, TRACE_LAUNCH, t->launch_count);
 	out = &t->launches[t->launch_count++];
 	*out = (struct trace_launch){
-	        .config = e->config,
-	        .flags = l->flags,
-	        .known = l->known,
-	        .gpu = e->gpu,
-	        .stream_gpu = e->stream_gpu,
-	        .predicted = l->predicted,
-	        .low = l->low,
-	        .high = l->high,
-	        .tier = (uint8_t)e->tier,
-	        .work = (uint8_t)e->work,
-	        .start = l->start_ns ? l->start_ns : l->call_ns,
-	        .duration = l->duration_ns,
+		.config = e->config,
+		.flags = l->flags,
+		.known = l->known,
+		.gpu = e->gpu,
+		.stream_gpu = e->stream_gpu,
+		.predicted = l->predicted,
+		.low = l->low,
+		.high = l->high,
+		.tier = (uint8_t)e->tier,
+		.work = (uint8_t)e->work,
+		.start = l->start_ns ? l->start_ns : l->call_ns,
+		.duration = l->duration_ns,
 	};
 	if (trace_measured(out)) {
 		t->configs[e->config].measured++;
@@ -79,7 +79,7 @@ static void on_published(struct trace *t, const struct log_event *e)
 	const struct gw_record_published *p = (const void *)e->record->head;
 
 	t->published = gw_grow(t->published, &t->published_room, t->published_count + 1,
-	                       sizeof(*t->published));
+			       sizeof(*t->published));
 	add_event(t, TRACE_PUBLISHED, t->published_count);
 	t->published[t->published_count++] = p->known;
 }
@@ -91,12 +91,12 @@ static void on_clock(struct trace *t, const struct log_event *e)
 	t->clocks = gw_grow(t->clocks, &t->clock_room, t->clock_count + 1, sizeof(*t->clocks));
 	add_event(t, TRACE_CLOCK, t->clock_count);
 	t->clocks[t->clock_count++] = (struct trace_clock){
-	        e->gpu,
-	        {.ns = c->ns,
-	         .sm_khz = c->sm_khz,
-	         .mem_khz = c->mem_khz,
-	         .reasons = c->reasons,
-	         .others = c->others},
+		e->gpu,
+		{.ns = c->ns,
+		 .sm_khz = c->sm_khz,
+		 .mem_khz = c->mem_khz,
+		 .reasons = c->reasons,
+		 .others = c->others},
 	};
 }
 
@@ -105,7 +105,7 @@ static void on_aggregate(struct trace *t, const struct log_event *e)
 	struct trace_config *c;
 
 	t->aggregated +=
-	        ((const struct gw_record_aggregate *)(const void *)e->record->head)->launches;
+		((const struct gw_record_aggregate *)(const void *)e->record->head)->launches;
 	if (e->config == GW_INDEX_NONE || !e->time || !e->time->count)
 		return;
 	c = &t->configs[e->config];
@@ -145,8 +145,8 @@ static void take(void *arg, const struct log_event *e)
 		break;
 	case GW_RECORD_MODE:
 		t->watched |=
-		        ((const struct gw_record_mode *)(const void *)e->record->head)->mode ==
-		        GW_MODE_WATCH;
+			((const struct gw_record_mode *)(const void *)e->record->head)->mode ==
+			GW_MODE_WATCH;
 		break;
 	case GW_RECORD_AGGREGATE:
 		on_aggregate(t, e);
@@ -195,21 +195,21 @@ static void spread_config(struct trace *t, uint32_t config, size_t *first)
 	c->measured = c->sums->count < most ? c->sums->count : most;
 	c->time_ns = 0;
 	t->launches = gw_grow(t->launches, &t->launch_room, t->launch_count + c->measured,
-	                      sizeof(*t->launches));
+			      sizeof(*t->launches));
 	for (uint32_t i = 0; i < c->measured; i++) {
 		const double ns = gw_sketch_quantile(c->sums, share(i));
 
 		t->launches[t->launch_count++] = (struct trace_launch){
-		        .config = config,
-		        .flags = GW_LAUNCH_MEASURED | GW_LAUNCH_LEARNT,
-		        .gpu = gw_log_gpu(&t->log, t->log.configs[config].device),
-		        .stream_gpu = GW_INDEX_NONE,
-		        .predicted = NAN,
-		        .low = NAN,
-		        .high = NAN,
-		        .tier = GW_TIER_NONE,
-		        .work = GW_SOURCE_NONE,
-		        .duration = ns > 1 ? (uint64_t)ns : 1,
+			.config = config,
+			.flags = GW_LAUNCH_MEASURED | GW_LAUNCH_LEARNT,
+			.gpu = gw_log_gpu(&t->log, t->log.configs[config].device),
+			.stream_gpu = GW_INDEX_NONE,
+			.predicted = NAN,
+			.low = NAN,
+			.high = NAN,
+			.tier = GW_TIER_NONE,
+			.work = GW_SOURCE_NONE,
+			.duration = ns > 1 ? (uint64_t)ns : 1,
 		};
 		c->time_ns += t->launches[t->launch_count - 1].duration;
 	}

@@ -54,7 +54,7 @@ enum trace_kind {
 	TRACE_PUBLISHED, /**< index in trace.published */
 	TRACE_CLOCK,     /**< index in trace.clocks */
 	TRACE_SUCCESSOR, /**< index in gw_log.configs, of the one that goes on from its predecessor
-	                  */
+			  */
 	TRACE_KINDS
 };
 

@@ -55,13 +55,13 @@ static uint32_t use_of(struct log_judge *j, uint32_t config, uint32_t row, uint3
 }
 
 void log_judge_time(struct log_judge *j, uint32_t config, uint32_t row, uint32_t gpu,
-                    uint64_t count, uint64_t ns)
+		    uint64_t count, uint64_t ns)
 {
 	struct use *use;
 
 	if (config >= j->latest_room)
 		j->latest =
-		        gw_grow(j->latest, &j->latest_room, config + (size_t)1, sizeof(*j->latest));
+			gw_grow(j->latest, &j->latest_room, config + (size_t)1, sizeof(*j->latest));
 	if (!j->latest[config] || j->uses[j->latest[config] - 1].row != row)
 		j->latest[config] = use_of(j, config, row, gpu) + 1;
 	use = &j->uses[j->latest[config] - 1];
@@ -85,11 +85,11 @@ struct case_of {
 static void judge(const struct log_judge *j, const struct use *use, struct case_of *c)
 {
 	*c = (struct case_of){
-	        .device = gw_log_device(j->log, use->gpu),
-	        .launch = gw_log_launch(j->log, use->config),
-	        .launches = (double)use->launches,
-	        .seconds = (double)use->ns * 1e-9,
-	        .starting = NAN,
+		.device = gw_log_device(j->log, use->gpu),
+		.launch = gw_log_launch(j->log, use->config),
+		.launches = (double)use->launches,
+		.seconds = (double)use->ns * 1e-9,
+		.starting = NAN,
 	};
 	c->mean = c->seconds / c->launches;
 	c->known = log_works_of(j->works, use->config);
@@ -116,7 +116,7 @@ static struct gw_row_peak *peak_of(struct gw_row_bound *b, const struct gw_peak 
 	if (i == b->peak_count) {
 		b->peaks = gw_grow(b->peaks, &b->peak_room, i + 1u, sizeof(*b->peaks));
 		b->peaks[b->peak_count++] =
-		        (struct gw_row_peak){.name = c->name, .unit = c->unit, .bound = c->bound};
+			(struct gw_row_peak){.name = c->name, .unit = c->unit, .bound = c->bound};
 	}
 	return &b->peaks[i];
 }

@@ -69,7 +69,7 @@ void log_judge_work(struct log_judge *j, uint32_t config, const struct gw_log_re
 /** @p count measured launches of @p config in row @p row that took @p ns in all; @p gpu may be
  * GW_INDEX_NONE. */
 void log_judge_time(struct log_judge *j, uint32_t config, uint32_t row, uint32_t gpu,
-                    uint64_t count, uint64_t ns);
+		    uint64_t count, uint64_t ns);
 /** Judge everything into the rows of @p model, and free @p j. */
 void log_judge_end(struct log_judge *j, struct gw_log_model *model);
 

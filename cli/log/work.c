@@ -134,7 +134,7 @@ static void show(struct gw_predictor *p, uint32_t id, const struct log_work *wor
 
 /* The configurations of one kernel, of which some were counted: @p list of @p count positions. */
 static void scale(struct log_works *w, const struct gw_log *log, const uint32_t *list,
-                  uint32_t count)
+		  uint32_t count)
 {
 	struct gw_predictor *p = gw_predictor_new(count);
 

@@ -60,7 +60,7 @@ static uint32_t text_position(struct pq_column *c, const char *text)
 	if (place == GW_INDEX_NONE) {
 		place = (uint32_t)c->place_count;
 		c->places =
-		        gw_grow(c->places, &c->place_room, ++c->place_count, sizeof(*c->places));
+			gw_grow(c->places, &c->place_room, ++c->place_count, sizeof(*c->places));
 		c->places[place] = (struct pq_place){text, by_content(c, text)};
 		gw_index_add(&c->by_place, key, place);
 	}
@@ -157,8 +157,8 @@ static void put_texts(struct pq_column *c, struct pq_pages *pages, uint32_t *pos
 static void put_numbers(const struct pq_column *c, struct pq_pages *pages, uint32_t *positions)
 {
 	struct met met = {.slots = gw_alloc(256 * sizeof(uint32_t)),
-	                  .entries = gw_alloc(ENTRIES * sizeof(uint64_t)),
-	                  .mask = 255};
+			  .entries = gw_alloc(ENTRIES * sizeof(uint64_t)),
+			  .mask = 255};
 
 	if (c->type != PARQUET_TIME && find_entries(c, &met, positions)) {
 		pages->entries = met.count;

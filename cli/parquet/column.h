@@ -23,7 +23,7 @@ struct pq_column {
 	enum parquet_type type;
 	uint32_t rows, known;           /**< rows, and those with a value */
 	uint64_t values[PARQUET_GROUP]; /**< the known ones, as they are written; positions in texts
-	                                   of PARQUET_TEXT */
+					   of PARQUET_TEXT */
 	uint32_t levels[PARQUET_GROUP]; /**< by row: 1 where the value is known, else 0 */
 	struct pq_text *texts;          /**< different ones, in order of appearance */
 	size_t text_count, text_room;

@@ -51,7 +51,7 @@ static void put(struct parquet *p, const void *data, size_t size)
 }
 
 struct parquet *parquet_begin(const struct parquet_column *columns, size_t count,
-                              parquet_sink *sink, void *arg)
+			      parquet_sink *sink, void *arg)
 {
 	struct parquet *p = gw_alloc(sizeof(*p));
 
@@ -75,7 +75,7 @@ static void compress(struct parquet *p, const struct pq_bytes *from, struct pq_b
 	size_t most = ZSTD_compressBound(from->length), size;
 
 	size = ZSTD_compressCCtx(p->zstd, pq_extend(to, most), most, from->data, from->length,
-	                         LEVEL);
+				 LEVEL);
 	if (ZSTD_isError(size)) { /* it has room, so memory has run out */
 		gw_error("%s", ZSTD_getErrorName(size));
 		exit(2);
@@ -94,7 +94,7 @@ struct extent {
 };
 
 static void put_page(struct parquet *p, const struct pq_bytes *body, bool dictionary,
-                     uint32_t values, int encoding, struct extent *extent)
+		     uint32_t values, int encoding, struct extent *extent)
 {
 	struct pq_bytes head = {0}, packed = {0};
 	struct thrift t = {.out = &head}, page;
@@ -139,8 +139,8 @@ static void describe_statistics(struct thrift *t, const struct pq_pages *pages, 
 }
 
 static void describe(struct thrift *chunk, const struct parquet_column *column,
-                     const struct pq_pages *pages, uint32_t rows, uint32_t nulls,
-                     const struct extent *extent)
+		     const struct pq_pages *pages, uint32_t rows, uint32_t nulls,
+		     const struct extent *extent)
 {
 	const int32_t encodings[] = {PQ_RLE, pages->encoding, PQ_PLAIN};
 	struct thrift t;
@@ -175,7 +175,7 @@ static void free_pages(struct pq_pages *pages)
 }
 
 static void put_column(struct parquet *p, size_t number, struct thrift *group, uint64_t *raw,
-                       uint64_t *packed)
+		       uint64_t *packed)
 {
 	struct pq_pages pages = {0};
 	struct extent extent = {0};

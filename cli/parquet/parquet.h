@@ -42,7 +42,7 @@ struct parquet;
 
 /** A table of @p count @p columns, which live as long as it does, written to @p sink. */
 struct parquet *parquet_begin(const struct parquet_column *columns, size_t count,
-                              parquet_sink *sink, void *arg);
+			      parquet_sink *sink, void *arg);
 /** Add a row: a value for each column. */
 void parquet_row(struct parquet *table, const struct parquet_value *values);
 /** Write what is left and the footer, which names @p writer as what made the file; free @p table.

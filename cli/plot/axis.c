@@ -39,7 +39,7 @@ struct axis axis_over(struct axis_range range, bool log, double from, double to,
 		a.high = pow(10, log10(range.high) + room);
 	} else {
 		double span =
-		        range.high > range.low ? range.high - range.low : fabs(range.high) + 1;
+			range.high > range.low ? range.high - range.low : fabs(range.high) + 1;
 
 		a.low = range.low - (range.low != 0 ? 0.06 * span : 0);
 		a.high = range.high + (range.high != 0 ? 0.06 * span : 0);
@@ -68,7 +68,7 @@ static const char *superscript(char *out, size_t size, int exponent)
 	*out = '\0';
 	for (const char *p = plain; *p && used < size; p++)
 		used += (size_t)snprintf(out + used, size - used, "%s",
-		                         *p == '-' ? "⁻" : digit[*p - '0']);
+					 *p == '-' ? "⁻" : digit[*p - '0']);
 	return out;
 }
 
@@ -106,17 +106,17 @@ char *axis_number(char *out, size_t size, double value)
 		exponent = (int)floor(log10(magnitude) + 1e-9);
 		if (fabs(magnitude / pow(10, exponent) - 1) < 1e-9)
 			snprintf(out, size, "%s10%s", value < 0 ? "−" : "",
-			         superscript(up, sizeof(up), exponent));
+				 superscript(up, sizeof(up), exponent));
 		else
 			snprintf(out, size, "%.3g·10%s", value / pow(10, exponent),
-			         superscript(up, sizeof(up), exponent));
+				 superscript(up, sizeof(up), exponent));
 	}
 	return out;
 }
 
 /* One tick across both axes: @p across is the axis it belongs to, @p other the one it spans. */
 static void tick(struct svg *s, const struct axis *across, const struct axis *other, bool vertical,
-                 double value, bool named)
+		 double value, bool named)
 {
 	struct svg_pen pen = {SVG_GRID, named ? 1 : 0.5, false};
 	double p = axis_at(across, value);
@@ -148,7 +148,7 @@ static void log_ticks(struct svg *s, const struct axis *a, const struct axis *ot
 			bool power = m == 1 && e % stride == 0;
 			double apart = room * log10((m + 1.0) / m);
 			bool between = apart > (vertical ? 46 : 24) ||
-			               ((m == 2 || m == 5) && room > (vertical ? 150 : 90));
+				       ((m == 2 || m == 5) && room > (vertical ? 150 : 90));
 
 			if (value < a->low || value > a->high || (stride > 1 && !power))
 				continue;
@@ -158,7 +158,7 @@ static void log_ticks(struct svg *s, const struct axis *a, const struct axis *ot
 }
 
 static void linear_ticks(struct svg *s, const struct axis *a, const struct axis *other,
-                         bool vertical)
+			 bool vertical)
 {
 	double step = nice_step(a->high - a->low, fabs(a->to - a->from) / (vertical ? 90 : 50));
 
@@ -176,7 +176,7 @@ void axis_draw(struct svg *s, const struct axis *x, const struct axis *y)
 	svg_line(s, x->from, y->from, x->to, y->from, pen);
 	svg_line(s, x->from, y->from, x->from, y->to, pen);
 	svg_text(s, (x->from + x->to) / 2, y->from + 38, TITLE_TEXT, SVG_MIDDLE, SVG_INK, false, 0,
-	         x->title);
+		 x->title);
 	svg_text(s, x->from - 52, middle, TITLE_TEXT, SVG_MIDDLE, SVG_INK, false, -90, y->title);
 }
 
@@ -189,7 +189,7 @@ static void legend_sign(struct svg *s, const struct legend_entry *e, double x, d
 }
 
 double legend_draw(struct svg *s, const struct legend_entry *entries, size_t count, double x,
-                   double y, double width)
+		   double y, double width)
 {
 	double column = x, row = y;
 
@@ -203,7 +203,7 @@ double legend_draw(struct svg *s, const struct legend_entry *entries, size_t cou
 		if (s) {
 			legend_sign(s, &entries[i], column, row + 8);
 			svg_text(s, column + 24, row + 12, LEGEND_TEXT, SVG_START, SVG_INK, false,
-			         0, entries[i].text);
+				 0, entries[i].text);
 		}
 		column += w;
 	}

@@ -45,7 +45,7 @@ struct legend_entry {
 
 /** Height that the legend takes within @p width; draws nothing when @p s is NULL. */
 double legend_draw(struct svg *s, const struct legend_entry *entries, size_t count, double x,
-                   double y, double width);
+		   double y, double width);
 
 /** Labels: things already drawn are obstacles, each label takes the best free place near its point.
  */
@@ -58,7 +58,7 @@ void labels_avoid(struct labels *l, double x, double y, double w, double h);
 void labels_avoid_line(struct labels *l, double x1, double y1, double x2, double y2);
 /** Ask for @p text near (x, y); all are placed and drawn by labels_draw. */
 void labels_want(struct labels *l, double x, double y, double size, enum svg_ink ink,
-                 const char *text);
+		 const char *text);
 void labels_draw(struct labels *l, struct svg *s);
 
 #endif

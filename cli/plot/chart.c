@@ -29,7 +29,7 @@ static size_t legend_of(const struct chart *c, struct legend_entry legend[LEGEND
 		if (!*r->name)
 			continue;
 		legend[n++] = (struct legend_entry){r->name, svg_series(r->colour), mark_of(r),
-		                                    true, r->style == CHART_LINE};
+						    true, r->style == CHART_LINE};
 	}
 	return n;
 }
@@ -48,7 +48,7 @@ static void ranges(const struct chart *c, struct axis_range *x, struct axis_rang
 static void draw_lines(struct frame *f, const struct chart_series *s)
 {
 	struct svg_pen pen = {svg_series(s->colour), s->style == CHART_LINE ? 1.2 : 1.6,
-	                      s->style == CHART_LINE};
+			      s->style == CHART_LINE};
 
 	for (size_t k = 1; k < s->count; k++)
 		frame_line(f, s->x[k - 1], s->y[k - 1], s->x[k], s->y[k], pen);
@@ -62,9 +62,9 @@ static void draw_points(struct frame *f, const struct chart_series *s)
 	for (size_t k = 0; k < s->count; k++) {
 		if (s->style == CHART_STEMS)
 			frame_line(f, s->x[k], f->y.low, s->x[k], s->y[k],
-			           (struct svg_pen){ink, 2, false});
+				   (struct svg_pen){ink, 2, false});
 		snprintf(tip, sizeof(tip), "%.200s%s%.60s: %.5g, %.5g", s->names ? s->names[k] : "",
-		         s->names ? "; " : "", s->name, s->x[k], s->y[k]);
+			 s->names ? "; " : "", s->name, s->x[k], s->y[k]);
 		frame_point(f, s->x[k], s->y[k], 8, mark_of(s), ink, true, tip);
 	}
 }
@@ -87,7 +87,7 @@ struct svg *plot_chart(const struct chart *chart)
 	size_t entries = legend_of(chart, legend);
 	struct axis_range x = AXIS_EMPTY, y = AXIS_EMPTY;
 	struct frame f = frame_begin(chart->title, chart->subtitle, legend, entries,
-	                             chart->square ? SQUARE_MARGIN : 0);
+				     chart->square ? SQUARE_MARGIN : 0);
 
 	both_ranges(chart, &x, &y);
 	frame_axes(&f, x, chart->log_x, chart->x_title, y, chart->log_y, chart->y_title);

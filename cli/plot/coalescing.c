@@ -15,7 +15,7 @@ static void bars(struct frame *f, const struct plot_coalescing *data)
 		double top = axis_at(&f->y, data->lanes[i]);
 
 		svg_rect(f->svg, axis_at(&f->x, i) - width * 0.4, top, width * 0.8, base - top,
-		         svg_series(0));
+			 svg_series(0));
 	}
 }
 
@@ -26,14 +26,14 @@ static void sectors(struct frame *f, unsigned bytes)
 
 	for (unsigned i = elements; elements && i < ELEMENTS; i += elements)
 		frame_line(f, i - 0.5, f->y.low, i - 0.5, f->y.high,
-		           (struct svg_pen){SVG_MUTED, 1, true});
+			   (struct svg_pen){SVG_MUTED, 1, true});
 }
 
 struct svg *plot_coalescing(const struct plot_coalescing *data)
 {
 	static const struct legend_entry legend[] = {
-	        {"lanes of a request, mean", SVG_SERIES0, SVG_SQUARE, true, false},
-	        {"border of sectors", SVG_MUTED, SVG_MARKS, true, true},
+		{"lanes of a request, mean", SVG_SERIES0, SVG_SQUARE, true, false},
+		{"border of sectors", SVG_MUTED, SVG_MARKS, true, true},
 	};
 	struct axis_range x = {-0.5, ELEMENTS - 0.5}, y = {0, 1};
 	char title[160], subtitle[200];
@@ -41,9 +41,9 @@ struct svg *plot_coalescing(const struct plot_coalescing *data)
 
 	snprintf(title, sizeof(title), "Coalescing graph of %.100s", data->kernel);
 	snprintf(subtitle, sizeof(subtitle),
-	         "Degree of coalescing %.4g%%, sector expectation %.4g, sectors per request %.4g; "
-	         "%.3g lanes outside",
-	         100 * data->degree, data->expectation, data->sectors, data->outside);
+		 "Degree of coalescing %.4g%%, sector expectation %.4g, sectors per request %.4g; "
+		 "%.3g lanes outside",
+		 100 * data->degree, data->expectation, data->sectors, data->outside);
 	f = frame_begin(title, subtitle, legend, data->bytes ? 2 : 1, 0);
 	for (unsigned i = 0; i < ELEMENTS; i++)
 		axis_include(&y, data->lanes[i], false);
@@ -54,7 +54,7 @@ struct svg *plot_coalescing(const struct plot_coalescing *data)
 }
 
 static void sharing_row(struct svg *s, const struct plot_sharing *d, size_t row, double left,
-                        double top, double cell)
+			double top, double cell)
 {
 	double own = d->shared[row * d->blocks + row], y = top + cell * ((double)row + 0.5);
 	char tip[160];
@@ -68,18 +68,18 @@ static void sharing_row(struct svg *s, const struct plot_sharing *d, size_t row,
 		if (!(share > 0))
 			continue;
 		snprintf(tip, sizeof(tip), "%s and %s: %.5g of %.5g sectors", d->names[row],
-		         d->names[i], d->shared[row * d->blocks + i], own);
+			 d->names[i], d->shared[row * d->blocks + i], own);
 		svg_point(s, x, y, fmax(side, 1.5), SVG_SQUARE, svg_series(i == row ? 1 : 0), true,
-		          tip);
+			  tip);
 	}
 }
 
 struct svg *plot_sharing(const struct plot_sharing *data)
 {
 	static const struct legend_entry legend[] = {
-	        {"sectors that both blocks touch, as a share of the row's", SVG_SERIES0, SVG_SQUARE,
-	         true, false},
-	        {"the block itself", (enum svg_ink)(SVG_SERIES0 + 1), SVG_SQUARE, true, false},
+		{"sectors that both blocks touch, as a share of the row's", SVG_SERIES0, SVG_SQUARE,
+		 true, false},
+		{"the block itself", (enum svg_ink)(SVG_SERIES0 + 1), SVG_SQUARE, true, false},
 	};
 	const double left = FRAME_LEFT + 10, top = FRAME_TOP;
 	double cell = fmin(24, (FRAME_WIDTH - left - FRAME_RIGHT) / (double)data->blocks);
@@ -89,8 +89,8 @@ struct svg *plot_sharing(const struct plot_sharing *data)
 
 	snprintf(title, sizeof(title), "Locality graph of %.100s", data->kernel);
 	snprintf(subtitle, sizeof(subtitle),
-	         "Blocks by blocks: SpScore %.4g, degree of sharing %.4g%%", data->sp_score,
-	         100 * data->degree_of_sharing);
+		 "Blocks by blocks: SpScore %.4g, degree of sharing %.4g%%", data->sp_score,
+		 100 * data->degree_of_sharing);
 	s = svg_new(FRAME_WIDTH, bottom + 60, title, subtitle);
 	svg_text(s, 24, 27, 16, SVG_START, SVG_INK, true, 0, title);
 	svg_text(s, 24, 46, 12, SVG_START, SVG_MUTED, false, 0, subtitle);

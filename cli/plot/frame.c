@@ -5,14 +5,14 @@
 #include <stdio.h>
 
 struct frame frame_begin(const char *title, const char *subtitle, const struct legend_entry *legend,
-                         size_t legend_count, double margin)
+			 size_t legend_count, double margin)
 {
 	double width = FRAME_WIDTH - FRAME_LEFT - FRAME_RIGHT;
 	double legend_height = legend_draw(NULL, legend, legend_count, FRAME_LEFT, 0, width);
 	struct frame f = {.left = FRAME_LEFT,
-	                  .right = FRAME_WIDTH - FRAME_RIGHT - margin,
-	                  .top = FRAME_TOP,
-	                  .bottom = FRAME_TOP + FRAME_HEIGHT};
+			  .right = FRAME_WIDTH - FRAME_RIGHT - margin,
+			  .top = FRAME_TOP,
+			  .bottom = FRAME_TOP + FRAME_HEIGHT};
 
 	f.svg = svg_new(FRAME_WIDTH, f.bottom + 56 + legend_height, title, subtitle);
 	f.labels = labels_new(f.left, f.top, f.right - f.left, f.bottom - f.top);
@@ -23,7 +23,7 @@ struct frame frame_begin(const char *title, const char *subtitle, const struct l
 }
 
 void frame_axes(struct frame *f, struct axis_range x, bool log_x, const char *title_x,
-                struct axis_range y, bool log_y, const char *title_y)
+		struct axis_range y, bool log_y, const char *title_y)
 {
 	f->x = axis_over(x, log_x, f->left, f->right, title_x);
 	f->y = axis_over(y, log_y, f->bottom, f->top, title_y);
@@ -53,7 +53,7 @@ void frame_line(struct frame *f, double x1, double y1, double x2, double y2, str
 }
 
 void frame_point(struct frame *f, double x, double y, double size, enum svg_mark mark,
-                 enum svg_ink ink, bool solid, const char *tip)
+		 enum svg_ink ink, bool solid, const char *tip)
 {
 	double px = axis_at(&f->x, x), py = axis_at(&f->y, y);
 

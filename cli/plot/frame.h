@@ -26,18 +26,18 @@ struct frame {
 /** Begin a picture with a title, a subtitle and a legend under the axes; @p margin is left free at
  * the right. */
 struct frame frame_begin(const char *title, const char *subtitle, const struct legend_entry *legend,
-                         size_t legend_count, double margin);
+			 size_t legend_count, double margin);
 
 /** Set the axes over the ranges and draw them. */
 void frame_axes(struct frame *f, struct axis_range x, bool log_x, const char *title_x,
-                struct axis_range y, bool log_y, const char *title_y);
+		struct axis_range y, bool log_y, const char *title_y);
 
 /** A line in values, cut at the plot area, which labels then avoid. */
 void frame_line(struct frame *f, double x1, double y1, double x2, double y2, struct svg_pen pen);
 
 /** A point in values, with its hover text; labels avoid it. */
 void frame_point(struct frame *f, double x, double y, double size, enum svg_mark mark,
-                 enum svg_ink ink, bool solid, const char *tip);
+		 enum svg_ink ink, bool solid, const char *tip);
 
 /** A half-line from the origin with @p slope, through the plot area. */
 void frame_slope(struct frame *f, double slope, double x_from, struct svg_pen pen);

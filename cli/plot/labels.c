@@ -61,7 +61,7 @@ void labels_avoid_line(struct labels *l, double x1, double y1, double x2, double
 }
 
 void labels_want(struct labels *l, double x, double y, double size, enum svg_ink ink,
-                 const char *text)
+		 const char *text)
 {
 	if (!isfinite(x) || !isfinite(y))
 		return;
@@ -116,7 +116,7 @@ static struct box candidate(const struct wish *w, double width, double angle, do
 
 	/* The box touches the circle of the distance with its nearest side or corner. */
 	return (struct box){w->x + distance * cx + (cx - 1) / 2 * width,
-	                    w->y + distance * sy + (sy - 1) / 2 * w->size, width, w->size * 1.05};
+			    w->y + distance * sy + (sy - 1) / 2 * w->size, width, w->size * 1.05};
 }
 
 static struct box place(const struct labels *l, const struct wish *w)
@@ -157,7 +157,7 @@ void labels_draw(struct labels *l, struct svg *s)
 
 		leader(s, w, &b);
 		svg_text(s, b.x, b.y + w->size * 0.85, w->size, SVG_START, w->ink, false, 0,
-		         w->text);
+			 w->text);
 		labels_avoid(l, b.x, b.y, b.w, b.h);
 	}
 }

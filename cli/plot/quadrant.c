@@ -25,7 +25,7 @@ static void name_slope(struct frame *f, double slope, const char *name)
 		return;
 	snprintf(text, sizeof(text), "%.80s (%.3g op/B)", name, slope);
 	labels_want(f->labels, axis_at(&f->x, x), axis_at(&f->y, x * slope), LABEL_TEXT, SVG_INK,
-	            text);
+		    text);
 }
 
 /* Many half-lines have their names beside the picture, in the order in which they leave it. */
@@ -42,7 +42,7 @@ static int by_height(const void *a, const void *b)
 
 	/* Those that leave through the upper edge are ordered by their slope. */
 	return left != right ? (left > right) - (left < right)
-	                     : (k->intensity < m->intensity) - (k->intensity > m->intensity);
+			     : (k->intensity < m->intensity) - (k->intensity > m->intensity);
 }
 
 /* Rows at least one line of text apart, as near to the exits as that allows. */
@@ -65,7 +65,7 @@ static void name_slopes(struct frame *f, const struct plot_data *d)
 		double slope = d->kernels[k].intensity, x = fmin(f->x.high, f->y.high / slope);
 
 		names[k] = (struct exit_name){&d->kernels[k], fmax(axis_at(&f->x, x), f->left),
-		                              fmax(axis_at(&f->y, x * slope), f->top), 0};
+					      fmax(axis_at(&f->y, x * slope), f->top), 0};
 	}
 	qsort(names, d->kernel_count, sizeof(*names), by_height);
 	spread(names, d->kernel_count, f->top + 4, f->bottom);
@@ -76,9 +76,9 @@ static void name_slopes(struct frame *f, const struct plot_data *d)
 		svg_line(f->svg, names[k].x, names[k].y, f->right, names[k].y, pen);
 		svg_line(f->svg, f->right, names[k].y, column - 4, names[k].row, pen);
 		snprintf(text, sizeof(text), "%.60s (%.3g)", names[k].kernel->name,
-		         names[k].kernel->intensity);
+			 names[k].kernel->intensity);
 		svg_text(f->svg, column, names[k].row + 4, LABEL_TEXT, SVG_START, SVG_INK, false, 0,
-		         text);
+			 text);
 	}
 	free(names);
 }
@@ -121,9 +121,9 @@ static void sheet_point(struct frame *f, const struct plot_device *v)
 	char tip[160];
 
 	snprintf(tip, sizeof(tip), "%.80s by its data sheet: %.4g GB/s, %.4g Gop/s", v->name,
-	         v->spec_bandwidth / 1e9, v->spec_peak / 1e9);
+		 v->spec_bandwidth / 1e9, v->spec_peak / 1e9);
 	frame_point(f, v->spec_bandwidth / 1e9, v->spec_peak / 1e9, 9, SVG_SQUARE, SVG_MUTED, false,
-	            tip);
+		    tip);
 }
 
 static void overview_ranges(const struct plot_data *d, struct axis_range *x, struct axis_range *y)
@@ -149,38 +149,38 @@ static void overview_device(struct frame *f, const struct plot_device *v, size_t
 	}
 	sheet_point(f, v);
 	frame_line(f, v->bandwidth / 1e9, low / 1e9, v->bandwidth / 1e9, high / 1e9,
-	           (struct svg_pen){svg_series(i), 1, true});
+		   (struct svg_pen){svg_series(i), 1, true});
 	for (int t = 0; t < PLOT_TYPES; t++) {
 		snprintf(tip, sizeof(tip), "%.80s: %.4g GB/s, %.4g Gop/s", v->name,
-		         v->bandwidth / 1e9, v->peak[t] / 1e9);
+			 v->bandwidth / 1e9, v->peak[t] / 1e9);
 		frame_point(f, v->bandwidth / 1e9, v->peak[t] / 1e9, 11, marks[t], svg_series(i),
-		            true, tip);
+			    true, tip);
 	}
 	labels_want(f->labels, axis_at(&f->x, v->bandwidth / 1e9), axis_at(&f->y, high / 1e9),
-	            LABEL_TEXT, SVG_INK, v->name);
+		    LABEL_TEXT, SVG_INK, v->name);
 }
 
 struct svg *plot_quadrant(const struct plot_data *data)
 {
 	static const struct legend_entry legend[] = {
-	        {"fp32 peak", SVG_MUTED, SVG_CIRCLE, true, false},
-	        {"fp64 peak", SVG_MUTED, SVG_SQUARE, true, false},
-	        {"integer peak", SVG_MUTED, SVG_TRIANGLE, true, false},
-	        {"kernel: its slope is its intensity (op/B)", SVG_INK, SVG_MARKS, true, false},
-	        {"fp32 by the data sheet", SVG_MUTED, SVG_SQUARE, false, false},
+		{"fp32 peak", SVG_MUTED, SVG_CIRCLE, true, false},
+		{"fp64 peak", SVG_MUTED, SVG_SQUARE, true, false},
+		{"integer peak", SVG_MUTED, SVG_TRIANGLE, true, false},
+		{"kernel: its slope is its intensity (op/B)", SVG_INK, SVG_MARKS, true, false},
+		{"fp32 by the data sheet", SVG_MUTED, SVG_SQUARE, false, false},
 	};
 	struct axis_range x = AXIS_EMPTY, y = AXIS_EMPTY;
 	struct frame f =
-	        frame_begin("Quadrant-split",
-	                    "A device above a kernel's half-line is memory-bound on it, one "
-	                    "below is compute-bound",
-	                    legend, has_sheet(data, PLOT_FP32) ? 5 : 4, widest_name(data));
+		frame_begin("Quadrant-split",
+			    "A device above a kernel's half-line is memory-bound on it, one "
+			    "below is compute-bound",
+			    legend, has_sheet(data, PLOT_FP32) ? 5 : 4, widest_name(data));
 
 	overview_ranges(data, &x, &y);
 	frame_axes(&f, x, false, axis_x, y, false, axis_y);
 	for (size_t k = 0; k < data->kernel_count; k++)
 		frame_slope(&f, data->kernels[k].intensity, 0,
-		            (struct svg_pen){SVG_INK, 1.1, false});
+			    (struct svg_pen){SVG_INK, 1.1, false});
 	name_slopes(&f, data);
 	for (size_t i = 0; i < data->device_count; i++)
 		overview_device(&f, &data->devices[i], i);
@@ -188,7 +188,7 @@ struct svg *plot_quadrant(const struct plot_data *data)
 }
 
 static void step_ranges(const struct plot_data *d, const struct plot_cell *cells,
-                        struct axis_range *x, struct axis_range *y, double slope)
+			struct axis_range *x, struct axis_range *y, double slope)
 {
 	ranges_from_origin(x, y);
 	for (size_t i = 0; i < d->device_count; i++) {
@@ -207,7 +207,7 @@ static void step_ranges(const struct plot_data *d, const struct plot_cell *cells
 /* From the measured peak down by E_mix and E_instr, then straight to the half-line: down when
    the point is above it, to the left when it is below. */
 static void step_device(struct frame *f, const struct plot_device *v, const struct plot_cell *c,
-                        size_t i, double slope)
+			size_t i, double slope)
 {
 	double x = v->bandwidth / 1e9, at = c->predicted / slope / 1e9, y = c->predicted / 1e9;
 	double px = axis_at(&f->x, x);
@@ -218,14 +218,14 @@ static void step_device(struct frame *f, const struct plot_device *v, const stru
 	frame_line(f, x, y, at, y, dashed);
 	if (isfinite(c->peak) && isfinite(c->mixed) && isfinite(c->adjusted)) {
 		svg_arrow(f->svg, px, axis_at(&f->y, c->peak / 1e9) + 5, px,
-		          axis_at(&f->y, c->mixed / 1e9) - 4, pen);
+			  axis_at(&f->y, c->mixed / 1e9) - 4, pen);
 		svg_arrow(f->svg, px, axis_at(&f->y, c->mixed / 1e9) + 4, px,
-		          axis_at(&f->y, c->adjusted / 1e9) - 6, pen);
+			  axis_at(&f->y, c->adjusted / 1e9) - 6, pen);
 		labels_avoid_line(f->labels, px, axis_at(&f->y, c->peak / 1e9), px,
-		                  axis_at(&f->y, c->adjusted / 1e9));
+				  axis_at(&f->y, c->adjusted / 1e9));
 	}
 	snprintf(tip, sizeof(tip), "%.80s: peak %.4g, with E_mix %.4g, with E_instr %.4g Gop/s",
-	         v->name, c->peak / 1e9, c->mixed / 1e9, c->adjusted / 1e9);
+		 v->name, c->peak / 1e9, c->mixed / 1e9, c->adjusted / 1e9);
 	frame_point(f, x, c->peak / 1e9, 9, SVG_CIRCLE, svg_series(i), false, tip);
 	frame_point(f, x, c->mixed / 1e9, 6, SVG_CIRCLE, svg_series(i), false, tip);
 	frame_point(f, x, c->adjusted / 1e9, 12, SVG_CIRCLE, svg_series(i), true, tip);
@@ -233,7 +233,7 @@ static void step_device(struct frame *f, const struct plot_device *v, const stru
 	frame_point(f, at, y, 8, SVG_DIAMOND, svg_series(i), true, tip);
 	snprintf(tip, sizeof(tip), "%.80s: measured %.4g Gop/s", v->name, c->measured / 1e9);
 	frame_point(f, c->measured / slope / 1e9, c->measured / 1e9, 8, SVG_CROSS, svg_series(i),
-	            true, tip);
+		    true, tip);
 	labels_want(f->labels, px, axis_at(&f->y, c->adjusted / 1e9), LABEL_TEXT, SVG_INK, v->name);
 }
 
@@ -247,20 +247,20 @@ static bool has_measured(const struct plot_data *d, const struct plot_cell *cell
 
 /* Only what is drawn; returns how many entries that is. */
 static size_t degradation_legend(struct legend_entry out[6], const struct plot_data *d,
-                                 const struct plot_cell *cells, enum plot_type type)
+				 const struct plot_cell *cells, enum plot_type type)
 {
 	size_t n = 0;
 
 	out[n++] = (struct legend_entry){"measured peak", SVG_MUTED, SVG_CIRCLE, false, false};
 	out[n++] = (struct legend_entry){"after E_mix and E_instr", SVG_MUTED, SVG_CIRCLE, true,
-	                                 false};
+					 false};
 	out[n++] = (struct legend_entry){"predicted", SVG_MUTED, SVG_DIAMOND, true, false};
 	if (has_measured(d, cells))
 		out[n++] = (struct legend_entry){"measured", SVG_MUTED, SVG_CROSS, true, false};
 	out[n++] = (struct legend_entry){"kernel", SVG_INK, SVG_MARKS, true, false};
 	if (has_sheet(d, type))
 		out[n++] = (struct legend_entry){"by the data sheet", SVG_MUTED, SVG_SQUARE, false,
-		                                 false};
+						 false};
 	return n;
 }
 
@@ -276,9 +276,9 @@ struct svg *plot_degradation(const struct plot_data *data, size_t kernel)
 
 	snprintf(title, sizeof(title), "Quadrant-split of %.100s", k->name);
 	f = frame_begin(title,
-	                "The peak of each device, degraded by E_mix and E_instr, meets the "
-	                "kernel's half-line",
-	                legend, entries, 0);
+			"The peak of each device, degraded by E_mix and E_instr, meets the "
+			"kernel's half-line",
+			legend, entries, 0);
 	step_ranges(data, cells, &x, &y, k->intensity);
 	for (size_t i = 0; i < data->device_count && k->type == PLOT_FP32; i++)
 		sheet_range(&data->devices[i], &x, &y);

@@ -168,7 +168,7 @@ static void add_mark(struct svg *s, double x, double y, double r, enum svg_mark 
 }
 
 void svg_point(struct svg *s, double x, double y, double size, enum svg_mark mark, enum svg_ink ink,
-               bool solid, const char *tip)
+	       bool solid, const char *tip)
 {
 	/* A solid point has a rim of the background's colour: neighbours stay apart. */
 	bool rim = solid && mark != SVG_CROSS;
@@ -189,7 +189,7 @@ void svg_point(struct svg *s, double x, double y, double size, enum svg_mark mar
 }
 
 void svg_text(struct svg *s, double x, double y, double size, enum svg_anchor anchor,
-              enum svg_ink ink, bool bold, double turn, const char *text)
+	      enum svg_ink ink, bool bold, double turn, const char *text)
 {
 	static const char *const anchors[] = {"start", "middle", "end"};
 

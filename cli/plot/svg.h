@@ -54,10 +54,10 @@ void svg_rect(struct svg *s, double x, double y, double w, double h, enum svg_in
 /** A point; @p solid fills it, otherwise it is an outline over the background. @p tip is shown on
  * hover (may be NULL). */
 void svg_point(struct svg *s, double x, double y, double size, enum svg_mark mark, enum svg_ink ink,
-               bool solid, const char *tip);
+	       bool solid, const char *tip);
 /** Text with its baseline at y; escaped here. @p turn is in degrees. */
 void svg_text(struct svg *s, double x, double y, double size, enum svg_anchor anchor,
-              enum svg_ink ink, bool bold, double turn, const char *text);
+	      enum svg_ink ink, bool bold, double turn, const char *text);
 
 /** Width that @p text will take at @p size, estimated for a common sans-serif font. */
 double svg_text_width(const char *text, double size);

@@ -24,7 +24,7 @@ struct pictures {
 
 /* Write and free a picture. @p number separates two names that give one slug. */
 static void save(struct pictures *p, struct svg *svg, const char *kind, const char *name,
-                 size_t number)
+		 size_t number)
 {
 	char path[4096], part[64], error[4200];
 
@@ -33,7 +33,7 @@ static void save(struct pictures *p, struct svg *svg, const char *kind, const ch
 		snprintf(path, sizeof(path), "%s/%s-%s-%zu.svg", p->folder, kind, part, number + 1);
 	else
 		snprintf(path, sizeof(path), "%s/%s%s%s.svg", p->folder, kind, *part ? "-" : "",
-		         part);
+			 part);
 	if (p->status == GW_EXIT_OK && !svg_save(svg, path, error, sizeof(error)))
 		p->status = gw_error("%s", error);
 	svg_free(svg);
@@ -47,29 +47,29 @@ static enum plot_type type_of(const struct gw_estimate *e)
 }
 
 static void fill_kernel(struct plot_kernel *k, const struct launch_case *item,
-                        const struct gw_estimate *e)
+			const struct gw_estimate *e)
 {
 	*k = (struct plot_kernel){
-	        .name = item->label,
-	        .type = type_of(e),
-	        .intensity = estimate_term(e, "O_krn"),
-	        .ops = estimate_term(e, "D_ops"),
-	        .loads_stores = estimate_term(e, "D_ldst"),
-	        .other = estimate_term(e, "D_other"),
+		.name = item->label,
+		.type = type_of(e),
+		.intensity = estimate_term(e, "O_krn"),
+		.ops = estimate_term(e, "D_ops"),
+		.loads_stores = estimate_term(e, "D_ldst"),
+		.other = estimate_term(e, "D_other"),
 	};
 }
 
 static void fill_cell(struct plot_cell *c, const struct launch_case *item,
-                      const struct gw_profile *profile, const struct gw_estimate *e)
+		      const struct gw_profile *profile, const struct gw_estimate *e)
 {
 	double peak = estimate_term(e, "T_op"), ops = estimate_term(e, "W_comp");
 
 	*c = (struct plot_cell){
-	        .peak = peak,
-	        .mixed = peak * estimate_term(e, "E_mix"),
-	        .adjusted = estimate_term(e, "T'_op"),
-	        .predicted = ops / e->seconds,
-	        .measured = ops / device_measured(item, profile),
+		.peak = peak,
+		.mixed = peak * estimate_term(e, "E_mix"),
+		.adjusted = estimate_term(e, "T'_op"),
+		.predicted = ops / e->seconds,
+		.measured = ops / device_measured(item, profile),
 	};
 }
 
@@ -78,15 +78,15 @@ static void fill_device(struct plot_device *v, const struct gw_profile *profile)
 	const struct gw_device *d = &profile->device;
 
 	*v = (struct plot_device){
-	        .name = device_short_name(profile),
-	        .bandwidth = gw_param(d, GW_PARAM_b_mem),
-	        .peak = {gw_param(d, GW_PARAM_t_sp), gw_param(d, GW_PARAM_t_dp),
-	                 gw_param(d, GW_PARAM_t_int)},
-	        .spec_bandwidth = gw_param(d, GW_PARAM_b_mem_spec),
-	        .spec_peak =
-	                2 * gw_param(d, GW_PARAM_fp32_lanes_per_sm) *
-	                gw_param(d, GW_PARAM_sm_count) *
-	                fmax(gw_param(d, GW_PARAM_sm_clock_max), gw_param(d, GW_PARAM_sm_clock)),
+		.name = device_short_name(profile),
+		.bandwidth = gw_param(d, GW_PARAM_b_mem),
+		.peak = {gw_param(d, GW_PARAM_t_sp), gw_param(d, GW_PARAM_t_dp),
+			 gw_param(d, GW_PARAM_t_int)},
+		.spec_bandwidth = gw_param(d, GW_PARAM_b_mem_spec),
+		.spec_peak =
+			2 * gw_param(d, GW_PARAM_fp32_lanes_per_sm) *
+			gw_param(d, GW_PARAM_sm_count) *
+			fmax(gw_param(d, GW_PARAM_sm_clock_max), gw_param(d, GW_PARAM_sm_clock)),
 	};
 }
 
@@ -116,8 +116,8 @@ static void gather(struct pictures *p)
 			fill_cell(&cells[used * devices + d], item, profile, &e);
 			if (!known)
 				gw_warning("%s is left out of the pictures on %s: %s", item->label,
-				           device_short_name(profile),
-				           *e.reason ? e.reason : "no memory traffic");
+					   device_short_name(profile),
+					   *e.reason ? e.reason : "no memory traffic");
 		}
 		if (known)
 			p->launch_of[used++] = i;
@@ -158,7 +158,7 @@ struct names {
 static struct names list_names(const struct predict_job *job)
 {
 	struct names n = {gw_alloc((job->file.count + 1) * sizeof(char *)),
-	                  gw_alloc((job->devices.count + 1) * sizeof(char *))};
+			  gw_alloc((job->devices.count + 1) * sizeof(char *))};
 
 	for (size_t i = 0; i < job->file.count; i++)
 		n.launches[i] = job->file.launches[i].label;
@@ -168,7 +168,7 @@ static struct names list_names(const struct predict_job *job)
 }
 
 static double error_of(const struct predict_job *job, const struct gw_model *model, size_t launch,
-                       size_t device, int factors)
+		       size_t device, int factors)
 {
 	const struct gw_profile *profile = job->devices.profiles[device];
 	struct launch_case item = job->file.launches[launch];
@@ -200,10 +200,10 @@ static void draw_errors(struct pictures *p, const struct gw_model *model, const 
 	if (used)
 		save(p,
 		     plot_errors(&(struct plot_bars){title,
-		                                     "Predicted against measured time; below zero "
-		                                     "the prediction is too short",
-		                                     launches, devices, used, n->launches,
-		                                     n->devices, bars}),
+						     "Predicted against measured time; below zero "
+						     "the prediction is too short",
+						     launches, devices, used, n->launches,
+						     n->devices, bars}),
 		     "errors", model->name, 0);
 	free(bars);
 }
@@ -230,12 +230,12 @@ static void draw_utilised(struct pictures *p, const struct gw_model *model, cons
 		}
 	}
 	snprintf(title, sizeof(title), "Prediction errors of %s with E_util of %.60s", model->name,
-	         devices ? n->devices[0] : "");
+		 devices ? n->devices[0] : "");
 	if (used)
 		save(p,
 		     plot_errors(&(struct plot_bars){
-		             title, "Times multiplied by measured over predicted time on that GPU",
-		             launches, devices, used, n->launches, n->devices, bars}),
+			     title, "Times multiplied by measured over predicted time on that GPU",
+			     launches, devices, used, n->launches, n->devices, bars}),
 		     "utilisation", model->name, 0);
 	free(bars);
 }
@@ -261,8 +261,8 @@ static void draw_factors(struct pictures *p, size_t device, const struct names *
 	if (used)
 		save(p,
 		     plot_errors(&(struct plot_bars){
-		             title, "Error of qrm without its factors, with E_mix, and with both",
-		             launches, 3, used, n->launches, series, bars}),
+			     title, "Error of qrm without its factors, with E_mix, and with both",
+			     launches, 3, used, n->launches, series, bars}),
 		     "factors", n->devices[device], 0);
 	free(bars);
 }

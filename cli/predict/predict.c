@@ -17,26 +17,26 @@ struct options {
 };
 
 static const struct gw_option options[] = {
-        DEVICE_SET_OPTION,
-        GW_OPT_FILE(launch, "FILE",
-                    "the described launches, JSON (docs/user/launch.md); - is standard input"),
-        GW_OPT_TEXT(model, "NAME", "ask this model only; all: every model (default all)"),
-        GW_OPT_FLAG(json, "print JSON"),
-        GW_OPT_OUT(plot, "DIR",
-                   "also write pictures into this folder: roofline, quadrant-split, densities, "
-                   "errors (SVG)"),
-        GW_OPT_FLAG(
-                tune,
-                "rank block and grid sizes by the wave model instead, without running anything"),
-        GW_OPT_FLAG(any_grid,
-                    "with --tune: the kernel's loop takes any grid (grid-stride), so try others"),
-        GW_OPT_FLAG(shared_per_thread, "with --tune: dynamic shared memory grows with the block"),
-        {0},
+	DEVICE_SET_OPTION,
+	GW_OPT_FILE(launch, "FILE",
+		    "the described launches, JSON (docs/user/launch.md); - is standard input"),
+	GW_OPT_TEXT(model, "NAME", "ask this model only; all: every model (default all)"),
+	GW_OPT_FLAG(json, "print JSON"),
+	GW_OPT_OUT(plot, "DIR",
+		   "also write pictures into this folder: roofline, quadrant-split, densities, "
+		   "errors (SVG)"),
+	GW_OPT_FLAG(
+		tune,
+		"rank block and grid sizes by the wave model instead, without running anything"),
+	GW_OPT_FLAG(any_grid,
+		    "with --tune: the kernel's loop takes any grid (grid-stride), so try others"),
+	GW_OPT_FLAG(shared_per_thread, "with --tune: dynamic shared memory grows with the block"),
+	{0},
 };
 
 /* The list to ask: all, or the one that @p alone then holds. */
 static bool choose_models(const char *name, const struct gw_model *alone[2],
-                          const struct gw_model *const **models)
+			  const struct gw_model *const **models)
 {
 	*models = gw_models;
 	if (strcmp(name, "all") == 0)
@@ -74,8 +74,8 @@ static bool fit_together(const struct options *v)
 		gw_error("predict: %s is for --tune; add --tune or leave it out", lone);
 	else if (v->tune && (v->model || v->plot))
 		gw_error("predict: --tune ranks sizes by the wave model and draws nothing; leave "
-		         "out %s",
-		         v->model ? "--model" : "--plot");
+			 "out %s",
+			 v->model ? "--model" : "--plot");
 	else
 		return true;
 	return false;
@@ -95,11 +95,11 @@ static int run(const struct gw_command *command, int argc, char **argv)
 		return gw_error("predict: unexpected argument; did you mean --launch=%s?", argv[0]);
 	if (!v.launch)
 		return gw_error("predict: missing --launch=FILE, the described launches; see "
-		                "docs/user/launch.md");
+				"docs/user/launch.md");
 	if (whatif_is_log(v.launch))
 		return gw_error("predict: %s is a log; gpuwatch whatif says how long its launches "
-		                "take",
-		                v.launch);
+				"take",
+				v.launch);
 	if (!fit_together(&v))
 		return GW_EXIT_USAGE;
 	if (!choose_models(v.model ? v.model : "all", alone, &job.models))
@@ -116,23 +116,23 @@ static int run(const struct gw_command *command, int argc, char **argv)
 }
 
 const struct gw_command_body gw_predict_command = {
-        .run = run,
-        .options = options,
-        .description = "Predicts the time of described launches on the given GPUs by every model, "
-                       "and prints the\n"
-                       "terms of each, the resource that bounds the launch, and warnings. Nothing "
-                       "is run and no\n"
-                       "GPU is needed. A model that lacks an input names it.\n"
-                       "\n"
-                       "With --plot it also draws the roofline of each GPU, the quadrant split, "
-                       "the instruction\n"
-                       "densities and, where the file has measured times, the errors.\n"
-                       "\n"
-                       "With --tune it ranks block and grid sizes for each described launch.",
-        .examples =
-                "gpuwatch predict --device=GTX-660 --launch=examples/papers/sor.json --model=qrm\n"
-                "The quantitative roofline's answer for a stencil, with every step of it.\n"
-                "gpuwatch predict --device=GTX-480 --launch=examples/papers/rodinia.json "
-                "--plot=pictures\n"
-                "Many kernels on one roofline.\n",
+	.run = run,
+	.options = options,
+	.description = "Predicts the time of described launches on the given GPUs by every model, "
+		       "and prints the\n"
+		       "terms of each, the resource that bounds the launch, and warnings. Nothing "
+		       "is run and no\n"
+		       "GPU is needed. A model that lacks an input names it.\n"
+		       "\n"
+		       "With --plot it also draws the roofline of each GPU, the quadrant split, "
+		       "the instruction\n"
+		       "densities and, where the file has measured times, the errors.\n"
+		       "\n"
+		       "With --tune it ranks block and grid sizes for each described launch.",
+	.examples =
+		"gpuwatch predict --device=GTX-660 --launch=examples/papers/sor.json --model=qrm\n"
+		"The quantitative roofline's answer for a stencil, with every step of it.\n"
+		"gpuwatch predict --device=GTX-480 --launch=examples/papers/rodinia.json "
+		"--plot=pictures\n"
+		"Many kernels on one roofline.\n",
 };

@@ -25,10 +25,10 @@ int predict_json(const struct predict_job *job);
  * errors.
  */
 void predict_summary(const struct gw_model *const *models, const struct gw_device *device,
-                     const struct launch_case *item, double measured, const double *confidence);
+		     const struct launch_case *item, double measured, const double *confidence);
 /** A model's answer as JSON, with its error against @p measured seconds where that is not NaN. */
 json_t *predict_answer_json(const struct gw_model *model, const struct gw_estimate *e,
-                            double measured);
+			    double measured);
 /** Write the pictures into folder @p folder, made when it is not there. Returns the exit status. */
 int predict_plot(const struct predict_job *job, const char *folder);
 /** Rank block and grid sizes and print them. Returns the exit status. */

@@ -44,15 +44,15 @@ static const char *sure(struct estimate_text *out, double confidence)
 }
 
 void predict_summary(const struct gw_model *const *models, const struct gw_device *device,
-                     const struct launch_case *item, double measured, const double *confidence)
+		     const struct launch_case *item, double measured, const double *confidence)
 {
 	const struct gw_table_column columns[] = {
-	        {"MODEL", false, false, 0},
-	        {"TIME", true, false, 0},
-	        {confidence ? "CONFIDENCE" : "ERROR", true, false, 0},
-	        {"BOUND BY", false, false, 0},
-	        {"RESOURCE", false, false, 0},
-	        {"REMARK", false, true, 0},
+		{"MODEL", false, false, 0},
+		{"TIME", true, false, 0},
+		{confidence ? "CONFIDENCE" : "ERROR", true, false, 0},
+		{"BOUND BY", false, false, 0},
+		{"RESOURCE", false, false, 0},
+		{"REMARK", false, true, 0},
 	};
 	struct gw_table *table = gw_table_new(columns, 6);
 	struct estimate_text t;
@@ -66,12 +66,12 @@ void predict_summary(const struct gw_model *const *models, const struct gw_devic
 			snprintf(remark, sizeof(remark), "%s", e.reason);
 		else if (e.warning_count)
 			snprintf(remark, sizeof(remark), "%u warning%s", e.warning_count,
-			         e.warning_count > 1 ? "s" : "");
+				 e.warning_count > 1 ? "s" : "");
 		gw_table_cell(table, (*m)->name);
 		gw_table_cell(table, estimate_time(&t, e.seconds));
 		gw_table_cell(table, confidence ? sure(&t, confidence[m - models])
-		                                : estimate_percent(
-		                                          &t, estimate_error(e.seconds, measured)));
+						: estimate_percent(
+							  &t, estimate_error(e.seconds, measured)));
 		gw_table_cell(table, isnan(e.seconds) ? "-" : gw_bound_name(e.bound));
 		gw_table_cell(table, e.binding ? e.binding : "-");
 		gw_table_cell(table, remark);
@@ -82,7 +82,7 @@ void predict_summary(const struct gw_model *const *models, const struct gw_devic
 
 /* A term such as "K_type fp64" carries its value in its name. */
 static void term_words(const struct gw_term *term, char *name, size_t size,
-                       struct estimate_text *value)
+		       struct estimate_text *value)
 {
 	const char *space = strchr(term->name, ' ');
 
@@ -135,7 +135,7 @@ static void print_model(const struct gw_model *model, const struct gw_estimate *
 }
 
 static void print_verdict(const struct launch_case *item, const struct gw_device *device,
-                          double measured)
+			  double measured)
 {
 	struct estimate_text value;
 	struct gw_estimate bounds;
@@ -169,10 +169,10 @@ static void threads_cell(struct gw_table *table, double threads)
 static void print_intervals(const struct launch_case *item, const struct gw_device *device)
 {
 	static const struct gw_table_column columns[] = {
-	        {"INTERVAL", false, true, 0}, {"CYCLES", true, false, 0},
-	        {"DRAM", true, false, 0},     {"L2", true, false, 0},
-	        {"DISPATCH", true, false, 0}, {"SCARCEST", false, false, 0},
-	        {"PER SM", true, false, 0},   {"TIME", true, false, 0},
+		{"INTERVAL", false, true, 0}, {"CYCLES", true, false, 0},
+		{"DRAM", true, false, 0},     {"L2", true, false, 0},
+		{"DISPATCH", true, false, 0}, {"SCARCEST", false, false, 0},
+		{"PER SM", true, false, 0},   {"TIME", true, false, 0},
 	};
 	struct gw_table *table;
 	struct interval_answer a;

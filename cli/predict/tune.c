@@ -22,7 +22,7 @@ struct ranking {
 
 /* The size described must be there to compare with, so a launch without one can't be tuned. */
 static void rank(const struct launch_case *item, const struct gw_device *device,
-                 const struct gw_tune_request *request, struct ranking *out)
+		 const struct gw_tune_request *request, struct ranking *out)
 {
 	struct gw_launch launch = launch_case_launch(item);
 
@@ -32,16 +32,16 @@ static void rank(const struct launch_case *item, const struct gw_device *device,
 		return;
 	}
 	out->count = gw_wave_tune(device, &launch, &item->work, &item->options, request,
-	                          out->choices, CHOICES, out->why);
+				  out->choices, CHOICES, out->why);
 }
 
 static void print_table(const struct ranking *r)
 {
 	static const struct gw_table_column columns[] = {
-	        {"RANK", true, false, 0},  {"BLOCK", true, false, 0},
-	        {"GRID", true, false, 0},  {"SHARED", true, false, 0},
-	        {"TIME", true, false, 0},  {"OCCUPANCY", true, false, 0},
-	        {"WAVES", true, false, 0}, {"", false, false, 0},
+		{"RANK", true, false, 0},  {"BLOCK", true, false, 0},
+		{"GRID", true, false, 0},  {"SHARED", true, false, 0},
+		{"TIME", true, false, 0},  {"OCCUPANCY", true, false, 0},
+		{"WAVES", true, false, 0}, {"", false, false, 0},
 	};
 	struct gw_table *table = gw_table_new(columns, 8);
 	struct estimate_text t;
@@ -89,15 +89,15 @@ static json_t *to_json(const struct launch_case *item, const char *device, const
 		const struct gw_tune_choice *c = &r->choices[i];
 
 		json_array_append_new(choices,
-		                      json_pack("{s:I,s:I,s:I,s:f,s:f,s:f,s:b}", "block",
-		                                (json_int_t)c->block, "grid", (json_int_t)c->grid,
-		                                "dynamic_shared", (json_int_t)c->shared, "seconds",
-		                                c->seconds, "occupancy", c->occupancy, "waves",
-		                                c->waves, "described", c->described));
+				      json_pack("{s:I,s:I,s:I,s:f,s:f,s:f,s:b}", "block",
+						(json_int_t)c->block, "grid", (json_int_t)c->grid,
+						"dynamic_shared", (json_int_t)c->shared, "seconds",
+						c->seconds, "occupancy", c->occupancy, "waves",
+						c->waves, "described", c->described));
 	}
 	return json_pack("{s:o,s:o,s:o,s:o}", "name", gw_json_text(item->label), "device",
-	                 gw_json_text(device), "choices", choices, "reason",
-	                 r->count ? json_null() : json_string(r->why));
+			 gw_json_text(device), "choices", choices, "reason",
+			 r->count ? json_null() : json_string(r->why));
 }
 
 int predict_tune(const struct predict_job *job, bool any_grid, bool shared_per_thread, bool json)

@@ -43,7 +43,7 @@ static void find_keys(const struct ranks_log *log, const uint64_t *keys, size_t 
 
 		k.wanted = log->runs[i].key;
 		which = k.wanted ? gw_index_find(&index, gw_hash_mix(k.wanted), same_key, &k)
-		                 : GW_INDEX_NONE;
+				 : GW_INDEX_NONE;
 		if (which == GW_INDEX_NONE || at[which] != SIZE_MAX)
 			continue;
 		at[which] = i;
@@ -97,7 +97,7 @@ static void take_runs(const struct ranks_log *log, size_t first, size_t count, s
  * both be thousands, so shapes are taken some at a time.
  */
 static double *references(const struct ranks_log *logs, size_t count,
-                          const struct ranks_shapes *shapes)
+			  const struct ranks_shapes *shapes)
 {
 	const size_t some = TAKEN_MOST / count + 1;
 	const size_t most = some < shapes->count ? some : shapes->count;
@@ -158,7 +158,7 @@ static void put(struct sweep *s, enum ranks_part part, uint64_t from, uint64_t u
 
 	if (part == RANKS_COMMUNICATION && from < until) {
 		s->exposed = gw_grow(s->exposed, &s->exposed_room, s->exposed_count + 1,
-		                     sizeof(*s->exposed));
+				     sizeof(*s->exposed));
 		s->exposed[s->exposed_count].from = from;
 		s->exposed[s->exposed_count++].until = until;
 	}
@@ -183,7 +183,7 @@ static uint64_t call_before(struct sweep *s, const struct ranks_run *run)
 	if (run->thread == GW_INDEX_NONE || !run->call)
 		return 0;
 	s->last_call =
-	        gw_grow(s->last_call, &s->last_room, run->thread + 1u, sizeof(*s->last_call));
+		gw_grow(s->last_call, &s->last_room, run->thread + 1u, sizeof(*s->last_call));
 	before = s->last_call[run->thread];
 	if (run->call > before)
 		s->last_call[run->thread] = run->call;
@@ -200,7 +200,7 @@ static void gap(struct sweep *s, uint64_t from, const struct ranks_run *run, uin
 	} else if (!run->call) {
 		put(s, RANKS_HOST, from, until);
 	} else if (called <= from ||
-	           (before && run->call - before <= PACE && until - called <= PACE)) {
+		   (before && run->call - before <= PACE && until - called <= PACE)) {
 		put(s, RANKS_IDLE, from, until);
 	} else {
 		put(s, RANKS_HOST, from, called);
@@ -222,9 +222,9 @@ static int by_time(const void *a, const void *b)
 static void walk(struct sweep *s)
 {
 	static const enum ranks_part part_of[] = {[RANKS_RUN_KERNEL] = RANKS_COMPUTE,
-	                                          [RANKS_RUN_COMMUNICATION] = RANKS_COMMUNICATION,
-	                                          [RANKS_RUN_FROM_HOST] = RANKS_INPUT,
-	                                          [RANKS_RUN_TO_HOST] = RANKS_HOST};
+						  [RANKS_RUN_COMMUNICATION] = RANKS_COMMUNICATION,
+						  [RANKS_RUN_FROM_HOST] = RANKS_INPUT,
+						  [RANKS_RUN_TO_HOST] = RANKS_HOST};
 	size_t count = 2 * s->log->run_count, open[RANKS_RUN_TO_HOST + 1] = {0};
 	struct edge *edges = gw_alloc(count * sizeof(*edges));
 	uint64_t until = 0;
@@ -269,9 +269,9 @@ static double exposed_share(const struct sweep *s, const struct ranks_run *run)
 	}
 	for (; low < s->exposed_count && s->exposed[low].from < run->end; low++) {
 		uint64_t from =
-		        s->exposed[low].from > run->start ? s->exposed[low].from : run->start;
+			s->exposed[low].from > run->start ? s->exposed[low].from : run->start;
 		uint64_t until =
-		        s->exposed[low].until < run->end ? s->exposed[low].until : run->end;
+			s->exposed[low].until < run->end ? s->exposed[low].until : run->end;
 
 		sum += (double)(until - from);
 	}
@@ -291,13 +291,13 @@ static void set_meetings(struct sweep *s)
 		while (step < s->steps && list[i] > s->boundary[step + 1])
 			step++;
 		s->rank->meetings[i] = (struct ranks_meeting){
-		        .key = run->key,
-		        .start = (double)run->start - (double)s->base,
-		        .end = (double)run->end - (double)s->base,
-		        .exposed = exposed_share(s, run),
-		        .step = step < s->steps && list[i] > s->boundary[0] ? (uint32_t)step
-		                                                            : RANKS_NO_STEP,
-		        .together = run->together,
+			.key = run->key,
+			.start = (double)run->start - (double)s->base,
+			.end = (double)run->end - (double)s->base,
+			.exposed = exposed_share(s, run),
+			.step = step < s->steps && list[i] > s->boundary[0] ? (uint32_t)step
+									    : RANKS_NO_STEP,
+			.together = run->together,
 		};
 	}
 	free(list);
@@ -323,8 +323,8 @@ static double *expectations(const struct ranks_log *log, const double *reference
 	}
 	for (size_t s = 0; s < shapes; s++)
 		out[s] = !isnan(reference[s]) ? reference[s]
-		         : n[s]               ? out[s] / (double)n[s]
-		                              : (double)NAN;
+			 : n[s]               ? out[s] / (double)n[s]
+					      : (double)NAN;
 	free(n);
 	return out;
 }
@@ -356,17 +356,17 @@ static void set_expected(struct sweep *s, const double *expectation)
 		double share = sums[i].measured > 0 ? sums[i].expected / sums[i].measured : 0;
 
 		to->expected = sums[i].unknown > UNPREDICTED * sums[i].measured
-		                       ? (float)NAN
-		                       : (float)((double)to->part[RANKS_COMPUTE] * share);
+				       ? (float)NAN
+				       : (float)((double)to->part[RANKS_COMPUTE] * share);
 	}
 	free(sums);
 }
 
 static void set_rank(struct ranks_rank *rank, const struct ranks_log *log, const size_t *boundary,
-                     size_t steps, uint64_t base, const double *reference, size_t shapes)
+		     size_t steps, uint64_t base, const double *reference, size_t shapes)
 {
 	struct sweep s = {
-	        .log = log, .rank = rank, .boundary = boundary, .steps = steps, .base = base};
+		.log = log, .rank = rank, .boundary = boundary, .steps = steps, .base = base};
 
 	double *expectation = expectations(log, reference, shapes);
 
@@ -429,7 +429,7 @@ static bool at_other_times(const struct ranks_log *a, const struct ranks_log *b)
 
 /* Logs with too few of the boundaries, or few in order, go to the end. How many stay. */
 static size_t take_part(struct ranks_log *logs, size_t count, const uint64_t *keys, size_t n,
-                        size_t **at)
+			size_t **at)
 {
 	size_t kept = 0;
 
@@ -450,7 +450,7 @@ static size_t take_part(struct ranks_log *logs, size_t count, const uint64_t *ke
 }
 
 bool ranks_build(struct ranks_job *job, struct ranks_log *logs, size_t count,
-                 const struct ranks_shapes *shapes, struct ranks_steps *steps)
+		 const struct ranks_shapes *shapes, struct ranks_steps *steps)
 {
 	size_t **at = gw_alloc(count * sizeof(size_t *)), all, n, kept;
 	uint64_t *keys;
@@ -476,7 +476,7 @@ bool ranks_build(struct ranks_job *job, struct ranks_log *logs, size_t count,
 			job->ranks[r].clock = clock_of(logs, job, r);
 		for (size_t r = 0; r < kept; r++)
 			set_rank(&job->ranks[r], &logs[r], at[r], n - 1, steps->base, reference,
-			         shapes->count);
+				 shapes->count);
 	}
 	for (size_t r = 0; r < kept; r++)
 		free(at[r]);

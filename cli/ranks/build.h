@@ -18,7 +18,7 @@ struct ranks_steps {
  * False where fewer than two ranks have steps in common. ranks_unbuild() frees what it made.
  */
 bool ranks_build(struct ranks_job *job, struct ranks_log *logs, size_t count,
-                 const struct ranks_shapes *shapes, struct ranks_steps *steps);
+		 const struct ranks_shapes *shapes, struct ranks_steps *steps);
 void ranks_unbuild(struct ranks_job *job);
 
 /* Steps of a rank: which of its collectives end them. */

@@ -80,7 +80,7 @@ static void gather(const struct ranks_job *job, struct ranks_table *t)
 }
 
 const struct ranks_meeting *ranks_meeting_of(const struct ranks_job *job,
-                                             const struct ranks_seat *s)
+					     const struct ranks_seat *s)
 {
 	return &job->ranks[s->rank].meetings[s->meeting];
 }
@@ -99,7 +99,7 @@ double ranks_offset_of(const struct ranks_table *t, const struct ranks_seat *s)
 
 /* Whether all ranks of a collective have one clock: its ends say nothing of clocks. */
 static bool of_one_clock(const struct ranks_job *job, const struct ranks_table *t,
-                         const struct ranks_gathering *g)
+			 const struct ranks_gathering *g)
 {
 	const struct ranks_seat *s = &t->seats[g->first];
 
@@ -125,11 +125,11 @@ static void deviations(const struct ranks_job *job, const struct ranks_table *t,
 			continue;
 		for (size_t k = 0; k < g->count; k++)
 			t->values[k] =
-			        ranks_meeting_of(job, &s[k])->end - ranks_offset_of(t, &s[k]);
+				ranks_meeting_of(job, &s[k])->end - ranks_offset_of(t, &s[k]);
 		median = ranks_median(t->values, g->count);
 		for (size_t k = 0; k < g->count; k++)
 			out[s[k].rank][s[k].meeting] = ranks_meeting_of(job, &s[k])->end -
-			                               ranks_offset_of(t, &s[k]) - median;
+						       ranks_offset_of(t, &s[k]) - median;
 	}
 }
 
@@ -194,7 +194,7 @@ static void share_offsets(struct ranks_job *job, struct ranks_table *t, double *
 			continue;
 		for (size_t b = 0; b < mine; b++)
 			t->offset[r][b] =
-			        t->offset[from - 1][b * blocks(&job->ranks[from - 1]) / mine];
+				t->offset[from - 1][b * blocks(&job->ranks[from - 1]) / mine];
 	}
 	free(of);
 }

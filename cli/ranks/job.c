@@ -15,7 +15,7 @@
  * step at least.
  */
 static const double LEAST = 0.03, DRIFT = 1, STEP_MOST = 1.6, CERTAIN = 11, MOST = 14,
-                    LITTLE = 0.006;
+		    LITTLE = 0.006;
 /* A cause explains a quarter of the lateness at least. */
 static const double EXPLAINS = 0.25;
 enum { CAUSE_STEPS = 5 };
@@ -93,7 +93,7 @@ double ranks_median(double *v, size_t count)
 /* ---- who waits for whom ---- */
 
 static void find_last(const struct ranks_job *job, const struct ranks_table *t,
-                      const struct ranks_gathering *g)
+		      const struct ranks_gathering *g)
 {
 	const struct ranks_seat *s = &t->seats[g->first], *last = s;
 	double came;
@@ -167,7 +167,7 @@ static void join(struct ranks_job *job, const struct ranks_table *t)
 static double own(const struct ranks_step *s)
 {
 	return (double)(s->part[RANKS_COMPUTE] + s->part[RANKS_INPUT] + s->part[RANKS_HOST] +
-	                s->part[RANKS_IDLE]);
+			s->part[RANKS_IDLE]);
 }
 
 static double length(const struct ranks_step *s)
@@ -246,7 +246,7 @@ static void measure(const struct ranks_step *s, double out[RANKS_CAUSES])
 
 /* How much more of each cause the rank had than the median rank in step @p i, ns. */
 static void compare(const struct ranks_job *job, uint32_t rank, uint32_t i, double *values,
-                    double out[RANKS_CAUSES])
+		    double out[RANKS_CAUSES])
 {
 	double mine[RANKS_CAUSES], theirs[RANKS_CAUSES];
 
@@ -288,7 +288,7 @@ static void explain(const struct ranks_job *job, struct ranks_episode *e)
 static void end_episode(struct ranks_job *job, const struct ranks_episode *e)
 {
 	job->episodes = gw_grow(job->episodes, &job->episode_room, job->episode_count + 1,
-	                        sizeof(*job->episodes));
+				sizeof(*job->episodes));
 	job->episodes[job->episode_count] = *e;
 	explain(job, &job->episodes[job->episode_count++]);
 }

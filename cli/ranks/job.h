@@ -44,7 +44,7 @@ struct ranks_step {
 	float expected; /**< of COMPUTE; NaN: not known */
 	/* ranks_judge(): */
 	float late;   /**< how much longer than the median rank it needed for all but communication
-	                   and waiting */
+			   and waiting */
 	float caused; /**< how long others waited for it, each on average */
 	float least;  /**< wait for the rank that it waited for most … */
 	uint32_t waited_for; /**< … which is that: position in the job; RANKS_NO_STEP: for none */
@@ -153,7 +153,7 @@ void ranks_table_free(const struct ranks_job *job, struct ranks_table *t);
 
 /** What a rank has of the collective. */
 const struct ranks_meeting *ranks_meeting_of(const struct ranks_job *job,
-                                             const struct ranks_seat *s);
+					     const struct ranks_seat *s);
 
 /** How far the rank's clock is ahead then, ns. */
 double ranks_offset_of(const struct ranks_table *t, const struct ranks_seat *s);

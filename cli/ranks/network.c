@@ -85,7 +85,7 @@ static void look(struct watched *w, double ns, double length, uint32_t step)
 
 /* What those that are certain have in common after @p step. False: too few are. */
 static bool sum_up(const struct watched *all, uint32_t ranks, struct ranks_network *out,
-                   double *values)
+		   double *values)
 {
 	size_t n = 0;
 

@@ -16,12 +16,12 @@ struct options {
 };
 
 static const struct gw_option options[] = {
-        GW_OPT_TEXT(rank, "N", "show each step of rank N"),
-        GW_OPT_FLAG(all, "show all ranks; of more than 16, those that others wait for most are "
-                         "shown otherwise"),
-        LOG_WINDOW_OPTIONS,
-        GW_OPT_FLAG(json, "print JSON: every step of every rank"),
-        {0},
+	GW_OPT_TEXT(rank, "N", "show each step of rank N"),
+	GW_OPT_FLAG(all, "show all ranks; of more than 16, those that others wait for most are "
+			 "shown otherwise"),
+	LOG_WINDOW_OPTIONS,
+	GW_OPT_FLAG(json, "print JSON: every step of every rank"),
+	{0},
 };
 
 struct logs {
@@ -52,8 +52,8 @@ static int show(const struct options *o, const struct ranks_shown *s)
 			rank++;
 		if (rank == s->job->rank_count)
 			return gw_error("ranks: no rank %s in these logs; the table without --rank "
-			                "lists them",
-			                o->rank);
+					"lists them",
+					o->rank);
 	}
 	if (o->json)
 		ranks_show_json(s);
@@ -71,9 +71,9 @@ static bool twice(const struct logs *l)
 		for (size_t k = 0; k < i && *l->log[i].label; k++)
 			if (!strcmp(l->log[i].label, l->log[k].label)) {
 				gw_error("ranks: %s and %s are both of rank %s; give one log of "
-				         "each rank, "
-				         "all of one run",
-				         l->log[k].path, l->log[i].path, l->log[i].label);
+					 "each rank, "
+					 "all of one run",
+					 l->log[k].path, l->log[i].path, l->log[i].label);
 				return true;
 			}
 	return false;
@@ -93,8 +93,8 @@ static int compare(const struct options *o, struct logs *l)
 	if (!ranks_build(&job, l->log, l->count, &l->shapes, &steps)) {
 		ranks_unbuild(&job);
 		return gw_error("ranks: no two logs have steps in common: they need collectives "
-		                "(NCCL, or copies to the host and back) with times; record all "
-		                "ranks of one job in mode audit");
+				"(NCCL, or copies to the host and back) with times; record all "
+				"ranks of one job in mode audit");
 	}
 	ranks_judge(&job);
 	status = show(o, &shown);
@@ -114,7 +114,7 @@ static int ranks_main(const struct gw_command *command, int argc, char **argv)
 	if (!argc)
 		return gw_error("ranks: missing log file arguments: gpuwatch ranks train.*.gwl");
 	status =
-	        log_window_set("ranks", &(struct log_window){o.since, o.until, o.last}, argv, argc);
+		log_window_set("ranks", &(struct log_window){o.since, o.until, o.last}, argv, argc);
 	for (int i = 0; i < argc && !status; i++)
 		if (gw_log_each(argv[i], add, &l))
 			unread = GW_EXIT_USAGE;
@@ -128,48 +128,48 @@ static int ranks_main(const struct gw_command *command, int argc, char **argv)
 }
 
 const struct gw_command_body gw_ranks_command = {
-        .run = ranks_main,
-        .options = options,
-        .description =
-                "Joins the logs of a job's ranks: where each rank's time goes step by step, which "
-                "rank\n"
-                "comes late, and why. Logs are those of mode audit, one a rank:\n"
-                "gpuwatch run --out='train.%r.gwl' -- torchrun ...; the launcher's variables name "
-                "the rank.\n"
-                "\n"
-                "A step is a sequence of collectives that repeats. Collectives of NCCL 2.27 and "
-                "newer are\n"
-                "joined by their sequence numbers, which NCCL reports to libgpuwatch.so; without "
-                "these by\n"
-                "the order of NCCL's kernels; without such kernels (gloo, MPI) copies to the host "
-                "and back\n"
-                "stand for them. Clocks of different machines are set by the ends of collectives.\n"
-                "\n"
-                "COMPUTE: kernels; COMM: exposed communication; WAITING: for the last rank of a\n"
-                "collective; INPUT: for data from the host; HOST: for the host's next launch; "
-                "IDLE: "
-                "between a\n"
-                "launch's call and its start. OTHERS WAIT is how long the other ranks wait for it, "
-                "on "
-                "average.\n"
-                "A rank is late when it needs 3% of a step longer for itself than the median rank, "
-                "for "
-                "several\n"
-                "steps in a row. The cause is what takes it longer: a slow GPU (kernels take "
-                "longer "
-                "than on\n"
-                "other ranks or than predicted), imbalance (they are expected to), input, or the "
-                "host.\n"
-                "The network is slow when exposed communication takes two ranks or more 3% of a "
-                "step\n"
-                "longer than in the steps before.",
-        .examples = "gpuwatch ranks train.*.gwl\n"
-                    "Which rank holds up the others?\n"
-                    "gpuwatch ranks --rank=3 train.*.gwl\n"
-                    "The steps of one rank.\n"
-                    "gpuwatch ranks --json logs/ | jq '.late[]'\n"
-                    "For a script.\n",
-        .exit_status = "0 no rank is late, and the network is not slow; 1 one is; 2 bad options, "
-                       "or logs that cannot be read or "
-                       "have nothing in common.",
+	.run = ranks_main,
+	.options = options,
+	.description =
+		"Joins the logs of a job's ranks: where each rank's time goes step by step, which "
+		"rank\n"
+		"comes late, and why. Logs are those of mode audit, one a rank:\n"
+		"gpuwatch run --out='train.%r.gwl' -- torchrun ...; the launcher's variables name "
+		"the rank.\n"
+		"\n"
+		"A step is a sequence of collectives that repeats. Collectives of NCCL 2.27 and "
+		"newer are\n"
+		"joined by their sequence numbers, which NCCL reports to libgpuwatch.so; without "
+		"these by\n"
+		"the order of NCCL's kernels; without such kernels (gloo, MPI) copies to the host "
+		"and back\n"
+		"stand for them. Clocks of different machines are set by the ends of collectives.\n"
+		"\n"
+		"COMPUTE: kernels; COMM: exposed communication; WAITING: for the last rank of a\n"
+		"collective; INPUT: for data from the host; HOST: for the host's next launch; "
+		"IDLE: "
+		"between a\n"
+		"launch's call and its start. OTHERS WAIT is how long the other ranks wait for it, "
+		"on "
+		"average.\n"
+		"A rank is late when it needs 3% of a step longer for itself than the median rank, "
+		"for "
+		"several\n"
+		"steps in a row. The cause is what takes it longer: a slow GPU (kernels take "
+		"longer "
+		"than on\n"
+		"other ranks or than predicted), imbalance (they are expected to), input, or the "
+		"host.\n"
+		"The network is slow when exposed communication takes two ranks or more 3% of a "
+		"step\n"
+		"longer than in the steps before.",
+	.examples = "gpuwatch ranks train.*.gwl\n"
+		    "Which rank holds up the others?\n"
+		    "gpuwatch ranks --rank=3 train.*.gwl\n"
+		    "The steps of one rank.\n"
+		    "gpuwatch ranks --json logs/ | jq '.late[]'\n"
+		    "For a script.\n",
+	.exit_status = "0 no rank is late, and the network is not slow; 1 one is; 2 bad options, "
+		       "or logs that cannot be read or "
+		       "have nothing in common.",
 };

@@ -15,7 +15,7 @@
 
 enum {
 	STAGED_LEAST =
-	        4096, /* bytes: smaller copies to the host are results that a program reads */
+		4096, /* bytes: smaller copies to the host are results that a program reads */
 	COPIES_HELD = 16384, /* runs: a copy that is not brought back by then never is */
 };
 
@@ -41,7 +41,7 @@ struct reading {
 	struct reported *reported;
 	struct communicator *communicators;
 	size_t shape_room, gpu_room, time_room, reported_count, reported_room, communicator_count,
-	        communicator_room;
+		communicator_room;
 };
 
 /* ---- records ---- */
@@ -68,9 +68,9 @@ static uint32_t shape_of(struct reading *r, uint32_t config)
 	} a = {s, 0};
 	const struct gw_config *g = &c->config;
 	const uint32_t words[] = {
-	        g->grid.x,  g->grid.y,    g->grid.z,    g->block.x,   g->block.y,
-	        g->block.z, g->cluster.x, g->cluster.y, g->cluster.z, (uint32_t)g->dynamic_shared,
-	        g->digest};
+		g->grid.x,  g->grid.y,    g->grid.z,    g->block.x,   g->block.y,
+		g->block.z, g->cluster.x, g->cluster.y, g->cluster.z, (uint32_t)g->dynamic_shared,
+		g->digest};
 
 	r->shape = gw_grow(r->shape, &r->shape_room, config + 1u, sizeof(*r->shape));
 	if (r->shape[config])
@@ -105,9 +105,9 @@ static void on_launch(struct reading *r, const struct log_event *e)
 {
 	const struct gw_record_launch *l = (const void *)e->record->head;
 	struct ranks_run run = {.start = l->start_ns,
-	                        .call = l->call_ns,
-	                        .thread = e->thread,
-	                        .predicted = l->predicted};
+				.call = l->call_ns,
+				.thread = e->thread,
+				.predicted = l->predicted};
 	const char *name;
 
 	if (!gw_log_measured(l->flags, l->duration_ns) || !l->start_ns ||
@@ -122,7 +122,7 @@ static void on_launch(struct reading *r, const struct log_event *e)
 	if (run.kind == RANKS_RUN_COMMUNICATION && !strstr(name, "SendRecv")) {
 		run.symbol = gw_hash(0, name, strlen(name));
 		run.together = strstr(name, "AllReduce") || strstr(name, "AllGather") ||
-		               strstr(name, "ReduceScatter");
+			       strstr(name, "ReduceScatter");
 	}
 	add(r, &run, e->gpu);
 }
@@ -131,25 +131,25 @@ static void on_copy(struct reading *r, const struct log_event *e)
 {
 	const struct gw_record_copy *c = (const void *)e->record->head;
 	struct ranks_run run = {.start = c->start_ns,
-	                        .thread = GW_INDEX_NONE,
-	                        .predicted = NAN,
-	                        .bytes = c->bytes,
-	                        .shape = GW_INDEX_NONE};
+				.thread = GW_INDEX_NONE,
+				.predicted = NAN,
+				.bytes = c->bytes,
+				.shape = GW_INDEX_NONE};
 
 	if (!c->start_ns || c->duration_ns > UINT64_MAX - c->start_ns)
 		return;
 	run.end = c->start_ns + c->duration_ns;
 	run.kind = c->direction == GW_DIRECTION_TO_DEVICE ? RANKS_RUN_FROM_HOST
-	           : c->direction == GW_DIRECTION_TO_HOST ? RANKS_RUN_TO_HOST
-	           : c->direction == GW_DIRECTION_PEER    ? RANKS_RUN_COMMUNICATION
-	                                                  : RANKS_RUN_KERNEL;
+		   : c->direction == GW_DIRECTION_TO_HOST ? RANKS_RUN_TO_HOST
+		   : c->direction == GW_DIRECTION_PEER    ? RANKS_RUN_COMMUNICATION
+							  : RANKS_RUN_KERNEL;
 	add(r, &run, e->gpu);
 }
 
 static void on_communicator(struct reading *r, const struct gw_record_communicator *c)
 {
 	r->communicators = gw_grow(r->communicators, &r->communicator_room,
-	                           r->communicator_count + 1, sizeof(*r->communicators));
+				   r->communicator_count + 1, sizeof(*r->communicators));
 	r->communicators[r->communicator_count++] = (struct communicator){c->id, c->ranks, c->hash};
 }
 
@@ -164,16 +164,16 @@ static void on_collective(struct reading *r, const struct log_event *e)
 	if (!of || of->ranks < 2)
 		return;
 	r->reported = gw_grow(r->reported, &r->reported_room, r->reported_count + 1,
-	                      sizeof(*r->reported));
+			      sizeof(*r->reported));
 	r->reported[r->reported_count++] = (struct reported){
-	        .call = c->call_ns,
-	        .key = gw_hash(of->hash, (const uint64_t[]){c->function, c->sequence}, 16) | 1,
-	        .symbol = gw_hash(of->hash, (const uint64_t[]){c->function, c->datatype, c->count},
-	                          24),
-	        .thread = e->thread,
-	        .together = c->function == GW_COLLECTIVE_ALL_REDUCE ||
-	                    c->function == GW_COLLECTIVE_ALL_GATHER ||
-	                    c->function == GW_COLLECTIVE_REDUCE_SCATTER,
+		.call = c->call_ns,
+		.key = gw_hash(of->hash, (const uint64_t[]){c->function, c->sequence}, 16) | 1,
+		.symbol = gw_hash(of->hash, (const uint64_t[]){c->function, c->datatype, c->count},
+				  24),
+		.thread = e->thread,
+		.together = c->function == GW_COLLECTIVE_ALL_REDUCE ||
+			    c->function == GW_COLLECTIVE_ALL_GATHER ||
+			    c->function == GW_COLLECTIVE_REDUCE_SCATTER,
 	};
 }
 
@@ -195,8 +195,8 @@ static void take(void *arg, const struct log_event *e)
 		break;
 	case GW_RECORD_AGGREGATE:
 		r->out->summed +=
-		        ((const struct gw_record_aggregate *)(const void *)e->record->head)
-		                ->launches;
+			((const struct gw_record_aggregate *)(const void *)e->record->head)
+				->launches;
 		break;
 	case GW_RECORD_COPY:
 		on_copy(r, e);
@@ -226,7 +226,7 @@ static int by_start(const void *a, const void *b)
 static int by_thread_and_call(const void *a, const void *b)
 {
 	const struct ranks_run *x = *(struct ranks_run *const *)a,
-	                       *y = *(struct ranks_run *const *)b;
+			       *y = *(struct ranks_run *const *)b;
 
 	if (x->thread != y->thread)
 		return x->thread < y->thread ? -1 : 1;
@@ -342,11 +342,11 @@ static void join_copies(struct ranks_log *log)
 		uint64_t symbol;
 
 		log->runs =
-		        gw_grow(log->runs, &log->run_room, log->run_count + 1, sizeof(*log->runs));
+			gw_grow(log->runs, &log->run_room, log->run_count + 1, sizeof(*log->runs));
 		back = &log->runs[i];
 		while (first + COPIES_HELD < i ||
 		       (first < i && (log->runs[first].kind != RANKS_RUN_TO_HOST ||
-		                      log->runs[first].bytes < STAGED_LEAST)))
+				      log->runs[first].bytes < STAGED_LEAST)))
 			first++;
 		if (back->kind != RANKS_RUN_FROM_HOST || back->bytes < STAGED_LEAST)
 			continue;
@@ -356,14 +356,14 @@ static void join_copies(struct ranks_log *log)
 		symbol = gw_hash(1, &back->bytes, sizeof(back->bytes));
 		there->kind = back->kind = RANKS_RUN_COMMUNICATION;
 		log->runs[log->run_count++] = (struct ranks_run){.start = there->end,
-		                                                 .end = back->start,
-		                                                 .kind = RANKS_RUN_COMMUNICATION,
-		                                                 .thread = GW_INDEX_NONE,
-		                                                 .shape = GW_INDEX_NONE,
-		                                                 .predicted = NAN,
-		                                                 .symbol = symbol,
-		                                                 .key = key_of(&seen, symbol),
-		                                                 .together = true};
+								 .end = back->start,
+								 .kind = RANKS_RUN_COMMUNICATION,
+								 .thread = GW_INDEX_NONE,
+								 .shape = GW_INDEX_NONE,
+								 .predicted = NAN,
+								 .symbol = symbol,
+								 .key = key_of(&seen, symbol),
+								 .together = true};
 		log->by = RANKS_BY_COPIES;
 	}
 	free(seen.list);
@@ -392,7 +392,7 @@ static void choose_gpu(struct reading *r)
 static void fit(struct ranks_log *log)
 {
 	struct ranks_run *runs =
-	        log->run_count ? realloc(log->runs, log->run_count * sizeof(*runs)) : NULL;
+		log->run_count ? realloc(log->runs, log->run_count * sizeof(*runs)) : NULL;
 
 	if (!runs)
 		return;
@@ -412,7 +412,7 @@ static void name_rank(struct ranks_log *log, const char *text)
 }
 
 bool ranks_log_read(struct ranks_log *log, struct ranks_shapes *shapes, const char *path,
-                    const void *data, size_t length)
+		    const void *data, size_t length)
 {
 	struct reading r = {.out = log, .shapes = shapes};
 	bool good;

@@ -27,7 +27,7 @@ struct ranks_run {
 	uint64_t start, end, call;
 	uint64_t bytes; /**< copies */
 	uint64_t
-	        key; /**< communication: the collective; 0: of none that others are known to have */
+		key; /**< communication: the collective; 0: of none that others are known to have */
 	uint64_t symbol; /**< communication: what of the collective is the same in each step */
 	uint32_t thread; /**< that called; GW_INDEX_NONE: not known */
 	uint32_t shape;  /**< kernels: number of kernel and configuration in the job */
@@ -60,7 +60,7 @@ struct ranks_shapes {
  * message, when it can't be read. Free it in either case.
  */
 bool ranks_log_read(struct ranks_log *log, struct ranks_shapes *shapes, const char *path,
-                    const void *data, size_t length);
+		    const void *data, size_t length);
 void ranks_log_free(struct ranks_log *log);
 void ranks_shapes_free(struct ranks_shapes *shapes);
 

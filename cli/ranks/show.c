@@ -19,19 +19,19 @@ enum {
 };
 
 static const char *const joins[] = {
-        [RANKS_BY_NOTHING] = "nothing",
-        [RANKS_BY_COPIES] = "copies to the host and back",
-        [RANKS_BY_NAME] = "the order of kernels of one name",
-        [RANKS_BY_NUMBER] = "NCCL's sequence numbers",
+	[RANKS_BY_NOTHING] = "nothing",
+	[RANKS_BY_COPIES] = "copies to the host and back",
+	[RANKS_BY_NAME] = "the order of kernels of one name",
+	[RANKS_BY_NUMBER] = "NCCL's sequence numbers",
 };
 
 static const char *const reasons[] = {
-        [RANKS_BY_NOTHING] = "no collective",
-        [RANKS_BY_COPIES] = "no kernel of NCCL ran; a copy to the host and the next one back of as "
-                            "many bytes stand for a collective",
-        [RANKS_BY_NAME] = "NCCL did not report to gpuwatch (NCCL_PROFILER_PLUGIN, NCCL 2.27 or "
-                          "newer): a lost launch would join the wrong ones",
-        [RANKS_BY_NUMBER] = NULL,
+	[RANKS_BY_NOTHING] = "no collective",
+	[RANKS_BY_COPIES] = "no kernel of NCCL ran; a copy to the host and the next one back of as "
+			    "many bytes stand for a collective",
+	[RANKS_BY_NAME] = "NCCL did not report to gpuwatch (NCCL_PROFILER_PLUGIN, NCCL 2.27 or "
+			  "newer): a lost launch would join the wrong ones",
+	[RANKS_BY_NUMBER] = NULL,
 };
 
 const char *ranks_label(const struct ranks_shown *s, size_t rank)
@@ -146,7 +146,7 @@ static void show_clocks(const struct ranks_job *job)
 		return;
 	l = begin("Clocks");
 	report_part(&l, GW_INK_OFF, "%s apart, by the ends of collectives",
-	            gw_duration(&t, high - low));
+		    gw_duration(&t, high - low));
 	report_finish(&l, "");
 }
 
@@ -157,12 +157,12 @@ static void show_job(const struct ranks_shown *s, enum ranks_by by)
 
 	report_part(&l, GW_INK_OFF, "%s", gw_counted(&n, (double)s->job->rank_count, "rank", NULL));
 	report_part(&l, GW_INK_OFF, "%s of %s",
-	            gw_counted(&n, (double)s->job->step_count, "step", NULL),
-	            gw_duration(&length, s->job->length));
+		    gw_counted(&n, (double)s->job->step_count, "step", NULL),
+		    gw_duration(&length, s->job->length));
 	report_part(
-	        &l, GW_INK_OFF, "%s a step, joined by %s",
-	        gw_counted(&n, s->steps->period ? (double)s->steps->period : 1, "collective", NULL),
-	        joins[by]);
+		&l, GW_INK_OFF, "%s a step, joined by %s",
+		gw_counted(&n, s->steps->period ? (double)s->steps->period : 1, "collective", NULL),
+		joins[by]);
 	report_finish(&l, "");
 }
 
@@ -181,7 +181,7 @@ static void show_head(const struct ranks_shown *s)
 	if (untimed(s)) {
 		l = begin("Degraded");
 		report_part(&l, GW_INK_OFF, "%s without a time of its own: shares are too small",
-		            gw_counted(&lost, (double)untimed(s), "launch", "launches"));
+			    gw_counted(&lost, (double)untimed(s), "launch", "launches"));
 		report_finish(&l, "");
 	}
 	if (!expected_known(s->job))
@@ -191,17 +191,17 @@ static void show_head(const struct ranks_shown *s)
 	if (s->steps->apart * APART_SHOWN > s->job->step_count) {
 		l = begin("Degraded");
 		report_part(&l, GW_INK_OFF,
-		            "%s not in all logs, or in another order there: left "
-		            "out",
-		            gw_counted(&lost, (double)s->steps->apart, "step is", "steps are"));
+			    "%s not in all logs, or in another order there: left "
+			    "out",
+			    gw_counted(&lost, (double)s->steps->apart, "step is", "steps are"));
 		report_finish(&l, "");
 	}
 	for (size_t r = s->job->rank_count; r < s->log_count; r++) {
 		l = begin("Left out");
 		report_part(&l, GW_INK_OFF,
-		            "%s: it has no steps in common with rank %s, or "
-		            "in another order or at another time",
-		            s->logs[r].path, ranks_label(s, 0));
+			    "%s: it has no steps in common with rank %s, or "
+			    "in another order or at another time",
+			    s->logs[r].path, ranks_label(s, 0));
 		report_finish(&l, "");
 	}
 }
@@ -212,13 +212,13 @@ static void show_episode(const struct ranks_shown *s, const struct ranks_episode
 	struct gw_text late, share, excess;
 
 	report_part(&l, GW_INK_WARN, "rank %s in steps %u to %u", ranks_label(s, e->rank), e->first,
-	            e->last);
+		    e->last);
 	report_part(&l, GW_INK_OFF, "%s a step (%s)", gw_duration(&late, e->late),
-	            gw_percent(&share, e->late / s->job->length));
+		    gw_percent(&share, e->late / s->job->length));
 	report_part(&l, GW_INK_OFF, "%s", ranks_cause_name(e->cause));
 	if (e->cause != RANKS_CAUSE_UNKNOWN)
 		report_part(&l, GW_INK_OFF, "%s a step more than others",
-		            gw_duration(&excess, e->excess[e->cause]));
+			    gw_duration(&excess, e->excess[e->cause]));
 	report_finish(&l, "");
 }
 
@@ -228,11 +228,11 @@ static void show_network(const struct ranks_shown *s, const struct ranks_network
 	struct gw_text more, share, count;
 
 	report_part(&l, GW_INK_WARN, "collectives take longer in steps %u to %u", n->first,
-	            n->last);
+		    n->last);
 	report_part(&l, GW_INK_OFF, "%s a step (%s)", gw_duration(&more, n->more),
-	            gw_percent(&share, n->more / s->job->length));
+		    gw_percent(&share, n->more / s->job->length));
 	report_part(&l, GW_INK_OFF, "in %s, rank %s the first",
-	            gw_counted(&count, (double)n->ranks, "rank", NULL), ranks_label(s, n->rank));
+		    gw_counted(&count, (double)n->ranks, "rank", NULL), ranks_label(s, n->rank));
 	report_finish(&l, "");
 }
 
@@ -247,12 +247,12 @@ static void show_parts(struct gw_table *table, const double part[RANKS_PARTS], d
 static struct gw_table *new_table(const char *first, bool waits)
 {
 	struct gw_table_column columns[RANKS_PARTS + 4] = {{first, true, false, 0},
-	                                                   {"STEP", true, false, 0}};
+							   {"STEP", true, false, 0}};
 	unsigned n = 2;
 
 	for (unsigned p = 0; p < RANKS_PARTS; p++)
 		columns[n++] = (struct gw_table_column){ranks_part_name((enum ranks_part)p), true,
-		                                        false, 0};
+							false, 0};
 	columns[n++] = (struct gw_table_column){"OTHERS WAIT", true, false, 0};
 	if (waits)
 		columns[n++] = (struct gw_table_column){"WAITS FOR", true, false, 0};
@@ -339,8 +339,8 @@ void ranks_show_steps(const struct ranks_shown *s, size_t rank)
 		show_parts(table, part, sum(step));
 		gw_table_cell(table, gw_duration(&text, (double)step->caused));
 		gw_table_cell(table, step->waited_for == RANKS_NO_STEP
-		                             ? "-"
-		                             : ranks_label(s, step->waited_for));
+					     ? "-"
+					     : ranks_label(s, step->waited_for));
 	}
 	print_table(table);
 }
@@ -353,14 +353,14 @@ static json_t *step_json(const struct ranks_shown *s, const struct ranks_step *s
 
 	for (unsigned p = 0; p < RANKS_PARTS; p++)
 		json_object_set_new(o, ranks_part_key((enum ranks_part)p),
-		                    gw_json_number((double)step->part[p]));
+				    gw_json_number((double)step->part[p]));
 	json_object_set_new(o, "expected", gw_json_number((double)step->expected));
 	json_object_set_new(o, "late", gw_json_number((double)step->late));
 	json_object_set_new(o, "others_wait", gw_json_number((double)step->caused));
 	json_object_set_new(o, "waits_for",
-	                    gw_json_text(step->waited_for == RANKS_NO_STEP
-	                                         ? NULL
-	                                         : ranks_label(s, step->waited_for)));
+			    gw_json_text(step->waited_for == RANKS_NO_STEP
+						 ? NULL
+						 : ranks_label(s, step->waited_for)));
 	return o;
 }
 
@@ -384,7 +384,7 @@ static json_t *episode_json(const struct ranks_shown *s, const struct ranks_epis
 
 	for (unsigned c = 1; c < RANKS_CAUSES; c++)
 		json_object_set_new(excess, ranks_cause_key((enum ranks_cause)c),
-		                    gw_json_number(e->excess[c]));
+				    gw_json_number(e->excess[c]));
 	json_object_set_new(o, "rank", gw_json_text(ranks_label(s, e->rank)));
 	json_object_set_new(o, "first_step", gw_json_count(e->first));
 	json_object_set_new(o, "last_step", gw_json_count(e->last));
@@ -398,9 +398,9 @@ static json_t *episode_json(const struct ranks_shown *s, const struct ranks_epis
 static json_t *network_json(const struct ranks_shown *s, const struct ranks_network *n)
 {
 	return json_pack("{s:o,s:o,s:o,s:o,s:o,s:o}", "rank", gw_json_text(ranks_label(s, n->rank)),
-	                 "ranks", gw_json_count(n->ranks), "first_step", gw_json_count(n->first),
-	                 "last_step", gw_json_count(n->last), "found_step", gw_json_count(n->found),
-	                 "more", gw_json_number(n->more));
+			 "ranks", gw_json_count(n->ranks), "first_step", gw_json_count(n->first),
+			 "last_step", gw_json_count(n->last), "found_step", gw_json_count(n->found),
+			 "more", gw_json_number(n->more));
 }
 
 /* Ranks one after another: thousands with thousands of steps do not fit into memory as JSON. */

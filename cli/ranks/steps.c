@@ -65,7 +65,7 @@ static size_t below(const uint64_t *values, size_t count, uint64_t value)
  * were called since the one before. The order of calls is the program's; that on the GPU varies.
  */
 static uint64_t *symbols_of(const struct ranks_log *log, const size_t *meetings, size_t count,
-                            bool launches)
+			    bool launches)
 {
 	uint64_t *symbols = gw_alloc(count * sizeof(*symbols));
 	uint64_t *calls = gw_alloc(log->run_count * sizeof(*calls));
@@ -79,9 +79,9 @@ static uint64_t *symbols_of(const struct ranks_log *log, const size_t *meetings,
 	for (size_t i = 0; i < count; i++) {
 		const struct ranks_run *run = &log->runs[meetings[i]];
 		size_t since = i && launches
-		                       ? below(calls, n, run->call) -
-		                                 below(calls, n, log->runs[meetings[i - 1]].call)
-		                       : 0;
+				       ? below(calls, n, run->call) -
+						 below(calls, n, log->runs[meetings[i - 1]].call)
+				       : 0;
 
 		symbols[i] = gw_hash(run->symbol, &since, sizeof(since));
 	}
@@ -91,7 +91,7 @@ static uint64_t *symbols_of(const struct ranks_log *log, const size_t *meetings,
 
 /* Which of a step's collectives is followed by the longest pause: the step ends there. */
 static size_t phase_of(const struct ranks_log *log, const size_t *meetings, size_t count,
-                       size_t period)
+		       size_t period)
 {
 	double best = -1;
 	size_t phase = 0;
@@ -102,7 +102,7 @@ static size_t phase_of(const struct ranks_log *log, const size_t *meetings, size
 
 		for (size_t i = p; i + 1 < count; i += period, n++)
 			pause += (double)log->runs[meetings[i + 1]].start -
-			         (double)log->runs[meetings[i]].end;
+				 (double)log->runs[meetings[i]].end;
 		if (n && pause / (double)n > best) {
 			best = pause / (double)n;
 			phase = p;

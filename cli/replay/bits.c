@@ -31,9 +31,9 @@ static void tell_side(const char *label, const struct trace_launch *l)
 		printf("    %s nothing\n", label);
 	else
 		report_sentence(4, "%s %s [%s, %s], %s, work %s", label,
-		                gw_duration(&a, (double)l->predicted),
-		                gw_duration(&b, (double)l->low), gw_duration(&c, (double)l->high),
-		                tier_of(l), work_of(l));
+				gw_duration(&a, (double)l->predicted),
+				gw_duration(&b, (double)l->low), gw_duration(&c, (double)l->high),
+				tier_of(l), work_of(l));
 }
 
 /* What can differ too little to be seen in three digits. */
@@ -43,10 +43,10 @@ static void tell_what_differs(const struct trace_launch *log, const struct trace
 		const char *what;
 		bool differs;
 	} parts[] = {
-	        {"time", log->predicted != now->predicted},
-	        {"interval", log->low != now->low || log->high != now->high},
-	        {"what was known of its time", log->tier != now->tier},
-	        {"what was known of its work", log->work != now->work},
+		{"time", log->predicted != now->predicted},
+		{"interval", log->low != now->low || log->high != now->high},
+		{"what was known of its time", log->tier != now->tier},
+		{"what was known of its work", log->work != now->work},
 	};
 	const char *before = "    differs in ";
 
@@ -68,13 +68,13 @@ static void tell_first(const struct trace *t, const struct replay_result *r)
 	gw_printable(name, sizeof(name), t->log.names[t->log.configs[l->config].kernel].plain);
 	fitted = gw_shorten(name, gw_width() - 4);
 	report_sentence(2, "the first that differs: launch %s of the log, called after %s and %s",
-	                gw_thousands(&number, (double)r->first),
-	                gw_counted(&known, (double)l->known, "measurement", NULL),
-	                l->flags & GW_LAUNCH_LATE ? "predicted when the library got to it"
-	                                          : "predicted before");
+			gw_thousands(&number, (double)r->first),
+			gw_counted(&known, (double)l->known, "measurement", NULL),
+			l->flags & GW_LAUNCH_LATE ? "predicted when the library got to it"
+						  : "predicted before");
 	printf("    %s\n", fitted);
 	report_sentence(4, "grid %ux%ux%u, block %ux%ux%u", c->grid.x, c->grid.y, c->grid.z,
-	                c->block.x, c->block.y, c->block.z);
+			c->block.x, c->block.y, c->block.z);
 	free(fitted);
 	tell_side("in the log:", l);
 	tell_side("replayed:", &r->now);
@@ -91,10 +91,10 @@ void replay_tell_bits(const struct trace *t, const struct replay_result *r)
 		return;
 	}
 	snprintf(what, sizeof(what), "%s of %s replayed with the same bits%s%s",
-	         r->equal == r->logged ? "all" : gw_thousands(&a, (double)r->equal),
-	         gw_counted(&b, (double)r->logged, "prediction", NULL),
-	         r->extra ? "; launches predicted that the log has nothing for: " : "",
-	         r->extra ? gw_thousands(&c, (double)r->extra) : "");
+		 r->equal == r->logged ? "all" : gw_thousands(&a, (double)r->equal),
+		 gw_counted(&b, (double)r->logged, "prediction", NULL),
+		 r->extra ? "; launches predicted that the log has nothing for: " : "",
+		 r->extra ? gw_thousands(&c, (double)r->extra) : "");
 	if (gw_columns(t->path) + gw_columns(what) + 2 <= gw_width()) {
 		printf("%s: %s\n", t->path, what);
 	} else {
@@ -103,14 +103,14 @@ void replay_tell_bits(const struct trace *t, const struct replay_result *r)
 	}
 	if (r->equal < r->logged && *t->log.text[GW_TEXT_build])
 		report_sentence(
-		        2, "it was recorded by build %s; only the same version gives the same bits",
-		        gw_printable(build, sizeof(build), t->log.text[GW_TEXT_build]));
+			2, "it was recorded by build %s; only the same version gives the same bits",
+			gw_printable(build, sizeof(build), t->log.text[GW_TEXT_build]));
 	if (r->in_step < r->steps)
 		report_sentence(2,
-		                "%s of %s found another number of observations than the log says: "
-		                "records are lost",
-		                gw_thousands(&a, (double)(r->steps - r->in_step)),
-		                gw_counted(&b, (double)r->steps, "publication", NULL));
+				"%s of %s found another number of observations than the log says: "
+				"records are lost",
+				gw_thousands(&a, (double)(r->steps - r->in_step)),
+				gw_counted(&b, (double)r->steps, "publication", NULL));
 	if (r->first)
 		tell_first(t, r);
 }
@@ -134,7 +134,7 @@ static json_t *first_json(const struct trace *t, const struct replay_result *r)
 
 	json_object_set_new(o, "launch", gw_json_count(r->first));
 	json_object_set_new(o, "kernel",
-	                    gw_json_text(t->log.names[t->log.configs[l->config].kernel].plain));
+			    gw_json_text(t->log.names[t->log.configs[l->config].kernel].plain));
 	json_object_set_new(o, "known", gw_json_count(l->known));
 	json_object_set_new(o, "late", json_boolean(l->flags & GW_LAUNCH_LATE));
 	json_object_set_new(o, "logged", side_json(l));

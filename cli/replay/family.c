@@ -49,7 +49,7 @@ static uint32_t alone(struct names *n, const struct trace *trace, size_t kernel)
 }
 
 static bool by_pattern(const struct trace *trace, const char *pattern, struct names *names,
-                       uint32_t *family)
+		       uint32_t *family)
 {
 	regex_t regex;
 	regmatch_t match[2];
@@ -92,7 +92,7 @@ static bool is_called(const struct gw_name *kernel, const char *name)
 }
 
 static bool by_file(const struct trace *trace, const char *path, struct names *names,
-                    uint32_t *family)
+		    uint32_t *family)
 {
 	FILE *file = fopen(path, "re");
 	char line[1024], name[512], kernel[512];
@@ -123,8 +123,8 @@ static bool by_file(const struct trace *trace, const char *path, struct names *n
 		gw_error("%s: %s; name a file of lines \"family kernel\"", path, strerror(errno));
 	else if (!named)
 		gw_error("%s: no line of it is \"family kernel\"; leave out --families where "
-		         "there are no families",
-		         path);
+			 "there are no families",
+			 path);
 	named = ferror(file) ? 0 : named;
 	fclose(file);
 	return named > 0;
@@ -135,7 +135,7 @@ uint32_t *replay_families(const struct trace *trace, const char *pattern, const 
 	uint32_t *family = gw_alloc(trace->log.kernel_count * sizeof(*family));
 	struct names names = {0};
 	bool good = pattern ? by_pattern(trace, pattern, &names, family)
-	                    : by_file(trace, path, &names, family);
+			    : by_file(trace, path, &names, family);
 
 	free_names(&names);
 	if (good)

@@ -186,7 +186,7 @@ static void one_fold(struct fold *f, replay_fn *each, void *arg, struct replay_r
 	for (size_t i = 0; i < f->trace->log.gpu_count; i++)
 		if (f->trace->log.gpus[i].known.profile)
 			gw_predictor_set_device(f->fleet, f->trace->log.gpus[i].record.id,
-			                        &f->trace->log.gpus[i].known.profile->device);
+						&f->trace->log.gpus[i].known.profile->device);
 	introduce(f, false);
 	go_through(f);
 	introduce(f, true);
@@ -207,7 +207,7 @@ static void one_by_one(struct fold *f, replay_fn *each, void *arg, struct replay
 }
 
 void replay_hidden(const struct trace *trace, const struct replay_options *options, replay_fn *each,
-                   void *arg, struct replay_result *result)
+		   void *arg, struct replay_result *result)
 {
 	struct fold f = {.trace = trace, .options = options};
 

@@ -22,26 +22,26 @@ struct options {
 };
 
 static const struct gw_option options[] = {
-        GW_OPT_TEXT(model, "NAME", "predict from this model's estimates (default bounds)"),
-        GW_OPT_CHOICE(hide_times, "WHAT", "kernel|configuration",
-                      "never learn a time of the kernel, or configuration, before it is predicted; "
-                      "the work of all is known"),
-        GW_OPT_FLAG(hide_work, "with --hide-times: withhold its measured counters, too"),
-        GW_OPT_TEXT(family, "REGEX",
-                    "with --hide-times: kernels in whose demangled names the first group matches "
-                    "the same text (without a group, the match) never teach each other"),
-        GW_OPT_FILE(families, "FILE", "the same by a file of lines \"family kernel\""),
-        GW_OPT_FLAG(check,
-                    "only compare with the predictions in the log; exit status 1 unless there are "
-                    "any and all have the same bits"),
-        GW_OPT_CHOICE(by, "WHAT", "launch|configuration",
-                      "as for gpuwatch score (default launch, with --hide-times configuration)"),
-        GW_OPT_OUT(output, "FILE",
-                   "also write the log anew, with these predictions in the place of its own"),
-        GW_OPT_FLAG(models, "as for gpuwatch score"),
-        GW_OPT_OUT(plot, "DIR", "as for gpuwatch score"),
-        GW_OPT_FLAG(json, "print JSON; docs/user/json-schema.md describes it"),
-        {0},
+	GW_OPT_TEXT(model, "NAME", "predict from this model's estimates (default bounds)"),
+	GW_OPT_CHOICE(hide_times, "WHAT", "kernel|configuration",
+		      "never learn a time of the kernel, or configuration, before it is predicted; "
+		      "the work of all is known"),
+	GW_OPT_FLAG(hide_work, "with --hide-times: withhold its measured counters, too"),
+	GW_OPT_TEXT(family, "REGEX",
+		    "with --hide-times: kernels in whose demangled names the first group matches "
+		    "the same text (without a group, the match) never teach each other"),
+	GW_OPT_FILE(families, "FILE", "the same by a file of lines \"family kernel\""),
+	GW_OPT_FLAG(check,
+		    "only compare with the predictions in the log; exit status 1 unless there are "
+		    "any and all have the same bits"),
+	GW_OPT_CHOICE(by, "WHAT", "launch|configuration",
+		      "as for gpuwatch score (default launch, with --hide-times configuration)"),
+	GW_OPT_OUT(output, "FILE",
+		   "also write the log anew, with these predictions in the place of its own"),
+	GW_OPT_FLAG(models, "as for gpuwatch score"),
+	GW_OPT_OUT(plot, "DIR", "as for gpuwatch score"),
+	GW_OPT_FLAG(json, "print JSON; docs/user/json-schema.md describes it"),
+	{0},
 };
 
 /* Where the predictions of one log go. */
@@ -64,8 +64,8 @@ static void take(void *arg, size_t launch, const struct gw_prediction *p)
 		replay_put(&t->said[launch], p);
 	if (t->score && trace_measured(l))
 		score_add(t->score, t->number, l->config,
-		          isnan(p->seconds) ? GW_TIER_NONE : p->tier, p->work, &a,
-		          score_models_ask(t->models, l, t->hidden));
+			  isnan(p->seconds) ? GW_TIER_NONE : p->tier, p->work, &a,
+			  score_models_ask(t->models, l, t->hidden));
 }
 
 static bool check_options(const struct options *o, int operands)
@@ -76,14 +76,14 @@ static bool check_options(const struct options *o, int operands)
 		estimate_unknown_model(o->model, false);
 	else if (!o->hide_times && (o->hide_work || o->family || o->families))
 		gw_error("replay: %s is for --hide-times; add --hide-times=kernel or leave it out",
-		         o->hide_work ? "--hide-work"
-		         : o->family  ? "--family"
-		                      : "--families");
+			 o->hide_work ? "--hide-work"
+			 : o->family  ? "--family"
+				      : "--families");
 	else if (o->family && o->families)
 		gw_error("replay: --family and --families exclude each other; give one of them");
 	else if (o->check && (o->hide_times || o->model))
 		gw_error("replay: --check compares a replay as recorded; leave out %s",
-		         o->hide_times ? "--hide-times" : "--model");
+			 o->hide_times ? "--hide-times" : "--model");
 	else if (o->check && (o->by || o->plot))
 		gw_error("replay: --check scores nothing; leave out %s", o->by ? "--by" : "--plot");
 	else if (o->output && o->check)
@@ -97,10 +97,10 @@ static bool check_options(const struct options *o, int operands)
 static void describe(const struct options *o, char *out, size_t size)
 {
 	int n = snprintf(out, size, "%s",
-	                 !o->hide_times ? "as recorded"
-	                 : !strcmp(o->hide_times, "kernel")
-	                         ? "times of the kernel withheld"
-	                         : "times of the configuration withheld");
+			 !o->hide_times ? "as recorded"
+			 : !strcmp(o->hide_times, "kernel")
+				 ? "times of the kernel withheld"
+				 : "times of the configuration withheld");
 
 	if (o->hide_work && n > 0 && (size_t)n < size)
 		n += snprintf(out + n, size - (size_t)n, ", and its counted work");
@@ -120,7 +120,7 @@ static void ignore(void *arg, size_t launch, const struct gw_prediction *predict
 /* How many bits are the same as in the log, and then the predictions: where they are not those of
  * the log anyway, as this predictor would have made them. */
 static void compare_and_replay(const struct trace *t, struct replay_options *r, bool check,
-                               struct taking *to, struct replay_result *result)
+			       struct taking *to, struct replay_result *result)
 {
 	struct replay_result second;
 
@@ -143,16 +143,16 @@ static bool can_replay(const struct options *o, const struct trace *t)
 		return true;
 	if (!o->hide_times)
 		gw_error("replay: %s: in mode watch most launches are in sums, so what was learnt "
-		         "from them can't be repeated; add --hide-times=kernel or "
-		         "--hide-times=configuration, or record in mode audit",
-		         t->path);
+			 "from them can't be repeated; add --hide-times=kernel or "
+			 "--hide-times=configuration, or record in mode audit",
+			 t->path);
 	else if (!t->spread)
 		gw_error("replay: %s: its sums have no histograms of times; record for longer, or "
-		         "in mode audit",
-		         t->path);
+			 "in mode audit",
+			 t->path);
 	else if (o->output || (o->by && !strcmp(o->by, "launch")))
 		gw_error("replay: %s: its launches are in sums (mode watch); leave out %s", t->path,
-		         o->output ? "--output" : "--by=launch");
+			 o->output ? "--output" : "--by=launch");
 	else
 		return true;
 	return false;
@@ -160,21 +160,21 @@ static bool can_replay(const struct options *o, const struct trace *t)
 
 /* One log through the predictor. */
 static bool replay_one(const struct options *o, const struct session *session, uint32_t number,
-                       struct score *score, struct replay_result *result)
+		       struct score *score, struct replay_result *result)
 {
 	const struct trace *t = &session->traces[number];
 	struct replay_options r = {
-	        .hide = !o->hide_times                     ? REPLAY_ALL
-	                : !strcmp(o->hide_times, "kernel") ? REPLAY_KERNEL
-	                                                   : REPLAY_CONFIGURATION,
-	        .hide_work = o->hide_work,
-	        .model = o->model ? gw_model_find(o->model) : NULL,
+		.hide = !o->hide_times                     ? REPLAY_ALL
+			: !strcmp(o->hide_times, "kernel") ? REPLAY_KERNEL
+							   : REPLAY_CONFIGURATION,
+		.hide_work = o->hide_work,
+		.model = o->model ? gw_model_find(o->model) : NULL,
 	};
 	struct taking to = {.score = score,
-	                    .models = score ? score_models_new(score, t) : NULL,
-	                    .trace = t,
-	                    .number = number,
-	                    .hidden = o->hide_times != NULL};
+			    .models = score ? score_models_new(score, t) : NULL,
+			    .trace = t,
+			    .number = number,
+			    .hidden = o->hide_times != NULL};
 	uint32_t *families = NULL;
 	char how[200];
 	bool good = true;
@@ -236,7 +236,7 @@ static int replay_main(const struct gw_command *command, int argc, char **argv)
 	}
 	if (!o.check)
 		score = score_new(session.traces,
-		                  o.by ? !strcmp(o.by, "configuration") : o.hide_times != NULL);
+				  o.by ? !strcmp(o.by, "configuration") : o.hide_times != NULL);
 	if (score)
 		score->show_models = o.models;
 	bits = json_array();
@@ -259,10 +259,10 @@ static int replay_main(const struct gw_command *command, int argc, char **argv)
 		status = GW_EXIT_USAGE;
 	else if (score)
 		status = session_show(&session, score, title, o.json,
-		                      json_pack("{s:O}", "replayed", bits), o.plot);
+				      json_pack("{s:O}", "replayed", bits), o.plot);
 	else if (o.json)
 		gw_json_print(
-		        json_pack("{s:s,s:O}", "schema", "gpuwatch-replay-2", "replayed", bits));
+			json_pack("{s:s,s:O}", "schema", "gpuwatch-replay-2", "replayed", bits));
 	json_decref(bits);
 	if (score)
 		score_free(score);
@@ -271,38 +271,38 @@ static int replay_main(const struct gw_command *command, int argc, char **argv)
 }
 
 const struct gw_command_body gw_replay_command = {
-        .run = replay_main,
-        .options = options,
-        .description =
-                "Runs gpuwatch's predictor over a recorded log, in the order of the log, and "
-                "scores "
-                "its\n"
-                "predictions as gpuwatch-score(1) does. The version that wrote the log predicts "
-                "the same\n"
-                "bits again: the output starts with the number of bit-identical predictions; "
-                "--check\n"
-                "prints only that. A later version, or another --model, shows its own "
-                "predictions.\n"
-                "\n"
-                "With --hide-times the predictor learns nothing that is scored: it gets the work "
-                "of every\n"
-                "configuration, as the log has it at its end, and the times of all others, and "
-                "predicts\n"
-                "those it has never seen. `kernel` hides all times of the kernel, `configuration` "
-                "those\n"
-                "of the configuration alone. Families keep similar kernels from teaching each "
-                "other.\n"
-                "\n"
-                "What was learnt follows from all launches before: a log is replayed as a whole. "
-                "One of\n"
-                "mode watch has most launches in sums, and is replayed with --hide-times only.",
-        .examples = "gpuwatch replay --check run.gwl\n"
-                    "Does this build predict the same as the one that wrote the log?\n"
-                    "gpuwatch replay --hide-times=kernel run.gwl\n"
-                    "How good are predictions of kernels never seen, from their work?\n"
-                    "gpuwatch replay --hide-times=kernel --family='^([a-z]+)' --model=qrm run.gwl\n"
-                    "The same with the estimates of another model, by families of names.\n",
-        .exit_status =
-                "0 done; 1 with --check when a prediction differs, or no log holds any; 2 bad "
-                "options, or a log could not be read at all.",
+	.run = replay_main,
+	.options = options,
+	.description =
+		"Runs gpuwatch's predictor over a recorded log, in the order of the log, and "
+		"scores "
+		"its\n"
+		"predictions as gpuwatch-score(1) does. The version that wrote the log predicts "
+		"the same\n"
+		"bits again: the output starts with the number of bit-identical predictions; "
+		"--check\n"
+		"prints only that. A later version, or another --model, shows its own "
+		"predictions.\n"
+		"\n"
+		"With --hide-times the predictor learns nothing that is scored: it gets the work "
+		"of every\n"
+		"configuration, as the log has it at its end, and the times of all others, and "
+		"predicts\n"
+		"those it has never seen. `kernel` hides all times of the kernel, `configuration` "
+		"those\n"
+		"of the configuration alone. Families keep similar kernels from teaching each "
+		"other.\n"
+		"\n"
+		"What was learnt follows from all launches before: a log is replayed as a whole. "
+		"One of\n"
+		"mode watch has most launches in sums, and is replayed with --hide-times only.",
+	.examples = "gpuwatch replay --check run.gwl\n"
+		    "Does this build predict the same as the one that wrote the log?\n"
+		    "gpuwatch replay --hide-times=kernel run.gwl\n"
+		    "How good are predictions of kernels never seen, from their work?\n"
+		    "gpuwatch replay --hide-times=kernel --family='^([a-z]+)' --model=qrm run.gwl\n"
+		    "The same with the estimates of another model, by families of names.\n",
+	.exit_status =
+		"0 done; 1 with --check when a prediction differs, or no log holds any; 2 bad "
+		"options, or a log could not be read at all.",
 };

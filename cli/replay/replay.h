@@ -59,15 +59,15 @@ typedef void replay_fn(void *arg, size_t launch, const struct gw_prediction *pre
  * with times withheld, for each measured launch, one configuration after the other.
  */
 void replay(const struct trace *trace, const struct replay_options *options, replay_fn *each,
-            void *arg, struct replay_result *result);
+	    void *arg, struct replay_result *result);
 
 /**
  * The observation that @p launch is: predicted, low, high, tier and work as given by @p said, the
  * SM clock by the samples of the log so far (@p clocks, by GPU).
  */
 struct gw_observation replay_observation(const struct trace_launch *launch,
-                                         const struct trace_launch *said,
-                                         const struct gw_clocks *clocks);
+					 const struct trace_launch *said,
+					 const struct gw_clocks *clocks);
 
 /** @p prediction as a LAUNCH record would say it. */
 void replay_put(struct trace_launch *launch, const struct gw_prediction *prediction);
@@ -77,18 +77,18 @@ struct gw_predictor_set *replay_predictors(const struct trace *trace, const stru
 
 /** Say to @p predictors what configuration @p config of @p trace is; its id is config + 1. */
 void replay_configure(struct gw_predictor_set *predictors, const struct trace *trace,
-                      uint32_t config);
+		      uint32_t config);
 
 /** As replay(), for options with something withheld. */
 void replay_hidden(const struct trace *trace, const struct replay_options *options, replay_fn *each,
-                   void *arg, struct replay_result *result);
+		   void *arg, struct replay_result *result);
 
 /**
  * Write @p path anew to @p to, with the predictions @p said, one for each launch of the trace, in
  * the place of those it has; @p how goes to its header. Returns false after a message.
  */
 bool replay_write(const struct trace *trace, const char *to, const struct trace_launch *said,
-                  const char *how);
+		  const char *how);
 
 /* Whether a replay said what the log says, to the bit: in words and in JSON. */
 

@@ -69,7 +69,7 @@ struct gw_predictor_set *replay_predictors(const struct trace *trace, const stru
 }
 
 void replay_configure(struct gw_predictor_set *predictors, const struct trace *trace,
-                      uint32_t config)
+		      uint32_t config)
 {
 	const struct log_config *c = &trace->log.configs[config];
 	const struct gw_launch launch = gw_log_launch(&trace->log, config);
@@ -120,12 +120,12 @@ static uint32_t find_early(const struct run *run, const struct trace_launch *l)
 static void add_early(struct run *run, const struct trace_launch *l)
 {
 	uint32_t kernel = run->trace->log.configs[l->config].kernel,
-	         at = (uint32_t)run->early_count;
+		 at = (uint32_t)run->early_count;
 	uint32_t first = gw_index_find(&run->known_index, l->known, NULL, NULL);
 	struct early *e;
 
 	run->earlies =
-	        gw_grow(run->earlies, &run->early_room, ++run->early_count, sizeof(*run->earlies));
+		gw_grow(run->earlies, &run->early_room, ++run->early_count, sizeof(*run->earlies));
 	e = &run->earlies[at];
 	e->config = l->config;
 	e->known = l->known;
@@ -221,7 +221,7 @@ static void look_at_old(struct run *run, uint64_t gone)
 	while (*link) {
 		struct early *e = &run->earlies[*link - 1];
 		uint32_t published =
-		        run->kernel_published[run->trace->log.configs[e->config].kernel];
+			run->kernel_published[run->trace->log.configs[e->config].kernel];
 
 		if (!e->left) {
 			*link = e->next_old;
@@ -255,7 +255,7 @@ static void on_work(struct run *run, uint32_t index)
 static void on_successor(struct run *run, uint32_t config)
 {
 	gw_predictor_set_successor(run->fleet, id_of(config),
-	                           run->trace->configs[config].predecessor);
+				   run->trace->configs[config].predecessor);
 	look_at_kernel(run, run->trace->log.configs[config].kernel);
 }
 
@@ -332,23 +332,23 @@ void replay_put(struct trace_launch *launch, const struct gw_prediction *p)
 }
 
 struct gw_observation replay_observation(const struct trace_launch *launch,
-                                         const struct trace_launch *said,
-                                         const struct gw_clocks *clocks)
+					 const struct trace_launch *said,
+					 const struct gw_clocks *clocks)
 {
 	static const struct gw_clocks none;
 	struct gw_clock_state clock;
 
 	gw_clocks_at(launch->stream_gpu == GW_INDEX_NONE ? &none : &clocks[launch->stream_gpu],
-	             launch->start, launch->start + launch->duration, &clock);
+		     launch->start, launch->start + launch->duration, &clock);
 	return (struct gw_observation){
-	        .seconds = (double)launch->duration * 1e-9,
-	        .exclusive = !(launch->flags & GW_LAUNCH_OVERLAPPED),
-	        .predicted = (double)said->predicted * 1e-9,
-	        .low = (double)said->low * 1e-9,
-	        .high = (double)said->high * 1e-9,
-	        .tier = (enum gw_tier)said->tier,
-	        .work = (enum gw_source)said->work,
-	        .sm_hz = clock.sm_hz,
+		.seconds = (double)launch->duration * 1e-9,
+		.exclusive = !(launch->flags & GW_LAUNCH_OVERLAPPED),
+		.predicted = (double)said->predicted * 1e-9,
+		.low = (double)said->low * 1e-9,
+		.high = (double)said->high * 1e-9,
+		.tier = (enum gw_tier)said->tier,
+		.work = (enum gw_source)said->work,
+		.sm_hz = clock.sm_hz,
 	};
 }
 
@@ -419,7 +419,7 @@ static void as_recorded(struct run *run, replay_fn *each, void *arg)
 		switch ((enum trace_kind)t->events[i].kind) {
 		case TRACE_PROFILE:
 			gw_predictor_set_device(run->fleet, t->log.gpus[index].record.id,
-			                        &t->log.gpus[index].known.profile->device);
+						&t->log.gpus[index].known.profile->device);
 			break;
 		case TRACE_CONFIG:
 			on_config(run, index);
@@ -446,7 +446,7 @@ static void as_recorded(struct run *run, replay_fn *each, void *arg)
 }
 
 void replay(const struct trace *trace, const struct replay_options *options, replay_fn *each,
-            void *arg, struct replay_result *result)
+	    void *arg, struct replay_result *result)
 {
 	struct run run = {.trace = trace, .options = options, .result = result};
 

@@ -34,12 +34,12 @@ struct writing {
 static void close_block(struct writing *w)
 {
 	struct gw_block head = {GW_BLOCK_MAGIC, (uint32_t)w->length, w->sequence++,
-	                        gw_crc32(0, w->block, w->length)};
+				gw_crc32(0, w->block, w->length)};
 
 	if (!w->length)
 		return;
 	w->failed |= fwrite(&head, sizeof(head), 1, w->file) != 1 ||
-	             fwrite(w->block, w->length, 1, w->file) != 1;
+		     fwrite(w->block, w->length, 1, w->file) != 1;
 	w->length = 0;
 }
 
@@ -115,7 +115,7 @@ static bool take(void *arg, const struct gw_log_record *record)
 	case GW_RECORD_KERNEL:
 		append(w, head, head->length);
 		gw_index_add(&w->kernels, ((const struct gw_record_kernel *)(const void *)head)->id,
-		             0);
+			     0);
 		break;
 	case GW_RECORD_CONFIG:
 		put_config(w, head);
@@ -186,12 +186,12 @@ static const char *remedy(int error)
 }
 
 bool replay_write(const struct trace *trace, const char *to, const struct trace_launch *said,
-                  const char *how)
+		  const char *how)
 {
 	struct writing *w = gw_alloc(sizeof(*w));
 	const char *why = gw_log_source_is_once(trace->path)
-	                          ? "the log is read twice, and a pipe can't be; give a file"
-	                          : NULL;
+				  ? "the log is read twice, and a pipe can't be; give a file"
+				  : NULL;
 	char beside[PATH_MAX] = "";
 	bool good = false;
 

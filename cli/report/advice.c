@@ -16,10 +16,10 @@ const char *gw_unjudged_words(const char *why)
 	static const struct {
 		const char *part, *words;
 	} known[] = {
-	        {"traffic to device memory", "memory traffic not measured"},
-	        {"instructions issued", "instruction count not measured"},
-	        {"nothing is known of its work", "work not measured"},
-	        {no_profile, "no device profile in the log"},
+		{"traffic to device memory", "memory traffic not measured"},
+		{"instructions issued", "instruction count not measured"},
+		{"nothing is known of its work", "work not measured"},
+		{no_profile, "no device profile in the log"},
 	};
 
 	for (size_t i = 0; why && i < sizeof(known) / sizeof(*known); i++)
@@ -102,11 +102,11 @@ void gw_report_verdict_details(const struct gw_log_model *m, unsigned width)
 	line = report_begin("Verdicts", width);
 	count = in_order(b, place);
 	report_part(&line, GW_INK_OFF, "%s of GPU time",
-	            gw_percent(&a, (all - b->time[GW_BOUND_UNKNOWN]) / all));
+		    gw_percent(&a, (all - b->time[GW_BOUND_UNKNOWN]) / all));
 	for (unsigned i = 0; i < count; i++)
 		report_part(&line, GW_INK_WARN, "none for %s: %s",
-		            gw_percent(&a, b->unjudged[place[i]].time / all),
-		            gw_unjudged_words(b->unjudged[place[i]].why));
+			    gw_percent(&a, b->unjudged[place[i]].time / all),
+			    gw_unjudged_words(b->unjudged[place[i]].why));
 	report_finish(&line, "");
 }
 
@@ -117,7 +117,7 @@ json_t *gw_report_unjudged_json(const struct gw_row_bound *b)
 
 	for (unsigned i = 0; i < count; i++)
 		json_array_append_new(list, json_pack("{s:s,s:o}", "why", b->unjudged[place[i]].why,
-		                                      "seconds",
-		                                      gw_json_number(b->unjudged[place[i]].time)));
+						      "seconds",
+						      gw_json_number(b->unjudged[place[i]].time)));
 	return list;
 }

@@ -36,8 +36,8 @@ static json_t *evidence_json(const struct gw_verdict *v)
 
 	for (unsigned i = 0; i < v->evidence_count; i++)
 		json_array_append_new(list, json_pack("{s:s,s:o,s:s}", "what", v->evidence[i].what,
-		                                      "value", gw_json_number(v->evidence[i].value),
-		                                      "unit", v->evidence[i].unit));
+						      "value", gw_json_number(v->evidence[i].value),
+						      "unit", v->evidence[i].unit));
 	return list;
 }
 
@@ -49,12 +49,12 @@ static json_t *peaks_json(const struct gw_row_bound *b)
 		const struct gw_row_peak *c = &b->peaks[i];
 
 		json_object_set_new(
-		        o, c->name,
-		        json_pack("{s:s,s:o,s:o,s:o,s:s}", "unit", c->unit, "achieved_per_second",
-		                  gw_json_number(c->amount / c->measured), "peak_per_second",
-		                  gw_json_number(c->seconds > 0 ? c->amount / c->seconds : NAN),
-		                  "share", gw_json_number(gw_peak_share(c)), "bound",
-		                  gw_bound_name(c->bound)));
+			o, c->name,
+			json_pack("{s:s,s:o,s:o,s:o,s:s}", "unit", c->unit, "achieved_per_second",
+				  gw_json_number(c->amount / c->measured), "peak_per_second",
+				  gw_json_number(c->seconds > 0 ? c->amount / c->seconds : NAN),
+				  "share", gw_json_number(gw_peak_share(c)), "bound",
+				  gw_bound_name(c->bound)));
 	}
 	return o;
 }
@@ -71,10 +71,10 @@ static json_t *work_json(const struct log_work *known)
 		if (isnan(q->value))
 			continue;
 		json_object_set_new(
-		        o, gw_work_info(i).name,
-		        json_pack("{s:o,s:s,s:s,s:o}", "value", gw_json_number(q->value), "unit",
-		                  gw_work_info(i).unit, "source", gw_work_basis_name(q->source),
-		                  "confidence", gw_json_number((double)q->confidence)));
+			o, gw_work_info(i).name,
+			json_pack("{s:o,s:s,s:s,s:o}", "value", gw_json_number(q->value), "unit",
+				  gw_work_info(i).unit, "source", gw_work_basis_name(q->source),
+				  "confidence", gw_json_number((double)q->confidence)));
 	}
 	return o;
 }
@@ -88,8 +88,8 @@ static json_t *config_json(const struct gw_config *c)
 	if (c->digest)
 		snprintf(arguments, sizeof(arguments), "%08x", c->digest);
 	return json_pack("{s:s,s:s,s:o,s:s}", "GridXYZ", grid, "BlockXYZ", block,
-	                 "Dynamic Shared (B)", gw_json_count(c->dynamic_shared), "Arguments",
-	                 arguments);
+			 "Dynamic Shared (B)", gw_json_count(c->dynamic_shared), "Arguments",
+			 arguments);
 }
 
 json_t *gw_report_bound_json(const struct gw_row *row)
@@ -107,14 +107,14 @@ json_t *gw_report_bound_json(const struct gw_row *row)
 	times = json_object();
 	for (unsigned i = 0; i <= GW_BOUND_LAUNCH; i++)
 		json_object_set_new(times, gw_bound_name((enum gw_bound)i),
-		                    gw_json_number(b->time[i]));
+				    gw_json_number(b->time[i]));
 	json_object_set_new(o, "seconds_by_bound", times);
 	json_object_set_new(o, "bound", json_string(gw_bound_name(bound)));
 	json_object_set_new(o, "limiter", *limiter ? json_string(limiter) : json_null());
 	json_object_set_new(o, "confidence", gw_json_number(known ? b->verdict.confidence : NAN));
 	json_object_set_new(o, "headroom", gw_json_number(known ? gw_bound_headroom(b) : NAN));
 	json_object_set_new(o, "unknown",
-	                    gw_bound_unjudged(b) ? json_string(gw_bound_unjudged(b)) : json_null());
+			    gw_bound_unjudged(b) ? json_string(gw_bound_unjudged(b)) : json_null());
 	json_object_set_new(o, "without_verdict", gw_report_unjudged_json(b));
 	json_object_set_new(o, "peaks", peaks_json(b));
 	/* The rest describes the configuration with the most time. */
@@ -144,16 +144,16 @@ json_t *gw_report_fixes_json(const struct gw_report *report)
 
 	for (unsigned i = 0; i < count; i++)
 		json_array_append_new(
-		        list,
-		        json_pack("{s:s,s:o,s:o,s:o,s:o,s:o}", "kind", gw_fix_name(fixes[i].kind),
-		                  "share", gw_json_number(fixes[i].share), "gain",
-		                  gw_json_number(fixes[i].gain), "row",
-		                  row_json(report, fixes[i].row), "name",
-		                  fixes[i].row
-		                          ? gw_json_text(
-		                                    report->model.names[fixes[i].row->name].plain)
-		                          : json_null(),
-		                  "text", gw_json_text(fixes[i].text)));
+			list,
+			json_pack("{s:s,s:o,s:o,s:o,s:o,s:o}", "kind", gw_fix_name(fixes[i].kind),
+				  "share", gw_json_number(fixes[i].share), "gain",
+				  gw_json_number(fixes[i].gain), "row",
+				  row_json(report, fixes[i].row), "name",
+				  fixes[i].row
+					  ? gw_json_text(
+						    report->model.names[fixes[i].row->name].plain)
+					  : json_null(),
+				  "text", gw_json_text(fixes[i].text)));
 	return list;
 }
 
@@ -163,10 +163,10 @@ json_t *gw_report_basis_json(const struct gw_row *row)
 
 	for (unsigned t = GW_TIER_COLD; t <= GW_TIER_STEADY; t++)
 		json_object_set_new(tiers, gw_basis_key((enum gw_tier)t),
-		                    gw_json_count(row->tiers[t]));
+				    gw_json_count(row->tiers[t]));
 	for (unsigned w = GW_SOURCE_NONE; w <= GW_SOURCE_COUNTED; w++)
 		json_object_set_new(works, gw_work_basis_key((enum gw_source)w),
-		                    gw_json_count(row->works[w]));
+				    gw_json_count(row->works[w]));
 	json_object_set_new(o, "times", tiers);
 	json_object_set_new(o, "work", works);
 	return o;

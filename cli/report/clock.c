@@ -31,16 +31,16 @@ static void reasons(struct report_line *line, const struct log_clocks *c)
 			continue;
 		gw_throttle_text(UINT64_C(1) << i, text, sizeof(text));
 		report_part(line, GW_INK_WARN, "throttled: %s (%s of samples)", text,
-		            gw_percent(&n, (double)c->by_reason[i] / (double)c->samples));
+			    gw_percent(&n, (double)c->by_reason[i] / (double)c->samples));
 	}
 	if (c->others)
 		report_part(line, GW_INK_WARN, "other processes used it (%s of samples)",
-		            gw_percent(&n, (double)c->others / (double)c->samples));
+			    gw_percent(&n, (double)c->others / (double)c->samples));
 }
 
 /* The next GPU's part of the line @p title, which the first of them begins. */
 static void next_gpu(struct report_line *line, bool *any, const char *title, unsigned width,
-                     const struct gw_log_model *m, size_t gpu)
+		     const struct gw_log_model *m, size_t gpu)
 {
 	if (*any)
 		report_break(line);
@@ -66,14 +66,14 @@ static void clocks(struct gw_log_model *m, unsigned width)
 			report_part(&line, GW_INK_OFF, "SM %.0f MHz", mhz(c->sm_high));
 		else
 			report_part(&line, GW_INK_OFF, "SM %.0f MHz (%.0f to %.0f)",
-			            mhz(gw_quantile(&c->sm_khz, 0.5)), mhz(c->sm_low),
-			            mhz(c->sm_high));
+				    mhz(gw_quantile(&c->sm_khz, 0.5)), mhz(c->sm_low),
+				    mhz(c->sm_high));
 		if (c->mem_khz.count)
 			report_part(&line, GW_INK_DIM, "memory %.0f MHz",
-			            mhz(gw_quantile(&c->mem_khz, 0.5)));
+				    mhz(gw_quantile(&c->mem_khz, 0.5)));
 		if (c->temperature)
 			report_part(&line, GW_INK_DIM, "up to %u %s", c->temperature,
-			            gw_utf8() ? "°C" : "C");
+				    gw_utf8() ? "°C" : "C");
 		if (c->power_mw)
 			report_part(&line, GW_INK_DIM, "%.0f W", c->power_mw / 1000.0);
 		reasons(&line, c);
@@ -84,16 +84,16 @@ static void clocks(struct gw_log_model *m, unsigned width)
 
 /* A kind of gap, where there are any. */
 static void gap(struct report_line *line, const struct log_gaps *g, enum gw_gap kind,
-                const char *what)
+		const char *what)
 {
 	struct gw_text a, b, c;
 
 	if (!g->count[kind])
 		return;
 	report_part(line, GW_INK_OFF, "%s %s (%s of %s)", what,
-	            gw_percent(&a, g->time[kind] / log_gaps_span(g)),
-	            gw_thousands(&b, (double)g->count[kind]),
-	            gw_duration(&c, g->time[kind] / (double)g->count[kind]));
+		    gw_percent(&a, g->time[kind] / log_gaps_span(g)),
+		    gw_thousands(&b, (double)g->count[kind]),
+		    gw_duration(&c, g->time[kind] / (double)g->count[kind]));
 }
 
 /* Idle time of each GPU by cause, where it is worth a line. */
@@ -111,15 +111,15 @@ static void idle(const struct gw_log_model *m, unsigned width)
 			continue;
 		next_gpu(&line, &any, "Gaps", width, m, i);
 		report_part(&line, GW_INK_OFF, "%s of %s", gw_percent(&a, 1 - g->busy / span),
-		            gw_duration(&b, span));
+			    gw_duration(&b, span));
 		gap(&line, g, GW_GAP_LATE, "GPU starved");
 		gap(&line, g, GW_GAP_LATE_GRAPH, "GPU starved, graph launches");
 		gap(&line, g, GW_GAP_QUEUED, "back-to-back");
 		if (g->count[GW_GAP_PAUSED])
 			report_part(&line, GW_INK_DIM, "%s over %s, %s in all, not counted",
-			            gw_counted(&a, (double)g->count[GW_GAP_PAUSED], "pause", NULL),
-			            gw_duration(&b, GW_GAP_PAUSE),
-			            gw_duration(&(struct gw_text){0}, g->time[GW_GAP_PAUSED]));
+				    gw_counted(&a, (double)g->count[GW_GAP_PAUSED], "pause", NULL),
+				    gw_duration(&b, GW_GAP_PAUSE),
+				    gw_duration(&(struct gw_text){0}, g->time[GW_GAP_PAUSED]));
 	}
 	if (any)
 		report_finish(&line, "");
@@ -153,23 +153,23 @@ void gw_report_idle_line(const struct gw_log_model *m, unsigned width)
 	line = report_begin("GPU idle", width);
 	line.brief = true;
 	report_part(&line, GW_INK_OFF, "%s of %s", gw_percent(&a, 1 - g.busy / span),
-	            gw_duration(&b, span));
+		    gw_duration(&b, span));
 	if (count && starved >= g.time[GW_GAP_QUEUED])
 		report_part(&line, GW_INK_OFF, "GPU starved %s (%s of %s)",
-		            gw_percent(&a, starved / span),
-		            gw_counted(&b, (double)count, "gap", NULL),
-		            gw_duration(&c, starved / (double)count));
+			    gw_percent(&a, starved / span),
+			    gw_counted(&b, (double)count, "gap", NULL),
+			    gw_duration(&c, starved / (double)count));
 	else if (g.count[GW_GAP_QUEUED])
 		gap(&line, &g, GW_GAP_QUEUED, "back-to-back");
 	if (g.count[GW_GAP_PAUSED])
 		report_part(&line, GW_INK_DIM, "%s over %s not counted (%s)",
-		            gw_counted(&a, (double)g.count[GW_GAP_PAUSED], "pause", NULL),
-		            gw_duration(&b, GW_GAP_PAUSE), gw_duration(&c, g.time[GW_GAP_PAUSED]));
+			    gw_counted(&a, (double)g.count[GW_GAP_PAUSED], "pause", NULL),
+			    gw_duration(&b, GW_GAP_PAUSE), gw_duration(&c, g.time[GW_GAP_PAUSED]));
 	report_finish(&line, "");
 }
 
 static void episode(struct report_line *line, const struct gw_report *report,
-                    const struct log_slow *s)
+		    const struct log_slow *s)
 {
 	const struct gw_record_slow *r = &s->record;
 	struct gw_text n;
@@ -181,11 +181,11 @@ static void episode(struct report_line *line, const struct gw_report *report,
 	else
 		report_part(line, GW_INK_OFF, "%s", report->names[s->name]);
 	report_part(line, GW_INK_OFF, "%s %.2f times as long",
-	            gw_counted(&n, r->slow, "launch", "launches"), (double)r->ratio);
+		    gw_counted(&n, r->slow, "launch", "launches"), (double)r->ratio);
 	report_part(line, GW_INK_OFF, "cause %s", gw_slow_cause_name(log_slow_cause(s)));
 	if (log_slow_cause(s) == GW_SLOW_CLOCK && r->sm_khz_before && r->sm_khz_during)
 		report_part(line, GW_INK_DIM, "%.0f to %.0f MHz", mhz(r->sm_khz_before),
-		            mhz(r->sm_khz_during));
+			    mhz(r->sm_khz_during));
 	if (r->reasons) {
 		gw_throttle_text(r->reasons, held, sizeof(held));
 		report_part(line, GW_INK_DIM, "%s", held);
@@ -234,23 +234,23 @@ static double sum_causes(const struct gw_log_model *m, uint64_t causes[GW_SLOW_C
 
 /* @p c: the clocks that were throttled; NULL: none, or a line of their own has them. */
 static void slow_sum(struct report_line *line, const struct gw_log_model *m,
-                     const struct log_clocks *c)
+		     const struct log_clocks *c)
 {
 	uint64_t causes[GW_SLOW_CAUSES];
 	double lost = sum_causes(m, causes);
 	struct gw_text a, b, d;
 
 	report_part(line, GW_INK_WARN, "%s in %s, %s beyond the prediction",
-	            gw_counted(&a, (double)m->all.slow, "slow launch", "slow launches"),
-	            gw_counted(&b, (double)(m->slows.count + m->slows.beyond), "episode", NULL),
-	            gw_duration(&d, lost));
+		    gw_counted(&a, (double)m->all.slow, "slow launch", "slow launches"),
+		    gw_counted(&b, (double)(m->slows.count + m->slows.beyond), "episode", NULL),
+		    gw_duration(&d, lost));
 	if (c)
 		reasons(line, c);
 	for (unsigned i = 0; i < GW_SLOW_CAUSES; i++)
 		if (causes[i])
 			report_part(line, GW_INK_OFF, "cause %s: %s",
-			            gw_slow_cause_name((enum gw_slow_cause)i),
-			            gw_thousands(&a, (double)causes[i]));
+				    gw_slow_cause_name((enum gw_slow_cause)i),
+				    gw_thousands(&a, (double)causes[i]));
 }
 
 static void slow(const struct gw_report *report, unsigned width)
@@ -322,7 +322,7 @@ json_t *gw_report_clocks_json(struct log_clocks *c)
 	json_object_set_new(o, "sm_khz_high", c->sm_high ? gw_json_count(c->sm_high) : json_null());
 	json_object_set_new(o, "mem_khz_median", gw_json_number(gw_quantile(&c->mem_khz, 0.5)));
 	json_object_set_new(o, "temperature",
-	                    c->temperature ? gw_json_count(c->temperature) : json_null());
+			    c->temperature ? gw_json_count(c->temperature) : json_null());
 	json_object_set_new(o, "power_mw", c->power_mw ? gw_json_count(c->power_mw) : json_null());
 	json_object_set_new(o, "throttled", gw_json_count(c->held));
 	json_object_set_new(o, "throttled_by", held);
@@ -337,8 +337,8 @@ json_t *gw_report_idle_json(const struct log_gaps *g)
 	json_object_set_new(o, "busy_ns", gw_json_number(g->busy));
 	for (unsigned i = 0; i < GW_GAPS; i++)
 		json_object_set_new(o, log_gap_name(i),
-		                    json_pack("{s:o,s:o}", "count", gw_json_count(g->count[i]),
-		                              "ns", gw_json_number(g->time[i])));
+				    json_pack("{s:o,s:o}", "count", gw_json_count(g->count[i]),
+					      "ns", gw_json_number(g->time[i])));
 	return o;
 }
 
@@ -355,14 +355,14 @@ json_t *gw_report_slow_json(const struct gw_log_model *m)
 		gw_throttle_text(r->reasons, held, sizeof(held));
 		snprintf(graph, sizeof(graph), "graph %u", r->graph);
 		json_object_set_new(one, "name",
-		                    s->name == GW_INDEX_NONE
-		                            ? json_string(graph)
-		                            : gw_json_text(m->names[s->name].plain));
+				    s->name == GW_INDEX_NONE
+					    ? json_string(graph)
+					    : gw_json_text(m->names[s->name].plain));
 		json_object_set_new(one, "graph", r->graph ? gw_json_count(r->graph) : json_null());
 		json_object_set_new(one, "cause",
-		                    json_string(gw_slow_cause_name(log_slow_cause(s))));
+				    json_string(gw_slow_cause_name(log_slow_cause(s))));
 		json_object_set_new(one, "meaning",
-		                    json_string(gw_slow_cause_meaning(log_slow_cause(s))));
+				    json_string(gw_slow_cause_meaning(log_slow_cause(s))));
 		json_object_set_new(one, "launches", gw_json_count(r->launches));
 		json_object_set_new(one, "slow", gw_json_count(r->slow));
 		json_object_set_new(one, "predicted_ns", gw_json_number((double)r->predicted));

@@ -22,14 +22,14 @@ static const char *what(const struct gw_unexplained *u)
 
 /* The reason with the most launches after @p before in this order; NULL: there is none. */
 static const struct gw_unexplained *next(const struct gw_log_model *m,
-                                         const struct gw_unexplained *before)
+					 const struct gw_unexplained *before)
 {
 	const struct gw_unexplained *found = NULL;
 
 	for (const struct gw_unexplained *u = m->unexplained;
 	     u < m->unexplained + m->unexplained_count; u++) {
 		bool after = !before || u->launches < before->launches ||
-		             (u->launches == before->launches && u > before);
+			     (u->launches == before->launches && u > before);
 
 		if (what(u) && after && (!found || u->launches > found->launches))
 			found = u;
@@ -49,9 +49,9 @@ static void sentence(const struct gw_report *report, const struct gw_unexplained
 	} else {
 		shorter = gw_shorten(report->names[u->name], NAME);
 		snprintf(text, sizeof(text), "%s, %s: %s (%s%s)",
-		         gw_counted(&n, (double)u->launches, "launch", "launches"), what(u), reason,
-		         gw_printable(name, sizeof(name), shorter),
-		         u->configs > 1 ? " and others" : "");
+			 gw_counted(&n, (double)u->launches, "launch", "launches"), what(u), reason,
+			 gw_printable(name, sizeof(name), shorter),
+			 u->configs > 1 ? " and others" : "");
 		free(shorter);
 	}
 	report_wrapped(text, width, INDENT);
@@ -97,13 +97,13 @@ json_t *gw_report_codes_json(const struct gw_log_model *m)
 		json_t *o = reason_json(u);
 
 		json_object_set_new(o, "configurations",
-		                    u->end == GW_ANALYSIS_OFF ? json_null()
-		                                              : gw_json_count(u->configs));
+				    u->end == GW_ANALYSIS_OFF ? json_null()
+							      : gw_json_count(u->configs));
 		json_object_set_new(o, "launches", gw_json_count(u->launches));
 		json_object_set_new(o, "name",
-		                    u->end == GW_ANALYSIS_OFF
-		                            ? json_null()
-		                            : gw_json_text(m->names[u->name].plain));
+				    u->end == GW_ANALYSIS_OFF
+					    ? json_null()
+					    : gw_json_text(m->names[u->name].plain));
 		json_array_append_new(list, o);
 	}
 	return list;
@@ -115,8 +115,8 @@ json_t *gw_report_code_json(const struct gw_log_model *m, const struct gw_row *r
 
 	json_object_set_new(o, "analysed_launches", gw_json_count(row->code_analyzed));
 	json_object_set_new(o, "reason",
-	                    row->unexplained_most ? reason_json(&m->unexplained[row->unexplained])
-	                                          : json_null());
+			    row->unexplained_most ? reason_json(&m->unexplained[row->unexplained])
+						  : json_null());
 	json_object_set_new(o, "reason_launches", gw_json_count(row->unexplained_most));
 	return o;
 }

@@ -9,7 +9,7 @@
 #include <strings.h>
 
 const struct gw_column_info gw_columns_info[GW_COLUMNS] = {
-#define COLUMN(id, name, title, kind, priority, by, meaning)                                       \
+#define COLUMN(id, name, title, kind, priority, by, meaning) \
 	{#id, name, title, GW_KIND_##kind, priority, GW_BY_##by, meaning},
 #include "cli/report/columns.def"
 #undef COLUMN
@@ -95,10 +95,10 @@ const char *gw_report_flags(const struct gw_row *row, bool letters, char *buffer
 	size_t n = 0;
 
 	*buffer = '\0';
-#define FLAG(name, letter, condition, meaning)                                                     \
-	if ((condition) && n < size)                                                               \
-		n += (size_t)snprintf(buffer + n, size - n, "%s%s", n && !letters ? " " : "",      \
-		                      letters ? letter : #name);
+#define FLAG(name, letter, condition, meaning) \
+	if ((condition) && n < size) \
+		n += (size_t)snprintf(buffer + n, size - n, "%s%s", n && !letters ? " " : "", \
+				      letters ? letter : #name);
 #include "cli/report/flags.def"
 #undef FLAG
 	return buffer;
@@ -110,16 +110,16 @@ const char *gw_report_limiter(const struct gw_row_bound *b)
 	if (!b || b->verdict.bound == GW_BOUND_UNKNOWN || b->verdict.bound != gw_bound_of(b))
 		return "";
 	return b->verdict.bound == GW_BOUND_LATENCY ? gw_latency_cause_name(b->verdict.cause)
-	                                            : b->verdict.resource;
+						    : b->verdict.resource;
 }
 
 const char *gw_report_cell(const struct gw_report *report, const struct gw_report_line *line,
-                           enum gw_column column, char *buffer, size_t size)
+			   enum gw_column column, char *buffer, size_t size)
 {
 	const struct gw_row *row = line->row;
 	const struct gw_name *name = &report->model.names[row->name];
 	const struct gw_gpu *gpu =
-	        row->device == GW_INDEX_NONE ? NULL : &report->model.gpus[row->device];
+		row->device == GW_INDEX_NONE ? NULL : &report->model.gpus[row->device];
 
 	switch (column) {
 	case GW_COLUMN_name:
@@ -142,8 +142,8 @@ const char *gw_report_cell(const struct gw_report *report, const struct gw_repor
 		return buffer;
 	case GW_COLUMN_bound:
 		return row->bound && gw_bound_of(row->bound) != GW_BOUND_UNKNOWN
-		               ? gw_bound_name(gw_bound_of(row->bound))
-		               : "";
+			       ? gw_bound_name(gw_bound_of(row->bound))
+			       : "";
 	case GW_COLUMN_limiter:
 		return gw_report_limiter(row->bound);
 	case GW_COLUMN_flags:

@@ -17,7 +17,7 @@ static json_t *counters(const uint64_t *values)
 {
 	json_t *o = json_object();
 
-#define COUNTER(name, meaning)                                                                     \
+#define COUNTER(name, meaning) \
 	json_object_set_new(o, #name, gw_json_count(values[GW_COUNTER_##name]));
 #include "predictor/log/counter.def"
 #undef COUNTER
@@ -89,10 +89,10 @@ static json_t *line_json(struct gw_report *report, const struct gw_report_line *
 		if (!gw_report_has(report, c))
 			continue;
 		json_object_set_new(o, info->name,
-		                    info->kind == GW_KIND_TEXT
-		                            ? gw_json_text(gw_report_cell(report, line, c, buffer,
-		                                                          sizeof(buffer)))
-		                            : gw_json_number(line->value[c] * scale));
+				    info->kind == GW_KIND_TEXT
+					    ? gw_json_text(gw_report_cell(report, line, c, buffer,
+									  sizeof(buffer)))
+					    : gw_json_number(line->value[c] * scale));
 	}
 	json_object_set_new(o, "basis", gw_report_basis_json(line->row));
 	json_object_set_new(o, "code_analysis", gw_report_code_json(&report->model, line->row));
@@ -101,7 +101,7 @@ static json_t *line_json(struct gw_report *report, const struct gw_report_line *
 		json_object_set_new(o, "stacks", gw_report_stacks_json(report, line->row));
 	if (!report->mangled)
 		json_object_set_new(o, "Mangled",
-		                    gw_json_text(report->model.names[line->row->name].mangled));
+				    gw_json_text(report->model.names[line->row->name].mangled));
 	return o;
 }
 
@@ -141,18 +141,18 @@ static json_t *order_json(const struct gw_log_model *m)
 		json_object_set_new(one, "path", gw_json_text(m->files[v->file].path));
 		json_object_set_new(one, "offset", gw_json_count(v->offset));
 		json_object_set_new(one, "name",
-		                    v->name == GW_INDEX_NONE
-		                            ? json_null()
-		                            : gw_json_text(m->names[v->name].plain));
+				    v->name == GW_INDEX_NONE
+					    ? json_null()
+					    : gw_json_text(m->names[v->name].plain));
 		json_object_set_new(one, "kind",
-		                    json_string(v->result == GW_ORDER_SELF ? "number" : "time"));
+				    json_string(v->result == GW_ORDER_SELF ? "number" : "time"));
 		json_object_set_new(one, "uses", gw_json_count(v->known));
 		json_array_append_new(list, one);
 	}
 	json_object_set_new(o, "proven", gw_json_count(m->order[GW_ORDER_PROVEN]));
 	json_object_set_new(o, "unproven", gw_json_count(m->order[GW_ORDER_UNPROVEN]));
 	json_object_set_new(o, "violations",
-	                    gw_json_count(m->order[GW_ORDER_SELF] + m->order[GW_ORDER_LATER]));
+			    gw_json_count(m->order[GW_ORDER_SELF] + m->order[GW_ORDER_LATER]));
 	json_object_set_new(o, "untimed", gw_json_count(untimed));
 	json_object_set_new(o, "violation_list", list);
 	return o;
@@ -180,7 +180,7 @@ static json_t *runs_json(const struct gw_log_model *m)
 	size_t runs = gw_report_runs(m, &all);
 
 	return json_pack("{s:o,s:o,s:o}", "count", gw_json_count(runs), "from_ns",
-	                 gw_json_count(all.from), "to_ns", gw_json_count(all.to));
+			 gw_json_count(all.from), "to_ns", gw_json_count(all.to));
 }
 
 json_t *gw_report_document(struct gw_report *report, bool kernels)
@@ -289,7 +289,7 @@ void gw_report_csv(struct gw_report *report)
 				csv_text(gw_report_cell(report, line, c, buffer, sizeof(buffer)));
 			else
 				csv_number(line->value[c] * (info->kind == GW_KIND_SHARE ? 100 : 1),
-				           info->kind == GW_KIND_COUNT);
+					   info->kind == GW_KIND_COUNT);
 		}
 		putchar('\n');
 	}

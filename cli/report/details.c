@@ -38,7 +38,7 @@ static void processes(const struct gw_log_model *m, unsigned width)
 		report_part(&line, GW_INK_OFF, "%s", *command ? command : "unknown");
 		if (f->status.header)
 			report_part(&line, GW_INK_DIM, "pid %u%s%s", f->header.pid,
-			            *host ? " on " : "", host);
+				    *host ? " on " : "", host);
 		if (ranks && *f->text[GW_TEXT_rank])
 			report_part(&line, GW_INK_DIM, "rank %s", f->text[GW_TEXT_rank]);
 		if (*f->text[GW_TEXT_mode])
@@ -57,16 +57,16 @@ static void devices(const struct gw_log_model *m, unsigned width)
 
 		report_break(&line);
 		report_part(&line, GW_INK_OFF, "%u %s", g->record.ordinal,
-		            *g->name ? g->name : "without a name");
+			    *g->name ? g->name : "without a name");
 		report_part(&line, GW_INK_DIM, "sm_%u", g->record.compute_capability);
 		report_part(&line, GW_INK_DIM, "%u SMs", g->record.sm_count);
 		report_part(&line, GW_INK_DIM, "%s", gw_bytes(&memory, (double)g->record.memory));
 		report_part(&line, GW_INK_DIM, "driver API %u.%u", g->record.driver_version / 1000,
-		            g->record.driver_version % 1000 / 10);
+			    g->record.driver_version % 1000 / 10);
 		if (m->gpu_count > 1)
 			report_part(
-			        &line, GW_INK_DIM, "%s",
-			        gw_counted(&launches, (double)g->launches, "launch", "launches"));
+				&line, GW_INK_DIM, "%s",
+				gw_counted(&launches, (double)g->launches, "launch", "launches"));
 	}
 	report_finish(&line, "none in these logs");
 }
@@ -87,7 +87,7 @@ static const char *in_windows(const uint64_t *c, struct gw_text *out)
 	out->s[0] = 0;
 	if (c[GW_COUNTER_windows])
 		snprintf(out->s, sizeof(out->s), " in %s",
-		         gw_counted(&n, (double)c[GW_COUNTER_windows], "window", NULL));
+			 gw_counted(&n, (double)c[GW_COUNTER_windows], "window", NULL));
 	return out->s;
 }
 
@@ -99,36 +99,36 @@ static void seen(const struct gw_log_model *m, unsigned width)
 	struct gw_text a, b, d;
 
 	report_part(&line, GW_INK_OFF, "%s",
-	            gw_counted(&a, (double)all->launches, "kernel run", NULL));
+		    gw_counted(&a, (double)all->launches, "kernel run", NULL));
 	if (c[GW_COUNTER_graph_launches])
 		report_part(&line, GW_INK_OFF, "%s of them from %s",
-		            gw_thousands(&a, (double)all->from_graph),
-		            gw_counted(&b, (double)c[GW_COUNTER_graph_launches], "graph launch",
-		                       "graph launches"));
+			    gw_thousands(&a, (double)all->from_graph),
+			    gw_counted(&b, (double)c[GW_COUNTER_graph_launches], "graph launch",
+				       "graph launches"));
 	report_part(
-	        &line,
-	        all->measured < all->launches && !c[GW_COUNTER_windows] ? GW_INK_WARN : GW_INK_OFF,
-	        "%s measured (%s%s)", gw_thousands(&a, (double)all->measured),
-	        gw_percent(&b, all->launches ? (double)all->measured / (double)all->launches : NAN),
-	        in_windows(c, &d));
+		&line,
+		all->measured < all->launches && !c[GW_COUNTER_windows] ? GW_INK_WARN : GW_INK_OFF,
+		"%s measured (%s%s)", gw_thousands(&a, (double)all->measured),
+		gw_percent(&b, all->launches ? (double)all->measured / (double)all->launches : NAN),
+		in_windows(c, &d));
 	/* A log that was cut off before its first counters has no number of joins. */
 	if (counted(m)) {
 		bool lost = c[GW_COUNTER_launches_unmatched] || c[GW_COUNTER_activity_unmatched];
 
 		report_part(&line, GW_INK_OFF, "%s joined",
-		            gw_thousands(&a, (double)c[GW_COUNTER_joined]));
+			    gw_thousands(&a, (double)c[GW_COUNTER_joined]));
 		report_part(
-		        &line, lost ? GW_INK_WARN : GW_INK_OFF, "unmatched: %s, %s",
-		        gw_counted(&a, (double)c[GW_COUNTER_launches_unmatched], "launch",
-		                   "launches"),
-		        gw_counted(&b, (double)c[GW_COUNTER_activity_unmatched], "record", NULL));
+			&line, lost ? GW_INK_WARN : GW_INK_OFF, "unmatched: %s, %s",
+			gw_counted(&a, (double)c[GW_COUNTER_launches_unmatched], "launch",
+				   "launches"),
+			gw_counted(&b, (double)c[GW_COUNTER_activity_unmatched], "record", NULL));
 	}
 	if (c[GW_COUNTER_captured])
 		report_part(&line, GW_INK_DIM, "%s captured",
-		            gw_thousands(&d, (double)c[GW_COUNTER_captured]));
+			    gw_thousands(&d, (double)c[GW_COUNTER_captured]));
 	if (c[GW_COUNTER_failed])
 		report_part(&line, GW_INK_WARN, "%s refused by the driver",
-		            gw_thousands(&d, (double)c[GW_COUNTER_failed]));
+			    gw_thousands(&d, (double)c[GW_COUNTER_failed]));
 	report_finish(&line, "");
 }
 
@@ -150,46 +150,46 @@ static void cost(const struct gw_log_model *m, unsigned width)
 		/* Older logs have the sum of no threads. */
 		if (c[GW_COUNTER_own_cpu_ns])
 			report_part(&line, GW_INK_OFF, "CPU %s",
-			            gw_duration(&a, (double)c[GW_COUNTER_own_cpu_ns]));
+				    gw_duration(&a, (double)c[GW_COUNTER_own_cpu_ns]));
 		if (c[GW_COUNTER_sheds])
 			report_part(&line, GW_INK_WARN, "work left out %s (GPUWATCH_CPU_MAX)",
-			            gw_counted(&b, (double)c[GW_COUNTER_sheds], "time", NULL));
+				    gw_counted(&b, (double)c[GW_COUNTER_sheds], "time", NULL));
 		report_part(&line, GW_INK_OFF, "worker CPU %s",
-		            gw_duration(&a, (double)c[GW_COUNTER_worker_cpu_ns]));
+			    gw_duration(&a, (double)c[GW_COUNTER_worker_cpu_ns]));
 		/* On threads of their own: beside the worker's. */
 		if (c[GW_COUNTER_analysis_threads_ns])
 			report_part(&line, GW_INK_OFF, "code analysis CPU %s",
-			            gw_duration(&a, (double)c[GW_COUNTER_analysis_threads_ns]));
+				    gw_duration(&a, (double)c[GW_COUNTER_analysis_threads_ns]));
 		if (c[GW_COUNTER_pm_cpu_ns])
 			report_part(&line, GW_INK_OFF, "counters CPU %s",
-			            gw_duration(&a, (double)c[GW_COUNTER_pm_cpu_ns]));
+				    gw_duration(&a, (double)c[GW_COUNTER_pm_cpu_ns]));
 		report_part(&line, GW_INK_OFF, "attaching CUPTI %s",
-		            gw_duration(&a, (double)c[GW_COUNTER_attach_ns]));
+			    gw_duration(&a, (double)c[GW_COUNTER_attach_ns]));
 		if (c[GW_COUNTER_window_ns])
 			report_part(&line, GW_INK_OFF, "sampling windows %s",
-			            gw_duration(&a, (double)c[GW_COUNTER_window_ns]));
+				    gw_duration(&a, (double)c[GW_COUNTER_window_ns]));
 		if (c[GW_COUNTER_yields])
 			report_part(&line, GW_INK_OFF, "yielded to another tool %s",
-			            gw_counted(&b, (double)c[GW_COUNTER_yields], "time", NULL));
+				    gw_counted(&b, (double)c[GW_COUNTER_yields], "time", NULL));
 		if (c[GW_COUNTER_exit_wait_ns])
 			report_part(&line, GW_INK_OFF, "exit held %s",
-			            gw_duration(&a, (double)c[GW_COUNTER_exit_wait_ns]));
+				    gw_duration(&a, (double)c[GW_COUNTER_exit_wait_ns]));
 		if (c[GW_COUNTER_events_ns])
 			report_part(&line, GW_INK_OFF, "event pairs %s",
-			            gw_duration(&a, (double)c[GW_COUNTER_events_ns]));
+				    gw_duration(&a, (double)c[GW_COUNTER_events_ns]));
 		report_part(&line, GW_INK_OFF, "first-use lookups %s",
-		            gw_duration(&a, (double)c[GW_COUNTER_overhead_ns]));
+			    gw_duration(&a, (double)c[GW_COUNTER_overhead_ns]));
 		report_part(&line, GW_INK_OFF, "log %s",
-		            gw_bytes(&a, (double)c[GW_COUNTER_log_bytes]));
+			    gw_bytes(&a, (double)c[GW_COUNTER_log_bytes]));
 		if (run_time(m) > 0)
 			report_part(
-			        &line, GW_INK_OFF, "%s a second",
-			        gw_bytes(&a, (double)c[GW_COUNTER_log_bytes] * 1e9 / run_time(m)));
+				&line, GW_INK_OFF, "%s a second",
+				gw_bytes(&a, (double)c[GW_COUNTER_log_bytes] * 1e9 / run_time(m)));
 		/* Older logs have no account of memory. */
 		if (c[GW_COUNTER_memory_max])
 			report_part(&line, GW_INK_OFF, "memory up to %s of %s",
-			            gw_bytes(&a, (double)c[GW_COUNTER_memory_peak]),
-			            gw_bytes(&b, (double)c[GW_COUNTER_memory_max]));
+				    gw_bytes(&a, (double)c[GW_COUNTER_memory_peak]),
+				    gw_bytes(&b, (double)c[GW_COUNTER_memory_max]));
 	}
 	report_finish(&line, "unknown: no counters in these logs");
 }
@@ -215,16 +215,16 @@ static void windows(const struct gw_log_model *m, unsigned width)
 	report_part(&line, GW_INK_DIM, "GPUWATCH_BUDGET sets that share");
 	if (c[GW_COUNTER_windows_put_off])
 		report_part(&line, GW_INK_OFF, "%s late: a capture or unfinished kernels",
-		            gw_thousands(&a, (double)c[GW_COUNTER_windows_put_off]));
+			    gw_thousands(&a, (double)c[GW_COUNTER_windows_put_off]));
 	if (c[GW_COUNTER_sheds])
 		report_part(&line, GW_INK_WARN, "fewer while work was left out (GPUWATCH_CPU_MAX)");
 	if (c[GW_COUNTER_events_skipped])
 		report_part(
-		        &line, GW_INK_OFF, "%s not timed: no free event pair, or a capture",
-		        gw_counted(&a, (double)c[GW_COUNTER_events_skipped], "launch", "launches"));
+			&line, GW_INK_OFF, "%s not timed: no free event pair, or a capture",
+			gw_counted(&a, (double)c[GW_COUNTER_events_skipped], "launch", "launches"));
 	if (c[GW_COUNTER_events_unsure])
 		report_part(&line, GW_INK_OFF, "%s not used: the GPU waited for the call",
-		            gw_counted(&a, (double)c[GW_COUNTER_events_unsure], "time", NULL));
+			    gw_counted(&a, (double)c[GW_COUNTER_events_unsure], "time", NULL));
 	report_finish(&line, "");
 }
 
@@ -238,17 +238,17 @@ static void predictions(struct gw_row *all, unsigned width)
 		return;
 	line = report_begin("Predicted", width);
 	report_part(&line, GW_INK_OFF, "%s of measured launches before the call",
-	            gw_percent(&a, (double)(all->scored - all->late) / measured));
+		    gw_percent(&a, (double)(all->scored - all->late) / measured));
 	if (all->late)
 		report_part(&line, GW_INK_OFF, "%s after it, from the state at the call",
-		            gw_percent(&a, (double)all->late / measured));
+			    gw_percent(&a, (double)all->late / measured));
 	report_part(&line, GW_INK_OFF, "%s unknown",
-	            gw_thousands(&a, (double)(all->measured - all->scored)));
+		    gw_thousands(&a, (double)(all->measured - all->scored)));
 	if (all->scored)
 		report_part(&line, GW_INK_OFF, "MAPE %s", gw_percent(&a, gw_row_mape(all)));
 	if (all->scored_single)
 		report_part(&line, GW_INK_OFF, "within 10%%: %s",
-		            gw_percent(&a, (double)all->within10 / single));
+			    gw_percent(&a, (double)all->within10 / single));
 	report_finish(&line, "");
 }
 
@@ -256,7 +256,7 @@ static void predictions(struct gw_row *all, unsigned width)
 static void work(const struct gw_row *all, unsigned width)
 {
 	static const enum gw_source order[] = {GW_SOURCE_COUNTED, GW_SOURCE_GIVEN, GW_SOURCE_SCALED,
-	                                       GW_SOURCE_STATIC, GW_SOURCE_NONE};
+					       GW_SOURCE_STATIC, GW_SOURCE_NONE};
 	struct report_line line;
 	struct gw_text a;
 
@@ -266,8 +266,8 @@ static void work(const struct gw_row *all, unsigned width)
 	for (unsigned i = 0; i < sizeof(order) / sizeof(*order); i++)
 		if (all->works[order[i]])
 			report_part(&line, GW_INK_OFF, "%s %s", gw_work_basis_name(order[i]),
-			            gw_percent(&a, (double)all->works[order[i]] /
-			                                   (double)all->scored_single));
+				    gw_percent(&a, (double)all->works[order[i]] /
+							   (double)all->scored_single));
 	report_part(&line, GW_INK_DIM, "of predictions");
 	report_finish(&line, "");
 }
@@ -286,22 +286,22 @@ static void order(const struct gw_log_model *m, unsigned width)
 	for (size_t i = 0; i < m->file_count; i++)
 		untimed += m->files[i].untimed;
 	report_part(&line, violations ? GW_INK_OFF : GW_INK_GOOD, "check passed by %s of %s",
-	            gw_thousands(&a, (double)o[GW_ORDER_PROVEN]),
-	            gw_counted(&b, (double)all, "prediction", NULL));
+		    gw_thousands(&a, (double)o[GW_ORDER_PROVEN]),
+		    gw_counted(&b, (double)all, "prediction", NULL));
 	if (o[GW_ORDER_UNPROVEN])
 		report_part(&line, m->summed ? GW_INK_DIM : GW_INK_WARN, "%s not checked: %s",
-		            gw_thousands(&a, (double)o[GW_ORDER_UNPROVEN]),
-		            m->summed ? "this log has sums, and single launches as a sample"
-		                      : "records before them are lost");
+			    gw_thousands(&a, (double)o[GW_ORDER_UNPROVEN]),
+			    m->summed ? "this log has sums, and single launches as a sample"
+				      : "records before them are lost");
 	else if (!violations)
 		report_part(&line, GW_INK_DIM, "each made before its measurement");
 	if (violations)
 		report_part(&line, GW_INK_BAD, "%s (--verify lists them)",
-		            gw_counted(&a, (double)violations, "violation", NULL));
+			    gw_counted(&a, (double)violations, "violation", NULL));
 	if (untimed)
 		report_part(
-		        &line, GW_INK_DIM, "%s no start time: checked by number only",
-		        gw_counted(&a, (double)untimed, "measurement has", "measurements have"));
+			&line, GW_INK_DIM, "%s no start time: checked by number only",
+			gw_counted(&a, (double)untimed, "measurement has", "measurements have"));
 	report_finish(&line, "");
 }
 

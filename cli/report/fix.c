@@ -113,7 +113,7 @@ void gw_bound_text(const struct gw_row_bound *b, char *out, size_t size)
 
 /* Sectors of a request where they are more than words in a row need. */
 static bool scattered(const struct gw_row_bound *b, struct sentence *s, enum gw_work_field requests,
-                      enum gw_work_field sectors, const char *what)
+		      enum gw_work_field sectors, const char *what)
 {
 	double each = amount(b, sectors) / amount(b, requests);
 
@@ -170,7 +170,7 @@ static void occupancy_cause(const struct gw_row_bound *b, struct sentence *s)
 	else if (o->limited_by == GW_OCCUPANCY_SHARED && b->kernel.static_shared != UINT32_MAX)
 		say(s, "shared memory (%s a block)",
 		    gw_bytes(&t,
-		             (double)b->kernel.static_shared + (double)b->config.dynamic_shared));
+			     (double)b->kernel.static_shared + (double)b->config.dynamic_shared));
 	else
 		say(s, "%s", gw_occupancy_limit_name(o->limited_by));
 }
@@ -254,7 +254,7 @@ void gw_bound_cause(const struct gw_row_bound *b, char *out, size_t size)
 
 /* A row as sentences call it: by its number in the table, and its name. */
 static const char *kernel_of(const struct gw_report *report, const struct gw_row *row,
-                             char out[KERNEL])
+			     char out[KERNEL])
 {
 	size_t number = gw_report_number(report, row);
 	char *name = gw_shorten(report->names[row->name], NAME);
@@ -439,13 +439,13 @@ unsigned gw_report_fixes(const struct gw_report *report, struct gw_fix out[GW_FI
 	}
 	if (all && all->short_launches > 1) {
 		f = (struct gw_fix){GW_FIX_SHORT, most_short(m), all->short_time * 1e9 / total,
-		                    all->starting * 1e9 / total, ""};
+				    all->starting * 1e9 / total, ""};
 		consider(&l, &f, f.gain * busy);
 	}
 	if (span > 0) {
 		f = (struct gw_fix){GW_FIX_LATE, NULL, 0, 0, ""};
 		f.share = f.gain =
-		        (gaps_of(m, GW_GAP_LATE, &n) + gaps_of(m, GW_GAP_LATE_GRAPH, &n)) / span;
+			(gaps_of(m, GW_GAP_LATE, &n) + gaps_of(m, GW_GAP_LATE_GRAPH, &n)) / span;
 		consider(&l, &f, f.gain);
 	}
 	input = input_of(m, &wall);

@@ -22,7 +22,7 @@ enum gw_fix_kind {
 struct gw_fix {
 	enum gw_fix_kind kind;
 	const struct gw_row *row; /**< the kernel; of short launches the one with most of them;
-	                             NULL: none */
+				     NULL: none */
 	double share;             /**< of the GPU time of all kernels, or as the kind says */
 	double gain;              /**< share of that time that may be gained: the row's headroom */
 	char text[512];           /**< a sentence: the kernel, what bounds it, why, with numbers */

@@ -17,7 +17,7 @@ struct expected {
 	double all, kernels; /* predicted, ns; of so many launches */
 	double launches;     /* kernels that ran */
 	double measured,
-	        ratio_share; /* by the timed ones, ns: NaN unknown; of `all`, that has one */
+		ratio_share; /* by the timed ones, ns: NaN unknown; of `all`, that has one */
 };
 
 static double value(const struct gw_log_model *m, enum gw_counter counter)
@@ -37,18 +37,18 @@ static struct expected expected_of(const struct gw_log_model *m)
 	/* Kernels are rounded, graphs are not. */
 	const double streams = fmax(0, value(m, GW_COUNTER_expected_ns) - graphs);
 	const double s =
-	        ratio(value(m, GW_COUNTER_sampled_ns), value(m, GW_COUNTER_sampled_predicted_ns));
+		ratio(value(m, GW_COUNTER_sampled_ns), value(m, GW_COUNTER_sampled_predicted_ns));
 	const double g = ratio(value(m, GW_COUNTER_sampled_graphs_ns),
-	                       value(m, GW_COUNTER_sampled_graphs_predicted_ns));
+			       value(m, GW_COUNTER_sampled_graphs_predicted_ns));
 	const double with = (isnan(s) ? 0 : streams) + (isnan(g) ? 0 : graphs);
 
 	return (struct expected){
-	        .all = streams + graphs,
-	        .kernels = value(m, GW_COUNTER_expected_kernels),
-	        .launches = value(m, GW_COUNTER_launches) + value(m, GW_COUNTER_graph_kernels),
-	        .measured =
-	                with > 0 ? (isnan(s) ? 0 : s * streams) + (isnan(g) ? 0 : g * graphs) : NAN,
-	        .ratio_share = streams + graphs > 0 ? with / (streams + graphs) : NAN,
+		.all = streams + graphs,
+		.kernels = value(m, GW_COUNTER_expected_kernels),
+		.launches = value(m, GW_COUNTER_launches) + value(m, GW_COUNTER_graph_kernels),
+		.measured =
+			with > 0 ? (isnan(s) ? 0 : s * streams) + (isnan(g) ? 0 : g * graphs) : NAN,
+		.ratio_share = streams + graphs > 0 ? with / (streams + graphs) : NAN,
 	};
 }
 
@@ -63,7 +63,7 @@ void gw_report_expected_line(const struct gw_log_model *m, unsigned width)
 	line = report_begin("Expected", width);
 	line.brief = true;
 	report_part(&line, GW_INK_OFF, "%s of GPU time predicted of %s of launches",
-	            gw_duration(&a, e.all), gw_percent(&b, e.kernels / e.launches));
+		    gw_duration(&a, e.all), gw_percent(&b, e.kernels / e.launches));
 	if (isnan(e.measured))
 		report_part(&line, GW_INK_WARN, "none of them timed");
 	else
@@ -78,16 +78,16 @@ json_t *gw_report_expected_json(const struct gw_log_model *m)
 	const struct expected e = expected_of(m);
 
 	return json_pack("{s:o,s:o,s:o,s:o,s:o}", "predicted_ns",
-	                 gw_json_number(e.kernels > 0 ? e.all : NAN), "launches_predicted",
-	                 gw_json_number(e.kernels), "launches", gw_json_number(e.launches),
-	                 "by_timed_ns", gw_json_number(e.measured), "share_timed",
-	                 gw_json_number(e.ratio_share));
+			 gw_json_number(e.kernels > 0 ? e.all : NAN), "launches_predicted",
+			 gw_json_number(e.kernels), "launches", gw_json_number(e.launches),
+			 "by_timed_ns", gw_json_number(e.measured), "share_timed",
+			 gw_json_number(e.ratio_share));
 }
 
 static int by_time(const void *x, const void *y)
 {
 	const struct log_graph *a = *(struct log_graph *const *)x,
-	                       *b = *(struct log_graph *const *)y;
+			       *b = *(struct log_graph *const *)y;
 	const double p = log_graph_time(a), q = log_graph_time(b);
 
 	if (isnan(p) != isnan(q))
@@ -103,7 +103,7 @@ static int by_time(const void *x, const void *y)
 static const struct log_graph **sorted(const struct gw_log_model *m)
 {
 	const struct log_graph **list =
-	        (const struct log_graph **)gw_alloc((m->graphs.count + 1) * sizeof(*list));
+		(const struct log_graph **)gw_alloc((m->graphs.count + 1) * sizeof(*list));
 
 	for (size_t i = 0; i < m->graphs.count; i++)
 		list[i] = &m->graphs.list[i];
@@ -158,26 +158,26 @@ static void by_bound(const struct gw_log_model *m, unsigned width)
 	for (int i = GW_BOUND_MEMORY; i <= GW_BOUND_LAUNCH; i++)
 		if (ns[i] > 0)
 			report_part(&line, GW_INK_OFF, "%s %s", gw_bound_name((enum gw_bound)i),
-			            gw_percent(&n, ns[i] / all));
+				    gw_percent(&n, ns[i] / all));
 	if (ns[GW_BOUND_UNKNOWN] > 0.0005 * all)
 		report_part(&line, GW_INK_WARN, "without a verdict %s",
-		            gw_percent(&n, ns[GW_BOUND_UNKNOWN] / all));
+			    gw_percent(&n, ns[GW_BOUND_UNKNOWN] / all));
 	report_finish(&line, "");
 }
 
 void gw_report_graphs(const struct gw_report *report, unsigned width)
 {
 	static const struct gw_table_column columns[] = {
-	        {"Graph", false, false, 0},    {"Kernels", true, false, 3},
-	        {"Launches", true, false, 0},  {"Timed", true, false, 0},
-	        {"GPU time", true, false, 1},  {"Mean", true, false, 0},
-	        {"+-", true, false, 2},        {"Predicted", true, false, 0},
-	        {"Meas/pred", true, false, 1}, {"Kernels known", true, false, 4},
-	        {"Bound", false, false, 2},
+		{"Graph", false, false, 0},    {"Kernels", true, false, 3},
+		{"Launches", true, false, 0},  {"Timed", true, false, 0},
+		{"GPU time", true, false, 1},  {"Mean", true, false, 0},
+		{"+-", true, false, 2},        {"Predicted", true, false, 0},
+		{"Meas/pred", true, false, 1}, {"Kernels known", true, false, 4},
+		{"Bound", false, false, 2},
 	};
 	const struct gw_log_model *m = &report->model;
 	const size_t shown =
-	        report->verbose || m->graphs.count < ROWS ? m->graphs.count : (size_t)ROWS;
+		report->verbose || m->graphs.count < ROWS ? m->graphs.count : (size_t)ROWS;
 	const struct log_graph **list;
 	struct gw_table *t;
 	struct gw_text n;
@@ -219,20 +219,20 @@ json_t *gw_report_graphs_bound_json(const struct gw_log_model *m)
 static json_t *graph_json(const struct gw_log_model *m, const struct log_graph *g, double ns)
 {
 	return json_pack(
-	        "{s:o,s:o,s:o,s:o,s:o,s:o,s:b,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:s}", "pid",
-	        gw_json_count(g->pid), "gpu",
-	        g->gpu == GW_INDEX_NONE ? json_null()
-	                                : gw_json_count(m->gpus[g->gpu].record.ordinal),
-	        "share", gw_json_number(log_graph_time(g) / ns), "graph",
-	        g->graph ? gw_json_count(g->graph) : json_null(), "kernels",
-	        g->graph ? gw_json_count(g->kernels) : json_null(), "kernels_predicted",
-	        g->graph ? gw_json_count(g->known_kernels) : json_null(), "unlisted", g->unlisted,
-	        "launches", gw_json_count(g->launches), "timed", gw_json_count(g->timed), "scored",
-	        gw_json_count(g->scored), "mean_ns", gw_json_number(log_graph_mean(g)), "min_ns",
-	        gw_json_number(g->min), "max_ns", gw_json_number(g->max), "mean_error",
-	        gw_json_number(log_graph_error(g)), "total_ns", gw_json_number(log_graph_time(g)),
-	        "predicted_ns", gw_json_number(log_graph_predicted(g)), "measured_over_predicted",
-	        gw_json_number(log_graph_ratio(g)), "bound", gw_bound_name(log_graph_bound(g)));
+		"{s:o,s:o,s:o,s:o,s:o,s:o,s:b,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:s}", "pid",
+		gw_json_count(g->pid), "gpu",
+		g->gpu == GW_INDEX_NONE ? json_null()
+					: gw_json_count(m->gpus[g->gpu].record.ordinal),
+		"share", gw_json_number(log_graph_time(g) / ns), "graph",
+		g->graph ? gw_json_count(g->graph) : json_null(), "kernels",
+		g->graph ? gw_json_count(g->kernels) : json_null(), "kernels_predicted",
+		g->graph ? gw_json_count(g->known_kernels) : json_null(), "unlisted", g->unlisted,
+		"launches", gw_json_count(g->launches), "timed", gw_json_count(g->timed), "scored",
+		gw_json_count(g->scored), "mean_ns", gw_json_number(log_graph_mean(g)), "min_ns",
+		gw_json_number(g->min), "max_ns", gw_json_number(g->max), "mean_error",
+		gw_json_number(log_graph_error(g)), "total_ns", gw_json_number(log_graph_time(g)),
+		"predicted_ns", gw_json_number(log_graph_predicted(g)), "measured_over_predicted",
+		gw_json_number(log_graph_ratio(g)), "bound", gw_bound_name(log_graph_bound(g)));
 }
 
 json_t *gw_report_graphs_json(const struct gw_log_model *m)

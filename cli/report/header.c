@@ -42,7 +42,7 @@ static void title(const struct gw_report *report)
 	printf("%sgpuwatch report%s  %s\n\n", gw_ink(stdout, GW_INK_BOLD),
 	       gw_ink(stdout, GW_INK_OFF),
 	       m->file_count == 1 ? gw_printable(path, sizeof(path), m->files[0].path)
-	                          : gw_counted(&n, (double)read, "process", "processes"));
+				  : gw_counted(&n, (double)read, "process", "processes"));
 }
 
 /* How many different values text @p which has among the files up to @p end that were read. */
@@ -56,7 +56,7 @@ static size_t different(const struct gw_log_model *m, enum gw_header_text which)
 		if (m->files[i].skipped)
 			continue;
 		while (k < i && (m->files[k].skipped ||
-		                 strcmp(m->files[k].text[which], m->files[i].text[which])))
+				 strcmp(m->files[k].text[which], m->files[i].text[which])))
 			k++;
 		count += k == i;
 	}
@@ -80,15 +80,15 @@ static void processes(struct report_line *line, const struct gw_log_model *m)
 			host = f->text[GW_TEXT_host];
 		if (read++ < PIDS && f->status.header)
 			n += (size_t)snprintf(pids + n, sizeof(pids) - n, "%s%u", n ? ", " : "",
-			                      f->header.pid);
+					      f->header.pid);
 	}
 	if (read > 1)
 		report_part(line, GW_INK_OFF, "%s",
-		            gw_counted(&a, (double)read, "process", "processes"));
+			    gw_counted(&a, (double)read, "process", "processes"));
 	if (n)
 		report_part(line, GW_INK_DIM, "pid %s%s%s%s", pids, read > PIDS ? ", ..." : "",
-		            *host ? " on " : "",
-		            hosts > 1 ? gw_counted(&b, (double)hosts, "host", NULL) : host);
+			    *host ? " on " : "",
+			    hosts > 1 ? gw_counted(&b, (double)hosts, "host", NULL) : host);
 }
 
 /* Changes of mode while they ran, by gpuwatch ctl. */
@@ -102,16 +102,16 @@ static void switches(struct report_line *line, const struct gw_log_model *m)
 
 		for (uint32_t k = 0; k < f->mode_count; k++, changes++) {
 			const char *name =
-			        k < GW_FILE_MODES ? gw_mode_name(f->modes[k].mode) : NULL;
+				k < GW_FILE_MODES ? gw_mode_name(f->modes[k].mode) : NULL;
 
 			if (name && changes < GW_FILE_MODES)
 				n += (size_t)snprintf(modes + n, sizeof(modes) - n, "%s%s",
-				                      n ? ", " : "", name);
+						      n ? ", " : "", name);
 		}
 	}
 	if (changes)
 		report_part(line, GW_INK_WARN, "switched to %s%s", modes,
-		            changes > GW_FILE_MODES ? ", ..." : "");
+			    changes > GW_FILE_MODES ? ", ..." : "");
 }
 
 static void program(const struct gw_log_model *m, unsigned width)
@@ -137,7 +137,7 @@ static void program(const struct gw_log_model *m, unsigned width)
 	line.reserved = 0;
 	if (commands > 1)
 		report_part(&line, GW_INK_OFF, "and %s",
-		            gw_counted(&n, (double)(commands - 1), "other command", NULL));
+			    gw_counted(&n, (double)(commands - 1), "other command", NULL));
 	if (*mode)
 		report_part(&line, GW_INK_WARN, "mode %s", mode);
 	switches(&line, m);
@@ -168,12 +168,12 @@ static void when(const struct gw_log_model *m, unsigned width)
 		local_time(all.to, to, sizeof(to));
 		if (runs > 1)
 			report_part(&line, GW_INK_WARN, "%s at different times",
-			            gw_counted(&a, (double)runs, "run", NULL));
+				    gw_counted(&a, (double)runs, "run", NULL));
 		report_part(&line, GW_INK_OFF, "%s%s%s", from, runs > 1 ? " to " : "",
-		            runs > 1 ? to : "");
+			    runs > 1 ? to : "");
 		if (runs == 1 && all.to > all.from)
 			report_part(&line, GW_INK_OFF, "for %s",
-			            gw_duration(&a, (double)(all.to - all.from)));
+				    gw_duration(&a, (double)(all.to - all.from)));
 	}
 	report_finish(&line, "unknown");
 }
@@ -208,24 +208,24 @@ static void gpu(const struct gw_log_model *m, unsigned width)
 			report_part(&line, GW_INK_OFF, "%u %s", g->record.ordinal, name);
 	}
 	report_part(&line, GW_INK_OFF, "%s",
-	            gw_counted(&a, (double)all->launches, "kernel run", NULL));
+		    gw_counted(&a, (double)all->launches, "kernel run", NULL));
 	if (all->measured)
 		report_part(&line, GW_INK_OFF, "%s of GPU time", gw_duration(&a, all->total));
 	if (all->measured < all->launches)
 		report_part(&line, m->counters[GW_COUNTER_windows] ? GW_INK_OFF : GW_INK_WARN,
-		            "%s measured",
-		            gw_percent(&a, (double)all->measured / (double)all->launches));
+			    "%s measured",
+			    gw_percent(&a, (double)all->measured / (double)all->launches));
 	if (m->counters[GW_COUNTER_graphs_timed])
 		report_part(&line, GW_INK_OFF, "%s of graph launches timed whole",
-		            gw_percent(&a, value_of(m, GW_COUNTER_graphs_timed) /
-		                                   value_of(m, GW_COUNTER_graph_launches)));
+			    gw_percent(&a, value_of(m, GW_COUNTER_graphs_timed) /
+						   value_of(m, GW_COUNTER_graph_launches)));
 	report_finish(&line, "");
 }
 
 static void bound(const struct gw_log_model *m, unsigned width)
 {
 	static const enum gw_bound order[] = {GW_BOUND_MEMORY, GW_BOUND_COMPUTE, GW_BOUND_LATENCY,
-	                                      GW_BOUND_LAUNCH};
+					      GW_BOUND_LAUNCH};
 	const struct gw_row_bound *b = m->all.bound;
 	struct report_line line;
 	double all = 0, unknown;
@@ -240,14 +240,14 @@ static void bound(const struct gw_log_model *m, unsigned width)
 	for (unsigned i = 0; i < sizeof(order) / sizeof(*order); i++)
 		if (b->time[order[i]] > 0)
 			report_part(&line, GW_INK_OFF, "%s %s", gw_bound_name(order[i]),
-			            gw_percent(&a, b->time[order[i]] / all));
+				    gw_percent(&a, b->time[order[i]] / all));
 	unknown = b->time[GW_BOUND_UNKNOWN];
 	if (unknown > 0 && b->judged > 0)
 		report_part(&line, GW_INK_WARN, "unknown %s: %s", gw_percent(&a, unknown / all),
-		            gw_unjudged_words(gw_bound_unjudged(b)));
+			    gw_unjudged_words(gw_bound_unjudged(b)));
 	else if (unknown > 0)
 		report_part(&line, GW_INK_WARN, "unknown: %s",
-		            gw_unjudged_words(gw_bound_unjudged(b)));
+			    gw_unjudged_words(gw_bound_unjudged(b)));
 	report_finish(&line, "");
 }
 
@@ -262,19 +262,19 @@ static void predictions(struct gw_row *all, unsigned width)
 		return;
 	}
 	report_part(&line, GW_INK_OFF, "%s of launches",
-	            gw_percent(&a, (double)all->scored / (double)all->measured));
+		    gw_percent(&a, (double)all->scored / (double)all->measured));
 	if (all->scored) {
 		report_part(&line, GW_INK_BOLD, "median error %s",
-		            gw_percent(&a, gw_quantile(&all->error, 0.5)));
+			    gw_percent(&a, gw_quantile(&all->error, 0.5)));
 		if (all->scored_single)
 			report_part(&line, GW_INK_OFF, "within 25%%: %s",
-			            gw_percent(&a, (double)all->within25 / single));
+				    gw_percent(&a, (double)all->within25 / single));
 		report_part(&line, GW_INK_OFF, "90%% interval: %s",
-		            gw_percent(&a, gw_row_coverage(all)));
+			    gw_percent(&a, gw_row_coverage(all)));
 	}
 	if (all->at_least)
 		report_part(&line, GW_INK_OFF, "lower limit alone: %s",
-		            gw_percent(&a, (double)all->at_least / (double)all->measured));
+			    gw_percent(&a, (double)all->at_least / (double)all->measured));
 	report_finish(&line, "");
 }
 
@@ -290,8 +290,8 @@ static void basis(const struct gw_row *all, unsigned width)
 	for (unsigned t = GW_TIER_STEADY; t >= GW_TIER_COLD; t--)
 		if (all->tiers[t])
 			report_part(
-			        &line, GW_INK_OFF, "%s %s", gw_basis_name((enum gw_tier)t),
-			        gw_percent(&a, (double)all->tiers[t] / (double)all->scored_single));
+				&line, GW_INK_OFF, "%s %s", gw_basis_name((enum gw_tier)t),
+				gw_percent(&a, (double)all->tiers[t] / (double)all->scored_single));
 	report_finish(&line, "");
 }
 
@@ -306,7 +306,7 @@ static void causality(const struct gw_log_model *m, unsigned width)
 		return;
 	line = report_begin("Causality", width);
 	report_part(&line, GW_INK_BAD, "%s: predictions from later measurements (--verify)",
-	            gw_counted(&a, (double)violations, "violation", NULL));
+		    gw_counted(&a, (double)violations, "violation", NULL));
 	report_finish(&line, "");
 }
 

@@ -18,7 +18,7 @@ struct report_line {
 
 struct report_line report_begin(const char *label, unsigned width);
 void report_part(struct report_line *line, enum gw_ink ink, const char *format, ...)
-        __attribute__((format(printf, 3, 4)));
+	__attribute__((format(printf, 3, 4)));
 /** Further parts start on a new row. */
 void report_break(struct report_line *line);
 /** End the line; @p nothing is printed when it has no part. */
@@ -29,6 +29,6 @@ void report_wrapped(const char *text, unsigned width, unsigned indent);
 
 /** What is printed, up to 1,023 bytes, as lines of the terminal's width after @p indent blanks. */
 void report_sentence(unsigned indent, const char *format, ...)
-        __attribute__((format(printf, 2, 3)));
+	__attribute__((format(printf, 2, 3)));
 
 #endif

@@ -12,20 +12,20 @@ static const struct {
 	enum gw_counter counter;
 	const char *words;
 } losses[] = {
-        {GW_COUNTER_ring_dropped, "launches lost: a thread's ring was full (GPUWATCH_RING)"},
-        {GW_COUNTER_threads_dropped, "launches of threads without a ring"},
-        {GW_COUNTER_segment_lost,
-         "launches lost: they waited where the live segment does not reach"},
-        {GW_COUNTER_activity_dropped, "activity records dropped by CUPTI"},
-        {GW_COUNTER_activity_invalid, "records with impossible times"},
-        {GW_COUNTER_events_skipped, "launches not timed: the pool of events was in use"},
-        {GW_COUNTER_graph_unknown, "graph launches whose kernels could not be listed"},
-        {GW_COUNTER_table_full, "launches without detail: a table was full"},
-        {GW_COUNTER_slots_late, "launches seen long after their stream or graph had ended"},
-        {GW_COUNTER_threads_unnamed, "threads without a number"},
-        {GW_COUNTER_modules_unnamed, "modules without a number"},
-        {GW_COUNTER_works_dropped, "results of code analysis without a place to keep them"},
-        {GW_COUNTER_log_lost, "records not written to the log"},
+	{GW_COUNTER_ring_dropped, "launches lost: a thread's ring was full (GPUWATCH_RING)"},
+	{GW_COUNTER_threads_dropped, "launches of threads without a ring"},
+	{GW_COUNTER_segment_lost,
+	 "launches lost: they waited where the live segment does not reach"},
+	{GW_COUNTER_activity_dropped, "activity records dropped by CUPTI"},
+	{GW_COUNTER_activity_invalid, "records with impossible times"},
+	{GW_COUNTER_events_skipped, "launches not timed: the pool of events was in use"},
+	{GW_COUNTER_graph_unknown, "graph launches whose kernels could not be listed"},
+	{GW_COUNTER_table_full, "launches without detail: a table was full"},
+	{GW_COUNTER_slots_late, "launches seen long after their stream or graph had ended"},
+	{GW_COUNTER_threads_unnamed, "threads without a number"},
+	{GW_COUNTER_modules_unnamed, "modules without a number"},
+	{GW_COUNTER_works_dropped, "results of code analysis without a place to keep them"},
+	{GW_COUNTER_log_lost, "records not written to the log"},
 };
 
 enum { LOSSES = sizeof(losses) / sizeof(*losses) };
@@ -53,18 +53,18 @@ static bool next_loss(struct cursor *c, char *out, size_t size)
 
 	for (; c->loss < LOSSES + 2; c->loss++) {
 		uint64_t count = c->loss < LOSSES ? m->counters[losses[c->loss].counter]
-		                                  : sum_of(m, c->loss > LOSSES);
+						  : sum_of(m, c->loss > LOSSES);
 
 		if (!count)
 			continue;
 		if (c->loss < LOSSES)
 			snprintf(out, size, "%s %s", gw_thousands(&n, (double)count),
-			         losses[c->loss].words);
+				 losses[c->loss].words);
 		else
 			snprintf(out, size, "%s without a name: %s",
-			         gw_counted(&n, (double)count, "launch", "launches"),
-			         c->loss > LOSSES ? "there was no place for it"
-			                          : "it is in a lost part of the log");
+				 gw_counted(&n, (double)count, "launch", "launches"),
+				 c->loss > LOSSES ? "there was no place for it"
+						  : "it is in a lost part of the log");
 		c->loss++;
 		return true;
 	}
@@ -85,7 +85,7 @@ static bool next_complaint(struct cursor *c, char *out, size_t size)
 			continue;
 		c->complaint++;
 		snprintf(out, size, "%s%s%s", m->file_count > 1 ? f->path : "",
-		         m->file_count > 1 ? ": " : "", text);
+			 m->file_count > 1 ? ": " : "", text);
 		return true;
 	}
 	return false;
@@ -100,7 +100,7 @@ static void first_and_more(const char *label, unsigned width, const char *first,
 
 	if (more)
 		snprintf(rest, sizeof(rest), "and %s more: --verbose",
-		         gw_thousands(&n, (double)more));
+			 gw_thousands(&n, (double)more));
 	line.brief = true;
 	line.reserved = more ? sizeof(rest) - 8 : 0;
 	report_part(&line, GW_INK_WARN, "%s", first);
@@ -117,7 +117,7 @@ static void degraded_text(const struct gw_log_model *m, size_t i, char *out, siz
 
 	if (m->file_count > 1)
 		snprintf(out, size, "%s (%s)", r->text,
-		         gw_counted(&n, r->files, "process", "processes"));
+			 gw_counted(&n, r->files, "process", "processes"));
 	else
 		snprintf(out, size, "%s", r->text);
 }

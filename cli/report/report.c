@@ -29,46 +29,46 @@ static const char columns[] =
 #define COLUMN(id, name, title, kind, priority, by, meaning) "|" #id
 #include "cli/report/columns.def"
 #undef COLUMN
-        ;
+	;
 
 static const struct gw_option options[] = {
-        GW_OPT_CHOICE(by, "WHAT", "kernel|config|device|module|range|line|rank",
-                      "one row per kernel, per kernel and launch configuration, per kernel and "
-                      "device, per file that code was loaded from, per NVTX range of the program, "
-                      "per line of the program that launches came from, or per rank of a job "
-                      "(default kernel)"),
-        GW_OPT_WORD(sort, "COLUMN", columns,
-                    "sort by this column, largest first; name: in alphabetical order (default "
-                    "total)"),
-        GW_OPT_TEXT(filter, "REGEX",
-                    "show only kernels, or files with --by=module, whose demangled name matches "
-                    "this extended regular expression, case-insensitive; shares remain those of "
-                    "all kernels"),
-        GW_OPT_COUNT(top, "N", 0, 0, "show only the first N rows; 0: all (default 0)"),
-        GW_OPT_TEXT(device, "GPU",
-                    "show only launches on this GPU: its number, a prefix of its UUID, or part of "
-                    "its name"),
-        GW_OPT_FLAG(last_run,
-                    "of several runs, report the last one only; --last without a span is the same"),
-        LOG_WINDOW_OPTIONS,
-        GW_OPT_FLAG(full_names, "print whole demangled names instead of short ones"),
-        GW_OPT_FLAG(mangled, "print mangled names"),
-        GW_OPT_FLAG(wide, "print all columns, whatever the width of the terminal"),
-        GW_OPT_FLAG(verbose,
-                    "also print the details: each process and GPU, gpuwatch's own cost, clocks, "
-                    "code analysis, the causality check, everything that was lost"),
-        GW_OPT_FLAG(stacks,
-                    "also print where the launches of each row came from: functions, files "
-                    "and lines from the launch outwards; in JSON the array stacks of a row"),
-        GW_OPT_FLAG(json, "print JSON, times in ns; docs/user/json-schema.md describes it"),
-        GW_OPT_FLAG(csv, "print CSV, times in ns, with one header line"),
-        GW_OPT_OUT(html, "FILE",
-                   "write the report as one HTML page with charts, which needs no network; - is "
-                   "standard output. FILE is there once it is whole"),
-        GW_OPT_FLAG(verify,
-                    "also list each prediction that used a later measurement; exit status 1 when "
-                    "there are any"),
-        {0},
+	GW_OPT_CHOICE(by, "WHAT", "kernel|config|device|module|range|line|rank",
+		      "one row per kernel, per kernel and launch configuration, per kernel and "
+		      "device, per file that code was loaded from, per NVTX range of the program, "
+		      "per line of the program that launches came from, or per rank of a job "
+		      "(default kernel)"),
+	GW_OPT_WORD(sort, "COLUMN", columns,
+		    "sort by this column, largest first; name: in alphabetical order (default "
+		    "total)"),
+	GW_OPT_TEXT(filter, "REGEX",
+		    "show only kernels, or files with --by=module, whose demangled name matches "
+		    "this extended regular expression, case-insensitive; shares remain those of "
+		    "all kernels"),
+	GW_OPT_COUNT(top, "N", 0, 0, "show only the first N rows; 0: all (default 0)"),
+	GW_OPT_TEXT(device, "GPU",
+		    "show only launches on this GPU: its number, a prefix of its UUID, or part of "
+		    "its name"),
+	GW_OPT_FLAG(last_run,
+		    "of several runs, report the last one only; --last without a span is the same"),
+	LOG_WINDOW_OPTIONS,
+	GW_OPT_FLAG(full_names, "print whole demangled names instead of short ones"),
+	GW_OPT_FLAG(mangled, "print mangled names"),
+	GW_OPT_FLAG(wide, "print all columns, whatever the width of the terminal"),
+	GW_OPT_FLAG(verbose,
+		    "also print the details: each process and GPU, gpuwatch's own cost, clocks, "
+		    "code analysis, the causality check, everything that was lost"),
+	GW_OPT_FLAG(stacks,
+		    "also print where the launches of each row came from: functions, files "
+		    "and lines from the launch outwards; in JSON the array stacks of a row"),
+	GW_OPT_FLAG(json, "print JSON, times in ns; docs/user/json-schema.md describes it"),
+	GW_OPT_FLAG(csv, "print CSV, times in ns, with one header line"),
+	GW_OPT_OUT(html, "FILE",
+		   "write the report as one HTML page with charts, which needs no network; - is "
+		   "standard output. FILE is there once it is whole"),
+	GW_OPT_FLAG(verify,
+		    "also list each prediction that used a later measurement; exit status 1 when "
+		    "there are any"),
+	{0},
 };
 
 /* Read one log; false when it could not be read, after a message. */
@@ -78,8 +78,8 @@ static bool read_one(struct gw_report *report, const char *path)
 
 	if (m->by == GW_BY_LINE && gw_log_source_is_once(path)) {
 		gw_error("report: %s: --by=line reads a log twice, and a pipe can't be; give a "
-		         "file",
-		         path);
+			 "file",
+			 path);
 		return false;
 	}
 	if (gw_log_model_read(m, path))
@@ -115,8 +115,8 @@ static int read_all(struct gw_report *report, const struct gw_report_logs *logs)
 	}
 	if (gw_report_runs(&report->model, &all) > 1)
 		gw_warning("report: these are %zu runs at different times, added up; --last-run "
-		           "shows the last one alone",
-		           gw_report_runs(&report->model, &all));
+			   "shows the last one alone",
+			   gw_report_runs(&report->model, &all));
 	return good ? status : GW_EXIT_USAGE;
 }
 
@@ -142,8 +142,8 @@ static int by_column(const void *x, const void *y)
 
 	if (gw_columns_info[sort_column].kind == GW_KIND_TEXT && sort_column != GW_COLUMN_name) {
 		int order =
-		        strcmp(gw_report_cell(sorted_report, a, sort_column, left, sizeof(left)),
-		               gw_report_cell(sorted_report, b, sort_column, right, sizeof(right)));
+			strcmp(gw_report_cell(sorted_report, a, sort_column, left, sizeof(left)),
+			       gw_report_cell(sorted_report, b, sort_column, right, sizeof(right)));
 		if (order)
 			return order;
 	}
@@ -205,9 +205,9 @@ static void unknown_column(const char *word)
 
 	gw_nearest(near, sizeof(near), word, ids, sizeof(ids) / sizeof(*ids), 0);
 	gw_error(
-	        "report: --sort=%s: unknown column%s%s; man gpuwatch-report lists the columns, for "
-	        "example total, med, instances, error, name",
-	        word, *near ? "; did you mean " : "", *near ? near : "");
+		"report: --sort=%s: unknown column%s%s; man gpuwatch-report lists the columns, for "
+		"example total, med, instances, error, name",
+		word, *near ? "; did you mean " : "", *near ? near : "");
 }
 
 static bool check_options(const struct options *o)
@@ -228,7 +228,7 @@ static bool device_known(const struct gw_log_model *m)
 		if (gw_gpu_matches(&m->gpus[i], m->device))
 			return true;
 	gw_error("report: --device=%s matches no GPU of these logs; leave it out to see all",
-	         m->device);
+		 m->device);
 	return false;
 }
 
@@ -266,7 +266,7 @@ static void name_kernels(struct gw_report *report, const struct options *o)
 {
 	const struct gw_log_model *m = &report->model;
 	const bool as_they_are = o->mangled || o->full_names || m->by == GW_BY_RANGE ||
-	                         m->by == GW_BY_LINE || m->by == GW_BY_RANK;
+				 m->by == GW_BY_LINE || m->by == GW_BY_RANK;
 
 	if (!as_they_are) {
 		report->names = gw_log_model_short_names(m);
@@ -274,7 +274,7 @@ static void name_kernels(struct gw_report *report, const struct options *o)
 		report->names = gw_alloc((m->name_count + 1) * sizeof(*report->names));
 		for (size_t i = 0; i < m->name_count; i++)
 			report->names[i] =
-			        gw_copy(o->mangled ? m->names[i].mangled : m->names[i].plain);
+				gw_copy(o->mangled ? m->names[i].mangled : m->names[i].plain);
 	}
 	if (m->by == GW_BY_MODULE && !o->full_names && !o->mangled)
 		name_modules(report);
@@ -396,12 +396,12 @@ static int report_main(const struct gw_command *command, int argc, char **argv)
 	report = gw_alloc(sizeof(*report));
 	gw_log_model_init(&report->model);
 	report->model.by = !strcmp(o.by, "config")   ? GW_BY_CONFIG
-	                   : !strcmp(o.by, "device") ? GW_BY_DEVICE
-	                   : !strcmp(o.by, "module") ? GW_BY_MODULE
-	                   : !strcmp(o.by, "range")  ? GW_BY_RANGE
-	                   : !strcmp(o.by, "line")   ? GW_BY_LINE
-	                   : !strcmp(o.by, "rank")   ? GW_BY_RANK
-	                                             : GW_BY_KERNEL;
+			   : !strcmp(o.by, "device") ? GW_BY_DEVICE
+			   : !strcmp(o.by, "module") ? GW_BY_MODULE
+			   : !strcmp(o.by, "range")  ? GW_BY_RANGE
+			   : !strcmp(o.by, "line")   ? GW_BY_LINE
+			   : !strcmp(o.by, "rank")   ? GW_BY_RANK
+						     : GW_BY_KERNEL;
 	report->model.device = o.device;
 	report->mangled = o.mangled;
 	report->full_names = o.full_names;
@@ -421,53 +421,53 @@ static int report_main(const struct gw_command *command, int argc, char **argv)
 }
 
 const struct gw_command_body gw_report_command = {
-        .run = report_main,
-        .options = options,
-        .description =
-                "Reports where the GPU time of a program went: what ran and when, what bounds it,\n"
-                "how long the GPU was idle and why, how far off the predictions were, and per "
-                "kernel\n"
-                "the columns of nsys cuda_gpu_kern_sum beside the time that was predicted before "
-                "each\n"
-                "launch. The end of the report lists what to fix first; #3 is row 3 of the table.\n"
-                "\n"
-                "Arguments are logs of libgpuwatch.so, of any number of processes and ranks, and\n"
-                "folders of logs; \"-\" is standard input. Without one, the last run is reported: "
-                "the\n"
-                "newest logs in the current folder, or where GPUWATCH_OUT puts them. Each process\n"
-                "counts once, however often its log is given. Logs compressed with zstd are read "
-                "as\n"
-                "they are. A log may still be growing, or be cut off by a crash: the whole part "
-                "is\n"
-                "used, and the report states what is missing.\n"
-                "\n"
-                "Names are short: without return type, namespaces and parameters. Two kernels "
-                "never\n"
-                "have the same short name.\n"
-                "\n"
-                "Medians are exact up to 65,536 launches a row, else within 0.5%. Launches that "
-                "the log\n"
-                "holds as sums (GPUWATCH_LOG_MAX) count in instances, totals, minima, maxima, "
-                "mean\n"
-                "errors and coverage; medians and deviations are of the others.",
-        .examples = "gpuwatch report\n"
-                    "Report the last run in this folder.\n"
-                    "gpuwatch report --last-run logs/\n"
-                    "Report the last run in a folder, all processes and ranks together.\n"
-                    "gpuwatch report --last=10m run.gwl\n"
-                    "Report the last ten minutes of a log.\n"
-                    "gpuwatch report --by=config --filter=gemm --top=10 run.gwl\n"
-                    "The ten launch configurations of matrix products that took longest.\n"
-                    "gpuwatch report --verbose run.gwl\n"
-                    "With gpuwatch's own cost, clocks, code analysis and the causality check.\n"
-                    "gpuwatch report --html=run.html run.gwl\n"
-                    "One page with charts, to open in a browser.\n"
-                    "gpuwatch report --json run.gwl | jq '.kernels[0]'\n"
-                    "The first kernel, for a program.\n",
-        .exit_status =
-                "0 done; 1 no kernel matches --filter, no launch in the span asked for, part of a "
-                "log is damaged or cut off, or "
-                "with "
-                "--verify a prediction used a later measurement; 2 bad options, or a log could not "
-                "be read at all (the others are shown).",
+	.run = report_main,
+	.options = options,
+	.description =
+		"Reports where the GPU time of a program went: what ran and when, what bounds it,\n"
+		"how long the GPU was idle and why, how far off the predictions were, and per "
+		"kernel\n"
+		"the columns of nsys cuda_gpu_kern_sum beside the time that was predicted before "
+		"each\n"
+		"launch. The end of the report lists what to fix first; #3 is row 3 of the table.\n"
+		"\n"
+		"Arguments are logs of libgpuwatch.so, of any number of processes and ranks, and\n"
+		"folders of logs; \"-\" is standard input. Without one, the last run is reported: "
+		"the\n"
+		"newest logs in the current folder, or where GPUWATCH_OUT puts them. Each process\n"
+		"counts once, however often its log is given. Logs compressed with zstd are read "
+		"as\n"
+		"they are. A log may still be growing, or be cut off by a crash: the whole part "
+		"is\n"
+		"used, and the report states what is missing.\n"
+		"\n"
+		"Names are short: without return type, namespaces and parameters. Two kernels "
+		"never\n"
+		"have the same short name.\n"
+		"\n"
+		"Medians are exact up to 65,536 launches a row, else within 0.5%. Launches that "
+		"the log\n"
+		"holds as sums (GPUWATCH_LOG_MAX) count in instances, totals, minima, maxima, "
+		"mean\n"
+		"errors and coverage; medians and deviations are of the others.",
+	.examples = "gpuwatch report\n"
+		    "Report the last run in this folder.\n"
+		    "gpuwatch report --last-run logs/\n"
+		    "Report the last run in a folder, all processes and ranks together.\n"
+		    "gpuwatch report --last=10m run.gwl\n"
+		    "Report the last ten minutes of a log.\n"
+		    "gpuwatch report --by=config --filter=gemm --top=10 run.gwl\n"
+		    "The ten launch configurations of matrix products that took longest.\n"
+		    "gpuwatch report --verbose run.gwl\n"
+		    "With gpuwatch's own cost, clocks, code analysis and the causality check.\n"
+		    "gpuwatch report --html=run.html run.gwl\n"
+		    "One page with charts, to open in a browser.\n"
+		    "gpuwatch report --json run.gwl | jq '.kernels[0]'\n"
+		    "The first kernel, for a program.\n",
+	.exit_status =
+		"0 done; 1 no kernel matches --filter, no launch in the span asked for, part of a "
+		"log is damaged or cut off, or "
+		"with "
+		"--verify a prediction used a later measurement; 2 bad options, or a log could not "
+		"be read at all (the others are shown).",
 };

@@ -49,7 +49,7 @@ bool gw_report_has(const struct gw_report *report, enum gw_column column);
 void gw_report_values(const struct gw_report *report, struct gw_report_line *line);
 /** Text of a TEXT column, into @p buffer where it is not stored already. */
 const char *gw_report_cell(const struct gw_report *report, const struct gw_report_line *line,
-                           enum gw_column column, char *buffer, size_t size);
+			   enum gw_column column, char *buffer, size_t size);
 /** The row's bound is limited by this: a memory level, a pipe, a cause of latency; "" when unknown.
  */
 const char *gw_report_limiter(const struct gw_row_bound *bound);

@@ -23,13 +23,13 @@ static void add(struct gw_report_logs *logs, const char *path, bool in_folder)
 			gw_warning("report: %s is given twice; it counts once", path);
 		else
 			gw_warning("report: %s and %s are the same log; it counts once",
-			           logs->log[i].path, path);
+				   logs->log[i].path, path);
 		log_identity_free(&id);
 		return;
 	}
 	logs->log = gw_grow(logs->log, &logs->room, logs->count + 1, sizeof(*logs->log));
 	logs->in_folder = gw_grow(logs->in_folder, &logs->flag_room, logs->count + 1,
-	                          sizeof(*logs->in_folder));
+				  sizeof(*logs->in_folder));
 	logs->log[logs->count] = id;
 	logs->in_folder[logs->count++] = in_folder;
 }
@@ -59,7 +59,7 @@ static void drop(struct gw_report_logs *logs, size_t i)
 	logs->count--;
 	memmove(&logs->log[i], &logs->log[i + 1], (logs->count - i) * sizeof(*logs->log));
 	memmove(&logs->in_folder[i], &logs->in_folder[i + 1],
-	        (logs->count - i) * sizeof(*logs->in_folder));
+		(logs->count - i) * sizeof(*logs->in_folder));
 }
 
 /* Files that are not logs are of no run: they stay, and reading them says what they are. */
@@ -73,7 +73,7 @@ void gw_report_logs_last(struct gw_report_logs *logs)
 	for (size_t i = 0; i < logs->count; i++)
 		if (logs->log[i].known)
 			spans[count++] = (struct log_span){logs->log[i].from, logs->log[i].to,
-			                                   logs->log[i].command, 0};
+							   logs->log[i].command, 0};
 	runs = log_runs(spans, count);
 	count = 0;
 	for (size_t i = 0; i < logs->count; i++)
@@ -104,13 +104,13 @@ int gw_report_logs_find(struct gw_report_logs *logs)
 	gw_report_logs_last(logs);
 	if (!logs->count)
 		return gw_error("report: missing log file argument, and no log is named %s; run "
-		                "a program first: gpuwatch run -- ./app",
-		                out && *out ? out : "gpuwatch.*.gwl here");
+				"a program first: gpuwatch run -- ./app",
+				out && *out ? out : "gpuwatch.*.gwl here");
 	if (logs->count == 1)
 		gw_note("report: the last run: %s", logs->log[0].path);
 	else
 		gw_note("report: the last run: %s and %zu more", logs->log[0].path,
-		        logs->count - 1);
+			logs->count - 1);
 	return 0;
 }
 

@@ -65,11 +65,11 @@ bool gw_report_spent_line(const struct gw_log_model *m, unsigned width)
 	line = report_begin("GPU idle", width);
 	line.brief = true;
 	report_part(&line, GW_INK_OFF, "%s of %s", gw_percent(&a, idle / wall),
-	            gw_duration(&b, wall));
+		    gw_duration(&b, wall));
 	for (unsigned i = 0; i < LOG_SPENT_ROWS; i++)
 		if (order[i] != LOG_SPENT_KERNELS && all.ns[order[i]] >= LEAST * wall)
 			report_part(&line, GW_INK_OFF, "%s %s", log_spent_name(order[i]),
-			            gw_percent(&a, all.ns[order[i]] / wall));
+				    gw_percent(&a, all.ns[order[i]] / wall));
 	no_copies(&line, &all);
 	report_finish(&line, "");
 	return true;
@@ -83,8 +83,8 @@ static void rows(struct report_line *line, const struct log_spent *s, double wal
 	in_order(s, order);
 	for (unsigned i = 0; i < LOG_SPENT_ROWS && s->ns[order[i]] > 0; i++)
 		report_part(line, GW_INK_OFF, "%s %s (%s)", log_spent_name(order[i]),
-		            gw_percent(&a, s->ns[order[i]] / wall),
-		            gw_duration(&b, s->ns[order[i]]));
+			    gw_percent(&a, s->ns[order[i]] / wall),
+			    gw_duration(&b, s->ns[order[i]]));
 	no_copies(line, s);
 }
 
@@ -96,12 +96,12 @@ static void copies(struct report_line *line, const struct log_spent *s)
 	for (unsigned i = 0; i < GW_DIRECTIONS; i++)
 		if (s->copy_count[i])
 			report_part(line, GW_INK_DIM, "%s %s, beside kernels too: %s, %s",
-			            gw_thousands(&a, (double)s->copy_count[i]), directions[i],
-			            gw_duration(&b, s->copy_ns[i]), gw_bytes(&c, s->copy_bytes[i]));
+				    gw_thousands(&a, (double)s->copy_count[i]), directions[i],
+				    gw_duration(&b, s->copy_ns[i]), gw_bytes(&c, s->copy_bytes[i]));
 	for (unsigned i = 0; i < GW_WAIT_CALLS; i++)
 		if (s->waits[i])
 			report_part(line, GW_INK_DIM, "%s in %s",
-			            gw_counted(&a, (double)s->waits[i], "gap", NULL), wait_calls[i]);
+				    gw_counted(&a, (double)s->waits[i], "gap", NULL), wait_calls[i]);
 }
 
 void gw_report_spent_details(const struct gw_log_model *m, unsigned width)
@@ -137,19 +137,19 @@ json_t *gw_report_spent_json(const struct log_spent *s)
 	}
 	for (unsigned i = 0; i < LOG_SPENT_ROWS; i++)
 		json_array_append_new(
-		        list, json_pack("{s:s,s:s,s:s,s:b,s:o,s:o}", "key",
-		                        log_spent_key((enum log_spent_row)i), "name",
-		                        log_spent_name((enum log_spent_row)i), "meaning",
-		                        log_spent_meaning((enum log_spent_row)i), "idle",
-		                        log_spent_idle((enum log_spent_row)i), "ns",
-		                        gw_json_number(s->ns[i]), "share",
-		                        gw_json_number(s->ns[i] / wall)));
+			list, json_pack("{s:s,s:s,s:s,s:b,s:o,s:o}", "key",
+					log_spent_key((enum log_spent_row)i), "name",
+					log_spent_name((enum log_spent_row)i), "meaning",
+					log_spent_meaning((enum log_spent_row)i), "idle",
+					log_spent_idle((enum log_spent_row)i), "ns",
+					gw_json_number(s->ns[i]), "share",
+					gw_json_number(s->ns[i] / wall)));
 	for (unsigned i = 0; i < GW_DIRECTIONS; i++)
 		json_object_set_new(copies, directions[i],
-		                    json_pack("{s:o,s:o,s:o}", "count",
-		                              gw_json_count(s->copy_count[i]), "ns",
-		                              gw_json_number(s->copy_ns[i]), "bytes",
-		                              gw_json_number(s->copy_bytes[i])));
+				    json_pack("{s:o,s:o,s:o}", "count",
+					      gw_json_count(s->copy_count[i]), "ns",
+					      gw_json_number(s->copy_ns[i]), "bytes",
+					      gw_json_number(s->copy_bytes[i])));
 	for (unsigned i = 0; i < GW_WAIT_CALLS; i++)
 		json_object_set_new(waits, wait_calls[i], gw_json_count(s->waits[i]));
 	o = json_object();

@@ -50,7 +50,7 @@ void gw_report_stacks(struct gw_report *report, unsigned width)
 		printf("\n  #%zu  %.*s\n", i + 1, most > 8 ? (int)most - 8 : 0, name);
 		for (unsigned s = 0; s < GW_ROW_STACKS && row->stacks[s].launches; s++)
 			print_stack(&report->model.files[row->stacks[s].file].stacks,
-			            &row->stacks[s], most);
+				    &row->stacks[s], most);
 	}
 	if (!any)
 		printf("\n  No stack is in %s (GPUWATCH_STACKS).\n",
@@ -74,7 +74,7 @@ static json_t *frame_json(const struct log_stacks *stacks, uint32_t frame)
 	json_object_set_new(o, "file", text_or_null(f->file));
 	json_object_set_new(o, "line", f->line ? gw_json_count(f->line) : json_null());
 	json_object_set_new(o, "module",
-	                    native ? gw_json_text(stacks->objects[f->object].path) : json_null());
+			    native ? gw_json_text(stacks->objects[f->object].path) : json_null());
 	json_object_set_new(o, "address", native ? gw_json_count(f->address) : json_null());
 	return o;
 }

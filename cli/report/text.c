@@ -47,7 +47,7 @@ static bool mixed(const struct gw_report_line *line)
 }
 
 static const char *cell(const struct gw_report *report, const struct gw_report_line *line,
-                        unsigned c, char *buffer, size_t size, struct gw_text *text)
+			unsigned c, char *buffer, size_t size, struct gw_text *text)
 {
 	const struct gw_column_info *info = &gw_columns_info[c];
 
@@ -60,7 +60,7 @@ static const char *cell(const struct gw_report *report, const struct gw_report_l
 	if (c == GW_COLUMN_predicted && isnan(line->value[c]) &&
 	    !isnan(line->value[GW_COLUMN_at_least])) {
 		snprintf(buffer, size, "%s%s", gw_utf8() ? "≥" : ">=",
-		         number(info, line->value[GW_COLUMN_at_least], text));
+			 number(info, line->value[GW_COLUMN_at_least], text));
 		return buffer;
 	}
 	return number(info, line->value[c], text);
@@ -81,8 +81,8 @@ static struct gw_table *build(const struct gw_report *report)
 	for (unsigned c = 0; c < GW_COLUMNS; c++)
 		if (text_column(report, c))
 			columns[count++] = (struct gw_table_column){
-			        gw_columns_info[c].title, gw_columns_info[c].kind != GW_KIND_TEXT,
-			        false, gw_columns_info[c].priority};
+				gw_columns_info[c].title, gw_columns_info[c].kind != GW_KIND_TEXT,
+				false, gw_columns_info[c].priority};
 	columns[count++] = (struct gw_table_column){"", false, false, 2};
 	columns[count++] = (struct gw_table_column){"Name", false, !report->full_names, 0};
 	table = gw_table_new(columns, count);
@@ -96,7 +96,7 @@ static struct gw_table *build(const struct gw_report *report)
 		for (unsigned c = 0; c < GW_COLUMNS; c++)
 			if (text_column(report, c))
 				gw_table_cell(table,
-				              cell(report, line, c, buffer, sizeof(buffer), &text));
+					      cell(report, line, c, buffer, sizeof(buffer), &text));
 		gw_table_cell(table, gw_report_flags(line->row, true, buffer, sizeof(buffer)));
 		gw_table_cell(table, report->names[line->row->name]);
 	}
@@ -109,18 +109,18 @@ static void legend(const struct gw_report *report, unsigned width)
 	struct report_line line = {.label = "", .width = width};
 	bool any = false;
 
-#define FLAG(name, letter, condition, meaning)                                                     \
-	for (size_t i = 0; i < report->count; i++) {                                               \
-		const struct gw_row *row = report->lines[i].row;                                   \
-		if (!(condition))                                                                  \
-			continue;                                                                  \
-		if (!any) {                                                                        \
-			putchar('\n');                                                             \
-			line = report_begin("Flags", width);                                       \
-		}                                                                                  \
-		any = true;                                                                        \
-		report_part(&line, GW_INK_DIM, letter " " meaning);                                \
-		break;                                                                             \
+#define FLAG(name, letter, condition, meaning) \
+	for (size_t i = 0; i < report->count; i++) { \
+		const struct gw_row *row = report->lines[i].row; \
+		if (!(condition)) \
+			continue; \
+		if (!any) { \
+			putchar('\n'); \
+			line = report_begin("Flags", width); \
+		} \
+		any = true; \
+		report_part(&line, GW_INK_DIM, letter " " meaning); \
+		break; \
 	}
 #include "cli/report/flags.def"
 #undef FLAG
@@ -184,8 +184,8 @@ void gw_report_violations(const struct gw_report *report)
 
 		gw_printable(path, sizeof(path), m->files[v->file].path);
 		gw_printable(name, sizeof(name),
-		             v->name == GW_INDEX_NONE ? "a kernel without a name"
-		                                      : m->names[v->name].plain);
+			     v->name == GW_INDEX_NONE ? "a kernel without a name"
+						      : m->names[v->name].plain);
 		printf("  %s, offset %llu: %s: ", path, (unsigned long long)v->offset, name);
 		if (v->result == GW_ORDER_SELF)
 			printf("uses %s measurements, only %s are before it\n",

@@ -15,15 +15,15 @@ static const char *or_all(const char *name, unsigned index, unsigned all)
 }
 
 static json_t *cell_json(const struct score *s, size_t model, unsigned tier, unsigned work,
-                         unsigned length, struct score_cell *c)
+			 unsigned length, struct score_cell *c)
 {
 	json_t *o = json_object();
 
 	json_object_set_new(o, "model", gw_json_text(s->names[model]));
 	json_object_set_new(o, "basis",
-	                    json_string(or_all(gw_basis_name(tier), tier, SCORE_TIERS)));
+			    json_string(or_all(gw_basis_name(tier), tier, SCORE_TIERS)));
 	json_object_set_new(o, "work",
-	                    json_string(or_all(gw_work_basis_name(work), work, SCORE_SOURCES)));
+			    json_string(or_all(gw_work_basis_name(work), work, SCORE_SOURCES)));
 	json_object_set_new(o, "length", json_string(score_length_name((enum score_length)length)));
 	json_object_set_new(o, "count", gw_json_count(c->count));
 	json_object_set_new(o, "answered", gw_json_count(c->answered));
@@ -52,7 +52,7 @@ static json_t *groups(struct score *s)
 
 					if (c->count)
 						json_array_append_new(list,
-						                      cell_json(s, m, t, w, l, c));
+								      cell_json(s, m, t, w, l, c));
 				}
 	return list;
 }
@@ -71,11 +71,11 @@ static json_t *kernels(struct score *s)
 			json_object_set_new(factors, s->names[m], gw_json_number(k->ratio[m]));
 		json_object_set_new(o, "log", gw_json_text(s->traces[k->trace].path));
 		json_object_set_new(o, "kernel",
-		                    gw_json_text(s->traces[k->trace].log.names[k->kernel].plain));
+				    gw_json_text(s->traces[k->trace].log.names[k->kernel].plain));
 		json_object_set_new(o, "launches", gw_json_count(k->count));
 		json_object_set_new(o, "seconds", gw_json_number(k->time));
 		json_object_set_new(o, "best",
-		                    k->best ? gw_json_text(s->names[k->best]) : json_null());
+				    k->best ? gw_json_text(s->names[k->best]) : json_null());
 		json_object_set_new(o, "factors", factors);
 		json_array_append_new(list, o);
 	}
@@ -101,10 +101,10 @@ static json_t *units(struct score *s)
 
 		for (size_t m = 0; m < s->model_count; m++)
 			json_object_set_new(
-			        predicted, s->names[m],
-			        gw_json_number(u->answers[m]
-			                               ? exp(u->log_sum[m] / (double)u->answers[m])
-			                               : NAN));
+				predicted, s->names[m],
+				gw_json_number(u->answers[m]
+						       ? exp(u->log_sum[m] / (double)u->answers[m])
+						       : NAN));
 		json_object_set_new(o, "log", gw_json_text(t->path));
 		json_object_set_new(o, "kernel", gw_json_text(t->log.names[c->kernel].plain));
 		json_object_set_new(o, "grid", extent(config->grid));
@@ -114,7 +114,7 @@ static json_t *units(struct score *s)
 			json_object_set_new(o, "arguments", json_sprintf("%08x", config->digest));
 		json_object_set_new(o, "basis", json_string(gw_basis_name((enum gw_tier)u->tier)));
 		json_object_set_new(o, "work",
-		                    json_string(gw_work_basis_name((enum gw_source)u->work)));
+				    json_string(gw_work_basis_name((enum gw_source)u->work)));
 		json_object_set_new(o, "launches", gw_json_count(u->count));
 		json_object_set_new(o, "measured", gw_json_number(gw_quantile(&u->time, 0.5)));
 		json_object_set_new(o, "intervals", gw_json_count(u->intervals));
@@ -128,7 +128,7 @@ static json_t *units(struct score *s)
 json_t *score_json(struct score *s, const struct score_about *about)
 {
 	const struct score_cell *all =
-	        &s->cells[SCORE_OURS][SCORE_TIERS][SCORE_SOURCES][SCORE_LENGTHS];
+		&s->cells[SCORE_OURS][SCORE_TIERS][SCORE_SOURCES][SCORE_LENGTHS];
 	json_t *o = json_object(), *missing = json_array(), *reasons = json_object();
 
 	if (about->stand_in)

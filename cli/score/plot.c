@@ -48,7 +48,7 @@ static bool belongs(const struct score_unit *u, size_t model, unsigned tier, uns
 }
 
 static void add_series(struct picture *p, struct score *s, size_t model, unsigned tier,
-                       unsigned work)
+		       unsigned work)
 {
 	struct chart_series *out = &p->series[p->count];
 	const char **names;
@@ -76,8 +76,8 @@ static void add_series(struct picture *p, struct score *s, size_t model, unsigne
 		n++;
 	}
 	snprintf(p->names[p->count], sizeof(p->names[0]), "%s%swork: %s",
-	         model == SCORE_OURS ? gw_basis_name((enum gw_tier)tier) : "",
-	         model == SCORE_OURS ? ", " : "", gw_work_basis_name((enum gw_source)work));
+		 model == SCORE_OURS ? gw_basis_name((enum gw_tier)tier) : "",
+		 model == SCORE_OURS ? ", " : "", gw_work_basis_name((enum gw_source)work));
 	*out = (struct chart_series){p->names[p->count], CHART_POINTS, p->count, n, x, y, names};
 	p->count++;
 }
@@ -126,18 +126,18 @@ static int draw(struct score *s, size_t model, const char *folder)
 	add_line(&p, 0.75, "");
 	snprintf(title, sizeof(title), "Predicted against measured time: %s", s->names[model]);
 	snprintf(subtitle, sizeof(subtitle),
-	         "Each kernel and configuration; within 25%%: %.0f%%, median error %.1f%%",
-	         score_share(all, all->within25) * 100, gw_quantile(&all->error, 0.5) * 100);
+		 "Each kernel and configuration; within 25%%: %.0f%%, median error %.1f%%",
+		 score_share(all, all->within25) * 100, gw_quantile(&all->error, 0.5) * 100);
 	status = save(plot_chart(&(struct chart){.title = title,
-	                                         .subtitle = subtitle,
-	                                         .x_title = "measured GPU time (µs)",
-	                                         .y_title = "predicted GPU time (µs)",
-	                                         .log_x = true,
-	                                         .log_y = true,
-	                                         .square = true,
-	                                         .count = p.count,
-	                                         .series = p.series}),
-	              folder, s->names[model]);
+						 .subtitle = subtitle,
+						 .x_title = "measured GPU time (µs)",
+						 .y_title = "predicted GPU time (µs)",
+						 .log_x = true,
+						 .log_y = true,
+						 .square = true,
+						 .count = p.count,
+						 .series = p.series}),
+		      folder, s->names[model]);
 	for (size_t i = 0; i < p.count; i++) {
 		free((void *)p.series[i].x);
 		free((void *)p.series[i].names);

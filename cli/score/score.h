@@ -66,7 +66,7 @@ struct score {
 	/** By model, tier, source and length; the last row of each of the latter is all together.
 	 */
 	struct score_cell cells[SCORE_MODELS_MAX][SCORE_TIERS + 1][SCORE_SOURCES + 1]
-	                       [SCORE_LENGTHS + 1];
+			       [SCORE_LENGTHS + 1];
 	char reason[SCORE_MODELS_MAX][120]; /**< why a model last gave no answer */
 };
 
@@ -80,8 +80,8 @@ void score_free(struct score *score);
  * answer; index SCORE_OURS is not looked at).
  */
 void score_add(struct score *score, uint32_t trace, uint32_t config, enum gw_tier tier,
-               enum gw_source work, const struct score_answer *ours,
-               const double models[SCORE_MODELS_MAX]);
+	       enum gw_source work, const struct score_answer *ours,
+	       const double models[SCORE_MODELS_MAX]);
 
 /** After the last launch: what could only be summed up then. */
 void score_finish(struct score *score);
@@ -94,7 +94,7 @@ struct score_models *score_models_new(struct score *score, const struct trace *t
  * the end. Valid until the next call.
  */
 const double *score_models_ask(struct score_models *m, const struct trace_launch *launch,
-                               bool last);
+			       bool last);
 void score_models_free(struct score_models *m);
 
 /* What a cell says; each NaN when there is nothing to say it of. */
@@ -114,9 +114,9 @@ struct score_kernel {
 	uint32_t configs;               /**< units of it: configurations by tier and work */
 	double time;                    /**< measured in all, s */
 	double ratio[SCORE_MODELS_MAX]; /**< geometric mean factor by model; NaN: not always
-	                                   answered */
+					   answered */
 	size_t best; /**< the model, gpuwatch itself apart, with the least; 0: none always answers
-	              */
+		      */
 };
 
 /** Every kernel, the longest in all first; free() the list. Returns how many. */

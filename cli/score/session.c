@@ -24,7 +24,7 @@ static void note_missing(struct session *s, const char *format, ...)
 	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
 	s->missing =
-	        gw_grow(s->missing, &s->missing_room, s->missing_count + 1, sizeof(*s->missing));
+		gw_grow(s->missing, &s->missing_room, s->missing_count + 1, sizeof(*s->missing));
 	s->missing[s->missing_count++] = gw_copy(text);
 }
 
@@ -55,39 +55,39 @@ static void inspect(struct session *s, const struct trace *t)
 	complain(s, t);
 	if (t->log.header.version == 1)
 		note_missing(s,
-		             "%s: of version 1, which had no work and no profile: only what was "
-		             "predicted then is scored",
-		             t->path);
+			     "%s: of version 1, which had no work and no profile: only what was "
+			     "predicted then is scored",
+			     t->path);
 	else if (!t->work_count)
 		note_missing(s,
-		             "%s: no WORK record: neither counters nor static analysis, so no "
-		             "model can answer",
-		             t->path);
+			     "%s: no WORK record: neither counters nor static analysis, so no "
+			     "model can answer",
+			     t->path);
 	for (size_t i = 0; i < t->log.gpu_count; i++)
 		if (t->log.gpus[i].known.why)
 			note_missing(s, "%s: the profile of %s in it can't be used: %s", t->path,
-			             t->log.gpus[i].name, t->log.gpus[i].known.why);
+				     t->log.gpus[i].name, t->log.gpus[i].known.why);
 	if (t->log.header.version != 1 && !any_profile(t))
 		note_missing(s,
-		             "%s: no device profile in it: models have no GPU to answer for "
-		             "(gpuwatch calibrate makes one)",
-		             t->path);
+			     "%s: no device profile in it: models have no GPU to answer for "
+			     "(gpuwatch calibrate makes one)",
+			     t->path);
 	if (t->spread)
 		note_missing(
-		        s,
-		        "%s: times of mode watch are in sums: each configuration's are those of "
-		        "its histograms (up to 1,000, within 4.5%%), without order, clocks or "
-		        "what ran beside",
-		        t->path);
+			s,
+			"%s: times of mode watch are in sums: each configuration's are those of "
+			"its histograms (up to 1,000, within 4.5%%), without order, clocks or "
+			"what ran beside",
+			t->path);
 	else if (t->aggregated)
 		note_missing(
-		        s,
-		        "%s: %s held as sums only (mode watch, or GPUWATCH_LOG_MAX) and not scored",
-		        t->path,
-		        gw_counted(&n, (double)t->aggregated, "launch is", "launches are"));
+			s,
+			"%s: %s held as sums only (mode watch, or GPUWATCH_LOG_MAX) and not scored",
+			t->path,
+			gw_counted(&n, (double)t->aggregated, "launch is", "launches are"));
 	if (t->nameless)
 		note_missing(s, "%s: %s without a configuration: it is in a lost part", t->path,
-		             gw_counted(&n, (double)t->nameless, "launch is", "launches are"));
+			     gw_counted(&n, (double)t->nameless, "launch is", "launches are"));
 }
 
 static bool add_path(void *arg, const char *path)
@@ -136,14 +136,14 @@ void session_close(struct session *s)
 }
 
 int session_show(struct session *s, struct score *score, const char *how, bool json, json_t *more,
-                 const char *folder)
+		 const char *folder)
 {
 	struct score_about about = {
-	        .how = how,
-	        .stand_in = s->stand_in,
-	        .trace_count = s->count,
-	        .missing = (const char *const *)s->missing,
-	        .missing_count = s->missing_count,
+		.how = how,
+		.stand_in = s->stand_in,
+		.trace_count = s->count,
+		.missing = (const char *const *)s->missing,
+		.missing_count = s->missing_count,
 	};
 	int status = GW_EXIT_OK;
 

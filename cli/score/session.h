@@ -28,6 +28,6 @@ void session_close(struct session *session);
 /** Tables, or JSON with the members of @p more (taken over, may be NULL), and pictures in @p folder
  * (may be NULL). Exit status. */
 int session_show(struct session *session, struct score *score, const char *how, bool json,
-                 json_t *more, const char *folder);
+		 json_t *more, const char *folder);
 
 #endif

@@ -13,7 +13,7 @@ static const double length_ends[SCORE_LENGTHS] = {5e-6, 50e-6, 150e-6, INFINITY}
 const char *score_length_name(enum score_length length)
 {
 	static const char *const names[SCORE_LENGTHS + 1] = {"under 5 us", "5 to 50 us",
-	                                                     "50 to 150 us", "over 150 us", "all"};
+							     "50 to 150 us", "over 150 us", "all"};
 
 	return names[length];
 }
@@ -93,7 +93,7 @@ static void add_to(struct score_cell *c, const struct score_answer *a, double co
 
 /* To the group itself, and to those that take it together with others. */
 static void add_to_all(struct score *s, size_t model, enum gw_tier tier, enum gw_source work,
-                       const struct score_answer *a, double covered)
+		       const struct score_answer *a, double covered)
 {
 	const unsigned tiers[] = {tier, SCORE_TIERS}, works[] = {work, SCORE_SOURCES};
 	const unsigned lengths[] = {length_of(a->measured), SCORE_LENGTHS};
@@ -127,7 +127,7 @@ static struct score_unit *unit_of(struct score *s, struct unit_key key)
 	const uint64_t parts[] = {key.trace, key.config, key.tier, key.work};
 	uint64_t hash = gw_hash(0, parts, sizeof(parts));
 	uint32_t at =
-	        gw_index_find(&s->unit_index, hash, same_unit, &(struct unit_search){s, &key});
+		gw_index_find(&s->unit_index, hash, same_unit, &(struct unit_search){s, &key});
 
 	if (at != GW_INDEX_NONE)
 		return &s->units[at];
@@ -161,11 +161,11 @@ static double held(const struct score_answer *a)
 }
 
 void score_add(struct score *s, uint32_t trace, uint32_t config, enum gw_tier tier,
-               enum gw_source work, const struct score_answer *ours,
-               const double models[SCORE_MODELS_MAX])
+	       enum gw_source work, const struct score_answer *ours,
+	       const double models[SCORE_MODELS_MAX])
 {
 	struct score_unit *u =
-	        unit_of(s, (struct unit_key){trace, config, (uint8_t)tier, (uint8_t)work});
+		unit_of(s, (struct unit_key){trace, config, (uint8_t)tier, (uint8_t)work});
 	double covered = held(ours);
 
 	u->count++;
@@ -185,7 +185,7 @@ void score_add(struct score *s, uint32_t trace, uint32_t config, enum gw_tier ti
 	add_to_all(s, SCORE_OURS, tier, work, ours, covered);
 	for (size_t m = 1; m < s->model_count; m++)
 		add_to_all(s, m, tier, work,
-		           &(struct score_answer){models[m], NAN, NAN, ours->measured}, NAN);
+			   &(struct score_answer){models[m], NAN, NAN, ours->measured}, NAN);
 }
 
 static double mean_of(double log_sum, uint64_t count)
@@ -201,7 +201,7 @@ void score_finish(struct score *s)
 
 		for (size_t m = 0; m < s->model_count; m++) {
 			struct score_answer a = {mean_of(u->log_sum[m], u->answers[m]), NAN, NAN,
-			                         measured};
+						 measured};
 			double covered = NAN;
 
 			if (m == SCORE_OURS && u->intervals) {
@@ -210,7 +210,7 @@ void score_finish(struct score *s)
 				covered = (double)u->covered / (double)u->intervals;
 			}
 			add_to_all(s, m, (enum gw_tier)u->tier, (enum gw_source)u->work, &a,
-			           covered);
+				   covered);
 		}
 	}
 }
@@ -266,7 +266,7 @@ static int longest_first(const void *x, const void *y)
 
 /* Sums of a kernel become its figures. */
 static void settle(const struct score *s, struct score_kernel *k,
-                   const uint64_t answers[SCORE_MODELS_MAX])
+		   const uint64_t answers[SCORE_MODELS_MAX])
 {
 	for (size_t m = 0; m < s->model_count; m++) {
 		k->ratio[m] = answers[m] == k->count ? mean_of(k->ratio[m], k->count) : NAN;
@@ -347,7 +347,7 @@ void score_models_free(struct score_models *m)
 }
 
 static void ask(struct score_models *m, const struct trace_launch *launch, uint32_t work,
-                struct answers *out)
+		struct answers *out)
 {
 	const struct gw_launch l = gw_log_launch(&m->trace->log, launch->config);
 	const struct gw_device *device = gw_log_device(&m->trace->log, launch->gpu);
@@ -370,7 +370,7 @@ static void ask(struct score_models *m, const struct trace_launch *launch, uint3
 const double *score_models_ask(struct score_models *m, const struct trace_launch *launch, bool last)
 {
 	uint32_t work = last ? m->trace->configs[launch->config].last_work
-	                     : trace_work_known(m->trace, launch->config, launch->known);
+			     : trace_work_known(m->trace, launch->config, launch->known);
 	struct answers *a;
 
 	if (!work)

@@ -45,12 +45,12 @@ static void count_cell(struct gw_table *table, uint64_t count)
 }
 
 /* The figures that every table has; SCORE_FIGURES of them. */
-#define SCORE_FIGURES                                                                              \
-	{"Number", true, false, 2}, {"Answered", true, false, 5}, {"MAPE", true, false, 5},        \
-	        {"Median", true, false, 0}, {"Factor", true, false, 3}, {"Bias", true, false, 6},  \
-	        {"In 10%", true, false, 4}, {"In 25%", true, false, 1},                            \
-	{                                                                                          \
-		"In 2x", true, false, 7                                                            \
+#define SCORE_FIGURES \
+	{"Number", true, false, 2}, {"Answered", true, false, 5}, {"MAPE", true, false, 5}, \
+		{"Median", true, false, 0}, {"Factor", true, false, 3}, {"Bias", true, false, 6}, \
+		{"In 10%", true, false, 4}, {"In 25%", true, false, 1}, \
+	{ \
+		"In 2x", true, false, 7 \
 	}
 
 static void figures(struct gw_table *table, struct score_cell *c)
@@ -77,7 +77,7 @@ static const char *work_name(unsigned work)
 }
 
 static void own_row(struct score *s, struct gw_table *table, unsigned tier, unsigned work,
-                    unsigned length, bool by_length)
+		    unsigned length, bool by_length)
 {
 	struct score_cell *c = &s->cells[SCORE_OURS][tier][work][length];
 
@@ -101,10 +101,10 @@ static void print(struct gw_table *table)
 static void own(struct score *s)
 {
 	static const struct gw_table_column columns[] = {{"Basis", false, false, 0},
-	                                                 {"Work", false, false, 0},
-	                                                 SCORE_FIGURES,
-	                                                 {"Coverage", true, false, 3},
-	                                                 {"Width", true, false, 3}};
+							 {"Work", false, false, 0},
+							 SCORE_FIGURES,
+							 {"Coverage", true, false, 3},
+							 {"Width", true, false, 3}};
 	struct gw_table *table = gw_table_new(columns, sizeof(columns) / sizeof(*columns));
 
 	heading("Predictions of gpuwatch, by their basis");
@@ -119,9 +119,9 @@ static void own(struct score *s)
 static void own_by_length(struct score *s)
 {
 	static const struct gw_table_column columns[] = {
-	        {"Basis", false, false, 0},   {"Work", false, false, 0},
-	        {"Length", false, false, 0},  SCORE_FIGURES,
-	        {"Coverage", true, false, 3}, {"Width", true, false, 3}};
+		{"Basis", false, false, 0},   {"Work", false, false, 0},
+		{"Length", false, false, 0},  SCORE_FIGURES,
+		{"Coverage", true, false, 3}, {"Width", true, false, 3}};
 	struct gw_table *table = gw_table_new(columns, sizeof(columns) / sizeof(*columns));
 
 	if (s->cells[SCORE_OURS][SCORE_TIERS][SCORE_SOURCES][SCORE_LENGTHS].answered == 0) {
@@ -165,9 +165,9 @@ static unsigned sources(const struct score *s)
 static void models(struct score *s)
 {
 	static const struct gw_table_column columns[] = {
-	        {"Model", false, false, 0}, {"Work", false, false, 0}, SCORE_FIGURES,
-	        {"<5 us", true, false, 8},  {"5-50", true, false, 8},  {"50-150", true, false, 8},
-	        {">150 us", true, false, 8}};
+		{"Model", false, false, 0}, {"Work", false, false, 0}, SCORE_FIGURES,
+		{"<5 us", true, false, 8},  {"5-50", true, false, 8},  {"50-150", true, false, 8},
+		{">150 us", true, false, 8}};
 	struct gw_table *table = gw_table_new(columns, sizeof(columns) / sizeof(*columns));
 
 	heading("Every model on the same launches (lengths: in 25%)");
@@ -180,13 +180,13 @@ static void models(struct score *s)
 	print(table);
 	for (size_t m = 1; m < s->model_count; m++) {
 		const struct score_cell *c =
-		        &s->cells[m][SCORE_TIERS][SCORE_SOURCES][SCORE_LENGTHS];
+			&s->cells[m][SCORE_TIERS][SCORE_SOURCES][SCORE_LENGTHS];
 
 		if (c->answered < c->count && *s->reason[m]) {
 			fputs(gw_ink(stdout, GW_INK_DIM), stdout);
 			report_sentence(2, "%s answers %s: %s%s", s->names[m],
-			                c->answered ? "not all" : "none", s->reason[m],
-			                gw_ink(stdout, GW_INK_OFF));
+					c->answered ? "not all" : "none", s->reason[m],
+					gw_ink(stdout, GW_INK_OFF));
 		}
 	}
 }
@@ -194,9 +194,9 @@ static void models(struct score *s)
 static void kernels(struct score *s)
 {
 	static const struct gw_table_column columns[] = {
-	        {"Number", true, false, -1},     {"Configurations", true, false, 3},
-	        {"Best model", false, false, 0}, {"Factor", true, false, 0},
-	        {"gpuwatch", true, false, 0},    {"Kernel", false, true, 0}};
+		{"Number", true, false, -1},     {"Configurations", true, false, 3},
+		{"Best model", false, false, 0}, {"Factor", true, false, 0},
+		{"gpuwatch", true, false, 0},    {"Kernel", false, true, 0}};
 	struct score_kernel *list;
 	size_t count = score_kernels(s, &list), best[SCORE_MODELS_MAX] = {0}, listed = 0;
 	struct gw_table *table = gw_table_new(columns, sizeof(columns) / sizeof(*columns));
@@ -229,9 +229,9 @@ static void kernels(struct score *s)
 		for (size_t m = 1; m < s->model_count; m++)
 			if (best[m])
 				length += (size_t)snprintf(
-				        line + length, sizeof(line) - length, "%s %s for %s",
-				        line[length - 1] == ':' ? "" : ",", s->names[m],
-				        gw_counted(&n, (double)best[m], "kernel", NULL));
+					line + length, sizeof(line) - length, "%s %s for %s",
+					line[length - 1] == ':' ? "" : ",", s->names[m],
+					gw_counted(&n, (double)best[m], "kernel", NULL));
 		putchar('\n');
 		report_sentence(2, "%s", line);
 	} else {
@@ -275,7 +275,7 @@ void score_text(struct score *s, const struct score_about *about)
 		return;
 	}
 	printf("  %s\n", s->by_config ? "Each kernel and configuration counts once, by its median."
-	                              : "Each launch counts.");
+				      : "Each launch counts.");
 	trust(all);
 	own(s);
 	own_by_length(s);
@@ -285,7 +285,7 @@ void score_text(struct score *s, const struct score_about *about)
 	} else if (!score_asked(s)) {
 		printf("\n  No model could answer for any of these %s.\n",
 		       gw_counted(&n, (double)all->count, s->by_config ? "configuration" : "launch",
-		                  s->by_config ? NULL : "launches"));
+				  s->by_config ? NULL : "launches"));
 	}
 	printf("\n  %sFactor: geometric mean of how far off, 1 is exact.\n"
 	       "  Bias: of predicted over measured.\n"

@@ -15,7 +15,7 @@ enum {
 /** Zero-initialised is empty. */
 struct log_ranges {
 	char **names; /**< by id: the domain's, where it has one, a colon, and its own; NULL: none
-	               */
+		       */
 	size_t name_room;
 	struct log_range_timeline {
 		struct log_range_change {
@@ -28,10 +28,10 @@ struct log_ranges {
 };
 
 void log_range_name(struct log_ranges *ranges, const struct gw_record_range_name *record,
-                    const char *text);
+		    const char *text);
 /** @p thread: position in the log's threads, GW_INDEX_NONE for the process. */
 void log_range_change(struct log_ranges *ranges, uint32_t thread,
-                      const struct gw_record_range *record);
+		      const struct gw_record_range *record);
 
 /**
  * The innermost range that thread @p thread (as above) was in when it called at @p call_ns; where

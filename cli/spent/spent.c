@@ -18,8 +18,8 @@ static const struct {
 #undef SPENT
 };
 _Static_assert((int)LOG_SPENT_SET - (int)LOG_SPENT_COPY == (int)GW_DIRECTION_SET &&
-                       (int)GW_DIRECTION_SET + 1 == (int)GW_DIRECTIONS,
-               "a row for each direction");
+		       (int)GW_DIRECTION_SET + 1 == (int)GW_DIRECTIONS,
+	       "a row for each direction");
 
 const char *log_spent_name(enum log_spent_row row)
 {
@@ -84,7 +84,7 @@ void log_waits_add(struct log_waits *w, uint32_t thread, const struct gw_record_
 	}
 	t->list = gw_grow(t->list, &t->room, t->count + 1, sizeof(*t->list));
 	t->list[t->count++] =
-	        (struct log_wait){wait->start_ns, wait->start_ns + wait->duration_ns, wait->call};
+		(struct log_wait){wait->start_ns, wait->start_ns + wait->duration_ns, wait->call};
 }
 
 void log_children_add(struct log_waits *w, const struct gw_record_children *r)
@@ -94,12 +94,12 @@ void log_children_add(struct log_waits *w, const struct gw_record_children *r)
 	if (w->children_count == LOG_WAITS_KEPT) {
 		w->children_count /= 2;
 		memmove(w->children, w->children + w->children_count,
-		        w->children_count * sizeof(*w->children));
+			w->children_count * sizeof(*w->children));
 	}
 	w->children = gw_grow(w->children, &w->children_room, w->children_count + 1,
-	                      sizeof(*w->children));
+			      sizeof(*w->children));
 	w->children[w->children_count++] =
-	        (struct log_children){r->start_ns, r->start_ns + r->duration_ns, r->threads_ns};
+		(struct log_children){r->start_ns, r->start_ns + r->duration_ns, r->threads_ns};
 }
 
 void log_waits_free(struct log_waits *w)
@@ -113,7 +113,7 @@ void log_waits_free(struct log_waits *w)
 
 /* The first wait of @p thread that ends after @p from; NULL: none. @p end: behind its last. */
 static const struct log_wait *first_wait(const struct log_waits *w, uint32_t thread, uint64_t from,
-                                         const struct log_wait **end)
+					 const struct log_wait **end)
 {
 	const struct log_thread_waits *t = thread < w->thread_room ? &w->threads[thread] : NULL;
 	size_t low = 0, high = t ? t->count : 0;
@@ -150,7 +150,7 @@ static size_t first_children(const struct log_waits *w, uint64_t from)
 
 /* The host did @p row from @p from to @p until, or children read its input meanwhile. */
 static void work(struct log_spent *s, const struct log_waits *w, uint64_t from, uint64_t until,
-                 enum log_spent_row row)
+		 enum log_spent_row row)
 {
 	for (size_t i = first_children(w, from);
 	     i < w->children_count && w->children[i].from < until; i++) {
@@ -168,7 +168,7 @@ static void work(struct log_spent *s, const struct log_waits *w, uint64_t from, 
 
 /* What the host did from @p from to @p until, when it called what ended the gap. */
 static void host(struct log_spent *s, const struct log_waits *waits, uint64_t from, uint64_t until,
-                 uint32_t thread)
+		 uint32_t thread)
 {
 	const struct log_wait *end = NULL, *w = first_wait(waits, thread, from, &end);
 	enum log_spent_row other = LOG_SPENT_HOST;
@@ -195,7 +195,7 @@ static uint64_t call_before(struct log_spending *state, uint32_t thread, uint64_
 	if (thread == GW_INDEX_NONE || !call)
 		return 0;
 	state->last_call = gw_grow(state->last_call, &state->last_room, thread + 1u,
-	                           sizeof(*state->last_call));
+				   sizeof(*state->last_call));
 	before = state->last_call[thread];
 	if (call > before)
 		state->last_call[thread] = call;
@@ -210,8 +210,8 @@ struct ender {
 
 /* Nothing ran from @p from to @p until. */
 static void idle(struct log_spent *s, const struct log_spending *state,
-                 const struct log_waits *waits, uint64_t from, uint64_t until,
-                 const struct ender *e)
+		 const struct log_waits *waits, uint64_t from, uint64_t until,
+		 const struct ender *e)
 {
 	const uint64_t untimed = state->untimed;
 	enum log_spent_row row;
@@ -219,7 +219,7 @@ static void idle(struct log_spent *s, const struct log_spending *state,
 	if (until <= from)
 		return;
 	switch (gw_idle_cause(from, until, untimed, e->thread == GW_INDEX_NONE ? 0 : e->call,
-	                      e->before)) {
+			      e->before)) {
 	case GW_IDLE_UNKNOWN:
 		row = untimed > from && untimed < until ? LOG_SPENT_NO_TIME : LOG_SPENT_NO_CALL;
 		break;
@@ -244,11 +244,11 @@ static void hold(struct log_spending *state, const struct log_filling *f)
 	if (state->fill_first > 1024 && state->fill_first > state->fill_count / 2) {
 		state->fill_count -= state->fill_first;
 		memmove(state->fill, state->fill + state->fill_first,
-		        state->fill_count * sizeof(*state->fill));
+			state->fill_count * sizeof(*state->fill));
 		state->fill_first = 0;
 	}
 	state->fill = gw_grow(state->fill, &state->fill_room, state->fill_count + 1,
-	                      sizeof(*state->fill));
+			      sizeof(*state->fill));
 	/* Records come nearly in order; a damaged log must not take for ever. */
 	for (at = state->fill_count++;
 	     at > state->fill_first && moved < DISORDER && state->fill[at - 1].start > f->start;
@@ -259,13 +259,13 @@ static void hold(struct log_spending *state, const struct log_filling *f)
 
 /* No kernel ran until @p until, but for communication, and copies may have. */
 static void gap(struct log_spent *s, struct log_spending *state, const struct log_waits *waits,
-                uint64_t until, const struct ender *e)
+		uint64_t until, const struct ender *e)
 {
 	for (size_t i = state->fill_first;
 	     i < state->fill_count && state->until < until && state->fill[i].start < until; i++) {
 		const struct log_filling *f = &state->fill[i];
 		const struct ender own = {f->call, call_before(state, f->thread, f->call),
-		                          f->thread};
+					  f->thread};
 		uint64_t begin = larger(f->start, state->until), end = smaller(f->end, until);
 
 		if (end <= begin)
@@ -306,9 +306,9 @@ void log_spent_copy(struct log_spent *s, struct log_spending *state, const struc
 	s->copy_bytes[direction] += (double)c->bytes;
 	s->copy_count[direction]++;
 	hold(state, &(struct log_filling){.start = c->start_ns,
-	                                  .end = c->start_ns + c->duration_ns,
-	                                  .row = LOG_SPENT_COPY + direction,
-	                                  .thread = GW_INDEX_NONE});
+					  .end = c->start_ns + c->duration_ns,
+					  .row = LOG_SPENT_COPY + direction,
+					  .thread = GW_INDEX_NONE});
 }
 
 void log_spent_untimed(struct log_spending *state, uint64_t call)
@@ -317,16 +317,16 @@ void log_spent_untimed(struct log_spending *state, uint64_t call)
 }
 
 void log_spent_run(struct log_spent *s, struct log_spending *state, const struct log_waits *waits,
-                   const struct log_spent_run *run)
+		   const struct log_spent_run *run)
 {
 	struct ender e = {.call = run->call, .thread = run->thread};
 
 	if (run->communication) {
 		hold(state, &(struct log_filling){.start = run->start,
-		                                  .end = run->end,
-		                                  .call = run->call,
-		                                  .row = LOG_SPENT_COMMUNICATION,
-		                                  .thread = run->thread});
+						  .end = run->end,
+						  .call = run->call,
+						  .row = LOG_SPENT_COMMUNICATION,
+						  .thread = run->thread});
 		return;
 	}
 	begin(state, run->start);

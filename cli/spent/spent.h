@@ -82,15 +82,15 @@ void log_waits_free(struct log_waits *waits);
 
 /** A copy ran. */
 void log_spent_copy(struct log_spent *spent, struct log_spending *state,
-                    const struct gw_record_copy *copy);
+		    const struct gw_record_copy *copy);
 /** A launch called at @p call has no time. */
 void log_spent_untimed(struct log_spending *state, uint64_t call);
 /** A launch ran, none before started later. */
 void log_spent_run(struct log_spent *spent, struct log_spending *state,
-                   const struct log_waits *waits, const struct log_spent_run *run);
+		   const struct log_waits *waits, const struct log_spent_run *run);
 /** The log ends: the rest is added, and @p state is fresh. */
 void log_spent_end(struct log_spent *spent, struct log_spending *state,
-                   const struct log_waits *waits);
+		   const struct log_waits *waits);
 
 /** Whether a kernel of this (mangled) name belongs to a communication library. */
 bool log_communicates(const char *name);

@@ -30,31 +30,31 @@ void log_stacks_object(struct log_stacks *s, const char *path, const char *build
 
 	s->objects = gw_grow(s->objects, &s->object_room, s->object_count + 1, sizeof(*s->objects));
 	s->objects[s->object_count++] =
-	        (struct stack_object){gw_copy(path), gw_copy(build_id),
-	                              begins(base, "python3") || begins(base, "libpython3")};
+		(struct stack_object){gw_copy(path), gw_copy(build_id),
+				      begins(base, "python3") || begins(base, "libpython3")};
 }
 
 void log_stacks_frame(struct log_stacks *s, const struct gw_record_frame *r, uint32_t object,
-                      const char *file, const char *function)
+		      const char *file, const char *function)
 {
 	s->frames = gw_grow(s->frames, &s->frame_room, s->frame_count + 1, sizeof(*s->frames));
 	s->frames[s->frame_count++] = (struct stack_frame){.object = object,
-	                                                   .line = r->line,
-	                                                   .address = r->address,
-	                                                   .file = gw_copy(file),
-	                                                   .function = gw_copy(function)};
+							   .line = r->line,
+							   .address = r->address,
+							   .file = gw_copy(file),
+							   .function = gw_copy(function)};
 }
 
 void log_stacks_add(struct log_stacks *s, const struct gw_record_stack *r, uint32_t config,
-                    uint32_t *frames)
+		    uint32_t *frames)
 {
 	s->list = gw_grow(s->list, &s->room, s->count + 1, sizeof(*s->list));
 	s->list[s->count++] = (struct log_stack){.config = config,
-	                                         .count = r->count,
-	                                         .python = r->python,
-	                                         .end = r->end,
-	                                         .flags = r->flags,
-	                                         .frames = frames};
+						 .count = r->count,
+						 .python = r->python,
+						 .end = r->end,
+						 .flags = r->flags,
+						 .frames = frames};
 }
 
 /* ---- configurations ---- */
@@ -112,8 +112,8 @@ void log_stacks_settle(struct log_stacks *s, const struct gw_log *log)
 
 		if (s->of_config[i] == GW_INDEX_NONE)
 			s->of_config[i] = gw_index_find(
-			        &index, gw_hash(0, &search.shape, sizeof(search.shape)), same_shape,
-			        &search);
+				&index, gw_hash(0, &search.shape, sizeof(search.shape)), same_shape,
+				&search);
 	}
 	gw_index_free(&index);
 }
@@ -243,10 +243,10 @@ static bool is_installed(const char *file)
 static bool is_cuda(const struct log_stacks *s, const struct stack_frame *f)
 {
 	static const char *const libraries[] = {
-	        "libcuda",     "libcupti",    "libcublas",   "libcudnn", "libcufft", "libcurand",
-	        "libcusolver", "libcusparse", "libcutensor", "libnccl",  "libnv"};
+		"libcuda",     "libcupti",    "libcublas",   "libcudnn", "libcufft", "libcurand",
+		"libcusolver", "libcusparse", "libcutensor", "libnccl",  "libnv"};
 	static const char *const names[] = {"cuda",    "__cuda",        "cuLaunch",
-	                                    "cuGraph", "__device_stub", "libcudart_static_"};
+					    "cuGraph", "__device_stub", "libcudart_static_"};
 	const char *base = base_of(s->objects[f->object].path);
 
 	for (unsigned i = 0; i < sizeof(libraries) / sizeof(*libraries); i++)

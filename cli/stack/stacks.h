@@ -50,10 +50,10 @@ struct log_stacks {
 void log_stacks_object(struct log_stacks *stacks, const char *path, const char *build_id);
 /** @p object: position, GW_INDEX_NONE for Python. */
 void log_stacks_frame(struct log_stacks *stacks, const struct gw_record_frame *record,
-                      uint32_t object, const char *file, const char *function);
+		      uint32_t object, const char *file, const char *function);
 /** @p frames: positions, freed with the stacks; those that are lost are GW_INDEX_NONE. */
 void log_stacks_add(struct log_stacks *stacks, const struct gw_record_stack *record,
-                    uint32_t config, uint32_t *frames);
+		    uint32_t config, uint32_t *frames);
 
 /**
  * The log is read: find each configuration's stack. One that has none of its own, as one of a graph

@@ -24,13 +24,13 @@ struct callbacks {
 	char **debuginfo_path;
 };
 
-#define FUNCTIONS(X)                                                                               \
-	X(void *, dwfl_begin, (const struct callbacks *))                                          \
-	X(void *, dwfl_report_offline, (void *, const char *, const char *, int))                  \
-	X(int, dwfl_report_end, (void *, void *, void *))                                          \
-	X(void *, dwfl_module_getelf, (void *, uint64_t *))                                        \
-	X(const char *, dwfl_module_addrname, (void *, uint64_t))                                  \
-	X(void *, dwfl_module_getsrc, (void *, uint64_t))                                          \
+#define FUNCTIONS(X) \
+	X(void *, dwfl_begin, (const struct callbacks *)) \
+	X(void *, dwfl_report_offline, (void *, const char *, const char *, int)) \
+	X(int, dwfl_report_end, (void *, void *, void *)) \
+	X(void *, dwfl_module_getelf, (void *, uint64_t *)) \
+	X(const char *, dwfl_module_addrname, (void *, uint64_t)) \
+	X(void *, dwfl_module_getsrc, (void *, uint64_t)) \
 	X(const char *, dwfl_lineinfo, (void *, uint64_t *, int *, int *, uint64_t *, uint64_t *)) \
 	X(void, dwfl_end, (void *))
 static struct {
@@ -67,9 +67,9 @@ static bool load(void)
 		return false;
 	dw.there = true;
 	/* POSIX promises that a function pointer fits; ISO C has no cast for it. */
-#define FUNCTION(type, name, arguments)                                                            \
-	symbol = dlsym(library, #name);                                                            \
-	dw.there = dw.there && symbol;                                                             \
+#define FUNCTION(type, name, arguments) \
+	symbol = dlsym(library, #name); \
+	dw.there = dw.there && symbol; \
 	memcpy(&dw.name, &symbol, sizeof(symbol));
 	FUNCTIONS(FUNCTION)
 #undef FUNCTION
@@ -83,8 +83,8 @@ static bool load(void)
 const char *symbols_missing(void)
 {
 	return load() ? NULL
-	              : "source lines of native code are not known: libdw.so.1 of elfutils is not "
-	                "installed (Debian: libdw1)";
+		      : "source lines of native code are not known: libdw.so.1 of elfutils is not "
+			"installed (Debian: libdw1)";
 }
 
 /* The function that @p address lies in; "" where no table says. */
@@ -187,7 +187,7 @@ static bool unchanged(const struct module *m)
 }
 
 void symbols_find(const char *path, const char *build_id, uint64_t address, char **function,
-                  char **file, uint32_t *line)
+		  char **file, uint32_t *line)
 {
 	const struct module *m = module_of(path, build_id);
 	const char *name = m->elf ? function_at(m, address) : "", *source = NULL;

@@ -12,7 +12,7 @@
 /** The function (demangled), source file and line of @p address of the object; "" and 0 where they
  * are not known. free() both texts. */
 void symbols_find(const char *path, const char *build_id, uint64_t address, char **function,
-                  char **file, uint32_t *line);
+		  char **file, uint32_t *line);
 
 /** Why native frames have no source lines, as a sentence; NULL where libdw is there. */
 const char *symbols_missing(void);

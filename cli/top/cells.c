@@ -96,7 +96,7 @@ size_t top_clip(const char *text, size_t columns)
 
 /* Append a cell; @p last: nothing follows it. */
 static void put_cell(char *line, const char *text, const struct top_place *place, bool left,
-                     bool last)
+		     bool last)
 {
 	const size_t used = strlen(line), filled = gw_columns(line), full = gw_columns(text);
 	const size_t bytes = top_clip(text, place->width);
@@ -158,8 +158,8 @@ void top_layout_kernels(struct top_layout *l, const struct top_model *m, unsigne
 	for (size_t i = 0; i < m->processes; i++)
 		for (size_t k = 0; k < m->process[i]->rows; k++)
 			devices |= m->process[i]->row[k]->device < 32
-			                   ? UINT32_C(1) << m->process[i]->row[k]->device
-			                   : 0;
+					   ? UINT32_C(1) << m->process[i]->row[k]->device
+					   : 0;
 	memset(l, 0, sizeof(*l));
 	for (unsigned c = 0; c < TOP_COLUMNS; c++)
 		l->place[c].shown = true;
@@ -183,7 +183,7 @@ static char *head_line(const struct top_layout *l, const struct column *columns,
 	for (unsigned c = 0; c < count; c++)
 		if (l->place[c].shown)
 			put_cell(line, columns[c].title, &l->place[c], !columns[c].width,
-			         c + 1 == count);
+				 c + 1 == count);
 	return line;
 }
 
@@ -225,7 +225,7 @@ static void range(struct gw_text *out, const struct top_row *r)
 }
 
 static void kernel_cell(struct gw_text *out, const struct top_model *m, const struct top_row *r,
-                        enum top_column c)
+			enum top_column c)
 {
 	const bool now = !isnan(r->interval.mean_ns);
 	struct gw_text share;
@@ -234,7 +234,7 @@ static void kernel_cell(struct gw_text *out, const struct top_model *m, const st
 	case TOP_COLUMN_share:
 		gw_percent(&share, r->share);
 		snprintf(out->s, sizeof(out->s), "%s%s",
-		         r->interval.estimated && strlen(share.s) < 6 ? "~" : "", share.s);
+			 r->interval.estimated && strlen(share.s) < 6 ? "~" : "", share.s);
 		break;
 	case TOP_COLUMN_runs:
 		rate(out, r->interval.runs, m->span_ns);
@@ -253,7 +253,7 @@ static void kernel_cell(struct gw_text *out, const struct top_model *m, const st
 		break;
 	case TOP_COLUMN_gpu:
 		snprintf(out->s, sizeof(out->s), r->device < GW_LIVE_DEVICES ? "%u" : "-",
-		         r->device);
+			 r->device);
 		break;
 	case TOP_COLUMN_pid:
 		snprintf(out->s, sizeof(out->s), "%u", r->process->pid);
@@ -264,7 +264,7 @@ static void kernel_cell(struct gw_text *out, const struct top_model *m, const st
 }
 
 static char *kernel_line(const struct top_layout *l, const struct top_model *m,
-                         const struct top_row *r, const char *name)
+			 const struct top_row *r, const char *name)
 {
 	char *line = gw_alloc(TOP_LINE_MOST);
 
@@ -275,7 +275,7 @@ static char *kernel_line(const struct top_layout *l, const struct top_model *m,
 			continue;
 		kernel_cell(&cell, m, r, (enum top_column)c);
 		put_cell(line, c == TOP_COLUMN_name ? name : cell.s, &l->place[c],
-		         c == TOP_COLUMN_name, c + 1 == TOP_COLUMNS);
+			 c == TOP_COLUMN_name, c + 1 == TOP_COLUMNS);
 		/* The gap to the next column has room for a mark. */
 		if (c == TOP_COLUMN_ratio && top_row_off(r))
 			strcat(line, "!");
@@ -284,7 +284,7 @@ static char *kernel_line(const struct top_layout *l, const struct top_model *m,
 }
 
 char **top_kernel_lines(const struct top_layout *l, const struct top_model *m,
-                        struct top_row *const *rows, size_t count)
+			struct top_row *const *rows, size_t count)
 {
 	char **lines = gw_alloc((count + 1) * sizeof(*lines));
 	char **names = gw_alloc((count + 1) * sizeof(*names));
@@ -293,8 +293,8 @@ char **top_kernel_lines(const struct top_layout *l, const struct top_model *m,
 	for (size_t i = 0; i < count; i++)
 		names[i] = gw_copy(top_visible(clean, sizeof(clean), rows[i]->name));
 	gw_kernel_names_fit(names, count,
-	                    l->place[TOP_COLUMN_name].width > 4 ? l->place[TOP_COLUMN_name].width
-	                                                        : 4);
+			    l->place[TOP_COLUMN_name].width > 4 ? l->place[TOP_COLUMN_name].width
+								: 4);
 	lines[0] = head_line(l, kernel_columns, TOP_COLUMNS);
 	for (size_t i = 0; i < count; i++) {
 		lines[i + 1] = kernel_line(l, m, rows[i], names[i]);
@@ -323,7 +323,7 @@ const char *top_mode_name(const struct top_process *p)
 void top_remark(const struct top_process *p, const struct top_device *d, char *out, size_t size)
 {
 	const uint64_t lost = p->totals.counter[GW_COUNTER_ring_dropped] +
-	                      p->totals.counter[GW_COUNTER_threads_dropped];
+			      p->totals.counter[GW_COUNTER_threads_dropped];
 	char text[256];
 
 	*out = 0;
@@ -346,7 +346,7 @@ void top_remark(const struct top_process *p, const struct top_device *d, char *o
 }
 
 static char *process_line(const struct top_layout *l, const struct top_model *m,
-                          const struct top_process *p, uint32_t gpu)
+			  const struct top_process *p, uint32_t gpu)
 {
 	const struct top_device *d = gpu < GW_LIVE_DEVICES ? &p->device[gpu] : NULL;
 	char *line = gw_alloc(TOP_LINE_MOST), remark[300], name[300], program[700];
@@ -354,26 +354,26 @@ static char *process_line(const struct top_layout *l, const struct top_model *m,
 
 	top_remark(p, d, remark, sizeof(remark));
 	snprintf(program, sizeof(program), "%s%s%s%s",
-	         top_visible(name, sizeof(name), top_base_name(p->exe)), *remark ? " (" : "",
-	         remark, *remark ? ")" : "");
+		 top_visible(name, sizeof(name), top_base_name(p->exe)), *remark ? " (" : "",
+		 remark, *remark ? ")" : "");
 	snprintf(cell[PROCESS_pid].s, sizeof(cell->s), "%u", p->pid);
 	snprintf(cell[PROCESS_gpu].s, sizeof(cell->s), d ? "%u" : "-", gpu);
 	gw_percent(&cell[PROCESS_idle], d ? d->idle : NAN);
 	snprintf(cell[PROCESS_clock].s, sizeof(cell->s), d && d->now.sm_khz ? "%u" : "-",
-	         d ? d->now.sm_khz / 1000 : 0);
+		 d ? d->now.sm_khz / 1000 : 0);
 	rate(&cell[PROCESS_runs], p->runs, m->span_ns);
 	snprintf(cell[PROCESS_mode].s, sizeof(cell->s), "%s", top_mode_name(p));
 	snprintf(cell[PROCESS_budget].s, sizeof(cell->s), p->switchable ? "%u%%" : "-",
-	         p->switched.budget);
+		 p->switched.budget);
 	for (unsigned c = 0; c < PROCESS_COLUMNS; c++)
 		if (l->place[c].shown)
 			put_cell(line, c == PROCESS_program ? program : cell[c].s, &l->place[c],
-			         c == PROCESS_program, c + 1 == PROCESS_COLUMNS);
+				 c == PROCESS_program, c + 1 == PROCESS_COLUMNS);
 	return line;
 }
 
 char **top_process_lines(const struct top_layout *l, const struct top_model *m, size_t most,
-                         size_t *count)
+			 size_t *count)
 {
 	size_t room = 0;
 	char **lines = NULL;
@@ -412,13 +412,13 @@ void top_summary(const struct top_model *m, char *out, size_t size)
 	}
 	rate(&runs, isnan(m->span_ns) ? NAN : all, m->span_ns);
 	snprintf(out, size, "%s, %s kernel runs/s",
-	         gw_counted(&processes, (double)live, "process", "processes"), runs.s);
+		 gw_counted(&processes, (double)live, "process", "processes"), runs.s);
 }
 
 void top_bounds(const struct top_model *m, char *out, size_t size)
 {
 	static const enum gw_bound order[] = {GW_BOUND_MEMORY, GW_BOUND_COMPUTE, GW_BOUND_LATENCY,
-	                                      GW_BOUND_LAUNCH, GW_BOUND_UNKNOWN};
+					      GW_BOUND_LAUNCH, GW_BOUND_UNKNOWN};
 	size_t n = 0;
 
 	*out = 0;
@@ -427,8 +427,8 @@ void top_bounds(const struct top_model *m, char *out, size_t size)
 
 		if (m->bound_ns[order[i]] > 0 && n < size)
 			n += (size_t)snprintf(
-			        out + n, size - n, "%s%s %s", n ? "  " : "",
-			        gw_bound_name(order[i]),
-			        gw_percent(&share, m->bound_ns[order[i]] / m->time_ns));
+				out + n, size - n, "%s%s %s", n ? "  " : "",
+				gw_bound_name(order[i]),
+				gw_percent(&share, m->bound_ns[order[i]] / m->time_ns));
 	}
 }

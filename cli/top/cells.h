@@ -41,11 +41,11 @@ void top_layout_processes(struct top_layout *layout, unsigned width);
  * each line. The lines of kernels are those of @p rows.
  */
 char **top_kernel_lines(const struct top_layout *layout, const struct top_model *model,
-                        struct top_row *const *rows, size_t count);
+			struct top_row *const *rows, size_t count);
 /** All processes with their GPUs; @p lines: how many, with the head. The text of those from @p most
  * on is NULL. */
 char **top_process_lines(const struct top_layout *layout, const struct top_model *model,
-                         size_t most, size_t *lines);
+			 size_t most, size_t *lines);
 void top_lines_free(char **lines, size_t count);
 
 /** One line on all of it: processes, GPUs, runs. */
@@ -71,6 +71,6 @@ const char *top_mode_name(const struct top_process *process);
 
 /** What is wrong with a process or holds down a GPU; "" for nothing. */
 void top_remark(const struct top_process *process, const struct top_device *device, char *out,
-                size_t size);
+		size_t size);
 
 #endif

@@ -291,7 +291,7 @@ static void map(void *arg)
 	struct reading *r = arg;
 
 	r->segment->open = gw_live_map(&r->segment->file, r->segment->path, r->why, r->room) &&
-	                   gw_live_hold_head(&r->segment->file, &r->segment->head);
+			   gw_live_hold_head(&r->segment->file, &r->segment->head);
 }
 
 /* It is being made, or none of ours to read; or its process died over it. */
@@ -379,7 +379,7 @@ static void read_configs(struct reading *r)
 		if (sequence && sequence == r->segment->sequence[at] && !unnamed) {
 			free_ones = 0;
 		} else if (!sequence || !(r->model->brief ? gw_live_config_brief
-		                                          : gw_live_config_at)(f, at, &c)) {
+							  : gw_live_config_at)(f, at, &c)) {
 			free_ones++;
 		} else {
 			const bool first = !r->segment->sequence[at];
@@ -387,7 +387,7 @@ static void read_configs(struct reading *r)
 			free_ones = 0;
 			r->segment->sequence[at] = c.sequence;
 			top_config_is(r->model, r->process, at, &c,
-			              first || unnamed ? kernel_name(r, c.kernel) : NULL);
+				      first || unnamed ? kernel_name(r, c.kernel) : NULL);
 		}
 	}
 }
@@ -403,11 +403,11 @@ static void read_tables(void *arg)
 		top_totals_are(r->process, &t);
 	/* Reading a page of the file for the first time takes memory, which is the process's. */
 	for (uint32_t i = 0; t.counter[GW_COUNTER_graph_launches] &&
-	                     gw_live_graph_time_at(&r->segment->file, i, &g);
+			     gw_live_graph_time_at(&r->segment->file, i, &g);
 	     i++)
 		top_graph_is(r->process, i, &g);
 	r->process->switchable = gw_live_answer_of(&r->segment->file, &r->process->switched) &&
-	                         r->process->switched.sequence;
+				 r->process->switched.sequence;
 	read_configs(r);
 	for (uint32_t i = 0; i < GW_LIVE_DEVICES; i++)
 		if (gw_live_device_at(&r->segment->file, i, &d))

@@ -42,20 +42,20 @@ static unsigned draw_facts(const struct top_screen *s, unsigned row)
 
 	top_remark(r->process, NULL, remark, sizeof(remark));
 	snprintf(line, sizeof(line), "process %u %s%s%s   GPU %s   bound %s", r->process->pid,
-	         top_visible(name, sizeof(name), top_base_name(r->process->exe)),
-	         *remark ? ", " : "", remark,
-	         r->device < GW_LIVE_DEVICES ? gw_thousands(&a, r->device) : "unknown",
-	         gw_bound_name(r->bound));
+		 top_visible(name, sizeof(name), top_base_name(r->process->exe)),
+		 *remark ? ", " : "", remark,
+		 r->device < GW_LIVE_DEVICES ? gw_thousands(&a, r->device) : "unknown",
+		 gw_bound_name(r->bound));
 	top_screen_put(row++, 0, GW_INK_OFF, line);
 	snprintf(line, sizeof(line), "runs %s, %s measured   %s in %.1f s   configurations %zu",
-	         gw_thousands(&a, r->total.runs), gw_thousands(&b, r->total.measured),
-	         gw_thousands(&c, r->interval.runs), isnan(span_s) ? 0 : span_s, r->configs);
+		 gw_thousands(&a, r->total.runs), gw_thousands(&b, r->total.measured),
+		 gw_thousands(&c, r->interval.runs), isnan(span_s) ? 0 : span_s, r->configs);
 	top_screen_put(row++, 0, GW_INK_OFF, line);
 	snprintf(line, sizeof(line), "predicted %s   90%% interval %s to %s",
-	         gw_duration(&a, r->predicted), gw_duration(&b, r->low), gw_duration(&c, r->high));
+		 gw_duration(&a, r->predicted), gw_duration(&b, r->low), gw_duration(&c, r->high));
 	top_screen_put(row++, 0, GW_INK_OFF, line);
 	snprintf(line, sizeof(line), "basis: %s; work: %s", gw_basis_name(r->tier),
-	         gw_work_basis_name(r->work));
+		 gw_work_basis_name(r->work));
 	top_screen_put(row++, 0, GW_INK_OFF, line);
 	return row;
 }
@@ -90,7 +90,7 @@ static void draw_bar(unsigned row, unsigned column, unsigned width, double part)
 
 /* A histogram in a box; its bars grow with the most frequent one. */
 static void draw_histogram(const struct gw_sketch *s, bool ratio, unsigned row, unsigned end,
-                           unsigned column, unsigned width)
+			   unsigned column, unsigned width)
 {
 	struct top_bar bars[TOP_BARS_MOST];
 	const size_t count = top_bars(s, end > row + 2 ? end - row - 2 : 0, bars);
@@ -131,10 +131,10 @@ static void draw_config(const struct gw_live_config *c, unsigned row)
 	snprintf(grid, sizeof(grid), "%u,%u,%u", c->grid[0], c->grid[1], c->grid[2]);
 	snprintf(block, sizeof(block), "%u,%u,%u", c->block[0], c->block[1], c->block[2]);
 	snprintf(line, sizeof(line), "%20s %13s %12s %9s %9s  %s to %s", grid, block,
-	         gw_thousands(&runs, (double)c->launches),
-	         gw_duration(&mean, c->time.count ? c->time.sum / (double)c->time.count : NAN),
-	         gw_duration(&predicted, c->predicted), gw_duration(&low, c->low),
-	         gw_duration(&high, c->high));
+		 gw_thousands(&runs, (double)c->launches),
+		 gw_duration(&mean, c->time.count ? c->time.sum / (double)c->time.count : NAN),
+		 gw_duration(&predicted, c->predicted), gw_duration(&low, c->low),
+		 gw_duration(&high, c->high));
 	top_screen_put(row, 0, GW_INK_OFF, line);
 }
 
@@ -146,7 +146,7 @@ static void draw_configs(const struct top_row *r, unsigned row, unsigned end)
 	char line[200];
 
 	snprintf(line, sizeof(line), "%20s %13s %12s %9s %9s  %s", "Grid", "Block", "Runs",
-	         "Measured", "Predicted", "90% interval");
+		 "Measured", "Predicted", "90% interval");
 	top_screen_put(row, 0, GW_INK_OFF, line);
 	top_screen_reverse(row++, 0, top_screen_columns());
 	for (bool any = true; any && row < end;) {
@@ -181,7 +181,7 @@ void top_screen_draw_kernel(const struct top_screen *s)
 	row += end > row + 12;
 	if (end > row + ROOMY) {
 		const unsigned listed =
-		        s->row->configs < CONFIGS_MOST ? (unsigned)s->row->configs : CONFIGS_MOST;
+			s->row->configs < CONFIGS_MOST ? (unsigned)s->row->configs : CONFIGS_MOST;
 
 		draw_configs(s->row, end - listed - 2, end - 1);
 		end -= listed + 3;

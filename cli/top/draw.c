@@ -29,7 +29,7 @@ static void draw_title(const struct top_screen *s)
 		snprintf(right, sizeof(right), " PAUSED: p goes on");
 	if (strlen(right) < width)
 		top_screen_put(0, width - (unsigned)strlen(right),
-		               s->paused ? GW_INK_WARN : GW_INK_DIM, right);
+			       s->paused ? GW_INK_WARN : GW_INK_DIM, right);
 	snprintf(line, sizeof(line), "GPU time by bound: %s", *bounds ? bounds : "-");
 	top_screen_put(1, 0, GW_INK_OFF, line);
 }
@@ -75,7 +75,7 @@ static size_t scroll(struct top_screen *s, size_t room)
 }
 
 static void draw_kernel_line(const struct top_layout *l, unsigned row, const struct top_row *r,
-                             const char *line, bool marked)
+			     const char *line, bool marked)
 {
 	const struct top_place *p = &l->place[TOP_COLUMN_ratio];
 	char cell[64];
@@ -84,7 +84,7 @@ static void draw_kernel_line(const struct top_layout *l, unsigned row, const str
 	if (p->shown && top_row_off(r) && strlen(line) > p->at + p->width) {
 		/* Before it there are numbers and units; a µ is two bytes and one column. */
 		const size_t from = top_clip(line, p->at),
-		             to = top_clip(line, p->at + p->width + 1);
+			     to = top_clip(line, p->at + p->width + 1);
 
 		snprintf(cell, sizeof(cell), "%.*s", (int)(to - from), line + from);
 		top_screen_put(row, p->at, GW_INK_WARN, cell);
@@ -105,22 +105,22 @@ static void draw_kernels(struct top_screen *s, unsigned row, unsigned end)
 	top_screen_reverse(row, 0, top_screen_columns());
 	for (size_t i = 0; i < shown; i++)
 		draw_kernel_line(&layout, row + 1 + (unsigned)i, s->rows[s->first + i],
-		                 lines[i + 1], s->first + i == s->selected);
+				 lines[i + 1], s->first + i == s->selected);
 	top_lines_free(lines, shown + 1);
 	if (!s->count)
 		top_screen_put(row + 1, 0, GW_INK_DIM,
-		               s->view->model->processes
-		                       ? *s->filter ? "no kernel matches the filter"
-		                                    : "no kernel yet"
-		                       : "no process runs under gpuwatch here; looked in");
+			       s->view->model->processes
+				       ? *s->filter ? "no kernel matches the filter"
+						    : "no kernel yet"
+				       : "no process runs under gpuwatch here; looked in");
 	for (unsigned i = 0; !s->view->model->processes && top_source_folder(s->view->source, i);
 	     i++) {
 		char name[TOP_LINE_MOST];
 
 		if (row + 2 + i < end)
 			top_screen_put(row + 2 + i, 2, GW_INK_DIM,
-			               top_visible(name, sizeof(name),
-			                           top_source_folder(s->view->source, i)));
+				       top_visible(name, sizeof(name),
+						   top_source_folder(s->view->source, i)));
 	}
 }
 
@@ -141,7 +141,7 @@ static void draw_foot(const struct top_screen *s, const char *keys)
 
 	if (s->editing) {
 		snprintf(line, sizeof(line), "Filter (regular expression): %s_",
-		         top_visible(text, sizeof(text), s->edit));
+			 top_visible(text, sizeof(text), s->edit));
 		top_screen_put(row, 0, GW_INK_BOLD, line);
 		return;
 	}
@@ -151,7 +151,7 @@ static void draw_foot(const struct top_screen *s, const char *keys)
 	}
 	/* What is set comes first: keys are in the help, too. */
 	snprintf(line, sizeof(line), "sort: %s%s", top_sort_name(s->view->choice.sort),
-	         s->view->choice.reverse ? ", reverse" : "");
+		 s->view->choice.reverse ? ", reverse" : "");
 	if (*s->filter)
 		append(line, "   filter: ", top_visible(text, sizeof(text), s->filter));
 	if (refused)
@@ -209,7 +209,7 @@ static void draw_help(void)
 	top_screen_put(row++, 0, GW_INK_BOLD, "Columns");
 	for (enum top_column c = 0; c < TOP_COLUMNS; c++) {
 		snprintf(line, sizeof(line), "  %-12s %s", top_column_title(c),
-		         top_column_meaning(c));
+			 top_column_meaning(c));
 		top_screen_put(row++, 0, GW_INK_OFF, line);
 	}
 }

@@ -36,7 +36,7 @@ double top_graph_time(const struct top_graph *g)
 		total = now->total_ns;
 	}
 	return timed ? (double)(now->launches - before->launches) * (double)total / (double)timed
-	             : NAN;
+		     : NAN;
 }
 
 static double mean(const struct gw_live_graph_time *g)
@@ -76,8 +76,8 @@ static int by_time(const void *x, const void *y)
 	if (a->time > b->time || a->time < b->time)
 		return a->time < b->time ? 1 : -1;
 	return a->graph->now.graph < b->graph->now.graph
-	               ? -1
-	               : a->graph->now.graph > b->graph->now.graph;
+		       ? -1
+		       : a->graph->now.graph > b->graph->now.graph;
 }
 
 static char *line_of(const struct shown *s)
@@ -89,15 +89,15 @@ static char *line_of(const struct shown *s)
 	if (!isnan(ratio(g)))
 		snprintf(factor, sizeof(factor), "%.2f", ratio(g));
 	snprintf(line, sizeof(line),
-	         "graph %u of %u: %s of GPU time, %s kernels, %s launches, %s timed, mean %s +- "
-	         "%s, predicted %s, "
-	         "measured/predicted %s",
-	         g->graph, s->process->pid,
-	         isnan(s->graph->share) ? "-" : gw_percent(&f, s->graph->share),
-	         gw_thousands(&a, g->kernels), gw_thousands(&b, (double)g->launches),
-	         gw_thousands(&c, (double)g->timed), gw_duration(&d, mean(g)),
-	         gw_percent(&e, error(g)),
-	         isnan(predicted(g)) ? "-" : gw_duration(&a, predicted(g)), factor);
+		 "graph %u of %u: %s of GPU time, %s kernels, %s launches, %s timed, mean %s +- "
+		 "%s, predicted %s, "
+		 "measured/predicted %s",
+		 g->graph, s->process->pid,
+		 isnan(s->graph->share) ? "-" : gw_percent(&f, s->graph->share),
+		 gw_thousands(&a, g->kernels), gw_thousands(&b, (double)g->launches),
+		 gw_thousands(&c, (double)g->timed), gw_duration(&d, mean(g)),
+		 gw_percent(&e, error(g)),
+		 isnan(predicted(g)) ? "-" : gw_duration(&a, predicted(g)), factor);
 	return gw_copy(line);
 }
 
@@ -116,7 +116,7 @@ char **top_graph_lines(const struct top_model *m, size_t most, size_t *count)
 
 			if (g->now.graph && g->now.timed)
 				list[n++] = (struct shown){m->process[i], g,
-				                           mean(&g->now) * (double)g->now.launches};
+							   mean(&g->now) * (double)g->now.launches};
 		}
 	qsort(list, n, sizeof(*list), by_time);
 	n = n < most ? n : most;
@@ -144,13 +144,13 @@ const char *top_own(const struct top_model *m, char *out, size_t size)
 	if (!known)
 		return NULL;
 	snprintf(out, size,
-	         "gpuwatch itself: CPU %s and %s on the program's threads, memory %s, written %s, "
-	         "windows %s",
-	         gw_duration(&a, sum[GW_COUNTER_own_cpu_ns]),
-	         gw_duration(&b, sum[GW_COUNTER_overhead_ns] + sum[GW_COUNTER_attach_ns] +
-	                                 sum[GW_COUNTER_events_ns]),
-	         gw_bytes(&c, sum[GW_COUNTER_memory]), gw_bytes(&d, sum[GW_COUNTER_log_bytes]),
-	         gw_thousands(&e, sum[GW_COUNTER_windows]));
+		 "gpuwatch itself: CPU %s and %s on the program's threads, memory %s, written %s, "
+		 "windows %s",
+		 gw_duration(&a, sum[GW_COUNTER_own_cpu_ns]),
+		 gw_duration(&b, sum[GW_COUNTER_overhead_ns] + sum[GW_COUNTER_attach_ns] +
+					 sum[GW_COUNTER_events_ns]),
+		 gw_bytes(&c, sum[GW_COUNTER_memory]), gw_bytes(&d, sum[GW_COUNTER_log_bytes]),
+		 gw_thousands(&e, sum[GW_COUNTER_windows]));
 	return out;
 }
 
@@ -164,18 +164,18 @@ json_t *top_graphs_json(const struct top_process *p)
 		if (!g->graph)
 			continue;
 		json_array_append_new(
-		        all,
-		        json_pack("{s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "graph",
-		                  gw_json_count(g->graph), "device",
-		                  g->device ? gw_json_count(g->device - 1) : json_null(), "share",
-		                  gw_json_number(p->graph[i].share), "kernels",
-		                  gw_json_count(g->kernels), "kernels_predicted",
-		                  gw_json_count(g->known_kernels), "launches",
-		                  gw_json_count(g->launches), "timed", gw_json_count(g->timed),
-		                  "scored", gw_json_count(g->scored), "mean_ns",
-		                  gw_json_number(mean(g)), "mean_error", gw_json_number(error(g)),
-		                  "predicted_ns", gw_json_number(predicted(g)),
-		                  "measured_over_predicted", gw_json_number(ratio(g))));
+			all,
+			json_pack("{s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "graph",
+				  gw_json_count(g->graph), "device",
+				  g->device ? gw_json_count(g->device - 1) : json_null(), "share",
+				  gw_json_number(p->graph[i].share), "kernels",
+				  gw_json_count(g->kernels), "kernels_predicted",
+				  gw_json_count(g->known_kernels), "launches",
+				  gw_json_count(g->launches), "timed", gw_json_count(g->timed),
+				  "scored", gw_json_count(g->scored), "mean_ns",
+				  gw_json_number(mean(g)), "mean_error", gw_json_number(error(g)),
+				  "predicted_ns", gw_json_number(predicted(g)),
+				  "measured_over_predicted", gw_json_number(ratio(g))));
 	}
 	return all;
 }

@@ -41,8 +41,8 @@ size_t top_bars(const struct gw_sketch *s, size_t most, struct top_bar *bars)
 		const int from = first + (int)i * width;
 
 		bars[i] = (struct top_bar){gw_sketch_bound(s->schema, s->first + from - 1),
-		                           gw_sketch_bound(s->schema, s->first + from + width - 1),
-		                           0};
+					   gw_sketch_bound(s->schema, s->first + from + width - 1),
+					   0};
 	}
 	for (int i = 0; i < GW_SKETCH_BUCKETS; i++) {
 		const int at = i < first ? 0 : i > last ? (int)count - 1 : (i - first) / width;

@@ -22,7 +22,7 @@ static json_t *idle_time(const struct top_process *p, const struct top_device *d
 	all = json_object();
 	for (int i = 0; i < GW_IDLE_CAUSES; i++)
 		json_object_set_new(all, gw_live_idle_name((enum gw_idle_cause)i),
-		                    gw_json_count(d->now.idle_ns[i]));
+				    gw_json_count(d->now.idle_ns[i]));
 	return all;
 }
 
@@ -31,12 +31,12 @@ static json_t *device(const struct top_process *p, uint32_t ordinal)
 	const struct top_device *d = &p->device[ordinal];
 
 	return json_pack(
-	        "{s:I,s:o,s:o,s:o,s:o,s:o,s:o}", "device", (json_int_t)ordinal, "idle",
-	        gw_json_number(d->idle), "idle_ns", idle_time(p, d), "kernels",
-	        gw_json_count(d->now.kernels), "sm_mhz",
-	        d->now.sm_khz ? gw_json_number(d->now.sm_khz / 1e3) : json_null(), "mem_mhz",
-	        d->now.mem_khz ? gw_json_number(d->now.mem_khz / 1e3) : json_null(),
-	        "throttle_reasons", d->now.clock_ns ? gw_json_count(d->now.reasons) : json_null());
+		"{s:I,s:o,s:o,s:o,s:o,s:o,s:o}", "device", (json_int_t)ordinal, "idle",
+		gw_json_number(d->idle), "idle_ns", idle_time(p, d), "kernels",
+		gw_json_count(d->now.kernels), "sm_mhz",
+		d->now.sm_khz ? gw_json_number(d->now.sm_khz / 1e3) : json_null(), "mem_mhz",
+		d->now.mem_khz ? gw_json_number(d->now.mem_khz / 1e3) : json_null(),
+		"throttle_reasons", d->now.clock_ns ? gw_json_count(d->now.reasons) : json_null());
 }
 
 static json_t *counters(const struct top_process *p)
@@ -66,33 +66,33 @@ static json_t *process(const struct top_process *p, double span_ns)
 		if (p->device[i].known)
 			json_array_append_new(devices, device(p, i));
 	return json_pack("{s:I,s:o,s:o,s:s,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "pid",
-	                 (json_int_t)p->pid, "segment", gw_json_text(p->id), "program",
-	                 gw_json_text(p->exe), "state", states[p->state], "mode",
-	                 p->totals.ns ? gw_json_text(top_mode_name(p)) : json_null(), "budget",
-	                 p->switchable ? gw_json_count(p->switched.budget) : json_null(),
-	                 "until_ns", until ? gw_json_count(p->switched.until_ns) : json_null(),
-	                 "then", until ? gw_json_text(gw_mode_name(p->switched.then)) : json_null(),
-	                 "runs_per_s", gw_json_number(p->runs / span_ns * 1e9), "devices", devices,
-	                 "counters", counters(p), "graphs", top_graphs_json(p));
+			 (json_int_t)p->pid, "segment", gw_json_text(p->id), "program",
+			 gw_json_text(p->exe), "state", states[p->state], "mode",
+			 p->totals.ns ? gw_json_text(top_mode_name(p)) : json_null(), "budget",
+			 p->switchable ? gw_json_count(p->switched.budget) : json_null(),
+			 "until_ns", until ? gw_json_count(p->switched.until_ns) : json_null(),
+			 "then", until ? gw_json_text(gw_mode_name(p->switched.then)) : json_null(),
+			 "runs_per_s", gw_json_number(p->runs / span_ns * 1e9), "devices", devices,
+			 "counters", counters(p), "graphs", top_graphs_json(p));
 }
 
 static json_t *span(const struct top_span *s)
 {
 	return json_pack("{s:o,s:o,s:o,s:o,s:o,s:b}", "runs", gw_json_number(s->runs), "measured",
-	                 gw_json_number(s->measured), "time_ns", gw_json_number(s->time_ns),
-	                 "mean_ns", gw_json_number(s->mean_ns), "measured_over_predicted",
-	                 gw_json_number(s->ratio), "estimated", s->estimated);
+			 gw_json_number(s->measured), "time_ns", gw_json_number(s->time_ns),
+			 "mean_ns", gw_json_number(s->mean_ns), "measured_over_predicted",
+			 gw_json_number(s->ratio), "estimated", s->estimated);
 }
 
 static json_t *quantiles(const struct gw_sketch *s)
 {
 	return json_pack("{s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "count", gw_json_count(s->count), "min",
-	                 s->count ? gw_json_number(s->low) : json_null(), "p5",
-	                 gw_json_number(gw_sketch_quantile(s, 0.05)), "median",
-	                 gw_json_number(gw_sketch_quantile(s, 0.5)), "p95",
-	                 gw_json_number(gw_sketch_quantile(s, 0.95)), "p99",
-	                 gw_json_number(gw_sketch_quantile(s, 0.99)), "max",
-	                 s->count ? gw_json_number(s->high) : json_null());
+			 s->count ? gw_json_number(s->low) : json_null(), "p5",
+			 gw_json_number(gw_sketch_quantile(s, 0.05)), "median",
+			 gw_json_number(gw_sketch_quantile(s, 0.5)), "p95",
+			 gw_json_number(gw_sketch_quantile(s, 0.95)), "p99",
+			 gw_json_number(gw_sketch_quantile(s, 0.99)), "max",
+			 s->count ? gw_json_number(s->high) : json_null());
 }
 
 static json_t *kernel(const struct top_row *r)
@@ -102,11 +102,11 @@ static json_t *kernel(const struct top_row *r)
 
 	top_row_sketches(r, &time, &ratio);
 	o = json_pack("{s:I,s:o,s:o,s:o,s:o,s:o,s:I}", "pid", (json_int_t)r->process->pid, "device",
-	              r->device < GW_LIVE_DEVICES ? gw_json_count(r->device) : json_null(), "name",
-	              gw_json_text(r->name), "demangled",
-	              gw_json_text(r->mangled ? r->plain : NULL), "mangled",
-	              gw_json_text(r->mangled), "share", gw_json_number(r->share), "configurations",
-	              (json_int_t)r->configs);
+		      r->device < GW_LIVE_DEVICES ? gw_json_count(r->device) : json_null(), "name",
+		      gw_json_text(r->name), "demangled",
+		      gw_json_text(r->mangled ? r->plain : NULL), "mangled",
+		      gw_json_text(r->mangled), "share", gw_json_number(r->share), "configurations",
+		      (json_int_t)r->configs);
 	json_object_set_new(o, "interval", span(&r->interval));
 	json_object_set_new(o, "total", span(&r->total));
 	json_object_set_new(o, "predicted_ns", gw_json_number(r->predicted));
@@ -134,11 +134,11 @@ void top_json(const struct top_view *v)
 		json_array_append_new(kernels, kernel(rows[i]));
 	for (int i = 0; i <= GW_BOUND_LAUNCH; i++)
 		json_object_set_new(bounds, gw_bound_name((enum gw_bound)i),
-		                    gw_json_number(m->bound_ns[i] / m->time_ns));
+				    gw_json_number(m->bound_ns[i] / m->time_ns));
 	gw_json_print(json_pack("{s:s,s:o,s:o,s:o,s:o,s:o,s:I}", "schema", "gpuwatch-top-1",
-	                        "interval_s", gw_json_number(m->span_ns / 1e9), "time_ns",
-	                        gw_json_number(m->time_ns), "bounds", bounds, "processes",
-	                        processes, "kernels", kernels, "unreadable_segments",
-	                        (json_int_t)top_source_refused(v->source, &why)));
+				"interval_s", gw_json_number(m->span_ns / 1e9), "time_ns",
+				gw_json_number(m->time_ns), "bounds", bounds, "processes",
+				processes, "kernels", kernels, "unreadable_segments",
+				(json_int_t)top_source_refused(v->source, &why)));
 	free(rows);
 }

@@ -50,7 +50,7 @@ static void live(struct top_screen *s)
 			top_source_whole(s->view->source, s->row);
 		top_screen_draw(s);
 		key = top_screen_key(s->paused ? after(now, 3600)
-		                               : after(taken, s->view->interval_s));
+					       : after(taken, s->view->interval_s));
 		if (key == TOP_KEY_END)
 			s->ended = true;
 		else if (key != TOP_KEY_NONE)

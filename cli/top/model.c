@@ -55,7 +55,7 @@ void top_model_free(struct top_model *m)
 static struct top_counts counts_of(const struct gw_live_config *c)
 {
 	return (struct top_counts){c->launches, c->time.count, c->ratio.count, c->time.sum,
-	                           c->ratio.sum};
+				   c->ratio.sum};
 }
 
 /* ---- a snapshot ---- */
@@ -81,7 +81,7 @@ void top_begin(struct top_model *m, uint64_t now_ns)
 }
 
 struct top_process *top_process_of(struct top_model *m, const char *id, uint32_t pid,
-                                   const char *exe)
+				   const char *exe)
 {
 	struct top_process *p;
 	size_t at = m->processes;
@@ -136,13 +136,13 @@ static bool is_wanted(const void *arg, uint32_t at)
 }
 
 static size_t row_of(struct top_model *m, struct top_process *p, const struct gw_live_config *c,
-                     const char *mangled)
+		     const char *mangled)
 {
 	const uint32_t device = c->device - 1; /* UINT32_MAX where it is not known */
 	const uint32_t slot = mangled ? 0 : c->kernel;
 	const struct wanted w = {p, mangled, device, slot};
 	const uint64_t key = gw_hash(((uint64_t)device << 32) | slot, mangled ? mangled : "",
-	                             mangled ? strlen(mangled) : 0);
+				     mangled ? strlen(mangled) : 0);
 	uint32_t at = gw_index_find(&p->row_index, key, is_wanted, &w);
 	struct top_row *r;
 
@@ -178,7 +178,7 @@ static void keep_whole(struct top_process *p, size_t at, const struct gw_live_co
 }
 
 void top_config_is(struct top_model *m, struct top_process *p, size_t at,
-                   const struct gw_live_config *c, const char *mangled)
+		   const struct gw_live_config *c, const char *mangled)
 {
 	struct top_brief *brief;
 	bool known;
@@ -205,19 +205,19 @@ void top_config_is(struct top_model *m, struct top_process *p, size_t at,
 	if (!brief->changed)
 		p->changed[p->changes++] = (uint32_t)at;
 	*brief = (struct top_brief){.now = counts_of(c),
-	                            .before = brief->before,
-	                            .predicted = c->predicted,
-	                            .low = c->low,
-	                            .high = c->high,
-	                            .row = row,
-	                            .kernel = c->kernel,
-	                            .device = c->device,
-	                            .bound = c->bound <= GW_BOUND_LAUNCH ? (uint8_t)c->bound
-	                                                                 : GW_BOUND_UNKNOWN,
-	                            .tier = (uint8_t)c->tier,
-	                            .work = (uint8_t)c->work,
-	                            .known = c->id != 0,
-	                            .changed = true};
+				    .before = brief->before,
+				    .predicted = c->predicted,
+				    .low = c->low,
+				    .high = c->high,
+				    .row = row,
+				    .kernel = c->kernel,
+				    .device = c->device,
+				    .bound = c->bound <= GW_BOUND_LAUNCH ? (uint8_t)c->bound
+									 : GW_BOUND_UNKNOWN,
+				    .tier = (uint8_t)c->tier,
+				    .work = (uint8_t)c->work,
+				    .known = c->id != 0,
+				    .changed = true};
 	if (!m->brief)
 		keep_whole(p, at, c);
 }
@@ -282,8 +282,8 @@ static void weigh(struct weights *w, const struct top_brief *c, uint64_t runs)
 static struct top_counts since(const struct top_counts *now, const struct top_counts *before)
 {
 	return (struct top_counts){now->runs - before->runs, now->measured - before->measured,
-	                           now->compared - before->compared, now->time_ns - before->time_ns,
-	                           now->ratio - before->ratio};
+				   now->compared - before->compared, now->time_ns - before->time_ns,
+				   now->ratio - before->ratio};
 }
 
 static void add(struct top_counts *to, const struct top_counts *from)
@@ -297,7 +297,7 @@ static void add(struct top_counts *to, const struct top_counts *from)
 
 /* Where not every run is timed, runs count with the mean of those that were. */
 static void add_time(struct top_sums *s, const struct top_counts *d, const struct top_counts *all,
-                     bool timed)
+		     bool timed)
 {
 	if (!d->runs && !d->measured)
 		return;
@@ -318,7 +318,7 @@ static bool decide(struct top_sums *s, struct top_row *r, const struct top_brief
 {
 	const struct top_counts *all = &c->now;
 	const double time =
-	        all->measured ? (double)all->runs * all->time_ns / (double)all->measured : 0;
+		all->measured ? (double)all->runs * all->time_ns / (double)all->measured : 0;
 
 	if (r->configs && at == s->best && time < s->most)
 		return false;
@@ -420,11 +420,11 @@ static void weigh_all(struct top_process *p)
 static struct top_span span_of(const struct top_counts *c)
 {
 	return (struct top_span){
-	        .runs = (double)c->runs,
-	        .measured = (double)c->measured,
-	        .time_ns = c->measured || !c->runs ? c->time_ns : NAN,
-	        .mean_ns = c->measured ? c->time_ns / (double)c->measured : NAN,
-	        .ratio = c->compared ? c->ratio / (double)c->compared : NAN,
+		.runs = (double)c->runs,
+		.measured = (double)c->measured,
+		.time_ns = c->measured || !c->runs ? c->time_ns : NAN,
+		.mean_ns = c->measured ? c->time_ns / (double)c->measured : NAN,
+		.ratio = c->compared ? c->ratio / (double)c->compared : NAN,
 	};
 }
 
@@ -482,8 +482,8 @@ static void finish_device(const struct top_process *p, struct top_device *d, dou
 		idle += d->now.idle_ns[i];
 	d->idle = NAN;
 	d->input = !d->horizon_ns || idle <= d->idle_ns || input < d->input_ns
-	                   ? NAN
-	                   : (double)(input - d->input_ns) / (double)(idle - d->idle_ns);
+			   ? NAN
+			   : (double)(input - d->input_ns) / (double)(idle - d->idle_ns);
 	d->idle_ns = idle;
 	d->input_ns = input;
 	if (p->runs == 0 && !p->waiting && d->horizon_ns && !isnan(span_ns) &&

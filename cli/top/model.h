@@ -56,7 +56,7 @@ struct top_device {
 	double idle; /**< share of the time between the snapshots without a kernel; NaN: unknown */
 	uint64_t idle_ns, input_ns; /**< at the snapshot before, of all causes, and of input */
 	double input; /**< share of idle time between the snapshots whose cause is input; NaN:
-	                 unknown */
+			 unknown */
 };
 
 /** What there is to say of the runs of a kernel between two snapshots, or since the start. */
@@ -146,17 +146,17 @@ void top_begin(struct top_model *model, uint64_t now_ns);
 /** The process whose segment is @p id, added where it is new. Valid until the top_end() after it
  * was left out of a snapshot. */
 struct top_process *top_process_of(struct top_model *model, const char *id, uint32_t pid,
-                                   const char *exe);
+				   const char *exe);
 /** Entry @p at of its configurations; @p mangled NULL: the kernel's name is not known yet. What is
  * not said again is unchanged. */
 void top_config_is(struct top_model *model, struct top_process *process, size_t at,
-                   const struct gw_live_config *config, const char *mangled);
+		   const struct gw_live_config *config, const char *mangled);
 /** The same entry with its buckets; it changes nothing else. */
 void top_config_whole(struct top_process *process, size_t at, const struct gw_live_config *config);
 /** Whether the name of the kernel of entry @p at is still unknown. */
 bool top_config_unnamed(const struct top_process *process, size_t at);
 void top_device_is(struct top_process *process, uint32_t ordinal,
-                   const struct gw_live_device *device);
+		   const struct gw_live_device *device);
 void top_totals_are(struct top_process *process, const struct gw_live_totals *totals);
 void top_process_ended(struct top_model *model, struct top_process *process);
 
@@ -200,11 +200,11 @@ struct top_choice {
 /** The rows that @p choice picks into @p rows, the first @p ordered of them in its order; free()
  * it. Returns how many. */
 size_t top_choose(const struct top_model *model, const struct top_choice *choice, size_t ordered,
-                  struct top_row ***rows);
+		  struct top_row ***rows);
 /** Give each row its short name. */
 void top_name_rows(struct top_model *model);
 /** Bring the first @p ordered of these @p count into its order. */
 void top_order(struct top_row **rows, size_t count, const struct top_choice *choice,
-               size_t ordered);
+	       size_t ordered);
 
 #endif

@@ -98,13 +98,13 @@ bool top_screen_open(void)
 
 	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO) || tcgetattr(STDIN_FILENO, &found)) {
 		gw_error("top: standard input and output are no terminal; --once prints a "
-		         "snapshot");
+			 "snapshot");
 		return false;
 	}
 	if (!term || !*term || !strcmp(term, "dumb") || !newterm(NULL, stdout, stdin)) {
 		gw_error("top: a terminal of type \"%s\" has no screen to draw on; set TERM, or "
-		         "print a snapshot with --once",
-		         term ? term : "");
+			 "print a snapshot with --once",
+			 term ? term : "");
 		return false;
 	}
 	open_now = true;

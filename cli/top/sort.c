@@ -51,10 +51,10 @@ static int by_key(const struct top_row *a, const struct top_row *b)
 		return by_value(a->interval.runs, b->interval.runs);
 	case TOP_SORT_measured:
 		return by_value(pick(a->interval.mean_ns, a->total.mean_ns),
-		                pick(b->interval.mean_ns, b->total.mean_ns));
+				pick(b->interval.mean_ns, b->total.mean_ns));
 	case TOP_SORT_ratio:
 		return by_value(fabs(log(pick(a->interval.ratio, a->total.ratio))),
-		                fabs(log(pick(b->interval.ratio, b->total.ratio))));
+				fabs(log(pick(b->interval.ratio, b->total.ratio))));
 	case TOP_SORT_name:
 		return strcmp(a->name, b->name);
 	case TOP_SORT_pid:
@@ -110,7 +110,7 @@ void top_order(struct top_row **rows, size_t count, const struct top_choice *cho
 }
 
 size_t top_choose(const struct top_model *m, const struct top_choice *choice, size_t ordered,
-                  struct top_row ***rows)
+		  struct top_row ***rows)
 {
 	size_t count = 0, room = 1;
 
@@ -142,7 +142,7 @@ void top_name_rows(struct top_model *m)
 			const struct top_row *r = m->process[i]->row[k];
 
 			names[at++] = (struct gw_kernel_names){r->mangled ? r->mangled : r->plain,
-			                                       r->plain};
+							       r->plain};
 		}
 	gw_kernel_names(names, count, out);
 	at = 0;

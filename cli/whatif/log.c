@@ -24,11 +24,11 @@
 #include "predictor/models/inputs.h"
 
 static const char no_work[] =
-        "the log holds no work of these kernels (instructions, memory traffic), only times; what "
-        "they need of a GPU, and so their time on another one, can't be derived from it";
+	"the log holds no work of these kernels (instructions, memory traffic), only times; what "
+	"they need of a GPU, and so their time on another one, can't be derived from it";
 static const char remedy[] =
-        "have the work counted (GPUWATCH_COUNTERS=pm), or describe the kernels "
-        "in a launch file (docs/user/launch.md)";
+	"have the work counted (GPUWATCH_COUNTERS=pm), or describe the kernels "
+	"in a launch file (docs/user/launch.md)";
 
 /* What the model says of a kernel's launches on one GPU. */
 struct answer {
@@ -78,7 +78,7 @@ static const struct gw_device *device_of(const struct whatif *w, uint32_t config
 	if (place)
 		return &w->devices->profiles[place - 1]->device;
 	return gw_log_device(&w->trace.log,
-	                     gw_log_gpu(&w->trace.log, w->trace.log.configs[config].device));
+			     gw_log_gpu(&w->trace.log, w->trace.log.configs[config].device));
 }
 
 /* @p part: the model leaves out what takes time where the launches ran, so that it is a lower
@@ -106,7 +106,7 @@ static bool among(const char *const *list, unsigned count, const char *text)
  * Whether there is any such thing.
  */
 static bool add_lacks(struct lacks *l, const struct gw_estimate *here,
-                      const struct gw_estimate *there)
+		      const struct gw_estimate *there)
 {
 	bool any = false;
 
@@ -122,10 +122,10 @@ static bool add_lacks(struct lacks *l, const struct gw_estimate *here,
 
 /* No launch takes less than an empty one: where the GPU's own floor is not known, the source's. */
 static void apply_floor(const struct gw_device *source, const struct gw_device *target,
-                        struct gw_estimate *e)
+			struct gw_estimate *e)
 {
 	double floor_time = gw_either(gw_param_value(target, GW_PARAM_launch_floor),
-	                              gw_param_value(source, GW_PARAM_launch_floor));
+				      gw_param_value(source, GW_PARAM_launch_floor));
 
 	if (e->seconds < floor_time)
 		e->seconds = floor_time;
@@ -162,8 +162,8 @@ static void add_config(struct whatif *w, uint32_t config, struct row *row)
 			snprintf(e.reason, sizeof(e.reason), "its work is not in the log");
 		else if (gw_work_least(&work) > 0)
 			snprintf(e.reason, sizeof(e.reason),
-			         "what the code leaves open decides how much it does, and it was "
-			         "not counted");
+				 "what the code leaves open decides how much it does, and it was "
+				 "not counted");
 		else
 			w->model->estimate(device, &launch, &work, NULL, &e);
 		w->here |= p == 0 && device;
@@ -192,7 +192,7 @@ static int by_name_and_launches(const void *a, const void *b)
 	int names = by_name(a, b);
 
 	return names ? names
-	             : (left->launches < right->launches) - (left->launches > right->launches);
+		     : (left->launches < right->launches) - (left->launches > right->launches);
 }
 
 static int by_time(const void *a, const void *b)
@@ -215,12 +215,12 @@ static void add_rows(struct whatif *w)
 	size_t kept = 0, before = w->count;
 
 	w->rows = gw_grow(w->rows, &w->row_room, before + w->trace.log.kernel_count + 1,
-	                  sizeof(*w->rows));
+			  sizeof(*w->rows));
 	for (size_t i = 0; i < w->trace.log.kernel_count; i++)
 		w->rows[before + i] =
-		        (struct row){.name = gw_copy(w->trace.log.names[i].plain),
-		                     .mangled = gw_copy(w->trace.log.names[i].mangled),
-		                     .answers = gw_alloc(w->places * sizeof(*w->rows->answers))};
+			(struct row){.name = gw_copy(w->trace.log.names[i].plain),
+				     .mangled = gw_copy(w->trace.log.names[i].mangled),
+				     .answers = gw_alloc(w->places * sizeof(*w->rows->answers))};
 	w->count += w->trace.log.kernel_count;
 	qsort(w->rows, w->count, sizeof(*w->rows), by_name_and_launches);
 	for (size_t i = 0; i < w->count; i++)
@@ -273,9 +273,9 @@ static bool add_log(void *arg, const char *path)
 	for (unsigned n = 0; read && gw_log_complaint(&w->trace.log.status, n, text, sizeof(text));
 	     n++) {
 		w->complaints = gw_grow(w->complaints, &w->complaint_room, w->complaint_count + 1,
-		                        sizeof(*w->complaints));
+					sizeof(*w->complaints));
 		w->complaints[w->complaint_count++] =
-		        (struct complaint){gw_copy(path), gw_copy(text)};
+			(struct complaint){gw_copy(path), gw_copy(text)};
 	}
 	trace_free(&w->trace);
 	w->trace = (struct trace){0};
@@ -313,7 +313,7 @@ static double total(const struct whatif *w, size_t place)
 	for (size_t i = 0; i < w->count; i++)
 		if (known_everywhere(w, &w->rows[i]))
 			sum += place < w->places ? w->rows[i].answers[place].seconds
-			                         : w->rows[i].measured;
+						 : w->rows[i].measured;
 	return sum;
 }
 
@@ -352,7 +352,7 @@ static struct gw_table *new_table(const struct whatif *w)
 	columns[4] = (struct gw_table_column){"E_UTIL", true, false, 0};
 	for (size_t p = 1; p < w->places; p++)
 		columns[first + p] = (struct gw_table_column){
-		        device_short_name(w->devices->profiles[p - 1]), true, false, 0};
+			device_short_name(w->devices->profiles[p - 1]), true, false, 0};
 	table = gw_table_new(columns, first + (unsigned)w->places);
 	free(columns);
 	return table;
@@ -395,8 +395,8 @@ static const char *place_name(const struct whatif *w, size_t place)
 	return place ? device_short_name(w->devices->profiles[place - 1]) : "the GPU it ran on";
 }
 
-#define NO_SUM                                                                                     \
-	"No sum on %s: its profile lacks what the model uses, so times are lower bounds (≥). "   \
+#define NO_SUM \
+	"No sum on %s: its profile lacks what the model uses, so times are lower bounds (≥). " \
 	"`gpuwatch calibrate` on such a GPU measures it:"
 
 /* A reason once for each GPU, with the kernels that it is of. */
@@ -414,8 +414,8 @@ static void print_reason(const struct whatif *w, size_t place, size_t first)
 		same += !strcmp(w->rows[i].answers[place].reason, reason);
 	if (*reason && isnan(w->rows[first].answers[place].at_least))
 		report_sentence(0, "No time on %s of %s (%s%s): %s", place_name(w, place),
-		                gw_counted(&n, (double)same, "kernel", NULL), name ? name : "?",
-		                same > 1 ? " and others" : "", reason);
+				gw_counted(&n, (double)same, "kernel", NULL), name ? name : "?",
+				same > 1 ? " and others" : "", reason);
 	free(name);
 }
 
@@ -439,7 +439,7 @@ static void add_time(struct gw_table *table, const struct answer *a)
 	char text[80];
 
 	snprintf(text, sizeof(text), "%s%s", part ? "≥ " : "",
-	         estimate_time(&t, part ? a->at_least : a->seconds));
+		 estimate_time(&t, part ? a->at_least : a->seconds));
 	gw_table_cell(table, text);
 }
 
@@ -507,18 +507,18 @@ static json_t *row_json(const struct whatif *w, const struct row *row)
 		const struct answer *a = &row->answers[p];
 
 		json_array_append_new(
-		        devices,
-		        json_pack("{s:o,s:o,s:o,s:o}", "device",
-		                  gw_json_text(w->devices->profiles[p - 1]->device.name), "seconds",
-		                  gw_json_number(a->seconds), "at_least_seconds",
-		                  gw_json_number(a->at_least), "reason",
-		                  isnan(a->seconds) ? gw_json_text(a->reason) : json_null()));
+			devices,
+			json_pack("{s:o,s:o,s:o,s:o}", "device",
+				  gw_json_text(w->devices->profiles[p - 1]->device.name), "seconds",
+				  gw_json_number(a->seconds), "at_least_seconds",
+				  gw_json_number(a->at_least), "reason",
+				  isnan(a->seconds) ? gw_json_text(a->reason) : json_null()));
 	}
 	return json_pack("{s:o,s:o,s:o,s:o,s:o,s:o}", "name", gw_json_text(row->name), "launches",
-	                 gw_json_count(row->launches), "measured_seconds",
-	                 gw_json_number(row->measured), "here_seconds",
-	                 gw_json_number(row->answers[0].seconds), "e_util",
-	                 gw_json_number(row_utilisation(row)), "devices", devices);
+			 gw_json_count(row->launches), "measured_seconds",
+			 gw_json_number(row->measured), "here_seconds",
+			 gw_json_number(row->answers[0].seconds), "e_util",
+			 gw_json_number(row_utilisation(row)), "devices", devices);
 }
 
 static json_t *total_json(const struct whatif *w, size_t place)
@@ -528,9 +528,9 @@ static json_t *total_json(const struct whatif *w, size_t place)
 	for (unsigned i = 0; i < w->lacks[place].count; i++)
 		json_array_append_new(lacks, gw_json_text(w->lacks[place].what[i]));
 	return json_pack("{s:o,s:o,s:o,s:o}", "device",
-	                 gw_json_text(w->devices->profiles[place - 1]->device.name), "seconds",
-	                 gw_json_number(total(w, place)), "speed", gw_json_number(speed(w, place)),
-	                 "lacks", lacks);
+			 gw_json_text(w->devices->profiles[place - 1]->device.name), "seconds",
+			 gw_json_number(total(w, place)), "speed", gw_json_number(speed(w, place)),
+			 "lacks", lacks);
 }
 
 static void print_json(const struct whatif *w)
@@ -546,26 +546,26 @@ static void print_json(const struct whatif *w)
 		const struct complaint *c = &w->complaints[i];
 
 		json_array_append_new(missing, w->logs > 1
-		                                       ? json_sprintf("%s: %s", c->path, c->text)
-		                                       : gw_json_text(c->text));
+						       ? json_sprintf("%s: %s", c->path, c->text)
+						       : gw_json_text(c->text));
 	}
 	gw_json_print(json_pack("{s:o,s:b,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "model",
-	                        gw_json_text(w->model->name), "utilisation", (int)w->utilisation,
-	                        "kernels", kernels, "kernels_in_total",
-	                        gw_json_count(count_known(w)), "measured_seconds",
-	                        gw_json_number(total(w, w->places)), "here_seconds",
-	                        gw_json_number(total(w, 0)), "total", totals, "missing", missing,
-	                        "reason", w->works ? json_null() : gw_json_text(no_work), "remedy",
-	                        known ? json_null() : gw_json_text(remedy)));
+				gw_json_text(w->model->name), "utilisation", (int)w->utilisation,
+				"kernels", kernels, "kernels_in_total",
+				gw_json_count(count_known(w)), "measured_seconds",
+				gw_json_number(total(w, w->places)), "here_seconds",
+				gw_json_number(total(w, 0)), "total", totals, "missing", missing,
+				"reason", w->works ? json_null() : gw_json_text(no_work), "remedy",
+				known ? json_null() : gw_json_text(remedy)));
 }
 
 int whatif_log(const char *path, const struct gw_model *model, const struct device_set *devices,
-               bool utilisation, bool json)
+	       bool utilisation, bool json)
 {
 	struct whatif w = {.model = model,
-	                   .devices = devices,
-	                   .places = devices->count + 1,
-	                   .utilisation = utilisation};
+			   .devices = devices,
+			   .places = devices->count + 1,
+			   .utilisation = utilisation};
 	int status;
 
 	w.lacks = gw_alloc(w.places * sizeof(*w.lacks));

@@ -27,16 +27,16 @@ struct options {
 };
 
 static const struct gw_option options[] = {
-        DEVICE_SET_OPTION,
-        GW_OPT_TEXT(model, "NAME",
-                    "the model to ask; when not given bounds for a log, and for a launch file qrm, "
-                    "the quantitative roofline"),
-        LOG_WINDOW_OPTIONS,
-        GW_OPT_FLAG(utilisation, "multiply each kernel's time by E_util, measured over predicted "
-                                 "time on the GPU that the log ran on, for a launch file on the "
-                                 "first GPU (Konstantinidis 2017, 5.13)"),
-        GW_OPT_FLAG(json, "print JSON"),
-        {0},
+	DEVICE_SET_OPTION,
+	GW_OPT_TEXT(model, "NAME",
+		    "the model to ask; when not given bounds for a log, and for a launch file qrm, "
+		    "the quantitative roofline"),
+	LOG_WINDOW_OPTIONS,
+	GW_OPT_FLAG(utilisation, "multiply each kernel's time by E_util, measured over predicted "
+				 "time on the GPU that the log ran on, for a launch file on the "
+				 "first GPU (Konstantinidis 2017, 5.13)"),
+	GW_OPT_FLAG(json, "print JSON"),
+	{0},
 };
 
 /* What @p fd begins with, without reading on: what came out of a pipe would be lost. */
@@ -59,7 +59,7 @@ bool whatif_is_log(const char *path)
 	static const unsigned char zstd[4] = {0x28, 0xb5, 0x2f, 0xfd};
 	unsigned char begin[4];
 	int fd = strcmp(path, "-") ? open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
-	                           : dup(STDIN_FILENO);
+				   : dup(STDIN_FILENO);
 	size_t n = strlen(path);
 	struct stat s;
 	bool log = false;
@@ -99,8 +99,8 @@ static void estimate_all(struct comparison *c)
 	for (size_t k = 0; k < c->file.count; k++)
 		for (size_t d = 0; d < c->devices.count; d++)
 			estimate_launch(c->model, &c->devices.profiles[d]->device,
-			                &c->file.launches[k],
-			                &c->estimates[k * c->devices.count + d]);
+					&c->file.launches[k],
+					&c->estimates[k * c->devices.count + d]);
 }
 
 /* E_util (5.13 of Konstantinidis 2017) of each kernel by its measured time on the first device. */
@@ -109,14 +109,14 @@ static void apply_utilisation(struct comparison *c)
 	for (size_t k = 0; k < c->file.count; k++) {
 		struct gw_estimate *e = &c->estimates[k * c->devices.count];
 		double factor =
-		        device_measured(&c->file.launches[k], c->devices.profiles[0]) / e->seconds;
+			device_measured(&c->file.launches[k], c->devices.profiles[0]) / e->seconds;
 
 		for (size_t d = 0; d < c->devices.count; d++) {
 			e[d].seconds *= factor;
 			if (isnan(e[d].seconds) && !*e[d].reason)
 				snprintf(e[d].reason, sizeof(e[d].reason),
-				         "no measured time on the first GPU, or no prediction, "
-				         "gives E_util");
+					 "no measured time on the first GPU, or no prediction, "
+					 "gives E_util");
 		}
 	}
 }
@@ -157,7 +157,7 @@ static struct gw_table *new_table(const struct comparison *c)
 	columns[0] = (struct gw_table_column){"KERNEL", false, true, 0};
 	for (size_t d = 0; d < c->devices.count; d++) {
 		columns[1 + 2 * d] = (struct gw_table_column){
-		        device_short_name(c->devices.profiles[d]), true, false, 0};
+			device_short_name(c->devices.profiles[d]), true, false, 0};
 		/* The last devices' bounds leave first when the screen is narrow. */
 		columns[2 + 2 * d] = (struct gw_table_column){"BOUND", false, false, 1 + (int)d};
 	}
@@ -216,7 +216,7 @@ static void print_reasons(const struct comparison *c)
 			if (isnan(e->seconds) && strcmp(e->reason, last) != 0)
 				printf("%s on %s: %s\n",
 				       gw_printable(label, sizeof(label),
-				                    c->file.launches[k].label),
+						    c->file.launches[k].label),
 				       device_short_name(c->devices.profiles[d]), e->reason);
 			last = isnan(e->seconds) ? e->reason : "";
 		}
@@ -243,11 +243,11 @@ static json_t *cell_json(const struct comparison *c, size_t k, size_t d)
 	double measured = device_measured(&c->file.launches[k], profile);
 
 	return json_pack("{s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "device",
-	                 gw_json_text(profile->device.name), "seconds", gw_json_number(e->seconds),
-	                 "reason", isnan(e->seconds) ? gw_json_text(e->reason) : json_null(),
-	                 "bound", gw_json_text(gw_bound_name(e->bound)), "resource",
-	                 gw_json_text(e->binding), "measured_seconds", gw_json_number(measured),
-	                 "error", gw_json_number(estimate_error(e->seconds, measured)));
+			 gw_json_text(profile->device.name), "seconds", gw_json_number(e->seconds),
+			 "reason", isnan(e->seconds) ? gw_json_text(e->reason) : json_null(),
+			 "bound", gw_json_text(gw_bound_name(e->bound)), "resource",
+			 gw_json_text(e->binding), "measured_seconds", gw_json_number(measured),
+			 "error", gw_json_number(estimate_error(e->seconds, measured)));
 }
 
 static void print_json(const struct comparison *c)
@@ -260,18 +260,18 @@ static void print_json(const struct comparison *c)
 		for (size_t d = 0; d < c->devices.count; d++)
 			json_array_append_new(cells, cell_json(c, k, d));
 		json_array_append_new(kernels, json_pack("{s:o,s:o}", "name",
-		                                         gw_json_text(c->file.launches[k].label),
-		                                         "devices", cells));
+							 gw_json_text(c->file.launches[k].label),
+							 "devices", cells));
 	}
 	for (size_t d = 0; d < c->devices.count; d++)
 		json_array_append_new(totals,
-		                      json_pack("{s:o,s:o,s:o}", "device",
-		                                gw_json_text(c->devices.profiles[d]->device.name),
-		                                "seconds", gw_json_number(total(c, d)), "speed",
-		                                gw_json_number(total(c, 0) / total(c, d))));
+				      json_pack("{s:o,s:o,s:o}", "device",
+						gw_json_text(c->devices.profiles[d]->device.name),
+						"seconds", gw_json_number(total(c, d)), "speed",
+						gw_json_number(total(c, 0) / total(c, d))));
 	gw_json_print(json_pack("{s:o,s:o,s:o,s:o}", "model", gw_json_text(c->model->name),
-	                        "kernels", kernels, "kernels_in_total",
-	                        gw_json_count(count_known(c)), "total", totals));
+				"kernels", kernels, "kernels_in_total",
+				gw_json_count(count_known(c)), "total", totals));
 }
 
 static int compare(struct comparison *c, const char *path, const struct options *v)
@@ -303,17 +303,17 @@ static int run(const struct gw_command *command, int argc, char **argv)
 		return status;
 	if (argc != 1)
 		return gw_error(
-		        "whatif: missing log, folder or launch file argument, or more than one; "
-		        "see gpuwatch whatif --help");
+			"whatif: missing log, folder or launch file argument, or more than one; "
+			"see gpuwatch whatif --help");
 	log = whatif_is_log(argv[0]);
 	if (!log && (v.since || v.until || v.last))
 		return gw_error("whatif: --%s is for logs, and %s is none; leave it out",
-		                v.since   ? "since"
-		                : v.until ? "until"
-		                          : "last",
-		                argv[0]);
+				v.since   ? "since"
+				: v.until ? "until"
+					  : "last",
+				argv[0]);
 	status = log_window_set("whatif", &(struct log_window){v.since, v.until, v.last}, argv,
-	                        argc);
+				argc);
 	if (status)
 		return status;
 	v.model = v.model ? v.model : log ? "bounds" : "qrm";
@@ -331,32 +331,32 @@ static int run(const struct gw_command *command, int argc, char **argv)
 }
 
 const struct gw_command_body gw_whatif_command = {
-        .run = run,
-        .options = options,
-        .description =
-                "Predicts the time of the same kernels on other GPUs, kernel by kernel and "
-                "in total, from\n"
-                "their work. In a launch file (docs/user/launch.md) each described launch is "
-                "predicted once.\n"
-                "\n"
-                "In a log (.gwl), or the logs of a folder, the measured launches of each kernel "
-                "are "
-                "added up, with\n"
-                "the work that the log has at its end: measured counters, or static analysis of "
-                "the code for "
-                "the GPU they ran\n"
-                "on. The model's time for that GPU is printed beside the measured one: the "
-                "difference shows\n"
-                "how far to trust its answers for others. Memory traffic is assumed to be "
-                "the same on every\n"
-                "GPU, whatever the size of its caches. Exit status 1 and no prediction "
-                "where the log lacks\n"
-                "the work. \"-\" is standard input.",
-        .examples = "gpuwatch whatif --device=GTX-480 --device=K20c examples/papers/rodinia.json\n"
-                    "28 kernels on two GPUs, and what changing one for the other would bring.\n"
-                    "gpuwatch whatif --device=\"NVIDIA A100-SXM4-80GB\" app.gwl\n"
-                    "A program that was recorded here, on another GPU.\n",
-        .exit_status =
-                "0 done; 1 no kernel of the log could be predicted for another GPU; 2 bad options "
-                "or input.",
+	.run = run,
+	.options = options,
+	.description =
+		"Predicts the time of the same kernels on other GPUs, kernel by kernel and "
+		"in total, from\n"
+		"their work. In a launch file (docs/user/launch.md) each described launch is "
+		"predicted once.\n"
+		"\n"
+		"In a log (.gwl), or the logs of a folder, the measured launches of each kernel "
+		"are "
+		"added up, with\n"
+		"the work that the log has at its end: measured counters, or static analysis of "
+		"the code for "
+		"the GPU they ran\n"
+		"on. The model's time for that GPU is printed beside the measured one: the "
+		"difference shows\n"
+		"how far to trust its answers for others. Memory traffic is assumed to be "
+		"the same on every\n"
+		"GPU, whatever the size of its caches. Exit status 1 and no prediction "
+		"where the log lacks\n"
+		"the work. \"-\" is standard input.",
+	.examples = "gpuwatch whatif --device=GTX-480 --device=K20c examples/papers/rodinia.json\n"
+		    "28 kernels on two GPUs, and what changing one for the other would bring.\n"
+		    "gpuwatch whatif --device=\"NVIDIA A100-SXM4-80GB\" app.gwl\n"
+		    "A program that was recorded here, on another GPU.\n",
+	.exit_status =
+		"0 done; 1 no kernel of the log could be predicted for another GPU; 2 bad options "
+		"or input.",
 };

@@ -15,6 +15,6 @@ bool whatif_is_log(const char *path);
  * its predicted time on the GPU that it ran on. Returns the exit status.
  */
 int whatif_log(const char *path, const struct gw_model *model, const struct device_set *devices,
-               bool utilisation, bool json);
+	       bool utilisation, bool json);
 
 #endif

@@ -194,8 +194,8 @@ static bool look_at(void *arg, const char *path)
 static int bad_time(const char *command, const char *option, const char *text)
 {
 	return gw_error("%s: --%s=%s is no time; give 2026-11-26T10:00:00Z, 10:00, 10:00:30, 90s, "
-	                "10m or 2h before the end, or seconds after the start",
-	                command, option, text);
+			"10m or 2h before the end, or seconds after the start",
+			command, option, text);
 }
 
 static int set(const char *command, const struct log_window *w, const struct extent *x)
@@ -206,7 +206,7 @@ static int set(const char *command, const struct log_window *w, const struct ext
 	window.to = UINT64_MAX;
 	if (w->last && !gw_span_read(w->last, &span))
 		return gw_error("%s: --last=%s is no span of time such as 90s, 10m or 2h", command,
-		                w->last);
+				w->last);
 	if (w->last)
 		window.from = span < x->end ? x->end - span : 0;
 	if (w->since && !log_time_read(w->since, x->begin, x->end, &window.from))
@@ -215,7 +215,7 @@ static int set(const char *command, const struct log_window *w, const struct ext
 		return bad_time(command, "until", w->until);
 	if (window.from >= window.to)
 		return gw_error("%s: --since=%s is not before --until=%s", command,
-		                w->since ? w->since : w->last, w->until);
+				w->since ? w->since : w->last, w->until);
 	window.there = true;
 	window.launches = 0;
 	return 0;
@@ -230,13 +230,13 @@ int log_window_set(const char *command, const struct log_window *w, char **paths
 		return 0;
 	if (w->since && w->last)
 		return gw_error("%s: --since and --last exclude each other; give one of them",
-		                command);
+				command);
 	for (int i = 0; i < count; i++) {
 		if (!strcmp(paths[i], "-"))
 			return gw_error(
-			        "%s: a part of a log needs a file, which is read twice, not "
-			        "standard input",
-			        command);
+				"%s: a part of a log needs a file, which is read twice, not "
+				"standard input",
+				command);
 		/* One that can't be read is named when it is read for good. */
 		gw_log_each(paths[i], look_at, &x);
 	}

@@ -17,16 +17,16 @@ struct log_window {
 };
 
 /** Rows of a command's table of options, whose struct options has such fields. */
-#define LOG_WINDOW_OPTIONS                                                                         \
-	GW_OPT_TEXT(                                                                               \
-	        since, "TIME",                                                                     \
-	        "only what began at this time or later: 2026-11-26T10:00:00Z, 10:00[:00] of the "  \
-	        "day on which the logs end, 10m before they end (d, h, m, s, ms), or a number of " \
-	        "seconds after they begin"),                                                       \
-	        GW_OPT_TEXT(until, "TIME", "only what began before this time, likewise"),          \
-	        GW_OPT_ROW(last, TEXT, .argument = "SPAN",                                         \
-	                   .meaning = "only the last SPAN of the logs, such as 10m; the same as "  \
-	                              "--since=SPAN")
+#define LOG_WINDOW_OPTIONS \
+	GW_OPT_TEXT( \
+		since, "TIME", \
+		"only what began at this time or later: 2026-11-26T10:00:00Z, 10:00[:00] of the " \
+		"day on which the logs end, 10m before they end (d, h, m, s, ms), or a number of " \
+		"seconds after they begin"), \
+		GW_OPT_TEXT(until, "TIME", "only what began before this time, likewise"), \
+		GW_OPT_ROW(last, TEXT, .argument = "SPAN", \
+			   .meaning = "only the last SPAN of the logs, such as 10m; the same as " \
+				      "--since=SPAN")
 
 /**
  * Have the loader leave out what is not in @p w of the logs and folders @p paths, @p count of them,

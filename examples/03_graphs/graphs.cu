@@ -11,7 +11,7 @@ __global__ void sweep(const float *from, float *to, int n)
 
 	if (x > 0 && y > 0 && x < n - 1 && y < n - 1)
 		to[y * n + x] = 0.25f * (from[y * n + x - 1] + from[y * n + x + 1] +
-		                         from[(y - 1) * n + x] + from[(y + 1) * n + x]);
+					 from[(y - 1) * n + x] + from[(y + 1) * n + x]);
 }
 
 __global__ void edges(float *grid, int n)

@@ -3,7 +3,7 @@
 #include "kernels/workloads/workload.h"
 
 const struct wl_info wl_infos[] = {
-#define WORKLOAD(name, family, n0, n1, n2, n3, n4, n5, measure, meaning)                           \
+#define WORKLOAD(name, family, n0, n1, n2, n3, n4, n5, measure, meaning) \
 	{#name, #family, {n0, n1, n2, n3, n4, n5}, measure, meaning},
 #include "kernels/workloads/workloads.def"
 #undef WORKLOAD

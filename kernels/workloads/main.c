@@ -163,7 +163,7 @@ static void report_text(const struct wl_job *job, const struct wl_result *r, uns
 	       wl_median(r, i) * 1e6, wl_spread(r, i) * 1e6,
 	       !job->check || i ? ""
 	       : r->check.wrong ? "WRONG"
-	                        : "right");
+				: "right");
 }
 
 static void report(const struct wl_job *job, const struct wl_result *r)
@@ -172,9 +172,9 @@ static void report(const struct wl_job *job, const struct wl_result *r)
 		(print_json ? report_json : report_text)(job, r, i);
 	if (job->check && (r->check.wrong || !r->check.compared))
 		wl_error("%s at size %u, seed %u: %llu of %llu values are wrong%s%s",
-		         r->c.info->name, r->c.size, r->c.seed, (unsigned long long)r->check.wrong,
-		         (unsigned long long)r->check.compared,
-		         r->check.wrong ? "; the first: " : "", r->check.first);
+			 r->c.info->name, r->c.size, r->c.seed, (unsigned long long)r->check.wrong,
+			 (unsigned long long)r->check.compared,
+			 r->check.wrong ? "; the first: " : "", r->check.first);
 	fflush(stdout);
 }
 
@@ -189,15 +189,15 @@ static uint32_t fresh_seed(void)
 static int run(const struct wl_options *v)
 {
 	struct wl_job job = {.check = v->check,
-	                     .cold = v->cold,
-	                     .interleave = v->interleave,
-	                     .queued = v->queued,
-	                     .repeat = v->repeat != UINT64_MAX ? v->repeat
-	                               : v->seconds > 0        ? ROUNDS
-	                                                       : 10,
-	                     .seconds = v->seconds,
-	                     .memory = v->memory,
-	                     .seed = v->seed == UINT64_MAX ? fresh_seed() : (uint32_t)v->seed};
+			     .cold = v->cold,
+			     .interleave = v->interleave,
+			     .queued = v->queued,
+			     .repeat = v->repeat != UINT64_MAX ? v->repeat
+				       : v->seconds > 0        ? ROUNDS
+							       : 10,
+			     .seconds = v->seconds,
+			     .memory = v->memory,
+			     .seed = v->seed == UINT64_MAX ? fresh_seed() : (uint32_t)v->seed};
 	const char *reason;
 	struct wl_choice *choice;
 	unsigned count, wrong;

@@ -37,7 +37,7 @@ __host__ __device__ inline T wl_value(uint32_t seed, uint64_t i, double low, dou
 
 	if constexpr (std::is_integral_v<T>)
 		return (T)((long long)low +
-		           (long long)((uint64_t)bits * (uint64_t)(high - low) >> 32));
+			   (long long)((uint64_t)bits * (uint64_t)(high - low) >> 32));
 	else if constexpr (std::is_same_v<T, double>)
 		return fma((double)bits * 0x1p-32, high - low, low);
 	else if constexpr (std::is_same_v<T, float>)
@@ -74,7 +74,7 @@ template <typename T> T *wl_given(struct wl_case *c, uint64_t count, T *host)
 
 	b->host = host;
 	wl_must(cudaMemcpy(b->device, host, count * sizeof(T), cudaMemcpyHostToDevice),
-	        "copying an input");
+		"copying an input");
 	return (T *)b->device;
 }
 
@@ -121,8 +121,8 @@ template <typename T> struct wl_out {
 	      count(c->buffer[index].bytes / sizeof(T))
 	{
 		wl_must(cudaMemcpy(values, c->buffer[index].device, c->buffer[index].bytes,
-		                   cudaMemcpyDeviceToHost),
-		        "copying an output");
+				   cudaMemcpyDeviceToHost),
+			"copying an output");
 	}
 	wl_out(const wl_out &) = delete;
 	~wl_out()
@@ -157,10 +157,10 @@ template <typename F> void wl_each(const struct wl_case *c, uint64_t count, uint
 /** Record a launch; its arguments are converted to the kernel's parameter types. */
 template <typename... P, typename... A>
 double *wl_record(struct wl_case *c, const char *name, void (*kernel)(P...), dim3 grid, dim3 block,
-                  size_t shared, A... args)
+		  size_t shared, A... args)
 {
 	static_assert(sizeof...(P) == sizeof...(A) && sizeof...(P) <= WL_ARGS,
-	              "arguments do not fit the kernel");
+		      "arguments do not fit the kernel");
 	struct wl_launch *l = &c->launch[c->launch_count++];
 	size_t at = 0;
 
@@ -181,20 +181,20 @@ double *wl_record(struct wl_case *c, const char *name, void (*kernel)(P...), dim
 		at += sizeof value;
 	};
 	static_assert((((sizeof(P) + 7) / 8 * 8) + ...) <= WL_ARG_BYTES,
-	              "too many bytes of arguments");
+		      "too many bytes of arguments");
 	(put((P)args), ...);
 	for (double &t : l->truth)
 		t = NAN;
 	if (shared > 48 * 1024)
 		wl_must(cudaFuncSetAttribute(l->function,
-		                             cudaFuncAttributeMaxDynamicSharedMemorySize,
-		                             (int)shared),
-		        name);
+					     cudaFuncAttributeMaxDynamicSharedMemorySize,
+					     (int)shared),
+			name);
 	return l->truth;
 }
 
 /** Record a launch of @p kernel; gives its truth[] to fill in. */
-#define WL_LAUNCH(c, kernel, grid, block, shared, ...)                                             \
+#define WL_LAUNCH(c, kernel, grid, block, shared, ...) \
 	wl_record(c, #kernel, kernel, grid, block, shared, __VA_ARGS__)
 
 /** Blocks of @p block that cover @p n. */
@@ -213,7 +213,7 @@ static inline double *wl_moves(double *truth, double read, double written)
 
 /** State warp-wide accesses: @p loads and @p stores requests of this many sectors each. */
 static inline void wl_accesses(double *truth, double loads, double load_sectors, double stores,
-                               double store_sectors)
+			       double store_sectors)
 {
 	truth[WL_global_load_requests] = loads;
 	truth[WL_global_load_sectors] = loads * load_sectors;

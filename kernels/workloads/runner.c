@@ -16,7 +16,7 @@ static const struct {
 	wl_prepare_fn *prepare;
 	wl_check_fn *check;
 } functions[] = {
-#define WORKLOAD(name, family, n0, n1, n2, n3, n4, n5, measure, meaning)                           \
+#define WORKLOAD(name, family, n0, n1, n2, n3, n4, n5, measure, meaning) \
 	{wl_prepare_##name, wl_check_##name},
 #include "kernels/workloads/workloads.def"
 #undef WORKLOAD
@@ -54,8 +54,8 @@ struct wl_buffer *wl_buffer_new(struct wl_case *c, size_t bytes, enum wl_role ro
 		wl_must(cudaErrorInvalidValue, "more buffers than WL_BUFFERS");
 	if (bytes > most - allocated) {
 		wl_error("%s at size %u: more than %zu MiB would be taken at once; "
-		         "choose fewer workloads or smaller sizes (--only, --size), or allow more (--memory)",
-		         c->info->name, c->size, most >> 20);
+			 "choose fewer workloads or smaller sizes (--only, --size), or allow more (--memory)",
+			 c->info->name, c->size, most >> 20);
 		exit(WL_USAGE);
 	}
 	*b = (struct wl_buffer){.bytes = bytes, .role = role};
@@ -76,7 +76,7 @@ void wl_expect(struct wl_check *k, uint64_t index, double got, double want, doub
 		return;
 	if (!k->wrong++)
 		snprintf(k->first, sizeof(k->first), "value %llu is %.9g, not %.9g within %.3g",
-		         (unsigned long long)index, got, want, tolerance);
+			 (unsigned long long)index, got, want, tolerance);
 }
 
 static void launch(const struct wl_case *c, unsigned i)
@@ -87,9 +87,9 @@ static void launch(const struct wl_case *c, unsigned i)
 	for (unsigned a = 0; a < l->arg_count; a++)
 		args[a] = (void *)(l->args + l->arg_offset[a]);
 	wl_must(cudaLaunchKernel(l->function, (struct dim3){l->grid[0], l->grid[1], l->grid[2]},
-	                         (struct dim3){l->block[0], l->block[1], l->block[2]}, args,
-	                         l->dynamic_shared, NULL),
-	        l->kernel);
+				 (struct dim3){l->block[0], l->block[1], l->block[2]}, args,
+				 l->dynamic_shared, NULL),
+		l->kernel);
 }
 
 static void queue_round(const struct wl_case *c)
@@ -113,7 +113,7 @@ static void measured_round(const struct wl_job *job, struct wl_result *r, uint64
 	for (unsigned i = 0; i < r->c.launch_count; i++) {
 		if (job->cold)
 			wl_must(cudaMemsetAsync(flush, (int)round, flush_bytes, NULL),
-			        "flushing L2");
+				"flushing L2");
 		wl_must(cudaEventRecord(before[i], NULL), "an event");
 		launch(&r->c, i);
 		wl_must(cudaEventRecord(after[i], NULL), "an event");
@@ -131,9 +131,9 @@ static void prepare(const struct wl_job *job, const struct wl_choice *choice, st
 
 	now = info->name;
 	*r = (struct wl_result){.c = {.info = info,
-	                              .size = choice->size,
-	                              .n = info->sizes[choice->size],
-	                              .seed = job->seed}};
+				      .size = choice->size,
+				      .n = info->sizes[choice->size],
+				      .seed = job->seed}};
 	functions[choice->workload].prepare(&r->c);
 	for (unsigned i = 0; i < r->c.launch_count; i++)
 		r->seconds[i] = host_memory((job->repeat + 1) * sizeof(double));
@@ -148,7 +148,7 @@ static void check(const struct wl_choice *choice, struct wl_result *r)
 
 		if (b->role != WL_INPUT)
 			wl_must(cudaMemset(b->device, b->role == WL_OUTPUT ? 0xff : 0, b->bytes),
-			        "poisoning an output");
+				"poisoning an output");
 	}
 	one_round(&r->c);
 	functions[choice->workload].check(&r->c, &r->check);
@@ -196,7 +196,7 @@ double wl_spread(const struct wl_result *result, unsigned i)
 
 /* All cases once. */
 static void round_of(const struct wl_job *job, struct wl_result *results, unsigned count,
-                     uint64_t round)
+		     uint64_t round)
 {
 	for (unsigned i = 0; i < count && !job->queued; i++)
 		measured_round(job, &results[i], round);
@@ -232,7 +232,7 @@ static uint64_t all_rounds(const struct wl_job *job, struct wl_result *results, 
 
 /* Cases that are live together. */
 static unsigned run_group(const struct wl_job *job, const struct wl_choice *choice, unsigned count,
-                          struct wl_result *results, wl_report_fn *report)
+			  struct wl_result *results, wl_report_fn *report)
 {
 	unsigned wrong = 0;
 	uint64_t rounds;
@@ -283,7 +283,7 @@ static void tear_down(void)
 }
 
 unsigned wl_run(const struct wl_job *job, const struct wl_choice *choice, unsigned count,
-                wl_report_fn *report)
+		wl_report_fn *report)
 {
 	unsigned group = job->interleave ? count : 1, wrong = 0;
 	struct wl_result *results = host_memory(group * sizeof(*results));

@@ -50,7 +50,7 @@ bool wl_gpu(const char **reason);
  * fills, checks and one warm-up round are outside. Returns how many cases gave a wrong result.
  */
 unsigned wl_run(const struct wl_job *job, const struct wl_choice *choice, unsigned count,
-                wl_report_fn *report);
+		wl_report_fn *report);
 
 /** Median of the times of launch @p i, and the median of their distances from it. */
 double wl_median(const struct wl_result *result, unsigned i);

@@ -101,8 +101,8 @@ struct wl_check {
 typedef void wl_prepare_fn(struct wl_case *c);
 typedef void wl_check_fn(const struct wl_case *c, struct wl_check *k);
 
-#define WORKLOAD(name, family, n0, n1, n2, n3, n4, n5, measure, meaning)                           \
-	wl_prepare_fn wl_prepare_##name;                                                           \
+#define WORKLOAD(name, family, n0, n1, n2, n3, n4, n5, measure, meaning) \
+	wl_prepare_fn wl_prepare_##name; \
 	wl_check_fn wl_check_##name;
 #include "kernels/workloads/workloads.def"
 #undef WORKLOAD

@@ -23,7 +23,7 @@
 
 enum {
 	LOW = 1, /* reaches this half of an address, from its own low half or, of 64 bits, the same
-	          */
+		  */
 	HIGH = 2,
 	CONTROL_LOW = 4, /* its low half, or all of up to 32 bits, decides control; its high half */
 	CONTROL_HIGH = 8,
@@ -95,8 +95,8 @@ static bool is_blind(const struct gw_ir_insn *insn)
 {
 	return insn->op == IR_OPAQUE || insn->op == IR_ATOM ||
 	       (insn->op == IR_LD &&
-	        (insn->space == IR_SPACE_GLOBAL || insn->space == IR_SPACE_SHARED ||
-	         insn->space == IR_SPACE_TEXTURE));
+		(insn->space == IR_SPACE_GLOBAL || insn->space == IR_SPACE_SHARED ||
+		 insn->space == IR_SPACE_TEXTURE));
 }
 
 static void all_uses(struct gw_reach *r, const struct gw_ir_insn *insn, unsigned marks)
@@ -119,7 +119,7 @@ static void follow_stores(struct gw_reach *r)
 /* The numbers that a number is made of. Pairs of machine registers are made and taken apart all the
  * time: which half matters is kept. */
 static void follow_number(struct gw_reach *r, const struct gw_ir_insn *insn, unsigned marks,
-                          unsigned low, unsigned high)
+			  unsigned low, unsigned high)
 {
 	gw_reach_guard(r, insn, low | high);
 	if (is_blind(insn))
@@ -130,7 +130,7 @@ static void follow_number(struct gw_reach *r, const struct gw_ir_insn *insn, uns
 	} else if (insn->op == IR_ZEXT && insn->bits <= 32) {
 		gw_reach_use(r, insn, 0, low);
 	} else if (insn->op == IR_SHRU && insn->bits == 64 &&
-	           is_number(r, gw_ir_uses(r->p, insn)[1], 32)) {
+		   is_number(r, gw_ir_uses(r->p, insn)[1], 32)) {
 		gw_reach_use(r, insn, 0, high);
 	} else if (insn->op == IR_MOV) {
 		gw_reach_use(r, insn, 0, marks);
@@ -171,7 +171,7 @@ static bool makes_index(const struct gw_ir_insn *insn)
 {
 	return insn->op == IR_TOGEN || insn->op == IR_FROMGEN ||
 	       (insn->op >= IR_MOV && insn->op <= IR_SEL && insn->op != IR_CARRY &&
-	        insn->op != IR_BORROW);
+		insn->op != IR_BORROW);
 }
 
 static void follow_term(struct gw_reach *r, const struct gw_ir_insn *insn)
@@ -241,7 +241,7 @@ static void begin(struct gw_reach *r)
 
 /* What its definitions are marked with, to the bytes of the parameters that it loads. */
 static void note_load(const struct gw_reach *r, const struct gw_ir_insn *insn, uint8_t *bytes,
-                      uint32_t size)
+		      uint32_t size)
 {
 	const gw_ir_operand *use = gw_ir_uses(r->p, insn);
 	uint64_t at;
@@ -255,11 +255,11 @@ static void note_load(const struct gw_reach *r, const struct gw_ir_insn *insn, u
 
 		for (unsigned b = 0; b < insn->width && at + b < size; b++) {
 			unsigned half = b < 4 ? LOW | CONTROL_LOW | STRIDE_LOW
-			                      : HIGH | CONTROL_HIGH | STRIDE_HIGH;
+					      : HIGH | CONTROL_HIGH | STRIDE_HIGH;
 
 			bytes[at + b] |= (uint8_t)(insn->width == 8   ? marks & half
-			                           : insn->width == 4 ? marks
-			                                              : marks & (CONTROL | STRIDE));
+						   : insn->width == 4 ? marks
+								      : marks & (CONTROL | STRIDE));
 		}
 	}
 }
@@ -274,7 +274,7 @@ static void forget_pointers(uint8_t *bytes, uint32_t size)
 /* Of what is marked with @p what in a parameter, pieces as large as are hashed at a time, up to
  * @p most of all. Their marks are taken off. */
 static void take_param(struct gw_digest_plan *plan, unsigned what, unsigned most, uint8_t *bytes,
-                       uint32_t index, const struct gw_code_param *param)
+		       uint32_t index, const struct gw_code_param *param)
 {
 	uint32_t at = param->offset, end = param->offset + param->size;
 
@@ -287,8 +287,8 @@ static void take_param(struct gw_digest_plan *plan, unsigned what, unsigned most
 			piece /= 2;
 		if (run) {
 			plan->word[plan->count++] = (struct gw_digest_word){
-			        (uint16_t)index, (uint16_t)(at - param->offset), (uint16_t)at,
-			        (uint16_t)piece};
+				(uint16_t)index, (uint16_t)(at - param->offset), (uint16_t)at,
+				(uint16_t)piece};
 			memset(bytes + at, 0, piece);
 			if (at + piece > plan->end)
 				plan->end = (uint16_t)(at + piece);
@@ -352,7 +352,7 @@ uint64_t gw_digest_run(uint64_t h, const unsigned char *from, unsigned size)
 }
 
 uint32_t gw_digest_rest(const struct gw_digest_plan *plan, const void *const *params,
-                        const struct gw_digest_word *w, uint64_t h)
+			const struct gw_digest_word *w, uint64_t h)
 {
 	for (; w < plan->word + plan->count; w++) {
 		const unsigned char *from = params[w->param];
@@ -365,8 +365,8 @@ uint32_t gw_digest_rest(const struct gw_digest_plan *plan, const void *const *pa
 }
 
 const char *gw_digest_plan_make(const struct gw_ir_program *program,
-                                const struct gw_code_param *param, uint32_t count,
-                                struct gw_arena *arena, struct gw_digest_plan *plan)
+				const struct gw_code_param *param, uint32_t count,
+				struct gw_arena *arena, struct gw_digest_plan *plan)
 {
 	uint32_t size = size_of(param, count);
 	struct knowledge knowledge = {0};

@@ -51,8 +51,8 @@ struct gw_digest_plan {
  * Returns NULL, or a static text of why there is no layout. Working memory comes from @p arena.
  */
 const char *gw_digest_plan_make(const struct gw_ir_program *program,
-                                const struct gw_code_param *param, uint32_t count,
-                                struct gw_arena *arena, struct gw_digest_plan *plan);
+				const struct gw_code_param *param, uint32_t count,
+				struct gw_arena *arena, struct gw_digest_plan *plan);
 
 struct gw_reach; /* ir/reach.h */
 
@@ -65,7 +65,7 @@ typedef void gw_digest_map_found(void *arg, const struct gw_digest_word *map);
  * laid out by @p param. @p r is a search on the program that has ended: its marks are used here.
  */
 void gw_digest_maps(struct gw_reach *r, const struct gw_code_param *param, uint32_t count,
-                    gw_digest_map_found *found, void *arg);
+		    gw_digest_map_found *found, void *arg);
 
 /** The bit that a provisional hash has and no other. */
 #define GW_DIGEST_IS_PROVISIONAL UINT32_C(0x80000000)
@@ -110,7 +110,7 @@ static inline uint32_t gw_digest_end(uint64_t h)
 
 /** The hash of arguments in one buffer, as the kernel finds them; 0 where it is too short. */
 static inline uint32_t gw_digest_of_buffer(const struct gw_digest_plan *plan,
-                                           const unsigned char *bytes, size_t size)
+					   const unsigned char *bytes, size_t size)
 {
 	uint64_t h = gw_digest_begin();
 
@@ -123,7 +123,7 @@ static inline uint32_t gw_digest_of_buffer(const struct gw_digest_plan *plan,
 
 /** Take in word @p w, of 4 bytes; false where its address is missing. */
 static inline bool gw_digest_four(const struct gw_digest_word *w, const void *const *params,
-                                  uint64_t *h)
+				  uint64_t *h)
 {
 	const unsigned char *from = params[w->param];
 
@@ -136,11 +136,11 @@ static inline bool gw_digest_four(const struct gw_digest_word *w, const void *co
 /** Take in the words from @p w on, whatever their sizes, and end; 0 where a pointer is NULL. Apart,
  * so that launches without such words save no registers for its calls. */
 uint32_t gw_digest_rest(const struct gw_digest_plan *plan, const void *const *params,
-                        const struct gw_digest_word *w, uint64_t h);
+			const struct gw_digest_word *w, uint64_t h);
 
 /** The same of arguments passed as one pointer each; 0 where a pointer is NULL. */
 static inline uint32_t gw_digest_of_params(const struct gw_digest_plan *plan,
-                                           const void *const *params)
+					   const void *const *params)
 {
 	const struct gw_digest_word *w = plan->word, *fours = w + plan->fours, *wide, *end;
 	uint64_t h = gw_digest_begin();

@@ -51,7 +51,7 @@ static uint32_t found(struct finder *f, uint32_t at)
 		if (f->param[i].size - offset < GW_TENSOR_MAP_BYTES)
 			return 0;
 		f->found(f->arg, &(struct gw_digest_word){(uint16_t)i, (uint16_t)(offset + ADDRESS),
-		                                          (uint16_t)(at + ADDRESS), GW_DIGEST_MAP});
+							  (uint16_t)(at + ADDRESS), GW_DIGEST_MAP});
 		return at + APART;
 	}
 	return 0;
@@ -144,7 +144,7 @@ static void follow(struct finder *f, struct use u, uint32_t plus, unsigned depth
 			else if (number_of(f, (struct use){insn, 1}, DEPTH, &number))
 				follow(f, (struct use){insn, 0}, plus + number, depth - 1);
 		} else if (insn->op == IR_MUL || insn->op == IR_MULWS || insn->op == IR_MULWU ||
-		           insn->op == IR_SHL) {
+			   insn->op == IR_SHL) {
 			for (unsigned i = 0; i < GW_TENSOR_MAPS && (!i || at); i++)
 				at = found(f, at);
 		}
@@ -152,7 +152,7 @@ static void follow(struct finder *f, struct use u, uint32_t plus, unsigned depth
 }
 
 void gw_digest_maps(struct gw_reach *r, const struct gw_code_param *param, uint32_t count,
-                    gw_digest_map_found *found_one, void *arg)
+		    gw_digest_map_found *found_one, void *arg)
 {
 	struct finder f = {r, param, count, MARKS, found_one, arg};
 

@@ -26,7 +26,7 @@ enum { GW_DIGEST_PIECE = 1 << 8 };
  * Its count is 0 where there is nothing to hash.
  */
 void gw_digest_provisional_make(const struct gw_code_param *param, uint32_t count,
-                                struct gw_digest_plan *plan);
+				struct gw_digest_plan *plan);
 
 /** Whether 8 bytes hold a pointer; @p piece: they are a part of a structure. */
 static inline bool gw_digest_pointer(uint64_t value, bool piece)
@@ -39,7 +39,7 @@ static inline bool gw_digest_pointer(uint64_t value, bool piece)
 
 /** Take in word @p w, which lies at @p from. */
 static inline uint64_t gw_digest_provisional_add(uint64_t h, const struct gw_digest_word *w,
-                                                 const unsigned char *from)
+						 const unsigned char *from)
 {
 	unsigned char eight[8] = {0};
 	uint64_t value;
@@ -54,7 +54,7 @@ static inline uint64_t gw_digest_provisional_add(uint64_t h, const struct gw_dig
 
 /** The hash of arguments passed as one pointer each; 0 where a pointer is NULL. */
 static inline uint32_t gw_digest_provisional_params(const struct gw_digest_plan *plan,
-                                                    const void *const *params)
+						    const void *const *params)
 {
 	uint64_t h = gw_digest_begin();
 
@@ -71,7 +71,7 @@ static inline uint32_t gw_digest_provisional_params(const struct gw_digest_plan 
 
 /** The same of arguments in one buffer; 0 where it is too short. */
 static inline uint32_t gw_digest_provisional_buffer(const struct gw_digest_plan *plan,
-                                                    const unsigned char *bytes, size_t size)
+						    const unsigned char *bytes, size_t size)
 {
 	uint64_t h = gw_digest_begin();
 

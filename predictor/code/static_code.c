@@ -33,7 +33,7 @@ static void add_wavefronts(const struct gw_gather *g, struct gw_work *work)
 
 	for (uint32_t i = 0; i < g->count; i++)
 		others -= g->access[i].space == IR_SPACE_CONST ? 0
-		                                               : gw_gather_mean(&g->access[i].runs);
+							       : gw_gather_mean(&g->access[i].runs);
 	if (q->source == GW_SOURCE_STATIC && others > 0)
 		q->value += others;
 }
@@ -65,14 +65,14 @@ static const struct gw_schedule *schedule_of(struct analysis *a, const struct gw
 /* Rows of machine code; the latency of loads comes from those of memory. NULL, or why its counts
  * are not settled. */
 static const char *machine_rows(struct analysis *a, const struct gw_static_in *parts,
-                                struct gw_work *work)
+				struct gw_work *work)
 {
 	const struct gw_static_code *in = a->in;
 	struct gw_sass_lowered lowered = {.program = *in->program, .calls = in->calls};
 	struct gw_sass_launch launch = {.cfg = in->cfg,
-	                                .lowered = &lowered,
-	                                .report = &parts->gather->report,
-	                                .config = in->launch->config};
+					.lowered = &lowered,
+					.report = &parts->gather->report,
+					.config = in->launch->config};
 	struct gw_work rows;
 	const char *open;
 
@@ -109,7 +109,7 @@ static const char *take_time(struct analysis *a)
 
 /* All rows of @p parts. NULL, or why there are none; *@p open: why counts are not settled. */
 static const char *all_rows(struct analysis *a, struct gw_static_in *parts, enum gw_static_end end,
-                            struct gw_work *work, const char **open)
+			    struct gw_work *work, const char **open)
 {
 	const char *why;
 
@@ -139,7 +139,7 @@ static const char *all_rows(struct analysis *a, struct gw_static_in *parts, enum
 static void drop_footprints(const struct gw_gather *g, struct gw_work *work)
 {
 	static const enum gw_work_field rows[] = {GW_WORK_dram_read_bytes, GW_WORK_dram_write_bytes,
-	                                          GW_WORK_l2_hit_rate};
+						  GW_WORK_l2_hit_rate};
 	bool ranges = false;
 
 	for (uint32_t i = 0; i < g->count; i++)
@@ -204,14 +204,14 @@ static bool goes_elsewhere(const struct analysis *a)
 		if (access->space == IR_SPACE_GLOBAL && access->requests > 0 &&
 		    is_elsewhere(a->in, access->low, access->high))
 			sectors += gw_gather_mean(&access->runs) *
-			           gw_coalescing_sectors(&access->coalescing);
+				   gw_coalescing_sectors(&access->coalescing);
 	}
 	for (uint32_t i = 0; i < g->copies.count; i++) {
 		const struct gw_tma_copy *copy = &g->copies.copy[i];
 
 		if (copy->map && is_elsewhere(a->in, copy->map->address, copy->map->address))
 			sectors += gw_gather_mean(&copy->runs) * copy->bytes / copy->seen /
-			           GW_SECTOR_BYTES;
+				   GW_SECTOR_BYTES;
 	}
 	return !(sectors <= FEW_SECTORS); /* no upper bound: many */
 }
@@ -256,7 +256,7 @@ static void add_likely(struct analysis *a, struct gw_work *work)
 static void keep_most(struct gw_work *work, const struct gw_work *most)
 {
 	double l2 = gw_work_value(most, GW_WORK_l2_read_bytes) +
-	            gw_work_value(most, GW_WORK_l2_write_bytes);
+		    gw_work_value(most, GW_WORK_l2_write_bytes);
 
 	for (unsigned i = 0; i < GW_WORK_FIELDS; i++) {
 		enum gw_work_field at = gw_work_upper_bound((enum gw_work_field)i);
@@ -296,17 +296,17 @@ static double least_time(struct analysis *a, bool elsewhere, const char *open, s
 }
 
 const char *gw_static_code_work(const struct gw_static_code *in, struct gw_arena *arena,
-                                struct gw_work *work, const char **open)
+				struct gw_work *work, const char **open)
 {
 	struct gw_gather gather;
 	struct analysis a = {.in = in,
-	                     .parts = {.program = in->program,
-	                               .gather = &gather,
-	                               .device = in->device,
-	                               .launch = in->launch,
-	                               .memory = in->memory,
-	                               .memory_count = in->memory_count},
-	                     .arena = arena};
+			     .parts = {.program = in->program,
+				       .gather = &gather,
+				       .device = in->device,
+				       .launch = in->launch,
+				       .memory = in->memory,
+				       .memory_count = in->memory_count},
+			     .arena = arena};
 	const char *why;
 	double least;
 	bool elsewhere;
@@ -318,7 +318,7 @@ const char *gw_static_code_work(const struct gw_static_code *in, struct gw_arena
 		return why;
 	if (in->limited)
 		*in->limited = !gather.report.complete || gather.cut || !gather.complete ||
-		               gather.report.coverage != GW_COVER_EXACT;
+			       gather.report.coverage != GW_COVER_EXACT;
 	why = all_rows(&a, &a.parts, GW_STATIC_MIDDLE, work, open);
 	elsewhere = goes_elsewhere(&a);
 	least = why ? NAN : least_time(&a, elsewhere, *open, work);
@@ -327,6 +327,6 @@ const char *gw_static_code_work(const struct gw_static_code *in, struct gw_arena
 		return "there is no memory for it";
 	if (elsewhere)
 		*open = "it accesses memory of the host, or managed memory, whose rate is not "
-		        "known";
+			"known";
 	return why;
 }

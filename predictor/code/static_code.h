@@ -14,13 +14,13 @@ struct gw_static_code {
 	const struct gw_ir_program *program;
 	const struct gw_cfg *cfg; /**< of the machine code it was lowered from; NULL: PTX */
 	const char
-	        *calls; /**< as in struct gw_sass_lowered: why functions are left out; NULL: none */
+		*calls; /**< as in struct gw_sass_lowered: why functions are left out; NULL: none */
 	const struct gw_device *device;        /**< never NULL */
 	const struct gw_launch *launch;        /**< its kernel's numbers may be unknown */
 	const struct gw_eval_launch *at;       /**< the same launch with its arguments */
 	const struct gw_gather_limits *limits; /**< NULL: the defaults */
 	const struct gw_static_memory
-	        *memory; /**< that arguments point into; NULL: none is known */
+		*memory; /**< that arguments point into; NULL: none is known */
 	uint32_t memory_count;
 	bool *limited; /**< where not NULL: gets whether higher limits could determine more */
 };
@@ -38,6 +38,6 @@ struct gw_static_code {
  * Returns NULL, or a static text of why nothing could be determined.
  */
 const char *gw_static_code_work(const struct gw_static_code *in, struct gw_arena *arena,
-                                struct gw_work *work, const char **open);
+				struct gw_work *work, const char **open);
 
 #endif

@@ -8,7 +8,7 @@
 
 /* See static_work.h for what these stand for. */
 static const double counts_bounded = 0.4, tiles_assumed = 0.9, read_model = 0.8, read_fits = 0.1,
-                    write_model = 0.3;
+		    write_model = 0.3;
 
 /** What copies in one direction move. */
 struct moved {
@@ -131,7 +131,7 @@ static void set_hit_rate(struct gw_work *work, double sure)
 {
 	struct gw_quantity *q = &work->q[GW_WORK_l2_hit_rate];
 	double rate = 1 - gw_work_value(work, GW_WORK_dram_read_bytes) /
-	                          gw_work_value(work, GW_WORK_l2_read_bytes);
+				  gw_work_value(work, GW_WORK_l2_read_bytes);
 
 	if (!isnan(rate)) /* fmax() would hide it */
 		*q = (struct gw_quantity){fmax(rate, 0), GW_SOURCE_STATIC, (float)sure};

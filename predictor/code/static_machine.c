@@ -35,7 +35,7 @@ static void add_block(struct machine *m, const struct gw_sass_mix *mix, double r
 }
 
 static struct machine count(const struct gw_static_in *in, const struct gw_cfg *cfg,
-                            const double *runs)
+			    const double *runs)
 {
 	const struct gw_eval_report *r = &in->gather->report;
 	struct machine m = {.insts = 0};
@@ -63,7 +63,7 @@ static void set_warp_rows(struct gw_work *work, const struct machine *m, double 
 }
 
 static void set_thread_rows(struct gw_work *work, const struct machine *m, double lanes,
-                            double sure)
+			    double sure)
 {
 	gw_static_set(work, GW_WORK_fp32_inst, m->fp32 * lanes, sure);
 	gw_static_set(work, GW_WORK_fp32_fma, m->fma32 * lanes, sure);
@@ -75,8 +75,8 @@ static void set_thread_rows(struct gw_work *work, const struct machine *m, doubl
 }
 
 bool gw_static_machine(const struct gw_static_in *in, const struct gw_cfg *cfg,
-                       const struct gw_schedule *schedule, struct gw_arena *arena,
-                       struct gw_work *work)
+		       const struct gw_schedule *schedule, struct gw_arena *arena,
+		       struct gw_work *work)
 {
 	const struct gw_eval_report *r = &in->gather->report;
 	double *mean = gw_arena_array(arena, cfg->block_count, sizeof(*mean));
@@ -96,7 +96,7 @@ bool gw_static_machine(const struct gw_static_in *in, const struct gw_cfg *cfg,
 	sure = m.bounded ? counts_bounded : r->sure;
 	set_warp_rows(work, &m, sure);
 	lanes = (double)gw_dim3_count(in->launch->config.block) *
-	        (double)gw_dim3_count(in->launch->config.grid) / warps;
+		(double)gw_dim3_count(in->launch->config.grid) / warps;
 	set_thread_rows(work, &m, lanes, r->divergent.most > 0 ? sure * divergence : sure);
 	if (schedule)
 		gw_sass_critical_path(cfg, schedule, mean, longest, m.insts / warps, sure, work);

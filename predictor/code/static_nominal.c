@@ -30,8 +30,8 @@ double gw_static_nominal_insn(const struct gw_ir_program *program, uint32_t insn
 }
 
 bool gw_static_nominal(const struct gw_static_in *in, const struct gw_cfg *cfg,
-                       const struct gw_schedule *schedule, struct gw_arena *arena,
-                       struct gw_work *work)
+		       const struct gw_schedule *schedule, struct gw_arena *arena,
+		       struct gw_work *work)
 {
 	double *runs = gw_arena_array(arena, cfg->block_count, sizeof(*runs)), insts = 0;
 	struct gw_critical_path path;

@@ -58,8 +58,8 @@ static uint32_t function_of(const struct gw_ir_program *p, const struct gw_cfg *
 	uint32_t tag = p->blocks[b].tag;
 
 	return tag < cfg->block_count && cfg->blocks[tag].entry < cfg->block_count
-	               ? cfg->blocks[tag].entry
-	               : 0;
+		       ? cfg->blocks[tag].entry
+		       : 0;
 }
 
 /*
@@ -95,7 +95,7 @@ static double count_at(const struct gw_eval_count *c, enum gw_static_end end)
 		return c->most;
 	case GW_STATIC_LOW:
 		return ends ? c->least + SHARE_LOW * (c->most - c->least)
-		            : fmax(c->least, c->likely / ROUNDS_LOW);
+			    : fmax(c->least, c->likely / ROUNDS_LOW);
 	case GW_STATIC_HIGH:
 		return ends ? c->most : fmax(c->least, c->likely * ROUNDS_HIGH);
 	default:
@@ -154,7 +154,7 @@ static double distinct_words(double words, double lanes)
 
 /* So many sectors a request, and words of as many banks; all lanes of an atomic meet at most. */
 static void scatter(const struct gw_static_in *in, struct gw_gather_access *a,
-                    enum gw_static_end end)
+		    enum gw_static_end end)
 {
 	const struct gw_ir_insn *insn = &in->program->insns[a->insn];
 	double lanes = fmin(gw_dim3_size(in->launch->config.block), GW_REQUEST_LANES);
@@ -164,13 +164,13 @@ static void scatter(const struct gw_static_in *in, struct gw_gather_access *a,
 	if (end == GW_STATIC_LOW || end == GW_STATIC_LEAST)
 		lines = ceil(sectors * GW_SECTOR_BYTES / GW_LINE_BYTES);
 	a->coalescing = (struct gw_coalescing){.bytes = a->coalescing.bytes,
-	                                       .requests = 1,
-	                                       .lanes = lanes,
-	                                       .coalesced = 1 / sectors,
-	                                       .sectors = sectors,
-	                                       .lines = lines,
-	                                       .least_sectors = sectors,
-	                                       .most_sectors = sectors};
+					       .requests = 1,
+					       .lanes = lanes,
+					       .coalesced = 1 / sectors,
+					       .sectors = sectors,
+					       .lines = lines,
+					       .least_sectors = sectors,
+					       .most_sectors = sectors};
 	a->requests = 1;
 	a->uncounted = 0;
 	a->lanes = lanes;
@@ -255,7 +255,7 @@ static struct open_bytes open_bytes(const struct gw_static_in *in, enum gw_stati
 		if (is_open(a))
 			scatter(in, &at, end);
 		bytes = count_at(&a->runs, end) * GW_SECTOR_BYTES *
-		        gw_either(gw_coalescing_sectors(&at.coalescing), 0);
+			gw_either(gw_coalescing_sectors(&at.coalescing), 0);
 		if (a->store && is_open(a))
 			o.stores += bytes;
 		else if (!a->store) {
@@ -291,7 +291,7 @@ static double from_memory(double asked, double extent, double l2_size)
 }
 
 static void likely_traffic(const struct gw_static_in *in, enum gw_static_end end,
-                           struct gw_work *work)
+			   struct gw_work *work)
 {
 	struct open_bytes o = open_bytes(in, end);
 	double extent = gw_static_extent(in, false);
@@ -319,11 +319,11 @@ static void likely_traffic(const struct gw_static_in *in, enum gw_static_end end
 	if (o.stores > 0)
 		change(work, GW_WORK_dram_write_bytes,
 		       gw_either(gw_work_value(work, GW_WORK_dram_write_bytes), 0) +
-		               fmax(from_memory(o.stores, extent, l2_size) - l2_size, 0));
+			       fmax(from_memory(o.stores, extent, l2_size) - l2_size, 0));
 }
 
 void gw_static_open_traffic(const struct gw_static_in *in, enum gw_static_end end,
-                            struct gw_work *work)
+			    struct gw_work *work)
 {
 	const struct gw_gather *from = in->gather;
 	double loads = gw_work_value(work, GW_WORK_global_load_sectors) * GW_SECTOR_BYTES;
@@ -350,7 +350,7 @@ void gw_static_open_traffic(const struct gw_static_in *in, enum gw_static_end en
 
 /* Places of its own for what is changed; false: no room. */
 static bool copy_ranges(const struct gw_ir_program *p, struct gw_arena *arena,
-                        struct gw_gather *out)
+			struct gw_gather *out)
 {
 	struct gw_eval_report *r = &out->report;
 
@@ -359,7 +359,7 @@ static bool copy_ranges(const struct gw_ir_program *p, struct gw_arena *arena,
 	r->insns = copy(arena, r->insns, p->insn_count, sizeof(*r->insns));
 	out->access = copy(arena, out->access, out->count, sizeof(*out->access));
 	out->copies.copy =
-	        copy(arena, out->copies.copy, out->copies.count, sizeof(*out->copies.copy));
+		copy(arena, out->copies.copy, out->copies.count, sizeof(*out->copies.copy));
 	return r->blocks && r->longest && r->insns && out->access && out->copies.copy;
 }
 
@@ -368,15 +368,15 @@ static bool copy_ranges(const struct gw_ir_program *p, struct gw_arena *arena,
  * are hold the rare cases: of a division or root always, of others so it is likely.
  */
 static enum gw_static_end end_of(const struct gw_ir_program *p, const struct gw_cfg *cfg,
-                                 const uint8_t *acting, uint32_t b, enum gw_static_end end)
+				 const uint8_t *acting, uint32_t b, enum gw_static_end end)
 {
 	uint32_t function = cfg ? function_of(p, cfg, b) : 0;
 
 	if (!cfg || function == 0)
 		return end;
 	return acting[function] && (end == GW_STATIC_HIGH || end == GW_STATIC_MOST)
-	               ? end
-	               : GW_STATIC_LEAST;
+		       ? end
+		       : GW_STATIC_LEAST;
 }
 
 /* A counter behind a guard that is not known, of which nobody wants the number at once, counts what
@@ -391,8 +391,8 @@ static struct gw_eval_count rare(const struct gw_eval_count *c, enum gw_static_e
 {
 	double likely = fmax(c->least, fmin(c->likely * RARE, c->most));
 	double value = end == GW_STATIC_LOW    ? c->least
-	               : end == GW_STATIC_HIGH ? fmin(c->most, likely * RARE_MORE)
-	                                       : likely;
+		       : end == GW_STATIC_HIGH ? fmin(c->most, likely * RARE_MORE)
+					       : likely;
 
 	return (struct gw_eval_count){value, value, value};
 }
@@ -411,11 +411,11 @@ static bool is_opaque(const struct gw_static_in *in, const struct gw_gather_acce
 {
 	return is_open(a) &&
 	       (a->space == IR_SPACE_LOCAL || (a->space == IR_SPACE_SHARED && a->atomic) ||
-	        (a->space == IR_SPACE_CONST && !near_constants(in)));
+		(a->space == IR_SPACE_CONST && !near_constants(in)));
 }
 
 bool gw_static_at(const struct gw_static_in *in, const struct gw_cfg *cfg, enum gw_static_end end,
-                  struct gw_arena *arena, struct gw_gather *out)
+		  struct gw_arena *arena, struct gw_gather *out)
 {
 	const struct gw_ir_program *p = in->program;
 	uint8_t *acting = gw_arena_array(arena, cfg ? cfg->block_count : 1, sizeof(*acting));

@@ -23,9 +23,9 @@ enum {
 static const struct {
 	enum gw_work_field share, pipe;
 } shares[] = {
-        {GW_WORK_share_fma, GW_WORK_pipe_fma},   {GW_WORK_share_alu, GW_WORK_pipe_alu},
-        {GW_WORK_share_fp64, GW_WORK_pipe_fp64}, {GW_WORK_share_fp16, GW_WORK_pipe_fp16},
-        {GW_WORK_share_xu, GW_WORK_pipe_xu},     {GW_WORK_share_tensor, GW_WORK_pipe_tensor},
+	{GW_WORK_share_fma, GW_WORK_pipe_fma},   {GW_WORK_share_alu, GW_WORK_pipe_alu},
+	{GW_WORK_share_fp64, GW_WORK_pipe_fp64}, {GW_WORK_share_fp16, GW_WORK_pipe_fp16},
+	{GW_WORK_share_xu, GW_WORK_pipe_xu},     {GW_WORK_share_tensor, GW_WORK_pipe_tensor},
 };
 enum { SHARES = sizeof(shares) / sizeof(*shares) };
 

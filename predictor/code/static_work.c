@@ -8,9 +8,9 @@
 
 /* See static_work.h for what these stand for. */
 static const double counts_bounded = 0.4, shape_assumed = 0.9, passes_model = 0.75, l1_model = 0.4,
-                    l2_model = 0.1, read_model = 0.8, write_model = 0.3, read_fits = 0.1,
-                    ptx_order = 0.3, addresses_least = 0.95, model_itself = 0.75,
-                    counts_unknown = 0.2, addresses_unknown = 0.45, meetings_unknown = 0.3;
+		    l2_model = 0.1, read_model = 0.8, write_model = 0.3, read_fits = 0.1,
+		    ptx_order = 0.3, addresses_least = 0.95, model_itself = 0.75,
+		    counts_unknown = 0.2, addresses_unknown = 0.45, meetings_unknown = 0.3;
 static const double kept_share = 0.5; /* of L2: what comes from the far partition is kept twice */
 static const double matters = 0.69;   /* a factor of two, in log time */
 
@@ -93,14 +93,14 @@ static void global_rows(const struct gw_gather *g, bool store, struct gw_work *w
 		add(&sectors, a, gw_coalescing_sectors(&a->coalescing), true);
 	}
 	gw_static_set(work, store ? GW_WORK_global_store_requests : GW_WORK_global_load_requests,
-	              requests.value, trust(g, &requests));
+		      requests.value, trust(g, &requests));
 	gw_static_set(work, store ? GW_WORK_global_store_sectors : GW_WORK_global_load_sectors,
-	              sectors.value, trust(g, &sectors));
+		      sectors.value, trust(g, &sectors));
 	/* Lanes side by side fill all but a sector at both ends. */
 	if (store)
 		gw_static_set(work, GW_WORK_global_store_partial,
-		              fmin(2 - 2 * filled.value / GW_SECTOR_BYTES / sectors.value, 1),
-		              trust(g, &sectors));
+			      fmin(2 - 2 * filled.value / GW_SECTOR_BYTES / sectors.value, 1),
+			      trust(g, &sectors));
 }
 
 /** Lines and sectors that requests ask for, by the weights of their accesses. */
@@ -136,8 +136,8 @@ static struct lines lines_of(const struct gw_static_in *in, bool store, bool set
 
 		if (is_global(a) && a->store == store && !a->atomic)
 			add_lines(&l, a, (double)insn->width * insn->elements,
-			          settled ? gw_gather_mean(&a->runs)
-			                  : gw_static_nominal_insn(in->program, a->insn));
+				  settled ? gw_gather_mean(&a->runs)
+					  : gw_static_nominal_insn(in->program, a->insn));
 	}
 	return l;
 }
@@ -157,10 +157,10 @@ static void line_rows(const struct gw_static_in *in, bool store, struct gw_work 
 	if (l.assumed > (1 - addresses_least) * l.requests)
 		sure = counts_bounded;
 	gw_static_set(work, store ? GW_WORK_global_store_lines : GW_WORK_global_load_lines,
-	              l.lines / l.requests, sure);
+		      l.lines / l.requests, sure);
 	gw_static_set(work,
-	              store ? GW_WORK_global_store_line_sectors : GW_WORK_global_load_line_sectors,
-	              l.sectors / l.requests, sure);
+		      store ? GW_WORK_global_store_line_sectors : GW_WORK_global_load_line_sectors,
+		      l.sectors / l.requests, sure);
 }
 
 /*
@@ -202,13 +202,13 @@ static double meeting_lanes(const struct gw_static_in *in, const struct gw_gathe
 static double met_lines(const struct gw_static_in *in, const struct gw_gather_access *a)
 {
 	double lines = a->coalescing.requests > 0 ? a->coalescing.lines / a->coalescing.requests
-	                                          : lanes_of(a);
+						  : lanes_of(a);
 	double shared = a->wavefronts / a->requests;
 
 	if (!in->device || !(shared > lines))
 		return lines;
 	shared *= gw_param_value(in->device, GW_PARAM_sm_clock) /
-	          gw_param_value(in->device, GW_PARAM_t_atomic_same);
+		  gw_param_value(in->device, GW_PARAM_t_atomic_same);
 	return shared > lines ? shared : lines;
 }
 
@@ -235,7 +235,7 @@ static void shared_and_atomic_rows(const struct gw_static_in *in, struct gw_work
 	gw_static_set(work, GW_WORK_atomic_requests, atomics.value, trust(g, &atomics));
 	/* Where addresses are many, lanes of a warp may still meet. */
 	gw_static_set(work, GW_WORK_atomic_same_address, fmax(same.value, together),
-	              trust(g, &same));
+		      trust(g, &same));
 	gw_static_set(work, GW_WORK_shared_atomics, shared.value, trust(g, &shared));
 	gw_static_set(work, GW_WORK_atomic_lines, lines.value, trust(g, &lines));
 }
@@ -248,8 +248,8 @@ static void l1_rows(const struct gw_gather *g, struct gw_work *work)
 	for (uint32_t i = 0; i < g->count; i++) {
 		const struct gw_gather_access *a = &g->access[i];
 		double sectors = is_global(a) ? gw_coalescing_sectors(&a->coalescing)
-		                 : a->space == IR_SPACE_LOCAL ? a->sectors / a->requests
-		                                              : 0;
+				 : a->space == IR_SPACE_LOCAL ? a->sectors / a->requests
+							      : 0;
 
 		if (a->space == IR_SPACE_CONST) { /* by a cache of its own */
 			add(&words, a, a->wavefronts / a->requests, true);
@@ -309,9 +309,9 @@ static void control_rows(const struct gw_static_in *in, struct gw_work *work)
 		}
 	}
 	gw_static_set(work, GW_WORK_barriers, barriers.value / (double)g->report.warps,
-	              trust(g, &barriers));
+		      trust(g, &barriers));
 	gw_static_set(work, GW_WORK_divergent_branches, branches > 0 ? divergent / branches : 0,
-	              g->report.control_known ? 1 : counts_bounded);
+		      g->report.control_known ? 1 : counts_bounded);
 }
 
 /* Bytes of L1 that data may take on an SM, after the blocks' shared memory. */
@@ -357,26 +357,26 @@ static void cache_rows(const struct gw_static_in *in, struct gw_work *work)
 		return;
 	in->gather->locality->counted_alone = in->gather->counted_alone;
 	resident = fmin(o.blocks_per_sm, ceil(gw_dim3_size(in->launch->config.grid) /
-	                                      gw_param_value(in->device, GW_PARAM_sm_count)));
+					      gw_param_value(in->device, GW_PARAM_sm_count)));
 	gw_static_set(work, GW_WORK_l1_hit_rate, l1_hits(in, resident, &under_way),
-	              sure * l1_model);
+		      sure * l1_model);
 	gw_static_set(work, GW_WORK_l1_under_way, under_way, sure * l1_model);
 	read = loads * (1 - gw_work_value(work, GW_WORK_l1_hit_rate));
 	gw_static_set(work, GW_WORK_l2_read_bytes, read, sure * read_model);
 	gw_static_set(work, GW_WORK_l2_write_bytes, stores,
-	              work->q[GW_WORK_global_store_sectors].confidence);
+		      work->q[GW_WORK_global_store_sectors].confidence);
 	gw_locality_dram(in->gather->locality, (double)o.resident_blocks,
-	                 gw_param_value(in->device, GW_PARAM_l2_size), &dram);
+			 gw_param_value(in->device, GW_PARAM_l2_size), &dram);
 	/* Where blocks differ, those that show the footprint may be the wide ones. */
 	if (dram.read > read * dram.grain)
 		dram.read = read * dram.grain;
 	gw_static_set(work, GW_WORK_dram_read_bytes, dram.read,
-	              sure * (dram.fits ? read_fits : read_model));
+		      sure * (dram.fits ? read_fits : read_model));
 	gw_static_set(work, GW_WORK_dram_write_bytes, dram.write,
-	              sure * (dram.fits ? read_fits : write_model));
+		      sure * (dram.fits ? read_fits : write_model));
 	if (read > 0 && !isnan(dram.read))
 		gw_static_set(work, GW_WORK_l2_hit_rate, fmax(1 - dram.read / read, 0),
-		              sure * l2_model);
+			      sure * l2_model);
 }
 
 /*
@@ -396,7 +396,7 @@ static void extent_rows(const struct gw_static_in *in, struct gw_work *work)
 	    gw_occupancy_of(in->device, in->launch, &o))
 		return;
 	sms = fmin(gw_param_value(in->device, GW_PARAM_sm_count),
-	           gw_dim3_size(in->launch->config.grid));
+		   gw_dim3_size(in->launch->config.grid));
 	each = extent <= l1_capacity(in, o.blocks_per_sm) ? fmin(extent * sms, asked) : asked;
 	if (!isnan(hits))
 		each = asked * (1 - hits);
@@ -411,12 +411,12 @@ static void extent_rows(const struct gw_static_in *in, struct gw_work *work)
 void gw_static_keep(const struct gw_static_in *in, double bytes, struct gw_work *work)
 {
 	bool kept =
-	        in->device && bytes <= kept_share * gw_param_value(in->device, GW_PARAM_l2_size);
+		in->device && bytes <= kept_share * gw_param_value(in->device, GW_PARAM_l2_size);
 
 	work->q[GW_WORK_l2_kept] = (struct gw_quantity){.value = NAN};
 	if (kept)
 		work->q[GW_WORK_l2_kept] =
-		        (struct gw_quantity){1, GW_SOURCE_STATIC, (float)read_fits};
+			(struct gw_quantity){1, GW_SOURCE_STATIC, (float)read_fits};
 }
 
 void gw_static_memory(const struct gw_static_in *in, struct gw_work *work)
@@ -445,7 +445,7 @@ double gw_static_load_latency(const struct gw_device *d, const struct gw_work *w
 	l2 = isnan(l2) ? 0 : l2;
 	return l1 * gw_param_value(d, GW_PARAM_lat_l1) +
 	       (1 - l1) *
-	               ((l2 > 0 ? l2 * gw_param_value(d, GW_PARAM_lat_l2) : 0) + (1 - l2) * dram);
+		       ((l2 > 0 ? l2 * gw_param_value(d, GW_PARAM_lat_l2) : 0) + (1 - l2) * dram);
 }
 
 /** A warp's critical path, summed over the parts of its code. */
@@ -454,7 +454,7 @@ struct path {
 };
 
 static void add_part(struct path *c, const struct gw_time_part *part, double runs,
-                     const struct gw_time_costs *costs)
+		     const struct gw_time_costs *costs)
 {
 	struct gw_time_costs still = *costs;
 	double share = part->loop ? runs / 2 : runs;
@@ -470,7 +470,7 @@ static void add_part(struct path *c, const struct gw_time_part *part, double run
 }
 
 static struct path path_of(const struct gw_static_in *in, const struct gw_eval_block *blocks,
-                           double warps, const struct gw_time_costs *costs)
+			   double warps, const struct gw_time_costs *costs)
 {
 	struct path c = {0};
 
@@ -502,7 +502,7 @@ void gw_static_warp(const struct gw_static_in *in, struct gw_work *work)
 	gw_static_set(work, GW_WORK_warp_memory_chain, mean.chain, sure);
 	if (mean.chain > 0)
 		gw_static_set(work, GW_WORK_warp_loads_in_flight, fmax(mean.loads / mean.chain, 1),
-		              sure);
+			      sure);
 	if (mean.critical > 0)
 		gw_static_set(work, GW_WORK_warp_ilp, fmax(mean.all / mean.critical, 1), sure);
 }
@@ -524,7 +524,7 @@ static double completeness(const struct gw_work *work)
 }
 
 double gw_static_confidence(const struct gw_model *model, const struct gw_device *device,
-                            const struct gw_launch *launch, const struct gw_work *work)
+			    const struct gw_launch *launch, const struct gw_work *work)
 {
 	struct gw_estimate whole, without;
 	struct gw_work less = *work;
@@ -543,8 +543,8 @@ double gw_static_confidence(const struct gw_model *model, const struct gw_device
 		less.q[f] = work->q[f];
 		/* A row that hardly moves the estimate hardly makes it wrong. */
 		change = isnan(without.seconds)
-		                 ? 1
-		                 : fabs(log(without.seconds / whole.seconds)) / matters;
+				 ? 1
+				 : fabs(log(without.seconds / whole.seconds)) / matters;
 		sure = fmin(sure, 1 - (1 - (double)work->q[f].confidence) * fmin(change, 1));
 	}
 	return sure * completeness(work);

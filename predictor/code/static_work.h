@@ -79,14 +79,14 @@ enum gw_static_end {
  * has no most; where it is not known what is likely; and when @p arena has no room.
  */
 bool gw_static_at(const struct gw_static_in *in, const struct gw_cfg *cfg, enum gw_static_end end,
-                  struct gw_arena *arena, struct gw_gather *out);
+		  struct gw_arena *arena, struct gw_gather *out);
 
 /**
  * Where data decide addresses of global memory that @p in has gathered: the rows of @p work that
  * say where loads are served, all by L1 (LEAST), all by device memory (MOST), or in between.
  */
 void gw_static_open_traffic(const struct gw_static_in *in, enum gw_static_end end,
-                            struct gw_work *work);
+			    struct gw_work *work);
 
 /**
  * Set the rows share_* of @p work: the most that each pipe can have of the warp instructions of a
@@ -131,16 +131,16 @@ void gw_static_warp(const struct gw_static_in *in, struct gw_work *work);
  * fewer: where branches diverge their rows have 0.65 of the confidence.
  */
 bool gw_static_machine(const struct gw_static_in *in, const struct gw_cfg *cfg,
-                       const struct gw_schedule *schedule, struct gw_arena *arena,
-                       struct gw_work *work);
+		       const struct gw_schedule *schedule, struct gw_arena *arena,
+		       struct gw_work *work);
 
 /**
  * The critical path of a warp where the counts of instructions are not settled, at nominal counts:
  * its rows hold in their ratio to warp_insts. False when @p arena has no room.
  */
 bool gw_static_nominal(const struct gw_static_in *in, const struct gw_cfg *cfg,
-                       const struct gw_schedule *schedule, struct gw_arena *arena,
-                       struct gw_work *work);
+		       const struct gw_schedule *schedule, struct gw_arena *arena,
+		       struct gw_work *work);
 
 /**
  * How far an estimate of @p model on @p work may be trusted: about the share of such estimates that
@@ -150,6 +150,6 @@ bool gw_static_nominal(const struct gw_static_in *in, const struct gw_cfg *cfg,
  * there is no estimate.
  */
 double gw_static_confidence(const struct gw_model *model, const struct gw_device *device,
-                            const struct gw_launch *launch, const struct gw_work *work);
+			    const struct gw_launch *launch, const struct gw_work *work);
 
 #endif

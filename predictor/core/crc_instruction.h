@@ -45,7 +45,7 @@ static inline bool gw_crc_has_instruction(void)
 
 /** As gw_crc32(); for where gw_crc_has_instruction() says so. */
 GW_CRC_TARGET static inline uint32_t gw_crc_by_instruction(uint32_t crc, const void *data,
-                                                           size_t length)
+							   size_t length)
 {
 	const unsigned char *p = data;
 	uint64_t word;

@@ -51,7 +51,7 @@ void gw_device_clear(struct gw_device *device, const char *name)
 void gw_device_set(struct gw_device *device, enum gw_param p, double value, enum gw_method method)
 {
 	device->param[p] =
-	        (struct gw_profile_value){.value = value, .spread = NAN, .method = method};
+		(struct gw_profile_value){.value = value, .spread = NAN, .method = method};
 }
 
 double gw_curve_at(const struct gw_device *device, enum gw_curve_id c, double x)

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 uint32_t gw_index_find(const struct gw_index *index, uint64_t key, gw_index_same *same,
-                       const void *arg)
+		       const void *arg)
 {
 	if (!index->room)
 		return GW_INDEX_NONE;

@@ -27,7 +27,7 @@ enum { GW_INDEX_NONE = UINT32_MAX };
  * GW_INDEX_NONE when there is none.
  */
 uint32_t gw_index_find(const struct gw_index *index, uint64_t key, gw_index_same *same,
-                       const void *arg);
+		       const void *arg);
 
 /** Add @p position under @p key; false without memory for it, with the index as it was. */
 bool gw_index_try_add(struct gw_index *index, uint64_t key, uint32_t position);

@@ -7,13 +7,13 @@
 
 /* Powers of 2^(1/8) from 1/2 on: the upper ends of the buckets of an octave. */
 static const double octave[] = {0.5,
-                                0.5452538663326288,
-                                0.5946035575013605,
-                                0.6484197773255048,
-                                0.7071067811865475,
-                                0.7711054127039704,
-                                0.8408964152537144,
-                                0.9170040432046711};
+				0.5452538663326288,
+				0.5946035575013605,
+				0.6484197773255048,
+				0.7071067811865475,
+				0.7711054127039704,
+				0.8408964152537144,
+				0.9170040432046711};
 
 int32_t gw_sketch_index(double value)
 {
@@ -28,7 +28,7 @@ int32_t gw_sketch_index(double value)
 double gw_sketch_bound(int32_t schema, int32_t index)
 {
 	return schema >= 0 ? exp2((double)index / (double)(1 << schema))
-	                   : exp2((double)index * (double)(1 << -schema));
+			   : exp2((double)index * (double)(1 << -schema));
 }
 
 double gw_sketch_error(int32_t schema)
@@ -119,8 +119,8 @@ static void begin(struct gw_sketch *s, double value)
 void gw_sketch_add(struct gw_sketch *s, double value, uint64_t times)
 {
 	double counted = value < GW_SKETCH_LEAST  ? GW_SKETCH_LEAST
-	                 : value > GW_SKETCH_MOST ? GW_SKETCH_MOST
-	                                          : value;
+			 : value > GW_SKETCH_MOST ? GW_SKETCH_MOST
+						  : value;
 
 	if (!isfinite(value) || !times)
 		return;
@@ -156,7 +156,7 @@ void gw_sketch_merge(struct gw_sketch *into, const struct gw_sketch *from)
 }
 
 void gw_sketch_since(const struct gw_sketch *now, const struct gw_sketch *before,
-                     struct gw_sketch *more)
+		     struct gw_sketch *more)
 {
 	*more = *now;
 	if (before->count > now->count || before->zero > now->zero || before->schema < now->schema)
@@ -164,7 +164,7 @@ void gw_sketch_since(const struct gw_sketch *now, const struct gw_sketch *before
 	for (int32_t i = 0; i < GW_SKETCH_BUCKETS; i++) {
 		const uint64_t had = before->bucket[i];
 		const int32_t at =
-		        coarser(before->first + i, before->schema - now->schema) - now->first;
+			coarser(before->first + i, before->schema - now->schema) - now->first;
 
 		if (!had)
 			continue;

@@ -15,7 +15,7 @@ enum {
 	GW_SKETCH_BUCKETS = 64,
 	GW_SKETCH_SCHEMA = 3, /**< of an empty sketch */
 	GW_SKETCH_SCHEMA_LEAST =
-	        -1, /**< 64 buckets of a factor of 4 hold every value that counts */
+		-1, /**< 64 buckets of a factor of 4 hold every value that counts */
 };
 
 /** Values beyond these count as the nearer one of them in a bucket; `sum`, `low`, `high` are exact.
@@ -52,7 +52,7 @@ void gw_sketch_merge(struct gw_sketch *into, const struct gw_sketch *from);
  * of @p now where @p before is none. Both are valid; @p more may be neither.
  */
 void gw_sketch_since(const struct gw_sketch *now, const struct gw_sketch *before,
-                     struct gw_sketch *more);
+		     struct gw_sketch *more);
 
 /** The @p share-quantile (0.5: the median), 0 to 1; NaN when empty. */
 double gw_sketch_quantile(const struct gw_sketch *s, double share);

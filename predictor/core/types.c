@@ -95,8 +95,8 @@ enum gw_work_field gw_work_upper_bound(enum gw_work_field field)
 {
 	switch (field) {
 #define WORK(name, unit, meaning)
-#define WORK_MOST(name, unit)                                                                      \
-	case GW_WORK_##name:                                                                       \
+#define WORK_MOST(name, unit) \
+	case GW_WORK_##name: \
 		return GW_WORK_most_##name;
 #include "predictor/core/work.def"
 #undef WORK

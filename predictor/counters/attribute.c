@@ -33,14 +33,14 @@ static const struct {
 	uint64_t before, after;
 } lags[] = {
 #define LAG(before, after) {before, after},
-        GW_ATTRIBUTE_LAGS(LAG)
+	GW_ATTRIBUTE_LAGS(LAG)
 #undef LAG
 };
 
 enum {
 	PLACED_ERROR = 2000, /* ns that a placed run may be off */
 	STRETCH_MOST =
-	        64,       /* samples that are taken together, if no moment without a kernel comes */
+		64,       /* samples that are taken together, if no moment without a kernel comes */
 	SPILL = 2,        /* idle samples behind a kernel that are taken with it */
 	REACHES_BACK = 4, /* times the shortest sample: it began before the window */
 };
@@ -209,7 +209,7 @@ static struct gw_interval possible(const struct gw_attribution *a, const struct 
 static struct gw_interval counting(const struct gw_attribution *a, const struct gw_interval *r)
 {
 	uint64_t length = r->end - r->start, before = lags[a->lag].before,
-	         after = lags[a->lag].after;
+		 after = lags[a->lag].after;
 	struct gw_interval c = *r;
 
 	c.start += 2 * before < length ? before : length / 2;
@@ -251,7 +251,7 @@ static void note_rates(struct gw_attribution *a, const struct gw_sample *s)
 
 /* Whose time it is from sample @p s to before @p end. */
 static enum touched row_of(struct gw_attribution *a, const struct gw_sample *s,
-                           const struct gw_sample *end, struct row *row)
+			   const struct gw_sample *end, struct row *row)
 {
 	uint64_t from = s->begin, to = end[-1].end;
 	enum touched what = NOTHING;
@@ -263,7 +263,7 @@ static enum touched row_of(struct gw_attribution *a, const struct gw_sample *s,
 			row->value[m] += s->value[m];
 	for (size_t i = first_run(a, from); i < a->run_count && a->runs[i].start < to; i++) {
 		const struct gw_interval *r = &a->runs[i], counts = counting(a, r),
-		                         may = possible(a, r);
+					 may = possible(a, r);
 		double share = share_of(&counts, from, to);
 		unsigned slot;
 
@@ -348,7 +348,7 @@ static double weight_of(const struct gw_attribution *a, const struct row *row, u
 
 /* @p importance: of a row that cuts no launch; 0: all rows equal. */
 static void row_take(struct gw_attribution *a, struct gw_attribution_group *g,
-                     const struct row *row, double importance)
+		     const struct row *row, double importance)
 {
 	for (unsigned m = 0; m < a->metrics; m++) {
 		double weight = importance > 0 ? importance * weight_of(a, row, m) : 1;
@@ -413,7 +413,7 @@ static bool idle(const struct gw_attribution *a, const struct gw_sample *s)
  * is far, the one that cuts least.
  */
 static const struct gw_sample *stretch_end(const struct gw_attribution *a,
-                                           const struct gw_sample *s, const struct gw_sample *end)
+					   const struct gw_sample *s, const struct gw_sample *end)
 {
 	const struct gw_sample *best = s + 1;
 	double least = INFINITY;
@@ -436,7 +436,7 @@ static const struct gw_sample *stretch_end(const struct gw_attribution *a,
 
 /* Complete samples, one after the other. */
 static void stretches(struct gw_attribution *a, const struct gw_sample *s,
-                      const struct gw_sample *end)
+		      const struct gw_sample *end)
 {
 	while (s < end) {
 		const struct gw_sample *next = stretch_end(a, s, end);
@@ -525,7 +525,7 @@ static void count_durations(struct gw_attribution *a, uint64_t begin, uint64_t e
 
 /* The window's samples, with the lag at hand; true where a kernel was in them. */
 static bool take_in(struct gw_attribution *a, const struct gw_sample *from,
-                    const struct gw_sample *end)
+		    const struct gw_sample *end)
 {
 	const struct gw_sample *first = from;
 	struct row row;
@@ -548,8 +548,8 @@ static bool take_in(struct gw_attribution *a, const struct gw_sample *from,
 }
 
 enum gw_window_fate gw_attribution_window(struct gw_attribution *a, const struct gw_sample *samples,
-                                          size_t sample_count, struct gw_interval *runs,
-                                          size_t run_count)
+					  size_t sample_count, struct gw_interval *runs,
+					  size_t run_count)
 {
 	size_t own = gw_samples_own(samples, sample_count);
 	const struct gw_sample *from = samples + own, *end = samples + sample_count;

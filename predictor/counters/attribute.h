@@ -103,8 +103,8 @@ size_t gw_samples_own(const struct gw_sample *samples, size_t count);
  * here). Those before it are left out.
  */
 enum gw_window_fate gw_attribution_window(struct gw_attribution *a, const struct gw_sample *samples,
-                                          size_t sample_count, struct gw_interval *runs,
-                                          size_t run_count);
+					  size_t sample_count, struct gw_interval *runs,
+					  size_t run_count);
 
 /**
  * By how many ns the @p runs (in order) ran later than they say, 0 to @p most: so that something
@@ -113,8 +113,8 @@ enum gw_window_fate gw_attribution_window(struct gw_attribution *a, const struct
  * tell it to some microseconds, nor is @p most so little.
  */
 uint64_t gw_attribution_shift(const struct gw_sample *samples, size_t count, unsigned metric,
-                              const struct gw_interval *runs, size_t run_count, uint64_t most,
-                              int64_t expected);
+			      const struct gw_interval *runs, size_t run_count, uint64_t most,
+			      int64_t expected);
 
 /**
  * Solve for all that was taken in; costs up to some tens of milliseconds. What came out weighs the

@@ -27,7 +27,7 @@ struct sum {
 };
 
 static void add_group(const struct gw_attribution *a, const struct gw_attribution_group *g,
-                      struct sum *s)
+		      struct sum *s)
 {
 	unsigned n = a->slots;
 
@@ -52,7 +52,7 @@ static void sum_up(const struct gw_attribution *a, unsigned lag, unsigned withou
 
 /* What the solution @p x leaves unexplained, squared. */
 static double unexplained(const struct gw_attribution *a, const struct sum *s, unsigned m,
-                          const double *x)
+			  const double *x)
 {
 	double left = s->square[m];
 
@@ -63,7 +63,7 @@ static double unexplained(const struct gw_attribution *a, const struct sum *s, u
 
 /* Standard errors from what the solution leaves unexplained. */
 static void model_errors(const struct gw_attribution *a, const struct sum *s, unsigned m,
-                         const double *x, const double *inverse, double *error)
+			 const double *x, const double *inverse, double *error)
 {
 	double left = unexplained(a, s, m, x), freedom = s->rows - a->slots;
 
@@ -116,8 +116,8 @@ static double by_lag(const struct lags *l, unsigned m, unsigned i)
 	double less = l->left[l->best[m]][m], more = l->left[l->second[m]][m];
 
 	return isfinite(more)
-	               ? fabs(l->x[l->best[m]][m][i] - l->x[l->second[m]][m][i]) * less / more
-	               : 0;
+		       ? fabs(l->x[l->best[m]][m][i] - l->x[l->second[m]][m][i]) * less / more
+		       : 0;
 }
 
 /* Sum of two independent errors. hypot@GLIBC_2.35 exceeds the floor of glibc 2.34. */
@@ -128,7 +128,7 @@ static double both(double x, double y)
 
 /* Jackknife: how much each configuration's value depends on which windows are left out. */
 static void spread(const struct gw_attribution *a, const struct lags *l, struct sum *s,
-                   double (*out)[N])
+		   double (*out)[N])
 {
 	double mean[GW_SAMPLE_METRICS][N] = {{0}}, square[GW_SAMPLE_METRICS][N] = {{0}};
 	double x[N];
@@ -194,12 +194,12 @@ static double placed_clock(const struct gw_attribution *a, unsigned i)
 	double windows = fmin(a->windows, GW_ATTRIBUTE_GROUPS * GW_ATTRIBUTE_GROUP_WINDOWS);
 
 	return s->seen > 0 ? GW_ATTRIBUTE_CLOCK_ERROR * s->seen / s->nanoseconds / sqrt(windows)
-	                   : 0;
+			   : 0;
 }
 
 /* Then rows are not independent, nor are few groups of windows a normal spread. */
 static double placed_error(const struct gw_attribution *a, unsigned i, double scale,
-                           double by_windows, double by_rows)
+			   double by_windows, double by_rows)
 {
 	/* Student's 97.5% quantiles of 1, 2, 3 degrees of freedom over the normal distribution's */
 	static const float student[GW_ATTRIBUTE_GROUPS] = {0, 6.48F, 2.2F, 1.62F};
@@ -210,7 +210,7 @@ static double placed_error(const struct gw_attribution *a, unsigned i, double sc
 
 /* The worse of what the windows' spread and what the residuals say, not below the clock's part. */
 static double error_of(const struct gw_attribution *a, unsigned i, unsigned m, double x,
-                       double by_windows, double by_rows)
+		       double by_windows, double by_rows)
 {
 	const struct gw_attribution_slot *s = &a->slot[i];
 	double duration = s->seen > 0 ? s->nanoseconds / s->seen : NAN;
@@ -224,7 +224,7 @@ static double error_of(const struct gw_attribution *a, unsigned i, unsigned m, d
 		error = fmax(error, by_windows);
 	else
 		floor = 2 * GW_ATTRIBUTE_CLOCK_ERROR /
-		        duration; /* one window: its ends don't average out */
+			duration; /* one window: its ends don't average out */
 	return scale > 0 ? fmax(error / scale, floor) : 0;
 }
 
@@ -241,7 +241,7 @@ static double beside(const struct gw_attribution *a, unsigned lag, unsigned i, u
 }
 
 static void solve_metric(struct gw_attribution *a, const struct sum *s, const struct lags *l,
-                         unsigned m, const double *by_windows)
+			 unsigned m, const double *by_windows)
 {
 	double x[N], inverse[N], by_rows[N];
 	bool ok = gw_nnls(a->slots, s->gram[m], s->rhs[m], x, inverse);
@@ -265,11 +265,11 @@ static void solve_metric(struct gw_attribution *a, const struct sum *s, const st
 		c->most[m] = c->launches > 0.999 && spread_known ? most : NAN;
 		c->value[m] = resolved ? x[i] : NAN;
 		c->error[m] = resolved ? error_of(a, i, m, x[i], by_windows[i],
-		                                  both(by_rows[i], by_lag(l, m, i)))
-		                       : NAN;
+						  both(by_rows[i], by_lag(l, m, i)))
+				       : NAN;
 		if (resolved)
 			c->most[m] =
-			        fmin(most, x[i] + SURE * c->error[m] * fmax(x[i], small(a, i, m)));
+				fmin(most, x[i] + SURE * c->error[m] * fmax(x[i], small(a, i, m)));
 	}
 }
 
@@ -344,8 +344,8 @@ enum {
 
 /* For how long the GPU and the runs disagree, if these began @p by later. */
 static uint64_t disagree(const struct gw_sample *s, const struct gw_sample *end, unsigned metric,
-                         double idle, const struct gw_interval *run,
-                         const struct gw_interval *run_end, uint64_t by)
+			 double idle, const struct gw_interval *run,
+			 const struct gw_interval *run_end, uint64_t by)
 {
 	uint64_t sum = 0;
 
@@ -370,11 +370,11 @@ static uint64_t disagree(const struct gw_sample *s, const struct gw_sample *end,
 }
 
 uint64_t gw_attribution_shift(const struct gw_sample *samples, size_t count, unsigned metric,
-                              const struct gw_interval *runs, size_t run_count, uint64_t most,
-                              int64_t expected)
+			      const struct gw_interval *runs, size_t run_count, uint64_t most,
+			      int64_t expected)
 {
 	const struct gw_sample *s = samples + gw_samples_own(samples, count),
-	                       *end = samples + count;
+			       *end = samples + count;
 	uint64_t least = UINT64_MAX, first = 0, last = UINT64_MAX;
 	double idle = 0;
 

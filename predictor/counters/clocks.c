@@ -89,13 +89,13 @@ static void gather(struct gw_clock_state *out, const struct gw_clock_sample *s)
 }
 
 void gw_clocks_at(const struct gw_clocks *c, uint64_t start_ns, uint64_t end_ns,
-                  struct gw_clock_state *out)
+		  struct gw_clock_state *out)
 {
 	struct view v;
 
 	look(c, start_ns, end_ns, &v);
 	*out = (struct gw_clock_state){
-	        .sm_hz = clock_of(&v, sm), .mem_hz = clock_of(&v, memory), .others = NAN};
+		.sm_hz = clock_of(&v, sm), .mem_hz = clock_of(&v, memory), .others = NAN};
 	for (uint32_t i = 0; i < v.count; i++)
 		gather(out, v.inside[i]);
 	if (!v.count) {

@@ -17,7 +17,7 @@ struct gw_clock_sample {
 	uint32_t sm_khz, mem_khz; /**< SM and memory clock */
 	uint64_t reasons;         /**< what holds the clocks down, NVML's bits */
 	uint32_t others; /**< share of the GPU's time that other processes had lately, per cent;
-	                      UINT32_MAX when not known */
+			      UINT32_MAX when not known */
 };
 
 /** The last samples of a GPU; zero-initialised is empty. */
@@ -45,6 +45,6 @@ void gw_clocks_add(struct gw_clocks *c, const struct gw_clock_sample *sample);
  * between the two is unknown: the moment of change is.
  */
 void gw_clocks_at(const struct gw_clocks *c, uint64_t start_ns, uint64_t end_ns,
-                  struct gw_clock_state *out);
+		  struct gw_clock_state *out);
 
 #endif

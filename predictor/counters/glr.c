@@ -36,7 +36,7 @@ static const double KEPT = 2160; /* intervals for which a verdict holds that not
 
 /* Of a GPU's resource, which is the mean of many kernels. */
 static const struct glr_rules HEALTH = {
-        .noise = 0.004, .slow = 0.0025, .prior = 240, .level = 0.003, .bursts = 2};
+	.noise = 0.004, .slow = 0.0025, .prior = 240, .level = 0.003, .bursts = 2};
 
 static const struct glr_rules *rules_of(const struct glr *c)
 {
@@ -128,7 +128,7 @@ static struct noise noise_of(const struct glr *c, double doubt)
  * highest intervals of each window are left out: a disturbance of seconds is no change.
  */
 static double best_window(const struct glr *c, double doubt, double *any, double *counted,
-                          uint32_t *length)
+			  uint32_t *length)
 {
 	const struct noise noise = noise_of(c, doubt);
 	struct window w = {0};
@@ -177,7 +177,7 @@ static void learn(struct glr *c, double d, double doubt, double unclear, double 
 	const double gain = fmax(DRIFT, unknown / (noise.fast + noise.slow));
 	const double level = rules_of(c)->level;
 	const double bound =
-	        DRIFT_MOST + ASTRAY * sqrt(c->astray + level * level + c->unclear * c->unclear);
+		DRIFT_MOST + ASTRAY * sqrt(c->astray + level * level + c->unclear * c->unclear);
 	const double calm = fmax(CALM, UNSURE_CALM * fmax(c->unsure, usual_noise(c)));
 	double most;
 
@@ -228,11 +228,11 @@ static void settle(struct glr *c, double deviation, double unclear)
 	c->level = c->drift;
 	if (r->noise_early && c->intervals > 1)
 		c->variance +=
-		        (d * (deviation - c->drift) - c->variance) / (c->intervals + r->prior);
+			(d * (deviation - c->drift) - c->variance) / (c->intervals + r->prior);
 	c->slow_part = r->slow * r->slow;
 	/* A pause may have come before it was settled. */
 	c->unsure = r->noise_early ? sqrt(r->slow * r->slow + c->variance / c->intervals)
-	                           : fmax(c->unsure, r->slow);
+				   : fmax(c->unsure, r->slow);
 	c->last = 0;
 }
 
@@ -245,7 +245,7 @@ bool glr_known(const struct glr *c)
 static void resume(struct glr *c, uint64_t number)
 {
 	const double missed =
-	        c->intervals && number > c->taken + 1 ? (double)(number - c->taken - 1) : 0;
+		c->intervals && number > c->taken + 1 ? (double)(number - c->taken - 1) : 0;
 
 	if (missed >= MEMORY && !c->slow) {
 		c->filled = 0;
@@ -254,7 +254,7 @@ static void resume(struct glr *c, uint64_t number)
 	}
 	if (missed >= KEPT && c->slow)
 		*c = (struct glr){
-		        .rules = c->rules, .episode = c->episode, .settling = c->settling};
+			.rules = c->rules, .episode = c->episode, .settling = c->settling};
 }
 
 static void add_unsure(struct glr *c, double variance)
@@ -281,7 +281,7 @@ static double doubt_of(struct glr *c, const struct glr_deviation *deviation)
 }
 
 void glr_take(struct glr *c, uint64_t number, uint64_t began_ns,
-              const struct glr_deviation *deviation)
+	      const struct glr_deviation *deviation)
 {
 	const double d = deviation->log - c->drift;
 	double doubt, any;
@@ -337,7 +337,7 @@ void glr_pass(struct glr *c, uint64_t number)
 struct glr_drift glr_drift(const struct glr *c)
 {
 	return (struct glr_drift){c->drift, c->unsure * c->unsure + UNSURE_NOISE * UNSURE_NOISE,
-	                          c->unclear};
+				  c->unclear};
 }
 
 /*
@@ -350,13 +350,13 @@ static double aged(const struct glr_drift *then, uint64_t ago)
 	const double time = (double)ago / AN_HOUR, growth = time < 1 ? time * time : time;
 
 	return then->variance > 0 ? fmin(most, then->variance + growth * UNSURE_HOUR * UNSURE_HOUR)
-	                          : most;
+				  : most;
 }
 
 bool glr_knows_better(const struct glr_drift *now, const struct glr_drift *then, uint64_t ago)
 {
 	return !(then->variance > 0) || now->variance + now->unclear * now->unclear <=
-	                                        aged(then, ago) + then->unclear * then->unclear;
+						aged(then, ago) + then->unclear * then->unclear;
 }
 
 void glr_recall(struct glr_mix *mix, double share, const struct glr_drift *then, uint64_t ago)
@@ -382,7 +382,7 @@ void glr_mixed(struct glr *c, const struct glr_mix *mix)
 	here_off = mix->unclear - c->unclear;
 	there_off = mix->unclear - mix->then.unclear / part;
 	share = (here + here_off * here_off) /
-	        (here + here_off * here_off + there + there_off * there_off);
+		(here + here_off * here_off + there + there_off * there_off);
 	both = (1 - share) * (1 - share) * here + share * share * there;
 	c->drift += share * (mix->then.log - part * c->drift);
 	c->unclear += share * (mix->then.unclear - part * c->unclear);
@@ -392,14 +392,14 @@ void glr_mixed(struct glr *c, const struct glr_mix *mix)
 double glr_astray(const struct glr *c)
 {
 	const double unsure = c->unsure * c->unsure,
-	             settled = rules_of(c)->slow * rules_of(c)->slow;
+		     settled = rules_of(c)->slow * rules_of(c)->slow;
 
 	/* The first references are what the drift is of, unless a pause came since. */
 	if (!glr_known(c))
 		return c->intervals && unsure > settled ? fmin(unsure, UNSURE_MOST * UNSURE_MOST)
-		                                        : 0;
+							: 0;
 	return fmin(c->astray + unsure + c->unclear * c->unclear + UNSURE_MIX * UNSURE_MIX,
-	            UNSURE_MOST * UNSURE_MOST);
+		    UNSURE_MOST * UNSURE_MOST);
 }
 
 double glr_confidence(double score)

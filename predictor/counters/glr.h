@@ -64,7 +64,7 @@ struct glr_deviation {
 
 /** Take the deviation of interval @p number, which began at @p began_ns. */
 void glr_take(struct glr *c, uint64_t number, uint64_t began_ns,
-              const struct glr_deviation *deviation);
+	      const struct glr_deviation *deviation);
 
 /**
  * How near it is to a change by @p least or more: the smallest ratio of what was seen to what is

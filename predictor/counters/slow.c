@@ -19,7 +19,7 @@ static const double DOWN = 1.9459101491;  /* ln(0.7 / 0.1): of any other */
 static const double ALARM = 16.118095651; /* ln(10^7) */
 static const double AGAIN = 2.3025850930; /* ln(10), for each earlier alarm */
 static const double GAIN =
-        1 / 64.0;               /* weight of a launch in the running means of the usual state */
+	1 / 64.0;               /* weight of a launch in the running means of the usual state */
 static const double MISS = 0.1; /* share of times above `top` */
 static const double TOP = 1.6;  /* where that share starts, in mean deviations of a normal */
 static const double STEP = 0.1; /* step of `top`, in mean deviations */
@@ -226,7 +226,7 @@ static bool beside_more(double usual, uint64_t beside, uint64_t launches)
 }
 
 enum gw_slow_cause gw_slow_explain(const struct gw_slow_usual *usual,
-                                   const struct gw_slow_beside *during, double log_ratio)
+				   const struct gw_slow_beside *during, double log_ratio)
 {
 	if (beside_more(usual->overlapped, during->overlapped, during->launches))
 		return GW_SLOW_CONTENTION;
@@ -250,23 +250,23 @@ static enum gw_slow_cause cause_of(const struct watch *w)
 }
 
 static void report(const struct watch *w, uint32_t config, uint64_t until_ns, uint64_t last_ns,
-                   struct gw_slow_event *out)
+		   struct gw_slow_event *out)
 {
 	*out = (struct gw_slow_event){
-	        .config = config,
-	        .cause = cause_of(w),
-	        .since_ns = w->since_ns,
-	        .until_ns = until_ns,
-	        .last_ns = last_ns,
-	        .launches = w->launches,
-	        .slow = w->during.launches,
-	        .predicted = w->predicted,
-	        .low = w->low,
-	        .high = w->high,
-	        .ratio = exp(w->log_ratio / (double)w->during.launches),
-	        .sm_before = w->usual.sm,
-	        .sm_during = gw_slow_mean_of(&w->during.sm),
-	        .reasons = w->during.reasons,
+		.config = config,
+		.cause = cause_of(w),
+		.since_ns = w->since_ns,
+		.until_ns = until_ns,
+		.last_ns = last_ns,
+		.launches = w->launches,
+		.slow = w->during.launches,
+		.predicted = w->predicted,
+		.low = w->low,
+		.high = w->high,
+		.ratio = exp(w->log_ratio / (double)w->during.launches),
+		.sm_before = w->usual.sm,
+		.sm_during = gw_slow_mean_of(&w->during.sm),
+		.reasons = w->during.reasons,
 	};
 }
 
@@ -300,7 +300,7 @@ static bool watch_on(struct watch *w, const struct gw_slow_sample *o)
 {
 	bool suspected = w->score > 0;
 	bool slow = suspected ? is_slow(o, w->predicted, w->high)
-	                      : is_slow(o, o->predicted, fmax(o->high, exp(w->top)));
+			      : is_slow(o, o->predicted, fmax(o->high, exp(w->top)));
 	bool established = w->times >= ESTABLISHED;
 
 	if (slow && !suspected && established)
@@ -354,7 +354,7 @@ static bool cut(struct watch *w, uint32_t config, uint64_t ns, struct gw_slow_ev
 }
 
 static bool observe_each(struct watch *w, uint32_t config, const struct gw_slow_sample *o,
-                         struct gw_slow_event *out)
+			 struct gw_slow_event *out)
 {
 	if (w->open) {
 		if (!watch_end(w, o))
@@ -375,7 +375,7 @@ static bool observe_each(struct watch *w, uint32_t config, const struct gw_slow_
 }
 
 bool gw_slow_observe(struct gw_slow *s, uint32_t config, const struct gw_slow_sample *o,
-                     struct gw_slow_event *out)
+		     struct gw_slow_event *out)
 {
 	struct watch *w;
 
@@ -467,7 +467,7 @@ static double excess_beside(struct gw_slow *s, uint32_t config, const struct gw_
 }
 
 double gw_slow_excess(struct gw_slow *s, uint32_t config, const struct gw_slow_sample *o,
-                      enum gw_slow_cause *cause)
+		      enum gw_slow_cause *cause)
 {
 	struct gw_slow_event e;
 
@@ -497,7 +497,7 @@ static const char *const names[][2] = {
 static const char *text_of(enum gw_slow_cause cause, int which)
 {
 	return (size_t)cause < sizeof(names) / sizeof(*names) ? names[cause][which]
-	                                                      : names[GW_SLOW_UNKNOWN][which];
+							      : names[GW_SLOW_UNKNOWN][which];
 }
 
 const char *gw_slow_cause_name(enum gw_slow_cause cause)

@@ -47,11 +47,11 @@ struct gw_slow_sample {
 	double seconds;              /**< GPU time */
 	double predicted, low, high; /**< made before it, s; NaN when there was none */
 	bool steady;  /**< predicted from earlier launches of the configuration: others don't count
-	               */
+		       */
 	bool sampled; /**< one of few that are timed, in windows: see slow_windows.h; then neither
-	                 `steady` nor the prediction counts */
+			 `steady` nor the prediction counts */
 	double follows;  /**< share of its time that follows the SM clock, 0 to 1; of a sampled one
-	                  */
+			  */
 	bool overlapped; /**< another kernel of this process ran meanwhile */
 	bool copies;     /**< copies of this process went on meanwhile */
 	struct gw_clock_state clock; /**< while it ran */
@@ -63,7 +63,7 @@ struct gw_slow_event {
 	uint32_t config;
 	enum gw_slow_cause cause;    /**< of the episode so far */
 	uint64_t since_ns, until_ns; /**< start of its first launch; of the first after it, 0 when
-	                                it goes on */
+					it goes on */
 	uint64_t last_ns;            /**< start of the launch that brought the event */
 	uint64_t launches, slow;     /**< launches of the episode; of them slow ones */
 	double predicted, low;       /**< of its first launch, s */
@@ -85,7 +85,7 @@ void gw_slow_free(struct gw_slow *s);
 
 /** A launch of @p config. True when an episode begins or ends with it; @p out describes it. */
 bool gw_slow_observe(struct gw_slow *s, uint32_t config, const struct gw_slow_sample *sample,
-                     struct gw_slow_event *out);
+		     struct gw_slow_event *out);
 
 /**
  * What the launch of @p config just observed took too long, s, and why; 0: it did not, as far as is
@@ -94,7 +94,7 @@ bool gw_slow_observe(struct gw_slow *s, uint32_t config, const struct gw_slow_sa
  * longer than its own prediction, less what such launches have alone.
  */
 double gw_slow_excess(struct gw_slow *s, uint32_t config, const struct gw_slow_sample *sample,
-                      enum gw_slow_cause *cause);
+		      enum gw_slow_cause *cause);
 
 /** The next episode after configuration @p config (0 to begin with) that goes on; false when there
  * is none. */

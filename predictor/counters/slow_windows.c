@@ -23,7 +23,7 @@ static const uint64_t LONG_NS = 10000000000;  /* an interval with fewer times */
 static const uint64_t PAUSE_NS = 60000000000; /* what was before is no part of an interval */
 static const uint64_t FORGIVEN_NS = 3600000000000;
 static const struct glr_rules RULES = {
-        .noise = 0.01, .slow = 0.0025, .prior = 8, .noise_early = true, .bursts = 1};
+	.noise = 0.01, .slow = 0.0025, .prior = 8, .noise_early = true, .bursts = 1};
 static const double ALARM = 14;     /* score at which an episode begins */
 static const double LEAST = 0.0175; /* a smaller shift is none */
 static const double NOISY = 0.03;   /* of an interval: its data decide, and no test can */
@@ -172,25 +172,25 @@ static struct shift *shift_of(struct gw_slow_windows *s, uint32_t config, uint64
 }
 
 static void report(const struct shift *w, uint64_t until_ns, uint64_t last_ns,
-                   struct gw_slow_event *out)
+		   struct gw_slow_event *out)
 {
 	const double n = (double)w->during.launches;
 
 	*out = (struct gw_slow_event){
-	        .config = w->config,
-	        .cause = gw_slow_explain(&w->usual, &w->during, w->log_ratio / n),
-	        .since_ns = w->test.since,
-	        .until_ns = until_ns,
-	        .last_ns = last_ns,
-	        .launches = w->during.launches,
-	        .slow = w->during.launches,
-	        .predicted = w->predicted,
-	        .low = w->predicted * exp(-2 * w->spread),
-	        .high = w->predicted * exp(LEAST),
-	        .ratio = exp(w->log_ratio / n),
-	        .sm_before = w->usual.sm,
-	        .sm_during = gw_slow_mean_of(&w->during.sm),
-	        .reasons = w->during.reasons,
+		.config = w->config,
+		.cause = gw_slow_explain(&w->usual, &w->during, w->log_ratio / n),
+		.since_ns = w->test.since,
+		.until_ns = until_ns,
+		.last_ns = last_ns,
+		.launches = w->during.launches,
+		.slow = w->during.launches,
+		.predicted = w->predicted,
+		.low = w->predicted * exp(-2 * w->spread),
+		.high = w->predicted * exp(LEAST),
+		.ratio = exp(w->log_ratio / n),
+		.sm_before = w->usual.sm,
+		.sm_during = gw_slow_mean_of(&w->during.sm),
+		.reasons = w->during.reasons,
 	};
 }
 
@@ -319,7 +319,7 @@ static bool close_interval(struct gw_slow_windows *s, struct shift *w, struct gw
 
 	forgive(w);
 	glr_take(&w->test, ++w->number, w->began_ns,
-	         &(struct glr_deviation){w->sum / (double)w->beside.launches, 0, 0});
+		 &(struct glr_deviation){w->sum / (double)w->beside.launches, 0, 0});
 	if (w->open) {
 		if (goes_on(w))
 			return false;
@@ -373,7 +373,7 @@ static void add(struct shift *w, const struct gw_slow_sample *s, double x)
 }
 
 bool gw_slow_windows_observe(struct gw_slow_windows *s, uint32_t config,
-                             const struct gw_slow_sample *o, struct gw_slow_event *out)
+			     const struct gw_slow_sample *o, struct gw_slow_event *out)
 {
 	struct shift *w = shift_of(s, config, o->start_ns);
 	bool event = false;
@@ -387,7 +387,7 @@ bool gw_slow_windows_observe(struct gw_slow_windows *s, uint32_t config,
 	}
 	if (o->start_ns > w->last_ns + PAUSE_NS || o->start_ns + PAUSE_NS < w->last_ns) {
 		const uint64_t missed =
-		        o->start_ns > w->last_ns ? (o->start_ns - w->last_ns) / INTERVAL_NS : 0;
+			o->start_ns > w->last_ns ? (o->start_ns - w->last_ns) / INTERVAL_NS : 0;
 
 		w->number += missed < UINT32_MAX / 2 ? (uint32_t)missed : UINT32_MAX / 2;
 		open_interval(w, o->start_ns);
@@ -403,7 +403,7 @@ bool gw_slow_windows_observe(struct gw_slow_windows *s, uint32_t config,
 }
 
 bool gw_slow_windows_end(struct gw_slow_windows *s, uint32_t config, uint64_t ns,
-                         struct gw_slow_event *out)
+			 struct gw_slow_event *out)
 {
 	struct shift *w = known(s, config);
 
@@ -415,7 +415,7 @@ bool gw_slow_windows_end(struct gw_slow_windows *s, uint32_t config, uint64_t ns
 }
 
 bool gw_slow_windows_open(const struct gw_slow_windows *s, uint32_t config,
-                          struct gw_slow_event *out)
+			  struct gw_slow_event *out)
 {
 	const struct shift *w = known(s, config);
 

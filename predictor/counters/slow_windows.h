@@ -37,7 +37,7 @@ void gw_slow_drift(double *usual, double value, double gain);
 
 /** What of @p during explains times that are longer by the logarithm @p log_ratio. */
 enum gw_slow_cause gw_slow_explain(const struct gw_slow_usual *usual,
-                                   const struct gw_slow_beside *during, double log_ratio);
+				   const struct gw_slow_beside *during, double log_ratio);
 
 struct gw_slow_windows;
 
@@ -50,14 +50,14 @@ size_t gw_slow_windows_bytes(const struct gw_slow_windows *s);
 
 /** As gw_slow_observe(), of a launch in a window. */
 bool gw_slow_windows_observe(struct gw_slow_windows *s, uint32_t config,
-                             const struct gw_slow_sample *sample, struct gw_slow_event *out);
+			     const struct gw_slow_sample *sample, struct gw_slow_event *out);
 
 /** End the episode of @p config at @p ns, if there is one: true, and @p out describes it. */
 bool gw_slow_windows_end(struct gw_slow_windows *s, uint32_t config, uint64_t ns,
-                         struct gw_slow_event *out);
+			 struct gw_slow_event *out);
 
 /** The episode of @p config that goes on; false when there is none. */
 bool gw_slow_windows_open(const struct gw_slow_windows *s, uint32_t config,
-                          struct gw_slow_event *out);
+			  struct gw_slow_event *out);
 
 #endif

@@ -13,7 +13,7 @@
 
 static const double PATH_GUESSED = 0.25; /* prior, as those of scale.c */
 static const double OPEN_MOST =
-        2; /* factor of time that what data decide may make (static_code.c) */
+	2; /* factor of time that what data decide may make (static_code.c) */
 /* The same where the rest was counted: an interval still says something of less. */
 static const double COUNTED_OPEN_MOST = 20;
 
@@ -43,7 +43,7 @@ static float clock_share(const struct gw_estimate *e)
 	if (!(with > 0) || !(e->seconds > 0))
 		return 0;
 	return (float)(with / (with + memory * memory * fmax(memory, latency)) *
-	               fmax(0, 1 - floor_time / e->seconds));
+		       fmax(0, 1 - floor_time / e->seconds));
 }
 
 /*
@@ -65,15 +65,15 @@ static double part_of_terms(const struct gw_estimate *e, const char *const *name
 static bool moves_data(const struct gw_estimate *e)
 {
 	static const char *const
-	        data[] = {"lsu", "shared", "l1", "shared_atomics", "constant", NULL},
-	        *const l2[] = {"l2", NULL}, *const dram[] = {"dram", NULL},
-	        *const atomics[] = {"atomics", NULL}, *const pipes[] = {"issue",  "fma",  "alu",
-	                                                                "fp64",   "fp16", "xu",
-	                                                                "tensor", NULL},
-	        *const path[] = {"latency", NULL}, *const meeting[] = {"barrier", NULL};
+		data[] = {"lsu", "shared", "l1", "shared_atomics", "constant", NULL},
+		*const l2[] = {"l2", NULL}, *const dram[] = {"dram", NULL},
+		*const atomics[] = {"atomics", NULL}, *const pipes[] = {"issue",  "fma",  "alu",
+									"fp64",   "fp16", "xu",
+									"tensor", NULL},
+		*const path[] = {"latency", NULL}, *const meeting[] = {"barrier", NULL};
 
 	return part_of_terms(e, data) + part_of_terms(e, l2) + part_of_terms(e, dram) +
-	               part_of_terms(e, atomics) >
+		       part_of_terms(e, atomics) >
 	       part_of_terms(e, pipes) + part_of_terms(e, path) + part_of_terms(e, meeting);
 }
 
@@ -82,14 +82,14 @@ static enum gw_certainty certainty_of(const struct gw_work *work)
 	if (!isnan(gw_work_value(work, GW_WORK_warp_longest_fixed_cycles)))
 		return GW_CERTAINTY_EXACT;
 	return isnan(gw_work_value(work, GW_WORK_inst_issued)) &&
-	                       isnan(gw_work_value(work, GW_WORK_inst_executed))
-	               ? GW_CERTAINTY_PARTIAL
-	               : GW_CERTAINTY_ESTIMATED;
+			       isnan(gw_work_value(work, GW_WORK_inst_executed))
+		       ? GW_CERTAINTY_PARTIAL
+		       : GW_CERTAINTY_ESTIMATED;
 }
 
 /* The time of @p seconds if all atomics with unknown addresses meet on one. */
 static double with_meetings(const struct gw_predictor *p, const struct gw_work *work,
-                            double seconds)
+			    double seconds)
 {
 	double atomics = gw_work_value(work, GW_WORK_atomic_requests);
 
@@ -104,7 +104,7 @@ static double with_meetings(const struct gw_predictor *p, const struct gw_work *
  * 95th-percentile case.
  */
 static double unexplained(const struct gw_predictor *p, const struct gw_work *work, double seconds,
-                          enum gw_certainty certainty)
+			  enum gw_certainty certainty)
 {
 	double doubt = log(with_meetings(p, work, seconds) / seconds) / GW_NINE_IN_TEN;
 
@@ -115,7 +115,7 @@ static double unexplained(const struct gw_predictor *p, const struct gw_work *wo
 }
 
 static void ask_model(const struct gw_predictor *p, const struct gw_launch *launch,
-                      const struct gw_work *work, struct gw_estimate *made)
+		      const struct gw_work *work, struct gw_estimate *made)
 {
 	const struct gw_model *model = p->model ? p->model : &gw_model_bounds;
 
@@ -123,7 +123,7 @@ static void ask_model(const struct gw_predictor *p, const struct gw_launch *laun
 }
 
 double gw_base_seconds(const struct gw_predictor *p, const struct gw_entry *e,
-                       const struct gw_work *work)
+		       const struct gw_work *work)
 {
 	const struct gw_launch launch = {.kernel = &e->family->kernel, .config = e->config};
 	struct gw_estimate made;
@@ -151,12 +151,12 @@ static double least_of(const struct gw_predictor *p, const struct gw_work *work,
 	if (!isnan(least))
 		return least;
 	return is_uncounted(work) || with_meetings(p, work, seconds) > OPEN_MOST * seconds ? seconds
-	                                                                                   : 0;
+											   : 0;
 }
 
 /* Counts do not tell how many atomics meet on one address. */
 static double least_counted(const struct gw_predictor *p, const struct gw_work *work,
-                            double seconds)
+			    double seconds)
 {
 	return with_meetings(p, work, seconds) > COUNTED_OPEN_MOST * seconds ? seconds : 0;
 }
@@ -170,7 +170,7 @@ static double with_open(const struct gw_work *work, double doubt)
 }
 
 struct gw_base gw_base_of(const struct gw_predictor *p, const struct gw_entry *e,
-                          const struct gw_work *work, struct gw_base b)
+			  const struct gw_work *work, struct gw_base b)
 {
 	const struct gw_launch launch = {.kernel = &e->family->kernel, .config = e->config};
 	struct gw_estimate made;
@@ -189,11 +189,11 @@ struct gw_base gw_base_of(const struct gw_predictor *p, const struct gw_entry *e
 	if (!(made.seconds > 0))
 		return b;
 	b.least = b.source == GW_SOURCE_STATIC ? least_of(p, work, made.seconds)
-	                                       : least_counted(p, work, made.seconds);
+					       : least_counted(p, work, made.seconds);
 	gw_verdict_of(p->device, &launch, work, &made, &verdict);
 	b.path = (uint8_t)certainty_of(work);
 	b.certainty =
-	        b.path == GW_CERTAINTY_ESTIMATED && moves_data(&made) ? GW_CERTAINTY_EXACT : b.path;
+		b.path == GW_CERTAINTY_ESTIMATED && moves_data(&made) ? GW_CERTAINTY_EXACT : b.path;
 	b.unexplained = (float)unexplained(p, work, made.seconds, (enum gw_certainty)b.certainty);
 	if (b.source == GW_SOURCE_STATIC)
 		b.unexplained = (float)with_open(work, (double)b.unexplained);

@@ -38,7 +38,7 @@ static double first_width(unsigned kind)
 static double first_weight(unsigned kind)
 {
 	return kind >= GW_WIDTH_SIZES && kind < gw_width_of_work(GW_TIER_WARM, GW_SOURCE_NONE) ? 24
-	                                                                                       : 6;
+											       : 6;
 }
 
 void gw_coverage_start(struct gw_coverage *c)
@@ -83,7 +83,7 @@ static void adapt(struct gw_coverage *c, unsigned kind)
 	width = (double)c->width[kind] * exp(gain * ((double)c->missed[kind] / n - GW_MISS));
 	c->width[kind] = (float)fmin(fmax(width, first / ROOM), first * ROOM);
 	c->seen[kind] =
-	        c->seen[kind] < UINT32_MAX / 2 ? c->seen[kind] + (uint32_t)n : UINT32_MAX / 2;
+		c->seen[kind] < UINT32_MAX / 2 ? c->seen[kind] + (uint32_t)n : UINT32_MAX / 2;
 	c->judged[kind] = c->missed[kind] = 0;
 }
 

@@ -12,7 +12,7 @@
 enum {
 	GW_WIDTH_SIZES = 6, /**< by number of own times: 1, 2, 3-4, 5-8, 9-16, more */
 	GW_WIDTH_LEAST =
-	        GW_WIDTH_SIZES + 2 * (GW_SOURCE_COUNTED + 1), /**< and by tier and source */
+		GW_WIDTH_SIZES + 2 * (GW_SOURCE_COUNTED + 1), /**< and by tier and source */
 	GW_WIDTHS,                                            /**< and of lower limits */
 };
 

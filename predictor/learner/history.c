@@ -13,7 +13,7 @@ enum {
 	LENGTHS = 4   /* stretches examined: 6, 12, 24, all */
 };
 static const double DECILES = 2.563; /* standard deviations between the first and the last decile of
-                                        a normal distribution */
+					a normal distribution */
 static const double ALIKE = 0.25;    /* a time within this share of the median agrees with it */
 static const double AGREE = 2;       /* standard errors by which medians of one level may differ */
 static const double MEDIAN = 1.2533; /* standard error of a median relative to that of a mean */
@@ -29,7 +29,7 @@ static uint32_t drawn_place(uint32_t count)
 
 	mixed ^= mixed >> 32;
 	return count < GW_RANGE_TIMES ? count
-	                              : (uint32_t)((mixed & UINT32_MAX) * (count + 1) >> 32);
+				      : (uint32_t)((mixed & UINT32_MAX) * (count + 1) >> 32);
 }
 
 void gw_history_add(struct gw_history *h, double seconds)
@@ -56,7 +56,7 @@ static inline void insert(float *v, uint32_t n, float x)
 static double median(const float *sorted, uint32_t n)
 {
 	return n % 2 ? (double)sorted[n / 2]
-	             : ((double)sorted[n / 2 - 1] + (double)sorted[n / 2]) / 2;
+		     : ((double)sorted[n / 2 - 1] + (double)sorted[n / 2]) / 2;
 }
 
 /*

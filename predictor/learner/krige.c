@@ -16,7 +16,7 @@ double gw_place_distance2(const struct gw_place *a, const struct gw_place *b)
 
 /* Covariance of the values at two places. */
 static double covariance(const struct gw_prior *p, double middle, const struct gw_place *a,
-                         const struct gw_place *b)
+			 const struct gw_place *b)
 {
 	double near = exp(-gw_place_distance2(a, b) / (2 * p->reach * p->reach));
 
@@ -64,7 +64,7 @@ static double middle_of(const struct gw_point *points, unsigned count)
 
 /* Lower triangle. */
 static void covariances(const struct gw_prior *prior, const struct gw_point *points, unsigned count,
-                        double middle, double m[N][N])
+			double middle, double m[N][N])
 {
 	for (unsigned i = 0; i < count; i++) {
 		const struct gw_place *p = &points[i].place;
@@ -100,10 +100,10 @@ double gw_krige_misfit(const struct gw_prior *prior, const struct gw_point *poin
 }
 
 void gw_krige(const struct gw_prior *prior, const struct gw_point *points, unsigned count,
-              const struct gw_place *target, struct gw_weights *out)
+	      const struct gw_place *target, struct gw_weights *out)
 {
 	double m[N][N], with[N], middle = count ? middle_of(points, count) : target->along,
-	                         variance;
+				 variance;
 
 	covariances(prior, points, count, middle, m);
 	for (unsigned i = 0; i < count; i++)

@@ -49,7 +49,7 @@ struct gw_weights {
  * points' values, so they serve every quantity known at the same points.
  */
 void gw_krige(const struct gw_prior *prior, const struct gw_point *points, unsigned count,
-              const struct gw_place *target, struct gw_weights *out);
+	      const struct gw_place *target, struct gw_weights *out);
 
 /**
  * How well the points predict each other: mean over them of the squared leave-one-out error over

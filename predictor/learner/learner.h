@@ -24,7 +24,7 @@ enum {
 enum gw_certainty {
 	GW_CERTAINTY_EXACT,     /**< settled by the code */
 	GW_CERTAINTY_ESTIMATED, /**< data decide it: the number of instructions is known, their path
-	                           is a guess */
+				   is a guess */
 	GW_CERTAINTY_PARTIAL,   /**< not even the number of instructions */
 	GW_CERTAINTIES
 };
@@ -55,7 +55,7 @@ struct gw_published {
 	uint64_t known;
 	double seconds, low, high;
 	double least;  /**< where there is no prediction: time that it takes at least, s; 0: unknown
-	                */
+			*/
 	float center;  /**< log seconds at the reference clock; of own times only */
 	float noise;   /**< its standard deviation from own times, in the logarithm */
 	uint32_t size; /**< own times it rests on */
@@ -80,9 +80,9 @@ struct gw_base {
 	double log_seconds; /**< NaN: unknown */
 	float share;        /**< share of it that scales with the SM clock, 0 to 1 */
 	float doubt; /**< standard deviation of extrapolated work, in its logarithm; 0 without any
-	              */
+		      */
 	float unexplained; /**< the same for what work does not contain, equal for the whole kernel
-	                    */
+			    */
 	uint8_t source, bound;
 	bool unsure;       /**< some counts are of few samples, or extrapolated */
 	uint8_t path;      /**< enum gw_certainty of the critical path */
@@ -104,8 +104,8 @@ struct gw_base {
 static inline enum gw_class gw_class_of(const struct gw_base *b)
 {
 	enum gw_class c = b->source == GW_SOURCE_STATIC   ? GW_CLASS_STATIC
-	                  : b->source == GW_SOURCE_SCALED ? GW_CLASS_SCALED
-	                                                  : GW_CLASS_COUNTED;
+			  : b->source == GW_SOURCE_SCALED ? GW_CLASS_SCALED
+							  : GW_CLASS_COUNTED;
 
 	return (enum gw_class)(c + b->certainty);
 }
@@ -137,9 +137,9 @@ struct gw_entry {
 	bool alone;      /**< it has run alone: its times are of such launches only */
 	uint16_t levels; /**< classes whose bias it has trained, one bit each */
 	float blocks, threads,
-	        shared; /**< logarithms: of blocks, threads of a block; see scale.c */
+		shared; /**< logarithms: of blocks, threads of a block; see scale.c */
 	float waves; /**< log of how many times the grid fills the GPU, half of it below 0; or NaN
-	              */
+		      */
 	float own;   /**< logarithm of its own width factor */
 	float reported;          /**< center when its kernel's version last changed */
 	uint32_t judged, missed; /**< times since the last advance, and outside */
@@ -156,7 +156,7 @@ struct gw_entry {
 	float settled_share; /**< as in `base` then */
 	uint8_t settled_source, settled_bound; /**< the same */
 	uint32_t made_own, made_family,
-	        made_common;          /**< versions that `now` is of, if never timed */
+		made_common;          /**< versions that `now` is of, if never timed */
 	struct gw_published fresh;    /**< made on request, … */
 	uint64_t fresh_for, fresh_at; /**< … from this many observations, at this publication, … */
 	uint32_t fresh_own, fresh_any_work; /**< … of these versions */
@@ -213,18 +213,18 @@ void gw_own_forecast(struct gw_entry *e, double error);
  * repeated times of its kernel differ.
  */
 double gw_own_spread(const struct gw_predictor *p, const struct gw_entry *e,
-                     const struct gw_history_summary *s);
+		     const struct gw_history_summary *s);
 
 /** Half the width of the interval of @p now, in log time; its kind, size and noise are set. */
 double gw_own_half(const struct gw_predictor *p, const struct gw_entry *e,
-                   const struct gw_published *now, bool multimodal);
+		   const struct gw_published *now, bool multimodal);
 
 /**
  * The range of times that an interval has to hold besides, where times differ and the latest say
  * too little of the next: that of the whole run. False where it is not so.
  */
 bool gw_own_range(const struct gw_entry *e, const struct gw_history_summary *s, double *least,
-                  double *most);
+		  double *most);
 
 /* scale.c */
 
@@ -233,7 +233,7 @@ void gw_scale_place(const struct gw_predictor *p, struct gw_entry *e);
 
 /** Keep @p work as the parts of @p e. */
 void gw_scale_keep(struct gw_predictor *p, uint32_t config, struct gw_entry *e,
-                   const struct gw_work *work);
+		   const struct gw_work *work);
 
 /** The model's time of @p e from the work known after @p known observations. */
 struct gw_base gw_scale_base(const struct gw_predictor *p, struct gw_entry *e, uint64_t known);
@@ -248,11 +248,11 @@ struct gw_base gw_scale_by_code(const struct gw_predictor *p, struct gw_entry *e
  * is NaN where nothing of the work is known.
  */
 struct gw_base gw_base_of(const struct gw_predictor *p, const struct gw_entry *e,
-                          const struct gw_work *work, struct gw_base b);
+			  const struct gw_work *work, struct gw_base b);
 
 /** The same in seconds, by the model alone; NaN without an answer. */
 double gw_base_seconds(const struct gw_predictor *p, const struct gw_entry *e,
-                       const struct gw_work *work);
+		       const struct gw_work *work);
 
 /* residual.c */
 
@@ -264,7 +264,7 @@ void gw_residual_start(struct gw_state *s);
  * observations. out->there is false when there is no prediction; out->tier is its basis.
  */
 void gw_residual_predict(const struct gw_predictor *p, struct gw_entry *e, uint64_t known,
-                         struct gw_published *out);
+			 struct gw_published *out);
 
 /** A configuration has times of its own, or better ones: update its kernel. */
 void gw_residual_timed(struct gw_predictor *p, uint32_t config, struct gw_entry *e, double center);

@@ -11,7 +11,7 @@ enum {
 };
 
 static const double FORECAST_WEIGHT = 0.25, CONTENTS_WEIGHT = 0.5, UNUSUAL = 4,
-                    FORECAST_REACH = 1.8;
+		    FORECAST_REACH = 1.8;
 static const double POPULATION = 4;        /* weight, in pairs, of those of other kernels */
 static const double NORMAL_ERROR = 1.2533; /* standard deviations in a normal's mean error */
 /*
@@ -66,7 +66,7 @@ void gw_own_forecast(struct gw_entry *e, double error)
 {
 	double usual = e->forecast > 0 ? (double)e->forecast : (double)e->now.noise / NORMAL_ERROR;
 	double off = data_decide(e) ? CONTENTS_WEIGHT * (error - usual)
-	                            : FORECAST_WEIGHT * (fmin(error, UNUSUAL * usual) - usual);
+				    : FORECAST_WEIGHT * (fmin(error, UNUSUAL * usual) - usual);
 
 	e->forecast = (float)(usual + off);
 }
@@ -88,7 +88,7 @@ static double repeats_reach(const struct gw_predictor *p, const struct gw_entry 
 }
 
 double gw_own_spread(const struct gw_predictor *p, const struct gw_entry *e,
-                     const struct gw_history_summary *s)
+		     const struct gw_history_summary *s)
 {
 	if (gw_history_size(&e->history) <= 4)
 		return repeats_reach(p, e) / GW_NINE_IN_TEN;
@@ -96,10 +96,10 @@ double gw_own_spread(const struct gw_predictor *p, const struct gw_entry *e,
 }
 
 double gw_own_half(const struct gw_predictor *p, const struct gw_entry *e,
-                   const struct gw_published *now, bool multimodal)
+		   const struct gw_published *now, bool multimodal)
 {
 	double half = (double)p->state.coverage.width[now->kind] * (double)now->noise *
-	              variety(e, now->size);
+		      variety(e, now->size);
 
 	/* Not times the width of the kind: that is of spreads, and these are errors themselves. */
 	if (now->size > 4 && !multimodal)
@@ -110,7 +110,7 @@ double gw_own_half(const struct gw_predictor *p, const struct gw_entry *e,
 }
 
 bool gw_own_range(const struct gw_entry *e, const struct gw_history_summary *s, double *least,
-                  double *most)
+		  double *most)
 {
 	return e->own > 0 && (s->multimodal || s->sigma > LOOSE) &&
 	       gw_history_range(&e->history, least, most);

@@ -117,7 +117,7 @@ static bool families_grow(struct gw_predictor *p)
 
 /* The kernel @p id, created when missing; NULL without memory. */
 static struct gw_kernel_stats *family_of(struct gw_predictor *p, uint32_t id,
-                                         const struct gw_kernel *kernel)
+					 const struct gw_kernel *kernel)
 {
 	uint32_t at = gw_index_find(&p->family_of, id, NULL, NULL);
 	struct gw_kernel_stats *family;
@@ -149,7 +149,7 @@ static void append_new(struct gw_predictor *p, uint32_t config, struct gw_entry 
 }
 
 void gw_predictor_configure(struct gw_predictor *p, uint32_t config, uint32_t kernel,
-                            const struct gw_launch *launch)
+			    const struct gw_launch *launch)
 {
 	struct gw_entry *e = kernel ? entry_make(p, config) : NULL;
 
@@ -216,14 +216,14 @@ const struct gw_published *gw_published_at(const struct gw_entry *e, uint64_t kn
 static void fill(const struct gw_published *from, struct gw_prediction *out)
 {
 	*out = (struct gw_prediction){
-	        .seconds = from->seconds,
-	        .low = from->low,
-	        .high = from->high,
-	        .tier = (enum gw_tier)from->tier,
-	        .work = (enum gw_source)from->work,
-	        .bound = (enum gw_bound)from->bound,
-	        .known = from->known,
-	        .multimodal = from->multimodal,
+		.seconds = from->seconds,
+		.low = from->low,
+		.high = from->high,
+		.tier = (enum gw_tier)from->tier,
+		.work = (enum gw_source)from->work,
+		.bound = (enum gw_bound)from->bound,
+		.known = from->known,
+		.multimodal = from->multimodal,
 	};
 }
 
@@ -235,7 +235,7 @@ static bool stands_in(const struct gw_published *made)
 
 /* Of a configuration that had not been timed. */
 static void expect(const struct gw_predictor *p, struct gw_entry *e, uint64_t known,
-                   struct gw_published *out)
+		   struct gw_published *out)
 {
 	const struct gw_entry *before = gw_learner_entry(p, e->predecessor);
 	const struct gw_published *made = before ? gw_published_at(before, known) : NULL;
@@ -262,7 +262,7 @@ static void take_over(const struct gw_predictor *p, struct gw_entry *e)
 
 /* Computed on request and kept for the next. */
 static const struct gw_published *fresh(const struct gw_predictor *p, struct gw_entry *e,
-                                        uint64_t known)
+					uint64_t known)
 {
 	uint32_t any_work = e->family ? e->family->any_work_version : 0;
 
@@ -278,7 +278,7 @@ static const struct gw_published *fresh(const struct gw_predictor *p, struct gw_
 }
 
 void gw_predict(const struct gw_predictor *p, uint32_t config, uint64_t known,
-                struct gw_prediction *out)
+		struct gw_prediction *out)
 {
 	struct gw_entry *e = gw_learner_entry(p, config);
 	const struct gw_published *made = e ? gw_published_at(e, known) : NULL;
@@ -297,8 +297,8 @@ void gw_predict(const struct gw_predictor *p, uint32_t config, uint64_t known,
 		out->reason = "what is not known before the launch decides how much it does";
 	} else if (!out->reason) {
 		out->reason = p->device ? "no launch of this kernel had been timed, and nothing is "
-		                          "known of its work"
-		                        : "no launch of this kernel had been timed";
+					  "known of its work"
+					: "no launch of this kernel had been timed";
 	}
 }
 
@@ -428,14 +428,14 @@ static void publish(struct gw_predictor *p, uint32_t config, struct gw_entry *e)
 		e->timed_known = p->observations;
 	e->before = e->now;
 	*now = (struct gw_published){
-	        .known = p->observations,
-	        .there = true,
-	        .tier = GW_TIER_STEADY,
-	        .size = gw_history_size(&e->history),
-	        .work = e->settled_source,
-	        .bound = e->settled_bound,
-	        .center = (float)log(s.median),
-	        .multimodal = s.multimodal,
+		.known = p->observations,
+		.there = true,
+		.tier = GW_TIER_STEADY,
+		.size = gw_history_size(&e->history),
+		.work = e->settled_source,
+		.bound = e->settled_bound,
+		.center = (float)log(s.median),
+		.multimodal = s.multimodal,
 	};
 	now->agrees = gw_history_agrees(&e->history, &scatter);
 	now->scatter = (float)scatter;
@@ -496,9 +496,9 @@ static bool publish_new(struct gw_predictor *p, struct gw_entry *e)
 }
 
 static void publish_some_new(struct gw_predictor *p,
-                             void (*changed)(void *arg, uint32_t config,
-                                             const struct gw_prediction *prediction),
-                             void *arg)
+			     void (*changed)(void *arg, uint32_t config,
+					     const struct gw_prediction *prediction),
+			     void *arg)
 {
 	uint32_t last = p->new_last;
 
@@ -523,9 +523,9 @@ static void publish_some_new(struct gw_predictor *p,
 }
 
 bool gw_predictor_advance(struct gw_predictor *p,
-                          void (*changed)(void *arg, uint32_t config,
-                                          const struct gw_prediction *prediction),
-                          void *arg)
+			  void (*changed)(void *arg, uint32_t config,
+					  const struct gw_prediction *prediction),
+			  void *arg)
 {
 	if (p->observations == p->published)
 		return false;

@@ -58,7 +58,7 @@ void gw_predictor_model(struct gw_predictor *p, const struct gw_model *model);
  * only.
  */
 void gw_predictor_configure(struct gw_predictor *p, uint32_t config, uint32_t kernel,
-                            const struct gw_launch *launch);
+			    const struct gw_launch *launch);
 
 /**
  * Configuration @p config, just configured, differs from @p of in the argument hash alone: @p of
@@ -88,7 +88,7 @@ void gw_predictor_known_work(const struct gw_predictor *p, uint32_t config, stru
  * fills @p out; out->known is how many were used.
  */
 void gw_predict(const struct gw_predictor *p, uint32_t config, uint64_t known,
-                struct gw_prediction *out);
+		struct gw_prediction *out);
 
 /** What is known of a measurement. */
 struct gw_observation {
@@ -125,8 +125,8 @@ void gw_predictor_number(struct gw_predictor *p, uint64_t observations);
  * whether predictions were recomputed (the log then gets a PUBLISHED).
  */
 bool gw_predictor_advance(struct gw_predictor *p,
-                          void (*changed)(void *arg, uint32_t config,
-                                          const struct gw_prediction *prediction),
-                          void *arg);
+			  void (*changed)(void *arg, uint32_t config,
+					  const struct gw_prediction *prediction),
+			  void *arg);
 
 #endif

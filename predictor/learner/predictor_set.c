@@ -37,7 +37,7 @@ static uint32_t clipped(uint32_t device)
 }
 
 void gw_predictor_set_device(struct gw_predictor_set *f, uint32_t device,
-                             const struct gw_device *profile)
+			     const struct gw_device *profile)
 {
 	uint32_t d = clipped(device);
 
@@ -87,7 +87,7 @@ static struct gw_predictor *of_config(struct gw_predictor_set *f, uint32_t confi
 }
 
 void gw_predictor_set_configure(struct gw_predictor_set *f, uint32_t config, uint32_t device,
-                                uint32_t kernel, const struct gw_launch *launch)
+				uint32_t kernel, const struct gw_launch *launch)
 {
 	struct gw_predictor *p;
 
@@ -120,23 +120,23 @@ void gw_predictor_set_work(struct gw_predictor_set *f, uint32_t config, const st
 }
 
 void gw_predictor_set_predict(const struct gw_predictor_set *f, uint32_t config, uint64_t known,
-                              struct gw_prediction *out)
+			      struct gw_prediction *out)
 {
 	const struct gw_predictor *p =
-	        config && config <= f->max_configs ? f->predictor[f->device[config]] : NULL;
+		config && config <= f->max_configs ? f->predictor[f->device[config]] : NULL;
 
 	if (p)
 		gw_predict(p, config, known, out);
 	else
 		*out = (struct gw_prediction){.seconds = NAN,
-		                              .low = NAN,
-		                              .high = NAN,
-		                              .known = known,
-		                              .reason = "nothing was launched on this GPU"};
+					      .low = NAN,
+					      .high = NAN,
+					      .known = known,
+					      .reason = "nothing was launched on this GPU"};
 }
 
 uint64_t gw_predictor_set_observe(struct gw_predictor_set *f, uint32_t config,
-                                  const struct gw_observation *o)
+				  const struct gw_observation *o)
 {
 	struct gw_predictor *p = of_config(f, config);
 	uint64_t number = p ? gw_observe(p, config, o) : 0;
@@ -157,9 +157,9 @@ uint64_t gw_predictor_set_changes(const struct gw_predictor_set *f)
 }
 
 bool gw_predictor_set_advance(struct gw_predictor_set *f,
-                              void (*changed)(void *arg, uint32_t config,
-                                              const struct gw_prediction *prediction),
-                              void *arg)
+			      void (*changed)(void *arg, uint32_t config,
+					      const struct gw_prediction *prediction),
+			      void *arg)
 {
 	bool any = false;
 

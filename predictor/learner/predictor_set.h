@@ -25,25 +25,25 @@ void gw_predictor_set_free(struct gw_predictor_set *fleet);
 
 /** gw_predictor_device for GPU @p device. */
 void gw_predictor_set_device(struct gw_predictor_set *fleet, uint32_t device,
-                             const struct gw_device *profile);
+			     const struct gw_device *profile);
 
 /** gw_predictor_model for all GPUs. Best called before any configuration is known. */
 void gw_predictor_set_model(struct gw_predictor_set *fleet, const struct gw_model *model);
 
 /** gw_predictor_configure for a configuration that runs on GPU @p device. */
 void gw_predictor_set_configure(struct gw_predictor_set *fleet, uint32_t config, uint32_t device,
-                                uint32_t kernel, const struct gw_launch *launch);
+				uint32_t kernel, const struct gw_launch *launch);
 
 /** gw_predictor_successor; both run on the same GPU. */
 void gw_predictor_set_successor(struct gw_predictor_set *fleet, uint32_t config, uint32_t of);
 
 /** gw_predictor_work, gw_predict and gw_observe, by the GPU of the configuration. */
 void gw_predictor_set_work(struct gw_predictor_set *fleet, uint32_t config,
-                           const struct gw_work *work);
+			   const struct gw_work *work);
 void gw_predictor_set_predict(const struct gw_predictor_set *fleet, uint32_t config, uint64_t known,
-                              struct gw_prediction *out);
+			      struct gw_prediction *out);
 uint64_t gw_predictor_set_observe(struct gw_predictor_set *fleet, uint32_t config,
-                                  const struct gw_observation *o);
+				  const struct gw_observation *o);
 
 /** Observations so far, over all GPUs. */
 uint64_t gw_predictor_set_observations(const struct gw_predictor_set *fleet);
@@ -53,8 +53,8 @@ uint64_t gw_predictor_set_changes(const struct gw_predictor_set *fleet);
 
 /** gw_predictor_advance of all GPUs; whether any recomputed predictions. */
 bool gw_predictor_set_advance(struct gw_predictor_set *fleet,
-                              void (*changed)(void *arg, uint32_t config,
-                                              const struct gw_prediction *prediction),
-                              void *arg);
+			      void (*changed)(void *arg, uint32_t config,
+					      const struct gw_prediction *prediction),
+			      void *arg);
 
 #endif

@@ -17,20 +17,20 @@ static const struct {
 	double spread[GW_CERTAINTIES]; /* among kernels */
 	struct gw_prior prior;
 } SOURCE[GW_CLASSES / GW_CERTAINTIES] = {
-        [GW_CLASS_STATIC /
-         GW_CERTAINTIES] = {{0.36, 0.7, 0.9},
-                            {.slope = 0.15, .smooth = 0.5, .reach = 3, .own = 0.08}},
-        [GW_CLASS_SCALED /
-                GW_CERTAINTIES] = {{0.8, 0.8, 0.8},
-                                   {.slope = 0.1, .smooth = 0.45, .reach = 3, .own = 0.06}},
-        [GW_CLASS_COUNTED /
-                GW_CERTAINTIES] = {{0.35, 0.6, 0.7},
-                                   {.slope = 0.1, .smooth = 0.45, .reach = 3, .own = 0.08}},
+	[GW_CLASS_STATIC /
+	 GW_CERTAINTIES] = {{0.36, 0.7, 0.9},
+			    {.slope = 0.15, .smooth = 0.5, .reach = 3, .own = 0.08}},
+	[GW_CLASS_SCALED /
+		GW_CERTAINTIES] = {{0.8, 0.8, 0.8},
+				   {.slope = 0.1, .smooth = 0.45, .reach = 3, .own = 0.06}},
+	[GW_CLASS_COUNTED /
+		GW_CERTAINTIES] = {{0.35, 0.6, 0.7},
+				   {.slope = 0.1, .smooth = 0.45, .reach = 3, .own = 0.08}},
 };
 
 /* Without work: time scales with the waves of the grid, roughly. */
 static const struct gw_prior NO_WORK = {
-        .offset = 3, .slope = 0.35, .smooth = 0.25, .reach = 1, .own = 0.1};
+	.offset = 3, .slope = 0.35, .smooth = 0.25, .reach = 1, .own = 0.1};
 
 enum {
 	LEVEL_DOUBT = 2,  /* weight, in kernels, of the prior that a class has no bias */
@@ -193,12 +193,12 @@ struct relative {
 static struct gw_place place_of(const struct gw_entry *e)
 {
 	return (struct gw_place){
-	        .at = {(double)e->blocks, (double)e->threads, (double)e->shared, 0}};
+		.at = {(double)e->blocks, (double)e->threads, (double)e->shared, 0}};
 }
 
 /* The nearest of those timed by then, nearest first. */
 static unsigned relatives_of(const struct gw_predictor *p, const struct gw_entry *e, uint64_t known,
-                             struct relative out[GW_KRIGE_POINTS + 1])
+			     struct relative out[GW_KRIGE_POINTS + 1])
 {
 	const struct gw_kernel_stats *f = e->family;
 	const struct gw_place here = place_of(e);
@@ -285,7 +285,7 @@ struct guess {
 };
 
 static double combined(const struct gw_prior *prior, struct gw_point *points, unsigned n,
-                       const struct gw_place *here, double *deviation)
+		       const struct gw_place *here, double *deviation)
 {
 	double sum = 0, misfit = gw_krige_misfit(prior, points, n);
 	struct gw_weights w;
@@ -319,8 +319,8 @@ static double noise_of(const struct relative *r, const struct gw_entry *e, doubl
 
 /* By the model's time: relatives count when their work is known as well. */
 static struct guess by_work(const struct view *v, const struct gw_base *base, bool code_alone,
-                            const struct gw_entry *e, const struct relative *r, unsigned count,
-                            uint64_t known)
+			    const struct gw_entry *e, const struct relative *r, unsigned count,
+			    uint64_t known)
 {
 	enum gw_class c = gw_class_of(base);
 	struct gw_prior prior = SOURCE[c / GW_CERTAINTIES].prior;
@@ -337,7 +337,7 @@ static struct guess by_work(const struct view *v, const struct gw_base *base, bo
 	here.along = base->log_seconds;
 	for (unsigned i = 0; i < count; i++) {
 		struct gw_base b = code_alone ? gw_scale_by_code(v->p, r[i].entry)
-		                              : gw_scale_base(v->p, r[i].entry, known);
+					      : gw_scale_base(v->p, r[i].entry, known);
 		struct gw_point *point = &points[g.points];
 		enum gw_class of;
 		double own;
@@ -353,15 +353,15 @@ static struct guess by_work(const struct view *v, const struct gw_base *base, bo
 		else
 			alike++;
 		*point = (struct gw_point){
-		        .place = place_of(r[i].entry),
-		        .value = (double)r[i].made->center - b.log_seconds - v->level[of].mean,
-		        .noise = together(noise_of(&r[i], e, own), (double)b.doubt)};
+			.place = place_of(r[i].entry),
+			.value = (double)r[i].made->center - b.log_seconds - v->level[of].mean,
+			.noise = together(noise_of(&r[i], e, own), (double)b.doubt)};
 		point->place.at[3] = 0.5 * b.log_seconds;
 		point->place.along = b.log_seconds;
 		g.points++;
 	}
 	g.log_seconds = base->log_seconds + v->level[c].mean +
-	                combined(&prior, points, g.points, &here, &g.deviation);
+			combined(&prior, points, g.points, &here, &g.deviation);
 	/* What the model lacks at all of them does not average out. */
 	if (g.points && !alike)
 		g.deviation = together(g.deviation, v->level[c].spread);
@@ -374,7 +374,7 @@ static struct guess by_work(const struct view *v, const struct gw_base *base, bo
  * errors are correlated, so two are no more certain than the better one.
  */
 static void add_code(const struct view *v, struct gw_entry *e, const struct relative *r,
-                     unsigned count, uint64_t known, struct guess *g)
+		     unsigned count, uint64_t known, struct guess *g)
 {
 	struct gw_base code = gw_scale_by_code(v->p, e);
 	struct guess other;
@@ -397,7 +397,7 @@ static void add_code(const struct view *v, struct gw_entry *e, const struct rela
  * where none differ.
  */
 static double spread_of_arguments(const struct gw_entry *e, const struct relative *r,
-                                  const struct gw_point *points, unsigned count)
+				  const struct gw_point *points, unsigned count)
 {
 	double sum = 0, squares = 0, n = 0;
 
@@ -408,13 +408,13 @@ static double spread_of_arguments(const struct gw_entry *e, const struct relativ
 			n++;
 		}
 	return n > 0 ? sqrt((FIT_DOUBT * UNLIKE * UNLIKE + fmax(0, squares - sum * sum / n)) /
-	                    (FIT_DOUBT + n))
-	             : 0;
+			    (FIT_DOUBT + n))
+		     : 0;
 }
 
 /* By grid size alone. */
 static struct guess by_times(const struct view *v, const struct gw_entry *e,
-                             const struct relative *r, unsigned count)
+			     const struct relative *r, unsigned count)
 {
 	struct guess g = {.points = count, .base = {.log_seconds = NAN}};
 	struct gw_place here = place_of(e);
@@ -426,9 +426,9 @@ static struct guess by_times(const struct view *v, const struct gw_entry *e,
 		const struct gw_entry *other = r[i].entry;
 
 		points[i] = (struct gw_point){
-		        .place = place_of(other),
-		        .value = without_floor(v->p, (double)r[i].made->center) - by_grid(v, other),
-		        .noise = noise_of(&r[i], e, NO_WORK.own)};
+			.place = place_of(other),
+			.value = without_floor(v->p, (double)r[i].made->center) - by_grid(v, other),
+			.noise = noise_of(&r[i], e, NO_WORK.own)};
 		points[i].place.along = (double)other->blocks + (double)other->threads;
 		/* Their difference is not part of the place. */
 		if (r[i].distance < ALIKE && !mixed(other, e))
@@ -452,11 +452,11 @@ static double half_width(const struct gw_state *s, const struct guess *g, enum g
 
 	/* Uncertain work widens; it does not make grid size more certain than work. */
 	return fmin(together(g->deviation, (double)g->base.doubt) * (double)s->coverage.width[kind],
-	            WIDEST);
+		    WIDEST);
 }
 
 static void fill(const struct gw_predictor *p, const struct gw_state *s, const struct guess *g,
-                 enum gw_tier tier, uint64_t known, struct gw_published *out)
+		 enum gw_tier tier, uint64_t known, struct gw_published *out)
 {
 	double share = isnan(g->base.log_seconds) ? 0 : (double)g->base.share, half, middle;
 
@@ -481,11 +481,11 @@ static double least_share(const struct gw_state *s, const struct gw_base *base)
 	sure.certainty = GW_CERTAINTY_EXACT;
 	level = &s->level[gw_class_of(&sure)];
 	return exp(fmin(level->mean, 0) -
-	           (double)s->coverage.width[GW_WIDTH_LEAST] * level->spread);
+		   (double)s->coverage.width[GW_WIDTH_LEAST] * level->spread);
 }
 
 void gw_residual_predict(const struct gw_predictor *p, struct gw_entry *e, uint64_t known,
-                         struct gw_published *out)
+			 struct gw_published *out)
 {
 	struct relative r[GW_KRIGE_POINTS + 1];
 	struct guess g = {.deviation = INFINITY}, other;
@@ -511,7 +511,7 @@ void gw_residual_predict(const struct gw_predictor *p, struct gw_entry *e, uint6
 		add_code(&v, e, r, count, known, &g);
 	/* Grid size alone may look more certain; counted work is preferred. */
 	if (count && !(g.points && base.source > GW_SOURCE_STATIC &&
-	               base.certainty != GW_CERTAINTY_PARTIAL)) {
+		       base.certainty != GW_CERTAINTY_PARTIAL)) {
 		other = by_times(&v, e, r, count);
 		if (!(g.deviation <= other.deviation))
 			g = other;

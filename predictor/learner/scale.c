@@ -21,9 +21,9 @@ enum { SOURCES_MOST = 6 }; /* nearest configurations that amounts are extrapolat
  * gives both amounts, counted and static have the same ratio. None of these is a measurement.
  */
 static const struct gw_prior PER_THREAD = {
-        .offset = 3, .slope = 0.5, .smooth = 0.3, .reach = 1.5, .own = 0.05};
+	.offset = 3, .slope = 0.5, .smooth = 0.3, .reach = 1.5, .own = 0.05};
 static const struct gw_prior BY_CODE = {
-        .offset = 3, .slope = 0.1, .smooth = 0.1, .reach = 1.5, .own = 0.02};
+	.offset = 3, .slope = 0.1, .smooth = 0.1, .reach = 1.5, .own = 0.02};
 static const double COUNT_NOISE = 0.02; /* of a counted amount, in its logarithm */
 static const float EXACT = 0.95F;       /* confidence of what code settles */
 static const double REFUTED = 2;  /* factor by which code and counter may differ, caches included */
@@ -57,7 +57,7 @@ static int by_field(const void *a, const void *b)
 	const struct gw_part *x = a, *y = b;
 
 	return x->field != y->field ? (int)x->field - (int)y->field
-	                            : (int)x->source - (int)y->source;
+				    : (int)x->source - (int)y->source;
 }
 
 static struct gw_part part_of(unsigned field, const struct gw_quantity *q)
@@ -71,7 +71,7 @@ static bool add_sum(const struct gw_work *work, struct gw_part *part)
 	const struct gw_quantity *read = &work->q[GW_WORK_l2_read_bytes];
 	const struct gw_quantity *written = &work->q[GW_WORK_l2_write_bytes];
 	struct gw_quantity sum = {read->value + written->value, GW_SOURCE_STATIC,
-	                          fminf(read->confidence, written->confidence)};
+				  fminf(read->confidence, written->confidence)};
 
 	if (work->q[GW_WORK_l2_total_bytes].source == GW_SOURCE_STATIC ||
 	    read->source != GW_SOURCE_STATIC || written->source != GW_SOURCE_STATIC ||
@@ -82,7 +82,7 @@ static bool add_sum(const struct gw_work *work, struct gw_part *part)
 }
 
 void gw_scale_keep(struct gw_predictor *p, uint32_t config, struct gw_entry *e,
-                   const struct gw_work *work)
+		   const struct gw_work *work)
 {
 	struct gw_part parts[2 * GW_WORK_FIELDS + 1], *kept;
 	uint16_t n = 0;
@@ -136,12 +136,12 @@ static bool exacter(const struct gw_quantity *derived, const struct gw_part *cou
 	return derived->source == GW_SOURCE_STATIC && counted->source >= GW_SOURCE_GIVEN &&
 	       counted->confidence < GW_CONFIDENCE_COUNTED &&
 	       (derived->confidence >= EXACT ||
-	        (derived->confidence >= GW_CONFIDENCE_SETTLED && more > REFUTED * less));
+		(derived->confidence >= GW_CONFIDENCE_SETTLED && more > REFUTED * less));
 }
 
 /* The own parts of @p e available at that time: the most certain of each field. */
 static bool own_parts(const struct gw_entry *e, uint64_t known, struct gw_work *out,
-                      uint64_t *since)
+		      uint64_t *since)
 {
 	bool late = e->work_known > known;
 
@@ -159,7 +159,7 @@ static bool own_parts(const struct gw_entry *e, uint64_t known, struct gw_work *
 			}
 		}
 		out->q[part->field] = (struct gw_quantity){
-		        part->value, (enum gw_source)part->source, part->confidence};
+			part->value, (enum gw_source)part->source, part->confidence};
 	}
 	return e->part_count > 0;
 }
@@ -174,8 +174,8 @@ struct source {
 static struct gw_place place_of(const struct gw_entry *e)
 {
 	return (struct gw_place){
-	        .at = {(double)e->blocks, (double)e->threads, (double)e->shared, 0},
-	        .along = (double)e->blocks + (double)e->threads};
+		.at = {(double)e->blocks, (double)e->threads, (double)e->shared, 0},
+		.along = (double)e->blocks + (double)e->threads};
 }
 
 static void look_at(struct source *s)
@@ -191,13 +191,13 @@ static void look_at(struct source *s)
 			s->derived[part->field] = part->value;
 		else if (part->source >= GW_SOURCE_GIVEN)
 			s->counted[part->field] = (struct gw_quantity){
-			        part->value, (enum gw_source)part->source, part->confidence};
+				part->value, (enum gw_source)part->source, part->confidence};
 	}
 }
 
 /* The nearest counted configurations of the kernel of @p e, nearest first. */
 static unsigned sources_of(const struct gw_predictor *p, const struct gw_entry *e, uint64_t known,
-                           struct source out[SOURCES_MOST])
+			   struct source out[SOURCES_MOST])
 {
 	struct {
 		const struct gw_entry *entry;
@@ -269,8 +269,8 @@ static bool alike(const struct scaling *s, unsigned i)
 static struct gw_point point_of(const struct scaling *s, unsigned i, bool by_code)
 {
 	return (struct gw_point){.place = place_of(s->source[i].entry),
-	                         .noise =
-	                                 !by_code && alike(s, i) ? PER_THREAD.offset : COUNT_NOISE};
+				 .noise =
+					 !by_code && alike(s, i) ? PER_THREAD.offset : COUNT_NOISE};
 }
 
 static const struct gw_weights *weights_for(struct scaling *s, bool by_code, uint32_t mask)
@@ -321,7 +321,7 @@ static double near(double value, double nearest, double away)
 }
 
 static struct gw_quantity scaled(struct scaling *s, unsigned field, double derived,
-                                 struct doubts *doubts)
+				 struct doubts *doubts)
 {
 	bool by_code = derived > 0 && sources_with(s, field, true) != 0;
 	uint32_t mask = sources_with(s, field, by_code);
@@ -341,7 +341,7 @@ static struct gw_quantity scaled(struct scaling *s, unsigned field, double deriv
 			continue;
 		if (!(from->counted[field].value > 0))
 			return (struct gw_quantity){0, GW_SOURCE_SCALED,
-			                            from->counted[field].confidence};
+						    from->counted[field].confidence};
 		if (by_code)
 			mean = log(from->derived[field]);
 		if (isnan(nearest) && (by_code || !alike(s, i))) {
@@ -360,7 +360,7 @@ static struct gw_quantity scaled(struct scaling *s, unsigned field, double deriv
 }
 
 static void add_scaled(const struct gw_predictor *p, const struct gw_entry *e, uint64_t known,
-                       struct gw_work *work, uint64_t *since, struct doubts *doubts)
+		       struct gw_work *work, uint64_t *since, struct doubts *doubts)
 {
 	struct source source[SOURCES_MOST];
 	struct scaling s = {.source = source, .here = place_of(e)};
@@ -382,7 +382,7 @@ static void add_scaled(const struct gw_predictor *p, const struct gw_entry *e, u
 	}
 	for (unsigned i = 0; i < s.count; i++)
 		*since =
-		        source[i].entry->work_known > *since ? source[i].entry->work_known : *since;
+			source[i].entry->work_known > *since ? source[i].entry->work_known : *since;
 }
 
 void gw_predictor_known_work(const struct gw_predictor *p, uint32_t config, struct gw_work *out)
@@ -404,7 +404,7 @@ void gw_predictor_known_work(const struct gw_predictor *p, uint32_t config, stru
  * be as uncertain as they like.
  */
 static double doubt_of(const struct gw_predictor *p, const struct gw_entry *e,
-                       const struct gw_work *work, const struct doubts *doubts)
+		       const struct gw_work *work, const struct doubts *doubts)
 {
 	double ends[2];
 
@@ -425,7 +425,7 @@ static double doubt_of(const struct gw_predictor *p, const struct gw_entry *e,
 
 /* From everything known. */
 static struct gw_base estimate_known(const struct gw_predictor *p, const struct gw_entry *e,
-                                     uint64_t known)
+				     uint64_t known)
 {
 	struct doubts doubts = {0};
 	struct gw_base b = {0};
@@ -435,7 +435,7 @@ static struct gw_base estimate_known(const struct gw_predictor *p, const struct 
 	add_scaled(p, e, known, &work, &b.known, &doubts);
 	for (unsigned i = 0; i < GW_WORK_FIELDS; i++)
 		b.unsure |= work.q[i].source > GW_SOURCE_STATIC &&
-		            work.q[i].confidence < GW_CONFIDENCE_COUNTED;
+			    work.q[i].confidence < GW_CONFIDENCE_COUNTED;
 	b = gw_base_of(p, e, &work, b);
 	if (doubts.any && !isnan(b.log_seconds))
 		b.doubt = (float)doubt_of(p, e, &work, &doubts);
@@ -449,7 +449,7 @@ static void parts_by_code(const struct gw_entry *e, struct gw_work *out)
 	for (uint16_t i = 0; i < e->part_count; i++)
 		if (e->parts[i].source == GW_SOURCE_STATIC)
 			out->q[e->parts[i].field] = (struct gw_quantity){
-			        e->parts[i].value, GW_SOURCE_STATIC, e->parts[i].confidence};
+				e->parts[i].value, GW_SOURCE_STATIC, e->parts[i].confidence};
 }
 
 struct gw_base gw_scale_by_code(const struct gw_predictor *p, struct gw_entry *e)

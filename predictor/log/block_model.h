@@ -151,7 +151,7 @@ static inline unsigned code_bit(struct gw_block_model *m, bool decode, probabili
 
 /* The lowest @p bits bits of @p value, none more probable than the other. */
 static inline uint64_t code_plain(struct gw_block_model *m, bool decode, unsigned bits,
-                                  uint64_t value)
+				  uint64_t value)
 {
 	uint64_t result = 0;
 
@@ -172,7 +172,7 @@ static inline uint64_t code_plain(struct gw_block_model *m, bool decode, unsigne
 }
 
 static inline unsigned code_tree(struct gw_block_model *m, bool decode, probability *tree,
-                                 unsigned bits, unsigned value)
+				 unsigned bits, unsigned value)
 {
 	unsigned node = 1;
 
@@ -188,7 +188,7 @@ static inline unsigned bit_length(uint64_t value)
 
 /* How many bits it has, then those after the leading one. */
 static inline uint64_t code_number(struct gw_block_model *m, bool decode, enum column column,
-                                   unsigned hint, uint64_t value)
+				   unsigned hint, uint64_t value)
 {
 	struct number_model *n = &m->number[column];
 	unsigned length = code_tree(m, decode, n->length[hint], LENGTH_BITS, bit_length(value));
@@ -204,14 +204,14 @@ static inline uint64_t code_number(struct gw_block_model *m, bool decode, enum c
 	modelled = length - 1 < TOP_BITS ? length - 1 : TOP_BITS;
 	plain = length - 1 - modelled;
 	top = code_tree(m, decode, n->top[length], modelled,
-	                (unsigned)(value >> plain) & ((1u << modelled) - 1));
+			(unsigned)(value >> plain) & ((1u << modelled) - 1));
 	top |= UINT64_C(1) << modelled;
 	return top << plain | code_plain(m, decode, plain, value);
 }
 
 /* A difference: the sign goes to the lowest bit. */
 static inline uint64_t code_signed(struct gw_block_model *m, bool decode, enum column column,
-                                   unsigned hint, uint64_t difference)
+				   unsigned hint, uint64_t difference)
 {
 	uint64_t folded = difference << 1 ^ (uint64_t)((int64_t)difference >> 63);
 
@@ -230,7 +230,7 @@ static inline uint8_t hint_of(uint64_t difference)
 
 /* A difference of times: whole steps of the GPU's clock, and what is left. */
 static inline uint64_t code_time(struct gw_block_model *m, bool decode, enum column column,
-                                 uint8_t *hint, uint64_t difference)
+				 uint8_t *hint, uint64_t difference)
 {
 	int64_t steps = (int64_t)difference / (int64_t)m->step, rest;
 
@@ -280,15 +280,15 @@ static inline bool same_kind(const struct gw_record_launch *a, const struct gw_r
 	       a->work == b->work;
 }
 
-#define CODE_FIELD(COLUMN, field, type)                                                            \
-	l->field = (type)(like->field + code_signed(m, decode, COLUMN, 0,                          \
-	                                            (uint64_t)l->field - (uint64_t)like->field))
+#define CODE_FIELD(COLUMN, field, type) \
+	l->field = (type)(like->field + code_signed(m, decode, COLUMN, 0, \
+						    (uint64_t)l->field - (uint64_t)like->field))
 
 static inline void code_kind(struct gw_block_model *m, bool decode,
-                             const struct gw_record_launch *like, struct gw_record_launch *l)
+			     const struct gw_record_launch *like, struct gw_record_launch *l)
 {
 	unsigned differs =
-	        code_bit(m, decode, &m->same[m->sames_seen & 7], !decode && !same_kind(l, like));
+		code_bit(m, decode, &m->same[m->sames_seen & 7], !decode && !same_kind(l, like));
 
 	m->sames_seen = m->sames_seen << 1 | differs;
 	if (!differs) {
@@ -328,29 +328,29 @@ static inline float of_bits(uint32_t bits)
 
 /* What is predicted changes when predictions are published, and its ends mostly with it. */
 static inline void code_prediction(struct gw_block_model *m, bool decode,
-                                   const struct gw_record_launch *last, struct gw_record_launch *l)
+				   const struct gw_record_launch *last, struct gw_record_launch *l)
 {
 	const uint32_t p = bits_of(last->predicted), low = bits_of(last->low),
-	               high = bits_of(last->high);
+		       high = bits_of(last->high);
 	uint32_t mine = bits_of(l->predicted), mine_low = bits_of(l->low),
-	         mine_high = bits_of(l->high), moved;
+		 mine_high = bits_of(l->high), moved;
 	unsigned news = mine != p || mine_low != low || mine_high != high;
 
 	news = code_bit(m, decode, &m->predicted[(l->known != last->known) * 2 + (l->tier == 3)],
-	                news);
+			news);
 	moved = news ? (uint32_t)code_signed(m, decode, COLUMN_PREDICTED, 0,
-	                                     (uint64_t)(int64_t)(int32_t)(mine - p))
-	             : 0;
+					     (uint64_t)(int64_t)(int32_t)(mine - p))
+		     : 0;
 	l->predicted = of_bits(p + moved);
 	if (news) {
 		mine_low =
-		        low + moved +
-		        (uint32_t)code_signed(m, decode, COLUMN_LOW, 0,
-		                              (uint64_t)(int64_t)(int32_t)(mine_low - low - moved));
+			low + moved +
+			(uint32_t)code_signed(m, decode, COLUMN_LOW, 0,
+					      (uint64_t)(int64_t)(int32_t)(mine_low - low - moved));
 		mine_high = high + moved +
-		            (uint32_t)code_signed(
-		                    m, decode, COLUMN_HIGH, 0,
-		                    (uint64_t)(int64_t)(int32_t)(mine_high - high - moved));
+			    (uint32_t)code_signed(
+				    m, decode, COLUMN_HIGH, 0,
+				    (uint64_t)(int64_t)(int32_t)(mine_high - high - moved));
 	}
 	l->low = news ? of_bits(mine_low) : last->low;
 	l->high = news ? of_bits(mine_high) : last->high;
@@ -358,7 +358,7 @@ static inline void code_prediction(struct gw_block_model *m, bool decode,
 
 /* One launch; @p raw the block so far, @p at where it stands in it. */
 static inline void code_launch(struct gw_block_model *m, bool decode, unsigned char *raw,
-                               uint32_t at)
+			       uint32_t at)
 {
 	struct gw_record_launch record, like, last, *l = &record;
 	const uint32_t context = context_of(m);
@@ -377,22 +377,22 @@ static inline void code_launch(struct gw_block_model *m, bool decode, unsigned c
 	launch_at(raw, m->by_config[place], &last);
 	news = code_bit(m, decode, &m->known[0], l->known != m->before.known);
 	l->known = news ? (uint32_t)(m->before.known +
-	                             code_signed(m, decode, COLUMN_KNOWN, 0,
-	                                         (uint64_t)(int64_t)(int32_t)(l->known -
-	                                                                      m->before.known)))
-	                : m->before.known;
+				     code_signed(m, decode, COLUMN_KNOWN, 0,
+						 (uint64_t)(int64_t)(int32_t)(l->known -
+									      m->before.known)))
+			: m->before.known;
 	code_prediction(m, decode, &last, l);
 	later = code_bit(m, decode, &m->call[m->calls_seen & 3], l->call_ns != m->before.call_ns);
 	m->calls_seen = m->calls_seen << 1 | later;
 	l->call_ns = later ? m->before.call_ns + code_signed(m, decode, COLUMN_CALL, 0,
-	                                                     l->call_ns - m->before.call_ns)
-	                   : m->before.call_ns;
+							     l->call_ns - m->before.call_ns)
+			   : m->before.call_ns;
 	l->start_ns = m->before.start_ns + m->before.duration_ns +
-	              code_time(m, decode, COLUMN_START, &m->hint_start[place],
-	                        l->start_ns - m->before.start_ns - m->before.duration_ns);
+		      code_time(m, decode, COLUMN_START, &m->hint_start[place],
+				l->start_ns - m->before.start_ns - m->before.duration_ns);
 	l->duration_ns =
-	        last.duration_ns + code_time(m, decode, COLUMN_DURATION, &m->hint_duration[place],
-	                                     l->duration_ns - last.duration_ns);
+		last.duration_ns + code_time(m, decode, COLUMN_DURATION, &m->hint_duration[place],
+					     l->duration_ns - last.duration_ns);
 	l->head = (struct gw_record){GW_RECORD_LAUNCH, sizeof(*l)};
 	if (decode)
 		memcpy(raw + at, l, sizeof(*l));
@@ -410,7 +410,7 @@ static inline void code_launch(struct gw_block_model *m, bool decode, unsigned c
 
 /* Byte by byte, each like that of the last of its kind, or like others after the byte before it. */
 static inline void code_other(struct gw_block_model *m, bool decode, unsigned char *raw,
-                              uint32_t at, uint32_t room)
+			      uint32_t at, uint32_t room)
 {
 	struct gw_record head = {0}, before = {0};
 	const unsigned char *like = NULL;
@@ -433,7 +433,7 @@ static inline void code_other(struct gw_block_model *m, bool decode, unsigned ch
 	for (uint32_t i = sizeof(head); i < head.length && !m->broken; i++) {
 		unsigned expected = i < before.length ? like[i] : 0, here = raw[at + i];
 		unsigned differs =
-		        code_bit(m, decode, &m->equal[hits][i < 63 ? i : 63], here != expected);
+			code_bit(m, decode, &m->equal[hits][i < 63 ? i : 63], here != expected);
 
 		hits = (hits << 1 | differs) & 3;
 		if (differs)
@@ -455,11 +455,11 @@ static inline bool is_launch(const unsigned char *raw, uint32_t at, uint32_t roo
 
 /* The record at @p at of a block of @p length bytes; where the next one is. */
 static inline uint32_t code_record(struct gw_block_model *m, bool decode, unsigned char *raw,
-                                   uint32_t at, uint32_t length)
+				   uint32_t at, uint32_t length)
 {
 	struct gw_record head;
 	unsigned launch = code_bit(m, decode, &m->launch[m->launches_seen & 3],
-	                           !decode && is_launch(raw, at, length - at));
+				   !decode && is_launch(raw, at, length - at));
 
 	m->launches_seen = m->launches_seen << 1 | launch;
 	if (launch && length - at < sizeof(struct gw_record_launch))

@@ -13,7 +13,7 @@ uint32_t gw_block_checksum(const struct gw_packed_block *head, const void *data)
 	const size_t covered = offsetof(struct gw_packed_block, length);
 
 	return gw_crc32(gw_crc32(0, (const char *)head + covered, sizeof(*head) - covered), data,
-	                head->length);
+			head->length);
 }
 
 static uint64_t common(uint64_t a, uint64_t b)
@@ -44,7 +44,7 @@ static uint64_t step_of(const unsigned char *raw, uint32_t length)
 }
 
 size_t gw_block_pack(struct gw_block_model *m, unsigned char *raw, uint32_t length,
-                     unsigned char *out, size_t room)
+		     unsigned char *out, size_t room)
 {
 	model_begin(m);
 	m->out = out;

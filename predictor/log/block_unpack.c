@@ -3,7 +3,7 @@
 #include "predictor/log/block_model.h"
 
 bool gw_block_unpack(struct gw_block_model *m, const unsigned char *in, size_t size,
-                     unsigned char *raw, uint32_t length)
+		     unsigned char *raw, uint32_t length)
 {
 	model_begin(m);
 	m->in = in;

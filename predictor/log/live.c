@@ -2,7 +2,7 @@
 #include "predictor/log/live.h"
 
 enum gw_idle_cause gw_idle_cause(uint64_t from, uint64_t until, uint64_t untimed, uint64_t call,
-                                 uint64_t before)
+				 uint64_t before)
 {
 	if (!call || (untimed > from && untimed < until))
 		return GW_IDLE_UNKNOWN;
@@ -28,9 +28,9 @@ uint64_t gw_live_layout(struct gw_live_head *h, uint64_t size)
 {
 	uint64_t at = pages(sizeof(*h));
 
-#define SECTION(name, type, share, most, meaning)                                                  \
-	h->name = (struct gw_live_section){at, sizeof(type),                                       \
-	                                   count_of(size, sizeof(type), share, most)};             \
+#define SECTION(name, type, share, most, meaning) \
+	h->name = (struct gw_live_section){at, sizeof(type), \
+					   count_of(size, sizeof(type), share, most)}; \
 	at += pages((uint64_t)h->name.size * h->name.count);
 #include "predictor/log/live.def"
 #undef SECTION
@@ -38,7 +38,7 @@ uint64_t gw_live_layout(struct gw_live_head *h, uint64_t size)
 }
 
 static bool within(const struct gw_live_section *s, uint64_t file, uint32_t size, uint32_t share,
-                   uint32_t most)
+		   uint32_t most)
 {
 	return s->size == size && (share ? s->count <= most : s->count == most) &&
 	       s->offset % 8 == 0 && s->offset <= file &&
@@ -47,7 +47,7 @@ static bool within(const struct gw_live_section *s, uint64_t file, uint32_t size
 
 /* Bytes of an element whose type has @p size of them now. */
 static uint32_t size_in(const struct gw_live_head *h, const struct gw_live_section *s,
-                        uint32_t size)
+			uint32_t size)
 {
 	enum { BEFORE = offsetof(struct gw_live_sum, counter) };
 
@@ -56,8 +56,8 @@ static uint32_t size_in(const struct gw_live_head *h, const struct gw_live_secti
 
 bool gw_live_layout_valid(const struct gw_live_head *h, uint64_t size)
 {
-#define SECTION(name, type, share, most, meaning)                                                  \
-	if (!within(&h->name, size, size_in(h, &h->name, sizeof(type)), share, most))              \
+#define SECTION(name, type, share, most, meaning) \
+	if (!within(&h->name, size, size_in(h, &h->name, sizeof(type)), share, most)) \
 		return false;
 #include "predictor/log/live.def"
 #undef SECTION

@@ -44,7 +44,7 @@ enum { GW_IDLE_PACE = 20000 /**< ns between launch calls that follow each other 
  * followed.
  */
 enum gw_idle_cause gw_idle_cause(uint64_t from, uint64_t until, uint64_t untimed, uint64_t call,
-                                 uint64_t before);
+				 uint64_t before);
 
 /**
  * Whether the launching threads waited for input from @p begin to @p end, when child processes were
@@ -91,18 +91,18 @@ enum {
 
 #define STRUCT(name, meaning)                         struct gw_live_##name {
 #define FIELD(name, type, field, dims, unit, meaning) type field dims;
-#define STRUCT_END(name)                                                                           \
-	}                                                                                          \
+#define STRUCT_END(name) \
+	} \
 	;
 #include "predictor/log/live.def"
 #undef STRUCT
 #undef FIELD
 #undef STRUCT_END
 _Static_assert(sizeof(struct gw_live_event) == 48 && sizeof(struct gw_live_entry) == 80 &&
-                       sizeof(struct gw_live_ring) == 48 && sizeof(struct gw_live_chunk) == 128 &&
-                       sizeof(struct gw_live_stream) == 24 &&
-                       sizeof(struct gw_live_config) == 112 + 2 * sizeof(struct gw_sketch),
-               "the layout is the format");
+		       sizeof(struct gw_live_ring) == 48 && sizeof(struct gw_live_chunk) == 128 &&
+		       sizeof(struct gw_live_stream) == 24 &&
+		       sizeof(struct gw_live_config) == 112 + 2 * sizeof(struct gw_sketch),
+	       "the layout is the format");
 
 struct gw_live_head {
 #define HEAD_FIELD(type, field, dims, unit, meaning) type field dims;

@@ -68,12 +68,12 @@ enum gw_record_kind {
 #define GW_FIELD_u32 uint32_t
 #define GW_FIELD_u64 uint64_t
 #define GW_FIELD_f32 float
-#define RECORD(kind, NAME, name, meaning)                                                          \
-	struct gw_record_##name {                                                                  \
+#define RECORD(kind, NAME, name, meaning) \
+	struct gw_record_##name { \
 		struct gw_record head;
 #define FIELD(type, name, unit, meaning) GW_FIELD_##type name;
-#define RECORD_END(NAME, name, tail)                                                               \
-	}                                                                                          \
+#define RECORD_END(NAME, name, tail) \
+	} \
 	;
 #include "predictor/log/record.def"
 #undef RECORD
@@ -196,12 +196,12 @@ enum gw_counter {
  * which the record's tail holds, stays the caller's.
  */
 struct gw_record_kernel gw_record_of_kernel(uint32_t id, uint32_t module,
-                                            const struct gw_kernel *kernel);
+					    const struct gw_kernel *kernel);
 struct gw_kernel gw_recorded_kernel(const struct gw_record_kernel *record, const char *name);
 
 /** A configuration of kernel number @p kernel, and back; @p device is its GPU's id, 0 unknown. */
 struct gw_record_config gw_record_of_config(uint32_t id, uint32_t kernel, uint32_t device,
-                                            const struct gw_config *config);
+					    const struct gw_config *config);
 struct gw_config gw_recorded_config(const struct gw_record_config *record);
 
 /** CRC-32C (Castagnoli) of @p length bytes; pass the result of an earlier part as @p crc, 0 first.

@@ -14,46 +14,46 @@
  * one path handle the same instruction, wavefront or sector one after the other: the slowest is the
  * time of the path.
  */
-#define RESOURCES(R)                                                                               \
-	R(ISSUE, "issue", COMPUTE, PARTITION, PIPES,                                               \
-	  "unknown: issue (inst_issued or inst_executed, t_issue)")                                \
-	R(FMA, "fma", COMPUTE, PARTITION, PIPES, "unknown: fma (pipe_fma or fp32_inst, t_sp)")     \
-	R(ALU, "alu", COMPUTE, PARTITION, PIPES, "unknown: alu (pipe_alu or int_inst, t_add)")     \
+#define RESOURCES(R) \
+	R(ISSUE, "issue", COMPUTE, PARTITION, PIPES, \
+	  "unknown: issue (inst_issued or inst_executed, t_issue)") \
+	R(FMA, "fma", COMPUTE, PARTITION, PIPES, "unknown: fma (pipe_fma or fp32_inst, t_sp)") \
+	R(ALU, "alu", COMPUTE, PARTITION, PIPES, "unknown: alu (pipe_alu or int_inst, t_add)") \
 	R(FP64, "fp64", COMPUTE, PARTITION, PIPES, "unknown: fp64 (pipe_fp64 or fp64_inst, t_dp)") \
 	R(FP16, "fp16", COMPUTE, PARTITION, PIPES, "unknown: fp16 (pipe_fp16 or fp16_inst, t_hp)") \
-	R(XU, "xu", COMPUTE, PARTITION, PIPES, "unknown: xu (pipe_xu, t_sfu)")                     \
-	R(TENSOR, "tensor", COMPUTE, PARTITION, PIPES,                                             \
-	  "unknown: tensor (tensor_*_flop, t_tensor_*)")                                           \
-	R(LSU, "lsu", MEMORY, SM, DATA, "unknown: lsu (lsu_wavefronts, sm_count, sm_clock)")       \
-	R(SHARED, "shared", MEMORY, SM, DATA, "unknown: shared (shared_wavefronts, b_shared)")     \
-	R(L1, "l1", MEMORY, SM, DATA, "unknown: l1 (l1_bytes, b_l1)")                              \
-	R(L2, "l2", MEMORY, DEVICE, L2_PATH,                                                       \
-	  "unknown: l2 (l2_read_bytes, l2_write_bytes, b_l2_read, b_l2_write)")                    \
-	R(DRAM, "dram", MEMORY, DEVICE, L2_PATH,                                                   \
-	  "unknown: dram (dram_read_bytes, dram_write_bytes, b_mem)")                              \
-	R(IN_FLIGHT, "dram_in_flight", LATENCY, DEVICE, L2_PATH,                                   \
-	  "unknown: dram_in_flight (warp_loads_in_flight, global_load_requests, "                  \
-	  "dram_bw_in_flight)")                                                                    \
-	R(COPIES, "copies", MEMORY, SM, L2_PATH,                                                   \
-	  "unknown: copies (copied_bytes, sm_count, sm_clock)")                                    \
-	R(ATOMICS, "atomics", MEMORY, DEVICE, ATOMICS_PATH,                                        \
-	  "unknown: atomics (atomic_requests, t_atomic_global, t_atomic_same)")                    \
-	R(SHARED_ATOMICS, "shared_atomics", MEMORY, SM, DATA,                                      \
-	  "unknown: shared_atomics (shared_atomics, t_atomic_shared)")                             \
-	R(CONSTANT, "constant", MEMORY, SM, DATA,                                                  \
-	  "unknown: constant (constant_words, b_constant_serialised)")                             \
-	R(BARRIER, "barrier", LATENCY, SM, MEETING,                                                \
-	  "unknown: barrier (barriers, rate_op_barrier)")                                          \
-	R(LATENCY, "latency", LATENCY, DEVICE, CRITICAL,                                           \
-	  "unknown: latency (warp_cycles or inst_executed, sm_clock)")                             \
-	R(BLOCK_LAUNCH, "block_launch", LAUNCH, DEVICE, START,                                     \
+	R(XU, "xu", COMPUTE, PARTITION, PIPES, "unknown: xu (pipe_xu, t_sfu)") \
+	R(TENSOR, "tensor", COMPUTE, PARTITION, PIPES, \
+	  "unknown: tensor (tensor_*_flop, t_tensor_*)") \
+	R(LSU, "lsu", MEMORY, SM, DATA, "unknown: lsu (lsu_wavefronts, sm_count, sm_clock)") \
+	R(SHARED, "shared", MEMORY, SM, DATA, "unknown: shared (shared_wavefronts, b_shared)") \
+	R(L1, "l1", MEMORY, SM, DATA, "unknown: l1 (l1_bytes, b_l1)") \
+	R(L2, "l2", MEMORY, DEVICE, L2_PATH, \
+	  "unknown: l2 (l2_read_bytes, l2_write_bytes, b_l2_read, b_l2_write)") \
+	R(DRAM, "dram", MEMORY, DEVICE, L2_PATH, \
+	  "unknown: dram (dram_read_bytes, dram_write_bytes, b_mem)") \
+	R(IN_FLIGHT, "dram_in_flight", LATENCY, DEVICE, L2_PATH, \
+	  "unknown: dram_in_flight (warp_loads_in_flight, global_load_requests, " \
+	  "dram_bw_in_flight)") \
+	R(COPIES, "copies", MEMORY, SM, L2_PATH, \
+	  "unknown: copies (copied_bytes, sm_count, sm_clock)") \
+	R(ATOMICS, "atomics", MEMORY, DEVICE, ATOMICS_PATH, \
+	  "unknown: atomics (atomic_requests, t_atomic_global, t_atomic_same)") \
+	R(SHARED_ATOMICS, "shared_atomics", MEMORY, SM, DATA, \
+	  "unknown: shared_atomics (shared_atomics, t_atomic_shared)") \
+	R(CONSTANT, "constant", MEMORY, SM, DATA, \
+	  "unknown: constant (constant_words, b_constant_serialised)") \
+	R(BARRIER, "barrier", LATENCY, SM, MEETING, \
+	  "unknown: barrier (barriers, rate_op_barrier)") \
+	R(LATENCY, "latency", LATENCY, DEVICE, CRITICAL, \
+	  "unknown: latency (warp_cycles or inst_executed, sm_clock)") \
+	R(BLOCK_LAUNCH, "block_launch", LAUNCH, DEVICE, START, \
 	  "unknown: block_launch (launch_per_block or launch_per_warp)")
 
 enum resource {
 #define R(id, name, bound, scope, path, unknown) id,
 	RESOURCES(R)
 #undef R
-	        RESOURCE_COUNT
+		RESOURCE_COUNT
 };
 
 enum path { PIPES, DATA, L2_PATH, ATOMICS_PATH, MEETING, CRITICAL, START, PATHS };
@@ -65,7 +65,7 @@ static const struct {
 	enum path path;
 } info[RESOURCE_COUNT] = {
 #define R(id, name, bound, scope, path, unknown) {name, unknown, GW_BOUND_##bound, scope, path},
-        RESOURCES(R)
+	RESOURCES(R)
 #undef R
 };
 
@@ -81,7 +81,7 @@ _Static_assert(NORM == 3, "combine() takes cubes and a cube root");
 
 /* Instructions of a pipe counted in warps, or in threads where only that is known. */
 static double pipe_time(const struct view *v, enum gw_work_field pipe, enum gw_work_field threads,
-                        enum gw_param rate, double operations)
+			enum gw_param rate, double operations)
 {
 	double insts = work_of(v, pipe) * WARP;
 
@@ -103,7 +103,7 @@ static double fma_time(const struct view *v)
 static double fp16_time(const struct view *v)
 {
 	return larger_known(over(v, work_of(v, GW_WORK_fp16_inst) * 4, GW_PARAM_t_hp),
-	                    over(v, work_of(v, GW_WORK_pipe_fp16) * WARP * 4, GW_PARAM_t_hp));
+			    over(v, work_of(v, GW_WORK_pipe_fp16) * WARP * 4, GW_PARAM_t_hp));
 }
 
 /* The sum over known operand types: a lower bound. */
@@ -113,10 +113,10 @@ static double tensor_time(const struct view *v)
 		enum gw_work_field work;
 		enum gw_param rate;
 	} types[] = {{GW_WORK_tensor_fp16_flop, GW_PARAM_t_tensor_fp16},
-	             {GW_WORK_tensor_tf32_flop, GW_PARAM_t_tensor_tf32},
-	             {GW_WORK_tensor_fp8_flop, GW_PARAM_t_tensor_fp8},
-	             {GW_WORK_tensor_int8_flop, GW_PARAM_t_tensor_int8},
-	             {GW_WORK_tensor_fp64_flop, GW_PARAM_t_tensor_fp64}};
+		     {GW_WORK_tensor_tf32_flop, GW_PARAM_t_tensor_tf32},
+		     {GW_WORK_tensor_fp8_flop, GW_PARAM_t_tensor_fp8},
+		     {GW_WORK_tensor_int8_flop, GW_PARAM_t_tensor_int8},
+		     {GW_WORK_tensor_fp64_flop, GW_PARAM_t_tensor_fp64}};
 	double sum = NAN;
 
 	if (work_of(v, GW_WORK_pipe_tensor) == 0)
@@ -129,7 +129,7 @@ static double tensor_time(const struct view *v)
 	}
 	/* Without operations the pipes' own time may have been counted. */
 	return gw_either(sum, work_of(v, GW_WORK_tensor_cycles) /
-	                              (v->clock * rate_of(v, GW_PARAM_schedulers_per_sm)));
+				      (v->clock * rate_of(v, GW_PARAM_schedulers_per_sm)));
 }
 
 /* What copies past L1 bring comes to an SM a lookup's bytes in a cycle, from L2 or from a block of
@@ -157,10 +157,10 @@ static double atomics_time(const struct view *v)
 	if (requests == 0)
 		return 0;
 	return larger_known(
-	        larger_known(
-	                over(v, requests, GW_PARAM_t_atomic_global),
-	                over(v, work_of(v, GW_WORK_atomic_same_address), GW_PARAM_t_atomic_same)),
-	        over(v, work_of(v, GW_WORK_atomic_lines) * LOOKUP_BYTES, GW_PARAM_b_l2_write));
+		larger_known(
+			over(v, requests, GW_PARAM_t_atomic_global),
+			over(v, work_of(v, GW_WORK_atomic_same_address), GW_PARAM_t_atomic_same)),
+		over(v, work_of(v, GW_WORK_atomic_lines) * LOOKUP_BYTES, GW_PARAM_b_l2_write));
 }
 
 /* Words of one request come one after the other. Only code analysis has the row: where it is
@@ -178,15 +178,15 @@ static double barrier_time(const struct view *v)
 	double barriers = work_of(v, GW_WORK_barriers) * v->warps;
 
 	return barriers == 0
-	               ? 0
-	               : barriers / (rate_of(v, GW_PARAM_rate_op_barrier) * v->sms * v->clock);
+		       ? 0
+		       : barriers / (rate_of(v, GW_PARAM_rate_op_barrier) * v->sms * v->clock);
 }
 
 /* Blocks start at one rate and warps at another: the slower counts. */
 static double block_launch_time(const struct gw_device *device, double blocks, double warps)
 {
 	return larger_known(blocks * gw_param_value(device, GW_PARAM_launch_per_block),
-	                    warps * gw_param_value(device, GW_PARAM_launch_per_warp));
+			    warps * gw_param_value(device, GW_PARAM_launch_per_warp));
 }
 
 /*
@@ -208,7 +208,7 @@ static void quantise(struct view *v, struct gw_estimate *e)
 }
 
 static void look(struct view *v, const struct gw_device *device, const struct gw_launch *launch,
-                 const struct gw_work *work, struct gw_estimate *e)
+		 const struct gw_work *work, struct gw_estimate *e)
 {
 	const char *why = gw_occupancy_of(device, launch, &v->occupancy);
 
@@ -216,7 +216,7 @@ static void look(struct view *v, const struct gw_device *device, const struct gw
 	v->fill = v->copies = v->tail = 0;
 	v->blocks = gw_dim3_size(launch->config.grid);
 	v->warps_per_block = why ? ceil(gw_dim3_size(launch->config.block) / WARP)
-	                         : v->occupancy.warps_per_block;
+				 : v->occupancy.warps_per_block;
 	v->warps = v->blocks * v->warps_per_block;
 	v->loads = work_of(v, GW_WORK_global_load_requests);
 	v->dram_read = work_of(v, GW_WORK_dram_read_bytes);
@@ -238,7 +238,7 @@ static void times_of(struct view *v, struct gw_estimate *e, double t[RESOURCE_CO
 	double wavefronts = work_of(v, GW_WORK_lsu_wavefronts); /* one a cycle and SM */
 
 	t[ISSUE] = over(v, isnan(issued) ? work_of(v, GW_WORK_inst_executed) : issued,
-	                GW_PARAM_t_issue);
+			GW_PARAM_t_issue);
 	t[FMA] = fma_time(v);
 	t[ALU] = pipe_time(v, GW_WORK_pipe_alu, GW_WORK_int_inst, GW_PARAM_t_add, 1);
 	t[FP64] = pipe_time(v, GW_WORK_pipe_fp64, GW_WORK_fp64_inst, GW_PARAM_t_dp, 2);
@@ -247,7 +247,7 @@ static void times_of(struct view *v, struct gw_estimate *e, double t[RESOURCE_CO
 	t[TENSOR] = tensor_time(v);
 	t[LSU] = wavefronts == 0 ? 0 : wavefronts / (v->sms * v->clock);
 	t[SHARED] =
-	        over(v, work_of(v, GW_WORK_shared_wavefronts) * WAVEFRONT_BYTES, GW_PARAM_b_shared);
+		over(v, work_of(v, GW_WORK_shared_wavefronts) * WAVEFRONT_BYTES, GW_PARAM_b_shared);
 	t[L1] = over(v, work_of(v, GW_WORK_l1_bytes), GW_PARAM_b_l1);
 	t[L2] = gw_bounds_l2_time(v);
 	t[DRAM] = gw_bounds_dram_time(v);
@@ -272,7 +272,7 @@ double gw_bounds_launching(const struct gw_device *device, const struct gw_launc
 }
 
 unsigned gw_bounds_even(const struct gw_device *device, const struct gw_launch *launch,
-                        const struct gw_work *work, struct gw_resource_time out[GW_RESOURCES_MAX])
+			const struct gw_work *work, struct gw_resource_time out[GW_RESOURCES_MAX])
 {
 	double t[RESOURCE_COUNT];
 	struct gw_estimate e; /* receives the warnings, which the model itself gives too */
@@ -351,7 +351,7 @@ static double combine(const double path[PATHS])
 }
 
 static void explain(const struct view *v, const struct ranking *r, double floor_time,
-                    struct gw_estimate *e)
+		    struct gw_estimate *e)
 {
 	struct gw_term *term = &e->terms[e->term_count];
 
@@ -363,14 +363,14 @@ static void explain(const struct view *v, const struct ranking *r, double floor_
 	*term++ = (struct gw_term){"next/binding", r->next / r->most, "1", false};
 	*term++ = (struct gw_term){"waves", v->resident ? v->occupancy.waves : NAN, "1", false};
 	*term = (struct gw_term){"occupancy", v->resident ? v->occupancy.fraction : NAN, "1",
-	                         false};
+				 false};
 	e->term_count += 7;
 }
 
 /* Flattened: it runs for every launch, and its parts are called from gw_bounds_even too. */
 __attribute__((flatten)) static void
 estimate(const struct gw_device *device, const struct gw_launch *launch, const struct gw_work *work,
-         const struct gw_model_options *options, struct gw_estimate *e)
+	 const struct gw_model_options *options, struct gw_estimate *e)
 {
 	double t[RESOURCE_COUNT], floor_time, start, busy;
 	struct ranking r;
@@ -406,8 +406,8 @@ estimate(const struct gw_device *device, const struct gw_launch *launch, const s
 }
 
 const struct gw_model gw_model_bounds = {
-        .name = "bounds",
-        .source = "gpuwatch",
-        .summary = "time of every resource at its measured rate, joined with latency and launch",
-        .estimate = estimate,
+	.name = "bounds",
+	.source = "gpuwatch",
+	.summary = "time of every resource at its measured rate, joined with latency and launch",
+	.estimate = estimate,
 };

@@ -23,7 +23,7 @@ struct gw_resource_time {
  * Returns their number.
  */
 unsigned gw_bounds_even(const struct gw_device *device, const struct gw_launch *launch,
-                        const struct gw_work *work, struct gw_resource_time out[GW_RESOURCES_MAX]);
+			const struct gw_work *work, struct gw_resource_time out[GW_RESOURCES_MAX]);
 
 /** Seconds that an empty kernel takes in the place of @p launch; NaN when its rates are unknown. */
 double gw_bounds_launching(const struct gw_device *device, const struct gw_launch *launch);

@@ -13,10 +13,10 @@ static double class_cycles(const struct view *v)
 		double per_warp;
 		enum gw_param latency;
 	} classes[] = {{GW_WORK_fp32_inst, WARP, GW_PARAM_lat_fp32},
-	               {GW_WORK_fp64_inst, WARP, GW_PARAM_lat_fp64},
-	               {GW_WORK_fp16_inst, WARP, GW_PARAM_lat_fp16},
-	               {GW_WORK_int_inst, WARP, GW_PARAM_lat_int},
-	               {GW_WORK_pipe_xu, 1, GW_PARAM_lat_sfu}};
+		       {GW_WORK_fp64_inst, WARP, GW_PARAM_lat_fp64},
+		       {GW_WORK_fp16_inst, WARP, GW_PARAM_lat_fp16},
+		       {GW_WORK_int_inst, WARP, GW_PARAM_lat_int},
+		       {GW_WORK_pipe_xu, 1, GW_PARAM_lat_sfu}};
 	double rest = work_of(v, GW_WORK_inst_executed) / v->warps, cycles = 0;
 	double ilp = work_of(v, GW_WORK_warp_ilp);
 
@@ -116,10 +116,10 @@ static struct wait wait_of(const struct view *v)
 	/* Where all hit L1, what L2 does need not be known. */
 	cached = hit1 < 1 ? power(1 - (1 - hit1) * (1 - v->hit2), n) : near;
 	return (struct wait){
-	        near * rate_of(v, GW_PARAM_lat_l1) + (cached - near) * rate_of(v, GW_PARAM_lat_l2) +
-	                (1 - cached) * (v->first_far - (v->first_far - v->first_near) /
-	                                                       (double)(UINT64_C(1) << n)),
-	        v->kept ? 0 : 1 - cached};
+		near * rate_of(v, GW_PARAM_lat_l1) + (cached - near) * rate_of(v, GW_PARAM_lat_l2) +
+			(1 - cached) * (v->first_far - (v->first_far - v->first_near) /
+							       (double)(UINT64_C(1) << n)),
+		v->kept ? 0 : 1 - cached};
 }
 
 /** A warp's critical path: cycles alone at idle latencies, and its waits for global loads. */
@@ -145,9 +145,9 @@ static struct path path_by_code(const struct view *v)
 	if (c.chain > loads && loads > 0)
 		c.chain = loads;
 	c.mean = times * work_of(v, GW_WORK_warp_fixed_cycles) +
-	         (c.chain > 0 ? c.chain * c.wait.cycles : c.chain);
+		 (c.chain > 0 ? c.chain * c.wait.cycles : c.chain);
 	c.longest = times * (work_of(v, GW_WORK_warp_longest_fixed_cycles) +
-	                     (longest > 0 ? longest * c.wait.cycles : longest));
+			     (longest > 0 ? longest * c.wait.cycles : longest));
 	return c;
 }
 
@@ -168,7 +168,7 @@ static struct path path_of(const struct view *v, struct gw_estimate *e)
 	c.mean = class_cycles(v) + memory_cycles(v, c.chain);
 	if (isnan(work_of(v, GW_WORK_warp_ilp)) || isnan(c.chain))
 		gw_estimate_warn(e, "dependences are not known (warp_cycles, or warp_ilp and "
-		                    "warp_memory_chain): latency is the least a warp takes");
+				    "warp_memory_chain): latency is the least a warp takes");
 	return c;
 }
 
@@ -183,7 +183,7 @@ static double copy_wait(const struct view *v)
 	double waits = work_of(v, GW_WORK_warp_copy_chain);
 
 	return (rate_of(v, GW_PARAM_lat_l2) + waits * rate_of(v, GW_PARAM_lat_dram) +
-	        (v->written > 0 ? gw_either(rate_of(v, GW_PARAM_lat_fence), 0) : 0)) /
+		(v->written > 0 ? gw_either(rate_of(v, GW_PARAM_lat_fence), 0) : 0)) /
 	       v->clock;
 }
 
@@ -214,10 +214,10 @@ double gw_bounds_latency_time(struct view *v, struct gw_estimate *e)
 	c.longest = larger(c.mean, c.longest);
 	rounds = v->resident ? ceil(v->most_blocks / v->occupancy.blocks_per_sm) : 1;
 	cycles = work_of(v, GW_WORK_barriers) > 0 ? rounds * c.longest
-	                                          : rounds * c.mean + c.longest - c.mean;
+						  : rounds * c.mean + c.longest - c.mean;
 	/* Without hit rates the code was scheduled for device memory, too. */
 	first = (c.chain < 1 ? c.chain : 1) *
-	        gw_either(c.wait.cycles, rate_of(v, GW_PARAM_lat_dram));
+		gw_either(c.wait.cycles, rate_of(v, GW_PARAM_lat_dram));
 	if (first > 0)
 		v->fill = (first < c.mean ? first : c.mean) / v->clock;
 	if (work_of(v, GW_WORK_warp_copy_chain) > 0) {

@@ -7,7 +7,7 @@
  * known.
  */
 static double hits(const struct view *v, enum gw_work_field rate, double passed, double asked,
-                   enum gw_source source)
+		   enum gw_source source)
 {
 	double direct = gw_share(work_of(v, rate)), missed = passed / asked;
 
@@ -98,11 +98,11 @@ static void find_hits(struct view *v)
 {
 	v->hit1 = hits(v, GW_WORK_l1_hit_rate, v->l2_read, v->asked, v->l2_source);
 	v->hit2 = hits(v, GW_WORK_l2_hit_rate, v->dram_read, v->l2_read,
-	               v->w->q[GW_WORK_dram_read_bytes].source);
+		       v->w->q[GW_WORK_dram_read_bytes].source);
 	v->dram_share = (1 - v->hit1) * (1 - v->hit2);
 	v->amat = v->hit1 * rate_of(v, GW_PARAM_lat_l1) +
-	          (1 - v->hit1) * v->hit2 * rate_of(v, GW_PARAM_lat_l2) +
-	          v->dram_share * (v->first_near + v->first_far) / 2;
+		  (1 - v->hit1) * v->hit2 * rate_of(v, GW_PARAM_lat_l2) +
+		  v->dram_share * (v->first_near + v->first_far) / 2;
 }
 
 void gw_bounds_traffic(struct view *v)
@@ -112,10 +112,10 @@ void gw_bounds_traffic(struct view *v)
 	/* What L2 keeps from before it has for each sector that is new to the SM, half of them in
 	 * the far partition. Counters know what device memory read. */
 	v->kept = work_of(v, GW_WORK_l2_kept) > 0 &&
-	          v->w->q[GW_WORK_dram_read_bytes].source == GW_SOURCE_STATIC;
+		  v->w->q[GW_WORK_dram_read_bytes].source == GW_SOURCE_STATIC;
 	v->first_near = rate_of(v, v->kept ? GW_PARAM_lat_l2 : GW_PARAM_lat_dram);
 	v->first_far =
-	        v->kept ? gw_either(rate_of(v, GW_PARAM_lat_l2_far), v->first_near) : v->first_near;
+		v->kept ? gw_either(rate_of(v, GW_PARAM_lat_l2_far), v->first_near) : v->first_near;
 	find_hits(v);
 	if (v->kept)
 		v->dram_read = 0;
@@ -136,7 +136,7 @@ static double l2_busy(const struct view *v, double bytes, double sectors, const 
 	double requests = work_of(v, a->requests), lookups, reach;
 
 	lookups = requests * work_of(v, a->lines) +
-	          larger(0, sectors - requests * work_of(v, a->line_sectors));
+		  larger(0, sectors - requests * work_of(v, a->line_sectors));
 	if (!(bytes > 0 && sectors > 0) || isnan(lookups))
 		return bytes;
 	lookups = larger(lookups < sectors ? lookups : sectors, sectors / LINE_SECTORS);
@@ -149,15 +149,15 @@ static double l2_busy(const struct view *v, double bytes, double sectors, const 
 double gw_bounds_l2_time(const struct view *v)
 {
 	static const struct asked read = {GW_WORK_global_load_requests, GW_WORK_global_load_lines,
-	                                  GW_WORK_global_load_line_sectors},
-	                          written = {GW_WORK_global_store_requests,
-	                                     GW_WORK_global_store_lines,
-	                                     GW_WORK_global_store_line_sectors};
+					  GW_WORK_global_load_line_sectors},
+				  written = {GW_WORK_global_store_requests,
+					     GW_WORK_global_store_lines,
+					     GW_WORK_global_store_line_sectors};
 	double partial = v->written * gw_either(work_of(v, GW_WORK_global_store_partial), 0);
 	double apart = over(v, partial + l2_busy(v, v->l2_read, v->asked / SECTOR_BYTES, &read),
-	                    GW_PARAM_b_l2_read) +
-	               over(v, l2_busy(v, v->written, v->written / SECTOR_BYTES, &written),
-	                    GW_PARAM_b_l2_write);
+			    GW_PARAM_b_l2_read) +
+		       over(v, l2_busy(v, v->written, v->written / SECTOR_BYTES, &written),
+			    GW_PARAM_b_l2_write);
 
 	return gw_either(apart, over(v, work_of(v, GW_WORK_l2_total_bytes), GW_PARAM_b_l2_read));
 }

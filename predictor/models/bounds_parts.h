@@ -30,7 +30,7 @@ struct view {
 	double blocks, warps, warps_per_block;
 	double loads, dram_read; /* global_load_requests, dram_read_bytes: several resources ask */
 	double asked,
-	        written; /* bytes that loads request of L1; bytes written, which go on to L2 */
+		written; /* bytes that loads request of L1; bytes written, which go on to L2 */
 	double l2_read;  /* bytes read at L2 */
 	enum gw_source l2_source; /* of the last */
 	double most_blocks;       /* of the grid, on the busiest SM */
@@ -46,7 +46,7 @@ struct view {
 	double fetch;                 /* s: until the first instructions arrive from L2 */
 	double fill;                  /* s: a first load, while nothing else proceeds */
 	double copies; /* s: waits for first and last copies past L1; not part of the critical path
-	                */
+			*/
 	double tail;   /* s: stores after the last tensor operations */
 };
 

@@ -15,7 +15,7 @@ void gw_estimate_settle(struct gw_estimate *e, double seconds)
 		return;
 	if (!(seconds >= 0 && seconds <= DBL_MAX)) {
 		gw_estimate_refuse(e,
-		                   "the inputs are too extreme: the time is not a finite number");
+				   "the inputs are too extreme: the time is not a finite number");
 		return;
 	}
 	e->seconds = seconds;

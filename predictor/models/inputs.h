@@ -50,7 +50,7 @@ static inline double gw_need(struct gw_estimate *e, double v, const char *name)
 }
 
 static inline double gw_need_work(struct gw_estimate *e, const struct gw_work *work,
-                                  enum gw_work_field f)
+				  enum gw_work_field f)
 {
 	double v = gw_work_value(work, f);
 
@@ -58,7 +58,7 @@ static inline double gw_need_work(struct gw_estimate *e, const struct gw_work *w
 }
 
 static inline double gw_need_param(struct gw_estimate *e, const struct gw_device *device,
-                                   enum gw_param p)
+				   enum gw_param p)
 {
 	double v = gw_param_value(device, p);
 

@@ -33,23 +33,23 @@ static const struct {
 	bool always; /* a missing rate does not exclude it */
 	const char *why;
 } parts[] = {
-        {"dram", OF_DEVICE, true, "the traffic to device memory, or the bandwidth, is not known"},
-        {"issue", OF_PARTITION, true, "the instructions issued, or their rate, are not known"},
-        {"l2", OF_DEVICE, false, "the traffic to L2, or how it is asked for, is not known"},
-        {"lsu", OF_SM, false, "the wavefronts of loads and stores are not known"},
-        {"fma", OF_PARTITION, false, "the instructions of the FMA pipe are not known"},
-        {"alu", OF_PARTITION, false, "the instructions of the ALU pipe are not known"},
-        {"fp64", OF_PARTITION, false, "the instructions of the fp64 pipe are not known"},
-        {"fp16", OF_PARTITION, false, "the instructions of the fp16 pipe are not known"},
-        {"xu", OF_PARTITION, false, "the instructions of the XU pipe (SFU) are not known"},
-        {"tensor", OF_PARTITION, false, "the use of the tensor pipe is not known"},
+	{"dram", OF_DEVICE, true, "the traffic to device memory, or the bandwidth, is not known"},
+	{"issue", OF_PARTITION, true, "the instructions issued, or their rate, are not known"},
+	{"l2", OF_DEVICE, false, "the traffic to L2, or how it is asked for, is not known"},
+	{"lsu", OF_SM, false, "the wavefronts of loads and stores are not known"},
+	{"fma", OF_PARTITION, false, "the instructions of the FMA pipe are not known"},
+	{"alu", OF_PARTITION, false, "the instructions of the ALU pipe are not known"},
+	{"fp64", OF_PARTITION, false, "the instructions of the fp64 pipe are not known"},
+	{"fp16", OF_PARTITION, false, "the instructions of the fp16 pipe are not known"},
+	{"xu", OF_PARTITION, false, "the instructions of the XU pipe (SFU) are not known"},
+	{"tensor", OF_PARTITION, false, "the use of the tensor pipe is not known"},
 };
 enum { PARTS = sizeof(parts) / sizeof(*parts) };
 
 /* Each instruction goes through one of these. */
 static const enum gw_work_field pipes[] = {
-        GW_WORK_pipe_fma, GW_WORK_pipe_alu, GW_WORK_pipe_fp64,    GW_WORK_pipe_fp16,
-        GW_WORK_pipe_xu,  GW_WORK_pipe_lsu, GW_WORK_pipe_uniform, GW_WORK_pipe_tex,
+	GW_WORK_pipe_fma, GW_WORK_pipe_alu, GW_WORK_pipe_fp64,    GW_WORK_pipe_fp16,
+	GW_WORK_pipe_xu,  GW_WORK_pipe_lsu, GW_WORK_pipe_uniform, GW_WORK_pipe_tex,
 };
 
 static bool known(const struct gw_work *work, enum gw_work_field field)
@@ -90,7 +90,7 @@ static void limit_stated(struct gw_work *most)
 static double left_over(const struct gw_work *work)
 {
 	enum gw_work_field all =
-	        known(work, GW_WORK_inst_issued) ? GW_WORK_inst_issued : GW_WORK_inst_executed;
+		known(work, GW_WORK_inst_issued) ? GW_WORK_inst_issued : GW_WORK_inst_executed;
 	double left = gw_work_value(work, all);
 
 	for (unsigned i = 0; i < sizeof(pipes) / sizeof(*pipes); i++)
@@ -103,7 +103,7 @@ static double left_over(const struct gw_work *work)
 static double through(const struct gw_work *most, double left, enum gw_work_field share)
 {
 	double all = gw_either(gw_work_value(most, GW_WORK_inst_issued),
-	                       gw_work_value(most, GW_WORK_inst_executed));
+			       gw_work_value(most, GW_WORK_inst_executed));
 
 	return fmin(left, gw_work_value(most, share) * all); /* NaN is no limit */
 }
@@ -133,7 +133,7 @@ static void limit_pipes(struct gw_work *most)
 
 /* Share of the GPU's SMs, or of their partitions, that @p launch has a block or warp for. */
 static double reached(const struct gw_device *device, const struct gw_launch *launch,
-                      enum scope scope)
+		      enum scope scope)
 {
 	double blocks = gw_dim3_size(launch->config.grid);
 	double warps = blocks * ceil(gw_dim3_size(launch->config.block) / WARP);
@@ -143,7 +143,7 @@ static double reached(const struct gw_device *device, const struct gw_launch *la
 		share = blocks / sms;
 	else if (scope == OF_PARTITION)
 		share = fmin(blocks / sms,
-		             warps / (sms * gw_param_value(device, GW_PARAM_schedulers_per_sm)));
+			     warps / (sms * gw_param_value(device, GW_PARAM_schedulers_per_sm)));
 	return share < 1 ? share : 1;
 }
 
@@ -159,17 +159,17 @@ static bool all_through_l1(const struct gw_launch *launch)
 
 /* Bytes that the L1 of the SMs that have a block can have moved in the time. */
 static double through_l1(const struct gw_device *device, const struct gw_launch *launch,
-                         double seconds)
+			 double seconds)
 {
 	return seconds * gw_param_value(device, GW_PARAM_b_l1) * reached(device, launch, OF_SM);
 }
 
 /* Bytes between the SMs and L2, at most. */
 static double through_l2(const struct gw_device *device, const struct gw_launch *launch,
-                         const struct gw_work *work, double seconds)
+			 const struct gw_work *work, double seconds)
 {
 	double apart = gw_work_value(work, GW_WORK_l2_read_bytes) +
-	               gw_work_value(work, GW_WORK_l2_write_bytes);
+		       gw_work_value(work, GW_WORK_l2_write_bytes);
 	double is = gw_either(apart, gw_work_value(work, GW_WORK_l2_total_bytes));
 	/* Into the L1 of the SMs that have a block. */
 	double most = through_l1(device, launch, seconds);
@@ -178,8 +178,8 @@ static double through_l2(const struct gw_device *device, const struct gw_launch 
 		is = gw_work_value(work, GW_WORK_l1_bytes);
 	/* What is itself but a limit is one of two. */
 	return isnan(apart) && work->q[GW_WORK_l2_total_bytes].source == GW_SOURCE_NONE
-	               ? fmin(is, most)
-	               : is;
+		       ? fmin(is, most)
+		       : is;
 }
 
 /* All that stores write gets to L2: no more than it is written there, and the rest is read. */
@@ -207,7 +207,7 @@ static double by_requests(const struct gw_work *work, double each, double value)
 }
 
 static void limit_memory(const struct gw_device *device, const struct gw_launch *launch,
-                         double seconds, struct gw_work *most)
+			 double seconds, struct gw_work *most)
 {
 	double bytes = through_l2(device, launch, most, seconds);
 	double written, busy, fetched, dram, stored = stored_in_l2(most);
@@ -218,7 +218,7 @@ static void limit_memory(const struct gw_device *device, const struct gw_launch 
 	/* What was counted of how L2 is asked needs no guess from the code. */
 	if (known(most, GW_WORK_l2_requests))
 		most->q[GW_WORK_global_load_lines].value =
-		        most->q[GW_WORK_global_store_lines].value = NAN;
+			most->q[GW_WORK_global_store_lines].value = NAN;
 	/* How much longer L2 is busy than with the bytes alone. */
 	busy = by_requests(most, BUSY_OF_L2 * SECTOR_BYTES, BUSY_OF_L2 * bytes);
 	busy = bytes > 0 ? fmax(busy / bytes, 1) : 1;
@@ -253,7 +253,7 @@ static const struct gw_peak *find(const struct gw_peak *peaks, unsigned count, c
 
 /* Whether the GPU's profile has a rate for it. */
 static bool has_rate(const struct gw_device *device, const struct gw_launch *launch,
-                     const char *name)
+		     const char *name)
 {
 	struct gw_peak peaks[GW_RESOURCES_MAX];
 	const struct gw_peak *c;
@@ -272,7 +272,7 @@ static bool has_rate(const struct gw_device *device, const struct gw_launch *lau
  * device memory, which the model holds against it.
  */
 static void peaks_at_most(const struct gw_device *device, const struct gw_launch *launch,
-                          struct gw_work *all, struct gw_peak out[GW_RESOURCES_MAX])
+			  struct gw_work *all, struct gw_peak out[GW_RESOURCES_MAX])
 {
 	struct gw_peak alone[GW_RESOURCES_MAX];
 	unsigned count = gw_peaks(device, launch, all, out);
@@ -289,8 +289,8 @@ static void peaks_at_most(const struct gw_device *device, const struct gw_launch
 }
 
 struct gw_unmeasured gw_limits(const struct gw_device *device, const struct gw_launch *launch,
-                               const struct gw_work *work, const struct gw_peak *peaks,
-                               unsigned count, double seconds, double line)
+			       const struct gw_work *work, const struct gw_peak *peaks,
+			       unsigned count, double seconds, double line)
 {
 	struct gw_peak at_most[GW_RESOURCES_MAX];
 	struct gw_unmeasured most = {0};
@@ -317,7 +317,7 @@ struct gw_unmeasured gw_limits(const struct gw_device *device, const struct gw_l
 			most.limited += isnan(c->seconds) ? 1 : 0;
 		else if (!most.name || share > most.share)
 			most = (struct gw_unmeasured){parts[i].name, parts[i].why, share,
-			                              most.limited};
+						      most.limited};
 	}
 	return most;
 }

@@ -19,14 +19,14 @@ void gw_estimate_term(struct gw_estimate *e, const char *name, double value, con
 {
 	if (e->term_count < GW_TERMS_MAX)
 		e->terms[e->term_count++] =
-		        (struct gw_term){.name = name, .value = value, .unit = unit};
+			(struct gw_term){.name = name, .value = value, .unit = unit};
 }
 
 void gw_estimate_resource(struct gw_estimate *e, const char *name, double seconds)
 {
 	if (e->term_count < GW_TERMS_MAX)
 		e->terms[e->term_count++] = (struct gw_term){
-		        .name = name, .value = seconds, .unit = "s", .resource = true};
+			.name = name, .value = seconds, .unit = "s", .resource = true};
 }
 
 void gw_estimate_warn(struct gw_estimate *e, const char *warning)

@@ -38,7 +38,7 @@ struct gw_estimate {
 struct gw_model_options {
 	unsigned qrm_factors; /**< fig. 5.10 of Konstantinidis 2017: 0 both, 1 E_mix only, 2 none */
 	bool qrm_int_as_add;  /**< 5.2.6 of Konstantinidis 2017: an integer instruction costs an
-	                         addition */
+				 addition */
 	bool qrm_utilisation; /**< apply E_util (5.13), which must then be given in qrm_e_util */
 	double qrm_e_util;    /**< E_util: measured over predicted time on the reference GPU */
 	double utilisation;   /**< of the best used resource, 0 to 1, for a warning; 0: not given */
@@ -46,7 +46,7 @@ struct gw_model_options {
 	double given_ops_rate; /**< peak of the given operations, op/s (6.2); 0: not given */
 	double given_ops_inst; /**< thread instructions that execute them; 0: one each */
 	double given_traffic; /**< user-given DRAM bytes (Konstantinidis 2017, 7.2.1); 0 = not given
-	                       */
+			       */
 	/**
 	 * User-given shares of all accesses that hit L1 and L2 (Kleimenov and Popova 2021: l1pct,
 	 * l2pct), 0 to 1, given together or one alone; a negative one is not given, nor are both
@@ -65,8 +65,8 @@ struct gw_model {
 	 * leaves seconds NaN and gives the reason.
 	 */
 	void (*estimate)(const struct gw_device *device, const struct gw_launch *launch,
-	                 const struct gw_work *work, const struct gw_model_options *options,
-	                 struct gw_estimate *out);
+			 const struct gw_work *work, const struct gw_model_options *options,
+			 struct gw_estimate *out);
 };
 
 /** Helpers for models. */

@@ -11,8 +11,8 @@ struct limits {
 };
 
 static const struct limits table[] = {
-#define CC(cc, part, runit, rthread, rblock, rsm, threads, blocks, sunit, ssm, sblock, reserved)   \
-	{cc,      part,   runit, rthread,    rblock,        rsm,                                   \
+#define CC(cc, part, runit, rthread, rblock, rsm, threads, blocks, sunit, ssm, sblock, reserved) \
+	{cc,      part,   runit, rthread,    rblock,        rsm, \
 	 threads, blocks, sunit, ssm * 1024, sblock * 1024, reserved},
 #include "predictor/models/occupancy.def"
 #undef CC
@@ -64,8 +64,8 @@ static const char *limits_of(const struct gw_device *device, struct limits *out)
 
 	if (!row)
 		return isnan(capability)
-		               ? "not known: compute_capability"
-		               : "no occupancy limits are known for this compute capability";
+			       ? "not known: compute_capability"
+			       : "no occupancy limits are known for this compute capability";
 	*out = *row;
 	prefer(&out->threads_per_sm, device, GW_PARAM_max_threads_per_sm);
 	prefer(&out->blocks_per_sm, device, GW_PARAM_max_blocks_per_sm);
@@ -171,11 +171,11 @@ static void split_waves(const struct gw_config *config, double sms, struct gw_oc
 	out->last_blocks = grid % out->resident_blocks;
 	out->waves = (double)grid / (double)out->resident_blocks;
 	out->last_fill =
-	        out->last_blocks ? (double)out->last_blocks / (double)out->resident_blocks : 1.0;
+		out->last_blocks ? (double)out->last_blocks / (double)out->resident_blocks : 1.0;
 }
 
 const char *gw_occupancy_of(const struct gw_device *device, const struct gw_launch *launch,
-                            struct gw_occupancy *out)
+			    struct gw_occupancy *out)
 {
 	const struct gw_kernel *kernel = launch->kernel;
 	double sms = gw_param_value(device, GW_PARAM_sm_count);
@@ -198,11 +198,11 @@ const char *gw_occupancy_of(const struct gw_device *device, const struct gw_laun
 	out->limit[GW_OCCUPANCY_WARPS] = l.threads_per_sm / WARP / out->warps_per_block;
 	out->limit[GW_OCCUPANCY_BLOCKS] = l.blocks_per_sm;
 	out->limit[GW_OCCUPANCY_REGISTERS] =
-	        fits_family(&l, kernel->registers, out->warps_per_block)
-	                ? blocks_by_registers(&l, kernel->registers, out->warps_per_block)
-	                : 0;
+		fits_family(&l, kernel->registers, out->warps_per_block)
+			? blocks_by_registers(&l, kernel->registers, out->warps_per_block)
+			: 0;
 	out->limit[GW_OCCUPANCY_SHARED] = blocks_by_shared(
-	        &l, (uint64_t)kernel->static_shared + launch->config.dynamic_shared);
+		&l, (uint64_t)kernel->static_shared + launch->config.dynamic_shared);
 	choose_limit(out);
 	if (!out->blocks_per_sm)
 		return "no block fits on an SM: too many threads, registers or too much shared "

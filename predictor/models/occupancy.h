@@ -24,7 +24,7 @@ struct gw_occupancy {
 	uint32_t warps_per_block;            /**< warps of a block, the last one rounded up */
 	uint32_t warps_per_sm;               /**< resident warps per SM */
 	uint32_t limit[GW_OCCUPANCY_LIMITS]; /**< blocks that each limit would allow; UINT32_MAX:
-	                                        any */
+						any */
 	enum gw_occupancy_limit limited_by;  /**< the one that decides */
 	double fraction;                     /**< resident warps over the SM's warp slots, 0 to 1 */
 	uint64_t resident_blocks; /**< blocks the GPU holds at once; whole clusters only */
@@ -44,7 +44,7 @@ struct gw_occupancy {
  * GPCs, which a cluster may not cross.
  */
 const char *gw_occupancy_of(const struct gw_device *device, const struct gw_launch *launch,
-                            struct gw_occupancy *out);
+			    struct gw_occupancy *out);
 
 /** Short lower-case name of a limit, never NULL. */
 const char *gw_occupancy_limit_name(enum gw_occupancy_limit limit);

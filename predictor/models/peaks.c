@@ -27,40 +27,40 @@ static const struct {
 	const char *instead_unit; /* NULL: the same */
 	bool whole;               /* prefer `instead` to a partial sum */
 } amounts[] = {
-#define ONE(field)                                                                                 \
-	{                                                                                          \
-		GW_WORK_##field, NO_FIELD, NO_FIELD, NO_FIELD, NO_FIELD                            \
+#define ONE(field) \
+	{ \
+		GW_WORK_##field, NO_FIELD, NO_FIELD, NO_FIELD, NO_FIELD \
 	}
-#define TWO(a, b)                                                                                  \
-	{                                                                                          \
-		GW_WORK_##a, GW_WORK_##b, NO_FIELD, NO_FIELD, NO_FIELD                             \
+#define TWO(a, b) \
+	{ \
+		GW_WORK_##a, GW_WORK_##b, NO_FIELD, NO_FIELD, NO_FIELD \
 	}
-        {"issue", "warp inst", 1, ONE(inst_issued), 1, GW_WORK_inst_executed, NULL, false},
-        {"fma", "op", 2 * WARP, ONE(pipe_fma), 2, GW_WORK_fp32_inst, NULL, false},
-        {"alu", "op", WARP, ONE(pipe_alu), 1, GW_WORK_int_inst, NULL, false},
-        {"fp64", "flop", 2 * WARP, ONE(pipe_fp64), 2, GW_WORK_fp64_inst, NULL, false},
-        {"fp16", "flop", 4 * WARP, ONE(pipe_fp16), 4, GW_WORK_fp16_inst, NULL, false},
-        {"xu", "op", WARP, ONE(pipe_xu), 0, NO_FIELD, NULL, false},
-        {"tensor",
-         "flop",
-         1,
-         {GW_WORK_tensor_fp16_flop, GW_WORK_tensor_tf32_flop, GW_WORK_tensor_fp8_flop,
-          GW_WORK_tensor_int8_flop, GW_WORK_tensor_fp64_flop},
-         1,
-         GW_WORK_tensor_cycles,
-         "cycle",
-         false},
-        {"lsu", "wavefront", 1, ONE(lsu_wavefronts), 0, NO_FIELD, NULL, false},
-        {"shared", "B", WAVEFRONT_BYTES, ONE(shared_wavefronts), 0, NO_FIELD, NULL, false},
-        {"l1", "B", 1, ONE(l1_bytes), 0, NO_FIELD, NULL, false},
-        {"l2", "B", 1, TWO(l2_read_bytes, l2_write_bytes), 1, GW_WORK_l2_total_bytes, NULL, true},
-        {"dram", "B", 1, TWO(dram_read_bytes, dram_write_bytes), 0, NO_FIELD, NULL, false},
-        {"dram_in_flight", "load", 1, ONE(warp_loads_in_flight), 0, NO_FIELD, NULL, false},
-        {"atomics", "op", 1, ONE(atomic_requests), 1, GW_WORK_atomic_same_address, NULL, false},
-        {"shared_atomics", "op", 1, ONE(shared_atomics), 0, NO_FIELD, NULL, false},
-        {"constant", "word", 1, ONE(constant_words), 0, NO_FIELD, NULL, false},
-        {"barrier", "warp inst/warp", 1, ONE(barriers), 0, NO_FIELD, NULL, false},
-        {"latency", "cycle", 1, ONE(warp_cycles), 1, GW_WORK_inst_executed, NULL, false},
+	{"issue", "warp inst", 1, ONE(inst_issued), 1, GW_WORK_inst_executed, NULL, false},
+	{"fma", "op", 2 * WARP, ONE(pipe_fma), 2, GW_WORK_fp32_inst, NULL, false},
+	{"alu", "op", WARP, ONE(pipe_alu), 1, GW_WORK_int_inst, NULL, false},
+	{"fp64", "flop", 2 * WARP, ONE(pipe_fp64), 2, GW_WORK_fp64_inst, NULL, false},
+	{"fp16", "flop", 4 * WARP, ONE(pipe_fp16), 4, GW_WORK_fp16_inst, NULL, false},
+	{"xu", "op", WARP, ONE(pipe_xu), 0, NO_FIELD, NULL, false},
+	{"tensor",
+	 "flop",
+	 1,
+	 {GW_WORK_tensor_fp16_flop, GW_WORK_tensor_tf32_flop, GW_WORK_tensor_fp8_flop,
+	  GW_WORK_tensor_int8_flop, GW_WORK_tensor_fp64_flop},
+	 1,
+	 GW_WORK_tensor_cycles,
+	 "cycle",
+	 false},
+	{"lsu", "wavefront", 1, ONE(lsu_wavefronts), 0, NO_FIELD, NULL, false},
+	{"shared", "B", WAVEFRONT_BYTES, ONE(shared_wavefronts), 0, NO_FIELD, NULL, false},
+	{"l1", "B", 1, ONE(l1_bytes), 0, NO_FIELD, NULL, false},
+	{"l2", "B", 1, TWO(l2_read_bytes, l2_write_bytes), 1, GW_WORK_l2_total_bytes, NULL, true},
+	{"dram", "B", 1, TWO(dram_read_bytes, dram_write_bytes), 0, NO_FIELD, NULL, false},
+	{"dram_in_flight", "load", 1, ONE(warp_loads_in_flight), 0, NO_FIELD, NULL, false},
+	{"atomics", "op", 1, ONE(atomic_requests), 1, GW_WORK_atomic_same_address, NULL, false},
+	{"shared_atomics", "op", 1, ONE(shared_atomics), 0, NO_FIELD, NULL, false},
+	{"constant", "word", 1, ONE(constant_words), 0, NO_FIELD, NULL, false},
+	{"barrier", "warp inst/warp", 1, ONE(barriers), 0, NO_FIELD, NULL, false},
+	{"latency", "cycle", 1, ONE(warp_cycles), 1, GW_WORK_inst_executed, NULL, false},
 #undef ONE
 #undef TWO
 };
@@ -166,13 +166,13 @@ static double multiply_adds(const struct gw_device *device)
 {
 	const double reached = gw_param_value(device, GW_PARAM_rate_op_fma_f64);
 	const double most = fmax(gw_param_value(device, GW_PARAM_rate_op_add_f64),
-	                         gw_param_value(device, GW_PARAM_rate_op_mul_f64));
+				 gw_param_value(device, GW_PARAM_rate_op_mul_f64));
 
 	return most > reached ? reached / most : 1;
 }
 
 unsigned gw_peaks(const struct gw_device *device, const struct gw_launch *launch,
-                  const struct gw_work *work, struct gw_peak out[GW_RESOURCES_MAX])
+		  const struct gw_work *work, struct gw_peak out[GW_RESOURCES_MAX])
 {
 	struct gw_resource_time times[GW_RESOURCES_MAX];
 	struct gw_work parts = *work;
@@ -190,14 +190,14 @@ unsigned gw_peaks(const struct gw_device *device, const struct gw_launch *launch
 			continue;
 		a = amount_of(work, row);
 		out[n++] = (struct gw_peak){
-		        .name = times[i].name,
-		        .bound = times[i].bound,
-		        .seconds = times[i].seconds *
-		                   (strcmp(times[i].name, "fp64") ? 1 : multiply_adds(device)),
-		        .amount = a.value,
-		        .unit = a.unit,
-		        .source = a.source,
-		        .confidence = a.confidence,
+			.name = times[i].name,
+			.bound = times[i].bound,
+			.seconds = times[i].seconds *
+				   (strcmp(times[i].name, "fp64") ? 1 : multiply_adds(device)),
+			.amount = a.value,
+			.unit = a.unit,
+			.source = a.source,
+			.confidence = a.confidence,
 		};
 	}
 	return n;

@@ -28,7 +28,7 @@ struct gw_peak {
 
 /** Memory levels and pipes of @p launch, in the model's order; returns how many. */
 unsigned gw_peaks(const struct gw_device *device, const struct gw_launch *launch,
-                  const struct gw_work *work, struct gw_peak out[GW_RESOURCES_MAX]);
+		  const struct gw_work *work, struct gw_peak out[GW_RESOURCES_MAX]);
 
 /**
  * Of the @p count @p peaks of a launch measured to take @p seconds, drop those that the time
@@ -65,7 +65,7 @@ struct gw_unmeasured {
  * docs/internals/models.md, "What was not counted".
  */
 struct gw_unmeasured gw_limits(const struct gw_device *device, const struct gw_launch *launch,
-                               const struct gw_work *work, const struct gw_peak *peaks,
-                               unsigned count, double seconds, double line);
+			       const struct gw_work *work, const struct gw_peak *peaks,
+			       unsigned count, double seconds, double line);
 
 #endif

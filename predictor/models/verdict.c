@@ -48,7 +48,7 @@ static void look_at(struct summary *s, const struct gw_term *term)
 }
 
 static void explain_latency(const struct gw_device *device, const struct gw_launch *launch,
-                            const struct gw_work *work, struct gw_verdict *v)
+			    const struct gw_work *work, struct gw_verdict *v)
 {
 	struct gw_occupancy o;
 
@@ -84,8 +84,8 @@ static const char *unknown(const struct gw_estimate *bounds, const struct summar
 }
 
 void gw_verdict_of(const struct gw_device *device, const struct gw_launch *launch,
-                   const struct gw_work *work, const struct gw_estimate *bounds,
-                   struct gw_verdict *out)
+		   const struct gw_work *work, const struct gw_estimate *bounds,
+		   struct gw_verdict *out)
 {
 	struct summary s = {0};
 	double second;
@@ -128,7 +128,7 @@ struct usage {
 };
 
 static void look_at_peaks(const struct gw_device *device, const struct gw_launch *launch,
-                          const struct gw_work *work, double seconds, struct usage *u)
+			  const struct gw_work *work, double seconds, struct usage *u)
 {
 	u->count = gw_peaks(device, launch, work, u->peaks);
 	gw_peaks_measured(u->peaks, u->count, seconds);
@@ -171,7 +171,7 @@ static void note_shares(struct gw_verdict *v, const struct usage *u, double seco
 }
 
 void gw_verdict_measured(const struct gw_device *device, const struct gw_launch *launch,
-                         const struct gw_work *work, double seconds, struct gw_verdict *out)
+			 const struct gw_work *work, double seconds, struct gw_verdict *out)
 {
 	struct usage u = {.launching = gw_bounds_launching(device, launch)};
 	struct gw_unmeasured unlooked;
@@ -216,8 +216,8 @@ void gw_verdict_text(const struct gw_verdict *verdict, char *text, size_t size)
 
 	if (verdict->bound == GW_BOUND_UNKNOWN)
 		snprintf(text, size, "unknown: %s",
-		         verdict->unknown ? verdict->unknown : "no bound");
+			 verdict->unknown ? verdict->unknown : "no bound");
 	else
 		snprintf(text, size, "%s-bound (%s%s%s)", gw_bound_name(verdict->bound),
-		         verdict->resource ? verdict->resource : "?", *cause ? ": " : "", cause);
+			 verdict->resource ? verdict->resource : "?", *cause ? ": " : "", cause);
 }

@@ -41,8 +41,8 @@ struct gw_verdict {
  * tie), and the share of resources known.
  */
 void gw_verdict_of(const struct gw_device *device, const struct gw_launch *launch,
-                   const struct gw_work *work, const struct gw_estimate *bounds,
-                   struct gw_verdict *out);
+		   const struct gw_work *work, const struct gw_estimate *bounds,
+		   struct gw_verdict *out);
 
 /**
  * Judge a launch that was measured to take @p seconds, by the share of each peak of the GPU that it
@@ -55,7 +55,7 @@ void gw_verdict_of(const struct gw_device *device, const struct gw_launch *launc
  * from the line of 60%.
  */
 void gw_verdict_measured(const struct gw_device *device, const struct gw_launch *launch,
-                         const struct gw_work *work, double seconds, struct gw_verdict *out);
+			 const struct gw_work *work, double seconds, struct gw_verdict *out);
 
 /** Short lower-case name of a cause, empty for none; never NULL. */
 const char *gw_latency_cause_name(enum gw_latency_cause cause);

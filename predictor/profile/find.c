@@ -61,7 +61,7 @@ static bool own_path(char path[PATH_MAX])
 
 	/* For the program itself dli_fname is argv[0], which can be a bare name. */
 	return (dladdr((void *)(uintptr_t)own_path, &info) && info.dli_fname &&
-	        strchr(info.dli_fname, '/') && realpath(info.dli_fname, path)) ||
+		strchr(info.dli_fname, '/') && realpath(info.dli_fname, path)) ||
 	       realpath("/proc/self/exe", path);
 }
 
@@ -230,9 +230,9 @@ static void visit_all(struct walk *w, const char *given)
 }
 
 bool gw_profile_each(const char *given,
-                     bool (*visit)(void *arg, const struct gw_profile *profile,
-                                   const char *message),
-                     void *arg)
+		     bool (*visit)(void *arg, const struct gw_profile *profile,
+				   const char *message),
+		     void *arg)
 {
 	struct walk w = {.visit = visit, .arg = arg, .profile = malloc(sizeof(*w.profile))};
 
@@ -265,17 +265,17 @@ static bool hunt_visit(void *arg, const struct gw_profile *profile, const char *
 		*h->out = *profile;
 	else if (h->given && !strcmp(h->given, profile->path) && !*h->passed->text)
 		gw_profile_say(h->passed,
-		               "%s: describes '%s', not '%s': not used; if they are the same, add "
-		               "the name to its \"aliases\"",
-		               profile->path, profile->device.name, h->name);
+			       "%s: describes '%s', not '%s': not used; if they are the same, add "
+			       "the name to its \"aliases\"",
+			       profile->path, profile->device.name, h->name);
 	return !h->found;
 }
 
 int gw_profile_find(const char *name, const char *given, struct gw_profile *out,
-                    struct gw_profile_error *error)
+		    struct gw_profile_error *error)
 {
 	struct hunt h = {
-	        .name = name, .given = given_or_environment(given), .out = out, .passed = error};
+		.name = name, .given = given_or_environment(given), .out = out, .passed = error};
 	struct gw_profile_error passed;
 
 	error->text[0] = '\0';
@@ -288,14 +288,14 @@ int gw_profile_find(const char *name, const char *given, struct gw_profile *out,
 		return 0;
 	passed = *error;
 	gw_profile_say(error,
-	               "no device profile for '%s'; run `gpuwatch calibrate` on it, or name a "
-	               "profile file%s%s",
-	               name, *passed.text ? ". Passed over: " : "", passed.text);
+		       "no device profile for '%s'; run `gpuwatch calibrate` on it, or name a "
+		       "profile file%s%s",
+		       name, *passed.text ? ". Passed over: " : "", passed.text);
 	return -1;
 }
 
 int gw_profile_open(const char *name_or_file, const char *given, struct gw_profile *out,
-                    struct gw_profile_error *error)
+		    struct gw_profile_error *error)
 {
 	size_t n = strlen(name_or_file);
 

@@ -73,9 +73,9 @@ static double prefix_scale(enum prefixes allowed, const char *prefix, size_t len
 		enum prefixes of;
 		double scale;
 	} rows[] = {
-	        {"k", SI, 1e3},      {"M", SI, 1e6},      {"G", SI, 1e9},      {"T", SI, 1e12},
-	        {"Ki", BIN, 0x1p10}, {"Mi", BIN, 0x1p20}, {"Gi", BIN, 0x1p30}, {"Ti", BIN, 0x1p40},
-	        {"m", SUB, 1e-3},    {"u", SUB, 1e-6},    {"n", SUB, 1e-9},
+		{"k", SI, 1e3},      {"M", SI, 1e6},      {"G", SI, 1e9},      {"T", SI, 1e12},
+		{"Ki", BIN, 0x1p10}, {"Mi", BIN, 0x1p20}, {"Gi", BIN, 0x1p30}, {"Ti", BIN, 0x1p40},
+		{"m", SUB, 1e-3},    {"u", SUB, 1e-6},    {"n", SUB, 1e-9},
 	};
 
 	if (!length)
@@ -113,11 +113,11 @@ static const struct {
 	const char *name;
 	size_t offset;
 } provenance[] = {
-#define ROW(member)                                                                                \
-	{                                                                                          \
-#member, offsetof(struct gw_provenance, member)                                    \
+#define ROW(member) \
+	{ \
+#member, offsetof(struct gw_provenance, member) \
 	}
-        ROW(tool), ROW(date), ROW(driver), ROW(cuda), ROW(clocks), ROW(note),
+	ROW(tool), ROW(date), ROW(driver), ROW(cuda), ROW(clocks), ROW(note),
 #undef ROW
 };
 
@@ -133,18 +133,18 @@ char *gw_provenance_text(struct gw_provenance *p, unsigned i)
 
 const struct gw_group_field *gw_group_field(unsigned i)
 {
-#define TEXT(member)                                                                               \
-	{                                                                                          \
-#member, offsetof(struct gw_group_run, member),                                    \
-		        sizeof(((struct gw_group_run *)0)->member)                                 \
+#define TEXT(member) \
+	{ \
+#member, offsetof(struct gw_group_run, member), \
+			sizeof(((struct gw_group_run *)0)->member) \
 	}
-#define NUMBER(member)                                                                             \
-	{                                                                                          \
-#member, offsetof(struct gw_group_run, member), 0                                  \
+#define NUMBER(member) \
+	{ \
+#member, offsetof(struct gw_group_run, member), 0 \
 	}
 	static const struct gw_group_field fields[] = {
-	        TEXT(date),           NUMBER(seconds), TEXT(driver),        NUMBER(sm_clock),
-	        NUMBER(sm_clock_low), TEXT(throttle),  NUMBER(temperature), NUMBER(power)};
+		TEXT(date),           NUMBER(seconds), TEXT(driver),        NUMBER(sm_clock),
+		NUMBER(sm_clock_low), TEXT(throttle),  NUMBER(temperature), NUMBER(power)};
 #undef TEXT
 #undef NUMBER
 

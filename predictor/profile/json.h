@@ -16,7 +16,7 @@ unsigned gw_json_line(const char *text, size_t length, const char *const path[])
 
 /** Write a message; control characters in it become '?', so that no file can drive a terminal. */
 void gw_profile_say(struct gw_profile_error *error, const char *format, ...)
-        __attribute__((format(printf, 2, 3)));
+	__attribute__((format(printf, 2, 3)));
 
 /**
  * How many of @p unit one @p written is (GB/s for B/s: 1e9); NaN when @p written is not that

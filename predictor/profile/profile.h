@@ -52,7 +52,7 @@ struct gw_profile {
 	char source[GW_PARAMS][GW_PROFILE_TEXT];       /**< document and table; empty: none given */
 	char curve_source[GW_CURVES][GW_PROFILE_TEXT]; /**< the same for curves */
 	char how[GW_PARAMS][GW_PROFILE_TEXT];          /**< how it was measured, or, of an unknown
-	                                                  one, why it could not be; may be empty */
+							  one, why it could not be; may be empty */
 	char curve_how[GW_CURVES][GW_PROFILE_TEXT];    /**< the same for curves */
 	unsigned group_count;
 	struct gw_group_run groups[GW_PROFILE_GROUPS];
@@ -75,7 +75,7 @@ void gw_profile_clear(struct gw_profile *profile, const char *name);
  * syntax, unknown or duplicate keys, unknown units, values out of range.
  */
 int gw_profile_parse(const char *text, size_t length, const char *file, struct gw_profile *out,
-                     struct gw_profile_error *error);
+		     struct gw_profile_error *error);
 
 /** Read the file @p path. Returns 0, or -1 with @p error filled and @p out cleared. */
 int gw_profile_read(const char *path, struct gw_profile *out, struct gw_profile_error *error);
@@ -91,7 +91,7 @@ int gw_profile_write(const struct gw_profile *profile, FILE *out);
  * profile and a failure leaves the old one. Returns 0, or -1 with @p error filled.
  */
 int gw_profile_save(const struct gw_profile *profile, const char *path,
-                    struct gw_profile_error *error);
+		    struct gw_profile_error *error);
 
 /**
  * Find out whether gw_profile_save could write to @p path, making the folders above it where
@@ -118,7 +118,7 @@ bool gw_profile_is(const struct gw_profile *profile, const char *name);
  * to the user.
  */
 int gw_profile_find(const char *name, const char *given, struct gw_profile *out,
-                    struct gw_profile_error *error);
+		    struct gw_profile_error *error);
 
 /**
  * Where the user's own profile of the GPU called @p name goes: a file in the first folder of the
@@ -134,7 +134,7 @@ void gw_profile_slug(const char *name, char *out, size_t size);
  * search for. As gw_profile_find.
  */
 int gw_profile_open(const char *name_or_file, const char *given, struct gw_profile *out,
-                    struct gw_profile_error *error);
+		    struct gw_profile_error *error);
 
 /**
  * Call @p visit for every profile on the search path, in its order; files that can't be
@@ -142,8 +142,8 @@ int gw_profile_open(const char *name_or_file, const char *given, struct gw_profi
  * returns false. Returns false when there was no memory for the search.
  */
 bool gw_profile_each(const char *given,
-                     bool (*visit)(void *arg, const struct gw_profile *profile,
-                                   const char *message),
-                     void *arg);
+		     bool (*visit)(void *arg, const struct gw_profile *profile,
+				   const char *message),
+		     void *arg);
 
 #endif

@@ -23,7 +23,7 @@ struct gw_profile_place {
 };
 
 static inline struct gw_profile_place gw_profile_at(const char *section, const char *name,
-                                                    const char *key)
+						    const char *key)
 {
 	return (struct gw_profile_place){{section, name, key, NULL}};
 }
@@ -35,27 +35,27 @@ struct gw_scale {
 
 /** Say what is wrong; always -1. */
 int gw_read_fail(struct gw_reader *r, struct gw_profile_place where, const char *format, ...)
-        __attribute__((format(printf, 3, 4)));
+	__attribute__((format(printf, 3, 4)));
 
 /** Every key of @p object must be in @p allowed: an unknown key is most likely a typing error. */
 int gw_read_only(struct gw_reader *r, const json_t *object, const char *section, const char *name,
-                 const char *const allowed[]);
+		 const char *const allowed[]);
 
 /** Text of at most @p room - 1 bytes without control characters. */
 int gw_read_copy_text(struct gw_reader *r, const char *s, struct gw_profile_place where, char *to,
-                      size_t room);
+		      size_t room);
 
 /** The same from a JSON string; @p value may be NULL: the text is left as it is. */
 int gw_read_text(struct gw_reader *r, const json_t *value, struct gw_profile_place where, char *to,
-                 size_t room);
+		 size_t room);
 
 int gw_read_number(struct gw_reader *r, const json_t *value, struct gw_profile_place where,
-                   struct gw_scale scale, double *out);
+		   struct gw_scale scale, double *out);
 
 /** The group that @p object names, which must be one of the profile's: 1 + its index; @p out stays
  * where it names none. */
 int gw_read_group_name(struct gw_reader *r, const json_t *object, const char *section,
-                       const char *name, const struct gw_profile *profile, uint8_t *out);
+		       const char *name, const struct gw_profile *profile, uint8_t *out);
 
 /** The sections "groups" and "unknown"; @p rows may be NULL. */
 int gw_read_groups(struct gw_reader *r, const json_t *rows, struct gw_profile *out);

@@ -40,10 +40,10 @@ bool gw_trusted(const char *path, const char *with, char *why, size_t size)
 		return true;
 	if (others_write(&st, known))
 		snprintf(why, size, "%s: not used: others may write it (mode %04o)", path,
-		         (unsigned)st.st_mode & 07777);
+			 (unsigned)st.st_mode & 07777);
 	else if (!belongs(&st, known))
 		snprintf(why, size, "%s: not used: it belongs to user %u", path,
-		         (unsigned)st.st_uid);
+			 (unsigned)st.st_uid);
 	else
 		return true;
 	return false;

@@ -118,7 +118,7 @@ static const char *group_name(const struct gw_profile *p, unsigned group)
 
 /* How a value came about. */
 static void write_origin(enum gw_method method, const char *source, const char *how,
-                         const char *group, FILE *out)
+			 const char *group, FILE *out)
 {
 	text(out, "method", gw_method_name(method));
 	text(out, "source", source);
@@ -189,13 +189,13 @@ static void write_curves(const struct gw_profile *p, FILE *out)
 		if (!c->count)
 			continue;
 		fprintf(out, "%s    \"%s\": {\"unit_x\": \"%s\", \"unit_y\": \"%s\", \"points\": [",
-		        separator, gw_curve_info(i).name, gw_curve_unit_x(i),
-		        gw_curve_info(i).unit);
+			separator, gw_curve_info(i).name, gw_curve_unit_x(i),
+			gw_curve_info(i).unit);
 		write_points(c, out);
 		fputc(']', out);
 		write_fit(&c->fit, out);
 		write_origin(c->method, p->curve_source[i], p->curve_how[i],
-		             group_name(p, p->curve_group[i]), out);
+			     group_name(p, p->curve_group[i]), out);
 		fputc('}', out);
 		separator = ",\n";
 	}
@@ -253,7 +253,7 @@ static void write_groups(const struct gw_profile *p, FILE *out)
 }
 
 static void write_why(const char *separator, const char *name, const char *why, const char *group,
-                      FILE *out)
+		      FILE *out)
 {
 	fprintf(out, "%s    \"%s\": {\"why\": ", separator, name);
 	string(out, why);
@@ -270,13 +270,13 @@ static void write_unknown(const struct gw_profile *p, FILE *out)
 	for (unsigned i = 0; i < GW_PARAMS; i++)
 		if (p->device.param[i].method == GW_METHOD_NONE && *p->how[i]) {
 			write_why(separator, gw_param_info(i).name, p->how[i],
-			          group_name(p, p->group[i]), out);
+				  group_name(p, p->group[i]), out);
 			separator = ",\n";
 		}
 	for (unsigned i = 0; i < GW_CURVES; i++)
 		if (p->device.curve[i].method == GW_METHOD_NONE && *p->curve_how[i]) {
 			write_why(separator, gw_curve_info(i).name, p->curve_how[i],
-			          group_name(p, p->curve_group[i]), out);
+				  group_name(p, p->curve_group[i]), out);
 			separator = ",\n";
 		}
 	if (separator != first)
@@ -324,12 +324,12 @@ static FILE *temporary(const char *path, char *name, size_t room)
 }
 
 int gw_profile_save(const struct gw_profile *profile, const char *path,
-                    struct gw_profile_error *error)
+		    struct gw_profile_error *error)
 {
 	char name[4200];
 	FILE *out = temporary(path, name, sizeof(name));
 	bool good = out && !gw_profile_write(profile, out) && !fchmod(fileno(out), 0644) &&
-	            !fsync(fileno(out));
+		    !fsync(fileno(out));
 
 	error->text[0] = '\0';
 	if (out && fclose(out))
@@ -367,7 +367,7 @@ int gw_profile_writable(const char *path, bool make, struct gw_profile_error *er
 	out = temporary(path, name, sizeof(name));
 	if (!out) {
 		gw_profile_say(error, "%s: can't write the device profile: %s", path,
-		               strerror(errno));
+			       strerror(errno));
 		return -1;
 	}
 	fclose(out);

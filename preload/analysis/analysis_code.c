@@ -20,7 +20,7 @@ enum { GRID_STEPS = 50000, WARP_STEPS = 100000, BLOCK_STEPS = 50000, WARPS = 102
 enum {
 	BRIEF = 4, /* a brief analysis takes 1/BRIEF of these steps, unless no warp ends then */
 	TILES = 8, /* of a kernel that goes from tile to tile a block takes more steps than of
-	              others a grid: so many times as many for it, in a brief analysis too */
+		      others a grid: so many times as many for it, in a brief analysis too */
 };
 
 /* A kernel as it is evaluated. */
@@ -62,7 +62,7 @@ size_t gw_analysis_code_held(void)
 }
 
 _Static_assert(GW_ANALYSIS_KERNELS_MEMORY + GW_CODE_MEMORY + GW_ANALYSIS_ROOM <= GW_ANALYSIS_MEMORY,
-               "one of many evaluations stays within the bound of all");
+	       "one of many evaluations stays within the bound of all");
 
 /* What evaluations use stays beyond its bound. In mode watch there is one at a time, whatever
  * threads there may be, and it has no more than it needs. */
@@ -248,37 +248,37 @@ static bool copies_tiles(const struct gw_ir_program *p)
 }
 
 static enum gw_analysis_end evaluate(const struct decoded *d, const struct gw_analysis_launch *in,
-                                     size_t room, struct gw_work *work, const char **why,
-                                     bool *limited, bool *refused)
+				     size_t room, struct gw_work *work, const char **why,
+				     bool *limited, bool *refused)
 {
 	const bool tiles = copies_tiles(&d->program);
 	const uint64_t part = in->brief && !tiles ? BRIEF : 1, times = tiles ? TILES : 1,
-	               wide = tiles ? 2 : 1;
+		       wide = tiles ? 2 : 1;
 	const struct gw_kernel_slot *k = &gw_hot.shared->kernels[in->slot];
 	const struct gw_kernel kernel = {k->name,     k->registers,   k->static_shared, k->local,
-	                                 k->constant, k->max_threads, k->binary_version};
+					 k->constant, k->max_threads, k->binary_version};
 	const struct gw_launch launch = {.kernel = &kernel, .config = in->config};
 	const struct gw_eval_launch at = {.config = in->config,
-	                                  .arguments = {in->arguments ? in->arguments->bytes : NULL,
-	                                                in->arguments ? in->arguments->size : 0}};
+					  .arguments = {in->arguments ? in->arguments->bytes : NULL,
+							in->arguments ? in->arguments->size : 0}};
 	const struct gw_gather_limits limits = {.eval = {.steps = times * GRID_STEPS / part,
-	                                                 .warp_steps = wide * WARP_STEPS / part,
-	                                                 .warps = WARPS,
-	                                                 .go_on = in->go_on,
-	                                                 .go_on_arg = in->go_on_arg},
-	                                        .blocks = BLOCKS,
-	                                        .steps = wide * BLOCK_STEPS / part,
-	                                        .long_warp = wide * WARP_STEPS};
+							 .warp_steps = wide * WARP_STEPS / part,
+							 .warps = WARPS,
+							 .go_on = in->go_on,
+							 .go_on_arg = in->go_on_arg},
+						.blocks = BLOCKS,
+						.steps = wide * BLOCK_STEPS / part,
+						.long_warp = wide * WARP_STEPS};
 	const struct gw_static_code code = {.program = &d->program,
-	                                    .cfg = d->cfg,
-	                                    .calls = d->calls,
-	                                    .device = in->device,
-	                                    .launch = &launch,
-	                                    .at = &at,
-	                                    .limits = &limits,
-	                                    .memory = in->memory,
-	                                    .memory_count = in->memory_count,
-	                                    .limited = limited};
+					    .cfg = d->cfg,
+					    .calls = d->calls,
+					    .device = in->device,
+					    .launch = &launch,
+					    .at = &at,
+					    .limits = &limits,
+					    .memory = in->memory,
+					    .memory_count = in->memory_count,
+					    .limited = limited};
 	struct gw_arena arena;
 	const char *open;
 
@@ -311,9 +311,9 @@ static bool go_on(void *arg)
 }
 
 static enum gw_analysis_end evaluate_asking(const struct decoded *d,
-                                            const struct gw_analysis_launch *launch, size_t room,
-                                            struct gw_work *work, const char **why, bool *limited,
-                                            bool *refused)
+					    const struct gw_analysis_launch *launch, size_t room,
+					    struct gw_work *work, const char **why, bool *limited,
+					    bool *refused)
 {
 	struct asking asking = {.launch = launch};
 	struct gw_analysis_launch in = *launch;
@@ -331,8 +331,8 @@ static enum gw_analysis_end evaluate_asking(const struct decoded *d,
 }
 
 enum gw_analysis_end gw_analysis_code(const struct gw_analysis_launch *launch, struct gw_work *work,
-                                      const char **why, bool *limited,
-                                      struct gw_analysis_identity *code)
+				      const char **why, bool *limited,
+				      struct gw_analysis_identity *code)
 {
 	enum gw_analysis_end end;
 	struct decoded *d;

@@ -16,7 +16,7 @@ enum {
 	GW_ANALYSIS_KERNELS = 256,             /**< decoded kernels kept at a time … */
 	GW_ANALYSIS_KERNELS_MEMORY = 12 << 20, /**< … and the bytes they may take */
 	GW_ANALYSIS_MEMORY = 64 << 20, /**< bytes of code, decoded kernels and the evaluations under
-	                               way, which share what the others leave … */
+				       way, which share what the others leave … */
 	GW_ANALYSIS_ROOM = 16 << 20,   /**< … and get this much each at least, … */
 	GW_ANALYSIS_ROOM_ALONE = 48 << 20, /**< … this much where there is one at a time */
 	GW_ANALYSIS_CODE_MAX = 1 << 20,    /**< longest machine code of a kernel that is read */
@@ -56,8 +56,8 @@ void gw_analysis_code_decode(uint32_t slot);
  * NULL.
  */
 enum gw_analysis_end gw_analysis_code(const struct gw_analysis_launch *launch, struct gw_work *work,
-                                      const char **why, bool *limited,
-                                      struct gw_analysis_identity *code);
+				      const char **why, bool *limited,
+				      struct gw_analysis_identity *code);
 
 /** Bytes that an evaluation may take: its share of what is left of GW_ANALYSIS_MEMORY,
  * GW_ANALYSIS_ROOM at least, or GW_ANALYSIS_ROOM_ALONE; in mode watch no more. */

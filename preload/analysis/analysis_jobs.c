@@ -112,7 +112,7 @@ static void run(void)
 
 		if (job) {
 			if (!lowered && (gw_options_watch() ||
-			                 atomic_load(&spent_ns) >= GW_ANALYSIS_FIRST_MS * GW_MS)) {
+					 atomic_load(&spent_ns) >= GW_ANALYSIS_FIRST_MS * GW_MS)) {
 				gw_lower_priority();
 				lowered = true;
 			}
@@ -120,7 +120,7 @@ static void run(void)
 			atomic_fetch_add(&spent_ns, job->cpu_ns);
 			/* Pairs with the acquire of first_in(). */
 			atomic_store_explicit(&job->state, GW_ANALYSIS_JOB_DONE,
-			                      memory_order_release);
+					      memory_order_release);
 			did = true;
 			continue;
 		}

@@ -34,7 +34,7 @@ enum gw_analysis_job_state {
 struct gw_analysis_job {
 	_Atomic int state;       /**< enum gw_analysis_job_state */
 	_Atomic uint64_t number; /**< in the order that they were put, but first what is fresh, then
-	                            what is untimed */
+				    what is untimed */
 	uint32_t config;         /**< id of the configuration */
 	bool untimed;            /**< it had no time when it was queued: records wait for it */
 	bool fresh;              /**< and is the first of its kernel */

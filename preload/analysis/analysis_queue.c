@@ -24,7 +24,7 @@ static bool by_time;
 void gw_analysis_queue_start(void)
 {
 	first_of_kernel.count = untimed_rest.count = args_arrived.count = timed_ones.count =
-	        shallow.count = 0;
+		shallow.count = 0;
 	memset(timed, 0, sizeof(timed));
 	memset(met, 0, sizeof(met));
 	took_us = gw_memory_table(GW_KERNELS_MAX * sizeof(*took_us));
@@ -114,7 +114,7 @@ void gw_analysis_queue_took(uint32_t slot, uint64_t ns, bool first)
 	bool counts = first && !is_frequent(slot);
 
 	took_us[slot] = ((took_us[slot] >> COUNT_BIT) + counts) << COUNT_BIT |
-	                (us < US_MOST ? (uint32_t)us : US_MOST);
+			(us < US_MOST ? (uint32_t)us : US_MOST);
 	if (counts && is_frequent(slot))
 		make_way(slot);
 }
@@ -132,7 +132,7 @@ static double likely_us(uint32_t config)
 static uint32_t best(const struct queue *q, double (*worth)(uint32_t config), double *most)
 {
 	uint32_t n = q->count < GW_ANALYSIS_CHOICE ? q->count : GW_ANALYSIS_CHOICE,
-	         found = UINT32_MAX;
+		 found = UINT32_MAX;
 
 	for (uint32_t i = 0; i < n; i++) {
 		double w = worth(at(q, i));
@@ -162,7 +162,7 @@ static double gain(uint32_t config)
 static double likely_ns(const struct gw_config_entry *c)
 {
 	const double each =
-	        c->measured ? (double)c->total_ns / (double)c->measured : GW_ANALYSIS_LAUNCH_NS;
+		c->measured ? (double)c->total_ns / (double)c->measured : GW_ANALYSIS_LAUNCH_NS;
 
 	return (double)c->launches * each;
 }

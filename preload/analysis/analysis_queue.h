@@ -14,7 +14,7 @@
 enum {
 	GW_ANALYSIS_QUEUE = 8192, /**< configurations that can wait, of each of five kinds */
 	GW_ANALYSIS_CHOICE =
-	        1024, /**< of these so many are chosen among, those that waited longest */
+		1024, /**< of these so many are chosen among, those that waited longest */
 	GW_ANALYSIS_COSTLY_MS = 10,  /**< CPU time from which on an analysis is costly */
 	GW_ANALYSIS_USUAL_US = 1000, /**< estimate of one while none of its kernel has run */
 	/** Configurations of a kernel that are analysed before its others wait with the timed ones:

@@ -61,7 +61,7 @@ static uint64_t first_ns(void)
 	if (gw_options_watch())
 		return GW_ANALYSIS_WATCH_MS * UINT64_C(1000000);
 	return (gw_options.budget && gw_analysis_jobs_usable() ? GW_ANALYSIS_ANSWERS_MS
-	                                                       : GW_ANALYSIS_FIRST_MS) *
+							       : GW_ANALYSIS_FIRST_MS) *
 	       UINT64_C(1000000);
 }
 
@@ -76,14 +76,14 @@ static uint32_t percent(void)
 static void make_texts(void)
 {
 	snprintf(texts.took_long, sizeof(texts.took_long), "it took longer than %d ms",
-	         GW_ANALYSIS_LAUNCH_MS);
+		 GW_ANALYSIS_LAUNCH_MS);
 	snprintf(texts.no_time, sizeof(texts.no_time),
-	         "the time for code analysis (%d s of CPU, and %d%% of the program's time, or "
-	         "GPUWATCH_BUDGET) was used up",
-	         (int)(first_ns() / 1000000000),
-	         gw_options_watch() ? GW_ANALYSIS_WATCH_PERCENT : GW_ANALYSIS_PERCENT);
+		 "the time for code analysis (%d s of CPU, and %d%% of the program's time, or "
+		 "GPUWATCH_BUDGET) was used up",
+		 (int)(first_ns() / 1000000000),
+		 gw_options_watch() ? GW_ANALYSIS_WATCH_PERCENT : GW_ANALYSIS_PERCENT);
 	snprintf(texts.too_many, sizeof(texts.too_many), "more than %d configurations waited",
-	         GW_ANALYSIS_QUEUE);
+		 GW_ANALYSIS_QUEUE);
 }
 
 /* The analysis under way on the worker. */
@@ -195,8 +195,8 @@ static bool passes_elsewhere(struct gw_config_entry *c)
 	struct gw_static_memory found[GW_ANALYSIS_MEMORIES];
 
 	c->analysis_elsewhere =
-	        c->analysis_elsewhere ||
-	        gw_elsewhere_any(found, gw_elsewhere(c->arguments, found, GW_ANALYSIS_MEMORIES));
+		c->analysis_elsewhere ||
+		gw_elsewhere_any(found, gw_elsewhere(c->arguments, found, GW_ANALYSIS_MEMORIES));
 	return c->analysis_elsewhere;
 }
 
@@ -251,10 +251,10 @@ static bool go_on(void *unused)
 static void count(enum gw_analysis_end end, bool bare)
 {
 	static const enum gw_counter counters[] = {
-	        [GW_ANALYSIS_DONE] = GW_COUNTER_studied,
-	        [GW_ANALYSIS_NO_CODE] = GW_COUNTER_analysis_no_code,
-	        [GW_ANALYSIS_UNSUPPORTED] = GW_COUNTER_analysis_unknown,
-	        [GW_ANALYSIS_ABANDONED] = GW_COUNTER_analysis_abandoned,
+		[GW_ANALYSIS_DONE] = GW_COUNTER_studied,
+		[GW_ANALYSIS_NO_CODE] = GW_COUNTER_analysis_no_code,
+		[GW_ANALYSIS_UNSUPPORTED] = GW_COUNTER_analysis_unknown,
+		[GW_ANALYSIS_ABANDONED] = GW_COUNTER_analysis_abandoned,
 	};
 
 	gw_bump(&gw_counters[counters[end]], 1);
@@ -275,14 +275,14 @@ static void fill_in(struct gw_analysis_job *job, uint32_t config, bool untimed, 
 	job->config = config;
 	job->untimed = untimed;
 	job->launch = (struct gw_analysis_launch){.slot = c->slot,
-	                                          .config = c->config,
-	                                          .arguments = c->arguments,
-	                                          .device = profile ? profile : &unknown,
-	                                          .brief = c->analysis != ANALYZED_BRIEFLY,
-	                                          .go_on = go_on};
+						  .config = c->config,
+						  .arguments = c->arguments,
+						  .device = profile ? profile : &unknown,
+						  .brief = c->analysis != ANALYZED_BRIEFLY,
+						  .go_on = go_on};
 	if (!last) /* the driver may be going, too */
 		job->launch.memory_count =
-		        gw_elsewhere(c->arguments, job->launch.memory, GW_ANALYSIS_MEMORIES);
+			gw_elsewhere(c->arguments, job->launch.memory, GW_ANALYSIS_MEMORIES);
 }
 
 static void report_failure(const struct gw_analysis_job *job, const char *why)
@@ -291,12 +291,12 @@ static void report_failure(const struct gw_analysis_job *job, const char *why)
 
 	if (job->end == GW_ANALYSIS_NO_CODE && !gw_device_stand_in())
 		gw_degrade(GW_DEGRADED_CODE, "the code of a kernel can't be read: %s (%s)", why,
-		           c->name);
+			   c->name);
 	else if (job->end == GW_ANALYSIS_ABANDONED && !job->stopped)
 		gw_degrade(GW_DEGRADED_ANALYSIS,
-		           "the analysis of a kernel's code took too long: it is predicted without "
-		           "(%s)",
-		           c->name);
+			   "the analysis of a kernel's code took too long: it is predicted without "
+			   "(%s)",
+			   c->name);
 }
 
 /* Whether there is another, longer analysis of the same; mode watch has no time for it. */
@@ -311,7 +311,7 @@ static void log_code(const struct gw_analysis_job *job)
 {
 	const struct gw_config_entry *c = gw_config_entry(job->config);
 	struct gw_record_code r = {
-	        .kernel = c->kernel, .bytes = job->code.bytes, .digest = job->code.digest};
+		.kernel = c->kernel, .bytes = job->code.bytes, .digest = job->code.digest};
 
 	if (!r.digest || code_logged[c->slot / 8] >> c->slot % 8 & 1)
 		return;
@@ -399,7 +399,7 @@ bool gw_analysis_waits(void)
 bool gw_analysis_unfinished(void)
 {
 	return first_out || (gw_analysis_queue_waiting() && !gw_analysis_queue_only_brief() &&
-	                     affordable(gw_steady_ns()));
+			     affordable(gw_steady_ns()));
 }
 
 bool gw_analysis_inline(void)
@@ -486,7 +486,7 @@ static void take_results(void)
 static bool hand_out(struct gw_analysis_job *job, bool untimed_only)
 {
 	uint32_t before = gw_analysis_queue_untimed(), kernels = gw_analysis_queue_kernels(),
-	         config = gw_analysis_queue_next(untimed_only);
+		 config = gw_analysis_queue_next(untimed_only);
 
 	if (take_from_another(config))
 		return true;
@@ -540,8 +540,8 @@ void gw_analysis_run(bool (*meanwhile)(void), bool last)
 {
 	if (!on && !off_said)
 		write_end(0, GW_ANALYSIS_OFF, false,
-		          gw_options.analyze_code ? "only modes audit and watch read code"
-		                                  : "GPUWATCH_STATIC=0");
+			  gw_options.analyze_code ? "only modes audit and watch read code"
+						  : "GPUWATCH_STATIC=0");
 	off_said = true;
 	now.meanwhile = meanwhile;
 	if (gw_analysis_jobs_usable())
@@ -553,5 +553,5 @@ void gw_analysis_run(bool (*meanwhile)(void), bool last)
 		gw_code_pack_some();
 	atomic_store_explicit(&gw_counters[GW_COUNTER_analysis_ns], spent_ns, memory_order_relaxed);
 	atomic_store_explicit(&gw_counters[GW_COUNTER_analysis_threads_ns], threads_ns,
-	                      memory_order_relaxed);
+			      memory_order_relaxed);
 }

@@ -18,7 +18,7 @@
 
 enum {
 	GW_ANALYSIS_ROUND_MS = 10,  /**< of a round of a worker that analyses by itself; an analysis
-	                               begun in it is finished */
+				       begun in it is finished */
 	GW_ANALYSIS_LAST_MS = 20,   /**< of all, when the program ends and waits for the worker */
 	GW_ANALYSIS_LOOK_US = 2000, /**< how often the rings are drained meanwhile */
 	/** CPU time of all analyses together on threads; on the worker, or with GPUWATCH_BUDGET=0,
@@ -28,7 +28,7 @@ enum {
 	GW_ANALYSIS_WATCH_MS = 2000,    /**< the first in mode watch, on one thread, … */
 	GW_ANALYSIS_WATCH_NOW_MS = 200, /**< … these at once and the others … */
 	GW_ANALYSIS_WATCH_PART = 10, /**< … in this part of the time since the start, for what runs
-	                                for long to be found; and then … */
+					for long to be found; and then … */
 	GW_ANALYSIS_WATCH_PERCENT = 1, /**< … this share, or the budget's */
 	GW_ANALYSIS_TIDY_MS = 10000, /**< there, so long after the last, nothing is kept of them */
 	GW_ANALYSIS_HOLD_MS = 1000,  /**< how long times wait for a row of analyses … */

@@ -56,7 +56,7 @@ static bool find(const struct gw_open_code *h, const char *name, struct gw_code 
 
 		if (at < p->cubin.count) {
 			out->machine =
-			        gw_cubin_kernel(&p->cubin, at, &kernel_arena, &out->kernel, &fault);
+				gw_cubin_kernel(&p->cubin, at, &kernel_arena, &out->kernel, &fault);
 			out->why = out->machine ? NULL : fault.what;
 			return out->machine;
 		}

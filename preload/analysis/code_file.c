@@ -55,7 +55,7 @@ static bool offset_of(int fd, uint64_t from_base, uint64_t *offset)
 }
 
 static const char *read_at(int fd, uint64_t offset, uint64_t size, struct gw_arena *arena,
-                           struct gw_bytes *out)
+			   struct gw_bytes *out)
 {
 	void *to;
 
@@ -71,7 +71,7 @@ static const char *read_at(int fd, uint64_t offset, uint64_t size, struct gw_are
 }
 
 static const char *read_open(int fd, const struct gw_module_note *note, struct gw_arena *arena,
-                             struct gw_bytes *out)
+			     struct gw_bytes *out)
 {
 	uint64_t offset;
 	struct stat st;
@@ -93,7 +93,7 @@ int gw_code_file_open(const char *path)
 }
 
 static const char *read_file(const struct gw_module_note *note, struct gw_arena *arena,
-                             struct gw_bytes *out)
+			     struct gw_bytes *out)
 {
 	const char *why;
 	int fd;
@@ -102,8 +102,8 @@ static const char *read_file(const struct gw_module_note *note, struct gw_arena 
 		return "its module is in no format that is known here";
 	if (!*note->path)
 		return note->bytes > GW_CODE_FILE_MAX
-		               ? "its module is larger than 16 MiB and lies in no file"
-		               : "64 MiB of modules that lie in no file were kept already";
+			       ? "its module is larger than 16 MiB and lies in no file"
+			       : "64 MiB of modules that lie in no file were kept already";
 	fd = gw_code_file_open(note->path);
 	if (fd < 0)
 		return "its file could not be opened";
@@ -127,7 +127,7 @@ static void read_apart(void *arg)
 }
 
 const char *gw_code_file_read(const struct gw_module_note *note, struct gw_arena *arena,
-                              struct gw_bytes *out)
+			      struct gw_bytes *out)
 {
 	struct reading r = {note, arena, out, NULL};
 

@@ -13,7 +13,7 @@
  * read, not mapped: one that is cut off meanwhile must not end the process.
  */
 const char *gw_code_file_read(const struct gw_module_note *note, struct gw_arena *arena,
-                              struct gw_bytes *out);
+			      struct gw_bytes *out);
 
 /** Open the file @p path for reading, without waiting for anybody; -1 when that can't be. */
 int gw_code_file_open(const char *path);

@@ -47,7 +47,7 @@ void gw_code_open_forget(const struct gw_module_note *note)
 {
 	for (unsigned i = 0; i < HELD_MAX; i++)
 		if (held[i].note && (held[i].note == note || held[i].note->compiled == note ||
-		                     held[i].note->same == note))
+				     held[i].note->same == note))
 			let_go(&held[i]);
 }
 

@@ -44,7 +44,7 @@ static void next(void)
 static void *room_for(size_t bytes)
 {
 	return gw_memory_left(GW_MEMORY_images) > bytes ? gw_memory_new(GW_MEMORY_images, bytes, 1)
-	                                                : NULL;
+							: NULL;
 }
 
 static bool begin(void)
@@ -54,7 +54,7 @@ static bool begin(void)
 
 	if (out)
 		gw_pack_begin(&pack, (struct gw_bytes){first->image, (size_t)first->bytes}, out,
-		              room);
+			      room);
 	return out != NULL;
 }
 

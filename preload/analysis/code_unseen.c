@@ -56,8 +56,8 @@ static bool room_for_one(void)
 	if (found_count < found_room)
 		return true;
 	wider = room > FOUND_MAX ? NULL
-	                         : gw_memory_wider(GW_MEMORY_modules, found, found_room, room,
-	                                           sizeof(*found));
+				 : gw_memory_wider(GW_MEMORY_modules, found, found_room, room,
+						   sizeof(*found));
 	if (!wider)
 		return whole = false;
 	found = wider;
@@ -110,7 +110,7 @@ static uint64_t code_hash(const struct gw_code_kernel *k)
 {
 	enum { TABLES = 2 };
 	const uint32_t numbers[] = {k->arch.number, k->registers,  k->static_shared, k->frame,
-	                            k->param_base,  k->param_size, k->exit_count};
+				    k->param_base,  k->param_size, k->exit_count};
 	uint64_t h = hash_more(0, k->code.data, k->code.size);
 
 	h = hash_more(h, numbers, sizeof(numbers));
@@ -120,7 +120,7 @@ static uint64_t code_hash(const struct gw_code_kernel *k)
 }
 
 static void add_machine(const struct gw_open_code *open, const struct gw_cubin *cubin, uint32_t at,
-                        enum sort sort)
+			enum sort sort)
 {
 	struct gw_code_kernel k;
 	struct gw_arena arena;
@@ -134,17 +134,17 @@ static void add_machine(const struct gw_open_code *open, const struct gw_cubin *
 	} else {
 		hashed += k.code.size; /* many kernels may claim the same code */
 		found[found_count++] = (struct found){
-		        .name = gw_hash(0, k.name, strlen(k.name)),
-		        .code = code_hash(&k),
-		        .params = k.param_count == GW_CODE_UNKNOWN
-		                          ? 0
-		                          : params_hash(k.param, k.param_count),
-		        .note = open->note,
-		        .processor = open->processor,
-		        .sort = sort,
-		        .registers = k.registers,
-		        .shared = k.static_shared,
-		        .param_count = k.param_count,
+			.name = gw_hash(0, k.name, strlen(k.name)),
+			.code = code_hash(&k),
+			.params = k.param_count == GW_CODE_UNKNOWN
+					  ? 0
+					  : params_hash(k.param, k.param_count),
+			.note = open->note,
+			.processor = open->processor,
+			.sort = sort,
+			.registers = k.registers,
+			.shared = k.static_shared,
+			.param_count = k.param_count,
 		};
 	}
 	gw_arena_free(&arena);
@@ -203,7 +203,7 @@ static uint32_t count_params(struct gw_bytes entry)
 
 /* The entry at @p at, if there is one; the place behind it. */
 static size_t add_entry(const struct gw_open_code *open, struct gw_bytes text, size_t at,
-                        uint64_t *of_text)
+			uint64_t *of_text)
 {
 	struct gw_bytes entry = entry_text(text, at);
 	bool alone = !has(entry, "call") && !has(entry, ".const");
@@ -217,15 +217,15 @@ static size_t add_entry(const struct gw_open_code *open, struct gw_bytes text, s
 	if (!alone && !*of_text)
 		*of_text = hash_more(1, text.data, text.size) | 1;
 	found[found_count++] = (struct found){
-	        .name = gw_hash(0, entry.data, length),
-	        .code = alone ? hash_more(1, entry.data, entry.size)
-	                      : hash_more(*of_text, entry.data, length),
-	        .note = open->note,
-	        .processor = open->processor,
-	        .sort = MAPPED,
-	        .registers = GW_CODE_UNKNOWN,
-	        .shared = GW_CODE_UNKNOWN,
-	        .param_count = count_params(entry),
+		.name = gw_hash(0, entry.data, length),
+		.code = alone ? hash_more(1, entry.data, entry.size)
+			      : hash_more(*of_text, entry.data, length),
+		.note = open->note,
+		.processor = open->processor,
+		.sort = MAPPED,
+		.registers = GW_CODE_UNKNOWN,
+		.shared = GW_CODE_UNKNOWN,
+		.param_count = count_params(entry),
 	};
 	return at + entry.size;
 }
@@ -239,7 +239,7 @@ static void add_ptx(const struct gw_open_code *open, struct gw_bytes text)
 
 	while (at < text.size) {
 		const uint8_t *next =
-		        memmem(text.data + at, text.size - at, word, sizeof(word) - 1);
+			memmem(text.data + at, text.size - at, word, sizeof(word) - 1);
 
 		if (!next)
 			break;
@@ -369,7 +369,7 @@ static bool is_certain(const struct gw_kernel_slot *k, const struct found *f, bo
 }
 
 static bool open_found(const struct found *f, const char *name, struct gw_arena *arena,
-                       struct gw_code *out)
+		       struct gw_code *out)
 {
 	const struct gw_open_code *open = gw_code_open(f->note, f->processor);
 	struct gw_fault fault;
@@ -391,7 +391,7 @@ static bool open_found(const struct found *f, const char *name, struct gw_arena 
 }
 
 bool gw_code_unseen(const struct gw_kernel_slot *kernel, struct gw_arena *arena,
-                    struct gw_code *out)
+		    struct gw_code *out)
 {
 	bool all = search_news(kernel->binary_version);
 	struct choice c = look_up(kernel);

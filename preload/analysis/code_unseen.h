@@ -17,7 +17,7 @@ enum { GW_CODE_SEARCH_MAX = 128 << 20 }; /**< bytes of unpacked code that are ev
  * reason, where there is none or it is not certain which.
  */
 bool gw_code_unseen(const struct gw_kernel_slot *kernel, struct gw_arena *arena,
-                    struct gw_code *out);
+		    struct gw_code *out);
 
 /** Start with nothing known. */
 void gw_code_unseen_start(void);

@@ -118,9 +118,9 @@ static const struct gw_config_entry *lone(uint32_t id, uint32_t slot, uint32_t s
 	const struct gw_config_entry *c = gw_config_entry(id);
 
 	return id <= gw_config_count() && c->slot == slot && c->launches < 2 && c->arguments &&
-	                       c->arguments->size >= size
-	               ? c
-	               : NULL;
+			       c->arguments->size >= size
+		       ? c
+		       : NULL;
 }
 
 /* Whether a word is equal in most of these and the next one of their shape, where that is near. */
@@ -136,9 +136,9 @@ static bool mostly_equal(const struct gw_digest_word *w, uint32_t slot, uint32_t
 			if (!b || b->head != a->head)
 				continue;
 			more += memcmp(a->arguments->bytes + w->offset,
-			               b->arguments->bytes + w->offset, w->size)
-			                ? -1
-			                : 1;
+				       b->arguments->bytes + w->offset, w->size)
+					? -1
+					: 1;
 			break;
 		}
 	}

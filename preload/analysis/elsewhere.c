@@ -30,7 +30,7 @@ static bool lies_in(CUdeviceptr address, struct gw_static_memory *range)
 	    !attribute(CU_POINTER_ATTRIBUTE_RANGE_SIZE, address, &size) || !size)
 		return false;
 	*range = (struct gw_static_memory){begin, begin + size,
-	                                   type == CU_MEMORYTYPE_HOST || managed};
+					   type == CU_MEMORYTYPE_HOST || managed};
 	return true;
 }
 
@@ -52,7 +52,7 @@ static CUstreamCaptureMode capture_mode(CUstreamCaptureMode mode)
 }
 
 static uint32_t look(const struct gw_arguments *arguments, struct gw_static_memory *found,
-                     uint32_t most)
+		     uint32_t most)
 {
 	uint32_t count = 0, asked = 0;
 	uint64_t word;
@@ -77,7 +77,7 @@ bool gw_elsewhere_any(const struct gw_static_memory *found, uint32_t count)
 }
 
 uint32_t gw_elsewhere(const struct gw_arguments *arguments, struct gw_static_memory *found,
-                      uint32_t most)
+		      uint32_t most)
 {
 	CUstreamCaptureMode before;
 	uint32_t count;

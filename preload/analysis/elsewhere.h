@@ -16,7 +16,7 @@
  * for each word that may be an address, a few microseconds.
  */
 uint32_t gw_elsewhere(const struct gw_arguments *arguments, struct gw_static_memory *found,
-                      uint32_t most);
+		      uint32_t most);
 
 /** Whether any of them is not the GPU's own memory. */
 bool gw_elsewhere_any(const struct gw_static_memory *found, uint32_t count);

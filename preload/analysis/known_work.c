@@ -65,7 +65,7 @@ static struct known *make(uint32_t config)
 		k = gw_memory_new(GW_MEMORY_counting, 1, sizeof(*k));
 	if (!k) {
 		gw_degrade(GW_DEGRADED_TABLE_FULL,
-		           "no room for the work of more than %u configurations", count);
+			   "no room for the work of more than %u configurations", count);
 		gw_count(GW_COUNTER_works_dropped, 1);
 		return NULL;
 	}
@@ -77,7 +77,7 @@ static struct known *make(uint32_t config)
 static struct gw_quantity quantity(const struct part *p)
 {
 	return (struct gw_quantity){
-	        .value = p->value, .source = p->source, .confidence = p->confidence};
+		.value = p->value, .source = p->source, .confidence = p->confidence};
 }
 
 static void read(const struct parts *from, struct gw_work *out)
@@ -115,7 +115,7 @@ static bool keep(struct parts *to, const struct gw_work *work)
 
 		if (q->source != GW_SOURCE_NONE)
 			part[n++] = (struct part){(uint8_t)i, (uint8_t)q->source, q->confidence,
-			                          q->value};
+						  q->value};
 	}
 	if (n > to->count) {
 		const size_t more = (n - to->count) * sizeof(*part), copies = (COPIES - 1) * more;
@@ -235,12 +235,12 @@ void gw_work_by_code(uint32_t config, struct gw_work *out)
 }
 
 _Static_assert(sizeof(struct gw_record_work) == sizeof(struct gw_record_graph_work) &&
-                       offsetof(struct gw_record_work, count) ==
-                               offsetof(struct gw_record_graph_work, count),
-               "both records are written alike");
+		       offsetof(struct gw_record_work, count) ==
+			       offsetof(struct gw_record_graph_work, count),
+	       "both records are written alike");
 
 static void write_parts(enum gw_record_kind kind, uint32_t id, uint64_t known,
-                        const struct gw_work *work)
+			const struct gw_work *work)
 {
 	struct gw_record_work r = {.config = id, .known = known};
 	struct gw_record_quantity parts[GW_WORK_FIELDS];
@@ -250,15 +250,15 @@ static void write_parts(enum gw_record_kind kind, uint32_t id, uint64_t known,
 
 		if (q->source != GW_SOURCE_NONE)
 			parts[r.count++] = (struct gw_record_quantity){.field = (uint16_t)i,
-			                                               .source = (uint8_t)q->source,
-			                                               .confidence = q->confidence,
-			                                               .value = q->value};
+								       .source = (uint8_t)q->source,
+								       .confidence = q->confidence,
+								       .value = q->value};
 	}
 	gw_log_write(kind, &r, sizeof(r), parts, r.count * sizeof(*parts));
 }
 
 static void write_work(struct gw_predictor_set *predictors, uint32_t config,
-                       const struct gw_work *work)
+		       const struct gw_work *work)
 {
 	write_parts(GW_RECORD_WORK, config, gw_predictor_set_observations(predictors), work);
 }
@@ -269,7 +269,7 @@ void gw_work_of_graph(uint32_t graph, const struct gw_work *work)
 }
 
 static void publish(struct gw_predictor_set *predictors, uint32_t config,
-                    const struct gw_work *work)
+		    const struct gw_work *work)
 {
 	write_work(predictors, config, work);
 	gw_predictor_set_work(predictors, config, work);

@@ -11,34 +11,34 @@
 #define WEAK __attribute__((weak))
 
 /* Reached: ZSTD_isError() holds for the size, and the content's is ZSTD_CONTENTSIZE_ERROR. */
-#define SIZE(function)                                                                             \
-	WEAK void function(const void *frame, size_t size, size_t *packed,                         \
-	                   unsigned long long *content);                                           \
+#define SIZE(function) \
+	WEAK void function(const void *frame, size_t size, size_t *packed, \
+			   unsigned long long *content); \
 	void function(const void *frame, size_t size, size_t *packed, unsigned long long *content) \
-	{                                                                                          \
-		(void)frame;                                                                       \
-		(void)size;                                                                        \
-		*packed = (size_t)-1;                                                              \
-		*content = (unsigned long long)-2;                                                 \
+	{ \
+		(void)frame; \
+		(void)size; \
+		*packed = (size_t)-1; \
+		*content = (unsigned long long)-2; \
 	}
 
 /* Never reached, whatever their parameters are. */
-#define NEVER(function)                                                                            \
-	WEAK size_t function(void);                                                                \
-	size_t function(void)                                                                      \
-	{                                                                                          \
-		return (size_t)-1;                                                                 \
+#define NEVER(function) \
+	WEAK size_t function(void); \
+	size_t function(void) \
+	{ \
+		return (size_t)-1; \
 	}
 
-#define VERSION(v)                                                                                 \
-	SIZE(ZSTD##v##_findFrameSizeInfoLegacy)                                                    \
-	NEVER(ZSTD##v##_createDCtx)                                                                \
-	NEVER(ZSTD##v##_decompress_usingDict)                                                      \
-	NEVER(ZSTD##v##_freeDCtx)                                                                  \
-	NEVER(ZSTD##v##_getFrameParams)                                                            \
-	NEVER(ZBUFF##v##_createDCtx)                                                               \
-	NEVER(ZBUFF##v##_decompressContinue)                                                       \
-	NEVER(ZBUFF##v##_decompressInitDictionary)                                                 \
+#define VERSION(v) \
+	SIZE(ZSTD##v##_findFrameSizeInfoLegacy) \
+	NEVER(ZSTD##v##_createDCtx) \
+	NEVER(ZSTD##v##_decompress_usingDict) \
+	NEVER(ZSTD##v##_freeDCtx) \
+	NEVER(ZSTD##v##_getFrameParams) \
+	NEVER(ZBUFF##v##_createDCtx) \
+	NEVER(ZBUFF##v##_decompressContinue) \
+	NEVER(ZBUFF##v##_decompressInitDictionary) \
 	NEVER(ZBUFF##v##_freeDCtx)
 
 /* The texts of libzstd's errors, 2 KB: nothing of ours prints them (gw_unpack() has words of its

@@ -93,11 +93,11 @@ static void change(struct state to, uint32_t seconds, bool time_up)
 	go_into(to);
 	gw_count(GW_COUNTER_switches, 1);
 	control.last = (struct gw_record_mode){.mode = to.mode,
-	                                       .before = from.mode,
-	                                       .budget = to.budget,
-	                                       .seconds = seconds,
-	                                       .cause = time_up,
-	                                       .ns = gw_wall_ns()};
+					       .before = from.mode,
+					       .budget = to.budget,
+					       .seconds = seconds,
+					       .cause = time_up,
+					       .ns = gw_wall_ns()};
 	if (control.begun)
 		write_last();
 	if (control.begun)
@@ -107,11 +107,11 @@ static void change(struct state to, uint32_t seconds, bool time_up)
 static void show(uint32_t request, bool refused, const char *text)
 {
 	struct gw_live_answer a = {.request = request,
-	                           .refused = refused,
-	                           .mode = gw_options.mode,
-	                           .budget = gw_options.budget,
-	                           .then = control.base.mode,
-	                           .until_ns = control.until ? control.until_wall : 0};
+				   .refused = refused,
+				   .mode = gw_options.mode,
+				   .budget = gw_options.budget,
+				   .then = control.base.mode,
+				   .until_ns = control.until ? control.until_wall : 0};
 
 	snprintf(a.text, sizeof(a.text), "%s", text);
 	gw_live_answer(&a);

@@ -22,7 +22,7 @@ enum {
 	RUNS = 8192,     /* of a window: 6000 empty kernels fit into 12 ms */
 	SETTLE_MS = 300, /* of kernels that ended so long before a flush, it brings the records */
 	SOLVE_MS = 1000, /* at most between solving for the same set, and between looks at what is
-	                    missing: sooner once there are twice the windows */
+			    missing: sooner once there are twice the windows */
 	CLOCK_SLACK = 20000, /* ns by which the clocks of samples and records may differ */
 	WALL_SLACK = 5000,   /* … and those of samples and calls (H200: 1 to 2 us) */
 	PAIRS = 512,         /* launches of a window of exact event pairs */
@@ -42,7 +42,7 @@ static const struct {
 	double factor;
 	bool idle;
 } rows[GW_PM_ROWS] = {
-#define METRIC(set, name, field, factor, idle)                                                     \
+#define METRIC(set, name, field, factor, idle) \
 	{GW_WORK_##field, GW_WORK_most_##field, factor, idle},
 #define CLOCK(set, name) {GW_WORK_FIELDS, GW_WORK_FIELDS, 0, false},
 #include "preload/counters/pm_metric.def"
@@ -102,7 +102,7 @@ void gw_counter_attribution_start(void)
 	ran_in = gw_memory_table(GW_PM_WINDOWS * sizeof(*ran_in));
 	for (unsigned i = 0; i < GW_PM_WINDOWS; i++)
 		windows[i].count = windows[i].unsure = windows[i].lost = windows[i].begun =
-		        windows[i].ended = 0;
+			windows[i].ended = 0;
 }
 
 static uint64_t dropped(void)
@@ -129,7 +129,7 @@ static void ran(uint32_t device, uint32_t config, uint64_t start, uint64_t end)
 			continue;
 		}
 		ran_in[i][windows[i].count++] =
-		        (struct gw_interval){.start = start, .end = end, .config = config};
+			(struct gw_interval){.start = start, .end = end, .config = config};
 	}
 }
 
@@ -140,7 +140,7 @@ void gw_counter_attribution_clock_set(void)
 }
 
 void gw_counter_attribution_kernel(uint32_t device, uint32_t config, uint64_t start_ns,
-                                   uint64_t end_ns)
+				   uint64_t end_ns)
 {
 	if (end_ns <= start_ns)
 		return;
@@ -178,7 +178,7 @@ void gw_counter_attribution_launched(uint32_t serial, uint32_t ticket, const str
 		exact.over |= exact.count == PAIRS || (exact.count && !(e->flags & GW_EVENT_TIMED));
 		if (e->flags & GW_EVENT_TIMED && !exact.over)
 			exact.pair[exact.count++] = (struct pair){
-			        .serial = serial, .ticket = ticket, .after = exact.copied};
+				.serial = serial, .ticket = ticket, .after = exact.copied};
 		exact.copied = false;
 	}
 }
@@ -195,8 +195,8 @@ void gw_counter_attribution_timed(uint32_t serial, uint32_t config, const struct
 	const uint64_t base = e->cluster | (uint64_t)e->shared << 32;
 	/* The GPU may have waited for the call after the first event: the kernel began later. */
 	const int64_t asked = (int64_t)gw_ticks_ns(e->grid[2]), begin = e->grid[1],
-	              waited = (int64_t)gw_ticks_ns((uint64_t)e->high),
-	              over = begin + (int64_t)e->predicted, end = over - (int64_t)e->low;
+		      waited = (int64_t)gw_ticks_ns((uint64_t)e->high),
+		      over = begin + (int64_t)e->predicted, end = over - (int64_t)e->low;
 	struct pair *p = exact.pair, *last = p + exact.count;
 
 	if (!exact.number || e->grid[0] != exact.number)
@@ -215,9 +215,9 @@ void gw_counter_attribution_timed(uint32_t serial, uint32_t config, const struct
 	 * returned; it had not ended when it was first asked for its time, and had when that was
 	 * read. */
 	bracket(asked - begin,
-	        waited ? asked + (int64_t)gw_ticks_ns(e->config) + waited - begin : INT64_MAX);
+		waited ? asked + (int64_t)gw_ticks_ns(e->config) + waited - begin : INT64_MAX);
 	bracket((int64_t)gw_ticks_ns(e->digest) - over,
-	        (int64_t)gw_ticks_ns(e->ticks - base) - over);
+		(int64_t)gw_ticks_ns(e->ticks - base) - over);
 }
 
 /*
@@ -238,7 +238,7 @@ void gw_counter_attribution_exact_end(void)
 		if (p->after && p > exact.pair)
 			gw_counter_attribution_copy(device - 1, base + p[-1].end, base + p->begin);
 		gw_counter_attribution_kernel(device - 1, p->config, base + p->begin,
-		                              base + p->end);
+					      base + p->end);
 	}
 	for (unsigned i = 0; i < GW_PM_WINDOWS; i++)
 		if (atomic_load(&gw_pm_window(i)->state) != GW_PM_FREE)
@@ -266,7 +266,7 @@ static struct gw_attribution *attribution_of(struct set *s, const struct gw_pm_s
 static struct gw_quantity counted(double value, float confidence)
 {
 	return (struct gw_quantity){
-	        .value = value, .source = GW_SOURCE_COUNTED, .confidence = confidence};
+		.value = value, .source = GW_SOURCE_COUNTED, .confidence = confidence};
 }
 
 /* In a word of a configuration: a bit for each set, one for those beyond, and whether any row was
@@ -295,11 +295,11 @@ static void offer(uint32_t config, const struct gw_counted *c, unsigned number)
 			continue;
 		if (c->error[m] <= WORST) {
 			part.q[field] =
-			        counted(c->value[m] * factor, gw_counted_confidence(c->error[m]));
+				counted(c->value[m] * factor, gw_counted_confidence(c->error[m]));
 			any = true;
 		} else if (isfinite(c->most[m])) {
 			part.q[rows[members->row[m]].most] =
-			        counted(c->most[m] * factor, LIMIT_SURE);
+				counted(c->most[m] * factor, LIMIT_SURE);
 			limited = true;
 		} else {
 			open = true;
@@ -374,7 +374,7 @@ static bool place_runs(struct gw_pm_window *w, unsigned index)
 	if (!windows[index].unsure || m == members->count)
 		return !windows[index].unsure;
 	by = gw_attribution_shift(w->sample, w->count, m, run, windows[index].count,
-	                          windows[index].unsure, middle + *known);
+				  windows[index].unsure, middle + *known);
 	if (by != UINT64_MAX)
 		*known += ((int64_t)by - middle - *known) / 2;
 	for (size_t i = 0; i < windows[index].count && by != UINT64_MAX; i++) {
@@ -413,7 +413,7 @@ static void take(unsigned index)
 	if (windows[index].unsure)
 		gw_attribution_placed(a);
 	switch (gw_attribution_window(a, w->sample, w->count, ran_in[index],
-	                              windows[index].count)) {
+				      windows[index].count)) {
 	case GW_WINDOW_USED:
 		s->news++;
 		break;

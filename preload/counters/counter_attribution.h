@@ -19,7 +19,7 @@ void gw_counter_attribution_clock_set(void);
 
 /** A launch of @p config (0: not known) ran on @p device from @p start_ns to @p end_ns. */
 void gw_counter_attribution_kernel(uint32_t device, uint32_t config, uint64_t start_ns,
-                                   uint64_t end_ns);
+				   uint64_t end_ns);
 
 /**
  * A window of event pairs began, which show when each launch ran; it ended: what ran is known by

@@ -12,7 +12,7 @@ static const struct {
 	enum gw_work_field field;
 	double per_warp, per_thread;
 } rows[] = {
-#define ADDED(capability, field, per_warp, per_thread)                                             \
+#define ADDED(capability, field, per_warp, per_thread) \
 	{capability, GW_WORK_##field, per_warp, per_thread},
 #include "preload/counters/cupti_overhead.def"
 #undef ADDED
@@ -35,7 +35,7 @@ void gw_subtract_cupti_overhead(uint32_t config, struct gw_work *counted)
 
 		if (rows[i].capability == capability && q->source == GW_SOURCE_COUNTED)
 			q->value = fmax(q->value - blocks * (rows[i].per_warp * warps +
-			                                     rows[i].per_thread * threads),
-			                0);
+							     rows[i].per_thread * threads),
+					0);
 	}
 }

@@ -88,7 +88,7 @@ void gw_gpu_clock_start(void)
 	pthread_cond_init(&ask.ended, NULL);
 	if (gw_options.mode == GW_MODE_AUDIT && !gw_options.budget)
 		gw_degrade_asked(GW_DEGRADED_CLOCK,
-		                 "GPUWATCH_BUDGET is 0: the GPU's clocks are unknown");
+				 "GPUWATCH_BUDGET is 0: the GPU's clocks are unknown");
 }
 
 void gw_gpu_clock_used(int ordinal)
@@ -126,10 +126,10 @@ static void ask_about(int device)
 		gw_nvml_open(n, ask.bus[device]);
 		if (!n->device)
 			gw_degrade(GW_DEGRADED_CLOCK,
-			           "NVML does not report the GPU's clocks: they are unknown%s",
-			           gw_options.counters == GW_COUNT_PM
-			                   ? " but while counters are sampled"
-			                   : "");
+				   "NVML does not report the GPU's clocks: they are unknown%s",
+				   gw_options.counters == GW_COUNT_PM
+					   ? " but while counters are sampled"
+					   : "");
 	}
 	/* Pairs with the release in gw_gpu_clock_tick(): the answer that was here has been taken.
 	 */
@@ -137,14 +137,14 @@ static void ask_about(int device)
 		return;
 	cpu = gw_thread_cpu_ns(); /* waiting for an answer costs nobody anything */
 	*a = (struct answer){
-	        .device = device,
-	        .sample = {.ns = gw_wall_ns(),
-	                   .sm_khz = whole(gw_nvml_sm_clock(n), 1e3, 0),
-	                   .mem_khz = whole(gw_nvml_memory_clock(n), 1e3, 0),
-	                   .reasons = gw_nvml_throttle(n),
-	                   .others = others_of(device, gw_steady_ns())},
-	        .temperature = whole(gw_nvml_temperature(n), 1, UINT32_MAX),
-	        .power_mw = whole(gw_nvml_power(n), 1e-3, UINT32_MAX),
+		.device = device,
+		.sample = {.ns = gw_wall_ns(),
+			   .sm_khz = whole(gw_nvml_sm_clock(n), 1e3, 0),
+			   .mem_khz = whole(gw_nvml_memory_clock(n), 1e3, 0),
+			   .reasons = gw_nvml_throttle(n),
+			   .others = others_of(device, gw_steady_ns())},
+		.temperature = whole(gw_nvml_temperature(n), 1, UINT32_MAX),
+		.power_mw = whole(gw_nvml_power(n), 1e-3, UINT32_MAX),
 	};
 	a->cost_ns = gw_thread_cpu_ns() - cpu;
 	/* Pairs with the acquire in gw_gpu_clock_tick(). */
@@ -183,7 +183,7 @@ static uint64_t with_bus(uint64_t devices)
 		own.known |= UINT64_C(1) << device;
 		if (!gw_driver.cuDeviceGetPCIBusId ||
 		    gw_driver.cuDeviceGetPCIBusId(ask.bus[device], sizeof(ask.bus[device]),
-		                                  device) != CUDA_SUCCESS)
+						  device) != CUDA_SUCCESS)
 			ask.bus[device][0] = 0;
 	}
 	for (uint64_t left = devices; left; left &= left - 1)
@@ -207,14 +207,14 @@ static bool worth_a_record(int device, const struct gw_record_clock *r)
 static void note(const struct answer *a)
 {
 	struct gw_record_clock r = {
-	        .device = gw_device_id(a->device),
-	        .sm_khz = a->sample.sm_khz,
-	        .mem_khz = a->sample.mem_khz,
-	        .temperature = a->temperature,
-	        .power_mw = a->power_mw,
-	        .others = a->sample.others,
-	        .reasons = a->sample.reasons,
-	        .ns = a->sample.ns,
+		.device = gw_device_id(a->device),
+		.sm_khz = a->sample.sm_khz,
+		.mem_khz = a->sample.mem_khz,
+		.temperature = a->temperature,
+		.power_mw = a->power_mw,
+		.others = a->sample.others,
+		.reasons = a->sample.reasons,
+		.ns = a->sample.ns,
 	};
 
 	gw_clocks_add(&own.clocks[a->device], &a->sample);
@@ -248,8 +248,8 @@ static bool due(uint64_t now)
 
 	return now - own.asked_ns >= pause * GW_MS &&
 	       (double)own.spent_ns <=
-	               SHARE * (double)gw_options.budget * (double)(now - own.begun_ns) +
-	                       (double)ADVANCE_NS;
+		       SHARE * (double)gw_options.budget * (double)(now - own.begun_ns) +
+			       (double)ADVANCE_NS;
 }
 
 void gw_gpu_clock_tick(uint64_t now)
@@ -287,10 +287,10 @@ void gw_gpu_clock_tick(uint64_t now)
 void gw_gpu_clock_counted(int ordinal, uint64_t ns, double sm_hz)
 {
 	struct answer a = {
-	        .device = ordinal,
-	        .sample = {.ns = ns, .sm_khz = whole(sm_hz, 1e3, 0), .others = UINT32_MAX},
-	        .temperature = UINT32_MAX,
-	        .power_mw = UINT32_MAX,
+		.device = ordinal,
+		.sample = {.ns = ns, .sm_khz = whole(sm_hz, 1e3, 0), .others = UINT32_MAX},
+		.temperature = UINT32_MAX,
+		.power_mw = UINT32_MAX,
 	};
 
 	if (a.sample.sm_khz && ordinal >= 0 && ordinal < DEVICES && !(own.seen >> ordinal & 1))
@@ -302,7 +302,7 @@ void gw_gpu_clock_at(int ordinal, uint64_t start_ns, uint64_t end_ns, struct gw_
 	static struct gw_clocks none; /* not const: its 2 KB of zeros would be read from the file */
 
 	gw_clocks_at(ordinal >= 0 && ordinal < DEVICES ? &own.clocks[ordinal] : &none, start_ns,
-	             end_ns, out);
+		     end_ns, out);
 }
 
 void gw_gpu_clock_stop(void)

@@ -57,7 +57,7 @@ static struct {
 	_Atomic uint32_t device;     /* that the last kernel ran on */
 	_Atomic int placed;          /* a launch showed which GPU that is */
 	_Atomic uint64_t first_ns;   /* when the first launch was seen, 0: there was none yet: from
-	                                then on budget is earned */
+					then on budget is earned */
 	_Atomic int waits;           /* the thread waits for a window of records or pairs */
 	_Atomic uint64_t records_ns; /* since when launches have records, 0: they have none */
 	_Atomic uint64_t lag_ns;     /* by which kernels start after their launch was called */
@@ -74,7 +74,7 @@ static struct {
 	uint64_t session_ns; /* of CPU that the next session is expected to take */
 	bool set_up;         /* one session was taken or tried */
 	unsigned answers;    /* the set of the session under way, where the budget does not rule
-	                        it; GW_PM_SETS: it does */
+				it; GW_PM_SETS: it does */
 	int windows;         /* of it, until now, that went well */
 	struct gw_pm_sampler sampler;
 	uint64_t met_ns; /* pm.records_ns of the window that was last sampled in */
@@ -92,7 +92,7 @@ static bool leaving(void)
 {
 	return stopping() || gw_sandboxed() ||
 	       (atomic_load(&pm.inside) &&
-	        (atomic_load(&pm.paused) || (gw_options_watch() && gw_other_profiler_busy())));
+		(atomic_load(&pm.paused) || (gw_options_watch() && gw_other_profiler_busy())));
 }
 
 /* Both sides say first what they do, then look for the other: see gw_pm_records_end. */
@@ -299,14 +299,14 @@ static const struct gw_cupti_set *choose(unsigned *set)
 	if (!gw_pm_answers_wanted())
 		return gw_pm_sets_next(gw_pm_chip_name(), gw_pm_chip_availability(), set);
 	cupti = gw_pm_sets_best(gw_pm_chip_name(), gw_pm_chip_availability(), gw_pm_answers_worth,
-	                        set);
+				set);
 	if (cupti)
 		own.answers = *set;
 	return cupti;
 }
 
 static CUptiResult configure(uint32_t device, const struct gw_cupti_set *set, uint64_t every,
-                             const char **what)
+			     const char **what)
 {
 	CUptiResult r;
 

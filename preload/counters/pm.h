@@ -94,7 +94,7 @@ void gw_pm_used(unsigned stage);
  * returns then; @p what: the call that failed. The sampling thread.
  */
 CUptiResult gw_pm_window_take(struct gw_pm_sampler *sampler, unsigned set, uint64_t every,
-                              bool (*doze)(uint64_t ns), const char **what);
+			      bool (*doze)(uint64_t ns), const char **what);
 
 /** Whether there was a window with samples. Any thread. */
 bool gw_pm_sampled(void);

@@ -90,7 +90,7 @@ bool gw_pm_answers_wanted(void)
 bool gw_pm_answers_earned(uint64_t first_ns)
 {
 	const uint64_t timed = atomic_load(&gw_counters[GW_COUNTER_events_timed]) +
-	                       atomic_load(&gw_counters[GW_COUNTER_graphs_timed]);
+			       atomic_load(&gw_counters[GW_COUNTER_graphs_timed]);
 
 	return timed >= PAIRS_FIRST &&
 	       (gw_steady_ns() - first_ns) / 100 * gw_options.budget >= EARNED_MS * GW_MS;

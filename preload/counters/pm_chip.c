@@ -89,7 +89,7 @@ static bool shared(uint32_t device)
 		return *known == 2;
 	if (!gw_driver.cuDeviceGetAttribute ||
 	    gw_driver.cuDeviceGetAttribute(&value, (CUdevice_attribute)MPS_ENABLED,
-	                                   (CUdevice)device) != CUDA_SUCCESS)
+					   (CUdevice)device) != CUDA_SUCCESS)
 		value = 0;
 	*known = value ? 2 : 1;
 	return value != 0;

@@ -38,19 +38,19 @@ static const struct {
 	CUptiResult code;
 	const char *remedy;
 } final[] = {
-        {CUPTI_ERROR_INSUFFICIENT_PRIVILEGES,
-         "the administrator of this machine can allow them: NVreg_RestrictProfilingToAdminUsers=0"},
-        {CUPTI_ERROR_VIRTUALIZED_DEVICE_INSUFFICIENT_PRIVILEGES,
-         "the administrator of the host can allow them to this virtual GPU"},
-        {CUPTI_ERROR_MIG_DEVICE_NOT_SUPPORTED,
-         "part of a GPU has none: they need a GPU without MIG"},
-        {CUPTI_ERROR_VIRTUALIZED_DEVICE_NOT_SUPPORTED, "this virtual GPU has none"},
-        {CUPTI_ERROR_CONFIDENTIAL_COMPUTING_NOT_SUPPORTED, "confidential computing hides them"},
-        {CUPTI_ERROR_CMP_DEVICE_NOT_SUPPORTED, "this GPU has none"},
-        {CUPTI_ERROR_SLI_DEVICE_NOT_SUPPORTED, "they need a GPU without SLI"},
-        {CUPTI_ERROR_WSL_DEVICE_NOT_SUPPORTED, "they are not available under WSL"},
-        {CUPTI_ERROR_NOT_SUPPORTED, "this GPU or driver has none"},
-        {CUPTI_ERROR_INVALID_DEVICE, "this GPU has none"},
+	{CUPTI_ERROR_INSUFFICIENT_PRIVILEGES,
+	 "the administrator of this machine can allow them: NVreg_RestrictProfilingToAdminUsers=0"},
+	{CUPTI_ERROR_VIRTUALIZED_DEVICE_INSUFFICIENT_PRIVILEGES,
+	 "the administrator of the host can allow them to this virtual GPU"},
+	{CUPTI_ERROR_MIG_DEVICE_NOT_SUPPORTED,
+	 "part of a GPU has none: they need a GPU without MIG"},
+	{CUPTI_ERROR_VIRTUALIZED_DEVICE_NOT_SUPPORTED, "this virtual GPU has none"},
+	{CUPTI_ERROR_CONFIDENTIAL_COMPUTING_NOT_SUPPORTED, "confidential computing hides them"},
+	{CUPTI_ERROR_CMP_DEVICE_NOT_SUPPORTED, "this GPU has none"},
+	{CUPTI_ERROR_SLI_DEVICE_NOT_SUPPORTED, "they need a GPU without SLI"},
+	{CUPTI_ERROR_WSL_DEVICE_NOT_SUPPORTED, "they are not available under WSL"},
+	{CUPTI_ERROR_NOT_SUPPORTED, "this GPU or driver has none"},
+	{CUPTI_ERROR_INVALID_DEVICE, "this GPU has none"},
 };
 
 const char *gw_pm_failure_remedy(CUptiResult r)
@@ -75,12 +75,12 @@ uint64_t gw_pm_failed(const char *what, CUptiResult r)
 	/* A GPU has one sampler: no message on the terminal, only in the log. */
 	if (r == CUPTI_ERROR_HARDWARE_BUSY)
 		gw_degrade_asked(GW_DEGRADED_COUNTERS,
-		                 "counters were held by another profiler or process, and tried for "
-		                 "again and again: %s",
-		                 failures.last);
+				 "counters were held by another profiler or process, and tried for "
+				 "again and again: %s",
+				 failures.last);
 	if (failures.count == FAILURES_SAID)
 		gw_degrade(GW_DEGRADED_COUNTERS, "counters are not available for now: %s",
-		           failures.last);
+			   failures.last);
 	failures.retry_ms = failures.retry_ms ? failures.retry_ms * 2 : RETRY_MS;
 	if (failures.retry_ms > RETRY_MAX_MS)
 		failures.retry_ms = RETRY_MAX_MS;
@@ -91,16 +91,16 @@ void gw_pm_never(bool unrecorded, uint64_t first_ns)
 {
 	if (unrecorded)
 		gw_degrade_asked(GW_DEGRADED_COUNTERS,
-		                 "no counters: kernels have no activity records");
+				 "no counters: kernels have no activity records");
 	else if (atomic_load(&gw_counters[GW_COUNTER_pm_turns_waited]))
 		gw_degrade_asked(GW_DEGRADED_COUNTERS,
-		                 "no counters: other processes sampled the same GPU, and this one "
-		                 "had no turn");
+				 "no counters: other processes sampled the same GPU, and this one "
+				 "had no turn");
 	else if (!atomic_load(&gw_counters[GW_COUNTER_pm_failed]))
 		gw_degrade_asked(GW_DEGRADED_COUNTERS,
-		                 "no counters: the program ended %.2f s after its first launch, "
-		                 "before counters were set up; a run of some seconds has them",
-		                 first_ns ? (double)(gw_steady_ns() - first_ns) * 1e-9 : 0);
+				 "no counters: the program ended %.2f s after its first launch, "
+				 "before counters were set up; a run of some seconds has them",
+				 first_ns ? (double)(gw_steady_ns() - first_ns) * 1e-9 : 0);
 }
 
 void gw_pm_failure_over(void)

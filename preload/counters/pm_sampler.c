@@ -9,7 +9,7 @@
 enum { HARDWARE_BUFFER = 16 << 20 };
 
 /* A parameter block of CUPTI's, its size filled in. */
-#define PARAMS(type, name, ...)                                                                    \
+#define PARAMS(type, name, ...) \
 	type##_Params name = {.structSize = type##_Params_STRUCT_SIZE, __VA_ARGS__}
 
 bool gw_pm_usable(void)
@@ -35,7 +35,7 @@ uint8_t *gw_pm_availability(size_t device, CUptiResult *why)
 		return NULL;
 	p.pCounterAvailabilityImage = calloc(1, p.counterAvailabilityImageSize);
 	*why = p.pCounterAvailabilityImage ? gw_cupti.cuptiPmSamplingGetCounterAvailability(&p)
-	                                   : CUPTI_ERROR_OUT_OF_MEMORY;
+					   : CUPTI_ERROR_OUT_OF_MEMORY;
 	if (*why == CUPTI_SUCCESS)
 		return p.pCounterAvailabilityImage;
 	free(p.pCounterAvailabilityImage);
@@ -54,7 +54,7 @@ CUptiResult gw_pm_open(struct gw_pm_sampler *s, size_t device)
 }
 
 static CUptiResult set_config(struct gw_pm_sampler *s, uint64_t interval,
-                              CUpti_PmSampling_TriggerMode trigger)
+			      CUpti_PmSampling_TriggerMode trigger)
 {
 	PARAMS(CUpti_PmSampling_SetConfig, p, .pPmSamplingObject = s->object,
 	       .configSize = s->set->size, .pConfig = s->set->image,
@@ -66,7 +66,7 @@ static CUptiResult set_config(struct gw_pm_sampler *s, uint64_t interval,
 }
 
 CUptiResult gw_pm_configure(struct gw_pm_sampler *s, const struct gw_cupti_set *set,
-                            uint64_t interval_ns)
+			    uint64_t interval_ns)
 {
 	PARAMS(CUpti_PmSampling_GetCounterDataSize, p, .pPmSamplingObject = s->object,
 	       .pMetricNames = (const char **)(uintptr_t)set->names, .numMetrics = set->count,
@@ -79,7 +79,7 @@ CUptiResult gw_pm_configure(struct gw_pm_sampler *s, const struct gw_cupti_set *
 	 * each sample has its interval. */
 	if (r == CUPTI_ERROR_NOT_SUPPORTED || r == CUPTI_ERROR_INVALID_PARAMETER)
 		r = set_config(s, interval_ns + interval_ns / 2,
-		               CUPTI_PM_SAMPLING_TRIGGER_MODE_GPU_SYSCLK_INTERVAL);
+			       CUPTI_PM_SAMPLING_TRIGGER_MODE_GPU_SYSCLK_INTERVAL);
 	if (r != CUPTI_SUCCESS)
 		return r;
 	r = gw_cupti.cuptiPmSamplingGetCounterDataSize(&p);
@@ -127,7 +127,7 @@ static CUptiResult read_one(const struct gw_pm_sampler *s, size_t index, struct 
 }
 
 CUptiResult gw_pm_read(struct gw_pm_sampler *s, struct gw_sample *out, size_t room, size_t *count,
-                       bool *overflow)
+		       bool *overflow)
 {
 	PARAMS(CUpti_PmSampling_DecodeData, decode, .pPmSamplingObject = s->object,
 	       .pCounterDataImage = s->data, .counterDataImageSize = s->size);

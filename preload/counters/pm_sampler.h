@@ -32,7 +32,7 @@ CUptiResult gw_pm_open(struct gw_pm_sampler *s, size_t device);
 
 /** Have it collect @p set every @p interval_ns; some 0.1 s. @p set must outlive the use. */
 CUptiResult gw_pm_configure(struct gw_pm_sampler *s, const struct gw_cupti_set *set,
-                            uint64_t interval_ns);
+			    uint64_t interval_ns);
 
 /** Begin to sample. */
 CUptiResult gw_pm_begin(struct gw_pm_sampler *s);
@@ -45,7 +45,7 @@ CUptiResult gw_pm_end(struct gw_pm_sampler *s);
  * whether some were lost in @p overflow. After an overflow the sampler has to be closed.
  */
 CUptiResult gw_pm_read(struct gw_pm_sampler *s, struct gw_sample *out, size_t room, size_t *count,
-                       bool *overflow);
+		       bool *overflow);
 
 /** Stop what runs and give all back; harmless on one that is not open. */
 void gw_pm_close(struct gw_pm_sampler *s);

@@ -73,7 +73,7 @@ static void try(struct set *s, const char *chip, const uint8_t *availability)
 {
 	while (s->members.count && s->trial == UNTRIED) {
 		CUptiResult r = gw_cupti_set_make(&s->cupti, chip, availability, s->members.name,
-		                                  s->members.count);
+						  s->members.count);
 
 		if (r == CUPTI_SUCCESS && s->cupti.passes == 1) {
 			s->trial = READY;
@@ -99,7 +99,7 @@ static unsigned next(void)
 }
 
 const struct gw_cupti_set *gw_pm_sets_next(const char *chip, const uint8_t *availability,
-                                           unsigned *number)
+					   unsigned *number)
 {
 	/* Halving may add sets while we look; of two turns one at least goes on to another. */
 	for (unsigned looked = 0; looked <= 2 * count; looked++) {
@@ -132,7 +132,7 @@ static unsigned best(double (*worth)(unsigned number))
 }
 
 const struct gw_cupti_set *gw_pm_sets_best(const char *chip, const uint8_t *availability,
-                                           double (*worth)(unsigned number), unsigned *number)
+					   double (*worth)(unsigned number), unsigned *number)
 {
 	unsigned at;
 

@@ -13,14 +13,14 @@ void gw_pm_sets_start(void);
  * collects none. A set that does not fit is halved until its parts do.
  */
 const struct gw_cupti_set *gw_pm_sets_next(const char *chip, const uint8_t *availability,
-                                           unsigned *number);
+					   unsigned *number);
 
 /**
  * The set of which a session is worth the most by @p worth, the first of equals, otherwise as
  * above. NULL: of those that are collected none is worth anything.
  */
 const struct gw_cupti_set *gw_pm_sets_best(const char *chip, const uint8_t *availability,
-                                           double (*worth)(unsigned number), unsigned *number);
+					   double (*worth)(unsigned number), unsigned *number);
 
 /** Whether any set is worth anything that the chip collects, as far as that was tried. */
 bool gw_pm_sets_worthwhile(double (*worth)(unsigned number));

@@ -54,7 +54,7 @@ bool gw_pm_sampled(void)
 }
 
 CUptiResult gw_pm_window_take(struct gw_pm_sampler *sampler, unsigned set, uint64_t every,
-                              bool (*doze)(uint64_t ns), const char **what)
+			      bool (*doze)(uint64_t ns), const char **what)
 {
 	struct gw_pm_window *w = gw_pm_window_in(GW_PM_FREE);
 	bool overflow = false, leaving = false;

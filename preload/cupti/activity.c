@@ -79,7 +79,7 @@ static size_t take_idle(void)
 			size_t at = word * 64 + (size_t)__builtin_ctzll(idle);
 
 			if (atomic_compare_exchange_weak(&pool.idle[word], &idle,
-			                                 idle & (idle - 1))) {
+							 idle & (idle - 1))) {
 				if (has_memory(at))
 					return at;
 				put(pool.idle, at);
@@ -104,7 +104,7 @@ static void CUPTIAPI buffer_requested(uint8_t **buffer, size_t *size, size_t *ma
 }
 
 static void CUPTIAPI buffer_completed(CUcontext context, uint32_t stream, uint8_t *buffer,
-                                      size_t size, size_t valid)
+				      size_t size, size_t valid)
 {
 	size_t at = (size_t)(buffer - (uint8_t *)pool.memory) / BUFFER_SIZE;
 
@@ -242,7 +242,7 @@ uint32_t gw_activity_version(void)
 }
 
 void gw_activity_stream_ids(CUcontext context, CUstream stream, bool per_thread,
-                            uint32_t *context_id, uint32_t *stream_id)
+			    uint32_t *context_id, uint32_t *stream_id)
 {
 	*context_id = *stream_id = 0;
 	/* In a callback libcupti must not be called; there the correlation id is known. */
@@ -284,22 +284,22 @@ static void decode(const CUpti_ActivityKernel10 *k, struct gw_activity *a)
 	enum { WITH_CLUSTER = 18 /* CUDA 11.8 */, WITH_DEVICE_LAUNCH = 130000 };
 
 	*a = (struct gw_activity){
-	        .name = k->name,
-	        .start = gw_record_time(k->start),
-	        .end = gw_record_time(k->end),
-	        .graph_node = k->graphNodeId,
-	        .context = k->contextId,
-	        .stream = k->streamId,
-	        .graph = k->graphId,
-	        .device = k->deviceId,
-	        .correlation = k->correlationId,
-	        .grid = {(uint32_t)k->gridX, (uint32_t)k->gridY, (uint32_t)k->gridZ},
-	        .block = {(uint32_t)k->blockX, (uint32_t)k->blockY, (uint32_t)k->blockZ},
-	        .cluster = {1, 1, 1},
-	        .dynamic_shared = (uint32_t)k->dynamicSharedMemory,
-	        .static_shared = (uint32_t)k->staticSharedMemory,
-	        .registers = k->registersPerThread,
-	        .local = k->localMemoryPerThread,
+		.name = k->name,
+		.start = gw_record_time(k->start),
+		.end = gw_record_time(k->end),
+		.graph_node = k->graphNodeId,
+		.context = k->contextId,
+		.stream = k->streamId,
+		.graph = k->graphId,
+		.device = k->deviceId,
+		.correlation = k->correlationId,
+		.grid = {(uint32_t)k->gridX, (uint32_t)k->gridY, (uint32_t)k->gridZ},
+		.block = {(uint32_t)k->blockX, (uint32_t)k->blockY, (uint32_t)k->blockZ},
+		.cluster = {1, 1, 1},
+		.dynamic_shared = (uint32_t)k->dynamicSharedMemory,
+		.static_shared = (uint32_t)k->staticSharedMemory,
+		.registers = k->registersPerThread,
+		.local = k->localMemoryPerThread,
 	};
 	if (gw_cupti.version >= WITH_CLUSTER && k->clusterX) {
 		a->cluster[0] = k->clusterX;
@@ -335,14 +335,14 @@ static bool copy(const CUpti_Activity *record, const struct gw_activity_sink *si
 		const CUpti_ActivityMemcpy6 *c = (const CUpti_ActivityMemcpy6 *)record;
 
 		copy = (struct gw_copy){
-		        c->deviceId, direction(c->copyKind),   c->streamId,
-		        c->bytes,    gw_record_time(c->start), gw_record_time(c->end)};
+			c->deviceId, direction(c->copyKind),   c->streamId,
+			c->bytes,    gw_record_time(c->start), gw_record_time(c->end)};
 	} else if (record->kind == CUPTI_ACTIVITY_KIND_MEMSET) {
 		const CUpti_ActivityMemset4 *c = (const CUpti_ActivityMemset4 *)record;
 
 		copy = (struct gw_copy){
-		        c->deviceId, GW_DIRECTION_SET,         c->streamId,
-		        c->bytes,    gw_record_time(c->start), gw_record_time(c->end)};
+			c->deviceId, GW_DIRECTION_SET,         c->streamId,
+			c->bytes,    gw_record_time(c->start), gw_record_time(c->end)};
 	} else {
 		return false;
 	}

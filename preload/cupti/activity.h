@@ -83,7 +83,7 @@ uint32_t gw_activity_version(void);
 
 /** Numbers of a stream and its context in activity records; left 0 when not known. */
 void gw_activity_stream_ids(CUcontext context, CUstream stream, bool per_thread,
-                            uint32_t *context_id, uint32_t *stream_id);
+			    uint32_t *context_id, uint32_t *stream_id);
 
 /** Number of an executable graph in activity records, 0 when not known. */
 uint32_t gw_activity_graph_id(CUgraphExec exec);

@@ -20,17 +20,17 @@ enum {
 
 /* The launches whose correlation id is worth knowing. */
 static const CUpti_CallbackId launches[] = {
-        CUPTI_DRIVER_TRACE_CBID_cuLaunch,
-        CUPTI_DRIVER_TRACE_CBID_cuLaunchGrid,
-        CUPTI_DRIVER_TRACE_CBID_cuLaunchGridAsync,
-        CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel,
-        CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel_ptsz,
-        CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx,
-        CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx_ptsz,
-        CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel,
-        CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel_ptsz,
-        CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch,
-        CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch_ptsz,
+	CUPTI_DRIVER_TRACE_CBID_cuLaunch,
+	CUPTI_DRIVER_TRACE_CBID_cuLaunchGrid,
+	CUPTI_DRIVER_TRACE_CBID_cuLaunchGridAsync,
+	CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel,
+	CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel_ptsz,
+	CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx,
+	CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx_ptsz,
+	CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel,
+	CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel_ptsz,
+	CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch,
+	CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch_ptsz,
 };
 
 static CUpti_SubscriberHandle subscriber;
@@ -87,7 +87,7 @@ void gw_attach_resource(uint32_t id, const void *info)
 }
 
 static void CUPTIAPI called(void *unused, CUpti_CallbackDomain domain, CUpti_CallbackId id,
-                            const void *info)
+			    const void *info)
 {
 	(void)unused;
 	if (domain == CUPTI_CB_DOMAIN_DRIVER_API)
@@ -111,11 +111,11 @@ static enum gw_attached refused(const char *what, CUptiResult r)
 	gw_cupti.cuptiGetResultString(r, &text);
 	if (r == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED)
 		gw_degrade(GW_DEGRADED_CUPTI_TAKEN,
-		           "another profiler uses CUPTI: meanwhile kernels are timed by sampled "
-		           "events");
+			   "another profiler uses CUPTI: meanwhile kernels are timed by sampled "
+			   "events");
 	else
 		gw_degrade(GW_DEGRADED_NO_CUPTI, "%s: %s: kernels are timed by sampled events",
-		           what, text);
+			   what, text);
 	return passing(r) ? GW_ATTACH_LATER : GW_ATTACH_NEVER;
 }
 
@@ -125,7 +125,7 @@ static void cap_device_buffers(void)
 
 	if (gw_cupti.cuptiActivitySetAttribute)
 		gw_cupti.cuptiActivitySetAttribute(CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_POOL_LIMIT,
-		                                   &size, &value);
+						   &size, &value);
 }
 
 static bool open_library(void)
@@ -136,7 +136,7 @@ static bool open_library(void)
 		return true;
 	if (gw_cupti_unwanted())
 		gw_degrade_asked(GW_DEGRADED_NO_CUPTI, "%s: kernels are timed by sampled events",
-		                 why);
+				 why);
 	else
 		gw_degrade(GW_DEGRADED_NO_CUPTI, "%s: kernels are timed by sampled events", why);
 	return false;
@@ -146,7 +146,7 @@ static void give_back(void)
 {
 	for (size_t i = 0; i < sizeof(launches) / sizeof(*launches); i++)
 		gw_cupti.cuptiEnableCallback(0, subscriber, CUPTI_CB_DOMAIN_DRIVER_API,
-		                             launches[i]);
+					     launches[i]);
 	gw_subscriber_return();
 }
 
@@ -189,7 +189,7 @@ static CUptiResult call_back(void)
 	/* An id this libcupti does not know belongs to a function its driver lacks. */
 	for (size_t i = 0; i < sizeof(launches) / sizeof(*launches); i++) {
 		CUptiResult r = gw_cupti.cuptiEnableCallback(
-		        1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API, launches[i]);
+			1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API, launches[i]);
 
 		enabled += r == CUPTI_SUCCESS;
 		last = r == CUPTI_SUCCESS ? last : r;
@@ -208,7 +208,7 @@ static CUptiResult call_back(void)
 static void switch_copies(bool on)
 {
 	static const CUpti_ActivityKind kinds[] = {CUPTI_ACTIVITY_KIND_MEMCPY,
-	                                           CUPTI_ACTIVITY_KIND_MEMSET};
+						   CUPTI_ACTIVITY_KIND_MEMSET};
 
 	if (on ? gw_options.mode != GW_MODE_AUDIT || !gw_options_sample() : !copying)
 		return;
@@ -227,7 +227,7 @@ static void report_modules(bool ids)
 		unsubscribe();
 	else if (subscribed && !shared && keep_code)
 		gw_cupti.cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_RESOURCE,
-		                             CUPTI_CBID_RESOURCE_MODULE_LOADED);
+					     CUPTI_CBID_RESOURCE_MODULE_LOADED);
 }
 
 /* What one window left, the next finds. */
@@ -282,7 +282,7 @@ static enum gw_attached attach_outside(enum gw_attach_as as)
 		return GW_ATTACH_NEVER;
 	if (!gw_activity_reserve()) {
 		gw_degrade(GW_DEGRADED_NO_CUPTI, "no memory for activity buffers: kernels are "
-		                                 "timed by sampled events");
+						 "timed by sampled events");
 		return GW_ATTACH_NEVER;
 	}
 	atomic_store(&met, 0);

@@ -20,10 +20,10 @@ enum gw_attached {
 /** How records will meet their launches. */
 enum gw_attach_as {
 	GW_ATTACH_IDS,   /**< launches learn their correlation ids from callbacks: exactly, whenever
-	                    this begins */
+			    this begins */
 	GW_ATTACH_ORDER, /**< by order in their streams: from the first context on */
 	GW_ATTACH_WINDOW, /**< by order on their GPU: of a while only. Neither a subscriber nor
-	                     callbacks: switching these beside launches crashed programs */
+			     callbacks: switching these beside launches crashed programs */
 };
 
 /**

@@ -104,8 +104,8 @@ static void *look(char *why, size_t size)
 		snprintf(why, size, "%s (name it with GPUWATCH_CUPTI)", search.refused);
 	else
 		snprintf(why, size,
-		         "libcupti was not found (install CUPTI or name its libcupti.so with "
-		         "GPUWATCH_CUPTI)");
+			 "libcupti was not found (install CUPTI or name its libcupti.so with "
+			 "GPUWATCH_CUPTI)");
 	return search.handle;
 }
 
@@ -123,10 +123,10 @@ bool gw_cupti_open(char *why, size_t size)
 		return true;
 	if (gw_cupti_unwanted()) {
 		snprintf(why, size, "%s",
-		         gw_options.core_dumps
-		                 ? "the driver makes no core dump of a GPU beside libcupti "
-		                   "(CUDA_ENABLE_COREDUMP_ON_EXCEPTION)"
-		                 : "GPUWATCH_CUPTI=none");
+			 gw_options.core_dumps
+				 ? "the driver makes no core dump of a GPU beside libcupti "
+				   "(CUDA_ENABLE_COREDUMP_ON_EXCEPTION)"
+				 : "GPUWATCH_CUPTI=none");
 		return false;
 	}
 	handle = named ? open_path(gw_options.cupti) : look(why, size);
@@ -134,11 +134,11 @@ bool gw_cupti_open(char *why, size_t size)
 		snprintf(why, size, "GPUWATCH_CUPTI: %.150s", dlerror());
 	if (!handle)
 		return false;
-#define CUPTI(symbol, need)                                                                        \
-	*(void **)&gw_cupti.symbol = gw_real_dlsym(handle, #symbol);                               \
-	if (need == REQUIRED && !gw_cupti.symbol) {                                                \
-		snprintf(why, size, "the libcupti found lacks " #symbol);                          \
-		return false;                                                                      \
+#define CUPTI(symbol, need) \
+	*(void **)&gw_cupti.symbol = gw_real_dlsym(handle, #symbol); \
+	if (need == REQUIRED && !gw_cupti.symbol) { \
+		snprintf(why, size, "the libcupti found lacks " #symbol); \
+		return false; \
 	}
 #include "preload/cupti/cupti.def"
 #include "preload/cupti/cupti_counters.def"
@@ -146,7 +146,7 @@ bool gw_cupti_open(char *why, size_t size)
 	if (gw_cupti.cuptiGetVersion(&gw_cupti.version) != CUPTI_SUCCESS ||
 	    gw_cupti.version < VERSION_MIN) {
 		snprintf(why, size, "the libcupti found is older than CUDA 11 (version %u)",
-		         gw_cupti.version);
+			 gw_cupti.version);
 		gw_cupti.version = 0;
 		return false;
 	}

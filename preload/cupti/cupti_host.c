@@ -52,9 +52,9 @@ static void give_back(struct zeroed z)
 const char *gw_cupti_chip(size_t device, CUptiResult *why)
 {
 	CUpti_Profiler_Initialize_Params init = {
-	        .structSize = CUpti_Profiler_Initialize_Params_STRUCT_SIZE};
+		.structSize = CUpti_Profiler_Initialize_Params_STRUCT_SIZE};
 	CUpti_Device_GetChipName_Params name = {
-	        .structSize = CUpti_Device_GetChipName_Params_STRUCT_SIZE, .deviceIndex = device};
+		.structSize = CUpti_Device_GetChipName_Params_STRUCT_SIZE, .deviceIndex = device};
 	struct zeroed z = {.page = (uintptr_t)sysconf(_SC_PAGESIZE)};
 	const bool ours = !dl_iterate_phdr(find, &z); /* it is us who have it loaded */
 
@@ -69,10 +69,10 @@ const char *gw_cupti_chip(size_t device, CUptiResult *why)
 static CUptiResult add_metrics(struct gw_cupti_set *set)
 {
 	CUpti_Profiler_Host_ConfigAddMetrics_Params p = {
-	        .structSize = CUpti_Profiler_Host_ConfigAddMetrics_Params_STRUCT_SIZE,
-	        .pHostObject = set->host,
-	        .ppMetricNames = (const char **)(uintptr_t)set->names, /* only read */
-	        .numMetrics = set->count,
+		.structSize = CUpti_Profiler_Host_ConfigAddMetrics_Params_STRUCT_SIZE,
+		.pHostObject = set->host,
+		.ppMetricNames = (const char **)(uintptr_t)set->names, /* only read */
+		.numMetrics = set->count,
 	};
 
 	return gw_cupti.cuptiProfilerHostConfigAddMetrics(&p);
@@ -81,12 +81,12 @@ static CUptiResult add_metrics(struct gw_cupti_set *set)
 static CUptiResult take_image(struct gw_cupti_set *set)
 {
 	CUpti_Profiler_Host_GetConfigImageSize_Params size = {
-	        .structSize = CUpti_Profiler_Host_GetConfigImageSize_Params_STRUCT_SIZE,
-	        .pHostObject = set->host,
+		.structSize = CUpti_Profiler_Host_GetConfigImageSize_Params_STRUCT_SIZE,
+		.pHostObject = set->host,
 	};
 	CUpti_Profiler_Host_GetConfigImage_Params image = {
-	        .structSize = CUpti_Profiler_Host_GetConfigImage_Params_STRUCT_SIZE,
-	        .pHostObject = set->host,
+		.structSize = CUpti_Profiler_Host_GetConfigImage_Params_STRUCT_SIZE,
+		.pHostObject = set->host,
 	};
 	CUptiResult r = gw_cupti.cuptiProfilerHostGetConfigImageSize(&size);
 
@@ -104,9 +104,9 @@ static CUptiResult take_image(struct gw_cupti_set *set)
 static CUptiResult count_passes(struct gw_cupti_set *set)
 {
 	CUpti_Profiler_Host_GetNumOfPasses_Params p = {
-	        .structSize = CUpti_Profiler_Host_GetNumOfPasses_Params_STRUCT_SIZE,
-	        .configImageSize = set->size,
-	        .pConfigImage = set->image,
+		.structSize = CUpti_Profiler_Host_GetNumOfPasses_Params_STRUCT_SIZE,
+		.configImageSize = set->size,
+		.pConfigImage = set->image,
 	};
 	CUptiResult r = gw_cupti.cuptiProfilerHostGetNumOfPasses(&p);
 
@@ -115,13 +115,13 @@ static CUptiResult count_passes(struct gw_cupti_set *set)
 }
 
 CUptiResult gw_cupti_set_make(struct gw_cupti_set *set, const char *chip,
-                              const uint8_t *availability, const char *const *names, size_t count)
+			      const uint8_t *availability, const char *const *names, size_t count)
 {
 	CUpti_Profiler_Host_Initialize_Params p = {
-	        .structSize = CUpti_Profiler_Host_Initialize_Params_STRUCT_SIZE,
-	        .profilerType = CUPTI_PROFILER_TYPE_PM_SAMPLING,
-	        .pChipName = chip,
-	        .pCounterAvailabilityImage = availability,
+		.structSize = CUpti_Profiler_Host_Initialize_Params_STRUCT_SIZE,
+		.profilerType = CUPTI_PROFILER_TYPE_PM_SAMPLING,
+		.pChipName = chip,
+		.pCounterAvailabilityImage = availability,
 	};
 	CUptiResult r;
 
@@ -141,17 +141,17 @@ CUptiResult gw_cupti_set_make(struct gw_cupti_set *set, const char *chip,
 }
 
 CUptiResult gw_cupti_set_values(const struct gw_cupti_set *set, const uint8_t *data, size_t size,
-                                size_t index, double *values)
+				size_t index, double *values)
 {
 	CUpti_Profiler_Host_EvaluateToGpuValues_Params p = {
-	        .structSize = CUpti_Profiler_Host_EvaluateToGpuValues_Params_STRUCT_SIZE,
-	        .pHostObject = set->host,
-	        .pCounterDataImage = data,
-	        .counterDataImageSize = size,
-	        .rangeIndex = index,
-	        .ppMetricNames = (const char **)(uintptr_t)set->names,
-	        .numMetrics = set->count,
-	        .pMetricValues = values,
+		.structSize = CUpti_Profiler_Host_EvaluateToGpuValues_Params_STRUCT_SIZE,
+		.pHostObject = set->host,
+		.pCounterDataImage = data,
+		.counterDataImageSize = size,
+		.rangeIndex = index,
+		.ppMetricNames = (const char **)(uintptr_t)set->names,
+		.numMetrics = set->count,
+		.pMetricValues = values,
 	};
 
 	return gw_cupti.cuptiProfilerHostEvaluateToGpuValues(&p);
@@ -160,8 +160,8 @@ CUptiResult gw_cupti_set_values(const struct gw_cupti_set *set, const uint8_t *d
 void gw_cupti_set_free(struct gw_cupti_set *set)
 {
 	CUpti_Profiler_Host_Deinitialize_Params p = {
-	        .structSize = CUpti_Profiler_Host_Deinitialize_Params_STRUCT_SIZE,
-	        .pHostObject = set->host,
+		.structSize = CUpti_Profiler_Host_Deinitialize_Params_STRUCT_SIZE,
+		.pHostObject = set->host,
 	};
 
 	if (set->host)

@@ -34,11 +34,11 @@ const char *gw_cupti_chip(size_t device, CUptiResult *why);
  * takes several passes is made, and says so.
  */
 CUptiResult gw_cupti_set_make(struct gw_cupti_set *set, const char *chip,
-                              const uint8_t *availability, const char *const *names, size_t count);
+			      const uint8_t *availability, const char *const *names, size_t count);
 
 /** The metrics' values in sample @p index of collected @p data, one per name. */
 CUptiResult gw_cupti_set_values(const struct gw_cupti_set *set, const uint8_t *data, size_t size,
-                                size_t index, double *values);
+				size_t index, double *values);
 
 /** Give back what was made; harmless on a set that was not. */
 void gw_cupti_set_free(struct gw_cupti_set *set);

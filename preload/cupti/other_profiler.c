@@ -114,7 +114,7 @@ static void unsubscribed(CUptiResult r, CUpti_SubscriberHandle subscriber)
 }
 
 static void switched(CUptiResult r, uint32_t on, CUpti_SubscriberHandle subscriber,
-                     CUpti_CallbackDomain domain, CUpti_CallbackId id)
+		     CUpti_CallbackDomain domain, CUpti_CallbackId id)
 {
 	if (r == CUPTI_SUCCESS)
 		gw_subscriber_switched(subscriber, domain, id, on != 0);
@@ -124,7 +124,7 @@ static void switched(CUptiResult r, uint32_t on, CUpti_SubscriberHandle subscrib
 }
 
 static void registered(CUptiResult r, CUpti_BuffersCallbackRequestFunc requested,
-                       CUpti_BuffersCallbackCompleteFunc completed)
+		       CUpti_BuffersCallbackCompleteFunc completed)
 {
 	if (r == CUPTI_SUCCESS) {
 		atomic_store(&tool.requested, requested);
@@ -196,7 +196,7 @@ static void finalized(CUptiResult r)
 #define BEFORE_takes_back(...)                  takes_back()
 #define BEFORE_comes(subscriber, callback, ...) comes(&(callback), &(FIRST(__VA_ARGS__, 0)))
 #define BEFORE_switches(on, ...)                switches(on)
-#define AFTER_subscribed(r, subscriber, callback, ...)                                             \
+#define AFTER_subscribed(r, subscriber, callback, ...) \
 	subscribed(r, subscriber, FIRST(__VA_ARGS__, 0))
 #define AFTER_unsubscribed(r, ...)                    unsubscribed(r, __VA_ARGS__)
 #define AFTER_callback(r, on, subscriber, domain, id) switched(r, on, subscriber, domain, id)
@@ -210,26 +210,26 @@ static void finalized(CUptiResult r)
 #define AFTER_profiled(r, ...)                        profiled(r, __VA_ARGS__)
 #define AFTER_finalized(r, ...)                       finalized(r)
 #define CALL(function, ...)                           function(__VA_ARGS__)
-#define FOREIGN(symbol, params, args, before, after)                                               \
-	GW_EXPORT_CUPTI(symbol)                                                                    \
-	CUptiResult CUPTIAPI by_name_##symbol params                                               \
-	{                                                                                          \
-		static __typeof__(symbol) *_Atomic found;                                          \
-		__typeof__(symbol) *next = found;                                                  \
-		CUptiResult r;                                                                     \
-                                                                                                   \
-		if (!next) {                                                                       \
-			*(void **)&next = real(#symbol);                                           \
-			found = next;                                                              \
-		}                                                                                  \
-		if (!next)                                                                         \
-			return CUPTI_ERROR_NOT_INITIALIZED;                                        \
-		if (gw_attach_here())                                                              \
-			return next(args);                                                         \
-		CALL(BEFORE_##before, args);                                                       \
-		r = next(args);                                                                    \
-		CALL(AFTER_##after, r, args);                                                      \
-		return r;                                                                          \
+#define FOREIGN(symbol, params, args, before, after) \
+	GW_EXPORT_CUPTI(symbol) \
+	CUptiResult CUPTIAPI by_name_##symbol params \
+	{ \
+		static __typeof__(symbol) *_Atomic found; \
+		__typeof__(symbol) *next = found; \
+		CUptiResult r; \
+												   \
+		if (!next) { \
+			*(void **)&next = real(#symbol); \
+			found = next; \
+		} \
+		if (!next) \
+			return CUPTI_ERROR_NOT_INITIALIZED; \
+		if (gw_attach_here()) \
+			return next(args); \
+		CALL(BEFORE_##before, args); \
+		r = next(args); \
+		CALL(AFTER_##after, r, args); \
+		return r; \
 	}
 #include "preload/cupti/other_profiler.def"
 #undef FOREIGN

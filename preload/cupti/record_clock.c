@@ -61,8 +61,8 @@ uint64_t gw_record_time(uint64_t time)
 	if (plausible((double)time)) /* one that was spoilt: it has libcupti's own clock */
 		return time;
 	rate = now.theirs == now.first_theirs ? 1
-	                                      : (double)(now.steady - now.first_steady) /
-	                                                (double)(now.theirs - now.first_theirs);
+					      : (double)(now.steady - now.first_steady) /
+							(double)(now.theirs - now.first_theirs);
 	ns = (double)(int64_t)(time - now.theirs) * rate;
 	if (!plausible((double)now.ns + ns))
 		return 0;

@@ -67,7 +67,7 @@ static void forget(struct tool *t)
  * that has ended, or of the parent's in a forked child, is nobody's.
  */
 static void CUPTIAPI relay(void *userdata, CUpti_CallbackDomain domain, CUpti_CallbackId id,
-                           const void *info)
+			   const void *info)
 {
 	const uintptr_t number = (uintptr_t)userdata;
 	struct tool *t = place_of(number);
@@ -150,7 +150,7 @@ static void switched(struct tool *t, unsigned d, CUpti_CallbackId id, bool on)
 }
 
 void gw_subscriber_switched(CUpti_SubscriberHandle handle, CUpti_CallbackDomain domain,
-                            CUpti_CallbackId id, bool on)
+			    CUpti_CallbackId id, bool on)
 {
 	for (unsigned i = 0; i < TOOLS; i++) {
 		if (!handle || atomic_load(&tools[i].handle) != handle)

@@ -25,7 +25,7 @@ void gw_subscriber_went(CUpti_SubscriberHandle handle);
 
 /** It switched callbacks: one of @p domain, or @p id 0 all; @p domain 0: of all. */
 void gw_subscriber_switched(CUpti_SubscriberHandle handle, CUpti_CallbackDomain domain,
-                            CUpti_CallbackId id, bool on);
+			    CUpti_CallbackId id, bool on);
 
 /** Whether any tool has callbacks of API calls: it measures. */
 bool gw_subscriber_busy(void);

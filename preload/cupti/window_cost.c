@@ -111,7 +111,7 @@ void gw_window_cost_ended(void)
 {
 	if (cost.open.ns > 0 && cost.closed.launches > 0) {
 		double ratio =
-		        cost.open.launches / cost.open.ns * cost.closed.ns / cost.closed.launches;
+			cost.open.launches / cost.open.ns * cost.closed.ns / cost.closed.launches;
 
 		if (cost.windows < WINDOWS_MOST)
 			cost.windows++;
@@ -162,7 +162,7 @@ double gw_window_cost_left(uint32_t percent)
 uint64_t gw_window_cost_pause(uint64_t ns, bool pairs)
 {
 	const double share =
-	        pairs ? gw_window_cost_left(gw_options.budget) : gw_options.budget / 100.0;
+		pairs ? gw_window_cost_left(gw_options.budget) : gw_options.budget / 100.0;
 	uint64_t least = share > 0 ? (uint64_t)((double)ns * (1 - share) / share) : NEVER_NS;
 
 	if (gw_sheds(GW_SHED_WINDOWS) && share > 0)
@@ -224,7 +224,7 @@ bool gw_window_exact_over(uint64_t opened, uint64_t now)
 void gw_window_taken(void)
 {
 	gw_degrade(GW_DEGRADED_CUPTI_TAKEN, "another profiler uses CUPTI: meanwhile kernels are %s",
-	           gw_options_watch() ? "not timed" : "timed by sampled events");
+		   gw_options_watch() ? "not timed" : "timed by sampled events");
 }
 
 bool gw_window_cost_attach(void)
@@ -235,14 +235,14 @@ bool gw_window_cost_attach(void)
 		return true;
 	if (!gw_options.records)
 		gw_degrade_asked(GW_DEGRADED_NO_CUPTI,
-		                 "GPUWATCH_WINDOWS=events: kernels and whole graphs are timed by "
-		                 "sampled events");
+				 "GPUWATCH_WINDOWS=events: kernels and whole graphs are timed by "
+				 "sampled events");
 	else if (seen(budget))
 		gw_degrade_asked(GW_DEGRADED_NO_CUPTI,
-		                 "an attached CUPTI would take up to %.1f%% of the program's time, "
-		                 "and GPUWATCH_BUDGET allows %.1f%%: kernels and whole graphs are "
-		                 "timed by sampled events",
-		                 100 * cost.delay / cost.ns, budget / 2.0);
+				 "an attached CUPTI would take up to %.1f%% of the program's time, "
+				 "and GPUWATCH_BUDGET allows %.1f%%: kernels and whole graphs are "
+				 "timed by sampled events",
+				 100 * cost.delay / cost.ns, budget / 2.0);
 	return false;
 }
 
@@ -265,8 +265,8 @@ bool gw_window_conditional(void)
 	if (!atomic_load(&conditional))
 		return false;
 	gw_degrade(GW_DEGRADED_CONDITIONAL,
-	           "a graph has conditional nodes, beside which CUPTI's records can crash it: "
-	           "kernels are timed by sampled events");
+		   "a graph has conditional nodes, beside which CUPTI's records can crash it: "
+		   "kernels are timed by sampled events");
 	return true;
 }
 

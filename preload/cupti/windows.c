@@ -263,8 +263,8 @@ static void open_window(uint64_t now)
 	}
 	if (watching() && gw_injection_active())
 		gw_degrade_asked(GW_DEGRADED_WINDOW,
-		                 "injected, gpuwatch stays attached between windows: launches cost "
-		                 "more, and no other profiler can come");
+				 "injected, gpuwatch stays attached between windows: launches cost "
+				 "more, and no other profiler can come");
 	window.by_events = r != GW_ATTACHED;
 	window.state = OPEN;
 	window.opened = now;
@@ -366,7 +366,7 @@ static bool given_up(uint64_t now, bool asked)
 static bool measured_enough(uint64_t now)
 {
 	bool met =
-	        window.by_events || window.as == GW_ATTACH_WINDOW ? !window.debt : gw_attach_met();
+		window.by_events || window.as == GW_ATTACH_WINDOW ? !window.debt : gw_attach_met();
 
 	if (window.by_events) /* counters are sampled as the launches run that it timed */
 		met &= !atomic_load(&gw_hot.exact) && calls->sampler() != GW_SAMPLER_SAMPLES;
@@ -485,7 +485,7 @@ bool gw_windows_tick(uint32_t launches, double full)
 		    now >= atomic_load(&rest_until) && !captured())
 			open_window(now);
 	} else if (window.state == OPEN &&
-	           (asked || gw_activity_worn() || (measured_enough(now) && !captured()))) {
+		   (asked || gw_activity_worn() || (measured_enough(now) && !captured()))) {
 		end_window(now);
 	} else if (window.state == ENDING && !window.stopped && now >= window.ended + SETTLE_NS) {
 		flush(now);
@@ -509,19 +509,19 @@ static void plan(uint64_t now)
 {
 	const uint64_t cpu = gw_thread_cpu_ns() - window.cpu;
 	uint64_t cost =
-	        gw_window_cost_of(window.by_events, window.off - window.opened, window.launching);
+		gw_window_cost_of(window.by_events, window.off - window.opened, window.launching);
 
 	cost = cost > cpu ? cost : cpu;
 	gw_count(GW_COUNTER_window_ns, cost);
 	window.debt = gw_window_cost_pause(cost, window.by_events) +
-	              (window.by_events ? 0 : gw_window_cost_rest());
+		      (window.by_events ? 0 : gw_window_cost_rest());
 	window.due = now;
 }
 
 static void without_times(void)
 {
 	gw_degrade(GW_DEGRADED_NO_TIMES, "libcupti's records come without times any more: kernels "
-	                                 "are timed by sampled events");
+					 "are timed by sampled events");
 	window.useless = true;
 	if (watching())
 		return;

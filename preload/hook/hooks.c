@@ -33,30 +33,30 @@ static void **place(struct gw_real *table, int row)
 #define CALL(function, ...) function(__VA_ARGS__)
 #define COLD                __attribute__((cold))
 #define USED                __attribute__((used)) /* by the table below, which the compiler does not read */
-#define WRAPPER(linkage, function, real, symbol, pt_, params, before, after, ...)                  \
-	linkage CUresult function params                                                           \
-	{                                                                                          \
-		struct gw_call call;                                                               \
-		CUresult result;                                                                   \
-		int active;                                                                        \
-                                                                                                   \
-		if (GW_UNLIKELY(!real))                                                            \
-			gw_hooks_resolve();                                                        \
-		if (GW_UNLIKELY(!real))                                                            \
-			return CUDA_ERROR_NOT_FOUND;                                               \
-		active = atomic_load_explicit(&gw_hot.active, memory_order_acquire);               \
-		if (GW_UNLIKELY(active != GW_HOT_ON) &&                                            \
-		    (active == GW_HOT_IDLE || (!active && !gw_hooks_activate(false)) ||            \
-		     gw_threads_idle()))                                                           \
-			return real(__VA_ARGS__);                                                  \
-		call.pt = (pt_);                                                                   \
-		CALL(before, &call, __VA_ARGS__);                                                  \
-		result = real(__VA_ARGS__);                                                        \
-		CALL(after, &call, result, __VA_ARGS__);                                           \
-		return result;                                                                     \
+#define WRAPPER(linkage, function, real, symbol, pt_, params, before, after, ...) \
+	linkage CUresult function params \
+	{ \
+		struct gw_call call; \
+		CUresult result; \
+		int active; \
+												   \
+		if (GW_UNLIKELY(!real)) \
+			gw_hooks_resolve(); \
+		if (GW_UNLIKELY(!real)) \
+			return CUDA_ERROR_NOT_FOUND; \
+		active = atomic_load_explicit(&gw_hot.active, memory_order_acquire); \
+		if (GW_UNLIKELY(active != GW_HOT_ON) && \
+		    (active == GW_HOT_IDLE || (!active && !gw_hooks_activate(false)) || \
+		     gw_threads_idle())) \
+			return real(__VA_ARGS__); \
+		call.pt = (pt_); \
+		CALL(before, &call, __VA_ARGS__); \
+		result = real(__VA_ARGS__); \
+		CALL(after, &call, result, __VA_ARGS__); \
+		return result; \
 	}
-#define HOOK(symbol, base, need, pt, params, args, before, after)                                  \
-	GW_EXPORT(symbol)                                                                          \
+#define HOOK(symbol, base, need, pt, params, args, before, after) \
+	GW_EXPORT(symbol) \
 	WRAPPER(, by_name_##symbol, gw_next.symbol, symbol, pt, params, before, after, args)
 #define HOOK_RARE(...)
 #define HOOK_BARE(...)
@@ -68,9 +68,9 @@ static void **place(struct gw_real *table, int row)
 /* Launches that another library has looked up, and which nothing is inlined into. */
 #define launch_begin(...) gw_kernel_event_rare(__VA_ARGS__, 0, GW_EVENT_KERNEL)
 #define gw_launch_end     gw_launch_end_rare
-#define HOOK(symbol, base, need, pt, params, args, before, after)                                  \
+#define HOOK(symbol, base, need, pt, params, args, before, after) \
 	WRAPPER(COLD USED static, found_##symbol, gw_real.symbol, symbol, pt, params, before, after, \
-	        args)
+		args)
 
 /* What a call that is no launch finds. */
 enum state { MISSING, OFF, ON };
@@ -82,8 +82,8 @@ COLD static __attribute__((noinline)) enum state state_of(void *const *real, boo
 	if (!*real)
 		return MISSING;
 	return atomic_load_explicit(&gw_hot.active, memory_order_acquire) || gw_hooks_activate(init)
-	               ? ON
-	               : OFF;
+		       ? ON
+		       : OFF;
 }
 
 /*
@@ -91,41 +91,41 @@ COLD static __attribute__((noinline)) enum state state_of(void *const *real, boo
  * a body, which takes the place of the function that each goes on to; a row without parameters has
  * none to add it to.
  */
-#define AROUND(linkage, function, real, symbol, params, before, after, ...)                        \
-	linkage CUresult function params                                                           \
-	{                                                                                          \
-		enum state now =                                                                   \
-		        state_of((void *const *)(real), GW_HOOK_##symbol == GW_HOOK_cuInit);       \
-		struct gw_call call;                                                               \
-		CUresult result;                                                                   \
-                                                                                                   \
-		if (now == MISSING)                                                                \
-			return CUDA_ERROR_NOT_FOUND;                                               \
-		if (now == ON) {                                                                   \
-			CALL(before, &call, __VA_ARGS__);                                          \
-		}                                                                                  \
-		result = (*(real))(__VA_ARGS__);                                                   \
-		if (now == ON) {                                                                   \
-			CALL(after, &call, result, __VA_ARGS__);                                   \
-		}                                                                                  \
-		(void)call;                                                                        \
-		return result;                                                                     \
+#define AROUND(linkage, function, real, symbol, params, before, after, ...) \
+	linkage CUresult function params \
+	{ \
+		enum state now = \
+			state_of((void *const *)(real), GW_HOOK_##symbol == GW_HOOK_cuInit); \
+		struct gw_call call; \
+		CUresult result; \
+												   \
+		if (now == MISSING) \
+			return CUDA_ERROR_NOT_FOUND; \
+		if (now == ON) { \
+			CALL(before, &call, __VA_ARGS__); \
+		} \
+		result = (*(real))(__VA_ARGS__); \
+		if (now == ON) { \
+			CALL(after, &call, result, __VA_ARGS__); \
+		} \
+		(void)call; \
+		return result; \
 	}
-#define HOOK_BARE(symbol, base, need, pt, params, args, before, after)                             \
-	GW_EXPORT(symbol)                                                                          \
-	AROUND(COLD, by_name_##symbol, &gw_next.symbol, symbol, params, before, after, args)       \
+#define HOOK_BARE(symbol, base, need, pt, params, args, before, after) \
+	GW_EXPORT(symbol) \
+	AROUND(COLD, by_name_##symbol, &gw_next.symbol, symbol, params, before, after, args) \
 	AROUND(COLD USED static, found_##symbol, &gw_real.symbol, symbol, params, before, after, args)
-#define HOOK_RARE(symbol, base, need, pt, params, args, before, after)                             \
-	AROUND(COLD static, around_##symbol, real, symbol,                                         \
-	       (A params, __typeof__(symbol) **real), before, after, args)                         \
-	GW_EXPORT(symbol)                                                                          \
-	COLD CUresult by_name_##symbol params                                                      \
-	{                                                                                          \
-		return around_##symbol(args, &gw_next.symbol);                                     \
-	}                                                                                          \
-	COLD USED static CUresult found_##symbol params                                            \
-	{                                                                                          \
-		return around_##symbol(args, &gw_real.symbol);                                     \
+#define HOOK_RARE(symbol, base, need, pt, params, args, before, after) \
+	AROUND(COLD static, around_##symbol, real, symbol, \
+	       (A params, __typeof__(symbol) **real), before, after, args) \
+	GW_EXPORT(symbol) \
+	COLD CUresult by_name_##symbol params \
+	{ \
+		return around_##symbol(args, &gw_next.symbol); \
+	} \
+	COLD USED static CUresult found_##symbol params \
+	{ \
+		return around_##symbol(args, &gw_real.symbol); \
 	}
 #include "preload/hook/hooks.def"
 #undef HOOK
@@ -135,7 +135,7 @@ enum need { OPTIONAL, REQUIRED };
 
 /* The names, one behind the other: a table of pointers to them is relocated in every process. */
 static const struct {
-#define HOOK(symbol, base, need, pt, params, args, before, after)                                  \
+#define HOOK(symbol, base, need, pt, params, args, before, after) \
 	char symbol[sizeof(#symbol)];
 #include "preload/hook/hooks.def"
 #undef HOOK
@@ -152,7 +152,7 @@ static const struct {
 extern const int32_t gw_hook_wrappers[GW_HOOKS][2] __attribute__((visibility("hidden")));
 #define IN_TABLE(text) __asm__(".pushsection .rodata.gw_hook_wrappers, \"a\"\n" text "\n.popsection");
 IN_TABLE(".balign 4\n.globl gw_hook_wrappers\n.hidden gw_hook_wrappers\ngw_hook_wrappers:")
-#define HOOK(symbol, base, need, pt, params, args, before, after)                                  \
+#define HOOK(symbol, base, need, pt, params, args, before, after) \
 	IN_TABLE(".long by_name_" #symbol " - gw_hook_wrappers, found_" #symbol " - gw_hook_wrappers")
 #include "preload/hook/hooks.def"
 #undef HOOK
@@ -169,13 +169,13 @@ static const struct hook {
 	uint8_t pt, need;
 	bool by_name; /* a launch, or what cuLaunch() launches with: caught at any address */
 } hooks[] = {
-#define HOOK(symbol, base, need, pt, params, args, before, after)                                  \
-	{offsetof(__typeof__(names), symbol),                                                      \
-	 sizeof(base) - 1,                                                                         \
-	 pt,                                                                                       \
-	 need,                                                                                     \
-	 GW_LAUNCHES(symbol) || GW_HOOK_##symbol == GW_HOOK_cuFuncSetBlockShape ||                 \
-	         GW_HOOK_##symbol == GW_HOOK_cuFuncSetSharedSize},
+#define HOOK(symbol, base, need, pt, params, args, before, after) \
+	{offsetof(__typeof__(names), symbol), \
+	 sizeof(base) - 1, \
+	 pt, \
+	 need, \
+	 GW_LAUNCHES(symbol) || GW_HOOK_##symbol == GW_HOOK_cuFuncSetBlockShape || \
+		 GW_HOOK_##symbol == GW_HOOK_cuFuncSetSharedSize},
 #include "preload/hook/hooks.def"
 #undef HOOK
 };
@@ -246,8 +246,8 @@ static void report_missing(void)
 	for (int i = 0; i < GW_HOOKS; i++)
 		if (hooks[i].need == REQUIRED && !*place(&gw_real, i))
 			gw_degrade(GW_DEGRADED_OTHER,
-			           "this driver has no %s: some launches may not be seen",
-			           name_at(hooks[i].symbol));
+				   "this driver has no %s: some launches may not be seen",
+				   name_at(hooks[i].symbol));
 	errno = saved;
 }
 
@@ -338,11 +338,11 @@ static void resolve_getters(void)
 	gw_dl_init();
 	if (!real_get_v1)
 		*(void **)&real_get_v1 = resolve_getter(
-		        "cuGetProcAddress", (void *)by_name_cuGetProcAddress, &get_in_libcuda[0]);
+			"cuGetProcAddress", (void *)by_name_cuGetProcAddress, &get_in_libcuda[0]);
 	if (!real_get_v2)
 		*(void **)&real_get_v2 =
-		        resolve_getter("cuGetProcAddress_v2", (void *)by_name_cuGetProcAddress_v2,
-		                       &get_in_libcuda[1]);
+			resolve_getter("cuGetProcAddress_v2", (void *)by_name_cuGetProcAddress_v2,
+				       &get_in_libcuda[1]);
 }
 
 CUresult by_name_cuGetProcAddress(const char *symbol, void **pfn, int version, cuuint64_t flags)
@@ -360,7 +360,7 @@ CUresult by_name_cuGetProcAddress(const char *symbol, void **pfn, int version, c
 }
 
 CUresult by_name_cuGetProcAddress_v2(const char *symbol, void **pfn, int version, cuuint64_t flags,
-                                     CUdriverProcAddressQueryResult *status)
+				     CUdriverProcAddressQueryResult *status)
 {
 	CUresult result;
 
@@ -384,7 +384,7 @@ static bool getter_stand_in(const char *name, struct gw_stand_in *s)
 	s->own = get_in_libcuda[v2];
 	s->next = v2 ? (void *)real_get_v2 : (void *)real_get_v1;
 	s->by_name = s->by_address =
-	        v2 ? (void *)by_name_cuGetProcAddress_v2 : (void *)by_name_cuGetProcAddress;
+		v2 ? (void *)by_name_cuGetProcAddress_v2 : (void *)by_name_cuGetProcAddress;
 	return true;
 }
 

@@ -118,7 +118,7 @@ static unsigned call_ends(CUpti_CallbackId id, const CUpti_CallbackData *data)
 	unsigned count = calls.state & CALLS;
 
 	while (count && (calls.known[count - 1].id != id ||
-	                 calls.known[count - 1].correlation != data->correlationId))
+			 calls.known[count - 1].correlation != data->correlationId))
 		count--;
 	return count;
 }
@@ -137,21 +137,21 @@ static void handle(CUpti_CallbackId id, const CUpti_CallbackData *data, uintptr_
 	struct gw_call unseen = {0}, *call = count ? call_at(count - 1) : &unseen;
 
 	switch (id) {
-#define HOOK(symbol, base, need, pt_, params, args, before, after)                                 \
-	case CUPTI_DRIVER_TRACE_CBID_##symbol: {                                                   \
-		const symbol##_params *p = data->functionParams;                                   \
-                                                                                                   \
-		(void)p;                                                                           \
-		if (enter) {                                                                       \
-			*call = (struct gw_call){.pt = (pt_)};                                     \
-			if (GW_LAUNCHES(symbol) && gw_threads_idle())                              \
-				break;                                                             \
-			CALL(before, call, args);                                                  \
-			remember(call, data);                                                      \
-		} else {                                                                           \
-			CALL(after, call, result, args);                                           \
-		}                                                                                  \
-		break;                                                                             \
+#define HOOK(symbol, base, need, pt_, params, args, before, after) \
+	case CUPTI_DRIVER_TRACE_CBID_##symbol: { \
+		const symbol##_params *p = data->functionParams; \
+												   \
+		(void)p; \
+		if (enter) { \
+			*call = (struct gw_call){.pt = (pt_)}; \
+			if (GW_LAUNCHES(symbol) && gw_threads_idle()) \
+				break; \
+			CALL(before, call, args); \
+			remember(call, data); \
+		} else { \
+			CALL(after, call, result, args); \
+		} \
+		break; \
 	}
 #include "preload/hook/hooks.def"
 #undef HOOK
@@ -166,8 +166,8 @@ static void handle(CUpti_CallbackId id, const CUpti_CallbackData *data, uintptr_
 static bool launches(CUpti_CallbackId id)
 {
 	switch (id) {
-#define HOOK(symbol, base, need, pt, params, args, before, after)                                  \
-	case CUPTI_DRIVER_TRACE_CBID_##symbol:                                                     \
+#define HOOK(symbol, base, need, pt, params, args, before, after) \
+	case CUPTI_DRIVER_TRACE_CBID_##symbol: \
 		return GW_LAUNCHES(symbol);
 #include "preload/hook/hooks.def"
 #undef HOOK
@@ -177,7 +177,7 @@ static bool launches(CUpti_CallbackId id)
 }
 
 static void CUPTIAPI called(void *unused, CUpti_CallbackDomain domain, CUpti_CallbackId id,
-                            const void *info)
+			    const void *info)
 {
 	const bool nested = inside;
 
@@ -214,7 +214,7 @@ static bool preloaded(void)
 	if (!injected || !dladdr(injected, &entry) || entry.dli_fbase != found.dli_fbase)
 		return false;
 	gw_degrade(GW_DEGRADED_OTHER, "%s is preloaded: %s, which is injected, is off",
-	           found.dli_fname, ours.dli_fname);
+		   found.dli_fname, ours.dli_fname);
 	return true;
 }
 
@@ -236,24 +236,24 @@ static bool subscribe(void)
 	r = gw_cupti.cuptiSubscribe(&subscriber, called, NULL);
 	if (r != CUPTI_SUCCESS) {
 		gw_degrade(GW_DEGRADED_CUPTI_TAKEN,
-		           "cuptiSubscribe fails (%d), so another "
-		           "profiler may use CUPTI: gpuwatch is off in this process",
-		           (int)r);
+			   "cuptiSubscribe fails (%d), so another "
+			   "profiler may use CUPTI: gpuwatch is off in this process",
+			   (int)r);
 		return false;
 	}
 	/* An id this libcupti does not know yet belongs to a function its driver lacks. */
 	for (size_t i = 0; i < sizeof(ids) / sizeof(*ids); i++)
 		enabled += gw_cupti.cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API,
-		                                        ids[i]) == CUPTI_SUCCESS;
+							ids[i]) == CUPTI_SUCCESS;
 	if (!enabled) {
 		gw_degrade(GW_DEGRADED_NO_CUPTI, "libcupti calls back for no function of the "
-		                                 "driver: gpuwatch is off in this process");
+						 "driver: gpuwatch is off in this process");
 		gw_cupti.cuptiUnsubscribe(subscriber);
 		return false;
 	}
 	/* Nothing depends on it. */
 	gw_cupti.cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_RESOURCE,
-	                             CUPTI_CBID_RESOURCE_MODULE_LOADED);
+				     CUPTI_CBID_RESOURCE_MODULE_LOADED);
 	return true;
 }
 

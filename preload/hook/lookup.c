@@ -113,8 +113,8 @@ struct gw_dl_answer gw_dlsym_filter(void *handle, const char *name, void *caller
 		return as_without_us;
 	}
 	found = handle == RTLD_DEFAULT ? by_default(name, caller)
-	        : handle == RTLD_NEXT  ? after(name, caller)
-	                               : gw_next_dlsym(handle, name);
+		: handle == RTLD_NEXT  ? after(name, caller)
+				       : gw_next_dlsym(handle, name);
 	ours = in_place_of(found, &s);
 	if (ours != found)
 		answer = (struct gw_dl_answer){ours, 1};
@@ -142,7 +142,7 @@ static void *versioned(void *found, const char *name, const char *version)
  * version.
  */
 struct gw_dl_answer gw_dlvsym_filter(void *handle, const char *name, const char *version,
-                                     void *caller)
+				     void *caller)
 {
 	int saved = errno;
 	struct gw_stand_in s;

@@ -25,6 +25,6 @@ struct gw_dl_answer {
 };
 struct gw_dl_answer gw_dlsym_filter(void *handle, const char *name, void *caller);
 struct gw_dl_answer gw_dlvsym_filter(void *handle, const char *name, const char *version,
-                                     void *caller);
+				     void *caller);
 
 #endif

@@ -30,23 +30,23 @@ struct descriptor {
 	} collective;
 };
 
-#define FUNCTIONS                                                                                  \
-	int (*start)(void *context, void **handle, const struct descriptor *event);                \
-	int (*stop)(void *handle);                                                                 \
-	int (*record)(void *handle, int state, void *arguments);                                   \
+#define FUNCTIONS \
+	int (*start)(void *context, void **handle, const struct descriptor *event); \
+	int (*stop)(void *handle); \
+	int (*record)(void *handle, int state, void *arguments); \
 	int (*finalize)(void *context);
 
 struct profiler_v4 {
 	const char *name;
 	int (*init)(void **context, int *mask, const char *communicator, uint64_t hash, int nodes,
-	            int ranks, int rank, void *log);
+		    int ranks, int rank, void *log);
 	FUNCTIONS
 };
 
 struct profiler_v5 {
 	const char *name;
 	int (*init)(void **context, uint64_t hash, int *mask, const char *communicator, int nodes,
-	            int ranks, int rank, void *log);
+		    int ranks, int rank, void *log);
 	FUNCTIONS
 };
 
@@ -60,12 +60,12 @@ static int begin(void **context, int *mask, uint64_t hash, int ranks, int rank)
 	*context = NULL;
 	if (wanted)
 		*context = (void *)(uintptr_t)gw_communicator_new(hash, (uint32_t)rank,
-		                                                  (uint32_t)ranks);
+								  (uint32_t)ranks);
 	return SUCCESS;
 }
 
 static int init_v4(void **context, int *mask, const char *communicator, uint64_t hash, int nodes,
-                   int ranks, int rank, void *log)
+		   int ranks, int rank, void *log)
 {
 	(void)communicator;
 	(void)nodes;
@@ -74,7 +74,7 @@ static int init_v4(void **context, int *mask, const char *communicator, uint64_t
 }
 
 static int init_v5(void **context, uint64_t hash, int *mask, const char *communicator, int nodes,
-                   int ranks, int rank, void *log)
+		   int ranks, int rank, void *log)
 {
 	(void)communicator;
 	(void)nodes;
@@ -87,8 +87,8 @@ static int start(void *context, void **handle, const struct descriptor *event)
 	*handle = NULL;
 	if (event->type == EVENT_COLLECTIVE)
 		gw_collective((uint32_t)(uintptr_t)context, event->collective.function,
-		              event->collective.datatype, event->collective.sequence,
-		              event->collective.count);
+			      event->collective.datatype, event->collective.sequence,
+			      event->collective.count);
 	return SUCCESS;
 }
 

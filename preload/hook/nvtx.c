@@ -151,15 +151,15 @@ static void *domain_create_wide(const wchar_t *name)
 
 /* By the numbers that NVTX gives its functions; others stay without effect. */
 static void *const core[] = {
-        [4] = (void *)start_ex,   [5] = (void *)start_ascii, [6] = (void *)start_wide,
-        [7] = (void *)end,        [8] = (void *)push_ex,     [9] = (void *)push_ascii,
-        [10] = (void *)push_wide, [11] = (void *)pop,
+	[4] = (void *)start_ex,   [5] = (void *)start_ascii, [6] = (void *)start_wide,
+	[7] = (void *)end,        [8] = (void *)push_ex,     [9] = (void *)push_ascii,
+	[10] = (void *)push_wide, [11] = (void *)pop,
 };
 static void *const core2[] = {
-        [2] = (void *)domain_start,     [3] = (void *)domain_end,
-        [4] = (void *)domain_push,      [5] = (void *)domain_pop,
-        [10] = (void *)domain_register, [11] = (void *)domain_register_wide,
-        [12] = (void *)domain_create,   [13] = (void *)domain_create_wide,
+	[2] = (void *)domain_start,     [3] = (void *)domain_end,
+	[4] = (void *)domain_push,      [5] = (void *)domain_pop,
+	[10] = (void *)domain_register, [11] = (void *)domain_register_wide,
+	[12] = (void *)domain_create,   [13] = (void *)domain_create_wide,
 };
 
 static void fill(const struct callbacks *c, int module, void *const *functions, unsigned count)

@@ -18,18 +18,18 @@ __attribute__((visibility("hidden"))) void *gw_next_prctl, *gw_next_syscall;
 
 /* Where they go before the constructor has run. */
 __attribute__((visibility("hidden"))) long gw_raw_syscall(long number, long a, long b, long c,
-                                                          long d, long e, long f);
+							  long d, long e, long f);
 __attribute__((visibility("hidden"))) int gw_raw_prctl(int option, long b, long c, long d, long e);
 /* The calls that a sandbox may follow; the others are not looked at. */
 __attribute__((visibility("hidden"))) void gw_seen_prctl(int option, unsigned long mode,
-                                                         unsigned long filter);
+							 unsigned long filter);
 __attribute__((visibility("hidden"))) void gw_seen_syscall(long number, unsigned long a,
-                                                           unsigned long b, unsigned long c);
+							   unsigned long b, unsigned long c);
 
 /* 22: PR_SET_SECCOMP, 38: PR_SET_NO_NEW_PRIVS */
 GW_ASM_PASS_ON("gw_prctl", "22", "38", "gw_seen_prctl", "gw_next_prctl", "gw_raw_prctl");
 GW_ASM_PASS_ON("gw_syscall", GW_TEXT(__NR_prctl), GW_TEXT(__NR_seccomp), "gw_seen_syscall",
-               "gw_next_syscall", "gw_raw_syscall");
+	       "gw_next_syscall", "gw_raw_syscall");
 
 __attribute__((constructor)) static void resolve(void)
 {

@@ -33,7 +33,7 @@ struct table {
 };
 
 static const ElfW(Phdr) *
-        segment_of(const struct dl_phdr_info *object, ElfW(Word) type, uintptr_t address)
+	segment_of(const struct dl_phdr_info *object, ElfW(Word) type, uintptr_t address)
 {
 	for (int i = 0; i < object->dlpi_phnum; i++) {
 		const ElfW(Phdr) *p = &object->dlpi_phdr[i];
@@ -69,7 +69,7 @@ static bool is_weak(const ElfW(Sym) * s)
 }
 
 static void look_over(const struct dl_phdr_info *object, const struct gw_object *o,
-                      const struct table *t)
+		      const struct table *t)
 {
 	for (size_t i = t->relative; i < t->size / sizeof(*t->first); i++) {
 		const ElfW(Rela) *r = &t->first[i];
@@ -109,8 +109,8 @@ static size_t calls_into(const struct dl_phdr_info *object)
 		else if (p)
 			set(&us, slot,
 			    gw_real_dlsym(dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD),
-			                  us_too.strings +
-			                          us_too.symbols[ELF64_R_SYM(r->r_info)].st_name));
+					  us_too.strings +
+						  us_too.symbols[ELF64_R_SYM(r->r_info)].st_name));
 	}
 	return bytes;
 }

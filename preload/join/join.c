@@ -54,7 +54,7 @@ struct stream {
 	uint64_t key;
 	uint32_t queues; /* of it */
 	uint32_t enqueued,
-	        matched;         /* numbers: of the last launch, of the latest that was matched */
+		matched;         /* numbers: of the last launch, of the latest that was matched */
 	uint32_t matched_before; /* `matched` at the expiry before */
 	uint32_t next;           /* of the batch's streams */
 	struct anchor last;      /* of this batch */
@@ -277,7 +277,7 @@ static uint32_t stream_queue(uint64_t key, uint32_t config, uint32_t *launch)
 	stream_at(stream)->queues++; /* it stays while there may be no queue of it */
 	*launch = ++stream_at(stream)->enqueued;
 	number = queue_made(GW_JOIN_STREAM, gw_idmap_key(gw_join_signature_of(config), stream),
-	                    stream);
+			    stream);
 	stream_release(stream);
 	return number;
 }
@@ -297,7 +297,7 @@ static void make_room(void)
 }
 
 void gw_join_wait(enum gw_join_by by, uint64_t key, uint32_t number,
-                  const struct gw_record_launch *record)
+		  const struct gw_record_launch *record)
 {
 	uint32_t q;
 
@@ -308,7 +308,7 @@ void gw_join_wait(enum gw_join_by by, uint64_t key, uint32_t number,
 		return;
 	}
 	q = by == GW_JOIN_STREAM ? stream_queue(key, record->config, &number)
-	                         : queue_made(by, key, 0);
+				 : queue_made(by, key, 0);
 	if (q && queue_at(q)->waiting.head && gw_waiting_full())
 		give_up(q);
 	if (!q || !add(q, number, record)) {
@@ -325,9 +325,9 @@ void gw_join_record(const struct gw_activity *a)
 	if (name && batch_count == batch_room) {
 		uint32_t room = batch_room ? batch_room * 2 : 4096;
 		struct pending_record *wider =
-		        batch_room < RECORDS_MAX ? gw_memory_wider(GW_MEMORY_records, batch,
-		                                                   batch_room, room, sizeof(*wider))
-		                                 : NULL;
+			batch_room < RECORDS_MAX ? gw_memory_wider(GW_MEMORY_records, batch,
+								   batch_room, room, sizeof(*wider))
+						 : NULL;
 
 		batch = wider ? wider : batch;
 		batch_room = wider ? room : batch_room;
@@ -414,7 +414,7 @@ static bool match_stream(const struct pending_record *c, uint32_t stream)
 	const bool window = gw_activity_by_device();
 	uint32_t after = q && !window ? called_before(s, a->correlation) : 0;
 	struct gw_waiting **at =
-	        after ? gw_waiting_fitting(first_after(queue_at(q), after), MANY, a) : NULL;
+		after ? gw_waiting_fitting(first_after(queue_at(q), after), MANY, a) : NULL;
 
 	if (q && !at)
 		at = gw_waiting_fitting(&queue_at(q)->waiting.head, window ? TRIED : MANY, a);

@@ -29,7 +29,7 @@ struct gw_join_sink {
 	/** A launch is matched to its record. @p a is NULL when it was timed by events: @p seconds
 	 * holds. */
 	void (*joined)(struct gw_record_launch *record, const struct gw_activity *a,
-	               double seconds);
+		       double seconds);
 	/** A launch for which no record came. */
 	void (*unmatched)(struct gw_record_launch *record);
 	/** A record without a launch. */
@@ -50,7 +50,7 @@ void gw_join_start(const struct gw_join_sink *sink);
  * the correlation id, for TICKET the ticket.
  */
 void gw_join_wait(enum gw_join_by by, uint64_t key, uint32_t number,
-                  const struct gw_record_launch *record);
+		  const struct gw_record_launch *record);
 
 static inline uint64_t gw_join_stream_key(uint32_t context, uint32_t stream)
 {

@@ -208,7 +208,7 @@ static void overtake(struct flight *f, uint64_t now)
 
 /* The kernels of one graph launch overtake each other as they please. */
 static bool meet(struct flight *f, struct gw_waiting **at, const struct gw_activity *a,
-                 uint64_t now)
+		 uint64_t now)
 {
 	struct gw_record_launch record = gw_waiting_take(&f->kernels, at);
 

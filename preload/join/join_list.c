@@ -47,7 +47,7 @@ static struct gw_waiting *take_spare(void)
 }
 
 bool gw_waiting_add(struct gw_waiting_list *list, uint32_t number,
-                    const struct gw_record_launch *record)
+		    const struct gw_record_launch *record)
 {
 	struct gw_waiting *w = gw_waiting_full() ? NULL : take_spare();
 
@@ -88,7 +88,7 @@ bool gw_join_fits(const struct gw_record_launch *r, const struct gw_activity *a)
 }
 
 struct gw_waiting **gw_waiting_fitting(struct gw_waiting **at, uint32_t most,
-                                       const struct gw_activity *a)
+				       const struct gw_activity *a)
 {
 	for (; *at && most; at = &(*at)->next, most--)
 		if (gw_join_fits(&(*at)->record, a))
@@ -97,7 +97,7 @@ struct gw_waiting **gw_waiting_fitting(struct gw_waiting **at, uint32_t most,
 }
 
 uint64_t gw_join_signature(uint64_t name, const uint32_t grid[3], const uint32_t block[3],
-                           uint32_t shared)
+			   uint32_t shared)
 {
 	uint64_t h = gw_idmap_key(name, (uint64_t)grid[0] << 32 | grid[1]);
 
@@ -115,6 +115,6 @@ uint64_t gw_join_signature_of(uint32_t config)
 
 	if (!e->signature)
 		e->signature = gw_join_signature(gw_kernel_name_hash(e->name), grid, block,
-		                                 c->dynamic_shared);
+						 c->dynamic_shared);
 	return e->signature;
 }

@@ -32,7 +32,7 @@ bool gw_waiting_full(void);
 
 /** Add a launch at the end of @p list; false when there are too many, or no memory. */
 bool gw_waiting_add(struct gw_waiting_list *list, uint32_t number,
-                    const struct gw_record_launch *record);
+		    const struct gw_record_launch *record);
 
 /** Take out the one that @p at points to, and give its record. */
 struct gw_record_launch gw_waiting_take(struct gw_waiting_list *list, struct gw_waiting **at);
@@ -43,12 +43,12 @@ bool gw_join_fits(const struct gw_record_launch *record, const struct gw_activit
 
 /** The first of @p most launches from @p at on that @p a fits; NULL: none. */
 struct gw_waiting **gw_waiting_fitting(struct gw_waiting **at, uint32_t most,
-                                       const struct gw_activity *a);
+				       const struct gw_activity *a);
 
 /** What a launch and its record both have, as one number: kernel (gw_kernel_name_hash()), grid,
  * block, dynamic shared memory; and that of a configuration. */
 uint64_t gw_join_signature(uint64_t name, const uint32_t grid[3], const uint32_t block[3],
-                           uint32_t shared);
+			   uint32_t shared);
 uint64_t gw_join_signature_of(uint32_t config);
 
 /** A launch that others have overtaken waits no longer than so. */

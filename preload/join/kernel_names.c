@@ -45,13 +45,13 @@ static const struct gw_kernel_name *add(const char *name, uint64_t hash, uint64_
 	size_t length = strnlen(name, GW_NAME_MAX);
 	const struct gw_kernel_name **place = count + 1 < NAMES_MAX ? place_of(count + 1) : NULL;
 	struct gw_kernel_name *n =
-	        place ? gw_memory_new(GW_MEMORY_records, 1, sizeof(*n) + length + 1) : NULL;
+		place ? gw_memory_new(GW_MEMORY_records, 1, sizeof(*n) + length + 1) : NULL;
 
 	if (!n) {
 		gw_degrade(GW_DEGRADED_TABLE_FULL,
-		           "more than %d names of kernels in activity records, or no memory for "
-		           "them: records of others are dropped",
-		           NAMES_MAX - 1);
+			   "more than %d names of kernels in activity records, or no memory for "
+			   "them: records of others are dropped",
+			   NAMES_MAX - 1);
 		return NULL;
 	}
 	if (!gw_idmap_put(&by_hash, key, count + 1)) {

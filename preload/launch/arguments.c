@@ -52,7 +52,7 @@ static bool still_fits(const struct gw_layout *layout, CUfunction f)
 
 /* The parameters one by one, to where the kernel will find them. */
 static bool copy_params(struct gw_arguments *a, const struct gw_layout *layout, CUfunction f,
-                        void **params)
+			void **params)
 {
 	if (!layout || layout->bytes > GW_ARGUMENTS_MAX ||
 	    (layout->count && !still_fits(layout, f)))
@@ -98,8 +98,8 @@ struct in_ring {
 };
 
 _Static_assert(GW_ARGUMENTS_RING % _Alignof(struct in_ring) == 0 &&
-                       GW_ARGUMENTS_RING > 2 * sizeof(struct in_ring),
-               "arguments lie aligned in the ring");
+		       GW_ARGUMENTS_RING > 2 * sizeof(struct in_ring),
+	       "arguments lie aligned in the ring");
 
 static uint32_t begin_of(uint32_t at)
 {
@@ -113,8 +113,8 @@ static uint32_t end_of(uint32_t begin, const struct in_ring *r)
 	uint32_t align = _Alignof(struct in_ring);
 
 	return begin + ((uint32_t)offsetof(struct in_ring, arguments.bytes) + r->arguments.size +
-	                align - 1) /
-	                       align * align;
+			align - 1) /
+			       align * align;
 }
 
 static struct in_ring *in_ring(struct gw_thread *t, uint32_t begin)
@@ -127,8 +127,8 @@ void gw_arguments_take(struct gw_call *call, void **params, void **extra)
 	struct gw_event *e = call->event;
 	struct gw_thread *t = call->thread;
 	uint64_t key =
-	        gw_cell_key(gw_cell_kernel(e->kernel, t->last.stream_device), e->grid, e->block_x,
-	                    e->block_y, e->block_z, e->cluster, e->shared, e->digest);
+		gw_cell_key(gw_cell_kernel(e->kernel, t->last.stream_device), e->grid, e->block_x,
+			    e->block_y, e->block_z, e->cluster, e->shared, e->digest);
 	uint32_t *seen = &t->arguments_seen[key % GW_ARGUMENTS_SEEN];
 	uint32_t tag = (uint32_t)(key >> 32), begin = begin_of(t->arguments_head), held;
 	struct in_ring *r;
@@ -187,12 +187,12 @@ static uint64_t node_key(uint32_t slot, const struct gw_config *c)
 	const uint32_t grid[3] = {c->grid.x, c->grid.y, c->grid.z};
 
 	return gw_cell_key(slot, grid, c->block.x, c->block.y, c->block.z,
-	                   c->cluster.x | c->cluster.y << 10 | c->cluster.z << 20,
-	                   c->dynamic_shared, c->digest);
+			   c->cluster.x | c->cluster.y << 10 | c->cluster.z << 20,
+			   c->dynamic_shared, c->digest);
 }
 
 const struct gw_arguments *gw_arguments_of_node(uint32_t slot, const struct gw_config *config,
-                                                const CUDA_KERNEL_NODE_PARAMS *node)
+						const CUDA_KERNEL_NODE_PARAMS *node)
 {
 	uint64_t key = node_key(slot, config);
 	struct node_arguments *_Atomic *place = &of_nodes[key >> (64 - NODES_BITS)];
@@ -205,7 +205,7 @@ const struct gw_arguments *gw_arguments_of_node(uint32_t slot, const struct gw_c
 			return &n->arguments;
 	if (!(atomic_load(&gw_hot.arguments) & GW_EVENT_ARGUMENTS) || !slot ||
 	    !copy(&a, node->func ? node->func : (CUfunction)node->kern, slot, node->kernelParams,
-	          node->extra))
+		  node->extra))
 		return NULL;
 	size = offsetof(struct node_arguments, arguments.bytes) + a.size;
 	if (atomic_load(&nodes_kept) + size > NODES_KEPT_MAX ||
@@ -251,7 +251,7 @@ const struct gw_layout *gw_layout_keep(const struct gw_code_param *param, uint32
 	if (!layout)
 		return NULL;
 	*layout = (struct gw_layout){.bytes = bytes < UINT32_MAX ? (uint32_t)bytes : UINT32_MAX,
-	                             .count = count};
+				     .count = count};
 	if (count)
 		memcpy(layout->param, param, count * sizeof(*param));
 	return layout;

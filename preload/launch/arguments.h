@@ -24,7 +24,7 @@ void gw_arguments_arrived(struct gw_thread *t, uint32_t config);
  * not on the path of a launch: it allocates.
  */
 const struct gw_arguments *gw_arguments_of_node(uint32_t slot, const struct gw_config *config,
-                                                const CUDA_KERNEL_NODE_PARAMS *node);
+						const CUDA_KERNEL_NODE_PARAMS *node);
 
 /** Worker: a node of configuration @p config was launched; @p arguments as gw_arguments_of_node
  * gave them. */

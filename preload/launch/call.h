@@ -23,7 +23,7 @@ struct gw_call {
 	uint32_t pt;              /**< 1: stream 0 is the per-thread default stream */
 	uint32_t how;             /**< enum gw_call_how */
 	uint32_t at;              /**< position of the slot in the ring; of
-	                               cuDevicePrimaryCtxRetain(): a context was active */
+				       cuDevicePrimaryCtxRetain(): a context was active */
 	uint64_t since;           /**< of a wait: ticks when it began, 0: it is not recorded */
 	CUfunction node; /**< when captured: what the graph will run; NULL: no kernel of its own */
 	struct gw_last last; /**< INNER: what the outer launch had looked up */
@@ -92,7 +92,7 @@ GW_COLD int gw_context_device(CUcontext context);
 
 /** First sight of a stream; @p key as in gw_stream_key. 0 when there is no slot left. */
 GW_COLD uint32_t gw_stream_resolve(struct gw_thread *thread, CUstream stream, CUcontext context,
-                                   uint32_t kind, uintptr_t key);
+				   uint32_t kind, uintptr_t key);
 
 /**
  * The launch of @p call has succeeded and its configuration has no published prediction: copy its
@@ -107,7 +107,7 @@ GW_COLD void gw_arguments_take(struct gw_call *call, void **params, void **extra
  * (stacks.h). Of @p shape grid, block, cluster and shared memory count.
  */
 GW_COLD void gw_stack_captured(struct gw_call *call, CUfunction f, const struct gw_event *shape,
-                               void **params, void **extra);
+			       void **params, void **extra);
 
 /** Function @p f is what kernel @p kernel of a library is in the current context. */
 GW_COLD void gw_function_of_kernel(CUfunction f, CUkernel kernel);

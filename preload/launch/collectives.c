@@ -19,9 +19,9 @@ uint32_t gw_communicator_new(uint64_t hash, uint32_t rank, uint32_t ranks)
 	do
 		if (at == GW_COMMUNICATORS) {
 			gw_degrade(GW_DEGRADED_TABLE_FULL,
-			           "more than %d communicators: collectives of later ones are not "
-			           "recorded",
-			           GW_COMMUNICATORS);
+				   "more than %d communicators: collectives of later ones are not "
+				   "recorded",
+				   GW_COMMUNICATORS);
 			return 0;
 		}
 	while (!atomic_compare_exchange_weak(&communicator_count, &at, at + 1));
@@ -41,8 +41,8 @@ void gw_communicator(uint32_t id, uint64_t *hash, uint32_t *rank, uint32_t *rank
 
 static uint16_t function_of(const char *name)
 {
-#define COLLECTIVE(NAME, text, meaning)                                                            \
-	if (*text && name && !strcmp(name, text))                                                  \
+#define COLLECTIVE(NAME, text, meaning) \
+	if (*text && name && !strcmp(name, text)) \
 		return GW_COLLECTIVE_##NAME;
 #include "predictor/log/value.def"
 	return GW_COLLECTIVE_OTHER;
@@ -50,8 +50,8 @@ static uint16_t function_of(const char *name)
 
 static uint16_t datatype_of(const char *name)
 {
-#define DATATYPE(NAME, text, meaning)                                                              \
-	if (*text && name && !strcmp(name, text))                                                  \
+#define DATATYPE(NAME, text, meaning) \
+	if (*text && name && !strcmp(name, text)) \
 		return GW_DATATYPE_##NAME;
 #include "predictor/log/value.def"
 	return GW_DATATYPE_OTHER;
@@ -74,7 +74,7 @@ static struct gw_event *slot_of(struct gw_call *call)
 }
 
 void gw_collective(uint32_t id, const char *function, const char *datatype, uint64_t sequence,
-                   uint64_t count)
+		   uint64_t count)
 {
 	struct gw_call call = {.thread = gw_self};
 	struct gw_event *e;

@@ -22,6 +22,6 @@ void gw_communicator(uint32_t id, uint64_t *hash, uint32_t *rank, uint32_t *rank
  * @p datatype: names of NCCL, NULL: unknown; @p count: elements.
  */
 GW_COLD void gw_collective(uint32_t id, const char *function, const char *datatype,
-                           uint64_t sequence, uint64_t count);
+			   uint64_t sequence, uint64_t count);
 
 #endif

@@ -60,9 +60,9 @@ void gw_green_set(void *green, void *context)
 		return;
 	}
 	gw_degrade(GW_DEGRADED_TABLE_FULL,
-	           "more than %d green contexts at a time: streams of the others may be taken for "
-	           "those of ended ones",
-	           GREENS);
+		   "more than %d green contexts at a time: streams of the others may be taken for "
+		   "those of ended ones",
+		   GREENS);
 }
 
 /* It is in several places when several threads set it at once. */

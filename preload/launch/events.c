@@ -72,7 +72,7 @@ static struct {
 static CUresult record(CUevent event, CUstream stream, uint32_t pt)
 {
 	return pt && gw_driver.cuEventRecord_ptsz ? gw_driver.cuEventRecord_ptsz(event, stream)
-	                                          : gw_driver.cuEventRecord(event, stream);
+						  : gw_driver.cuEventRecord(event, stream);
 }
 
 static bool usable(void)
@@ -134,8 +134,8 @@ static struct events *events_of(struct gw_thread *t)
 	v = place_of(p, context);
 	if (v && (v->context != context || !live(v)))
 		*v = (struct events){.context = context,
-		                     .ends = gw_context_ends(context),
-		                     .ring = PAIRS_SAMPLED};
+				     .ends = gw_context_ends(context),
+				     .ring = PAIRS_SAMPLED};
 	p->now = v;
 	return v;
 }
@@ -294,7 +294,7 @@ static bool due(struct gw_event_pool *p, uint32_t kernels)
 {
 	/* It may be switched off meanwhile. */
 	const uint32_t now = (uint32_t)atomic_load_explicit(&gw_hot.events, memory_order_relaxed),
-	               rate = now ? now : 1;
+		       rate = now ? now : 1;
 
 	if (p->launches > kernels) {
 		p->launches -= kernels;
@@ -378,7 +378,7 @@ static void record_behind(struct events *p, const struct gw_call *call)
 		return;
 	}
 	p->behind_used = record(p->behind, call->stream, call->pt) == CUDA_SUCCESS &&
-	                 !passed(p->pair[0].end);
+			 !passed(p->pair[0].end);
 }
 
 void gw_events_end(struct gw_call *call)

@@ -36,9 +36,9 @@ static struct gw_graph_node *list_add(struct list *l)
 	if (l->count == l->room) {
 		uint32_t room = l->room ? l->room * 2 : 32;
 		struct gw_graph_node *nodes =
-		        l->count < NODES_MAX ? gw_memory_wider(GW_MEMORY_graphs, l->nodes, l->room,
-		                                               room, sizeof(*nodes))
-		                             : NULL;
+			l->count < NODES_MAX ? gw_memory_wider(GW_MEMORY_graphs, l->nodes, l->room,
+							       room, sizeof(*nodes))
+					     : NULL;
 
 		if (!nodes) {
 			l->unknown = true;
@@ -55,7 +55,7 @@ static uint32_t node_digest(uint32_t kernel, const CUDA_KERNEL_NODE_PARAMS *p)
 {
 	/* Pairs with the release in publish() (analysis/digests.c). */
 	const struct gw_digest_plan *plan =
-	        atomic_load_explicit(&gw_hot.shared->kernels[kernel].plan, memory_order_acquire);
+		atomic_load_explicit(&gw_hot.shared->kernels[kernel].plan, memory_order_acquire);
 
 	return plan ? gw_digest_read(plan, p->kernelParams, p->extra) : 0;
 }
@@ -100,13 +100,13 @@ static void node_attributes(struct gw_graph_node *n, CUgraphNode node)
 		return;
 	memset(&value, 0, sizeof(value));
 	if (gw_driver.cuGraphKernelNodeGetAttribute(node, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION,
-	                                            &value) == CUDA_SUCCESS &&
+						    &value) == CUDA_SUCCESS &&
 	    value.clusterDim.x)
 		n->config.cluster = (struct gw_dim3){value.clusterDim.x, value.clusterDim.y,
-		                                     value.clusterDim.z};
+						     value.clusterDim.z};
 	memset(&value, 0, sizeof(value));
 	if (gw_driver.cuGraphKernelNodeGetAttribute(node, CU_LAUNCH_ATTRIBUTE_COOPERATIVE,
-	                                            &value) == CUDA_SUCCESS)
+						    &value) == CUDA_SUCCESS)
 		n->cooperative = value.cooperative != 0;
 }
 
@@ -177,9 +177,9 @@ static uint32_t slot_take(struct gw_shared *s)
 
 	if (!at)
 		gw_degrade(GW_DEGRADED_TABLE_FULL,
-		           "more than %d executable graphs at a time: the nodes of "
-		           "the others are not listed",
-		           GW_GRAPHS_MAX - 1);
+			   "more than %d executable graphs at a time: the nodes of "
+			   "the others are not listed",
+			   GW_GRAPHS_MAX - 1);
 	return at;
 }
 
@@ -196,9 +196,9 @@ static void list_free(struct list *l)
 static void say_unknown(void)
 {
 	gw_degrade(GW_DEGRADED_GRAPH,
-	           "a graph holds nodes whose kernels can't be listed "
-	           "(conditional, or too many): they are counted from activity records, "
-	           "else unknown");
+		   "a graph holds nodes whose kernels can't be listed "
+		   "(conditional, or too many): they are counted from activity records, "
+		   "else unknown");
 }
 
 /* No more room than for its nodes: the slot keeps no other number. */
@@ -369,7 +369,7 @@ void gw_graph_child_set(CUgraphExec exec, CUgraphNode node, CUgraph child)
 static void node_changed(const struct gw_graph_slot *slot, const struct gw_graph_node *n)
 {
 	gw_live_graph_changed((uint32_t)(slot - gw_hot.shared->graph_slots),
-	                      (uint32_t)(n - slot->nodes));
+			      (uint32_t)(n - slot->nodes));
 }
 
 /* From behind the last one on: a program that changes all nodes does so in some order. */

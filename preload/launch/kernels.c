@@ -108,7 +108,7 @@ static void ask_layout(const struct asked *a, CUfunction f, struct asked_layout 
 			r = gw_driver.cuFuncGetParamInfo(f, out->count, &offset, &size);
 		if (r == CUDA_SUCCESS)
 			out->param[out->count++] =
-			        (struct gw_code_param){(uint32_t)offset, (uint32_t)size};
+				(struct gw_code_param){(uint32_t)offset, (uint32_t)size};
 	} while (r == CUDA_SUCCESS && out->count < GW_LAYOUT_PARAMS);
 	/* The index behind the last parameter is an invalid one. */
 	out->known = r == CUDA_ERROR_INVALID_VALUE;
@@ -120,7 +120,7 @@ static void ask_layout(const struct asked *a, CUfunction f, struct asked_layout 
  * many kernels one name.
  */
 static uint64_t hash_of(const struct gw_kernel_slot *k, const char *name, size_t length,
-                        const struct asked_layout *layout)
+			const struct asked_layout *layout)
 {
 	uint64_t h = gw_hash_plain(0, name, length);
 
@@ -171,7 +171,7 @@ static uint32_t number_new(struct gw_shared *s)
 		if (atomic_compare_exchange_weak(&s->kernel_count, &count, count + 1))
 			return count + 1;
 	gw_degrade(GW_DEGRADED_TABLE_FULL, "more than %d kernels: later ones have no name",
-	           NO_PLACE - 1);
+		   NO_PLACE - 1);
 	return NO_PLACE;
 }
 
@@ -180,7 +180,7 @@ static uint32_t number_new(struct gw_shared *s)
  * a name it would be taken for good, and each handle of each unnamed kernel would take another.
  */
 static uint32_t slot_new(struct gw_shared *s, struct gw_kernel_slot *k, const char *name,
-                         size_t length)
+			 size_t length)
 {
 	const size_t size = sizeof(*k) + s->kernel_bytes;
 	uint32_t slot = NO_PLACE;
@@ -194,8 +194,8 @@ static uint32_t slot_new(struct gw_shared *s, struct gw_kernel_slot *k, const ch
 		slot = number_new(s);
 	else
 		gw_degrade(GW_DEGRADED_TABLE_FULL,
-		           "no room for names of more kernels (%d MiB, or GPUWATCH_MEMORY_MAX)",
-		           GW_NAMES_MAX >> 20);
+			   "no room for names of more kernels (%d MiB, or GPUWATCH_MEMORY_MAX)",
+			   GW_NAMES_MAX >> 20);
 	if (slot == NO_PLACE)
 		gw_memory_give(GW_MEMORY_kernels, size);
 	return slot;
@@ -203,7 +203,7 @@ static uint32_t slot_new(struct gw_shared *s, struct gw_kernel_slot *k, const ch
 
 /* One slot for each name, resources, layout and image: reloading a module makes no new ones. */
 static uint32_t intern(struct gw_shared *s, struct gw_kernel_slot *k, const char *name,
-                       const struct asked_layout *layout)
+		       const struct asked_layout *layout)
 {
 	size_t length = strnlen(name, GW_NAME_MAX);
 	uint64_t hash = hash_of(k, name, length, layout);

@@ -3,15 +3,15 @@
 #include "preload/launch/launch.h"
 
 void gw_kernel_event_rare(struct gw_call *call, CUfunction f, uint32_t gx, uint32_t gy, uint32_t gz,
-                          uint32_t bx, uint32_t by, uint32_t bz, uint32_t shared, CUstream stream,
-                          void **params, void **extra, uint8_t flags, enum gw_event_kind kind)
+			  uint32_t bx, uint32_t by, uint32_t bz, uint32_t shared, CUstream stream,
+			  void **params, void **extra, uint8_t flags, enum gw_event_kind kind)
 {
 	gw_kernel_event(call, f, gx, gy, gz, bx, by, bz, shared, stream, params, extra, 0, flags,
-	                kind);
+			kind);
 }
 
 void launch_ex_begin(struct gw_call *call, const CUlaunchConfig *config, CUfunction f,
-                     void **params, void **extra)
+		     void **params, void **extra)
 {
 	uint32_t cluster = 0;
 	uint8_t flags = 0;
@@ -24,15 +24,15 @@ void launch_ex_begin(struct gw_call *call, const CUlaunchConfig *config, CUfunct
 
 		if (a->id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION)
 			cluster = (a->value.clusterDim.x & 1023) |
-			          (a->value.clusterDim.y & 1023) << 10 |
-			          (a->value.clusterDim.z & 1023) << 20;
+				  (a->value.clusterDim.y & 1023) << 10 |
+				  (a->value.clusterDim.z & 1023) << 20;
 		else if (a->id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE && a->value.cooperative)
 			flags |= GW_EVENT_COOPERATIVE;
 	}
 	gw_kernel_event(call, f, config->gridDimX, config->gridDimY, config->gridDimZ,
-	                config->blockDimX, config->blockDimY, config->blockDimZ,
-	                config->sharedMemBytes, config->hStream, params, extra, cluster, flags,
-	                GW_EVENT_KERNEL);
+			config->blockDimX, config->blockDimY, config->blockDimZ,
+			config->sharedMemBytes, config->hStream, params, extra, cluster, flags,
+			GW_EVENT_KERNEL);
 }
 
 void graph_launch_begin(struct gw_call *call, CUgraphExec exec, CUstream stream)

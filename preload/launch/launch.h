@@ -24,11 +24,11 @@ static inline uint32_t gw_kernel_slot_of(struct gw_shared *s, struct gw_thread *
 {
 	/* Pairs with the increments in modules.c, streams.c and analysis/digests.c. */
 	uint32_t generation =
-	        atomic_load_explicit(&gw_hot.function_generation, memory_order_acquire);
+		atomic_load_explicit(&gw_hot.function_generation, memory_order_acquire);
 	uint32_t slot;
 
 	if (GW_LIKELY((uintptr_t)f == t->last.function &&
-	              generation == t->last.function_generation))
+		      generation == t->last.function_generation))
 		return t->last.function_slot;
 	slot = gw_map_get(&s->functions, (uintptr_t)f);
 	if (GW_UNLIKELY(!slot))
@@ -64,13 +64,13 @@ static inline CUcontext gw_context_of(struct gw_thread *t, uint32_t generation)
 	uintptr_t context = *(volatile uintptr_t *)&t->last.context;
 
 	if (GW_LIKELY(context && generation == t->last.context_generation &&
-	              t->next % GW_CONTEXT_CHECK))
+		      t->next % GW_CONTEXT_CHECK))
 		return (CUcontext)context;
 	return gw_context_ask(t, generation);
 }
 
 GW_INLINE uint32_t gw_stream_slot_of(struct gw_shared *s, struct gw_thread *t, CUstream stream,
-                                     uint32_t pt)
+				     uint32_t pt)
 {
 	uint32_t kind = GW_STREAM_CREATED, slot;
 	/* Pairs with the increments in streams.c. */
@@ -101,10 +101,10 @@ GW_INLINE uint32_t gw_stream_slot_of(struct gw_shared *s, struct gw_thread *t, C
  * was found, plus one; 0: nowhere. Not inlined: in count mode it is never called.
  */
 static __attribute__((noinline)) uint32_t gw_cell_read(struct gw_shared *s, uint32_t device,
-                                                       struct gw_event *e)
+						       struct gw_event *e)
 {
 	uint64_t key = gw_cell_key(gw_cell_kernel(e->kernel, device), e->grid, e->block_x,
-	                           e->block_y, e->block_z, e->cluster, e->shared, e->digest);
+				   e->block_y, e->block_z, e->cluster, e->shared, e->digest);
 	uint32_t at = (uint32_t)(key >> (64 - GW_CELLS_BITS));
 
 	for (unsigned i = 0; i < GW_CELL_PROBE; i++, at = (at + 1) & (GW_CELLS_MAX - 1)) {
@@ -138,7 +138,7 @@ static __attribute__((noinline)) uint32_t gw_cell_read(struct gw_shared *s, uint
 		memcpy(&e->high, &high, sizeof(high));
 		e->known = known;
 		e->flags = (uint8_t)((e->flags & ~(unsigned)(GW_EVENT_ARGUMENTS | GW_EVENT_STACK)) |
-		                     flags);
+				     flags);
 		e->config = config;
 		return at + 1;
 	}
@@ -215,9 +215,9 @@ GW_INLINE struct gw_event *gw_event_begin(struct gw_call *call, CUstream stream)
 }
 
 GW_INLINE void gw_kernel_event(struct gw_call *call, CUfunction f, uint32_t gx, uint32_t gy,
-                               uint32_t gz, uint32_t bx, uint32_t by, uint32_t bz, uint32_t shared,
-                               CUstream stream, void **params, void **extra, uint32_t cluster,
-                               uint8_t flags, enum gw_event_kind kind)
+			       uint32_t gz, uint32_t bx, uint32_t by, uint32_t bz, uint32_t shared,
+			       CUstream stream, void **params, void **extra, uint32_t cluster,
+			       uint8_t flags, enum gw_event_kind kind)
 {
 	struct gw_event *e = gw_event_begin(call, stream);
 	struct gw_shared *s = gw_hot.shared;
@@ -229,13 +229,13 @@ GW_INLINE void gw_kernel_event(struct gw_call *call, CUfunction f, uint32_t gx, 
 		if (call->how == GW_CALL_CAPTURED &&
 		    atomic_load_explicit(&gw_hot.arguments, memory_order_relaxed) & GW_EVENT_STACK)
 			gw_stack_captured(call, f,
-			                  &(const struct gw_event){.grid = {gx, gy, gz},
-			                                           .block_x = (uint16_t)bx,
-			                                           .block_y = (uint16_t)by,
-			                                           .block_z = (uint16_t)bz,
-			                                           .shared = shared,
-			                                           .cluster = cluster},
-			                  params, extra);
+					  &(const struct gw_event){.grid = {gx, gy, gz},
+								   .block_x = (uint16_t)bx,
+								   .block_y = (uint16_t)by,
+								   .block_z = (uint16_t)bz,
+								   .shared = shared,
+								   .cluster = cluster},
+					  params, extra);
 		return;
 	}
 	e->kind = (uint8_t)kind;
@@ -262,23 +262,23 @@ GW_INLINE void gw_kernel_event(struct gw_call *call, CUfunction f, uint32_t gx, 
 }
 
 GW_INLINE void launch_begin(struct gw_call *call, CUfunction f, unsigned gx, unsigned gy,
-                            unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared,
-                            CUstream stream, void **params, void **extra)
+			    unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared,
+			    CUstream stream, void **params, void **extra)
 {
 	gw_kernel_event(call, f, gx, gy, gz, bx, by, bz, shared, stream, params, extra, 0, 0,
-	                GW_EVENT_KERNEL);
+			GW_EVENT_KERNEL);
 }
 
 /** gw_kernel_event() for launches that few programs make, without a cluster: not inlined. */
 void gw_kernel_event_rare(struct gw_call *call, CUfunction f, uint32_t gx, uint32_t gy, uint32_t gz,
-                          uint32_t bx, uint32_t by, uint32_t bz, uint32_t shared, CUstream stream,
-                          void **params, void **extra, uint8_t flags, enum gw_event_kind kind);
+			  uint32_t bx, uint32_t by, uint32_t bz, uint32_t shared, CUstream stream,
+			  void **params, void **extra, uint8_t flags, enum gw_event_kind kind);
 
-#define cooperative_begin(...)                                                                     \
+#define cooperative_begin(...) \
 	gw_kernel_event_rare(__VA_ARGS__, NULL, GW_EVENT_COOPERATIVE, GW_EVENT_KERNEL)
 
 void launch_ex_begin(struct gw_call *call, const CUlaunchConfig *config, CUfunction f,
-                     void **params, void **extra);
+		     void **params, void **extra);
 void graph_launch_begin(struct gw_call *call, CUgraphExec exec, CUstream stream);
 
 /*
@@ -340,17 +340,17 @@ static inline void gw_launch_end(struct gw_call *call, CUresult result, void **p
 }
 /** The same, not inlined. */
 void gw_launch_end_rare(struct gw_call *call, CUresult result, void **params, void **extra);
-#define launch_end(call, result, f, gx, gy, gz, bx, by, bz, shared, stream, params, extra)         \
+#define launch_end(call, result, f, gx, gy, gz, bx, by, bz, shared, stream, params, extra) \
 	gw_launch_end(call, result, params, extra)
-#define launch_ex_end(call, result, config, f, params, extra)                                      \
+#define launch_ex_end(call, result, config, f, params, extra) \
 	gw_launch_end(call, result, params, extra)
-#define cooperative_end(call, result, f, gx, gy, gz, bx, by, bz, shared, stream, params)           \
+#define cooperative_end(call, result, f, gx, gy, gz, bx, by, bz, shared, stream, params) \
 	gw_launch_end(call, result, params, NULL)
 /* The arguments of CUDA 1 were set beforehand, one by one. */
 #define launch_old_end(call, result, ...) gw_launch_end(call, result, NULL, NULL)
 
 static inline void graph_launch_end(struct gw_call *call, CUresult result, CUgraphExec exec,
-                                    CUstream stream)
+				    CUstream stream)
 {
 	uint32_t head;
 
@@ -369,7 +369,7 @@ static inline void graph_launch_end(struct gw_call *call, CUresult result, CUgra
 /* The launches of CUDA 1, rare and therefore not inlined: the block's shape is a property of the
  * function. */
 void gw_launch_grid(struct gw_call *call, CUfunction f, int width, int height, CUstream stream);
-#define launch_grid_async_begin(call, f, width, height, stream)                                    \
+#define launch_grid_async_begin(call, f, width, height, stream) \
 	gw_launch_grid(call, f, width, height, stream)
 #define launch_grid_begin(call, f, width, height) gw_launch_grid(call, f, width, height, NULL)
 #define launch_old_begin(call, f)                 gw_launch_grid(call, f, 1, 1, NULL)
@@ -380,7 +380,7 @@ void gw_launch_grid(struct gw_call *call, CUfunction f, int width, int height, C
  * deprecated and needs several GPUs.
  */
 static inline void multi_device_begin(struct gw_call *call, CUDA_LAUNCH_PARAMS *list,
-                                      unsigned count, unsigned flags)
+				      unsigned count, unsigned flags)
 {
 	(void)list;
 	(void)count;
@@ -389,8 +389,8 @@ static inline void multi_device_begin(struct gw_call *call, CUDA_LAUNCH_PARAMS *
 }
 
 void gw_launched_multi(struct gw_call *call, CUresult result, CUDA_LAUNCH_PARAMS *list,
-                       unsigned count);
-#define multi_device_end(call, result, list, count, flags)                                         \
+		       unsigned count);
+#define multi_device_end(call, result, list, count, flags) \
 	gw_launched_multi(call, result, list, count)
 
 #endif

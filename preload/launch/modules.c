@@ -131,10 +131,10 @@ static uint64_t identity_of(const struct gw_module_note *n, const void *start)
 
 	if (*n->path)
 		h = mix(mix(mix(digest(n->path, strlen(n->path)), n->stamp), n->from_base),
-		        n->bytes);
+			n->bytes);
 	else if (n->bytes)
 		h = n->bytes <= COPY_MAX ? digest(start, n->bytes)
-		                         : mix(digest(start, HEAD), n->bytes);
+					 : mix(digest(start, HEAD), n->bytes);
 	else
 		return 0; /* of an unknown format: not identified */
 	return h ? h : 1;
@@ -165,7 +165,7 @@ const struct gw_module_note *gw_module_copy_of(uint64_t digest, size_t bytes)
 	for (unsigned i = 0; i < PROBES; i++) {
 		/* Pairs with the exchange in share(): the note is filled. */
 		const struct gw_module_note *n =
-		        atomic_load_explicit(&copies[(digest + i) % COPIES], memory_order_acquire);
+			atomic_load_explicit(&copies[(digest + i) % COPIES], memory_order_acquire);
 
 		if (!n || (n->digest == digest && n->bytes == bytes))
 			return n;
@@ -263,7 +263,7 @@ static const char *program(char *room)
 }
 
 static void note(uint32_t number, enum gw_module_origin origin, const void *image, const char *path,
-                 const struct gw_module_note *compiled)
+		 const struct gw_module_note *compiled)
 {
 	const void *start = NULL;
 	size_t bytes = image ? gw_image_size(image, &start) : 0, length;
@@ -305,7 +305,7 @@ static void note(uint32_t number, enum gw_module_origin origin, const void *imag
 }
 
 void gw_module_loaded(void *handle, void *context, enum gw_module_origin origin, const void *image,
-                      const char *path)
+		      const char *path)
 {
 	const struct gw_module_note *compiled = gw_module_load_ended(!context);
 	uint64_t begin = gw_ticks();
@@ -320,8 +320,8 @@ void gw_module_loaded(void *handle, void *context, enum gw_module_origin origin,
 		note(number, origin, image, path, compiled);
 	} else {
 		gw_degrade(GW_DEGRADED_TABLE_FULL,
-		           "more than %d modules were loaded: kernels of later ones have no code",
-		           NOTES_MAX - 1);
+			   "more than %d modules were loaded: kernels of later ones have no code",
+			   NOTES_MAX - 1);
 		gw_count(GW_COUNTER_modules_unnamed, 1);
 	}
 	/* An old entry would mean that we missed the unloading of the handle's last owner. */
@@ -383,7 +383,7 @@ uint32_t gw_module_number(uintptr_t handle)
 uint64_t gw_module_identity(uint32_t number)
 {
 	return number < NOTES_MAX ? atomic_load_explicit(&identities[number], memory_order_relaxed)
-	                          : 0;
+				  : 0;
 }
 
 struct gw_module_note *gw_module_notes_take(void)

@@ -20,13 +20,13 @@ struct gw_module_note {
 	uint64_t identity; /**< from gw_module_identity() */
 	uint64_t stamp; /**< of its file when it was loaded (gw_file_stamp()), 0 when not known */
 	uint64_t from_base; /**< with a path and bytes: where the image lies, from where the file
-	                       was loaded */
+			       was loaded */
 	void *image;        /**< our copy, NULL when it is on disk, too large, or `same` has it */
 	size_t packed; /**< bytes at `image` where it was packed (analysis/code_pack.h); 0: it has
-	                  all `bytes` */
+			  all `bytes` */
 	const struct gw_module_note *same; /**< an earlier module of the same bytes; NULL: none */
 	const struct gw_module_note *compiled; /**< the machine code that the driver made of it,
-	                                          NULL when that is not known (module_reports.h) */
+						  NULL when that is not known (module_reports.h) */
 	char path[]; /**< file it came from or lies in; empty when neither is known */
 };
 
@@ -35,7 +35,7 @@ struct gw_module_note {
  * from file @p path; either may be NULL.
  */
 void gw_module_loaded(void *handle, void *context, enum gw_module_origin origin, const void *image,
-                      const char *path);
+		      const char *path);
 
 /** @p handle is about to be unloaded: it and its functions are forgotten. */
 void gw_module_gone(void *handle);

@@ -33,16 +33,16 @@ struct layout {
 	uint16_t holder_frame; /* … there; NONE: it is the frame */
 	uint16_t back, code, at, owner, frame_size;
 	uint16_t code_size, /* without the bytecode, that follows from 3.11 on */
-	        file, name, first_line, lines, bytecode;
+		file, name, first_line, lines, bytecode;
 	uint16_t ascii, compact; /* headers of texts */
 };
 
 /* From the headers of 3.9.18, 3.10.13, 3.11.7 and 3.12.1. */
 static const struct layout layouts[] = {
-        {9, 24, NONE, 24, 32, 104, NONE, 112, 176, 104, 112, 40, 120, NONE, 48, 72},
-        {10, 24, NONE, 24, 32, 96, NONE, 112, 176, 104, 112, 40, 120, NONE, 48, 72},
-        {11, 56, 8, 48, 32, 56, 69, 72, 184, 112, 128, 72, 136, 184, 48, 72},
-        {12, 56, 0, 8, 0, 56, 70, 72, 192, 112, 128, 68, 136, 192, 40, 56},
+	{9, 24, NONE, 24, 32, 104, NONE, 112, 176, 104, 112, 40, 120, NONE, 48, 72},
+	{10, 24, NONE, 24, 32, 96, NONE, 112, 176, 104, 112, 40, 120, NONE, 48, 72},
+	{11, 56, 8, 48, 32, 56, 69, 72, 184, 112, 128, 72, 136, 184, 48, 72},
+	{12, 56, 0, 8, 0, 56, 70, 72, 192, 112, 128, 68, 136, 192, 40, 56},
 };
 
 /* What 3.13 publishes at _PyRuntime, as 64-bit words: where they stand, and what they become. */
@@ -58,13 +58,13 @@ enum {
 static const struct {
 	uint8_t word, field;
 } published[] = {
-#define FIELD(word, name)                                                                          \
-	{                                                                                          \
-		word, offsetof(struct layout, name) / 2                                            \
+#define FIELD(word, name) \
+	{ \
+		word, offsetof(struct layout, name) / 2 \
 	}
-        FIELD(23, state_frame), FIELD(29, back),       FIELD(30, code),     FIELD(31, at),
-        FIELD(33, owner),       FIELD(43, code_size),  FIELD(35, file),     FIELD(37, name),
-        FIELD(38, lines),       FIELD(39, first_line), FIELD(43, bytecode), FIELD(70, ascii),
+	FIELD(23, state_frame), FIELD(29, back),       FIELD(30, code),     FIELD(31, at),
+	FIELD(33, owner),       FIELD(43, code_size),  FIELD(35, file),     FIELD(37, name),
+	FIELD(38, lines),       FIELD(39, first_line), FIELD(43, bytecode), FIELD(70, ascii),
 #undef FIELD
 };
 
@@ -146,9 +146,9 @@ void gw_python_look(void)
 	if (!released(version(), &minor) || !known(&o, minor, &layout)) {
 		layout.minor = 0;
 		gw_degrade_asked(GW_DEGRADED_STACKS,
-		                 "Python %.40s: its frames are not known, so stacks have none "
-		                 "(known: releases 3.9 to 3.13 with the GIL)",
-		                 version());
+				 "Python %.40s: its frames are not known, so stacks have none "
+				 "(known: releases 3.9 to 3.13 with the GIL)",
+				 version());
 	}
 }
 

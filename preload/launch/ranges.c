@@ -37,7 +37,7 @@ static size_t constant_part(const char *text)
 
 	for (unsigned i = 0; i < sizeof(counts) / sizeof(*counts); i++) {
 		const char *found =
-		        length ? memmem(text, length, counts[i], strlen(counts[i])) : NULL;
+			length ? memmem(text, length, counts[i], strlen(counts[i])) : NULL;
 
 		length = found ? (size_t)(found - text) : length;
 	}

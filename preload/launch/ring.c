@@ -121,7 +121,7 @@ struct gw_event *gw_ring_reserve(struct gw_call *call)
 		if (next - t->tail_seen > t->mask)
 			t->tail_seen = atomic_load_explicit(&t->tail, memory_order_acquire);
 		if (next != head && (slot(t, head)->flags & GW_EVENT_DONE || outer_gone(t, call) ||
-		                     outer_lost(t))) {
+				     outer_lost(t))) {
 			settle(t);
 			continue;
 		}

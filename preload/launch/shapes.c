@@ -61,19 +61,19 @@ void gw_launch_grid(struct gw_call *call, CUfunction f, int width, int height, C
 
 	gw_shape_of(f, block, &shared);
 	gw_kernel_event_rare(call, f, (uint32_t)width, (uint32_t)height, 1, block[0], block[1],
-	                     block[2], shared, stream, NULL, NULL, 0, GW_EVENT_KERNEL);
+			     block[2], shared, stream, NULL, NULL, 0, GW_EVENT_KERNEL);
 }
 
 void gw_launched_multi(struct gw_call *call, CUresult result, CUDA_LAUNCH_PARAMS *list,
-                       unsigned count)
+		       unsigned count)
 {
 	for (unsigned i = 0; result == CUDA_SUCCESS && i < count; i++) {
 		const CUDA_LAUNCH_PARAMS *p = &list[i];
 
 		gw_kernel_event_rare(call, p->function, p->gridDimX, p->gridDimY, p->gridDimZ,
-		                     p->blockDimX, p->blockDimY, p->blockDimZ, p->sharedMemBytes,
-		                     p->hStream, p->kernelParams, NULL, GW_EVENT_COOPERATIVE,
-		                     GW_EVENT_MULTI);
+				     p->blockDimX, p->blockDimY, p->blockDimZ, p->sharedMemBytes,
+				     p->hStream, p->kernelParams, NULL, GW_EVENT_COOPERATIVE,
+				     GW_EVENT_MULTI);
 		gw_launch_end_rare(call, result, p->kernelParams, NULL);
 	}
 }

@@ -33,7 +33,7 @@ static _Atomic bool touched, failed; /* pages are in use; there is no way to rea
 static bool wanted(void)
 {
 	return gw_options.stacks == GW_STACKS_AUTO ? gw_options.mode == GW_MODE_AUDIT
-	                                           : gw_options.stacks == GW_STACKS_YES;
+						   : gw_options.stacks == GW_STACKS_YES;
 }
 
 /* Some containers forbid the call. */
@@ -55,8 +55,8 @@ static void make_pool_outside(void)
 		atomic_store(&failed, true);
 		if (!gw_sandboxed())
 			gw_degrade_asked(
-			        GW_DEGRADED_STACKS,
-			        "process_vm_readv is refused: no stack of a launch is recorded");
+				GW_DEGRADED_STACKS,
+				"process_vm_readv is refused: no stack of a launch is recorded");
 	} else if (gw_memory_take(GW_MEMORY_tables, RESERVED)) {
 		struct gw_stack *made = gw_memory_reserve(RESERVED);
 
@@ -164,7 +164,7 @@ static bool was_seen(uint64_t key)
 
 /* One more stack; false where none is to be taken. */
 static bool take(uint64_t key, uint32_t kernel, uint32_t device, const struct gw_event *e,
-                 bool captured)
+		 bool captured)
 {
 	struct gw_stack *s;
 
@@ -191,7 +191,7 @@ static bool take(uint64_t key, uint32_t kernel, uint32_t device, const struct gw
 static uint64_t key_of(const struct gw_event *e, uint32_t kernel, uint32_t device)
 {
 	return gw_cell_key(gw_cell_kernel(kernel, device), e->grid, e->block_x, e->block_y,
-	                   e->block_z, e->cluster, e->shared, e->digest);
+			   e->block_z, e->cluster, e->shared, e->digest);
 }
 
 void gw_stack_take(struct gw_call *call)
@@ -205,7 +205,7 @@ void gw_stack_take(struct gw_call *call)
 
 /* The node's configuration will name the context's GPU, as it does in graphs.c. */
 void gw_stack_captured(struct gw_call *call, CUfunction f, const struct gw_event *shape,
-                       void **params, void **extra)
+		       void **params, void **extra)
 {
 	struct gw_shared *s = gw_hot.shared;
 	struct gw_event e = *shape;
@@ -226,7 +226,7 @@ void gw_stack_captured(struct gw_call *call, CUfunction f, const struct gw_event
 	if (was_seen(key)) /* the driver is asked once */
 		return;
 	context = gw_context_of(call->thread, atomic_load_explicit(&gw_hot.stream_generation,
-	                                                           memory_order_acquire));
+								   memory_order_acquire));
 	take(key, kernel, context ? (uint32_t)(gw_context_device(context) + 1) : 0, &e, true);
 	errno = saved;
 }

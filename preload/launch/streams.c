@@ -18,14 +18,14 @@ CUcontext gw_context_ask(struct gw_thread *t, uint32_t generation)
 	if (t->last.context && generation == t->last.context_generation &&
 	    t->last.context != (uintptr_t)context && !atomic_exchange(&unseen, 1))
 		gw_degrade_asked(GW_DEGRADED_OTHER,
-		                 "a thread's current context was changed by a call that is not "
-		                 "seen: up to %d launches into default streams count for the "
-		                 "context before",
-		                 GW_CONTEXT_CHECK);
+				 "a thread's current context was changed by a call that is not "
+				 "seen: up to %d launches into default streams count for the "
+				 "context before",
+				 GW_CONTEXT_CHECK);
 	t->last.context =
-	        atomic_load_explicit(&unseen, memory_order_relaxed) || gw_injection_active()
-	                ? 0
-	                : (uintptr_t)context;
+		atomic_load_explicit(&unseen, memory_order_relaxed) || gw_injection_active()
+			? 0
+			: (uintptr_t)context;
 	t->last.context_generation = generation;
 	return context;
 }
@@ -36,7 +36,7 @@ bool gw_context_enter(CUcontext context, bool *pushed)
 	if (gw_context_current() == context)
 		return true;
 	*pushed = gw_driver.cuCtxPushCurrent_v2 && gw_driver.cuCtxPopCurrent_v2 &&
-	          gw_driver.cuCtxPushCurrent_v2(context) == CUDA_SUCCESS;
+		  gw_driver.cuCtxPushCurrent_v2(context) == CUDA_SUCCESS;
 	return *pushed;
 }
 
@@ -77,7 +77,7 @@ static void ask(struct gw_stream_slot *slot, CUstream stream, CUcontext context,
 		return;
 	slot->context_id = id;
 	gw_activity_stream_ids(context, stream, kind == GW_STREAM_PER_THREAD, &slot->cupti_context,
-	                       &slot->cupti_stream);
+			       &slot->cupti_stream);
 }
 
 /* A thread's own streams end with it. Of more contexts than there is room for, they end with these.
@@ -93,7 +93,7 @@ static void keep_own(struct gw_thread *t, uintptr_t key)
 }
 
 uint32_t gw_stream_resolve(struct gw_thread *t, CUstream stream, CUcontext context, uint32_t kind,
-                           uintptr_t key)
+			   uintptr_t key)
 {
 	struct gw_shared *s = gw_hot.shared;
 	uint64_t begin = gw_ticks();
@@ -103,8 +103,8 @@ uint32_t gw_stream_resolve(struct gw_thread *t, CUstream stream, CUcontext conte
 	/* Before the driver is asked anything: while there is none, each launch comes here. */
 	if (!at) {
 		gw_degrade(GW_DEGRADED_TABLE_FULL,
-		           "more than %d streams at a time: the others have no number",
-		           GW_STREAMS_MAX - 1);
+			   "more than %d streams at a time: the others have no number",
+			   GW_STREAMS_MAX - 1);
 		errno = saved;
 		return 0;
 	}
@@ -129,7 +129,7 @@ bool gw_stream_capturing(CUstream stream, uint32_t pt)
 {
 	CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
 	__typeof__(gw_driver.cuStreamIsCapturing) is_capturing =
-	        pt ? gw_driver.cuStreamIsCapturing_ptsz : gw_driver.cuStreamIsCapturing;
+		pt ? gw_driver.cuStreamIsCapturing_ptsz : gw_driver.cuStreamIsCapturing;
 
 	gw_bell_launched();
 	if (gw_captures_of(atomic_load(&gw_hot.captures)) <= 0)
@@ -181,7 +181,7 @@ void gw_captures_over(uint32_t count)
 {
 	for (; count; count--)
 		if (gw_captures_of(atomic_fetch_sub_explicit(&gw_hot.captures, 1,
-		                                             memory_order_relaxed)) <= 0)
+							     memory_order_relaxed)) <= 0)
 			atomic_fetch_add_explicit(&gw_hot.captures, 1, memory_order_relaxed);
 }
 

@@ -54,7 +54,7 @@ static size_t used_bytes(const struct gw_thread *t)
 	arguments = t->arguments ? arguments : 0;
 	events = events * sizeof(struct gw_event) + PAGE;
 	return events + arguments + sizeof(*t) < ring_bytes(t) ? events + arguments + sizeof(*t)
-	                                                       : ring_bytes(t);
+							       : ring_bytes(t);
 }
 
 /* A thread that lives may use all of its ring; of one that ended, what it used is left. */
@@ -126,7 +126,7 @@ static struct gw_thread *_Atomic spare; /* made by the worker, its pages touched
 static char *map(size_t size, int populate)
 {
 	char *at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | populate,
-	                -1, 0);
+			-1, 0);
 
 	return at == MAP_FAILED ? NULL : at;
 }
@@ -379,9 +379,9 @@ static bool give_ring(struct gw_thread *t, uint32_t at)
 static void tend_idle(struct gw_thread *t, uint32_t at)
 {
 	const size_t kept = used_bytes(t) < KEEP * sizeof(struct gw_event)
-	                            ? used_bytes(t)
-	                            : KEEP * sizeof(struct gw_event) + sizeof(*t) + 3 * PAGE +
-	                                      (t->arguments ? (size_t)GW_ARGUMENTS_RING : 0);
+				    ? used_bytes(t)
+				    : KEEP * sizeof(struct gw_event) + sizeof(*t) + 3 * PAGE +
+					      (t->arguments ? (size_t)GW_ARGUMENTS_RING : 0);
 
 	if (t->given || !private_ring(t) || t->mask + 1 < 2 * KEEP || !give_ring(t, at))
 		return;

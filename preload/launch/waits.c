@@ -9,7 +9,7 @@ static _Atomic uint64_t least = UINT64_MAX; /* ticks of GW_WAIT_LEAST */
 void gw_waits_clock(uint32_t khz)
 {
 	atomic_store_explicit(&least, khz ? (uint64_t)khz * GW_WAIT_LEAST / 1000 : UINT64_MAX,
-	                      memory_order_relaxed);
+			      memory_order_relaxed);
 }
 
 void gw_wait_begin(struct gw_call *call)

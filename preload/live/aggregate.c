@@ -60,7 +60,7 @@ static bool full;       /* so many that the span is to end */
 static bool news;       /* in a ring the span is to be a short one */
 static uint32_t *place; /* [GW_CONFIGS_MAX]: the sum of each, where that is the one there */
 static uint64_t begin_ns, first_ns, /* of the span, and of all, by the steady clock … */
-        begin_wall_ns;              /* … and as the log keeps it */
+	begin_wall_ns;              /* … and as the log keeps it */
 
 static void forget(void)
 {
@@ -89,7 +89,7 @@ void gw_aggregate_start(void)
 static uint32_t place_of(const struct sum *sum)
 {
 	return sum - sums < PLACES ? half * (GW_LIVE_SUMS / 2) + (uint32_t)(sum - sums)
-	                           : UINT32_MAX;
+				   : UINT32_MAX;
 }
 
 GW_COLD static struct sum *add_sum(uint32_t config)
@@ -225,10 +225,10 @@ static bool add_part(uint32_t number, uint32_t config)
 	if (part_count == PARTS)
 		return false;
 	parts[part_count] = (struct part){.graph = number,
-	                                  .config = sum->record.config,
-	                                  .each = 1,
-	                                  .sum = (uint32_t)(sum - sums),
-	                                  .before = sum->part};
+					  .config = sum->record.config,
+					  .each = 1,
+					  .sum = (uint32_t)(sum - sums),
+					  .before = sum->part};
 	sum->part = ++part_count;
 	return true;
 }
@@ -241,7 +241,7 @@ static void show_parts(const struct graph *g)
 	gw_live_sum_counter(counter, begin_wall_ns);
 	for (uint32_t i = g->first; i < g->first + g->parts; i++)
 		gw_live_sum_part(place_behind(GRAPHS + i), parts[i].config, begin_wall_ns,
-		                 parts[i].each, counter);
+				 parts[i].each, counter);
 }
 
 GW_COLD static void add_graph(uint32_t slot)
@@ -317,7 +317,7 @@ GW_COLD static void fold(void)
 	for (uint32_t i = 0; i < part_count; i++) {
 		const struct part *p = &parts[i];
 		uint64_t more =
-		        (uint64_t)p->each * (graphs[p->graph].launches - graphs[p->graph].folded);
+			(uint64_t)p->each * (graphs[p->graph].launches - graphs[p->graph].folded);
 
 		gw_count(GW_COUNTER_aggregated, more);
 		while (more) {
@@ -372,9 +372,9 @@ static void merge(struct sum *into, const struct sum *sum)
 
 	if (from->scored) {
 		to->ratio_min =
-		        to->scored ? fminf(to->ratio_min, from->ratio_min) : from->ratio_min;
+			to->scored ? fminf(to->ratio_min, from->ratio_min) : from->ratio_min;
 		to->ratio_max =
-		        to->scored ? fmaxf(to->ratio_max, from->ratio_max) : from->ratio_max;
+			to->scored ? fmaxf(to->ratio_max, from->ratio_max) : from->ratio_max;
 	}
 	into->ratio_sum += sum->ratio_sum;
 	to->launches += from->launches;
@@ -396,7 +396,7 @@ static int by_time(const void *a, const void *b)
 		return x->record.total_ns < y->record.total_ns ? 1 : -1;
 	return x->record.launches < y->record.launches   ? 1
 	       : x->record.launches > y->record.launches ? -1
-	                                                 : 0;
+							 : 0;
 }
 
 /* What has no room, or no name in the file, is in the sums of all others, each full or the last. */

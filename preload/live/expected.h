@@ -25,7 +25,7 @@ static inline void gw_expect_measured(const struct gw_record_launch *r)
 		return;
 	gw_bump(&gw_counters[GW_COUNTER_sampled_ns], r->duration_ns);
 	gw_bump(&gw_counters[GW_COUNTER_sampled_predicted_ns],
-	        (uint64_t)((double)r->predicted + 0.5));
+		(uint64_t)((double)r->predicted + 0.5));
 }
 
 #endif

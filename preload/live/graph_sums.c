@@ -99,14 +99,14 @@ static void wait_for(const struct gw_graph_run *run, uint32_t serial, uint32_t t
 
 	are_waiting += !w->ticket;
 	*w = (struct waiting){.serial = serial,
-	                      .ticket = ticket,
-	                      .time = {.graph = run->graph,
-	                               .device = run->device,
-	                               .call_ns = run->call_ns,
-	                               .follows = follows(run)},
-	                      .scored = run->known == run->kernels && !run->unlisted &&
-	                                run->expected_ns > 0,
-	                      .expected_ns = run->expected_ns};
+			      .ticket = ticket,
+			      .time = {.graph = run->graph,
+				       .device = run->device,
+				       .call_ns = run->call_ns,
+				       .follows = follows(run)},
+			      .scored = run->known == run->kernels && !run->unlisted &&
+					run->expected_ns > 0,
+			      .expected_ns = run->expected_ns};
 }
 
 void gw_graph_sums_launched(const struct gw_graph_run *run, uint32_t serial, uint32_t ticket)
@@ -150,13 +150,13 @@ static void add_time(const struct waiting *w, uint64_t ns)
 	r->scored++;
 	gw_bump(&gw_counters[GW_COUNTER_sampled_graphs_ns], ns);
 	gw_bump(&gw_counters[GW_COUNTER_sampled_graphs_predicted_ns],
-	        (uint64_t)(w->expected_ns + 0.5));
+		(uint64_t)(w->expected_ns + 0.5));
 	r->scored_ns += ns;
 	r->predicted_ns += (uint64_t)(w->expected_ns + 0.5);
 }
 
 bool gw_graph_sums_timed(uint32_t serial, uint32_t ticket, double seconds,
-                         struct gw_graph_time *time)
+			 struct gw_graph_time *time)
 {
 	time->graph = 0;
 	for (uint32_t i = 0; are_waiting && i < WAITING; i++) {

@@ -49,7 +49,7 @@ void gw_graph_sums_launched(const struct gw_graph_run *run, uint32_t serial, uin
  * time: what was timed; its graph is 0 where nothing was.
  */
 bool gw_graph_sums_timed(uint32_t serial, uint32_t ticket, double seconds,
-                         struct gw_graph_time *time);
+			 struct gw_graph_time *time);
 
 /** The span of the sums is over: to the log, where graphs are timed whole. */
 void gw_graph_sums_write(void);

@@ -28,14 +28,14 @@
 #include <unistd.h>
 
 _Static_assert(offsetof(struct gw_event, digest) == offsetof(struct gw_live_event, digest) &&
-                       offsetof(struct gw_event, kernel) ==
-                               offsetof(struct gw_live_event, kernel) &&
-                       offsetof(struct gw_event, cluster) ==
-                               offsetof(struct gw_live_event, cluster),
-               "the reader knows the start of an event");
+		       offsetof(struct gw_event, kernel) ==
+			       offsetof(struct gw_live_event, kernel) &&
+		       offsetof(struct gw_event, cluster) ==
+			       offsetof(struct gw_live_event, cluster),
+	       "the reader knows the start of an event");
 _Static_assert(offsetof(struct gw_thread_counts, graph_launches) == 16 &&
-                       offsetof(struct gw_thread_counts, dropped) == 40,
-               "the same of a thread's counts");
+		       offsetof(struct gw_thread_counts, dropped) == 40,
+	       "the same of a thread's counts");
 
 enum { REFUSED_MS = 1000 };
 enum {
@@ -56,9 +56,9 @@ static char path[4200];
 static void refuse(const char *what, const char *why)
 {
 	gw_degrade_asked(GW_DEGRADED_SEGMENT,
-	                 "%.200s: %s: launches of the last second are lost when the process is "
-	                 "killed",
-	                 what, why);
+			 "%.200s: %s: launches of the last second are lost when the process is "
+			 "killed",
+			 what, why);
 }
 
 /* Where the user named the folder, it is said on stderr, too: the name is what has to change. */
@@ -66,10 +66,10 @@ static void refuse_folder(const char *name, const char *why)
 {
 	if (gw_options.run_dir[0])
 		gw_degrade(GW_DEGRADED_SEGMENT,
-		           "GPUWATCH_RUN_DIR=%.200s: %s; name a folder of yours on a tmpfs. "
-		           "Without it "
-		           "launches of the last second are lost when the process is killed",
-		           name, why);
+			   "GPUWATCH_RUN_DIR=%.200s: %s; name a folder of yours on a tmpfs. "
+			   "Without it "
+			   "launches of the last second are lost when the process is killed",
+			   name, why);
 	else
 		refuse(name, why);
 }
@@ -82,9 +82,9 @@ void gw_live_full(const char *why)
 void gw_live_table_full(const char *what, uint32_t most)
 {
 	gw_degrade_asked(GW_DEGRADED_SEGMENT,
-	                 "%.200s: it has room for %u %s: what watches the process sees no more of "
-	                 "them (GPUWATCH_SEGMENT)",
-	                 path, most, what);
+			 "%.200s: it has room for %u %s: what watches the process sees no more of "
+			 "them (GPUWATCH_SEGMENT)",
+			 path, most, what);
 }
 
 struct gw_live_head *gw_live_mapped(void)
@@ -116,14 +116,14 @@ static void set_readers(int at, bool is_folder)
 
 	if (!gw_log_mode(gw_options.run_mode, &mode))
 		gw_degrade(GW_DEGRADED_OPTION,
-		           "GPUWATCH_RUN_MODE=%.20s is no octal number up to 0777; using 0600",
-		           gw_options.run_mode);
+			   "GPUWATCH_RUN_MODE=%.20s is no octal number up to 0777; using 0600",
+			   gw_options.run_mode);
 	if (gw_options.run_group[0] &&
 	    (!gw_log_group(gw_options.run_group, &group) || fchown(at, (uid_t)-1, group) != 0)) {
 		gw_degrade(GW_DEGRADED_OPTION,
-		           "GPUWATCH_RUN_GROUP=%.60s is no group this process may give a file to; "
-		           "the live segment keeps its own",
-		           gw_options.run_group);
+			   "GPUWATCH_RUN_GROUP=%.60s is no group this process may give a file to; "
+			   "the live segment keeps its own",
+			   gw_options.run_group);
 		mode &= (mode_t)~0070;
 	}
 	mode = 0600 | (mode & 0044);
@@ -146,7 +146,7 @@ static int open_folder(const char *name)
 	} else if (st.st_mode & 022) {
 		refuse_folder(name, "others may write there");
 	} else if (fstatfs(at, &fs) ||
-	           (fs.f_type != TMPFS_MAGIC && fs.f_type != (__typeof__(fs.f_type))RAMFS_MAGIC)) {
+		   (fs.f_type != TMPFS_MAGIC && fs.f_type != (__typeof__(fs.f_type))RAMFS_MAGIC)) {
 		refuse_folder(name, "it is not in memory");
 	} else {
 		if (made)
@@ -211,9 +211,9 @@ static uint64_t left_by_dead(int at, const char *name, uint64_t namespace)
 	close(file);
 	memcpy(&h, &start, dead ? sizeof(start) : 0);
 	return h.magic == GW_LIVE_MAGIC && h.pid_namespace == namespace && h.pid &&
-	                       syscall(SYS_kill, h.pid, 0) && errno == ESRCH
-	               ? (uint64_t)st.st_blocks * 512
-	               : 0;
+			       syscall(SYS_kill, h.pid, 0) && errno == ESRCH
+		       ? (uint64_t)st.st_blocks * 512
+		       : 0;
 }
 
 /*
@@ -236,8 +236,8 @@ static void remove_oldest(int at)
 		const char *dash = strchr(e->d_name, '-');
 		const uint64_t began = dash ? strtoull(dash + 1, NULL, 10) : 0;
 		const uint64_t bytes = began && strlen(e->d_name) < sizeof(oldest->name)
-		                               ? left_by_dead(at, e->d_name, namespace)
-		                               : 0;
+					       ? left_by_dead(at, e->d_name, namespace)
+					       : 0;
 		unsigned place = count;
 
 		sum += bytes;
@@ -247,7 +247,7 @@ static void remove_oldest(int at)
 			continue;
 		count += count < DEAD_AT_ONCE;
 		memmove(&oldest[place + 1], &oldest[place],
-		        (count - 1 - place) * sizeof(oldest[0]));
+			(count - 1 - place) * sizeof(oldest[0]));
 		memcpy(oldest[place].name, e->d_name, strlen(e->d_name) + 1);
 		oldest[place].began = began;
 		oldest[place].bytes = bytes;
@@ -297,7 +297,7 @@ static struct gw_live_head *make(int at, uint64_t size)
 
 	/* The ticks distinguish the programs that one process runs by exec(). */
 	snprintf(name, sizeof(name), "%d-%" PRIu64 "-%" PRIu64 ".gwlive", (int)getpid(), begun,
-	         gw_ticks());
+		 gw_ticks());
 	file = openat(at, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (file < 0)
 		return NULL;
@@ -395,7 +395,7 @@ void gw_live_start(void)
 
 		if (gw_sandbox_enter()) {
 			gw_block_signals_begin(
-			        &quiet); /* beyond RLIMIT_FSIZE a file's size is SIGXFSZ */
+				&quiet); /* beyond RLIMIT_FSIZE a file's size is SIGXFSZ */
 			gw_apart(start, NULL);
 			gw_block_signals_end(&quiet);
 			gw_sandbox_leave();
@@ -551,7 +551,7 @@ const char *gw_live_path(void)
 static void give_back(struct gw_live_head *h)
 {
 	const size_t words = h->entries.offset + /* the last section */
-	                     (size_t)h->entries.count * sizeof(struct gw_live_entry) / PAGE * PAGE;
+			     (size_t)h->entries.count * sizeof(struct gw_live_entry) / PAGE * PAGE;
 
 	atomic_store(&live, NULL);
 	for (uint32_t i = 0; i < GW_LIVE_RINGS; i++) {
@@ -585,7 +585,7 @@ void gw_live_abandon(void)
 
 	/* What lies there may be looked at, but must not be the parent's. */
 	if (h && mmap(h, h->size, PROT_READ | PROT_WRITE,
-	              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == MAP_FAILED)
+		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == MAP_FAILED)
 		munmap(h, h->size);
 	atomic_store(&live, NULL);
 	atomic_store(&started, 0);

@@ -59,7 +59,7 @@ void gw_live_taking(const struct gw_thread *t, uint32_t position);
  * kernel; @p node: which of a graph launch, from 1. The record remembers its entry.
  */
 void gw_live_enter(struct gw_record_launch *r, const struct gw_thread *t, const struct gw_event *e,
-                   uint32_t node);
+		   uint32_t node);
 
 /**
  * A record without a launch is about to be written, whose launch may yet come: its call has not
@@ -88,7 +88,7 @@ void gw_live_sum_counter(uint32_t slot, uint64_t start_ns);
 /** Place @p slot is of @p each launches of configuration @p config for each one that @p counter
  * counts. */
 void gw_live_sum_part(uint32_t slot, uint32_t config, uint64_t start_ns, uint32_t each,
-                      uint32_t counter);
+		      uint32_t counter);
 
 /** The launch of record @p r goes into that sum, or (no such place) into one that is not here. */
 void gw_live_summed(uint32_t slot, const struct gw_record_launch *r);
@@ -141,7 +141,7 @@ void gw_live_untimed(const struct gw_record_launch *r);
 
 /** As gw_live_ran(), by the launch of record @p r; in mode audit idle time has its cause by it. */
 void gw_live_ran_for(uint32_t ordinal, uint64_t start_ns, uint64_t end_ns,
-                     const struct gw_record_launch *r);
+		     const struct gw_record_launch *r);
 
 /** The wall clock was set: times before and after do not compare. */
 void gw_live_clock_set(void);
@@ -152,7 +152,7 @@ void gw_live_clocks(int ordinal, const struct gw_clock_sample *s, uint32_t power
 /** What GPU @p as is: its model, its UUID (all 0: unknown), and PCI domain, bus and device (all
  * UINT32_MAX: unknown). */
 void gw_live_identity(const struct gw_record_device *as, const char *name,
-                      const unsigned char uuid[16], const uint32_t pci[3]);
+		      const unsigned char uuid[16], const uint32_t pci[3]);
 
 /** A launch of configuration @p id in a slow episode took @p ns longer than predicted before it. */
 void gw_live_lost(uint32_t id, enum gw_slow_cause cause, double ns);

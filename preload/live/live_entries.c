@@ -89,7 +89,7 @@ static uint32_t take_entry(struct gw_live_head *h)
 		return unused[--unused_count];
 	if (h->entries_used == entries_ready && h->entries_used + step <= h->entries.count &&
 	    gw_live_reserve(h, h->entries.offset + entries_ready * sizeof(struct gw_live_entry),
-	                    GW_LIVE_STEP))
+			    GW_LIVE_STEP))
 		entries_ready += step;
 	if (h->entries_used == entries_ready) {
 		gw_live_full("no room for all launches that wait for their times");
@@ -117,7 +117,7 @@ uint32_t gw_live_entry(const struct gw_record_launch *r)
 static void bulk_taken(struct gw_live_head *h)
 {
 	const struct gw_live_bulk b = {taking_ring << 24 | (taking_position & 0xffffff),
-	                               h->bulk[0].launches + 1};
+				       h->bulk[0].launches + 1};
 	uint64_t both;
 
 	memcpy(&both, &b, sizeof(both));
@@ -125,7 +125,7 @@ static void bulk_taken(struct gw_live_head *h)
 }
 
 void gw_live_enter(struct gw_record_launch *r, const struct gw_thread *t, const struct gw_event *e,
-                   uint32_t node)
+		   uint32_t node)
 {
 	struct gw_live_head *h = gw_live_mapped();
 	uint32_t at = h && unused && taking_ring ? take_entry(h) : UINT32_MAX;
@@ -209,7 +209,7 @@ static struct gw_live_sum *sum_at(struct gw_live_head *h, uint32_t slot)
 		return NULL;
 	if (!(sums_ready[part / 8] >> part % 8 & 1)) {
 		const uint64_t at =
-		        h->sums.offset + (uint64_t)part * step * sizeof(struct gw_live_sum);
+			h->sums.offset + (uint64_t)part * step * sizeof(struct gw_live_sum);
 
 		if (!gw_live_reserve(h, at, step * sizeof(struct gw_live_sum)))
 			return NULL;
@@ -244,7 +244,7 @@ void gw_live_sum_counter(uint32_t slot, uint64_t start_ns)
 }
 
 void gw_live_sum_part(uint32_t slot, uint32_t config, uint64_t start_ns, uint32_t each,
-                      uint32_t counter)
+		      uint32_t counter)
 {
 	struct gw_live_sum *s = sum_at(gw_live_mapped(), slot);
 
@@ -329,10 +329,10 @@ void gw_live_enter_lone(struct gw_record_launch *r, uint32_t pair)
 	remember(r, at + 1);
 	out = entry(h, at);
 	*out = (struct gw_live_entry){.id = r->config,
-	                              .node = (r->flags & GW_LAUNCH_GRAPH) != 0,
-	                              .block = GW_LIVE_NO_BLOCK,
-	                              .call_ns = r->start_ns,
-	                              .event = {.ticks = ticks_at(r->start_ns)}};
+				      .node = (r->flags & GW_LAUNCH_GRAPH) != 0,
+				      .block = GW_LIVE_NO_BLOCK,
+				      .call_ns = r->start_ns,
+				      .event = {.ticks = ticks_at(r->start_ns)}};
 	lones[lone_count++] = (struct lone){at, pair, (r->flags & GW_LAUNCH_GRAPH) != 0};
 	__atomic_store_n(&out->ring, GW_LIVE_LONE, __ATOMIC_RELEASE);
 }

@@ -16,19 +16,19 @@ enum {
 };
 
 _Static_assert((int)GW_GRAPHS_MAX <= (int)GW_LIVE_GRAPHS &&
-                       (int)GW_SLOTS_MAX <= (int)GW_LIVE_CHUNKS,
-               "each has a place");
+		       (int)GW_SLOTS_MAX <= (int)GW_LIVE_CHUNKS,
+	       "each has a place");
 
 static struct gw_slots chunks;
 static struct gw_idmap times = {
-        .use = GW_MEMORY_graphs}; /* the worker's: graphs that are timed whole -> entry, from 1 … */
+	.use = GW_MEMORY_graphs}; /* the worker's: graphs that are timed whole -> entry, from 1 … */
 static bool times_ready;          /* … and whether their table is reserved */
 static bool times_full;
 /* Pages that are reserved, from the table of graphs on. */
 static _Atomic bool ready[(GW_LIVE_GRAPHS * sizeof(gw_live_graph) +
-                           GW_LIVE_CHUNKS * sizeof(struct gw_live_chunk)) /
-                                  PAGE +
-                          1];
+			   GW_LIVE_CHUNKS * sizeof(struct gw_live_chunk)) /
+				  PAGE +
+			  1];
 
 static bool have_page(struct gw_live_head *h, uint64_t at)
 {
@@ -83,14 +83,14 @@ static struct gw_live_node node_of(const struct gw_graph_node *n)
 	const struct gw_config *c = &n->config;
 
 	return (struct gw_live_node){
-	        .kernel = (uint16_t)n->kernel,
-	        .enabled = n->enabled,
-	        .cooperative = n->cooperative,
-	        .grid = {c->grid.x, c->grid.y, c->grid.z},
-	        .block = {(uint16_t)c->block.x, (uint16_t)c->block.y, (uint16_t)c->block.z},
-	        .cluster = c->cluster.x | c->cluster.y << 10 | c->cluster.z << 20,
-	        .shared = c->dynamic_shared,
-	        .digest = c->digest,
+		.kernel = (uint16_t)n->kernel,
+		.enabled = n->enabled,
+		.cooperative = n->cooperative,
+		.grid = {c->grid.x, c->grid.y, c->grid.z},
+		.block = {(uint16_t)c->block.x, (uint16_t)c->block.y, (uint16_t)c->block.z},
+		.cluster = c->cluster.x | c->cluster.y << 10 | c->cluster.z << 20,
+		.shared = c->dynamic_shared,
+		.digest = c->digest,
 	};
 }
 
@@ -123,7 +123,7 @@ static bool make_list(struct gw_live_head *h, const struct gw_graph_slot *slot, 
 static void put(struct gw_live_head *h, uint32_t slot, uint32_t first, uint64_t flags)
 {
 	gw_live_graph old =
-	        __atomic_exchange_n(graph_at(h, slot), flags << 32 | first, __ATOMIC_ACQ_REL);
+		__atomic_exchange_n(graph_at(h, slot), flags << 32 | first, __ATOMIC_ACQ_REL);
 
 	free_list(h, (uint32_t)old);
 }
@@ -165,7 +165,7 @@ void gw_live_graph_changed(uint32_t slot, uint32_t node)
 		at = chunk_at(h, at)->next;
 	if (at)
 		chunk_at(h, at)->node[node % PER_CHUNK] =
-		        node_of(&gw_hot.shared->graph_slots[slot].nodes[node]);
+			node_of(&gw_hot.shared->graph_slots[slot].nodes[node]);
 	errno = saved;
 }
 
@@ -199,7 +199,7 @@ static struct gw_live_graph_time *time_of(uint32_t graph, bool make)
 		return NULL;
 	if (!times_ready)
 		times_ready = gw_live_reserve(h, h->graph_times.offset,
-		                              (uint64_t)h->graph_times.size * h->graph_times.count);
+					      (uint64_t)h->graph_times.size * h->graph_times.count);
 	if (!times_ready)
 		return NULL;
 	at = gw_idmap_get(&times, key);

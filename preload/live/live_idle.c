@@ -82,7 +82,7 @@ void gw_live_copied(uint32_t ordinal, uint64_t from_ns, uint64_t until_ns)
 {
 	if (ordinal < GW_LIVE_DEVICES)
 		copies[ordinal].span[copies[ordinal].count++ % COPIES] =
-		        (struct span){from_ns, until_ns};
+			(struct span){from_ns, until_ns};
 }
 
 void gw_live_untimed(const struct gw_record_launch *r)
@@ -121,7 +121,7 @@ static void work(uint64_t from, uint64_t until, enum gw_idle_cause row, uint64_t
 	for (; i != reads.count && from < until; i++) {
 		const struct read *r = &reads.read[i % READS];
 		const uint64_t begin = larger(r->span.from, from),
-		               end = smaller(r->span.until, until);
+			       end = smaller(r->span.until, until);
 
 		if (!gw_idle_input(begin, end, r->threads))
 			continue;
@@ -160,7 +160,7 @@ static void host(const struct thread *t, uint64_t from, uint64_t until, uint64_t
 
 /* Neither kernel nor copy ran. @p before: the thread's call before @p call, 0: not known. */
 static void idle(const struct thread *t, uint64_t before, uint64_t call, uint64_t from,
-                 uint64_t until, uint64_t out[])
+		 uint64_t until, uint64_t out[])
 {
 	enum gw_idle_cause cause;
 
@@ -194,7 +194,7 @@ static bool next_copy(uint32_t ordinal, uint64_t from, uint64_t until, struct sp
 }
 
 void gw_live_ran_for(uint32_t ordinal, uint64_t start_ns, uint64_t end_ns,
-                     const struct gw_record_launch *r)
+		     const struct gw_record_launch *r)
 {
 	const uint64_t call_ns = r->call_ns;
 	struct thread *t = r->thread ? thread_of(r->thread, call_ns) : NULL;

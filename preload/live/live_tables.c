@@ -14,12 +14,12 @@
 #include <string.h>
 
 _Static_assert(GW_COUNTERS <= sizeof(((struct gw_live_totals *)0)->counter) / sizeof(uint64_t),
-               "they fit");
+	       "they fit");
 #define SLOW_CAUSE(NAME, name, meaning) +1
 _Static_assert(0
 #include "predictor/log/slow.def"
-                       <= sizeof(((struct gw_live_device *)0)->lost_ns) / sizeof(uint64_t),
-               "causes fit");
+		       <= sizeof(((struct gw_live_device *)0)->lost_ns) / sizeof(uint64_t),
+	       "causes fit");
 #undef SLOW_CAUSE
 _Static_assert((int)GW_STREAMS_MAX <= (int)GW_LIVE_STREAMS, "each has a place");
 
@@ -166,8 +166,8 @@ static bool have_fixed(struct gw_live_head *h)
 {
 	if (h && !fixed_ready)
 		fixed_ready = gw_live_reserve(h, h->totals.offset, sizeof(struct gw_live_totals)) &&
-		              gw_live_reserve(h, h->devices.offset,
-		                              GW_LIVE_DEVICES * sizeof(struct gw_live_device));
+			      gw_live_reserve(h, h->devices.offset,
+					      GW_LIVE_DEVICES * sizeof(struct gw_live_device));
 	return h && fixed_ready;
 }
 
@@ -244,7 +244,7 @@ void gw_live_clocks(int ordinal, const struct gw_clock_sample *s, uint32_t power
 }
 
 void gw_live_identity(const struct gw_record_device *as, const char *name,
-                      const unsigned char uuid[16], const uint32_t pci[3])
+		      const unsigned char uuid[16], const uint32_t pci[3])
 {
 	struct gw_live_device *d = device(as->ordinal);
 

@@ -20,14 +20,14 @@ enum {
 	COPY_MOST = GW_LOG_BLOCK,
 };
 _Static_assert((int)GW_LOG_BLOCK <= (int)GW_BLOCK_MAX && (int)GW_LOG_BLOCK >= (int)GW_RECORD_MAX,
-               "a block holds a record");
+	       "a block holds a record");
 
 /* Who reads the log later has lost little where these are missing. */
 static const uint64_t KINDS_THAT_WAIT =
-        UINT64_C(1) << GW_RECORD_LAUNCH | UINT64_C(1) << GW_RECORD_AGGREGATE |
-        UINT64_C(1) << GW_RECORD_COUNTERS | UINT64_C(1) << GW_RECORD_CLOCK |
-        UINT64_C(1) << GW_RECORD_WORK | UINT64_C(1) << GW_RECORD_GRAPH |
-        UINT64_C(1) << GW_RECORD_GRAPH_WORK;
+	UINT64_C(1) << GW_RECORD_LAUNCH | UINT64_C(1) << GW_RECORD_AGGREGATE |
+	UINT64_C(1) << GW_RECORD_COUNTERS | UINT64_C(1) << GW_RECORD_CLOCK |
+	UINT64_C(1) << GW_RECORD_WORK | UINT64_C(1) << GW_RECORD_GRAPH |
+	UINT64_C(1) << GW_RECORD_GRAPH_WORK;
 
 /* What still fits. It only ever gets less, until the file is begun anew. */
 enum fits { ALL, SUMS, COPIES };
@@ -52,8 +52,8 @@ static struct {
 	size_t size;
 } last_counters, last_end;
 _Static_assert(sizeof(struct gw_record_counters) + GW_COUNTERS * sizeof(uint64_t) <=
-                       sizeof(last_counters.data),
-               "counters fit");
+		       sizeof(last_counters.data),
+	       "counters fit");
 
 /*
  * GPUWATCH_LOG_MAX: launches leave an eighth for sums; of that two copies of the totals take half,
@@ -78,9 +78,9 @@ bool gw_log_open(void)
 	gw_log_abandon();
 	if (!gw_log_expand(gw_options.out, name, sizeof(name))) {
 		gw_degrade(GW_DEGRADED_LOG,
-		           "GPUWATCH_OUT=%.300s is not understood: no log is written "
-		           "(macros: %%h %%p %%r %%q{NAME} %%%%)",
-		           gw_options.out);
+			   "GPUWATCH_OUT=%.300s is not understood: no log is written "
+			   "(macros: %%h %%p %%r %%q{NAME} %%%%)",
+			   gw_options.out);
 		return false;
 	}
 	divide(gw_options.log_max);
@@ -176,7 +176,7 @@ static void hand_over_block(void)
 		return;
 	/* Pairs with the acquire in oldest() (log_writer.c). */
 	atomic_store_explicit(&current->state, current->length ? GW_LOG_FULL : GW_LOG_EMPTY,
-	                      memory_order_release);
+			      memory_order_release);
 	current = NULL;
 	commit();
 	gw_log_writer_wake();
@@ -294,7 +294,7 @@ bool gw_log_names(uint32_t config)
 }
 
 static void put(enum gw_record_kind kind, void *head, size_t head_size, const void *tail,
-                size_t tail_size, size_t whole)
+		size_t tail_size, size_t whole)
 {
 	struct gw_record *r = head;
 	unsigned char *at = current->data + current->length;
@@ -306,7 +306,7 @@ static void put(enum gw_record_kind kind, void *head, size_t head_size, const vo
 		memcpy(at + head_size, tail, tail_size);
 	memset(at + head_size + tail_size, 0, whole - head_size - tail_size);
 	atomic_store_explicit(&current->length, current->length + (uint32_t)whole,
-	                      memory_order_release);
+			      memory_order_release);
 	urgent |= !(KINDS_THAT_WAIT >> kind & 1);
 	gw_bump(&gw_counters[GW_COUNTER_log_records], 1);
 }
@@ -331,7 +331,7 @@ static bool kept_for_copy(enum gw_record_kind kind, void *head, size_t size)
 }
 
 void gw_log_write(enum gw_record_kind kind, void *head, size_t head_size, const void *tail,
-                  size_t tail_size)
+		  size_t tail_size)
 {
 	enum gw_log_block_use use = GW_LOG_APPEND;
 	size_t whole;

@@ -20,7 +20,7 @@ bool gw_log_is_open(void);
  * @p tail are @p tail_size bytes of strings. Lost (and counted) when there is no log.
  */
 void gw_log_write(enum gw_record_kind kind, void *head, size_t size, const void *tail,
-                  size_t tail_size);
+		  size_t tail_size);
 
 /**
  * From now on the log is a ring of files, of GPUWATCH_LOG_MAX bytes together: the oldest goes when

@@ -91,7 +91,7 @@ static void pack(struct gw_block_model *model)
 }
 
 void gw_log_dictionary_add(struct gw_block_model *model, const unsigned char *records,
-                           uint32_t length)
+			   uint32_t length)
 {
 	struct gw_record head;
 

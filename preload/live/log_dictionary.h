@@ -14,11 +14,11 @@ void gw_log_dictionary_reset(void);
 
 /** Take what is to be kept of @p length bytes of records. */
 void gw_log_dictionary_add(struct gw_block_model *model, const unsigned char *records,
-                           uint32_t length);
+			   uint32_t length);
 
 /** Hand out all of it, block by block: @p size bytes, packed or not; false ends it. */
 typedef bool gw_log_dictionary_fn(const unsigned char *data, uint32_t size, uint32_t raw,
-                                  bool packed);
+				  bool packed);
 bool gw_log_dictionary_each(struct gw_block_model *model, gw_log_dictionary_fn *take);
 
 /** Bytes that all of it takes in a file at most, headers included. */

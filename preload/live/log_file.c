@@ -107,15 +107,15 @@ static void set_readers(void)
 
 	if (!gw_log_mode(gw_options.log_mode, &mode))
 		gw_log_report(GW_DEGRADED_OPTION,
-		              "GPUWATCH_LOG_MODE=%.20s is no octal number up to 0777; using 0600",
-		              gw_options.log_mode);
+			      "GPUWATCH_LOG_MODE=%.20s is no octal number up to 0777; using 0600",
+			      gw_options.log_mode);
 	if (gw_options.log_group[0] &&
 	    (!gw_log_group(gw_options.log_group, &group) || fchown(fd, (uid_t)-1, group) != 0)) {
 		gw_log_report(
-		        GW_DEGRADED_OPTION,
-		        "GPUWATCH_LOG_GROUP=%.60s is no group this process may give a file to; "
-		        "the log keeps its own",
-		        gw_options.log_group);
+			GW_DEGRADED_OPTION,
+			"GPUWATCH_LOG_GROUP=%.60s is no group this process may give a file to; "
+			"the log keeps its own",
+			gw_options.log_group);
 		mode &= (mode_t)~0070;
 	}
 	fchmod(fd, mode);
@@ -125,7 +125,7 @@ static bool try_name(const char *suffix)
 {
 	snprintf(name, sizeof(name), "%s%s", wished, suffix);
 	fd = openat(folder, last_part(name), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-	            0600);
+		    0600);
 	return fd >= 0;
 }
 
@@ -270,7 +270,7 @@ bool gw_log_file_append(const void *head, size_t head_size, const void *data, si
 }
 
 bool gw_log_file_write_at(uint64_t at, const void *head, size_t head_size, const void *data,
-                          size_t data_size)
+			  size_t data_size)
 {
 	bool whole;
 
@@ -279,7 +279,7 @@ bool gw_log_file_write_at(uint64_t at, const void *head, size_t head_size, const
 		return false;
 	}
 	whole = lseek(fd, (off_t)at, SEEK_SET) >= 0 && write_all(head, head_size) &&
-	        write_all(data, data_size);
+		write_all(data, data_size);
 	lseek(fd, (off_t)size, SEEK_SET);
 	gw_sandbox_leave();
 	return whole;

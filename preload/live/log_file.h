@@ -43,7 +43,7 @@ bool gw_log_file_append(const void *head, size_t head_size, const void *data, si
 
 /** The same at @p at, a place that gw_log_file_append() will not reach. */
 bool gw_log_file_write_at(uint64_t at, const void *head, size_t head_size, const void *data,
-                          size_t size);
+			  size_t size);
 
 /**
  * Close the file and begin another under the next number; false, with errno set: there is none, and

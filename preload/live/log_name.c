@@ -61,7 +61,7 @@ bool gw_log_expand(const char *pattern, char *out, size_t room)
 const char *gw_log_rank(void)
 {
 	static const char *const variables[] = {"OMPI_COMM_WORLD_RANK", "PMI_RANK",     "PMIX_RANK",
-	                                        "MV2_COMM_WORLD_RANK",  "SLURM_PROCID", "RANK"};
+						"MV2_COMM_WORLD_RANK",  "SLURM_PROCID", "RANK"};
 
 	for (size_t i = 0; i < sizeof(variables) / sizeof(*variables); i++) {
 		const char *value = secure_getenv(variables[i]);

@@ -28,7 +28,7 @@ struct gw_log_block {
 	_Atomic uint32_t state;  /**< enum gw_log_block_state */
 	_Atomic uint32_t length; /**< bytes of whole records */
 	_Atomic uint64_t
-	        sequence; /**< 1, 2, 3 … within the process; the block's number in the file */
+		sequence; /**< 1, 2, 3 … within the process; the block's number in the file */
 	uint32_t use;     /**< enum gw_log_block_use */
 	uint32_t epoch;   /**< gw_log_writer_epoch() when it was begun */
 	_Alignas(64) unsigned char data[GW_LOG_BLOCK];

@@ -116,7 +116,7 @@ static uint64_t now_ms(void)
 static bool taken_from_us(const char *why)
 {
 	gw_log_report(GW_DEGRADED_LOG, "%.300s: %s: records are lost until it can be written again",
-	              *gw_log_file_name() ? gw_log_file_name() : path, why);
+		      *gw_log_file_name() ? gw_log_file_name() : path, why);
 	return false;
 }
 
@@ -131,15 +131,15 @@ static bool open_file(void)
 		return true;
 	case GW_LOG_AGAIN:
 		gw_log_report(GW_DEGRADED_LOG,
-		              "%.300s: %s: no log is written (name a writable place "
-		              "with GPUWATCH_OUT)",
-		              path, strerror(errno));
+			      "%.300s: %s: no log is written (name a writable place "
+			      "with GPUWATCH_OUT)",
+			      path, strerror(errno));
 		return false;
 	case GW_LOG_REFUSED:
 		gw_log_report(GW_DEGRADED_LOG,
-		              "%.300s is a pipe or a device: no log is written (name a file with "
-		              "GPUWATCH_OUT)",
-		              path);
+			      "%.300s is a pipe or a device: no log is written (name a file with "
+			      "GPUWATCH_OUT)",
+			      path);
 		atomic_store(&shared.runs, false);
 		return false;
 	case GW_LOG_NOWHERE:
@@ -186,16 +186,16 @@ static bool ready(void)
 static struct gw_packed_block header(uint32_t size, uint32_t raw, uint32_t flags, uint64_t number)
 {
 	return (struct gw_packed_block){
-	        .magic = GW_PACKED_MAGIC,
-	        .length = size,
-	        .raw = raw,
-	        .flags = flags,
-	        .number = (uint32_t)number,
+		.magic = GW_PACKED_MAGIC,
+		.length = size,
+		.raw = raw,
+		.flags = flags,
+		.number = (uint32_t)number,
 	};
 }
 
 static bool append(const unsigned char *data, uint32_t size, uint32_t raw, uint32_t flags,
-                   uint64_t number)
+		   uint64_t number)
 {
 	struct gw_packed_block head = header(size, raw, flags, number);
 
@@ -257,11 +257,11 @@ static bool room_in_ring(uint64_t size)
 }
 
 static bool append_definitions(const unsigned char *data, uint32_t size, uint32_t raw,
-                               bool is_packed)
+			       bool is_packed)
 {
 	return append(data, size, raw,
-	              GW_BLOCK_REPEAT | (is_packed ? (unsigned)GW_BLOCK_PACKED : 0u),
-	              atomic_load(&shared.ring) ? last_number : 0);
+		      GW_BLOCK_REPEAT | (is_packed ? (unsigned)GW_BLOCK_PACKED : 0u),
+		      atomic_load(&shared.ring) ? last_number : 0);
 }
 
 /* The first record of a file that goes on for another: it says which of the log's files it is. */
@@ -300,7 +300,7 @@ static uint64_t records_in(const struct gw_log_block *b)
 static const unsigned char *pack(struct gw_log_block *b, uint32_t *size, uint32_t *flags)
 {
 	*size = model ? (uint32_t)gw_block_pack(model, b->data, b->length, packed, b->length - 1)
-	              : 0;
+		      : 0;
 	*flags = *size ? GW_BLOCK_PACKED : 0;
 	if (*size)
 		return packed;
@@ -310,7 +310,7 @@ static const unsigned char *pack(struct gw_log_block *b, uint32_t *size, uint32_
 
 /* Over the older of the two copies; whoever reads meanwhile has the other one. */
 static bool write_copy(const unsigned char *data, uint32_t size, uint32_t raw, uint32_t flags,
-                       uint64_t number)
+		       uint64_t number)
 {
 	struct gw_packed_block head = header(size, raw, flags | GW_BLOCK_COPY, number);
 
@@ -322,7 +322,7 @@ static bool write_copy(const unsigned char *data, uint32_t size, uint32_t raw, u
 	head.room = room.copy;
 	head.crc = gw_block_checksum(&head, data);
 	if (!gw_log_file_write_at(copies_at + (copies & 1) * room.copy, &head, sizeof(head), data,
-	                          size))
+				  size))
 		return false;
 	copies++;
 	return true;
@@ -347,7 +347,7 @@ static bool write_block(struct gw_log_block *b)
 		return taken_from_us(strerror(errno));
 	data = pack(b, &size, &flags);
 	if (b->use == GW_LOG_COPY ? write_copy(data, size, b->length, flags, b->sequence)
-	                          : append(data, size, b->length, flags, b->sequence))
+				  : append(data, size, b->length, flags, b->sequence))
 		return true;
 	return taken_from_us(strerror(errno));
 }
@@ -434,7 +434,7 @@ static void look_at_file(void)
 static void begin_model(void)
 {
 	void *at = mmap(NULL, gw_block_model_size(), PROT_READ | PROT_WRITE,
-	                MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+			MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	model = at == MAP_FAILED ? NULL : at;
 	if (model)
@@ -445,8 +445,8 @@ static void run(void)
 {
 	if (!gw_own_files(true)) {
 		gw_log_report(GW_DEGRADED_LOG,
-		              "no table of files for the log alone (%s): no log is written",
-		              strerror(errno));
+			      "no table of files for the log alone (%s): no log is written",
+			      strerror(errno));
 		atomic_store(&shared.runs, false);
 	} else {
 		open_file();

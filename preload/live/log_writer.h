@@ -53,7 +53,7 @@ uint32_t gw_log_writer_losses(void);
 
 /** On the writer: note what can't be done, for the worker to say. */
 void gw_log_report(enum gw_degraded code, const char *format, ...)
-        __attribute__((format(printf, 2, 3)));
+	__attribute__((format(printf, 2, 3)));
 
 /** On any other thread: say what was noted. */
 void gw_log_writer_say(void);

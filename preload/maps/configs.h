@@ -18,10 +18,10 @@ struct gw_config_entry {
 	uint32_t device; /**< it runs on, from gw_slot_device() */
 	uint32_t head;   /**< the first configuration that differs in its argument hash at most */
 	uint32_t pair;   /**< the first that differs in its argument hash and its kernel's image at
-	                    most */
+			    most */
 	uint32_t latest; /**< of a head: the one with a hash that was launched last */
 	uint32_t digests[2];  /**< of a head: how many configurations have a hash; a provisional one
-	                       */
+			       */
 	uint32_t provisional; /**< the next one of this head with a provisional hash; 0: none */
 	struct gw_config config;
 	const char *name;   /**< the kernel's */

@@ -23,7 +23,7 @@ static void reach_out(struct gw_map *map, uint32_t home, unsigned places)
 }
 
 uint32_t gw_map_put(struct gw_map *map, uintptr_t key, uint32_t value, uintptr_t owner,
-                    uintptr_t context)
+		    uintptr_t context)
 {
 	uint32_t home = gw_map_hash(key);
 
@@ -125,7 +125,7 @@ static uintptr_t for_each(struct gw_map *map, each *visit, void *arg)
 		for (; live; live &= live - 1) {
 			uint32_t at = word * 64 + (uint32_t)__builtin_ctzll(live);
 			uintptr_t k =
-			        atomic_load_explicit(&map->entry[at].key, memory_order_acquire);
+				atomic_load_explicit(&map->entry[at].key, memory_order_acquire);
 
 			if (k > GW_MAP_BUSY && visit(map, at, k, arg))
 				return k;
@@ -179,7 +179,7 @@ static bool ends(struct gw_map *map, uint32_t at, uintptr_t key, void *arg)
 }
 
 void gw_map_remove_all(struct gw_map *map, uintptr_t owner, uintptr_t context,
-                       void (*gone)(uint32_t slot))
+		       void (*gone)(uint32_t slot))
 {
 	struct ended of = {owner, context, gone};
 

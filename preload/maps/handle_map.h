@@ -77,7 +77,7 @@ static inline uint32_t gw_map_get(struct gw_map *map, uintptr_t key)
  * stays unknown and is looked at anew each time.
  */
 uint32_t gw_map_put(struct gw_map *map, uintptr_t key, uint32_t value, uintptr_t owner,
-                    uintptr_t context);
+		    uintptr_t context);
 
 /**
  * Forget @p key; returns the slot it had, 0 when none. Two threads may have put it at once, each
@@ -105,6 +105,6 @@ uintptr_t gw_map_find(struct gw_map *map, gw_map_is *is, void *arg);
  * (when not 0); @p gone, if not NULL, is called with the slot of each.
  */
 void gw_map_remove_all(struct gw_map *map, uintptr_t owner, uintptr_t context,
-                       void (*gone)(uint32_t slot));
+		       void (*gone)(uint32_t slot));
 
 #endif

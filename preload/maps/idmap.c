@@ -25,7 +25,7 @@ uint32_t gw_idmap_get(const struct gw_idmap *map, uint64_t key)
 static bool grow(struct gw_idmap *map)
 {
 	struct gw_idmap wider = {
-	        .use = map->use, .size = map->size ? map->size * 2 : 256, .used = map->used};
+		.use = map->use, .size = map->size ? map->size * 2 : 256, .used = map->used};
 
 	wider.keys = gw_memory_new(map->use, wider.size, sizeof(*wider.keys));
 	wider.ids = wider.keys ? gw_memory_new(map->use, wider.size, sizeof(*wider.ids)) : NULL;

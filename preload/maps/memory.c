@@ -62,9 +62,9 @@ bool gw_memory_take(enum gw_memory_use use, size_t size)
 	do {
 		if (now > most || size > most - now) {
 			gw_degrade(GW_DEGRADED_MEMORY,
-			           "GPUWATCH_MEMORY_MAX (%" PRIu64
-			           " MiB) is reached: first refused to %s",
-			           gw_options.memory_max >> 20, names[use]);
+				   "GPUWATCH_MEMORY_MAX (%" PRIu64
+				   " MiB) is reached: first refused to %s",
+				   gw_options.memory_max >> 20, names[use]);
 			gw_count(GW_COUNTER_memory_refused, 1);
 			return false;
 		}
@@ -160,9 +160,9 @@ void gw_memory_counters(uint64_t out[GW_COUNTERS])
 	out[GW_COUNTER_memory] = gw_memory_now();
 	out[GW_COUNTER_memory_peak] = gw_memory_peak();
 	out[GW_COUNTER_memory_max] = gw_options.memory_max;
-#define USE(name, eighths)                                                                         \
-	out[GW_COUNTER_memory_##name] =                                                            \
-	        atomic_load_explicit(&used[GW_MEMORY_##name], memory_order_relaxed);
+#define USE(name, eighths) \
+	out[GW_COUNTER_memory_##name] = \
+		atomic_load_explicit(&used[GW_MEMORY_##name], memory_order_relaxed);
 #include "preload/maps/memory.def"
 #undef USE
 }
@@ -185,7 +185,7 @@ void gw_memory_fixed(void)
 	const struct gw_shared *s = gw_hot.shared;
 
 	gw_memory_take_anyway(GW_MEMORY_tables, (size_t)(_end - __bss_start) + sizeof(*s) -
-	                                                sizeof(s->names) - sizeof(s->kernels));
+							sizeof(s->names) - sizeof(s->kernels));
 	gw_arena_account(take_image, give_image);
 }
 

@@ -44,13 +44,13 @@ static void change(unsigned to, uint64_t now_ns)
 static void shed_more(uint64_t now_ns, unsigned now)
 {
 	gw_degrade_asked(GW_DEGRADED_OWN_USE,
-	                 "gpuwatch itself took more than GPUWATCH_CPU_MAX, %u%% of a processor: "
-	                 "until there is room again it leaves out "
+			 "gpuwatch itself took more than GPUWATCH_CPU_MAX, %u%% of a processor: "
+			 "until there is room again it leaves out "
 #define SHED(NAME, name) name ", "
 #include "predictor/log/shed.def"
 #undef SHED
-	                 "in this order and as far as needed",
-	                 gw_options.cpu_max);
+			 "in this order and as far as needed",
+			 gw_options.cpu_max);
 	change(now + 1, now_ns);
 }
 
@@ -91,6 +91,6 @@ void gw_own_use_tick(uint64_t now_ns, uint64_t cpu_ns)
 	    now_ns - use.changed_ns >= GW_OWN_USE_STEP_MS * GW_MS)
 		shed_more(now_ns, now);
 	else if (use.saved_ns > AHEAD_NS / 2 && now &&
-	         now_ns - use.changed_ns >= GW_OWN_USE_BACK_MS * GW_MS)
+		 now_ns - use.changed_ns >= GW_OWN_USE_BACK_MS * GW_MS)
 		change(now - 1, now_ns);
 }

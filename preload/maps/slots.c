@@ -18,7 +18,7 @@ uint32_t gw_slot_take(struct gw_slots *s)
 		uint32_t at = (uint32_t)first;
 
 		if (atomic_compare_exchange_weak(&s->free, &first,
-		                                 head(first, atomic_load(&s->next[at]))))
+						 head(first, atomic_load(&s->next[at]))))
 			return at;
 	}
 	taken = atomic_load(&s->taken);

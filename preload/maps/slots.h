@@ -22,7 +22,7 @@ struct gw_slots {
 	_Atomic uint32_t next[GW_SLOTS_MAX];  /**< in the list a slot stands in */
 	_Atomic uint64_t ended[GW_SLOTS_MAX]; /**< ticks when its use ended */
 	uint64_t
-	        before[GW_SLOTS_MAX]; /**< worker: a call made before these was of an earlier use */
+		before[GW_SLOTS_MAX]; /**< worker: a call made before these was of an earlier use */
 };
 
 /** A free slot; 0 when there is none. Any thread. */

@@ -21,9 +21,9 @@
 enum {
 	GW_THREADS_MAX = 4096,
 	GW_KERNELS_MAX =
-	        65536, /**< slots of kernels, never reused: one per name, resources, image */
+		65536, /**< slots of kernels, never reused: one per name, resources, image */
 	GW_KERNELS_IMAGES =
-	        49152, /**< beyond so many, kernels are no longer distinguished by their image */
+		49152, /**< beyond so many, kernels are no longer distinguished by their image */
 	GW_STREAMS_MAX = GW_SLOTS_MAX, /**< slots of streams, reused */
 	GW_GRAPHS_MAX = GW_SLOTS_MAX,  /**< slots of graph snapshots, reused */
 	GW_CELLS_BITS = 16,
@@ -33,7 +33,7 @@ enum {
 	GW_NAME_MAX = 16384,     /**< longest kernel name kept */
 	GW_ARGUMENTS_MAX = 4096, /**< bytes of a launch's arguments; of larger ones none are kept */
 	GW_ARGUMENTS_RING = 1 << 17, /**< bytes of a thread's arguments that wait for the worker: as
-	                                a rule those of two thousand launches */
+					a rule those of two thousand launches */
 	GW_ARGUMENTS_SEEN = 256, /**< configurations a thread remembers having copied, by hash */
 	GW_CONTEXT_CHECK = 64,   /**< a thread's launches from one question for its context on */
 };
@@ -85,7 +85,7 @@ struct gw_event {
 	uint32_t known;   /**< observations the prediction could know */
 	uint32_t config;  /**< as in the cell when one was found, else 0 */
 	float predicted, low,
-	        high; /**< ns; GW_EVENT_TIME: predicted is the time, known the ticket */
+		high; /**< ns; GW_EVENT_TIME: predicted is the time, known the ticket */
 };
 _Static_assert(sizeof(struct gw_event) == 64, "an event is a cache line");
 
@@ -100,16 +100,16 @@ static inline uint32_t gw_event_ticket(uint32_t position)
 static inline struct gw_config gw_event_config(const struct gw_event *e)
 {
 	return (struct gw_config){
-	        .grid = {e->grid[0], e->grid[1], e->grid[2]},
-	        .block = {e->block_x, e->block_y, e->block_z},
-	        .cluster = gw_cluster_of(e->cluster),
-	        .dynamic_shared = e->shared,
-	        .digest = e->digest,
+		.grid = {e->grid[0], e->grid[1], e->grid[2]},
+		.block = {e->block_x, e->block_y, e->block_z},
+		.cluster = gw_cluster_of(e->cluster),
+		.dynamic_shared = e->shared,
+		.digest = e->digest,
 	};
 }
 
 _Static_assert(GW_KERNELS_MAX <= 1 << 16 && GW_STREAMS_MAX <= 1 << 16 && GW_GRAPHS_MAX <= 1 << 16,
-               "an event has 16 bits for a slot");
+	       "an event has 16 bits for a slot");
 
 /**
  * What a cell says of a configuration, in one word, so that a launch copies no more for it: its
@@ -142,7 +142,7 @@ static inline uint8_t gw_cell_work(uint32_t word)
 static inline void gw_event_correlate(struct gw_event *e, uint32_t id)
 {
 	e->kind = (uint8_t)((e->kind & 7) | gw_cell_tier(e->config) << 3 |
-	                    gw_cell_work(e->config) << 5);
+			    gw_cell_work(e->config) << 5);
 	e->flags |= GW_EVENT_CORRELATED;
 	e->config = id;
 }
@@ -204,8 +204,8 @@ struct gw_cell {
 	uint32_t pad[4];
 };
 _Static_assert(sizeof(struct gw_cell) == 64 &&
-                       offsetof(struct gw_event, low) == offsetof(struct gw_event, predicted) + 4,
-               "a cell is a cache line, and is copied in parts");
+		       offsetof(struct gw_event, low) == offsetof(struct gw_event, predicted) + 4,
+	       "a cell is a cache line, and is copied in parts");
 
 /** How a kernel's parameters lie; immutable. */
 struct gw_layout {
@@ -260,7 +260,7 @@ struct gw_graph_node {
 	uintptr_t context; /**< it runs in, 0: that of the launch */
 	uint32_t device;   /**< of that context, ordinal + 1; 0: not known, that of the launch */
 	uint32_t config_id,
-	        node_id; /**< worker, last here: ids in the log, 0 until the first launch */
+		node_id; /**< worker, last here: ids in the log, 0 until the first launch */
 };
 
 /** What an executable graph runs; immutable once launched, replaced when the graph changes. */
@@ -278,7 +278,7 @@ struct gw_graph_slot {
 /** Counters kept by each thread for itself; names from counter.def. */
 struct gw_thread_counts {
 	_Atomic uint64_t launches, captured, graph_launches, graph_unknown, failed, dropped, pairs,
-	        pair_ticks, events_skipped; /* event pairs, and the time that they took */
+		pair_ticks, events_skipped; /* event pairs, and the time that they took */
 };
 
 struct gw_event_pool;
@@ -313,11 +313,11 @@ struct gw_thread {
 	uintptr_t own_streams[4];       /**< keys of its per-thread default streams, 0 for none */
 	struct gw_event_pool *events;   /**< event pairs, where there is no activity */
 	unsigned char *arguments; /**< ring of GW_ARGUMENTS_RING bytes (arguments.c); NULL: none are
-	                             taken */
+				     taken */
 	uint32_t arguments_head;  /**< bytes that the owner has written */
 	uint32_t arguments_seen[GW_ARGUMENTS_SEEN]; /**< hashes of configurations copied */
 	uint32_t outer_unknown; /**< round in which no `outer` was found for the slot at head, or 0
-	                         */
+				 */
 	uint32_t serial;        /**< unlike an id, never reused: per-thread stream keys */
 	uint32_t range_depth;   /**< owner: ranges it is in (launch/ranges.h) */
 	pid_t tid;
@@ -336,12 +336,12 @@ struct gw_thread {
 	uint32_t idle_head; /**< worker: head as it was when it was last looked at … */
 	uint32_t idle;      /**< … and how often it has been the same since */
 	struct gw_thread_ranges
-	        *ranges; /**< worker: names of the ranges it is in; NULL: none yet */
+		*ranges; /**< worker: names of the ranges it is in; NULL: none yet */
 	bool given;      /**< worker: most of its ring was given back */
 };
 
 _Static_assert(offsetof(struct gw_thread, counts.launches) < 128,
-               "what each launch touches of its thread is two cache lines");
+	       "what each launch touches of its thread is two cache lines");
 
 /*
  * The calling thread's record. Initial-exec: a general-dynamic access would call
@@ -386,8 +386,8 @@ _Static_assert(GW_KERNELS_MAX <= 1 << 16, "gw_cell_kernel has 16 bits for a slot
 
 /** Key of a cell: mixes the kernel's slot and every word of the configuration. Never 0. */
 static inline uint64_t gw_cell_key(uint32_t kernel, const uint32_t grid[3], uint32_t block_x,
-                                   uint32_t block_y, uint32_t block_z, uint32_t cluster,
-                                   uint32_t shared, uint32_t digest)
+				   uint32_t block_y, uint32_t block_z, uint32_t cluster,
+				   uint32_t shared, uint32_t digest)
 {
 	const uint64_t m = UINT64_C(0x9fb21c651e98df25);
 	uint64_t a = ((uint64_t)kernel << 32) | grid[0];

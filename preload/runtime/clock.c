@@ -49,7 +49,7 @@ static struct pair take(void)
 
 		if (after - before < best.width)
 			best = (struct pair){before + (after - before) / 2, ns, steady,
-			                     after - before};
+					     after - before};
 	}
 	return best;
 }
@@ -81,7 +81,7 @@ int64_t gw_clock_update(void)
 	last = take();
 	if (last.ticks > first.ticks)
 		ns_per_tick = (double)(last.steady_ns - first.steady_ns) /
-		              (double)(last.ticks - first.ticks);
+			      (double)(last.ticks - first.ticks);
 	by = set_between(&before, &last);
 	if (by < 0) /* as it would show now, had it not been */
 		highest_ns = (uint64_t)((int64_t)last.ns - by);

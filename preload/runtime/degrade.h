@@ -22,11 +22,11 @@ struct gw_reason {
  * line. Callable from any thread; keeps errno.
  */
 void gw_degrade(enum gw_degraded code, const char *format, ...)
-        __attribute__((format(printf, 2, 3)));
+	__attribute__((format(printf, 2, 3)));
 
 /** The same for what the user asked for: it stands in log and report, nothing is said on stderr. */
 void gw_degrade_asked(enum gw_degraded code, const char *format, ...)
-        __attribute__((format(printf, 2, 3)));
+	__attribute__((format(printf, 2, 3)));
 
 /**
  * Say on stderr what a thread with a table of files of its own (own_files.h) would have said: there

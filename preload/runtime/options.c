@@ -19,13 +19,13 @@ enum type { CHOICE, FLAG, SIZE, NUMBER, TEXT };
 
 /* The texts, one behind the other: a table of pointers to them is relocated in every process. */
 static const struct {
-#define OPTION(name, variable, type, fallback, low, high, choices, meaning)                        \
-	char name##_variable[sizeof(variable)], name##_fallback[sizeof(fallback)],                 \
-	        name##_choices[sizeof(choices)];
+#define OPTION(name, variable, type, fallback, low, high, choices, meaning) \
+	char name##_variable[sizeof(variable)], name##_fallback[sizeof(fallback)], \
+		name##_choices[sizeof(choices)];
 #include "predictor/core/config.def"
 #undef OPTION
 } texts = {
-#define OPTION(name, variable, type, fallback, low, high, choices, meaning)                        \
+#define OPTION(name, variable, type, fallback, low, high, choices, meaning) \
 	variable, fallback, choices,
 #include "predictor/core/config.def"
 #undef OPTION
@@ -50,12 +50,12 @@ enum {
 };
 
 static const struct option options[] = {
-#define OPTION(name, variable, type, fallback, low, high, choices, meaning)                        \
-	{offsetof(__typeof__(texts), name##_variable),                                             \
-	 offsetof(__typeof__(texts), name##_fallback),                                             \
-	 offsetof(__typeof__(texts), name##_choices),                                              \
-	 type,                                                                                     \
-	 low,                                                                                      \
+#define OPTION(name, variable, type, fallback, low, high, choices, meaning) \
+	{offsetof(__typeof__(texts), name##_variable), \
+	 offsetof(__typeof__(texts), name##_fallback), \
+	 offsetof(__typeof__(texts), name##_choices), \
+	 type, \
+	 low, \
 	 high},
 #include "predictor/core/config.def"
 #undef OPTION
@@ -136,13 +136,13 @@ static void reject(const struct option *o, const char *value)
 	case SIZE:
 	case NUMBER:
 		snprintf(kind, sizeof(kind), "%s from %" PRIu64 " to %" PRIu64,
-		         o->type == SIZE ? "bytes, with K, M, G or T," : "a whole number", o->low,
-		         o->high);
+			 o->type == SIZE ? "bytes, with K, M, G or T," : "a whole number", o->low,
+			 o->high);
 		break;
 	}
 	snprintf(gw_options.rejected, sizeof(gw_options.rejected), "%s=%.60s: must be %s; using %s",
-	         text_at(o->variable), value, kind,
-	         *text_at(o->fallback) ? text_at(o->fallback) : "the default");
+		 text_at(o->variable), value, kind,
+		 *text_at(o->fallback) ? text_at(o->fallback) : "the default");
 }
 
 static uint32_t power_of_two(uint64_t n)
@@ -158,8 +158,8 @@ static uint32_t power_of_two(uint64_t n)
 #ifndef __has_feature
 #define __has_feature(x) 0
 #endif
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) ||                               \
-        __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || \
+	__has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
 #define OWN_CODE_IS_SEEN 1
 #else
 #define OWN_CODE_IS_SEEN 0
@@ -173,8 +173,8 @@ static uint32_t power_of_two(uint64_t n)
 static bool sanitized(void)
 {
 	static const char *const runtimes[] = {"__asan_init", "__hwasan_init",
-	                                       "__lsan_do_leak_check", "__msan_init",
-	                                       "__tsan_init"};
+					       "__lsan_do_leak_check", "__msan_init",
+					       "__tsan_init"};
 
 	if (OWN_CODE_IS_SEEN)
 		return false;
@@ -210,7 +210,7 @@ static void absolute(const char *name)
 	if (out[n - 1] == '/' || (!stat(out, &st) && S_ISDIR(st.st_mode))) {
 		n -= out[n - 1] == '/';
 		snprintf(out + n, sizeof(gw_options.out) - n, "/%s",
-		         text_at(options[OPTION_out].fallback));
+			 text_at(options[OPTION_out].fallback));
 	}
 }
 
@@ -252,7 +252,7 @@ char *gw_environment(const char *name)
 static bool core_dumps(void)
 {
 	static const char names[][36] = {"CUDA_ENABLE_COREDUMP_ON_EXCEPTION",
-	                                 "CUDA_ENABLE_USER_TRIGGERED_COREDUMP"};
+					 "CUDA_ENABLE_USER_TRIGGERED_COREDUMP"};
 
 	for (int i = 0; i < 2; i++) {
 		const char *value = secure_getenv(names[i]);
@@ -316,6 +316,6 @@ void gw_options_read(void)
 	snprintf(gw_options.run_dir, sizeof(gw_options.run_dir), "%s", text[OPTION_run_dir]);
 	gw_options.core_dumps = core_dumps();
 	snprintf(gw_options.cupti, sizeof(gw_options.cupti), "%s",
-	         gw_options.core_dumps ? "none" : text[OPTION_cupti]);
+		 gw_options.core_dumps ? "none" : text[OPTION_cupti]);
 	snprintf(gw_options.profile, sizeof(gw_options.profile), "%s", text[OPTION_profile]);
 }

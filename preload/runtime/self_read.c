@@ -25,6 +25,6 @@ size_t gw_self_read(void *to, uint64_t from, size_t size)
 		at = end;
 	}
 	got = gw_raw_call(SYS_process_vm_readv, gw_raw_call(SYS_getpid, 0, 0, 0, 0, 0, 0),
-	                  (long)&local, 1, (long)piece, count, 0);
+			  (long)&local, 1, (long)piece, count, 0);
 	return got > 0 ? (size_t)got : 0;
 }

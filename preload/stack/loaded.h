@@ -17,7 +17,7 @@ struct gw_loaded {
 	uint64_t frames;     /**< its .eh_frame_hdr; 0: it has none */
 	uint64_t notes, notes_size;
 	const char *
-	        path; /**< kept for good; "" of the program itself, whose path /proc/self/exe has */
+		path; /**< kept for good; "" of the program itself, whose path /proc/self/exe has */
 	uint32_t id;  /**< in the log, 0: not there yet */
 	bool ours;    /**< libgpuwatch.so */
 };

@@ -24,7 +24,7 @@ static struct gw_idmap written = {.use = GW_MEMORY_configurations}; /* configura
 static uint32_t frame_count;
 
 void gw_stacks_log_start(uint32_t (*config)(uint32_t kernel, uint32_t device,
-                                            const struct gw_config *shape))
+					    const struct gw_config *shape))
 {
 	config_of = config;
 	/* A forked child's are the parent's, which may be half changed: left behind. */
@@ -67,7 +67,7 @@ static uint32_t python_id(const struct gw_stack *s, const struct gw_python_frame
 	memcpy(tail, file, one);
 	memcpy(tail + one, function, other);
 	return frame_id(gw_hash(gw_hash_mix(f->line + 1u), tail, one + other), &r, tail,
-	                one + other);
+			one + other);
 }
 
 static uint32_t add_native(struct gw_stack *s, struct gw_record_stack *r, uint32_t *id)
@@ -122,7 +122,7 @@ static void write_stack(struct gw_stack *s)
 		}
 	}
 	r.head.flags =
-	        (s->captured ? GW_STACK_CAPTURED : 0) | (s->python_cut ? GW_STACK_PYTHON_CUT : 0);
+		(s->captured ? GW_STACK_CAPTURED : 0) | (s->python_cut ? GW_STACK_PYTHON_CUT : 0);
 	gw_log_write(GW_RECORD_STACK, &r.head, sizeof(r.head), r.id, r.head.count * sizeof(*r.id));
 }
 

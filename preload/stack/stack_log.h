@@ -14,7 +14,7 @@
 
 /** Begin anew; @p config gives the id of a configuration, as gw_launches_config(). */
 void gw_stacks_log_start(uint32_t (*config)(uint32_t kernel, uint32_t device,
-                                            const struct gw_config *shape));
+					    const struct gw_config *shape));
 
 /** Whether launches of configuration @p config are to leave a stack though they have a prediction:
  * it began before stacks were wanted. */

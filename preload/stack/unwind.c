@@ -153,7 +153,7 @@ static uint64_t find_entry(const struct gw_loaded *o, uint64_t pc)
 		uint32_t middle = low + (high - low) / 2;
 
 		if (!gw_self_get(&row, o->frames + sizeof(head) + middle * sizeof(row),
-		                 sizeof(row)))
+				 sizeof(row)))
 			return 0;
 		if (o->frames + (uint64_t)(int64_t)row.begin <= pc) {
 			found = row;
@@ -269,7 +269,7 @@ static struct rule *rule_of(struct machine *m, uint64_t number)
 static void set_offset(struct machine *m, uint64_t number, int64_t factored)
 {
 	*rule_of(m, number) = (struct rule){.how = AT_OFFSET,
-	                                    .offset = (int32_t)(factored * m->cie->data_factor)};
+					    .offset = (int32_t)(factored * m->cie->data_factor)};
 }
 
 static void set_cfa(struct machine *m, uint64_t number, int64_t offset)
@@ -333,7 +333,7 @@ static void extended(struct machine *m, struct cursor *c, unsigned operation)
 	case 0x06: /* restore_extended */
 		number = get_uleb(c);
 		*rule_of(m, number) =
-		        number < GW_UNWIND_REGISTERS ? m->first.rule[number] : (struct rule){0};
+			number < GW_UNWIND_REGISTERS ? m->first.rule[number] : (struct rule){0};
 		return;
 	case 0x07: /* undefined */
 		*rule_of(m, get_uleb(c)) = (struct rule){.how = GONE};
@@ -393,7 +393,7 @@ static void run(struct machine *m, struct cursor c)
 			break;
 		case 3:
 			*rule_of(m, low) =
-			        low < GW_UNWIND_REGISTERS ? m->first.rule[low] : (struct rule){0};
+				low < GW_UNWIND_REGISTERS ? m->first.rule[low] : (struct rule){0};
 			break;
 		default:
 			extended(m, &c, operation);
@@ -468,7 +468,7 @@ static bool stack_word(const struct gw_unwind *u, uint64_t base, uint64_t at, ui
 
 /* What compilers emit for a realigned stack: a register plus an offset, and what it points to. */
 static enum gw_stack_end evaluate(const struct gw_unwind *u, uint64_t base, uint32_t valid,
-                                  const unsigned char *at, size_t length, uint64_t *out)
+				  const unsigned char *at, size_t length, uint64_t *out)
 {
 	enum { DEREF = 0x06, PLUS_CONST = 0x23, REGISTER = 0x70 };
 	struct cursor c = {at, at + length, false};
@@ -505,7 +505,7 @@ static enum gw_stack_end up(struct walk *w, const struct row *row, const struct 
 
 	if (row->cfa_length) {
 		enum gw_stack_end end = evaluate(u, w->base, valid, fde->bytes + row->cfa_offset,
-		                                 row->cfa_length, &cfa);
+						 row->cfa_length, &cfa);
 
 		if (end != GW_STACK_END_BOTTOM)
 			return end;
@@ -529,7 +529,7 @@ static enum gw_stack_end up(struct walk *w, const struct row *row, const struct 
 			continue;
 		if (r->how == AT_EXPRESSION &&
 		    evaluate(u, w->base, w->valid, fde->bytes + r->offset, r->length, &at) !=
-		            GW_STACK_END_BOTTOM)
+			    GW_STACK_END_BOTTOM)
 			continue;
 		if (stack_word(u, w->base, at, &next[i]))
 			valid |= 1u << i;

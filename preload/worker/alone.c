@@ -22,7 +22,7 @@ enum { ROOM = 4096 };
 
 /* Those whose default is to end the process, and that another process sends. */
 static const int fatal[] = {SIGTERM, SIGINT,  SIGHUP,    SIGQUIT, SIGALRM, SIGUSR1,
-                            SIGUSR2, SIGPIPE, SIGVTALRM, SIGPROF, SIGXCPU, SIGABRT};
+			    SIGUSR2, SIGPIPE, SIGVTALRM, SIGPROF, SIGXCPU, SIGABRT};
 enum { FATAL = sizeof(fatal) / sizeof(*fatal) };
 
 /*

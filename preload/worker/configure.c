@@ -42,7 +42,7 @@ bool gw_configure_lacks_arguments(uint64_t now)
 static bool precedes(const struct gw_config_entry *before, const struct gw_config_entry *c)
 {
 	bool earlier = before->config.digest & GW_DIGEST_IS_PROVISIONAL ||
-	               (!before->config.digest && c->config.digest);
+		       (!before->config.digest && c->config.digest);
 
 	return earlier && before != c && before->arguments &&
 	       gw_digests_fit(c->slot, before->arguments, c->config.digest);
@@ -80,10 +80,10 @@ void gw_configure_new(struct gw_predictor_set *fleet)
 	while (configured < gw_config_count()) {
 		const struct gw_config_entry *c = gw_config_entry(++configured);
 		const struct gw_launch launch = {.kernel = gw_kernel_of(c->kernel),
-		                                 .config = c->config};
+						 .config = c->config};
 
 		gw_predictor_set_configure(fleet, configured, gw_device_id((int)c->device - 1),
-		                           c->kernel, &launch);
+					   c->kernel, &launch);
 		gw_live_config(configured, c->slot, c->device, &c->config);
 		follow(fleet, configured, c);
 	}

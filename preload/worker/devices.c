@@ -63,8 +63,8 @@ static void meet(struct gw_device_entry *d, int ordinal)
 	pci[1] = attribute(ordinal, CU_DEVICE_ATTRIBUTE_PCI_BUS_ID, UINT32_MAX);
 	pci[2] = attribute(ordinal, CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID, UINT32_MAX);
 	r.compute_capability =
-	        10 * attribute(ordinal, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, 0) +
-	        attribute(ordinal, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, 0);
+		10 * attribute(ordinal, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, 0) +
+		attribute(ordinal, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, 0);
 	d->capability = r.compute_capability;
 	r.sm_count = attribute(ordinal, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 0);
 	r.sm_clock_khz = attribute(ordinal, CU_DEVICE_ATTRIBUTE_CLOCK_RATE, 0);

@@ -26,7 +26,7 @@ bool gw_drain_pending(void)
 
 		/* Pairs with the release in gw_event_end() (launch/launch.h). */
 		if (t && atomic_load_explicit(&t->head, memory_order_acquire) !=
-		                 atomic_load_explicit(&t->tail, memory_order_relaxed))
+				 atomic_load_explicit(&t->tail, memory_order_relaxed))
 			return true;
 	}
 	return false;
@@ -125,7 +125,7 @@ static void sift(uint32_t at, uint32_t count)
 
 	while ((next = 2 * at + 1) < count) {
 		next += next + 1 < count &&
-		        front(&sources[next + 1])->ticks < front(&sources[next])->ticks;
+			front(&sources[next + 1])->ticks < front(&sources[next])->ticks;
 		if (ticks <= front(&sources[next])->ticks)
 			break;
 		sources[at] = sources[next];
@@ -156,7 +156,7 @@ uint32_t gw_drain(void (*take)(struct gw_thread *t, const struct gw_event *e))
 		 * them. */
 		taken = (s->thread->tail_taken >> 32) + gw_event_is_launch(&e);
 		atomic_store_explicit(&s->thread->tail_taken, taken << 32 | ++s->at,
-		                      memory_order_release);
+				      memory_order_release);
 		total++;
 		if (s->at == s->head)
 			*s = sources[--count];

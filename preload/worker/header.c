@@ -74,13 +74,13 @@ void gw_header_ask_driver(void)
 void gw_header_write(void)
 {
 	struct gw_record_header r = {
-	        .version = GW_LOG_VERSION,
-	        .pid = (uint32_t)getpid(),
-	        .ppid = (uint32_t)getppid(),
-	        .tick_khz = gw_clock_khz(),
-	        .start_ns = start_ns,
-	        .monotonic_ns = start_monotonic,
-	        .ticks = start_ticks,
+		.version = GW_LOG_VERSION,
+		.pid = (uint32_t)getpid(),
+		.ppid = (uint32_t)getppid(),
+		.tick_khz = gw_clock_khz(),
+		.start_ns = start_ns,
+		.monotonic_ns = start_monotonic,
+		.ticks = start_ticks,
 	};
 	static struct tail t;
 	char text[256] = "";

@@ -31,11 +31,11 @@ static bool recorded(void)
 void gw_copy_ran(const struct gw_copy *copy)
 {
 	struct gw_record_copy r = {
-	        .direction = copy->direction,
-	        .stream = copy->stream,
-	        .bytes = copy->bytes,
-	        .start_ns = copy->start,
-	        .duration_ns = copy->end - copy->start,
+		.direction = copy->direction,
+		.stream = copy->stream,
+		.bytes = copy->bytes,
+		.start_ns = copy->start,
+		.duration_ns = copy->end - copy->start,
 	};
 
 	gw_counter_attribution_copy(copy->device, copy->start, copy->end);
@@ -80,11 +80,11 @@ static void log_communicator(uint32_t id)
 void gw_collective_event(struct gw_thread *t, const struct gw_event *e)
 {
 	struct gw_record_collective r = {.communicator = e->grid[2],
-	                                 .function = e->block_x,
-	                                 .datatype = e->block_y,
-	                                 .sequence = (uint64_t)e->grid[1] << 32 | e->grid[0],
-	                                 .count = (uint64_t)e->digest << 32 | e->shared,
-	                                 .call_ns = gw_clock_ns(e->ticks)};
+					 .function = e->block_x,
+					 .datatype = e->block_y,
+					 .sequence = (uint64_t)e->grid[1] << 32 | e->grid[0],
+					 .count = (uint64_t)e->digest << 32 | e->shared,
+					 .call_ns = gw_clock_ns(e->ticks)};
 
 	if (!recorded() || gw_clock_ahead(r.call_ns) || r.communicator - 1 >= GW_COMMUNICATORS)
 		return;
@@ -138,8 +138,8 @@ static uint32_t name_id(uint32_t name)
 		return 0;
 	if (name == GW_RANGE_OTHER || gw_range_names_full())
 		gw_degrade(GW_DEGRADED_TABLE_FULL,
-		           "more than %d names of NVTX ranges: further ones count together",
-		           GW_RANGE_NAMES);
+			   "more than %d names of NVTX ranges: further ones count together",
+			   GW_RANGE_NAMES);
 	r.domain = domain == name ? 0 : name_id(domain);
 	r.id = record_id[name] = ++record_count;
 	gw_log_write(GW_RECORD_RANGE_NAME, &r, sizeof(r), text, strlen(text) + 1);
@@ -255,7 +255,7 @@ static uint64_t used_since(struct used *u, bool thread)
 
 /* Put @p id into the list, with what is known of it from @p before. */
 static void keep(struct used *list, uint32_t *count, pid_t id, const struct used *before,
-                 uint32_t before_count)
+		 uint32_t before_count)
 {
 	for (uint32_t i = 0; i < *count; i++)
 		if (list[i].id == id)
@@ -274,7 +274,7 @@ static bool look_for_threads(void)
 {
 	struct used before[MOST];
 	const uint32_t before_count = at_work.threads,
-	               count = atomic_load(&gw_hot.shared->thread_count);
+		       count = atomic_load(&gw_hot.shared->thread_count);
 
 	memcpy(before, at_work.thread, sizeof(before));
 	at_work.threads = 0;

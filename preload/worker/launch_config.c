@@ -46,9 +46,9 @@ uint32_t gw_launch_likely_config(const struct gw_event *e)
 	const uint32_t id = *next();
 
 	return id && id <= gw_config_count() && same(gw_config_entry(id), e) &&
-	                       same_cluster(gw_config_entry(id), e)
-	               ? id
-	               : 0;
+			       same_cluster(gw_config_entry(id), e)
+		       ? id
+		       : 0;
 }
 
 uint32_t gw_launch_config(const struct gw_event *e, uint32_t likely, bool *read)
@@ -56,7 +56,7 @@ uint32_t gw_launch_config(const struct gw_event *e, uint32_t likely, bool *read)
 	uint32_t id = gw_cell_id(e->config);
 
 	*read = !(e->flags & GW_EVENT_CORRELATED) && id && id <= gw_config_count() &&
-	        (id == likely || same(gw_config_entry(id), e));
+		(id == likely || same(gw_config_entry(id), e));
 	if (!*read) {
 		*read = e->flags & GW_EVENT_CORRELATED && gw_event_tier(e) != GW_TIER_NONE;
 		id = likely ? likely : config_look_up(e);

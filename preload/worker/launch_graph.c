@@ -32,21 +32,21 @@ void gw_launch_graph_start(void)
 
 /* As if the kernel had been launched by itself. */
 static void node_entered(struct gw_record_launch *r, const struct gw_thread *t, uint64_t ticks,
-                         const struct gw_graph_node *n, uint32_t number)
+			 const struct gw_graph_node *n, uint32_t number)
 {
 	const struct gw_config *c = &n->config;
 	const struct gw_event e = {
-	        .ticks = ticks,
-	        .kind = GW_EVENT_KERNEL,
-	        .flags = n->cooperative ? GW_EVENT_COOPERATIVE : 0,
-	        .kernel = (uint16_t)n->kernel,
-	        .grid = {c->grid.x, c->grid.y, c->grid.z},
-	        .block_x = (uint16_t)c->block.x,
-	        .block_y = (uint16_t)c->block.y,
-	        .block_z = (uint16_t)c->block.z,
-	        .cluster = c->cluster.x | c->cluster.y << 10 | c->cluster.z << 20,
-	        .shared = c->dynamic_shared,
-	        .digest = c->digest,
+		.ticks = ticks,
+		.kind = GW_EVENT_KERNEL,
+		.flags = n->cooperative ? GW_EVENT_COOPERATIVE : 0,
+		.kernel = (uint16_t)n->kernel,
+		.grid = {c->grid.x, c->grid.y, c->grid.z},
+		.block_x = (uint16_t)c->block.x,
+		.block_y = (uint16_t)c->block.y,
+		.block_z = (uint16_t)c->block.z,
+		.cluster = c->cluster.x | c->cluster.y << 10 | c->cluster.z << 20,
+		.shared = c->dynamic_shared,
+		.digest = c->digest,
 	};
 
 	gw_live_enter(r, t, &e, number);
@@ -54,13 +54,13 @@ static void node_entered(struct gw_record_launch *r, const struct gw_thread *t, 
 
 /* The configuration of node @p i of @p g, at the first launch of it. */
 static void configure(struct gw_predictor_set *fleet, const struct gw_event *e,
-                      const struct gw_graph_slot *g, uint32_t i)
+		      const struct gw_graph_slot *g, uint32_t i)
 {
 	struct gw_graph_node *n = &g->nodes[i];
 
 	gw_device_meet((int)n->device - 1);
 	n->config_id = gw_intern_config(n->kernel, n->device ? n->device : gw_launch_device(e),
-	                                &n->config);
+					&n->config);
 	n->node_id = gw_intern_node(g->exec, i + 1);
 	gw_configure_new(fleet);
 	gw_arguments_node(n->config_id, n->arguments);
@@ -79,8 +79,8 @@ static void count(const struct gw_record_launch *r, struct gw_graph_launch *as)
 
 /* Its kernel @p n as a launch, whose prediction is added to @p as. */
 static struct gw_record_launch node_predicted(const struct gw_record_launch *base,
-                                              const struct gw_graph_node *n,
-                                              struct gw_graph_launch *as)
+					      const struct gw_graph_node *n,
+					      struct gw_graph_launch *as)
 {
 	struct gw_record_launch r = *base;
 	enum gw_bound bound;
@@ -106,8 +106,8 @@ static void bump(const struct gw_graph_launch *as)
 /* ---- kernel by kernel ---- */
 
 static void launch_each(struct gw_thread *t, const struct gw_event *e,
-                        struct gw_predictor_set *fleet, const struct gw_record_launch *base,
-                        struct gw_graph_launch *as)
+			struct gw_predictor_set *fleet, const struct gw_record_launch *base,
+			struct gw_graph_launch *as)
 {
 	const struct gw_graph_slot *g = &gw_hot.shared->graph_slots[e->kernel];
 
@@ -144,7 +144,7 @@ static bool in_sums(const struct gw_event *e)
 
 /* What a launch of it is predicted to come to; false: not all of its kernels are known. */
 static bool predict(const struct gw_graph_slot *g, const struct gw_record_launch *base,
-                    struct gw_graph_launch *as)
+		    struct gw_graph_launch *as)
 {
 	for (uint32_t i = 0; i < g->count; i++) {
 		const struct gw_graph_node *n = &g->nodes[i];
@@ -160,9 +160,9 @@ static bool predict(const struct gw_graph_slot *g, const struct gw_record_launch
 
 /* The same for launches that saw what @p e saw, until a prediction changes. NULL: not known. */
 static const struct gw_graph_launch *predicted(const struct gw_event *e,
-                                               const struct gw_predictor_set *fleet,
-                                               const struct gw_record_launch *base,
-                                               const struct gw_graph_run *run)
+					       const struct gw_predictor_set *fleet,
+					       const struct gw_record_launch *base,
+					       const struct gw_graph_run *run)
 {
 	struct gw_graph_slot *g = &gw_hot.shared->graph_slots[e->kernel];
 	const uint64_t changes = gw_predictor_set_changes(fleet);
@@ -179,8 +179,8 @@ static const struct gw_graph_launch *predicted(const struct gw_event *e,
 }
 
 static bool launch_whole(struct gw_thread *t, const struct gw_event *e,
-                         const struct gw_predictor_set *fleet, const struct gw_record_launch *base,
-                         struct gw_graph_launch *out)
+			 const struct gw_predictor_set *fleet, const struct gw_record_launch *base,
+			 struct gw_graph_launch *out)
 {
 	const struct gw_graph_launch *as = in_sums(e) ? predicted(e, fleet, base, &out->run) : NULL;
 	struct gw_record_launch r = *base;
@@ -213,9 +213,9 @@ void gw_launch_graph(struct gw_thread *t, struct gw_event *e, struct gw_predicto
 	const struct gw_graph_slot *g = &gw_hot.shared->graph_slots[e->kernel];
 	const struct gw_record_launch base = gw_launch_record(t, e);
 	struct gw_graph_launch as = {.run = {.graph = g->exec,
-	                                     .device = (int)gw_launch_device(e) - 1,
-	                                     .call_ns = base.call_ns,
-	                                     .unlisted = g->unknown}};
+					     .device = (int)gw_launch_device(e) - 1,
+					     .call_ns = base.call_ns,
+					     .unlisted = g->unknown}};
 	const bool timed = (e->flags & GW_EVENT_TIMED) != 0;
 
 	e->flags &= (uint8_t)~GW_EVENT_TIMED; /* the graph is, none of its kernels */

@@ -85,9 +85,9 @@ static void write(struct gw_record_launch *r)
 	}
 	if (gw_log_sums()) {
 		gw_degrade(GW_DEGRADED_LOG_FULL,
-		           "the log has reached GPUWATCH_LOG_MAX (%llu bytes): from there on it "
-		           "holds sums",
-		           (unsigned long long)gw_options.log_max);
+			   "the log has reached GPUWATCH_LOG_MAX (%llu bytes): from there on it "
+			   "holds sums",
+			   (unsigned long long)gw_options.log_max);
 		gw_aggregate_add(r);
 		return;
 	}
@@ -136,8 +136,8 @@ static void predict_from_call(struct gw_record_launch *r)
 	gw_launch_predict(r);
 	if (isfinite(r->predicted))
 		gw_bump(&gw_counters[r->flags & GW_LAUNCH_LATE ? GW_COUNTER_predicted_late
-		                                               : GW_COUNTER_predicted],
-		        1);
+							       : GW_COUNTER_predicted],
+			1);
 }
 
 static struct gw_config_entry *pair_of(uint32_t config)
@@ -154,7 +154,7 @@ static void write_unpaired(struct gw_record_launch *r)
 	/* the log has it, as a record without a launch */
 	gw_count(GW_COUNTER_launches_by_record, 1);
 	gw_live_met_lone(r, r->config ? gw_config_entry(r->config)->pair : 0,
-	                 pair_of(r->config)->lone_block);
+			 pair_of(r->config)->lone_block);
 }
 
 uint32_t gw_launch_ticket(const struct gw_thread *t)
@@ -163,7 +163,7 @@ uint32_t gw_launch_ticket(const struct gw_thread *t)
 }
 
 void gw_launch_hand_over(struct gw_thread *t, const struct gw_event *e, struct gw_record_launch *r,
-                         uint32_t graph, uint32_t number)
+			 uint32_t graph, uint32_t number)
 {
 	const struct gw_stream_slot *s = &gw_hot.shared->stream_slots[e->stream];
 	bool correlated = (e->flags & GW_EVENT_CORRELATED) != 0;
@@ -189,7 +189,7 @@ void gw_launch_hand_over(struct gw_thread *t, const struct gw_event *e, struct g
 		gw_join_wait(GW_JOIN_GRAPH, graph, number, r);
 	else if (gw_event_kind(e) == GW_EVENT_KERNEL && covered && e->stream && s->cupti_stream)
 		gw_join_wait(GW_JOIN_STREAM, gw_join_stream_key(s->cupti_context, s->cupti_stream),
-		             0, r);
+			     0, r);
 	else if (covered)
 		write_unpaired(r);
 	else
@@ -212,14 +212,14 @@ static void use_device(const struct gw_event *e)
 struct gw_record_launch gw_launch_record(struct gw_thread *t, const struct gw_event *e)
 {
 	return (struct gw_record_launch){
-	        .stream = gw_intern_stream(e->stream),
-	        .flags = e->flags & GW_EVENT_CALL_OPEN ? GW_LAUNCH_CALL_OPEN : 0,
-	        .thread = (uint16_t)gw_intern_thread(t),
-	        .known = e->known,
-	        .call_ns = gw_clock_ns(e->ticks),
-	        .predicted = NAN,
-	        .low = NAN,
-	        .high = NAN,
+		.stream = gw_intern_stream(e->stream),
+		.flags = e->flags & GW_EVENT_CALL_OPEN ? GW_LAUNCH_CALL_OPEN : 0,
+		.thread = (uint16_t)gw_intern_thread(t),
+		.known = e->known,
+		.call_ns = gw_clock_ns(e->ticks),
+		.predicted = NAN,
+		.low = NAN,
+		.high = NAN,
 	};
 }
 
@@ -389,14 +389,14 @@ static void learn(struct gw_record_launch *r, bool copies)
 	const double seconds = (double)r->duration_ns * 1e-9;
 	struct gw_clock_state clock = clock_of(r);
 	struct gw_observation o = {
-	        .seconds = seconds,
-	        .exclusive = !(r->flags & GW_LAUNCH_OVERLAPPED),
-	        .predicted = (double)r->predicted * 1e-9,
-	        .low = (double)r->low * 1e-9,
-	        .high = (double)r->high * 1e-9,
-	        .tier = r->tier,
-	        .work = r->work,
-	        .sm_hz = clock.sm_hz,
+		.seconds = seconds,
+		.exclusive = !(r->flags & GW_LAUNCH_OVERLAPPED),
+		.predicted = (double)r->predicted * 1e-9,
+		.low = (double)r->low * 1e-9,
+		.high = (double)r->high * 1e-9,
+		.tier = r->tier,
+		.work = r->work,
+		.sm_hz = clock.sm_hz,
 	};
 
 	gw_episodes_launch(r, &clock, copies);
@@ -486,13 +486,13 @@ static void orphan(const struct gw_activity *a)
 
 	gw_device_meet((int)a->device);
 	r = (struct gw_record_launch){
-	        .flags = GW_LAUNCH_NO_CALL | (a->graph ? GW_LAUNCH_GRAPH : 0),
-	        .config = gw_intern_config_of_activity(a),
-	        .stream = gw_intern_stream_of_activity(a),
-	        .known = (uint32_t)gw_predictor_set_observations(fleet),
-	        .predicted = NAN,
-	        .low = NAN,
-	        .high = NAN,
+		.flags = GW_LAUNCH_NO_CALL | (a->graph ? GW_LAUNCH_GRAPH : 0),
+		.config = gw_intern_config_of_activity(a),
+		.stream = gw_intern_stream_of_activity(a),
+		.known = (uint32_t)gw_predictor_set_observations(fleet),
+		.predicted = NAN,
+		.low = NAN,
+		.high = NAN,
 	};
 
 	gw_configure_new(fleet);

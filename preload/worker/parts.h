@@ -78,7 +78,7 @@ uint32_t gw_launch_ticket(const struct gw_thread *t);
  * executable graph in activity records, 0: none; @p number: of the graph launch.
  */
 void gw_launch_hand_over(struct gw_thread *t, const struct gw_event *e, struct gw_record_launch *r,
-                         uint32_t graph, uint32_t number);
+			 uint32_t graph, uint32_t number);
 
 /*
  * What else of this process ran on a GPU while a kernel ran there (beside.c): kernels of other
@@ -93,7 +93,7 @@ struct gw_copy;
 struct gw_beside {
 	bool kernels; /**< kernels, for more than 2% of its time */
 	bool copies;  /**< copies or memsets, for a tenth of its time or more; false where none have
-	                   records: outside mode audit, and where no counters are sampled */
+			   records: outside mode audit, and where no counters are sampled */
 };
 
 /** Start with nothing known. */

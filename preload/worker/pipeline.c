@@ -197,9 +197,9 @@ static void look_at_clock(void)
 		return;
 	r.ns = gw_wall_ns();
 	length =
-	        snprintf(text, sizeof(text),
-	                 "the wall clock was set by %+.3f s: times before and after do not compare",
-	                 (double)by * 1e-9);
+		snprintf(text, sizeof(text),
+			 "the wall clock was set by %+.3f s: times before and after do not compare",
+			 (double)by * 1e-9);
 	gw_log_write(GW_RECORD_DEGRADED, &r, sizeof(r), text, (size_t)length + 1);
 }
 
@@ -207,9 +207,9 @@ static void note_sandbox(void)
 {
 	if (gw_sandboxed())
 		gw_degrade_asked(
-		        GW_DEGRADED_SANDBOX,
-		        "the program has entered a sandbox (seccomp): from then on no file "
-		        "is read, and neither clocks nor counters");
+			GW_DEGRADED_SANDBOX,
+			"the program has entered a sandbox (seccomp): from then on no file "
+			"is read, and neither clocks nor counters");
 }
 
 /*
@@ -238,7 +238,7 @@ static void choose_reader(uint64_t now)
 	const uint32_t wanted = atomic_load_explicit(&gw_hot.arguments, memory_order_relaxed);
 	const bool lack = gw_configure_lacks_arguments(now);
 	const bool launches =
-	        gw_options.mode != GW_MODE_WATCH || gw_windows_open() || (wanted && lack);
+		gw_options.mode != GW_MODE_WATCH || gw_windows_open() || (wanted && lack);
 	const uint32_t reads = launches ? GW_HOT_READS | wanted : 0;
 
 	if (reads != atomic_load_explicit(&gw_hot.reads, memory_order_relaxed))
@@ -330,7 +330,7 @@ static bool busy_round(void)
 static uint64_t rest_ms(uint64_t quiet_ns)
 {
 	return quiet_ns > DOZE_AFTER_MS * GW_MS && gw_options.mode != GW_MODE_AUDIT ? DOZE_MS
-	                                                                            : SLEEP_MS;
+										    : SLEEP_MS;
 }
 
 static void sleep_between_rounds(void)
@@ -341,7 +341,7 @@ static void sleep_between_rounds(void)
 		ms = gw_analysis_inline() ? BUSY_MS : WAKE_MS;
 	else if (at_rest(quiet))
 		return gw_bell_sleep_until_launch(gw_deadline_in(rest_ms(quiet) * GW_MS),
-		                                  gw_drain_pending);
+						  gw_drain_pending);
 	else if (quiet > IDLE_AFTER_MS * GW_MS)
 		ms = IDLE_MS;
 	gw_bell_sleep(gw_deadline_in(gw_windows_pause(ms) * GW_MS));
@@ -465,9 +465,9 @@ static void run(void)
 bool gw_pipeline_start(bool forbidden)
 {
 	static const struct gw_windows_calls calls = {.sampler = gw_pm_sampler,
-	                                              .waiting = gw_join_waiting,
-	                                              .opened = gw_pm_records_begin,
-	                                              .ending = gw_pm_records_end};
+						      .waiting = gw_join_waiting,
+						      .opened = gw_pm_records_begin,
+						      .ending = gw_pm_records_end};
 
 	memset(&worker, 0, sizeof(worker));
 	pthread_mutex_init(&worker.lock, NULL);
@@ -495,7 +495,7 @@ bool gw_pipeline_start(bool forbidden)
 	gw_header_start();
 	gw_attach_start(gw_ring_correlate);
 	gw_attach_reports(gw_module_reports_wanted,
-	                  gw_module_reports_start() ? gw_module_reported : NULL);
+			  gw_module_reports_start() ? gw_module_reported : NULL);
 	gw_windows_start(forbidden, &calls);
 	gw_control_start(forbidden);
 	return gw_memory_tables() && gw_spawn("gpuwatch", run);
@@ -541,7 +541,7 @@ static void settle_own(void)
 void gw_pipeline_hold(uint64_t most)
 {
 	const uint64_t begin = gw_steady_ns(), part = (begin - worker.started_ns) / HOLD_PART,
-	               deadline = begin + (most < part ? most : part);
+		       deadline = begin + (most < part ? most : part);
 
 	settle_own();
 	gw_pm_finish(deadline);

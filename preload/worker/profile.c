@@ -42,7 +42,7 @@ static void write_pieces(uint32_t id, const char *text, size_t size)
 	for (size_t at = 0; at < size; at += PIECE) {
 		size_t part = size - at < PIECE ? size - at : PIECE;
 		struct gw_record_profile r = {
-		        .device = id, .offset = (uint32_t)at, .size = (uint32_t)size};
+			.device = id, .offset = (uint32_t)at, .size = (uint32_t)size};
 
 		memcpy(piece, text + at, part);
 		piece[part] = 0;
@@ -97,8 +97,8 @@ static void look_for(uint32_t id, const char *name, struct gw_profile *room)
 		take(id, room);
 	if (s.error.text[0])
 		gw_degrade(GW_DEGRADED_PROFILE, "%s%s",
-		           gw_device_profile(id) ? "" : "predictions come from times alone: ",
-		           s.error.text);
+			   gw_device_profile(id) ? "" : "predictions come from times alone: ",
+			   s.error.text);
 }
 
 void gw_device_profile_use(uint32_t id, const char *name)

@@ -62,8 +62,8 @@ static void changed(void *unused, uint32_t config, const struct gw_prediction *p
 	if (!e->slot)
 		return;
 	key = gw_cell_key(gw_cell_kernel(e->slot, e->device), grid, e->config.block.x,
-	                  e->config.block.y, e->config.block.z, cluster, e->config.dynamic_shared,
-	                  e->config.digest);
+			  e->config.block.y, e->config.block.z, cluster, e->config.dynamic_shared,
+			  e->config.digest);
 	cell = cell_of(key);
 	if (!cell)
 		return;
@@ -72,15 +72,15 @@ static void changed(void *unused, uint32_t config, const struct gw_prediction *p
 	/* Pairs with the acquire fence in gw_cell_read() (launch/launch.h). */
 	atomic_thread_fence(memory_order_release);
 	atomic_store_explicit(&cell->config, gw_cell_config(config, p->tier, p->work),
-	                      memory_order_relaxed);
+			      memory_order_relaxed);
 	store(&cell->predicted, p->seconds * 1e9);
 	store(&cell->low, p->low * 1e9);
 	store(&cell->high, p->high * 1e9);
 	atomic_store_explicit(&cell->known, (uint32_t)p->known, memory_order_relaxed);
 	atomic_store_explicit(&cell->flags,
-	                      (p->multimodal ? GW_EVENT_MULTIMODAL : 0u) |
-	                              (gw_stack_lacks(config) ? GW_EVENT_STACK : 0u),
-	                      memory_order_relaxed);
+			      (p->multimodal ? GW_EVENT_MULTIMODAL : 0u) |
+				      (gw_stack_lacks(config) ? GW_EVENT_STACK : 0u),
+			      memory_order_relaxed);
 	cell->since = gw_ticks();
 	/* Pair with the acquires of `sequence` and `key` in gw_cell_read() (launch/launch.h). */
 	atomic_store_explicit(&cell->sequence, sequence + 2, memory_order_release);
@@ -103,7 +103,7 @@ void gw_publish_predictions(void)
 }
 
 static void read_cell(const struct gw_event *e, uint32_t config, uint64_t changes,
-                      struct reading *out)
+		      struct reading *out)
 {
 	struct gw_shared *s = gw_hot.shared;
 	struct gw_event found = *e;
@@ -113,14 +113,14 @@ static void read_cell(const struct gw_event *e, uint32_t config, uint64_t change
 	found.known = atomic_load_explicit(&gw_hot.known, memory_order_relaxed);
 	at = gw_cell_read(s, gw_slot_device(s, e->stream), &found);
 	*out = (struct reading){.changes = changes,
-	                        .since = at ? s->cells[at - 1].since : UINT64_MAX,
-	                        .config = config,
-	                        .known = found.known,
-	                        .cell = found.config,
-	                        .predicted = found.predicted,
-	                        .low = found.low,
-	                        .high = found.high,
-	                        .flags = found.flags};
+				.since = at ? s->cells[at - 1].since : UINT64_MAX,
+				.config = config,
+				.known = found.known,
+				.cell = found.config,
+				.predicted = found.predicted,
+				.low = found.low,
+				.high = found.high,
+				.flags = found.flags};
 }
 
 void gw_launch_read_start(void)

@@ -60,11 +60,11 @@ bool gw_registry_start(void)
 static void module_write(const struct gw_module_note *n)
 {
 	struct gw_record_module r = {
-	        .id = n->number < MODULES_MAX ? ++module_count : 0,
-	        .origin = n->origin,
-	        .bytes = n->bytes,
-	        .digest = n->digest,
-	        .load_ns = gw_clock_ns(n->ticks),
+		.id = n->number < MODULES_MAX ? ++module_count : 0,
+		.origin = n->origin,
+		.bytes = n->bytes,
+		.digest = n->digest,
+		.load_ns = gw_clock_ns(n->ticks),
 	};
 
 	if (r.id)
@@ -99,13 +99,13 @@ static uint32_t module_id(uint32_t number)
 const struct gw_kernel *gw_kernel_of(uint32_t id)
 {
 	static const struct gw_kernel unknown = {
-	        .name = "",
-	        .registers = UINT32_MAX,
-	        .static_shared = UINT32_MAX,
-	        .local = UINT32_MAX,
-	        .constant = UINT32_MAX,
-	        .max_threads = UINT32_MAX,
-	        .binary_version = UINT32_MAX,
+		.name = "",
+		.registers = UINT32_MAX,
+		.static_shared = UINT32_MAX,
+		.local = UINT32_MAX,
+		.constant = UINT32_MAX,
+		.max_threads = UINT32_MAX,
+		.binary_version = UINT32_MAX,
 	};
 
 	return id && id < KERNELS_KEPT ? &kernels[id] : &unknown;
@@ -114,16 +114,16 @@ const struct gw_kernel *gw_kernel_of(uint32_t id)
 static uint32_t kernel_write(const struct gw_kernel_slot *k)
 {
 	const struct gw_kernel kernel = {
-	        .name = "", /* the slot's may go */
-	        .registers = k->registers,
-	        .static_shared = k->static_shared,
-	        .local = k->local,
-	        .constant = k->constant,
-	        .max_threads = k->max_threads,
-	        .binary_version = k->binary_version,
+		.name = "", /* the slot's may go */
+		.registers = k->registers,
+		.static_shared = k->static_shared,
+		.local = k->local,
+		.constant = k->constant,
+		.max_threads = k->max_threads,
+		.binary_version = k->binary_version,
 	};
 	struct gw_record_kernel r =
-	        gw_record_of_kernel(++kernel_count, module_id(k->module), &kernel);
+		gw_record_of_kernel(++kernel_count, module_id(k->module), &kernel);
 
 	if (r.id < KERNELS_KEPT)
 		kernels[r.id] = kernel;
@@ -165,8 +165,8 @@ static uint64_t config_key(uint32_t kernel, uint32_t device, const struct gw_con
 {
 	const uint32_t grid[3] = {c->grid.x, c->grid.y, c->grid.z};
 	uint64_t a = gw_cell_key(kernel, grid, c->block.x, c->block.y, c->block.z,
-	                         c->cluster.x | c->cluster.y << 10 | c->cluster.z << 20,
-	                         c->dynamic_shared, c->digest);
+				 c->cluster.x | c->cluster.y << 10 | c->cluster.z << 20,
+				 c->dynamic_shared, c->digest);
 
 	return gw_idmap_key(a, (uint64_t)device << 32 | kernel);
 }
@@ -201,17 +201,17 @@ static uint32_t config_new(struct gw_idmap *map, uint64_t key)
 	config_full = true;
 	if (gw_config_count() + 1 >= GW_CONFIGS_MAX) {
 		gw_degrade(
-		        GW_DEGRADED_TABLE_FULL,
-		        "more than %d configurations: the launches of later ones are counted only",
-		        GW_CONFIGS_MAX - 1);
+			GW_DEGRADED_TABLE_FULL,
+			"more than %d configurations: the launches of later ones are counted only",
+			GW_CONFIGS_MAX - 1);
 		return 0;
 	}
 	if (!gw_memory_take(GW_MEMORY_configurations, config_bytes()) ||
 	    !gw_idmap_put(map, key, gw_config_count() + 1)) {
 		gw_degrade(GW_DEGRADED_TABLE_FULL,
-		           "no memory for more than %u configurations (GPUWATCH_MEMORY_MAX): the "
-		           "launches of later ones are counted only",
-		           gw_config_count());
+			   "no memory for more than %u configurations (GPUWATCH_MEMORY_MAX): the "
+			   "launches of later ones are counted only",
+			   gw_config_count());
 		return 0;
 	}
 	config_full = false;
@@ -237,7 +237,7 @@ static void digest_added(struct gw_config_entry *head, uint32_t id)
 }
 
 static uint32_t config_id(uint32_t kernel, uint32_t slot, uint32_t device, const char *name,
-                          const struct gw_config *c)
+			  const struct gw_config *c)
 {
 	uint64_t key = config_key(kernel, device, c), shape;
 	uint32_t id = gw_idmap_get(&config_map, key), head;
@@ -251,18 +251,18 @@ static uint32_t config_id(uint32_t kernel, uint32_t slot, uint32_t device, const
 	head = gw_idmap_get(&shape_map, shape);
 	if (c->digest &&
 	    !gw_digests_admit(slot, c->digest,
-	                      head && gw_config_entry(head)->digests[is_provisional(c)]))
+			      head && gw_config_entry(head)->digests[is_provisional(c)]))
 		return config_id(kernel, slot, device, name, &plain);
 	id = config_new(&config_map, key);
 	if (!id)
 		return 0;
 	*gw_config_entry(id) = (struct gw_config_entry){.kernel = kernel,
-	                                                .slot = slot,
-	                                                .device = device,
-	                                                .head = head ? head : id,
-	                                                .pair = pair_of(id, name, &plain),
-	                                                .config = *c,
-	                                                .name = name};
+							.slot = slot,
+							.device = device,
+							.head = head ? head : id,
+							.pair = pair_of(id, name, &plain),
+							.config = *c,
+							.name = name};
 	if (!head)
 		gw_idmap_put(&shape_map, shape, id);
 	if (c->digest)
@@ -282,7 +282,7 @@ uint32_t gw_intern_config(uint32_t slot, uint32_t device, const struct gw_config
 	uint32_t kernel = kernel_id(slot);
 
 	return kernel ? config_id(kernel, slot, device, gw_hot.shared->kernels[slot].name, config)
-	              : 0;
+		      : 0;
 }
 
 void gw_config_launched(uint32_t id, uint64_t launches)
@@ -333,13 +333,13 @@ static uint32_t kernel_of_activity(const struct gw_activity *a)
 	if (!found && unhooked_count < GW_KERNELS_MAX &&
 	    gw_memory_take(GW_MEMORY_kernels, kernel_bytes())) {
 		const struct gw_kernel_slot k = {
-		        .name = a->name,
-		        .registers = a->registers,
-		        .static_shared = a->static_shared,
-		        .local = a->local,
-		        .constant = UINT32_MAX,
-		        .max_threads = UINT32_MAX,
-		        .binary_version = UINT32_MAX,
+			.name = a->name,
+			.registers = a->registers,
+			.static_shared = a->static_shared,
+			.local = a->local,
+			.constant = UINT32_MAX,
+			.max_threads = UINT32_MAX,
+			.binary_version = UINT32_MAX,
 		};
 
 		/* First: one that is not found again would be written with each of its records. */
@@ -357,10 +357,10 @@ uint32_t gw_intern_config_of_activity(const struct gw_activity *a)
 {
 	uint32_t kernel = kernel_of_activity(a), device = a->device + 1;
 	struct gw_config c = {
-	        .grid = {a->grid[0], a->grid[1], a->grid[2]},
-	        .block = {a->block[0], a->block[1], a->block[2]},
-	        .cluster = {a->cluster[0], a->cluster[1], a->cluster[2]},
-	        .dynamic_shared = a->dynamic_shared,
+		.grid = {a->grid[0], a->grid[1], a->grid[2]},
+		.block = {a->block[0], a->block[1], a->block[2]},
+		.cluster = {a->cluster[0], a->cluster[1], a->cluster[2]},
+		.dynamic_shared = a->dynamic_shared,
 	};
 	const struct gw_kernel_name *name;
 	uint32_t id;
@@ -389,9 +389,9 @@ uint32_t gw_intern_thread(struct gw_thread *t)
 			gw_log_write(GW_RECORD_THREAD, &r, sizeof(r), NULL, 0);
 		} else {
 			gw_degrade(GW_DEGRADED_TABLE_FULL,
-			           "more than %d threads have launched: the launches of later ones "
-			           "name no thread",
-			           UINT16_MAX);
+				   "more than %d threads have launched: the launches of later ones "
+				   "name no thread",
+				   UINT16_MAX);
 			gw_count(GW_COUNTER_threads_unnamed, 1);
 		}
 	}
@@ -448,7 +448,7 @@ void gw_registry_write_news(void)
 		struct gw_record_degraded r = {.code = reason.code, .ns = reason.ns};
 
 		gw_log_write(GW_RECORD_DEGRADED, &r, sizeof(r), reason.text,
-		             strlen(reason.text) + 1);
+			     strlen(reason.text) + 1);
 		reasons_written++;
 	}
 }

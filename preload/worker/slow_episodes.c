@@ -42,21 +42,21 @@ static uint32_t number(uint64_t n)
 static void write(const struct gw_slow_event *e, bool graph)
 {
 	struct gw_record_slow r = {
-	        .config = graph ? 0 : e->config,
-	        .graph = graph ? e->config : 0,
-	        .cause = e->cause,
-	        .launches = number(e->launches),
-	        .slow = number(e->slow),
-	        .predicted = (float)(e->predicted * 1e9),
-	        .low = (float)(e->low * 1e9),
-	        .high = (float)(e->high * 1e9),
-	        .ratio = (float)e->ratio,
-	        .sm_khz_before = khz(e->sm_before),
-	        .sm_khz_during = khz(e->sm_during),
-	        .reasons = e->reasons,
-	        .since_ns = e->since_ns,
-	        .until_ns = e->until_ns,
-	        .ns = e->last_ns,
+		.config = graph ? 0 : e->config,
+		.graph = graph ? e->config : 0,
+		.cause = e->cause,
+		.launches = number(e->launches),
+		.slow = number(e->slow),
+		.predicted = (float)(e->predicted * 1e9),
+		.low = (float)(e->low * 1e9),
+		.high = (float)(e->high * 1e9),
+		.ratio = (float)e->ratio,
+		.sm_khz_before = khz(e->sm_before),
+		.sm_khz_during = khz(e->sm_during),
+		.reasons = e->reasons,
+		.since_ns = e->since_ns,
+		.until_ns = e->until_ns,
+		.ns = e->last_ns,
 	};
 
 	gw_log_write(GW_RECORD_SLOW, &r, sizeof(r), NULL, 0);
@@ -80,7 +80,7 @@ static double dram_bytes(uint32_t config)
 static void account(void)
 {
 	const size_t now =
-	        gw_slow_sampled_bytes(slow) + (graphs ? gw_slow_sampled_bytes(graphs) : 0);
+		gw_slow_sampled_bytes(slow) + (graphs ? gw_slow_sampled_bytes(graphs) : 0);
 
 	if (now > taken)
 		gw_memory_take_anyway(GW_MEMORY_configurations, now - taken);
@@ -105,21 +105,21 @@ static void announce(const struct gw_slow_event *e, bool graph)
 }
 
 void gw_episodes_launch(const struct gw_record_launch *r, const struct gw_clock_state *clock,
-                        bool copies)
+			bool copies)
 {
 	struct gw_slow_sample s = {
-	        .start_ns = r->start_ns ? r->start_ns : r->call_ns,
-	        .seconds = (double)r->duration_ns * 1e-9,
-	        .predicted = (double)r->predicted * 1e-9,
-	        .low = (double)r->low * 1e-9,
-	        .high = (double)r->high * 1e-9,
-	        .steady = r->tier == GW_TIER_STEADY,
-	        .sampled = gw_options_watch(),
-	        .follows = gw_options_watch() ? follows(r->config) : 1,
-	        .overlapped = (r->flags & GW_LAUNCH_OVERLAPPED) != 0,
-	        .copies = copies,
-	        .clock = *clock,
-	        .dram_bytes = dram_bytes(r->config),
+		.start_ns = r->start_ns ? r->start_ns : r->call_ns,
+		.seconds = (double)r->duration_ns * 1e-9,
+		.predicted = (double)r->predicted * 1e-9,
+		.low = (double)r->low * 1e-9,
+		.high = (double)r->high * 1e-9,
+		.steady = r->tier == GW_TIER_STEADY,
+		.sampled = gw_options_watch(),
+		.follows = gw_options_watch() ? follows(r->config) : 1,
+		.overlapped = (r->flags & GW_LAUNCH_OVERLAPPED) != 0,
+		.copies = copies,
+		.clock = *clock,
+		.dram_bytes = dram_bytes(r->config),
 	};
 	struct gw_slow_event e;
 	enum gw_slow_cause cause;
@@ -144,11 +144,11 @@ void gw_episodes_launch(const struct gw_record_launch *r, const struct gw_clock_
 void gw_episodes_graph(const struct gw_graph_time *time)
 {
 	struct gw_slow_sample s = {
-	        .start_ns = time->call_ns,
-	        .seconds = time->seconds,
-	        .sampled = true,
-	        .follows = time->follows,
-	        .dram_bytes = NAN,
+		.start_ns = time->call_ns,
+		.seconds = time->seconds,
+		.sampled = true,
+		.follows = time->follows,
+		.dram_bytes = NAN,
 	};
 	struct gw_slow_event e;
 
@@ -158,13 +158,13 @@ void gw_episodes_graph(const struct gw_graph_time *time)
 		return;
 	if (time->graph >= GW_CONFIGS_MAX) {
 		gw_degrade(GW_DEGRADED_TABLE_FULL,
-		           "more than %d graphs: later ones have no slow episodes",
-		           GW_CONFIGS_MAX - 1);
+			   "more than %d graphs: later ones have no slow episodes",
+			   GW_CONFIGS_MAX - 1);
 		gw_count(GW_COUNTER_table_full, 1);
 		return;
 	}
 	gw_gpu_clock_at(time->device, time->call_ns,
-	                time->call_ns + (uint64_t)(time->seconds * 1e9), &s.clock);
+			time->call_ns + (uint64_t)(time->seconds * 1e9), &s.clock);
 	if (gw_slow_observe(graphs, time->graph, &s, &e))
 		announce(&e, true);
 	account();

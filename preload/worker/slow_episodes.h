@@ -15,7 +15,7 @@ void gw_episodes_start(void);
 
 /** A launch that was measured, while @p clock held, and @p copies of this process went on. */
 void gw_episodes_launch(const struct gw_record_launch *r, const struct gw_clock_state *clock,
-                        bool copies);
+			bool copies);
 
 /** A graph that was timed whole. */
 void gw_episodes_graph(const struct gw_graph_time *time);

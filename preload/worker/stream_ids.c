@@ -39,13 +39,13 @@ static uint64_t device_key(uint32_t id)
 
 /* @p slot: 0 where no hook saw it. */
 static uint32_t stream_write(uint32_t slot, int device, uint64_t context, uint32_t kind,
-                             uint32_t cupti_id)
+			     uint32_t cupti_id)
 {
 	struct gw_record_stream r = {
-	        .device = gw_device_id(device),
-	        .kind = kind,
-	        .cupti_id = cupti_id,
-	        .context = context,
+		.device = gw_device_id(device),
+		.kind = kind,
+		.cupti_id = cupti_id,
+		.context = context,
 	};
 
 	r.id = ++count;

@@ -141,12 +141,12 @@ static void table(FILE *to)
 		shortened(rows[i].name, name);
 		if (rows[i].measured) {
 			snprintf(share, sizeof(share), "%.1f%%",
-			         100.0 * (double)rows[i].total_ns / (double)(total ? total : 1));
+				 100.0 * (double)rows[i].total_ns / (double)(total ? total : 1));
 			duration((double)rows[i].total_ns, a);
 			duration((double)rows[i].total_ns / (double)rows[i].measured, b);
 		}
 		fprintf(to, "  %6s %11s %9llu %11s  %s\n", share, a,
-		        (unsigned long long)rows[i].launches, b, name);
+			(unsigned long long)rows[i].launches, b, name);
 	}
 	if (count > ROWS)
 		fprintf(to, "  and %u more kernels\n", count - ROWS);
@@ -160,13 +160,13 @@ static void scored(FILE *to, const struct gw_score *s)
 	if (!s->measured)
 		return;
 	fprintf(to, "  predicted before the launch: %llu of %llu measured",
-	        (unsigned long long)s->predicted, (unsigned long long)s->measured);
+		(unsigned long long)s->predicted, (unsigned long long)s->measured);
 	if (s->predicted)
 		fprintf(to,
-		        "; within 10%%: %.1f%%, within 25%%: %.1f%%, inside the 90%% interval: "
-		        "%.1f%%",
-		        100 * (double)s->within_10 / n, 100 * (double)s->within_25 / n,
-		        100 * (double)s->covered / n);
+			"; within 10%%: %.1f%%, within 25%%: %.1f%%, inside the 90%% interval: "
+			"%.1f%%",
+			100 * (double)s->within_10 / n, 100 * (double)s->within_25 / n,
+			100 * (double)s->covered / n);
 	fprintf(to, "\n");
 }
 
@@ -183,8 +183,8 @@ void gw_summary_print(const struct gw_score *score, const uint64_t *c)
 	if (!to)
 		return;
 	fprintf(to, "gpuwatch: %llu launches, %llu graph launches",
-	        (unsigned long long)c[GW_COUNTER_launches],
-	        (unsigned long long)c[GW_COUNTER_graph_launches]);
+		(unsigned long long)c[GW_COUNTER_launches],
+		(unsigned long long)c[GW_COUNTER_graph_launches]);
 	if (gw_log_name()[0])
 		fprintf(to, "; gpuwatch report %s", gw_log_name());
 	fprintf(to, "\n");

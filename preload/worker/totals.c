@@ -8,7 +8,7 @@ static void add_thread(const struct gw_thread *t, uint64_t out[GW_COUNTERS])
 {
 	const struct gw_thread_counts *c = &t->counts;
 
-#define ADD(counter, field)                                                                        \
+#define ADD(counter, field) \
 	out[GW_COUNTER_##counter] += atomic_load_explicit(&c->field, memory_order_relaxed)
 	ADD(launches, launches);
 	ADD(captured, captured);

@@ -99,7 +99,7 @@ static void print_estimate(const struct gw_analysis_launch *launch, const struct
 {
 	const struct gw_kernel_slot *k = &gw_hot.shared->kernels[launch->slot];
 	const struct gw_kernel kernel = {k->name,     k->registers,   k->static_shared, k->local,
-	                                 k->constant, k->max_threads, k->binary_version};
+					 k->constant, k->max_threads, k->binary_version};
 	const struct gw_launch l = {.kernel = &kernel, .config = launch->config};
 	struct gw_estimate e;
 
@@ -171,14 +171,14 @@ int main(int argc, char **argv)
 		gw_code_module(note);
 	}
 	while (scanf("%" SCNu32 " %4095s %" SCNu32 " %" SCNu32 " %" SCNu32 " %" SCNu32 " %" SCNu32
-	             " %" SCNu32 " %" SCNu32 " %" SCNu32 " %" SCNu32 " %" SCNu32 " %8199s",
-	             &module, name, &processor, &registers, &shared, &c.grid.x, &c.grid.y,
-	             &c.grid.z, &c.block.x, &c.block.y, &c.block.z, &c.dynamic_shared, hex) == 13) {
+		     " %" SCNu32 " %" SCNu32 " %" SCNu32 " %" SCNu32 " %" SCNu32 " %8199s",
+		     &module, name, &processor, &registers, &shared, &c.grid.x, &c.grid.y,
+		     &c.grid.z, &c.block.x, &c.block.y, &c.block.z, &c.dynamic_shared, hex) == 13) {
 		struct gw_analysis_launch launch = {.slot = slot_of(name, module + 1),
-		                                    .config = c,
-		                                    .device = &profile.device,
-		                                    .brief = brief,
-		                                    .go_on = go_on};
+						    .config = c,
+						    .device = &profile.device,
+						    .brief = brief,
+						    .go_on = go_on};
 		struct gw_kernel_slot *k = &gw_hot.shared->kernels[launch.slot];
 
 		k->registers = registers;

@@ -37,7 +37,7 @@ static void pack(void)
 
 	middle = now();
 	all.differs |= !gw_block_unpack(all.model, all.packed, size, all.back, all.length) ||
-	               memcmp(all.raw, all.back, all.length) != 0;
+		       memcmp(all.raw, all.back, all.length) != 0;
 	all.unpack_ns += now() - middle;
 	all.pack_ns += middle - begin;
 	all.bytes += all.length;

@@ -35,9 +35,9 @@ static void define(struct lb *b, const char *path)
 		}
 		if (!names)
 			snprintf(name, sizeof(name),
-			         "_ZN2at6native29vectorized_elementwise_kernelILi4ENS0_"
-			         "11FillFunctor%03uIfEESt5arrayIPcLm1EEEEviT0_T1_",
-			         i);
+				 "_ZN2at6native29vectorized_elementwise_kernelILi4ENS0_"
+				 "11FillFunctor%03uIfEESt5arrayIPcLm1EEEEviT0_T1_",
+				 i);
 		name[strcspn(name, "\n")] = 0;
 		lb_kernel(b, i + 1, name);
 		lb_config(b, i + 1, i + 1, 1024 + i, 256);
@@ -47,11 +47,11 @@ static void define(struct lb *b, const char *path)
 static void sample(struct lb *b, uint64_t ns, uint64_t *state)
 {
 	struct gw_record_clock c = {.device = 1,
-	                            .sm_khz = 1980000 - 15000 * random_below(state, 8),
-	                            .mem_khz = 3201000,
-	                            .temperature = 50 + random_below(state, 20),
-	                            .power_mw = 400000 + random_below(state, 200000),
-	                            .ns = 1700000000ull * 1000000000 + ns};
+				    .sm_khz = 1980000 - 15000 * random_below(state, 8),
+				    .mem_khz = 3201000,
+				    .temperature = 50 + random_below(state, 20),
+				    .power_mw = 400000 + random_below(state, 200000),
+				    .ns = 1700000000ull * 1000000000 + ns};
 
 	lb_record(b, GW_RECORD_CLOCK, &c, sizeof(c), NULL, 0);
 }
@@ -72,7 +72,7 @@ int main(int argc, char **argv)
 		uint64_t usual = 2000 + (uint64_t)kernel * kernel * 10;
 		uint64_t time = usual + usual * random_below(&state, 100) / 1000;
 		struct gw_record_launch l =
-		        lb_launch(kernel + 1, now, time, (float)usual * 1.05f, (uint32_t)i);
+			lb_launch(kernel + 1, now, time, (float)usual * 1.05f, (uint32_t)i);
 
 		l.tier = 3;
 		lb_add_launch(&b, l);

@@ -199,7 +199,7 @@ int main(int argc, char **argv)
 		uint64_t at = count == all ? i : (i * all / count + seed * 7919) % all;
 		bool all_of_it = i % WHOLE_EACH == 0;
 		bool right = flips ? flip_is_right(at, all_of_it, &harmless)
-		                   : cut_is_right(at, all_of_it);
+				   : cut_is_right(at, all_of_it);
 
 		if (!right && wrong++ < SHOWN)
 			printf("%s %llu is read differently\n", flips ? "bit" : "byte",

@@ -82,12 +82,12 @@ static void begin(struct run *r, unsigned files, const char *what)
 		const bool modes = uniform() < MODES, lasts = uniform() < PHASES;
 
 		*k = (struct kernel){
-		        .config = &configs[first[file] + below(first[file + 1] - first[file])],
-		        .rate = 0.1 * pow(40, uniform()),
-		        .apart = modes || lasts ? 0.05 + 0.15 * uniform() : 0,
-		        .mix = 0.1 + 0.8 * uniform(),
-		        .lasts = lasts ? 10 * pow(20, uniform()) : 0,
-		        .bytes = 1e6};
+			.config = &configs[first[file] + below(first[file + 1] - first[file])],
+			.rate = 0.1 * pow(40, uniform()),
+			.apart = modes || lasts ? 0.05 + 0.15 * uniform() : 0,
+			.mix = 0.1 + 0.8 * uniform(),
+			.lasts = lasts ? 10 * pow(20, uniform()) : 0,
+			.bytes = 1e6};
 	}
 	r->which = below(r->kernels);
 }
@@ -109,7 +109,7 @@ static enum gw_slow_cause cause_of(const char *what)
 	       : !strcmp(what, "others") ? GW_SLOW_OTHER_WORK
 	       : !strcmp(what, "cache")  ? GW_SLOW_CACHE
 	       : !strcmp(what, "copies") ? GW_SLOW_CONTENTION
-	                                 : GW_SLOW_UNKNOWN;
+					 : GW_SLOW_UNKNOWN;
 }
 
 static double mode_of(struct kernel *k)
@@ -137,30 +137,30 @@ struct found {
 };
 
 static void times_of(struct run *r, unsigned i, double factor, double sm, double others,
-                     struct found *found)
+		     struct found *found)
 {
 	struct kernel *k = &r->kernel[i];
 	const struct config *c = k->config;
 	unsigned n = (unsigned)k->rate + (uniform() < k->rate - floor(k->rate)),
-	         at = below(c->count);
+		 at = below(c->count);
 	const double window = exp(WINDOW * normal());
 
 	change_mode(k);
 	for (; n; n--, at++) {
 		const bool slow = is_slow(r, i);
 		struct gw_slow_sample s = {
-		        .start_ns = 1000000000000 + (uint64_t)(r->t * 1e9) + n * 1000,
-		        .sampled = true,
-		        .follows = c->resource != HEALTH_MEMORY,
-		        .overlapped = uniform() < (slow && !strcmp(r->what, "copies") ? 0.9 : 0.1),
-		        .clock = {.sm_hz = sm, .mem_hz = 3201e6, .others = others},
-		        .dram_bytes = slow && !strcmp(r->what, "cache") ? 1.5 * k->bytes : k->bytes,
+			.start_ns = 1000000000000 + (uint64_t)(r->t * 1e9) + n * 1000,
+			.sampled = true,
+			.follows = c->resource != HEALTH_MEMORY,
+			.overlapped = uniform() < (slow && !strcmp(r->what, "copies") ? 0.9 : 0.1),
+			.clock = {.sm_hz = sm, .mem_hz = 3201e6, .others = others},
+			.dram_bytes = slow && !strcmp(r->what, "cache") ? 1.5 * k->bytes : k->bytes,
 		};
 		struct gw_slow_event e;
 
 		s.seconds = c->ns[at % c->count] * 1e-9 * window * factor * fault_of(r, i) *
-		                    exp(mode_of(k)) * (1 + c->follows * (1980e6 / r->clock - 1)) +
-		            PAIR * normal();
+				    exp(mode_of(k)) * (1 + c->follows * (1980e6 / r->clock - 1)) +
+			    PAIR * normal();
 		if (uniform() < OUTLIER)
 			s.seconds *= 1 + 2 * uniform();
 		k->samples++;
@@ -186,7 +186,7 @@ static void window(struct run *r, struct found *found)
 	r->burst -= r->burst > 0;
 	day = DIURNAL * sin(6.283185307179586 * r->t / 86400 + r->day);
 	r->clock = 1980e6 * exp(noise) * (1 - CLOCK_WARM * (1 - exp(-r->t / 120))) *
-	           (r->faulty && !strcmp(r->what, "clock") ? 0.96 : 1);
+		   (r->faulty && !strcmp(r->what, "clock") ? 0.96 : 1);
 	clock = r->clock * exp(CLOCK_READ * normal());
 	if (r->faulty && !strcmp(r->what, "others"))
 		others += 0.3;
@@ -194,9 +194,9 @@ static void window(struct run *r, struct found *found)
 		wander(&r->class[c], CLASS);
 	for (unsigned i = 0; i < r->kernels; i++)
 		times_of(r, i,
-		         exp(day + r->common + r->class[r->kernel[i].config->resource]) *
-		                 (r->burst ? 1 + r->burst_size : 1),
-		         clock, others, found);
+			 exp(day + r->common + r->class[r->kernel[i].config->resource]) *
+				 (r->burst ? 1 + r->burst_size : 1),
+			 clock, others, found);
 }
 
 static void usual(unsigned runs, unsigned files)
@@ -286,9 +286,9 @@ int main(int argc, char **argv)
 	first[files] = count;
 	for (unsigned i = 0; i < count; i++)
 		configs[i].follows = configs[i].resource == HEALTH_MEMORY ? 0.3 * uniform()
-		                     : configs[i].resource == HEALTH_COMPUTE
-		                             ? 0.9 + 0.1 * uniform()
-		                             : 0.7 + 0.3 * uniform();
+				     : configs[i].resource == HEALTH_COMPUTE
+					     ? 0.9 + 0.1 * uniform()
+					     : 0.7 + 0.3 * uniform();
 	if (!strcmp(argv[3], "usual"))
 		usual(runs, files);
 	else

@@ -93,8 +93,8 @@ static void prepare(void)
 		}
 		c->spread = sqrt(deviation_of(c->mean, c->count, 0));
 		c->follows = c->resource == HEALTH_MEMORY    ? 0.3 * uniform()
-		             : c->resource == HEALTH_COMPUTE ? 0.9 + 0.1 * uniform()
-		                                             : 0.7 + 0.3 * uniform();
+			     : c->resource == HEALTH_COMPUTE ? 0.9 + 0.1 * uniform()
+							     : 0.7 + 0.3 * uniform();
 	}
 }
 
@@ -161,17 +161,17 @@ static void draw_job(struct job *j, unsigned files)
 		struct launched *l = &j->of[i];
 
 		*l = (struct launched){first[file] + below(first[file + 1] - first[file]),
-		                       8 + below(500),
-		                       below(PROCESSES),
-		                       uniform() < DATA,
-		                       1,
-		                       1};
+				       8 + below(500),
+				       below(PROCESSES),
+				       uniform() < DATA,
+				       1,
+				       1};
 	}
 	/* As the power of its kernels, by their time. */
 	for (unsigned i = 0; i < j->configs; i++) {
 		heat += heat_of(&j->of[i]);
 		power += heat_of(&j->of[i]) *
-		         (double)(j->of[i].config * UINT64_C(2654435761) % 1000) / 1000;
+			 (double)(j->of[i].config * UINT64_C(2654435761) % 1000) / 1000;
 	}
 	j->clock = 1980000 * (1 - CLOCK_JOB * power / heat);
 }
@@ -211,8 +211,8 @@ static void conditions(struct gpu *g, const struct fault *fault, double out[HEAL
 	for (int r = 0; r < HEALTH_RESOURCES; r++) {
 		wander(&g->class[r], CLASS);
 		out[r] = g->factor * exp(day + g->common + g->class[r]) *
-		         (g->burst ? 1 + g->burst_size : 1) *
-		         (r == (int)fault->resource ? fault->slow : 1);
+			 (g->burst ? 1 + g->burst_size : 1) *
+			 (r == (int)fault->resource ? fault->slow : 1);
 	}
 	g->burst -= g->burst > 0;
 }
@@ -226,7 +226,7 @@ static void interval(struct gpu *g, const struct fault *fault)
 	wander(&g->clock, CLOCK_NOISE);
 	g->warm *= 0.92;
 	clock = j->clock * exp(g->clock) * (1 - CLOCK_WARM * (1 - g->warm)) /
-	        (fault->resource == HEALTH_CLOCK ? fault->slow : 1);
+		(fault->resource == HEALTH_CLOCK ? fault->slow : 1);
 	reading = clock * exp(CLOCK_READ * heavy());
 	if (uniform() < 50 * SECONDS / 3600)
 		start_process(g, below(PROCESSES));
@@ -235,7 +235,7 @@ static void interval(struct gpu *g, const struct fault *fault)
 		const struct config *c = &configs[l->config];
 		const double lower = 1980000 / clock - 1;
 		double ns = c->mean[below(c->count)] * slow[c->resource] * l->offset * l->level *
-		            (1 + c->follows * lower);
+			    (1 + c->follows * lower);
 
 		if (l->data && uniform() < SECONDS / 600)
 			draw_data(l);
@@ -243,11 +243,11 @@ static void interval(struct gpu *g, const struct fault *fault)
 		if (g->started[l->process])
 			continue;
 		health_add(g->health, &(struct health_sample){.key = l->config + 1,
-		                                              .kernel = c->kernel,
-		                                              .resource = c->resource,
-		                                              .launches = l->launches,
-		                                              .mean_ns = ns,
-		                                              .sm_khz = reading});
+							      .kernel = c->kernel,
+							      .resource = c->resource,
+							      .launches = l->launches,
+							      .mean_ns = ns,
+							      .sm_khz = reading});
 	}
 	memset(g->started, 0, sizeof(g->started));
 	health_tick(g->health, ++g->t * health_interval_ns());
@@ -258,9 +258,9 @@ static const struct fault none = {HEALTH_MEMORY, 1};
 static void begin(struct gpu *g, unsigned files)
 {
 	*g = (struct gpu){.health = health_new(),
-	                  .factor = 1 + SPREAD * normal() / 2,
-	                  .phase = 6.283185307179586 * uniform(),
-	                  .files = files};
+			  .factor = 1 + SPREAD * normal() / 2,
+			  .phase = 6.283185307179586 * uniform(),
+			  .files = files};
 	other_job(g);
 }
 
@@ -344,7 +344,7 @@ static bool has(const struct gpu *g, enum health_resource r)
 		for (unsigned k = 0; k < i; k++)
 			same += j->of[k].config == j->of[i].config;
 		kinds += configs[j->of[i].config].resource == r && !same && !j->of[i].data &&
-		         configs[j->of[i].config].spread < 0.03;
+			 configs[j->of[i].config].spread < 0.03;
 	}
 	return r == HEALTH_CLOCK || kinds >= 5;
 }
@@ -370,7 +370,7 @@ static struct fault draw_fault(const struct gpu *g, const char *scenario)
 	}
 	do
 		f.resource = (enum health_resource)below(
-		        strcmp(scenario, "slow") != 0 ? HEALTH_CLOCK : HEALTH_RESOURCES);
+			strcmp(scenario, "slow") != 0 ? HEALTH_CLOCK : HEALTH_RESOURCES);
 	while (!has(g, f.resource));
 	f.slow = !strcmp(scenario, "build") ? 1.02 : f.slow;
 	return f;
@@ -481,7 +481,7 @@ static void recordings(unsigned files)
 			drawn[k] = c->mean[below(c->count)] * exp(class + laplace(OFFSET));
 		}
 		ratio[n] =
-		        sqrt(deviation_of(drawn, PER_CONFIG, 0) / deviation_of(recorded, runs, 0));
+			sqrt(deviation_of(drawn, PER_CONFIG, 0) / deviation_of(recorded, runs, 0));
 		wider += ratio[n++] >= 1;
 	}
 	qsort(ratio, n, sizeof(*ratio), by_size);

@@ -44,11 +44,11 @@ static enum health_resource resource_of(const char *bound)
 	if (!strcmp(bound, "compute"))
 		return HEALTH_COMPUTE;
 	return !strcmp(bound, "latency") || !strcmp(bound, "launch") ? HEALTH_LATENCY
-	                                                             : HEALTH_OTHER;
+								     : HEALTH_OTHER;
 }
 
 static struct config *config_of(unsigned file, const char *kernel, const char *plain,
-                                const char *shape, enum health_resource resource)
+				const char *shape, enum health_resource resource)
 {
 	for (unsigned i = first[file]; i < count; i++)
 		if (!strncmp(configs[i].kernel, kernel, sizeof(configs[i].kernel) - 1) &&
@@ -85,9 +85,9 @@ static void take_row(unsigned file, char *const *name, unsigned columns, char *l
 		else if (!strcmp(name[i], "bound"))
 			bound = value;
 		else if (!strncmp(name[i], "grid", 4) || !strncmp(name[i], "block", 5) ||
-		         !strcmp(name[i], "dynamic_shared"))
+			 !strcmp(name[i], "dynamic_shared"))
 			snprintf(shape + strlen(shape), sizeof(shape) - strlen(shape), "%s,",
-			         value);
+				 value);
 	}
 	if (!(ns > 0))
 		return;

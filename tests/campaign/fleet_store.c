@@ -43,7 +43,7 @@ static const char *const resources[] = {
 #undef RESOURCE
 };
 static const unsigned bounds[] = {GW_BOUND_MEMORY, GW_BOUND_COMPUTE, GW_BOUND_LATENCY,
-                                  GW_BOUND_UNKNOWN};
+				  GW_BOUND_UNKNOWN};
 /* Of the second model against the first, by resource. */
 static const double model_factor[] = {1.43, 1.0, 1.05, 1.1};
 
@@ -83,12 +83,12 @@ static void draw_program(struct program *p, unsigned number, unsigned files, uns
 static void draw_gpu(struct gpu *g, unsigned span)
 {
 	*g = (struct gpu){.model = uniform() < 0.3,
-	                  .program = below(PROGRAMS),
-	                  .factor = 1 + SPREAD * normal() / 2,
-	                  .phase = 6.283185307179586 * uniform(),
-	                  .slow = 1,
-	                  .resource = -1,
-	                  .power = uniform() < 0.02};
+			  .program = below(PROGRAMS),
+			  .factor = 1 + SPREAD * normal() / 2,
+			  .phase = 6.283185307179586 * uniform(),
+			  .slow = 1,
+			  .resource = -1,
+			  .power = uniform() < 0.02};
 	if (uniform() < 1.0 / 500) {
 		g->resource = (int)below(3);
 		g->slow = OUTLIER;
@@ -113,7 +113,7 @@ static double mean_of(const struct config *c)
 
 /* A program's launches on a GPU for some seconds of an hour. */
 static void work(struct agent_work *to, const struct gpu *g, unsigned number, bool second,
-                 unsigned hour, double seconds)
+		 unsigned hour, double seconds)
 {
 	const struct program *p = &programs[number];
 	const double day = 1 + DIURNAL * sin(6.283185307179586 * hour / 24 + g->phase);
@@ -126,20 +126,20 @@ static void work(struct agent_work *to, const struct gpu *g, unsigned number, bo
 		const bool slow = g->resource == (int)c->resource && hour >= g->slow_hour;
 
 		ns[i] = mean_of(c) * g->factor * day * at_clock * (slow ? g->slow : 1) *
-		        (g->model ? model_factor[c->resource] : 1) * (second ? p->ratio : 1);
+			(g->model ? model_factor[c->resource] : 1) * (second ? p->ratio : 1);
 		all += ns[i] * p->rate[i];
 	}
 	for (unsigned i = 0; i < p->configs; i++) {
 		const struct config *c = &configs[p->config[i]];
 		const double launches = floor(p->rate[i] * p->busy * seconds * 1e9 / all);
 		struct agent_sum d = {.launches = launches,
-		                      .gpu_ns = launches * ns[i],
-		                      .measured = floor(launches / 50)};
+				      .gpu_ns = launches * ns[i],
+				      .measured = floor(launches / 50)};
 		struct hours_work row = {.bound = bounds[c->resource]};
 
 		row.shape = gw_hash(gw_hash(1, c->kernel, strlen(c->kernel)), c->shape,
-		                    strlen(c->shape)) >>
-		            1;
+				    strlen(c->shape)) >>
+			    1;
 		snprintf(row.program, sizeof(row.program), "program-%02u", number);
 		snprintf(row.build, sizeof(row.build), "1.%u", 4 + second);
 		snprintf(row.kernel, sizeof(row.kernel), "%s", c->plain);
@@ -151,11 +151,11 @@ static void work(struct agent_work *to, const struct gpu *g, unsigned number, bo
 }
 
 static struct hours_state *state(struct hours_state *to, const struct gpu *g, const char *uuid,
-                                 uint64_t time_s, const char *metric, const char *label,
-                                 const char *which, bool gauge, double value)
+				 uint64_t time_s, const char *metric, const char *label,
+				 const char *which, bool gauge, double value)
 {
 	*to = (struct hours_state){
-	        .time_s = time_s, .seconds = HOUR, .gauge = gauge, .value = value, .most = value};
+		.time_s = time_s, .seconds = HOUR, .gauge = gauge, .value = value, .most = value};
 	snprintf(to->uuid, sizeof(to->uuid), "%s", uuid);
 	snprintf(to->model, sizeof(to->model), "%s", models[g->model]);
 	snprintf(to->metric, sizeof(to->metric), "%s", metric);
@@ -165,7 +165,7 @@ static struct hours_state *state(struct hours_state *to, const struct gpu *g, co
 }
 
 static struct hours_state *states(struct hours_state *to, const struct gpu *g, const char *uuid,
-                                  uint64_t time_s, double busy, double clock)
+				  uint64_t time_s, double busy, double clock)
 {
 	const double idle = HOUR * (1 - busy), starved = idle * uniform();
 
@@ -173,28 +173,28 @@ static struct hours_state *states(struct hours_state *to, const struct gpu *g, c
 	idle_s[1] += idle - starved;
 	to = state(to, g, uuid, time_s, "gpuwatch_busy_seconds", "", "", false, HOUR * busy);
 	to = state(to, g, uuid, time_s, "gpuwatch_idle_seconds", "cause", "starved", false,
-	           starved);
+		   starved);
 	to = state(to, g, uuid, time_s, "gpuwatch_idle_seconds", "cause", "synchronization", false,
-	           idle - starved);
+		   idle - starved);
 	to = state(to, g, uuid, time_s, "gpuwatch_sm_clock_hertz", "", "", true, clock);
 	for (int r = 0; r < HEALTH_RESOURCES; r++)
 		to = state(to, g, uuid, time_s, "gpuwatch_slowdown_ratio", "resource", resources[r],
-		           true, 1 + 0.003 * normal());
+			   true, 1 + 0.003 * normal());
 	if (g->power) {
 		const double lost = 0.03 * busy * HOUR;
 
 		lost_s += lost;
 		to = state(to, g, uuid, time_s, "gpuwatch_lost_seconds", "cause", "power cap",
-		           false, lost);
+			   false, lost);
 		to = state(to, g, uuid, time_s, "gpuwatch_throttled_seconds", "reason", "power",
-		           false, HOUR);
+			   false, HOUR);
 	}
 	return to;
 }
 
 /* The launches of a GPU in an hour; its program may change in the middle. */
 static size_t gpu_hour(struct agent_work *to, struct gpu *g, unsigned hour, unsigned span,
-                       struct hours_work *rows)
+		       struct hours_work *rows)
 {
 	const bool change = uniform() < 0.4;
 	const double half = change ? HOUR / 2 : HOUR;
@@ -229,7 +229,7 @@ static FILE *begin(const char *folder, const char *host, const char *table)
 	snprintf(path, sizeof(path), "%s/hours/host=%s/day=2026-11-26", folder, host);
 	mkdir(path, 0755);
 	snprintf(path, sizeof(path), "%s/hours/host=%s/day=2026-11-26/%s-000000.parquet", folder,
-	         host, table);
+		 host, table);
 	out = fopen(path, "w");
 	if (!out) {
 		perror(path);
@@ -252,13 +252,13 @@ static void machine(const char *folder, unsigned number, unsigned of_gpus, unsig
 		for (unsigned i = 0; i < HOST && number * HOST + i < of_gpus; i++) {
 			struct gpu *g = &gpus[number * HOST + i];
 			const double busy = programs[g->program].busy,
-			             clock = programs[g->program].clock;
+				     clock = programs[g->program].clock;
 			const uint64_t time_s = DAY0 + (uint64_t)hour * HOUR;
 			char uuid[48];
 			size_t from = rows;
 
 			snprintf(uuid, sizeof(uuid), "GPU-%08x-0000-0000-0000-%012x",
-			         number * HOST + i, number);
+				 number * HOST + i, number);
 			rows += gpu_hour(sums, g, hour, span, &w[rows]);
 			for (size_t k = from; k < rows; k++) {
 				w[k].time_s = time_s;

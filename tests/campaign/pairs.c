@@ -50,7 +50,7 @@ struct drawing {
 
 /* The times of @p from in the parts @p part, each taking @p factor times as long. */
 static void draw_side(struct diff_side *to, const struct diff_side *from, const uint32_t *part,
-                      const struct drawing *d, float factor)
+		      const struct drawing *d, float factor)
 {
 	size_t most = (from->count / d->blocks + 1) * d->blocks * d->length;
 
@@ -69,12 +69,12 @@ static void draw_side(struct diff_side *to, const struct diff_side *from, const 
 
 /* Whether the row @p slow (-1: none) is reported as slower; @p others: other rows reported. */
 static bool pair(const struct diff *recorded, const struct drawing *drawing, long slow,
-                 unsigned *others)
+		 unsigned *others)
 {
 	const struct diff_rule rule = {.rate = 0.05, .fail = 0, .share = 0};
 	static uint32_t part[RUNS][BLOCKS_MAX];
 	struct diff d = {.rows = gw_alloc(recorded->count * sizeof(*d.rows)),
-	                 .count = recorded->count};
+			 .count = recorded->count};
 	bool found = false;
 
 	for (unsigned run = 0; run < RUNS; run++)
@@ -91,7 +91,7 @@ static bool pair(const struct diff *recorded, const struct drawing *drawing, lon
 		to->config.digest = (uint32_t)i + 1;
 		draw_side(&to->side[BASE], &from->side[BASE], part[BASE], drawing, 1);
 		draw_side(&to->side[OTHER], &from->side[BASE], part[OTHER], drawing,
-		          (long)i == slow ? drawing->slower : 1);
+			  (long)i == slow ? drawing->slower : 1);
 		d.run[BASE].total += to->side[BASE].total;
 		d.run[OTHER].total += to->side[OTHER].total;
 	}

@@ -30,7 +30,7 @@ enum {
 	WITHIN = 10
 };
 static const double SECOND = 1e9, SPREAD = 0.005, UNEVEN = 0.005, TOGETHER = 0.05, PAUSE = 0.001,
-                    APART = 5e6, DRIFT = 20e-6, END = 30e3, LEAST = 0.08, MOST = 0.6;
+		    APART = 5e6, DRIFT = 20e-6, END = 30e3, LEAST = 0.08, MOST = 0.6;
 
 /*
  * Steps of a data-parallel training run on two H200s with NCCL: how the ranks differ in a step,
@@ -38,14 +38,14 @@ static const double SECOND = 1e9, SPREAD = 0.005, UNEVEN = 0.005, TOGETHER = 0.0
  */
 enum { QUANTILES = 11 };
 static const double share_of[QUANTILES] = {0, .02, .05, .1, .25, .5, .75, .9, .95, .98, 1},
-                    compute_of[QUANTILES] = {-.324, -.0467, -.021, -.0183, -.0041, 0,
-                                             .0041, .0183,  .021,  .0467,  .324},
-                    host_of[QUANTILES] = {-1,    -.1432, -.1329, -.1037, -.0637, 0,
-                                          .0637, .1037,  .1329,  .1432,  4.6008},
-                    idle_of[QUANTILES] = {-1,   -.0849, -.0392, -.0229, -.012, 0,
-                                          .012, .0229,  .0392,  .0849,  12.415},
-                    input_of[QUANTILES] = {-.0278, -.0183, -.0131, -.0098, -.0052, 0,
-                                           .0052,  .0098,  .0131,  .0183,  .0278};
+		    compute_of[QUANTILES] = {-.324, -.0467, -.021, -.0183, -.0041, 0,
+					     .0041, .0183,  .021,  .0467,  .324},
+		    host_of[QUANTILES] = {-1,    -.1432, -.1329, -.1037, -.0637, 0,
+					  .0637, .1037,  .1329,  .1432,  4.6008},
+		    idle_of[QUANTILES] = {-1,   -.0849, -.0392, -.0229, -.012, 0,
+					  .012, .0229,  .0392,  .0849,  12.415},
+		    input_of[QUANTILES] = {-.0278, -.0183, -.0131, -.0098, -.0052, 0,
+					   .0052,  .0098,  .0131,  .0183,  .0278};
 
 static uint64_t state;
 
@@ -85,7 +85,7 @@ static double drawn(const double quantiles[QUANTILES])
 		i++;
 	return 1 + quantiles[i] +
 	       (at - share_of[i]) / (share_of[i + 1] - share_of[i]) *
-	               (quantiles[i + 1] - quantiles[i]);
+		       (quantiles[i + 1] - quantiles[i]);
 }
 
 /* ---- a job ---- */
@@ -114,7 +114,7 @@ struct plan {
 static struct plan draw(uint32_t ranks, uint32_t steps, double least, double most)
 {
 	struct plan p = {
-	        .ranks = ranks, .steps = steps, .meetings = 1 + (uint32_t)(uniform() * MEETINGS)};
+		.ranks = ranks, .steps = steps, .meetings = 1 + (uint32_t)(uniform() * MEETINGS)};
 	double step = scaled(least, most) * SECOND;
 
 	p.beside = uniform() < 0.3;
@@ -143,7 +143,7 @@ static double length(const struct plan *p)
 
 /* What a rank does by itself in a step. */
 static void work(const struct plan *p, const struct rank *k, double common, const struct fault *f,
-                 struct ranks_step *out)
+		 struct ranks_step *out)
 {
 	double expected = p->compute * common * k->work * (1 + UNEVEN * normal());
 	double compute = expected * k->speed * drawn(compute_of),
@@ -171,7 +171,7 @@ static void work(const struct plan *p, const struct rank *k, double common, cons
 
 /* Which ranks meet in collective @p m: those from *first on, each *stride-th, *count of them. */
 static void who(const struct plan *p, uint32_t m, uint32_t turn, uint32_t *first, uint32_t *stride,
-                uint32_t *count)
+		uint32_t *count)
 {
 	bool inside = p->groups && m % 2 == 0 && p->meetings > 1;
 
@@ -192,7 +192,7 @@ static double on_clock(const struct rank *k, double time)
 
 /* All ranks of a collective come, the last one makes the others wait. */
 static void meet(const struct plan *p, struct ranks_job *job, uint32_t step, uint32_t m,
-                 uint32_t turn, const struct fault *f, double *came)
+		 uint32_t turn, const struct fault *f, double *came)
 {
 	uint32_t first, stride, count;
 	double last = 0, end;
@@ -212,18 +212,18 @@ static void meet(const struct plan *p, struct ranks_job *job, uint32_t step, uin
 		double mine = end + between(0, END);
 
 		out->meetings[out->meeting_count++] = (struct ranks_meeting){
-		        .key = ((uint64_t)step * MEETINGS + m) * 65536 + turn,
-		        .start = on_clock(k, came[r]),
-		        .end = on_clock(k, mine),
-		        .exposed = !p->beside || m + 1 == p->meetings,
-		        .step = step,
-		        .together = true};
+			.key = ((uint64_t)step * MEETINGS + m) * 65536 + turn,
+			.start = on_clock(k, came[r]),
+			.end = on_clock(k, mine),
+			.exposed = !p->beside || m + 1 == p->meetings,
+			.step = step,
+			.together = true};
 		k->ready = mine;
 	}
 }
 
 static void run_step(const struct plan *p, struct ranks_job *job, uint32_t step,
-                     const struct fault *f, double *came, double *begun)
+		     const struct fault *f, double *came, double *begun)
 {
 	double common = 1 + TOGETHER * normal();
 
@@ -238,14 +238,14 @@ static void run_step(const struct plan *p, struct ranks_job *job, uint32_t step,
 			const struct ranks_step *s = &job->ranks[r].steps[step];
 			double busy = (double)s->part[RANKS_COMPUTE];
 			double before = (double)(s->part[RANKS_INPUT] + s->part[RANKS_HOST] +
-			                         s->part[RANKS_IDLE]);
+						 s->part[RANKS_IDLE]);
 
 			/* In line, each part of the work begins after the collective before; beside
 			 * it goes on. */
 			came[r] = p->beside ? fmax(p->rank[r].ready,
-			                           begun[r] + before + busy * (m + 1) / p->meetings)
-			                    : p->rank[r].ready + (m ? 0 : before) +
-			                              busy / p->meetings;
+						   begun[r] + before + busy * (m + 1) / p->meetings)
+					    : p->rank[r].ready + (m ? 0 : before) +
+						      busy / p->meetings;
 		}
 		for (uint32_t t = 0; t < turns(p, m); t++)
 			meet(p, job, step, m, t, f, came);
@@ -253,7 +253,7 @@ static void run_step(const struct plan *p, struct ranks_job *job, uint32_t step,
 	for (uint32_t r = 0; r < p->ranks; r++) {
 		struct ranks_step *s = &job->ranks[r].steps[step];
 		double own = (double)(s->part[RANKS_COMPUTE] + s->part[RANKS_INPUT] +
-		                      s->part[RANKS_HOST] + s->part[RANKS_IDLE]);
+				      s->part[RANKS_HOST] + s->part[RANKS_IDLE]);
 
 		s->part[RANKS_COMMUNICATION] = (float)fmax(p->rank[r].ready - begun[r] - own, 0);
 	}
@@ -268,7 +268,7 @@ static struct ranks_job run(const struct plan *p, const struct fault *f)
 	job.ranks = gw_alloc(p->ranks * sizeof(*job.ranks));
 	for (uint32_t r = 0; r < p->ranks; r++) {
 		job.ranks[r].meetings =
-		        gw_alloc(p->steps * p->meetings * sizeof(struct ranks_meeting));
+			gw_alloc(p->steps * p->meetings * sizeof(struct ranks_meeting));
 		job.ranks[r].steps = gw_alloc(p->steps * sizeof(struct ranks_step));
 		job.ranks[r].clock = r / GROUP;
 	}
@@ -295,7 +295,7 @@ static void forget(struct ranks_job *job, struct plan *p)
 
 static struct {
 	unsigned faults, right, rank_right, late, others, injected[RANKS_CAUSES],
-	        named[RANKS_CAUSES];
+		named[RANKS_CAUSES];
 	unsigned worst, alarms;
 	double rank_days;
 } found;
@@ -339,8 +339,8 @@ static void count_network(const struct ranks_job *job, const struct plan *p, con
 	found.others += (unsigned)job->episode_count;
 	if (n && n->found >= f->step && n->found < f->step + WITHIN)
 		count_found(f, n->found,
-		            !job->episode_count && job->network_count == 1 &&
-		                    n->ranks >= count - count / 10);
+			    !job->episode_count && job->network_count == 1 &&
+				    n->ranks >= count - count / 10);
 	else
 		found.late++;
 }
@@ -349,15 +349,15 @@ static void one_fault(uint32_t ranks)
 {
 	/* The unknown one stands for the network. */
 	static const enum ranks_cause causes[] = {RANKS_CAUSE_GPU, RANKS_CAUSE_WORK,
-	                                          RANKS_CAUSE_INPUT, RANKS_CAUSE_HOST,
-	                                          RANKS_CAUSE_UNKNOWN};
+						  RANKS_CAUSE_INPUT, RANKS_CAUSE_HOST,
+						  RANKS_CAUSE_UNKNOWN};
 	struct plan p = draw(ranks, STEPS, 0.02, 2);
 	struct fault f = {.rank = (uint32_t)(uniform() * ranks),
-	                  .step = 5 + (uint32_t)(uniform() * 15),
-	                  .cause = causes[found.faults % 5],
-	                  .network = found.faults % 5 == 4,
-	                  .ns = length(&p) * scaled(LEAST, MOST),
-	                  .idle = uniform() < 0.5};
+			  .step = 5 + (uint32_t)(uniform() * 15),
+			  .cause = causes[found.faults % 5],
+			  .network = found.faults % 5 == 4,
+			  .ns = length(&p) * scaled(LEAST, MOST),
+			  .idle = uniform() < 0.5};
 	struct ranks_job job = run(&p, &f);
 
 	found.faults++;

@@ -18,24 +18,24 @@ static const struct kernel {
 	uint32_t registers, digest[2];
 	uint64_t code[2]; /* 0: not known */
 } kernels[] = {
-        {{"steady", "steady"}, {50000, 50000}, 200, 32, {0, 0}, {0, 0}},
-        {{"slower", "slower"}, {20000, 21000}, 200, 40, {0, 0}, {0, 0}},
-        {{"faster", "faster"}, {30000, 28800}, 200, 48, {0, 0}, {0, 0}},
-        {{"slightly_slower", "slightly_slower"}, {40000, 40800}, 200, 50, {0, 0}, {0, 0}},
-        {{"tiny_share", "tiny_share"}, {500, 600}, 20, 52, {0, 0}, {0, 0}},
-        {{"launched_thrice", "launched_thrice"}, {70000, 90000}, 3, 56, {0, 0}, {0, 0}},
-        {{"gone", NULL}, {15000, 0}, 50, 64, {0, 0}, {0, 0}},
-        {{NULL, "added"}, {0, 25000}, 50, 72, {0, 0}, {0, 0}},
-        {{"old_name", "new_name"}, {33000, 33000}, 100, 80, {0, 0}, {0, 0}},
-        {{"rehashed", "rehashed"}, {12000, 12000}, 100, 88, {0x11, 0x22}, {0, 0}},
-        {{"hashed", "hashed"}, {10000, 10000}, 100, 96, {0x33, 0x33}, {0, 0}},
-        {{"hashed", "hashed"}, {80000, 88000}, 100, 96, {0x44, 0x44}, {0, 0}},
-        /* Two alike but for their code, under other names; and two that differ in nothing but code.
-         */
-        {{"old_twin", "new_twin"}, {5000, 5000}, 100, 104, {0, 0}, {0x501, 0x501}},
-        {{"old_pair", "new_pair"}, {6000, 6000}, 100, 104, {0, 0}, {0x502, 0x502}},
-        {{"old_code", "new_code"}, {7000, 7000}, 100, 112, {0, 0}, {0x503, 0x504}},
-        {{"same_name", "same_name"}, {8000, 7600}, 100, 120, {0, 0}, {0x505, 0x506}},
+	{{"steady", "steady"}, {50000, 50000}, 200, 32, {0, 0}, {0, 0}},
+	{{"slower", "slower"}, {20000, 21000}, 200, 40, {0, 0}, {0, 0}},
+	{{"faster", "faster"}, {30000, 28800}, 200, 48, {0, 0}, {0, 0}},
+	{{"slightly_slower", "slightly_slower"}, {40000, 40800}, 200, 50, {0, 0}, {0, 0}},
+	{{"tiny_share", "tiny_share"}, {500, 600}, 20, 52, {0, 0}, {0, 0}},
+	{{"launched_thrice", "launched_thrice"}, {70000, 90000}, 3, 56, {0, 0}, {0, 0}},
+	{{"gone", NULL}, {15000, 0}, 50, 64, {0, 0}, {0, 0}},
+	{{NULL, "added"}, {0, 25000}, 50, 72, {0, 0}, {0, 0}},
+	{{"old_name", "new_name"}, {33000, 33000}, 100, 80, {0, 0}, {0, 0}},
+	{{"rehashed", "rehashed"}, {12000, 12000}, 100, 88, {0x11, 0x22}, {0, 0}},
+	{{"hashed", "hashed"}, {10000, 10000}, 100, 96, {0x33, 0x33}, {0, 0}},
+	{{"hashed", "hashed"}, {80000, 88000}, 100, 96, {0x44, 0x44}, {0, 0}},
+	/* Two alike but for their code, under other names; and two that differ in nothing but code.
+	 */
+	{{"old_twin", "new_twin"}, {5000, 5000}, 100, 104, {0, 0}, {0x501, 0x501}},
+	{{"old_pair", "new_pair"}, {6000, 6000}, 100, 104, {0, 0}, {0x502, 0x502}},
+	{{"old_code", "new_code"}, {7000, 7000}, 100, 112, {0, 0}, {0x503, 0x504}},
+	{{"same_name", "same_name"}, {8000, 7600}, 100, 120, {0, 0}, {0x505, 0x506}},
 };
 
 /* Around 1, of a spread of 1%: a sum of uniform numbers. */
@@ -51,7 +51,7 @@ static double noise(uint64_t n)
 static void kernel(struct lb *b, uint32_t id, const struct kernel *k, unsigned run)
 {
 	struct gw_record_kernel r = {
-	        .id = id, .registers = k->registers, .max_threads = 1024, .binary_version = 90};
+		.id = id, .registers = k->registers, .max_threads = 1024, .binary_version = 90};
 
 	lb_record(b, GW_RECORD_KERNEL, &r, sizeof(r), k->name[run], strlen(k->name[run]) + 1);
 	lb_config_with(b, id, id, 64, k->digest[run]);
@@ -114,11 +114,11 @@ static bool write_sums(double ns, const char *path)
 		const double mean = ns * noise((uint64_t)ns + n);
 		const uint64_t start = lb_launch(1, from, 1, NAN, 0).start_ns;
 		struct gw_record_aggregate a = {.config = 1,
-		                                .launches = 50000,
-		                                .measured = 500,
-		                                .start_ns = start,
-		                                .end_ns = start + UINT64_C(10000000000),
-		                                .total_ns = (uint64_t)(500 * mean)};
+						.launches = 50000,
+						.measured = 500,
+						.start_ns = start,
+						.end_ns = start + UINT64_C(10000000000),
+						.total_ns = (uint64_t)(500 * mean)};
 
 		/* One launch of each has a record of its own: an outlier. */
 		lb_add_launch(&b, lb_launch(1, from + 5, (uint64_t)(3 * ns), NAN, 0));
@@ -135,10 +135,10 @@ static bool write_sums(double ns, const char *path)
 static bool write_moved(unsigned run, const char *path)
 {
 	static const struct kernel rows[] = {
-	        {{"moved", "moved"}, {50000, 50000}, 100, 32, {0x11, 0x11}, {0}},
-	        {{"moved", "moved"}, {20000, 20000}, 100, 32, {0x22, 0x33}, {0}},
-	        {{"moved", "moved"}, {1000, 1000}, 1, 32, {0x44, 0x55}, {0}},
-	        {{"moved", NULL}, {1000, 0}, 1, 32, {0x66, 0}, {0}},
+		{{"moved", "moved"}, {50000, 50000}, 100, 32, {0x11, 0x11}, {0}},
+		{{"moved", "moved"}, {20000, 20000}, 100, 32, {0x22, 0x33}, {0}},
+		{{"moved", "moved"}, {1000, 1000}, 1, 32, {0x44, 0x55}, {0}},
+		{{"moved", NULL}, {1000, 0}, 1, 32, {0x66, 0}, {0}},
 	};
 	struct lb b = {0};
 	uint64_t now = 1000000000;
@@ -153,9 +153,9 @@ static bool write_moved(unsigned run, const char *path)
 	for (uint32_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
 		for (unsigned n = 0; rows[i].name[run] && n < rows[i].launches; n++, now += 100000)
 			lb_add_launch(&b, lb_launch(i + 1, now,
-			                            (uint64_t)llround(rows[i].ns[run] *
-			                                              noise(now / 1000 + run)),
-			                            NAN, 0));
+						    (uint64_t)llround(rows[i].ns[run] *
+								      noise(now / 1000 + run)),
+						    NAN, 0));
 	lb_end(&b);
 	good = lb_write(&b, path);
 	lb_free(&b);

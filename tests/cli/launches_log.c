@@ -55,9 +55,9 @@ static void add_work(struct lb *b, uint32_t id, uint64_t known, const struct gw_
 
 		if (q->source != GW_SOURCE_NONE)
 			parts[count++] = (struct gw_record_quantity){.field = (uint16_t)f,
-			                                             .source = (uint8_t)q->source,
-			                                             .confidence = q->confidence,
-			                                             .value = q->value};
+								     .source = (uint8_t)q->source,
+								     .confidence = q->confidence,
+								     .value = q->value};
 	}
 	lb_work(b, id, known, parts, count);
 }

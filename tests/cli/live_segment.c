@@ -52,10 +52,10 @@ static void fill_head(struct gw_live_head *h)
 	ssize_t n;
 
 	*h = (struct gw_live_head){.magic = GW_LIVE_MAGIC,
-	                           .version = GW_LIVE_VERSION,
-	                           .size = SIZE,
-	                           .start_time = start_time(),
-	                           .pid = (uint32_t)getpid()};
+				   .version = GW_LIVE_VERSION,
+				   .size = SIZE,
+				   .start_time = start_time(),
+				   .pid = (uint32_t)getpid()};
 	if (in && fgets(h->boot_id, sizeof(h->boot_id), in))
 		h->boot_id[strcspn(h->boot_id, "\n")] = 0;
 	if (in)
@@ -95,7 +95,7 @@ static void make(const char *folder, unsigned ticks)
 	int file;
 
 	snprintf(path, sizeof(path), "%s/%d-%llu-%u.gwlive", folder, (int)getpid(), start_time(),
-	         ticks);
+		 ticks);
 	file = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600);
 	if (file < 0 || ftruncate(file, SIZE))
 		exit(1);
@@ -172,16 +172,16 @@ static void go_wild(void)
 	turn++;
 	for (uint32_t i = 0; i < 40; i++) {
 		c[i] = (struct gw_live_config){.sequence = 2 * turn,
-		                               .id = i + 1,
-		                               .kernel = turn * 7919 * i,
-		                               .device = i * 0x10000001,
-		                               .tier = UINT32_MAX - i,
-		                               .work = UINT32_MAX,
-		                               .bound = i,
-		                               .predicted = i % 3 ? INFINITY : -1e300,
-		                               .low = NAN,
-		                               .high = 1e300,
-		                               .launches = UINT64_MAX / (i + turn)};
+					       .id = i + 1,
+					       .kernel = turn * 7919 * i,
+					       .device = i * 0x10000001,
+					       .tier = UINT32_MAX - i,
+					       .work = UINT32_MAX,
+					       .bound = i,
+					       .predicted = i % 3 ? INFINITY : -1e300,
+					       .low = NAN,
+					       .high = 1e300,
+					       .launches = UINT64_MAX / (i + turn)};
 		c[i].time = (struct gw_sketch){.count = UINT64_MAX, .sum = 1e308, .schema = -1};
 		c[i].time.bucket[i] = UINT64_MAX;
 		c[i].time.bucket[63] = UINT64_MAX - turn;
@@ -189,10 +189,10 @@ static void go_wild(void)
 		c[i].ratio.low = -1e308;
 	}
 	d[3] = (struct gw_live_device){.sequence = 2 * turn,
-	                               .used = 1,
-	                               .busy_ns = UINT64_MAX - turn % 3,
-	                               .last_end_ns = UINT64_MAX / turn,
-	                               .reasons = UINT64_MAX};
+				       .used = 1,
+				       .busy_ns = UINT64_MAX - turn % 3,
+				       .last_end_ns = UINT64_MAX / turn,
+				       .reasons = UINT64_MAX};
 	k->length = turn % 2 ? UINT32_MAX : 40;
 	memset(k->name, 'x', 100);
 	t->sequence = 2 * turn;

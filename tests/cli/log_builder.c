@@ -25,7 +25,7 @@ static uint32_t crc(const unsigned char *data, size_t length)
 }
 
 void lb_record(struct lb *b, unsigned kind, void *record, size_t size, const void *tail,
-               size_t tail_size)
+	       size_t tail_size)
 {
 	size_t length = (size + tail_size + 7) / 8 * 8;
 	struct gw_record head = {(uint16_t)kind, (uint16_t)length};
@@ -45,7 +45,7 @@ void lb_record(struct lb *b, unsigned kind, void *record, size_t size, const voi
 void lb_block(struct lb *b)
 {
 	uint32_t header[4] = {0x31425747, (uint32_t)b->block_length, b->sequence,
-	                      crc(b->block, b->block_length)};
+			      crc(b->block, b->block_length)};
 
 	if (!b->block_length)
 		return;
@@ -60,18 +60,18 @@ void lb_block(struct lb *b)
 void lb_header(struct lb *b, uint32_t pid, uint32_t flags, const char *command)
 {
 	struct gw_record_header r = {.version = GW_LOG_VERSION,
-	                             .pid = pid,
-	                             .ppid = 1,
-	                             .flags = flags,
-	                             .start_ns = T0 * 1000000000ull + b->later_ns,
-	                             .monotonic_ns = 1,
-	                             .ticks = 1};
+				     .pid = pid,
+				     .ppid = 1,
+				     .flags = flags,
+				     .start_ns = T0 * 1000000000ull + b->later_ns,
+				     .monotonic_ns = 1,
+				     .ticks = 1};
 	char tail[512];
 	int n = snprintf(
-	        tail, sizeof(tail),
-	        "host=node1%cboot_id=b%cexe=/bin/app%ccommand=%s%cmode=audit%cbuild=0.1.0%c"
-	        "driver=13.0%ccupti=130001%crank=",
-	        0, 0, 0, command, 0, 0, 0, 0, 0);
+		tail, sizeof(tail),
+		"host=node1%cboot_id=b%cexe=/bin/app%ccommand=%s%cmode=audit%cbuild=0.1.0%c"
+		"driver=13.0%ccupti=130001%crank=",
+		0, 0, 0, command, 0, 0, 0, 0, 0);
 
 	lb_record(b, GW_RECORD_HEADER, &r, sizeof(r), tail, (size_t)n + 1);
 }
@@ -79,13 +79,13 @@ void lb_header(struct lb *b, uint32_t pid, uint32_t flags, const char *command)
 void lb_device(struct lb *b, uint32_t id, const char *name, const char *uuid)
 {
 	struct gw_record_device r = {.id = id,
-	                             .ordinal = id - 1,
-	                             .compute_capability = 90,
-	                             .sm_count = 132,
-	                             .sm_clock_khz = 1980000,
-	                             .mem_clock_khz = 3201000,
-	                             .driver_version = 13000,
-	                             .memory = 150ull << 30};
+				     .ordinal = id - 1,
+				     .compute_capability = 90,
+				     .sm_count = 132,
+				     .sm_clock_khz = 1980000,
+				     .mem_clock_khz = 3201000,
+				     .driver_version = 13000,
+				     .memory = 150ull << 30};
 	char tail[256];
 	int n = snprintf(tail, sizeof(tail), "%s%c%s", name, 0, uuid);
 
@@ -107,19 +107,19 @@ void lb_kernel(struct lb *b, uint32_t id, const char *mangled)
 void lb_kernel_of(struct lb *b, uint32_t id, const char *mangled, uint32_t module)
 {
 	struct gw_record_kernel r = {.id = id,
-	                             .module = module,
-	                             .registers = 32,
-	                             .max_threads = 1024,
-	                             .binary_version = 90};
+				     .module = module,
+				     .registers = 32,
+				     .max_threads = 1024,
+				     .binary_version = 90};
 
 	lb_record(b, GW_RECORD_KERNEL, &r, sizeof(r), mangled, strlen(mangled) + 1);
 }
 
 static struct gw_record_config config(uint32_t id, uint32_t kernel, uint32_t grid_x,
-                                      uint32_t block_x)
+				      uint32_t block_x)
 {
 	const struct gw_config c = {
-	        .grid = {grid_x, 1, 1}, .block = {block_x, 1, 1}, .cluster = {1, 1, 1}};
+		.grid = {grid_x, 1, 1}, .block = {block_x, 1, 1}, .cluster = {1, 1, 1}};
 
 	return gw_record_of_config(id, kernel, 0, &c);
 }
@@ -132,13 +132,13 @@ void lb_config(struct lb *b, uint32_t id, uint32_t kernel, uint32_t grid_x, uint
 }
 
 void lb_config_on(struct lb *b, uint32_t id, uint32_t kernel, uint32_t grid_x, uint32_t device,
-                  bool older)
+		  bool older)
 {
 	struct gw_record_config r = config(id, kernel, grid_x, 128);
 
 	r.device = device;
 	lb_record(b, GW_RECORD_CONFIG, &r,
-	          older ? offsetof(struct gw_record_config, device) : sizeof(r), NULL, 0);
+		  older ? offsetof(struct gw_record_config, device) : sizeof(r), NULL, 0);
 }
 
 void lb_config_with(struct lb *b, uint32_t id, uint32_t kernel, uint32_t grid_x, uint32_t digest)
@@ -152,29 +152,29 @@ void lb_config_with(struct lb *b, uint32_t id, uint32_t kernel, uint32_t grid_x,
 void lb_stream(struct lb *b, uint32_t id, uint32_t device)
 {
 	struct gw_record_stream r = {
-	        .id = id, .device = device, .kind = GW_STREAM_LEGACY, .cupti_id = 7};
+		.id = id, .device = device, .kind = GW_STREAM_LEGACY, .cupti_id = 7};
 
 	lb_record(b, GW_RECORD_STREAM, &r, sizeof(r), NULL, 0);
 }
 
 struct gw_record_launch lb_launch(uint32_t config, uint64_t start_ns, uint64_t duration_ns,
-                                  float predicted, uint32_t known)
+				  float predicted, uint32_t known)
 {
 	uint64_t start = T0 * 1000000000ull + start_ns;
 
 	return (struct gw_record_launch){
-	        .flags = GW_LAUNCH_MEASURED | GW_LAUNCH_LEARNT,
-	        .config = config,
-	        .stream = 1,
-	        .thread = 1,
-	        .tier = isnan(predicted) ? GW_TIER_NONE : GW_TIER_STEADY,
-	        .known = known,
-	        .predicted = predicted,
-	        .call_ns = start - 10000,
-	        .start_ns = start,
-	        .duration_ns = duration_ns,
-	        .low = predicted * 0.9f,
-	        .high = predicted * 1.1f,
+		.flags = GW_LAUNCH_MEASURED | GW_LAUNCH_LEARNT,
+		.config = config,
+		.stream = 1,
+		.thread = 1,
+		.tier = isnan(predicted) ? GW_TIER_NONE : GW_TIER_STEADY,
+		.known = known,
+		.predicted = predicted,
+		.call_ns = start - 10000,
+		.start_ns = start,
+		.duration_ns = duration_ns,
+		.low = predicted * 0.9f,
+		.high = predicted * 1.1f,
 	};
 }
 
@@ -186,7 +186,7 @@ void lb_add_launch(struct lb *b, struct gw_record_launch launch)
 }
 
 void lb_work(struct lb *b, uint32_t config, uint64_t known, const struct gw_record_quantity *parts,
-             uint32_t count)
+	     uint32_t count)
 {
 	struct gw_record_work r = {.config = config, .count = count, .known = known};
 

@@ -24,7 +24,7 @@ struct lb {
 
 /** Append a record: its struct (head.kind and head.length are filled in) and its tail. */
 void lb_record(struct lb *b, unsigned kind, void *record, size_t size, const void *tail,
-               size_t tail_size);
+	       size_t tail_size);
 /** Close the block being built; does nothing when it is empty. */
 void lb_block(struct lb *b);
 /** The same for each record, with what a test mostly wants. */
@@ -36,17 +36,17 @@ void lb_kernel_of(struct lb *b, uint32_t id, const char *mangled, uint32_t modul
 void lb_config(struct lb *b, uint32_t id, uint32_t kernel, uint32_t grid_x, uint32_t block_x);
 /** The same of a configuration that runs on @p device; @p older: as before it was reported. */
 void lb_config_on(struct lb *b, uint32_t id, uint32_t kernel, uint32_t grid_x, uint32_t device,
-                  bool older);
+		  bool older);
 /** The same of one whose arguments have @p digest. */
 void lb_config_with(struct lb *b, uint32_t id, uint32_t kernel, uint32_t grid_x, uint32_t digest);
 void lb_stream(struct lb *b, uint32_t id, uint32_t device);
 /** A launch as it should be: call 10 µs before start. predicted NaN: unknown. */
 struct gw_record_launch lb_launch(uint32_t config, uint64_t start_ns, uint64_t duration_ns,
-                                  float predicted, uint32_t known);
+				  float predicted, uint32_t known);
 void lb_add_launch(struct lb *b, struct gw_record_launch launch);
 /** What is known of a configuration's work after @p known observations. */
 void lb_work(struct lb *b, uint32_t config, uint64_t known, const struct gw_record_quantity *parts,
-             uint32_t count);
+	     uint32_t count);
 void lb_published(struct lb *b, uint64_t known);
 /** The profile of @p device: @p text in pieces of at most @p piece bytes. */
 void lb_profile(struct lb *b, uint32_t device, const char *text, size_t piece);

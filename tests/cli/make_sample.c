@@ -17,10 +17,10 @@ int main(int argc, char **argv)
 	lb_free(&b);
 	if (!good)
 		fprintf(stderr, "usage: make_sample "
-		                "plain|second|killed|idle|stand_in|violations|aggregates|whole_"
-		                "graphs|clocked|hostile|"
-		                "markup|crowd|analysed|"
-		                "unanalysed|unpredicted|modules|at_least|worked|"
-		                "no_work|no_profile|half_profile FILE [SECONDS]\n");
+				"plain|second|killed|idle|stand_in|violations|aggregates|whole_"
+				"graphs|clocked|hostile|"
+				"markup|crowd|analysed|"
+				"unanalysed|unpredicted|modules|at_least|worked|"
+				"no_work|no_profile|half_profile FILE [SECONDS]\n");
 	return good ? 0 : 2;
 }

@@ -13,7 +13,7 @@ static void begin(struct lb *b, uint32_t pid, uint32_t flags, const char *comman
 {
 	lb_header(b, pid, flags, command);
 	lb_device(b, 1, flags & GW_HEADER_STAND_IN ? "CPU stand-in" : "NVIDIA H200",
-	          "aabbccdd00112233");
+		  "aabbccdd00112233");
 	lb_stream(b, 1, 1);
 	lb_kernel(b, 1, "_Z10vector_addPKfS0_Pfi");
 	lb_kernel(b, 2, "_ZN2at6native29vectorized_elementwise_kernelILi4EEEvi");
@@ -124,27 +124,27 @@ void sample_modules(struct lb *b)
 void sample_clocked(struct lb *b)
 {
 	struct gw_record_slow slow = {.config = 1,
-	                              .cause = GW_SLOW_CLOCK,
-	                              .launches = 3,
-	                              .slow = 2,
-	                              .predicted = 12000,
-	                              .high = 13000,
-	                              .ratio = 1.5f,
-	                              .sm_khz_before = 1980000,
-	                              .sm_khz_during = 1335000,
-	                              .reasons = 4,
-	                              .since_ns = 1700000000ull * 1000000000};
+				      .cause = GW_SLOW_CLOCK,
+				      .launches = 3,
+				      .slow = 2,
+				      .predicted = 12000,
+				      .high = 13000,
+				      .ratio = 1.5f,
+				      .sm_khz_before = 1980000,
+				      .sm_khz_during = 1335000,
+				      .reasons = 4,
+				      .since_ns = 1700000000ull * 1000000000};
 
 	begin(b, 4242, 0, "./vector_add 1000000");
 	for (uint32_t i = 0; i < LAUNCHES; i++) {
 		struct gw_record_clock clock = {.device = 1,
-		                                .sm_khz = i < 30 ? 1980000 : 1335000,
-		                                .mem_khz = 3201000,
-		                                .temperature = 40 + i / 2,
-		                                .power_mw = 300000 + i,
-		                                .others = i == 7 ? 25 : 0,
-		                                .reasons = i < 30 ? 0 : 4,
-		                                .ns = slow.since_ns + i * 1000000ull};
+						.sm_khz = i < 30 ? 1980000 : 1335000,
+						.mem_khz = 3201000,
+						.temperature = 40 + i / 2,
+						.power_mw = 300000 + i,
+						.others = i == 7 ? 25 : 0,
+						.reasons = i < 30 ? 0 : 4,
+						.ns = slow.since_ns + i * 1000000ull};
 
 		lb_add_launch(b, launch(i));
 		lb_record(b, GW_RECORD_CLOCK, &clock, sizeof(clock), NULL, 0);
@@ -209,21 +209,21 @@ void sample_violations(struct lb *b)
 void sample_aggregates(struct lb *b)
 {
 	struct gw_record_aggregate a = {.config = 1,
-	                                .launches = 1000,
-	                                .measured = 990,
-	                                .scored = 980,
-	                                .covered = 900,
-	                                .error_sum = 19.6f,
-	                                .start_ns = 1700000010ull * 1000000000,
-	                                .total_ns = 990 * 12500ull,
-	                                .min_ns = 11000,
-	                                .max_ns = 15000};
+					.launches = 1000,
+					.measured = 990,
+					.scored = 980,
+					.covered = 900,
+					.error_sum = 19.6f,
+					.start_ns = 1700000010ull * 1000000000,
+					.total_ns = 990 * 12500ull,
+					.min_ns = 11000,
+					.max_ns = 15000};
 
 	begin(b, 4242, 0, "./long_run");
 	for (uint32_t i = 0; i < 6; i++)
 		lb_add_launch(b, launch(i));
 	lb_degraded(b, GW_DEGRADED_LOG_FULL,
-	            "the log reached GPUWATCH_LOG_MAX: ten-second aggregates from here");
+		    "the log reached GPUWATCH_LOG_MAX: ten-second aggregates from here");
 	lb_record(b, GW_RECORD_AGGREGATE, &a, sizeof(a), NULL, 0);
 	totals(b, 1006);
 	lb_end(b);
@@ -233,54 +233,54 @@ void sample_aggregates(struct lb *b)
 void sample_whole_graphs(struct lb *b)
 {
 	uint64_t values[GW_COUNTERS] = {[GW_COUNTER_graph_launches] = 1100,
-	                                [GW_COUNTER_graph_kernels] = 44000,
-	                                [GW_COUNTER_windows] = 20,
-	                                [GW_COUNTER_window_ns] = 100000000,
-	                                [GW_COUNTER_windows_put_off] = 3,
-	                                [GW_COUNTER_graphs_timed] = 104,
-	                                [GW_COUNTER_expected_ns] = 80000000,
-	                                [GW_COUNTER_expected_kernels] = 40000,
-	                                [GW_COUNTER_expected_graphs_ns] = 80000000,
-	                                [GW_COUNTER_sampled_graphs_ns] = 8000000,
-	                                [GW_COUNTER_sampled_graphs_predicted_ns] = 8000000};
+					[GW_COUNTER_graph_kernels] = 44000,
+					[GW_COUNTER_windows] = 20,
+					[GW_COUNTER_window_ns] = 100000000,
+					[GW_COUNTER_windows_put_off] = 3,
+					[GW_COUNTER_graphs_timed] = 104,
+					[GW_COUNTER_expected_ns] = 80000000,
+					[GW_COUNTER_expected_kernels] = 40000,
+					[GW_COUNTER_expected_graphs_ns] = 80000000,
+					[GW_COUNTER_sampled_graphs_ns] = 8000000,
+					[GW_COUNTER_sampled_graphs_predicted_ns] = 8000000};
 	struct gw_record_graph g = {.graph = 1,
-	                            .kernels = 40,
-	                            .known_kernels = 40,
-	                            .launches = 500,
-	                            .timed = 50,
-	                            .scored = 50,
-	                            .start_ns = 1700000010ull * 1000000000,
-	                            .end_ns = 1700000020ull * 1000000000,
-	                            .total_ns = 50 * 80000,
-	                            .min_ns = 79000,
-	                            .max_ns = 81000,
-	                            .scored_ns = 50 * 80000,
-	                            .predicted_ns = 50 * 100000,
-	                            .expected_ns = 500 * 100000,
-	                            .squares = 50.f * 80000 * 80000,
-	                            .memory_ns = 500.f * 98000};
+				    .kernels = 40,
+				    .known_kernels = 40,
+				    .launches = 500,
+				    .timed = 50,
+				    .scored = 50,
+				    .start_ns = 1700000010ull * 1000000000,
+				    .end_ns = 1700000020ull * 1000000000,
+				    .total_ns = 50 * 80000,
+				    .min_ns = 79000,
+				    .max_ns = 81000,
+				    .scored_ns = 50 * 80000,
+				    .predicted_ns = 50 * 100000,
+				    .expected_ns = 500 * 100000,
+				    .squares = 50.f * 80000 * 80000,
+				    .memory_ns = 500.f * 98000};
 	struct gw_record_slow slow = {.graph = 1,
-	                              .cause = GW_SLOW_OTHER_WORK,
-	                              .launches = 20,
-	                              .slow = 20,
-	                              .predicted = 80000,
-	                              .low = 79000,
-	                              .high = 81400,
-	                              .ratio = 1.04f,
-	                              .since_ns = 1700000012ull * 1000000000};
+				      .cause = GW_SLOW_OTHER_WORK,
+				      .launches = 20,
+				      .slow = 20,
+				      .predicted = 80000,
+				      .low = 79000,
+				      .high = 81400,
+				      .ratio = 1.04f,
+				      .since_ns = 1700000012ull * 1000000000};
 
 	begin(b, 4242, 0, "./decode");
 	lb_record(b, GW_RECORD_GRAPH, &g, sizeof(g), NULL, 0);
 	g.min_ns = 78000;
 	lb_record(b, GW_RECORD_GRAPH, &g, sizeof(g), NULL, 0);
 	g = (struct gw_record_graph){.graph = 2,
-	                             .kernels = 40,
-	                             .known_kernels = 39,
-	                             .launches = 100,
-	                             .timed = 4,
-	                             .total_ns = 4 * 50000,
-	                             .squares = 4.f * 50000 * 50000,
-	                             .expected_ns = 100 * 40000};
+				     .kernels = 40,
+				     .known_kernels = 39,
+				     .launches = 100,
+				     .timed = 4,
+				     .total_ns = 4 * 50000,
+				     .squares = 4.f * 50000 * 50000,
+				     .expected_ns = 100 * 40000};
 	lb_record(b, GW_RECORD_GRAPH, &g, sizeof(g), NULL, 0);
 	lb_record(b, GW_RECORD_SLOW, &slow, sizeof(slow), NULL, 0);
 	lb_counters(b, values, GW_COUNTERS);
@@ -293,13 +293,13 @@ static const struct worked {
 	uint64_t ns;                           /* how long it takes, but for 1% */
 	double dram, insts, requests, sectors; /* of a launch; NaN: nothing is known of its work */
 } worked[] = {
-        {1, 65536, 256, 1000000, 4.5e8, 1.6e7, 2e6, 8e6}, /* 0.9 ms of device memory */
-        {1, 32768, 256, 500000, 2.25e8, 8e6, 1e6, 4e6},
-        {2, 16384, 256, 1300000, 4.5e8, 8e6, 5e5, 1.6e7}, /* 0.9 ms of it, 32 sectors a request */
-        {2, 8192, 256, 660000, 2.25e8, 4e6, 2.5e5, 8e6},
-        {3, 8, 128, 500000, 1e5, 2e4, 1e3, 4e3},
-        {4, 1, 32, 2200, 128, 20, 1, 4},
-        {5, 512, 128, 40000, NAN, NAN, NAN, NAN},
+	{1, 65536, 256, 1000000, 4.5e8, 1.6e7, 2e6, 8e6}, /* 0.9 ms of device memory */
+	{1, 32768, 256, 500000, 2.25e8, 8e6, 1e6, 4e6},
+	{2, 16384, 256, 1300000, 4.5e8, 8e6, 5e5, 1.6e7}, /* 0.9 ms of it, 32 sectors a request */
+	{2, 8192, 256, 660000, 2.25e8, 4e6, 2.5e5, 8e6},
+	{3, 8, 128, 500000, 1e5, 2e4, 1e3, 4e3},
+	{4, 1, 32, 2200, 128, 20, 1, 4},
+	{5, 512, 128, 40000, NAN, NAN, NAN, NAN},
 };
 
 enum { WORKED = sizeof(worked) / sizeof(*worked), WORKED_LAUNCHES = 12 };
@@ -310,21 +310,21 @@ static void worked_parts(struct lb *b, uint32_t config, const struct worked *w)
 		enum gw_work_field field;
 		double value;
 	} counted[] = {
-	        {GW_WORK_dram_read_bytes, w->dram * 0.75},
-	        {GW_WORK_dram_write_bytes, w->dram * 0.25},
-	        {GW_WORK_l2_read_bytes, w->dram * 0.75},
-	        {GW_WORK_l2_write_bytes, w->dram * 0.25},
-	        {GW_WORK_inst_issued, w->insts},
-	        {GW_WORK_inst_executed, w->insts},
-	        {GW_WORK_global_load_requests, w->requests},
-	        {GW_WORK_global_load_sectors, w->sectors},
+		{GW_WORK_dram_read_bytes, w->dram * 0.75},
+		{GW_WORK_dram_write_bytes, w->dram * 0.25},
+		{GW_WORK_l2_read_bytes, w->dram * 0.75},
+		{GW_WORK_l2_write_bytes, w->dram * 0.25},
+		{GW_WORK_inst_issued, w->insts},
+		{GW_WORK_inst_executed, w->insts},
+		{GW_WORK_global_load_requests, w->requests},
+		{GW_WORK_global_load_sectors, w->sectors},
 	};
 	struct gw_record_quantity parts[sizeof(counted) / sizeof(*counted)];
 	uint32_t count = sizeof(counted) / sizeof(*counted);
 
 	for (uint32_t i = 0; i < count; i++)
 		parts[i] = (struct gw_record_quantity){(uint16_t)counted[i].field,
-		                                       GW_SOURCE_COUNTED, 0, 1, counted[i].value};
+						       GW_SOURCE_COUNTED, 0, 1, counted[i].value};
 	lb_work(b, config, 0, parts, count);
 }
 
@@ -337,7 +337,7 @@ static struct gw_record_launch worked_launch(uint32_t config, uint32_t round, ui
 	unsigned at = round ? 2 : config == 2 || config == 4;
 	uint64_t duration = w->ns + w->ns * (round % 3) / 100;
 	struct gw_record_launch l = lb_launch(config, 4000000ull * learnt, duration,
-	                                      blind ? NAN : (float)w->ns * off[at], learnt);
+					      blind ? NAN : (float)w->ns * off[at], learnt);
 
 	l.tier = blind ? GW_TIER_NONE : (uint8_t)(GW_TIER_COLD + at);
 	l.work = isnan(w->dram) ? GW_SOURCE_NONE : GW_SOURCE_COUNTED;
@@ -347,7 +347,7 @@ static struct gw_record_launch worked_launch(uint32_t config, uint32_t round, ui
 void sample_worked(struct lb *b, enum sample_without without)
 {
 	static const char *const names[] = {"stream_copy", "gather_words", "few_blocks", "tiny",
-	                                    "no_work"};
+					    "no_work"};
 	static char profile[1 << 16];
 	FILE *file = fopen(SAMPLE_PROFILE, "rb");
 	uint32_t learnt = 0;
@@ -381,17 +381,17 @@ void sample_worked(struct lb *b, enum sample_without without)
 void sample_hostile(struct lb *b)
 {
 	static const char *const names[] = {
-	        "=cmd|' /C calc'!A0",
-	        "+1+1",
-	        "-2+3",
-	        "@SUM(A1)",
-	        "\r=1",
-	        "\033]0;title\a",
-	        "\xff\xfe\x80",
-	        "\xe2\x80\xaeturned\xe2\x81\xa6",
-	        "quote\",comma\nand newline",
-	        ("\xc2\x9b"
-	         "31m"),
+		"=cmd|' /C calc'!A0",
+		"+1+1",
+		"-2+3",
+		"@SUM(A1)",
+		"\r=1",
+		"\033]0;title\a",
+		"\xff\xfe\x80",
+		"\xe2\x80\xaeturned\xe2\x81\xa6",
+		"quote\",comma\nand newline",
+		("\xc2\x9b"
+		 "31m"),
 	};
 
 	lb_header(b, 4242, 0, "./\033[2J\xe2\x80\xae");
@@ -408,16 +408,16 @@ void sample_hostile(struct lb *b)
 void sample_markup(struct lb *b)
 {
 	static const char *const names[] = {
-	        "</script><script>window.harmed = 1</script>",
-	        "<!--<script>",
-	        "<img src=x onerror=window.harmed=1>",
-	        "\"); window.harmed = 1; (\"",
-	        "';window.harmed=1;'",
-	        "line\xe2\x80\xa8separator\xe2\x80\xa9s",
-	        "&lt;b&gt;&amp;",
-	        "]]></script>",
-	        "\xed\xa0\x80lone\xf8surrogate\xc3",
-	        "${window.harmed=1}`\\u003cb>",
+		"</script><script>window.harmed = 1</script>",
+		"<!--<script>",
+		"<img src=x onerror=window.harmed=1>",
+		"\"); window.harmed = 1; (\"",
+		"';window.harmed=1;'",
+		"line\xe2\x80\xa8separator\xe2\x80\xa9s",
+		"&lt;b&gt;&amp;",
+		"]]></script>",
+		"\xed\xa0\x80lone\xf8surrogate\xc3",
+		"${window.harmed=1}`\\u003cb>",
 	};
 
 	lb_header(b, 4242, 0, "./</script><b>a</b> \"x\"");
@@ -450,7 +450,7 @@ void sample_crowd(struct lb *b)
 		lb_config(b, i + 1, i + 1, 64, 128);
 		for (uint32_t k = 0; k < 3; k++)
 			lb_add_launch(b, lb_launch(i + 1, when + k * 300000000000ull, 5000 + i,
-			                           5000, 3 * i + k));
+						   5000, 3 * i + k));
 		if (i % BLOCK_OF == 0)
 			lb_block(b);
 	}

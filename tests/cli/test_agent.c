@@ -52,12 +52,12 @@ static struct top_process *shows(const char *id, unsigned count, unsigned mode)
 {
 	struct top_process *p = top_process_of(model, id, 4711, "/usr/bin/train");
 	struct gw_live_device d = {.used = 1,
-	                           .identity = 1,
-	                           .uuid = {1, 2},
-	                           .name = "H200",
-	                           .pci = {0, 0x3b, 0},
-	                           .busy_ns = configs[0].launches * 1000,
-	                           .power_mw = UINT32_MAX};
+				   .identity = 1,
+				   .uuid = {1, 2},
+				   .name = "H200",
+				   .pci = {0, 0x3b, 0},
+				   .busy_ns = configs[0].launches * 1000,
+				   .power_mw = UINT32_MAX};
 	struct gw_live_totals t = {.ns = 1, .mode = mode, .counters = GW_COUNTERS};
 
 	t.counter[GW_COUNTER_ring_dropped] = configs[0].launches;
@@ -106,8 +106,8 @@ static double value_of(const char *series)
 	return value;
 }
 
-#define GPU                                                                                        \
-	"{UUID=\"GPU-01020000-0000-0000-0000-000000000000\",gpu=\"0\",pci_bus_id=\"00000000:3B:"   \
+#define GPU \
+	"{UUID=\"GPU-01020000-0000-0000-0000-000000000000\",gpu=\"0\",pci_bus_id=\"00000000:3B:" \
 	"00.0\",modelName=\"H200\",hostname=\"h\""
 
 TEST_WITH(launches_are_added_up_by_kernel_and_bound, start, stop)
@@ -118,21 +118,21 @@ TEST_WITH(launches_are_added_up_by_kernel_and_bound, start, stop)
 	snapshot("a", 1);
 	assert_true(value_of("gpuwatch_launches_total" GPU ",kernel=\"kernel0\"}") == 15);
 	assert_float_equal(value_of("gpuwatch_gpu_seconds_total" GPU ",kernel=\"kernel0\"}"), 0.03,
-	                   1e-9);
+			   1e-9);
 	assert_float_equal(value_of("gpuwatch_measured_seconds_total" GPU ",bound=\"memory\"}"),
-	                   0.03, 1e-9);
+			   0.03, 1e-9);
 	assert_float_equal(value_of("gpuwatch_expected_seconds_total" GPU ",bound=\"memory\"}"),
-	                   0.015, 1e-9);
+			   0.015, 1e-9);
 	assert_float_equal(
-	        value_of("gpuwatch_measured_over_predicted_ratio" GPU ",bound=\"memory\"}"), 2,
-	        1e-9);
+		value_of("gpuwatch_measured_over_predicted_ratio" GPU ",bound=\"memory\"}"), 2,
+		1e-9);
 	assert_float_equal(value_of("gpuwatch_lost_seconds_total" GPU ",cause=\"clock\"}"), 150e-9,
-	                   1e-15);
+			   1e-15);
 	assert_true(
-	        value_of("gpuwatch_dropped_total{hostname=\"h\",what=\"launches, ring full\"}") ==
-	        15);
+		value_of("gpuwatch_dropped_total{hostname=\"h\",what=\"launches, ring full\"}") ==
+		15);
 	assert_float_equal(value_of("gpuwatch_owner_gpu_seconds_total" GPU ",program=\"train\"}"),
-	                   0.03, 1e-9);
+			   0.03, 1e-9);
 }
 
 TEST_WITH(a_lower_clock_is_put_down_to_what_throttled_it, start, stop)
@@ -149,14 +149,14 @@ TEST_WITH(a_lower_clock_is_put_down_to_what_throttled_it, start, stop)
 		snapshot_ends();
 	}
 	assert_float_equal(value_of("gpuwatch_lost_seconds_total" GPU ",cause=\"power_cap\"}"),
-	                   1e-7, 1e-15);
+			   1e-7, 1e-15);
 	assert_float_equal(value_of("gpuwatch_lost_seconds_total" GPU ",cause=\"thermal\"}"), 1e-7,
-	                   1e-15);
+			   1e-15);
 	assert_true(value_of("gpuwatch_lost_seconds_total" GPU ",cause=\"clock\"}") == 0);
 	assert_float_equal(value_of("gpuwatch_lost_seconds_total" GPU ",cause=\"memory\"}"), 140e-9,
-	                   1e-15);
+			   1e-15);
 	assert_float_equal(value_of("gpuwatch_lost_seconds_total" GPU ",cause=\"contention\"}"),
-	                   60e-9, 1e-15);
+			   60e-9, 1e-15);
 }
 
 TEST_WITH(idle_time_has_a_cause_where_all_kernels_are_timed, start, stop)
@@ -173,11 +173,11 @@ TEST_WITH(idle_time_has_a_cause_where_all_kernels_are_timed, start, stop)
 		snapshot_ends();
 	}
 	assert_float_equal(value_of("gpuwatch_idle_seconds_total" GPU ",cause=\"host\"}"), 4e-6,
-	                   1e-15);
+			   1e-15);
 	assert_float_equal(value_of("gpuwatch_idle_seconds_total" GPU ",cause=\"copies\"}"), 5e-7,
-	                   1e-15);
+			   1e-15);
 	assert_float_equal(value_of("gpuwatch_lost_seconds_total" GPU ",cause=\"starvation\"}"),
-	                   4.07e-6, 1e-15);
+			   4.07e-6, 1e-15);
 }
 
 TEST_WITH(launches_that_wait_beside_another_process_lose_time_to_it, start, stop)
@@ -268,9 +268,9 @@ TEST_WITH(in_mode_watch_runs_count_with_the_mean_of_those_timed, start, stop)
 	shows("a", 1, 1);
 	snapshot_ends();
 	assert_float_equal(value_of("gpuwatch_gpu_seconds_total" GPU ",kernel=\"kernel0\"}"), 1,
-	                   1e-9);
+			   1e-9);
 	assert_float_equal(value_of("gpuwatch_measured_seconds_total" GPU ",bound=\"memory\"}"),
-	                   0.01, 1e-9);
+			   0.01, 1e-9);
 }
 
 TEST_WITH(histograms_count_up_to_each_end, start, stop)
@@ -280,11 +280,11 @@ TEST_WITH(histograms_count_up_to_each_end, start, stop)
 	ran(0, 1, 1, 1e9, 1e3);
 	snapshot("a", 1);
 	assert_true(value_of("gpuwatch_kernel_seconds_bucket" GPU
-	                     ",kernel=\"kernel0\",le=\"4.096e-06\"}") == 3);
+			     ",kernel=\"kernel0\",le=\"4.096e-06\"}") == 3);
 	assert_true(value_of("gpuwatch_kernel_seconds_bucket" GPU
-	                     ",kernel=\"kernel0\",le=\"1.6384e-05\"}") == 5);
+			     ",kernel=\"kernel0\",le=\"1.6384e-05\"}") == 5);
 	assert_true(value_of("gpuwatch_kernel_seconds_bucket" GPU
-	                     ",kernel=\"kernel0\",le=\"+Inf\"}") == 6);
+			     ",kernel=\"kernel0\",le=\"+Inf\"}") == 6);
 	assert_true(value_of("gpuwatch_kernel_seconds_count" GPU ",kernel=\"kernel0\"}") == 6);
 }
 
@@ -359,7 +359,7 @@ TEST_WITH(a_gpu_that_slows_in_mode_watch_is_named_by_resource_size_and_time, sta
 			assert_float_equal(v.ratio, slow[r], 0.01);
 			assert_int_equal(v.state, slow[r] > 1 ? HEALTH_SLOW : HEALTH_GOOD);
 			assert_in_range(v.since_ns, slow[r] > 1 ? before : 0,
-			                slow[r] > 1 ? before + 2 * health_interval_ns() : 0);
+					slow[r] > 1 ? before + 2 * health_interval_ns() : 0);
 			assert_true(slow[r] > 1 ? v.confidence > 0.99 : v.confidence == 0);
 		}
 	}
@@ -379,7 +379,7 @@ TEST_WITH(a_gpu_that_is_as_fast_is_not_called_slow_in_mode_watch, start, stop)
 		for (int i = 0; i < 720; i++) {
 			some_are_timed(1, 2 + (int)turn, i % 60 < 58 ? usual : disturbed, &seed);
 			assert_int_not_equal(health_state(node->gpu[0]->health, &worst),
-			                     HEALTH_SLOW);
+					     HEALTH_SLOW);
 		}
 		assert_true(node->gpu[0]->interval > 100);
 	}
@@ -396,7 +396,7 @@ TEST_WITH(a_gpu_has_at_most_200_series, start, stop)
 		for (int p = 0; p < 12; p++) {
 			const char id[] = {'p', (char)('a' + p), 0};
 			struct top_process *process =
-			        top_process_of(model, id, (uint32_t)p + 1, id);
+				top_process_of(model, id, (uint32_t)p + 1, id);
 
 			shows(id, 250, 0);
 			for (graph.graph = 1; graph.graph < 7; graph.graph++)
@@ -405,7 +405,7 @@ TEST_WITH(a_gpu_has_at_most_200_series, start, stop)
 			process->device[0].now.power_mw = 350000;
 			process->device[0].now.sm_khz = 1980000;
 			process->device[0].now.mem_khz = process->device[0].now.full_sm_khz =
-			        1980000;
+				1980000;
 			process->device[0].now.reasons = UINT64_MAX;
 		}
 		snapshot_ends();
@@ -421,8 +421,8 @@ static double total(const char *name)
 
 	for (const char *s = text; (s = strstr(s, name)); s++)
 		sum += s == text || s[-1] == '\n'
-		               ? strtod(strrchr(strndupa(s, strcspn(s, "\n")), ' '), NULL)
-		               : 0;
+			       ? strtod(strrchr(strndupa(s, strcspn(s, "\n")), ' '), NULL)
+			       : 0;
 	free(text);
 	return sum;
 }
@@ -446,8 +446,8 @@ TEST_WITH(other_never_goes_backwards_when_kernels_change_places, start, stop)
 	/* What a kernel did that lost its series is in no sum by kernel, and in that by bound. */
 	assert_true(total("gpuwatch_launches_total") > 0);
 	assert_float_equal((float)(total("gpuwatch_measured_seconds_total") /
-	                           (node->gpu[0]->bound[1].measured_ns / 1e9)),
-	                   1.0f, 1e-6);
+				   (node->gpu[0]->bound[1].measured_ns / 1e9)),
+			   1.0f, 1e-6);
 }
 
 TEST_WITH(what_no_process_can_have_done_is_left_out, start, stop)
@@ -463,7 +463,7 @@ TEST_WITH(what_no_process_can_have_done_is_left_out, start, stop)
 	snapshot("a", 1);
 	assert_true(value_of("gpuwatch_launches_total" GPU ",kernel=\"kernel0\"}") == 10);
 	assert_float_equal(value_of("gpuwatch_gpu_seconds_total" GPU ",kernel=\"kernel0\"}"), 0.01,
-	                   1e-9);
+			   1e-9);
 }
 
 TEST_WITH(more_gpus_than_there_is_room_for_are_refused, start, stop)
@@ -509,9 +509,9 @@ TEST_WITH(names_are_cut_and_escaped, start, stop)
 TEST_WITH(a_process_in_a_pod_has_the_pod_of_its_gpu, start, stop)
 {
 	struct agent_pod pod = {.gpu = "01020000-0000-0000-0000-000000000000",
-	                        .namespace = "n",
-	                        .pod = "p",
-	                        .container = "c"};
+				.namespace = "n",
+				.pod = "p",
+				.container = "c"};
 
 	node->pods.row = malloc(sizeof(pod));
 	assert_non_null(node->pods.row);
@@ -520,14 +520,14 @@ TEST_WITH(a_process_in_a_pod_has_the_pod_of_its_gpu, start, stop)
 	ran(0, 10, 10, 1e6, 1e6);
 	snapshot("a", 1); /* of the node itself */
 	assert_float_equal(value_of("gpuwatch_owner_gpu_seconds_total" GPU ",program=\"train\"}"),
-	                   0.01, 1e-9);
+			   0.01, 1e-9);
 	snapshot_begins();
 	shows("b", 1, 0)->state = TOP_ELSEWHERE;
 	snapshot_ends();
 	assert_float_equal(value_of("gpuwatch_owner_gpu_seconds_total" GPU
-	                            ",program=\"train\",namespace=\"n\",pod=\"p\",container="
-	                            "\"c\"}"),
-	                   0.01, 1e-9);
+				    ",program=\"train\",namespace=\"n\",pod=\"p\",container="
+				    "\"c\"}"),
+			   0.01, 1e-9);
 }
 
 /* A /proc of one process, 4711. */
@@ -581,9 +581,9 @@ TEST_WITH(the_pod_of_a_process_follows_its_control_group, start_with_proc, stop_
 	runs_in(42, '0');
 	runs_in(42, 'f');
 	assert_float_equal(value_of("gpuwatch_owner_gpu_seconds_total" GPU
-	                            ",program=\"train\",pod_uid=\"01234567-89ab-cdef-0123-"
-	                            "456789abcdef\"}"),
-	                   0.01, 1e-9);
+				    ",program=\"train\",pod_uid=\"01234567-89ab-cdef-0123-"
+				    "456789abcdef\"}"),
+			   0.01, 1e-9);
 }
 
 TEST_WITH(a_process_with_a_used_number_has_not_the_pod_of_the_next, start_with_proc, stop_with_proc)
@@ -591,7 +591,7 @@ TEST_WITH(a_process_with_a_used_number_has_not_the_pod_of_the_next, start_with_p
 	runs_in(43, '0');
 	runs_in(43, '0');
 	assert_float_equal(value_of("gpuwatch_owner_gpu_seconds_total" GPU ",program=\"train\"}"),
-	                   0.02, 1e-9);
+			   0.02, 1e-9);
 }
 
 int main(void)

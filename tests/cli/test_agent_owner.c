@@ -16,10 +16,10 @@ TEST(pods_and_containers_are_read_from_control_groups)
 	struct agent_owner o = {0};
 
 	snprintf(text, sizeof(text),
-	         "0::/kubepods.slice/kubepods-burstable.slice/"
-	         "kubepods-burstable-pod01234567_89ab_cdef_0123_456789abcdef.slice/"
-	         "cri-containerd-%s.scope\n",
-	         id);
+		 "0::/kubepods.slice/kubepods-burstable.slice/"
+		 "kubepods-burstable-pod01234567_89ab_cdef_0123_456789abcdef.slice/"
+		 "cri-containerd-%s.scope\n",
+		 id);
 	agent_owner_cgroup(text, &o);
 	assert_string_equal(o.pod_uid, "01234567-89ab-cdef-0123-456789abcdef");
 	assert_string_equal(o.container_id, "0123456789ab");
@@ -32,8 +32,8 @@ TEST(pods_and_containers_are_read_from_control_groups)
 TEST(jobs_and_ranks_are_read_from_environments)
 {
 	static const char text[] =
-	        "HOME=/\0XSLURM_JOB_ID=9\0SLURM_JOB_ID=123\0RANK=7\0SLURM_PROCID=8"
-	        "\0POD_NAME=\0OPEN";
+		"HOME=/\0XSLURM_JOB_ID=9\0SLURM_JOB_ID=123\0RANK=7\0SLURM_PROCID=8"
+		"\0POD_NAME=\0OPEN";
 	struct agent_owner o = {0};
 
 	agent_owner_environment(text, sizeof(text) - 1, &o);
@@ -51,14 +51,14 @@ TEST(jobs_and_ranks_are_read_from_environments)
 
 /* PodResources of two pods and a shared GPU; names stand before and behind what they are of. */
 static const char pods[] =
-        "\x0a\x49\x0a\x01p\x12\x01n\x1a\x41\x0a\x01"
-        "c\x12\x3c\x0a\x0envidia.com/gpu\x12\x28"
-        "GPU-01020000-0000-0000-0000-000000000000"
-        "\x22\x00\x22\x00"
-        "\x0a\x3f\x1a\x37\x12\x35\x12\x2b"
-        "MIG-AAAAAAAA-0000-0000-0000-000000000000::2\x12\x06nvidia\x12\x01m\x0a\x01q"
-        "\x0a\x33\x1a\x2f\x12\x2d\x12\x2b"
-        "GPU-aaaaaaaa-0000-0000-0000-000000000000::1\x12\x00";
+	"\x0a\x49\x0a\x01p\x12\x01n\x1a\x41\x0a\x01"
+	"c\x12\x3c\x0a\x0envidia.com/gpu\x12\x28"
+	"GPU-01020000-0000-0000-0000-000000000000"
+	"\x22\x00\x22\x00"
+	"\x0a\x3f\x1a\x37\x12\x35\x12\x2b"
+	"MIG-AAAAAAAA-0000-0000-0000-000000000000::2\x12\x06nvidia\x12\x01m\x0a\x01q"
+	"\x0a\x33\x1a\x2f\x12\x2d\x12\x2b"
+	"GPU-aaaaaaaa-0000-0000-0000-000000000000::1\x12\x00";
 
 TEST(pods_of_gpus_are_read_as_kubelet_has_them)
 {
@@ -85,10 +85,10 @@ TEST(replicas_of_a_gpu_are_one_containers)
 {
 	/* Both replicas as kubelet has them, one of them twice, as on each of two NUMA nodes. */
 	static const char two[] = "\x0a\x96\x01\x0a\x01p\x1a\x90\x01\x0a\x01"
-	                          "c\x12\x2d\x12\x2b"
-	                          "GPU-aaaaaaaa-0000-0000-0000-000000000000::0\x12\x2d\x12\x2b"
-	                          "GPU-aaaaaaaa-0000-0000-0000-000000000000::1\x12\x2d\x12\x2b"
-	                          "GPU-aaaaaaaa-0000-0000-0000-000000000000::0";
+				  "c\x12\x2d\x12\x2b"
+				  "GPU-aaaaaaaa-0000-0000-0000-000000000000::0\x12\x2d\x12\x2b"
+				  "GPU-aaaaaaaa-0000-0000-0000-000000000000::1\x12\x2d\x12\x2b"
+				  "GPU-aaaaaaaa-0000-0000-0000-000000000000::0";
 	struct agent_pod_list list = {0};
 	const struct agent_pod *pod;
 
@@ -120,17 +120,17 @@ TEST(the_accept_header_decides_the_format)
 	assert_int_equal(agent_text_asked("*/*"), TEXT_PROMETHEUS);
 	assert_int_equal(agent_text_asked("text/plain;version=0.0.4"), TEXT_PROMETHEUS);
 	assert_int_equal(agent_text_asked("application/openmetrics-text;version=1.0.0;q=0.75,"
-	                                  "text/plain;version=0.0.4;q=0.5,*/*;q=0.1"),
-	                 TEXT_OPENMETRICS);
+					  "text/plain;version=0.0.4;q=0.5,*/*;q=0.1"),
+			 TEXT_OPENMETRICS);
 	assert_int_equal(agent_text_asked("application/openmetrics-text;q=0.2,text/plain;q=0.5"),
-	                 TEXT_PROMETHEUS);
+			 TEXT_PROMETHEUS);
 	assert_int_equal(agent_text_asked("application/openmetrics-text;q=0"), TEXT_PROMETHEUS);
 	assert_int_equal(agent_text_asked("application/vnd.google.protobuf;proto=io.prometheus."
-	                                  "client.MetricFamily;encoding=delimited;q=0.6,"
-	                                  "application/openmetrics-text;q=0.5,text/plain;q=0.3"),
-	                 TEXT_PROTOBUF);
+					  "client.MetricFamily;encoding=delimited;q=0.6,"
+					  "application/openmetrics-text;q=0.5,text/plain;q=0.3"),
+			 TEXT_PROTOBUF);
 	assert_int_equal(agent_text_asked("application/vnd.google.protobuf;encoding=text"),
-	                 TEXT_PROMETHEUS);
+			 TEXT_PROMETHEUS);
 	assert_int_equal(agent_text_asked(",;q=,,;;"), TEXT_PROMETHEUS);
 }
 

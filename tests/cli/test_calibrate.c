@@ -7,7 +7,7 @@
 #include <time.h>
 
 #define CALIBRATE GPUWATCH " calibrate "
-#define STANDIN_GPU                                                                                \
+#define STANDIN_GPU \
 	"LD_LIBRARY_PATH=" STANDIN " STANDIN_KERNELS=" KERNELS " HOME=$PWD XDG_CONFIG_HOME= "
 #define CLOCK STANDIN_GPU CALIBRATE "--only=clock "
 
@@ -75,8 +75,8 @@ TEST_WITH(kernels_that_do_not_fit_the_gpu_are_reported, begin, NULL)
 TEST_WITH(folder_that_cannot_be_written_is_found_before_measuring, begin, NULL)
 {
 	assert_int_equal(shell("STANDIN_COUNT=$PWD/count " CLOCK "-o /proc/p.json; s=$?; "
-	                       "grep -c gw_clock_cost count >&2; rm -f count; exit $s"),
-	                 2);
+			       "grep -c gw_clock_cost count >&2; rm -f count; exit $s"),
+			 2);
 	shell_says("/proc/p.json: can't write the device profile");
 	shell_says("nothing was measured: give -o FILE");
 	shell_says("\n0\n");
@@ -89,11 +89,11 @@ TEST_WITH(output_that_is_no_file_is_found_before_measuring_and_stays, begin, NUL
 
 	for (size_t i = 0; i < sizeof(made) / sizeof(*made); i++) {
 		assert_int_equal(shell("rm -rf out; %s; ls -ld out >before; "
-		                       "STANDIN_COUNT=$PWD/count " STANDIN_GPU CALIBRATE
-		                       "--quick -o out; s=$?; "
-		                       "grep -c gw_clock_cost count >&2; rm -f count; exit $s",
-		                       made[i]),
-		                 2);
+				       "STANDIN_COUNT=$PWD/count " STANDIN_GPU CALIBRATE
+				       "--quick -o out; s=$?; "
+				       "grep -c gw_clock_cost count >&2; rm -f count; exit $s",
+				       made[i]),
+				 2);
 		shell_says("out: not a regular file; nothing was measured: give -o FILE");
 		shell_says("\n0\n");
 		assert_int_equal(shell("ls -ld out | cmp - before; s=$?; rm -rf out; exit $s"), 0);
@@ -124,13 +124,13 @@ TEST_WITH(measured_values_stand_in_the_profile, begin, NULL)
 	shell_says("SM clock 1000 MHz (least 1000), throttled by: none");
 	assert_int_equal(shell("grep -o '\"lat_clock\": .*' p.json"), 0);
 	shell_says(
-	        "\"value\": 41, \"unit\": \"cycle\", \"spread\": 0, \"samples\": 8192, \"method\": "
-	        "\"measured\", \"how\": \"two reads in a row, 1 warp on one SM\", \"group\": "
-	        "\"clock\"");
+		"\"value\": 41, \"unit\": \"cycle\", \"spread\": 0, \"samples\": 8192, \"method\": "
+		"\"measured\", \"how\": \"two reads in a row, 1 warp on one SM\", \"group\": "
+		"\"clock\"");
 	assert_int_equal(shell("grep -o '\"clock_cost_8\": .*' p.json"), 0);
 	shell_says("[[40, 0.25], [41, 0.75]]");
 	assert_int_equal(
-	        shell("grep -o '\"driver\": \"stand-in\", \"sm_clock\": 1000000000' p.json"), 0);
+		shell("grep -o '\"driver\": \"stand-in\", \"sm_clock\": 1000000000' p.json"), 0);
 	assert_int_equal(shell("grep -o '\"sm_count\": .*driver.*' p.json"), 0);
 }
 
@@ -146,17 +146,17 @@ TEST_WITH(clocks_that_are_held_down_are_reported_and_recorded, begin, NULL)
 	assert_int_equal(shell("STANDIN_NVML_THROTTLE=0x24 " CLOCK "-o p.json"), 0);
 	shell_says("clock: the clocks were throttled: power cap, thermal slowdown");
 	assert_int_equal(shell("grep -c '\"throttle\": \"power cap, thermal slowdown\"' p.json"),
-	                 0);
+			 0);
 }
 
 TEST_WITH(samples_are_written_as_they_were_taken, begin, NULL)
 {
 	assert_int_equal(shell(CLOCK "--quick -o p.json --samples=s"), 0);
 	assert_int_equal(shell("ls s; wc -l < s/clock-1-warps.csv; head -6 s/clock-1-warps.csv"),
-	                 0);
+			 0);
 	assert_string_equal(shell_output,
-	                    "clock-1-warps.csv\nclock-32-warps.csv\nclock-8-warps.csv\n"
-	                    "1025\ncycles\n40\n41\n41\n41\n40\n");
+			    "clock-1-warps.csv\nclock-32-warps.csv\nclock-8-warps.csv\n"
+			    "1025\ncycles\n40\n41\n41\n41\n40\n");
 }
 
 TEST_WITH(profile_goes_to_the_users_own_and_is_found_by_name, begin, NULL)
@@ -165,8 +165,8 @@ TEST_WITH(profile_goes_to_the_users_own_and_is_found_by_name, begin, NULL)
 	assert_int_equal(shell("ls .config/gpuwatch/profiles"), 0);
 	assert_string_equal(shell_output, "gpuwatch-stand-in-simulated-on-the-cpu.json\n");
 	assert_int_equal(
-	        shell(STANDIN_GPU CALIBRATE "--from='gpuwatch stand-in (simulated on the CPU)'"),
-	        0);
+		shell(STANDIN_GPU CALIBRATE "--from='gpuwatch stand-in (simulated on the CPU)'"),
+		0);
 	shell_says("lat_clock");
 }
 
@@ -174,14 +174,14 @@ TEST_WITH(one_group_leaves_the_rest_of_a_profile_as_it_is, begin, NULL)
 {
 	assert_int_equal(shell(CLOCK "-o p.json"), 0);
 	assert_int_equal(
-	        shell("sed -i 's/\"lat_clock\": {\"value\": 41/\"lat_l1\": {\"value\": 33, "
-	              "\"unit\": \"cycle\", \"method\": \"measured\"}, &/; "
-	              "s/\"value\": 41/\"value\": 7/' p.json; grep -c '\"value\": 7' p.json"),
-	        0);
+		shell("sed -i 's/\"lat_clock\": {\"value\": 41/\"lat_l1\": {\"value\": 33, "
+		      "\"unit\": \"cycle\", \"method\": \"measured\"}, &/; "
+		      "s/\"value\": 41/\"value\": 7/' p.json; grep -c '\"value\": 7' p.json"),
+		0);
 	assert_int_equal(shell(CLOCK "-o p.json"), 0);
 	assert_int_equal(shell("grep -c '\"lat_l1\": {\"value\": 33' p.json && "
-	                       "grep -c '\"lat_clock\": {\"value\": 41' p.json"),
-	                 0);
+			       "grep -c '\"lat_clock\": {\"value\": 41' p.json"),
+			 0);
 }
 
 TEST_WITH(too_little_memory_leaves_values_unknown_with_the_reason, begin, NULL)
@@ -191,11 +191,11 @@ TEST_WITH(too_little_memory_leaves_values_unknown_with_the_reason, begin, NULL)
 	assert_int_equal(shell("STANDIN_FAIL=cuMemAlloc_v2:2:2 " CLOCK "-o p.json"), 0);
 	shell_says("clock: 0.1 MiB of device memory could not be allocated");
 	assert_int_equal(
-	        shell("grep -o '\"lat_clock\": .*' p.json; grep -o '\"clock_cost_[18]\": .*' "
-	              "p.json | cut -c1-60"),
-	        0);
+		shell("grep -o '\"lat_clock\": .*' p.json; grep -o '\"clock_cost_[18]\": .*' "
+		      "p.json | cut -c1-60"),
+		0);
 	shell_says("\"lat_clock\": {\"why\": \"0.1 MiB of device memory could not be allocated\", "
-	           "\"group\": \"clock\"}");
+		   "\"group\": \"clock\"}");
 	shell_says("\"clock_cost_1\": {\"why\":");
 	shell_says("\"clock_cost_8\": {\"unit_x\": \"cycle\"");
 }
@@ -203,9 +203,9 @@ TEST_WITH(too_little_memory_leaves_values_unknown_with_the_reason, begin, NULL)
 TEST_WITH(profile_of_another_gpu_is_not_written_over, begin, NULL)
 {
 	assert_int_equal(
-	        shell("echo '{\"gpuwatch_profile\": 1, \"name\": \"Other\"}' > p.json; " CLOCK
-	              "-o p.json"),
-	        2);
+		shell("echo '{\"gpuwatch_profile\": 1, \"name\": \"Other\"}' > p.json; " CLOCK
+		      "-o p.json"),
+		2);
 	shell_says("describes 'Other', this is 'gpuwatch stand-in");
 	assert_int_equal(shell("cat p.json"), 0);
 	assert_string_equal(shell_output, "{\"gpuwatch_profile\": 1, \"name\": \"Other\"}\n");
@@ -216,26 +216,26 @@ TEST_WITH(profile_of_another_gpu_is_not_written_over, begin, NULL)
 TEST_WITH(any_failing_driver_call_ends_in_one_message, begin, NULL)
 {
 	static const char *const calls[] = {
-	        "cuInit:1:999",          "cuDeviceGetCount:1:3",  "cuDeviceGetName:1:101",
-	        "cuCtxCreate_v2:1:2",    "cuStreamCreate:1:700",  "cuModuleLoadData:*:209",
-	        "cuMemHostAlloc:1:700",  "cuEventCreate:2:700",   "cuMemAlloc_v2:1:719",
-	        "cuLaunchKernel:1:719",  "cuLaunchKernel:5:700",  "cuStreamQuery:2:700",
-	        "cuMemcpyDtoH_v2:3:700", "cuMemsetD8Async:1:719",
+		"cuInit:1:999",          "cuDeviceGetCount:1:3",  "cuDeviceGetName:1:101",
+		"cuCtxCreate_v2:1:2",    "cuStreamCreate:1:700",  "cuModuleLoadData:*:209",
+		"cuMemHostAlloc:1:700",  "cuEventCreate:2:700",   "cuMemAlloc_v2:1:719",
+		"cuLaunchKernel:1:719",  "cuLaunchKernel:5:700",  "cuStreamQuery:2:700",
+		"cuMemcpyDtoH_v2:3:700", "cuMemsetD8Async:1:719",
 	};
 
 	for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++) {
 		if (shell("STANDIN_FAIL=%s " CLOCK "-o p.json 2>err >out; s=$?; "
-		          "grep -v ': [0-9]* values' err; rm -f err out; exit $s",
-		          calls[i]) != 2)
+			  "grep -v ': [0-9]* values' err; rm -f err out; exit $s",
+			  calls[i]) != 2)
 			fail_msg("%s: %s", calls[i], shell_output);
 		assert_refused("");
 	}
 }
 
 /* Starts a run of some ten seconds and, once it measures, sends it @p signal; then as it ended. */
-#define STOPPED_BY(signal, before)                                                                 \
-	"STANDIN_TRACE=trace STANDIN_LATENCY_NS=1000000000 HOME=$PWD " before CLOCK                \
-	"-o p.json & p=$!; until grep -qs cuLaunchKernel trace || ! kill -0 $p; do sleep 0.02; "   \
+#define STOPPED_BY(signal, before) \
+	"STANDIN_TRACE=trace STANDIN_LATENCY_NS=1000000000 HOME=$PWD " before CLOCK \
+	"-o p.json & p=$!; until grep -qs cuLaunchKernel trace || ! kill -0 $p; do sleep 0.02; " \
 	"done; kill -" signal " $p; wait $p; s=$?; rm -f trace; exit $s"
 
 TEST_WITH(interrupted_run_writes_nothing, begin, NULL)
@@ -272,10 +272,10 @@ TEST_WITH(kernel_that_never_ends_is_given_up_after_20_s, begin, NULL)
 	double begin = now();
 
 	assert_int_equal(
-	        shell("sed '/gw_clock_cost/s/$/ ns=86400000000000/' " KERNELS " > kernels"), 0);
+		shell("sed '/gw_clock_cost/s/$/ ns=86400000000000/' " KERNELS " > kernels"), 0);
 	assert_int_equal(
-	        shell(STANDIN_GPU "STANDIN_KERNELS=kernels " CALIBRATE "--only=clock -o p.json"),
-	        2);
+		shell(STANDIN_GPU "STANDIN_KERNELS=kernels " CALIBRATE "--only=clock -o p.json"),
+		2);
 	assert_true(now() - begin >= 20);
 	shell_says("a kernel of group clock did not end within 20 s: the GPU hangs; look at dmesg");
 	assert_int_equal(shell("rm kernels; ls -A"), 0);

@@ -43,12 +43,12 @@ TEST(log_of_a_mode_without_times_has_launches_only)
 TEST(log_reads_while_the_program_runs_and_after_it_was_killed)
 {
 	assert_int_equal(
-	        shell("{ " WATCH "--out=live.gwl --log-max=1M" CLIENT
-	              "2000000000 >/dev/null 2>&1 & }; p=$!; "
-	              "until " REPORT "live.gwl 2>&1 | grep -q increment || ! kill -0 $p; do sleep "
-	              "0.1; done; " REPORT
-	              "live.gwl; status=$?; kill -9 $p; wait $p 2>/dev/null; exit $status"),
-	        0);
+		shell("{ " WATCH "--out=live.gwl --log-max=1M" CLIENT
+		      "2000000000 >/dev/null 2>&1 & }; p=$!; "
+		      "until " REPORT "live.gwl 2>&1 | grep -q increment || ! kill -0 $p; do sleep "
+		      "0.1; done; " REPORT
+		      "live.gwl; status=$?; kill -9 $p; wait $p 2>/dev/null; exit $status"),
+		0);
 	shell_says("still running");
 	shell_says("increment");
 	assert_int_equal(shell(REPORT "--json live.gwl"), 0);

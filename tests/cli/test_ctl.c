@@ -13,9 +13,9 @@ static int beside_one(const char *what, const char *command)
 	setenv("COMMAND", command, 1);
 	setenv("WHAT", what, 1);
 	return shell("bash -c 'rm -rf seg; mkdir -m 755 seg; "
-	             "coproc X { exec $TOOLS/live_segment seg $WHAT; }; p=$X_PID; "
-	             "read -ru ${X[0]} _; "
-	             "eval \"$COMMAND\"; status=$?; kill $p; wait $p 2>/dev/null; exit $status'");
+		     "coproc X { exec $TOOLS/live_segment seg $WHAT; }; p=$X_PID; "
+		     "read -ru ${X[0]} _; "
+		     "eval \"$COMMAND\"; status=$?; kill $p; wait $p 2>/dev/null; exit $status'");
 }
 
 static int beside(const char *command)
@@ -32,9 +32,9 @@ static void usage(const char *words, const char *error)
 TEST(the_list_has_processes_and_their_modes)
 {
 	assert_int_equal(beside(CTL "--list --dir=seg >list; sed -E \"s/ +/ /g; s/^ //; "
-	                            "s/^$p [0-9]+ /PID UID /; s, [^ ]*/live_segment, "
-	                            "live_segment,\" list"),
-	                 0);
+				    "s/^$p [0-9]+ /PID UID /; s, [^ ]*/live_segment, "
+				    "live_segment,\" list"),
+			 0);
 	shell_is_golden("ctl_list.txt");
 }
 
@@ -91,11 +91,11 @@ TEST(a_process_that_does_not_answer_is_named)
 TEST(a_process_of_another_user_is_refused)
 {
 	if (getuid() || shell("cp $PREFIX/bin/gpuwatch . && chmod 755 . gpuwatch && "
-	                      "setpriv --reuid=65534 --clear-groups ./gpuwatch --version"))
+			      "setpriv --reuid=65534 --clear-groups ./gpuwatch --version"))
 		skip();
 	assert_int_equal(beside("chmod 644 seg/*; setpriv --reuid=65534 --clear-groups ./gpuwatch "
-	                        "ctl $p mode=off --dir=seg"),
-	                 1);
+				"ctl $p mode=off --dir=seg"),
+			 1);
 	shell_says("it belongs to user 0: only that user and root can switch it");
 }
 
@@ -115,8 +115,8 @@ TEST(a_segment_of_another_user_than_its_process_is_none)
 	if (getuid())
 		skip();
 	assert_int_equal(
-	        beside("chown 65534 seg/*; " CTL "--list --dir=seg; " CTL "$p mode=off --dir=seg"),
-	        2);
+		beside("chown 65534 seg/*; " CTL "--list --dir=seg; " CTL "$p mode=off --dir=seg"),
+		2);
 	shell_says("no process under gpuwatch is found");
 	shell_says("has no live segment that can be read");
 }

@@ -31,9 +31,9 @@ TEST(regressions_decide_the_exit_status)
 	assert_int_equal(shell(DIFF "base.gwl base.gwl"), 0);
 	shell_says("No change was found.");
 	assert_int_equal(shell(DIFF
-	                       "--json --fail-on=1 base.gwl other.gwl | " PICK
-	                       "'sorted(r[\"name\"] for r in o[\"rows\"] if r[\"regression\"])'"),
-	                 0);
+			       "--json --fail-on=1 base.gwl other.gwl | " PICK
+			       "'sorted(r[\"name\"] for r in o[\"rows\"] if r[\"regression\"])'"),
+			 0);
 	assert_string_equal(shell_output, "hashed\nslightly_slower\nslower\n");
 }
 
@@ -48,20 +48,20 @@ TEST(kernels_are_matched_by_name_arguments_and_resources)
 {
 	shell(DIFF "--json base.gwl other.gwl >diff.json");
 	assert_int_equal(shell(PICK
-	                       "'[[r[\"name\"], r[\"verdict\"], r[\"was\"]] for r in o[\"rows\"] "
-	                       "if r[\"name\"] in (\"new_name\", \"rehashed\", \"added\", "
-	                       "\"gone\", \"launched_thrice\")]' <diff.json | sort"),
-	                 0);
+			       "'[[r[\"name\"], r[\"verdict\"], r[\"was\"]] for r in o[\"rows\"] "
+			       "if r[\"name\"] in (\"new_name\", \"rehashed\", \"added\", "
+			       "\"gone\", \"launched_thrice\")]' <diff.json | sort"),
+			 0);
 	assert_string_equal(shell_output, "['added', 'new', None]\n"
-	                                  "['gone', 'gone', None]\n"
-	                                  "['launched_thrice', 'few_times', None]\n"
-	                                  "['new_name', 'renamed', 'old_name']\n"
-	                                  "['rehashed', 'same', None]\n");
+					  "['gone', 'gone', None]\n"
+					  "['launched_thrice', 'few_times', None]\n"
+					  "['new_name', 'renamed', 'old_name']\n"
+					  "['rehashed', 'same', None]\n");
 	/* Two rows of one kernel and shape stay two where their argument hashes are in both runs.
 	 */
 	assert_int_equal(shell(PICK "'sorted([r[\"argument_hash\"], r[\"verdict\"]] for r in "
-	                            "o[\"rows\"] if r[\"name\"] == \"hashed\")' <diff.json"),
-	                 0);
+				    "o[\"rows\"] if r[\"name\"] == \"hashed\")' <diff.json"),
+			 0);
 	assert_string_equal(shell_output, "[51, 'same']\n[68, 'slower']\n");
 }
 
@@ -69,11 +69,11 @@ TEST(other_arguments_of_a_kernel_that_both_runs_have_are_no_change)
 {
 	shell(DIFF "--json moved.gwl moved_other.gwl >diff.json");
 	assert_int_equal(shell(PICK "'sorted([r[\"argument_hash\"], r[\"verdict\"], r[\"was\"]] "
-	                            "for r in o[\"rows\"])' <diff.json"),
-	                 0);
+				    "for r in o[\"rows\"])' <diff.json"),
+			 0);
 	assert_string_equal(shell_output, "[17, 'same', None]\n[51, 'same', None]\n"
-	                                  "[68, 'gone', None]\n[85, 'new', None]\n"
-	                                  "[102, 'gone', None]\n");
+					  "[68, 'gone', None]\n[85, 'new', None]\n"
+					  "[102, 'gone', None]\n");
 	assert_int_equal(shell(DIFF "moved.gwl moved_other.gwl"), 0);
 	shell_says("No change was found.");
 	shell_says("not shown: 3 rows, new or gone");
@@ -86,16 +86,16 @@ TEST(renamed_kernels_are_matched_by_their_code)
 {
 	shell(DIFF "--json base.gwl other.gwl >diff.json");
 	assert_int_equal(shell(PICK "'sorted([r[\"name\"], r[\"verdict\"], r[\"was\"], "
-	                            "r[\"code_changed\"]] for r in o[\"rows\"] if "
-	                            "r[\"name\"].endswith((\"twin\", \"pair\", \"code\", "
-	                            "\"same_name\", \"new_name\")))' <diff.json"),
-	                 0);
+				    "r[\"code_changed\"]] for r in o[\"rows\"] if "
+				    "r[\"name\"].endswith((\"twin\", \"pair\", \"code\", "
+				    "\"same_name\", \"new_name\")))' <diff.json"),
+			 0);
 	assert_string_equal(shell_output, "['new_code', 'new', None, None]\n"
-	                                  "['new_name', 'renamed', 'old_name', None]\n"
-	                                  "['new_pair', 'renamed', 'old_pair', False]\n"
-	                                  "['new_twin', 'renamed', 'old_twin', False]\n"
-	                                  "['old_code', 'gone', None, None]\n"
-	                                  "['same_name', 'faster', None, True]\n");
+					  "['new_name', 'renamed', 'old_name', None]\n"
+					  "['new_pair', 'renamed', 'old_pair', False]\n"
+					  "['new_twin', 'renamed', 'old_twin', False]\n"
+					  "['old_code', 'gone', None, None]\n"
+					  "['same_name', 'faster', None, True]\n");
 }
 
 TEST(logs_with_sums_are_compared_by_means_of_spans)
@@ -129,8 +129,8 @@ TEST(sums_are_not_compared_with_predictions)
 TEST(folders_are_runs_of_several_processes)
 {
 	assert_int_equal(shell("mkdir -p a b && cp base.gwl a/1.gwl && cp base.gwl a/2.gwl && "
-	                       "cp base.gwl b/1.gwl"),
-	                 0);
+			       "cp base.gwl b/1.gwl"),
+			 0);
 	assert_int_equal(shell(DIFF "a b"), 0);
 	shell_says("a (2 logs)");
 }
@@ -154,14 +154,14 @@ TEST(wrong_use_is_refused_with_the_remedy)
 	static const struct {
 		const char *arguments, *says;
 	} cases[] = {
-	        {"", "two logs or folders"},
-	        {"base.gwl", "two logs or folders"},
-	        {"base.gwl other.gwl base.gwl", "two logs or folders"},
-	        {"--against-prediction base.gwl other.gwl", "takes one log"},
-	        {"--json --markdown base.gwl other.gwl", "exclude each other"},
-	        {"base.gwl missing.gwl", "missing.gwl: No such file"},
-	        {"base.gwl empty", "no log in this folder"},
-	        {"--fail-on=x base.gwl other.gwl", "--fail-on"},
+		{"", "two logs or folders"},
+		{"base.gwl", "two logs or folders"},
+		{"base.gwl other.gwl base.gwl", "two logs or folders"},
+		{"--against-prediction base.gwl other.gwl", "takes one log"},
+		{"--json --markdown base.gwl other.gwl", "exclude each other"},
+		{"base.gwl missing.gwl", "missing.gwl: No such file"},
+		{"base.gwl empty", "no log in this folder"},
+		{"--fail-on=x base.gwl other.gwl", "--fail-on"},
 	};
 
 	assert_int_equal(shell("mkdir -p empty"), 0);

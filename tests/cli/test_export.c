@@ -18,18 +18,18 @@ static const char *const formats[] = {
 /* What would break a format that puts a name between its own marks. */
 static char long_name[20000];
 static const char *const names[] = {
-        "plain",
-        "quo\"te",
-        "line\nend\r\n,;\t",
-        "back\\slash\\n",
-        "broken\xff\xc3(",
-        "\xed\xa0\x80",
-        "ünïcødé ☃",
-        "</script><b>'; DROP",
-        "",
-        long_name,
-        "{\"a\":[1,2]}",
-        "%s%n\x1b[31m",
+	"plain",
+	"quo\"te",
+	"line\nend\r\n,;\t",
+	"back\\slash\\n",
+	"broken\xff\xc3(",
+	"\xed\xa0\x80",
+	"ünïcødé ☃",
+	"</script><b>'; DROP",
+	"",
+	long_name,
+	"{\"a\":[1,2]}",
+	"%s%n\x1b[31m",
 };
 
 enum { NAMES = sizeof(names) / sizeof(*names), EACH = 3 };
@@ -53,7 +53,7 @@ static int setup(void **state)
 	}
 	for (uint32_t i = 0; i < NAMES * EACH; i++, start += 100000)
 		lb_add_launch(&b, lb_launch(i % NAMES + 1, start, 1000 + i, i < NAMES ? NAN : 1100,
-		                            known));
+					    known));
 	lb_end(&b);
 	if (!lb_write(&b, "names.gwl"))
 		return -1;
@@ -64,18 +64,18 @@ static int setup(void **state)
 TEST(graphs_timed_whole_are_in_the_totals)
 {
 	struct gw_record_graph graph = {.graph = 3,
-	                                .kernels = 40,
-	                                .known_kernels = 40,
-	                                .launches = 1000,
-	                                .timed = 10,
-	                                .scored = 10,
-	                                .start_ns = 1,
-	                                .end_ns = 2,
-	                                .total_ns = 20000000,
-	                                .scored_ns = 20000000,
-	                                .predicted_ns = 10000000,
-	                                .expected_ns = 1000000000,
-	                                .device = 1};
+					.kernels = 40,
+					.known_kernels = 40,
+					.launches = 1000,
+					.timed = 10,
+					.scored = 10,
+					.start_ns = 1,
+					.end_ns = 2,
+					.total_ns = 20000000,
+					.scored_ns = 20000000,
+					.predicted_ns = 10000000,
+					.expected_ns = 1000000000,
+					.device = 1};
 	struct lb b = {0};
 
 	lb_header(&b, 4711, 0, "decode");
@@ -86,11 +86,11 @@ TEST(graphs_timed_whole_are_in_the_totals)
 	lb_free(&b);
 	assert_int_equal(shell(GPUWATCH "export --format=openmetrics -o - graph.gwl"), 0);
 	assert_non_null(strstr(shell_output, "gpuwatch_graph_launches_total{gpu=\"0\",UUID="
-	                                     "\"00112233445566778899aabbccddeeff\",pid=\"4711\","
-	                                     "graph=\"3\"} 1000\n"));
+					     "\"00112233445566778899aabbccddeeff\",pid=\"4711\","
+					     "graph=\"3\"} 1000\n"));
 	assert_non_null(strstr(shell_output, "graph=\"3\"} 2\n")); /* seconds of 1000 of 2 ms */
 	assert_int_equal(
-	        shell(GPUWATCH "export --format=parquet --table=graphs -o g.parquet graph.gwl"), 0);
+		shell(GPUWATCH "export --format=parquet --table=graphs -o g.parquet graph.gwl"), 0);
 	assert_int_equal(shell(GPUWATCH "report --json graph.gwl"), 0);
 	assert_non_null(strstr(shell_output, "\"gpu\": 0"));
 }
@@ -116,13 +116,13 @@ TEST(each_format_has_the_sums_of_recorded_logs)
 TEST(csv_is_golden)
 {
 	shell_prints("export.csv",
-	             GPUWATCH "export --format=csv --kernel='^(plain|quo.te)$' -o - names.gwl");
+		     GPUWATCH "export --format=csv --kernel='^(plain|quo.te)$' -o - names.gwl");
 }
 
 TEST(launches_are_picked_by_time_and_name)
 {
 	assert_int_equal(
-	        shell(GPUWATCH "export --format=csv --kernel='^plain$' -o - names.gwl | wc -l"), 0);
+		shell(GPUWATCH "export --format=csv --kernel='^plain$' -o - names.gwl | wc -l"), 0);
 	assert_string_equal(shell_output, "4\n");
 	assert_int_equal(shell(GPUWATCH "export --format=csv --kernel='^none$' -o - names.gwl"), 1);
 	shell_says("no kernel matches --kernel=^none$");
@@ -130,17 +130,17 @@ TEST(launches_are_picked_by_time_and_name)
 	shell_says("no launch in that span");
 	/* The first launch starts 1000 s after the log, the others 0.1 ms apart. */
 	assert_int_equal(shell(GPUWATCH "export --format=csv --since=1000.00015 --until=1000.00095 "
-	                                "-o - names.gwl | grep -c ^17"),
-	                 0);
+					"-o - names.gwl | grep -c ^17"),
+			 0);
 	assert_string_equal(shell_output, "8\n");
 }
 
 TEST(a_folder_stands_for_its_logs)
 {
 	assert_int_equal(
-	        shell("mkdir two none && cp names.gwl two/a.gwl && cp names.gwl two/b.gwl"), 0);
+		shell("mkdir two none && cp names.gwl two/a.gwl && cp names.gwl two/b.gwl"), 0);
 	assert_int_equal(shell(GPUWATCH "export --format=csv --kernel='^plain$' -o - two | wc -l"),
-	                 0);
+			 0);
 	assert_string_equal(shell_output, "7\n");
 	assert_int_equal(shell(GPUWATCH "export --format=csv -o - none"), 2);
 	shell_says("none: no log in this folder");
@@ -152,22 +152,22 @@ TEST(failures_leave_no_half_file)
 	static const struct {
 		const char *options, *says;
 	} cases[] = {
-	        {"-o out names.gwl", "missing --format"},
-	        {"--format=csv names.gwl", "missing output"},
-	        {"--format=csv -o out", "missing log argument"},
-	        {"--format=xlsx -o out names.gwl", "--format=xlsx: must be one of"},
-	        {"--format=csv --table=idle -o out names.gwl",
-	         "--table=idle is of --format=parquet"},
-	        {"--format=parquet --table=no -o out names.gwl", "--table=no: must be one of"},
-	        {"--format=csv --since=2 --until=1 -o out names.gwl", "is not before"},
-	        {"--format=csv --kernel='(' -o out names.gwl", "regular expression"},
-	        {"--format=csv -o no/such/folder names.gwl", "can't be written"},
-	        {"--format=csv -o . names.gwl", "can't be written"},
-	        {"--format=csv -o /sys/x names.gwl", "; name a place that you may write"},
-	        {"--format=csv -o /dev/full names.gwl", "No space left"},
-	        {"--format=csv -o - names.gwl >/dev/full", "No space left"},
-	        {"--format=csv -o out missing.gwl", "missing.gwl"},
-	        {"--format=csv -o out -", "a pipe can't be"},
+		{"-o out names.gwl", "missing --format"},
+		{"--format=csv names.gwl", "missing output"},
+		{"--format=csv -o out", "missing log argument"},
+		{"--format=xlsx -o out names.gwl", "--format=xlsx: must be one of"},
+		{"--format=csv --table=idle -o out names.gwl",
+		 "--table=idle is of --format=parquet"},
+		{"--format=parquet --table=no -o out names.gwl", "--table=no: must be one of"},
+		{"--format=csv --since=2 --until=1 -o out names.gwl", "is not before"},
+		{"--format=csv --kernel='(' -o out names.gwl", "regular expression"},
+		{"--format=csv -o no/such/folder names.gwl", "can't be written"},
+		{"--format=csv -o . names.gwl", "can't be written"},
+		{"--format=csv -o /sys/x names.gwl", "; name a place that you may write"},
+		{"--format=csv -o /dev/full names.gwl", "No space left"},
+		{"--format=csv -o - names.gwl >/dev/full", "No space left"},
+		{"--format=csv -o out missing.gwl", "missing.gwl"},
+		{"--format=csv -o out -", "a pipe can't be"},
 	};
 
 	assert_int_equal(shell("rm -f out.*; mkdir half && echo kept >out"), 0);
@@ -180,10 +180,10 @@ TEST(failures_leave_no_half_file)
 	assert_string_equal(shell_output, "kept\n");
 	for (size_t i = 0; i < FORMATS; i++) {
 		assert_int_equal(shell("(ulimit -f 1; trap '' XFSZ; cd half && " GPUWATCH
-		                       "export --format=%s -o out ../names.gwl)",
-		                       formats[i]) &
-		                         ~2,
-		                 0);
+				       "export --format=%s -o out ../names.gwl)",
+				       formats[i]) &
+					 ~2,
+				 0);
 		assert_int_equal(shell("ls half | grep -v '^out$'"), 1);
 		shell("rm -f half/out");
 	}
@@ -199,15 +199,15 @@ static void write_beside(const char *path, const char *uuid)
 	struct gw_record_range in = {.thread = 1, .name = 1, .depth = 1, .ns = 999999980000};
 	struct gw_record_range out = {.thread = 1, .ns = 1000000090000};
 	struct gw_record_copy copy = {.device = 1,
-	                              .direction = GW_DIRECTION_TO_DEVICE,
-	                              .stream = 7,
-	                              .bytes = 4096,
-	                              .start_ns = 1000000010000,
-	                              .duration_ns = 5000};
+				      .direction = GW_DIRECTION_TO_DEVICE,
+				      .stream = 7,
+				      .bytes = 4096,
+				      .start_ns = 1000000010000,
+				      .duration_ns = 5000};
 	struct gw_record_wait wait = {.thread = 1,
-	                              .call = GW_WAIT_EVENT,
-	                              .start_ns = 1000000020000,
-	                              .duration_ns = 30000};
+				      .call = GW_WAIT_EVENT,
+				      .start_ns = 1000000020000,
+				      .duration_ns = 30000};
 	struct lb b = {0};
 
 	lb_header(&b, 4711, GW_HEADER_COPIES | GW_HEADER_WAITS, "a");
@@ -232,12 +232,12 @@ TEST(perfetto_has_copies_waits_and_ranges)
 	write_beside("where.gwl", A_UUID);
 	assert_int_equal(shell(CHECK "perfetto where.gwl"), 0);
 	assert_int_equal(shell(GPUWATCH "export --format=perfetto -o where.trace where.gwl && "
-	                                "python3 " HERE "/export_slices.py where.trace"),
-	                 0);
+					"python3 " HERE "/export_slices.py where.trace"),
+			 0);
 	assert_string_equal(shell_output,
-	                    "NVTX, thread 77 (process 4711): step 110000 ns\n"
-	                    "copies, stream 7 (process 4711): copies to the GPU 5000 ns\n"
-	                    "waits, thread 77 (process 4711): cuEventSynchronize 30000 ns\n");
+			    "NVTX, thread 77 (process 4711): step 110000 ns\n"
+			    "copies, stream 7 (process 4711): copies to the GPU 5000 ns\n"
+			    "waits, thread 77 (process 4711): cuEventSynchronize 30000 ns\n");
 }
 
 TEST(sqlite_has_copies_waits_and_ranges_where_nsys_has_them)
@@ -246,13 +246,13 @@ TEST(sqlite_has_copies_waits_and_ranges_where_nsys_has_them)
 		skip();
 	write_beside("beside.gwl", A_UUID);
 	assert_int_equal(shell("python3 " HERE "/readers/nsys.py $PREFIX/bin/gpuwatch beside.gwl"),
-	                 0);
+			 0);
 	assert_string_equal(shell_output, "[CUDA memcpy Host-to-Device] 1 5000 4096\n"
-	                                  "Event sync 1 30000\n"
-	                                  "cudaEventSynchronize or cuEventSynchronize 1 30000 1\n"
-	                                  "cudaLaunchKernel or alike, duration unknown 1 0 1\n"
-	                                  "step 1 110000 77\n"
-	                                  "beside.gwl 1 kernels and shapes, 1 launches, 1000 ns\n");
+					  "Event sync 1 30000\n"
+					  "cudaEventSynchronize or cuEventSynchronize 1 30000 1\n"
+					  "cudaLaunchKernel or alike, duration unknown 1 0 1\n"
+					  "step 1 110000 77\n"
+					  "beside.gwl 1 kernels and shapes, 1 launches, 1000 ns\n");
 }
 
 /* Their ranges end with them. */
@@ -263,10 +263,10 @@ TEST(several_logs_are_in_one_database)
 	write_beside("one.gwl", A_UUID);
 	write_beside("another.gwl", A_UUID);
 	assert_int_equal(shell(GPUWATCH "export --format=sqlite -o two.db one.gwl another.gwl && "
-	                                "python3 -c \"import sqlite3; print(*sqlite3.connect("
-	                                "'two.db').execute('SELECT count(*), sum(end - start) "
-	                                "FROM NVTX_EVENTS').fetchone())\""),
-	                 0);
+					"python3 -c \"import sqlite3; print(*sqlite3.connect("
+					"'two.db').execute('SELECT count(*), sum(end - start) "
+					"FROM NVTX_EVENTS').fetchone())\""),
+			 0);
 	assert_string_equal(shell_output, "2 220000\n");
 }
 
@@ -279,15 +279,15 @@ TEST(gpus_of_one_number_are_two_in_a_database)
 	write_beside("one.gwl", A_UUID);
 	write_beside("another.gwl", "ff112233445566778899aabbccddeeff");
 	assert_int_equal(
-	        shell(GPUWATCH
-	              "export --format=sqlite -o gpus.db one.gwl another.gwl && python3 -c "
-	              "\"import sqlite3; [print(*row) for row in sqlite3.connect('gpus.db')."
-	              "execute('SELECT deviceId, uuid, cuDevice FROM "
-	              "CUPTI_ACTIVITY_KIND_KERNEL JOIN TARGET_INFO_GPU g ON g.id = deviceId "
-	              "ORDER BY 1')]\""),
-	        0);
+		shell(GPUWATCH
+		      "export --format=sqlite -o gpus.db one.gwl another.gwl && python3 -c "
+		      "\"import sqlite3; [print(*row) for row in sqlite3.connect('gpus.db')."
+		      "execute('SELECT deviceId, uuid, cuDevice FROM "
+		      "CUPTI_ACTIVITY_KIND_KERNEL JOIN TARGET_INFO_GPU g ON g.id = deviceId "
+		      "ORDER BY 1')]\""),
+		0);
 	assert_string_equal(shell_output, "0 " A_UUID " 0\n"
-	                                  "1 ff112233445566778899aabbccddeeff 0\n");
+					  "1 ff112233445566778899aabbccddeeff 0\n");
 }
 
 /* Two configurations, one of which has a stack: export_check.py compares lines with those of CSV.
@@ -310,7 +310,7 @@ TEST(perfetto_has_the_line_of_the_program)
 	lb_record(&b, GW_RECORD_STACK, &stack, sizeof(stack), frames, sizeof(frames));
 	for (unsigned i = 0; i < 8; i++)
 		lb_add_launch(&b, lb_launch(1 + i % 2, 1000000000000 + i * 2000, 1000,
-		                            i < 4 ? NAN : 900, 0));
+					    i < 4 ? NAN : 900, 0));
 	lb_end(&b);
 	assert_true(lb_write(&b, "line.gwl"));
 	lb_free(&b);

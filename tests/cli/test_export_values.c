@@ -82,7 +82,7 @@ TEST(runs_and_packed_values_come_back)
 		for (size_t i = 0; i < count;) {
 			size_t run = 1 + (next_random(&random) >> 20) % longest;
 			uint32_t value =
-			        (uint32_t)((next_random(&random) >> 20) & ((1u << width) - 1));
+				(uint32_t)((next_random(&random) >> 20) & ((1u << width) - 1));
 
 			while (run-- && i < count)
 				values[i++] = value;
@@ -143,8 +143,8 @@ static int teardown(void **state)
 TEST_WITH(floats_are_as_printf_has_them, setup, teardown)
 {
 	static const float edges[] = {
-	        0,        1,         0.5F,      9.9999999F, 10,   99999.99F, 16777216,    16777218,
-	        99999992, 100000000, 999999936, 1e9F,       1.5F, 2.5F,      1.00000012F, INFINITY};
+		0,        1,         0.5F,      9.9999999F, 10,   99999.99F, 16777216,    16777218,
+		99999992, 100000000, 999999936, 1e9F,       1.5F, 2.5F,      1.00000012F, INFINITY};
 	uint64_t random = 1;
 
 	for (size_t i = 0; i < sizeof(edges) / sizeof(*edges); i++)

@@ -23,13 +23,13 @@ static void samples(struct health *h, const struct load *l)
 		const double slow = memory ? l->memory : l->compute;
 		const double clock = !memory && l->sm_khz > 0 ? 1980000 / l->sm_khz : 1;
 		struct health_sample s = {
-		        .key = 100 * (l->job + (i + l->others >= 20 ? 50 : 0)) + i + 1,
-		        .kernel = memory ? "copy" : "gemm",
-		        .resource = memory ? HEALTH_MEMORY : HEALTH_COMPUTE,
-		        .launches = 50,
-		        .mean_ns =
-		                1e4 * (i + 1) * slow * clock * exp(l->noise * next_normal(&seed)),
-		        .sm_khz = l->sm_khz,
+			.key = 100 * (l->job + (i + l->others >= 20 ? 50 : 0)) + i + 1,
+			.kernel = memory ? "copy" : "gemm",
+			.resource = memory ? HEALTH_MEMORY : HEALTH_COMPUTE,
+			.launches = 50,
+			.mean_ns =
+				1e4 * (i + 1) * slow * clock * exp(l->noise * next_normal(&seed)),
+			.sm_khz = l->sm_khz,
 		};
 
 		health_add(h, &s);
@@ -200,7 +200,7 @@ TEST(another_job_is_no_change)
 
 /* After @p first intervals the other program has @p away, and then this one runs again. */
 static struct health *away_and_back(unsigned first, const struct load *other, unsigned away,
-                                    const struct load *again, unsigned count)
+				    const struct load *again, unsigned count)
 {
 	struct health *h = start(first);
 
@@ -349,11 +349,11 @@ TEST(kernels_whose_data_decide_count_for_little)
 
 	for (int i = 0; i < 500; i++) {
 		const struct health_sample wild = {.key = 999,
-		                                   .kernel = "sort",
-		                                   .resource = HEALTH_MEMORY,
-		                                   .launches = 1e6,
-		                                   .mean_ns = 1e6 * exp(0.15 * next_normal(&seed)),
-		                                   .sm_khz = 1980000};
+						   .kernel = "sort",
+						   .resource = HEALTH_MEMORY,
+						   .launches = 1e6,
+						   .mean_ns = 1e6 * exp(0.15 * next_normal(&seed)),
+						   .sm_khz = 1980000};
 
 		health_add(h, &wild);
 		interval(h, &usual);
@@ -393,18 +393,18 @@ TEST(a_disturbance_of_seconds_is_no_change)
 /* Five kernels bound by memory, of which @p slow from @p from on take @p by times more for their
  * data. */
 static void partly(struct health *h, unsigned from, unsigned slow, double by, double all,
-                   unsigned count)
+		   unsigned count)
 {
 	while (count--) {
 		for (unsigned i = 0; i < 5; i++)
 			health_add(h, &(struct health_sample){
-			                      .key = i + 1,
-			                      .kernel = "copy",
-			                      .resource = HEALTH_MEMORY,
-			                      .launches = 50,
-			                      .mean_ns = 1e4 * all * (i - from < slow ? by : 1) *
-			                                 exp(0.004 * next_normal(&seed)),
-			                      .sm_khz = 1980000});
+					      .key = i + 1,
+					      .kernel = "copy",
+					      .resource = HEALTH_MEMORY,
+					      .launches = 50,
+					      .mean_ns = 1e4 * all * (i - from < slow ? by : 1) *
+							 exp(0.004 * next_normal(&seed)),
+					      .sm_khz = 1980000});
 		now += health_interval_ns();
 		health_tick(h, now);
 	}
@@ -433,12 +433,12 @@ TEST(kernels_that_slow_by_much_need_not_slow_alike)
 	for (int i = 0; i < 12; i++) {
 		for (unsigned k = 1; k < 20; k += 2)
 			health_add(h, &(struct health_sample){.key = k + 1,
-			                                      .kernel = "copy",
-			                                      .resource = HEALTH_MEMORY,
-			                                      .launches = 50,
-			                                      .mean_ns = 1e4 * (k + 1) *
-			                                                 (1.2 + 0.1 * k),
-			                                      .sm_khz = usual.sm_khz});
+							      .kernel = "copy",
+							      .resource = HEALTH_MEMORY,
+							      .launches = 50,
+							      .mean_ns = 1e4 * (k + 1) *
+									 (1.2 + 0.1 * k),
+							      .sm_khz = usual.sm_khz});
 		now += health_interval_ns();
 		health_tick(h, now);
 		if (i >= 5)
@@ -516,11 +516,11 @@ TEST(three_configurations_are_no_verdict)
 	for (int i = 0; i < 200; i++) {
 		for (uint64_t key = 1; key <= 3; key++)
 			health_add(h, &(struct health_sample){.key = key,
-			                                      .kernel = "copy",
-			                                      .resource = HEALTH_MEMORY,
-			                                      .launches = 50,
-			                                      .mean_ns = i < 100 ? 1e4 : 2e4,
-			                                      .sm_khz = NAN});
+							      .kernel = "copy",
+							      .resource = HEALTH_MEMORY,
+							      .launches = 50,
+							      .mean_ns = i < 100 ? 1e4 : 2e4,
+							      .sm_khz = NAN});
 		now += health_interval_ns();
 		health_tick(h, now);
 	}
@@ -577,11 +577,11 @@ TEST(what_is_no_number_is_left_out)
 	for (int n = 0; n < 40; n++) {
 		for (int i = 0; i < 25; i++)
 			health_add(h, &(struct health_sample){.key = (uint64_t)i,
-			                                      .resource =
-			                                              (enum health_resource)(i % 7),
-			                                      .launches = wild[i % 5],
-			                                      .mean_ns = wild[i / 5],
-			                                      .sm_khz = wild[(i + n) % 5]});
+							      .resource =
+								      (enum health_resource)(i % 7),
+							      .launches = wild[i % 5],
+							      .mean_ns = wild[i / 5],
+							      .sm_khz = wild[(i + n) % 5]});
 		interval(h, &usual);
 	}
 	assert_int_equal(health_state(h, &worst), HEALTH_GOOD);

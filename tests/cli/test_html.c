@@ -12,7 +12,7 @@ static char page[4 << 20];
 static int make_samples(void **state)
 {
 	return shell_setup(state) || shell("for s in plain clocked hostile markup worked crowd; do "
-	                                   "$TOOLS/make_sample $s $s.gwl || exit 1; done");
+					   "$TOOLS/make_sample $s $s.gwl || exit 1; done");
 }
 
 /* The page of a sample into `page`. */
@@ -64,17 +64,17 @@ static void check_values(const json_t *o, const json_t *columns, const json_t *r
 		const char *id, *key;
 		double scale;
 	} same[] = {{"total", "Total Time (ns)", 1},
-	            {"instances", "Instances", 1},
-	            {"med", "Med (ns)", 1},
-	            {"share", "Time (%)", 100},
-	            {"predicted", "Predicted (ns)", 1},
-	            {"error", "Error (%)", 100}};
+		    {"instances", "Instances", 1},
+		    {"med", "Med (ns)", 1},
+		    {"share", "Time (%)", 100},
+		    {"predicted", "Predicted (ns)", 1},
+		    {"error", "Error (%)", 100}};
 	const json_t *values = json_object_get(o, "values");
 
 	for (size_t i = 0; i < sizeof(same) / sizeof(*same); i++)
 		for (size_t c = 0; c < json_array_size(columns); c++) {
 			const char *id = json_string_value(
-			        json_object_get(json_array_get(columns, c), "id"));
+				json_object_get(json_array_get(columns, c), "id"));
 			double a = json_number_value(json_array_get(values, c)) * same[i].scale;
 			double b = json_number_value(json_object_get(row, same[i].key));
 
@@ -120,12 +120,12 @@ TEST(timeline_adds_up_to_the_idle_times)
 	width = json_number_value(json_object_get(axis, "bin_ns"));
 	gpu = json_array_get(json_object_get(axis, "gpus"), 0);
 	times = json_object_get(
-	        json_array_get(json_object_get(json_object_get(o, "report"), "devices"), 0),
-	        "idle");
+		json_array_get(json_object_get(json_object_get(o, "report"), "devices"), 0),
+		"idle");
 	for (size_t i = 0; i < 4; i++) {
 		json_t *bins = json_object_get(gpu, idle[i]);
 		double sum = 0, ns = json_number_value(
-		                        json_object_get(json_object_get(times, idle[i]), "ns"));
+					json_object_get(json_object_get(times, idle[i]), "ns"));
 
 		for (size_t k = 0; k < json_array_size(bins); k++)
 			sum += json_number_value(json_array_get(bins, k)) * width / 1000;
@@ -138,8 +138,8 @@ TEST(timeline_adds_up_to_the_idle_times)
 TEST(page_asks_for_nothing)
 {
 	static const char *const fetches[] = {"src=",        "@import",    "url(",
-	                                      "fetch(",      "XMLHttp",    "WebSocket",
-	                                      "EventSource", "sendBeacon", "import("};
+					      "fetch(",      "XMLHttp",    "WebSocket",
+					      "EventSource", "sendBeacon", "import("};
 	size_t links = 0;
 
 	make_page("plain", "");
@@ -166,8 +166,8 @@ TEST(names_stay_within_their_strings)
 	kernels = json_object_get(o, "kernels");
 	for (size_t i = 0; i < json_array_size(kernels); i++)
 		found |= !strcmp(
-		        json_string_value(json_object_get(json_array_get(kernels, i), "name")),
-		        "</script><script>window.harmed = 1</script>");
+			json_string_value(json_object_get(json_array_get(kernels, i), "name")),
+			"</script><script>window.harmed = 1</script>");
 	assert_true(found);
 	assert_null(strstr(page, "window.harmed = 1</script>"));
 	json_decref(o);
@@ -184,8 +184,8 @@ TEST(page_is_small_whatever_the_names)
 	report = json_object_get(o, "report");
 	for (size_t i = 0; i < json_array_size(json_object_get(o, "kernels")); i++)
 		total += json_number_value(json_array_get(
-		        json_object_get(json_array_get(json_object_get(o, "kernels"), i), "values"),
-		        1));
+			json_object_get(json_array_get(json_object_get(o, "kernels"), i), "values"),
+			1));
 	total += json_number_value(json_object_get(json_object_get(o, "others"), "total_ns"));
 	assert_true(total == json_number_value(json_object_get(report, "total_ns")));
 	json_decref(o);
@@ -199,9 +199,9 @@ TEST(file_is_whole_or_stays)
 	assert_int_equal(shell(REPORT "--html=/dev/full plain.gwl"), 2);
 	shell_says("/dev/full: can't be written: No space left on device");
 	assert_int_equal(shell("mkdir kept && echo old > kept/page.html && "
-	                       "(ulimit -f 8; trap '' XFSZ; " REPORT
-	                       "--html=kept/page.html plain.gwl)"),
-	                 2);
+			       "(ulimit -f 8; trap '' XFSZ; " REPORT
+			       "--html=kept/page.html plain.gwl)"),
+			 2);
 	assert_int_equal(shell("ls kept; cat kept/page.html"), 0);
 	assert_string_equal(shell_output, "page.html\nold\n");
 	assert_int_equal(shell(REPORT "--html=- plain.gwl | head -c 15"), 0);
@@ -222,11 +222,11 @@ TEST(whole_graphs_have_a_table)
 	assert_int_equal(shell("COLUMNS=140 " REPORT "whole_graphs.gwl"), 0);
 	assert_non_null(strstr(shell_output, "by the timed ones 80.0 ms"));
 	assert_non_null(strstr(shell_output,
-	                       "graph 1       40     1,000    100   80.0 ms  80.0 µs  0%     "
-	                       "100 µs       0.80           100%  memory"));
+			       "graph 1       40     1,000    100   80.0 ms  80.0 µs  0%     "
+			       "100 µs       0.80           100%  memory"));
 	assert_non_null(strstr(shell_output,
-	                       "In graphs  85.0 ms by the timed ones · memory 92.2% · "
-	                       "without a verdict 7.8%"));
+			       "In graphs  85.0 ms by the timed ones · memory 92.2% · "
+			       "without a verdict 7.8%"));
 }
 
 TEST(verbose_has_windows_and_slow_episodes_of_graphs)
@@ -235,13 +235,13 @@ TEST(verbose_has_windows_and_slow_episodes_of_graphs)
 	assert_int_equal(shell("COLUMNS=140 " REPORT "--verbose whole_graphs.gwl"), 0);
 	assert_non_null(strstr(shell_output, "20 slow launches in 1 episode"));
 	assert_non_null(strstr(shell_output, "Windows    20 · each charged 5.00 ms · "
-	                                     "GPUWATCH_BUDGET sets that share · 3 late: a capture "
-	                                     "or unfinished kernels"));
+					     "GPUWATCH_BUDGET sets that share · 3 late: a capture "
+					     "or unfinished kernels"));
 	assert_non_null(strstr(shell_output, "graph 1 · 20 launches 1.04 times as long · cause "
-	                                     "other processes"));
+					     "other processes"));
 	assert_int_equal(shell(REPORT "--json whole_graphs.gwl"), 0);
 	assert_non_null(strstr(shell_output, "\"graph\": 1,\n        \"cause\": "
-	                                     "\"other processes\""));
+					     "\"other processes\""));
 }
 
 int main(void)

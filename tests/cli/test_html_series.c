@@ -6,9 +6,9 @@
 static void launch(struct html_series *s, uint32_t row, uint64_t start, uint64_t duration)
 {
 	const struct gw_record_launch l = {.flags = GW_LAUNCH_MEASURED,
-	                                   .predicted = 10,
-	                                   .start_ns = start,
-	                                   .duration_ns = duration};
+					   .predicted = 10,
+					   .start_ns = start,
+					   .duration_ns = duration};
 
 	s->watch.launch(s, row, 0, &l, GW_TIER_STEADY);
 }
@@ -47,8 +47,8 @@ TEST(launches_stay_in_their_place_as_bins_grow)
 	assert_null(html_series_points(&s, 3));
 	assert_int_equal(html_series_points(&s, 2)[point_of(&s, start)].count, 1);
 	assert_true(
-	        html_series_points(&s, 0)[point_of(&s, start + 999ull * 999 * 999 * 1000)].high ==
-	        999);
+		html_series_points(&s, 0)[point_of(&s, start + 999ull * 999 * 999 * 1000)].high ==
+		999);
 	html_series_free(&s);
 }
 

@@ -51,16 +51,16 @@ TEST(cycles_follow_the_latencies_of_a_profile)
 	int l1, l2, dram;
 
 	assert_int_equal(
-	        shell("for p in constant special operand branch; do echo \"\\\"lat_$p\\\": "
-	              "{\\\"value\\\": 20, \\\"unit\\\": \\\"cycle\\\", \\\"method\\\": "
-	              "\\\"vendor\\\", \\\"source\\\": \\\"invented for tests\\\"},\"; done "
-	              ">rows; sed '/\"params\"/r rows' %s >gpu.json",
-	              PROFILE),
-	        0);
+		shell("for p in constant special operand branch; do echo \"\\\"lat_$p\\\": "
+		      "{\\\"value\\\": 20, \\\"unit\\\": \\\"cycle\\\", \\\"method\\\": "
+		      "\\\"vendor\\\", \\\"source\\\": \\\"invented for tests\\\"},\"; done "
+		      ">rows; sed '/\"params\"/r rows' %s >gpu.json",
+		      PROFILE),
+		0);
 	assert_int_equal(shell(SAXPY_CODE
-	                       "--device=gpu.json --json | grep -A 20 '\"first\": 8,' | "
-	                       "sed -n 's/.*\"\\(l1\\|l2\\|dram\\)\": *//p' | tr -d '\\n'"),
-	                 0);
+			       "--device=gpu.json --json | grep -A 20 '\"first\": 8,' | "
+			       "sed -n 's/.*\"\\(l1\\|l2\\|dram\\)\": *//p' | tr -d '\\n'"),
+			 0);
 	assert_int_equal(sscanf(shell_output, "%d,%d,%d", &l1, &l2, &dram), 3);
 	assert_int_equal(l2 - l1, 170);
 	assert_int_equal(dram - l2, 300);
@@ -78,16 +78,16 @@ TEST(json_is_well_formed)
 	if (shell("command -v python3"))
 		skip();
 	for (const char *const *file =
-	             (const char *const[]){"lto.fatbin", "program", "library.a", "sm_70.ptx", NULL};
+		     (const char *const[]){"lto.fatbin", "program", "library.a", "sm_70.ptx", NULL};
 	     *file; file++)
 		assert_int_equal(
-		        shell(INSPECT "--json --ptx --sass %s | python3 -m json.tool", *file), 0);
+			shell(INSPECT "--json --ptx --sass %s | python3 -m json.tool", *file), 0);
 }
 
 TEST(ptx_is_printed_as_it_was_compiled)
 {
 	assert_int_equal(shell(INSPECT "--ptx sm_70.ptx | sed '1,/^PTX of/d' | diff - sm_70.ptx"),
-	                 0);
+			 0);
 	assert_int_equal(shell(INSPECT "--ptx --arch=120 lz4.fatbin"), 0);
 	shell_says(".target sm_90\n");
 	shell_says(".visible .entry powers(");
@@ -113,8 +113,8 @@ TEST(a_launch_is_evaluated)
 TEST(machine_code_tells_a_launchs_instructions)
 {
 	assert_int_equal(shell(INSPECT "--kernel=saxpy sm_90.cubin --launch='grid=80 block=128 "
-	                               "args=10000,2.5,pointer,pointer' | tail -12"),
-	                 0);
+				       "args=10000,2.5,pointer,pointer' | tail -12"),
+			 0);
 	shell_says("global load                            626\n");
 	shell_says("machine instruction                  7,255\n");
 	shell_says("exact: every warp is covered");
@@ -131,14 +131,14 @@ TEST(what_an_unknown_argument_leaves_open_is_reported)
 TEST(accesses_of_a_launch_are_shown_and_drawn)
 {
 	assert_int_equal(shell(SAXPY "args=10000,1,pointer,pointer' --coalescing --plot=pictures"),
-	                 0);
+			 0);
 	shell_says("degree of coalescing 100.00%");
 	assert_int_equal(shell("ls pictures/*.svg"), 0);
 }
 
-#define STATIC_SAXPY                                                                               \
-	INSPECT "--kernel=saxpy sm_90.cubin --launch='grid=80 block=128 args=%s,2.5,pointer,"      \
-	        "pointer' --device=%s "
+#define STATIC_SAXPY \
+	INSPECT "--kernel=saxpy sm_90.cubin --launch='grid=80 block=128 args=%s,2.5,pointer," \
+		"pointer' --device=%s "
 
 /* The machine code's 7,255 instructions of the launch above, its 624 loads of 4 sectors and two of
  * half a warp; what a model makes of them is a static estimate, and can be no surer than what it
@@ -146,23 +146,23 @@ TEST(accesses_of_a_launch_are_shown_and_drawn)
 TEST(what_the_code_tells_of_a_launch_goes_to_the_models)
 {
 	assert_int_equal(shell(STATIC_SAXPY
-	                       ">reported && grep -E '^ +inst_executed +7255  warp inst "
-	                       "+1.00' reported",
-	                       "10000", PROFILE),
-	                 0);
+			       ">reported && grep -E '^ +inst_executed +7255  warp inst "
+			       "+1.00' reported",
+			       "10000", PROFILE),
+			 0);
 	assert_int_equal(shell("grep -E '^ +global_load_sectors +2500  sector +1.00' reported"), 0);
 	assert_int_equal(shell("grep -A99 'static estimates for ' reported"), 0);
 	shell_says("CONFIDENCE");
 	shell_says("bounds");
 	assert_int_equal(shell(STATIC_SAXPY
-	                       "--json >reported; grep -A4 '\"inst_executed\"' reported",
-	                       "10000", PROFILE),
-	                 0);
+			       "--json >reported; grep -A4 '\"inst_executed\"' reported",
+			       "10000", PROFILE),
+			 0);
 	shell_says("\"value\": 7255");
 	shell_says("\"source\": \"static\"");
 	assert_int_equal(shell("sed -n '/\"model\": \"bounds\"/,$p' reported | grep -E "
-	                       "'\"(source|confidence)\"'"),
-	                 0);
+			       "'\"(source|confidence)\"'"),
+			 0);
 	shell_says("\"source\": \"static\"");
 	shell_says("\"confidence\": 0.7");
 }
@@ -183,10 +183,10 @@ TEST(machine_code_tells_what_addresses_are_made_of)
 
 	for (size_t i = 0; i < sizeof(architectures) / sizeof(*architectures); i++) {
 		assert_int_equal(
-		        shell("COLUMNS=200 " INSPECT "--kernel=saxpy --coalescing --launch='grid=4 "
-		              "block=128 args=500,2,pointer,pointer' sm_%u.cubin | grep ' store '",
-		              architectures[i]),
-		        0);
+			shell("COLUMNS=200 " INSPECT "--kernel=saxpy --coalescing --launch='grid=4 "
+			      "block=128 args=500,2,pointer,pointer' sm_%u.cubin | grep ' store '",
+			      architectures[i]),
+			0);
 		shell_says("add(mul(add(tid.x, mul(ctaid.x, ntid.x)), 4), param3)");
 	}
 }
@@ -195,8 +195,8 @@ TEST(machine_code_tells_what_addresses_are_made_of)
 TEST(work_that_is_open_is_a_lower_limit)
 {
 	static const char inspect[] =
-	        INSPECT "--kernel=powers --launch='grid=1 block=64 args=pointer,%s' --device=%s "
-	                "sm_90.cubin";
+		INSPECT "--kernel=powers --launch='grid=1 block=64 args=pointer,%s' --device=%s "
+			"sm_90.cubin";
 
 	assert_int_equal(shell(inspect, "?", PROFILE), 0);
 	shell_says("decides how much it does: at least ");
@@ -208,23 +208,23 @@ TEST(work_that_is_open_is_a_lower_limit)
 TEST(a_loop_has_a_thread_s_time_as_an_expression)
 {
 	assert_int_equal(
-	        shell("printf '%%s\n' '.version 7.0' '.target sm_70' '.address_size 64' "
-	              "'.visible .entry fig3(.param .u64 out, .param .f64 p) {' "
-	              "'.reg .pred %%q; .reg .u32 %%j; .reg .u64 %%o; .reg .f64 %%t, %%p;' "
-	              "'ld.param.u64 %%o, [out]; ld.param.f64 %%p, [p];' "
-	              "'mov.f64 %%t, 0d3FF0000000000000; mov.u32 %%j, 0;' "
-	              "'LOOP: setp.ge.u32 %%q, %%j, 15; @%%q bra DONE;' "
-	              "'mul.f64 %%t, %%t, 0d3FF4CCCCCCCCCCCD;' "
-	              "'add.f64 %%t, %%t, 0d4020000000000000; add.f64 %%t, %%t, %%p;' "
-	              "'add.u32 %%j, %%j, 1; bra LOOP;' "
-	              "'DONE: st.global.f64 [%%o], %%t; ret; }' >fig3.ptx; " INSPECT
-	              "--launch='grid=1 block=32 args=pointer,1.0' fig3.ptx"),
-	        0);
+		shell("printf '%%s\n' '.version 7.0' '.target sm_70' '.address_size 64' "
+		      "'.visible .entry fig3(.param .u64 out, .param .f64 p) {' "
+		      "'.reg .pred %%q; .reg .u32 %%j; .reg .u64 %%o; .reg .f64 %%t, %%p;' "
+		      "'ld.param.u64 %%o, [out]; ld.param.f64 %%p, [p];' "
+		      "'mov.f64 %%t, 0d3FF0000000000000; mov.u32 %%j, 0;' "
+		      "'LOOP: setp.ge.u32 %%q, %%j, 15; @%%q bra DONE;' "
+		      "'mul.f64 %%t, %%t, 0d3FF4CCCCCCCCCCCD;' "
+		      "'add.f64 %%t, %%t, 0d4020000000000000; add.f64 %%t, %%t, %%p;' "
+		      "'add.u32 %%j, %%j, 1; bra LOOP;' "
+		      "'DONE: st.global.f64 [%%o], %%t; ret; }' >fig3.ptx; " INSPECT
+		      "--launch='grid=1 block=32 args=pointer,1.0' fig3.ptx"),
+		0);
 	shell_says("two iterations of a thread take max(4 lat_int + 4 lat_fp64 + 2 del_int + 2 "
-	           "del_fp64 + 2 del_br, 2 lat_int + 5 lat_fp64 + del_int + del_fp64 + del_br)");
+		   "del_fp64 + 2 del_br, 2 lat_int + 5 lat_fp64 + del_int + del_fp64 + del_br)");
 	assert_int_equal(shell(INSPECT "--json --launch='grid=1 block=32 args=pointer,1.0' "
-	                               "fig3.ptx | grep two_iterations"),
-	                 0);
+				       "fig3.ptx | grep two_iterations"),
+			 0);
 	shell_says("\"max(4 lat_int + ");
 }
 
@@ -232,20 +232,20 @@ TEST(a_loop_has_a_thread_s_time_as_an_expression)
 TEST(a_launch_tells_how_often_each_block_runs)
 {
 	assert_int_equal(shell(INSPECT
-	                       "--kernel=powers --launch='grid=1 block=64 args=pointer,5' "
-	                       "--json sm_90.cubin | tr -d ' \n' | grep -o "
-	                       "'\"instructions\":[0-9]*,\"least\":[0-9]*' | tr -c '0-9\n' ' ' "
-	                       "| awk '{sum += $1 * $2} END {print sum}'"),
-	                 0);
+			       "--kernel=powers --launch='grid=1 block=64 args=pointer,5' "
+			       "--json sm_90.cubin | tr -d ' \n' | grep -o "
+			       "'\"instructions\":[0-9]*,\"least\":[0-9]*' | tr -c '0-9\n' ' ' "
+			       "| awk '{sum += $1 * $2} END {print sum}'"),
+			 0);
 	shell_says("174\n");
 	assert_int_equal(shell(INSPECT "--kernel=powers --launch='grid=1 block=64 args=pointer,5' "
-	                               "sm_90.cubin | grep 'machine instruction'"),
-	                 0);
+				       "sm_90.cubin | grep 'machine instruction'"),
+			 0);
 	shell_says(" 174\n");
 	assert_int_equal(shell(INSPECT
-	                       "--sass --kernel=saxpy --launch='grid=4 block=128 "
-	                       "args=200,2,pointer,pointer' sm_90.cubin | grep -A2 'RUN BY'"),
-	                 0);
+			       "--sass --kernel=saxpy --launch='grid=4 block=128 "
+			       "args=200,2,pointer,pointer' sm_90.cubin | grep -A2 'RUN BY'"),
+			 0);
 	shell_says(" 0x0             8            16");
 	shell_says("0x80            15             7");
 }
@@ -256,8 +256,8 @@ TEST(kernels_of_ptx_are_listed)
 	assert_int_equal(shell(INSPECT "sm_70.ptx"), 0);
 	shell_says("Kernels of image 1 (compute_70)");
 	shell_says("powers                                                       -       -      -  "
-	           "      "
-	           " -        12 B          -     -");
+		   "      "
+		   " -        12 B          -     -");
 	assert_int_equal(shell(INSPECT "--kernel==_Z5saxpyifPKfPf sm_70.ptx"), 0);
 	shell_says("parameter 3: 8 B at byte 0x10");
 	assert_null(strstr(shell_output, "powers"));
@@ -281,9 +281,9 @@ TEST(images_and_files_are_called_what_they_are)
 	shell_says("program: executable");
 	/* A library with a place to begin at, as the vendor's have. */
 	assert_int_equal(shell("cp library.so begins.so; printf '\\100' | "
-	                       "dd of=begins.so bs=1 seek=24 conv=notrunc 2>/dev/null; " INSPECT
-	                       "begins.so"),
-	                 0);
+			       "dd of=begins.so bs=1 seek=24 conv=notrunc 2>/dev/null; " INSPECT
+			       "begins.so"),
+			 0);
 	shell_says("begins.so: shared library");
 }
 
@@ -291,21 +291,21 @@ TEST(images_and_files_are_called_what_they_are)
 TEST(a_launch_that_the_driver_refuses_is_said_to_be)
 {
 	assert_int_equal(shell(INSPECT
-	                       "--kernel=saxpy --launch='grid=4 block=129 args=500,2,pointer,"
-	                       "pointer' sm_90.cubin"),
-	                 0);
+			       "--kernel=saxpy --launch='grid=4 block=129 args=500,2,pointer,"
+			       "pointer' sm_90.cubin"),
+			 0);
 	shell_says(
-	        "the driver refuses this launch: it is compiled for at most 128 threads a block");
+		"the driver refuses this launch: it is compiled for at most 128 threads a block");
 	shell_says("machine instruction");
 	assert_int_equal(shell(INSPECT
-	                       "--kernel=saxpy --launch='grid=4 block=129 args=500,2,pointer,"
-	                       "pointer' sm_70.ptx"),
-	                 0);
+			       "--kernel=saxpy --launch='grid=4 block=129 args=500,2,pointer,"
+			       "pointer' sm_70.ptx"),
+			 0);
 	shell_says("at most 128 threads");
 	assert_int_equal(shell(INSPECT
-	                       "--kernel=saxpy --launch='grid=4 block=128 args=500,2,pointer,"
-	                       "pointer' --json sm_90.cubin"),
-	                 0);
+			       "--kernel=saxpy --launch='grid=4 block=128 args=500,2,pointer,"
+			       "pointer' --json sm_90.cubin"),
+			 0);
 	shell_says("\"refused\": null");
 }
 
@@ -333,17 +333,17 @@ TEST(bad_input_gets_one_message_with_file_place_and_remedy)
 	refuses(INSPECT "program library.a", "more than one file argument");
 	refuses(": >empty; " INSPECT "empty", "empty: at byte 0: it is empty; ");
 	refuses("echo hello >hello; " INSPECT "hello",
-	        "hello: at byte 0: neither a fatbin, a cubin, PTX, an ELF file nor an archive; ");
+		"hello: at byte 0: neither a fatbin, a cubin, PTX, an ELF file nor an archive; ");
 	refuses("head -c 4000 zstd.fatbin >cut; " INSPECT "cut",
-	        "cut: at byte 0: a fatbin container runs over the end of its place; is the file "
-	        "whole?");
+		"cut: at byte 0: a fatbin container runs over the end of its place; is the file "
+		"whole?");
 	refuses(INSPECT "/bin/sh", "/bin/sh: ");
 	shell_says("without device code; name the file that holds it");
 	refuses(INSPECT "--arch=70 program", "no image runs on a GPU of compute capability 70; ");
 	refuses(INSPECT "--kernel=nonsense program", "no kernel's name holds \"nonsense\"; ");
 	refuses(INSPECT "--arch=big program", "--arch");
 	refuses(INSPECT "--device=H200 program",
-	        "--device is about machine code or a launch: give --sass or --launch");
+		"--device is about machine code or a launch: give --sass or --launch");
 	refuses(INSPECT "--coalescing program", "--coalescing is about a launch: give --launch");
 	refuses(INSPECT "--launch='grid=1 block=1' lto.fatbin", "no such kernel to evaluate");
 }
@@ -352,16 +352,16 @@ TEST(bad_input_gets_one_message_with_file_place_and_remedy)
 TEST(kernels_of_other_arguments_are_left_out)
 {
 	assert_int_equal(shell(INSPECT
-	                       "--launch='grid=80 block=128 args=10000,2.5,pointer,pointer' "
-	                       "sm_90.cubin >out"),
-	                 0);
+			       "--launch='grid=80 block=128 args=10000,2.5,pointer,pointer' "
+			       "sm_90.cubin >out"),
+			 0);
 	assert_int_equal(
-	        shell("grep -q '^saxpy(.*grid 80' out && grep -q 'is left out: it takes' out"), 0);
+		shell("grep -q '^saxpy(.*grid 80' out && grep -q 'is left out: it takes' out"), 0);
 	assert_int_equal(shell(INSPECT "--json --launch='grid=80 block=128 args=10000,2.5,pointer,"
-	                               "pointer' sm_90.cubin | grep -q '\"why_not\": \"it takes'"),
-	                 0);
+				       "pointer' sm_90.cubin | grep -q '\"why_not\": \"it takes'"),
+			 0);
 	refuses(INSPECT "--launch='grid=1 block=1 args=1,2,3,4,5,6,7,8,9' sm_90.cubin",
-	        "no kernel takes such arguments");
+		"no kernel takes such arguments");
 }
 
 TEST(a_launch_that_can_not_be_gets_one_message)
@@ -372,7 +372,7 @@ TEST(a_launch_that_can_not_be_gets_one_message)
 	refuses(INSPECT "--launch='blok=4' sm_70.ptx", "\"blok=4\" is not known; it takes grid=");
 	refuses(SAXPY "args=1,2'", "takes 4 arguments, not 2; ? stands for");
 	refuses(SAXPY "args=pointer,2,0,0'",
-	        "argument 0, \"pointer\", does not fit its parameter of 4 bytes");
+		"argument 0, \"pointer\", does not fit its parameter of 4 bytes");
 	refuses(SAXPY "args=4294967296,2,0,0'", "argument 0");
 	refuses(SAXPY "args=1,2,0.5x,0'", "argument 2");
 }
@@ -381,9 +381,9 @@ TEST(a_broken_image_does_not_hide_the_others)
 {
 	/* Where the packed bytes of the first image begin. */
 	refuses("cp zstd.fatbin torn; printf '\\377\\377\\377\\377\\377\\377' | dd of=torn bs=1 "
-	        "seek=80 conv=notrunc 2>/dev/null; " INSPECT "torn",
-	        "torn: image 1 (sm_80) at byte 80: the zstd data are broken; 1 of 4 images could "
-	        "not be read");
+		"seek=80 conv=notrunc 2>/dev/null; " INSPECT "torn",
+		"torn: image 1 (sm_80) at byte 80: the zstd data are broken; 1 of 4 images could "
+		"not be read");
 	assert_int_equal(shell("cat shown"), 0);
 	shell_says("Kernels of image 2 (sm_90a)");
 	assert_int_equal(shell(INSPECT "--json torn 2>/dev/null | grep '\"error\": \"the'"), 0);
@@ -392,8 +392,8 @@ TEST(a_broken_image_does_not_hide_the_others)
 TEST(a_name_from_a_file_can_not_drive_the_terminal)
 {
 	assert_int_equal(shell("sed 's/powers/p\\x1bwers/g' sm_80.cubin >evil && " INSPECT
-	                       "--kernel=wers evil"),
-	                 0);
+			       "--kernel=wers evil"),
+			 0);
 	assert_null(strchr(shell_output, '\033'));
 	shell_says("p?wers");
 }

@@ -7,36 +7,36 @@
 static const struct {
 	const char *plain, *shortened;
 } cases[] = {
-        {"gather_words", "gather_words"},
-        {"vector_add(float const*, float const*, float*, int)", "vector_add"},
-        {"void wl_fill<unsigned char>(unsigned char*, unsigned long)", "wl_fill<unsigned char>"},
-        {"void at::native::vectorized_elementwise_kernel<4, at::native::FillFunctor<float>, "
-         "std::array<char*, 1ul> >(int, at::native::FillFunctor<float>, std::array<char*, 1ul>)",
-         "vectorized_elementwise_kernel<4, FillFunctor<float>, array<char*, 1>>"},
-        {"void at::native::vectorized_elementwise_kernel<4, at::native::(anonymous "
-         "namespace)::CompareFunctor<float>, std::array<char*, 3ul> >(int, at::native::(anonymous "
-         "namespace)::CompareFunctor<float>, std::array<char*, 3ul>)",
-         "vectorized_elementwise_kernel<4, CompareFunctor<float>, array<char*, 3>>"},
-        {"void (anonymous namespace)::softmax_warp_forward<float, float, float, 1, true, "
-         "false>(float*, float const*, int, int, int, bool const*, int, bool)",
-         "softmax_warp_forward<float, float, float, 1, true, false>"},
-        {"void at::native::k<at::native::GeluCUDAKernelImpl(at::TensorIteratorBase&, "
-         "at::native::GeluType)::{lambda()#2}::operator()() const::{lambda(float)#1}, "
-         "(bool)1>(int)",
-         "k<GeluCUDAKernelImpl, 1>"},
-        {"void cutlass::Kernel2<cutlass_80_simt_sgemm_64x64_8x5_tn_align1>("
-         "cutlass_80_simt_sgemm_64x64_8x5_tn_align1::Params)",
-         "Kernel2<cutlass_80_simt_sgemm_64x64_8x5_tn_align1>"},
-        {"sm80_xmma_gemm_f32f32_f32f32_f32_nn_n_tilesize64x64x8",
-         "sm80_xmma_gemm_f32f32_f32f32_f32_nn_n_tilesize64x64x8"},
-        {"void ns::f<-1, 32u>(int) [clone .isra.0]", "f<-1, 32>"},
-        /* Not names of functions, and brackets that do not match. */
-        {"", ""},
-        {"(", "("},
-        {"a<b(c", "a<b(c"},
-        {"void x<(y>(int)", "void x<(y>(int)"},
-        {"=cmd|' /C calc'!A0", "=cmd|' /C calc'!A0"},
-        {"f(int)::g", "f(int)::g"},
+	{"gather_words", "gather_words"},
+	{"vector_add(float const*, float const*, float*, int)", "vector_add"},
+	{"void wl_fill<unsigned char>(unsigned char*, unsigned long)", "wl_fill<unsigned char>"},
+	{"void at::native::vectorized_elementwise_kernel<4, at::native::FillFunctor<float>, "
+	 "std::array<char*, 1ul> >(int, at::native::FillFunctor<float>, std::array<char*, 1ul>)",
+	 "vectorized_elementwise_kernel<4, FillFunctor<float>, array<char*, 1>>"},
+	{"void at::native::vectorized_elementwise_kernel<4, at::native::(anonymous "
+	 "namespace)::CompareFunctor<float>, std::array<char*, 3ul> >(int, at::native::(anonymous "
+	 "namespace)::CompareFunctor<float>, std::array<char*, 3ul>)",
+	 "vectorized_elementwise_kernel<4, CompareFunctor<float>, array<char*, 3>>"},
+	{"void (anonymous namespace)::softmax_warp_forward<float, float, float, 1, true, "
+	 "false>(float*, float const*, int, int, int, bool const*, int, bool)",
+	 "softmax_warp_forward<float, float, float, 1, true, false>"},
+	{"void at::native::k<at::native::GeluCUDAKernelImpl(at::TensorIteratorBase&, "
+	 "at::native::GeluType)::{lambda()#2}::operator()() const::{lambda(float)#1}, "
+	 "(bool)1>(int)",
+	 "k<GeluCUDAKernelImpl, 1>"},
+	{"void cutlass::Kernel2<cutlass_80_simt_sgemm_64x64_8x5_tn_align1>("
+	 "cutlass_80_simt_sgemm_64x64_8x5_tn_align1::Params)",
+	 "Kernel2<cutlass_80_simt_sgemm_64x64_8x5_tn_align1>"},
+	{"sm80_xmma_gemm_f32f32_f32f32_f32_nn_n_tilesize64x64x8",
+	 "sm80_xmma_gemm_f32f32_f32f32_f32_nn_n_tilesize64x64x8"},
+	{"void ns::f<-1, 32u>(int) [clone .isra.0]", "f<-1, 32>"},
+	/* Not names of functions, and brackets that do not match. */
+	{"", ""},
+	{"(", "("},
+	{"a<b(c", "a<b(c"},
+	{"void x<(y>(int)", "void x<(y>(int)"},
+	{"=cmd|' /C calc'!A0", "=cmd|' /C calc'!A0"},
+	{"f(int)::g", "f(int)::g"},
 };
 
 TEST(kernel_name_drops_what_repeats)
@@ -69,8 +69,8 @@ TEST(kernel_name_survives_deep_nesting)
 TEST(kernel_names_that_differ_stay_different)
 {
 	static const struct gw_kernel_names names[] = {
-	        {"_ZN1a1fEi", "a::f(int)"}, {"_ZN1b1fEi", "b::f(int)"}, {"_Z1gi", "g(int)"},
-	        {"_Z1gi", "g(int)"},        {"_Z1hPi", "h(int*)"},      {"_Z1hPiX", "h(int*)"},
+		{"_ZN1a1fEi", "a::f(int)"}, {"_ZN1b1fEi", "b::f(int)"}, {"_Z1gi", "g(int)"},
+		{"_Z1gi", "g(int)"},        {"_Z1hPi", "h(int*)"},      {"_Z1hPiX", "h(int*)"},
 	};
 	char *out[6];
 
@@ -89,23 +89,23 @@ TEST(kernel_names_that_differ_stay_different)
 TEST(kernel_names_fit_and_stay_different)
 {
 	static const char *const names[] = {
-	        "multi_tensor_apply_kernel<TensorListMetadata<1>, BinaryOpScalarFunctor<float, 1, "
-	        "1, "
-	        "0>, multiplies<float>, float>",
-	        "multi_tensor_apply_kernel<TensorListMetadata<1>, BinaryOpScalarFunctor<float, 1, "
-	        "1, "
-	        "0>, plus<float>, float>",
-	        "multi_tensor_apply_kernel<TensorListMetadata<2>, UnaryOpFunctor<float, 2, 1, 1>, "
-	        "Sqrt<float>>",
-	        "multi_tensor_apply_kernel<TensorListMetadata<2>, UnaryOpFunctor<float, 2, 1, 1>, "
-	        "Sqrt<float>>",
-	        "sm80_xmma_gemm_f32f32_f32f32_f32_nn_n_tilesize64x64x8_stage3_warpsize1x4x1",
-	        "sm80_xmma_gemm_f32f32_f32f32_f32_nt_n_tilesize64x128x8_stage3_warpsize1x4x1",
-	        "sm80_xmma_gemm_f32f32_f32f32_f32_tn_n_tilesize64x64x8_stage3_warpsize1x4x1",
-	        "reduce_kernel<512, 1, ReduceOp<float, func_wrapper_t<float, sum_functor>>>",
-	        "reduce_kernel<512, 1, ReduceOp<float, func_wrapper_t<float, max_functor>>>",
-	        "reduce_kernel<256, 1, ReduceOp<float, func_wrapper_t<float, max_functor>>>",
-	        "short",
+		"multi_tensor_apply_kernel<TensorListMetadata<1>, BinaryOpScalarFunctor<float, 1, "
+		"1, "
+		"0>, multiplies<float>, float>",
+		"multi_tensor_apply_kernel<TensorListMetadata<1>, BinaryOpScalarFunctor<float, 1, "
+		"1, "
+		"0>, plus<float>, float>",
+		"multi_tensor_apply_kernel<TensorListMetadata<2>, UnaryOpFunctor<float, 2, 1, 1>, "
+		"Sqrt<float>>",
+		"multi_tensor_apply_kernel<TensorListMetadata<2>, UnaryOpFunctor<float, 2, 1, 1>, "
+		"Sqrt<float>>",
+		"sm80_xmma_gemm_f32f32_f32f32_f32_nn_n_tilesize64x64x8_stage3_warpsize1x4x1",
+		"sm80_xmma_gemm_f32f32_f32f32_f32_nt_n_tilesize64x128x8_stage3_warpsize1x4x1",
+		"sm80_xmma_gemm_f32f32_f32f32_f32_tn_n_tilesize64x64x8_stage3_warpsize1x4x1",
+		"reduce_kernel<512, 1, ReduceOp<float, func_wrapper_t<float, sum_functor>>>",
+		"reduce_kernel<512, 1, ReduceOp<float, func_wrapper_t<float, max_functor>>>",
+		"reduce_kernel<256, 1, ReduceOp<float, func_wrapper_t<float, max_functor>>>",
+		"short",
 	};
 	enum { COUNT = sizeof(names) / sizeof(*names) };
 
@@ -119,7 +119,7 @@ TEST(kernel_names_fit_and_stay_different)
 			assert_in_range(strlen(text[i]), 1, width);
 			for (size_t k = 0; k < i; k++)
 				assert_int_equal(!strcmp(text[i], text[k]),
-				                 !strcmp(names[i], names[k]));
+						 !strcmp(names[i], names[k]));
 		}
 		if (width == 40) {
 			assert_non_null(strstr(text[0], "multiplies"));

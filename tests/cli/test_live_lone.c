@@ -52,12 +52,12 @@ static struct gw_live_entry *entries(void)
 static struct gw_live_event launch(uint64_t ticks, uint16_t kernel)
 {
 	return (struct gw_live_event){.ticks = ticks,
-	                              .kernel = kernel,
-	                              .grid = {2, 1, 1},
-	                              .block_x = 32,
-	                              .block_y = 1,
-	                              .block_z = 1,
-	                              .digest = 7};
+				      .kernel = kernel,
+				      .grid = {2, 1, 1},
+				      .block_x = 32,
+				      .block_y = 1,
+				      .block_z = 1,
+				      .digest = 7};
 }
 
 static void kernel(size_t offset, uint32_t slot, const char *name)
@@ -111,20 +111,20 @@ static int start(void **state)
 
 	memset(segment, 0, sizeof(segment));
 	*h = (struct gw_live_head){.magic = GW_LIVE_MAGIC,
-	                           .version = GW_LIVE_VERSION,
-	                           .size = SIZE,
-	                           .pid = 1,
-	                           .boot_id = "b",
-	                           .tick_khz = 1000000,
-	                           .rings = 1,
-	                           .entries_used = 2};
+				   .version = GW_LIVE_VERSION,
+				   .size = SIZE,
+				   .pid = 1,
+				   .boot_id = "b",
+				   .tick_khz = 1000000,
+				   .rings = 1,
+				   .entries_used = 2};
 	assert_true(gw_live_layout(h, SIZE) <= words());
 	h->ring[0] = (struct gw_live_ring){
-	        words(), words() + 4, words() + 8, words() + 12, slots(), RING_SLOTS - 1, 1};
+		words(), words() + 4, words() + 8, words() + 12, slots(), RING_SLOTS - 1, 1};
 	kernel(0, 1, "add");
 	kernel(48, 2, "mul");
 	entries()[0] = (struct gw_live_entry){
-	        .ring = GW_LIVE_LONE, .block = BLOCK, .id = CONFIG, .event = {.ticks = STARTED}};
+		.ring = GW_LIVE_LONE, .block = BLOCK, .id = CONFIG, .event = {.ticks = STARTED}};
 	make_log();
 	return 0;
 }
@@ -200,7 +200,7 @@ TEST_WITH(one_that_waits_for_its_record_is_not_added_either, start, NULL)
 	struct gw_live_entry *e = entries();
 
 	e[1] = (struct gw_live_entry){
-	        .ring = 1, .block = GW_LIVE_NO_BLOCK, .event = launch(400, 1)};
+		.ring = 1, .block = GW_LIVE_NO_BLOCK, .event = launch(400, 1)};
 	ring(1, 1, 1);
 	assert_int_equal(rest(), 0);
 }

@@ -170,9 +170,9 @@ TEST(a_profile_of_no_version_is_no_event)
 static struct gw_record_launch ran(uint64_t call, uint64_t start, uint64_t end)
 {
 	return (struct gw_record_launch){.flags = GW_LAUNCH_MEASURED,
-	                                 .call_ns = call * 1000,
-	                                 .start_ns = start * 1000,
-	                                 .duration_ns = (end - start) * 1000};
+					 .call_ns = call * 1000,
+					 .start_ns = start * 1000,
+					 .duration_ns = (end - start) * 1000};
 }
 
 struct timed {

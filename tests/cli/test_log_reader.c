@@ -7,7 +7,7 @@
 
 struct seen {
 	uint64_t records, launches,
-	        order; /* order: a digest of the launches' start times in order */
+		order; /* order: a digest of the launches' start times in order */
 	uint32_t gaps;
 };
 
@@ -28,7 +28,7 @@ static bool count(void *arg, const struct gw_log_record *r)
 }
 
 static bool read_it(const struct lb *b, size_t length, struct seen *seen,
-                    struct gw_log_status *status)
+		    struct gw_log_status *status)
 {
 	*seen = (struct seen){0};
 	return gw_log_read_memory(b->data, length, count, seen, status);
@@ -209,7 +209,7 @@ TEST(missing_end_record_is_reported)
 	assert_true(read_it(&b, b.length, &seen, &status));
 	assert_false(status.ended);
 	assert_true(
-	        complains(&status, "no END record: the process was killed or is still running"));
+		complains(&status, "no END record: the process was killed or is still running"));
 	lb_free(&b);
 }
 

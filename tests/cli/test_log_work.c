@@ -11,13 +11,13 @@ static struct log_works *works;
 static struct log_kernel kernels[2];
 static struct log_config configs[3];
 static const struct gw_log all = {
-        .kernels = kernels, .kernel_count = 2, .configs = configs, .config_count = 3};
+	.kernels = kernels, .kernel_count = 2, .configs = configs, .config_count = 3};
 
 static struct log_config config(uint32_t kernel, uint32_t blocks)
 {
 	return (struct log_config){
-	        .kernel = kernel,
-	        .config = {.grid = {blocks, 1, 1}, .block = {128, 1, 1}, .cluster = {1, 1, 1}}};
+		.kernel = kernel,
+		.config = {.grid = {blocks, 1, 1}, .block = {128, 1, 1}, .cluster = {1, 1, 1}}};
 }
 
 static int begin(void **state)
@@ -42,9 +42,9 @@ static bool take(void *arg, const struct gw_log_record *record)
 	(void)arg;
 	if (record->head->kind == GW_RECORD_WORK)
 		log_works_add(works,
-		              ((const struct gw_record_work *)(const void *)record->head)->config -
-		                      1,
-		              record);
+			      ((const struct gw_record_work *)(const void *)record->head)->config -
+				      1,
+			      record);
 	return true;
 }
 
@@ -53,9 +53,9 @@ static bool take(void *arg, const struct gw_log_record *record)
 static struct gw_record_quantity part(enum gw_work_field field, enum gw_source source, double value)
 {
 	return (struct gw_record_quantity){.field = (uint16_t)field,
-	                                   .source = (uint8_t)source,
-	                                   .confidence = source == GW_SOURCE_STATIC ? 0.4f : 0.9f,
-	                                   .value = value};
+					   .source = (uint8_t)source,
+					   .confidence = source == GW_SOURCE_STATIC ? 0.4f : 0.9f,
+					   .value = value};
 }
 
 /* A WORK record with one amount. */
@@ -174,11 +174,11 @@ TEST(figures_are_what_they_are_called)
 	const struct score_cell *sum;
 
 	score_add(s, 0, 0, GW_TIER_COLD, GW_SOURCE_COUNTED,
-	          &(struct score_answer){1.1e-6, 0.9e-6, 1.3e-6, 1e-6}, none);
+		  &(struct score_answer){1.1e-6, 0.9e-6, 1.3e-6, 1e-6}, none);
 	score_add(s, 0, 0, GW_TIER_COLD, GW_SOURCE_COUNTED,
-	          &(struct score_answer){1e-4, 0.5e-4, 1.5e-4, 2e-4}, none);
+		  &(struct score_answer){1e-4, 0.5e-4, 1.5e-4, 2e-4}, none);
 	score_add(s, 0, 1, GW_TIER_NONE, GW_SOURCE_NONE,
-	          &(struct score_answer){NAN, NAN, NAN, 2e-4}, none);
+		  &(struct score_answer){NAN, NAN, NAN, 2e-4}, none);
 	score_finish(s);
 	sum = cell(s, SCORE_TIERS, SCORE_LENGTHS);
 	assert_int_equal(sum->count, 3);
@@ -208,9 +208,9 @@ TEST(a_configuration_counts_once)
 
 		for (int i = 0; i < 100; i++)
 			score_add(s, 0, 0, GW_TIER_STEADY, GW_SOURCE_NONE,
-			          &(struct score_answer){1e-5, 0.9e-5, 1.1e-5, 1e-5}, none);
+				  &(struct score_answer){1e-5, 0.9e-5, 1.1e-5, 1e-5}, none);
 		score_add(s, 0, 1, GW_TIER_STEADY, GW_SOURCE_NONE,
-		          &(struct score_answer){1e-5, 0.9e-5, 1.1e-5, 4e-5}, none);
+			  &(struct score_answer){1e-5, 0.9e-5, 1.1e-5, 4e-5}, none);
 		score_finish(s);
 		assert_int_equal(sum->count, by_config ? 2 : 101);
 		assert_true(fabs(score_coverage(sum) - (by_config ? 0.5 : 100 / 101.0)) < 1e-12);

@@ -47,8 +47,8 @@ TEST(every_command_has_a_page)
 TEST(the_main_page_tells_places_and_every_variable_of_commands)
 {
 	static const char *const reported[] = {
-	        ".SH \"FILES\"", "gpuwatch/profiles", "gpuwatch/docs",   "NO_COLOR",
-	        "TERM",          "COLUMNS",           "GPUWATCH_PROFILE"};
+		".SH \"FILES\"", "gpuwatch/profiles", "gpuwatch/docs",   "NO_COLOR",
+		"TERM",          "COLUMNS",           "GPUWATCH_PROFILE"};
 
 	assert_int_equal(shell(GPUWATCH "--generate gpuwatch.1"), 0);
 	for (size_t i = 0; i < sizeof(reported) / sizeof(*reported); i++)
@@ -82,15 +82,15 @@ TEST(pages_are_well_formed)
 #define COMMAND(name, function, operands, summary, synopsis) " gpuwatch-" #name ".1"
 #include "cli/commands.def"
 #undef COMMAND
-	        ;
+		;
 
 	if (shell("command -v man"))
 		skip();
 	assert_int_equal(shell("for p in %s; do " GPUWATCH
-	                       "--generate $p > $p; MANROFFSEQ= man --warnings -E UTF-8 -l "
-	                       "-Tutf8 -Z ./$p > /dev/null || exit 1; done",
-	                       pages),
-	                 0);
+			       "--generate $p > $p; MANROFFSEQ= man --warnings -E UTF-8 -l "
+			       "-Tutf8 -Z ./$p > /dev/null || exit 1; done",
+			       pages),
+			 0);
 	assert_string_equal(shell_output, "");
 }
 
@@ -98,10 +98,10 @@ TEST(pages_are_well_formed)
 static void complete(const char *words, int last)
 {
 	assert_int_equal(shell("bash -c 'source <(" GPUWATCH
-	                       "--generate gpuwatch.bash); compopt() { :; }; COMP_WORDS=(%s); "
-	                       "COMP_CWORD=%d; _gpuwatch; printf \"%%s\\n\" \"${COMPREPLY[@]}\"'",
-	                       words, last),
-	                 0);
+			       "--generate gpuwatch.bash); compopt() { :; }; COMP_WORDS=(%s); "
+			       "COMP_CWORD=%d; _gpuwatch; printf \"%%s\\n\" \"${COMPREPLY[@]}\"'",
+			       words, last),
+			 0);
 }
 
 TEST(bash_completes_commands_options_and_choices)
@@ -150,12 +150,12 @@ TEST(bash_completes_what_stands_for_a_value)
 static void complete_in_zsh(const char *words, int current)
 {
 	assert_int_equal(
-	        shell("zsh -fc '_describe() { print -rl -- $commands; }; "
-	              "_arguments() { print -rl -- \"$@\"; }; compadd() { shift; print -rl -- "
-	              "\"$@\"; }; words=(%s); CURRENT=%d; source <(" GPUWATCH
-	              "--generate gpuwatch.zsh)'",
-	              words, current),
-	        0);
+		shell("zsh -fc '_describe() { print -rl -- $commands; }; "
+		      "_arguments() { print -rl -- \"$@\"; }; compadd() { shift; print -rl -- "
+		      "\"$@\"; }; words=(%s); CURRENT=%d; source <(" GPUWATCH
+		      "--generate gpuwatch.zsh)'",
+		      words, current),
+		0);
 }
 
 TEST(zsh_completes_commands_options_and_choices)
@@ -180,7 +180,7 @@ TEST(zsh_can_read_its_completion)
 	if (shell("command -v zsh"))
 		skip();
 	assert_int_equal(shell(GPUWATCH "--generate gpuwatch.zsh > _gpuwatch && zsh -fn _gpuwatch"),
-	                 0);
+			 0);
 	assert_string_equal(shell_output, "");
 }
 

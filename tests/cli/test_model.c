@@ -26,7 +26,7 @@ TEST(median_is_exact_until_the_limit_and_close_beyond)
 	gw_quantile_free(&q);
 	for (uint64_t i = 0; i < GW_QUANTILE_EXACT; i++)
 		gw_quantile_add(&q,
-		                (double)((i * 40503) % GW_QUANTILE_EXACT)); /* each value once */
+				(double)((i * 40503) % GW_QUANTILE_EXACT)); /* each value once */
 	assert_true(gw_quantile_exact(&q));
 	assert_true(gw_quantile(&q, 0.5) == (GW_QUANTILE_EXACT - 1) / 2.0);
 	for (int i = 0; i < 1000; i++)
@@ -52,7 +52,7 @@ TEST(order_is_proven_only_by_number_and_time)
 {
 	struct gw_order o = {0};
 	struct gw_record_launch a = lb_launch(1, 1000000, 5000, NAN, 0),
-	                        b = lb_launch(1, 90000000, 5000, 5, 1);
+				b = lb_launch(1, 90000000, 5000, 5, 1);
 
 	assert_int_equal(gw_order_check(&o, &a, 0), GW_ORDER_NONE);
 	assert_int_equal(gw_order_check(&o, &b, 0), GW_ORDER_PROVEN);
@@ -78,7 +78,7 @@ TEST(a_clock_that_was_set_back_proves_nothing_and_accuses_nobody)
 {
 	struct gw_order o = {0};
 	struct gw_record_launch a = lb_launch(1, 90000000, 5000, NAN, 0),
-	                        b = lb_launch(1, 3000000, 5000, 5, 1);
+				b = lb_launch(1, 3000000, 5000, 5, 1);
 
 	gw_order_check(&o, &a, 0);
 	gw_order_clock_set(&o);
@@ -94,7 +94,7 @@ TEST(a_clock_that_was_set_back_proves_nothing_and_accuses_nobody)
 TEST(event_timed_measurements_are_left_out_of_the_time_check)
 {
 	struct gw_record_launch a = lb_launch(1, 1000000, 5000, NAN, 0),
-	                        b = lb_launch(1, 2000000, 5000, 5, 1);
+				b = lb_launch(1, 2000000, 5000, 5, 1);
 	struct gw_order o = {0};
 
 	a.flags |= GW_LAUNCH_EVENTS;
@@ -108,7 +108,7 @@ TEST(event_timed_measurements_are_left_out_of_the_time_check)
 TEST(unlearnt_records_do_not_count_for_known)
 {
 	struct gw_record_launch a = lb_launch(1, 1000000, 5000, NAN, 0),
-	                        b = lb_launch(1, 9000000, 5000, 5, 1);
+				b = lb_launch(1, 9000000, 5000, 5, 1);
 	struct gw_order o = {0};
 
 	a.flags &= ~(uint32_t)GW_LAUNCH_LEARNT;
@@ -125,7 +125,7 @@ static struct gw_record_launch timed(uint64_t duration, float predicted)
 TEST(row_scores_what_was_measured_and_predicted)
 {
 	struct gw_record_launch l[] = {timed(100, NAN), timed(200, 190), timed(300, 200),
-	                               timed(0, 5)};
+				       timed(0, 5)};
 	struct gw_row row;
 
 	gw_row_clear(&row);
@@ -154,22 +154,22 @@ TEST(row_without_a_measurement_knows_nothing)
 	gw_row_clear(&row);
 	gw_row_launch(&row, &l, GW_TIER_NONE);
 	assert_true(isnan(gw_row_mean(&row)) && isnan(gw_row_mape(&row)) &&
-	            isnan(gw_row_known(&row)));
+		    isnan(gw_row_known(&row)));
 	assert_true(isnan(gw_row_deviation(&row)) && isnan(gw_row_coverage(&row)) &&
-	            isnan(row.min));
+		    isnan(row.min));
 	gw_row_free(&row);
 }
 
 TEST(aggregate_whose_scores_contradict_themselves_is_not_scored)
 {
 	const struct gw_record_aggregate good = {.launches = 9,
-	                                         .measured = 8,
-	                                         .scored = 4,
-	                                         .covered = 3,
-	                                         .error_sum = 0.5f,
-	                                         .total_ns = 800,
-	                                         .min_ns = 100,
-	                                         .max_ns = 100};
+						 .measured = 8,
+						 .scored = 4,
+						 .covered = 3,
+						 .error_sum = 0.5f,
+						 .total_ns = 800,
+						 .min_ns = 100,
+						 .max_ns = 100};
 	struct gw_record_aggregate bad[4] = {good, good, good, good};
 	struct gw_row row = {.min = NAN, .max = NAN};
 
@@ -278,7 +278,7 @@ TEST(arguments_tell_rows_of_a_grid_apart)
 TEST(an_impossible_error_of_an_aggregate_is_left_out)
 {
 	struct gw_record_aggregate a = {
-	        .launches = 5, .measured = 4, .scored = 3, .error_sum = -1, .total_ns = 100};
+		.launches = 5, .measured = 4, .scored = 3, .error_sum = -1, .total_ns = 100};
 	struct gw_row row;
 
 	gw_row_clear(&row);
@@ -341,7 +341,7 @@ TEST(text_from_a_log_can_not_drive_the_terminal)
 
 	assert_string_equal(gw_printable(out, sizeof(out), "a\033[31m\nb\x7f"), "a?[31m?b?");
 	assert_string_equal(gw_printable(out, sizeof(out), "µ\xc2\x9b\xff\xe2\x82"), "µ????"
-	                                                                             "?");
+										     "?");
 	assert_string_equal(gw_printable(out, 4, "abcdef"), "abc");
 	assert_string_equal(gw_printable(out, 3, "aµ"), "a");
 }
@@ -357,11 +357,11 @@ TEST(text_that_turns_the_direction_of_writing_is_not_printed)
 		/* One before and one after pass. */
 		for (unsigned code = turns[i].first - 1; code <= turns[i].last + 1; code++) {
 			char text[] = {(char)(0xe0 | code >> 12), (char)(0x80 | (code >> 6 & 0x3f)),
-			               (char)(0x80 | (code & 0x3f)), 0};
+				       (char)(0x80 | (code & 0x3f)), 0};
 			bool passes = code < turns[i].first || code > turns[i].last;
 
 			assert_string_equal(gw_printable(out, sizeof(out), text),
-			                    passes ? text : "???");
+					    passes ? text : "???");
 		}
 	}
 }
@@ -423,23 +423,23 @@ struct values {
 };
 
 static const struct gw_option table[] = {
-        {"word", GW_OPTION_CHOICE, "W", "one|two", 0, 0, offsetof(struct values, word), false,
-         false, ""},
-        {"some_text", GW_OPTION_TEXT, "T", "", 0, 0, offsetof(struct values, text), false, false,
-         ""},
-        {"count", GW_OPTION_COUNT, "N", "", 1, 10, offsetof(struct values, count), false, false,
-         ""},
-        {"size", GW_OPTION_SIZE, "B", "", 0, 0, offsetof(struct values, size), false, false, ""},
-        {"number", GW_OPTION_NUMBER, "X", "", -1, 1, offsetof(struct values, number), false, false,
-         ""},
-        {"flag", GW_OPTION_FLAG, "", "", 0, 0, offsetof(struct values, flag), false, false, ""},
-        {0},
+	{"word", GW_OPTION_CHOICE, "W", "one|two", 0, 0, offsetof(struct values, word), false,
+	 false, ""},
+	{"some_text", GW_OPTION_TEXT, "T", "", 0, 0, offsetof(struct values, text), false, false,
+	 ""},
+	{"count", GW_OPTION_COUNT, "N", "", 1, 10, offsetof(struct values, count), false, false,
+	 ""},
+	{"size", GW_OPTION_SIZE, "B", "", 0, 0, offsetof(struct values, size), false, false, ""},
+	{"number", GW_OPTION_NUMBER, "X", "", -1, 1, offsetof(struct values, number), false, false,
+	 ""},
+	{"flag", GW_OPTION_FLAG, "", "", 0, 0, offsetof(struct values, flag), false, false, ""},
+	{0},
 };
 
 TEST(options_are_parsed_by_their_table)
 {
 	char *argv[] = {"a",          "--word=two", "--some-text",   "x y", "--flag", "b",
-	                "--count=10", "--size=64K", "--number=-0.5", "--",  "--flag", NULL};
+			"--count=10", "--size=64K", "--number=-0.5", "--",  "--flag", NULL};
 	struct values v = {0};
 	int argc = 11;
 
@@ -456,23 +456,23 @@ TEST(options_are_parsed_by_their_table)
 TEST(bad_options_are_refused)
 {
 	static const char *const bad[] = {"--word=thr",
-	                                  "--word=on",
-	                                  "--word=one|two",
-	                                  "--count=0",
-	                                  "--count=11",
-	                                  "--count=-1",
-	                                  "--count=",
-	                                  "--count=2x",
-	                                  "--size=5X",
-	                                  "--size=1KB",
-	                                  "--size=99999999999999999999",
-	                                  "--size=18446744073709551615G",
-	                                  "--number=nan",
-	                                  "--number=1.5",
-	                                  "--flag=1",
-	                                  "--nope",
-	                                  "-x",
-	                                  "--number"};
+					  "--word=on",
+					  "--word=one|two",
+					  "--count=0",
+					  "--count=11",
+					  "--count=-1",
+					  "--count=",
+					  "--count=2x",
+					  "--size=5X",
+					  "--size=1KB",
+					  "--size=99999999999999999999",
+					  "--size=18446744073709551615G",
+					  "--number=nan",
+					  "--number=1.5",
+					  "--flag=1",
+					  "--nope",
+					  "-x",
+					  "--number"};
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
 		char *argv[] = {(char *)(uintptr_t)bad[i], NULL};
@@ -486,9 +486,9 @@ TEST(bad_options_are_refused)
 TEST(table_gives_up_columns_and_shortens_names_to_fit)
 {
 	static const struct gw_table_column columns[] = {
-	        {"A", true, false, 0}, {"Gone", true, false, 1}, {"Name", false, true, 0}};
+		{"A", true, false, 0}, {"Gone", true, false, 1}, {"Name", false, true, 0}};
 	static const char *const cells[] = {
-	        "1", "123456", "a_name_that_is_far_too_long_for_forty_columns", "22", "5", "short"};
+		"1", "123456", "a_name_that_is_far_too_long_for_forty_columns", "22", "5", "short"};
 	struct gw_table *t = gw_table_new(columns, 3);
 	char *text = NULL;
 	size_t size = 0;

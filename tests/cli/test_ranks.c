@@ -34,7 +34,7 @@ struct rank {
 static void launch(struct rank *k, uint32_t config, uint64_t start, uint64_t end, uint64_t call)
 {
 	struct gw_record_launch l =
-	        lb_launch(config, k->clock + start, end - start, (float)(end - start), 0);
+		lb_launch(config, k->clock + start, end - start, (float)(end - start), 0);
 
 	l.start_ns = k->clock + start;
 	l.call_ns = k->clock + call;
@@ -44,10 +44,10 @@ static void launch(struct rank *k, uint32_t config, uint64_t start, uint64_t end
 static void copy(struct rank *k, uint32_t direction, uint64_t bytes, uint64_t start, uint64_t end)
 {
 	struct gw_record_copy c = {.device = 1,
-	                           .direction = direction,
-	                           .bytes = bytes,
-	                           .start_ns = k->clock + start,
-	                           .duration_ns = end - start};
+				   .direction = direction,
+				   .bytes = bytes,
+				   .start_ns = k->clock + start,
+				   .duration_ns = end - start};
 
 	lb_record(&k->b, GW_RECORD_COPY, &c, sizeof(c), NULL, 0);
 }
@@ -55,12 +55,12 @@ static void copy(struct rank *k, uint32_t direction, uint64_t bytes, uint64_t st
 static void report(struct rank *k, uint16_t function, uint64_t sequence, uint64_t call)
 {
 	struct gw_record_collective c = {.communicator = 5,
-	                                 .thread = 1,
-	                                 .function = function,
-	                                 .datatype = GW_DATATYPE_FLOAT32,
-	                                 .sequence = sequence,
-	                                 .count = 1000,
-	                                 .call_ns = k->clock + call};
+					 .thread = 1,
+					 .function = function,
+					 .datatype = GW_DATATYPE_FLOAT32,
+					 .sequence = sequence,
+					 .count = 1000,
+					 .call_ns = k->clock + call};
 
 	lb_record(&k->b, GW_RECORD_COLLECTIVE, &c, sizeof(c), NULL, 0);
 }
@@ -68,19 +68,19 @@ static void report(struct rank *k, uint16_t function, uint64_t sequence, uint64_
 static void begin(struct rank *k, const struct script *s, unsigned rank)
 {
 	struct gw_record_header h = {.version = GW_LOG_VERSION,
-	                             .pid = 100 + rank,
-	                             .flags = GW_HEADER_COPIES | GW_HEADER_WAITS,
-	                             .start_ns = T0};
+				     .pid = 100 + rank,
+				     .flags = GW_HEADER_COPIES | GW_HEADER_WAITS,
+				     .start_ns = T0};
 	struct gw_record_thread thread = {.id = 1, .tid = 1};
 	struct gw_record_communicator c = {.id = 5, .rank = rank, .ranks = RANKS, .hash = 99};
 	char text[128];
 	int n = snprintf(text, sizeof(text), "host=node%u%cboot_id=b%ccommand=train%crank=%u",
-	                 s->hosts ? rank : 0, 0, 0, 0, rank);
+			 s->hosts ? rank : 0, 0, 0, 0, rank);
 
 	*k = (struct rank){.now = T0,
-	                   .clock = s->hosts ? rank * (s->ahead ? s->ahead : 3000 * US)
-	                            : s->later && rank == CULPRIT ? 3600000000 * US
-	                                                          : 0};
+			   .clock = s->hosts ? rank * (s->ahead ? s->ahead : 3000 * US)
+				    : s->later && rank == CULPRIT ? 3600000000 * US
+								  : 0};
 	lb_record(&k->b, GW_RECORD_HEADER, &h, sizeof(h), text, (size_t)n + 1);
 	lb_device(&k->b, 1, "GPU", "aa");
 	lb_stream(&k->b, 1, 1);
@@ -101,7 +101,7 @@ static void begin(struct rank *k, const struct script *s, unsigned rank)
 static void work(struct rank *k, const struct script *s, bool faulty)
 {
 	uint64_t start = k->now + (1000 + (faulty ? s->input : 0)) * US, end = start + 100 * US,
-	         call;
+		 call;
 
 	copy(k, GW_DIRECTION_TO_DEVICE, 1 << 20, start, end);
 	call = end + (500 + (faulty ? s->host : 0)) * US;
@@ -132,7 +132,7 @@ static void meet(struct rank *ranks, const struct script *s, uint32_t config, un
 			if (s->numbers)
 				report(k,
 				       config == REDUCE ? GW_COLLECTIVE_ALL_REDUCE
-				                        : GW_COLLECTIVE_ALL_GATHER,
+							: GW_COLLECTIVE_ALL_GATHER,
 				       step, k->now - 99 * US);
 		}
 		k->now = end;
@@ -287,8 +287,8 @@ TEST(clocks_are_set_by_the_ends_of_collectives)
 	for (unsigned r = 0; r < RANKS; r++) {
 		assert_true(fabs((job.ranks[r].offset - job.ranks[0].offset) / 1e6 - 3 * r) < 0.02);
 		assert_true(r == CULPRIT ||
-		            fabs((double)job.ranks[r].steps[FROM + 5].part[RANKS_WAITING] / 1e6 -
-		                 3) < 0.1);
+			    fabs((double)job.ranks[r].steps[FROM + 5].part[RANKS_WAITING] / 1e6 -
+				 3) < 0.1);
 	}
 	forget();
 }
@@ -373,7 +373,7 @@ TEST(a_collective_that_a_log_names_again_counts_once)
 		two[r].meeting_count = MANY;
 		for (int m = 0; m < MANY; m++)
 			two[r].meetings[m] = (struct ranks_meeting){
-			        .key = 1, .start = m, .end = m + 1, .together = true};
+				.key = 1, .start = m, .end = m + 1, .together = true};
 	}
 	ranks_judge(&both);
 	assert_int_equal(both.joined, 1);
@@ -396,18 +396,18 @@ static void offsets_of_machines(bool all)
 
 	for (unsigned r = 0; r < RANKS; r++) {
 		rank[r] = (struct ranks_rank){.steps = &step[r],
-		                              .meetings = m[r],
-		                              .meeting_count = MEETINGS,
-		                              .clock = r / 2};
+					      .meetings = m[r],
+					      .meeting_count = MEETINGS,
+					      .clock = r / 2};
 		for (unsigned i = 0; i < MEETINGS; i++) {
 			const bool inside = i % 3 || (!all && r % 2);
 			const double at = i * 1e6 + 3e6 * (r / 2);
 
 			m[r][i] = (struct ranks_meeting){.key = i * 10 + 1 +
-			                                        (inside ? r / 2 : 2 + r % 2),
-			                                 .start = at,
-			                                 .end = at + 5e5 + r,
-			                                 .together = true};
+								(inside ? r / 2 : 2 + r % 2),
+							 .start = at,
+							 .end = at + 5e5 + r,
+							 .together = true};
 		}
 	}
 	ranks_judge(&two);

@@ -15,11 +15,11 @@ TEST(each_is_whole_and_proven)
 {
 	for (size_t i = 0; i < LOGS; i++) {
 		assert_int_equal(shell(GPUWATCH
-		                       "report --verify --json " RECORDED "/%s.gwl | " PICK
-		                       "'[p[\"whole\"] for p in o[\"processes\"]] + "
-		                       "[o[\"stand_in\"], o[\"causality\"][\"violations\"]]'",
-		                       logs[i]),
-		                 0);
+				       "report --verify --json " RECORDED "/%s.gwl | " PICK
+				       "'[p[\"whole\"] for p in o[\"processes\"]] + "
+				       "[o[\"stand_in\"], o[\"causality\"][\"violations\"]]'",
+				       logs[i]),
+				 0);
 		assert_string_equal(shell_output, "True\nFalse\n0\n");
 	}
 }
@@ -29,10 +29,10 @@ TEST(each_replays_to_the_bit)
 {
 	for (size_t i = 0; i < LOGS; i++) {
 		assert_int_equal(shell(GPUWATCH "replay -o %s.gwl " RECORDED
-		                                "/%s.gwl >/dev/null && " GPUWATCH
-		                                "replay --check %s.gwl",
-		                       logs[i], logs[i], logs[i]),
-		                 0);
+						"/%s.gwl >/dev/null && " GPUWATCH
+						"replay --check %s.gwl",
+				       logs[i], logs[i], logs[i]),
+				 0);
 		shell_says(": all of ");
 	}
 }
@@ -50,25 +50,25 @@ static bool recorded(const char *name)
 TEST(the_readme_shows_what_an_example_printed)
 {
 	assert_int_equal(
-	        shell("cd " SOURCE " && for f in README.md "
-	              "examples/04_python_torch/README.md; do sed -n "
-	              "'/^\\$ build.*train.gwl -- /,/^```/p' $f > $OLDPWD/${f%%%%/*}.txt; done; "
-	              "cd $OLDPWD && test $(wc -l < README.md.txt) -gt 20 && "
-	              "test \"$(diff examples.txt README.md.txt | grep '^>')\" = '>   …'"),
-	        0);
+		shell("cd " SOURCE " && for f in README.md "
+		      "examples/04_python_torch/README.md; do sed -n "
+		      "'/^\\$ build.*train.gwl -- /,/^```/p' $f > $OLDPWD/${f%%%%/*}.txt; done; "
+		      "cd $OLDPWD && test $(wc -l < README.md.txt) -gt 20 && "
+		      "test \"$(diff examples.txt README.md.txt | grep '^>')\" = '>   …'"),
+		0);
 }
 
 /* Reports do, and diff and whatif, which name kernels as the report does, score and replay. */
 TEST(runs_of_long_names_fit_the_terminal)
 {
 	static const char *const commands[] = {"report",
-	                                       "diff graphs.gwl",
-	                                       "whatif --device=" SOURCE
-	                                       "/calib/profiles/h100-sxm.json",
-	                                       "report --by=config workloads.gwl",
-	                                       "score --models --by=configuration",
-	                                       "replay --hide-times=kernel",
-	                                       "replay"};
+					       "diff graphs.gwl",
+					       "whatif --device=" SOURCE
+					       "/calib/profiles/h100-sxm.json",
+					       "report --by=config workloads.gwl",
+					       "score --models --by=configuration",
+					       "replay --hide-times=kernel",
+					       "replay"};
 
 	if (!recorded("train") || !recorded("graphs") || !recorded("workloads"))
 		skip();
@@ -88,8 +88,8 @@ TEST(a_rate_above_its_peak_is_no_share_of_it)
 	if (!recorded("development"))
 		skip();
 	assert_int_equal(shell("COLUMNS=160 $PREFIX/bin/gpuwatch report --filter='histogram_global|"
-	                       "fma_f64' " RECORDED "/development.gwl"),
-	                 0);
+			       "fma_f64' " RECORDED "/development.gwl"),
+			 0);
 	shell_says(" >100% ");
 	shell_says(" 98.8% "); /* of the most that the fp64 pipe reached in calibration */
 }
@@ -110,14 +110,14 @@ TEST(each_scores_as_reviewed)
 
 	for (size_t i = 0; i < LOGS; i++) {
 		assert_int_equal(
-		        shell("for how in '' '--hide-times=configuration' '--hide-times=kernel'; "
-		              "do "
-		              "COLUMNS=110 $PREFIX/bin/gpuwatch replay $how " RECORDED
-		              "/%s.gwl | sed -n '/^gpuwatch replay/p;/^Predictions of/,/^The "
-		              "same/"
-		              "{/^The same/d;p}'; done",
-		              logs[i]),
-		        0);
+			shell("for how in '' '--hide-times=configuration' '--hide-times=kernel'; "
+			      "do "
+			      "COLUMNS=110 $PREFIX/bin/gpuwatch replay $how " RECORDED
+			      "/%s.gwl | sed -n '/^gpuwatch replay/p;/^Predictions of/,/^The "
+			      "same/"
+			      "{/^The same/d;p}'; done",
+			      logs[i]),
+			0);
 		snprintf(golden, sizeof(golden), "recorded_%s.txt", logs[i]);
 		shell_is_golden(golden);
 	}
@@ -130,22 +130,22 @@ TEST(each_scores_as_reviewed)
 TEST(the_development_set_reaches_its_goals)
 {
 	static const char *const goals[][2] = {
-	        {"kernel", "g[\"within_25\"] >= 0.75 and 0.86 <= g[\"coverage\"] <= 0.94"},
-	        {"configuration", "g[\"mape\"] <= 0.082 and 0.86 <= g[\"coverage\"] <= 0.94"},
+		{"kernel", "g[\"within_25\"] >= 0.75 and 0.86 <= g[\"coverage\"] <= 0.94"},
+		{"configuration", "g[\"mape\"] <= 0.082 and 0.86 <= g[\"coverage\"] <= 0.94"},
 	};
 
 	if (!recorded("development")) /* a build that is too slow for it */
 		skip();
 	for (size_t i = 0; i < sizeof(goals) / sizeof(*goals); i++) {
 		assert_int_equal(
-		        shell(GPUWATCH
-		              "replay --json --hide-times=%s --families=" FAMILIES " " RECORDED
-		              "/development.gwl | " PICK
-		              "'[(g[\"count\"], %s) for g in o[\"groups\"] "
-		              "if g[\"model\"] == \"gpuwatch\" and g[\"basis\"] == \"all\" "
-		              "and g[\"work\"] == \"all\" and g[\"length\"] == \"all\"]'",
-		              goals[i][0], goals[i][1]),
-		        0);
+			shell(GPUWATCH
+			      "replay --json --hide-times=%s --families=" FAMILIES " " RECORDED
+			      "/development.gwl | " PICK
+			      "'[(g[\"count\"], %s) for g in o[\"groups\"] "
+			      "if g[\"model\"] == \"gpuwatch\" and g[\"basis\"] == \"all\" "
+			      "and g[\"work\"] == \"all\" and g[\"length\"] == \"all\"]'",
+			      goals[i][0], goals[i][1]),
+			0);
 		assert_string_equal(shell_output, "(666, True)\n");
 	}
 }

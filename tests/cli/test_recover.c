@@ -44,8 +44,8 @@ TEST_WITH(hostile_bytes_are_named_and_left, clear, NULL)
 TEST_WITH(a_damaged_one_does_not_keep_others_from_being_looked_at, clear, NULL)
 {
 	assert_int_equal(shell("yes | head -c 99999 > "
-	                       "4194305-1-2.gwlive; : > " ENDED "; " RECOVER),
-	                 2);
+			       "4194305-1-2.gwlive; : > " ENDED "; " RECOVER),
+			 2);
 	shell_says("4194305-1-2.gwlive: it is damaged");
 	assert_int_equal(shell("test -e " ENDED), 1);
 }
@@ -53,9 +53,9 @@ TEST_WITH(a_damaged_one_does_not_keep_others_from_being_looked_at, clear, NULL)
 TEST_WITH(one_that_is_being_made_is_left_alone, clear, NULL)
 {
 	assert_int_equal(
-	        shell(": > $$-$(sed 's/.*) //' /proc/$$/stat | cut -d' ' -f20)-1.gwlive; " RECOVER
-	              " && ls *.gwlive"),
-	        0);
+		shell(": > $$-$(sed 's/.*) //' /proc/$$/stat | cut -d' ' -f20)-1.gwlive; " RECOVER
+		      " && ls *.gwlive"),
+		0);
 }
 
 TEST_WITH(what_is_no_segment_by_its_name_is_left_alone, clear, NULL)
@@ -71,11 +71,11 @@ static void make_segment(uint64_t pid_namespace)
 	const uint64_t size = 4 << 20;
 
 	h = (struct gw_live_head){.magic = GW_LIVE_MAGIC,
-	                          .version = GW_LIVE_VERSION,
-	                          .size = size,
-	                          .start_time = 1,
-	                          .pid_namespace = pid_namespace,
-	                          .pid = 4194305};
+				  .version = GW_LIVE_VERSION,
+				  .size = size,
+				  .start_time = 1,
+				  .pid_namespace = pid_namespace,
+				  .pid = 4194305};
 	gw_live_layout(&h, size);
 	boot = fopen("/proc/sys/kernel/random/boot_id", "r");
 	assert_non_null(boot);
@@ -103,9 +103,9 @@ TEST_WITH(the_folder_of_another_user_is_left_alone, clear, NULL)
 	if (getuid())
 		skip();
 	assert_int_equal(shell("mkdir -p run/gpuwatch; : > run/gpuwatch/" ENDED
-	                       "; chown 65534 run/gpuwatch; env -u GPUWATCH_RUN_DIR "
-	                       "XDG_RUNTIME_DIR=$PWD/run $PREFIX/bin/gpuwatch recover --all"),
-	                 2);
+			       "; chown 65534 run/gpuwatch; env -u GPUWATCH_RUN_DIR "
+			       "XDG_RUNTIME_DIR=$PWD/run $PREFIX/bin/gpuwatch recover --all"),
+			 2);
 	shell_says("belongs to user 65534, not to you");
 	assert_int_equal(shell("test -e run/gpuwatch/" ENDED), 0);
 }
@@ -114,8 +114,8 @@ TEST_WITH(the_tables_are_printed_and_nothing_is_changed, clear, NULL)
 {
 	make_segment(0);
 	assert_int_equal(shell("$PREFIX/bin/gpuwatch recover --json " ENDED
-	                       " | grep -q '\"process\": *\"ended\"'"),
-	                 0);
+			       " | grep -q '\"process\": *\"ended\"'"),
+			 0);
 	assert_int_equal(shell(RECOVER " --json && test -e " ENDED " && ! ls *.gwl"), 0);
 	shell_says("\"configurations\"");
 }

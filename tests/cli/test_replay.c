@@ -50,7 +50,7 @@ static struct said say(const struct trace *t, const struct replay_options *optio
 
 /* Do what was said of the launches of @p kernel before and after differ? And are there any? */
 static bool differ(const struct trace *t, uint32_t kernel, const struct said *a,
-                   const struct said *b)
+		   const struct said *b)
 {
 	bool known = false, different = false;
 
@@ -59,7 +59,7 @@ static bool differ(const struct trace *t, uint32_t kernel, const struct said *a,
 			continue;
 		known |= isfinite(a->seconds[i]);
 		different |= a->seconds[i] != b->seconds[i] &&
-		             !(isnan(a->seconds[i]) && isnan(b->seconds[i]));
+			     !(isnan(a->seconds[i]) && isnan(b->seconds[i]));
 	}
 	assert_true(known);
 	return different;
@@ -77,7 +77,7 @@ static void slow_down(struct trace *t, uint32_t kernel, uint32_t ordinal, unsign
 
 /* Whether times of @p teacher change what is said of @p kernel. */
 static bool teaches(const struct replay_options *options, const char *teacher, uint32_t ordinal,
-                    const char *kernel)
+		    const char *kernel)
 {
 	struct trace t = read_sample();
 	uint32_t asked = kernel_called(&t, kernel);
@@ -119,7 +119,7 @@ static struct trace two_gpus(void)
 	}
 	for (uint32_t i = 0; i < 40; i++) {
 		struct gw_record_launch l =
-		        lb_launch(1 + i % 2, ns += 1000000, i % 2 ? 400000 : 100000, NAN, i);
+			lb_launch(1 + i % 2, ns += 1000000, i % 2 ? 400000 : 100000, NAN, i);
 
 		l.stream = 1 + i % 2;
 		l.flags |= GW_LAUNCH_LEARNT;
@@ -142,7 +142,7 @@ TEST(each_gpu_is_replayed_by_a_predictor_of_its_own)
 	assert_int_equal(t.log.configs[1].device, 2);
 	assert_int_equal(t.launches[1].gpu, 1);
 	assert_true(isnan(s.seconds[0]) &&
-	            isnan(s.seconds[1])); /* not reported by the other's first */
+		    isnan(s.seconds[1])); /* not reported by the other's first */
 	for (size_t i = 2; i < t.launch_count; i++)
 		assert_true(fabs(s.seconds[i] * 1e6 - (i % 2 ? 400 : 100)) < 1);
 	free(s.seconds);
@@ -223,7 +223,7 @@ TEST(every_measured_launch_is_predicted_once)
 		assert_int_equal(s.result.folds, ways[i] == REPLAY_KERNEL ? 5 : 2);
 		for (size_t k = 0; k < t.launch_count; k++)
 			if (strcmp(t.log.names[t.log.configs[t.launches[k].config].kernel].mangled,
-			           "no_work") != 0)
+				   "no_work") != 0)
 				assert_true(isfinite(s.seconds[k]) == (k != 5));
 		free(s.seconds);
 	}
@@ -349,7 +349,7 @@ static struct trace read_late(void)
 /* What the library could say of that launch, as it reports its predictor of the rest: as soon as
  * anything is known of its work, and in the end. */
 static void predict_late(const struct trace *t, struct gw_prediction *soon,
-                         struct gw_prediction *late)
+			 struct gw_prediction *late)
 {
 	struct gw_predictor_set *p = replay_predictors(t, NULL);
 	struct gw_clocks *clocks = gw_alloc(t->log.gpu_count * sizeof(*clocks));
@@ -363,7 +363,7 @@ static void predict_late(const struct trace *t, struct gw_prediction *soon,
 		switch (t->events[i].kind) {
 		case TRACE_PROFILE:
 			gw_predictor_set_device(p, t->log.gpus[index].record.id,
-			                        &t->log.gpus[index].known.profile->device);
+						&t->log.gpus[index].known.profile->device);
 			break;
 		case TRACE_CONFIG:
 			replay_configure(p, t, index);
@@ -373,7 +373,7 @@ static void predict_late(const struct trace *t, struct gw_prediction *soon,
 			gw_predictor_set_work(p, t->works[index].config + 1, &work);
 			if (t->works[index].config == ALONE)
 				gw_predictor_set_predict(p, ALONE + 1,
-				                         (t->log.config_count - 1) * CALLED, soon);
+							 (t->log.config_count - 1) * CALLED, soon);
 			break;
 		case TRACE_LAUNCH:
 			o = replay_observation(l, l, clocks);
@@ -460,7 +460,7 @@ static struct gw_prediction predict_successor(const struct trace *t)
 	replay_configure(p, t, PLAIN - 1);
 	for (uint32_t i = 0; i < TIMES_OF_PLAIN; i++) {
 		struct gw_observation o =
-		        replay_observation(&t->launches[i], &t->launches[i], clocks);
+			replay_observation(&t->launches[i], &t->launches[i], clocks);
 
 		gw_predictor_set_observe(p, PLAIN, &o);
 		gw_predictor_set_advance(p, NULL, NULL);

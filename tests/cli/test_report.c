@@ -14,10 +14,10 @@ static int make_samples(void **state)
 {
 	return shell_setup(state) ||
 	       shell("mkdir logs && for s in plain second stand_in violations aggregates "
-	             "clocked "
-	             "analysed unanalysed modules at_least worked hostile; do "
-	             "$TOOLS/make_sample $s $s.gwl || exit 1; done; cp plain.gwl second.gwl logs; "
-	             "head -c 3000 plain.gwl > cut.gwl");
+		     "clocked "
+		     "analysed unanalysed modules at_least worked hostile; do "
+		     "$TOOLS/make_sample $s $s.gwl || exit 1; done; cp plain.gwl second.gwl logs; "
+		     "head -c 3000 plain.gwl > cut.gwl");
 }
 
 TEST(text_is_as_reviewed)
@@ -37,11 +37,11 @@ TEST(csv_begins_with_the_columns_of_nsys)
 {
 	assert_int_equal(shell(REPORT "--csv plain.gwl"), 0);
 	assert_int_equal(
-	        strncmp(shell_output,
-	                "Time (%),Total Time (ns),Instances,Avg (ns),Med (ns),Min (ns),Max (ns),"
-	                "StdDev (ns),",
-	                78 + 5),
-	        0);
+		strncmp(shell_output,
+			"Time (%),Total Time (ns),Instances,Avg (ns),Med (ns),Min (ns),Max (ns),"
+			"StdDev (ns),",
+			78 + 5),
+		0);
 }
 
 /* Fail unless the output is lines of well-formed UTF-8 without what drives or turns a terminal. */
@@ -62,7 +62,7 @@ static void is_plain_text(void)
 TEST(hostile_names_are_plain_text_in_every_form)
 {
 	static const char *const forms[] = {"", "--json", "--csv", "--wide --by=config",
-	                                    "--verify"};
+					    "--verify"};
 
 	for (size_t i = 0; i < sizeof(forms) / sizeof(*forms); i++) {
 		assert_int_equal(shell("NO_COLOR=1 " REPORT "%s hostile.gwl", forms[i]), 0);
@@ -73,10 +73,10 @@ TEST(hostile_names_are_plain_text_in_every_form)
 TEST(hostile_names_are_no_formulas_in_csv)
 {
 	assert_int_equal(shell(REPORT "--csv --mangled hostile.gwl > names.csv && python3 -c '"
-	                              "import csv\n"
-	                              "for row in csv.DictReader(open(\"names.csv\")):\n"
-	                              "    print(row[\"Name\"])' | sort | sed -n \"/^'/p\""),
-	                 0);
+				      "import csv\n"
+				      "for row in csv.DictReader(open(\"names.csv\")):\n"
+				      "    print(row[\"Name\"])' | sort | sed -n \"/^'/p\""),
+			 0);
 	assert_string_equal(shell_output, "'+1+1\n'-2+3\n'=cmd|' /C calc'!A0\n'@SUM(A1)\n");
 	assert_int_equal(shell("grep -c '^[=+@-]\\|,[=+@]\\|,\"[=+@-]' names.csv"), 1);
 }
@@ -84,7 +84,7 @@ TEST(hostile_names_are_no_formulas_in_csv)
 TEST(messages_name_hostile_files_in_plain_text)
 {
 	assert_int_equal(shell(REPORT "\"$(printf '\\033]0;title\\a\\342\\200\\256\\377.gwl')\""),
-	                 2);
+			 2);
 	shell_says("?]0;title?????.gwl: ");
 	is_plain_text();
 }
@@ -119,21 +119,21 @@ TEST(clocks_and_slow_launches_are_reported)
 TEST(what_code_does_not_tell_is_said_with_the_reason)
 {
 	assert_int_equal(shell("COLUMNS=200 " REPORT "--verbose analysed.gwl | grep -A1 '^  Code'"),
-	                 0);
+			 0);
 	shell_says("Code       18 launches, data-dependent: a branch depends on what is not known "
-	           "before "
-	           "the launch (vector_add)");
+		   "before "
+		   "the launch (vector_add)");
 	shell_says("           18 launches, no code: no image in it runs on this GPU (vectorized");
 	assert_null(strstr(shell_output, "large its blocks"));
 	assert_null(strstr(shell_output, "lost part"));
 	assert_int_equal(
-	        shell(REPORT "--json analysed.gwl | sed -n '/^  \"code_analysis\"/,/^  ]/p'"), 0);
+		shell(REPORT "--json analysed.gwl | sed -n '/^  \"code_analysis\"/,/^  ]/p'"), 0);
 	shell_says("\"outcome\": \"no code\"");
 	shell_says("\"configurations\": 1");
 	assert_int_equal(
-	        shell(REPORT
-	              "--json --by=config analysed.gwl | grep -A8 '^      \"code_analysis\"'"),
-	        0);
+		shell(REPORT
+		      "--json --by=config analysed.gwl | grep -A8 '^      \"code_analysis\"'"),
+		0);
 	shell_says("\"analysed_launches\": 19");
 	shell_says("\"reason\": null");
 	shell_says("\"analysed_launches\": 0");
@@ -168,13 +168,13 @@ TEST(report_fits_the_terminal)
 	for (unsigned width = 60; width <= 140; width += 20)
 		for (size_t i = 0; i < sizeof(logs) / sizeof(*logs); i++) {
 			assert_int_equal(shell("test $(COLUMNS=%u " REPORT
-			                       "%s.gwl | LC_ALL=C.UTF-8 wc -L) -le %u",
-			                       width, logs[i], width),
-			                 0);
+					       "%s.gwl | LC_ALL=C.UTF-8 wc -L) -le %u",
+					       width, logs[i], width),
+					 0);
 			assert_int_equal(shell("test $(COLUMNS=%u " REPORT
-			                       "--by=device %s.gwl | LC_ALL=C.UTF-8 wc -L) -le %u",
-			                       width, logs[i], width),
-			                 0);
+					       "--by=device %s.gwl | LC_ALL=C.UTF-8 wc -L) -le %u",
+					       width, logs[i], width),
+					 0);
 		}
 }
 
@@ -185,7 +185,7 @@ TEST(an_ascii_terminal_gets_ascii)
 
 	for (size_t i = 0; i < sizeof(logs) / sizeof(*logs); i++)
 		assert_int_equal(
-		        shell("LC_ALL=C " REPORT "%s.gwl | LC_ALL=C grep '[^ -~]'", logs[i]), 1);
+			shell("LC_ALL=C " REPORT "%s.gwl | LC_ALL=C grep '[^ -~]'", logs[i]), 1);
 }
 
 TEST(processes_are_merged)
@@ -201,7 +201,7 @@ TEST(processes_are_merged)
 TEST(the_header_is_at_most_twelve_lines)
 {
 	static const char *const logs[] = {"plain",   "clocked", "analysed",   "worked",
-	                                   "hostile", "cut",     "violations", "aggregates"};
+					   "hostile", "cut",     "violations", "aggregates"};
 
 	for (unsigned width = 80; width <= 120; width += 20)
 		for (size_t i = 0; i < sizeof(logs) / sizeof(*logs); i++) {
@@ -255,14 +255,14 @@ TEST(no_bound_no_headroom)
 	assert_int_equal(shell(REPORT "--csv worked.gwl | grep ',no_work$' | cut -d, -f15-19"), 0);
 	assert_string_equal(shell_output, ",,,,\n");
 	assert_int_equal(shell(REPORT
-	                       "--json worked.gwl | python3 -c '"
-	                       "import json, sys\n"
-	                       "for k in json.load(sys.stdin)[\"kernels\"]:\n"
-	                       "    v = k[\"verdict\"]\n"
-	                       "    print(k[\"Name\"], v[\"bound\"], v[\"headroom\"] is None, "
-	                       "k[\"Headroom (%%)\"] is None, v[\"confidence\"] is None, "
-	                       "k[\"Bound\"])'"),
-	                 0);
+			       "--json worked.gwl | python3 -c '"
+			       "import json, sys\n"
+			       "for k in json.load(sys.stdin)[\"kernels\"]:\n"
+			       "    v = k[\"verdict\"]\n"
+			       "    print(k[\"Name\"], v[\"bound\"], v[\"headroom\"] is None, "
+			       "k[\"Headroom (%%)\"] is None, v[\"confidence\"] is None, "
+			       "k[\"Bound\"])'"),
+			 0);
 	shell_says("no_work unknown True True True \n");
 	shell_says("stream_copy memory False False False memory\n");
 }
@@ -293,17 +293,17 @@ TEST(a_log_given_twice_counts_once)
 TEST(runs_at_different_times_are_warned_of_and_kept_apart)
 {
 	assert_int_equal(shell("mkdir -p runs && cp plain.gwl runs/gpuwatch.a.1.gwl && touch -d "
-	                       "'2023-11-14 22:13:20' runs/gpuwatch.a.1.gwl && "
-	                       "$TOOLS/make_sample later runs/gpuwatch.a.2.gwl && "
-	                       "$TOOLS/make_sample later_too runs/gpuwatch.a.3.gwl && touch -d "
-	                       "'2023-11-14 23:13:20' runs/gpuwatch.a.[23].gwl"),
-	                 0);
+			       "'2023-11-14 22:13:20' runs/gpuwatch.a.1.gwl && "
+			       "$TOOLS/make_sample later runs/gpuwatch.a.2.gwl && "
+			       "$TOOLS/make_sample later_too runs/gpuwatch.a.3.gwl && touch -d "
+			       "'2023-11-14 23:13:20' runs/gpuwatch.a.[23].gwl"),
+			 0);
 	assert_int_equal(shell(REPORT "runs"), 0);
 	shell_says(
-	        "warning: report: these are 2 runs at different times, added up; --last-run shows "
-	        "the last one alone");
+		"warning: report: these are 2 runs at different times, added up; --last-run shows "
+		"the last one alone");
 	shell_says(
-	        "2 runs at different times · 2023-11-14 22:13:19 UTC to 2023-11-14 23:13:20 UTC");
+		"2 runs at different times · 2023-11-14 22:13:19 UTC to 2023-11-14 23:13:20 UTC");
 	assert_int_equal(shell(REPORT "--last runs"), 0);
 	assert_null(strstr(shell_output, "different times"));
 	shell_says("120 kernel runs");
@@ -313,8 +313,8 @@ TEST(runs_at_different_times_are_warned_of_and_kept_apart)
 	assert_int_equal(shell("GPUWATCH_OUT='runs/gpuwatch.%%h.1.gwl' " REPORT), 0);
 	shell_says("report: the last run: runs/gpuwatch.a.1.gwl\n");
 	assert_int_equal(shell("cd empty_folder 2>/dev/null || mkdir empty_folder && cd "
-	                       "empty_folder && " REPORT),
-	                 2);
+			       "empty_folder && " REPORT),
+			 2);
 	shell_says("report: missing log file argument, and no log is named gpuwatch.*.gwl here");
 }
 
@@ -351,17 +351,17 @@ TEST(verify_lists_violations_and_exits_1)
 TEST(rows_are_sorted_filtered_and_cut)
 {
 	assert_int_equal(
-	        shell(REPORT
-	              "--csv --by=config --sort=instances plain.gwl | cut -d, -f3 | tail -n3"),
-	        0);
+		shell(REPORT
+		      "--csv --by=config --sort=instances plain.gwl | cut -d, -f3 | tail -n3"),
+		0);
 	assert_string_equal(shell_output, "20\n20\n20\n");
 	assert_int_equal(
-	        shell(REPORT "--csv --by=config --sort='Min (ns)' plain.gwl | cut -d, -f6"), 0);
+		shell(REPORT "--csv --by=config --sort='Min (ns)' plain.gwl | cut -d, -f6"), 0);
 	assert_string_equal(shell_output, "Min (ns)\n255000\n12000\n3131\n");
 	assert_int_equal(
-	        shell(REPORT
-	              "--csv --sort=name plain.gwl | sed 's/.*,\"\\?\\([a-z ]*\\).*/\\1/' | wc -l"),
-	        0);
+		shell(REPORT
+		      "--csv --sort=name plain.gwl | sed 's/.*,\"\\?\\([a-z ]*\\).*/\\1/' | wc -l"),
+		0);
 	assert_int_equal(shell(REPORT "--csv --filter='^vector' plain.gwl | wc -l"), 0);
 	assert_string_equal(shell_output, "2\n");
 	assert_int_equal(shell(REPORT "--csv --top=1 plain.gwl"), 0);
@@ -374,7 +374,7 @@ TEST(rows_are_sorted_filtered_and_cut)
 TEST(shares_stay_those_of_all_kernels_under_a_filter)
 {
 	assert_int_equal(
-	        shell(REPORT "--csv --filter=vector_add plain.gwl | tail -1 | cut -d, -f1"), 0);
+		shell(REPORT "--csv --filter=vector_add plain.gwl | tail -1 | cut -d, -f1"), 0);
 	assert_true(atof(shell_output) > 1 && atof(shell_output) < 10);
 }
 
@@ -419,43 +419,43 @@ TEST(bad_file_is_reported_with_its_name_and_the_others_are_shown)
 	if (!geteuid())
 		skip(); /* who may read everything */
 	assert_int_equal(shell("cp plain.gwl closed.gwl; chmod 0 closed.gwl; " REPORT "closed.gwl"),
-	                 2);
+			 2);
 	shell_says("closed.gwl: Permission denied; read it as its owner");
 }
 
 TEST(bad_options_exit_2_with_one_message)
 {
 	static const char *const bad[] = {"--sort=nope plain.gwl",  "--by=x plain.gwl",
-	                                  "--filter='(' plain.gwl", "--json --csv plain.gwl",
-	                                  "--top=-1 plain.gwl",     "--nope plain.gwl"};
+					  "--filter='(' plain.gwl", "--json --csv plain.gwl",
+					  "--top=-1 plain.gwl",     "--nope plain.gwl"};
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
 		assert_int_equal(shell(REPORT "%s", bad[i]), 2);
 		assert_int_equal(strncmp(shell_output, "gpuwatch: report: ", 18), 0);
 		assert_ptr_equal(strchr(shell_output, '\n'),
-		                 shell_output + strlen(shell_output) - 1);
+				 shell_output + strlen(shell_output) - 1);
 	}
 }
 
 TEST(compressed_log_reads_the_same)
 {
 	if (shell("command -v zstd && zstd -q plain.gwl -o packed.gwl.zst && " REPORT
-	          "packed.gwl.zst") == 127 ||
+		  "packed.gwl.zst") == 127 ||
 	    strstr(shell_output, "without libzstd"))
 		skip();
 	assert_int_equal(
-	        shell(REPORT "--csv plain.gwl > a; " REPORT "--csv packed.gwl.zst > b; cmp a b"),
-	        0);
+		shell(REPORT "--csv plain.gwl > a; " REPORT "--csv packed.gwl.zst > b; cmp a b"),
+		0);
 	assert_int_equal(
-	        shell("head -c 1000 packed.gwl.zst > half.gwl.zst; " REPORT "half.gwl.zst"), 2);
+		shell("head -c 1000 packed.gwl.zst > half.gwl.zst; " REPORT "half.gwl.zst"), 2);
 	shell_says("half.gwl.zst: the compressed file ends inside a frame");
 }
 
 TEST(standard_input_is_read)
 {
 	assert_int_equal(shell("cat plain.gwl | " REPORT "--csv - > a; " REPORT
-	                       "--csv plain.gwl > b; cmp a b"),
-	                 0);
+			       "--csv plain.gwl > b; cmp a b"),
+			 0);
 }
 
 TEST(full_output_is_an_error)

@@ -27,16 +27,16 @@ static int write_log(const char *path, uint32_t flags, uint64_t input)
 	struct gw_record_range_name name = {.id = 1};
 	struct gw_record_range in = {.thread = 1, .name = 1, .depth = 1, .ns = BEGIN + 900 * US};
 	struct gw_record_copy copy = {.device = 1,
-	                              .direction = GW_DIRECTION_TO_HOST,
-	                              .bytes = 4096,
-	                              .start_ns = BEGIN + 300 * US,
-	                              .duration_ns = 100 * US};
+				      .direction = GW_DIRECTION_TO_HOST,
+				      .bytes = 4096,
+				      .start_ns = BEGIN + 300 * US,
+				      .duration_ns = 100 * US};
 	struct gw_record_wait wait = {.thread = 1,
-	                              .call = GW_WAIT_STREAM,
-	                              .start_ns = BEGIN + 50 * US,
-	                              .duration_ns = 550 * US};
+				      .call = GW_WAIT_STREAM,
+				      .start_ns = BEGIN + 50 * US,
+				      .duration_ns = 550 * US};
 	struct gw_record_children children = {
-	        .start_ns = BEGIN + 700 * US, .duration_ns = input * US, .children_ns = input * US};
+		.start_ns = BEGIN + 700 * US, .duration_ns = input * US, .children_ns = input * US};
 	struct lb b = {0};
 	bool good;
 
@@ -88,12 +88,12 @@ TEST(details_and_json_have_every_row_and_add_up)
 	shell_says("kernels 41.7% (430 \xc2\xb5s)");
 	shell_says("1 gap in cuStreamSynchronize");
 	assert_int_equal(
-	        shell(REPORT
-	              "--json whole.gwl | python3 -c '"
-	              "import json,sys; s=json.load(sys.stdin)[\"devices\"][0][\"spent\"]; "
-	              "print(s[\"wall_ns\"], round(sum(r[\"share\"] for r in s[\"rows\"]),9), "
-	              "s[\"copies_recorded\"])'"),
-	        0);
+		shell(REPORT
+		      "--json whole.gwl | python3 -c '"
+		      "import json,sys; s=json.load(sys.stdin)[\"devices\"][0][\"spent\"]; "
+		      "print(s[\"wall_ns\"], round(sum(r[\"share\"] for r in s[\"rows\"]),9), "
+		      "s[\"copies_recorded\"])'"),
+		0);
 	assert_string_equal(shell_output, "1030000 1.0 True\n");
 }
 
@@ -113,8 +113,8 @@ TEST(waiting_for_input_is_named_and_to_be_fixed)
 TEST(rows_by_range_have_its_name_as_it_is)
 {
 	assert_int_equal(shell(REPORT "--by=range --csv whole.gwl | cut -d, -f3,4 --complement | "
-	                              "grep -c 'step (two)'"),
-	                 0);
+				      "grep -c 'step (two)'"),
+			 0);
 	assert_string_equal(shell_output, "1\n");
 	assert_int_equal(shell(REPORT "--by=range whole.gwl"), 0);
 	shell_says("step (two)");
@@ -124,16 +124,16 @@ TEST(rows_by_range_have_its_name_as_it_is)
 TEST(the_page_shows_the_rows)
 {
 	assert_int_equal(shell(REPORT
-	                       "--html=page.html whole.gwl && grep -c 'host work after a wait' "
-	                       "page.html"),
-	                 0);
+			       "--html=page.html whole.gwl && grep -c 'host work after a wait' "
+			       "page.html"),
+			 0);
 }
 
 TEST(the_page_shows_time_by_range)
 {
 	assert_int_equal(shell(REPORT "--html=page.html whole.gwl && grep -o "
-	                              "'\"ranges\":{\"rows\":[^}]*' page.html"),
-	                 0);
+				      "'\"ranges\":{\"rows\":[^}]*' page.html"),
+			 0);
 	/* Of three launches of 430 us the first was called before the range began. */
 	shell_says("[\"[no range]\",2,400000]");
 	shell_says("[\"step (two)\",1,30000]");

@@ -25,15 +25,15 @@ TEST(library_is_preloaded_by_its_absolute_path)
 TEST(program_of_an_older_glibc_runs_unwatched)
 {
 	if (shell("mkdir -p old && cp $(ldd /bin/true | grep -o '/[^ ]*ld-linux[^ ]*') old/ld.so "
-	          "&& "
-	          "echo 'int main(void) { return 7; }' > seven.c && "
-	          "cc -o seven seven.c -Wl,--dynamic-linker=$PWD/old/ld.so"))
+		  "&& "
+		  "echo 'int main(void) { return 7; }' > seven.c && "
+		  "cc -o seven seven.c -Wl,--dynamic-linker=$PWD/old/ld.so"))
 		skip(); /* no compiler */
 	assert_int_equal(shell("echo GLIBC_2.33 > old/libc.so.6; " RUN "./seven"), 7);
 	shell_says("uses an older C library; libgpuwatch.so needs glibc 2.34 or newer; it runs "
-	           "without gpuwatch");
+		   "without gpuwatch");
 	assert_int_equal(shell("printf 'GLIBC_2.34\\0' > old/libc.so.6; " RUN "--quiet ./seven"),
-	                 7);
+			 7);
 	assert_string_equal(shell_output, "");
 }
 
@@ -48,13 +48,13 @@ TEST(what_is_preloaded_already_stays)
 TEST(nvtx_finds_the_library_unless_another_tool_is_named)
 {
 	assert_int_equal(
-	        shell("unset NVTX_INJECTION64_PATH; " RUN
-	              "sh -c 'test -e \"$NVTX_INJECTION64_PATH\" && echo $NVTX_INJECTION64_PATH'"),
-	        0);
+		shell("unset NVTX_INJECTION64_PATH; " RUN
+		      "sh -c 'test -e \"$NVTX_INJECTION64_PATH\" && echo $NVTX_INJECTION64_PATH'"),
+		0);
 	shell_says("/lib/libgpuwatch.so\n");
 	assert_int_equal(
-	        shell("NVTX_INJECTION64_PATH=/other.so " RUN "sh -c 'echo $NVTX_INJECTION64_PATH'"),
-	        0);
+		shell("NVTX_INJECTION64_PATH=/other.so " RUN "sh -c 'echo $NVTX_INJECTION64_PATH'"),
+		0);
 	shell_says("/other.so\n");
 }
 
@@ -87,7 +87,7 @@ TEST(exit_status_and_signals_are_the_programs_own)
 	assert_int_equal(shell(RUN "sh -c 'kill -TERM $$'; echo $?"), 0);
 	shell_says("143\n");
 	assert_int_equal(shell(RUN "sh --mode=x 2>/dev/null; echo $?"),
-	                 0); /* the program's option, not ours */
+			 0); /* the program's option, not ours */
 	shell_says("2\n");
 }
 
@@ -101,58 +101,58 @@ TEST(the_end_names_the_log_or_says_that_no_kernel_was_seen)
 	assert_int_equal(shell(RUN "--mode=off true"), 0);
 	assert_string_equal(shell_output, "");
 	assert_int_equal(shell("mkdir -p ended && cd ended && $TOOLS/make_sample plain "
-	                       "gpuwatch.old.1.gwl && " RUN
-	                       "sh -c '$TOOLS/make_sample plain gpuwatch.x.1.gwl "
-	                       "$(($(date +%%s) - 1699999999)); exit 3'"),
-	                 3);
+			       "gpuwatch.old.1.gwl && " RUN
+			       "sh -c '$TOOLS/make_sample plain gpuwatch.x.1.gwl "
+			       "$(($(date +%%s) - 1699999999)); exit 3'"),
+			 3);
 	shell_says("gpuwatch: run: log: gpuwatch.x.1.gwl; gpuwatch report shows it\n");
 	assert_int_equal(shell("cd ended && rm *.gwl && " RUN "--out='a.%%p.gwl' "
-	                       "sh -c 'for i in 1 2; do $TOOLS/make_sample plain a.$i.gwl "
-	                       "$(($(date +%%s) - 1699999999)); done'"),
-	                 0);
+			       "sh -c 'for i in 1 2; do $TOOLS/make_sample plain a.$i.gwl "
+			       "$(($(date +%%s) - 1699999999)); done'"),
+			 0);
 	shell_says("gpuwatch: run: 2 logs: a.1.gwl and 1 more; gpuwatch report shows those that "
-	           "it is given\n");
+		   "it is given\n");
 	assert_int_equal(shell("cd ended && rm *.gwl; for s in idle killed; do " RUN "--out=$s.gwl "
-	                       "sh -c '$TOOLS/make_sample $0 $0.gwl "
-	                       "$(($(date +%%s) - 1699999999))' $s; done"),
-	                 0);
+			       "sh -c '$TOOLS/make_sample $0 $0.gwl "
+			       "$(($(date +%%s) - 1699999999))' $s; done"),
+			 0);
 	shell_says("log: idle.gwl (no kernel was seen); gpuwatch report idle.gwl shows it\n");
 	shell_says("log: killed.gwl; gpuwatch report killed.gwl shows it\n");
 	assert_int_equal(shell("cd ended && " RUN "--out=.. "
-	                       "sh -c '$TOOLS/make_sample plain ../gpuwatch.x.1.gwl "
-	                       "$(($(date +%%s) - 1699999999))'"),
-	                 0);
+			       "sh -c '$TOOLS/make_sample plain ../gpuwatch.x.1.gwl "
+			       "$(($(date +%%s) - 1699999999))'"),
+			 0);
 	shell_says("gpuwatch: run: log: ../gpuwatch.x.1.gwl; gpuwatch report ../gpuwatch.x.1.gwl "
-	           "shows it\n");
+		   "shows it\n");
 }
 
 TEST(signals_are_passed_on_and_ends_are_the_programs_own)
 {
 	assert_int_equal(shell(RUN "--summary=0 sh -c 'trap \"exit 7\" TERM; touch ready; while :; "
-	                           "do sleep 0.05; done' & p=$!; while ! test -e ready; do sleep "
-	                           "0.05; done; kill -TERM $p; wait $p"),
-	                 7);
+				   "do sleep 0.05; done' & p=$!; while ! test -e ready; do sleep "
+				   "0.05; done; kill -TERM $p; wait $p"),
+			 7);
 	/* Who kills the command kills the program. */
 	assert_int_equal(shell("rm -f ready; " RUN
-	                       "sh -c 'echo $$ > pid; touch ready; exec sleep 60' & p=$!; while ! "
-	                       "test -e ready; do sleep 0.05; done; kill -KILL $p; wait $p; n=0; "
-	                       "while kill -0 $(cat pid) 2>/dev/null && ! grep -qs '^State:.Z' "
-	                       "/proc/$(cat pid)/status && test $n -lt 100; do sleep 0.05; "
-	                       "n=$((n+1)); done; test $n -lt 100"),
-	                 0);
+			       "sh -c 'echo $$ > pid; touch ready; exec sleep 60' & p=$!; while ! "
+			       "test -e ready; do sleep 0.05; done; kill -KILL $p; wait $p; n=0; "
+			       "while kill -0 $(cat pid) 2>/dev/null && ! grep -qs '^State:.Z' "
+			       "/proc/$(cat pid)/status && test $n -lt 100; do sleep 0.05; "
+			       "n=$((n+1)); done; test $n -lt 100"),
+			 0);
 	/* A parent that ignores the ends of children does not hide the exit status. */
 	assert_int_equal(shell("python3 -c 'import os, signal, sys\n"
-	                       "signal.signal(signal.SIGCHLD, signal.SIG_IGN)\n"
-	                       "os.execv(sys.argv[1], sys.argv[1:])' $PREFIX/bin/gpuwatch run sh "
-	                       "-c 'exit 5'"),
-	                 5);
+			       "signal.signal(signal.SIGCHLD, signal.SIG_IGN)\n"
+			       "os.execv(sys.argv[1], sys.argv[1:])' $PREFIX/bin/gpuwatch run sh "
+			       "-c 'exit 5'"),
+			 5);
 	/* A reader of the program's output sees its end when the program closes it. */
 	assert_int_equal(
-	        shell("rm -f go closed; { exec " RUN
-	              "sh -c 'echo one; exec >&-; while ! test -e go; do sleep 0.05; done' "
-	              "2>/dev/null; } | { timeout 60 cat && touch closed; touch go; }; "
-	              "test -e closed"),
-	        0);
+		shell("rm -f go closed; { exec " RUN
+		      "sh -c 'echo one; exec >&-; while ! test -e go; do sleep 0.05; done' "
+		      "2>/dev/null; } | { timeout 60 cat && touch closed; touch go; }; "
+		      "test -e closed"),
+		0);
 	shell_says("one\n");
 }
 
@@ -188,10 +188,10 @@ TEST(injection_does_not_displace_another_tool)
 static void write_elf(const char *name, int class, int machine)
 {
 	assert_int_equal(shell("{ printf '\\177ELF\\00%d\\001\\001'; head -c 9 /dev/zero; printf "
-	                       "'\\002\\000\\%03o\\000'; "
-	                       "head -c 200 /dev/zero; } > %s; chmod +x %s",
-	                       class, (unsigned)machine, name, name),
-	                 0);
+			       "'\\002\\000\\%03o\\000'; "
+			       "head -c 200 /dev/zero; } > %s; chmod +x %s",
+			       class, (unsigned)machine, name, name),
+			 0);
 }
 
 TEST(other_architectures_are_refused)
@@ -211,14 +211,14 @@ TEST(hostile_program_headers_are_refused)
 {
 	/* 65,535 headers at an offset past the end of the file */
 	assert_int_equal(shell("cp /bin/true evil; printf "
-	                       "'\\377\\377\\377\\377\\377\\377\\377\\177' | dd of=evil bs=1 "
-	                       "seek=32 conv=notrunc status=none; " RUN "./evil"),
-	                 2);
+			       "'\\377\\377\\377\\377\\377\\377\\377\\177' | dd of=evil bs=1 "
+			       "seek=32 conv=notrunc status=none; " RUN "./evil"),
+			 2);
 	shell_says("broken ELF program headers");
 	assert_int_equal(shell("cp /bin/true evil; printf '\\377\\377' | dd of=evil bs=1 seek=56 "
-	                       "conv=notrunc "
-	                       "status=none; " RUN "./evil"),
-	                 2);
+			       "conv=notrunc "
+			       "status=none; " RUN "./evil"),
+			 2);
 	shell_says("broken ELF program headers");
 }
 
@@ -227,12 +227,12 @@ TEST(privileged_program_is_refused)
 	if (getuid())
 		skip(); /* giving a file to somebody else takes root */
 	assert_int_equal(
-	        shell("cp /bin/true suid && chown 65534 suid && chmod 4755 suid; " RUN "./suid"),
-	        2);
+		shell("cp /bin/true suid && chown 65534 suid && chmod 4755 suid; " RUN "./suid"),
+		2);
 	shell_says("setuid");
 	assert_int_equal(
-	        shell("cp /bin/true sgid && chown 0:65534 sgid && chmod 2755 sgid; " RUN "./sgid"),
-	        2);
+		shell("cp /bin/true sgid && chown 0:65534 sgid && chmod 2755 sgid; " RUN "./sgid"),
+		2);
 	shell_says("setgid");
 	assert_int_equal(shell("chmod 755 suid; " RUN "./suid"), 0);
 }
@@ -240,20 +240,20 @@ TEST(privileged_program_is_refused)
 TEST(scripts_are_judged_by_their_interpreter)
 {
 	assert_int_equal(
-	        shell("printf '#!/bin/sh\\necho ran\\n' > good; chmod +x good; " RUN "./good"), 0);
+		shell("printf '#!/bin/sh\\necho ran\\n' > good; chmod +x good; " RUN "./good"), 0);
 	shell_says("ran");
 	assert_int_equal(shell("printf '#!/no/such\\n' > lost; chmod +x lost; " RUN "./lost"), 2);
 	shell_says("which does not exist");
 	assert_int_equal(shell("printf '#!%%s/loop\\n' $PWD > loop; chmod +x loop; " RUN "./loop"),
-	                 2);
+			 2);
 	assert_int_equal(shell("echo text > text; chmod +x text; " RUN "./text"), 2);
 	shell_says("neither a program nor a script with a #! line; give a program, or its "
-	           "interpreter and the script");
+		   "interpreter and the script");
 	if (shell("test -x $TOOLS/static_program"))
 		skip();
 	assert_int_equal(
-	        shell("printf '#!%%s\\n' $TOOLS/static_program > bad; chmod +x bad; " RUN "./bad"),
-	        2);
+		shell("printf '#!%%s\\n' $TOOLS/static_program > bad; chmod +x bad; " RUN "./bad"),
+		2);
 	shell_says("is a script for");
 	shell_says("statically linked");
 }
@@ -261,12 +261,12 @@ TEST(scripts_are_judged_by_their_interpreter)
 TEST(bad_options_exit_2_and_start_nothing)
 {
 	static const char *const bad[] = {"--mode=fast", "--log-max=1", "--ring=3",
-	                                  "--summary=2", "--nope",      "--out"};
+					  "--summary=2", "--nope",      "--out"};
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
 		assert_int_equal(shell(RUN "%s%s", bad[i],
-		                       strcmp(bad[i], "--out") ? " -- echo started" : ""),
-		                 2);
+				       strcmp(bad[i], "--out") ? " -- echo started" : ""),
+				 2);
 		assert_null(strstr(shell_output, "started"));
 	}
 	assert_int_equal(shell(RUN), 2);
@@ -279,18 +279,18 @@ TEST(help_and_version_answer_on_stdout)
 	shell_says("report ");
 	shell_says("doctor ");
 	assert_int_equal(shell("for v in --version version; do $PREFIX/bin/gpuwatch $v; done "
-	                       "2>/dev/null | uniq | wc -l"),
-	                 0);
+			       "2>/dev/null | uniq | wc -l"),
+			 0);
 	assert_string_equal(shell_output, "1\n");
 	assert_int_equal(shell("$PREFIX/bin/gpuwatch --version 2>/dev/null"), 0);
 	shell_says("gpuwatch 0.");
 	assert_int_equal(shell(RUN "--help 2>/dev/null"), 0);
 	shell_says("--log-max=BYTES");
 	assert_int_equal(shell("test $(COLUMNS=80 " RUN
-	                       "--help | sed -n '/^Options/,$p' | wc -L) -le 80 && "
-	                       "test $(COLUMNS=0 " RUN "--help | wc -L) -gt 100 && "
-	                       "COLUMNS=10000 " RUN "--help"),
-	                 0);
+			       "--help | sed -n '/^Options/,$p' | wc -L) -le 80 && "
+			       "test $(COLUMNS=0 " RUN "--help | wc -L) -gt 100 && "
+			       "COLUMNS=10000 " RUN "--help"),
+			 0);
 	shell_says("as sums (default 1G) (64K to 1T)\n");
 	shell_says("power of two (default 16384) (64 to 1048576)\n");
 	shell_says("(default audit) (audit|watch|count|off|idle)\n");
@@ -314,8 +314,8 @@ TEST(help_and_version_answer_on_stdout)
 TEST(missing_library_is_reported)
 {
 	assert_int_equal(shell("mkdir -p alone/bin && cp $PREFIX/bin/gpuwatch alone/bin && "
-	                       "alone/bin/gpuwatch run true"),
-	                 2);
+			       "alone/bin/gpuwatch run true"),
+			 2);
 	shell_says("libgpuwatch.so was not found");
 }
 

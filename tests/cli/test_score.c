@@ -12,8 +12,8 @@ static int make_samples(void **state)
 {
 	return shell_setup(state) ||
 	       shell("for s in plain stand_in aggregates unpredicted at_least worked no_work "
-	             "no_profile half_profile; do "
-	             "$TOOLS/make_sample $s $s.gwl || exit 1; done");
+		     "no_profile half_profile; do "
+		     "$TOOLS/make_sample $s $s.gwl || exit 1; done");
 }
 
 TEST(text_is_as_reviewed)
@@ -21,7 +21,7 @@ TEST(text_is_as_reviewed)
 	shell_prints("score.txt", SCORE "worked.gwl");
 	shell_prints("score_models.txt", SCORE "--models worked.gwl");
 	shell_prints("score_configuration.txt", SCORE
-	             "--by=configuration worked.gwl | sed -n '/^Predictions of/,/^The same/p'");
+		     "--by=configuration worked.gwl | sed -n '/^Predictions of/,/^The same/p'");
 }
 
 TEST(json_is_as_reviewed)
@@ -33,13 +33,13 @@ TEST(json_is_as_reviewed)
 TEST(models_answer_where_work_and_gpu_are_known)
 {
 	assert_int_equal(
-	        shell(SCORE "--json worked.gwl | " PICK
-	                    "'[[g[\"work\"], g[\"count\"], g[\"answered\"]] "
-	                    "for g in o[\"groups\"] if [g[\"model\"], g[\"basis\"], g[\"length\"]] "
-	                    "== [\"bounds\", \"all\", \"all\"]]'"),
-	        0);
+		shell(SCORE "--json worked.gwl | " PICK
+			    "'[[g[\"work\"], g[\"count\"], g[\"answered\"]] "
+			    "for g in o[\"groups\"] if [g[\"model\"], g[\"basis\"], g[\"length\"]] "
+			    "== [\"bounds\", \"all\", \"all\"]]'"),
+		0);
 	assert_string_equal(shell_output,
-	                    "['none', 12, 0]\n['measured counters', 72, 72]\n['all', 84, 72]\n");
+			    "['none', 12, 0]\n['measured counters', 72, 72]\n['all', 84, 72]\n");
 }
 
 TEST(what_a_log_lacks_is_said_and_the_rest_scored)
@@ -47,11 +47,11 @@ TEST(what_a_log_lacks_is_said_and_the_rest_scored)
 	static const struct {
 		const char *log, *says;
 	} cases[] = {
-	        {"no_work.gwl", "no WORK record"},
-	        {"no_profile.gwl", "no device profile in it"},
-	        {"half_profile.gwl",
-	         "the profile of Test GPU in it can't be used: embedded profile"},
-	        {"aggregates.gwl", "1,000 launches are held as sums only"},
+		{"no_work.gwl", "no WORK record"},
+		{"no_profile.gwl", "no device profile in it"},
+		{"half_profile.gwl",
+		 "the profile of Test GPU in it can't be used: embedded profile"},
+		{"aggregates.gwl", "1,000 launches are held as sums only"},
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
@@ -60,7 +60,7 @@ TEST(what_a_log_lacks_is_said_and_the_rest_scored)
 		shell_says("same shape timed");
 		shell_says("No model could answer");
 		assert_int_equal(shell(SCORE "--json %s | " PICK "'o[\"missing\"]'", cases[i].log),
-		                 0);
+				 0);
 		shell_says(cases[i].says);
 	}
 }
@@ -80,46 +80,46 @@ TEST(bad_input_is_one_message_and_status_2)
 	static const struct {
 		const char *arguments, *says;
 	} cases[] = {
-	        {"score", "missing log file argument"},
-	        {"score /nonexistent.gwl", "/nonexistent.gwl: No such file"},
-	        {"score --by=moon worked.gwl", "must be one of launch|configuration"},
-	        {"score /dev/null", "neither a file nor a pipe"},
-	        {"replay", "missing log file argument"},
-	        {"replay --model=moon worked.gwl", "unknown model \"moon\""},
-	        {"replay --hide-work worked.gwl", "--hide-work is for --hide-times"},
-	        {"replay --family=a worked.gwl", "--family is for --hide-times"},
-	        {"replay --hide-times=kernel --family='(' worked.gwl",
-	         "is not a regular expression"},
-	        {"replay --hide-times=kernel --families=/nonexistent worked.gwl",
-	         "/nonexistent: No such file"},
-	        {"replay --hide-times=kernel --families=bad worked.gwl",
-	         "bad:2: a line is \"family kernel\""},
-	        {"replay --hide-times=kernel --families=. worked.gwl",
-	         ".: Is a directory; name a file of lines"},
-	        {"replay --hide-times=kernel --families=/dev/null worked.gwl",
-	         "/dev/null: no line of it is \"family kernel\""},
-	        {"replay --check --hide-times=kernel worked.gwl", "leave out --hide-times"},
-	        {"replay --check --plot=p worked.gwl", "leave out --plot"},
-	        {"replay --check --by=launch worked.gwl", "leave out --by"},
-	        {"replay -o out.gwl worked.gwl plain.gwl", "--output takes one log"},
-	        {"replay -o /nonexistent/out.gwl worked.gwl",
-	         "--output=/nonexistent/out.gwl can't be written: No such file or directory; name "
-	         "a "
-	         "file in a folder where you may write"},
-	        {"replay -o . worked.gwl", "--output=. can't be written: Is a directory; give"},
-	        {"replay -o out.gwl - <worked.gwl", "a pipe can't be; give a file"},
-	        {"score --plot= worked.gwl", "must be the name of a file or folder"},
-	        {"score --plot=bad worked.gwl", "this is a file and no folder"},
-	        {"score --help=1 worked.gwl", "--help takes no value; leave out \"=1\""},
-	        {"predict --device=H200 --launch=worked.gwl", "gpuwatch whatif says how long"},
-	        {"predict --device= --launch=bad", "--device=: must be a name"},
-	        {"predict --device=bad --launch=bad", "for the file of that name write ./bad"},
+		{"score", "missing log file argument"},
+		{"score /nonexistent.gwl", "/nonexistent.gwl: No such file"},
+		{"score --by=moon worked.gwl", "must be one of launch|configuration"},
+		{"score /dev/null", "neither a file nor a pipe"},
+		{"replay", "missing log file argument"},
+		{"replay --model=moon worked.gwl", "unknown model \"moon\""},
+		{"replay --hide-work worked.gwl", "--hide-work is for --hide-times"},
+		{"replay --family=a worked.gwl", "--family is for --hide-times"},
+		{"replay --hide-times=kernel --family='(' worked.gwl",
+		 "is not a regular expression"},
+		{"replay --hide-times=kernel --families=/nonexistent worked.gwl",
+		 "/nonexistent: No such file"},
+		{"replay --hide-times=kernel --families=bad worked.gwl",
+		 "bad:2: a line is \"family kernel\""},
+		{"replay --hide-times=kernel --families=. worked.gwl",
+		 ".: Is a directory; name a file of lines"},
+		{"replay --hide-times=kernel --families=/dev/null worked.gwl",
+		 "/dev/null: no line of it is \"family kernel\""},
+		{"replay --check --hide-times=kernel worked.gwl", "leave out --hide-times"},
+		{"replay --check --plot=p worked.gwl", "leave out --plot"},
+		{"replay --check --by=launch worked.gwl", "leave out --by"},
+		{"replay -o out.gwl worked.gwl plain.gwl", "--output takes one log"},
+		{"replay -o /nonexistent/out.gwl worked.gwl",
+		 "--output=/nonexistent/out.gwl can't be written: No such file or directory; name "
+		 "a "
+		 "file in a folder where you may write"},
+		{"replay -o . worked.gwl", "--output=. can't be written: Is a directory; give"},
+		{"replay -o out.gwl - <worked.gwl", "a pipe can't be; give a file"},
+		{"score --plot= worked.gwl", "must be the name of a file or folder"},
+		{"score --plot=bad worked.gwl", "this is a file and no folder"},
+		{"score --help=1 worked.gwl", "--help takes no value; leave out \"=1\""},
+		{"predict --device=H200 --launch=worked.gwl", "gpuwatch whatif says how long"},
+		{"predict --device= --launch=bad", "--device=: must be a name"},
+		{"predict --device=bad --launch=bad", "for the file of that name write ./bad"},
 	};
 
 	assert_int_equal(shell("printf '# families\\nonly_a_family\\n' > bad"), 0);
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		assert_int_equal(
-		        shell("$PREFIX/bin/gpuwatch %s 2>&1 >/dev/null", cases[i].arguments), 2);
+			shell("$PREFIX/bin/gpuwatch %s 2>&1 >/dev/null", cases[i].arguments), 2);
 		shell_says(cases[i].says);
 		assert_ptr_equal(strchr(shell_output, '\n') + 1, strchr(shell_output, '\0'));
 	}
@@ -129,13 +129,13 @@ TEST(bad_input_is_one_message_and_status_2)
 TEST(a_log_is_not_replayed_onto_itself)
 {
 	assert_int_equal(shell("cp worked.gwl own.gwl; ln -f own.gwl link.gwl; " REPLAY
-	                       "-o link.gwl own.gwl 2>&1 >/dev/null"),
-	                 2);
+			       "-o link.gwl own.gwl 2>&1 >/dev/null"),
+			 2);
 	shell_says("--output=link.gwl: this is a gpuwatch log, which is not overwritten");
 	assert_int_equal(shell("cmp own.gwl worked.gwl"), 0);
 	assert_int_equal(shell("echo old > out.gwl; (ulimit -f 1; trap '' XFSZ; " REPLAY
-	                       "-o out.gwl own.gwl >/dev/null)"),
-	                 2);
+			       "-o out.gwl own.gwl >/dev/null)"),
+			 2);
 	shell_says("--output=out.gwl can't be written: File too large");
 	assert_int_equal(shell("cat out.gwl; ls out.gwl*"), 0);
 	assert_string_equal(shell_output, "old\nout.gwl\n");
@@ -148,29 +148,29 @@ TEST(nothing_writes_over_a_log_or_over_what_it_reads)
 	static const struct {
 		const char *arguments, *says;
 	} cases[] = {
-	        {"report --html kept.gwl", "report: --html=kept.gwl: this is a gpuwatch log"},
-	        {"report --html=kept.gwl worked.gwl", "; name another file, or remove this"},
-	        {"report --html=link.gwl kept.gwl", "--html=link.gwl: this is a gpuwatch log"},
-	        {"report --html=kept.gwl logs", "--html=kept.gwl: this is a gpuwatch log"},
-	        {"export --format=csv -o kept.gwl worked.gwl", "export: --output=kept.gwl: this"},
-	        {"replay -o kept.gwl worked.gwl", "replay: --output=kept.gwl: this is a"},
-	        {"score --plot=kept.gwl worked.gwl", "score: --plot=kept.gwl: this is a"},
-	        {"replay --plot=kept.gwl worked.gwl", "replay: --plot=kept.gwl: this is a"},
-	        {"inspect --plot=kept.gwl bad", "inspect: --plot=kept.gwl: this is a"},
-	        {"inspect --plot=text text", "--plot=text: this is what the command reads; name"},
-	        {"predict --plot=text --launch=text --device=H200", "--plot=text: this is what"},
-	        {"calibrate --from=H200 --html=kept.gwl", "calibrate: --html=kept.gwl: this is a"},
-	        {"calibrate --from=./text --html=text", "--html=text: this is what the command"},
-	        {"calibrate --from=H200 -o kept.gwl", "calibrate: --output=kept.gwl: this is a"},
-	        {"fleet --html=kept.gwl logs", "fleet: --html=kept.gwl: this is a gpuwatch log"},
+		{"report --html kept.gwl", "report: --html=kept.gwl: this is a gpuwatch log"},
+		{"report --html=kept.gwl worked.gwl", "; name another file, or remove this"},
+		{"report --html=link.gwl kept.gwl", "--html=link.gwl: this is a gpuwatch log"},
+		{"report --html=kept.gwl logs", "--html=kept.gwl: this is a gpuwatch log"},
+		{"export --format=csv -o kept.gwl worked.gwl", "export: --output=kept.gwl: this"},
+		{"replay -o kept.gwl worked.gwl", "replay: --output=kept.gwl: this is a"},
+		{"score --plot=kept.gwl worked.gwl", "score: --plot=kept.gwl: this is a"},
+		{"replay --plot=kept.gwl worked.gwl", "replay: --plot=kept.gwl: this is a"},
+		{"inspect --plot=kept.gwl bad", "inspect: --plot=kept.gwl: this is a"},
+		{"inspect --plot=text text", "--plot=text: this is what the command reads; name"},
+		{"predict --plot=text --launch=text --device=H200", "--plot=text: this is what"},
+		{"calibrate --from=H200 --html=kept.gwl", "calibrate: --html=kept.gwl: this is a"},
+		{"calibrate --from=./text --html=text", "--html=text: this is what the command"},
+		{"calibrate --from=H200 -o kept.gwl", "calibrate: --output=kept.gwl: this is a"},
+		{"fleet --html=kept.gwl logs", "fleet: --html=kept.gwl: this is a gpuwatch log"},
 	};
 
 	assert_int_equal(shell("mkdir -p logs; cp worked.gwl kept.gwl; ln -f kept.gwl link.gwl; "
-	                       "ln -f kept.gwl logs/a.gwl; echo text > text"),
-	                 0);
+			       "ln -f kept.gwl logs/a.gwl; echo text > text"),
+			 0);
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		assert_int_equal(
-		        shell("$PREFIX/bin/gpuwatch %s 2>&1 >/dev/null", cases[i].arguments), 2);
+			shell("$PREFIX/bin/gpuwatch %s 2>&1 >/dev/null", cases[i].arguments), 2);
 		shell_says(cases[i].says);
 		assert_ptr_equal(strchr(shell_output, '\n') + 1, strchr(shell_output, '\0'));
 	}
@@ -193,12 +193,12 @@ TEST(unreadable_log_among_others_is_reported_and_the_others_scored)
 TEST(a_folder_stands_for_its_logs_and_a_pipe_for_one)
 {
 	assert_int_equal(
-	        shell("mkdir -p of none; cp worked.gwl of/a.gwl; cp plain.gwl of/b.gwl; " SCORE
-	              "of >folder; " SCORE "of/a.gwl of/b.gwl >files; cmp folder files"),
-	        0);
+		shell("mkdir -p of none; cp worked.gwl of/a.gwl; cp plain.gwl of/b.gwl; " SCORE
+		      "of >folder; " SCORE "of/a.gwl of/b.gwl >files; cmp folder files"),
+		0);
 	assert_int_equal(shell(SCORE "worked.gwl >file; bash -c '" SCORE
-	                             "<(cat worked.gwl)' >pipe; cmp file pipe"),
-	                 0);
+				     "<(cat worked.gwl)' >pipe; cmp file pipe"),
+			 0);
 	assert_int_equal(shell(SCORE "none 2>&1"), 2);
 	shell_says("none: no log in this folder");
 	assert_int_equal(shell("$PREFIX/bin/gpuwatch replay --output=anew of 2>&1; ls anew"), 2);
@@ -218,11 +218,11 @@ TEST(pictures_show_gpuwatch_and_with_models_each_that_answers)
 	assert_int_equal(shell(SCORE "--plot=pictures worked.gwl >/dev/null && ls pictures"), 0);
 	assert_string_equal(shell_output, "predicted-gpuwatch.svg\n");
 	assert_int_equal(
-	        shell(SCORE "--models --plot=pictures worked.gwl >/dev/null && ls pictures"), 0);
+		shell(SCORE "--models --plot=pictures worked.gwl >/dev/null && ls pictures"), 0);
 	assert_string_equal(shell_output, "predicted-bounds.svg\npredicted-gpuwatch.svg\n");
 	assert_int_equal(shell("grep -c '<title>' pictures/predicted-gpuwatch.svg; "
-	                       "cat pictures/predicted-gpuwatch.svg"),
-	                 0);
+			       "cat pictures/predicted-gpuwatch.svg"),
+			 0);
 	shell_says("same shape timed, work: measured counters");
 	shell_says("25% off");
 	assert_int_equal(shell("test $(grep -c '25%%' pictures/predicted-gpuwatch.svg) = 3"), 0);
@@ -238,15 +238,15 @@ TEST(other_predictions_than_the_log_has_are_found)
 	shell_says("the first that differs: launch 1 of the log, called after 0 measurements");
 	shell_says("differs in time, interval");
 	assert_int_equal(shell(REPLAY
-	                       "--check --json worked.gwl | " PICK
-	                       "'[str([r[\"logged\"], r[\"equal\"], "
-	                       "r[\"publications\"], r[\"in_step\"]]) for r in o[\"replayed\"]]'"),
-	                 0);
+			       "--check --json worked.gwl | " PICK
+			       "'[str([r[\"logged\"], r[\"equal\"], "
+			       "r[\"publications\"], r[\"in_step\"]]) for r in o[\"replayed\"]]'"),
+			 0);
 	assert_string_equal(shell_output, "[83, 0, 12, 12]\n");
 	assert_int_equal(shell(REPLAY "--check --json worked.gwl | " PICK
-	                              "'str([d[\"launch\"] for d in "
-	                              "[r[\"first_difference\"] for r in o[\"replayed\"]]])'"),
-	                 0);
+				      "'str([d[\"launch\"] for d in "
+				      "[r[\"first_difference\"] for r in o[\"replayed\"]]])'"),
+			 0);
 	assert_string_equal(shell_output, "[1]\n");
 }
 
@@ -255,9 +255,9 @@ TEST(a_log_without_predictions_is_no_proof)
 	assert_int_equal(shell(REPLAY "--check unpredicted.gwl"), 1);
 	shell_says("no prediction in it to compare with");
 	assert_int_equal(shell("rm -f again.gwl; " REPLAY
-	                       "-o again.gwl worked.gwl >/dev/null && " REPLAY
-	                       "--check unpredicted.gwl again.gwl"),
-	                 0);
+			       "-o again.gwl worked.gwl >/dev/null && " REPLAY
+			       "--check unpredicted.gwl again.gwl"),
+			 0);
 }
 
 TEST(a_lower_limit_is_no_answer)
@@ -270,22 +270,22 @@ TEST(a_lower_limit_is_no_answer)
 TEST(replay_of_a_replay_has_the_same_bits)
 {
 	assert_int_equal(shell("rm -f again.gwl; " REPLAY
-	                       "-o again.gwl worked.gwl >/dev/null && " REPLAY "--check again.gwl"),
-	                 0);
+			       "-o again.gwl worked.gwl >/dev/null && " REPLAY "--check again.gwl"),
+			 0);
 	shell_says("all of 83");
 	assert_int_equal(shell(REPLAY "again.gwl | sed -n '/^gpuwatch replay/,$p' > a; " REPLAY
-	                              "worked.gwl | sed -n '/^gpuwatch replay/,$p' > b; sed -i "
-	                              "'/worked.gwl/d' a b; "
-	                              "grep -v again.gwl a | diff - b"),
-	                 0);
+				      "worked.gwl | sed -n '/^gpuwatch replay/,$p' > b; sed -i "
+				      "'/worked.gwl/d' a b; "
+				      "grep -v again.gwl a | diff - b"),
+			 0);
 	/* Everything but the predictions stands as it stood. */
 	assert_int_equal(
-	        shell("for f in worked again; do $PREFIX/bin/gpuwatch report --json $f.gwl | " PICK
-	              "'str([o[\"launches\"], o[\"total_ns\"], "
-	              "o[\"verdict\"][\"seconds_by_bound\"], "
-	              "[[k[\"Name\"], k[\"Total Time (ns)\"]] for k in o[\"kernels\"]]])'; "
-	              "done | uniq | wc -l"),
-	        0);
+		shell("for f in worked again; do $PREFIX/bin/gpuwatch report --json $f.gwl | " PICK
+		      "'str([o[\"launches\"], o[\"total_ns\"], "
+		      "o[\"verdict\"][\"seconds_by_bound\"], "
+		      "[[k[\"Name\"], k[\"Total Time (ns)\"]] for k in o[\"kernels\"]]])'; "
+		      "done | uniq | wc -l"),
+		0);
 	assert_string_equal(shell_output, "1\n");
 	assert_int_equal(shell("$PREFIX/bin/gpuwatch report again.gwl"), 0);
 	shell_says("the predictions are those of a replay, as recorded");
@@ -297,8 +297,8 @@ TEST(replay_scores_what_it_predicts)
 	shell_says("gpuwatch replay: as recorded");
 	shell_says("same shape timed");
 	assert_int_equal(shell(REPLAY "--json worked.gwl | " PICK
-	                              "'[o[\"schema\"], o[\"replayed\"][0][\"logged\"]]'"),
-	                 0);
+				      "'[o[\"schema\"], o[\"replayed\"][0][\"logged\"]]'"),
+			 0);
 	assert_string_equal(shell_output, "gpuwatch-score-2\n83\n");
 }
 

@@ -105,7 +105,7 @@ TEST(intervals_hold_and_no_change_is_rarely_found)
 		}
 		if (held < 367 || falsely > 33)
 			fail_msg("%zu times: %u of 400 intervals hold, %u of 400 found falsely",
-			         counts[k], held, falsely);
+				 counts[k], held, falsely);
 	}
 }
 
@@ -136,7 +136,7 @@ TEST(neighbours_that_depend_on_each_other_widen_the_interval)
 TEST(discoveries_are_those_of_benjamini_and_hochberg)
 {
 	static const double p[] = {0.0001, 0.0004, 0.0019, 0.0095, 0.0201, 0.0278, 0.0298, 0.0344,
-	                           0.0459, 0.3240, 0.4262, 0.5719, 0.6528, 0.7590, 1.0000, NAN};
+				   0.0459, 0.3240, 0.4262, 0.5719, 0.6528, 0.7590, 1.0000, NAN};
 	bool found[16];
 
 	shift_discoveries(p, 16, 0.05, found);

@@ -18,12 +18,12 @@ static void start(struct script *s)
 }
 
 static void launch(struct script *s, unsigned thread, uint64_t call, uint64_t from, uint64_t until,
-                   bool communication)
+		   bool communication)
 {
 	const struct gw_record_launch l = {.flags = GW_LAUNCH_MEASURED,
-	                                   .call_ns = call * 1000,
-	                                   .start_ns = from * 1000,
-	                                   .duration_ns = (until - from) * 1000};
+					   .call_ns = call * 1000,
+					   .start_ns = from * 1000,
+					   .duration_ns = (until - from) * 1000};
 
 	log_gaps_add(&s->gaps, &s->timeline, &l, (struct log_caller){thread, communication});
 }
@@ -34,29 +34,29 @@ static void kernel(struct script *s, uint64_t call, uint64_t from, uint64_t unti
 }
 
 static void waited(struct script *s, unsigned thread, enum gw_wait_call call, uint64_t from,
-                   uint64_t until)
+		   uint64_t until)
 {
 	log_waits_add(&s->waits, thread,
-	              &(struct gw_record_wait){.call = call,
-	                                       .start_ns = from * 1000,
-	                                       .duration_ns = (until - from) * 1000});
+		      &(struct gw_record_wait){.call = call,
+					       .start_ns = from * 1000,
+					       .duration_ns = (until - from) * 1000});
 }
 
 static void children_worked(struct script *s, uint64_t from, uint64_t until, uint64_t threads)
 {
 	log_children_add(&s->waits,
-	                 &(struct gw_record_children){.start_ns = from * 1000,
-	                                              .duration_ns = (until - from) * 1000,
-	                                              .threads_ns = threads * 1000});
+			 &(struct gw_record_children){.start_ns = from * 1000,
+						      .duration_ns = (until - from) * 1000,
+						      .threads_ns = threads * 1000});
 }
 
 static void copied(struct script *s, enum gw_direction direction, uint64_t from, uint64_t until)
 {
 	log_gaps_copy(&s->gaps, &s->timeline,
-	              &(struct gw_record_copy){.direction = direction,
-	                                       .bytes = 100,
-	                                       .start_ns = from * 1000,
-	                                       .duration_ns = (until - from) * 1000});
+		      &(struct gw_record_copy){.direction = direction,
+					       .bytes = 100,
+					       .start_ns = from * 1000,
+					       .duration_ns = (until - from) * 1000});
 }
 
 /* The log ends: @p wall us were accounted for, all of it in rows that the test looked at. */
@@ -71,7 +71,7 @@ static void takes(const struct script *s, enum log_spent_row row, double us)
 {
 	if (fabs(s->gaps.spent.ns[row] - us * 1000) >= 0.5)
 		fail_msg("%s: %.3f us, not %.3f", log_spent_name(row), s->gaps.spent.ns[row] / 1000,
-		         us);
+			 us);
 }
 
 TEST(a_gap_is_split_at_the_call_that_ends_it)
@@ -289,7 +289,7 @@ TEST(a_gap_with_kernels_that_have_no_time_is_unknown)
 TEST(kernels_of_communication_libraries_are_known_by_name)
 {
 	assert_true(log_communicates(
-	        "_Z28ncclDevKernel_AllReduce_Sum_f32_RING_LL24ncclDevKernelArgsStorageILm4096EE"));
+		"_Z28ncclDevKernel_AllReduce_Sum_f32_RING_LL24ncclDevKernelArgsStorageILm4096EE"));
 	assert_true(log_communicates("_ZN4vllm19cross_device_reduceILi2EEE"));
 	assert_false(log_communicates("_Z10vector_addPfPKfS1_i"));
 }

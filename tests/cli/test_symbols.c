@@ -49,7 +49,7 @@ static int copy_itself(void **state)
 	struct gw_elf elf;
 	Elf64_Shdr s;
 	bool well = to && fwrite(image, 1, size, to) == size &&
-	            gw_elf_open((struct gw_bytes){image, size}, &elf, &fault);
+		    gw_elf_open((struct gw_bytes){image, size}, &elf, &fault);
 
 	for (uint64_t i = 0; well && gw_elf_section(&elf, i, &s); i++)
 		if (!strcmp(gw_elf_section_name(&elf, &s), ".note.gnu.build-id"))
@@ -135,28 +135,28 @@ static void assert_line(struct stack_frame *frames, uint32_t count, const char *
 	uint32_t positions[] = {0, 1, 2}, of_config = 0;
 	struct log_stack list = {.count = count, .frames = positions};
 	struct log_stacks s = {.objects = objects,
-	                       .frames = frames,
-	                       .list = &list,
-	                       .count = 1,
-	                       .object_count = 2,
-	                       .frame_count = count,
-	                       .of_config = &of_config,
-	                       .config_count = 1};
+			       .frames = frames,
+			       .list = &list,
+			       .count = 1,
+			       .object_count = 2,
+			       .frame_count = count,
+			       .of_config = &of_config,
+			       .config_count = 1};
 	char out[LOG_LINE];
 
 	log_stack_line(&s, 0, out, sizeof(out));
 	assert_string_equal(out, line);
 }
 
-#define FRAME(of, at, name)                                                                        \
-	{                                                                                          \
-		.object = of, .address = at, .file = no_text, .function = name, .looked = true     \
+#define FRAME(of, at, name) \
+	{ \
+		.object = of, .address = at, .file = no_text, .function = name, .looked = true \
 	}
 
 TEST(the_runtime_linked_into_a_program_is_not_its_line)
 {
 	struct stack_frame frames[] = {FRAME(0, 1, "libcudart_static_4d8b33"),
-	                               FRAME(0, 2, "cudaLaunchKernel"), FRAME(0, 3, "main")};
+				       FRAME(0, 2, "cudaLaunchKernel"), FRAME(0, 3, "main")};
 
 	assert_line(frames, 3, "program main");
 }
@@ -164,8 +164,8 @@ TEST(the_runtime_linked_into_a_program_is_not_its_line)
 TEST(a_line_has_the_short_name_of_a_function)
 {
 	struct stack_frame frames[] = {
-	        FRAME(0, 1, "cudaLaunchKernel"),
-	        FRAME(0, 2, "void at::native::reduce<at::Half, 4>(at::Tensor&, int)")};
+		FRAME(0, 1, "cudaLaunchKernel"),
+		FRAME(0, 2, "void at::native::reduce<at::Half, 4>(at::Tensor&, int)")};
 
 	assert_line(frames, 2, "program reduce<Half, 4>");
 }

@@ -20,9 +20,9 @@ static int beside(const char *what, const char *command)
 	setenv("WHAT", what, 1);
 	setenv("COMMAND", command, 1);
 	return shell("bash -c 'rm -rf seg; mkdir seg; "
-	             "coproc X { exec $TOOLS/live_segment seg $WHAT; }; p=$X_PID; "
-	             "say() { echo >&${X[1]}; read -ru ${X[0]} _; }; read -ru ${X[0]} _; "
-	             "eval \"$COMMAND\"; status=$?; kill $p; wait $p 2>/dev/null; exit $status'");
+		     "coproc X { exec $TOOLS/live_segment seg $WHAT; }; p=$X_PID; "
+		     "say() { echo >&${X[1]}; read -ru ${X[0]} _; }; read -ru ${X[0]} _; "
+		     "eval \"$COMMAND\"; status=$?; kill $p; wait $p 2>/dev/null; exit $status'");
 }
 
 TEST(once_shows_processes_and_kernels)
@@ -70,27 +70,27 @@ TEST(json_has_both_the_interval_and_all)
 {
 	assert_int_equal(beside("run", ONCE "--json >a.json"), 0);
 	assert_int_equal(
-	        shell("python3 -c \"\n"
-	              "import json\n"
-	              "a = json.load(open('a.json'))\n"
-	              "assert a['schema'] == 'gpuwatch-top-1'\n"
-	              "assert a['interval_s'] > 0.4, a['interval_s']\n"
-	              "p, = a['processes']\n"
-	              "assert p['state'] == 'running' and p['mode'] == 'audit'\n"
-	              "assert abs(p['devices'][0]['idle'] - 0.35) < 1e-6\n"
-	              "g, e = a['kernels']\n"
-	              "assert g['demangled'] == 'void lib::gemm<float>(float const*, int)'\n"
-	              "assert g['configurations'] == 2 and g['bound'] == 'memory'\n"
-	              "assert g['basis'] == 'same shape timed'\n"
-	              "i, t = g['interval'], g['total']\n"
-	              "assert 0 < i['runs'] == i['measured'] < t['runs'] == t['measured']\n"
-	              "assert i['mean_ns'] == 1e6 and not i['estimated']\n"
-	              "assert g['time_ns']['count'] == t['runs']\n"
-	              "assert (g['low_ns'], g['high_ns']) == (900000, 1100000)\n"
-	              "assert abs(e['interval']['measured_over_predicted'] - 1.5) < 1e-9\n"
-	              "assert e['mangled'] == 'evil?[2J?name'\n"
-	              "\""),
-	        0);
+		shell("python3 -c \"\n"
+		      "import json\n"
+		      "a = json.load(open('a.json'))\n"
+		      "assert a['schema'] == 'gpuwatch-top-1'\n"
+		      "assert a['interval_s'] > 0.4, a['interval_s']\n"
+		      "p, = a['processes']\n"
+		      "assert p['state'] == 'running' and p['mode'] == 'audit'\n"
+		      "assert abs(p['devices'][0]['idle'] - 0.35) < 1e-6\n"
+		      "g, e = a['kernels']\n"
+		      "assert g['demangled'] == 'void lib::gemm<float>(float const*, int)'\n"
+		      "assert g['configurations'] == 2 and g['bound'] == 'memory'\n"
+		      "assert g['basis'] == 'same shape timed'\n"
+		      "i, t = g['interval'], g['total']\n"
+		      "assert 0 < i['runs'] == i['measured'] < t['runs'] == t['measured']\n"
+		      "assert i['mean_ns'] == 1e6 and not i['estimated']\n"
+		      "assert g['time_ns']['count'] == t['runs']\n"
+		      "assert (g['low_ns'], g['high_ns']) == (900000, 1100000)\n"
+		      "assert abs(e['interval']['measured_over_predicted'] - 1.5) < 1e-9\n"
+		      "assert e['mangled'] == 'evil?[2J?name'\n"
+		      "\""),
+		0);
 }
 
 TEST(in_mode_watch_times_are_estimated)
@@ -150,10 +150,10 @@ TEST(what_no_writer_writes_does_no_harm)
 TEST(what_is_no_segment_is_said)
 {
 	assert_int_equal(beside("run",
-	                        "head -c 100000 /dev/urandom >seg/$$-1-1.gwlive; "
-	                        "touch seg/1-0-1.gwlive seg/other; " ONCE
-	                        "; rm -rf seg; mkdir -p seg; mkfifo seg/$$-1-1.gwlive; " ONCE),
-	                 0);
+				"head -c 100000 /dev/urandom >seg/$$-1-1.gwlive; "
+				"touch seg/1-0-1.gwlive seg/other; " ONCE
+				"; rm -rf seg; mkdir -p seg; mkfifo seg/$$-1-1.gwlive; " ONCE),
+			 0);
 	shell_says("gemm<float>");
 	shell_says("no process runs under gpuwatch here");
 }
@@ -161,7 +161,7 @@ TEST(what_is_no_segment_is_said)
 TEST(a_link_is_no_segment)
 {
 	assert_int_equal(beside("run", "f=$(ls seg); mv seg/$f real; ln -s ../real seg/$f; " ONCE),
-	                 0);
+			 0);
 	shell_says("no process runs under gpuwatch here");
 }
 
@@ -170,9 +170,9 @@ TEST(a_link_is_no_segment)
 TEST(segments_that_find_no_room_are_counted)
 {
 	assert_int_equal(beside("run",
-	                        "(cd seg; seq 5000 | sed s/$/-1-1.gwlive/ | xargs touch); " AGENT
-	                        " | grep -q 'unreadable_segments{.*} 90[45]'"),
-	                 0);
+				"(cd seg; seq 5000 | sed s/$/-1-1.gwlive/ | xargs touch); " AGENT
+				" | grep -q 'unreadable_segments{.*} 90[45]'"),
+			 0);
 }
 
 /* Who may make files in a folder of segments may give them any names. */
@@ -181,22 +181,22 @@ TEST(another_user_hides_no_process_and_takes_half_of_the_room)
 	if (getuid())
 		skip();
 	assert_int_equal(beside("run", "f=$(ls seg); touch seg/${f%-*}-999999999999999999.gwlive; "
-	                               "(cd seg; seq 5000 | sed s/$/-1-1.gwlive/ | xargs touch; "
-	                               "ls | grep -vxF $f | xargs chown 65534); " AGENT " >a; "
-	                               "grep -q 'unreadable_segments{.*} 29[5-9]' a && "
-	                               "grep -q 'processes_begun_total{.*} 1' a"),
-	                 0);
+				       "(cd seg; seq 5000 | sed s/$/-1-1.gwlive/ | xargs touch; "
+				       "ls | grep -vxF $f | xargs chown 65534); " AGENT " >a; "
+				       "grep -q 'unreadable_segments{.*} 29[5-9]' a && "
+				       "grep -q 'processes_begun_total{.*} 1' a"),
+			 0);
 }
 
 TEST(few_descriptors_are_enough_for_many_processes)
 {
 	assert_int_equal(
-	        beside("run",
-	               "for i in $(seq 40); do $TOOLS/live_segment seg run >/dev/null & done; "
-	               "until [ $(ls seg | wc -l) = 41 ]; do sleep 0.01; done; sleep 0.3; "
-	               "(ulimit -n 24; " AGENT ") | grep -q 'processes_begun_total{.*} 41'; "
-	               "s=$?; kill $(jobs -p); (exit $s)"),
-	        0);
+		beside("run",
+		       "for i in $(seq 40); do $TOOLS/live_segment seg run >/dev/null & done; "
+		       "until [ $(ls seg | wc -l) = 41 ]; do sleep 0.01; done; sleep 0.3; "
+		       "(ulimit -n 24; " AGENT ") | grep -q 'processes_begun_total{.*} 41'; "
+		       "s=$?; kill $(jobs -p); (exit $s)"),
+		0);
 }
 
 TEST(bad_options_are_errors)

@@ -107,7 +107,7 @@ TEST_WITH(rates_are_differences, begin_test, end_test)
 TEST_WITH(graphs_timed_whole_share_the_gpu_time, begin_test, end_test)
 {
 	struct gw_live_graph_time g = {
-	        2, 1, 40, 40, .launches = 100, .timed = 10, .total_ns = 20000};
+		2, 1, 40, 40, .launches = 100, .timed = 10, .total_ns = 20000};
 
 	for (unsigned i = 0; i < 2; i++) {
 		struct top_process *p = begin(SECOND);
@@ -148,16 +148,16 @@ static double value_of(struct agent_node *node, const char *name, const char *gr
 static void graph_ran(struct agent_node *node, uint32_t number, uint64_t launches)
 {
 	const struct gw_live_graph_time g = {(uint32_t)(2 * launches),
-	                                     number,
-	                                     40,
-	                                     40,
-	                                     .device = 1,
-	                                     .launches = launches,
-	                                     .timed = launches / 2,
-	                                     .scored = launches / 2,
-	                                     .total_ns = launches * 1000000,
-	                                     .scored_ns = launches * 1000000,
-	                                     .predicted_ns = launches * 500000};
+					     number,
+					     40,
+					     40,
+					     .device = 1,
+					     .launches = launches,
+					     .timed = launches / 2,
+					     .scored = launches / 2,
+					     .total_ns = launches * 1000000,
+					     .scored_ns = launches * 1000000,
+					     .predicted_ns = launches * 500000};
 	const struct gw_live_device d = {.used = 1, .power_mw = UINT32_MAX};
 	struct top_process *p = begin(SECOND);
 
@@ -308,8 +308,8 @@ TEST_WITH(order_and_filter, begin_test, end_test)
 		enum top_sort sort;
 		const char *order;
 	} wanted[] = {
-	        {TOP_SORT_time, "gabd"},  {TOP_SORT_runs, "agbd"}, {TOP_SORT_measured, "gbad"},
-	        {TOP_SORT_ratio, "gbad"}, {TOP_SORT_name, "abdg"},
+		{TOP_SORT_time, "gabd"},  {TOP_SORT_runs, "agbd"}, {TOP_SORT_measured, "gbad"},
+		{TOP_SORT_ratio, "gbad"}, {TOP_SORT_name, "abdg"},
 	};
 	struct top_choice choice = {0};
 	struct top_row **rows;
@@ -506,7 +506,7 @@ TEST_WITH(what_has_changed_adds_up_to_what_is_all, begin_test, end_test)
 		for (unsigned i = 0; i < CONFIGS; i++) {
 			struct gw_live_config *c = &all[i];
 			const unsigned kind =
-			        (unsigned)(next_random(&random) % (snapshots % 3 ? 60 : 8));
+				(unsigned)(next_random(&random) % (snapshots % 3 ? 60 : 8));
 
 			changes[i] = kind < 4;
 			if (kind == 3 && !(next_random(&random) % 400))
@@ -546,7 +546,7 @@ TEST_WITH(what_has_changed_adds_up_to_what_is_all, begin_test, end_test)
 		assert_int_equal(m->process[0]->waiting, other->process[0]->waiting);
 		for (size_t i = 0; i < m->process[0]->rows; i++) {
 			const struct top_row *a = m->process[0]->row[i],
-			                     *b = other->process[0]->row[i];
+					     *b = other->process[0]->row[i];
 
 			assert_span(&a->interval, &b->interval);
 			assert_span(&a->total, &b->total);

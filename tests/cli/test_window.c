@@ -33,17 +33,17 @@ TEST(spans_are_numbers_with_units)
 TEST(what_is_no_span_is_refused)
 {
 	static const char *const bad[] = {"",
-	                                  "0s",
-	                                  "s",
-	                                  "10",
-	                                  "10x",
-	                                  "-5s",
-	                                  "1.5h",
-	                                  "5s ",
-	                                  "5m2h",
-	                                  "1h1h",
-	                                  "99999999999999999999s",
-	                                  "10001d"};
+					  "0s",
+					  "s",
+					  "10",
+					  "10x",
+					  "-5s",
+					  "1.5h",
+					  "5s ",
+					  "5m2h",
+					  "1h1h",
+					  "99999999999999999999s",
+					  "10001d"};
 	uint64_t ns;
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
@@ -74,18 +74,18 @@ TEST(spans_are_before_the_end_and_numbers_after_the_begin)
 TEST(what_is_no_time_is_refused)
 {
 	static const char *const bad[] = {"",
-	                                  "now",
-	                                  "25:00",
-	                                  "10:60",
-	                                  "10:00:",
-	                                  "1:00",
-	                                  "2026-13-01T00:00Z",
-	                                  "2026-11-26",
-	                                  "10:00x",
-	                                  "2026-11-26T10:00:00+2",
-	                                  "1e99",
-	                                  "..",
-	                                  "-1"};
+					  "now",
+					  "25:00",
+					  "10:60",
+					  "10:00:",
+					  "1:00",
+					  "2026-13-01T00:00Z",
+					  "2026-11-26",
+					  "10:00x",
+					  "2026-11-26T10:00:00+2",
+					  "1e99",
+					  "..",
+					  "-1"};
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
 		assert_int_equal(read_time(bad[i]), 1);

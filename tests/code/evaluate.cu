@@ -47,7 +47,7 @@ KERNEL stencil(int width, int height, const float *in, float *out)
 	int up = max(y - 1, 0), down = min(y + 1, height - 1);
 
 	out[y * width + x] = in[y * width + left] + in[y * width + right] + in[up * width + x] +
-	                     in[down * width + x];
+			     in[down * width + x];
 }
 
 KERNEL triangle(int n, const float *a, float *out)

@@ -21,7 +21,7 @@ static struct oracle_access *access_of(struct oracle *o, uint64_t key, uint8_t s
 }
 
 void oracle_touch(struct oracle *o, uint64_t key, enum gw_ir_space space, enum gw_access_kind kind,
-                  unsigned bytes, uint64_t address, enum oracle_address what)
+		  unsigned bytes, uint64_t address, enum oracle_address what)
 {
 	struct oracle_access *a = access_of(o, key, (uint8_t)space, (uint8_t)kind);
 
@@ -37,7 +37,7 @@ void oracle_touch(struct oracle *o, uint64_t key, enum gw_ir_space space, enum g
 }
 
 void oracle_warp(struct oracle *o, oracle_kernel *kernel, const struct gw_config *config,
-                 struct gw_dim3 block, uint32_t warp, const void *arguments)
+		 struct gw_dim3 block, uint32_t warp, const void *arguments)
 {
 	struct gw_dim3 n = config->block;
 	uint64_t threads = gw_dim3_count(n);
@@ -46,9 +46,9 @@ void oracle_warp(struct oracle *o, oracle_kernel *kernel, const struct gw_config
 	for (o->lane = 0; o->lane < GW_LANES; o->lane++) {
 		uint32_t at = warp * GW_LANES + o->lane;
 		struct oracle_thread t = {.tid = {at % n.x, at / n.x % n.y, at / n.x / n.y},
-		                          .ntid = n,
-		                          .ctaid = block,
-		                          .nctaid = config->grid};
+					  .ntid = n,
+					  .ctaid = block,
+					  .nctaid = config->grid};
 
 		if (at < threads)
 			kernel(o, &t, arguments);
@@ -64,7 +64,7 @@ static uint64_t mix(uint64_t h, uint64_t v)
 uint64_t oracle_digest(const struct oracle_access *a)
 {
 	uint64_t h = mix(mix(mix(1, a->mask), (uint64_t)a->space << 8 | a->kind),
-	                 (uint64_t)a->bytes << 8 | a->what);
+			 (uint64_t)a->bytes << 8 | a->what);
 
 	for (unsigned i = 0; i < GW_LANES; i++)
 		if (a->mask >> i & 1)

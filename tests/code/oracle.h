@@ -32,11 +32,11 @@ typedef void oracle_kernel(struct oracle *o, const struct oracle_thread *t, cons
 
 /** The lane that runs makes an access. */
 void oracle_touch(struct oracle *o, uint64_t key, enum gw_ir_space space, enum gw_access_kind kind,
-                  unsigned bytes, uint64_t address, enum oracle_address what);
+		  unsigned bytes, uint64_t address, enum oracle_address what);
 
 /** Run a warp's threads. */
 void oracle_warp(struct oracle *o, oracle_kernel *kernel, const struct gw_config *config,
-                 struct gw_dim3 block, uint32_t warp, const void *arguments);
+		 struct gw_dim3 block, uint32_t warp, const void *arguments);
 
 /** A number that equal accesses share, whatever their order and key. */
 uint64_t oracle_digest(const struct oracle_access *access);

@@ -220,7 +220,7 @@ static void rows(struct oracle *o, const struct oracle_thread *t, const void *ar
 	for (int32_t r = 0; r < a->n; r++) {
 		load(o, AT(1, r), 8, at(a->x, r, 8));
 		oracle_touch(o, AT(2, r), IR_SPACE_GLOBAL, GW_ACCESS_STORE, 4, 4 * t->tid.x,
-		             ORACLE_RELATIVE);
+			     ORACLE_RELATIVE);
 	}
 }
 
@@ -295,7 +295,7 @@ static void shuffles(struct oracle *o, const struct oracle_thread *t, const void
 {
 	const struct vectors *a = arguments;
 	int32_t i = thread_x(t), first = i - (int32_t)(t->tid.x % 32),
-	        warp = (int32_t)t->tid.x / 32;
+		warp = (int32_t)t->tid.x / 32;
 
 	load(o, AT(1, 0), 4, at(a->x, i, 4));
 	if (first + 31 < a->n && warp & 1)
@@ -368,18 +368,18 @@ struct launch {
 	const void *arguments;
 };
 
-#define LAUNCH(kernel, gx, gy, gz, bx, by, bz, type, ...)                                          \
-	{                                                                                          \
-		{#kernel,                                                                          \
-		 kernel,                                                                           \
-		 {{gx, gy, gz}, {bx, by, bz}, {1, 1, 1}, 0, 0},                                    \
-		 {0},                                                                              \
-		 sizeof(type)},                                                                    \
-                                                                                                   \
-		        &(const type)                                                              \
-		{                                                                                  \
-			__VA_ARGS__                                                                \
-		}                                                                                  \
+#define LAUNCH(kernel, gx, gy, gz, bx, by, bz, type, ...) \
+	{ \
+		{#kernel, \
+		 kernel, \
+		 {{gx, gy, gz}, {bx, by, bz}, {1, 1, 1}, 0, 0}, \
+		 {0}, \
+		 sizeof(type)}, \
+\
+			&(const type) \
+		{ \
+			__VA_ARGS__ \
+		} \
 	}
 
 #define X UINT64_C(0x7f0000001000)
@@ -387,42 +387,42 @@ struct launch {
 #define Z UINT64_C(0x7f2000000200)
 
 static const struct launch launches[] = {
-        LAUNCH(saxpy, 40, 1, 1, 256, 1, 1, struct saxpy, 10000, 2, X, Y),
-        LAUNCH(saxpy, 40, 1, 1, 96, 1, 1, struct saxpy, 1, 2, X, Y),
-        LAUNCH(saxpy, 7, 1, 1, 100, 1, 1, struct saxpy, 693, 2, X, Y),
-        LAUNCH(saxpy, 3, 1, 1, 64, 1, 1, struct saxpy, 0, 2, X, Y),
-        LAUNCH(saxpy, 3, 1, 1, 64, 1, 1, struct saxpy, -5, 2, X, Y),
-        LAUNCH(saxpy, 4, 1, 1, 1024, 1, 1, struct saxpy, 1 << 30, 2, X, Y),
-        LAUNCH(grid_stride, 5, 1, 1, 128, 1, 1, struct grid_stride, 5000, X, Y),
-        LAUNCH(grid_stride, 3, 1, 1, 33, 1, 1, struct grid_stride, 99 * 40 + 17, X, Y),
-        LAUNCH(grid_stride, 16, 1, 1, 64, 1, 1, struct grid_stride, 1, X, Y),
-        LAUNCH(transpose, 5, 4, 1, 16, 16, 1, struct plane, 75, 50, X, Y),
-        LAUNCH(transpose, 4, 4, 1, 16, 16, 1, struct plane, 64, 64, X, Y),
-        LAUNCH(stencil, 4, 9, 1, 32, 8, 1, struct plane, 100, 70, X, Y),
-        LAUNCH(stencil, 7, 5, 1, 8, 4, 1, struct plane, 53, 19, X, Y),
-        LAUNCH(stencil, 3, 3, 1, 24, 3, 1, struct plane, 70, 8, X, Y),
-        LAUNCH(triangle, 3, 1, 1, 64, 1, 1, struct triangle, 150, X, Y),
-        LAUNCH(row_sum, 6, 1, 1, 128, 1, 1, struct row_sum, X, Y, 1000),
-        LAUNCH(row_sum, 6, 1, 1, 96, 1, 1, struct row_sum, X, Y, 5),
-        LAUNCH(gather, 9, 1, 1, 64, 1, 1, struct gather, 500, X, Y, Z),
-        LAUNCH(odd_even, 3, 1, 1, 64, 1, 1, struct numbered, 50, X),
-        LAUNCH(doubling, 2, 1, 1, 96, 1, 1, struct numbered, 100000, X),
-        LAUNCH(downwards, 1, 1, 1, 64, 1, 1, struct downwards, 1000, 37, X),
-        LAUNCH(downwards, 2, 1, 1, 64, 1, 1, struct downwards, 40, 1, X),
-        LAUNCH(rows, 2, 1, 1, 64, 1, 1, struct numbered, 12, X),
-        LAUNCH(called, 4, 9, 1, 64, 1, 1, struct shape, 200, 8, 3, X),
-        LAUNCH(choice, 2, 1, 1, 64, 1, 1, struct numbered, 0, X),
-        LAUNCH(choice, 2, 1, 1, 64, 1, 1, struct numbered, 3, X),
-        LAUNCH(choice, 2, 1, 1, 64, 1, 1, struct numbered, -100, X),
-        LAUNCH(float_steps, 1, 1, 1, 32, 1, 1, struct float_steps, 0.1f, 9.0f, 0.3f, X),
-        LAUNCH(local_array, 2, 1, 1, 40, 1, 1, struct numbered, 5, X),
-        LAUNCH(vectors, 3, 1, 1, 128, 1, 1, struct vectors, 300, X, Y),
-        LAUNCH(shuffles, 3, 1, 1, 128, 1, 1, struct vectors, 300, X, Y),
-        LAUNCH(leaving, 2, 1, 1, 64, 1, 1, struct numbered, 30, X),
-        LAUNCH(leaving, 2, 1, 1, 64, 1, 1, struct numbered, 90, X),
-        LAUNCH(cube, 3, 2, 2, 8, 4, 4, struct cube, 20, 7, 6, X),
-        LAUNCH(cube, 2, 3, 4, 5, 3, 2, struct cube, 8, 8, 8, X),
-        LAUNCH(multiply, 3, 4, 1, 16, 16, 1, struct multiply, 60, 48, 160, X, Y, Z),
+	LAUNCH(saxpy, 40, 1, 1, 256, 1, 1, struct saxpy, 10000, 2, X, Y),
+	LAUNCH(saxpy, 40, 1, 1, 96, 1, 1, struct saxpy, 1, 2, X, Y),
+	LAUNCH(saxpy, 7, 1, 1, 100, 1, 1, struct saxpy, 693, 2, X, Y),
+	LAUNCH(saxpy, 3, 1, 1, 64, 1, 1, struct saxpy, 0, 2, X, Y),
+	LAUNCH(saxpy, 3, 1, 1, 64, 1, 1, struct saxpy, -5, 2, X, Y),
+	LAUNCH(saxpy, 4, 1, 1, 1024, 1, 1, struct saxpy, 1 << 30, 2, X, Y),
+	LAUNCH(grid_stride, 5, 1, 1, 128, 1, 1, struct grid_stride, 5000, X, Y),
+	LAUNCH(grid_stride, 3, 1, 1, 33, 1, 1, struct grid_stride, 99 * 40 + 17, X, Y),
+	LAUNCH(grid_stride, 16, 1, 1, 64, 1, 1, struct grid_stride, 1, X, Y),
+	LAUNCH(transpose, 5, 4, 1, 16, 16, 1, struct plane, 75, 50, X, Y),
+	LAUNCH(transpose, 4, 4, 1, 16, 16, 1, struct plane, 64, 64, X, Y),
+	LAUNCH(stencil, 4, 9, 1, 32, 8, 1, struct plane, 100, 70, X, Y),
+	LAUNCH(stencil, 7, 5, 1, 8, 4, 1, struct plane, 53, 19, X, Y),
+	LAUNCH(stencil, 3, 3, 1, 24, 3, 1, struct plane, 70, 8, X, Y),
+	LAUNCH(triangle, 3, 1, 1, 64, 1, 1, struct triangle, 150, X, Y),
+	LAUNCH(row_sum, 6, 1, 1, 128, 1, 1, struct row_sum, X, Y, 1000),
+	LAUNCH(row_sum, 6, 1, 1, 96, 1, 1, struct row_sum, X, Y, 5),
+	LAUNCH(gather, 9, 1, 1, 64, 1, 1, struct gather, 500, X, Y, Z),
+	LAUNCH(odd_even, 3, 1, 1, 64, 1, 1, struct numbered, 50, X),
+	LAUNCH(doubling, 2, 1, 1, 96, 1, 1, struct numbered, 100000, X),
+	LAUNCH(downwards, 1, 1, 1, 64, 1, 1, struct downwards, 1000, 37, X),
+	LAUNCH(downwards, 2, 1, 1, 64, 1, 1, struct downwards, 40, 1, X),
+	LAUNCH(rows, 2, 1, 1, 64, 1, 1, struct numbered, 12, X),
+	LAUNCH(called, 4, 9, 1, 64, 1, 1, struct shape, 200, 8, 3, X),
+	LAUNCH(choice, 2, 1, 1, 64, 1, 1, struct numbered, 0, X),
+	LAUNCH(choice, 2, 1, 1, 64, 1, 1, struct numbered, 3, X),
+	LAUNCH(choice, 2, 1, 1, 64, 1, 1, struct numbered, -100, X),
+	LAUNCH(float_steps, 1, 1, 1, 32, 1, 1, struct float_steps, 0.1f, 9.0f, 0.3f, X),
+	LAUNCH(local_array, 2, 1, 1, 40, 1, 1, struct numbered, 5, X),
+	LAUNCH(vectors, 3, 1, 1, 128, 1, 1, struct vectors, 300, X, Y),
+	LAUNCH(shuffles, 3, 1, 1, 128, 1, 1, struct vectors, 300, X, Y),
+	LAUNCH(leaving, 2, 1, 1, 64, 1, 1, struct numbered, 30, X),
+	LAUNCH(leaving, 2, 1, 1, 64, 1, 1, struct numbered, 90, X),
+	LAUNCH(cube, 3, 2, 2, 8, 4, 4, struct cube, 20, 7, 6, X),
+	LAUNCH(cube, 2, 3, 4, 5, 3, 2, struct cube, 8, 8, 8, X),
+	LAUNCH(multiply, 3, 4, 1, 16, 16, 1, struct multiply, 60, 48, 160, X, Y, Z),
 };
 
 const struct oracle_case *oracle_cases(size_t *count)

@@ -120,18 +120,18 @@ int main(int argc, char **argv)
 	for (int i = 5; i < argc; i++)
 		if (!argument(argv[i])) {
 			fprintf(stderr,
-			        "%s: an argument is i32:5, i64:5, f32:1.5, f64:1.5 or "
-			        "ptr:0x100\n",
-			        argv[i]);
+				"%s: an argument is i32:5, i64:5, f32:1.5, f64:1.5 or "
+				"ptr:0x100\n",
+				argv[i]);
 			return 2;
 		}
 	text = read_file(argv[1]);
 	gw_arena_init(&arena, (size_t)256 << 20);
 	if (!gw_ptx_evaluate(text, *argv[2] == '-' ? NULL : argv[2], &config,
-	                     (struct gw_bytes){arguments, argument_bytes}, NULL, NULL, NULL, &arena,
-	                     &report, &fault)) {
+			     (struct gw_bytes){arguments, argument_bytes}, NULL, NULL, NULL, &arena,
+			     &report, &fault)) {
 		fprintf(stderr, "%s:%u:%u: %s (%s)\n", argv[1], fault.line, fault.column,
-		        fault.what, fault.near);
+			fault.what, fault.near);
 		return 2;
 	}
 	print_counts(&report);

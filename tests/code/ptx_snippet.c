@@ -10,13 +10,13 @@
 #include <cmocka.h>
 
 static const char head[] = ".version 8.0\n.target sm_90\n.address_size 64\n"
-                           ".visible .entry k(.param .u32 n, .param .u32 m, .param .u64 x)\n{\n"
-                           ".reg .pred %p<16>; .reg .b16 %rs<16>; .reg .b32 %r<64>;\n"
-                           ".reg .b64 %rd<64>; .reg .f32 %f<16>;\n"
-                           ".shared .align 16 .b8 buffer[4096];\n"
-                           "ld.param.u32 %r1, [n]; ld.param.u32 %r2, [m]; ld.param.u64 %rd1, [x];\n"
-                           "mov.u32 %r3, %tid.x; mov.u32 %r4, %ctaid.x; mov.u32 %r5, %ntid.x;\n"
-                           "mad.lo.s32 %r6, %r4, %r5, %r3;\n";
+			   ".visible .entry k(.param .u32 n, .param .u32 m, .param .u64 x)\n{\n"
+			   ".reg .pred %p<16>; .reg .b16 %rs<16>; .reg .b32 %r<64>;\n"
+			   ".reg .b64 %rd<64>; .reg .f32 %f<16>;\n"
+			   ".shared .align 16 .b8 buffer[4096];\n"
+			   "ld.param.u32 %r1, [n]; ld.param.u32 %r2, [m]; ld.param.u64 %rd1, [x];\n"
+			   "mov.u32 %r3, %tid.x; mov.u32 %r4, %ctaid.x; mov.u32 %r5, %ntid.x;\n"
+			   "mad.lo.s32 %r6, %r4, %r5, %r3;\n";
 
 static struct gw_arena arena;
 static struct gw_ptx_report report;
@@ -47,17 +47,17 @@ static bool evaluate(const char *body, uint32_t blocks, uint32_t threads, int32_
 	int length = snprintf(text, sizeof(text), "%s%s\n}\n", head, body);
 
 	return gw_ptx_evaluate((struct gw_bytes){(const uint8_t *)text, (size_t)length}, NULL,
-	                       &config,
-	                       (struct gw_bytes){(const uint8_t *)&arguments, sizeof(arguments)},
-	                       NULL, NULL, NULL, snippet_arena(), &report, &fault);
+			       &config,
+			       (struct gw_bytes){(const uint8_t *)&arguments, sizeof(arguments)},
+			       NULL, NULL, NULL, snippet_arena(), &report, &fault);
 }
 
 const struct gw_ptx_report *snippet(const char *body, uint32_t blocks, uint32_t threads, int32_t n,
-                                    int32_t m)
+				    int32_t m)
 {
 	if (!evaluate(body, blocks, threads, n, m))
 		fail_msg("line %u, column %u: %s (%s)", fault.line, fault.column, fault.what,
-		         fault.near);
+			 fault.near);
 	return &report;
 }
 

@@ -9,7 +9,7 @@
  *  %r<64>, %rd<64>, %f<16>, shared `buffer` (4096 bytes) and parameters n (32 bits), m (32 bits), x
  *  (64 bits; 0x10000). The answer stands until the next call; a refusal fails the test. */
 const struct gw_ptx_report *snippet(const char *body, uint32_t blocks, uint32_t threads, int32_t n,
-                                    int32_t m);
+				    int32_t m);
 
 /** As above, but the refusal's fault is the answer; a test fails when it is taken. */
 const struct gw_ptx_fault *snippet_refused(const char *body);

@@ -28,7 +28,7 @@ static void refuses(const char *what, const char *packed, size_t length, size_t 
 {
 	uint8_t out[300];
 	const char *wrong =
-	        gw_lz4_unpack((struct gw_bytes){(const uint8_t *)packed, length}, out, size);
+		gw_lz4_unpack((struct gw_bytes){(const uint8_t *)packed, length}, out, size);
 
 	assert_non_null(wrong);
 	assert_non_null(strstr(wrong, what));
@@ -37,8 +37,8 @@ static void refuses(const char *what, const char *packed, size_t length, size_t 
 TEST(an_overlapping_match_repeats)
 {
 	static const char packed[] = "\x1f"
-	                             "a\1\0\0\x10"
-	                             "b";
+				     "a\1\0\0\x10"
+				     "b";
 	uint8_t out[21];
 
 	assert_null(gw_lz4_unpack((struct gw_bytes){(const uint8_t *)packed, 7}, out, 21));
@@ -48,39 +48,39 @@ TEST(an_overlapping_match_repeats)
 TEST(broken_lz4_is_refused)
 {
 	refuses("end inside their literals",
-	        "\x50"
-	        "ab",
-	        3, 5);
+		"\x50"
+		"ab",
+		3, 5);
 	refuses("end inside their literals", "\xf0\xff", 2, 300);
 	refuses("end inside a match",
-	        "\x10"
-	        "a\1",
-	        3, 20);
+		"\x10"
+		"a\1",
+		3, 20);
 	refuses("end inside a match",
-	        "\x1f"
-	        "a\1\0",
-	        4, 20);
+		"\x1f"
+		"a\1\0",
+		4, 20);
 	refuses("before their begin",
-	        "\x10"
-	        "a\2\0",
-	        4, 20);
+		"\x10"
+		"a\2\0",
+		4, 20);
 	refuses("before their begin",
-	        "\x10"
-	        "a\0\0",
-	        4, 20);
+		"\x10"
+		"a\0\0",
+		4, 20);
 	refuses("longer than",
-	        "\x1f"
-	        "a\1\0\0\x10"
-	        "b",
-	        7, 19);
+		"\x1f"
+		"a\1\0\0\x10"
+		"b",
+		7, 19);
 	refuses("longer than",
-	        "\x50"
-	        "abcde",
-	        6, 4);
+		"\x50"
+		"abcde",
+		6, 4);
 	refuses("shorter than",
-	        "\x50"
-	        "abcde",
-	        6, 6);
+		"\x50"
+		"abcde",
+		6, 6);
 }
 
 TEST(broken_zstd_is_refused)
@@ -143,7 +143,7 @@ TEST(a_packed_cubin_opens_as_what_it_was)
 		assert_int_equal(pack(&p, in, in.size, i ? 1000 : SIZE_MAX), GW_PACK_DONE);
 		assert_true(p.made < in.size * 2 / 3);
 		assert_true(gw_images_open((struct gw_bytes){p.out, p.made}, corpus_arena(),
-		                           &packed, &fault));
+					   &packed, &fault));
 		assert_int_equal(packed.count, 1);
 		assert_int_equal(packed.image[0].kind, GW_IMAGE_CUBIN);
 		assert_int_equal(packed.image[0].arch.number, plain.image[i].arch.number);
@@ -187,7 +187,7 @@ TEST(what_does_not_shrink_is_given_up)
 		in[i] = (uint8_t)((random = random * 1664525 + 1013904223) >> 24);
 	for (size_t room = 0; room < 5000; room += 50)
 		assert_int_equal(pack(&p, (struct gw_bytes){in, sizeof(in)}, room, 100),
-		                 GW_PACK_NO_ROOM);
+				 GW_PACK_NO_ROOM);
 }
 
 int main(void)

@@ -21,7 +21,7 @@ static const char *plan_text(const struct gw_digest_plan *plan)
 	text[0] = 0;
 	for (uint32_t i = 0; i < plan->count; i++)
 		n += (size_t)snprintf(text + n, sizeof(text) - n, "%s%u+%u", i ? " " : "",
-		                      plan->word[i].offset, plan->word[i].size);
+				      plan->word[i].offset, plan->word[i].size);
 	return text;
 }
 
@@ -32,10 +32,10 @@ static const struct {
 	const char *name, *plan;
 	uint32_t sizes[5];
 } machine[] = {
-        {"saxpy", "20+4", {8, 8, 4, 4}},          {"strided", "16+4 20+4", {8, 8, 4, 4}},
-        {"rectangle", "16+4 20+4", {8, 8, 4, 4}}, {"triangle", "16+4", {8, 8, 4}},
-        {"halving", "16+8", {8, 8, 8}},           {"wide_index", "24+4 16+8", {8, 8, 8, 4}},
-        {"clamped", "16+4", {8, 8, 4, 4, 4}},
+	{"saxpy", "20+4", {8, 8, 4, 4}},          {"strided", "16+4 20+4", {8, 8, 4, 4}},
+	{"rectangle", "16+4 20+4", {8, 8, 4, 4}}, {"triangle", "16+4", {8, 8, 4}},
+	{"halving", "16+8", {8, 8, 8}},           {"wide_index", "24+4 16+8", {8, 8, 8, 4}},
+	{"clamped", "16+4", {8, 8, 4, 4, 4}},
 };
 
 static uint32_t layout(const uint32_t sizes[5], struct gw_code_param out[5])
@@ -55,9 +55,9 @@ static void check_machine(const struct listing *listing, unsigned k, unsigned sm
 	struct gw_code_param param[5];
 	uint32_t count = layout(machine[k].sizes, param);
 	struct gw_sass_kernel kernel = {.name = machine[k].name,
-	                                .param_base = built_param_base(sm),
-	                                .param_bytes =
-	                                        param[count - 1].offset + param[count - 1].size};
+					.param_base = built_param_base(sm),
+					.param_bytes =
+						param[count - 1].offset + param[count - 1].size};
 	struct gw_sass_lowered lowered;
 	struct gw_digest_plan plan;
 	struct built b;
@@ -91,9 +91,9 @@ TEST(machine_code_tells_what_its_control_depends_on)
 static const struct {
 	const char *name, *plan;
 } virtual[] = {
-        {"saxpy", "0+4"},    {"grid_stride", "0+8"}, {"transpose", "0+8"}, {"stencil", "0+8"},
-        {"triangle", "0+4"}, {"row_sum", "16+4"},    {"gather", "0+4"},    {"search", "0+4"},
-        {"odd_even", "0+4"}, {"doubling", "0+4"},    {"rows", "0+4"},
+	{"saxpy", "0+4"},    {"grid_stride", "0+8"}, {"transpose", "0+8"}, {"stencil", "0+8"},
+	{"triangle", "0+4"}, {"row_sum", "16+4"},    {"gather", "0+4"},    {"search", "0+4"},
+	{"odd_even", "0+4"}, {"doubling", "0+4"},    {"rows", "0+4"},
 };
 
 TEST(ptx_tells_the_same)
@@ -121,9 +121,9 @@ TEST(ptx_tells_the_same)
 		assert_true(gw_ptx_lower(&ptx, at, &arena, &program, &fault));
 		for (uint32_t i = 0; i < program.param_count; i++)
 			param[i] = (struct gw_code_param){program.params[i].offset,
-			                                  program.params[i].size};
+							  program.params[i].size};
 		assert_null(
-		        gw_digest_plan_make(&program, param, program.param_count, &arena, &plan));
+			gw_digest_plan_make(&program, param, program.param_count, &arena, &plan));
 		/* Two numbers side by side are two words all the same: two parameters. */
 		if (!strcmp(virtual[k].plan, "0+8") && program.params[0].size == 4)
 			assert_string_equal(plan_text(&plan), "0+4 4+4");
@@ -170,12 +170,12 @@ static gw_ir_operand less(gw_ir_operand a, gw_ir_operand b)
 static const char *planned(const struct gw_code_param *param, uint32_t count)
 {
 	static const struct gw_code_param eights[] = {{0, 8},  {8, 8},  {16, 8},
-	                                              {24, 8}, {32, 8}, {40, 8}};
+						      {24, 8}, {32, 8}, {40, 8}};
 
 	gw_ir_end_exit(&k.b);
 	assert_null(gw_ir_finish(&k.b));
 	assert_null(gw_digest_plan_make(&k.b.program, param ? param : eights, param ? count : 6,
-	                                &k.arena, &plan));
+					&k.arena, &plan));
 	return plan_text(&plan);
 }
 
@@ -197,7 +197,7 @@ TEST_WITH(what_addresses_multiply_an_index_with_is_planned, begin, end)
 	gw_ir_operand row = scaled(ir_special(&k, IR_SREG_CTAID_X), ir_param(&k, 1));
 
 	ir_load(&k, IR_SPACE_GLOBAL,
-	        ir_op(&k, IR_ADD, 64, 64, ir_param(&k, 0), scaled(row, ir_number(&k, 4))), 0);
+		ir_op(&k, IR_ADD, 64, 64, ir_param(&k, 0), scaled(row, ir_number(&k, 4))), 0);
 	assert_string_equal(planned(NULL, 0), "8+8");
 }
 
@@ -205,8 +205,8 @@ TEST_WITH(what_addresses_multiply_an_index_with_is_planned, begin, end)
 TEST_WITH(a_stride_is_seen_through_what_is_no_sum, begin, end)
 {
 	gw_ir_operand place =
-	        ir_op(&k, IR_ADD, 64, 64, scaled(ir_special(&k, IR_SREG_TID_X), ir_param(&k, 2)),
-	              ir_param(&k, 3));
+		ir_op(&k, IR_ADD, 64, 64, scaled(ir_special(&k, IR_SREG_TID_X), ir_param(&k, 2)),
+		      ir_param(&k, 3));
 
 	ir_load(&k, IR_SPACE_SHARED, ir_op(&k, IR_AND, 64, 64, place, ir_number(&k, 4095)), 0);
 	assert_string_equal(planned(NULL, 0), "16+8");
@@ -219,7 +219,7 @@ TEST_WITH(what_is_added_alike_in_all_threads_is_not_planned, begin, end)
 
 	begin_ = ir_op(&k, IR_ADD, 64, 64, begin_, ir_special(&k, IR_SREG_TID_X));
 	ir_store(&k, IR_SPACE_GLOBAL, ir_op(&k, IR_ADD, 64, 64, ir_param(&k, 0), begin_),
-	         ir_number(&k, 1));
+		 ir_number(&k, 1));
 	assert_string_equal(planned(NULL, 0), "");
 }
 
@@ -232,7 +232,7 @@ TEST_WITH(a_product_of_numbers_of_the_launch_is_none_of_an_index, begin, end)
 	ir_load(&k, IR_SPACE_GLOBAL, ir_op(&k, IR_ADD, 64, 64, ir_param(&k, 0), place), 0);
 	gw_ir_emit(&k.b, IR_MOV, 64, 0, place, 1, ir_param(&k, 1));
 	ir_load(&k, IR_SPACE_GLOBAL,
-	        ir_op(&k, IR_ADD, 64, 64, ir_param(&k, 0), scaled(place, ir_param(&k, 2))), 0);
+		ir_op(&k, IR_ADD, 64, 64, ir_param(&k, 0), scaled(place, ir_param(&k, 2))), 0);
 	assert_string_equal(planned(NULL, 0), "");
 }
 
@@ -240,7 +240,7 @@ TEST_WITH(a_product_of_numbers_of_the_launch_is_none_of_an_index, begin, end)
 TEST_WITH(a_pointer_that_is_compared_is_still_a_pointer, begin, end)
 {
 	gw_ir_operand begin_ = ir_param(&k, 0),
-	              bytes = ir_op(&k, IR_MUL, 64, 64, ir_param(&k, 1), ir_number(&k, 4));
+		      bytes = ir_op(&k, IR_MUL, 64, 64, ir_param(&k, 1), ir_number(&k, 4));
 	gw_ir_operand end_ = ir_op(&k, IR_ADD, 64, 64, begin_, bytes);
 
 	ir_load(&k, IR_SPACE_GLOBAL, begin_, 0);
@@ -340,7 +340,7 @@ TEST_WITH(more_words_than_fit_are_cut, begin, end)
 	for (uint32_t i = 0; i < 10; i += 2)
 		branch(less(ir_param(&k, i), ir_param(&k, i + 1)));
 	assert_string_equal(planned(param, 20), "0+4 4+4 8+4 12+4 16+4 20+4 24+4 28+4 "
-	                                        "32+4 36+4 40+4 44+4 48+4 52+4 56+4 60+4");
+						"32+4 36+4 40+4 44+4 48+4 52+4 56+4 60+4");
 }
 
 /* Nine and more words decide how many tiles a matrix product has: launches that differ in the last
@@ -378,9 +378,9 @@ static void copy(unsigned flags, gw_ir_operand address, gw_ir_operand third)
 {
 	const gw_ir_operand uses[] = {address, ir_number(&k, 0), third};
 	const struct gw_ir_insn insn = {.op = IR_LD,
-	                                .space = IR_SPACE_GLOBAL,
-	                                .flags = (uint8_t)(IR_MEM_BULK | flags),
-	                                .elements = 1};
+					.space = IR_SPACE_GLOBAL,
+					.flags = (uint8_t)(IR_MEM_BULK | flags),
+					.elements = 1};
 
 	gw_ir_append(&k.b, insn, NULL, 0, uses, 3);
 }
@@ -398,8 +398,8 @@ TEST_WITH(each_of_the_maps_that_are_chosen_from_is_planned, begin, end)
 	gw_ir_operand chosen = gw_ir_reg(&k.b, 64);
 
 	gw_ir_emit(&k.b, IR_SEL, 64, 0, chosen, 3,
-	           less(ir_special(&k, IR_SREG_CTAID_X), ir_number(&k, 2)),
-	           ir_number(&k, GW_IR_PARAM_WINDOW + 64), ir_number(&k, GW_IR_PARAM_WINDOW + 448));
+		   less(ir_special(&k, IR_SREG_CTAID_X), ir_number(&k, 2)),
+		   ir_number(&k, GW_IR_PARAM_WINDOW + 64), ir_number(&k, GW_IR_PARAM_WINDOW + 448));
 	copy_tile(chosen);
 	assert_string_equal(planned(maps, 2), "72+56 456+56");
 	assert_int_equal(plan.word[1].param, 1);
@@ -462,11 +462,11 @@ TEST_WITH(larger_parameters_than_there_are_have_no_plan, begin, end)
 /* ---- digests ---- */
 
 static const struct gw_digest_plan words = {
-        .count = 4,
-        .fours = 2,
-        .wide = 2,
-        .end = 23,
-        .word = {{0, 0, 0, 4}, {1, 8, 16, 4}, {2, 0, 20, 2}, {3, 0, 22, 1}}};
+	.count = 4,
+	.fours = 2,
+	.wide = 2,
+	.end = 23,
+	.word = {{0, 0, 0, 4}, {1, 8, 16, 4}, {2, 0, 20, 2}, {3, 0, 22, 1}}};
 
 struct arguments {
 	uint32_t n;

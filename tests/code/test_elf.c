@@ -10,8 +10,8 @@
 #include <gelf.h>
 
 static const char *const files[] = {"sm_70.cubin",  "sm_75.cubin", "sm_80.cubin",  "sm_86.cubin",
-                                    "sm_89.cubin",  "sm_90.cubin", "sm_90a.cubin", "sm_100.cubin",
-                                    "sm_120.cubin", "program",     "library.so",   "relocatable.o"};
+				    "sm_89.cubin",  "sm_90.cubin", "sm_90a.cubin", "sm_100.cubin",
+				    "sm_120.cubin", "program",     "library.so",   "relocatable.o"};
 
 static int begin(void **state)
 {
@@ -52,14 +52,14 @@ TEST(sections_are_those_of_libelf)
 
 			reported(gelf_getshdr(section, &expected), files[f], "gelf_getshdr");
 			name = reported(elf_strptr(theirs, names, expected.sh_name), files[f],
-			                "elf_strptr");
+					"elf_strptr");
 			assert_true(gw_elf_section(&ours, i, &s));
 			assert_memory_equal(&s, &expected, sizeof(s));
 			assert_string_equal(gw_elf_section_name(&ours, &s), name);
 			assert_true(gw_elf_section_bytes(&ours, &s, &bytes));
 			if (s.sh_type != SHT_NOBITS && s.sh_size) {
 				Elf_Data *data = reported(elf_rawdata(section, NULL), files[f],
-				                          "elf_rawdata");
+							  "elf_rawdata");
 
 				assert_ptr_equal(bytes.data, data->d_buf);
 			}
@@ -103,7 +103,7 @@ TEST(symbols_are_those_of_libelf)
 			assert_true(gw_elf_symbol(&symbols, i, &s));
 			reported(gelf_getsym(table, (int)i, &expected), files[f], "gelf_getsym");
 			name = reported(elf_strptr(theirs, header.sh_link, expected.st_name),
-			                files[f], "elf_strptr");
+					files[f], "elf_strptr");
 			assert_string_equal(gw_elf_symbol_name(&symbols, &s), name);
 			assert_int_equal(s.value, expected.st_value);
 			assert_int_equal(s.size, expected.st_size);

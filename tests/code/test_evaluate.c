@@ -27,12 +27,12 @@ static enum oracle_address kind_of(uint32_t base)
 {
 	return base == GW_BASE_NONE      ? ORACLE_NUMBER
 	       : base == GW_BASE_UNKNOWN ? ORACLE_UNKNOWN
-	                                 : ORACLE_RELATIVE;
+					 : ORACLE_RELATIVE;
 }
 
 /* An access that stands for several iterations, iteration by iteration. */
 static void expand(struct digests *d, struct oracle_access a, const struct gw_eval_access *x,
-                   uint32_t level)
+		   uint32_t level)
 {
 	if (level >= GW_EVAL_LOOPS || level == x->repeats) {
 		add_digest(d, &a);
@@ -41,7 +41,7 @@ static void expand(struct digests *d, struct oracle_access a, const struct gw_ev
 	for (uint64_t n = 0; n < x->repeat[level].count; n++) {
 		expand(d, a, x, level + 1);
 		assert_true(x->repeat[level].linear || x->repeat[level].count == 1 ||
-		            a.what != ORACLE_NUMBER);
+			    a.what != ORACLE_NUMBER);
 		for (unsigned i = 0; i < GW_LANES; i++)
 			a.address[i] += (uint64_t)x->repeat[level].step;
 	}
@@ -50,8 +50,8 @@ static void expand(struct digests *d, struct oracle_access a, const struct gw_ev
 static void collect(void *arg, const struct gw_eval_access *x)
 {
 	struct oracle_access a = {.mask = x->active,
-	                          .space = (uint8_t)x->space,
-	                          .bytes = (uint32_t)x->op->width * x->op->elements};
+				  .space = (uint8_t)x->space,
+				  .bytes = (uint32_t)x->op->width * x->op->elements};
 	enum gw_access_kind kind;
 
 	if (!gw_access_kind(x->op, &kind) || x->space == IR_SPACE_PARAM ||
@@ -73,7 +73,7 @@ static int by_value(const void *a, const void *b)
 }
 
 static void compare_warp(struct gw_eval *e, const struct oracle_case *c, struct gw_dim3 block,
-                         uint32_t warp, struct oracle *o)
+			 uint32_t warp, struct oracle *o)
 {
 	static struct digests ours, theirs;
 	struct gw_eval_warp_report report;
@@ -90,7 +90,7 @@ static void compare_warp(struct gw_eval *e, const struct oracle_case *c, struct 
 	if (ours.count != theirs.count ||
 	    memcmp(ours.of, theirs.of, ours.count * sizeof(*ours.of)) != 0)
 		fail_msg("%s: block %u,%u,%u warp %u: %zu accesses, the oracle's %zu", c->name,
-		         block.x, block.y, block.z, warp, ours.count, theirs.count);
+			 block.x, block.y, block.z, warp, ours.count, theirs.count);
 }
 
 static void lower(const struct oracle_case *c, struct gw_arena *arena, struct gw_ir_program *p)
@@ -105,7 +105,7 @@ static void lower(const struct oracle_case *c, struct gw_arena *arena, struct gw
 static struct gw_eval_launch launch_of(const struct oracle_case *c)
 {
 	return (struct gw_eval_launch){.config = c->config,
-	                               .arguments = {c->arguments, c->argument_bytes}};
+				       .arguments = {c->arguments, c->argument_bytes}};
 }
 
 TEST(each_warps_accesses_are_the_oracles)
@@ -131,7 +131,7 @@ TEST(each_warps_accesses_are_the_oracles)
 				for (uint32_t x = 0; x < c->config.grid.x; x++)
 					for (uint32_t w = 0; w < warps; w++)
 						compare_warp(e, c, (struct gw_dim3){x, y, z}, w,
-						             &o);
+							     &o);
 		gw_arena_free(&arena);
 	}
 	oracle_free(&o);
@@ -147,7 +147,7 @@ static void total(const struct oracle_case *c, double sum[GW_IR_SPACES][GW_ACCES
 	for (uint64_t b = 0; b < gw_dim3_count(g); b++)
 		for (uint32_t w = 0; w < warps; w++) {
 			struct gw_dim3 block = {(uint32_t)(b % g.x), (uint32_t)(b / g.x % g.y),
-			                        (uint32_t)(b / g.x / g.y)};
+						(uint32_t)(b / g.x / g.y)};
 
 			oracle_warp(&o, c->kernel, &c->config, block, w, c->arguments);
 			for (uint32_t i = 0; i < o.count; i++)
@@ -171,10 +171,10 @@ TEST(a_grids_totals_are_the_oracles_and_exact)
 
 		gw_arena_init(&arena, ARENA);
 		assert_true(gw_ptx_evaluate(text, c->name, &c->config, launch_of(c).arguments, NULL,
-		                            NULL, NULL, &arena, &r, &fault));
+					    NULL, NULL, &arena, &r, &fault));
 		if (!r.exact)
 			fail_msg("%s isn't exact: %s", c->name,
-			         r.eval.reason_count ? gw_why_text(r.eval.reasons[0].why) : "");
+				 r.eval.reason_count ? gw_why_text(r.eval.reasons[0].why) : "");
 		assert_int_equal(r.eval.warps_covered, r.eval.warps);
 		total(c, sum);
 		for (unsigned s = 0; s < GW_IR_SPACES; s++)
@@ -184,17 +184,17 @@ TEST(a_grids_totals_are_the_oracles_and_exact)
 				if (r.counts.by[s][k].least != sum[s][k] ||
 				    r.counts.by[s][k].most != sum[s][k])
 					fail_msg("%s (case %zu): %s %s: %g to %g, the oracle's %g",
-					         c->name, n, gw_ir_space_name((enum gw_ir_space)s),
-					         gw_access_name((enum gw_access_kind)k),
-					         r.counts.by[s][k].least, r.counts.by[s][k].most,
-					         sum[s][k]);
+						 c->name, n, gw_ir_space_name((enum gw_ir_space)s),
+						 gw_access_name((enum gw_access_kind)k),
+						 r.counts.by[s][k].least, r.counts.by[s][k].most,
+						 sum[s][k]);
 			}
 		warps += r.eval.warps;
 		run += r.eval.warps_run;
 		gw_arena_free(&arena);
 	}
 	print_message("%zu launches: %llu of %llu warps were run\n", count, (unsigned long long)run,
-	              (unsigned long long)warps);
+		      (unsigned long long)warps);
 	assert_true(2 * run < warps);
 }
 

@@ -12,11 +12,11 @@ static void assert_count(struct gw_eval_count c, double least, double most)
 TEST(lanes_that_part_meet_again)
 {
 	const struct gw_ptx_report *r = snippet("setp.lt.u32 %p1, %r3, 10;\n"
-	                                        "@%p1 bra A;\n"
-	                                        "st.global.u32 [%rd1], %r3; bra B;\n"
-	                                        "A: st.global.u32 [%rd1], %r3;\n"
-	                                        "B: st.global.u32 [%rd1], %r3; ret;",
-	                                        3, 64, 0, 0);
+						"@%p1 bra A;\n"
+						"st.global.u32 [%rd1], %r3; bra B;\n"
+						"A: st.global.u32 [%rd1], %r3;\n"
+						"B: st.global.u32 [%rd1], %r3; ret;",
+						3, 64, 0, 0);
 
 	/* Each block's first warp takes both sides, its second one; all meet for the last store. */
 	assert_true(r->exact);
@@ -30,13 +30,13 @@ TEST(lanes_that_part_meet_again)
 TEST(a_failed_assert_is_no_way_on)
 {
 	const struct gw_ptx_report *r = snippet("ld.global.u32 %r10, [%rd1];\n"
-	                                        "setp.lt.u32 %p1, %r10, 10;\n"
-	                                        "@%p1 bra A;\n"
-	                                        "{ .param .b64 q; st.param.b64 [q], %rd1;\n"
-	                                        "call.uni __assertfail, (q); }\n"
-	                                        "st.global.u32 [%rd1], %r3;\n"
-	                                        "A: st.global.u32 [%rd1], %r3; ret;",
-	                                        3, 64, 0, 0);
+						"setp.lt.u32 %p1, %r10, 10;\n"
+						"@%p1 bra A;\n"
+						"{ .param .b64 q; st.param.b64 [q], %rd1;\n"
+						"call.uni __assertfail, (q); }\n"
+						"st.global.u32 [%rd1], %r3;\n"
+						"A: st.global.u32 [%rd1], %r3; ret;",
+						3, 64, 0, 0);
 
 	assert_true(r->exact);
 	assert_count(snippet_stores(r), 3 * 2, 3 * 2);
@@ -48,10 +48,10 @@ TEST(a_failed_assert_is_no_way_on)
 TEST(a_kernel_that_only_fails_is_read_to_there)
 {
 	const struct gw_ptx_report *r = snippet("st.global.u32 [%rd1], %r3;\n"
-	                                        "{ .param .b64 q; st.param.b64 [q], %rd1;\n"
-	                                        "call.uni __assertfail, (q); }\n"
-	                                        "st.global.u32 [%rd1], %r3; ret;",
-	                                        3, 64, 0, 0);
+						"{ .param .b64 q; st.param.b64 [q], %rd1;\n"
+						"call.uni __assertfail, (q); }\n"
+						"st.global.u32 [%rd1], %r3; ret;",
+						3, 64, 0, 0);
 
 	assert_count(snippet_stores(r), 3 * 2, 3 * 2);
 }
@@ -59,11 +59,11 @@ TEST(a_kernel_that_only_fails_is_read_to_there)
 TEST(a_guard_that_no_lane_passes_is_no_access)
 {
 	const struct gw_ptx_report *r = snippet("setp.ge.u32 %p1, %r3, 32;\n"
-	                                        "@%p1 st.global.u32 [%rd1], %r3;\n"
-	                                        "@!%p1 st.global.u32 [%rd1], %r3;\n"
-	                                        "setp.eq.u32 %p2, %r3, 40;\n"
-	                                        "@%p2 st.global.u32 [%rd1], %r3; ret;",
-	                                        1, 64, 0, 0);
+						"@%p1 st.global.u32 [%rd1], %r3;\n"
+						"@!%p1 st.global.u32 [%rd1], %r3;\n"
+						"setp.eq.u32 %p2, %r3, 40;\n"
+						"@%p2 st.global.u32 [%rd1], %r3; ret;",
+						1, 64, 0, 0);
 
 	assert_true(r->exact);
 	assert_count(snippet_stores(r), 3, 3);
@@ -72,11 +72,11 @@ TEST(a_guard_that_no_lane_passes_is_no_access)
 TEST(a_loop_runs_as_long_as_its_last_lane)
 {
 	const struct gw_ptx_report *r = snippet("mov.u32 %r10, 0;\n"
-	                                        "L: st.global.u32 [%rd1], %r3;\n"
-	                                        "add.u32 %r10, %r10, 1;\n"
-	                                        "setp.le.u32 %p1, %r10, %r3;\n"
-	                                        "@%p1 bra L; ret;",
-	                                        1, 96, 0, 0);
+						"L: st.global.u32 [%rd1], %r3;\n"
+						"add.u32 %r10, %r10, 1;\n"
+						"setp.le.u32 %p1, %r10, %r3;\n"
+						"@%p1 bra L; ret;",
+						1, 96, 0, 0);
 
 	assert_true(r->exact);
 	assert_count(snippet_stores(r), 32 + 64 + 96, 32 + 64 + 96);
@@ -90,11 +90,11 @@ TEST(a_loop_runs_as_long_as_its_last_lane)
 TEST(a_billion_iterations_are_stood_for)
 {
 	const struct gw_ptx_report *r = snippet("mov.u32 %r10, 0;\n"
-	                                        "L: st.global.u32 [%rd1], %r3;\n"
-	                                        "add.u32 %r10, %r10, 3;\n"
-	                                        "setp.lt.u32 %p1, %r10, %r1;\n"
-	                                        "@%p1 bra L; ret;",
-	                                        100, 64, 1000000000, 0);
+						"L: st.global.u32 [%rd1], %r3;\n"
+						"add.u32 %r10, %r10, 3;\n"
+						"setp.lt.u32 %p1, %r10, %r1;\n"
+						"@%p1 bra L; ret;",
+						100, 64, 1000000000, 0);
 
 	assert_true(r->exact);
 	assert_count(snippet_stores(r), 200 * 333333334.0, 200 * 333333334.0);
@@ -107,15 +107,15 @@ TEST(a_billion_iterations_are_stood_for)
 TEST(a_bound_that_only_some_blocks_have_is_stood_for)
 {
 	const struct gw_ptx_report *r = snippet("mov.u32 %r4, %ctaid.x;\n"
-	                                        "and.b32 %r4, %r4, 3;\n"
-	                                        "setp.eq.u32 %p2, %r4, 3;\n"
-	                                        "selp.u32 %r5, %r1, 10, %p2;\n"
-	                                        "mov.u32 %r10, 0;\n"
-	                                        "L: st.global.u32 [%rd1], %r3;\n"
-	                                        "add.u32 %r10, %r10, 1;\n"
-	                                        "setp.lt.u32 %p1, %r10, %r5;\n"
-	                                        "@%p1 bra L; ret;",
-	                                        8, 32, 1000000000, 0);
+						"and.b32 %r4, %r4, 3;\n"
+						"setp.eq.u32 %p2, %r4, 3;\n"
+						"selp.u32 %r5, %r1, 10, %p2;\n"
+						"mov.u32 %r10, 0;\n"
+						"L: st.global.u32 [%rd1], %r3;\n"
+						"add.u32 %r10, %r10, 1;\n"
+						"setp.lt.u32 %p1, %r10, %r5;\n"
+						"@%p1 bra L; ret;",
+						8, 32, 1000000000, 0);
 
 	assert_true(r->exact);
 	assert_count(snippet_stores(r), 6 * 10 + 2 * 1000000000.0, 6 * 10 + 2 * 1000000000.0);
@@ -126,13 +126,13 @@ TEST(iterations_whose_decisions_change_are_not_stood_for)
 {
 	/* Every fourth iteration stores once more; then one far away does. */
 	static const char body[] = "mov.u32 %r10, 0;\n"
-	                           "L: and.b32 %r11, %r10, 3; setp.ne.u32 %p2, %r11, 0;\n"
-	                           "@%p2 bra M; st.global.u32 [%rd1], %r3;\n"
-	                           "M: setp.ne.u32 %p3, %r10, 777;\n"
-	                           "@%p3 bra N; st.global.u32 [%rd1], %r3;\n"
-	                           "N: add.u32 %r10, %r10, 1;\n"
-	                           "setp.lt.u32 %p1, %r10, %r1;\n"
-	                           "@%p1 bra L; ret;";
+				   "L: and.b32 %r11, %r10, 3; setp.ne.u32 %p2, %r11, 0;\n"
+				   "@%p2 bra M; st.global.u32 [%rd1], %r3;\n"
+				   "M: setp.ne.u32 %p3, %r10, 777;\n"
+				   "@%p3 bra N; st.global.u32 [%rd1], %r3;\n"
+				   "N: add.u32 %r10, %r10, 1;\n"
+				   "setp.lt.u32 %p1, %r10, %r1;\n"
+				   "@%p1 bra L; ret;";
 	const struct gw_ptx_report *r = snippet(body, 1, 32, 1000, 0);
 
 	assert_true(r->exact);
@@ -142,11 +142,11 @@ TEST(iterations_whose_decisions_change_are_not_stood_for)
 TEST(a_change_far_away_bounds_what_is_stood_for)
 {
 	static const char body[] = "mov.u32 %r10, 0;\n"
-	                           "L: setp.ne.u32 %p3, %r10, 500000;\n"
-	                           "@%p3 bra N; st.global.u32 [%rd1], %r3;\n"
-	                           "N: add.u32 %r10, %r10, 1;\n"
-	                           "setp.lt.u32 %p1, %r10, %r1;\n"
-	                           "@%p1 bra L; ret;";
+				   "L: setp.ne.u32 %p3, %r10, 500000;\n"
+				   "@%p3 bra N; st.global.u32 [%rd1], %r3;\n"
+				   "N: add.u32 %r10, %r10, 1;\n"
+				   "setp.lt.u32 %p1, %r10, %r1;\n"
+				   "@%p1 bra L; ret;";
 	const struct gw_ptx_report *r = snippet(body, 1, 32, 1000000, 0);
 
 	assert_true(r->exact);
@@ -159,11 +159,11 @@ TEST(a_number_that_wraps_ends_what_is_stood_for)
 {
 	/* i != n, counting up through 2^32: n - i is reached from the other side. */
 	const struct gw_ptx_report *r = snippet("mov.u32 %r10, 0xfffffff0;\n"
-	                                        "L: st.global.u32 [%rd1], %r3;\n"
-	                                        "add.u32 %r10, %r10, 1;\n"
-	                                        "setp.ne.u32 %p1, %r10, %r1;\n"
-	                                        "@%p1 bra L; ret;",
-	                                        1, 32, 100000, 0);
+						"L: st.global.u32 [%rd1], %r3;\n"
+						"add.u32 %r10, %r10, 1;\n"
+						"setp.ne.u32 %p1, %r10, %r1;\n"
+						"@%p1 bra L; ret;",
+						1, 32, 100000, 0);
 
 	assert_true(r->exact);
 	assert_count(snippet_stores(r), 100016, 100016);
@@ -172,15 +172,15 @@ TEST(a_number_that_wraps_ends_what_is_stood_for)
 TEST(nested_loops_multiply)
 {
 	const struct gw_ptx_report *r = snippet("mov.u32 %r10, 0;\n"
-	                                        "L: mov.u32 %r11, 0;\n"
-	                                        "M: st.global.u32 [%rd1], %r3;\n"
-	                                        "add.u32 %r11, %r11, 1;\n"
-	                                        "setp.lt.u32 %p1, %r11, %r2;\n"
-	                                        "@%p1 bra M;\n"
-	                                        "add.u32 %r10, %r10, 1;\n"
-	                                        "setp.lt.u32 %p2, %r10, %r1;\n"
-	                                        "@%p2 bra L; ret;",
-	                                        4, 32, 100000, 7000);
+						"L: mov.u32 %r11, 0;\n"
+						"M: st.global.u32 [%rd1], %r3;\n"
+						"add.u32 %r11, %r11, 1;\n"
+						"setp.lt.u32 %p1, %r11, %r2;\n"
+						"@%p1 bra M;\n"
+						"add.u32 %r10, %r10, 1;\n"
+						"setp.lt.u32 %p2, %r10, %r1;\n"
+						"@%p2 bra L; ret;",
+						4, 32, 100000, 7000);
 
 	assert_true(r->exact);
 	assert_count(snippet_stores(r), 4 * 7e8, 4 * 7e8);
@@ -190,15 +190,15 @@ TEST(nested_loops_multiply)
 TEST(a_triangle_of_iterations_is_summed)
 {
 	const struct gw_ptx_report *r = snippet("mov.u32 %r10, 1;\n"
-	                                        "L: mov.u32 %r11, 0;\n"
-	                                        "M: st.global.u32 [%rd1], %r3;\n"
-	                                        "add.u32 %r11, %r11, 1;\n"
-	                                        "setp.lt.u32 %p1, %r11, %r10;\n"
-	                                        "@%p1 bra M;\n"
-	                                        "add.u32 %r10, %r10, 1;\n"
-	                                        "setp.le.u32 %p2, %r10, %r1;\n"
-	                                        "@%p2 bra L; ret;",
-	                                        1, 32, 2000, 0);
+						"L: mov.u32 %r11, 0;\n"
+						"M: st.global.u32 [%rd1], %r3;\n"
+						"add.u32 %r11, %r11, 1;\n"
+						"setp.lt.u32 %p1, %r11, %r10;\n"
+						"@%p1 bra M;\n"
+						"add.u32 %r10, %r10, 1;\n"
+						"setp.le.u32 %p2, %r10, %r1;\n"
+						"@%p2 bra L; ret;",
+						1, 32, 2000, 0);
 
 	assert_true(r->exact);
 	assert_count(snippet_stores(r), 2000 * 2001 / 2, 2000 * 2001 / 2);
@@ -207,14 +207,14 @@ TEST(a_triangle_of_iterations_is_summed)
 TEST(a_branch_on_memory_may_go_either_way)
 {
 	const struct gw_ptx_report *r = snippet("ld.global.u32 %r10, [%rd1];\n"
-	                                        "mov.u32 %r11, 1;\n"
-	                                        "setp.lt.u32 %p1, %r10, 10;\n"
-	                                        "@%p1 bra A;\n"
-	                                        "st.global.u32 [%rd1], %r3; mov.u32 %r11, 2;\n"
-	                                        "A: st.global.u32 [%rd1], %r3;\n"
-	                                        "setp.eq.u32 %p2, %r11, 1;\n"
-	                                        "@%p2 st.global.u32 [%rd1], %r3; ret;",
-	                                        2, 64, 0, 0);
+						"mov.u32 %r11, 1;\n"
+						"setp.lt.u32 %p1, %r10, 10;\n"
+						"@%p1 bra A;\n"
+						"st.global.u32 [%rd1], %r3; mov.u32 %r11, 2;\n"
+						"A: st.global.u32 [%rd1], %r3;\n"
+						"setp.eq.u32 %p2, %r11, 1;\n"
+						"@%p2 st.global.u32 [%rd1], %r3; ret;",
+						2, 64, 0, 0);
 
 	assert_false(r->exact);
 	assert_false(r->eval.control_known);
@@ -228,17 +228,17 @@ TEST(a_branch_on_memory_may_go_either_way)
 TEST(a_loop_that_memory_ends_has_no_most)
 {
 	const struct gw_ptx_report *r = snippet("mov.u32 %r10, 0; mov.u32 %r12, 5;\n"
-	                                        "L: st.global.u32 [%rd1], %r3;\n"
-	                                        "ld.global.u32 %r11, [%rd1];\n"
-	                                        "add.u32 %r10, %r10, 1;\n"
-	                                        "setp.lt.u32 %p1, %r11, 10;\n"
-	                                        "@%p1 bra L;\n"
-	                                        "setp.eq.u32 %p2, %r12, 5;\n"
-	                                        "@%p2 bra.uni A;\n"
-	                                        "red.global.add.u32 [%rd1], 1;\n"
-	                                        "A: setp.eq.u32 %p3, %r10, 1;\n"
-	                                        "@%p3 red.global.add.u32 [%rd1], 1; ret;",
-	                                        1, 64, 0, 0);
+						"L: st.global.u32 [%rd1], %r3;\n"
+						"ld.global.u32 %r11, [%rd1];\n"
+						"add.u32 %r10, %r10, 1;\n"
+						"setp.lt.u32 %p1, %r11, 10;\n"
+						"@%p1 bra L;\n"
+						"setp.eq.u32 %p2, %r12, 5;\n"
+						"@%p2 bra.uni A;\n"
+						"red.global.add.u32 [%rd1], 1;\n"
+						"A: setp.eq.u32 %p3, %r10, 1;\n"
+						"@%p3 red.global.add.u32 [%rd1], 1; ret;",
+						1, 64, 0, 0);
 
 	assert_count(snippet_stores(r), 2, INFINITY);
 	assert_true(r->eval.trips[0].unknown);
@@ -251,11 +251,11 @@ TEST(a_loop_that_memory_ends_has_no_most)
 TEST(a_thread_that_may_have_ended_does_nothing_for_sure)
 {
 	const struct gw_ptx_report *r = snippet("st.global.u32 [%rd1], %r3;\n"
-	                                        "ld.global.u32 %r10, [%rd1];\n"
-	                                        "setp.eq.u32 %p1, %r10, 0;\n"
-	                                        "@%p1 exit;\n"
-	                                        "st.global.u32 [%rd1], %r3; ret;",
-	                                        1, 32, 0, 0);
+						"ld.global.u32 %r10, [%rd1];\n"
+						"setp.eq.u32 %p1, %r10, 0;\n"
+						"@%p1 exit;\n"
+						"st.global.u32 [%rd1], %r3; ret;",
+						1, 32, 0, 0);
 
 	assert_count(snippet_stores(r), 1, 2);
 }
@@ -263,11 +263,11 @@ TEST(a_thread_that_may_have_ended_does_nothing_for_sure)
 TEST(a_limit_of_steps_says_so)
 {
 	const struct gw_ptx_report *r = snippet("mov.u32 %r10, 1;\n"
-	                                        "L: mad.lo.u32 %r10, %r10, 1664525, 1013904223;\n"
-	                                        "st.global.u32 [%rd1], %r3;\n"
-	                                        "setp.ne.u32 %p1, %r10, 0;\n"
-	                                        "@%p1 bra L; ret;",
-	                                        1, 32, 0, 0);
+						"L: mad.lo.u32 %r10, %r10, 1664525, 1013904223;\n"
+						"st.global.u32 [%rd1], %r3;\n"
+						"setp.ne.u32 %p1, %r10, 0;\n"
+						"@%p1 bra L; ret;",
+						1, 32, 0, 0);
 
 	assert_false(r->exact);
 	assert_false(r->eval.complete);
@@ -280,13 +280,13 @@ TEST(a_limit_of_steps_says_so)
 TEST(a_switch_parts_by_its_index)
 {
 	const struct gw_ptx_report *r = snippet("and.b32 %r10, %r3, 3;\n"
-	                                        "brx.idx %r10, T;\n"
-	                                        "T: .branchtargets A, B, A, C;\n"
-	                                        "A: st.global.u32 [%rd1], %r3; bra E;\n"
-	                                        "B: st.global.u32 [%rd1], %r3;\n"
-	                                        "C: st.global.u32 [%rd1], %r3;\n"
-	                                        "E: st.global.u32 [%rd1], %r3; ret;",
-	                                        1, 32, 0, 0);
+						"brx.idx %r10, T;\n"
+						"T: .branchtargets A, B, A, C;\n"
+						"A: st.global.u32 [%rd1], %r3; bra E;\n"
+						"B: st.global.u32 [%rd1], %r3;\n"
+						"C: st.global.u32 [%rd1], %r3;\n"
+						"E: st.global.u32 [%rd1], %r3; ret;",
+						1, 32, 0, 0);
 
 	assert_true(r->exact);
 	assert_true(r->eval.divergent.least == 1);
@@ -297,8 +297,8 @@ TEST(a_switch_parts_by_its_index)
 TEST(blocks_that_decide_alike_are_stood_for)
 {
 	const struct gw_ptx_report *r = snippet("setp.lt.s32 %p1, %r6, %r1;\n"
-	                                        "@%p1 st.global.u32 [%rd1], %r3; ret;",
-	                                        1000000, 256, 200000001, 0);
+						"@%p1 st.global.u32 [%rd1], %r3; ret;",
+						1000000, 256, 200000001, 0);
 
 	assert_true(r->exact);
 	assert_int_equal(r->eval.warps, 8000000);
@@ -309,10 +309,10 @@ TEST(blocks_that_decide_alike_are_stood_for)
 TEST(blocks_that_differ_each_are_sampled_and_it_is_said)
 {
 	const struct gw_ptx_report *r =
-	        snippet("mul.lo.u32 %r10, %r4, %r4; and.b32 %r10, %r10, 63;\n"
-	                "setp.lt.u32 %p1, %r10, 17;\n"
-	                "@%p1 st.global.u32 [%rd1], %r3; ret;",
-	                1000000, 32, 0, 0);
+		snippet("mul.lo.u32 %r10, %r4, %r4; and.b32 %r10, %r10, 63;\n"
+			"setp.lt.u32 %p1, %r10, 17;\n"
+			"@%p1 st.global.u32 [%rd1], %r3; ret;",
+			1000000, 32, 0, 0);
 	double share = snippet_stores(r).least / 1e6;
 
 	assert_false(r->exact);
@@ -328,13 +328,13 @@ TEST(blocks_that_differ_each_are_sampled_and_it_is_said)
 TEST(one_warp_of_each_block_that_works_long_is_counted)
 {
 	const struct gw_ptx_report *r = snippet(
-	        "shr.u32 %r10, %r3, 5; and.b32 %r11, %r4, 7; mov.u32 %r12, 1;\n"
-	        "setp.eq.u32 %p1, %r10, %r11; selp.u32 %r12, 32, 1, %p1;\n"
-	        "mul.lo.u32 %r14, %r4, %r4; and.b32 %r14, %r14, 1; add.u32 %r12, %r12, %r14;\n"
-	        "mov.u32 %r13, 0;\n"
-	        "L: st.global.u32 [%rd1], %r3; add.u32 %r13, %r13, 1;\n"
-	        "setp.lt.u32 %p2, %r13, %r12; @%p2 bra L; ret;",
-	        1 << 20, 256, 0, 0);
+		"shr.u32 %r10, %r3, 5; and.b32 %r11, %r4, 7; mov.u32 %r12, 1;\n"
+		"setp.eq.u32 %p1, %r10, %r11; selp.u32 %r12, 32, 1, %p1;\n"
+		"mul.lo.u32 %r14, %r4, %r4; and.b32 %r14, %r14, 1; add.u32 %r12, %r12, %r14;\n"
+		"mov.u32 %r13, 0;\n"
+		"L: st.global.u32 [%rd1], %r3; add.u32 %r13, %r13, 1;\n"
+		"setp.lt.u32 %p2, %r13, %r12; @%p2 bra L; ret;",
+		1 << 20, 256, 0, 0);
 	double stores = snippet_stores(r).least / (1 << 20);
 
 	assert_int_equal(r->eval.coverage, GW_COVER_SAMPLED);
@@ -348,11 +348,11 @@ TEST(one_warp_of_each_block_that_works_long_is_counted)
 TEST(a_few_blocks_that_work_long_make_it_less_sure)
 {
 	static const char body[] =
-	        "mul.lo.u32 %r14, %r4, %r4; and.b32 %r14, %r14, 1; and.b32 %r11, %r4, 31;\n"
-	        "setp.eq.u32 %p1, %r11, 31; selp.u32 %r12, 64, 1, %p1; add.u32 %r12, %r12, %r14;\n"
-	        "mov.u32 %r13, 0;\n"
-	        "L: st.global.u32 [%rd1], %r3; add.u32 %r13, %r13, 1;\n"
-	        "setp.lt.u32 %p2, %r13, %r12; @%p2 bra L; ret;";
+		"mul.lo.u32 %r14, %r4, %r4; and.b32 %r14, %r14, 1; and.b32 %r11, %r4, 31;\n"
+		"setp.eq.u32 %p1, %r11, 31; selp.u32 %r12, 64, 1, %p1; add.u32 %r12, %r12, %r14;\n"
+		"mov.u32 %r13, 0;\n"
+		"L: st.global.u32 [%rd1], %r3; add.u32 %r13, %r13, 1;\n"
+		"setp.lt.u32 %p2, %r13, %r12; @%p2 bra L; ret;";
 	const struct gw_ptx_report *r = snippet(body, 1 << 20, 32, 0, 0);
 	double stores = snippet_stores(r).least / (1 << 20), truth = (31 * 1 + 64) / 32.0 + 0.5;
 
@@ -365,11 +365,11 @@ TEST(a_few_blocks_that_work_long_make_it_less_sure)
 TEST(the_last_block_s_own_work_is_counted_exactly)
 {
 	const struct gw_ptx_report *r =
-	        snippet("mov.u32 %r12, 1; setp.eq.u32 %p1, %r4, 99999; @%p1 mov.u32 %r12, 500;\n"
-	                "mov.u32 %r13, 0;\n"
-	                "L: st.global.u32 [%rd1], %r3; add.u32 %r13, %r13, 1;\n"
-	                "setp.lt.u32 %p2, %r13, %r12; @%p2 bra L; ret;",
-	                100000, 64, 0, 0);
+		snippet("mov.u32 %r12, 1; setp.eq.u32 %p1, %r4, 99999; @%p1 mov.u32 %r12, 500;\n"
+			"mov.u32 %r13, 0;\n"
+			"L: st.global.u32 [%rd1], %r3; add.u32 %r13, %r13, 1;\n"
+			"setp.lt.u32 %p2, %r13, %r12; @%p2 bra L; ret;",
+			100000, 64, 0, 0);
 
 	assert_true(r->exact);
 	assert_true(r->eval.sure == 1);
@@ -379,13 +379,13 @@ TEST(the_last_block_s_own_work_is_counted_exactly)
 TEST(an_elected_lane_and_a_broadcast_warp_are_known)
 {
 	const struct gw_ptx_report *r = snippet("shr.u32 %r10, %r3, 5;\n"
-	                                        "shfl.sync.idx.b32 %r11, %r10, 0, 31, -1;\n"
-	                                        "setp.ne.u32 %p1, %r11, 2;\n"
-	                                        "@%p1 bra A;\n"
-	                                        "elect.sync _|%p2, -1;\n"
-	                                        "@%p2 st.global.u32 [%rd1], %r3;\n"
-	                                        "A: ret;",
-	                                        5, 128, 0, 0);
+						"shfl.sync.idx.b32 %r11, %r10, 0, 31, -1;\n"
+						"setp.ne.u32 %p1, %r11, 2;\n"
+						"@%p1 bra A;\n"
+						"elect.sync _|%p2, -1;\n"
+						"@%p2 st.global.u32 [%rd1], %r3;\n"
+						"A: ret;",
+						5, 128, 0, 0);
 
 	assert_true(r->exact);
 	assert_count(snippet_stores(r), 5, 5);
@@ -394,12 +394,12 @@ TEST(an_elected_lane_and_a_broadcast_warp_are_known)
 TEST(waiting_for_an_mbarrier_leaves_the_rest_known)
 {
 	const struct gw_ptx_report *r =
-	        snippet("mov.u32 %r10, 0;\n"
-	                "L: {\n.reg .pred P1;\nW: mbarrier.try_wait.parity.shared::cta.b64 P1, "
-	                "[buffer], %r10;\n@P1 bra.uni D;\nbra.uni W;\nD:\n}\n"
-	                "st.global.u32 [%rd1], %r3;\n"
-	                "add.u32 %r10, %r10, 1; setp.lt.u32 %p1, %r10, %r1; @%p1 bra L; ret;",
-	                1, 32, 1000, 0);
+		snippet("mov.u32 %r10, 0;\n"
+			"L: {\n.reg .pred P1;\nW: mbarrier.try_wait.parity.shared::cta.b64 P1, "
+			"[buffer], %r10;\n@P1 bra.uni D;\nbra.uni W;\nD:\n}\n"
+			"st.global.u32 [%rd1], %r3;\n"
+			"add.u32 %r10, %r10, 1; setp.lt.u32 %p1, %r10, %r1; @%p1 bra L; ret;",
+			1, 32, 1000, 0);
 
 	assert_count(snippet_stores(r), 1000, 1000);
 	/* A round of each wait. */
@@ -411,12 +411,12 @@ TEST(waiting_for_an_mbarrier_leaves_the_rest_known)
 TEST(what_each_round_makes_anew_may_move_unevenly)
 {
 	const struct gw_ptx_report *r =
-	        snippet("mov.u32 %r10, 0;\n.reg .f32 F0, F1;\n"
-	                "L: ld.global.f32 F0, [%rd1];\ncvt.rn.f32.u32 F1, %r10;\n"
-	                "mul.f32 F0, F0, F1;\nsetp.gt.f32 %p1, F0, F1;\n@%p1 bra N;\n"
-	                "st.global.u32 [%rd1], %r3;\n"
-	                "N: add.u32 %r10, %r10, 1; setp.lt.u32 %p1, %r10, %r1; @%p1 bra L; ret;",
-	                1, 32, 100000, 0);
+		snippet("mov.u32 %r10, 0;\n.reg .f32 F0, F1;\n"
+			"L: ld.global.f32 F0, [%rd1];\ncvt.rn.f32.u32 F1, %r10;\n"
+			"mul.f32 F0, F0, F1;\nsetp.gt.f32 %p1, F0, F1;\n@%p1 bra N;\n"
+			"st.global.u32 [%rd1], %r3;\n"
+			"N: add.u32 %r10, %r10, 1; setp.lt.u32 %p1, %r10, %r1; @%p1 bra L; ret;",
+			1, 32, 100000, 0);
 
 	assert_count(snippet_stores(r), 0, 100000);
 	assert_true(r->eval.trips[0].extrapolated);
@@ -427,17 +427,17 @@ TEST(what_each_round_makes_anew_may_move_unevenly)
 TEST(an_address_in_a_register_that_decided_does_not_keep_a_loop)
 {
 	const struct gw_ptx_report *r =
-	        snippet("mov.u32 %r10, %r3; setp.ge.u32 %p1, %r10, 1000;\n"
-	                "@%p1 bra E;\n"
-	                "mov.u32 %r11, 0;\n"
-	                "L: mad.lo.u32 %r10, %r10, 5, 1;\n"
-	                "and.b32 %r12, %r10, 1020;\n"
-	                "cvt.u64.u32 %rd10, %r12; add.u64 %rd11, %rd1, %rd10;\n"
-	                "st.global.u32 [%rd11], %r3;\n"
-	                "add.u32 %r11, %r11, 1; setp.lt.s32 %p2, %r11, 1000000000;\n"
-	                "@%p2 bra L;\n"
-	                "E: ret;",
-	                2, 64, 0, 0);
+		snippet("mov.u32 %r10, %r3; setp.ge.u32 %p1, %r10, 1000;\n"
+			"@%p1 bra E;\n"
+			"mov.u32 %r11, 0;\n"
+			"L: mad.lo.u32 %r10, %r10, 5, 1;\n"
+			"and.b32 %r12, %r10, 1020;\n"
+			"cvt.u64.u32 %rd10, %r12; add.u64 %rd11, %rd1, %rd10;\n"
+			"st.global.u32 [%rd11], %r3;\n"
+			"add.u32 %r11, %r11, 1; setp.lt.s32 %p2, %r11, 1000000000;\n"
+			"@%p2 bra L;\n"
+			"E: ret;",
+			2, 64, 0, 0);
 
 	assert_true(r->exact);
 	assert_count(snippet_stores(r), 4e9, 4e9);
@@ -447,12 +447,12 @@ TEST(an_address_in_a_register_that_decided_does_not_keep_a_loop)
 TEST(each_of_two_ends_has_meeting_points)
 {
 	const struct gw_ptx_report *r =
-	        snippet("ld.global.u32 %r10, [%rd1];\nsetp.lt.u32 %p1, %r3, 5; @%p1 bra B;\n"
-	                "setp.gt.u32 %p1, %r10, 7; @%p1 bra A1;\nadd.u32 %r10, %r10, 1;\n"
-	                "A1: st.global.u32 [%rd1], %r3; ret;\n"
-	                "B: setp.gt.u32 %p1, %r10, 9; @%p1 bra B1;\nadd.u32 %r10, %r10, 2;\n"
-	                "B1: st.global.u32 [%rd1], %r3; st.global.u32 [%rd1], %r10; ret;",
-	                1, 32, 1000, 0);
+		snippet("ld.global.u32 %r10, [%rd1];\nsetp.lt.u32 %p1, %r3, 5; @%p1 bra B;\n"
+			"setp.gt.u32 %p1, %r10, 7; @%p1 bra A1;\nadd.u32 %r10, %r10, 1;\n"
+			"A1: st.global.u32 [%rd1], %r3; ret;\n"
+			"B: setp.gt.u32 %p1, %r10, 9; @%p1 bra B1;\nadd.u32 %r10, %r10, 2;\n"
+			"B1: st.global.u32 [%rd1], %r3; st.global.u32 [%rd1], %r10; ret;",
+			1, 32, 1000, 0);
 
 	assert_count(snippet_stores(r), 3, 3);
 }
@@ -462,11 +462,11 @@ TEST(each_of_two_ends_has_meeting_points)
 TEST(a_way_back_that_stores_is_no_wait)
 {
 	const struct gw_ptx_report *r =
-	        snippet("mov.u32 %r10, 0;\n"
-	                "W: st.global.u32 [%rd1], %r3;\n"
-	                "mbarrier.try_wait.parity.shared::cta.b64 %p1, [buffer], %r10;\n"
-	                "@!%p1 bra W; ret;",
-	                1, 32, 1000, 0);
+		snippet("mov.u32 %r10, 0;\n"
+			"W: st.global.u32 [%rd1], %r3;\n"
+			"mbarrier.try_wait.parity.shared::cta.b64 %p1, [buffer], %r10;\n"
+			"@!%p1 bra W; ret;",
+			1, 32, 1000, 0);
 
 	assert_true(isinf(snippet_stores(r).most));
 	assert_false(r->eval.awaits);

@@ -49,7 +49,7 @@ TEST(containers_in_a_row_are_distinguished)
 	memcpy(both, first.data, first.size);
 	memcpy(both + first.size + padding, second.data, second.size);
 	assert_true(gw_images_open((struct gw_bytes){both, size + padding}, corpus_arena(), &images,
-	                           &fault));
+				   &fault));
 	assert_int_equal(images.count, 8);
 	assert_int_equal(images.containers, 2);
 	assert_int_equal(gw_images_together(&images, 0), 4);
@@ -60,15 +60,15 @@ TEST(old_entries_have_shorter_headers)
 {
 	/* A container of one entry whose header ends before the packed sizes. */
 	static const uint8_t file[16 + 48 + 8] =
-	        {
-	                [0] = 0x50, 0xed, 0x55,     0xba,      1,           0,
-	                16,         0,    56,       [16] = 2,  0,           1,
-	                1,          48,   [24] = 8, [44] = 30, [56] = 0x11, [64] = 'c'};
+		{
+			[0] = 0x50, 0xed, 0x55,     0xba,      1,           0,
+			16,         0,    56,       [16] = 2,  0,           1,
+			1,          48,   [24] = 8, [44] = 30, [56] = 0x11, [64] = 'c'};
 	struct gw_images images;
 	struct gw_fault fault;
 
 	assert_true(gw_images_open((struct gw_bytes){file, sizeof(file)}, corpus_arena(), &images,
-	                           &fault));
+				   &fault));
 	assert_int_equal(images.count, 1);
 	assert_image(&images.image[0], GW_IMAGE_CUBIN, "sm_30");
 	assert_int_equal(images.image[0].size, 8);
@@ -81,12 +81,12 @@ TEST(bare_files_are_images_too)
 		const char *file, *form, *arch;
 		enum gw_image_kind kind;
 	} bare[] = {
-	        {"sm_70.cubin", "cubin", "sm_70", GW_IMAGE_CUBIN},
-	        {"sm_90.cubin", "cubin", "sm_90", GW_IMAGE_CUBIN},
-	        {"sm_90a.cubin", "cubin", "sm_90a", GW_IMAGE_CUBIN},
-	        {"sm_90a-cuda12.cubin", "cubin", "sm_90a", GW_IMAGE_CUBIN},
-	        {"sm_120.cubin", "cubin", "sm_120", GW_IMAGE_CUBIN},
-	        {"sm_70.ptx", "PTX", "compute_70", GW_IMAGE_PTX},
+		{"sm_70.cubin", "cubin", "sm_70", GW_IMAGE_CUBIN},
+		{"sm_90.cubin", "cubin", "sm_90", GW_IMAGE_CUBIN},
+		{"sm_90a.cubin", "cubin", "sm_90a", GW_IMAGE_CUBIN},
+		{"sm_90a-cuda12.cubin", "cubin", "sm_90a", GW_IMAGE_CUBIN},
+		{"sm_120.cubin", "cubin", "sm_120", GW_IMAGE_CUBIN},
+		{"sm_70.ptx", "PTX", "compute_70", GW_IMAGE_PTX},
 	};
 
 	for (size_t i = 0; i < sizeof(bare) / sizeof(*bare); i++) {
@@ -113,14 +113,14 @@ TEST(programs_and_libraries_hold_fatbins)
 		size_t count;
 		const char *section;
 	} hosts[] = {
-	        {"program", "executable", 3, ".nv_fatbin"},
-	        {"library.so", "shared library", 3, ".nv_fatbin"},
-	        {"relocatable.o", "host object", 2, "__nv_relfatbin"},
+		{"program", "executable", 3, ".nv_fatbin"},
+		{"library.so", "shared library", 3, ".nv_fatbin"},
+		{"relocatable.o", "host object", 2, "__nv_relfatbin"},
 	};
 
 	for (size_t i = 0; i < sizeof(hosts) / sizeof(*hosts); i++) {
 		struct gw_images images =
-		        corpus_images(corpus_arena(), hosts[i].file, hosts[i].count);
+			corpus_images(corpus_arena(), hosts[i].file, hosts[i].count);
 
 		assert_string_equal(images.form, hosts[i].form);
 		assert_string_equal(images.image[0].section, hosts[i].section);
@@ -162,19 +162,19 @@ static struct gw_bytes host(struct gw_bytes data, uint64_t flags, unsigned secti
 	size_t size = table_at + (sections + 2) * sizeof(Elf64_Shdr);
 	uint8_t *file = gw_arena_array(corpus_arena(), size, 1);
 	Elf64_Ehdr header = {
-	        .e_ident = {127, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
-	        .e_type = ET_DYN,
-	        .e_machine = EM_X86_64,
-	        .e_shoff = table_at,
-	        .e_shentsize = sizeof(Elf64_Shdr),
-	        .e_shnum = (uint16_t)(sections + 2),
-	        .e_shstrndx = (uint16_t)(sections + 1),
+		.e_ident = {127, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
+		.e_type = ET_DYN,
+		.e_machine = EM_X86_64,
+		.e_shoff = table_at,
+		.e_shentsize = sizeof(Elf64_Shdr),
+		.e_shnum = (uint16_t)(sections + 2),
+		.e_shstrndx = (uint16_t)(sections + 1),
 	};
 	Elf64_Shdr section = {.sh_name = 1,
-	                      .sh_type = SHT_PROGBITS,
-	                      .sh_flags = flags,
-	                      .sh_offset = DATA_AT,
-	                      .sh_size = data.size};
+			      .sh_type = SHT_PROGBITS,
+			      .sh_flags = flags,
+			      .sh_offset = DATA_AT,
+			      .sh_size = data.size};
 
 	memcpy(file, &header, sizeof(header));
 	memcpy(file + DATA_AT, data.data, data.size);
@@ -182,7 +182,7 @@ static struct gw_bytes host(struct gw_bytes data, uint64_t flags, unsigned secti
 	for (unsigned i = 0; i < sections; i++)
 		memcpy(file + table_at + (i + 1) * sizeof(section), &section, sizeof(section));
 	section = (Elf64_Shdr){
-	        .sh_type = SHT_STRTAB, .sh_offset = names_at, .sh_size = sizeof(names)};
+		.sh_type = SHT_STRTAB, .sh_offset = names_at, .sh_size = sizeof(names)};
 	memcpy(file + size - sizeof(section), &section, sizeof(section));
 	return (struct gw_bytes){file, size};
 }
@@ -195,17 +195,17 @@ static size_t append(uint8_t *to, size_t at, const void *what, size_t size)
 
 /* What looks like containers and cubins and is none, then one of each, at odd places. */
 static struct gw_bytes mixed_data(struct gw_bytes fatbin, struct gw_bytes cubin, size_t *fatbin_at,
-                                  size_t *cubin_at)
+				  size_t *cubin_at)
 {
 	static const char noise[] =
-	        "P\xed\x55\xba"                                     /* a magic number, in text */
-	        "P\xed\x55\xba\1\0\x10\0\0\0\0\0\0\0\0\0"           /* empty */
-	        "P\xed\x55\xba\2\0\x10\0\x10\0\0\0\0\0\0\0"         /* of a version to come */
-	        "P\xed\x55\xba\1\0\x10\0\0\0\0\0\1\0\0\0"           /* 4 GiB */
-	        "P\xed\x55\xba\1\0\x10\0\x10\0\0\0\0\0\0\0\2\0\1\1" /* an entry cut off */
-	        "\177ELF\2\1\1 of 64 bits";
+		"P\xed\x55\xba"                                     /* a magic number, in text */
+		"P\xed\x55\xba\1\0\x10\0\0\0\0\0\0\0\0\0"           /* empty */
+		"P\xed\x55\xba\2\0\x10\0\x10\0\0\0\0\0\0\0"         /* of a version to come */
+		"P\xed\x55\xba\1\0\x10\0\0\0\0\0\1\0\0\0"           /* 4 GiB */
+		"P\xed\x55\xba\1\0\x10\0\x10\0\0\0\0\0\0\0\2\0\1\1" /* an entry cut off */
+		"\177ELF\2\1\1 of 64 bits";
 	uint8_t *data =
-	        gw_arena_array(corpus_arena(), 3 * sizeof(noise) + fatbin.size + cubin.size, 1);
+		gw_arena_array(corpus_arena(), 3 * sizeof(noise) + fatbin.size + cubin.size, 1);
 	size_t at = append(data, 0, noise, sizeof(noise));
 
 	*fatbin_at = at += !(at & 1);
@@ -228,7 +228,7 @@ TEST(containers_and_cubins_are_found_among_other_data)
 	data = mixed_data(fatbin, cubin, &fatbin_at, &cubin_at);
 	assert_true(gw_images_open(fatbin, corpus_arena(), &alone, &fault));
 	assert_true(gw_images_open(host(data, SHF_ALLOC | SHF_WRITE, 1), corpus_arena(), &images,
-	                           &fault));
+				   &fault));
 	assert_string_equal(images.form, "shared library");
 	assert_int_equal(images.containers, alone.containers + 1);
 	assert_int_equal(images.count, alone.count + 1);
@@ -249,7 +249,7 @@ TEST(only_data_that_is_loaded_is_searched)
 
 	for (size_t i = 0; i < sizeof(flags) / sizeof(*flags); i++) {
 		assert_true(
-		        gw_images_open(host(fatbin, flags[i], 1), corpus_arena(), &images, &fault));
+			gw_images_open(host(fatbin, flags[i], 1), corpus_arena(), &images, &fault));
 		assert_int_equal(images.count, 0);
 	}
 }
@@ -275,7 +275,7 @@ TEST(a_container_broken_behind_its_begin_is_reported)
 
 	copy[0x25b0 + 4] = 1; /* header size of the second entry */
 	assert_false(gw_images_open(host((struct gw_bytes){copy, file.size}, SHF_ALLOC, 1),
-	                            corpus_arena(), &images, &fault));
+				    corpus_arena(), &images, &fault));
 	assert_string_equal(fault.what, "a fatbin entry's header is broken or cut off");
 	assert_int_equal(fault.offset, DATA_AT + 0x25b0);
 	assert_int_equal(images.count, 1);
@@ -344,7 +344,7 @@ static void assert_choice(const char *archs, unsigned device, const char *expect
 		gw_code_arch_text(image->arch, image->kind == GW_IMAGE_PTX, text);
 	if (strcmp(text, expected) != 0)
 		fail_msg("of \"%s\" a device of %u takes %s, not %s", archs, device, text,
-		         expected);
+			 expected);
 }
 
 TEST(the_closest_machine_code_is_chosen)
@@ -384,7 +384,7 @@ static void refuses(const uint8_t *data, size_t size, const char *what, uint64_t
 	struct gw_fault fault;
 
 	assert_false(
-	        gw_images_open((struct gw_bytes){data, size}, corpus_arena(), &images, &fault));
+		gw_images_open((struct gw_bytes){data, size}, corpus_arena(), &images, &fault));
 	assert_string_equal(fault.what, what);
 	assert_int_equal(fault.offset, offset);
 }
@@ -396,7 +396,7 @@ TEST(broken_files_are_refused_with_the_place)
 
 	refuses(NULL, 0, "it is empty", 0);
 	refuses((const uint8_t *)"hello", 5,
-	        "neither a fatbin, a cubin, PTX, an ELF file nor an archive", 0);
+		"neither a fatbin, a cubin, PTX, an ELF file nor an archive", 0);
 	refuses(file.data, file.size - 8, "a fatbin container runs over the end of its place", 0);
 	refuses(file.data, 12, "a fatbin container's header is broken or cut off", 0);
 	copy[16 + 4] = 255; /* size of the first entry's header */
@@ -418,7 +418,7 @@ TEST(what_stands_before_a_fault_is_kept)
 
 	copy[0x25b0 + 4] = 1; /* header size of the second entry */
 	assert_false(gw_images_open((struct gw_bytes){copy, file.size}, corpus_arena(), &images,
-	                            &fault));
+				    &fault));
 	assert_int_equal(fault.offset, 0x25b0);
 	assert_int_equal(images.count, 1);
 	assert_image(&images.image[0], GW_IMAGE_CUBIN, "sm_80");

@@ -8,8 +8,8 @@
 #define SAXPY  "_Z5saxpyifPKfPf"
 
 static const char *const cubins[] = {
-        "sm_70.cubin", "sm_75.cubin",  "sm_80.cubin",         "sm_86.cubin",  "sm_89.cubin",
-        "sm_90.cubin", "sm_90a.cubin", "sm_90a-cuda12.cubin", "sm_100.cubin", "sm_120.cubin"};
+	"sm_70.cubin", "sm_75.cubin",  "sm_80.cubin",         "sm_86.cubin",  "sm_89.cubin",
+	"sm_90.cubin", "sm_90a.cubin", "sm_90a-cuda12.cubin", "sm_100.cubin", "sm_120.cubin"};
 enum { CUBINS = sizeof(cubins) / sizeof(*cubins) };
 
 static struct gw_cubin open_cubin(struct gw_bytes bytes)
@@ -48,8 +48,8 @@ TEST(resources_are_those_of_cuobjdump)
 		struct gw_code_kernel k;
 
 		assert_int_equal(sscanf(line, "%63s %63s %u %u %u %u", file, name, &registers,
-		                        &stack, &shared, &constant),
-		                 6);
+					&stack, &shared, &constant),
+				 6);
 		cubin = open_cubin(corpus_file(corpus_arena(), file));
 		assert_int_equal(cubin.count, 3);
 		assert_true(cubin.linked);
@@ -195,7 +195,7 @@ TEST(what_is_no_cubin_is_refused)
 	assert_false(gw_cubin_open(file, corpus_arena(), &cubin, &fault));
 	assert_string_equal(fault.what, "an ELF file, but not of machine code for a GPU");
 	assert_false(
-	        gw_cubin_open((struct gw_bytes){file.data, 40}, corpus_arena(), &cubin, &fault));
+		gw_cubin_open((struct gw_bytes){file.data, 40}, corpus_arena(), &cubin, &fault));
 	assert_string_equal(fault.what, "the file ends inside its ELF header");
 	assert_int_equal(fault.offset, 40);
 }

@@ -42,7 +42,7 @@ __attribute__((format(printf, 2, 3))) static void put(struct text *t, const char
 static void put_value(struct text *t)
 {
 	static const unsigned numbers[] = {0,  1,  2,  3,  4,   7,   8,
-	                                   12, 31, 32, 64, 100, 255, 0xfffffff0};
+					   12, 31, 32, 64, 100, 255, 0xfffffff0};
 
 	if (any(3))
 		put(t, "%%v%u", any(VARIABLES));
@@ -53,9 +53,9 @@ static void put_value(struct text *t)
 static void put_operation(struct text *t)
 {
 	static const char *const names[] = {
-	        "add.u32", "sub.u32", "mul.lo.u32", "and.b32",    "or.b32",  "xor.b32",
-	        "shl.b32", "shr.u32", "shr.s32",    "min.s32",    "max.u32", "div.u32",
-	        "rem.u32", "add.u32", "add.u32",    "mul.lo.u32", "div.s32", "mul.hi.u32"};
+		"add.u32", "sub.u32", "mul.lo.u32", "and.b32",    "or.b32",  "xor.b32",
+		"shl.b32", "shr.u32", "shr.s32",    "min.s32",    "max.u32", "div.u32",
+		"rem.u32", "add.u32", "add.u32",    "mul.lo.u32", "div.s32", "mul.hi.u32"};
 
 	put(t, "%s %%v%u, ", names[any(sizeof(names) / sizeof(*names))], any(VARIABLES));
 	put_value(t);
@@ -69,7 +69,7 @@ static void put_operation(struct text *t)
 static void put_test(struct text *t, unsigned predicate)
 {
 	static const char *const names[] = {"lt.s32", "ge.s32", "eq.s32", "ne.u32",
-	                                    "lt.u32", "hi.u32", "le.u32", "gt.s32"};
+					    "lt.u32", "hi.u32", "le.u32", "gt.s32"};
 
 	put(t, "setp.%s %%p%u, %%v%u, ", names[any(8)], predicate, any(VARIABLES));
 	put_value(t);
@@ -125,7 +125,7 @@ static void put_carried(struct text *t, unsigned loop)
 static void put_questions(struct text *t)
 {
 	static const char *const names[] = {"div.u32", "rem.u32", "shr.u32", "and.b32",
-	                                    "shr.s32", "div.s32", "add.u32"};
+					    "shr.s32", "div.s32", "add.u32"};
 
 	for (unsigned v = 0; v < VARIABLES; v++) {
 		put(t, "%s %%r2, %%v%u, %u;\n", names[any(7)], v, 1u << any(5) | any(2));
@@ -249,7 +249,7 @@ static bool step(struct thread *t, uint32_t index)
 	else if (insn->op == IR_LD)
 		gw_bytes_get(t->launch->arguments, in[0], &out, insn->width);
 	else if (!gw_scalar((enum gw_ir_op)insn->op, insn->bits, insn->aux, t->p->widths[defs[0]],
-	                    in, &out))
+			    in, &out))
 		return false;
 	t->regs[defs[0]] = out;
 	return true;
@@ -300,15 +300,15 @@ static void note(void *arg, const struct gw_eval_access *x)
 static bool same_access(const struct gw_eval_access *a, const struct gw_eval_access *b)
 {
 	bool same = a->insn == b->insn && a->space == b->space && a->warp == b->warp &&
-	            a->active == b->active && a->certain == b->certain && a->bytes == b->bytes &&
-	            a->repeats == b->repeats && a->unbounded == b->unbounded &&
-	            !memcmp(&a->block, &b->block, sizeof(a->block));
+		    a->active == b->active && a->certain == b->certain && a->bytes == b->bytes &&
+		    a->repeats == b->repeats && a->unbounded == b->unbounded &&
+		    !memcmp(&a->block, &b->block, sizeof(a->block));
 
 	for (unsigned lane = 0; lane < GW_LANES && same; lane++)
 		if (a->active >> lane & 1)
 			same = a->base[lane] == b->base[lane] &&
 			       (a->base[lane] == GW_BASE_UNKNOWN ||
-			        a->address[lane] == b->address[lane]);
+				a->address[lane] == b->address[lane]);
 	for (uint32_t i = 0; i < a->repeats && same; i++)
 		same = a->repeat[i].count == b->repeat[i].count &&
 		       a->repeat[i].step == b->repeat[i].step &&
@@ -319,7 +319,7 @@ static bool same_access(const struct gw_eval_access *a, const struct gw_eval_acc
 /* A warp that is not run because another is like it makes the accesses that it makes when it is;
  * returns how many were not run. */
 static unsigned alike_agree(const struct gw_ir_program *p, const struct gw_eval_launch *launch,
-                            struct gw_eval *e, struct gw_arena *arena, unsigned number)
+			    struct gw_eval *e, struct gw_arena *arena, unsigned number)
 {
 	static const struct gw_eval_limits limits = {.steps = 4000000, .warp_steps = 1000000};
 	static struct accesses run, reported;
@@ -338,15 +338,15 @@ static unsigned alike_agree(const struct gw_ir_program *p, const struct gw_eval_
 		run.count = reported.count = 0;
 		assert_null(gw_eval_warp(e, block, n % warps, note, &run, &one));
 		assert_null(
-		        gw_warp_equivalence_warp(alike, block, n % warps, note, &reported, &two));
+			gw_warp_equivalence_warp(alike, block, n % warps, note, &reported, &two));
 		if (run.count != reported.count || one.complete != two.complete)
 			fail_msg("program %u, block %u,%u, warp %u: %u accesses, %u reported",
-			         number, block.x, block.y, n % warps, run.count, reported.count);
+				 number, block.x, block.y, n % warps, run.count, reported.count);
 		for (uint32_t i = 0; i < run.count && i < MADE_MOST; i++)
 			if (!same_access(&run.made[i], &reported.made[i]))
 				fail_msg("program %u, block %u,%u, warp %u: access %u of %u is "
-				         "another one",
-				         number, block.x, block.y, n % warps, i, run.count);
+					 "another one",
+					 number, block.x, block.y, n % warps, i, run.count);
 		spared += two.steps != one.steps;
 	}
 	return spared;
@@ -354,7 +354,7 @@ static unsigned alike_agree(const struct gw_ir_program *p, const struct gw_eval_
 
 /* False: the program divides by zero or runs too long somewhere, and shows nothing. */
 static bool threads_agree(struct gw_eval *e, const struct thread *model, uint32_t warp,
-                          unsigned number)
+			  unsigned number)
 {
 	const struct gw_ir_program *p = model->p;
 	struct gw_eval_warp_report report;
@@ -375,16 +375,16 @@ static bool threads_agree(struct gw_eval *e, const struct thread *model, uint32_
 	for (uint32_t i = 0; i < p->insn_count && useful; i++)
 		if (p->insns[i].op == IR_ST && events[i] != t.runs[i])
 			fail_msg("program %u, block %u,%u, warp %u, line %u: %g lanes, %g "
-			         "interpreted",
-			         number, t.ctaid.x, t.ctaid.y, warp, p->insns[i].source, events[i],
-			         t.runs[i]);
+				 "interpreted",
+				 number, t.ctaid.x, t.ctaid.y, warp, p->insns[i].source, events[i],
+				 t.runs[i]);
 	free(events);
 	return useful;
 }
 
 /* The grid's counts are its warps' sum. */
 static void grid_agrees(const struct gw_ir_program *p, const struct gw_eval_launch *launch,
-                        struct gw_eval *e, struct gw_arena *arena, unsigned number)
+			struct gw_eval *e, struct gw_arena *arena, unsigned number)
 {
 	double *sum = calloc(p->insn_count, sizeof(*sum));
 	uint32_t warps = (launch->config.block.x + 31) / 32;
@@ -396,7 +396,7 @@ static void grid_agrees(const struct gw_ir_program *p, const struct gw_eval_laun
 		for (uint32_t x = 0; x < launch->config.grid.x; x++)
 			for (uint32_t w = 0; w < warps; w++) {
 				assert_null(gw_eval_warp(e, (struct gw_dim3){x, y, 0}, w, NULL,
-				                         NULL, &one));
+							 NULL, &one));
 				for (uint32_t i = 0; i < p->insn_count; i++)
 					sum[i] += one.insns[i].least;
 			}
@@ -404,7 +404,7 @@ static void grid_agrees(const struct gw_ir_program *p, const struct gw_eval_laun
 		for (uint32_t i = 0; i < p->insn_count; i++)
 			if (p->insns[i].op == IR_ST && grid.insns[i].least != sum[i])
 				fail_msg("program %u, line %u: the grid's %g, its warps' %g",
-				         number, p->insns[i].source, grid.insns[i].least, sum[i]);
+					 number, p->insns[i].source, grid.insns[i].least, sum[i]);
 	free(sum);
 }
 
@@ -416,8 +416,8 @@ static bool try_program(unsigned number, struct gw_arena *arena, unsigned *spare
 		uint64_t x;
 	} arguments = {37, 0, 0x1000};
 	struct gw_eval_launch launch = {
-	        .config = {{7, 2, 1}, {80, 1, 1}, {1, 1, 1}, 0, 0},
-	        .arguments = {(const uint8_t *)&arguments, sizeof(arguments)}};
+		.config = {{7, 2, 1}, {80, 1, 1}, {1, 1, 1}, 0, 0},
+		.arguments = {(const uint8_t *)&arguments, sizeof(arguments)}};
 	struct thread t = {.launch = &launch};
 	struct gw_ir_program p;
 	struct gw_ptx_fault fault;
@@ -427,7 +427,7 @@ static bool try_program(unsigned number, struct gw_arena *arena, unsigned *spare
 
 	write_program(&text);
 	assert_true(gw_ptx_parse((struct gw_bytes){(const uint8_t *)text.of, text.length}, arena,
-	                         &ptx, &fault));
+				 &ptx, &fault));
 	assert_true(gw_ptx_lower(&ptx, 0, arena, &p, &fault));
 	e = gw_eval_new(&p, &launch, NULL, arena);
 	assert_non_null(e);

@@ -42,14 +42,14 @@ static void check(const struct row *rows, size_t count)
 
 		if (defined != (r->out != NONE) || (defined && out != r->out))
 			fail_msg("row %zu, %s.%u: %#llx, expected %#llx", n, gw_ir_op_name(r->op),
-			         r->bits, (unsigned long long)out, (unsigned long long)r->out);
+				 r->bits, (unsigned long long)out, (unsigned long long)r->out);
 	}
 }
 
-#define CHECK(...)                                                                                 \
-	do {                                                                                       \
-		const struct row rows[] = {__VA_ARGS__};                                           \
-		check(rows, sizeof(rows) / sizeof(*rows));                                         \
+#define CHECK(...) \
+	do { \
+		const struct row rows[] = {__VA_ARGS__}; \
+		check(rows, sizeof(rows) / sizeof(*rows)); \
 	} while (0)
 
 TEST(sums_wrap_and_carry)
@@ -164,9 +164,9 @@ TEST(a_comparison_with_no_number_is_ordered_or_not)
 
 	for (unsigned cond = 0; cond < GW_IR_CONDS; cond++) {
 		bool unordered_holds = cond == IR_COND_LTU || cond == IR_COND_LEU ||
-		                       cond == IR_COND_GTU || cond == IR_COND_GEU ||
-		                       cond == IR_COND_EQU || cond == IR_COND_NEU ||
-		                       cond == IR_COND_NAN;
+				       cond == IR_COND_GTU || cond == IR_COND_GEU ||
+				       cond == IR_COND_EQU || cond == IR_COND_NEU ||
+				       cond == IR_COND_NAN;
 
 		CHECK({IR_FCMP, 32, cond, 1, {nan, one}, unordered_holds},
 		      {IR_FCMP, 32, cond, 1, {one, nan}, unordered_holds});
@@ -236,7 +236,7 @@ TEST(conversions_round_as_asked_and_clamp)
 static uint64_t number(uint64_t *seed)
 {
 	static const uint64_t edges[] = {0,        1,     2,   31,    32,  33,
-	                                 M32 >> 1, MIN32, M32, MIN64, M64, M64 - 1};
+					 M32 >> 1, MIN32, M32, MIN64, M64, M64 - 1};
 
 	next_random(seed);
 	if (*seed >> 61)
@@ -266,14 +266,14 @@ static void compare_lanes(const struct gw_ir_insn *insn, unsigned to, uint64_t *
 		for (unsigned s = 0; s < 3; s++)
 			alone[s] = source[s].v[gw_at(&source[s], i)];
 		assert_true(gw_scalar((enum gw_ir_op)insn->op, insn->bits, insn->aux, to, alone,
-		                      &want));
+				      &want));
 		assert_int_equal(out.base[i], GW_BASE_NONE);
 		if (out.v[i] != want)
 			fail_msg("op %u of %u bits to %u, aux %u: %llx %llx %llx gives %llx, not "
-			         "%llx",
-			         insn->op, insn->bits, to, insn->aux, (unsigned long long)alone[0],
-			         (unsigned long long)alone[1], (unsigned long long)alone[2],
-			         (unsigned long long)out.v[i], (unsigned long long)want);
+				 "%llx",
+				 insn->op, insn->bits, to, insn->aux, (unsigned long long)alone[0],
+				 (unsigned long long)alone[1], (unsigned long long)alone[2],
+				 (unsigned long long)out.v[i], (unsigned long long)want);
 	}
 }
 
@@ -283,15 +283,15 @@ TEST(all_lanes_at_once_answer_as_each_alone)
 		enum gw_ir_op op;
 		unsigned uses, aux_first, aux_last;
 	} ops[] = {{IR_MOV, 1, 0, 0},    {IR_ZEXT, 1, 0, 0},
-	           {IR_NOT, 1, 0, 0},    {IR_AND, 2, 0, 0},
-	           {IR_OR, 2, 0, 0},     {IR_XOR, 2, 0, 0},
-	           {IR_ADD, 2, 0, 0},    {IR_SUB, 2, 0, 0},
-	           {IR_SEXT, 1, 0, 0},   {IR_SHL, 2, 0, 0},
-	           {IR_SHRU, 2, 0, 0},   {IR_SHRS, 2, 0, 0},
-	           {IR_MUL, 2, 0, 0},    {IR_MULHS, 2, 0, 0},
-	           {IR_MULHU, 2, 0, 0},  {IR_MULWS, 2, 0, 0},
-	           {IR_MULWU, 2, 0, 0},  {IR_SEL, 3, 0, 0},
-	           {IR_LOP3, 3, 0, 255}, {IR_CMP, 2, IR_COND_EQ, IR_COND_GEU}};
+		   {IR_NOT, 1, 0, 0},    {IR_AND, 2, 0, 0},
+		   {IR_OR, 2, 0, 0},     {IR_XOR, 2, 0, 0},
+		   {IR_ADD, 2, 0, 0},    {IR_SUB, 2, 0, 0},
+		   {IR_SEXT, 1, 0, 0},   {IR_SHL, 2, 0, 0},
+		   {IR_SHRU, 2, 0, 0},   {IR_SHRS, 2, 0, 0},
+		   {IR_MUL, 2, 0, 0},    {IR_MULHS, 2, 0, 0},
+		   {IR_MULHU, 2, 0, 0},  {IR_MULWS, 2, 0, 0},
+		   {IR_MULWU, 2, 0, 0},  {IR_SEL, 3, 0, 0},
+		   {IR_LOP3, 3, 0, 255}, {IR_CMP, 2, IR_COND_EQ, IR_COND_GEU}};
 	static const unsigned widths[] = {8, 16, 32, 64};
 	uint64_t seed = 1;
 
@@ -299,9 +299,9 @@ TEST(all_lanes_at_once_answer_as_each_alone)
 		for (unsigned aux = ops[o].aux_first; aux <= ops[o].aux_last; aux++)
 			for (unsigned w = 0; w < 16; w++) {
 				struct gw_ir_insn insn = {.op = (uint16_t)ops[o].op,
-				                          .bits = (uint8_t)widths[w % 4],
-				                          .uses = (uint8_t)ops[o].uses,
-				                          .aux = (uint16_t)aux};
+							  .bits = (uint8_t)widths[w % 4],
+							  .uses = (uint8_t)ops[o].uses,
+							  .aux = (uint16_t)aux};
 				bool product = ops[o].op >= IR_MULHS && ops[o].op <= IR_MULWU;
 
 				if (insn.bits == 64 && product)

@@ -90,10 +90,10 @@ si_body *si_body_find(const char *name, int *params)
 		si_body *body;
 		int params;
 	} bodies[] = {{"vector_add", vector_add, 4}, {"fill", fill, 3},
-	              {"increment", increment, 1},   {"set_one", set_one, 1},
-	              {"set_two", set_two, 1},       {"spin", spin, 0},
-	              {"latch", latch, 3},           {"busy", busy, 3},
-	              {"clock_cost", clock_cost, 2}};
+		      {"increment", increment, 1},   {"set_one", set_one, 1},
+		      {"set_two", set_two, 1},       {"spin", spin, 0},
+		      {"latch", latch, 3},           {"busy", busy, 3},
+		      {"clock_cost", clock_cost, 2}};
 	for (size_t i = 0; i < sizeof bodies / sizeof bodies[0]; i++)
 		if (strcmp(bodies[i].name, name) == 0) {
 			*params = bodies[i].params;

@@ -30,7 +30,7 @@ static bool forbids(const struct si_capture *c)
 	    si_tls.mode == CU_STREAM_CAPTURE_MODE_RELAXED)
 		return false;
 	return c->thread == this_thread() || (c->mode == CU_STREAM_CAPTURE_MODE_GLOBAL &&
-	                                      si_tls.mode == CU_STREAM_CAPTURE_MODE_GLOBAL);
+					      si_tls.mode == CU_STREAM_CAPTURE_MODE_GLOBAL);
 }
 
 CUresult si_capture_unsafe(void)
@@ -153,15 +153,15 @@ static CUresult node_add(CUstream stream, CUgraphNodeType type, CUgraphNode *out
 }
 
 CUresult si_capture_kernel(CUstream stream, CUfunction f, const struct si_config *config,
-                           void **params)
+			   void **params)
 {
 	CUgraphNode node;
 	CUresult result = node_add(stream, CU_GRAPH_NODE_TYPE_KERNEL, &node);
 	if (result == CUDA_SUCCESS)
 		node->u.kernel.ctx = stream->ctx;
 	return result == CUDA_SUCCESS
-	               ? si_kernel_node_set(&node->u.kernel, f, NULL, config, params, NULL)
-	               : result;
+		       ? si_kernel_node_set(&node->u.kernel, f, NULL, config, params, NULL)
+		       : result;
 }
 
 CUresult si_capture_host(CUstream stream, CUhostFn fn, void *user)
@@ -179,26 +179,26 @@ CUresult si_capture_memcpy(CUstream stream, void *dst, const void *src, size_t b
 	CUresult result = node_add(stream, CU_GRAPH_NODE_TYPE_MEMCPY, &node);
 	if (result == CUDA_SUCCESS)
 		node->u.copy = (CUDA_MEMCPY3D){.srcMemoryType = CU_MEMORYTYPE_HOST,
-		                               .srcHost = src,
-		                               .dstMemoryType = CU_MEMORYTYPE_HOST,
-		                               .dstHost = dst,
-		                               .WidthInBytes = bytes,
-		                               .Height = 1,
-		                               .Depth = 1};
+					       .srcHost = src,
+					       .dstMemoryType = CU_MEMORYTYPE_HOST,
+					       .dstHost = dst,
+					       .WidthInBytes = bytes,
+					       .Height = 1,
+					       .Depth = 1};
 	return result;
 }
 
 CUresult si_capture_memset(CUstream stream, void *dst, unsigned value, unsigned element,
-                           size_t count)
+			   size_t count)
 {
 	CUgraphNode node;
 	CUresult result = node_add(stream, CU_GRAPH_NODE_TYPE_MEMSET, &node);
 	if (result == CUDA_SUCCESS)
 		node->u.set = (CUDA_MEMSET_NODE_PARAMS){.dst = (CUdeviceptr)dst,
-		                                        .value = value,
-		                                        .elementSize = element,
-		                                        .width = count,
-		                                        .height = 1};
+							.value = value,
+							.elementSize = element,
+							.width = count,
+							.height = 1};
 	return result;
 }
 
@@ -278,7 +278,7 @@ CUresult si_capture_event_wait(CUstream stream, CUevent event)
 /* ---- the functions ---- */
 
 static CUresult begin(bool pt, CUstream handle, CUgraph into, const CUgraphNode *deps,
-                      size_t dep_count, CUstreamCaptureMode mode)
+		      size_t dep_count, CUstreamCaptureMode mode)
 {
 	struct si_capture *capture;
 	CUstream stream = NULL;
@@ -294,12 +294,12 @@ static CUresult begin(bool pt, CUstream handle, CUgraph into, const CUgraphNode 
 	capture = result == CUDA_SUCCESS ? calloc(1, sizeof *capture) : NULL;
 	if (capture) {
 		*capture = (struct si_capture){.graph = into ? into : si_graph_new(),
-		                               .id = ++capture_ids,
-		                               .origin = stream,
-		                               .mode = mode,
-		                               .thread = this_thread(),
-		                               .borrowed = into != NULL,
-		                               .next = captures};
+					       .id = ++capture_ids,
+					       .origin = stream,
+					       .mode = mode,
+					       .thread = this_thread(),
+					       .borrowed = into != NULL,
+					       .next = captures};
 		capture->graph->owned = true;
 		captures = capture;
 		join(stream, capture);
@@ -320,15 +320,15 @@ CUresult si_cuStreamBeginCapture(bool pt, CUstream hStream)
 }
 
 CUresult si_cuStreamBeginCaptureToGraph(bool pt, CUstream hStream, CUgraph hGraph,
-                                        const CUgraphNode *dependencies,
-                                        const CUgraphEdgeData *dependencyData,
-                                        size_t numDependencies, CUstreamCaptureMode mode)
+					const CUgraphNode *dependencies,
+					const CUgraphEdgeData *dependencyData,
+					size_t numDependencies, CUstreamCaptureMode mode)
 {
 	CUresult result = si_deps_check(hGraph, dependencies, numDependencies);
 	(void)dependencyData;
 	return result == CUDA_SUCCESS
-	               ? begin(pt, hStream, hGraph, dependencies, numDependencies, mode)
-	               : result;
+		       ? begin(pt, hStream, hGraph, dependencies, numDependencies, mode)
+		       : result;
 }
 
 static void reach(CUgraphNode node, CUgraph graph, bool *seen)
@@ -376,7 +376,7 @@ CUresult si_cuStreamEndCapture(bool pt, CUstream hStream, CUgraph *phGraph)
 		capture->invalid = true;
 		result = CUDA_ERROR_STREAM_CAPTURE_UNMATCHED;
 	} else if (capture && capture->mode != CU_STREAM_CAPTURE_MODE_RELAXED &&
-	           capture->thread != this_thread())
+		   capture->thread != this_thread())
 		result = CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD;
 	if (result == CUDA_SUCCESS) {
 		if (capture->invalid)
@@ -407,36 +407,36 @@ static CUstreamCaptureStatus status_of(CUstream stream)
 {
 	return !stream->capture           ? CU_STREAM_CAPTURE_STATUS_NONE
 	       : stream->capture->invalid ? CU_STREAM_CAPTURE_STATUS_INVALIDATED
-	                                  : CU_STREAM_CAPTURE_STATUS_ACTIVE;
+					  : CU_STREAM_CAPTURE_STATUS_ACTIVE;
 }
 
 CUresult si_cuStreamIsCapturing(bool pt, CUstream hStream, CUstreamCaptureStatus *captureStatus)
 {
 	return si_cuStreamGetCaptureInfo_v3(pt, hStream, captureStatus, NULL, NULL, NULL, NULL,
-	                                    NULL);
+					    NULL);
 }
 
 CUresult si_cuStreamGetCaptureInfo(bool pt, CUstream hStream,
-                                   CUstreamCaptureStatus *captureStatus_out, cuuint64_t *id_out)
+				   CUstreamCaptureStatus *captureStatus_out, cuuint64_t *id_out)
 {
 	return si_cuStreamGetCaptureInfo_v3(pt, hStream, captureStatus_out, id_out, NULL, NULL,
-	                                    NULL, NULL);
+					    NULL, NULL);
 }
 
 CUresult si_cuStreamGetCaptureInfo_v2(bool pt, CUstream hStream,
-                                      CUstreamCaptureStatus *captureStatus_out, cuuint64_t *id_out,
-                                      CUgraph *graph_out, const CUgraphNode **dependencies_out,
-                                      size_t *numDependencies_out)
+				      CUstreamCaptureStatus *captureStatus_out, cuuint64_t *id_out,
+				      CUgraph *graph_out, const CUgraphNode **dependencies_out,
+				      size_t *numDependencies_out)
 {
 	return si_cuStreamGetCaptureInfo_v3(pt, hStream, captureStatus_out, id_out, graph_out,
-	                                    dependencies_out, NULL, numDependencies_out);
+					    dependencies_out, NULL, numDependencies_out);
 }
 
 CUresult si_cuStreamGetCaptureInfo_v3(bool pt, CUstream hStream,
-                                      CUstreamCaptureStatus *captureStatus_out, cuuint64_t *id_out,
-                                      CUgraph *graph_out, const CUgraphNode **dependencies_out,
-                                      const CUgraphEdgeData **edgeData_out,
-                                      size_t *numDependencies_out)
+				      CUstreamCaptureStatus *captureStatus_out, cuuint64_t *id_out,
+				      CUgraph *graph_out, const CUgraphNode **dependencies_out,
+				      const CUgraphEdgeData **edgeData_out,
+				      size_t *numDependencies_out)
 {
 	CUstream stream = NULL;
 	CUresult result;
@@ -475,9 +475,9 @@ CUresult si_capture_implicit_query(CUstream stream)
 }
 
 CUresult si_cuStreamUpdateCaptureDependencies_v2(bool pt, CUstream hStream,
-                                                 CUgraphNode *dependencies,
-                                                 const CUgraphEdgeData *dependencyData,
-                                                 size_t numDependencies, unsigned int flags)
+						 CUgraphNode *dependencies,
+						 const CUgraphEdgeData *dependencyData,
+						 size_t numDependencies, unsigned int flags)
 {
 	CUstream stream = NULL;
 	CUresult result;
@@ -499,8 +499,8 @@ CUresult si_cuStreamUpdateCaptureDependencies_v2(bool pt, CUstream hStream,
 }
 
 CUresult si_cuStreamUpdateCaptureDependencies(bool pt, CUstream hStream, CUgraphNode *dependencies,
-                                              size_t numDependencies, unsigned int flags)
+					      size_t numDependencies, unsigned int flags)
 {
 	return si_cuStreamUpdateCaptureDependencies_v2(pt, hStream, dependencies, NULL,
-	                                               numDependencies, flags);
+						       numDependencies, flags);
 }

@@ -11,12 +11,12 @@ void si_capture_event_clear(CUevent event);
 CUresult si_capture_event_wait(CUstream stream, CUevent event);
 /* A node for what a capturing stream was given. */
 CUresult si_capture_kernel(CUstream stream, CUfunction f, const struct si_config *config,
-                           void **params);
+			   void **params);
 CUresult si_capture_exec(CUstream stream, CUgraph graph);
 CUresult si_capture_host(CUstream stream, CUhostFn fn, void *user);
 CUresult si_capture_memcpy(CUstream stream, void *dst, const void *src, size_t bytes);
 CUresult si_capture_memset(CUstream stream, void *dst, unsigned value, unsigned element,
-                           size_t count);
+			   size_t count);
 /* The legacy stream may not be used while a stream that waits for it is capturing: that
  * invalidates the capture. The query form only says so. */
 CUresult si_capture_implicit(CUstream stream);

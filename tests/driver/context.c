@@ -118,7 +118,7 @@ CUresult si_cuCtxCreate_v2(CUcontext *pctx, unsigned int flags, CUdevice dev)
 }
 
 CUresult si_cuCtxCreate_v3(CUcontext *pctx, CUexecAffinityParam *paramsArray, int numParams,
-                           unsigned int flags, CUdevice dev)
+			   unsigned int flags, CUdevice dev)
 {
 	if (numParams < 0 || (numParams > 0 && !paramsArray))
 		return CUDA_ERROR_INVALID_VALUE;
@@ -126,7 +126,7 @@ CUresult si_cuCtxCreate_v3(CUcontext *pctx, CUexecAffinityParam *paramsArray, in
 }
 
 CUresult si_cuCtxCreate_v4(CUcontext *pctx, CUctxCreateParams *ctxCreateParams, unsigned int flags,
-                           CUdevice dev)
+			   CUdevice dev)
 {
 	if (ctxCreateParams && ctxCreateParams->numExecAffinityParams > 0)
 		return CUDA_ERROR_NOT_SUPPORTED;
@@ -524,7 +524,7 @@ CUresult si_cuDeviceGetDevResource(CUdevice device, CUdevResource *resource, CUd
 
 /* There is one choice of resources, so there is one description. */
 CUresult si_cuDevResourceGenerateDesc(CUdevResourceDesc *phDesc, CUdevResource *resources,
-                                      unsigned int nbResources)
+				      unsigned int nbResources)
 {
 	static struct CUdevResourceDesc_st whole_device;
 	CUresult ready = si_ready();
@@ -537,7 +537,7 @@ CUresult si_cuDevResourceGenerateDesc(CUdevResourceDesc *phDesc, CUdevResource *
 }
 
 CUresult si_cuGreenCtxCreate(CUgreenCtx *phCtx, CUdevResourceDesc desc, CUdevice dev,
-                             unsigned int flags)
+			     unsigned int flags)
 {
 	CUgreenCtx green;
 	CUcontext ctx;
@@ -582,7 +582,7 @@ CUresult si_cuCtxFromGreenCtx(CUcontext *pContext, CUgreenCtx hCtx)
 }
 
 CUresult si_cuGreenCtxStreamCreate(CUstream *phStream, CUgreenCtx greenCtx, unsigned int flags,
-                                   int priority)
+				   int priority)
 {
 	CUresult result = si_ready();
 	if (result != CUDA_SUCCESS)

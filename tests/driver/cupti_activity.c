@@ -20,10 +20,10 @@ static const struct {
 	uint32_t version;
 	size_t size;
 } layouts[] = {
-        {130000, sizeof(CUpti_ActivityKernel10)}, {19, sizeof(CUpti_ActivityKernel9)},
-        {18, sizeof(CUpti_ActivityKernel8)},      {17, sizeof(CUpti_ActivityKernel7)},
-        {15, sizeof(CUpti_ActivityKernel6)},      {13, sizeof(CUpti_ActivityKernel5)},
-        {0, sizeof(CUpti_ActivityKernel4)},
+	{130000, sizeof(CUpti_ActivityKernel10)}, {19, sizeof(CUpti_ActivityKernel9)},
+	{18, sizeof(CUpti_ActivityKernel8)},      {17, sizeof(CUpti_ActivityKernel7)},
+	{15, sizeof(CUpti_ActivityKernel6)},      {13, sizeof(CUpti_ActivityKernel5)},
+	{0, sizeof(CUpti_ActivityKernel4)},
 };
 
 static struct options {
@@ -152,7 +152,7 @@ static void buffer_abandon(void)
 static bool buffer_room(size_t size)
 {
 	if (buffer.data && (buffer.valid + size > buffer.size ||
-	                    (buffer.max_records && buffer.records == buffer.max_records)))
+			    (buffer.max_records && buffer.records == buffer.max_records)))
 		buffer_send();
 	if (!buffer.data) {
 		buffer.size = buffer.max_records = buffer.valid = buffer.records = 0;
@@ -422,7 +422,7 @@ static void options_read(void)
 }
 
 SC_API cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc funcBufferRequested,
-                                      CUpti_BuffersCallbackCompleteFunc funcBufferCompleted)
+				      CUpti_BuffersCallbackCompleteFunc funcBufferCompleted)
 {
 	SC_ENTER();
 	if (!funcBufferRequested || !funcBufferCompleted)
@@ -455,7 +455,7 @@ static void switching(const char *function)
 {
 	if (atomic_load(&flushing) && sc_driver()->env_u64("STANDIN_ORDER", 0))
 		fprintf(stderr, "stand-in: %s while another thread is in cuptiActivityFlushAll\n",
-		        function);
+			function);
 }
 
 SC_API cuptiActivityEnable(CUpti_ActivityKind kind)
@@ -561,7 +561,7 @@ void sc_activity_stop(void)
 }
 
 SC_API cuptiActivityGetNextRecord(uint8_t *data, size_t validBufferSizeBytes,
-                                  CUpti_Activity **record)
+				  CUpti_Activity **record)
 {
 	size_t size = record_size();
 	uint8_t *next;

@@ -17,8 +17,8 @@ static _Atomic unsigned char wanted[CUPTI_DRIVER_TRACE_CBID_SIZE];
 static _Atomic bool modules_wanted;
 
 static void on_api(uint32_t cbid, const char *symbol, bool leaving, const void *params, int *result,
-                   uint32_t correlation, uint64_t *correlation_data, void *context,
-                   uint32_t context_id);
+		   uint32_t correlation, uint64_t *correlation_data, void *context,
+		   uint32_t context_id);
 static void on_module(void *context, uint32_t id, const void *cubin, size_t size);
 struct si_cupti_hooks sc_hooks = {.api = on_api, .module = on_module};
 
@@ -33,7 +33,7 @@ static void driver_find(void)
 	standin_private_fn *get;
 	if (!entry) {
 		fprintf(stderr, "stand-in: libcupti: the libcuda.so.1 found is not the stand-in; "
-		                "set LD_LIBRARY_PATH to the directory of both\n");
+				"set LD_LIBRARY_PATH to the directory of both\n");
 		return;
 	}
 	memcpy(&get, &entry, sizeof get);
@@ -71,19 +71,19 @@ CUptiResult sc_enter(const char *name)
 /* ---- callbacks ---- */
 
 static void on_api(uint32_t cbid, const char *symbol, bool leaving, const void *params, int *result,
-                   uint32_t correlation, uint64_t *correlation_data, void *context,
-                   uint32_t context_id)
+		   uint32_t correlation, uint64_t *correlation_data, void *context,
+		   uint32_t context_id)
 {
 	CUpti_CallbackData data = {
-	        .callbackSite = leaving ? CUPTI_API_EXIT : CUPTI_API_ENTER,
-	        .functionName = symbol,
-	        .functionParams = params,
-	        .functionReturnValue = result,
-	        .symbolName = NULL,
-	        .context = context,
-	        .contextUid = context_id,
-	        .correlationData = correlation_data,
-	        .correlationId = correlation,
+		.callbackSite = leaving ? CUPTI_API_EXIT : CUPTI_API_ENTER,
+		.functionName = symbol,
+		.functionParams = params,
+		.functionReturnValue = result,
+		.symbolName = NULL,
+		.context = context,
+		.contextUid = context_id,
+		.correlationData = correlation_data,
+		.correlationId = correlation,
 	};
 	CUpti_CallbackFunc callback = NULL;
 	void *user = NULL;
@@ -154,7 +154,7 @@ SC_API cuptiUnsubscribe(CUpti_SubscriberHandle handle)
 }
 
 static CUptiResult callback_switch(uint32_t enable, CUpti_SubscriberHandle handle,
-                                   CUpti_CallbackDomain domain, CUpti_CallbackId cbid)
+				   CUpti_CallbackDomain domain, CUpti_CallbackId cbid)
 {
 	if (handle != &subscriber || !atomic_load(&subscribed) || (unsigned)domain == 0 ||
 	    (unsigned)domain >= CUPTI_CB_DOMAIN_SIZE)
@@ -173,14 +173,14 @@ static CUptiResult callback_switch(uint32_t enable, CUpti_SubscriberHandle handl
 }
 
 SC_API cuptiEnableCallback(uint32_t enable, CUpti_SubscriberHandle handle,
-                           CUpti_CallbackDomain domain, CUpti_CallbackId cbid)
+			   CUpti_CallbackDomain domain, CUpti_CallbackId cbid)
 {
 	SC_ENTER();
 	return cbid ? callback_switch(enable, handle, domain, cbid) : CUPTI_ERROR_INVALID_PARAMETER;
 }
 
 SC_API cuptiEnableDomain(uint32_t enable, CUpti_SubscriberHandle handle,
-                         CUpti_CallbackDomain domain)
+			 CUpti_CallbackDomain domain)
 {
 	SC_ENTER();
 	return callback_switch(enable, handle, domain, 0);
@@ -203,11 +203,11 @@ SC_API cuptiGetContextId(CUcontext context, uint32_t *contextId)
 	if (!contextId)
 		return CUPTI_ERROR_INVALID_PARAMETER;
 	return sc_driver()->context_id(context, contextId) ? CUPTI_SUCCESS
-	                                                   : CUPTI_ERROR_INVALID_CONTEXT;
+							   : CUPTI_ERROR_INVALID_CONTEXT;
 }
 
 SC_API cuptiGetStreamIdEx(CUcontext context, CUstream stream, uint8_t perThreadStream,
-                          uint32_t *streamId)
+			  uint32_t *streamId)
 {
 	uint32_t unused;
 
@@ -218,8 +218,8 @@ SC_API cuptiGetStreamIdEx(CUcontext context, CUstream stream, uint8_t perThreadS
 	if (context && !sc_driver()->context_id(context, &unused))
 		abort();
 	return sc_driver()->stream_id(context, stream, perThreadStream != 0, streamId)
-	               ? CUPTI_SUCCESS
-	               : CUPTI_ERROR_INVALID_STREAM;
+		       ? CUPTI_SUCCESS
+		       : CUPTI_ERROR_INVALID_STREAM;
 }
 
 SC_API cuptiGetStreamId(CUcontext context, CUstream stream, uint32_t *streamId)
@@ -231,21 +231,21 @@ SC_API cuptiGetGraphId(CUgraph graph, uint32_t *pId)
 {
 	SC_ENTER();
 	return pId && sc_driver()->graph_id(graph, pId) ? CUPTI_SUCCESS
-	                                                : CUPTI_ERROR_INVALID_PARAMETER;
+							: CUPTI_ERROR_INVALID_PARAMETER;
 }
 
 SC_API cuptiGetGraphExecId(CUgraphExec graphExec, uint32_t *pId)
 {
 	SC_ENTER();
 	return pId && sc_driver()->exec_id(graphExec, pId) ? CUPTI_SUCCESS
-	                                                   : CUPTI_ERROR_INVALID_PARAMETER;
+							   : CUPTI_ERROR_INVALID_PARAMETER;
 }
 
 SC_API cuptiGetGraphNodeId(CUgraphNode node, uint64_t *nodeId)
 {
 	SC_ENTER();
 	return nodeId && sc_driver()->node_id(node, nodeId) ? CUPTI_SUCCESS
-	                                                    : CUPTI_ERROR_INVALID_PARAMETER;
+							    : CUPTI_ERROR_INVALID_PARAMETER;
 }
 
 SC_API cuptiGetDeviceId(CUcontext context, uint32_t *deviceId)
@@ -290,27 +290,27 @@ SC_API cuptiGetResultString(CUptiResult result, const char **str)
 		const char *text;
 	} texts[] = {
 #define T(code) {code, #code}
-	        T(CUPTI_SUCCESS),
-	        T(CUPTI_ERROR_INVALID_PARAMETER),
-	        T(CUPTI_ERROR_INVALID_DEVICE),
-	        T(CUPTI_ERROR_INVALID_CONTEXT),
-	        T(CUPTI_ERROR_INVALID_OPERATION),
-	        T(CUPTI_ERROR_OUT_OF_MEMORY),
-	        T(CUPTI_ERROR_PARAMETER_SIZE_NOT_SUFFICIENT),
-	        T(CUPTI_ERROR_MAX_LIMIT_REACHED),
-	        T(CUPTI_ERROR_NOT_READY),
-	        T(CUPTI_ERROR_NOT_COMPATIBLE),
-	        T(CUPTI_ERROR_NOT_INITIALIZED),
-	        T(CUPTI_ERROR_INVALID_STREAM),
-	        T(CUPTI_ERROR_INVALID_KIND),
-	        T(CUPTI_ERROR_HARDWARE),
-	        T(CUPTI_ERROR_HARDWARE_BUSY),
-	        T(CUPTI_ERROR_MIG_DEVICE_NOT_SUPPORTED),
-	        T(CUPTI_ERROR_NOT_SUPPORTED),
-	        T(CUPTI_ERROR_INSUFFICIENT_PRIVILEGES),
-	        T(CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED),
-	        T(CUPTI_ERROR_VIRTUALIZED_DEVICE_NOT_SUPPORTED),
-	        T(CUPTI_ERROR_UNKNOWN),
+		T(CUPTI_SUCCESS),
+		T(CUPTI_ERROR_INVALID_PARAMETER),
+		T(CUPTI_ERROR_INVALID_DEVICE),
+		T(CUPTI_ERROR_INVALID_CONTEXT),
+		T(CUPTI_ERROR_INVALID_OPERATION),
+		T(CUPTI_ERROR_OUT_OF_MEMORY),
+		T(CUPTI_ERROR_PARAMETER_SIZE_NOT_SUFFICIENT),
+		T(CUPTI_ERROR_MAX_LIMIT_REACHED),
+		T(CUPTI_ERROR_NOT_READY),
+		T(CUPTI_ERROR_NOT_COMPATIBLE),
+		T(CUPTI_ERROR_NOT_INITIALIZED),
+		T(CUPTI_ERROR_INVALID_STREAM),
+		T(CUPTI_ERROR_INVALID_KIND),
+		T(CUPTI_ERROR_HARDWARE),
+		T(CUPTI_ERROR_HARDWARE_BUSY),
+		T(CUPTI_ERROR_MIG_DEVICE_NOT_SUPPORTED),
+		T(CUPTI_ERROR_NOT_SUPPORTED),
+		T(CUPTI_ERROR_INSUFFICIENT_PRIVILEGES),
+		T(CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED),
+		T(CUPTI_ERROR_VIRTUALIZED_DEVICE_NOT_SUPPORTED),
+		T(CUPTI_ERROR_UNKNOWN),
 #undef T
 	};
 	if (!str)
@@ -332,8 +332,8 @@ SC_API cuptiGetErrorMessage(CUptiResult result, const char **str)
 /* ---- attributes ---- */
 
 static const size_t attribute_defaults[] = {
-        [CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_SIZE] = 3200000,
-        [CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_POOL_LIMIT] = 250,
+	[CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_SIZE] = 3200000,
+	[CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_POOL_LIMIT] = 250,
 };
 static size_t attributes[64];
 

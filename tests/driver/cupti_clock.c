@@ -28,7 +28,7 @@ static struct sc_clock read_both(void)
 	uint64_t best = UINT64_MAX;
 	for (int i = 0; i < TRIES && best > CLOSE_NS; i++) {
 		uint64_t before = sc_driver()->now(), reported = registered(),
-		         after = sc_driver()->now();
+			 after = sc_driver()->now();
 		if (after - before < best) {
 			best = after - before;
 			c.now = before + best / 2;
@@ -63,7 +63,7 @@ struct sc_clock sc_clock_look(void)
 		c = read_both();
 		if (c.now > first.now)
 			c.rate =
-			        (double)(c.reported - first.reported) / (double)(c.now - first.now);
+				(double)(c.reported - first.reported) / (double)(c.now - first.now);
 	} else {
 		c.now = sc_driver()->now();
 		c.reported = c.now + (uint64_t)(sc_clock_offset() + set_since());

@@ -36,7 +36,7 @@ struct CUpti_PmSampling_Object {
 	bool enabled, configured, started, overflowed;
 	struct sc_config config;
 	uint64_t interval, begin, end,
-	        before; /* driver's time; before: when the last window ended */
+		before; /* driver's time; before: when the last window ended */
 	unsigned windows;
 };
 
@@ -66,7 +66,7 @@ void sc_pm_kernel(const struct si_execution *x)
 	if (!run_count)
 		first_start = x->start;
 	runs[run_count++ % RUNS] =
-	        (struct run){x->start, x->end, {warps, sc_activity_traces_kernels() ? warps : 0}};
+		(struct run){x->start, x->end, {warps, sc_activity_traces_kernels() ? warps : 0}};
 	pthread_mutex_unlock(&lock);
 }
 
@@ -123,7 +123,7 @@ SC_API cuptiPmSamplingEnable(CUpti_PmSampling_Enable_Params *p)
 	/* The real one's first sample reaches back by seconds, to no moment that means anything. */
 	pthread_mutex_lock(&lock);
 	sampler = (struct CUpti_PmSampling_Object){
-	        .enabled = true, .windows = sampler.windows, .end = first_start};
+		.enabled = true, .windows = sampler.windows, .end = first_start};
 	pthread_mutex_unlock(&lock);
 	sc_watch_kernels();
 	p->pPmSamplingObject = &sampler;
@@ -254,7 +254,7 @@ static struct warps warps_in(const struct run *list, size_t count, uint64_t begi
 	for (size_t i = 0; i < count; i++) {
 		const struct run *x = &list[i];
 		uint64_t from = x->start > begin ? x->start : begin,
-		         to = x->end < end ? x->end : end;
+			 to = x->end < end ? x->end : end;
 		double share = to > from ? (double)(to - from) / (double)(x->end - x->start) : 0;
 		sum.all += x->warps.all * share;
 		sum.traced += x->warps.traced * share;
@@ -291,12 +291,12 @@ static double counted(int metric, struct warps warps, uint64_t begin, uint64_t e
 static uint64_t stamp(const struct sc_clock *clock, uint64_t ns)
 {
 	return option("STANDIN_PM_OWN_CLOCK") ? ns + (uint64_t)sc_clock_offset()
-	                                      : sc_clock_reported(clock, ns);
+					      : sc_clock_reported(clock, ns);
 }
 
 /* One more sample: what was counted between two times, under the stamps it is handed out with. */
 static void sample(struct data *data, struct warps warps, uint64_t from, uint64_t to,
-                   uint64_t begin, uint64_t end)
+		   uint64_t begin, uint64_t end)
 {
 	if (data->count == data->room)
 		return;
@@ -483,7 +483,7 @@ SC_API cuptiProfilerHostEvaluateToGpuValues(CUpti_Profiler_Host_EvaluateToGpuVal
 	SC_ENTER();
 	while (found < p->numMetrics &&
 	       sc_pm_value(p->pCounterDataImage, p->rangeIndex, p->ppMetricNames[found],
-	                   &p->pMetricValues[found]))
+			   &p->pMetricValues[found]))
 		found++;
 	return found == p->numMetrics ? CUPTI_SUCCESS : CUPTI_ERROR_INVALID_METRIC_NAME;
 }

@@ -39,11 +39,11 @@ int64_t sc_clock_offset(void); /* STANDIN_CLOCK_OFFSET, ns */
 void sc_clock_forget(void);    /* cuptiFinalize's part */
 void sc_activity_stop(void);   /* cuptiFinalize's half */
 
-#define SC_ENTER()                                                                                 \
-	do {                                                                                       \
-		CUptiResult entered_ = sc_enter(__func__);                                         \
-		if (entered_ != CUPTI_SUCCESS)                                                     \
-			return entered_;                                                           \
+#define SC_ENTER() \
+	do { \
+		CUptiResult entered_ = sc_enter(__func__); \
+		if (entered_ != CUPTI_SUCCESS) \
+			return entered_; \
 	} while (0)
 #define SC_API SI_EXPORT CUptiResult CUPTIAPI
 

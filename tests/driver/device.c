@@ -25,15 +25,15 @@ bool si_device_ok(CUdevice dev)
 	return dev >= 0 && (uint64_t)dev < si_env_u64("STANDIN_DEVICES", 1);
 }
 
-#define NEED(condition, dev)                                                                       \
-	do {                                                                                       \
-		CUresult ready_ = si_ready();                                                      \
-		if (ready_ != CUDA_SUCCESS)                                                        \
-			return ready_;                                                             \
-		if (!(condition))                                                                  \
-			return CUDA_ERROR_INVALID_VALUE;                                           \
-		if (!si_device_ok(dev))                                                            \
-			return CUDA_ERROR_INVALID_DEVICE;                                          \
+#define NEED(condition, dev) \
+	do { \
+		CUresult ready_ = si_ready(); \
+		if (ready_ != CUDA_SUCCESS) \
+			return ready_; \
+		if (!(condition)) \
+			return CUDA_ERROR_INVALID_VALUE; \
+		if (!si_device_ok(dev)) \
+			return CUDA_ERROR_INVALID_DEVICE; \
 	} while (0)
 
 CUresult si_cuDeviceGet(CUdevice *device, int ordinal)
@@ -103,43 +103,43 @@ static const struct {
 	CUdevice_attribute attribute;
 	int value;
 } attributes[] = {
-        {CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, 1024},
-        {CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X, 1024},
-        {CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y, 1024},
-        {CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z, 64},
-        {CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X, 2147483647},
-        {CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y, 65535},
-        {CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z, 65535},
-        {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK, 49152},
-        {CU_DEVICE_ATTRIBUTE_TOTAL_CONSTANT_MEMORY, 65536},
-        {CU_DEVICE_ATTRIBUTE_WARP_SIZE, 32},
-        {CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK, 65536},
-        {CU_DEVICE_ATTRIBUTE_CLOCK_RATE, 1000000},
-        {CU_DEVICE_ATTRIBUTE_GPU_OVERLAP, 1},
-        {CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 16},
-        {CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY, 1},
-        {CU_DEVICE_ATTRIBUTE_COMPUTE_MODE, CU_COMPUTEMODE_DEFAULT},
-        {CU_DEVICE_ATTRIBUTE_CONCURRENT_KERNELS, 1},
-        {CU_DEVICE_ATTRIBUTE_PCI_BUS_ID, 1},
-        {CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE, 1000000},
-        {CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH, 256},
-        {CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, 8 << 20},
-        {CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR, 2048},
-        {CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT, 2},
-        {CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING, 1},
-        {CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, 9},
-        {CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, 0},
-        {CU_DEVICE_ATTRIBUTE_STREAM_PRIORITIES_SUPPORTED, 1},
-        {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR, 233472},
-        {CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR, 65536},
-        {CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY, 1},
-        {CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS, 1},
-        {CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH, 1},
-        {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, 232448},
-        {CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR, 32},
-        {CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK, 1024},
-        {CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED, 1},
-        {CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH, 1},
+	{CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, 1024},
+	{CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X, 1024},
+	{CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y, 1024},
+	{CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z, 64},
+	{CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X, 2147483647},
+	{CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y, 65535},
+	{CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z, 65535},
+	{CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK, 49152},
+	{CU_DEVICE_ATTRIBUTE_TOTAL_CONSTANT_MEMORY, 65536},
+	{CU_DEVICE_ATTRIBUTE_WARP_SIZE, 32},
+	{CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK, 65536},
+	{CU_DEVICE_ATTRIBUTE_CLOCK_RATE, 1000000},
+	{CU_DEVICE_ATTRIBUTE_GPU_OVERLAP, 1},
+	{CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 16},
+	{CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY, 1},
+	{CU_DEVICE_ATTRIBUTE_COMPUTE_MODE, CU_COMPUTEMODE_DEFAULT},
+	{CU_DEVICE_ATTRIBUTE_CONCURRENT_KERNELS, 1},
+	{CU_DEVICE_ATTRIBUTE_PCI_BUS_ID, 1},
+	{CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE, 1000000},
+	{CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH, 256},
+	{CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, 8 << 20},
+	{CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR, 2048},
+	{CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT, 2},
+	{CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING, 1},
+	{CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, 9},
+	{CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, 0},
+	{CU_DEVICE_ATTRIBUTE_STREAM_PRIORITIES_SUPPORTED, 1},
+	{CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR, 233472},
+	{CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR, 65536},
+	{CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY, 1},
+	{CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS, 1},
+	{CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH, 1},
+	{CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, 232448},
+	{CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR, 32},
+	{CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK, 1024},
+	{CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED, 1},
+	{CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH, 1},
 };
 
 CUresult si_cuDeviceGetAttribute(int *pi, CUdevice_attribute attrib, CUdevice dev)
@@ -158,15 +158,15 @@ CUresult si_cuDeviceGetProperties(CUdevprop *prop, CUdevice dev)
 {
 	NEED(prop, dev);
 	*prop = (CUdevprop){.maxThreadsPerBlock = 1024,
-	                    .maxThreadsDim = {1024, 1024, 64},
-	                    .maxGridSize = {2147483647, 65535, 65535},
-	                    .sharedMemPerBlock = 49152,
-	                    .totalConstantMemory = 65536,
-	                    .SIMDWidth = 32,
-	                    .memPitch = 2147483647,
-	                    .regsPerBlock = 65536,
-	                    .clockRate = 1000000,
-	                    .textureAlign = 512};
+			    .maxThreadsDim = {1024, 1024, 64},
+			    .maxGridSize = {2147483647, 65535, 65535},
+			    .sharedMemPerBlock = 49152,
+			    .totalConstantMemory = 65536,
+			    .SIMDWidth = 32,
+			    .memPitch = 2147483647,
+			    .regsPerBlock = 65536,
+			    .clockRate = 1000000,
+			    .textureAlign = 512};
 	return CUDA_SUCCESS;
 }
 
@@ -203,7 +203,7 @@ CUresult si_cuDeviceCanAccessPeer(int *canAccessPeer, CUdevice dev, CUdevice pee
 }
 
 CUresult si_cuDeviceGetP2PAttribute(int *value, CUdevice_P2PAttribute attrib, CUdevice srcDevice,
-                                    CUdevice dstDevice)
+				    CUdevice dstDevice)
 {
 	NEED(value && si_device_ok(dstDevice), srcDevice);
 	*value = attrib == CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED;

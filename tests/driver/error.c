@@ -9,52 +9,52 @@ static const struct {
 	CUresult code;
 	const char *name, *text;
 } errors[] = {
-#define E(code, text)                                                                              \
-	{                                                                                          \
-		code, #code, text                                                                  \
+#define E(code, text) \
+	{ \
+		code, #code, text \
 	}
-        E(CUDA_SUCCESS, "no error"),
-        E(CUDA_ERROR_INVALID_VALUE, "invalid argument"),
-        E(CUDA_ERROR_OUT_OF_MEMORY, "out of memory"),
-        E(CUDA_ERROR_NOT_INITIALIZED, "initialization error"),
-        E(CUDA_ERROR_DEINITIALIZED, "driver shutting down"),
-        E(CUDA_ERROR_NO_DEVICE, "no CUDA-capable device is detected"),
-        E(CUDA_ERROR_INVALID_DEVICE, "invalid device ordinal"),
-        E(CUDA_ERROR_INVALID_IMAGE, "device kernel image is invalid"),
-        E(CUDA_ERROR_INVALID_CONTEXT, "invalid device context"),
-        E(CUDA_ERROR_NO_BINARY_FOR_GPU, "no kernel image is available for execution on the device"),
-        E(CUDA_ERROR_FILE_NOT_FOUND, "file not found"),
-        E(CUDA_ERROR_INVALID_HANDLE, "invalid resource handle"),
-        E(CUDA_ERROR_NOT_FOUND, "named symbol not found"),
-        E(CUDA_ERROR_NOT_READY, "device not ready"),
-        E(CUDA_ERROR_ILLEGAL_ADDRESS, "an illegal memory access was encountered"),
-        E(CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES, "too many resources requested for launch"),
-        E(CUDA_ERROR_PRIMARY_CONTEXT_ACTIVE, "primary context already active"),
-        E(CUDA_ERROR_CONTEXT_IS_DESTROYED, "context is destroyed"),
-        E(CUDA_ERROR_LAUNCH_FAILED, "unspecified launch failure"),
-        E(CUDA_ERROR_NOT_PERMITTED, "operation not permitted"),
-        E(CUDA_ERROR_NOT_SUPPORTED, "operation not supported"),
-        E(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
-          "operation not permitted when stream is capturing"),
-        E(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED,
-          "operation failed due to a previous error during capture"),
-        E(CUDA_ERROR_STREAM_CAPTURE_MERGE,
-          "operation would result in a merge of separate capture sequences"),
-        E(CUDA_ERROR_STREAM_CAPTURE_UNMATCHED,
-          "capture was not ended in the same stream as it began"),
-        E(CUDA_ERROR_STREAM_CAPTURE_UNJOINED, "capturing stream has unjoined work"),
-        E(CUDA_ERROR_STREAM_CAPTURE_ISOLATION,
-          "dependency created on uncaptured work in another stream"),
-        E(CUDA_ERROR_STREAM_CAPTURE_IMPLICIT,
-          "operation would make the legacy stream depend on a capturing blocking stream"),
-        E(CUDA_ERROR_CAPTURED_EVENT,
-          "operation not permitted on an event last recorded in a capturing stream"),
-        E(CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD,
-          "attempt to terminate a thread-local capture sequence from another thread"),
-        E(CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE,
-          "the graph update was not performed because it included changes which violated "
-          "constraints specific to instantiated graph update"),
-        E(CUDA_ERROR_UNKNOWN, "unknown error"),
+	E(CUDA_SUCCESS, "no error"),
+	E(CUDA_ERROR_INVALID_VALUE, "invalid argument"),
+	E(CUDA_ERROR_OUT_OF_MEMORY, "out of memory"),
+	E(CUDA_ERROR_NOT_INITIALIZED, "initialization error"),
+	E(CUDA_ERROR_DEINITIALIZED, "driver shutting down"),
+	E(CUDA_ERROR_NO_DEVICE, "no CUDA-capable device is detected"),
+	E(CUDA_ERROR_INVALID_DEVICE, "invalid device ordinal"),
+	E(CUDA_ERROR_INVALID_IMAGE, "device kernel image is invalid"),
+	E(CUDA_ERROR_INVALID_CONTEXT, "invalid device context"),
+	E(CUDA_ERROR_NO_BINARY_FOR_GPU, "no kernel image is available for execution on the device"),
+	E(CUDA_ERROR_FILE_NOT_FOUND, "file not found"),
+	E(CUDA_ERROR_INVALID_HANDLE, "invalid resource handle"),
+	E(CUDA_ERROR_NOT_FOUND, "named symbol not found"),
+	E(CUDA_ERROR_NOT_READY, "device not ready"),
+	E(CUDA_ERROR_ILLEGAL_ADDRESS, "an illegal memory access was encountered"),
+	E(CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES, "too many resources requested for launch"),
+	E(CUDA_ERROR_PRIMARY_CONTEXT_ACTIVE, "primary context already active"),
+	E(CUDA_ERROR_CONTEXT_IS_DESTROYED, "context is destroyed"),
+	E(CUDA_ERROR_LAUNCH_FAILED, "unspecified launch failure"),
+	E(CUDA_ERROR_NOT_PERMITTED, "operation not permitted"),
+	E(CUDA_ERROR_NOT_SUPPORTED, "operation not supported"),
+	E(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
+	  "operation not permitted when stream is capturing"),
+	E(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED,
+	  "operation failed due to a previous error during capture"),
+	E(CUDA_ERROR_STREAM_CAPTURE_MERGE,
+	  "operation would result in a merge of separate capture sequences"),
+	E(CUDA_ERROR_STREAM_CAPTURE_UNMATCHED,
+	  "capture was not ended in the same stream as it began"),
+	E(CUDA_ERROR_STREAM_CAPTURE_UNJOINED, "capturing stream has unjoined work"),
+	E(CUDA_ERROR_STREAM_CAPTURE_ISOLATION,
+	  "dependency created on uncaptured work in another stream"),
+	E(CUDA_ERROR_STREAM_CAPTURE_IMPLICIT,
+	  "operation would make the legacy stream depend on a capturing blocking stream"),
+	E(CUDA_ERROR_CAPTURED_EVENT,
+	  "operation not permitted on an event last recorded in a capturing stream"),
+	E(CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD,
+	  "attempt to terminate a thread-local capture sequence from another thread"),
+	E(CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE,
+	  "the graph update was not performed because it included changes which violated "
+	  "constraints specific to instantiated graph update"),
+	E(CUDA_ERROR_UNKNOWN, "unknown error"),
 #undef E
 };
 
@@ -160,18 +160,18 @@ static const struct si_row *row_find(const char *name, int version, bool per_thr
 }
 
 static CUresult find(const char *symbol, void **pfn, int version, cuuint64_t flags,
-                     CUdriverProcAddressQueryResult *status)
+		     CUdriverProcAddressQueryResult *status)
 {
 	const struct si_row *row;
 	bool known = false;
 	if (!symbol || !pfn || flags > 3)
 		return CUDA_ERROR_INVALID_VALUE;
 	row = row_find(symbol, version,
-	               (flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) != 0, &known);
+		       (flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) != 0, &known);
 	*pfn = row ? row->address : NULL;
 	*status = row     ? CU_GET_PROC_ADDRESS_SUCCESS
-	          : known ? CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT
-	                  : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
+		  : known ? CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT
+			  : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
 	return CUDA_SUCCESS;
 }
 
@@ -185,7 +185,7 @@ CUresult si_cuGetProcAddress(const char *symbol, void **pfn, int cudaVersion, cu
 }
 
 CUresult si_cuGetProcAddress_v2(const char *symbol, void **pfn, int cudaVersion, cuuint64_t flags,
-                                CUdriverProcAddressQueryResult *symbolStatus)
+				CUdriverProcAddressQueryResult *symbolStatus)
 {
 	CUdriverProcAddressQueryResult status;
 	CUresult result = find(symbol, pfn, cudaVersion, flags, &status);

@@ -50,7 +50,7 @@ CUresult si_cuEventRecord(bool pt, CUevent hEvent, CUstream hStream)
 CUresult si_cuEventRecordWithFlags(bool pt, CUevent hEvent, CUstream hStream, unsigned int flags)
 {
 	return flags > CU_EVENT_RECORD_EXTERNAL ? CUDA_ERROR_INVALID_VALUE
-	                                        : record(pt, hEvent, hStream);
+						: record(pt, hEvent, hStream);
 }
 
 /* Is the event's moment still to come? Lock held. */

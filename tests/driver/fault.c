@@ -34,8 +34,8 @@ _Atomic unsigned char si_watch[SI_COUNT];
 static void reject(const char *text)
 {
 	fprintf(stderr,
-	        "stand-in: STANDIN_FAIL: \"%s\" is not function:N:code (N a count from 1, or *)\n",
-	        text);
+		"stand-in: STANDIN_FAIL: \"%s\" is not function:N:code (N a count from 1, or *)\n",
+		text);
 	exit(2);
 }
 
@@ -81,7 +81,7 @@ static void late_objects_go(void)
 {
 	if (atomic_load(&slow.inside))
 		fprintf(stderr, "stand-in: exit() destroys objects while a thread is in %s\n",
-		        slow.name);
+			slow.name);
 }
 
 void si_late_objects(void)
@@ -162,10 +162,10 @@ void si_trace_line(const char *name, const struct si_arg *args, int count, int r
 		const char *comma = i ? ", " : "";
 		if (args[i].pointer)
 			used += (size_t)snprintf(line + used, sizeof line - used, "%s%s", comma,
-			                         args[i].value ? "ptr" : "null");
+						 args[i].value ? "ptr" : "null");
 		else
 			used += (size_t)snprintf(line + used, sizeof line - used, "%s%llu", comma,
-			                         (unsigned long long)args[i].value);
+						 (unsigned long long)args[i].value);
 	}
 	used += (size_t)snprintf(line + used, sizeof line - used, ") = %d\n", result);
 	ignored = write(trace_fd, line, used);
@@ -180,8 +180,8 @@ static void call_back(struct si_call *call, bool leaving)
 	if (!hooks || !hooks->api)
 		return;
 	hooks->api(si_rows[call->id].cbid, si_rows[call->id].symbol, leaving, call->params,
-	           leaving ? &result : NULL, call->correlation, &call->correlation_data, ctx,
-	           ctx ? ctx->id : 0);
+		   leaving ? &result : NULL, call->correlation, &call->correlation_data, ctx,
+		   ctx ? ctx->id : 0);
 	call->called_back = true;
 }
 

@@ -20,7 +20,7 @@ CUgraph si_graph_new(void)
 }
 
 CUgraphNode si_node_new(CUgraph graph, CUgraphNodeType type, const CUgraphNode *deps,
-                        size_t dep_count)
+			size_t dep_count)
 {
 	CUgraphNode node;
 	if (graph->count == graph->capacity) {
@@ -62,7 +62,7 @@ static bool deps_remove(CUgraphNode node, CUgraphNode dep)
 	for (size_t i = 0; i < node->dep_count; i++)
 		if (node->deps[i] == dep) {
 			memmove(&node->deps[i], &node->deps[i + 1],
-			        (node->dep_count - i - 1) * sizeof *node->deps);
+				(node->dep_count - i - 1) * sizeof *node->deps);
 			node->dep_count--;
 			return true;
 		}
@@ -116,7 +116,7 @@ bool si_node_payload_copy(CUgraphNode to, const struct CUgraphNode_st *from)
 		return (to->u.child = owned_copy(from->u.child)) != NULL;
 	case CU_GRAPH_NODE_TYPE_CONDITIONAL:
 		to->u.conditional.bodies =
-		        calloc(from->u.conditional.params.size, sizeof *to->u.conditional.bodies);
+			calloc(from->u.conditional.params.size, sizeof *to->u.conditional.bodies);
 		for (unsigned i = 0; i < from->u.conditional.params.size; i++)
 			to->u.conditional.bodies[i] = owned_copy(from->u.conditional.bodies[i]);
 		return true;
@@ -148,7 +148,7 @@ CUgraph si_graph_copy(CUgraph graph)
 	for (size_t i = 0; ok && i < graph->count; i++)
 		for (size_t d = 0; d < graph->nodes[i]->dep_count; d++)
 			si_deps_add(copy->nodes[i],
-			            copy->nodes[place_of(graph, graph->nodes[i]->deps[d])]);
+				    copy->nodes[place_of(graph, graph->nodes[i]->deps[d])]);
 	if (!ok && copy) {
 		si_graph_free(copy);
 		copy = NULL;
@@ -227,7 +227,7 @@ CUresult si_cuGraphClone(CUgraph *phGraphClone, CUgraph originalGraph)
 }
 
 CUresult si_cuGraphNodeFindInClone(CUgraphNode *phNode, CUgraphNode hOriginalNode,
-                                   CUgraph hClonedGraph)
+				   CUgraph hClonedGraph)
 {
 	if (!phNode || !si_is(hOriginalNode, SI_NODE) || !si_is(hClonedGraph, SI_GRAPH))
 		return CUDA_ERROR_INVALID_VALUE;
@@ -306,7 +306,7 @@ static void edges_clear(CUgraphEdgeData *data, const size_t *count)
 }
 
 CUresult si_cuGraphGetEdges_v2(CUgraph hGraph, CUgraphNode *from, CUgraphNode *to,
-                               CUgraphEdgeData *edgeData, size_t *numEdges)
+			       CUgraphEdgeData *edgeData, size_t *numEdges)
 {
 	struct listing l = {.a = from, .b = to};
 	if (!si_is(hGraph, SI_GRAPH) || !numEdges || !from != !to)
@@ -328,7 +328,7 @@ CUresult si_cuGraphGetEdges(CUgraph hGraph, CUgraphNode *from, CUgraphNode *to, 
 }
 
 CUresult si_cuGraphNodeGetDependencies_v2(CUgraphNode hNode, CUgraphNode *dependencies,
-                                          CUgraphEdgeData *edgeData, size_t *numDependencies)
+					  CUgraphEdgeData *edgeData, size_t *numDependencies)
 {
 	struct listing l = {.a = dependencies};
 	if (!si_is(hNode, SI_NODE) || !numDependencies)
@@ -344,13 +344,13 @@ CUresult si_cuGraphNodeGetDependencies_v2(CUgraphNode hNode, CUgraphNode *depend
 }
 
 CUresult si_cuGraphNodeGetDependencies(CUgraphNode hNode, CUgraphNode *dependencies,
-                                       size_t *numDependencies)
+				       size_t *numDependencies)
 {
 	return si_cuGraphNodeGetDependencies_v2(hNode, dependencies, NULL, numDependencies);
 }
 
 CUresult si_cuGraphNodeGetDependentNodes_v2(CUgraphNode hNode, CUgraphNode *dependentNodes,
-                                            CUgraphEdgeData *edgeData, size_t *numDependentNodes)
+					    CUgraphEdgeData *edgeData, size_t *numDependentNodes)
 {
 	struct listing l = {.a = dependentNodes};
 	if (!si_is(hNode, SI_NODE) || !numDependentNodes)
@@ -368,13 +368,13 @@ CUresult si_cuGraphNodeGetDependentNodes_v2(CUgraphNode hNode, CUgraphNode *depe
 }
 
 CUresult si_cuGraphNodeGetDependentNodes(CUgraphNode hNode, CUgraphNode *dependentNodes,
-                                         size_t *numDependentNodes)
+					 size_t *numDependentNodes)
 {
 	return si_cuGraphNodeGetDependentNodes_v2(hNode, dependentNodes, NULL, numDependentNodes);
 }
 
 static CUresult edges_change(CUgraph graph, const CUgraphNode *from, const CUgraphNode *to,
-                             size_t count, bool (*change)(CUgraphNode, CUgraphNode))
+			     size_t count, bool (*change)(CUgraphNode, CUgraphNode))
 {
 	CUresult result = CUDA_SUCCESS;
 	if (!si_is(graph, SI_GRAPH) || (count && (!from || !to)))
@@ -389,29 +389,29 @@ static CUresult edges_change(CUgraph graph, const CUgraphNode *from, const CUgra
 }
 
 CUresult si_cuGraphAddDependencies_v2(CUgraph hGraph, const CUgraphNode *from,
-                                      const CUgraphNode *to, const CUgraphEdgeData *edgeData,
-                                      size_t numDependencies)
+				      const CUgraphNode *to, const CUgraphEdgeData *edgeData,
+				      size_t numDependencies)
 {
 	(void)edgeData;
 	return edges_change(hGraph, from, to, numDependencies, si_deps_add);
 }
 
 CUresult si_cuGraphAddDependencies(CUgraph hGraph, const CUgraphNode *from, const CUgraphNode *to,
-                                   size_t numDependencies)
+				   size_t numDependencies)
 {
 	return edges_change(hGraph, from, to, numDependencies, si_deps_add);
 }
 
 CUresult si_cuGraphRemoveDependencies_v2(CUgraph hGraph, const CUgraphNode *from,
-                                         const CUgraphNode *to, const CUgraphEdgeData *edgeData,
-                                         size_t numDependencies)
+					 const CUgraphNode *to, const CUgraphEdgeData *edgeData,
+					 size_t numDependencies)
 {
 	(void)edgeData;
 	return edges_change(hGraph, from, to, numDependencies, deps_remove);
 }
 
 CUresult si_cuGraphRemoveDependencies(CUgraph hGraph, const CUgraphNode *from,
-                                      const CUgraphNode *to, size_t numDependencies)
+				      const CUgraphNode *to, size_t numDependencies)
 {
 	return edges_change(hGraph, from, to, numDependencies, deps_remove);
 }
@@ -428,7 +428,7 @@ CUresult si_cuGraphDestroyNode(CUgraphNode hNode)
 		deps_remove(graph->nodes[i], hNode);
 	place = place_of(graph, hNode);
 	memmove(&graph->nodes[place], &graph->nodes[place + 1],
-	        (graph->count - place - 1) * sizeof *graph->nodes);
+		(graph->count - place - 1) * sizeof *graph->nodes);
 	graph->count--;
 	si_node_free(hNode);
 	SI_UNLOCK();

@@ -71,7 +71,7 @@ CUgraph si_graph_new(void);
 void si_graph_free(CUgraph graph);
 /* A new node at the end of the graph. NULL: out of memory. */
 CUgraphNode si_node_new(CUgraph graph, CUgraphNodeType type, const CUgraphNode *deps,
-                        size_t dep_count);
+			size_t dep_count);
 void si_node_free(CUgraphNode node);
 /* Deep copy; node indices and order are kept. */
 CUgraph si_graph_copy(CUgraph graph);
@@ -87,7 +87,7 @@ void si_exec_run(CUgraphExec exec, CUstream stream, uint32_t correlation);
 
 /* graph_node.c: payloads from the driver's parameter structs. */
 CUresult si_kernel_node_set(struct si_kernel_node *node, CUfunction f, CUkernel kern,
-                            const struct si_config *config, void **params, void **extra);
+			    const struct si_config *config, void **params, void **extra);
 /* Keeps the kernel even where its module was unloaded since, or its handle reused. */
 bool si_kernel_node_copy(struct si_kernel_node *to, const struct si_kernel_node *from);
 CUresult si_node_set_any(CUgraphNode node, const CUgraphNodeParams *params);

@@ -66,13 +66,13 @@ static CUresult instantiate(CUgraphExec *out, CUgraph graph, cuuint64_t flags)
 }
 
 CUresult si_cuGraphInstantiateWithFlags(CUgraphExec *phGraphExec, CUgraph hGraph,
-                                        unsigned long long flags)
+					unsigned long long flags)
 {
 	return instantiate(phGraphExec, hGraph, flags);
 }
 
 CUresult si_cuGraphInstantiate_v2(CUgraphExec *phGraphExec, CUgraph hGraph,
-                                  CUgraphNode *phErrorNode, char *logBuffer, size_t bufferSize)
+				  CUgraphNode *phErrorNode, char *logBuffer, size_t bufferSize)
 {
 	if (phErrorNode)
 		*phErrorNode = NULL;
@@ -82,13 +82,13 @@ CUresult si_cuGraphInstantiate_v2(CUgraphExec *phGraphExec, CUgraph hGraph,
 }
 
 CUresult si_cuGraphInstantiate(CUgraphExec *phGraphExec, CUgraph hGraph, CUgraphNode *phErrorNode,
-                               char *logBuffer, size_t bufferSize)
+			       char *logBuffer, size_t bufferSize)
 {
 	return si_cuGraphInstantiate_v2(phGraphExec, hGraph, phErrorNode, logBuffer, bufferSize);
 }
 
 CUresult si_cuGraphInstantiateWithParams(bool pt, CUgraphExec *phGraphExec, CUgraph hGraph,
-                                         CUDA_GRAPH_INSTANTIATE_PARAMS *instantiateParams)
+					 CUDA_GRAPH_INSTANTIATE_PARAMS *instantiateParams)
 {
 	CUresult result;
 	(void)pt; /* the upload takes no time here */
@@ -97,7 +97,7 @@ CUresult si_cuGraphInstantiateWithParams(bool pt, CUgraphExec *phGraphExec, CUgr
 	result = instantiate(phGraphExec, hGraph, instantiateParams->flags);
 	instantiateParams->hErrNode_out = NULL;
 	instantiateParams->result_out = result == CUDA_SUCCESS ? CUDA_GRAPH_INSTANTIATE_SUCCESS
-	                                                       : CUDA_GRAPH_INSTANTIATE_ERROR;
+							       : CUDA_GRAPH_INSTANTIATE_ERROR;
 	return result;
 }
 
@@ -187,42 +187,42 @@ static CUgraphNode twin(CUgraphExec exec, CUgraphNode node, int type)
 	return find(exec->graph, node);
 }
 
-#define CHANGE(exec, node, wanted, given, expression)                                              \
-	do {                                                                                       \
-		CUgraphNode twin_;                                                                 \
-		CUresult result_ = CUDA_ERROR_INVALID_VALUE;                                       \
-		SI_LOCK();                                                                         \
-		twin_ = (given) ? twin(exec, node, CU_GRAPH_NODE_TYPE_##wanted) : NULL;            \
-		if (twin_)                                                                         \
-			result_ = (expression);                                                    \
-		SI_UNLOCK();                                                                       \
-		return result_;                                                                    \
+#define CHANGE(exec, node, wanted, given, expression) \
+	do { \
+		CUgraphNode twin_; \
+		CUresult result_ = CUDA_ERROR_INVALID_VALUE; \
+		SI_LOCK(); \
+		twin_ = (given) ? twin(exec, node, CU_GRAPH_NODE_TYPE_##wanted) : NULL; \
+		if (twin_) \
+			result_ = (expression); \
+		SI_UNLOCK(); \
+		return result_; \
 	} while (0)
 
 CUresult si_cuGraphExecKernelNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode,
-                                           const CUDA_KERNEL_NODE_PARAMS_v1 *nodeParams)
+					   const CUDA_KERNEL_NODE_PARAMS_v1 *nodeParams)
 {
 	CHANGE(hGraphExec, hNode, KERNEL, nodeParams,
 	       si_kernel_params_v1(&twin_->u.kernel, nodeParams));
 }
 
 CUresult si_cuGraphExecKernelNodeSetParams_v2(CUgraphExec hGraphExec, CUgraphNode hNode,
-                                              const CUDA_KERNEL_NODE_PARAMS *nodeParams)
+					      const CUDA_KERNEL_NODE_PARAMS *nodeParams)
 {
 	CHANGE(hGraphExec, hNode, KERNEL, nodeParams,
 	       si_kernel_params_v2(&twin_->u.kernel, nodeParams));
 }
 
 CUresult si_cuGraphExecMemcpyNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode,
-                                           const CUDA_MEMCPY3D *copyParams, CUcontext ctx)
+					   const CUDA_MEMCPY3D *copyParams, CUcontext ctx)
 {
 	(void)ctx;
 	CHANGE(hGraphExec, hNode, MEMCPY, copyParams, (twin_->u.copy = *copyParams, CUDA_SUCCESS));
 }
 
 CUresult si_cuGraphExecMemsetNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode,
-                                           const CUDA_MEMSET_NODE_PARAMS *memsetParams,
-                                           CUcontext ctx)
+					   const CUDA_MEMSET_NODE_PARAMS *memsetParams,
+					   CUcontext ctx)
 {
 	(void)ctx;
 	CHANGE(hGraphExec, hNode, MEMSET, memsetParams,
@@ -230,28 +230,28 @@ CUresult si_cuGraphExecMemsetNodeSetParams(CUgraphExec hGraphExec, CUgraphNode h
 }
 
 CUresult si_cuGraphExecHostNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode,
-                                         const CUDA_HOST_NODE_PARAMS *nodeParams)
+					 const CUDA_HOST_NODE_PARAMS *nodeParams)
 {
 	CHANGE(hGraphExec, hNode, HOST, nodeParams && nodeParams->fn,
 	       (twin_->u.host = *nodeParams, CUDA_SUCCESS));
 }
 
 CUresult si_cuGraphExecEventRecordNodeSetEvent(CUgraphExec hGraphExec, CUgraphNode hNode,
-                                               CUevent event)
+					       CUevent event)
 {
 	CHANGE(hGraphExec, hNode, EVENT_RECORD, si_is(event, SI_EVENT),
 	       (twin_->u.event = event, CUDA_SUCCESS));
 }
 
 CUresult si_cuGraphExecEventWaitNodeSetEvent(CUgraphExec hGraphExec, CUgraphNode hNode,
-                                             CUevent event)
+					     CUevent event)
 {
 	CHANGE(hGraphExec, hNode, WAIT_EVENT, si_is(event, SI_EVENT),
 	       (twin_->u.event = event, CUDA_SUCCESS));
 }
 
 CUresult si_cuGraphExecNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode,
-                                     CUgraphNodeParams *nodeParams)
+				     CUgraphNodeParams *nodeParams)
 {
 	CUgraphNode node;
 	CUresult result = CUDA_ERROR_INVALID_VALUE;
@@ -270,7 +270,7 @@ static bool switchable(CUgraphNode node)
 {
 	return node &&
 	       (node->type == CU_GRAPH_NODE_TYPE_KERNEL ||
-	        node->type == CU_GRAPH_NODE_TYPE_MEMCPY || node->type == CU_GRAPH_NODE_TYPE_MEMSET);
+		node->type == CU_GRAPH_NODE_TYPE_MEMCPY || node->type == CU_GRAPH_NODE_TYPE_MEMSET);
 }
 
 CUresult si_cuGraphNodeSetEnabled(CUgraphExec hGraphExec, CUgraphNode hNode, unsigned int isEnabled)
@@ -285,7 +285,7 @@ CUresult si_cuGraphNodeSetEnabled(CUgraphExec hGraphExec, CUgraphNode hNode, uns
 }
 
 CUresult si_cuGraphNodeGetEnabled(CUgraphExec hGraphExec, CUgraphNode hNode,
-                                  unsigned int *isEnabled)
+				  unsigned int *isEnabled)
 {
 	CUgraphNode node;
 	SI_LOCK();
@@ -372,7 +372,7 @@ static void adopt(CUgraph exec, CUgraph graph)
 }
 
 CUresult si_cuGraphExecUpdate_v2(CUgraphExec hGraphExec, CUgraph hGraph,
-                                 CUgraphExecUpdateResultInfo *resultInfo)
+				 CUgraphExecUpdateResultInfo *resultInfo)
 {
 	CUgraphNode error = NULL;
 	CUgraphExecUpdateResult update;
@@ -385,11 +385,11 @@ CUresult si_cuGraphExecUpdate_v2(CUgraphExec hGraphExec, CUgraph hGraph,
 	SI_UNLOCK();
 	*resultInfo = (CUgraphExecUpdateResultInfo){.result = update, .errorNode = error};
 	return update == CU_GRAPH_EXEC_UPDATE_SUCCESS ? CUDA_SUCCESS
-	                                              : CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
+						      : CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
 }
 
 CUresult si_cuGraphExecUpdate(CUgraphExec hGraphExec, CUgraph hGraph, CUgraphNode *hErrorNode_out,
-                              CUgraphExecUpdateResult *updateResult_out)
+			      CUgraphExecUpdateResult *updateResult_out)
 {
 	CUgraphExecUpdateResultInfo info = {.result = CU_GRAPH_EXEC_UPDATE_ERROR};
 	CUresult result = si_cuGraphExecUpdate_v2(hGraphExec, hGraph, &info);
@@ -401,7 +401,7 @@ CUresult si_cuGraphExecUpdate(CUgraphExec hGraphExec, CUgraph hGraph, CUgraphNod
 }
 
 CUresult si_cuGraphExecChildGraphNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode,
-                                               CUgraph childGraph)
+					       CUgraph childGraph)
 {
 	CUgraphNode node, error;
 	CUresult result = CUDA_ERROR_INVALID_VALUE;

@@ -28,7 +28,7 @@ static bool params_copy(struct si_kernel_node *node, void **params)
 }
 
 CUresult si_kernel_node_set(struct si_kernel_node *node, CUfunction f, CUkernel kern,
-                            const struct si_config *config, void **params, void **extra)
+			    const struct si_config *config, void **params, void **extra)
 {
 	struct si_kernel_node made = *node;
 	void *slots[SI_MAX_PARAMS];
@@ -60,12 +60,12 @@ bool si_kernel_node_copy(struct si_kernel_node *to, const struct si_kernel_node 
 	return params_copy(to, slots);
 }
 
-#define CONFIG_OF(p, old)                                                                          \
-	{                                                                                          \
-		.grid = {(p)->gridDimX, (p)->gridDimY, (p)->gridDimZ},                             \
-		.block = {(p)->blockDimX, (p)->blockDimY, (p)->blockDimZ},                         \
-		.cluster = (old)->config.cluster, .cooperative = (old)->config.cooperative,        \
-		.shared = (p)->sharedMemBytes                                                      \
+#define CONFIG_OF(p, old) \
+	{ \
+		.grid = {(p)->gridDimX, (p)->gridDimY, (p)->gridDimZ}, \
+		.block = {(p)->blockDimX, (p)->blockDimY, (p)->blockDimZ}, \
+		.cluster = (old)->config.cluster, .cooperative = (old)->config.cooperative, \
+		.shared = (p)->sharedMemBytes \
 	}
 
 CUresult si_kernel_params_v1(struct si_kernel_node *node, const CUDA_KERNEL_NODE_PARAMS_v1 *p)
@@ -82,7 +82,7 @@ CUresult si_kernel_params_v2(struct si_kernel_node *node, const CUDA_KERNEL_NODE
 {
 	struct si_config config = CONFIG_OF(p, node);
 	CUcontext ctx =
-	        p->func ? NULL : p->ctx; /* with a function, what is there is not looked at */
+		p->func ? NULL : p->ctx; /* with a function, what is there is not looked at */
 	if (!si_kernel_of(p->func ? p->func : (CUfunction)p->kern))
 		return CUDA_ERROR_INVALID_VALUE;
 	if (ctx || !node->ctx)
@@ -169,7 +169,7 @@ CUresult si_node_set_any(CUgraphNode node, const CUgraphNodeParams *params)
 typedef CUresult fill(CUgraphNode node, const void *params);
 
 static CUresult add(CUgraphNode *out, CUgraph graph, const CUgraphNode *deps, size_t dep_count,
-                    CUgraphNodeType type, fill *how, const void *params)
+		    CUgraphNodeType type, fill *how, const void *params)
 {
 	CUgraphNode node = NULL;
 	CUresult result = si_ready();
@@ -231,50 +231,50 @@ static CUresult fill_host(CUgraphNode node, const void *params)
 }
 
 CUresult si_cuGraphAddKernelNode(CUgraphNode *phGraphNode, CUgraph hGraph,
-                                 const CUgraphNode *dependencies, size_t numDependencies,
-                                 const CUDA_KERNEL_NODE_PARAMS_v1 *nodeParams)
+				 const CUgraphNode *dependencies, size_t numDependencies,
+				 const CUDA_KERNEL_NODE_PARAMS_v1 *nodeParams)
 {
 	return add(phGraphNode, hGraph, dependencies, numDependencies, CU_GRAPH_NODE_TYPE_KERNEL,
-	           fill_kernel_v1, nodeParams);
+		   fill_kernel_v1, nodeParams);
 }
 
 CUresult si_cuGraphAddKernelNode_v2(CUgraphNode *phGraphNode, CUgraph hGraph,
-                                    const CUgraphNode *dependencies, size_t numDependencies,
-                                    const CUDA_KERNEL_NODE_PARAMS *nodeParams)
+				    const CUgraphNode *dependencies, size_t numDependencies,
+				    const CUDA_KERNEL_NODE_PARAMS *nodeParams)
 {
 	return add(phGraphNode, hGraph, dependencies, numDependencies, CU_GRAPH_NODE_TYPE_KERNEL,
-	           fill_kernel_v2, nodeParams);
+		   fill_kernel_v2, nodeParams);
 }
 
 CUresult si_cuGraphAddMemcpyNode(CUgraphNode *phGraphNode, CUgraph hGraph,
-                                 const CUgraphNode *dependencies, size_t numDependencies,
-                                 const CUDA_MEMCPY3D *copyParams, CUcontext ctx)
+				 const CUgraphNode *dependencies, size_t numDependencies,
+				 const CUDA_MEMCPY3D *copyParams, CUcontext ctx)
 {
 	(void)ctx;
 	return add(phGraphNode, hGraph, dependencies, numDependencies, CU_GRAPH_NODE_TYPE_MEMCPY,
-	           fill_memcpy, copyParams);
+		   fill_memcpy, copyParams);
 }
 
 CUresult si_cuGraphAddMemsetNode(CUgraphNode *phGraphNode, CUgraph hGraph,
-                                 const CUgraphNode *dependencies, size_t numDependencies,
-                                 const CUDA_MEMSET_NODE_PARAMS *memsetParams, CUcontext ctx)
+				 const CUgraphNode *dependencies, size_t numDependencies,
+				 const CUDA_MEMSET_NODE_PARAMS *memsetParams, CUcontext ctx)
 {
 	(void)ctx;
 	return add(phGraphNode, hGraph, dependencies, numDependencies, CU_GRAPH_NODE_TYPE_MEMSET,
-	           fill_memset, memsetParams);
+		   fill_memset, memsetParams);
 }
 
 CUresult si_cuGraphAddHostNode(CUgraphNode *phGraphNode, CUgraph hGraph,
-                               const CUgraphNode *dependencies, size_t numDependencies,
-                               const CUDA_HOST_NODE_PARAMS *nodeParams)
+			       const CUgraphNode *dependencies, size_t numDependencies,
+			       const CUDA_HOST_NODE_PARAMS *nodeParams)
 {
 	return add(phGraphNode, hGraph, dependencies, numDependencies, CU_GRAPH_NODE_TYPE_HOST,
-	           fill_host, nodeParams);
+		   fill_host, nodeParams);
 }
 
 CUresult si_cuGraphAddChildGraphNode(CUgraphNode *phGraphNode, CUgraph hGraph,
-                                     const CUgraphNode *dependencies, size_t numDependencies,
-                                     CUgraph childGraph)
+				     const CUgraphNode *dependencies, size_t numDependencies,
+				     CUgraph childGraph)
 {
 	CUgraphNodeParams p = {.type = CU_GRAPH_NODE_TYPE_GRAPH};
 	p.graph.graph = childGraph;
@@ -282,15 +282,15 @@ CUresult si_cuGraphAddChildGraphNode(CUgraphNode *phGraphNode, CUgraph hGraph,
 }
 
 CUresult si_cuGraphAddEmptyNode(CUgraphNode *phGraphNode, CUgraph hGraph,
-                                const CUgraphNode *dependencies, size_t numDependencies)
+				const CUgraphNode *dependencies, size_t numDependencies)
 {
 	CUgraphNodeParams p = {.type = CU_GRAPH_NODE_TYPE_EMPTY};
 	return add(phGraphNode, hGraph, dependencies, numDependencies, p.type, fill_any, &p);
 }
 
 CUresult si_cuGraphAddEventRecordNode(CUgraphNode *phGraphNode, CUgraph hGraph,
-                                      const CUgraphNode *dependencies, size_t numDependencies,
-                                      CUevent event)
+				      const CUgraphNode *dependencies, size_t numDependencies,
+				      CUevent event)
 {
 	CUgraphNodeParams p = {.type = CU_GRAPH_NODE_TYPE_EVENT_RECORD};
 	p.eventRecord.event = event;
@@ -298,8 +298,8 @@ CUresult si_cuGraphAddEventRecordNode(CUgraphNode *phGraphNode, CUgraph hGraph,
 }
 
 CUresult si_cuGraphAddEventWaitNode(CUgraphNode *phGraphNode, CUgraph hGraph,
-                                    const CUgraphNode *dependencies, size_t numDependencies,
-                                    CUevent event)
+				    const CUgraphNode *dependencies, size_t numDependencies,
+				    CUevent event)
 {
 	CUgraphNodeParams p = {.type = CU_GRAPH_NODE_TYPE_WAIT_EVENT};
 	p.eventWait.event = event;
@@ -307,33 +307,33 @@ CUresult si_cuGraphAddEventWaitNode(CUgraphNode *phGraphNode, CUgraph hGraph,
 }
 
 CUresult si_cuGraphAddNode_v2(CUgraphNode *phGraphNode, CUgraph hGraph,
-                              const CUgraphNode *dependencies,
-                              const CUgraphEdgeData *dependencyData, size_t numDependencies,
-                              CUgraphNodeParams *nodeParams)
+			      const CUgraphNode *dependencies,
+			      const CUgraphEdgeData *dependencyData, size_t numDependencies,
+			      CUgraphNodeParams *nodeParams)
 {
 	CUresult result;
 	(void)dependencyData;
 	if (!nodeParams)
 		return CUDA_ERROR_INVALID_VALUE;
 	result = add(phGraphNode, hGraph, dependencies, numDependencies, nodeParams->type, fill_any,
-	             nodeParams);
+		     nodeParams);
 	if (result == CUDA_SUCCESS && nodeParams->type == CU_GRAPH_NODE_TYPE_CONDITIONAL)
 		nodeParams->conditional.phGraph_out = (*phGraphNode)->u.conditional.bodies;
 	return result;
 }
 
 CUresult si_cuGraphAddNode(CUgraphNode *phGraphNode, CUgraph hGraph,
-                           const CUgraphNode *dependencies, size_t numDependencies,
-                           CUgraphNodeParams *nodeParams)
+			   const CUgraphNode *dependencies, size_t numDependencies,
+			   CUgraphNodeParams *nodeParams)
 {
 	return si_cuGraphAddNode_v2(phGraphNode, hGraph, dependencies, NULL, numDependencies,
-	                            nodeParams);
+				    nodeParams);
 }
 
 /* The handle carries the value the condition starts with: bit 32 on is a serial number. */
 CUresult si_cuGraphConditionalHandleCreate(CUgraphConditionalHandle *pHandle_out, CUgraph hGraph,
-                                           CUcontext ctx, unsigned int defaultLaunchValue,
-                                           unsigned int flags)
+					   CUcontext ctx, unsigned int defaultLaunchValue,
+					   unsigned int flags)
 {
 	static _Atomic uint64_t serial;
 	(void)ctx;
@@ -345,8 +345,8 @@ CUresult si_cuGraphConditionalHandleCreate(CUgraphConditionalHandle *pHandle_out
 
 /* ---- telling and changing ---- */
 
-#define NODE(node, wanted, other)                                                                  \
-	if (!si_is(node, SI_NODE) || (node)->type != CU_GRAPH_NODE_TYPE_##wanted || !(other))      \
+#define NODE(node, wanted, other) \
+	if (!si_is(node, SI_NODE) || (node)->type != CU_GRAPH_NODE_TYPE_##wanted || !(other)) \
 	return CUDA_ERROR_INVALID_VALUE
 
 /* Of the kernel of a library the driver reports its function in the context. */
@@ -360,16 +360,16 @@ CUresult si_cuGraphKernelNodeGetParams_v2(CUgraphNode hNode, CUDA_KERNEL_NODE_PA
 	if (!f && si_cuKernelGetFunction(&f, k->kern) != CUDA_SUCCESS)
 		f = NULL;
 	*nodeParams = (CUDA_KERNEL_NODE_PARAMS){.func = f,
-	                                        .gridDimX = k->config.grid.x,
-	                                        .gridDimY = k->config.grid.y,
-	                                        .gridDimZ = k->config.grid.z,
-	                                        .blockDimX = k->config.block.x,
-	                                        .blockDimY = k->config.block.y,
-	                                        .blockDimZ = k->config.block.z,
-	                                        .sharedMemBytes = k->config.shared,
-	                                        .kernelParams = k->data ? k->slots : NULL,
-	                                        .kern = f ? NULL : k->kern,
-	                                        .ctx = k->ctx};
+						.gridDimX = k->config.grid.x,
+						.gridDimY = k->config.grid.y,
+						.gridDimZ = k->config.grid.z,
+						.blockDimX = k->config.block.x,
+						.blockDimY = k->config.block.y,
+						.blockDimZ = k->config.block.z,
+						.sharedMemBytes = k->config.shared,
+						.kernelParams = k->data ? k->slots : NULL,
+						.kern = f ? NULL : k->kern,
+						.ctx = k->ctx};
 	return CUDA_SUCCESS;
 }
 
@@ -377,7 +377,7 @@ CUresult si_cuGraphKernelNodeGetParams(CUgraphNode hNode, CUDA_KERNEL_NODE_PARAM
 {
 	CUDA_KERNEL_NODE_PARAMS p;
 	CUresult result =
-	        nodeParams ? si_cuGraphKernelNodeGetParams_v2(hNode, &p) : CUDA_ERROR_INVALID_VALUE;
+		nodeParams ? si_cuGraphKernelNodeGetParams_v2(hNode, &p) : CUDA_ERROR_INVALID_VALUE;
 	if (result != CUDA_SUCCESS)
 		return result;
 	memcpy(nodeParams, &p, sizeof *nodeParams); /* v2 begins as v1 does */
@@ -396,25 +396,25 @@ static CUresult change(CUgraphNode node, fill *how, const void *params)
 }
 
 /* Functions that report a part of a node of one kind, change its parameters, and set its event. */
-#define GET(function, KIND, type, part)                                                            \
-	CUresult si_cuGraph##function(CUgraphNode hNode, type *out)                                \
-	{                                                                                          \
-		NODE(hNode, KIND, out);                                                            \
-		*out = hNode->u.part;                                                              \
-		return CUDA_SUCCESS;                                                               \
+#define GET(function, KIND, type, part) \
+	CUresult si_cuGraph##function(CUgraphNode hNode, type *out) \
+	{ \
+		NODE(hNode, KIND, out); \
+		*out = hNode->u.part; \
+		return CUDA_SUCCESS; \
 	}
-#define SET(function, KIND, type, fill)                                                            \
-	CUresult si_cuGraph##function(CUgraphNode hNode, const type *nodeParams)                   \
-	{                                                                                          \
-		NODE(hNode, KIND, nodeParams);                                                     \
-		return change(hNode, fill, nodeParams);                                            \
+#define SET(function, KIND, type, fill) \
+	CUresult si_cuGraph##function(CUgraphNode hNode, const type *nodeParams) \
+	{ \
+		NODE(hNode, KIND, nodeParams); \
+		return change(hNode, fill, nodeParams); \
 	}
-#define SET_EVENT(function, KIND)                                                                  \
-	CUresult si_cuGraph##function(CUgraphNode hNode, CUevent event)                            \
-	{                                                                                          \
-		NODE(hNode, KIND, si_is(event, SI_EVENT));                                         \
-		hNode->u.event = event;                                                            \
-		return CUDA_SUCCESS;                                                               \
+#define SET_EVENT(function, KIND) \
+	CUresult si_cuGraph##function(CUgraphNode hNode, CUevent event) \
+	{ \
+		NODE(hNode, KIND, si_is(event, SI_EVENT)); \
+		hNode->u.event = event; \
+		return CUDA_SUCCESS; \
 	}
 SET(KernelNodeSetParams, KERNEL, CUDA_KERNEL_NODE_PARAMS_v1, fill_kernel_v1)
 SET(KernelNodeSetParams_v2, KERNEL, CUDA_KERNEL_NODE_PARAMS, fill_kernel_v2)
@@ -448,7 +448,7 @@ CUresult si_cuGraphKernelNodeCopyAttributes(CUgraphNode dst, CUgraphNode src)
 }
 
 CUresult si_cuGraphKernelNodeGetAttribute(CUgraphNode hNode, CUkernelNodeAttrID attr,
-                                          CUkernelNodeAttrValue *value_out)
+					  CUkernelNodeAttrValue *value_out)
 {
 	struct si_config *c;
 	NODE(hNode, KERNEL, value_out);
@@ -469,14 +469,14 @@ CUresult si_cuGraphKernelNodeGetAttribute(CUgraphNode hNode, CUkernelNodeAttrID 
 }
 
 CUresult si_cuGraphKernelNodeSetAttribute(CUgraphNode hNode, CUkernelNodeAttrID attr,
-                                          const CUkernelNodeAttrValue *value)
+					  const CUkernelNodeAttrValue *value)
 {
 	struct si_config *c;
 	NODE(hNode, KERNEL, value);
 	c = &hNode->u.kernel.config;
 	if (attr == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION)
 		c->cluster = (struct si_dim){value->clusterDim.x, value->clusterDim.y,
-		                             value->clusterDim.z};
+					     value->clusterDim.z};
 	else if (attr == CU_LAUNCH_ATTRIBUTE_COOPERATIVE)
 		c->cooperative = value->cooperative != 0;
 	else if (attr == CU_LAUNCH_ATTRIBUTE_PRIORITY)

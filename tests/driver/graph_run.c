@@ -115,12 +115,12 @@ static uint64_t run_kernel(struct run *run, CUgraphNode node, uint64_t start)
 	struct si_kernel_node *k = &node->u.kernel;
 	CUcontext ctx = si_is(k->ctx, SI_CTX) ? k->ctx : run->stream->ctx;
 	struct si_execution x = {.context_id = ctx->id,
-	                         .device_id = (uint32_t)ctx->device,
-	                         .stream_id = stream_id(run, node->branch, ctx != run->stream->ctx),
-	                         .correlation_id = run->correlation,
-	                         .graph_id = run->exec->id,
-	                         .graph_node_id = (uint64_t)run->exec->id << 32 | node->index,
-	                         .launch_type = k->config.cooperative ? 1 : 0};
+				 .device_id = (uint32_t)ctx->device,
+				 .stream_id = stream_id(run, node->branch, ctx != run->stream->ctx),
+				 .correlation_id = run->correlation,
+				 .graph_id = run->exec->id,
+				 .graph_node_id = (uint64_t)run->exec->id << 32 | node->index,
+				 .launch_type = k->config.cooperative ? 1 : 0};
 	if (!node->grid_id)
 		node->grid_id = si_grid_id_next();
 	x.grid_id = node->grid_id;
@@ -131,16 +131,16 @@ static uint64_t run_kernel(struct run *run, CUgraphNode node, uint64_t start)
 static uint64_t run_memcpy(const CUDA_MEMCPY3D *c, uint64_t start)
 {
 	unsigned char *dst =
-	        c->dstMemoryType == CU_MEMORYTYPE_HOST ? c->dstHost : (void *)c->dstDevice;
+		c->dstMemoryType == CU_MEMORYTYPE_HOST ? c->dstHost : (void *)c->dstDevice;
 	const unsigned char *src =
-	        c->srcMemoryType == CU_MEMORYTYPE_HOST ? c->srcHost : (void *)c->srcDevice;
+		c->srcMemoryType == CU_MEMORYTYPE_HOST ? c->srcHost : (void *)c->srcDevice;
 	for (size_t z = 0; z < c->Depth; z++)
 		for (size_t y = 0; y < c->Height; y++)
 			memmove(dst + c->dstXInBytes +
-			                (c->dstY + y + (c->dstZ + z) * c->dstHeight) * c->dstPitch,
-			        src + c->srcXInBytes +
-			                (c->srcY + y + (c->srcZ + z) * c->srcHeight) * c->srcPitch,
-			        c->WidthInBytes);
+					(c->dstY + y + (c->dstZ + z) * c->dstHeight) * c->dstPitch,
+				src + c->srcXInBytes +
+					(c->srcY + y + (c->srcZ + z) * c->srcHeight) * c->srcPitch,
+				c->WidthInBytes);
 	return start + 500 + c->WidthInBytes * c->Height * c->Depth / 16;
 }
 
@@ -196,7 +196,7 @@ static uint64_t run_node(struct run *run, CUgraphNode node, uint64_t start)
 		return start;
 	case CU_GRAPH_NODE_TYPE_WAIT_EVENT:
 		return node->u.event->recorded && node->u.event->time > start ? node->u.event->time
-		                                                              : start;
+									      : start;
 	case CU_GRAPH_NODE_TYPE_CONDITIONAL:
 		return run_conditional(run, node, start);
 	default:

@@ -33,7 +33,7 @@ static uint64_t duration(struct si_kernel *kernel, const struct si_config *confi
 	}
 	if (kernel->block_ns > 0)
 		ns += (uint64_t)(kernel->block_ns * config->grid.x * config->grid.y *
-		                 config->grid.z);
+				 config->grid.z);
 	if (si_options.jitter_percent > 0) {
 		uint64_t span = ns * (uint64_t)si_options.jitter_percent / 100;
 		ns = ns - span + scatter(n + si_options.seed) % (2 * span + 1);
@@ -42,7 +42,7 @@ static uint64_t duration(struct si_kernel *kernel, const struct si_config *confi
 }
 
 uint64_t si_execute(struct si_kernel *kernel, const struct si_config *config, void **params,
-                    struct si_execution *x, uint64_t start)
+		    struct si_execution *x, uint64_t start)
 {
 	struct si_cupti_hooks *hooks = atomic_load_explicit(&si_cupti, memory_order_acquire);
 	si_late_objects();
@@ -66,7 +66,7 @@ uint64_t si_execute(struct si_kernel *kernel, const struct si_config *config, vo
 }
 
 void **si_unpack(const struct si_kernel *kernel, void **params, void **extra,
-                 void *slots[SI_MAX_PARAMS])
+		 void *slots[SI_MAX_PARAMS])
 {
 	unsigned char *buffer = NULL;
 	size_t at = 0;
@@ -113,7 +113,7 @@ static uint32_t multi_stream(CUcontext ctx)
 }
 
 static CUresult launch_in(CUfunction f, const struct si_config *config, CUstream handle, bool pt,
-                          void **params, void **extra, bool multi)
+			  void **params, void **extra, bool multi)
 {
 	struct si_kernel *kernel = si_kernel_of(f);
 	void *slots[SI_MAX_PARAMS];
@@ -140,79 +140,79 @@ static CUresult launch_in(CUfunction f, const struct si_config *config, CUstream
 	} else if (result == CUDA_SUCCESS) {
 		uint64_t now = si_now();
 		struct si_execution x = {.context_id = stream->ctx->id,
-		                         .device_id = (uint32_t)stream->ctx->device,
-		                         .stream_id =
-		                                 multi ? multi_stream(stream->ctx) : stream->id,
-		                         .correlation_id = correlation,
-		                         .grid_id = si_grid_id_next(),
-		                         .channel = stream->id & 7,
-		                         .launch_type = config->cooperative ? 1 : 0};
+					 .device_id = (uint32_t)stream->ctx->device,
+					 .stream_id =
+						 multi ? multi_stream(stream->ctx) : stream->id,
+					 .correlation_id = correlation,
+					 .grid_id = si_grid_id_next(),
+					 .channel = stream->id & 7,
+					 .launch_type = config->cooperative ? 1 : 0};
 		si_host_drain(stream);
 		si_stream_end(stream,
-		              si_execute(kernel, config, params, &x,
-		                         si_stream_begin(stream, now + si_options.latency_ns)));
+			      si_execute(kernel, config, params, &x,
+					 si_stream_begin(stream, now + si_options.latency_ns)));
 	}
 	SI_UNLOCK();
 	return result;
 }
 
 static CUresult launch(CUfunction f, const struct si_config *config, CUstream handle, bool pt,
-                       void **params, void **extra)
+		       void **params, void **extra)
 {
 	return launch_in(f, config, handle, pt, params, extra, false);
 }
 
 CUresult si_cuLaunchKernel(bool pt, CUfunction f, unsigned int gridDimX, unsigned int gridDimY,
-                           unsigned int gridDimZ, unsigned int blockDimX, unsigned int blockDimY,
-                           unsigned int blockDimZ, unsigned int sharedMemBytes, CUstream hStream,
-                           void **kernelParams, void **extra)
+			   unsigned int gridDimZ, unsigned int blockDimX, unsigned int blockDimY,
+			   unsigned int blockDimZ, unsigned int sharedMemBytes, CUstream hStream,
+			   void **kernelParams, void **extra)
 {
 	struct si_config config = {.grid = {gridDimX, gridDimY, gridDimZ},
-	                           .block = {blockDimX, blockDimY, blockDimZ},
-	                           .shared = sharedMemBytes};
+				   .block = {blockDimX, blockDimY, blockDimZ},
+				   .shared = sharedMemBytes};
 	if (kernelParams && extra)
 		return CUDA_ERROR_INVALID_VALUE;
 	return launch(f, &config, hStream, pt, kernelParams, extra);
 }
 
 CUresult si_cuLaunchCooperativeKernel(bool pt, CUfunction f, unsigned int gridDimX,
-                                      unsigned int gridDimY, unsigned int gridDimZ,
-                                      unsigned int blockDimX, unsigned int blockDimY,
-                                      unsigned int blockDimZ, unsigned int sharedMemBytes,
-                                      CUstream hStream, void **kernelParams)
+				      unsigned int gridDimY, unsigned int gridDimZ,
+				      unsigned int blockDimX, unsigned int blockDimY,
+				      unsigned int blockDimZ, unsigned int sharedMemBytes,
+				      CUstream hStream, void **kernelParams)
 {
 	struct si_config config = {.grid = {gridDimX, gridDimY, gridDimZ},
-	                           .block = {blockDimX, blockDimY, blockDimZ},
-	                           .shared = sharedMemBytes,
-	                           .cooperative = true};
+				   .block = {blockDimX, blockDimY, blockDimZ},
+				   .shared = sharedMemBytes,
+				   .cooperative = true};
 	return launch(f, &config, hStream, pt, kernelParams, NULL);
 }
 
 CUresult si_cuLaunchKernelEx(bool pt, const CUlaunchConfig *config, CUfunction f,
-                             void **kernelParams, void **extra)
+			     void **kernelParams, void **extra)
 {
 	struct si_config c;
 	if (!config || (kernelParams && extra) || (config->numAttrs && !config->attrs))
 		return CUDA_ERROR_INVALID_VALUE;
 	c = (struct si_config){.grid = {config->gridDimX, config->gridDimY, config->gridDimZ},
-	                       .block = {config->blockDimX, config->blockDimY, config->blockDimZ},
-	                       .shared = config->sharedMemBytes};
+			       .block = {config->blockDimX, config->blockDimY, config->blockDimZ},
+			       .shared = config->sharedMemBytes};
 	for (unsigned i = 0; i < config->numAttrs; i++) {
 		const CUlaunchAttribute *a = &config->attrs[i];
 		if (a->id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION)
 			c.cluster = (struct si_dim){a->value.clusterDim.x, a->value.clusterDim.y,
-			                            a->value.clusterDim.z};
+						    a->value.clusterDim.z};
 		else if (a->id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE)
 			c.cooperative = a->value.cooperative != 0;
 	}
 	if (c.cluster.x && (!c.cluster.y || !c.cluster.z || c.grid.x % c.cluster.x ||
-	                    c.grid.y % c.cluster.y || c.grid.z % c.cluster.z))
+			    c.grid.y % c.cluster.y || c.grid.z % c.cluster.z))
 		return CUDA_ERROR_INVALID_VALUE;
 	return launch(f, &c, config->hStream, pt, kernelParams, extra);
 }
 
 CUresult si_cuLaunchCooperativeKernelMultiDevice(CUDA_LAUNCH_PARAMS *launchParamsList,
-                                                 unsigned int numDevices, unsigned int flags)
+						 unsigned int numDevices, unsigned int flags)
 {
 	CUresult result = CUDA_SUCCESS;
 	if (!launchParamsList || !numDevices || flags > 3)
@@ -220,13 +220,13 @@ CUresult si_cuLaunchCooperativeKernelMultiDevice(CUDA_LAUNCH_PARAMS *launchParam
 	for (unsigned i = 0; i < numDevices && result == CUDA_SUCCESS; i++) {
 		const CUDA_LAUNCH_PARAMS *p = &launchParamsList[i];
 		struct si_config config = {.grid = {p->gridDimX, p->gridDimY, p->gridDimZ},
-		                           .block = {p->blockDimX, p->blockDimY, p->blockDimZ},
-		                           .shared = p->sharedMemBytes,
-		                           .cooperative = true};
+					   .block = {p->blockDimX, p->blockDimY, p->blockDimZ},
+					   .shared = p->sharedMemBytes,
+					   .cooperative = true};
 		if (!si_is(p->hStream, SI_STREAM)) /* default streams are not allowed here */
 			return CUDA_ERROR_INVALID_VALUE;
 		result = launch_in(p->function, &config, p->hStream, false, p->kernelParams, NULL,
-		                   true);
+				   true);
 	}
 	return result;
 }
@@ -303,8 +303,8 @@ CUresult si_cuLaunchGridAsync(CUfunction f, int grid_width, int grid_height, CUs
 	if (grid_width <= 0 || grid_height <= 0)
 		return CUDA_ERROR_INVALID_VALUE;
 	config = (struct si_config){.grid = {(unsigned)grid_width, (unsigned)grid_height, 1},
-	                            .block = f->block,
-	                            .shared = f->shared};
+				    .block = f->block,
+				    .shared = f->shared};
 	extra[0] = CU_LAUNCH_PARAM_BUFFER_POINTER;
 	extra[1] = f->params;
 	extra[2] = CU_LAUNCH_PARAM_END;

@@ -16,9 +16,9 @@ struct si_kernel *si_kernel_of(CUfunction f)
 /* ---- libraries ---- */
 
 CUresult si_cuLibraryLoadData(CUlibrary *library, const void *code, CUjit_option *jitOptions,
-                              void **jitOptionsValues, unsigned int numJitOptions,
-                              CUlibraryOption *libraryOptions, void **libraryOptionValues,
-                              unsigned int numLibraryOptions)
+			      void **jitOptionsValues, unsigned int numJitOptions,
+			      CUlibraryOption *libraryOptions, void **libraryOptionValues,
+			      unsigned int numLibraryOptions)
 {
 	struct si_image image;
 	CUlibrary lib;
@@ -49,9 +49,9 @@ CUresult si_cuLibraryLoadData(CUlibrary *library, const void *code, CUjit_option
 }
 
 CUresult si_cuLibraryLoadFromFile(CUlibrary *library, const char *fileName,
-                                  CUjit_option *jitOptions, void **jitOptionsValues,
-                                  unsigned int numJitOptions, CUlibraryOption *libraryOptions,
-                                  void **libraryOptionValues, unsigned int numLibraryOptions)
+				  CUjit_option *jitOptions, void **jitOptionsValues,
+				  unsigned int numJitOptions, CUlibraryOption *libraryOptions,
+				  void **libraryOptionValues, unsigned int numLibraryOptions)
 {
 	char *text = NULL;
 	CUresult result = si_ready();
@@ -62,8 +62,8 @@ CUresult si_cuLibraryLoadFromFile(CUlibrary *library, const char *fileName,
 	result = si_image_read(fileName, &text);
 	if (result == CUDA_SUCCESS)
 		result = si_cuLibraryLoadData(library, text, jitOptions, jitOptionsValues,
-		                              numJitOptions, libraryOptions, libraryOptionValues,
-		                              numLibraryOptions);
+					      numJitOptions, libraryOptions, libraryOptionValues,
+					      numLibraryOptions);
 	free(text);
 	return result;
 }
@@ -211,7 +211,7 @@ static CUresult attribute_get(const struct si_kernel *k, CUfunction_attribute at
 	default:
 		*out = 0;
 		return (unsigned)attrib < CU_FUNC_ATTRIBUTE_MAX ? CUDA_SUCCESS
-		                                                : CUDA_ERROR_INVALID_VALUE;
+								: CUDA_ERROR_INVALID_VALUE;
 	}
 }
 
@@ -229,7 +229,7 @@ static CUresult attribute_set(struct si_kernel *k, CUfunction_attribute attrib, 
 }
 
 CUresult si_cuKernelGetAttribute(int *pi, CUfunction_attribute attrib, CUkernel kernel,
-                                 CUdevice dev)
+				 CUdevice dev)
 {
 	if (!pi)
 		return CUDA_ERROR_INVALID_VALUE;
@@ -241,7 +241,7 @@ CUresult si_cuKernelGetAttribute(int *pi, CUfunction_attribute attrib, CUkernel 
 }
 
 CUresult si_cuKernelSetAttribute(CUfunction_attribute attrib, int val, CUkernel kernel,
-                                 CUdevice dev)
+				 CUdevice dev)
 {
 	if (!si_is(kernel, SI_KERN))
 		return CUDA_ERROR_INVALID_HANDLE;
@@ -255,12 +255,12 @@ CUresult si_cuKernelSetCacheConfig(CUkernel kernel, CUfunc_cache config, CUdevic
 	if (!si_is(kernel, SI_KERN))
 		return CUDA_ERROR_INVALID_HANDLE;
 	return si_device_ok(dev) && (unsigned)config <= CU_FUNC_CACHE_PREFER_EQUAL
-	               ? CUDA_SUCCESS
-	               : CUDA_ERROR_INVALID_VALUE;
+		       ? CUDA_SUCCESS
+		       : CUDA_ERROR_INVALID_VALUE;
 }
 
 static CUresult param_info(const struct si_kernel *kernel, size_t index, size_t *offset,
-                           size_t *size)
+			   size_t *size)
 {
 	size_t at = 0;
 	if (!kernel)
@@ -281,19 +281,19 @@ static CUresult param_info(const struct si_kernel *kernel, size_t index, size_t 
 }
 
 CUresult si_cuKernelGetParamInfo(CUkernel kernel, size_t paramIndex, size_t *paramOffset,
-                                 size_t *paramSize)
+				 size_t *paramSize)
 {
 	return param_info(si_is(kernel, SI_KERN) ? kernel->kernel : NULL, paramIndex, paramOffset,
-	                  paramSize);
+			  paramSize);
 }
 
 /* ---- functions ---- */
 
 CUresult si_cuFuncGetParamInfo(CUfunction func, size_t paramIndex, size_t *paramOffset,
-                               size_t *paramSize)
+			       size_t *paramSize)
 {
 	return param_info(si_is(func, SI_FUNC) ? func->kernel : NULL, paramIndex, paramOffset,
-	                  paramSize);
+			  paramSize);
 }
 
 CUresult si_cuFuncGetAttribute(int *pi, CUfunction_attribute attrib, CUfunction hfunc)
@@ -373,9 +373,9 @@ static int blocks_per_sm(const struct si_kernel *k, int block, size_t shared)
 }
 
 CUresult si_cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *numBlocks, CUfunction func,
-                                                                 int blockSize,
-                                                                 size_t dynamicSMemSize,
-                                                                 unsigned int flags)
+								 int blockSize,
+								 size_t dynamicSMemSize,
+								 unsigned int flags)
 {
 	struct si_kernel *kernel = si_kernel_of(func);
 	if (!kernel)
@@ -387,15 +387,15 @@ CUresult si_cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *numBlocks,
 }
 
 CUresult si_cuOccupancyMaxActiveBlocksPerMultiprocessor(int *numBlocks, CUfunction func,
-                                                        int blockSize, size_t dynamicSMemSize)
+							int blockSize, size_t dynamicSMemSize)
 {
 	return si_cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(numBlocks, func, blockSize,
-	                                                               dynamicSMemSize, 0);
+								       dynamicSMemSize, 0);
 }
 
 CUresult si_cuOccupancyMaxPotentialBlockSize(int *minGridSize, int *blockSize, CUfunction func,
-                                             CUoccupancyB2DSize blockSizeToDynamicSMemSize,
-                                             size_t dynamicSMemSize, int blockSizeLimit)
+					     CUoccupancyB2DSize blockSizeToDynamicSMemSize,
+					     size_t dynamicSMemSize, int blockSizeLimit)
 {
 	struct si_kernel *kernel = si_kernel_of(func);
 	if (!kernel)
@@ -412,7 +412,7 @@ CUresult si_cuOccupancyMaxPotentialBlockSize(int *minGridSize, int *blockSize, C
 }
 
 CUresult si_cuOccupancyAvailableDynamicSMemPerBlock(size_t *dynamicSmemSize, CUfunction func,
-                                                    int numBlocks, int blockSize)
+						    int numBlocks, int blockSize)
 {
 	struct si_kernel *kernel = si_kernel_of(func);
 	size_t each;
@@ -422,7 +422,7 @@ CUresult si_cuOccupancyAvailableDynamicSMemPerBlock(size_t *dynamicSmemSize, CUf
 		return CUDA_ERROR_INVALID_VALUE;
 	each = 233472 / (size_t)numBlocks;
 	*dynamicSmemSize = each > (size_t)kernel->static_shared + 1024
-	                           ? each - (size_t)kernel->static_shared - 1024
-	                           : 0;
+				   ? each - (size_t)kernel->static_shared - 1024
+				   : 0;
 	return CUDA_SUCCESS;
 }

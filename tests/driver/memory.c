@@ -113,7 +113,7 @@ CUresult si_cuMemAllocManaged(CUdeviceptr *dptr, size_t bytesize, unsigned int f
 }
 
 CUresult si_cuMemAllocPitch_v2(CUdeviceptr *dptr, size_t *pPitch, size_t WidthInBytes,
-                               size_t Height, unsigned int ElementSizeBytes)
+			       size_t Height, unsigned int ElementSizeBytes)
 {
 	if (!pPitch || (ElementSizeBytes != 4 && ElementSizeBytes != 8 && ElementSizeBytes != 16))
 		return CUDA_ERROR_INVALID_VALUE;
@@ -261,7 +261,7 @@ CUresult si_cuPointerGetAttribute(void *data, CUpointer_attribute attribute, CUd
 		result = CUDA_ERROR_INVALID_VALUE;
 	else if (attribute == CU_POINTER_ATTRIBUTE_MEMORY_TYPE)
 		*(unsigned *)data =
-		        block->kind >= PINNED ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
+			block->kind >= PINNED ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
 	else if (attribute == CU_POINTER_ATTRIBUTE_DEVICE_POINTER)
 		*(CUdeviceptr *)data = ptr;
 	else if (attribute == CU_POINTER_ATTRIBUTE_HOST_POINTER)
@@ -318,13 +318,13 @@ static void report(CUstream stream, const struct rows *r, uint64_t start, uint64
 
 	if (hook)
 		hook(&(struct si_execution){.start = start,
-		                            .end = end,
-		                            .context_id = stream->ctx->id,
-		                            .stream_id = stream->id,
-		                            .device_id = (uint32_t)stream->ctx->device,
-		                            .set = !r->src,
-		                            .copy = r->src ? kind_of(r) : 0,
-		                            .bytes = r->bytes * r->height});
+					    .end = end,
+					    .context_id = stream->ctx->id,
+					    .stream_id = stream->id,
+					    .device_id = (uint32_t)stream->ctx->device,
+					    .set = !r->src,
+					    .copy = r->src ? kind_of(r) : 0,
+					    .bytes = r->bytes * r->height});
 }
 
 static CUresult issue(bool pt, CUstream handle, const struct rows *r, bool synchronous)
@@ -342,8 +342,8 @@ static CUresult issue(bool pt, CUstream handle, const struct rows *r, bool synch
 		result = si_capture_implicit(stream);
 	if (result == CUDA_SUCCESS && stream->capture) {
 		result = r->src ? si_capture_memcpy(stream, r->dst, r->src, r->bytes)
-		                : si_capture_memset(stream, r->dst, r->value, r->element,
-		                                    r->bytes / r->element);
+				: si_capture_memset(stream, r->dst, r->value, r->element,
+						    r->bytes / r->element);
 	} else if (result == CUDA_SUCCESS) {
 		si_host_drain(stream);
 		rows_run(r);
@@ -359,20 +359,20 @@ static CUresult issue(bool pt, CUstream handle, const struct rows *r, bool synch
 }
 
 static CUresult copy(bool pt, CUstream stream, uint64_t dst, uint64_t src, size_t bytes,
-                     bool synchronous)
+		     bool synchronous)
 {
 	struct rows r = {.dst = (void *)dst, .src = (void *)src, .bytes = bytes, .height = 1};
 	return bytes && !src ? CUDA_ERROR_INVALID_VALUE : issue(pt, stream, &r, synchronous);
 }
 
 static CUresult set(bool pt, CUstream stream, CUdeviceptr dst, unsigned value, unsigned element,
-                    size_t count, bool synchronous)
+		    size_t count, bool synchronous)
 {
 	struct rows r = {.dst = (void *)dst,
-	                 .bytes = count * element,
-	                 .height = 1,
-	                 .value = value,
-	                 .element = element};
+			 .bytes = count * element,
+			 .height = 1,
+			 .value = value,
+			 .element = element};
 	return dst % element ? CUDA_ERROR_INVALID_VALUE : issue(pt, stream, &r, synchronous);
 }
 
@@ -397,7 +397,7 @@ CUresult si_cuMemcpyDtoD_v2(bool pt, CUdeviceptr dstDevice, CUdeviceptr srcDevic
 }
 
 CUresult si_cuMemcpyPeer(bool pt, CUdeviceptr dstDevice, CUcontext dstContext,
-                         CUdeviceptr srcDevice, CUcontext srcContext, size_t ByteCount)
+			 CUdeviceptr srcDevice, CUcontext srcContext, size_t ByteCount)
 {
 	if (!si_is(dstContext, SI_CTX) || !si_is(srcContext, SI_CTX))
 		return CUDA_ERROR_INVALID_CONTEXT;
@@ -405,32 +405,32 @@ CUresult si_cuMemcpyPeer(bool pt, CUdeviceptr dstDevice, CUcontext dstContext,
 }
 
 CUresult si_cuMemcpyAsync(bool pt, CUdeviceptr dst, CUdeviceptr src, size_t ByteCount,
-                          CUstream hStream)
+			  CUstream hStream)
 {
 	return copy(pt, hStream, dst, src, ByteCount, false);
 }
 
 CUresult si_cuMemcpyHtoDAsync_v2(bool pt, CUdeviceptr dstDevice, const void *srcHost,
-                                 size_t ByteCount, CUstream hStream)
+				 size_t ByteCount, CUstream hStream)
 {
 	return copy(pt, hStream, dstDevice, (uintptr_t)srcHost, ByteCount, false);
 }
 
 CUresult si_cuMemcpyDtoHAsync_v2(bool pt, void *dstHost, CUdeviceptr srcDevice, size_t ByteCount,
-                                 CUstream hStream)
+				 CUstream hStream)
 {
 	return copy(pt, hStream, (uintptr_t)dstHost, srcDevice, ByteCount, false);
 }
 
 CUresult si_cuMemcpyDtoDAsync_v2(bool pt, CUdeviceptr dstDevice, CUdeviceptr srcDevice,
-                                 size_t ByteCount, CUstream hStream)
+				 size_t ByteCount, CUstream hStream)
 {
 	return copy(pt, hStream, dstDevice, srcDevice, ByteCount, false);
 }
 
 CUresult si_cuMemcpyPeerAsync(bool pt, CUdeviceptr dstDevice, CUcontext dstContext,
-                              CUdeviceptr srcDevice, CUcontext srcContext, size_t ByteCount,
-                              CUstream hStream)
+			      CUdeviceptr srcDevice, CUcontext srcContext, size_t ByteCount,
+			      CUstream hStream)
 {
 	if (!si_is(dstContext, SI_CTX) || !si_is(srcContext, SI_CTX))
 		return CUDA_ERROR_INVALID_CONTEXT;
@@ -438,7 +438,7 @@ CUresult si_cuMemcpyPeerAsync(bool pt, CUdeviceptr dstDevice, CUcontext dstConte
 }
 
 static uint64_t side(CUmemorytype type, const void *host, CUdeviceptr device, size_t x, size_t y,
-                     size_t pitch)
+		     size_t pitch)
 {
 	uint64_t base = type == CU_MEMORYTYPE_HOST ? (uintptr_t)host : device;
 	return base ? base + y * pitch + x : 0;
@@ -451,13 +451,13 @@ static CUresult copy_2d(bool pt, const CUDA_MEMCPY2D *c, CUstream stream, bool s
 	    c->dstMemoryType == CU_MEMORYTYPE_ARRAY)
 		return CUDA_ERROR_INVALID_VALUE;
 	r = (struct rows){.dst = (void *)side(c->dstMemoryType, c->dstHost, c->dstDevice,
-	                                      c->dstXInBytes, c->dstY, c->dstPitch),
-	                  .src = (void *)side(c->srcMemoryType, c->srcHost, c->srcDevice,
-	                                      c->srcXInBytes, c->srcY, c->srcPitch),
-	                  .bytes = c->WidthInBytes,
-	                  .height = c->Height,
-	                  .dst_pitch = c->dstPitch ? c->dstPitch : c->WidthInBytes,
-	                  .src_pitch = c->srcPitch ? c->srcPitch : c->WidthInBytes};
+					      c->dstXInBytes, c->dstY, c->dstPitch),
+			  .src = (void *)side(c->srcMemoryType, c->srcHost, c->srcDevice,
+					      c->srcXInBytes, c->srcY, c->srcPitch),
+			  .bytes = c->WidthInBytes,
+			  .height = c->Height,
+			  .dst_pitch = c->dstPitch ? c->dstPitch : c->WidthInBytes,
+			  .src_pitch = c->srcPitch ? c->srcPitch : c->WidthInBytes};
 	return r.src ? issue(pt, stream, &r, synchronous) : CUDA_ERROR_INVALID_VALUE;
 }
 
@@ -482,19 +482,19 @@ static CUresult copy_3d(bool pt, const CUDA_MEMCPY3D *c, CUstream stream, bool s
 	CUresult result = c ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 	for (size_t z = 0; result == CUDA_SUCCESS && z < c->Depth; z++) {
 		CUDA_MEMCPY2D plane = {.srcXInBytes = c->srcXInBytes,
-		                       .srcY = c->srcY + (c->srcZ + z) * c->srcHeight,
-		                       .srcMemoryType = c->srcMemoryType,
-		                       .srcHost = c->srcHost,
-		                       .srcDevice = c->srcDevice,
-		                       .srcPitch = c->srcPitch,
-		                       .dstXInBytes = c->dstXInBytes,
-		                       .dstY = c->dstY + (c->dstZ + z) * c->dstHeight,
-		                       .dstMemoryType = c->dstMemoryType,
-		                       .dstHost = c->dstHost,
-		                       .dstDevice = c->dstDevice,
-		                       .dstPitch = c->dstPitch,
-		                       .WidthInBytes = c->WidthInBytes,
-		                       .Height = c->Height};
+				       .srcY = c->srcY + (c->srcZ + z) * c->srcHeight,
+				       .srcMemoryType = c->srcMemoryType,
+				       .srcHost = c->srcHost,
+				       .srcDevice = c->srcDevice,
+				       .srcPitch = c->srcPitch,
+				       .dstXInBytes = c->dstXInBytes,
+				       .dstY = c->dstY + (c->dstZ + z) * c->dstHeight,
+				       .dstMemoryType = c->dstMemoryType,
+				       .dstHost = c->dstHost,
+				       .dstDevice = c->dstDevice,
+				       .dstPitch = c->dstPitch,
+				       .WidthInBytes = c->WidthInBytes,
+				       .Height = c->Height};
 		result = copy_2d(pt, &plane, stream, synchronous);
 	}
 	return result;
@@ -510,40 +510,40 @@ CUresult si_cuMemcpy3DAsync_v2(bool pt, const CUDA_MEMCPY3D *pCopy, CUstream hSt
 	return copy_3d(pt, pCopy, hStream, false);
 }
 
-#define SET_FUNCTIONS(bits, type)                                                                  \
-	CUresult si_cuMemsetD##bits##_v2(bool pt, CUdeviceptr dstDevice, type value, size_t N)     \
-	{                                                                                          \
-		return set(pt, NULL, dstDevice, value, sizeof(type), N, true);                     \
-	}                                                                                          \
-	CUresult si_cuMemsetD##bits##Async(bool pt, CUdeviceptr dstDevice, type value, size_t N,   \
-	                                   CUstream hStream)                                       \
-	{                                                                                          \
-		return set(pt, hStream, dstDevice, value, sizeof(type), N, false);                 \
+#define SET_FUNCTIONS(bits, type) \
+	CUresult si_cuMemsetD##bits##_v2(bool pt, CUdeviceptr dstDevice, type value, size_t N) \
+	{ \
+		return set(pt, NULL, dstDevice, value, sizeof(type), N, true); \
+	} \
+	CUresult si_cuMemsetD##bits##Async(bool pt, CUdeviceptr dstDevice, type value, size_t N, \
+					   CUstream hStream) \
+	{ \
+		return set(pt, hStream, dstDevice, value, sizeof(type), N, false); \
 	}
 SET_FUNCTIONS(8, unsigned char)
 SET_FUNCTIONS(16, unsigned short)
 SET_FUNCTIONS(32, unsigned int)
 
 static CUresult set_2d(bool pt, CUstream stream, CUdeviceptr dst, size_t pitch, unsigned char value,
-                       size_t width, size_t height, bool synchronous)
+		       size_t width, size_t height, bool synchronous)
 {
 	struct rows r = {.dst = (void *)dst,
-	                 .bytes = width,
-	                 .height = height,
-	                 .dst_pitch = pitch,
-	                 .value = value,
-	                 .element = 1};
+			 .bytes = width,
+			 .height = height,
+			 .dst_pitch = pitch,
+			 .value = value,
+			 .element = 1};
 	return issue(pt, stream, &r, synchronous);
 }
 
 CUresult si_cuMemsetD2D8_v2(bool pt, CUdeviceptr dstDevice, size_t dstPitch, unsigned char uc,
-                            size_t Width, size_t Height)
+			    size_t Width, size_t Height)
 {
 	return set_2d(pt, NULL, dstDevice, dstPitch, uc, Width, Height, true);
 }
 
 CUresult si_cuMemsetD2D8Async(bool pt, CUdeviceptr dstDevice, size_t dstPitch, unsigned char uc,
-                              size_t Width, size_t Height, CUstream hStream)
+			      size_t Width, size_t Height, CUstream hStream)
 {
 	return set_2d(pt, hStream, dstDevice, dstPitch, uc, Width, Height, false);
 }

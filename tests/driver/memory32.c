@@ -4,11 +4,11 @@
 #include "si.h"
 
 #pragma GCC diagnostic ignored "-Wunused-parameter"
-#define SI_API(sym, since, P, A)                                                                   \
-	CUresult si_##sym P                                                                        \
-	{                                                                                          \
-		CUcontext ctx;                                                                     \
-		CUresult result = si_current(&ctx);                                                \
-		return result == CUDA_SUCCESS ? CUDA_ERROR_NOT_SUPPORTED : result;                 \
+#define SI_API(sym, since, P, A) \
+	CUresult si_##sym P \
+	{ \
+		CUcontext ctx; \
+		CUresult result = si_current(&ctx); \
+		return result == CUDA_SUCCESS ? CUDA_ERROR_NOT_SUPPORTED : result; \
 	}
 #include "api_32bit.def"

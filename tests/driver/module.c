@@ -105,7 +105,7 @@ static struct si_kernel *kernel_parse(char *line)
 	     kernel->body_params <= kernel->params;
 	if (!ok) {
 		fprintf(stderr, "stand-in: module image: cannot read \"%s\" of kernel %s\n",
-		        word ? word : "name", kernel->name ? kernel->name : "?");
+			word ? word : "name", kernel->name ? kernel->name : "?");
 		free(kernel);
 		return NULL;
 	}
@@ -354,7 +354,7 @@ const void *si_private_table(const CUuuid *id)
 }
 
 CUresult si_cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned int numOptions,
-                               CUjit_option *options, void **optionValues)
+			       CUjit_option *options, void **optionValues)
 {
 	if (numOptions && (!options || !optionValues))
 		return CUDA_ERROR_INVALID_VALUE;
@@ -431,7 +431,7 @@ CUresult si_cuModuleGetFunctionCount(unsigned int *count, CUmodule mod)
 }
 
 CUresult si_cuModuleEnumerateFunctions(CUfunction *functions, unsigned int numFunctions,
-                                       CUmodule mod)
+				       CUmodule mod)
 {
 	if (!functions || !numFunctions)
 		return CUDA_ERROR_INVALID_VALUE;
@@ -459,7 +459,7 @@ struct CUlinkState_st {
 };
 
 CUresult si_cuLinkCreate_v2(unsigned int numOptions, CUjit_option *options, void **optionValues,
-                            CUlinkState *stateOut)
+			    CUlinkState *stateOut)
 {
 	CUcontext ctx;
 	CUresult result = si_current(&ctx);
@@ -472,8 +472,8 @@ CUresult si_cuLinkCreate_v2(unsigned int numOptions, CUjit_option *options, void
 }
 
 CUresult si_cuLinkAddData_v2(CUlinkState state, CUjitInputType type, void *data, size_t size,
-                             const char *name, unsigned int numOptions, CUjit_option *options,
-                             void **optionValues)
+			     const char *name, unsigned int numOptions, CUjit_option *options,
+			     void **optionValues)
 {
 	const char *text = data, *end;
 	char *grown;
@@ -506,7 +506,7 @@ CUresult si_cuLinkAddData_v2(CUlinkState state, CUjitInputType type, void *data,
 }
 
 CUresult si_cuLinkAddFile_v2(CUlinkState state, CUjitInputType type, const char *path,
-                             unsigned int numOptions, CUjit_option *options, void **optionValues)
+			     unsigned int numOptions, CUjit_option *options, void **optionValues)
 {
 	char *text = NULL;
 	CUresult result;
@@ -515,7 +515,7 @@ CUresult si_cuLinkAddFile_v2(CUlinkState state, CUjitInputType type, const char 
 	result = si_image_read(path, &text);
 	if (result == CUDA_SUCCESS)
 		result = si_cuLinkAddData_v2(state, type, text, strlen(text) + 1, path, numOptions,
-		                             options, optionValues);
+					     options, optionValues);
 	free(text);
 	return result;
 }
@@ -542,21 +542,21 @@ CUresult si_cuLinkDestroy(CUlinkState state)
 }
 
 CUresult si_cuLinkCreate(unsigned int numOptions, CUjit_option *options, void **optionValues,
-                         CUlinkState *stateOut)
+			 CUlinkState *stateOut)
 {
 	return si_cuLinkCreate_v2(numOptions, options, optionValues, stateOut);
 }
 
 CUresult si_cuLinkAddData(CUlinkState state, CUjitInputType type, void *data, size_t size,
-                          const char *name, unsigned int numOptions, CUjit_option *options,
-                          void **optionValues)
+			  const char *name, unsigned int numOptions, CUjit_option *options,
+			  void **optionValues)
 {
 	return si_cuLinkAddData_v2(state, type, data, size, name, numOptions, options,
-	                           optionValues);
+				   optionValues);
 }
 
 CUresult si_cuLinkAddFile(CUlinkState state, CUjitInputType type, const char *path,
-                          unsigned int numOptions, CUjit_option *options, void **optionValues)
+			  unsigned int numOptions, CUjit_option *options, void **optionValues)
 {
 	return si_cuLinkAddFile_v2(state, type, path, numOptions, options, optionValues);
 }

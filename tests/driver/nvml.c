@@ -115,7 +115,7 @@ EXPORT nvmlDeviceGetUtilizationRates(void *device, struct nvml_utilisation *rate
 }
 
 EXPORT nvmlDeviceGetComputeRunningProcesses_v3(void *device, unsigned *count,
-                                               struct nvml_process *list)
+					       struct nvml_process *list)
 {
 	const char *text = getenv("STANDIN_NVML_PIDS");
 	unsigned room = *count;
@@ -138,7 +138,7 @@ EXPORT nvmlDeviceGetComputeRunningProcesses_v3(void *device, unsigned *count,
 }
 
 EXPORT nvmlDeviceGetProcessUtilization(void *device, struct nvml_process_use *list, unsigned *count,
-                                       unsigned long long since)
+				       unsigned long long since)
 {
 	unsigned share = scripted(getenv("STANDIN_NVML_OTHERS"), 0), room = *count;
 

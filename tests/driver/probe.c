@@ -21,10 +21,10 @@ void *probe_driver;
 const void *probe_image;
 
 static const char text_image[] = "gpuwatch-stand-in-module\n"
-                                 "kernel empty ns=900\n"
-                                 "kernel one ns=900 params=8 body=set_one\n"
-                                 "kernel two ns=900 params=8 body=set_two\n"
-                                 "kernel spin ns=@0 params=8 body=spin\n";
+				 "kernel empty ns=900\n"
+				 "kernel one ns=900 params=8 body=set_one\n"
+				 "kernel two ns=900 params=8 body=set_two\n"
+				 "kernel spin ns=@0 params=8 body=spin\n";
 
 static const void *known[1024];
 static int known_count;
@@ -78,7 +78,7 @@ static void *open_first(const char *const *names)
 		library = dlopen(names[i], RTLD_NOW);
 	if (!library) {
 		fprintf(stderr, "probe: cannot open %s: set LD_LIBRARY_PATH (%s)\n", names[0],
-		        dlerror());
+			dlerror());
 		exit(77);
 	}
 	return library;
@@ -93,7 +93,7 @@ static void load(void)
 	void *tools, *found;
 	probe_driver = open_first(cuda);
 	tools = open_first(cupti);
-#define PROBE_DRIVER(name)                                                                         \
+#define PROBE_DRIVER(name) \
 	found = symbol(probe_driver, TEXT(name)), memcpy(&d.name, &found, sizeof found);
 #define PROBE_CUPTI(name) found = symbol(tools, TEXT(name)), memcpy(&d.name, &found, sizeof found);
 #include "probe.def"
@@ -114,77 +114,77 @@ static char *image_read(const char *path)
 /* ---- cuGetProcAddress: which symbol answers for a name, a version and a flag ---- */
 
 static const char *const names[] = {
-        "cuInit",
-        "cuGetProcAddress",
-        "cuCtxCreate",
-        "cuCtxDestroy",
-        "cuCtxGetDevice",
-        "cuCtxSynchronize",
-        "cuCtxGetId",
-        "cuDevicePrimaryCtxRelease",
-        "cuModuleLoadData",
-        "cuModuleUnload",
-        "cuModuleGetFunction",
-        "cuLinkCreate",
-        "cuLinkAddData",
-        "cuLibraryLoadData",
-        "cuLibraryUnload",
-        "cuKernelGetFunction",
-        "cuKernelGetName",
-        "cuFuncGetName",
-        "cuFuncGetModule",
-        "cuMemAlloc",
-        "cuMemcpy",
-        "cuMemcpyHtoD",
-        "cuMemcpyHtoDAsync",
-        "cuMemsetD8",
-        "cuMemsetD8Async",
-        "cuMemAllocAsync",
-        "cuStreamCreate",
-        "cuStreamDestroy",
-        "cuStreamGetId",
-        "cuStreamSynchronize",
-        "cuStreamQuery",
-        "cuStreamWaitEvent",
-        "cuStreamBeginCapture",
-        "cuStreamEndCapture",
-        "cuStreamGetCaptureInfo",
-        "cuStreamBeginCaptureToGraph",
-        "cuEventRecord",
-        "cuEventRecordWithFlags",
-        "cuEventDestroy",
-        "cuEventElapsedTime",
-        "cuLaunch",
-        "cuLaunchGrid",
-        "cuLaunchGridAsync",
-        "cuLaunchKernel",
-        "cuLaunchKernelEx",
-        "cuLaunchCooperativeKernel",
-        "cuLaunchCooperativeKernelMultiDevice",
-        "cuLaunchHostFunc",
-        "cuGraphAddKernelNode",
-        "cuGraphKernelNodeSetParams",
-        "cuGraphAddNode",
-        "cuGraphGetEdges",
-        "cuGraphInstantiate",
-        "cuGraphInstantiateWithFlags",
-        "cuGraphInstantiateWithParams",
-        "cuGraphExecUpdate",
-        "cuGraphExecKernelNodeSetParams",
-        "cuGraphExecNodeSetParams",
-        "cuGraphNodeSetEnabled",
-        "cuGraphUpload",
-        "cuGraphLaunch",
-        "cuGraphExecDestroy",
-        "cuNoSuchFunction",
-        "cuLaunchKernel_ptsz",
-        "",
+	"cuInit",
+	"cuGetProcAddress",
+	"cuCtxCreate",
+	"cuCtxDestroy",
+	"cuCtxGetDevice",
+	"cuCtxSynchronize",
+	"cuCtxGetId",
+	"cuDevicePrimaryCtxRelease",
+	"cuModuleLoadData",
+	"cuModuleUnload",
+	"cuModuleGetFunction",
+	"cuLinkCreate",
+	"cuLinkAddData",
+	"cuLibraryLoadData",
+	"cuLibraryUnload",
+	"cuKernelGetFunction",
+	"cuKernelGetName",
+	"cuFuncGetName",
+	"cuFuncGetModule",
+	"cuMemAlloc",
+	"cuMemcpy",
+	"cuMemcpyHtoD",
+	"cuMemcpyHtoDAsync",
+	"cuMemsetD8",
+	"cuMemsetD8Async",
+	"cuMemAllocAsync",
+	"cuStreamCreate",
+	"cuStreamDestroy",
+	"cuStreamGetId",
+	"cuStreamSynchronize",
+	"cuStreamQuery",
+	"cuStreamWaitEvent",
+	"cuStreamBeginCapture",
+	"cuStreamEndCapture",
+	"cuStreamGetCaptureInfo",
+	"cuStreamBeginCaptureToGraph",
+	"cuEventRecord",
+	"cuEventRecordWithFlags",
+	"cuEventDestroy",
+	"cuEventElapsedTime",
+	"cuLaunch",
+	"cuLaunchGrid",
+	"cuLaunchGridAsync",
+	"cuLaunchKernel",
+	"cuLaunchKernelEx",
+	"cuLaunchCooperativeKernel",
+	"cuLaunchCooperativeKernelMultiDevice",
+	"cuLaunchHostFunc",
+	"cuGraphAddKernelNode",
+	"cuGraphKernelNodeSetParams",
+	"cuGraphAddNode",
+	"cuGraphGetEdges",
+	"cuGraphInstantiate",
+	"cuGraphInstantiateWithFlags",
+	"cuGraphInstantiateWithParams",
+	"cuGraphExecUpdate",
+	"cuGraphExecKernelNodeSetParams",
+	"cuGraphExecNodeSetParams",
+	"cuGraphNodeSetEnabled",
+	"cuGraphUpload",
+	"cuGraphLaunch",
+	"cuGraphExecDestroy",
+	"cuNoSuchFunction",
+	"cuLaunchKernel_ptsz",
+	"",
 };
 
 static const char *suffix_of(const char *name, const void *address)
 {
 	static const char *const suffixes[] = {"",      "_v2",      "_v3",      "_v4",      "_ptsz",
-	                                       "_ptds", "_v2_ptsz", "_v2_ptds", "_v3_ptsz", NULL};
+					       "_ptds", "_v2_ptsz", "_v2_ptds", "_v3_ptsz", NULL};
 	char symbol_name[128];
 	if (!address)
 		return "-";
@@ -199,7 +199,7 @@ static const char *suffix_of(const char *name, const void *address)
 static void addresses(const struct probe_kernels *k)
 {
 	static const int versions[] = {2000,  4000,  7000,  10000, 11010,
-	                               11040, 12000, 12030, 12080, 13000};
+				       11040, 12000, 12030, 12080, 13000};
 	CUdriverProcAddressQueryResult status;
 	void *address;
 	(void)k;
@@ -211,7 +211,7 @@ static void addresses(const struct probe_kernels *k)
 				address = NULL;
 				status = (CUdriverProcAddressQueryResult)9;
 				result = d.cuGetProcAddress(names[i], &address, versions[v], flags,
-				                            &status);
+							    &status);
 				printf(" %d/%d%s", (int)result, (int)status,
 				       suffix_of(names[i], address));
 			}
@@ -225,10 +225,10 @@ static void addresses(const struct probe_kernels *k)
 static void row(const char *name, unsigned flags)
 {
 	static const int versions[] = {
-	        2000,  2010,  2020,  2030,  3000,  3010,  3020,  4000,  4010,  4020,  5000,
-	        5050,  6000,  6050,  7000,  7050,  8000,  9000,  9010,  9020,  10000, 10010,
-	        10020, 11000, 11010, 11020, 11030, 11040, 11050, 11060, 11070, 11080, 12000,
-	        12010, 12020, 12030, 12040, 12050, 12060, 12070, 12080, 12090, 13000};
+		2000,  2010,  2020,  2030,  3000,  3010,  3020,  4000,  4010,  4020,  5000,
+		5050,  6000,  6050,  7000,  7050,  8000,  9000,  9010,  9020,  10000, 10010,
+		10020, 11000, 11010, 11020, 11030, 11040, 11050, 11060, 11070, 11080, 12000,
+		12010, 12020, 12030, 12040, 12050, 12060, 12070, 12080, 12090, 13000};
 	const void *last = NULL;
 	printf("row %s flags %u:", name, flags);
 	for (size_t v = 0; v < sizeof versions / sizeof versions[0]; v++) {
@@ -305,8 +305,8 @@ static const struct section {
 	const char *name;
 	void (*run)(const struct probe_kernels *k);
 } sections[] = {{"start", start},
-                {"addresses", addresses},
-                {"rows", rows},
+		{"addresses", addresses},
+		{"rows", rows},
 #define PROBE_SECTION(name) {#name, probe_##name},
 #include "probe.def"
 };

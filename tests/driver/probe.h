@@ -30,11 +30,11 @@ const char *probe_handle(const void *handle);
 void probe_forget(void);
 /* One line: the call's text, its result, then what `format` adds. */
 void probe_line(int result, const char *call, const char *format, ...)
-        __attribute__((format(printf, 3, 4)));
-#define TRACE(call, ...)                                                                           \
-	do { /* the call before its outputs are read */                                            \
-		int result_ = (int)d.call;                                                         \
-		probe_line(result_, #call, __VA_ARGS__);                                           \
+	__attribute__((format(printf, 3, 4)));
+#define TRACE(call, ...) \
+	do { /* the call before its outputs are read */ \
+		int result_ = (int)d.call; \
+		probe_line(result_, #call, __VA_ARGS__); \
 	} while (0)
 
 #define PROBE_SECTION(name) void probe_##name(const struct probe_kernels *k);

@@ -45,7 +45,7 @@ void probe_kernel_handles(const struct probe_kernels *k)
 	TRACE(cuFuncGetName(&name, function), "%s", name);
 	TRACE(cuLibraryGetModule(&module, library), "%s", probe_handle(module));
 	TRACE(cuLaunchKernel((CUfunction)kernel, 1, 1, 1, 1, 1, 1, 0, NULL,
-	                     (void *[]){&(CUdeviceptr){0}}, NULL),
+			     (void *[]){&(CUdeviceptr){0}}, NULL),
 	      "of a CUkernel");
 	TRACE(cuCtxSynchronize(), "%s", "");
 	TRACE(cuLibraryUnload(library), "%s", "");
@@ -63,7 +63,7 @@ void probe_kernel_as_function(const struct probe_kernels *k)
 	d.cuLibraryLoadData(&library, probe_image, NULL, NULL, 0, NULL, NULL, 0);
 	TRACE(cuLibraryGetKernel(&kernel, library, "one"), "%s", probe_handle(kernel));
 	TRACE(cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK,
-	                         (CUfunction)kernel),
+				 (CUfunction)kernel),
 	      "%d", value);
 	TRACE(cuFuncGetName(&name, (CUfunction)kernel), "%s", name);
 	TRACE(cuFuncGetModule(&module, (CUfunction)kernel), "%s", module ? "a module" : "null");
@@ -323,17 +323,17 @@ void probe_capture_broken(const struct probe_kernels *k)
 static CUDA_KERNEL_NODE_PARAMS node_params(CUfunction f, unsigned grid, void **params)
 {
 	return (CUDA_KERNEL_NODE_PARAMS){.func = f,
-	                                 .gridDimX = grid,
-	                                 .gridDimY = 1,
-	                                 .gridDimZ = 1,
-	                                 .blockDimX = 32,
-	                                 .blockDimY = 1,
-	                                 .blockDimZ = 1,
-	                                 .kernelParams = params};
+					 .gridDimX = grid,
+					 .gridDimY = 1,
+					 .gridDimZ = 1,
+					 .blockDimX = 32,
+					 .blockDimY = 1,
+					 .blockDimZ = 1,
+					 .kernelParams = params};
 }
 
 static void exec_errors(CUgraphExec exec, CUgraphNode in, CUgraphNode empty, CUgraphNode child,
-                        CUgraphNode foreign, const CUDA_KERNEL_NODE_PARAMS *p)
+			CUgraphNode foreign, const CUDA_KERNEL_NODE_PARAMS *p)
 {
 	unsigned enabled = 9;
 	TRACE(cuGraphNodeGetEnabled(exec, in, &enabled), "%u", enabled);

@@ -21,7 +21,7 @@ static void on_request(uint8_t **buffer, size_t *size, size_t *max)
 }
 
 static void on_complete(CUcontext context, uint32_t stream, uint8_t *buffer, size_t size,
-                        size_t valid)
+			size_t valid)
 {
 	CUpti_Activity *record = NULL;
 	(void)context;
@@ -63,7 +63,7 @@ static void show(const char *what, const uint32_t *streams, uint32_t exec_id)
 		       r->dynamicSharedMemory, r->registersPerThread > 0, r->start < r->end,
 		       !r->graphId             ? "none"
 		       : r->graphId == exec_id ? "this"
-		                               : "other",
+					       : "other",
 		       (uint32_t)r->graphNodeId, (uint32_t)(r->graphNodeId >> 32) == r->graphId);
 	}
 	record_count = 0;
@@ -120,16 +120,16 @@ void probe_cupti_launches(const struct probe_kernels *k)
 	const struct streams s = begin();
 	const CUstream a = s.a, b = s.b;
 	CUlaunchAttribute cluster = {.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION,
-	                             .value.clusterDim = {2, 1, 1}};
+				     .value.clusterDim = {2, 1, 1}};
 	CUlaunchConfig config = {.gridDimX = 4,
-	                         .gridDimY = 1,
-	                         .gridDimZ = 1,
-	                         .blockDimX = 64,
-	                         .blockDimY = 1,
-	                         .blockDimZ = 1,
-	                         .hStream = a,
-	                         .attrs = &cluster,
-	                         .numAttrs = 1};
+				 .gridDimY = 1,
+				 .gridDimZ = 1,
+				 .blockDimX = 64,
+				 .blockDimY = 1,
+				 .blockDimZ = 1,
+				 .hStream = a,
+				 .attrs = &cluster,
+				 .numAttrs = 1};
 	d.cuLaunchKernel(k->empty, 1, 2, 3, 32, 1, 1, 0, NULL, NULL, NULL);
 	d.cuLaunchKernel(k->empty, 2, 1, 1, 32, 1, 1, 0, CU_STREAM_LEGACY, NULL, NULL);
 	d.cuLaunchKernel(k->empty, 3, 1, 1, 32, 1, 1, 0, CU_STREAM_PER_THREAD, NULL, NULL);
@@ -149,13 +149,13 @@ void probe_cupti_graphs(const struct probe_kernels *k)
 	const CUstream a = s.a;
 	void *params[] = {&(CUdeviceptr){0}};
 	CUDA_KERNEL_NODE_PARAMS p = {.func = k->one,
-	                             .gridDimX = 5,
-	                             .gridDimY = 1,
-	                             .gridDimZ = 1,
-	                             .blockDimX = 64,
-	                             .blockDimY = 1,
-	                             .blockDimZ = 1,
-	                             .kernelParams = params};
+				     .gridDimX = 5,
+				     .gridDimY = 1,
+				     .gridDimZ = 1,
+				     .blockDimX = 64,
+				     .blockDimY = 1,
+				     .blockDimZ = 1,
+				     .kernelParams = params};
 	CUgraph captured, graph;
 	CUgraphNode n1, n2, n3;
 	CUgraphExec exec;
@@ -253,7 +253,7 @@ void probe_cupti_callbacks(const struct probe_kernels *k)
 	TRACE(cuptiSubscribe(&subscriber, on_call, &context), "%s", "");
 	TRACE(cuptiSubscribe(&second, on_call, &context), "a second one");
 	TRACE(cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API,
-	                          CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel),
+				  CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel),
 	      "%s", "");
 	TRACE(cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API, 99999), "id 99999");
 	callbacks_on = 1;
@@ -277,7 +277,7 @@ void probe_cupti_ids(const struct probe_kernels *k)
 	clock_gettime(CLOCK_REALTIME, &t);
 	printf("timestamp within a second of CLOCK_REALTIME: %d\n",
 	       llabs((long long)now - (long long)t.tv_sec * 1000000000LL - t.tv_nsec) <
-	               1000000000LL);
+		       1000000000LL);
 	TRACE(cuptiGetContextId(s.context, &id), "%s", "");
 	TRACE(cuCtxGetId(s.context, &context_id), "as CUPTI's: %d", context_id == id);
 	TRACE(cuStreamGetId(s.a, &id_a), "a %llu, CUPTI's %u", id_a, s.ids[2]);

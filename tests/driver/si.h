@@ -156,7 +156,7 @@ struct CUctx_st {
 	uint64_t dropped_end; /* latest end of work on streams destroyed since */
 	size_t limits[CU_LIMIT_MAX];
 	uint32_t multi; /* CUPTI's number of the stream for launches on several devices, 0: none yet
-	                 */
+			 */
 	struct CUctx_st *next;
 };
 struct CUstream_st {
@@ -243,7 +243,7 @@ void si_stream_end(CUstream stream, uint64_t end);
 /* Waits until the host functions queued on the stream returned. Lock held, let go meanwhile. */
 void si_host_drain(CUstream stream);
 void si_host_enqueue(CUstream stream, CUhostFn fn, CUstreamCallback callback, void *user,
-                     uint64_t due);
+		     uint64_t due);
 /* Waits until everything issued in the context is done. Takes and gives the lock. */
 CUresult si_context_wait(CUcontext ctx);
 /* The ids the next stream gets. CUPTI's own streams have no CUPTI id. Lock held. */
@@ -274,11 +274,11 @@ si_body *si_body_find(const char *name, int *params);
 /* Runs one kernel on a stream: timeline, body, truth, CUPTI. Lock held. `start` is the earliest
  * time; returns its end. */
 uint64_t si_execute(struct si_kernel *kernel, const struct si_config *config, void **params,
-                    struct si_execution *x, uint64_t start);
+		    struct si_execution *x, uint64_t start);
 int64_t si_grid_id_next(void);
 /* Splits a packed `extra` buffer into pointers to the parameters. NULL when there are none. */
 void **si_unpack(const struct si_kernel *kernel, void **params, void **extra,
-                 void *slots[SI_MAX_PARAMS]);
+		 void *slots[SI_MAX_PARAMS]);
 
 /* ---- truth.c: what really ran ---- */
 
@@ -295,7 +295,7 @@ extern _Atomic unsigned char si_watch[SI_COUNT];
 struct si_call {
 	enum si_id id;
 	const void
-	        *params; /* struct cuX_params of generated_cuda_meta.h; NULL without parameters */
+		*params; /* struct cuX_params of generated_cuda_meta.h; NULL without parameters */
 	const struct si_arg *args;
 	int arg_count;
 	CUresult result;

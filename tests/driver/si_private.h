@@ -52,8 +52,8 @@ struct si_cupti_hooks {
 	void (*_Atomic copy)(const struct si_execution *execution);
 	/* A driver call begins (exit false) or ends. */
 	void (*api)(uint32_t cbid, const char *symbol, bool exit, const void *params, int *result,
-	            uint32_t correlation, uint64_t *correlation_data, void *context,
-	            uint32_t context_id);
+		    uint32_t correlation, uint64_t *correlation_data, void *context,
+		    uint32_t context_id);
 	/* A module was loaded, by whatever call: the machine code that it is. */
 	void (*module)(void *context, uint32_t id, const void *cubin, size_t size);
 };
@@ -62,9 +62,9 @@ struct si_cupti_hooks {
  * As the runtimes up to CUDA 11 load their programs' fat binaries: by a table that
  * cuGetExportTable has under this id, of which no tool can see a call.
  */
-#define SI_PRIVATE_LOADS                                                                           \
-	{                                                                                          \
-		"gw-private-load"                                                                  \
+#define SI_PRIVATE_LOADS \
+	{ \
+		"gw-private-load" \
 	}
 struct si_private_loads {
 	size_t size;

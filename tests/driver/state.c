@@ -213,22 +213,22 @@ SI_EXPORT const struct si_private *standin_private(void);
 SI_EXPORT const struct si_private *standin_private(void)
 {
 	static const struct si_private table = {
-	        .size = (int)sizeof(struct si_private),
-	        .hooks_set = hooks_set,
-	        .watch = watch,
-	        .fault = si_tool_fault,
-	        .trace = si_trace_line,
-	        .now = si_now,
-	        .env_u64 = si_env_u64,
-	        .context_id = context_id,
-	        .stream_id = stream_id,
-	        .graph_id = si_graph_id,
-	        .exec_id = si_exec_id,
-	        .node_id = si_node_id,
-	        .symbol = symbol,
-	        .kernel_name = kernel_name,
-	        .wait = wait_current,
-	        .settle = settle,
+		.size = (int)sizeof(struct si_private),
+		.hooks_set = hooks_set,
+		.watch = watch,
+		.fault = si_tool_fault,
+		.trace = si_trace_line,
+		.now = si_now,
+		.env_u64 = si_env_u64,
+		.context_id = context_id,
+		.stream_id = stream_id,
+		.graph_id = si_graph_id,
+		.exec_id = si_exec_id,
+		.node_id = si_node_id,
+		.symbol = symbol,
+		.kernel_name = kernel_name,
+		.wait = wait_current,
+		.settle = settle,
 	};
 	return &table;
 }

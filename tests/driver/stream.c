@@ -159,7 +159,7 @@ static void host_start(void)
 }
 
 void si_host_enqueue(CUstream stream, CUhostFn fn, CUstreamCallback callback, void *user,
-                     uint64_t due)
+		     uint64_t due)
 {
 	struct host_item *item = calloc(1, sizeof *item);
 	host_start();
@@ -273,18 +273,18 @@ CUresult si_cuStreamDestroy(CUstream hStream)
 }
 
 /* Finds the stream and, where it exists, evaluates to `expression` of it, under the lock. */
-#define GET(handle, pt, check, expression)                                                         \
-	do {                                                                                       \
-		CUstream stream_ = NULL;                                                           \
-		CUresult result_;                                                                  \
-		if (!(check))                                                                      \
-			return CUDA_ERROR_INVALID_VALUE;                                           \
-		SI_LOCK();                                                                         \
-		result_ = si_stream(handle, pt, &stream_);                                         \
-		if (result_ == CUDA_SUCCESS)                                                       \
-			expression;                                                                \
-		SI_UNLOCK();                                                                       \
-		return result_;                                                                    \
+#define GET(handle, pt, check, expression) \
+	do { \
+		CUstream stream_ = NULL; \
+		CUresult result_; \
+		if (!(check)) \
+			return CUDA_ERROR_INVALID_VALUE; \
+		SI_LOCK(); \
+		result_ = si_stream(handle, pt, &stream_); \
+		if (result_ == CUDA_SUCCESS) \
+			expression; \
+		SI_UNLOCK(); \
+		return result_; \
 	} while (0)
 
 CUresult si_cuStreamGetId(bool pt, CUstream hStream, unsigned long long *streamId)
@@ -342,7 +342,7 @@ CUresult si_cuStreamWaitEvent(bool pt, CUstream hStream, CUevent hEvent, unsigne
 }
 
 CUresult si_cuStreamAddCallback(bool pt, CUstream hStream, CUstreamCallback callback,
-                                void *userData, unsigned int flags)
+				void *userData, unsigned int flags)
 {
 	CUstream stream = NULL;
 	CUresult result;
@@ -354,7 +354,7 @@ CUresult si_cuStreamAddCallback(bool pt, CUstream hStream, CUstreamCallback call
 		result = si_capture_refuse(stream);
 	if (result == CUDA_SUCCESS)
 		si_host_enqueue(stream, NULL, callback, userData,
-		                si_stream_begin(stream, si_now()));
+				si_stream_begin(stream, si_now()));
 	SI_UNLOCK();
 	return result;
 }
@@ -368,7 +368,7 @@ CUresult si_cuStreamQuery(bool pt, CUstream hStream)
 	if (result == CUDA_SUCCESS && stream->capture)
 		result = si_capture_refuse(stream);
 	else if (result == CUDA_SUCCESS &&
-	         (host_busy(stream) || si_stream_begin(stream, 0) > si_now()))
+		 (host_busy(stream) || si_stream_begin(stream, 0) > si_now()))
 		result = CUDA_ERROR_NOT_READY;
 	SI_UNLOCK();
 	return result;
@@ -407,21 +407,21 @@ CUresult si_cuStreamCopyAttributes(bool pt, CUstream dstStream, CUstream srcStre
 }
 
 CUresult si_cuStreamGetAttribute(bool pt, CUstream hStream, CUstreamAttrID attr,
-                                 CUstreamAttrValue *value)
+				 CUstreamAttrValue *value)
 {
 	GET(hStream, pt, value && attr == CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW,
 	    value->accessPolicyWindow = stream_->window);
 }
 
 CUresult si_cuStreamSetAttribute(bool pt, CUstream hStream, CUstreamAttrID attr,
-                                 const CUstreamAttrValue *param)
+				 const CUstreamAttrValue *param)
 {
 	GET(hStream, pt, param && attr == CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW,
 	    stream_->window = param->accessPolicyWindow);
 }
 
 CUresult si_cuStreamAttachMemAsync(bool pt, CUstream hStream, CUdeviceptr dptr, size_t length,
-                                   unsigned int flags)
+				   unsigned int flags)
 {
 	(void)length;
 	(void)flags;
@@ -431,7 +431,7 @@ CUresult si_cuStreamAttachMemAsync(bool pt, CUstream hStream, CUdeviceptr dptr, 
 /* ---- values in memory ---- */
 
 static CUresult write_value(bool pt, CUstream handle, CUdeviceptr addr, const void *value,
-                            size_t bytes)
+			    size_t bytes)
 {
 	GET(handle, pt, addr && addr % bytes == 0, {
 		si_host_drain(stream_);
@@ -442,17 +442,17 @@ static CUresult write_value(bool pt, CUstream handle, CUdeviceptr addr, const vo
 
 /* Waits on the calling thread: bodies run when issued, so what comes after must wait here. */
 static CUresult wait_value(bool pt, CUstream handle, CUdeviceptr addr, uint64_t value, size_t bytes,
-                           unsigned flags)
+			   unsigned flags)
 {
 	for (;;) {
 		uint64_t seen = bytes == 4 ? __atomic_load_n((uint32_t *)addr, __ATOMIC_ACQUIRE)
-		                           : __atomic_load_n((uint64_t *)addr, __ATOMIC_ACQUIRE);
+					   : __atomic_load_n((uint64_t *)addr, __ATOMIC_ACQUIRE);
 		unsigned how = flags & 3;
 		bool met = how == CU_STREAM_WAIT_VALUE_EQ    ? seen == value
-		           : how == CU_STREAM_WAIT_VALUE_AND ? (seen & value) != 0
-		           : how == CU_STREAM_WAIT_VALUE_NOR ? (seen | value) != UINT64_MAX
-		           : bytes == 4 ? (int32_t)((uint32_t)seen - (uint32_t)value) >= 0
-		                        : (int64_t)(seen - value) >= 0;
+			   : how == CU_STREAM_WAIT_VALUE_AND ? (seen & value) != 0
+			   : how == CU_STREAM_WAIT_VALUE_NOR ? (seen | value) != UINT64_MAX
+			   : bytes == 4 ? (int32_t)((uint32_t)seen - (uint32_t)value) >= 0
+					: (int64_t)(seen - value) >= 0;
 		if (met)
 			break;
 		si_wait_until(si_now() + 1000);
@@ -460,28 +460,28 @@ static CUresult wait_value(bool pt, CUstream handle, CUdeviceptr addr, uint64_t 
 	GET(handle, pt, addr, si_stream_end(stream_, si_stream_begin(stream_, si_now())));
 }
 
-#define VALUE_FUNCTIONS(suffix)                                                                    \
-	CUresult si_cuStreamWriteValue32##suffix(bool pt, CUstream stream, CUdeviceptr addr,       \
-	                                         cuuint32_t value, unsigned int flags)             \
-	{                                                                                          \
-		return flags > 1 ? CUDA_ERROR_INVALID_VALUE                                        \
-		                 : write_value(pt, stream, addr, &value, sizeof value);            \
-	}                                                                                          \
-	CUresult si_cuStreamWriteValue64##suffix(bool pt, CUstream stream, CUdeviceptr addr,       \
-	                                         cuuint64_t value, unsigned int flags)             \
-	{                                                                                          \
-		return flags > 1 ? CUDA_ERROR_INVALID_VALUE                                        \
-		                 : write_value(pt, stream, addr, &value, sizeof value);            \
-	}                                                                                          \
-	CUresult si_cuStreamWaitValue32##suffix(bool pt, CUstream stream, CUdeviceptr addr,        \
-	                                        cuuint32_t value, unsigned int flags)              \
-	{                                                                                          \
-		return wait_value(pt, stream, addr, value, 4, flags);                              \
-	}                                                                                          \
-	CUresult si_cuStreamWaitValue64##suffix(bool pt, CUstream stream, CUdeviceptr addr,        \
-	                                        cuuint64_t value, unsigned int flags)              \
-	{                                                                                          \
-		return wait_value(pt, stream, addr, value, 8, flags);                              \
+#define VALUE_FUNCTIONS(suffix) \
+	CUresult si_cuStreamWriteValue32##suffix(bool pt, CUstream stream, CUdeviceptr addr, \
+						 cuuint32_t value, unsigned int flags) \
+	{ \
+		return flags > 1 ? CUDA_ERROR_INVALID_VALUE \
+				 : write_value(pt, stream, addr, &value, sizeof value); \
+	} \
+	CUresult si_cuStreamWriteValue64##suffix(bool pt, CUstream stream, CUdeviceptr addr, \
+						 cuuint64_t value, unsigned int flags) \
+	{ \
+		return flags > 1 ? CUDA_ERROR_INVALID_VALUE \
+				 : write_value(pt, stream, addr, &value, sizeof value); \
+	} \
+	CUresult si_cuStreamWaitValue32##suffix(bool pt, CUstream stream, CUdeviceptr addr, \
+						cuuint32_t value, unsigned int flags) \
+	{ \
+		return wait_value(pt, stream, addr, value, 4, flags); \
+	} \
+	CUresult si_cuStreamWaitValue64##suffix(bool pt, CUstream stream, CUdeviceptr addr, \
+						cuuint64_t value, unsigned int flags) \
+	{ \
+		return wait_value(pt, stream, addr, value, 8, flags); \
 	}
 VALUE_FUNCTIONS()
 VALUE_FUNCTIONS(_v2)

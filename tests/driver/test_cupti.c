@@ -25,7 +25,7 @@ static void on_request(uint8_t **buffer, size_t *size, size_t *max)
 }
 
 static void on_complete(CUcontext context, uint32_t stream, uint8_t *buffer, size_t size,
-                        size_t valid)
+			size_t valid)
 {
 	CUpti_Activity *record = NULL;
 	(void)context;
@@ -56,8 +56,8 @@ static void launch(const struct fixture *f, int times)
 {
 	for (int i = 0; i < times; i++)
 		assert_int_equal(cuLaunchKernel(f->empty, 1 + (unsigned)i, 1, 1, 32, 1, 1, 0,
-		                                f->stream, NULL, NULL),
-		                 0);
+						f->stream, NULL, NULL),
+				 0);
 }
 
 /* ---- without a script ---- */
@@ -146,10 +146,10 @@ TEST_WITH(a_callback_sees_a_launch_come_and_go, fixture_make, fixture_drop)
 	struct heard heard = {0};
 	assert_int_equal(cuptiSubscribe(&subscriber, on_call, &heard), 0);
 	assert_int_equal(cuptiSubscribe(&second, on_call, NULL),
-	                 CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED);
+			 CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED);
 	assert_int_equal(cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API,
-	                                     CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel),
-	                 0);
+					     CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel),
+			 0);
 	launch(*state, 2);
 	assert_int_equal(heard.entered, 2);
 	assert_int_equal(heard.left, 2);
@@ -172,7 +172,7 @@ static void *launch_on_streams(void *given)
 		failed += cuStreamCreate(&streams[i], (unsigned)i & 1);
 	for (int i = 0; i < EACH; i++)
 		failed += cuLaunchKernel(f->empty, 1, 1, 1, 32, 1, 1, 0, streams[i % STREAMS], NULL,
-		                         NULL);
+					 NULL);
 	for (int i = 0; i < STREAMS; i++)
 		failed += cuStreamSynchronize(streams[i]) + cuStreamDestroy(streams[i]);
 	return (void *)failed;
@@ -262,7 +262,7 @@ static int scenario_records(const struct fixture *f)
 	cuptiGetTimestamp(&now);
 	for (int i = 0; i < 60; i++)
 		cuLaunchKernel(f->empty, 1, 1, 1, 32, 1, 1, 0, i % 2 ? other : f->stream, NULL,
-		               NULL);
+			       NULL);
 	cuCtxSynchronize();
 	cuptiActivityFlushAll(0);
 	size_t first = seen.records;
@@ -304,7 +304,7 @@ static int scenario_run(const char *name)
 TEST(records_are_plain_without_a_script)
 {
 	assert_string_equal(scenario("", "records"), "enabled 0 first 60 all 60 dropped 0 bad 0 "
-	                                             "turns 29 hour 0 0");
+						     "turns 29 hour 0 0");
 }
 
 TEST(every_seventh_record_is_dropped_and_counted)
@@ -315,7 +315,7 @@ TEST(every_seventh_record_is_dropped_and_counted)
 TEST(every_tenth_record_has_impossible_times)
 {
 	assert_non_null(
-	        strstr(scenario("STANDIN_BAD_TIME=10", "records"), "all 60 dropped 0 bad 6"));
+		strstr(scenario("STANDIN_BAD_TIME=10", "records"), "all 60 dropped 0 bad 6"));
 }
 
 TEST(records_of_a_stream_come_a_flush_late)
@@ -326,19 +326,19 @@ TEST(records_of_a_stream_come_a_flush_late)
 TEST(records_are_reordered_between_streams)
 {
 	assert_non_null(strstr(scenario("STANDIN_REORDER=1", "records"), "all 60 dropped 0 bad 0 "
-	                                                                 "turns 1 "));
+									 "turns 1 "));
 }
 
 TEST(cuptis_clock_is_another)
 {
 	assert_non_null(
-	        strstr(scenario("STANDIN_CLOCK_OFFSET=7200000000000", "records"), "hour 2 2"));
+		strstr(scenario("STANDIN_CLOCK_OFFSET=7200000000000", "records"), "hour 2 2"));
 }
 
 TEST(an_older_version_has_shorter_records)
 {
 	assert_non_null(strstr(scenario("STANDIN_CUPTI_VERSION=12", "records"), "all 60 dropped 0 "
-	                                                                        "bad 0"));
+										"bad 0"));
 }
 
 TEST(privileges_can_be_missing)
@@ -349,14 +349,14 @@ TEST(privileges_can_be_missing)
 TEST(the_nth_call_fails_as_asked)
 {
 	assert_string_equal(
-	        scenario("STANDIN_FAIL=cuLaunchKernel:3:719,cuptiActivityEnable:1:999", "calls"),
-	        "launches 0 0 719 0 stream 0 subscribe 0 enable 999");
+		scenario("STANDIN_FAIL=cuLaunchKernel:3:719,cuptiActivityEnable:1:999", "calls"),
+		"launches 0 0 719 0 stream 0 subscribe 0 enable 999");
 }
 
 TEST(every_call_fails_as_asked)
 {
 	assert_string_equal(scenario("STANDIN_FAIL='cuLaunchKernel:*:2'", "calls"),
-	                    "launches 2 2 2 2 stream 0 subscribe 0 enable 0");
+			    "launches 2 2 2 2 stream 0 subscribe 0 enable 0");
 }
 
 TEST(another_subscriber_can_be_there)
@@ -367,8 +367,8 @@ TEST(another_subscriber_can_be_there)
 TEST(a_wrong_rule_is_one_clear_error)
 {
 	assert_string_equal(scenario("STANDIN_FAIL=cuInit", "calls"),
-	                    "stand-in: STANDIN_FAIL: \"cuInit\" is not function:N:code (N a count "
-	                    "from 1, or *)");
+			    "stand-in: STANDIN_FAIL: \"cuInit\" is not function:N:code (N a count "
+			    "from 1, or *)");
 }
 
 TEST(the_trace_has_a_line_for_a_call)
@@ -379,13 +379,13 @@ TEST(the_trace_has_a_line_for_a_call)
 	assert_true(fd >= 0);
 	close(fd);
 	snprintf(environment, sizeof environment,
-	         "STANDIN_TRACE=%s STANDIN_FAIL=cuLaunchKernel:2:1", path);
+		 "STANDIN_TRACE=%s STANDIN_FAIL=cuLaunchKernel:2:1", path);
 	scenario(environment, "calls");
 	file = fopen(path, "r");
 	assert_non_null(file);
 	while (fgets(line, sizeof line, file)) {
 		launches += strstr(line, " cuLaunchKernel(ptr, 1, 1, 1, 32, 1, 1, 0, null, null, "
-		                         "null) = ") != NULL;
+					 "null) = ") != NULL;
 		refused += strstr(line, "null) = 1\n") != NULL;
 	}
 	fclose(file);

@@ -130,20 +130,20 @@ TEST_WITH(an_address_is_the_exported_symbol_of_its_version, fixture_make, fixtur
 		int version;
 		unsigned flags;
 	} cases[] = {{"cuCtxCreate", "cuCtxCreate_v2", 8000, 0},
-	             {"cuCtxCreate", "cuCtxCreate_v3", 12000, 0},
-	             {"cuCtxCreate", "cuCtxCreate_v4", 13000, 0},
-	             {"cuLaunchKernel", "cuLaunchKernel", 13000, 1},
-	             {"cuLaunchKernel", "cuLaunchKernel_ptsz", 7000, 2},
-	             {"cuGraphLaunch", "cuGraphLaunch_ptsz", 12000, 2},
-	             {"cuGraphInstantiate", "cuGraphInstantiate_v2", 13000, 0},
-	             {"cuMemcpyHtoD", "cuMemcpyHtoD_v2_ptds", 7000, 2},
-	             {"cuGetProcAddress", "cuGetProcAddress_v2", 12000, 0}};
+		     {"cuCtxCreate", "cuCtxCreate_v3", 12000, 0},
+		     {"cuCtxCreate", "cuCtxCreate_v4", 13000, 0},
+		     {"cuLaunchKernel", "cuLaunchKernel", 13000, 1},
+		     {"cuLaunchKernel", "cuLaunchKernel_ptsz", 7000, 2},
+		     {"cuGraphLaunch", "cuGraphLaunch_ptsz", 12000, 2},
+		     {"cuGraphInstantiate", "cuGraphInstantiate_v2", 13000, 0},
+		     {"cuMemcpyHtoD", "cuMemcpyHtoD_v2_ptds", 7000, 2},
+		     {"cuGetProcAddress", "cuGetProcAddress_v2", 12000, 0}};
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
 		CUdriverProcAddressQueryResult status;
 		void *address = NULL;
 		assert_int_equal(cuGetProcAddress(cases[i].name, &address, cases[i].version,
-		                                  cases[i].flags, &status),
-		                 0);
+						  cases[i].flags, &status),
+				 0);
 		assert_int_equal(status, CU_GET_PROC_ADDRESS_SUCCESS);
 		assert_non_null(address);
 		assert_ptr_equal(address, dlsym(RTLD_DEFAULT, cases[i].symbol));
@@ -176,7 +176,7 @@ TEST_WITH(a_green_context_has_streams_of_its_own, fixture_make, fixture_drop)
 	assert_int_equal(cuGreenCtxCreate(&green, desc, 0, CU_GREEN_CTX_DEFAULT_STREAM), 0);
 	assert_int_equal(cuCtxFromGreenCtx(&context, green), 0);
 	assert_int_equal(cuGreenCtxStreamCreate(&stream, green, CU_STREAM_DEFAULT, 0),
-	                 CUDA_ERROR_INVALID_VALUE);
+			 CUDA_ERROR_INVALID_VALUE);
 	assert_int_equal(cuGreenCtxStreamCreate(&stream, green, CU_STREAM_NON_BLOCKING, 0), 0);
 	assert_int_equal(cuStreamGetCtx(stream, &of_stream), 0);
 	assert_ptr_equal(of_stream, context);
@@ -264,7 +264,7 @@ TEST_WITH(a_condition_that_holds_runs_its_body, fixture_make, fixture_drop)
 		c.conditional.size = 1;
 		assert_int_equal(cuGraphAddNode(&node, graph, NULL, NULL, 0, &c), 0);
 		assert_int_equal(
-		        cuGraphAddKernelNode(&inner, c.conditional.phGraph_out[0], NULL, 0, &p), 0);
+			cuGraphAddKernelNode(&inner, c.conditional.phGraph_out[0], NULL, 0, &p), 0);
 		cuGraphInstantiate(&exec, graph, 0);
 		cuGraphLaunch(exec, f->stream);
 		cuStreamSynchronize(f->stream);
@@ -284,7 +284,7 @@ TEST_WITH(old_launches_take_their_state_from_the_function, fixture_make, fixture
 	CUresult (*set)(CUfunction, int, void *, unsigned);
 	CUresult (*grid)(CUfunction, int, int);
 	void *at[] = {dlsym(RTLD_DEFAULT, "cuFuncSetBlockShape"),
-	              dlsym(RTLD_DEFAULT, "cuParamSetv"), dlsym(RTLD_DEFAULT, "cuLaunchGrid")};
+		      dlsym(RTLD_DEFAULT, "cuParamSetv"), dlsym(RTLD_DEFAULT, "cuLaunchGrid")};
 	memcpy(&shape, &at[0], sizeof shape);
 	memcpy(&set, &at[1], sizeof set);
 	memcpy(&grid, &at[2], sizeof grid);
@@ -300,13 +300,13 @@ TEST_WITH(old_launches_take_their_state_from_the_function, fixture_make, fixture
 TEST_WITH(a_malformed_image_is_refused, fixture_make, fixture_drop)
 {
 	static const char *const bad[] = {
-	        "something else",
-	        TEST_HEAD "kernel\n",
-	        TEST_HEAD "kernel a regs=x\n",
-	        TEST_HEAD "kernel a body=unknown\n",
-	        TEST_HEAD "kernel a body=fill params=8\n",
-	        TEST_HEAD "kernel a ns=@1 params=8\n",
-	        TEST_HEAD "kernel a params=99999\n",
+		"something else",
+		TEST_HEAD "kernel\n",
+		TEST_HEAD "kernel a regs=x\n",
+		TEST_HEAD "kernel a body=unknown\n",
+		TEST_HEAD "kernel a body=fill params=8\n",
+		TEST_HEAD "kernel a ns=@1 params=8\n",
+		TEST_HEAD "kernel a params=99999\n",
 	};
 	CUmodule module;
 	for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
@@ -323,9 +323,9 @@ TEST_WITH(linked_images_hold_all_kernels, fixture_make, fixture_drop)
 	size_t size;
 	assert_int_equal(cuLinkCreate(0, NULL, NULL, &link), 0);
 	assert_int_equal(
-	        cuLinkAddData(link, CU_JIT_INPUT_PTX, one, sizeof one, "one", 0, NULL, NULL), 0);
+		cuLinkAddData(link, CU_JIT_INPUT_PTX, one, sizeof one, "one", 0, NULL, NULL), 0);
 	assert_int_equal(
-	        cuLinkAddData(link, CU_JIT_INPUT_PTX, two, sizeof two, "two", 0, NULL, NULL), 0);
+		cuLinkAddData(link, CU_JIT_INPUT_PTX, two, sizeof two, "two", 0, NULL, NULL), 0);
 	assert_int_equal(cuLinkComplete(link, &image, &size), 0);
 	assert_int_equal(cuModuleLoadData(&module, image), 0);
 	assert_int_equal(cuLinkDestroy(link), 0);
@@ -340,9 +340,9 @@ TEST_WITH(the_child_of_a_fork_is_not_initialised, fixture_make, fixture_drop)
 	pid_t child = fork();
 	if (child == 0)
 		_exit(cuInit(0) == CUDA_ERROR_NOT_INITIALIZED &&
-		                      cuCtxSynchronize() == CUDA_ERROR_NOT_INITIALIZED
-		              ? 0
-		              : 1);
+				      cuCtxSynchronize() == CUDA_ERROR_NOT_INITIALIZED
+			      ? 0
+			      : 1);
 	waitpid(child, &status, 0);
 	assert_int_equal(status, 0);
 }

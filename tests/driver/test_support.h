@@ -21,11 +21,11 @@
 #include <unistd.h>
 
 #define TEST_HEAD "gpuwatch-stand-in-module\n"
-#define TEST_IMAGE                                                                                 \
-	TEST_HEAD "kernel empty regs=21 static=64 ns=700\n"                                        \
-	          "kernel increment ns=1000 params=8 body=increment\n"                             \
-	          "kernel fill ns=1000 params=8,4,4 body=fill\n"                                   \
-	          "kernel spin ns=@0 params=8 body=spin\n"
+#define TEST_IMAGE \
+	TEST_HEAD "kernel empty regs=21 static=64 ns=700\n" \
+		  "kernel increment ns=1000 params=8 body=increment\n" \
+		  "kernel fill ns=1000 params=8,4,4 body=fill\n" \
+		  "kernel spin ns=@0 params=8 body=spin\n"
 
 struct fixture {
 	CUcontext context;
@@ -44,17 +44,17 @@ static inline uint64_t steady_ns(void)
 
 /* A kernel of @p ns, and then what @p ask answers at once: again where this thread was held up for
  * as long as the kernel takes, so that the answer could be of either side of its end. */
-#define WHILE_IT_RUNS(f, on, ns, ask)                                                              \
-	do {                                                                                       \
-		unsigned long long spin_ns = (ns);                                                 \
-		void *spin_params[] = {&spin_ns};                                                  \
-		uint64_t spin_begin = steady_ns();                                                 \
-		assert_int_equal(                                                                  \
-		        cuLaunchKernel((f)->spin, 1, 1, 1, 1, 1, 1, 0, on, spin_params, NULL), 0); \
-		ask;                                                                               \
-		if (steady_ns() - spin_begin < spin_ns)                                            \
-			break;                                                                     \
-		assert_int_equal(cuStreamSynchronize(on), 0);                                      \
+#define WHILE_IT_RUNS(f, on, ns, ask) \
+	do { \
+		unsigned long long spin_ns = (ns); \
+		void *spin_params[] = {&spin_ns}; \
+		uint64_t spin_begin = steady_ns(); \
+		assert_int_equal( \
+			cuLaunchKernel((f)->spin, 1, 1, 1, 1, 1, 1, 0, on, spin_params, NULL), 0); \
+		ask; \
+		if (steady_ns() - spin_begin < spin_ns) \
+			break; \
+		assert_int_equal(cuStreamSynchronize(on), 0); \
 	} while (1)
 
 static inline int fixture_make(void **state)
@@ -77,7 +77,7 @@ static inline int fixture_drop(void **state)
 {
 	struct fixture *f = *state;
 	int failed = cuMemFree(f->memory) || cuStreamDestroy(f->stream) ||
-	             cuModuleUnload(f->module) || cuDevicePrimaryCtxRelease(0);
+		     cuModuleUnload(f->module) || cuDevicePrimaryCtxRelease(0);
 	free(f);
 	return failed ? -1 : 0;
 }
@@ -85,13 +85,13 @@ static inline int fixture_drop(void **state)
 static inline CUDA_KERNEL_NODE_PARAMS node_of(CUfunction function, void **params)
 {
 	return (CUDA_KERNEL_NODE_PARAMS){.func = function,
-	                                 .gridDimX = 2,
-	                                 .gridDimY = 1,
-	                                 .gridDimZ = 1,
-	                                 .blockDimX = 32,
-	                                 .blockDimY = 1,
-	                                 .blockDimZ = 1,
-	                                 .kernelParams = params};
+					 .gridDimX = 2,
+					 .gridDimY = 1,
+					 .gridDimZ = 1,
+					 .blockDimX = 32,
+					 .blockDimY = 1,
+					 .blockDimZ = 1,
+					 .kernelParams = params};
 }
 
 #endif

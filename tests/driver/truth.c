@@ -67,10 +67,10 @@ static bool grow(void)
 		return false;
 	for (size_t i = 0; i < row_capacity; i++) {
 		struct si_execution x = {.name = rows[i].name,
-		                         .config = rows[i].config,
-		                         .context_id = rows[i].context_id,
-		                         .stream_id = rows[i].stream_id,
-		                         .graph_id = rows[i].graph};
+					 .config = rows[i].config,
+					 .context_id = rows[i].context_id,
+					 .stream_id = rows[i].stream_id,
+					 .graph_id = rows[i].graph};
 		if (rows[i].name)
 			*row_find(table, capacity, &x) = rows[i];
 	}
@@ -88,7 +88,7 @@ void si_truth_add(const struct si_execution *x)
 	row = row_find(rows, row_capacity, x);
 	if (!row->name) {
 		*row = (struct row){x->name,      x->config,        x->context_id,
-		                    x->stream_id, x->graph_id != 0, 0};
+				    x->stream_id, x->graph_id != 0, 0};
 		row_count++;
 	}
 	row->count++;
@@ -113,13 +113,13 @@ void si_truth_forget(void)
 static void write_row(FILE *file, const struct row *r, bool first)
 {
 	fprintf(file,
-	        "%s\n{\"name\": \"%s\", \"grid\": [%u, %u, %u], \"block\": [%u, %u, %u], "
-	        "\"cluster\": [%u, %u, %u], \"dynamic_shared\": %u, \"context\": %u, "
-	        "\"stream\": %u, \"graph\": %s, \"count\": %llu}",
-	        first ? "" : ",", r->name, r->config.grid.x, r->config.grid.y, r->config.grid.z,
-	        r->config.block.x, r->config.block.y, r->config.block.z, r->config.cluster.x,
-	        r->config.cluster.y, r->config.cluster.z, r->config.shared, r->context_id,
-	        r->stream_id, r->graph ? "true" : "false", (unsigned long long)r->count);
+		"%s\n{\"name\": \"%s\", \"grid\": [%u, %u, %u], \"block\": [%u, %u, %u], "
+		"\"cluster\": [%u, %u, %u], \"dynamic_shared\": %u, \"context\": %u, "
+		"\"stream\": %u, \"graph\": %s, \"count\": %llu}",
+		first ? "" : ",", r->name, r->config.grid.x, r->config.grid.y, r->config.grid.z,
+		r->config.block.x, r->config.block.y, r->config.block.z, r->config.cluster.x,
+		r->config.cluster.y, r->config.cluster.z, r->config.shared, r->context_id,
+		r->stream_id, r->graph ? "true" : "false", (unsigned long long)r->count);
 }
 
 /* Writes the counts so far to `path`; 0, or -1 where it cannot be written. */
@@ -132,7 +132,7 @@ SI_EXPORT int standin_count_write(const char *path)
 	if (!file)
 		return -1;
 	fprintf(file, "{\"source\": \"gpuwatch stand-in\", \"pid\": %d, \"kernels\": [",
-	        (int)getpid());
+		(int)getpid());
 	SI_LOCK();
 	for (size_t i = 0; i < row_capacity; i++) {
 		if (!rows[i].name)
@@ -161,7 +161,7 @@ __attribute__((destructor)) static void finish(void)
 	mark = strstr(path, "%p");
 	if (mark)
 		snprintf(name, sizeof name, "%.*s%d%s", (int)(mark - path), path, (int)getpid(),
-		         mark + 2);
+			 mark + 2);
 	else
 		snprintf(name, sizeof name, "%s", path);
 	if (standin_count_write(name) != 0)

@@ -25,15 +25,15 @@ static void check_access(const struct gw_access *access)
 {
 	static const uint64_t arguments[] = {0, UINT64_MAX, 0x80000000, 7};
 	static const struct gw_ir_param params[] = {{.offset = 0, .size = 8},
-	                                            {.offset = 8, .size = 8},
-	                                            {.offset = 16, .size = 4},
-	                                            {.offset = 30, .size = 8}};
+						    {.offset = 8, .size = 8},
+						    {.offset = 16, .size = 4},
+						    {.offset = 30, .size = 8}};
 	struct gw_access_launch launch = {
-	        .config = {.grid = {3, 2, 1}, .block = {5, 3, 3}},
-	        .params = params,
-	        .param_count = 4,
-	        .arguments = {(const uint8_t *)arguments, sizeof(arguments)},
-	        .assume_pointers = access->count % 2};
+		.config = {.grid = {3, 2, 1}, .block = {5, 3, 3}},
+		.params = params,
+		.param_count = 4,
+		.arguments = {(const uint8_t *)arguments, sizeof(arguments)},
+		.assume_pointers = access->count % 2};
 	struct gw_access_point point = {.block = {2, 1, 0}, .warp = 1, .iteration = {3, 1 << 20}};
 	struct gw_coalescing c = {0};
 	struct gw_shared_passes passes;
@@ -42,7 +42,7 @@ static void check_access(const struct gw_access *access)
 	char text[100];
 
 	require(strlen(gw_access_expression(access, text, sizeof(text))) < sizeof(text),
-	        "too long");
+		"too long");
 	if (!gw_access_request(access, &launch, &point, &r, &blame)) {
 		require(blame < access->count, "a node that is not there is blamed");
 		return;
@@ -64,7 +64,7 @@ static void check_round(const struct access_file *file)
 
 	require(text != NULL, "not written");
 	require(access_file_parse(&again, text, strlen(text), "fuzz", error, sizeof(error)),
-	        "what was written is not read");
+		"what was written is not read");
 	require(again.count == file->count, "accesses got lost");
 	access_file_free(&again);
 	free(text);
@@ -79,7 +79,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!access_file_parse(&file, (const char *)data, size, "fuzz", error, sizeof(error))) {
 		require(!strncmp(error, "fuzz:", 5), "no place in the message");
 		require(!file.count && !file.access && !file.json.root,
-		        "a refused file left something");
+			"a refused file left something");
 		return 0;
 	}
 	require(file.count > 0, "a file without accesses was taken");

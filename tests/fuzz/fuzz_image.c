@@ -34,7 +34,7 @@ static void require(int condition, const char *what)
 static int inside(struct gw_bytes part, struct gw_bytes whole)
 {
 	return !part.size || (part.data >= whole.data && part.size <= whole.size &&
-	                      (size_t)(part.data - whole.data) <= whole.size - part.size);
+			      (size_t)(part.data - whole.data) <= whole.size - part.size);
 }
 
 static void check_kernel(const struct gw_code_kernel *k, struct gw_bytes cubin)
@@ -50,7 +50,7 @@ static void check_kernel(const struct gw_code_kernel *k, struct gw_bytes cubin)
 		require(k->param[i].size <= UINT16_MAX, "a parameter of no size");
 	for (uint32_t i = 0; i < k->function_count; i++)
 		require(!i || k->function[i - 1].offset <= k->function[i].offset,
-		        "functions out of order");
+			"functions out of order");
 	for (uint32_t i = 0; i < k->relocation_count; i++)
 		last = *k->relocation[i].symbol;
 	for (uint32_t i = 0; i < k->exit_count; i++)
@@ -78,8 +78,8 @@ static void check_packing(struct gw_bytes bytes)
 		memcpy(&size, out + 32, sizeof(size)); /* the entry's packed_size */
 		packed.size = size;
 		require(!gw_lz4_unpack(packed, back, bytes.size) &&
-		                (!bytes.size || !memcmp(back, bytes.data, bytes.size)),
-		        "unpacked they are other bytes");
+				(!bytes.size || !memcmp(back, bytes.data, bytes.size)),
+			"unpacked they are other bytes");
 	}
 	free(out);
 	free(back);

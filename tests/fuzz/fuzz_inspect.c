@@ -18,10 +18,10 @@ static struct inspect_job job_of(const uint8_t *data, size_t size)
 	static const char *const kernels[] = {"", NULL, "=k", "k"};
 	static struct gw_device device;
 	struct inspect_job job = {.path = "fuzz",
-	                          .file = {size ? data : NULL, size},
-	                          .kernel = "",
-	                          .sass = true,
-	                          .ptx = true};
+				  .file = {size ? data : NULL, size},
+				  .kernel = "",
+				  .sass = true,
+				  .ptx = true};
 
 	if (size % 8 == 7) { /* latencies that are known, and some that are not */
 		gw_device_clear(&device, "fuzz");

@@ -28,15 +28,15 @@ static void known_device(struct gw_device *device)
 		enum gw_param param;
 		double value;
 	} room[] = {
-	        {GW_PARAM_compute_capability, 90},
-	        {GW_PARAM_sm_count, 4},
-	        {GW_PARAM_warp_size, 32},
-	        {GW_PARAM_max_threads_per_sm, 2048},
-	        {GW_PARAM_max_blocks_per_sm, 32},
-	        {GW_PARAM_max_threads_per_block, 1024},
-	        {GW_PARAM_registers_per_sm, 65536},
-	        {GW_PARAM_shared_per_sm, 233472},
-	        {GW_PARAM_shared_per_block, 232448},
+		{GW_PARAM_compute_capability, 90},
+		{GW_PARAM_sm_count, 4},
+		{GW_PARAM_warp_size, 32},
+		{GW_PARAM_max_threads_per_sm, 2048},
+		{GW_PARAM_max_blocks_per_sm, 32},
+		{GW_PARAM_max_threads_per_block, 1024},
+		{GW_PARAM_registers_per_sm, 65536},
+		{GW_PARAM_shared_per_sm, 233472},
+		{GW_PARAM_shared_per_block, 232448},
 	};
 
 	gw_device_clear(device, "fuzz");
@@ -65,7 +65,7 @@ static void check_launch(const struct launch_case *item, const struct gw_device 
 	require(item->label && item->kernel.name, "a launch without a name");
 	for (unsigned f = 0; f < GW_WORK_FIELDS; f++)
 		require(isnan(item->work.q[f].value) == (item->work.q[f].source == GW_SOURCE_NONE),
-		        "a value and its source disagree");
+			"a value and its source disagree");
 	for (const struct gw_model *const *m = gw_models; *m; m++) {
 		estimate_launch(*m, device, item, &e);
 		require(!isinf(e.seconds), (*m)->name);
@@ -89,7 +89,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!launch_file_parse(&file, (const char *)data, size, "fuzz", error, sizeof(error))) {
 		require(!strncmp(error, "fuzz:", 5), "no place in the message");
 		require(!file.count && !file.launches && !file.json.root,
-		        "a refused file left something");
+			"a refused file left something");
 		return 0;
 	}
 	require(file.count > 0, "a file without launches was taken");

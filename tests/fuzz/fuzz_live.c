@@ -49,11 +49,11 @@ static void make_tables(const struct gw_live_head *h)
 
 	((struct gw_live_stream *)at(h->streams.offset))[0] = (struct gw_live_stream){0};
 	((struct gw_live_stream *)at(h->streams.offset))[1] =
-	        (struct gw_live_stream){.id = 1, .device = 1, .context = 5};
+		(struct gw_live_stream){.id = 1, .device = 1, .context = 5};
 	config[0].id = 1;
 	config[0].kernel = config[0].device = 1;
 	*(struct gw_live_graph_time *)at(h->graph_times.offset) =
-	        (struct gw_live_graph_time){.graph = 1, .launches = 2, .timed = 1, .device = 1};
+		(struct gw_live_graph_time){.graph = 1, .launches = 2, .timed = 1, .device = 1};
 	device[0].used = 1;
 	device[0].clock_ns = 2 * TURN_NS;
 	device[0].sm_khz = 1980000;
@@ -68,7 +68,7 @@ static void make_tables(const struct gw_live_head *h)
 }
 
 static void put_in(struct top_model *model, struct top_process *p, const struct gw_live_file *file,
-                   uint64_t turn)
+		   uint64_t turn)
 {
 	static struct gw_live_names names;
 	struct gw_live_graph_time g;
@@ -192,18 +192,18 @@ static void make(void)
 
 	memset(segment, 0, sizeof(segment));
 	*h = (struct gw_live_head){.magic = GW_LIVE_MAGIC,
-	                           .version = GW_LIVE_VERSION,
-	                           .size = SIZE,
-	                           .tick_khz = 1000000,
-	                           .rings = 1,
-	                           .kernels_used = 96,
-	                           .entries_used = 4};
+				   .version = GW_LIVE_VERSION,
+				   .size = SIZE,
+				   .tick_khz = 1000000,
+				   .rings = 1,
+				   .kernels_used = 96,
+				   .entries_used = 4};
 	if (gw_live_layout(h, SIZE) > WORDS)
 		abort();
 	e = at(h->entries.offset);
 	c = at(h->chunks.offset);
 	h->ring[0] =
-	        (struct gw_live_ring){WORDS, WORDS + 4, WORDS + 8, WORDS + 12, RING, SLOTS - 1, 1};
+		(struct gw_live_ring){WORDS, WORDS + 4, WORDS + 8, WORDS + 12, RING, SLOTS - 1, 1};
 	word[0] = 5;
 	word[1] = 5;
 	word[2] = 2;
@@ -222,14 +222,14 @@ static void make(void)
 		c[1].node[i] = c[2].node[i] = (struct gw_live_node){.kernel = 2, .enabled = 1};
 	for (unsigned i = 0; i < 3; i++)
 		e[i] = (struct gw_live_entry){.ring = 1,
-		                              .position = i,
-		                              .node = i,
-		                              .block = i == 1 ? 1 : GW_LIVE_NO_BLOCK,
-		                              .event = {.kernel = 2, .block_x = 64}};
+					      .position = i,
+					      .node = i,
+					      .block = i == 1 ? 1 : GW_LIVE_NO_BLOCK,
+					      .event = {.kernel = 2, .block_x = 64}};
 	e[3] = (struct gw_live_entry){
-	        .ring = GW_LIVE_LONE, .block = 1, .id = 1, .event = {.ticks = 2000}};
+		.ring = GW_LIVE_LONE, .block = 1, .id = 1, .event = {.ticks = 2000}};
 	*(struct gw_live_sum *)at(h->sums.offset) = (struct gw_live_sum){
-	        .config = 1, .block = GW_LIVE_NO_BLOCK, .launches = 3, .measured = 2};
+		.config = 1, .block = GW_LIVE_NO_BLOCK, .launches = 3, .measured = 2};
 	h->adding = (struct gw_live_adding){.entry = 3, .launches = 3};
 	make_tables(h);
 }
@@ -263,7 +263,7 @@ static void add(const struct gw_live_file *file, const uint8_t *log, size_t size
 }
 
 static void add_records(const struct gw_live_file *file, uint32_t number, const uint8_t *records,
-                        size_t size)
+			size_t size)
 {
 	static unsigned char log[64 << 10];
 	struct gw_packed_block head = {.magic = GW_PACKED_MAGIC, .number = number};

@@ -32,7 +32,7 @@ static bool touch(void *arg, const struct gw_log_record *r)
 
 		if (c->count)
 			*sum += *(const unsigned char *)memcpy(&last, r->tail + 8 * (c->count - 1),
-			                                       8);
+							       8);
 	}
 	return true;
 }

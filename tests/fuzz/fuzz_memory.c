@@ -26,7 +26,7 @@ static void require(int condition, const char *what)
 }
 
 static void check_trees(const struct gw_ir_program *program, struct gw_bytes text,
-                        struct gw_arena *arena)
+			struct gw_arena *arena)
 {
 	struct gw_extract trees;
 	char out[200];
@@ -41,7 +41,7 @@ static void check_trees(const struct gw_ir_program *program, struct gw_bytes tex
 		require(a->count >= 1 && a->count <= GW_ACCESS_NODES, "a tree's size");
 		for (uint32_t n = 1; n < a->count; n++)
 			require(a->nodes[n].parent >= 0 && (uint32_t)a->nodes[n].parent < n,
-			        "a node before its parent");
+				"a node before its parent");
 		gw_access_expression(a, out, sizeof(out));
 	}
 }
@@ -57,9 +57,9 @@ static void check_gather(const struct gw_gather *g)
 		if (!(c->requests > 0))
 			continue;
 		require(gw_coalescing_degree(c) > 0 && gw_coalescing_degree(c) < 1 + 1e-9,
-		        "a degree that is none");
+			"a degree that is none");
 		require(gw_coalescing_sectors(c) >= 1 - 1e-9 && gw_coalescing_sectors(c) < 64.5,
-		        "sectors of a request");
+			"sectors of a request");
 	}
 	gw_locality_l1(g->locality, &hits);
 	require(isnan(hits.rate) || (hits.rate >= 0 && hits.rate <= 1), "a hit rate that is none");
@@ -78,15 +78,15 @@ static void known_device(struct gw_device *device)
 }
 
 static void check_rows(const struct gw_ir_program *program, const struct gw_gather *gather,
-                       const struct gw_launch *launch, struct gw_arena *arena)
+		       const struct gw_launch *launch, struct gw_arena *arena)
 {
 	static struct gw_device device;
 	struct gw_timing timing;
 	struct gw_static_in in = {.program = program,
-	                          .gather = gather,
-	                          .timing = &timing,
-	                          .device = &device,
-	                          .launch = launch};
+				  .gather = gather,
+				  .timing = &timing,
+				  .device = &device,
+				  .launch = launch};
 	struct gw_work work;
 
 	if (!*device.name)
@@ -116,15 +116,15 @@ static struct gw_config config_of(size_t size)
 }
 
 static void analyse_kernel(const struct gw_ptx *ptx, uint32_t kernel, struct gw_bytes text,
-                           struct gw_arena *arena)
+			   struct gw_arena *arena)
 {
 	static const struct gw_gather_limits limits = {
-	        .eval = {.steps = 1500, .warp_steps = 300, .warps = 8}, .blocks = 4, .steps = 1500};
+		.eval = {.steps = 1500, .warp_steps = 300, .warps = 8}, .blocks = 4, .steps = 1500};
 	static const uint8_t arguments[256] = {40, 0, 0, 0, 7, 0, 0, 0, 64, 0, 0, 0, 1};
 	struct gw_kernel k = {.name = "fuzz", .registers = 32, .max_threads = 1024};
 	struct gw_launch launch = {.kernel = &k, .config = config_of(text.size)};
 	struct gw_eval_launch eval = {.config = launch.config,
-	                              .arguments = {arguments, sizeof(arguments)}};
+				      .arguments = {arguments, sizeof(arguments)}};
 	struct gw_ir_program program;
 	struct gw_ptx_fault fault;
 	struct gw_gather gather;

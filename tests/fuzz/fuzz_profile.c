@@ -43,7 +43,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	require(!gw_profile_parse(once, once_length, "written", &second, &error), error.text);
 	twice = written(&second, &twice_length);
 	require(once_length == twice_length && !memcmp(once, twice, once_length),
-	        "writing is not stable");
+		"writing is not stable");
 	free(once);
 	free(twice);
 	return 0;

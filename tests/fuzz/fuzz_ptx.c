@@ -51,7 +51,7 @@ static void evaluate(const struct gw_ptx *ptx, uint32_t kernel, size_t size, str
 	static const struct gw_eval_limits limits = {.steps = 3000, .warp_steps = 400, .warps = 16};
 	static const uint8_t arguments[256] = {40, 0, 0, 0, 7, 0, 0, 0, 64, 0, 0, 0, 1};
 	struct gw_eval_launch launch = {.config = config_of(size),
-	                                .arguments = {arguments, sizeof(arguments)}};
+					.arguments = {arguments, sizeof(arguments)}};
 	struct gw_ir_program program;
 	struct gw_eval_report report;
 	struct gw_ptx_fault fault;
@@ -72,7 +72,7 @@ static void evaluate(const struct gw_ptx *ptx, uint32_t kernel, size_t size, str
 	require(report.warps == 12, "a warp too many or too few");
 	require(report.warps_covered <= report.warps, "more warps covered than there are");
 	require(report.coverage != GW_COVER_EXACT || report.warps_covered == report.warps,
-	        "exact without all warps");
+		"exact without all warps");
 }
 
 /* Read, lowered and evaluated. */

@@ -33,17 +33,17 @@ static void take(void *arg, size_t launch, const struct gw_prediction *p)
 	l = &a->trace->launches[launch];
 	if (trace_measured(l))
 		score_add(a->score, 0, l->config, isnan(p->seconds) ? GW_TIER_NONE : p->tier,
-		          p->work,
-		          &(struct score_answer){p->seconds, p->low, p->high,
-		                                 (double)l->duration * 1e-9},
-		          models);
+			  p->work,
+			  &(struct score_answer){p->seconds, p->low, p->high,
+						 (double)l->duration * 1e-9},
+			  models);
 }
 
 static void check_cells(const struct score *score)
 {
 	for (size_t m = 0; m < score->model_count; m++) {
 		const struct score_cell *all =
-		        &score->cells[m][SCORE_TIERS][SCORE_SOURCES][SCORE_LENGTHS];
+			&score->cells[m][SCORE_TIERS][SCORE_SOURCES][SCORE_LENGTHS];
 
 		if (all->answered > all->count || all->within10 > all->within25 ||
 		    all->within25 > all->answered || all->intervals > all->answered ||
@@ -73,10 +73,10 @@ static void ask(const struct trace *trace, const struct replay_options ways[2])
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
 {
 	static const struct replay_options ways[] = {
-	        {.own = false},
-	        {.own = true},
-	        {.hide = REPLAY_KERNEL, .hide_work = true},
-	        {.hide = REPLAY_CONFIGURATION},
+		{.own = false},
+		{.own = true},
+		{.hide = REPLAY_KERNEL, .hide_work = true},
+		{.hide = REPLAY_CONFIGURATION},
 	};
 	struct gw_block head = {GW_BLOCK_MAGIC, 0, 0, 0};
 	unsigned char *log;

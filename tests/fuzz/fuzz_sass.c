@@ -31,15 +31,15 @@ static void check_insn(const struct gw_sass_insn *insn, bool known)
 {
 	require(known == (insn->op != GW_SASS_OP_UNKNOWN), "known and unknown at once");
 	require(insn->cls < GW_SASS_CLASSES && insn->pipe < GW_SASS_PIPES &&
-	                insn->space < GW_SASS_SPACES && insn->latency < GW_SASS_LATENCIES &&
-	                insn->tensor < GW_SASS_TENSORS,
-	        "an enumerator out of range");
+			insn->space < GW_SASS_SPACES && insn->latency < GW_SASS_LATENCIES &&
+			insn->tensor < GW_SASS_TENSORS,
+		"an enumerator out of range");
 	for (unsigned i = 0; i < insn->def_count; i++)
 		require(insn->defs[i].first + insn->defs[i].count <= GW_SASS_PLACES,
-		        "a def outside");
+			"a def outside");
 	for (unsigned i = 0; i < insn->use_count; i++)
 		require(insn->uses[i].first + insn->uses[i].count <= GW_SASS_PLACES,
-		        "a use outside");
+			"a use outside");
 }
 
 static void check_graph(const struct gw_cfg *cfg)
@@ -53,17 +53,17 @@ static void check_graph(const struct gw_cfg *cfg)
 		covered += block->count;
 		for (uint32_t s = 0; s < block->succ_count; s++)
 			require(cfg->edges[block->succ_first + s] < cfg->block_count,
-			        "an edge to nowhere");
+				"an edge to nowhere");
 		require(block->loop == GW_CFG_NONE || block->loop < cfg->loop_count,
-		        "a loop that isn't");
+			"a loop that isn't");
 		require(block->call == GW_CFG_NONE || block->call < cfg->block_count,
-		        "a call to nowhere");
+			"a call to nowhere");
 	}
 	require(covered == cfg->insn_count, "blocks end early");
 	for (uint32_t l = 0; l < cfg->loop_count; l++)
 		require(gw_cfg_in_loop(cfg, cfg->loops[l].header, l) &&
-		                (cfg->loops[l].parent == GW_CFG_NONE || cfg->loops[l].parent < l),
-		        "a loop without its header, or inside out");
+				(cfg->loops[l].parent == GW_CFG_NONE || cfg->loops[l].parent < l),
+			"a loop without its header, or inside out");
 }
 
 /* With latencies known, as long as a GPU's or so short that no branch waits for them, or with some
@@ -104,16 +104,16 @@ static void check_digest(const struct gw_ir_program *program, struct gw_arena *a
 	if (gw_digest_plan_make(program, param, sizeof(param) / sizeof(*param), arena, &plan))
 		return;
 	require(plan.count <= GW_DIGEST_MOST && plan.fours <= plan.count &&
-	                (plan.wide <= plan.count || !plan.count),
-	        "too many words");
+			(plan.wide <= plan.count || !plan.count),
+		"too many words");
 	for (uint32_t i = 0; i < plan.count; i++) {
 		const struct gw_digest_word *w = &plan.word[i];
 
 		require(w->param < sizeof(param) / sizeof(*param) &&
-		                w->offset == param[w->param].offset + w->at && w->size &&
-		                w->at + w->size <= param[w->param].size &&
-		                w->offset + w->size <= plan.end,
-		        "a word outside");
+				w->offset == param[w->param].offset + w->at && w->size &&
+				w->at + w->size <= param[w->param].size &&
+				w->offset + w->size <= plan.end,
+			"a word outside");
 	}
 }
 
@@ -122,13 +122,13 @@ static void check_lowering(const struct gw_cfg *cfg, struct gw_bytes tables, str
 {
 	/* Without any, the code itself is one: longer, and some words lead to blocks. */
 	static const struct gw_code_relocation outside[] = {
-	        {40, 2, "__assertfail", 0}, {0, 2, "vprintf", 0}, {8, 2, "__assertfail", 4}};
+		{40, 2, "__assertfail", 0}, {0, 2, "vprintf", 0}, {8, 2, "__assertfail", 4}};
 	struct gw_sass_kernel kernel = {.name = "fuzz",
-	                                .param_base = 0x210,
-	                                .param_bytes = 256,
-	                                .outside = outside,
-	                                .outside_count = sizeof(outside) / sizeof(*outside),
-	                                .tables = tables.size ? tables : cfg->code};
+					.param_base = 0x210,
+					.param_bytes = 256,
+					.outside = outside,
+					.outside_count = sizeof(outside) / sizeof(*outside),
+					.tables = tables.size ? tables : cfg->code};
 	struct gw_sass_lowered lowered;
 	const char *wrong = gw_sass_lower(&lowered, cfg, &kernel, arena);
 

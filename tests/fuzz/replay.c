@@ -27,7 +27,7 @@ static uint64_t random_bits(void)
 static size_t mutate(uint8_t *data, size_t size)
 {
 	static const char tokens[] = "{}[]\":,0-9.eE\\\n\0\xff"
-	                             "1e308null";
+				     "1e308null";
 
 	for (unsigned n = 1 + random_bits() % 8; n && size; n--) {
 		size_t at = random_bits() % size, length = 1 + random_bits() % 16;

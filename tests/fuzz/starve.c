@@ -60,19 +60,19 @@ static bool refuse(struct gw_arena *arena)
 	return true;
 }
 
-#define STARVED(result, name, parameters, arguments)                                               \
-	result __real_##name parameters;                                                           \
-	result __wrap_##name parameters;                                                           \
-	result __wrap_##name parameters                                                            \
-	{                                                                                          \
-		return refuse(arena) ? NULL : __real_##name arguments;                             \
+#define STARVED(result, name, parameters, arguments) \
+	result __real_##name parameters; \
+	result __wrap_##name parameters; \
+	result __wrap_##name parameters \
+	{ \
+		return refuse(arena) ? NULL : __real_##name arguments; \
 	}
 
 STARVED(void *, gw_arena_array, (struct gw_arena * arena, size_t count, size_t size),
-        (arena, count, size))
+	(arena, count, size))
 STARVED(void *, gw_arena_room, (struct gw_arena * arena, size_t count, size_t size),
-        (arena, count, size))
+	(arena, count, size))
 STARVED(void *, gw_arena_copy, (struct gw_arena * arena, const void *bytes, size_t size),
-        (arena, bytes, size))
+	(arena, bytes, size))
 STARVED(char *, gw_arena_text, (struct gw_arena * arena, const char *text, size_t length),
-        (arena, text, length))
+	(arena, text, length))

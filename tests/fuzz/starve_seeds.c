@@ -30,7 +30,7 @@ void __sanitizer_cov_8bit_counters_init(uint8_t *start, uint8_t *stop)
 	    (module_count && modules[module_count - 1].counters == start))
 		return;
 	modules[module_count++] =
-	        (struct module){start, calloc(1, (size_t)(stop - start)), (size_t)(stop - start)};
+		(struct module){start, calloc(1, (size_t)(stop - start)), (size_t)(stop - start)};
 }
 
 /* How many edges @p data reaches that nothing did before. */

@@ -37,14 +37,14 @@ int main(void)
 	check(cublasCreate(&blas), "cublasCreate");
 	for (int mode = 0; mode < 2; mode++) {
 		check(cublasSetMathMode(blas,
-		                        mode ? CUBLAS_TF32_TENSOR_OP_MATH : CUBLAS_DEFAULT_MATH),
+					mode ? CUBLAS_TF32_TENSOR_OP_MATH : CUBLAS_DEFAULT_MATH),
 		      "cublasSetMathMode");
 		for (int n = 64; n <= N; n *= 2)
 			check(cublasSgemm(blas, CUBLAS_OP_N, CUBLAS_OP_T, n, n, n, &one, a, N, b, N,
-			                  &zero, c, N),
+					  &zero, c, N),
 			      "cublasSgemm");
 		check(cublasSgemmStridedBatched(blas, CUBLAS_OP_N, CUBLAS_OP_N, N, N, N, &one, a, N,
-		                                N * N, b, N, N * N, &zero, c, N, N * N, BATCH),
+						N * N, b, N, N * N, &zero, c, N, N * N, BATCH),
 		      "cublasSgemmStridedBatched");
 		check(cublasSgemv(blas, CUBLAS_OP_N, N, N, &one, a, N, b, 1, &zero, c, 1),
 		      "cublasSgemv");

@@ -23,7 +23,7 @@ static void launch_packed(struct tally *t, CUfunction f)
 	ull buffer[1] = {(ull)t->sum};
 	size_t size = sizeof buffer;
 	void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, buffer, CU_LAUNCH_PARAM_BUFFER_SIZE, &size,
-	                 CU_LAUNCH_PARAM_END};
+			 CU_LAUNCH_PARAM_END};
 
 	CHECK_DRIVER(cuLaunchKernel(f, 2, 3, 4, 8, 4, 2, 0, NULL, NULL, extra));
 	t->ran++;
@@ -77,9 +77,9 @@ void case_module(struct tally *t)
 			CHECK_DRIVER(cuModuleLoadFatBinary(&module, image));
 		/* The other order in odd rounds: a reused handle means another kernel. */
 		CHECK_DRIVER(cuModuleGetFunction(round % 2 ? &shared : &plain, module,
-		                                 round % 2 ? "bump_shared" : "bump"));
+						 round % 2 ? "bump_shared" : "bump"));
 		CHECK_DRIVER(cuModuleGetFunction(round % 2 ? &plain : &shared, module,
-		                                 round % 2 ? "bump" : "bump_shared"));
+						 round % 2 ? "bump" : "bump_shared"));
 		CHECK_DRIVER(cuModuleGetFunction(&cooperative, module, "bump_cooperative"));
 		launch(t, plain, 3, 0, NULL);
 		launch(t, plain, 3, 0, stream);
@@ -127,11 +127,11 @@ void case_library(struct tally *t)
 
 		if (round % 2)
 			CHECK_DRIVER(cuLibraryLoadFromFile(&library,
-			                                   beside_program("kernels.fatbin"), NULL,
-			                                   NULL, 0, NULL, NULL, 0));
+							   beside_program("kernels.fatbin"), NULL,
+							   NULL, 0, NULL, NULL, 0));
 		else
 			CHECK_DRIVER(
-			        cuLibraryLoadData(&library, image, NULL, NULL, 0, NULL, NULL, 0));
+				cuLibraryLoadData(&library, image, NULL, NULL, 0, NULL, NULL, 0));
 		CHECK_DRIVER(cuLibraryGetKernel(&plain, library, "bump"));
 		CHECK_DRIVER(cuLibraryGetKernel(&shared, library, "bump_shared"));
 		CHECK_DRIVER(cuLibraryGetKernel(&cluster, library, "bump_cluster"));
@@ -156,7 +156,7 @@ void case_library(struct tally *t)
 }
 
 typedef CUresult (*launch_function)(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned,
-                                    unsigned, unsigned, CUstream, void **, void **);
+				    unsigned, unsigned, CUstream, void **, void **);
 
 /* One launch through a function that was asked for, with a grid of its own to tell it by. */
 static void launch_by(struct tally *t, void *entry, CUfunction f, unsigned grid)
@@ -198,10 +198,10 @@ static void launch_grid(struct tally *t, void *libcuda, CUfunction f)
 void case_entry(struct tally *t)
 {
 	static const unsigned long long runtime_flags[] = {
-	        cudaEnableDefault, cudaEnableLegacyStream, cudaEnablePerThreadDefaultStream};
+		cudaEnableDefault, cudaEnableLegacyStream, cudaEnablePerThreadDefaultStream};
 	static const cuuint64_t driver_flags[] = {CU_GET_PROC_ADDRESS_DEFAULT,
-	                                          CU_GET_PROC_ADDRESS_LEGACY_STREAM,
-	                                          CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM};
+						  CU_GET_PROC_ADDRESS_LEGACY_STREAM,
+						  CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM};
 	char *image = read_beside_program("kernels.fatbin");
 	void *libcuda = dlopen("libcuda.so.1", RTLD_NOW | RTLD_GLOBAL);
 	cudaDriverEntryPointQueryResult found;
@@ -222,10 +222,10 @@ void case_entry(struct tally *t)
 		CHECK(cudaGetDriverEntryPoint("cuLaunchKernel", &entry, runtime_flags[i], &found));
 		launch_by(t, entry, f, 1 + i);
 		CHECK(cudaGetDriverEntryPointByVersion("cuLaunchKernel", &entry, 12000,
-		                                       runtime_flags[i], &found));
+						       runtime_flags[i], &found));
 		launch_by(t, entry, f, 11 + i);
 		CHECK_DRIVER(cuGetProcAddress("cuLaunchKernel", &entry, 12000, driver_flags[i],
-		                              &status));
+					      &status));
 		launch_by(t, entry, f, 21 + i);
 	}
 	launch_by(t, dlsym(libcuda, "cuLaunchKernel"), f, 31);
@@ -235,8 +235,8 @@ void case_entry(struct tally *t)
 	/* cuGetProcAddress by itself, and by itself once more */
 	CHECK_DRIVER(cuGetProcAddress("cuGetProcAddress", &entry, 12000, 0, &status));
 	CHECK_DRIVER(((CUresult(*)(const char *, void **, int, cuuint64_t,
-	                           CUdriverProcAddressQueryResult *))entry)(
-	        "cuLaunchKernel", &entry, 12000, 0, &status));
+				   CUdriverProcAddressQueryResult *))entry)(
+		"cuLaunchKernel", &entry, 12000, 0, &status));
 	launch_by(t, entry, f, 35);
 	launch_grid(t, libcuda, f);
 	printf("unknown name: %d",

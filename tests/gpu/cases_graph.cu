@@ -13,7 +13,7 @@ static void launch_graph(cudaGraphExec_t exec, cudaStream_t stream, int times)
 }
 
 static cudaGraphNode_t add_kernel(cudaGraph_t graph, const cudaGraphNode_t *after, size_t count,
-                                  void *kernel, unsigned grid, unsigned shared, ull **sum)
+				  void *kernel, unsigned grid, unsigned shared, ull **sum)
 {
 	cudaKernelNodeParams params = {};
 	void *args[] = {sum};
@@ -45,10 +45,10 @@ void case_capture(struct tally *t)
 		if (round == 1) {
 			CHECK(cudaGraphCreate(&graph, 0));
 			CHECK(cudaStreamBeginCaptureToGraph(main_stream, graph, NULL, NULL, 0,
-			                                    cudaStreamCaptureModeThreadLocal));
+							    cudaStreamCaptureModeThreadLocal));
 		} else {
 			CHECK(cudaStreamBeginCapture(main_stream,
-			                             cudaStreamCaptureModeThreadLocal));
+						     cudaStreamCaptureModeThreadLocal));
 		}
 		bump<<<2, 32, 0, main_stream>>>(t->sum);
 		CHECK(cudaEventRecord(fork, main_stream));
@@ -100,7 +100,7 @@ static cudaGraph_t mixed_graph(struct tally *t, void *scratch)
 	nodes[1] = add_kernel(graph, &first, 1, (void *)bump_shared, 2, 512, &t->sum);
 	CHECK(cudaGraphAddEmptyNode(&nodes[2], graph, &first, 1));
 	CHECK(cudaGraphAddMemcpyNode1D(&nodes[3], graph, &first, 1, (char *)scratch + 64, scratch,
-	                               16, cudaMemcpyDeviceToDevice));
+				       16, cudaMemcpyDeviceToDevice));
 	generic.type = cudaGraphNodeTypeKernel;
 	generic.kernel.func = (void *)bump_cluster;
 	generic.kernel.gridDim = dim3(4);
@@ -156,7 +156,7 @@ void case_graph(struct tally *t)
 	CHECK(cudaGraphClone(&clone, graph));
 	CHECK(cudaGraphInstantiate(&exec, graph, 0));
 	CHECK(cudaGraphInstantiateWithFlags(&second, clone,
-	                                    cudaGraphInstantiateFlagUseNodePriority));
+					    cudaGraphInstantiateFlagUseNodePriority));
 	CHECK(cudaGraphUpload(exec, 0));
 	CHECK(cudaDeviceSynchronize());
 	for (int i = 0; i < 6; i++) {
@@ -168,7 +168,7 @@ void case_graph(struct tally *t)
 	CHECK(cudaGraphExecDestroy(exec));
 	CHECK(cudaGraphExecDestroy(second));
 	CHECK(cudaGraphInstantiateWithParams(&second, clone,
-	                                     &params)); /* its handle may be reused */
+					     &params)); /* its handle may be reused */
 	launch_graph(second, 0, 3);
 	t->ran += 12;
 	CHECK(cudaDeviceSynchronize());
@@ -181,7 +181,7 @@ void case_graph(struct tally *t)
 
 /* Parameters of an executable graph's kernel node. */
 static void set_kernel(cudaGraphExec_t exec, cudaGraphNode_t node, void *kernel, unsigned grid,
-                       unsigned shared, ull **sum)
+		       unsigned shared, ull **sum)
 {
 	cudaKernelNodeParams params = {};
 	void *args[] = {sum};
@@ -196,7 +196,7 @@ static void set_kernel(cudaGraphExec_t exec, cudaGraphNode_t node, void *kernel,
 
 /* The same for a node of any kind. */
 static void set_node(cudaGraphExec_t exec, cudaGraphNode_t node, void *kernel, unsigned grid,
-                     ull **sum)
+		     ull **sum)
 {
 	cudaGraphNodeParams params = {};
 	void *args[] = {sum};

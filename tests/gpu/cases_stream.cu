@@ -27,7 +27,7 @@ void case_launch(struct tally *t)
 	CHECK(cudaStreamCreateWithFlags(&streams[4], cudaStreamNonBlocking));
 	CHECK(cudaStreamCreateWithPriority(&streams[5], cudaStreamNonBlocking, -1));
 	CHECK(cudaFuncSetAttribute(bump_shared, cudaFuncAttributeMaxDynamicSharedMemorySize,
-	                           BIG_SHARED));
+				   BIG_SHARED));
 	for (int round = 0; round < 4; round++)
 		for (int s = 0; s < count; s++) {
 			bump<<<1, 32, 0, streams[s]>>>(t->sum);
@@ -37,7 +37,7 @@ void case_launch(struct tally *t)
 			bump_shared<<<2, 64, 1024 << s, streams[s]>>>(t->sum);
 			bump_shared<<<2, 64, BIG_SHARED, streams[s]>>>(t->sum);
 			CHECK(cudaLaunchKernel((void *)bump, dim3(5), dim3(96), args, 0,
-			                       streams[s]));
+					       streams[s]));
 			t->ran += 7;
 		}
 	CHECK(cudaDeviceSynchronize());
@@ -46,7 +46,7 @@ void case_launch(struct tally *t)
 }
 
 static void launch_with(struct tally *t, cudaStream_t stream, void *kernel, unsigned grid,
-                        cudaLaunchAttribute *attributes, unsigned count)
+			cudaLaunchAttribute *attributes, unsigned count)
 {
 	cudaLaunchConfig_t config = {};
 	void *args[] = {&t->sum};
@@ -94,7 +94,7 @@ void case_cooperative(struct tally *t)
 	attribute.val.cooperative = 1;
 	for (int round = 0; round < 6; round++) {
 		CHECK(cudaLaunchCooperativeKernel((void *)bump_cooperative, dim3(4), dim3(64), args,
-		                                  0, 0));
+						  0, 0));
 		t->ran++;
 		launch_with(t, 0, (void *)bump_cooperative, 6, &attribute, 1);
 	}

@@ -40,7 +40,7 @@ __global__ void set_condition(ull *sum, cudaGraphConditionalHandle handle, int *
 }
 
 static cudaGraphNode_t add_kernel(cudaGraph_t graph, const cudaGraphNode_t *after, void *kernel,
-                                  unsigned grid, void **args)
+				  unsigned grid, void **args)
 {
 	cudaKernelNodeParams params = {};
 	cudaGraphNode_t node;
@@ -124,9 +124,9 @@ static void case_conditional(struct tally *t)
 int main(int argc, char **argv)
 {
 	static const struct test_case cases[] = {
-	        {"dynamic", case_dynamic},
-	        {"devicegraph", case_devicegraph},
-	        {"conditional", case_conditional},
+		{"dynamic", case_dynamic},
+		{"devicegraph", case_devicegraph},
+		{"conditional", case_conditional},
 	};
 
 	return run_case(argc, argv, cases, sizeof cases / sizeof cases[0]);

@@ -51,7 +51,7 @@ static void caught(int number, siginfo_t *info, void *context)
 		fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
 		pthread_getname_np(pthread_self(), name, sizeof name);
 		n = snprintf(line, sizeof line, "signal %d at %p, thread %ld of %d (%s)\n", number,
-		             info->si_addr, (long)syscall(SYS_gettid), (int)getpid(), name);
+			     info->si_addr, (long)syscall(SYS_gettid), (int)getpid(), name);
 		if (fd >= 0 && write(fd, line, (size_t)n) == n) {
 			copy_state(fd);
 			backtrace_symbols_fd(frame, backtrace(frame, FRAMES), fd);

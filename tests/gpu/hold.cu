@@ -237,7 +237,7 @@ static void library(loader *l)
 	cudaKernel_t kernel;
 
 	CHECK(cudaLibraryLoadFromFile(&library, beside("kernels.fatbin", path, sizeof path), NULL, NULL, 0, NULL,
-	                              NULL, 0));
+				      NULL, 0));
 	CHECK(cudaLibraryGetKernel(&kernel, library, "bump"));
 	CHECK(cudaLaunchKernel((const void *)kernel, dim3(1), dim3(32), args, 0, l->stream));
 	CHECK(cudaStreamSynchronize(l->stream));
@@ -393,7 +393,7 @@ static const test_case cases[] = {
 static void load()
 {
 	const void *const kernels[] = {(const void *)wait_for, (const void *)work, (const void *)persistent,
-	                               (const void *)together, (const void *)pass};
+				       (const void *)together, (const void *)pass};
 	cudaFuncAttributes attributes;
 
 	for (const void *kernel : kernels)

@@ -29,24 +29,24 @@ struct tally {
 	ull counted; /**< kernels that counted themselves, in tallies closed so far */
 };
 
-#define CHECK(call)                                                                                \
-	do {                                                                                       \
-		cudaError_t check_ = (call);                                                       \
-		if (check_ != cudaSuccess) {                                                       \
-			fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #call,              \
-			        cudaGetErrorString(check_));                                       \
-			exit(1);                                                                   \
-		}                                                                                  \
+#define CHECK(call) \
+	do { \
+		cudaError_t check_ = (call); \
+		if (check_ != cudaSuccess) { \
+			fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #call, \
+				cudaGetErrorString(check_)); \
+			exit(1); \
+		} \
 	} while (0)
 
-#define CHECK_DRIVER(call)                                                                         \
-	do {                                                                                       \
-		CUresult check_ = (call);                                                          \
-		if (check_ != CUDA_SUCCESS) {                                                      \
-			fprintf(stderr, "%s:%d: %s: error %d\n", __FILE__, __LINE__, #call,        \
-			        (int)check_);                                                      \
-			exit(1);                                                                   \
-		}                                                                                  \
+#define CHECK_DRIVER(call) \
+	do { \
+		CUresult check_ = (call); \
+		if (check_ != CUDA_SUCCESS) { \
+			fprintf(stderr, "%s:%d: %s: error %d\n", __FILE__, __LINE__, #call, \
+				(int)check_); \
+			exit(1); \
+		} \
 	} while (0)
 
 /** Begin to count in the current context. */

@@ -66,7 +66,7 @@ static void *launch(void *arg)
 int main(int argc, char **argv)
 {
 	static const char image[] =
-	        "gpuwatch-stand-in-module\nkernel of_stream ns=800\nkernel of_graph ns=800\n";
+		"gpuwatch-stand-in-module\nkernel of_stream ns=800\nkernel of_graph ns=800\n";
 	const size_t bytes = sizeof(uint64_t) * THREADS * COUNTS;
 	int file = argc == 4 ? open(argv[1], O_RDWR | O_CREAT | O_TRUNC, 0600) : -1;
 	int threads = argc == 4 ? atoi(argv[2]) : 0;

@@ -329,11 +329,11 @@ static void case_reset(struct tally *t)
 int main(int argc, char **argv)
 {
 	static const struct test_case cases[] = {
-	        {"streams", case_streams},         {"elsewhere", case_elsewhere},
-	        {"threads", case_threads},         {"contexts", case_contexts},
-	        {"cooperative", case_cooperative}, {"peer", case_peer},
-	        {"graphs", case_graphs},           {"across", case_across},
-	        {"reset", case_reset},
+		{"streams", case_streams},         {"elsewhere", case_elsewhere},
+		{"threads", case_threads},         {"contexts", case_contexts},
+		{"cooperative", case_cooperative}, {"peer", case_peer},
+		{"graphs", case_graphs},           {"across", case_across},
+		{"reset", case_reset},
 	};
 
 	CHECK(cudaGetDeviceCount(&devices));

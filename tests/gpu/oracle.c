@@ -29,12 +29,12 @@ enum {
 	DEVICES = 16,
 };
 
-#define CUPTI_FUNCTIONS(F)                                                                         \
-	F(cuptiActivityRegisterCallbacks)                                                          \
-	F(cuptiActivityEnable)                                                                     \
-	F(cuptiActivityFlushAll)                                                                   \
-	F(cuptiActivityGetNextRecord)                                                              \
-	F(cuptiActivityGetNumDroppedRecords)                                                       \
+#define CUPTI_FUNCTIONS(F) \
+	F(cuptiActivityRegisterCallbacks) \
+	F(cuptiActivityEnable) \
+	F(cuptiActivityFlushAll) \
+	F(cuptiActivityGetNextRecord) \
+	F(cuptiActivityGetNumDroppedRecords) \
 	F(cuptiGetVersion)
 
 static struct {
@@ -89,14 +89,14 @@ static int same(const struct key *k, const struct key *wanted)
 static void count_kernel(const CUpti_ActivityKernel9 *r)
 {
 	uint32_t cx = r->clusterX ? r->clusterX : 1, cy = r->clusterY ? r->clusterY : 1,
-	         cz = r->clusterZ ? r->clusterZ : 1;
+		 cz = r->clusterZ ? r->clusterZ : 1;
 	struct key wanted = {
-	        .name = r->name ? r->name : "(no name)",
-	        .grid = {r->gridX, r->gridY, r->gridZ},
-	        .block = {r->blockX, r->blockY, r->blockZ},
-	        .cluster = {cx, cy, cz},
-	        .shared = r->dynamicSharedMemory,
-	        .graph = r->graphNodeId != 0,
+		.name = r->name ? r->name : "(no name)",
+		.grid = {r->gridX, r->gridY, r->gridZ},
+		.block = {r->blockX, r->blockY, r->blockZ},
+		.cluster = {cx, cy, cz},
+		.shared = r->dynamicSharedMemory,
+		.graph = r->graphNodeId != 0,
 	};
 	uint64_t hash = 14695981039346656037u;
 	struct key *k;
@@ -127,12 +127,12 @@ static void check_times(const CUpti_ActivityKernel9 *r)
 		return;
 	if (invalid < SHOWN)
 		shown[invalid] = (struct shown){r->start, r->end, r->completed, r->graphNodeId,
-		                                strdup(r->name ? r->name : "(no name)")};
+						strdup(r->name ? r->name : "(no name)")};
 	invalid++;
 }
 
 static void completed(CUcontext context, uint32_t stream, uint8_t *buffer, size_t size,
-                      size_t valid)
+		      size_t valid)
 {
 	CUpti_Activity *record = NULL;
 	size_t lost = 0;
@@ -174,22 +174,22 @@ static void write_table(void)
 	for (const struct key *k = keys; k < keys + KEYS; k++)
 		if (k->name)
 			fprintf(out, "K\t%d\t%llu\t%d,%d,%d\t%d,%d,%d\t%u,%u,%u\t%d\t%s\n",
-			        k->graph, (unsigned long long)k->count, k->grid[0], k->grid[1],
-			        k->grid[2], k->block[0], k->block[1], k->block[2], k->cluster[0],
-			        k->cluster[1], k->cluster[2], k->shared, k->name);
+				k->graph, (unsigned long long)k->count, k->grid[0], k->grid[1],
+				k->grid[2], k->block[0], k->block[1], k->block[2], k->cluster[0],
+				k->cluster[1], k->cluster[2], k->shared, k->name);
 	for (const struct shown *i = shown; i < shown + SHOWN && i->name; i++)
 		fprintf(out, "I\t%llu\t%llu\t%llu\t%llu\t%s\n", (unsigned long long)i->start,
-		        (unsigned long long)i->end, (unsigned long long)i->completed,
-		        (unsigned long long)i->node, i->name);
+			(unsigned long long)i->end, (unsigned long long)i->completed,
+			(unsigned long long)i->node, i->name);
 	for (int i = 0; i < DEVICES; i++)
 		if (on_device[i])
 			fprintf(out, "C\tdevice_%d\t%llu\n", i, (unsigned long long)on_device[i]);
 	cupti.cuptiGetVersion(&version);
 	fprintf(out,
-	        "C\trecords\t%llu\nC\tinvalid\t%llu\nC\tdropped\t%llu\nC\tno_room\t%llu\n"
-	        "C\tcupti\t%u\n",
-	        (unsigned long long)records, (unsigned long long)invalid,
-	        (unsigned long long)dropped, (unsigned long long)no_room, version);
+		"C\trecords\t%llu\nC\tinvalid\t%llu\nC\tdropped\t%llu\nC\tno_room\t%llu\n"
+		"C\tcupti\t%u\n",
+		(unsigned long long)records, (unsigned long long)invalid,
+		(unsigned long long)dropped, (unsigned long long)no_room, version);
 	fclose(out);
 }
 
@@ -202,9 +202,9 @@ static void finish(void)
 
 static int resolve(void *library)
 {
-#define RESOLVE(name)                                                                              \
-	*(void **)&cupti.name = dlsym(library, #name);                                             \
-	if (!cupti.name)                                                                           \
+#define RESOLVE(name) \
+	*(void **)&cupti.name = dlsym(library, #name); \
+	if (!cupti.name) \
 		return 0;
 	CUPTI_FUNCTIONS(RESOLVE)
 #undef RESOLVE
@@ -224,7 +224,7 @@ int InitializeInjection(void)
 		library = dlopen("libcupti.so.12", RTLD_NOW);
 	if (!library || !resolve(library)) {
 		fprintf(stderr, "oracle: no usable libcupti: %s\n",
-		        library ? "too old" : dlerror());
+			library ? "too old" : dlerror());
 		return 0;
 	}
 	tabulate = !table || strcmp(table, "0");

@@ -40,7 +40,7 @@ static struct set *set_of(const struct pm_recorded *head)
 
 	while (i < SETS && sets[i].attribution &&
 	       (sets[i].head.metrics != head->metrics ||
-	        memcmp(sets[i].head.row, head->row, head->metrics) != 0))
+		memcmp(sets[i].head.row, head->row, head->metrics) != 0))
 		i++;
 	if (i == SETS)
 		return NULL;
@@ -72,7 +72,7 @@ static int take(FILE *in, const struct pm_recorded *head)
 	     fread(runs, sizeof(*runs), head->runs, in) == head->runs;
 	if (ok)
 		fates[gw_attribution_window(set->attribution, samples, head->samples, runs,
-		                            head->runs)]++;
+					    head->runs)]++;
 	if (ok) /* as often as the product does, or oftener */
 		gw_attribution_solve(set->attribution);
 	free(samples);

@@ -15,32 +15,32 @@
 #include <time.h>
 
 /* A step of sampling: its name in the product, and how it is called. */
-#define STEPS(STEP)                                                                                \
-	STEP(gw_pm_availability, uint8_t *, (size_t device, CUptiResult * why), (device, why))     \
-	STEP(gw_cupti_set_make, CUptiResult,                                                       \
-	     (struct gw_cupti_set * set, const char *chip, const uint8_t *availability,            \
-	      const char *const *names, size_t count),                                             \
-	     (set, chip, availability, names, count))                                              \
-	STEP(gw_pm_open, CUptiResult, (struct gw_pm_sampler * s, size_t device), (s, device))      \
-	STEP(gw_pm_configure, CUptiResult,                                                         \
-	     (struct gw_pm_sampler * s, const struct gw_cupti_set *set, uint64_t interval_ns),     \
-	     (s, set, interval_ns))                                                                \
-	STEP(gw_pm_begin, CUptiResult, (struct gw_pm_sampler * s), (s))                            \
-	STEP(gw_pm_end, CUptiResult, (struct gw_pm_sampler * s), (s))                              \
-	STEP(gw_pm_read, CUptiResult,                                                              \
-	     (struct gw_pm_sampler * s, struct gw_sample * out, size_t room, size_t * count,       \
-	      bool *overflow),                                                                     \
-	     (s, out, room, count, overflow))                                                      \
-	STEP(gw_cupti_set_values, CUptiResult,                                                     \
-	     (const struct gw_cupti_set *set, const uint8_t *data, size_t size, size_t range,      \
-	      double *values),                                                                     \
+#define STEPS(STEP) \
+	STEP(gw_pm_availability, uint8_t *, (size_t device, CUptiResult * why), (device, why)) \
+	STEP(gw_cupti_set_make, CUptiResult, \
+	     (struct gw_cupti_set * set, const char *chip, const uint8_t *availability, \
+	      const char *const *names, size_t count), \
+	     (set, chip, availability, names, count)) \
+	STEP(gw_pm_open, CUptiResult, (struct gw_pm_sampler * s, size_t device), (s, device)) \
+	STEP(gw_pm_configure, CUptiResult, \
+	     (struct gw_pm_sampler * s, const struct gw_cupti_set *set, uint64_t interval_ns), \
+	     (s, set, interval_ns)) \
+	STEP(gw_pm_begin, CUptiResult, (struct gw_pm_sampler * s), (s)) \
+	STEP(gw_pm_end, CUptiResult, (struct gw_pm_sampler * s), (s)) \
+	STEP(gw_pm_read, CUptiResult, \
+	     (struct gw_pm_sampler * s, struct gw_sample * out, size_t room, size_t * count, \
+	      bool *overflow), \
+	     (s, out, room, count, overflow)) \
+	STEP(gw_cupti_set_values, CUptiResult, \
+	     (const struct gw_cupti_set *set, const uint8_t *data, size_t size, size_t range, \
+	      double *values), \
 	     (set, data, size, range, values))
 
 enum step {
 #define STEP(name, type, parameters, arguments) STEP_##name,
 	STEPS(STEP)
 #undef STEP
-	        STEP_COUNT
+		STEP_COUNT
 };
 
 static struct {
@@ -55,18 +55,18 @@ static uint64_t now(clockid_t clock)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-#define STEP(name, type, parameters, arguments)                                                    \
-	extern type __real_##name parameters;                                                      \
-	extern type __wrap_##name parameters;                                                      \
-	type __wrap_##name parameters                                                              \
-	{                                                                                          \
-		uint64_t cpu = now(CLOCK_THREAD_CPUTIME_ID), wall = now(CLOCK_MONOTONIC);          \
-		type result = __real_##name arguments;                                             \
-                                                                                                   \
-		spent[STEP_##name].calls++;                                                        \
-		spent[STEP_##name].cpu += now(CLOCK_THREAD_CPUTIME_ID) - cpu;                      \
-		spent[STEP_##name].wall += now(CLOCK_MONOTONIC) - wall;                            \
-		return result;                                                                     \
+#define STEP(name, type, parameters, arguments) \
+	extern type __real_##name parameters; \
+	extern type __wrap_##name parameters; \
+	type __wrap_##name parameters \
+	{ \
+		uint64_t cpu = now(CLOCK_THREAD_CPUTIME_ID), wall = now(CLOCK_MONOTONIC); \
+		type result = __real_##name arguments; \
+\
+		spent[STEP_##name].calls++; \
+		spent[STEP_##name].cpu += now(CLOCK_THREAD_CPUTIME_ID) - cpu; \
+		spent[STEP_##name].wall += now(CLOCK_MONOTONIC) - wall; \
+		return result; \
 	}
 STEPS(STEP)
 #undef STEP
@@ -75,7 +75,7 @@ __attribute__((destructor)) static void write_steps(void)
 {
 	static const char *const names[] = {
 #define STEP(name, type, parameters, arguments) #name,
-	        STEPS(STEP)
+		STEPS(STEP)
 #undef STEP
 	};
 	const char *path = getenv("GPU_PM_RECORD");
@@ -88,7 +88,7 @@ __attribute__((destructor)) static void write_steps(void)
 	out = fopen(file, "w");
 	for (unsigned i = 0; out && i < STEP_COUNT; i++)
 		fprintf(out, "%s %llu %llu %llu\n", names[i], (unsigned long long)spent[i].calls,
-		        (unsigned long long)spent[i].cpu, (unsigned long long)spent[i].wall);
+			(unsigned long long)spent[i].cpu, (unsigned long long)spent[i].wall);
 	if (out)
 		fclose(out);
 }
@@ -96,13 +96,13 @@ __attribute__((destructor)) static void write_steps(void)
 extern const struct gw_pm_set *__real_gw_pm_set(unsigned number);
 extern const struct gw_pm_set *__wrap_gw_pm_set(unsigned number);
 extern enum gw_window_fate __real_gw_attribution_window(struct gw_attribution *a,
-                                                        const struct gw_sample *samples,
-                                                        size_t sample_count,
-                                                        struct gw_interval *runs, size_t run_count);
+							const struct gw_sample *samples,
+							size_t sample_count,
+							struct gw_interval *runs, size_t run_count);
 extern enum gw_window_fate __wrap_gw_attribution_window(struct gw_attribution *a,
-                                                        const struct gw_sample *samples,
-                                                        size_t sample_count,
-                                                        struct gw_interval *runs, size_t run_count);
+							const struct gw_sample *samples,
+							size_t sample_count,
+							struct gw_interval *runs, size_t run_count);
 
 /* The set that this thread asked for last: a window's, as it is taken in. */
 static _Thread_local unsigned asked;
@@ -114,7 +114,7 @@ const struct gw_pm_set *__wrap_gw_pm_set(unsigned number)
 }
 
 static void write_window(FILE *out, const struct gw_sample *samples, size_t sample_count,
-                         const struct gw_interval *runs, size_t run_count)
+			 const struct gw_interval *runs, size_t run_count)
 {
 	const struct gw_pm_set *set = __real_gw_pm_set(asked);
 	struct pm_recorded head = {.magic = PM_RECORDED, .metrics = set->count};
@@ -130,9 +130,9 @@ static void write_window(FILE *out, const struct gw_sample *samples, size_t samp
 }
 
 enum gw_window_fate __wrap_gw_attribution_window(struct gw_attribution *a,
-                                                 const struct gw_sample *samples,
-                                                 size_t sample_count, struct gw_interval *runs,
-                                                 size_t run_count)
+						 const struct gw_sample *samples,
+						 size_t sample_count, struct gw_interval *runs,
+						 size_t run_count)
 {
 	static FILE *out; /* the worker's alone */
 	const char *path = getenv("GPU_PM_RECORD");

@@ -7,7 +7,7 @@
 
 static const struct test_case cases[] = {
 #define ENTRY(name) {#name, case_##name},
-        CASES(ENTRY)
+	CASES(ENTRY)
 #undef ENTRY
 };
 

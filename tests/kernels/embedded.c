@@ -44,12 +44,12 @@ static void disassemble(const struct gw_kernel_image *image)
 
 	assert_non_null(f);
 	assert_int_equal(fwrite(image->data, 1, (size_t)(image->end - image->data), f),
-	                 image->end - image->data);
+			 image->end - image->data);
 	assert_int_equal(fclose(f), 0);
 	snprintf(command, sizeof(command),
-	         "rm -f ./*.cubin && %s -xelf all module.fatbin >cuobjdump.out 2>&1 && "
-	         "for f in ./*.cubin; do %s -c \"$f\"; done",
-	         tool("CUOBJDUMP", "cuobjdump"), tool("NVDISASM", "nvdisasm"));
+		 "rm -f ./*.cubin && %s -xelf all module.fatbin >cuobjdump.out 2>&1 && "
+		 "for f in ./*.cubin; do %s -c \"$f\"; done",
+		 tool("CUOBJDUMP", "cuobjdump"), tool("NVDISASM", "nvdisasm"));
 	f = popen(command, "r");
 	assert_non_null(f);
 	append(&listing, sass_read(f));

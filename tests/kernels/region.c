@@ -100,7 +100,7 @@ static bool complete(const struct tally *t, char *why)
 
 		if (!k->any && k->seen != k->wanted) {
 			snprintf(why, REGION_WHY, "%u of %s where %u are claimed", k->seen,
-			         k->opcodes, k->wanted);
+				 k->opcodes, k->wanted);
 			return false;
 		}
 	}
@@ -138,7 +138,7 @@ static void find_frame(struct tally *t, const struct sass_kernel *k, size_t from
 }
 
 static bool count(struct tally *t, const struct sass_kernel *k, size_t from, size_t to, bool loop,
-                  char *why)
+		  char *why)
 {
 	t->first = SIZE_MAX;
 	for (size_t i = from; i < to; i++) {
@@ -155,8 +155,8 @@ static bool count(struct tally *t, const struct sass_kernel *k, size_t from, siz
 			t->last = i;
 		} else if (!allowed(t, &k->code[i], loop)) {
 			snprintf(why, REGION_WHY,
-			         "instruction %zu is %s %s, which does not belong there", i,
-			         k->code[i].opcode, k->code[i].operands);
+				 "instruction %zu is %s %s, which does not belong there", i,
+				 k->code[i].opcode, k->code[i].operands);
 			return false;
 		}
 	}
@@ -179,7 +179,7 @@ static bool framed(const struct tally *t, char *why)
 	/* A sequence may begin with what does not depend on the tied operand. */
 	if (t->count == 1 && t->first < t->tie_at && strcmp(t->tokens[0].opcodes, BARRIER) != 0) {
 		snprintf(why, REGION_WHY, "instruction %zu comes before the tie to the clock",
-		         t->first);
+			 t->first);
 		return false;
 	}
 	if (t->first != SIZE_MAX && t->last > t->comparison_at && !holds_warp(t)) {
@@ -190,14 +190,14 @@ static bool framed(const struct tally *t, char *why)
 }
 
 bool region_timed(const struct sass_kernel *k, unsigned first, enum region_end end,
-                  struct expected e, char why[REGION_WHY])
+		  struct expected e, char why[REGION_WHY])
 {
 	size_t from = clock_at(k, first), to = clock_at(k, first + 1);
 	struct tally t = {.count = 0};
 
 	if (to == SIZE_MAX) {
 		snprintf(why, REGION_WHY, "it has no clock readings number %u and %u", first,
-		         first + 1);
+			 first + 1);
 		return false;
 	}
 	parse(&t, e);

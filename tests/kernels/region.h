@@ -33,7 +33,7 @@ enum region_end { REGION_COMPARED, REGION_OPEN };
 
 /** The stretch from clock reading @p first to the next. False with the reason in @p why. */
 bool region_timed(const struct sass_kernel *kernel, unsigned first, enum region_end end,
-                  struct expected expected, char why[REGION_WHY]);
+		  struct expected expected, char why[REGION_WHY]);
 
 /**
  * The stretch from reading @p first to the next is of one instruction a step, and what the tie
@@ -46,7 +46,7 @@ bool region_loop(const struct sass_kernel *kernel, struct expected expected, cha
 
 /** Some loop of the kernel, wherever it is. */
 bool region_any_loop(const struct sass_kernel *kernel, struct expected expected,
-                     char why[REGION_WHY]);
+		     char why[REGION_WHY]);
 
 /** The last of two clock readings is followed at once by the branch to the first. */
 bool region_branch(const struct sass_kernel *kernel, char why[REGION_WHY]);

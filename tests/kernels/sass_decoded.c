@@ -64,10 +64,10 @@ static void operands(const struct gw_sass_insn *insn, struct sass_instruction *o
 
 	if (is(insn, "CS2R") || is(insn, "S2R") || is(insn, "S2UR"))
 		snprintf(out->operands, sizeof(out->operands), "R%u, %s", written,
-		         gw_sass_bits(insn, 72, 8) == SR_CLOCKLO ? "SR_CLOCKLO" : "SR");
+			 gw_sass_bits(insn, 72, 8) == SR_CLOCKLO ? "SR_CLOCKLO" : "SR");
 	else if (insn->space == GW_SASS_SPACE_CONSTANT)
 		snprintf(out->operands, sizeof(out->operands), "R%u, c[0x%x]", written,
-		         (unsigned)gw_sass_bits(insn, 54, 5));
+			 (unsigned)gw_sass_bits(insn, 54, 5));
 	else
 		snprintf(out->operands, sizeof(out->operands), "R%u, R%u", written, read);
 }
@@ -79,14 +79,14 @@ void sass_spell(const struct gw_sass_insn *insn, struct sass_instruction *out)
 
 	*out = (struct sass_instruction){.target = SIZE_MAX};
 	snprintf(out->opcode, sizeof(out->opcode), "%s%s", name,
-	         is(insn, "IMAD") ? multiply_add(insn) : "");
+		 is(insn, "IMAD") ? multiply_add(insn) : "");
 	length = strlen(out->opcode);
 	for (unsigned i = 0; i < MODIFIERS; i++) {
 		const struct modifier *m = &modifiers[i];
 
 		if (!strcmp(m->operation, name) && gw_sass_bits(insn, m->at, m->count) == m->value)
 			length += (size_t)snprintf(out->opcode + length,
-			                           sizeof(out->opcode) - length, "%s", m->text);
+						   sizeof(out->opcode) - length, "%s", m->text);
 	}
 	operands(insn, out);
 }
@@ -112,7 +112,7 @@ static void add_kernel(struct sass_listing *l, const struct gw_code_kernel *k)
 	l->kernels = more;
 	out = &more[l->count++];
 	*out = (struct sass_kernel){.code = calloc(count + !count, sizeof(*out->code)),
-	                            .count = count};
+				    .count = count};
 	if (!out->code)
 		abort();
 	snprintf(out->name, sizeof(out->name), "%s", k->name);
@@ -130,7 +130,7 @@ static void add_kernel(struct sass_listing *l, const struct gw_code_kernel *k)
 }
 
 static bool add_cubin(struct sass_listing *l, struct gw_bytes bytes, struct gw_arena *arena,
-                      struct gw_fault *fault)
+		      struct gw_fault *fault)
 {
 	struct gw_cubin cubin;
 	struct gw_code_kernel k;

@@ -27,7 +27,7 @@ static void start_kernel(struct sass_listing *l, const char *name)
 	l->kernels = grown(l->kernels, l->count, sizeof(*l->kernels));
 	l->kernels[l->count] = (struct sass_kernel){.code = NULL};
 	snprintf(l->kernels[l->count].name, sizeof(l->kernels[0].name), "%.*s",
-	         (int)strcspn(name, ":"), name);
+		 (int)strcspn(name, ":"), name);
 	l->count++;
 }
 
@@ -63,7 +63,7 @@ static void add_instruction(struct sass_kernel *k, const char *text)
 	*i = (struct sass_instruction){.target = SIZE_MAX};
 	snprintf(i->opcode, sizeof(i->opcode), "%.*s", (int)length, text);
 	snprintf(i->operands, sizeof(i->operands), "%s",
-	         text + length + strspn(text + length, " "));
+		 text + length + strspn(text + length, " "));
 }
 
 static void resolve(struct sass_kernel *k, const struct label *labels, size_t count)
@@ -95,7 +95,7 @@ struct sass_listing sass_read(FILE *in)
 		} else if (l.count && line[0] == '.' && strchr(line, ':')) {
 			labels = grown(labels, label_count, sizeof(*labels));
 			snprintf(labels[label_count].name, sizeof(labels[0].name), "%.*s",
-			         (int)strcspn(line, ":"), line);
+				 (int)strcspn(line, ":"), line);
 			labels[label_count++].at = l.kernels[l.count - 1].count;
 		} else if (l.count && (text = instruction_text(line))) {
 			add_instruction(&l.kernels[l.count - 1], text);

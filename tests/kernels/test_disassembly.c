@@ -16,7 +16,7 @@ static unsigned failures;
 static bool by_tools; /* the code was read by nvdisasm */
 
 static const struct sass_kernel *kernel(const char *format, ...)
-        __attribute__((format(printf, 1, 2)));
+	__attribute__((format(printf, 1, 2)));
 
 static const struct sass_kernel *kernel(const char *format, ...)
 {
@@ -70,7 +70,7 @@ TEST(chains_hold_their_two_lengths)
 #define CODE(name, type, place, steps, parts, sass, ptx) check_chain(#name, sass, steps);
 #include "kernels/code.def"
 #undef CODE
-#define WGMMA(name, type, kind, sass, suffix, scales)                                              \
+#define WGMMA(name, type, kind, sass, suffix, scales) \
 	check_chain(#name, sass " WARPGROUP.ARRIVE WARPGROUP.DEPBAR.LE", GW_WGMMA_SLICES);
 #include "kernels/wgmma.def"
 #undef WGMMA
@@ -79,8 +79,8 @@ TEST(chains_hold_their_two_lengths)
 
 /* What a turn of a wgmma loop holds beside the operations: one wait for all of them, and the
  * addresses of their factors, made in the uniform datapath. */
-#define WGMMA_TURN                                                                                 \
-	"WARPGROUP.ARRIVE WARPGROUP.DEPBAR.LE "                                                    \
+#define WGMMA_TURN \
+	"WARPGROUP.ARRIVE WARPGROUP.DEPBAR.LE " \
 	"~UIADD3.64 ~ULOP3.LUT ~UMOV ~USHF.R.U32.HI ~ULEA ~UIADD3"
 
 TEST(waits_hold_their_two_lengths)
@@ -104,7 +104,7 @@ TEST(branch_is_all_between_two_readings)
 TEST(rate_loops_hold_their_steps)
 {
 	failures = 0;
-#define CODE(name, type, place, steps, parts, sass, ptx)                                           \
+#define CODE(name, type, place, steps, parts, sass, ptx) \
 	check_loop(#name, sass, turn_##type / ((steps) <= GW_SEQUENCE ? 8 : 1));
 #include "kernels/code.def"
 #undef CODE
@@ -112,7 +112,7 @@ TEST(rate_loops_hold_their_steps)
 	check_loop("swap_32", "LDS*2 STS*2", GW_SWAP_STEPS);
 	check_loop("swap_64", "LDS.64*2 STS.64*2", GW_SWAP_STEPS);
 	check_loop("swap_128", "LDS.128*2 STS.128*2", GW_SWAP_STEPS);
-#define WGMMA(name, type, kind, sass, suffix, scales)                                              \
+#define WGMMA(name, type, kind, sass, suffix, scales) \
 	check_loop(#name, sass "*16 " WGMMA_TURN, GW_WGMMA_STEPS / 16);
 #include "kernels/wgmma.def"
 #undef WGMMA
@@ -122,8 +122,8 @@ TEST(rate_loops_hold_their_steps)
 /* What one step of an operation is in machine code. */
 static const char *step_of(const char *operation)
 {
-#define CODE(name, type, place, steps, parts, sass, ptx)                                           \
-	if (!strcmp(operation, #name))                                                             \
+#define CODE(name, type, place, steps, parts, sass, ptx) \
+	if (!strcmp(operation, #name)) \
 		return sass;
 #include "kernels/code.def"
 #undef CODE
@@ -147,8 +147,8 @@ static void check_batch(const struct sass_kernel *k, const char *step, unsigned 
 TEST(batches_hold_one_to_eight_operations)
 {
 	failures = 0;
-#define PIPELINED(name, type, meaning)                                                             \
-	for (unsigned n = 1; n <= GW_BATCH_MAX; n++)                                               \
+#define PIPELINED(name, type, meaning) \
+	for (unsigned n = 1; n <= GW_BATCH_MAX; n++) \
 		check_batch(kernel("gw_batch_" #name "_%u", n), step_of(#name), n);
 #include "kernels/pipelined.def"
 #undef PIPELINED
@@ -170,20 +170,20 @@ TEST(mixbench_loops_hold_multiply_adds_only)
 	static const struct {
 		const char *name, *step;
 	} kinds[] = {{"fp32", "FFMA"},
-	             {"fp64", "DFMA"},
-	             {"fp16", "HFMA2|HFMA2.MMA ~LDC"},
-	             {"int", "IMAD"}};
+		     {"fp64", "DFMA"},
+		     {"fp16", "HFMA2|HFMA2.MMA ~LDC"},
+		     {"int", "IMAD"}};
 	char why[REGION_WHY];
 
 	failures = 0;
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
 		for (unsigned unrolled = 1; unrolled <= 16; unrolled *= 4) {
 			const struct sass_kernel *k =
-			        kernel("gw_mix_%s_%u", kinds[i].name, unrolled);
+				kernel("gw_mix_%s_%u", kinds[i].name, unrolled);
 
 			report(k,
 			       region_any_loop(k, (struct expected){kinds[i].step, 8 * unrolled},
-			                       why),
+					       why),
 			       why);
 		}
 	assert_int_equal(failures, 0);
@@ -213,7 +213,7 @@ static unsigned compare(const struct sass_kernel *own)
 	for (size_t i = 0; i < own->count; i++)
 		if (!same(&own->code[i], &vendor->code[i]) && ++differ <= 3)
 			print_error("%s, instruction %zu: %s, nvdisasm has %s\n", own->name, i,
-			            own->code[i].opcode, vendor->code[i].opcode);
+				    own->code[i].opcode, vendor->code[i].opcode);
 	return differ;
 }
 

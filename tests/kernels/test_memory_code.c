@@ -26,11 +26,11 @@ static void add(struct tally *t, const char *opcode, size_t length, unsigned cou
 	unsigned i = 0;
 
 	while (i < t->kinds && (strlen(t->kind[i].opcode) != length ||
-	                        strncmp(t->kind[i].opcode, opcode, length) != 0))
+				strncmp(t->kind[i].opcode, opcode, length) != 0))
 		i++;
 	if (i == t->kinds && t->kinds < KINDS)
 		snprintf(t->kind[t->kinds++].opcode, sizeof(t->kind[i].opcode), "%.*s", (int)length,
-		         opcode);
+			 opcode);
 	if (i < KINDS)
 		t->kind[i].count += count;
 }
@@ -97,7 +97,7 @@ static void tell(const struct tally *found, char why[ACCESSES_WHY])
 
 	for (unsigned i = 0; i < found->kinds && at < ACCESSES_WHY; i++)
 		at += (size_t)snprintf(why + at, ACCESSES_WHY - at, " %s*%u", found->kind[i].opcode,
-		                       found->kind[i].count);
+				       found->kind[i].count);
 	if (at < ACCESSES_WHY)
 		snprintf(why + at, ACCESSES_WHY - at, "%s;", found->kinds ? "" : " nothing");
 }
@@ -116,21 +116,21 @@ static size_t clock_at(const struct sass_kernel *k, unsigned number)
  * False with the reason in @why.
  */
 static bool accesses_timed(const struct sass_kernel *k, unsigned reading, const char *claimed,
-                           char why[ACCESSES_WHY])
+			   char why[ACCESSES_WHY])
 {
 	size_t from = clock_at(k, reading), end = clock_at(k, reading + 1);
 	struct tally wanted = read_claim(claimed), found;
 
 	if (end == SIZE_MAX) {
 		snprintf(why, ACCESSES_WHY, "it has no clock readings number %u and %u", reading,
-		         reading + 1);
+			 reading + 1);
 		return false;
 	}
 	found = found_in(k, from + 1, end);
 	if (same(&found, &wanted))
 		return true;
 	snprintf(why, ACCESSES_WHY, "%s is claimed to be timed by reading %u, but there is",
-	         claimed, reading);
+		 claimed, reading);
 	tell(&found, why);
 	return false;
 }
@@ -158,16 +158,16 @@ static bool accesses_loop(const struct sass_kernel *k, const char *claimed, char
 
 /* Two loads in a loop, a store behind it; one load between two readings of the clock. */
 static struct sass_instruction code[] = {
-        {"LDC", "R1, c[0x0][0x28]", NOWHERE},
-        {"CS2R", "R2, SR_CLOCKLO", NOWHERE},
-        {"LDG.E", "R4, [R6]", NOWHERE},
-        {"CS2R", "R8, SR_CLOCKLO", NOWHERE},
-        {"LDS.128", "R4, [R6]", NOWHERE},
-        {"IADD3", "R1, R1, 0x1, RZ", NOWHERE},
-        {"LDS.128", "R8, [R6]", NOWHERE},
-        {"LDC", "R9, c[0x0][0x210]", NOWHERE},
-        {"BRA", "`(.L_x_1)", 4},
-        {"STG.E", "[R2], R4", NOWHERE},
+	{"LDC", "R1, c[0x0][0x28]", NOWHERE},
+	{"CS2R", "R2, SR_CLOCKLO", NOWHERE},
+	{"LDG.E", "R4, [R6]", NOWHERE},
+	{"CS2R", "R8, SR_CLOCKLO", NOWHERE},
+	{"LDS.128", "R4, [R6]", NOWHERE},
+	{"IADD3", "R1, R1, 0x1, RZ", NOWHERE},
+	{"LDS.128", "R8, [R6]", NOWHERE},
+	{"LDC", "R9, c[0x0][0x210]", NOWHERE},
+	{"BRA", "`(.L_x_1)", 4},
+	{"STG.E", "[R2], R4", NOWHERE},
 };
 static const struct sass_kernel kernel = {"k", code, sizeof(code) / sizeof(*code)};
 static char reason[ACCESSES_WHY];

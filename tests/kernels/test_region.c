@@ -30,7 +30,7 @@ static bool timed(const char *code, const char *step, unsigned steps, char *why)
 {
 	struct sass_listing l = read(code);
 	bool good = region_timed(sass_find(&l, "k"), 0, REGION_COMPARED,
-	                         (struct expected){step, steps}, why);
+				 (struct expected){step, steps}, why);
 
 	sass_free(&l);
 	return good;
@@ -67,9 +67,9 @@ TEST(an_instruction_that_was_not_claimed_is_refused)
 	char why[REGION_WHY];
 
 	assert_false(timed(CLOCK TIE ADD "/*0020*/ LDC R1, c[0x0][0x20] ;\n" COMPARE CLOCK, "FADD",
-	                   1, why));
+			   1, why));
 	assert_string_equal(why,
-	                    "instruction 3 is LDC R1, c[0x0][0x20], which does not belong there");
+			    "instruction 3 is LDC R1, c[0x0][0x20], which does not belong there");
 }
 
 TEST(an_operation_outside_its_frame_is_refused)
@@ -94,11 +94,11 @@ TEST(readings_that_are_not_tied_are_refused)
 TEST(a_batch_that_waits_for_another_than_its_last_result_is_refused)
 {
 	static const char good[] =
-	        CLOCK "/*0020*/ FADD R9, R4, R5 ;\n/*0020*/ FADD R8, R4, R5 ;\n" CLOCK
-	              "/*0010*/ LOP3.LUT R8, R8, R2, R3, 0x78, !PT ;\n";
+		CLOCK "/*0020*/ FADD R9, R4, R5 ;\n/*0020*/ FADD R8, R4, R5 ;\n" CLOCK
+		      "/*0010*/ LOP3.LUT R8, R8, R2, R3, 0x78, !PT ;\n";
 	static const char bad[] =
-	        CLOCK "/*0020*/ FADD R8, R4, R5 ;\n/*0020*/ FADD R9, R4, R5 ;\n" CLOCK
-	              "/*0010*/ LOP3.LUT R8, R8, R2, R3, 0x78, !PT ;\n";
+		CLOCK "/*0020*/ FADD R8, R4, R5 ;\n/*0020*/ FADD R9, R4, R5 ;\n" CLOCK
+		      "/*0010*/ LOP3.LUT R8, R8, R2, R3, 0x78, !PT ;\n";
 	char why[REGION_WHY];
 	struct sass_listing l = read(good);
 
@@ -122,10 +122,10 @@ TEST(the_frame_s_own_opcodes_are_counted_apart_from_the_steps)
 TEST(alternatives_counts_and_free_words_of_a_step_are_understood)
 {
 	static const char code[] =
-	        CLOCK TIE "/*0020*/ HFMA2 R4, R4, R5, R6 ;\n"
-	                  "/*0020*/ HFMA2.MMA R4, R4, R5, R6 ;\n"
-	                  "/*0020*/ MUFU.RCP R4, R4 ;\n"
-	                  "/*0020*/ BSYNC B0 ;\n/*0020*/ BSYNC B0 ;\n" COMPARE CLOCK;
+		CLOCK TIE "/*0020*/ HFMA2 R4, R4, R5, R6 ;\n"
+			  "/*0020*/ HFMA2.MMA R4, R4, R5, R6 ;\n"
+			  "/*0020*/ MUFU.RCP R4, R4 ;\n"
+			  "/*0020*/ BSYNC B0 ;\n/*0020*/ BSYNC B0 ;\n" COMPARE CLOCK;
 	char why[REGION_WHY];
 
 	assert_true(timed(code, "HFMA2|HFMA2.MMA*2 MUFU.RCP ~BSYNC", 1, why));
@@ -171,10 +171,10 @@ TEST(more_than_a_few_moves_are_refused)
 	char code[512], why[REGION_WHY];
 
 	snprintf(code, sizeof(code), CLOCK TIE "%s%s%s%s" ADD COMPARE CLOCK, move, move, move,
-	         move);
+		 move);
 	assert_true(timed(code, "FADD", 1, why));
 	snprintf(code, sizeof(code), CLOCK TIE "%s%s%s%s%s" ADD COMPARE CLOCK, move, move, move,
-	         move, move);
+		 move, move);
 	assert_false(timed(code, "FADD", 1, why));
 }
 

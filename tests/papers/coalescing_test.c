@@ -73,10 +73,10 @@ static void base(struct tree *t, const char *stride)
 }
 
 static void sum_warps(const struct tree *t, struct gw_dim3 grid, struct gw_dim3 block,
-                      struct gw_coalescing *sum)
+		      struct gw_coalescing *sum)
 {
 	struct gw_access_launch launch = {.config = {.grid = grid, .block = block},
-	                                  .assume_pointers = true};
+					  .assume_pointers = true};
 
 	*sum = (struct gw_coalescing){0};
 	for (uint32_t b = 0; b < grid.x; b++)
@@ -145,7 +145,7 @@ TEST(section_3_1_3_s_expression_is_written_as_there)
 
 	backprop(&t);
 	assert_string_equal(gw_access_expression(&t.access, text, sizeof(text)),
-	                    "add(mul(add(tid.x, 1), 4), param5)");
+			    "add(mul(add(tid.x, 1), 4), param5)");
 }
 
 int main(void)

@@ -14,7 +14,7 @@ static void assert_prints(double value, double printed, int decimals)
 }
 
 static struct gw_interval_insn insn(double latency, double occupies, uint16_t result, uint16_t a,
-                                    uint16_t b, uint16_t c)
+				    uint16_t b, uint16_t c)
 {
 	return (struct gw_interval_insn){latency, occupies, result, {a, b, c}};
 }
@@ -59,7 +59,7 @@ static double lc_s_latency(const struct mxv *x)
 		code[k++] = insn(c % 8 ? x->hit : x->load, x->load_slot, 1, 0, 0, 0);
 		for (uint16_t r = 0; r < x->m; r++)
 			code[k++] =
-			        insn(x->fp, x->fp_slot, (uint16_t)(2 + r), 1, (uint16_t)(2 + r), 0);
+				insn(x->fp, x->fp_slot, (uint16_t)(2 + r), 1, (uint16_t)(2 + r), 0);
 	}
 	for (uint16_t r = 0; r < x->m; r++)
 		code[k++] = insn(0, x->store_slot, 0, (uint16_t)(2 + r), 0, 0);
@@ -99,10 +99,10 @@ static double issue_threads(double latency, double fp, double memory, double *cy
 
 /* "Example: Compute L_iota for a simple loop": 8 LS units per scheduler, L_M 400, L_F 6. */
 static const struct gw_interval_insn simple_loop[] = {
-        {400, 4, 1, {0, 0, 0}}, /* LD.E R2, [R2] */
-        {6, 1, 2, {1, 0, 0}},   /* FADD R7, R2, 1 */
-        {0, 4, 0, {2, 0, 0}},   /* ST.E [R4], R7 */
-        {0, 1, 0, {0, 0, 0}},   /* BRA .Loop */
+	{400, 4, 1, {0, 0, 0}}, /* LD.E R2, [R2] */
+	{6, 1, 2, {1, 0, 0}},   /* FADD R7, R2, 1 */
+	{0, 4, 0, {2, 0, 0}},   /* ST.E [R4], R7 */
+	{0, 1, 0, {0, 0, 0}},   /* BRA .Loop */
 };
 
 TEST(simple_loop_takes_410_cycles)
@@ -117,11 +117,11 @@ static double actual_sass_latency(void)
 {
 	enum { R0 = 30, R2 = 2, R3, R4, R5, R6, R7, R8, R9, R11 = 11, CC = 20, P0 };
 	const struct gw_interval_insn code[] = {
-	        insn(6, 1, R2, R6, 0, 0),   insn(6, 1, R4, R8, 0, 0),  insn(400, 4, R2, R2, 0, 0),
-	        insn(6, 1, CC, R8, 0, 0),   insn(6, 1, R5, R9, 0, 0),  insn(6, 1, R0, R0, 0, 0),
-	        insn(6, 1, P0, R0, R11, 0), insn(6, 1, R9, R9, CC, 0), insn(6, 1, CC, R6, 0, 0),
-	        insn(6, 1, R3, R3, CC, 0),  insn(6, 1, R7, R2, 0, 0),  insn(0, 4, 0, R4, R5, R7),
-	        insn(0, 1, 0, P0, 0, 0),
+		insn(6, 1, R2, R6, 0, 0),   insn(6, 1, R4, R8, 0, 0),  insn(400, 4, R2, R2, 0, 0),
+		insn(6, 1, CC, R8, 0, 0),   insn(6, 1, R5, R9, 0, 0),  insn(6, 1, R0, R0, 0, 0),
+		insn(6, 1, P0, R0, R11, 0), insn(6, 1, R9, R9, CC, 0), insn(6, 1, CC, R6, 0, 0),
+		insn(6, 1, R3, R3, CC, 0),  insn(6, 1, R7, R2, 0, 0),  insn(0, 4, 0, R4, R5, R7),
+		insn(0, 1, 0, P0, 0, 0),
 	};
 
 	return gw_interval_latency(code, sizeof(code) / sizeof(*code));
@@ -136,7 +136,7 @@ TEST(actual_sass_takes_417_cycles)
 TEST(threads_that_saturate_an_m2200)
 {
 	assert_prints(data_threads(gw_interval_latency(simple_loop, 3), 8, 88.1e9, 1.04e9), 4341,
-	              0);
+		      0);
 	assert_prints(data_threads(actual_sass_latency(), 8, 88.1e9, 1.04e9), 4416, 0);
 }
 
@@ -144,7 +144,7 @@ TEST(threads_that_saturate_an_m2200)
 TEST(dispatch_of_a_gp104)
 {
 	const struct gw_interval_use use[] = {{2, gw_interval_theta(20, 4, 8)},
-	                                      {1, gw_interval_theta(20, 4, 32)}};
+					      {1, gw_interval_theta(20, 4, 32)}};
 
 	assert_prints(use[0].theta, 640, 0);
 	assert_prints(use[1].theta, 2560, 0);
@@ -260,7 +260,7 @@ TEST(time_falls_with_threads_until_saturation)
 	assert_prints(saturating, 5000, 0);
 	assert_prints(gw_interval_time(1e6, 1000, 400, saturating), 1e6 / 1000 * 400, 3);
 	assert_prints(gw_interval_time(1e6, 9000, 400, saturating), gw_interval_busy(1e6, &use, 1),
-	              3);
+		      3);
 }
 
 TEST(intervals_between_barriers_add_up)

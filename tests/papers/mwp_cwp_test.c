@@ -27,21 +27,21 @@ static void assert_unknown(double value)
 static struct gw_mwp_2009_in example(void)
 {
 	return (struct gw_mwp_2009_in){.n = 24,
-	                               .rep = 2,
-	                               .active_blocks = 3,
-	                               .active_sms = 10,
-	                               .mem_ld = 400,
-	                               .departure_coal = 4,
-	                               .departure_uncoal = 40,
-	                               .uncoal_per_mw = 32,
-	                               .coal_insts = 5,
-	                               .uncoal_insts = 0,
-	                               .total_insts = 25,
-	                               .issue_cycles = 4,
-	                               .load_bytes = 128,
-	                               .freq = 1e9,
-	                               .bandwidth = 32e9,
-	                               .synch_insts = 0};
+				       .rep = 2,
+				       .active_blocks = 3,
+				       .active_sms = 10,
+				       .mem_ld = 400,
+				       .departure_coal = 4,
+				       .departure_uncoal = 40,
+				       .uncoal_per_mw = 32,
+				       .coal_insts = 5,
+				       .uncoal_insts = 0,
+				       .total_insts = 25,
+				       .issue_cycles = 4,
+				       .load_bytes = 128,
+				       .freq = 1e9,
+				       .bandwidth = 32e9,
+				       .synch_insts = 0};
 }
 
 /* MWP_peak_BW = 32 / 3.2 = 10; CWP = (2000 + 100) / 100 = 21; 2000 x 24 / 10 + 20 x 9. */
@@ -162,25 +162,25 @@ TEST(border_of_cases_2_and_3_makes_more_bandwidth_slower)
 static struct gw_mwp_2012_in sim(void)
 {
 	return (struct gw_mwp_2012_in){.n = 16,
-	                               .warps = 1600,
-	                               .active_sms = 10,
-	                               .insts = 64,
-	                               .mem_insts = 4,
-	                               .avg_inst_lat = 16,
-	                               .warp_size = 32,
-	                               .simd_width = 128,
-	                               .ilp = 2,
-	                               .mlp = 2,
-	                               .dram_lat = 400,
-	                               .trans_per_warp = 4,
-	                               .delta = 10,
-	                               .miss_ratio = 0.5,
-	                               .hit_lat = 35,
-	                               .amat = NAN,
-	                               .freq = 1e9,
-	                               .bandwidth = 86e9,
-	                               .transaction = 32,
-	                               .w_serial = 100};
+				       .warps = 1600,
+				       .active_sms = 10,
+				       .insts = 64,
+				       .mem_insts = 4,
+				       .avg_inst_lat = 16,
+				       .warp_size = 32,
+				       .simd_width = 128,
+				       .ilp = 2,
+				       .mlp = 2,
+				       .dram_lat = 400,
+				       .trans_per_warp = 4,
+				       .delta = 10,
+				       .miss_ratio = 0.5,
+				       .hit_lat = 35,
+				       .amat = NAN,
+				       .freq = 1e9,
+				       .bandwidth = 86e9,
+				       .transaction = 32,
+				       .w_serial = 100};
 }
 
 TEST(sim_2012_by_hand)
@@ -302,8 +302,8 @@ TEST(serial_work_follows_from_its_causes)
 
 	fixture_work(&f, GW_WORK_shared_wavefronts, 300 * warps);
 	fixture_work(&f, GW_WORK_pipe_lsu,
-	             100 * warps + f.work.q[GW_WORK_global_load_requests].value +
-	                     f.work.q[GW_WORK_global_store_requests].value);
+		     100 * warps + f.work.q[GW_WORK_global_load_requests].value +
+			     f.work.q[GW_WORK_global_store_requests].value);
 	e = ask(&f, "mwp-cwp");
 	assert_close(fixture_term(&e, "W_serial"), 200 * 1280);
 	assert_true(e.seconds > 0);
@@ -312,7 +312,7 @@ TEST(serial_work_follows_from_its_causes)
 TEST(serial_work_is_unknown_where_a_cause_is)
 {
 	static const enum gw_work_field causes[] = {GW_WORK_barriers, GW_WORK_pipe_xu,
-	                                            GW_WORK_shared_wavefronts};
+						    GW_WORK_shared_wavefronts};
 	struct gw_estimate e;
 
 	for (unsigned i = 0; i < sizeof(causes) / sizeof(*causes); i++) {
@@ -342,13 +342,13 @@ TEST(a_request_draws_all_of_its_bytes)
 	assert_close(fixture_term(&e, "MWP"), 1e12 / (1e9 * 128 / 600 * 100));
 	/* Uncoalesced, of 32 sectors: 32 transactions, 31 departures later, 1024 bytes. */
 	fixture_work(&f, GW_WORK_uncoalesced_mem_insts,
-	             f.work.q[GW_WORK_coalesced_mem_insts].value);
+		     f.work.q[GW_WORK_coalesced_mem_insts].value);
 	fixture_work(&f, GW_WORK_coalesced_mem_insts, 0);
 	fixture_work(&f, GW_WORK_uncoalesced_per_mw, 32);
 	fixture_work(&f, GW_WORK_global_load_sectors,
-	             32 * f.work.q[GW_WORK_global_load_requests].value);
+		     32 * f.work.q[GW_WORK_global_load_requests].value);
 	fixture_work(&f, GW_WORK_global_store_sectors,
-	             32 * f.work.q[GW_WORK_global_store_requests].value);
+		     32 * f.work.q[GW_WORK_global_store_requests].value);
 	e = ask(&f, "mwp-cwp");
 	assert_close(fixture_term(&e, "MWP"), 1e12 / (1e9 * 1024 / (600 + 31 * 2) * 100));
 }

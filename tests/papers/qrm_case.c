@@ -10,19 +10,19 @@
 
 /*                                M_fma32    M_fma64   M_ldst     M_inst    M_fp32     M_fp64 */
 const double sor_metrics[GW_MS] = {0, 33554432, 303079424, 56100732, 0, 218107904,
-                                   /* M_int, M_tran-r, M_tran-w */
-                                   736891392, 17660604, 8392704};
+				   /* M_int, M_tran-r, M_tran-w */
+				   736891392, 17660604, 8392704};
 const double lmsor_metrics[GW_MS] = {0,         36864000,  93107518, 18433804, 0,
-                                     132964096, 184601469, 9577528,  1854478};
+				     132964096, 184601469, 9577528,  1854478};
 const double sgemm_metrics[GW_MS] = {524288000, 0,         721715200, 46208000, 524288000,
-                                     0,         164659200, 1218190,   102400};
+				     0,         164659200, 1218190,   102400};
 const struct parameters lvmd_krn = {"lvmd-krn", "fp64", 11415296000, 329011328, 78.79,
-                                    36.07,      4.08,   59.86,       34.696};
+				    36.07,      4.08,   59.86,       34.696};
 
 const struct gw_device *gpu(enum gpu g)
 {
 	static const char *const files[GPUS] = {
-	        "gtx-480", "gtx-660", "gtx-960", "gtx-1060", "tesla-m2050", "tesla-k20c", "r9-nano",
+		"gtx-480", "gtx-660", "gtx-960", "gtx-1060", "tesla-m2050", "tesla-k20c", "r9-nano",
 	};
 	static struct gw_profile profiles[GPUS];
 	struct gw_profile_error error;
@@ -39,7 +39,7 @@ const struct gw_device *gpu(enum gpu g)
 static void give(struct gw_work *work, enum gw_work_field field, double value)
 {
 	work->q[field] =
-	        (struct gw_quantity){.value = value, .source = GW_SOURCE_GIVEN, .confidence = 1};
+		(struct gw_quantity){.value = value, .source = GW_SOURCE_GIVEN, .confidence = 1};
 }
 
 void work_of_metrics(struct gw_work *work, const double m[GW_MS], double times)
@@ -67,12 +67,12 @@ void work_of_parameters(struct gw_work *work, const struct parameters *p)
 }
 
 struct gw_estimate predict(enum gpu g, const struct gw_work *work,
-                           const struct gw_model_options *options)
+			   const struct gw_model_options *options)
 {
 	static const struct gw_kernel kernel = {.name = "kernel"};
 	const struct gw_launch launch = {
-	        .kernel = &kernel,
-	        .config = {.grid = {1024, 1, 1}, .block = {256, 1, 1}, .cluster = {1, 1, 1}}};
+		.kernel = &kernel,
+		.config = {.grid = {1024, 1, 1}, .block = {256, 1, 1}, .cluster = {1, 1, 1}}};
 	struct gw_estimate e;
 
 	gw_model_find("qrm")->estimate(gpu(g), &launch, work, options, &e);
@@ -102,7 +102,7 @@ void assert_prints_at(double value, const char *printed, const char *file, int l
 	snprintf(ours, sizeof(ours), "%.*f", decimals(printed), value);
 	if (strcmp(ours, printed)) {
 		print_error("%s:%d: %.9g prints as %s, not as %s\n", file, line, value, ours,
-		            printed);
+			    printed);
 		_fail(file, line);
 	}
 }
@@ -114,7 +114,7 @@ void assert_unit_at(double value, const char *printed, const char *file, int lin
 	/* Both as whole numbers of the last decimal. */
 	if (!(fabs(round(value * scale) - round(strtod(printed, NULL) * scale)) <= 1)) {
 		print_error("%s:%d: %.9g is not within one unit of %s\n", file, line, value,
-		            printed);
+			    printed);
 		_fail(file, line);
 	}
 }

@@ -32,7 +32,7 @@ void work_of_parameters(struct gw_work *work, const struct parameters *p);
 
 /** What qrm says of the work on a GPU, launched wide enough to qualify. */
 struct gw_estimate predict(enum gpu g, const struct gw_work *work,
-                           const struct gw_model_options *options);
+			   const struct gw_model_options *options);
 
 /** Value of a term; fails the test when the estimate has none of that name. */
 double term(const struct gw_estimate *e, const char *name);

@@ -40,16 +40,16 @@ TEST(table_3_1_flops_per_byte)
 		double bandwidth, dp, sp;
 		const char *dp_ratio, *sp_ratio;
 	} rows[] = {
-	        {177, 168, 1345, "0.949", "7.599"},
-	        {144, 83, 1983, "0.576", "13.771"},
-	        {148, 514, 1028, "3.473", "6.946"},
-	        {208, 1174, 3522, "5.644", "16.933"},
-	        /* The paper prints 0.722 and 23.110 for the GTX-960, whose 112 GB/s are 112.2. */
-	        {112, 81, 2593, "0.723", "23.152"},
-	        {112.2, 81, 2593, "0.722", "23.111"},
-	        /* It prints 1.074 and 34.364 for the GTX-1060: over the GTX-960's bandwidth. */
-	        {192, 120, 3855, "0.625", "20.078"},
-	        {112.18, 120.48, 3855, "1.074", "34.364"},
+		{177, 168, 1345, "0.949", "7.599"},
+		{144, 83, 1983, "0.576", "13.771"},
+		{148, 514, 1028, "3.473", "6.946"},
+		{208, 1174, 3522, "5.644", "16.933"},
+		/* The paper prints 0.722 and 23.110 for the GTX-960, whose 112 GB/s are 112.2. */
+		{112, 81, 2593, "0.723", "23.152"},
+		{112.2, 81, 2593, "0.722", "23.111"},
+		/* It prints 1.074 and 34.364 for the GTX-1060: over the GTX-960's bandwidth. */
+		{192, 120, 3855, "0.625", "20.078"},
+		{112.18, 120.48, 3855, "1.074", "34.364"},
 	};
 	const struct gw_model_options plain = {.qrm_factors = 2};
 
@@ -64,7 +64,7 @@ TEST(table_3_1_flops_per_byte)
 			gw_device_set(&device, GW_PARAM_t_sp, rows[i].sp * 1e9, GW_METHOD_PAPER);
 			gw_device_set(&device, GW_PARAM_t_dp, rows[i].dp * 1e9, GW_METHOD_PAPER);
 			gw_device_set(&device, GW_PARAM_b_mem, rows[i].bandwidth * 1e9,
-			              GW_METHOD_PAPER);
+				      GW_METHOD_PAPER);
 			work_of_metrics(&work, dp ? sor_metrics : sgemm_metrics, 1);
 			gw_model_find("qrm")->estimate(&device, &launch, &work, &plain, &e);
 			assert_prints(term(&e, "O_dev"), dp ? rows[i].dp_ratio : rows[i].sp_ratio);
@@ -99,10 +99,10 @@ TEST(table_4_4_is_of_one_iteration)
 
 /* The weights of a GPU; the three types of W_op need a kernel of each type. */
 static void assert_weights(enum gpu g, const char *fp32, const char *fp64, const char *integer,
-                           const char *ldst, const char *other)
+			   const char *ldst, const char *other)
 {
 	const double int_metrics[GW_MS] = {
-	        [GW_M_INT] = 32e6, [GW_M_INST] = 2e6, [GW_M_TRAN_R] = 1e6};
+		[GW_M_INT] = 32e6, [GW_M_INST] = 2e6, [GW_M_TRAN_R] = 1e6};
 	struct gw_estimate s = sgemm(g), d = sor(g), i;
 	struct gw_work work;
 
@@ -161,14 +161,14 @@ TEST(table_4_10_sgemm_parameters)
 TEST(table_5_6_costs_and_efficiency_of_sor)
 {
 	static const char *const rows[CUDA_GPUS][4] = {
-	        [GTX_480] = {"0.97", "0.33", "0.71", "48.09"},
-	        [GTX_660] = {"2.63", "0.97", "1.11", "55.89"},
-	        [GTX_960] = {"3.85", "0.81", "0.71", "71.72"},
-	        /* The paper prints 71.72 here (the row above it), and 10.83 for the M2050;
-	         * its table 5.7 used the right ones. */
-	        [GTX_1060] = {"3.86", "0.74", "0.71", "72.67"},
-	        [M2050] = {"0.24", "0.33", "0.71", "18.77"},
-	        [K20C] = {"0.33", "0.93", "1.14", "13.70"},
+		[GTX_480] = {"0.97", "0.33", "0.71", "48.09"},
+		[GTX_660] = {"2.63", "0.97", "1.11", "55.89"},
+		[GTX_960] = {"3.85", "0.81", "0.71", "71.72"},
+		/* The paper prints 71.72 here (the row above it), and 10.83 for the M2050;
+		 * its table 5.7 used the right ones. */
+		[GTX_1060] = {"3.86", "0.74", "0.71", "72.67"},
+		[M2050] = {"0.24", "0.33", "0.71", "18.77"},
+		[K20C] = {"0.33", "0.93", "1.14", "13.70"},
 	};
 
 	for (enum gpu g = 0; g < CUDA_GPUS; g++) {
@@ -187,12 +187,12 @@ TEST(table_5_7_derivation_for_sor)
 		const char *t_op, *adjusted, *b_mem, *o_dev, *predicted;
 		enum gw_bound bound;
 	} rows[CUDA_GPUS] = {
-	        [GTX_480] = {"184.09", "51.07", "163.36", "0.31", "49.31", GW_BOUND_MEMORY},
-	        [GTX_660] = {"89.70", "28.92", "117.56", "0.25", "28.92", GW_BOUND_COMPUTE},
-	        [GTX_960] = {"89.67", "37.10", "86.35", "0.43", "26.07", GW_BOUND_MEMORY},
-	        [GTX_1060] = {"145.02", "60.80", "161.64", "0.38", "48.79", GW_BOUND_MEMORY},
-	        [M2050] = {"508.91", "55.12", "107.44", "0.51", "32.43", GW_BOUND_MEMORY},
-	        [K20C] = {"1153.08", "91.13", "151.72", "0.60", "45.80", GW_BOUND_MEMORY},
+		[GTX_480] = {"184.09", "51.07", "163.36", "0.31", "49.31", GW_BOUND_MEMORY},
+		[GTX_660] = {"89.70", "28.92", "117.56", "0.25", "28.92", GW_BOUND_COMPUTE},
+		[GTX_960] = {"89.67", "37.10", "86.35", "0.43", "26.07", GW_BOUND_MEMORY},
+		[GTX_1060] = {"145.02", "60.80", "161.64", "0.38", "48.79", GW_BOUND_MEMORY},
+		[M2050] = {"508.91", "55.12", "107.44", "0.51", "32.43", GW_BOUND_MEMORY},
+		[K20C] = {"1153.08", "91.13", "151.72", "0.60", "45.80", GW_BOUND_MEMORY},
 	};
 
 	for (enum gpu g = 0; g < CUDA_GPUS; g++) {
@@ -227,13 +227,13 @@ static void assert_results(struct gw_estimate (*kernel)(enum gpu), const struct 
 TEST(table_5_9_sor_times)
 {
 	static const struct result rows[CUDA_GPUS] = {
-	        [GTX_480] = {"20.414", 21.456, "-4.86"},
-	        [GTX_660] = {"34.803", 34.851, "-0.14"},
-	        [GTX_960] = {"38.620", 38.793, "-0.45"},
-	        [GTX_1060] = {"20.632", 20.994, "-1.73"},
-	        [M2050] = {"31.038", 33.367, "-6.98"},
-	        /* The K20c's row is torn in the scan: 21.979, 23.482 and -6.40 stand apart. */
-	        [K20C] = {"21.979", 23.482, "-6.40"},
+		[GTX_480] = {"20.414", 21.456, "-4.86"},
+		[GTX_660] = {"34.803", 34.851, "-0.14"},
+		[GTX_960] = {"38.620", 38.793, "-0.45"},
+		[GTX_1060] = {"20.632", 20.994, "-1.73"},
+		[M2050] = {"31.038", 33.367, "-6.98"},
+		/* The K20c's row is torn in the scan: 21.979, 23.482 and -6.40 stand apart. */
+		[K20C] = {"21.979", 23.482, "-6.40"},
 	};
 
 	assert_results(sor, rows);
@@ -257,9 +257,9 @@ TEST(table_5_11_lmsor_parameters)
 TEST(table_5_12_lmsor_times)
 {
 	static const struct result rows[CUDA_GPUS] = {
-	        [GTX_480] = {"8.957", 8.971, "-0.15"},   [GTX_660] = {"16.397", 18.069, "-9.26"},
-	        [GTX_960] = {"16.946", 17.458, "-2.93"}, [GTX_1060] = {"9.053", 10.132, "-10.65"},
-	        [M2050] = {"13.619", 15.162, "-10.17"},  [K20C] = {"9.644", 10.399, "-7.26"},
+		[GTX_480] = {"8.957", 8.971, "-0.15"},   [GTX_660] = {"16.397", 18.069, "-9.26"},
+		[GTX_960] = {"16.946", 17.458, "-2.93"}, [GTX_1060] = {"9.053", 10.132, "-10.65"},
+		[M2050] = {"13.619", 15.162, "-10.17"},  [K20C] = {"9.644", 10.399, "-7.26"},
 	};
 
 	assert_results(lmsor, rows);
@@ -283,9 +283,9 @@ TEST(section_5_2_2_lmsor_o_dev_of_gtx_1060)
 TEST(table_5_14_sgemm_times)
 {
 	static const struct result rows[CUDA_GPUS] = {
-	        [GTX_480] = {"2.987", 4.033, "-25.95"}, [GTX_660] = {"5.171", 6.201, "-16.61"},
-	        [GTX_960] = {"2.973", 2.938, "1.20"},   [GTX_1060] = {"1.705", 1.694, "0.64"},
-	        [M2050] = {"4.320", 5.795, "-25.45"},   [K20C] = {"3.122", 3.963, "-21.24"},
+		[GTX_480] = {"2.987", 4.033, "-25.95"}, [GTX_660] = {"5.171", 6.201, "-16.61"},
+		[GTX_960] = {"2.973", 2.938, "1.20"},   [GTX_1060] = {"1.705", 1.694, "0.64"},
+		[M2050] = {"4.320", 5.795, "-25.45"},   [K20C] = {"3.122", 3.963, "-21.24"},
 	};
 
 	assert_results(sgemm, rows);
@@ -307,7 +307,7 @@ TEST(table_6_5_times_on_r9_nano)
 {
 	/* Table 6.4: SGEMM by blocks of 16 x 16. */
 	static const struct parameters sgemm16 = {"SGEMM", "fp32", 1048576000, 61806400, 100,
-	                                          30.19,   45.33,  24.48,      16.97};
+						  30.19,   45.33,  24.48,      16.97};
 	struct gw_estimate e = sor(R9_NANO);
 	struct gw_work work;
 

@@ -9,13 +9,13 @@ enum { MEMORY = 4 << 20 };
 
 /* Fig. 3, twice: values 1 j, 2 temp, 3 %6, 4 %8, 5 %9, 6 res, 7 p. */
 static const struct gw_time_insn fig_3[] = {
-        {GW_TIME_int, {3}, {1}},     /* %6 = icmp %j, 15 */
-        {GW_TIME_br, {0}, {3}},      /* br %6 */
-        {GW_TIME_fp64, {4}, {2}},    /* %8 = fmul %temp, 1.3 */
-        {GW_TIME_fp64, {5}, {4}},    /* %9 = fadd %8, 8.0 */
-        {GW_TIME_fp64, {2}, {5, 7}}, /* %11 = fadd %9, %p: the next %temp */
-        {GW_TIME_int, {1}, {1}},     /* %13 = add %j, 1: the next %j */
-        {GW_TIME_br, {0}, {0}},      /* br */
+	{GW_TIME_int, {3}, {1}},     /* %6 = icmp %j, 15 */
+	{GW_TIME_br, {0}, {3}},      /* br %6 */
+	{GW_TIME_fp64, {4}, {2}},    /* %8 = fmul %temp, 1.3 */
+	{GW_TIME_fp64, {5}, {4}},    /* %9 = fadd %8, 8.0 */
+	{GW_TIME_fp64, {2}, {5, 7}}, /* %11 = fadd %9, %p: the next %temp */
+	{GW_TIME_int, {1}, {1}},     /* %13 = add %j, 1: the next %j */
+	{GW_TIME_br, {0}, {0}},      /* br */
 };
 
 static struct gw_time time_of_fig_3(unsigned iterations)
@@ -38,7 +38,7 @@ static struct gw_time time_of_fig_3(unsigned iterations)
  * the order of the code puts there, and the branch that ends the second iteration.
  */
 static double printed(double lat_int, double lat_fp64, double del_int, double del_fp64,
-                      double del_br)
+		      double del_br)
 {
 	double next = fmax(fmax(del_int + del_br, lat_int) + lat_int + del_br + del_fp64, lat_fp64);
 
@@ -48,18 +48,18 @@ static double printed(double lat_int, double lat_fp64, double del_int, double de
 TEST(fig_3_s_two_iterations_take_the_time_printed)
 {
 	static const double cases[][5] = {{4, 8, 1, 1, 1},   {6, 48, 1, 32, 1}, {5, 9, 2, 4, 3},
-	                                  {20, 21, 1, 2, 1}, {4, 4, 4, 4, 4},   {1, 100, 1, 50, 9}};
+					  {20, 21, 1, 2, 1}, {4, 4, 4, 4, 4},   {1, 100, 1, 50, 9}};
 	struct gw_time time = time_of_fig_3(2);
 
 	assert_false(time.incomplete);
 	for (unsigned i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		const double *c = cases[i];
 		struct gw_time_costs costs = {
-		        .lat = {[GW_TIME_int] = c[0], [GW_TIME_fp64] = c[1], [GW_TIME_br] = c[4]},
-		        .del = {[GW_TIME_int] = c[2], [GW_TIME_fp64] = c[3], [GW_TIME_br] = c[4]}};
+			.lat = {[GW_TIME_int] = c[0], [GW_TIME_fp64] = c[1], [GW_TIME_br] = c[4]},
+			.del = {[GW_TIME_int] = c[2], [GW_TIME_fp64] = c[3], [GW_TIME_br] = c[4]}};
 
 		assert_true(fabs(gw_time_value(&time, &costs, NULL) -
-		                 printed(c[0], c[1], c[2], c[3], c[4])) < 1e-9);
+				 printed(c[0], c[1], c[2], c[3], c[4])) < 1e-9);
 	}
 }
 
@@ -70,7 +70,7 @@ TEST(fig_3_s_expression_is_a_maximum_of_sums)
 
 	/* lat_%6 + del_br + lat_%8 + lat_%9 + del_%11 + del_%13 + del_br */
 	assert_string_equal(gw_time_text(&once, text, sizeof(text)),
-	                    "lat_int + 2 lat_fp64 + del_int + del_fp64 + 2 del_br");
+			    "lat_int + 2 lat_fp64 + del_int + del_fp64 + 2 del_br");
 	assert_string_equal(gw_time_text(&once, text, 12), "lat_int + 2");
 }
 
@@ -102,8 +102,8 @@ static double scheduled(const struct gw_time_insn *code, const struct gw_time_co
 
 	for (unsigned i = 0; i < INSNS; i++) {
 		insns[i] = (struct gw_interval_insn){.result = (uint16_t)code[i].result[0],
-		                                     .latency = costs->lat[code[i].cls],
-		                                     .occupies = costs->del[code[i].cls]};
+						     .latency = costs->lat[code[i].cls],
+						     .occupies = costs->del[code[i].cls]};
 		for (unsigned s = 0; s < 2; s++)
 			insns[i].source[s] = (uint16_t)code[i].source[s];
 	}

@@ -41,11 +41,11 @@ static double bisect(const struct gw_wave_load *l)
 static struct gw_wave_load random_load(uint64_t *seed)
 {
 	return (struct gw_wave_load){
-	        .fixed = pow(10, 6 * fixture_random(seed)) - 1,
-	        .slope = pow(10, 6 * fixture_random(seed) - 3),
-	        .floor = pow(10, 6 * fixture_random(seed)) - 1,
-	        .idle = pow(10, 3 * fixture_random(seed)),
-	        .demand = pow(10, 7 * fixture_random(seed)),
+		.fixed = pow(10, 6 * fixture_random(seed)) - 1,
+		.slope = pow(10, 6 * fixture_random(seed) - 3),
+		.floor = pow(10, 6 * fixture_random(seed)) - 1,
+		.idle = pow(10, 3 * fixture_random(seed)),
+		.demand = pow(10, 7 * fixture_random(seed)),
 	};
 }
 
@@ -65,8 +65,8 @@ TEST(fixed_point_agrees_with_bisection)
 		if (!(fabs(point.cycles - time_at(&load, latency)) <= 1e-8 * point.cycles) ||
 		    !(fabs(point.latency - latency) * load.slope <= 1e-8 * point.cycles))
 			fail_msg("fixed %g slope %g floor %g idle %g demand %g: %.12g, not %.12g",
-			         load.fixed, load.slope, load.floor, load.idle, load.demand,
-			         point.latency, latency);
+				 load.fixed, load.slope, load.floor, load.idle, load.demand,
+				 point.latency, latency);
 	}
 	assert_in_range(saturated, 2000, 18000);
 }
@@ -150,13 +150,13 @@ static double scheduled(const struct loop *l)
 {
 	enum { I6 = 1, I8, I9, I11, I13, DEL = 1 };
 	const struct gw_interval_insn code[] = {
-	        {l->lat6, DEL, I6, {I13}},        {0, l->del_br, 0, {I6}},
-	        {l->lat8, DEL, I8, {I11}},        {l->lat9, DEL, I9, {I8}},
-	        {l->lat11, l->del11, I11, {I9}},  {l->lat13, l->del13, I13, {I13}},
-	        {0, l->del_br, 0, {0}},           {l->lat6, DEL, I6, {I13}},
-	        {0, l->del_br, 0, {I6}},          {l->lat8, DEL, I8, {I11}},
-	        {l->lat9, DEL, I9, {I8}},         {l->lat11, l->del11, I11, {I9}},
-	        {l->lat13, l->del13, I13, {I13}},
+		{l->lat6, DEL, I6, {I13}},        {0, l->del_br, 0, {I6}},
+		{l->lat8, DEL, I8, {I11}},        {l->lat9, DEL, I9, {I8}},
+		{l->lat11, l->del11, I11, {I9}},  {l->lat13, l->del13, I13, {I13}},
+		{0, l->del_br, 0, {0}},           {l->lat6, DEL, I6, {I13}},
+		{0, l->del_br, 0, {I6}},          {l->lat8, DEL, I8, {I11}},
+		{l->lat9, DEL, I9, {I8}},         {l->lat11, l->del11, I11, {I9}},
+		{l->lat13, l->del13, I13, {I13}},
 	};
 
 	return gw_interval_latency(code, sizeof(code) / sizeof(*code));
@@ -208,7 +208,7 @@ static double launch_seconds(const struct fixture *f)
 	double warps = ceil((double)gw_dim3_count(f->launch.config.block) / 32);
 
 	return (double)gw_dim3_count(f->launch.config.grid) *
-	               gw_curve_at(&f->device, GW_CURVE_launch_x1, warps) +
+		       gw_curve_at(&f->device, GW_CURVE_launch_x1, warps) +
 	       gw_curve_at(&f->device, GW_CURVE_launch_x2, warps);
 }
 

@@ -17,11 +17,11 @@ static struct coalescing_view view;
 
 /* View @p kernel of the coalescing test's PTX at a launch. */
 static void look(const char *kernel, struct gw_dim3 grid, struct gw_dim3 block,
-                 const void *arguments, size_t bytes)
+		 const void *arguments, size_t bytes)
 {
 	struct gw_eval_launch launch = {
-	        .config = {.grid = grid, .block = block, .cluster = {1, 1, 1}},
-	        .arguments = {arguments, bytes}};
+		.config = {.grid = grid, .block = block, .cluster = {1, 1, 1}},
+		.arguments = {arguments, bytes}};
 	FILE *file = fopen(GW_KERNELS, "r");
 	struct gw_ptx_fault fault;
 	struct gw_bytes ptx;

@@ -7,8 +7,8 @@
 
 /* A model whose answer depends on the configuration, and one whose warning alone does. */
 static void by_grid(const struct gw_device *device, const struct gw_launch *launch,
-                    const struct gw_work *work, const struct gw_model_options *options,
-                    struct gw_estimate *out)
+		    const struct gw_work *work, const struct gw_model_options *options,
+		    struct gw_estimate *out)
 {
 	(void)device;
 	(void)work;
@@ -18,8 +18,8 @@ static void by_grid(const struct gw_device *device, const struct gw_launch *laun
 }
 
 static void by_nothing(const struct gw_device *device, const struct gw_launch *launch,
-                       const struct gw_work *work, const struct gw_model_options *options,
-                       struct gw_estimate *out)
+		       const struct gw_work *work, const struct gw_model_options *options,
+		       struct gw_estimate *out)
 {
 	(void)device;
 	(void)work;
@@ -155,14 +155,14 @@ TEST(a_stranger_gets_all_words_or_none)
 {
 	assert_string_equal(nearest("zzzzzzzzzzzz", 4), "");
 	assert_string_equal(
-	        nearest("zzzzzzzzzzzz", 5),
-	        "\"fp32_inst\", \"fp64_inst\", \"ldst_inst\", \"grid\" or \"M_tran-r\"");
+		nearest("zzzzzzzzzzzz", 5),
+		"\"fp32_inst\", \"fp64_inst\", \"ldst_inst\", \"grid\" or \"M_tran-r\"");
 }
 
 TEST(a_list_joins_with_and)
 {
 	assert_string_equal(gw_words_join(out, sizeof(out), words, 2),
-	                    "\"fp32_inst\" and \"fp64_inst\"");
+			    "\"fp32_inst\" and \"fp64_inst\"");
 	assert_string_equal(gw_words_join(out, sizeof(out), words, 0), "");
 }
 

@@ -82,7 +82,7 @@ static unsigned line_of(const struct json_file *file, const char *const *keys, s
 	return 0;
 }
 
-#define LINE(index, ...)                                                                           \
+#define LINE(index, ...) \
 	line_of(&file, (const char *const[]){__VA_ARGS__ __VA_OPT__(, ) NULL}, index)
 
 TEST(a_value_s_line_is_found_again)
@@ -90,8 +90,8 @@ TEST(a_value_s_line_is_found_again)
 	struct json_file file;
 
 	assert_true(parse(&file,
-	                  "\n{\n\"a\": 1,\n\n\"b\":\n2, \"c\": [[{\"]\": \"[,\"}],\n"
-	                  "null, -1e5, true,\nnull], \"d\\\"\": {\n\"e\" : {\"f\":\nfalse}}}"));
+			  "\n{\n\"a\": 1,\n\n\"b\":\n2, \"c\": [[{\"]\": \"[,\"}],\n"
+			  "null, -1e5, true,\nnull], \"d\\\"\": {\n\"e\" : {\"f\":\nfalse}}}"));
 	assert_int_equal(LINE(0), 2);
 	assert_int_equal(LINE(0, "a"), 3);
 	assert_int_equal(LINE(0, "b"), 6);
@@ -216,18 +216,18 @@ TEST(a_missing_file_is_named)
 
 	assert_false(json_file_read(&file, "/nowhere/x.json", refusal, sizeof(refusal)));
 	assert_string_equal(
-	        refusal,
-	        "/nowhere/x.json: cannot be read: No such file or directory; check its name");
+		refusal,
+		"/nowhere/x.json: cannot be read: No such file or directory; check its name");
 }
 
 /* Syntax trees as JSON, in and out, and the messages for what is none. */
 static const char store[] = "{\"st.global.v2.f32 [%rd1], {%f1, %f2};\": [\n"
-                            " {\"reg\": \"%rd1\", \"opcode\": \"add.s64\", \"parent\": -1},\n"
-                            " {\"reg\": \"%rd2\", \"opcode\": \"ld.param.u64\", \"parent\": 0},\n"
-                            " {\"reg\": \"%rd3\", \"opcode\": \"mul.wide.s32\", \"parent\": 0},\n"
-                            " {\"reg\": \"[param_1]\", \"opcode\": \"\", \"parent\": 1},\n"
-                            " {\"reg\": \"%ctaid.y\", \"opcode\": \"\", \"parent\": 2},\n"
-                            " {\"reg\": \"8\", \"opcode\": \"\", \"parent\": 2}]}";
+			    " {\"reg\": \"%rd1\", \"opcode\": \"add.s64\", \"parent\": -1},\n"
+			    " {\"reg\": \"%rd2\", \"opcode\": \"ld.param.u64\", \"parent\": 0},\n"
+			    " {\"reg\": \"%rd3\", \"opcode\": \"mul.wide.s32\", \"parent\": 0},\n"
+			    " {\"reg\": \"[param_1]\", \"opcode\": \"\", \"parent\": 1},\n"
+			    " {\"reg\": \"%ctaid.y\", \"opcode\": \"\", \"parent\": 2},\n"
+			    " {\"reg\": \"8\", \"opcode\": \"\", \"parent\": 2}]}";
 
 TEST(a_file_gives_its_trees)
 {
@@ -239,7 +239,7 @@ TEST(a_file_gives_its_trees)
 	assert_int_equal(file.access[0].bytes, 8);
 	assert_true(file.access[0].store);
 	assert_string_equal(gw_access_expression(&file.access[0], text, sizeof(text)),
-	                    "add(mul(ctaid.y, 8), param1)");
+			    "add(mul(ctaid.y, 8), param1)");
 	access_file_free(&file);
 }
 
@@ -282,25 +282,25 @@ TEST(errors_name_the_line_and_what_is_wrong)
 	static const struct {
 		const char *text, *error;
 	} cases[] = {
-	        {"[]", "t:1: a file of accesses must be an object, not an array"},
-	        {"{}", "t:1: a file has 1 to 4096 accesses, not 0"},
-	        {"{\n\"ld.global.f32\": 3}", "t:2: an access must be an array, not a number"},
-	        {"{\"ld.global.f32\": []}", "t:1: an access has 1 to 256 nodes, not 0"},
-	        {"{\"bar.sync\": [1]}", "t:1: \"bar.sync\" does not state its width"},
-	        {"{\"ld.global.f32\": [\n{\"reg\": \"1\", \"opcode\": \"\"}]}",
-	         "t:2: a node needs \"reg\", \"opcode\" and \"parent\""},
-	        {"{\"ld.global.f32\": [\n{\"reg\": \"1\", \"opcode\": \"\", \"parent\": 0.5}]}",
-	         "t:2: \"parent\" is the number of a node"},
-	        {"{\"ld.global.f32\": [\n{\"reg\": \"1\", \"op\": \"\"}]}",
-	         "t:2: unknown key \"op\""},
-	        {"{\"ld.global.f32\": [{\"reg\": \"%rd1\", \"opcode\": \"add.s64\", \"parent\": "
-	         "-1},"
-	         "\n{\"reg\": \"1\", \"opcode\": \"\", \"parent\": 7}]}",
-	         "t:2: node 1: a node's parent stands before it"},
-	        {"{\"ld.global.f32\": [{\"reg\": \"%rd1\", \"opcode\": \"add.s64\", \"parent\": "
-	         "-1}]}",
-	         "t:1: node 0: the opcode takes another number of operands"},
-	        {"{\"ld.global.f32\": [", "t:1: "},
+		{"[]", "t:1: a file of accesses must be an object, not an array"},
+		{"{}", "t:1: a file has 1 to 4096 accesses, not 0"},
+		{"{\n\"ld.global.f32\": 3}", "t:2: an access must be an array, not a number"},
+		{"{\"ld.global.f32\": []}", "t:1: an access has 1 to 256 nodes, not 0"},
+		{"{\"bar.sync\": [1]}", "t:1: \"bar.sync\" does not state its width"},
+		{"{\"ld.global.f32\": [\n{\"reg\": \"1\", \"opcode\": \"\"}]}",
+		 "t:2: a node needs \"reg\", \"opcode\" and \"parent\""},
+		{"{\"ld.global.f32\": [\n{\"reg\": \"1\", \"opcode\": \"\", \"parent\": 0.5}]}",
+		 "t:2: \"parent\" is the number of a node"},
+		{"{\"ld.global.f32\": [\n{\"reg\": \"1\", \"op\": \"\"}]}",
+		 "t:2: unknown key \"op\""},
+		{"{\"ld.global.f32\": [{\"reg\": \"%rd1\", \"opcode\": \"add.s64\", \"parent\": "
+		 "-1},"
+		 "\n{\"reg\": \"1\", \"opcode\": \"\", \"parent\": 7}]}",
+		 "t:2: node 1: a node's parent stands before it"},
+		{"{\"ld.global.f32\": [{\"reg\": \"%rd1\", \"opcode\": \"add.s64\", \"parent\": "
+		 "-1}]}",
+		 "t:1: node 0: the opcode takes another number of operands"},
+		{"{\"ld.global.f32\": [", "t:1: "},
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
@@ -308,7 +308,7 @@ TEST(errors_name_the_line_and_what_is_wrong)
 		char error[512];
 
 		assert_false(access_file_parse(&file, cases[i].text, strlen(cases[i].text), "t",
-		                               error, sizeof(error)));
+					       error, sizeof(error)));
 		if (strncmp(error, cases[i].error, strlen(cases[i].error)) != 0)
 			fail_msg("\"%s\" instead of \"%s\"", error, cases[i].error);
 	}

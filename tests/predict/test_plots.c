@@ -6,18 +6,18 @@
 #include "tests/test.h"
 
 static const struct plot_kernel kernels[] = {
-        {"red & black", PLOT_FP64, 0.3, 0.12, 0.17, 0.71},
-        {"<gemm>", PLOT_FP32, 24.8, 0.35, 0.49, 0.16},
+	{"red & black", PLOT_FP64, 0.3, 0.12, 0.17, 0.71},
+	{"<gemm>", PLOT_FP32, 24.8, 0.35, 0.49, 0.16},
 };
 static const struct plot_device devices[] = {
-        {"GTX-660", 117.56e9, {1940.8e9, 89.7e9, 359e9}, 144e9, 1983e9},
-        {"Unknown sheet", 163e9, {1462e9, 184e9, 742e9}, NAN, NAN},
+	{"GTX-660", 117.56e9, {1940.8e9, 89.7e9, 359e9}, 144e9, 1983e9},
+	{"Unknown sheet", 163e9, {1462e9, 184e9, 742e9}, NAN, NAN},
 };
 static const struct plot_cell cells[] = {
-        {89.7e9, 51.7e9, 28.9e9, 28.9e9, 28.88e9},
-        {184e9, 106e9, 51e9, 49.3e9, NAN},
-        {1940e9, 1940e9, 202e9, 202e9, 169e9},
-        {1462e9, 1462e9, 351e9, 351e9, NAN},
+	{89.7e9, 51.7e9, 28.9e9, 28.9e9, 28.88e9},
+	{184e9, 106e9, 51e9, 49.3e9, NAN},
+	{1940e9, 1940e9, 202e9, 202e9, 169e9},
+	{1462e9, 1462e9, 351e9, 351e9, NAN},
 };
 static const struct plot_data data = {2, 2, kernels, devices, cells};
 
@@ -34,7 +34,7 @@ static void well_formed(struct svg *s)
 
 	if (XML_Parse(parser, text, (int)strlen(text), 1) != XML_STATUS_OK)
 		fail_msg("line %lu: %s", XML_GetCurrentLineNumber(parser),
-		         XML_ErrorString(XML_GetErrorCode(parser)));
+			 XML_ErrorString(XML_GetErrorCode(parser)));
 	assert_null(strstr(text, "=\"nan"));
 	XML_ParserFree(parser);
 }
@@ -135,7 +135,7 @@ TEST(errors_show_signs_and_cut_long_bars)
 TEST(unknown_values_leave_no_trace)
 {
 	struct svg *pictures[] = {plot_roofline(&blank, 0), plot_quadrant(&blank),
-	                          plot_degradation(&blank, 0), plot_densities(&blank)};
+				  plot_degradation(&blank, 0), plot_densities(&blank)};
 
 	for (size_t i = 0; i < 4; i++) {
 		well_formed(pictures[i]);
@@ -156,7 +156,7 @@ TEST(many_names_keep_apart)
 	for (size_t i = 0; i < MANY; i++) {
 		snprintf(names[i], sizeof(names[i]), "kernel-%zu", i);
 		many[i] = (struct plot_kernel){names[i], PLOT_FP32, 1 - 0.001 * (double)i,
-		                               0.5,      0.2,       0.3};
+					       0.5,      0.2,       0.3};
 		on[i] = cells[2];
 	}
 	s = plot_quadrant(&d);
@@ -180,11 +180,11 @@ TEST(many_names_keep_apart)
 TEST(a_coalescing_graph_says_003_s_measures)
 {
 	struct plot_coalescing graph = {.kernel = "stencil<2>",
-	                                .bytes = 4,
-	                                .outside = 16,
-	                                .degree = 0.5,
-	                                .expectation = 8,
-	                                .sectors = 7.5};
+					.bytes = 4,
+					.outside = 16,
+					.degree = 0.5,
+					.expectation = 8,
+					.sectors = 7.5};
 	struct svg *s;
 
 	for (unsigned i = 0; i < 16; i++)

@@ -67,7 +67,7 @@ bool account_of_truth(const char *path, struct account *out)
 		struct tally t = {.count = 0};
 
 		snprintf(t.name, sizeof(t.name), "%s",
-		         json_string_value(json_object_get(row, "name")));
+			 json_string_value(json_object_get(row, "name")));
 		three(json_object_get(row, "grid"), t.grid);
 		three(json_object_get(row, "block"), t.block);
 		t.shared = (uint32_t)json_integer_value(json_object_get(row, "dynamic_shared"));
@@ -119,9 +119,9 @@ static void take_device(struct reading *r, const struct gw_record_launch *l)
 
 	r->account->on_device[device & 3]++;
 	r->account->unlike +=
-	        l->stream && l->stream < CONFIGS_MAX && r->stream[l->stream] != device;
+		l->stream && l->stream < CONFIGS_MAX && r->stream[l->stream] != device;
 	r->account->steady_far += l->tier == GW_TIER_STEADY && l->flags & GW_LAUNCH_MEASURED &&
-	                          !(off > 0.5 && off < 1.5);
+				  !(off > 0.5 && off < 1.5);
 }
 
 static void take_hash(struct account *a, uint32_t digest)
@@ -149,7 +149,7 @@ static void take_launch(struct reading *r, const struct gw_record_launch *l)
 	if (t.min_ns && l->start_ns && !(l->flags & (GW_LAUNCH_CALL_OPEN | GW_LAUNCH_GRAPH))) {
 		r->account->timed++;
 		r->account->prompt +=
-		        l->start_ns + 5000 > l->call_ns && l->start_ns < l->call_ns + PROMPT_NS;
+			l->start_ns + 5000 > l->call_ns && l->start_ns < l->call_ns + PROMPT_NS;
 	}
 	if (l->flags & GW_LAUNCH_MEASURED) {
 		take_time(r, l);
@@ -157,7 +157,7 @@ static void take_launch(struct reading *r, const struct gw_record_launch *l)
 		r->account->late += (l->flags & GW_LAUNCH_LATE) != 0;
 		take_hash(r->account, r->config[l->config < CONFIGS_MAX ? l->config : 0].digest);
 		r->account->off += l->tier == GW_TIER_STEADY &&
-		                   fabs((double)l->predicted / (double)l->duration_ns - 1) > 0.1;
+				   fabs((double)l->predicted / (double)l->duration_ns - 1) > 0.1;
 		r->account->early += l->known > r->account->known;
 	}
 }
@@ -172,7 +172,7 @@ static void take_digest(struct account *a, uint32_t digest)
 
 /* The last of a configuration says all that is known. */
 static void take_work(struct reading *r, const struct gw_record_work *w,
-                      const struct gw_record_quantity *part)
+		      const struct gw_record_quantity *part)
 {
 	struct account *a = r->account;
 	unsigned i = 0;
@@ -183,8 +183,8 @@ static void take_work(struct reading *r, const struct gw_record_work *w,
 		return;
 	a->works += i == a->works;
 	a->work[i] = (struct known_work){
-	        .config = w->config,
-	        .blocks = r->config[w->config < CONFIGS_MAX ? w->config : 0].grid_x,
+		.config = w->config,
+		.blocks = r->config[w->config < CONFIGS_MAX ? w->config : 0].grid_x,
 	};
 	for (uint32_t k = 0; k < w->count; k++) {
 		a->work[i].counted[part[k].field] = part[k].source == GW_SOURCE_COUNTED;
@@ -264,7 +264,7 @@ static bool take(void *arg, const struct gw_log_record *record)
 	case GW_RECORD_PROFILE:
 		a->profile += strlen(gw_log_text(record, 0));
 		if (((const struct gw_record_profile *)fixed)->offset +
-		            strlen(gw_log_text(record, 0)) ==
+			    strlen(gw_log_text(record, 0)) ==
 		    ((const struct gw_record_profile *)fixed)->size)
 			a->profiled |= 1u << ((const struct gw_record_profile *)fixed)->device;
 		a->profile_size = ((const struct gw_record_profile *)fixed)->size;
@@ -288,9 +288,9 @@ static bool take(void *arg, const struct gw_log_record *record)
 	case GW_RECORD_COUNTERS:
 		memcpy(a->counter, record->tail,
 		       sizeof(uint64_t) *
-		               (((const struct gw_record_counters *)fixed)->count < GW_COUNTERS
-		                        ? ((const struct gw_record_counters *)fixed)->count
-		                        : GW_COUNTERS));
+			       (((const struct gw_record_counters *)fixed)->count < GW_COUNTERS
+					? ((const struct gw_record_counters *)fixed)->count
+					: GW_COUNTERS));
 		break;
 	default:
 		break;
@@ -311,7 +311,7 @@ bool account_of_log(const char *path, struct account *out)
 	r.stream = calloc(CONFIGS_MAX, sizeof(*r.stream));
 	r.first = calloc(CONFIGS_MAX, sizeof(*r.first));
 	readable =
-	        r.name && r.config && r.stream && r.first && gw_log_read(path, take, &r, &status);
+		r.name && r.config && r.stream && r.first && gw_log_read(path, take, &r, &status);
 	if (readable) {
 		out->ended = status.ended;
 		out->damaged = status.notes || status.invalid || status.missing_blocks;

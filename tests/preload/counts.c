@@ -61,16 +61,16 @@ static bool take(void *arg, const struct gw_log_record *record)
 
 		for (uint32_t i = 0; i < w->count; i++)
 			reported[w->config].q[part[i].field] = (struct gw_quantity){
-			        .value = part[i].value,
-			        .source = part[i].source,
-			        .confidence = part[i].confidence,
+				.value = part[i].value,
+				.source = part[i].source,
+				.confidence = part[i].confidence,
 			};
 	}
 	return true;
 }
 
 struct outcome *counted3(const char *ms, const char *how, const char *one, const char *two,
-                                const char *three)
+				const char *three)
 {
 	struct run r = RUN("counted", ms, how);
 	struct gw_log_status status;
@@ -108,7 +108,7 @@ static unsigned too_little(unsigned config, double tolerance)
 			continue;
 		n++;
 		print_message("%u blocks, %s: %g at most, is %g\n", reported[config].blocks,
-		              gw_work_info(f).name, reported[config].q[at].value, true_value);
+			      gw_work_info(f).name, reported[config].q[at].value, true_value);
 	}
 	return n;
 }
@@ -133,8 +133,8 @@ unsigned values(double tolerance, unsigned *off)
 				continue;
 			++*off;
 			print_message("%u blocks, %s: %g, not %g (confidence %g)\n",
-			              reported[c].blocks, gw_work_info(f).name, q->value, true_value,
-			              (double)q->confidence);
+				      reported[c].blocks, gw_work_info(f).name, q->value, true_value,
+				      (double)q->confidence);
 		}
 	return n;
 }

@@ -12,7 +12,7 @@
  * settings; what its log says of work is kept for the functions below.
  */
 struct outcome *counted3(const char *ms, const char *how, const char *one, const char *two,
-                         const char *three);
+			 const char *three);
 struct outcome *counted(const char *ms, const char *how, const char *one, const char *two);
 
 /**

@@ -90,7 +90,7 @@ static const char *segments_folder(void)
 }
 
 static void environment_fill(struct environment *e, const struct run *r, const char *dir,
-                             bool watched)
+			     bool watched)
 {
 	const char *before = r->preload_before ? r->preload_before : "";
 	const char *after = r->preload_after ? r->preload_after : "";
@@ -203,7 +203,7 @@ static char *slurp(const char *dir, const char *name)
 }
 
 static void accounts_read(struct outcome *o, const char *pattern, struct account *to,
-                          unsigned *count, bool (*read)(const char *path, struct account *a))
+			  unsigned *count, bool (*read)(const char *path, struct account *a))
 {
 	char path[512];
 	glob_t found;
@@ -326,7 +326,7 @@ static void complain(const struct run *r, const struct outcome *o)
 	for (unsigned i = 0; i < ENV_MAX && r->env[i]; i++)
 		fprintf(stderr, " [%s]", r->env[i]);
 	fprintf(stderr, "\n  status %#x%s\n  stdout: %s\n  stderr: %s\n", (unsigned)o->status,
-	        o->timed_out ? ", killed after the time limit" : "", o->out, o->err);
+		o->timed_out ? ", killed after the time limit" : "", o->out, o->err);
 }
 
 struct outcome *run_both(const struct run *r)
@@ -344,7 +344,7 @@ struct outcome *run_both(const struct run *r)
 	a = theirs(bare->err);
 	b = theirs(watched->err);
 	alike = !bare->timed_out && !watched->timed_out && bare->status == watched->status &&
-	        strcmp(bare->out, watched->out) == 0 && strcmp(a, b) == 0;
+		strcmp(bare->out, watched->out) == 0 && strcmp(a, b) == 0;
 	if (!alike || warnings(watched->err) > allowed) {
 		complain(r, bare);
 		complain(r, watched);
@@ -369,17 +369,17 @@ void assert_same_account(const struct account *truth, const struct account *log)
 
 		if (found != wanted.count)
 			fprintf(stderr,
-			        "pid %d: %s grid %u,%u,%u block %u,%u,%u shared %u%s: ran %llu "
-			        "times, the log has %llu\n",
-			        (int)truth->pid, wanted.name, wanted.grid[0], wanted.grid[1],
-			        wanted.grid[2], wanted.block[0], wanted.block[1], wanted.block[2],
-			        wanted.shared, wanted.graph ? " in a graph" : "",
-			        (unsigned long long)wanted.count, (unsigned long long)found);
+				"pid %d: %s grid %u,%u,%u block %u,%u,%u shared %u%s: ran %llu "
+				"times, the log has %llu\n",
+				(int)truth->pid, wanted.name, wanted.grid[0], wanted.grid[1],
+				wanted.grid[2], wanted.block[0], wanted.block[1], wanted.block[2],
+				wanted.shared, wanted.graph ? " in a graph" : "",
+				(unsigned long long)wanted.count, (unsigned long long)found);
 		assert_int_equal(found, wanted.count);
 	}
 	assert_int_equal(log->total, truth->total);
 	assert_int_equal(log->counter[GW_COUNTER_launches] + log->counter[GW_COUNTER_graph_kernels],
-	                 truth->total);
+			 truth->total);
 }
 
 static const struct account *by_pid(const struct account *list, unsigned count, pid_t pid)
@@ -402,7 +402,7 @@ void assert_logs_are_the_truth(const struct outcome *o)
 		ran++;
 		if (!log)
 			fprintf(stderr, "pid %d ran kernels and left no log\n",
-			        (int)o->truth[i].pid);
+				(int)o->truth[i].pid);
 		assert_non_null(log);
 		assert_true(log->ended);
 		assert_false(log->damaged);
@@ -416,7 +416,7 @@ void assert_replays(const struct outcome *o)
 	char command[1600];
 
 	snprintf(command, sizeof(command), "%s replay --check %s > /dev/null", GW_COMMAND,
-	         only_log(o)->path);
+		 only_log(o)->path);
 	assert_int_equal(system(command), 0);
 }
 
@@ -431,7 +431,7 @@ const struct account *only_log(const struct outcome *o)
 void assert_on_gpus(const char *program, const char *scenario, unsigned first, unsigned second)
 {
 	static const char *const modes[] = {"GPUWATCH_MODE=audit", "GPUWATCH_MODE=watch",
-	                                    "GPUWATCH_MODE=count"};
+					    "GPUWATCH_MODE=count"};
 
 	for (unsigned i = 0; i < 6; i++) {
 		struct run r = RUN(program, scenario);

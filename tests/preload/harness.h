@@ -54,7 +54,7 @@ struct account {
 		double value[GW_WORK_FIELDS];
 	} work[16];
 	uint64_t timed,
-	        prompt; /**< stream launches with times of call and start; begun within 50 us */
+		prompt; /**< stream launches with times of call and start; begun within 50 us */
 	unsigned clocks, slows;       /**< CLOCK and SLOW records */
 	struct gw_record_clock clock; /**< the last of them */
 	struct gw_record_slow slow;
@@ -67,7 +67,7 @@ struct account {
 	unsigned provisional; /**< the same with a provisional one */
 	unsigned kernel_records, config_records;
 	unsigned mixed; /**< launches 1.5 times as long or short as the first of their configuration
-	                 */
+			 */
 	unsigned analyses[GW_ANALYSIS_ENDS]; /**< ANALYSIS records by their end */
 	char analysis_text[128];             /**< of the last of them */
 	uint32_t analysis_config;            /**< the same */

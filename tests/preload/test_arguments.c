@@ -9,7 +9,7 @@
 static char image[1024], kernels[1024];
 
 static struct outcome *under_with(const char *code, const char *scenario, const char *option,
-                                  bool inject)
+				  bool inject)
 {
 	struct run r = RUN("arguments", scenario);
 	struct outcome *o;
@@ -182,7 +182,7 @@ TEST(so_it_is_where_no_code_is_read)
 TEST(numbers_that_decide_nothing_share_what_is_known)
 {
 	struct outcome *o =
-	        under("factors", "GPUWATCH_PROFILE=" GW_SOURCES "/stand-in.json", false);
+		under("factors", "GPUWATCH_PROFILE=" GW_SOURCES "/stand-in.json", false);
 	const struct account *log = only_log(o);
 
 	assert_int_equal(log->measured, 60);

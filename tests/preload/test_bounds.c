@@ -132,8 +132,8 @@ TEST(what_waits_for_a_late_worker_ends_where_the_memory_does)
 	assert_int_equal(o->status, 0);
 	/* A record whose launch found no room is there by itself, beside the launch. */
 	assert_int_equal(log->total - log->no_call + c[GW_COUNTER_launches_by_record] +
-	                         c[GW_COUNTER_ring_dropped] + c[GW_COUNTER_threads_dropped],
-	                 o->truth->total);
+				 c[GW_COUNTER_ring_dropped] + c[GW_COUNTER_threads_dropped],
+			 o->truth->total);
 	assert_true(log->degraded & 1u << GW_DEGRADED_MEMORY);
 	assert_true(c[GW_COUNTER_memory_peak] <= 64 * MIB);
 	assert_true(printed(o, "rss") < 64 * MIB + driver);
@@ -153,8 +153,8 @@ TEST(launches_of_threads_without_a_ring_are_counted)
 	log = only_log(o);
 	assert_true(log->counter[GW_COUNTER_threads_dropped] > 0);
 	assert_int_equal(log->total + log->counter[GW_COUNTER_threads_dropped] +
-	                         log->counter[GW_COUNTER_ring_dropped],
-	                 o->truth->total);
+				 log->counter[GW_COUNTER_ring_dropped],
+			 o->truth->total);
 	assert_true(log->degraded & 1u << GW_DEGRADED_MEMORY);
 	assert_true(log->counter[GW_COUNTER_memory_peak] <= 64 * MIB);
 	outcome_free(o);

@@ -6,7 +6,7 @@
 #include <time.h>
 
 static struct outcome *under(const char *scenario, const char *one, const char *two,
-                             const char *three)
+			     const char *three)
 {
 	struct run r = RUN("work", scenario);
 	struct outcome *o;
@@ -41,7 +41,7 @@ TEST(clocks_are_sampled_while_kernels_run)
 {
 	double begin = seconds();
 	struct outcome *o = under("steady", "STANDIN_NVML_SM=1410@0", "STANDIN_NVML_THROTTLE=0x4",
-	                          "STANDIN_NVML_PIDS=self");
+				  "STANDIN_NVML_PIDS=self");
 	const struct account *log = only_log(o);
 
 	assert_in_range(log->clocks, 3, 1 + (uint64_t)((seconds() - begin) * 10));
@@ -68,7 +68,7 @@ TEST(steady_launches_are_not_slow)
 TEST(a_slow_clock_is_the_cause_of_slow_launches)
 {
 	struct outcome *o = under("slows_down", "STANDIN_NVML_SM=2000@0,1500@501",
-	                          "STANDIN_NVML_THROTTLE=0x20", NULL);
+				  "STANDIN_NVML_THROTTLE=0x20", NULL);
 	const struct account *log = only_log(o);
 
 	assert_int_equal(log->counter[GW_COUNTER_slow_episodes], 1);
@@ -132,7 +132,7 @@ TEST(own_copies_at_the_same_time_are_the_cause)
 TEST(other_processes_are_named)
 {
 	struct outcome *o = under("slows_down_for_long", "STANDIN_NVML_PIDS=self,1",
-	                          "STANDIN_NVML_OTHERS=0@0,60@501", NULL);
+				  "STANDIN_NVML_OTHERS=0@0,60@501", NULL);
 
 	assert_int_equal(only_log(o)->clock.others, 60);
 	assert_int_equal(only_log(o)->slow.cause, GW_SLOW_OTHER_WORK);
@@ -143,7 +143,7 @@ TEST(other_processes_are_named)
 TEST(who_others_are_is_unknown_where_our_own_id_is)
 {
 	struct outcome *o =
-	        under("steady", "STANDIN_NVML_PIDS=77,78", "STANDIN_NVML_OTHERS=60", NULL);
+		under("steady", "STANDIN_NVML_PIDS=77,78", "STANDIN_NVML_OTHERS=60", NULL);
 
 	assert_int_equal(only_log(o)->clock.others, UINT32_MAX);
 	outcome_free(o);
@@ -162,7 +162,7 @@ TEST(without_nvml_the_log_says_so_and_the_terminal_does_not)
 TEST(a_clock_that_fails_is_unknown)
 {
 	static const char *const failing[] = {"STANDIN_NVML_FAIL=nvmlDeviceGetClockInfo",
-	                                      "STANDIN_NVML_FAIL=all"};
+					      "STANDIN_NVML_FAIL=all"};
 
 	for (int i = 0; i < 2; i++) {
 		struct outcome *o = under("steady", failing[i], NULL, NULL);

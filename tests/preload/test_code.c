@@ -176,7 +176,7 @@ static bool look_for_code(void *arg, const struct gw_log_record *record)
 
 	if (record->head->kind == GW_RECORD_CODE)
 		d->of[d->count++ % 4] =
-		        ((const struct gw_record_code *)(const void *)record->head)->digest;
+			((const struct gw_record_code *)(const void *)record->head)->digest;
 	return true;
 }
 
@@ -204,7 +204,7 @@ TEST(kernels_of_one_name_in_two_modules_are_two)
 	assert_true(gw_log_read(only_log(o)->path, look_for_code, &code, &status));
 	assert_int_equal(code.count, 2);
 	assert_true(code.of[0] &&
-	            code.of[1] == code.of[0]); /* compiled for sm_90a it is the same */
+		    code.of[1] == code.of[0]); /* compiled for sm_90a it is the same */
 	outcome_free(o);
 }
 
@@ -294,7 +294,7 @@ TEST(a_name_that_stands_for_different_code_is_nobodys)
 	r.env[2] = "STANDIN_REPORTS=0";
 	o = run_both(&r);
 	assert_no_code(o, "its module was loaded unseen, and no object of the process holds its "
-	                  "code");
+			  "code");
 	outcome_free(o);
 	r.program = "code_fatbin";
 	r.env[3] = mapped;
@@ -414,9 +414,9 @@ TEST(whatever_the_arguments_are_the_program_runs_as_without)
 	assert_int_equal(count_of(o, GW_COUNTER_launches), 3);
 	assert_int_equal(count_of(o, GW_COUNTER_ring_dropped), 0);
 	assert_in_range(count_of(o, GW_COUNTER_studied) +
-	                        count_of(o, GW_COUNTER_analysis_abandoned) +
-	                        count_of(o, GW_COUNTER_analysis_unknown),
-	                3, 3);
+				count_of(o, GW_COUNTER_analysis_abandoned) +
+				count_of(o, GW_COUNTER_analysis_unknown),
+			3, 3);
 	outcome_free(o);
 }
 
@@ -502,7 +502,7 @@ TEST(images_of_the_fuzzer_do_no_harm)
 	assert_non_null(folder);
 	while ((entry = readdir(folder)) && run < 12) {
 		static const unsigned char kinds[][4] = {{0x50, 0xed, 0x55, 0xba},
-		                                         {0x7f, 'E', 'L', 'F'}};
+							 {0x7f, 'E', 'L', 'F'}};
 		unsigned char head[4] = {0};
 		char path[1300];
 		struct outcome *o;

@@ -129,7 +129,7 @@ TEST(graphs_are_counted_as_a_whole)
 TEST(no_session_switches_activity)
 {
 	struct outcome *o =
-	        counted("4000", "", "STANDIN_ORDER=1", "STANDIN_SLOW=cuptiActivityFlushAll:150");
+		counted("4000", "", "STANDIN_ORDER=1", "STANDIN_SLOW=cuptiActivityFlushAll:150");
 
 	assert_true(only_log(o)->counter[GW_COUNTER_pm_windows] > 0);
 	assert_null(strstr(o->err, "while another thread"));
@@ -147,7 +147,7 @@ TEST(sessions_take_no_more_memory_than_one)
 		bytes[i] = only_log(o)->counter[GW_COUNTER_memory_counting];
 		assert_true(only_log(o)->counter[GW_COUNTER_pm_windows] > 0);
 		print_message("%" PRIu64 " windows, %" PRIu64 " bytes\n",
-		              only_log(o)->counter[GW_COUNTER_pm_windows], bytes[i]);
+			      only_log(o)->counter[GW_COUNTER_pm_windows], bytes[i]);
 		outcome_free(o);
 	}
 	assert_true(bytes[1] < bytes[0] + (64 << 10));
@@ -200,7 +200,7 @@ TEST(work_of_others_is_credited_to_nobody)
 
 	/* as much again as the kernels count, all the time, by processes that NVML reports … */
 	o = counted3("4000", "", "STANDIN_PM_FOREIGN=100000000000", "STANDIN_NVML_OTHERS=50@0",
-	             "STANDIN_NVML_PIDS=self,4");
+		     "STANDIN_NVML_PIDS=self,4");
 	assert_int_equal(values(0, &off), 0);
 	assert_true(only_log(o)->counter[GW_COUNTER_pm_other_profiler] > 0);
 	outcome_free(o);
@@ -215,7 +215,7 @@ TEST(work_of_others_is_credited_to_nobody)
 TEST(others_that_have_gone_take_no_window)
 {
 	struct outcome *o = counted3("6000", "", "GPUWATCH_BUDGET=50",
-	                             "STANDIN_NVML_OTHERS=50@0,0@300", "STANDIN_NVML_PIDS=self,4");
+				     "STANDIN_NVML_OTHERS=50@0,0@300", "STANDIN_NVML_PIDS=self,4");
 	unsigned off;
 
 	assert_true(values(0.03, &off) > 10);
@@ -300,8 +300,8 @@ TEST(answers_come_before_the_budget)
 TEST(the_first_set_has_sixteen_windows)
 {
 	struct outcome *o = counted(
-	        "6000", "",
-	        "STANDIN_FAIL=cuptiPmSamplingSetConfig:2:27,cuptiPmSamplingSetConfig:3:27", NULL);
+		"6000", "",
+		"STANDIN_FAIL=cuptiPmSamplingSetConfig:2:27,cuptiPmSamplingSetConfig:3:27", NULL);
 
 	assert_int_equal(only_log(o)->counter[GW_COUNTER_pm_windows], 16);
 	outcome_free(o);
@@ -328,11 +328,11 @@ TEST(an_overflow_is_not_charged_to_answers)
 TEST(the_budget_rules_once_the_answers_are_there)
 {
 	struct outcome *little = counted("12000", "", "GPUWATCH_BUDGET=1", NULL),
-	               *all = counted("12000", "", "GPUWATCH_BUDGET=100", NULL);
+		       *all = counted("12000", "", "GPUWATCH_BUDGET=100", NULL);
 
 	assert_true(only_log(little)->counter[GW_COUNTER_pm_windows] > 0);
 	assert_true(only_log(little)->counter[GW_COUNTER_pm_windows] <
-	            only_log(all)->counter[GW_COUNTER_pm_windows] * 3 / 4);
+		    only_log(all)->counter[GW_COUNTER_pm_windows] * 3 / 4);
 	outcome_free(little);
 	outcome_free(all);
 }
@@ -390,8 +390,8 @@ TEST(a_kernel_that_does_not_end_keeps_nothing_from_being_sampled)
 TEST(windows_wait_for_records_that_studies_hold)
 {
 	struct outcome *o = counted3("4000", "analysed", "GPUWATCH_STATIC=1",
-	                             "CODE_IMAGE=" GW_CORPUS "/sm_90.cubin",
-	                             "STANDIN_KERNELS=" GW_SOURCES "/code.kernels");
+				     "CODE_IMAGE=" GW_CORPUS "/sm_90.cubin",
+				     "STANDIN_KERNELS=" GW_SOURCES "/code.kernels");
 	unsigned off;
 
 	assert_true(only_log(o)->counter[GW_COUNTER_studied] >= 200);

@@ -20,12 +20,12 @@ static void complete(struct run *r)
 	outcome_free(o);
 }
 
-#define COMPLETE(title, ...)                                                                       \
-	TEST(title)                                                                                \
-	{                                                                                          \
-		struct run r = RUN("ends", __VA_ARGS__);                                           \
-                                                                                                   \
-		complete(&r);                                                                      \
+#define COMPLETE(title, ...) \
+	TEST(title) \
+	{ \
+		struct run r = RUN("ends", __VA_ARGS__); \
+\
+		complete(&r); \
 	}
 
 COMPLETE(return_from_main, "return")
@@ -247,7 +247,7 @@ static void killed_once(void)
 		assert_true(o->log[0].total <= *done + 1);
 		assert_true(o->log[0].total >= done_before);
 		snprintf(command, sizeof(command), "%s report %s/*.gwl >/dev/null 2>&1", GW_COMMAND,
-		         o->dir);
+			 o->dir);
 		status = system(command);
 		assert_true(WIFEXITED(status) && WEXITSTATUS(status) <= 1);
 	} else {

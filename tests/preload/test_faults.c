@@ -33,7 +33,7 @@ static bool adds_up(const struct account *log)
 
 	return c[GW_COUNTER_launches] + c[GW_COUNTER_graph_kernels] ==
 	       log->total - log->no_call + c[GW_COUNTER_launches_by_record] +
-	               c[GW_COUNTER_ring_dropped];
+		       c[GW_COUNTER_ring_dropped];
 }
 
 /* Where a graph's nodes could not be listed and no records come, the log says that much. */
@@ -44,8 +44,8 @@ static bool is_true(const struct outcome *o)
 	if (!log->ended || log->damaged || !adds_up(log))
 		return false;
 	return log->counter[GW_COUNTER_graph_unknown] && !log->counter[GW_COUNTER_activity]
-	               ? log->total <= o->truth[0].total
-	               : log->total == o->truth[0].total;
+		       ? log->total <= o->truth[0].total
+		       : log->total == o->truth[0].total;
 }
 
 static unsigned wrong; /* runs whose log is not true */
@@ -66,9 +66,9 @@ static void fail_call(const char *function, const char *nth, const char *more, b
 	if (!(inject && !o->logs && warnings(o->err)) &&
 	    (o->logs != (o->truths && o->truth[0].total) || (o->logs && !is_true(o)))) {
 		fprintf(stderr, "%s: %llu kernels ran; %u logs, %llu kernels in it%s%s\n", rule,
-		        (unsigned long long)(o->truths ? o->truth[0].total : 0), o->logs,
-		        (unsigned long long)o->log[0].total, o->log[0].ended ? "" : ", not ended",
-		        o->log[0].damaged ? ", damaged" : "");
+			(unsigned long long)(o->truths ? o->truth[0].total : 0), o->logs,
+			(unsigned long long)o->log[0].total, o->log[0].ended ? "" : ", not ended",
+			o->log[0].damaged ? ", damaged" : "");
 		wrong++;
 	}
 	outcome_free(o);

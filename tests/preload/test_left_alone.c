@@ -7,12 +7,12 @@
 
 /* Run the program by `gpuwatch run`, itself or by a shell: as it runs alone. Their stderr. */
 static void run_alike(const char *program, const char *scenario, bool by_shell, char *err,
-                      size_t size)
+		      size_t size)
 {
 	struct run alone = RUN(program, scenario);
 	struct run r = by_shell ? RUN(GW_COMMAND, "run", "--quiet", "--", "/bin/sh", "-c",
-	                              "\"$0\" \"$@\"; exit $?", built(program), scenario)
-	                        : RUN(GW_COMMAND, "run", "--", built(program), scenario);
+				      "\"$0\" \"$@\"; exit $?", built(program), scenario)
+				: RUN(GW_COMMAND, "run", "--", built(program), scenario);
 	struct outcome *bare, *o;
 
 	if (access(built(program), X_OK))
@@ -60,10 +60,10 @@ TEST(musl_child_is_left_alone)
 TEST(glibc_child_in_a_deep_folder_is_watched)
 {
 	struct run r = RUN(GW_COMMAND, "run", "--quiet", "--", "/bin/sh", "-c",
-	                   "mkdir -p a/b/c/d/e/f/g/h/i/j/k/l/m/n/o/p && cp \"$0\" "
-	                   "a/b/c/d/e/f/g/h/i/j/k/l/m/n/o/p/it "
-	                   "&& ln -s a/b/c/d/e/f/g/h/i/j/k/l/m/n/o/p/it it && ./it launches",
-	                   built("plain"));
+			   "mkdir -p a/b/c/d/e/f/g/h/i/j/k/l/m/n/o/p && cp \"$0\" "
+			   "a/b/c/d/e/f/g/h/i/j/k/l/m/n/o/p/it "
+			   "&& ln -s a/b/c/d/e/f/g/h/i/j/k/l/m/n/o/p/it it && ./it launches",
+			   built("plain"));
 	struct outcome *o = run_bare(&r);
 
 	assert_int_equal(o->status, 0);
@@ -103,7 +103,7 @@ TEST(leak_sanitizers_child_is_left_alone)
 TEST(options_of_address_sanitizer_stay)
 {
 	struct run r =
-	        RUN(GW_COMMAND, "run", "--quiet", "--", "/bin/sh", "-c", "echo $ASAN_OPTIONS");
+		RUN(GW_COMMAND, "run", "--quiet", "--", "/bin/sh", "-c", "echo $ASAN_OPTIONS");
 	struct outcome *o;
 
 	r.env[0] = "ASAN_OPTIONS=color=never";

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 static const char *const modes[] = {"GPUWATCH_MODE=audit", "GPUWATCH_MODE=watch",
-                                    "GPUWATCH_MODE=count"};
+				    "GPUWATCH_MODE=count"};
 
 /* Alike without us and in each mode; @p in_child as in struct run, @p env NULL or one more. */
 static void alike(const char *scenario, const char *env, void (*in_child)(void))
@@ -29,10 +29,10 @@ static void alike(const char *scenario, const char *env, void (*in_child)(void))
 	}
 }
 
-#define ALIKE(title, scenario)                                                                     \
-	TEST(title)                                                                                \
-	{                                                                                          \
-		alike(scenario, NULL, NULL);                                                       \
+#define ALIKE(title, scenario) \
+	TEST(title) \
+	{ \
+		alike(scenario, NULL, NULL); \
 	}
 
 /* ---- stderr ---- */
@@ -41,7 +41,7 @@ static void alike(const char *scenario, const char *env, void (*in_child)(void))
 static void own_data(const char *scenario, void (*in_child)(void))
 {
 	static const char *const reasons[] = {"GPUWATCH_OUT=/no/such/place/log.gwl",
-	                                      "GPUWATCH_SUMMARY=1"};
+					      "GPUWATCH_SUMMARY=1"};
 
 	for (unsigned i = 0; i < 6; i++) {
 		struct run r = RUN("lifecycle", scenario);
@@ -107,8 +107,8 @@ TEST(a_message_does_not_wait_for_a_reader)
 TEST(the_summary_demangles_nothing)
 {
 	static const char *const shown[] = {"  hostile<...>\n", "  add_kernel<...>\n",
-	                                    "  copy\n",         "  plain_one\n",
-	                                    "  _Z999cut\n",     "  _ZZ4mainE5local\n"};
+					    "  copy\n",         "  plain_one\n",
+					    "  _Z999cut\n",     "  _ZZ4mainE5local\n"};
 	struct run r = RUN("lifecycle", "mangled");
 	struct outcome *o;
 
@@ -144,9 +144,9 @@ TEST(a_driver_under_another_name_is_named_as_the_reason)
 static void goes_on(const char *scenario)
 {
 	static const char *const slow[] = {"STANDIN_SLOW=cuDeviceGetName:1500",
-	                                   "STANDIN_SLOW=cuDriverGetVersion:1500",
-	                                   "STANDIN_SLOW=cuptiSubscribe:3000",
-	                                   "STANDIN_SLOW=cuptiActivityEnable:1000" /* of three */};
+					   "STANDIN_SLOW=cuDriverGetVersion:1500",
+					   "STANDIN_SLOW=cuptiSubscribe:3000",
+					   "STANDIN_SLOW=cuptiActivityEnable:1000" /* of three */};
 
 	for (unsigned i = 0; i < 4; i++)
 		alike(scenario, slow[i], NULL);
@@ -206,18 +206,18 @@ ALIKE(without_memory, "no_memory")
 TEST(a_privileged_program_is_left_alone)
 {
 	static const char script[] =
-	        "set -e; d=$(mktemp -d /tmp/gwpt.XXXXXX); chmod 711 $d; trap 'rm -rf $d' EXIT\n"
-	        "mkdir $d/etc $d/bin $d/open; chmod 777 $d/open\n"
-	        "cp %s $d/bin/plain; chmod 4755 $d/bin/plain; cp %s/libcuda.so.1 $d/bin\n"
-	        "cp %s $d/bin/planted.so; cp %s $d/bin/gw.so; chmod 755 $d/bin/*.so*\n"
-	        "for f in ld.so.cache passwd group; do cp /etc/$f $d/etc 2>/dev/null || :; done\n"
-	        "echo $d/bin/gw.so > $d/etc/ld.so.preload\n"
-	        "unshare -m sh -c \"mount --bind $d/etc /etc && mount --bind $d/bin/libcuda.so.1 "
-	        "$(readlink -f %s/libcuda.so.1) && cd $d/open && setpriv %s --clear-groups env "
-	        "GPUWATCH_OUT=$d/open/log.gwl PLANTED=$d/open/planted "
-	        "GPUWATCH_CUPTI=$d/bin/planted.so "
-	        "%s $d/bin/plain launches\" || exit 77\n"
-	        "test ! -e $d/open/planted || exit 2; ls $d/open | grep -q gwl && exit %d; exit %d";
+		"set -e; d=$(mktemp -d /tmp/gwpt.XXXXXX); chmod 711 $d; trap 'rm -rf $d' EXIT\n"
+		"mkdir $d/etc $d/bin $d/open; chmod 777 $d/open\n"
+		"cp %s $d/bin/plain; chmod 4755 $d/bin/plain; cp %s/libcuda.so.1 $d/bin\n"
+		"cp %s $d/bin/planted.so; cp %s $d/bin/gw.so; chmod 755 $d/bin/*.so*\n"
+		"for f in ld.so.cache passwd group; do cp /etc/$f $d/etc 2>/dev/null || :; done\n"
+		"echo $d/bin/gw.so > $d/etc/ld.so.preload\n"
+		"unshare -m sh -c \"mount --bind $d/etc /etc && mount --bind $d/bin/libcuda.so.1 "
+		"$(readlink -f %s/libcuda.so.1) && cd $d/open && setpriv %s --clear-groups env "
+		"GPUWATCH_OUT=$d/open/log.gwl PLANTED=$d/open/planted "
+		"GPUWATCH_CUPTI=$d/bin/planted.so "
+		"%s $d/bin/plain launches\" || exit 77\n"
+		"test ! -e $d/open/planted || exit 2; ls $d/open | grep -q gwl && exit %d; exit %d";
 	static const char *const as[] = {"--reuid 65534 --regid 65534", "--reuid 0 --regid 0"};
 	char command[4096];
 	int status;
@@ -227,8 +227,8 @@ TEST(a_privileged_program_is_left_alone)
 	/* Called by root it has no more rights than its caller: there the script finds a log. */
 	for (int i = 1; i >= 0; i--) {
 		snprintf(command, sizeof(command), script, built("plain"), GW_STANDIN,
-		         built("planted.so"), GW_LIBRARY, GW_STANDIN, as[i],
-		         i ? "GPUWATCH_CUPTI=none" : "", i ? 0 : 3, i ? 4 : 0);
+			 built("planted.so"), GW_LIBRARY, GW_STANDIN, as[i],
+			 i ? "GPUWATCH_CUPTI=none" : "", i ? 0 : 3, i ? 4 : 0);
 		status = system(command);
 		if (WEXITSTATUS(status) == 77) {
 			print_message("no mount namespace or no set-user-ID programs here\n");

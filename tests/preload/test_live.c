@@ -183,14 +183,14 @@ static void assert_no_graph_lost(const struct outcome *o)
 		assert_int_equal(found[i], i == 2 || i == 4 ? 0 : launched);
 	assert_int_equal(turn[0], launched / 32 * 16 + (launched % 32 < 16 ? launched % 32 : 16));
 	assert_int_equal(turn[1],
-	                 launched / 32 * 16 + (launched % 32 < 16 ? 0 : launched % 32 - 16));
+			 launched / 32 * 16 + (launched % 32 < 16 ? 0 : launched % 32 - 16));
 	free(a);
 }
 
 TEST(no_kernel_of_a_graph_is_lost)
 {
 	static const char *const modes[] = {"GPUWATCH_MODE=audit", "GPUWATCH_MODE=watch",
-	                                    "GPUWATCH_MODE=count"};
+					    "GPUWATCH_MODE=count"};
 	static const char *const us[] = {"0", "57000", "190000", "1103000"};
 
 	for (unsigned mode = 0; mode < 3; mode++)
@@ -207,13 +207,13 @@ TEST(no_kernel_of_a_graph_is_lost)
 static void nothing_lost_by(const char *how)
 {
 	static const char *const modes[] = {"GPUWATCH_MODE=audit", "GPUWATCH_MODE=watch",
-	                                    "GPUWATCH_MODE=count"};
+					    "GPUWATCH_MODE=count"};
 	static const char *const us[] = {"60000", "173000", "1100000"};
 
 	for (unsigned mode = 0; mode < 3; mode++)
 		for (unsigned i = 0; i < 3; i++) {
 			struct outcome *o = killed(how, us[i], modes[mode],
-			                           i == 1 ? "GPUWATCH_CUPTI=none" : NULL);
+						   i == 1 ? "GPUWATCH_CUPTI=none" : NULL);
 
 			assert_nothing_lost(o);
 			outcome_free(o);
@@ -221,10 +221,10 @@ static void nothing_lost_by(const char *how)
 		}
 }
 
-#define DEATH(title, how)                                                                          \
-	TEST(title)                                                                                \
-	{                                                                                          \
-		nothing_lost_by(how);                                                              \
+#define DEATH(title, how) \
+	TEST(title) \
+	{ \
+		nothing_lost_by(how); \
 	}
 
 DEATH(nothing_is_lost_by_sigkill, "kill")
@@ -265,7 +265,7 @@ TEST(the_tables_show_what_was_measured_and_predicted)
 			measured += c.time.count;
 			compared += c.ratio.count;
 			predicted +=
-			        c.predicted > 0 && c.low <= c.predicted && c.predicted <= c.high;
+				c.predicted > 0 && c.low <= c.predicted && c.predicted <= c.high;
 		}
 	assert_true(gw_live_totals_of(&file, &totals));
 	assert_true(configs >= THREADS && predicted > 0);
@@ -307,7 +307,7 @@ TEST(children_have_segments_of_their_own)
 	assert_int_equal(of_grid(&both, 50), 600);
 	outcome_free(o);
 	assert_int_equal(clear_folder(),
-	                 3); /* one of the child whose launches the driver refused */
+			 3); /* one of the child whose launches the driver refused */
 }
 
 /* Killed once it had a log, which a busy machine takes long for. */

@@ -101,7 +101,7 @@ static void make_directory_read_only(void)
 	if (mkdir("closed", 0500) != 0 || mkdir("open", 0700) != 0)
 		_exit(126);
 	if (getuid() == 0 && (setgid(65534) != 0 || chown("closed", 65534, 65534) != 0 ||
-	                      chmod(".", 0777) != 0 || setuid(65534) != 0))
+			      chmod(".", 0777) != 0 || setuid(65534) != 0))
 		_exit(126);
 }
 

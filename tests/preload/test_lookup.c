@@ -15,10 +15,10 @@ static void same_counts(const char *name)
 	outcome_free(o);
 }
 
-#define SAME_COUNTS(title, name)                                                                   \
-	TEST(title)                                                                                \
-	{                                                                                          \
-		same_counts(name);                                                                 \
+#define SAME_COUNTS(title, name) \
+	TEST(title) \
+	{ \
+		same_counts(name); \
 	}
 
 SAME_COUNTS(every_way_is_seen_once, "ways")
@@ -139,9 +139,9 @@ TEST(names_are_found_as_without_us_by_a_preload_after_us)
 static bool may_find_the_drivers(const char *line)
 {
 	static const char *const behind[] = {
-	        "dependency, RTLD_NEXT",     "plug-in with CUDA, RTLD_NEXT",
-	        "its dependency, RTLD_NEXT", "another namespace",
-	        "a dependency there",        "plug-in, RTLD_NEXT"};
+		"dependency, RTLD_NEXT",     "plug-in with CUDA, RTLD_NEXT",
+		"its dependency, RTLD_NEXT", "another namespace",
+		"a dependency there",        "plug-in, RTLD_NEXT"};
 
 	for (unsigned i = 0; i < sizeof(behind) / sizeof(*behind); i++)
 		if (!strncmp(line, behind[i], strlen(behind[i])))
@@ -186,20 +186,20 @@ TEST(ours_is_found_wherever_the_drivers_own_would_be)
 TEST(names_are_found_as_without_us_from_python)
 {
 	static const char script[] =
-	        "import ctypes, subprocess, sys\n"
-	        "find = ctypes.CDLL(None).dlsym\n"
-	        "find.restype, find.argtypes = ctypes.c_void_p, [ctypes.c_void_p, "
-	        "ctypes.c_char_p]\n"
-	        "names = subprocess.check_output([sys.argv[1], 'names']).split()\n"
-	        "assert len(names) > 90\n"
-	        "def ask(when):\n"
-	        "    for name in names:\n"
-	        "        print(when, name, bool(find(None, name)), bool(find(-1, name)))\n"
-	        "ask('without')\n"
-	        "ctypes.CDLL('libcuda.so.1')\n"
-	        "ask('local')\n"
-	        "ctypes.CDLL('libcuda.so.1', ctypes.RTLD_GLOBAL)\n"
-	        "ask('global')\n";
+		"import ctypes, subprocess, sys\n"
+		"find = ctypes.CDLL(None).dlsym\n"
+		"find.restype, find.argtypes = ctypes.c_void_p, [ctypes.c_void_p, "
+		"ctypes.c_char_p]\n"
+		"names = subprocess.check_output([sys.argv[1], 'names']).split()\n"
+		"assert len(names) > 90\n"
+		"def ask(when):\n"
+		"    for name in names:\n"
+		"        print(when, name, bool(find(None, name)), bool(find(-1, name)))\n"
+		"ask('without')\n"
+		"ctypes.CDLL('libcuda.so.1')\n"
+		"ask('local')\n"
+		"ctypes.CDLL('libcuda.so.1', ctypes.RTLD_GLOBAL)\n"
+		"ask('global')\n";
 	struct run r = RUN("/usr/bin/python3", "-c", script, built("scopes"));
 	struct outcome *o;
 
@@ -233,7 +233,7 @@ TEST(weak_references_are_bound_as_without_us)
 /* ---- other preloads ---- */
 
 static void with_other(const char *scenario, const char *library, bool before, const char *env,
-                       const char *more)
+		       const char *more)
 {
 	struct run r = RUN("plain", scenario);
 	struct outcome *o;
@@ -250,14 +250,14 @@ static void with_other(const char *scenario, const char *library, bool before, c
 	outcome_free(o);
 }
 
-#define WITH_OTHER(title, scenario, library)                                                       \
-	TEST(title##_before_us)                                                                    \
-	{                                                                                          \
-		with_other(scenario, library, true, NULL, NULL);                                   \
-	}                                                                                          \
-	TEST(title##_after_us)                                                                     \
-	{                                                                                          \
-		with_other(scenario, library, false, NULL, NULL);                                  \
+#define WITH_OTHER(title, scenario, library) \
+	TEST(title##_before_us) \
+	{ \
+		with_other(scenario, library, true, NULL, NULL); \
+	} \
+	TEST(title##_after_us) \
+	{ \
+		with_other(scenario, library, false, NULL, NULL); \
 	}
 
 WITH_OTHER(wrapper_of_puts_and_malloc, "launches", "other_puts.so")

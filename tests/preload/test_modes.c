@@ -55,7 +55,7 @@ TEST(calls_that_outlast_their_kernels_shift_no_times)
 	assert_logs_are_the_truth(o);
 	c = only_log(o)->counter;
 	assert_int_equal(c[GW_COUNTER_joined] + c[GW_COUNTER_launches_by_record],
-	                 o->truth[0].total);
+			 o->truth[0].total);
 	assert_in_range(c[GW_COUNTER_launches_by_record], 3, o->truth[0].total);
 	outcome_free(o);
 }
@@ -235,7 +235,7 @@ TEST(event_times_belong_to_their_launch)
 		/* An eighth may have been taken off for the call. */
 		if (t->min_ns && t->min_ns < 87000 * (uint64_t)t->grid[0])
 			fprintf(stderr, "grid %u took %llu ns?\n", t->grid[0],
-			        (unsigned long long)t->min_ns);
+				(unsigned long long)t->min_ns);
 		assert_true(!t->min_ns || t->min_ns >= 87000 * (uint64_t)t->grid[0]);
 	}
 	outcome_free(o);
@@ -262,8 +262,8 @@ TEST(activity_leaves_captures_alone)
 TEST(old_record_layouts)
 {
 	static const char *const version[] = {
-	        "STANDIN_CUPTI_VERSION=13", "STANDIN_CUPTI_VERSION=15", "STANDIN_CUPTI_VERSION=17",
-	        "STANDIN_CUPTI_VERSION=18", "STANDIN_CUPTI_VERSION=19"};
+		"STANDIN_CUPTI_VERSION=13", "STANDIN_CUPTI_VERSION=15", "STANDIN_CUPTI_VERSION=17",
+		"STANDIN_CUPTI_VERSION=18", "STANDIN_CUPTI_VERSION=19"};
 
 	for (size_t i = 0; i < 5; i++) {
 		struct outcome *o = under("everything", version[i], NULL);
@@ -402,7 +402,7 @@ static void opens_none(struct run r)
 TEST(no_file_is_opened_among_the_programs)
 {
 	struct run code = RUN("code", "unseen"), children = RUN("spent", "idle_children"),
-	           counters = RUN("counted", "900");
+		   counters = RUN("counted", "900");
 
 	NOT_UNDER_TSAN();
 	code.env[0] = "CODE_IMAGE=" GW_CORPUS "/lz4.fatbin";
@@ -419,10 +419,10 @@ TEST(no_file_is_opened_among_the_programs)
 static void without_close_range(void)
 {
 	struct sock_filter code[] = {
-	        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-	        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_close_range, 0, 1),
-	        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
-	        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_close_range, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 	};
 	struct sock_fprog filter = {4, code};
 	struct rlimit numbers = {20000, 20000};

@@ -4,10 +4,10 @@
 #include "tests/test.h"
 
 static const char *const modes[] = {"GPUWATCH_MODE=audit", "GPUWATCH_MODE=watch",
-                                    "GPUWATCH_MODE=count"};
+				    "GPUWATCH_MODE=count"};
 
 static struct outcome *watched(const char *scenario, const char *mode, const char *more,
-                               const char *library)
+			       const char *library)
 {
 	struct run r = RUN("nested", scenario);
 	struct outcome *o;
@@ -134,7 +134,7 @@ TEST(left_by_a_jump_and_launched_from_deeper)
 
 	assert_int_equal(log->counter[GW_COUNTER_launches_abandoned], 1);
 	assert_int_equal(of_grid(log, 12) + log->counter[GW_COUNTER_ring_dropped],
-	                 of_grid(&o->truth[0], 12));
+			 of_grid(&o->truth[0], 12));
 	assert_true(of_grid(log, 12) > 38000);
 	outcome_free(o);
 }

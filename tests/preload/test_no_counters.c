@@ -81,19 +81,19 @@ TEST(under_mps_there_are_none)
 TEST(privileges_are_not_asked_for_again)
 {
 	assert_int_equal(
-	        said("NVreg_RestrictProfilingToAdminUsers", true, "STANDIN_PM_DENY=1", NULL), 1);
+		said("NVreg_RestrictProfilingToAdminUsers", true, "STANDIN_PM_DENY=1", NULL), 1);
 }
 
 /* A partition of a GPU, and other GPUs that never have counters. */
 TEST(what_has_none_is_not_asked_again)
 {
 	assert_int_equal(said("without MIG", true, "STANDIN_FAIL=cuptiPmSamplingEnable:*:43", NULL),
-	                 1);
+			 1);
 	assert_int_equal(
-	        said("this virtual GPU", true, "STANDIN_FAIL=cuptiPmSamplingEnable:*:33", NULL), 1);
+		said("this virtual GPU", true, "STANDIN_FAIL=cuptiPmSamplingEnable:*:33", NULL), 1);
 	assert_int_equal(said("this GPU or driver has none", true,
-	                      "STANDIN_FAIL=cuptiPmSamplingSetConfig:*:27", NULL),
-	                 1);
+			      "STANDIN_FAIL=cuptiPmSamplingSetConfig:*:27", NULL),
+			 1);
 }
 
 /* Said at the first try; the terminal has nothing to do with it. */
@@ -112,9 +112,9 @@ TEST(counters_that_were_held_are_had_later)
 		if (o)
 			outcome_free(o);
 		o = asked(ms[i],
-		          "STANDIN_FAIL=cuptiPmSamplingEnable:1:26,"
-		          "cuptiPmSamplingEnable:2:26",
-		          NULL, NULL);
+			  "STANDIN_FAIL=cuptiPmSamplingEnable:1:26,"
+			  "cuptiPmSamplingEnable:2:26",
+			  NULL, NULL);
 	}
 	assert_int_equal(only_log(o)->counter[GW_COUNTER_pm_failed], 2);
 	assert_true(only_log(o)->counter[GW_COUNTER_pm_windows] > 0);
@@ -151,8 +151,8 @@ TEST(without_libcupti_there_are_none)
 TEST(modes_and_budgets_without_counters_say_so)
 {
 	assert_int_equal(
-	        said("GPUWATCH_CUPTI=none", false, "GPUWATCH_MODE=watch", "GPUWATCH_CUPTI=none"),
-	        0);
+		said("GPUWATCH_CUPTI=none", false, "GPUWATCH_MODE=watch", "GPUWATCH_CUPTI=none"),
+		0);
 	assert_int_equal(said("GPUWATCH_BUDGET is 0", false, "GPUWATCH_BUDGET=0", NULL), 0);
 }
 

@@ -9,19 +9,19 @@
  * not.
  */
 static const char script[] =
-        "mkdir -p driver \"home/$2\" && cp \"$1\"/libcuda.so.1 \"$1\"/libnvidia-ml.so.1 driver && "
-        "cp \"$1\"/libcupti.so.13 \"home/$2/libcupti.so$3\" && "
-        "chmod ${MODES% *} \"home/$2\" && chmod ${MODES#* } \"home/$2/libcupti.so$3\" && "
-        "(cd driver && touch libcupti.so libcupti.so.13 libcupti.so.12 libcupti.so.11.8) && "
-        "export LD_LIBRARY_PATH=$PWD/driver CUDA_HOME=$PWD/home && "
-        "{ \"$4\" doctor 2>/dev/null | grep libcupti; } ; "
-        "\"$4\" run --out=log.gwl -- \"$0\" launches";
+	"mkdir -p driver \"home/$2\" && cp \"$1\"/libcuda.so.1 \"$1\"/libnvidia-ml.so.1 driver && "
+	"cp \"$1\"/libcupti.so.13 \"home/$2/libcupti.so$3\" && "
+	"chmod ${MODES% *} \"home/$2\" && chmod ${MODES#* } \"home/$2/libcupti.so$3\" && "
+	"(cd driver && touch libcupti.so libcupti.so.13 libcupti.so.12 libcupti.so.11.8) && "
+	"export LD_LIBRARY_PATH=$PWD/driver CUDA_HOME=$PWD/home && "
+	"{ \"$4\" doctor 2>/dev/null | grep libcupti; } ; "
+	"\"$4\" run --out=log.gwl -- \"$0\" launches";
 
 /* @p modes: MODES=, that of the folder, and of the file. */
 static void both_look_as(const char *where, const char *suffix, const char *modes, bool found)
 {
 	struct run r =
-	        RUN("/bin/sh", "-c", script, built("plain"), GW_STANDIN, where, suffix, GW_COMMAND);
+		RUN("/bin/sh", "-c", script, built("plain"), GW_STANDIN, where, suffix, GW_COMMAND);
 	struct outcome *o;
 	const struct account *log;
 	uint64_t started = 0;

@@ -45,10 +45,10 @@ TEST(the_log_says_when_predictions_were_made_anew)
 }
 
 static const char profile[] = "{\"gpuwatch_profile\": 1,"
-                              "\"name\": \"gpuwatch stand-in (simulated on the CPU)\","
-                              "\"params\": {\"sm_count\": {\"value\": 4, \"unit\": \"1\","
-                              "\"method\": \"vendor\", \"source\": \"this test\"}},"
-                              "\"curves\": {}}";
+			      "\"name\": \"gpuwatch stand-in (simulated on the CPU)\","
+			      "\"params\": {\"sm_count\": {\"value\": 4, \"unit\": \"1\","
+			      "\"method\": \"vendor\", \"source\": \"this test\"}},"
+			      "\"curves\": {}}";
 
 static void write_profile(void)
 {
@@ -76,19 +76,19 @@ TEST(a_profile_that_cannot_be_read_is_reported_in_whole)
 	struct outcome *o = under("grids", "GPUWATCH_PROFILE=profiles/of/this/machine.json", NULL);
 
 	assert_non_null(strstr(o->err, "gpuwatch: predictions come from times alone: no device "
-	                               "profile for '"));
+				       "profile for '"));
 	assert_non_null(strstr(o->err, "run `gpuwatch calibrate` on it, or name a profile file"));
 	assert_non_null(strstr(o->err, "profiles/of/this/machine.json: can't read the device "
-	                               "profile: No such file or directory\n"));
+				       "profile: No such file or directory\n"));
 	outcome_free(o);
 }
 
 static void write_two_profiles(void)
 {
 	static const char text[] = "{\"gpuwatch_profile\": 1, \"name\": \"gpuwatch stand-in (%s)\","
-	                           "\"params\": {\"sm_count\": {\"value\": %d, \"unit\": \"1\","
-	                           "\"method\": \"vendor\", \"source\": \"this test\"}},"
-	                           "\"curves\": {}}";
+				   "\"params\": {\"sm_count\": {\"value\": %d, \"unit\": \"1\","
+				   "\"method\": \"vendor\", \"source\": \"this test\"}},"
+				   "\"curves\": {}}";
 	FILE *a = fopen("a.json", "w"), *b = fopen("b.json", "w");
 
 	if (!a || !b || fprintf(a, text, "large", 100) < 0 || fprintf(b, text, "small", 10) < 0 ||
@@ -160,7 +160,7 @@ TEST(a_profile_that_cannot_be_read_is_said_once)
 TEST(an_idle_program_is_left_in_peace)
 {
 	static const char *const modes[] = {"GPUWATCH_MODE=audit", "GPUWATCH_MODE=watch",
-	                                    "GPUWATCH_MODE=count"};
+					    "GPUWATCH_MODE=count"};
 
 	NOT_UNDER_TSAN();
 	for (int i = 0; i < 3; i++) {

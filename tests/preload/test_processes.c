@@ -32,10 +32,10 @@ static void scenario(const char *name, unsigned logs)
 	}
 }
 
-#define SCENARIO(name, logs)                                                                       \
-	TEST(test_##name)                                                                          \
-	{                                                                                          \
-		scenario(#name, logs);                                                             \
+#define SCENARIO(name, logs) \
+	TEST(test_##name) \
+	{ \
+		scenario(#name, logs); \
 	}
 
 SCENARIO(in_child, 1)
@@ -90,7 +90,7 @@ TEST(children_of_a_launching_process_do_not_hang)
 
 /* A program that enters a sandbox lives on, whatever its filter does to calls it has no need of. */
 static const char *const modes[] = {"GPUWATCH_MODE=audit", "GPUWATCH_MODE=watch",
-                                    "GPUWATCH_MODE=count"};
+				    "GPUWATCH_MODE=count"};
 
 /* The program is the same without us, in each mode. */
 static void lives_on(const char *way, const char *end, const char *log)
@@ -118,10 +118,10 @@ static void lives_on(const char *way, const char *end, const char *log)
 	}
 }
 
-#define LIVES_ON(title, ...)                                                                       \
-	TEST(title)                                                                                \
-	{                                                                                          \
-		lives_on(__VA_ARGS__);                                                             \
+#define LIVES_ON(title, ...) \
+	TEST(title) \
+	{ \
+		lives_on(__VA_ARGS__); \
 	}
 
 LIVES_ON(by_seccomp_without_privileges, "seccomp", "_exit", NULL)

@@ -12,15 +12,15 @@ static struct outcome *scenario(const char *name)
 	return run_both(&r);
 }
 
-#define SCENARIO(title, name)                                                                      \
-	TEST(title)                                                                                \
-	{                                                                                          \
-		struct outcome *o = scenario(name);                                                \
-                                                                                                   \
-		assert_int_equal(o->status, 0);                                                    \
-		assert_int_equal(o->logs, 1);                                                      \
-		assert_logs_are_the_truth(o);                                                      \
-		outcome_free(o);                                                                   \
+#define SCENARIO(title, name) \
+	TEST(title) \
+	{ \
+		struct outcome *o = scenario(name); \
+\
+		assert_int_equal(o->status, 0); \
+		assert_int_equal(o->logs, 1); \
+		assert_logs_are_the_truth(o); \
+		outcome_free(o); \
 	}
 
 /* Launches at full speed may outrun a thread's ring; each is counted, and none claimed twice. */
@@ -34,7 +34,7 @@ static void at_1_khz(const char *name)
 	assert_false(log->damaged);
 	assert_int_equal(log->counter[GW_COUNTER_launches], o->truth[0].total);
 	assert_in_range(log->total, o->truth[0].total - log->counter[GW_COUNTER_ring_dropped],
-	                o->truth[0].total);
+			o->truth[0].total);
 	outcome_free(o);
 }
 

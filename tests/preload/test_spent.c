@@ -154,13 +154,13 @@ static bool look_for_collectives(void *arg, const struct gw_log_record *record)
 	(void)arg;
 	if (record->head->kind == GW_RECORD_COMMUNICATOR)
 		nccl.communicator[nccl.communicators++ % 4] =
-		        *(const struct gw_record_communicator *)head;
+			*(const struct gw_record_communicator *)head;
 	if (record->head->kind == GW_RECORD_COLLECTIVE)
 		nccl.collective[nccl.collectives++ % COLLECTIVES_KEPT] =
-		        *(const struct gw_record_collective *)head;
+			*(const struct gw_record_collective *)head;
 	if (record->head->kind == GW_RECORD_LAUNCH)
 		nccl.called[nccl.kernels++ % COLLECTIVES_KEPT] =
-		        ((const struct gw_record_launch *)head)->call_ns;
+			((const struct gw_record_launch *)head)->call_ns;
 	return true;
 }
 
@@ -229,7 +229,7 @@ TEST(nccl_of_an_older_version_reports_them_too)
 TEST(nccl_is_asked_for_nothing_where_that_is_switched_off)
 {
 	static const char *const options[] = {"GPUWATCH_NCCL=0", "GPUWATCH_MODE=watch",
-	                                      "GPUWATCH_MODE=count"};
+					      "GPUWATCH_MODE=count"};
 	char out[64];
 
 	for (unsigned i = 0; i < sizeof(options) / sizeof(*options); i++) {

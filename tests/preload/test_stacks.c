@@ -173,7 +173,7 @@ static void python_is_read(const char *python)
 		SHOWS("forward\n");
 	}
 	has_line(1, "clients/stacks.py:33 gr\xc3\xb6\xc3\x9f"
-	            "e");
+		    "e");
 	has_line(1, "clients/stacks.py:54 <module>");
 	has_line(2, "clients/stacks.py:38 steps");
 	has_line(2, "clients/stacks.py:55 <module>");

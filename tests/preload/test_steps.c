@@ -4,11 +4,11 @@
 #include "tests/test.h"
 
 static const char *const modes[] = {"GPUWATCH_MODE=audit", "GPUWATCH_MODE=watch",
-                                    "GPUWATCH_MODE=count"};
+				    "GPUWATCH_MODE=count"};
 static const char *const both_ways[] = {"clock_set_back", "clock_set_ahead"};
 
 static struct outcome *set_in(const char *program, const char *scenario, const char *mode,
-                              const char *option, const char *moved)
+			      const char *option, const char *moved)
 {
 	struct run r = RUN(program, scenario);
 	struct outcome *o;
@@ -29,7 +29,7 @@ TEST(no_launch_is_lost)
 {
 	for (int i = 0; i < 6; i++) {
 		struct outcome *o =
-		        set_in("work", both_ways[i % 2], modes[i / 2], "GPUWATCH_RING=256", NULL);
+			set_in("work", both_ways[i % 2], modes[i / 2], "GPUWATCH_RING=256", NULL);
 
 		assert_int_equal(only_log(o)->counter[GW_COUNTER_ring_dropped], 0);
 		outcome_free(o);
@@ -57,7 +57,7 @@ TEST(windows_go_on)
 {
 	for (int i = 0; i < 2; i++) {
 		struct outcome *o =
-		        set_in("work", both_ways[i], modes[1], "GPUWATCH_BUDGET=50", NULL);
+			set_in("work", both_ways[i], modes[1], "GPUWATCH_BUDGET=50", NULL);
 
 		assert_in_range(only_log(o)->counter[GW_COUNTER_windows], 2, 1000);
 		outcome_free(o);
@@ -75,11 +75,11 @@ TEST(the_log_says_so_and_proves_no_wrong_order)
 		assert_true(only_log(o)->degraded >> GW_DEGRADED_CLOCK_SET & 1);
 		assert_int_equal(warnings(o->err), 0);
 		snprintf(command, sizeof(command),
-		         "%s report %s | grep -q 'the wall clock was set by [-+]'", GW_COMMAND,
-		         only_log(o)->path);
+			 "%s report %s | grep -q 'the wall clock was set by [-+]'", GW_COMMAND,
+			 only_log(o)->path);
 		assert_int_equal(system(command), 0);
 		snprintf(command, sizeof(command), "%s report %s > /dev/null", GW_COMMAND,
-		         only_log(o)->path);
+			 only_log(o)->path);
 		assert_int_equal(system(command), 0);
 		outcome_free(o);
 	}

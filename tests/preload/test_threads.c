@@ -17,10 +17,10 @@ static void scenario(const char *name)
 	}
 }
 
-#define SCENARIO(title, name)                                                                      \
-	TEST(title)                                                                                \
-	{                                                                                          \
-		scenario(name);                                                                    \
+#define SCENARIO(title, name) \
+	TEST(title) \
+	{ \
+		scenario(name); \
 	}
 
 SCENARIO(sixty_four_threads_at_once, "at_once")

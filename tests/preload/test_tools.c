@@ -223,8 +223,8 @@ TEST(setuid_child)
 		skip();
 	}
 	o = small("small",
-	          "cp \"$1\" ./privileged && chown 65534 privileged && chmod 4755 privileged "
-	          "&& ./privileged fail; exit $?");
+		  "cp \"$1\" ./privileged && chown 65534 privileged && chmod 4755 privileged "
+		  "&& ./privileged fail; exit $?");
 	if (!strstr(o->out, "another")) {
 		outcome_free(o);
 		print_message("set-user-ID programs do not work here\n");

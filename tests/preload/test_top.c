@@ -30,8 +30,8 @@ static json_t *top(pid_t pid)
 	FILE *in;
 
 	snprintf(command, sizeof(command),
-	         "'%s' top --once --json --interval=0.1 --dir='%s' --pid=%d", GW_COMMAND, folder,
-	         (int)pid);
+		 "'%s' top --once --json --interval=0.1 --dir='%s' --pid=%d", GW_COMMAND, folder,
+		 (int)pid);
 	in = popen(command, "r");
 	assert_non_null(in);
 	all = json_loadf(in, 0, NULL);
@@ -103,7 +103,7 @@ static void look_at_a_switch(pid_t pid)
 	json_decref(before);
 	before = top(pid);
 	snprintf(command, sizeof(command), "'%s' ctl --dir='%s' %d mode=idle budget=7 for=1h >&2",
-	         GW_COMMAND, folder, (int)pid);
+		 GW_COMMAND, folder, (int)pid);
 	assert_int_equal(system(command), 0);
 	json_decref(seen);
 	seen = top(pid);
@@ -204,7 +204,7 @@ TEST(top_shows_the_gpu_of_a_process_in_mode_watch)
 static double value_of(const char *line, const char *metric, const char *one, const char *other)
 {
 	const bool is = !strncmp(line, metric, strlen(metric)) &&
-	                (strstr(line, one) || strstr(line, other));
+			(strstr(line, one) || strstr(line, other));
 
 	return is ? strtod(strrchr(line, ' '), NULL) : 0;
 }
@@ -221,9 +221,9 @@ static double lost_to_contention(void)
 	assert_non_null(in);
 	while (fgets(line, sizeof(line), in)) {
 		sum += value_of(line, "gpuwatch_lost_seconds_total{", "=\"contention\"",
-		                "=\"contention\"");
+				"=\"contention\"");
 		sum -= value_of(line, "gpuwatch_idle_seconds_total{", "=\"launch_latency\"",
-		                "=\"back_to_back\"");
+				"=\"back_to_back\"");
 	}
 	assert_int_equal(pclose(in), 0);
 	return sum;
@@ -253,7 +253,7 @@ TEST(what_another_process_interrupts_is_lost_to_it)
 
 	r.env[0] = run_dir;
 	r.env[1] = "GPUWATCH_STATIC=0"; /* the time is an argument, which must not tell launches
-	                                   apart */
+					   apart */
 	r.env[2] = "STANDIN_NVML_PIDS=self,1";
 	r.env[3] = "STANDIN_NVML_OTHERS=50@0";
 	r.meanwhile = look_at_losses;

@@ -14,7 +14,7 @@
 #define CONTINUOUS "GPUWATCH_BUDGET=100"
 
 static struct outcome *watch2(const char *program, const char *scenario, const char *budget,
-                              const char *more, const char *yet_more)
+			      const char *more, const char *yet_more)
 {
 	struct run r = RUN(program, scenario);
 	struct outcome *o;
@@ -30,7 +30,7 @@ static struct outcome *watch2(const char *program, const char *scenario, const c
 }
 
 static struct outcome *watch(const char *program, const char *scenario, const char *budget,
-                             const char *more)
+			     const char *more)
 {
 	return watch2(program, scenario, budget, more, NULL);
 }
@@ -79,7 +79,7 @@ static void assert_records(const struct outcome *o)
 TEST(launches_are_counted_and_some_timed)
 {
 	struct outcome *o =
-	        watch("windows", "steady", "GPUWATCH_BUDGET=25", "GPUWATCH_COUNTERS=off");
+		watch("windows", "steady", "GPUWATCH_BUDGET=25", "GPUWATCH_COUNTERS=off");
 
 	assert_records(o);
 	outcome_free(o);
@@ -107,7 +107,7 @@ static int replay(const struct outcome *o, const char *options)
 	char command[1600];
 
 	snprintf(command, sizeof(command), "%s replay %s %s > /dev/null 2>&1", GW_COMMAND, options,
-	         only_log(o)->path);
+		 only_log(o)->path);
 	return WEXITSTATUS(system(command));
 }
 
@@ -156,7 +156,7 @@ TEST(event_windows_keep_to_the_budget)
 	assert_true(c[GW_COUNTER_events_ns] > 0);
 	/* The last window may not have been closed. */
 	assert_true(c[GW_COUNTER_windows] < 3 ||
-	            c[GW_COUNTER_events_ns] <= c[GW_COUNTER_window_ns]);
+		    c[GW_COUNTER_events_ns] <= c[GW_COUNTER_window_ns]);
 	outcome_free(o);
 }
 
@@ -187,7 +187,7 @@ TEST(a_program_that_launches_rarely_is_timed)
 TEST(sixteen_threads)
 {
 	struct outcome *o =
-	        watch("windows", "threads", "GPUWATCH_BUDGET=25", "GPUWATCH_COUNTERS=off");
+		watch("windows", "threads", "GPUWATCH_BUDGET=25", "GPUWATCH_COUNTERS=off");
 
 	assert_records(o);
 	outcome_free(o);
@@ -312,7 +312,7 @@ TEST(conditional_nodes_end_windows_of_records)
 
 	for (int i = 0; i < RUNS && !both; i++) {
 		struct outcome *o = watch2("windows", "branches", CONTINUOUS,
-		                           "GPUWATCH_COUNTERS=off", "STANDIN_CONDITIONAL=1");
+					   "GPUWATCH_COUNTERS=off", "STANDIN_CONDITIONAL=1");
 		const struct account *log = only_log(o);
 
 		both = log->counter[GW_COUNTER_joined] && log->by_events &&
@@ -569,7 +569,7 @@ TEST(another_tool_that_stays_subscribed)
 	assert_int_equal(log->invalid, 0);
 	assert_int_equal(log->no_call, 0);
 	assert_replays(
-	        o); /* tier and source of a prediction are distinguished from the correlation id */
+		o); /* tier and source of a prediction are distinguished from the correlation id */
 	outcome_free(o);
 }
 

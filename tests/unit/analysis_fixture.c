@@ -39,11 +39,11 @@ struct analysis_end ends[64];
 bool log_full;
 
 void __wrap_gw_log_write(enum gw_record_kind kind, void *head, size_t size, const void *tail,
-                         size_t tail_size);
+			 size_t tail_size);
 bool __wrap_gw_log_sums(void);
 
 void __wrap_gw_log_write(enum gw_record_kind kind, void *head, size_t size, const void *tail,
-                         size_t tail_size)
+			 size_t tail_size)
 {
 	const struct gw_record_analysis *r = head;
 
@@ -54,7 +54,7 @@ void __wrap_gw_log_write(enum gw_record_kind kind, void *head, size_t size, cons
 	ends[r->config % 64].end = r->end;
 	ends[r->config % 64].bare = r->bare;
 	snprintf(ends[r->config % 64].why, sizeof(ends->why), "%.*s", (int)tail_size,
-	         (const char *)tail);
+		 (const char *)tail);
 }
 
 /*
@@ -102,13 +102,13 @@ void module_of(uint32_t number, const char *file, size_t most)
 void kernel(uint32_t slot, const char *name, uint32_t module)
 {
 	gw_hot.shared->kernels[slot] = (struct gw_kernel_slot){.name = name,
-	                                                       .hash = slot,
-	                                                       .module = module,
-	                                                       .registers = 16,
-	                                                       .static_shared = 0,
-	                                                       .local = 0,
-	                                                       .max_threads = 1024,
-	                                                       .binary_version = 90};
+							       .hash = slot,
+							       .module = module,
+							       .registers = 16,
+							       .static_shared = 0,
+							       .local = 0,
+							       .max_threads = 1024,
+							       .binary_version = 90};
 }
 
 int analysis_start(void **state)
@@ -187,7 +187,7 @@ void know_parameters(void)
 	four.layout.count = 4;
 	for (uint32_t i = 0; i < 4; i++)
 		four.layout.param[i] =
-		        (struct gw_code_param){i < 2 ? 4 * i : 8 * i - 8, i < 2 ? 4 : 8};
+			(struct gw_code_param){i < 2 ? 4 * i : 8 * i - 8, i < 2 ? 4 : 8};
 	gw_hot.shared->kernels[SAXPY].layout = &four.layout;
 	atomic_store(&gw_hot.shared->kernel_count, GATHER);
 	gw_digests_start(); /* forgets what the tests before found */
@@ -196,7 +196,7 @@ void know_parameters(void)
 uint32_t config_by_factor(uint32_t factor, int32_t n)
 {
 	struct gw_config c = {
-	        {4, 1, 1}, {128, 1, 1}, {1, 1, 1}, 0, GW_DIGEST_IS_PROVISIONAL | (factor + 1)};
+		{4, 1, 1}, {128, 1, 1}, {1, 1, 1}, 0, GW_DIGEST_IS_PROVISIONAL | (factor + 1)};
 	uint32_t config = gw_intern_config(SAXPY, 0, &c);
 	float value = (float)factor;
 

@@ -41,7 +41,7 @@ static inline void count(uint32_t config, uint64_t start, uint64_t end)
 
 		for (unsigned m = 0; m < 2 && to > from; m++)
 			w.sample[i].value[m] +=
-			        truth(config, m) * (double)(to - from) / (double)(end - start);
+				truth(config, m) * (double)(to - from) / (double)(end - start);
 	}
 }
 
@@ -82,7 +82,7 @@ static inline struct gw_counted counted(const struct gw_attribution *a, uint32_t
 }
 
 static inline void assert_reported(const struct gw_attribution *a, uint32_t config,
-                                   double tolerance)
+				   double tolerance)
 {
 	struct gw_counted c = counted(a, config);
 

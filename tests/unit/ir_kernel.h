@@ -20,13 +20,13 @@ gw_ir_operand ir_param(struct ir_kernel *k, unsigned index);
 
 /** An operation of two operands on @p bits, into a new register of @p to. */
 gw_ir_operand ir_op(struct ir_kernel *k, enum gw_ir_op op, unsigned bits, unsigned to,
-                    gw_ir_operand a, gw_ir_operand b);
+		    gw_ir_operand a, gw_ir_operand b);
 gw_ir_operand ir_special(struct ir_kernel *k, enum gw_ir_sreg sreg);
 gw_ir_operand ir_number(struct ir_kernel *k, uint64_t value);
 
 /** Load 4 bytes at @p base + @p offset; the register loaded. */
 gw_ir_operand ir_load(struct ir_kernel *k, enum gw_ir_space space, gw_ir_operand base,
-                      uint64_t offset);
+		      uint64_t offset);
 /** Store 4 bytes at @p base. */
 void ir_store(struct ir_kernel *k, enum gw_ir_space space, gw_ir_operand base, gw_ir_operand value);
 

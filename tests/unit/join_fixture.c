@@ -91,12 +91,12 @@ void launch(uint32_t stream, uint32_t config, uint32_t number)
 struct gw_activity activity(uint32_t config, uint32_t correlation, uint64_t duration)
 {
 	return (struct gw_activity){.name = configs[config].name,
-	                            .start = now,
-	                            .end = now + duration,
-	                            .context = 1,
-	                            .correlation = correlation,
-	                            .grid = {configs[config].config.grid.x, 1, 1},
-	                            .block = {32, 1, 1}};
+				    .start = now,
+				    .end = now + duration,
+				    .context = 1,
+				    .correlation = correlation,
+				    .grid = {configs[config].config.grid.x, 1, 1},
+				    .block = {32, 1, 1}};
 }
 
 void record(uint32_t stream, uint32_t config, uint32_t correlation, uint64_t duration)

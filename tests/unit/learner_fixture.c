@@ -84,13 +84,13 @@ struct gw_prediction measure(uint32_t config, double seconds)
 {
 	struct gw_prediction made = predict(config);
 	const struct gw_observation o = {.seconds = seconds,
-	                                 .exclusive = true,
-	                                 .predicted = made.seconds,
-	                                 .low = made.low,
-	                                 .high = made.high,
-	                                 .tier = made.tier,
-	                                 .work = made.work,
-	                                 .sm_hz = NAN};
+					 .exclusive = true,
+					 .predicted = made.seconds,
+					 .low = made.low,
+					 .high = made.high,
+					 .tier = made.tier,
+					 .work = made.work,
+					 .sm_hz = NAN};
 
 	assert_true(gw_observe(p, config, &o) > 0);
 	gw_predictor_advance(p, NULL, NULL);

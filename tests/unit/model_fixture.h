@@ -26,7 +26,7 @@ void fixture_param(struct fixture *f, enum gw_param p, double value);
 
 /* Set a curve from @p count points. */
 void fixture_curve(struct fixture *f, enum gw_curve_id c, const double (*points)[2],
-                   uint32_t count);
+		   uint32_t count);
 
 /* A deterministic generator: xorshift64*, from 0 up to but not including 1. */
 double fixture_random(uint64_t *state);

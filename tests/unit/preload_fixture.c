@@ -46,7 +46,7 @@ void fixture_start(void)
 	memset(gw_counters, 0, sizeof(gw_counters));
 	memset(&gw_driver, 0, sizeof(gw_driver));
 	gw_hot.shared = mmap(NULL, sizeof(struct gw_shared), PROT_READ | PROT_WRITE,
-	                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	check(gw_hot.shared != MAP_FAILED, "mmap");
 	activity = false;
 }
@@ -117,7 +117,7 @@ void gw_pm_launched(int device)
 }
 
 __attribute__((weak)) void gw_counter_attribution_kernel(uint32_t device, uint32_t config,
-                                                         uint64_t start_ns, uint64_t end_ns)
+							 uint64_t start_ns, uint64_t end_ns)
 {
 	(void)device;
 	(void)config;
@@ -126,7 +126,7 @@ __attribute__((weak)) void gw_counter_attribution_kernel(uint32_t device, uint32
 }
 
 __attribute__((weak)) void gw_counter_attribution_copy(uint32_t device, uint64_t start_ns,
-                                                       uint64_t end_ns)
+						       uint64_t end_ns)
 {
 	(void)device;
 	(void)start_ns;
@@ -134,7 +134,7 @@ __attribute__((weak)) void gw_counter_attribution_copy(uint32_t device, uint64_t
 }
 
 __attribute__((weak)) void gw_counter_attribution_launched(uint32_t serial, uint32_t ticket,
-                                                           const struct gw_event *e)
+							   const struct gw_event *e)
 {
 	(void)serial;
 	(void)ticket;
@@ -142,7 +142,7 @@ __attribute__((weak)) void gw_counter_attribution_launched(uint32_t serial, uint
 }
 
 __attribute__((weak)) void gw_counter_attribution_timed(uint32_t serial, uint32_t config,
-                                                        const struct gw_event *e)
+							const struct gw_event *e)
 {
 	(void)serial;
 	(void)config;
@@ -200,7 +200,7 @@ uint32_t gw_activity_graph_id(CUgraphExec exec)
 }
 
 void gw_activity_stream_ids(CUcontext context, CUstream stream, bool per_thread,
-                            uint32_t *context_id, uint32_t *stream_id)
+			    uint32_t *context_id, uint32_t *stream_id)
 {
 	(void)per_thread;
 	*context_id = (uint32_t)(uintptr_t)context;
@@ -210,21 +210,21 @@ void gw_activity_stream_ids(CUcontext context, CUstream stream, bool per_thread,
 struct gw_event fixture_launch(uint16_t kernel)
 {
 	return (struct gw_event){.kind = GW_EVENT_KERNEL,
-	                         .kernel = kernel,
-	                         .grid = {2, 1, 1},
-	                         .block_x = 32,
-	                         .block_y = 1,
-	                         .block_z = 1,
-	                         .predicted = NAN};
+				 .kernel = kernel,
+				 .grid = {2, 1, 1},
+				 .block_x = 32,
+				 .block_y = 1,
+				 .block_z = 1,
+				 .predicted = NAN};
 }
 
 struct gw_activity fixture_record(uint32_t correlation)
 {
 	return (struct gw_activity){.name = "kernel",
-	                            .start = 5000000000,
-	                            .end = 5000001500,
-	                            .correlation = correlation,
-	                            .grid = {2, 1, 1},
-	                            .block = {32, 1, 1},
-	                            .cluster = {1, 1, 1}};
+				    .start = 5000000000,
+				    .end = 5000001500,
+				    .correlation = correlation,
+				    .grid = {2, 1, 1},
+				    .block = {32, 1, 1},
+				    .cluster = {1, 1, 1}};
 }

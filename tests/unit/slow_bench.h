@@ -42,18 +42,18 @@ struct bench {
 static struct gw_slow_sample usual(void)
 {
 	return (struct gw_slow_sample){
-	        .clock = {.sm_hz = 1980e6, .mem_hz = 3201e6, .others = 0},
-	        .dram_bytes = 1e6,
-	        .follows = 1,
+		.clock = {.sm_hz = 1980e6, .mem_hz = 3201e6, .others = 0},
+		.dram_bytes = 1e6,
+		.follows = 1,
 	};
 }
 
 static void open_bench(struct bench *b, unsigned publish_every)
 {
 	*b = (struct bench){.predictor = gw_predictor_new(8),
-	                    .slow = gw_slow_new(8),
-	                    .ns = 1000,
-	                    .publish_every = publish_every};
+			    .slow = gw_slow_new(8),
+			    .ns = 1000,
+			    .publish_every = publish_every};
 	assert_non_null(b->predictor);
 	assert_non_null(b->slow);
 }
@@ -90,7 +90,7 @@ static bool launch(struct bench *b, double seconds, struct gw_slow_sample s)
 }
 
 static void launches(struct bench *b, int n, double seconds, double sigma,
-                     const struct gw_slow_sample *s)
+		     const struct gw_slow_sample *s)
 {
 	for (int i = 0; i < n; i++)
 		launch(b, seconds * exp(sigma * normal()), *s);

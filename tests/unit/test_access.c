@@ -5,14 +5,14 @@
 
 static const uint64_t arguments[] = {0x7f0000000000, 0xfffffffe00000005};
 static const struct gw_ir_param params[] = {{.offset = 0, .size = 8},
-                                            {.offset = 8, .size = 4},
-                                            {.offset = 12, .size = 4},
-                                            {.offset = 16, .size = 8}};
+					    {.offset = 8, .size = 4},
+					    {.offset = 12, .size = 4},
+					    {.offset = 16, .size = 8}};
 static const struct gw_access_launch launch = {
-        .config = {.grid = {7, 5, 3}, .block = {8, 4, 2}},
-        .params = params,
-        .param_count = 4,
-        .arguments = {(const uint8_t *)arguments, sizeof(arguments)}};
+	.config = {.grid = {7, 5, 3}, .block = {8, 4, 2}},
+	.params = params,
+	.param_count = 4,
+	.arguments = {(const uint8_t *)arguments, sizeof(arguments)}};
 static const struct gw_access_point point = {.block = {4, 3, 2}, .warp = 1, .iteration = {10, 100}};
 
 enum { NODES = 8 };
@@ -22,7 +22,7 @@ struct row {
 };
 
 static const char *build(const struct row *rows, struct gw_access *access,
-                         struct gw_access_node nodes[NODES])
+			 struct gw_access_node nodes[NODES])
 {
 	uint32_t at;
 
@@ -31,7 +31,7 @@ static const char *build(const struct row *rows, struct gw_access *access,
 		const struct row *row = &rows[access->count];
 
 		nodes[access->count] = (struct gw_access_node){
-		        .reg = row->reg, .opcode = row->opcode, .parent = row->parent};
+			.reg = row->reg, .opcode = row->opcode, .parent = row->parent};
 		gw_access_decode(&nodes[access->count]);
 	}
 	return gw_access_link(access, &at);
@@ -62,17 +62,17 @@ TEST(leaves_are_the_lane_s_own)
 		const char *reg;
 		uint64_t value;
 	} leaves[] = {
-	        {"%tid.x", 1},    {"%tid.y", 1},          {"%tid.z", 1},
-	        {"%ntid.x", 8},   {"%ntid.y", 4},         {"%ntid.z", 2},
-	        {"%ctaid.x", 4},  {"%ctaid.y", 3},        {"%ctaid.z", 2},
-	        {"%nctaid.x", 7}, {"%nctaid.y", 5},       {"%nctaid.z", 3},
-	        {"%laneid", 9},   {"%warpid", 1},         {"17", 17},
-	        {"0x1F", 31},     {"-1", UINT64_MAX - 0}, {"4294967295U", 0xffffffff},
+		{"%tid.x", 1},    {"%tid.y", 1},          {"%tid.z", 1},
+		{"%ntid.x", 8},   {"%ntid.y", 4},         {"%ntid.z", 2},
+		{"%ctaid.x", 4},  {"%ctaid.y", 3},        {"%ctaid.z", 2},
+		{"%nctaid.x", 7}, {"%nctaid.y", 5},       {"%nctaid.z", 3},
+		{"%laneid", 9},   {"%warpid", 1},         {"17", 17},
+		{"0x1F", 31},     {"-1", UINT64_MAX - 0}, {"4294967295U", 0xffffffff},
 	};
 
 	for (size_t i = 0; i < sizeof(leaves) / sizeof(*leaves); i++) {
 		const struct row rows[NODES] = {
-		        {"%r", "and.b64", -1}, {leaves[i].reg, "", 0}, {"0xffffffffff", "", 0}};
+			{"%r", "and.b64", -1}, {leaves[i].reg, "", 0}, {"0xffffffffff", "", 0}};
 
 		assert_int_equal(value_of(rows), leaves[i].value & 0xffffffffff);
 	}
@@ -84,29 +84,29 @@ TEST(operations_are_as_ptx_has_them)
 		const char *opcode, *a, *b;
 		uint64_t value;
 	} cases[] = {
-	        {"add.s32", "0xffffffff", "2", 1},
-	        {"add.u64", "0xffffffff", "2", 0x100000001},
-	        {"sub.s32", "1", "2", 0xffffffff},
-	        {"mul.lo.s32", "0x10000", "0x10001", 0x10000},
-	        {"mul.wide.s32", "0xffffffff", "4", UINT64_MAX - 3},
-	        {"mul.wide.u32", "0xffffffff", "4", 0x3fffffffc},
-	        {"mul.hi.s32", "0xffffffff", "4", 0xffffffff},
-	        {"mul.hi.u32", "0xffffffff", "4", 3},
-	        {"div.s32", "-7", "2", 0xfffffffd},
-	        {"div.u32", "0xfffffff9", "2", 0x7ffffffc},
-	        {"rem.s32", "-7", "2", 0xffffffff},
-	        {"rem.u32", "7", "4", 3},
-	        {"min.s32", "-1", "1", 0xffffffff},
-	        {"min.u32", "-1", "1", 1},
-	        {"max.s64", "-1", "1", 1},
-	        {"shl.b32", "0x80000001", "1", 2},
-	        {"shl.b32", "1", "32", 0},
-	        {"shr.s32", "0x80000000", "31", 0xffffffff},
-	        {"shr.u32", "0x80000000", "31", 1},
-	        {"shr.s32", "0x80000000", "99", 0xffffffff},
-	        {"and.b32", "12", "10", 8},
-	        {"or.b32", "12", "10", 14},
-	        {"xor.b32", "12", "10", 6},
+		{"add.s32", "0xffffffff", "2", 1},
+		{"add.u64", "0xffffffff", "2", 0x100000001},
+		{"sub.s32", "1", "2", 0xffffffff},
+		{"mul.lo.s32", "0x10000", "0x10001", 0x10000},
+		{"mul.wide.s32", "0xffffffff", "4", UINT64_MAX - 3},
+		{"mul.wide.u32", "0xffffffff", "4", 0x3fffffffc},
+		{"mul.hi.s32", "0xffffffff", "4", 0xffffffff},
+		{"mul.hi.u32", "0xffffffff", "4", 3},
+		{"div.s32", "-7", "2", 0xfffffffd},
+		{"div.u32", "0xfffffff9", "2", 0x7ffffffc},
+		{"rem.s32", "-7", "2", 0xffffffff},
+		{"rem.u32", "7", "4", 3},
+		{"min.s32", "-1", "1", 0xffffffff},
+		{"min.u32", "-1", "1", 1},
+		{"max.s64", "-1", "1", 1},
+		{"shl.b32", "0x80000001", "1", 2},
+		{"shl.b32", "1", "32", 0},
+		{"shr.s32", "0x80000000", "31", 0xffffffff},
+		{"shr.u32", "0x80000000", "31", 1},
+		{"shr.s32", "0x80000000", "99", 0xffffffff},
+		{"and.b32", "12", "10", 8},
+		{"or.b32", "12", "10", 14},
+		{"xor.b32", "12", "10", 6},
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
@@ -127,7 +127,7 @@ TEST(conversions_extend_by_the_source_s_sign)
 TEST(a_third_operand_of_mad_is_added)
 {
 	const struct row rows[NODES] = {
-	        {"%rd", "mad.wide.s32", -1}, {"-2", "", 0}, {"3", "", 0}, {"100", "", 0}};
+		{"%rd", "mad.wide.s32", -1}, {"-2", "", 0}, {"3", "", 0}, {"100", "", 0}};
 
 	assert_int_equal(value_of(rows), 94);
 }
@@ -135,7 +135,7 @@ TEST(a_third_operand_of_mad_is_added)
 TEST(a_selection_takes_its_first_where_the_comparison_holds)
 {
 	struct row rows[NODES] = {{"%r", "selp.b32", -1},   {"5", "", 0},  {"6", "", 0},
-	                          {"%p", "setp.lt.s32", 0}, {"-1", "", 3}, {"1", "", 3}};
+				  {"%p", "setp.lt.s32", 0}, {"-1", "", 3}, {"1", "", 3}};
 
 	assert_int_equal(value_of(rows), 5);
 	rows[3].opcode = "setp.lt.u32";
@@ -167,18 +167,18 @@ TEST(a_loop_s_operand_grows_by_its_step)
 TEST(what_is_not_known_is_named)
 {
 	const struct row cases[][NODES] = {
-	        {{"%rd", "add.s64", -1}, {"%tid.x", "", 0}, {"%rd9", "ld.global.u64", 0}},
-	        {{"%rd", "add.s64", -1},
-	         {"%tid.x", "", 0},
-	         {"%r8", "ld.param.u64", 0},
-	         {"[param_3]", "", 2}},
-	        {{"%rd", "add.s64", -1},
-	         {"%tid.x", "", 0},
-	         {"%r8", "div.s64", 0},
-	         {"1", "", 2},
-	         {"0", "", 2}},
-	        {{"%rd", "add.s64", -1}, {"%tid.x", "", 0}, {"%clock", "", 0}},
-	        {{"%rd", "add.s64", -1}, {"%tid.x", "", 0}, {"%r", "fma.rn.f32", 0}},
+		{{"%rd", "add.s64", -1}, {"%tid.x", "", 0}, {"%rd9", "ld.global.u64", 0}},
+		{{"%rd", "add.s64", -1},
+		 {"%tid.x", "", 0},
+		 {"%r8", "ld.param.u64", 0},
+		 {"[param_3]", "", 2}},
+		{{"%rd", "add.s64", -1},
+		 {"%tid.x", "", 0},
+		 {"%r8", "div.s64", 0},
+		 {"1", "", 2},
+		 {"0", "", 2}},
+		{{"%rd", "add.s64", -1}, {"%tid.x", "", 0}, {"%clock", "", 0}},
+		{{"%rd", "add.s64", -1}, {"%tid.x", "", 0}, {"%r", "fma.rn.f32", 0}},
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
@@ -197,9 +197,9 @@ TEST(what_is_not_known_is_named)
 TEST(an_unknown_pointer_can_be_taken_for_memory_of_its_own)
 {
 	const struct row rows[NODES] = {{"%rd", "add.s64", -1},
-	                                {"%rd1", "ld.param.u64", 0},
-	                                {"12", "", 0},
-	                                {"[param_3]", "", 1}};
+					{"%rd1", "ld.param.u64", 0},
+					{"12", "", 0},
+					{"[param_3]", "", 1}};
 	struct gw_access_launch assumed = launch;
 	struct gw_access_node nodes[NODES];
 	struct gw_access access;
@@ -230,13 +230,13 @@ TEST(threads_beyond_the_block_take_no_part)
 TEST(a_tree_that_does_not_hang_together_is_refused)
 {
 	const struct row cases[][NODES] = {
-	        {{"%rd", "add.s64", 0}, {"1", "", 0}, {"2", "", 0}},
-	        {{"%rd", "add.s64", -1}, {"1", "", 0}},
-	        {{"%rd", "add.s64", -1}, {"1", "", 0}, {"2", "", 0}, {"3", "", 0}},
-	        {{"%rd", "add.s64", -1}, {"1", "", 2}, {"2", "", 0}},
-	        {{"%rd", "add.s64", -1}, {"1", "", -1}, {"2", "", 0}},
-	        {{"%tid.x", "", -1}, {"1", "", 0}},
-	        {{"%rd", "call", -1}, {"1", "", 0}, {"2", "", 0}, {"3", "", 0}, {"4", "", 0}},
+		{{"%rd", "add.s64", 0}, {"1", "", 0}, {"2", "", 0}},
+		{{"%rd", "add.s64", -1}, {"1", "", 0}},
+		{{"%rd", "add.s64", -1}, {"1", "", 0}, {"2", "", 0}, {"3", "", 0}},
+		{{"%rd", "add.s64", -1}, {"1", "", 2}, {"2", "", 0}},
+		{{"%rd", "add.s64", -1}, {"1", "", -1}, {"2", "", 0}},
+		{{"%tid.x", "", -1}, {"1", "", 0}},
+		{{"%rd", "call", -1}, {"1", "", 0}, {"2", "", 0}, {"3", "", 0}, {"4", "", 0}},
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
@@ -262,14 +262,14 @@ TEST(widths_are_read_off_the_instruction)
 TEST(an_expression_that_is_too_long_says_so)
 {
 	const struct row rows[NODES] = {
-	        {"%rd", "add.s64", -1}, {"%ctaid.x", "", 0}, {"%tid.x", "", 0}};
+		{"%rd", "add.s64", -1}, {"%ctaid.x", "", 0}, {"%tid.x", "", 0}};
 	struct gw_access_node nodes[NODES];
 	struct gw_access access;
 	char text[12], whole[40];
 
 	assert_null(build(rows, &access, nodes));
 	assert_string_equal(gw_access_expression(&access, whole, sizeof(whole)),
-	                    "add(tid.x, ctaid.x)");
+			    "add(tid.x, ctaid.x)");
 	assert_string_equal(gw_access_expression(&access, text, sizeof(text)), "add(tid....");
 }
 

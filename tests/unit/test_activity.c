@@ -59,7 +59,7 @@ void gw_attach_called(const void *info)
 }
 
 static CUptiResult CUPTIAPI register_(CUpti_BuffersCallbackRequestFunc r,
-                                      CUpti_BuffersCallbackCompleteFunc c)
+				      CUpti_BuffersCallbackCompleteFunc c)
 {
 	request = r;
 	complete = c;
@@ -245,7 +245,7 @@ struct noting {
 static void called_with(const void *info);
 
 static void CUPTIAPI note(void *userdata, CUpti_CallbackDomain domain, CUpti_CallbackId id,
-                          const void *info)
+			  const void *info)
 {
 	struct noting *t = userdata;
 

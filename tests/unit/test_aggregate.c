@@ -19,7 +19,7 @@ static const uint64_t SECOND = 1000000000, BEGIN = 1000 * UINT64_C(1000000000);
 
 /* In place of the log. */
 void gw_log_write(enum gw_record_kind kind, void *head, size_t size, const void *tail,
-                  size_t tail_size)
+		  size_t tail_size)
 {
 	assert_int_equal(kind, GW_RECORD_AGGREGATE);
 	assert_int_equal(size, sizeof(*written));
@@ -51,7 +51,7 @@ void gw_live_sum_counter(uint32_t slot, uint64_t start_ns)
 }
 
 void gw_live_sum_part(uint32_t slot, uint32_t config, uint64_t start_ns, uint32_t n,
-                      uint32_t counter)
+		      uint32_t counter)
 {
 	(void)slot;
 	(void)start_ns;
@@ -152,11 +152,11 @@ static int start(void **state)
 static void add(uint32_t config, uint32_t flags, uint64_t duration, float predicted)
 {
 	struct gw_record_launch r = {.config = config,
-	                             .flags = flags,
-	                             .duration_ns = duration,
-	                             .predicted = predicted,
-	                             .low = predicted * 0.9f,
-	                             .high = predicted * 1.1f};
+				     .flags = flags,
+				     .duration_ns = duration,
+				     .predicted = predicted,
+				     .low = predicted * 0.9f,
+				     .high = predicted * 1.1f};
 
 	gw_aggregate_add(&r);
 }
@@ -212,7 +212,7 @@ static void graph_in(uint32_t slot, uint32_t n, uint32_t first, uint32_t kinds)
 	g->count = n;
 	for (uint32_t i = 0; i < n; i++)
 		g->nodes[i] =
-		        (struct gw_graph_node){.enabled = true, .config_id = first + i % kinds};
+			(struct gw_graph_node){.enabled = true, .config_id = first + i % kinds};
 }
 
 static void add_whole(uint32_t slot, unsigned times)
@@ -345,12 +345,12 @@ TEST_WITH(in_a_ring_they_have_histograms, start, NULL)
 	first = gw_histogram_unpack(tails, written[0].histograms, &time);
 	assert_int_not_equal(first, 0);
 	assert_int_equal(
-	        first + gw_histogram_unpack(tails + first, written[0].histograms - first, &ratio),
-	        written[0].histograms);
+		first + gw_histogram_unpack(tails + first, written[0].histograms - first, &ratio),
+		written[0].histograms);
 	assert_int_equal(time.count, 3);
 	assert_int_equal(ratio.count, 2);
 	assert_true(written[0].ratio_sum == 3 && written[0].ratio_min == 1 &&
-	            written[0].ratio_max == 2);
+		    written[0].ratio_max == 2);
 	assert_int_equal(written[0].end_ns, BEGIN);
 	assert_int_equal(summed, 4);
 	assert_int_equal(logged_in, 1);

@@ -91,7 +91,7 @@ static CUresult attribute_of(void *data, CUpointer_attribute which, CUdeviceptr 
 
 /* The numbers decide nothing, but where the data lie does. */
 TEST_WITH(what_passes_memory_of_the_host_shares_no_analysis_of_what_does_not, analysis_start,
-          analysis_end)
+	  analysis_end)
 {
 	uint32_t here = config_by_factor(1, 512), there = config_by_factor(2, 512);
 	const CUdeviceptr y = HOSTS;
@@ -161,10 +161,10 @@ TEST_WITH(what_arguments_may_settle_comes_before_what_was_timed, analysis_start,
 
 /* Where time is short, one of each kernel shows more than all of a few. */
 TEST_WITH(each_kernel_has_its_first_turn_before_further_configurations, analysis_start,
-          analysis_end)
+	  analysis_end)
 {
 	uint32_t one = config_of(SAXPY, 4, 128), further = config_of(SAXPY, 5, 128),
-	         other = config_of(REDUCE, 7, 64);
+		 other = config_of(REDUCE, 7, 64);
 
 	gw_analysis_want(one);
 	gw_analysis_want(further);
@@ -283,10 +283,10 @@ TEST_WITH(an_evaluation_without_room_gets_what_is_left, analysis_start, analysis
 {
 	static struct gw_device device;
 	const struct gw_analysis_launch launch = {
-	        .slot = SAXPY,
-	        .config = {{4, 1, 1}, {128, 1, 1}, {1, 1, 1}, 0, 0},
-	        .device = &device,
-	        .go_on = goes_on};
+		.slot = SAXPY,
+		.config = {{4, 1, 1}, {128, 1, 1}, {1, 1, 1}, 0, 0},
+		.device = &device,
+		.go_on = goes_on};
 	struct gw_work rows;
 	const char *why;
 
@@ -385,7 +385,7 @@ TEST_WITH(code_that_is_not_to_be_had_is_counted, analysis_start, analysis_end)
 TEST_WITH(each_analysis_says_what_it_left_unknown, analysis_start, analysis_end)
 {
 	uint32_t all = config_of(SAXPY, 4, 128), part = config_of(SAXPY, 5, 128),
-	         none = config_of(SAXPY, 1, 2048);
+		 none = config_of(SAXPY, 1, 2048);
 
 	arguments_of(all, 512);
 	arguments_of(none, 512);
@@ -399,7 +399,7 @@ TEST_WITH(each_analysis_says_what_it_left_unknown, analysis_start, analysis_end)
 	assert_int_equal(ends[part].end, GW_ANALYSIS_DONE);
 	assert_int_equal(ends[part].bare, 1);
 	assert_string_equal(ends[part].why,
-	                    "a branch depends on what is not known before the launch");
+			    "a branch depends on what is not known before the launch");
 	assert_int_equal(ends[none].end, GW_ANALYSIS_UNSUPPORTED);
 	assert_string_equal(ends[none].why, "a block has at most 1024 threads");
 	/* With the arguments all is reported, and what was said before no longer holds. */
@@ -430,17 +430,17 @@ TEST_WITH(work_whose_addresses_data_decide_is_a_lower_limit, analysis_start, ana
 	assert_true(row(GW_WORK_least_time) > 0);
 	assert_int_equal(ends[config].end, GW_ANALYSIS_DONE);
 	assert_string_equal(
-	        ends[config].why,
-	        "what it does, or where, depends on what is not known before the launch");
+		ends[config].why,
+		"what it does, or where, depends on what is not known before the launch");
 }
 
 TEST_WITH(those_whose_turn_did_not_come_are_named_at_the_end, analysis_start, analysis_end)
 {
 	uint32_t waits = config_of(REDUCE, 7, 64), unseen;
 	struct gw_activity a = {.name = "by_the_device",
-	                        .grid = {1, 1, 1},
-	                        .block = {32, 1, 1},
-	                        .cluster = {1, 1, 1}};
+				.grid = {1, 1, 1},
+				.block = {32, 1, 1},
+				.cluster = {1, 1, 1}};
 
 	unseen = gw_intern_config_of_activity(&a);
 	gw_analysis_want(waits);
@@ -461,8 +461,8 @@ TEST_WITH(those_whose_turn_did_not_come_are_named_at_the_end, analysis_start, an
 TEST_WITH(whatever_the_launch_is_the_rings_are_looked_after, analysis_start, analysis_end)
 {
 	uint32_t config = gw_intern_config(
-	        POWERS, 0,
-	        &(struct gw_config){{INT32_MAX, 65535, 65535}, {1024, 1, 1}, {1, 1, 1}, 0, 0});
+		POWERS, 0,
+		&(struct gw_config){{INT32_MAX, 65535, 65535}, {1024, 1, 1}, {1, 1, 1}, 0, 0});
 	struct gw_arguments *a = gw_arena_array(&arena, 1, sizeof(*a));
 
 	memset(a->bytes, 0x7f, 12);
@@ -472,19 +472,19 @@ TEST_WITH(whatever_the_launch_is_the_rings_are_looked_after, analysis_start, ana
 	gw_analysis_run(look, false);
 	/* CPU time, not time: other tests run meanwhile, and other guests of the machine. */
 	assert_true(counted(GW_COUNTER_analysis_ns) <
-	            4 * GW_ANALYSIS_LAUNCH_MS * UINT64_C(1000000));
+		    4 * GW_ANALYSIS_LAUNCH_MS * UINT64_C(1000000));
 	if (counted(GW_COUNTER_analysis_ns) > 10 * GW_ANALYSIS_LOOK_US * UINT64_C(1000))
 		assert_true(looks > 0);
 }
 
 /* As many rounds as its number's square says: no block stands for another. */
 static const char crooked[] = ".version 7.0\n.target sm_70\n.address_size 64\n"
-                              ".visible .entry crooked()\n{\n"
-                              "	.reg .pred %p<2>;\n	.reg .u32 %r<4>;\n"
-                              "	mov.u32 %r0, %ctaid.x;\n	mul.lo.u32 %r1, %r0, %r0;\n"
-                              "	and.b32 %r1, %r1, 1023;\n	mov.u32 %r2, 0;\nL:\n"
-                              "	add.u32 %r2, %r2, 1;\n	setp.lt.u32 %p0, %r2, %r1;\n"
-                              "	@%p0 bra L;\n	ret;\n}\n";
+			      ".visible .entry crooked()\n{\n"
+			      "	.reg .pred %p<2>;\n	.reg .u32 %r<4>;\n"
+			      "	mov.u32 %r0, %ctaid.x;\n	mul.lo.u32 %r1, %r0, %r0;\n"
+			      "	and.b32 %r1, %r1, 1023;\n	mov.u32 %r2, 0;\nL:\n"
+			      "	add.u32 %r2, %r2, 1;\n	setp.lt.u32 %p0, %r2, %r1;\n"
+			      "	@%p0 bra L;\n	ret;\n}\n";
 
 static void load_crooked(void)
 {
@@ -555,7 +555,7 @@ TEST_WITH(memory_is_bounded, analysis_start, analysis_end)
 	}
 	/* On a machine that is busy with others one may be given up for its time. */
 	assert_int_equal(counted(GW_COUNTER_studied) + counted(GW_COUNTER_analysis_abandoned),
-	                 DECODED);
+			 DECODED);
 }
 
 TEST_WITH(none_where_it_is_not_wanted, analysis_start, analysis_end)

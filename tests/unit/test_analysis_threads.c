@@ -74,7 +74,7 @@ TEST_WITH(many_at_a_time_are_all_analysed_once, start_threads, end_threads)
 {
 	enum { KERNELS = 3, CONFIGS = 20 };
 	static const char *const names[KERNELS] = {"_Z5saxpyifPKfPf", "powers",
-	                                           "_Z6reduce6recordhPKfPf"};
+						   "_Z6reduce6recordhPKfPf"};
 
 	for (uint32_t i = 0; i < GW_ANALYSIS_KERNELS + CONFIGS; i++) {
 		kernel(16 + i, names[i % KERNELS], 1);
@@ -153,7 +153,7 @@ static int start(void **state)
 	assert_true(gw_registry_start());
 	for (uint32_t slot = CHEAP; slot <= OTHER; slot++)
 		gw_hot.shared->kernels[slot] =
-		        (struct gw_kernel_slot){.name = "kernel", .hash = slot};
+			(struct gw_kernel_slot){.name = "kernel", .hash = slot};
 	gw_analysis_queue_start();
 	return 0;
 }
@@ -161,7 +161,7 @@ static int start(void **state)
 static uint32_t config_at(uint32_t slot, uint32_t blocks)
 {
 	return gw_intern_config(slot, 0,
-	                        &(struct gw_config){{blocks, 1, 1}, {32, 1, 1}, {1, 1, 1}, 0, 0});
+				&(struct gw_config){{blocks, 1, 1}, {32, 1, 1}, {1, 1, 1}, 0, 0});
 }
 
 /* One that waits; @p total_ns: GPU time that was measured of it when it came. */
@@ -193,7 +193,7 @@ static void met(uint32_t slot, uint64_t took)
 TEST_WITH(the_first_of_each_kernel_comes_first, start, NULL)
 {
 	uint32_t one = waits(CHEAP, 1, 0), further = waits(CHEAP, 2, 0),
-	         other = waits(COSTLY, 1, 0);
+		 other = waits(COSTLY, 1, 0);
 
 	assert_int_equal(gw_analysis_queue_next(false), one);
 	assert_int_equal(gw_analysis_queue_next(false), other);

@@ -72,11 +72,11 @@ static uint8_t launch(uint32_t blocks, void **from_params, void **extra)
 	struct gw_call call = {.event = e, .thread = thread, .at = position++};
 
 	*e = (struct gw_event){.kernel = KERNEL,
-	                       .grid = {blocks, 1, 1},
-	                       .block_x = 32,
-	                       .block_y = 1,
-	                       .block_z = 1,
-	                       .flags = GW_EVENT_ARGUMENTS | GW_EVENT_COOPERATIVE};
+			       .grid = {blocks, 1, 1},
+			       .block_x = 32,
+			       .block_y = 1,
+			       .block_z = 1,
+			       .flags = GW_EVENT_ARGUMENTS | GW_EVENT_COOPERATIVE};
 	gw_arguments_take(&call, from_params, extra);
 	return e->flags;
 }
@@ -109,7 +109,7 @@ static void expect_of_buffer(size_t size, uint32_t copied)
 {
 	unsigned char buffer[24] = "the program's own buffer";
 	void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, buffer, CU_LAUNCH_PARAM_BUFFER_SIZE, &size,
-	                 CU_LAUNCH_PARAM_END};
+			 CU_LAUNCH_PARAM_END};
 
 	assert_true(taken(launch(1, NULL, extra)));
 	assert_int_equal(waiting(0)->size, copied);
@@ -131,7 +131,7 @@ TEST_WITH(what_is_too_large_is_left, start, NULL)
 	const struct gw_code_param large[] = {{0, GW_ARGUMENTS_MAX}, {GW_ARGUMENTS_MAX, 1}};
 	size_t size = GW_ARGUMENTS_MAX + 1;
 	void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, ring, CU_LAUNCH_PARAM_BUFFER_SIZE, &size,
-	                 CU_LAUNCH_PARAM_END};
+			 CU_LAUNCH_PARAM_END};
 
 	kernel_has(large, 2);
 	assert_false(taken(launch(1, params, NULL)));
@@ -172,7 +172,7 @@ static void arrived(uint32_t at, uint32_t id)
 static uint32_t config(uint32_t blocks)
 {
 	const struct gw_config c = {
-	        .grid = {blocks, 1, 1}, .block = {32, 1, 1}, .cluster = {1, 1, 1}};
+		.grid = {blocks, 1, 1}, .block = {32, 1, 1}, .cluster = {1, 1, 1}};
 
 	return gw_intern_config(KERNEL, 0, &c);
 }
@@ -257,11 +257,11 @@ TEST_WITH(what_is_kept_is_bounded, start, NULL)
 TEST_WITH(a_found_cell_ends_the_wish, start, NULL)
 {
 	struct gw_event e = {.kernel = KERNEL,
-	                     .grid = {1, 1, 1},
-	                     .block_x = 32,
-	                     .block_y = 1,
-	                     .block_z = 1,
-	                     .flags = GW_EVENT_ARGUMENTS | GW_EVENT_COOPERATIVE};
+			     .grid = {1, 1, 1},
+			     .block_x = 32,
+			     .block_y = 1,
+			     .block_z = 1,
+			     .flags = GW_EVENT_ARGUMENTS | GW_EVENT_COOPERATIVE};
 	uint64_t key = gw_cell_key(KERNEL, e.grid, 32, 1, 1, 0, 0, 0);
 	struct gw_cell *cell = &gw_hot.shared->cells[key >> (64 - GW_CELLS_BITS)];
 

@@ -124,10 +124,10 @@ TEST(too_few_samples_to_tell_neighbours_apart_are_not_believed)
 	forty = counted(a, 40);
 	for (unsigned m = 0; m < 2; m++) {
 		assert_false(fabs(one.value[m] - truth(1, m)) > 3 * one.error[m] * one.value[m] &&
-		             one.error[m] < 0.25);
+			     one.error[m] < 0.25);
 		assert_false(fabs(forty.value[m] - truth(40, m)) >
-		                     3 * forty.error[m] * forty.value[m] &&
-		             forty.error[m] < 0.25);
+				     3 * forty.error[m] * forty.value[m] &&
+			     forty.error[m] < 0.25);
 	}
 	gw_attribution_free(a);
 }
@@ -265,7 +265,7 @@ TEST(the_first_sample_and_lost_ones_are_not_used)
 	/* samples 30 to 39 were lost */
 	memmove(&w.sample[30], &w.sample[40], (SAMPLES - 40) * sizeof(w.sample[0]));
 	assert_int_equal(gw_attribution_window(a, w.sample, SAMPLES - 10, w.run, w.runs),
-	                 GW_WINDOW_USED);
+			 GW_WINDOW_USED);
 	gw_attribution_solve(a);
 	assert_reported(a, 5, 0.01);
 	gw_attribution_free(a);
@@ -390,7 +390,7 @@ TEST(work_that_varies_makes_no_false_zero_of_its_neighbour)
 	/* Right, or unsure, or not reported. */
 	for (unsigned m = 0; m < 2; m++)
 		assert_true(isnan(c.value[m]) || c.error[m] > 0.2 ||
-		            fabs(c.value[m] - truth(2, m)) < 3 * c.error[m] * truth(2, m));
+			    fabs(c.value[m] - truth(2, m)) < 3 * c.error[m] * truth(2, m));
 	gw_attribution_free(a);
 }
 

@@ -37,10 +37,10 @@ TEST(of_shifts_that_fit_alike_the_nearest_to_the_expected_is_taken)
 {
 	pairs(0);
 	assert_int_equal(gw_attribution_shift(w.sample, SAMPLES, 1, w.run, w.runs, 10000, 3100),
-	                 3100);
+			 3100);
 	assert_int_equal(gw_attribution_shift(w.sample, SAMPLES, 1, w.run, w.runs, 10000, -1), 0);
 	assert_int_equal(gw_attribution_shift(w.sample, SAMPLES, 1, w.run, w.runs, 10000, 99999),
-	                 10000);
+			 10000);
 }
 
 /* A window in which all runs are known @p off too late. */

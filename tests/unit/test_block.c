@@ -40,7 +40,7 @@ static bool gather(void *arg, const struct gw_log_record *record)
 TEST(recorded_logs_come_back_to_the_byte)
 {
 	static const char *const names[] = {"development.gwl", "graphs.gwl", "train.gwl",
-	                                    "workloads.gwl"};
+					    "workloads.gwl"};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
 		struct gw_log_status status;
@@ -72,11 +72,11 @@ TEST(so_do_records_of_noise)
 		length = 0;
 		while (length < 20000) {
 			struct gw_record head = {(uint16_t)(noise() % 40),
-			                         (uint16_t)(8 + 8 * (noise() % 30))};
+						 (uint16_t)(8 + 8 * (noise() % 30))};
 
 			if (noise() % 2)
 				head = (struct gw_record){GW_RECORD_LAUNCH,
-				                          sizeof(struct gw_record_launch)};
+							  sizeof(struct gw_record_launch)};
 			for (uint32_t i = 0; i < head.length; i += 8) {
 				uint64_t word = noise() & mask;
 
@@ -115,9 +115,9 @@ static size_t file_length;
 static void close_block(unsigned launches)
 {
 	struct gw_packed_block head = {.magic = GW_PACKED_MAGIC,
-	                               .sequence = block_count,
-	                               .raw = length,
-	                               .flags = GW_BLOCK_PACKED};
+				       .sequence = block_count,
+				       .raw = length,
+				       .flags = GW_BLOCK_PACKED};
 
 	head.length = (uint32_t)gw_block_pack(model, raw, length, packed, sizeof(packed));
 	head.crc = gw_block_checksum(&head, packed);
@@ -137,10 +137,10 @@ static void build_file(void)
 	file_length = block_count = length = 0;
 	while (file_length < FILE_MOST) {
 		struct gw_record_launch l = {.head = {GW_RECORD_LAUNCH, sizeof(l)},
-		                             .config = (uint32_t)(noise() % 20),
-		                             .call_ns = noise() >> 20,
-		                             .start_ns = noise() >> 20,
-		                             .duration_ns = noise() % 100000};
+					     .config = (uint32_t)(noise() % 20),
+					     .call_ns = noise() >> 20,
+					     .start_ns = noise() >> 20,
+					     .duration_ns = noise() % 100000};
 
 		memcpy(raw + length, &l, sizeof(l));
 		length += sizeof(l);
@@ -202,7 +202,7 @@ TEST(a_flipped_bit_costs_its_block_alone)
 		     bit < 8 * (block[i].begin + sizeof(struct gw_packed_block)); bit++) {
 			file[bit / 8] ^= (unsigned char)(1u << bit % 8);
 			assert_int_equal(launches_in(file_length),
-			                 whole_without(bit / 8, bit / 8 + 1));
+					 whole_without(bit / 8, bit / 8 + 1));
 			file[bit / 8] ^= (unsigned char)(1u << bit % 8);
 		}
 }
@@ -281,12 +281,12 @@ TEST(one_that_is_cut_off_is_none)
 TEST(nonsense_is_refused)
 {
 	static const unsigned char bad[][16] = {
-	        {0, 0, 3, 65},                                                  /* buckets */
-	        {0, 0, 4, 1, 1},                                                /* schema */
-	        {0, 0, 0xfe, 1, 1},                                             /* schema */
-	        {0xff, 0x7f, 3, 1, 1},                                          /* index */
-	        {0, 0, 3, 1, 255, 255, 255, 255, 255, 255, 255, 255, 255, 2},   /* bits */
-	        {0, 0, 3, 1, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255}, /* no end */
+		{0, 0, 3, 65},                                                  /* buckets */
+		{0, 0, 4, 1, 1},                                                /* schema */
+		{0, 0, 0xfe, 1, 1},                                             /* schema */
+		{0xff, 0x7f, 3, 1, 1},                                          /* index */
+		{0, 0, 3, 1, 255, 255, 255, 255, 255, 255, 255, 255, 255, 2},   /* bits */
+		{0, 0, 3, 1, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255}, /* no end */
 	};
 	struct gw_sketch out;
 

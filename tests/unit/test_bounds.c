@@ -200,10 +200,10 @@ TEST(latency_counts_rounds_and_grows_with_load)
 	t = fixture_term(&e, "latency");
 	drawn = 256 * 128e3 / t;
 	assert_close(t, 20 *
-	                        (1500 +
-	                         2 * (gw_curve_at(&f.device, GW_CURVE_dram_latency_at_load, drawn) -
-	                              600)) /
-	                        1e9);
+				(1500 +
+				 2 * (gw_curve_at(&f.device, GW_CURVE_dram_latency_at_load, drawn) -
+				      600)) /
+				1e9);
 	assert_true(t > 20 * 1500 / 1e9);
 }
 
@@ -310,7 +310,7 @@ TEST(binding_resource_and_the_next_are_reported)
 	assert_int_equal(e.bound, GW_BOUND_COMPUTE);
 	assert_string_equal(e.binding, "fp64");
 	assert_close(fixture_term(&e, "next/binding"),
-	             fixture_term(&e, "latency") / fixture_term(&e, "fp64"));
+		     fixture_term(&e, "latency") / fixture_term(&e, "fp64"));
 }
 
 /* Of a kernel without loads nothing needs to be known of what is read. */
@@ -519,7 +519,7 @@ TEST(integers_have_half_of_the_fma_pipe)
 	fixture_work(&f, GW_WORK_pipe_fma_heavy, 30 * 128e3);
 	e = ask(&f);
 	assert_close(fixture_term(&e, "fma"),
-	             30 * 128e3 * 64 / gw_param(&f.device, GW_PARAM_t_int));
+		     30 * 128e3 * 64 / gw_param(&f.device, GW_PARAM_t_int));
 }
 
 /* What passes through one path is not added up: the data stage and shared memory are one. */

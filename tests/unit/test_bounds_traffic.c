@@ -20,7 +20,7 @@ static struct gw_estimate ask(const struct fixture *f)
 }
 
 static void only_of(struct fixture *f, enum gw_work_field field, double value,
-                    enum gw_source source)
+		    enum gw_source source)
 {
 	fixture_work(f, field, value);
 	f->work.q[field].source = source;
@@ -172,11 +172,11 @@ TEST(hits_follow_from_counted_bytes)
 	e = ask(&f);
 	/* 3 of 4 hit L1, half of the others L2 */
 	assert_close(fixture_term(&e, "latency"),
-	             20 * (400 + 2 * (0.75 * l1 + 0.125 * l2 + 0.125 * dram)) / 1e9);
+		     20 * (400 + 2 * (0.75 * l1 + 0.125 * l2 + 0.125 * dram)) / 1e9);
 }
 
 static void doubtful(struct fixture *f, enum gw_work_field field, double value,
-                     enum gw_source source)
+		     enum gw_source source)
 {
 	only_of(f, field, value, source);
 	f->work.q[field].confidence = 0.4f;

@@ -158,7 +158,7 @@ TEST(distributions_that_cannot_be_had_are_empty)
 	assert_int_equal(gw_dist_of(bad, 2).count, 0);
 	assert_int_equal(sum.count, 0);
 	assert_true(isnan(gw_dist_mean(&empty)) && isnan(gw_dist_deviation(&empty)) &&
-	            isnan(gw_dist_quantile(&empty, 0.5)) && isnan(gw_dist_mode(&empty, 9)));
+		    isnan(gw_dist_quantile(&empty, 0.5)) && isnan(gw_dist_mode(&empty, 9)));
 	gw_dist_free(&d);
 }
 
@@ -168,7 +168,7 @@ TEST(line_through_anscombes_first_set)
 {
 	static const double x[] = {10, 8, 13, 9, 11, 14, 6, 4, 12, 7, 5};
 	static const double y[] = {8.04, 6.95, 7.58,  8.81, 8.33, 9.96,
-	                           7.24, 4.26, 10.84, 4.82, 5.68};
+				   7.24, 4.26, 10.84, 4.82, 5.68};
 	struct gw_line l = gw_line_fit(x, y, 11);
 
 	assert_true(fabs(l.slope - 0.50009090909090903) < 1e-14);

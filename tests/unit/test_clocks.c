@@ -7,7 +7,7 @@ static const uint64_t MS = 1000000;
 static void add(struct gw_clocks *c, uint64_t ms, uint32_t mhz)
 {
 	struct gw_clock_sample s = {
-	        .ns = ms * MS, .sm_khz = mhz * 1000, .mem_khz = 3201000, .others = UINT32_MAX};
+		.ns = ms * MS, .sm_khz = mhz * 1000, .mem_khz = 3201000, .others = UINT32_MAX};
 
 	gw_clocks_add(c, &s);
 }
@@ -91,9 +91,9 @@ TEST(reasons_and_others_of_all_samples_count)
 
 	for (uint64_t i = 0; i < 4; i++)
 		gw_clocks_add(&c, &(struct gw_clock_sample){.ns = (10 + i) * MS,
-		                                            .sm_khz = 1,
-		                                            .reasons = UINT64_C(1) << i,
-		                                            .others = i == 2 ? 70 : 10});
+							    .sm_khz = 1,
+							    .reasons = UINT64_C(1) << i,
+							    .others = i == 2 ? 70 : 10});
 	gw_clocks_at(&c, 11 * MS, 12 * MS, &s);
 	assert_int_equal(s.reasons, 2 | 4);
 	assert_float_equal(s.others, 0.7, 1e-9);

@@ -52,7 +52,7 @@ static struct gw_module_note *module_copied(uint32_t number, const char *file)
 
 /* A module that lies in a file: at @p from_base where @p bytes is not 0. */
 static struct gw_module_note *module_in_file(uint32_t number, const char *path, uint64_t from_base,
-                                             uint64_t bytes)
+					     uint64_t bytes)
 {
 	struct gw_module_note *n = gw_arena_array(&arena, 1, sizeof(*n) + strlen(path) + 1);
 
@@ -67,7 +67,7 @@ static struct gw_module_note *module_in_file(uint32_t number, const char *path, 
 static bool code_of(const char *name, uint32_t module, uint32_t processor)
 {
 	gw_hot.shared->kernels[SLOT] = (struct gw_kernel_slot){
-	        .name = name, .module = module, .binary_version = processor};
+		.name = name, .module = module, .binary_version = processor};
 	return gw_code_of(SLOT, &code);
 }
 
@@ -188,9 +188,9 @@ static void *mapped(const char *path, size_t *size)
 static bool unseen(const char *name, uint32_t processor, uint32_t registers, uint32_t shared)
 {
 	gw_hot.shared->kernels[SLOT] = (struct gw_kernel_slot){.name = name,
-	                                                       .binary_version = processor,
-	                                                       .registers = registers,
-	                                                       .static_shared = shared};
+							       .binary_version = processor,
+							       .registers = registers,
+							       .static_shared = shared};
 	return gw_code_of(SLOT, &code);
 }
 
@@ -308,27 +308,27 @@ static void host_with_ptx(const char *path, const char *ptx)
 	static uint8_t file[1 << 16];
 	const size_t length = strlen(ptx) + 1, padded = (length + 7) & ~(size_t)7;
 	const struct container head = {0xba55ed50, 1, 16, 64 + padded, 1,   0x101, 64, padded, 0,
-	                               0,          8, 7,  52,          {0}, 0x11,  0,  0};
+				       0,          8, 7,  52,          {0}, 0x11,  0,  0};
 	const char names[] = "\0.nv_fatbin\0.shstrtab";
 	Elf64_Ehdr e = {.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
-	                .e_type = ET_DYN,
-	                .e_machine = EM_X86_64,
-	                .e_phoff = sizeof(e),
-	                .e_ehsize = sizeof(e),
-	                .e_phentsize = sizeof(Elf64_Phdr),
-	                .e_phnum = 1,
-	                .e_shentsize = sizeof(Elf64_Shdr),
-	                .e_shnum = 3,
-	                .e_shstrndx = 2};
+			.e_type = ET_DYN,
+			.e_machine = EM_X86_64,
+			.e_phoff = sizeof(e),
+			.e_ehsize = sizeof(e),
+			.e_phentsize = sizeof(Elf64_Phdr),
+			.e_phnum = 1,
+			.e_shentsize = sizeof(Elf64_Shdr),
+			.e_shnum = 3,
+			.e_shstrndx = 2};
 	Elf64_Phdr p = {.p_type = PT_LOAD, .p_filesz = sizeof(file), .p_memsz = sizeof(file)};
 	Elf64_Shdr s[3] = {
-	        {0},
-	        {.sh_name = 1,
-	         .sh_type = SHT_PROGBITS,
-	         .sh_addr = 1024,
-	         .sh_offset = 1024,
-	         .sh_size = 16 + 64 + padded},
-	        {.sh_name = 12, .sh_type = SHT_STRTAB, .sh_offset = 512, .sh_size = sizeof(names)}};
+		{0},
+		{.sh_name = 1,
+		 .sh_type = SHT_PROGBITS,
+		 .sh_addr = 1024,
+		 .sh_offset = 1024,
+		 .sh_size = 16 + 64 + padded},
+		{.sh_name = 12, .sh_type = SHT_STRTAB, .sh_offset = 512, .sh_size = sizeof(names)}};
 	FILE *out = fopen(path, "wb");
 
 	assert_true(1024 + sizeof(head) + padded <= sizeof(file));
@@ -353,7 +353,7 @@ TEST_WITH(ptx_of_two_objects_is_compared_by_entry, start, end)
 {
 	char path[2][32] = {"/tmp/gw_host.XXXXXX", "/tmp/gw_host.XXXXXX"};
 	const char *text[] = {PTX_HEAD ONE TWO,
-	                      PTX_HEAD TWO "// more\n" ONE ".entry cut(.param .u64 p"};
+			      PTX_HEAD TWO "// more\n" ONE ".entry cut(.param .u64 p"};
 	size_t size[2];
 	void *at[2];
 
@@ -388,7 +388,7 @@ TEST_WITH(kernels_that_claim_the_same_code_are_read_within_a_bound, start, end)
 			at = mempcpy(at, large + s->sh_offset, s->sh_size);
 		if (s->sh_type == SHT_SYMTAB)
 			*s = (Elf64_Shdr){s->sh_name,          s->sh_type, 0, 0, cubin.size,
-			                  COPIES * s->sh_size, s->sh_link, 0, 8, s->sh_entsize};
+					  COPIES * s->sh_size, s->sh_link, 0, 8, s->sh_entsize};
 		else if (s->sh_type == SHT_PROGBITS && s->sh_flags & SHF_EXECINSTR)
 			s->sh_size = SIZE - s->sh_offset;
 	}
@@ -508,7 +508,7 @@ TEST_WITH(what_is_held_stays_in_bounds, start, end)
 	enum { LARGE = 12 << 20, MODULES = 12 };
 	struct gw_bytes cubin = corpus_file(&arena, "sm_80.cubin");
 	struct container head = {0xba55ed50, 1, 16, 0,  2,      0x101,  64, 0,    0,
-	                         0,          8, 1,  80, {0, 0}, 0x2011, 0,  LARGE};
+				 0,          8, 1,  80, {0, 0}, 0x2011, 0,  LARGE};
 	/* LZ4: the cubin as literals, then a match that repeats its end up to the size. */
 	size_t room = sizeof(head) + cubin.size + LARGE / 255 + 64, n = sizeof(head), left;
 	uint8_t *file = gw_arena_array(&arena, room, 1);

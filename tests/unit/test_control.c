@@ -20,7 +20,7 @@ void __wrap_gw_live_answer(const struct gw_live_answer *a);
 void __wrap_gw_windows_mode(void);
 void __wrap_gw_analysis_mode(void);
 void __wrap_gw_log_write(enum gw_record_kind kind, void *head, size_t size, const void *tail,
-                         size_t tail_size);
+			 size_t tail_size);
 void __wrap_gw_log_flush(void);
 bool __wrap_gw_log_make_ring(void);
 
@@ -62,7 +62,7 @@ void __wrap_gw_analysis_mode(void)
 }
 
 void __wrap_gw_log_write(enum gw_record_kind kind, void *head, size_t size, const void *tail,
-                         size_t tail_size)
+			 size_t tail_size)
 {
 	(void)size, (void)tail, (void)tail_size;
 	assert_int_equal(kind, GW_RECORD_MODE);
@@ -102,9 +102,9 @@ static int start(void **state)
 static void ask(uint64_t now_ns, uint32_t mode, uint32_t budget, uint32_t seconds)
 {
 	request = (struct gw_live_control){.sequence = request.sequence + 1,
-	                                   .mode = mode,
-	                                   .budget = budget,
-	                                   .seconds = seconds};
+					   .mode = mode,
+					   .budget = budget,
+					   .seconds = seconds};
 	asked = true;
 	gw_control_tick(now_ns);
 }
@@ -248,9 +248,9 @@ TEST_WITH(what_of_a_mode_is_lacking_is_said, start, NULL)
 void __real_gw_windows_mode(void);
 
 /* In place of libcupti. */
-#define NOTHING(name)                                                                              \
-	void name(void)                                                                            \
-	{                                                                                          \
+#define NOTHING(name) \
+	void name(void) \
+	{ \
 	}
 NOTHING(gw_activity_settle)
 NOTHING(gw_activity_off)
@@ -260,10 +260,10 @@ NOTHING(gw_attach_settle)
 NOTHING(gw_attach_stop)
 NOTHING(gw_attach_leave)
 
-#define ALWAYS(name, value)                                                                        \
-	bool name(void)                                                                            \
-	{                                                                                          \
-		return value;                                                                      \
+#define ALWAYS(name, value) \
+	bool name(void) \
+	{ \
+		return value; \
 	}
 ALWAYS(gw_activity_worn, false)
 ALWAYS(gw_attach_stays, false)
@@ -298,8 +298,8 @@ static enum gw_sampler no_sampler(void)
 
 static NOTHING(nothing) static ALWAYS(in_time, true)
 
-        /* Mode audit for a tenth of a second of CPU, then a window of mode watch, which ends. */
-        static void go_through_a_window(void)
+	/* Mode audit for a tenth of a second of CPU, then a window of mode watch, which ends. */
+	static void go_through_a_window(void)
 {
 	static const struct gw_windows_calls calls = {no_sampler, none_waits, nothing, nothing};
 	uint64_t deadline, cpu = gw_thread_cpu_ns();

@@ -10,7 +10,7 @@ static uint64_t seed;
 
 /* Share of @p rounds of @p together predictions each, judged @p lag rounds later, that miss. */
 static double missed(struct gw_coverage *c, int rounds, int together, int lag, double scale,
-                     double *least, double *most)
+		     double *least, double *most)
 {
 	float then[LAG_MOST];
 	double outside = 0;
@@ -95,7 +95,7 @@ TEST(kinds_do_not_mix)
 	gw_coverage_adapt(&c);
 	for (unsigned i = 0; i < GW_WIDTHS; i++)
 		assert_int_equal(c.width[i] > before.width[i],
-		                 i == gw_width_of_work(GW_TIER_COLD, GW_SOURCE_STATIC));
+				 i == gw_width_of_work(GW_TIER_COLD, GW_SOURCE_STATIC));
 	for (uint32_t size = 1; size <= 32; size++)
 		seen[gw_width_of_size(size)] = true;
 	seen[GW_WIDTH_LEAST] = true;

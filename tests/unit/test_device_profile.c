@@ -22,7 +22,7 @@ static uint32_t predicted_on;
 
 /* What the profile is handed to. */
 void gw_log_write(enum gw_record_kind kind, void *head, size_t size, const void *tail,
-                  size_t tail_size)
+		  size_t tail_size)
 {
 	struct gw_record_profile r;
 
@@ -41,7 +41,7 @@ void gw_log_write(enum gw_record_kind kind, void *head, size_t size, const void 
 }
 
 void gw_predictor_set_device(struct gw_predictor_set *f, uint32_t device,
-                             const struct gw_device *profile)
+			     const struct gw_device *profile)
 {
 	(void)f;
 	predicted = profile;
@@ -54,7 +54,7 @@ static int start(void **state)
 	gw_degraded_reset();
 	gw_device_profile_start(NULL);
 	snprintf(gw_options.profile, sizeof(gw_options.profile), "%s/nvidia-h200.json",
-	         GW_PROFILES);
+		 GW_PROFILES);
 	unsetenv("GPUWATCH_PROFILE");
 	length = announced = 0;
 	pieces = of_device = 0;
@@ -89,7 +89,7 @@ TEST_WITH(the_profile_of_the_gpus_name_is_taken_and_kept_in_the_log, start, stop
 	assert_int_equal(gw_profile_parse(text, length, "log", &read, &error), 0);
 	for (unsigned i = 0; i < GW_PARAMS; i++)
 		assert_memory_equal(&read.device.param[i].value,
-		                    &gw_device_profile(3)->param[i].value, sizeof(double));
+				    &gw_device_profile(3)->param[i].value, sizeof(double));
 	assert_false(gw_degraded_get(0, &reason));
 	gw_device_profile_use(3, "NVIDIA H200"); /* once */
 	assert_int_equal(length, announced);

@@ -18,7 +18,7 @@ static struct gw_layout *layout;
 
 /* In place of what comes from the driver and the log. */
 void gw_log_write(enum gw_record_kind kind, void *head, size_t size, const void *tail,
-                  size_t tail_size)
+		  size_t tail_size)
 {
 	(void)kind;
 	(void)head;
@@ -41,7 +41,7 @@ static const struct gw_ir_program *program(void)
 
 	ir_begin(&k);
 	test = gw_ir_emit(&k.b, IR_CMP, 64, IR_COND_LTU, gw_ir_reg(&k.b, 1), 2,
-	                  ir_special(&k, IR_SREG_TID_X), ir_param(&k, 1));
+			  ir_special(&k, IR_SREG_TID_X), ir_param(&k, 1));
 	yes = gw_ir_block_new(&k.b);
 	no = gw_ir_block_new(&k.b);
 	gw_ir_end_branch(&k.b, test, false, yes, no);
@@ -69,7 +69,7 @@ static int start(void **state)
 	layout->param[1] = (struct gw_code_param){8, 8};
 	for (uint32_t i = KERNEL; i <= OTHER; i++)
 		gw_hot.shared->kernels[i] =
-		        (struct gw_kernel_slot){.name = "kernel", .hash = i, .layout = layout};
+			(struct gw_kernel_slot){.name = "kernel", .hash = i, .layout = layout};
 	atomic_store(&gw_hot.shared->kernel_count, OTHER);
 	assert_true(gw_registry_start());
 	gw_digests_start();
@@ -106,7 +106,7 @@ static bool distinguished(uint32_t slot)
 static void give_two_words(void)
 {
 	static const struct gw_digest_plan two = {
-	        .count = 2, .wide = 2, .end = 16, .word = {{0, 0, 0, 8}, {1, 0, 8, 8}}};
+		.count = 2, .wide = 2, .end = 16, .word = {{0, 0, 0, 8}, {1, 0, 8, 8}}};
 
 	atomic_store(&gw_hot.shared->kernels[KERNEL].plan, &two);
 }
@@ -120,7 +120,7 @@ static uint32_t launch_with(uint32_t blocks, uint64_t first, uint64_t second)
 	a->size = sizeof(words);
 	memcpy(a->bytes, words, sizeof(words));
 	c = gw_config_entry(
-	        launch(KERNEL, blocks, gw_digest_of_buffer(plan_of(KERNEL), a->bytes, a->size)));
+		launch(KERNEL, blocks, gw_digest_of_buffer(plan_of(KERNEL), a->bytes, a->size)));
 	c->arguments = c->arguments ? c->arguments : a;
 	return gw_config_count();
 }
@@ -313,9 +313,9 @@ TEST_WITH(arguments_are_read_by_the_plan, start, end)
 	uint64_t bytes[] = {3, 5};
 	size_t size = 16, shorter = 12;
 	void *whole[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, bytes, CU_LAUNCH_PARAM_BUFFER_SIZE, &size,
-	                 CU_LAUNCH_PARAM_END};
+			 CU_LAUNCH_PARAM_END};
 	void *cut[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, bytes, CU_LAUNCH_PARAM_BUFFER_SIZE, &shorter,
-	               CU_LAUNCH_PARAM_END};
+		       CU_LAUNCH_PARAM_END};
 	void *sizeless[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, bytes, CU_LAUNCH_PARAM_END};
 	uint32_t digest = gw_digest_read(plan_of(KERNEL), a, NULL);
 
@@ -349,10 +349,10 @@ TEST_WITH(a_pointer_adds_nothing_to_a_provisional_hash, start, end)
 {
 	static const struct gw_code_param param[] = {{0, 8}, {8, 4}};
 	const uint64_t here = 0x7f1200000000, there = 0x302000000, n = 4096,
-	               half = 0x3fe0000000000000;
+		       half = 0x3fe0000000000000;
 	const uint32_t count = 7;
 	const void *a[] = {&here, &count}, *b[] = {&there, &count}, *c[] = {&n, &count},
-	           *d[] = {&half, &count};
+		   *d[] = {&half, &count};
 
 	gw_digest_provisional_make(param, 2, &made);
 	assert_int_equal(provisional_of(a), provisional_of(b));

@@ -175,7 +175,7 @@ TEST_WITH(a_full_ring_drops_and_counts, start, NULL)
 TEST_WITH(launches_among_the_events_taken_are_counted_beside_the_tail, start, NULL)
 {
 	static const unsigned char kinds[] = {GW_EVENT_KERNEL, GW_EVENT_WAIT, GW_EVENT_GRAPH,
-	                                      GW_EVENT_NONE,   GW_EVENT_TIME, GW_EVENT_MULTI};
+					      GW_EVENT_NONE,   GW_EVENT_TIME, GW_EVENT_MULTI};
 	struct gw_thread *t = fixture_thread(8);
 
 	for (uint32_t i = 0; i < sizeof(kinds); i++) {

@@ -5,7 +5,7 @@
 
 /* A driver with three allocations of 4 KiB each. */
 static const CUdeviceptr OF_GPU = 0x7f1000000000, OF_HOST = 0x7f2000000000,
-                         MANAGED = 0x7f3000000000;
+			 MANAGED = 0x7f3000000000;
 static unsigned asked, asked_strictly;
 static uint32_t most = 3; /* that are looked for */
 static CUstreamCaptureMode mode;

@@ -18,20 +18,20 @@ static void check(struct kernel *t, const char *ptx, const char *expected)
 
 	assert_null(gw_ir_finish(&t->k.b));
 	assert_null(gw_extract(&t->k.b.program,
-	                       (struct gw_bytes){(const uint8_t *)ptx, ptx ? strlen(ptx) : 0},
-	                       &t->k.arena, &t->extract));
+			       (struct gw_bytes){(const uint8_t *)ptx, ptx ? strlen(ptx) : 0},
+			       &t->k.arena, &t->extract));
 	assert_int_equal(t->extract.count, 1);
 	assert_string_equal(gw_access_expression(&t->extract.access[0], text, sizeof(text)),
-	                    expected);
+			    expected);
 }
 
 static const char fig_3_1[] = "ld.param.u64 	%rd7, [param_5];\n"
-                              "	mov.u32 	%r1, %tid.x;\n"
-                              "	cvta.to.global.u64 	%rd3, %rd7;\n"
-                              "	add.s32 	%r14, %r1, 1;\n"
-                              "	mul.wide.s32 	%rd16, %r14, 4;\n"
-                              "	add.s64 	%rd17, %rd3, %rd16;\n"
-                              "	ld.global.f32 	%f11, [%rd17];\n";
+			      "	mov.u32 	%r1, %tid.x;\n"
+			      "	cvta.to.global.u64 	%rd3, %rd7;\n"
+			      "	add.s32 	%r14, %r1, 1;\n"
+			      "	mul.wide.s32 	%rd16, %r14, 4;\n"
+			      "	add.s64 	%rd17, %rd3, %rd16;\n"
+			      "	ld.global.f32 	%f11, [%rd17];\n";
 
 /* The access of Kim's fig. 3.1. */
 static void build_fig_3_1(struct kernel *t)
@@ -46,8 +46,8 @@ static void build_fig_3_1(struct kernel *t)
 	t->k.b.source = 3;
 	rd3 = gw_ir_reg(&t->k.b, 64);
 	gw_ir_append(&t->k.b,
-	             (struct gw_ir_insn){.op = IR_FROMGEN, .bits = 64, .space = IR_SPACE_GLOBAL},
-	             &rd3, 1, &rd7, 1);
+		     (struct gw_ir_insn){.op = IR_FROMGEN, .bits = 64, .space = IR_SPACE_GLOBAL},
+		     &rd3, 1, &rd7, 1);
 	t->k.b.source = 4;
 	r14 = ir_op(&t->k, IR_ADD, 32, 32, r1, ir_number(&t->k, 1));
 	t->k.b.source = 5;
@@ -66,16 +66,16 @@ TEST(fig_3_1_gives_the_nodes_of_fig_3_3)
 		const char *reg, *opcode;
 		int parent;
 	} nodes[] = {
-	        {"%rd17", "add.s64", -1},
-	        {"%rd3", "cvta.to.global.u64", 0},
-	        {"%rd16", "mul.wide.s32", 0},
-	        {"%rd7", "ld.param.u64", 1},
-	        {"%r14", "add.s32", 2},
-	        {"4", "", 2},
-	        {"[param_5]", "", 3},
-	        {"%r1", "mov.u32", 4},
-	        {"1", "", 4},
-	        {"%tid.x", "", 7},
+		{"%rd17", "add.s64", -1},
+		{"%rd3", "cvta.to.global.u64", 0},
+		{"%rd16", "mul.wide.s32", 0},
+		{"%rd7", "ld.param.u64", 1},
+		{"%r14", "add.s32", 2},
+		{"4", "", 2},
+		{"[param_5]", "", 3},
+		{"%r1", "mov.u32", 4},
+		{"1", "", 4},
+		{"%tid.x", "", 7},
 	};
 	struct kernel t;
 
@@ -131,7 +131,7 @@ static void build_loop(struct kernel *t, bool by_move, bool guarded)
 	test = gw_ir_reg(&t->k.b, 1);
 	if (guarded)
 		t->k.b.guard = gw_ir_emit(&t->k.b, IR_CMP, 32, IR_COND_EQ, test, 2, i,
-		                          ir_number(&t->k, 7));
+					  ir_number(&t->k, 7));
 	next = by_move ? gw_ir_reg(&t->k.b, 64) : p;
 	gw_ir_emit(&t->k.b, IR_ADD, 64, 0, next, 2, p, ir_number(&t->k, 128));
 	t->k.b.guard = GW_IR_NONE;
@@ -139,7 +139,7 @@ static void build_loop(struct kernel *t, bool by_move, bool guarded)
 		gw_ir_emit(&t->k.b, IR_MOV, 64, 0, p, 1, next);
 	gw_ir_emit(&t->k.b, IR_ADD, 32, 0, i, 2, i, ir_number(&t->k, 1));
 	test = gw_ir_emit(&t->k.b, IR_CMP, 32, IR_COND_NE, gw_ir_reg(&t->k.b, 1), 2, i,
-	                  ir_number(&t->k, 9));
+			  ir_number(&t->k, 9));
 	end = body + 1;
 	gw_ir_end_branch(&t->k.b, test, false, body, end);
 	gw_ir_block_open(&t->k.b);
@@ -150,9 +150,9 @@ static void check_loop(struct kernel *t)
 {
 	const uint64_t argument = 0x1000;
 	struct gw_access_launch launch = {.config = {.grid = {1, 1, 1}, .block = {32, 1, 1}},
-	                                  .params = t->k.b.program.params,
-	                                  .param_count = t->k.b.program.param_count,
-	                                  .arguments = {(const uint8_t *)&argument, 8}};
+					  .params = t->k.b.program.params,
+					  .param_count = t->k.b.program.param_count,
+					  .arguments = {(const uint8_t *)&argument, 8}};
 	struct gw_access_point point = {.iteration = {5}};
 	struct gw_request r;
 
@@ -192,12 +192,12 @@ TEST(a_pointer_from_memory_ends_the_tree)
 	def = gw_ir_reg(&t.k.b, 64);
 	use[0] = ir_param(&t.k, 0), use[1] = ir_number(&t.k, 0);
 	gw_ir_append(&t.k.b,
-	             (struct gw_ir_insn){.op = IR_LD,
-	                                 .bits = 64,
-	                                 .space = IR_SPACE_CONST,
-	                                 .width = 8,
-	                                 .elements = 1},
-	             &def, 1, use, 2);
+		     (struct gw_ir_insn){.op = IR_LD,
+					 .bits = 64,
+					 .space = IR_SPACE_CONST,
+					 .width = 8,
+					 .elements = 1},
+		     &def, 1, use, 2);
 	ir_load(&t.k, IR_SPACE_GLOBAL, def, 0);
 	gw_ir_end_exit(&t.k.b);
 	assert_null(gw_ir_finish(&t.k.b));
@@ -246,8 +246,8 @@ static void starve(void (*build)(struct kernel *t), const char *ptx)
 		assert_null(gw_ir_finish(&t.k.b));
 		gw_arena_init(&arena, limit);
 		reported = !gw_extract(&t.k.b.program,
-		                       (struct gw_bytes){(const uint8_t *)ptx, strlen(ptx)}, &arena,
-		                       &extract);
+				       (struct gw_bytes){(const uint8_t *)ptx, strlen(ptx)}, &arena,
+				       &extract);
 		assert_int_equal(extract.count, reported);
 		assert_true(reported || arena.refused);
 		refused += !reported;

@@ -12,8 +12,8 @@ static uint64_t arguments[IR_KERNEL_PARAMS] = {0x10000000, 0x20000000};
 static struct gw_eval_launch launch_of(uint32_t blocks, uint32_t threads)
 {
 	return (struct gw_eval_launch){
-	        .config = {.grid = {blocks, 1, 1}, .block = {threads, 1, 1}, .cluster = {1, 1, 1}},
-	        .arguments = {(const uint8_t *)arguments, sizeof(arguments)}};
+		.config = {.grid = {blocks, 1, 1}, .block = {threads, 1, 1}, .cluster = {1, 1, 1}},
+		.arguments = {(const uint8_t *)arguments, sizeof(arguments)}};
 }
 
 static void run(struct ir_kernel *k, uint32_t blocks, uint32_t threads, struct gw_gather *g)
@@ -32,14 +32,14 @@ static void build_move(struct ir_kernel *k, bool spread)
 	ir_begin(k);
 	at = ir_thread_offset(k, &index);
 	beyond = gw_ir_emit(&k->b, IR_CMP, 32, IR_COND_GES, gw_ir_reg(&k->b, 1), 2, index,
-	                    ir_param(k, 2));
+			    ir_param(k, 2));
 	gw_ir_end_branch(&k->b, beyond, false, 2, 1);
 	gw_ir_block_open(&k->b);
 	from = ir_op(k, IR_MUL, 64, 64, at, ir_param(k, 3));
 	value = ir_load(k, IR_SPACE_GLOBAL,
-	                ir_op(k, IR_ADD, 64, 64, ir_param(k, 0), spread ? at : from), 0);
+			ir_op(k, IR_ADD, 64, 64, ir_param(k, 0), spread ? at : from), 0);
 	ir_store(k, IR_SPACE_GLOBAL, ir_op(k, IR_ADD, 64, 64, ir_param(k, 1), spread ? from : at),
-	         value);
+		 value);
 	gw_ir_end_jump(&k->b, 2);
 	gw_ir_block_open(&k->b);
 	gw_ir_end_exit(&k->b);
@@ -97,7 +97,7 @@ static void build_loop(struct ir_kernel *k, uint64_t trips, uint64_t step, enum 
 	i = gw_ir_reg(&k->b, 32);
 	if (space == IR_SPACE_SHARED)
 		gw_ir_emit(&k->b, IR_MULWU, 32, 0, p, 2, ir_special(k, IR_SREG_TID_X),
-		           ir_number(k, 8));
+			   ir_number(k, 8));
 	else
 		gw_ir_emit(&k->b, IR_ADD, 64, 0, p, 2, ir_param(k, 0), at);
 	gw_ir_emit(&k->b, IR_MOV, 32, 0, i, 1, ir_number(k, 0));
@@ -106,7 +106,7 @@ static void build_loop(struct ir_kernel *k, uint64_t trips, uint64_t step, enum 
 	gw_ir_emit(&k->b, IR_ADD, 64, 0, p, 2, p, ir_number(k, step));
 	gw_ir_emit(&k->b, IR_ADD, 32, 0, i, 2, i, ir_number(k, 1));
 	test = gw_ir_emit(&k->b, IR_CMP, 32, IR_COND_NE, gw_ir_reg(&k->b, 1), 2, i,
-	                  ir_number(k, trips));
+			  ir_number(k, trips));
 	gw_ir_end_branch(&k->b, test, false, body, body + 1);
 	gw_ir_block_open(&k->b);
 	gw_ir_end_exit(&k->b);
@@ -184,10 +184,10 @@ static void build_scatter(struct ir_kernel *k)
 
 static struct gw_device device;
 static struct gw_kernel kernel = {.name = "k",
-                                  .registers = 32,
-                                  .static_shared = 0,
-                                  .max_threads = 1024,
-                                  .binary_version = 90};
+				  .registers = 32,
+				  .static_shared = 0,
+				  .max_threads = 1024,
+				  .binary_version = 90};
 
 static void known_device(void)
 {
@@ -195,23 +195,23 @@ static void known_device(void)
 		enum gw_param p;
 		double value;
 	} values[] = {
-	        {GW_PARAM_compute_capability, 90},
-	        {GW_PARAM_sm_count, 132},
-	        {GW_PARAM_sm_clock, 1.98e9},
-	        {GW_PARAM_warp_size, 32},
-	        {GW_PARAM_schedulers_per_sm, 4},
-	        {GW_PARAM_l1_size, 256 << 10},
-	        {GW_PARAM_l2_size, 60 << 20},
-	        {GW_PARAM_lat_l1, 32},
-	        {GW_PARAM_lat_l2, 280},
-	        {GW_PARAM_lat_dram, 650},
-	        {GW_PARAM_lat_int, 4},
-	        {GW_PARAM_lat_imad, 4},
-	        {GW_PARAM_lat_constant, 8},
-	        {GW_PARAM_t_add, 64 * 132 * 1.98e9},
-	        {GW_PARAM_t_int, 128 * 132 * 1.98e9},
-	        {GW_PARAM_t_ldst, 32 * 132 * 1.98e9},
-	        {GW_PARAM_b_mem, 3.9e12},
+		{GW_PARAM_compute_capability, 90},
+		{GW_PARAM_sm_count, 132},
+		{GW_PARAM_sm_clock, 1.98e9},
+		{GW_PARAM_warp_size, 32},
+		{GW_PARAM_schedulers_per_sm, 4},
+		{GW_PARAM_l1_size, 256 << 10},
+		{GW_PARAM_l2_size, 60 << 20},
+		{GW_PARAM_lat_l1, 32},
+		{GW_PARAM_lat_l2, 280},
+		{GW_PARAM_lat_dram, 650},
+		{GW_PARAM_lat_int, 4},
+		{GW_PARAM_lat_imad, 4},
+		{GW_PARAM_lat_constant, 8},
+		{GW_PARAM_t_add, 64 * 132 * 1.98e9},
+		{GW_PARAM_t_int, 128 * 132 * 1.98e9},
+		{GW_PARAM_t_ldst, 32 * 132 * 1.98e9},
+		{GW_PARAM_b_mem, 3.9e12},
 	};
 
 	gw_device_clear(&device, "test");
@@ -220,7 +220,7 @@ static void known_device(void)
 }
 
 static void run_and_fill(struct ir_kernel *k, uint32_t blocks, uint32_t threads,
-                         struct gw_work *work)
+			 struct gw_work *work)
 {
 	struct gw_eval_launch eval = launch_of(blocks, threads);
 	struct gw_launch launch = {.kernel = &kernel, .config = eval.config};
@@ -355,14 +355,14 @@ TEST(rows_that_rest_on_unknown_addresses_are_unknown)
 /* base_stride of the coalescing test (kernels.ptx) as nvcc 13.0 makes it for sm_90: 15 instructions
  * up to EXIT, and the jump to itself that ends every kernel. */
 static const uint64_t base_stride[] = {
-        0x00000a00ff017b82, 0x000fe20000000800, 0x0000000000007919, 0x000e2e0000002100,
-        0x00000000000479c3, 0x000e300000002500, 0x00000000ff077b82, 0x000e300000000800,
-        0x00008400ff027b82, 0x000e620000000a00, 0x0000000407077c24, 0x001fe2000f8e0200,
-        0x0000880000047ab9, 0x000fc60000000800, 0x0000000407057c24, 0x000fe2000f8e02ff,
-        0x0000820000047ab9, 0x000fc60000000a00, 0x0000000405027825, 0x002fe400078e0002,
-        0x00008600ff047b82, 0x000e280000000a00, 0x0000000402037981, 0x000ea2000c1e1900,
-        0x0000000407047825, 0x001fca00078e0004, 0x0000000304007986, 0x004fe2000c101904,
-        0x000000000000794d, 0x000fea0003800000, 0xfffffffc00fc7947, 0x000fc0000383ffff,
+	0x00000a00ff017b82, 0x000fe20000000800, 0x0000000000007919, 0x000e2e0000002100,
+	0x00000000000479c3, 0x000e300000002500, 0x00000000ff077b82, 0x000e300000000800,
+	0x00008400ff027b82, 0x000e620000000a00, 0x0000000407077c24, 0x001fe2000f8e0200,
+	0x0000880000047ab9, 0x000fc60000000800, 0x0000000407057c24, 0x000fe2000f8e02ff,
+	0x0000820000047ab9, 0x000fc60000000a00, 0x0000000405027825, 0x002fe400078e0002,
+	0x00008600ff047b82, 0x000e280000000a00, 0x0000000402037981, 0x000ea2000c1e1900,
+	0x0000000407047825, 0x001fca00078e0004, 0x0000000304007986, 0x004fe2000c101904,
+	0x000000000000794d, 0x000fea0003800000, 0xfffffffc00fc7947, 0x000fc0000383ffff,
 };
 
 /* A kernel of one block, which stands for block 0 of base_stride, run by the 64 warps of Kim's base
@@ -426,9 +426,9 @@ TEST(a_warp_s_cycles_are_those_of_its_schedule)
 	/* Its parts hold at any other latency of loads. */
 	assert_true(value(&work, GW_WORK_warp_fixed_chain) == 1);
 	assert_true(value(&work, GW_WORK_warp_fixed_cycles) ==
-	            value(&work, GW_WORK_warp_cycles) - 650);
+		    value(&work, GW_WORK_warp_cycles) - 650);
 	assert_true(value(&work, GW_WORK_warp_longest_fixed_cycles) ==
-	            value(&work, GW_WORK_warp_fixed_cycles));
+		    value(&work, GW_WORK_warp_fixed_cycles));
 	assert_true(value(&work, GW_WORK_warp_insts) == 15);
 	/* As sure as where the counts are settled (test_sass_work). */
 	assert_true(work.q[GW_WORK_warp_insts].confidence == 1);
@@ -440,14 +440,14 @@ TEST(a_warp_s_cycles_are_those_of_its_schedule)
 TEST(a_path_that_is_not_settled_has_nominal_counts)
 {
 	struct gw_ir_block blocks[3] = {
-	        {.first = 0, .count = 2, .loop = GW_IR_NONE},
-	        {.first = 2, .count = 3, .loop = 1},
-	        {.first = 5, .count = 1, .loop = 0},
+		{.first = 0, .count = 2, .loop = GW_IR_NONE},
+		{.first = 2, .count = 3, .loop = 1},
+		{.first = 5, .count = 1, .loop = 0},
 	};
 	struct gw_ir_loop loops[2] = {{.parent = GW_IR_NONE, .depth = 1},
-	                              {.parent = 0, .depth = 2}};
+				      {.parent = 0, .depth = 2}};
 	struct gw_ir_program p = {
-	        .blocks = blocks, .loops = loops, .block_count = 3, .loop_count = 2};
+		.blocks = blocks, .loops = loops, .block_count = 3, .loop_count = 2};
 
 	assert_true(gw_static_nominal_block(&p, 0) == 1);
 	assert_true(gw_static_nominal_block(&p, 1) == 64);
@@ -478,8 +478,8 @@ TEST(what_was_counted_stays)
 static double sure_of_interval(const struct gw_work *work)
 {
 	struct gw_launch launch = {
-	        .kernel = &kernel,
-	        .config = {.grid = {64, 1, 1}, .block = {256, 1, 1}, .cluster = {1, 1, 1}}};
+		.kernel = &kernel,
+		.config = {.grid = {64, 1, 1}, .block = {256, 1, 1}, .cluster = {1, 1, 1}}};
 
 	return gw_static_confidence(gw_model_find("interval"), &device, &launch, work);
 }
@@ -548,7 +548,7 @@ TEST(a_look_that_is_cut_short_tells_what_it_saw)
 	struct patience patient = {0, 1000000}, hasty = {0, 40};
 	const struct gw_eval_launch at = launch_of(4096, 256);
 	struct gw_gather_limits limits = {.eval = {.go_on = wait_a_while, .go_on_arg = &patient},
-	                                  .blocks = 64};
+					  .blocks = 64};
 	struct gw_arena again;
 	struct ir_kernel k;
 	struct gw_gather g;

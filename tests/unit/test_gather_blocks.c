@@ -12,8 +12,8 @@ static uint64_t arguments[IR_KERNEL_PARAMS] = {0x10000000, 0x20000000};
 static void run(struct ir_kernel *k, uint32_t blocks, uint32_t threads, struct gw_gather *g)
 {
 	const struct gw_eval_launch launch = {
-	        .config = {.grid = {blocks, 1, 1}, .block = {threads, 1, 1}, .cluster = {1, 1, 1}},
-	        .arguments = {(const uint8_t *)arguments, sizeof(arguments)}};
+		.config = {.grid = {blocks, 1, 1}, .block = {threads, 1, 1}, .cluster = {1, 1, 1}},
+		.arguments = {(const uint8_t *)arguments, sizeof(arguments)}};
 
 	assert_null(gw_ir_finish(&k->b));
 	assert_null(gw_gather_run(&k->b.program, &launch, NULL, &k->arena, g));
@@ -27,7 +27,7 @@ static void build_block_apart(struct ir_kernel *k, uint64_t apart)
 	ir_begin(k);
 	at = ir_thread_offset(k, &index);
 	first = gw_ir_emit(&k->b, IR_CMP, 32, IR_COND_EQ, gw_ir_reg(&k->b, 1), 2,
-	                   ir_special(k, IR_SREG_CTAID_X), ir_number(k, apart));
+			   ir_special(k, IR_SREG_CTAID_X), ir_number(k, apart));
 	gw_ir_end_branch(&k->b, first, false, 1, 2);
 	gw_ir_block_open(&k->b);
 	at = ir_op(k, IR_MUL, 64, 64, at, ir_number(k, 32));
@@ -93,7 +93,7 @@ static void build_uneven(struct ir_kernel *k, enum uneven kind, uint64_t rounds)
 		place = ir_op(k, IR_MUL, 32, 32, index, round);
 	else if (kind == TURNED)
 		place = ir_op(k, IR_XOR, 32, 32, index,
-		              ir_op(k, IR_MUL, 32, 32, round, ir_number(k, 5)));
+			      ir_op(k, IR_MUL, 32, 32, round, ir_number(k, 5)));
 	else
 		place = ir_op(k, IR_ADD, 32, 32, index, ir_op(k, IR_MUL, 32, 32, round, round));
 	at = ir_op(k, IR_MULWU, 32, 64, place, ir_number(k, 4));
@@ -102,7 +102,7 @@ static void build_uneven(struct ir_kernel *k, enum uneven kind, uint64_t rounds)
 	ir_load(k, IR_SPACE_SHARED, ir_op(k, IR_MULWU, 32, 64, place, ir_number(k, 4)), 0);
 	gw_ir_emit(&k->b, IR_ADD, 32, 0, round, 2, round, ir_number(k, 1));
 	test = gw_ir_emit(&k->b, IR_CMP, 32, IR_COND_LEU, gw_ir_reg(&k->b, 1), 2, round,
-	                  ir_number(k, rounds));
+			  ir_number(k, rounds));
 	gw_ir_end_branch(&k->b, test, false, body, body + 1);
 	gw_ir_block_open(&k->b);
 	gw_ir_end_exit(&k->b);
@@ -112,7 +112,7 @@ static uint32_t place_of(enum uneven kind, uint32_t thread, uint32_t round)
 {
 	return kind == GROWING  ? thread * round
 	       : kind == TURNED ? thread ^ 5 * round
-	                        : thread + round * round;
+				: thread + round * round;
 }
 
 /* How many different numbers of @p n there are. */
@@ -197,11 +197,11 @@ TEST(a_search_for_pieces_that_finds_no_room_is_left_out)
 {
 	enum { BRANCHES = 2000, REGISTERS = 500, ROOM = 12 << 20 };
 	const struct gw_eval_launch launch = {
-	        .config = {.grid = {1, 1, 1}, .block = {32, 1, 1}, .cluster = {1, 1, 1}},
-	        .arguments = {(const uint8_t *)arguments, sizeof(arguments)}};
+		.config = {.grid = {1, 1, 1}, .block = {32, 1, 1}, .cluster = {1, 1, 1}},
+		.arguments = {(const uint8_t *)arguments, sizeof(arguments)}};
 	struct gw_ir_insn
-	        copy = {.op = IR_LD, .space = IR_SPACE_GLOBAL, .flags = IR_MEM_BULK, .elements = 1},
-	        add = {.op = IR_ATOM, .space = IR_SPACE_GLOBAL, .width = 4, .elements = 1};
+		copy = {.op = IR_LD, .space = IR_SPACE_GLOBAL, .flags = IR_MEM_BULK, .elements = 1},
+		add = {.op = IR_ATOM, .space = IR_SPACE_GLOBAL, .width = 4, .elements = 1};
 	gw_ir_operand uses[3], test;
 	struct gw_arena arena;
 	struct ir_kernel k;
@@ -223,7 +223,7 @@ TEST(a_search_for_pieces_that_finds_no_room_is_left_out)
 		uint32_t next = gw_ir_block_new(&k.b), end = gw_ir_block_new(&k.b);
 
 		test = gw_ir_emit(&k.b, IR_CMP, 32, IR_COND_EQ, gw_ir_reg(&k.b, 1), 2,
-		                  ir_special(&k, IR_SREG_TID_X), ir_number(&k, i));
+				  ir_special(&k, IR_SREG_TID_X), ir_number(&k, i));
 		gw_ir_end_branch(&k.b, test, false, end, next);
 		gw_ir_block_start(&k.b, end);
 		gw_ir_end_jump(&k.b, next);
@@ -248,7 +248,7 @@ static void build_guarded(struct ir_kernel *k)
 	at = ir_thread_offset(k, &index);
 	value = ir_load(k, IR_SPACE_GLOBAL, ir_op(k, IR_ADD, 64, 64, ir_param(k, 0), at), 0);
 	test = gw_ir_emit(&k->b, IR_CMP, 32, IR_COND_NE, gw_ir_reg(&k->b, 1), 2, value,
-	                  ir_number(k, 0));
+			  ir_number(k, 0));
 	gw_ir_end_branch(&k->b, test, false, 1, 2);
 	gw_ir_block_open(&k->b);
 	ir_store(k, IR_SPACE_GLOBAL, ir_op(k, IR_ADD, 64, 64, ir_param(k, 1), at), value);
@@ -283,7 +283,7 @@ TEST(a_loop_that_data_end_has_a_likely_number_of_rounds)
 	body = gw_ir_block_open(&k.b);
 	value = ir_load(&k, IR_SPACE_GLOBAL, ir_op(&k, IR_ADD, 64, 64, ir_param(&k, 0), at), 0);
 	test = gw_ir_emit(&k.b, IR_CMP, 32, IR_COND_NE, gw_ir_reg(&k.b, 1), 2, value,
-	                  ir_number(&k, 0));
+			  ir_number(&k, 0));
 	gw_ir_end_branch(&k.b, test, false, body, body + 1);
 	gw_ir_block_open(&k.b);
 	gw_ir_end_exit(&k.b);
@@ -291,7 +291,7 @@ TEST(a_loop_that_data_end_has_a_likely_number_of_rounds)
 	assert_true(isinf(g.access[0].runs.most));
 	/* The first round is sure, the others stand for what a loop goes round. */
 	assert_true(g.access[0].runs.likely >= 16.0 * GW_EVAL_ROUNDS &&
-	            g.access[0].runs.likely <= 16.0 * (GW_EVAL_ROUNDS + 1));
+		    g.access[0].runs.likely <= 16.0 * (GW_EVAL_ROUNDS + 1));
 	gw_arena_free(&k.arena);
 }
 
@@ -299,7 +299,7 @@ TEST(a_loop_that_data_end_has_a_likely_number_of_rounds)
 TEST(ends_of_a_range_are_in_order)
 {
 	static const enum gw_static_end ends[] = {GW_STATIC_LEAST, GW_STATIC_LOW, GW_STATIC_LIKELY,
-	                                          GW_STATIC_HIGH, GW_STATIC_MOST};
+						  GW_STATIC_HIGH, GW_STATIC_MOST};
 	struct gw_static_in in;
 	struct ir_kernel k;
 	struct gw_gather g, at;
@@ -325,7 +325,7 @@ TEST(ends_of_a_range_are_in_order)
 TEST(addresses_that_data_decide_lead_where_no_others_do)
 {
 	const struct gw_static_memory memory[] = {{arguments[0], arguments[0] + 4096, false},
-	                                          {arguments[1], arguments[1] + 512, false}};
+						  {arguments[1], arguments[1] + 512, false}};
 	gw_ir_operand index, at, value;
 	struct gw_static_in in;
 	struct ir_kernel k;
@@ -339,7 +339,7 @@ TEST(addresses_that_data_decide_lead_where_no_others_do)
 	gw_ir_end_exit(&k.b);
 	run(&k, 4, 128, &g);
 	in = (struct gw_static_in){
-	        .program = &k.b.program, .gather = &g, .memory = memory, .memory_count = 2};
+		.program = &k.b.program, .gather = &g, .memory = memory, .memory_count = 2};
 	assert_true(gw_static_extent(&in, true) == 4096);
 	assert_true(gw_static_extent(&in, false) == 512);
 	in.memory_count = 0;

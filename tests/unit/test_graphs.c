@@ -22,13 +22,13 @@ struct CUgraph_st {
 };
 static struct CUgraphNode_st many[30000]; /* those of a graph that has more */
 
-#define KERNEL(grid)                                                                               \
-	{                                                                                          \
-		CU_GRAPH_NODE_TYPE_KERNEL, grid, NULL                                              \
+#define KERNEL(grid) \
+	{ \
+		CU_GRAPH_NODE_TYPE_KERNEL, grid, NULL \
 	}
-#define CHILD(graph)                                                                               \
-	{                                                                                          \
-		CU_GRAPH_NODE_TYPE_GRAPH, 0, graph                                                 \
+#define CHILD(graph) \
+	{ \
+		CU_GRAPH_NODE_TYPE_GRAPH, 0, graph \
 	}
 
 static const CUgraphExec exec = (CUgraphExec)0x100, exec2 = (CUgraphExec)0x200;
@@ -51,12 +51,12 @@ static CUresult get_type(CUgraphNode node, CUgraphNodeType *type)
 static CUresult get_params(CUgraphNode node, CUDA_KERNEL_NODE_PARAMS *p)
 {
 	*p = (CUDA_KERNEL_NODE_PARAMS){.func = (CUfunction)0x5000,
-	                               .gridDimX = node->grid,
-	                               .gridDimY = 1,
-	                               .gridDimZ = 1,
-	                               .blockDimX = 32,
-	                               .blockDimY = 1,
-	                               .blockDimZ = 1};
+				       .gridDimX = node->grid,
+				       .gridDimY = 1,
+				       .gridDimZ = 1,
+				       .blockDimX = 32,
+				       .blockDimY = 1,
+				       .blockDimZ = 1};
 	return node->grid ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
@@ -206,12 +206,12 @@ TEST_WITH(a_function_is_asked_about_in_its_nodes_context, start, stop)
 	gw_driver.cuKernelGetLibrary = library_of_kernel;
 	gw_driver.cuGraphKernelNodeGetParams_v2 = params_of_a_library;
 	gw_hot.shared->kernels[3] = (struct gw_kernel_slot){.name = "kernel",
-	                                                    .registers = UINT32_MAX,
-	                                                    .static_shared = UINT32_MAX,
-	                                                    .local = UINT32_MAX,
-	                                                    .constant = UINT32_MAX,
-	                                                    .max_threads = UINT32_MAX,
-	                                                    .binary_version = UINT32_MAX};
+							    .registers = UINT32_MAX,
+							    .static_shared = UINT32_MAX,
+							    .local = UINT32_MAX,
+							    .constant = UINT32_MAX,
+							    .max_threads = UINT32_MAX,
+							    .binary_version = UINT32_MAX};
 	gw_map_put(functions, 0x9000, 3, 0x900, 0);
 	gw_map_put(&gw_hot.shared->modules, 0x900, 5, 0, 0);
 	gw_graph_made(exec, &graph);
@@ -237,7 +237,7 @@ TEST_WITH(a_function_is_asked_about_once_where_the_table_is_full, start, stop)
 	gw_driver.cuFuncGetName = name_of_function;
 	for (uintptr_t key = 0x100000; others < GW_MAP_PROBE; key += 16)
 		others += gw_map_hash(key) == gw_map_hash(0x6000) &&
-		          gw_map_put(functions, key, 3, 0, 0);
+			  gw_map_put(functions, key, 3, 0, 0);
 	assert_true(gw_kernel_resolve((CUfunction)0x6000) != 0);
 	assert_true(gw_map_get(functions, 0x6000) != 0);
 	for (uintptr_t key = 0x100000; others; key += 16)
@@ -348,7 +348,7 @@ static double cpu_s(void)
 TEST_WITH(to_set_all_nodes_takes_time_by_their_number, start, stop)
 {
 	static const size_t counts[] = {sizeof(many) / sizeof(*many) / 30,
-	                                sizeof(many) / sizeof(*many)};
+					sizeof(many) / sizeof(*many)};
 	double took[2];
 
 	for (size_t i = 0; i < sizeof(many) / sizeof(*many); i++)
@@ -491,12 +491,12 @@ TEST_WITH(a_capture_that_could_not_begin_does_not_count, start_captures, NULL)
 TEST_WITH(a_refused_end_leaves_the_capture_under_way, start_captures, NULL)
 {
 	static const CUresult refusals[] = {CUDA_ERROR_STREAM_CAPTURE_UNMATCHED,
-	                                    CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD,
-	                                    CUDA_ERROR_ILLEGAL_STATE,
-	                                    CUDA_ERROR_INVALID_VALUE,
-	                                    CUDA_ERROR_INVALID_HANDLE,
-	                                    CUDA_ERROR_INVALID_CONTEXT,
-	                                    CUDA_ERROR_OUT_OF_MEMORY};
+					    CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD,
+					    CUDA_ERROR_ILLEGAL_STATE,
+					    CUDA_ERROR_INVALID_VALUE,
+					    CUDA_ERROR_INVALID_HANDLE,
+					    CUDA_ERROR_INVALID_CONTEXT,
+					    CUDA_ERROR_OUT_OF_MEMORY};
 
 	begin(CUDA_SUCCESS);
 	for (size_t i = 0; i < COUNT(refusals); i++) {

@@ -133,7 +133,7 @@ TEST_WITH(an_end_looks_at_nothing_that_was_never_filled, start, stop)
 {
 	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	char *area = mmap(NULL, sizeof(*map) + page, PROT_READ | PROT_WRITE,
-	                  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	struct gw_map *guarded = (struct gw_map *)area;
 	char *begin = area + (offsetof(struct gw_map, entry) + page - 1) / page * page;
 	char *kept;
@@ -192,7 +192,7 @@ TEST_WITH(a_handle_can_be_looked_for_by_what_is_known_of_it, start, stop)
 	assert_true(first == 0xa * 16 || first == 0xc * 16);
 	gw_map_remove(map, first, NULL);
 	assert_int_equal(gw_map_find(map, is_even_without_context, &asked),
-	                 first == 0xa * 16 ? 0xc * 16 : 0xa * 16);
+			 first == 0xa * 16 ? 0xc * 16 : 0xa * 16);
 	gw_map_remove(map, 0xa * 16, NULL);
 	gw_map_remove(map, 0xc * 16, NULL);
 	assert_int_equal(gw_map_find(map, is_even_without_context, &asked), 0);
@@ -235,7 +235,7 @@ TEST_WITH(an_end_looks_at_nothing_that_is_no_longer_filled, start, stop)
 {
 	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	char *area = mmap(NULL, sizeof(*map) + page, PROT_READ | PROT_WRITE,
-	                  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	size_t begin = (offsetof(struct gw_map, entry) + page - 1) / page * page;
 
 	assert_ptr_not_equal(area, MAP_FAILED);

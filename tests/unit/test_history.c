@@ -30,7 +30,7 @@ static bool agree(const double *times, uint32_t n)
 		gw_history_add(&h, times[i]);
 	return gw_history_agrees(&h, &scatter);
 }
-#define AGREE(...)                                                                                 \
+#define AGREE(...) \
 	agree((const double[]){__VA_ARGS__}, sizeof((double[]){__VA_ARGS__}) / sizeof(double))
 
 TEST(times_agree_that_are_of_one_length)

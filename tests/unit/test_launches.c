@@ -43,7 +43,7 @@ void gw_analysis_launched(uint32_t config)
 }
 
 void gw_log_write(enum gw_record_kind kind, void *head, size_t size, const void *tail,
-                  size_t tail_size)
+		  size_t tail_size)
 {
 	(void)tail;
 	(void)tail_size;
@@ -94,7 +94,7 @@ uint64_t gw_predictor_set_observations(const struct gw_predictor_set *p)
 }
 
 uint64_t gw_predictor_set_observe(struct gw_predictor_set *p, uint32_t config,
-                                  const struct gw_observation *o)
+				  const struct gw_observation *o)
 {
 	(void)p;
 	(void)config;
@@ -103,7 +103,7 @@ uint64_t gw_predictor_set_observe(struct gw_predictor_set *p, uint32_t config,
 }
 
 void gw_predictor_set_configure(struct gw_predictor_set *p, uint32_t config, uint32_t device,
-                                uint32_t kernel, const struct gw_launch *launch)
+				uint32_t kernel, const struct gw_launch *launch)
 {
 	(void)p;
 	configured_on = device;
@@ -151,18 +151,18 @@ void gw_device_profile_use(uint32_t id, const char *name)
 }
 
 void gw_predictor_set_predict(const struct gw_predictor_set *p, uint32_t config, uint64_t known,
-                              struct gw_prediction *out)
+			      struct gw_prediction *out)
 {
 	(void)p;
 	(void)config;
 	asked_known = known;
 	*out = (struct gw_prediction){.seconds = answered_known ? 5e-6 : NAN,
-	                              .low = answered_known ? 4e-6 : NAN,
-	                              .high = answered_known ? 6e-6 : NAN,
-	                              .tier = GW_TIER_COLD,
-	                              .work = GW_SOURCE_COUNTED,
-	                              .known = answered_known,
-	                              .published = answered_published};
+				      .low = answered_known ? 4e-6 : NAN,
+				      .high = answered_known ? 6e-6 : NAN,
+				      .tier = GW_TIER_COLD,
+				      .work = GW_SOURCE_COUNTED,
+				      .known = answered_known,
+				      .published = answered_published};
 }
 
 static int start(void **state)
@@ -176,7 +176,7 @@ static int start(void **state)
 	assert_true(gw_registry_start() && gw_launches_start());
 	gw_digests_start();
 	gw_hot.shared->kernels[1] =
-	        (struct gw_kernel_slot){.name = "kernel", .hash = 5, .registers = 24};
+		(struct gw_kernel_slot){.name = "kernel", .hash = 5, .registers = 24};
 	thread = fixture_thread(8);
 	return 0;
 }
@@ -287,7 +287,7 @@ TEST_WITH(the_predictor_is_reported_of_each_configuration_once, start, NULL)
 }
 
 static const struct gw_digest_plan plan = {
-        .count = 1, .fours = 1, .wide = 1, .end = 4, .word = {{0, 0, 0, 4}}};
+	.count = 1, .fours = 1, .wide = 1, .end = 4, .word = {{0, 0, 0, 4}}};
 
 /* The argument that the first launch of configuration @p id had. */
 static void first_argument(uint32_t id, uint32_t n)
@@ -383,7 +383,7 @@ TEST_WITH(a_record_is_that_of_a_launch_with_any_digest, start, NULL)
 TEST_WITH(a_configuration_belongs_to_the_gpu_of_its_stream, start, NULL)
 {
 	struct gw_event e = fixture_launch(1),
-	                g = {.kind = GW_EVENT_GRAPH, .kernel = graph(1), .stream = 4};
+			g = {.kind = GW_EVENT_GRAPH, .kernel = graph(1), .stream = 4};
 
 	for (uint32_t slot = 3; slot <= 5; slot++)
 		gw_hot.shared->stream_slots[slot].device = slot < 5 ? (int)slot - 3 : -1;

@@ -352,7 +352,7 @@ TEST_WITH(few_of_many_that_changed_are_published_at_a_time, start, stop)
 		configure(1, 100 + i, 256);
 	for (uint32_t i = 0; i < 200; i++) {
 		struct gw_observation o = {
-		        .seconds = 1e-5, .exclusive = true, .predicted = NAN, .sm_hz = NAN};
+			.seconds = 1e-5, .exclusive = true, .predicted = NAN, .sm_hz = NAN};
 
 		gw_observe(p, first, &o);
 		reported = 0;
@@ -380,7 +380,7 @@ TEST_WITH(an_advance_without_news_changes_nothing, start, stop)
 static double steady_after_clock_change(double fp32, double dram, double from, double to)
 {
 	struct gw_observation o = {
-	        .exclusive = true, .predicted = NAN, .seconds = 1e-4, .sm_hz = from};
+		.exclusive = true, .predicted = NAN, .seconds = 1e-4, .sm_hz = from};
 	uint32_t c, other;
 
 	fixture_init(&f);
@@ -399,8 +399,8 @@ static double steady_after_clock_change(double fp32, double dram, double from, d
 	o.sm_hz = to;
 	gw_observe(p, other, &o);
 	gw_observe(p, c,
-	           &(struct gw_observation){
-	                   .exclusive = false, .predicted = NAN, .seconds = 1e-4, .sm_hz = to});
+		   &(struct gw_observation){
+			   .exclusive = false, .predicted = NAN, .seconds = 1e-4, .sm_hz = to});
 	gw_predictor_advance(p, NULL, NULL);
 	return predict(c).seconds;
 }
@@ -436,7 +436,7 @@ TEST_WITH(a_successor_goes_on_where_the_other_ends, start, stop)
 	made = predict(mine);
 	assert_int_equal(made.tier, GW_TIER_STEADY);
 	assert_true(made.seconds == before.seconds && made.low == before.low &&
-	            made.high == before.high);
+		    made.high == before.high);
 	measure(mine, 1e-5);
 	made = predict(mine);
 	assert_int_equal(made.tier, GW_TIER_STEADY);

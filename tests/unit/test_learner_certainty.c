@@ -44,7 +44,7 @@ static void measure_kernels(uint32_t first, const double factor[LITTLE + 1])
 			uint32_t c = configure(first + 3 * k + certainty, 200 + 17 * k, 256);
 
 			measure(c,
-			        factor[certainty] * exp(0.05 * normal()) * tell_as(c, certainty));
+				factor[certainty] * exp(0.05 * normal()) * tell_as(c, certainty));
 		}
 }
 
@@ -461,10 +461,10 @@ TEST_WITH(a_path_that_is_a_guess_hardly_matters_where_moving_data_takes_the_time
 			fixture_work(&f, GW_WORK_dram_read_bytes, 1e9);
 		else
 			fixture_work(&f, GW_WORK_inst_executed,
-			             40 * f.work.q[GW_WORK_inst_executed].value);
+				     40 * f.work.q[GW_WORK_inst_executed].value);
 		if (!moved)
 			fixture_work(&f, GW_WORK_inst_issued,
-			             f.work.q[GW_WORK_inst_executed].value);
+				     f.work.q[GW_WORK_inst_executed].value);
 		seconds = tell_as(c, GUESSED);
 		assert_true(off(predict(c), moved ? seconds : 2 * seconds) < 0.12);
 		fixture_init(&f);

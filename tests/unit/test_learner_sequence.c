@@ -10,8 +10,8 @@ static uint64_t digest;
 static void add(const struct gw_prediction *made)
 {
 	const double values[] = {made->seconds,       made->low,          made->high,
-	                         (double)made->known, (double)made->tier, (double)made->work,
-	                         (double)made->bound};
+				 (double)made->known, (double)made->tier, (double)made->work,
+				 (double)made->bound};
 
 	for (unsigned i = 0; i < sizeof(values) / sizeof(*values); i++) {
 		uint64_t bits;
@@ -40,8 +40,8 @@ static void ask_around(uint64_t *chance, uint64_t published)
 		struct gw_prediction made;
 
 		gw_predict(p, c,
-		           fixture_random(chance) < 0.5 ? published : gw_predictor_observations(p),
-		           &made);
+			   fixture_random(chance) < 0.5 ? published : gw_predictor_observations(p),
+			   &made);
 	}
 }
 
@@ -49,13 +49,13 @@ static void observe(uint32_t c, double what)
 {
 	struct gw_prediction made = predict(c);
 	struct gw_observation o = {.seconds = 1e-5 * exp(normal()),
-	                           .exclusive = what < 0.7,
-	                           .predicted = made.seconds,
-	                           .low = made.low,
-	                           .high = made.high,
-	                           .tier = made.tier,
-	                           .work = made.work,
-	                           .sm_hz = what < 0.5 ? NAN : 1e9 * (1 + what)};
+				   .exclusive = what < 0.7,
+				   .predicted = made.seconds,
+				   .low = made.low,
+				   .high = made.high,
+				   .tier = made.tier,
+				   .work = made.work,
+				   .sm_hz = what < 0.5 ? NAN : 1e9 * (1 + what)};
 
 	add(&made);
 	gw_observe(p, c, &o);
@@ -92,8 +92,8 @@ static uint64_t sequence(uint64_t from, bool ask)
 		if (what < 0.1 || !c) {
 			fixture_init(&f);
 			configure(1 + (uint32_t)(fixture_random(&seed) * 20),
-			          1 + (uint32_t)(fixture_random(&seed) * 30000),
-			          32 + (uint32_t)(fixture_random(&seed) * 900));
+				  1 + (uint32_t)(fixture_random(&seed) * 30000),
+				  32 + (uint32_t)(fixture_random(&seed) * 900));
 			if (what < 0.03)
 				tell_apart(c, &chance, ask);
 		} else if (what < 0.2) {
@@ -150,7 +150,7 @@ static double either(double less, double more)
 
 /* Data decide whether a launch ends at once. Each configuration is launched twice. */
 TEST_WITH(times_that_differ_elsewhere_in_the_kernel_are_expected_of_a_new_configuration, start,
-          stop)
+	  stop)
 {
 	enum { EACH = 40 };
 	uint32_t held = 0, calm = 0;

@@ -230,7 +230,7 @@ static const double *script;
 static size_t script_count, taken, stop_after;
 
 size_t gw_bench_time(struct gw_bench *b, CUfunction f, struct gw_shape s, void **args,
-                     unsigned launches, double *seconds, size_t count)
+		     unsigned launches, double *seconds, size_t count)
 {
 	(void)b;
 	(void)f;
@@ -264,7 +264,7 @@ bool gw_bench_read(struct gw_bench *b, void *host, CUdeviceptr from, size_t byte
 }
 
 void gw_bench_publish(struct gw_bench *b, enum gw_param p, const double *samples, size_t n,
-                      const char *how)
+		      const char *how)
 {
 	(void)b;
 	(void)p;
@@ -290,11 +290,11 @@ static double settled(const double *samples, size_t count, size_t stop, size_t *
 /* B/s of an H200 that reads 2 GiB again and again (docs/results/MANIFEST.tsv,
  * h200-2026-11-22/calibration). */
 static const double reading[] = {4018254281676.4, 4005064693899.6, 4017291882331.2,
-                                 4012248180030.4, 4017773024371.6, 4012728114611.3,
-                                 4113322921125.8, 4616735323383.6, 4628197650416.2};
+				 4012248180030.4, 4017773024371.6, 4012728114611.3,
+				 4113322921125.8, 4616735323383.6, 4628197650416.2};
 static const double writing[] = {4642605623315.3, 4646784782382.7, 4643247920403.6,
-                                 4659690522970.3, 4660985071084.9, 4655488428982.4,
-                                 4651938310238.2, 4643890694522.5, 4642926899225.9};
+				 4659690522970.3, 4660985071084.9, 4655488428982.4,
+				 4651938310238.2, 4643890694522.5, 4642926899225.9};
 
 TEST(what_rises_at_first_is_taken_once_it_has_settled)
 {

@@ -34,7 +34,7 @@ int madvise(void *at, size_t size, int advice)
 	populated += advice == MADV_POPULATE_WRITE;
 	errno = ENOMEM;
 	return full && advice == MADV_POPULATE_WRITE ? -1
-	                                             : (int)syscall(SYS_madvise, at, size, advice);
+						     : (int)syscall(SYS_madvise, at, size, advice);
 }
 
 /* A thread whose ring is in the segment, as launch/threads.c makes it. */
@@ -62,9 +62,9 @@ static int start(void **state)
 	gw_options.memory_max = 1 << 28;
 	gw_options.segment = SEGMENT;
 	snprintf(gw_options.run_mode, sizeof(gw_options.run_mode), "%s",
-	         *state ? (const char *)*state : "0600");
+		 *state ? (const char *)*state : "0600");
 	snprintf(gw_options.run_dir, sizeof(gw_options.run_dir), "/dev/shm/gw-test-tables-%d",
-	         (int)getpid());
+		 (int)getpid());
 	gw_live_abandon();
 	gw_live_start();
 	assert_true(gw_live_map(&file, gw_live_path(), why, sizeof(why)));
@@ -86,12 +86,12 @@ static int stop(void **state)
 static void publish(uint32_t id, double seconds)
 {
 	const struct gw_prediction p = {.seconds = seconds,
-	                                .low = seconds / 2,
-	                                .high = seconds * 2,
-	                                .tier = GW_TIER_WARM,
-	                                .work = GW_SOURCE_COUNTED,
-	                                .bound = GW_BOUND_MEMORY,
-	                                .known = 12};
+					.low = seconds / 2,
+					.high = seconds * 2,
+					.tier = GW_TIER_WARM,
+					.work = GW_SOURCE_COUNTED,
+					.bound = GW_BOUND_MEMORY,
+					.known = 12};
 
 	gw_live_published(id, &p);
 }
@@ -207,7 +207,7 @@ TEST_WITH(graphs_beyond_those_with_a_place_are_said_once, start, stop)
 {
 	const uint32_t most = file.head->graph_times.count;
 	struct gw_live_graph_time *t =
-	        (struct gw_live_graph_time *)(void *)(file.data + file.head->graph_times.offset);
+		(struct gw_live_graph_time *)(void *)(file.data + file.head->graph_times.offset);
 	struct gw_reason why;
 
 	for (uint32_t graph = 1; graph <= most; graph++)
@@ -225,7 +225,7 @@ TEST_WITH(graphs_beyond_those_with_a_place_are_said_once, start, stop)
 TEST_WITH(an_entry_that_was_being_written_is_left_out, start, stop)
 {
 	struct gw_live_config *torn =
-	        (struct gw_live_config *)(void *)(file.data + file.head->configs.offset);
+		(struct gw_live_config *)(void *)(file.data + file.head->configs.offset);
 	struct gw_live_config c;
 
 	gw_live_config(1, 1, 1, &shape);
@@ -236,7 +236,7 @@ TEST_WITH(an_entry_that_was_being_written_is_left_out, start, stop)
 		const uint32_t odd = 3;
 
 		assert_int_equal(pwrite(fd, &odd, sizeof(odd), (off_t)file.head->configs.offset),
-		                 sizeof(odd));
+				 sizeof(odd));
 		close(fd);
 	}
 	assert_false(gw_live_config_at(&file, 0, &c));
@@ -256,8 +256,8 @@ static void write_or_read(unsigned number)
 		if (!number)
 			gw_live_measured(1, 1000, 500);
 		else if (gw_live_config_at(&file, 0, &c) &&
-		         (c.time.sum != 1000.0 * (double)c.time.count ||
-		          c.ratio.count != c.time.count))
+			 (c.time.sum != 1000.0 * (double)c.time.count ||
+			  c.ratio.count != c.time.count))
 			abort();
 	}
 	if (!number)
@@ -340,13 +340,13 @@ TEST_WITH(a_new_log_is_named_before_the_worker_comes_round, start, stop)
 static struct gw_event event(uint16_t stream)
 {
 	return (struct gw_event){.ticks = gw_ticks(),
-	                         .kind = GW_EVENT_KERNEL,
-	                         .kernel = 1,
-	                         .stream = stream,
-	                         .grid = {7, 2, 1},
-	                         .block_x = 128,
-	                         .block_y = 1,
-	                         .block_z = 1};
+				 .kind = GW_EVENT_KERNEL,
+				 .kernel = 1,
+				 .stream = stream,
+				 .grid = {7, 2, 1},
+				 .block_x = 128,
+				 .block_y = 1,
+				 .block_z = 1};
 }
 
 static void commit(uint16_t stream)
@@ -438,13 +438,13 @@ static size_t log_with(unsigned char *out, size_t room, bool stream)
 	} b = {.head = {.magic = GW_BLOCK_MAGIC}};
 	struct gw_record_device d = {.head = {GW_RECORD_DEVICE, 0}, .id = 1};
 	struct gw_record_stream s = {
-	        .head = {GW_RECORD_STREAM, sizeof(s)}, .id = 4, .device = 1, .kind = 2};
+		.head = {GW_RECORD_STREAM, sizeof(s)}, .id = 4, .device = 1, .kind = 2};
 	size_t at = sizeof(b.head);
 	int n;
 
 	assert_true(room > 1024);
 	b.header = (struct gw_record_header){
-	        .version = GW_LOG_VERSION, .pid = (uint32_t)getpid(), .tick_khz = 1};
+		.version = GW_LOG_VERSION, .pid = (uint32_t)getpid(), .tick_khz = 1};
 	n = snprintf(b.text, sizeof(b.text), "boot_id=%s", file.head->boot_id) + 1;
 	b.header.head.kind = GW_RECORD_HEADER;
 	b.header.head.length = (uint16_t)((sizeof(b.header) + (size_t)n + 7) & ~(size_t)7);

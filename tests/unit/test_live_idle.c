@@ -44,7 +44,7 @@ static int start(void **state)
 	gw_options.mode = GW_MODE_AUDIT;
 	snprintf(gw_options.run_mode, sizeof(gw_options.run_mode), "0600");
 	snprintf(gw_options.run_dir, sizeof(gw_options.run_dir), "/dev/shm/gw-test-idle-%d",
-	         (int)getpid());
+		 (int)getpid());
 	gw_live_abandon();
 	gw_live_start();
 	assert_true(gw_live_map(&file, gw_live_path(), why, sizeof(why)));
@@ -82,7 +82,7 @@ TEST_WITH(idle_time_has_the_cause_of_the_launch_that_ended_it, start, stop)
 	ran_for(7020000, 7021000, 7005000); /* one call 15 us after the other */
 	gw_live_untimed(&(struct gw_record_launch){.call_ns = 7500000});
 	gw_live_untimed(
-	        &(struct gw_record_launch){.call_ns = 7950000, .flags = GW_LAUNCH_MEASURED});
+		&(struct gw_record_launch){.call_ns = 7950000, .flags = GW_LAUNCH_MEASURED});
 	ran_for(8000000, 8001000, 7900000);
 	ran_for(8001500, 8002000, 0);
 	assert_true(gw_live_device_at(&file, 2, &d));
@@ -182,9 +182,9 @@ TEST_WITH(a_segment_of_the_version_before_is_read, start, stop)
 	memcpy(data, file.data, file.size);
 	for (uint32_t i = 0; i < now->count; i++) {
 		const struct gw_live_sum one = {.config = i + 1,
-		                                .block = GW_LIVE_NO_BLOCK,
-		                                .launches = 10 * i,
-		                                .counter = 3};
+						.block = GW_LIVE_NO_BLOCK,
+						.launches = 10 * i,
+						.counter = 3};
 
 		memcpy(data + now->offset + (size_t)i * had, &one, had);
 	}
@@ -221,7 +221,7 @@ static struct gw_thread *thread_beyond(void)
 static struct gw_live_left left_with(unsigned char *blocks)
 {
 	struct gw_live_left left = {
-	        .file = &file, .first_block = 1, .blocks = blocks, .block_bytes = 2};
+		.file = &file, .first_block = 1, .blocks = blocks, .block_bytes = 2};
 
 	gw_live_take(&left);
 	return left;

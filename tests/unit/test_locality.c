@@ -75,7 +75,7 @@ static void run_block(struct gw_locality *l, const struct kernel *k, struct gw_d
 
 			for (uint32_t lane = 0; lane < 32; lane++)
 				r.address[lane] = k->address(block, (first + lane) % k->width,
-				                             (first + lane) / k->width, insn);
+							     (first + lane) / k->width, insn);
 			gw_locality_add(l, block, insn, insn >= k->loads, &r, 1, 0, 1);
 		}
 }
@@ -119,7 +119,7 @@ static uint64_t stencil(struct gw_dim3 b, uint32_t x, uint32_t y, unsigned insn)
 {
 	static const int dx[] = {0, -1, 1, 0, 0, 0}, dy[] = {0, 0, 0, -1, 1, 0};
 	int64_t column = (int64_t)b.x * 32 + x + 1 + dx[insn],
-	        row = (int64_t)b.y * 8 + y + 1 + dy[insn];
+		row = (int64_t)b.y * 8 + y + 1 + dy[insn];
 
 	return (uint64_t)((insn == 5 ? SECOND : FIRST) + 4 * (row * (N + 32) + column));
 }
@@ -131,7 +131,7 @@ static uint64_t product(struct gw_dim3 b, uint32_t x, uint32_t y, unsigned insn)
 
 	return insn == 0   ? FIRST + 4 * row * N
 	       : insn == 1 ? SECOND + 4 * column
-	                   : 2 * SECOND + 4 * (row * N + column);
+			   : 2 * SECOND + 4 * (row * N + column);
 }
 
 static uint64_t own_line(struct gw_dim3 b, uint32_t x, uint32_t y, unsigned insn)
@@ -141,9 +141,9 @@ static uint64_t own_line(struct gw_dim3 b, uint32_t x, uint32_t y, unsigned insn
 }
 
 static const struct kernel kernels[] = {
-        {{32, 16, 1}, 32, 8, 5, 1, stencil},
-        {{32, 128, 1}, 32, 8, 2, 1, product},
-        {{500, 1, 1}, 32, 8, 1, 1, own_line},
+	{{32, 16, 1}, 32, 8, 5, 1, stencil},
+	{{32, 128, 1}, 32, 8, 2, 1, product},
+	{{500, 1, 1}, 32, 8, 1, 1, own_line},
 };
 
 TEST(a_grid_s_footprint_is_reported_from_a_few_blocks)

@@ -109,15 +109,15 @@ TEST_WITH(the_reader_takes_every_kind_of_record_as_written, start, clean)
 
 	assert_true(opened());
 	header();
-#define RECORD(kind, NAME, name, meaning)                                                          \
-	if (kind != GW_RECORD_HEADER && kind != GW_RECORD_COUNTERS && kind != GW_RECORD_END) {     \
-		struct gw_record_##name r;                                                         \
+#define RECORD(kind, NAME, name, meaning) \
+	if (kind != GW_RECORD_HEADER && kind != GW_RECORD_COUNTERS && kind != GW_RECORD_END) { \
+		struct gw_record_##name r; \
 		memset(&r, 0, sizeof(r));
 #define FIELD(type, name, unit, meaning)
-#define RECORD_END(NAME, name, tail)                                                               \
-	*(uint32_t *)((char *)&r + 4) = 1;                                                         \
-	gw_log_write(GW_RECORD_##NAME, &r, sizeof(r), #name, *(tail) ? sizeof(#name) : 0);         \
-	written++;                                                                                 \
+#define RECORD_END(NAME, name, tail) \
+	*(uint32_t *)((char *)&r + 4) = 1; \
+	gw_log_write(GW_RECORD_##NAME, &r, sizeof(r), #name, *(tail) ? sizeof(#name) : 0); \
+	written++; \
 	}
 #include "predictor/log/record.def"
 #undef RECORD
@@ -131,8 +131,8 @@ TEST_WITH(the_reader_takes_every_kind_of_record_as_written, start, clean)
 	assert_int_equal(status.records, status.claimed);
 #define RECORD(kind, NAME, name, meaning) assert_int_equal(kinds[kind], 1);
 #define FIELD(type, name, unit, meaning)
-#define RECORD_END(NAME, name, tail)                                                               \
-	if (GW_RECORD_##NAME != GW_RECORD_HEADER && *(tail))                                       \
+#define RECORD_END(NAME, name, tail) \
+	if (GW_RECORD_##NAME != GW_RECORD_HEADER && *(tail)) \
 		assert_string_equal(texts[GW_RECORD_##NAME], #name);
 #include "predictor/log/record.def"
 #undef RECORD

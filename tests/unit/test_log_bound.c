@@ -68,11 +68,11 @@ static void kernel_and_config(uint32_t id)
 static void launch(uint32_t config)
 {
 	struct gw_record_launch r = {.config = config,
-	                             .flags = GW_LAUNCH_MEASURED,
-	                             .predicted = NAN,
-	                             .call_ns = now_ns,
-	                             .start_ns = now_ns + 1000,
-	                             .duration_ns = 1000 + (uint64_t)rand() % 100000};
+				     .flags = GW_LAUNCH_MEASURED,
+				     .predicted = NAN,
+				     .call_ns = now_ns,
+				     .start_ns = now_ns + 1000,
+				     .duration_ns = 1000 + (uint64_t)rand() % 100000};
 
 	truth[config].launches++;
 	truth[config].total_ns += r.duration_ns;

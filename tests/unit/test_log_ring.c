@@ -91,12 +91,12 @@ static void span(void)
 {
 	for (uint32_t i = 1; i <= CONFIGS; i++) {
 		struct gw_record_aggregate a = {.config = i,
-		                                .launches = 1000,
-		                                .measured = 1000,
-		                                .total_ns =
-		                                        (uint64_t)rand() << 20 | (uint64_t)rand(),
-		                                .min_ns = (uint64_t)rand(),
-		                                .max_ns = (uint64_t)rand()};
+						.launches = 1000,
+						.measured = 1000,
+						.total_ns =
+							(uint64_t)rand() << 20 | (uint64_t)rand(),
+						.min_ns = (uint64_t)rand(),
+						.max_ns = (uint64_t)rand()};
 
 		gw_log_write(GW_RECORD_AGGREGATE, &a, sizeof(a), NULL, 0);
 	}
@@ -108,7 +108,7 @@ static bool take(void *arg, const struct gw_log_record *record)
 	(void)arg;
 	if (record->head->kind == GW_RECORD_AGGREGATE)
 		launches +=
-		        ((const struct gw_record_aggregate *)(const void *)record->head)->launches;
+			((const struct gw_record_aggregate *)(const void *)record->head)->launches;
 	if (record->head->kind == GW_RECORD_HEADER)
 		snprintf(part, sizeof(part), "%s", gw_log_value(record, "part"));
 	configs += record->head->kind == GW_RECORD_CONFIG;

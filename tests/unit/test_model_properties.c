@@ -18,7 +18,7 @@ enum { LAUNCHES = 3000, HOSTILE = 20000 };
 enum change { BANDWIDTH, CLOCK, SMS, BYTES, INSTRUCTIONS, CHANGES };
 
 static const char *const change_names[CHANGES] = {"bandwidth", "clock", "SMs", "bytes",
-                                                  "instructions"};
+						  "instructions"};
 
 static double log_uniform(uint64_t *seed, double low, double high)
 {
@@ -49,12 +49,12 @@ static void scale_curve(struct fixture *f, enum gw_curve_id c, double x, double 
 static void scale_sm_rates(struct fixture *f, double factor)
 {
 	static const enum gw_param rates[] = {
-	        GW_PARAM_t_sp,          GW_PARAM_t_dp,          GW_PARAM_t_hp,
-	        GW_PARAM_t_int,         GW_PARAM_t_add,         GW_PARAM_t_ldst,
-	        GW_PARAM_t_sfu,         GW_PARAM_t_issue,       GW_PARAM_t_atomic_shared,
-	        GW_PARAM_t_tensor_fp16, GW_PARAM_t_tensor_tf32, GW_PARAM_t_tensor_fp8,
-	        GW_PARAM_t_tensor_int8, GW_PARAM_t_tensor_fp64, GW_PARAM_b_l1,
-	        GW_PARAM_b_shared,
+		GW_PARAM_t_sp,          GW_PARAM_t_dp,          GW_PARAM_t_hp,
+		GW_PARAM_t_int,         GW_PARAM_t_add,         GW_PARAM_t_ldst,
+		GW_PARAM_t_sfu,         GW_PARAM_t_issue,       GW_PARAM_t_atomic_shared,
+		GW_PARAM_t_tensor_fp16, GW_PARAM_t_tensor_tf32, GW_PARAM_t_tensor_fp8,
+		GW_PARAM_t_tensor_int8, GW_PARAM_t_tensor_fp64, GW_PARAM_b_l1,
+		GW_PARAM_b_shared,
 	};
 
 	for (unsigned i = 0; i < sizeof(rates) / sizeof(*rates); i++)
@@ -64,10 +64,10 @@ static void scale_sm_rates(struct fixture *f, double factor)
 static void more_bandwidth(struct fixture *f, double factor)
 {
 	static const enum gw_param rates[] = {
-	        GW_PARAM_b_mem,          GW_PARAM_b_mem_read, GW_PARAM_b_mem_write,
-	        GW_PARAM_b_mem_copy,     GW_PARAM_b_mem_spec, GW_PARAM_b_l2_read,
-	        GW_PARAM_b_l2_write,     GW_PARAM_b_l1,       GW_PARAM_b_shared,
-	        GW_PARAM_bw_uncoalesced,
+		GW_PARAM_b_mem,          GW_PARAM_b_mem_read, GW_PARAM_b_mem_write,
+		GW_PARAM_b_mem_copy,     GW_PARAM_b_mem_spec, GW_PARAM_b_l2_read,
+		GW_PARAM_b_l2_write,     GW_PARAM_b_l1,       GW_PARAM_b_shared,
+		GW_PARAM_bw_uncoalesced,
 	};
 
 	for (unsigned i = 0; i < sizeof(rates) / sizeof(*rates); i++)
@@ -103,11 +103,11 @@ static bool unit_is(unsigned field, const char *const *units)
 static const struct accesses {
 	enum gw_work_field rows[4], traffic[4];
 } accesses[] = {
-        {{GW_WORK_global_load_requests, GW_WORK_global_load_sectors},
-         {GW_WORK_l1_bytes, GW_WORK_l2_read_bytes, GW_WORK_l2_total_bytes,
-          GW_WORK_dram_read_bytes}},
-        {{GW_WORK_global_store_requests, GW_WORK_global_store_sectors, GW_WORK_l2_write_bytes},
-         {GW_WORK_l1_bytes, GW_WORK_l2_total_bytes}}};
+	{{GW_WORK_global_load_requests, GW_WORK_global_load_sectors},
+	 {GW_WORK_l1_bytes, GW_WORK_l2_read_bytes, GW_WORK_l2_total_bytes,
+	  GW_WORK_dram_read_bytes}},
+	{{GW_WORK_global_store_requests, GW_WORK_global_store_sectors, GW_WORK_l2_write_bytes},
+	 {GW_WORK_l1_bytes, GW_WORK_l2_total_bytes}}};
 
 static bool one_of(unsigned field, const enum gw_work_field rows[4])
 {
@@ -200,7 +200,7 @@ static void random_work(struct fixture *f, uint64_t *seed)
 	fixture_work(f, GW_WORK_narrow_accesses, 0);
 	if (fixture_random(seed) < 0.5)
 		f->work.q[GW_WORK_warp_cycles] = f->work.q[GW_WORK_warp_cycles_longest] =
-		        (struct gw_quantity){.value = NAN};
+			(struct gw_quantity){.value = NAN};
 }
 
 static void random_fixture(struct fixture *f, uint64_t *seed)
@@ -268,7 +268,7 @@ TEST(bounds_is_monotone)
 		assert_true(t.asked[c] > LAUNCHES / CHANGES * 9 / 10);
 		if (t.wrong[c])
 			fail_msg("%u of %u go the wrong way: %s", t.wrong[c], t.asked[c],
-			         change_names[c]);
+				 change_names[c]);
 	}
 }
 
@@ -287,7 +287,7 @@ TEST(mwp_cwp_2009_is_not_monotone)
 static double hostile_number(uint64_t *seed)
 {
 	static const double numbers[] = {0,    -1,       1e-320,    DBL_MIN, DBL_MAX, 1e308, -1e308,
-	                                 1e-9, INFINITY, -INFINITY, NAN,     1,       2,     1e18};
+					 1e-9, INFINITY, -INFINITY, NAN,     1,       2,     1e18};
 
 	return numbers[pick(seed, sizeof(numbers) / sizeof(*numbers))];
 }
@@ -295,7 +295,7 @@ static double hostile_number(uint64_t *seed)
 static uint32_t hostile_count(uint64_t *seed)
 {
 	static const uint32_t counts[] = {0,    1,     2,     31,        32,
-	                                  1024, 65535, 65536, INT32_MAX, UINT32_MAX};
+					  1024, 65535, 65536, INT32_MAX, UINT32_MAX};
 
 	return counts[pick(seed, sizeof(counts) / sizeof(*counts))];
 }
@@ -431,7 +431,7 @@ static void print_counts(void)
 enum { MOST = 64 };
 
 static size_t tune(const struct fixture *f, struct gw_tune_request request,
-                   struct gw_tune_choice out[MOST], char why[120])
+		   struct gw_tune_choice out[MOST], char why[120])
 {
 	return gw_wave_tune(&f->device, &f->launch, &f->work, NULL, &request, out, MOST, why);
 }
@@ -492,8 +492,8 @@ TEST(grid_stride_loops_may_launch_fewer_blocks)
 TEST(fewer_warps_do_more_each)
 {
 	static const enum gw_work_field per_warp[] = {
-	        GW_WORK_warp_cycles, GW_WORK_warp_cycles_longest, GW_WORK_warp_memory_chain,
-	        GW_WORK_coalesced_mem_insts, GW_WORK_barriers};
+		GW_WORK_warp_cycles, GW_WORK_warp_cycles_longest, GW_WORK_warp_memory_chain,
+		GW_WORK_coalesced_mem_insts, GW_WORK_barriers};
 	static struct gw_tune_choice c[1000];
 	const struct gw_tune_request request = {.any_grid = true};
 	struct fixture f;
@@ -552,7 +552,7 @@ TEST(short_list_keeps_the_best)
 	fixture_init(&f);
 	tune(&f, request, all, why);
 	assert_int_equal(gw_wave_tune(&f.device, &f.launch, &f.work, NULL, &request, few, 3, why),
-	                 3);
+			 3);
 	for (size_t i = 0; i < 3; i++)
 		assert_true(few[i].block == all[i].block && few[i].grid == all[i].grid);
 }

@@ -41,9 +41,9 @@ static size_t size_of(const void *image)
 TEST_WITH(an_elf_ends_with_its_last_table, start, NULL)
 {
 	Elf64_Ehdr e = {.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64},
-	                .e_shoff = 1000,
-	                .e_shnum = 3,
-	                .e_shentsize = 64};
+			.e_shoff = 1000,
+			.e_shnum = 3,
+			.e_shentsize = 64};
 
 	assert_int_equal(size_of(&e), 1192);
 	e.e_phoff = 5000;
@@ -63,9 +63,9 @@ TEST_WITH(another_class_of_elf_is_not_known, start, NULL)
 TEST_WITH(an_elf_that_claims_too_much_has_no_size, start, NULL)
 {
 	Elf64_Ehdr e = {.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64},
-	                .e_shoff = UINT64_MAX - 10,
-	                .e_shnum = 1,
-	                .e_shentsize = 64};
+			.e_shoff = UINT64_MAX - 10,
+			.e_shnum = 1,
+			.e_shentsize = 64};
 
 	assert_int_equal(size_of(&e), 0);
 	e.e_shoff = 0;
@@ -112,8 +112,8 @@ TEST_WITH(garbage_has_no_size, start, NULL)
 	assert_int_equal(size_of("\0\0\0\0"), 0);
 	assert_int_equal(size_of("garbage"), 0);
 	assert_int_equal(size_of("\x7f"
-	                         "ELX"),
-	                 0);
+				 "ELX"),
+			 0);
 }
 
 static struct gw_module_note *only_note(void)
@@ -202,11 +202,11 @@ TEST_WITH(code_loaded_again_is_the_same_and_other_code_is_not, start, NULL)
 	image[strlen(image) - 2] ^= 1;
 	assert_true(identity_of((void *)0x3000, image, NULL) != first);
 	assert_true(identity_of((void *)0x4000, in_this_file, NULL) !=
-	            0); /* where it lies decides */
+		    0); /* where it lies decides */
 	assert_true(identity_of((void *)0x5000, in_this_file, NULL) ==
-	            identity_of((void *)0x6000, in_this_file, NULL));
+		    identity_of((void *)0x6000, in_this_file, NULL));
 	assert_true(identity_of((void *)0x5000, in_this_file, NULL) !=
-	            identity_of((void *)0x6000, in_this_file + 1, NULL));
+		    identity_of((void *)0x6000, in_this_file + 1, NULL));
 	strcpy(image, "garbage");
 	assert_true(identity_of((void *)0x7000, image, NULL) == 0);
 	assert_true(gw_module_identity(0) == 0);
@@ -307,7 +307,7 @@ TEST_WITH(a_file_written_anew_is_other_code, start, NULL)
 	close(fd);
 	unlink(path);
 	assert_true(identity_of((void *)0x4000, NULL, "/some/kernel.cubin") !=
-	            identity_of((void *)0x5000, NULL, "/another/kernel.cubin"));
+		    identity_of((void *)0x5000, NULL, "/another/kernel.cubin"));
 }
 
 /* Its header may say more than there is: what is behind is not read. */

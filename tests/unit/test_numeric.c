@@ -10,7 +10,7 @@
 #include "tests/test.h"
 
 static const struct gw_prior prior = {
-        .offset = 1, .slope = 0.2, .smooth = 0.3, .reach = 1, .own = 0.05};
+	.offset = 1, .slope = 0.2, .smooth = 0.3, .reach = 1, .own = 0.05};
 
 static struct gw_place at(double x)
 {
@@ -23,7 +23,7 @@ static struct gw_point point(double x, double value, double noise)
 }
 
 static double value_at(const struct gw_prior *p, const struct gw_point *points, unsigned n,
-                       double x, double *deviation)
+		       double x, double *deviation)
 {
 	struct gw_place here = at(x);
 	struct gw_weights w;
@@ -72,7 +72,7 @@ TEST(a_line_is_continued_and_a_bend_followed)
 {
 	struct gw_point line[GW_KRIGE_POINTS], bend[GW_KRIGE_POINTS];
 	const struct gw_prior steep = {
-	        .offset = 3, .slope = 2, .smooth = 0.1, .reach = 1, .own = 0.01};
+		.offset = 3, .slope = 2, .smooth = 0.1, .reach = 1, .own = 0.01};
 	double deviation;
 
 	for (unsigned i = 0; i < GW_KRIGE_POINTS; i++) {
@@ -81,7 +81,7 @@ TEST(a_line_is_continued_and_a_bend_followed)
 	}
 	assert_true(fabs(value_at(&steep, line, GW_KRIGE_POINTS, 12, &deviation) - 13.4) < 0.1);
 	assert_true(fabs(value_at(&prior, bend, GW_KRIGE_POINTS, 1.0, &deviation) - 5 - sin(1.0)) <
-	            0.02);
+		    0.02);
 }
 
 /* The same place twice makes the equations all but unsolvable. */
@@ -118,7 +118,7 @@ TEST(points_that_agree_less_than_held_for_likely_fit_badly)
 	for (unsigned i = 0; i < 2; i++) {
 		struct gw_point rest = p[1 - i];
 		double deviation,
-		        off = p[i].value - value_at(&prior, &rest, 1, p[i].place.at[0], &deviation);
+			off = p[i].value - value_at(&prior, &rest, 1, p[i].place.at[0], &deviation);
 		left_out += off * off / (deviation * deviation + 0.1 * 0.1) / 2;
 	}
 	assert_true(fabs(gw_krige_misfit(&prior, p, 2) / left_out - 1) < 0.1);
@@ -291,9 +291,9 @@ TEST(damaged_ones_are_refused)
 {
 	struct gw_sketch s = spread(1, 3), bad;
 
-#define DAMAGED(field, value)                                                                      \
-	bad = s;                                                                                   \
-	bad.field = value;                                                                         \
+#define DAMAGED(field, value) \
+	bad = s; \
+	bad.field = value; \
 	assert_false(gw_sketch_valid(&bad))
 	DAMAGED(schema, 4);
 	DAMAGED(schema, INT32_MIN);

@@ -11,27 +11,27 @@ static const struct gpu {
 	int major, minor, threads_per_sm, registers_per_block, registers_per_sm;
 	size_t shared_per_sm, optin, reserved;
 } gpus[] = {
-        {3, 0, 2048, 65536, 65536, 48 << 10, 48 << 10, 0},
-        {3, 5, 2048, 65536, 65536, 48 << 10, 48 << 10, 0},
-        {3, 7, 2048, 65536, 131072, 112 << 10, 48 << 10, 0},
-        {5, 0, 2048, 65536, 65536, 64 << 10, 48 << 10, 0},
-        {5, 2, 2048, 65536, 65536, 96 << 10, 48 << 10, 0},
-        {5, 3, 2048, 32768, 65536, 64 << 10, 48 << 10, 0},
-        {6, 0, 2048, 65536, 65536, 64 << 10, 48 << 10, 0},
-        {6, 1, 2048, 65536, 65536, 96 << 10, 48 << 10, 0},
-        {6, 2, 2048, 32768, 65536, 64 << 10, 48 << 10, 0},
-        {7, 0, 2048, 65536, 65536, 96 << 10, 96 << 10, 0},
-        {7, 5, 1024, 65536, 65536, 64 << 10, 64 << 10, 0},
-        {8, 0, 2048, 65536, 65536, 164 << 10, 163 << 10, 1024},
-        {8, 6, 1536, 65536, 65536, 100 << 10, 99 << 10, 1024},
-        {8, 7, 1536, 65536, 65536, 164 << 10, 163 << 10, 1024},
-        {8, 9, 1536, 65536, 65536, 100 << 10, 99 << 10, 1024},
-        {9, 0, 2048, 65536, 65536, 228 << 10, 227 << 10, 1024},
-        {10, 0, 2048, 65536, 65536, 228 << 10, 227 << 10, 1024},
-        {10, 3, 2048, 65536, 65536, 228 << 10, 227 << 10, 1024},
-        {11, 0, 1536, 65536, 65536, 228 << 10, 227 << 10, 1024},
-        {12, 0, 1536, 65536, 65536, 100 << 10, 99 << 10, 1024},
-        {12, 1, 1536, 65536, 65536, 100 << 10, 99 << 10, 1024},
+	{3, 0, 2048, 65536, 65536, 48 << 10, 48 << 10, 0},
+	{3, 5, 2048, 65536, 65536, 48 << 10, 48 << 10, 0},
+	{3, 7, 2048, 65536, 131072, 112 << 10, 48 << 10, 0},
+	{5, 0, 2048, 65536, 65536, 64 << 10, 48 << 10, 0},
+	{5, 2, 2048, 65536, 65536, 96 << 10, 48 << 10, 0},
+	{5, 3, 2048, 32768, 65536, 64 << 10, 48 << 10, 0},
+	{6, 0, 2048, 65536, 65536, 64 << 10, 48 << 10, 0},
+	{6, 1, 2048, 65536, 65536, 96 << 10, 48 << 10, 0},
+	{6, 2, 2048, 32768, 65536, 64 << 10, 48 << 10, 0},
+	{7, 0, 2048, 65536, 65536, 96 << 10, 96 << 10, 0},
+	{7, 5, 1024, 65536, 65536, 64 << 10, 64 << 10, 0},
+	{8, 0, 2048, 65536, 65536, 164 << 10, 163 << 10, 1024},
+	{8, 6, 1536, 65536, 65536, 100 << 10, 99 << 10, 1024},
+	{8, 7, 1536, 65536, 65536, 164 << 10, 163 << 10, 1024},
+	{8, 9, 1536, 65536, 65536, 100 << 10, 99 << 10, 1024},
+	{9, 0, 2048, 65536, 65536, 228 << 10, 227 << 10, 1024},
+	{10, 0, 2048, 65536, 65536, 228 << 10, 227 << 10, 1024},
+	{10, 3, 2048, 65536, 65536, 228 << 10, 227 << 10, 1024},
+	{11, 0, 1536, 65536, 65536, 228 << 10, 227 << 10, 1024},
+	{12, 0, 1536, 65536, 65536, 100 << 10, 99 << 10, 1024},
+	{12, 1, 1536, 65536, 65536, 100 << 10, 99 << 10, 1024},
 };
 
 /** A block to place. */
@@ -43,32 +43,32 @@ struct config {
 static int toolkit(const struct gpu *g, const struct config *c, cudaOccResult *result)
 {
 	cudaOccDeviceProp properties = {
-	        .computeMajor = g->major,
-	        .computeMinor = g->minor,
-	        .maxThreadsPerBlock = 1024,
-	        .maxThreadsPerMultiprocessor = g->threads_per_sm,
-	        .regsPerBlock = g->registers_per_block,
-	        .regsPerMultiprocessor = g->registers_per_sm,
-	        .warpSize = 32,
-	        .sharedMemPerBlock = 48 << 10,
-	        .sharedMemPerMultiprocessor = g->shared_per_sm,
-	        .numSms = 10,
-	        .sharedMemPerBlockOptin = g->optin,
-	        .reservedSharedMemPerBlock = g->reserved,
+		.computeMajor = g->major,
+		.computeMinor = g->minor,
+		.maxThreadsPerBlock = 1024,
+		.maxThreadsPerMultiprocessor = g->threads_per_sm,
+		.regsPerBlock = g->registers_per_block,
+		.regsPerMultiprocessor = g->registers_per_sm,
+		.warpSize = 32,
+		.sharedMemPerBlock = 48 << 10,
+		.sharedMemPerMultiprocessor = g->shared_per_sm,
+		.numSms = 10,
+		.sharedMemPerBlockOptin = g->optin,
+		.reservedSharedMemPerBlock = g->reserved,
 	};
 	cudaOccFuncAttributes attributes = {
-	        .maxThreadsPerBlock = 1024,
-	        .numRegs = c->registers,
-	        .sharedSizeBytes = c->fixed,
-	        .shmemLimitConfig = FUNC_SHMEM_LIMIT_OPTIN,
-	        .maxDynamicSharedSizeBytes = c->dynamic,
-	        .numBlockBarriers = 1,
+		.maxThreadsPerBlock = 1024,
+		.numRegs = c->registers,
+		.sharedSizeBytes = c->fixed,
+		.shmemLimitConfig = FUNC_SHMEM_LIMIT_OPTIN,
+		.maxDynamicSharedSizeBytes = c->dynamic,
+		.numBlockBarriers = 1,
 	};
 	cudaOccDeviceState state = {.carveoutConfig = SHAREDMEM_CARVEOUT_DEFAULT};
 
 	assert_int_equal(cudaOccMaxActiveBlocksPerMultiprocessor(result, &properties, &attributes,
-	                                                         &state, c->block, c->dynamic),
-	                 CUDA_OCC_SUCCESS);
+								 &state, c->block, c->dynamic),
+			 CUDA_OCC_SUCCESS);
 	return result->activeBlocksPerMultiprocessor;
 }
 
@@ -97,8 +97,8 @@ static void compare(const struct gpu *g, const struct config *c)
 	why = gw_occupancy_of(&f.device, &f.launch, &o);
 	if (why ? blocks != 0 : (int)o.blocks_per_sm != blocks)
 		fail_msg("%d.%d block %d regs %d shared %zu+%zu: toolkit %d, here %d (%s)",
-		         g->major, g->minor, c->block, c->registers, c->fixed, c->dynamic, blocks,
-		         why ? 0 : (int)o.blocks_per_sm, why ? why : "");
+			 g->major, g->minor, c->block, c->registers, c->fixed, c->dynamic, blocks,
+			 why ? 0 : (int)o.blocks_per_sm, why ? why : "");
 	if (why)
 		return;
 	assert_int_equal(o.limit[GW_OCCUPANCY_WARPS], theirs.blockLimitWarps);
@@ -119,9 +119,9 @@ TEST(agrees_with_the_toolkit_on_random_blocks)
 			 */
 			int most = gpus[i].major == 3 && gpus[i].minor == 0 ? 64 : 256;
 			struct config c = {
-			        .block = 1 + (int)(fixture_random(&seed) * 1024),
-			        .registers = (int)(fixture_random(&seed) * most),
-			        .fixed = (size_t)(fixture_random(&seed) * 49152),
+				.block = 1 + (int)(fixture_random(&seed) * 1024),
+				.registers = (int)(fixture_random(&seed) * most),
+				.fixed = (size_t)(fixture_random(&seed) * 49152),
 			};
 
 			c.dynamic = (size_t)(fixture_random(&seed) * (double)(gpus[i].optin / 2));

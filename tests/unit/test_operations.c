@@ -26,7 +26,7 @@ TEST(every_operation_of_the_list_has_kernels_and_a_reference)
 			found |= !strcmp(gw_operations[k].name, operations[i]);
 		if (!found || !gw_reference_of(operations[i]))
 			fail_msg("%s has no row in code.def, wgmma.def or reference.def",
-			         operations[i]);
+				 operations[i]);
 	}
 	assert_null(gw_reference_of("add_f128"));
 }
@@ -48,17 +48,17 @@ TEST(constants_have_the_bits_of_their_format)
 		double value;
 		uint32_t word;
 	} cases[] = {
-	        {"fma_f32", 1.5, 0x3fc00000},        {"fma_f16x2", 1, 0x3c003c00},
-	        {"fma_f16x2", -2.5, 0xc100c100},     {"fma_bf16x2", 1, 0x3f803f80},
-	        {"fma_bf16x2", 0.03125, 0x3d003d00}, {"mma_tf32", 0.5, 0x3f000000},
-	        {"wgmma_e4m3", 1, 0x38383838},       {"wgmma_e4m3", 0.125, 0x20202020},
-	        {"mma_s8", 3, 0x03030303},           {"add_s32", 12345, 12345},
+		{"fma_f32", 1.5, 0x3fc00000},        {"fma_f16x2", 1, 0x3c003c00},
+		{"fma_f16x2", -2.5, 0xc100c100},     {"fma_bf16x2", 1, 0x3f803f80},
+		{"fma_bf16x2", 0.03125, 0x3d003d00}, {"mma_tf32", 0.5, 0x3f000000},
+		{"wgmma_e4m3", 1, 0x38383838},       {"wgmma_e4m3", 0.125, 0x20202020},
+		{"mma_s8", 3, 0x03030303},           {"add_s32", 12345, 12345},
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
 		assert_int_equal(
-		        gw_reference_word(gw_reference_of(cases[i].operation), cases[i].value),
-		        cases[i].word);
+			gw_reference_word(gw_reference_of(cases[i].operation), cases[i].value),
+			cases[i].word);
 }
 
 TEST(operands_lie_by_lane_then_the_constants)
@@ -164,7 +164,7 @@ TEST(random_factors_are_finite_and_differ)
 TEST(records_are_gathered_by_sm_over_a_clock_that_wraps)
 {
 	uint32_t readings[3 * GW_RECORD] = {1,    0xfffffff0, 0x20, 0, 1, 0xffffffe0,
-	                                    0x10, 0,          0,    5, 9, 0};
+					    0x10, 0,          0,    5, 9, 0};
 	struct gw_lab lab = {.readings = readings, .sms = 2};
 	struct gw_lab_sm sm[2];
 

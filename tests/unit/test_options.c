@@ -119,13 +119,13 @@ TEST_WITH(sizes_have_units, clear, NULL)
 		const char *text;
 		uint64_t bytes;
 	} sizes[] = {{"65536", 65536},
-	             {"64K", 65536},
-	             {"64k", 65536},
-	             {"3M", UINT64_C(3) << 20},
-	             {"2g", UINT64_C(2) << 30},
-	             {"1T", UINT64_C(1) << 40},
-	             {"1024G", UINT64_C(1) << 40},
-	             {"1099511627776", UINT64_C(1) << 40}};
+		     {"64K", 65536},
+		     {"64k", 65536},
+		     {"3M", UINT64_C(3) << 20},
+		     {"2g", UINT64_C(2) << 30},
+		     {"1T", UINT64_C(1) << 40},
+		     {"1024G", UINT64_C(1) << 40},
+		     {"1099511627776", UINT64_C(1) << 40}};
 
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
 		with("GPUWATCH_LOG_MAX", sizes[i].text);
@@ -155,18 +155,18 @@ TEST_WITH(texts_are_taken_as_they_are, clear, NULL)
 TEST_WITH(what_is_not_understood_keeps_its_default, clear, NULL)
 {
 	static const char *const bad[][2] = {
-	        {"GPUWATCH_MODE", "audi"},       {"GPUWATCH_MODE", "audit|count"},
-	        {"GPUWATCH_MODE", "Count"},      {"GPUWATCH_DISABLE", "2"},
-	        {"GPUWATCH_DISABLE", "yes"},     {"GPUWATCH_SUMMARY", "2"},
-	        {"GPUWATCH_LOG_MAX", "65535"},   {"GPUWATCH_LOG_MAX", "2T"},
-	        {"GPUWATCH_LOG_MAX", "1X"},      {"GPUWATCH_LOG_MAX", "1GB"},
-	        {"GPUWATCH_LOG_MAX", "100000 "}, {"GPUWATCH_LOG_MAX", "K"},
-	        {"GPUWATCH_LOG_MAX", "1.5G"},    {"GPUWATCH_LOG_MAX", "18446744073709551615T"},
-	        {"GPUWATCH_RING", "63"},         {"GPUWATCH_RING", "1048577"},
-	        {"GPUWATCH_RING", "-64"},        {"GPUWATCH_RING", " -64"},
-	        {"GPUWATCH_RING", "1K"},         {"GPUWATCH_RING", "99999999999999999999999"},
-	        {"GPUWATCH_EVENT_RATE", "0"},    {"GPUWATCH_EVENT_RATE", "1000001"},
-	        {"GPUWATCH_EVENT_RATE", "many"},
+		{"GPUWATCH_MODE", "audi"},       {"GPUWATCH_MODE", "audit|count"},
+		{"GPUWATCH_MODE", "Count"},      {"GPUWATCH_DISABLE", "2"},
+		{"GPUWATCH_DISABLE", "yes"},     {"GPUWATCH_SUMMARY", "2"},
+		{"GPUWATCH_LOG_MAX", "65535"},   {"GPUWATCH_LOG_MAX", "2T"},
+		{"GPUWATCH_LOG_MAX", "1X"},      {"GPUWATCH_LOG_MAX", "1GB"},
+		{"GPUWATCH_LOG_MAX", "100000 "}, {"GPUWATCH_LOG_MAX", "K"},
+		{"GPUWATCH_LOG_MAX", "1.5G"},    {"GPUWATCH_LOG_MAX", "18446744073709551615T"},
+		{"GPUWATCH_RING", "63"},         {"GPUWATCH_RING", "1048577"},
+		{"GPUWATCH_RING", "-64"},        {"GPUWATCH_RING", " -64"},
+		{"GPUWATCH_RING", "1K"},         {"GPUWATCH_RING", "99999999999999999999999"},
+		{"GPUWATCH_EVENT_RATE", "0"},    {"GPUWATCH_EVENT_RATE", "1000001"},
+		{"GPUWATCH_EVENT_RATE", "many"},
 	};
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
@@ -177,11 +177,11 @@ TEST_WITH(what_is_not_understood_keeps_its_default, clear, NULL)
 TEST_WITH(what_a_value_must_be_is_reported, clear, NULL)
 {
 	static const char *const reported[][3] = {
-	        {"GPUWATCH_MODE", "audi", "must be one of audit|watch|count|off|idle; using audit"},
-	        {"GPUWATCH_DISABLE", "yes", "must be a whole number from 0 to 1; using 0"},
-	        {"GPUWATCH_BUDGET", "0.5", "must be a whole number from 0 to 100; using 1"},
-	        {"GPUWATCH_LOG_MAX", "012345678901234567890123456789012345678901234567890123456789",
-	         "must be bytes, with K, M, G or T, from 65536 to 1099511627776; using 1G"},
+		{"GPUWATCH_MODE", "audi", "must be one of audit|watch|count|off|idle; using audit"},
+		{"GPUWATCH_DISABLE", "yes", "must be a whole number from 0 to 1; using 0"},
+		{"GPUWATCH_BUDGET", "0.5", "must be a whole number from 0 to 100; using 1"},
+		{"GPUWATCH_LOG_MAX", "012345678901234567890123456789012345678901234567890123456789",
+		 "must be bytes, with K, M, G or T, from 65536 to 1099511627776; using 1G"},
 	};
 	char whole[300];
 
@@ -189,7 +189,7 @@ TEST_WITH(what_a_value_must_be_is_reported, clear, NULL)
 		clear(NULL);
 		with(reported[i][0], reported[i][1]);
 		snprintf(whole, sizeof(whole), "%s=%s: %s", reported[i][0], reported[i][1],
-		         reported[i][2]);
+			 reported[i][2]);
 		assert_string_equal(gw_options.rejected, whole);
 	}
 }

@@ -112,7 +112,7 @@ static struct outcome {
 static double time_of(bool exclusive)
 {
 	return 1e-4 * (exclusive ? exp(0.005 * next_normal(&seed))
-	                         : 1.32 * exp(0.03 * next_normal(&seed)));
+				 : 1.32 * exp(0.03 * next_normal(&seed)));
 }
 
 static double in_turns(int launch, bool *exclusive)
@@ -143,7 +143,7 @@ TEST(intervals_hold_beside_others_and_are_no_wider_for_it)
 		struct outcome o = of_times(series[i]);
 
 		print_message("%zu: held %.3f, width %.3f, off %.4f\n", i, o.held, o.width,
-		              o.error);
+			      o.error);
 		assert_true(o.held >= 0.86 && o.held <= 0.95);
 		assert_true(o.width < 0.5);   /* from 1 to 1.32 and what scatters about both */
 		assert_true(o.error < 0.005); /* of the time alone */

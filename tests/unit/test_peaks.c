@@ -317,7 +317,7 @@ TEST(what_samples_leave_room_for_limits_what_they_do_not_tell)
 	assert_non_null(strstr(measured(&f, dram).unknown, "device memory"));
 	/* Of another configuration it says nothing. */
 	f.work.q[GW_WORK_most_dram_read_bytes] =
-	        (struct gw_quantity){0.5e9, GW_SOURCE_SCALED, 0.5F};
+		(struct gw_quantity){0.5e9, GW_SOURCE_SCALED, 0.5F};
 	assert_non_null(strstr(measured(&f, dram).unknown, "device memory"));
 	/* By the code it is what is asked for, of which L2 may fetch twice as much. */
 	f.work.q[GW_WORK_most_dram_read_bytes] = (struct gw_quantity){0.25e9, GW_SOURCE_STATIC, 1};

@@ -25,13 +25,13 @@ static size_t room;
 static const char *refused;
 
 CUptiResult __wrap_gw_cupti_set_make(struct gw_cupti_set *set, const char *chip,
-                                     const uint8_t *availability, const char *const *metrics,
-                                     size_t count);
+				     const uint8_t *availability, const char *const *metrics,
+				     size_t count);
 void __wrap_gw_cupti_set_free(struct gw_cupti_set *set);
 
 CUptiResult __wrap_gw_cupti_set_make(struct gw_cupti_set *set, const char *chip,
-                                     const uint8_t *availability, const char *const *metrics,
-                                     size_t count)
+				     const uint8_t *availability, const char *const *metrics,
+				     size_t count)
 {
 	(void)chip, (void)availability;
 	memset(set, 0, sizeof(*set));
@@ -111,7 +111,7 @@ TEST_WITH(what_does_not_fit_has_turns_of_its_own, start, NULL)
 TEST_WITH(without_one_metric_all_others_have_their_turn, start, NULL)
 {
 	refused = "dram__bytes_read.sum"; /* the first of the first set */
-#define METRIC(set, name, field, factor, idle)                                                     \
+#define METRIC(set, name, field, factor, idle) \
 	assert_int_equal(has_its_turn(name), strcmp(name, refused) != 0);
 #define CLOCK(set, name) assert_true(has_its_turn(name));
 #include "preload/counters/pm_metric.def"

@@ -119,7 +119,7 @@ static bool alike(const struct gw_prediction *a, const struct gw_prediction *b)
 {
 	return (isnan(a->seconds) && isnan(b->seconds)) ||
 	       (a->seconds == b->seconds && a->low == b->low && a->high == b->high &&
-	        a->known == b->known && a->multimodal == b->multimodal);
+		a->known == b->known && a->multimodal == b->multimodal);
 }
 
 /* What is said later of an earlier moment is what was said at it, or nothing. */
@@ -130,9 +130,9 @@ TEST(no_prediction_uses_what_was_measured_later)
 	seed = 7;
 	for (int i = 0; i < STEPS; i++)
 		steps[i] = (struct step){
-		        1 + (uint32_t)(next_uniform(&seed) * CONFIGS),
-		        1e-6 * exp(next_normal(&seed) * (next_uniform(&seed) < 0.1 ? 2 : 0.05)),
-		        next_uniform(&seed) < 0.2};
+			1 + (uint32_t)(next_uniform(&seed) * CONFIGS),
+			1e-6 * exp(next_normal(&seed) * (next_uniform(&seed) < 0.1 ? 2 : 0.05)),
+			next_uniform(&seed) < 0.2};
 	for (int now = 1; now < STEPS; now += 3) {
 		struct gw_predictor *then = replay(now);
 		int later = now + (int)(next_uniform(&seed) * 15);
@@ -284,13 +284,13 @@ static struct held late_verdicts(double (*trend)(int))
 			double t = seconds[c][i - LATE];
 
 			gw_observe(p, c + 1,
-			           &(struct gw_observation){.seconds = t,
-			                                    .exclusive = true,
-			                                    .predicted = m->seconds,
-			                                    .low = m->low,
-			                                    .high = m->high,
-			                                    .tier = m->tier,
-			                                    .sm_hz = NAN});
+				   &(struct gw_observation){.seconds = t,
+							    .exclusive = true,
+							    .predicted = m->seconds,
+							    .low = m->low,
+							    .high = m->high,
+							    .tier = m->tier,
+							    .sm_hz = NAN});
 			if (isnan(m->seconds) || i < 20)
 				continue;
 			n++;
@@ -314,16 +314,16 @@ TEST(intervals_hold_while_times_change_and_verdicts_come_late)
 		double (*trend)(int);
 		double width, error;
 	} trends[] = {{stable, 0.022, 0.007},
-	              {settling, 0.044, 0.018},
-	              {stepping, 0.044, 0.018},
-	              {creeping, 0.050, 0.022}};
+		      {settling, 0.044, 0.018},
+		      {stepping, 0.044, 0.018},
+		      {creeping, 0.050, 0.022}};
 
 	for (size_t i = 0; i < sizeof(trends) / sizeof(*trends); i++) {
 		struct held h = late_verdicts(trends[i].trend);
 
 		if (h.share < 0.87 || h.half_width > trends[i].width)
 			print_error("trend %zu: %.3f held, half-width %.4f, error %.4f\n", i,
-			            h.share, h.half_width, h.error);
+				    h.share, h.half_width, h.error);
 		assert_true(h.share >= 0.87 && h.share <= 0.95);
 		assert_true(h.half_width <= trends[i].width);
 		assert_true(h.error <= trends[i].error);
@@ -351,13 +351,13 @@ TEST(an_interval_reaches_as_far_as_times_wander_until_a_launch_runs)
 			const struct gw_prediction *m = &made[i - BEHIND];
 
 			gw_observe(p, 1,
-			           &(struct gw_observation){.seconds = t[i - BEHIND],
-			                                    .exclusive = true,
-			                                    .predicted = m->seconds,
-			                                    .low = m->low,
-			                                    .high = m->high,
-			                                    .tier = m->tier,
-			                                    .sm_hz = NAN});
+				   &(struct gw_observation){.seconds = t[i - BEHIND],
+							    .exclusive = true,
+							    .predicted = m->seconds,
+							    .low = m->low,
+							    .high = m->high,
+							    .tier = m->tier,
+							    .sm_hz = NAN});
 			if (i >= 4000) {
 				n++;
 				held += t[i - BEHIND] >= m->low && t[i - BEHIND] <= m->high;
@@ -455,7 +455,7 @@ TEST(disturbed_times_teach_only_until_undisturbed_ones_are_there)
 TEST(hostile_times_are_not_learnt)
 {
 	static const double bad[] = {0,    -1,     NAN,     INFINITY, -INFINITY,
-	                             -0.0, 1e-300, DBL_MIN, 1e300,    DBL_MAX};
+				     -0.0, 1e-300, DBL_MIN, 1e300,    DBL_MAX};
 	struct gw_predictor *p = gw_predictor_new(4);
 	struct gw_observation o = {.exclusive = true, .predicted = NAN};
 

@@ -39,7 +39,7 @@ static int stop(void **state)
 static void configure(uint32_t config, uint32_t device, uint32_t grid)
 {
 	const struct gw_launch launch = {.kernel = &kernel,
-	                                 .config = {{grid, 1, 1}, {128, 1, 1}, {1, 1, 1}, 0, 0}};
+					 .config = {{grid, 1, 1}, {128, 1, 1}, {1, 1, 1}, 0, 0}};
 
 	gw_predictor_set_configure(fleet, config, device, 1, &launch);
 }
@@ -47,11 +47,11 @@ static void configure(uint32_t config, uint32_t device, uint32_t grid)
 static uint64_t observe(uint32_t config, double seconds)
 {
 	const struct gw_observation o = {.seconds = seconds,
-	                                 .exclusive = true,
-	                                 .predicted = NAN,
-	                                 .low = NAN,
-	                                 .high = NAN,
-	                                 .sm_hz = NAN};
+					 .exclusive = true,
+					 .predicted = NAN,
+					 .low = NAN,
+					 .high = NAN,
+					 .sm_hz = NAN};
 
 	return gw_predictor_set_observe(fleet, config, &o);
 }
@@ -121,8 +121,8 @@ TEST_WITH(a_gpu_that_comes_later_takes_up_the_numbers, start, stop)
 
 /* A model of the test's own, so that the profile alone decides. */
 static void floor_of(const struct gw_device *device, const struct gw_launch *launch,
-                     const struct gw_work *work, const struct gw_model_options *options,
-                     struct gw_estimate *out)
+		     const struct gw_work *work, const struct gw_model_options *options,
+		     struct gw_estimate *out)
 {
 	(void)launch;
 	(void)work;

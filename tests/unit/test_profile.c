@@ -21,7 +21,7 @@ static const char *with_row(const char *row)
 	static char text[65536];
 
 	snprintf(text, sizeof(text),
-	         "{\n\"gpuwatch_profile\": 1,\n\"name\": \"G\",\n\"params\": {\n%s\n}}", row);
+		 "{\n\"gpuwatch_profile\": 1,\n\"name\": \"G\",\n\"params\": {\n%s\n}}", row);
 	return text;
 }
 
@@ -36,12 +36,12 @@ static void assert_refused(const char *text, const char *place, const char *what
 TEST(reads_values_in_the_units_of_the_list)
 {
 	assert_int_equal(
-	        parse(with_row("\"t_sp\": {\"value\": 1.5, \"unit\": \"Tflop/s\", \"method\": "
-	                       "\"measured\", \"spread\": 2, \"samples\": 7},\n\"l2_size\": "
-	                       "{\"value\": 2, \"unit\": \"MiB\", \"method\": \"paper\", "
-	                       "\"source\": \"table 4\"},\n\"launch_floor\": {\"value\": 2.5, "
-	                       "\"unit\": \"us\", \"method\": \"measured\"}")),
-	        0);
+		parse(with_row("\"t_sp\": {\"value\": 1.5, \"unit\": \"Tflop/s\", \"method\": "
+			       "\"measured\", \"spread\": 2, \"samples\": 7},\n\"l2_size\": "
+			       "{\"value\": 2, \"unit\": \"MiB\", \"method\": \"paper\", "
+			       "\"source\": \"table 4\"},\n\"launch_floor\": {\"value\": 2.5, "
+			       "\"unit\": \"us\", \"method\": \"measured\"}")),
+		0);
 	assert_string_equal(profile.device.name, "G");
 	assert_true(gw_param(&profile.device, GW_PARAM_t_sp) == 1.5e12);
 	assert_true(profile.device.param[GW_PARAM_t_sp].spread == 2e12);
@@ -56,10 +56,10 @@ TEST(reads_values_in_the_units_of_the_list)
 TEST(reads_curves)
 {
 	assert_int_equal(
-	        parse("{\"gpuwatch_profile\": 1, \"name\": \"G\", \"curves\": {\"l2_read_bw\": "
-	              "{\"unit_x\": \"MiB\", \"unit_y\": \"GB/s\", \"method\": \"measured\", "
-	              "\"points\": [[1, 10], [2, 5]]}}}"),
-	        0);
+		parse("{\"gpuwatch_profile\": 1, \"name\": \"G\", \"curves\": {\"l2_read_bw\": "
+		      "{\"unit_x\": \"MiB\", \"unit_y\": \"GB/s\", \"method\": \"measured\", "
+		      "\"points\": [[1, 10], [2, 5]]}}}"),
+		0);
 	assert_true(gw_curve_at(&profile.device, GW_CURVE_l2_read_bw, 1.5 * 1048576) == 7.5e9);
 }
 
@@ -69,13 +69,13 @@ TEST(every_unit_of_the_list_is_known_and_has_a_range)
 
 	for (unsigned i = 0; i < GW_PARAMS; i++)
 		assert_true(gw_unit_scale(gw_param_info(i).unit, gw_param_info(i).unit, &low,
-		                          &high) == 1 &&
-		            low < high);
+					  &high) == 1 &&
+			    low < high);
 	for (unsigned i = 0; i < GW_CURVES; i++) {
 		assert_true(gw_unit_scale(gw_curve_info(i).unit, gw_curve_info(i).unit, &low,
-		                          &high) == 1);
+					  &high) == 1);
 		assert_true(gw_unit_scale(gw_curve_unit_x(i), gw_curve_unit_x(i), &low, &high) ==
-		            1);
+			    1);
 	}
 }
 
@@ -97,7 +97,7 @@ TEST(refuses_what_is_not_json_and_names_the_line)
 {
 	assert_refused("", "f.json:1: ", "docs/internals/profile.md");
 	assert_refused("{\n\"gpuwatch_profile\": 1,\n\"name\": }",
-	               "f.json:3: ", "docs/internals/profile.md");
+		       "f.json:3: ", "docs/internals/profile.md");
 	assert_refused("{\"gpuwatch_profile\": 1} x", "f.json:1: ", "end of file expected");
 	assert_refused("[]", "f.json:1: ", "not a device profile");
 	assert_refused("{\"name\": \"\xff\"}", "f.json:1: ", "");
@@ -107,7 +107,7 @@ TEST(refuses_what_is_not_json_and_names_the_line)
 TEST(refuses_duplicate_keys)
 {
 	assert_refused("{\"gpuwatch_profile\": 1,\n\"name\": \"a\",\n\"name\": \"b\"}",
-	               "f.json:3: ", "duplicate");
+		       "f.json:3: ", "duplicate");
 }
 
 TEST(refuses_other_formats)
@@ -120,77 +120,77 @@ TEST(refuses_unknown_names)
 {
 	assert_refused(with_row("\"t_sq\": {}"), "f.json:5: ", "'t_sq' is not one of the params");
 	assert_refused("{\"gpuwatch_profile\": 1, \"name\": \"a\",\n\"extra\": 1}",
-	               "f.json:2: ", "unknown key 'extra'");
+		       "f.json:2: ", "unknown key 'extra'");
 	assert_refused(with_row("\"t_sp\": {\"value\": 1, \"unit\": \"flop/s\",\n\"method\": "
-	                        "\"measured\",\n\"colour\": 1}"),
-	               "f.json:7: ", "unknown key 'colour'");
+				"\"measured\",\n\"colour\": 1}"),
+		       "f.json:7: ", "unknown key 'colour'");
 	assert_refused("{\"gpuwatch_profile\": 1, \"name\": \"a\", \"provenance\": {\n\"who\": "
-	               "\"x\"}}",
-	               "f.json:2: ", "unknown key 'who'");
+		       "\"x\"}}",
+		       "f.json:2: ", "unknown key 'who'");
 }
 
 TEST(refuses_unknown_units)
 {
 	assert_refused(with_row("\"t_sp\": {\"value\": 1,\n\"unit\": \"GFLOPS\", \"method\": "
-	                        "\"measured\"}"),
-	               "f.json:6: ", "'GFLOPS' of 't_sp'");
+				"\"measured\"}"),
+		       "f.json:6: ", "'GFLOPS' of 't_sp'");
 	assert_refused(with_row("\"t_sp\": {\"value\": 1, \"method\": \"measured\"}"),
-	               "f.json:5: ", "needs \"unit\"");
+		       "f.json:5: ", "needs \"unit\"");
 }
 
 TEST(refuses_values_out_of_range)
 {
 	assert_refused(with_row("\"b_mem\": {\"value\": 1e12, \"unit\": \"TB/s\", \"method\": "
-	                        "\"measured\"}"),
-	               "f.json:5: ", "out of range");
+				"\"measured\"}"),
+		       "f.json:5: ", "out of range");
 	assert_refused(with_row("\"b_mem\": {\"value\": 0, \"unit\": \"B/s\", \"method\": "
-	                        "\"measured\"}"),
-	               "f.json:5: ", "out of range");
+				"\"measured\"}"),
+		       "f.json:5: ", "out of range");
 	assert_refused(with_row("\"lat_l1\": {\"value\": -1, \"unit\": \"cycle\", \"method\": "
-	                        "\"measured\"}"),
-	               "f.json:5: ", "out of range");
+				"\"measured\"}"),
+		       "f.json:5: ", "out of range");
 	assert_refused(with_row("\"lat_l1\": {\"value\": 1e999, \"unit\": \"cycle\", \"method\": "
-	                        "\"measured\"}"),
-	               "f.json:5: ", "overflow");
+				"\"measured\"}"),
+		       "f.json:5: ", "overflow");
 	assert_refused(with_row("\"lat_l1\": {\"value\": null, \"unit\": \"cycle\", \"method\": "
-	                        "\"measured\"}"),
-	               "f.json:5: ", "leave out what is not known");
+				"\"measured\"}"),
+		       "f.json:5: ", "leave out what is not known");
 	assert_refused(with_row("\"lat_l1\": {\"value\": 1, \"unit\": \"cycle\", \"method\": "
-	                        "\"measured\", \"samples\": -1}"),
-	               "f.json:5: ", "whole number");
+				"\"measured\", \"samples\": -1}"),
+		       "f.json:5: ", "whole number");
 	assert_refused(with_row("\"lat_l1\": {\"value\": 1, \"unit\": \"cycle\", \"method\": "
-	                        "\"measured\", \"spread\": -1}"),
-	               "f.json:5: ", "out of range");
+				"\"measured\", \"spread\": -1}"),
+		       "f.json:5: ", "out of range");
 }
 
 TEST(refuses_values_of_unknown_origin)
 {
 	assert_refused(with_row("\"lat_l1\": {\"value\": 1, \"unit\": \"cycle\"}"),
-	               "f.json:5: ", "needs \"method\"");
+		       "f.json:5: ", "needs \"method\"");
 	assert_refused(with_row("\"lat_l1\": {\"value\": 1, \"unit\": \"cycle\", \"method\": "
-	                        "\"guessed\"}"),
-	               "f.json:5: ", "needs \"method\"");
+				"\"guessed\"}"),
+		       "f.json:5: ", "needs \"method\"");
 	assert_refused(with_row("\"lat_l1\": {\"value\": 1, \"unit\": \"cycle\", \"method\": "
-	                        "\"vendor\"}"),
-	               "f.json:5: ", "needs \"source\"");
+				"\"vendor\"}"),
+		       "f.json:5: ", "needs \"source\"");
 }
 
 TEST(refuses_curves_that_are_no_functions)
 {
 	static const char *const points[][2] = {
-	        {"[]", "1 to 64 of [x, y]"},          {"[[1, 2], [1, 3]]", "x must rise"},
-	        {"[[1, 2, 3, 4]]", "not [x, y]"},     {"[[1]]", "not [x, y]"},
-	        {"[[1, \"2\"]]", "must be a number"}, {"[[1, 2, -3]]", "out of range"},
-	        {"{}", "1 to 64 of [x, y]"},
+		{"[]", "1 to 64 of [x, y]"},          {"[[1, 2], [1, 3]]", "x must rise"},
+		{"[[1, 2, 3, 4]]", "not [x, y]"},     {"[[1]]", "not [x, y]"},
+		{"[[1, \"2\"]]", "must be a number"}, {"[[1, 2, -3]]", "out of range"},
+		{"{}", "1 to 64 of [x, y]"},
 	};
 	char text[512];
 
 	for (unsigned i = 0; i < sizeof(points) / sizeof(*points); i++) {
 		snprintf(text, sizeof(text),
-		         "{\"gpuwatch_profile\": 1, \"name\": \"a\", \"curves\": {\n"
-		         "\"l2_read_bw\": {\"unit_x\": \"B\", \"unit_y\": \"B/s\", \"method\": "
-		         "\"measured\",\n\"points\": %s}}}",
-		         points[i][0]);
+			 "{\"gpuwatch_profile\": 1, \"name\": \"a\", \"curves\": {\n"
+			 "\"l2_read_bw\": {\"unit_x\": \"B\", \"unit_y\": \"B/s\", \"method\": "
+			 "\"measured\",\n\"points\": %s}}}",
+			 points[i][0]);
 		assert_refused(text, "f.json:3: ", points[i][1]);
 	}
 }
@@ -201,9 +201,9 @@ static const char *calibrated(const char *rest)
 	static char text[4096];
 
 	snprintf(text, sizeof(text),
-	         "{\n\"gpuwatch_profile\": 1, \"name\": \"G\",\n\"groups\": {\"clock\": {\"date\": "
-	         "\"2026-11-21\", \"sm_clock\": 1980000000, \"throttle\": \"none\"}},\n%s}",
-	         rest);
+		 "{\n\"gpuwatch_profile\": 1, \"name\": \"G\",\n\"groups\": {\"clock\": {\"date\": "
+		 "\"2026-11-21\", \"sm_clock\": 1980000000, \"throttle\": \"none\"}},\n%s}",
+		 rest);
 	return text;
 }
 
@@ -212,15 +212,15 @@ TEST(reads_what_a_calibration_adds)
 	const struct gw_curve *c = &profile.device.curve[GW_CURVE_l2_read_bw];
 
 	assert_int_equal(
-	        parse(calibrated(
-	                "\"params\": {\"lat_clock\": {\"value\": 2, \"unit\": \"cycle\", "
-	                "\"method\": \"measured\", \"how\": \"two reads\", \"group\": "
-	                "\"clock\"}}, \"curves\": {\"l2_read_bw\": {\"unit_x\": \"kB\", "
-	                "\"unit_y\": \"GB/s\", \"method\": \"measured\", \"points\": "
-	                "[[1, 10, 2], [2, 5]], \"fit\": {\"slope\": -5, \"intercept\": 15, "
-	                "\"r2\": 1, \"low\": 1, \"high\": 2}}}, \"unknown\": "
-	                "{\"lat_l1\": {\"why\": \"too wide\", \"group\": \"clock\"}}")),
-	        0);
+		parse(calibrated(
+			"\"params\": {\"lat_clock\": {\"value\": 2, \"unit\": \"cycle\", "
+			"\"method\": \"measured\", \"how\": \"two reads\", \"group\": "
+			"\"clock\"}}, \"curves\": {\"l2_read_bw\": {\"unit_x\": \"kB\", "
+			"\"unit_y\": \"GB/s\", \"method\": \"measured\", \"points\": "
+			"[[1, 10, 2], [2, 5]], \"fit\": {\"slope\": -5, \"intercept\": 15, "
+			"\"r2\": 1, \"low\": 1, \"high\": 2}}}, \"unknown\": "
+			"{\"lat_l1\": {\"why\": \"too wide\", \"group\": \"clock\"}}")),
+		0);
 	assert_int_equal(profile.group_count, 1);
 	assert_true(profile.groups[0].sm_clock == 1.98e9);
 	assert_true(isnan(profile.groups[0].power));
@@ -238,52 +238,52 @@ TEST(reads_what_a_calibration_adds)
 TEST(refuses_what_no_calibration_writes)
 {
 	static const char *const rests[][2] = {
-	        {"\"params\": {\"lat_l1\": {\"value\": 2, \"unit\": \"cycle\", \"method\": "
-	         "\"measured\", \"group\": \"other\"}}",
-	         "one of \"groups\""},
-	        {"\"unknown\": {\"lat_l9\": {\"why\": \"\"}}", "no name that is unknown"},
-	        {"\"unknown\": {\"lat_l1\": {\"reason\": \"\"}}", "unknown key 'reason'"},
-	        {"\"unknown\": {\"lat_l1\": {\"why\": 3}}", "must be a string"},
-	        {"\"unknown\": []", "must be an object"},
-	        {"\"params\": {\"lat_l1\": {\"value\": 2, \"unit\": \"cycle\", \"method\": "
-	         "\"measured\"}}, \"unknown\": {\"lat_l1\": {\"why\": \"\"}}",
-	         "no name that is unknown"},
+		{"\"params\": {\"lat_l1\": {\"value\": 2, \"unit\": \"cycle\", \"method\": "
+		 "\"measured\", \"group\": \"other\"}}",
+		 "one of \"groups\""},
+		{"\"unknown\": {\"lat_l9\": {\"why\": \"\"}}", "no name that is unknown"},
+		{"\"unknown\": {\"lat_l1\": {\"reason\": \"\"}}", "unknown key 'reason'"},
+		{"\"unknown\": {\"lat_l1\": {\"why\": 3}}", "must be a string"},
+		{"\"unknown\": []", "must be an object"},
+		{"\"params\": {\"lat_l1\": {\"value\": 2, \"unit\": \"cycle\", \"method\": "
+		 "\"measured\"}}, \"unknown\": {\"lat_l1\": {\"why\": \"\"}}",
+		 "no name that is unknown"},
 	};
 
 	for (unsigned i = 0; i < sizeof(rests) / sizeof(*rests); i++)
 		assert_refused(calibrated(rests[i][0]), "f.json:4: ", rests[i][1]);
 	assert_refused("{\"gpuwatch_profile\": 1, \"name\": \"G\",\n\"groups\": {\"a\": {\n"
-	               "\"sm_clock\": -1}}}",
-	               "f.json:3: ", "out of range");
+		       "\"sm_clock\": -1}}}",
+		       "f.json:3: ", "out of range");
 	assert_refused("{\"gpuwatch_profile\": 1, \"name\": \"G\",\n\"groups\": {\"a\": {\n"
-	               "\"volts\": 1}}}",
-	               "f.json:3: ", "unknown key 'volts'");
+		       "\"volts\": 1}}}",
+		       "f.json:3: ", "unknown key 'volts'");
 	assert_refused("{\"gpuwatch_profile\": 1, \"name\": \"G\",\n\"groups\": {\"\": {}}}",
-	               "f.json:2: ", "without a name");
+		       "f.json:2: ", "without a name");
 	assert_refused("{\"gpuwatch_profile\": 1, \"name\": \"G\",\n\"groups\": 1}",
-	               "f.json:2: ", "must be an object");
+		       "f.json:2: ", "must be an object");
 }
 
 TEST(refuses_lines_that_are_not_whole)
 {
 	static const char *const fits[][2] = {
-	        {"1", "must be an object"},
-	        {"{\"slope\": 1}", "has slope, intercept"},
-	        {"{\"slope\": 1, \"intercept\": 1, \"r2\": 2, \"low\": 1, \"high\": 2}",
-	         "out of range"},
-	        {"{\"slope\": 1, \"intercept\": 1, \"r2\": 1, \"low\": 2, \"high\": 1}",
-	         "out of range"},
-	        {"{\"slope\": null, \"intercept\": 1, \"r2\": 1, \"low\": 1, \"high\": 2}",
-	         "must be a number"},
+		{"1", "must be an object"},
+		{"{\"slope\": 1}", "has slope, intercept"},
+		{"{\"slope\": 1, \"intercept\": 1, \"r2\": 2, \"low\": 1, \"high\": 2}",
+		 "out of range"},
+		{"{\"slope\": 1, \"intercept\": 1, \"r2\": 1, \"low\": 2, \"high\": 1}",
+		 "out of range"},
+		{"{\"slope\": null, \"intercept\": 1, \"r2\": 1, \"low\": 1, \"high\": 2}",
+		 "must be a number"},
 	};
 	char text[600];
 
 	for (unsigned i = 0; i < sizeof(fits) / sizeof(*fits); i++) {
 		snprintf(text, sizeof(text),
-		         "{\"gpuwatch_profile\": 1, \"name\": \"a\", \"curves\": {\n"
-		         "\"l2_read_bw\": {\"unit_x\": \"B\", \"unit_y\": \"B/s\", \"method\": "
-		         "\"measured\", \"points\": [[1, 2]],\n\"fit\": %s}}}",
-		         fits[i][0]);
+			 "{\"gpuwatch_profile\": 1, \"name\": \"a\", \"curves\": {\n"
+			 "\"l2_read_bw\": {\"unit_x\": \"B\", \"unit_y\": \"B/s\", \"method\": "
+			 "\"measured\", \"points\": [[1, 2]],\n\"fit\": %s}}}",
+			 fits[i][0]);
 		assert_refused(text, "f.json:3: ", fits[i][1]);
 	}
 }
@@ -294,7 +294,7 @@ TEST(more_groups_than_there_is_room_for_are_refused)
 	size_t n;
 
 	n = (size_t)snprintf(text, sizeof(text),
-	                     "{\"gpuwatch_profile\": 1, \"name\": \"a\", \"groups\": {");
+			     "{\"gpuwatch_profile\": 1, \"name\": \"a\", \"groups\": {");
 	for (unsigned i = 0; i <= GW_PROFILE_GROUPS; i++)
 		n += (size_t)snprintf(text + n, sizeof(text) - n, "%s\"g%u\": {}", i ? "," : "", i);
 	snprintf(text + n, sizeof(text) - n, "}}");
@@ -310,7 +310,7 @@ TEST(refuses_long_and_unprintable_text)
 	snprintf(text, sizeof(text), "{\"gpuwatch_profile\": 1, \"name\": \"%s\"}", name);
 	assert_refused(text, "f.json:1: ", "longer than 95 bytes");
 	assert_refused("{\"gpuwatch_profile\": 1, \"name\": \"a\\u001b[2J\"}",
-	               "f.json:1: ", "control character");
+		       "f.json:1: ", "control character");
 }
 
 TEST(messages_never_carry_control_characters)
@@ -375,7 +375,7 @@ TEST(vendors_peaks_agree_with_their_lanes_and_clocks)
 			continue;
 		if (!(fabs(gw_param(d, GW_PARAM_t_sp) / peak - 1) < 0.01))
 			fail_msg("%s: t_sp %g, lanes and clock %g", entry->d_name,
-			         gw_param(d, GW_PARAM_t_sp), peak);
+				 gw_param(d, GW_PARAM_t_sp), peak);
 		count++;
 	}
 	closedir(folder);
@@ -423,7 +423,7 @@ TEST(the_documentation_has_a_row_for_each_parameter)
 		const struct gw_field_info c = gw_curve_info(i);
 
 		snprintf(row, sizeof(row), "| `%s` | %s | %s | %s |", c.name, gw_curve_unit_x(i),
-		         c.unit, curves[i]);
+			 c.unit, curves[i]);
 		if (!strstr(text, row))
 			fail_msg("docs/internals/profile.md lacks the row: %s", row);
 	}

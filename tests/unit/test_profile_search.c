@@ -41,10 +41,10 @@ static const char *make_profile(const char *path, const char *name, unsigned sms
 	char text[512];
 
 	snprintf(text, sizeof(text),
-	         "{\"gpuwatch_profile\": 1, \"name\": \"%s\", \"aliases\": [\"short %u\"], "
-	         "\"params\": {\"sm_count\": {\"value\": %u, \"unit\": \"1\", \"method\": "
-	         "\"measured\"}}}",
-	         name, sms, sms);
+		 "{\"gpuwatch_profile\": 1, \"name\": \"%s\", \"aliases\": [\"short %u\"], "
+		 "\"params\": {\"sm_count\": {\"value\": %u, \"unit\": \"1\", \"method\": "
+		 "\"measured\"}}}",
+		 name, sms, sms);
 	return make_file(path, text);
 }
 
@@ -219,8 +219,8 @@ TEST_WITH(the_environment_wins_over_the_user_and_an_argument_over_both, set_up, 
 	assert_int_equal(gw_profile_find("Some GPU", NULL, &profile, &error), 0);
 	assert_int_equal((int)found_sms(), 2);
 	assert_int_equal(gw_profile_find("Some GPU", make_profile("given/x.json", "Some GPU", 3),
-	                                 &profile, &error),
-	                 0);
+					 &profile, &error),
+			 0);
 	assert_int_equal((int)found_sms(), 3);
 }
 
@@ -374,7 +374,7 @@ static int search_by_copy(const char *path, const char *name)
 	char command[512];
 
 	snprintf(command, sizeof(command), "cd / && PATH='%s/bin:/usr/bin:/bin' %s '%s' 2>&1", home,
-	         path, name);
+		 path, name);
 	return system(command);
 }
 

@@ -27,9 +27,9 @@ static void assert_same_groups(const struct gw_profile *a, const struct gw_profi
 		assert_string_equal(x->driver, y->driver);
 		assert_string_equal(x->throttle, y->throttle);
 		assert_true(same_number(x->sm_clock, y->sm_clock) &&
-		            same_number(x->sm_clock_low, y->sm_clock_low) &&
-		            same_number(x->temperature, y->temperature) &&
-		            same_number(x->power, y->power) && same_number(x->seconds, y->seconds));
+			    same_number(x->sm_clock_low, y->sm_clock_low) &&
+			    same_number(x->temperature, y->temperature) &&
+			    same_number(x->power, y->power) && same_number(x->seconds, y->seconds));
 	}
 	assert_memory_equal(a->group, b->group, sizeof(a->group));
 	assert_memory_equal(a->curve_group, b->curve_group, sizeof(a->curve_group));
@@ -40,11 +40,11 @@ static void assert_same_curve(const struct gw_curve *x, const struct gw_curve *y
 	assert_true(x->count == y->count && x->method == y->method);
 	for (uint32_t k = 0; k < x->count; k++)
 		assert_true(x->x[k] == y->x[k] && x->y[k] == y->y[k] &&
-		            same_number(x->spread[k], y->spread[k]));
+			    same_number(x->spread[k], y->spread[k]));
 	assert_true(same_number(x->fit.slope, y->fit.slope) &&
-	            same_number(x->fit.intercept, y->fit.intercept) &&
-	            same_number(x->fit.r2, y->fit.r2) && same_number(x->fit.low, y->fit.low) &&
-	            same_number(x->fit.high, y->fit.high));
+		    same_number(x->fit.intercept, y->fit.intercept) &&
+		    same_number(x->fit.r2, y->fit.r2) && same_number(x->fit.low, y->fit.low) &&
+		    same_number(x->fit.high, y->fit.high));
 }
 
 static void assert_same_device(const struct gw_profile *a, const struct gw_profile *b)
@@ -97,23 +97,23 @@ static void fill(struct gw_profile *p)
 
 		gw_unit_scale(gw_param_info(i).unit, gw_param_info(i).unit, &low, &high);
 		p->device.param[i] =
-		        (struct gw_profile_value){.value = low + (high - low) / (3.0 + i),
-		                                  .spread = i % 3 ? NAN : 1.0 / (i + 3.0),
-		                                  .samples = i,
-		                                  .method = GW_METHOD_MEASURED};
+			(struct gw_profile_value){.value = low + (high - low) / (3.0 + i),
+						  .spread = i % 3 ? NAN : 1.0 / (i + 3.0),
+						  .samples = i,
+						  .method = GW_METHOD_MEASURED};
 		snprintf(p->source[i], sizeof(p->source[i]), "source %u", i);
 		snprintf(p->how[i], sizeof(p->how[i]), "how %u", i);
 		p->group[i] = (uint8_t)(i % 3);
 	}
 	p->device.param[1] =
-	        (struct gw_profile_value){.value = NAN, .spread = NAN}; /* unknown, and why */
+		(struct gw_profile_value){.value = NAN, .spread = NAN}; /* unknown, and why */
 	p->source[1][0] = '\0';
 	for (unsigned i = 0; i < GW_CURVES; i++) {
 		p->device.curve[i].count = GW_CURVE_POINTS;
 		p->device.curve[i].method = GW_METHOD_PAPER;
 		if (i % 2)
 			p->device.curve[i].fit =
-			        (struct gw_fit){-1e-3 / (i + 1), -0.1, 1 / 3.0, 1, 7};
+				(struct gw_fit){-1e-3 / (i + 1), -0.1, 1 / 3.0, 1, 7};
 		p->curve_group[i] = (uint8_t)(i % 3);
 		snprintf(p->curve_how[i], sizeof(p->curve_how[i]), "how of curve %u", i);
 		snprintf(p->curve_source[i], sizeof(p->curve_source[i]), "curve %u", i);

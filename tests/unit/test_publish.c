@@ -44,20 +44,20 @@ uint64_t gw_predictor_set_changes(const struct gw_predictor_set *f)
 }
 
 bool gw_predictor_set_advance(struct gw_predictor_set *p,
-                              void (*changed)(void *, uint32_t, const struct gw_prediction *),
-                              void *arg)
+			      void (*changed)(void *, uint32_t, const struct gw_prediction *),
+			      void *arg)
 {
 	(void)p;
 	changes += from > 0;
 	for (uint32_t c = from; c && c <= to; c++) {
 		double ns = 1000 * (double)(observations % 1000) + c; /* exact in a float */
 		struct gw_prediction made = {.seconds = ns * 1e-9,
-		                             .low = (ns - 1) * 1e-9,
-		                             .high = (ns + 1) * 1e-9,
-		                             .known = observations,
-		                             .tier = GW_TIER_STEADY,
-		                             .work = GW_SOURCE_COUNTED,
-		                             .multimodal = observations % 2};
+					     .low = (ns - 1) * 1e-9,
+					     .high = (ns + 1) * 1e-9,
+					     .known = observations,
+					     .tier = GW_TIER_STEADY,
+					     .work = GW_SOURCE_COUNTED,
+					     .multimodal = observations % 2};
 
 		changed(arg, c, &made);
 	}
@@ -65,7 +65,7 @@ bool gw_predictor_set_advance(struct gw_predictor_set *p,
 }
 
 void gw_log_write(enum gw_record_kind kind, void *head, size_t size, const void *tail,
-                  size_t tail_size)
+		  size_t tail_size)
 {
 	assert_int_equal(kind, GW_RECORD_PUBLISHED);
 	assert_int_equal(size, sizeof(published));
@@ -78,7 +78,7 @@ static int start(void **state)
 	fixture_start();
 	for (uint32_t c = 1; c <= CONFIGS; c++)
 		configs[c] = (struct gw_config_entry){
-		        .kernel = 1, .slot = 1, .config = {{c, 1, 1}, {64, 1, 1}, {1, 1, 1}, 0, 0}};
+			.kernel = 1, .slot = 1, .config = {{c, 1, 1}, {64, 1, 1}, {1, 1, 1}, 0, 0}};
 	observations = 0;
 	atomic_store(&torn, 0);
 	atomic_store(&hits, 0);
@@ -106,11 +106,11 @@ static void read_as(struct gw_event *e, uint32_t device)
 static struct gw_event read_cell(uint32_t slot, uint32_t grid)
 {
 	struct gw_event e = {.kernel = (uint16_t)slot,
-	                     .grid = {grid, 1, 1},
-	                     .block_x = 64,
-	                     .block_y = 1,
-	                     .block_z = 1,
-	                     .predicted = NAN};
+			     .grid = {grid, 1, 1},
+			     .block_x = 64,
+			     .block_y = 1,
+			     .block_z = 1,
+			     .predicted = NAN};
 
 	read_as(&e, 0);
 	return e;
@@ -156,12 +156,12 @@ TEST_WITH(another_kernel_or_configuration_reads_nothing, start, NULL)
 	e = read_cell(1, CONFIGS + 1);
 	assert_true(isnan(e.predicted));
 	e = (struct gw_event){.kernel = 1,
-	                      .grid = {4, 1, 1},
-	                      .block_x = 64,
-	                      .block_y = 1,
-	                      .block_z = 1,
-	                      .shared = 16,
-	                      .predicted = NAN};
+			      .grid = {4, 1, 1},
+			      .block_x = 64,
+			      .block_y = 1,
+			      .block_z = 1,
+			      .shared = 16,
+			      .predicted = NAN};
 	read_as(&e, 0);
 	assert_true(isnan(e.predicted));
 	e.shared = 0;
@@ -173,12 +173,12 @@ TEST_WITH(another_kernel_or_configuration_reads_nothing, start, NULL)
 TEST_WITH(a_cluster_and_shared_memory_are_part_of_the_key, start, NULL)
 {
 	struct gw_event e = {.kernel = 1,
-	                     .grid = {4, 1, 1},
-	                     .block_x = 64,
-	                     .block_y = 1,
-	                     .block_z = 1,
-	                     .shared = 16,
-	                     .cluster = 2 | 1 << 10 | 1 << 20};
+			     .grid = {4, 1, 1},
+			     .block_x = 64,
+			     .block_y = 1,
+			     .block_z = 1,
+			     .shared = 16,
+			     .cluster = 2 | 1 << 10 | 1 << 20};
 
 	configs[4].config.cluster = (struct gw_dim3){2, 1, 1};
 	configs[4].config.dynamic_shared = 16;
@@ -190,11 +190,11 @@ TEST_WITH(a_cluster_and_shared_memory_are_part_of_the_key, start, NULL)
 TEST_WITH(the_gpu_is_part_of_the_key, start, NULL)
 {
 	struct gw_event e = {.kernel = 1,
-	                     .grid = {4, 1, 1},
-	                     .block_x = 64,
-	                     .block_y = 1,
-	                     .block_z = 1,
-	                     .predicted = NAN};
+			     .grid = {4, 1, 1},
+			     .block_x = 64,
+			     .block_y = 1,
+			     .block_z = 1,
+			     .predicted = NAN};
 
 	configs[4].device = 2;
 	publish(4, 4);
@@ -225,14 +225,14 @@ TEST_WITH(a_cell_that_is_being_written_counts_as_absent, start, NULL)
 static struct gw_event unread(void)
 {
 	struct gw_event e = {.kernel = 1,
-	                     .grid = {4, 1, 1},
-	                     .block_x = 64,
-	                     .block_y = 1,
-	                     .block_z = 1,
-	                     .known = (uint32_t)observations,
-	                     .flags = GW_EVENT_ARGUMENTS,
-	                     .predicted = NAN,
-	                     .ticks = gw_ticks() + 1};
+			     .grid = {4, 1, 1},
+			     .block_x = 64,
+			     .block_y = 1,
+			     .block_z = 1,
+			     .known = (uint32_t)observations,
+			     .flags = GW_EVENT_ARGUMENTS,
+			     .predicted = NAN,
+			     .ticks = gw_ticks() + 1};
 
 	return e;
 }
@@ -312,7 +312,7 @@ static float found_by_a_call(uint32_t reads, CUstream stream)
 	gw_self = &t;
 	atomic_store(&gw_hot.reads, reads);
 	gw_kernel_event(&call, (CUfunction)16, 4, 1, 1, 64, 1, 1, 0, stream, NULL, NULL, 0, 0,
-	                GW_EVENT_KERNEL);
+			GW_EVENT_KERNEL);
 	gw_self = NULL;
 	atomic_store(&gw_hot.reads, 1);
 	assert_int_equal(call.event->known, 1);

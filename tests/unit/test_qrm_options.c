@@ -23,7 +23,7 @@ static int set_up(void **state)
 		enum gw_param p;
 		double value;
 	} rates[] = {{GW_PARAM_t_sp, 64e9},  {GW_PARAM_t_dp, 32e9},  {GW_PARAM_t_int, 32e9},
-	             {GW_PARAM_t_add, 32e9}, {GW_PARAM_t_ldst, 8e9}, {GW_PARAM_b_mem, 1e12}};
+		     {GW_PARAM_t_add, 32e9}, {GW_PARAM_t_ldst, 8e9}, {GW_PARAM_b_mem, 1e12}};
 
 	gw_device_clear(&device, "test");
 	for (unsigned i = 0; i < sizeof(rates) / sizeof(*rates); i++)
@@ -39,8 +39,8 @@ static int set_up(void **state)
 	give(GW_WORK_dram_read_bytes, 1e9);
 	give(GW_WORK_dram_write_bytes, 1e9);
 	launch = (struct gw_launch){
-	        .kernel = &kernel,
-	        .config = {.grid = {90, 1, 1}, .block = {64, 1, 1}, .cluster = {1, 1, 1}}};
+		.kernel = &kernel,
+		.config = {.grid = {90, 1, 1}, .block = {64, 1, 1}, .cluster = {1, 1, 1}}};
 	return 0;
 }
 
@@ -89,7 +89,7 @@ TEST_WITH(given_operations_change_the_unit_not_the_compute_time, set_up, NULL)
 {
 	/* 6.2: 4e9 special operations, two instructions each, of which 8e9/s are possible */
 	struct gw_model_options options = {
-	        .given_ops = 4e9, .given_ops_rate = 8e9, .given_ops_inst = 8e9};
+		.given_ops = 4e9, .given_ops_rate = 8e9, .given_ops_inst = 8e9};
 
 	run(&options);
 	/* 4e9 at 8e9/s, loads as before, the other 16e9 at 32e9/s */
@@ -207,13 +207,13 @@ TEST_WITH(what_is_missing_is_named, set_up, NULL)
 		enum gw_param param;
 		const char *name;
 	} params[] = {{GW_PARAM_t_sp, "t_sp"},
-	              {GW_PARAM_t_add, "t_add"},
-	              {GW_PARAM_t_ldst, "t_ldst"},
-	              {GW_PARAM_b_mem, "b_mem"}};
+		      {GW_PARAM_t_add, "t_add"},
+		      {GW_PARAM_t_ldst, "t_ldst"},
+		      {GW_PARAM_b_mem, "b_mem"}};
 	static const enum gw_work_field fields[] = {
-	        GW_WORK_inst_executed,   GW_WORK_fp64_inst, GW_WORK_fp32_inst,
-	        GW_WORK_fp32_fma,        GW_WORK_ldst_inst, GW_WORK_dram_read_bytes,
-	        GW_WORK_dram_write_bytes};
+		GW_WORK_inst_executed,   GW_WORK_fp64_inst, GW_WORK_fp32_inst,
+		GW_WORK_fp32_fma,        GW_WORK_ldst_inst, GW_WORK_dram_read_bytes,
+		GW_WORK_dram_write_bytes};
 
 	for (unsigned i = 0; i < sizeof(params) / sizeof(*params); i++) {
 		set_up(state);
@@ -292,7 +292,7 @@ TEST_WITH(the_documentation_has_the_table_of_metrics, set_up, NULL)
 		const struct gw_qrm_metric *m = &gw_qrm_metrics[i];
 
 		snprintf(row, sizeof(row), "| %s | %s | %s | `%s` |", m->symbol, m->nvprof,
-		         m->counter, gw_work_info(m->field).name);
+			 m->counter, gw_work_info(m->field).name);
 		if (!strstr(text, row))
 			fail_msg("docs/internals/models.md lacks the row: %s", row);
 	}

@@ -100,9 +100,9 @@ static void random_work(void)
 	give(GW_WORK_dram_read_bytes, decades(1, 1e11));
 	give(GW_WORK_dram_write_bytes, decades(1, 1e11));
 	launch = (struct gw_launch){.kernel = &kernel,
-	                            .config = {.grid = {(uint32_t)decades(1, 1e6), 1, 1},
-	                                       .block = {(uint32_t)decades(1, 1024), 1, 1},
-	                                       .cluster = {1, 1, 1}}};
+				    .config = {.grid = {(uint32_t)decades(1, 1e6), 1, 1},
+					       .block = {(uint32_t)decades(1, 1024), 1, 1},
+					       .cluster = {1, 1, 1}}};
 }
 
 static double seconds(const char *model)
@@ -126,8 +126,8 @@ static const char *const ours[] = {"roofline", "qrm"};
 TEST(a_better_part_of_a_device_is_never_slower)
 {
 	static const enum gw_param rates[] = {
-	        GW_PARAM_t_sp,  GW_PARAM_t_dp,   GW_PARAM_t_hp,          GW_PARAM_t_int,
-	        GW_PARAM_t_add, GW_PARAM_t_ldst, GW_PARAM_t_tensor_fp16, GW_PARAM_b_mem};
+		GW_PARAM_t_sp,  GW_PARAM_t_dp,   GW_PARAM_t_hp,          GW_PARAM_t_int,
+		GW_PARAM_t_add, GW_PARAM_t_ldst, GW_PARAM_t_tensor_fp16, GW_PARAM_b_mem};
 
 	state_of_random = 1;
 	for (unsigned n = 0; n < LAUNCHES; n++) {
@@ -140,7 +140,7 @@ TEST(a_better_part_of_a_device_is_never_slower)
 				set(rates[i], was * decades(1, 10));
 				if (slower(seconds(ours[m]), before))
 					fail_msg("%s: slower with more %s, launch %u", ours[m],
-					         gw_param_info(rates[i]).name, n);
+						 gw_param_info(rates[i]).name, n);
 				set(rates[i], was);
 			}
 	}
@@ -166,7 +166,7 @@ TEST(more_clock_or_multiprocessors_are_never_slower)
 TEST(more_bytes_are_never_faster)
 {
 	static const enum gw_work_field fields[] = {GW_WORK_dram_read_bytes,
-	                                            GW_WORK_dram_write_bytes};
+						    GW_WORK_dram_write_bytes};
 
 	state_of_random = 3;
 	for (unsigned n = 0; n < LAUNCHES; n++) {
@@ -194,10 +194,10 @@ static void add_instructions(enum gw_work_field kind, enum gw_work_field fma, do
 static const struct {
 	enum gw_work_field kind, fma;
 } kinds[] = {{GW_WORK_int_inst, GW_WORK_int_inst},
-             {GW_WORK_fp32_inst, GW_WORK_fp32_fma},
-             {GW_WORK_fp64_inst, GW_WORK_fp64_fma},
-             {GW_WORK_ldst_inst, GW_WORK_ldst_inst},
-             {GW_WORK_inst_executed, GW_WORK_inst_executed}};
+	     {GW_WORK_fp32_inst, GW_WORK_fp32_fma},
+	     {GW_WORK_fp64_inst, GW_WORK_fp64_fma},
+	     {GW_WORK_ldst_inst, GW_WORK_ldst_inst},
+	     {GW_WORK_inst_executed, GW_WORK_inst_executed}};
 
 /* The rule of 4.2.2 decides by the first instruction of a type. */
 static bool changes_type(enum gw_work_field kind)
@@ -276,7 +276,7 @@ TEST(qrm_violation_work_in_the_place_of_overhead_is_cheaper)
 		give(GW_WORK_fp64_inst, 0);
 		give(GW_WORK_fp64_fma, 0);
 		other = 32 * work.q[GW_WORK_inst_executed].value - work.q[GW_WORK_fp32_inst].value -
-		        work.q[GW_WORK_ldst_inst].value;
+			work.q[GW_WORK_ldst_inst].value;
 		if (work.q[GW_WORK_fp32_inst].value == 0)
 			continue;
 		before = seconds("qrm");
@@ -290,7 +290,7 @@ TEST(qrm_violation_work_in_the_place_of_overhead_is_cheaper)
 static double hostile(void)
 {
 	static const double worst[] = {NAN,     INFINITY, -INFINITY, 0,  -0.0,  DBL_MAX, -DBL_MAX,
-	                               DBL_MIN, 5e-324,   1,         -1, 1e300, 1e-300};
+				       DBL_MIN, 5e-324,   1,         -1, 1e300, 1e-300};
 	uint64_t bits = random_bits();
 	double v;
 
@@ -354,16 +354,16 @@ TEST(hostile_options_give_a_time_or_a_reason)
 	state_of_random = 7;
 	for (unsigned n = 0; n < 4 * LAUNCHES; n++) {
 		const struct gw_model_options options = {.qrm_factors = (unsigned)random_bits() % 4,
-		                                         .qrm_int_as_add = random_bits() & 1,
-		                                         .qrm_utilisation = random_bits() & 1,
-		                                         .qrm_e_util = hostile(),
-		                                         .utilisation = hostile(),
-		                                         .given_ops = hostile(),
-		                                         .given_ops_rate = hostile(),
-		                                         .given_ops_inst = hostile(),
-		                                         .given_traffic = hostile(),
-		                                         .l1_hit = hostile(),
-		                                         .l2_hit = hostile()};
+							 .qrm_int_as_add = random_bits() & 1,
+							 .qrm_utilisation = random_bits() & 1,
+							 .qrm_e_util = hostile(),
+							 .utilisation = hostile(),
+							 .given_ops = hostile(),
+							 .given_ops_rate = hostile(),
+							 .given_ops_inst = hostile(),
+							 .given_traffic = hostile(),
+							 .l1_hit = hostile(),
+							 .l2_hit = hostile()};
 
 		random_device();
 		random_work();

@@ -23,7 +23,7 @@ static struct gw_thread *thread;
 
 /* In place of the log. */
 void gw_log_write(enum gw_record_kind kind, void *head, size_t size, const void *tail,
-                  size_t tail_size)
+		  size_t tail_size)
 {
 	(void)tail;
 	(void)tail_size;
@@ -55,7 +55,7 @@ static int start(void **state)
 	assert_true(gw_registry_start() && gw_launches_start());
 	gw_work_start();
 	gw_hot.shared->kernels[1] =
-	        (struct gw_kernel_slot){.name = "kernel", .hash = 5, .registers = 24};
+		(struct gw_kernel_slot){.name = "kernel", .hash = 5, .registers = 24};
 	thread = fixture_thread(8);
 	return 0;
 }
@@ -182,7 +182,7 @@ TEST_WITH(a_launch_without_a_configuration_is_not_written_a_second_time, start, 
 	fixture_activity(true);
 	e.stream = 3;
 	gw_hot.shared->stream_slots[3] =
-	        (struct gw_stream_slot){.generation = 1, .cupti_context = 1, .cupti_stream = 2};
+		(struct gw_stream_slot){.generation = 1, .cupti_context = 1, .cupti_stream = 2};
 	gw_launch_event(thread, &e);
 	assert_int_equal(launch_count, 1);
 	a.context = 1;
@@ -203,7 +203,7 @@ TEST_WITH(a_launch_without_a_stream_is_not_written_a_second_time, start, stop)
 	fixture_activity(true);
 	first.stream = 3;
 	gw_hot.shared->stream_slots[3] = (struct gw_stream_slot){
-	        .generation = 1, .device = 0, .cupti_context = 1, .cupti_stream = 2};
+		.generation = 1, .device = 0, .cupti_context = 1, .cupti_stream = 2};
 	gw_launch_event(thread, &first); /* of this configuration on that GPU: it waits */
 	gw_launch_event(thread, &e);
 	assert_int_equal(launch_count, 1);
@@ -265,8 +265,8 @@ TEST_WITH(streams_that_find_no_place_use_up_no_slot, start, stop)
 
 	for (uintptr_t i = 1; i <= 2 * GW_STREAMS_MAX; i++)
 		assert_int_equal(gw_stream_resolve(thread, (CUstream)(i << 4), NULL,
-		                                   GW_STREAM_CREATED, i << 4),
-		                 0);
+						   GW_STREAM_CREATED, i << 4),
+				 0);
 	gw_driver.cuCtxGetCurrent = same_context;
 	home = gw_map_hash(16) & home_mask;
 	for (uintptr_t key = 16; placed < 4 * GW_MAP_PROBE; key += 16)
@@ -392,7 +392,7 @@ TEST_WITH(times_are_those_of_their_launches_where_one_before_was_lost, start, st
 	gw_drain(gw_launch_event);
 	assert_int_equal(launch_count, 1);
 	assert_int_equal(launches[0].flags & (GW_LAUNCH_MEASURED | GW_LAUNCH_EVENTS),
-	                 GW_LAUNCH_MEASURED | GW_LAUNCH_EVENTS);
+			 GW_LAUNCH_MEASURED | GW_LAUNCH_EVENTS);
 	assert_int_equal(gw_config_entry(launches[0].config)->config.grid.x, 2);
 	assert_int_equal(launches[0].duration_ns, 4000);
 	free(thread->events);

@@ -25,7 +25,7 @@ static const char *device_name;
 
 /* In place of the log. */
 void gw_log_write(enum gw_record_kind kind, void *head, size_t size, const void *tail,
-                  size_t tail_size)
+		  size_t tail_size)
 {
 	written[kind]++;
 	memcpy(&last[kind], head, size < sizeof(*last) ? size : sizeof(*last));
@@ -75,7 +75,7 @@ static int start(void **state)
 	driver_calls = 0;
 	for (uint32_t i = 1; i < 4; i++)
 		gw_hot.shared->kernels[i] = (struct gw_kernel_slot){
-		        .name = i == 3 ? "other" : "kernel", .hash = i, .registers = 10 * i};
+			.name = i == 3 ? "other" : "kernel", .hash = i, .registers = 10 * i};
 	return 0;
 }
 
@@ -84,11 +84,11 @@ static const struct gw_config small = {{1, 2, 3}, {4, 5, 6}, {1, 1, 1}, 7, 0};
 static struct gw_activity activity(const char *name)
 {
 	return (struct gw_activity){.name = name,
-	                            .grid = {1, 2, 3},
-	                            .block = {4, 5, 6},
-	                            .cluster = {1, 1, 1},
-	                            .dynamic_shared = 7,
-	                            .registers = 33};
+				    .grid = {1, 2, 3},
+				    .block = {4, 5, 6},
+				    .cluster = {1, 1, 1},
+				    .dynamic_shared = 7,
+				    .registers = 33};
 }
 
 TEST_WITH(a_configuration_is_written_once_after_its_kernel, start, NULL)
@@ -162,7 +162,7 @@ TEST_WITH(a_record_of_one_of_two_kernels_is_not_taken_for_the_other, start, NULL
 	a.registers = 20;
 	assert_int_equal(gw_intern_config_of_activity(&a), two);
 	gw_hot.shared->kernels[4] =
-	        (struct gw_kernel_slot){.name = "kernel", .hash = 4, .image = 7, .registers = 20};
+		(struct gw_kernel_slot){.name = "kernel", .hash = 4, .image = 7, .registers = 20};
 	assert_int_not_equal(gw_intern_config(4, 1, &small), two);
 	third = gw_intern_config_of_activity(&a);
 	assert_int_equal(last[GW_RECORD_CONFIG].config.id, third); /* it is new */
@@ -195,10 +195,10 @@ TEST_WITH(a_stream_slot_used_anew_is_another_stream, start, NULL)
 	struct gw_stream_slot *s = &gw_hot.shared->stream_slots[5];
 
 	*s = (struct gw_stream_slot){.device = 0,
-	                             .generation = 1,
-	                             .cupti_context = 1,
-	                             .cupti_stream = 7,
-	                             .context_id = 3};
+				     .generation = 1,
+				     .cupti_context = 1,
+				     .cupti_stream = 7,
+				     .context_id = 3};
 	gw_device_meet(0);
 	assert_int_equal(gw_intern_stream(0), 0);
 	assert_int_equal(gw_intern_stream(5), 1);
@@ -215,7 +215,7 @@ TEST_WITH(a_record_finds_the_stream_the_hooks_made, start, NULL)
 	struct gw_activity a = {.context = 1, .stream = 7}, b = {.context = 2, .stream = 7};
 
 	gw_hot.shared->stream_slots[5] = (struct gw_stream_slot){
-	        .device = -1, .generation = 1, .cupti_context = 1, .cupti_stream = 7};
+		.device = -1, .generation = 1, .cupti_context = 1, .cupti_stream = 7};
 	assert_int_equal(gw_intern_stream(5), 1);
 	assert_int_equal(last[GW_RECORD_STREAM].stream.device, 0);
 	assert_int_equal(gw_intern_stream_of_activity(&a), 1);
@@ -331,7 +331,7 @@ TEST_WITH(streams_that_ended_leave_no_memory_behind, start, NULL)
 	gw_device_meet(0);
 	for (uint32_t i = 1; i <= 400000; i++) {
 		*s = (struct gw_stream_slot){
-		        .generation = i, .device = 0, .cupti_context = 1, .cupti_stream = i};
+			.generation = i, .device = 0, .cupti_context = 1, .cupti_stream = i};
 		assert_int_equal(gw_intern_stream(1), 2 * i - 1);
 		a.context = 2;
 		a.stream = i;

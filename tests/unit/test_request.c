@@ -76,7 +76,7 @@ static unsigned wavefronts(const struct gw_request *r)
 static struct gw_request any_request(void)
 {
 	struct gw_request r = {.active = (uint32_t)random_number(),
-	                       .bytes = 1U << random_number() % 5};
+			       .bytes = 1U << random_number() % 5};
 	uint64_t span = 16U << random_number() % 11;
 
 	for (unsigned lane = 0; lane < 32; lane++)
@@ -139,7 +139,7 @@ TEST(bank_conflicts_are_words_of_a_phase_in_one_bank)
 TEST(known_strides_conflict_as_often_as_the_stride_and_32_have_in_common)
 {
 	static const unsigned expected[][2] = {{1, 1},   {2, 2},   {3, 1},  {4, 4},  {8, 8},
-	                                       {16, 16}, {32, 32}, {33, 1}, {17, 1}, {0, 1}};
+					       {16, 16}, {32, 32}, {33, 1}, {17, 1}, {0, 1}};
 
 	for (unsigned i = 0; i < sizeof(expected) / sizeof(*expected); i++) {
 		struct gw_request r = strided(4096, expected[i][0] * 4, 4);
@@ -154,11 +154,11 @@ TEST(patterns_of_every_width_take_the_passes_that_the_h200_counts)
 	static const struct {
 		unsigned bytes, stride, same, wavefronts, conflicts;
 	} counted[] = {
-	        {1, 1, 1, 1, 0},    {1, 32, 1, 8, 7},   {2, 3, 1, 2, 1},     {2, 33, 1, 1, 0},
-	        {4, 1, 1, 1, 0},    {4, 32, 1, 32, 31}, {4, 16, 2, 8, 7},    {4, 8, 4, 2, 1},
-	        {8, 1, 1, 2, 0},    {8, 2, 1, 4, 2},    {8, 0, 1, 1, 0},     {8, 1, 2, 1, 0},
-	        {8, 16, 2, 16, 15}, {8, 8, 4, 4, 3},    {16, 1, 1, 4, 0},    {16, 4, 1, 16, 12},
-	        {16, 0, 1, 2, 0},   {16, 1, 4, 2, 0},   {16, 16, 2, 16, 14}, {16, 8, 4, 8, 6},
+		{1, 1, 1, 1, 0},    {1, 32, 1, 8, 7},   {2, 3, 1, 2, 1},     {2, 33, 1, 1, 0},
+		{4, 1, 1, 1, 0},    {4, 32, 1, 32, 31}, {4, 16, 2, 8, 7},    {4, 8, 4, 2, 1},
+		{8, 1, 1, 2, 0},    {8, 2, 1, 4, 2},    {8, 0, 1, 1, 0},     {8, 1, 2, 1, 0},
+		{8, 16, 2, 16, 15}, {8, 8, 4, 4, 3},    {16, 1, 1, 4, 0},    {16, 4, 1, 16, 12},
+		{16, 0, 1, 2, 0},   {16, 1, 4, 2, 0},   {16, 16, 2, 16, 14}, {16, 8, 4, 8, 6},
 	};
 
 	for (unsigned i = 0; i < sizeof(counted) / sizeof(*counted); i++) {
@@ -167,7 +167,7 @@ TEST(patterns_of_every_width_take_the_passes_that_the_h200_counts)
 
 		for (unsigned lane = 0; lane < 32; lane++)
 			r.address[lane] = lane / counted[i].same * counted[i].stride % (32 * 33) *
-			                  counted[i].bytes;
+					  counted[i].bytes;
 		gw_request_shared(&r, &passes);
 		assert_int_equal(passes.wavefronts, counted[i].wavefronts);
 		assert_int_equal(passes.conflicts, counted[i].conflicts);
@@ -187,15 +187,15 @@ static void begin(void)
 
 /* One lane of warp @p warp loads 4 bytes at @p address, in up to two loops. */
 static void load(uint32_t warp, uint64_t address, uint64_t outer, int64_t outer_step,
-                 uint64_t inner, int64_t inner_step)
+		 uint64_t inner, int64_t inner_step)
 {
 	struct gw_request r = {.active = 1, .bytes = 4, .address = {address}};
 	struct gw_eval_access a = {
-	        .warp = warp,
-	        .repeats = inner   ? 2
-	                   : outer ? 1
-	                           : 0,
-	        .repeat = {{outer, outer_step, true}, {inner, inner_step, true}}};
+		.warp = warp,
+		.repeats = inner   ? 2
+			   : outer ? 1
+				   : 0,
+		.repeat = {{outer, outer_step, true}, {inner, inner_step, true}}};
 
 	gw_replay_add(&replay, &a, &r);
 }

@@ -62,7 +62,7 @@ TEST(a_heavy_tail_raises_no_alarm)
 	for (int i = 0; i < 100000; i++)
 		launch(&b,
 		       100e-6 * exp(0.01 * normal()) *
-		               (uniform() < 1 / 12. ? 1 + 2 * uniform() : 1),
+			       (uniform() < 1 / 12. ? 1 + 2 * uniform() : 1),
 		       usual());
 	assert_int_equal(b.begun, 0);
 	close_bench(&b);
@@ -148,7 +148,7 @@ TEST(an_open_episode_is_found_at_the_end)
 /* What a launch of @p config took too long that @p seconds took, where the next should take 100 us.
  */
 static double excess(struct gw_slow *slow, uint32_t config, double seconds, struct gw_slow_sample s,
-                     enum gw_slow_cause *cause)
+		     enum gw_slow_cause *cause)
 {
 	s.steady = true;
 	s.predicted = 100e-6;

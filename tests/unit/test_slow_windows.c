@@ -6,7 +6,7 @@
 /* Minutes of windows, two a second, each with @p each times of configuration 1. Seconds until an
  * episode begins; -1: none does. */
 static double sampled(struct bench *b, double minutes, unsigned each, double seconds, double sigma,
-                      struct gw_slow_sample s)
+		      struct gw_slow_sample s)
 {
 	const uint64_t since = b->ns;
 	double at = -1;
@@ -78,7 +78,7 @@ TEST(windows_that_differ_from_each_other_are_no_episode)
 	open_bench(&b, 1);
 	for (int i = 0; i < 20000; i++)
 		assert_true(sampled(&b, 1 / 120.0, 8, uniform() < 0.3 ? 120e-6 : 100e-6, 0.001, s) <
-		            0);
+			    0);
 	close_bench(&b);
 }
 

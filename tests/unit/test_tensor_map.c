@@ -49,12 +49,12 @@ static const struct {
 enum { ENCODED = sizeof(encoded) / sizeof(*encoded) };
 
 static const struct gw_tensor_map plain = {.address = 4096,
-                                           .dim = {100, 70},
-                                           .stride = {2, 208},
-                                           .box = {64, 64},
-                                           .every = {1, 1},
-                                           .element_bits = 16,
-                                           .rank = 2};
+					   .dim = {100, 70},
+					   .stride = {2, 208},
+					   .box = {64, 64},
+					   .every = {1, 1},
+					   .element_bits = 16,
+					   .rank = 2};
 
 TEST(every_map_is_read_as_it_was_encoded)
 {
@@ -94,7 +94,7 @@ TEST(bytes_that_are_no_map_are_refused)
 TEST(a_tile_ends_with_the_tensor)
 {
 	const int32_t inside[] = {0, 0}, right[] = {64, 0}, corner[] = {64, 64},
-	              before[] = {-32, -60}, outside[] = {128, 0}, above[] = {0, -64};
+		      before[] = {-32, -60}, outside[] = {128, 0}, above[] = {0, -64};
 
 	assert_true(gw_tensor_bytes(&plain) == 100 * 70 * 2);
 	assert_true(gw_tensor_tile_bytes(&plain, inside) == 64 * 128);

@@ -17,7 +17,7 @@ static struct {
 	struct gw_record_quantity part[GW_WORK_FIELDS];
 } written;
 static struct gw_work reported,
-        before; /* last reported to the predictor, and the time before that */
+	before; /* last reported to the predictor, and the time before that */
 static uint32_t records, last_reported;
 
 /* What the work stands on. */
@@ -46,7 +46,7 @@ void gw_predictor_set_work(struct gw_predictor_set *p, uint32_t config, const st
 }
 
 void gw_log_write(enum gw_record_kind kind, void *head, size_t size, const void *tail,
-                  size_t tail_size)
+		  size_t tail_size)
 {
 	assert_int_equal(kind, GW_RECORD_WORK);
 	assert_int_equal(size, sizeof(written.head));

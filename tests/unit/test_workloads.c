@@ -23,7 +23,7 @@ TEST(sizes_rise)
 		for (unsigned s = 1; s < WL_SIZES; s++)
 			if (wl_infos[i].sizes[s] <= wl_infos[i].sizes[s - 1])
 				fail_msg("%s: size %u is not above size %u", wl_infos[i].name, s,
-				         s - 1);
+					 s - 1);
 	}
 }
 
@@ -60,7 +60,7 @@ TEST(each_workload_stands_in_the_file_of_its_family)
 		text = source(wl_infos[i].family);
 		snprintf(wanted[0], sizeof(wanted[0]), "wl_prepare_%s(", wl_infos[i].name);
 		snprintf(wanted[1], sizeof(wanted[1]), "(%s,",
-		         wl_infos[i].name); /* row of a macro */
+			 wl_infos[i].name); /* row of a macro */
 		if (!strstr(text, wanted[0]) && !strstr(text, wanted[1]))
 			fail_msg("%s.cu does not define %s", wl_infos[i].family, wl_infos[i].name);
 		free(text);

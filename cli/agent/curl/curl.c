@@ -13,7 +13,7 @@ bool gw_curl_open(const char *option)
 {
 	static const char *const symbols[] = {
 #define F(name) "curl_" #name,
-	        GW_CURL_FUNCTIONS(F)
+		GW_CURL_FUNCTIONS(F)
 #undef F
 	};
 
@@ -22,8 +22,8 @@ bool gw_curl_open(const char *option)
 	if (!gw_library(GW_CURL_LIBRARY, symbols, sizeof(symbols) / sizeof(*symbols), &gw_curl)) {
 		gw_curl.easy_init = NULL;
 		gw_error("agent: %s needs " GW_CURL_LIBRARY ", which is not here: install libcurl "
-		         "(Debian: libcurl4)",
-		         option);
+			 "(Debian: libcurl4)",
+			 option);
 		return false;
 	}
 	gw_curl.global_init(CURL_GLOBAL_DEFAULT);

@@ -9,10 +9,10 @@
 
 #define GW_CURL_LIBRARY "libcurl.so.4"
 
-#define GW_CURL_FUNCTIONS(F)                                                                       \
-	F(easy_init)                                                                               \
-	F(easy_setopt)                                                                             \
-	F(easy_perform)                                                                            \
+#define GW_CURL_FUNCTIONS(F) \
+	F(easy_init) \
+	F(easy_setopt) \
+	F(easy_perform) \
 	F(easy_getinfo) F(easy_cleanup) F(slist_append) F(slist_free_all) F(global_init)
 /* Some of curl's names are macros, too. */
 #undef curl_easy_setopt

@@ -12,7 +12,7 @@ struct push *push_start(const char *url, const char *ca)
 	(void)url;
 	(void)ca;
 	gw_error("agent: this gpuwatch was built without libcurl: --otlp can't be used; install "
-	         "libcurl4-openssl-dev and build again");
+		 "libcurl4-openssl-dev and build again");
 	return NULL;
 }
 
@@ -40,7 +40,7 @@ struct pods *pods_start(const char *socket)
 {
 	(void)socket;
 	gw_error("agent: this gpuwatch was built without libcurl: --pod-resources can't be used; "
-	         "install libcurl4-openssl-dev and build again");
+		 "install libcurl4-openssl-dev and build again");
 	return NULL;
 }
 

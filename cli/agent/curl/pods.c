@@ -91,8 +91,8 @@ static bool ask(struct pods *p, struct agent_pod_list *list, char *why, size_t s
 		return false;
 	}
 	length = p->length < PREFIX ? 0
-	                            : (size_t)p->answer[1] << 24 | (size_t)p->answer[2] << 16 |
-	                                      (size_t)p->answer[3] << 8 | p->answer[4];
+				    : (size_t)p->answer[1] << 24 | (size_t)p->answer[2] << 16 |
+					      (size_t)p->answer[3] << 8 | p->answer[4];
 	if (p->length < PREFIX || p->answer[0] || length != p->length - PREFIX ||
 	    !agent_pod_list_read(p->answer + PREFIX, length, list)) {
 		snprintf(why, size, "its answer is no ListPodResourcesResponse");
@@ -155,7 +155,7 @@ static bool prepare(struct pods *p, const char *socket)
 	p->headers = gw_curl.slist_append(p->headers, "Expect:");
 	if (!c || gw_curl.easy_setopt(c, CURLOPT_UNIX_SOCKET_PATH, socket) != CURLE_OK ||
 	    gw_curl.easy_setopt(c, CURLOPT_HTTP_VERSION,
-	                        (long)CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE) != CURLE_OK)
+				(long)CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE) != CURLE_OK)
 		return false;
 	gw_curl.easy_setopt(c, CURLOPT_URL, "http://localhost/v1.PodResourcesLister/List");
 	gw_curl.easy_setopt(c, CURLOPT_PROXY, "");
@@ -197,7 +197,7 @@ struct pods *pods_start(const char *socket)
 	if (prepare(p, socket) && !pthread_create(&p->thread, NULL, run, p))
 		return p;
 	gw_error("agent: --pod-resources=%s: this libcurl has no HTTP/2, or the path is too long",
-	         socket);
+		 socket);
 	release(p);
 	return NULL;
 }

@@ -15,8 +15,8 @@
 
 #define TABLE(name, meaning)                      static const struct parquet_column name##_columns[] = {
 #define COLUMN(name, kind, known, value, meaning) {#name, TYPE_##kind},
-#define TABLE_END(name)                                                                            \
-	}                                                                                          \
+#define TABLE_END(name) \
+	} \
 	;
 #include "cli/agent/store/work.def"
 #undef TABLE
@@ -38,24 +38,24 @@ static void take(void *out, const void *data, size_t size)
 	fwrite(data, 1, size, out);
 }
 
-#define TABLE(name, meaning)                                                                       \
-	void hours_put_##name(FILE *out, const char *host, const struct hours_##name *rows,        \
-	                      size_t count)                                                        \
-	{                                                                                          \
-		enum { COLUMNS = sizeof(name##_columns) / sizeof(*name##_columns) };               \
-		struct parquet *table = parquet_begin(name##_columns, COLUMNS, take, out);         \
-                                                                                                   \
-		for (const struct hours_##name *r = rows; r < rows + count; r++) {                 \
+#define TABLE(name, meaning) \
+	void hours_put_##name(FILE *out, const char *host, const struct hours_##name *rows, \
+			      size_t count) \
+	{ \
+		enum { COLUMNS = sizeof(name##_columns) / sizeof(*name##_columns) }; \
+		struct parquet *table = parquet_begin(name##_columns, COLUMNS, take, out); \
+												   \
+		for (const struct hours_##name *r = rows; r < rows + count; r++) { \
 			struct parquet_value values[COLUMNS], *v = values;
-#define COLUMN(name, kind, is_known, value, meaning)                                               \
-	*v = (struct parquet_value){.known = (is_known)};                                          \
-	if (v->known)                                                                              \
-		SET_##kind(v, value);                                                              \
+#define COLUMN(name, kind, is_known, value, meaning) \
+	*v = (struct parquet_value){.known = (is_known)}; \
+	if (v->known) \
+		SET_##kind(v, value); \
 	v++;
-#define TABLE_END(name)                                                                            \
-	parquet_row(table, values);                                                                \
-	}                                                                                          \
-	parquet_end(table, WRITER);                                                                \
+#define TABLE_END(name) \
+	parquet_row(table, values); \
+	} \
+	parquet_end(table, WRITER); \
 	}
 #include "cli/agent/store/work.def"
 #undef TABLE

@@ -34,10 +34,10 @@ void rollup_free(struct agent_rollup *r)
 static bool kept(const struct metric_family *f)
 {
 	static const char *const none[] = {"gpuwatch_measured_seconds", "gpuwatch_compared_seconds",
-	                                   "gpuwatch_expected_seconds"};
+					   "gpuwatch_expected_seconds"};
 	static const char *const gauges[] = {"gpuwatch_slowdown_ratio", "gpuwatch_health_slow",
-	                                     "gpuwatch_sm_clock_hertz",
-	                                     "gpuwatch_other_processes_ratio"};
+					     "gpuwatch_sm_clock_hertz",
+					     "gpuwatch_other_processes_ratio"};
 
 	for (size_t i = 0; f->kind == METRIC_GAUGE && i < sizeof(gauges) / sizeof(*gauges); i++)
 		if (!strcmp(f->name, gauges[i]))
@@ -56,7 +56,7 @@ static void put(char *to, size_t room, const char *from)
 
 /* The series as a row; false: it is not one of a GPU as a whole. */
 static bool row_of(const struct metric_family *f, const struct metric_label *labels, size_t count,
-                   struct hours_state *row)
+		   struct hours_state *row)
 {
 	size_t others = 0;
 
@@ -97,7 +97,7 @@ static struct rollup_metric *metric_of(struct agent_rollup *r, const struct hour
 }
 
 void rollup_sample(struct agent_rollup *r, const struct metric_family *f,
-                   const struct metric_label *labels, size_t count, double value)
+		   const struct metric_label *labels, size_t count, double value)
 {
 	struct rollup_metric *m;
 	struct hours_state row;
@@ -123,7 +123,7 @@ static void state_rows(struct agent_rollup *r, uint64_t seconds)
 		if (!there)
 			continue;
 		r->now.state = gw_grow(r->now.state, &r->now.state_room, r->now.states + 1,
-		                       sizeof(*r->now.state));
+				       sizeof(*r->now.state));
 		to = &r->now.state[r->now.states++];
 		*to = m->row;
 		to->time_s = r->hour_s;
@@ -144,7 +144,7 @@ static void work_rows(struct agent_rollup *r, const struct agent_node *node, uin
 		if (!g->work)
 			continue;
 		r->now.work = gw_grow(r->now.work, &r->now.work_room, from + WORK_ROWS + 1,
-		                      sizeof(*r->now.work));
+				      sizeof(*r->now.work));
 		count = agent_work_rows(g->work, &r->now.work[from]);
 		for (size_t k = from; k < from + count; k++) {
 			struct hours_work *w = &r->now.work[k];
@@ -183,7 +183,7 @@ static void close_hour(struct agent_rollup *r, const struct agent_node *node)
 		memcpy(&to->work[to->works], from->work, from->works * sizeof(*to->work));
 	to->works += from->works;
 	to->state =
-	        gw_grow(to->state, &to->state_room, to->states + from->states, sizeof(*to->state));
+		gw_grow(to->state, &to->state_room, to->states + from->states, sizeof(*to->state));
 	if (from->states)
 		memcpy(&to->state[to->states], from->state, from->states * sizeof(*to->state));
 	to->states += from->states;

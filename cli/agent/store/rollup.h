@@ -33,7 +33,7 @@ void rollup_free(struct agent_rollup *r);
 
 /** A sample of a GPU's metric. */
 void rollup_sample(struct agent_rollup *r, const struct metric_family *family,
-                   const struct metric_label *labels, size_t count, double value);
+		   const struct metric_label *labels, size_t count, double value);
 
 /**
  * All samples of @p now_ns, CLOCK_REALTIME, are there: take what ran on @p node's GPUs, too. What

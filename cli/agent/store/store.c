@@ -51,9 +51,9 @@ static const struct parquet_column columns[COLUMNS] = {
 #define STORE_LABEL(column, label, meaning) {#column, PARQUET_TEXT},
 #include "cli/agent/store/store.def"
 #undef STORE_LABEL
-        [METRIC] = {"metric", PARQUET_TEXT}, [BY] = {"by", PARQUET_TEXT},
-        [WHICH] = {"which", PARQUET_TEXT},   [TIME] = {"time", PARQUET_TIME},
-        [VALUE] = {"value", PARQUET_DOUBLE}, [LAUNCHES] = {"launches", PARQUET_COUNT},
+	[METRIC] = {"metric", PARQUET_TEXT}, [BY] = {"by", PARQUET_TEXT},
+	[WHICH] = {"which", PARQUET_TEXT},   [TIME] = {"time", PARQUET_TIME},
+	[VALUE] = {"value", PARQUET_DOUBLE}, [LAUNCHES] = {"launches", PARQUET_COUNT},
 };
 
 struct row {
@@ -143,7 +143,7 @@ static struct row *add(struct agent_store *s, const struct metric_label *labels,
 	r = &s->row[s->rows++];
 	*r = (struct row){.time = s->now_ns};
 	snprintf(name, sizeof(name), "%s%s", s->metric->name,
-	         s->metric->kind == METRIC_COUNTER ? "_total" : "");
+		 s->metric->kind == METRIC_COUNTER ? "_total" : "");
 	r->text[METRIC] = text_of(s, name);
 	for (size_t i = 0; i < count; i++) {
 		int at = 0;
@@ -176,7 +176,7 @@ static void sample(void *arg, const struct metric_label *labels, size_t count, d
 }
 
 static void histogram(void *arg, const struct metric_label *labels, size_t count,
-                      const struct metric_histogram *h)
+		      const struct metric_histogram *h)
 {
 	struct row *r = add(arg, labels, count);
 
@@ -186,7 +186,7 @@ static void histogram(void *arg, const struct metric_label *labels, size_t count
 }
 
 void agent_store_add(struct agent_store *s, const struct agent_node *node,
-                     const struct agent_self *self, uint64_t now_ns)
+		     const struct agent_self *self, uint64_t now_ns)
 {
 	const struct metric_sink sink = {s, family, sample, histogram};
 	struct agent_self here = *self;
@@ -240,7 +240,7 @@ static void put_samples(const struct agent_store *s, const struct rollup_rows *n
 		for (int c = 0; c < TEXTS; c++)
 			if (r->text[c])
 				v[c] = (struct parquet_value){.known = true,
-				                              .text = s->text[r->text[c]]};
+							      .text = s->text[r->text[c]]};
 		v[TIME] = (struct parquet_value){.known = true, .count = r->time};
 		v[VALUE] = (struct parquet_value){.known = true, .real = r->value};
 		v[LAUNCHES] = (struct parquet_value){.known = r->histogram, .count = r->launches};
@@ -279,7 +279,7 @@ static bool sync_folder(const char *path)
 }
 
 static bool write_part(const struct agent_store *s, const char *part, put_table *put,
-                       const struct rollup_rows *rows)
+		       const struct rollup_rows *rows)
 {
 	const int fd = open(part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
 	FILE *out = fd < 0 ? NULL : fdopen(fd, "w");
@@ -313,13 +313,13 @@ static bool make_folder(const char *path)
 
 /* The host's folder and the day's below @p under, in @p path; what is missing is made. */
 static bool make_folders(const struct agent_store *s, const char *under, char *path,
-                         const struct tm *t)
+			 const struct tm *t)
 {
 	if (!path_of(path, "%s%s", s->folder, under) || (*under && !make_folder(path)) ||
 	    !path_of(path, "%s%s/host=%s", s->folder, under, s->host) || !make_folder(path))
 		return false;
 	return path_of(path, "%s%s/host=%s/day=%04d-%02d-%02d", s->folder, under, s->host,
-	               t->tm_year + 1900, t->tm_mon + 1, t->tm_mday) &&
+		       t->tm_year + 1900, t->tm_mon + 1, t->tm_mday) &&
 	       make_folder(path);
 }
 
@@ -331,7 +331,7 @@ struct place {
 };
 
 static bool write_file(const struct agent_store *s, const struct place *place, put_table *put,
-                       const struct rollup_rows *rows, char *why, size_t room)
+		       const struct rollup_rows *rows, char *why, size_t room)
 {
 	char folder[PATH], path[PATH], part[PATH] = "", end[16] = "";
 	const time_t seconds = (time_t)place->time_s;
@@ -346,7 +346,7 @@ static bool write_file(const struct agent_store *s, const struct place *place, p
 	if (place->ns >= 0)
 		snprintf(end, sizeof(end), "-%09u", (unsigned)place->ns);
 	if (!path_of(path, "%s/%s%02d%02d%02d%s.parquet", folder, place->begin, t.tm_hour, t.tm_min,
-	             t.tm_sec, end) ||
+		     t.tm_sec, end) ||
 	    !path_of(part, "%s.tmp", path) || !write_part(s, part, put, rows) ||
 	    rename(part, path)) {
 		snprintf(why, room, "%s: %s", part, strerror(errno));
@@ -395,7 +395,7 @@ static void look_at(struct found *all, const char *folder, const char *name)
 }
 
 static void each_in(const char *folder, struct found *all,
-                    void (*fn)(struct found *all, const char *folder, const char *name))
+		    void (*fn)(struct found *all, const char *folder, const char *name))
 {
 	DIR *d = opendir(folder);
 	struct dirent *e;
@@ -457,7 +457,7 @@ static void remove_oldest(const struct agent_store *s)
 
 /* Files of all rows of @p rows; as often as it is called under the same name. */
 static bool write_hours(const struct agent_store *s, const struct rollup_rows *rows, char *why,
-                        size_t room)
+			size_t room)
 {
 	/* The day is that of the rows, the time the one from which on they were kept. */
 	const uint64_t first = rows->works ? rows->work[0].time_s : rows->state[0].time_s;
@@ -488,7 +488,7 @@ static bool write_day(struct agent_store *s, char *why, size_t room)
 
 	if (r->closed.works + r->closed.states) {
 		const uint64_t first =
-		        r->closed.works ? r->closed.work[0].time_s : r->closed.state[0].time_s;
+			r->closed.works ? r->closed.work[0].time_s : r->closed.state[0].time_s;
 
 		if (first / day != r->hour_s / day) {
 			if (!write_hours(s, &r->closed, why, room))
@@ -516,7 +516,7 @@ bool agent_store_write(struct agent_store *s, char *why, size_t room)
 {
 	if (s->rows) {
 		const struct place place = {"", "", s->row[0].time / 1000000000,
-		                            (int64_t)(s->row[0].time % 1000000000)};
+					    (int64_t)(s->row[0].time % 1000000000)};
 
 		if (!write_file(s, &place, put_samples, NULL, why, room))
 			return false;

@@ -22,7 +22,7 @@ struct agent_store *agent_store_new(const char *folder, const char *host, uint64
 
 /** Keep all samples of now, @p now_ns by CLOCK_REALTIME, for the next file. */
 void agent_store_add(struct agent_store *store, const struct agent_node *node,
-                     const struct agent_self *self, uint64_t now_ns);
+		     const struct agent_self *self, uint64_t now_ns);
 
 /**
  * Write what is kept as a file. False where that fails, with @p why: it stays for the next time,

@@ -43,7 +43,7 @@ static bool same(const struct hours_work *a, const struct hours_work *b)
 static struct place *place_of(struct agent_work *w, const struct hours_work *row)
 {
 	const uint64_t hash = gw_hash(gw_hash(row->shape, row->program, strlen(row->program)),
-	                              row->build, strlen(row->build));
+				      row->build, strlen(row->build));
 
 	for (uint64_t i = 0; i < PROBES; i++) {
 		struct place *p = &w->place[(hash + i) % WORK_PLACES];
@@ -71,14 +71,14 @@ static void add(struct place *to, const struct hours_work *from, double clock_su
 }
 
 void agent_work_add(struct agent_work *w, const struct hours_work *row, const struct agent_sum *d,
-                    double sm_hertz)
+		    double sm_hertz)
 {
 	const struct hours_work come = {.launches = (uint64_t)d->launches,
-	                                .timed = (uint64_t)d->measured,
-	                                .gpu_s = d->gpu_ns / 1e9,
-	                                .timed_s = d->measured_ns / 1e9,
-	                                .compared_s = d->compared_ns / 1e9,
-	                                .expected_s = d->expected_ns / 1e9};
+					.timed = (uint64_t)d->measured,
+					.gpu_s = d->gpu_ns / 1e9,
+					.timed_s = d->measured_ns / 1e9,
+					.compared_s = d->compared_ns / 1e9,
+					.expected_s = d->expected_ns / 1e9};
 	const double clocked = sm_hertz > 0 ? d->measured : 0;
 
 	add(place_of(w, row), &come, clocked * sm_hertz, clocked);

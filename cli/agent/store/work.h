@@ -20,7 +20,7 @@ void agent_work_free(struct agent_work *work);
  * others come from @p d, the clock in Hz from @p sm_hertz (0: unknown).
  */
 void agent_work_add(struct agent_work *work, const struct hours_work *row,
-                    const struct agent_sum *d, double sm_hertz);
+		    const struct agent_sum *d, double sm_hertz);
 
 /** The rows so far into @p out, WORK_ROWS + 1 at most; returns how many. */
 size_t agent_work_rows(const struct agent_work *work, struct hours_work *out);

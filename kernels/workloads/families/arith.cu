@@ -114,7 +114,7 @@ template <typename T> static double *arith(struct wl_case *c, double *truth)
 	double n = (double)c->n;
 
 	wl_accesses(wl_moves(truth, n * sizeof(T), n * sizeof(T)), n / 32, sizeof(T), n / 32,
-	            sizeof(T));
+		    sizeof(T));
 	return truth;
 }
 
@@ -145,8 +145,8 @@ void wl_prepare_fma_f32(struct wl_case *c)
 	float *in = wl_random<float>(c, c->n, -1, 1), *out = wl_output<float>(c, c->n);
 
 	arith<float>(c,
-	             WL_LAUNCH(c, fma_f32, c->n / BLOCK, BLOCK, 0, in, out, A, B))[WL_fp32_flop] =
-	        (double)c->n * (2 * ROUNDS * CHAINS + 2 * CHAINS - 1);
+		     WL_LAUNCH(c, fma_f32, c->n / BLOCK, BLOCK, 0, in, out, A, B))[WL_fp32_flop] =
+		(double)c->n * (2 * ROUNDS * CHAINS + 2 * CHAINS - 1);
 }
 
 void wl_check_fma_f32(const struct wl_case *c, struct wl_check *k)
@@ -159,8 +159,8 @@ void wl_prepare_fma_f64(struct wl_case *c)
 	double *in = wl_random<double>(c, c->n, -1, 1), *out = wl_output<double>(c, c->n);
 
 	arith<double>(c,
-	              WL_LAUNCH(c, fma_f64, c->n / BLOCK, BLOCK, 0, in, out, A, B))[WL_fp64_flop] =
-	        (double)c->n * (2 * ROUNDS * CHAINS + 2 * CHAINS - 1);
+		      WL_LAUNCH(c, fma_f64, c->n / BLOCK, BLOCK, 0, in, out, A, B))[WL_fp64_flop] =
+		(double)c->n * (2 * ROUNDS * CHAINS + 2 * CHAINS - 1);
 }
 
 void wl_check_fma_f64(const struct wl_case *c, struct wl_check *k)
@@ -173,7 +173,7 @@ void wl_prepare_fma_f16(struct wl_case *c)
 	__half *in = wl_random<__half>(c, c->n * 2, -1, 1);
 	__half2 *out = wl_output<__half2>(c, c->n);
 	double *truth = WL_LAUNCH(c, fma_f16, c->n / BLOCK, BLOCK, 0, (__half2 *)in, out,
-	                          __double2half(A), __double2half(B));
+				  __double2half(A), __double2half(B));
 
 	arith<__half2>(c, truth)[WL_fp16_flop] = (double)c->n * (2 * 2 * 2 * ROUNDS + 2);
 }
@@ -192,8 +192,8 @@ void wl_check_fma_f16(const struct wl_case *c, struct wl_check *k)
 			y = __double2half((double)__half2float(y) * A + B);
 		}
 		wl_expect(k, i, __half2float(out[i]),
-		          __half2float(__double2half((double)__half2float(x) - __half2float(y))),
-		          0);
+			  __half2float(__double2half((double)__half2float(x) - __half2float(y))),
+			  0);
 	});
 }
 
@@ -244,7 +244,7 @@ static const uint32_t LCG_A = 1664525, LCG_B = 1013904223;
 void wl_prepare_int_mad(struct wl_case *c)
 {
 	uint32_t *in = wl_random<uint32_t>(c, c->n, 0, 4294967296.0),
-	         *out = wl_output<uint32_t>(c, c->n);
+		 *out = wl_output<uint32_t>(c, c->n);
 
 	arith<uint32_t>(c, WL_LAUNCH(c, int_mad, c->n / BLOCK, BLOCK, 0, in, out, LCG_A, LCG_B));
 }
@@ -255,13 +255,13 @@ void wl_check_int_mad(const struct wl_case *c, struct wl_check *k)
 	wl_out<uint32_t> out(c, 1);
 
 	wl_each(c, c->n, 2 * ROUNDS,
-	        [&](uint64_t i) { wl_expect(k, i, out[i], multiplied(in[i], LCG_A, LCG_B), 0); });
+		[&](uint64_t i) { wl_expect(k, i, out[i], multiplied(in[i], LCG_A, LCG_B), 0); });
 }
 
 void wl_prepare_int_logic(struct wl_case *c)
 {
 	uint32_t *in = wl_random<uint32_t>(c, c->n, 0, 4294967296.0),
-	         *out = wl_output<uint32_t>(c, c->n);
+		 *out = wl_output<uint32_t>(c, c->n);
 
 	arith<uint32_t>(c, WL_LAUNCH(c, int_logic, c->n / BLOCK, BLOCK, 0, in, out));
 }
@@ -272,7 +272,7 @@ void wl_check_int_logic(const struct wl_case *c, struct wl_check *k)
 	wl_out<uint32_t> out(c, 1);
 
 	wl_each(c, c->n, 6 * SHORT,
-	        [&](uint64_t i) { wl_expect(k, i, out[i], shifted(in[i]), 0); });
+		[&](uint64_t i) { wl_expect(k, i, out[i], shifted(in[i]), 0); });
 }
 
 void wl_prepare_int_dp4a(struct wl_case *c)

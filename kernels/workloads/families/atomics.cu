@@ -70,13 +70,13 @@ static void state(struct wl_case *c, double *truth, double same)
 }
 
 static double *prepare(struct wl_case *c, const char *name,
-                       void (*kernel)(const unsigned *, unsigned *), uint64_t sums)
+		       void (*kernel)(const unsigned *, unsigned *), uint64_t sums)
 {
 	unsigned *in = wl_random<unsigned>(c, c->n, 0, BELOW), *sum = wl_zeroed<unsigned>(c, sums);
 
 	return wl_moves(wl_record(c, name, kernel, dim3((unsigned)(c->n / BLOCK)), dim3(BLOCK), 0,
-	                          (const unsigned *)in, sum),
-	                (double)(c->n + sums) * 4, (double)sums * 4);
+				  (const unsigned *)in, sum),
+			(double)(c->n + sums) * 4, (double)sums * 4);
 }
 
 /* Sums of runs of `length` values, modulo 2^32. */
@@ -143,7 +143,7 @@ void wl_prepare_atomic_cas(struct wl_case *c)
 	unsigned *best = wl_zeroed<unsigned>(c, SLOTS);
 
 	wl_moves(WL_LAUNCH(c, atomic_cas, c->n / BLOCK, BLOCK, 0, in, best),
-	         (double)c->n * 4 + SLOTS * 4, SLOTS * 4);
+		 (double)c->n * 4 + SLOTS * 4, SLOTS * 4);
 }
 
 void wl_check_atomic_cas(const struct wl_case *c, struct wl_check *k)
@@ -154,7 +154,7 @@ void wl_check_atomic_cas(const struct wl_case *c, struct wl_check *k)
 
 	for (uint64_t i = 0; i < c->n; i++)
 		want[(uint32_t)i * 2654435761u >> 22] =
-		        fmaxf(want[(uint32_t)i * 2654435761u >> 22], in[i]);
+			fmaxf(want[(uint32_t)i * 2654435761u >> 22], in[i]);
 	for (unsigned i = 0; i < SLOTS; i++)
 		wl_expect(k, i, out[i], want[i], 0);
 }
@@ -162,11 +162,11 @@ void wl_check_atomic_cas(const struct wl_case *c, struct wl_check *k)
 void wl_prepare_atomic_shared(struct wl_case *c)
 {
 	unsigned *in = wl_random<unsigned>(c, c->n, 0, BELOW),
-	         *out = wl_output<unsigned>(c, c->n / BLOCK * BANKS);
+		 *out = wl_output<unsigned>(c, c->n / BLOCK * BANKS);
 	double *truth = WL_LAUNCH(c, atomic_shared, c->n / BLOCK, BLOCK, 0, in, out);
 
 	wl_moves(truth, (double)c->n * 4, (double)c->n / BLOCK * BANKS * 4)[WL_shared_atomics] =
-	        (double)c->n * TIMES;
+		(double)c->n * TIMES;
 }
 
 void wl_check_atomic_shared(const struct wl_case *c, struct wl_check *k)

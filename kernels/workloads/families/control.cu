@@ -82,7 +82,7 @@ extern "C" __global__ void serial_thread(const uint32_t *in, uint32_t *out)
 extern "C" __global__ void serial_warp(const uint32_t *in, uint32_t *out)
 {
 	out[wl_thread()] =
-	        steps(in[wl_thread()], threadIdx.x / 32 == blockIdx.x % 8 ? 32 * UNIT : UNIT);
+		steps(in[wl_thread()], threadIdx.x / 32 == blockIdx.x % 8 ? 32 * UNIT : UNIT);
 }
 
 /* One block of 64 works 64 times as long. */
@@ -92,13 +92,13 @@ extern "C" __global__ void block_skew(const uint32_t *in, uint32_t *out)
 }
 
 static void prepare(struct wl_case *c, const char *name,
-                    void (*kernel)(const uint32_t *, uint32_t *))
+		    void (*kernel)(const uint32_t *, uint32_t *))
 {
 	double n = (double)c->n;
 	uint32_t *in = wl_random<uint32_t>(c, c->n, 1, 1 << 24),
-	         *out = wl_output<uint32_t>(c, c->n);
+		 *out = wl_output<uint32_t>(c, c->n);
 	double *truth = wl_record(c, name, kernel, dim3((unsigned)(c->n / BLOCK)), dim3(BLOCK), 0,
-	                          (const uint32_t *)in, out);
+				  (const uint32_t *)in, out);
 
 	wl_accesses(wl_moves(truth, n * 4, n * 4), n / 32, 4, n / 32, 4);
 }
@@ -141,7 +141,7 @@ void wl_check_branch_data(const struct wl_case *c, struct wl_check *k)
 	wl_out<float> out(c, 2);
 
 	wl_each(c, c->n, 10 * UNIT,
-	        [&](uint64_t i) { wl_expect(k, i, out[i], path(which[i], in[i]), 1e-6); });
+		[&](uint64_t i) { wl_expect(k, i, out[i], path(which[i], in[i]), 1e-6); });
 }
 
 void wl_prepare_collatz(struct wl_case *c)

@@ -15,16 +15,16 @@ static __host__ __device__ inline uint32_t rotr(uint32_t v, int by)
 static __host__ __device__ inline void sha256_block(uint32_t h[HASH_WORDS], const uint32_t *block)
 {
 	const uint32_t constant[64] = {
-	        0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4,
-	        0xab1c5ed5, 0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe,
-	        0x9bdc06a7, 0xc19bf174, 0xe49b69c1, 0xefbe4786, 0x0fc19dc6, 0x240ca1cc, 0x2de92c6f,
-	        0x4a7484aa, 0x5cb0a9dc, 0x76f988da, 0x983e5152, 0xa831c66d, 0xb00327c8, 0xbf597fc7,
-	        0xc6e00bf3, 0xd5a79147, 0x06ca6351, 0x14292967, 0x27b70a85, 0x2e1b2138, 0x4d2c6dfc,
-	        0x53380d13, 0x650a7354, 0x766a0abb, 0x81c2c92e, 0x92722c85, 0xa2bfe8a1, 0xa81a664b,
-	        0xc24b8b70, 0xc76c51a3, 0xd192e819, 0xd6990624, 0xf40e3585, 0x106aa070, 0x19a4c116,
-	        0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3,
-	        0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7,
-	        0xc67178f2};
+		0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4,
+		0xab1c5ed5, 0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe,
+		0x9bdc06a7, 0xc19bf174, 0xe49b69c1, 0xefbe4786, 0x0fc19dc6, 0x240ca1cc, 0x2de92c6f,
+		0x4a7484aa, 0x5cb0a9dc, 0x76f988da, 0x983e5152, 0xa831c66d, 0xb00327c8, 0xbf597fc7,
+		0xc6e00bf3, 0xd5a79147, 0x06ca6351, 0x14292967, 0x27b70a85, 0x2e1b2138, 0x4d2c6dfc,
+		0x53380d13, 0x650a7354, 0x766a0abb, 0x81c2c92e, 0x92722c85, 0xa2bfe8a1, 0xa81a664b,
+		0xc24b8b70, 0xc76c51a3, 0xd192e819, 0xd6990624, 0xf40e3585, 0x106aa070, 0x19a4c116,
+		0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3,
+		0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7,
+		0xc67178f2};
 	uint32_t w[WORDS], s[HASH_WORDS];
 
 	for (int i = 0; i < WORDS; i++)
@@ -39,7 +39,7 @@ static __host__ __device__ inline void sha256_block(uint32_t h[HASH_WORDS], cons
 			a = w[(i + 1) % WORDS];
 			b = w[(i + 14) % WORDS];
 			w[i % WORDS] += (rotr(a, 7) ^ rotr(a, 18) ^ a >> 3) + w[(i + 9) % WORDS] +
-			                (rotr(b, 17) ^ rotr(b, 19) ^ b >> 10);
+					(rotr(b, 17) ^ rotr(b, 19) ^ b >> 10);
 		}
 		a = s[7] + (rotr(s[4], 6) ^ rotr(s[4], 11) ^ rotr(s[4], 25)) +
 		    ((s[4] & s[5]) ^ (~s[4] & s[6])) + constant[i] + w[i % WORDS];
@@ -55,7 +55,7 @@ static __host__ __device__ inline void sha256_block(uint32_t h[HASH_WORDS], cons
 static __host__ __device__ inline void sha256(uint32_t h[HASH_WORDS], const uint32_t *block)
 {
 	const uint32_t start[HASH_WORDS] = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
-	                                    0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
+					    0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
 
 	for (int i = 0; i < HASH_WORDS; i++)
 		h[i] = start[i];
@@ -108,7 +108,7 @@ extern "C" __global__ void chacha20_stream(const uint32_t *state, uint4 *out)
 	chacha20(in, stream);
 	for (int i = 0; i < 4; i++)
 		out[(size_t)wl_thread() * 4 + i] = make_uint4(stream[4 * i], stream[4 * i + 1],
-		                                              stream[4 * i + 2], stream[4 * i + 3]);
+							      stream[4 * i + 2], stream[4 * i + 3]);
 }
 
 static const uint32_t MODULUS = 2147483647u; /* 2^31 - 1, a prime */
@@ -128,7 +128,7 @@ static __host__ __device__ inline uint32_t power(uint32_t base, uint32_t exponen
 }
 
 extern "C" __global__ void modular_power(const uint32_t *base, const uint32_t *exponent,
-                                         uint32_t *out, uint32_t modulus)
+					 uint32_t *out, uint32_t modulus)
 {
 	unsigned i = wl_thread();
 
@@ -138,7 +138,7 @@ extern "C" __global__ void modular_power(const uint32_t *base, const uint32_t *e
 void wl_prepare_sha256_nonces(struct wl_case *c)
 {
 	uint32_t *header = wl_random<uint32_t>(c, WORDS, 0, 4294967296.0),
-	         *out = wl_output<uint32_t>(c, c->n);
+		 *out = wl_output<uint32_t>(c, c->n);
 	double *truth = WL_LAUNCH(c, sha256_nonces, c->n / BLOCK, BLOCK, 0, header, out);
 
 	wl_moves(truth, WORDS * 4, (double)c->n * 4)[WL_global_store_requests] = (double)c->n / 32;
@@ -147,7 +147,7 @@ void wl_prepare_sha256_nonces(struct wl_case *c)
 void wl_check_sha256_nonces(const struct wl_case *c, struct wl_check *k)
 {
 	uint32_t abc[WORDS] = {0x61626380}, h[HASH_WORDS],
-	         block[WORDS]; /* the message "abc", padded */
+		 block[WORDS]; /* the message "abc", padded */
 	wl_in<uint32_t> header(c, 0);
 	wl_out<uint32_t> out(c, 1);
 
@@ -166,7 +166,7 @@ void wl_check_sha256_nonces(const struct wl_case *c, struct wl_check *k)
 void wl_prepare_chacha20_stream(struct wl_case *c)
 {
 	uint32_t *state = wl_random<uint32_t>(c, WORDS, 0, 4294967296.0),
-	         *out = wl_output<uint32_t>(c, c->n * WORDS);
+		 *out = wl_output<uint32_t>(c, c->n * WORDS);
 	double *truth = WL_LAUNCH(c, chacha20_stream, c->n / BLOCK, BLOCK, 0, state, (uint4 *)out),
 	       warps = (double)c->n / 32;
 
@@ -179,9 +179,9 @@ void wl_check_chacha20_stream(const struct wl_case *c, struct wl_check *k)
 {
 	/* RFC 8439, 2.3.2: key 00..1f, counter 1, nonce 000000090000004a00000000 */
 	const uint32_t rfc[WORDS] = {0x61707865, 0x3320646e, 0x79622d32, 0x6b206574,
-	                             0x03020100, 0x07060504, 0x0b0a0908, 0x0f0e0d0c,
-	                             0x13121110, 0x17161514, 0x1b1a1918, 0x1f1e1d1c,
-	                             0x00000001, 0x09000000, 0x4a000000, 0x00000000};
+				     0x03020100, 0x07060504, 0x0b0a0908, 0x0f0e0d0c,
+				     0x13121110, 0x17161514, 0x1b1a1918, 0x1f1e1d1c,
+				     0x00000001, 0x09000000, 0x4a000000, 0x00000000};
 	uint32_t in[WORDS], stream[WORDS];
 	wl_in<uint32_t> state(c, 0);
 	wl_out<uint32_t> out(c, 1);
@@ -201,10 +201,10 @@ void wl_prepare_modular_power(struct wl_case *c)
 {
 	double n = (double)c->n;
 	uint32_t *base = wl_random<uint32_t>(c, c->n, 1, MODULUS),
-	         *exponent = wl_random<uint32_t>(c, c->n, 0, 4294967296.0);
+		 *exponent = wl_random<uint32_t>(c, c->n, 0, 4294967296.0);
 	uint32_t *out = wl_output<uint32_t>(c, c->n);
 	double *truth =
-	        WL_LAUNCH(c, modular_power, c->n / BLOCK, BLOCK, 0, base, exponent, out, MODULUS);
+		WL_LAUNCH(c, modular_power, c->n / BLOCK, BLOCK, 0, base, exponent, out, MODULUS);
 
 	wl_accesses(wl_moves(truth, n * 8, n * 4), n / 16, 4, n / 32, 4);
 }

@@ -45,11 +45,11 @@ extern "C" __global__ void fft_warp(const float2 *in, float2 *out)
 
 	for (unsigned half = WARP / 2; half; half /= 2) {
 		float2 other = make_float2(__shfl_xor_sync(~0u, v.x, half),
-		                           __shfl_xor_sync(~0u, v.y, half));
+					   __shfl_xor_sync(~0u, v.y, half));
 
 		if (lane & half)
 			v = rotated(make_float2(other.x - v.x, other.y - v.y),
-			            (float)(lane % half) / (float)half);
+				    (float)(lane % half) / (float)half);
 		else
 			v = make_float2(v.x + other.x, v.y + other.y);
 	}
@@ -57,16 +57,16 @@ extern "C" __global__ void fft_warp(const float2 *in, float2 *out)
 }
 
 static void prepare(struct wl_case *c, const char *name, void (*kernel)(const float2 *, float2 *),
-                    unsigned points, unsigned grid, unsigned block)
+		    unsigned points, unsigned grid, unsigned block)
 {
 	uint64_t values = c->n * points;
 	float *in = wl_random<float>(c, values * 2, -1, 1);
 	float2 *out = wl_output<float2>(c, values);
 	double *truth =
-	        wl_record(c, name, kernel, dim3(grid), dim3(block), 0, (const float2 *)in, out);
+		wl_record(c, name, kernel, dim3(grid), dim3(block), 0, (const float2 *)in, out);
 
 	wl_accesses(wl_moves(truth, (double)values * 8, (double)values * 8), (double)values / 32, 8,
-	            (double)values / 32, 8);
+		    (double)values / 32, 8);
 }
 
 /* By the definition, at the checked points. */
@@ -81,7 +81,7 @@ static void check(const struct wl_case *c, struct wl_check *k, uint64_t points)
 
 		for (uint64_t j = 0; j < points; j++) {
 			double angle =
-			        -2 * M_PI * (double)(j * frequency % points) / (double)points;
+				-2 * M_PI * (double)(j * frequency % points) / (double)points;
 			double x = in[2 * (base + j)], y = in[2 * (base + j) + 1];
 
 			re += x * cos(angle) - y * sin(angle);

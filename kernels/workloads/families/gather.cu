@@ -3,7 +3,7 @@
 #include "kernels/workloads/prepare.cuh"
 
 extern "C" __global__ void gather_words(const float *in, const unsigned *index, float *out,
-                                        unsigned n)
+					unsigned n)
 {
 	unsigned i = wl_thread();
 
@@ -13,7 +13,7 @@ extern "C" __global__ void gather_words(const float *in, const unsigned *index, 
 
 /* The index is counted from the start of the thread's own window. */
 extern "C" __global__ void gather_window(const float *in, const unsigned *index, float *out,
-                                         unsigned n, unsigned window)
+					 unsigned n, unsigned window)
 {
 	unsigned i = wl_thread();
 
@@ -22,7 +22,7 @@ extern "C" __global__ void gather_window(const float *in, const unsigned *index,
 }
 
 extern "C" __global__ void scatter_words(const float *in, const unsigned *index, float *out,
-                                         unsigned n)
+					 unsigned n)
 {
 	unsigned i = wl_thread();
 
@@ -32,7 +32,7 @@ extern "C" __global__ void scatter_words(const float *in, const unsigned *index,
 
 /* A warp copies a row of 128 floats: what an embedding does. */
 extern "C" __global__ void gather_rows(const float4 *table, const unsigned *index, float4 *out,
-                                       unsigned rows)
+				       unsigned rows)
 {
 	unsigned row = wl_thread() / 32, lane = threadIdx.x % 32;
 
@@ -138,11 +138,11 @@ void wl_prepare_gather_rows(struct wl_case *c)
 	unsigned *index = wl_random<unsigned>(c, rows, 0, TABLE);
 	float *out = wl_output<float>(c, rows * ROW);
 	double *truth = WL_LAUNCH(c, gather_rows, wl_blocks(rows * 32, BLOCK), BLOCK, 0,
-	                          (float4 *)table, index, (float4 *)out, rows);
+				  (float4 *)table, index, (float4 *)out, rows);
 
 	wl_moves(truth, NAN, (double)rows * ROW * 4);
 	wl_accesses(truth, 2 * (double)rows, 8.5, (double)rows,
-	            16); /* a row of 16 sectors, 1 of its index */
+		    16); /* a row of 16 sectors, 1 of its index */
 }
 
 void wl_check_gather_rows(const struct wl_case *c, struct wl_check *k)

@@ -8,7 +8,7 @@
 extern "C" __global__ void gemm_naive(const float *a, const float *b, float *c, unsigned n)
 {
 	unsigned x = blockIdx.x * blockDim.x + threadIdx.x,
-	         y = blockIdx.y * blockDim.y + threadIdx.y;
+		 y = blockIdx.y * blockDim.y + threadIdx.y;
 	float sum = 0;
 
 	for (unsigned i = 0; i < n; i++)
@@ -22,7 +22,7 @@ static __device__ void gemm_tile(const E *a, const E *b, E *c, unsigned n)
 {
 	__shared__ E as[T][T], bs[T][T];
 	unsigned tx = threadIdx.x, ty = threadIdx.y, x = blockIdx.x * T + tx,
-	         y = blockIdx.y * T + ty;
+		 y = blockIdx.y * T + ty;
 	E sum = 0;
 
 	for (unsigned base = 0; base < n; base += T) {
@@ -50,11 +50,11 @@ enum { BIG = 128, DEPTH = 8, PER = 8 };
 
 /* 128 x 128 elements per block of 256 threads, 8 x 8 in each thread's registers. */
 extern "C" __global__ void __launch_bounds__(256)
-        gemm_register(const float *a, const float *b, float *c, unsigned n)
+	gemm_register(const float *a, const float *b, float *c, unsigned n)
 {
 	__shared__ float as[DEPTH][BIG], bs[DEPTH][BIG];
 	unsigned t = threadIdx.x, x0 = blockIdx.x * BIG, y0 = blockIdx.y * BIG, tx = t % 16 * PER,
-	         ty = t / 16 * PER;
+		 ty = t / 16 * PER;
 	float sum[PER][PER] = {};
 
 	for (unsigned base = 0; base < n; base += DEPTH) {
@@ -66,7 +66,7 @@ extern "C" __global__ void __launch_bounds__(256)
 		as[column + 2][row] = v.z;
 		as[column + 3][row] = v.w;
 		*(float4 *)&bs[t / 32][t % 32 * 4] =
-		        *(const float4 *)&b[(base + t / 32) * n + x0 + t % 32 * 4];
+			*(const float4 *)&b[(base + t / 32) * n + x0 + t % 32 * 4];
 		__syncthreads();
 #pragma unroll
 		for (int i = 0; i < DEPTH; i++)
@@ -82,7 +82,7 @@ extern "C" __global__ void __launch_bounds__(256)
 #pragma unroll
 		for (int x = 0; x < PER; x += 4)
 			*(float4 *)&c[(y0 + ty + y) * n + x0 + tx + x] =
-			        make_float4(sum[y][x], sum[y][x + 1], sum[y][x + 2], sum[y][x + 3]);
+				make_float4(sum[y][x], sum[y][x + 1], sum[y][x + 2], sum[y][x + 3]);
 }
 
 /* A 64 x 64 tile per block of 4 warps; each warp keeps 2 x 2 fragments and loads them from memory.
@@ -92,7 +92,7 @@ static __device__ void gemm_fragments(const E *a, const E *b, Sum *c, unsigned n
 {
 	namespace w = nvcuda::wmma;
 	unsigned warp = threadIdx.x / 32, y = blockIdx.y * 64 + warp / 2 * 32,
-	         x = blockIdx.x * 64 + warp % 2 * 32;
+		 x = blockIdx.x * 64 + warp % 2 * 32;
 	w::fragment<w::matrix_a, 16, 16, K, Fragment, w::row_major> fa[2];
 	w::fragment<w::matrix_b, 16, 16, K, Fragment, w::row_major> fb[2];
 	w::fragment<w::accumulator, 16, 16, K, Sum> sum[2][2];
@@ -109,7 +109,7 @@ static __device__ void gemm_fragments(const E *a, const E *b, Sum *c, unsigned n
 	}
 	for (int i = 0; i < 4; i++)
 		w::store_matrix_sync(c + (y + i / 2 * 16) * n + x + i % 2 * 16, sum[i / 2][i % 2],
-		                     n, w::mem_row_major);
+				     n, w::mem_row_major);
 }
 
 extern "C" __global__ void gemm_wmma_f16(const __half *a, const __half *b, float *c, unsigned n)
@@ -123,7 +123,7 @@ extern "C" __global__ void gemm_wmma_tf32(const float *a, const float *b, float 
 }
 
 extern "C" __global__ void gemm_wmma_i8(const signed char *a, const signed char *b, int *c,
-                                        unsigned n)
+					unsigned n)
 {
 	gemm_fragments<signed char, signed char, int, 16>(a, b, c, n);
 }
@@ -132,7 +132,7 @@ enum { PITCH = 128 + 8, SLICE = 32 };
 
 /* fp16 with tiles of shared memory: 128 x 128 per block of 8 warps, each 32 x 64. */
 extern "C" __global__ void __launch_bounds__(256)
-        gemm_tensor_shared(const __half *a, const __half *b, float *c, unsigned n)
+	gemm_tensor_shared(const __half *a, const __half *b, float *c, unsigned n)
 {
 	namespace w = nvcuda::wmma;
 	__shared__ __align__(32) __half as[128][SLICE + 8], bs[SLICE][PITCH];
@@ -145,9 +145,9 @@ extern "C" __global__ void __launch_bounds__(256)
 	for (unsigned base = 0; base < n; base += SLICE) {
 		for (unsigned i = t; i < 128 * SLICE / 8; i += 256) { /* 8 values at once */
 			*(uint4 *)&as[i / 4][i % 4 * 8] =
-			        *(const uint4 *)&a[(size_t)(y0 + i / 4) * n + base + i % 4 * 8];
+				*(const uint4 *)&a[(size_t)(y0 + i / 4) * n + base + i % 4 * 8];
 			*(uint4 *)&bs[i / 16][i % 16 * 8] =
-			        *(const uint4 *)&b[(size_t)(base + i / 16) * n + x0 + i % 16 * 8];
+				*(const uint4 *)&b[(size_t)(base + i / 16) * n + x0 + i % 16 * 8];
 		}
 		__syncthreads();
 		for (int depth = 0; depth < SLICE; depth += 16) {
@@ -160,13 +160,13 @@ extern "C" __global__ void __launch_bounds__(256)
 				w::load_matrix_sync(fb[i], &bs[depth][wx + 16 * i], PITCH);
 			for (int i = 0; i < 8; i++)
 				w::mma_sync(sum[i / 4][i % 4], fa[i / 4], fb[i % 4],
-				            sum[i / 4][i % 4]);
+					    sum[i / 4][i % 4]);
 		}
 		__syncthreads();
 	}
 	for (int i = 0; i < 8; i++)
 		w::store_matrix_sync(c + (size_t)(y0 + wy + i / 4 * 16) * n + x0 + wx + i % 4 * 16,
-		                     sum[i / 4][i % 4], n, w::mem_row_major);
+				     sum[i / 4][i % 4], n, w::mem_row_major);
 }
 
 enum { COLUMNS = 4096 };
@@ -191,14 +191,14 @@ extern "C" __global__ void gemv_f16(const uint4 *weights, const __half *x, float
 
 template <typename In, typename Out>
 static double *prepare_gemm(struct wl_case *c, const char *name,
-                            void (*kernel)(const In *, const In *, Out *, unsigned), unsigned tile,
-                            dim3 block, double limit)
+			    void (*kernel)(const In *, const In *, Out *, unsigned), unsigned tile,
+			    dim3 block, double limit)
 {
 	uint64_t n = c->n;
 	In *a = wl_random<In>(c, n * n, -limit, limit), *b = wl_random<In>(c, n * n, -limit, limit);
 	Out *out = wl_output<Out>(c, n * n);
 	double *truth = wl_record(c, name, kernel, dim3((unsigned)n / tile, (unsigned)n / tile),
-	                          block, 0, a, b, out, (unsigned)n);
+				  block, 0, a, b, out, (unsigned)n);
 
 	return wl_moves(truth, 2.0 * (double)(n * n) * sizeof(In), (double)(n * n) * sizeof(Out));
 }
@@ -220,15 +220,15 @@ static void check_gemm(const struct wl_case *c, struct wl_check *k, double error
 	});
 }
 
-#define GEMM(name, in, out, tile, block, limit, error, truth)                                      \
-	void wl_prepare_##name(struct wl_case *c)                                                  \
-	{                                                                                          \
-		double operations = 2.0 * (double)c->n * (double)c->n * (double)c->n;              \
-		prepare_gemm<in, out>(c, #name, name, tile, block, limit)[truth] = operations;     \
-	}                                                                                          \
-	void wl_check_##name(const struct wl_case *c, struct wl_check *k)                          \
-	{                                                                                          \
-		check_gemm<in, out>(c, k, error);                                                  \
+#define GEMM(name, in, out, tile, block, limit, error, truth) \
+	void wl_prepare_##name(struct wl_case *c) \
+	{ \
+		double operations = 2.0 * (double)c->n * (double)c->n * (double)c->n; \
+		prepare_gemm<in, out>(c, #name, name, tile, block, limit)[truth] = operations; \
+	} \
+	void wl_check_##name(const struct wl_case *c, struct wl_check *k) \
+	{ \
+		check_gemm<in, out>(c, k, error); \
 	}
 GEMM(gemm_naive, float, float, 16, dim3(16, 16), 1, 1e-6, WL_fp32_flop)
 GEMM(gemm_tiled, float, float, 32, dim3(32, 32), 1, 1e-6, WL_fp32_flop)
@@ -248,7 +248,7 @@ void wl_prepare_gemv_f16(struct wl_case *c)
 	float *y = wl_output<float>(c, rows);
 
 	wl_moves(WL_LAUNCH(c, gemv_f16, rows / 4, 128, 0, (uint4 *)weights, x, y),
-	         (double)rows * COLUMNS * 2 + COLUMNS * 2, (double)rows * 4);
+		 (double)rows * COLUMNS * 2 + COLUMNS * 2, (double)rows * 4);
 }
 
 void wl_check_gemv_f16(const struct wl_case *c, struct wl_check *k)
@@ -261,7 +261,7 @@ void wl_check_gemv_f16(const struct wl_case *c, struct wl_check *k)
 
 		for (uint64_t i = 0; i < COLUMNS; i++)
 			want += (double)__half2float(weights[row * COLUMNS + i]) *
-			        (double)__half2float(x[i]);
+				(double)__half2float(x[i]);
 		wl_expect(k, row, y[row], want, 1e-6 * COLUMNS);
 	});
 }

@@ -44,17 +44,17 @@ static void check_steps(const struct wl_case *c, struct wl_check *k, unsigned co
 	wl_out<uint32_t> out(c, 1);
 
 	wl_each(c, out.count, count,
-	        [&](uint64_t i) { wl_expect(k, i, out[i], steps(in[i], count), 0); });
+		[&](uint64_t i) { wl_expect(k, i, out[i], steps(in[i], count), 0); });
 }
 
 void wl_prepare_tail_heavy(struct wl_case *c)
 {
 	uint32_t *in = wl_random<uint32_t>(c, c->n * WIDE, 0, 4294967296.0),
-	         *out = wl_output<uint32_t>(c, c->n * WIDE);
+		 *out = wl_output<uint32_t>(c, c->n * WIDE);
 	double n = (double)c->n * WIDE;
 
 	wl_accesses(wl_moves(WL_LAUNCH(c, tail_heavy, c->n, WIDE, 0, in, out), n * 4, n * 4),
-	            n / 32, 4, n / 32, 4);
+		    n / 32, 4, n / 32, 4);
 }
 
 void wl_check_tail_heavy(const struct wl_case *c, struct wl_check *k)
@@ -65,11 +65,11 @@ void wl_check_tail_heavy(const struct wl_case *c, struct wl_check *k)
 void wl_prepare_few_blocks(struct wl_case *c)
 {
 	uint32_t *in = wl_random<uint32_t>(c, FEW * NARROW, 0, 4294967296.0),
-	         *out = wl_output<uint32_t>(c, FEW * NARROW);
+		 *out = wl_output<uint32_t>(c, FEW * NARROW);
 	double n = FEW * NARROW;
 
 	wl_accesses(wl_moves(WL_LAUNCH(c, few_blocks, FEW, NARROW, 0, in, out, c->n), n * 4, n * 4),
-	            n / 32, 4, n / 32, 4);
+		    n / 32, 4, n / 32, 4);
 }
 
 void wl_check_few_blocks(const struct wl_case *c, struct wl_check *k)
@@ -85,7 +85,7 @@ void wl_prepare_tiny_blocks(struct wl_case *c)
 	double n = (double)c->n;
 
 	wl_accesses(wl_moves(WL_LAUNCH(c, tiny_blocks, c->n, 32, 0, out, VALUE), 0, n * 4), 0, 0, n,
-	            1);
+		    1);
 }
 
 void wl_check_tiny_blocks(const struct wl_case *c, struct wl_check *k)
@@ -101,7 +101,7 @@ void wl_prepare_tiny_kernel(struct wl_case *c)
 	double n = (double)c->n;
 
 	wl_accesses(wl_moves(WL_LAUNCH(c, tiny_kernel, 1, c->n, 0, in, out), n * 4, n * 4), n / 32,
-	            4, n / 32, 4);
+		    4, n / 32, 4);
 }
 
 void wl_check_tiny_kernel(const struct wl_case *c, struct wl_check *k)

@@ -45,7 +45,7 @@ static __host__ __device__ inline uint32_t slot_of(uint32_t key, uint32_t mask)
 
 /* Linear probing; a slot is (key, value). A key that is not there gives EMPTY. */
 extern "C" __global__ void hash_probe(const uint2 *table, const uint32_t *keys, uint32_t *out,
-                                      uint32_t mask, unsigned n)
+				      uint32_t mask, unsigned n)
 {
 	unsigned i = wl_thread();
 	uint32_t key, slot;
@@ -64,10 +64,10 @@ void wl_prepare_hash_records(struct wl_case *c)
 {
 	double n = (double)c->n;
 	uint32_t *records = wl_random<uint32_t>(c, c->n * WORDS, 0, 4294967296.0),
-	         *out = wl_output<uint32_t>(c, c->n);
+		 *out = wl_output<uint32_t>(c, c->n);
 
 	wl_moves(WL_LAUNCH(c, hash_records, wl_blocks(c->n, BLOCK), BLOCK, 0, records, out, c->n),
-	         n * WORDS * 4, n * 4);
+		 n * WORDS * 4, n * 4);
 }
 
 void wl_check_hash_records(const struct wl_case *c, struct wl_check *k)
@@ -111,7 +111,7 @@ void wl_prepare_hash_probe(struct wl_case *c)
 	keys = wl_given(c, n, keys);
 	out = wl_output<uint32_t>(c, n);
 	wl_moves(WL_LAUNCH(c, hash_probe, wl_blocks(n, BLOCK), BLOCK, 0, table, keys, out, mask, n),
-	         NAN, (double)n * 4);
+		 NAN, (double)n * 4);
 }
 
 /* The values by a table of the reference's own, indexed by key. */

@@ -60,7 +60,7 @@ void wl_prepare_histogram_shared(struct wl_case *c)
 	uint64_t words = c->n / 4;
 	unsigned grid = wl_blocks(words, BLOCK) < 132 * 8 ? wl_blocks(words, BLOCK) : 132 * 8;
 	unsigned *in = wl_random<unsigned>(c, words, 0, 4294967296.0),
-	         *bins = wl_zeroed<unsigned>(c, BYTES);
+		 *bins = wl_zeroed<unsigned>(c, BYTES);
 	double *truth = WL_LAUNCH(c, histogram_shared, grid, BLOCK, 0, in, bins, words);
 
 	wl_accesses(wl_moves(truth, (double)words * 4, BYTES * 4), (double)words / 32, 4, 0, 0);
@@ -80,7 +80,7 @@ void wl_prepare_histogram_global(struct wl_case *c)
 {
 	unsigned *in = wl_random<unsigned>(c, c->n, 0, BINS), *bins = wl_zeroed<unsigned>(c, BINS);
 	double *truth =
-	        WL_LAUNCH(c, histogram_global, wl_blocks(c->n, BLOCK), BLOCK, 0, in, bins, c->n);
+		WL_LAUNCH(c, histogram_global, wl_blocks(c->n, BLOCK), BLOCK, 0, in, bins, c->n);
 
 	wl_moves(truth, (double)c->n * 4, NAN)[WL_atomic_requests] = (double)c->n;
 }
@@ -95,7 +95,7 @@ void wl_prepare_histogram_contended(struct wl_case *c)
 	uint8_t *in = wl_random<uint8_t>(c, c->n, 0, 256);
 	unsigned *bins = wl_zeroed<unsigned>(c, FEW);
 	double *truth =
-	        WL_LAUNCH(c, histogram_contended, wl_blocks(c->n, BLOCK), BLOCK, 0, in, bins, c->n);
+		WL_LAUNCH(c, histogram_contended, wl_blocks(c->n, BLOCK), BLOCK, 0, in, bins, c->n);
 
 	wl_moves(truth, (double)c->n, FEW * 4)[WL_atomic_requests] = (double)c->n;
 }
@@ -103,5 +103,5 @@ void wl_prepare_histogram_contended(struct wl_case *c)
 void wl_check_histogram_contended(const struct wl_case *c, struct wl_check *k)
 {
 	check<uint8_t>(c, k, FEW, c->n,
-	               [](unsigned *want, uint8_t v) { want[v < 240 ? 0 : v - 240]++; });
+		       [](unsigned *want, uint8_t v) { want[v < 240 ? 0 : v - 240]++; });
 }

@@ -111,7 +111,7 @@ static unsigned *prepare_ring(struct wl_case *c, unsigned length, unsigned pitch
 
 /* Where `hops` links lead from `at`; the ring is buffer `ring`. */
 static unsigned followed(const struct wl_case *c, unsigned ring, unsigned at, uint64_t hops,
-                         unsigned pitch)
+			 unsigned pitch)
 {
 	wl_in<unsigned> links(c, ring);
 
@@ -127,8 +127,8 @@ static void prepare_chase(struct wl_case *c, unsigned length)
 	double hops = (double)c->n;
 
 	wl_accesses(wl_moves(WL_LAUNCH(c, chase_one, 1, 1, 0, links, out, c->n),
-	                     fmin(hops, length) * 32, 4),
-	            hops, 1, 1, 1);
+			     fmin(hops, length) * 32, 4),
+		    hops, 1, 1, 1);
 }
 
 static void check_chase(const struct wl_case *c, struct wl_check *k)
@@ -138,14 +138,14 @@ static void check_chase(const struct wl_case *c, struct wl_check *k)
 	wl_expect(k, 0, out[0], followed(c, 0, 0, c->n, LINE), 0);
 }
 
-#define CHASE(name, length)                                                                        \
-	void wl_prepare_##name(struct wl_case *c)                                                  \
-	{                                                                                          \
-		prepare_chase(c, length);                                                          \
-	}                                                                                          \
-	void wl_check_##name(const struct wl_case *c, struct wl_check *k)                          \
-	{                                                                                          \
-		check_chase(c, k);                                                                 \
+#define CHASE(name, length) \
+	void wl_prepare_##name(struct wl_case *c) \
+	{ \
+		prepare_chase(c, length); \
+	} \
+	void wl_check_##name(const struct wl_case *c, struct wl_check *k) \
+	{ \
+		check_chase(c, k); \
 	}
 CHASE(chase_dram, 1 << 21) /* 256 MiB */
 CHASE(chase_l2, 1 << 15)   /* 4 MiB */
@@ -196,7 +196,7 @@ void wl_prepare_chase_shared(struct wl_case *c)
 	unsigned *links = prepare_ring(c, RING, 1), *out = wl_output<unsigned>(c, 32);
 
 	wl_accesses(wl_moves(WL_LAUNCH(c, chase_shared, 1, 32, 0, links, out, c->n), RING * 4, 128),
-	            RING / 32, 4, 1, 4);
+		    RING / 32, 4, 1, 4);
 }
 
 void wl_check_chase_shared(const struct wl_case *c, struct wl_check *k)
@@ -265,11 +265,11 @@ void wl_prepare_barriers(struct wl_case *c)
 {
 	uint64_t threads = c->n * WIDE;
 	unsigned *in = wl_random<unsigned>(c, threads, 0, 4294967296.0),
-	         *out = wl_output<unsigned>(c, threads);
+		 *out = wl_output<unsigned>(c, threads);
 	double n = (double)threads;
 
 	wl_accesses(wl_moves(WL_LAUNCH(c, barriers, c->n, WIDE, 0, in, out), n * 4, n * 4), n / 32,
-	            4, n / 32, 4);
+		    4, n / 32, 4);
 }
 
 void wl_check_barriers(const struct wl_case *c, struct wl_check *k)

@@ -54,10 +54,10 @@ typedef void words_kernel(const uint32_t *, uint32_t *);
 static void prepare_words(struct wl_case *c, const char *name, words_kernel *kernel)
 {
 	uint32_t *in = wl_random<uint32_t>(c, c->n, 0, 4294967296.0),
-	         *out = wl_output<uint32_t>(c, c->n);
+		 *out = wl_output<uint32_t>(c, c->n);
 	double n = (double)c->n;
 	double *truth = wl_record(c, name, kernel, dim3((unsigned)(c->n / BLOCK)), dim3(BLOCK), 0,
-	                          (const uint32_t *)in, out);
+				  (const uint32_t *)in, out);
 
 	wl_accesses(wl_moves(truth, n * 4, n * 4), n / 32, 4, n / 32, 4);
 }
@@ -89,12 +89,12 @@ void wl_check_local_array(const struct wl_case *c, struct wl_check *k)
 static void prepare_stride(struct wl_case *c, unsigned stride)
 {
 	uint32_t *in = wl_random<uint32_t>(c, TILE, 0, 4294967296.0),
-	         *out = wl_output<uint32_t>(c, c->n);
+		 *out = wl_output<uint32_t>(c, c->n);
 	double n = (double)c->n, loads = n / BLOCK * TILE / 32;
 
 	wl_accesses(wl_moves(WL_LAUNCH(c, shared_stride, c->n / BLOCK, BLOCK, 0, in, out, stride),
-	                     TILE * 4, n * 4),
-	            loads, 4, n / 32, 4);
+			     TILE * 4, n * 4),
+		    loads, 4, n / 32, 4);
 }
 
 static void check_stride(const struct wl_case *c, struct wl_check *k, uint64_t stride)
@@ -111,14 +111,14 @@ static void check_stride(const struct wl_case *c, struct wl_check *k, uint64_t s
 	});
 }
 
-#define STRIDE(name, stride)                                                                       \
-	void wl_prepare_##name(struct wl_case *c)                                                  \
-	{                                                                                          \
-		prepare_stride(c, stride);                                                         \
-	}                                                                                          \
-	void wl_check_##name(const struct wl_case *c, struct wl_check *k)                          \
-	{                                                                                          \
-		check_stride(c, k, stride);                                                        \
+#define STRIDE(name, stride) \
+	void wl_prepare_##name(struct wl_case *c) \
+	{ \
+		prepare_stride(c, stride); \
+	} \
+	void wl_check_##name(const struct wl_case *c, struct wl_check *k) \
+	{ \
+		check_stride(c, k, stride); \
 	}
 STRIDE(shared_free, 1)
 STRIDE(shared_conflict8, 8)

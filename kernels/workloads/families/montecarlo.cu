@@ -34,7 +34,7 @@ extern "C" __global__ void mc_pi(const uint32_t *state, unsigned *count)
 /* Log of a price after 64 steps of geometric Brownian motion, two normal deviates by Box-Muller
  * each. */
 extern "C" __global__ void mc_option(const uint32_t *states, float *out, float drift,
-                                     float volatility)
+				     float volatility)
 {
 	uint32_t state = states[wl_thread()];
 	float sum = 0;
@@ -57,8 +57,8 @@ void wl_prepare_mc_pi(struct wl_case *c)
 	double n = (double)c->n;
 
 	wl_accesses(
-	        wl_moves(WL_LAUNCH(c, mc_pi, c->n / BLOCK, BLOCK, 0, state, count), n * 4, n * 4),
-	        n / 32, 4, n / 32, 4);
+		wl_moves(WL_LAUNCH(c, mc_pi, c->n / BLOCK, BLOCK, 0, state, count), n * 4, n * 4),
+		n / 32, 4, n / 32, 4);
 }
 
 /* Against the same integers on the host, and all together against pi. */
@@ -69,11 +69,11 @@ void wl_check_mc_pi(const struct wl_case *c, struct wl_check *k)
 	double sum = 0, draws = (double)c->n * DRAWS;
 
 	wl_each(c, c->n, 8 * DRAWS,
-	        [&](uint64_t i) { wl_expect(k, i, count[i], hits(state[i]), 0); });
+		[&](uint64_t i) { wl_expect(k, i, count[i], hits(state[i]), 0); });
 	for (uint64_t i = 0; i < c->n; i++)
 		sum += count[i];
 	wl_expect(k, c->n, 4 * sum / draws, M_PI,
-	          4 * 6 * 0.41 / sqrt(draws)); /* six standard deviations */
+		  4 * 6 * 0.41 / sqrt(draws)); /* six standard deviations */
 }
 
 static const float DRIFT = 1e-4f, VOLATILITY = 0.02f;
@@ -85,9 +85,9 @@ void wl_prepare_mc_option(struct wl_case *c)
 	double n = (double)c->n;
 
 	wl_accesses(wl_moves(WL_LAUNCH(c, mc_option, c->n / BLOCK, BLOCK, 0, state, out, DRIFT,
-	                               VOLATILITY),
-	                     n * 4, n * 4),
-	            n / 32, 4, n / 32, 4);
+				       VOLATILITY),
+			     n * 4, n * 4),
+		    n / 32, 4, n / 32, 4);
 }
 
 void wl_check_mc_option(const struct wl_case *c, struct wl_check *k)
@@ -104,7 +104,7 @@ void wl_check_mc_option(const struct wl_case *c, struct wl_check *k)
 			       v = (draw(&state) >> 8) * 0x1p-24;
 
 			sum += 2 * DRIFT + VOLATILITY * sqrt(-2 * log(u)) *
-			                           (sin(2 * M_PI * v) + cos(2 * M_PI * v));
+						   (sin(2 * M_PI * v) + cos(2 * M_PI * v));
 		}
 		wl_expect(k, i, out[i], exp(sum), 2e-5 * exp(sum));
 	});

@@ -46,7 +46,7 @@ extern "C" __global__ void softmax_rows(const float *in, float *out)
 
 /* Mean and variance of a row, then scale and shift by column; halves in and out. */
 extern "C" __global__ void layernorm_rows(const __half *in, const float *scale, const float *shift,
-                                          __half *out)
+					  __half *out)
 {
 	size_t base = (size_t)blockIdx.x * COLUMNS;
 	float v[PER], mean = 0, variance = 0;
@@ -63,7 +63,7 @@ extern "C" __global__ void layernorm_rows(const __half *in, const float *scale, 
 		unsigned column = threadIdx.x + i * BLOCK;
 
 		out[base + column] =
-		        __float2half_rn((v[i] - mean) * variance * scale[column] + shift[column]);
+			__float2half_rn((v[i] - mean) * variance * scale[column] + shift[column]);
 	}
 }
 
@@ -85,7 +85,7 @@ enum { HEAD = 64, QUERIES = 64, KEYS = 32, HEADS = 16 };
 
 /* Attention with running softmax: a thread owns a query, keys and values come in tiles. */
 extern "C" __global__ void __launch_bounds__(QUERIES)
-        attention(const float *q, const float *k, const float *v, float *out, unsigned length)
+	attention(const float *q, const float *k, const float *v, float *out, unsigned length)
 {
 	__shared__ float keys[KEYS][HEAD], values[KEYS][HEAD];
 	size_t head = (size_t)blockIdx.y * length * HEAD,
@@ -129,10 +129,10 @@ enum { CHANNELS = 32, TAPS = 9 };
 
 /* A 3 x 3 convolution of 32 by 32 channels, edges left out; a thread per output value. */
 extern "C" __global__ void conv2d_direct(const float *in, const float *weight, float *out,
-                                         unsigned n)
+					 unsigned n)
 {
 	unsigned x = blockIdx.x * blockDim.x + threadIdx.x,
-	         y = blockIdx.y * blockDim.y + threadIdx.y, to = blockIdx.z, wide = n + 2;
+		 y = blockIdx.y * blockDim.y + threadIdx.y, to = blockIdx.z, wide = n + 2;
 	float sum = 0;
 
 	for (unsigned from = 0; from < CHANNELS; from++)
@@ -150,7 +150,7 @@ void wl_prepare_softmax_rows(struct wl_case *c)
 	      *out = wl_output<float>(c, c->n * COLUMNS);
 
 	wl_accesses(wl_moves(WL_LAUNCH(c, softmax_rows, c->n, BLOCK, 0, in, out), n * 4, n * 4),
-	            n / 32, 4, n / 32, 4);
+		    n / 32, 4, n / 32, 4);
 }
 
 void wl_check_softmax_rows(const struct wl_case *c, struct wl_check *k)
@@ -180,8 +180,8 @@ void wl_prepare_layernorm_rows(struct wl_case *c)
 	__half *out = wl_output<__half>(c, c->n * COLUMNS);
 
 	wl_accesses(wl_moves(WL_LAUNCH(c, layernorm_rows, c->n, BLOCK, 0, in, scale, shift, out),
-	                     n * 2 + COLUMNS * 8, n * 2),
-	            3 * n / 32, 10 / 3.0, n / 32, 2);
+			     n * 2 + COLUMNS * 8, n * 2),
+		    3 * n / 32, 10 / 3.0, n / 32, 2);
 }
 
 void wl_check_layernorm_rows(const struct wl_case *c, struct wl_check *k)
@@ -202,10 +202,10 @@ void wl_check_layernorm_rows(const struct wl_case *c, struct wl_check *k)
 		for (uint64_t i = 0; i < COLUMNS; i++) {
 			double v = __half2float(in[row * COLUMNS + i]);
 			double want = (v - mean) / sqrt(square - mean * mean + 1e-5) * scale[i] +
-			              shift[i];
+				      shift[i];
 
 			wl_expect(k, row * COLUMNS + i, __half2float(out[row * COLUMNS + i]), want,
-			          6e-4 * (1 + fabs(want)));
+				  6e-4 * (1 + fabs(want)));
 		}
 	});
 }
@@ -217,9 +217,9 @@ void wl_prepare_gelu_f16(struct wl_case *c)
 	double n = (double)pairs;
 
 	wl_accesses(wl_moves(WL_LAUNCH(c, gelu_f16, wl_blocks(pairs, BLOCK), BLOCK, 0,
-	                               (__half2 *)in, (__half2 *)out, pairs),
-	                     n * 4, n * 4),
-	            n / 32, 4, n / 32, 4);
+				       (__half2 *)in, (__half2 *)out, pairs),
+			     n * 4, n * 4),
+		    n / 32, 4, n / 32, 4);
 }
 
 void wl_check_gelu_f16(const struct wl_case *c, struct wl_check *k)
@@ -242,7 +242,7 @@ void wl_prepare_attention(struct wl_case *c)
 	      *v = wl_random<float>(c, values, -1, 1);
 	float *out = wl_output<float>(c, values);
 	double *truth = WL_LAUNCH(c, attention, dim3((unsigned)c->n / QUERIES, HEADS), QUERIES, 0,
-	                          q, k, v, out, c->n);
+				  q, k, v, out, c->n);
 
 	wl_moves(truth, (double)values * 12, (double)values * 4);
 }
@@ -275,11 +275,11 @@ void wl_prepare_conv2d_direct(struct wl_case *c)
 {
 	unsigned n = (unsigned)c->n;
 	uint64_t wide = c->n + 2, ins = wide * wide * CHANNELS, outs = c->n * n * CHANNELS,
-	         weights = CHANNELS * CHANNELS * TAPS;
+		 weights = CHANNELS * CHANNELS * TAPS;
 	float *in = wl_random<float>(c, ins, -1, 1), *weight = wl_random<float>(c, weights, -1, 1),
 	      *out = wl_output<float>(c, outs);
 	double *truth = WL_LAUNCH(c, conv2d_direct, dim3(n / 32, n / 8, CHANNELS), dim3(32, 8), 0,
-	                          in, weight, out, n);
+				  in, weight, out, n);
 
 	wl_moves(truth, (double)(ins + weights) * 4, (double)outs * 4);
 	truth[WL_fp32_flop] = (double)outs * 2 * CHANNELS * TAPS;
@@ -298,7 +298,7 @@ void wl_check_conv2d_direct(const struct wl_case *c, struct wl_check *k)
 		for (uint64_t from = 0; from < CHANNELS; from++)
 			for (uint64_t tap = 0; tap < TAPS; tap++)
 				want += (double)weight[(to * CHANNELS + from) * TAPS + tap] *
-				        in[(from * wide + y + tap / 3) * wide + x + tap % 3];
+					in[(from * wide + y + tap / 3) * wide + x + tap % 3];
 		wl_expect(k, i, out[i], want, 1e-6 * CHANNELS * TAPS);
 	});
 }

@@ -34,7 +34,7 @@ extern "C" __global__ void nbody_pairs(const float4 *body, float4 *acceleration,
 
 /* Lennard-Jones energy over 64 listed neighbours, those beyond the cut-off skipped. */
 extern "C" __global__ void neighbour_energy(const float4 *body, const unsigned *list, float *energy,
-                                            unsigned n, float cutoff2)
+					    unsigned n, float cutoff2)
 {
 	unsigned i = wl_thread();
 	float4 me;
@@ -101,7 +101,7 @@ void wl_prepare_neighbour_energy(struct wl_case *c)
 	unsigned *list = wl_random<unsigned>(c, n * NEIGHBOURS, 0, (double)n);
 	float *energy = wl_output<float>(c, n);
 	double *truth = WL_LAUNCH(c, neighbour_energy, wl_blocks(n, 128), 128, 0, (float4 *)body,
-	                          list, energy, n, CUTOFF2);
+				  list, energy, n, CUTOFF2);
 
 	wl_moves(truth, (double)n * (16 + NEIGHBOURS * 4), (double)n * 4);
 }
@@ -125,7 +125,7 @@ void wl_check_neighbour_energy(const struct wl_case *c, struct wl_check *k)
 			s = 0.01f / (r2 * r2 * r2);
 			sum += r2 < CUTOFF2 ? s * (s - 1) : 0;
 			tolerance +=
-			        fabs(r2 - CUTOFF2) < 1e-6 ? fabs(s * (s - 1)) : 2e-5 * s * (s + 1);
+				fabs(r2 - CUTOFF2) < 1e-6 ? fabs(s * (s - 1)) : 2e-5 * s * (s + 1);
 		}
 		wl_expect(k, i, energy[i], sum, tolerance);
 	});

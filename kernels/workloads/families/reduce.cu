@@ -56,7 +56,7 @@ extern "C" __global__ void reduce_rows(const float *in, float *sums)
 
 /* One thread per column of a row-major matrix: coalesced, but a serial loop over the rows. */
 extern "C" __global__ void reduce_columns(const float *in, float *sums, unsigned rows,
-                                          unsigned columns)
+					  unsigned columns)
 {
 	unsigned column = wl_thread();
 	float v = 0;
@@ -117,7 +117,7 @@ void wl_prepare_reduce_shared(struct wl_case *c)
 	double *truth = WL_LAUNCH(c, reduce_shared, blocks, BLOCK, 0, in, partial, n);
 
 	wl_accesses(wl_moves(truth, (double)n * 4, (double)blocks * 4), (double)n / 32, 4,
-	            (double)blocks, 1);
+		    (double)blocks, 1);
 	truth[WL_fp32_flop] = (double)blocks * (BLOCK - 1);
 }
 
@@ -190,7 +190,7 @@ void wl_prepare_dot_f64(struct wl_case *c)
 	double *truth = WL_LAUNCH(c, dot_f64, grid, BLOCK, 0, a, b, partial, n);
 
 	wl_accesses(wl_moves(truth, (double)n * 16, grid * 8.0 * 8), (double)n / 16, 8, grid * 8.0,
-	            1);
+		    1);
 }
 
 void wl_check_dot_f64(const struct wl_case *c, struct wl_check *k)
@@ -206,6 +206,6 @@ void wl_check_dot_f64(const struct wl_case *c, struct wl_check *k)
 			for (uint64_t i = start; i < start + 32 && i < c->n; i++)
 				want += a[i] * b[i];
 		wl_expect(k, warp, partial[warp], want,
-		          1e-12 * (1 + (double)(c->n / partial.count)));
+			  1e-12 * (1 + (double)(c->n / partial.count)));
 	});
 }

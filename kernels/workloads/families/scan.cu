@@ -65,7 +65,7 @@ extern "C" __global__ void scan_totals(const unsigned *totals, unsigned *offsets
 
 	for (unsigned base = 0; base < chunks; base += blockDim.x) {
 		unsigned i = base + threadIdx.x, v = i < chunks ? totals[i] : 0,
-		         s = block_scan(v) + sum;
+			 s = block_scan(v) + sum;
 
 		if (i < chunks)
 			offsets[i] = s - v;
@@ -90,8 +90,8 @@ void wl_prepare_scan_warps(struct wl_case *c)
 	unsigned *in = wl_random<unsigned>(c, c->n, 0, 1000), *out = wl_output<unsigned>(c, c->n);
 
 	wl_accesses(wl_moves(WL_LAUNCH(c, scan_warps, wl_blocks(c->n, BLOCK), BLOCK, 0, in, out),
-	                     n * 4, n * 4),
-	            n / 32, 4, n / 32, 4);
+			     n * 4, n * 4),
+		    n / 32, 4, n / 32, 4);
 }
 
 void wl_check_scan_warps(const struct wl_case *c, struct wl_check *k)
@@ -114,19 +114,19 @@ void wl_prepare_scan_array(struct wl_case *c)
 	double bytes = (double)n * 4, totals_bytes = (double)chunks * 4;
 	unsigned *in = wl_random<unsigned>(c, n, 0, 1 << 20), *local = wl_output<unsigned>(c, n);
 	unsigned *totals = wl_output<unsigned>(c, chunks),
-	         *offsets = wl_output<unsigned>(c, chunks);
+		 *offsets = wl_output<unsigned>(c, chunks);
 	unsigned *out = wl_output<unsigned>(c, n);
 
 	wl_accesses(wl_moves(WL_LAUNCH(c, scan_chunks, chunks, BLOCK, 0, (uint4 *)in,
-	                               (uint4 *)local, totals),
-	                     bytes, bytes + totals_bytes),
-	            (double)n / 128, 16, NAN, NAN);
+				       (uint4 *)local, totals),
+			     bytes, bytes + totals_bytes),
+		    (double)n / 128, 16, NAN, NAN);
 	wl_moves(WL_LAUNCH(c, scan_totals, 1, 1024, 0, totals, offsets, chunks), totals_bytes,
-	         totals_bytes);
+		 totals_bytes);
 	wl_accesses(wl_moves(WL_LAUNCH(c, scan_add, chunks, BLOCK, 0, (uint4 *)local, offsets,
-	                               (uint4 *)out),
-	                     bytes + totals_bytes, bytes),
-	            (double)n / 64, 8.5, (double)n / 128, 16);
+				       (uint4 *)out),
+			     bytes + totals_bytes, bytes),
+		    (double)n / 64, 8.5, (double)n / 128, 16);
 }
 
 /* The whole sum is a serial reference: every value is checked. */

@@ -34,7 +34,7 @@ enum { SMALL = 4 };
 
 /* A 4 x 4 system per thread in registers; elements of all systems are interleaved. */
 extern "C" __global__ void solve_thread(const double *matrix, const double *right, double *x,
-                                        unsigned systems)
+					unsigned systems)
 {
 	unsigned s = wl_thread();
 	double a[SMALL][SMALL + 1];
@@ -46,7 +46,7 @@ extern "C" __global__ void solve_thread(const double *matrix, const double *righ
 #pragma unroll
 		for (int j = 0; j < SMALL; j++)
 			a[i][j] = matrix[(size_t)(i * SMALL + j) * systems + s] +
-			          (i == j ? SMALL : 0);
+				  (i == j ? SMALL : 0);
 		a[i][SMALL] = right[(size_t)i * systems + s];
 	}
 #pragma unroll
@@ -72,7 +72,7 @@ enum { ROWS = 64 };
 
 /* Thomas's algorithm: two dependent sweeps over 64 unknowns, the factor kept in global memory. */
 extern "C" __global__ void tridiagonal(const float *lower, const float *upper, const float *right,
-                                       float *factor, float *x, unsigned systems)
+				       float *factor, float *x, unsigned systems)
 {
 	unsigned s = wl_thread();
 	float g = 0, d = 0;
@@ -102,8 +102,8 @@ void wl_prepare_cholesky_warp(struct wl_case *c)
 	float *in = wl_random<float>(c, values, -1, 1), *out = wl_output<float>(c, values);
 
 	wl_accesses(wl_moves(WL_LAUNCH(c, cholesky_warp, c->n, ORDER, 0, in, out),
-	                     (double)values * 4, (double)values * 4),
-	            (double)values / 32, 4, (double)values / 32, 4);
+			     (double)values * 4, (double)values * 4),
+		    (double)values / 32, 4, (double)values / 32, 4);
 }
 
 void wl_check_cholesky_warp(const struct wl_case *c, struct wl_check *k)
@@ -123,7 +123,7 @@ void wl_check_cholesky_warp(const struct wl_case *c, struct wl_check *k)
 					sum -= a[row][i] * a[j][i];
 				a[row][j] = row < j ? 0 : row == j ? sqrt(sum) : sum / a[j][j];
 				wl_expect(k, base + row * ORDER + j, out[base + row * ORDER + j],
-				          a[row][j], 1e-5);
+					  a[row][j], 1e-5);
 			}
 	});
 }
@@ -135,7 +135,7 @@ void wl_prepare_solve_thread(struct wl_case *c)
 	       *right = wl_random<double>(c, c->n * SMALL, -1, 1);
 	double *x = wl_output<double>(c, c->n * SMALL);
 	double *truth =
-	        WL_LAUNCH(c, solve_thread, wl_blocks(c->n, 128), 128, 0, matrix, right, x, c->n);
+		WL_LAUNCH(c, solve_thread, wl_blocks(c->n, 128), 128, 0, matrix, right, x, c->n);
 
 	wl_accesses(wl_moves(truth, n * 20 * 8, n * 4 * 8), n * 20 / 32, 8, n * 4 / 32, 8);
 }
@@ -166,7 +166,7 @@ void wl_prepare_tridiagonal(struct wl_case *c)
 	float *right = wl_random<float>(c, values, -1, 1), *factor = wl_output<float>(c, values),
 	      *x = wl_output<float>(c, values);
 	double *truth = WL_LAUNCH(c, tridiagonal, wl_blocks(c->n, 64), 64, 0, lower, upper, right,
-	                          factor, x, c->n);
+				  factor, x, c->n);
 
 	wl_moves(truth, (double)values * 12, (double)values * 8);
 }

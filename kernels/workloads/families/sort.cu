@@ -47,7 +47,7 @@ extern "C" __global__ void radix_count(const unsigned *in, unsigned *counts)
 	__syncthreads();
 	for (unsigned r = 0; r < ROUNDS; r++)
 		atomicAdd(&local[in[(size_t)blockIdx.x * CHUNK + r * BLOCK + threadIdx.x] % RADIX],
-		          1);
+			  1);
 	__syncthreads();
 	if (threadIdx.x < RADIX)
 		counts[threadIdx.x * gridDim.x + blockIdx.x] = local[threadIdx.x];
@@ -85,7 +85,7 @@ extern "C" __global__ void radix_scatter(const unsigned *in, const unsigned *sta
 		next[threadIdx.x] = starts[threadIdx.x * gridDim.x + blockIdx.x];
 	for (unsigned r = 0; r < ROUNDS; r++) {
 		unsigned key = in[(size_t)blockIdx.x * CHUNK + r * BLOCK + threadIdx.x],
-		         digit = key % RADIX;
+			 digit = key % RADIX;
 		unsigned peers = __match_any_sync(~0u, digit), at;
 
 		if (lane < RADIX)
@@ -127,11 +127,11 @@ void wl_prepare_bitonic_sort(struct wl_case *c)
 {
 	double n = (double)c->n;
 	unsigned *in = wl_random<unsigned>(c, c->n, 0, 4294967296.0),
-	         *out = wl_output<unsigned>(c, c->n);
+		 *out = wl_output<unsigned>(c, c->n);
 
 	wl_accesses(wl_moves(WL_LAUNCH(c, bitonic_sort, c->n / KEYS, BITONIC_BLOCK, 0, in, out),
-	                     n * 4, n * 4),
-	            n / 32, 4, n / 32, 4);
+			     n * 4, n * 4),
+		    n / 32, 4, n / 32, 4);
 }
 
 /* Runs of `length` keys, each sorted by itself; a random choice of runs where there are many. */
@@ -161,14 +161,14 @@ void wl_prepare_radix_pass(struct wl_case *c)
 	double bytes = (double)n * 4, table = (double)chunks * RADIX * 4;
 	unsigned *in = wl_random<unsigned>(c, n, 0, 4294967296.0);
 	unsigned *counts = wl_output<unsigned>(c, chunks * RADIX),
-	         *starts = wl_output<unsigned>(c, chunks * RADIX);
+		 *starts = wl_output<unsigned>(c, chunks * RADIX);
 	unsigned *out = wl_output<unsigned>(c, n);
 
 	wl_moves(WL_LAUNCH(c, radix_count, chunks, BLOCK, 0, in, counts), bytes,
-	         table)[WL_shared_atomics] = (double)n;
+		 table)[WL_shared_atomics] = (double)n;
 	wl_moves(WL_LAUNCH(c, radix_scan, 1, RADIX * 32, 0, counts, starts, chunks), table, table);
 	wl_moves(WL_LAUNCH(c, radix_scatter, chunks, BLOCK, 0, in, starts, out), bytes + table,
-	         bytes);
+		 bytes);
 }
 
 void wl_check_radix_pass(const struct wl_case *c, struct wl_check *k)
@@ -200,7 +200,7 @@ void wl_prepare_merge_runs(struct wl_case *c)
 	in = wl_given(c, n, host);
 	out = wl_output<unsigned>(c, n);
 	wl_moves(WL_LAUNCH(c, merge_runs, wl_blocks(pairs, 128), 128, 0, in, out, pairs),
-	         (double)n * 4, (double)n * 4);
+		 (double)n * 4, (double)n * 4);
 }
 
 void wl_check_merge_runs(const struct wl_case *c, struct wl_check *k)

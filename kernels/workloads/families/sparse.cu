@@ -7,7 +7,7 @@
 enum { BLOCK = 128 };
 
 extern "C" __global__ void spmv_scalar(const unsigned *start, const unsigned *column,
-                                       const float *value, const float *x, float *y, unsigned rows)
+				       const float *value, const float *x, float *y, unsigned rows)
 {
 	unsigned row = wl_thread();
 	float sum = 0;
@@ -20,7 +20,7 @@ extern "C" __global__ void spmv_scalar(const unsigned *start, const unsigned *co
 }
 
 extern "C" __global__ void spmv_vector(const unsigned *start, const unsigned *column,
-                                       const float *value, const float *x, float *y, unsigned rows)
+				       const float *value, const float *x, float *y, unsigned rows)
 {
 	unsigned row = wl_thread() / 32, lane = threadIdx.x % 32;
 	float sum = 0;
@@ -36,7 +36,7 @@ extern "C" __global__ void spmv_vector(const unsigned *start, const unsigned *co
 
 /* One step of a breadth-first search: neighbours of the frontier are marked. */
 extern "C" __global__ void bfs_expand(const unsigned *start, const unsigned *neighbour,
-                                      const uint8_t *frontier, uint8_t *next, unsigned nodes)
+				      const uint8_t *frontier, uint8_t *next, unsigned nodes)
 {
 	unsigned node = wl_thread();
 
@@ -72,10 +72,10 @@ static uint64_t prepare_rows(struct wl_case *c, unsigned mean, bool skewed, unsi
 }
 
 typedef void spmv_kernel(const unsigned *, const unsigned *, const float *, const float *, float *,
-                         unsigned);
+			 unsigned);
 
 static void prepare_spmv(struct wl_case *c, const char *name, spmv_kernel *kernel, unsigned mean,
-                         bool skewed, unsigned lanes)
+			 bool skewed, unsigned lanes)
 {
 	unsigned *start;
 	uint64_t elements = prepare_rows(c, mean, skewed, &start);
@@ -83,7 +83,7 @@ static void prepare_spmv(struct wl_case *c, const char *name, spmv_kernel *kerne
 	float *value = wl_random<float>(c, elements, -1, 1), *x = wl_random<float>(c, c->n, -1, 1),
 	      *y = wl_output<float>(c, c->n);
 	double *truth = wl_record(c, name, kernel, dim3(wl_blocks(c->n * lanes, BLOCK)),
-	                          dim3(BLOCK), 0, start, column, value, x, y, (unsigned)c->n);
+				  dim3(BLOCK), 0, start, column, value, x, y, (unsigned)c->n);
 
 	wl_moves(truth, NAN, (double)c->n * 4);
 	if (lanes == 1) /* otherwise shuffles add to it, in lanes whose sum nobody wants */
@@ -105,14 +105,14 @@ static void check_spmv(const struct wl_case *c, struct wl_check *k, uint64_t mea
 	});
 }
 
-#define SPMV(name, kernel, mean, skewed, lanes)                                                    \
-	void wl_prepare_##name(struct wl_case *c)                                                  \
-	{                                                                                          \
-		prepare_spmv(c, #kernel, kernel, mean, skewed, lanes);                             \
-	}                                                                                          \
-	void wl_check_##name(const struct wl_case *c, struct wl_check *k)                          \
-	{                                                                                          \
-		check_spmv(c, k, mean);                                                            \
+#define SPMV(name, kernel, mean, skewed, lanes) \
+	void wl_prepare_##name(struct wl_case *c) \
+	{ \
+		prepare_spmv(c, #kernel, kernel, mean, skewed, lanes); \
+	} \
+	void wl_check_##name(const struct wl_case *c, struct wl_check *k) \
+	{ \
+		check_spmv(c, k, mean); \
 	}
 SPMV(spmv_csr_scalar, spmv_scalar, 16, false, 1)
 SPMV(spmv_csr_vector, spmv_vector, 64, false, 32)
@@ -126,7 +126,7 @@ void wl_prepare_bfs_expand(struct wl_case *c)
 	uint8_t *frontier = wl_random<uint8_t>(c, c->n, 0, 2), *next = wl_zeroed<uint8_t>(c, c->n);
 
 	WL_LAUNCH(c, bfs_expand, wl_blocks(c->n, BLOCK), BLOCK, 0, start, neighbour, frontier, next,
-	          c->n);
+		  c->n);
 }
 
 void wl_check_bfs_expand(const struct wl_case *c, struct wl_check *k)

@@ -110,8 +110,8 @@ template <typename T> struct padded {
 	double at(int64_t x, int64_t y, int64_t z = 0) const
 	{
 		return x < 0 || y < 0 || z < 0 || x >= n || y >= n || z >= n
-		               ? 0
-		               : (double)in[(uint64_t)((z * n + y) * n + x)];
+			       ? 0
+			       : (double)in[(uint64_t)((z * n + y) * n + x)];
 	}
 };
 
@@ -134,9 +134,9 @@ void wl_check_stencil2d_5(const struct wl_case *c, struct wl_check *k)
 		int64_t x = (int64_t)(i % c->n), y = (int64_t)(i / c->n);
 
 		wl_expect(k, i, out[i],
-		          0.5 * in.at(x, y) + 0.125 * (in.at(x - 1, y) + in.at(x + 1, y) +
-		                                       in.at(x, y - 1) + in.at(x, y + 1)),
-		          1e-6);
+			  0.5 * in.at(x, y) + 0.125 * (in.at(x - 1, y) + in.at(x + 1, y) +
+						       in.at(x, y - 1) + in.at(x, y + 1)),
+			  1e-6);
 	});
 }
 
@@ -148,7 +148,7 @@ void wl_prepare_stencil2d_box(struct wl_case *c)
 	      *weight = wl_random<float>(c, BOX * BOX, -0.1, 0.1);
 	float *out = wl_output<float>(c, c->n * n);
 	double *truth = WL_LAUNCH(c, stencil2d_box, dim3(n / TILE_X, n / TILE_Y),
-	                          dim3(TILE_X, TILE_Y), 0, in, weight, out, n);
+				  dim3(TILE_X, TILE_Y), 0, in, weight, out, n);
 
 	wl_moves(truth, points * 4, points * 4)[WL_global_store_requests] = points / 32;
 	truth[WL_fp32_flop] = points * 2 * BOX * BOX;
@@ -167,7 +167,7 @@ void wl_check_stencil2d_box(const struct wl_case *c, struct wl_check *k)
 		for (int j = 0; j < BOX; j++)
 			for (int b = 0; b < BOX; b++)
 				want += (double)weight[(uint64_t)(j * BOX + b)] *
-				        in.at(x + b, y + j);
+					in.at(x + b, y + j);
 		wl_expect(k, i, out[i], want, 2e-6);
 	});
 }
@@ -179,7 +179,7 @@ void wl_prepare_stencil3d_7(struct wl_case *c)
 	float *in = wl_random<float>(c, c->n * n * n, -1, 1),
 	      *out = wl_output<float>(c, c->n * n * n);
 	double *truth =
-	        WL_LAUNCH(c, stencil3d_7, dim3(n / 32, n / 8, n), dim3(32, 8), 0, in, out, n);
+		WL_LAUNCH(c, stencil3d_7, dim3(n / 32, n / 8, n), dim3(32, 8), 0, in, out, n);
 
 	wl_moves(truth, points * 4, points * 4)[WL_global_store_requests] = points / 32;
 }
@@ -193,7 +193,7 @@ void wl_check_stencil3d_7(const struct wl_case *c, struct wl_check *k)
 	wl_each(c, n * n * n, 16, [&](uint64_t i) {
 		int64_t x = (int64_t)(i % n), y = (int64_t)(i / n % n), z = (int64_t)(i / n / n);
 		double sum = in.at(x - 1, y, z) + in.at(x + 1, y, z) + in.at(x, y - 1, z) +
-		             in.at(x, y + 1, z) + in.at(x, y, z - 1) + in.at(x, y, z + 1);
+			     in.at(x, y + 1, z) + in.at(x, y, z - 1) + in.at(x, y, z + 1);
 
 		wl_expect(k, i, out[i], 0.25 * in.at(x, y, z) + 0.125 * sum, 1e-6);
 	});
@@ -222,8 +222,8 @@ void wl_check_stencil3d_25(const struct wl_case *c, struct wl_check *k)
 
 		for (int r = 1; r <= REACH; r++)
 			want += 0.0625 / r *
-			        (in.at(x - r, y, z) + in.at(x + r, y, z) + in.at(x, y - r, z) +
-			         in.at(x, y + r, z) + in.at(x, y, z - r) + in.at(x, y, z + r));
+				(in.at(x - r, y, z) + in.at(x + r, y, z) + in.at(x, y - r, z) +
+				 in.at(x, y + r, z) + in.at(x, y, z - r) + in.at(x, y, z + r));
 		wl_expect(k, i, out[i], want, 1e-14);
 	});
 }

@@ -71,7 +71,7 @@ extern "C" __global__ void fill_f32x4(float4 *out, float value, unsigned n)
 }
 
 extern "C" __global__ void triad_f64(const double *b, const double *c, double *a, double s,
-                                     unsigned n)
+				     unsigned n)
 {
 	unsigned i = wl_thread();
 
@@ -84,15 +84,15 @@ enum { BLOCK = 256 };
 /* All copies of n values of E, done by threads that move a T each. */
 template <typename E, typename T>
 static double *prepare_copy(struct wl_case *c, const char *name,
-                            void (*kernel)(const T *, T *, unsigned), unsigned grid)
+			    void (*kernel)(const T *, T *, unsigned), unsigned grid)
 {
 	uint64_t n = c->n, threads = n * sizeof(E) / sizeof(T);
 	E *in = wl_random<E>(c, n, 0, 100), *out = wl_output<E>(c, n);
 	double *truth = wl_record(c, name, kernel, dim3(grid ? grid : wl_blocks(threads, BLOCK)),
-	                          dim3(BLOCK), 0, (const T *)in, (T *)out, (unsigned)threads);
+				  dim3(BLOCK), 0, (const T *)in, (T *)out, (unsigned)threads);
 
 	wl_accesses(wl_moves(truth, (double)(n * sizeof(E)), (double)(n * sizeof(E))),
-	            (double)threads / 32, sizeof(T), (double)threads / 32, sizeof(T));
+		    (double)threads / 32, sizeof(T), (double)threads / 32, sizeof(T));
 	return truth;
 }
 
@@ -104,7 +104,7 @@ static void check_moved(const struct wl_case *c, struct wl_check *k, uint64_t n,
 	wl_out<E> out(c, 1);
 
 	wl_each(c, n, 4,
-	        [&](uint64_t i) { wl_expect(k, i, (double)out[to(i)], (double)in[from(i)], 0); });
+		[&](uint64_t i) { wl_expect(k, i, (double)out[to(i)], (double)in[from(i)], 0); });
 }
 
 template <typename E> static void check_copy(const struct wl_case *c, struct wl_check *k)
@@ -114,14 +114,14 @@ template <typename E> static void check_copy(const struct wl_case *c, struct wl_
 	check_moved<E>(c, k, c->n, same, same);
 }
 
-#define COPY(name, element, moved, grid)                                                           \
-	void wl_prepare_##name(struct wl_case *c)                                                  \
-	{                                                                                          \
-		prepare_copy<element, moved>(c, #name, name, grid);                                \
-	}                                                                                          \
-	void wl_check_##name(const struct wl_case *c, struct wl_check *k)                          \
-	{                                                                                          \
-		check_copy<element>(c, k);                                                         \
+#define COPY(name, element, moved, grid) \
+	void wl_prepare_##name(struct wl_case *c) \
+	{ \
+		prepare_copy<element, moved>(c, #name, name, grid); \
+	} \
+	void wl_check_##name(const struct wl_case *c, struct wl_check *k) \
+	{ \
+		check_copy<element>(c, k); \
 	}
 COPY(copy_u8, uint8_t, uint8_t, 0)
 COPY(copy_f32, float, float, 0)
@@ -136,13 +136,13 @@ void wl_prepare_copy_misaligned(struct wl_case *c)
 	double *truth = WL_LAUNCH(c, copy_misaligned, wl_blocks(n, BLOCK), BLOCK, 0, in, out, n);
 
 	wl_accesses(wl_moves(truth, (double)n * 4, (double)n * 4), (double)n / 32, 5,
-	            (double)n / 32, 4);
+		    (double)n / 32, 4);
 }
 
 void wl_check_copy_misaligned(const struct wl_case *c, struct wl_check *k)
 {
 	check_moved<float>(
-	        c, k, c->n, [](uint64_t i) { return i + 1; }, [](uint64_t i) { return i; });
+		c, k, c->n, [](uint64_t i) { return i + 1; }, [](uint64_t i) { return i; });
 }
 
 /* Sectors that a warp touches at a stride of this many floats. */
@@ -157,7 +157,7 @@ static void prepare_read(struct wl_case *c, unsigned stride)
 	float *in = wl_random<float>(c, n * stride, -1, 1), *out = wl_output<float>(c, n);
 	double sectors = sectors_at(stride), warps = (double)n / 32;
 	double *truth =
-	        WL_LAUNCH(c, read_strided, wl_blocks(n, BLOCK), BLOCK, 0, in, out, n, stride);
+		WL_LAUNCH(c, read_strided, wl_blocks(n, BLOCK), BLOCK, 0, in, out, n, stride);
 
 	wl_accesses(wl_moves(truth, warps * sectors * 32, (double)n * 4), warps, sectors, warps, 4);
 }
@@ -165,17 +165,17 @@ static void prepare_read(struct wl_case *c, unsigned stride)
 static void check_read(const struct wl_case *c, struct wl_check *k, unsigned stride)
 {
 	check_moved<float>(
-	        c, k, c->n, [=](uint64_t i) { return i * stride; }, [](uint64_t i) { return i; });
+		c, k, c->n, [=](uint64_t i) { return i * stride; }, [](uint64_t i) { return i; });
 }
 
-#define READ(name, stride)                                                                         \
-	void wl_prepare_##name(struct wl_case *c)                                                  \
-	{                                                                                          \
-		prepare_read(c, stride);                                                           \
-	}                                                                                          \
-	void wl_check_##name(const struct wl_case *c, struct wl_check *k)                          \
-	{                                                                                          \
-		check_read(c, k, stride);                                                          \
+#define READ(name, stride) \
+	void wl_prepare_##name(struct wl_case *c) \
+	{ \
+		prepare_read(c, stride); \
+	} \
+	void wl_check_##name(const struct wl_case *c, struct wl_check *k) \
+	{ \
+		check_read(c, k, stride); \
 	}
 READ(read_stride2, 2)
 READ(read_stride8, 8)
@@ -188,13 +188,13 @@ void wl_prepare_write_stride8(struct wl_case *c)
 	double *truth = WL_LAUNCH(c, write_strided, wl_blocks(n, BLOCK), BLOCK, 0, in, out, n, 8);
 
 	wl_accesses(wl_moves(truth, (double)n * 4, (double)n * 32), (double)n / 32, 4,
-	            (double)n / 32, 32);
+		    (double)n / 32, 32);
 }
 
 void wl_check_write_stride8(const struct wl_case *c, struct wl_check *k)
 {
 	check_moved<float>(
-	        c, k, c->n, [](uint64_t i) { return i; }, [](uint64_t i) { return i * 8; });
+		c, k, c->n, [](uint64_t i) { return i; }, [](uint64_t i) { return i * 8; });
 }
 
 static const float FILL = 0.75f;
@@ -204,7 +204,7 @@ void wl_prepare_fill_f32x4(struct wl_case *c)
 	uint64_t threads = c->n / 4;
 	float *out = wl_output<float>(c, c->n);
 	double *truth = WL_LAUNCH(c, fill_f32x4, wl_blocks(threads, BLOCK), BLOCK, 0, (float4 *)out,
-	                          FILL, threads);
+				  FILL, threads);
 
 	wl_accesses(wl_moves(truth, 0, (double)c->n * 4), 0, 0, (double)threads / 32, 16);
 }
@@ -224,7 +224,7 @@ void wl_prepare_triad_f64(struct wl_case *c)
 	double *truth = WL_LAUNCH(c, triad_f64, wl_blocks(n, BLOCK), BLOCK, 0, b, in, a, 3.0, n);
 
 	wl_accesses(wl_moves(truth, (double)n * 16, (double)n * 8), (double)n / 16, 8,
-	            (double)n / 32, 8);
+		    (double)n / 32, 8);
 	truth[WL_fp64_flop] = 2 * (double)n;
 }
 

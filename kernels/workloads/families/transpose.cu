@@ -36,16 +36,16 @@ extern "C" __global__ void transpose_conflict(const float *in, float *out, unsig
 }
 
 static void prepare(struct wl_case *c, const char *name,
-                    void (*kernel)(const float *, float *, unsigned), double store_sectors)
+		    void (*kernel)(const float *, float *, unsigned), double store_sectors)
 {
 	unsigned n = (unsigned)c->n;
 	double elements = (double)n * n;
 	float *in = wl_random<float>(c, c->n * n, -1, 1), *out = wl_output<float>(c, c->n * n);
 	double *truth = wl_record(c, name, kernel, dim3(n / TILE, n / TILE), dim3(TILE, ROWS), 0,
-	                          in, out, n);
+				  in, out, n);
 
 	wl_accesses(wl_moves(truth, elements * 4, elements * 4), elements / 32, 4, elements / 32,
-	            store_sectors);
+		    store_sectors);
 }
 
 static void check(const struct wl_case *c, struct wl_check *k)
@@ -55,17 +55,17 @@ static void check(const struct wl_case *c, struct wl_check *k)
 	uint64_t n = c->n;
 
 	wl_each(c, n * n, 4,
-	        [&](uint64_t i) { wl_expect(k, i, out[i], in[i % n * n + i / n], 0); });
+		[&](uint64_t i) { wl_expect(k, i, out[i], in[i % n * n + i / n], 0); });
 }
 
-#define TRANSPOSE(name, store_sectors)                                                             \
-	void wl_prepare_##name(struct wl_case *c)                                                  \
-	{                                                                                          \
-		prepare(c, #name, name, store_sectors);                                            \
-	}                                                                                          \
-	void wl_check_##name(const struct wl_case *c, struct wl_check *k)                          \
-	{                                                                                          \
-		check(c, k);                                                                       \
+#define TRANSPOSE(name, store_sectors) \
+	void wl_prepare_##name(struct wl_case *c) \
+	{ \
+		prepare(c, #name, name, store_sectors); \
+	} \
+	void wl_check_##name(const struct wl_case *c, struct wl_check *k) \
+	{ \
+		check(c, k); \
 	}
 TRANSPOSE(transpose_naive, 32)
 TRANSPOSE(transpose_tiled, 4)

@@ -26,7 +26,7 @@ static bool number(const char *field, size_t width, uint64_t *out)
 
 /* "name/", or "/123": the name stands at 123 of the member of long names. */
 static const char *member_name(struct gw_arena *arena, const struct ar_hdr *h,
-                               struct gw_bytes long_names)
+			       struct gw_bytes long_names)
 {
 	const char *from = h->ar_name;
 	size_t room = sizeof(h->ar_name), length = 0;
@@ -53,7 +53,7 @@ static bool is_long_names(const struct ar_hdr *h)
 }
 
 static bool scan_member(struct gw_image_scan *scan, const struct ar_hdr *h, struct gw_bytes body,
-                        struct gw_bytes long_names)
+			struct gw_bytes long_names)
 {
 	bool good;
 
@@ -77,12 +77,12 @@ bool gw_scan_archive(struct gw_image_scan *scan, struct gw_bytes part)
 		    memcmp(h.ar_fmag, ARFMAG, sizeof(h.ar_fmag)) != 0 ||
 		    !number(h.ar_size, sizeof(h.ar_size), &size))
 			return gw_scan_fault(
-			        scan, "the header of the archive's member is broken or cut off",
-			        part.data + at);
+				scan, "the header of the archive's member is broken or cut off",
+				part.data + at);
 		if (!gw_bytes_slice(part, at + sizeof(h), size, &body))
 			return gw_scan_fault(scan,
-			                     "the archive's member runs over the end of the file",
-			                     part.data + at);
+					     "the archive's member runs over the end of the file",
+					     part.data + at);
 		if (is_long_names(&h))
 			long_names = body;
 		else if (!is_table(&h) && !scan_member(scan, &h, body, long_names))

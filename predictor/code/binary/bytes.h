@@ -17,7 +17,7 @@ struct gw_bytes {
 /** What was wrong with an image, and where. */
 struct gw_fault {
 	const char
-	        *what; /**< static string: what was found and what was expected; NULL = no fault */
+		*what; /**< static string: what was found and what was expected; NULL = no fault */
 	uint64_t offset; /**< byte of the image handed in, counted from its start */
 };
 
@@ -41,7 +41,7 @@ static inline bool gw_bytes_get(struct gw_bytes b, uint64_t offset, void *out, s
 
 /** The @p size bytes at @p offset; false, and @p out untouched, when they aren't all there. */
 static inline bool gw_bytes_slice(struct gw_bytes b, uint64_t offset, uint64_t size,
-                                  struct gw_bytes *out)
+				  struct gw_bytes *out)
 {
 	if (offset > b.size || b.size - offset < size)
 		return false;

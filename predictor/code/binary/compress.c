@@ -115,7 +115,7 @@ static const char *zstd_unpack(struct gw_bytes packed, uint8_t *out, size_t size
 #endif
 
 const char *gw_unpack(enum gw_compression compression, struct gw_bytes packed, uint64_t size,
-                      struct gw_arena *arena, struct gw_bytes *out)
+		      struct gw_arena *arena, struct gw_bytes *out)
 {
 	const char *wrong;
 	uint8_t *to;
@@ -128,7 +128,7 @@ const char *gw_unpack(enum gw_compression compression, struct gw_bytes packed, u
 	if (!to)
 		return "unpacked it is larger than the memory allowed";
 	wrong = compression == GW_COMPRESSION_LZ4 ? gw_lz4_unpack(packed, to, (size_t)size)
-	                                          : zstd_unpack(packed, to, (size_t)size);
+						  : zstd_unpack(packed, to, (size_t)size);
 	if (!wrong)
 		*out = (struct gw_bytes){size ? to : NULL, (size_t)size};
 	return wrong;

@@ -25,7 +25,7 @@ const char *gw_lz4_unpack(struct gw_bytes packed, uint8_t *out, size_t size);
  * (a static text): the packed bytes, their length, or the arena's limit.
  */
 const char *gw_unpack(enum gw_compression compression, struct gw_bytes packed, uint64_t size,
-                      struct gw_arena *arena, struct gw_bytes *out);
+		      struct gw_arena *arena, struct gw_bytes *out);
 
 /*
  * The way back: a cubin as an entry of a fatbin, in LZ4's block format, which gw_images_open()

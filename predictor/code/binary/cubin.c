@@ -25,8 +25,8 @@ static char arch_suffix(struct gw_bytes note)
 		for (i += length; i < note.size; i++)
 			if (note.data[i] < '0' || note.data[i] > '9')
 				return note.data[i] == 'a' || note.data[i] == 'f'
-				               ? (char)note.data[i]
-				               : 0;
+					       ? (char)note.data[i]
+					       : 0;
 	}
 	return 0;
 }
@@ -62,8 +62,8 @@ static struct gw_code_arch arch_of(const struct gw_elf *elf)
 
 	if (is_old(elf))
 		return (struct gw_code_arch){
-		        (uint16_t)(flags & 0xff),
-		        flags & OLD_ACCELERATOR ? 'a' : (char)0,
+			(uint16_t)(flags & 0xff),
+			flags & OLD_ACCELERATOR ? 'a' : (char)0,
 		};
 	return (struct gw_code_arch){(uint16_t)(flags >> 8 & 0xffff), noted_suffix(elf)};
 }
@@ -104,12 +104,12 @@ static bool find_kernels(struct gw_cubin *cubin, uint32_t *map, struct gw_arena 
 		if (!is_kernel(cubin, &s))
 			continue;
 		cubin->kernel[cubin->count++] = (struct gw_cubin_kernel){
-		        .name = gw_elf_symbol_name(&cubin->symbols, &s),
-		        .symbol = (uint32_t)i,
-		        .text = s.section,
-		        .registers = GW_CODE_UNKNOWN,
-		        .frame = GW_CODE_UNKNOWN,
-		        .min_stack = GW_CODE_UNKNOWN,
+			.name = gw_elf_symbol_name(&cubin->symbols, &s),
+			.symbol = (uint32_t)i,
+			.text = s.section,
+			.registers = GW_CODE_UNKNOWN,
+			.frame = GW_CODE_UNKNOWN,
+			.min_stack = GW_CODE_UNKNOWN,
 		};
 		map[s.section] = cubin->count;
 	}
@@ -159,7 +159,7 @@ static int bank_of(const char *name)
 
 /* A section that may belong to a kernel: its sh_info then is the section of the code. */
 static void place_section(struct gw_cubin *cubin, const uint32_t *map, uint32_t index,
-                          const Elf64_Shdr *s)
+			  const Elf64_Shdr *s)
 {
 	const char *name = gw_elf_section_name(&cubin->elf, s);
 	uint32_t owner = s->sh_info < cubin->elf.section_count ? map[s->sh_info] : 0;
@@ -169,14 +169,14 @@ static void place_section(struct gw_cubin *cubin, const uint32_t *map, uint32_t 
 	if (bank >= 0) {
 		*(k ? &k->bank[bank] : &cubin->bank[bank]) = index;
 	} else if (strcmp(name, ".rela.nv.constant4") == 0 ||
-	           strcmp(name, ".rel.nv.constant4") == 0) {
+		   strcmp(name, ".rel.nv.constant4") == 0) {
 		cubin->addresses = index;
 	} else if (k && strncmp(name, ".nv.info.", 9) == 0) {
 		k->info = index;
 	} else if (k && strncmp(name, ".nv.shared.", 11) == 0) {
 		k->shared = index;
 	} else if (k && (s->sh_type == SHT_RELA || s->sh_type == SHT_REL) &&
-	           strncmp(name, ".rel", 4) == 0 && s->sh_size) {
+		   strncmp(name, ".rel", 4) == 0 && s->sh_size) {
 		k->relocations = index;
 	}
 }
@@ -236,7 +236,7 @@ static bool find_outside(struct gw_cubin *cubin, struct gw_arena *arena)
 }
 
 bool gw_cubin_open(struct gw_bytes cubin, struct gw_arena *arena, struct gw_cubin *out,
-                   struct gw_fault *fault)
+		   struct gw_fault *fault)
 {
 	struct gw_bytes bytes;
 	uint32_t *map;
@@ -247,7 +247,7 @@ bool gw_cubin_open(struct gw_bytes cubin, struct gw_arena *arena, struct gw_cubi
 		return false;
 	if (out->elf.header.e_machine != EM_CUDA)
 		return gw_fault_note(fault, "an ELF file, but not of machine code for a GPU",
-		                     offsetof(Elf64_Ehdr, e_machine));
+				     offsetof(Elf64_Ehdr, e_machine));
 	out->arch = arch_of(&out->elf);
 	out->old = is_old(&out->elf);
 	out->linked = out->elf.header.e_type != ET_REL;

@@ -29,7 +29,7 @@ static bool extended_counts(struct gw_elf *elf, uint64_t *names, struct gw_fault
 		return true;
 	if (!gw_bytes_get(elf->file, elf->header.e_shoff, &first, sizeof(first)))
 		return gw_fault_note(fault, "the table of sections lies outside the ELF file",
-		                     elf->header.e_shoff);
+				     elf->header.e_shoff);
 	if (!elf->section_count)
 		elf->section_count = first.sh_size;
 	if (*names == SHN_XINDEX)
@@ -48,30 +48,30 @@ bool gw_elf_open(struct gw_bytes file, struct gw_elf *out, struct gw_fault *faul
 		return gw_fault_note(fault, "not an ELF file", 0);
 	if (file.size > EI_CLASS && file.data[EI_CLASS] != ELFCLASS64)
 		return gw_fault_note(fault, "a 32-bit ELF file, and only 64-bit ones are read",
-		                     EI_CLASS);
+				     EI_CLASS);
 	if (!gw_bytes_get(file, 0, &out->header, sizeof(out->header)))
 		return gw_fault_note(fault, "the file ends inside its ELF header", file.size);
 	if (h->e_ident[EI_DATA] != ELFDATA2LSB)
 		return gw_fault_note(fault,
-		                     "a big-endian ELF file, and only little-endian ones are read",
-		                     EI_DATA);
+				     "a big-endian ELF file, and only little-endian ones are read",
+				     EI_DATA);
 	if (h->e_shoff && h->e_shentsize != sizeof(Elf64_Shdr))
 		return gw_fault_note(fault,
-		                     "sections' headers of this ELF file are not 64 bytes each",
-		                     offsetof(Elf64_Ehdr, e_shentsize));
+				     "sections' headers of this ELF file are not 64 bytes each",
+				     offsetof(Elf64_Ehdr, e_shentsize));
 	if (!extended_counts(out, &names, fault))
 		return false;
 	if (h->e_shoff && (h->e_shoff > file.size ||
-	                   out->section_count > (file.size - h->e_shoff) / sizeof(section)))
+			   out->section_count > (file.size - h->e_shoff) / sizeof(section)))
 		return gw_fault_note(fault,
-		                     "the table of sections runs over the end of the ELF file",
-		                     h->e_shoff);
+				     "the table of sections runs over the end of the ELF file",
+				     h->e_shoff);
 	if (!h->e_shoff)
 		out->section_count = 0;
 	if (gw_elf_section(out, names, &section) && names != SHN_UNDEF &&
 	    !gw_elf_section_bytes(out, &section, &out->names))
 		return gw_fault_note(fault, "the sections' names lie outside the ELF file",
-		                     section.sh_offset);
+				     section.sh_offset);
 	return true;
 }
 
@@ -79,7 +79,7 @@ bool gw_elf_section(const struct gw_elf *elf, uint64_t index, Elf64_Shdr *out)
 {
 	return index < elf->section_count &&
 	       gw_bytes_get(elf->file, elf->header.e_shoff + index * sizeof(*out), out,
-	                    sizeof(*out));
+			    sizeof(*out));
 }
 
 const char *gw_elf_section_name(const struct gw_elf *elf, const Elf64_Shdr *section)
@@ -133,18 +133,18 @@ bool gw_elf_symbol(const struct gw_elf_symbols *symbols, uint64_t index, struct 
 		return false;
 	gw_bytes_get(symbols->sections, index * sizeof(section), &section, sizeof(section));
 	*out = (struct gw_elf_symbol){
-	        .name = s.st_name,
-	        .info = s.st_info,
-	        .other = s.st_other,
-	        .section = s.st_shndx == SHN_XINDEX ? section : s.st_shndx,
-	        .value = s.st_value,
-	        .size = s.st_size,
+		.name = s.st_name,
+		.info = s.st_info,
+		.other = s.st_other,
+		.section = s.st_shndx == SHN_XINDEX ? section : s.st_shndx,
+		.value = s.st_value,
+		.size = s.st_size,
 	};
 	return true;
 }
 
 const char *gw_elf_symbol_name(const struct gw_elf_symbols *symbols,
-                               const struct gw_elf_symbol *symbol)
+			       const struct gw_elf_symbol *symbol)
 {
 	return name_at(symbols->names, symbol->name);
 }

@@ -47,7 +47,7 @@ const char *gw_elf_section_name(const struct gw_elf *elf, const Elf64_Shdr *sect
 /** The section's bytes; false when they aren't all in the file. A section without bytes in the
  * file (NOBITS) gives none. */
 bool gw_elf_section_bytes(const struct gw_elf *elf, const Elf64_Shdr *section,
-                          struct gw_bytes *out);
+			  struct gw_bytes *out);
 
 /** The first symbol table of type SHT_SYMTAB; count 0 when there is none. */
 void gw_elf_symbols(const struct gw_elf *elf, struct gw_elf_symbols *out);
@@ -57,6 +57,6 @@ bool gw_elf_symbol(const struct gw_elf_symbols *symbols, uint64_t index, struct 
 
 /** Name of a symbol; "" when it has none that ends inside the file. */
 const char *gw_elf_symbol_name(const struct gw_elf_symbols *symbols,
-                               const struct gw_elf_symbol *symbol);
+			       const struct gw_elf_symbol *symbol);
 
 #endif

@@ -66,7 +66,7 @@ uint64_t gw_fatbin_size(struct gw_bytes part)
 
 /* A text of the entry's header, copied; NULL when it isn't there or is no text. */
 static const char *header_text(struct gw_arena *arena, struct gw_bytes header, uint64_t at,
-                               uint64_t size)
+			       uint64_t size)
 {
 	struct gw_bytes text;
 
@@ -98,16 +98,16 @@ static enum gw_image_kind kind_of(uint16_t entry_kind)
 }
 
 static bool add_entry(struct gw_image_scan *scan, const struct entry *e, struct gw_bytes header,
-                      struct gw_bytes stored)
+		      struct gw_bytes stored)
 {
 	struct gw_image image = {
-	        .kind = kind_of(e->kind),
-	        .entry_kind = e->kind,
-	        .arch = {.number = e->arch <= UINT16_MAX ? (uint16_t)e->arch : 0},
-	        .debug = (e->flags & FLAG_DEBUG) != 0,
-	        .name = header_text(scan->arena, header, e->name_at, e->name_size),
-	        .options = options_text(scan->arena, header, e->options_at),
-	        .size = stored.size,
+		.kind = kind_of(e->kind),
+		.entry_kind = e->kind,
+		.arch = {.number = e->arch <= UINT16_MAX ? (uint16_t)e->arch : 0},
+		.debug = (e->flags & FLAG_DEBUG) != 0,
+		.name = header_text(scan->arena, header, e->name_at, e->name_size),
+		.options = options_text(scan->arena, header, e->options_at),
+		.size = stored.size,
 	};
 
 	if (e->flags & FLAG_ARCH_SPECIFIC)
@@ -125,7 +125,7 @@ static bool add_entry(struct gw_image_scan *scan, const struct entry *e, struct 
 	if (image.compression != GW_COMPRESSION_NONE) {
 		if (e->packed_size > stored.size)
 			return gw_scan_fault(scan, "a packed fatbin entry is longer than its place",
-			                     header.data);
+					     header.data);
 		image.size = e->unpacked_size;
 		stored.size = e->packed_size;
 	}
@@ -143,16 +143,16 @@ static bool scan_entry(struct gw_image_scan *scan, struct gw_bytes *rest)
 	if (!gw_bytes_get(*rest, 0, &e, offsetof(struct entry, packed_size)) ||
 	    e.header_size < ENTRY_LEAST || !gw_bytes_slice(*rest, 0, e.header_size, &header))
 		return gw_scan_fault(scan, "a fatbin entry's header is broken or cut off",
-		                     rest->data);
+				     rest->data);
 	if (!gw_bytes_slice(*rest, e.header_size, e.size, &stored))
 		return gw_scan_fault(scan, "a fatbin entry runs over the end of its container",
-		                     rest->data);
+				     rest->data);
 	known = header.size < sizeof(e) ? header.size : sizeof(e);
 	memcpy(&e, header.data, known);
 	if (!add_entry(scan, &e, header, stored))
 		return false;
 	return gw_bytes_slice(*rest, e.header_size + e.size, rest->size - e.header_size - e.size,
-	                      rest);
+			      rest);
 }
 
 /* The container at the start of @p rest; moves @p rest behind it. */
@@ -164,13 +164,13 @@ static bool scan_container(struct gw_image_scan *scan, struct gw_bytes *rest)
 
 	if (!gw_bytes_get(*rest, 0, &c, sizeof(c)) || c.header_size < sizeof(c))
 		return gw_scan_fault(scan, "a fatbin container's header is broken or cut off",
-		                     rest->data);
+				     rest->data);
 	if (c.version != 1)
 		return gw_scan_fault(scan, "a fatbin container of a version other than 1",
-		                     rest->data);
+				     rest->data);
 	if (!gw_bytes_slice(*rest, c.header_size, c.size, &entries))
 		return gw_scan_fault(scan, "a fatbin container runs over the end of its place",
-		                     rest->data);
+				     rest->data);
 	while (entries.size)
 		if (!scan_entry(scan, &entries))
 			return false;
@@ -182,21 +182,21 @@ static bool scan_container(struct gw_image_scan *scan, struct gw_bytes *rest)
 void gw_fatbin_head(uint8_t *to, struct gw_code_arch arch, size_t packed, size_t size)
 {
 	const struct entry e = {
-	        .kind = ENTRY_CUBIN,
-	        .version = 0x101,
-	        .header_size = sizeof(e),
-	        .size = (packed + 7) & ~(uint64_t)7,
-	        .packed_size = (uint32_t)packed,
-	        .arch = arch.number,
-	        .flags = (uint64_t)FLAG_LZ4 | (arch.suffix == 'a'   ? FLAG_ARCH_SPECIFIC
-	                                       : arch.suffix == 'f' ? FLAG_FAMILY_SPECIFIC
-	                                                            : 0),
-	        .unpacked_size = size,
+		.kind = ENTRY_CUBIN,
+		.version = 0x101,
+		.header_size = sizeof(e),
+		.size = (packed + 7) & ~(uint64_t)7,
+		.packed_size = (uint32_t)packed,
+		.arch = arch.number,
+		.flags = (uint64_t)FLAG_LZ4 | (arch.suffix == 'a'   ? FLAG_ARCH_SPECIFIC
+					       : arch.suffix == 'f' ? FLAG_FAMILY_SPECIFIC
+								    : 0),
+		.unpacked_size = size,
 	};
 	const struct container c = {.magic = CONTAINER_MAGIC,
-	                            .version = 1,
-	                            .header_size = sizeof(c),
-	                            .size = sizeof(e) + e.size};
+				    .version = 1,
+				    .header_size = sizeof(c),
+				    .size = sizeof(e) + e.size};
 
 	memcpy(to, &c, sizeof(c));
 	memcpy(to + sizeof(c), &e, sizeof(e));
@@ -221,8 +221,8 @@ bool gw_scan_fatbins(struct gw_image_scan *scan, struct gw_bytes part)
 		zeros = 0;
 		if (!gw_is_fatbin(part))
 			return gw_scan_fault(scan,
-			                     "something other than a fatbin container follows one",
-			                     part.data);
+					     "something other than a fatbin container follows one",
+					     part.data);
 		if (!scan_container(scan, &part))
 			return false;
 	}

@@ -90,7 +90,7 @@ static bool scan_data(struct gw_image_scan *scan, struct gw_bytes data)
 /* @p left: how much data is yet to be searched. Sections of a sound file don't overlap, so all of
  * them together are no longer than the file. */
 static bool scan_section(struct gw_image_scan *scan, const struct gw_elf *elf,
-                         const Elf64_Shdr *section, uint64_t *left)
+			 const Elf64_Shdr *section, uint64_t *left)
 {
 	const char *name = gw_elf_section_name(elf, section);
 	bool fatbins = is_fatbin_section(name), good = true;
@@ -100,7 +100,7 @@ static bool scan_section(struct gw_image_scan *scan, const struct gw_elf *elf,
 	scan->section = *name ? name : NULL;
 	if (fatbins && !whole)
 		good = gw_scan_fault(scan, "a section of fatbins runs over the end of the file",
-		                     elf->file.data);
+				     elf->file.data);
 	else if (fatbins)
 		good = gw_scan_fatbins(scan, bytes);
 	else if (whole && is_data(section) && bytes.size <= *left) {
@@ -120,7 +120,7 @@ bool gw_scan_host(struct gw_image_scan *scan, struct gw_bytes part)
 
 	if (!gw_elf_open(part, &elf, &fault))
 		return gw_scan_fault(scan, fault.what,
-		                     part.data + (fault.offset < part.size ? fault.offset : 0));
+				     part.data + (fault.offset < part.size ? fault.offset : 0));
 	for (uint64_t i = 0; gw_elf_section(&elf, i, &s); i++)
 		if (!scan_section(scan, &elf, &s, &left))
 			return false;

@@ -44,7 +44,7 @@ bool gw_scan_add(struct gw_image_scan *scan, struct gw_image image)
 	image.section = scan->section;
 	if (list->count == list->room && !grow(scan))
 		return gw_scan_fault(scan, "more images than the memory allowed can list",
-		                     image.stored.data);
+				     image.stored.data);
 	list->image[list->count++] = image;
 	return true;
 }
@@ -52,10 +52,10 @@ bool gw_scan_add(struct gw_image_scan *scan, struct gw_image image)
 bool gw_scan_cubin(struct gw_image_scan *scan, struct gw_bytes part)
 {
 	struct gw_image image = {
-	        .kind = GW_IMAGE_CUBIN,
-	        .arch = gw_cubin_arch(part),
-	        .stored = part,
-	        .size = part.size,
+		.kind = GW_IMAGE_CUBIN,
+		.arch = gw_cubin_arch(part),
+		.stored = part,
+		.size = part.size,
 	};
 
 	if (!gw_scan_add(scan, image))
@@ -90,11 +90,11 @@ static bool scan_ptx(struct gw_image_scan *scan, struct gw_bytes part)
 	target = directive(head, ".target");
 	if (!version || sscanf(version, "%3u.%3u", &major, &minor) != 2)
 		return gw_scan_fault(scan,
-		                     "neither a fatbin, a cubin, PTX, an ELF file nor an archive",
-		                     part.data);
+				     "neither a fatbin, a cubin, PTX, an ELF file nor an archive",
+				     part.data);
 	if (target && sscanf(target, "sm_%4u%c", &arch, &suffix) >= 1)
 		image.arch = (struct gw_code_arch){
-		        (uint16_t)arch, suffix == 'a' || suffix == 'f' ? suffix : (char)0};
+			(uint16_t)arch, suffix == 'a' || suffix == 'f' ? suffix : (char)0};
 	image.version_major = (uint16_t)major;
 	image.version_minor = (uint16_t)minor;
 	if (!gw_scan_add(scan, image))
@@ -145,7 +145,7 @@ static bool behind_digest(struct gw_bytes file, struct gw_bytes *rest)
 }
 
 bool gw_images_open(struct gw_bytes file, struct gw_arena *arena, struct gw_images *out,
-                    struct gw_fault *fault)
+		    struct gw_fault *fault)
 {
 	struct gw_image_scan scan = {.file = file, .arena = arena, .out = out, .fault = fault};
 	const char *elf = elf_form(file);
@@ -173,7 +173,7 @@ bool gw_images_open(struct gw_bytes file, struct gw_arena *arena, struct gw_imag
 }
 
 bool gw_image_bytes(const struct gw_image *image, struct gw_arena *arena, struct gw_bytes *out,
-                    struct gw_fault *fault)
+		    struct gw_fault *fault)
 {
 	const char *wrong = gw_unpack(image->compression, image->stored, image->size, arena, out);
 

@@ -17,7 +17,7 @@ enum gw_image_kind {
 	GW_IMAGE_PTX,   /**< PTX text */
 	GW_IMAGE_CUBIN, /**< machine code, an ELF file */
 	GW_IMAGE_OTHER, /**< of another kind, listed but not read: code for link-time optimisation
-	                 */
+			 */
 };
 
 /** Which processors code is for. */
@@ -38,7 +38,7 @@ struct gw_image {
 	uint64_t size;          /**< bytes unpacked */
 	uint64_t offset;        /**< of `stored` in the file */
 	uint32_t container; /**< the container it lies in, from 0 through the whole file; the driver
-	                       chooses one image of a container */
+			       chooses one image of a container */
 	const char *member; /**< of an archive; NULL elsewhere */
 	const char *section; /**< of the host's ELF file; NULL elsewhere */
 	const char *name;    /**< name of the source, if the compiler left it; else NULL */
@@ -60,14 +60,14 @@ struct gw_images {
  * code is no fault: its list is empty.
  */
 bool gw_images_open(struct gw_bytes file, struct gw_arena *arena, struct gw_images *out,
-                    struct gw_fault *fault);
+		    struct gw_fault *fault);
 
 /**
  * The bytes of an image, unpacked into @p arena where it is packed. PTX comes without the zeros
  * that end it. False with the fault, whose place is that of the image, when it can't be unpacked.
  */
 bool gw_image_bytes(const struct gw_image *image, struct gw_arena *arena, struct gw_bytes *out,
-                    struct gw_fault *fault);
+		    struct gw_fault *fault);
 
 /** How many images, from number @p first on, lie in the same container as that one. */
 size_t gw_images_together(const struct gw_images *images, size_t first);

@@ -39,9 +39,9 @@ static void place_param(struct gw_code_kernel *k, const struct gw_info_item *ite
 	if (!gw_bytes_get(item->payload, 0, &p, sizeof(p)) || p.ordinal >= k->param_count)
 		return;
 	k->param[p.ordinal] = (struct gw_code_param){
-	        .offset = p.offset,
-	        .size = item->attribute == GW_INFO_KPARAM_INFO ? p.size >> PARAM_SIZE_SHIFT
-	                                                       : p.size & 0xffff,
+		.offset = p.offset,
+		.size = item->attribute == GW_INFO_KPARAM_INFO ? p.size >> PARAM_SIZE_SHIFT
+							       : p.size & 0xffff,
 	};
 }
 
@@ -127,7 +127,7 @@ static int by_offset(const void *a, const void *b)
 
 /* Functions that were not inlined stand behind their kernel, in its section. */
 static bool read_functions(const struct gw_cubin *cubin, const struct gw_cubin_kernel *from,
-                           struct gw_code_kernel *k, struct gw_arena *arena)
+			   struct gw_code_kernel *k, struct gw_arena *arena)
 {
 	struct gw_elf_symbol s;
 
@@ -137,13 +137,13 @@ static bool read_functions(const struct gw_cubin *cubin, const struct gw_cubin_k
 	for (uint32_t i = 0; i < from->function_count; i++)
 		if (gw_elf_symbol(&cubin->symbols, cubin->function[from->first_function + i], &s))
 			k->function[k->function_count++] = (struct gw_code_function){
-			        gw_elf_symbol_name(&cubin->symbols, &s), s.value, s.size};
+				gw_elf_symbol_name(&cubin->symbols, &s), s.value, s.size};
 	qsort(k->function, k->function_count, sizeof(*k->function), by_offset);
 	return true;
 }
 
 static bool read_relocations(const struct gw_cubin *cubin, uint32_t index, struct gw_code_kernel *k,
-                             struct gw_arena *arena)
+			     struct gw_arena *arena)
 {
 	struct gw_relocations in = gw_relocations_in(cubin, index);
 	struct gw_code_relocation r;
@@ -177,7 +177,7 @@ static uint32_t barriers_of(const struct gw_cubin *cubin, const Elf64_Shdr *text
 }
 
 static void read_shared(const struct gw_cubin *cubin, const struct gw_cubin_kernel *from,
-                        struct gw_code_kernel *k)
+			struct gw_code_kernel *k)
 {
 	Elf64_Shdr section = {0};
 
@@ -194,14 +194,14 @@ static void read_shared(const struct gw_cubin *cubin, const struct gw_cubin_kern
 }
 
 static bool read_code(const struct gw_cubin *cubin, const struct gw_cubin_kernel *from,
-                      struct gw_code_kernel *k, struct gw_fault *fault)
+		      struct gw_code_kernel *k, struct gw_fault *fault)
 {
 	Elf64_Shdr text;
 
 	if (!gw_elf_section(&cubin->elf, from->text, &text) ||
 	    !gw_elf_section_bytes(&cubin->elf, &text, &k->code))
 		return gw_fault_note(fault, "a kernel's code runs over the end of the cubin",
-		                     text.sh_offset);
+				     text.sh_offset);
 	/* Files from before REGCOUNT have the number in the section of the code. */
 	if (k->registers == GW_CODE_UNKNOWN && text.sh_info >> REGISTERS_SHIFT)
 		k->registers = text.sh_info >> REGISTERS_SHIFT;
@@ -210,37 +210,37 @@ static bool read_code(const struct gw_cubin *cubin, const struct gw_cubin_kernel
 	for (int i = 0; i < GW_CODE_BANKS; i++)
 		if (!part(cubin, from->bank[i] ? from->bank[i] : cubin->bank[i], &k->bank[i]))
 			return gw_fault_note(
-			        fault, "a kernel's constants run over the end of the cubin", 0);
+				fault, "a kernel's constants run over the end of the cubin", 0);
 	return true;
 }
 
 static struct gw_code_kernel unknown_kernel(const struct gw_cubin *cubin,
-                                            const struct gw_cubin_kernel *from)
+					    const struct gw_cubin_kernel *from)
 {
 	const uint32_t none = GW_CODE_UNKNOWN;
 
 	return (struct gw_code_kernel){
-	        .name = from->name,
-	        .arch = cubin->arch,
-	        .outside = cubin->outside,
-	        .outside_count = cubin->outside_count,
-	        .registers = from->registers,
-	        .static_shared = none,
-	        .frame = from->frame,
-	        .min_stack = from->min_stack,
-	        .crs_stack = none,
-	        .param_base = none,
-	        .param_size = none,
-	        .param_count = none,
-	        .max_threads = {none, none, none},
-	        .required_threads = {none, none, none},
-	        .max_registers = none,
-	        .cluster = {none, none, none},
+		.name = from->name,
+		.arch = cubin->arch,
+		.outside = cubin->outside,
+		.outside_count = cubin->outside_count,
+		.registers = from->registers,
+		.static_shared = none,
+		.frame = from->frame,
+		.min_stack = from->min_stack,
+		.crs_stack = none,
+		.param_base = none,
+		.param_size = none,
+		.param_count = none,
+		.max_threads = {none, none, none},
+		.required_threads = {none, none, none},
+		.max_registers = none,
+		.cluster = {none, none, none},
 	};
 }
 
 bool gw_cubin_kernel(const struct gw_cubin *cubin, uint32_t index, struct gw_arena *arena,
-                     struct gw_code_kernel *out, struct gw_fault *fault)
+		     struct gw_code_kernel *out, struct gw_fault *fault)
 {
 	const struct gw_cubin_kernel *from = &cubin->kernel[index];
 	struct gw_bytes info;
@@ -250,10 +250,10 @@ bool gw_cubin_kernel(const struct gw_cubin *cubin, uint32_t index, struct gw_are
 		return false;
 	if (!part(cubin, from->info, &info))
 		return gw_fault_note(fault, "a kernel's attributes run over the end of the cubin",
-		                     0);
+				     0);
 	if (!read_info(out, info, arena) || !read_functions(cubin, from, out, arena) ||
 	    !read_relocations(cubin, from->relocations, out, arena))
 		return gw_fault_note(fault,
-		                     "a kernel has more parts than the memory allowed can list", 0);
+				     "a kernel has more parts than the memory allowed can list", 0);
 	return true;
 }

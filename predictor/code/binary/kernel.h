@@ -49,7 +49,7 @@ struct gw_cubin {
 	uint32_t bank[GW_CODE_BANKS]; /**< sections of constants that all kernels share */
 	uint32_t addresses;           /**< section of the relocations of bank 4; 0 = none */
 	struct gw_code_relocation *outside; /**< words of constant bank 4 that get addresses of what
-	                                       is in no cubin: functions of the driver's */
+					       is in no cubin: functions of the driver's */
 	uint32_t outside_count;
 };
 
@@ -88,7 +88,7 @@ struct gw_code_kernel {
 	uint32_t max_registers;       /**< what the compiler was allowed */
 	uint32_t cluster[3];          /**< compiled-in shape of a cluster, blocks; else unknown */
 	struct gw_bytes bank[GW_CODE_BANKS]; /**< initial constants, its own or the cubin's shared;
-	                                        bank 0 ends with the parameters */
+						bank 0 ends with the parameters */
 	uint32_t *exits;                     /**< where its code ends a thread: bytes into it */
 	uint32_t exit_count;
 	struct gw_code_function *function; /**< by rising offset */
@@ -101,14 +101,14 @@ struct gw_code_kernel {
 
 /** Open @p cubin: find its kernels. False with the fault; the arena holds the list. */
 bool gw_cubin_open(struct gw_bytes cubin, struct gw_arena *arena, struct gw_cubin *out,
-                   struct gw_fault *fault);
+		   struct gw_fault *fault);
 
 /** Number of the kernel of this (mangled) name; cubin->count when there is none. */
 uint32_t gw_cubin_find(const struct gw_cubin *cubin, const char *name);
 
 /** What is known of kernel @p index, which must be below cubin->count. False with the fault. */
 bool gw_cubin_kernel(const struct gw_cubin *cubin, uint32_t index, struct gw_arena *arena,
-                     struct gw_code_kernel *out, struct gw_fault *fault);
+		     struct gw_code_kernel *out, struct gw_fault *fault);
 
 /** The architecture a cubin is for, by its header and notes; number 0 when it doesn't say. */
 struct gw_code_arch gw_cubin_arch(struct gw_bytes cubin);

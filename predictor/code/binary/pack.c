@@ -46,7 +46,7 @@ static bool put(struct gw_pack *p, size_t literals, size_t match, size_t distanc
 	if (p->made > p->room || most > p->room - p->made)
 		return false;
 	p->out[p->made++] =
-	        (uint8_t)((literals < LONG ? literals : LONG) << 4 | (more < LONG ? more : LONG));
+		(uint8_t)((literals < LONG ? literals : LONG) << 4 | (more < LONG ? more : LONG));
 	put_length(p, literals);
 	if (literals)
 		memcpy(p->out + p->made, p->in.data + p->anchor, literals);

@@ -17,7 +17,7 @@ struct gw_relocations gw_relocations_in(const struct gw_cubin *cubin, uint32_t i
 }
 
 bool gw_relocation_next(const struct gw_cubin *cubin, struct gw_relocations *in,
-                        struct gw_code_relocation *out, uint32_t *section)
+			struct gw_code_relocation *out, uint32_t *section)
 {
 	struct gw_elf_symbol s = {0};
 	Elf64_Rela r = {0};
@@ -29,6 +29,6 @@ bool gw_relocation_next(const struct gw_cubin *cubin, struct gw_relocations *in,
 	gw_elf_symbol(&cubin->symbols, ELF64_R_SYM(r.r_info), &s);
 	*section = s.section;
 	*out = (struct gw_code_relocation){r.r_offset, (uint32_t)ELF64_R_TYPE(r.r_info),
-	                                   gw_elf_symbol_name(&cubin->symbols, &s), r.r_addend};
+					   gw_elf_symbol_name(&cubin->symbols, &s), r.r_addend};
 	return true;
 }

@@ -16,6 +16,6 @@ struct gw_relocations gw_relocations_in(const struct gw_cubin *cubin, uint32_t i
 
 /** The next one into @p out, the section of its symbol into @p section; false behind the last. */
 bool gw_relocation_next(const struct gw_cubin *cubin, struct gw_relocations *in,
-                        struct gw_code_relocation *out, uint32_t *section);
+			struct gw_code_relocation *out, uint32_t *section);
 
 #endif

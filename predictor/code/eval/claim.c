@@ -119,7 +119,7 @@ static uint64_t way_to(struct gw_eval *e, struct search *s, uint32_t from, uint3
 
 				shorter |= way[b] + block->sources < *next;
 				*next = way[b] + block->sources < *next ? way[b] + block->sources
-				                                        : *next;
+									: *next;
 			}
 		}
 	}
@@ -139,7 +139,7 @@ static uint32_t entry_of(const struct gw_eval *e, const struct gw_reach *r)
 
 /* The comparison that alone makes @p test in block @p b; GW_IR_NONE: none in that block. */
 static uint32_t comparison_of(const struct gw_ir_program *p, const struct gw_ir_block *b,
-                              gw_ir_operand test)
+			      gw_ir_operand test)
 {
 	for (uint32_t i = b->first + b->count; i-- > b->first;) {
 		const struct gw_ir_insn *insn = &p->insns[i];
@@ -267,8 +267,8 @@ static struct gw_claims *new_claims(struct gw_eval *e)
 	c->cycle = gw_arena_array(e->arena, count, sizeof(*c->cycle));
 	c->works_first = gw_arena_array(e->arena, count, 1);
 	return c->test && c->cycle && c->loop && c->works_first && c->use && c->made && c->known
-	               ? c
-	               : NULL;
+		       ? c
+		       : NULL;
 }
 
 /* The comparison that ends block @p b, if it may leave a cycle. */
@@ -296,7 +296,7 @@ static void look_at(struct gw_eval *e, struct gw_reach *r, struct search *s, uin
 	s->claims->cycle[test] = entry + 1;
 	/* The way into the loop is as long as that around it, or it leads to the comparison. */
 	s->claims->works_first[test] =
-	        2 * way_to(e, s, entry, b) >= way_to(e, s, to[!is_within(e, to[0])], b);
+		2 * way_to(e, s, entry, b) >= way_to(e, s, to[!is_within(e, to[0])], b);
 }
 
 static bool search(struct gw_eval *e, struct search *s, struct gw_arena *scratch)
@@ -339,7 +339,7 @@ void gw_eval_claims_begin(struct gw_eval *e)
 static uint64_t takers(const struct gw_config *c, struct gw_dim3 block, uint64_t *own)
 {
 	uint32_t x = c->cluster.x ? c->cluster.x : 1, y = c->cluster.y ? c->cluster.y : 1,
-	         z = c->cluster.z ? c->cluster.z : 1;
+		 z = c->cluster.z ? c->cluster.z : 1;
 	uint64_t nx = c->grid.x / x, ny = c->grid.y / y, count = nx * ny * (c->grid.z / z);
 
 	*own = block.x / x + nx * (block.y / y + ny * (uint64_t)(block.z / z));
@@ -347,7 +347,7 @@ static uint64_t takers(const struct gw_config *c, struct gw_dim3 block, uint64_t
 }
 
 void gw_eval_claim_compared(struct gw_eval *e, uint32_t index,
-                            const struct gw_value *const in[GW_SOURCES_MAX], unsigned lane)
+			    const struct gw_value *const in[GW_SOURCES_MAX], unsigned lane)
 {
 	struct gw_claims *c = e->claims;
 	const struct gw_value *number;

@@ -43,7 +43,7 @@ struct cover {
 
 /** Sums of nothing; false when there is no room. */
 bool gw_cover_sums(const struct gw_ir_program *p, struct gw_arena *arena,
-                   struct gw_eval_report *out);
+		   struct gw_eval_report *out);
 
 /** Run one warp that may answer for those up to @p high away, which becomes how far it does.
  *  False: the callback stopped it. */
@@ -52,7 +52,7 @@ bool gw_cover_run(struct cover *c, struct gw_dim3 block, uint32_t warp, int64_t 
 /** Add what the last warp did, or what @p from sums up, so many times. */
 void gw_cover_add(struct gw_eval_report *to, const struct gw_eval *e, double times);
 void gw_cover_add_all(struct gw_eval_report *to, const struct gw_ir_program *p,
-                      const struct gw_eval_report *from, double times);
+		      const struct gw_eval_report *from, double times);
 
 /** Whole blocks of what is left stand for all of it: the sums become the grid's (sample.c). */
 void gw_cover_sample(struct cover *c);

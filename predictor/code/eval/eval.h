@@ -35,7 +35,7 @@ struct gw_eval_launch {
 	struct gw_bytes arguments;     /**< the kernel's parameter bytes, by offset; may be short */
 	const uint8_t *argument_known; /**< one flag per byte of them; NULL: all are known */
 	const double *block_cost; /**< of each basic block, what an execution by a warp costs, to
-	                               find the longest warp; NULL: its source instructions */
+				       find the longest warp; NULL: its source instructions */
 };
 
 /** Bounds of one evaluation; zero: the default. */
@@ -67,7 +67,7 @@ struct gw_eval_tile {
 	const struct gw_tensor_map *map; /**< the evaluator's; NULL: not known */
 	bool placed; /**< where the tile lies is known, of all iterations that are stood for */
 	uint8_t receivers; /**< blocks of the cluster that get it, 1 without a cluster; 0: not known
-	                    */
+			    */
 	int32_t at[GW_TENSOR_RANK];                  /**< coordinates of its first element */
 	int32_t step[GW_EVAL_LOOPS][GW_TENSOR_RANK]; /**< their growth with each of `repeat` */
 };
@@ -77,16 +77,16 @@ struct gw_eval_access {
 	uint32_t insn;               /**< index in the program's insns[] */
 	const struct gw_ir_insn *op; /**< that instruction */
 	enum gw_ir_space space;      /**< resolved: a generic address that is known to be shared,
-	                                  local or constant says so; else generic ones are global */
+					  local or constant says so; else generic ones are global */
 	struct gw_dim3 block;        /**< of the grid */
 	uint32_t warp;               /**< of the block */
 	uint32_t active;             /**< lanes that may execute it */
 	uint32_t certain;            /**< lanes of these that surely do */
 	uint64_t address[GW_LANES]; /**< of each active lane's first byte, less its base; bytes of a
-	                                 lane are op->width * op->elements, contiguous */
+					 lane are op->width * op->elements, contiguous */
 	uint32_t base[GW_LANES];    /**< GW_BASE_NONE, GW_BASE_UNKNOWN, or the number of an unknown
-	                                 base: lanes (and accesses of this warp) with the same number
-	                                 have the same */
+					 base: lanes (and accesses of this warp) with the same number
+					 have the same */
 	uint64_t bytes;             /**< of a bulk copy, when known; else 0 */
 	struct gw_eval_tile tile;   /**< of a copy through a tensor map */
 	uint32_t repeats;           /**< enclosing loops whose iterations this stands for */
@@ -140,7 +140,7 @@ struct gw_eval_reason {
 	uint32_t block;  /**< the basic block whose decision or end it concerns */
 	uint32_t source; /**< source number of the deciding instruction */
 	uint32_t origin; /**< source number of the instruction that the unknown value comes from;
-	                      UINT32_MAX: none */
+			      UINT32_MAX: none */
 };
 enum { GW_EVAL_REASONS = 16 };
 
@@ -156,11 +156,11 @@ struct gw_eval_report {
 	enum gw_eval_coverage coverage;
 	bool control_known; /**< no branch or guard that counts was unknown in the warps run */
 	bool awaits;   /**< waits were found, for an mbarrier or registers: a round of each counts
-	                * once
-	                */
+			* once
+			*/
 	bool complete; /**< no limit was reached in the warps run */
 	double sure;   /**< how likely the counts are within 25% of the grid's, as far as that hangs
-	                  on which warps were run: 1 where all were */
+			  on which warps were run: 1 where all were */
 	uint64_t warps;                /**< of the grid */
 	uint64_t warps_run;            /**< evaluated */
 	uint64_t warps_covered;        /**< run or stood for */
@@ -171,14 +171,14 @@ struct gw_eval_report {
 	uint32_t first_warps;          /**< warps in it: those of a block, or fewer were run */
 	struct gw_eval_trips *trips;   /**< per loop, over the grid */
 	struct gw_eval_count *insns;  /**< per instruction of the program: executions by a warp with
-	                                 at  least one lane whose guard held, sum over the grid */
+					 at  least one lane whose guard held, sum over the grid */
 	uint16_t *spaces;             /**< per instruction: bit of each enum gw_ir_space that its
-	                                   accesses went to, as far as generic addresses show */
+					   accesses went to, as far as generic addresses show */
 	struct gw_dim3 longest_block; /**< where the costliest warp is */
 	uint32_t longest_warp;
 	double longest_cost, mean_cost; /**< in block_cost's unit; NaN when no warp was run */
 	struct gw_eval_count
-	        branches; /**< conditional branches executed by a warp, over the grid */
+		branches; /**< conditional branches executed by a warp, over the grid */
 	struct gw_eval_count divergent; /**< of these, with lanes going both ways */
 	struct gw_eval *eval;  /**< what ran the warps, which may run more of the launch's */
 	uint32_t reason_count; /**< of reasons[]; distinct */
@@ -208,19 +208,19 @@ const char *gw_eval_check(const struct gw_ir_program *program, const struct gw_e
  * nothing could be done (a configuration out of range, no room).
  */
 const char *gw_eval_grid(const struct gw_ir_program *program, const struct gw_eval_launch *launch,
-                         const struct gw_eval_limits *limits, gw_eval_sink *sink, void *arg,
-                         struct gw_arena *arena, struct gw_eval_report *out);
+			 const struct gw_eval_limits *limits, gw_eval_sink *sink, void *arg,
+			 struct gw_arena *arena, struct gw_eval_report *out);
 
 /** An evaluator whose state is used again from warp to warp; NULL when @p arena has no room. The
  * launch is one that gw_eval_check() lets pass. */
 struct gw_eval;
 struct gw_eval *gw_eval_new(const struct gw_ir_program *program,
-                            const struct gw_eval_launch *launch,
-                            const struct gw_eval_limits *limits, struct gw_arena *arena);
+			    const struct gw_eval_launch *launch,
+			    const struct gw_eval_limits *limits, struct gw_arena *arena);
 
 /** gw_eval_grid() by an evaluator there is. */
 const char *gw_eval_grid_by(struct gw_eval *eval, gw_eval_sink *sink, void *arg,
-                            struct gw_arena *arena, struct gw_eval_report *out);
+			    struct gw_arena *arena, struct gw_eval_report *out);
 
 /**
  * Run the grid's warps once more for their accesses, within @p steps warp instructions and
@@ -228,7 +228,7 @@ const char *gw_eval_grid_by(struct gw_eval *eval, gw_eval_sink *sink, void *arg,
  * True when every warp of the grid was run or stood for, so that all were announced.
  */
 bool gw_eval_accesses(struct gw_eval *eval, uint64_t steps, uint32_t warps, gw_eval_sink *sink,
-                      gw_eval_ran *ran, void *arg, struct gw_arena *arena);
+		      gw_eval_ran *ran, void *arg, struct gw_arena *arena);
 
 /** From now on its warps may take @p warp_steps. */
 void gw_eval_allow(struct gw_eval *eval, uint64_t warp_steps);
@@ -238,7 +238,7 @@ void gw_eval_allow(struct gw_eval *eval, uint64_t warp_steps);
  * hold until the next call. NULL, or a static text of why not (an index out of range).
  */
 const char *gw_eval_warp(struct gw_eval *eval, struct gw_dim3 block, uint32_t warp,
-                         gw_eval_sink *sink, void *arg, struct gw_eval_warp_report *out);
+			 gw_eval_sink *sink, void *arg, struct gw_eval_warp_report *out);
 
 /**
  * The same, and how far it holds: the warps up to @p alike further on, along each axis, do what
@@ -246,7 +246,7 @@ const char *gw_eval_warp(struct gw_eval *eval, struct gw_dim3 block, uint32_t wa
  * says. Zeros: it answers for itself alone.
  */
 const char *gw_eval_alike(struct gw_eval *eval, struct gw_dim3 block, uint32_t warp,
-                          gw_eval_sink *sink, void *arg, struct gw_eval_warp_report *out,
-                          int64_t alike[GW_EVAL_AXES]);
+			  gw_eval_sink *sink, void *arg, struct gw_eval_warp_report *out,
+			  int64_t alike[GW_EVAL_AXES]);
 
 #endif

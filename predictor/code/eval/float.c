@@ -122,7 +122,7 @@ static uint64_t from_integer(bool negative, uint64_t magnitude, unsigned bits, u
 	int above = over ? -1 : magnitude > back ? 1 : magnitude < back ? -1 : 0;
 
 	return pattern(negative ? redirect(-d, -above, how, bits) : redirect(d, above, how, bits),
-	               bits);
+		       bits);
 }
 
 static uint64_t to_integer(bool is_signed, double d, unsigned bits, unsigned how, unsigned from)
@@ -199,7 +199,7 @@ static uint64_t signed_to_float(uint64_t v, unsigned from, unsigned bits, unsign
 }
 
 bool gw_scalar_float(enum gw_ir_op op, unsigned bits, unsigned aux, const uint64_t in[4],
-                     uint64_t *out)
+		     uint64_t *out)
 {
 	unsigned from = aux & 255, how = aux >> 8;
 	uint64_t sign = UINT64_C(1) << (bits - 1);
@@ -234,7 +234,7 @@ bool gw_scalar_float(enum gw_ir_op op, unsigned bits, unsigned aux, const uint64
 		if (op < IR_FADD || op > IR_FSAT || !is_float(bits))
 			return false;
 		*out = arithmetic(op, bits, number(in[0], bits), number(in[1], bits),
-		                  number(in[2], bits));
+				  number(in[2], bits));
 		return true;
 	}
 }

@@ -142,8 +142,8 @@ static void add_reasons(struct gw_eval_report *out, const struct gw_eval_warp_re
 
 		for (uint32_t i = 0; i < out->reason_count; i++)
 			had = had || (out->reasons[i].why == r->why &&
-			              out->reasons[i].source == r->source &&
-			              out->reasons[i].origin == r->origin);
+				      out->reasons[i].source == r->source &&
+				      out->reasons[i].origin == r->origin);
 		if (!had)
 			out->reasons[out->reason_count++] = *r;
 	}
@@ -151,8 +151,8 @@ static void add_reasons(struct gw_eval_report *out, const struct gw_eval_warp_re
 
 /* Counts of blocks, instructions and loops, so many times. */
 static void add_sums(struct gw_eval_report *to, const struct gw_ir_program *p,
-                     const struct gw_eval_block *blocks, const struct gw_eval_count *insns,
-                     const struct gw_eval_trips *trips, double times)
+		     const struct gw_eval_block *blocks, const struct gw_eval_count *insns,
+		     const struct gw_eval_trips *trips, double times)
 {
 	for (uint32_t b = 0; b < p->block_count; b++) {
 		add_count(&to->blocks[b].runs, blocks[b].runs, times);
@@ -170,7 +170,7 @@ void gw_cover_add(struct gw_eval_report *to, const struct gw_eval *e, double tim
 }
 
 void gw_cover_add_all(struct gw_eval_report *to, const struct gw_ir_program *p,
-                      const struct gw_eval_report *from, double times)
+		      const struct gw_eval_report *from, double times)
 {
 	add_sums(to, p, from->blocks, from->insns, from->trips, times);
 }
@@ -251,7 +251,7 @@ static void run_box(struct cover *c)
 {
 	struct box b = take_largest(c);
 	struct gw_dim3 block = {(uint32_t)b.low[GW_DIM_X], (uint32_t)b.low[GW_DIM_Y],
-	                        (uint32_t)b.low[GW_DIM_Z]};
+				(uint32_t)b.low[GW_DIM_Z]};
 	int64_t high[GW_BOX], done[GW_BOX];
 
 	for (unsigned i = 0; i < GW_BOX; i++)
@@ -284,13 +284,13 @@ static void sum_branches(struct cover *c)
 }
 
 bool gw_cover_sums(const struct gw_ir_program *p, struct gw_arena *arena,
-                   struct gw_eval_report *out)
+		   struct gw_eval_report *out)
 {
 	*out = (struct gw_eval_report){.coverage = GW_COVER_NONE,
-	                               .control_known = true,
-	                               .complete = true,
-	                               .longest_cost = NAN,
-	                               .mean_cost = NAN};
+				       .control_known = true,
+				       .complete = true,
+				       .longest_cost = NAN,
+				       .mean_cost = NAN};
 	out->blocks = gw_arena_array(arena, p->block_count, sizeof(*out->blocks));
 	out->longest = gw_arena_array(arena, p->block_count, sizeof(*out->longest));
 	out->first = gw_arena_array(arena, p->block_count, sizeof(*out->first));
@@ -341,12 +341,12 @@ static bool cover_begin(struct cover *c)
 }
 
 bool gw_eval_accesses(struct gw_eval *e, uint64_t steps, uint32_t warps, gw_eval_sink *sink,
-                      gw_eval_ran *ran, void *arg, struct gw_arena *arena)
+		      gw_eval_ran *ran, void *arg, struct gw_arena *arena)
 {
 	const struct gw_eval_limits limits = e->limits;
 	struct gw_eval_report sums;
 	struct cover c = {
-	        .e = e, .out = &sums, .arena = arena, .most = BOXES_A_WARP * warps, .ran = ran};
+		.e = e, .out = &sums, .arena = arena, .most = BOXES_A_WARP * warps, .ran = ran};
 
 	if (!cover_begin(&c))
 		return false;
@@ -362,7 +362,7 @@ bool gw_eval_accesses(struct gw_eval *e, uint64_t steps, uint32_t warps, gw_eval
 }
 
 const char *gw_eval_grid_by(struct gw_eval *e, gw_eval_sink *sink, void *arg,
-                            struct gw_arena *arena, struct gw_eval_report *out)
+			    struct gw_arena *arena, struct gw_eval_report *out)
 {
 	struct cover c = {.e = e, .out = out, .arena = arena, .most = BOXES_MAX};
 
@@ -378,8 +378,8 @@ const char *gw_eval_grid_by(struct gw_eval *e, gw_eval_sink *sink, void *arg,
 }
 
 const char *gw_eval_grid(const struct gw_ir_program *program, const struct gw_eval_launch *launch,
-                         const struct gw_eval_limits *limits, gw_eval_sink *sink, void *arg,
-                         struct gw_arena *arena, struct gw_eval_report *out)
+			 const struct gw_eval_limits *limits, gw_eval_sink *sink, void *arg,
+			 struct gw_arena *arena, struct gw_eval_report *out)
 {
 	const char *wrong = gw_eval_check(program, launch);
 	struct gw_eval *e = wrong ? NULL : gw_eval_new(program, launch, limits, arena);

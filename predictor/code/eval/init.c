@@ -6,7 +6,7 @@
 #include <string.h>
 
 static const struct gw_eval_limits defaults = {
-        .steps = 4000000, .warp_steps = 1000000, .warps = 16384};
+	.steps = 4000000, .warp_steps = 1000000, .warps = 16384};
 
 static bool is_effect(const struct gw_ir_insn *insn)
 {
@@ -44,7 +44,7 @@ static bool is_wanted(const struct gw_eval *e, const struct gw_ir_insn *insn)
 	}
 	return insn->op == IR_ST && e->frame &&
 	       (insn->space == IR_SPACE_LOCAL || insn->space == IR_SPACE_FRAME ||
-	        insn->space == IR_SPACE_GENERIC);
+		insn->space == IR_SPACE_GENERIC);
 }
 
 /* Which instructions are run at all. */
@@ -79,7 +79,7 @@ static bool make_frame(struct gw_eval *e)
 
 	for (uint32_t i = 0; i < p->insn_count; i++)
 		if ((p->insns[i].op == IR_TOGEN && (p->insns[i].space == IR_SPACE_LOCAL ||
-		                                    p->insns[i].space == IR_SPACE_FRAME)) ||
+						    p->insns[i].space == IR_SPACE_FRAME)) ||
 		    (p->from_sass && p->insns[i].space == IR_SPACE_GENERIC))
 			e->local_escapes = true;
 	if (!p->frame_bytes || !p->frame_relevant)
@@ -110,8 +110,8 @@ static bool make_reports(struct gw_eval *e)
 }
 
 struct gw_eval *gw_eval_new(const struct gw_ir_program *program,
-                            const struct gw_eval_launch *launch,
-                            const struct gw_eval_limits *limits, struct gw_arena *arena)
+			    const struct gw_eval_launch *launch,
+			    const struct gw_eval_limits *limits, struct gw_arena *arena)
 {
 	struct gw_eval *e = gw_arena_array(arena, 1, sizeof(*e));
 
@@ -177,7 +177,7 @@ static void finish(struct gw_eval *e)
 		if (!r->complete && block->reachable)
 			runs->most = r->blocks[b].divergent.most = HUGE_VAL;
 		r->cost += runs->least *
-		           (e->launch->block_cost ? e->launch->block_cost[b] : block->sources);
+			   (e->launch->block_cost ? e->launch->block_cost[b] : block->sources);
 		if (!(runs->most > 0)) /* nor did what is in it run */
 			continue;
 		for (uint32_t i = block->first; i < block->first + block->count; i++)
@@ -224,7 +224,7 @@ const char *gw_eval_check(const struct gw_ir_program *program, const struct gw_e
 }
 
 static const char *run(struct gw_eval *e, struct gw_dim3 block, uint32_t warp,
-                       const int64_t high[GW_BOX], struct gw_eval_warp_report *out)
+		       const int64_t high[GW_BOX], struct gw_eval_warp_report *out)
 {
 	const struct gw_config *c = &e->launch->config;
 	const char *wrong = gw_eval_check(e->p, e->launch);
@@ -240,7 +240,7 @@ static const char *run(struct gw_eval *e, struct gw_dim3 block, uint32_t warp,
 }
 
 const char *gw_eval_warp(struct gw_eval *e, struct gw_dim3 block, uint32_t warp, gw_eval_sink *sink,
-                         void *arg, struct gw_eval_warp_report *out)
+			 void *arg, struct gw_eval_warp_report *out)
 {
 	static const int64_t alone[GW_BOX];
 
@@ -251,14 +251,14 @@ const char *gw_eval_warp(struct gw_eval *e, struct gw_dim3 block, uint32_t warp,
 }
 
 const char *gw_eval_alike(struct gw_eval *e, struct gw_dim3 block, uint32_t warp,
-                          gw_eval_sink *sink, void *arg, struct gw_eval_warp_report *out,
-                          int64_t alike[GW_EVAL_AXES])
+			  gw_eval_sink *sink, void *arg, struct gw_eval_warp_report *out,
+			  int64_t alike[GW_EVAL_AXES])
 {
 	const struct gw_dim3 grid = e->launch->config.grid;
 	int64_t full = (int64_t)(gw_dim3_count(e->launch->config.block) / GW_LANES);
 	/* The last warp is another one where it is not full. */
 	int64_t high[GW_BOX] = {warp < full ? full - 1 - warp : 0, (int64_t)grid.x - 1 - block.x,
-	                        (int64_t)grid.y - 1 - block.y, (int64_t)grid.z - 1 - block.z};
+				(int64_t)grid.y - 1 - block.y, (int64_t)grid.z - 1 - block.z};
 	const char *wrong;
 
 	e->sink = sink;

@@ -28,7 +28,7 @@ static gw_base first_unknown(const struct lane *l, unsigned n)
 
 /* Sums, differences and comparisons of what has a base. False: nothing is known of the result. */
 static bool based(const struct gw_ir_insn *insn, unsigned to, struct lane *l, uint64_t *v,
-                  gw_base *base)
+		  gw_base *base)
 {
 	gw_base a = l->base[0], b = l->base[1];
 
@@ -57,7 +57,7 @@ static bool based(const struct gw_ir_insn *insn, unsigned to, struct lane *l, ui
 		if (insn->aux > IR_COND_GES)
 			return a == b && insn->bits == 64 &&
 			       gw_scalar(IR_CMP, 64, insn->aux - IR_COND_LTU + IR_COND_LTS, 1, l->v,
-			                 v);
+					 v);
 		return a == b && insn->bits == 64 && gw_scalar(IR_CMP, 64, insn->aux, 1, l->v, v);
 	default:
 		return false;
@@ -101,7 +101,7 @@ static bool selected(const struct lane *l, uint64_t *v, gw_base *base)
 }
 
 static void compute(const struct gw_ir_insn *insn, uint32_t index, unsigned to, struct lane *l,
-                    uint64_t *v, gw_base *base)
+		    uint64_t *v, gw_base *base)
 {
 	gw_base unknown = first_unknown(l, insn->uses);
 
@@ -153,7 +153,7 @@ static void scalar(struct gw_eval *e, const struct gw_ir_insn *insn, uint32_t in
 }
 
 static void forget_defs(struct gw_eval *e, const struct gw_ir_insn *insn, uint32_t index,
-                        uint32_t lanes, enum gw_why why)
+			uint32_t lanes, enum gw_why why)
 {
 	gw_value_set(&e->result, 0, gw_unknown(why, index));
 	for (unsigned d = 0; d < insn->defs; d++)
@@ -165,7 +165,7 @@ static void address_of(struct gw_eval *e, const struct gw_ir_insn *insn)
 	const struct gw_ir_symbol *s = &e->p->symbols[insn->aux];
 	const struct gw_value *a = gw_eval_source(e, gw_ir_uses(e->p, insn)[0], &e->source[0]);
 	bool window = s->space == IR_SPACE_SHARED || s->space == IR_SPACE_CLUSTER ||
-	              s->space == IR_SPACE_LOCAL || s->space == IR_SPACE_FRAME;
+		      s->space == IR_SPACE_LOCAL || s->space == IR_SPACE_FRAME;
 
 	e->result = *a;
 	gw_value_spread(&e->result);
@@ -226,7 +226,7 @@ static void is_space(struct gw_eval *e, const struct gw_ir_insn *insn)
 		if (gw_is_unknown(a->base[i]) || (a->base[i] && !in_window && window))
 			continue;
 		e->result.v[i] = window ? a->base[i] == window
-		                        : !in_window && insn->space == IR_SPACE_GLOBAL;
+					: !in_window && insn->space == IR_SPACE_GLOBAL;
 		e->result.base[i] = GW_BASE_NONE;
 	}
 }
@@ -234,7 +234,7 @@ static void is_space(struct gw_eval *e, const struct gw_ir_insn *insn)
 /* Lanes where the guard holds, and lanes where it may. What the guard depends on otherwise than in
  * a way that stays the same is pinned. */
 static uint32_t guarded(struct gw_eval *e, const struct gw_ir_insn *insn, uint32_t *maybe,
-                        gw_base *why)
+			gw_base *why)
 {
 	const struct gw_value *g;
 	uint32_t known, yes;
@@ -255,7 +255,7 @@ static uint32_t guarded(struct gw_eval *e, const struct gw_ir_insn *insn, uint32
 
 /* What happens to memory or waits: how often, and why it isn't known. */
 static void count_effect(struct gw_eval *e, const struct gw_ir_insn *insn, uint32_t index,
-                         uint32_t sure, uint32_t maybe, gw_base why)
+			 uint32_t sure, uint32_t maybe, gw_base why)
 {
 	struct gw_eval_count *c = &e->report.insns[index];
 
@@ -276,7 +276,7 @@ static void count_effect(struct gw_eval *e, const struct gw_ir_insn *insn, uint3
 }
 
 static void run(struct gw_eval *e, const struct gw_ir_insn *insn, uint32_t index, uint32_t sure,
-                uint32_t maybe, gw_base why)
+		uint32_t maybe, gw_base why)
 {
 	gw_ir_operand def = insn->defs ? gw_ir_defs(e->p, insn)[0] : GW_IR_NONE;
 	uint32_t mask = sure | maybe;

@@ -11,7 +11,7 @@ enum { SOURCES = 3 };
 
 /* The lanes' numbers side by side; false when a lane of @p mask has none. */
 static bool numbers(const struct gw_value *x, uint32_t mask, uint64_t room[GW_LANES],
-                    const uint64_t **out)
+		    const uint64_t **out)
 {
 	uint32_t any = 0;
 
@@ -27,16 +27,16 @@ static bool numbers(const struct gw_value *x, uint32_t mask, uint64_t room[GW_LA
 	return !any;
 }
 
-#define EACH(expression)                                                                           \
-	for (unsigned i = 0; i < GW_LANES; i++) {                                                  \
-		uint64_t x = a[i], y = b[i];                                                       \
-		out[i] = (uint64_t)(expression);                                                   \
-	}                                                                                          \
+#define EACH(expression) \
+	for (unsigned i = 0; i < GW_LANES; i++) { \
+		uint64_t x = a[i], y = b[i]; \
+		out[i] = (uint64_t)(expression); \
+	} \
 	break
 
 /* A comparison of numbers of 32 bits or 64; false for others. */
 static bool compare(unsigned cond, unsigned bits, const uint64_t *a, const uint64_t *b,
-                    uint64_t *out)
+		    uint64_t *out)
 {
 	/* At the top of a word signed numbers of any width compare as they are. */
 	unsigned up = 64 - bits;
@@ -74,11 +74,11 @@ static void logic(unsigned table, const uint64_t *const v[SOURCES], uint64_t *ou
 	for (unsigned t = 0; t < 8; t++)
 		for (unsigned i = 0; table >> t & 1 && i < GW_LANES; i++)
 			out[i] |= (t & 4 ? v[0][i] : ~v[0][i]) & (t & 2 ? v[1][i] : ~v[1][i]) &
-			          (t & 1 ? v[2][i] : ~v[2][i]);
+				  (t & 1 ? v[2][i] : ~v[2][i]);
 }
 
 static bool shift(enum gw_ir_op op, unsigned bits, const uint64_t *a, const uint64_t *b,
-                  uint64_t *out)
+		  uint64_t *out)
 {
 	switch (op) {
 	case IR_SHL:
@@ -95,7 +95,7 @@ static bool shift(enum gw_ir_op op, unsigned bits, const uint64_t *a, const uint
 
 /* Products, which in 64 bits are exact for sources of up to 32. */
 static bool multiply(enum gw_ir_op op, unsigned bits, const uint64_t *a, const uint64_t *b,
-                     uint64_t *out)
+		     uint64_t *out)
 {
 	if (op != IR_MUL && bits > 32)
 		return false;
@@ -170,8 +170,8 @@ static unsigned width_of(enum gw_ir_op op, unsigned bits)
 }
 
 bool gw_eval_lanes(const struct gw_ir_insn *insn, unsigned to,
-                   const struct gw_value *const in[GW_SOURCES_MAX], uint32_t mask,
-                   struct gw_value *out)
+		   const struct gw_value *const in[GW_SOURCES_MAX], uint32_t mask,
+		   struct gw_value *out)
 {
 	enum gw_ir_op op = (enum gw_ir_op)insn->op;
 	unsigned bits = insn->bits, width = width_of(op, bits);
@@ -187,9 +187,9 @@ bool gw_eval_lanes(const struct gw_ir_insn *insn, unsigned to,
 	if (op == IR_LOP3)
 		logic(insn->aux, v, out->v);
 	else if (op == IR_CMP
-	                 ? !compare(insn->aux, bits, v[0], v[1], out->v)
-	                 : !plain(op, bits, v, out->v) && !shift(op, bits, v[0], v[1], out->v) &&
-	                           !multiply(op, bits, v[0], v[1], out->v))
+			 ? !compare(insn->aux, bits, v[0], v[1], out->v)
+			 : !plain(op, bits, v, out->v) && !shift(op, bits, v[0], v[1], out->v) &&
+				   !multiply(op, bits, v[0], v[1], out->v))
 		return false;
 	/* As elsewhere a selection is as wide as its sides. */
 	most = gw_low_bits(~UINT64_C(0), width < to || op == IR_SEL ? width : to);

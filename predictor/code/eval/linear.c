@@ -12,7 +12,7 @@
 
 /* Least and greatest number among the lanes; false when none is known. */
 static bool range(const struct gw_value *x, uint32_t mask, unsigned bits, bool is_signed,
-                  gw_wide *least, gw_wide *most)
+		  gw_wide *least, gw_wide *most)
 {
 	bool any = false;
 
@@ -22,7 +22,7 @@ static bool range(const struct gw_value *x, uint32_t mask, unsigned bits, bool i
 		if (!(mask >> i & 1) || x->base[gw_at(x, i)])
 			continue;
 		v = is_signed ? (gw_wide)gw_signed_bits(x->v[gw_at(x, i)], bits)
-		              : (gw_wide)gw_low_bits(x->v[gw_at(x, i)], bits);
+			      : (gw_wide)gw_low_bits(x->v[gw_at(x, i)], bits);
 		*least = !any || v < *least ? v : *least;
 		*most = !any || v > *most ? v : *most;
 		any = true;
@@ -86,7 +86,7 @@ static void add(struct gw_rule *r, const struct gw_form *x, int64_t scale, unsig
 	r->out->bent |= x->bent;
 	for (unsigned i = 0; i < GW_DIMS; i++)
 		r->out->d[i] = gw_rule_wrap(
-		        (uint64_t)r->out->d[i] + (uint64_t)x->d[i] * (uint64_t)scale, bits);
+			(uint64_t)r->out->d[i] + (uint64_t)x->d[i] * (uint64_t)scale, bits);
 }
 
 /* All lanes have one number. */
@@ -198,7 +198,7 @@ static void divide(struct gw_rule *r)
 	if (is_signed && gw_signed_bits(by, r->n) <= 0)
 		by = 0;
 	quotient(r, gw_low_bits(by, r->n), is_signed,
-	         r->insn->op == IR_REMS || r->insn->op == IR_REMU);
+		 r->insn->op == IR_REMS || r->insn->op == IR_REMU);
 }
 
 static void shift_right(struct gw_rule *r)
@@ -314,7 +314,7 @@ static bool is_signed_condition(enum gw_ir_cond cond)
 
 /* Keep to where the comparison of a and b comes out as it does here. */
 static bool steady(struct gw_rule *r, enum gw_ir_cond cond, const struct gw_value *a,
-                   const struct gw_value *b)
+		   const struct gw_value *b)
 {
 	struct gw_within w = {.form = {.bent = 0}};
 	struct outcome o = {0, 0, false};
@@ -332,18 +332,18 @@ static bool steady(struct gw_rule *r, enum gw_ir_cond cond, const struct gw_valu
 			lane_outcome(&o, cond, gw_rule_wrap(a->v[ia] - b->v[ib], r->n));
 		else if (is_signed)
 			lane_outcome(&o, cond,
-			             (gw_wide)gw_signed_bits(a->v[ia], r->n) -
-			                     gw_signed_bits(b->v[ib], r->n));
+				     (gw_wide)gw_signed_bits(a->v[ia], r->n) -
+					     gw_signed_bits(b->v[ib], r->n));
 		else
 			lane_outcome(&o, cond,
-			             (gw_wide)gw_low_bits(a->v[ia], r->n) -
-			                     gw_low_bits(b->v[ib], r->n));
+				     (gw_wide)gw_low_bits(a->v[ia], r->n) -
+					     gw_low_bits(b->v[ib], r->n));
 	}
 	if (!o.any)
 		return !w.form.bent;
 	for (unsigned i = 0; i < GW_DIMS; i++) {
 		gw_wide growth = (gw_wide)gw_rule_wrap((uint64_t)a->form.d[i], r->n) -
-		                 gw_rule_wrap((uint64_t)b->form.d[i], r->n);
+				 gw_rule_wrap((uint64_t)b->form.d[i], r->n);
 
 		if (growth != (int64_t)growth)
 			w.form.bent |= (uint8_t)(1u << i);
@@ -378,7 +378,7 @@ static void comparison(struct gw_rule *r, enum gw_ir_cond cond)
 
 /* The form of what was chosen lane by lane from @p a (where @p first) and @p b. */
 static void choice(struct gw_rule *r, const struct gw_value *a, const struct gw_value *b,
-                   uint32_t first)
+		   uint32_t first)
 {
 	uint32_t chosen = r->mask & first;
 	const struct gw_form *fa = chosen ? &a->form : &b->form;
@@ -406,8 +406,8 @@ static void extreme(struct gw_rule *r)
 	}
 	for (unsigned i = 0; i < GW_LANES; i++)
 		if (gw_scalar_compare(is_signed ? IR_COND_LTS : IR_COND_LTU, r->n,
-		                      r->in[0]->v[gw_at(r->in[0], i)],
-		                      r->in[1]->v[gw_at(r->in[1], i)]) == is_min)
+				      r->in[0]->v[gw_at(r->in[0], i)],
+				      r->in[1]->v[gw_at(r->in[1], i)]) == is_min)
 			first |= UINT32_C(1) << i;
 	choice(r, r->in[0], r->in[1], first);
 }
@@ -557,8 +557,8 @@ static unsigned result_bits(const struct gw_ir_insn *insn)
 }
 
 void gw_eval_form(struct gw_eval *e, const struct gw_ir_insn *insn,
-                  const struct gw_value *const in[GW_SOURCES_MAX], struct gw_value *out,
-                  uint32_t mask)
+		  const struct gw_value *const in[GW_SOURCES_MAX], struct gw_value *out,
+		  uint32_t mask)
 {
 	gw_ir_operand def = gw_ir_defs(e->p, insn)[0];
 	struct gw_rule r = {e, insn, in, &out->form, mask, insn->bits, e->p->relevant[def]};

@@ -87,7 +87,7 @@ void gw_eval_loops_begin(struct gw_eval *e)
 		struct gw_loop_watch *w = &e->watch[l];
 
 		*w = (struct gw_loop_watch){
-		        .writes = w->writes, .need = w->need, .hopeless = w->hopeless};
+			.writes = w->writes, .need = w->need, .hopeless = w->hopeless};
 	}
 	for (unsigned d = 0; d < DEPTH_MAX; d++)
 		e->shots->at[d].loop = GW_IR_NONE;
@@ -233,7 +233,7 @@ static void drop_levels(struct gw_eval *e, unsigned level)
 
 /* How a value moved from @p a to @p b in the lanes that are here. */
 static enum kind compare(const struct gw_value *a, const struct gw_value *b, uint32_t lanes,
-                         unsigned bits, int64_t *step)
+			 unsigned bits, int64_t *step)
 {
 	bool any = false;
 
@@ -282,7 +282,7 @@ static void make_unknown(struct gw_eval *e, struct gw_value *x, uint32_t lanes, 
 	for (unsigned i = 0; i < GW_LANES; i++)
 		if (lanes >> i & 1)
 			x->base[i] = gw_unknown(GW_WHY_LOOP,
-			                        e->p->blocks[e->p->loops[loop].header].first);
+						e->p->blocks[e->p->loops[loop].header].first);
 }
 
 /** What a value that a loop writes has done since the snapshot was taken. */
@@ -299,7 +299,7 @@ static struct change change_of(struct gw_eval *e, uint32_t loop, uint32_t n)
 
 	c.value = &e->values[c.slot];
 	c.kind = compare(&shot_of(e, loop)->values[n], c.value, e->lanes,
-	                 e->p->widths[e->register_of[c.slot]], &c.step);
+			 e->p->widths[e->register_of[c.slot]], &c.step);
 	return c;
 }
 
@@ -318,8 +318,8 @@ static bool begin_probe(struct gw_eval *e, uint32_t loop)
 		if (c.kind == UNEVEN && is_control(e, w, n))
 			return false;
 		*g = (struct growth){.kind = c.kind,
-		                     .step = c.step,
-		                     .irregular = g->irregular || c.kind == UNEVEN};
+				     .step = c.step,
+				     .irregular = g->irregular || c.kind == UNEVEN};
 		c.value->form.d[dim] = g->irregular ? 0 : g->step;
 		if (g->irregular)
 			c.value->form.bent |= (uint8_t)(1u << dim);
@@ -375,7 +375,7 @@ static void jump(struct gw_eval *e, uint32_t loop, int64_t times)
 		for (unsigned i = 0; i < (x->uniform ? 1 : GW_LANES); i++)
 			if (x->uniform || e->lanes >> i & 1)
 				x->v[i] = gw_low_bits(x->v[i] + by,
-				                      e->p->widths[e->register_of[slot]]);
+						      e->p->widths[e->register_of[slot]]);
 	}
 }
 
@@ -499,7 +499,7 @@ static void back_edge(struct gw_eval *e, uint32_t loop)
 	switch (w->phase) {
 	case WATCH:
 		if (++w->arrivals < (uint32_t)WARM_UP
-		                            << (w->fails < FAILS_MAX ? w->fails : FAILS_MAX))
+					    << (w->fails < FAILS_MAX ? w->fails : FAILS_MAX))
 			break;
 		keep(e, loop);
 		w->phase = COMPARE;

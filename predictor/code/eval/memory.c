@@ -27,7 +27,7 @@ static gw_base window_in(const struct gw_value *a, uint32_t mask)
 
 /* The space that an access goes to: a generic one's by the window of its addresses. */
 static enum gw_ir_space resolve(struct gw_eval *e, const struct gw_ir_insn *insn,
-                                const struct gw_value *a, uint32_t mask)
+				const struct gw_value *a, uint32_t mask)
 {
 	gw_base b;
 
@@ -54,14 +54,14 @@ static bool in_parameters(const struct gw_value *a, uint32_t mask)
 {
 	for (unsigned i = 0; i < GW_LANES; i++)
 		if (mask >> i & 1 && (a->base[gw_at(a, i)] ||
-		                      a->v[gw_at(a, i)] - GW_IR_PARAM_WINDOW >= GW_IR_PARAM_BYTES))
+				      a->v[gw_at(a, i)] - GW_IR_PARAM_WINDOW >= GW_IR_PARAM_BYTES))
 			return false;
 	return mask != 0;
 }
 
 /* address = first use + second use, with the windows' bases taken off. */
 static void find_address(struct gw_eval *e, const struct gw_ir_insn *insn, struct gw_value *a,
-                         uint32_t mask, enum gw_ir_space *space)
+			 uint32_t mask, enum gw_ir_space *space)
 {
 	const gw_ir_operand *uses = gw_ir_uses(e->p, insn);
 	const struct gw_value *x = gw_eval_source(e, uses[0], &e->source[0]);
@@ -128,7 +128,7 @@ static const struct gw_tensor_map *map_at(struct gw_eval *e, uint64_t offset)
 
 /* The map that lane @p lane finds; PTX counts from the start of the parameters. */
 static const struct gw_tensor_map *map_of(struct gw_eval *e, const struct gw_value *a,
-                                          unsigned lane)
+					  unsigned lane)
 {
 	uint64_t v = a->v[gw_at(a, lane)];
 
@@ -148,13 +148,13 @@ static uint8_t receivers_of(struct gw_eval *e, gw_ir_operand mask, unsigned lane
 		    (x->form.d[GW_DIM_LOOP + l] || x->form.bent >> (GW_DIM_LOOP + l) & 1))
 			return 0;
 	return x->base[gw_at(x, lane)]
-	               ? 0
-	               : (uint8_t)__builtin_popcount((unsigned)x->v[gw_at(x, lane)] >> 16);
+		       ? 0
+		       : (uint8_t)__builtin_popcount((unsigned)x->v[gw_at(x, lane)] >> 16);
 }
 
 /* The tile of the first lane: in machine code coordinates are the warp's. */
 static void find_tile(struct gw_eval *e, const struct gw_ir_insn *insn, const struct gw_value *a,
-                      uint32_t lanes)
+		      uint32_t lanes)
 {
 	const uint8_t box = (1u << GW_BOX) - 1;
 	unsigned first = (unsigned)__builtin_ctz(lanes), rank = insn->uses - 2u;
@@ -167,7 +167,7 @@ static void find_tile(struct gw_eval *e, const struct gw_ir_insn *insn, const st
 	t->placed = e->p->from_sass && t->map && t->map->rank == rank;
 	for (unsigned i = 0; t->placed && i < rank; i++) {
 		const struct gw_value *x =
-		        gw_eval_source(e, gw_ir_uses(e->p, insn)[2 + i], &e->source[2]);
+			gw_eval_source(e, gw_ir_uses(e->p, insn)[2 + i], &e->source[2]);
 
 		if (e->alike) /* elsewhere is another tile */
 			gw_domain_pin(&e->domain, gw_form_dims(&x->form) & box);
@@ -176,14 +176,14 @@ static void find_tile(struct gw_eval *e, const struct gw_ir_insn *insn, const st
 		for (unsigned l = 0; l < e->levels; l++) {
 			t->step[l][i] = (int32_t)x->form.d[GW_DIM_LOOP + l];
 			t->placed &=
-			        e->level_count[l] == 1 || !(x->form.bent >> (GW_DIM_LOOP + l) & 1);
+				e->level_count[l] == 1 || !(x->form.bent >> (GW_DIM_LOOP + l) & 1);
 		}
 	}
 }
 
 static void tell_sink(struct gw_eval *e, const struct gw_ir_insn *insn, uint32_t index,
-                      const struct gw_value *a, enum gw_ir_space space, uint32_t sure,
-                      uint32_t maybe)
+		      const struct gw_value *a, enum gw_ir_space space, uint32_t sure,
+		      uint32_t maybe)
 {
 	struct gw_eval_access *x = &e->access;
 	const struct gw_value *size = NULL;
@@ -239,7 +239,7 @@ uint64_t gw_eval_times(const struct gw_eval_access *access)
 
 /* Bytes that are known whatever happened: a parameter's, or a constant's that can't change. */
 static bool known_bytes(const struct gw_eval *e, enum gw_ir_space space, gw_base base, uint64_t at,
-                        unsigned width, uint64_t *v)
+			unsigned width, uint64_t *v)
 {
 	const struct gw_eval_launch *l = e->launch;
 
@@ -266,7 +266,7 @@ static bool in_frame(const struct gw_eval *e, uint64_t at, unsigned width)
 
 /* What this lane stored last: numbers byte by byte, a based value only as a whole. */
 static void load_frame(const struct gw_eval *e, unsigned lane, uint64_t at, unsigned width,
-                       uint32_t index, uint64_t *v, gw_base *base)
+		       uint32_t index, uint64_t *v, gw_base *base)
 {
 	size_t first = (size_t)at * GW_LANES + lane;
 
@@ -288,7 +288,7 @@ static void load_frame(const struct gw_eval *e, unsigned lane, uint64_t at, unsi
 }
 
 static void store_frame(struct gw_eval *e, unsigned lane, uint64_t at, unsigned width, uint64_t v,
-                        gw_base base)
+			gw_base base)
 {
 	if (!in_frame(e, at, width))
 		return;
@@ -314,7 +314,7 @@ void gw_eval_forget_frame(struct gw_eval *e, uint32_t lanes, gw_base why)
 /* How what lies at a place depends on distances, all its bytes having been stored together or not.
  */
 static void frame_form(const struct gw_eval *e, const struct gw_value *a, unsigned width,
-                       struct gw_form *out)
+		       struct gw_form *out)
 {
 	uint64_t at = a->v[0];
 	bool whole = true;
@@ -329,7 +329,7 @@ static void frame_form(const struct gw_eval *e, const struct gw_value *a, unsign
 	for (unsigned lane = 0; lane < GW_LANES; lane++)
 		for (unsigned i = 0; i < width; i++)
 			whole = whole &&
-			        e->frame_place[(at + i) * GW_LANES + lane] == (i | width << 4);
+				e->frame_place[(at + i) * GW_LANES + lane] == (i | width << 4);
 	if (whole && !out->bent) {
 		*out = e->frame_form[at];
 		return;
@@ -341,7 +341,7 @@ static void frame_form(const struct gw_eval *e, const struct gw_value *a, unsign
 /* Remember the form of what is stored; where lanes store to several places, or only some of them
  * store, every dimension it depends on is held against all of the memory. */
 static void keep_form(struct gw_eval *e, const struct gw_value *a, uint64_t offset, unsigned width,
-                      const struct gw_value *x, uint32_t sure)
+		      const struct gw_value *x, uint32_t sure)
 {
 	uint8_t dims = (uint8_t)(gw_form_dims(&x->form) | gw_form_dims(&a->form));
 	uint64_t at = a->v[0] + offset;
@@ -360,7 +360,7 @@ static bool is_local(enum gw_ir_space space)
 }
 
 static void store(struct gw_eval *e, const struct gw_ir_insn *insn, uint32_t index,
-                  const struct gw_value *a, enum gw_ir_space space, uint32_t sure, uint32_t maybe)
+		  const struct gw_value *a, enum gw_ir_space space, uint32_t sure, uint32_t maybe)
 {
 	const gw_ir_operand *uses = gw_ir_uses(e->p, insn);
 	gw_base unknown = gw_unknown(GW_WHY_MEMORY, index);
@@ -371,7 +371,7 @@ static void store(struct gw_eval *e, const struct gw_ir_insn *insn, uint32_t ind
 		return;
 	for (unsigned n = 2; is_local(space) && n < insn->uses; n++)
 		keep_form(e, a, (uint64_t)(n - 2) * insn->width, insn->width,
-		          gw_eval_source(e, uses[n], &e->source[2]), sure);
+			  gw_eval_source(e, uses[n], &e->source[2]), sure);
 	for (unsigned i = 0; i < GW_LANES; i++) {
 		uint64_t at = a->v[gw_at(a, i)];
 
@@ -386,7 +386,7 @@ static void store(struct gw_eval *e, const struct gw_ir_insn *insn, uint32_t ind
 			bool known = (sure >> i & 1) && insn->width <= 8;
 
 			store_frame(e, i, at + (uint64_t)(n - 2) * insn->width, insn->width,
-			            x->v[gw_at(x, i)], known ? x->base[gw_at(x, i)] : unknown);
+				    x->v[gw_at(x, i)], known ? x->base[gw_at(x, i)] : unknown);
 		}
 	}
 	if (anywhere)
@@ -395,7 +395,7 @@ static void store(struct gw_eval *e, const struct gw_ir_insn *insn, uint32_t ind
 
 /* A base that stands for what was loaded, when all lanes load it from one place. */
 static gw_base new_base(struct gw_eval *e, const struct gw_ir_insn *insn, uint32_t index,
-                        const struct gw_value *a, uint32_t mask, unsigned element)
+			const struct gw_value *a, uint32_t mask, unsigned element)
 {
 	uint64_t v;
 	gw_base b = GW_BASE_NONE;
@@ -421,8 +421,8 @@ static gw_base new_base(struct gw_eval *e, const struct gw_ir_insn *insn, uint32
 
 /* One element of a load, into the result. */
 static void load_element(struct gw_eval *e, const struct gw_ir_insn *insn, uint32_t index,
-                         const struct gw_value *a, enum gw_ir_space space, uint32_t mask,
-                         unsigned element, unsigned to)
+			 const struct gw_value *a, enum gw_ir_space space, uint32_t mask,
+			 unsigned element, unsigned to)
 {
 	struct gw_value *out = &e->result;
 	gw_base fresh = GW_BASE_NONE;
@@ -465,7 +465,7 @@ static void load_element(struct gw_eval *e, const struct gw_ir_insn *insn, uint3
 }
 
 static void load(struct gw_eval *e, const struct gw_ir_insn *insn, uint32_t index,
-                 const struct gw_value *a, enum gw_ir_space space, uint32_t sure, uint32_t maybe)
+		 const struct gw_value *a, enum gw_ir_space space, uint32_t sure, uint32_t maybe)
 {
 	gw_base why = gw_unknown(GW_WHY_BRANCH, index);
 
@@ -483,7 +483,7 @@ static void load(struct gw_eval *e, const struct gw_ir_insn *insn, uint32_t inde
 }
 
 void gw_eval_memory(struct gw_eval *e, const struct gw_ir_insn *insn, uint32_t index, uint32_t sure,
-                    uint32_t maybe)
+		    uint32_t maybe)
 {
 	enum gw_ir_space space;
 	struct gw_value a;
@@ -494,7 +494,7 @@ void gw_eval_memory(struct gw_eval *e, const struct gw_ir_insn *insn, uint32_t i
 	find_address(e, insn, &a, sure | maybe, &space);
 	if (insn->space == IR_SPACE_GENERIC)
 		e->spaces[index] =
-		        (uint16_t)((e->spaces[index] & ~(1u << IR_SPACE_GENERIC)) | 1u << space);
+			(uint16_t)((e->spaces[index] & ~(1u << IR_SPACE_GENERIC)) | 1u << space);
 	if (e->sink && insn->space != IR_SPACE_FRAME)
 		tell_sink(e, insn, index, &a, space, sure, maybe);
 	if (insn->op == IR_ST)

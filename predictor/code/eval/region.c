@@ -17,12 +17,12 @@ static bool may_store_locally(const struct gw_eval *e, const struct gw_ir_insn *
 {
 	return insn->op == IR_ST &&
 	       (insn->space == IR_SPACE_LOCAL || insn->space == IR_SPACE_FRAME ||
-	        (insn->space == IR_SPACE_GENERIC && e->local_escapes));
+		(insn->space == IR_SPACE_GENERIC && e->local_escapes));
 }
 
 /* The places in values[] that marked blocks write, into @p values; their number. */
 static uint32_t walk_written(struct gw_eval *e, struct gw_region *out, uint8_t *seen,
-                             uint32_t *values)
+			     uint32_t *values)
 {
 	uint32_t count = 0;
 
@@ -107,7 +107,7 @@ static bool find_writers(struct gw_eval *e)
 		return true;
 	e->rewritten = gw_arena_array(e->arena, p->reg_count, sizeof(*e->rewritten));
 	e->writer =
-	        e->rewritten ? gw_arena_array(e->arena, p->reg_count, sizeof(*e->writer)) : NULL;
+		e->rewritten ? gw_arena_array(e->arena, p->reg_count, sizeof(*e->writer)) : NULL;
 	for (uint32_t i = 0; e->writer && i < p->insn_count; i++)
 		for (unsigned d = 0; d < p->insns[i].defs; d++) {
 			gw_ir_operand reg = gw_ir_defs(p, &p->insns[i])[d];
@@ -254,7 +254,7 @@ const struct gw_region *gw_eval_region(struct gw_eval *e, uint32_t block)
 }
 
 void gw_eval_forget(struct gw_eval *e, const struct gw_region *region, uint32_t lanes, gw_base why,
-                    uint32_t block)
+		    uint32_t block)
 {
 	gw_eval_spend(e, region->value_count / 2, block);
 	for (uint32_t n = 0; n < region->value_count; n++) {

@@ -12,10 +12,10 @@
 
 enum { WARPS_MOST = 32, ENOUGH_FROM = 8 };
 static const double sampled = 0.9, /* confidence where nothing speaks against it */
-        unseen = 0.5,              /* of that, what is lost where hardly a block was run */
-        within = 0.25,             /* what confidence is about */
-        enough = 0.02,             /* an error that is not worth more blocks ... */
-        hidden = 0.005;            /* ... nor is the share that none drawn may have shown */
+	unseen = 0.5,              /* of that, what is lost where hardly a block was run */
+	within = 0.25,             /* what confidence is about */
+	enough = 0.02,             /* an error that is not worth more blocks ... */
+	hidden = 0.005;            /* ... nor is the share that none drawn may have shown */
 /* The square root of two, less one: evenly spread, and not as the golden section. */
 #define ROOT 0.41421356237309515
 #define NEAR 0.01 /* of the grid */
@@ -57,11 +57,11 @@ static struct gw_dim3 draw(const struct sample *s, uint32_t n)
 	b = &c->boxes[i];
 	block = (uint64_t)(fmin(at, b->volume - 1) / (double)b->size[GW_DIM_WARP]);
 	return (struct gw_dim3){
-	        (uint32_t)(b->low[GW_DIM_X] + (int64_t)(block % (uint64_t)b->size[GW_DIM_X])),
-	        (uint32_t)(b->low[GW_DIM_Y] + (int64_t)(block / (uint64_t)b->size[GW_DIM_X] %
-	                                                (uint64_t)b->size[GW_DIM_Y])),
-	        (uint32_t)(b->low[GW_DIM_Z] + (int64_t)(block / (uint64_t)b->size[GW_DIM_X] /
-	                                                (uint64_t)b->size[GW_DIM_Y]))};
+		(uint32_t)(b->low[GW_DIM_X] + (int64_t)(block % (uint64_t)b->size[GW_DIM_X])),
+		(uint32_t)(b->low[GW_DIM_Y] + (int64_t)(block / (uint64_t)b->size[GW_DIM_X] %
+							(uint64_t)b->size[GW_DIM_Y])),
+		(uint32_t)(b->low[GW_DIM_Z] + (int64_t)(block / (uint64_t)b->size[GW_DIM_X] /
+							(uint64_t)b->size[GW_DIM_Y]))};
 }
 
 /* Marks the warps of @p block that nobody answers for; how many. */

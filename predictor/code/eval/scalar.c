@@ -286,7 +286,7 @@ static bool plain(enum gw_ir_op op, unsigned bits, const uint64_t in[4], uint64_
 
 /* Those whose result is wider or narrower than `bits`; sets *width. */
 static bool resized(enum gw_ir_op op, unsigned bits, unsigned aux, const uint64_t in[4],
-                    unsigned *width, uint64_t *out)
+		    unsigned *width, uint64_t *out)
 {
 	switch (op) {
 	case IR_MULWS:
@@ -324,7 +324,7 @@ static bool resized(enum gw_ir_op op, unsigned bits, unsigned aux, const uint64_
 }
 
 static bool others(enum gw_ir_op op, unsigned bits, unsigned aux, const uint64_t in[4],
-                   uint64_t *out)
+		   uint64_t *out)
 {
 	switch (op) {
 	case IR_MUL:
@@ -376,7 +376,7 @@ static bool others(enum gw_ir_op op, unsigned bits, unsigned aux, const uint64_t
 }
 
 bool gw_scalar(enum gw_ir_op op, unsigned bits, unsigned aux, unsigned to, const uint64_t in[4],
-               uint64_t *out)
+	       uint64_t *out)
 {
 	unsigned width = bits;
 

@@ -25,11 +25,11 @@ static inline int64_t gw_signed_bits(uint64_t v, unsigned bits)
 /** Compute @p op, one of those with a single def that depends on its sources alone, from @p in.
  *  @p to is the width of the register written, bits. False: the result is not defined. */
 bool gw_scalar(enum gw_ir_op op, unsigned bits, unsigned aux, unsigned to, const uint64_t in[4],
-               uint64_t *out);
+	       uint64_t *out);
 
 /** gw_scalar()'s part for floats. False: not a float's operation, or not followed. */
 bool gw_scalar_float(enum gw_ir_op op, unsigned bits, unsigned aux, const uint64_t in[4],
-                     uint64_t *out);
+		     uint64_t *out);
 
 /** Comparison @p cond of two integers of @p bits. */
 bool gw_scalar_compare(enum gw_ir_cond cond, unsigned bits, uint64_t a, uint64_t b);

@@ -42,7 +42,7 @@ static void thread_index(const struct gw_eval *e, unsigned which, struct gw_valu
 
 /* A block's index, its cluster's or its place in that. */
 static void block_index(const struct gw_eval *e, unsigned which, unsigned kind,
-                        struct gw_value *out)
+			struct gw_value *out)
 {
 	uint64_t at = component(e->block, which);
 	uint64_t per = component(e->launch->config.cluster, which);
@@ -177,7 +177,7 @@ static unsigned shuffle_source(unsigned mode, unsigned lane, uint64_t b, uint64_
 }
 
 void gw_eval_shuffle(struct gw_eval *e, const struct gw_ir_insn *insn, uint32_t index,
-                     uint32_t mask)
+		     uint32_t mask)
 {
 	const gw_ir_operand *uses = gw_ir_uses(e->p, insn), *defs = gw_ir_defs(e->p, insn);
 	const struct gw_value *a = gw_eval_source(e, uses[0], &e->source[0]);
@@ -199,7 +199,7 @@ void gw_eval_shuffle(struct gw_eval *e, const struct gw_ir_insn *insn, uint32_t 
 			continue;
 		}
 		from = shuffle_source(insn->aux, i, b->v[gw_at(b, i)], c->v[gw_at(c, i)],
-		                      &in_range);
+				      &in_range);
 		ok->v[i] = in_range;
 		out->v[i] = a->v[gw_at(a, from)];
 		out->base[i] = a->base[gw_at(a, from)];
@@ -209,7 +209,7 @@ void gw_eval_shuffle(struct gw_eval *e, const struct gw_ir_insn *insn, uint32_t 
 	out->form = a->form;
 	if (!steady)
 		out->form.bent = (uint8_t)(gw_form_dims(&a->form) | gw_form_dims(&b->form) |
-		                           gw_form_dims(&c->form));
+					   gw_form_dims(&c->form));
 	ok->form.bent = (uint8_t)(gw_form_dims(&b->form) | gw_form_dims(&c->form));
 	if (out->form.bent)
 		memset(out->form.d, 0, sizeof(out->form.d));
@@ -219,7 +219,7 @@ void gw_eval_shuffle(struct gw_eval *e, const struct gw_ir_insn *insn, uint32_t 
 
 /* A vote among the lanes that are here: known when those known decide it, or when all are. */
 static gw_base vote(unsigned mode, uint32_t mask, uint32_t known, uint32_t yes, gw_base unknown,
-                    uint64_t *v)
+		    uint64_t *v)
 {
 	bool all_known = known == mask;
 

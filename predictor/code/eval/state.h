@@ -62,11 +62,11 @@ struct gw_warp_entry {
 	uint32_t lanes;
 	uint32_t certain; /**< of these, the ones that surely come here */
 	uint32_t forget;  /**< branch block whose region's results are forgotten before going on;
-	                       GW_IR_NONE: none */
+			       GW_IR_NONE: none */
 	uint32_t forget_lanes;
 	gw_base forget_why;
 	uint32_t unbounded; /**< stands for any number of trips, because of this branch block;
-	                         GW_IR_NONE: for one */
+				 GW_IR_NONE: for one */
 	double odds; /**< how likely the warp runs the block, where no lane does for certain */
 };
 
@@ -83,7 +83,7 @@ struct gw_region {
 	bool stores; /**< stores into the followed local memory */
 	bool waits;  /**< nothing in it acts: all it can do is wait */
 	bool meets;  /**< blocks wait in it for each other: all it does is look at a word that each
-	                  of them adds to before */
+			  of them adds to before */
 	bool plain;  /**< all it can do is compute, each of its blocks once at most */
 	uint32_t value_count;
 	const uint32_t *values; /**< places in values[] that are written */
@@ -103,12 +103,12 @@ struct gw_eval {
 	uint32_t *register_of; /**< of each of values[]: its register */
 	uint32_t value_count;
 	uint8_t *wanted; /**< of each instruction: it writes a register or local memory that matters
-	                  */
+			  */
 	uint32_t *plan;  /**< instructions that are run, block by block */
 	uint32_t *plan_first;             /**< of each block; one more at the end */
 	const struct gw_region **regions; /**< of each branch block, once asked for */
 	uint32_t *writer;   /**< of each register, once asked for: the one instruction that writes
-	                         it, from 1; 0: none, UINT32_MAX: several */
+				 it, from 1; 0: none, UINT32_MAX: several */
 	uint8_t *rewritten; /**< scratch: of each register */
 	struct gw_tensor_map maps[GW_TENSOR_MAPS]; /**< among the arguments, that were asked for */
 	uint32_t map_offset[GW_TENSOR_MAPS], map_count; /**< bytes from the arguments' start */
@@ -131,7 +131,7 @@ struct gw_eval {
 	uint32_t lanes, certain; /**< of the entry being run, less the ended and doubted */
 	bool unbounded;          /**< the entry being run stands for any number of trips */
 	double likely; /**< executions that one of the entry's is likely to be: at most `weight`
-	                    but where it is unbounded */
+			    but where it is unbounded */
 	bool meeting;  /**< of these regions without a bound, one in which blocks meet */
 	struct gw_warp_entry stack[GW_STACK_MAX];
 	uint32_t depth;
@@ -172,7 +172,7 @@ const struct gw_value *gw_eval_source(struct gw_eval *e, gw_ir_operand o, struct
 /** Write @p from into @p def for the lanes @p sure; for @p maybe, the register becomes unknown
  *  because of @p why. Nothing for a register that isn't needed. */
 void gw_eval_write(struct gw_eval *e, gw_ir_operand def, const struct gw_value *from, uint32_t sure,
-                   uint32_t maybe, gw_base why);
+		   uint32_t maybe, gw_base why);
 /** Make @p out the same in all lanes. */
 void gw_value_set(struct gw_value *out, uint64_t v, gw_base base);
 /** Give each lane its own place. */
@@ -183,27 +183,27 @@ uint32_t gw_value_known(const struct gw_value *x, uint32_t mask, uint32_t *true_
 enum gw_why gw_base_why(gw_base b, uint32_t *insn);
 /** Note a reason of the answer's not being exact; once each. */
 void gw_eval_reason(struct gw_eval *e, enum gw_why why, uint32_t block, uint32_t source,
-                    uint32_t origin);
+		    uint32_t origin);
 
 /* linear.c */
 /** The form of @p out, the result of a scalar operation on @p in in the lanes @p mask; the domain
  *  is kept to where it holds. */
 void gw_eval_form(struct gw_eval *e, const struct gw_ir_insn *insn,
-                  const struct gw_value *const in[GW_SOURCES_MAX], struct gw_value *out,
-                  uint32_t mask);
+		  const struct gw_value *const in[GW_SOURCES_MAX], struct gw_value *out,
+		  uint32_t mask);
 
 /* special.c */
 void gw_eval_sreg(struct gw_eval *e, enum gw_ir_sreg sreg, struct gw_value *out);
 void gw_eval_shuffle(struct gw_eval *e, const struct gw_ir_insn *insn, uint32_t insn_index,
-                     uint32_t mask);
+		     uint32_t mask);
 void gw_eval_vote(struct gw_eval *e, const struct gw_ir_insn *insn, uint32_t insn_index,
-                  uint32_t mask);
+		  uint32_t mask);
 void gw_eval_elect(struct gw_eval *e, const struct gw_ir_insn *insn, uint32_t insn_index,
-                   uint32_t mask);
+		   uint32_t mask);
 
 /* memory.c */
 void gw_eval_memory(struct gw_eval *e, const struct gw_ir_insn *insn, uint32_t insn_index,
-                    uint32_t sure, uint32_t maybe);
+		    uint32_t sure, uint32_t maybe);
 /** Forget local memory in @p lanes. */
 void gw_eval_forget_frame(struct gw_eval *e, uint32_t lanes, gw_base why);
 
@@ -215,7 +215,7 @@ void gw_eval_claims_init(struct gw_eval *e);
 void gw_eval_claims_begin(struct gw_eval *e);
 /** Comparison @p insn_index has been made, of @p in, in lane @p lane among others. */
 void gw_eval_claim_compared(struct gw_eval *e, uint32_t insn_index,
-                            const struct gw_value *const in[GW_SOURCES_MAX], unsigned lane);
+			    const struct gw_value *const in[GW_SOURCES_MAX], unsigned lane);
 /** The value that @p insn_index makes, where it stands for a load of the next piece's number;
  * false: it does not. */
 bool gw_eval_claim(struct gw_eval *e, uint32_t insn_index, struct gw_value *out);
@@ -232,8 +232,8 @@ void gw_eval_insn(struct gw_eval *e, uint32_t insn_index);
  * written but to lanes' places.
  */
 bool gw_eval_lanes(const struct gw_ir_insn *insn, unsigned to,
-                   const struct gw_value *const in[GW_SOURCES_MAX], uint32_t mask,
-                   struct gw_value *out);
+		   const struct gw_value *const in[GW_SOURCES_MAX], uint32_t mask,
+		   struct gw_value *out);
 
 /* region.c */
 /** The region of branch block @p block; NULL when there is no room. */
@@ -242,7 +242,7 @@ const struct gw_region *gw_eval_region(struct gw_eval *e, uint32_t block);
 bool gw_eval_written(struct gw_eval *e, struct gw_region *out);
 /** What the region of @p block wrote becomes unknown in @p lanes. */
 void gw_eval_forget(struct gw_eval *e, const struct gw_region *region, uint32_t lanes, gw_base why,
-                    uint32_t block);
+		    uint32_t block);
 /** Block @p block lies in loop @p loop. */
 bool gw_eval_in_loop(const struct gw_eval *e, uint32_t block, uint32_t loop);
 
@@ -282,6 +282,6 @@ void gw_eval_stop(struct gw_eval *e, uint32_t block);
 /** Run one warp that may answer for those up to @p high distances away; its report is e->report,
  *  and e->domain.high says which ones the result covers. */
 void gw_eval_one(struct gw_eval *e, struct gw_dim3 block, uint32_t warp,
-                 const int64_t high[GW_BOX]);
+		 const int64_t high[GW_BOX]);
 
 #endif

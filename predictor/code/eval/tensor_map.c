@@ -44,9 +44,9 @@ bool gw_tensor_map_read(struct gw_tensor_map *m, const uint8_t *bytes)
 
 	memcpy(word, bytes, sizeof(word));
 	*m = (struct gw_tensor_map){.address = word[0] | (uint64_t)word[1] << 32,
-	                            .rank = (uint8_t)(field(word, WORD_KIND, 4, 3) + 1),
-	                            .im2col = field(word, WORD_KIND, 0, 1),
-	                            .element_bits = element_bits[field(word, WORD_KIND, 7, 4)]};
+				    .rank = (uint8_t)(field(word, WORD_KIND, 4, 3) + 1),
+				    .im2col = field(word, WORD_KIND, 0, 1),
+				    .element_bits = element_bits[field(word, WORD_KIND, 7, 4)]};
 	if (m->rank > GW_TENSOR_RANK || !m->element_bits || !m->address ||
 	    !ends_with_rank(word, m->rank))
 		return false;
@@ -54,12 +54,12 @@ bool gw_tensor_map_read(struct gw_tensor_map *m, const uint8_t *bytes)
 		m->dim[i] = (uint64_t)word[WORD_DIM + i] + 1;
 		m->every[i] = field(word, WORD_BOX, 3 * i, 3) + 1;
 		m->box[i] = (i ? field(word, WORD_BOXES, 8 * (i - 1), 8)
-		               : field(word, WORD_BOX, 24, 8)) +
-		            1;
+			       : field(word, WORD_BOX, 24, 8)) +
+			    1;
 		m->stride[i] = i ? (word[WORD_STRIDE + i - 1] |
-		                    (uint64_t)field(word, WORD_STRIDE_HIGH, 4 * (i - 1), 4) << 32) *
-		                               STRIDE_UNIT
-		                 : m->element_bits / 8;
+				    (uint64_t)field(word, WORD_STRIDE_HIGH, 4 * (i - 1), 4) << 32) *
+					       STRIDE_UNIT
+				 : m->element_bits / 8;
 	}
 	if (m->im2col)
 		m->box[1] = field(word, WORD_PIXELS, 0, 16) + 1;
@@ -99,7 +99,7 @@ static double taken_on_average(const struct gw_tensor_map *m, unsigned i)
 static double row_bytes(const struct gw_tensor_map *m, double elements, int64_t at)
 {
 	double begin =
-	        fmax((double)at, 0) * m->element_bits / 8 + (double)(m->address % SECTOR_BYTES);
+		fmax((double)at, 0) * m->element_bits / 8 + (double)(m->address % SECTOR_BYTES);
 	double end = begin + ((elements - 1) * m->every[0] + 1) * m->element_bits / 8;
 
 	if (!(elements > 0))
@@ -116,5 +116,5 @@ double gw_tensor_tile_bytes(const struct gw_tensor_map *m, const int32_t *at)
 	for (unsigned i = 1; i < m->rank; i++)
 		rows *= at ? taken(m, i, at[i]) : taken_on_average(m, i);
 	return rows * (at ? row_bytes(m, taken(m, 0, at[0]), at[0])
-	                  : row_bytes(m, taken_on_average(m, 0), 0));
+			  : row_bytes(m, taken_on_average(m, 0), 0));
 }

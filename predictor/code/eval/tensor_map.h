@@ -22,7 +22,7 @@ struct gw_tensor_map {
 	uint64_t address;                /**< of the first element */
 	uint64_t dim[GW_TENSOR_RANK];    /**< elements */
 	uint64_t stride[GW_TENSOR_RANK]; /**< bytes from one to the next; of dimension 0 its
-	                                      elements' size, rounded down */
+					      elements' size, rounded down */
 	uint32_t box[GW_TENSOR_RANK];    /**< elements that a copy reaches over */
 	uint32_t every[GW_TENSOR_RANK];  /**< of these it takes each such one; at least 1 */
 	uint16_t element_bits;           /**< 4 to 64 */

@@ -62,7 +62,7 @@ static void copy_lanes(struct gw_value *to, const struct gw_value *from, uint32_
 }
 
 void gw_eval_write(struct gw_eval *e, gw_ir_operand def, const struct gw_value *from, uint32_t sure,
-                   uint32_t maybe, gw_base why)
+		   uint32_t maybe, gw_base why)
 {
 	struct gw_value *to;
 	uint32_t kept;
@@ -125,7 +125,7 @@ enum gw_why gw_base_why(gw_base b, uint32_t *insn)
 }
 
 void gw_eval_reason(struct gw_eval *e, enum gw_why why, uint32_t block, uint32_t source,
-                    uint32_t origin)
+		    uint32_t origin)
 {
 	struct gw_eval_reason r = {why, block, source, UINT32_MAX};
 

@@ -14,8 +14,8 @@ void gw_eval_stop(struct gw_eval *e, uint32_t block)
 {
 	if (!e->stopped)
 		gw_eval_reason(e, GW_WHY_STEPS, block,
-		               block < e->p->block_count ? e->p->blocks[block].end_source : 0,
-		               UINT32_MAX);
+			       block < e->p->block_count ? e->p->blocks[block].end_source : 0,
+			       UINT32_MAX);
 	e->stopped = true;
 }
 
@@ -109,16 +109,16 @@ static void go(struct gw_eval *e, uint32_t from, uint32_t to)
 
 /* A group of lanes that takes successor @p to of the entry's block. */
 static struct gw_warp_entry group(const struct gw_warp_entry *t, uint32_t meet, uint32_t to,
-                                  uint32_t lanes, uint32_t certain)
+				  uint32_t lanes, uint32_t certain)
 {
 	return (struct gw_warp_entry){.from = t->block,
-	                              .block = to,
-	                              .odds = t->odds,
-	                              .meet = meet,
-	                              .lanes = lanes,
-	                              .certain = certain & lanes,
-	                              .forget = GW_IR_NONE,
-	                              .unbounded = t->unbounded};
+				      .block = to,
+				      .odds = t->odds,
+				      .meet = meet,
+				      .lanes = lanes,
+				      .certain = certain & lanes,
+				      .forget = GW_IR_NONE,
+				      .unbounded = t->unbounded};
 }
 
 static void part(struct gw_eval *e, uint32_t block, uint32_t yes, uint32_t no)
@@ -135,7 +135,7 @@ static void part(struct gw_eval *e, uint32_t block, uint32_t yes, uint32_t no)
 
 /* The reason behind the unknown lanes of a test. */
 static gw_base note_unknown(struct gw_eval *e, uint32_t block, const struct gw_value *test,
-                            uint32_t unknown)
+			    uint32_t unknown)
 {
 	gw_base base = test->base[gw_at(test, (unsigned)__builtin_ctz(unknown))];
 	uint32_t insn;
@@ -160,14 +160,14 @@ static void wait_and_forget(struct gw_eval *e, uint32_t block, uint32_t unknown,
 
 /* Lanes in @p unknown go either way: once, since the branch decides no loop. */
 static void part_maybe(struct gw_eval *e, uint32_t block, uint32_t yes, uint32_t no,
-                       uint32_t unknown, gw_base why)
+		       uint32_t unknown, gw_base why)
 {
 	uint32_t meet = e->p->blocks[block].ipdom;
 	struct gw_warp_entry t = *top(e);
 	struct gw_warp_entry a =
-	        group(&t, meet, successor(e, block, 0), yes | unknown, e->certain & yes);
+		group(&t, meet, successor(e, block, 0), yes | unknown, e->certain & yes);
 	struct gw_warp_entry b =
-	        group(&t, meet, successor(e, block, 1), no | unknown, e->certain & no);
+		group(&t, meet, successor(e, block, 1), no | unknown, e->certain & no);
 
 	a.odds *= GW_EVAL_EITHER;
 	b.odds *= GW_EVAL_EITHER;
@@ -181,7 +181,7 @@ static void part_maybe(struct gw_eval *e, uint32_t block, uint32_t yes, uint32_t
 }
 
 static void count_branch(struct gw_eval *e, uint32_t block, uint32_t yes, uint32_t no,
-                         uint32_t unknown)
+			 uint32_t unknown)
 {
 	struct gw_eval_count *c = &e->report.blocks[block].divergent;
 
@@ -195,7 +195,7 @@ static void count_branch(struct gw_eval *e, uint32_t block, uint32_t yes, uint32
 
 /* No lane's way is known, and nothing but computing lies between: it need not be followed. */
 static void pass_by(struct gw_eval *e, uint32_t block, const struct gw_region *region,
-                    uint32_t unknown, gw_base why)
+		    uint32_t unknown, gw_base why)
 {
 	gw_eval_spend(e, region->block_count / 4, block);
 	for (uint32_t i = 0; i < region->block_count; i++) {
@@ -212,7 +212,7 @@ static void pass_by(struct gw_eval *e, uint32_t block, const struct gw_region *r
 
 /* Lanes in @p unknown go any way any number of times; the others go on as they know. */
 static void part_unbounded(struct gw_eval *e, uint32_t block, uint32_t yes, uint32_t no,
-                           uint32_t unknown, gw_base why)
+			   uint32_t unknown, gw_base why)
 {
 	uint32_t meet = e->p->blocks[block].ipdom;
 	struct gw_warp_entry t = *top(e);
@@ -391,7 +391,7 @@ static bool visit(struct gw_eval *e, struct gw_warp_entry *t)
 	region = gw_eval_region(e, t->unbounded);
 	if (region)
 		gw_eval_forget(e, region, again, gw_unknown(GW_WHY_BRANCH, UINT32_MAX),
-		               t->unbounded);
+			       t->unbounded);
 	else
 		gw_eval_stop(e, t->block);
 	t->lanes &= ~again;
@@ -404,7 +404,7 @@ static bool visit(struct gw_eval *e, struct gw_warp_entry *t)
 static bool meets(struct gw_eval *e, const struct gw_warp_entry *t)
 {
 	const struct gw_region *region =
-	        t->unbounded != GW_IR_NONE ? gw_eval_region(e, t->unbounded) : NULL;
+		t->unbounded != GW_IR_NONE ? gw_eval_region(e, t->unbounded) : NULL;
 
 	return region && region->meets;
 }
@@ -457,13 +457,13 @@ static void advance(struct gw_eval *e)
 void gw_eval_run(struct gw_eval *e, uint32_t lanes)
 {
 	struct gw_warp_entry first = {.from = GW_IR_NONE,
-	                              .block = 0,
-	                              .meet = GW_IR_NONE,
-	                              .lanes = lanes,
-	                              .certain = lanes,
-	                              .odds = 1,
-	                              .forget = GW_IR_NONE,
-	                              .unbounded = GW_IR_NONE};
+				      .block = 0,
+				      .meet = GW_IR_NONE,
+				      .lanes = lanes,
+				      .certain = lanes,
+				      .odds = 1,
+				      .forget = GW_IR_NONE,
+				      .unbounded = GW_IR_NONE};
 
 	e->live = lanes;
 	e->doubt = 0;

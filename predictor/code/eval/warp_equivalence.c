@@ -28,8 +28,8 @@ struct gw_warp_equivalence {
 };
 
 struct gw_warp_equivalence *gw_warp_equivalence_new(struct gw_eval *eval,
-                                                    const struct gw_eval_limits *limits,
-                                                    struct gw_arena *arena)
+						    const struct gw_eval_limits *limits,
+						    struct gw_arena *arena)
 {
 	struct gw_warp_equivalence *a = gw_arena_array(arena, 1, sizeof(*a));
 
@@ -98,7 +98,7 @@ static void move(struct gw_eval_access *access, const int64_t away[GW_EVAL_AXES]
 }
 
 static void make_again(struct gw_warp_equivalence *a, const struct kept *k,
-                       const int64_t at[GW_EVAL_AXES], struct gw_warp_equivalence_report *out)
+		       const int64_t at[GW_EVAL_AXES], struct gw_warp_equivalence_report *out)
 {
 	int64_t away[GW_EVAL_AXES];
 
@@ -116,7 +116,7 @@ static void make_again(struct gw_warp_equivalence *a, const struct kept *k,
 }
 
 static const char *run(struct gw_warp_equivalence *a, struct gw_dim3 block, uint32_t warp,
-                       struct gw_warp_equivalence_report *out)
+		       struct gw_warp_equivalence_report *out)
 {
 	struct kept k = {.low = {warp, block.x, block.y, block.z}};
 	struct gw_eval_warp_report report;
@@ -142,8 +142,8 @@ static const char *run(struct gw_warp_equivalence *a, struct gw_dim3 block, uint
 }
 
 const char *gw_warp_equivalence_warp(struct gw_warp_equivalence *a, struct gw_dim3 block,
-                                     uint32_t warp, gw_eval_sink *sink, void *arg,
-                                     struct gw_warp_equivalence_report *out)
+				     uint32_t warp, gw_eval_sink *sink, void *arg,
+				     struct gw_warp_equivalence_report *out)
 {
 	const int64_t at[GW_EVAL_AXES] = {warp, block.x, block.y, block.z};
 

@@ -25,13 +25,13 @@ struct gw_warp_equivalence_report {
  * `go_on` counts, asked about every GW_EVAL_ASK accesses. */
 struct gw_warp_equivalence;
 struct gw_warp_equivalence *gw_warp_equivalence_new(struct gw_eval *eval,
-                                                    const struct gw_eval_limits *limits,
-                                                    struct gw_arena *arena);
+						    const struct gw_eval_limits *limits,
+						    struct gw_arena *arena);
 
 /** Pass the accesses of one warp to @p sink, in order, as gw_eval_warp() does. NULL, or why
  * not. */
 const char *gw_warp_equivalence_warp(struct gw_warp_equivalence *alike, struct gw_dim3 block,
-                                     uint32_t warp, gw_eval_sink *sink, void *arg,
-                                     struct gw_warp_equivalence_report *out);
+				     uint32_t warp, gw_eval_sink *sink, void *arg,
+				     struct gw_warp_equivalence_report *out);
 
 #endif

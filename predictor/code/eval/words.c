@@ -27,8 +27,8 @@ bool gw_rule_upper_half(struct gw_rule *r, unsigned half)
 			continue;
 		w.low = -lower > w.low ? -lower : w.low;
 		w.high = ((gw_wide)1 << half) - 1 - lower < w.high
-		                 ? ((gw_wide)1 << half) - 1 - lower
-		                 : w.high;
+				 ? ((gw_wide)1 << half) - 1 - lower
+				 : w.high;
 	}
 	w.form.bent = x->form.bent;
 	if (!r->e->alike || (grows && !gw_rule_no_wrap(r, x, r->n, r->insn->op == IR_SHRS)) ||

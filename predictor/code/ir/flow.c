@@ -48,7 +48,7 @@ static const char *check_insn(const struct gw_ir_program *p, const struct gw_ir_
 			return "an instruction writes a register that is not there";
 	for (unsigned i = 0; i < insn->uses; i++)
 		if (gw_ir_is_constant(uses[i]) ? (uses[i] & ~GW_IR_CONSTANT) >= p->constant_count
-		                               : uses[i] >= p->reg_count)
+					       : uses[i] >= p->reg_count)
 			return "an instruction reads a register that is not there";
 	if (insn->guard != GW_IR_NONE && insn->guard >= p->reg_count)
 		return "a guard that is not there";
@@ -67,8 +67,8 @@ static const char *check_counts(const struct gw_ir_insn *insn)
 	};
 
 	return insn->defs < least[insn->op][0] || insn->uses < least[insn->op][1]
-	               ? "an instruction lacks operands"
-	               : NULL;
+		       ? "an instruction lacks operands"
+		       : NULL;
 }
 
 static const char *check(const struct gw_ir_program *p)
@@ -92,7 +92,7 @@ static const char *check(const struct gw_ir_program *p)
 				wrong = "a jump to a place that is not there";
 		if ((b->end == IR_END_BRANCH || b->end == IR_END_SWITCH) &&
 		    (gw_ir_is_constant(b->test) ? (b->test & ~GW_IR_CONSTANT) >= p->constant_count
-		                                : b->test >= p->reg_count))
+						: b->test >= p->reg_count))
 			wrong = "a branch without its predicate";
 	}
 	return wrong;
@@ -101,7 +101,7 @@ static const char *check(const struct gw_ir_program *p)
 /* Edge @p s of block @p n, the one beyond its successors being that of the root: into the entry, or
  * backwards into the exit. False when there is no such edge. */
 static bool edge(const struct flow *f, bool backwards, uint32_t n, uint32_t s, uint32_t *from,
-                 uint32_t *to)
+		 uint32_t *to)
 {
 	const struct gw_ir_program *p = f->p;
 	const struct gw_ir_block *b = &p->blocks[n];
@@ -255,7 +255,7 @@ static bool loop_fill(struct flow *f, const struct graph *g, uint32_t header, ui
 	uint32_t depth = 0, id = p->loop_count;
 
 	*loop = (struct gw_ir_loop){
-	        .header = header, .parent = p->blocks[header].loop, .blocks = 1};
+		.header = header, .parent = p->blocks[header].loop, .blocks = 1};
 	for (uint32_t e = g->in[header]; e < g->in[header + 1]; e++) {
 		uint32_t from = g->ins[e];
 
@@ -295,7 +295,7 @@ static bool is_header(struct flow *f, const struct graph *g, uint32_t n)
 
 /* How many blocks that @p met leaves out lead to block @p to. @p seen marks blocks with @p mark. */
 static uint32_t leading_to(struct flow *f, const struct graph *g, uint32_t to, const bool *met,
-                           uint32_t *seen, uint32_t mark, uint32_t *stack)
+			   uint32_t *seen, uint32_t mark, uint32_t *stack)
 {
 	uint32_t depth = 0, count = 0;
 
@@ -432,7 +432,7 @@ const char *gw_ir_finish(struct gw_ir_builder *b)
 	if (!graph_make(&f, &g, false) || !graph_order(&f, &g) || !graph_dominators(&f, &g) ||
 	    !find_loops(&f, &g) || !find_meeting_points(&f, &g))
 		return b->arena->refused ? "no room to analyse the kernel's control flow"
-		                         : "the kernel's control flow is too tangled to analyse";
+					 : "the kernel's control flow is too tangled to analyse";
 	if (!gw_ir_find_relevance(f.p, b->arena))
 		return "no room to analyse the kernel's registers";
 	return NULL;

@@ -28,7 +28,7 @@ static const char *const space_texts[] = {
 #include "predictor/code/ir/ir.def"
 };
 static const char *const why_texts[] = {
-        "it is known",
+	"it is known",
 #define IR_WHY(name, text) text,
 #include "predictor/code/ir/ir.def"
 };
@@ -66,7 +66,7 @@ bool gw_ir_builder_init(struct gw_ir_builder *b, struct gw_arena *arena)
 /* Room for @p more elements behind @p count in @p array, whose capacity is @p room: the array,
  * perhaps at a new place, or NULL. */
 static void *grown(struct gw_ir_builder *b, void *array, uint32_t count, uint32_t more,
-                   uint32_t *room, size_t size)
+		   uint32_t *room, size_t size)
 {
 	uint32_t wanted = *room ? *room : 64;
 	void *out;
@@ -91,12 +91,12 @@ static void *grown(struct gw_ir_builder *b, void *array, uint32_t count, uint32_
 }
 
 /* Make room in one of the program's arrays; false when there is none. */
-#define GROW(b, field, count, room, more)                                                          \
-	grow_into(b, (void **)&(b)->program.field, (b)->program.count, more, &(b)->grow->room,     \
-	          sizeof(*(b)->program.field))
+#define GROW(b, field, count, room, more) \
+	grow_into(b, (void **)&(b)->program.field, (b)->program.count, more, &(b)->grow->room, \
+		  sizeof(*(b)->program.field))
 
 static bool grow_into(struct gw_ir_builder *b, void **array, uint32_t count, uint32_t more,
-                      uint32_t *room, size_t size)
+		      uint32_t *room, size_t size)
 {
 	void *out = grown(b, *array, count, more, room, size);
 
@@ -191,8 +191,8 @@ static bool acts(const struct gw_ir_insn *insn)
 }
 
 struct gw_ir_insn *gw_ir_append(struct gw_ir_builder *b, struct gw_ir_insn insn,
-                                const gw_ir_operand *defs, unsigned def_count,
-                                const gw_ir_operand *uses, unsigned use_count)
+				const gw_ir_operand *defs, unsigned def_count,
+				const gw_ir_operand *uses, unsigned use_count)
 {
 	struct gw_ir_program *p = &b->program;
 
@@ -225,7 +225,7 @@ struct gw_ir_insn *gw_ir_append(struct gw_ir_builder *b, struct gw_ir_insn insn,
 }
 
 gw_ir_operand gw_ir_emit(struct gw_ir_builder *b, enum gw_ir_op op, unsigned bits, unsigned aux,
-                         gw_ir_operand def, unsigned n, ...)
+			 gw_ir_operand def, unsigned n, ...)
 {
 	struct gw_ir_insn insn = {.op = (uint16_t)op, .bits = (uint8_t)bits, .aux = (uint16_t)aux};
 	gw_ir_operand uses[4];
@@ -246,7 +246,7 @@ uint32_t gw_ir_block_new(struct gw_ir_builder *b)
 	if (b->failed || !GROW(b, blocks, block_count, blocks, 1))
 		return 0;
 	p->blocks[p->block_count] =
-	        (struct gw_ir_block){.test = GW_IR_NONE, .ipdom = GW_IR_NONE, .loop = GW_IR_NONE};
+		(struct gw_ir_block){.test = GW_IR_NONE, .ipdom = GW_IR_NONE, .loop = GW_IR_NONE};
 	return p->block_count++;
 }
 
@@ -274,7 +274,7 @@ uint32_t gw_ir_block_open(struct gw_ir_builder *b)
 }
 
 static void end_block(struct gw_ir_builder *b, enum gw_ir_end end, gw_ir_operand test,
-                      const uint32_t *to, uint32_t count)
+		      const uint32_t *to, uint32_t count)
 {
 	struct gw_ir_program *p = &b->program;
 	struct gw_ir_block *block;
@@ -303,7 +303,7 @@ void gw_ir_end_jump(struct gw_ir_builder *b, uint32_t to)
 }
 
 void gw_ir_end_branch(struct gw_ir_builder *b, gw_ir_operand test, bool test_not, uint32_t yes,
-                      uint32_t no)
+		      uint32_t no)
 {
 	uint32_t to[2] = {yes, no};
 
@@ -315,7 +315,7 @@ void gw_ir_end_branch(struct gw_ir_builder *b, gw_ir_operand test, bool test_not
 }
 
 void gw_ir_end_switch(struct gw_ir_builder *b, gw_ir_operand index, const uint32_t *to,
-                      uint32_t count)
+		      uint32_t count)
 {
 	end_block(b, IR_END_SWITCH, index, to, count);
 }

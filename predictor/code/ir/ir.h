@@ -89,13 +89,13 @@ enum {
 	IR_MEM_PREFETCH = 8, /**< moves nothing to a register */
 	IR_MEM_ASYNC = 16,   /**< part of a copy between global and shared memory */
 	IR_MEM_BULK = 32, /**< a bulk copy, of one thread or, in machine code, of the warp: `width`
-	                     is 0, the bytes are the third use */
+			     is 0, the bytes are the third use */
 	IR_MEM_TENSOR = 64, /**< through a texture; or, of a bulk copy, through a tensor map, whose
-	                         address it has: further uses are the tile's coordinates */
+				 address it has: further uses are the tile's coordinates */
 	IR_MEM_MATRIX =
-	        128, /**< ldmatrix, stmatrix, wmma: lanes cooperate; a lane's address is a row's;
-	                or, of a bulk copy through a tensor map, its last use is not a coordinate
-	                but the mask of the cluster's blocks that get the tile */
+		128, /**< ldmatrix, stmatrix, wmma: lanes cooperate; a lane's address is a row's;
+			or, of a bulk copy through a tensor map, its last use is not a coordinate
+			but the mask of the cluster's blocks that get the tile */
 };
 
 /** One instruction; plain data, 24 bytes. */
@@ -119,7 +119,7 @@ struct gw_ir_insn {
 enum gw_ir_end {
 	IR_END_JUMP,   /**< to succ[0] */
 	IR_END_BRANCH, /**< to succ[0] where `test` holds (does not, with test_not), else succ[1];
-	                    where both are one, `test` decides nothing */
+			    where both are one, `test` decides nothing */
 	IR_END_SWITCH, /**< to succ[value of `test`, 32 bits]; an index out of range: unknown */
 	IR_END_EXIT,   /**< the thread ends */
 };
@@ -136,7 +136,7 @@ struct gw_ir_block {
 	uint32_t tag;     /**< the front end's own: SASS block number and the like */
 	bool never;       /**< no launch that ends well comes here */
 	bool acts;    /**< does more than compute: it accesses memory, meets others, or does what
-	                   isn't modelled; waiting (IR_AWAIT) is not meant */
+			   isn't modelled; waiting (IR_AWAIT) is not meant */
 	bool touches; /**< of that, other than to compute what isn't modelled */
 	/* ---- */
 	uint32_t ipdom; /**< block where divergent lanes meet again; GW_IR_NONE: at the exit */
@@ -162,7 +162,7 @@ struct gw_ir_symbol {
 	uint32_t align; /**< bytes, a power of two */
 	uint64_t size;  /**< bytes; 0 when the declaration lacks it */
 	uint64_t
-	        address; /**< shared, local, frame: offset in the window; others: 0, unknown base */
+		address; /**< shared, local, frame: offset in the window; others: 0, unknown base */
 	const uint8_t *bytes; /**< initial contents, size bytes; NULL when none are known */
 };
 
@@ -196,12 +196,12 @@ struct gw_ir_program {
 	const char **notes; /**< reasons of IR_OPAQUE, distinct */
 	uint8_t *relevant;  /**< of each register: enum gw_ir_relevance (gw_ir_finish) */
 	uint32_t insn_count, block_count, loop_count, symbol_count, param_count, operand_count,
-	        constant_count, succ_count, reg_count, note_count;
+		constant_count, succ_count, reg_count, note_count;
 	uint8_t frame_relevant; /**< of the followed local memory: enum gw_ir_relevance */
 	uint32_t param_bytes;   /**< of all parameters */
 	uint32_t static_shared; /**< bytes, of variables the code declares */
 	uint32_t frame_bytes;   /**< local memory and call parameters per lane, at most
-	                             GW_IR_FRAME_MAX; accesses beyond it are unknown */
+				     GW_IR_FRAME_MAX; accesses beyond it are unknown */
 	uint32_t open_calls;    /**< calls of what isn't in the program: counts are without them */
 	bool from_sass;         /**< `source` counts machine instructions, else lines of PTX */
 };
@@ -214,12 +214,12 @@ static inline bool gw_ir_is_constant(gw_ir_operand o)
 
 /** Defs and uses of an instruction: first elements of runs of insn->defs and insn->uses. */
 static inline const gw_ir_operand *gw_ir_defs(const struct gw_ir_program *p,
-                                              const struct gw_ir_insn *insn)
+					      const struct gw_ir_insn *insn)
 {
 	return p->operands + insn->first;
 }
 static inline const gw_ir_operand *gw_ir_uses(const struct gw_ir_program *p,
-                                              const struct gw_ir_insn *insn)
+					      const struct gw_ir_insn *insn)
 {
 	return p->operands + insn->first + insn->defs;
 }
@@ -270,8 +270,8 @@ uint32_t gw_ir_add_param(struct gw_ir_builder *b, const struct gw_ir_param *para
  * filled in here) with its operands to the open block. The result stays valid until the next one.
  */
 struct gw_ir_insn *gw_ir_append(struct gw_ir_builder *b, struct gw_ir_insn insn,
-                                const gw_ir_operand *defs, unsigned def_count,
-                                const gw_ir_operand *uses, unsigned use_count);
+				const gw_ir_operand *defs, unsigned def_count,
+				const gw_ir_operand *uses, unsigned use_count);
 
 /** The open block does more than compute, or, without @p touches, computes what isn't modelled,
  * though no instruction of the form says so. */
@@ -279,7 +279,7 @@ void gw_ir_act(struct gw_ir_builder *b, bool touches);
 
 /** The usual case: one def. @p n uses, 0 to 4, follow. Returns @p def. */
 gw_ir_operand gw_ir_emit(struct gw_ir_builder *b, enum gw_ir_op op, unsigned bits, unsigned aux,
-                         gw_ir_operand def, unsigned n, ...);
+			 gw_ir_operand def, unsigned n, ...);
 
 /** A block to be started later, for jumps forward; the first one made is the entry. */
 uint32_t gw_ir_block_new(struct gw_ir_builder *b);
@@ -294,9 +294,9 @@ uint32_t gw_ir_block_open(struct gw_ir_builder *b);
 /** End the open block. Successors are block indices, which may be opened later. */
 void gw_ir_end_jump(struct gw_ir_builder *b, uint32_t to);
 void gw_ir_end_branch(struct gw_ir_builder *b, gw_ir_operand test, bool test_not, uint32_t yes,
-                      uint32_t no);
+		      uint32_t no);
 void gw_ir_end_switch(struct gw_ir_builder *b, gw_ir_operand index, const uint32_t *to,
-                      uint32_t count);
+		      uint32_t count);
 void gw_ir_end_exit(struct gw_ir_builder *b);
 /** As an exit, of the whole launch, by an error: branches to where nothing but this comes are left
  * out of the program. */

@@ -159,7 +159,7 @@ static void see(struct gw_reach *r, uint32_t block, uint32_t place, uint32_t slo
 }
 
 static void look(struct gw_reach *r, uint32_t block, gw_ir_operand o, uint32_t before,
-                 unsigned marks)
+		 unsigned marks)
 {
 	if (!marks || !is_reg(o))
 		return;

@@ -16,7 +16,7 @@ struct gw_reach;
 /** The caller's rule: definition @p slot, one of @p insn's, has @p marks (all it has by now).
  *  Called again where it gets more. Asks for the uses that matter by gw_reach_use(). */
 typedef void gw_reach_rule(struct gw_reach *r, const struct gw_ir_insn *insn, uint32_t slot,
-                           uint8_t marks);
+			   uint8_t marks);
 
 /** The search; fields are for reading. */
 struct gw_reach {
@@ -25,13 +25,13 @@ struct gw_reach {
 	void *arg;        /**< the caller's own */
 	uint8_t *marks;   /**< of each operand that is a definition: up to seven bits */
 	uint32_t *before; /**< of each operand: the definition of its register that comes before it
-	                       in its block; GW_IR_NONE: none does */
+			       in its block; GW_IR_NONE: none does */
 	uint32_t *before_guard,
-	        *before_test; /**< the same of instructions' guards, blocks' tests */
+		*before_test; /**< the same of instructions' guards, blocks' tests */
 	uint32_t *owner;      /**< instruction of each definition */
 	uint32_t *block;      /**< block of each instruction */
 	uint32_t *only;       /**< of a register with one definition: that; of others
-	                           GW_IR_NONE */
+				   GW_IR_NONE */
 	uint32_t *place; /**< of a register with several: its number among those, else GW_IR_NONE */
 	uint32_t places;
 	uint32_t *last; /**< [block * places + place]: the last definition in a block */
@@ -47,7 +47,7 @@ bool gw_reach_init(struct gw_reach *r, const struct gw_ir_program *p, struct gw_
 
 /** Mark what use @p index of @p insn, its guard, or the test of @p block can see. */
 void gw_reach_use(struct gw_reach *r, const struct gw_ir_insn *insn, unsigned index,
-                  unsigned marks);
+		  unsigned marks);
 void gw_reach_guard(struct gw_reach *r, const struct gw_ir_insn *insn, unsigned marks);
 void gw_reach_test(struct gw_reach *r, uint32_t block, unsigned marks);
 

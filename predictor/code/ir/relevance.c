@@ -104,8 +104,8 @@ bool gw_ir_is_blind(const struct gw_ir_insn *insn)
 {
 	return insn->op == IR_OPAQUE || insn->op == IR_ATOM ||
 	       (insn->op == IR_LD &&
-	        (insn->space == IR_SPACE_GLOBAL || insn->space == IR_SPACE_SHARED ||
-	         insn->space == IR_SPACE_TEXTURE));
+		(insn->space == IR_SPACE_GLOBAL || insn->space == IR_SPACE_SHARED ||
+		 insn->space == IR_SPACE_TEXTURE));
 }
 
 static void spread(struct relevance *r, uint32_t reg)

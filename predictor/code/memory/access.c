@@ -21,20 +21,20 @@ static uint64_t special(const struct lane *l, enum gw_ir_sreg sreg)
 {
 	struct gw_dim3 block = l->launch->config.block, grid = l->launch->config.grid;
 	const uint32_t by_number[] = {
-	        [IR_SREG_TID_X] = l->thread % block.x,
-	        [IR_SREG_TID_Y] = l->thread / block.x % block.y,
-	        [IR_SREG_TID_Z] = l->thread / block.x / block.y,
-	        [IR_SREG_NTID_X] = block.x,
-	        [IR_SREG_NTID_Y] = block.y,
-	        [IR_SREG_NTID_Z] = block.z,
-	        [IR_SREG_CTAID_X] = l->point->block.x,
-	        [IR_SREG_CTAID_Y] = l->point->block.y,
-	        [IR_SREG_CTAID_Z] = l->point->block.z,
-	        [IR_SREG_NCTAID_X] = grid.x,
-	        [IR_SREG_NCTAID_Y] = grid.y,
-	        [IR_SREG_NCTAID_Z] = grid.z,
-	        [IR_SREG_LANEID] = l->thread % GW_REQUEST_LANES,
-	        [IR_SREG_WARPID] = l->thread / GW_REQUEST_LANES,
+		[IR_SREG_TID_X] = l->thread % block.x,
+		[IR_SREG_TID_Y] = l->thread / block.x % block.y,
+		[IR_SREG_TID_Z] = l->thread / block.x / block.y,
+		[IR_SREG_NTID_X] = block.x,
+		[IR_SREG_NTID_Y] = block.y,
+		[IR_SREG_NTID_Z] = block.z,
+		[IR_SREG_CTAID_X] = l->point->block.x,
+		[IR_SREG_CTAID_Y] = l->point->block.y,
+		[IR_SREG_CTAID_Z] = l->point->block.z,
+		[IR_SREG_NCTAID_X] = grid.x,
+		[IR_SREG_NCTAID_Y] = grid.y,
+		[IR_SREG_NCTAID_Z] = grid.z,
+		[IR_SREG_LANEID] = l->thread % GW_REQUEST_LANES,
+		[IR_SREG_WARPID] = l->thread / GW_REQUEST_LANES,
 	};
 
 	return by_number[sreg];
@@ -42,7 +42,7 @@ static uint64_t special(const struct lane *l, enum gw_ir_sreg sreg)
 
 /* @p bits of the parameter that leaf @p n stands for; false when they weren't given. */
 static bool parameter(const struct lane *l, const struct gw_access_node *n, unsigned bits,
-                      uint64_t *value)
+		      uint64_t *value)
 {
 	const struct gw_access_launch *launch = l->launch;
 	const struct gw_ir_param *p;
@@ -52,7 +52,7 @@ static bool parameter(const struct lane *l, const struct gw_access_node *n, unsi
 		p = &launch->params[n->value];
 		if ((uint64_t)n->offset + bits / 8 <= p->size &&
 		    gw_bytes_get(launch->arguments, (uint64_t)p->offset + n->offset, value,
-		                 bits / 8))
+				 bits / 8))
 			return true;
 	}
 	*value = 0;
@@ -86,7 +86,7 @@ static bool inner_value(const struct lane *l, const struct gw_access_node *n, ui
 		return true;
 	case GW_NODE_CONVERT:
 		*v = n->sign ? (uint64_t)gw_signed_bits(in[0], n->from)
-		             : gw_low_bits(in[0], n->from);
+			     : gw_low_bits(in[0], n->from);
 		return true;
 	case GW_NODE_SELECT:
 		*v = in[2] & 1 ? in[0] : in[1];
@@ -146,7 +146,7 @@ static uint32_t culprit(const struct lane *l)
 }
 
 bool gw_access_request(const struct gw_access *access, const struct gw_access_launch *launch,
-                       const struct gw_access_point *point, struct gw_request *out, uint32_t *blame)
+		       const struct gw_access_point *point, struct gw_request *out, uint32_t *blame)
 {
 	struct lane l = {.access = access, .launch = launch, .point = point};
 	uint64_t threads = gw_dim3_count(launch->config.block);
@@ -222,8 +222,8 @@ static bool transparent(const struct gw_access_node *n)
 static bool commutes(const struct gw_access_node *n)
 {
 	static const uint16_t ops[] = {IR_ADD,   IR_MUL,  IR_MULWS, IR_MULWU, IR_MULHS,
-	                               IR_MULHU, IR_AND,  IR_OR,    IR_XOR,   IR_MINS,
-	                               IR_MINU,  IR_MAXS, IR_MAXU};
+				       IR_MULHU, IR_AND,  IR_OR,    IR_XOR,   IR_MINS,
+				       IR_MINU,  IR_MAXS, IR_MAXU};
 
 	for (size_t i = 0; i < sizeof(ops) / sizeof(*ops); i++)
 		if (n->kind == GW_NODE_OPERATE && n->op == ops[i])
@@ -241,11 +241,11 @@ static void put_name(struct writer *w, const struct gw_access_node *n)
 	else if (n->kind == GW_NODE_PARAM && n->offset)
 		put(w, text,
 		    (size_t)snprintf(text, sizeof(text), "param%llu+%u",
-		                     (unsigned long long)n->value, n->offset));
+				     (unsigned long long)n->value, n->offset));
 	else if (n->kind == GW_NODE_PARAM)
 		put(w, text,
 		    (size_t)snprintf(text, sizeof(text), "param%llu",
-		                     (unsigned long long)n->value));
+				     (unsigned long long)n->value));
 	else if (*n->opcode && n->operands)
 		put(w, n->opcode, strcspn(n->opcode, "."));
 	else

@@ -104,8 +104,8 @@ uint32_t gw_access_width(const char *text);
  * @p out is then not to be used. @p blame (may be NULL) is the node that is not known.
  */
 bool gw_access_request(const struct gw_access *access, const struct gw_access_launch *launch,
-                       const struct gw_access_point *point, struct gw_request *out,
-                       uint32_t *blame);
+		       const struct gw_access_point *point, struct gw_request *out,
+		       uint32_t *blame);
 
 /**
  * The tree as one expression, "add(mul(add(tid.x, 1), 4), param5)" (Kim 2023, 3.1.3): moves, loads

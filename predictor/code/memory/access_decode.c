@@ -76,9 +76,9 @@ static bool decode_compare(struct gw_access_node *n, char letter, unsigned bits)
 		const char *name;
 		enum gw_ir_cond is, is_unsigned;
 	} conditions[] = {
-	        {"eq.", IR_COND_EQ, IR_COND_EQ},   {"ne.", IR_COND_NE, IR_COND_NE},
-	        {"lt.", IR_COND_LTS, IR_COND_LTU}, {"le.", IR_COND_LES, IR_COND_LEU},
-	        {"gt.", IR_COND_GTS, IR_COND_GTU}, {"ge.", IR_COND_GES, IR_COND_GEU},
+		{"eq.", IR_COND_EQ, IR_COND_EQ},   {"ne.", IR_COND_NE, IR_COND_NE},
+		{"lt.", IR_COND_LTS, IR_COND_LTU}, {"le.", IR_COND_LES, IR_COND_LEU},
+		{"gt.", IR_COND_GTS, IR_COND_GTU}, {"ge.", IR_COND_GES, IR_COND_GEU},
 	};
 
 	for (size_t i = 0; i < sizeof(conditions) / sizeof(*conditions); i++) {
@@ -151,13 +151,13 @@ static bool decode_special(struct gw_access_node *n)
 		const char *reg;
 		enum gw_ir_sreg sreg;
 	} specials[] = {
-	        {"%tid.x", IR_SREG_TID_X},       {"%tid.y", IR_SREG_TID_Y},
-	        {"%tid.z", IR_SREG_TID_Z},       {"%ntid.x", IR_SREG_NTID_X},
-	        {"%ntid.y", IR_SREG_NTID_Y},     {"%ntid.z", IR_SREG_NTID_Z},
-	        {"%ctaid.x", IR_SREG_CTAID_X},   {"%ctaid.y", IR_SREG_CTAID_Y},
-	        {"%ctaid.z", IR_SREG_CTAID_Z},   {"%nctaid.x", IR_SREG_NCTAID_X},
-	        {"%nctaid.y", IR_SREG_NCTAID_Y}, {"%nctaid.z", IR_SREG_NCTAID_Z},
-	        {"%laneid", IR_SREG_LANEID},     {"%warpid", IR_SREG_WARPID},
+		{"%tid.x", IR_SREG_TID_X},       {"%tid.y", IR_SREG_TID_Y},
+		{"%tid.z", IR_SREG_TID_Z},       {"%ntid.x", IR_SREG_NTID_X},
+		{"%ntid.y", IR_SREG_NTID_Y},     {"%ntid.z", IR_SREG_NTID_Z},
+		{"%ctaid.x", IR_SREG_CTAID_X},   {"%ctaid.y", IR_SREG_CTAID_Y},
+		{"%ctaid.z", IR_SREG_CTAID_Z},   {"%nctaid.x", IR_SREG_NCTAID_X},
+		{"%nctaid.y", IR_SREG_NCTAID_Y}, {"%nctaid.z", IR_SREG_NCTAID_Z},
+		{"%laneid", IR_SREG_LANEID},     {"%warpid", IR_SREG_WARPID},
 	};
 
 	for (size_t i = 0; i < sizeof(specials) / sizeof(*specials); i++)
@@ -214,7 +214,7 @@ static void decode_constant(struct gw_access_node *n)
 void gw_access_decode(struct gw_access_node *node)
 {
 	*node = (struct gw_access_node){
-	        .reg = node->reg, .opcode = node->opcode, .parent = node->parent, .bits = 64};
+		.reg = node->reg, .opcode = node->opcode, .parent = node->parent, .bits = 64};
 	if (*node->opcode)
 		decode_opcode(node);
 	else if (*node->reg == '%')

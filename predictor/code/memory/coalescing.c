@@ -52,7 +52,7 @@ void gw_coalescing_merge(struct gw_coalescing *c, const struct gw_coalescing *ot
 		return;
 	c->bytes = first || c->bytes == other->bytes ? other->bytes : 0;
 	c->least_sectors =
-	        first ? other->least_sectors : fmin(c->least_sectors, other->least_sectors);
+		first ? other->least_sectors : fmin(c->least_sectors, other->least_sectors);
 	c->most_sectors = first ? other->most_sectors : fmax(c->most_sectors, other->most_sectors);
 	c->requests += other->requests * times;
 	c->lanes += other->lanes * times;

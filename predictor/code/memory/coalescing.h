@@ -20,7 +20,7 @@ struct gw_coalescing {
 	double lanes;                   /**< active lanes */
 	double coalesced;               /**< sum over requests of the share of lanes in range */
 	double graph[GW_REQUEST_LANES]; /**< the coalescing graph (Kim 2023, fig. 3.4): active lanes
-	                                     by element of the range they fall in */
+					     by element of the range they fall in */
 	uint32_t range_sectors;         /**< bit n: a lane fell into sector n of the range */
 	double sectors;                 /**< distinct 32-byte sectors, summed over requests */
 	double lines;                   /**< distinct 128-byte lines, summed over requests */

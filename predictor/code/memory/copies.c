@@ -17,7 +17,7 @@ static bool is_copy(const struct gw_ir_insn *insn)
 }
 
 bool gw_tma_list(struct gw_tma_copies *c, const struct gw_ir_program *program,
-                 const struct gw_eval_count *runs, struct gw_dim3 grid, struct gw_arena *arena)
+		 const struct gw_eval_count *runs, struct gw_dim3 grid, struct gw_arena *arena)
 {
 	bool bulk = false;
 	uint32_t count = 0;
@@ -35,12 +35,12 @@ bool gw_tma_list(struct gw_tma_copies *c, const struct gw_ir_program *program,
 			continue;
 		bulk |= !(insn->flags & IR_MEM_TENSOR);
 		c->copy[c->count++] = (struct gw_tma_copy){
-		        .insn = i,
-		        .store = insn->op != IR_LD,
-		        .prefetch = insn->flags & IR_MEM_PREFETCH,
-		        .tensor = insn->flags & IR_MEM_TENSOR,
-		        .least_bytes = INFINITY,
-		        .runs = runs ? runs[i] : (struct gw_eval_count){0, INFINITY, 0}};
+			.insn = i,
+			.store = insn->op != IR_LD,
+			.prefetch = insn->flags & IR_MEM_PREFETCH,
+			.tensor = insn->flags & IR_MEM_TENSOR,
+			.least_bytes = INFINITY,
+			.runs = runs ? runs[i] : (struct gw_eval_count){0, INFINITY, 0}};
 	}
 	if (bulk)
 		c->bulk = gw_locality_new(arena, grid);
@@ -64,7 +64,7 @@ static void note_size(struct gw_tma_copy *copy, double bytes)
 /* Tiles of all iterations that an execution stands for, one by one: at the tensor's edge they are
  * smaller. */
 static double tiles_bytes(struct gw_tma_copies *c, struct gw_tma_copy *copy,
-                          const struct gw_eval_access *access, double times)
+			  const struct gw_eval_access *access, double times)
 {
 	const struct gw_eval_tile *t = &access->tile;
 	double bytes = 0, one;
@@ -84,7 +84,7 @@ static double tiles_bytes(struct gw_tma_copies *c, struct gw_tma_copy *copy,
 			index /= access->repeat[l].count;
 			for (unsigned d = 0; d < GW_TENSOR_RANK; d++)
 				at[d] = (int32_t)((uint32_t)at[d] +
-				                  (uint32_t)nth * (uint32_t)t->step[l][d]);
+						  (uint32_t)nth * (uint32_t)t->step[l][d]);
 		}
 		one = gw_tensor_tile_bytes(t->map, at);
 		note_size(copy, one);
@@ -94,7 +94,7 @@ static double tiles_bytes(struct gw_tma_copies *c, struct gw_tma_copy *copy,
 }
 
 static void see_tile(struct gw_tma_copies *c, struct gw_tma_copy *copy,
-                     const struct gw_eval_access *access, double times)
+		     const struct gw_eval_access *access, double times)
 {
 	const struct gw_eval_tile *t = &access->tile;
 	double bytes;
@@ -105,7 +105,7 @@ static void see_tile(struct gw_tma_copies *c, struct gw_tma_copy *copy,
 	}
 	copy->map = copy->seen > 0 && copy->map != t->map ? NULL : t->map;
 	bytes = t->placed ? tiles_bytes(c, copy, access, times)
-	                  : times * gw_tensor_tile_bytes(t->map, NULL);
+			  : times * gw_tensor_tile_bytes(t->map, NULL);
 	copy->bytes += bytes;
 	copy->received += t->receivers ? bytes * t->receivers : NAN;
 	copy->assumed += t->placed ? 0 : times;
@@ -114,7 +114,7 @@ static void see_tile(struct gw_tma_copies *c, struct gw_tma_copy *copy,
 
 /* The sectors that a bulk copy touches, of all iterations; false: not known which. */
 static bool add_footprint(struct gw_tma_copies *c, const struct gw_tma_copy *copy,
-                          const struct gw_eval_access *access, unsigned lane)
+			  const struct gw_eval_access *access, unsigned lane)
 {
 	struct gw_request r = {.active = UINT32_MAX, .bytes = PIECE / GW_LANES};
 	const struct gw_eval_repeat *inner = NULL;
@@ -141,13 +141,13 @@ static bool add_footprint(struct gw_tma_copies *c, const struct gw_tma_copy *cop
 			r.address[i] = access->address[lane] + at + 16 * i;
 		r.active = left >= PIECE ? UINT32_MAX : (1u << left / 16) - 1;
 		gw_locality_add(c->bulk, access->block, copy->insn, copy->store, &r,
-		                inner ? (double)inner->count : 1, inner ? inner->step : 0, rounds);
+				inner ? (double)inner->count : 1, inner ? inner->step : 0, rounds);
 	}
 	return true;
 }
 
 static void see_bulk(struct gw_tma_copies *c, struct gw_tma_copy *copy,
-                     const struct gw_eval_access *access, double times)
+		     const struct gw_eval_access *access, double times)
 {
 	for (unsigned lane = 0; lane < GW_LANES; lane++) {
 		if (!(access->active >> lane & 1))
@@ -175,7 +175,7 @@ void gw_tma_see(struct gw_tma_copies *c, const struct gw_eval_access *access)
 		return;
 	if (copy->tensor)
 		see_tile(c, copy, access,
-		         c->lanes ? times * __builtin_popcount(access->active) : times);
+			 c->lanes ? times * __builtin_popcount(access->active) : times);
 	else if (c->bulk)
 		see_bulk(c, copy, access, times);
 }
@@ -190,7 +190,7 @@ static struct gw_dim3 block_of(struct gw_dim3 grid, uint64_t i)
 	if (blocks > GW_TMA_BLOCKS)
 		at = (uint64_t)(fmod((double)i * golden, 1) * (double)blocks);
 	return (struct gw_dim3){(uint32_t)(at % grid.x), (uint32_t)(at / grid.x % grid.y),
-	                        (uint32_t)(at / grid.x / grid.y)};
+				(uint32_t)(at / grid.x / grid.y)};
 }
 
 static void see(void *arg, const struct gw_eval_access *access)
@@ -218,7 +218,7 @@ static bool misses(const struct gw_tma_copies *c)
 /* Run the warps of block @p block, the last first: those that copy for all are there, and @p some
  * is all that is asked for. False: the steps are spent. */
 static bool look_at(struct gw_tma_copies *c, struct gw_eval *eval, struct gw_dim3 block,
-                    uint64_t warps, bool some, uint64_t *steps)
+		    uint64_t warps, bool some, uint64_t *steps)
 {
 	struct gw_eval_warp_report report;
 
@@ -234,16 +234,16 @@ static bool look_at(struct gw_tma_copies *c, struct gw_eval *eval, struct gw_dim
 static struct gw_tma_copy unseen(const struct gw_tma_copy *c)
 {
 	return (struct gw_tma_copy){.insn = c->insn,
-	                            .store = c->store,
-	                            .prefetch = c->prefetch,
-	                            .tensor = c->tensor,
-	                            .least_bytes = INFINITY,
-	                            .runs = c->runs};
+				    .store = c->store,
+				    .prefetch = c->prefetch,
+				    .tensor = c->tensor,
+				    .least_bytes = INFINITY,
+				    .runs = c->runs};
 }
 
 /* All of the blocks anew; false when @p arena has no room. */
 static bool look_again(struct gw_tma_copies *c, struct gw_eval *eval,
-                       const struct gw_config *config, uint64_t *steps, struct gw_arena *arena)
+		       const struct gw_config *config, uint64_t *steps, struct gw_arena *arena)
 {
 	uint64_t blocks = gw_dim3_count(config->grid);
 	uint64_t warps = (gw_dim3_count(config->block) + GW_LANES - 1) / GW_LANES;
@@ -266,7 +266,7 @@ static bool look_again(struct gw_tma_copies *c, struct gw_eval *eval,
 }
 
 bool gw_tma_look(struct gw_tma_copies *c, struct gw_eval *eval, const struct gw_config *config,
-                 uint64_t steps, struct gw_arena *arena)
+		 uint64_t steps, struct gw_arena *arena)
 {
 	uint64_t blocks = gw_dim3_count(config->grid);
 	uint64_t warps = (gw_dim3_count(config->block) + GW_LANES - 1) / GW_LANES;

@@ -40,7 +40,7 @@ struct gw_tma_copies {
 /** List the copies of @p program, @p runs of each of its instructions (NULL: not known); false when
  * @p arena has no room. */
 bool gw_tma_list(struct gw_tma_copies *c, const struct gw_ir_program *program,
-                 const struct gw_eval_count *runs, struct gw_dim3 grid, struct gw_arena *arena);
+		 const struct gw_eval_count *runs, struct gw_dim3 grid, struct gw_arena *arena);
 
 /**
  * Where copies at the edges of tensors are smaller, or were not seen at all, look at more blocks of
@@ -48,7 +48,7 @@ bool gw_tma_list(struct gw_tma_copies *c, const struct gw_ir_program *program,
  * instructions. False when @p arena has no room.
  */
 bool gw_tma_look(struct gw_tma_copies *c, struct gw_eval *eval, const struct gw_config *config,
-                 uint64_t steps, struct gw_arena *arena);
+		 uint64_t steps, struct gw_arena *arena);
 
 /** Add an execution by a warp of a block that is looked at; nothing where it is none of a copy. */
 void gw_tma_see(struct gw_tma_copies *c, const struct gw_eval_access *access);

@@ -35,7 +35,7 @@ static void put(struct tree *t, int32_t parent, struct item item)
 }
 
 static void put_operand(struct tree *t, uint32_t parent, gw_ir_operand o, uint32_t insn,
-                        unsigned bits)
+			unsigned bits)
 {
 	put(t, (int32_t)parent, (struct item){.operand = o, .insn = insn, .bits = bits});
 }
@@ -51,7 +51,7 @@ static void put_leaf(struct tree *t, uint32_t parent, const char *reg)
 /* Whether the value of @p o at @p insn is that of register @p reg at the head of the loop, where
  * @p of are its definitions. */
 static bool is_counter(struct gw_slicer *s, gw_ir_operand o, uint32_t insn, uint32_t reg,
-                       const struct gw_reaching *of)
+		       const struct gw_reaching *of)
 {
 	struct gw_reaching r;
 
@@ -59,7 +59,7 @@ static bool is_counter(struct gw_slicer *s, gw_ir_operand o, uint32_t insn, uint
 		return false;
 	gw_slicer_reaching(s, o, insn, &r);
 	return r.count == 2 && ((r.insn[0] == of->insn[0] && r.insn[1] == of->insn[1]) ||
-	                        (r.insn[0] == of->insn[1] && r.insn[1] == of->insn[0]));
+				(r.insn[0] == of->insn[1] && r.insn[1] == of->insn[0]));
 }
 
 /* The same in each iteration of @p loop. */
@@ -76,7 +76,7 @@ static bool invariant(struct gw_slicer *s, gw_ir_operand o, uint32_t insn, uint3
 /* The instruction by which @p next, a definition inside @p loop, raises the counter, through moves;
  * its operand that is the step goes to @p step. GW_DEF_NONE: it does something else. */
 static uint32_t raise_of(struct gw_slicer *s, uint32_t reg, const struct gw_reaching *defs,
-                         uint32_t next, uint32_t loop, unsigned *step)
+			 uint32_t next, uint32_t loop, unsigned *step)
 {
 	const struct gw_ir_program *p = s->program;
 	const struct gw_ir_insn *insn = &p->insns[next];
@@ -123,7 +123,7 @@ static void put_first(struct tree *t, uint32_t at, uint32_t def, gw_ir_operand r
 
 /* Register @p reg is a counter of a loop around @p user: node @p at becomes "loop.N". */
 static bool expand_counter(struct tree *t, uint32_t at, gw_ir_operand reg, uint32_t user,
-                           const struct gw_reaching *defs)
+			   const struct gw_reaching *defs)
 {
 	struct gw_slicer *s = t->slicer;
 	const struct gw_ir_program *p = s->program;
@@ -147,9 +147,9 @@ static bool expand_counter(struct tree *t, uint32_t at, gw_ir_operand reg, uint3
 			put_first(t, at, first, reg);
 			put(t, (int32_t)at,
 			    (struct item){.operand = use[step],
-			                  .insn = raise,
-			                  .bits = p->insns[raise].bits,
-			                  .negate = p->insns[raise].op == IR_SUB});
+					  .insn = raise,
+					  .bits = p->insns[raise].bits,
+					  .negate = p->insns[raise].op == IR_SUB});
 			return true;
 		}
 	return false;
@@ -157,7 +157,7 @@ static bool expand_counter(struct tree *t, uint32_t at, gw_ir_operand reg, uint3
 
 /* A load: of a parameter a leaf below, of anything else the end of the tree. */
 static void expand_load(struct tree *t, uint32_t at, const struct gw_ir_insn *insn,
-                        gw_ir_operand reg)
+			gw_ir_operand reg)
 {
 	const struct gw_ir_program *p = t->slicer->program;
 	const gw_ir_operand *use = gw_ir_uses(p, insn);
@@ -291,9 +291,9 @@ static bool extract_one(struct gw_slicer *s, uint32_t insn, struct gw_access *ou
 	for (uint32_t i = 0; i < t.count; i++)
 		gw_access_decode(&t.node[i]);
 	*out = (struct gw_access){.text = gw_name_access(s, op),
-	                          .bytes = (uint32_t)op->width * op->elements,
-	                          .store = op->op != IR_LD,
-	                          .count = t.full ? 1 : t.count};
+				  .bytes = (uint32_t)op->width * op->elements,
+				  .store = op->op != IR_LD,
+				  .count = t.full ? 1 : t.count};
 	/* A tree that has no room, or whose parts don't fit together, is its root alone: unknown.
 	 */
 	if (t.full)
@@ -313,7 +313,7 @@ bool gw_extract_is_lane_access(const struct gw_ir_insn *insn)
 {
 	const unsigned other = IR_MEM_PREFETCH | IR_MEM_BULK | IR_MEM_TENSOR | IR_MEM_MATRIX;
 	bool memory =
-	        insn->op == IR_LD || insn->op == IR_ST || insn->op == IR_ATOM || insn->op == IR_RED;
+		insn->op == IR_LD || insn->op == IR_ST || insn->op == IR_ATOM || insn->op == IR_RED;
 
 	return memory && !(insn->flags & other);
 }
@@ -325,7 +325,7 @@ static bool is_global(const struct gw_ir_insn *insn)
 }
 
 const char *gw_extract(const struct gw_ir_program *program, struct gw_bytes ptx,
-                       struct gw_arena *arena, struct gw_extract *out)
+		       struct gw_arena *arena, struct gw_extract *out)
 {
 	static const char no_room[] = "the syntax trees need more memory than the analysis may use";
 	struct gw_slicer slicer;

@@ -22,7 +22,7 @@ struct gw_extract {
  * or a static text of why not (no room).
  */
 const char *gw_extract(const struct gw_ir_program *program, struct gw_bytes ptx,
-                       struct gw_arena *arena, struct gw_extract *out);
+		       struct gw_arena *arena, struct gw_extract *out);
 
 /** Whether @p insn reads or writes memory by an address of each lane's own. */
 bool gw_extract_is_lane_access(const struct gw_ir_insn *insn);

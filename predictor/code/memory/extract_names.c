@@ -20,11 +20,11 @@ const char *gw_name_register(struct gw_slicer *s, uint32_t reg)
 	char text[32];
 
 	snprintf(text, sizeof(text), "%s%u",
-	         bits == 64   ? "%rd"
-	         : bits == 16 ? "%rs"
-	         : bits == 1  ? "%p"
-	                      : "%r",
-	         reg);
+		 bits == 64   ? "%rd"
+		 : bits == 16 ? "%rs"
+		 : bits == 1  ? "%p"
+			      : "%r",
+		 reg);
 	return gw_name_keep(s, text);
 }
 
@@ -50,7 +50,7 @@ const char *gw_name_param(struct gw_slicer *s, uint64_t offset)
 			continue;
 		if (within)
 			snprintf(text, sizeof(text), "[param_%u+%llu]", i,
-			         (unsigned long long)within);
+				 (unsigned long long)within);
 		else
 			snprintf(text, sizeof(text), "[param_%u]", i);
 		return gw_name_keep(s, text);
@@ -62,10 +62,10 @@ const char *gw_name_param(struct gw_slicer *s, uint64_t offset)
 static const char *space_word(const struct gw_ir_insn *insn)
 {
 	static const char *const words[GW_IR_SPACES] = {
-	        [IR_SPACE_GENERIC] = "generic", [IR_SPACE_GLOBAL] = "global",
-	        [IR_SPACE_SHARED] = "shared",   [IR_SPACE_CLUSTER] = "shared::cluster",
-	        [IR_SPACE_LOCAL] = "local",     [IR_SPACE_CONST] = "const",
-	        [IR_SPACE_PARAM] = "param"};
+		[IR_SPACE_GENERIC] = "generic", [IR_SPACE_GLOBAL] = "global",
+		[IR_SPACE_SHARED] = "shared",   [IR_SPACE_CLUSTER] = "shared::cluster",
+		[IR_SPACE_LOCAL] = "local",     [IR_SPACE_CONST] = "const",
+		[IR_SPACE_PARAM] = "param"};
 
 	return insn->space < GW_IR_SPACES && words[insn->space] ? words[insn->space] : "global";
 }
@@ -93,10 +93,10 @@ static const struct name {
 static const char *compare_name(const struct gw_ir_insn *insn, char *out, size_t size)
 {
 	static const char *const text[GW_IR_CONDS] = {
-	        [IR_COND_EQ] = "eq.s",  [IR_COND_NE] = "ne.s",  [IR_COND_LTS] = "lt.s",
-	        [IR_COND_LES] = "le.s", [IR_COND_GTS] = "gt.s", [IR_COND_GES] = "ge.s",
-	        [IR_COND_LTU] = "lt.u", [IR_COND_LEU] = "le.u", [IR_COND_GTU] = "gt.u",
-	        [IR_COND_GEU] = "ge.u"};
+		[IR_COND_EQ] = "eq.s",  [IR_COND_NE] = "ne.s",  [IR_COND_LTS] = "lt.s",
+		[IR_COND_LES] = "le.s", [IR_COND_GTS] = "gt.s", [IR_COND_GES] = "ge.s",
+		[IR_COND_LTU] = "lt.u", [IR_COND_LEU] = "le.u", [IR_COND_GTU] = "gt.u",
+		[IR_COND_GEU] = "ge.u"};
 
 	if (insn->aux >= GW_IR_CONDS || !text[insn->aux])
 		return NULL;
@@ -105,7 +105,7 @@ static const char *compare_name(const struct gw_ir_insn *insn, char *out, size_t
 }
 
 const char *gw_name_opcode(const struct gw_ir_insn *insn, unsigned result_bits, char *out,
-                           size_t size)
+			   size_t size)
 {
 	enum gw_ir_op op = (enum gw_ir_op)insn->op;
 
@@ -121,21 +121,21 @@ const char *gw_name_opcode(const struct gw_ir_insn *insn, unsigned result_bits, 
 		snprintf(out, size, "mov.u%u", result_bits);
 	else if (op == IR_FROMGEN || op == IR_TOGEN)
 		snprintf(out, size, "cvta.%s%s.u64", op == IR_FROMGEN ? "to." : "",
-		         space_word(insn));
+			 space_word(insn));
 	else if (op == IR_LD)
 		snprintf(out, size, "ld.%s.%c%u", space_word(insn),
-		         insn->flags & IR_MEM_SIGNED ? 's' : 'u', 8U * insn->width);
+			 insn->flags & IR_MEM_SIGNED ? 's' : 'u', 8U * insn->width);
 	else
 		for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
 			if (names[i].op == op && names[i].type) {
 				snprintf(out, size, "%s.%c%u", names[i].stem, names[i].type,
-				         insn->bits);
+					 insn->bits);
 				return out;
 			}
 	return op == IR_SEXT || op == IR_ZEXT || op == IR_SEL || op == IR_SREG ||
-	                       op == IR_FROMGEN || op == IR_TOGEN || op == IR_LD
-	               ? out
-	               : NULL;
+			       op == IR_FROMGEN || op == IR_TOGEN || op == IR_LD
+		       ? out
+		       : NULL;
 }
 
 /* The line of PTX of an instruction, without space at its ends; empty when there is none. */
@@ -171,7 +171,7 @@ static bool word(struct gw_bytes *line, char *out, size_t size)
 }
 
 void gw_name_by_source(struct gw_slicer *s, const struct gw_ir_insn *insn,
-                       struct gw_access_node *node)
+		       struct gw_access_node *node)
 {
 	struct gw_bytes line = line_of(s, insn);
 	char opcode[64], reg[64];
@@ -199,8 +199,8 @@ void gw_name_by_source(struct gw_slicer *s, const struct gw_ir_insn *insn,
 static const char *made_up(struct gw_slicer *s, const struct gw_ir_insn *insn)
 {
 	const char *op = insn->op == IR_LD   ? "ld"
-	                 : insn->op == IR_ST ? "st"
-	                                     : gw_ir_op_name((enum gw_ir_op)insn->op);
+			 : insn->op == IR_ST ? "st"
+					     : gw_ir_op_name((enum gw_ir_op)insn->op);
 	char text[96], vector[16] = "";
 
 	if (insn->elements > 1)

@@ -36,7 +36,7 @@ struct gw_reaching {
 
 /** Prepare @p program; false when the arena has no room. */
 bool gw_slicer_init(struct gw_slicer *s, const struct gw_ir_program *program, struct gw_bytes ptx,
-                    struct gw_arena *arena);
+		    struct gw_arena *arena);
 
 /** Definitions of register @p reg that reach instruction @p insn. */
 void gw_slicer_reaching(struct gw_slicer *s, uint32_t reg, uint32_t insn, struct gw_reaching *out);
@@ -76,11 +76,11 @@ const char *gw_name_special(struct gw_slicer *s, enum gw_ir_sreg sreg);
 
 /** PTX's own text for @p insn's opcode; NULL when there is none that means the same. */
 const char *gw_name_opcode(const struct gw_ir_insn *insn, unsigned result_bits, char *out,
-                           size_t size);
+			   size_t size);
 
 /** Call @p node as the PTX line of @p insn does, where that line means just this operation. */
 void gw_name_by_source(struct gw_slicer *s, const struct gw_ir_insn *insn,
-                       struct gw_access_node *node);
+		       struct gw_access_node *node);
 
 /** The instruction as the PTX writes it, with single spaces; made up where there is no text. */
 const char *gw_name_access(struct gw_slicer *s, const struct gw_ir_insn *insn);

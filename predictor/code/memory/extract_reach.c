@@ -20,7 +20,7 @@ static void count_defs(struct gw_slicer *s)
 			/* Under a guard the register may keep an earlier value. */
 			if (reg < p->reg_count)
 				s->only_def[reg] =
-				        first && p->insns[i].guard == GW_IR_NONE ? i : GW_DEF_MANY;
+					first && p->insns[i].guard == GW_IR_NONE ? i : GW_DEF_MANY;
 		}
 }
 
@@ -62,7 +62,7 @@ static bool find_lines(struct gw_slicer *s, struct gw_bytes ptx)
 }
 
 bool gw_slicer_init(struct gw_slicer *s, const struct gw_ir_program *program, struct gw_bytes ptx,
-                    struct gw_arena *arena)
+		    struct gw_arena *arena)
 {
 	*s = (struct gw_slicer){.program = program, .arena = arena, .steps = STEPS};
 	s->block_of = gw_arena_array(arena, program->insn_count, sizeof(uint32_t));
@@ -100,7 +100,7 @@ static void note(struct gw_reaching *out, uint32_t insn)
 /* Look back in a block from @p end (not itself) to its start; false when a definition was found
  * that no earlier one passes. */
 static bool scan(struct gw_slicer *s, uint32_t block, uint32_t end, uint32_t reg,
-                 struct gw_reaching *out)
+		 struct gw_reaching *out)
 {
 	const struct gw_ir_program *p = s->program;
 

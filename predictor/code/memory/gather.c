@@ -76,7 +76,7 @@ static struct nest nest_of(const struct gw_eval_access *access)
 
 /* How far the addresses have moved in combination @p index of the outer levels' iterations. */
 static uint64_t outer_offset(const struct gw_eval_access *access, const struct nest *n,
-                             uint64_t index)
+			     uint64_t index)
 {
 	uint64_t offset = 0;
 
@@ -93,7 +93,7 @@ static uint64_t outer_offset(const struct gw_eval_access *access, const struct n
 
 /* Returns how many executions were followed. */
 static double add_footprint(struct gw_locality *l, const struct gw_gather_access *a,
-                            const struct gw_eval_access *access, const struct gw_request *r)
+			    const struct gw_eval_access *access, const struct gw_request *r)
 {
 	struct nest n = nest_of(access);
 	bool inner = n.inner < access->repeats;
@@ -109,8 +109,8 @@ static double add_footprint(struct gw_locality *l, const struct gw_gather_access
 		for (unsigned lane = 0; lane < GW_REQUEST_LANES; lane++)
 			moved.address[lane] += offset;
 		gw_locality_add(l, access->block, a->insn, a->store, &moved,
-		                inner ? (double)access->repeat[n.inner].count : 1,
-		                inner ? access->repeat[n.inner].step : 0, n.rounds);
+				inner ? (double)access->repeat[n.inner].count : 1,
+				inner ? access->repeat[n.inner].step : 0, n.rounds);
 	}
 	return n.outer *
 	       (inner ? fmin((double)access->repeat[n.inner].count, GW_LOCALITY_REPEATS) : 1);
@@ -146,7 +146,7 @@ static void see(void *arg, const struct gw_eval_access *access)
 		return;
 	}
 	sink->followed += add_footprint(g->locality, a, access, &r) *
-	                  (1 + sink->shape[slot - 1].coalescing.most_sectors / SECTORS_A_STEP);
+			  (1 + sink->shape[slot - 1].coalescing.most_sectors / SECTORS_A_STEP);
 	if (!a->store && is_middle(sink->box.grid, access->block))
 		gw_replay_add(&g->replay, access, &r);
 }
@@ -189,11 +189,11 @@ static void add_run(struct gw_gather_access *to, const struct gw_gather_access *
 static struct gw_gather_access without_sums(const struct gw_gather_access *a)
 {
 	return (struct gw_gather_access){.insn = a->insn,
-	                                 .space = a->space,
-	                                 .store = a->store,
-	                                 .atomic = a->atomic,
-	                                 .low = UINT64_MAX,
-	                                 .runs = a->runs};
+					 .space = a->space,
+					 .store = a->store,
+					 .atomic = a->atomic,
+					 .low = UINT64_MAX,
+					 .runs = a->runs};
 }
 
 static void ran_box(void *arg, double warps)
@@ -213,12 +213,12 @@ static bool is_memory(const struct gw_ir_insn *insn)
 {
 	return gw_extract_is_lane_access(insn) &&
 	       (insn->space == IR_SPACE_GLOBAL || insn->space == IR_SPACE_GENERIC ||
-	        insn->space == IR_SPACE_SHARED || insn->space == IR_SPACE_LOCAL ||
-	        insn->space == IR_SPACE_CONST);
+		insn->space == IR_SPACE_SHARED || insn->space == IR_SPACE_LOCAL ||
+		insn->space == IR_SPACE_CONST);
 }
 
 static bool list_accesses(const struct gw_ir_program *program, struct gw_arena *arena,
-                          struct sink *sink)
+			  struct sink *sink)
 {
 	struct gw_gather *g = sink->gather;
 	uint32_t count = 0;
@@ -238,13 +238,13 @@ static bool list_accesses(const struct gw_ir_program *program, struct gw_arena *
 			continue;
 		sink->slot[i] = g->count + 1;
 		g->access[g->count++] = (struct gw_gather_access){
-		        .insn = i,
-		        .space = insn->space == IR_SPACE_GENERIC ? IR_SPACE_GLOBAL : insn->space,
-		        .store = insn->op != IR_LD,
-		        .atomic = insn->op == IR_ATOM || insn->op == IR_RED,
-		        .low = UINT64_MAX,
-		        .runs = g->report.insns ? g->report.insns[i]
-		                                : (struct gw_eval_count){0, INFINITY, 0}};
+			.insn = i,
+			.space = insn->space == IR_SPACE_GENERIC ? IR_SPACE_GLOBAL : insn->space,
+			.store = insn->op != IR_LD,
+			.atomic = insn->op == IR_ATOM || insn->op == IR_RED,
+			.low = UINT64_MAX,
+			.runs = g->report.insns ? g->report.insns[i]
+						: (struct gw_eval_count){0, INFINITY, 0}};
 	}
 	return true;
 }
@@ -252,7 +252,7 @@ static bool list_accesses(const struct gw_ir_program *program, struct gw_arena *
 /* The shapes of all warps' requests, into sink->sums, where the limits let each be run or stood
  * for. */
 static void look_at_grid(struct gw_eval *eval, const struct gw_gather_limits *limits,
-                         struct gw_arena *arena, struct sink *sink)
+			 struct gw_arena *arena, struct sink *sink)
 {
 	struct gw_gather *g = sink->gather;
 	uint64_t steps = limits->steps && limits->steps < WHOLE_STEPS ? limits->steps : WHOLE_STEPS;
@@ -315,13 +315,13 @@ static const char *look_at(struct look *l, struct gw_dim3 block)
 {
 	struct gw_gather *g = l->sink->gather;
 	uint64_t warps =
-	        (gw_dim3_count(l->launch->config.block) + GW_REQUEST_LANES - 1) / GW_REQUEST_LANES;
+		(gw_dim3_count(l->launch->config.block) + GW_REQUEST_LANES - 1) / GW_REQUEST_LANES;
 	struct gw_warp_equivalence_report report;
 
 	for (uint32_t w = 0; w < warps && l->left; w++) {
 		double before = l->sink->followed;
 		const char *why =
-		        gw_warp_equivalence_warp(l->alike, block, w, see, l->sink, &report);
+			gw_warp_equivalence_warp(l->alike, block, w, see, l->sink, &report);
 		uint64_t spent;
 
 		if (why)
@@ -341,7 +341,7 @@ static const char *look_at_blocks(struct look *l)
 
 	l->left = l->limits->steps ? l->limits->steps : STEPS;
 	l->count = gw_locality_choose(l->sink->box.grid,
-	                              l->limits->blocks ? l->limits->blocks : BLOCKS, l->block);
+				      l->limits->blocks ? l->limits->blocks : BLOCKS, l->block);
 	g->complete = true;
 	/* It would meet the limit again: what its accesses look like shows long before. */
 	if (g->report.coverage == GW_COVER_NONE) {
@@ -415,8 +415,8 @@ static unsigned neighbourhood(struct gw_dim3 grid)
 }
 
 const char *gw_gather_run(const struct gw_ir_program *program, const struct gw_eval_launch *launch,
-                          const struct gw_gather_limits *limits, struct gw_arena *arena,
-                          struct gw_gather *out)
+			  const struct gw_gather_limits *limits, struct gw_arena *arena,
+			  struct gw_gather *out)
 {
 	static const struct gw_gather_limits none;
 	struct sink sink = {.gather = out, .box.grid = launch->config.grid};
@@ -456,7 +456,7 @@ const char *gw_gather_run(const struct gw_ir_program *program, const struct gw_e
 		weigh_blocks(&sink);
 	}
 	if (!why && !gw_tma_look(&out->copies, eval, &launch->config,
-	                         limits->steps ? 2 * limits->steps : COPY_STEPS, arena))
+				 limits->steps ? 2 * limits->steps : COPY_STEPS, arena))
 		why = "the copies need more memory than the analysis may use";
 	if (!out->complete || (out->cut && out->blocks < neighbourhood(launch->config.grid)))
 		out->locality->dropped = true;

@@ -25,7 +25,7 @@ struct gw_gather_access {
 	struct gw_eval_count runs;       /**< executions by a warp, over the grid */
 	struct gw_coalescing coalescing; /**< of the sample; global memory */
 	double wavefronts;  /**< of the sample: passes through the data stage, by banks; constant
-	                       memory: distinct words */
+			       memory: distinct words */
 	double conflicts;   /**< of these, beyond what the words would fill; shared memory */
 	double sectors;     /**< of the sample; local memory, whose words lie lane by lane */
 	uint64_t low, high; /**< of the addresses of the blocks looked at, the least and the most */
@@ -64,8 +64,8 @@ struct gw_gather_limits {
 
 /** Gather. Returns NULL, or a static text of why nothing could be determined. */
 const char *gw_gather_run(const struct gw_ir_program *program, const struct gw_eval_launch *launch,
-                          const struct gw_gather_limits *limits, struct gw_arena *arena,
-                          struct gw_gather *out);
+			  const struct gw_gather_limits *limits, struct gw_arena *arena,
+			  struct gw_gather *out);
 
 /** Mean of an evaluator's count; NaN when it has no upper bound. */
 double gw_gather_mean(const struct gw_eval_count *count);

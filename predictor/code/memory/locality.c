@@ -36,7 +36,7 @@ static uint32_t find_block(const struct gw_dim3 *blocks, uint32_t count, struct 
 static struct gw_dim3 block_at(struct gw_dim3 grid, uint64_t n)
 {
 	return (struct gw_dim3){(uint32_t)(n % grid.x), (uint32_t)(n / grid.x % grid.y),
-	                        (uint32_t)(n / grid.x / grid.y)};
+				(uint32_t)(n / grid.x / grid.y)};
 }
 
 struct gw_dim3 gw_locality_middle(struct gw_dim3 grid)
@@ -56,7 +56,7 @@ static bool neighbour(struct gw_dim3 grid, struct gw_dim3 block, unsigned d, str
 }
 
 unsigned gw_locality_choose(struct gw_dim3 grid, unsigned most,
-                            struct gw_dim3 out[GW_LOCALITY_BLOCKS])
+			    struct gw_dim3 out[GW_LOCALITY_BLOCKS])
 {
 	struct gw_dim3 middle = gw_locality_middle(grid), candidate[DIMENSIONS + 3];
 	uint64_t blocks = gw_dim3_count(grid);
@@ -94,12 +94,12 @@ static struct gw_locality_access *access_of(struct gw_locality *l, uint32_t id, 
 	}
 	if (i == l->access_count)
 		l->access[l->access_count++] =
-		        (struct gw_locality_access){.id = id, .store = store, .low = UINT64_MAX};
+			(struct gw_locality_access){.id = id, .store = store, .low = UINT64_MAX};
 	return &l->access[i];
 }
 
 static struct gw_locality_cell *cell_of(struct gw_locality *l, struct gw_dim3 block,
-                                        const struct gw_locality_access *a)
+					const struct gw_locality_access *a)
 {
 	uint32_t slot = find_block(l->block, l->block_count, block);
 	struct gw_locality_cell **cell;
@@ -157,7 +157,7 @@ static void widen(struct gw_locality_access *a, const struct sectors *s)
 
 /* One execution. Returns the sectors it needs. */
 static unsigned add_one(struct gw_locality_cell *cell, struct gw_locality_access *a,
-                        const struct sectors *s)
+			const struct sectors *s)
 {
 	for (unsigned i = 0; i < s->count; i++)
 		gw_distinct_add(&cell->sectors, s->at[i]);
@@ -166,7 +166,7 @@ static unsigned add_one(struct gw_locality_cell *cell, struct gw_locality_access
 }
 
 void gw_locality_add(struct gw_locality *l, struct gw_dim3 block, uint32_t id, bool store,
-                     const struct gw_request *r, double times, int64_t step, double rounds)
+		     const struct gw_request *r, double times, int64_t step, double rounds)
 {
 	struct gw_locality_access *a = access_of(l, id, store);
 	struct gw_locality_cell *cell = a ? cell_of(l, block, a) : NULL;
@@ -186,7 +186,7 @@ void gw_locality_add(struct gw_locality *l, struct gw_dim3 block, uint32_t id, b
 	 * as the second half of those did. */
 	if (step && times > follow) {
 		cell->beyond += (gw_distinct_count(&cell->sectors) - half) / ceil(follow / 2) *
-		                (times - follow);
+				(times - follow);
 		sectors_at(&now, r, (uint64_t)(int64_t)(times - 1) * (uint64_t)step);
 		widen(a, &now);
 	}
@@ -246,7 +246,7 @@ static void merge_cell(struct merged *m, const struct gw_locality_cell *cell)
 }
 
 static void merge_block(struct merged *m, const struct gw_locality *l, uint32_t slot,
-                        enum gw_locality_of of, const bool *members)
+			enum gw_locality_of of, const bool *members)
 {
 	for (uint32_t i = 0; i < l->access_count; i++)
 		if (l->cell[slot][i] && belongs(&l->access[i], of) && (!members || members[i]))
@@ -260,7 +260,7 @@ static double merged_count(const struct merged *m)
 
 /* What blocks @p first to @p end (places in l->block) touch together. */
 static double count_blocks(const struct gw_locality *l, uint32_t first, uint32_t end,
-                           enum gw_locality_of of, enum unit unit, double *error)
+			   enum gw_locality_of of, enum unit unit, double *error)
 {
 	struct merged m;
 	double count;
@@ -276,7 +276,7 @@ static double count_blocks(const struct gw_locality *l, uint32_t first, uint32_t
 }
 
 void gw_locality_block(const struct gw_locality *l, uint32_t slot, enum gw_locality_of of,
-                       struct gw_footprint *out)
+		       struct gw_footprint *out)
 {
 	out->sectors = count_blocks(l, slot, slot + 1, of, IN_SECTORS, &out->error);
 	out->granules = count_blocks(l, slot, slot + 1, of, IN_GRANULES, NULL);
@@ -290,7 +290,7 @@ static bool overlap(const struct gw_locality_access *a, const struct gw_locality
 
 /* Mark the instructions whose ranges overlap, directly or through others, with that of @p first. */
 static void group_of(const struct gw_locality *l, uint32_t first, bool *members,
-                     struct gw_locality_access *range)
+		     struct gw_locality_access *range)
 {
 	bool grown = true;
 
@@ -319,7 +319,7 @@ struct question {
 
 /* 1 + (n_d - 1) fresh_d of a group, from the middle block and its neighbour in dimension @p d. */
 static double growth(const struct question *q, const struct merged *middle, unsigned d,
-                     const bool *members)
+		     const bool *members)
 {
 	const struct gw_locality *l = q->l;
 	struct gw_dim3 beside;
@@ -334,16 +334,16 @@ static double growth(const struct question *q, const struct merged *middle, unsi
 	if (slot < l->block_count) {
 		merge_block(&next, l, slot, q->of, members);
 		fresh = gw_distinct_count(&next.set) > 0
-		                ? 1 - gw_distinct_common(&middle->set, &next.set) /
-		                                  gw_distinct_count(&next.set)
-		                : 0;
+				? 1 - gw_distinct_common(&middle->set, &next.set) /
+						  gw_distinct_count(&next.set)
+				: 0;
 	}
 	gw_arena_free(&next.arena);
 	return 1 + (q->extent[d] - 1) * fresh;
 }
 
 static double group_count(const struct question *q, const bool *members,
-                          const struct gw_locality_access *range, double *error)
+			  const struct gw_locality_access *range, double *error)
 {
 	const struct gw_locality *l = q->l;
 	uint32_t slot = find_block(l->block, l->block_count, gw_locality_middle(l->grid));
@@ -400,7 +400,7 @@ static bool every_block(const struct gw_locality *l)
 
 /* The whole grid's count in one unit. */
 static double grid_count(const struct gw_locality *l, enum gw_locality_of of, enum unit unit,
-                         double *error)
+			 double *error)
 {
 	struct question q = {l, of, unit, {l->grid.x, l->grid.y, l->grid.z}};
 
@@ -408,11 +408,11 @@ static double grid_count(const struct gw_locality *l, enum gw_locality_of of, en
 	if (!all_known(l, of))
 		return NAN;
 	return every_block(l) ? count_blocks(l, 0, l->block_count, of, unit, error)
-	                      : extrapolate(&q, error);
+			      : extrapolate(&q, error);
 }
 
 void gw_locality_grid(const struct gw_locality *l, enum gw_locality_of of,
-                      struct gw_locality_grid *out)
+		      struct gw_locality_grid *out)
 {
 	double ignored;
 
@@ -449,7 +449,7 @@ bool gw_locality_graph(const struct gw_locality *l, struct gw_block_graph *out)
 	out->blocks = l->block_count;
 	set = gw_arena_array(l->arena, l->block_count, sizeof(*set));
 	out->shared = gw_arena_array(l->arena, (size_t)l->block_count * l->block_count,
-	                             sizeof(*out->shared));
+				     sizeof(*out->shared));
 	if (!l->block_count || !set || !out->shared)
 		return false;
 	for (uint32_t a = 0; a < out->blocks; a++) {
@@ -462,7 +462,7 @@ bool gw_locality_graph(const struct gw_locality *l, struct gw_block_graph *out)
 		out->error = fmax(out->error, gw_distinct_error(&set[a]));
 		for (uint32_t b = 0; b <= a; b++)
 			out->shared[a * out->blocks + b] = out->shared[b * out->blocks + a] =
-			        gw_distinct_common(&set[a], &set[b]);
+				gw_distinct_common(&set[a], &set[b]);
 	}
 	graph_scores(out);
 	return true;
@@ -479,7 +479,7 @@ void gw_locality_l1(const struct gw_locality *l, struct gw_locality_hits *out)
 		double share = l->weight[b] / all;
 
 		out->distinct +=
-		        count_blocks(l, b, b + 1, GW_LOCALITY_LOADS, IN_SECTORS, NULL) * share;
+			count_blocks(l, b, b + 1, GW_LOCALITY_LOADS, IN_SECTORS, NULL) * share;
 		for (uint32_t i = 0; i < l->access_count; i++)
 			if (l->cell[b][i] && !l->access[i].store)
 				out->demanded += l->cell[b][i]->demanded * share;
@@ -503,7 +503,7 @@ static double round_count(const struct gw_locality *l, double blocks, enum unit 
 }
 
 void gw_locality_dram(const struct gw_locality *l, double resident, double l2_bytes,
-                      struct gw_locality_dram *out)
+		      struct gw_locality_dram *out)
 {
 	double rounds = fmax((double)gw_dim3_count(l->grid) / resident, 1);
 	struct gw_locality_grid loads, stores, all;

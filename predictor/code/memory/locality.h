@@ -58,7 +58,7 @@ struct gw_locality *gw_locality_new(struct gw_arena *arena, struct gw_dim3 grid)
  * that follow the middle one, for the locality graph. All of a grid that is no larger.
  */
 unsigned gw_locality_choose(struct gw_dim3 grid, unsigned most,
-                            struct gw_dim3 out[GW_LOCALITY_BLOCKS]);
+			    struct gw_dim3 out[GW_LOCALITY_BLOCKS]);
 
 /** The middle block of a grid, whose neighbours above in each dimension are looked at as well. */
 struct gw_dim3 gw_locality_middle(struct gw_dim3 grid);
@@ -68,7 +68,7 @@ struct gw_dim3 gw_locality_middle(struct gw_dim3 grid);
  * @p step bytes from one to the next, all of it @p rounds times over.
  */
 void gw_locality_add(struct gw_locality *l, struct gw_dim3 block, uint32_t id, bool store,
-                     const struct gw_request *r, double times, int64_t step, double rounds);
+		     const struct gw_request *r, double times, int64_t step, double rounds);
 
 /** Note @p times requests whose addresses are not known. */
 void gw_locality_uncounted(struct gw_locality *l, uint32_t id, bool store, double times);
@@ -84,7 +84,7 @@ void gw_locality_weigh(struct gw_locality *l, const double *runs);
 struct gw_footprint {
 	double sectors;  /**< distinct; NaN when not known */
 	double granules; /**< distinct 64-byte pairs of sectors, which device memory gives together;
-	                      NaN also when the sectors were sampled */
+			      NaN also when the sectors were sampled */
 	double lines;    /**< distinct 128-byte lines; NaN as granules */
 	double error;    /**< relative standard error of `sectors`; 0: exact */
 };
@@ -94,7 +94,7 @@ enum gw_locality_of { GW_LOCALITY_LOADS, GW_LOCALITY_STORES, GW_LOCALITY_ALL };
 
 /** Footprint of the block in place @p slot of l->block. */
 void gw_locality_block(const struct gw_locality *l, uint32_t slot, enum gw_locality_of of,
-                       struct gw_footprint *out);
+		       struct gw_footprint *out);
 
 /** Footprint of the grid. */
 struct gw_locality_grid {
@@ -112,7 +112,7 @@ struct gw_locality_grid {
  * are.
  */
 void gw_locality_grid(const struct gw_locality *l, enum gw_locality_of of,
-                      struct gw_locality_grid *out);
+		      struct gw_locality_grid *out);
 
 /** The locality graph between blocks (Kim 2023, 2.1; LocalityGuru, PAVER) of the blocks looked at.
  */
@@ -133,7 +133,7 @@ bool gw_locality_graph(const struct gw_locality *l, struct gw_block_graph *out);
 struct gw_locality_hits {
 	double rate;     /**< of sector look-ups that hit, 0 to 1; NaN without loads */
 	double demanded; /**< sectors asked for by a block's loads, mean over the grid's
-	                      blocks */
+			      blocks */
 	double distinct; /**< of these different ones, likewise */
 };
 
@@ -160,6 +160,6 @@ struct gw_locality_dram {
  * not known.
  */
 void gw_locality_dram(const struct gw_locality *l, double resident, double l2_bytes,
-                      struct gw_locality_dram *out);
+		      struct gw_locality_dram *out);
 
 #endif

@@ -13,7 +13,7 @@ bool gw_replay_init(struct gw_replay *r, struct gw_arena *arena)
 }
 
 void gw_replay_add(struct gw_replay *r, const struct gw_eval_access *access,
-                   const struct gw_request *request)
+		   const struct gw_request *request)
 {
 	struct gw_replay_event *e;
 
@@ -25,7 +25,7 @@ void gw_replay_add(struct gw_replay *r, const struct gw_eval_access *access,
 	}
 	e = &r->event[r->count++];
 	*e = (struct gw_replay_event){
-	        .request = *request, .warp = access->warp, .repeats = access->repeats};
+		.request = *request, .warp = access->warp, .repeats = access->repeats};
 	memcpy(e->repeat, access->repeat, sizeof(e->repeat));
 	r->warps = access->warp + 1 > r->warps ? access->warp + 1 : r->warps;
 }
@@ -56,7 +56,7 @@ static uint32_t loop_end(const struct gw_replay *r, uint32_t from, uint32_t to, 
 /* Events @p from to @p to in the iterations @p at of the levels above @p level, in order: each
  * loop's body as often as it stands for. As deep as GW_EVAL_LOOPS. */
 static void unfold(const struct gw_replay *r, struct trace *t, uint32_t from, uint32_t to,
-                   uint32_t level, uint64_t at[GW_EVAL_LOOPS])
+		   uint32_t level, uint64_t at[GW_EVAL_LOOPS])
 {
 	while (from < to && t->count < t->room) {
 		const struct gw_replay_event *e = &r->event[from];
@@ -102,9 +102,9 @@ struct cache {
 static bool cache_init(struct cache *c, struct gw_arena *arena, double capacity)
 {
 	*c = (struct cache){.lines = (uint32_t)fmin(capacity / GW_LINE_BYTES, 1 << 16),
-	                    .buckets = 1,
-	                    .newest = NONE,
-	                    .oldest = NONE};
+			    .buckets = 1,
+			    .newest = NONE,
+			    .oldest = NONE};
 	if (!c->lines)
 		c->lines = 1;
 	while (c->buckets < c->lines)
@@ -238,7 +238,7 @@ static struct gw_replay_answer run_all(const struct gw_replay *r, double capacit
 		}
 	gw_arena_free(&arena);
 	return (struct gw_replay_answer){r->count, capacity, cache.hits / cache.asked,
-	                                 cache.late / cache.hits};
+					 cache.late / cache.hits};
 }
 
 double gw_replay_hits(const struct gw_replay *r, double capacity, double *under_way)

@@ -46,7 +46,7 @@ bool gw_replay_init(struct gw_replay *r, struct gw_arena *arena);
 /** Record a load of warp @p access->warp, whose request is @p request. Warps come one after the
  * other. */
 void gw_replay_add(struct gw_replay *r, const struct gw_eval_access *access,
-                   const struct gw_request *request);
+		   const struct gw_request *request);
 
 /**
  * Share of sector look-ups that hit in a cache of @p capacity bytes, empty at first; NaN without

@@ -35,7 +35,7 @@ static unsigned insert(uint64_t *list, unsigned count, uint64_t value)
 }
 
 unsigned gw_request_pieces(const struct gw_request *r, unsigned size,
-                           uint64_t out[GW_REQUEST_PIECES])
+			   uint64_t out[GW_REQUEST_PIECES])
 {
 	uint64_t list[GW_REQUEST_PIECES + 1];
 	unsigned count = 0, power = (unsigned)__builtin_ctz(size);

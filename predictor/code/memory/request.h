@@ -22,7 +22,7 @@ enum {
 /** One warp's request. */
 struct gw_request {
 	uint64_t address[GW_REQUEST_LANES]; /**< first byte of each lane; of inactive lanes,
-	                                       anything */
+					       anything */
 	uint32_t active;                    /**< bit n: lane n takes part */
 	uint32_t bytes; /**< that a lane moves, 1 to GW_ACCESS_BYTES, a vector whole */
 };
@@ -38,7 +38,7 @@ unsigned gw_request_lanes(const struct gw_request *r);
  * piece numbers (address / size) in rising order. Returns how many; @p out may be NULL.
  */
 unsigned gw_request_pieces(const struct gw_request *r, unsigned size,
-                           uint64_t out[GW_REQUEST_PIECES]);
+			   uint64_t out[GW_REQUEST_PIECES]);
 
 /** 32-byte sectors that the request needs: what a profiler counts as its sectors. */
 unsigned gw_request_sectors(const struct gw_request *r);

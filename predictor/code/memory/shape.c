@@ -23,7 +23,7 @@ static bool request_of(const struct gw_eval_access *access, struct gw_request *o
 		if (access->base[lane] >= UINT32_C(1) << (64 - BASE_BITS))
 			return false;
 		out->address[lane] =
-		        access->address[lane] + ((uint64_t)access->base[lane] << BASE_BITS);
+			access->address[lane] + ((uint64_t)access->base[lane] << BASE_BITS);
 	}
 	return access->active && gw_request_valid(out);
 }
@@ -52,14 +52,14 @@ static void spread_offsets(double share[GW_LINE_BYTES], uint64_t count, int64_t 
  * depend on. Steps that aren't known leave every iteration where the first is. A box is taken to
  * reach as far as the grid does. */
 static void offsets_of(const struct gw_eval_access *access, const struct gw_access_box *box,
-                       double share[GW_LINE_BYTES])
+		       double share[GW_LINE_BYTES])
 {
 	for (unsigned i = 0; i < GW_LINE_BYTES; i++)
 		share[i] = i == 0;
 	for (uint32_t level = 0; level < access->repeats; level++)
 		if (access->repeat[level].linear)
 			spread_offsets(share, access->repeat[level].count,
-			               access->repeat[level].step);
+				       access->repeat[level].step);
 	if (!box)
 		return;
 	spread_offsets(share, box->warps, access->grows[0]);
@@ -69,7 +69,7 @@ static void offsets_of(const struct gw_eval_access *access, const struct gw_acce
 }
 
 static void coalescing_of(struct gw_coalescing *out, const struct gw_eval_access *access,
-                          const struct gw_access_box *box, const struct gw_request *r, double times)
+			  const struct gw_access_box *box, const struct gw_request *r, double times)
 {
 	double share[GW_LINE_BYTES];
 
@@ -90,7 +90,7 @@ static void coalescing_of(struct gw_coalescing *out, const struct gw_eval_access
 /* The same request a number of lines further on, in the same loops and, where it is of a @p box,
  * with the same growth. */
 static bool same_shape(const struct gw_access_shape *s, const struct gw_eval_access *access,
-                       bool box, const struct gw_request *r)
+		       bool box, const struct gw_request *r)
 {
 	unsigned first = (unsigned)__builtin_ctz(r->active);
 	uint64_t away = r->address[first] - s->request.address[first], apart = 0;
@@ -108,13 +108,13 @@ static bool same_shape(const struct gw_access_shape *s, const struct gw_eval_acc
 			return false;
 	for (unsigned lane = 0; lane < GW_REQUEST_LANES; lane++)
 		apart |= r->active >> lane & 1 ? r->address[lane] - s->request.address[lane] - away
-		                               : 0;
+					       : 0;
 	return !apart;
 }
 
 static void shape_of(struct gw_access_shape *s, const struct gw_access_box *box,
-                     const struct gw_gather_access *a, const struct gw_eval_access *access,
-                     const struct gw_request *r, double times)
+		     const struct gw_gather_access *a, const struct gw_eval_access *access,
+		     const struct gw_request *r, double times)
 {
 	if (same_shape(s, access, box != NULL, r))
 		return;
@@ -135,7 +135,7 @@ static void shape_of(struct gw_access_shape *s, const struct gw_access_box *box,
 
 /* The data stage of L1 is shared memory's too, and so are its banks. */
 static void add_passes(struct gw_gather_access *a, const struct gw_request *r,
-                       const struct gw_shared_passes *passes, double times)
+		       const struct gw_shared_passes *passes, double times)
 {
 	for (unsigned lane = 0; lane < GW_REQUEST_LANES; lane++) {
 		if (!(r->active >> lane & 1))
@@ -160,7 +160,7 @@ static void add_local(struct gw_gather_access *a, const struct gw_request *r, do
 			uint64_t offset = (r->address[lane] & LOCAL_OFFSET) + at;
 
 			placed.address[lane] = offset / LOCAL_WORD * GW_LINE_BYTES +
-			                       lane * LOCAL_WORD + offset % LOCAL_WORD;
+					       lane * LOCAL_WORD + offset % LOCAL_WORD;
 		}
 		sectors += gw_request_sectors(&placed);
 	}
@@ -188,8 +188,8 @@ static bool has_steps(const struct gw_access_box *box, const struct gw_eval_acce
 }
 
 bool gw_access_shape_add(struct gw_access_shape *last, const struct gw_access_box *box,
-                         struct gw_gather_access *a, const struct gw_eval_access *access,
-                         struct gw_request *r)
+			 struct gw_gather_access *a, const struct gw_eval_access *access,
+			 struct gw_request *r)
 {
 	double times = (double)gw_eval_times(access);
 

@@ -30,7 +30,7 @@ struct gw_access_box {
  * for one. False: of local memory, or an address is not known, and there is no shape.
  */
 bool gw_access_shape_add(struct gw_access_shape *last, const struct gw_access_box *box,
-                         struct gw_gather_access *a, const struct gw_eval_access *access,
-                         struct gw_request *r);
+			 struct gw_gather_access *a, const struct gw_eval_access *access,
+			 struct gw_request *r);
 
 #endif

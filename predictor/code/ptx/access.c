@@ -14,12 +14,12 @@ static enum gw_ir_space space_of(const struct gw_ptx_lower *l)
 		char prefix[16]; /* in place, as in move.c */
 		enum gw_ir_space space;
 	} all[] = {
-	        {"shared::cluster", IR_SPACE_CLUSTER},
-	        {"global", IR_SPACE_GLOBAL},
-	        {"shared", IR_SPACE_SHARED},
-	        {"local", IR_SPACE_LOCAL},
-	        {"const", IR_SPACE_CONST},
-	        {"param", IR_SPACE_PARAM},
+		{"shared::cluster", IR_SPACE_CLUSTER},
+		{"global", IR_SPACE_GLOBAL},
+		{"shared", IR_SPACE_SHARED},
+		{"local", IR_SPACE_LOCAL},
+		{"const", IR_SPACE_CONST},
+		{"param", IR_SPACE_PARAM},
 	};
 
 	for (uint32_t n = 1; n < l->i.parts; n++)
@@ -57,7 +57,7 @@ static uint8_t flags_of(const struct gw_ptx_lower *l)
 
 /* Base and offset of a memory operand. A parameter's own space follows from the named symbol. */
 static void address(struct gw_ptx_lower *l, const struct gw_ptx_operand *memory,
-                    struct gw_ir_insn *insn, gw_ir_operand uses[2])
+		    struct gw_ir_insn *insn, gw_ir_operand uses[2])
 {
 	struct gw_ptx_operand base = *gw_ptx_item(l, memory, 0);
 	uint64_t offset = base.value;
@@ -90,26 +90,26 @@ static unsigned data_count(const struct gw_ptx_operand *data)
 }
 
 static const struct gw_ptx_operand *datum(struct gw_ptx_lower *l, const struct gw_ptx_operand *data,
-                                          uint32_t n)
+					  uint32_t n)
 {
 	return data->kind == PTX_OPERAND_LIST ? gw_ptx_item(l, data, n) : data;
 }
 
 /* An access of the statement's own type, space and flags. */
 static struct gw_ir_insn access_insn(const struct gw_ptx_lower *l, enum gw_ir_op op,
-                                     unsigned elements)
+				     unsigned elements)
 {
 	return (struct gw_ir_insn){.op = (uint16_t)op,
-	                           .bits = (uint8_t)(l->i.bits & 255),
-	                           .space = (uint8_t)space_of(l),
-	                           .flags = flags_of(l),
-	                           .width = (uint8_t)(l->i.bits / 8),
-	                           .elements = (uint8_t)elements};
+				   .bits = (uint8_t)(l->i.bits & 255),
+				   .space = (uint8_t)space_of(l),
+				   .flags = flags_of(l),
+				   .width = (uint8_t)(l->i.bits / 8),
+				   .elements = (uint8_t)elements};
 }
 
 /* An access that leaves what it read in @p count registers of @p data. */
 static bool reading(struct gw_ptx_lower *l, enum gw_ir_op op, const struct gw_ptx_operand *data,
-                    unsigned count, const struct gw_ptx_operand *memory)
+		    unsigned count, const struct gw_ptx_operand *memory)
 {
 	struct gw_ir_insn insn = access_insn(l, op, count);
 	gw_ir_operand defs[GW_IR_DEFS_MAX], uses[2];
@@ -172,13 +172,13 @@ bool gw_ptx_red(struct gw_ptx_lower *l)
 
 /* One side of a copy: an access without registers. */
 static void copy_side(struct gw_ptx_lower *l, const struct gw_ptx_operand *memory, enum gw_ir_op op,
-                      enum gw_ir_space space, unsigned flags, unsigned width, gw_ir_operand size)
+		      enum gw_ir_space space, unsigned flags, unsigned width, gw_ir_operand size)
 {
 	struct gw_ir_insn insn = {.op = (uint16_t)op,
-	                          .space = (uint8_t)space,
-	                          .flags = (uint8_t)(IR_MEM_ASYNC | flags),
-	                          .width = (uint8_t)width,
-	                          .elements = 1};
+				  .space = (uint8_t)space,
+				  .flags = (uint8_t)(IR_MEM_ASYNC | flags),
+				  .width = (uint8_t)width,
+				  .elements = 1};
 	gw_ir_operand uses[3];
 
 	if (memory->count > 1)
@@ -206,7 +206,7 @@ static void read_where(struct gw_ptx_lower *l, const struct gw_ptx_operand *how_
 		reads = gw_ir_emit(&l->b, IR_NOT, 1, 0, gw_ir_reg(&l->b, 1), 1, reads);
 	else
 		reads = gw_ir_emit(&l->b, IR_CMP, 32, IR_COND_NE, gw_ir_reg(&l->b, 1), 2, reads,
-		                   zero);
+				   zero);
 	if (guard != GW_IR_NONE && guard_not)
 		guard = gw_ir_emit(&l->b, IR_NOT, 1, 0, gw_ir_reg(&l->b, 1), 1, guard);
 	if (guard != GW_IR_NONE)
@@ -252,7 +252,7 @@ static bool copy_bulk(struct gw_ptx_lower *l)
 	const struct gw_ptx_operand *to = gw_ptx_operand(l, 0), *from = gw_ptx_operand(l, 1);
 	bool loads = to_shared(l), tensor = gw_ptx_has(l, "tensor");
 	enum gw_ir_space there =
-	        gw_ptx_has(l, "global") || tensor ? IR_SPACE_GLOBAL : IR_SPACE_SHARED;
+		gw_ptx_has(l, "global") || tensor ? IR_SPACE_GLOBAL : IR_SPACE_SHARED;
 	unsigned flags = IR_MEM_BULK | (tensor ? IR_MEM_TENSOR : 0u);
 	gw_ir_operand size;
 
@@ -260,13 +260,13 @@ static bool copy_bulk(struct gw_ptx_lower *l)
 		return gw_ptx_opaque(l, NULL);
 	if (gw_ptx_has(l, "prefetch") || from->kind != PTX_OPERAND_MEMORY || !from->count) {
 		copy_side(l, to, IR_LD, IR_SPACE_GLOBAL, flags | IR_MEM_PREFETCH, 0,
-		          gw_ptx_number(l, 0));
+			  gw_ptx_number(l, 0));
 		return true;
 	}
 	size = tensor ? gw_ptx_number(l, 0) : gw_ptx_use(l, gw_ptx_operand(l, 2), 32);
 	copy_side(l, from, IR_LD, loads ? there : IR_SPACE_SHARED, flags, 0, size);
 	copy_side(l, to, gw_ptx_has(l, "reduce") ? IR_RED : IR_ST, loads ? IR_SPACE_SHARED : there,
-	          flags, 0, size);
+		  flags, 0, size);
 	return true;
 }
 
@@ -283,10 +283,10 @@ bool gw_ptx_cp(struct gw_ptx_lower *l)
 bool gw_ptx_prefetch(struct gw_ptx_lower *l)
 {
 	struct gw_ir_insn insn = {.op = IR_LD,
-	                          .space = (uint8_t)space_of(l),
-	                          .flags = IR_MEM_PREFETCH,
-	                          .width = 1,
-	                          .elements = 1};
+				  .space = (uint8_t)space_of(l),
+				  .flags = IR_MEM_PREFETCH,
+				  .width = 1,
+				  .elements = 1};
 	const struct gw_ptx_operand *memory = gw_ptx_operand(l, 0);
 	gw_ir_operand uses[2];
 
@@ -304,10 +304,10 @@ bool gw_ptx_matrix(struct gw_ptx_lower *l)
 	const struct gw_ptx_operand *data = gw_ptx_operand(l, stores ? 1 : 0);
 	const struct gw_ptx_operand *memory = gw_ptx_operand(l, stores ? 0 : 1);
 	struct gw_ir_insn insn = {.op = stores ? IR_ST : IR_LD,
-	                          .bits = 32,
-	                          .space = (uint8_t)space_of(l),
-	                          .flags = IR_MEM_MATRIX,
-	                          .width = l->i.type == 'f' && l->i.bits == 64 ? 8 : 4};
+				  .bits = 32,
+				  .space = (uint8_t)space_of(l),
+				  .flags = IR_MEM_MATRIX,
+				  .width = l->i.type == 'f' && l->i.bits == 64 ? 8 : 4};
 	gw_ir_operand defs[GW_IR_DEFS_MAX], uses[2];
 	unsigned count = data_count(data);
 
@@ -327,15 +327,15 @@ bool gw_ptx_texture(struct gw_ptx_lower *l)
 {
 	const char *name = l->i.part[0];
 	struct gw_ir_insn insn = {.op = !strcmp(name, "sust")    ? IR_ST
-	                                : !strcmp(name, "sured") ? IR_RED
-	                                                         : IR_LD,
-	                          .space = IR_SPACE_TEXTURE,
-	                          .flags = IR_MEM_TENSOR,
-	                          .width = 4};
+					: !strcmp(name, "sured") ? IR_RED
+								 : IR_LD,
+				  .space = IR_SPACE_TEXTURE,
+				  .flags = IR_MEM_TENSOR,
+				  .width = 4};
 	const struct gw_ptx_operand *data = gw_ptx_operand(l, 0);
 	gw_ir_operand defs[GW_IR_DEFS_MAX], uses[2], unknown = gw_ir_reg(&l->b, 64);
 	struct gw_ir_insn nothing = {.op = IR_OPAQUE,
-	                             .aux = gw_ir_note(&l->b, "a texture's or surface's address")};
+				     .aux = gw_ir_note(&l->b, "a texture's or surface's address")};
 	unsigned count = insn.op == IR_LD && data->kind != PTX_OPERAND_PAIR ? data_count(data) : 0;
 
 	gw_ir_append(&l->b, nothing, &unknown, 1, NULL, 0);

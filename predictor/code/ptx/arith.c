@@ -72,7 +72,7 @@ static bool with_carry(struct gw_ptx_lower *l, bool minus, bool carry_in)
 	gw_ir_emit(&l->b, op, l->i.bits, 0, sum, 2, a, b);
 	if (carry_in) {
 		gw_ir_operand one = gw_ir_emit(&l->b, IR_SEL, l->i.bits, 0, temporary(l, l->i.bits),
-		                               3, in, gw_ptx_number(l, 1), zero);
+					       3, in, gw_ptx_number(l, 1), zero);
 
 		gw_ir_emit(&l->b, op, l->i.bits, 0, sum, 2, sum, one);
 	}
@@ -98,7 +98,7 @@ bool gw_ptx_add_sub(struct gw_ptx_lower *l)
 	if (minus) {
 		gw_ir_operand a = use(l, 1), b = use(l, 2);
 		gw_ir_operand negated =
-		        gw_ir_emit(&l->b, IR_FNEG, l->i.bits, 0, temporary(l, l->i.bits), 1, b);
+			gw_ir_emit(&l->b, IR_FNEG, l->i.bits, 0, temporary(l, l->i.bits), 1, b);
 
 		gw_ir_emit(&l->b, IR_FADD, l->i.bits, 0, def(l), 2, a, negated);
 		return true;
@@ -162,7 +162,7 @@ bool gw_ptx_fma(struct gw_ptx_lower *l)
 bool gw_ptx_sqrt(struct gw_ptx_lower *l)
 {
 	return is_followed_float(l) && gw_ptx_has(l, "rn") ? emit1(l, IR_FSQRT)
-	                                                   : gw_ptx_opaque(l, NULL);
+							   : gw_ptx_opaque(l, NULL);
 }
 
 bool gw_ptx_div_rem(struct gw_ptx_lower *l)
@@ -183,7 +183,7 @@ static bool logical_not(struct gw_ptx_lower *l)
 {
 	gw_ir_operand zero = gw_ptx_number(l, 0), one = gw_ptx_number(l, 1), a = use(l, 1);
 	gw_ir_operand is_zero =
-	        gw_ir_emit(&l->b, IR_CMP, l->i.bits, IR_COND_EQ, temporary(l, 1), 2, a, zero);
+		gw_ir_emit(&l->b, IR_CMP, l->i.bits, IR_COND_EQ, temporary(l, 1), 2, a, zero);
 
 	gw_ir_emit(&l->b, IR_SEL, l->i.bits, 0, def(l), 3, is_zero, one, zero);
 	return true;
@@ -214,9 +214,9 @@ bool gw_ptx_min_max(struct gw_ptx_lower *l)
 
 	if (l->i.type == 'f')
 		return is_followed_float(l) && !gw_ptx_has(l, "NaN") && !gw_ptx_has(l, "xorsign") &&
-		                       l->i.count == 3
-		               ? emit2(l, min ? IR_FMIN : IR_FMAX)
-		               : gw_ptx_opaque(l, NULL);
+				       l->i.count == 3
+			       ? emit2(l, min ? IR_FMIN : IR_FMAX)
+			       : gw_ptx_opaque(l, NULL);
 	if (!is_integer(l) || gw_ptx_has(l, "relu"))
 		return gw_ptx_opaque(l, NULL);
 	if (min)
@@ -257,10 +257,10 @@ bool gw_ptx_shift(struct gw_ptx_lower *l)
 	a = use(l, 1);
 	b = gw_ptx_use(l, gw_ptx_operand(l, 2), 32);
 	gw_ir_emit(&l->b,
-	           l->i.part[0][2] == 'l' ? IR_SHL
-	           : l->i.type == 's'     ? IR_SHRS
-	                                  : IR_SHRU,
-	           l->i.bits, 0, def(l), 2, a, b);
+		   l->i.part[0][2] == 'l' ? IR_SHL
+		   : l->i.type == 's'     ? IR_SHRS
+					  : IR_SHRU,
+		   l->i.bits, 0, def(l), 2, a, b);
 	return true;
 }
 
@@ -278,11 +278,11 @@ bool gw_ptx_funnel(struct gw_ptx_lower *l)
 		by = gw_ir_emit(&l->b, IR_AND, 32, 0, temporary(l, 32), 2, c, gw_ptx_number(l, 31));
 	else
 		by = gw_ir_emit(&l->b, IR_MINU, 32, 0, temporary(l, 32), 2, c,
-		                gw_ptx_number(l, 32));
+				gw_ptx_number(l, 32));
 	shifted = gw_ir_emit(&l->b, left ? IR_SHL : IR_SHRU, 64, 0, temporary(l, 64), 2, both, by);
 	if (left)
 		shifted = gw_ir_emit(&l->b, IR_SHRU, 64, 0, temporary(l, 64), 2, shifted,
-		                     gw_ptx_number(l, 32));
+				     gw_ptx_number(l, 32));
 	gw_ir_emit(&l->b, IR_ZEXT, 32, 0, def(l), 1, shifted);
 	return true;
 }

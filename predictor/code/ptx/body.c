@@ -55,7 +55,7 @@ static bool parse_offset(struct gw_ptx_parser *p, struct gw_ptx_operand *out)
 
 /* Operands up to @p close, separated by commas, laid down together behind what they hold. */
 static bool parse_list(struct gw_ptx_parser *p, uint32_t scope, char close,
-                       struct gw_ptx_operand *out)
+		       struct gw_ptx_operand *out)
 {
 	struct gw_ptx_operand items[LIST_MAX];
 	uint32_t count = 0;
@@ -155,7 +155,7 @@ static bool parse_operand(struct gw_ptx_parser *p, uint32_t scope, struct gw_ptx
 		*two = i ? *out : first;
 	}
 	*out = (struct gw_ptx_operand){
-	        .kind = PTX_OPERAND_PAIR, .index = p->in->operands.count - 2, .count = 2};
+		.kind = PTX_OPERAND_PAIR, .index = p->in->operands.count - 2, .count = 2};
 	return true;
 }
 
@@ -173,9 +173,9 @@ static bool add_statement(struct gw_ptx_parser *p, const struct gw_ptx_statement
 static struct gw_ptx_statement begin_statement(const struct gw_ptx_parser *p, uint32_t scope)
 {
 	return (struct gw_ptx_statement){.guard = PTX_NONE,
-	                                 .scope = scope,
-	                                 .line = p->lexer.token.line,
-	                                 .column = p->lexer.token.column};
+					 .scope = scope,
+					 .line = p->lexer.token.line,
+					 .column = p->lexer.token.column};
 }
 
 /* `@!%p1 `: the guard of an instruction. */
@@ -349,7 +349,7 @@ bool gw_ptx_parse_body(struct gw_ptx_parser *p, uint32_t scope)
 				return gw_ptx_no_room(p);
 			if (++nesting > NESTING_MAX)
 				return gw_ptx_fail(
-				        p, "braces nested deeper than any compiler nests them");
+					p, "braces nested deeper than any compiler nests them");
 			gw_ptx_next(l);
 		} else if (gw_ptx_is_mark(l, '}')) {
 			gw_ptx_next(l);

@@ -13,14 +13,14 @@ struct type_name {
 static unsigned type_bits(const char *text, uint32_t length)
 {
 	static const struct type_name types[] = {
-	        {".pred", 1},        {".b8", 8},       {".u8", 8},      {".s8", 8},
-	        {".b16", 16},        {".u16", 16},     {".s16", 16},    {".f16", 16},
-	        {".bf16", 16},       {".e4m3", 8},     {".e5m2", 8},    {".b32", 32},
-	        {".u32", 32},        {".s32", 32},     {".f32", 32},    {".f16x2", 32},
-	        {".bf16x2", 32},     {".tf32", 32},    {".e4m3x2", 16}, {".e5m2x2", 16},
-	        {".u16x2", 32},      {".s16x2", 32},   {".b64", 64},    {".u64", 64},
-	        {".s64", 64},        {".f64", 64},     {".f32x2", 64},  {".texref", 64},
-	        {".samplerref", 64}, {".surfref", 64}, {".b128", 128},
+		{".pred", 1},        {".b8", 8},       {".u8", 8},      {".s8", 8},
+		{".b16", 16},        {".u16", 16},     {".s16", 16},    {".f16", 16},
+		{".bf16", 16},       {".e4m3", 8},     {".e5m2", 8},    {".b32", 32},
+		{".u32", 32},        {".s32", 32},     {".f32", 32},    {".f16x2", 32},
+		{".bf16x2", 32},     {".tf32", 32},    {".e4m3x2", 16}, {".e5m2x2", 16},
+		{".u16x2", 32},      {".s16x2", 32},   {".b64", 64},    {".u64", 64},
+		{".s64", 64},        {".f64", 64},     {".f32x2", 64},  {".texref", 64},
+		{".samplerref", 64}, {".surfref", 64}, {".b128", 128},
 	};
 
 	for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++)
@@ -35,13 +35,13 @@ bool gw_ptx_space_of(const struct gw_ptx_token *t, enum gw_ir_space *space)
 		const char *text;
 		enum gw_ir_space space;
 	} spaces[] = {
-	        {".global", IR_SPACE_GLOBAL},
-	        {".shared", IR_SPACE_SHARED},
-	        {".const", IR_SPACE_CONST},
-	        {".local", IR_SPACE_LOCAL},
-	        {".tex", IR_SPACE_TEXTURE},
-	        {".shared::cta", IR_SPACE_SHARED},
-	        {".shared::cluster", IR_SPACE_CLUSTER},
+		{".global", IR_SPACE_GLOBAL},
+		{".shared", IR_SPACE_SHARED},
+		{".const", IR_SPACE_CONST},
+		{".local", IR_SPACE_LOCAL},
+		{".tex", IR_SPACE_TEXTURE},
+		{".shared::cta", IR_SPACE_SHARED},
+		{".shared::cluster", IR_SPACE_CLUSTER},
 	};
 
 	for (size_t i = 0; i < sizeof(spaces) / sizeof(*spaces); i++)
@@ -75,9 +75,9 @@ static bool declare_register(struct gw_ptx_parser *p, uint32_t scope, unsigned b
 		if (l->token.kind != PTX_NUMBER || l->token.value > INT32_MAX)
 			return gw_ptx_fail(p, "the number of registers was expected");
 		reg = gw_ptx_range_add(p->in, scope, name, (uint32_t)l->token.value,
-		                       register_width(bits))
-		              ? 0
-		              : PTX_NONE;
+				       register_width(bits))
+			      ? 0
+			      : PTX_NONE;
 		gw_ptx_next(l);
 		if (reg != PTX_NONE)
 			return gw_ptx_expect(p, '>');
@@ -187,7 +187,7 @@ static bool valid_align(uint32_t align)
 }
 
 bool gw_ptx_declare_variable(struct gw_ptx_parser *p, uint32_t scope, enum gw_ir_space space,
-                             uint32_t *index)
+			     uint32_t *index)
 {
 	struct gw_ptx_lexer *l = &p->lexer;
 	struct gw_ptx_variable *v = gw_ptx_add(p->in, &p->in->variables, sizeof(*v));

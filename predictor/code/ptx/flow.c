@@ -17,7 +17,7 @@ static const struct gw_ptx_statement *statement(const struct gw_ptx_lower *l, ui
 
 /* The statement that a label names, counted in its function; PTX_NONE: no label of that name. */
 static uint32_t target(struct gw_ptx_lower *l, const struct gw_ptx_statement *s,
-                       const struct gw_ptx_operand *o)
+		       const struct gw_ptx_operand *o)
 {
 	const struct gw_ptx_function *f = l->frame->function;
 	const struct gw_ptx_meaning *m;
@@ -149,14 +149,14 @@ bool gw_ptx_bra(struct gw_ptx_lower *l)
 
 	if (to == PTX_NONE)
 		return gw_ptx_object(l, "a branch to a label that isn't in this function; is the "
-		                        "text complete?");
+					"text complete?");
 	jump(l, l->frame->blocks[to]);
 	return true;
 }
 
 /* The statement with the names that an operand refers to: a list of targets by its label. */
 static const struct gw_ptx_statement *targets(struct gw_ptx_lower *l,
-                                              const struct gw_ptx_operand *o)
+					      const struct gw_ptx_operand *o)
 {
 	uint32_t n = target(l, l->i.s, o);
 	const struct gw_ptx_statement *s;
@@ -176,7 +176,7 @@ bool gw_ptx_brx(struct gw_ptx_lower *l)
 
 	if (!list || !list->count)
 		return gw_ptx_object(l,
-		                     "brx.idx without its .branchtargets; is the text complete?");
+				     "brx.idx without its .branchtargets; is the text complete?");
 	to = gw_arena_array(l->arena, list->count, sizeof(*to));
 	if (!to)
 		return no_room(l);
@@ -267,7 +267,7 @@ static bool is_running(const struct gw_ptx_lower *l, const struct gw_ptx_functio
 static gw_ir_operand frame_address(struct gw_ptx_lower *l, uint32_t variable)
 {
 	return gw_ir_emit(&l->b, IR_ADDR, 64, gw_ptx_symbol(l, variable), gw_ir_reg(&l->b, 64), 1,
-	                  gw_ptx_number(l, 0));
+			  gw_ptx_number(l, 0));
 }
 
 /* Store @p value, all of a variable of a call. */
@@ -292,7 +292,7 @@ static void store_variable(struct gw_ptx_lower *l, uint32_t variable, gw_ir_oper
 }
 
 static gw_ir_operand callee_register(struct gw_ptx_lower *l, struct gw_ptx_frame *f,
-                                     const struct gw_ptx_variable *v)
+				     const struct gw_ptx_variable *v)
 {
 	struct gw_ptx_operand o = {.kind = PTX_OPERAND_REGISTER, .index = v->reg};
 	struct gw_ptx_frame *caller = l->frame;
@@ -311,7 +311,7 @@ static unsigned register_bits(const struct gw_ptx_variable *v)
 
 /* One argument: the callee's variable is the caller's; or a value is copied. */
 static void bind_argument(struct gw_ptx_lower *l, struct gw_ptx_frame *f, uint32_t variable,
-                          const struct gw_ptx_operand *o)
+			  const struct gw_ptx_operand *o)
 {
 	const struct gw_ptx_variable *v = PTX_AT(variable, l->in->variables, variable);
 	unsigned bits = register_bits(v);
@@ -325,13 +325,13 @@ static void bind_argument(struct gw_ptx_lower *l, struct gw_ptx_frame *f, uint32
 		l->symbols[variable] = gw_ptx_symbol(l, o->index);
 	} else {
 		store_variable(l, variable,
-		               gw_ptx_use(l, o, (unsigned)(v->size < 8 ? 8 * v->size : 64)));
+			       gw_ptx_use(l, o, (unsigned)(v->size < 8 ? 8 * v->size : 64)));
 	}
 }
 
 /* A result that is a variable is the caller's; one in a register is copied afterwards. */
 static void bind_results(struct gw_ptx_lower *l, struct gw_ptx_frame *f, const struct call *c,
-                         bool after)
+			 bool after)
 {
 	for (uint32_t n = 0; c->results && n < f->function->results && n < c->results->count; n++) {
 		uint32_t variable = f->function->first_result + n;
@@ -342,7 +342,7 @@ static void bind_results(struct gw_ptx_lower *l, struct gw_ptx_frame *f, const s
 			l->symbols[variable] = gw_ptx_symbol(l, o->index);
 		if (after && v->in_register)
 			gw_ir_emit(&l->b, IR_MOV, register_bits(v), 0, gw_ptx_def(l, o), 1,
-			           callee_register(l, f, v));
+				   callee_register(l, f, v));
 	}
 }
 
@@ -375,7 +375,7 @@ static bool take_in(struct gw_ptx_lower *l, const struct call *c)
 static bool is_harmless(const char *name)
 {
 	static const char *const names[] = {"vprintf", "__assertfail", "malloc", "free",
-	                                    "__cudaCDP2Free"};
+					    "__cudaCDP2Free"};
 
 	for (size_t n = 0; n < sizeof(names) / sizeof(*names); n++)
 		if (!strcmp(name, names[n]))
@@ -388,11 +388,11 @@ static bool leave_out(struct gw_ptx_lower *l, const struct call *c)
 {
 	struct gw_ir_insn insn = {.op = IR_OPAQUE};
 	struct gw_ir_insn anywhere = {
-	        .op = IR_ST, .bits = 8, .space = IR_SPACE_FRAME, .width = 1, .elements = 1};
+		.op = IR_ST, .bits = 8, .space = IR_SPACE_FRAME, .width = 1, .elements = 1};
 	gw_ir_operand unknown = gw_ir_reg(&l->b, 64), uses[3];
 
 	insn.aux = gw_ir_note(&l->b, is_harmless(c->name) ? "a call of the system"
-	                                                  : "a call that isn't followed");
+							  : "a call that isn't followed");
 	gw_ir_append(&l->b, insn, &unknown, 1, NULL, 0);
 	if (!is_harmless(c->name)) {
 		l->b.program.open_calls++;

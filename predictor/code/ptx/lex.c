@@ -121,7 +121,7 @@ static bool lex_decimal(struct gw_ptx_lexer *l, const char *start)
 	if (p == l->end || *p != '.' || l->end - p < 2 || !is_digit(p[1]))
 		return false;
 	for (p++; p < l->end && (is_digit(*p) || *p == 'e' || *p == 'E' ||
-	                         ((*p == '-' || *p == '+') && (p[-1] == 'e' || p[-1] == 'E')));)
+				 ((*p == '-' || *p == '+') && (p[-1] == 'e' || p[-1] == 'E')));)
 		p++;
 	l->at = p;
 	finish(l, PTX_FLOAT, start);
@@ -188,7 +188,7 @@ void gw_ptx_next(struct gw_ptx_lexer *l)
 
 	skip_blanks(l);
 	l->token = (struct gw_ptx_token){.line = l->line,
-	                                 .column = (uint32_t)(l->at - l->line_start) + 1};
+					 .column = (uint32_t)(l->at - l->line_start) + 1};
 	c = peek(l, 0);
 	if (l->at >= l->end) {
 		finish(l, PTX_END, l->at);
@@ -210,7 +210,7 @@ void gw_ptx_lex_begin(struct gw_ptx_lexer *l, struct gw_bytes text)
 	const char *start = text.data ? (const char *)text.data : nothing;
 
 	*l = (struct gw_ptx_lexer){
-	        .at = start, .end = start + text.size, .line_start = start, .line = 1};
+		.at = start, .end = start + text.size, .line_start = start, .line = 1};
 	gw_ptx_next(l);
 }
 
@@ -228,14 +228,14 @@ bool gw_ptx_is_word(const struct gw_ptx_lexer *l, const char *word)
 bool gw_ptx_refuse(const struct gw_ptx_token *token, struct gw_ptx_fault *fault, const char *what)
 {
 	size_t n =
-	        token->length < sizeof(fault->near) - 1 ? token->length : sizeof(fault->near) - 1;
+		token->length < sizeof(fault->near) - 1 ? token->length : sizeof(fault->near) - 1;
 
 	fault->what = what;
 	fault->line = token->line;
 	fault->column = token->column;
 	for (size_t i = 0; i < n; i++)
 		fault->near[i] =
-		        token->text[i] >= ' ' && token->text[i] < 127 ? token->text[i] : '?';
+			token->text[i] >= ' ' && token->text[i] < 127 ? token->text[i] : '?';
 	fault->near[n] = '\0';
 	return false;
 }

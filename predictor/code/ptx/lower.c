@@ -12,80 +12,80 @@ struct opcode {
 
 /* Sorted by name. What isn't listed is opaque. */
 static const struct opcode opcodes[] = {
-        {"abs", gw_ptx_unary},
-        {"activemask", gw_ptx_activemask},
-        {"add", gw_ptx_add_sub},
-        {"addc", gw_ptx_add_sub},
-        {"and", gw_ptx_bitwise},
-        {"atom", gw_ptx_atom},
-        {"bar", gw_ptx_barrier},
-        {"barrier", gw_ptx_barrier},
-        {"bfe", gw_ptx_bfe},
-        {"bfi", gw_ptx_bfi},
-        {"bfind", gw_ptx_count},
-        {"bra", gw_ptx_bra},
-        {"brev", gw_ptx_count},
-        {"brkpt", gw_ptx_nothing},
-        {"brx", gw_ptx_brx},
-        {"call", gw_ptx_call},
-        {"clz", gw_ptx_count},
-        {"cnot", gw_ptx_unary},
-        {"cp", gw_ptx_cp},
-        {"cvt", gw_ptx_cvt},
-        {"cvta", gw_ptx_cvta},
-        {"div", gw_ptx_div_rem},
-        {"elect", gw_ptx_elect},
-        {"exit", gw_ptx_exit},
-        {"fence", gw_ptx_fence},
-        {"fma", gw_ptx_fma},
-        {"griddepcontrol", gw_ptx_nothing},
-        {"isspacep", gw_ptx_isspacep},
-        {"ld", gw_ptx_ld},
-        {"ldmatrix", gw_ptx_matrix},
-        {"ldu", gw_ptx_ld},
-        {"lop3", gw_ptx_lop3},
-        {"mad", gw_ptx_mul_mad},
-        {"max", gw_ptx_min_max},
-        {"mbarrier", gw_ptx_mbarrier},
-        {"membar", gw_ptx_fence},
-        {"min", gw_ptx_min_max},
-        {"mov", gw_ptx_mov},
-        {"mul", gw_ptx_mul_mad},
-        {"nanosleep", gw_ptx_nothing},
-        {"neg", gw_ptx_unary},
-        {"not", gw_ptx_unary},
-        {"or", gw_ptx_bitwise},
-        {"pmevent", gw_ptx_nothing},
-        {"popc", gw_ptx_count},
-        {"prefetch", gw_ptx_prefetch},
-        {"prefetchu", gw_ptx_prefetch},
-        {"prmt", gw_ptx_prmt},
-        {"red", gw_ptx_red},
-        {"rem", gw_ptx_div_rem},
-        {"ret", gw_ptx_ret},
-        {"selp", gw_ptx_selp},
-        {"set", gw_ptx_set},
-        {"setmaxnreg", gw_ptx_nothing},
-        {"setp", gw_ptx_setp},
-        {"shf", gw_ptx_funnel},
-        {"shfl", gw_ptx_shfl},
-        {"shl", gw_ptx_shift},
-        {"shr", gw_ptx_shift},
-        {"sqrt", gw_ptx_sqrt},
-        {"st", gw_ptx_st},
-        {"stmatrix", gw_ptx_matrix},
-        {"sub", gw_ptx_add_sub},
-        {"subc", gw_ptx_add_sub},
-        {"suld", gw_ptx_texture},
-        {"sured", gw_ptx_texture},
-        {"sust", gw_ptx_texture},
-        {"tex", gw_ptx_texture},
-        {"tld4", gw_ptx_texture},
-        {"trap", gw_ptx_exit},
-        {"vote", gw_ptx_vote},
-        {"wgmma", gw_ptx_async_wait},
-        {"wmma", gw_ptx_matrix},
-        {"xor", gw_ptx_bitwise},
+	{"abs", gw_ptx_unary},
+	{"activemask", gw_ptx_activemask},
+	{"add", gw_ptx_add_sub},
+	{"addc", gw_ptx_add_sub},
+	{"and", gw_ptx_bitwise},
+	{"atom", gw_ptx_atom},
+	{"bar", gw_ptx_barrier},
+	{"barrier", gw_ptx_barrier},
+	{"bfe", gw_ptx_bfe},
+	{"bfi", gw_ptx_bfi},
+	{"bfind", gw_ptx_count},
+	{"bra", gw_ptx_bra},
+	{"brev", gw_ptx_count},
+	{"brkpt", gw_ptx_nothing},
+	{"brx", gw_ptx_brx},
+	{"call", gw_ptx_call},
+	{"clz", gw_ptx_count},
+	{"cnot", gw_ptx_unary},
+	{"cp", gw_ptx_cp},
+	{"cvt", gw_ptx_cvt},
+	{"cvta", gw_ptx_cvta},
+	{"div", gw_ptx_div_rem},
+	{"elect", gw_ptx_elect},
+	{"exit", gw_ptx_exit},
+	{"fence", gw_ptx_fence},
+	{"fma", gw_ptx_fma},
+	{"griddepcontrol", gw_ptx_nothing},
+	{"isspacep", gw_ptx_isspacep},
+	{"ld", gw_ptx_ld},
+	{"ldmatrix", gw_ptx_matrix},
+	{"ldu", gw_ptx_ld},
+	{"lop3", gw_ptx_lop3},
+	{"mad", gw_ptx_mul_mad},
+	{"max", gw_ptx_min_max},
+	{"mbarrier", gw_ptx_mbarrier},
+	{"membar", gw_ptx_fence},
+	{"min", gw_ptx_min_max},
+	{"mov", gw_ptx_mov},
+	{"mul", gw_ptx_mul_mad},
+	{"nanosleep", gw_ptx_nothing},
+	{"neg", gw_ptx_unary},
+	{"not", gw_ptx_unary},
+	{"or", gw_ptx_bitwise},
+	{"pmevent", gw_ptx_nothing},
+	{"popc", gw_ptx_count},
+	{"prefetch", gw_ptx_prefetch},
+	{"prefetchu", gw_ptx_prefetch},
+	{"prmt", gw_ptx_prmt},
+	{"red", gw_ptx_red},
+	{"rem", gw_ptx_div_rem},
+	{"ret", gw_ptx_ret},
+	{"selp", gw_ptx_selp},
+	{"set", gw_ptx_set},
+	{"setmaxnreg", gw_ptx_nothing},
+	{"setp", gw_ptx_setp},
+	{"shf", gw_ptx_funnel},
+	{"shfl", gw_ptx_shfl},
+	{"shl", gw_ptx_shift},
+	{"shr", gw_ptx_shift},
+	{"sqrt", gw_ptx_sqrt},
+	{"st", gw_ptx_st},
+	{"stmatrix", gw_ptx_matrix},
+	{"sub", gw_ptx_add_sub},
+	{"subc", gw_ptx_add_sub},
+	{"suld", gw_ptx_texture},
+	{"sured", gw_ptx_texture},
+	{"sust", gw_ptx_texture},
+	{"tex", gw_ptx_texture},
+	{"tld4", gw_ptx_texture},
+	{"trap", gw_ptx_exit},
+	{"vote", gw_ptx_vote},
+	{"wgmma", gw_ptx_async_wait},
+	{"wmma", gw_ptx_matrix},
+	{"xor", gw_ptx_bitwise},
 };
 
 bool gw_ptx_object(struct gw_ptx_lower *l, const char *what)
@@ -109,8 +109,8 @@ bool gw_ptx_has(const struct gw_ptx_lower *l, const char *part)
 char gw_ptx_type(const char *part, unsigned *bits)
 {
 	static const char *const halves[] = {"f16",   "bf16",  "f16x2",  "bf16x2",
-	                                     "tf32",  "e4m3",  "e5m2",   "u16x2",
-	                                     "s16x2", "f32x2", "e4m3x2", "e5m2x2"};
+					     "tf32",  "e4m3",  "e5m2",   "u16x2",
+					     "s16x2", "f32x2", "e4m3x2", "e5m2x2"};
 	char *end;
 
 	if (!strcmp(part, "pred")) {
@@ -120,8 +120,8 @@ char gw_ptx_type(const char *part, unsigned *bits)
 	for (size_t n = 0; n < sizeof(halves) / sizeof(*halves); n++)
 		if (!strcmp(part, halves[n])) {
 			*bits = strstr(part, "32x2")                   ? 64
-			        : strstr(part, "x2") || part[0] == 't' ? 32
-			                                               : 16;
+				: strstr(part, "x2") || part[0] == 't' ? 32
+								       : 16;
 			return 'h';
 		}
 	if (!strchr("subf", part[0]) || !part[0])
@@ -141,7 +141,7 @@ const struct gw_ptx_operand *gw_ptx_operand(const struct gw_ptx_lower *l, uint32
 }
 
 const struct gw_ptx_operand *gw_ptx_item(const struct gw_ptx_lower *l,
-                                         const struct gw_ptx_operand *o, uint32_t n)
+					 const struct gw_ptx_operand *o, uint32_t n)
 {
 	static const struct gw_ptx_operand sink = {.kind = PTX_OPERAND_SINK};
 
@@ -160,7 +160,7 @@ static uint32_t register_of(struct gw_ptx_lower *l, uint32_t index)
 	reg = &l->frame->regs[index];
 	if (*reg == GW_IR_NONE)
 		*reg = gw_ir_reg(&l->b,
-		                 ((const uint8_t *)l->in->widths.items)[f->first_register + index]);
+				 ((const uint8_t *)l->in->widths.items)[f->first_register + index]);
 	return *reg;
 }
 
@@ -184,28 +184,28 @@ static enum gw_ir_sreg special_of(const char *name)
 		char name[20]; /* in place, as in move.c */
 		enum gw_ir_sreg first;
 	} triples[] =
-	        {
-	                {"%tid", IR_SREG_TID_X},
-	                {"%ntid", IR_SREG_NTID_X},
-	                {"%ctaid", IR_SREG_CTAID_X},
-	                {"%nctaid", IR_SREG_NCTAID_X},
-	                {"%clusterid", IR_SREG_CLUSTERID_X},
-	                {"%nclusterid", IR_SREG_NCLUSTERID_X},
-	                {"%cluster_ctaid", IR_SREG_CLUSTER_CTAID_X},
-	                {"%cluster_nctaid", IR_SREG_CLUSTER_NCTAID_X},
-	        },
+		{
+			{"%tid", IR_SREG_TID_X},
+			{"%ntid", IR_SREG_NTID_X},
+			{"%ctaid", IR_SREG_CTAID_X},
+			{"%nctaid", IR_SREG_NCTAID_X},
+			{"%clusterid", IR_SREG_CLUSTERID_X},
+			{"%nclusterid", IR_SREG_NCLUSTERID_X},
+			{"%cluster_ctaid", IR_SREG_CLUSTER_CTAID_X},
+			{"%cluster_nctaid", IR_SREG_CLUSTER_NCTAID_X},
+		},
 	  singles[] = {
-	          {"%laneid", IR_SREG_LANEID},
-	          {"%warpid", IR_SREG_UNKNOWN}, /* volatile: not bound to the threads' numbers */
-	          {"%nwarpid", IR_SREG_UNKNOWN},
-	          {"%lanemask_eq", IR_SREG_LANEMASK_EQ},
-	          {"%lanemask_lt", IR_SREG_LANEMASK_LT},
-	          {"%lanemask_le", IR_SREG_LANEMASK_LE},
-	          {"%lanemask_gt", IR_SREG_LANEMASK_GT},
-	          {"%lanemask_ge", IR_SREG_LANEMASK_GE},
-	          {"%cluster_ctarank", IR_SREG_CLUSTER_CTARANK},
-	          {"%cluster_nctarank", IR_SREG_CLUSTER_NCTARANK},
-	          {"%dynamic_smem_size", IR_SREG_DYNAMIC_SMEM},
+		  {"%laneid", IR_SREG_LANEID},
+		  {"%warpid", IR_SREG_UNKNOWN}, /* volatile: not bound to the threads' numbers */
+		  {"%nwarpid", IR_SREG_UNKNOWN},
+		  {"%lanemask_eq", IR_SREG_LANEMASK_EQ},
+		  {"%lanemask_lt", IR_SREG_LANEMASK_LT},
+		  {"%lanemask_le", IR_SREG_LANEMASK_LE},
+		  {"%lanemask_gt", IR_SREG_LANEMASK_GT},
+		  {"%lanemask_ge", IR_SREG_LANEMASK_GE},
+		  {"%cluster_ctarank", IR_SREG_CLUSTER_CTARANK},
+		  {"%cluster_nctarank", IR_SREG_CLUSTER_NCTARANK},
+		  {"%dynamic_smem_size", IR_SREG_DYNAMIC_SMEM},
 	  };
 	size_t n = strlen(name);
 
@@ -223,7 +223,7 @@ static enum gw_ir_sreg special_of(const char *name)
 static gw_ir_operand special(struct gw_ptx_lower *l, uint32_t name, unsigned bits)
 {
 	return gw_ir_emit(&l->b, IR_SREG, 32, special_of(gw_ptx_name_text(l->in, name)),
-	                  gw_ir_reg(&l->b, bits > 32 ? 64 : 32), 0);
+			  gw_ir_reg(&l->b, bits > 32 ? 64 : 32), 0);
 }
 
 /* Room in local memory; its address. */
@@ -242,10 +242,10 @@ uint32_t gw_ptx_symbol(struct gw_ptx_lower *l, uint32_t variable)
 {
 	const struct gw_ptx_variable *v = PTX_AT(variable, l->in->variables, variable);
 	struct gw_ir_symbol s = {.name = v->name,
-	                         .space = v->space,
-	                         .dynamic = v->dynamic && v->space == IR_SPACE_SHARED,
-	                         .align = v->align,
-	                         .size = v->size};
+				 .space = v->space,
+				 .dynamic = v->dynamic && v->space == IR_SPACE_SHARED,
+				 .align = v->align,
+				 .size = v->size};
 
 	if (l->symbols[variable] != GW_IR_NONE)
 		return l->symbols[variable];
@@ -270,7 +270,7 @@ static gw_ir_operand address_of(struct gw_ptx_lower *l, const struct gw_ptx_oper
 	if (v->space == IR_SPACE_PARAM)
 		return gw_ptx_number(l, v->offset + o->value);
 	return gw_ir_emit(&l->b, IR_ADDR, bits, gw_ptx_symbol(l, o->index), gw_ir_reg(&l->b, bits),
-	                  1, gw_ptx_number(l, o->value));
+			  1, gw_ptx_number(l, o->value));
 }
 
 gw_ir_operand gw_ptx_use(struct gw_ptx_lower *l, const struct gw_ptx_operand *o, unsigned bits)
@@ -304,7 +304,7 @@ gw_ir_operand gw_ptx_use(struct gw_ptx_lower *l, const struct gw_ptx_operand *o,
 }
 
 static void gather_defs(struct gw_ptx_lower *l, const struct gw_ptx_operand *o, gw_ir_operand *defs,
-                        unsigned *count)
+			unsigned *count)
 {
 	gw_ir_operand def = gw_ptx_def(l, o);
 
@@ -315,7 +315,7 @@ static void gather_defs(struct gw_ptx_lower *l, const struct gw_ptx_operand *o, 
 			gather_defs(l, gw_ptx_item(l, o, n), defs, count);
 			if (*count == GW_IR_DEFS_MAX) {
 				struct gw_ir_insn insn = {
-				        .op = IR_OPAQUE, .aux = gw_ir_note(&l->b, "a wide result")};
+					.op = IR_OPAQUE, .aux = gw_ir_note(&l->b, "a wide result")};
 
 				gw_ir_append(&l->b, insn, defs, *count, NULL, 0);
 				*count = 0;
@@ -373,7 +373,7 @@ bool gw_ptx_lower_insn(struct gw_ptx_lower *l)
 	if (!split(l))
 		return gw_ptx_object(l, "no room for this kernel; raise the limit of memory");
 	found = bsearch(l->i.part[0], opcodes, sizeof(opcodes) / sizeof(*opcodes), sizeof(*opcodes),
-	                compare_opcode);
+			compare_opcode);
 	return found ? found->lower(l) : gw_ptx_opaque(l, NULL);
 }
 
@@ -386,7 +386,7 @@ static void place_dynamic(struct gw_ptx_lower *l)
 	for (uint32_t n = 0; n < p->symbol_count; n++)
 		if (p->symbols[n].dynamic)
 			p->symbols[n].address = ((uint64_t)l->shared + p->symbols[n].align - 1) /
-			                        p->symbols[n].align * p->symbols[n].align;
+						p->symbols[n].align * p->symbols[n].align;
 	p->frame_bytes = l->local;
 }
 
@@ -417,7 +417,7 @@ static bool begin(struct gw_ptx_lower *l, const struct gw_ptx_function *f)
 }
 
 bool gw_ptx_lower(const struct gw_ptx *ptx, uint32_t kernel, struct gw_arena *arena,
-                  struct gw_ir_program *out, struct gw_ptx_fault *fault)
+		  struct gw_ir_program *out, struct gw_ptx_fault *fault)
 {
 	const struct gw_ptx_function *f = entry(ptx->inside, kernel);
 	struct gw_ptx_lower l = {.ptx = ptx, .in = ptx->inside, .arena = arena, .fault = fault};

@@ -12,7 +12,7 @@ struct gw_ptx_frame {
 	const struct gw_ptx_function *function;
 	uint32_t *regs; /**< of each of its registers: the IR's; GW_IR_NONE: not named yet */
 	uint32_t *
-	        blocks; /**< of each of its statements, and one more: the block that begins there */
+		blocks; /**< of each of its statements, and one more: the block that begins there */
 	uint32_t leave; /**< block to go on in; GW_IR_NONE: the thread ends */
 	struct gw_ptx_frame *caller;
 };
@@ -25,7 +25,7 @@ struct gw_ptx_insn {
 	const char *part[PTX_PARTS_MAX]; /**< of the opcode: "ld", "global", "v4", "f32" */
 	uint32_t parts;
 	char type;      /**< of the last type suffix: 's', 'u', 'b', 'f', 'p'; 'h' for halves and
-	                     other floats that aren't followed; 0: none */
+			     other floats that aren't followed; 0: none */
 	unsigned bits;  /**< of it */
 	uint32_t index; /**< of the statement in its function */
 };
@@ -67,7 +67,7 @@ const struct gw_ptx_operand *gw_ptx_operand(const struct gw_ptx_lower *l, uint32
 
 /** Element @p n of a list, pair or memory operand; a sink when it hasn't as many. */
 const struct gw_ptx_operand *gw_ptx_item(const struct gw_ptx_lower *l,
-                                         const struct gw_ptx_operand *o, uint32_t n);
+					 const struct gw_ptx_operand *o, uint32_t n);
 
 /** All that the instruction may write becomes unknown: registers among its first operand. The
  *  reason is @p note, or, when it is NULL, the opcode. Always true. */
@@ -85,17 +85,17 @@ static inline gw_ir_operand gw_ptx_number(struct gw_ptx_lower *l, uint64_t v)
 /* Lowerings, by the opcode's first part. */
 /* arith.c */
 gw_ptx_lowering gw_ptx_add_sub, gw_ptx_mul_mad, gw_ptx_div_rem, gw_ptx_unary, gw_ptx_min_max,
-        gw_ptx_bitwise, gw_ptx_lop3, gw_ptx_shift, gw_ptx_funnel, gw_ptx_prmt, gw_ptx_bfe,
-        gw_ptx_bfi, gw_ptx_count, gw_ptx_fma, gw_ptx_sqrt;
+	gw_ptx_bitwise, gw_ptx_lop3, gw_ptx_shift, gw_ptx_funnel, gw_ptx_prmt, gw_ptx_bfe,
+	gw_ptx_bfi, gw_ptx_count, gw_ptx_fma, gw_ptx_sqrt;
 /* move.c */
 gw_ptx_lowering gw_ptx_setp, gw_ptx_set, gw_ptx_selp, gw_ptx_mov, gw_ptx_cvt, gw_ptx_cvta,
-        gw_ptx_isspacep;
+	gw_ptx_isspacep;
 /* warp.c */
 gw_ptx_lowering gw_ptx_shfl, gw_ptx_vote, gw_ptx_activemask, gw_ptx_elect, gw_ptx_barrier,
-        gw_ptx_async_wait, gw_ptx_mbarrier, gw_ptx_fence, gw_ptx_nothing;
+	gw_ptx_async_wait, gw_ptx_mbarrier, gw_ptx_fence, gw_ptx_nothing;
 /* access.c */
 gw_ptx_lowering gw_ptx_ld, gw_ptx_st, gw_ptx_atom, gw_ptx_red, gw_ptx_cp, gw_ptx_prefetch,
-        gw_ptx_matrix, gw_ptx_texture;
+	gw_ptx_matrix, gw_ptx_texture;
 /* flow.c */
 gw_ptx_lowering gw_ptx_bra, gw_ptx_brx, gw_ptx_call, gw_ptx_ret, gw_ptx_exit;
 /** Take in the function of l->frame. */

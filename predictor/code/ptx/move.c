@@ -11,31 +11,31 @@ static bool condition(const struct gw_ptx_lower *l, enum gw_ir_cond *cond)
 		char name[4]; /* in place: a table of pointers is relocated in every process */
 		enum gw_ir_cond signed_one, unsigned_one, float_one;
 	} all[] = {
-	        {"eq", IR_COND_EQ, IR_COND_EQ, IR_COND_EQ},
-	        {"ne", IR_COND_NE, IR_COND_NE, IR_COND_NE},
-	        {"lt", IR_COND_LTS, IR_COND_LTU, IR_COND_LTS},
-	        {"le", IR_COND_LES, IR_COND_LEU, IR_COND_LES},
-	        {"gt", IR_COND_GTS, IR_COND_GTU, IR_COND_GTS},
-	        {"ge", IR_COND_GES, IR_COND_GEU, IR_COND_GES},
-	        {"lo", IR_COND_LTU, IR_COND_LTU, GW_IR_CONDS},
-	        {"ls", IR_COND_LEU, IR_COND_LEU, GW_IR_CONDS},
-	        {"hi", IR_COND_GTU, IR_COND_GTU, GW_IR_CONDS},
-	        {"hs", IR_COND_GEU, IR_COND_GEU, GW_IR_CONDS},
-	        {"equ", GW_IR_CONDS, GW_IR_CONDS, IR_COND_EQU},
-	        {"neu", GW_IR_CONDS, GW_IR_CONDS, IR_COND_NEU},
-	        {"ltu", GW_IR_CONDS, GW_IR_CONDS, IR_COND_LTU},
-	        {"leu", GW_IR_CONDS, GW_IR_CONDS, IR_COND_LEU},
-	        {"gtu", GW_IR_CONDS, GW_IR_CONDS, IR_COND_GTU},
-	        {"geu", GW_IR_CONDS, GW_IR_CONDS, IR_COND_GEU},
-	        {"num", GW_IR_CONDS, GW_IR_CONDS, IR_COND_NUM},
-	        {"nan", GW_IR_CONDS, GW_IR_CONDS, IR_COND_NAN},
+		{"eq", IR_COND_EQ, IR_COND_EQ, IR_COND_EQ},
+		{"ne", IR_COND_NE, IR_COND_NE, IR_COND_NE},
+		{"lt", IR_COND_LTS, IR_COND_LTU, IR_COND_LTS},
+		{"le", IR_COND_LES, IR_COND_LEU, IR_COND_LES},
+		{"gt", IR_COND_GTS, IR_COND_GTU, IR_COND_GTS},
+		{"ge", IR_COND_GES, IR_COND_GEU, IR_COND_GES},
+		{"lo", IR_COND_LTU, IR_COND_LTU, GW_IR_CONDS},
+		{"ls", IR_COND_LEU, IR_COND_LEU, GW_IR_CONDS},
+		{"hi", IR_COND_GTU, IR_COND_GTU, GW_IR_CONDS},
+		{"hs", IR_COND_GEU, IR_COND_GEU, GW_IR_CONDS},
+		{"equ", GW_IR_CONDS, GW_IR_CONDS, IR_COND_EQU},
+		{"neu", GW_IR_CONDS, GW_IR_CONDS, IR_COND_NEU},
+		{"ltu", GW_IR_CONDS, GW_IR_CONDS, IR_COND_LTU},
+		{"leu", GW_IR_CONDS, GW_IR_CONDS, IR_COND_LEU},
+		{"gtu", GW_IR_CONDS, GW_IR_CONDS, IR_COND_GTU},
+		{"geu", GW_IR_CONDS, GW_IR_CONDS, IR_COND_GEU},
+		{"num", GW_IR_CONDS, GW_IR_CONDS, IR_COND_NUM},
+		{"nan", GW_IR_CONDS, GW_IR_CONDS, IR_COND_NAN},
 	};
 
 	for (size_t n = 0; l->i.parts > 1 && n < sizeof(all) / sizeof(*all); n++)
 		if (!strcmp(l->i.part[1], all[n].name)) {
 			*cond = l->i.type == 'f'   ? all[n].float_one
-			        : l->i.type == 's' ? all[n].signed_one
-			                           : all[n].unsigned_one;
+				: l->i.type == 's' ? all[n].signed_one
+						   : all[n].unsigned_one;
 			return *cond != GW_IR_CONDS;
 		}
 	return false;
@@ -62,7 +62,7 @@ static gw_ir_operand combine(struct gw_ptx_lower *l, gw_ir_operand p, uint32_t n
 	else
 		return p;
 	return gw_ir_emit(&l->b, op, 1, 0, gw_ir_reg(&l->b, 1), 2, p,
-	                  gw_ptx_use(l, gw_ptx_operand(l, n), 1));
+			  gw_ptx_use(l, gw_ptx_operand(l, n), 1));
 }
 
 bool gw_ptx_setp(struct gw_ptx_lower *l)
@@ -79,7 +79,7 @@ bool gw_ptx_setp(struct gw_ptx_lower *l)
 	a = gw_ptx_use(l, gw_ptx_operand(l, 1), l->i.bits);
 	b = gw_ptx_use(l, gw_ptx_operand(l, 2), l->i.bits);
 	p = gw_ir_emit(&l->b, l->i.type == 'f' ? IR_FCMP : IR_CMP, l->i.bits, cond,
-	               gw_ir_reg(&l->b, 1), 2, a, b);
+		       gw_ir_reg(&l->b, 1), 2, a, b);
 	/* Both are combined before either is written: an operand may be one of them. */
 	c = combine(l, p, 3);
 	d = gw_ir_emit(&l->b, IR_NOT, 1, 0, gw_ir_reg(&l->b, 1), 1, p);
@@ -105,9 +105,9 @@ bool gw_ptx_set(struct gw_ptx_lower *l)
 	a = gw_ptx_use(l, gw_ptx_operand(l, 1), l->i.bits);
 	b = gw_ptx_use(l, gw_ptx_operand(l, 2), l->i.bits);
 	p = gw_ir_emit(&l->b, l->i.type == 'f' ? IR_FCMP : IR_CMP, l->i.bits, cond,
-	               gw_ir_reg(&l->b, 1), 2, a, b);
+		       gw_ir_reg(&l->b, 1), 2, a, b);
 	gw_ir_emit(&l->b, IR_SEL, 32, 0, gw_ptx_def(l, gw_ptx_operand(l, 0)), 3, combine(l, p, 3),
-	           gw_ptx_number(l, to == 'f' ? 0x3f800000 : 0xffffffff), gw_ptx_number(l, 0));
+		   gw_ptx_number(l, to == 'f' ? 0x3f800000 : 0xffffffff), gw_ptx_number(l, 0));
 	return true;
 }
 
@@ -140,8 +140,8 @@ static bool unpack(struct gw_ptx_lower *l, const struct gw_ptx_operand *to)
 			continue;
 		if (n)
 			part = gw_ir_emit(&l->b, IR_SHRU, l->i.bits, 0,
-			                  gw_ir_reg(&l->b, l->i.bits > 32 ? 64 : 32), 2, a,
-			                  gw_ptx_number(l, (uint64_t)n * each));
+					  gw_ir_reg(&l->b, l->i.bits > 32 ? 64 : 32), 2, a,
+					  gw_ptx_number(l, (uint64_t)n * each));
 		gw_ir_emit(&l->b, IR_ZEXT, each, 0, def, 1, part);
 	}
 	return true;
@@ -158,10 +158,10 @@ static bool pack(struct gw_ptx_lower *l, const struct gw_ptx_operand *from)
 		parts[n] = gw_ptx_use(l, gw_ptx_item(l, from, n), each);
 	for (uint32_t n = 0; from->count == 4 && n < 2; n++)
 		parts[n] = gw_ir_emit(&l->b, IR_PACK, each, 0,
-		                      gw_ir_reg(&l->b, 2 * each > 16 ? 2 * each : 16), 2,
-		                      parts[2 * n], parts[2 * n + 1]);
+				      gw_ir_reg(&l->b, 2 * each > 16 ? 2 * each : 16), 2,
+				      parts[2 * n], parts[2 * n + 1]);
 	gw_ir_emit(&l->b, IR_PACK, l->i.bits / 2, 0, gw_ptx_def(l, gw_ptx_operand(l, 0)), 2,
-	           parts[0], parts[1]);
+		   parts[0], parts[1]);
 	return true;
 }
 
@@ -189,10 +189,10 @@ static unsigned rounding(const struct gw_ptx_lower *l, bool *integral)
 		enum gw_ir_round round;
 		bool integral;
 	} all[] = {
-	        {"rn", IR_ROUND_NEAREST, false}, {"rz", IR_ROUND_ZERO, false},
-	        {"rm", IR_ROUND_DOWN, false},    {"rp", IR_ROUND_UP, false},
-	        {"rni", IR_ROUND_NEAREST, true}, {"rzi", IR_ROUND_ZERO, true},
-	        {"rmi", IR_ROUND_DOWN, true},    {"rpi", IR_ROUND_UP, true},
+		{"rn", IR_ROUND_NEAREST, false}, {"rz", IR_ROUND_ZERO, false},
+		{"rm", IR_ROUND_DOWN, false},    {"rp", IR_ROUND_UP, false},
+		{"rni", IR_ROUND_NEAREST, true}, {"rzi", IR_ROUND_ZERO, true},
+		{"rmi", IR_ROUND_DOWN, true},    {"rpi", IR_ROUND_UP, true},
 	};
 
 	*integral = false;
@@ -206,7 +206,7 @@ static unsigned rounding(const struct gw_ptx_lower *l, bool *integral)
 
 /* An integer into another: cut or extended by the source's sign, and clamped where asked. */
 static void convert_integer(struct gw_ptx_lower *l, char to, unsigned to_bits, char from,
-                            unsigned from_bits)
+			    unsigned from_bits)
 {
 	gw_ir_operand a = gw_ptx_use(l, gw_ptx_operand(l, 1), from_bits);
 	gw_ir_operand def = gw_ptx_def(l, gw_ptx_operand(l, 0));
@@ -214,7 +214,7 @@ static void convert_integer(struct gw_ptx_lower *l, char to, unsigned to_bits, c
 
 	if (gw_ptx_has(l, "sat")) {
 		enum gw_ir_op op = from_signed ? (to_signed ? IR_SATS : IR_SATSU)
-		                               : (to_signed ? IR_SATUS : IR_SATU);
+					       : (to_signed ? IR_SATUS : IR_SATU);
 
 		a = gw_ir_emit(&l->b, op, to_bits, from_bits, gw_ir_reg(&l->b, 64), 1, a);
 		from_bits = to_bits;
@@ -229,7 +229,7 @@ static void convert_integer(struct gw_ptx_lower *l, char to, unsigned to_bits, c
 }
 
 static bool convert_float(struct gw_ptx_lower *l, char to, unsigned to_bits, char from,
-                          unsigned from_bits)
+			  unsigned from_bits)
 {
 	gw_ir_operand a, def = gw_ptx_def(l, gw_ptx_operand(l, 0));
 	bool integral, to_float = to == 'f';
@@ -277,10 +277,10 @@ static bool space_part(const struct gw_ptx_lower *l, enum gw_ir_space *space)
 		char name[16];
 		enum gw_ir_space space;
 	} all[] = {
-	        {"global", IR_SPACE_GLOBAL},      {"shared", IR_SPACE_SHARED},
-	        {"shared::cta", IR_SPACE_SHARED}, {"shared::cluster", IR_SPACE_CLUSTER},
-	        {"local", IR_SPACE_LOCAL},        {"const", IR_SPACE_CONST},
-	        {"param", IR_SPACE_PARAM},        {"param::entry", IR_SPACE_PARAM},
+		{"global", IR_SPACE_GLOBAL},      {"shared", IR_SPACE_SHARED},
+		{"shared::cta", IR_SPACE_SHARED}, {"shared::cluster", IR_SPACE_CLUSTER},
+		{"local", IR_SPACE_LOCAL},        {"const", IR_SPACE_CONST},
+		{"param", IR_SPACE_PARAM},        {"param::entry", IR_SPACE_PARAM},
 	};
 
 	for (size_t n = 0; n < sizeof(all) / sizeof(*all); n++)
@@ -294,7 +294,7 @@ static bool space_part(const struct gw_ptx_lower *l, enum gw_ir_space *space)
 bool gw_ptx_cvta(struct gw_ptx_lower *l)
 {
 	struct gw_ir_insn insn = {.op = gw_ptx_has(l, "to") ? IR_FROMGEN : IR_TOGEN,
-	                          .bits = (uint8_t)l->i.bits};
+				  .bits = (uint8_t)l->i.bits};
 	enum gw_ir_space space;
 	gw_ir_operand a, def;
 

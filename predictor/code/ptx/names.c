@@ -111,7 +111,7 @@ static struct gw_ptx_meaning *meaning_in(struct gw_ptx_inside *in, uint32_t scop
 }
 
 bool gw_ptx_mean(struct gw_ptx_inside *in, uint32_t scope, uint32_t name, enum gw_ptx_named what,
-                 uint32_t index)
+		 uint32_t index)
 {
 	struct gw_ptx_meaning *m = meaning_in(in, scope, name);
 	uint32_t *bucket = meaning_bucket(in, scope, name);
@@ -173,7 +173,7 @@ static const struct gw_ptx_range *range_in(struct gw_ptx_inside *in, uint32_t sc
 }
 
 const struct gw_ptx_meaning *gw_ptx_meaning(struct gw_ptx_inside *in, uint32_t scope, uint32_t name,
-                                            uint32_t first_register)
+					    uint32_t first_register)
 {
 	for (; scope != PTX_NONE; scope = PTX_AT(scope, in->scopes, scope)->parent) {
 		const struct gw_ptx_meaning *m = meaning_in(in, scope, name);
@@ -194,7 +194,7 @@ const struct gw_ptx_meaning *gw_ptx_meaning(struct gw_ptx_inside *in, uint32_t s
 }
 
 bool gw_ptx_range_add(struct gw_ptx_inside *in, uint32_t scope, uint32_t prefix, uint32_t count,
-                      unsigned width)
+		      unsigned width)
 {
 	struct gw_ptx_range *r = gw_ptx_add(in, &in->ranges, sizeof(*r));
 	struct gw_ptx_scope *s = PTX_AT(scope, in->scopes, scope);

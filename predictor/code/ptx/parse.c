@@ -12,8 +12,8 @@ bool gw_ptx_fail(struct gw_ptx_parser *p, const char *what)
 bool gw_ptx_no_room(struct gw_ptx_parser *p)
 {
 	return gw_ptx_fail(p, p->in && p->in->looks == GW_PTX_LOOKS_MAX
-	                              ? "its names take too long to look up"
-	                              : "no room for this text; raise the limit of memory");
+				      ? "its names take too long to look up"
+				      : "no room for this text; raise the limit of memory");
 }
 
 bool gw_ptx_expect(struct gw_ptx_parser *p, char c)
@@ -22,13 +22,13 @@ bool gw_ptx_expect(struct gw_ptx_parser *p, char c)
 		char c;
 		const char *what;
 	} wants[] = {
-	        {';', "a ';' was expected; is this text complete PTX?"},
-	        {',', "a ',' was expected"},
-	        {']', "a ']' was expected"},
-	        {')', "a ')' was expected"},
-	        {'(', "a '(' was expected"},
-	        {'}', "a '}' was expected; is this text complete PTX?"},
-	        {'>', "a '>' was expected"},
+		{';', "a ';' was expected; is this text complete PTX?"},
+		{',', "a ',' was expected"},
+		{']', "a ']' was expected"},
+		{')', "a ')' was expected"},
+		{'(', "a '(' was expected"},
+		{'}', "a '}' was expected; is this text complete PTX?"},
+		{'>', "a '>' was expected"},
 	};
 
 	if (gw_ptx_is_mark(&p->lexer, c)) {
@@ -53,7 +53,7 @@ static bool skip_braces(struct gw_ptx_parser *p)
 			depth--;
 		else if (p->lexer.token.kind == PTX_END)
 			return gw_ptx_fail(
-			        p, "a section that doesn't end; is this text complete PTX?");
+				p, "a section that doesn't end; is this text complete PTX?");
 		gw_ptx_next(&p->lexer);
 	} while (depth);
 	return true;
@@ -75,7 +75,7 @@ static bool parse_params(struct gw_ptx_parser *p, uint32_t scope, bool entry, ui
 			return gw_ptx_fail(p, "a parameter was expected");
 		gw_ptx_next(l);
 		if (!gw_ptx_declare_variable(p, scope, entry ? IR_SPACE_PARAM : IR_SPACE_FRAME,
-		                             &index))
+					     &index))
 			return false;
 		v = PTX_AT(variable, p->in->variables, index);
 		v->in_register = in_register;
@@ -352,8 +352,8 @@ static bool parse_item(struct gw_ptx_parser *p)
 		if (l->token.kind == PTX_NUMBER && l->token.value == 32)
 			p->out->address_bits = 32;
 	} else if (gw_ptx_is_word(l, ".visible") || gw_ptx_is_word(l, ".extern") ||
-	           gw_ptx_is_word(l, ".weak") || gw_ptx_is_word(l, ".common") ||
-	           gw_ptx_is_mark(l, ';') || l->token.kind == PTX_NUMBER) {
+		   gw_ptx_is_word(l, ".weak") || gw_ptx_is_word(l, ".common") ||
+		   gw_ptx_is_mark(l, ';') || l->token.kind == PTX_NUMBER) {
 		gw_ptx_next(l);
 	} else if (l->token.kind == PTX_WORD && *l->token.text == '.') {
 		return skip_directive(p);
@@ -383,7 +383,7 @@ static bool list_kernels(struct gw_ptx_parser *p)
 }
 
 static bool parse(struct gw_bytes text, struct gw_arena *arena, bool listing, struct gw_ptx *out,
-                  struct gw_ptx_fault *fault)
+		  struct gw_ptx_fault *fault)
 {
 	struct gw_ptx_parser p = {.out = out, .fault = fault, .listing = listing};
 
@@ -407,13 +407,13 @@ static bool parse(struct gw_bytes text, struct gw_arena *arena, bool listing, st
 }
 
 bool gw_ptx_parse(struct gw_bytes text, struct gw_arena *arena, struct gw_ptx *out,
-                  struct gw_ptx_fault *fault)
+		  struct gw_ptx_fault *fault)
 {
 	return parse(text, arena, false, out, fault);
 }
 
 bool gw_ptx_list(struct gw_bytes text, struct gw_arena *arena, struct gw_ptx *out,
-                 struct gw_ptx_fault *fault)
+		 struct gw_ptx_fault *fault)
 {
 	return parse(text, arena, true, out, fault);
 }

@@ -45,17 +45,17 @@ struct gw_ptx {
 
 /** Parse @p text (which may end in zero bytes). False, with @p fault, when it isn't PTX. */
 bool gw_ptx_parse(struct gw_bytes text, struct gw_arena *arena, struct gw_ptx *out,
-                  struct gw_ptx_fault *fault);
+		  struct gw_ptx_fault *fault);
 
 /** The same, of which only the kernels' declarations are kept: for lists, as a text may be large.
  * It can't be lowered. */
 bool gw_ptx_list(struct gw_bytes text, struct gw_arena *arena, struct gw_ptx *out,
-                 struct gw_ptx_fault *fault);
+		 struct gw_ptx_fault *fault);
 
 /** Lower kernel @p kernel (an index) to @p out, in @p arena. Functions that it calls are taken in
  *  where they stand. False, with @p fault, when it can't be. */
 bool gw_ptx_lower(const struct gw_ptx *ptx, uint32_t kernel, struct gw_arena *arena,
-                  struct gw_ir_program *out, struct gw_ptx_fault *fault);
+		  struct gw_ir_program *out, struct gw_ptx_fault *fault);
 
 /** Index of the kernel named @p name; UINT32_MAX: there is none. */
 uint32_t gw_ptx_find(const struct gw_ptx *ptx, const char *name);

@@ -47,7 +47,7 @@ static void add(struct gw_eval_count *to, struct gw_eval_count from)
 }
 
 void gw_access_count(const struct gw_ir_program *program, const struct gw_eval_report *eval,
-                     struct gw_access_counts *out)
+		     struct gw_access_counts *out)
 {
 	enum gw_access_kind kind;
 
@@ -69,9 +69,9 @@ static bool refuse(struct gw_ptx_fault *fault, const char *what, uint32_t line)
 }
 
 bool gw_ptx_evaluate(struct gw_bytes text, const char *name, const struct gw_config *config,
-                     struct gw_bytes arguments, const struct gw_eval_limits *limits,
-                     gw_eval_sink *sink, void *arg, struct gw_arena *arena,
-                     struct gw_ptx_report *out, struct gw_ptx_fault *fault)
+		     struct gw_bytes arguments, const struct gw_eval_limits *limits,
+		     gw_eval_sink *sink, void *arg, struct gw_arena *arena,
+		     struct gw_ptx_report *out, struct gw_ptx_fault *fault)
 {
 	struct gw_eval_launch launch = {.config = *config, .arguments = arguments};
 	const char *wrong;
@@ -94,6 +94,6 @@ bool gw_ptx_evaluate(struct gw_bytes text, const char *name, const struct gw_con
 		return refuse(fault, wrong, out->kernel.line);
 	gw_access_count(&out->program, &out->eval, &out->counts);
 	out->exact = out->eval.coverage == GW_COVER_EXACT && out->eval.control_known &&
-	             out->eval.complete && !out->program.open_calls;
+		     out->eval.complete && !out->program.open_calls;
 	return true;
 }

@@ -23,7 +23,7 @@ enum gw_access_kind {
 /** Executions by a warp, over the grid. */
 struct gw_access_counts {
 	struct gw_eval_count by[GW_IR_SPACES][GW_ACCESS_KINDS]; /**< GENERIC: of several spaces, or
-	                                                           of one that isn't known */
+								   of one that isn't known */
 	struct gw_eval_count barriers[GW_IR_BARRIERS];
 };
 
@@ -34,12 +34,12 @@ struct gw_ptx_report {
 	struct gw_eval_report eval;
 	struct gw_access_counts counts;
 	bool exact; /**< every count is: all warps covered, no way unknown, no limit reached,
-	               nothing called that isn't in the text */
+		       nothing called that isn't in the text */
 };
 
 /** Sum an evaluation's instruction counts by space and kind. */
 void gw_access_count(const struct gw_ir_program *program, const struct gw_eval_report *eval,
-                     struct gw_access_counts *out);
+		     struct gw_access_counts *out);
 
 /** Kind of an instruction; false when it is no access that counts. */
 bool gw_access_kind(const struct gw_ir_insn *insn, enum gw_access_kind *kind);
@@ -53,8 +53,8 @@ const char *gw_access_name(enum gw_access_kind kind);
  * @p arena. False, with @p fault, when it can't be.
  */
 bool gw_ptx_evaluate(struct gw_bytes text, const char *name, const struct gw_config *config,
-                     struct gw_bytes arguments, const struct gw_eval_limits *limits,
-                     gw_eval_sink *sink, void *arg, struct gw_arena *arena,
-                     struct gw_ptx_report *out, struct gw_ptx_fault *fault);
+		     struct gw_bytes arguments, const struct gw_eval_limits *limits,
+		     gw_eval_sink *sink, void *arg, struct gw_arena *arena,
+		     struct gw_ptx_report *out, struct gw_ptx_fault *fault);
 
 #endif

@@ -101,7 +101,7 @@ struct gw_ptx_array {
 struct gw_ptx_inside {
 	struct gw_arena *arena;
 	struct gw_ptx_array functions, variables, statements, operands, widths, names, meanings,
-	        ranges, scopes;
+		ranges, scopes;
 	uint32_t *name_bucket, *meaning_bucket;
 	uint32_t looks; /**< at names, at most GW_PTX_LOOKS_MAX: a tenth of a second and more */
 };
@@ -121,13 +121,13 @@ uint32_t gw_ptx_name(struct gw_ptx_inside *in, const char *text, uint32_t length
 const char *gw_ptx_name_text(const struct gw_ptx_inside *in, uint32_t name);
 uint32_t gw_ptx_scope_open(struct gw_ptx_inside *in, uint32_t parent);
 bool gw_ptx_mean(struct gw_ptx_inside *in, uint32_t scope, uint32_t name, enum gw_ptx_named what,
-                 uint32_t index);
+		 uint32_t index);
 /** What @p name stands for, from @p scope outwards; registers of a range are made on the way, with
  *  numbers counted from @p first_register. NULL: nothing. */
 const struct gw_ptx_meaning *gw_ptx_meaning(struct gw_ptx_inside *in, uint32_t scope, uint32_t name,
-                                            uint32_t first_register);
+					    uint32_t first_register);
 bool gw_ptx_range_add(struct gw_ptx_inside *in, uint32_t scope, uint32_t prefix, uint32_t count,
-                      unsigned width);
+		      unsigned width);
 /** A register of its own; PTX_NONE: no room. */
 uint32_t gw_ptx_register(struct gw_ptx_inside *in, uint32_t first_register, unsigned width);
 
@@ -154,7 +154,7 @@ bool gw_ptx_expect(struct gw_ptx_parser *p, char c);
 bool gw_ptx_declare_registers(struct gw_ptx_parser *p, uint32_t scope);
 /** A variable of @p space, the current token being behind its space. Its index in *index. */
 bool gw_ptx_declare_variable(struct gw_ptx_parser *p, uint32_t scope, enum gw_ir_space space,
-                             uint32_t *index);
+			     uint32_t *index);
 /** Space of a directive (".shared"); false: it is none. */
 bool gw_ptx_space_of(const struct gw_ptx_token *token, enum gw_ir_space *space);
 

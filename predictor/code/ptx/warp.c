@@ -42,7 +42,7 @@ bool gw_ptx_vote(struct gw_ptx_lower *l)
 		if (gw_ptx_has(l, modes[n])) {
 			a = gw_ptx_use(l, gw_ptx_operand(l, 1), 1);
 			gw_ir_emit(&l->b, IR_VOTE, n == 3 ? 32 : 1, n,
-			           gw_ptx_def(l, gw_ptx_operand(l, 0)), 1, a);
+				   gw_ptx_def(l, gw_ptx_operand(l, 0)), 1, a);
 			return true;
 		}
 	return gw_ptx_opaque(l, NULL);
@@ -91,8 +91,8 @@ bool gw_ptx_barrier(struct gw_ptx_lower *l)
 bool gw_ptx_async_wait(struct gw_ptx_lower *l)
 {
 	return gw_ptx_has(l, "wait_group") || gw_ptx_has(l, "wait_all")
-	               ? barrier(l, IR_BARRIER_ASYNC)
-	               : gw_ptx_opaque(l, NULL);
+		       ? barrier(l, IR_BARRIER_ASYNC)
+		       : gw_ptx_opaque(l, NULL);
 }
 
 bool gw_ptx_mbarrier(struct gw_ptx_lower *l)

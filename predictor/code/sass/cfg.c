@@ -105,10 +105,10 @@ static bool make_blocks(struct gw_cfg *cfg, const uint8_t *flags, struct gw_aren
 	for (uint32_t i = 0; i < cfg->insn_count; i++) {
 		if (flags[i] & LEADER)
 			cfg->blocks[block++] = (struct gw_cfg_block){.first = i,
-			                                             .call = GW_CFG_NONE,
-			                                             .entry = GW_CFG_NONE,
-			                                             .idom = GW_CFG_NONE,
-			                                             .loop = GW_CFG_NONE};
+								     .call = GW_CFG_NONE,
+								     .entry = GW_CFG_NONE,
+								     .idom = GW_CFG_NONE,
+								     .loop = GW_CFG_NONE};
 		cfg->blocks[block - 1].count++;
 	}
 	return true;
@@ -162,7 +162,7 @@ static void plain_edges(struct gw_cfg *cfg, uint32_t index, uint32_t *out)
 
 /* Blocks to which nothing leads: where indirect jumps may lead. */
 static uint32_t mark_orphans(struct gw_cfg *cfg, const uint8_t *flags, const uint32_t (*plain)[2],
-                             uint8_t *orphan)
+			     uint8_t *orphan)
 {
 	uint32_t count = 0;
 
@@ -186,7 +186,7 @@ static uint32_t mark_orphans(struct gw_cfg *cfg, const uint8_t *flags, const uin
 
 /* First block of the function that holds block @p b, by place: functions follow each other. */
 static void function_range(const struct gw_cfg *cfg, const uint8_t *flags, uint32_t b,
-                           uint32_t *first, uint32_t *end)
+			   uint32_t *first, uint32_t *end)
 {
 	while (b && !(flags[cfg->blocks[b].first] & FUNCTION))
 		b--;
@@ -200,7 +200,7 @@ static void function_range(const struct gw_cfg *cfg, const uint8_t *flags, uint3
 enum { INDIRECT_EDGES_MAX = 1 << 16 };
 
 static uint32_t copy_edges(struct gw_cfg *cfg, const uint8_t *flags, const uint32_t (*plain)[2],
-                           const uint8_t *orphan, uint32_t *edges)
+			   const uint8_t *orphan, uint32_t *edges)
 {
 	uint32_t n = 0, indirect = 0, first = 0, end = 0;
 
@@ -245,7 +245,7 @@ static void add_preds(struct gw_cfg *cfg, uint32_t succs)
 	for (uint32_t b = 0; b < cfg->block_count; b++)
 		for (uint32_t k = 0; k < cfg->blocks[b].succ_count; k++) {
 			struct gw_cfg_block *to =
-			        &cfg->blocks[cfg->edges[cfg->blocks[b].succ_first + k]];
+				&cfg->blocks[cfg->edges[cfg->blocks[b].succ_first + k]];
 
 			cfg->edges[to->pred_first + to->pred_count++] = b;
 		}
@@ -273,7 +273,7 @@ static bool make_edges(struct gw_cfg *cfg, const uint8_t *flags, struct gw_arena
 }
 
 bool gw_cfg_build(struct gw_cfg *out, struct gw_bytes code, unsigned sm, struct gw_arena *arena,
-                  struct gw_fault *fault)
+		  struct gw_fault *fault)
 {
 	uint8_t *flags;
 
@@ -281,13 +281,13 @@ bool gw_cfg_build(struct gw_cfg *out, struct gw_bytes code, unsigned sm, struct 
 	*fault = (struct gw_fault){NULL, 0};
 	if (!code.size || code.size % GW_SASS_BYTES) {
 		*fault = (struct gw_fault){"machine code is not a whole number of instructions of "
-		                           "16 bytes",
-		                           code.size};
+					   "16 bytes",
+					   code.size};
 		return false;
 	}
 	if (code.size / GW_SASS_BYTES > GW_CFG_INSNS_MAX) {
 		*fault = (struct gw_fault){"machine code is longer than 1,048,576 instructions",
-		                           (uint64_t)GW_CFG_INSNS_MAX * GW_SASS_BYTES};
+					   (uint64_t)GW_CFG_INSNS_MAX * GW_SASS_BYTES};
 		return false;
 	}
 	out->insn_count = (uint32_t)(code.size / GW_SASS_BYTES);

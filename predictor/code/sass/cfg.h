@@ -32,9 +32,9 @@ struct gw_cfg_block {
 	uint32_t succ_first, succ_count; /**< in edges[] */
 	uint32_t pred_first, pred_count; /**< in edges[] */
 	uint32_t call;                   /**< first block of the function called; GW_CFG_NONE: no
-	                                      call, or of a function elsewhere */
+					      call, or of a function elsewhere */
 	uint32_t entry; /**< first block of the function it belongs to; GW_CFG_NONE:
-	                     not reachable */
+			     not reachable */
 	uint32_t idom;  /**< immediate dominator; an entry has itself */
 	uint32_t loop;  /**< innermost loop; GW_CFG_NONE: none */
 	uint8_t end;    /**< enum gw_cfg_end */
@@ -54,12 +54,12 @@ struct gw_cfg {
 	unsigned sm;
 	uint32_t insn_count;
 	struct gw_cfg_block
-	        *blocks;           /**< in the order of the code; blocks[0] is the kernel's entry */
+		*blocks;           /**< in the order of the code; blocks[0] is the kernel's entry */
 	struct gw_cfg_loop *loops; /**< outer before inner */
 	uint32_t *edges;
 	uint32_t block_count, loop_count, edge_count;
 	bool unknown_jumps; /**< an indirect jump's targets were taken to be all blocks that
-	                         nothing else reaches */
+				 nothing else reaches */
 	bool irreducible;   /**< a cycle without a header that dominates it: not in loops[] */
 };
 
@@ -71,7 +71,7 @@ struct gw_sass_mix {
 	uint32_t tensor[GW_SASS_TENSORS];
 	double flops[GW_SASS_TENSORS]; /**< of an execution by a warp (gw_sass_warp_flops) */
 	uint32_t load[GW_SASS_SPACES],
-	        store[GW_SASS_SPACES]; /**< atomics and reductions are neither */
+		store[GW_SASS_SPACES]; /**< atomics and reductions are neither */
 	uint32_t fma32, fma64;
 	uint32_t unknown; /**< opcodes that the list doesn't have */
 };
@@ -81,7 +81,7 @@ struct gw_sass_mix {
  * instructions or longer than GW_CFG_INSNS_MAX, or the arena is full.
  */
 bool gw_cfg_build(struct gw_cfg *out, struct gw_bytes code, unsigned sm, struct gw_arena *arena,
-                  struct gw_fault *fault);
+		  struct gw_fault *fault);
 
 /** Decode instruction @p index, which must be below cfg->insn_count. */
 bool gw_cfg_insn(const struct gw_cfg *cfg, uint32_t index, struct gw_sass_insn *out);
@@ -98,6 +98,6 @@ void gw_cfg_mix(const struct gw_cfg *cfg, uint32_t block, struct gw_sass_mix *mi
 /** Of gw_cfg_build(): fill the blocks' entry, idom and loop, and loops[]. An instruction whose @p
  *  flags have @p function begins one. False when the arena is full. */
 bool gw_cfg_find_loops(struct gw_cfg *cfg, const uint8_t *flags, uint8_t function,
-                       struct gw_arena *arena);
+		       struct gw_arena *arena);
 
 #endif

@@ -13,7 +13,7 @@ struct scratch {
 	uint32_t *leader; /* union-find: a block, or the header of the loop it is folded into */
 	uint32_t *made;   /* loop of which the block is the header */
 	uint32_t *place,
-	        *size; /* of a block's subtree in the dominator tree, counted in preorder */
+		*size; /* of a block's subtree in the dominator tree, counted in preorder */
 	uint32_t count;
 	uint64_t budget; /* steps up the dominator tree that may still be taken */
 };
@@ -25,14 +25,14 @@ static bool scratch_init(struct scratch *s, uint32_t n, struct gw_arena *arena)
 	if (!all)
 		return false;
 	*s = (struct scratch){.order = all,
-	                      .number = all + n,
-	                      .stack = all + 2 * (size_t)n,
-	                      .next = all + 3 * (size_t)n,
-	                      .leader = all + 4 * (size_t)n,
-	                      .made = all + 5 * (size_t)n,
-	                      .place = all + 6 * (size_t)n,
-	                      .size = all + 7 * (size_t)n,
-	                      .budget = (uint64_t)n * STEPS_PER_BLOCK};
+			      .number = all + n,
+			      .stack = all + 2 * (size_t)n,
+			      .next = all + 3 * (size_t)n,
+			      .leader = all + 4 * (size_t)n,
+			      .made = all + 5 * (size_t)n,
+			      .place = all + 6 * (size_t)n,
+			      .size = all + 7 * (size_t)n,
+			      .budget = (uint64_t)n * STEPS_PER_BLOCK};
 	for (uint32_t i = 0; i < n; i++) {
 		s->number[i] = s->made[i] = GW_CFG_NONE;
 		s->leader[i] = i;
@@ -116,7 +116,7 @@ static bool dominate(struct gw_cfg *cfg, struct scratch *s)
 
 				if (counts(cfg, pred, at))
 					idom = idom == GW_CFG_NONE ? pred
-					                           : meet(cfg, s, idom, pred);
+								   : meet(cfg, s, idom, pred);
 			}
 			changed |= idom != b->idom;
 			b->idom = idom;
@@ -256,7 +256,7 @@ static void settle(struct gw_cfg *cfg)
 }
 
 bool gw_cfg_find_loops(struct gw_cfg *cfg, const uint8_t *flags, uint8_t function,
-                       struct gw_arena *arena)
+		       struct gw_arena *arena)
 {
 	struct scratch s;
 

@@ -22,22 +22,22 @@ static bool is_rare(const struct gw_cfg_block *block)
 }
 
 void gw_sass_runs(const struct gw_ir_program *program, const struct gw_cfg *cfg,
-                  const struct gw_eval_block *blocks, double warps, double *runs)
+		  const struct gw_eval_block *blocks, double warps, double *runs)
 {
 	for (uint32_t b = 0; b < program->block_count; b++) {
 		uint32_t tag = program->blocks[b].tag;
 
 		if (tag < cfg->block_count)
 			runs[tag] +=
-			        (is_rare(&cfg->blocks[tag]) ? blocks[b].runs.least
-			                                    : gw_gather_mean(&blocks[b].runs)) /
-			        warps;
+				(is_rare(&cfg->blocks[tag]) ? blocks[b].runs.least
+							    : gw_gather_mean(&blocks[b].runs)) /
+				warps;
 	}
 }
 
 /* Loads that a warp waits for, and those that it has outstanding then, mean over its waits. */
 static void set_loads(const struct gw_cfg *cfg, const struct gw_schedule *schedule,
-                      const double *runs, double sure, struct gw_work *work)
+		      const double *runs, double sure, struct gw_work *work)
 {
 	double waits = 0, in_flight = 0;
 
@@ -55,8 +55,8 @@ static void set_loads(const struct gw_cfg *cfg, const struct gw_schedule *schedu
 }
 
 void gw_sass_critical_path(const struct gw_cfg *cfg, const struct gw_schedule *schedule,
-                           const double *mean, const double *longest, double insts, double sure,
-                           struct gw_work *work)
+			   const double *mean, const double *longest, double insts, double sure,
+			   struct gw_work *work)
 {
 	struct gw_critical_path path = gw_schedule_critical_path(schedule, cfg, mean);
 

@@ -11,13 +11,13 @@ struct operation {
 };
 
 static const struct operation operations[GW_SASS_OPS] = {
-        {"?", "", GW_SASS_OTHER, GW_SASS_PIPE_NONE, GW_SASS_SPACE_NONE, GW_SASS_LATENCY_OTHER},
-#define SASS_OP(name, text, class, pipe, space, latency, operands)                                 \
-	{text,                                                                                     \
-	 operands,                                                                                 \
-	 GW_SASS_##class,                                                                          \
-	 GW_SASS_PIPE_##pipe,                                                                      \
-	 GW_SASS_SPACE_##space,                                                                    \
+	{"?", "", GW_SASS_OTHER, GW_SASS_PIPE_NONE, GW_SASS_SPACE_NONE, GW_SASS_LATENCY_OTHER},
+#define SASS_OP(name, text, class, pipe, space, latency, operands) \
+	{text, \
+	 operands, \
+	 GW_SASS_##class, \
+	 GW_SASS_PIPE_##pipe, \
+	 GW_SASS_SPACE_##space, \
 	 GW_SASS_LATENCY_##latency},
 #include "predictor/code/sass/opcode.def"
 };
@@ -187,7 +187,7 @@ static bool swapped(unsigned form)
 static void add_formed(struct gw_sass_insn *out, bool b, bool uniform, unsigned n)
 {
 	bool both = strchr(operations[out->op].operands, 'B') &&
-	            strchr(operations[out->op].operands, 'C');
+		    strchr(operations[out->op].operands, 'C');
 	bool at_32 = b == (!both || !swapped(out->form)); /* this operand is the one at bit 32 */
 
 	if (!both && !b && out->form == 1)
@@ -213,7 +213,7 @@ static void add_source(struct gw_sass_insn *out, char letter, bool uniform, unsi
 	else if (letter == 'O')
 		add_general(out, false, uniform, 16, n);
 	else if (letter == 'X' || (letter == 'V' && form != 1) ||
-	         (letter == 'Y' && (form == 1 || form == 2)))
+		 (letter == 'Y' && (form == 1 || form == 2)))
 		add_general(out, false, uniform, 32, n);
 	else if (letter == 'W' || letter == 'V' || (letter == 'Z' && (form == 1 || form == 4)))
 		add_general(out, false, uniform, 64, n);
@@ -226,10 +226,10 @@ static void add_predicates(struct gw_sass_insn *out, char letter, bool uniform)
 		bool def;
 		uint8_t at;
 	} places[] = {{'p', true, 81},
-	              {'q', true, 84},
-	              {'r', false, 87},
-	              {'s', false, 77},
-	              {'t', false, 68}};
+		      {'q', true, 84},
+		      {'r', false, 87},
+		      {'s', false, 77},
+		      {'t', false, 68}};
 
 	for (unsigned i = 0; i < sizeof(places) / sizeof(*places); i++)
 		if (places[i].letter == letter)
@@ -271,8 +271,8 @@ static void add_address_base(struct gw_sass_insn *out)
 	if (!out->width || out->space == GW_SASS_SPACE_CONSTANT || !gw_sass_bits(out, 91, 1))
 		return;
 	add_general(out, false, true, data ? 64 : 32,
-	            out->space == GW_SASS_SPACE_SHARED || out->space == GW_SASS_SPACE_LOCAL ? 1
-	                                                                                    : 2);
+		    out->space == GW_SASS_SPACE_SHARED || out->space == GW_SASS_SPACE_LOCAL ? 1
+											    : 2);
 }
 
 /* ---- control flow ---- */
@@ -302,9 +302,9 @@ static void find_target(struct gw_sass_insn *out)
 	case GW_SASS_OP_RET:
 		if (out->sm >= 90)
 			out->target = sign_extend(gw_sass_bits(out, 34, 46) << 8 |
-			                                  gw_sass_bits(out, 16, 8),
-			                          54) *
-			              4;
+							  gw_sass_bits(out, 16, 8),
+						  54) *
+				      4;
 		else
 			out->target = sign_extend(gw_sass_bits(out, 34, 48), 48) * 4;
 		break;
@@ -342,8 +342,8 @@ bool gw_sass_decode(const uint8_t *bytes, unsigned sm, struct gw_sass_insn *out)
 	control_bits(out);
 	out->width = width_of(out);
 	out->fma = out->op == GW_SASS_OP_FFMA || out->op == GW_SASS_OP_FFMA2 ||
-	           out->op == GW_SASS_OP_DFMA || out->op == GW_SASS_OP_HFMA2 ||
-	           out->op == GW_SASS_OP_HFMA2_MMA;
+		   out->op == GW_SASS_OP_DFMA || out->op == GW_SASS_OP_HFMA2 ||
+		   out->op == GW_SASS_OP_HFMA2_MMA;
 	if (out->cls == GW_SASS_TENSOR)
 		gw_sass_tensor(out);
 	out->guard_uniform = strchr(operation->operands, 'u') != NULL;

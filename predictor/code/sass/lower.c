@@ -17,14 +17,14 @@ static uint32_t stack_of(const struct gw_code_kernel *k)
 struct gw_sass_kernel gw_sass_kernel_of(const struct gw_code_kernel *k)
 {
 	return (struct gw_sass_kernel){
-	        .name = k->name,
-	        .param_base = k->param_base,
-	        .param_bytes = k->param_size == GW_CODE_UNKNOWN ? 0 : k->param_size,
-	        .static_shared = k->static_shared == GW_CODE_UNKNOWN ? 0 : k->static_shared,
-	        .stack = stack_of(k),
-	        .tables = k->bank[2],
-	        .outside = k->outside,
-	        .outside_count = k->outside_count,
+		.name = k->name,
+		.param_base = k->param_base,
+		.param_bytes = k->param_size == GW_CODE_UNKNOWN ? 0 : k->param_size,
+		.static_shared = k->static_shared == GW_CODE_UNKNOWN ? 0 : k->static_shared,
+		.stack = stack_of(k),
+		.tables = k->bank[2],
+		.outside = k->outside,
+		.outside_count = k->outside_count,
 	};
 }
 
@@ -85,7 +85,7 @@ gw_ir_operand gw_lower_word(struct gw_lowering *l, unsigned at, unsigned behind)
 	unsigned place = number_at(l, at, false);
 
 	return place == UINT32_MAX || place + behind >= GW_SASS_RZ ? gw_ir_const(&l->b, 0)
-	                                                           : register_of(l, place + behind);
+								   : register_of(l, place + behind);
 }
 
 gw_ir_operand gw_lower_uniform(struct gw_lowering *l, unsigned at, unsigned behind)
@@ -115,7 +115,7 @@ gw_ir_operand gw_lower_predicate_number(struct gw_lowering *l, unsigned n)
 }
 
 void gw_lower_append(struct gw_lowering *l, struct gw_ir_insn insn, const gw_ir_operand *defs,
-                     unsigned def_count, const gw_ir_operand *uses, unsigned use_count)
+		     unsigned def_count, const gw_ir_operand *uses, unsigned use_count)
 {
 	l->b.guard = l->guard;
 	l->b.guard_not = l->guard_not;
@@ -156,7 +156,7 @@ void gw_lower_set_pair(struct gw_lowering *l, unsigned at, bool uniform, gw_ir_o
 }
 
 void gw_lower_set_words(struct gw_lowering *l, unsigned at, bool uniform,
-                        const gw_ir_operand *value, unsigned count)
+			const gw_ir_operand *value, unsigned count)
 {
 	unsigned place = number_at(l, at, uniform);
 	unsigned end = uniform ? GW_SASS_P0 : GW_SASS_RZ;
@@ -171,7 +171,7 @@ void gw_lower_set_predicate(struct gw_lowering *l, unsigned at, gw_ir_operand va
 
 	if (number != GW_SASS_PT)
 		move_guarded(l, number + (l->insn.guard_uniform ? GW_SASS_UP0 : GW_SASS_P0), 1,
-		             value);
+			     value);
 }
 
 void gw_lower_set_predicate_number(struct gw_lowering *l, unsigned n, gw_ir_operand value)
@@ -215,8 +215,8 @@ static void lower_insn(struct gw_lowering *l, uint32_t index)
 	l->guard_not = l->insn.guard_not;
 	if (l->insn.guard != GW_SASS_PT)
 		l->guard =
-		        register_of(l, l->insn.guard + (l->insn.guard_uniform ? 0u + GW_SASS_UP0
-		                                                              : 0u + GW_SASS_P0));
+			register_of(l, l->insn.guard + (l->insn.guard_uniform ? 0u + GW_SASS_UP0
+									      : 0u + GW_SASS_P0));
 	else if (l->insn.guard_not)
 		return; /* never runs */
 	/* Stands for the instruction whatever becomes of it. */
@@ -270,7 +270,7 @@ static void end_indirect(struct gw_lowering *l, const struct gw_cfg_block *block
 		to[i] = gw_lower_block_of(l, l->cfg->edges[block->succ_first + i]);
 	if (to && block->succ_count)
 		gw_ir_end_switch(&l->b, gw_lower_unknown(l, 32, "the index of an indirect jump"),
-		                 to, block->succ_count);
+				 to, block->succ_count);
 	else
 		gw_ir_end_jump(&l->b, l->exit);
 }
@@ -301,7 +301,7 @@ static void end_block(struct gw_lowering *l, const struct gw_cfg_block *block)
 	case GW_CFG_BRANCH:
 		if (block->succ_count == 2 && succ[0] != succ[1])
 			gw_ir_end_branch(&l->b, condition(l), false, next,
-			                 gw_lower_block_of(l, succ[1]));
+					 gw_lower_block_of(l, succ[1]));
 		else
 			gw_ir_end_jump(&l->b, next);
 		break;
@@ -388,7 +388,7 @@ static bool begin(struct gw_lowering *l)
 }
 
 const char *gw_sass_lower(struct gw_sass_lowered *out, const struct gw_cfg *cfg,
-                          const struct gw_sass_kernel *kernel, struct gw_arena *arena)
+			  const struct gw_sass_kernel *kernel, struct gw_arena *arena)
 {
 	struct gw_lowering l = {.cfg = cfg, .kernel = kernel};
 

@@ -58,7 +58,7 @@ static void take_source(struct gw_lowering *l, struct terms *t, gw_ir_operand va
 }
 
 static gw_ir_operand nth(struct gw_lowering *l, const gw_ir_operand *list, unsigned count,
-                         unsigned n)
+			 unsigned n)
 {
 	return n < count ? list[n] : number(l, 0);
 }
@@ -67,10 +67,10 @@ static gw_ir_operand nth(struct gw_lowering *l, const gw_ir_operand *list, unsig
  * what they mean is their sum, which is what takes both; where only one of them is asked for, it
  * isn't known which. */
 static void carries_of(struct gw_lowering *l, const struct terms *t, gw_ir_operand first_sum,
-                       gw_ir_operand out[2])
+		       gw_ir_operand out[2])
 {
 	bool both = gw_sass_bits(&l->insn, 81, 3) != GW_SASS_PT &&
-	            gw_sass_bits(&l->insn, 84, 3) != GW_SASS_PT;
+		    gw_sass_bits(&l->insn, 84, 3) != GW_SASS_PT;
 	bool again = t->terms > 2 || t->carries > 1;
 
 	if (t->carries > 2 || (again && !both)) {
@@ -78,11 +78,11 @@ static void carries_of(struct gw_lowering *l, const struct terms *t, gw_ir_opera
 		return;
 	}
 	out[0] = GW_LOWER(l, CARRY, 32, 0, 3, nth(l, t->term, t->terms, 0),
-	                  nth(l, t->term, t->terms, 1), nth(l, t->carry, t->carries, 0));
+			  nth(l, t->term, t->terms, 1), nth(l, t->carry, t->carries, 0));
 	out[1] = both ? number(l, 0) : out[0];
 	if (again)
 		out[1] = GW_LOWER(l, CARRY, 32, 0, 3, first_sum, nth(l, t->term, t->terms, 2),
-		                  nth(l, t->carry, t->carries, 1));
+				  nth(l, t->carry, t->carries, 1));
 }
 
 static gw_ir_operand add_carry(struct gw_lowering *l, gw_ir_operand sum, gw_ir_operand carry)
@@ -98,7 +98,7 @@ static gw_ir_operand add_carry(struct gw_lowering *l, gw_ir_operand sum, gw_ir_o
 static void add3(struct gw_lowering *l, bool has_c)
 {
 	bool carried = has_c && (gw_sass_bits(&l->insn, 81, 3) != GW_SASS_PT ||
-	                         gw_sass_bits(&l->insn, 84, 3) != GW_SASS_PT);
+				 gw_sass_bits(&l->insn, 84, 3) != GW_SASS_PT);
 	struct terms t = {.terms = 0};
 	gw_ir_operand sum, out[2] = {number(l, 0), number(l, 0)};
 
@@ -136,7 +136,7 @@ static bool add64(struct gw_lowering *l)
 		return false;
 	if (l->insn.form == 4)
 		b = gw_ir_emit(&l->b, IR_SEXT, 32, 0, gw_ir_reg(&l->b, 64), 1,
-		               number(l, gw_sass_bits(&l->insn, 32, 32)));
+			       number(l, gw_sass_bits(&l->insn, 32, 32)));
 	else
 		b = gw_lower_pair(l, 32, l->insn.form != 1);
 	if (l->insn.form != 4 && bit(l, NEGATE_B))
@@ -164,13 +164,13 @@ static gw_ir_operand negate_if(struct gw_lowering *l, bool negate, unsigned bits
 	if (!negate)
 		return v;
 	return bits == 64 ? GW_LOWER(l, SUB, 64, 0, 2, number(l, 0), v)
-	                  : GW_LOWER(l, SUB, 32, 0, 2, number(l, 0), v);
+			  : GW_LOWER(l, SUB, 32, 0, 2, number(l, 0), v);
 }
 
 static bool multiply_add(struct gw_lowering *l)
 {
 	gw_ir_operand a = gw_lower_reg(l, 24, uniform(l)), b = source_b(l), c = source_c(l),
-	              product;
+		      product;
 	bool negate = negated_c(l);
 
 	if (bit(l, EXTENDED) && negate)
@@ -182,8 +182,8 @@ static bool multiply_add(struct gw_lowering *l)
 	product = GW_LOWER(l, ADD, 32, 0, 2, product, c);
 	if (bit(l, EXTENDED))
 		product = GW_LOWER(l, ADD, 32, 0, 2, product,
-		                   GW_LOWER(l, SEL, 32, 0, 3, gw_lower_predicate(l, 87, 90),
-		                            number(l, 1), number(l, 0)));
+				   GW_LOWER(l, SEL, 32, 0, 3, gw_lower_predicate(l, 87, 90),
+					    number(l, 1), number(l, 0)));
 	gw_lower_set(l, 16, uniform(l), product);
 	return true;
 }
@@ -198,11 +198,11 @@ static gw_ir_operand wide_addend(struct gw_lowering *l)
 		return gw_lower_pair(l, 64, uniform(l));
 	if (l->insn.form == 3)
 		return GW_LOWER(l, PACK, 32, 0, 2, gw_lower_constant(l, bank, offset),
-		                gw_lower_constant(l, bank, offset + 4));
+				gw_lower_constant(l, bank, offset + 4));
 	if (l->insn.form == 7)
 		return gw_lower_pair(l, 32, true);
 	return gw_ir_emit(&l->b, IR_SEXT, 32, 0, gw_ir_reg(&l->b, 64), 1,
-	                  number(l, gw_sass_bits(&l->insn, 32, 32)));
+			  number(l, gw_sass_bits(&l->insn, 32, 32)));
 }
 
 /* A product of 64 bits plus the addend and, with .X, a carry; what it carries out. */
@@ -216,7 +216,7 @@ static bool multiply_wide(struct gw_lowering *l, bool high)
 	a = gw_lower_reg(l, 24, uniform(l));
 	b = source_b(l);
 	sum = bit(l, SIGNED) ? GW_LOWER(l, MULWS, 32, 0, 2, a, b)
-	                     : GW_LOWER(l, MULWU, 32, 0, 2, a, b);
+			     : GW_LOWER(l, MULWU, 32, 0, 2, a, b);
 	c = wide_addend(l);
 	if (negated_c(l))
 		c = extended ? GW_LOWER(l, NOT, 64, 0, 1, c) : negate_if(l, true, 64, c);
@@ -226,7 +226,7 @@ static bool multiply_wide(struct gw_lowering *l, bool high)
 	sum = GW_LOWER(l, ADD, 64, 0, 2, sum, c);
 	if (extended)
 		sum = GW_LOWER(l, ADD, 64, 0, 2, sum,
-		               GW_LOWER(l, SEL, 64, 0, 3, carry, number(l, 1), number(l, 0)));
+			       GW_LOWER(l, SEL, 64, 0, 3, carry, number(l, 1), number(l, 0)));
 	if (!high)
 		gw_lower_set_pair(l, 16, uniform(l), sum);
 	else
@@ -263,7 +263,7 @@ static bool shift_add(struct gw_lowering *l)
 	unsigned shift = (unsigned)gw_sass_bits(&l->insn, 75, 5);
 	bool high = bit(l, 80), extended = bit(l, EXTENDED);
 	gw_ir_operand a = gw_lower_reg(l, 24, uniform(l)), b = low_source(l), c,
-	              zero = number(l, 0);
+		      zero = number(l, 0);
 	struct sum s = {zero, zero, false};
 
 	if (bit(l, NEGATE_A) || swapped(l) || (!immediate(l) && bit(l, NEGATE_B)))
@@ -272,7 +272,7 @@ static bool shift_add(struct gw_lowering *l)
 		a = GW_LOWER(l, SHL, 32, 0, 2, a, number(l, shift));
 	} else {
 		c = bit(l, 73) ? GW_LOWER(l, SHRS, 32, 0, 2, a, number(l, 31))
-		               : gw_lower_reg(l, 64, uniform(l));
+			       : gw_lower_reg(l, 64, uniform(l));
 		a = GW_LOWER(l, PACK, 32, 0, 2, a, c);
 		a = high_word(l, GW_LOWER(l, SHL, 64, 0, 2, a, number(l, shift)));
 	}
@@ -292,7 +292,7 @@ static bool add3_wide(struct gw_lowering *l)
 	    (!immediate(l) && bit(l, NEGATE_B)))
 		return false;
 	b = immediate(l) ? number(l, (uint64_t)(int32_t)gw_sass_bits(&l->insn, 32, 32))
-	                 : gw_lower_pair(l, 32, true);
+			 : gw_lower_pair(l, 32, true);
 	a = GW_LOWER(l, ADD, 64, 0, 2, a, b);
 	gw_lower_set_pair(l, 16, true, GW_LOWER(l, ADD, 64, 0, 2, a, c));
 	return true;

@@ -18,7 +18,7 @@ static void opaque_call(struct gw_lowering *l, uint32_t entry)
 {
 	bool written[GW_SASS_PLACES] = {false}, all = entry == GW_CFG_NONE;
 	struct gw_ir_insn anywhere = {
-	        .op = IR_ST, .bits = 8, .space = IR_SPACE_FRAME, .width = 1, .elements = 1};
+		.op = IR_ST, .bits = 8, .space = IR_SPACE_FRAME, .width = 1, .elements = 1};
 	struct gw_sass_insn insn;
 	gw_ir_operand uses[3];
 
@@ -55,7 +55,7 @@ static bool is_running(const struct gw_lowering *l, uint32_t entry)
 
 /* Blocks of the function at @p entry, its instructions; false when it leads to blocks of others. */
 static bool measure(const struct gw_cfg *cfg, uint32_t entry, struct gw_lowered_function *out,
-                    uint32_t *insns)
+		    uint32_t *insns)
 {
 	uint32_t first = cfg->block_count, last = 0;
 
@@ -109,15 +109,15 @@ static const char *left_out(const struct gw_lowering *l, const struct gw_cfg_blo
 	gw_cfg_insn(l->cfg, block->first + block->count - 1, &insn);
 	if (block->call != GW_CFG_NONE)
 		return is_running(l, block->call) ? "a function that calls itself is not followed"
-		                                  : "more functions are called than are followed";
+						  : "more functions are called than are followed";
 	if (gw_lower_outside(l, block))
 		return "a function of the driver's is called, as by printf";
 	return insn.form == 4 ? "a function is called that lies elsewhere"
-	                      : "a function is called by a register, so which one is not known";
+			      : "a function is called by a register, so which one is not known";
 }
 
 bool gw_lower_call(struct gw_lowering *l, const struct gw_cfg_block *block, uint32_t after,
-                   uint32_t *begin)
+		   uint32_t *begin)
 {
 	uint32_t entry = l->functions[l->function].entry;
 

@@ -7,7 +7,7 @@
 static gw_ir_operand extent(struct gw_lowering *l, unsigned offset)
 {
 	static const uint16_t sregs[] = {IR_SREG_NTID_X,   IR_SREG_NTID_Y,   IR_SREG_NTID_Z,
-	                                 IR_SREG_NCTAID_X, IR_SREG_NCTAID_Y, IR_SREG_NCTAID_Z};
+					 IR_SREG_NCTAID_X, IR_SREG_NCTAID_Y, IR_SREG_NCTAID_Z};
 	unsigned first = l->cfg->sm >= 100 ? 0x360 : 0, word = (offset - first) / 4;
 
 	if (offset < first || offset % 4)
@@ -66,7 +66,7 @@ gw_ir_operand gw_lower_constant(struct gw_lowering *l, unsigned bank, unsigned o
 /* The parameters from byte @p offset of bank 0 on, by an index that is added; under no guard. What
  * lies outside of them is unknown to the evaluator. */
 static bool load_parameter(struct gw_lowering *l, gw_ir_operand index, unsigned bank,
-                           unsigned offset, gw_ir_operand defs[4])
+			   unsigned offset, gw_ir_operand defs[4])
 {
 	const struct gw_sass_kernel *k = l->kernel;
 	unsigned bytes = l->insn.width / 8u, words = bytes > 4 ? bytes / 4 : 1;
@@ -90,7 +90,7 @@ static bool load_parameter(struct gw_lowering *l, gw_ir_operand index, unsigned 
 /* The program's own constants by an index of each lane: the values are unknown, for a program sets
  * them as it runs, but not where they lie. */
 static bool load_indexed(struct gw_lowering *l, gw_ir_operand index, unsigned bank, unsigned offset,
-                         gw_ir_operand defs[4])
+			 gw_ir_operand defs[4])
 {
 	enum { PROGRAMS_BANK = 3 };
 	unsigned bytes = l->insn.width / 8u, words = bytes > 4 ? bytes / 4 : 1;
@@ -129,7 +129,7 @@ bool gw_lower_load_constant(struct gw_lowering *l)
 		for (unsigned i = 0; i < words; i++)
 			defs[i] = gw_lower_constant(l, bank, offset + 4 * i);
 	} else if (!load_parameter(l, index, bank, offset, defs) &&
-	           !load_indexed(l, index, bank, offset, defs)) {
+		   !load_indexed(l, index, bank, offset, defs)) {
 		return false;
 	}
 	gw_lower_set_words(l, 16, uniform(l), defs, words);

@@ -12,7 +12,7 @@ static unsigned width(const struct gw_lowering *l)
 }
 
 static gw_ir_operand with_sign(struct gw_lowering *l, gw_ir_operand value, bool magnitude,
-                               bool negate)
+			       bool negate)
 {
 	unsigned bits = width(l);
 
@@ -26,7 +26,7 @@ static gw_ir_operand with_sign(struct gw_lowering *l, gw_ir_operand value, bool 
 static gw_ir_operand float_a(struct gw_lowering *l)
 {
 	gw_ir_operand value =
-	        width(l) == 64 ? gw_lower_pair(l, 24, false) : gw_lower_reg(l, 24, false);
+		width(l) == 64 ? gw_lower_pair(l, 24, false) : gw_lower_reg(l, 24, false);
 
 	return with_sign(l, value, bit(l, MAGNITUDE_A), bit(l, NEGATE_A));
 }
@@ -34,7 +34,7 @@ static gw_ir_operand float_a(struct gw_lowering *l)
 static gw_ir_operand float_low(struct gw_lowering *l)
 {
 	return with_sign(l, width(l) == 64 ? low_pair(l) : low_source(l),
-	                 !immediate(l) && bit(l, MAGNITUDE_LOW), !immediate(l) && bit(l, NEGATE_B));
+			 !immediate(l) && bit(l, MAGNITUDE_LOW), !immediate(l) && bit(l, NEGATE_B));
 }
 
 static gw_ir_operand double_c(struct gw_lowering *l)
@@ -49,17 +49,17 @@ static gw_ir_operand flushed(struct gw_lowering *l, gw_ir_operand value)
 
 	small = GW_LOWER(l, CMP, 32, IR_COND_LTU, 2, size, number(l, 0x00800000));
 	return GW_LOWER(l, SEL, 32, 0, 3, small,
-	                GW_LOWER(l, AND, 32, 0, 2, value, number(l, 0x80000000)), value);
+			GW_LOWER(l, AND, 32, 0, 2, value, number(l, 0x80000000)), value);
 }
 
 static gw_ir_operand compared(struct gw_lowering *l, enum gw_ir_cond cond, gw_ir_operand a,
-                              gw_ir_operand b)
+			      gw_ir_operand b)
 {
 	return gw_ir_emit(&l->b, IR_FCMP, width(l), cond, gw_ir_reg(&l->b, 1), 2, a, b);
 }
 
 static gw_ir_operand joined(struct gw_lowering *l, enum gw_ir_op op, gw_ir_operand a,
-                            gw_ir_operand b)
+			    gw_ir_operand b)
 {
 	return gw_ir_emit(&l->b, op, 1, 0, gw_ir_reg(&l->b, 1), 2, a, b);
 }
@@ -74,7 +74,7 @@ static bool lesser_double(struct gw_lowering *l, bool greater, enum gw_ir_op op)
 
 	first = compared(l, greater ? IR_COND_GTS : IR_COND_LTS, a, b);
 	minus = gw_ir_emit(&l->b, IR_CMP, 64, greater ? IR_COND_GES : IR_COND_LTS,
-	                   gw_ir_reg(&l->b, 1), 2, a, number(l, 0));
+			   gw_ir_reg(&l->b, 1), 2, a, number(l, 0));
 	tie = joined(l, IR_AND, compared(l, IR_COND_EQ, a, b), minus);
 	none = compared(l, IR_COND_NAN, b, b);
 	alone = joined(l, IR_AND, compared(l, IR_COND_NUM, a, a), none);
@@ -89,9 +89,9 @@ static bool lesser_double(struct gw_lowering *l, bool greater, enum gw_ir_op op)
 static bool set_predicate(struct gw_lowering *l)
 {
 	static const uint8_t conditions[16] = {0,           IR_COND_LTS, IR_COND_EQ,  IR_COND_LES,
-	                                       IR_COND_GTS, IR_COND_NE,  IR_COND_GES, IR_COND_NUM,
-	                                       IR_COND_NAN, IR_COND_LTU, IR_COND_EQU, IR_COND_LEU,
-	                                       IR_COND_GTU, IR_COND_NEU, IR_COND_GEU, 0};
+					       IR_COND_GTS, IR_COND_NE,  IR_COND_GES, IR_COND_NUM,
+					       IR_COND_NAN, IR_COND_LTU, IR_COND_EQU, IR_COND_LEU,
+					       IR_COND_GTU, IR_COND_NEU, IR_COND_GEU, 0};
 	unsigned kind = (unsigned)gw_sass_bits(&l->insn, 76, 4);
 	unsigned join = (unsigned)gw_sass_bits(&l->insn, 74, 2);
 	gw_ir_operand a, b, p, not_p, with;
@@ -165,7 +165,7 @@ static bool of_doubles(struct gw_lowering *l)
 		low = float_low(l);
 		value = double_c(l);
 		value = GW_LOWER(l, FFMA, 64, 0, 3, a, swapped(l) ? value : low,
-		                 swapped(l) ? low : value);
+				 swapped(l) ? low : value);
 	}
 	gw_lower_set_pair(l, 16, false, value);
 	return true;
@@ -176,8 +176,8 @@ static bool select(struct gw_lowering *l)
 	if (bit(l, TO_ZERO))
 		return false;
 	gw_lower_set(l, 16, false,
-	             GW_LOWER(l, SEL, 32, 0, 3, gw_lower_predicate(l, 87, 90), float_a(l),
-	                      float_low(l)));
+		     GW_LOWER(l, SEL, 32, 0, 3, gw_lower_predicate(l, 87, 90), float_a(l),
+			      float_low(l)));
 	return true;
 }
 
@@ -190,7 +190,7 @@ static bool lesser_or_greater(struct gw_lowering *l)
 	low = GW_LOWER(l, FMIN, 32, 0, 2, a, b);
 	high = GW_LOWER(l, FMAX, 32, 0, 2, a, b);
 	gw_lower_set(l, 16, false,
-	             GW_LOWER(l, SEL, 32, 0, 3, gw_lower_predicate(l, 87, 90), low, high));
+		     GW_LOWER(l, SEL, 32, 0, 3, gw_lower_predicate(l, 87, 90), low, high));
 	return true;
 }
 
@@ -209,7 +209,7 @@ static bool scales(const struct gw_sass_insn *insn, unsigned reg)
 	uint64_t by = gw_sass_bits(insn, 32, 32);
 
 	return (insn->op == GW_SASS_OP_IADD3 || insn->op == GW_SASS_OP_VIADD ||
-	        insn->op == GW_SASS_OP_IADD) &&
+		insn->op == GW_SASS_OP_IADD) &&
 	       insn->form == 4 && (by == SCALE || by == SCALE_64) &&
 	       gw_sass_bits(insn, 24, 8) == reg;
 }
@@ -246,7 +246,7 @@ static bool to_float(struct gw_lowering *l, unsigned modifiers)
 		from = kind & 0x1000 ? 64 : 32;
 		value = from == 64 ? low_pair(l) : low_source(l);
 		gw_lower_set_pair(l, 16, false,
-		                  gw_ir_emit(&l->b, op, 64, from, gw_ir_reg(&l->b, 64), 1, value));
+				  gw_ir_emit(&l->b, op, 64, from, gw_ir_reg(&l->b, 64), 1, value));
 		return true;
 	}
 	if (kind == (wide ? 0x3090u : 0x2090u))
@@ -260,10 +260,10 @@ static bool to_float(struct gw_lowering *l, unsigned modifiers)
 }
 
 static bool double_to_integer(struct gw_lowering *l, enum gw_ir_op op, unsigned bits,
-                              unsigned round)
+			      unsigned round)
 {
 	gw_ir_operand value = gw_ir_emit(&l->b, op, bits, 64 | round << 8, gw_ir_reg(&l->b, bits),
-	                                 1, low_pair(l));
+					 1, low_pair(l));
 
 	if (bits == 64)
 		gw_lower_set_pair(l, 16, false, value);
@@ -289,7 +289,7 @@ static bool between_floats(struct gw_lowering *l, unsigned modifiers)
 static bool to_integer(struct gw_lowering *l, unsigned modifiers)
 {
 	static const uint8_t rounds[4] = {IR_ROUND_NEAREST, IR_ROUND_DOWN, IR_ROUND_UP,
-	                                  IR_ROUND_ZERO};
+					  IR_ROUND_ZERO};
 	unsigned round = rounds[modifiers >> 6 & 3];
 	enum gw_ir_op op = modifiers & 1 ? IR_F2S : IR_F2U;
 
@@ -301,15 +301,15 @@ static bool to_integer(struct gw_lowering *l, unsigned modifiers)
 		if (modifiers != 0x20d8)
 			return false;
 		gw_lower_set_pair(l, 16, false,
-		                  gw_ir_emit(&l->b, IR_F2U, 64, 32 | IR_ROUND_ZERO << 8,
-		                             gw_ir_reg(&l->b, 64), 1, low_source(l)));
+				  gw_ir_emit(&l->b, IR_F2U, 64, 32 | IR_ROUND_ZERO << 8,
+					     gw_ir_reg(&l->b, 64), 1, low_source(l)));
 		return true;
 	}
 	if ((modifiers & ~0x1c1u) != 0x2030 || (modifiers & 0x100 && round != IR_ROUND_ZERO))
 		return false;
 	gw_lower_set(
-	        l, 16, false,
-	        gw_ir_emit(&l->b, op, 32, 32 | round << 8, gw_ir_reg(&l->b, 32), 1, low_source(l)));
+		l, 16, false,
+		gw_ir_emit(&l->b, op, 32, 32 | round << 8, gw_ir_reg(&l->b, 32), 1, low_source(l)));
 	return true;
 }
 
@@ -346,7 +346,7 @@ bool gw_lower_float(struct gw_lowering *l)
 		if (l->insn.form != 1 || gw_sass_bits(&l->insn, 74, 4) != RECIPROCAL || !divides(l))
 			return false;
 		gw_lower_set(l, 16, false,
-		             GW_LOWER(l, FDIV, 32, 0, 2, number(l, 0x3f800000), low_source(l)));
+			     GW_LOWER(l, FDIV, 32, 0, 2, number(l, 0x3f800000), low_source(l)));
 		return true;
 	default:
 		return false;

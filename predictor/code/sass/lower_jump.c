@@ -115,6 +115,6 @@ bool gw_lower_table_jump(struct gw_lowering *l)
 		to[i] = gw_lower_block_of(l, block);
 	}
 	gw_ir_end_switch(&l->b, GW_LOWER(l, SHRU, 32, 0, 2, l->table.index, gw_ir_const(&l->b, 2)),
-	                 to, (uint32_t)count);
+			 to, (uint32_t)count);
 	return true;
 }

@@ -18,9 +18,9 @@ static bool shuffle(struct gw_lowering *l)
 	insn.aux = modes[gw_sass_bits(&l->insn, 58, 2)];
 	uses[0] = gw_lower_reg(l, 24, false);
 	uses[1] = form == 1 || form == 2 ? gw_lower_reg(l, 32, false)
-	                                 : number(l, gw_sass_bits(&l->insn, 53, 5));
+					 : number(l, gw_sass_bits(&l->insn, 53, 5));
 	uses[2] = form == 1 || form == 4 ? gw_lower_reg(l, 64, false)
-	                                 : number(l, gw_sass_bits(&l->insn, 40, 13));
+					 : number(l, gw_sass_bits(&l->insn, 40, 13));
 	defs[0] = gw_ir_reg(&l->b, 32);
 	defs[1] = gw_ir_reg(&l->b, 1);
 	gw_lower_append(l, insn, defs, 2, uses, 3);
@@ -31,10 +31,10 @@ static bool shuffle(struct gw_lowering *l)
 
 /* An operation of the lanes whose guard holds, and of no others. */
 static gw_ir_operand among_lanes(struct gw_lowering *l, unsigned mode, unsigned bits,
-                                 gw_ir_operand of)
+				 gw_ir_operand of)
 {
 	const struct gw_ir_insn insn = {
-	        .op = IR_VOTE, .bits = (uint8_t)bits, .aux = (uint16_t)mode};
+		.op = IR_VOTE, .bits = (uint8_t)bits, .aux = (uint16_t)mode};
 	gw_ir_operand def = gw_ir_reg(&l->b, bits);
 
 	gw_lower_append(l, insn, &def, 1, &of, 1);
@@ -57,12 +57,12 @@ void gw_lower_to_uniform(struct gw_lowering *l)
 	value = gw_ir_reg(&l->b, 32);
 	any = gw_ir_reg(&l->b, 1); /* whether the lane is one: decides nothing */
 	gw_ir_append(&l->b, (struct gw_ir_insn){.op = IR_SHFL, .bits = 32, .aux = BY_INDEX},
-	             (gw_ir_operand[]){value, any}, 2,
-	             (gw_ir_operand[]){from, lane, number(l, WHOLE_WARP)}, 3);
+		     (gw_ir_operand[]){value, any}, 2,
+		     (gw_ir_operand[]){from, lane, number(l, WHOLE_WARP)}, 3);
 	any = GW_LOWER(l, CMP, 32, IR_COND_NE, 2, held, number(l, 0));
 	l->guard = GW_IR_NONE;
 	gw_lower_set(l, 16, true,
-	             GW_LOWER(l, SEL, 32, 0, 3, any, value, gw_lower_reg(l, 16, true)));
+		     GW_LOWER(l, SEL, 32, 0, 3, any, value, gw_lower_reg(l, 16, true)));
 	l->guard = guard;
 }
 
@@ -114,7 +114,7 @@ static void find_leading(struct gw_lowering *l)
 	found = GW_LOWER(l, CMP, 32, IR_COND_NE, 2, at, number(l, UINT32_MAX));
 	if (bit(l, 74))
 		at = GW_LOWER(l, SEL, 32, 0, 3, found,
-		              GW_LOWER(l, SUB, 32, 0, 2, number(l, 31), at), number(l, UINT32_MAX));
+			      GW_LOWER(l, SUB, 32, 0, 2, number(l, 31), at), number(l, UINT32_MAX));
 	gw_lower_set(l, 16, uniform(l), at);
 	gw_lower_set_predicate(l, 81, found);
 }
@@ -134,13 +134,13 @@ static bool from_predicates(struct gw_lowering *l)
 	if (l->insn.form != 4 || mask >> PREDICATES)
 		return false;
 	value = GW_LOWER(l, AND, 32, 0, 2, gw_lower_reg(l, 24, false),
-	                 number(l, ~(mask << at) & UINT32_MAX));
+			 number(l, ~(mask << at) & UINT32_MAX));
 	for (unsigned i = 0; i < PREDICATES; i++)
 		if (mask >> i & 1)
 			value = GW_LOWER(l, OR, 32, 0, 2, value,
-			                 GW_LOWER(l, SEL, 32, 0, 3, gw_lower_predicate_number(l, i),
-			                          number(l, UINT64_C(1) << (i + at)),
-			                          number(l, 0)));
+					 GW_LOWER(l, SEL, 32, 0, 3, gw_lower_predicate_number(l, i),
+						  number(l, UINT64_C(1) << (i + at)),
+						  number(l, 0)));
 	gw_lower_set(l, 16, false, value);
 	return true;
 }

@@ -25,13 +25,13 @@ static void logic3(struct gw_lowering *l)
 static gw_ir_operand compare(struct gw_lowering *l)
 {
 	static const uint8_t plain[8] = {0,           IR_COND_LTU, IR_COND_EQ,  IR_COND_LEU,
-	                                 IR_COND_GTU, IR_COND_NE,  IR_COND_GEU, 0};
+					 IR_COND_GTU, IR_COND_NE,  IR_COND_GEU, 0};
 	static const uint8_t with_sign[8] = {0,           IR_COND_LTS, IR_COND_EQ,  IR_COND_LES,
-	                                     IR_COND_GTS, IR_COND_NE,  IR_COND_GES, 0};
+					     IR_COND_GTS, IR_COND_NE,  IR_COND_GES, 0};
 	static const uint8_t strict[8] = {0,           IR_COND_LTU, IR_COND_NE,  IR_COND_LTU,
-	                                  IR_COND_GTU, IR_COND_NE,  IR_COND_GTU, 0};
+					  IR_COND_GTU, IR_COND_NE,  IR_COND_GTU, 0};
 	static const uint8_t strict_sign[8] = {0,           IR_COND_LTS, IR_COND_NE,  IR_COND_LTS,
-	                                       IR_COND_GTS, IR_COND_NE,  IR_COND_GTS, 0};
+					       IR_COND_GTS, IR_COND_NE,  IR_COND_GTS, 0};
 	unsigned kind = (unsigned)gw_sass_bits(&l->insn, 76, 3);
 	gw_ir_operand a = gw_lower_reg(l, 24, uniform(l)), b = low_source(l), low, equal, high;
 
@@ -41,11 +41,11 @@ static gw_ir_operand compare(struct gw_lowering *l)
 		a = gw_lower_pair(l, 24, uniform(l));
 		b = gw_lower_pair(l, 32, uniform(l) || l->insn.form == 6);
 		return GW_LOWER(l, CMP, 64, bit(l, SIGNED) ? with_sign[kind] : plain[kind], 2, a,
-		                b);
+				b);
 	}
 	if (!bit(l, 72))
 		return GW_LOWER(l, CMP, 32, bit(l, SIGNED) ? with_sign[kind] : plain[kind], 2, a,
-		                b);
+				b);
 	low = gw_lower_predicate(l, 68, 71);
 	equal = GW_LOWER(l, CMP, 32, IR_COND_EQ, 2, a, b);
 	equal = GW_LOWER(l, AND, 1, 0, 2, equal, low);
@@ -88,7 +88,7 @@ static bool set_predicate(struct gw_lowering *l)
 static void predicate_logic(struct gw_lowering *l)
 {
 	unsigned table =
-	        (unsigned)(gw_sass_bits(&l->insn, 72, 5) << 3 | gw_sass_bits(&l->insn, 64, 3));
+		(unsigned)(gw_sass_bits(&l->insn, 72, 5) << 3 | gw_sass_bits(&l->insn, 64, 3));
 	unsigned second = (unsigned)gw_sass_bits(&l->insn, 16, 8);
 	bool itself_uniform = l->insn.guard_uniform;
 	gw_ir_operand a = gw_lower_predicate(l, 87, 90), b = gw_lower_predicate(l, 77, 80), c, p, q;
@@ -115,10 +115,10 @@ static gw_ir_operand special(struct gw_lowering *l)
 		uint8_t number;
 		uint16_t sreg;
 	} known[] = {{0x00, IR_SREG_LANEID},         {0x21, IR_SREG_TID_X},
-	             {0x22, IR_SREG_TID_Y},          {0x23, IR_SREG_TID_Z},
-	             {0x25, IR_SREG_CTAID_X},        {0x26, IR_SREG_CTAID_Y},
-	             {0x27, IR_SREG_CTAID_Z},        {0x39, IR_SREG_LANEMASK_LT},
-	             {0x88, IR_SREG_CLUSTER_CTARANK}};
+		     {0x22, IR_SREG_TID_Y},          {0x23, IR_SREG_TID_Z},
+		     {0x25, IR_SREG_CTAID_X},        {0x26, IR_SREG_CTAID_Y},
+		     {0x27, IR_SREG_CTAID_Z},        {0x39, IR_SREG_LANEMASK_LT},
+		     {0x88, IR_SREG_CLUSTER_CTARANK}};
 	unsigned n = (unsigned)gw_sass_bits(&l->insn, 72, 8);
 
 	for (unsigned i = 0; i < sizeof(known) / sizeof(*known); i++)
@@ -141,7 +141,7 @@ static bool minimum(struct gw_lowering *l)
 	low = sign ? GW_LOWER(l, MINS, 32, 0, 2, a, b) : GW_LOWER(l, MINU, 32, 0, 2, a, b);
 	high = sign ? GW_LOWER(l, MAXS, 32, 0, 2, a, b) : GW_LOWER(l, MAXU, 32, 0, 2, a, b);
 	gw_lower_set(l, 16, uniform(l),
-	             GW_LOWER(l, SEL, 32, 0, 3, gw_lower_predicate(l, 87, 90), low, high));
+		     GW_LOWER(l, SEL, 32, 0, 3, gw_lower_predicate(l, 87, 90), low, high));
 	return true;
 }
 
@@ -161,7 +161,7 @@ static bool add_minimum(struct gw_lowering *l)
 	low = sign ? GW_LOWER(l, MINS, 32, 0, 2, sum, c) : GW_LOWER(l, MINU, 32, 0, 2, sum, c);
 	high = sign ? GW_LOWER(l, MAXS, 32, 0, 2, sum, c) : GW_LOWER(l, MAXU, 32, 0, 2, sum, c);
 	gw_lower_set(l, 16, false,
-	             GW_LOWER(l, SEL, 32, 0, 3, gw_lower_predicate(l, 87, 90), low, high));
+		     GW_LOWER(l, SEL, 32, 0, 3, gw_lower_predicate(l, 87, 90), low, high));
 	return true;
 }
 
@@ -170,8 +170,8 @@ static bool permute(struct gw_lowering *l)
 	if (gw_sass_bits(&l->insn, 72, 3))
 		return false; /* a mode of its own */
 	gw_lower_set(l, 16, uniform(l),
-	             GW_LOWER(l, PRMT, 32, 0, 3, gw_lower_reg(l, 24, uniform(l)), source_c(l),
-	                      source_b(l)));
+		     GW_LOWER(l, PRMT, 32, 0, 3, gw_lower_reg(l, 24, uniform(l)), source_c(l),
+			      source_b(l)));
 	return true;
 }
 
@@ -188,7 +188,7 @@ static bool move64(struct gw_lowering *l)
 static bool number64(struct gw_lowering *l)
 {
 	gw_lower_set_pair(l, 16, l->insn.op == GW_SASS_OP_UMOV_64,
-	                  number(l, gw_sass_bits(&l->insn, 24, 64)));
+			  number(l, gw_sass_bits(&l->insn, 24, 64)));
 	return true;
 }
 
@@ -212,7 +212,7 @@ static bool lower_move(struct gw_lowering *l)
 	case GW_SASS_OP_MOV:
 		if (gw_sass_bits(&l->insn, 72, 4) != 15)
 			return false; /* of some lanes of four */
-		                      /* fall through */
+				      /* fall through */
 	case GW_SASS_OP_UMOV:
 		if (bit(l, 80))
 			return move64(l);
@@ -238,8 +238,8 @@ static bool lower_move(struct gw_lowering *l)
 		if (swapped(l))
 			return false;
 		gw_lower_set(l, 16, uniform(l),
-		             GW_LOWER(l, SEL, 32, 0, 3, gw_lower_predicate(l, 87, 90),
-		                      gw_lower_reg(l, 24, uniform(l)), low_source(l)));
+			     GW_LOWER(l, SEL, 32, 0, 3, gw_lower_predicate(l, 87, 90),
+				      gw_lower_reg(l, 24, uniform(l)), low_source(l)));
 		return true;
 	case GW_SASS_OP_PRMT:
 	case GW_SASS_OP_UPRMT:

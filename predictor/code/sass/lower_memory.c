@@ -32,7 +32,7 @@ static gw_ir_operand wide_address(struct gw_lowering *l)
 static gw_ir_operand some_place(struct gw_lowering *l)
 {
 	const struct gw_ir_symbol place = {.name = "a place in shared memory",
-	                                   .space = IR_SPACE_GLOBAL};
+					   .space = IR_SPACE_GLOBAL};
 
 	if (!l->place_known)
 		l->place_known = gw_ir_add_symbol(&l->b, &place) + 1;
@@ -100,13 +100,13 @@ static bool access(struct gw_lowering *l, enum gw_ir_op op)
 	insn.space = (uint8_t)space;
 	insn.width = (uint8_t)(bytes / elements);
 	uses[0] = space == IR_SPACE_GLOBAL || space == IR_SPACE_GENERIC ? wide_address(l)
-	                                                                : narrow_address(l);
+									: narrow_address(l);
 	uses[1] = gw_ir_const(&l->b, (uint64_t)offset_of(in));
 	/* Sizes are numbered in pairs, of which the second has a sign. */
 	insn.flags = local && bytes < 4 && gw_sass_bits(in, 73, 1) ? IR_MEM_SIGNED : 0;
 	for (unsigned i = 0; i < elements; i++) {
 		uses[2 + i] = local ? gw_lower_word(l, 32, i)
-		                    : gw_lower_unknown(l, 32, "a value that is stored");
+				    : gw_lower_unknown(l, 32, "a value that is stored");
 		defs[i] = gw_ir_reg(&l->b, 32);
 	}
 	if (in->op == GW_SASS_OP_LDSM || in->op == GW_SASS_OP_STSM) {
@@ -114,7 +114,7 @@ static bool access(struct gw_lowering *l, enum gw_ir_op op)
 		insn.flags = IR_MEM_MATRIX;
 	}
 	gw_lower_append(l, insn, defs, op == IR_LD || op == IR_ATOM ? elements : 0, uses,
-	                op == IR_ST ? 2 + elements : 2);
+			op == IR_ST ? 2 + elements : 2);
 	if (local && op == IR_LD)
 		gw_lower_set_words(l, 16, false, defs, elements);
 	else
@@ -136,8 +136,8 @@ static bool copy(struct gw_lowering *l)
 	load.elements = (uint8_t)words;
 	/* A uniform register is the descriptor of the memory (bit 76), or a base. */
 	uses[0] = gw_sass_bits(&l->insn, 91, 1) && !gw_sass_bits(&l->insn, 76, 1)
-	                  ? gw_lower_unknown(l, 64, "an address of a uniform base")
-	                  : gw_lower_pair(l, 24, false);
+			  ? gw_lower_unknown(l, 64, "an address of a uniform base")
+			  : gw_lower_pair(l, 24, false);
 	uses[1] = gw_ir_const(&l->b, (uint64_t)sign_extended(gw_sass_bits(&l->insn, 32, 12), 12));
 	gw_lower_append(l, load, NULL, 0, uses, 2);
 	load.op = IR_ST;

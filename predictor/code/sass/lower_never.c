@@ -17,7 +17,7 @@ enum { ADDRESSES = 4 /* the bank */ };
 static bool number_of(const struct gw_sass_insn *insn, uint32_t *value)
 {
 	bool of_zeros = insn->form == 2 && gw_sass_bits(insn, 24, 8) == GW_SASS_RZ &&
-	                gw_sass_bits(insn, 64, 8) == GW_SASS_RZ;
+			gw_sass_bits(insn, 64, 8) == GW_SASS_RZ;
 
 	*value = (uint32_t)gw_sass_bits(insn, 32, 32);
 	switch (insn->op) {
@@ -35,7 +35,7 @@ static bool number_of(const struct gw_sass_insn *insn, uint32_t *value)
 /* The last instruction of the block before number @p end that writes @p place; false when none
  * does, or when it may not. */
 static bool writer_of(const struct gw_lowering *l, const struct gw_cfg_block *block, uint32_t *end,
-                      unsigned place, struct gw_sass_insn *out)
+		      unsigned place, struct gw_sass_insn *out)
 {
 	while (*end > block->first) {
 		gw_cfg_insn(l->cfg, --*end, out);
@@ -48,7 +48,7 @@ static bool writer_of(const struct gw_lowering *l, const struct gw_cfg_block *bl
 
 /* The place in bank 4 that the register called was loaded from. */
 static bool loaded_from(const struct gw_lowering *l, const struct gw_cfg_block *block,
-                        uint32_t *offset)
+			uint32_t *offset)
 {
 	uint32_t at = block->first + block->count - 1, index = 0;
 	struct gw_sass_insn insn;

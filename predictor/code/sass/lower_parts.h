@@ -62,12 +62,12 @@ gw_ir_operand gw_lower_predicate(struct gw_lowering *l, unsigned at, unsigned no
 
 /** As gw_ir_append(), under the guard of the instruction at hand. */
 void gw_lower_append(struct gw_lowering *l, struct gw_ir_insn insn, const gw_ir_operand *defs,
-                     unsigned def_count, const gw_ir_operand *uses, unsigned use_count);
+		     unsigned def_count, const gw_ir_operand *uses, unsigned use_count);
 
 /** A new value of @p bits from an operation; as gw_ir_emit() with a fresh register. */
-#define GW_LOWER(l, op, bits, aux, n, ...)                                                         \
+#define GW_LOWER(l, op, bits, aux, n, ...) \
 	gw_ir_emit(&(l)->b, IR_##op, bits, aux, gw_ir_reg(&(l)->b, gw_lower_width(IR_##op, bits)), \
-	           n, __VA_ARGS__)
+		   n, __VA_ARGS__)
 
 /** Bits of an operation's result: one for those that make predicates, twice for wide ones. */
 unsigned gw_lower_width(unsigned op, unsigned bits);
@@ -83,7 +83,7 @@ void gw_lower_set_predicate(struct gw_lowering *l, unsigned at, gw_ir_operand va
 
 /** The same of @p count registers, 1 to 4, from the one at bits @p at on. */
 void gw_lower_set_words(struct gw_lowering *l, unsigned at, bool uniform,
-                        const gw_ir_operand *value, unsigned count);
+			const gw_ir_operand *value, unsigned count);
 
 /** Bank 0's word at @p offset: a parameter, an extent of the launch, or unknown. */
 gw_ir_operand gw_lower_constant(struct gw_lowering *l, unsigned bank, unsigned offset);
@@ -112,7 +112,7 @@ uint32_t gw_lower_block_of(const struct gw_lowering *l, uint32_t block);
  * itself, or there is too much of it; what it writes is unknown then.
  */
 bool gw_lower_call(struct gw_lowering *l, const struct gw_cfg_block *block, uint32_t after,
-                   uint32_t *begin);
+		   uint32_t *begin);
 
 /** The function outside of the cubin that the call at the end of @p block is of: its name; NULL: it
  * is none, or it is not known which. */

@@ -39,7 +39,7 @@ static inline gw_ir_operand low_source(struct gw_lowering *l)
 	case 3:
 	case 5:
 		return gw_lower_constant(l, (unsigned)gw_sass_bits(in, 54, 5),
-		                         (unsigned)gw_sass_bits(in, 40, 14) * 4);
+					 (unsigned)gw_sass_bits(in, 40, 14) * 4);
 	default:
 		return gw_lower_reg(l, 32, true);
 	}
@@ -61,7 +61,7 @@ static inline gw_ir_operand low_pair(struct gw_lowering *l)
 	case 3:
 	case 5:
 		return GW_LOWER(l, PACK, 32, 0, 2, gw_lower_constant(l, bank, offset),
-		                gw_lower_constant(l, bank, offset + 4));
+				gw_lower_constant(l, bank, offset + 4));
 	default:
 		return gw_lower_pair(l, 32, true);
 	}

@@ -14,12 +14,12 @@ enum {
 };
 
 static void copy(struct gw_lowering *l, enum gw_ir_op op, unsigned flags, gw_ir_operand address,
-                 const gw_ir_operand *rest, unsigned count)
+		 const gw_ir_operand *rest, unsigned count)
 {
 	struct gw_ir_insn insn = {.op = (uint16_t)op,
-	                          .space = IR_SPACE_GLOBAL,
-	                          .flags = (uint8_t)(IR_MEM_ASYNC | IR_MEM_BULK | flags),
-	                          .elements = 1};
+				  .space = IR_SPACE_GLOBAL,
+				  .flags = (uint8_t)(IR_MEM_ASYNC | IR_MEM_BULK | flags),
+				  .elements = 1};
 	gw_ir_operand uses[3 + GW_TENSOR_RANK] = {address, gw_ir_const(&l->b, 0)};
 
 	for (unsigned i = 0; i < count; i++)
@@ -47,7 +47,7 @@ static void tile(struct gw_lowering *l, enum gw_ir_op op, unsigned flags, unsign
 static void bulk(struct gw_lowering *l, enum gw_ir_op op, unsigned flags, unsigned address)
 {
 	gw_ir_operand size = GW_LOWER(l, AND, 32, 0, 2, gw_lower_reg(l, 64, true),
-	                              gw_ir_const(&l->b, SIZE_MASK));
+				      gw_ir_const(&l->b, SIZE_MASK));
 
 	size = GW_LOWER(l, SHL, 32, 0, 2, size, gw_ir_const(&l->b, SIZE_UNIT));
 	copy(l, op, flags, gw_lower_pair(l, address, true), &size, 1);

@@ -83,9 +83,9 @@ struct gw_sass_insn {
 	uint8_t form;          /**< bits 9 to 11: where the operands are */
 	uint8_t sm;            /**< the architecture it was decoded for */
 	uint16_t width;        /**< bits per thread that a memory operation moves; 0: none, or the
-	                            opcode does not determine it */
+				    opcode does not determine it */
 	uint32_t tensor_flops; /**< operations of a tensor instruction, a multiply-add as two, per
-	                            warp (per warp group for the GMMAs); 0: unknown or none */
+				    warp (per warp group for the GMMAs); 0: unknown or none */
 	uint8_t guard;         /**< predicate under which it runs; GW_SASS_PT: always */
 	bool guard_not;        /**< runs where the guard is false */
 	bool guard_uniform;    /**< the guard is a uniform predicate */

@@ -16,7 +16,7 @@ static unsigned bits(const struct gw_sass_insn *in, unsigned at, unsigned count)
 static struct shape half_shape(const struct gw_sass_insn *in)
 {
 	static const uint8_t types[4] = {GW_SASS_TENSOR_FP16, GW_SASS_TENSOR_BF16,
-	                                 GW_SASS_TENSOR_TF32, GW_SASS_TENSOR_NONE};
+					 GW_SASS_TENSOR_TF32, GW_SASS_TENSOR_NONE};
 	/* 1688, 16816, 1684 */
 	uint16_t k = bits(in, 78, 1) ? 4 : bits(in, 75, 1) ? 16 : 8;
 
@@ -56,9 +56,9 @@ static struct shape double_shape(const struct gw_sass_insn *in)
 static struct shape group_shape(const struct gw_sass_insn *in)
 {
 	static const struct shape halves[4] = {{GW_SASS_TENSOR_FP16, 64, 0, 16},
-	                                       {GW_SASS_TENSOR_BF16, 64, 0, 16},
-	                                       {GW_SASS_TENSOR_TF32, 64, 0, 8},
-	                                       {GW_SASS_TENSOR_NONE, 0, 0, 0}};
+					       {GW_SASS_TENSOR_BF16, 64, 0, 16},
+					       {GW_SASS_TENSOR_TF32, 64, 0, 8},
+					       {GW_SASS_TENSOR_NONE, 0, 0, 0}};
 	struct shape s = {GW_SASS_TENSOR_NONE, 0, 0, 0};
 
 	switch (in->op) {
@@ -72,8 +72,8 @@ static struct shape group_shape(const struct gw_sass_insn *in)
 		unsigned size = bits(in, 53, 6) / 3;
 
 		return (struct shape){GW_SASS_TENSOR_INT8, 64,
-		                      (uint16_t)(size < 4 ? 8 * (size + 1) : 32 + 16 * (size - 3)),
-		                      32};
+				      (uint16_t)(size < 4 ? 8 * (size + 1) : 32 + 16 * (size - 3)),
+				      32};
 	}
 	default:
 		return s;

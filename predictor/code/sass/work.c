@@ -35,7 +35,7 @@ uint32_t gw_sass_head(const struct gw_cfg *cfg, uint32_t block)
 
 /* The branches whose lanes meet there, as often as they part. */
 struct gw_eval_count gw_sass_parts(const struct gw_ir_program *p,
-                                   const struct gw_eval_report *report, uint32_t at)
+				   const struct gw_eval_report *report, uint32_t at)
 {
 	struct gw_eval_count more = {0, 0, 0};
 
@@ -142,17 +142,17 @@ double gw_sass_pipe_sum(enum gw_work_field row, const double pipe[GW_SASS_PIPES]
 		enum gw_work_field row;
 		enum gw_sass_pipe pipe;
 	} rows[] = {
-	        {GW_WORK_pipe_fma, GW_SASS_PIPE_FMA},
-	        {GW_WORK_pipe_fma, GW_SASS_PIPE_FMAHEAVY},
-	        {GW_WORK_pipe_fma_heavy, GW_SASS_PIPE_FMAHEAVY},
-	        {GW_WORK_pipe_alu, GW_SASS_PIPE_ALU},
-	        {GW_WORK_pipe_fp64, GW_SASS_PIPE_FP64},
-	        {GW_WORK_pipe_fp16, GW_SASS_PIPE_FP16},
-	        {GW_WORK_pipe_xu, GW_SASS_PIPE_XU},
-	        {GW_WORK_pipe_lsu, GW_SASS_PIPE_LSU},
-	        {GW_WORK_pipe_tex, GW_SASS_PIPE_TEX},
-	        {GW_WORK_pipe_uniform, GW_SASS_PIPE_UNIFORM},
-	        {GW_WORK_pipe_tensor, GW_SASS_PIPE_TENSOR},
+		{GW_WORK_pipe_fma, GW_SASS_PIPE_FMA},
+		{GW_WORK_pipe_fma, GW_SASS_PIPE_FMAHEAVY},
+		{GW_WORK_pipe_fma_heavy, GW_SASS_PIPE_FMAHEAVY},
+		{GW_WORK_pipe_alu, GW_SASS_PIPE_ALU},
+		{GW_WORK_pipe_fp64, GW_SASS_PIPE_FP64},
+		{GW_WORK_pipe_fp16, GW_SASS_PIPE_FP16},
+		{GW_WORK_pipe_xu, GW_SASS_PIPE_XU},
+		{GW_WORK_pipe_lsu, GW_SASS_PIPE_LSU},
+		{GW_WORK_pipe_tex, GW_SASS_PIPE_TEX},
+		{GW_WORK_pipe_uniform, GW_SASS_PIPE_UNIFORM},
+		{GW_WORK_pipe_tensor, GW_SASS_PIPE_TENSOR},
 	};
 	double sum = NAN;
 
@@ -181,7 +181,7 @@ double gw_sass_tensor_sum(enum gw_work_field row, const double flops[GW_SASS_TEN
 }
 
 static void set_instructions(const struct gw_sass_launch *l, const struct sums *s, float sure,
-                             struct gw_work *work)
+			     struct gw_work *work)
 {
 	const struct gw_eval_report *r = l->report;
 	uint64_t block = gw_dim3_count(l->config.block);
@@ -220,7 +220,7 @@ static void set_pipes(const struct sums *s, float sure, struct gw_work *work)
 
 /* Of the first block, where all of it was run. */
 static void set_first(const struct gw_sass_launch *l, const struct sums *s, float sure,
-                      struct gw_work *work)
+		      struct gw_work *work)
 {
 	uint64_t warps = (gw_dim3_count(l->config.block) + GW_LANES - 1) / GW_LANES;
 
@@ -239,8 +239,8 @@ static bool has(const struct gw_sass_launch *l, uint32_t at, bool store)
 	for (uint32_t i = b->first; i < b->first + b->count; i++) {
 		gw_cfg_insn(l->cfg, i, &insn);
 		if (store ? insn.op == GW_SASS_OP_UTMASTG || (insn.cls == GW_SASS_STORE &&
-		                                              insn.space == GW_SASS_SPACE_GLOBAL)
-		          : insn.tensor != GW_SASS_TENSOR_NONE)
+							      insn.space == GW_SASS_SPACE_GLOBAL)
+			  : insn.tensor != GW_SASS_TENSOR_NONE)
 			return true;
 	}
 	return false;
@@ -289,7 +289,7 @@ static double tiles_of(const struct gw_sass_launch *l, struct gw_arena *arena)
 
 /* A warp's critical path; false when @p arena has no room. */
 static bool set_critical_path(const struct gw_sass_launch *l, const struct sums *s, float sure,
-                              struct gw_arena *arena, struct gw_work *work)
+			      struct gw_arena *arena, struct gw_work *work)
 {
 	const struct gw_eval_report *r = l->report;
 	double *mean = gw_arena_array(arena, l->cfg->block_count, sizeof(*mean));
@@ -300,14 +300,14 @@ static bool set_critical_path(const struct gw_sass_launch *l, const struct sums 
 	gw_sass_runs(&l->lowered->program, l->cfg, r->blocks, (double)r->warps, mean);
 	gw_sass_runs(&l->lowered->program, l->cfg, r->longest, 1, longest);
 	gw_sass_critical_path(l->cfg, l->schedule, mean, longest, s->insns / (double)r->warps,
-	                      (double)sure, work);
+			      (double)sure, work);
 	if (s->chain > 0)
 		set(work, GW_WORK_warp_ilp, s->insns / s->chain, sure);
 	return true;
 }
 
 const char *gw_sass_work(const struct gw_sass_launch *launch, struct gw_arena *arena,
-                         struct gw_work *work)
+			 struct gw_work *work)
 {
 	const char *why = unsettled(launch);
 	float sure = (float)launch->report->sure;

@@ -16,7 +16,7 @@
 struct gw_sass_launch {
 	const struct gw_cfg *cfg;
 	const struct gw_schedule
-	        *schedule; /**< of it; NULL: rows of a warp's critical path stay unknown */
+		*schedule; /**< of it; NULL: rows of a warp's critical path stay unknown */
 	const struct gw_sass_lowered *lowered; /**< what was evaluated */
 	const struct gw_eval_report *report;   /**< of the launch */
 	struct gw_config config;
@@ -36,7 +36,7 @@ uint32_t gw_sass_head(const struct gw_cfg *cfg, uint32_t block);
 /** How often, by @p report, parts of warps come to the head of block @p at of @p program beside
  *  the ones that its runs count. */
 struct gw_eval_count gw_sass_parts(const struct gw_ir_program *program,
-                                   const struct gw_eval_report *report, uint32_t at);
+				   const struct gw_eval_report *report, uint32_t at);
 
 /**
  * Add to @p runs, an element for each block of @p cfg, how often those of @p program's blocks that
@@ -44,7 +44,7 @@ struct gw_eval_count gw_sass_parts(const struct gw_ir_program *program,
  * range; of functions and calls of them the least.
  */
 void gw_sass_runs(const struct gw_ir_program *program, const struct gw_cfg *cfg,
-                  const struct gw_eval_block *blocks, double warps, double *runs);
+		  const struct gw_eval_block *blocks, double warps, double *runs);
 
 /**
  * Set the rows of a warp's critical path: cycles, waits, loads in flight, of a mean warp whose
@@ -52,8 +52,8 @@ void gw_sass_runs(const struct gw_ir_program *program, const struct gw_cfg *cfg,
  * warp. @p sure: how sure the counts are; cycles, which hold for a warp alone, are less so.
  */
 void gw_sass_critical_path(const struct gw_cfg *cfg, const struct gw_schedule *schedule,
-                           const double *mean, const double *longest, double insts, double sure,
-                           struct gw_work *work);
+			   const double *mean, const double *longest, double insts, double sure,
+			   struct gw_work *work);
 
 /**
  * Set the rows of @p work that can be determined, with GW_SOURCE_STATIC. Rows whose counts are not
@@ -64,6 +64,6 @@ void gw_sass_critical_path(const struct gw_cfg *cfg, const struct gw_schedule *s
  * @p arena has no room for.
  */
 const char *gw_sass_work(const struct gw_sass_launch *launch, struct gw_arena *arena,
-                         struct gw_work *work);
+			 struct gw_work *work);
 
 #endif

@@ -110,7 +110,7 @@ static unsigned wide_kind(const struct gw_sass_insn *insn)
 
 /* When the result of @p insn, the @p index-th, issued at @p now, is there. */
 static struct gw_cycles result_time(const struct gw_sass_insn *insn, uint32_t index,
-                                    const struct gw_cycles *now, const struct gw_waits *waits)
+				    const struct gw_cycles *now, const struct gw_waits *waits)
 {
 	struct gw_cycles t = *now;
 
@@ -126,8 +126,8 @@ static struct gw_cycles result_time(const struct gw_sass_insn *insn, uint32_t in
 static bool is_load(const struct gw_sass_insn *insn)
 {
 	return (insn->cls == GW_SASS_LOAD &&
-	        (insn->space == GW_SASS_SPACE_GLOBAL || insn->space == GW_SASS_SPACE_GENERIC ||
-	         insn->space == GW_SASS_SPACE_LOCAL)) ||
+		(insn->space == GW_SASS_SPACE_GLOBAL || insn->space == GW_SASS_SPACE_GENERIC ||
+		 insn->space == GW_SASS_SPACE_LOCAL)) ||
 	       (insn->cls == GW_SASS_TEXTURE && insn->op != GW_SASS_OP_TXQ);
 }
 
@@ -176,7 +176,7 @@ static void take(struct gw_warp *w, unsigned barrier, const struct gw_cycles *un
 
 /* Issue one instruction; afterwards w->now is the next one's earliest slot. */
 void gw_warp_issue(struct gw_warp *w, const struct gw_sass_insn *insn, uint32_t index,
-                   const struct gw_waits *waits, struct gw_schedule_block *b)
+		   const struct gw_waits *waits, struct gw_schedule_block *b)
 {
 	struct gw_cycles t;
 
@@ -254,7 +254,7 @@ static void matrix_waits(struct gw_waits *waits, const struct gw_device *device)
 
 	waits->cycles[GW_WAIT_matrix_columns] = 8 * each / COLUMNS;
 	waits->cycles[GW_WAIT_matrix] =
-	        gw_param(device, GW_PARAM_lat_op_wgmma_f16) - CHAIN_STALLS - each;
+		gw_param(device, GW_PARAM_lat_op_wgmma_f16) - CHAIN_STALLS - each;
 }
 
 void gw_waits_from_device(struct gw_waits *waits, const struct gw_device *device, double global)

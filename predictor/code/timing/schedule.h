@@ -53,7 +53,7 @@ struct gw_schedule_block {
 /** A loop, its inner loops' iterations not included. */
 struct gw_schedule_loop {
 	double cycles; /**< of an iteration that runs each of its own blocks once, branch included;
-	                    NaN: unknown, or it has more than one path */
+			    NaN: unknown, or it has more than one path */
 	bool straight; /**< it has one path only, without inner loops: `cycles` is exact */
 };
 
@@ -87,7 +87,7 @@ const char *gw_wait_meaning(unsigned wait);
 
 /** The schedule of @p cfg; false when the arena is full. */
 bool gw_schedule_build(struct gw_schedule *out, const struct gw_cfg *cfg,
-                       const struct gw_waits *waits, struct gw_arena *arena);
+		       const struct gw_waits *waits, struct gw_arena *arena);
 
 /**
  * Cycles of a warp that executes block b @p runs[b] times: each block's cycles and the taken
@@ -95,11 +95,11 @@ bool gw_schedule_build(struct gw_schedule *out, const struct gw_cfg *cfg,
  * runs has unknown cycles.
  */
 double gw_schedule_warp(const struct gw_schedule *schedule, const struct gw_cfg *cfg,
-                        const double *runs);
+			const double *runs);
 
 /** The same, with its waits for loads of global memory apart, as their latency depends on where the
  *  data is. */
 struct gw_critical_path gw_schedule_critical_path(const struct gw_schedule *schedule,
-                                                  const struct gw_cfg *cfg, const double *runs);
+						  const struct gw_cfg *cfg, const double *runs);
 
 #endif

@@ -55,7 +55,7 @@ static bool settled(const struct gw_cfg *cfg, const struct state *states, uint32
 }
 
 static void enter(const struct gw_cfg *cfg, const struct state *states,
-                  const struct gw_schedule *out, uint32_t block, struct gw_warp *w)
+		  const struct gw_schedule *out, uint32_t block, struct gw_warp *w)
 {
 	const struct gw_cfg_block *b = &cfg->blocks[block];
 	uint32_t loop = entered_from(cfg, states, block);
@@ -95,7 +95,7 @@ static uint8_t missing_wait(const struct gw_cycles *t, const struct gw_waits *wa
 
 /* What a taken branch takes beyond its stall count. */
 static double taken_extra(const struct gw_cfg_block *b, const struct gw_sass_insn *last,
-                          const struct gw_waits *waits)
+			  const struct gw_waits *waits)
 {
 	double extra = waits->cycles[GW_WAIT_branch] - last->stall;
 
@@ -106,7 +106,7 @@ static double taken_extra(const struct gw_cfg_block *b, const struct gw_sass_ins
 
 /* Run @p block from the state in @p w; w->now is then the cycles it took. */
 static void run_block(const struct gw_cfg *cfg, const struct gw_waits *waits, uint32_t block,
-                      struct gw_warp *w, struct gw_schedule_block *out)
+		      struct gw_warp *w, struct gw_schedule_block *out)
 {
 	const struct gw_cfg_block *b = &cfg->blocks[block];
 	struct gw_sass_insn insn = {0};
@@ -117,8 +117,8 @@ static void run_block(const struct gw_cfg *cfg, const struct gw_waits *waits, ui
 		gw_warp_issue(w, &insn, i, waits, out);
 		out->issue += insn.stall;
 		out->loads += insn.latency == GW_SASS_LATENCY_GLOBAL ||
-		              insn.latency == GW_SASS_LATENCY_LOCAL ||
-		              insn.latency == GW_SASS_LATENCY_TEXTURE;
+			      insn.latency == GW_SASS_LATENCY_LOCAL ||
+			      insn.latency == GW_SASS_LATENCY_TEXTURE;
 	}
 	out->cycles = w->now;
 	out->taken = taken_extra(b, &insn, waits);
@@ -172,7 +172,7 @@ static void loop_cycles(struct gw_schedule *out, const struct gw_cfg *cfg, uint3
 
 /* Run @p block as number @p run, unless it is settled. False: its cycles are what they were. */
 static bool visit(struct gw_schedule *out, const struct gw_cfg *cfg, const struct gw_waits *waits,
-                  struct state *states, uint32_t block, uint64_t run)
+		  struct state *states, uint32_t block, uint64_t run)
 {
 	double before = out->blocks[block].cycles.value;
 	struct state *s = &states[block];
@@ -193,7 +193,7 @@ static bool visit(struct gw_schedule *out, const struct gw_cfg *cfg, const struc
 }
 
 bool gw_schedule_build(struct gw_schedule *out, const struct gw_cfg *cfg,
-                       const struct gw_waits *waits, struct gw_arena *arena)
+		       const struct gw_waits *waits, struct gw_arena *arena)
 {
 	struct state *states = gw_arena_array(arena, cfg->block_count, sizeof(*states));
 	bool changed = true;
@@ -239,7 +239,7 @@ static double taken_runs(const struct gw_cfg *cfg, const double *runs, uint32_t 
 }
 
 double gw_schedule_warp(const struct gw_schedule *schedule, const struct gw_cfg *cfg,
-                        const double *runs)
+			const double *runs)
 {
 	double sum = 0;
 
@@ -255,14 +255,14 @@ double gw_schedule_warp(const struct gw_schedule *schedule, const struct gw_cfg 
 }
 
 struct gw_critical_path gw_schedule_critical_path(const struct gw_schedule *schedule,
-                                                  const struct gw_cfg *cfg, const double *runs)
+						  const struct gw_cfg *cfg, const double *runs)
 {
 	struct gw_critical_path c = {.cycles = gw_schedule_warp(schedule, cfg, runs)};
 
 	for (uint32_t b = 0; b < cfg->block_count; b++)
 		if (runs[b] > 0)
 			c.chain +=
-			        runs[b] * (double)schedule->blocks[b].cycles.count[GW_WAIT_global];
+				runs[b] * (double)schedule->blocks[b].cycles.count[GW_WAIT_global];
 	c.fixed = c.chain > 0 ? c.cycles - c.chain * schedule->global : c.cycles;
 	return c;
 }

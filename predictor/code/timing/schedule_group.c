@@ -34,7 +34,7 @@ static void close_group(struct gw_warp *w, const struct gw_cycles *done)
 }
 
 void gw_warp_matrix(struct gw_warp *w, const struct gw_sass_insn *insn,
-                    const struct gw_waits *waits)
+		    const struct gw_waits *waits)
 {
 	unsigned columns = gw_sass_group_columns(insn);
 	struct gw_cycles done;

@@ -24,11 +24,11 @@ void gw_warp_init(struct gw_warp *w);
 
 /** Issue @p insn, number @p index of the code; count its waits in @p b, which may be NULL. */
 void gw_warp_issue(struct gw_warp *w, const struct gw_sass_insn *insn, uint32_t index,
-                   const struct gw_waits *waits, struct gw_schedule_block *b);
+		   const struct gw_waits *waits, struct gw_schedule_block *b);
 
 /** Issue a matrix operation of the warp group. */
 void gw_warp_matrix(struct gw_warp *w, const struct gw_sass_insn *insn,
-                    const struct gw_waits *waits);
+		    const struct gw_waits *waits);
 
 /** WARPGROUP: wait for the groups that it is for. */
 void gw_warp_await(struct gw_warp *w, const struct gw_sass_insn *insn);

@@ -13,19 +13,19 @@ static const char *const class_names[GW_TIME_CLASSES] = {
 };
 
 const struct gw_time_costs gw_time_typical = {
-        .lat = {[GW_TIME_int] = 4,
-                [GW_TIME_imad] = 4,
-                [GW_TIME_fp32] = 4,
-                [GW_TIME_fp64] = 8,
-                [GW_TIME_sfu] = 18,
-                [GW_TIME_div] = 36,
-                [GW_TIME_mem] = 400,
-                [GW_TIME_shared] = 24,
-                [GW_TIME_constant] = 8,
-                [GW_TIME_atomic] = 400,
-                [GW_TIME_barrier] = 20,
-                [GW_TIME_br] = 4},
-        .del = {1, 1, 1, 2, 4, 8, 4, 2, 1, 4, 1, 1},
+	.lat = {[GW_TIME_int] = 4,
+		[GW_TIME_imad] = 4,
+		[GW_TIME_fp32] = 4,
+		[GW_TIME_fp64] = 8,
+		[GW_TIME_sfu] = 18,
+		[GW_TIME_div] = 36,
+		[GW_TIME_mem] = 400,
+		[GW_TIME_shared] = 24,
+		[GW_TIME_constant] = 8,
+		[GW_TIME_atomic] = 400,
+		[GW_TIME_barrier] = 20,
+		[GW_TIME_br] = 4},
+	.del = {1, 1, 1, 2, 4, 8, 4, 2, 1, 4, 1, 1},
 };
 
 double gw_time_sum_value(const struct gw_time_sum *s, const struct gw_time_costs *costs)
@@ -92,7 +92,7 @@ static void maximum(struct gw_time *t, const struct gw_time *other)
 }
 
 bool gw_time_of(const struct gw_time_insn *code, size_t count, uint32_t values, bool results,
-                struct gw_arena *arena, struct gw_time *out)
+		struct gw_arena *arena, struct gw_time *out)
 {
 	struct gw_time *ready = gw_arena_array(arena, values, sizeof(*ready));
 
@@ -185,7 +185,7 @@ char *gw_time_text(const struct gw_time *time, char *out, size_t size)
 	for (unsigned i = 0; i < time->count; i++) {
 		put(&w, i ? ", " : "");
 		if (put_terms(&w, "del_", time->sum[i].del,
-		              put_terms(&w, "lat_", time->sum[i].lat, true)))
+			      put_terms(&w, "lat_", time->sum[i].lat, true)))
 			put(&w, "0");
 	}
 	if (time->count > 1)
@@ -197,8 +197,8 @@ char *gw_time_text(const struct gw_time *time, char *out, size_t size)
 static double delay(const struct gw_device *d, double operations_per_second)
 {
 	double schedulers = gw_param(d, GW_PARAM_sm_count) *
-	                    gw_param(d, GW_PARAM_schedulers_per_sm) *
-	                    gw_param(d, GW_PARAM_sm_clock);
+			    gw_param(d, GW_PARAM_schedulers_per_sm) *
+			    gw_param(d, GW_PARAM_sm_clock);
 
 	return fmax(gw_param(d, GW_PARAM_warp_size) * schedulers / operations_per_second, 1);
 }
@@ -207,16 +207,16 @@ void gw_time_costs_of(const struct gw_device *device, struct gw_time_costs *out)
 {
 	/* Half of multiply-add rates that count two operations each. */
 	const double rate[GW_TIME_CLASSES] = {
-	        [GW_TIME_int] = gw_param(device, GW_PARAM_t_add),
-	        [GW_TIME_imad] = gw_param(device, GW_PARAM_t_int) / 2,
-	        [GW_TIME_fp32] = gw_param(device, GW_PARAM_t_sp) / 2,
-	        [GW_TIME_fp64] = gw_param(device, GW_PARAM_t_dp) / 2,
-	        [GW_TIME_sfu] = gw_param(device, GW_PARAM_t_sfu),
-	        [GW_TIME_div] = gw_param(device, GW_PARAM_t_sfu),
-	        [GW_TIME_mem] = gw_param(device, GW_PARAM_t_ldst),
-	        [GW_TIME_shared] = gw_param(device, GW_PARAM_t_ldst),
-	        [GW_TIME_constant] = gw_param(device, GW_PARAM_t_ldst),
-	        [GW_TIME_atomic] = gw_param(device, GW_PARAM_t_ldst),
+		[GW_TIME_int] = gw_param(device, GW_PARAM_t_add),
+		[GW_TIME_imad] = gw_param(device, GW_PARAM_t_int) / 2,
+		[GW_TIME_fp32] = gw_param(device, GW_PARAM_t_sp) / 2,
+		[GW_TIME_fp64] = gw_param(device, GW_PARAM_t_dp) / 2,
+		[GW_TIME_sfu] = gw_param(device, GW_PARAM_t_sfu),
+		[GW_TIME_div] = gw_param(device, GW_PARAM_t_sfu),
+		[GW_TIME_mem] = gw_param(device, GW_PARAM_t_ldst),
+		[GW_TIME_shared] = gw_param(device, GW_PARAM_t_ldst),
+		[GW_TIME_constant] = gw_param(device, GW_PARAM_t_ldst),
+		[GW_TIME_atomic] = gw_param(device, GW_PARAM_t_ldst),
 	};
 	static const enum gw_param latency[GW_TIME_CLASSES] = {
 #define TIME_CLASS(name, parameter) GW_PARAM_##parameter,

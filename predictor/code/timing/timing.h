@@ -56,14 +56,14 @@ struct gw_time_insn {
  * Values that no instruction of the code makes are there from the start.
  */
 bool gw_time_of(const struct gw_time_insn *code, size_t count, uint32_t values, bool results,
-                struct gw_arena *arena, struct gw_time *out);
+		struct gw_arena *arena, struct gw_time *out);
 
 /** Value of a sum at @p costs. */
 double gw_time_sum_value(const struct gw_time_sum *sum, const struct gw_time_costs *costs);
 
 /** Value of @p time at @p costs; the sum that is greatest goes to @p which (may be NULL). */
 double gw_time_value(const struct gw_time *time, const struct gw_time_costs *costs,
-                     unsigned *which);
+		     unsigned *which);
 
 /** "max(2 lat_fp64 + del_br, lat_int + 3 del_int)" into @p out, which is returned. */
 char *gw_time_text(const struct gw_time *time, char *out, size_t size);
@@ -95,6 +95,6 @@ struct gw_timing {
 
 /** Take @p program apart. NULL, or a static text of why not (no room). */
 const char *gw_timing_of(const struct gw_ir_program *program, struct gw_arena *arena,
-                         struct gw_timing *out);
+			 struct gw_timing *out);
 
 #endif

@@ -125,7 +125,7 @@ static void append_block(struct stretch *s, uint32_t block)
 	if (b->end == IR_END_JUMP || b->end == IR_END_EXIT || s->count == GW_TIME_INSNS)
 		return;
 	s->code[s->count++] =
-	        (struct gw_time_insn){.cls = GW_TIME_br, .source = {value_of(s, b->test)}};
+		(struct gw_time_insn){.cls = GW_TIME_br, .source = {value_of(s, b->test)}};
 	s->part.all.lat[GW_TIME_br]++;
 	s->part.insns++;
 }
@@ -176,14 +176,14 @@ static bool time_loop(struct stretch *s, uint32_t loop, struct gw_timing *out)
 }
 
 const char *gw_timing_of(const struct gw_ir_program *program, struct gw_arena *arena,
-                         struct gw_timing *out)
+			 struct gw_timing *out)
 {
 	static const char no_room[] = "the timing needs more memory than the analysis may use";
 	struct stretch *s = gw_arena_array(arena, 1, sizeof(*s));
 
 	*out = (struct gw_timing){0};
 	out->part = gw_arena_array(arena, (size_t)program->block_count + program->loop_count,
-	                           sizeof(*out->part));
+				   sizeof(*out->part));
 	if (!s || !out->part)
 		return no_room;
 	s->program = program;

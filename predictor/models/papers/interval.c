@@ -71,7 +71,7 @@ double gw_interval_total(const struct gw_barrier_interval *intervals, size_t cou
 
 	for (size_t i = 0; i < count; i++)
 		cycles += gw_interval_time(intervals[i].times, intervals[i].active,
-		                           intervals[i].latency, intervals[i].saturating);
+					   intervals[i].latency, intervals[i].saturating);
 	return cycles;
 }
 
@@ -88,59 +88,59 @@ enum { DRAM, L2, DISPATCH, RESOURCES };
 
 /* Bytes of one thread, read and written together; NaN when either is unknown. */
 static double bytes_of(const struct gw_work *work, enum gw_work_field read,
-                       enum gw_work_field write, double threads)
+		       enum gw_work_field write, double threads)
 {
 	return (gw_work_value(work, read) + gw_work_value(work, write)) / threads;
 }
 
 static void describe(const struct gw_device *device, const struct gw_work *work, double threads,
-                     double phi, struct resource r[RESOURCES])
+		     double phi, struct resource r[RESOURCES])
 {
 	double mem = gw_either(gw_param_value(device, GW_PARAM_b_mem),
-	                       gw_param_value(device, GW_PARAM_b_mem_spec));
+			       gw_param_value(device, GW_PARAM_b_mem_spec));
 
 	r[DRAM] = (struct resource){
-	        .name = "dram",
-	        .threads_name = "P (dram)",
-	        .bound = GW_BOUND_MEMORY,
-	        .uses = 1,
-	        .use = {{bytes_of(work, GW_WORK_dram_read_bytes, GW_WORK_dram_write_bytes, threads),
-	                 gw_interval_bytes_per_cycle(mem, phi)}}};
+		.name = "dram",
+		.threads_name = "P (dram)",
+		.bound = GW_BOUND_MEMORY,
+		.uses = 1,
+		.use = {{bytes_of(work, GW_WORK_dram_read_bytes, GW_WORK_dram_write_bytes, threads),
+			 gw_interval_bytes_per_cycle(mem, phi)}}};
 	r[L2] = (struct resource){
-	        .name = "l2",
-	        .threads_name = "P (l2)",
-	        .bound = GW_BOUND_MEMORY,
-	        .uses = 1,
-	        .use = {{bytes_of(work, GW_WORK_l2_read_bytes, GW_WORK_l2_write_bytes, threads),
-	                 gw_interval_bytes_per_cycle(gw_param_value(device, GW_PARAM_b_l2_read),
-	                                             phi)}}};
+		.name = "l2",
+		.threads_name = "P (l2)",
+		.bound = GW_BOUND_MEMORY,
+		.uses = 1,
+		.use = {{bytes_of(work, GW_WORK_l2_read_bytes, GW_WORK_l2_write_bytes, threads),
+			 gw_interval_bytes_per_cycle(gw_param_value(device, GW_PARAM_b_l2_read),
+						     phi)}}};
 	/* Theta_IF counts instructions, t_sp two operations for each. */
 	r[DISPATCH] = (struct resource){.name = "dispatch",
-	                                .threads_name = "P (dispatch)",
-	                                .bound = GW_BOUND_COMPUTE,
-	                                .uses = 2,
-	                                .use = {{gw_work_value(work, GW_WORK_fp32_inst) / threads,
-	                                         gw_param_value(device, GW_PARAM_t_sp) / 2 / phi},
-	                                        {gw_work_value(work, GW_WORK_ldst_inst) / threads,
-	                                         gw_param_value(device, GW_PARAM_t_ldst) / phi}}};
+					.threads_name = "P (dispatch)",
+					.bound = GW_BOUND_COMPUTE,
+					.uses = 2,
+					.use = {{gw_work_value(work, GW_WORK_fp32_inst) / threads,
+						 gw_param_value(device, GW_PARAM_t_sp) / 2 / phi},
+						{gw_work_value(work, GW_WORK_ldst_inst) / threads,
+						 gw_param_value(device, GW_PARAM_t_ldst) / phi}}};
 }
 
 static const char *const unknown_resource[RESOURCES] = {
-        [DRAM] = "the device-memory limit is not known (dram_read_bytes, dram_write_bytes, b_mem)",
-        [L2] = "the L2 limit is not known (l2_read_bytes, l2_write_bytes, b_l2_read)",
-        [DISPATCH] = "the dispatch limit is not known (fp32_inst, ldst_inst, t_sp, t_ldst)",
+	[DRAM] = "the device-memory limit is not known (dram_read_bytes, dram_write_bytes, b_mem)",
+	[L2] = "the L2 limit is not known (l2_read_bytes, l2_write_bytes, b_l2_read)",
+	[DISPATCH] = "the dispatch limit is not known (fp32_inst, ldst_inst, t_sp, t_ldst)",
 };
 
 /* The resource with the least known P; NULL without any. */
 static const struct resource *scarcest(struct gw_estimate *e, struct resource r[RESOURCES],
-                                       double latency, double threads, double phi)
+				       double latency, double threads, double phi)
 {
 	const struct resource *least = NULL;
 
 	for (unsigned i = 0; i < RESOURCES; i++) {
 		r[i].saturating = gw_interval_threads(latency, r[i].use, r[i].uses);
 		gw_estimate_resource(e, r[i].name,
-		                     gw_interval_busy(threads, r[i].use, r[i].uses) / phi);
+				     gw_interval_busy(threads, r[i].use, r[i].uses) / phi);
 		gw_estimate_term(e, r[i].threads_name, r[i].saturating, "thread");
 		if (isnan(r[i].saturating))
 			gw_estimate_warn(e, unknown_resource[i]);
@@ -152,13 +152,13 @@ static const struct resource *scarcest(struct gw_estimate *e, struct resource r[
 
 /* Where the notes state that their assumptions end. */
 static void warn_validity(struct gw_estimate *e, const struct gw_occupancy *occupancy,
-                          double barriers, double active, double saturating)
+			  double barriers, double active, double saturating)
 {
 	if (isnan(barriers))
 		gw_estimate_warn(e, "barriers not known: the analysis assumes that there are none");
 	else if (barriers > 0)
 		gw_estimate_warn(e,
-		                 "the kernel has barriers: the analysis does not hold across them");
+				 "the kernel has barriers: the analysis does not hold across them");
 	if (occupancy->waves > 1)
 		gw_estimate_warn(e, "not all blocks are active at once, as the notes assume");
 	if (active >= saturating)
@@ -166,8 +166,8 @@ static void warn_validity(struct gw_estimate *e, const struct gw_occupancy *occu
 }
 
 static void estimate(const struct gw_device *device, const struct gw_launch *launch,
-                     const struct gw_work *work, const struct gw_model_options *options,
-                     struct gw_estimate *e)
+		     const struct gw_work *work, const struct gw_model_options *options,
+		     struct gw_estimate *e)
 {
 	struct resource r[RESOURCES];
 	const struct resource *least;
@@ -187,7 +187,7 @@ static void estimate(const struct gw_device *device, const struct gw_launch *lau
 		return;
 	threads = gw_dim3_size(launch->config.grid) * gw_dim3_size(launch->config.block);
 	active = fmin(threads,
-	              (double)occupancy.resident_blocks * gw_dim3_size(launch->config.block));
+		      (double)occupancy.resident_blocks * gw_dim3_size(launch->config.block));
 	describe(device, work, threads, phi, r);
 	gw_estimate_term(e, "L_iota", latency, "cycle");
 	gw_estimate_term(e, "P", active, "thread");
@@ -195,12 +195,12 @@ static void estimate(const struct gw_device *device, const struct gw_launch *lau
 	least = scarcest(e, r, latency, threads, phi);
 	if (!least) {
 		gw_estimate_refuse(e,
-		                   "not known: any of the limits by device memory, L2 or dispatch");
+				   "not known: any of the limits by device memory, L2 or dispatch");
 		return;
 	}
 	cycles = gw_interval_time(threads, active, latency, least->saturating);
 	warn_validity(e, &occupancy, gw_work_value(work, GW_WORK_barriers), active,
-	              least->saturating);
+		      least->saturating);
 	gw_estimate_resource(e, "latency", threads / active * latency / phi);
 	gw_estimate_settle(e, cycles / phi);
 	if (e->reason[0])
@@ -210,9 +210,9 @@ static void estimate(const struct gw_device *device, const struct gw_launch *lau
 }
 
 const struct gw_model gw_model_interval = {
-        .name = "interval",
-        .source = "Koppelman",
-        .summary = "interval analysis: latency of one warp against the threads that saturate a "
-                   "resource",
-        .estimate = estimate,
+	.name = "interval",
+	.source = "Koppelman",
+	.summary = "interval analysis: latency of one warp against the threads that saturate a "
+		   "resource",
+	.estimate = estimate,
 };

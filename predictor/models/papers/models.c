@@ -12,7 +12,7 @@ const struct gw_model *const gw_models[] = {
 #define MODEL(symbol) &gw_model_##symbol,
 #include "predictor/models/papers/models.def"
 #undef MODEL
-        NULL,
+	NULL,
 };
 
 const struct gw_model *gw_model_find(const char *name)

@@ -17,7 +17,7 @@ enum {
 };
 
 double gw_mwp_2009_exec(double mwp, double cwp, double n, double mem_l, double mem_cycles,
-                        double comp_cycles, double mem_insts, double rep, enum gw_mwp_case *which)
+			double comp_cycles, double mem_insts, double rep, enum gw_mwp_case *which)
 {
 	double between = comp_cycles / mem_insts * (mwp - 1);
 
@@ -42,7 +42,7 @@ void gw_mwp_2009(const struct gw_mwp_2009_in *in, struct gw_mwp_2009_out *out)
 
 	out->mem_l = uncoal * weight_uncoal + in->mem_ld * (1 - weight_uncoal);
 	out->departure_delay = in->departure_uncoal * in->uncoal_per_mw * weight_uncoal +
-	                       in->departure_coal * (1 - weight_uncoal);
+			       in->departure_coal * (1 - weight_uncoal);
 	out->mwp_without_bw = fmin(out->mem_l / out->departure_delay, in->n);
 	bw_per_warp = in->freq * in->load_bytes / out->mem_l;
 	out->mwp_peak_bw = in->bandwidth / (bw_per_warp * in->active_sms);
@@ -51,10 +51,10 @@ void gw_mwp_2009(const struct gw_mwp_2009_in *in, struct gw_mwp_2009_out *out)
 	out->mem_cycles = uncoal * in->uncoal_insts + in->mem_ld * in->coal_insts;
 	out->cwp = fmin((out->mem_cycles + out->comp_cycles) / out->comp_cycles, in->n);
 	out->synch_cost = out->departure_delay * (out->mwp - 1) * in->synch_insts *
-	                  in->active_blocks * in->rep;
+			  in->active_blocks * in->rep;
 	out->exec_cycles = gw_mwp_2009_exec(out->mwp, out->cwp, in->n, out->mem_l, out->mem_cycles,
-	                                    out->comp_cycles, mem_insts, in->rep, &out->which) +
-	                   out->synch_cost;
+					    out->comp_cycles, mem_insts, in->rep, &out->which) +
+			   out->synch_cost;
 }
 
 void gw_mwp_2012(const struct gw_mwp_2012_in *in, struct gw_mwp_2012_out *out)
@@ -67,7 +67,7 @@ void gw_mwp_2012(const struct gw_mwp_2012_in *in, struct gw_mwp_2012_out *out)
 	out->amat = gw_either(in->amat, out->avg_dram_lat * in->miss_ratio + in->hit_lat);
 	out->itilp = fmin(in->ilp * in->n, itilp_max);
 	out->mwp_peak_bw =
-	        in->bandwidth / (in->freq * in->transaction / out->avg_dram_lat * in->active_sms);
+		in->bandwidth / (in->freq * in->transaction / out->avg_dram_lat * in->active_sms);
 	out->mwp = fmin(fmin(out->avg_dram_lat / in->delta, out->mwp_peak_bw), in->n);
 	comp_cycles = in->insts * in->avg_inst_lat / out->itilp;
 	mem_cycles = in->mem_insts * out->amat / in->mlp;
@@ -102,7 +102,7 @@ struct shape {
  * it counts how often an SM runs its set of blocks.
  */
 static bool shape_of(const struct gw_device *device, const struct gw_launch *launch,
-                     struct gw_estimate *e, struct shape *s)
+		     struct gw_estimate *e, struct shape *s)
 {
 	struct gw_occupancy o;
 	const char *why = gw_occupancy_of(device, launch, &o);
@@ -125,7 +125,7 @@ static bool shape_of(const struct gw_device *device, const struct gw_launch *lau
 static double memory_bandwidth(const struct gw_device *device)
 {
 	return gw_either(gw_param_value(device, GW_PARAM_b_mem),
-	                 gw_param_value(device, GW_PARAM_b_mem_spec));
+			 gw_param_value(device, GW_PARAM_b_mem_spec));
 }
 
 /* Sectors of a global memory request; stores count when they are known. */
@@ -140,39 +140,39 @@ static double sectors_per_request(const struct gw_work *work)
 }
 
 static bool inputs_2009(const struct gw_device *d, const struct gw_work *w, const struct shape *s,
-                        struct gw_estimate *e, struct gw_mwp_2009_in *in)
+			struct gw_estimate *e, struct gw_mwp_2009_in *in)
 {
 	*in = (struct gw_mwp_2009_in){
-	        .n = s->n,
-	        .rep = s->rep,
-	        .active_blocks = s->active_blocks,
-	        .active_sms = s->active_sms,
-	        .freq = gw_need_param(e, d, GW_PARAM_sm_clock),
-	        .bandwidth = gw_need(e, memory_bandwidth(d), "b_mem"),
-	        .mem_ld = gw_need_param(e, d, GW_PARAM_lat_dram),
-	        .departure_coal = gw_need_param(e, d, GW_PARAM_departure_del_coal),
-	        .departure_uncoal = gw_need_param(e, d, GW_PARAM_departure_del_uncoal),
-	        .issue_cycles = gw_need_param(e, d, GW_PARAM_warp_size) /
-	                        gw_need_param(e, d, GW_PARAM_fp32_lanes_per_sm),
-	        .total_insts = gw_need_work(e, w, GW_WORK_inst_executed) / s->warps,
-	        .coal_insts = gw_need_work(e, w, GW_WORK_coalesced_mem_insts),
-	        .uncoal_insts = gw_need_work(e, w, GW_WORK_uncoalesced_mem_insts),
-	        .synch_insts = gw_need_work(e, w, GW_WORK_barriers),
-	        .load_bytes = gw_need(e, sectors_per_request(w) * SECTOR,
-	                              "global_load_sectors per global_load_requests"),
+		.n = s->n,
+		.rep = s->rep,
+		.active_blocks = s->active_blocks,
+		.active_sms = s->active_sms,
+		.freq = gw_need_param(e, d, GW_PARAM_sm_clock),
+		.bandwidth = gw_need(e, memory_bandwidth(d), "b_mem"),
+		.mem_ld = gw_need_param(e, d, GW_PARAM_lat_dram),
+		.departure_coal = gw_need_param(e, d, GW_PARAM_departure_del_coal),
+		.departure_uncoal = gw_need_param(e, d, GW_PARAM_departure_del_uncoal),
+		.issue_cycles = gw_need_param(e, d, GW_PARAM_warp_size) /
+				gw_need_param(e, d, GW_PARAM_fp32_lanes_per_sm),
+		.total_insts = gw_need_work(e, w, GW_WORK_inst_executed) / s->warps,
+		.coal_insts = gw_need_work(e, w, GW_WORK_coalesced_mem_insts),
+		.uncoal_insts = gw_need_work(e, w, GW_WORK_uncoalesced_mem_insts),
+		.synch_insts = gw_need_work(e, w, GW_WORK_barriers),
+		.load_bytes = gw_need(e, sectors_per_request(w) * SECTOR,
+				      "global_load_sectors per global_load_requests"),
 	};
 	/* Without uncoalesced instructions their transactions have no weight. */
 	in->uncoal_per_mw =
-	        in->uncoal_insts == 0 ? 1 : gw_need_work(e, w, GW_WORK_uncoalesced_per_mw);
+		in->uncoal_insts == 0 ? 1 : gw_need_work(e, w, GW_WORK_uncoalesced_per_mw);
 	if (!e->reason[0] && !(in->coal_insts + in->uncoal_insts > 0 && in->total_insts > 0))
 		gw_estimate_refuse(e, "the model divides by the number of instructions and memory "
-		                      "instructions, and there are none");
+				      "instructions, and there are none");
 	return !e->reason[0];
 }
 
 static void estimate_2009(const struct gw_device *device, const struct gw_launch *launch,
-                          const struct gw_work *work, const struct gw_model_options *options,
-                          struct gw_estimate *e)
+			  const struct gw_work *work, const struct gw_model_options *options,
+			  struct gw_estimate *e)
 {
 	struct gw_mwp_2009_in in;
 	struct gw_mwp_2009_out out;
@@ -199,11 +199,11 @@ static void estimate_2009(const struct gw_device *device, const struct gw_launch
 	if (e->reason[0])
 		return;
 	e->bound = out.which == GW_MWP_NOT_ENOUGH_WARPS ? GW_BOUND_LATENCY
-	           : out.which == GW_MWP_MEMORY         ? GW_BOUND_MEMORY
-	                                                : GW_BOUND_COMPUTE;
+		   : out.which == GW_MWP_MEMORY         ? GW_BOUND_MEMORY
+							: GW_BOUND_COMPUTE;
 	e->binding = out.which == GW_MWP_NOT_ENOUGH_WARPS ? "latency"
-	             : out.which == GW_MWP_MEMORY         ? "memory"
-	                                                  : "compute";
+		     : out.which == GW_MWP_MEMORY         ? "memory"
+							  : "compute";
 }
 
 /*
@@ -218,7 +218,7 @@ static double transactions(const struct gw_work *w)
 	double sectors = sectors_per_request(w);
 
 	return gw_usable(gw_either((coal + uncoal * each) / (coal + uncoal),
-	                           sectors <= LINE_SECTORS ? 1 : sectors));
+				   sectors <= LINE_SECTORS ? 1 : sectors));
 }
 
 /*
@@ -226,7 +226,7 @@ static double transactions(const struct gw_work *w)
  * each barrier of a block makes the warps' requests depart together once more.
  */
 static double sync_cycles(const struct gw_mwp_2012_in *in, double mwp, const struct shape *s,
-                          double barriers)
+			  double barriers)
 {
 	if (barriers == 0)
 		return 0;
@@ -239,10 +239,10 @@ static double sync_cycles(const struct gw_mwp_2012_in *in, double mwp, const str
  * F_SFU = min(max(#SFU / #insts - SFU_width / SIMD_width, 0), 1).
  */
 static double sfu_cycles(const struct gw_device *d, const struct gw_mwp_2012_in *in,
-                         double sfu_insts)
+			 double sfu_insts)
 {
 	double width = gw_param_value(d, GW_PARAM_t_sfu) /
-	               (gw_param_value(d, GW_PARAM_sm_count) * in->freq);
+		       (gw_param_value(d, GW_PARAM_sm_count) * in->freq);
 	double share = sfu_insts / in->insts - width / in->simd_width;
 
 	if (sfu_insts == 0)
@@ -259,13 +259,13 @@ static double bank_cycles(const struct gw_work *w, const struct gw_mwp_2012_in *
 {
 	double passes = gw_work_value(w, GW_WORK_shared_wavefronts);
 	double accesses = gw_work_value(w, GW_WORK_pipe_lsu) -
-	                  gw_work_value(w, GW_WORK_global_load_requests) -
-	                  gw_work_value(w, GW_WORK_global_store_requests);
+			  gw_work_value(w, GW_WORK_global_load_requests) -
+			  gw_work_value(w, GW_WORK_global_store_requests);
 
 	if (passes == 0)
 		return 0;
 	return isnan(passes - accesses) ? NAN
-	                                : fmax(0, passes - fmax(0, accesses)) / in->active_sms;
+					: fmax(0, passes - fmax(0, accesses)) / in->active_sms;
 }
 
 /*
@@ -273,7 +273,7 @@ static double bank_cycles(const struct gw_work *w, const struct gw_mwp_2012_in *
  * code. O_CFdiv is none: #insts counts the instructions of each group of a diverged warp.
  */
 static double serial_cycles(const struct gw_device *d, const struct gw_work *work,
-                            const struct shape *s, const struct gw_mwp_2012_in *in)
+			    const struct shape *s, const struct gw_mwp_2012_in *in)
 {
 	double given = gw_work_value(work, GW_WORK_serial_cycles);
 	struct gw_mwp_2012_out out;
@@ -290,32 +290,32 @@ static double serial_cycles(const struct gw_device *d, const struct gw_work *wor
 static double memory_insts(const struct gw_work *w, double warps)
 {
 	double code = gw_work_value(w, GW_WORK_coalesced_mem_insts) +
-	              gw_work_value(w, GW_WORK_uncoalesced_mem_insts);
+		      gw_work_value(w, GW_WORK_uncoalesced_mem_insts);
 
 	return gw_either(code, (gw_work_value(w, GW_WORK_global_load_requests) +
-	                        gw_work_value(w, GW_WORK_global_store_requests)) /
-	                               warps);
+				gw_work_value(w, GW_WORK_global_store_requests)) /
+				       warps);
 }
 
 static bool inputs_2012(const struct gw_device *d, const struct gw_work *w, const struct shape *s,
-                        struct gw_estimate *e, struct gw_mwp_2012_in *in)
+			struct gw_estimate *e, struct gw_mwp_2012_in *in)
 {
 	*in = (struct gw_mwp_2012_in){
-	        .n = s->n,
-	        .warps = s->warps,
-	        .active_sms = s->active_sms,
-	        .amat = NAN,
-	        .freq = gw_need_param(e, d, GW_PARAM_sm_clock),
-	        .bandwidth = gw_need(e, memory_bandwidth(d), "b_mem"),
-	        .dram_lat = gw_need_param(e, d, GW_PARAM_lat_dram),
-	        .hit_lat = gw_need_param(e, d, GW_PARAM_lat_l1),
-	        .delta = gw_need_param(e, d, GW_PARAM_departure_del_uncoal),
-	        .avg_inst_lat = gw_need_param(e, d, GW_PARAM_avg_inst_lat),
-	        .warp_size = gw_need_param(e, d, GW_PARAM_warp_size),
-	        .simd_width = gw_need_param(e, d, GW_PARAM_fp32_lanes_per_sm),
-	        .insts = gw_need_work(e, w, GW_WORK_inst_executed) / s->warps,
-	        .mem_insts = gw_need(e, memory_insts(w, s->warps), "coalesced_mem_insts"),
-	        .ilp = gw_need_work(e, w, GW_WORK_warp_ilp),
+		.n = s->n,
+		.warps = s->warps,
+		.active_sms = s->active_sms,
+		.amat = NAN,
+		.freq = gw_need_param(e, d, GW_PARAM_sm_clock),
+		.bandwidth = gw_need(e, memory_bandwidth(d), "b_mem"),
+		.dram_lat = gw_need_param(e, d, GW_PARAM_lat_dram),
+		.hit_lat = gw_need_param(e, d, GW_PARAM_lat_l1),
+		.delta = gw_need_param(e, d, GW_PARAM_departure_del_uncoal),
+		.avg_inst_lat = gw_need_param(e, d, GW_PARAM_avg_inst_lat),
+		.warp_size = gw_need_param(e, d, GW_PARAM_warp_size),
+		.simd_width = gw_need_param(e, d, GW_PARAM_fp32_lanes_per_sm),
+		.insts = gw_need_work(e, w, GW_WORK_inst_executed) / s->warps,
+		.mem_insts = gw_need(e, memory_insts(w, s->warps), "coalesced_mem_insts"),
+		.ilp = gw_need_work(e, w, GW_WORK_warp_ilp),
 	};
 	if (e->reason[0] || in->mem_insts == 0) {
 		/* No request: the memory side has no weight, whatever its parameters. */
@@ -328,17 +328,17 @@ static bool inputs_2012(const struct gw_device *d, const struct gw_work *w, cons
 	in->mlp = gw_need_work(e, w, GW_WORK_warp_loads_in_flight);
 	/* The bandwidth that a warp draws is of all bytes of its request. */
 	in->transaction = gw_need(e, sectors_per_request(w) * SECTOR,
-	                          "global_load_sectors per global_load_requests");
+				  "global_load_sectors per global_load_requests");
 	in->trans_per_warp = gw_need(e, transactions(w), "uncoalesced_per_mw");
 	in->miss_ratio = (1 - gw_share(gw_need_work(e, w, GW_WORK_l1_hit_rate))) *
-	                 (1 - gw_share(gw_need_work(e, w, GW_WORK_l2_hit_rate)));
+			 (1 - gw_share(gw_need_work(e, w, GW_WORK_l2_hit_rate)));
 	gw_need(e, in->miss_ratio, "hit rates between 0 and 1");
 	in->w_serial = serial_cycles(d, w, s, in);
 	return !e->reason[0];
 }
 
 static void report_2012(const struct gw_mwp_2012_in *in, const struct gw_mwp_2012_out *out,
-                        struct gw_estimate *e)
+			struct gw_estimate *e)
 {
 	gw_estimate_term(e, "N", in->n, "warp");
 	gw_estimate_term(e, "AMAT", out->amat, "cycle");
@@ -354,8 +354,8 @@ static void report_2012(const struct gw_mwp_2012_in *in, const struct gw_mwp_201
 	gw_estimate_resource(e, "memory", out->t_mem / in->freq);
 	if (isnan(in->w_serial)) {
 		gw_estimate_missing(e,
-		                    "serial_cycles (W_serial), or what it follows from: barriers, "
-		                    "pipe_xu and t_sfu, pipe_lsu");
+				    "serial_cycles (W_serial), or what it follows from: barriers, "
+				    "pipe_xu and t_sfu, pipe_lsu");
 		return;
 	}
 	gw_estimate_settle(e, out->t_exec / in->freq);
@@ -366,8 +366,8 @@ static void report_2012(const struct gw_mwp_2012_in *in, const struct gw_mwp_201
 }
 
 static void estimate_2012(const struct gw_device *device, const struct gw_launch *launch,
-                          const struct gw_work *work, const struct gw_model_options *options,
-                          struct gw_estimate *e)
+			  const struct gw_work *work, const struct gw_model_options *options,
+			  struct gw_estimate *e)
 {
 	struct gw_mwp_2012_in in;
 	struct gw_mwp_2012_out out;
@@ -383,8 +383,8 @@ static void estimate_2012(const struct gw_device *device, const struct gw_launch
 
 /* Sanchez Gil 2017, 7.3.4: the structure of 2012 with the mean latency taken over the levels. */
 static void estimate_levels(const struct gw_device *device, const struct gw_launch *launch,
-                            const struct gw_work *work, const struct gw_model_options *options,
-                            struct gw_estimate *e)
+			    const struct gw_work *work, const struct gw_model_options *options,
+			    struct gw_estimate *e)
 {
 	struct gw_mwp_2012_in in;
 	struct gw_mwp_2012_out out;
@@ -402,29 +402,29 @@ static void estimate_levels(const struct gw_device *device, const struct gw_laun
 		if (e->reason[0])
 			return;
 		in.amat = gw_mwp_level_amat(l1, l2, in.hit_lat, lat_l2,
-		                            in.dram_lat + (in.trans_per_warp - 1) * in.delta);
+					    in.dram_lat + (in.trans_per_warp - 1) * in.delta);
 	}
 	gw_mwp_2012(&in, &out);
 	report_2012(&in, &out, e);
 }
 
 const struct gw_model gw_model_mwp_cwp_2009 = {
-        .name = "mwp-cwp-2009",
-        .source = "Sanchez Gil 2017, 1.6 (Hong & Kim 2009)",
-        .summary = "memory and computation warp parallelism, three cases",
-        .estimate = estimate_2009,
+	.name = "mwp-cwp-2009",
+	.source = "Sanchez Gil 2017, 1.6 (Hong & Kim 2009)",
+	.summary = "memory and computation warp parallelism, three cases",
+	.estimate = estimate_2009,
 };
 
 const struct gw_model gw_model_mwp_cwp = {
-        .name = "mwp-cwp",
-        .source = "Sanchez Gil 2017, ch. 2 (Sim et al. 2012)",
-        .summary = "computation, memory and their overlap from MWP and CWP",
-        .estimate = estimate_2012,
+	.name = "mwp-cwp",
+	.source = "Sanchez Gil 2017, ch. 2 (Sim et al. 2012)",
+	.summary = "computation, memory and their overlap from MWP and CWP",
+	.estimate = estimate_2012,
 };
 
 const struct gw_model gw_model_mwp_cwp_levels = {
-        .name = "mwp-cwp-levels",
-        .source = "Sanchez Gil 2017, 7.3.4",
-        .summary = "mwp-cwp with the mean latency over the probabilities of the memory levels",
-        .estimate = estimate_levels,
+	.name = "mwp-cwp-levels",
+	.source = "Sanchez Gil 2017, 7.3.4",
+	.summary = "mwp-cwp with the mean latency over the probabilities of the memory levels",
+	.estimate = estimate_levels,
 };

@@ -43,7 +43,7 @@ struct gw_mwp_2009_out {
 
 /** Exec_cycles alone: the case from MWP, CWP and N, and its cycles without synchronisation. */
 double gw_mwp_2009_exec(double mwp, double cwp, double n, double mem_l, double mem_cycles,
-                        double comp_cycles, double mem_insts, double rep, enum gw_mwp_case *which);
+			double comp_cycles, double mem_insts, double rep, enum gw_mwp_case *which);
 
 void gw_mwp_2009(const struct gw_mwp_2009_in *in, struct gw_mwp_2009_out *out);
 
@@ -59,7 +59,7 @@ struct gw_mwp_2012_in {
 	double ilp, mlp;       /**< ILP and MLP of a warp */
 	double dram_lat;       /**< DRAM_lat */
 	double trans_per_warp; /**< avg_trans_warp: transactions of a memory request, 1 if coalesced
-	                        */
+				*/
 	double delta;          /**< Delta: cycles between two transactions */
 	double miss_ratio;     /**< share of requests that go to device memory */
 	double hit_lat;        /**< hit_lat */

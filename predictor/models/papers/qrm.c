@@ -11,16 +11,16 @@
 
 const struct gw_qrm_metric gw_qrm_metrics[GW_MS] = {
 #define SASS(name) "smsp__sass_thread_inst_executed_op_" name "_pred_on.sum"
-        {"M_fma32", "flop_count_sp_fma", SASS("ffma"), GW_WORK_fp32_fma, 1},
-        {"M_fma64", "flop_count_dp_fma", SASS("dfma"), GW_WORK_fp64_fma, 1},
-        {"M_ldst", "inst_compute_ld_st", SASS("memory"), GW_WORK_ldst_inst, 1},
-        {"M_inst", "inst_executed", "smsp__inst_executed.sum", GW_WORK_inst_executed, 1},
-        {"M_fp32", "inst_fp_32", SASS("fp32"), GW_WORK_fp32_inst, 1},
-        {"M_fp64", "inst_fp_64", SASS("fp64"), GW_WORK_fp64_inst, 1},
-        {"M_int", "inst_integer", SASS("integer"), GW_WORK_int_inst, 1},
-        {"M_tran-r", "dram_read_transactions", "dram__bytes_read.sum", GW_WORK_dram_read_bytes, 32},
-        {"M_tran-w", "dram_write_transactions", "dram__bytes_write.sum", GW_WORK_dram_write_bytes,
-         32},
+	{"M_fma32", "flop_count_sp_fma", SASS("ffma"), GW_WORK_fp32_fma, 1},
+	{"M_fma64", "flop_count_dp_fma", SASS("dfma"), GW_WORK_fp64_fma, 1},
+	{"M_ldst", "inst_compute_ld_st", SASS("memory"), GW_WORK_ldst_inst, 1},
+	{"M_inst", "inst_executed", "smsp__inst_executed.sum", GW_WORK_inst_executed, 1},
+	{"M_fp32", "inst_fp_32", SASS("fp32"), GW_WORK_fp32_inst, 1},
+	{"M_fp64", "inst_fp_64", SASS("fp64"), GW_WORK_fp64_inst, 1},
+	{"M_int", "inst_integer", SASS("integer"), GW_WORK_int_inst, 1},
+	{"M_tran-r", "dram_read_transactions", "dram__bytes_read.sum", GW_WORK_dram_read_bytes, 32},
+	{"M_tran-w", "dram_write_transactions", "dram__bytes_write.sum", GW_WORK_dram_write_bytes,
+	 32},
 #undef SASS
 };
 
@@ -136,19 +136,19 @@ static void kernel_parameters(struct qrm *q, struct kernel_parameters *p)
 	p->d_ldst = metric(q, GW_M_LDST) / i_total; /* (4.7) */
 	p->d_other = 1 - p->d_ops - p->d_ldst;      /* (4.8) */
 	p->w_traf = q->options->given_traffic > 0
-	                    ? q->options->given_traffic                               /* 7.2.1 */
-	                    : 32 * (metric(q, GW_M_TRAN_R) + metric(q, GW_M_TRAN_W)); /* (4.2) */
+			    ? q->options->given_traffic                               /* 7.2.1 */
+			    : 32 * (metric(q, GW_M_TRAN_R) + metric(q, GW_M_TRAN_W)); /* (4.2) */
 	if (!q->failed && !(p->w_comp > 0))
 		give_up(q, "operations of any type: the model has no rate for a kernel without");
 	/* Counts taken from different launches need not add up exactly. */
 	if (p->d_other < 0 && p->d_other > -0.02) {
 		p->d_other = 0;
 		gw_estimate_warn(q->out, "compute and load/store instructions exceed all "
-		                         "instructions by up to 2%: no others are assumed");
+					 "instructions by up to 2%: no others are assumed");
 	}
 	if (!q->failed && !(p->d_other >= 0))
 		give_up(q, "counts that agree: there are more compute and load/store "
-		           "instructions than instructions");
+			   "instructions than instructions");
 }
 
 /* (4.9). Integers as additions (5.2.6): T_add counts one operation an instruction, while E_mix
@@ -170,9 +170,9 @@ static double instruction_efficiency(struct qrm *q, const struct kernel_paramete
 	/* A rate the user gives counts the operations of an instruction as they are; the paper's
 	 * count two for each. */
 	double per_inst = own_rate && q->options->given_ops_inst > 0
-	                          ? q->options->given_ops / q->options->given_ops_inst
-	                  : own_rate ? 1
-	                             : 2;
+				  ? q->options->given_ops / q->options->given_ops_inst
+			  : own_rate ? 1
+				     : 2;
 	double w_op = t_sp / t_op * per_inst / 2;
 	double w_ldst = 0.5 * t_sp / rate(q, GW_PARAM_t_ldst);
 	double w_other = 0.5 * t_sp / rate(q, GW_PARAM_t_add);
@@ -213,7 +213,7 @@ static void predict(struct qrm *q, const struct kernel_parameters *p)
 		return;
 	/* fig. 5.10 */
 	t_adjusted = t_op * (q->options->qrm_factors < 2 ? p->e_mix : 1) *
-	             (q->options->qrm_factors < 1 ? e_instr : 1); /* (4.17) */
+		     (q->options->qrm_factors < 1 ? e_instr : 1); /* (4.17) */
 	o_krn = p->w_traf > 0 ? p->w_comp / p->w_traf : INFINITY;
 	o_dev = t_adjusted / b_mem;
 	t_predicted = o_krn > o_dev ? t_adjusted : o_krn * b_mem; /* (4.18) */
@@ -228,7 +228,7 @@ static void predict(struct qrm *q, const struct kernel_parameters *p)
 	gw_estimate_resource(out, "dram", p->w_traf / b_mem);
 	if (!isfinite(p->w_comp / t_predicted))
 		give_up(q,
-		        "numbers a time can be computed from: the counts or rates are too extreme");
+			"numbers a time can be computed from: the counts or rates are too extreme");
 	if (q->failed)
 		return;
 	out->seconds = p->w_comp / t_predicted;
@@ -261,36 +261,36 @@ static void warn(const struct qrm *q, const struct gw_launch *launch)
 
 	if (gw_dim3_count(launch->config.block) < 64)
 		gw_estimate_warn(out, "fewer than 64 threads a block: likely bound by latency, "
-		                      "the time is a lower bound");
+				      "the time is a lower bound");
 	if (gw_dim3_count(launch->config.grid) < 90)
 		gw_estimate_warn(out,
-		                 "fewer than 90 blocks: likely bound by latency, the time is a "
-		                 "lower bound");
+				 "fewer than 90 blocks: likely bound by latency, the time is a "
+				 "lower bound");
 	if (out->seconds < 0.5e-3)
 		gw_estimate_warn(out, "under 0.5 ms: the cost of launching, which the model leaves "
-		                      "out, matters");
+				      "out, matters");
 	if (used > 0 && used < 0.7)
 		gw_estimate_warn(out,
-		                 "no resource was used to 70%: bound by latency, the time is a "
-		                 "lower bound");
+				 "no resource was used to 70%: bound by latency, the time is a "
+				 "lower bound");
 	/* 78.21% of the lanes active was what made lvmd-krn 20% slower than predicted. */
 	if (active < 0.8 || w[GW_WORK_divergent_branches].value > 0.1)
 		gw_estimate_warn(out,
-		                 "threads of a warp diverge: idle lanes cost as much as active "
-		                 "ones, the time is a lower bound");
+				 "threads of a warp diverge: idle lanes cost as much as active "
+				 "ones, the time is a lower bound");
 	if (w[GW_WORK_narrow_accesses].value > 0)
 		gw_estimate_warn(out,
-		                 "8-bit memory accesses: they don't reach the memory bandwidth");
+				 "8-bit memory accesses: they don't reach the memory bandwidth");
 }
 
 static void estimate(const struct gw_device *device, const struct gw_launch *launch,
-                     const struct gw_work *work, const struct gw_model_options *options,
-                     struct gw_estimate *out)
+		     const struct gw_work *work, const struct gw_model_options *options,
+		     struct gw_estimate *out)
 {
 	struct qrm q = {.device = device,
-	                .work = work,
-	                .options = options ? options : &no_options,
-	                .out = out};
+			.work = work,
+			.options = options ? options : &no_options,
+			.out = out};
 	struct kernel_parameters p;
 
 	gw_estimate_clear(out);
@@ -306,9 +306,9 @@ static void estimate(const struct gw_device *device, const struct gw_launch *lau
 }
 
 const struct gw_model gw_model_qrm = {
-        .name = "qrm",
-        .source = "Konstantinidis 2017, chapter 4",
-        .summary = "quantitative roofline: peaks lowered by the mix of operations and of "
-                   "instructions",
-        .estimate = estimate,
+	.name = "qrm",
+	.source = "Konstantinidis 2017, chapter 4",
+	.summary = "quantitative roofline: peaks lowered by the mix of operations and of "
+		   "instructions",
+	.estimate = estimate,
 };

@@ -17,28 +17,28 @@ struct kind {
 };
 
 static const char no_int_rate[] =
-        "integer operations are left out: the device has neither t_int nor t_add";
+	"integer operations are left out: the device has neither t_int nor t_add";
 
 #define NO_FIELD GW_WORK_FIELDS
 
 static const struct kind kinds[] = {
-        /* An FMA is two operations: one as an instruction, one more as an FMA. */
-        {"fp32", GW_WORK_fp32_inst, GW_WORK_fp32_fma, 1, GW_PARAM_t_sp, GW_PARAM_t_sp, NULL},
-        {"fp64", GW_WORK_fp64_inst, GW_WORK_fp64_fma, 1, GW_PARAM_t_dp, GW_PARAM_t_dp, NULL},
-        /* The mix of packed half operations is unknown: two lanes, at least one operation each. */
-        {"fp16", GW_WORK_fp16_inst, NO_FIELD, 2, GW_PARAM_t_hp, GW_PARAM_t_hp, NULL},
-        /* Multiply-adds are not counted separately either: one operation each. */
-        {"int", GW_WORK_int_inst, NO_FIELD, 1, GW_PARAM_t_int, GW_PARAM_t_add, no_int_rate},
-#define TENSOR(type, unit)                                                                         \
-	{                                                                                          \
-		"tensor " #type, GW_WORK_tensor_##type##_##unit, NO_FIELD, 1,                      \
-		        GW_PARAM_t_tensor_##type, GW_PARAM_t_tensor_##type, NULL                   \
+	/* An FMA is two operations: one as an instruction, one more as an FMA. */
+	{"fp32", GW_WORK_fp32_inst, GW_WORK_fp32_fma, 1, GW_PARAM_t_sp, GW_PARAM_t_sp, NULL},
+	{"fp64", GW_WORK_fp64_inst, GW_WORK_fp64_fma, 1, GW_PARAM_t_dp, GW_PARAM_t_dp, NULL},
+	/* The mix of packed half operations is unknown: two lanes, at least one operation each. */
+	{"fp16", GW_WORK_fp16_inst, NO_FIELD, 2, GW_PARAM_t_hp, GW_PARAM_t_hp, NULL},
+	/* Multiply-adds are not counted separately either: one operation each. */
+	{"int", GW_WORK_int_inst, NO_FIELD, 1, GW_PARAM_t_int, GW_PARAM_t_add, no_int_rate},
+#define TENSOR(type, unit) \
+	{ \
+		"tensor " #type, GW_WORK_tensor_##type##_##unit, NO_FIELD, 1, \
+			GW_PARAM_t_tensor_##type, GW_PARAM_t_tensor_##type, NULL \
 	}
-        TENSOR(fp16, flop),
-        TENSOR(tf32, flop),
-        TENSOR(fp8, flop),
-        TENSOR(int8, flop),
-        TENSOR(fp64, flop),
+	TENSOR(fp16, flop),
+	TENSOR(tf32, flop),
+	TENSOR(fp8, flop),
+	TENSOR(int8, flop),
+	TENSOR(fp64, flop),
 #undef TENSOR
 };
 
@@ -69,7 +69,7 @@ static void compete(struct gw_estimate *out, const char *name, double seconds, e
 /* False when there are such operations but no rate for them. The roofline of 2009 is of flop/s and
  * B/s; integers extend it where the device's rate is known. */
 static bool compute(const struct gw_device *device, const struct gw_work *work,
-                    const struct kind *k, struct gw_estimate *out)
+		    const struct kind *k, struct gw_estimate *out)
 {
 	double ops = operations(work, k), rate = faster(device, k);
 
@@ -99,10 +99,10 @@ static double bandwidth(const struct gw_device *device)
 }
 
 static bool memory(const struct gw_device *device, const struct gw_work *work,
-                   const struct gw_model_options *options, struct gw_estimate *out)
+		   const struct gw_model_options *options, struct gw_estimate *out)
 {
 	double rate = bandwidth(device), bytes = work->q[GW_WORK_dram_read_bytes].value +
-	                                         work->q[GW_WORK_dram_write_bytes].value;
+						 work->q[GW_WORK_dram_write_bytes].value;
 
 	if (options && options->given_traffic > 0)
 		bytes = options->given_traffic;
@@ -119,8 +119,8 @@ static bool memory(const struct gw_device *device, const struct gw_work *work,
 }
 
 static void estimate(const struct gw_device *device, const struct gw_launch *launch,
-                     const struct gw_work *work, const struct gw_model_options *options,
-                     struct gw_estimate *out)
+		     const struct gw_work *work, const struct gw_model_options *options,
+		     struct gw_estimate *out)
 {
 	bool counted = false;
 
@@ -140,8 +140,8 @@ static void estimate(const struct gw_device *device, const struct gw_launch *lau
 }
 
 const struct gw_model gw_model_roofline = {
-        .name = "roofline",
-        .source = "Williams, Waterman, Patterson 2009 (Konstantinidis 2017, 2.3 and 3.1)",
-        .summary = "operations at their peak rate, traffic at the memory bandwidth, the slower one",
-        .estimate = estimate,
+	.name = "roofline",
+	.source = "Williams, Waterman, Patterson 2009 (Konstantinidis 2017, 2.3 and 3.1)",
+	.summary = "operations at their peak rate, traffic at the memory bandwidth, the slower one",
+	.estimate = estimate,
 };

@@ -34,9 +34,9 @@ static double warps_of(const struct gw_config *c)
 static void scale_per_warp(struct gw_work *work, double factor)
 {
 	static const enum gw_work_field rows[] = {
-	        GW_WORK_warp_cycles,           GW_WORK_warp_cycles_longest,
-	        GW_WORK_warp_memory_chain,     GW_WORK_coalesced_mem_insts,
-	        GW_WORK_uncoalesced_mem_insts, GW_WORK_barriers,
+		GW_WORK_warp_cycles,           GW_WORK_warp_cycles_longest,
+		GW_WORK_warp_memory_chain,     GW_WORK_coalesced_mem_insts,
+		GW_WORK_uncoalesced_mem_insts, GW_WORK_barriers,
 	};
 
 	for (unsigned i = 0; i < sizeof(rows) / sizeof(*rows); i++)
@@ -86,13 +86,13 @@ static void consider(struct search *s, const struct gw_config *config, bool desc
 	if (gw_occupancy_of(s->device, &launch, &occupancy))
 		return;
 	choice = (struct gw_tune_choice){
-	        .block = (uint32_t)gw_dim3_count(config->block),
-	        .grid = gw_dim3_count(config->grid),
-	        .shared = config->dynamic_shared,
-	        .seconds = estimate.seconds,
-	        .occupancy = occupancy.fraction,
-	        .waves = occupancy.waves,
-	        .described = described,
+		.block = (uint32_t)gw_dim3_count(config->block),
+		.grid = gw_dim3_count(config->grid),
+		.shared = config->dynamic_shared,
+		.seconds = estimate.seconds,
+		.occupancy = occupancy.fraction,
+		.waves = occupancy.waves,
+		.described = described,
 	};
 	keep(s, &choice);
 }
@@ -123,9 +123,9 @@ static void consider_size(struct search *s, uint32_t block, double grid)
 }
 
 size_t gw_wave_tune(const struct gw_device *device, const struct gw_launch *launch,
-                    const struct gw_work *work, const struct gw_model_options *options,
-                    const struct gw_tune_request *request, struct gw_tune_choice *out, size_t max,
-                    char why[120])
+		    const struct gw_work *work, const struct gw_model_options *options,
+		    const struct gw_tune_request *request, struct gw_tune_choice *out, size_t max,
+		    char why[120])
 {
 	struct search s = {device, launch, work, options, request, out, 0, max, why};
 	double threads = gw_dim3_size(launch->config.grid) * gw_dim3_size(launch->config.block);

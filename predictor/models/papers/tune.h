@@ -44,8 +44,8 @@ struct gw_tune_choice {
  * why, which has room for 120 bytes.
  */
 size_t gw_wave_tune(const struct gw_device *device, const struct gw_launch *launch,
-                    const struct gw_work *work, const struct gw_model_options *options,
-                    const struct gw_tune_request *request, struct gw_tune_choice *out, size_t max,
-                    char why[120]);
+		    const struct gw_work *work, const struct gw_model_options *options,
+		    const struct gw_tune_request *request, struct gw_tune_choice *out, size_t max,
+		    char why[120]);
 
 #endif

@@ -57,7 +57,7 @@ enum { L1, L2, DRAM, UNCOAL, LEVELS };
 static const struct {
 	const char *name, *latency;
 } level_names[LEVELS] = {
-        {"l1", "lat_L1"}, {"l2", "lat_L2"}, {"dram", "lat_DRAM"}, {"uncoalesced", "lat_uncoal"}};
+	{"l1", "lat_L1"}, {"l2", "lat_L2"}, {"dram", "lat_DRAM"}, {"uncoalesced", "lat_uncoal"}};
 
 /** A memory level: its share of a warp's waits and loads, and its capacity. */
 struct level {
@@ -87,18 +87,18 @@ static double class_delay(const struct gw_device *d, double insts, double rate, 
 
 /* delay(thread): issue cycles of a warp. Classes that are not known cost one cycle each. */
 static double delay_of(const struct gw_device *d, const struct gw_work *w, double warps,
-                       double slots, struct gw_estimate *e)
+		       double slots, struct gw_estimate *e)
 {
 	double size = gw_param_value(d, GW_PARAM_warp_size);
 	double rest = gw_need_work(e, w, GW_WORK_inst_executed) / warps, sum = 0;
 	const double classes[][2] = {
-	        {gw_work_value(w, GW_WORK_fp32_inst) / size, gw_param_value(d, GW_PARAM_t_sp) / 2},
-	        {gw_work_value(w, GW_WORK_fp64_inst) / size, gw_param_value(d, GW_PARAM_t_dp) / 2},
-	        {gw_work_value(w, GW_WORK_int_inst) / size,
-	         gw_either(gw_param_value(d, GW_PARAM_t_add),
-	                   gw_param_value(d, GW_PARAM_t_int) / 2)},
-	        {gw_work_value(w, GW_WORK_ldst_inst) / size, gw_param_value(d, GW_PARAM_t_ldst)},
-	        {gw_work_value(w, GW_WORK_pipe_xu), gw_param_value(d, GW_PARAM_t_sfu)},
+		{gw_work_value(w, GW_WORK_fp32_inst) / size, gw_param_value(d, GW_PARAM_t_sp) / 2},
+		{gw_work_value(w, GW_WORK_fp64_inst) / size, gw_param_value(d, GW_PARAM_t_dp) / 2},
+		{gw_work_value(w, GW_WORK_int_inst) / size,
+		 gw_either(gw_param_value(d, GW_PARAM_t_add),
+			   gw_param_value(d, GW_PARAM_t_int) / 2)},
+		{gw_work_value(w, GW_WORK_ldst_inst) / size, gw_param_value(d, GW_PARAM_t_ldst)},
+		{gw_work_value(w, GW_WORK_pipe_xu), gw_param_value(d, GW_PARAM_t_sfu)},
 	};
 	bool known = true;
 
@@ -115,13 +115,13 @@ static double delay_of(const struct gw_device *d, const struct gw_work *w, doubl
 	}
 	if (!known)
 		gw_estimate_warn(e, "an instruction class is not known: its issue takes one cycle "
-		                    "at least");
+				    "at least");
 	return sum + fmax(rest, 0);
 }
 
 /* Shares of the accesses that hit L1 and L2 (l1pct, l2pct): given by the user or by hit rates. */
 static void hit_shares(const struct gw_work *w, const struct gw_model_options *options,
-                       struct gw_estimate *e, double *l1, double *l2)
+		       struct gw_estimate *e, double *l1, double *l2)
 {
 	double of_rest = gw_share(gw_work_value(w, GW_WORK_l2_hit_rate));
 	/* Both zero means not given, and so does a share below 0. */
@@ -135,7 +135,7 @@ static void hit_shares(const struct gw_work *w, const struct gw_model_options *o
 	gw_need(e, *l2, "l2_hit_rate, or l2pct as an option");
 	if (*l1 + *l2 > 1 + 1e-12 && !e->reason[0])
 		gw_estimate_refuse(e,
-		                   "the shares of L1 and L2 hits (l1pct, l2pct) exceed 1 together");
+				   "the shares of L1 and L2 hits (l1pct, l2pct) exceed 1 together");
 }
 
 /*
@@ -146,7 +146,7 @@ static double uncoalesced_share(const struct gw_work *w, struct gw_estimate *e)
 {
 	double bad = gw_work_value(w, GW_WORK_uncoalesced_mem_insts);
 	double sectors = gw_work_value(w, GW_WORK_global_load_sectors) /
-	                 gw_work_value(w, GW_WORK_global_load_requests);
+			 gw_work_value(w, GW_WORK_global_load_requests);
 	double good = gw_work_value(w, GW_WORK_coalesced_mem_insts);
 
 	if (bad == 0)
@@ -162,19 +162,19 @@ static double uncoalesced_share(const struct gw_work *w, struct gw_estimate *e)
 static double demanded_bytes(const struct gw_work *w)
 {
 	double sectors = gw_work_value(w, GW_WORK_global_load_sectors) +
-	                 gw_work_value(w, GW_WORK_global_store_sectors);
+			 gw_work_value(w, GW_WORK_global_store_sectors);
 
 	return gw_either(gw_work_value(w, GW_WORK_l1_bytes), sectors * 32);
 }
 
 static void levels_of(const struct gw_device *d, const struct gw_work *w,
-                      const struct gw_model_options *options, double warps, struct wave *v,
-                      struct gw_estimate *e)
+		      const struct gw_model_options *options, double warps, struct wave *v,
+		      struct gw_estimate *e)
 {
 	static const enum gw_param latency[] = {GW_PARAM_lat_l1, GW_PARAM_lat_l2, GW_PARAM_lat_dram,
-	                                        GW_PARAM_lat_uncoalesced};
+						GW_PARAM_lat_uncoalesced};
 	static const enum gw_param bandwidth[] = {GW_PARAM_b_l1, GW_PARAM_b_l2_read, GW_PARAM_b_mem,
-	                                          GW_PARAM_bw_uncoalesced};
+						  GW_PARAM_bw_uncoalesced};
 	double bytes = gw_need(e, demanded_bytes(w), "l1_bytes") / warps;
 	double share[LEVELS], l1, l2, bad;
 
@@ -194,7 +194,7 @@ static void levels_of(const struct gw_device *d, const struct gw_work *w,
 		v->level[i].weight = i == UNCOAL ? bad : (1 - bad) * share[i];
 		v->level[i].latency = gw_need_param(e, d, latency[i]);
 		v->level[i].bandwidth =
-		        gw_need_param(e, d, bandwidth[i]) / v->clock / (i == L1 ? v->sms : 1);
+			gw_need_param(e, d, bandwidth[i]) / v->clock / (i == L1 ? v->sms : 1);
 	}
 }
 
@@ -212,10 +212,10 @@ static double mean_latency(const struct level level[LEVELS])
  * instructions at the mean latency over how many the warp overlaps.
  */
 static double compute_time(const struct gw_device *d, const struct gw_work *w, double warps,
-                           double waits, struct gw_estimate *e)
+			   double waits, struct gw_estimate *e)
 {
 	double scheduled = gw_either(gw_work_value(w, GW_WORK_warp_cycles_longest),
-	                             gw_work_value(w, GW_WORK_warp_cycles));
+				     gw_work_value(w, GW_WORK_warp_cycles));
 
 	if (!isnan(scheduled)) {
 		if (scheduled < waits)
@@ -223,13 +223,13 @@ static double compute_time(const struct gw_device *d, const struct gw_work *w, d
 		return fmax(scheduled - waits, 0);
 	}
 	scheduled = gw_work_value(w, GW_WORK_inst_executed) / warps *
-	            gw_param_value(d, GW_PARAM_avg_inst_lat) / gw_work_value(w, GW_WORK_warp_ilp);
+		    gw_param_value(d, GW_PARAM_avg_inst_lat) / gw_work_value(w, GW_WORK_warp_ilp);
 	return gw_need(e, gw_usable(scheduled), "warp_cycles, or warp_ilp and avg_inst_lat");
 }
 
 /* time_syncs = syncs delay_dep (blockSize - 1), the block counted in warps as in Hong & Kim. */
 static double sync_time(const struct gw_device *d, const struct gw_work *w, double warps_per_block,
-                        struct gw_estimate *e)
+			struct gw_estimate *e)
 {
 	double syncs = gw_need_work(e, w, GW_WORK_barriers);
 	double gap;
@@ -242,8 +242,8 @@ static double sync_time(const struct gw_device *d, const struct gw_work *w, doub
 }
 
 static bool wave_of(const struct gw_device *d, const struct gw_launch *launch,
-                    const struct gw_work *w, const struct gw_model_options *options,
-                    struct gw_estimate *e, struct wave *v)
+		    const struct gw_work *w, const struct gw_model_options *options,
+		    struct gw_estimate *e, struct wave *v)
 {
 	const char *why = gw_occupancy_of(d, launch, &v->occupancy);
 	double warps;
@@ -266,7 +266,7 @@ static bool wave_of(const struct gw_device *d, const struct gw_launch *launch,
 
 /* One wave of @p blocks blocks; latencies under load and bandwidth times go to the arrays. */
 static double wave_cycles(const struct wave *v, double blocks, double latency[LEVELS],
-                          double demand[LEVELS])
+			  double demand[LEVELS])
 {
 	double per_block = v->occupancy.warps_per_block;
 	double on_sm = ceil(blocks / v->sms) * per_block;
@@ -280,11 +280,11 @@ static double wave_cycles(const struct wave *v, double blocks, double latency[LE
 		double waits = v->chain * (mean_latency(now) - now[i].weight * now[i].latency);
 		double warps = i == L1 ? on_sm : blocks * per_block;
 		struct gw_wave_load load = {
-		        .fixed = v->compute + v->sync + waits,
-		        .slope = v->chain * now[i].weight,
-		        .floor = issue,
-		        .idle = now[i].latency,
-		        .demand = warps * now[i].bytes / now[i].bandwidth,
+			.fixed = v->compute + v->sync + waits,
+			.slope = v->chain * now[i].weight,
+			.floor = issue,
+			.idle = now[i].latency,
+			.demand = warps * now[i].bytes / now[i].bandwidth,
 		};
 		struct gw_wave_point point;
 
@@ -310,14 +310,14 @@ static void add_waves(const struct wave *v, double count, double blocks, struct 
 	cycles = wave_cycles(v, blocks, s->latency, demand);
 	s->cycles += count * cycles;
 	s->issue += count * v->delay *
-	            ceil(ceil(blocks / v->sms) * v->occupancy.warps_per_block / v->schedulers);
+		    ceil(ceil(blocks / v->sms) * v->occupancy.warps_per_block / v->schedulers);
 	s->warp += count * (v->compute + v->sync + v->chain * mean_latency(v->level));
 	for (unsigned i = 0; i < LEVELS; i++)
 		s->demand[i] += count * demand[i];
 }
 
 static void report(const struct wave *v, const struct sums *s, double launch_time,
-                   struct gw_estimate *e)
+		   struct gw_estimate *e)
 {
 	double most = s->warp / v->clock;
 
@@ -344,8 +344,8 @@ static void report(const struct wave *v, const struct sums *s, double launch_tim
 }
 
 static void estimate(const struct gw_device *device, const struct gw_launch *launch,
-                     const struct gw_work *work, const struct gw_model_options *options,
-                     struct gw_estimate *e)
+		     const struct gw_work *work, const struct gw_model_options *options,
+		     struct gw_estimate *e)
 {
 	struct sums s = {0};
 	struct wave v;
@@ -356,9 +356,9 @@ static void estimate(const struct gw_device *device, const struct gw_launch *lau
 		return;
 	per_block = v.occupancy.warps_per_block;
 	launch_time = gw_dim3_size(launch->config.grid) *
-	                      gw_need(e, gw_curve_at(device, GW_CURVE_launch_x1, per_block),
-	                              "launch_x1") +
-	              gw_need(e, gw_curve_at(device, GW_CURVE_launch_x2, per_block), "launch_x2");
+			      gw_need(e, gw_curve_at(device, GW_CURVE_launch_x1, per_block),
+				      "launch_x1") +
+		      gw_need(e, gw_curve_at(device, GW_CURVE_launch_x2, per_block), "launch_x2");
 	if (e->reason[0])
 		return;
 	add_waves(&v, (double)v.occupancy.full_waves, (double)v.occupancy.resident_blocks, &s);
@@ -369,8 +369,8 @@ static void estimate(const struct gw_device *device, const struct gw_launch *lau
 }
 
 const struct gw_model gw_model_wave = {
-        .name = "wave",
-        .source = "Kleimenov and Popova 2021",
-        .summary = "warps, processing blocks and waves, with memory latency raised by its load",
-        .estimate = estimate,
+	.name = "wave",
+	.source = "Kleimenov and Popova 2021",
+	.summary = "warps, processing blocks and waves, with memory latency raised by its load",
+	.estimate = estimate,
 };

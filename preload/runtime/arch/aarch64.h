@@ -13,10 +13,10 @@ static inline void gw_bump(_Atomic uint64_t *c, uint64_t n)
 }
 
 static inline __attribute__((always_inline)) bool gw_own_exchange(uint32_t *word, uint32_t from,
-                                                                  uint32_t to)
+								  uint32_t to)
 {
 	return __atomic_compare_exchange_n(word, &from, to, false, __ATOMIC_ACQ_REL,
-	                                   __ATOMIC_RELAXED);
+					   __ATOMIC_RELAXED);
 }
 
 /* The virtual count, that Linux lets user code read. No barrier before it, as there is none on
@@ -51,28 +51,28 @@ static inline long gw_raw_call(long number, long a, long b, long c, long d, long
 	register long x5 __asm__("x5") = f;
 
 	__asm__ volatile("svc 0"
-	                 : "+r"(x0)
-	                 : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5)
-	                 : "memory");
+			 : "+r"(x0)
+			 : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5)
+			 : "memory");
 	return x0;
 }
 
 enum { GW_UNWIND_REGISTERS = 33, GW_UNWIND_SP = 31, GW_UNWIND_PC = 30 };
 /* x19 to x29, the address that x30 returns to, sp */
 #define GW_UNWIND_KNOWN (0x7ffu << 19 | 1u << 30 | 1u << 31)
-#define GW_UNWIND_FROM_HERE(registers)                                                             \
-	__asm__ volatile("stp x19, x20, [%0, 152]\n\t"                                             \
-	                 "stp x21, x22, [%0, 168]\n\t"                                             \
-	                 "stp x23, x24, [%0, 184]\n\t"                                             \
-	                 "stp x25, x26, [%0, 200]\n\t"                                             \
-	                 "stp x27, x28, [%0, 216]\n\t"                                             \
-	                 "mov x1, sp\n\t"                                                          \
-	                 "str x1, [%0, 248]\n\t"                                                   \
-	                 "adr x1, 0f\n"                                                            \
-	                 "0:\tstp x29, x1, [%0, 232]"                                              \
-	                 :                                                                         \
-	                 : "r"(registers)                                                          \
-	                 : "x1", "memory")
+#define GW_UNWIND_FROM_HERE(registers) \
+	__asm__ volatile("stp x19, x20, [%0, 152]\n\t" \
+			 "stp x21, x22, [%0, 168]\n\t" \
+			 "stp x23, x24, [%0, 184]\n\t" \
+			 "stp x25, x26, [%0, 200]\n\t" \
+			 "stp x27, x28, [%0, 216]\n\t" \
+			 "mov x1, sp\n\t" \
+			 "str x1, [%0, 248]\n\t" \
+			 "adr x1, 0f\n" \
+			 "0:\tstp x29, x1, [%0, 232]" \
+			 : \
+			 : "r"(registers) \
+			 : "x1", "memory")
 
 /* The upper bits may be a signature. */
 static inline uint64_t gw_unwind_address(uint64_t word)
@@ -81,40 +81,40 @@ static inline uint64_t gw_unwind_address(uint64_t word)
 }
 
 /* hint 34: bti c. */
-#define GW_ASM_BEGIN(name)                                                                         \
-	".text\n"                                                                                  \
-	".globl " name "\n"                                                                        \
-	".type " name ", %function\n" name ":\n"                                                   \
-	"	.cfi_startproc\n"                                                                        \
+#define GW_ASM_BEGIN(name) \
+	".text\n" \
+	".globl " name "\n" \
+	".type " name ", %function\n" name ":\n" \
+	"	.cfi_startproc\n" \
 	"	hint 34\n"
-#define GW_ASM_END(name)                                                                           \
-	"	.cfi_endproc\n"                                                                          \
+#define GW_ASM_END(name) \
+	"	.cfi_endproc\n" \
 	".size " name ", .-" name "\n"
 /* A frame of ten words: x29, x30, then the eight argument registers. */
-#define GW_ASM_SAVE                                                                                \
-	"	stp x29, x30, [sp, -96]!\n"                                                              \
-	"	.cfi_def_cfa_offset 96\n"                                                                \
-	"	.cfi_offset 29, -96\n"                                                                   \
-	"	.cfi_offset 30, -88\n"                                                                   \
-	"	mov x29, sp\n"                                                                           \
-	"	stp x0, x1, [sp, 16]\n"                                                                  \
-	"	stp x2, x3, [sp, 32]\n"                                                                  \
-	"	stp x4, x5, [sp, 48]\n"                                                                  \
-	"	stp x6, x7, [sp, 64]\n"                                                                  \
+#define GW_ASM_SAVE \
+	"	stp x29, x30, [sp, -96]!\n" \
+	"	.cfi_def_cfa_offset 96\n" \
+	"	.cfi_offset 29, -96\n" \
+	"	.cfi_offset 30, -88\n" \
+	"	mov x29, sp\n" \
+	"	stp x0, x1, [sp, 16]\n" \
+	"	stp x2, x3, [sp, 32]\n" \
+	"	stp x4, x5, [sp, 48]\n" \
+	"	stp x6, x7, [sp, 64]\n" \
 	"	str x8, [sp, 80]\n"
-#define GW_ASM_LEAVE                                                                               \
-	"	ldp x29, x30, [sp], 96\n"                                                                \
-	"	.cfi_def_cfa_offset 0\n"                                                                 \
-	"	.cfi_restore 29\n"                                                                       \
+#define GW_ASM_LEAVE \
+	"	ldp x29, x30, [sp], 96\n" \
+	"	.cfi_def_cfa_offset 0\n" \
+	"	.cfi_restore 29\n" \
 	"	.cfi_restore 30\n"
-#define GW_ASM_RESTORE                                                                             \
-	"	ldp x0, x1, [sp, 16]\n"                                                                  \
-	"	ldp x2, x3, [sp, 32]\n"                                                                  \
-	"	ldp x4, x5, [sp, 48]\n"                                                                  \
-	"	ldp x6, x7, [sp, 64]\n"                                                                  \
+#define GW_ASM_RESTORE \
+	"	ldp x0, x1, [sp, 16]\n" \
+	"	ldp x2, x3, [sp, 32]\n" \
+	"	ldp x4, x5, [sp, 48]\n" \
+	"	ldp x6, x7, [sp, 64]\n" \
 	"	ldr x8, [sp, 80]\n" GW_ASM_LEAVE
-#define GW_ASM_LOAD(variable)                                                                      \
-	"	adrp x16, " variable "\n"                                                          \
+#define GW_ASM_LOAD(variable) \
+	"	adrp x16, " variable "\n" \
 	"	ldr x16, [x16, :lo12:" variable "]\n"
 
 /* One instruction a line. */

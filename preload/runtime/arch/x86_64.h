@@ -13,19 +13,19 @@ static inline void gw_bump(_Atomic uint64_t *c, uint64_t n)
 
 /* Without the lock, too; every store here is a release. */
 static inline __attribute__((always_inline)) bool gw_own_exchange(uint32_t *word, uint32_t from,
-                                                                  uint32_t to)
+								  uint32_t to)
 {
 	/* ThreadSanitizer cannot look into the instruction, which orders as any here does. */
 #ifdef __SANITIZE_THREAD__
 	return __atomic_compare_exchange_n(word, &from, to, false, __ATOMIC_ACQ_REL,
-	                                   __ATOMIC_RELAXED);
+					   __ATOMIC_RELAXED);
 #else
 	bool done;
 
 	__asm__ volatile("cmpxchgl %3, %1"
-	                 : "=@ccz"(done), "+m"(*word), "+a"(from)
-	                 : "r"(to)
-	                 : "memory");
+			 : "=@ccz"(done), "+m"(*word), "+a"(from)
+			 : "r"(to)
+			 : "memory");
 	return done;
 #endif
 }
@@ -60,28 +60,28 @@ static inline long gw_raw_call(long number, long a, long b, long c, long d, long
 	long result;
 
 	__asm__ volatile("syscall"
-	                 : "=a"(result)
-	                 : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
-	                 : "rcx", "r11", "memory");
+			 : "=a"(result)
+			 : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
+			 : "rcx", "r11", "memory");
 	return result;
 }
 
 enum { GW_UNWIND_REGISTERS = 17, GW_UNWIND_SP = 7, GW_UNWIND_PC = 16 };
 /* rbx, rbp, rsp, r12 to r15, rip */
 #define GW_UNWIND_KNOWN (1u << 3 | 1u << 6 | 1u << 7 | 15u << 12 | 1u << 16)
-#define GW_UNWIND_FROM_HERE(registers)                                                             \
-	__asm__ volatile("movq %%rbx, 24(%0)\n\t"                                                  \
-	                 "movq %%rbp, 48(%0)\n\t"                                                  \
-	                 "movq %%rsp, 56(%0)\n\t"                                                  \
-	                 "movq %%r12, 96(%0)\n\t"                                                  \
-	                 "movq %%r13, 104(%0)\n\t"                                                 \
-	                 "movq %%r14, 112(%0)\n\t"                                                 \
-	                 "movq %%r15, 120(%0)\n\t"                                                 \
-	                 "leaq 0f(%%rip), %%rax\n"                                                 \
-	                 "0:\tmovq %%rax, 128(%0)"                                                 \
-	                 :                                                                         \
-	                 : "r"(registers)                                                          \
-	                 : "rax", "memory")
+#define GW_UNWIND_FROM_HERE(registers) \
+	__asm__ volatile("movq %%rbx, 24(%0)\n\t" \
+			 "movq %%rbp, 48(%0)\n\t" \
+			 "movq %%rsp, 56(%0)\n\t" \
+			 "movq %%r12, 96(%0)\n\t" \
+			 "movq %%r13, 104(%0)\n\t" \
+			 "movq %%r14, 112(%0)\n\t" \
+			 "movq %%r15, 120(%0)\n\t" \
+			 "leaq 0f(%%rip), %%rax\n" \
+			 "0:\tmovq %%rax, 128(%0)" \
+			 : \
+			 : "r"(registers) \
+			 : "rax", "memory")
 
 static inline uint64_t gw_unwind_address(uint64_t word)
 {

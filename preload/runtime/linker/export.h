@@ -13,24 +13,24 @@
 #define GW_EXPORTED __attribute__((visibility("default")))
 
 /** Export by_name_SYMBOL as SYMBOL; its definition follows. */
-#define GW_EXPORT(symbol)                                                                          \
-	GW_EXPORTED __typeof__(symbol) by_name_##symbol;                                           \
+#define GW_EXPORT(symbol) \
+	GW_EXPORTED __typeof__(symbol) by_name_##symbol; \
 	GW_EXPORT_AS(symbol, "GPUWATCH")
 
 /** The same for a function of libcupti: programs refer to it by libcupti's version. */
-#define GW_EXPORT_CUPTI(symbol)                                                                    \
-	GW_EXPORT(symbol)                                                                          \
-	GW_EXPORT_AS(symbol, "libcupti.so.11.0")                                                   \
-	GW_EXPORT_AS(symbol, "libcupti.so.11.1")                                                   \
-	GW_EXPORT_AS(symbol, "libcupti.so.11.2")                                                   \
-	GW_EXPORT_AS(symbol, "libcupti.so.11.3")                                                   \
-	GW_EXPORT_AS(symbol, "libcupti.so.11.4")                                                   \
-	GW_EXPORT_AS(symbol, "libcupti.so.11.5")                                                   \
-	GW_EXPORT_AS(symbol, "libcupti.so.11.6")                                                   \
-	GW_EXPORT_AS(symbol, "libcupti.so.11.7")                                                   \
-	GW_EXPORT_AS(symbol, "libcupti.so.11.8")                                                   \
-	GW_EXPORT_AS(symbol, "libcupti.so.12")                                                     \
-	GW_EXPORT_AS(symbol, "libcupti.so.13")                                                     \
+#define GW_EXPORT_CUPTI(symbol) \
+	GW_EXPORT(symbol) \
+	GW_EXPORT_AS(symbol, "libcupti.so.11.0") \
+	GW_EXPORT_AS(symbol, "libcupti.so.11.1") \
+	GW_EXPORT_AS(symbol, "libcupti.so.11.2") \
+	GW_EXPORT_AS(symbol, "libcupti.so.11.3") \
+	GW_EXPORT_AS(symbol, "libcupti.so.11.4") \
+	GW_EXPORT_AS(symbol, "libcupti.so.11.5") \
+	GW_EXPORT_AS(symbol, "libcupti.so.11.6") \
+	GW_EXPORT_AS(symbol, "libcupti.so.11.7") \
+	GW_EXPORT_AS(symbol, "libcupti.so.11.8") \
+	GW_EXPORT_AS(symbol, "libcupti.so.12") \
+	GW_EXPORT_AS(symbol, "libcupti.so.13") \
 	GW_EXPORT_AS(symbol, "libcupti.so.14")
 
 #define GW_EXPORT_AS(symbol, node) __asm__(".symver by_name_" #symbol ", " #symbol "@" node);

@@ -257,7 +257,7 @@ static struct {
 } object[OBJECTS];
 static unsigned objects;
 static volatile bool
-        busy; /* set under the lock: seen by a signal handler on the same thread only */
+	busy; /* set under the lock: seen by a signal handler on the same thread only */
 
 static bool list_objects(void)
 {

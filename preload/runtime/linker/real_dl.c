@@ -102,11 +102,11 @@ static const char names[] = OF_ONE(ONE) OF_TWO(TWO) OF_THREE(THREE);
 #undef TWO
 #undef THREE
 
-#define FUNCTION(type, name, params, args)                                                         \
-	type gw_libm_##name params;                                                                \
-	type gw_libm_##name params                                                                 \
-	{                                                                                          \
-		return in_libm.name args;                                                          \
+#define FUNCTION(type, name, params, args) \
+	type gw_libm_##name params; \
+	type gw_libm_##name params \
+	{ \
+		return in_libm.name args; \
 	}
 #define ONE(name)         FUNCTION(double, name, (double x), (x))
 #define TWO(type, name)   FUNCTION(type, name, (type x, type y), (x, y))

@@ -205,9 +205,9 @@ int main(int argc, char **argv)
 
 	if (launches < 1000) {
 		fprintf(stderr,
-		        "usage: %s [LAUNCHES [PAUSE [CPU]]] | turns CPU [THREADS] | cpus; LAUNCHES "
-		        "is at least 1000\n",
-		        argv[0]);
+			"usage: %s [LAUNCHES [PAUSE [CPU]]] | turns CPU [THREADS] | cpus; LAUNCHES "
+			"is at least 1000\n",
+			argv[0]);
 		return 2;
 	}
 	launch(); /* loads the code, and attaches whoever attaches at a first launch */

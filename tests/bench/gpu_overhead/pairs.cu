@@ -39,7 +39,7 @@ static long m;
 static void *arguments[] = {&out, &n, &m}, **passed;
 
 using launch_kernel = CUresult (*)(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned,
-                                   unsigned, unsigned, CUstream, void **, void **);
+				   unsigned, unsigned, CUstream, void **, void **);
 
 /* libcuda's own symbol, past whoever stands in for dlsym: its symbol table is read directly. */
 static int find(dl_phdr_info *info, size_t, void *out)

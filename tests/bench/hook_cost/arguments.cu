@@ -10,7 +10,7 @@ extern "C" __global__ void one(int *out, int n)
 }
 
 extern "C" __global__ void eight(int *out, int a, int *, int b, int *, int c, int *, int d, int *,
-                                 int e, int *, int f, int *, int g, int *, int h)
+				 int e, int *, int f, int *, int g, int *, int h)
 {
 	int i = threadIdx.x;
 

@@ -36,7 +36,7 @@ static bool add_naps(void *sum, const char *status)
 {
 	if (task_is_library(status))
 		*(unsigned long *)sum +=
-		        strtoul(task_field(status, "\nvoluntary_ctxt_switches:\t"), NULL, 10);
+			strtoul(task_field(status, "\nvoluntary_ctxt_switches:\t"), NULL, 10);
 	return true;
 }
 
@@ -63,13 +63,13 @@ static void settle(void)
 		usleep(POLL_US);
 }
 
-#define PHASE(name, call)                                                                          \
-	__attribute__((noinline)) void phase_##name(void);                                         \
-	void phase_##name(void)                                                                    \
-	{                                                                                          \
-		for (unsigned i = 0; i < CALLS; i++)                                               \
-			call;                                                                      \
-		__asm__ volatile("" ::: "memory");                                                 \
+#define PHASE(name, call) \
+	__attribute__((noinline)) void phase_##name(void); \
+	void phase_##name(void) \
+	{ \
+		for (unsigned i = 0; i < CALLS; i++) \
+			call; \
+		__asm__ volatile("" ::: "memory"); \
 	}
 PHASE(first_kernel, launch(fresh[i], 1, stream[0]))
 PHASE(first_configuration, launch(known, 1000 + i, stream[0]))
@@ -99,7 +99,7 @@ static void load_code(void)
 {
 	enum { ROOM = 1 << 16 };
 	char *image =
-	        calloc(1, ROOM); /* not in this program's file, where it would be looked for */
+		calloc(1, ROOM); /* not in this program's file, where it would be looked for */
 	FILE *f = fopen(HOOK_CODE "/arguments.cubin", "rb");
 	CUmodule module;
 

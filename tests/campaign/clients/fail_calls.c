@@ -135,7 +135,7 @@ static void read_settings(void)
 	fd = file ? syscall(SYS_openat, AT_FDCWD, file, O_RDWR) : -1;
 	if (fd >= 0) {
 		void *at = (void *)syscall(SYS_mmap, NULL, sizeof(uncounted), PROT_READ | PROT_WRITE,
-		                           MAP_SHARED, fd, 0);
+					   MAP_SHARED, fd, 0);
 
 		if (at != MAP_FAILED)
 			counts = at;
@@ -188,26 +188,26 @@ void *fail_decide(long call, uintptr_t caller, uintptr_t third)
 }
 
 __asm__(".text\n"
-        "fail_common:\n"
-        "push %rax\npush %rcx\npush %rdx\npush %rsi\npush %rdi\npush %r8\npush %r9\n"
-        "sub $136, %rsp\n"
-        "movups %xmm0, (%rsp)\nmovups %xmm1, 16(%rsp)\nmovups %xmm2, 32(%rsp)\n"
-        "movups %xmm3, 48(%rsp)\nmovups %xmm4, 64(%rsp)\nmovups %xmm5, 80(%rsp)\n"
-        "movups %xmm6, 96(%rsp)\nmovups %xmm7, 112(%rsp)\n"
-        "mov 192(%rsp), %rdi\nmov 200(%rsp), %rsi\nmov 168(%rsp), %rdx\n"
-        "call fail_decide\n"
-        "mov %rax, %r11\n"
-        "movups (%rsp), %xmm0\nmovups 16(%rsp), %xmm1\nmovups 32(%rsp), %xmm2\n"
-        "movups 48(%rsp), %xmm3\nmovups 64(%rsp), %xmm4\nmovups 80(%rsp), %xmm5\n"
-        "movups 96(%rsp), %xmm6\nmovups 112(%rsp), %xmm7\n"
-        "add $136, %rsp\n"
-        "pop %r9\npop %r8\npop %rdi\npop %rsi\npop %rdx\npop %rcx\npop %rax\n"
-        "test %r11, %r11\njz 1f\n"
-        "add $8, %rsp\njmp *%r11\n"
-        "1: pop %rax\nlea fail_answers(%rip), %r11\nmov (%r11,%rax,8), %rax\nret\n"
-        ".set fail_number, 0\n"
-#define FAILS(name, answer, error)                                                                 \
-	".globl " #name "\n.type " #name ", @function\n" #name ":\n"                              \
+	"fail_common:\n"
+	"push %rax\npush %rcx\npush %rdx\npush %rsi\npush %rdi\npush %r8\npush %r9\n"
+	"sub $136, %rsp\n"
+	"movups %xmm0, (%rsp)\nmovups %xmm1, 16(%rsp)\nmovups %xmm2, 32(%rsp)\n"
+	"movups %xmm3, 48(%rsp)\nmovups %xmm4, 64(%rsp)\nmovups %xmm5, 80(%rsp)\n"
+	"movups %xmm6, 96(%rsp)\nmovups %xmm7, 112(%rsp)\n"
+	"mov 192(%rsp), %rdi\nmov 200(%rsp), %rsi\nmov 168(%rsp), %rdx\n"
+	"call fail_decide\n"
+	"mov %rax, %r11\n"
+	"movups (%rsp), %xmm0\nmovups 16(%rsp), %xmm1\nmovups 32(%rsp), %xmm2\n"
+	"movups 48(%rsp), %xmm3\nmovups 64(%rsp), %xmm4\nmovups 80(%rsp), %xmm5\n"
+	"movups 96(%rsp), %xmm6\nmovups 112(%rsp), %xmm7\n"
+	"add $136, %rsp\n"
+	"pop %r9\npop %r8\npop %rdi\npop %rsi\npop %rdx\npop %rcx\npop %rax\n"
+	"test %r11, %r11\njz 1f\n"
+	"add $8, %rsp\njmp *%r11\n"
+	"1: pop %rax\nlea fail_answers(%rip), %r11\nmov (%r11,%rax,8), %rax\nret\n"
+	".set fail_number, 0\n"
+#define FAILS(name, answer, error) \
+	".globl " #name "\n.type " #name ", @function\n" #name ":\n" \
 	"push $fail_number\njmp fail_common\n.set fail_number, fail_number + 1\n"
 #include "tests/campaign/clients/calls.def"
 #undef FAILS

@@ -21,10 +21,10 @@ enum { HANG_MS = 30000, THREADS_MAX = 64, CODES = 256, HANG = CODES - 1 };
 
 enum way { FORK, FORK_EXIT, VFORK, VFORK_EXEC, SPAWN, FORK_EXEC, DAEMON, LAUNCHING, WAYS };
 static const char *const names[WAYS] = {
-        [FORK] = "fork, _exit",   [FORK_EXIT] = "fork, exit",
-        [VFORK] = "vfork, _exit", [VFORK_EXEC] = "vfork, exec",
-        [SPAWN] = "posix_spawn",  [FORK_EXEC] = "fork, exec",
-        [DAEMON] = "daemon",      [LAUNCHING] = "a child that launches"};
+	[FORK] = "fork, _exit",   [FORK_EXIT] = "fork, exit",
+	[VFORK] = "vfork, _exit", [VFORK_EXEC] = "vfork, exec",
+	[SPAWN] = "posix_spawn",  [FORK_EXEC] = "fork, exec",
+	[DAEMON] = "daemon",      [LAUNCHING] = "a child that launches"};
 
 extern char **environ;
 static _Atomic uint64_t ended[WAYS][CODES];
@@ -44,7 +44,7 @@ static unsigned wait_for(pid_t pid)
 
 		if (got == pid)
 			return WIFEXITED(status) ? (unsigned)WEXITSTATUS(status)
-			                         : 128 + (unsigned)WTERMSIG(status);
+						 : 128 + (unsigned)WTERMSIG(status);
 		usleep(waited < 20 ? 200 : 1000);
 	}
 	kill(pid, SIGKILL);

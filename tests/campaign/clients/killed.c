@@ -46,7 +46,7 @@ static uintptr_t low, high; /* the library's code */
 static uint32_t word(uint64_t at)
 {
 	return __atomic_load_n((const uint32_t *)(const void *)((const char *)segment + at),
-	                       __ATOMIC_ACQUIRE);
+			       __ATOMIC_ACQUIRE);
 }
 
 /* Thread @p tid has a slot of its ring that it has not handed over. */
@@ -65,7 +65,7 @@ static bool launch_begun(pid_t tid)
 static bool taking_begun(pid_t tid)
 {
 	const struct gw_live_entry *e =
-	        (const void *)((const char *)segment + segment->entries.offset);
+		(const void *)((const char *)segment + segment->entries.offset);
 
 	(void)tid;
 	if (segment->adding.entry)
@@ -146,7 +146,7 @@ static uint64_t step(pid_t tid, bool (*begun)(pid_t tid), uint64_t *seed)
 		return 0;
 	while (seconds_now() < end && waitpid(tid, &status, __WALL) == tid && WIFSTOPPED(status)) {
 		uintptr_t at = (uintptr_t)ptrace(PTRACE_PEEKUSER, tid,
-		                                 offsetof(struct user, regs.rip), NULL);
+						 offsetof(struct user, regs.rip), NULL);
 
 		if (at >= low && at < high && begun(tid) && !left--)
 			return at - low + 1;
@@ -198,7 +198,7 @@ static void *launches(void *number)
 	CK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
 	for (uint64_t i = 0;; i++) {
 		CK(cuLaunchKernel(f, 1 + (unsigned)(i % WITNESS_GRIDS), 1, 1, 32 * (t + 1), 1, 1, 0,
-		                  stream, NULL, NULL));
+				  stream, NULL, NULL));
 		witness->returned[t] = i + 1;
 		if (pause_us)
 			usleep(pause_us);

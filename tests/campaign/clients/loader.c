@@ -24,8 +24,8 @@ static _Atomic bool done;
 
 enum task { LAUNCH, PLUG_IN, DRIVER, LOOK_UP, MODULE, SIGNAL, TASKS };
 static const char *const names[TASKS] = {
-        [LAUNCH] = "launches",  [PLUG_IN] = "plug-ins", [DRIVER] = "driver opened",
-        [LOOK_UP] = "look-ups", [MODULE] = "modules",   [SIGNAL] = "signals"};
+	[LAUNCH] = "launches",  [PLUG_IN] = "plug-ins", [DRIVER] = "driver opened",
+	[LOOK_UP] = "look-ups", [MODULE] = "modules",   [SIGNAL] = "signals"};
 static _Atomic uint64_t times[TASKS];
 static CUfunction empty;
 
@@ -82,10 +82,10 @@ static void *work(void *which)
 	CK(cuCtxSetCurrent(context));
 	while (!atomic_load(&done)) {
 		bool good = task == LAUNCH    ? do_launch()
-		            : task == PLUG_IN ? do_plug_in()
-		            : task == DRIVER  ? do_driver()
-		            : task == LOOK_UP ? do_look_up()
-		                              : do_module();
+			    : task == PLUG_IN ? do_plug_in()
+			    : task == DRIVER  ? do_driver()
+			    : task == LOOK_UP ? do_look_up()
+					      : do_module();
 
 		if (!good) {
 			fprintf(stderr, "loader: %s: refused\n", names[task]);
@@ -115,7 +115,7 @@ static void watch(double seconds)
 			if (seconds_now() - moved[i] < STUCK_S)
 				continue;
 			fprintf(stderr, "loader: %s: stuck after %.0f s\n", names[i],
-			        seconds_now() - began);
+				seconds_now() - began);
 			_exit(3);
 		}
 	}

@@ -35,12 +35,12 @@ static void launch(CUfunction f, CUstream stream, uint64_t i)
 static void run_graph(CUfunction f, CUstream stream)
 {
 	CUDA_KERNEL_NODE_PARAMS params = {.func = f,
-	                                  .gridDimX = 9,
-	                                  .gridDimY = 1,
-	                                  .gridDimZ = 1,
-	                                  .blockDimX = 32,
-	                                  .blockDimY = 1,
-	                                  .blockDimZ = 1};
+					  .gridDimX = 9,
+					  .gridDimY = 1,
+					  .gridDimZ = 1,
+					  .blockDimX = 32,
+					  .blockDimY = 1,
+					  .blockDimZ = 1};
 	CUgraph graph;
 	CUgraphExec exec;
 	CUgraphNode node, before = NULL;
@@ -48,7 +48,7 @@ static void run_graph(CUfunction f, CUstream stream)
 	CK(cuGraphCreate(&graph, 0));
 	for (int i = 0; i < NODES; i++) {
 		CK(cuGraphAddKernelNode(&node, graph, before ? &before : NULL, before ? 1 : 0,
-		                        &params));
+					&params));
 		before = node;
 	}
 	CK(cuGraphInstantiate(&exec, graph, 0));

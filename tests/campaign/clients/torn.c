@@ -62,7 +62,7 @@ static void tear(int fd, const void *bytes, size_t size, off_t offset)
 		/* Of half of them a byte of the header, else any of the block. */
 		whole = sizeof(head) + head.length;
 		due = getpid() & 1 ? (size_t)getpid() / 2 % (sizeof(head) - 1)
-		                   : (size_t)getpid() * 2654435761u % (whole - 1);
+				   : (size_t)getpid() * 2654435761u % (whole - 1);
 		due++;
 		file_of = fd;
 	} else if (fd != file_of) {

@@ -9,14 +9,14 @@
 
 #define CK(call) CHECK_CALL(call, 1)
 
-#define CLIENT_IMAGE                                                                               \
-	"gpuwatch-stand-in-module\n"                                                               \
-	"kernel empty ns=800\n"                                                                    \
-	"kernel vector_add regs=24 ns=2000 block_ns=10 params=8,8,8,4 body=vector_add\n"           \
-	"kernel fill regs=18 ns=1200 params=8,4,4 body=fill\n"                                     \
-	"kernel increment regs=12 ns=1000 params=8 body=increment\n"                               \
-	"kernel one ns=900 params=8 body=set_one\n"                                                \
-	"kernel two ns=900 params=8 body=set_two\n"                                                \
+#define CLIENT_IMAGE \
+	"gpuwatch-stand-in-module\n" \
+	"kernel empty ns=800\n" \
+	"kernel vector_add regs=24 ns=2000 block_ns=10 params=8,8,8,4 body=vector_add\n" \
+	"kernel fill regs=18 ns=1200 params=8,4,4 body=fill\n" \
+	"kernel increment regs=12 ns=1000 params=8 body=increment\n" \
+	"kernel one ns=900 params=8 body=set_one\n" \
+	"kernel two ns=900 params=8 body=set_two\n" \
 	"kernel spin ns=@0 params=8 body=spin\n"
 
 /* Device 0 and its primary context, made current. */

@@ -40,7 +40,7 @@ static CUgraph capture(int launches)
 	CK(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
 	for (int i = 0; i < launches; i++)
 		CK(cuLaunchKernel(increment, 1 + (unsigned)i, 1, 1, 32, 1, 1, 0, stream, params,
-		                  NULL));
+				  NULL));
 	CK(cuStreamEndCapture(stream, &graph));
 	return graph;
 }
@@ -48,13 +48,13 @@ static CUgraph capture(int launches)
 static CUDA_KERNEL_NODE_PARAMS kernel(void **params, unsigned grid)
 {
 	return (CUDA_KERNEL_NODE_PARAMS){.func = increment,
-	                                 .gridDimX = grid,
-	                                 .gridDimY = 1,
-	                                 .gridDimZ = 1,
-	                                 .blockDimX = 64,
-	                                 .blockDimY = 1,
-	                                 .blockDimZ = 1,
-	                                 .kernelParams = params};
+					 .gridDimX = grid,
+					 .gridDimY = 1,
+					 .gridDimZ = 1,
+					 .blockDimX = 64,
+					 .blockDimY = 1,
+					 .blockDimZ = 1,
+					 .kernelParams = params};
 }
 
 static void captured(void)

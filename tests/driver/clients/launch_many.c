@@ -27,7 +27,7 @@ static void *run(void *sum)
 	for (int i = 0; i < launches; i++) {
 		void *params[] = {&counter[i % streams]};
 		CK(cuLaunchKernel(increment[i / 3 % kernels], 1 + (unsigned)i % 3, 1, 1, 32, 1, 1,
-		                  0, stream[i % streams], params, NULL));
+				  0, stream[i % streams], params, NULL));
 		if (pause_us)
 			usleep((useconds_t)pause_us);
 	}
@@ -53,7 +53,7 @@ static void load(void)
 	end += sprintf(end, "%s", CLIENT_IMAGE);
 	for (int i = 1; i < kernels; i++)
 		end += sprintf(end, "kernel increment_%d regs=12 ns=1000 params=8 body=increment\n",
-		               i);
+			       i);
 	CK(cuModuleLoadData(&module, image));
 	CK(cuModuleGetFunction(&increment[0], module, "increment"));
 	for (int i = 1; i < kernels; i++) {

@@ -6,15 +6,15 @@
 int main(void)
 {
 	CUlaunchAttribute attributes[2] = {{.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION},
-	                                   {.id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE}};
+					   {.id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE}};
 	CUlaunchConfig config = {.gridDimX = 4,
-	                         .gridDimY = 1,
-	                         .gridDimZ = 1,
-	                         .blockDimX = 32,
-	                         .blockDimY = 1,
-	                         .blockDimZ = 1,
-	                         .attrs = attributes,
-	                         .numAttrs = 1};
+				 .gridDimY = 1,
+				 .gridDimZ = 1,
+				 .blockDimX = 32,
+				 .blockDimY = 1,
+				 .blockDimZ = 1,
+				 .attrs = attributes,
+				 .numAttrs = 1};
 	CUlibrary library;
 	CUkernel kernel, all[16];
 	CUfunction function;

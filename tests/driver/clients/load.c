@@ -42,7 +42,7 @@ static void exchange(CUdeviceptr at, float *mine, float *all)
 
 		CK(cuMemcpyDtoH(mine, at, bytes));
 		MPI_Allreduce(mine, all, (int)(bytes / sizeof(*mine)), MPI_FLOAT, MPI_SUM,
-		              MPI_COMM_WORLD);
+			      MPI_COMM_WORLD);
 		CK(cuMemcpyHtoD(at, all, bytes));
 	}
 }
@@ -72,7 +72,7 @@ int main(int argc, char **argv)
 		CK(cuMemcpyHtoD(at, mine, BATCH));
 		for (int i = 0; i < KERNELS; i++)
 			CK(cuLaunchKernel(kernel, !strcmp(fault, "imbalance") ? 16 : 8, 1, 1, 128,
-			                  1, 1, 0, NULL, NULL, NULL));
+					  1, 1, 0, NULL, NULL, NULL));
 		CK(cuCtxSynchronize());
 		if (!strcmp(fault, "host"))
 			compute(FAULT_US);
@@ -85,7 +85,7 @@ int main(int argc, char **argv)
 int main(int argc, char **argv)
 {
 	static const char *const names[KERNELS] = {"embed",    "attention", "project",
-	                                           "activate", "norm",      "reduce"};
+						   "activate", "norm",      "reduce"};
 	char image[1024] = "gpuwatch-stand-in-module\n";
 	CUfunction kernel[KERNELS];
 	CUmodule module;
@@ -96,7 +96,7 @@ int main(int argc, char **argv)
 	client_start();
 	for (int i = 0; i < KERNELS; i++)
 		snprintf(image + strlen(image), sizeof(image) - strlen(image), "kernel %s ns=%d\n",
-		         names[i], 200 * (i + 1) * atoi(argv[1]));
+			 names[i], 200 * (i + 1) * atoi(argv[1]));
 	CK(cuModuleLoadData(&module, image));
 	for (int i = 0; i < KERNELS; i++)
 		CK(cuModuleGetFunction(&kernel[i], module, names[i]));

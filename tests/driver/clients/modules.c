@@ -4,9 +4,9 @@
 #include "client.h"
 
 static const char *const images[] = {
-        "gpuwatch-stand-in-module\nkernel alpha regs=20 params=8 body=increment\n",
-        "gpuwatch-stand-in-module\nkernel beta regs=40 static=128 params=8 body=increment\n",
-        "gpuwatch-stand-in-module\nkernel gamma regs=60 params=8 body=increment\n",
+	"gpuwatch-stand-in-module\nkernel alpha regs=20 params=8 body=increment\n",
+	"gpuwatch-stand-in-module\nkernel beta regs=40 static=128 params=8 body=increment\n",
+	"gpuwatch-stand-in-module\nkernel gamma regs=60 params=8 body=increment\n",
 };
 static const char *const names[] = {"alpha", "beta", "gamma"};
 
@@ -31,7 +31,7 @@ int main(void)
 		same_stream += stream == first_stream;
 		for (unsigned k = 0; k <= i; k++)
 			CK(cuLaunchKernel(function, 1 + i % 3, 1, 1, 32, 1, 1, 0, stream, params,
-			                  NULL));
+					  NULL));
 		CK(cuStreamSynchronize(stream));
 		CK(cuStreamDestroy(stream));
 		CK(cuModuleUnload(module));

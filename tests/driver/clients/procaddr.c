@@ -42,7 +42,7 @@ static void launch(const char *how, void *function)
 {
 	void *params[] = {&counter};
 	CUresult result = AS(PFN_cuLaunchKernel_v4000, need(function, how))(
-	        increment, 1, 1, 1, 32, 1, 1, 0, NULL, params, NULL);
+		increment, 1, 1, 1, 32, 1, 1, 0, NULL, params, NULL);
 	printf("%s: %d\n", how, (int)result);
 	if (result != CUDA_SUCCESS)
 		exit(1);
@@ -62,7 +62,7 @@ static void setup(void)
 	if (GET(cuInit, 2000)(0) || GET(cuDeviceGet, 2000)(&dev, 0) ||
 	    GET(cuDevicePrimaryCtxRetain, 7000)(&ctx, dev) || GET(cuCtxSetCurrent, 4000)(ctx) ||
 	    GET(cuModuleLoadData, 2000)(&module, "gpuwatch-stand-in-module\n"
-	                                         "kernel increment params=8 body=increment\n") ||
+						 "kernel increment params=8 body=increment\n") ||
 	    GET(cuModuleGetFunction, 2000)(&increment, module, "increment") ||
 	    GET(cuMemAlloc, 3020)(&counter, sizeof(int)) || GET(cuMemsetD32, 3020)(counter, 0, 1)) {
 		fprintf(stderr, "procaddr: set-up failed\n");
@@ -75,9 +75,9 @@ int main(void)
 	int total = 0;
 	library = need(dlopen("libcuda.so.1", RTLD_NOW), "libcuda.so.1");
 	find_v2 = AS(PFN_cuGetProcAddress_v12000,
-	             need(dlsym(library, "cuGetProcAddress_v2"), "cuGetProcAddress_v2"));
+		     need(dlsym(library, "cuGetProcAddress_v2"), "cuGetProcAddress_v2"));
 	find_v1 = AS(PFN_cuGetProcAddress_v11030,
-	             need(dlsym(library, "cuGetProcAddress"), "cuGetProcAddress"));
+		     need(dlsym(library, "cuGetProcAddress"), "cuGetProcAddress"));
 	setup();
 	launch("v2, default", get("cuLaunchKernel", 4000, 0));
 	launch("v2, legacy", get("cuLaunchKernel", 13000, CU_GET_PROC_ADDRESS_LEGACY_STREAM));
@@ -90,7 +90,7 @@ int main(void)
 	/* The driver's symbols have no version: asking for one must go on finding nothing. */
 	printf("dlvsym: %s\n", dlvsym(library, "cuLaunchKernel", "CUDA_1") ? "found" : "not found");
 	find_v2 =
-	        AS(PFN_cuGetProcAddress_v12000, need(get("cuGetProcAddress", 12000, 0), "itself"));
+		AS(PFN_cuGetProcAddress_v12000, need(get("cuGetProcAddress", 12000, 0), "itself"));
 	launch("v2 found by itself", get("cuLaunchKernel", 4000, 0));
 	GET(cuCtxSynchronize, 2000)();
 	GET(cuMemcpyDtoH, 3020)(&total, counter, sizeof total);

@@ -12,14 +12,14 @@
 #include <unistd.h>
 
 /** Says where a driver call failed and ends the program with @p status. */
-#define CHECK_CALL(call, status)                                                                   \
-	do {                                                                                       \
-		CUresult result_ = (call);                                                         \
-		if (result_ != CUDA_SUCCESS) {                                                     \
-			fprintf(stderr, "%s:%d: %s = %d\n", __FILE__, __LINE__, #call,             \
-			        (int)result_);                                                     \
-			exit(status);                                                              \
-		}                                                                                  \
+#define CHECK_CALL(call, status) \
+	do { \
+		CUresult result_ = (call); \
+		if (result_ != CUDA_SUCCESS) { \
+			fprintf(stderr, "%s:%d: %s = %d\n", __FILE__, __LINE__, #call, \
+				(int)result_); \
+			exit(status); \
+		} \
 	} while (0)
 
 /* What the kernel says of a client's own threads. */

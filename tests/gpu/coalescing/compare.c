@@ -20,10 +20,10 @@
 
 /* Rows Kim 2023 has in its fig. 4.6: the base workloads first, then its eleven real ones. */
 static const char *const of_003[] = {"stride-32",        "stride-4",     "same-location",
-                                     "coalescing",       "b+tree_findK", "b+tree_findRangeK",
-                                     "3DConvolution",    "convSep",      "bfs_kernel1",
-                                     "backprop_forward", "heartwall",    "2DConvolution",
-                                     "bfs_kernel2",      "GEMM",         "backprop_adjust_weights"};
+				     "coalescing",       "b+tree_findK", "b+tree_findRangeK",
+				     "3DConvolution",    "convSep",      "bfs_kernel1",
+				     "backprop_forward", "heartwall",    "2DConvolution",
+				     "bfs_kernel2",      "GEMM",         "backprop_adjust_weights"};
 /* Two misses on one sector that are on their way at once may both be counted as one. */
 static const double hits_within = 0.002;
 /* Launches that must be reported exactly for the comparison to mean anything. */
@@ -46,7 +46,7 @@ static void sum_loads(const struct gw_gather *g, struct reported *out)
 
 	out->wavefronts = out->conflicts = 0;
 	out->exact = g->complete && g->report.coverage == GW_COVER_EXACT &&
-	             g->blocks == gw_dim3_count(g->locality->grid);
+		     g->blocks == gw_dim3_count(g->locality->grid);
 	for (uint32_t i = 0; i < g->count; i++) {
 		const struct gw_gather_access *a = &g->access[i];
 		double known = a->requests / (a->requests + a->uncounted);
@@ -60,12 +60,12 @@ static void sum_loads(const struct gw_gather *g, struct reported *out)
 			continue;
 		}
 		gw_coalescing_merge(&sum, &a->coalescing,
-		                    gw_gather_mean(&a->runs) / (a->requests + a->uncounted));
+				    gw_gather_mean(&a->runs) / (a->requests + a->uncounted));
 		runs += gw_gather_mean(&a->runs);
 		unknown += gw_gather_mean(&a->runs) * (isnan(known) ? 1 : 1 - known);
 		if (a->requests > 0)
 			sectors += gw_gather_mean(&a->runs) * known *
-			           gw_coalescing_sectors(&a->coalescing);
+				   gw_coalescing_sectors(&a->coalescing);
 		out->exact &= a->runs.least == a->runs.most && known == 1 && a->assumed == 0;
 	}
 	out->degree = gw_coalescing_degree(&sum);
@@ -77,12 +77,12 @@ static void sum_loads(const struct gw_gather *g, struct reported *out)
 }
 
 static void tell(const struct gw_ptx *ptx, const struct launched *l, const struct gw_device *device,
-                 struct reported *out)
+		 struct reported *out)
 {
 	struct gw_kernel kernel = {.name = l->kernel, .registers = 32, .max_threads = 1024};
 	struct gw_launch launch = {.kernel = &kernel, .config = l->config};
 	struct gw_eval_launch eval = {.config = l->config,
-	                              .arguments = {l->arguments, l->argument_bytes}};
+				      .arguments = {l->arguments, l->argument_bytes}};
 	struct gw_gather_limits limits = {.blocks = 64, .steps = 20000000};
 	struct gw_ptx_fault fault;
 	struct gw_ir_program program;
@@ -100,10 +100,10 @@ static void tell(const struct gw_ptx *ptx, const struct launched *l, const struc
 	}
 	kernel.static_shared = program.static_shared;
 	gw_static_memory(&(struct gw_static_in){.program = &program,
-	                                        .gather = &gather,
-	                                        .device = device,
-	                                        .launch = &launch},
-	                 &out->work);
+						.gather = &gather,
+						.device = device,
+						.launch = &launch},
+			 &out->work);
 	sum_loads(&gather, out);
 	gw_arena_free(&arena);
 }
@@ -125,7 +125,7 @@ static bool wrong(const struct reported *t, const struct launched *l)
 	if (requests > 0 && fabs(t->sectors - sectors / requests) > 1e-6 * t->sectors)
 		return true;
 	if (requests > 0 && fabs(row(t, GW_WORK_l1_hit_rate) -
-	                         launched_value(l, COUNTED_LOAD_HITS) / sectors) > hits_within)
+				 launched_value(l, COUNTED_LOAD_HITS) / sectors) > hits_within)
 		return true;
 	/* Compilers keep some loads and drop others: shapes are compared, by request. */
 	return requests == 0 && shared > 0 &&

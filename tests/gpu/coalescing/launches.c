@@ -13,15 +13,15 @@
 enum { MOST = 1024, COLUMNS = 64, LINE = 8192 };
 
 static const char *const columns[COUNTED] = {
-        [COUNTED_LOAD_REQUESTS] = "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum",
-        [COUNTED_LOAD_SECTORS] = "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",
-        [COUNTED_LOAD_HITS] = "l1tex__t_sectors_pipe_lsu_mem_global_op_ld_lookup_hit.sum",
-        [COUNTED_STORE_REQUESTS] = "l1tex__t_requests_pipe_lsu_mem_global_op_st.sum",
-        [COUNTED_STORE_SECTORS] = "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum",
-        [COUNTED_SHARED_LOADS] = "smsp__inst_executed_op_shared_ld.sum",
-        [COUNTED_SHARED_WAVEFRONTS] = "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum",
-        [COLD_DRAM_READ] = "dram__bytes_read.sum",
-        [COLD_DRAM_WRITE] = "dram__bytes_write.sum",
+	[COUNTED_LOAD_REQUESTS] = "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum",
+	[COUNTED_LOAD_SECTORS] = "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",
+	[COUNTED_LOAD_HITS] = "l1tex__t_sectors_pipe_lsu_mem_global_op_ld_lookup_hit.sum",
+	[COUNTED_STORE_REQUESTS] = "l1tex__t_requests_pipe_lsu_mem_global_op_st.sum",
+	[COUNTED_STORE_SECTORS] = "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum",
+	[COUNTED_SHARED_LOADS] = "smsp__inst_executed_op_shared_ld.sum",
+	[COUNTED_SHARED_WAVEFRONTS] = "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum",
+	[COLD_DRAM_READ] = "dram__bytes_read.sum",
+	[COLD_DRAM_WRITE] = "dram__bytes_write.sum",
 };
 
 static void give_up(const char *what, const char *path)
@@ -49,8 +49,8 @@ struct gw_bytes read_whole(const char *path)
 static struct gw_dim3 extent(const json_t *array)
 {
 	return (struct gw_dim3){(uint32_t)json_integer_value(json_array_get(array, 0)),
-	                        (uint32_t)json_integer_value(json_array_get(array, 1)),
-	                        (uint32_t)json_integer_value(json_array_get(array, 2))};
+				(uint32_t)json_integer_value(json_array_get(array, 1)),
+				(uint32_t)json_integer_value(json_array_get(array, 2))};
 }
 
 static bool read_launch(const char *line, struct launched *out)
@@ -65,12 +65,12 @@ static bool read_launch(const char *line, struct launched *out)
 	if (!json || !hex)
 		return false;
 	snprintf(out->label, sizeof(out->label), "%s",
-	         json_string_value(json_object_get(json, "label")));
+		 json_string_value(json_object_get(json, "label")));
 	snprintf(out->kernel, sizeof(out->kernel), "%s",
-	         json_string_value(json_object_get(json, "kernel")));
+		 json_string_value(json_object_get(json, "kernel")));
 	out->config = (struct gw_config){.grid = extent(json_object_get(json, "grid")),
-	                                 .block = extent(json_object_get(json, "block")),
-	                                 .cluster = {1, 1, 1}};
+					 .block = extent(json_object_get(json, "block")),
+					 .cluster = {1, 1, 1}};
 	for (; hex[0] && hex[1] && out->argument_bytes < sizeof(out->arguments); hex += 2) {
 		sscanf(hex, "%2x", &byte);
 		out->arguments[out->argument_bytes++] = (uint8_t)byte;
@@ -96,7 +96,7 @@ static unsigned split(char *line, char *part[COLUMNS])
 
 /* Counters first to before @p end from one table, whose lines are the launches in their order. */
 static void read_counters(const char *folder, const char *name, struct launched *l, size_t count,
-                          unsigned first, unsigned end)
+			  unsigned first, unsigned end)
 {
 	char path[1024], title_line[LINE], line[LINE], *title[COLUMNS], *part[COLUMNS];
 	unsigned titles;

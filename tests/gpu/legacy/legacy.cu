@@ -15,18 +15,18 @@
 #include <string.h>
 #include <time.h>
 
-#define CHECK(call)                                                                                \
-	do {                                                                                       \
-		cudaError_t e = (call);                                                            \
-		if (e == cudaErrorNoDevice || e == cudaErrorInsufficientDriver) {                  \
-			fprintf(stderr, "SKIP: %s\n", cudaGetErrorString(e));                      \
-			exit(77);                                                                  \
-		}                                                                                  \
-		if (e != cudaSuccess) {                                                            \
-			fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #call,              \
-			        cudaGetErrorString(e));                                            \
-			exit(1);                                                                   \
-		}                                                                                  \
+#define CHECK(call) \
+	do { \
+		cudaError_t e = (call); \
+		if (e == cudaErrorNoDevice || e == cudaErrorInsufficientDriver) { \
+			fprintf(stderr, "SKIP: %s\n", cudaGetErrorString(e)); \
+			exit(77); \
+		} \
+		if (e != cudaSuccess) { \
+			fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #call, \
+				cudaGetErrorString(e)); \
+			exit(1); \
+		} \
 	} while (0)
 
 enum { N = 1 << 22, TILE = 16, SIDE = 512, BINS = 256, ROUNDS = 20 };
@@ -198,7 +198,7 @@ static void cooperative(struct data *d)
 	if (!can || !per_sm)
 		return;
 	CHECK(cudaLaunchCooperativeKernel((void *)relax, dim3((unsigned)sms), dim3(256), arguments,
-	                                  0, d->stream[0]));
+					  0, d->stream[0]));
 	CHECK(cudaStreamSynchronize(d->stream[0]));
 }
 

@@ -114,9 +114,9 @@ static void buffer(void)
 	unsigned char bytes[16] = {0};
 	size_t size = 12, shorter = 8;
 	void *whole[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, bytes, CU_LAUNCH_PARAM_BUFFER_SIZE, &size,
-	                 CU_LAUNCH_PARAM_END};
+			 CU_LAUNCH_PARAM_END};
 	void *cut[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, bytes, CU_LAUNCH_PARAM_BUFFER_SIZE, &shorter,
-	               CU_LAUNCH_PARAM_END};
+		       CU_LAUNCH_PARAM_END};
 
 	bytes[9] = 100; /* 25600 */
 	load();
@@ -133,7 +133,7 @@ static void buffer(void)
 enum set_way { SET, SET_ANY, SET_OLD };
 
 static void set(CUgraphExec exec, CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS *p,
-                enum set_way way)
+		enum set_way way)
 {
 	CUgraphNodeParams any = node_params_any(p);
 
@@ -195,10 +195,10 @@ static void graph_old(void)
 int main(int argc, char **argv)
 {
 	static const struct scenario list[] = {
-	        {"turns", turns},     {"sweep", sweep},         {"alike", alike},
-	        {"counter", counter}, {"factors", factors},     {"buffer", buffer},
-	        {"graph", graph},     {"graph_any", graph_any}, {"graph_old", graph_old},
-	        {NULL, NULL},
+		{"turns", turns},     {"sweep", sweep},         {"alike", alike},
+		{"counter", counter}, {"factors", factors},     {"buffer", buffer},
+		{"graph", graph},     {"graph_any", graph_any}, {"graph_old", graph_old},
+		{NULL, NULL},
 	};
 
 	return client_main(argc, argv, list);

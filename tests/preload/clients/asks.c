@@ -10,8 +10,8 @@ static const char *const names[] = {
 #define FOREIGN(symbol, ...) #symbol,
 #include "preload/cupti/other_profiler.def"
 #include "preload/hook/hooks.def"
-        "cuGetProcAddress", "cuGetProcAddress_v2",
-        "cuDeviceGetCount", /* one that we do not stand in for */
+	"cuGetProcAddress", "cuGetProcAddress_v2",
+	"cuDeviceGetCount", /* one that we do not stand in for */
 };
 
 void asks_names(void);
@@ -32,7 +32,7 @@ static void tell(const char *who, const char *how, const char *name, void *found
 		file = slash ? slash + 1 : info.dli_fname;
 	}
 	if (!whose && (!strncmp(file, "libcuda.so", 10) || !strncmp(file, "libcupti.so", 11) ||
-	               !strcmp(file, "libgpuwatch.so")))
+		       !strcmp(file, "libgpuwatch.so")))
 		file = "the driver's";
 	printf("%s, %s, %s: %s%s%s\n", who, how, name, file, error ? "; " : "", error ? error : "");
 }

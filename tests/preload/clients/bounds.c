@@ -47,11 +47,11 @@ static void streams(void)
 static void graphs(void)
 {
 	CUDA_KERNEL_NODE_PARAMS p = {.gridDimX = 3,
-	                             .gridDimY = 1,
-	                             .gridDimZ = 1,
-	                             .blockDimX = 32,
-	                             .blockDimY = 1,
-	                             .blockDimZ = 1};
+				     .gridDimY = 1,
+				     .gridDimZ = 1,
+				     .blockDimX = 32,
+				     .blockDimY = 1,
+				     .blockDimZ = 1};
 
 	client_start();
 	p.func = client_kernel;
@@ -83,7 +83,7 @@ static void streams_at_once(void)
 		CK(cuStreamCreate(&stream[i], CU_STREAM_NON_BLOCKING));
 	for (int i = 0; i < 2 * PAST; i++) {
 		CK(cuLaunchKernel(client_kernel, 1, 1, 1, 32, 1, 1, 0, stream[i % PAST], NULL,
-		                  NULL));
+				  NULL));
 		if (i % REST_EVERY == 0)
 			client_nap(5);
 	}
@@ -108,7 +108,7 @@ static void configurations(void)
 
 	memset(name, 'k', NAME);
 	snprintf(image, sizeof(image), "gpuwatch-stand-in-module\nkernel %s regs=24 ns=1000\n",
-	         name);
+		 name);
 	client_start();
 	CK(cuModuleLoadData(&module, image));
 	CK(cuModuleGetFunction(&f, module, name));
@@ -117,7 +117,7 @@ static void configurations(void)
 	then = kib_of("VmRSS");
 	for (int i = 0; i < CONFIGURATIONS; i++, rest(i))
 		CK(cuLaunchKernel(f, CONFIGURATIONS + 1 + (unsigned)i % 100, 1, 1, 32, 1, 1, 0,
-		                  NULL, NULL, NULL));
+				  NULL, NULL, NULL));
 	printf("grown %ld rss %ld\n", kib_of("VmRSS") - then, kib_of("VmRSS"));
 }
 
@@ -200,15 +200,15 @@ static void locked(void)
 int main(int argc, char **argv)
 {
 	static const struct scenario list[] = {
-	        {"streams", streams},
-	        {"graphs", graphs},
-	        {"streams_at_once", streams_at_once},
-	        {"configurations", configurations},
-	        {"threads", threads},
-	        {"hundreds", hundreds_of_threads},
-	        {"rushes", rushes},
-	        {"locked", locked},
-	        {NULL, NULL},
+		{"streams", streams},
+		{"graphs", graphs},
+		{"streams_at_once", streams_at_once},
+		{"configurations", configurations},
+		{"threads", threads},
+		{"hundreds", hundreds_of_threads},
+		{"rushes", rushes},
+		{"locked", locked},
+		{NULL, NULL},
 	};
 
 	return client_main(argc, argv, list);

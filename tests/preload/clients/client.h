@@ -19,12 +19,12 @@
 
 #define CK(call) CHECK_CALL(call, 9)
 
-#define CLIENT_IMAGE                                                                               \
-	"gpuwatch-stand-in-module\n"                                                               \
-	"kernel empty ns=800\n"                                                                    \
-	"kernel add regs=12 ns=1000 params=8 body=increment\n"                                     \
-	"kernel short ns=2000\n"                                                                   \
-	"kernel long ns=300000\n"                                                                  \
+#define CLIENT_IMAGE \
+	"gpuwatch-stand-in-module\n" \
+	"kernel empty ns=800\n" \
+	"kernel add regs=12 ns=1000 params=8 body=increment\n" \
+	"kernel short ns=2000\n" \
+	"kernel long ns=300000\n" \
 	"kernel spin ns=@0 params=8 body=spin\n"
 
 static CUcontext client_context;

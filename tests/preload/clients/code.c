@@ -13,11 +13,11 @@
 
 #ifdef CODE_FATBIN /* what the compiler would have put here */
 __asm__(".section .nv_fatbin,\"a\"\n"
-        ".balign 8\n"
-        "embedded:\n"
-        ".incbin \"" CODE_FATBIN "\"\n"
-        ".balign 8\n"
-        ".previous\n");
+	".balign 8\n"
+	"embedded:\n"
+	".incbin \"" CODE_FATBIN "\"\n"
+	".balign 8\n"
+	".previous\n");
 extern const unsigned char embedded[];
 #endif
 
@@ -90,7 +90,7 @@ void client_called_back(void)
 	until.tv_sec += 5;
 	pthread_create(&thread, NULL, load_module, NULL);
 	puts(pthread_timedjoin_np(thread, NULL, &until) ? "it waits for the constructor"
-	                                                : "loaded meanwhile");
+							: "loaded meanwhile");
 }
 
 static void constructor(void)
@@ -130,7 +130,7 @@ static void unseen(void)
 	CK(cuCtxSetCurrent(client_context));
 	CK(cuGetExportTable(&table, &id));
 	CK((CUresult)((const struct si_private_loads *)table)
-	           ->load((void **)&client_module, client_image()));
+		   ->load((void **)&client_module, client_image()));
 	saxpy(4, 500);
 	CK(cuCtxSynchronize());
 	client_nap(200);
@@ -390,7 +390,7 @@ static void all(void)
 		params[i] = bytes + 128 * i;
 	for (unsigned k = 0; k < 3; k++)
 		CK(cuLaunchKernel(client_function(names[k]), 0x7fffffff, 65535, 1, 32, 1, 1, 0,
-		                  NULL, params, NULL));
+				  NULL, params, NULL));
 	CK(cuCtxSynchronize());
 	client_nap(300);
 	puts("all kernels");
@@ -422,24 +422,24 @@ int main(int argc, char **argv)
 	static char name[] = "nowhere/program";
 #endif
 	static const struct scenario list[] = {{"one", one},
-	                                       {"many", many},
-	                                       {"late", late},
-	                                       {"all", all},
-	                                       {"graph", graph},
-	                                       {"unseen", unseen},
-	                                       {"library", library},
-	                                       {"library_graph", library_graph},
-	                                       {"captured_only", captured_only},
-	                                       {"built_only", built_only},
-	                                       {"context_after", context_after},
-	                                       {"library_module", library_module},
-	                                       {"namesakes", namesakes},
-	                                       {"own_libz", own_libz},
-	                                       {"constructor", constructor},
+					       {"many", many},
+					       {"late", late},
+					       {"all", all},
+					       {"graph", graph},
+					       {"unseen", unseen},
+					       {"library", library},
+					       {"library_graph", library_graph},
+					       {"captured_only", captured_only},
+					       {"built_only", built_only},
+					       {"context_after", context_after},
+					       {"library_module", library_module},
+					       {"namesakes", namesakes},
+					       {"own_libz", own_libz},
+					       {"constructor", constructor},
 #ifdef CODE_FATBIN
-	                                       {"own", own},
+					       {"own", own},
 #endif
-	                                       {NULL, NULL}};
+					       {NULL, NULL}};
 
 #ifdef CODE_FATBIN
 	argv[0] = name;

@@ -150,8 +150,8 @@ static void ended(void)
 int main(int argc, char **argv)
 {
 	static const struct scenario list[] = {
-	        {"switched", switched}, {"ended", ended}, {"green", green},
-	        {"past_us", past_us},   {NULL, NULL},
+		{"switched", switched}, {"ended", ended}, {"green", green},
+		{"past_us", past_us},   {NULL, NULL},
 	};
 
 	return client_main(argc, argv, list);

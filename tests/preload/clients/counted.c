@@ -20,13 +20,13 @@
 #include <time.h>
 
 static const char image[] = "gpuwatch-stand-in-module\n"
-                            "kernel long_one ns=300000\n"
-                            "kernel middle_one ns=80000\n"
-                            "kernel short_one ns=7000\n"
-                            "kernel tiny_one ns=2000\n"
-                            "kernel slow_one ns=9000000\n"
-                            "kernel held_one ns=3000000000\n"
-                            "kernel wide_one ns=3000000\n";
+			    "kernel long_one ns=300000\n"
+			    "kernel middle_one ns=80000\n"
+			    "kernel short_one ns=7000\n"
+			    "kernel tiny_one ns=2000\n"
+			    "kernel slow_one ns=9000000\n"
+			    "kernel held_one ns=3000000000\n"
+			    "kernel wide_one ns=3000000\n";
 
 enum { KERNELS = 7, LARGE = 1 << 20 };
 static CUfunction kernels[KERNELS];
@@ -66,7 +66,7 @@ static void once(CUstream other, bool overlap, bool idle, unsigned i)
 		launch(4, 900, NULL);
 	CK(cuStreamSynchronize(NULL));
 	if (overlap) { /* two kernels at once, long enough that a busy machine starts both in time
-		        */
+			*/
 		launch(6, 55, NULL);
 		launch(6, 66, other);
 		CK(cuCtxSynchronize());
@@ -88,9 +88,9 @@ static void sample(void *library)
 	__typeof__(cuptiPmSamplingEnable) *enable;
 	__typeof__(cuptiPmSamplingDisable) *disable;
 	CUpti_PmSampling_Enable_Params e = {.structSize =
-	                                            CUpti_PmSampling_Enable_Params_STRUCT_SIZE};
+						    CUpti_PmSampling_Enable_Params_STRUCT_SIZE};
 	CUpti_PmSampling_Disable_Params d = {.structSize =
-	                                             CUpti_PmSampling_Disable_Params_STRUCT_SIZE};
+						     CUpti_PmSampling_Disable_Params_STRUCT_SIZE};
 	CUptiResult r = CUPTI_ERROR_UNKNOWN;
 
 	*(void **)&enable = dlsym(library, "cuptiPmSamplingEnable");
@@ -142,7 +142,7 @@ static void launch_until_configuring(void)
 {
 	void *library = dlopen("libcupti.so.13", RTLD_NOW | RTLD_NOLOAD);
 	_Atomic int *configuring =
-	        library ? (_Atomic int *)dlsym(library, "standin_pm_configuring") : NULL;
+		library ? (_Atomic int *)dlsym(library, "standin_pm_configuring") : NULL;
 
 	for (int i = 0;
 	     getenv("STANDIN_PM_CONFIGURE_MS") && configuring && !*configuring && i < 30000; i++) {
@@ -181,7 +181,7 @@ static void end(const char *how)
 int main(int argc, char **argv)
 {
 	static const char *const names[] = {"long_one", "middle_one", "short_one", "tiny_one",
-	                                    "slow_one", "held_one",   "wide_one"};
+					    "slow_one", "held_one",   "wide_one"};
 	double left = argc > 1 ? atof(argv[1]) : 1000; /* ms */
 	const char *how = argc > 2 ? argv[2] : "";
 	bool clock = !strcmp(how, "clock"), tool = clock || !strcmp(how, "tool");

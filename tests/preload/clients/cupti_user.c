@@ -39,7 +39,7 @@ static void CUPTIAPI requested(uint8_t **buffer, size_t *size, size_t *max)
 }
 
 static void CUPTIAPI completed(CUcontext context, uint32_t stream, uint8_t *buffer, size_t size,
-                               size_t valid)
+			       size_t valid)
 {
 	CUpti_Activity *record = NULL;
 
@@ -123,13 +123,13 @@ static void after_a_while(void)
 static atomic_int calls; /* callbacks at the start of a launch */
 
 static void CUPTIAPI called(void *data, CUpti_CallbackDomain domain, CUpti_CallbackId id,
-                            const void *info)
+			    const void *info)
 {
 	const CUpti_CallbackData *call = info;
 
 	atomic_fetch_add((atomic_int *)data, domain == CUPTI_CB_DOMAIN_DRIVER_API &&
-	                                             id == CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel &&
-	                                             call->callbackSite == CUPTI_API_ENTER);
+						     id == CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel &&
+						     call->callbackSite == CUPTI_API_ENTER);
 }
 
 static void slowly(unsigned grid, int n)
@@ -183,7 +183,7 @@ static void there_for_long(void)
 		usleep(10000);
 		clock_gettime(CLOCK_MONOTONIC, &now);
 	} while ((now.tv_sec - begin.tv_sec) * 1000 + (now.tv_nsec - begin.tv_nsec) / 1000000 <
-	         7200);
+		 7200);
 	CK(cuCtxSynchronize());
 	printf("disable %d\n", (int)cupti.disable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL));
 	for (int ms = 0; ms < 2500; ms += 10) {
@@ -232,7 +232,7 @@ static void stays_subscribed(void)
 	open_cupti();
 	printf("subscribe %d\n", (int)cupti.subscribe(&subscriber, called, &calls));
 	printf("callback %d\n", (int)cupti.enable_callback(1, subscriber, CUPTI_CB_DOMAIN_RESOURCE,
-	                                                   CUPTI_CBID_RESOURCE_CONTEXT_CREATED));
+							   CUPTI_CBID_RESOURCE_CONTEXT_CREATED));
 	printf("clock %d\n", (int)cupti.register_clock(ticks));
 	take();
 	slowly(2, 40);
@@ -260,13 +260,13 @@ static void stays_subscribed(void)
 int main(int argc, char **argv)
 {
 	static const struct scenario list[] = {{"in_mid_run", in_mid_run},
-	                                       {"before_cuda", before_cuda},
-	                                       {"after_a_while", after_a_while},
-	                                       {"sessions", sessions},
-	                                       {"there_for_long", there_for_long},
-	                                       {"switches", switches},
-	                                       {"stays_subscribed", stays_subscribed},
-	                                       {NULL, NULL}};
+					       {"before_cuda", before_cuda},
+					       {"after_a_while", after_a_while},
+					       {"sessions", sessions},
+					       {"there_for_long", there_for_long},
+					       {"switches", switches},
+					       {"stays_subscribed", stays_subscribed},
+					       {NULL, NULL}};
 
 	return client_main(argc, argv, list);
 }

@@ -172,7 +172,7 @@ static void small_stack(void)
 {
 	const size_t guard = 64 << 10, size = (getauxval(AT_MINSIGSTKSZ) + (16 << 10)) & ~4095UL;
 	char *room = mmap(NULL, guard + size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-	                  -1, 0);
+			  -1, 0);
 	const stack_t stack = {.ss_sp = room + guard, .ss_size = size};
 	struct sigaction action = {.sa_handler = exit_in_handler, .sa_flags = SA_ONSTACK};
 	pthread_t thread;
@@ -256,25 +256,25 @@ static void nothing(void)
 int main(int argc, char **argv)
 {
 	static const struct scenario list[] = {
-	        {"return", by_return},
-	        {"early", early},
-	        {"early_by_exit", early_by_exit},
-	        {"at_exit", at_exit},
-	        {"only_at_exit", only_at_exit},
-	        {"_exit", by__exit},
-	        {"quick_exit", by_quick_exit},
-	        {"abort", by_abort},
-	        {"signal", by_signal},
-	        {"fault", by_fault},
-	        {"among_threads", among_threads},
-	        {"among_threads_cut", among_threads_cut},
-	        {"small_stack", small_stack},
-	        {"in_host_function", in_host_function},
-	        {"reset_first", reset_first},
-	        {"unfinished", unfinished},
-	        {"forever", launch_forever},
-	        {"nothing", nothing},
-	        {NULL, NULL},
+		{"return", by_return},
+		{"early", early},
+		{"early_by_exit", early_by_exit},
+		{"at_exit", at_exit},
+		{"only_at_exit", only_at_exit},
+		{"_exit", by__exit},
+		{"quick_exit", by_quick_exit},
+		{"abort", by_abort},
+		{"signal", by_signal},
+		{"fault", by_fault},
+		{"among_threads", among_threads},
+		{"among_threads_cut", among_threads_cut},
+		{"small_stack", small_stack},
+		{"in_host_function", in_host_function},
+		{"reset_first", reset_first},
+		{"unfinished", unfinished},
+		{"forever", launch_forever},
+		{"nothing", nothing},
+		{NULL, NULL},
 	};
 
 	return client_main(argc, argv, list);

@@ -8,14 +8,14 @@ static long call(long number, long a, long b, long c)
 
 #ifdef __i386__
 	__asm__ volatile("int $0x80"
-	                 : "=a"(result)
-	                 : "a"(number), "b"(a), "c"(b), "d"(c)
-	                 : "memory");
+			 : "=a"(result)
+			 : "a"(number), "b"(a), "c"(b), "d"(c)
+			 : "memory");
 #else
 	__asm__ volatile("syscall"
-	                 : "=a"(result)
-	                 : "a"(number), "D"(a), "S"(b), "d"(c)
-	                 : "rcx", "r11", "memory");
+			 : "=a"(result)
+			 : "a"(number), "D"(a), "S"(b), "d"(c)
+			 : "rcx", "r11", "memory");
 #endif
 	return result;
 }

@@ -15,7 +15,7 @@ static void say(const char *what, CUresult r)
 #define RUBBISH ((void *)(uintptr_t)0x5a5a5a5a5a50)
 
 static CUDA_KERNEL_NODE_PARAMS params_of(CUfunction func, CUkernel kern, CUcontext context,
-                                         unsigned blocks)
+					 unsigned blocks)
 {
 	CUDA_KERNEL_NODE_PARAMS p = node_params(func, kern, blocks, 32);
 
@@ -250,7 +250,7 @@ static void reused(void)
 		CUkernel kernel;
 
 		snprintf(image, sizeof(image), "gpuwatch-stand-in-module\nkernel %s ns=900\n",
-		         names[i]);
+			 names[i]);
 		CK(cuLibraryLoadData(&library, image, NULL, NULL, 0, NULL, NULL, 0));
 		CK(cuLibraryEnumerateKernels(&kernel, 1, library));
 		p = params_of(NULL, kernel, NULL, 1 + i);
@@ -353,17 +353,17 @@ static void captures_beside(void)
 int main(int argc, char **argv)
 {
 	static const struct scenario list[] = {
-	        {"rubbish", rubbish},
-	        {"other_gpu", other_gpu},
-	        {"child", child},
-	        {"child_beside_conditional", child_beside_conditional},
-	        {"child_of_child", child_of_child},
-	        {"node_function", node_function},
-	        {"reused", reused},
-	        {"mistakes", mistakes},
-	        {"captured_often", captured_often},
-	        {"captures_beside", captures_beside},
-	        {NULL, NULL},
+		{"rubbish", rubbish},
+		{"other_gpu", other_gpu},
+		{"child", child},
+		{"child_beside_conditional", child_beside_conditional},
+		{"child_of_child", child_of_child},
+		{"node_function", node_function},
+		{"reused", reused},
+		{"mistakes", mistakes},
+		{"captured_often", captured_often},
+		{"captures_beside", captures_beside},
+		{NULL, NULL},
 	};
 
 	return client_main(argc, argv, list);

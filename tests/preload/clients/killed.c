@@ -64,7 +64,7 @@ static void *launch(void *arg)
 		__atomic_store_n(&witness[number], i + 1, __ATOMIC_RELEASE);
 		if (i % 64 == 63)
 			usleep(4000); /* a ring lasts a second: a worker that gets no processor
-			                 loses none */
+					 loses none */
 	}
 	return NULL;
 }
@@ -73,14 +73,14 @@ static void *launch(void *arg)
 static void wait_for_log(void)
 {
 	const char *pattern = getenv("GPUWATCH_OUT"),
-	           *macro = pattern ? strstr(pattern, "%p") : NULL;
+		   *macro = pattern ? strstr(pattern, "%p") : NULL;
 	char path[4096];
 	struct stat st;
 
 	if (!macro)
 		return;
 	snprintf(path, sizeof(path), "%.*s%d%s", (int)(macro - pattern), pattern, (int)getpid(),
-	         macro + 2);
+		 macro + 2);
 	for (int i = 0; i < 10000 && (stat(path, &st) || !st.st_size); i++)
 		usleep(1000);
 }

@@ -9,7 +9,7 @@ __attribute__((visibility("default"))) int user_launch(unsigned grid);
 int user_launch(unsigned grid)
 {
 	CUresult (*f)(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
-	              unsigned, CUstream, void **, void **);
+		      unsigned, CUstream, void **, void **);
 
 	client_compute(grid, 2);
 	/* In this library's own scope libcuda is visible, whatever the program's is. */

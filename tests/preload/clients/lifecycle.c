@@ -69,11 +69,11 @@ static void stderr_reused_at_the_end(void)
 static void mangled(void)
 {
 	static const char *const names[] = {"_Z7hostileIiEvT_",
-	                                    "_ZN2at6native10add_kernelIfEEvPT_",
-	                                    "_ZN12_GLOBAL__N_14copyEPf",
-	                                    "plain_one",
-	                                    "_Z999cut",
-	                                    "_ZZ4mainE5local"};
+					    "_ZN2at6native10add_kernelIfEEvPT_",
+					    "_ZN12_GLOBAL__N_14copyEPf",
+					    "plain_one",
+					    "_Z999cut",
+					    "_ZZ4mainE5local"};
 	CUmodule module;
 	CUfunction f;
 	char image[512] = "gpuwatch-stand-in-module\n";
@@ -219,9 +219,9 @@ static void launch_for(double seconds)
 
 	while (now_s() < end) {
 		CK(cuLaunchKernel(client_function("long"), 100, 1, 1, 128, 1, 1, 0, NULL, NULL,
-		                  NULL));
+				  NULL));
 		CK(cuLaunchKernel(client_function("short"), 7, 1, 1, 128, 1, 1, 0, NULL, NULL,
-		                  NULL));
+				  NULL));
 		CK(cuStreamSynchronize(NULL));
 	}
 }
@@ -460,41 +460,41 @@ static void real_time(void)
 	launch_for_long();
 	for (tasks = opendir("/proc/self/task"); tasks && (entry = readdir(tasks));)
 		count += atoi(entry->d_name) &&
-		         sched_getscheduler(atoi(entry->d_name)) == SCHED_FIFO;
+			 sched_getscheduler(atoi(entry->d_name)) == SCHED_FIFO;
 	printf("%u in real time\n", count);
 }
 
 int main(int argc, char **argv)
 {
 	static const struct scenario list[] = {
-	        {"stderr_reused", stderr_reused},
-	        {"stderr_free", use_number_two},
-	        {"stderr_reused_at_the_end", stderr_reused_at_the_end},
-	        {"stderr_is_full", stderr_is_full},
-	        {"mangled", mangled},
-	        {"left_by_longjmp", left_by_longjmp},
-	        {"left_by_cancel", left_by_cancel},
-	        {"forked_meanwhile", forked_meanwhile},
-	        {"under_dlopen", under_dlopen},
-	        {"vfork_then_exit", vfork_then_exit},
-	        {"closefrom", closefrom_3},
-	        {"closefrom_and_chdir", closefrom_and_chdir},
-	        {"daemon_before", daemon_before},
-	        {"daemon_after", daemon_after},
-	        {"other_user", other_user},
-	        {"other_root", other_root},
-	        {"umask_0777", umask_0777},
-	        {"no_files", no_files},
-	        {"small_files", small_files},
-	        {"no_memory", no_memory},
-	        {"main_leaves_to_driver", main_leaves_to_driver},
-	        {"main_leaves_to_sigwait", main_leaves_to_sigwait},
-	        {"floating_point_traps", floating_point_traps},
-	        {"threads_have_defaults", threads_have_defaults},
-	        {"real_time", real_time},
-	        {"own_log", launch_for_long},
-	        {"own_variables", own_variables},
-	        {NULL, NULL},
+		{"stderr_reused", stderr_reused},
+		{"stderr_free", use_number_two},
+		{"stderr_reused_at_the_end", stderr_reused_at_the_end},
+		{"stderr_is_full", stderr_is_full},
+		{"mangled", mangled},
+		{"left_by_longjmp", left_by_longjmp},
+		{"left_by_cancel", left_by_cancel},
+		{"forked_meanwhile", forked_meanwhile},
+		{"under_dlopen", under_dlopen},
+		{"vfork_then_exit", vfork_then_exit},
+		{"closefrom", closefrom_3},
+		{"closefrom_and_chdir", closefrom_and_chdir},
+		{"daemon_before", daemon_before},
+		{"daemon_after", daemon_after},
+		{"other_user", other_user},
+		{"other_root", other_root},
+		{"umask_0777", umask_0777},
+		{"no_files", no_files},
+		{"small_files", small_files},
+		{"no_memory", no_memory},
+		{"main_leaves_to_driver", main_leaves_to_driver},
+		{"main_leaves_to_sigwait", main_leaves_to_sigwait},
+		{"floating_point_traps", floating_point_traps},
+		{"threads_have_defaults", threads_have_defaults},
+		{"real_time", real_time},
+		{"own_log", launch_for_long},
+		{"own_variables", own_variables},
+		{NULL, NULL},
 	};
 
 	return client_main(argc, argv, list);

@@ -44,13 +44,13 @@ static void begin(int flags)
 
 	library = need(dlopen("libcuda.so.1", flags), "libcuda.so.1");
 	find_v2 = AS(PFN_cuGetProcAddress_v12000,
-	             need(dlsym(library, "cuGetProcAddress_v2"), "cuGetProcAddress_v2"));
+		     need(dlsym(library, "cuGetProcAddress_v2"), "cuGetProcAddress_v2"));
 	find_v1 = AS(PFN_cuGetProcAddress_v11030,
-	             need(dlsym(library, "cuGetProcAddress"), "cuGetProcAddress"));
+		     need(dlsym(library, "cuGetProcAddress"), "cuGetProcAddress"));
 	if (GET(cuInit, 2000)(0) || GET(cuDevicePrimaryCtxRetain, 7000)(&context, 0) ||
 	    GET(cuCtxSetCurrent, 4000)(context) ||
 	    GET(cuModuleLoadData, 2000)(&module,
-	                                "gpuwatch-stand-in-module\nkernel empty ns=800\n") ||
+					"gpuwatch-stand-in-module\nkernel empty ns=800\n") ||
 	    GET(cuModuleGetFunction, 2000)(&kernel, module, "empty")) {
 		puts("set-up failed");
 		exit(9);
@@ -70,11 +70,11 @@ static void launch_ex(const char *how, unsigned grid, void *function)
 {
 	PFN_cuLaunchKernelEx_v11060 f = AS(PFN_cuLaunchKernelEx_v11060, function);
 	CUlaunchConfig c = {.gridDimX = grid,
-	                    .gridDimY = 1,
-	                    .gridDimZ = 1,
-	                    .blockDimX = 32,
-	                    .blockDimY = 1,
-	                    .blockDimZ = 1};
+			    .gridDimY = 1,
+			    .gridDimZ = 1,
+			    .blockDimX = 32,
+			    .blockDimY = 1,
+			    .blockDimZ = 1};
 
 	printf("%s: %d\n", how, function ? (int)f(&c, kernel, NULL, NULL) : -1);
 }
@@ -101,13 +101,13 @@ static void ways(void)
 	launch("dlsym _ptsz", 9, dlsym(library, "cuLaunchKernel_ptsz"));
 	launch_ex("v2 Ex", 10, get("cuLaunchKernelEx", 12000, 0));
 	launch_ex("v2 Ex, per thread", 11,
-	          get("cuLaunchKernelEx", 12000, CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM));
+		  get("cuLaunchKernelEx", 12000, CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM));
 	launch_ex("dlsym Ex", 12, dlsym(library, "cuLaunchKernelEx"));
 	find_v2 = AS(PFN_cuGetProcAddress_v12000,
-	             need(get("cuGetProcAddress", 12000, 0), "cuGetProcAddress by itself"));
+		     need(get("cuGetProcAddress", 12000, 0), "cuGetProcAddress by itself"));
 	launch("v2 found by itself", 13, get("cuLaunchKernel", 4000, 0));
 	find_v1 = AS(PFN_cuGetProcAddress_v11030,
-	             need(get("cuGetProcAddress", 11030, 0), "cuGetProcAddress v1 by itself"));
+		     need(get("cuGetProcAddress", 11030, 0), "cuGetProcAddress v1 by itself"));
 	launch("v1 found by v2", 14, by_v1(0));
 }
 
@@ -127,7 +127,7 @@ static void tell(const char *what, void *found)
 	printf("%s: %s; %s\n", what, found ? "found" : "not found",
 	       text    ? text
 	       : error ? error
-	               : "no error");
+		       : "no error");
 }
 
 static void local(void)
@@ -192,7 +192,7 @@ static void impostor(void)
 static void whose(void)
 {
 	static const char *const names[] = {"cuLaunchKernel", "cuGraphLaunch", "cuInit",
-	                                    "cuGetProcAddress"};
+					    "cuGetProcAddress"};
 	Dl_info info;
 
 	begin(RTLD_NOW | RTLD_GLOBAL);
@@ -236,8 +236,8 @@ int main(int argc, char **argv)
 		const char *name;
 		void (*run)(void);
 	} list[] = {{"ways", ways},         {"global", global},     {"local", local},
-	            {"errors", errors},     {"whose", whose},       {"impostor", impostor},
-	            {"reopened", reopened}, {"deepbind", deepbind}, {"errno", errno_kept}};
+		    {"errors", errors},     {"whose", whose},       {"impostor", impostor},
+		    {"reopened", reopened}, {"deepbind", deepbind}, {"errno", errno_kept}};
 
 	for (size_t i = 0; argc > 1 && i < sizeof(list) / sizeof(*list); i++)
 		if (strcmp(list[i].name, argv[1]) == 0) {

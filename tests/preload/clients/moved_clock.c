@@ -136,14 +136,14 @@ static int over(const struct timespec *until)
 }
 
 EXPORT int pthread_cond_timedwait(pthread_cond_t *restrict c, pthread_mutex_t *restrict m,
-                                  const struct timespec *restrict until)
+				  const struct timespec *restrict until)
 {
 	static int (*_Atomic next)(pthread_cond_t *, pthread_mutex_t *, const struct timespec *);
 	int r;
 
 	if (!next)
 		next = (int (*)(pthread_cond_t *, pthread_mutex_t *, const struct timespec *))dlsym(
-		        RTLD_NEXT, "pthread_cond_timedwait");
+			RTLD_NEXT, "pthread_cond_timedwait");
 	do {
 		struct timespec t = look_at(until);
 
@@ -174,15 +174,15 @@ static struct timespec steady_at(const struct timespec *until)
 }
 
 EXPORT int pthread_cond_clockwait(pthread_cond_t *restrict c, pthread_mutex_t *restrict m,
-                                  clockid_t clock, const struct timespec *restrict until)
+				  clockid_t clock, const struct timespec *restrict until)
 {
 	static int (*_Atomic next)(pthread_cond_t *, pthread_mutex_t *, clockid_t,
-	                           const struct timespec *);
+				   const struct timespec *);
 	struct timespec t = clock == CLOCK_MONOTONIC ? steady_at(until) : look_at(until);
 
 	if (!next)
 		next = (int (*)(pthread_cond_t *, pthread_mutex_t *, clockid_t,
-		                const struct timespec *))dlsym(RTLD_NEXT, "pthread_cond_clockwait");
+				const struct timespec *))dlsym(RTLD_NEXT, "pthread_cond_clockwait");
 	return next(c, m, clock, &t);
 }
 
@@ -193,12 +193,12 @@ EXPORT int sem_clockwait(sem_t *restrict s, clockid_t clock, const struct timesp
 
 	if (!next)
 		next = (int (*)(sem_t *, clockid_t, const struct timespec *))dlsym(RTLD_NEXT,
-		                                                                   "sem_clockwait");
+										   "sem_clockwait");
 	return next(s, clock, &t);
 }
 
 EXPORT int clock_nanosleep(clockid_t clock, int flags, const struct timespec *t,
-                           struct timespec *left)
+			   struct timespec *left)
 {
 	struct timespec until;
 

@@ -66,7 +66,7 @@ static void step(bool on)
 static void begin(void)
 {
 	const struct sigaction action = {.sa_sigaction = trapped,
-	                                 .sa_flags = SA_SIGINFO | SA_NODEFER};
+					 .sa_flags = SA_SIGINFO | SA_NODEFER};
 
 	client_start();
 	inner_kernel = client_function("short");
@@ -97,7 +97,7 @@ static void at_each_instruction(bool look_up)
 	for (target = first ? atol(first) : 0; target < MOST; target += first ? 3 : 1) {
 		if (look_up) /* the thread's last launch was another */
 			CK(cuLaunchKernel(inner_kernel, INNER, 1, 1, 64, 1, 1, 0, streams[1], NULL,
-			                  NULL));
+					  NULL));
 		stepped_launch(look_up ? streams[0] : NULL);
 		if (met <= target)
 			break;
@@ -202,7 +202,7 @@ static void in_the_driver(void)
 	for (int i = 0; i < 110; i++) {
 		ring_in(1000);
 		CK(cuLaunchKernel(client_kernel, OUTER + (unsigned)i % 3, 1, 1, 32, 1, 1, 0,
-		                  streams[i & 1], NULL, NULL));
+				  streams[i & 1], NULL, NULL));
 		ring_in(0);
 	}
 	CK(cuCtxSynchronize());
@@ -215,7 +215,7 @@ static void within(void)
 	begin();
 	for (int i = 0; i < 3000; i++)
 		CK(cuLaunchKernel(client_kernel, OUTER + (unsigned)i % 3, 1, 1, 32, 1, 1, 0,
-		                  streams[i & 1], NULL, NULL));
+				  streams[i & 1], NULL, NULL));
 	CK(cuCtxSynchronize());
 	printf("done\n");
 }
@@ -223,13 +223,13 @@ static void within(void)
 int main(int argc, char **argv)
 {
 	static const struct scenario list[] = {
-	        {"stepped", stepped},
-	        {"stepped_look_ups", stepped_look_ups},
-	        {"jumped", jumped},
-	        {"jumped_then_deeper", jumped_then_deeper},
-	        {"in_the_driver", in_the_driver},
-	        {"within", within},
-	        {NULL, NULL},
+		{"stepped", stepped},
+		{"stepped_look_ups", stepped_look_ups},
+		{"jumped", jumped},
+		{"jumped_then_deeper", jumped_then_deeper},
+		{"in_the_driver", in_the_driver},
+		{"within", within},
+		{NULL, NULL},
 	};
 
 	return client_main(argc, argv, list);

@@ -12,13 +12,13 @@ __attribute__((unused)) static CUDA_KERNEL_NODE_PARAMS
 node_params(CUfunction func, CUkernel kern, unsigned blocks, unsigned threads)
 {
 	return (CUDA_KERNEL_NODE_PARAMS){.func = func,
-	                                 .kern = kern,
-	                                 .gridDimX = blocks,
-	                                 .gridDimY = 1,
-	                                 .gridDimZ = 1,
-	                                 .blockDimX = threads,
-	                                 .blockDimY = 1,
-	                                 .blockDimZ = 1};
+					 .kern = kern,
+					 .gridDimX = blocks,
+					 .gridDimY = 1,
+					 .gridDimZ = 1,
+					 .blockDimX = threads,
+					 .blockDimY = 1,
+					 .blockDimZ = 1};
 }
 
 /* As the calls for nodes of any kind take them. */
@@ -32,7 +32,7 @@ __attribute__((unused)) static CUgraphNodeParams node_params_any(const CUDA_KERN
 
 /* By the call from before CUDA 12, which cuda.h has no name for any more. */
 __attribute__((unused)) static CUresult set_node_v1(CUgraphExec exec, CUgraphNode node,
-                                                    const CUDA_KERNEL_NODE_PARAMS *p)
+						    const CUDA_KERNEL_NODE_PARAMS *p)
 {
 	CUresult (*set)(CUgraphExec, CUgraphNode, const CUDA_KERNEL_NODE_PARAMS_v1 *) = NULL;
 	CUDA_KERNEL_NODE_PARAMS_v1 old;

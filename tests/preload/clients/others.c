@@ -209,14 +209,14 @@ static void look(const char *name, const void *caller)
 	}
 }
 
-#define WRAP(function)                                                                             \
-	__attribute__((visibility("default"))) char *function(const char *name)                    \
-	{                                                                                          \
-		char *(*next)(const char *);                                                       \
-                                                                                                   \
-		*(void **)&next = dlsym(RTLD_NEXT, #function);                                     \
-		look(name, __builtin_return_address(0));                                           \
-		return next(name);                                                                 \
+#define WRAP(function) \
+	__attribute__((visibility("default"))) char *function(const char *name) \
+	{ \
+		char *(*next)(const char *); \
+\
+		*(void **)&next = dlsym(RTLD_NEXT, #function); \
+		look(name, __builtin_return_address(0)); \
+		return next(name); \
 	}
 WRAP(getenv)
 WRAP(secure_getenv)
@@ -282,7 +282,7 @@ static atomic_int calls;
 
 __attribute__((visibility("default"))) CUresult
 cuLaunchKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
-               unsigned bz, unsigned shared, CUstream stream, void **params, void **extra)
+	       unsigned bz, unsigned shared, CUstream stream, void **params, void **extra)
 {
 	static __typeof__(cuLaunchKernel) *next;
 	const char *leave = getenv("OTHER_LEAVES_AT");
@@ -317,7 +317,7 @@ __attribute__((destructor)) static void tell(void)
 
 __attribute__((visibility("default"))) CUresult
 cuLaunchKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
-               unsigned bz, unsigned shared, CUstream stream, void **params, void **extra)
+	       unsigned bz, unsigned shared, CUstream stream, void **params, void **extra)
 {
 	static _Thread_local bool inside;
 	static __typeof__(cuLaunchKernel) *next, *first;
@@ -368,7 +368,7 @@ LAUNCH(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigne
 #ifdef OTHER_other_getter
 __attribute__((visibility("default"))) CUresult
 cuGetProcAddress_v2(const char *name, void **function, int version, cuuint64_t flags,
-                    CUdriverProcAddressQueryResult *status)
+		    CUdriverProcAddressQueryResult *status)
 {
 	__typeof__(cuGetProcAddress_v2) *own;
 	CUresult result;

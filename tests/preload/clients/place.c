@@ -235,17 +235,17 @@ static void race(void)
 int main(int argc, char **argv)
 {
 	static const struct scenario list[] = {{"deleted", deleted},
-	                                       {"folder_removed", folder_removed},
-	                                       {"truncated", truncated},
-	                                       {"daemonized", daemonized},
-	                                       {"chrooted", chrooted},
-	                                       {"unprivileged", unprivileged},
-	                                       {"full_at_first", full_at_first},
-	                                       {"numbers", numbers},
-	                                       {"pipe_ends", pipe_ends},
-	                                       {"locks", locks},
-	                                       {"race", race},
-	                                       {NULL, NULL}};
+					       {"folder_removed", folder_removed},
+					       {"truncated", truncated},
+					       {"daemonized", daemonized},
+					       {"chrooted", chrooted},
+					       {"unprivileged", unprivileged},
+					       {"full_at_first", full_at_first},
+					       {"numbers", numbers},
+					       {"pipe_ends", pipe_ends},
+					       {"locks", locks},
+					       {"race", race},
+					       {NULL, NULL}};
 
 	watched();
 	return client_main(argc, argv, list);

@@ -130,12 +130,12 @@ static void tight_memory(void)
 int main(int argc, char **argv)
 {
 	static const struct scenario list[] = {{"launches", launches},
-	                                       {"unwound", unwound},
-	                                       {"jumped", jumped},
-	                                       {"dlsym_kept", dlsym_kept},
-	                                       {"no_descriptor", no_descriptor},
-	                                       {"tight_memory", tight_memory},
-	                                       {NULL, NULL}};
+					       {"unwound", unwound},
+					       {"jumped", jumped},
+					       {"dlsym_kept", dlsym_kept},
+					       {"no_descriptor", no_descriptor},
+					       {"tight_memory", tight_memory},
+					       {NULL, NULL}};
 
 	return client_main(argc, argv, list);
 }

@@ -8,8 +8,8 @@
 static nvtxEventAttributes_t attributes(int type)
 {
 	return (nvtxEventAttributes_t){.version = NVTX_VERSION,
-	                               .size = NVTX_EVENT_ATTRIB_STRUCT_SIZE,
-	                               .messageType = type};
+				       .size = NVTX_EVENT_ATTRIB_STRUCT_SIZE,
+				       .messageType = type};
 }
 
 static void nested(void)
@@ -171,13 +171,13 @@ static void levels(void)
 int main(int argc, char **argv)
 {
 	static const struct scenario list[] = {{"nested", nested},
-	                                       {"kinds_of_names", kinds_of_names},
-	                                       {"of_the_process", of_the_process},
-	                                       {"many", many},
-	                                       {"numbered", numbered},
-	                                       {"levels", levels},
-	                                       {"before_a_launch", before_a_launch},
-	                                       {NULL, NULL}};
+					       {"kinds_of_names", kinds_of_names},
+					       {"of_the_process", of_the_process},
+					       {"many", many},
+					       {"numbered", numbered},
+					       {"levels", levels},
+					       {"before_a_launch", before_a_launch},
+					       {NULL, NULL}};
 
 	return client_main(argc, argv, list);
 }

@@ -8,7 +8,7 @@ static void launch(void)
 	client_launch(2, 50);
 	for (int i = 0; i < 200; i++)
 		CK(cuLaunchKernel(client_function("short"), 3, 1, 1, 32, 1, 1, 0, NULL, NULL,
-		                  NULL));
+				  NULL));
 	CK(cuCtxSynchronize());
 }
 
@@ -21,7 +21,7 @@ static void launch_interrupted(void)
 	for (int i = 1; i <= 1000; i++) {
 		ns = i % 20 ? 300000 : 2300000;
 		CK(cuLaunchKernel(client_function("spin"), 7, 1, 1, 32, 1, 1, 0, NULL, params,
-		                  NULL));
+				  NULL));
 		CK(cuCtxSynchronize());
 		client_nap(1);
 	}

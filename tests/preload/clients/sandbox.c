@@ -31,11 +31,11 @@ static void allow(unsigned number)
 static const struct sock_fprog *program(void)
 {
 	static const unsigned own[] = {SYS_exit_group, SYS_rt_sigreturn, SYS_nanosleep,
-	                               SYS_sched_yield};
+				       SYS_sched_yield};
 	static struct sock_fprog p;
 
 	add((struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
-	                                 offsetof(struct seccomp_data, nr)));
+					 offsetof(struct seccomp_data, nr)));
 	for (unsigned i = 0; i < sizeof(own) / sizeof(*own); i++)
 		allow(own[i]);
 #define CALL(name, why) allow(SYS_##name);
@@ -57,7 +57,7 @@ static bool enter(const char *way)
 		return !prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, p);
 	if (strcmp(way, "unseen") == 0) /* as a program without a libc */
 		return !gw_raw_call(SYS_seccomp, SECCOMP_SET_MODE_FILTER, (long)all, (long)p, 0, 0,
-		                    0);
+				    0);
 	return !syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, all, p);
 }
 

@@ -39,7 +39,7 @@ static look_fn *from_nowhere(void)
 {
 	/* sub $8,%rsp; movabs $dlsym,%rax; call *%rax; add $8,%rsp; ret */
 	unsigned char code[] = {0x48, 0x83, 0xec, 8,    0x48, 0xb8, 0,    0,    0, 0,   0,
-	                        0,    0,    0,    0xff, 0xd0, 0x48, 0x83, 0xc4, 8, 0xc3};
+				0,    0,    0,    0xff, 0xd0, 0x48, 0x83, 0xc4, 8, 0xc3};
 	void *(*function)(void *, const char *) = dlsym;
 	look_fn *look;
 	void *memory = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

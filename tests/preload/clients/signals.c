@@ -98,7 +98,7 @@ static bool blocks_signals(void *all, const char *status)
 	/* SIGKILL, SIGSTOP and the two the C library keeps can't be blocked. */
 	if (atoi(task_field(status, "\nPid:\t")) != getpid())
 		*(bool *)all &= (blocked | 1ull << (SIGKILL - 1) | 1ull << (SIGSTOP - 1) |
-		                 3ull << 31) == ~0ull;
+				 3ull << 31) == ~0ull;
 	return true;
 }
 
@@ -139,14 +139,14 @@ static void masked(void)
 int main(int argc, char **argv)
 {
 	static const struct scenario list[] = {
-	        {"interval_timer", interval_timer},
-	        {"posix_timer", posix_timer},
-	        {"interrupted_sleep", interrupted_sleep},
-	        {"child_signal", child_signal},
-	        {"others_block_signals", others_block_signals},
-	        {"unhandled", unhandled},
-	        {"masked", masked},
-	        {NULL, NULL},
+		{"interval_timer", interval_timer},
+		{"posix_timer", posix_timer},
+		{"interrupted_sleep", interrupted_sleep},
+		{"child_signal", child_signal},
+		{"others_block_signals", others_block_signals},
+		{"unhandled", unhandled},
+		{"masked", masked},
+		{NULL, NULL},
 	};
 
 	return client_main(argc, argv, list);

@@ -197,9 +197,9 @@ static void collectives(void)
 	const struct profiler5 *p = plugin("ncclProfiler_v5");
 	struct event5 group = {.type = 1};
 	struct event5 e = {.type = 2,
-	                   .collective = {.function = "AllReduce",
-	                                  .count = UINT64_C(5) << 32 | 7,
-	                                  .datatype = "ncclBfloat16"}};
+			   .collective = {.function = "AllReduce",
+					  .count = UINT64_C(5) << 32 | 7,
+					  .datatype = "ncclBfloat16"}};
 	void *context = NULL, *handle = &context;
 	int mask = -1;
 
@@ -225,7 +225,7 @@ static void collectives4(void)
 {
 	const struct profiler4 *p = plugin("ncclProfiler_v4");
 	struct event4 e = {.type = 2,
-	                   .collective = {.function = "of later", .datatype = "ncclFloat32"}};
+			   .collective = {.function = "of later", .datatype = "ncclFloat32"}};
 	void *context[2], *handle;
 	int mask;
 
@@ -243,13 +243,13 @@ static void collectives4(void)
 int main(int argc, char **argv)
 {
 	static const struct scenario list[] = {{"waits", waits},
-	                                       {"host", host},
-	                                       {"copies", copies},
-	                                       {"input", input},
-	                                       {"idle_children", idle_children},
-	                                       {"collectives", collectives},
-	                                       {"collectives4", collectives4},
-	                                       {NULL, NULL}};
+					       {"host", host},
+					       {"copies", copies},
+					       {"input", input},
+					       {"idle_children", idle_children},
+					       {"collectives", collectives},
+					       {"collectives4", collectives4},
+					       {NULL, NULL}};
 
 	return client_main(argc, argv, list);
 }

@@ -9,7 +9,7 @@
 #define APART __attribute__((noinline))
 
 int stacks_work(unsigned grid), stacks_step(unsigned grid), stacks_aligned(unsigned grid),
-        stacks_deep(int depth);
+	stacks_deep(int depth);
 
 /* What stands behind a call keeps it from becoming a jump. */
 APART int stacks_work(unsigned grid)
@@ -76,7 +76,7 @@ static void swapped(void)
 	client_start();
 	getcontext(&inside);
 	inside.uc_stack.ss_sp =
-	        mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	inside.uc_stack.ss_size = size;
 	inside.uc_link = &before;
 	makecontext(&inside, coroutine, 0);
@@ -162,9 +162,9 @@ static void many(void)
 int main(int argc, char **argv)
 {
 	static const struct scenario list[] = {
-	        {"plain", plain},         {"deep", deep},       {"swapped", swapped},
-	        {"on_signal", on_signal}, {"garbage", garbage}, {"unloaded", unloaded},
-	        {"captured", captured},   {"many", many},       {NULL, NULL}};
+		{"plain", plain},         {"deep", deep},       {"swapped", swapped},
+		{"on_signal", on_signal}, {"garbage", garbage}, {"unloaded", unloaded},
+		{"captured", captured},   {"many", many},       {NULL, NULL}};
 
 	return client_main(argc, argv, list);
 }

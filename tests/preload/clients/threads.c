@@ -39,7 +39,7 @@ static void many(void *(*run)(void *), int at_once, int rounds)
 	for (int r = 0; r < rounds; r++) {
 		for (int i = 0; i < at_once; i++)
 			if (pthread_create(&thread[i], NULL, run,
-			                   (void *)(uintptr_t)(1 + i % 16)) != 0)
+					   (void *)(uintptr_t)(1 + i % 16)) != 0)
 				exit(9);
 		for (int i = 0; i < at_once; i++)
 			pthread_join(thread[i], NULL);
@@ -133,7 +133,7 @@ static void *start_and_launch(void *arg)
 	CK(cuModuleGetFunction(&f, module, "empty"));
 	for (int i = 0; i < 20; i++)
 		CK(cuLaunchKernel(f, (unsigned)(uintptr_t)arg, 1, 1, 32, 1, 1, 0, NULL, NULL,
-		                  NULL));
+				  NULL));
 	return NULL;
 }
 
@@ -206,16 +206,16 @@ static void cancel_pending(void)
 int main(int argc, char **argv)
 {
 	static const struct scenario list[] = {
-	        {"at_once", at_once},
-	        {"leaving", leaving},
-	        {"short_lived", short_lived},
-	        {"detached", detached},
-	        {"tls_destructor", tls_destructor},
-	        {"tls_destructor_first", tls_destructor_first},
-	        {"init_together", init_together},
-	        {"cancel", cancel},
-	        {"cancel_pending", cancel_pending},
-	        {NULL, NULL},
+		{"at_once", at_once},
+		{"leaving", leaving},
+		{"short_lived", short_lived},
+		{"detached", detached},
+		{"tls_destructor", tls_destructor},
+		{"tls_destructor_first", tls_destructor_first},
+		{"init_together", init_together},
+		{"cancel", cancel},
+		{"cancel_pending", cancel_pending},
+		{NULL, NULL},
 	};
 
 	return client_main(argc, argv, list);

@@ -29,7 +29,7 @@ static void CUPTIAPI tool_requested(uint8_t **buffer, size_t *size, size_t *max)
 }
 
 static void CUPTIAPI tool_completed(CUcontext context, uint32_t stream, uint8_t *buffer,
-                                    size_t size, size_t valid)
+				    size_t size, size_t valid)
 {
 	(void)context;
 	(void)stream;

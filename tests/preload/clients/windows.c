@@ -140,7 +140,7 @@ static void *many(void *arg)
 	for (int i = 0; i < 60; i++) {
 		for (int k = 0; k < 60; k++)
 			CK(cuLaunchKernel(client_kernel, (unsigned)(uintptr_t)arg, 1, 1, 32, 1, 1,
-			                  0, stream, NULL, NULL));
+					  0, stream, NULL, NULL));
 		CK(cuStreamSynchronize(stream));
 		nap(12000);
 	}
@@ -266,7 +266,7 @@ static void endless(void)
 	for (int i = 0; i < 12; i++) {
 		CK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
 		CK(cuLaunchKernel(client_function("spin"), 1, 1, 1, 1, 1, 1, 0, stream, params,
-		                  NULL));
+				  NULL));
 		launch_apart(NULL, 2, 40);
 	}
 	launch_apart(NULL, 2, 3000);
@@ -286,7 +286,7 @@ static void branches(void)
 
 		CK(cuGraphCreate(&graph, 0));
 		CK(cuGraphConditionalHandleCreate(&p.conditional.handle, graph, client_context, 0,
-		                                  1));
+						  1));
 		p.conditional.type = CU_GRAPH_COND_TYPE_IF;
 		p.conditional.size = 1;
 		p.conditional.ctx = client_context;
@@ -300,11 +300,11 @@ static void branches(void)
 int main(int argc, char **argv)
 {
 	static const struct scenario list[] = {
-	        {"steady", steady},     {"bursts", bursts},   {"rarely", rarely},
-	        {"graphs", graphs},     {"decode", decode},   {"threads", threads},
-	        {"leave", leave},       {"forks", forks},     {"contexts", contexts},
-	        {"capture", capture},   {"endless", endless}, {"dropped", capture_dropped},
-	        {"branches", branches}, {NULL, NULL}};
+		{"steady", steady},     {"bursts", bursts},   {"rarely", rarely},
+		{"graphs", graphs},     {"decode", decode},   {"threads", threads},
+		{"leave", leave},       {"forks", forks},     {"contexts", contexts},
+		{"capture", capture},   {"endless", endless}, {"dropped", capture_dropped},
+		{"branches", branches}, {NULL, NULL}};
 
 	return client_main(argc, argv, list);
 }

@@ -49,11 +49,11 @@ static void streams(CUfunction f)
 {
 	CUstream stream = NULL;
 	CUlaunchConfig config = {.gridDimX = 4,
-	                         .gridDimY = 1,
-	                         .gridDimZ = 1,
-	                         .blockDimX = 64,
-	                         .blockDimY = 1,
-	                         .blockDimZ = 1};
+				 .gridDimY = 1,
+				 .gridDimZ = 1,
+				 .blockDimX = 64,
+				 .blockDimY = 1,
+				 .blockDimZ = 1};
 
 	SAY(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
 	for (int i = 0; i < 20; i++)
@@ -350,8 +350,8 @@ static unsigned long sleeps(void)
 		while (f && fgets(line, sizeof(line), f)) {
 			ours |= !strncmp(line, "Name:\tgpuwatch", 14);
 			n = strncmp(line, "voluntary_ctxt", 14)
-			            ? 0
-			            : strtoul(strchr(line, ':') + 1, &end, 10);
+				    ? 0
+				    : strtoul(strchr(line, ':') + 1, &end, 10);
 			sum += ours ? n : 0;
 		}
 		if (f)
@@ -395,7 +395,7 @@ static void grids(void)
 	for (unsigned blocks = 8; blocks <= 64; blocks *= 2)
 		for (unsigned i = 0; i < 60; i++) {
 			CK(cuLaunchKernel(client_kernel, blocks, 1, 1, 32, 1, 1, 0, NULL, params,
-			                  NULL));
+					  NULL));
 			CK(cuCtxSynchronize());
 			client_nap(1);
 		}
@@ -425,7 +425,7 @@ static void two_gpus(void)
 
 		CK(cuCtxSetCurrent(context[i % 2]));
 		CK(cuLaunchKernel((CUfunction)kernel, 9, 1, 1, 32, 1, 1, 0,
-		                  i % 4 < 2 ? stream[i % 2] : NULL, params, NULL));
+				  i % 4 < 2 ? stream[i % 2] : NULL, params, NULL));
 		CK(cuCtxSynchronize());
 		client_nap(2);
 	}
@@ -434,7 +434,7 @@ static void two_gpus(void)
 
 		CK(cuStreamBeginCapture(stream[1], CU_STREAM_CAPTURE_MODE_RELAXED));
 		CK(cuLaunchKernel((CUfunction)kernel, 9, 1, 1, 32, 1, 1, 0, stream[1], params,
-		                  NULL));
+				  NULL));
 		CK(cuStreamEndCapture(stream[1], &graph));
 	}
 	CK(cuGraphInstantiate(&exec, graph, 0));
@@ -466,13 +466,13 @@ static void params_of_both(CUDA_LAUNCH_PARAMS params[2], CUkernel kernel, const 
 {
 	for (int d = 0; d < 2; d++)
 		params[d] = (CUDA_LAUNCH_PARAMS){.function = (CUfunction)kernel,
-		                                 .gridDimX = 4,
-		                                 .gridDimY = 1,
-		                                 .gridDimZ = 1,
-		                                 .blockDimX = 64,
-		                                 .blockDimY = 1,
-		                                 .blockDimZ = 1,
-		                                 .hStream = stream[d]};
+						 .gridDimX = 4,
+						 .gridDimY = 1,
+						 .gridDimZ = 1,
+						 .blockDimX = 64,
+						 .blockDimY = 1,
+						 .blockDimZ = 1,
+						 .hStream = stream[d]};
 }
 
 /* One call, a kernel on each GPU, and no other launch. */
@@ -507,7 +507,7 @@ static void at_once(void)
 			CK(cuCtxSetCurrent(context[d]));
 			for (unsigned grid = 4; grid < 6; grid++)
 				CK(cuLaunchKernel((CUfunction)kernel, grid, 1, 1, 64, 1, 1, 0,
-				                  stream[d], NULL, NULL));
+						  stream[d], NULL, NULL));
 			CK(cuCtxSynchronize());
 		}
 	}
@@ -552,28 +552,28 @@ static void across(void)
 int main(int argc, char **argv)
 {
 	static const struct scenario list[] = {
-	        {"everything", everything},
-	        {"errno", errno_kept},
-	        {"descriptors", descriptors},
-	        {"closes_all", closes_all},
-	        {"many", many},
-	        {"very_many", very_many},
-	        {"durations", durations},
-	        {"beside_capture", beside_capture},
-	        {"slows_down", slows_down},
-	        {"slows_down_for_long", slows_down_for_long},
-	        {"in_company", in_company},
-	        {"beside_copies", beside_copies},
-	        {"steady", steady},
-	        {"idle", idle},
-	        {"clock_set_back", clock_set_back},
-	        {"clock_set_ahead", clock_set_ahead},
-	        {"grids", grids},
-	        {"two_gpus", two_gpus},
-	        {"at_once", at_once},
-	        {"at_once_alone", at_once_alone},
-	        {"across", across},
-	        {NULL, NULL},
+		{"everything", everything},
+		{"errno", errno_kept},
+		{"descriptors", descriptors},
+		{"closes_all", closes_all},
+		{"many", many},
+		{"very_many", very_many},
+		{"durations", durations},
+		{"beside_capture", beside_capture},
+		{"slows_down", slows_down},
+		{"slows_down_for_long", slows_down_for_long},
+		{"in_company", in_company},
+		{"beside_copies", beside_copies},
+		{"steady", steady},
+		{"idle", idle},
+		{"clock_set_back", clock_set_back},
+		{"clock_set_ahead", clock_set_ahead},
+		{"grids", grids},
+		{"two_gpus", two_gpus},
+		{"at_once", at_once},
+		{"at_once_alone", at_once_alone},
+		{"across", across},
+		{NULL, NULL},
 	};
 
 	return client_main(argc, argv, list);

@@ -32,52 +32,52 @@ struct sass_text {
 static const struct {
 	const char *cls, *space, *mnemonics;
 } table[] = {
-        {"fp32", "none",
-         " FADD FMUL FFMA FMNMX FMNMX3 FSET FSETP FCHK FSWZADD FADD2 FMUL2 FFMA2 UFSETP "},
-        {"fp64", "none", " DADD DMUL DFMA DSETP "},
-        {"fp16", "none", " HADD2 HMUL2 HFMA2 HSET2 HSETP2 HMNMX2 "},
-        {"tensor", "none", " HMMA IMMA DMMA BMMA QMMA HGMMA IGMMA QGMMA BGMMA "},
-        {"tensor", "tensor memory", " UTCHMMA UTCQMMA UTCIMMA "},
-        {"int", "none",
-         " IADD IADD3 IMAD IMNMX IABS IDP ISETP LEA VABSDIFF VABSDIFF4 VIADD VIADDMNMX VIMNMX "
-         "VIMNMX3 "
-         " UIADD3 UIMAD UISETP ULEA UVIMNMX "},
-        {"logic", "none",
-         " LOP3 SHF BREV FLO POPC BMSK SGXT ULOP3 USHF UFLO UPOPC UBREV UBMSK USGXT "},
-        {"sfu", "none", " MUFU "},
-        {"convert", "none", " F2F F2I I2F F2FP I2FP FRND F2IP UI2F "},
-        {"load", "global", " LDG "},
-        {"load", "generic", " LD "},
-        {"load", "shared", " LDS LDSM "},
-        {"load", "local", " LDL "},
-        {"load", "constant", " LDC ULDC LDCU "},
-        {"load", "tensor memory", " LDTM "},
-        {"store", "global", " STG "},
-        {"store", "generic", " ST "},
-        {"store", "shared", " STS STSM "},
-        {"store", "local", " STL "},
-        {"store", "tensor memory", " STTM "},
-        {"atomic", "generic", " ATOM "},
-        {"atomic", "global", " ATOMG "},
-        {"atomic", "shared", " ATOMS "},
-        {"reduction", "global", " RED REDG "},
-        {"copy", "global", " LDGSTS UTMALDG UTMASTG UTMAREDG UTMAPF UBLKCP UBLKRED UBLKPF "},
-        {"copy", "tensor memory", " UTCCP "},
-        {"texture", "texture", " TEX TLD TLD4 TXD TXQ TMML "},
-        {"surface", "texture", " SULD SUST SUATOM SURED "},
-        {"control", "none",
-         " BRA BRX BRXU JMP JMX CALL RET EXIT BSSY BSYNC BREAK YIELD WARPSYNC KILL BPT NANOSLEEP "
-         "ENDCOLLECTIVE "},
-        {"barrier", "none",
-         " BAR DEPBAR LDGDEPBAR MEMBAR ERRBAR CGAERRBAR FENCE WARPGROUP UCGABAR_ARV UCGABAR_WAIT "
-         " PREEXIT ACQBULK UTMACMDFLUSH UTCBAR "},
-        {"barrier", "shared", " SYNCS ARRIVES "},
-        {"move", "none",
-         " MOV SEL FSEL PRMT CS2R S2R B2R BMOV MOVM LEPC UMOV USEL UPRMT R2UR S2UR CS2UR "},
-        {"predicate", "none", " PLOP3 P2R R2P UPLOP3 UP2UR UR2UP "},
-        {"warp", "none", " SHFL VOTE VOTEU MATCH REDUX CREDUX ELECT "},
-        {"other", "none", " NOP CCTL CCTLL QSPC UTMACCTL UVIRTCOUNT "},
-        {"other", "tensor memory", " UTCATOMSWS "},
+	{"fp32", "none",
+	 " FADD FMUL FFMA FMNMX FMNMX3 FSET FSETP FCHK FSWZADD FADD2 FMUL2 FFMA2 UFSETP "},
+	{"fp64", "none", " DADD DMUL DFMA DSETP "},
+	{"fp16", "none", " HADD2 HMUL2 HFMA2 HSET2 HSETP2 HMNMX2 "},
+	{"tensor", "none", " HMMA IMMA DMMA BMMA QMMA HGMMA IGMMA QGMMA BGMMA "},
+	{"tensor", "tensor memory", " UTCHMMA UTCQMMA UTCIMMA "},
+	{"int", "none",
+	 " IADD IADD3 IMAD IMNMX IABS IDP ISETP LEA VABSDIFF VABSDIFF4 VIADD VIADDMNMX VIMNMX "
+	 "VIMNMX3 "
+	 " UIADD3 UIMAD UISETP ULEA UVIMNMX "},
+	{"logic", "none",
+	 " LOP3 SHF BREV FLO POPC BMSK SGXT ULOP3 USHF UFLO UPOPC UBREV UBMSK USGXT "},
+	{"sfu", "none", " MUFU "},
+	{"convert", "none", " F2F F2I I2F F2FP I2FP FRND F2IP UI2F "},
+	{"load", "global", " LDG "},
+	{"load", "generic", " LD "},
+	{"load", "shared", " LDS LDSM "},
+	{"load", "local", " LDL "},
+	{"load", "constant", " LDC ULDC LDCU "},
+	{"load", "tensor memory", " LDTM "},
+	{"store", "global", " STG "},
+	{"store", "generic", " ST "},
+	{"store", "shared", " STS STSM "},
+	{"store", "local", " STL "},
+	{"store", "tensor memory", " STTM "},
+	{"atomic", "generic", " ATOM "},
+	{"atomic", "global", " ATOMG "},
+	{"atomic", "shared", " ATOMS "},
+	{"reduction", "global", " RED REDG "},
+	{"copy", "global", " LDGSTS UTMALDG UTMASTG UTMAREDG UTMAPF UBLKCP UBLKRED UBLKPF "},
+	{"copy", "tensor memory", " UTCCP "},
+	{"texture", "texture", " TEX TLD TLD4 TXD TXQ TMML "},
+	{"surface", "texture", " SULD SUST SUATOM SURED "},
+	{"control", "none",
+	 " BRA BRX BRXU JMP JMX CALL RET EXIT BSSY BSYNC BREAK YIELD WARPSYNC KILL BPT NANOSLEEP "
+	 "ENDCOLLECTIVE "},
+	{"barrier", "none",
+	 " BAR DEPBAR LDGDEPBAR MEMBAR ERRBAR CGAERRBAR FENCE WARPGROUP UCGABAR_ARV UCGABAR_WAIT "
+	 " PREEXIT ACQBULK UTMACMDFLUSH UTCBAR "},
+	{"barrier", "shared", " SYNCS ARRIVES "},
+	{"move", "none",
+	 " MOV SEL FSEL PRMT CS2R S2R B2R BMOV MOVM LEPC UMOV USEL UPRMT R2UR S2UR CS2UR "},
+	{"predicate", "none", " PLOP3 P2R R2P UPLOP3 UP2UR UR2UP "},
+	{"warp", "none", " SHFL VOTE VOTEU MATCH REDUX CREDUX ELECT "},
+	{"other", "none", " NOP CCTL CCTLL QSPC UTMACCTL UVIRTCOUNT "},
+	{"other", "tensor memory", " UTCATOMSWS "},
 };
 
 static void classify(struct sass_text *out)
@@ -126,9 +126,9 @@ static unsigned text_width(const struct sass_text *out, const char *mnemonic)
 static const char *tensor_type(const char *mnemonic)
 {
 	static const char *const types[][2] = {
-	        {"BF16", "bf16"}, {"TF32", "tf32"}, {"E4M3", "fp8"},
-	        {"E5M2", "fp8"},  {"S8", "int8"},   {"U8", "int8"},
-	        {"S4", "int4"},   {"U4", "int4"},   {"POPC", "binary"}};
+		{"BF16", "bf16"}, {"TF32", "tf32"}, {"E4M3", "fp8"},
+		{"E5M2", "fp8"},  {"S8", "int8"},   {"U8", "int8"},
+		{"S4", "int4"},   {"U4", "int4"},   {"POPC", "binary"}};
 
 	for (unsigned i = 0; i < sizeof(types) / sizeof(*types); i++)
 		if (modifier(mnemonic, types[i][0]))
@@ -143,9 +143,9 @@ static unsigned tensor_flops(const char *mnemonic)
 		const char *name;
 		unsigned m, n, k;
 	} plain[] = {{"884", 8, 8, 4},       {"1684", 16, 8, 4},    {"1688", 16, 8, 8},
-	             {"16816", 16, 8, 16},   {"16832", 16, 8, 32},  {"16864", 16, 8, 64},
-	             {"8816", 8, 8, 16},     {"8832", 8, 8, 32},    {"88128", 8, 8, 128},
-	             {"168128", 16, 8, 128}, {"168256", 16, 8, 256}};
+		     {"16816", 16, 8, 16},   {"16832", 16, 8, 32},  {"16864", 16, 8, 64},
+		     {"8816", 8, 8, 16},     {"8832", 8, 8, 32},    {"88128", 8, 8, 128},
+		     {"168128", 16, 8, 128}, {"168256", 16, 8, 256}};
 	const char *at = strchr(mnemonic, '.');
 	unsigned m, n, k;
 
@@ -187,7 +187,7 @@ static void sass_text_read(struct sass_text *out, const char *text)
 	}
 	sscanf(text, "%63s%n", mnemonic, &length);
 	snprintf(out->mnemonic, sizeof(out->mnemonic), "%.*s", (int)strcspn(mnemonic, "."),
-	         mnemonic);
+		 mnemonic);
 	classify(out);
 	out->width = text_width(out, mnemonic);
 	if (out->cls && !strcmp(out->cls, "tensor") && strcmp(out->space, "tensor memory") != 0) {
@@ -263,7 +263,7 @@ static void complain(unsigned *lines, const char *what, const struct listing_lin
 }
 
 static void compare(struct agreement *a, const struct listing_line *line, unsigned sm,
-                    unsigned *lines)
+		    unsigned *lines)
 {
 	struct gw_sass_insn insn;
 	struct sass_text text;

@@ -31,7 +31,7 @@ void built_begin(struct built *b, const struct listing_kernel *kernel, unsigned 
 	gw_arena_init(&b->arena, MEMORY);
 	b->code = listing_code(kernel);
 	need(gw_cfg_build(&b->cfg, (struct gw_bytes){b->code, 16 * (size_t)kernel->count}, sm,
-	                  &b->arena, &fault),
+			  &b->arena, &fault),
 	     fault.what ? fault.what : "graph", kernel->name);
 }
 
@@ -47,7 +47,7 @@ void built_end(struct built *b)
 }
 
 void built_file_begin(struct built_file *b, const char *folder, const char *file, const char *name,
-                      unsigned sm)
+		      unsigned sm)
 {
 	enum { MOST = 1 << 17 };
 	struct gw_fault fault = {0};

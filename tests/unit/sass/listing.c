@@ -39,7 +39,7 @@ static int add_line(struct listing *out, const char *line)
 	for (unsigned i = 0; i < 16; i++)
 		k->lines[k->count].bytes[i] = (uint8_t)(word[i / 8] >> 8 * (i % 8));
 	snprintf(k->lines[k->count].text, sizeof(k->lines->text), "%.*s",
-	         (int)strcspn(line + at, "\n"), line + at);
+		 (int)strcspn(line + at, "\n"), line + at);
 	k->count++;
 	return 1;
 }

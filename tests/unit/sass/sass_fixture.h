@@ -83,7 +83,7 @@ struct built_file {
 
 /** Kernel @p name of the cubin NAME_sm_SM.cubin in @p folder, NAME being @p file. */
 void built_file_begin(struct built_file *b, const char *folder, const char *file, const char *name,
-                      unsigned sm);
+		      unsigned sm);
 
 /** Give it all back. */
 void built_file_end(struct built_file *b);
@@ -100,7 +100,7 @@ struct agreement {
 	unsigned details; /* width, guard, tensor type and size agree as well */
 	unsigned regs;    /* the general registers named in the text are those decoded */
 	unsigned compute; /* instructions whose registers are compared: arithmetic, moves, loads,
-	                     stores */
+			     stores */
 };
 
 /** Compare all of @p listing as code of @p sm; what disagrees goes to stderr, 10 lines at most. */
@@ -121,6 +121,6 @@ void tally_store(struct tally *t, uint64_t address);
 
 /** Add what every warp of the launch does by @p p; the test fails where it can't be evaluated. */
 void tally_launch(struct tally *t, const struct gw_ir_program *p, const struct gw_config *config,
-                  const uint8_t *arguments, uint32_t bytes);
+		  const uint8_t *arguments, uint32_t bytes);
 
 #endif

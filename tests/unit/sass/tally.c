@@ -68,7 +68,7 @@ static void compare(const struct tally *run, const struct tally *again)
 }
 
 void tally_launch(struct tally *t, const struct gw_ir_program *p, const struct gw_config *c,
-                  const uint8_t *arguments, uint32_t bytes)
+		  const uint8_t *arguments, uint32_t bytes)
 {
 	struct gw_eval_launch launch = {.config = *c, .arguments = {arguments, bytes}};
 	uint32_t warps = (uint32_t)((gw_dim3_count(c->block) + 31) / 32);
@@ -92,7 +92,7 @@ void tally_launch(struct tally *t, const struct gw_ir_program *p, const struct g
 
 				assert_null(gw_eval_warp(eval, block, w, see, t, &report));
 				assert_null(gw_warp_equivalence_warp(alike, block, w, see, &again,
-				                                     &reported));
+								     &reported));
 				again.control &= report.complete && report.control_known;
 				again.exact &= again.control;
 				t->control &= report.complete && report.control_known;

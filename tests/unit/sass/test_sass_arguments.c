@@ -40,12 +40,12 @@ struct arguments {
 };
 
 static const struct arguments tabled_on = {
-        .y = Y,
-        .x = X,
-        .table = {.which = {2, 0, 3, 1},
-                  .rounds = {3, 700, -2, 12},
-                  .at = {4096, 1 << 20, -64, 77},
-                  .wide = {{1, 2, 300, 4}, {5, 6, -700, 8}}},
+	.y = Y,
+	.x = X,
+	.table = {.which = {2, 0, 3, 1},
+		  .rounds = {3, 700, -2, 12},
+		  .at = {4096, 1 << 20, -64, 77},
+		  .wide = {{1, 2, 300, 4}, {5, 6, -700, 8}}},
 };
 
 static void tabled(struct tally *t, const struct arguments *a, int64_t block, int64_t thread)
@@ -54,15 +54,15 @@ static void tabled(struct tally *t, const struct arguments *a, int64_t block, in
 
 	for (int64_t i = 0; i < a->table.rounds[which]; i++)
 		tally_store(t, Y + 4 * (uint64_t)(a->table.at[which] + a->table.wide[block & 1][2] +
-		                                  thread + 64 * i));
+						  thread + 64 * i));
 }
 
 static const struct arguments divided_on = {
-        .y = Y,
-        .x = X,
-        .divided = {.begin = UINT64_C(0x123456789abcdef),
-                    .by = UINT64_C(0x123456789ab),
-                    .less = INT64_C(0x223456789abcdef)},
+	.y = Y,
+	.x = X,
+	.divided = {.begin = UINT64_C(0x123456789abcdef),
+		    .by = UINT64_C(0x123456789ab),
+		    .less = INT64_C(0x223456789abcdef)},
 };
 
 static void divided(struct tally *t, const struct arguments *a, int64_t block, int64_t thread)
@@ -75,9 +75,9 @@ static void divided(struct tally *t, const struct arguments *a, int64_t block, i
 }
 
 static const struct arguments carried_on = {
-        .y = Y,
-        .x = X,
-        .carried = {UINT64_C(0x1fffffff0), UINT64_C(0x2ffffffe0), UINT64_C(0x500000040)},
+	.y = Y,
+	.x = X,
+	.carried = {UINT64_C(0x1fffffff0), UINT64_C(0x2ffffffe0), UINT64_C(0x500000040)},
 };
 
 static void carried(struct tally *t, const struct arguments *a, int64_t block, int64_t thread)
@@ -90,9 +90,9 @@ static void carried(struct tally *t, const struct arguments *a, int64_t block, i
 }
 
 static const struct arguments factors_on = {
-        .y = Y, .x = X, .factors = {.alpha = 0.75f, .beta = 2, .n = 100}};
+	.y = Y, .x = X, .factors = {.alpha = 0.75f, .beta = 2, .n = 100}};
 static const struct arguments no_factors_on = {
-        .y = Y, .x = X, .factors = {.alpha = 1.3f, .beta = 0, .n = 7}};
+	.y = Y, .x = X, .factors = {.alpha = 1.3f, .beta = 0, .n = 7}};
 
 static void factors(struct tally *t, const struct arguments *a, int64_t block, int64_t thread)
 {
@@ -104,14 +104,14 @@ static void factors(struct tally *t, const struct arguments *a, int64_t block, i
 		tally_load(t, X + 4 * (uint64_t)i);
 	if (fabsf(alpha - 1.25f) > 0.125f && fminf(alpha, beta) <= beta)
 		tally_load(t,
-		           X + 4 * (uint64_t)(i + 512 + (int64_t)floorf(alpha * (float)(i - 40))));
+			   X + 4 * (uint64_t)(i + 512 + (int64_t)floorf(alpha * (float)(i - 40))));
 	for (int64_t j = 0; j < most && j < a->factors.n; j++)
 		tally_load(t, X + 4 * (uint64_t)(1024 + 32 * j));
 	tally_store(t, Y + 4 * (uint64_t)i);
 }
 
 static const struct arguments weighed_on = {
-        .y = Y, .x = X, .weighed = {.alpha = 0.1, .beta = 3.7, .n = 9}};
+	.y = Y, .x = X, .weighed = {.alpha = 0.1, .beta = 3.7, .n = 9}};
 
 static void weighed(struct tally *t, const struct arguments *a, int64_t block, int64_t thread)
 {
@@ -188,8 +188,8 @@ enum { COUNTS = 0, ADDRESSES = 1, WAITS = 2 };
 
 /* Lower and evaluate the kernel, and hold it against @p reference. */
 static void check(const char *name, unsigned sm, const struct arguments *on,
-                  void (*reference)(struct tally *, const struct arguments *, int64_t, int64_t),
-                  int known)
+		  void (*reference)(struct tally *, const struct arguments *, int64_t, int64_t),
+		  int known)
 {
 	const struct gw_config config = {{GRID, 1, 1}, {BLOCK, 1, 1}, {1, 1, 1}, 0, 0};
 	struct tally ours = {.exact = true, .control = true}, theirs = {.exact = true};
@@ -204,13 +204,13 @@ static void check(const char *name, unsigned sm, const struct arguments *on,
 			reference(&theirs, on, block, thread);
 	if (!ours.control || ours.awaits != !!(known & WAITS) || (!ours.exact && known & ADDRESSES))
 		fail_msg("%s on sm_%u: control %d, addresses %d, waits %d", name, sm, ours.control,
-		         ours.exact, ours.awaits);
+			 ours.exact, ours.awaits);
 	if (ours.loads != theirs.loads || ours.stores != theirs.stores ||
 	    (ours.exact && ours.load_sum != theirs.load_sum) ||
 	    (ours.exact && ours.store_sum != theirs.store_sum))
 		fail_msg("%s on sm_%u: %lu loads, %lu stores, not %lu and %lu; or other addresses",
-		         name, sm, (unsigned long)ours.loads, (unsigned long)ours.stores,
-		         (unsigned long)theirs.loads, (unsigned long)theirs.stores);
+			 name, sm, (unsigned long)ours.loads, (unsigned long)ours.stores,
+			 (unsigned long)theirs.loads, (unsigned long)theirs.stores);
 	built_file_end(&b);
 }
 
@@ -218,8 +218,8 @@ static void check(const char *name, unsigned sm, const struct arguments *on,
 static const unsigned architectures[] = {75, 80, 90, 120};
 #define KNOWN(sm) ((sm) == 75 ? COUNTS : ADDRESSES)
 
-#define EACH(a)                                                                                    \
-	for (const unsigned *a = architectures;                                                    \
+#define EACH(a) \
+	for (const unsigned *a = architectures; \
 	     a < architectures + sizeof(architectures) / sizeof(*architectures); a++)
 
 TEST(tables_of_arguments_are_read_by_an_index)

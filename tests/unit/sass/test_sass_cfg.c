@@ -27,7 +27,7 @@ static void check_edges(const struct gw_cfg *cfg)
 		covered += block->count;
 		for (uint32_t s = 0; s < block->succ_count; s++) {
 			const struct gw_cfg_block *to =
-			        &cfg->blocks[cfg->edges[block->succ_first + s]];
+				&cfg->blocks[cfg->edges[block->succ_first + s]];
 			bool back = false;
 
 			for (uint32_t p = 0; p < to->pred_count; p++)
@@ -167,7 +167,7 @@ TEST(the_mix_counts_each_instruction_once)
 /* A path through the code, of parts of a warp that may part at each branch: instructions, all and
  * of a pipe, up to where @p steps blocks were run. */
 static void walk(const struct gw_cfg *cfg, unsigned steps, double *insns,
-                 double pipe[GW_SASS_PIPES])
+		 double pipe[GW_SASS_PIPES])
 {
 	uint32_t parts[64] = {0}, count = 1;
 
@@ -191,9 +191,9 @@ static void walk(const struct gw_cfg *cfg, unsigned steps, double *insns,
 static void check_shares(const struct gw_cfg *cfg)
 {
 	static const enum gw_work_field rows[][2] = {
-	        {GW_WORK_share_fma, GW_WORK_pipe_fma},       {GW_WORK_share_alu, GW_WORK_pipe_alu},
-	        {GW_WORK_share_fp64, GW_WORK_pipe_fp64},     {GW_WORK_share_xu, GW_WORK_pipe_xu},
-	        {GW_WORK_share_tensor, GW_WORK_pipe_tensor},
+		{GW_WORK_share_fma, GW_WORK_pipe_fma},       {GW_WORK_share_alu, GW_WORK_pipe_alu},
+		{GW_WORK_share_fp64, GW_WORK_pipe_fp64},     {GW_WORK_share_xu, GW_WORK_pipe_xu},
+		{GW_WORK_share_tensor, GW_WORK_pipe_tensor},
 	};
 	struct gw_arena arena;
 	struct gw_work work;
@@ -207,7 +207,7 @@ static void check_shares(const struct gw_cfg *cfg)
 		walk(cfg, 1 + i * 5, &insns, pipe);
 		for (unsigned r = 0; r < sizeof(rows) / sizeof(*rows); r++)
 			assert_true(gw_sass_pipe_sum(rows[r][1], pipe) <=
-			            work.q[rows[r][0]].value * insns + 1e-9);
+				    work.q[rows[r][0]].value * insns + 1e-9);
 	}
 	gw_arena_free(&arena);
 }

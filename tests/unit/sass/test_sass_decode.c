@@ -98,7 +98,7 @@ TEST(a_wide_access_names_all_its_registers)
 TEST(four_warps_share_the_operations_of_a_warp_group)
 {
 	static const uint64_t group[] = {0x01e00000101879f3, 0x000fe20008700818},
-	                      warp[] = {0x000000040804723c, 0x000fe20000001804};
+			      warp[] = {0x000000040804723c, 0x000fe20000001804};
 	struct gw_sass_insn insn;
 
 	assert_true(gw_sass_decode((const uint8_t *)group, 90, &insn));
@@ -111,7 +111,7 @@ TEST(four_warps_share_the_operations_of_a_warp_group)
 TEST(a_copy_of_tiles_is_guarded_by_a_uniform_predicate)
 {
 	static const uint64_t store[] = {UINT64_C(0x00000020160033b5),
-	                                 UINT64_C(0x0001e20008010000)};
+					 UINT64_C(0x0001e20008010000)};
 	struct gw_sass_insn insn;
 
 	assert_true(gw_sass_decode((const uint8_t *)store, 90, &insn));

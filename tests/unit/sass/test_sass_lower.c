@@ -140,15 +140,15 @@ static const struct kernel {
 	void (*reference)(struct tally *t, const struct thread *h);
 	uint32_t grid_x, grid_y, block_x, block_y;
 } kernels[] = {
-        {"saxpy", saxpy, 9, 1, 128, 1},        {"strided", strided, 3, 1, 96, 1},
-        {"rectangle", rectangle, 3, 3, 16, 8}, {"triangle", triangle, 4, 1, 32, 1},
-        {"halving", halving, 2, 1, 64, 1},     {"wide_index", wide_index, 2, 1, 64, 1},
-        {"clamped", clamped, 3, 1, 64, 1},
+	{"saxpy", saxpy, 9, 1, 128, 1},        {"strided", strided, 3, 1, 96, 1},
+	{"rectangle", rectangle, 3, 3, 16, 8}, {"triangle", triangle, 4, 1, 32, 1},
+	{"halving", halving, 2, 1, 64, 1},     {"wide_index", wide_index, 2, 1, 64, 1},
+	{"clamped", clamped, 3, 1, 64, 1},
 };
 
 static const struct kernel calling[] = {
-        {"stepping", stepping, 3, 1, 96, 1},
-        {"nested", nested, 3, 1, 64, 1},
+	{"stepping", stepping, 3, 1, 96, 1},
+	{"nested", nested, 3, 1, 64, 1},
 };
 static const struct kernel by_register = {"by_register", NULL, 1, 1, 32, 1};
 static const struct kernel recursive = {"recursive", NULL, 1, 1, 32, 1};
@@ -157,7 +157,7 @@ static void fill(struct launch *l, const struct kernel *k)
 {
 	memset(l, 0, sizeof(*l));
 	l->config = (struct gw_config){
-	        {k->grid_x, k->grid_y, 1}, {k->block_x, k->block_y, 1}, {1, 1, 1}, 0, 0};
+		{k->grid_x, k->grid_y, 1}, {k->block_x, k->block_y, 1}, {1, 1, 1}, 0, 0};
 	pointers(l);
 	if (!strcmp(k->name, "saxpy")) {
 		int_argument(l, 0x3f800000);
@@ -196,7 +196,7 @@ static void reference(struct tally *t, const struct kernel *k)
 			for (uint32_t ty = 0; ty < k->block_y; ty++)
 				for (uint32_t tx = 0; tx < k->block_x; tx++) {
 					struct thread h = {tx,         ty,         bx,       by,
-					                   k->block_x, k->block_y, k->grid_x};
+							   k->block_x, k->block_y, k->grid_x};
 
 					k->reference(t, &h);
 				}
@@ -216,10 +216,10 @@ static const struct listing_kernel *code_of(const struct kernel *k, unsigned sm)
 
 /* The code of @p k in the evaluator's form. */
 static void lower(struct built *b, struct gw_sass_lowered *out, const struct kernel *k, unsigned sm,
-                  uint32_t param_bytes)
+		  uint32_t param_bytes)
 {
 	struct gw_sass_kernel kernel = {
-	        .name = "test", .param_base = built_param_base(sm), .param_bytes = param_bytes};
+		.name = "test", .param_base = built_param_base(sm), .param_bytes = param_bytes};
 
 	built_begin(b, code_of(k, sm), sm);
 	assert_null(gw_sass_lower(out, &b->cfg, &kernel, &b->arena));
@@ -278,7 +278,7 @@ TEST(functions_that_are_called_are_followed)
 static void switching(struct tally *t, const struct thread *h)
 {
 	static const int16_t offsets[4][4] = {
-	        {0}, {0, 1024}, {0, 1024, 2048}, {512, 1024, 2048, 3072}};
+		{0}, {0, 1024}, {0, 1024, 2048}, {512, 1024, 2048, 3072}};
 	enum { FIRST = 1, TURNS = 6 };
 
 	for (int turn = 0; turn < TURNS; turn++) {
@@ -354,7 +354,7 @@ static void check_assert(unsigned sm)
 	w.kernel.outside_count = 0;
 	assert_null(gw_sass_lower(&lowered, &w.cfg, &w.kernel, &w.arena));
 	assert_string_equal(lowered.calls,
-	                    "a function is called by a register, so which one is not known");
+			    "a function is called by a register, so which one is not known");
 	built_file_end(&w);
 }
 

@@ -32,26 +32,26 @@ static const struct {
 	const char *name;
 	unsigned wait;
 } calibrations[] = {
-        {"cal_loop", GW_WAIT_branch},
-        {"cal_constant", GW_WAIT_constant},
-        {"cal_operand", GW_WAIT_operand},
-        {"cal_l1", GW_WAIT_global},
-        {"cal_shared", GW_WAIT_shared},
-        {"cal_shared_wide", GW_WAIT_wide},
-        {"cal_l1_wide", GW_WAIT_wide_global},
-        {"cal_local", GW_WAIT_local},
-        {"cal_sfu", GW_WAIT_sfu},
-        {"cal_convert", GW_WAIT_convert},
-        {"cal_bits", GW_WAIT_bits},
-        {"cal_shuffle", GW_WAIT_shuffle},
-        {"cal_reduce", GW_WAIT_reduce},
-        {"cal_match", GW_WAIT_match},
-        {"cal_special", GW_WAIT_special},
-        {"cal_atomic", GW_WAIT_atomic},
-        {"cal_atomic_shared", GW_WAIT_atomic_shared},
-        {"cal_barrier", GW_WAIT_barrier},
-        {"cal_store_barrier", GW_WAIT_store},
-        {"cal_fence", GW_WAIT_fence},
+	{"cal_loop", GW_WAIT_branch},
+	{"cal_constant", GW_WAIT_constant},
+	{"cal_operand", GW_WAIT_operand},
+	{"cal_l1", GW_WAIT_global},
+	{"cal_shared", GW_WAIT_shared},
+	{"cal_shared_wide", GW_WAIT_wide},
+	{"cal_l1_wide", GW_WAIT_wide_global},
+	{"cal_local", GW_WAIT_local},
+	{"cal_sfu", GW_WAIT_sfu},
+	{"cal_convert", GW_WAIT_convert},
+	{"cal_bits", GW_WAIT_bits},
+	{"cal_shuffle", GW_WAIT_shuffle},
+	{"cal_reduce", GW_WAIT_reduce},
+	{"cal_match", GW_WAIT_match},
+	{"cal_special", GW_WAIT_special},
+	{"cal_atomic", GW_WAIT_atomic},
+	{"cal_atomic_shared", GW_WAIT_atomic_shared},
+	{"cal_barrier", GW_WAIT_barrier},
+	{"cal_store_barrier", GW_WAIT_store},
+	{"cal_fence", GW_WAIT_fence},
 };
 
 static const struct listing_kernel *find(const struct listing *code, const char *name)
@@ -132,7 +132,7 @@ static void calibrate(struct score *s, const struct listing *code)
 		s->waits.cycles[i] = 0;
 	for (unsigned i = 0; i < sizeof(calibrations) / sizeof(*calibrations); i++)
 		s->waits.cycles[calibrations[i].wait] =
-		        solve(s, code, calibrations[i].name, calibrations[i].wait);
+			solve(s, code, calibrations[i].name, calibrations[i].wait);
 	double l1 = s->waits.cycles[GW_WAIT_global];
 
 	s->global_l2 = solve(s, code, "cal_l2", GW_WAIT_global);
@@ -153,8 +153,8 @@ static void read_measured(struct score *s, const struct listing *code, const cha
 	while (s->count < sizeof(s->rows) / sizeof(*s->rows) &&
 	       fscanf(f, "%63s %lf %lf", name, &trips, &cycles) == 3)
 		s->rows[s->count++] = (struct score_row){.name = find(code, name)->name,
-		                                         .measured = cycles / trips,
-		                                         .predicted = (double)NAN};
+							 .measured = cycles / trips,
+							 .predicted = (double)NAN};
 	fclose(f);
 }
 
@@ -178,7 +178,7 @@ static void score_run(struct score *s, const struct listing *code, const char *m
 /* ---- the tests ---- */
 
 static void build(struct built *b, const struct listing *listing, const char *name,
-                  const struct gw_waits *waits)
+		  const struct gw_waits *waits)
 {
 	built_begin(b, built_kernel(listing, name), 90);
 	built_schedule(b, waits);
@@ -338,7 +338,7 @@ static void h200(struct gw_waits *waits)
 
 	gw_device_clear(&device, "");
 	gw_device_set(&device, GW_PARAM_rate_op_wgmma_f16, 0.007808625298507794,
-	              GW_METHOD_MEASURED);
+		      GW_METHOD_MEASURED);
 	gw_device_set(&device, GW_PARAM_lat_op_wgmma_f16, 194.83333333333334, GW_METHOD_MEASURED);
 	gw_waits_from_device(waits, &device, 600);
 	for (unsigned i = 0; i < GW_WAITS; i++)
@@ -473,7 +473,7 @@ TEST(a_chain_is_as_long_as_its_dependences)
 	/* Sixteen multiply-adds in a row; eight side by side, behind which the counter's chain
 	 * lies. */
 	assert_int_equal(chain.schedule.blocks[chain.cfg.loops[timed_loop(&chain)].header].chain,
-	                 16);
+			 16);
 	assert_true(rate.schedule.blocks[rate.cfg.loops[timed_loop(&rate)].header].chain <= 3);
 	built_end(&chain);
 	built_end(&rate);

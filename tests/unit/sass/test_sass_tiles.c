@@ -27,10 +27,10 @@ static int read_profile(void **state)
 
 /* A map as the driver encodes it, of halves (test_tensor_map). */
 static void encode(uint8_t *to, uint64_t address, unsigned rank, const uint32_t *dim,
-                   const uint32_t *box)
+		   const uint32_t *box)
 {
 	uint32_t word[32] = {(uint32_t)address, (uint32_t)(address >> 32),
-	                     (rank - 1) << 4 | 6 << 7};
+			     (rank - 1) << 4 | 6 << 7};
 	uint64_t stride = HALF;
 
 	word[16] = HALF;
@@ -47,11 +47,11 @@ static void encode(uint8_t *to, uint64_t address, unsigned rank, const uint32_t 
 
 /* What the code and the arguments say of a launch of one thread a block. */
 static struct gw_work work_in_clusters(const char *name, struct gw_dim3 grid,
-                                       const uint8_t *arguments, struct gw_dim3 cluster)
+				       const uint8_t *arguments, struct gw_dim3 cluster)
 {
 	static const struct gw_kernel kernel = {"", 32, 0, 0, 0, 1024, 90};
 	const struct gw_launch launch = {.kernel = &kernel,
-	                                 .config = {grid, {32, 1, 1}, cluster, 0, 0}};
+					 .config = {grid, {32, 1, 1}, cluster, 0, 0}};
 	struct gw_eval_launch at = {.config = launch.config, .arguments = {arguments, ARGUMENTS}};
 	struct gw_sass_lowered lowered;
 	struct gw_static_code code;
@@ -62,10 +62,10 @@ static struct gw_work work_in_clusters(const char *name, struct gw_dim3 grid,
 	built_file_begin(&b, GW_SASS, "tiles", name, 90);
 	assert_null(gw_sass_lower(&lowered, &b.cfg, &b.kernel, &b.arena));
 	code = (struct gw_static_code){.program = &lowered.program,
-	                               .cfg = &b.cfg,
-	                               .device = &profile.device,
-	                               .launch = &launch,
-	                               .at = &at};
+				       .cfg = &b.cfg,
+				       .device = &profile.device,
+				       .launch = &launch,
+				       .at = &at};
 	assert_null(gw_static_code_work(&code, &b.arena, &work, &open));
 	built_file_end(&b);
 	return work;
@@ -244,7 +244,7 @@ TEST(a_cluster_larger_than_the_grid_divides_nothing_by_zero)
 	put(arguments, FIRST + 136, 100);
 	put(arguments, FIRST + 140, 10);
 	work = work_in_clusters("queue_next", (struct gw_dim3){1, 1, 1}, arguments,
-	                        (struct gw_dim3){256, 1, 1});
+				(struct gw_dim3){256, 1, 1});
 	assert_false(gw_work_value(&work, GW_WORK_l2_read_bytes) < 0);
 }
 
@@ -256,7 +256,7 @@ static void assert_plan(const struct gw_digest_plan *plan, const char *expected)
 
 	for (uint32_t i = 0; i < plan->count; i++)
 		n += (size_t)snprintf(text + n, sizeof(text) - n, "%s%u+%u", i ? " " : "",
-		                      plan->word[i].offset, plan->word[i].size);
+				      plan->word[i].offset, plan->word[i].size);
 	assert_string_equal(text, expected);
 }
 
@@ -269,15 +269,15 @@ TEST(tensor_maps_are_planned_but_for_their_address)
 		struct gw_code_param param[4];
 		uint32_t count;
 	} kernels[] = {
-	        {"tile_copy",
-	         "368+4 372+4 120+56 248+56",
-	         {{FIRST, MAP}, {FIRST + MAP, MAP}, {FIRST + 2 * MAP, 4}, {FIRST + 2 * MAP + 4, 4}},
-	         4},
-	        {"tile_panel", "240+4 120+56", {{FIRST, MAP}, {FIRST + MAP, 4}}, 2},
-	        {"tile_listed", "120+56", {{FIRST, MAP}, {FIRST + MAP, 8}}, 2},
-	        {"tile_add", "120+56", {{FIRST, MAP}}, 1},
-	        {"tile_prefetch", "120+56", {{FIRST, MAP}}, 1},
-	        {"bulk_copy", "16+4", {{0, 8}, {8, 8}, {16, 4}}, 3},
+		{"tile_copy",
+		 "368+4 372+4 120+56 248+56",
+		 {{FIRST, MAP}, {FIRST + MAP, MAP}, {FIRST + 2 * MAP, 4}, {FIRST + 2 * MAP + 4, 4}},
+		 4},
+		{"tile_panel", "240+4 120+56", {{FIRST, MAP}, {FIRST + MAP, 4}}, 2},
+		{"tile_listed", "120+56", {{FIRST, MAP}, {FIRST + MAP, 8}}, 2},
+		{"tile_add", "120+56", {{FIRST, MAP}}, 1},
+		{"tile_prefetch", "120+56", {{FIRST, MAP}}, 1},
+		{"bulk_copy", "16+4", {{0, 8}, {8, 8}, {16, 4}}, 3},
 	};
 
 	for (unsigned i = 0; i < sizeof(kernels) / sizeof(*kernels); i++) {
@@ -288,7 +288,7 @@ TEST(tensor_maps_are_planned_but_for_their_address)
 		built_file_begin(&b, GW_SASS, "tiles", kernels[i].name, 90);
 		assert_null(gw_sass_lower(&lowered, &b.cfg, &b.kernel, &b.arena));
 		assert_null(gw_digest_plan_make(&lowered.program, kernels[i].param,
-		                                kernels[i].count, &b.arena, &plan));
+						kernels[i].count, &b.arena, &plan));
 		assert_plan(&plan, kernels[i].plan);
 		built_file_end(&b);
 	}

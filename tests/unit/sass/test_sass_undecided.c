@@ -57,9 +57,9 @@ static void analyse(const struct launch *l, const struct gw_launch *launch, stru
 	struct built_file b;
 	const uint64_t second = FIRST + (UINT64_C(1) << 32), third = second + (UINT64_C(1) << 32);
 	const struct gw_static_memory memory[] = {
-	        {FIRST, FIRST + (mapped ? mapped : allocated), mapped > 0},
-	        {second, second + allocated, false},
-	        {third, third + allocated, false},
+		{FIRST, FIRST + (mapped ? mapped : allocated), mapped > 0},
+		{second, second + allocated, false},
+		{third, third + allocated, false},
 	};
 	const char *open;
 
@@ -67,14 +67,14 @@ static void analyse(const struct launch *l, const struct gw_launch *launch, stru
 	built_file_begin(&b, GW_SASS, "undecided", l->kernel, 90);
 	assert_null(gw_sass_lower(&lowered, &b.cfg, &b.kernel, &b.arena));
 	code = (struct gw_static_code){.program = &lowered.program,
-	                               .cfg = &b.cfg,
-	                               .calls = lowered.calls ? lowered.calls
-	                                                      : gw_sass_indirect(&lowered),
-	                               .device = &profile.device,
-	                               .launch = launch,
-	                               .memory = memory,
-	                               .memory_count = allocated ? 3 : mapped > 0,
-	                               .at = &at};
+				       .cfg = &b.cfg,
+				       .calls = lowered.calls ? lowered.calls
+							      : gw_sass_indirect(&lowered),
+				       .device = &profile.device,
+				       .launch = launch,
+				       .memory = memory,
+				       .memory_count = allocated ? 3 : mapped > 0,
+				       .at = &at};
 	assert_null(gw_static_code_work(&code, &b.arena, work, &open));
 	if (gw_work_least(work) > 0 && mapped)
 		assert_non_null(strstr(open, "memory of the host"));
@@ -86,7 +86,7 @@ static struct gw_prediction first_of(const struct launch *l, double *least)
 {
 	const struct gw_kernel kernel = {"", 32, 0, 0, constants, 1024, 90};
 	const struct gw_launch launch = {
-	        .kernel = &kernel, .config = {{l->grid, 1, 1}, {l->block, 1, 1}, {1, 1, 1}, 0, 0}};
+		.kernel = &kernel, .config = {{l->grid, 1, 1}, {l->block, 1, 1}, {1, 1, 1}, 0, 0}};
 	struct gw_predictor *p = gw_predictor_new(4);
 	struct gw_prediction made;
 	struct gw_work work;
@@ -106,21 +106,21 @@ static struct gw_prediction first_of(const struct launch *l, double *least)
 TEST(what_data_decide_is_not_predicted)
 {
 	static const struct launch launches[] = {
-	        {"depth_first", 4096, 256, 3, {1 << 20}},
-	        {"work_list", 132, 256, 4, {0}},
-	        {"awaits_flag", 132, 256, 2, {0}},
-	        {"awaits_acquire", 132, 256, 2, {0}},
-	        {"awaits_lock", 132, 1, 2, {0}},
-	        {"awaits_the_one_before", 132, 256, 3, {0}},
-	        {"awaits_clock", 1, 1, 0, {1 << 20}},
-	        {"one_block", 1, 256, 2, {0}},
-	        {"sparse_rows", 4096, 256, 3, {1 << 20}},
-	        {"recursion", 1, 32, 3, {0}},
-	        {"local_array", 4096, 256, 2, {1 << 20}},
-	        {"histogram", 4096, 256, 2, {1 << 20}},
-	        {"constants_of_data", 4096, 256, 2, {0}},
-	        {"recursion_by_number", 132, 256, 1, {12}},
-	        {"called_by_pointer", 132, 256, 1, {100, 0}},
+		{"depth_first", 4096, 256, 3, {1 << 20}},
+		{"work_list", 132, 256, 4, {0}},
+		{"awaits_flag", 132, 256, 2, {0}},
+		{"awaits_acquire", 132, 256, 2, {0}},
+		{"awaits_lock", 132, 1, 2, {0}},
+		{"awaits_the_one_before", 132, 256, 3, {0}},
+		{"awaits_clock", 1, 1, 0, {1 << 20}},
+		{"one_block", 1, 256, 2, {0}},
+		{"sparse_rows", 4096, 256, 3, {1 << 20}},
+		{"recursion", 1, 32, 3, {0}},
+		{"local_array", 4096, 256, 2, {1 << 20}},
+		{"histogram", 4096, 256, 2, {1 << 20}},
+		{"constants_of_data", 4096, 256, 2, {0}},
+		{"recursion_by_number", 132, 256, 1, {12}},
+		{"called_by_pointer", 132, 256, 1, {100, 0}},
 	};
 
 	for (size_t i = 0; i < sizeof(launches) / sizeof(*launches); i++) {
@@ -130,16 +130,16 @@ TEST(what_data_decide_is_not_predicted)
 		if (!(least > 0) || !isnan(made.seconds) || !(made.low > 0 && made.low < least) ||
 		    !isnan(made.high) || made.tier != GW_TIER_NONE || !made.reason)
 			fail_msg("%s: at least %g s; predicted %g s from %g s on",
-			         launches[i].kernel, least, made.seconds, made.low);
+				 launches[i].kernel, least, made.seconds, made.low);
 	}
 }
 
 TEST(what_is_bounded_is_predicted_as_far_as_it_is_likely)
 {
 	static const struct launch launches[] = {
-	        {"a_branch", 4096, 256, 2, {1 << 20, 10000}},
-	        {"gather", 65536, 256, 3, {1 << 24}},
-	        {"blocks_meet", 132, 256, 3, {0}},
+		{"a_branch", 4096, 256, 2, {1 << 20, 10000}},
+		{"gather", 65536, 256, 3, {1 << 24}},
+		{"blocks_meet", 132, 256, 3, {0}},
 	};
 
 	for (size_t i = 0; i < sizeof(launches) / sizeof(*launches); i++) {
@@ -148,7 +148,7 @@ TEST(what_is_bounded_is_predicted_as_far_as_it_is_likely)
 
 		if (least != 0 || !(made.seconds > 0) || !(made.high > 3 * made.low))
 			fail_msg("%s: at least %g s; predicted %g s, %g to %g s",
-			         launches[i].kernel, least, made.seconds, made.low, made.high);
+				 launches[i].kernel, least, made.seconds, made.low, made.high);
 	}
 }
 
@@ -169,16 +169,16 @@ TEST(a_gather_takes_as_long_as_its_allocation_is_large)
 TEST(what_does_not_matter_is_predicted)
 {
 	static const struct launch launches[] = {
-	        {"a_branch", 4096, 256, 2, {1 << 20, 4}},
-	        {"rare_store", 4096, 256, 2, {1 << 20}},
-	        {"roots", 65536, 256, 2, {1 << 24}},
-	        {"few_gathers", 4096, 256, 3, {1 << 20, 10000}},
-	        {"own_copy", 65536, 256, 2, {1 << 24}},
-	        {"spread_atomics", 4096, 256, 1, {1 << 20, 7}},
-	        {"constants_of_lanes", 4096, 256, 1, {1, 64}},
-	        {"least_of_doubles", 16, 256, 2, {0, 0x40340000}},
-	        {"awaits_phase_by_the_clock", 4096, 256, 2, {0}},
-	        {"local_sort", 4096, 256, 1, {1 << 20}}, /* stores take longer than the sort */
+		{"a_branch", 4096, 256, 2, {1 << 20, 4}},
+		{"rare_store", 4096, 256, 2, {1 << 20}},
+		{"roots", 65536, 256, 2, {1 << 24}},
+		{"few_gathers", 4096, 256, 3, {1 << 20, 10000}},
+		{"own_copy", 65536, 256, 2, {1 << 24}},
+		{"spread_atomics", 4096, 256, 1, {1 << 20, 7}},
+		{"constants_of_lanes", 4096, 256, 1, {1, 64}},
+		{"least_of_doubles", 16, 256, 2, {0, 0x40340000}},
+		{"awaits_phase_by_the_clock", 4096, 256, 2, {0}},
+		{"local_sort", 4096, 256, 1, {1 << 20}}, /* stores take longer than the sort */
 	};
 
 	for (size_t i = 0; i < sizeof(launches) / sizeof(*launches); i++) {
@@ -187,7 +187,7 @@ TEST(what_does_not_matter_is_predicted)
 
 		if (least != 0 || !(made.seconds > 0) || made.tier != GW_TIER_COLD)
 			fail_msg("%s: at least %g s; predicted %g s", launches[i].kernel, least,
-			         made.seconds);
+				 made.seconds);
 	}
 }
 
@@ -197,7 +197,7 @@ TEST(traffic_that_cannot_matter_leaves_a_verdict)
 	static const struct gw_kernel kernel = {"", 32, 0, 0, 0, 1024, 90};
 	const struct launch l = {"few_gathers", 4096, 256, 3, {1 << 20, 10000}};
 	const struct gw_launch launch = {
-	        .kernel = &kernel, .config = {{l.grid, 1, 1}, {l.block, 1, 1}, {1, 1, 1}, 0, 0}};
+		.kernel = &kernel, .config = {{l.grid, 1, 1}, {l.block, 1, 1}, {1, 1, 1}, 0, 0}};
 	struct gw_estimate made;
 	struct gw_verdict verdict;
 	struct gw_work work;
@@ -247,7 +247,7 @@ static double adding(int32_t among, enum gw_work_field row)
 	static const struct gw_kernel kernel = {"", 32, 0, 0, 0, 1024, 90};
 	const struct launch l = {"spread_atomics", ADDING / 256, 256, 1, {ADDING, among}};
 	const struct gw_launch launch = {
-	        .kernel = &kernel, .config = {{l.grid, 1, 1}, {l.block, 1, 1}, {1, 1, 1}, 0, 0}};
+		.kernel = &kernel, .config = {{l.grid, 1, 1}, {l.block, 1, 1}, {1, 1, 1}, 0, 0}};
 	struct gw_work work;
 
 	analyse(&l, &launch, &work);
@@ -260,7 +260,7 @@ TEST(atomics_meet_as_often_as_words_are_few)
 
 	for (unsigned i = 0; i < sizeof(among) / sizeof(*among); i++)
 		assert_true(fabs(adding(among[i], GW_WORK_atomic_same_address) * among[i] / ADDING -
-		                 1) < 1e-6);
+				 1) < 1e-6);
 }
 
 /* The operations of lanes on one word come one after the other, those on a line's words at once. */
@@ -275,7 +275,7 @@ static double constant_words(const struct launch *l, double *seconds)
 {
 	static const struct gw_kernel kernel = {"", 32, 0, 0, 0, 1024, 90};
 	const struct gw_launch launch = {
-	        .kernel = &kernel, .config = {{l->grid, 1, 1}, {l->block, 1, 1}, {1, 1, 1}, 0, 0}};
+		.kernel = &kernel, .config = {{l->grid, 1, 1}, {l->block, 1, 1}, {1, 1, 1}, 0, 0}};
 	struct gw_estimate made;
 	struct gw_work work;
 
@@ -290,7 +290,7 @@ TEST(constants_that_lanes_load_apart_take_as_long_as_they_are_many)
 {
 	enum { GRID = 4096, WARPS = 8, ROUNDS = 64 };
 	const struct launch alike = {"constants_of_lanes", GRID, WARPS * 32, 1, {0, ROUNDS}},
-	                    apart = {"constants_of_lanes", GRID, WARPS * 32, 1, {1, ROUNDS}};
+			    apart = {"constants_of_lanes", GRID, WARPS * 32, 1, {1, ROUNDS}};
 	double together, alone;
 
 	assert_true(constant_words(&alike, &together) == (double)GRID * WARPS * ROUNDS);
@@ -320,7 +320,7 @@ TEST(a_limit_has_atomics_side_by_side)
 {
 	const struct launch l = {"histogram", 4096, 256, 2, {1 << 20}};
 	const double lines = (1 << 20) * 64.0,
-	             rate = gw_param(&profile.device, GW_PARAM_b_l2_write);
+		     rate = gw_param(&profile.device, GW_PARAM_b_l2_write);
 	double least;
 
 	first_of(&l, &least);
@@ -331,7 +331,7 @@ static double loads_of(const struct launch *l)
 {
 	static const struct gw_kernel kernel = {"", 32, 0, 0, 0, 1024, 90};
 	const struct gw_launch launch = {
-	        .kernel = &kernel, .config = {{l->grid, 1, 1}, {l->block, 1, 1}, {1, 1, 1}, 0, 0}};
+		.kernel = &kernel, .config = {{l->grid, 1, 1}, {l->block, 1, 1}, {1, 1, 1}, 0, 0}};
 	struct gw_work work;
 
 	analyse(l, &launch, &work);
@@ -346,22 +346,22 @@ TEST(the_lesser_of_two_doubles_is_known)
 		int32_t high; /* word of the number, whose low one is 0 */
 		int rounds;
 	} cases[] = {
-	        {0x40340000, 20 + 20},          /* 20 */
-	        {0x40590000, 40 + 100},         /* 100 */
-	        {0x40000000, 2 + 8},            /* 2 */
-	        {0x40440000, 40 + 40},          /* 40: both are it */
-	        {0, 0 + 8},                     /* 0 */
-	        {INT32_MIN, 0 + 8},             /* -0 */
-	        {0x7ff80000, 40 + 8},           /* no number */
-	        {(int32_t)0xc0340000, -20 + 8}, /* -20: no round at all */
+		{0x40340000, 20 + 20},          /* 20 */
+		{0x40590000, 40 + 100},         /* 100 */
+		{0x40000000, 2 + 8},            /* 2 */
+		{0x40440000, 40 + 40},          /* 40: both are it */
+		{0, 0 + 8},                     /* 0 */
+		{INT32_MIN, 0 + 8},             /* -0 */
+		{0x7ff80000, 40 + 8},           /* no number */
+		{(int32_t)0xc0340000, -20 + 8}, /* -20: no round at all */
 	};
 
 	for (unsigned i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		const struct launch l = {
-		        "least_of_doubles", GRID, WARPS * 32, 2, {0, cases[i].high}};
+			"least_of_doubles", GRID, WARPS * 32, 2, {0, cases[i].high}};
 
 		assert_true(loads_of(&l) ==
-		            (cases[i].rounds > 0 ? cases[i].rounds : 0) * (double)GRID * WARPS);
+			    (cases[i].rounds > 0 ? cases[i].rounds : 0) * (double)GRID * WARPS);
 	}
 }
 

@@ -12,8 +12,8 @@
 enum { PIPES = 7 };
 
 static const enum gw_work_field pipe_rows[PIPES - 1] = {
-        GW_WORK_pipe_alu, GW_WORK_pipe_fma, GW_WORK_pipe_fp64,
-        GW_WORK_pipe_xu,  GW_WORK_pipe_lsu, GW_WORK_pipe_uniform,
+	GW_WORK_pipe_alu, GW_WORK_pipe_fma, GW_WORK_pipe_fp64,
+	GW_WORK_pipe_xu,  GW_WORK_pipe_lsu, GW_WORK_pipe_uniform,
 };
 
 /* what each takes */
@@ -28,7 +28,7 @@ static const char *work_of(const char *name, int trips, uint32_t bytes_known, st
 	struct arguments a = {{0x10000, 0x20000000, 0x30000, 0x40000, 0x50000, 0x60000}, 0, trips};
 	struct gw_sass_kernel about = {.name = name, .param_base = 0x210, .param_bytes = sizeof(a)};
 	struct gw_eval_launch launch = {.config = {{1, 1, 1}, {32, 1, 1}, {1, 1, 1}, 0, 0},
-	                                .arguments = {(const uint8_t *)&a, bytes_known}};
+					.arguments = {(const uint8_t *)&a, bytes_known}};
 	struct gw_eval_limits limits = {0};
 	struct gw_sass_lowered lowered;
 	struct gw_eval_report report;
@@ -45,7 +45,7 @@ static const char *work_of(const char *name, int trips, uint32_t bytes_known, st
 	built_schedule(&b, &waits);
 	assert_null(gw_sass_lower(&lowered, &b.cfg, &about, &b.arena));
 	assert_null(
-	        gw_eval_grid(&lowered.program, &launch, &limits, NULL, NULL, &b.arena, &report));
+		gw_eval_grid(&lowered.program, &launch, &limits, NULL, NULL, &b.arena, &report));
 	all = (struct gw_sass_launch){&b.cfg, &b.schedule, &lowered, &report, launch.config};
 	why = gw_sass_work(&all, &b.arena, work);
 	built_end(&b);
@@ -67,8 +67,8 @@ TEST(instructions_are_what_an_h200_counts)
 		int trips;
 
 		if (sscanf(line, "%63s %d %lf %lf %lf %lf %lf %lf %lf %lf", name, &trips, &executed,
-		           &pipe[0], &pipe[1], &pipe[2], &pipe[3], &pipe[4], &pipe[5],
-		           &pipe[6]) != 10)
+			   &pipe[0], &pipe[1], &pipe[2], &pipe[3], &pipe[4], &pipe[5],
+			   &pipe[6]) != 10)
 			continue;
 		kernels++;
 		why = work_of(name, trips, sizeof(struct arguments), &work);
