@@ -87,7 +87,7 @@ def record(args, names, name, options):
 def errors(found, low, high):
     """{counter: ascending errors} of kernels that long."""
     result = {}
-    for counter, ns, error, *_ in found:
+    for counter, ns, error in found:
         if low * 1e9 <= ns < high * 1e9:
             result.setdefault(counter, []).append(abs(error))
     return {counter: sorted(values) for counter, values in result.items()}
@@ -98,7 +98,7 @@ def judged(part, truth, sampled):
     low, high, goal, _ = PARTS[part]
     result = []
     for name, counted in sampled.items():
-        by_counter = errors(pm_score.compare(truth, counted, 0, 0), low, high)
+        by_counter = errors(pm_score.compare(truth, counted), low, high)
         for counter in HELD + SHOWN:
             values = by_counter.get(counter, [])
             held = {"most": goal, "enough": ENOUGH} if counter in HELD else {}
