@@ -78,9 +78,7 @@ elif name == "launch_loop" and args[0] == "turns":
     leave()
     print(json.dumps(dict(launched=launched)))
 elif name == "launch_loop":
-    launched = 5
-    leave()
-    print(json.dumps(dict(run=1000 * factor, run_cpu=1, median=1, p99=1, p999=1, cpu_ms=1, launched=5)))
+    print(1000 * factor)
 elif name == "pairs":
     print(json.dumps(dict(hooked=mode in ("count", "watch", "audit"), given=[1000 * factor] * 11, driver=[1000] * 11)))
 elif name == "slices":
@@ -316,7 +314,7 @@ class Overhead(Scripts):
         self.assertAlmostEqual(found["audit with counters at the default budget / plain CUPTI activity, launches"][0], 1 + 0.1 / 3, 3)
 
     def test_count_and_audit(self):
-        options = ("--rounds", "0", "--turns", "2", "--turns-limit", "0.1", "--pair-modes", "bare,count,audit")
+        options = ("--turns", "2", "--turns-limit", "0.1", "--pair-modes", "bare,count,audit")
         status, out, found = self.bench("overhead", *options, count=1.01, audit=1.5, plain=1.5)
         self.assertEqual(found["count / the driver alone, empty launches, in one process"], (1.01, True), out)
         self.assertNotIn("watch / the driver alone, empty launches, in one process", found)

@@ -61,7 +61,7 @@ STEPS = (
     step("time-torch", f"{OVERHEAD}: audit with counters <= 1.05 x plain CUPTI activity: training step, decode, GEMM", 1, 150, 240, "timed",
          bench("sampling", "--rounds 12 --short 80 --loop train --loop decode --loop gemm")),
     step("time-launches", f"{OVERHEAD}: count <= 1.02 x the driver alone, audit <= 1.05 x plain CUPTI activity", 1, 130, 220, "timed",
-         bench("overhead", "--rounds 0 --pairs 40 --pair-modes bare,count,watch,audit --turns-limit 60")),
+         bench("overhead", "--pairs 40 --pair-modes bare,count,watch,audit --turns-limit 60")),
     step("time-counters", f"{OVERHEAD}: audit with counters <= 1.05 x plain CUPTI activity: empty launches", 1, 45, 90, "timed",
          bench("sampling", "--rounds 30 --loop launches")),
 
