@@ -23,7 +23,6 @@ sys.dont_write_bytecode = True
 import attribution  # noqa: E402
 import development  # noqa: E402
 import figures  # noqa: E402
-import first_launches  # noqa: E402
 import legacy  # noqa: E402
 import pm_safety  # noqa: E402
 import pm_score  # noqa: E402
@@ -191,12 +190,6 @@ class Safety(Scripts):
         self.assertIsNotNone(found["exit by another thread, crashed: gpuwatch - plain"][0])
         found = self.safety(*lanes, says="$1: WRONG kernels 3 counted 3")[2]
         self.assertFalse(found["runs that hung, crashed or gave another result"][1])
-
-    def test_an_arm_may_run_in_another_mode(self):
-        also = f"{STANDIN}/libnvidia-ml.so.1,GPUWATCH_MODE=count,GPUWATCH_COUNTERS=pm"
-        _, out, found = self.safety("--seconds", "0", "--storm", "0", "--ends", "1.5", "--lanes", "2", "--margin", "0.9",
-                                    "--also", f"count={also}")
-        self.assertEqual(found["exit by another thread, crashed: count"][0], 0, out)
 
     def test_the_bound_of_a_difference_of_shares(self):
         # Newcombe 1998, example (a): 56/70 - 48/80, 95% two-sided 0.0524 to 0.3339
@@ -366,28 +359,6 @@ class Recorded(Scripts):
 
     def test_a_program_that_fails_shows(self):
         self.assertIs(self.recorded(status=3)[2]["train: exit status"][1], False)
-
-    def test_first_launches_are_scored_by_what_code_alone_reported(self):
-        self.recorded()
-        status, out, found = self.script("first_launches", *self.common(), "--cli", GPUWATCH, "--program", "train")
-        self.assertEqual(found["train: first launches predicted from code alone"], (28, None), out)
-        self.assertAlmostEqual(found["train: gpuwatch, from code alone, within 25%"][0], 17 / 28, 4)
-        self.assertAlmostEqual(found["train: bounds, from code alone, within 25%"][0], 13 / 28, 4)
-        self.assertAlmostEqual(found["train: mwp-cwp, from code alone, within 2x"][0], 5 / 28, 4)
-        self.assertEqual(found["train: configurations reported by their code"], (54, None))
-        self.assertEqual(found["train: configurations of whose code nothing is said"], (0, True))
-
-    def test_a_configuration_of_whose_code_nothing_is_said_shows(self):
-        row = {"basis": "never timed", "work": "static analysis", "measured": 1e-5, "predicted": {"gpuwatch": 1.2e-5, "bounds": None}}
-        score = {"configurations": [row, dict(row, basis="no prediction", work="none")]}
-        reported, unknown, nothing = ({"code_analysis": {"analysed_launches": count, "reason": why}} for count, why in ((1, None), (0, {"outcome": "no code"}), (0, None)))
-
-        def found(*rows):
-            return {one["figure"]: one for one in first_launches.judged("p", score, {"kernels": [reported]}, {"kernels": rows})}
-        self.assertTrue(found(reported, unknown)["p: configurations of whose code nothing is said"]["met"])
-        self.assertFalse(found(reported, nothing)["p: configurations of whose code nothing is said"]["met"])
-        self.assertEqual([found(reported)[f"p: {model}, from code alone, within 2x"]["value"] for model in ("gpuwatch", "bounds")], [1, 0])
-
 
 class Development(Scripts):
     def record(self, **counters):

@@ -47,7 +47,7 @@ def attribution(part):
             f"--table {{table}} --part {part}")
 
 
-OVERHEAD, SAFETY, COUNTERS, SCORE, CODE = ("overhead", "safety", "counters", "score", "code")
+OVERHEAD, SAFETY, COUNTERS, SCORE = ("overhead", "safety", "counters", "score")
 STEPS = (
     # What has the tightest goals runs while nothing else has begun.
     step("time-watch", f"{OVERHEAD}: mode watch <= 1.02 x bare on empty launches, after its windows as before", 1, 95, 200, "timed",
@@ -115,8 +115,6 @@ STEPS = (
     step("logs-jax", f"{SCORE}: a log of JAX, with counters", 4, 30, 90, "alone", logs("jax", 9)),
     step("public", f"{SCORE}: programs that nothing was fitted to", 4, 120, 260, "alone",
          logs("conv attention fft sparse sorting embedding", 9)),
-    step("code-first", f"{CODE}: first launches of PyTorch, Triton, CuPy, JAX predicted from code alone, without counters", 3, 85, 200, "alone",
-         f"{{python}} {{here}}/first_launches.py {COMMON} --cli {{cli}}"),
     step("whole-graphs", "counts and times of graphs that mode watch times whole, against libcupti and the program's events", 1, 60, 200, "alone",
          f"{{python}} {{here}}/whole_graphs.py {COMMON} --cli {{cli}}"),
     step("watched-train", "mode watch, a training step: share timed, verdicts, medians, CPU, memory, bytes; 75 s", 3, 105, 180, "alone",
