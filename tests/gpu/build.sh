@@ -58,7 +58,7 @@ bench=../bench/gpu_overhead
 	fresh hold hold.cu kernels.cu || $nv -cudart static -o "$out/hold" hold.cu kernels.cu -lpthread -ldl
 	fresh hold_plug_in.so hold_plug_in.cu ||
 		$nv -cudart static -shared -Xcompiler -fPIC -o "$out/hold_plug_in.so" hold_plug_in.cu
-	for name in launch_loop slices pairs; do
+	for name in launch_loop pairs; do
 		fresh $name $bench/$name.cu || $nv -o "$out/$name" $bench/$name.cu $driver
 	done
 	fresh blas blas.c || cc $cflags $include -s -o "$out/blas" blas.c -L"$home/lib" -L"$home/lib64" -lcublas -lcudart
