@@ -8,13 +8,11 @@
 #   cache   what SMs ask of L1 and L2, by kernel replay: cache.jsonl, cache.csv
 #   light   ncu's Speed-of-Light, by kernel replay: light.jsonl, light.csv
 #   state   counters that depend on L2, in place, by application replay: state.jsonl, state.csv
-#   source  how often each machine instruction ran, by ncu: source.jsonl, source.csv (needs ncu's Python module)
 # Clocks and caches are left as they are. The step's name stands before each file's; K too.
 #   WORKLOADS     the program; default build/bin/gpuwatch-workloads
 #   GPUWATCH_LIB  default build/lib/libgpuwatch.so
 #   ONLY          names or globs of workloads, instead of all
 #   SEED          of the inputs, default 1: all steps then run the same work
-#   SIZES         of the six, for the step source; default all
 # Exit status: 0 done, 1 a result was wrong or a tool failed, 2 wrong use, 77 no GPU.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
@@ -23,7 +21,7 @@ program=${WORKLOADS:-$top/build/bin/gpuwatch-workloads}
 library=${GPUWATCH_LIB:-$top/build/lib/libgpuwatch.so}
 seed=${SEED:-1}
 if [ $# -lt 2 ] || [ ! -x "$program" ]; then
-	sed -n '3,21s/^# \{0,1\}//p' "$0" >&2
+	sed -n '3,19s/^# \{0,1\}//p' "$0" >&2
 	exit 2
 fi
 mkdir -p "$1" || exit 2
@@ -64,11 +62,6 @@ metrics() {
 	rm -f "$out/known.txt"
 }
 
-sizes=()
-for size in ${SIZES:-}; do
-	sizes+=("--size=$size")
-done
-
 count() { # count OPTION...: one launch of each kernel under ncu
 	ncu --clock-control none --cache-control none --profile-from-start off --csv --print-units base \
 		--metrics "$(metrics "$step")" "$@" --log-file "$out/$name.csv" \
@@ -99,14 +92,8 @@ state)
 	# Each run of the program serves one pass; the same seed makes the runs alike.
 	count --replay-mode application --app-replay-buffer memory
 	;;
-source)
-	ncu --clock-control none --cache-control none --profile-from-start off --replay-mode kernel --force-overwrite \
-		--metrics inst_executed,thread_inst_executed --export "$out/$name" --log-file "$out/$name.log" \
-		"$program" --json --print-args --repeat 1 --seed "$seed" "${sizes[@]}" "${only[@]}" >"$out/$name.jsonl" || exit 1
-	python3 "$here/source.py" "$out/$name.ncu-rep" >"$out/$name.csv"
-	;;
 *)
-	echo "collect.sh: there is no step \"$step\"; check, times, code, cache, light, state and source are" >&2
+	echo "collect.sh: there is no step \"$step\"; check, times, code, cache, light and state are" >&2
 	exit 2
 	;;
 esac

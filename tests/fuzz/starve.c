@@ -13,30 +13,18 @@ void starve(uint64_t at, bool all)
 	onwards = all;
 }
 
-uint64_t starve_made(void)
-{
-	return made;
-}
-
 bool starve_refused(void)
 {
 	return refused && made >= refused;
 }
 
-struct starve_choice starve_choice(const uint8_t *data, size_t size, uint64_t of)
+void starve_by(const uint8_t *data, size_t size)
 {
 	uint64_t hash = UINT64_C(14695981039346656037);
 
 	for (size_t i = 0; i < size; i++)
 		hash = (hash ^ data[i]) * UINT64_C(1099511628211);
-	return (struct starve_choice){of ? 1 + (hash >> 8) % of : 0, hash >> 63};
-}
-
-void starve_by(const uint8_t *data, size_t size)
-{
-	struct starve_choice choice = starve_choice(data, size, made);
-
-	starve(choice.at, choice.all);
+	starve(made ? 1 + (hash >> 8) % made : 0, hash >> 63);
 }
 
 void starve_text(const uint8_t *data, size_t size, void (*analyse)(struct gw_bytes text))

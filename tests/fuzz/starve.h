@@ -18,20 +18,11 @@
  * with @p all behind it, too, as when memory is out, else not, as when only it was too large. */
 void starve(uint64_t at, bool all);
 
-/* How many were made since starve(). */
-uint64_t starve_made(void);
-
 /* Whether one was refused since: of any arena, as some work in one of their own. */
 bool starve_refused(void);
 
-/* Which of @p made allocations an input's bytes choose, and whether those behind it, too: each
- * mutation tries another. */
-struct starve_choice {
-	uint64_t at;
-	bool all;
-} starve_choice(const uint8_t *data, size_t size, uint64_t made);
-
-/* To be called after an input ran with enough: refuses what its bytes choose of what it made. */
+/* To be called after an input ran with enough: refuses what its bytes choose of
+ * what it made, and those behind it or not: each mutation tries another. */
 void starve_by(const uint8_t *data, size_t size);
 
 /* @p analyse on a text; one length of sixteen also finds out what happens without enough. */

@@ -2,14 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """How exact sampled counters are, for kernels of one length: against counts of each launch alone and in place.
 
-usage: attribution.py --part long|mid|short|tiny|decode --programs DIR --gpuwatch SO --recorder SO --workloads PROGRAM
+usage: attribution.py --part long|mid|short --programs DIR --gpuwatch SO --recorder SO --workloads PROGRAM
                       --again PROGRAM --table TABLE.csv --out DIR [--seconds S] [--kernels N]
 
 Chooses workloads of that length by the table (of kernels/workloads/table.py), runs them in turn under ncu, which gives
 the truth, and then under sampled counters: with a wait after each launch, and queued. ncu counts in place, by replaying
-the application, with clocks and caches left as they are. Compares them as pm_score.py does. The part decode is the decode
-loop of torch_loops.py instead: the truth is of its kernels launched one by one, sampled they run in a CUDA graph, in steps
-with a pause between them (waits) and without (queued). Parts without a goal only say what came of them. OUT gets ncu's
+the application, with clocks and caches left as they are. Compares them as pm_score.py does. OUT gets ncu's
 counts (alone.csv), what the logs know of work (*.work), what attribution was given (*.rec.xz, for gpu_pm_again) and
 figures.json. Exit status: 0 goals met, 1 one missed, 77 there is no GPU or no ncu here.
 """
@@ -25,51 +23,32 @@ import figures
 import pm_score
 import under
 
-HERE = os.path.dirname(os.path.abspath(__file__))
 # from and to in seconds, the goal, the size whose kernels mostly are that long
-PARTS = {"long": (150e-6, 1, 0.02, 4), "mid": (50e-6, 150e-6, 0.05, 3), "short": (5e-6, 50e-6, 0.10, 2), "tiny": (1e-6, 5e-6, None, 0),
-         "decode": (0, 1, None, None)}
-PAUSE = 3  # ms between the steps of a loop that waits
+PARTS = {"long": (150e-6, 1, 0.02, 4), "mid": (50e-6, 150e-6, 0.05, 3), "short": (5e-6, 50e-6, 0.10, 2)}
 LONGEST = 2e-3   # longer ones would leave too few rounds
 ENOUGH = 15      # kernels that a median rests on
 MEMORY = "40G"
 HELD = ["dram_read_bytes", "l2", "inst_executed"]
 SHOWN = ["dram", "dram_write_bytes"]  # without a goal: what is written leaves L2 after the launch, and ncu leaves time for that
 ROUNDS = 10      # of the workloads, each counted by ncu
-SKIPPED, TAKEN = 2000, 600  # kernels of the decode loop before those that ncu counts, and these
-
-
-def python():
-    return shutil.which("python3") or sys.executable
-
-
-def runs_of(args):
-    """{run: options of the program}; the first is the truth's."""
-    loop = args.part == "decode"
-    return {"alone": ["eager", f"{args.seconds:g}", "0"] if loop else [f"--repeat={ROUNDS}"],
-            "waits": ["decode", f"{args.seconds:g}", f"{PAUSE}"] if loop else [f"--seconds={args.seconds}"],
-            "queued": ["decode", f"{args.seconds:g}", "0"] if loop else [f"--seconds={args.seconds}", "--queued"]}
 
 
 def command(args, names, options):
     """The program of one run."""
-    if args.part == "decode":
-        return [python(), f"{HERE}/py/programs.py", *options]
     return [args.workloads, "--interleave", "--seed=1", "--json", f"--size={PARTS[args.part][3]}", f"--memory={MEMORY}",
             *options, *[f"--only={one}" for one in names]]
 
 
-def alone(args, names, options):
+def alone(args, names):
     """What ncu counts of each launch in place, as pm_score.py reads it; nothing where it failed."""
     path = f"{args.out}/alone.csv"
-    which = ["--launch-skip", str(SKIPPED), "--launch-count", str(TAKEN)] if args.part == "decode" else ["--profile-from-start", "off"]
     counter = ["ncu", "--clock-control", "none", "--cache-control", "none", "--replay-mode", "application", "--app-replay-buffer", "memory",
                "--csv", "--print-units", "base", "--print-kernel-base", "mangled", "--metrics", ",".join(pm_score.metrics_in_place()),
-               *which, "--log-file", path]
-    env = under.environment("", "", packages=args.part == "decode")
+               "--profile-from-start", "off", "--log-file", path]
+    env = under.environment("", "")
     for name in compare.without_gpuwatch(env):
         env.pop(name)
-    status = under.run(counter + command(args, names, options), env, args.out, "alone", args.limit)
+    status = under.run(counter + command(args, names, [f"--repeat={ROUNDS}"]), env, args.out, "alone", args.limit)
     found = pm_score.read_in_place(path) if os.path.exists(path) else {}
     print(f"alone: exit status {status}, {len(found)} configurations counted by ncu", flush=True)
     return found if status == 0 else {}
@@ -92,8 +71,7 @@ def record(args, names, name, options):
     """One run under sampled counters; gives its counters, None where it failed."""
     log = f"{args.out}/{name}.gwl"
     library = args.recorder if os.path.exists(args.recorder) else args.gpuwatch
-    env = under.environment(library, log, dict(under.COUNTED, GPUWATCH_STATIC="0", GPU_PM_RECORD=f"{args.out}/{name}.rec"),
-                            packages=args.part == "decode")
+    env = under.environment(library, log, dict(under.COUNTED, GPUWATCH_STATIC="0", GPU_PM_RECORD=f"{args.out}/{name}.rec"))
     status = under.run(command(args, names, options), env, args.out, name, args.seconds + 60)
     found, notes = under.totals(args.logdump, log)
     if found is not None:
@@ -109,7 +87,7 @@ def record(args, names, name, options):
 def errors(found, low, high):
     """{counter: ascending errors} of kernels that long."""
     result = {}
-    for counter, ns, error, *_ in found:
+    for counter, ns, error in found:
         if low * 1e9 <= ns < high * 1e9:
             result.setdefault(counter, []).append(abs(error))
     return {counter: sorted(values) for counter, values in result.items()}
@@ -120,10 +98,10 @@ def judged(part, truth, sampled):
     low, high, goal, _ = PARTS[part]
     result = []
     for name, counted in sampled.items():
-        by_counter = errors(pm_score.compare(truth, counted, 0, 0), low, high)
+        by_counter = errors(pm_score.compare(truth, counted), low, high)
         for counter in HELD + SHOWN:
             values = by_counter.get(counter, [])
-            held = {"most": goal, "enough": ENOUGH} if goal and counter in HELD else {}
+            held = {"most": goal, "enough": ENOUGH} if counter in HELD else {}
             result.append(figures.figure(
                 f"median error of {counter}, {name}", statistics.median(values) if values else None, n=len(values), **held,
                 spread=(values[len(values) // 10], values[len(values) * 9 // 10]) if values else None))
@@ -144,13 +122,10 @@ def main():
         print(f"SKIP: {reason}")
         return 77
     args.logdump = f"{args.programs}/logdump"
-    if args.part == "decode" and not compare.module_present(python(), "torch"):
-        print("SKIP: Python module torch is not installed")
-        return 77
     with open(args.table, newline="") as file:
-        names = chosen(list(csv.DictReader(file)), args.part, args.kernels) if args.part != "decode" else []
-    runs = runs_of(args)
-    truth = alone(args, names, runs.pop("alone"))
+        names = chosen(list(csv.DictReader(file)), args.part, args.kernels)
+    runs = {"waits": [f"--seconds={args.seconds}"], "queued": [f"--seconds={args.seconds}", "--queued"]}
+    truth = alone(args, names)
     reported = {name: record(args, names, name, options) for name, options in runs.items()}
     known = {name: pm_score.read_log(args.logdump, f"{args.out}/{name}.work") if os.path.exists(f"{args.out}/{name}.work") else {}
              for name in runs}

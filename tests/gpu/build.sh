@@ -58,13 +58,9 @@ bench=../bench/gpu_overhead
 	fresh hold hold.cu kernels.cu || $nv -cudart static -o "$out/hold" hold.cu kernels.cu -lpthread -ldl
 	fresh hold_plug_in.so hold_plug_in.cu ||
 		$nv -cudart static -shared -Xcompiler -fPIC -o "$out/hold_plug_in.so" hold_plug_in.cu
-	for name in launch_loop slices pairs; do
+	for name in launch_loop pairs; do
 		fresh $name $bench/$name.cu || $nv -o "$out/$name" $bench/$name.cu $driver
 	done
-	fresh storm storm.cu || $nv -o "$out/storm" storm.cu -lpthread
-	# Warp group operations are of one architecture alone, whatever GPU_ARCH says.
-	fresh warp_group schedule/warp_group.cu || "$nvcc" -O3 -arch=sm_90a -Xlinker -s -o "$out/warp_group" schedule/warp_group.cu
-	fresh buffers buffers.cu || $nv $include -o "$out/buffers" buffers.cu -ldl
 	fresh blas blas.c || cc $cflags $include -s -o "$out/blas" blas.c -L"$home/lib" -L"$home/lib64" -lcublas -lcudart
 	fresh oracle.so oracle.c ||
 		cc $cflags $include -s -shared -fPIC -fvisibility=hidden -o "$out/oracle.so" oracle.c -ldl -lpthread

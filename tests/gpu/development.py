@@ -19,7 +19,6 @@ import sys
 
 import compare
 import figures
-import score_models
 import under
 
 SIZES = range(5)
@@ -88,6 +87,18 @@ def score(args):
     return figures.conclude(args.out, scored(**answers) + [figures.figure("the log replays with the same bits", int(same), least=1)])
 
 
+def light(row):
+    """ncu's verdict: what is above 60% of its peak, else latency; None where the table has none."""
+    if not row["sm_throughput"] or not row["memory_throughput"]:
+        return None
+    sm, memory = float(row["sm_throughput"]), float(row["memory_throughput"])
+    return "latency" if max(sm, memory) < 0.6 else "compute" if sm > memory else "memory"
+
+
+def same_verdict(ncu, ours):
+    return ncu == ("latency" if ours == "launch" else ours)
+
+
 def one_of(ours):
     """The report's row that stands for a launch, None when that is unknown: launches from before the code was read have no digest of
     their arguments, so that those of one configuration make two rows."""
@@ -107,13 +118,13 @@ def agreement(rows, kernels):
         reported.setdefault(key, []).append(one)
     agreed = judged = 0
     for key, found in table.items():
-        ncu = score_models.light(found[0])
+        ncu = light(found[0])
         ours = one_of(reported.get(key, []))
         if len(found) != 1 or ours is None or ncu is None or not any(
                 part["source"] == "measured counters" for part in ours["verdict"]["work"].values()):
             continue
         judged += 1
-        if score_models.same_verdict(ncu, ours["verdict"]["bound"]):
+        if same_verdict(ncu, ours["verdict"]["bound"]):
             agreed += 1
         else:
             row = found[0]

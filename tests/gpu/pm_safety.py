@@ -15,7 +15,7 @@ and then, and so does plain CUPTI activity. So its crashes do not fail a storm (
 --ends seconds programs that end so run bare, under plain CUPTI activity and under gpuwatch, in an order drawn at random,
 N at a time: gpuwatch must not make crashes more frequent than plain CUPTI activity by more than --margin (95% bound of
 the difference of the shares, Newcombe's). None of these runs has the backtrace, which takes so long that most processes have
-ended before it is written: then no crash is seen. --also NAME=SO[,VARIABLE=VALUE]... adds another library to these.
+ended before it is written: then no crash is seen.
 
 With --backtrace a run that crashed leaves the calls that led there in OUT/faults (fault.c), also where it is no fault.
 Writes runs.tsv and figures.json, prints a table. Exit status: 0 all well, 1 a run failed or too few were made, 77 there is no GPU here.
@@ -44,10 +44,9 @@ STATUS = {"thread": 5}
 SAID = ("pm_windows", "pm_failed", "pm_overflows", "pm_cpu_ns")
 
 
-def environment(args, log, library, plain, unhandled):
-    """Of a run under a library; without one (log: None) of a bare one, or under plain CUPTI activity, into a folder."""
-    library, *more = (library or args.gpuwatch).split(",")
-    env = under.environment(os.path.abspath(library), log or "", {**under.COUNTED, **dict(text.split("=", 1) for text in more)})
+def environment(args, log, plain, unhandled):
+    """Of a run under gpuwatch; without (log: None) of a bare one, or under plain CUPTI activity, into a folder."""
+    env = under.environment(args.gpuwatch, log or "", under.COUNTED)
     if not log:
         for name in compare.without_gpuwatch(env):
             env.pop(name)
@@ -63,10 +62,10 @@ def environment(args, log, library, plain, unhandled):
     return env
 
 
-def run(args, name, seconds, end, log, library=None, plain=None, unhandled=False):
+def run(args, name, seconds, end, log, plain=None, unhandled=False):
     """A line of runs.tsv as a dictionary; what went wrong in `fault`."""
     begin, fault = time.monotonic(), ""
-    process = subprocess.Popen([f"{args.programs}/hold", name, f"{seconds:.3f}", end], env=environment(args, log, library, plain, unhandled),
+    process = subprocess.Popen([f"{args.programs}/hold", name, f"{seconds:.3f}", end], env=environment(args, log, plain, unhandled),
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
         out, err = process.communicate(timeout=seconds + args.patience)
@@ -126,7 +125,7 @@ def newcombe(hits, runs, other_hits, other_runs, z=1.645):
 
 def ends(args, rows):
     """The end `thread` with nothing, with plain CUPTI activity and with us, in turns, until the time is over."""
-    dice, until, kinds = random.Random(args.seed), time.monotonic() + args.ends, ["bare", "plain", "gpuwatch", *args.also]
+    dice, until, kinds = random.Random(args.seed), time.monotonic() + args.ends, ["bare", "plain", "gpuwatch"]
     plans = []
     while len(plans) < 4000:  # all kinds meet the same programs
         case, seconds = dice.choice(args.cases), dice.uniform(args.shortest, args.longest)
@@ -142,7 +141,7 @@ def ends(args, rows):
             if kind == "plain":
                 os.makedirs(folder, exist_ok=True)
             log = None if kind in ("bare", "plain") else f"{args.out}/ends.{i}.gwl"
-            done.append({**run(args, case, seconds, "thread", log, args.also.get(kind), folder if kind == "plain" else None, unhandled=True),
+            done.append({**run(args, case, seconds, "thread", log, folder if kind == "plain" else None, unhandled=True),
                          "how": f"ends, {kind}"})
             shutil.rmtree(folder, ignore_errors=True)
         return done
@@ -172,7 +171,7 @@ def crashes(args, rows):
 def judged_ends(args, rows):
     """Shares of crashes, and what separates ours from those of plain CUPTI activity."""
     found, reported = [], {}
-    for kind in ("bare", "plain", "gpuwatch", *args.also):
+    for kind in ("bare", "plain", "gpuwatch"):
         mine = [row for row in rows if row["how"] == f"ends, {kind}"]
         reported[kind] = (sum(row["crashed"] for row in mine), len(mine))
         found.append(figures.figure(f"exit by another thread, crashed: {kind}", reported[kind][0] / max(1, len(mine)), n=len(mine)))
@@ -234,7 +233,6 @@ def main():
     parser.add_argument("--patience", type=float, default=60, help="seconds beyond its own after which a run hangs")
     parser.add_argument("--ends", type=float, default=0, help="seconds of programs that another thread ends, with controls")
     parser.add_argument("--margin", type=float, default=0.2, help="by which the share of crashes may be larger, at most")
-    parser.add_argument("--also", action="append", default=[], metavar="NAME=SO[,VARIABLE=VALUE]...")
     parser.add_argument("--only-ends", type=lambda text: text.split(","), default=ENDS, help="of a storm: " + ",".join(ENDS))
     parser.add_argument("--backtrace", action="store_true", help="where did it crash?")
     parser.add_argument("--seed", type=int, default=1)
@@ -242,7 +240,6 @@ def main():
     for name in ("programs", "gpuwatch", "out"):
         setattr(args, name, os.path.abspath(getattr(args, name)))
     args.cases = args.cases or CASES
-    args.also = dict(text.split("=", 1) for text in args.also)
     reason = compare.why_no_gpu()
     if reason:
         print(f"SKIP: {reason}")
@@ -269,7 +266,7 @@ def main():
                 print(f"{how:5} {case:12} {len(mine):4} runs, {sum(bool(row['fault']) for row in mine)} failed, "
                       f"{sum(row.get('pm_windows') or 0 for row in mine)} windows in "
                       f"{sum(bool(row.get('pm_windows')) for row in mine)} of them")
-    for kind in ("bare", "plain", "gpuwatch", *args.also) if args.ends else ():
+    for kind in ("bare", "plain", "gpuwatch") if args.ends else ():
         mine = [row for row in rows if row["how"] == f"ends, {kind}"]
         print(f"exit by another thread, {kind}: {len(mine)} runs, {sum(row['crashed'] for row in mine)} crashed, "
               f"{sum(bool(row['fault']) for row in mine)} failed otherwise")

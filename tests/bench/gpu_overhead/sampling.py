@@ -4,8 +4,7 @@
 
 Processes take turns (turns.py): bare, under plain CUPTI activity, in audit mode without sampled counters and with them.
 Their budget is 100%, so that the sampler is at work in nearly every turn of its process. The default is 1%: what sampling
-adds there is what it added here, by the share of a CPU that the sampler had, for which its budget stands (window_cost.py
-measures the same by another way, window by window). With --short audit mode and plain CUPTI activity are also held against each
+adds there is what it added here, by the share of a CPU that the sampler had, for which its budget stands. With --short audit mode and plain CUPTI activity are also held against each
 other in many short turns of several sets of processes, for what disturbs a turn comes and goes within a second. Before its turns there is time for it to begin (and the others work as long: a GPU that rested is faster), after them a pause in which it sees that nothing runs and takes no
 more windows. Loops: `launches` (20,000 empty ones) and those of torch_loops.py. Writes sampling.json, prints a table.
 Exit status: 0 goals met (counters at the default budget / plain at most 1.05, 95% bound, in each loop, and windows were taken), 1 missed or a process

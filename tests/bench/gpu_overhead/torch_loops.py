@@ -4,15 +4,10 @@
   gemm    matrix products into the same memory
   decode  a token of a language model: replays a CUDA graph and waits for it
   deep    the same of a deeper model: more than 400 kernels in a graph
-  eager   the same as decode, launched kernel by kernel
   conv    a training step of a small convolution net, bound by the host
   jax     a training step and a scan by JAX
 For each line NAME COUNT of standard input a quarter of so many steps untimed, then all of them
-timed; prints the microseconds of a step. After "fresh" the first line of a loop is timed wholly, with all that comes before
-its first step but the context.
-
-`slices NAME SECONDS` instead: steps in slices of about a millisecond for so long, each ended by a synchronisation;
-prints one JSON object as slices.cu does: "begin", CLOCK_REALTIME of each slice in ns, and "ns", of a step."""
+timed; prints the microseconds of a step."""
 import importlib
 import itertools
 import json
@@ -59,15 +54,6 @@ def gemm():
 def model(blocks=8):
     net = nn.Sequential(*[Block(1024, 16) for _ in range(blocks)]).cuda().bfloat16().eval()
     return net, torch.randn(8, 1, 1024, device="cuda", dtype=torch.bfloat16)
-
-
-def eager():
-    net, x = model()
-
-    @torch.no_grad()
-    def token():
-        x.copy_(net(x).clamp(-1, 1))
-    return token, 1
 
 
 def captured(net, x):
@@ -125,28 +111,13 @@ def run(loop, count):
     return (time.perf_counter() - begin) / count * 1e6
 
 
-LOOPS = {"train": train, "gemm": gemm, "decode": decode, "deep": deep, "eager": eager, "conv": conv, "jax": with_jax}
-
-
-def slices(name, seconds):
-    step, _ = LOOPS[name]()
-    begins, spans, count = [], [], {"gemm": 40, "train": 1, "decode": 2, "deep": 1, "eager": 1, "conv": 1, "jax": 1}[name]
-    run((step, 1), 30)
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        begins.append(time.time_ns())
-        spans.append(run((step, count + 1), count) * 1e3)
-    return {"begin": begins, "ns": spans}
+LOOPS = {"train": train, "gemm": gemm, "decode": decode, "deep": deep, "conv": conv, "jax": with_jax}
 
 
 def main(names):
     torch.manual_seed(0)
-    if names[0] == "slices":
-        print(json.dumps(slices(names[1], float(names[2]))))
-        return
-    fresh = names[0] == "fresh"
-    loops = {} if fresh else {name: LOOPS[name]() for name in names}
-    made = dict.fromkeys(names[fresh:], 0)
+    loops = {name: LOOPS[name]() for name in names}
+    made = dict.fromkeys(names, 0)
     for loop in loops.values():
         run(loop, 30)
     torch.zeros(1, device="cuda")
@@ -154,15 +125,8 @@ def main(names):
     print("ready", flush=True)
     for line in sys.stdin:
         name, number = line.split()
-        begin = time.perf_counter()
-        if name in loops:
-            run(loops[name], int(number) // 4)
-            spent = run(loops[name], int(number))
-        else:
-            loops[name] = LOOPS[name]()
-            run(loops[name], int(number))
-            spent = (time.perf_counter() - begin) / int(number) * 1e6
-        print(f"{spent:.1f}", flush=True)
+        run(loops[name], int(number) // 4)
+        print(f"{run(loops[name], int(number)):.1f}", flush=True)
         made[name] += int(number)
     print(json.dumps({"steps": made}))
 

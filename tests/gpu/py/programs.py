@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Programs as people write them with PyTorch and JAX, one at a time: programs.py NAME SECONDS [PAUSE]
-NAME: train, gemm, decode or eager (loops of tests/bench/gpu_overhead), conv, attention, fft, sparse, sorting, embedding, or jax.
+NAME: train, gemm, decode (loops of tests/bench/gpu_overhead), conv, attention, fft, sparse, sorting, embedding, or jax.
 PAUSE: milliseconds between two steps. Prints how many steps were made, and a sum of what they computed."""
 import os
 import sys
@@ -178,7 +178,7 @@ def with_jax():
 
 
 PROGRAMS = {"conv": conv, "attention": attention, "fft": fft, "sparse": sparse, "sorting": sorting, "embedding": embedding}
-LOOPS = ("train", "gemm", "decode", "eager")
+LOOPS = ("train", "gemm", "decode")
 
 
 def prepare(name):
