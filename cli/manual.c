@@ -66,6 +66,16 @@ static void calibrate_extras(void)
 	gw_document_item(MAN, #name, meaning ".");
 #include "calib/groups.def"
 #undef GROUP
+#define PARAM(name, unit, meaning) gw_document_item(MAN, #name " [" unit "]", meaning ".");
+#define CURVE(name, unit_x, unit_y, meaning) \
+	gw_document_item(MAN, #name " [" unit_y " by " unit_x "]", meaning ".");
+	gw_document_heading(MAN, "PROFILE");
+	gw_document_text(MAN,
+			 "What a device profile may hold: numbers, and functions, whose unit is "
+			 "by that of x.");
+#include "predictor/core/device.def"
+#undef PARAM
+#undef CURVE
 }
 
 static void exit_status(const char *own)
