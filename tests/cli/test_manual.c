@@ -68,6 +68,15 @@ TEST(calibrates_page_tells_every_group_and_what_a_profile_holds)
 #undef CURVE
 }
 
+TEST(agents_page_tells_every_metric)
+{
+	assert_int_equal(shell(GPUWATCH "--generate gpuwatch-agent.1"), 0);
+#define METRIC(id, KIND, name, unit, labels, help) shell_says("\\fB" name);
+#include "cli/agent/metrics.def"
+#undef METRIC
+	shell_says("\\fBgpuwatch_launches_total {gpu, kernel}\\fR");
+}
+
 TEST(library_page_tells_every_variable_and_counter)
 {
 	assert_int_equal(shell(GPUWATCH "--generate libgpuwatch.7"), 0);
