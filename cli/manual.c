@@ -66,6 +66,30 @@ static void calibrate_extras(void)
 	gw_document_item(MAN, #name, meaning ".");
 #include "calib/groups.def"
 #undef GROUP
+#define PARAM(name, unit, meaning) gw_document_item(MAN, #name " [" unit "]", meaning ".");
+#define CURVE(name, unit_x, unit_y, meaning) \
+	gw_document_item(MAN, #name " [" unit_y " by " unit_x "]", meaning ".");
+	gw_document_heading(MAN, "PROFILE");
+	gw_document_text(MAN,
+			 "What a device profile may hold: numbers, and functions, whose unit is "
+			 "by that of x.");
+#include "predictor/core/device.def"
+#undef PARAM
+#undef CURVE
+}
+
+static void agent_extras(void)
+{
+	gw_document_heading(MAN, "METRICS");
+	gw_document_text(MAN, "With their labels beside those of the GPU; gpu stands for these. An "
+			      "unknown value has no sample.");
+#define TOTAL_COUNTER   "_total"
+#define TOTAL_GAUGE     ""
+#define TOTAL_HISTOGRAM ""
+#define METRIC(id, KIND, name, unit, labels, help) \
+	gw_document_item(MAN, name TOTAL_##KIND " {" labels "}", help);
+#include "cli/agent/metrics.def"
+#undef METRIC
 }
 
 static void exit_status(const char *own)
@@ -92,6 +116,8 @@ void gw_manual_command(const struct gw_command *c)
 		report_extras();
 	if (!strcmp(c->name, "calibrate"))
 		calibrate_extras();
+	if (!strcmp(c->name, "agent"))
+		agent_extras();
 	exit_status(c->body->exit_status);
 	if (c->body->examples)
 		examples(c->body->examples);

@@ -48,7 +48,7 @@ void gw_table_cell(struct gw_table *table, const char *text)
 {
 	size_t size = strlen(text) + 1;
 
-	table->cells = gw_grow(table->cells, &table->room, table->used + 1, sizeof(*table->cells));
+	GW_GROW(table->cells, &table->room, table->used + 1);
 	table->cells[table->used] = gw_alloc(size);
 	gw_printable(table->cells[table->used++], size, text);
 }

@@ -530,7 +530,7 @@ const struct gw_command_body gw_agent_command = {
 		"most GPU time have their own, and \"other\" is the sum of the rest.\n\n"
 		"As an ordinary user it sees this user's processes; a user who may read the "
 		"others'\n"
-		"segments (GPUWATCH_RUN_MODE) sees theirs. docs/user/agent.md lists the metrics.",
+		"segments (GPUWATCH_RUN_MODE) sees theirs.",
 	.examples = "gpuwatch agent\n"
 		    "Serve 127.0.0.1:9464 until SIGTERM.\n"
 		    "gpuwatch agent --listen=none "

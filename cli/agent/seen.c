@@ -112,7 +112,7 @@ struct agent_seen *agent_seen_of(struct agent_node *n, const struct top_process 
 	s->began = gw_live_began(p->id);
 	s->looked_ns = now_ns;
 	describe(n, s, p);
-	n->seen = gw_grow(n->seen, &n->seen_room, n->seens + 1, sizeof(*n->seen));
+	GW_GROW(n->seen, &n->seen_room, n->seens + 1);
 	n->seen[n->seens++] = s;
 	n->processes_begun++;
 	return s;
@@ -362,7 +362,7 @@ void agent_seen_configs(struct agent_node *n, struct agent_seen *s, const struct
 {
 	double worked[GW_LIVE_DEVICES] = {0};
 
-	s->past = gw_grow(s->past, &s->past_room, p->configs + 1, sizeof(*s->past));
+	GW_GROW(s->past, &s->past_room, p->configs + 1);
 	for (size_t i = 0; i < p->configs; i++) {
 		const struct gw_live_config *c = &p->config[i];
 		struct agent_past *past = &s->past[i];
@@ -439,7 +439,7 @@ static bool graph_since(const struct gw_live_graph_time *now, struct gw_live_gra
 void agent_seen_graphs(struct agent_node *n, struct agent_seen *s, const struct top_process *p)
 {
 	if (p->graphs)
-		s->graph = gw_grow(s->graph, &s->graph_room, p->graphs, sizeof(*s->graph));
+		GW_GROW(s->graph, &s->graph_room, p->graphs);
 	for (size_t i = 0; i < p->graphs; i++) {
 		const struct gw_live_graph_time *now = &p->graph[i].now;
 		struct agent_graph *to, d;

@@ -26,7 +26,7 @@ static bool note(void *arg, const struct gw_profile *profile, const char *messag
 	for (size_t i = 0; i < k->count; i++)
 		if (strcmp(k->names[i], profile->device.name) == 0)
 			return true;
-	k->names = gw_grow(k->names, &k->room, k->count + 1, sizeof(*k->names));
+	GW_GROW(k->names, &k->room, k->count + 1);
 	k->names[k->count++] = gw_copy(profile->device.name);
 	return true;
 }

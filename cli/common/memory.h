@@ -22,5 +22,7 @@ static inline void *gw_grow(void *array, size_t *room, size_t needed, size_t siz
 {
 	return needed <= *room ? array : gw_grow_more(array, room, needed, size);
 }
+/** The same of the array that the pointer @p array stands for. */
+#define GW_GROW(array, room, needed) ((array) = gw_grow(array, room, needed, sizeof(*(array))))
 
 #endif

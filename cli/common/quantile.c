@@ -130,7 +130,7 @@ void gw_quantile_add(struct gw_quantile *q, double value)
 		q->buckets[bucket_of(value)]++;
 	} else {
 		if (q->count == q->room)
-			q->values = gw_grow(q->values, &q->room, q->count + 1, sizeof(*q->values));
+			GW_GROW(q->values, &q->room, q->count + 1);
 		q->values[q->count] = value;
 		q->sorted = false;
 		kept++;

@@ -49,8 +49,7 @@ static void meet(struct ctl_list *list, const char *path)
 	p.owner = l.file.user;
 	snprintf(p.exe, sizeof(p.exe), "%s", l.head.exe);
 	p.path = gw_copy(path);
-	list->process =
-		gw_grow(list->process, &list->room, list->count + 1, sizeof(*list->process));
+	GW_GROW(list->process, &list->room, list->count + 1);
 	list->process[list->count++] = p;
 }
 

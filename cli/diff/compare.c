@@ -53,12 +53,11 @@ enum diff_code diff_code(const struct diff_row *row)
 
 static void add_side(struct diff_side *to, struct diff_side *from)
 {
-	to->times = gw_grow(to->times, &to->room, to->count + from->count, sizeof(*to->times));
+	GW_GROW(to->times, &to->room, to->count + from->count);
 	if (from->count)
 		memcpy(to->times + to->count, from->times, from->count * sizeof(*to->times));
 	to->count += from->count;
-	to->spans.means = gw_grow(to->spans.means, &to->spans.room,
-				  to->spans.count + from->spans.count, sizeof(*to->spans.means));
+	GW_GROW(to->spans.means, &to->spans.room, to->spans.count + from->spans.count);
 	if (from->spans.count)
 		memcpy(to->spans.means + to->spans.count, from->spans.means,
 		       from->spans.count * sizeof(*to->spans.means));

@@ -45,13 +45,13 @@ static struct diff_row *row_of(struct taking *t, uint32_t config)
 	struct diff *d = t->diff;
 	uint32_t at;
 
-	t->rows = gw_grow(t->rows, &t->row_room, config + 1, sizeof(*t->rows));
+	GW_GROW(t->rows, &t->row_room, config + 1);
 	if (t->rows[config])
 		return &d->rows[t->rows[config] - 1];
 	at = gw_index_find(&d->index, key, is_wanted, &w);
 	if (at == GW_INDEX_NONE) {
 		at = (uint32_t)d->count++;
-		d->rows = gw_grow(d->rows, &d->room, d->count, sizeof(*d->rows));
+		GW_GROW(d->rows, &d->room, d->count);
 		d->rows[at] = (struct diff_row){.mangled = gw_copy(k->name),
 						.kernel = *k,
 						.config = c->config,
@@ -79,7 +79,7 @@ static void take_prediction(struct diff_side *s, const struct gw_record_launch *
 static void end_span(struct diff_spans *s)
 {
 	if (s->times) {
-		s->means = gw_grow(s->means, &s->room, s->count + 1, sizeof(*s->means));
+		GW_GROW(s->means, &s->room, s->count + 1);
 		s->means[s->count++] = (float)(s->sum / (double)s->times);
 	}
 	s->sum = 0;
@@ -122,7 +122,7 @@ static void take_launch(struct taking *t, const struct log_event *e)
 		return;
 	span_add(&s->spans, l->start_ns / (DIFF_SPAN_MS * UINT64_C(1000000)),
 		 (double)l->duration_ns, 1);
-	s->times = gw_grow(s->times, &s->room, s->count + 1, sizeof(*s->times));
+	GW_GROW(s->times, &s->room, s->count + 1);
 	s->times[s->count++] = (float)l->duration_ns;
 	take_prediction(s, l);
 }

@@ -128,7 +128,7 @@ static bool add_path(void *arg, const char *path)
 {
 	struct paths *p = arg;
 
-	p->list = gw_grow(p->list, &p->room, ++p->count, sizeof(*p->list));
+	GW_GROW(p->list, &p->room, ++p->count);
 	p->list[p->count - 1] = gw_copy(path);
 	return true;
 }

@@ -523,8 +523,7 @@ static struct thread_track *thread_track(struct export *e, uint32_t tid, unsigne
 	if (at != GW_INDEX_NONE)
 		return &s->thread_tracks[at];
 	gw_index_add(&s->threads, uuid, (uint32_t)s->thread_count);
-	s->thread_tracks = gw_grow(s->thread_tracks, &s->thread_room, s->thread_count + 1,
-				   sizeof(*s->thread_tracks));
+	GW_GROW(s->thread_tracks, &s->thread_room, s->thread_count + 1);
 	s->thread_tracks[s->thread_count] = (struct thread_track){.uuid = uuid};
 	snprintf(name, sizeof(name), tid ? "%s, thread %u (process %u)" : "%s (process)",
 		 track == TRACK_WAITS ? "waits" : "NVTX", tid, s->pid);

@@ -40,7 +40,7 @@ static void *add(struct list *l, size_t size)
 	size_t chunk = l->count / CHUNK;
 
 	if (l->count % CHUNK == 0) {
-		l->chunks = gw_grow(l->chunks, &l->room, chunk + 1, sizeof(*l->chunks));
+		GW_GROW(l->chunks, &l->room, chunk + 1);
 		l->chunks[chunk] = gw_alloc(CHUNK * size);
 	}
 	return (char *)l->chunks[chunk] + l->count++ % CHUNK * size;
@@ -151,7 +151,7 @@ static void on_device(struct reading *r, uint32_t device)
 			 : strcmp(m->gpus[i].name, d->name) != 0 ||
 				   m->gpus[i].record.ordinal != d->record.ordinal))
 		i++;
-	r->devices = gw_grow(r->devices, &r->device_room, device + 1u, sizeof(*r->devices));
+	GW_GROW(r->devices, &r->device_room, device + 1u);
 	r->devices[device].gpu = i < m->gpu_count ? i : GW_INDEX_NONE;
 	while (r->devices[r->devices[device].first].gpu != r->devices[device].gpu)
 		r->devices[device].first++;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The tables that `nsys export --type=sqlite` writes, as far as a log has them, so that its reports'
- * queries run. What nsys does not know of a kernel stands in the same row, after nsys's columns: a
- * row in a table of its own would take as long again. The view GPUWATCH_LAUNCH has every column of
- * row.def.
+ * The tables that `nsys export --type=sqlite` writes, as far as a log has them, so that its
+ * reports' queries run. What nsys does not know of a kernel stands in the same row, after nsys's
+ * columns: a row in a table of its own would take as long again. The view GPUWATCH_LAUNCH has every
+ * column of row.def.
  */
 #include "cli/export/sqlite.h"
 
@@ -17,7 +17,8 @@
 #include <string.h>
 
 static const char schema[] =
-	"PRAGMA page_size=16384; PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA locking_mode=EXCLUSIVE; PRAGMA cache_size=200; BEGIN;"
+	"PRAGMA page_size=16384; PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA "
+	"locking_mode=EXCLUSIVE; PRAGMA cache_size=200; BEGIN;"
 	"CREATE TABLE StringIds (id INTEGER NOT NULL PRIMARY KEY, value TEXT NOT NULL);"
 	"CREATE TABLE TARGET_INFO_GPU (vmId INTEGER NOT NULL DEFAULT 0, id INTEGER NOT NULL, "
 	"name TEXT, busLocation TEXT, isDiscrete INTEGER, l2CacheSize INTEGER, "
@@ -48,10 +49,10 @@ static const char schema[] =
 static const char same_in_all_rows[] =
 #define SAME_IN_ALL(column) "ALTER TABLE CUPTI_ACTIVITY_KIND_KERNEL ADD COLUMN " column ";"
 	SAME_IN_ALL("greenContextId INTEGER") SAME_IN_ALL("launchType INTEGER")
-	SAME_IN_ALL("cacheConfig INTEGER") SAME_IN_ALL("sharedMemoryExecuted INTEGER")
-	SAME_IN_ALL("sharedMemoryLimitConfig INTEGER")
-	SAME_IN_ALL("localMemoryTotal INTEGER NOT NULL DEFAULT 0")
-	SAME_IN_ALL("gridId INTEGER NOT NULL DEFAULT 0");
+		SAME_IN_ALL("cacheConfig INTEGER") SAME_IN_ALL("sharedMemoryExecuted INTEGER")
+			SAME_IN_ALL("sharedMemoryLimitConfig INTEGER")
+				SAME_IN_ALL("localMemoryTotal INTEGER NOT NULL DEFAULT 0")
+					SAME_IN_ALL("gridId INTEGER NOT NULL DEFAULT 0");
 /* ?1 is the process. A list of columns would cost a copy of each. */
 static const char kernel_insert[] =
 	"INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL SELECT c0,c1,c2,c3,c4,c5,?1,c6,c7,c8,c9,c10,c11,"
@@ -89,29 +90,29 @@ static const bool kernel_reals[KERNEL_COLUMNS] = {
 #define OF_KERNEL_basis        "k.basisId"
 #define OF_KERNEL_work         "k.workId"
 /* Where a row of that table has it; KERNEL_COLUMNS: in a column of nsys's. */
-#define AT_start_ns            KERNEL_COLUMNS
-#define AT_duration_ns         KERNEL_COLUMNS
-#define AT_call_ns             KERNEL_CALL
-#define AT_thread              KERNEL_THREAD
-#define AT_gpu                 KERNEL_COLUMNS
-#define AT_context             KERNEL_COLUMNS
-#define AT_stream              KERNEL_COLUMNS
-#define AT_graph               KERNEL_COLUMNS
-#define AT_node                KERNEL_NODE
-#define AT_predicted_ns        KERNEL_PREDICTED
-#define AT_low_ns              KERNEL_LOW
-#define AT_high_ns             KERNEL_HIGH
-#define AT_basis               KERNEL_BASIS
-#define AT_work                KERNEL_WORK
-#define SQL_COUNT                           "INTEGER"
-#define SQL_TIME                            "INTEGER"
-#define SQL_REAL                            "REAL"
-#define SQL_TEXT                            "INTEGER"
-#define TYPED(name, kind, known, value)     ", " #name " " SQL_##kind
-#define OF_CONFIG(name, kind, known, value) ", c." #name
+#define AT_start_ns                          KERNEL_COLUMNS
+#define AT_duration_ns                       KERNEL_COLUMNS
+#define AT_call_ns                           KERNEL_CALL
+#define AT_thread                            KERNEL_THREAD
+#define AT_gpu                               KERNEL_COLUMNS
+#define AT_context                           KERNEL_COLUMNS
+#define AT_stream                            KERNEL_COLUMNS
+#define AT_graph                             KERNEL_COLUMNS
+#define AT_node                              KERNEL_NODE
+#define AT_predicted_ns                      KERNEL_PREDICTED
+#define AT_low_ns                            KERNEL_LOW
+#define AT_high_ns                           KERNEL_HIGH
+#define AT_basis                             KERNEL_BASIS
+#define AT_work                              KERNEL_WORK
+#define SQL_COUNT                            "INTEGER"
+#define SQL_TIME                             "INTEGER"
+#define SQL_REAL                             "REAL"
+#define SQL_TEXT                             "INTEGER"
+#define TYPED(name, kind, known, value)      ", " #name " " SQL_##kind
+#define OF_CONFIG(name, kind, known, value)  ", c." #name
 #define OF_UNTIMED(name, kind, known, value) ", u." #name
-#define OF_KERNEL(name, kind, known, value) ", " OF_KERNEL_##name " AS " #name
-#define PARAMETER(name, kind, known, value) ",?"
+#define OF_KERNEL(name, kind, known, value)  ", " OF_KERNEL_##name " AS " #name
+#define PARAMETER(name, kind, known, value)  ",?"
 #define NOTHING(name, kind, known, value)
 static const char own_schema[] =
 	"CREATE TABLE GPUWATCH_CONFIG (id INTEGER NOT NULL PRIMARY KEY"
@@ -142,8 +143,7 @@ static const char own_schema[] =
 	"JOIN GPUWATCH_CONFIG c ON c.id = k.configId LEFT JOIN StringIds b ON b.id = k.basisId "
 	"LEFT JOIN StringIds w ON w.id = k.workId LEFT JOIN StringIds d ON d.id = c.bound "
 	"WHERE predictedNs IS NOT NULL;";
-static const char untimed_insert[] =
-	"INSERT INTO GPUWATCH_UNTIMED SELECT * FROM rows_of_untimed";
+static const char untimed_insert[] = "INSERT INTO GPUWATCH_UNTIMED SELECT * FROM rows_of_untimed";
 static const bool untimed_reals[] = {
 	false,
 #define REAL_COUNT                       false
@@ -175,7 +175,7 @@ static const char *const inserts[DB_INSERTS] = {
 #define CONFIG_COLUMN PARAMETER
 #include "cli/export/row.def"
 #undef COLUMN
-			  ")",
+		      ")",
 };
 
 bool sqlite_good(struct sqlite *s, int result)
@@ -191,7 +191,8 @@ void sqlite_bind(struct sqlite *s, enum sqlite_insert insert, int at, bool known
 {
 	sqlite3_stmt *to = s->statements[insert];
 
-	sqlite_good(s, known ? sqlite3_bind_int64(to, at, (int64_t)value) : sqlite3_bind_null(to, at));
+	sqlite_good(s,
+		    known ? sqlite3_bind_int64(to, at, (int64_t)value) : sqlite3_bind_null(to, at));
 }
 
 void sqlite_bind_string(struct sqlite *s, enum sqlite_insert insert, int at, const char *text)
@@ -230,7 +231,7 @@ uint64_t sqlite_string(struct export *e, const char *text)
 	if (position != GW_INDEX_NONE)
 		return position + UINT64_C(1);
 	position = (uint32_t)s->count;
-	s->strings = gw_grow(s->strings, &s->room, ++s->count, sizeof(*s->strings));
+	GW_GROW(s->strings, &s->room, ++s->count);
 	s->strings[position] = gw_copy(text);
 	gw_index_add(&s->texts, key, position);
 	sqlite_bind(s, DB_STRING, 1, true, s->count);
@@ -350,8 +351,8 @@ static void process(struct export *e, const struct export_process *p)
 	sqlite_end_ranges(e);
 	write_full(e, &s->kernels, true);
 	if (!s->failed)
-		sqlite_good(s, sqlite3_bind_int64(s->kernels.insert, 1,
-						  (int64_t)sqlite_pid(p->pid)));
+		sqlite_good(s,
+			    sqlite3_bind_int64(s->kernels.insert, 1, (int64_t)sqlite_pid(p->pid)));
 	if (s->config_room)
 		memset(s->configs, 0, s->config_room * sizeof(*s->configs));
 	memset(s->used, 0, e->model->gpu_count * sizeof(*s->used));
@@ -387,8 +388,7 @@ static const struct sqlite_config *config_of(struct export *e, const struct expo
 	struct sqlite_config *c;
 	int at = 1;
 
-	s->configs = gw_grow(s->configs, &s->config_room, r->config->number + (size_t)1,
-			     sizeof(*s->configs));
+	GW_GROW(s->configs, &s->config_room, r->config->number + (size_t)1);
 	c = &s->configs[r->config->number];
 	if (c->id)
 		return c;
@@ -437,7 +437,8 @@ static uint64_t lasting(struct export *e, enum export_column column, const char 
 #define VALUE_REAL(name, value)  bits(value)
 #define VALUE_TEXT(name, value)  lasting(e, EXPORT_##name, value)
 
-static void put_kernel(struct export *e, const struct export_row *r, const struct sqlite_config *config)
+static void put_kernel(struct export *e, const struct export_row *r,
+		       const struct sqlite_config *config)
 {
 	struct sqlite *s = e->state;
 	const struct gw_record_launch *l = &r->launch;

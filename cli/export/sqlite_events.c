@@ -170,7 +170,7 @@ static struct sqlite_thread *thread_of(struct sqlite *s, uint32_t tid)
 		return &s->threads[at];
 	at = (uint32_t)s->thread_count++;
 	gw_index_add(&s->thread_of, key, at);
-	s->threads = gw_grow(s->threads, &s->thread_room, at + 1u, sizeof(*s->threads));
+	GW_GROW(s->threads, &s->thread_room, at + 1u);
 	s->threads[at] = (struct sqlite_thread){.tid = tid};
 	return &s->threads[at];
 }
@@ -202,7 +202,7 @@ void sqlite_range(struct export *e, const struct export_process *p, uint32_t tid
 	s->pid = p->pid;
 	while (t->in.depth > kept)
 		close_range(e, t, ns);
-	t->open = gw_grow(t->open, &t->room, depth, sizeof(*t->open));
+	GW_GROW(t->open, &t->room, depth);
 	for (; t->in.depth < depth; t->in.depth++) {
 		const bool innermost = t->in.depth + 1 == depth;
 

@@ -32,7 +32,7 @@ static struct export_total *total_of(struct export_totals *t, const struct expor
 
 	if (position == GW_INDEX_NONE) {
 		position = (uint32_t)t->count;
-		t->list = gw_grow(t->list, &t->room, ++t->count, sizeof(*t->list));
+		GW_GROW(t->list, &t->room, ++t->count);
 		t->list[position] = key;
 		gw_index_add(&t->index, hash, position);
 	}

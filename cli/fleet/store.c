@@ -122,7 +122,7 @@ static void add(struct walk *w, const char *path)
 
 	if (!part && !ends_with(path, ".parquet"))
 		return;
-	s->file = gw_grow(s->file, &s->room, s->files + 1, sizeof(*s->file));
+	GW_GROW(s->file, &s->room, s->files + 1);
 	f = &s->file[s->files++];
 	f->path = gw_copy(path);
 	if (part)

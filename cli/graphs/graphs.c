@@ -36,8 +36,7 @@ static struct log_graph *row_of(struct log_graphs *graphs, uint64_t process, uin
 
 	if (at == GW_INDEX_NONE) {
 		at = (uint32_t)graphs->count;
-		graphs->list = gw_grow(graphs->list, &graphs->room, ++graphs->count,
-				       sizeof(*graphs->list));
+		GW_GROW(graphs->list, &graphs->room, ++graphs->count);
 		graphs->list[at] = (struct log_graph){.process = process,
 						      .graph = graph,
 						      .gpu = GW_INDEX_NONE,

@@ -137,7 +137,7 @@ static size_t reach(struct html_series *s, uint64_t ns)
 static struct html_gpu *gpu_of(struct html_series *s, uint32_t gpu)
 {
 	if (gpu >= s->gpu_count) {
-		s->gpus = gw_grow(s->gpus, &s->gpu_room, gpu + 1u, sizeof(*s->gpus));
+		GW_GROW(s->gpus, &s->gpu_room, gpu + 1u);
 		s->gpu_count = gpu + 1u;
 	}
 	return &s->gpus[gpu];
@@ -165,7 +165,7 @@ static void take_span(void *arg, uint32_t gpu, enum gw_gap what, uint64_t from, 
 static struct html_point *points_of(struct html_series *s, uint32_t row)
 {
 	if (row >= s->row_count) {
-		s->points = gw_grow(s->points, &s->row_room, row + 1u, sizeof(*s->points));
+		GW_GROW(s->points, &s->row_room, row + 1u);
 		s->row_count = row + 1u;
 	}
 	if (!s->points[row] && s->tracked < HTML_TRACKED) {

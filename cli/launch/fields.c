@@ -36,6 +36,51 @@ static bool whole(const struct launch_reader *r, const struct json_node *node, c
 	return true;
 }
 
+static bool read_value(const struct launch_reader *r, const struct json_node *m,
+		       const struct launch_member *row, void *at)
+{
+	switch (row->kind) {
+	case LAUNCH_WHOLE:
+		return whole(r, m, m->key, row->low, row->high, at);
+	case LAUNCH_NUMBER:
+		return launch_number(r, m, row->low, row->high, at);
+	case LAUNCH_BOOL:
+		*(bool *)at = m->boolean;
+		return launch_expect(r, m, NODE_BOOL);
+	case LAUNCH_TEXT:
+		*(const char **)at = m->string;
+		return launch_expect(r, m, NODE_STRING);
+	case LAUNCH_OTHER:
+		return row->read(r, m, at);
+	case LAUNCH_LATER:
+		break;
+	}
+	return true;
+}
+
+bool launch_members_read(const struct launch_reader *r, const struct json_node *node,
+			 const char *where, const struct launch_member *rows, size_t count,
+			 void *out)
+{
+	const char *keys[32];
+
+	if (!launch_expect(r, node, NODE_OBJECT))
+		return false;
+	for (size_t i = 0; i < count; i++)
+		keys[i] = rows[i].key;
+	for (struct json_node m = json_first(node); m.value; json_next(&m)) {
+		size_t i = 0;
+
+		while (i < count && strcmp(keys[i], m.key) != 0)
+			i++;
+		if (i == count)
+			return launch_unknown_key(r, &m, where, keys, count);
+		if (!read_value(r, &m, &rows[i], (char *)out + rows[i].offset))
+			return false;
+	}
+	return true;
+}
+
 /* 128, [128] or [16, 8, 1] */
 static bool extent(const struct launch_reader *r, const struct json_node *node, double high_x,
 		   double high_yz, struct gw_dim3 *out)
@@ -67,115 +112,56 @@ static bool small_extent(const struct launch_reader *r, const struct json_node *
 	return true;
 }
 
-static bool read_kernel(const struct launch_reader *r, const struct json_node *node,
-			struct gw_kernel *kernel)
+/* A name, or an object. */
+static bool read_kernel(const struct launch_reader *r, const struct json_node *node, void *at)
 {
-	static const struct {
-		const char *key;
-		size_t offset;
-	} rows[] = {
-		{"registers", offsetof(struct gw_kernel, registers)},
-		{"static_shared", offsetof(struct gw_kernel, static_shared)},
-		{"local", offsetof(struct gw_kernel, local)},
-		{"constant", offsetof(struct gw_kernel, constant)},
-		{"max_threads", offsetof(struct gw_kernel, max_threads)},
-		{"binary_version", offsetof(struct gw_kernel, binary_version)},
-	};
-	static const char *const keys[] = {"name",     "registers",   "static_shared", "local",
-					   "constant", "max_threads", "binary_version"};
-
-	if (node->kind == NODE_STRING) {
-		kernel->name = node->string;
-		return true;
-	}
-	if (!launch_expect(r, node, NODE_OBJECT))
-		return false;
-	for (struct json_node m = json_first(node); m.value; json_next(&m)) {
-		size_t i = 0;
-
-		if (strcmp(m.key, "name") == 0) {
-			if (!launch_expect(r, &m, NODE_STRING))
-				return false;
-			kernel->name = m.string;
-			continue;
-		}
-		while (i < COUNT(rows) && strcmp(rows[i].key, m.key) != 0)
-			i++;
-		if (i == COUNT(rows))
-			return launch_unknown_key(r, &m, "\"kernel\"", keys, COUNT(keys));
-		if (!whole(r, &m, m.key, 0, UINT32_MAX - 1.0,
-			   (uint32_t *)((char *)kernel + rows[i].offset)))
-			return false;
-	}
-	return true;
-}
-
-enum option_kind { OPTION_UNSIGNED, OPTION_BOOL, OPTION_DOUBLE };
-
-static const struct option_row {
-	const char *key;
-	enum option_kind kind;
-	double low, high;
-	size_t offset;
-} option_rows[] = {
-#define ROW(field, kind, low, high) \
-	{ \
-#field, kind, low, high, offsetof(struct gw_model_options, field) \
-	}
-	ROW(qrm_factors, OPTION_UNSIGNED, 0, 2),
-	ROW(qrm_int_as_add, OPTION_BOOL, 0, 0),
-	ROW(qrm_utilisation, OPTION_BOOL, 0, 0),
-	ROW(qrm_e_util, OPTION_DOUBLE, 0, 1e6),
-	ROW(utilisation, OPTION_DOUBLE, 0, 1),
-	ROW(given_ops, OPTION_DOUBLE, 0, 1e30),
-	ROW(given_ops_rate, OPTION_DOUBLE, 0, 1e30),
-	ROW(given_ops_inst, OPTION_DOUBLE, 0, 1e30),
-	ROW(given_traffic, OPTION_DOUBLE, 0, 1e30),
-	ROW(l1_hit, OPTION_DOUBLE, 0, 1),
-	ROW(l2_hit, OPTION_DOUBLE, 0, 1),
+	static const struct launch_member rows[] = {
+#define ROW(field) \
+	{#field, LAUNCH_WHOLE, 0, UINT32_MAX - 1.0, offsetof(struct gw_kernel, field), NULL}
+		{"name", LAUNCH_TEXT, 0, 0, offsetof(struct gw_kernel, name), NULL},
+		ROW(registers),
+		ROW(static_shared),
+		ROW(local),
+		ROW(constant),
+		ROW(max_threads),
+		ROW(binary_version),
 #undef ROW
-};
+	};
+	struct gw_kernel *kernel = at;
 
-static bool read_option(const struct launch_reader *r, const struct json_node *m,
-			struct gw_model_options *options)
-{
-	static const char *keys[COUNT(option_rows)];
-	const struct option_row *row = option_rows, *end = option_rows + COUNT(option_rows);
-
-	while (row < end && strcmp(row->key, m->key) != 0)
-		row++;
-	if (row == end) {
-		for (size_t i = 0; i < COUNT(option_rows); i++)
-			keys[i] = option_rows[i].key;
-		return launch_unknown_key(r, m, "\"options\"", keys, COUNT(keys));
-	}
-	if (row->kind == OPTION_UNSIGNED)
-		return whole(r, m, m->key, row->low, row->high,
-			     (unsigned *)((char *)options + row->offset));
-	if (row->kind == OPTION_DOUBLE)
-		return launch_number(r, m, row->low, row->high,
-				     (double *)((char *)options + row->offset));
-	if (!launch_expect(r, m, NODE_BOOL))
-		return false;
-	*(bool *)((char *)options + row->offset) = m->boolean;
+	if (node->kind != NODE_STRING)
+		return launch_members_read(r, node, "\"kernel\"", rows, COUNT(rows), kernel);
+	kernel->name = node->string;
 	return true;
 }
 
-static bool read_options(const struct launch_reader *r, const struct json_node *node,
-			 struct gw_model_options *options)
+static bool read_options(const struct launch_reader *r, const struct json_node *node, void *options)
 {
-	if (!launch_expect(r, node, NODE_OBJECT))
-		return false;
-	for (struct json_node m = json_first(node); m.value; json_next(&m))
-		if (!read_option(r, &m, options))
-			return false;
-	return true;
+	static const struct launch_member rows[] = {
+#define ROW(field, kind, low, high) \
+	{#field, LAUNCH_##kind, low, high, offsetof(struct gw_model_options, field), NULL}
+		ROW(qrm_factors, WHOLE, 0, 2),
+		ROW(qrm_int_as_add, BOOL, 0, 0),
+		ROW(qrm_utilisation, BOOL, 0, 0),
+		ROW(qrm_e_util, NUMBER, 0, 1e6),
+		ROW(utilisation, NUMBER, 0, 1),
+		ROW(given_ops, NUMBER, 0, 1e30),
+		ROW(given_ops_rate, NUMBER, 0, 1e30),
+		ROW(given_ops_inst, NUMBER, 0, 1e30),
+		ROW(given_traffic, NUMBER, 0, 1e30),
+		ROW(l1_hit, NUMBER, 0, 1),
+		ROW(l2_hit, NUMBER, 0, 1),
+#undef ROW
+	};
+
+	return launch_members_read(r, node, "\"options\"", rows, COUNT(rows), options);
 }
 
 /* {"GTX-480": 21.456e-3, ...}: seconds by device */
-static bool read_measured(const struct launch_reader *r, const struct json_node *node,
-			  struct launch_case *out)
+static bool read_measured(const struct launch_reader *r, const struct json_node *node, void *at)
 {
+	struct launch_case *out = at;
+
 	if (!launch_expect(r, node, NODE_OBJECT))
 		return false;
 	if (node->count > LAUNCH_FILE_MEASURED)
@@ -194,58 +180,24 @@ static bool read_measured(const struct launch_reader *r, const struct json_node 
 	return true;
 }
 
-static bool read_label(const struct launch_reader *r, const struct json_node *m,
-		       struct launch_case *out)
+static bool read_grid(const struct launch_reader *r, const struct json_node *m, void *grid)
 {
-	if (!launch_expect(r, m, NODE_STRING))
-		return false;
-	out->label = m->string;
-	return true;
+	return extent(r, m, 2147483647, 65535, grid);
 }
 
-static bool read_grid(const struct launch_reader *r, const struct json_node *m,
-		      struct launch_case *out)
+static bool read_block(const struct launch_reader *r, const struct json_node *m, void *block)
 {
-	return extent(r, m, 2147483647, 65535, &out->config.grid);
+	return small_extent(r, m, 1024, block);
 }
 
-static bool read_block(const struct launch_reader *r, const struct json_node *m,
-		       struct launch_case *out)
+static bool read_cluster(const struct launch_reader *r, const struct json_node *m, void *cluster)
 {
-	return small_extent(r, m, 1024, &out->config.block);
+	return small_extent(r, m, 32, cluster);
 }
 
-static bool read_cluster(const struct launch_reader *r, const struct json_node *m,
-			 struct launch_case *out)
+static bool read_intervals(const struct launch_reader *r, const struct json_node *m, void *out)
 {
-	return small_extent(r, m, 32, &out->config.cluster);
-}
-
-static bool read_dynamic(const struct launch_reader *r, const struct json_node *m,
-			 struct launch_case *out)
-{
-	return whole(r, m, m->key, 0, UINT32_MAX, &out->config.dynamic_shared);
-}
-
-static bool read_graph(const struct launch_reader *r, const struct json_node *m,
-		       struct launch_case *out)
-{
-	if (!launch_expect(r, m, NODE_BOOL))
-		return false;
-	out->from_graph = m->boolean;
-	return true;
-}
-
-static bool read_kernel_of(const struct launch_reader *r, const struct json_node *m,
-			   struct launch_case *out)
-{
-	return read_kernel(r, m, &out->kernel);
-}
-
-static bool read_options_of(const struct launch_reader *r, const struct json_node *m,
-			    struct launch_case *out)
-{
-	return read_options(r, m, &out->options);
+	return launch_intervals_read(r, m, out);
 }
 
 /* Iterations multiply only what a paper gives per iteration, so they are read before the work. */
@@ -270,34 +222,23 @@ static bool read_work(const struct launch_reader *r, const struct json_node *nod
 	return !parameters.value || launch_parameters_read(r, &parameters, out);
 }
 
-static const struct {
-	const char *key;
-	bool (*read)(const struct launch_reader *r, const struct json_node *m,
-		     struct launch_case *out);
-} launch_rows[] = {
-	{"name", read_label},        {"kernel", read_kernel_of},
-	{"grid", read_grid},         {"block", read_block},
-	{"cluster", read_cluster},   {"dynamic_shared", read_dynamic},
-	{"from_graph", read_graph},  {"options", read_options_of},
-	{"measured", read_measured}, {"intervals", launch_intervals_read},
-	{"iterations", NULL},        {"work", NULL},
-	{"parameters", NULL},
+static const struct launch_member launch_rows[] = {
+#define AT(field) offsetof(struct launch_case, field)
+	{"name", LAUNCH_TEXT, 0, 0, AT(label), NULL},
+	{"kernel", LAUNCH_OTHER, 0, 0, AT(kernel), read_kernel},
+	{"grid", LAUNCH_OTHER, 0, 0, AT(config.grid), read_grid},
+	{"block", LAUNCH_OTHER, 0, 0, AT(config.block), read_block},
+	{"cluster", LAUNCH_OTHER, 0, 0, AT(config.cluster), read_cluster},
+	{"dynamic_shared", LAUNCH_WHOLE, 0, UINT32_MAX, AT(config.dynamic_shared), NULL},
+	{"from_graph", LAUNCH_BOOL, 0, 0, AT(from_graph), NULL},
+	{"options", LAUNCH_OTHER, 0, 0, AT(options), read_options},
+	{"measured", LAUNCH_OTHER, 0, 0, 0, read_measured},
+	{"intervals", LAUNCH_OTHER, 0, 0, 0, read_intervals},
+	{"iterations", LAUNCH_LATER, 0, 0, 0, NULL},
+	{"work", LAUNCH_LATER, 0, 0, 0, NULL},
+	{"parameters", LAUNCH_LATER, 0, 0, 0, NULL},
+#undef AT
 };
-
-static bool read_member(const struct launch_reader *r, const struct json_node *m,
-			struct launch_case *out)
-{
-	static const char *keys[COUNT(launch_rows)];
-	size_t i = 0;
-
-	while (i < COUNT(launch_rows) && strcmp(launch_rows[i].key, m->key) != 0)
-		i++;
-	if (i < COUNT(launch_rows))
-		return !launch_rows[i].read || launch_rows[i].read(r, m, out);
-	for (i = 0; i < COUNT(launch_rows); i++)
-		keys[i] = launch_rows[i].key;
-	return launch_unknown_key(r, m, "a launch", keys, COUNT(keys));
-}
 
 static bool check_config(const struct launch_reader *r, const struct json_node *node,
 			 struct launch_case *out)
@@ -326,12 +267,8 @@ bool launch_fields_read(const struct launch_reader *r, const struct json_node *n
 			struct launch_case *out)
 {
 	defaults(out);
-	if (!launch_expect(r, node, NODE_OBJECT))
-		return false;
-	for (struct json_node m = json_first(node); m.value; json_next(&m))
-		if (!read_member(r, &m, out))
-			return false;
-	if (!read_work(r, node, out) || !check_config(r, node, out))
+	if (!launch_members_read(r, node, "a launch", launch_rows, COUNT(launch_rows), out) ||
+	    !read_work(r, node, out) || !check_config(r, node, out))
 		return false;
 	if (!out->label)
 		out->label = out->kernel.name;

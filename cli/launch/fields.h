@@ -25,6 +25,31 @@ bool launch_expect(const struct launch_reader *r, const struct json_node *node,
 bool launch_unknown_key(const struct launch_reader *r, const struct json_node *member,
 			const char *where, const char *const *known, size_t count);
 
+/** How the value of a member is read, and of which type it is in C. */
+enum launch_kind {
+	LAUNCH_WHOLE,  /**< a whole number from low to high: uint32_t */
+	LAUNCH_NUMBER, /**< a number from low to high: double */
+	LAUNCH_BOOL,   /**< bool */
+	LAUNCH_TEXT,   /**< const char *, the document's */
+	LAUNCH_OTHER,  /**< by `read` */
+	LAUNCH_LATER,  /**< not here */
+};
+
+/** A member that an object of a launch file may have. */
+struct launch_member {
+	const char *key;
+	enum launch_kind kind;
+	double low, high;
+	size_t offset; /**< in the struct that the object becomes */
+	bool (*read)(const struct launch_reader *r, const struct json_node *m, void *at);
+};
+
+/** Read the object @p node into @p out by its @p count rows, at most 32; an error, which calls
+ * the object @p where, for a member that has none. */
+bool launch_members_read(const struct launch_reader *r, const struct json_node *node,
+			 const char *where, const struct launch_member *rows, size_t count,
+			 void *out);
+
 /** Read one launch; @p out is zeroed by the caller. */
 bool launch_fields_read(const struct launch_reader *r, const struct json_node *node,
 			struct launch_case *out);

@@ -51,9 +51,10 @@ static bool make_room(const struct launch_reader *r, const struct json_node *at,
 	return file->launches || launch_fail(r, at, "out of memory");
 }
 
-static bool read_launches(struct launch_reader *r, const struct json_node *list,
-			  struct launch_file *file)
+static bool read_launches(const struct launch_reader *r, const struct json_node *list, void *at)
 {
+	struct launch_file *file = at;
+
 	if (!launch_expect(r, list, NODE_ARRAY))
 		return false;
 	if (list->count == 0)
@@ -69,34 +70,11 @@ static bool read_launches(struct launch_reader *r, const struct json_node *list,
 	return true;
 }
 
-static bool read_text(const struct launch_reader *r, const struct json_node *n, const char **text)
-{
-	if (!launch_expect(r, n, NODE_STRING))
-		return false;
-	*text = n->string;
-	return true;
-}
-
-/* {"title": ..., "source": ..., "launches": [...]} */
-static bool read_document(struct launch_reader *r, const struct json_node *root,
-			  struct launch_file *file)
-{
-	static const char *const keys[] = {"title", "source", "launches"};
-	bool ok = true;
-
-	for (struct json_node m = json_first(root); m.value && ok; json_next(&m)) {
-		if (strcmp(m.key, "title") == 0)
-			ok = read_text(r, &m, &file->title);
-		else if (strcmp(m.key, "source") == 0)
-			ok = read_text(r, &m, &file->source);
-		else if (strcmp(m.key, "launches") == 0)
-			ok = read_launches(r, &m, file);
-		else
-			ok = launch_unknown_key(r, &m, "the document", keys,
-						sizeof(keys) / sizeof(*keys));
-	}
-	return ok;
-}
+static const struct launch_member document_rows[] = {
+	{"title", LAUNCH_TEXT, 0, 0, offsetof(struct launch_file, title), NULL},
+	{"source", LAUNCH_TEXT, 0, 0, offsetof(struct launch_file, source), NULL},
+	{"launches", LAUNCH_OTHER, 0, 0, 0, read_launches},
+};
 
 static bool read_root(struct launch_reader *r, struct launch_file *file)
 {
@@ -105,7 +83,8 @@ static bool read_root(struct launch_reader *r, struct launch_file *file)
 	if (root->kind == NODE_ARRAY)
 		return read_launches(r, root, file);
 	if (root->kind == NODE_OBJECT && json_member(root, "launches").value)
-		return read_document(r, root, file);
+		return launch_members_read(r, root, "the document", document_rows,
+					   sizeof(document_rows) / sizeof(*document_rows), file);
 	if (root->kind != NODE_OBJECT)
 		return launch_fail(r, root,
 				   "a launch is an object, or an array of objects; this is %s",

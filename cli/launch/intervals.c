@@ -11,20 +11,7 @@
 
 #define COUNT(a) (sizeof(a) / sizeof(*(a)))
 
-static const struct {
-	const char *key;
-	size_t offset;
-} rows[] = {
-#define ROW(field) \
-	{ \
-#field, offsetof(struct launch_interval, field) \
-	}
-	ROW(latency),    ROW(data_bytes), ROW(l2_bytes), ROW(fp_insts),
-	ROW(ldst_insts), ROW(times),      ROW(active),
-#undef ROW
-};
-
-static bool slot(const struct launch_reader *r, const struct json_node *n, uint16_t *out)
+static bool slot(const struct launch_reader *r, const struct json_node *n, void *out)
 {
 	double number;
 
@@ -32,14 +19,13 @@ static bool slot(const struct launch_reader *r, const struct json_node *n, uint1
 		return false;
 	if (number != floor(number))
 		return launch_fail(r, n, "a value is named by a whole number, not %g", number);
-	*out = (uint16_t)number;
+	*(uint16_t *)out = (uint16_t)number;
 	return true;
 }
 
-static bool read_sources(const struct launch_reader *r, const struct json_node *list,
-			 struct gw_interval_insn *insn)
+static bool read_sources(const struct launch_reader *r, const struct json_node *list, void *at)
 {
-	unsigned i = 0;
+	uint16_t *source = at;
 
 	if (!launch_expect(r, list, NODE_ARRAY))
 		return false;
@@ -47,35 +33,22 @@ static bool read_sources(const struct launch_reader *r, const struct json_node *
 		return launch_fail(r, list, "an instruction has at most %d sources",
 				   GW_INTERVAL_SOURCES);
 	for (struct json_node n = json_first(list); n.value; json_next(&n))
-		if (!slot(r, &n, &insn->source[i++]))
+		if (!slot(r, &n, source++))
 			return false;
 	return true;
 }
 
 /* {"latency": 400, "occupies": 4, "result": 1, "source": [2]} */
-static bool read_insn(const struct launch_reader *r, const struct json_node *node,
-		      struct gw_interval_insn *insn)
-{
-	static const char *const keys[] = {"latency", "occupies", "result", "source"};
-	bool ok = launch_expect(r, node, NODE_OBJECT);
+static const struct launch_member insn_rows[] = {
+#define AT(field) offsetof(struct gw_interval_insn, field)
+	{"latency", LAUNCH_NUMBER, 0, 1e9, AT(latency), NULL},
+	{"occupies", LAUNCH_NUMBER, 0, 1e9, AT(occupies), NULL},
+	{"result", LAUNCH_OTHER, 0, 0, AT(result), slot},
+	{"source", LAUNCH_OTHER, 0, 0, AT(source), read_sources},
+#undef AT
+};
 
-	*insn = (struct gw_interval_insn){.latency = 0, .occupies = 1};
-	for (struct json_node m = json_first(node); m.value && ok; json_next(&m)) {
-		if (strcmp(m.key, "latency") == 0)
-			ok = launch_number(r, &m, 0, 1e9, &insn->latency);
-		else if (strcmp(m.key, "occupies") == 0)
-			ok = launch_number(r, &m, 0, 1e9, &insn->occupies);
-		else if (strcmp(m.key, "result") == 0)
-			ok = slot(r, &m, &insn->result);
-		else if (strcmp(m.key, "source") == 0)
-			ok = read_sources(r, &m, insn);
-		else
-			ok = launch_unknown_key(r, &m, "an instruction", keys, COUNT(keys));
-	}
-	return ok;
-}
-
-static bool read_code(const struct launch_reader *r, const struct json_node *list, double *latency)
+static bool read_code(const struct launch_reader *r, const struct json_node *list, void *latency)
 {
 	struct gw_interval_insn *code;
 	size_t n = 0;
@@ -89,35 +62,35 @@ static bool read_code(const struct launch_reader *r, const struct json_node *lis
 	code = calloc(list->count, sizeof(*code));
 	if (!code)
 		return launch_fail(r, list, "out of memory");
-	for (struct json_node m = json_first(list); m.value && ok; json_next(&m))
-		ok = read_insn(r, &m, &code[n++]);
+	for (struct json_node m = json_first(list); m.value && ok; json_next(&m)) {
+		code[n].occupies = 1;
+		ok = launch_members_read(r, &m, "an instruction", insn_rows, COUNT(insn_rows),
+					 &code[n++]);
+	}
 	if (ok)
-		*latency = gw_interval_latency(code, n);
+		*(double *)latency = gw_interval_latency(code, n);
 	free(code);
 	return ok;
 }
 
-static bool read_member(const struct launch_reader *r, const struct json_node *m,
-			struct launch_interval *out)
-{
-	static const char *known[COUNT(rows) + 2] = {"name", "code"};
-
-	if (strcmp(m->key, "name") == 0) {
-		if (!launch_expect(r, m, NODE_STRING))
-			return false;
-		out->name = m->string;
-		return true;
+static const struct launch_member interval_rows[] = {
+#define AT(field) offsetof(struct launch_interval, field)
+#define ROW(field) \
+	{ \
+#field, LAUNCH_NUMBER, 0, 1e24, AT(field), NULL \
 	}
-	if (strcmp(m->key, "code") == 0)
-		return read_code(r, m, &out->latency);
-	for (size_t i = 0; i < COUNT(rows); i++) {
-		if (strcmp(rows[i].key, m->key) == 0)
-			return launch_number(r, m, 0, 1e24,
-					     (double *)(void *)((char *)out + rows[i].offset));
-		known[i + 2] = rows[i].key;
-	}
-	return launch_unknown_key(r, m, "an interval", known, COUNT(known));
-}
+	{"name", LAUNCH_TEXT, 0, 0, AT(name), NULL},
+	{"code", LAUNCH_OTHER, 0, 0, AT(latency), read_code},
+	ROW(latency),
+	ROW(data_bytes),
+	ROW(l2_bytes),
+	ROW(fp_insts),
+	ROW(ldst_insts),
+	ROW(times),
+	ROW(active),
+#undef ROW
+#undef AT
+};
 
 static bool read_interval(const struct launch_reader *r, const struct json_node *node,
 			  struct launch_interval *out)
@@ -127,9 +100,8 @@ static bool read_interval(const struct launch_reader *r, const struct json_node 
 		return false;
 	if (json_member(node, "code").value && json_member(node, "latency").value)
 		return launch_fail(r, node, "give \"latency\" or \"code\", not both");
-	for (struct json_node m = json_first(node); m.value; json_next(&m))
-		if (!read_member(r, &m, out))
-			return false;
+	if (!launch_members_read(r, node, "an interval", interval_rows, COUNT(interval_rows), out))
+		return false;
 	if (!(out->latency > 0))
 		return launch_fail(r, node,
 				   "an interval needs \"latency\" or \"code\", above 0 cycles");

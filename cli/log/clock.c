@@ -51,7 +51,7 @@ void log_slow_add(struct log_slows *s, uint32_t file, const struct log_slow *slo
 		return;
 	}
 	gw_index_add(&s->index, key, (uint32_t)s->count);
-	s->list = gw_grow(s->list, &s->room, s->count + 1, sizeof(*s->list));
+	GW_GROW(s->list, &s->room, s->count + 1);
 	s->list[s->count++] = *slow;
 }
 

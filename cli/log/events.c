@@ -78,7 +78,7 @@ static bool on_device(struct gw_log *log, const struct gw_log_record *record, st
 	const struct gw_record_device *d = (const void *)record->head;
 
 	e->gpu = (uint32_t)log->gpu_count;
-	log->gpus = gw_grow(log->gpus, &log->gpu_room, log->gpu_count + 1, sizeof(*log->gpus));
+	GW_GROW(log->gpus, &log->gpu_room, log->gpu_count + 1);
 	log->gpus[log->gpu_count++] = (struct log_gpu){
 		.record = *d,
 		.name = gw_copy(gw_log_text(record, 0)),
@@ -92,8 +92,7 @@ static bool on_module(struct gw_log *log, const struct gw_log_record *record)
 {
 	const struct gw_record_module *m = (const void *)record->head;
 
-	log->modules = gw_grow(log->modules, &log->module_room, log->module_count + 1,
-			       sizeof(*log->modules));
+	GW_GROW(log->modules, &log->module_room, log->module_count + 1);
 	log->modules[log->module_count++] =
 		(struct log_module){gw_copy(gw_log_text(record, 0)), m->origin};
 	add_id(&log->module_ids, m->id);
@@ -105,9 +104,9 @@ static bool on_kernel(struct gw_log *log, const struct gw_log_record *record)
 	const struct gw_record_kernel *k = (const void *)record->head;
 	size_t at = log->kernel_count++;
 
-	log->names = gw_grow(log->names, &log->name_room, at + 1, sizeof(*log->names));
+	GW_GROW(log->names, &log->name_room, at + 1);
 	log->names[at].mangled = gw_copy(gw_log_text(record, 0));
-	log->kernels = gw_grow(log->kernels, &log->kernel_room, at + 1, sizeof(*log->kernels));
+	GW_GROW(log->kernels, &log->kernel_room, at + 1);
 	log->kernels[at].kernel = gw_recorded_kernel(k, log->names[at].mangled);
 	log->kernels[at].module = find(&log->module_ids, k->module);
 	add_id(&log->kernel_ids, k->id);
@@ -133,8 +132,7 @@ static bool on_config(struct gw_log *log, const struct gw_log_record *record, st
 	if (kernel == GW_INDEX_NONE)
 		return false;
 	e->config = (uint32_t)log->config_count;
-	log->configs = gw_grow(log->configs, &log->config_room, log->config_count + 1,
-			       sizeof(*log->configs));
+	GW_GROW(log->configs, &log->config_room, log->config_count + 1);
 	log->configs[log->config_count++] = (struct log_config){
 		.kernel = kernel,
 		.ordinal = log->kernels[kernel].configs++,
@@ -151,8 +149,7 @@ static bool on_stream(struct gw_log *log, const struct gw_log_record *record, st
 
 	e->gpu = gw_log_gpu(log, s->device);
 	add_id(&log->stream_ids, s->id);
-	log->streams = gw_grow(log->streams, &log->stream_room, log->stream_count + 1,
-			       sizeof(*log->streams));
+	GW_GROW(log->streams, &log->stream_room, log->stream_count + 1);
 	log->streams[log->stream_count++] =
 		(struct log_stream){e->gpu, s->cupti_id ? s->cupti_id : s->id, s->context};
 	return true;
@@ -163,8 +160,7 @@ static bool on_thread(struct gw_log *log, const struct gw_log_record *record)
 	const struct gw_record_thread *t = (const void *)record->head;
 
 	add_id(&log->thread_ids, t->id);
-	log->threads = gw_grow(log->threads, &log->thread_room, log->thread_count + 1,
-			       sizeof(*log->threads));
+	GW_GROW(log->threads, &log->thread_room, log->thread_count + 1);
 	log->threads[log->thread_count++] = t->tid;
 	return true;
 }
@@ -174,7 +170,7 @@ static bool on_node(struct gw_log *log, const struct gw_log_record *record)
 	const struct gw_record_node *n = (const void *)record->head;
 
 	add_id(&log->node_ids, n->id);
-	log->nodes = gw_grow(log->nodes, &log->node_room, log->node_count + 1, sizeof(*log->nodes));
+	GW_GROW(log->nodes, &log->node_room, log->node_count + 1);
 	log->nodes[log->node_count++] = (struct log_node){n->graph, n->node};
 	return true;
 }

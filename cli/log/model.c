@@ -59,12 +59,12 @@ static void on_device(struct reading *r, uint32_t at)
 	while (i < m->gpu_count && !same_gpu(&m->gpus[i], g))
 		i++;
 	if (i == m->gpu_count) {
-		m->gpus = gw_grow(m->gpus, &m->gpu_room, ++m->gpu_count, sizeof(*m->gpus));
+		GW_GROW(m->gpus, &m->gpu_room, ++m->gpu_count);
 		m->gpus[i] = (struct gw_gpu){
 			.name = gw_copy(g->name), .uuid = gw_copy(g->uuid), .record = g->record};
 	}
-	r->gpu = gw_grow(r->gpu, &r->gpu_room, at + 1u, sizeof(*r->gpu));
-	r->timeline = gw_grow(r->timeline, &r->timeline_room, at + 1u, sizeof(*r->timeline));
+	GW_GROW(r->gpu, &r->gpu_room, at + 1u);
+	GW_GROW(r->timeline, &r->timeline_room, at + 1u);
 	r->gpu[at] = i;
 	if (r->log.header.flags & GW_HEADER_WAITS) {
 		struct log_spent *spent = &m->gpus[i].gaps.spent;
@@ -82,16 +82,15 @@ static void on_kernel(struct reading *r)
 {
 	size_t at = r->log.kernel_count - 1;
 
-	r->name = gw_grow(r->name, &r->name_room, at + 1, sizeof(*r->name));
+	GW_GROW(r->name, &r->name_room, at + 1);
 	r->name[at] = gw_log_model_name(r->model, r->log.names[at].mangled);
-	r->communication = gw_grow(r->communication, &r->communication_room, at + 1,
-				   sizeof(*r->communication));
+	GW_GROW(r->communication, &r->communication_room, at + 1);
 	r->communication[at] = log_communicates(r->log.names[at].mangled);
 }
 
 static void on_config(struct reading *r, uint32_t config)
 {
-	r->place = gw_grow(r->place, &r->place_room, config + 1u, sizeof(*r->place));
+	GW_GROW(r->place, &r->place_room, config + 1u);
 	r->place[config].row = GW_INDEX_NONE;
 }
 
@@ -443,7 +442,7 @@ static void new_file(struct gw_log_model *m, const char *path)
 {
 	struct gw_file *f;
 
-	m->files = gw_grow(m->files, &m->file_room, ++m->file_count, sizeof(*m->files));
+	GW_GROW(m->files, &m->file_room, ++m->file_count);
 	f = &m->files[m->file_count - 1];
 	f->path = gw_copy(path);
 }

@@ -59,8 +59,7 @@ enum gw_order_result gw_order_check(struct gw_order *order, const struct gw_reco
 		order->untimed++;
 	}
 	if (order->room < GW_ORDER_WINDOW)
-		order->ends =
-			gw_grow(order->ends, &order->room, order->learnt + 1, sizeof(*order->ends));
+		GW_GROW(order->ends, &order->room, order->learnt + 1);
 	order->ends[order->learnt++ % GW_ORDER_WINDOW] = order->latest;
 	return result;
 }

@@ -59,8 +59,7 @@ void log_degraded_add(struct gw_log_model *m, const struct gw_record_degraded *d
 	if (i == LOG_REASONS_MAX)
 		return;
 	if (i == m->reason_count) {
-		m->reasons = gw_grow(m->reasons, &m->reason_room, ++m->reason_count,
-				     sizeof(*m->reasons));
+		GW_GROW(m->reasons, &m->reason_room, ++m->reason_count);
 		m->reasons[i] =
 			(struct gw_log_reason){with_short_name(text), gw_copy(text), d->code, 0, 0};
 	}
@@ -79,8 +78,7 @@ static uint32_t unexplained_of(struct gw_log_model *m, uint32_t end, const char 
 			return (uint32_t)i;
 	if (i == LOG_REASONS_MAX)
 		return LOG_REASONS_MAX - 1;
-	m->unexplained = gw_grow(m->unexplained, &m->unexplained_room, ++m->unexplained_count,
-				 sizeof(*m->unexplained));
+	GW_GROW(m->unexplained, &m->unexplained_room, ++m->unexplained_count);
 	m->unexplained[i] = (struct gw_unexplained){
 		.text = gw_copy(i + 1 == LOG_REASONS_MAX ? "other reasons" : text), .end = end};
 	return (uint32_t)i;

@@ -220,7 +220,7 @@ uint32_t gw_row_find(struct gw_log_model *m, uint32_t name, uint32_t gpu,
 	if (position != GW_INDEX_NONE)
 		return position;
 	position = (uint32_t)m->row_count;
-	m->rows = gw_grow(m->rows, &m->row_room, ++m->row_count, sizeof(*m->rows));
+	GW_GROW(m->rows, &m->row_room, ++m->row_count);
 	gw_row_clear(&m->rows[position]);
 	m->rows[position].name = name;
 	m->rows[position].device = key.device;
@@ -293,7 +293,7 @@ uint32_t gw_log_model_name(struct gw_log_model *m, const char *mangled)
 	if (position != GW_INDEX_NONE)
 		return position;
 	position = (uint32_t)m->name_count;
-	m->names = gw_grow(m->names, &m->name_room, ++m->name_count, sizeof(*m->names));
+	GW_GROW(m->names, &m->name_room, ++m->name_count);
 	m->names[position].mangled = gw_copy(mangled);
 	gw_index_add(&m->name_index, key, position);
 	return position;

@@ -9,13 +9,13 @@
 
 static void add_event(struct trace *t, enum trace_kind kind, size_t index)
 {
-	t->events = gw_grow(t->events, &t->event_room, t->event_count + 1, sizeof(*t->events));
+	GW_GROW(t->events, &t->event_room, t->event_count + 1);
 	t->events[t->event_count++] = (struct trace_event){(uint32_t)kind, (uint32_t)index};
 }
 
 static void on_config(struct trace *t, uint32_t config)
 {
-	t->configs = gw_grow(t->configs, &t->config_room, config + 1u, sizeof(*t->configs));
+	GW_GROW(t->configs, &t->config_room, config + 1u);
 	add_event(t, TRACE_CONFIG, config);
 }
 
@@ -30,10 +30,10 @@ static void on_work(struct trace *t, const struct log_event *e)
 	const struct gw_record_work *w = (const void *)e->record->head;
 	struct trace_config *c = &t->configs[e->config];
 
-	t->works = gw_grow(t->works, &t->work_room, t->work_count + 1, sizeof(*t->works));
+	GW_GROW(t->works, &t->work_room, t->work_count + 1);
 	t->works[t->work_count] = (struct trace_work){e->config, c->last_work,
 						      (uint32_t)t->part_count, w->count, w->known};
-	t->parts = gw_grow(t->parts, &t->part_room, t->part_count + w->count, sizeof(*t->parts));
+	GW_GROW(t->parts, &t->part_room, t->part_count + w->count);
 	if (w->count)
 		memcpy(t->parts + t->part_count, e->record->tail, w->count * sizeof(*t->parts));
 	t->part_count += w->count;
@@ -50,8 +50,7 @@ static void on_launch(struct trace *t, const struct log_event *e)
 		t->nameless++;
 		return;
 	}
-	t->launches =
-		gw_grow(t->launches, &t->launch_room, t->launch_count + 1, sizeof(*t->launches));
+	GW_GROW(t->launches, &t->launch_room, t->launch_count + 1);
 	add_event(t, TRACE_LAUNCH, t->launch_count);
 	out = &t->launches[t->launch_count++];
 	*out = (struct trace_launch){
@@ -78,8 +77,7 @@ static void on_published(struct trace *t, const struct log_event *e)
 {
 	const struct gw_record_published *p = (const void *)e->record->head;
 
-	t->published = gw_grow(t->published, &t->published_room, t->published_count + 1,
-			       sizeof(*t->published));
+	GW_GROW(t->published, &t->published_room, t->published_count + 1);
 	add_event(t, TRACE_PUBLISHED, t->published_count);
 	t->published[t->published_count++] = p->known;
 }
@@ -88,7 +86,7 @@ static void on_clock(struct trace *t, const struct log_event *e)
 {
 	const struct gw_record_clock *c = (const void *)e->record->head;
 
-	t->clocks = gw_grow(t->clocks, &t->clock_room, t->clock_count + 1, sizeof(*t->clocks));
+	GW_GROW(t->clocks, &t->clock_room, t->clock_count + 1);
 	add_event(t, TRACE_CLOCK, t->clock_count);
 	t->clocks[t->clock_count++] = (struct trace_clock){
 		e->gpu,
@@ -194,8 +192,7 @@ static void spread_config(struct trace *t, uint32_t config, size_t *first)
 	*first = t->launch_count;
 	c->measured = c->sums->count < most ? c->sums->count : most;
 	c->time_ns = 0;
-	t->launches = gw_grow(t->launches, &t->launch_room, t->launch_count + c->measured,
-			      sizeof(*t->launches));
+	GW_GROW(t->launches, &t->launch_room, t->launch_count + c->measured);
 	for (uint32_t i = 0; i < c->measured; i++) {
 		const double ns = gw_sketch_quantile(c->sums, share(i));
 

@@ -49,7 +49,7 @@ static uint32_t use_of(struct log_judge *j, uint32_t config, uint32_t row, uint3
 		return at;
 	at = (uint32_t)j->use_count;
 	gw_index_add(&j->use_index, key, at);
-	j->uses = gw_grow(j->uses, &j->use_room, ++j->use_count, sizeof(*j->uses));
+	GW_GROW(j->uses, &j->use_room, ++j->use_count);
 	j->uses[at] = (struct use){.config = config, .row = row, .gpu = gpu};
 	return at;
 }
@@ -60,8 +60,7 @@ void log_judge_time(struct log_judge *j, uint32_t config, uint32_t row, uint32_t
 	struct use *use;
 
 	if (config >= j->latest_room)
-		j->latest =
-			gw_grow(j->latest, &j->latest_room, config + (size_t)1, sizeof(*j->latest));
+		GW_GROW(j->latest, &j->latest_room, config + (size_t)1);
 	if (!j->latest[config] || j->uses[j->latest[config] - 1].row != row)
 		j->latest[config] = use_of(j, config, row, gpu) + 1;
 	use = &j->uses[j->latest[config] - 1];
@@ -114,7 +113,7 @@ static struct gw_row_peak *peak_of(struct gw_row_bound *b, const struct gw_peak 
 	while (i < b->peak_count && strcmp(b->peaks[i].name, c->name))
 		i++;
 	if (i == b->peak_count) {
-		b->peaks = gw_grow(b->peaks, &b->peak_room, i + 1u, sizeof(*b->peaks));
+		GW_GROW(b->peaks, &b->peak_room, i + 1u);
 		b->peaks[b->peak_count++] =
 			(struct gw_row_peak){.name = c->name, .unit = c->unit, .bound = c->bound};
 	}

@@ -66,7 +66,7 @@ void log_works_add(struct log_works *w, uint32_t config, const struct gw_log_rec
 	struct gw_work work;
 	struct config *c;
 
-	w->configs = gw_grow(w->configs, &w->room, config + 1u, sizeof(*w->configs));
+	GW_GROW(w->configs, &w->room, config + 1u);
 	w->count = w->count > config ? w->count : config + 1u;
 	c = &w->configs[config];
 	before = c->last;
@@ -159,7 +159,7 @@ void log_works_end(struct log_works *w, const struct gw_log *log)
 	uint32_t *list = gw_alloc(log->config_count * sizeof(*list));
 	bool *counted = gw_alloc(log->kernel_count);
 
-	w->configs = gw_grow(w->configs, &w->room, log->config_count, sizeof(*w->configs));
+	GW_GROW(w->configs, &w->room, log->config_count);
 	w->count = log->config_count;
 	/* Sorted by kernel: first[k] is where those of kernel k end, and then where they begin. */
 	for (size_t i = 0; i < w->count; i++) {

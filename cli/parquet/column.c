@@ -35,7 +35,7 @@ static uint32_t by_content(struct pq_column *c, const char *text)
 		return position;
 	}
 	position = (uint32_t)c->text_count;
-	c->texts = gw_grow(c->texts, &c->text_room, ++c->text_count, sizeof(*c->texts));
+	GW_GROW(c->texts, &c->text_room, ++c->text_count);
 	c->texts[position] = (struct pq_text){utf8, length};
 	gw_index_add(&c->by_text, key, position);
 	return position;
@@ -59,8 +59,7 @@ static uint32_t text_position(struct pq_column *c, const char *text)
 	place = gw_index_find(&c->by_place, key, same_place, (const void *[]){c, text});
 	if (place == GW_INDEX_NONE) {
 		place = (uint32_t)c->place_count;
-		c->places =
-			gw_grow(c->places, &c->place_room, ++c->place_count, sizeof(*c->places));
+		GW_GROW(c->places, &c->place_room, ++c->place_count);
 		c->places[place] = (struct pq_place){text, by_content(c, text)};
 		gw_index_add(&c->by_place, key, place);
 	}

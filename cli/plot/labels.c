@@ -50,13 +50,13 @@ void labels_free(struct labels *l)
 
 void labels_avoid(struct labels *l, double x, double y, double w, double h)
 {
-	l->boxes = gw_grow(l->boxes, &l->box_room, l->box_count + 1, sizeof(*l->boxes));
+	GW_GROW(l->boxes, &l->box_room, l->box_count + 1);
 	l->boxes[l->box_count++] = (struct box){x, y, w, h};
 }
 
 void labels_avoid_line(struct labels *l, double x1, double y1, double x2, double y2)
 {
-	l->lines = gw_grow(l->lines, &l->line_room, l->line_count + 1, sizeof(*l->lines));
+	GW_GROW(l->lines, &l->line_room, l->line_count + 1);
 	l->lines[l->line_count++] = (struct segment){x1, y1, x2, y2};
 }
 
@@ -65,7 +65,7 @@ void labels_want(struct labels *l, double x, double y, double size, enum svg_ink
 {
 	if (!isfinite(x) || !isfinite(y))
 		return;
-	l->wishes = gw_grow(l->wishes, &l->wish_room, l->wish_count + 1, sizeof(*l->wishes));
+	GW_GROW(l->wishes, &l->wish_room, l->wish_count + 1);
 	l->wishes[l->wish_count++] = (struct wish){x, y, size, ink, gw_copy(text)};
 }
 

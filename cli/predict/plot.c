@@ -180,39 +180,13 @@ static double error_of(const struct predict_job *job, const struct gw_model *mod
 	return estimate_error(e.seconds, device_measured(&item, profile));
 }
 
-/* Errors of one model by kernel and device (fig. 5.11). */
-static void draw_errors(struct pictures *p, const struct gw_model *model, const struct names *n)
-{
-	const struct predict_job *job = p->job;
-	size_t launches = job->file.count, devices = job->devices.count, used = 0;
-	struct plot_bar *bars = gw_alloc((launches * devices + 1) * sizeof(*bars));
-	char title[128];
-
-	for (size_t i = 0; i < launches; i++) {
-		for (size_t d = 0; d < devices; d++) {
-			double error = error_of(job, model, i, d, -1);
-
-			if (isfinite(error))
-				bars[used++] = (struct plot_bar){i, d, error};
-		}
-	}
-	snprintf(title, sizeof(title), "Prediction errors of %s", model->name);
-	if (used)
-		save(p,
-		     plot_errors(&(struct plot_bars){title,
-						     "Predicted against measured time; below zero "
-						     "the prediction is too short",
-						     launches, devices, used, n->launches,
-						     n->devices, bars}),
-		     "errors", model->name, 0);
-	free(bars);
-}
-
 /*
- * Errors on all devices but the first once a kernel's times are multiplied by E_util, measured over
- * predicted time on the first (fig. 5.12).
+ * Errors of one model by kernel and device (fig. 5.11); @p utilised: on all devices but the first
+ * once a kernel's times are multiplied by E_util, measured over predicted time on the first
+ * (fig. 5.12).
  */
-static void draw_utilised(struct pictures *p, const struct gw_model *model, const struct names *n)
+static void draw_errors(struct pictures *p, const struct gw_model *model, const struct names *n,
+			bool utilised)
 {
 	const struct predict_job *job = p->job;
 	size_t launches = job->file.count, devices = job->devices.count, used = 0;
@@ -222,21 +196,28 @@ static void draw_utilised(struct pictures *p, const struct gw_model *model, cons
 	for (size_t i = 0; i < launches; i++) {
 		double here = 1 + error_of(job, model, i, 0, -1);
 
-		for (size_t d = 1; d < devices; d++) {
-			double error = (1 + error_of(job, model, i, d, -1)) / here - 1;
+		for (size_t d = utilised; d < devices; d++) {
+			double error = error_of(job, model, i, d, -1);
 
+			if (utilised)
+				error = (1 + error) / here - 1;
 			if (isfinite(error))
 				bars[used++] = (struct plot_bar){i, d, error};
 		}
 	}
-	snprintf(title, sizeof(title), "Prediction errors of %s with E_util of %.60s", model->name,
-		 devices ? n->devices[0] : "");
+	snprintf(title, sizeof(title), "Prediction errors of %s%s%.60s", model->name,
+		 utilised ? " with E_util of " : "", utilised && devices ? n->devices[0] : "");
 	if (used)
 		save(p,
 		     plot_errors(&(struct plot_bars){
-			     title, "Times multiplied by measured over predicted time on that GPU",
+			     title,
+			     utilised
+				     ? "Times multiplied by measured over predicted time on that "
+				       "GPU"
+				     : "Predicted against measured time; below zero the prediction "
+				       "is too short",
 			     launches, devices, used, n->launches, n->devices, bars}),
-		     "utilisation", model->name, 0);
+		     utilised ? "utilisation" : "errors", model->name, 0);
 	free(bars);
 }
 
@@ -279,8 +260,8 @@ int predict_plot(const struct predict_job *job, const char *folder)
 	if (p.data.kernel_count)
 		draw_model(&p);
 	for (const struct gw_model *const *m = job->models; *m; m++) {
-		draw_errors(&p, *m, &n);
-		draw_utilised(&p, *m, &n);
+		draw_errors(&p, *m, &n, false);
+		draw_errors(&p, *m, &n, true);
 	}
 	for (size_t d = 0; d < job->devices.count; d++)
 		draw_factors(&p, d, &n);

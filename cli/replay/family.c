@@ -21,7 +21,7 @@ static uint32_t number_of(struct names *n, const char *name)
 	for (size_t i = 0; i < n->count; i++)
 		if (!strcmp(n->name[i], name))
 			return (uint32_t)i;
-	n->name = gw_grow(n->name, &n->room, n->count + 1, sizeof(*n->name));
+	GW_GROW(n->name, &n->room, n->count + 1);
 	n->name[n->count] = gw_copy(name);
 	return (uint32_t)n->count++;
 }

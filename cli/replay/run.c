@@ -79,7 +79,7 @@ void replay_configure(struct gw_predictor_set *predictors, const struct trace *t
 
 static void keep(struct predicted *c, const struct gw_prediction *prediction)
 {
-	c->made = gw_grow(c->made, &c->room, c->count + 1, sizeof(*c->made));
+	GW_GROW(c->made, &c->room, c->count + 1);
 	c->made[c->count++] = *prediction;
 }
 
@@ -124,8 +124,7 @@ static void add_early(struct run *run, const struct trace_launch *l)
 	uint32_t first = gw_index_find(&run->known_index, l->known, NULL, NULL);
 	struct early *e;
 
-	run->earlies =
-		gw_grow(run->earlies, &run->early_room, ++run->early_count, sizeof(*run->earlies));
+	GW_GROW(run->earlies, &run->early_room, ++run->early_count);
 	e = &run->earlies[at];
 	e->config = l->config;
 	e->known = l->known;
@@ -193,20 +192,24 @@ static void look_at_kernel(struct run *run, uint32_t kernel)
 		look(run, &run->earlies[at - 1]);
 }
 
-static void look_at_known(struct run *run, uint64_t known)
+/* From 1; 0: there is none. */
+static uint32_t first_known(const struct run *run, uint64_t known)
 {
 	uint32_t at = gw_index_find(&run->known_index, known, NULL, NULL);
 
-	for (at = at == GW_INDEX_NONE ? 0 : at + 1; at; at = run->earlies[at - 1].next_same_known)
+	return at == GW_INDEX_NONE ? 0 : at + 1;
+}
+
+static void look_at_known(struct run *run, uint64_t known)
+{
+	for (uint32_t at = first_known(run, known); at; at = run->earlies[at - 1].next_same_known)
 		look(run, &run->earlies[at - 1]);
 }
 
 /* From now on those of the state @p known are looked at with each publication of their kernel. */
 static void leave_state(struct run *run, uint64_t known)
 {
-	uint32_t at = gw_index_find(&run->known_index, known, NULL, NULL);
-
-	for (at = at == GW_INDEX_NONE ? 0 : at + 1; at; at = run->earlies[at - 1].next_same_known) {
+	for (uint32_t at = first_known(run, known); at; at = run->earlies[at - 1].next_same_known) {
 		run->earlies[at - 1].next_old = run->old_first;
 		run->old_first = at;
 	}

@@ -140,6 +140,15 @@ static double run_time(const struct gw_log_model *m)
 	return gw_report_runs(m, &all) == 1 && all.to > all.from ? (double)(all.to - all.from) : 0;
 }
 
+/* A part of the line with @p ns; where there are none, as in older logs, only if @p always. */
+static void took(struct report_line *line, const char *what, uint64_t ns, bool always)
+{
+	struct gw_text text;
+
+	if (ns || always)
+		report_part(line, GW_INK_OFF, "%s %s", what, gw_duration(&text, (double)ns));
+}
+
 static void cost(const struct gw_log_model *m, unsigned width)
 {
 	const uint64_t *c = m->counters;
@@ -147,38 +156,22 @@ static void cost(const struct gw_log_model *m, unsigned width)
 	struct gw_text a, b;
 
 	if (counted(m)) {
-		/* Older logs have the sum of no threads. */
-		if (c[GW_COUNTER_own_cpu_ns])
-			report_part(&line, GW_INK_OFF, "CPU %s",
-				    gw_duration(&a, (double)c[GW_COUNTER_own_cpu_ns]));
+		took(&line, "CPU", c[GW_COUNTER_own_cpu_ns], false);
 		if (c[GW_COUNTER_sheds])
 			report_part(&line, GW_INK_WARN, "work left out %s (GPUWATCH_CPU_MAX)",
 				    gw_counted(&b, (double)c[GW_COUNTER_sheds], "time", NULL));
-		report_part(&line, GW_INK_OFF, "worker CPU %s",
-			    gw_duration(&a, (double)c[GW_COUNTER_worker_cpu_ns]));
+		took(&line, "worker CPU", c[GW_COUNTER_worker_cpu_ns], true);
 		/* On threads of their own: beside the worker's. */
-		if (c[GW_COUNTER_analysis_threads_ns])
-			report_part(&line, GW_INK_OFF, "code analysis CPU %s",
-				    gw_duration(&a, (double)c[GW_COUNTER_analysis_threads_ns]));
-		if (c[GW_COUNTER_pm_cpu_ns])
-			report_part(&line, GW_INK_OFF, "counters CPU %s",
-				    gw_duration(&a, (double)c[GW_COUNTER_pm_cpu_ns]));
-		report_part(&line, GW_INK_OFF, "attaching CUPTI %s",
-			    gw_duration(&a, (double)c[GW_COUNTER_attach_ns]));
-		if (c[GW_COUNTER_window_ns])
-			report_part(&line, GW_INK_OFF, "sampling windows %s",
-				    gw_duration(&a, (double)c[GW_COUNTER_window_ns]));
+		took(&line, "code analysis CPU", c[GW_COUNTER_analysis_threads_ns], false);
+		took(&line, "counters CPU", c[GW_COUNTER_pm_cpu_ns], false);
+		took(&line, "attaching CUPTI", c[GW_COUNTER_attach_ns], true);
+		took(&line, "sampling windows", c[GW_COUNTER_window_ns], false);
 		if (c[GW_COUNTER_yields])
 			report_part(&line, GW_INK_OFF, "yielded to another tool %s",
 				    gw_counted(&b, (double)c[GW_COUNTER_yields], "time", NULL));
-		if (c[GW_COUNTER_exit_wait_ns])
-			report_part(&line, GW_INK_OFF, "exit held %s",
-				    gw_duration(&a, (double)c[GW_COUNTER_exit_wait_ns]));
-		if (c[GW_COUNTER_events_ns])
-			report_part(&line, GW_INK_OFF, "event pairs %s",
-				    gw_duration(&a, (double)c[GW_COUNTER_events_ns]));
-		report_part(&line, GW_INK_OFF, "first-use lookups %s",
-			    gw_duration(&a, (double)c[GW_COUNTER_overhead_ns]));
+		took(&line, "exit held", c[GW_COUNTER_exit_wait_ns], false);
+		took(&line, "event pairs", c[GW_COUNTER_events_ns], false);
+		took(&line, "first-use lookups", c[GW_COUNTER_overhead_ns], true);
 		report_part(&line, GW_INK_OFF, "log %s",
 			    gw_bytes(&a, (double)c[GW_COUNTER_log_bytes]));
 		if (run_time(m) > 0)

@@ -27,9 +27,8 @@ static void add(struct gw_report_logs *logs, const char *path, bool in_folder)
 		log_identity_free(&id);
 		return;
 	}
-	logs->log = gw_grow(logs->log, &logs->room, logs->count + 1, sizeof(*logs->log));
-	logs->in_folder = gw_grow(logs->in_folder, &logs->flag_room, logs->count + 1,
-				  sizeof(*logs->in_folder));
+	GW_GROW(logs->log, &logs->room, logs->count + 1);
+	GW_GROW(logs->in_folder, &logs->flag_room, logs->count + 1);
 	logs->log[logs->count] = id;
 	logs->in_folder[logs->count++] = in_folder;
 }

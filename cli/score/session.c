@@ -23,8 +23,7 @@ static void note_missing(struct session *s, const char *format, ...)
 	va_start(args, format);
 	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
-	s->missing =
-		gw_grow(s->missing, &s->missing_room, s->missing_count + 1, sizeof(*s->missing));
+	GW_GROW(s->missing, &s->missing_room, s->missing_count + 1);
 	s->missing[s->missing_count++] = gw_copy(text);
 }
 
@@ -94,7 +93,7 @@ static bool add_path(void *arg, const char *path)
 {
 	struct session *s = arg;
 
-	s->paths = gw_grow(s->paths, &s->path_room, s->path_count + 1, sizeof(*s->paths));
+	GW_GROW(s->paths, &s->path_room, s->path_count + 1);
 	s->paths[s->path_count++] = gw_copy(path);
 	return true;
 }

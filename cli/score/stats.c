@@ -132,7 +132,7 @@ static struct score_unit *unit_of(struct score *s, struct unit_key key)
 	if (at != GW_INDEX_NONE)
 		return &s->units[at];
 	at = (uint32_t)s->unit_count;
-	s->units = gw_grow(s->units, &s->unit_room, ++s->unit_count, sizeof(*s->units));
+	GW_GROW(s->units, &s->unit_room, ++s->unit_count);
 	s->units[at].trace = key.trace;
 	s->units[at].config = key.config;
 	s->units[at].tier = key.tier;
@@ -292,8 +292,8 @@ size_t score_kernels(struct score *s, struct score_kernel **list)
 		if (at == GW_INDEX_NONE) {
 			at = (uint32_t)count++;
 			gw_index_add(&index, key, at);
-			*list = gw_grow(*list, &room, count, sizeof(**list));
-			answers = gw_grow(answers, &answer_room, count, sizeof(*answers));
+			GW_GROW(*list, &room, count);
+			GW_GROW(answers, &answer_room, count);
 			(*list)[at].trace = u->trace;
 			(*list)[at].kernel = kernel;
 		}

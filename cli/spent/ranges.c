@@ -21,7 +21,7 @@ void log_range_name(struct log_ranges *r, const struct gw_record_range_name *n, 
 	size = (domain ? strlen(domain) + 2 : 0) + strlen(text) + 1;
 	name = gw_alloc(size);
 	snprintf(name, size, "%s%s%s", domain ? domain : "", domain ? ": " : "", text);
-	r->names = gw_grow(r->names, &r->name_room, n->id + 1u, sizeof(*r->names));
+	GW_GROW(r->names, &r->name_room, n->id + 1u);
 	free(r->names[n->id]);
 	r->names[n->id] = name;
 }
@@ -31,13 +31,13 @@ void log_range_change(struct log_ranges *r, uint32_t thread, const struct gw_rec
 	const uint32_t at = thread == GW_INDEX_NONE ? 0 : thread + 1;
 	struct log_range_timeline *c;
 
-	r->timelines = gw_grow(r->timelines, &r->timeline_room, at + 1u, sizeof(*r->timelines));
+	GW_GROW(r->timelines, &r->timeline_room, at + 1u);
 	c = &r->timelines[at];
 	if (c->count == LOG_RANGE_CHANGES) {
 		c->count /= 2;
 		memmove(c->list, c->list + c->count, c->count * sizeof(*c->list));
 	}
-	c->list = gw_grow(c->list, &c->room, c->count + 1, sizeof(*c->list));
+	GW_GROW(c->list, &c->room, c->count + 1);
 	c->list[c->count++] = (struct log_range_change){record->ns, record->name};
 }
 

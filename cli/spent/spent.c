@@ -76,13 +76,13 @@ void log_waits_add(struct log_waits *w, uint32_t thread, const struct gw_record_
 
 	if (thread == GW_INDEX_NONE || wait->duration_ns > UINT64_MAX - wait->start_ns)
 		return;
-	w->threads = gw_grow(w->threads, &w->thread_room, thread + 1u, sizeof(*w->threads));
+	GW_GROW(w->threads, &w->thread_room, thread + 1u);
 	t = &w->threads[thread];
 	if (t->count == LOG_WAITS_KEPT) {
 		t->count /= 2;
 		memmove(t->list, t->list + t->count, t->count * sizeof(*t->list));
 	}
-	t->list = gw_grow(t->list, &t->room, t->count + 1, sizeof(*t->list));
+	GW_GROW(t->list, &t->room, t->count + 1);
 	t->list[t->count++] =
 		(struct log_wait){wait->start_ns, wait->start_ns + wait->duration_ns, wait->call};
 }
@@ -96,8 +96,7 @@ void log_children_add(struct log_waits *w, const struct gw_record_children *r)
 		memmove(w->children, w->children + w->children_count,
 			w->children_count * sizeof(*w->children));
 	}
-	w->children = gw_grow(w->children, &w->children_room, w->children_count + 1,
-			      sizeof(*w->children));
+	GW_GROW(w->children, &w->children_room, w->children_count + 1);
 	w->children[w->children_count++] =
 		(struct log_children){r->start_ns, r->start_ns + r->duration_ns, r->threads_ns};
 }
@@ -194,8 +193,7 @@ static uint64_t call_before(struct log_spending *state, uint32_t thread, uint64_
 
 	if (thread == GW_INDEX_NONE || !call)
 		return 0;
-	state->last_call = gw_grow(state->last_call, &state->last_room, thread + 1u,
-				   sizeof(*state->last_call));
+	GW_GROW(state->last_call, &state->last_room, thread + 1u);
 	before = state->last_call[thread];
 	if (call > before)
 		state->last_call[thread] = call;
@@ -247,8 +245,7 @@ static void hold(struct log_spending *state, const struct log_filling *f)
 			state->fill_count * sizeof(*state->fill));
 		state->fill_first = 0;
 	}
-	state->fill = gw_grow(state->fill, &state->fill_room, state->fill_count + 1,
-			      sizeof(*state->fill));
+	GW_GROW(state->fill, &state->fill_room, state->fill_count + 1);
 	/* Records come nearly in order; a damaged log must not take for ever. */
 	for (at = state->fill_count++;
 	     at > state->fill_first && moved < DISORDER && state->fill[at - 1].start > f->start;

@@ -30,7 +30,7 @@ void log_tally_add(struct log_tally *t, const char *name, uint64_t launches, dou
 		t->last = gw_index_find(&t->index, key, same, &l);
 		if (t->last == GW_INDEX_NONE) {
 			t->last = (uint32_t)t->count++;
-			t->rows = gw_grow(t->rows, &t->room, t->count, sizeof(*t->rows));
+			GW_GROW(t->rows, &t->room, t->count);
 			t->rows[t->last] = (struct log_tally_row){.name = gw_copy(name)};
 			gw_index_add(&t->index, key, t->last);
 		}

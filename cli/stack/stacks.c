@@ -28,7 +28,7 @@ void log_stacks_object(struct log_stacks *s, const char *path, const char *build
 {
 	const char *base = base_of(path);
 
-	s->objects = gw_grow(s->objects, &s->object_room, s->object_count + 1, sizeof(*s->objects));
+	GW_GROW(s->objects, &s->object_room, s->object_count + 1);
 	s->objects[s->object_count++] =
 		(struct stack_object){gw_copy(path), gw_copy(build_id),
 				      begins(base, "python3") || begins(base, "libpython3")};
@@ -37,7 +37,7 @@ void log_stacks_object(struct log_stacks *s, const char *path, const char *build
 void log_stacks_frame(struct log_stacks *s, const struct gw_record_frame *r, uint32_t object,
 		      const char *file, const char *function)
 {
-	s->frames = gw_grow(s->frames, &s->frame_room, s->frame_count + 1, sizeof(*s->frames));
+	GW_GROW(s->frames, &s->frame_room, s->frame_count + 1);
 	s->frames[s->frame_count++] = (struct stack_frame){.object = object,
 							   .line = r->line,
 							   .address = r->address,
@@ -48,7 +48,7 @@ void log_stacks_frame(struct log_stacks *s, const struct gw_record_frame *r, uin
 void log_stacks_add(struct log_stacks *s, const struct gw_record_stack *r, uint32_t config,
 		    uint32_t *frames)
 {
-	s->list = gw_grow(s->list, &s->room, s->count + 1, sizeof(*s->list));
+	GW_GROW(s->list, &s->room, s->count + 1);
 	s->list[s->count++] = (struct log_stack){.config = config,
 						 .count = r->count,
 						 .python = r->python,

@@ -169,7 +169,7 @@ static struct module *module_of(const char *path, const char *build_id)
 	for (size_t i = 0; i < count; i++)
 		if (!strcmp(modules[i].path, path) && !strcmp(modules[i].build_id, build_id))
 			return &modules[i];
-	modules = gw_grow(modules, &room, count + 1, sizeof(*modules));
+	GW_GROW(modules, &room, count + 1);
 	modules[count] = (struct module){.path = gw_copy(path), .build_id = gw_copy(build_id)};
 	open_module(&modules[count]);
 	return &modules[count++];

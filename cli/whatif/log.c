@@ -214,8 +214,7 @@ static void add_rows(struct whatif *w)
 {
 	size_t kept = 0, before = w->count;
 
-	w->rows = gw_grow(w->rows, &w->row_room, before + w->trace.log.kernel_count + 1,
-			  sizeof(*w->rows));
+	GW_GROW(w->rows, &w->row_room, before + w->trace.log.kernel_count + 1);
 	for (size_t i = 0; i < w->trace.log.kernel_count; i++)
 		w->rows[before + i] =
 			(struct row){.name = gw_copy(w->trace.log.names[i].plain),
@@ -272,8 +271,7 @@ static bool add_log(void *arg, const char *path)
 	}
 	for (unsigned n = 0; read && gw_log_complaint(&w->trace.log.status, n, text, sizeof(text));
 	     n++) {
-		w->complaints = gw_grow(w->complaints, &w->complaint_room, w->complaint_count + 1,
-					sizeof(*w->complaints));
+		GW_GROW(w->complaints, &w->complaint_room, w->complaint_count + 1);
 		w->complaints[w->complaint_count++] =
 			(struct complaint){gw_copy(path), gw_copy(text)};
 	}

@@ -19,6 +19,10 @@
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 
+/** The heads of a workload's two functions: of the case c; of the case c, with the outcome k. */
+#define WL_PREPARE(name) void wl_prepare_##name(struct wl_case *c)
+#define WL_CHECK(name)   void wl_check_##name(const struct wl_case *c, struct wl_check *k)
+
 /** 32 random bits for an index: the finalizer of MurmurHash3 over both halves. */
 __host__ __device__ inline uint32_t wl_bits(uint32_t seed, uint64_t i)
 {

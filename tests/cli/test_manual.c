@@ -55,12 +55,26 @@ TEST(the_main_page_tells_places_and_every_variable_of_commands)
 		shell_says(reported[i]);
 }
 
-TEST(calibrates_page_tells_every_group)
+TEST(calibrates_page_tells_every_group_and_what_a_profile_holds)
 {
 	assert_int_equal(shell(GPUWATCH "--generate gpuwatch-calibrate.1"), 0);
 #define GROUP(name, function, full_seconds, quick_seconds, meaning) shell_says("\\fB" #name "\\fR");
 #include "calib/groups.def"
 #undef GROUP
+#define PARAM(name, unit, meaning)           shell_says("\\fB" #name " [" unit "]\\fR");
+#define CURVE(name, unit_x, unit_y, meaning) shell_says("\\fB" #name " [" unit_y " by " unit_x "]");
+#include "predictor/core/device.def"
+#undef PARAM
+#undef CURVE
+}
+
+TEST(agents_page_tells_every_metric)
+{
+	assert_int_equal(shell(GPUWATCH "--generate gpuwatch-agent.1"), 0);
+#define METRIC(id, KIND, name, unit, labels, help) shell_says("\\fB" name);
+#include "cli/agent/metrics.def"
+#undef METRIC
+	shell_says("\\fBgpuwatch_launches_total {gpu, kernel}\\fR");
 }
 
 TEST(library_page_tells_every_variable_and_counter)

@@ -394,42 +394,6 @@ static char *read_whole(const char *path)
 	return text;
 }
 
-TEST(the_documentation_has_a_row_for_each_parameter)
-{
-	static const char *const params[] = {
-#define PARAM(name, unit, meaning) meaning,
-#define CURVE(name, unit_x, unit_y, meaning)
-#include "predictor/core/device.def"
-#undef PARAM
-#undef CURVE
-	};
-	static const char *const curves[] = {
-#define PARAM(name, unit, meaning)
-#define CURVE(name, unit_x, unit_y, meaning) meaning,
-#include "predictor/core/device.def"
-#undef PARAM
-#undef CURVE
-	};
-	char *text = read_whole(GW_DOCS "/internals/profile.md"), row[512];
-
-	for (unsigned i = 0; i < GW_PARAMS; i++) {
-		const struct gw_field_info p = gw_param_info(i);
-
-		snprintf(row, sizeof(row), "| `%s` | %s | %s |", p.name, p.unit, params[i]);
-		if (!strstr(text, row))
-			fail_msg("docs/internals/profile.md lacks the row: %s", row);
-	}
-	for (unsigned i = 0; i < GW_CURVES; i++) {
-		const struct gw_field_info c = gw_curve_info(i);
-
-		snprintf(row, sizeof(row), "| `%s` | %s | %s | %s |", c.name, gw_curve_unit_x(i),
-			 c.unit, curves[i]);
-		if (!strstr(text, row))
-			fail_msg("docs/internals/profile.md lacks the row: %s", row);
-	}
-	free(text);
-}
-
 TEST(the_documentations_example_reads)
 {
 	char *text = read_whole(GW_DOCS "/internals/profile.md");

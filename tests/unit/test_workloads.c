@@ -58,7 +58,7 @@ TEST(each_workload_stands_in_the_file_of_its_family)
 
 	for (unsigned i = 0; i < wl_count; i++) {
 		text = source(wl_infos[i].family);
-		snprintf(wanted[0], sizeof(wanted[0]), "wl_prepare_%s(", wl_infos[i].name);
+		snprintf(wanted[0], sizeof(wanted[0]), "WL_PREPARE(%s)", wl_infos[i].name);
 		snprintf(wanted[1], sizeof(wanted[1]), "(%s,",
 			 wl_infos[i].name); /* row of a macro */
 		if (!strstr(text, wanted[0]) && !strstr(text, wanted[1]))

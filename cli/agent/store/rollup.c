@@ -91,7 +91,7 @@ static struct rollup_metric *metric_of(struct agent_rollup *r, const struct hour
 	}
 	if (r->metrics == METRICS)
 		return NULL;
-	r->metric = gw_grow(r->metric, &r->metric_room, r->metrics + 1, sizeof(*r->metric));
+	GW_GROW(r->metric, &r->metric_room, r->metrics + 1);
 	r->metric[r->metrics] = (struct rollup_metric){.row = *row, .base = r->began ? 0 : NAN};
 	return &r->metric[r->metrics++];
 }
@@ -122,8 +122,7 @@ static void state_rows(struct agent_rollup *r, uint64_t seconds)
 
 		if (!there)
 			continue;
-		r->now.state = gw_grow(r->now.state, &r->now.state_room, r->now.states + 1,
-				       sizeof(*r->now.state));
+		GW_GROW(r->now.state, &r->now.state_room, r->now.states + 1);
 		to = &r->now.state[r->now.states++];
 		*to = m->row;
 		to->time_s = r->hour_s;
@@ -143,8 +142,7 @@ static void work_rows(struct agent_rollup *r, const struct agent_node *node, uin
 
 		if (!g->work)
 			continue;
-		r->now.work = gw_grow(r->now.work, &r->now.work_room, from + WORK_ROWS + 1,
-				      sizeof(*r->now.work));
+		GW_GROW(r->now.work, &r->now.work_room, from + WORK_ROWS + 1);
 		count = agent_work_rows(g->work, &r->now.work[from]);
 		for (size_t k = from; k < from + count; k++) {
 			struct hours_work *w = &r->now.work[k];
@@ -178,12 +176,11 @@ static void close_hour(struct agent_rollup *r, const struct agent_node *node)
 
 	to->works = bound(r, to->work, to->works, from->works, sizeof(*to->work));
 	to->states = bound(r, to->state, to->states, from->states, sizeof(*to->state));
-	to->work = gw_grow(to->work, &to->work_room, to->works + from->works, sizeof(*to->work));
+	GW_GROW(to->work, &to->work_room, to->works + from->works);
 	if (from->works)
 		memcpy(&to->work[to->works], from->work, from->works * sizeof(*to->work));
 	to->works += from->works;
-	to->state =
-		gw_grow(to->state, &to->state_room, to->states + from->states, sizeof(*to->state));
+	GW_GROW(to->state, &to->state_room, to->states + from->states);
 	if (from->states)
 		memcpy(&to->state[to->states], from->state, from->states * sizeof(*to->state));
 	to->states += from->states;

@@ -103,7 +103,7 @@ static uint32_t text_of(struct agent_store *s, const char *text)
 	for (; s->place[at]; at = (at + 1) & (s->places - 1))
 		if (!strcmp(s->text[s->place[at]], text))
 			return s->place[at];
-	s->text = gw_grow(s->text, &s->text_room, s->texts + 1, sizeof(*s->text));
+	GW_GROW(s->text, &s->text_room, s->texts + 1);
 	s->text[s->texts] = gw_copy(text);
 	s->place[at] = (uint32_t)s->texts;
 	return (uint32_t)s->texts++;
@@ -139,7 +139,7 @@ static struct row *add(struct agent_store *s, const struct metric_label *labels,
 	} else if (s->rows == ROWS) {
 		drop(s);
 	}
-	s->row = gw_grow(s->row, &s->row_room, s->rows + 1, sizeof(*s->row));
+	GW_GROW(s->row, &s->row_room, s->rows + 1);
 	r = &s->row[s->rows++];
 	*r = (struct row){.time = s->now_ns};
 	snprintf(name, sizeof(name), "%s%s", s->metric->name,
@@ -388,7 +388,7 @@ static void look_at(struct found *all, const char *folder, const char *name)
 		unlink(path);
 	if (!ends_with(name, ".parquet"))
 		return;
-	all->file = gw_grow(all->file, &all->room, all->count + 1, sizeof(*all->file));
+	GW_GROW(all->file, &all->room, all->count + 1);
 	all->file[all->count].path = gw_copy(path);
 	all->file[all->count++].bytes = (uint64_t)st.st_size;
 	all->bytes += (uint64_t)st.st_size;

@@ -140,7 +140,7 @@ static void check_fma(const struct wl_case *c, struct wl_check *k, double tolera
 	});
 }
 
-void wl_prepare_fma_f32(struct wl_case *c)
+WL_PREPARE(fma_f32)
 {
 	float *in = wl_random<float>(c, c->n, -1, 1), *out = wl_output<float>(c, c->n);
 
@@ -149,12 +149,12 @@ void wl_prepare_fma_f32(struct wl_case *c)
 		(double)c->n * (2 * ROUNDS * CHAINS + 2 * CHAINS - 1);
 }
 
-void wl_check_fma_f32(const struct wl_case *c, struct wl_check *k)
+WL_CHECK(fma_f32)
 {
 	check_fma<float>(c, k, 1e-4);
 }
 
-void wl_prepare_fma_f64(struct wl_case *c)
+WL_PREPARE(fma_f64)
 {
 	double *in = wl_random<double>(c, c->n, -1, 1), *out = wl_output<double>(c, c->n);
 
@@ -163,12 +163,12 @@ void wl_prepare_fma_f64(struct wl_case *c)
 		(double)c->n * (2 * ROUNDS * CHAINS + 2 * CHAINS - 1);
 }
 
-void wl_check_fma_f64(const struct wl_case *c, struct wl_check *k)
+WL_CHECK(fma_f64)
 {
 	check_fma<double>(c, k, 1e-12);
 }
 
-void wl_prepare_fma_f16(struct wl_case *c)
+WL_PREPARE(fma_f16)
 {
 	__half *in = wl_random<__half>(c, c->n * 2, -1, 1);
 	__half2 *out = wl_output<__half2>(c, c->n);
@@ -179,7 +179,7 @@ void wl_prepare_fma_f16(struct wl_case *c)
 }
 
 /* A product of halves is exact in double and so is the sum: one rounding, as in the fused one. */
-void wl_check_fma_f16(const struct wl_case *c, struct wl_check *k)
+WL_CHECK(fma_f16)
 {
 	wl_in<__half> in(c, 0);
 	wl_out<__half> out(c, 1);
@@ -197,14 +197,14 @@ void wl_check_fma_f16(const struct wl_case *c, struct wl_check *k)
 	});
 }
 
-void wl_prepare_sfu_mix(struct wl_case *c)
+WL_PREPARE(sfu_mix)
 {
 	float *in = wl_random<float>(c, c->n, 0, 1), *out = wl_output<float>(c, c->n);
 
 	arith<float>(c, WL_LAUNCH(c, sfu_mix, c->n / BLOCK, BLOCK, 0, in, out));
 }
 
-void wl_check_sfu_mix(const struct wl_case *c, struct wl_check *k)
+WL_CHECK(sfu_mix)
 {
 	wl_in<float> in(c, 0);
 	wl_out<float> out(c, 1);
@@ -218,14 +218,14 @@ void wl_check_sfu_mix(const struct wl_case *c, struct wl_check *k)
 	});
 }
 
-void wl_prepare_div_f64(struct wl_case *c)
+WL_PREPARE(div_f64)
 {
 	double *in = wl_random<double>(c, c->n, 0.5, 1), *out = wl_output<double>(c, c->n);
 
 	arith<double>(c, WL_LAUNCH(c, div_f64, c->n / BLOCK, BLOCK, 0, in, out));
 }
 
-void wl_check_div_f64(const struct wl_case *c, struct wl_check *k)
+WL_CHECK(div_f64)
 {
 	wl_in<double> in(c, 0);
 	wl_out<double> out(c, 1);
@@ -241,7 +241,7 @@ void wl_check_div_f64(const struct wl_case *c, struct wl_check *k)
 
 static const uint32_t LCG_A = 1664525, LCG_B = 1013904223;
 
-void wl_prepare_int_mad(struct wl_case *c)
+WL_PREPARE(int_mad)
 {
 	uint32_t *in = wl_random<uint32_t>(c, c->n, 0, 4294967296.0),
 		 *out = wl_output<uint32_t>(c, c->n);
@@ -249,7 +249,7 @@ void wl_prepare_int_mad(struct wl_case *c)
 	arith<uint32_t>(c, WL_LAUNCH(c, int_mad, c->n / BLOCK, BLOCK, 0, in, out, LCG_A, LCG_B));
 }
 
-void wl_check_int_mad(const struct wl_case *c, struct wl_check *k)
+WL_CHECK(int_mad)
 {
 	wl_in<uint32_t> in(c, 0);
 	wl_out<uint32_t> out(c, 1);
@@ -258,7 +258,7 @@ void wl_check_int_mad(const struct wl_case *c, struct wl_check *k)
 		[&](uint64_t i) { wl_expect(k, i, out[i], multiplied(in[i], LCG_A, LCG_B), 0); });
 }
 
-void wl_prepare_int_logic(struct wl_case *c)
+WL_PREPARE(int_logic)
 {
 	uint32_t *in = wl_random<uint32_t>(c, c->n, 0, 4294967296.0),
 		 *out = wl_output<uint32_t>(c, c->n);
@@ -266,7 +266,7 @@ void wl_prepare_int_logic(struct wl_case *c)
 	arith<uint32_t>(c, WL_LAUNCH(c, int_logic, c->n / BLOCK, BLOCK, 0, in, out));
 }
 
-void wl_check_int_logic(const struct wl_case *c, struct wl_check *k)
+WL_CHECK(int_logic)
 {
 	wl_in<uint32_t> in(c, 0);
 	wl_out<uint32_t> out(c, 1);
@@ -275,7 +275,7 @@ void wl_check_int_logic(const struct wl_case *c, struct wl_check *k)
 		[&](uint64_t i) { wl_expect(k, i, out[i], shifted(in[i]), 0); });
 }
 
-void wl_prepare_int_dp4a(struct wl_case *c)
+WL_PREPARE(int_dp4a)
 {
 	int *in = wl_random<int>(c, c->n, -2147483648.0, 2147483648.0),
 	    *out = wl_output<int>(c, c->n);
@@ -283,7 +283,7 @@ void wl_prepare_int_dp4a(struct wl_case *c)
 	arith<int>(c, WL_LAUNCH(c, int_dp4a, c->n / BLOCK, BLOCK, 0, in, out));
 }
 
-void wl_check_int_dp4a(const struct wl_case *c, struct wl_check *k)
+WL_CHECK(int_dp4a)
 {
 	wl_in<int> in(c, 0);
 	wl_out<int> out(c, 1);

@@ -94,27 +94,27 @@ static void check(const struct wl_case *c, struct wl_check *k, uint64_t length)
 	});
 }
 
-void wl_prepare_atomic_free(struct wl_case *c)
+WL_PREPARE(atomic_free)
 {
 	state(c, prepare(c, "atomic_free", atomic_free, c->n), 1);
 }
 
-void wl_check_atomic_free(const struct wl_case *c, struct wl_check *k)
+WL_CHECK(atomic_free)
 {
 	check(c, k, 1);
 }
 
-void wl_prepare_atomic_warp(struct wl_case *c)
+WL_PREPARE(atomic_warp)
 {
 	state(c, prepare(c, "atomic_warp", atomic_warp, c->n / 32), 32);
 }
 
-void wl_check_atomic_warp(const struct wl_case *c, struct wl_check *k)
+WL_CHECK(atomic_warp)
 {
 	check(c, k, 32);
 }
 
-void wl_prepare_atomic_same(struct wl_case *c)
+WL_PREPARE(atomic_same)
 {
 	unsigned *in = wl_random<unsigned>(c, c->n, 0, BELOW), *sum = wl_zeroed<unsigned>(c, 1);
 	double *truth = WL_LAUNCH(c, atomic_same, c->n / BLOCK, BLOCK, 0, in, sum, BELOW);
@@ -122,22 +122,22 @@ void wl_prepare_atomic_same(struct wl_case *c)
 	state(c, wl_moves(truth, (double)c->n * 4, 4), (double)c->n);
 }
 
-void wl_check_atomic_same(const struct wl_case *c, struct wl_check *k)
+WL_CHECK(atomic_same)
 {
 	check(c, k, c->n);
 }
 
-void wl_prepare_atomic_uniform(struct wl_case *c)
+WL_PREPARE(atomic_uniform)
 {
 	prepare(c, "atomic_uniform", atomic_uniform, 1);
 }
 
-void wl_check_atomic_uniform(const struct wl_case *c, struct wl_check *k)
+WL_CHECK(atomic_uniform)
 {
 	check(c, k, c->n);
 }
 
-void wl_prepare_atomic_cas(struct wl_case *c)
+WL_PREPARE(atomic_cas)
 {
 	float *in = wl_random<float>(c, c->n, 0, 1);
 	unsigned *best = wl_zeroed<unsigned>(c, SLOTS);
@@ -146,7 +146,7 @@ void wl_prepare_atomic_cas(struct wl_case *c)
 		 (double)c->n * 4 + SLOTS * 4, SLOTS * 4);
 }
 
-void wl_check_atomic_cas(const struct wl_case *c, struct wl_check *k)
+WL_CHECK(atomic_cas)
 {
 	wl_in<float> in(c, 0);
 	wl_out<float> out(c, 1);
@@ -159,7 +159,7 @@ void wl_check_atomic_cas(const struct wl_case *c, struct wl_check *k)
 		wl_expect(k, i, out[i], want[i], 0);
 }
 
-void wl_prepare_atomic_shared(struct wl_case *c)
+WL_PREPARE(atomic_shared)
 {
 	unsigned *in = wl_random<unsigned>(c, c->n, 0, BELOW),
 		 *out = wl_output<unsigned>(c, c->n / BLOCK * BANKS);
@@ -169,7 +169,7 @@ void wl_prepare_atomic_shared(struct wl_case *c)
 		(double)c->n * TIMES;
 }
 
-void wl_check_atomic_shared(const struct wl_case *c, struct wl_check *k)
+WL_CHECK(atomic_shared)
 {
 	wl_in<unsigned> in(c, 0);
 	wl_out<unsigned> out(c, 1);

@@ -113,17 +113,17 @@ static void check(const struct wl_case *c, struct wl_check *k, uint64_t cost, F 
 	wl_each(c, c->n, cost, [&](uint64_t i) { wl_expect(k, i, out[i], want(i, in[i]), 0); });
 }
 
-void wl_prepare_branch_lanes(struct wl_case *c)
+WL_PREPARE(branch_lanes)
 {
 	prepare(c, "branch_lanes", branch_lanes);
 }
 
-void wl_check_branch_lanes(const struct wl_case *c, struct wl_check *k)
+WL_CHECK(branch_lanes)
 {
 	check(c, k, 8 * UNIT, [](uint64_t i, uint32_t v) { return steps(v, (i % 8 + 1) * UNIT); });
 }
 
-void wl_prepare_branch_data(struct wl_case *c)
+WL_PREPARE(branch_data)
 {
 	double n = (double)c->n;
 	float *in = wl_random<float>(c, c->n, 0, 1);
@@ -134,7 +134,7 @@ void wl_prepare_branch_data(struct wl_case *c)
 }
 
 /* The paths contract, so errors do not grow: single precision on both sides agrees closely. */
-void wl_check_branch_data(const struct wl_case *c, struct wl_check *k)
+WL_CHECK(branch_data)
 {
 	wl_in<float> in(c, 0);
 	wl_in<uint8_t> which(c, 1);
@@ -144,22 +144,22 @@ void wl_check_branch_data(const struct wl_case *c, struct wl_check *k)
 		[&](uint64_t i) { wl_expect(k, i, out[i], path(which[i], in[i]), 1e-6); });
 }
 
-void wl_prepare_collatz(struct wl_case *c)
+WL_PREPARE(collatz)
 {
 	prepare(c, "collatz", collatz);
 }
 
-void wl_check_collatz(const struct wl_case *c, struct wl_check *k)
+WL_CHECK(collatz)
 {
 	check(c, k, 1000, [](uint64_t, uint32_t v) { return collatz_steps(v); });
 }
 
-void wl_prepare_serial_thread(struct wl_case *c)
+WL_PREPARE(serial_thread)
 {
 	prepare(c, "serial_thread", serial_thread);
 }
 
-void wl_check_serial_thread(const struct wl_case *c, struct wl_check *k)
+WL_CHECK(serial_thread)
 {
 	wl_in<uint32_t> in(c, 0);
 
@@ -172,24 +172,24 @@ void wl_check_serial_thread(const struct wl_case *c, struct wl_check *k)
 	});
 }
 
-void wl_prepare_serial_warp(struct wl_case *c)
+WL_PREPARE(serial_warp)
 {
 	prepare(c, "serial_warp", serial_warp);
 }
 
-void wl_check_serial_warp(const struct wl_case *c, struct wl_check *k)
+WL_CHECK(serial_warp)
 {
 	check(c, k, 8 * UNIT, [](uint64_t i, uint32_t v) {
 		return steps(v, i % BLOCK / 32 == i / BLOCK % 8 ? 32 * UNIT : UNIT);
 	});
 }
 
-void wl_prepare_block_skew(struct wl_case *c)
+WL_PREPARE(block_skew)
 {
 	prepare(c, "block_skew", block_skew);
 }
 
-void wl_check_block_skew(const struct wl_case *c, struct wl_check *k)
+WL_CHECK(block_skew)
 {
 	check(c, k, 4 * UNIT, [](uint64_t i, uint32_t v) {
 		return steps(v, i / BLOCK % 64 == 63 ? 64 * UNIT : UNIT);

@@ -135,7 +135,7 @@ extern "C" __global__ void modular_power(const uint32_t *base, const uint32_t *e
 	out[i] = power(base[i], exponent[i], modulus);
 }
 
-void wl_prepare_sha256_nonces(struct wl_case *c)
+WL_PREPARE(sha256_nonces)
 {
 	uint32_t *header = wl_random<uint32_t>(c, WORDS, 0, 4294967296.0),
 		 *out = wl_output<uint32_t>(c, c->n);
@@ -144,7 +144,7 @@ void wl_prepare_sha256_nonces(struct wl_case *c)
 	wl_moves(truth, WORDS * 4, (double)c->n * 4)[WL_global_store_requests] = (double)c->n / 32;
 }
 
-void wl_check_sha256_nonces(const struct wl_case *c, struct wl_check *k)
+WL_CHECK(sha256_nonces)
 {
 	uint32_t abc[WORDS] = {0x61626380}, h[HASH_WORDS],
 		 block[WORDS]; /* the message "abc", padded */
@@ -163,7 +163,7 @@ void wl_check_sha256_nonces(const struct wl_case *c, struct wl_check *k)
 	});
 }
 
-void wl_prepare_chacha20_stream(struct wl_case *c)
+WL_PREPARE(chacha20_stream)
 {
 	uint32_t *state = wl_random<uint32_t>(c, WORDS, 0, 4294967296.0),
 		 *out = wl_output<uint32_t>(c, c->n * WORDS);
@@ -175,7 +175,7 @@ void wl_prepare_chacha20_stream(struct wl_case *c)
 	truth[WL_global_store_sectors] = 4 * 32 * warps;
 }
 
-void wl_check_chacha20_stream(const struct wl_case *c, struct wl_check *k)
+WL_CHECK(chacha20_stream)
 {
 	/* RFC 8439, 2.3.2: key 00..1f, counter 1, nonce 000000090000004a00000000 */
 	const uint32_t rfc[WORDS] = {0x61707865, 0x3320646e, 0x79622d32, 0x6b206574,
@@ -197,7 +197,7 @@ void wl_check_chacha20_stream(const struct wl_case *c, struct wl_check *k)
 	});
 }
 
-void wl_prepare_modular_power(struct wl_case *c)
+WL_PREPARE(modular_power)
 {
 	double n = (double)c->n;
 	uint32_t *base = wl_random<uint32_t>(c, c->n, 1, MODULUS),
@@ -210,7 +210,7 @@ void wl_prepare_modular_power(struct wl_case *c)
 }
 
 /* Fermat's little theorem holds the reference itself to account. */
-void wl_check_modular_power(const struct wl_case *c, struct wl_check *k)
+WL_CHECK(modular_power)
 {
 	wl_in<uint32_t> base(c, 0), exponent(c, 1);
 	wl_out<uint32_t> out(c, 2);

@@ -92,22 +92,22 @@ static void check(const struct wl_case *c, struct wl_check *k, uint64_t points)
 	});
 }
 
-void wl_prepare_fft_shared(struct wl_case *c)
+WL_PREPARE(fft_shared)
 {
 	prepare(c, "fft_shared", fft_shared, POINTS, (unsigned)c->n, BLOCK);
 }
 
-void wl_check_fft_shared(const struct wl_case *c, struct wl_check *k)
+WL_CHECK(fft_shared)
 {
 	check(c, k, POINTS);
 }
 
-void wl_prepare_fft_warp(struct wl_case *c)
+WL_PREPARE(fft_warp)
 {
 	prepare(c, "fft_warp", fft_warp, WARP, wl_blocks(c->n * WARP, 256), 256);
 }
 
-void wl_check_fft_warp(const struct wl_case *c, struct wl_check *k)
+WL_CHECK(fft_warp)
 {
 	check(c, k, WARP);
 }

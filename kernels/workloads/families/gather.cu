@@ -53,7 +53,7 @@ static void state(double *truth, uint64_t n, double loads)
 	truth[WL_global_store_requests] = (double)n / 32;
 }
 
-void wl_prepare_gather_random(struct wl_case *c)
+WL_PREPARE(gather_random)
 {
 	uint64_t n = c->n;
 	float *in = wl_random<float>(c, n, -1, 1);
@@ -63,7 +63,7 @@ void wl_prepare_gather_random(struct wl_case *c)
 	state(WL_LAUNCH(c, gather_words, wl_blocks(n, BLOCK), BLOCK, 0, in, index, out, n), n, 2);
 }
 
-void wl_check_gather_random(const struct wl_case *c, struct wl_check *k)
+WL_CHECK(gather_random)
 {
 	wl_in<float> in(c, 0);
 	wl_in<unsigned> index(c, 1);
@@ -72,7 +72,7 @@ void wl_check_gather_random(const struct wl_case *c, struct wl_check *k)
 	wl_each(c, c->n, 8, [&](uint64_t i) { wl_expect(k, i, out[i], in[index[i]], 0); });
 }
 
-void wl_prepare_gather_window(struct wl_case *c)
+WL_PREPARE(gather_window)
 {
 	uint64_t n = c->n;
 	float *in = wl_random<float>(c, n, -1, 1);
@@ -83,7 +83,7 @@ void wl_prepare_gather_window(struct wl_case *c)
 	      n, 2);
 }
 
-void wl_check_gather_window(const struct wl_case *c, struct wl_check *k)
+WL_CHECK(gather_window)
 {
 	wl_in<float> in(c, 0);
 	wl_in<unsigned> index(c, 1);
@@ -106,7 +106,7 @@ static unsigned permuted(uint32_t seed, unsigned i, unsigned n)
 	return i;
 }
 
-void wl_prepare_scatter_random(struct wl_case *c)
+WL_PREPARE(scatter_random)
 {
 	uint64_t n = c->n;
 	unsigned *host = wl_host<unsigned>(n);
@@ -120,7 +120,7 @@ void wl_prepare_scatter_random(struct wl_case *c)
 	state(WL_LAUNCH(c, scatter_words, wl_blocks(n, BLOCK), BLOCK, 0, in, index, out, n), n, 2);
 }
 
-void wl_check_scatter_random(const struct wl_case *c, struct wl_check *k)
+WL_CHECK(scatter_random)
 {
 	wl_in<float> in(c, 0);
 	wl_in<unsigned> index(c, 1);
@@ -131,7 +131,7 @@ void wl_check_scatter_random(const struct wl_case *c, struct wl_check *k)
 
 enum { TABLE = 1 << 17 }; /* rows of 512 bytes: 64 MiB, more than the L2 of an H200 */
 
-void wl_prepare_gather_rows(struct wl_case *c)
+WL_PREPARE(gather_rows)
 {
 	uint64_t rows = c->n;
 	float *table = wl_random<float>(c, (uint64_t)TABLE * ROW, -1, 1);
@@ -145,7 +145,7 @@ void wl_prepare_gather_rows(struct wl_case *c)
 		    16); /* a row of 16 sectors, 1 of its index */
 }
 
-void wl_check_gather_rows(const struct wl_case *c, struct wl_check *k)
+WL_CHECK(gather_rows)
 {
 	wl_in<float> table(c, 0);
 	wl_in<unsigned> index(c, 1);

@@ -221,12 +221,12 @@ static void check_gemm(const struct wl_case *c, struct wl_check *k, double error
 }
 
 #define GEMM(name, in, out, tile, block, limit, error, truth) \
-	void wl_prepare_##name(struct wl_case *c) \
+	WL_PREPARE(name) \
 	{ \
 		double operations = 2.0 * (double)c->n * (double)c->n * (double)c->n; \
 		prepare_gemm<in, out>(c, #name, name, tile, block, limit)[truth] = operations; \
 	} \
-	void wl_check_##name(const struct wl_case *c, struct wl_check *k) \
+	WL_CHECK(name) \
 	{ \
 		check_gemm<in, out>(c, k, error); \
 	}
@@ -240,7 +240,7 @@ GEMM(gemm_wmma_tf32, float, float, 64, dim3(128), 1, 2e-3,
 GEMM(gemm_wmma_i8, signed char, int, 64, dim3(128), 127, 0, WL_tensor_flop)
 GEMM(gemm_tensor_shared, __half, float, 128, dim3(256), 1, 1e-6, WL_tensor_flop)
 
-void wl_prepare_gemv_f16(struct wl_case *c)
+WL_PREPARE(gemv_f16)
 {
 	uint64_t rows = c->n;
 	__half *weights = wl_random<__half>(c, rows * COLUMNS, -1, 1),
@@ -251,7 +251,7 @@ void wl_prepare_gemv_f16(struct wl_case *c)
 		 (double)rows * COLUMNS * 2 + COLUMNS * 2, (double)rows * 4);
 }
 
-void wl_check_gemv_f16(const struct wl_case *c, struct wl_check *k)
+WL_CHECK(gemv_f16)
 {
 	wl_in<__half> weights(c, 0), x(c, 1);
 	wl_out<float> y(c, 2);

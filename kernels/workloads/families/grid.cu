@@ -47,7 +47,7 @@ static void check_steps(const struct wl_case *c, struct wl_check *k, unsigned co
 		[&](uint64_t i) { wl_expect(k, i, out[i], steps(in[i], count), 0); });
 }
 
-void wl_prepare_tail_heavy(struct wl_case *c)
+WL_PREPARE(tail_heavy)
 {
 	uint32_t *in = wl_random<uint32_t>(c, c->n * WIDE, 0, 4294967296.0),
 		 *out = wl_output<uint32_t>(c, c->n * WIDE);
@@ -57,12 +57,12 @@ void wl_prepare_tail_heavy(struct wl_case *c)
 		    n / 32, 4, n / 32, 4);
 }
 
-void wl_check_tail_heavy(const struct wl_case *c, struct wl_check *k)
+WL_CHECK(tail_heavy)
 {
 	check_steps(c, k, WORK);
 }
 
-void wl_prepare_few_blocks(struct wl_case *c)
+WL_PREPARE(few_blocks)
 {
 	uint32_t *in = wl_random<uint32_t>(c, FEW * NARROW, 0, 4294967296.0),
 		 *out = wl_output<uint32_t>(c, FEW * NARROW);
@@ -72,14 +72,14 @@ void wl_prepare_few_blocks(struct wl_case *c)
 		    n / 32, 4, n / 32, 4);
 }
 
-void wl_check_few_blocks(const struct wl_case *c, struct wl_check *k)
+WL_CHECK(few_blocks)
 {
 	check_steps(c, k, (unsigned)c->n);
 }
 
 static const uint32_t VALUE = 0x5a5a5a5a;
 
-void wl_prepare_tiny_blocks(struct wl_case *c)
+WL_PREPARE(tiny_blocks)
 {
 	uint32_t *out = wl_output<uint32_t>(c, c->n);
 	double n = (double)c->n;
@@ -88,14 +88,14 @@ void wl_prepare_tiny_blocks(struct wl_case *c)
 		    1);
 }
 
-void wl_check_tiny_blocks(const struct wl_case *c, struct wl_check *k)
+WL_CHECK(tiny_blocks)
 {
 	wl_out<uint32_t> out(c, 0);
 
 	wl_each(c, c->n, 1, [&](uint64_t i) { wl_expect(k, i, out[i], (uint32_t)i ^ VALUE, 0); });
 }
 
-void wl_prepare_tiny_kernel(struct wl_case *c)
+WL_PREPARE(tiny_kernel)
 {
 	float *in = wl_random<float>(c, c->n, -1, 1), *out = wl_output<float>(c, c->n);
 	double n = (double)c->n;
@@ -104,7 +104,7 @@ void wl_prepare_tiny_kernel(struct wl_case *c)
 		    4, n / 32, 4);
 }
 
-void wl_check_tiny_kernel(const struct wl_case *c, struct wl_check *k)
+WL_CHECK(tiny_kernel)
 {
 	wl_in<float> in(c, 0);
 	wl_out<float> out(c, 1);

@@ -60,7 +60,7 @@ extern "C" __global__ void hash_probe(const uint2 *table, const uint32_t *keys, 
 	out[i] = entry.x == key ? entry.y : EMPTY;
 }
 
-void wl_prepare_hash_records(struct wl_case *c)
+WL_PREPARE(hash_records)
 {
 	double n = (double)c->n;
 	uint32_t *records = wl_random<uint32_t>(c, c->n * WORDS, 0, 4294967296.0),
@@ -70,7 +70,7 @@ void wl_prepare_hash_records(struct wl_case *c)
 		 n * WORDS * 4, n * 4);
 }
 
-void wl_check_hash_records(const struct wl_case *c, struct wl_check *k)
+WL_CHECK(hash_records)
 {
 	wl_in<uint32_t> records(c, 0);
 	wl_out<uint32_t> out(c, 1);
@@ -87,7 +87,7 @@ void wl_check_hash_records(const struct wl_case *c, struct wl_check *k)
 enum { SPACE = 1 << 24 }; /* keys are below it, so that about every other look-up finds one */
 
 /* n slots, half of them taken; n look-ups. */
-void wl_prepare_hash_probe(struct wl_case *c)
+WL_PREPARE(hash_probe)
 {
 	uint64_t n = c->n;
 	uint32_t mask = (uint32_t)n - 1, *keys, *out;
@@ -115,7 +115,7 @@ void wl_prepare_hash_probe(struct wl_case *c)
 }
 
 /* The values by a table of the reference's own, indexed by key. */
-void wl_check_hash_probe(const struct wl_case *c, struct wl_check *k)
+WL_CHECK(hash_probe)
 {
 	wl_in<uint32_t> keys(c, 1);
 	wl_out<uint32_t> out(c, 2);

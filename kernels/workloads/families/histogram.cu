@@ -55,7 +55,7 @@ static void check(const struct wl_case *c, struct wl_check *k, unsigned bins, ui
 	free(want);
 }
 
-void wl_prepare_histogram_shared(struct wl_case *c)
+WL_PREPARE(histogram_shared)
 {
 	uint64_t words = c->n / 4;
 	unsigned grid = wl_blocks(words, BLOCK) < 132 * 8 ? wl_blocks(words, BLOCK) : 132 * 8;
@@ -68,7 +68,7 @@ void wl_prepare_histogram_shared(struct wl_case *c)
 	truth[WL_atomic_requests] = (double)grid * BLOCK;
 }
 
-void wl_check_histogram_shared(const struct wl_case *c, struct wl_check *k)
+WL_CHECK(histogram_shared)
 {
 	check<unsigned>(c, k, BYTES, c->n / 4, [](unsigned *want, unsigned v) {
 		for (int byte = 0; byte < 4; byte++)
@@ -76,7 +76,7 @@ void wl_check_histogram_shared(const struct wl_case *c, struct wl_check *k)
 	});
 }
 
-void wl_prepare_histogram_global(struct wl_case *c)
+WL_PREPARE(histogram_global)
 {
 	unsigned *in = wl_random<unsigned>(c, c->n, 0, BINS), *bins = wl_zeroed<unsigned>(c, BINS);
 	double *truth =
@@ -85,12 +85,12 @@ void wl_prepare_histogram_global(struct wl_case *c)
 	wl_moves(truth, (double)c->n * 4, NAN)[WL_atomic_requests] = (double)c->n;
 }
 
-void wl_check_histogram_global(const struct wl_case *c, struct wl_check *k)
+WL_CHECK(histogram_global)
 {
 	check<unsigned>(c, k, BINS, c->n, [](unsigned *want, unsigned v) { want[v]++; });
 }
 
-void wl_prepare_histogram_contended(struct wl_case *c)
+WL_PREPARE(histogram_contended)
 {
 	uint8_t *in = wl_random<uint8_t>(c, c->n, 0, 256);
 	unsigned *bins = wl_zeroed<unsigned>(c, FEW);
@@ -100,7 +100,7 @@ void wl_prepare_histogram_contended(struct wl_case *c)
 	wl_moves(truth, (double)c->n, FEW * 4)[WL_atomic_requests] = (double)c->n;
 }
 
-void wl_check_histogram_contended(const struct wl_case *c, struct wl_check *k)
+WL_CHECK(histogram_contended)
 {
 	check<uint8_t>(c, k, FEW, c->n,
 		       [](unsigned *want, uint8_t v) { want[v < 240 ? 0 : v - 240]++; });

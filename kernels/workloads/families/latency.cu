@@ -139,11 +139,11 @@ static void check_chase(const struct wl_case *c, struct wl_check *k)
 }
 
 #define CHASE(name, length) \
-	void wl_prepare_##name(struct wl_case *c) \
+	WL_PREPARE(name) \
 	{ \
 		prepare_chase(c, length); \
 	} \
-	void wl_check_##name(const struct wl_case *c, struct wl_check *k) \
+	WL_CHECK(name) \
 	{ \
 		check_chase(c, k); \
 	}
@@ -153,7 +153,7 @@ CHASE(chase_l1, 1 << 8)    /* 32 KiB */
 
 enum { EVICTED = 1 << 26, VALUE = 3 }; /* floats: 256 MiB */
 
-void wl_prepare_chase_evicted(struct wl_case *c)
+WL_PREPARE(chase_evicted)
 {
 	float *out = wl_output<float>(c, EVICTED);
 	double *truth = WL_LAUNCH(c, evict_l2, EVICTED / 4 / 256, 256, 0, (float4 *)out, VALUE);
@@ -162,7 +162,7 @@ void wl_prepare_chase_evicted(struct wl_case *c)
 	prepare_chase(c, 1 << 21);
 }
 
-void wl_check_chase_evicted(const struct wl_case *c, struct wl_check *k)
+WL_CHECK(chase_evicted)
 {
 	wl_out<float> sweep(c, 0);
 	wl_out<unsigned> out(c, 2);
@@ -173,7 +173,7 @@ void wl_check_chase_evicted(const struct wl_case *c, struct wl_check *k)
 
 enum { LENGTH = 1 << 19 }; /* lines of the shared ring: 64 MiB */
 
-void wl_prepare_chase_many(struct wl_case *c)
+WL_PREPARE(chase_many)
 {
 	unsigned *links = prepare_ring(c, LENGTH, LINE), *out = wl_output<unsigned>(c, c->n);
 	double *truth = WL_LAUNCH(c, chase_many, c->n / 64, 64, 0, links, out, LENGTH);
@@ -182,7 +182,7 @@ void wl_prepare_chase_many(struct wl_case *c)
 	truth[WL_global_store_requests] = (double)c->n / 32;
 }
 
-void wl_check_chase_many(const struct wl_case *c, struct wl_check *k)
+WL_CHECK(chase_many)
 {
 	wl_out<unsigned> out(c, 1);
 
@@ -191,7 +191,7 @@ void wl_check_chase_many(const struct wl_case *c, struct wl_check *k)
 	});
 }
 
-void wl_prepare_chase_shared(struct wl_case *c)
+WL_PREPARE(chase_shared)
 {
 	unsigned *links = prepare_ring(c, RING, 1), *out = wl_output<unsigned>(c, 32);
 
@@ -199,7 +199,7 @@ void wl_prepare_chase_shared(struct wl_case *c)
 		    RING / 32, 4, 1, 4);
 }
 
-void wl_check_chase_shared(const struct wl_case *c, struct wl_check *k)
+WL_CHECK(chase_shared)
 {
 	wl_out<unsigned> out(c, 1);
 
@@ -209,7 +209,7 @@ void wl_check_chase_shared(const struct wl_case *c, struct wl_check *k)
 
 static const float A = 0.99609375f, B = 0.00390625f;
 
-void wl_prepare_fma_chain(struct wl_case *c)
+WL_PREPARE(fma_chain)
 {
 	float *in = wl_random<float>(c, 32, -1, 1), *out = wl_output<float>(c, 32);
 	double *truth = WL_LAUNCH(c, fma_chain, 1, 32, 0, in, out, A, B, c->n);
@@ -222,7 +222,7 @@ void wl_prepare_fma_chain(struct wl_case *c)
  * Fused on both sides, in single precision, hence equal: the chain ends near its fixed point, where
  * double precision would show little.
  */
-void wl_check_fma_chain(const struct wl_case *c, struct wl_check *k)
+WL_CHECK(fma_chain)
 {
 	wl_in<float> in(c, 0);
 	wl_out<float> out(c, 1);
@@ -236,7 +236,7 @@ void wl_check_fma_chain(const struct wl_case *c, struct wl_check *k)
 	}
 }
 
-void wl_prepare_low_occupancy(struct wl_case *c)
+WL_PREPARE(low_occupancy)
 {
 	uint64_t threads = c->n * FEW;
 	float *in = wl_random<float>(c, threads * PER, -1, 1), *out = wl_output<float>(c, threads);
@@ -247,7 +247,7 @@ void wl_prepare_low_occupancy(struct wl_case *c)
 	truth[WL_fp32_flop] = n * PER;
 }
 
-void wl_check_low_occupancy(const struct wl_case *c, struct wl_check *k)
+WL_CHECK(low_occupancy)
 {
 	wl_in<float> in(c, 0);
 	wl_out<float> out(c, 1);
@@ -261,7 +261,7 @@ void wl_check_low_occupancy(const struct wl_case *c, struct wl_check *k)
 	});
 }
 
-void wl_prepare_barriers(struct wl_case *c)
+WL_PREPARE(barriers)
 {
 	uint64_t threads = c->n * WIDE;
 	unsigned *in = wl_random<unsigned>(c, threads, 0, 4294967296.0),
@@ -272,7 +272,7 @@ void wl_prepare_barriers(struct wl_case *c)
 		    4, n / 32, 4);
 }
 
-void wl_check_barriers(const struct wl_case *c, struct wl_check *k)
+WL_CHECK(barriers)
 {
 	wl_in<unsigned> in(c, 0);
 	wl_out<unsigned> out(c, 1);

@@ -62,12 +62,12 @@ static void prepare_words(struct wl_case *c, const char *name, words_kernel *ker
 	wl_accesses(wl_moves(truth, n * 4, n * 4), n / 32, 4, n / 32, 4);
 }
 
-void wl_prepare_local_array(struct wl_case *c)
+WL_PREPARE(local_array)
 {
 	prepare_words(c, "local_array", local_array);
 }
 
-void wl_check_local_array(const struct wl_case *c, struct wl_check *k)
+WL_CHECK(local_array)
 {
 	wl_in<uint32_t> in(c, 0);
 	wl_out<uint32_t> out(c, 1);
@@ -112,11 +112,11 @@ static void check_stride(const struct wl_case *c, struct wl_check *k, uint64_t s
 }
 
 #define STRIDE(name, stride) \
-	void wl_prepare_##name(struct wl_case *c) \
+	WL_PREPARE(name) \
 	{ \
 		prepare_stride(c, stride); \
 	} \
-	void wl_check_##name(const struct wl_case *c, struct wl_check *k) \
+	WL_CHECK(name) \
 	{ \
 		check_stride(c, k, stride); \
 	}
@@ -124,7 +124,7 @@ STRIDE(shared_free, 1)
 STRIDE(shared_conflict8, 8)
 STRIDE(shared_conflict32, 32)
 
-void wl_prepare_constant_lanes(struct wl_case *c)
+WL_PREPARE(constant_lanes)
 {
 	uint32_t values[1024];
 
@@ -134,7 +134,7 @@ void wl_prepare_constant_lanes(struct wl_case *c)
 	prepare_words(c, "constant_lanes", constant_lanes);
 }
 
-void wl_check_constant_lanes(const struct wl_case *c, struct wl_check *k)
+WL_CHECK(constant_lanes)
 {
 	wl_in<uint32_t> in(c, 0);
 	wl_out<uint32_t> out(c, 1);

@@ -50,7 +50,7 @@ extern "C" __global__ void mc_option(const uint32_t *states, float *out, float d
 	out[wl_thread()] = expf(sum);
 }
 
-void wl_prepare_mc_pi(struct wl_case *c)
+WL_PREPARE(mc_pi)
 {
 	uint32_t *state = wl_random<uint32_t>(c, c->n, 1, 4294967295.0);
 	unsigned *count = wl_output<unsigned>(c, c->n);
@@ -62,7 +62,7 @@ void wl_prepare_mc_pi(struct wl_case *c)
 }
 
 /* Against the same integers on the host, and all together against pi. */
-void wl_check_mc_pi(const struct wl_case *c, struct wl_check *k)
+WL_CHECK(mc_pi)
 {
 	wl_in<uint32_t> state(c, 0);
 	wl_out<unsigned> count(c, 1);
@@ -78,7 +78,7 @@ void wl_check_mc_pi(const struct wl_case *c, struct wl_check *k)
 
 static const float DRIFT = 1e-4f, VOLATILITY = 0.02f;
 
-void wl_prepare_mc_option(struct wl_case *c)
+WL_PREPARE(mc_option)
 {
 	uint32_t *state = wl_random<uint32_t>(c, c->n, 1, 4294967295.0);
 	float *out = wl_output<float>(c, c->n);
@@ -90,7 +90,7 @@ void wl_prepare_mc_option(struct wl_case *c)
 		    n / 32, 4, n / 32, 4);
 }
 
-void wl_check_mc_option(const struct wl_case *c, struct wl_check *k)
+WL_CHECK(mc_option)
 {
 	wl_in<uint32_t> states(c, 0);
 	wl_out<float> out(c, 1);

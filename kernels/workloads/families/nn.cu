@@ -143,7 +143,7 @@ extern "C" __global__ void conv2d_direct(const float *in, const float *weight, f
 	out[((size_t)to * n + y) * n + x] = sum;
 }
 
-void wl_prepare_softmax_rows(struct wl_case *c)
+WL_PREPARE(softmax_rows)
 {
 	double n = (double)c->n * COLUMNS;
 	float *in = wl_random<float>(c, c->n * COLUMNS, -4, 4),
@@ -153,7 +153,7 @@ void wl_prepare_softmax_rows(struct wl_case *c)
 		    n / 32, 4, n / 32, 4);
 }
 
-void wl_check_softmax_rows(const struct wl_case *c, struct wl_check *k)
+WL_CHECK(softmax_rows)
 {
 	wl_in<float> in(c, 0);
 	wl_out<float> out(c, 1);
@@ -171,7 +171,7 @@ void wl_check_softmax_rows(const struct wl_case *c, struct wl_check *k)
 	});
 }
 
-void wl_prepare_layernorm_rows(struct wl_case *c)
+WL_PREPARE(layernorm_rows)
 {
 	double n = (double)c->n * COLUMNS;
 	__half *in = wl_random<__half>(c, c->n * COLUMNS, -2, 2);
@@ -184,7 +184,7 @@ void wl_prepare_layernorm_rows(struct wl_case *c)
 		    3 * n / 32, 10 / 3.0, n / 32, 2);
 }
 
-void wl_check_layernorm_rows(const struct wl_case *c, struct wl_check *k)
+WL_CHECK(layernorm_rows)
 {
 	wl_in<__half> in(c, 0);
 	wl_in<float> scale(c, 1), shift(c, 2);
@@ -210,7 +210,7 @@ void wl_check_layernorm_rows(const struct wl_case *c, struct wl_check *k)
 	});
 }
 
-void wl_prepare_gelu_f16(struct wl_case *c)
+WL_PREPARE(gelu_f16)
 {
 	uint64_t pairs = c->n / 2;
 	__half *in = wl_random<__half>(c, c->n, -4, 4), *out = wl_output<__half>(c, c->n);
@@ -222,7 +222,7 @@ void wl_prepare_gelu_f16(struct wl_case *c)
 		    n / 32, 4, n / 32, 4);
 }
 
-void wl_check_gelu_f16(const struct wl_case *c, struct wl_check *k)
+WL_CHECK(gelu_f16)
 {
 	wl_in<__half> in(c, 0);
 	wl_out<__half> out(c, 1);
@@ -235,7 +235,7 @@ void wl_check_gelu_f16(const struct wl_case *c, struct wl_check *k)
 	});
 }
 
-void wl_prepare_attention(struct wl_case *c)
+WL_PREPARE(attention)
 {
 	uint64_t values = c->n * HEAD * HEADS;
 	float *q = wl_random<float>(c, values, -2, 2), *k = wl_random<float>(c, values, -2, 2),
@@ -247,7 +247,7 @@ void wl_prepare_attention(struct wl_case *c)
 	wl_moves(truth, (double)values * 12, (double)values * 4);
 }
 
-void wl_check_attention(const struct wl_case *c, struct wl_check *k)
+WL_CHECK(attention)
 {
 	wl_in<float> q(c, 0), keys(c, 1), v(c, 2);
 	wl_out<float> out(c, 3);
@@ -271,7 +271,7 @@ void wl_check_attention(const struct wl_case *c, struct wl_check *k)
 	});
 }
 
-void wl_prepare_conv2d_direct(struct wl_case *c)
+WL_PREPARE(conv2d_direct)
 {
 	unsigned n = (unsigned)c->n;
 	uint64_t wide = c->n + 2, ins = wide * wide * CHANNELS, outs = c->n * n * CHANNELS,
@@ -285,7 +285,7 @@ void wl_prepare_conv2d_direct(struct wl_case *c)
 	truth[WL_fp32_flop] = (double)outs * 2 * CHANNELS * TAPS;
 }
 
-void wl_check_conv2d_direct(const struct wl_case *c, struct wl_check *k)
+WL_CHECK(conv2d_direct)
 {
 	wl_in<float> in(c, 0), weight(c, 1);
 	wl_out<float> out(c, 2);

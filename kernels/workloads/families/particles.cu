@@ -57,7 +57,7 @@ extern "C" __global__ void neighbour_energy(const float4 *body, const unsigned *
 	energy[i] = sum;
 }
 
-void wl_prepare_nbody_pairs(struct wl_case *c)
+WL_PREPARE(nbody_pairs)
 {
 	float *body = wl_random<float>(c, c->n * 4, 0, 1);
 	float4 *out = wl_output<float4>(c, c->n);
@@ -66,7 +66,7 @@ void wl_prepare_nbody_pairs(struct wl_case *c)
 	wl_moves(truth, (double)c->n * 16, (double)c->n * 16);
 }
 
-void wl_check_nbody_pairs(const struct wl_case *c, struct wl_check *k)
+WL_CHECK(nbody_pairs)
 {
 	wl_in<float> body(c, 0);
 	wl_out<float4> out(c, 1);
@@ -94,7 +94,7 @@ void wl_check_nbody_pairs(const struct wl_case *c, struct wl_check *k)
 
 static const float CUTOFF2 = 0.25f;
 
-void wl_prepare_neighbour_energy(struct wl_case *c)
+WL_PREPARE(neighbour_energy)
 {
 	uint64_t n = c->n;
 	float *body = wl_random<float>(c, n * 4, 0, 1);
@@ -107,7 +107,7 @@ void wl_prepare_neighbour_energy(struct wl_case *c)
 }
 
 /* A pair whose distance rounds across the cut-off may count or not: the sum may differ by that. */
-void wl_check_neighbour_energy(const struct wl_case *c, struct wl_check *k)
+WL_CHECK(neighbour_energy)
 {
 	wl_in<float> body(c, 0);
 	wl_in<unsigned> list(c, 1);

@@ -86,7 +86,7 @@ static unsigned persistent(uint64_t threads)
 	return blocks < 132 * 8 ? blocks : 132 * 8;
 }
 
-void wl_prepare_reduce_shuffle(struct wl_case *c)
+WL_PREPARE(reduce_shuffle)
 {
 	uint64_t n = c->n / 4;
 	float *in = wl_random<float>(c, c->n, -1, 1);
@@ -97,7 +97,7 @@ void wl_prepare_reduce_shuffle(struct wl_case *c)
 	truth[WL_atomic_requests] = persistent(n) * BLOCK / 32.0;
 }
 
-void wl_check_reduce_shuffle(const struct wl_case *c, struct wl_check *k)
+WL_CHECK(reduce_shuffle)
 {
 	wl_in<float> in(c, 0);
 	wl_out<double> sum(c, 1);
@@ -110,7 +110,7 @@ void wl_check_reduce_shuffle(const struct wl_case *c, struct wl_check *k)
 	wl_expect(k, 0, sum[0], want, magnitude * 1e-7 * 8);
 }
 
-void wl_prepare_reduce_shared(struct wl_case *c)
+WL_PREPARE(reduce_shared)
 {
 	uint64_t n = c->n, blocks = wl_blocks(n, BLOCK);
 	float *in = wl_random<float>(c, n, -1, 1), *partial = wl_output<float>(c, blocks);
@@ -136,12 +136,12 @@ static void check_runs(const struct wl_case *c, struct wl_check *k, uint64_t cou
 	});
 }
 
-void wl_check_reduce_shared(const struct wl_case *c, struct wl_check *k)
+WL_CHECK(reduce_shared)
 {
 	check_runs(c, k, c->n / BLOCK, BLOCK);
 }
 
-void wl_prepare_reduce_rows(struct wl_case *c)
+WL_PREPARE(reduce_rows)
 {
 	double n = (double)c->n * COLUMNS;
 	float *in = wl_random<float>(c, c->n * COLUMNS, -1, 1), *sums = wl_output<float>(c, c->n);
@@ -150,14 +150,14 @@ void wl_prepare_reduce_rows(struct wl_case *c)
 	wl_accesses(wl_moves(truth, n * 4, (double)c->n * 4), n / 32, 4, (double)c->n, 1);
 }
 
-void wl_check_reduce_rows(const struct wl_case *c, struct wl_check *k)
+WL_CHECK(reduce_rows)
 {
 	check_runs(c, k, c->n, COLUMNS);
 }
 
 enum { WIDTH = 16384 };
 
-void wl_prepare_reduce_columns(struct wl_case *c)
+WL_PREPARE(reduce_columns)
 {
 	double n = (double)c->n * WIDTH;
 	float *in = wl_random<float>(c, c->n * WIDTH, -1, 1), *sums = wl_output<float>(c, WIDTH);
@@ -167,7 +167,7 @@ void wl_prepare_reduce_columns(struct wl_case *c)
 	truth[WL_fp32_flop] = n;
 }
 
-void wl_check_reduce_columns(const struct wl_case *c, struct wl_check *k)
+WL_CHECK(reduce_columns)
 {
 	wl_in<float> in(c, 0);
 	wl_out<float> out(c, 1);
@@ -181,7 +181,7 @@ void wl_check_reduce_columns(const struct wl_case *c, struct wl_check *k)
 	});
 }
 
-void wl_prepare_dot_f64(struct wl_case *c)
+WL_PREPARE(dot_f64)
 {
 	uint64_t n = c->n;
 	unsigned grid = persistent(n);
@@ -193,7 +193,7 @@ void wl_prepare_dot_f64(struct wl_case *c)
 		    1);
 }
 
-void wl_check_dot_f64(const struct wl_case *c, struct wl_check *k)
+WL_CHECK(dot_f64)
 {
 	wl_in<double> a(c, 0), b(c, 1);
 	wl_out<double> partial(c, 2);

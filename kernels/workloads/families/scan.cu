@@ -84,7 +84,7 @@ extern "C" __global__ void scan_add(const uint4 *in, const unsigned *offsets, ui
 	out[i] = make_uint4(v.x + before, v.y + before, v.z + before, v.w + before);
 }
 
-void wl_prepare_scan_warps(struct wl_case *c)
+WL_PREPARE(scan_warps)
 {
 	double n = (double)c->n;
 	unsigned *in = wl_random<unsigned>(c, c->n, 0, 1000), *out = wl_output<unsigned>(c, c->n);
@@ -94,7 +94,7 @@ void wl_prepare_scan_warps(struct wl_case *c)
 		    n / 32, 4, n / 32, 4);
 }
 
-void wl_check_scan_warps(const struct wl_case *c, struct wl_check *k)
+WL_CHECK(scan_warps)
 {
 	wl_in<unsigned> in(c, 0);
 	wl_out<unsigned> out(c, 1);
@@ -108,7 +108,7 @@ void wl_check_scan_warps(const struct wl_case *c, struct wl_check *k)
 	});
 }
 
-void wl_prepare_scan_array(struct wl_case *c)
+WL_PREPARE(scan_array)
 {
 	uint64_t n = c->n, chunks = n / CHUNK;
 	double bytes = (double)n * 4, totals_bytes = (double)chunks * 4;
@@ -130,7 +130,7 @@ void wl_prepare_scan_array(struct wl_case *c)
 }
 
 /* The whole sum is a serial reference: every value is checked. */
-void wl_check_scan_array(const struct wl_case *c, struct wl_check *k)
+WL_CHECK(scan_array)
 {
 	wl_in<unsigned> in(c, 0);
 	wl_out<unsigned> out(c, 4);

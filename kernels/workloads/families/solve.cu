@@ -96,7 +96,7 @@ extern "C" __global__ void tridiagonal(const float *lower, const float *upper, c
 	}
 }
 
-void wl_prepare_cholesky_warp(struct wl_case *c)
+WL_PREPARE(cholesky_warp)
 {
 	uint64_t values = c->n * ORDER * ORDER;
 	float *in = wl_random<float>(c, values, -1, 1), *out = wl_output<float>(c, values);
@@ -106,7 +106,7 @@ void wl_prepare_cholesky_warp(struct wl_case *c)
 		    (double)values / 32, 4, (double)values / 32, 4);
 }
 
-void wl_check_cholesky_warp(const struct wl_case *c, struct wl_check *k)
+WL_CHECK(cholesky_warp)
 {
 	wl_in<float> in(c, 0);
 	wl_out<float> out(c, 1);
@@ -128,7 +128,7 @@ void wl_check_cholesky_warp(const struct wl_case *c, struct wl_check *k)
 	});
 }
 
-void wl_prepare_solve_thread(struct wl_case *c)
+WL_PREPARE(solve_thread)
 {
 	double n = (double)c->n;
 	double *matrix = wl_random<double>(c, c->n * SMALL * SMALL, -1, 1),
@@ -141,7 +141,7 @@ void wl_prepare_solve_thread(struct wl_case *c)
 }
 
 /* The solution is right when it solves: the residual is compared with zero. */
-void wl_check_solve_thread(const struct wl_case *c, struct wl_check *k)
+WL_CHECK(solve_thread)
 {
 	wl_in<double> matrix(c, 0), right(c, 1);
 	wl_out<double> x(c, 2);
@@ -158,7 +158,7 @@ void wl_check_solve_thread(const struct wl_case *c, struct wl_check *k)
 	});
 }
 
-void wl_prepare_tridiagonal(struct wl_case *c)
+WL_PREPARE(tridiagonal)
 {
 	uint64_t values = c->n * ROWS;
 	float *lower = wl_random<float>(c, values, -1, 1),
@@ -171,7 +171,7 @@ void wl_prepare_tridiagonal(struct wl_case *c)
 	wl_moves(truth, (double)values * 12, (double)values * 8);
 }
 
-void wl_check_tridiagonal(const struct wl_case *c, struct wl_check *k)
+WL_CHECK(tridiagonal)
 {
 	wl_in<float> lower(c, 0), upper(c, 1), right(c, 2);
 	wl_out<float> x(c, 4);

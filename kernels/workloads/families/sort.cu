@@ -123,7 +123,7 @@ extern "C" __global__ void merge_runs(const unsigned *in, unsigned *out, unsigne
 	}
 }
 
-void wl_prepare_bitonic_sort(struct wl_case *c)
+WL_PREPARE(bitonic_sort)
 {
 	double n = (double)c->n;
 	unsigned *in = wl_random<unsigned>(c, c->n, 0, 4294967296.0),
@@ -150,12 +150,12 @@ static void check_runs(const struct wl_case *c, struct wl_check *k, uint64_t len
 	});
 }
 
-void wl_check_bitonic_sort(const struct wl_case *c, struct wl_check *k)
+WL_CHECK(bitonic_sort)
 {
 	check_runs(c, k, KEYS);
 }
 
-void wl_prepare_radix_pass(struct wl_case *c)
+WL_PREPARE(radix_pass)
 {
 	uint64_t n = c->n, chunks = n / CHUNK;
 	double bytes = (double)n * 4, table = (double)chunks * RADIX * 4;
@@ -171,7 +171,7 @@ void wl_prepare_radix_pass(struct wl_case *c)
 		 bytes);
 }
 
-void wl_check_radix_pass(const struct wl_case *c, struct wl_check *k)
+WL_CHECK(radix_pass)
 {
 	wl_in<unsigned> in(c, 0);
 	wl_out<unsigned> out(c, 3);
@@ -188,7 +188,7 @@ void wl_check_radix_pass(const struct wl_case *c, struct wl_check *k)
 	}
 }
 
-void wl_prepare_merge_runs(struct wl_case *c)
+WL_PREPARE(merge_runs)
 {
 	uint64_t n = c->n, pairs = n / (2 * RUN);
 	unsigned *host = wl_host<unsigned>(n), *in, *out;
@@ -203,7 +203,7 @@ void wl_prepare_merge_runs(struct wl_case *c)
 		 (double)n * 4, (double)n * 4);
 }
 
-void wl_check_merge_runs(const struct wl_case *c, struct wl_check *k)
+WL_CHECK(merge_runs)
 {
 	check_runs(c, k, 2 * RUN);
 }

@@ -106,11 +106,11 @@ static void check_spmv(const struct wl_case *c, struct wl_check *k, uint64_t mea
 }
 
 #define SPMV(name, kernel, mean, skewed, lanes) \
-	void wl_prepare_##name(struct wl_case *c) \
+	WL_PREPARE(name) \
 	{ \
 		prepare_spmv(c, #kernel, kernel, mean, skewed, lanes); \
 	} \
-	void wl_check_##name(const struct wl_case *c, struct wl_check *k) \
+	WL_CHECK(name) \
 	{ \
 		check_spmv(c, k, mean); \
 	}
@@ -118,7 +118,7 @@ SPMV(spmv_csr_scalar, spmv_scalar, 16, false, 1)
 SPMV(spmv_csr_vector, spmv_vector, 64, false, 32)
 SPMV(spmv_csr_skewed, spmv_scalar, 8, true, 1)
 
-void wl_prepare_bfs_expand(struct wl_case *c)
+WL_PREPARE(bfs_expand)
 {
 	unsigned *start;
 	uint64_t edges = prepare_rows(c, 8, false, &start);
@@ -129,7 +129,7 @@ void wl_prepare_bfs_expand(struct wl_case *c)
 		  c->n);
 }
 
-void wl_check_bfs_expand(const struct wl_case *c, struct wl_check *k)
+WL_CHECK(bfs_expand)
 {
 	wl_in<unsigned> start(c, 0), neighbour(c, 1);
 	wl_in<uint8_t> frontier(c, 2);

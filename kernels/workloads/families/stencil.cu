@@ -115,7 +115,7 @@ template <typename T> struct padded {
 	}
 };
 
-void wl_prepare_stencil2d_5(struct wl_case *c)
+WL_PREPARE(stencil2d_5)
 {
 	unsigned n = (unsigned)c->n;
 	double points = (double)n * n;
@@ -125,7 +125,7 @@ void wl_prepare_stencil2d_5(struct wl_case *c)
 	wl_moves(truth, points * 4, points * 4)[WL_global_store_requests] = points / 32;
 }
 
-void wl_check_stencil2d_5(const struct wl_case *c, struct wl_check *k)
+WL_CHECK(stencil2d_5)
 {
 	padded<float> in = {wl_in<float>(c, 0), (int64_t)c->n};
 	wl_out<float> out(c, 1);
@@ -140,7 +140,7 @@ void wl_check_stencil2d_5(const struct wl_case *c, struct wl_check *k)
 	});
 }
 
-void wl_prepare_stencil2d_box(struct wl_case *c)
+WL_PREPARE(stencil2d_box)
 {
 	unsigned n = (unsigned)c->n;
 	double points = (double)n * n;
@@ -154,7 +154,7 @@ void wl_prepare_stencil2d_box(struct wl_case *c)
 	truth[WL_fp32_flop] = points * 2 * BOX * BOX;
 }
 
-void wl_check_stencil2d_box(const struct wl_case *c, struct wl_check *k)
+WL_CHECK(stencil2d_box)
 {
 	padded<float> in = {wl_in<float>(c, 0), (int64_t)c->n};
 	wl_in<float> weight(c, 1);
@@ -172,7 +172,7 @@ void wl_check_stencil2d_box(const struct wl_case *c, struct wl_check *k)
 	});
 }
 
-void wl_prepare_stencil3d_7(struct wl_case *c)
+WL_PREPARE(stencil3d_7)
 {
 	unsigned n = (unsigned)c->n;
 	double points = (double)n * n * n;
@@ -184,7 +184,7 @@ void wl_prepare_stencil3d_7(struct wl_case *c)
 	wl_moves(truth, points * 4, points * 4)[WL_global_store_requests] = points / 32;
 }
 
-void wl_check_stencil3d_7(const struct wl_case *c, struct wl_check *k)
+WL_CHECK(stencil3d_7)
 {
 	padded<float> in = {wl_in<float>(c, 0), (int64_t)c->n};
 	wl_out<float> out(c, 1);
@@ -199,7 +199,7 @@ void wl_check_stencil3d_7(const struct wl_case *c, struct wl_check *k)
 	});
 }
 
-void wl_prepare_stencil3d_25(struct wl_case *c)
+WL_PREPARE(stencil3d_25)
 {
 	unsigned n = (unsigned)c->n;
 	double points = (double)n * n * n;
@@ -210,7 +210,7 @@ void wl_prepare_stencil3d_25(struct wl_case *c)
 	wl_moves(truth, points * 8, points * 8)[WL_global_store_requests] = points / 32;
 }
 
-void wl_check_stencil3d_25(const struct wl_case *c, struct wl_check *k)
+WL_CHECK(stencil3d_25)
 {
 	padded<double> in = {wl_in<double>(c, 0), (int64_t)c->n};
 	wl_out<double> out(c, 1);

@@ -115,11 +115,11 @@ template <typename E> static void check_copy(const struct wl_case *c, struct wl_
 }
 
 #define COPY(name, element, moved, grid) \
-	void wl_prepare_##name(struct wl_case *c) \
+	WL_PREPARE(name) \
 	{ \
 		prepare_copy<element, moved>(c, #name, name, grid); \
 	} \
-	void wl_check_##name(const struct wl_case *c, struct wl_check *k) \
+	WL_CHECK(name) \
 	{ \
 		check_copy<element>(c, k); \
 	}
@@ -129,7 +129,7 @@ COPY(copy_f64, double, double, 0)
 COPY(copy_f32x4, float, float4, 0)
 COPY(copy_gridstride, float, float4, 132 * 8)
 
-void wl_prepare_copy_misaligned(struct wl_case *c)
+WL_PREPARE(copy_misaligned)
 {
 	uint64_t n = c->n;
 	float *in = wl_random<float>(c, n + 1, -1, 1), *out = wl_output<float>(c, n);
@@ -139,7 +139,7 @@ void wl_prepare_copy_misaligned(struct wl_case *c)
 		    (double)n / 32, 4);
 }
 
-void wl_check_copy_misaligned(const struct wl_case *c, struct wl_check *k)
+WL_CHECK(copy_misaligned)
 {
 	check_moved<float>(
 		c, k, c->n, [](uint64_t i) { return i + 1; }, [](uint64_t i) { return i; });
@@ -169,11 +169,11 @@ static void check_read(const struct wl_case *c, struct wl_check *k, unsigned str
 }
 
 #define READ(name, stride) \
-	void wl_prepare_##name(struct wl_case *c) \
+	WL_PREPARE(name) \
 	{ \
 		prepare_read(c, stride); \
 	} \
-	void wl_check_##name(const struct wl_case *c, struct wl_check *k) \
+	WL_CHECK(name) \
 	{ \
 		check_read(c, k, stride); \
 	}
@@ -181,7 +181,7 @@ READ(read_stride2, 2)
 READ(read_stride8, 8)
 READ(read_stride32, 32)
 
-void wl_prepare_write_stride8(struct wl_case *c)
+WL_PREPARE(write_stride8)
 {
 	uint64_t n = c->n;
 	float *in = wl_random<float>(c, n, -1, 1), *out = wl_output<float>(c, n * 8);
@@ -191,7 +191,7 @@ void wl_prepare_write_stride8(struct wl_case *c)
 		    (double)n / 32, 32);
 }
 
-void wl_check_write_stride8(const struct wl_case *c, struct wl_check *k)
+WL_CHECK(write_stride8)
 {
 	check_moved<float>(
 		c, k, c->n, [](uint64_t i) { return i; }, [](uint64_t i) { return i * 8; });
@@ -199,7 +199,7 @@ void wl_check_write_stride8(const struct wl_case *c, struct wl_check *k)
 
 static const float FILL = 0.75f;
 
-void wl_prepare_fill_f32x4(struct wl_case *c)
+WL_PREPARE(fill_f32x4)
 {
 	uint64_t threads = c->n / 4;
 	float *out = wl_output<float>(c, c->n);
@@ -209,14 +209,14 @@ void wl_prepare_fill_f32x4(struct wl_case *c)
 	wl_accesses(wl_moves(truth, 0, (double)c->n * 4), 0, 0, (double)threads / 32, 16);
 }
 
-void wl_check_fill_f32x4(const struct wl_case *c, struct wl_check *k)
+WL_CHECK(fill_f32x4)
 {
 	wl_out<float> out(c, 0);
 
 	wl_each(c, c->n, 1, [&](uint64_t i) { wl_expect(k, i, out[i], FILL, 0); });
 }
 
-void wl_prepare_triad_f64(struct wl_case *c)
+WL_PREPARE(triad_f64)
 {
 	uint64_t n = c->n;
 	double *b = wl_random<double>(c, n, -1, 1), *in = wl_random<double>(c, n, -1, 1),
@@ -228,7 +228,7 @@ void wl_prepare_triad_f64(struct wl_case *c)
 	truth[WL_fp64_flop] = 2 * (double)n;
 }
 
-void wl_check_triad_f64(const struct wl_case *c, struct wl_check *k)
+WL_CHECK(triad_f64)
 {
 	wl_in<double> b(c, 0), in(c, 1);
 	wl_out<double> a(c, 2);

@@ -59,11 +59,11 @@ static void check(const struct wl_case *c, struct wl_check *k)
 }
 
 #define TRANSPOSE(name, store_sectors) \
-	void wl_prepare_##name(struct wl_case *c) \
+	WL_PREPARE(name) \
 	{ \
 		prepare(c, #name, name, store_sectors); \
 	} \
-	void wl_check_##name(const struct wl_case *c, struct wl_check *k) \
+	WL_CHECK(name) \
 	{ \
 		check(c, k); \
 	}

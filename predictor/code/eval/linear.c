@@ -121,6 +121,12 @@ static unsigned even(const struct gw_rule *r, const struct gw_value *x, bool num
 	return all ? (unsigned)__builtin_ctzll(all) : 64;
 }
 
+static void bend_both(struct gw_rule *r)
+{
+	bend(r, &r->in[0]->form);
+	bend(r, &r->in[1]->form);
+}
+
 /* A product: linear when one side is the same number everywhere. */
 static void product(struct gw_rule *r, unsigned bits, bool widens, bool is_signed)
 {
@@ -140,8 +146,7 @@ static void product(struct gw_rule *r, unsigned bits, bool widens, bool is_signe
 		add(r, &x->form, (int64_t)v, bits);
 		return;
 	}
-	bend(r, &r->in[0]->form);
-	bend(r, &r->in[1]->form);
+	bend_both(r);
 }
 
 static void shift_left(struct gw_rule *r)
@@ -149,8 +154,7 @@ static void shift_left(struct gw_rule *r)
 	uint64_t by;
 
 	if (gw_form_dims(&r->in[1]->form) || !same(r, r->in[1], &by)) {
-		bend(r, &r->in[0]->form);
-		bend(r, &r->in[1]->form);
+		bend_both(r);
 	} else if (gw_low_bits(by, 32) < r->n) {
 		add(r, &r->in[0]->form, (int64_t)(UINT64_C(1) << gw_low_bits(by, 32)), r->n);
 	}
@@ -191,8 +195,7 @@ static void divide(struct gw_rule *r)
 	uint64_t by;
 
 	if (gw_form_dims(&r->in[1]->form) || !same(r, r->in[1], &by)) {
-		bend(r, &r->in[0]->form);
-		bend(r, &r->in[1]->form);
+		bend_both(r);
 		return;
 	}
 	if (is_signed && gw_signed_bits(by, r->n) <= 0)
@@ -239,8 +242,7 @@ static void conjunction(struct gw_rule *r)
 			return;
 		}
 	}
-	bend(r, &r->in[0]->form);
-	bend(r, &r->in[1]->form);
+	bend_both(r);
 }
 
 /* Compilers write a sum as a disjunction where no bit of the two is in common: it is one where one
@@ -259,8 +261,7 @@ static void disjunction(struct gw_rule *r)
 		add(r, &x->form, 1, r->n);
 		return;
 	}
-	bend(r, &r->in[0]->form);
-	bend(r, &r->in[1]->form);
+	bend_both(r);
 }
 
 /* Bounds on the difference of two numbers within which a comparison's outcome stays in every
@@ -372,8 +373,7 @@ static void comparison(struct gw_rule *r, enum gw_ir_cond cond)
 {
 	if (steady(r, cond, r->in[0], r->in[1]))
 		return;
-	bend(r, &r->in[0]->form);
-	bend(r, &r->in[1]->form);
+	bend_both(r);
 }
 
 /* The form of what was chosen lane by lane from @p a (where @p first) and @p b. */
@@ -400,8 +400,7 @@ static void extreme(struct gw_rule *r)
 	uint32_t first = 0;
 
 	if (!steady(r, is_signed ? IR_COND_LTS : IR_COND_LTU, r->in[0], r->in[1])) {
-		bend(r, &r->in[0]->form);
-		bend(r, &r->in[1]->form);
+		bend_both(r);
 		return;
 	}
 	for (unsigned i = 0; i < GW_LANES; i++)
@@ -444,8 +443,7 @@ static void extension(struct gw_rule *r, unsigned to)
 static void pack(struct gw_rule *r)
 {
 	if (r->n > 32 || !gw_rule_no_wrap(r, r->in[0], r->n, false)) {
-		bend(r, &r->in[0]->form);
-		bend(r, &r->in[1]->form);
+		bend_both(r);
 		return;
 	}
 	add(r, &r->in[0]->form, 1, 2 * r->n);

@@ -65,21 +65,28 @@ static gw_ir_operand combine(struct gw_ptx_lower *l, gw_ir_operand p, uint32_t n
 			  gw_ptx_use(l, gw_ptx_operand(l, n), 1));
 }
 
+/* The comparison of operands 1 and 2. */
+static gw_ir_operand compare(struct gw_ptx_lower *l, enum gw_ir_cond cond)
+{
+	gw_ir_operand a = gw_ptx_use(l, gw_ptx_operand(l, 1), l->i.bits);
+	gw_ir_operand b = gw_ptx_use(l, gw_ptx_operand(l, 2), l->i.bits);
+
+	return gw_ir_emit(&l->b, l->i.type == 'f' ? IR_FCMP : IR_CMP, l->i.bits, cond,
+			  gw_ir_reg(&l->b, 1), 2, a, b);
+}
+
 bool gw_ptx_setp(struct gw_ptx_lower *l)
 {
 	const struct gw_ptx_operand *to = gw_ptx_operand(l, 0);
 	bool two = to->kind == PTX_OPERAND_PAIR;
-	gw_ir_operand a, b, c, d, p, yes, no;
+	gw_ir_operand c, d, p, yes, no;
 	enum gw_ir_cond cond;
 
 	if (!is_comparable(l) || !condition(l, &cond))
 		return gw_ptx_opaque(l, NULL);
 	yes = gw_ptx_def(l, two ? gw_ptx_item(l, to, 0) : to);
 	no = two ? gw_ptx_def(l, gw_ptx_item(l, to, 1)) : GW_IR_NONE;
-	a = gw_ptx_use(l, gw_ptx_operand(l, 1), l->i.bits);
-	b = gw_ptx_use(l, gw_ptx_operand(l, 2), l->i.bits);
-	p = gw_ir_emit(&l->b, l->i.type == 'f' ? IR_FCMP : IR_CMP, l->i.bits, cond,
-		       gw_ir_reg(&l->b, 1), 2, a, b);
+	p = compare(l, cond);
 	/* Both are combined before either is written: an operand may be one of them. */
 	c = combine(l, p, 3);
 	d = gw_ir_emit(&l->b, IR_NOT, 1, 0, gw_ir_reg(&l->b, 1), 1, p);
@@ -93,7 +100,7 @@ bool gw_ptx_setp(struct gw_ptx_lower *l)
 /* set: all ones or zero, or 1.0 or 0.0. The first type suffix is the result's. */
 bool gw_ptx_set(struct gw_ptx_lower *l)
 {
-	gw_ir_operand a, b, p;
+	gw_ir_operand p;
 	enum gw_ir_cond cond;
 	unsigned to_bits = 0;
 	char to = 0;
@@ -102,10 +109,7 @@ bool gw_ptx_set(struct gw_ptx_lower *l)
 		to = gw_ptx_type(l->i.part[n], &to_bits);
 	if (!is_comparable(l) || !condition(l, &cond) || to_bits != 32 || to == 'h')
 		return gw_ptx_opaque(l, NULL);
-	a = gw_ptx_use(l, gw_ptx_operand(l, 1), l->i.bits);
-	b = gw_ptx_use(l, gw_ptx_operand(l, 2), l->i.bits);
-	p = gw_ir_emit(&l->b, l->i.type == 'f' ? IR_FCMP : IR_CMP, l->i.bits, cond,
-		       gw_ir_reg(&l->b, 1), 2, a, b);
+	p = compare(l, cond);
 	gw_ir_emit(&l->b, IR_SEL, 32, 0, gw_ptx_def(l, gw_ptx_operand(l, 0)), 3, combine(l, p, 3),
 		   gw_ptx_number(l, to == 'f' ? 0x3f800000 : 0xffffffff), gw_ptx_number(l, 0));
 	return true;

@@ -63,46 +63,28 @@ gw_ir_operand gw_lower_constant(struct gw_lowering *l, unsigned bank, unsigned o
 	return def != GW_IR_NONE ? def : gw_lower_unknown(l, 32, "a constant that the driver sets");
 }
 
-/* The parameters from byte @p offset of bank 0 on, by an index that is added; under no guard. What
- * lies outside of them is unknown to the evaluator. */
-static bool load_parameter(struct gw_lowering *l, gw_ir_operand index, unsigned bank,
-			   unsigned offset, gw_ir_operand defs[4])
-{
-	const struct gw_sass_kernel *k = l->kernel;
-	unsigned bytes = l->insn.width / 8u, words = bytes > 4 ? bytes / 4 : 1;
-	struct gw_ir_insn load = {.op = IR_LD, .space = IR_SPACE_PARAM};
-	gw_ir_operand uses[2];
-
-	if (bank != 0 || k->param_base == UINT32_MAX || words > 4)
-		return false;
-	/* Sizes are numbered in pairs, of which the second has a sign. */
-	load.flags = bytes < 4 && bit(l, 73) ? IR_MEM_SIGNED : 0;
-	load.width = (uint8_t)(bytes / words);
-	load.elements = (uint8_t)words;
-	uses[0] = gw_ir_emit(&l->b, IR_SEXT, 32, 0, gw_ir_reg(&l->b, 64), 1, index);
-	uses[1] = number(l, (uint64_t)(int16_t)offset - k->param_base);
-	for (unsigned i = 0; i < words; i++)
-		defs[i] = gw_ir_reg(&l->b, 32);
-	gw_ir_append(&l->b, load, defs, words, uses, 2);
-	return true;
-}
-
-/* The program's own constants by an index of each lane: the values are unknown, for a program sets
- * them as it runs, but not where they lie. */
+/* A load by an index that is added: of the parameters, which lie in bank 0 and under no guard
+ * (what lies outside of them is unknown to the evaluator), or of the program's own constants, whose
+ * values are unknown, for a program sets them as it runs, but not where they lie. */
 static bool load_indexed(struct gw_lowering *l, gw_ir_operand index, unsigned bank, unsigned offset,
 			 gw_ir_operand defs[4])
 {
 	enum { PROGRAMS_BANK = 3 };
+	const uint32_t base = l->kernel->param_base;
 	unsigned bytes = l->insn.width / 8u, words = bytes > 4 ? bytes / 4 : 1;
-	struct gw_ir_insn load = {.op = IR_LD, .space = IR_SPACE_CONST};
+	bool parameter = bank == 0 && base != UINT32_MAX;
+	struct gw_ir_insn load = {.op = IR_LD,
+				  .space = parameter ? IR_SPACE_PARAM : IR_SPACE_CONST};
 	gw_ir_operand uses[2];
 
-	if (bank != PROGRAMS_BANK || l->insn.op != GW_SASS_OP_LDC)
+	if (!parameter && (bank != PROGRAMS_BANK || l->insn.op != GW_SASS_OP_LDC))
 		return false;
+	/* Sizes are numbered in pairs, of which the second has a sign. */
+	load.flags = parameter && bytes < 4 && bit(l, 73) ? IR_MEM_SIGNED : 0;
 	load.width = (uint8_t)(bytes / words);
 	load.elements = (uint8_t)words;
 	uses[0] = gw_ir_emit(&l->b, IR_SEXT, 32, 0, gw_ir_reg(&l->b, 64), 1, index);
-	uses[1] = number(l, (uint64_t)(int16_t)offset);
+	uses[1] = number(l, (uint64_t)(int16_t)offset - (parameter ? base : 0));
 	for (unsigned i = 0; i < words; i++)
 		defs[i] = gw_ir_reg(&l->b, 32);
 	gw_ir_append(&l->b, load, defs, words, uses, 2);
@@ -128,8 +110,7 @@ bool gw_lower_load_constant(struct gw_lowering *l)
 	if (gw_ir_is_constant(index) && l->insn.width >= 32) {
 		for (unsigned i = 0; i < words; i++)
 			defs[i] = gw_lower_constant(l, bank, offset + 4 * i);
-	} else if (!load_parameter(l, index, bank, offset, defs) &&
-		   !load_indexed(l, index, bank, offset, defs)) {
+	} else if (!load_indexed(l, index, bank, offset, defs)) {
 		return false;
 	}
 	gw_lower_set_words(l, 16, uniform(l), defs, words);

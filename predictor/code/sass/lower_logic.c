@@ -127,28 +127,38 @@ static gw_ir_operand special(struct gw_lowering *l)
 	return special_register(l, IR_SREG_UNKNOWN);
 }
 
+/* The lesser of @p a and @p b where the predicate holds, else the greater. */
+static bool set_minimum(struct gw_lowering *l, bool sign, bool to_uniform, gw_ir_operand a,
+			gw_ir_operand b)
+{
+	gw_ir_operand low =
+		sign ? GW_LOWER(l, MINS, 32, 0, 2, a, b) : GW_LOWER(l, MINU, 32, 0, 2, a, b);
+	gw_ir_operand high =
+		sign ? GW_LOWER(l, MAXS, 32, 0, 2, a, b) : GW_LOWER(l, MAXU, 32, 0, 2, a, b);
+
+	gw_lower_set(l, 16, to_uniform,
+		     GW_LOWER(l, SEL, 32, 0, 3, gw_lower_predicate(l, 87, 90), low, high));
+	return true;
+}
+
 /* VIMNMX and UVIMNMX have their sign one bit lower, and above it what says that it is of packed
  * numbers. */
 static bool minimum(struct gw_lowering *l)
 {
 	bool vector = l->insn.op != GW_SASS_OP_IMNMX, sign = bit(l, vector ? 72 : SIGNED);
-	gw_ir_operand a, b, low, high;
+	gw_ir_operand a, b;
 
 	if (vector && gw_sass_bits(&l->insn, 73, 3))
 		return false;
 	a = gw_lower_reg(l, 24, uniform(l));
 	b = low_source(l);
-	low = sign ? GW_LOWER(l, MINS, 32, 0, 2, a, b) : GW_LOWER(l, MINU, 32, 0, 2, a, b);
-	high = sign ? GW_LOWER(l, MAXS, 32, 0, 2, a, b) : GW_LOWER(l, MAXU, 32, 0, 2, a, b);
-	gw_lower_set(l, 16, uniform(l),
-		     GW_LOWER(l, SEL, 32, 0, 3, gw_lower_predicate(l, 87, 90), low, high));
-	return true;
+	return set_minimum(l, sign, uniform(l), a, b);
 }
 
 /* The least or the greatest of a sum and a third number, after it. */
 static bool add_minimum(struct gw_lowering *l)
 {
-	gw_ir_operand sum, b, c, low, high;
+	gw_ir_operand sum, b, c;
 	bool sign = bit(l, 72);
 
 	if (gw_sass_bits(&l->insn, 73, 2) || (!swapped(l) && bit(l, NEGATE_C)))
@@ -158,11 +168,7 @@ static bool add_minimum(struct gw_lowering *l)
 		b = GW_LOWER(l, SUB, 32, 0, 2, number(l, 0), b);
 	sum = GW_LOWER(l, ADD, 32, 0, 2, gw_lower_reg(l, 24, false), b);
 	c = source_c(l);
-	low = sign ? GW_LOWER(l, MINS, 32, 0, 2, sum, c) : GW_LOWER(l, MINU, 32, 0, 2, sum, c);
-	high = sign ? GW_LOWER(l, MAXS, 32, 0, 2, sum, c) : GW_LOWER(l, MAXU, 32, 0, 2, sum, c);
-	gw_lower_set(l, 16, false,
-		     GW_LOWER(l, SEL, 32, 0, 3, gw_lower_predicate(l, 87, 90), low, high));
-	return true;
+	return set_minimum(l, sign, false, sum, c);
 }
 
 static bool permute(struct gw_lowering *l)
