@@ -35,7 +35,7 @@ static void process_free(struct top_process *p)
 	free(p->row);
 	free(p->config);
 	free(p->brief);
-	free(p->changed);
+	free(p->change);
 	gw_index_free(&p->row_index);
 	free(p->graph);
 	free(p->sums);
@@ -68,12 +68,6 @@ void top_begin(struct top_model *m, uint64_t now_ns)
 		struct top_process *p = m->process[i];
 
 		p->touched = p->fresh = false;
-		for (size_t k = 0; k < p->changes; k++) {
-			struct top_brief *brief = &p->brief[p->changed[k]];
-
-			brief->before = brief->now;
-			brief->changed = false;
-		}
 		p->changes = 0;
 		for (size_t k = 0; k < p->graphs; k++)
 			p->graph[k].before = p->graph[k].now;
@@ -177,9 +171,23 @@ static void keep_whole(struct top_process *p, size_t at, const struct gw_live_co
 	p->brief[at].whole = true;
 }
 
+/* The change of entry @p at in this snapshot, made where it is the first. */
+static struct top_change *change_of(struct top_process *p, size_t at)
+{
+	struct top_brief *brief = &p->brief[at];
+
+	if (brief->change < p->changes && p->change[brief->change].at == at)
+		return &p->change[brief->change];
+	p->change = gw_grow(p->change, &p->change_room, p->changes + 1, sizeof(*p->change));
+	brief->change = (uint32_t)p->changes++;
+	p->change[brief->change] = (struct top_change){(uint32_t)at, brief->now};
+	return &p->change[brief->change];
+}
+
 void top_config_is(struct top_model *m, struct top_process *p, size_t at,
 		   const struct gw_live_config *c, const char *mangled)
 {
+	struct top_change *change;
 	struct top_brief *brief;
 	bool known;
 	uint32_t row;
@@ -189,9 +197,9 @@ void top_config_is(struct top_model *m, struct top_process *p, size_t at,
 	if (p->rows > 2 * p->configs + 2)
 		return;
 	p->brief = gw_grow(p->brief, &p->brief_room, at + 1, sizeof(*p->brief));
-	p->changed = gw_grow(p->changed, &p->change_room, p->changes + 1, sizeof(*p->changed));
 	p->configs = at + 1 > p->configs ? at + 1 : p->configs;
 	brief = &p->brief[at];
+	change = change_of(p, at);
 	known = same(brief, c);
 	row = brief->row;
 	p->unnamed -= brief->known && !p->row[row]->mangled;
@@ -201,23 +209,21 @@ void top_config_is(struct top_model *m, struct top_process *p, size_t at,
 	p->again |= !known || !c->id || row != brief->row;
 	/* What a process had before it was first seen was not launched in this interval. */
 	if (!known)
-		brief->before = p->fresh ? counts_of(c) : (struct top_counts){0};
-	if (!brief->changed)
-		p->changed[p->changes++] = (uint32_t)at;
+		change->before = p->fresh ? counts_of(c) : (struct top_counts){0};
 	*brief = (struct top_brief){.now = counts_of(c),
-				    .before = brief->before,
 				    .predicted = c->predicted,
 				    .low = c->low,
 				    .high = c->high,
 				    .row = row,
+				    .next = brief->next,
 				    .kernel = c->kernel,
 				    .device = c->device,
+				    .change = brief->change,
 				    .bound = c->bound <= GW_BOUND_LAUNCH ? (uint8_t)c->bound
 									 : GW_BOUND_UNKNOWN,
 				    .tier = (uint8_t)c->tier,
 				    .work = (uint8_t)c->work,
-				    .known = c->id != 0,
-				    .changed = true};
+				    .known = c->id != 0};
 	if (!m->brief)
 		keep_whole(p, at, c);
 }
@@ -263,6 +269,7 @@ struct top_sums {
 	struct top_counts interval, total;
 	double time_ns, most;  /* of the interval; of the configuration with the most, total */
 	size_t best;           /* which that is */
+	uint32_t first;        /* configuration, plus one; the others by `next` of each */
 	bool known, estimated; /* time_ns */
 	bool active, was;      /* a configuration has changed, in the snapshot before */
 	bool weighed;          /* by_total is up to date */
@@ -340,10 +347,12 @@ static void add_all(struct top_process *p)
 		p->row[i]->configs = 0;
 	}
 	for (size_t i = 0; i < p->configs; i++) {
-		const struct top_brief *c = &p->brief[i];
+		struct top_brief *c = &p->brief[i];
 
 		if (!c->known)
 			continue;
+		c->next = p->sums[c->row].first;
+		p->sums[c->row].first = (uint32_t)i + 1;
 		add(&p->sums[c->row].total, &c->now);
 		decide(&p->sums[c->row], p->row[c->row], c, i);
 		p->row[c->row]->configs++;
@@ -354,11 +363,12 @@ static void add_all(struct top_process *p)
 static bool add_changed(struct top_process *p)
 {
 	for (size_t k = 0; k < p->changes; k++) {
-		const struct top_brief *c = &p->brief[p->changed[k]];
-		const struct top_counts d = since(&c->now, &c->before);
+		const uint32_t at = p->change[k].at;
+		const struct top_brief *c = &p->brief[at];
+		const struct top_counts d = since(&c->now, &p->change[k].before);
 
 		add(&p->sums[c->row].total, &d);
-		if (!decide(&p->sums[c->row], p->row[c->row], c, p->changed[k]))
+		if (!decide(&p->sums[c->row], p->row[c->row], c, at))
 			return false;
 	}
 	return true;
@@ -379,13 +389,13 @@ static void begin_interval(struct top_sums *s)
 static void add_interval(struct top_process *p, bool timed)
 {
 	for (size_t k = 0; k < p->changes; k++) {
-		const struct top_brief *c = &p->brief[p->changed[k]];
+		const struct top_brief *c = &p->brief[p->change[k].at];
 		struct top_sums *s = &p->sums[c->row];
 		struct top_counts d;
 
 		if (!c->known)
 			continue;
-		d = since(&c->now, &c->before);
+		d = since(&c->now, &p->change[k].before);
 		s->active = true;
 		s->weighed = false;
 		add(&s->interval, &d);
@@ -394,27 +404,13 @@ static void add_interval(struct top_process *p, bool timed)
 	}
 }
 
-static bool wants_all(const struct top_sums *s)
+/* A row without a predicted run in the interval has the mean over all. */
+static void weigh_all(const struct top_process *p, struct top_sums *s)
 {
-	return !s->weighed && !(s->by_interval.weight > 0);
-}
-
-/* Rows without a predicted run in the interval have the mean over all. */
-static void weigh_all(struct top_process *p)
-{
-	bool any = false;
-
-	for (size_t i = 0; i < p->rows; i++)
-		if (wants_all(&p->sums[i])) {
-			p->sums[i].by_total = (struct weights){0};
-			any = true;
-		}
-	for (size_t i = 0; any && i < p->configs; i++)
-		if (p->brief[i].known && wants_all(&p->sums[p->brief[i].row]))
-			weigh(&p->sums[p->brief[i].row].by_total, &p->brief[i],
-			      p->brief[i].now.runs);
-	for (size_t i = 0; any && i < p->rows; i++)
-		p->sums[i].weighed |= wants_all(&p->sums[i]);
+	s->by_total = (struct weights){0};
+	for (uint32_t at = s->first; at; at = p->brief[at - 1].next)
+		weigh(&s->by_total, &p->brief[at - 1], p->brief[at - 1].now.runs);
+	s->weighed = true;
 }
 
 static struct top_span span_of(const struct top_counts *c)
@@ -454,13 +450,17 @@ static void finish_rows(struct top_process *p, bool unknown)
 	if (p->again || !add_changed(p))
 		add_all(p);
 	add_interval(p, top_process_timed(p));
-	weigh_all(p);
 	p->runs = unknown ? NAN : 0;
 	for (size_t i = 0; i < p->rows; i++) {
-		if (p->sums[i].active || p->sums[i].was)
-			finish_row(p->row[i], &p->sums[i], unknown);
-		p->runs += p->row[i]->interval.runs;
-		left += p->row[i]->total.runs - p->row[i]->total.measured;
+		struct top_sums *s = &p->sums[i];
+
+		if (s->active || s->was) {
+			if (!s->weighed && !(s->by_interval.weight > 0))
+				weigh_all(p, s);
+			finish_row(p->row[i], s, unknown);
+		}
+		p->runs += (double)s->interval.runs;
+		left += (double)s->total.runs - (double)s->total.measured;
 	}
 	p->waiting = left > 0;
 	/* After it intervals are known that were not. */

@@ -37,14 +37,21 @@ struct top_counts {
 /** A configuration of a process: what each snapshot adds up, apart from its sketches, which are far
  * larger. */
 struct top_brief {
-	struct top_counts now, before; /**< before: at the snapshot before */
+	struct top_counts now;
 	double predicted, low, high;
-	uint32_t row; /**< position in the process's rows */
+	uint32_t row;  /**< position in the process's rows */
+	uint32_t next; /**< configuration of the same row, plus one; 0: it is the last */
 	uint32_t kernel, device;
+	uint32_t change; /**< position in the process's list of changes, where it is in there */
 	uint8_t bound, tier, work;
 	bool known;
-	bool whole;   /**< the process's `config` has all of it */
-	bool changed; /**< it is in the process's list of these */
+	bool whole; /**< the process's `config` has all of it */
+};
+
+/** A configuration that has changed since the snapshot before. */
+struct top_change {
+	uint32_t at;
+	struct top_counts before; /**< at the snapshot before */
 };
 
 /** A GPU as a process numbers it. */
@@ -108,7 +115,7 @@ struct top_process {
 	size_t unnamed;                /**< of them the name of whose kernel is not known */
 	struct gw_live_config *config; /**< likewise, of those that are whole */
 	size_t config_room;
-	uint32_t *changed; /**< configurations that have changed since the snapshot before */
+	struct top_change *change;
 	size_t changes, change_room;
 	struct top_row **row;
 	size_t rows, row_room;

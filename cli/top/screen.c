@@ -107,6 +107,8 @@ bool top_screen_open(void)
 			 term ? term : "");
 		return false;
 	}
+	/* Until a screen has been left once, ncurses 6.4 writes at each move of the cursor. */
+	endwin();
 	open_now = true;
 	atexit(top_screen_close);
 	add_capability("sgr0");
@@ -121,6 +123,7 @@ bool top_screen_open(void)
 	keypad(stdscr, TRUE);
 	nodelay(stdscr, TRUE);
 	set_escdelay(25);
+	typeahead(-1);
 	return true;
 }
 
