@@ -479,18 +479,15 @@ static void read_segment(struct segment *g, struct top_model *m)
 	if (!g->over && g->there && !g->replaced)
 		r.owner = owner_of(g);
 	r.process = top_process_of(m, g->path, g->file.head->pid, g->file.head->exe);
-	if (g->over) {
-		top_process_ended(m, r.process);
-		return;
-	}
-	if (!gw_live_guarded(read_tables, &r) && cut_short(g))
+	if (!g->over && !gw_live_guarded(read_tables, &r) && cut_short(g))
 		r.owner = GW_LIVE_UNOWNED;
 	if (r.owner == GW_LIVE_ELSEWHERE)
 		r.process->state = TOP_ELSEWHERE;
-	if (r.owner != GW_LIVE_UNOWNED)
-		return;
-	g->over = true;
-	top_process_ended(m, r.process);
+	if (r.owner == GW_LIVE_UNOWNED)
+		g->over = true;
+	if (g->over)
+		top_process_ended(m, r.process);
+	top_process_end(m, r.process);
 }
 
 /* Whether the model has let go of it. */

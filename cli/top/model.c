@@ -67,7 +67,7 @@ void top_begin(struct top_model *m, uint64_t now_ns)
 	for (size_t i = 0; i < m->processes; i++) {
 		struct top_process *p = m->process[i];
 
-		p->touched = p->fresh = false;
+		p->touched = p->fresh = p->finished = false;
 		p->changes = 0;
 		for (size_t k = 0; k < p->graphs; k++)
 			p->graph[k].before = p->graph[k].now;
@@ -147,6 +147,7 @@ static size_t row_of(struct top_model *m, struct top_process *p, const struct gw
 	r->process = p;
 	r->slot = slot;
 	r->device = device;
+	p->devices |= device < 32 ? UINT32_C(1) << device : 0;
 	r->mangled = mangled ? gw_copy(mangled) : NULL;
 	r->plain = mangled ? gw_demangle(mangled) : unknown_kernel(c->kernel);
 	r->name = gw_copy(r->plain);
@@ -424,6 +425,11 @@ static struct top_span span_of(const struct top_counts *c)
 	};
 }
 
+static double interval_time(const struct top_sums *s)
+{
+	return s->known || !s->interval.runs ? s->time_ns : NAN;
+}
+
 static void finish_row(struct top_row *r, const struct top_sums *s, bool unknown)
 {
 	const struct weights *w = s->by_interval.weight > 0 ? &s->by_interval : &s->by_total;
@@ -431,12 +437,22 @@ static void finish_row(struct top_row *r, const struct top_sums *s, bool unknown
 	r->total = span_of(&s->total);
 	r->interval = span_of(&s->interval);
 	r->interval.estimated = s->estimated;
-	r->interval.time_ns = s->known || !s->interval.runs ? s->time_ns : NAN;
+	r->interval.time_ns = interval_time(s);
 	if (unknown)
 		r->interval = (struct top_span){NAN, NAN, NAN, NAN, NAN, false};
 	r->predicted = w->weight > 0 ? w->predicted / w->weight : NAN;
 	r->low = w->weight > 0 ? w->low / w->weight : NAN;
 	r->high = w->weight > 0 ? w->high / w->weight : NAN;
+}
+
+/* GPU time of a row in the interval; @p bound is read where there is some. */
+static void add_to_process(struct top_process *p, double ns, const enum gw_bound *bound)
+{
+	if (isnan(ns))
+		return;
+	p->time_ns = (isnan(p->time_ns) ? 0 : p->time_ns) + ns;
+	if (ns > 0)
+		p->bound_ns[*bound] += ns;
 }
 
 static void finish_rows(struct top_process *p, bool unknown)
@@ -451,14 +467,18 @@ static void finish_rows(struct top_process *p, bool unknown)
 		add_all(p);
 	add_interval(p, top_process_timed(p));
 	p->runs = unknown ? NAN : 0;
+	p->time_ns = NAN;
+	memset(p->bound_ns, 0, sizeof(p->bound_ns));
 	for (size_t i = 0; i < p->rows; i++) {
 		struct top_sums *s = &p->sums[i];
 
+		top_row_soon(p->row, i, p->rows);
 		if (s->active || s->was) {
 			if (!s->weighed && !(s->by_interval.weight > 0))
 				weigh_all(p, s);
 			finish_row(p->row[i], s, unknown);
 		}
+		add_to_process(p, unknown ? NAN : interval_time(s), &p->row[i]->bound);
 		p->runs += (double)s->interval.runs;
 		left += (double)s->total.runs - (double)s->total.measured;
 	}
@@ -538,21 +558,14 @@ static void finish_shares(struct top_model *m)
 	m->time_ns = NAN;
 	memset(m->bound_ns, 0, sizeof(m->bound_ns));
 	finish_graphs(m);
-	for (size_t i = 0; i < m->processes; i++)
-		for (size_t k = 0; k < m->process[i]->rows; k++) {
-			const struct top_row *r = m->process[i]->row[k];
+	for (size_t i = 0; i < m->processes; i++) {
+		const struct top_process *p = m->process[i];
 
-			if (isnan(r->interval.time_ns))
-				continue;
-			m->time_ns = (isnan(m->time_ns) ? 0 : m->time_ns) + r->interval.time_ns;
-			m->bound_ns[r->bound] += r->interval.time_ns;
-		}
-	for (size_t i = 0; i < m->processes; i++)
-		for (size_t k = 0; k < m->process[i]->rows; k++) {
-			struct top_row *r = m->process[i]->row[k];
-
-			r->share = m->time_ns > 0 ? r->interval.time_ns / m->time_ns : NAN;
-		}
+		if (!isnan(p->time_ns))
+			m->time_ns = (isnan(m->time_ns) ? 0 : m->time_ns) + p->time_ns;
+		for (int k = 0; k < 8; k++)
+			m->bound_ns[k] += p->bound_ns[k];
+	}
 	for (size_t i = 0; i < m->processes; i++)
 		for (size_t k = 0; k < m->process[i]->graphs; k++) {
 			struct top_graph *g = &m->process[i]->graph[k];
@@ -561,20 +574,30 @@ static void finish_shares(struct top_model *m)
 		}
 }
 
+void top_process_end(const struct top_model *m, struct top_process *p)
+{
+	if (p->finished)
+		return;
+	p->finished = true;
+	finish_rows(p, p->fresh || isnan(m->span_ns));
+	for (uint32_t d = 0; d < GW_LIVE_DEVICES; d++)
+		if (p->device[d].known)
+			finish_device(p, &p->device[d], m->span_ns);
+}
+
 void top_end(struct top_model *m)
 {
 	drop_gone(m);
-	for (size_t i = 0; i < m->processes; i++) {
-		struct top_process *p = m->process[i];
-
-		finish_rows(p, p->fresh || isnan(m->span_ns));
-		for (uint32_t d = 0; d < GW_LIVE_DEVICES; d++)
-			if (p->device[d].known)
-				finish_device(p, &p->device[d], m->span_ns);
-	}
+	for (size_t i = 0; i < m->processes; i++)
+		top_process_end(m, m->process[i]);
 	if (m->unnamed)
 		top_name_rows(m);
 	finish_shares(m);
+}
+
+double top_row_share(const struct top_model *m, const struct top_row *r)
+{
+	return m->time_ns > 0 ? r->interval.time_ns / m->time_ns : NAN;
 }
 
 bool top_row_off(const struct top_row *r)

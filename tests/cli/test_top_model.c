@@ -81,7 +81,7 @@ TEST_WITH(rates_are_differences, begin_test, end_test)
 	ran(0, 100, 100, 1000);
 	snapshot(0);
 	r = m->process[0]->row[0];
-	assert_true(isnan(r->interval.runs) && isnan(m->span_ns) && isnan(r->share));
+	assert_true(isnan(r->interval.runs) && isnan(m->span_ns) && isnan(top_row_share(m, r)));
 	assert_near(r->total.runs, 100);
 	ran(0, 50, 50, 2000);
 	ran(1, 10, 10, 10000);
@@ -93,7 +93,7 @@ TEST_WITH(rates_are_differences, begin_test, end_test)
 	assert_near(r->interval.ratio, 2);
 	assert_near(r->interval.time_ns, 100000);
 	assert_near(r->total.runs, 150);
-	assert_near(r->share, 0.5);
+	assert_near(top_row_share(m, r), 0.5);
 	/* One that came in the interval began in it. */
 	assert_near(m->process[0]->row[1]->interval.runs, 10);
 	assert_near(m->process[0]->runs, 60);
@@ -125,7 +125,7 @@ TEST_WITH(graphs_timed_whole_share_the_gpu_time, begin_test, end_test)
 	}
 	assert_near(m->process[0]->graph[0].time_ns, 90000);
 	assert_near(m->process[0]->graph[0].share, 0.9);
-	assert_near(m->process[0]->row[0]->share, 0.1);
+	assert_near(top_row_share(m, m->process[0]->row[0]), 0.1);
 }
 
 /* The value of an agent's series of a graph; NaN: there is none. */
@@ -278,7 +278,7 @@ TEST_WITH(what_is_not_timed_all_the_time_is_estimated, begin_test, end_test)
 	assert_true(r->interval.estimated);
 	assert_near(r->interval.time_ns, 40 * 1000);
 	assert_true(isnan(m->process[0]->row[1]->interval.time_ns));
-	assert_true(isnan(m->process[0]->row[1]->share));
+	assert_true(isnan(top_row_share(m, m->process[0]->row[1])));
 }
 
 TEST_WITH(names_may_come_later, begin_test, end_test)
@@ -342,7 +342,7 @@ TEST_WITH(order_and_filter, begin_test, end_test)
 	assert_int_equal(regcomp(&regex, "BETA\\(int\\)|delta", REG_EXTENDED | REG_ICASE), 0);
 	assert_int_equal(top_choose(m, &choice, SIZE_MAX, &rows), 2);
 	assert_string_equal(rows[0]->name, "delta");
-	assert_near(m->process[0]->row[2]->share, 450000.0 / 570000);
+	assert_near(top_row_share(m, m->process[0]->row[2]), 450000.0 / 570000);
 	free(rows);
 	regfree(&regex);
 	assert_int_equal(top_sort_of("nonsense"), TOP_SORTS);
@@ -553,7 +553,7 @@ TEST_WITH(what_has_changed_adds_up_to_what_is_all, begin_test, end_test)
 			assert_alike(a->predicted, b->predicted);
 			assert_alike(a->low, b->low);
 			assert_alike(a->high, b->high);
-			assert_alike(a->share, b->share);
+			assert_alike(top_row_share(m, a), top_row_share(other, b));
 			assert_int_equal(a->bound, b->bound);
 			assert_int_equal(a->configs, b->configs);
 		}
