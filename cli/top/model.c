@@ -147,6 +147,7 @@ static size_t row_of(struct top_model *m, struct top_process *p, const struct gw
 	r->process = p;
 	r->slot = slot;
 	r->device = device;
+	r->at = (uint32_t)p->rows;
 	p->devices |= device < 32 ? UINT32_C(1) << device : 0;
 	r->mangled = mangled ? gw_copy(mangled) : NULL;
 	r->plain = mangled ? gw_demangle(mangled) : unknown_kernel(c->kernel);
@@ -185,6 +186,24 @@ static struct top_change *change_of(struct top_process *p, size_t at)
 	return &p->change[brief->change];
 }
 
+/* What may be another with each change. */
+static void update(const struct top_model *m, struct top_process *p, size_t at,
+		   const struct gw_live_config *c)
+{
+	struct top_brief *brief = &p->brief[at];
+
+	brief->now = counts_of(c);
+	brief->predicted = c->predicted;
+	brief->low = c->low;
+	brief->high = c->high;
+	brief->bound = c->bound <= GW_BOUND_LAUNCH ? (uint8_t)c->bound : GW_BOUND_UNKNOWN;
+	brief->tier = (uint8_t)c->tier;
+	brief->work = (uint8_t)c->work;
+	brief->whole = false;
+	if (!m->brief)
+		keep_whole(p, at, c);
+}
+
 void top_config_is(struct top_model *m, struct top_process *p, size_t at,
 		   const struct gw_live_config *c, const char *mangled)
 {
@@ -203,6 +222,11 @@ void top_config_is(struct top_model *m, struct top_process *p, size_t at,
 	change = change_of(p, at);
 	known = same(brief, c);
 	row = brief->row;
+	/* Most know their row, which need not be looked at. */
+	if (known && c->id && !p->unnamed && !mangled) {
+		update(m, p, at, c);
+		return;
+	}
 	p->unnamed -= brief->known && !p->row[row]->mangled;
 	if (!known || (mangled && !p->row[row]->mangled))
 		row = (uint32_t)row_of(m, p, c, mangled);
@@ -211,22 +235,11 @@ void top_config_is(struct top_model *m, struct top_process *p, size_t at,
 	/* What a process had before it was first seen was not launched in this interval. */
 	if (!known)
 		change->before = p->fresh ? counts_of(c) : (struct top_counts){0};
-	*brief = (struct top_brief){.now = counts_of(c),
-				    .predicted = c->predicted,
-				    .low = c->low,
-				    .high = c->high,
-				    .row = row,
-				    .next = brief->next,
-				    .kernel = c->kernel,
-				    .device = c->device,
-				    .change = brief->change,
-				    .bound = c->bound <= GW_BOUND_LAUNCH ? (uint8_t)c->bound
-									 : GW_BOUND_UNKNOWN,
-				    .tier = (uint8_t)c->tier,
-				    .work = (uint8_t)c->work,
-				    .known = c->id != 0};
-	if (!m->brief)
-		keep_whole(p, at, c);
+	brief->row = row;
+	brief->kernel = c->kernel;
+	brief->device = c->device;
+	brief->known = c->id != 0;
+	update(m, p, at, c);
 }
 
 void top_config_whole(struct top_process *p, size_t at, const struct gw_live_config *c)
@@ -268,12 +281,13 @@ struct weights {
 
 struct top_sums {
 	struct top_counts interval, total;
-	double time_ns, most;  /* of the interval; of the configuration with the most, total */
-	size_t best;           /* which that is */
-	uint32_t first;        /* configuration, plus one; the others by `next` of each */
-	bool known, estimated; /* time_ns */
-	bool active, was;      /* a configuration has changed, in the snapshot before */
-	bool weighed;          /* by_total is up to date */
+	double time_ns, most;      /* of the interval; of the configuration with the most, total */
+	size_t best;               /* which that is */
+	uint32_t first;            /* configuration, plus one; the others by `next` of each */
+	bool known, estimated;     /* time_ns */
+	bool active, was;          /* a configuration has changed, in the snapshot before */
+	bool weighed;              /* by_total is up to date */
+	uint8_t bound, tier, work; /* of `best` */
 	struct weights by_interval, by_total;
 };
 
@@ -322,21 +336,21 @@ static void add_time(struct top_sums *s, const struct top_counts *d, const struc
 
 /* The configuration with the most time decides; the first of several. False: it may be another one
  * now. */
-static bool decide(struct top_sums *s, struct top_row *r, const struct top_brief *c, size_t at)
+static bool decide(struct top_sums *s, const struct top_brief *c, size_t at)
 {
 	const struct top_counts *all = &c->now;
 	const double time =
 		all->measured ? (double)all->runs * all->time_ns / (double)all->measured : 0;
 
-	if (r->configs && at == s->best && time < s->most)
+	if (at == s->best && time < s->most)
 		return false;
-	if (r->configs && at != s->best && !(time > s->most || (time == s->most && at < s->best)))
+	if (at != s->best && !(time > s->most || (time == s->most && at < s->best)))
 		return true;
 	s->most = time;
 	s->best = at;
-	r->bound = (enum gw_bound)c->bound;
-	r->tier = (enum gw_tier)c->tier;
-	r->work = (enum gw_source)c->work;
+	s->bound = c->bound;
+	s->tier = c->tier;
+	s->work = c->work;
 	return true;
 }
 
@@ -344,7 +358,7 @@ static bool decide(struct top_sums *s, struct top_row *r, const struct top_brief
 static void add_all(struct top_process *p)
 {
 	for (size_t i = 0; i < p->rows; i++) {
-		p->sums[i] = (struct top_sums){.was = true};
+		p->sums[i] = (struct top_sums){.was = true, .most = -1};
 		p->row[i]->configs = 0;
 	}
 	for (size_t i = 0; i < p->configs; i++) {
@@ -355,7 +369,7 @@ static void add_all(struct top_process *p)
 		c->next = p->sums[c->row].first;
 		p->sums[c->row].first = (uint32_t)i + 1;
 		add(&p->sums[c->row].total, &c->now);
-		decide(&p->sums[c->row], p->row[c->row], c, i);
+		decide(&p->sums[c->row], c, i);
 		p->row[c->row]->configs++;
 	}
 }
@@ -369,7 +383,7 @@ static bool add_changed(struct top_process *p)
 		const struct top_counts d = since(&c->now, &p->change[k].before);
 
 		add(&p->sums[c->row].total, &d);
-		if (!decide(&p->sums[c->row], p->row[c->row], c, at))
+		if (!decide(&p->sums[c->row], c, at))
 			return false;
 	}
 	return true;
@@ -430,32 +444,41 @@ static double interval_time(const struct top_sums *s)
 	return s->known || !s->interval.runs ? s->time_ns : NAN;
 }
 
-static void finish_row(struct top_row *r, const struct top_sums *s, bool unknown)
+void top_row_finish(struct top_row *r)
 {
+	struct top_sums *s = &r->process->sums[r->at];
 	const struct weights *w = s->by_interval.weight > 0 ? &s->by_interval : &s->by_total;
 
+	if (!r->unfinished)
+		return;
+	r->unfinished = false;
+	if (!s->weighed && w == &s->by_total)
+		weigh_all(r->process, s);
 	r->total = span_of(&s->total);
 	r->interval = span_of(&s->interval);
 	r->interval.estimated = s->estimated;
 	r->interval.time_ns = interval_time(s);
-	if (unknown)
+	if (isnan(r->process->runs))
 		r->interval = (struct top_span){NAN, NAN, NAN, NAN, NAN, false};
+	r->bound = (enum gw_bound)s->bound;
+	r->tier = (enum gw_tier)s->tier;
+	r->work = (enum gw_source)s->work;
 	r->predicted = w->weight > 0 ? w->predicted / w->weight : NAN;
 	r->low = w->weight > 0 ? w->low / w->weight : NAN;
 	r->high = w->weight > 0 ? w->high / w->weight : NAN;
 }
 
-/* GPU time of a row in the interval; @p bound is read where there is some. */
-static void add_to_process(struct top_process *p, double ns, const enum gw_bound *bound)
+/* GPU time of a row in the interval. */
+static void add_to_process(struct top_process *p, double ns, uint8_t bound)
 {
 	if (isnan(ns))
 		return;
 	p->time_ns = (isnan(p->time_ns) ? 0 : p->time_ns) + ns;
-	if (ns > 0)
-		p->bound_ns[*bound] += ns;
+	p->bound_ns[bound] += ns;
 }
 
-static void finish_rows(struct top_process *p, bool unknown)
+/* Rows that nobody may look at are finished once somebody does. */
+static void finish_rows(struct top_process *p, bool unknown, bool later)
 {
 	double left = -(double)p->totals.counter[GW_COUNTER_launches_unmatched];
 
@@ -470,15 +493,17 @@ static void finish_rows(struct top_process *p, bool unknown)
 	p->time_ns = NAN;
 	memset(p->bound_ns, 0, sizeof(p->bound_ns));
 	for (size_t i = 0; i < p->rows; i++) {
-		struct top_sums *s = &p->sums[i];
+		const struct top_sums *s = &p->sums[i];
+		const double ns = unknown ? NAN : interval_time(s);
 
 		top_row_soon(p->row, i, p->rows);
 		if (s->active || s->was) {
-			if (!s->weighed && !(s->by_interval.weight > 0))
-				weigh_all(p, s);
-			finish_row(p->row[i], s, unknown);
+			p->row[i]->interval.time_ns = ns;
+			p->row[i]->unfinished = true;
 		}
-		add_to_process(p, unknown ? NAN : interval_time(s), &p->row[i]->bound);
+		if (!later)
+			top_row_finish(p->row[i]);
+		add_to_process(p, ns, s->bound);
 		p->runs += (double)s->interval.runs;
 		left += (double)s->total.runs - (double)s->total.measured;
 	}
@@ -579,7 +604,7 @@ void top_process_end(const struct top_model *m, struct top_process *p)
 	if (p->finished)
 		return;
 	p->finished = true;
-	finish_rows(p, p->fresh || isnan(m->span_ns));
+	finish_rows(p, p->fresh || isnan(m->span_ns), m->brief);
 	for (uint32_t d = 0; d < GW_LIVE_DEVICES; d++)
 		if (p->device[d].known)
 			finish_device(p, &p->device[d], m->span_ns);

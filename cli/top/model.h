@@ -80,6 +80,8 @@ struct top_row {
 	struct top_process *process; /**< whose it is; outlives the row */
 	uint32_t slot;               /**< of the kernel, while its name is not known; else 0 */
 	uint32_t device;             /**< the driver's number of the GPU; UINT32_MAX: unknown */
+	uint32_t at;                 /**< position in the process's rows */
+	bool unfinished;             /**< but for interval.time_ns what follows is not up to date */
 	size_t configs;              /**< configurations that it has */
 	struct top_span interval, total;
 	double predicted;    /**< ns, mean over the runs in the interval; NaN: not predicted */
@@ -95,10 +97,10 @@ struct top_row {
 /** Rows lie apart: those read soon are fetched while others are read. */
 static inline void top_row_soon(struct top_row *const *row, size_t at, size_t count)
 {
-	enum { AHEAD = 8, LINE = 64 };
+	enum { AHEAD = 8 };
 
-	for (size_t i = 0; at + AHEAD < count && i < offsetof(struct top_row, mangled); i += LINE)
-		__builtin_prefetch((const char *)row[at + AHEAD] + i);
+	if (at + AHEAD < count)
+		__builtin_prefetch(&row[at + AHEAD]->interval);
 }
 
 /** A graph of a process that is timed whole. */
@@ -153,7 +155,9 @@ struct top_model {
 	double time_ns;     /**< GPU time of all rows and graphs in the interval; NaN: unknown */
 	double bound_ns[8]; /**< of it, by enum gw_bound */
 	bool unnamed;       /**< rows have come whose short name is to be made */
-	bool brief;         /**< configurations come without buckets, but for top_config_whole() */
+	/** Configurations come without buckets, but for top_config_whole(); rows are for
+	 * top_row_finish() to complete, unless top_choose() or top_order() has ordered them. */
+	bool brief;
 };
 
 struct top_model *top_model_new(void);
@@ -191,6 +195,9 @@ void top_end(struct top_model *model);
 const struct gw_live_config *top_row_config(const struct top_row *row, size_t at);
 /** The two sketches of a row, of all runs since its process began whose buckets are known. */
 void top_row_sketches(const struct top_row *row, struct gw_sketch *time, struct gw_sketch *ratio);
+
+/** Complete a row for the last snapshot, where it is not yet. */
+void top_row_finish(struct top_row *row);
 
 /** Share of the GPU time of all rows and graphs in the interval; NaN: unknown. */
 double top_row_share(const struct top_model *model, const struct top_row *row);

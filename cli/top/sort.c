@@ -67,9 +67,14 @@ static int by_key(const struct top_row *a, const struct top_row *b)
 /* Rows that are alike stand in an order that does not change from one snapshot to the next. */
 static int by_choice(const void *x, const void *y)
 {
-	const struct top_row *a = *(struct top_row *const *)x, *b = *(struct top_row *const *)y;
-	int order = by_key(a, b);
+	struct top_row *a = *(struct top_row *const *)x, *b = *(struct top_row *const *)y;
+	int order = sorting->sort == TOP_SORT_time ? by_key(a, b) : 0;
 
+	if (!order) {
+		top_row_finish(a);
+		top_row_finish(b);
+		order = by_key(a, b);
+	}
 	order = sorting->reverse ? -order : order;
 	if (!order)
 		order = by_value(a->total.time_ns, b->total.time_ns);
@@ -110,6 +115,8 @@ void top_order(struct top_row **rows, size_t count, const struct top_choice *cho
 			rows[at] = rows[at - 1];
 		rows[at] = r;
 	}
+	for (size_t i = 0; i < first; i++)
+		top_row_finish(rows[i]);
 }
 
 size_t top_choose(const struct top_model *m, const struct top_choice *choice, size_t ordered,
