@@ -182,20 +182,22 @@ static bool runs(uint32_t pid, uint64_t start)
 					    !stat(name, &its) && own.st_ino != its.st_ino));
 }
 
-enum gw_live_owner gw_live_owner(const struct gw_live_file *f)
+bool gw_live_same_program(const struct gw_live_file *f)
 {
 	char name[64], exe[256] = "";
 
+	snprintf(name, sizeof(name), "/proc/%u/exe", f->head->pid);
+	return readlink(name, exe, sizeof(exe) - 1) <= 0 || !strcmp(exe, f->head->exe);
+}
+
+enum gw_live_owner gw_live_owner(const struct gw_live_file *f)
+{
 	if (elsewhere(f->head))
 		return GW_LIVE_ELSEWHERE;
 	if (!runs(f->head->pid, f->head->start_time) || !this_boot(f->head->boot_id) ||
-	    !of_user(f->head->pid, f->user))
+	    !of_user(f->head->pid, f->user) || !gw_live_same_program(f))
 		return GW_LIVE_UNOWNED;
-	/* It may have run another program since. */
-	snprintf(name, sizeof(name), "/proc/%u/exe", f->head->pid);
-	return readlink(name, exe, sizeof(exe) - 1) <= 0 || !strcmp(exe, f->head->exe)
-		       ? GW_LIVE_OWNED
-		       : GW_LIVE_UNOWNED;
+	return GW_LIVE_OWNED;
 }
 
 bool gw_live_owned(const struct gw_live_file *f)

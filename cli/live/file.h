@@ -52,6 +52,9 @@ enum gw_live_owner {
 	GW_LIVE_ELSEWHERE, /**< it is of another PID namespace of this machine: nobody here knows */
 };
 enum gw_live_owner gw_live_owner(const struct gw_live_file *file);
+/** Whether a process that has not ended still runs the program that its segment names; it may have
+ * run another since. */
+bool gw_live_same_program(const struct gw_live_file *file);
 
 /** Whether the process that made it still runs, or may. */
 bool gw_live_owned(const struct gw_live_file *file);

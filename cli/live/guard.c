@@ -20,13 +20,14 @@ static void leave(int number)
 bool gw_live_guarded(void (*read)(void *arg), void *arg)
 {
 	static bool installed;
-	struct sigaction ours = {.sa_handler = leave};
+	/* The signal stays unblocked, so that there is no mask to be kept. */
+	struct sigaction ours = {.sa_handler = leave, .sa_flags = SA_NODEFER};
 
 	if (!installed) {
 		sigaction(SIGBUS, &ours, &before);
 		installed = true;
 	}
-	if (sigsetjmp(out, 1)) {
+	if (sigsetjmp(out, 0)) {
 		reading = 0;
 		return false;
 	}

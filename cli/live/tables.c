@@ -59,7 +59,8 @@ bool gw_live_hold_head(struct gw_live_file *f, struct gw_live_head *copy)
 
 /* The first @p size bytes, and @p more from @p at on. Paired with begin() and end() of the writer
  * (preload/live/live_tables.c). */
-static bool copy_parts(const unsigned char *from, void *out, size_t size, size_t at, size_t more)
+static inline __attribute__((always_inline)) bool copy_parts(const unsigned char *from, void *out,
+							     size_t size, size_t at, size_t more)
 {
 	enum { TRIES = 1000 };
 	const uint32_t *sequence = (const void *)from;
@@ -120,6 +121,16 @@ uint32_t gw_live_config_changed(const struct gw_live_file *f, uint32_t at, const
 	return count;
 }
 
+void gw_live_config_soon(const struct gw_live_file *f, uint32_t at)
+{
+	const unsigned char *from = element(f, &f->head->configs, at);
+
+	__builtin_prefetch(from + offsetof(struct gw_live_config, launches));
+	__builtin_prefetch(from + offsetof(struct gw_live_config, time.schema));
+	__builtin_prefetch(from + offsetof(struct gw_live_config, ratio));
+	__builtin_prefetch(from + offsetof(struct gw_live_config, ratio.schema));
+}
+
 bool gw_live_config_at(const struct gw_live_file *f, uint32_t at, struct gw_live_config *out)
 {
 	return at < f->head->configs.count &&
@@ -159,10 +170,15 @@ const char *gw_live_idle_name(enum gw_idle_cause cause)
 bool gw_live_device_at(const struct gw_live_file *f, uint32_t ordinal, struct gw_live_device *out)
 {
 	const struct gw_live_section *s = &f->head->devices;
+	const struct gw_live_device *d;
 
+	if (ordinal >= s->count)
+		return false;
+	d = (const void *)element(f, s, ordinal);
+	if (!__atomic_load_n(&d->used, __ATOMIC_RELAXED))
+		return false;
 	memset(out, 0, sizeof(*out)); /* of an older version, which has less of it */
-	return ordinal < s->count &&
-	       copy(element(f, s, ordinal), out, s->size < sizeof(*out) ? s->size : sizeof(*out)) &&
+	return copy(element(f, s, ordinal), out, s->size < sizeof(*out) ? s->size : sizeof(*out)) &&
 	       out->used == 1 && memchr(out->name, 0, sizeof(out->name)) &&
 	       gw_sketch_valid(&out->gap);
 }

@@ -32,6 +32,9 @@ uint32_t gw_live_config_sequence(const struct gw_live_file *file, uint32_t at);
 uint32_t gw_live_config_changed(const struct gw_live_file *file, uint32_t at, const uint32_t *known,
 				uint32_t count);
 
+/** Entry @p at, which has been written to, is to be read without its buckets soon. */
+void gw_live_config_soon(const struct gw_live_file *file, uint32_t at);
+
 /** So many entries in a row that nothing was written to: the table ends there. */
 enum { GW_LIVE_FREE_MOST = 8 };
 

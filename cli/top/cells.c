@@ -156,10 +156,7 @@ void top_layout_kernels(struct top_layout *l, const struct top_model *m, unsigne
 	uint32_t devices = 0;
 
 	for (size_t i = 0; i < m->processes; i++)
-		for (size_t k = 0; k < m->process[i]->rows; k++)
-			devices |= m->process[i]->row[k]->device < 32
-					   ? UINT32_C(1) << m->process[i]->row[k]->device
-					   : 0;
+		devices |= m->process[i]->devices;
 	memset(l, 0, sizeof(*l));
 	for (unsigned c = 0; c < TOP_COLUMNS; c++)
 		l->place[c].shown = true;
@@ -232,7 +229,7 @@ static void kernel_cell(struct gw_text *out, const struct top_model *m, const st
 
 	switch (c) {
 	case TOP_COLUMN_share:
-		gw_percent(&share, r->share);
+		gw_percent(&share, top_row_share(m, r));
 		snprintf(out->s, sizeof(out->s), "%s%s",
 			 r->interval.estimated && strlen(share.s) < 6 ? "~" : "", share.s);
 		break;

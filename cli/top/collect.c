@@ -51,6 +51,7 @@ struct segment {
 	bool met;        /* it was read, or is what a process left that had ended before */
 	bool replaced;   /* its process has made another since: it has run another program */
 	bool open, over; /* mapped; its process has ended, or it can't be read any more */
+	bool exited;     /* that says so: */
 	int process;     /* a descriptor of it (pidfd); -1: none */
 	struct gw_live_file file;
 	struct gw_live_head head; /* of the file, as it was mapped */
@@ -67,6 +68,8 @@ struct top_source {
 	size_t folders, folder_room;
 	struct segment **segment;
 	size_t segments, segment_room;
+	struct pollfd *exits; /* of segments with a descriptor, in order */
+	size_t exit_room;
 	char why[256]; /* of the last one that can't be read */
 };
 
@@ -165,6 +168,7 @@ void top_source_free(struct top_source *s)
 	for (size_t i = 0; i < s->folders; i++)
 		free(s->folder[i].path);
 	free(s->segment);
+	free(s->exits);
 	free(s->folder);
 	free(s);
 }
@@ -355,41 +359,56 @@ static const char *kernel_name(struct reading *r, uint32_t slot)
 	return gw_live_name(&r->segment->file, &names, slot);
 }
 
-/* Configurations that changed. They come by rising ids, so the table ends where entries do. */
+static void read_config(struct reading *r, uint32_t at)
+{
+	const bool first = !r->segment->sequence[at], unnamed = top_config_unnamed(r->process, at);
+	struct gw_live_config c;
+
+	if (!(r->model->brief ? gw_live_config_brief : gw_live_config_at)(&r->segment->file, at,
+									  &c))
+		return;
+	r->segment->sequence[at] = c.sequence;
+	top_config_is(r->model, r->process, at, &c,
+		      first || unnamed ? kernel_name(r, c.kernel) : NULL);
+}
+
+/* Returns how many are left: none. */
+static uint32_t read_soon(struct reading *r, const uint32_t *soon, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++)
+		read_config(r, soon[i]);
+	return 0;
+}
+
+/* Configurations that changed. They come by rising ids, so the table ends where entries do. Each is
+ * on cache lines that its process wrote to: they are fetched while others are read. */
 static void read_configs(struct reading *r)
 {
+	enum { AHEAD = 16 };
 	const struct gw_live_file *f = &r->segment->file;
 	const uint32_t count = (uint32_t)r->segment->sequences;
-	struct gw_live_config c;
+	const bool unnamed = r->process->unnamed;
+	uint32_t soon[AHEAD], n = 0;
 
 	for (uint32_t at = 0, free_ones = 0; at < count && free_ones < GW_LIVE_FREE_MOST; at++) {
 		const uint32_t from = at;
 		uint32_t sequence;
-		bool unnamed;
 
-		if (!r->process->unnamed)
+		if (!unnamed)
 			at = gw_live_config_changed(f, at, r->segment->sequence, count);
-		if (at > from)
-			free_ones = 0;
 		if (at == count)
 			break;
 		sequence = gw_live_config_sequence(f, at);
-		unnamed = top_config_unnamed(r->process, at);
-
-		if (sequence && sequence == r->segment->sequence[at] && !unnamed) {
-			free_ones = 0;
-		} else if (!sequence || !(r->model->brief ? gw_live_config_brief
-							  : gw_live_config_at)(f, at, &c)) {
-			free_ones++;
-		} else {
-			const bool first = !r->segment->sequence[at];
-
-			free_ones = 0;
-			r->segment->sequence[at] = c.sequence;
-			top_config_is(r->model, r->process, at, &c,
-				      first || unnamed ? kernel_name(r, c.kernel) : NULL);
-		}
+		free_ones = sequence ? 0 : at > from ? 1 : free_ones + 1;
+		if (!sequence ||
+		    (sequence == r->segment->sequence[at] && !top_config_unnamed(r->process, at)))
+			continue;
+		gw_live_config_soon(f, at);
+		soon[n++] = at;
+		if (n == AHEAD)
+			n = read_soon(r, soon, n);
 	}
+	read_soon(r, soon, n);
 }
 
 static void read_tables(void *arg)
@@ -414,22 +433,33 @@ static void read_tables(void *arg)
 			top_device_is(r->process, i, &d);
 }
 
-static bool has_exited(const struct segment *g)
-{
-	struct pollfd p = {.fd = g->process, .events = POLLIN};
-
-	return poll(&p, 1, 0) == 1;
-}
-
-/* Whether its process runs on. To ask in full costs more, so that happens now and then: it finds a
- * process that runs another program without gpuwatch. */
+/* Whether its process runs on. To ask what program it runs costs more, so that happens now and
+ * then: it finds one that runs another without gpuwatch. */
 static enum gw_live_owner owner_of(struct segment *g)
 {
-	if (g->process >= 0 && has_exited(g))
+	if (g->process < 0)
+		return gw_live_owner(&g->file);
+	if (g->exited || (++g->turn % OWNER_EVERY == 0 && !gw_live_same_program(&g->file)))
 		return GW_LIVE_UNOWNED;
-	if (g->process >= 0 && g->turn++ % OWNER_EVERY)
-		return GW_LIVE_OWNED;
-	return gw_live_owner(&g->file);
+	return GW_LIVE_OWNED;
+}
+
+/* Which processes have ended. */
+static void find_exited(struct top_source *s)
+{
+	nfds_t n = 0;
+
+	s->exits = gw_grow(s->exits, &s->exit_room, s->segments, sizeof(*s->exits));
+	for (size_t i = 0; i < s->segments; i++)
+		if (s->segment[i]->process >= 0)
+			s->exits[n++] =
+				(struct pollfd){.fd = s->segment[i]->process, .events = POLLIN};
+	if (!n || poll(s->exits, n, 0) <= 0)
+		return;
+	n = 0;
+	for (size_t i = 0; i < s->segments; i++)
+		if (s->segment[i]->process >= 0)
+			s->segment[i]->exited = s->exits[n++].revents & POLLIN;
 }
 
 /* Else what can't be read is a page for which a full file system has no room: what was read of the
@@ -449,18 +479,15 @@ static void read_segment(struct segment *g, struct top_model *m)
 	if (!g->over && g->there && !g->replaced)
 		r.owner = owner_of(g);
 	r.process = top_process_of(m, g->path, g->file.head->pid, g->file.head->exe);
-	if (g->over) {
-		top_process_ended(m, r.process);
-		return;
-	}
-	if (!gw_live_guarded(read_tables, &r) && cut_short(g))
+	if (!g->over && !gw_live_guarded(read_tables, &r) && cut_short(g))
 		r.owner = GW_LIVE_UNOWNED;
 	if (r.owner == GW_LIVE_ELSEWHERE)
 		r.process->state = TOP_ELSEWHERE;
-	if (r.owner != GW_LIVE_UNOWNED)
-		return;
-	g->over = true;
-	top_process_ended(m, r.process);
+	if (r.owner == GW_LIVE_UNOWNED)
+		g->over = true;
+	if (g->over)
+		top_process_ended(m, r.process);
+	top_process_end(m, r.process);
 }
 
 /* Whether the model has let go of it. */
@@ -554,6 +581,7 @@ void top_collect(struct top_source *s, struct top_model *m)
 	look_everywhere(s);
 	top_begin(m, top_now());
 	open_new(s);
+	find_exited(s);
 	for (size_t i = 0; i < s->segments; i++)
 		if (s->segment[i]->open)
 			read_segment(s->segment[i], m);

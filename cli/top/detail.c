@@ -174,9 +174,11 @@ static void draw_configs(const struct top_row *r, unsigned row, unsigned end)
 void top_screen_draw_kernel(const struct top_screen *s)
 {
 	const unsigned width = top_screen_columns();
-	unsigned row = draw_facts(s, draw_name(s->row)), end = top_screen_rows() - 1;
+	unsigned row, end = top_screen_rows() - 1;
 	struct gw_sketch time, ratio;
 
+	top_row_finish(s->row);
+	row = draw_facts(s, draw_name(s->row));
 	top_row_sketches(s->row, &time, &ratio);
 	row += end > row + 12;
 	if (end > row + ROOMY) {

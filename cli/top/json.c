@@ -95,7 +95,7 @@ static json_t *quantiles(const struct gw_sketch *s)
 			 s->count ? gw_json_number(s->high) : json_null());
 }
 
-static json_t *kernel(const struct top_row *r)
+static json_t *kernel(const struct top_model *m, const struct top_row *r)
 {
 	struct gw_sketch time, ratio;
 	json_t *o;
@@ -105,8 +105,8 @@ static json_t *kernel(const struct top_row *r)
 		      r->device < GW_LIVE_DEVICES ? gw_json_count(r->device) : json_null(), "name",
 		      gw_json_text(r->name), "demangled",
 		      gw_json_text(r->mangled ? r->plain : NULL), "mangled",
-		      gw_json_text(r->mangled), "share", gw_json_number(r->share), "configurations",
-		      (json_int_t)r->configs);
+		      gw_json_text(r->mangled), "share", gw_json_number(top_row_share(m, r)),
+		      "configurations", (json_int_t)r->configs);
 	json_object_set_new(o, "interval", span(&r->interval));
 	json_object_set_new(o, "total", span(&r->total));
 	json_object_set_new(o, "predicted_ns", gw_json_number(r->predicted));
@@ -131,7 +131,7 @@ void top_json(const struct top_view *v)
 	for (size_t i = 0; i < m->processes; i++)
 		json_array_append_new(processes, process(m->process[i], m->span_ns));
 	for (size_t i = 0; i < count && (!v->rows || i < v->rows); i++)
-		json_array_append_new(kernels, kernel(rows[i]));
+		json_array_append_new(kernels, kernel(v->model, rows[i]));
 	for (int i = 0; i <= GW_BOUND_LAUNCH; i++)
 		json_object_set_new(bounds, gw_bound_name((enum gw_bound)i),
 				    gw_json_number(m->bound_ns[i] / m->time_ns));

@@ -13,11 +13,11 @@ struct top_screen {
 	struct top_view *view;
 	enum top_page page;
 	bool paused, editing, ended;
-	struct top_row **rows;     /* those shown, in order */
-	size_t count, ordered;     /* of them the first are in order */
-	size_t selected, first;    /* positions in rows: marked, and at the top of the screen */
-	size_t room;               /* kernels that the screen has room for, as drawn last */
-	const struct top_row *row; /* the marked one; NULL: none */
+	struct top_row **rows;  /* those shown, in order */
+	size_t count, ordered;  /* of them the first are in order */
+	size_t selected, first; /* positions in rows: marked, and at the top of the screen */
+	size_t room;            /* kernels that the screen has room for, as drawn last */
+	struct top_row *row;    /* the marked one; NULL: none */
 	char filter[TOP_FILTER_MOST], edit[TOP_FILTER_MOST];
 	regex_t regex;       /* of filter, where that is not "" */
 	const char *message; /* on the last line, until the next key; NULL: none */

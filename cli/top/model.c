@@ -35,7 +35,7 @@ static void process_free(struct top_process *p)
 	free(p->row);
 	free(p->config);
 	free(p->brief);
-	free(p->changed);
+	free(p->change);
 	gw_index_free(&p->row_index);
 	free(p->graph);
 	free(p->sums);
@@ -67,13 +67,7 @@ void top_begin(struct top_model *m, uint64_t now_ns)
 	for (size_t i = 0; i < m->processes; i++) {
 		struct top_process *p = m->process[i];
 
-		p->touched = p->fresh = false;
-		for (size_t k = 0; k < p->changes; k++) {
-			struct top_brief *brief = &p->brief[p->changed[k]];
-
-			brief->before = brief->now;
-			brief->changed = false;
-		}
+		p->touched = p->fresh = p->finished = false;
 		p->changes = 0;
 		for (size_t k = 0; k < p->graphs; k++)
 			p->graph[k].before = p->graph[k].now;
@@ -153,6 +147,8 @@ static size_t row_of(struct top_model *m, struct top_process *p, const struct gw
 	r->process = p;
 	r->slot = slot;
 	r->device = device;
+	r->at = (uint32_t)p->rows;
+	p->devices |= device < 32 ? UINT32_C(1) << device : 0;
 	r->mangled = mangled ? gw_copy(mangled) : NULL;
 	r->plain = mangled ? gw_demangle(mangled) : unknown_kernel(c->kernel);
 	r->name = gw_copy(r->plain);
@@ -177,9 +173,41 @@ static void keep_whole(struct top_process *p, size_t at, const struct gw_live_co
 	p->brief[at].whole = true;
 }
 
+/* The change of entry @p at in this snapshot, made where it is the first. */
+static struct top_change *change_of(struct top_process *p, size_t at)
+{
+	struct top_brief *brief = &p->brief[at];
+
+	if (brief->change < p->changes && p->change[brief->change].at == at)
+		return &p->change[brief->change];
+	p->change = gw_grow(p->change, &p->change_room, p->changes + 1, sizeof(*p->change));
+	brief->change = (uint32_t)p->changes++;
+	p->change[brief->change] = (struct top_change){(uint32_t)at, brief->now};
+	return &p->change[brief->change];
+}
+
+/* What may be another with each change. */
+static void update(const struct top_model *m, struct top_process *p, size_t at,
+		   const struct gw_live_config *c)
+{
+	struct top_brief *brief = &p->brief[at];
+
+	brief->now = counts_of(c);
+	brief->predicted = c->predicted;
+	brief->low = c->low;
+	brief->high = c->high;
+	brief->bound = c->bound <= GW_BOUND_LAUNCH ? (uint8_t)c->bound : GW_BOUND_UNKNOWN;
+	brief->tier = (uint8_t)c->tier;
+	brief->work = (uint8_t)c->work;
+	brief->whole = false;
+	if (!m->brief)
+		keep_whole(p, at, c);
+}
+
 void top_config_is(struct top_model *m, struct top_process *p, size_t at,
 		   const struct gw_live_config *c, const char *mangled)
 {
+	struct top_change *change;
 	struct top_brief *brief;
 	bool known;
 	uint32_t row;
@@ -189,11 +217,16 @@ void top_config_is(struct top_model *m, struct top_process *p, size_t at,
 	if (p->rows > 2 * p->configs + 2)
 		return;
 	p->brief = gw_grow(p->brief, &p->brief_room, at + 1, sizeof(*p->brief));
-	p->changed = gw_grow(p->changed, &p->change_room, p->changes + 1, sizeof(*p->changed));
 	p->configs = at + 1 > p->configs ? at + 1 : p->configs;
 	brief = &p->brief[at];
+	change = change_of(p, at);
 	known = same(brief, c);
 	row = brief->row;
+	/* Most know their row, which need not be looked at. */
+	if (known && c->id && !p->unnamed && !mangled) {
+		update(m, p, at, c);
+		return;
+	}
 	p->unnamed -= brief->known && !p->row[row]->mangled;
 	if (!known || (mangled && !p->row[row]->mangled))
 		row = (uint32_t)row_of(m, p, c, mangled);
@@ -201,25 +234,12 @@ void top_config_is(struct top_model *m, struct top_process *p, size_t at,
 	p->again |= !known || !c->id || row != brief->row;
 	/* What a process had before it was first seen was not launched in this interval. */
 	if (!known)
-		brief->before = p->fresh ? counts_of(c) : (struct top_counts){0};
-	if (!brief->changed)
-		p->changed[p->changes++] = (uint32_t)at;
-	*brief = (struct top_brief){.now = counts_of(c),
-				    .before = brief->before,
-				    .predicted = c->predicted,
-				    .low = c->low,
-				    .high = c->high,
-				    .row = row,
-				    .kernel = c->kernel,
-				    .device = c->device,
-				    .bound = c->bound <= GW_BOUND_LAUNCH ? (uint8_t)c->bound
-									 : GW_BOUND_UNKNOWN,
-				    .tier = (uint8_t)c->tier,
-				    .work = (uint8_t)c->work,
-				    .known = c->id != 0,
-				    .changed = true};
-	if (!m->brief)
-		keep_whole(p, at, c);
+		change->before = p->fresh ? counts_of(c) : (struct top_counts){0};
+	brief->row = row;
+	brief->kernel = c->kernel;
+	brief->device = c->device;
+	brief->known = c->id != 0;
+	update(m, p, at, c);
 }
 
 void top_config_whole(struct top_process *p, size_t at, const struct gw_live_config *c)
@@ -261,11 +281,13 @@ struct weights {
 
 struct top_sums {
 	struct top_counts interval, total;
-	double time_ns, most;  /* of the interval; of the configuration with the most, total */
-	size_t best;           /* which that is */
-	bool known, estimated; /* time_ns */
-	bool active, was;      /* a configuration has changed, in the snapshot before */
-	bool weighed;          /* by_total is up to date */
+	double time_ns, most;      /* of the interval; of the configuration with the most, total */
+	size_t best;               /* which that is */
+	uint32_t first;            /* configuration, plus one; the others by `next` of each */
+	bool known, estimated;     /* time_ns */
+	bool active, was;          /* a configuration has changed, in the snapshot before */
+	bool weighed;              /* by_total is up to date */
+	uint8_t bound, tier, work; /* of `best` */
 	struct weights by_interval, by_total;
 };
 
@@ -314,21 +336,21 @@ static void add_time(struct top_sums *s, const struct top_counts *d, const struc
 
 /* The configuration with the most time decides; the first of several. False: it may be another one
  * now. */
-static bool decide(struct top_sums *s, struct top_row *r, const struct top_brief *c, size_t at)
+static bool decide(struct top_sums *s, const struct top_brief *c, size_t at)
 {
 	const struct top_counts *all = &c->now;
 	const double time =
 		all->measured ? (double)all->runs * all->time_ns / (double)all->measured : 0;
 
-	if (r->configs && at == s->best && time < s->most)
+	if (at == s->best && time < s->most)
 		return false;
-	if (r->configs && at != s->best && !(time > s->most || (time == s->most && at < s->best)))
+	if (at != s->best && !(time > s->most || (time == s->most && at < s->best)))
 		return true;
 	s->most = time;
 	s->best = at;
-	r->bound = (enum gw_bound)c->bound;
-	r->tier = (enum gw_tier)c->tier;
-	r->work = (enum gw_source)c->work;
+	s->bound = c->bound;
+	s->tier = c->tier;
+	s->work = c->work;
 	return true;
 }
 
@@ -336,16 +358,18 @@ static bool decide(struct top_sums *s, struct top_row *r, const struct top_brief
 static void add_all(struct top_process *p)
 {
 	for (size_t i = 0; i < p->rows; i++) {
-		p->sums[i] = (struct top_sums){.was = true};
+		p->sums[i] = (struct top_sums){.was = true, .most = -1};
 		p->row[i]->configs = 0;
 	}
 	for (size_t i = 0; i < p->configs; i++) {
-		const struct top_brief *c = &p->brief[i];
+		struct top_brief *c = &p->brief[i];
 
 		if (!c->known)
 			continue;
+		c->next = p->sums[c->row].first;
+		p->sums[c->row].first = (uint32_t)i + 1;
 		add(&p->sums[c->row].total, &c->now);
-		decide(&p->sums[c->row], p->row[c->row], c, i);
+		decide(&p->sums[c->row], c, i);
 		p->row[c->row]->configs++;
 	}
 }
@@ -354,11 +378,12 @@ static void add_all(struct top_process *p)
 static bool add_changed(struct top_process *p)
 {
 	for (size_t k = 0; k < p->changes; k++) {
-		const struct top_brief *c = &p->brief[p->changed[k]];
-		const struct top_counts d = since(&c->now, &c->before);
+		const uint32_t at = p->change[k].at;
+		const struct top_brief *c = &p->brief[at];
+		const struct top_counts d = since(&c->now, &p->change[k].before);
 
 		add(&p->sums[c->row].total, &d);
-		if (!decide(&p->sums[c->row], p->row[c->row], c, p->changed[k]))
+		if (!decide(&p->sums[c->row], c, at))
 			return false;
 	}
 	return true;
@@ -379,13 +404,13 @@ static void begin_interval(struct top_sums *s)
 static void add_interval(struct top_process *p, bool timed)
 {
 	for (size_t k = 0; k < p->changes; k++) {
-		const struct top_brief *c = &p->brief[p->changed[k]];
+		const struct top_brief *c = &p->brief[p->change[k].at];
 		struct top_sums *s = &p->sums[c->row];
 		struct top_counts d;
 
 		if (!c->known)
 			continue;
-		d = since(&c->now, &c->before);
+		d = since(&c->now, &p->change[k].before);
 		s->active = true;
 		s->weighed = false;
 		add(&s->interval, &d);
@@ -394,27 +419,13 @@ static void add_interval(struct top_process *p, bool timed)
 	}
 }
 
-static bool wants_all(const struct top_sums *s)
+/* A row without a predicted run in the interval has the mean over all. */
+static void weigh_all(const struct top_process *p, struct top_sums *s)
 {
-	return !s->weighed && !(s->by_interval.weight > 0);
-}
-
-/* Rows without a predicted run in the interval have the mean over all. */
-static void weigh_all(struct top_process *p)
-{
-	bool any = false;
-
-	for (size_t i = 0; i < p->rows; i++)
-		if (wants_all(&p->sums[i])) {
-			p->sums[i].by_total = (struct weights){0};
-			any = true;
-		}
-	for (size_t i = 0; any && i < p->configs; i++)
-		if (p->brief[i].known && wants_all(&p->sums[p->brief[i].row]))
-			weigh(&p->sums[p->brief[i].row].by_total, &p->brief[i],
-			      p->brief[i].now.runs);
-	for (size_t i = 0; any && i < p->rows; i++)
-		p->sums[i].weighed |= wants_all(&p->sums[i]);
+	s->by_total = (struct weights){0};
+	for (uint32_t at = s->first; at; at = p->brief[at - 1].next)
+		weigh(&s->by_total, &p->brief[at - 1], p->brief[at - 1].now.runs);
+	s->weighed = true;
 }
 
 static struct top_span span_of(const struct top_counts *c)
@@ -428,22 +439,46 @@ static struct top_span span_of(const struct top_counts *c)
 	};
 }
 
-static void finish_row(struct top_row *r, const struct top_sums *s, bool unknown)
+static double interval_time(const struct top_sums *s)
 {
+	return s->known || !s->interval.runs ? s->time_ns : NAN;
+}
+
+void top_row_finish(struct top_row *r)
+{
+	struct top_sums *s = &r->process->sums[r->at];
 	const struct weights *w = s->by_interval.weight > 0 ? &s->by_interval : &s->by_total;
 
+	if (!r->unfinished)
+		return;
+	r->unfinished = false;
+	if (!s->weighed && w == &s->by_total)
+		weigh_all(r->process, s);
 	r->total = span_of(&s->total);
 	r->interval = span_of(&s->interval);
 	r->interval.estimated = s->estimated;
-	r->interval.time_ns = s->known || !s->interval.runs ? s->time_ns : NAN;
-	if (unknown)
+	r->interval.time_ns = interval_time(s);
+	if (isnan(r->process->runs))
 		r->interval = (struct top_span){NAN, NAN, NAN, NAN, NAN, false};
+	r->bound = (enum gw_bound)s->bound;
+	r->tier = (enum gw_tier)s->tier;
+	r->work = (enum gw_source)s->work;
 	r->predicted = w->weight > 0 ? w->predicted / w->weight : NAN;
 	r->low = w->weight > 0 ? w->low / w->weight : NAN;
 	r->high = w->weight > 0 ? w->high / w->weight : NAN;
 }
 
-static void finish_rows(struct top_process *p, bool unknown)
+/* GPU time of a row in the interval. */
+static void add_to_process(struct top_process *p, double ns, uint8_t bound)
+{
+	if (isnan(ns))
+		return;
+	p->time_ns = (isnan(p->time_ns) ? 0 : p->time_ns) + ns;
+	p->bound_ns[bound] += ns;
+}
+
+/* Rows that nobody may look at are finished once somebody does. */
+static void finish_rows(struct top_process *p, bool unknown, bool later)
 {
 	double left = -(double)p->totals.counter[GW_COUNTER_launches_unmatched];
 
@@ -454,13 +489,23 @@ static void finish_rows(struct top_process *p, bool unknown)
 	if (p->again || !add_changed(p))
 		add_all(p);
 	add_interval(p, top_process_timed(p));
-	weigh_all(p);
 	p->runs = unknown ? NAN : 0;
+	p->time_ns = NAN;
+	memset(p->bound_ns, 0, sizeof(p->bound_ns));
 	for (size_t i = 0; i < p->rows; i++) {
-		if (p->sums[i].active || p->sums[i].was)
-			finish_row(p->row[i], &p->sums[i], unknown);
-		p->runs += p->row[i]->interval.runs;
-		left += p->row[i]->total.runs - p->row[i]->total.measured;
+		const struct top_sums *s = &p->sums[i];
+		const double ns = unknown ? NAN : interval_time(s);
+
+		top_row_soon(p->row, i, p->rows);
+		if (s->active || s->was) {
+			p->row[i]->interval.time_ns = ns;
+			p->row[i]->unfinished = true;
+		}
+		if (!later)
+			top_row_finish(p->row[i]);
+		add_to_process(p, ns, s->bound);
+		p->runs += (double)s->interval.runs;
+		left += (double)s->total.runs - (double)s->total.measured;
 	}
 	p->waiting = left > 0;
 	/* After it intervals are known that were not. */
@@ -538,21 +583,14 @@ static void finish_shares(struct top_model *m)
 	m->time_ns = NAN;
 	memset(m->bound_ns, 0, sizeof(m->bound_ns));
 	finish_graphs(m);
-	for (size_t i = 0; i < m->processes; i++)
-		for (size_t k = 0; k < m->process[i]->rows; k++) {
-			const struct top_row *r = m->process[i]->row[k];
+	for (size_t i = 0; i < m->processes; i++) {
+		const struct top_process *p = m->process[i];
 
-			if (isnan(r->interval.time_ns))
-				continue;
-			m->time_ns = (isnan(m->time_ns) ? 0 : m->time_ns) + r->interval.time_ns;
-			m->bound_ns[r->bound] += r->interval.time_ns;
-		}
-	for (size_t i = 0; i < m->processes; i++)
-		for (size_t k = 0; k < m->process[i]->rows; k++) {
-			struct top_row *r = m->process[i]->row[k];
-
-			r->share = m->time_ns > 0 ? r->interval.time_ns / m->time_ns : NAN;
-		}
+		if (!isnan(p->time_ns))
+			m->time_ns = (isnan(m->time_ns) ? 0 : m->time_ns) + p->time_ns;
+		for (int k = 0; k < 8; k++)
+			m->bound_ns[k] += p->bound_ns[k];
+	}
 	for (size_t i = 0; i < m->processes; i++)
 		for (size_t k = 0; k < m->process[i]->graphs; k++) {
 			struct top_graph *g = &m->process[i]->graph[k];
@@ -561,20 +599,30 @@ static void finish_shares(struct top_model *m)
 		}
 }
 
+void top_process_end(const struct top_model *m, struct top_process *p)
+{
+	if (p->finished)
+		return;
+	p->finished = true;
+	finish_rows(p, p->fresh || isnan(m->span_ns), m->brief);
+	for (uint32_t d = 0; d < GW_LIVE_DEVICES; d++)
+		if (p->device[d].known)
+			finish_device(p, &p->device[d], m->span_ns);
+}
+
 void top_end(struct top_model *m)
 {
 	drop_gone(m);
-	for (size_t i = 0; i < m->processes; i++) {
-		struct top_process *p = m->process[i];
-
-		finish_rows(p, p->fresh || isnan(m->span_ns));
-		for (uint32_t d = 0; d < GW_LIVE_DEVICES; d++)
-			if (p->device[d].known)
-				finish_device(p, &p->device[d], m->span_ns);
-	}
+	for (size_t i = 0; i < m->processes; i++)
+		top_process_end(m, m->process[i]);
 	if (m->unnamed)
 		top_name_rows(m);
 	finish_shares(m);
+}
+
+double top_row_share(const struct top_model *m, const struct top_row *r)
+{
+	return m->time_ns > 0 ? r->interval.time_ns / m->time_ns : NAN;
 }
 
 bool top_row_off(const struct top_row *r)

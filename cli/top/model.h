@@ -37,14 +37,21 @@ struct top_counts {
 /** A configuration of a process: what each snapshot adds up, apart from its sketches, which are far
  * larger. */
 struct top_brief {
-	struct top_counts now, before; /**< before: at the snapshot before */
+	struct top_counts now;
 	double predicted, low, high;
-	uint32_t row; /**< position in the process's rows */
+	uint32_t row;  /**< position in the process's rows */
+	uint32_t next; /**< configuration of the same row, plus one; 0: it is the last */
 	uint32_t kernel, device;
+	uint32_t change; /**< position in the process's list of changes, where it is in there */
 	uint8_t bound, tier, work;
 	bool known;
-	bool whole;   /**< the process's `config` has all of it */
-	bool changed; /**< it is in the process's list of these */
+	bool whole; /**< the process's `config` has all of it */
+};
+
+/** A configuration that has changed since the snapshot before. */
+struct top_change {
+	uint32_t at;
+	struct top_counts before; /**< at the snapshot before */
 };
 
 /** A GPU as a process numbers it. */
@@ -73,18 +80,28 @@ struct top_row {
 	struct top_process *process; /**< whose it is; outlives the row */
 	uint32_t slot;               /**< of the kernel, while its name is not known; else 0 */
 	uint32_t device;             /**< the driver's number of the GPU; UINT32_MAX: unknown */
-	char *mangled;               /**< NULL: unknown */
-	char *plain;                 /**< demangled; never NULL */
-	char *name;                  /**< short, unlike those of other kernels; never NULL */
+	uint32_t at;                 /**< position in the process's rows */
+	bool unfinished;             /**< but for interval.time_ns what follows is not up to date */
+	size_t configs;              /**< configurations that it has */
 	struct top_span interval, total;
-	double share; /**< of the GPU time of all rows and graphs in the interval; NaN: unknown */
 	double predicted;    /**< ns, mean over the runs in the interval; NaN: not predicted */
 	double low, high;    /**< the same of the ends of the 90% intervals */
 	enum gw_bound bound; /**< of the configuration with the most GPU time */
 	enum gw_tier tier;   /**< likewise */
 	enum gw_source work; /**< likewise */
-	size_t configs;      /**< configurations that it has */
+	char *mangled;       /**< NULL: unknown */
+	char *plain;         /**< demangled; never NULL */
+	char *name;          /**< short, unlike those of other kernels; never NULL */
 };
+
+/** Rows lie apart: those read soon are fetched while others are read. */
+static inline void top_row_soon(struct top_row *const *row, size_t at, size_t count)
+{
+	enum { AHEAD = 8 };
+
+	if (at + AHEAD < count)
+		__builtin_prefetch(&row[at + AHEAD]->interval);
+}
 
 /** A graph of a process that is timed whole. */
 struct top_graph {
@@ -102,17 +119,19 @@ struct top_process {
 	enum top_state state;
 	bool fresh;              /**< there is one snapshot of it so far */
 	bool touched;            /**< it was in the snapshot being taken */
+	bool finished;           /**< top_process_end() was called for that */
 	uint64_t ended_ns;       /**< when it was first seen to have ended */
 	struct top_brief *brief; /**< configurations by id less one */
 	size_t configs, brief_room;
 	size_t unnamed;                /**< of them the name of whose kernel is not known */
 	struct gw_live_config *config; /**< likewise, of those that are whole */
 	size_t config_room;
-	uint32_t *changed; /**< configurations that have changed since the snapshot before */
+	struct top_change *change;
 	size_t changes, change_room;
 	struct top_row **row;
 	size_t rows, row_room;
 	struct gw_index row_index; /**< of rows, by kernel and GPU */
+	uint32_t devices;          /**< GPUs numbered below 32 that rows have: bits */
 	struct top_device device[GW_LIVE_DEVICES];
 	struct top_graph *graph; /**< timed whole, by entry */
 	size_t graphs, graph_room;
@@ -120,6 +139,8 @@ struct top_process {
 	struct gw_live_answer switched; /**< mode and budget, and until when */
 	bool switchable;                /**< that is known */
 	double runs;                    /**< in the interval, of all kernels; NaN: unknown */
+	double time_ns;                 /**< GPU time of all rows in the interval; NaN: unknown */
+	double bound_ns[8];             /**< of it, by enum gw_bound */
 	bool waiting;          /**< runs may be on the GPU: not all have a time or are lost */
 	struct top_sums *sums; /**< by row, to which a snapshot adds what has changed */
 	size_t sum_room;
@@ -134,7 +155,9 @@ struct top_model {
 	double time_ns;     /**< GPU time of all rows and graphs in the interval; NaN: unknown */
 	double bound_ns[8]; /**< of it, by enum gw_bound */
 	bool unnamed;       /**< rows have come whose short name is to be made */
-	bool brief;         /**< configurations come without buckets, but for top_config_whole() */
+	/** Configurations come without buckets, but for top_config_whole(); rows are for
+	 * top_row_finish() to complete, unless top_choose() or top_order() has ordered them. */
+	bool brief;
 };
 
 struct top_model *top_model_new(void);
@@ -159,6 +182,8 @@ void top_device_is(struct top_process *process, uint32_t ordinal,
 		   const struct gw_live_device *device);
 void top_totals_are(struct top_process *process, const struct gw_live_totals *totals);
 void top_process_ended(struct top_model *model, struct top_process *process);
+/** All that the snapshot has of @p process was said. To call it is optional, and saves time. */
+void top_process_end(const struct top_model *model, struct top_process *process);
 
 /**
  * The snapshot is complete: compute the rows. Processes that ended TOP_ENDED_NS ago, and those that
@@ -170,6 +195,12 @@ void top_end(struct top_model *model);
 const struct gw_live_config *top_row_config(const struct top_row *row, size_t at);
 /** The two sketches of a row, of all runs since its process began whose buckets are known. */
 void top_row_sketches(const struct top_row *row, struct gw_sketch *time, struct gw_sketch *ratio);
+
+/** Complete a row for the last snapshot, where it is not yet. */
+void top_row_finish(struct top_row *row);
+
+/** Share of the GPU time of all rows and graphs in the interval; NaN: unknown. */
+double top_row_share(const struct top_model *model, const struct top_row *row);
 
 /** Whether the interval's measured / predicted is outside the 90% interval of the predictions. */
 bool top_row_off(const struct top_row *row);

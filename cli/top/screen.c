@@ -107,6 +107,8 @@ bool top_screen_open(void)
 			 term ? term : "");
 		return false;
 	}
+	/* Until a screen has been left once, ncurses 6.4 writes at each move of the cursor. */
+	endwin();
 	open_now = true;
 	atexit(top_screen_close);
 	add_capability("sgr0");
@@ -121,6 +123,7 @@ bool top_screen_open(void)
 	keypad(stdscr, TRUE);
 	nodelay(stdscr, TRUE);
 	set_escdelay(25);
+	typeahead(-1);
 	return true;
 }
 
@@ -205,32 +208,58 @@ static chtype attribute(enum gw_ink ink)
 	}
 }
 
-/* Most lines: whole cells cost a tenth of what characters do. */
-static bool put_ascii(unsigned row, unsigned column, attr_t ink, const char *text, unsigned most)
+/* Whole cells cost a tenth of what characters do. Returns how many are such, from @p text on. */
+static unsigned put_ascii(unsigned row, unsigned column, attr_t ink, const char *text,
+			  unsigned most)
 {
 	chtype cell[512];
 	unsigned count = 0;
 
-	for (; text[count] && count < most; count++) {
-		if (text[count] < ' ' || text[count] > '~' || count == sizeof(cell) / sizeof(*cell))
-			return false;
+	while (count < most && count < sizeof(cell) / sizeof(*cell) && text[count] >= ' ' &&
+	       text[count] <= '~') {
 		cell[count] = (chtype)text[count] | ink;
+		count++;
 	}
-	mvaddchnstr((int)row, (int)column, cell, (int)count);
-	return true;
+	if (count)
+		mvaddchnstr((int)row, (int)column, cell, (int)count);
+	return count;
+}
+
+/* Characters up to the next that is ASCII. Returns how many bytes; 0: that was all there is room
+ * for. */
+static size_t put_others(unsigned row, unsigned column, enum gw_ink ink, const char *text,
+			 unsigned most)
+{
+	const size_t all = top_clip(text, most);
+	size_t count = 0;
+
+	while (count < all && !(text[count] >= ' ' && text[count] <= '~'))
+		count++;
+	attrset((int)attribute(ink));
+	mvaddnstr((int)row, (int)column, text, (int)count);
+	attrset(A_NORMAL);
+	return count < all ? count : 0;
 }
 
 void top_screen_put(unsigned row, unsigned column, enum gw_ink ink, const char *text)
 {
 	const unsigned columns = top_screen_columns();
 
-	if (row >= top_screen_rows() || column >= columns)
+	if (row >= top_screen_rows())
 		return;
-	if (put_ascii(row, column, attribute(ink), text, columns - column))
-		return;
-	attrset((int)attribute(ink));
-	mvaddnstr((int)row, (int)column, text, (int)top_clip(text, columns - column));
-	attrset(A_NORMAL);
+	while (column < columns && *text) {
+		size_t count = put_ascii(row, column, attribute(ink), text, columns - column);
+
+		if (count) {
+			column += (unsigned)count;
+		} else {
+			count = put_others(row, column, ink, text, columns - column);
+			if (!count)
+				return;
+			column = (unsigned)getcurx(stdscr);
+		}
+		text += count;
+	}
 }
 
 void top_screen_reverse(unsigned row, unsigned column, unsigned count)

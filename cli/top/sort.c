@@ -67,9 +67,14 @@ static int by_key(const struct top_row *a, const struct top_row *b)
 /* Rows that are alike stand in an order that does not change from one snapshot to the next. */
 static int by_choice(const void *x, const void *y)
 {
-	const struct top_row *a = *(struct top_row *const *)x, *b = *(struct top_row *const *)y;
-	int order = by_key(a, b);
+	struct top_row *a = *(struct top_row *const *)x, *b = *(struct top_row *const *)y;
+	int order = sorting->sort == TOP_SORT_time ? by_key(a, b) : 0;
 
+	if (!order) {
+		top_row_finish(a);
+		top_row_finish(b);
+		order = by_key(a, b);
+	}
 	order = sorting->reverse ? -order : order;
 	if (!order)
 		order = by_value(a->total.time_ns, b->total.time_ns);
@@ -90,6 +95,7 @@ static bool wanted(const struct top_row *r, const struct top_choice *choice)
 void top_order(struct top_row **rows, size_t count, const struct top_choice *choice, size_t ordered)
 {
 	const size_t first = ordered < count ? ordered : count;
+	const bool by_time = choice->sort == TOP_SORT_time && !choice->reverse;
 
 	sorting = choice;
 	if (!first)
@@ -100,6 +106,8 @@ void top_order(struct top_row **rows, size_t count, const struct top_choice *cho
 		struct top_row *r = rows[i];
 		size_t at = first;
 
+		if (by_time && r->interval.time_ns < rows[first - 1]->interval.time_ns)
+			continue;
 		if (by_choice(&r, &rows[first - 1]) >= 0)
 			continue;
 		rows[i] = rows[first - 1];
@@ -107,6 +115,8 @@ void top_order(struct top_row **rows, size_t count, const struct top_choice *cho
 			rows[at] = rows[at - 1];
 		rows[at] = r;
 	}
+	for (size_t i = 0; i < first; i++)
+		top_row_finish(rows[i]);
 }
 
 size_t top_choose(const struct top_model *m, const struct top_choice *choice, size_t ordered,
@@ -118,9 +128,13 @@ size_t top_choose(const struct top_model *m, const struct top_choice *choice, si
 		room += m->process[i]->rows;
 	*rows = gw_alloc(room * sizeof(**rows));
 	for (size_t i = 0; i < m->processes; i++)
-		for (size_t k = 0; k < m->process[i]->rows; k++)
-			if (wanted(m->process[i]->row[k], choice))
-				(*rows)[count++] = m->process[i]->row[k];
+		for (size_t k = 0; k < m->process[i]->rows; k++) {
+			struct top_row *const *row = m->process[i]->row;
+
+			top_row_soon(row, k, m->process[i]->rows);
+			if (wanted(row[k], choice))
+				(*rows)[count++] = row[k];
+		}
 	if (count)
 		top_order(*rows, count, choice, ordered);
 	return count;

@@ -39,7 +39,7 @@ model() { # MODEL [heavy]
 	counted "$1" "$few" "$many"
 	limit=25000
 	[ "$1" = bounds ] && limit=2600
-	[ "$1" = top ] && limit=1500000 # 20 processes, 2,000 rows, 6,000 configurations, of which 2,000 changed
+	[ "$1" = top ] && limit=1100000 # 20 processes, 2,000 rows, 6,000 configurations, of which 2,000 changed
 	within "$*" $(((many - few) / 1000)) "$limit" " per estimate"
 }
 

@@ -61,7 +61,7 @@ static int snapshots_of_top(long times)
 				c.kernel = 1 + at % KERNELS;
 				c.device = 1;
 				c.launches = c.time.count = c.ratio.count = (uint64_t)i + 1;
-				c.time.sum = 1000.0 * (double)(i + 1) + at;
+				c.time.sum = (1000.0 + at) * (double)(i + 1);
 				c.ratio.sum = (double)(i + 1);
 				c.predicted = c.low = c.high = 1000;
 				if (!i)

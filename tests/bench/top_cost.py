@@ -1,18 +1,20 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""top_cost.py BUILD [--processes N] [--pause US] [--seconds S] [--kernels K]
+"""top_cost.py BUILD [--processes N] [--pause US] [--seconds S] [--kernels K] [--calls N]
 
 What gpuwatch top itself costs, on the CPU stand-in: on a pseudo-terminal of 80x24, at one snapshot a second, beside N
 processes under libgpuwatch.so. --pause: each of them launches every so many microseconds; without it they rest.
 --kernels: of so many kernels, each at three shapes.
 Prints the time from exec to the first screen, and the share of one core over S seconds (the kernel's count of ns, which
-includes system calls)."""
+includes system calls). --calls: instead, by strace, the system calls of a snapshot, the median over S seconds; exit status 1 where
+that is more than N, 77 without strace."""
 import argparse
 import fcntl
 import os
 import pty
 import select
 import shutil
+import statistics
 import struct
 import subprocess
 import sys
@@ -26,8 +28,12 @@ parser.add_argument("--processes", type=int, default=1)
 parser.add_argument("--pause", type=int, default=0)
 parser.add_argument("--kernels", type=int, default=1)
 parser.add_argument("--seconds", type=float, default=60)
+parser.add_argument("--calls", type=int)
 a = parser.parse_args()
 build = os.path.abspath(a.build)
+if a.calls and not shutil.which("strace"):
+    print("skipped: strace is not installed")
+    sys.exit(77)
 # Segments want memory under them.
 here = tempfile.mkdtemp(prefix="gw-top-cost-", dir="/dev/shm")
 
@@ -58,6 +64,21 @@ def spent_ns(pid):
         return int(f.read().split()[0])
 
 
+def calls(trace):
+    """Of each snapshot: between two waits for a key."""
+    counts, n = [], 0
+    with open(trace) as f:
+        for line in f:
+            n += 1
+            if "ppoll(" in line:
+                counts.append(n)
+                n = 0
+    return counts
+
+
+top = [build + "/bin/gpuwatch", "top", "--dir=" + here + "/run"]
+if a.calls:
+    top = ["strace", "-o", here + "/trace"] + top
 os.mkdir(here + "/run", 0o700)
 programs = [start(i) for i in range(a.processes)]
 try:
@@ -69,11 +90,11 @@ try:
         if not pid:
             os.environ.update(TERM="xterm-256color", LC_ALL="C.UTF-8")
             fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
-            os.execv(build + "/bin/gpuwatch", ["gpuwatch", "top", "--dir=" + here + "/run"])
+            os.execvp(top[0], top)
         if not read(terminal, began + 10):
             sys.exit("top_cost.py: no screen within 10 s")
         first.append((time.monotonic() - began) * 1e3)
-        if turn == 4:
+        if turn == 4 or a.calls:
             break
         os.write(terminal, b"q")
         os.waitpid(pid, 0)
@@ -82,6 +103,13 @@ try:
     while time.monotonic() < then + a.seconds:
         if select.select([terminal], [], [], 0.5)[0]:
             os.read(terminal, 65536)
+    if a.calls:
+        os.write(terminal, b"q")
+        os.waitpid(pid, 0)
+        counts = calls(here + "/trace")[2:]
+        median = statistics.median(counts) if counts else 0
+        print("%d processes: %g system calls a snapshot, limit %d; of each %s" % (a.processes, median, a.calls, counts))
+        sys.exit(not 0 < median <= a.calls)
     share = (spent_ns(pid) - before) / ((time.monotonic() - then) * 1e9)
     os.write(terminal, b"q")
     os.waitpid(pid, 0)

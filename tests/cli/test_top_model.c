@@ -81,7 +81,7 @@ TEST_WITH(rates_are_differences, begin_test, end_test)
 	ran(0, 100, 100, 1000);
 	snapshot(0);
 	r = m->process[0]->row[0];
-	assert_true(isnan(r->interval.runs) && isnan(m->span_ns) && isnan(r->share));
+	assert_true(isnan(r->interval.runs) && isnan(m->span_ns) && isnan(top_row_share(m, r)));
 	assert_near(r->total.runs, 100);
 	ran(0, 50, 50, 2000);
 	ran(1, 10, 10, 10000);
@@ -93,7 +93,7 @@ TEST_WITH(rates_are_differences, begin_test, end_test)
 	assert_near(r->interval.ratio, 2);
 	assert_near(r->interval.time_ns, 100000);
 	assert_near(r->total.runs, 150);
-	assert_near(r->share, 0.5);
+	assert_near(top_row_share(m, r), 0.5);
 	/* One that came in the interval began in it. */
 	assert_near(m->process[0]->row[1]->interval.runs, 10);
 	assert_near(m->process[0]->runs, 60);
@@ -125,7 +125,7 @@ TEST_WITH(graphs_timed_whole_share_the_gpu_time, begin_test, end_test)
 	}
 	assert_near(m->process[0]->graph[0].time_ns, 90000);
 	assert_near(m->process[0]->graph[0].share, 0.9);
-	assert_near(m->process[0]->row[0]->share, 0.1);
+	assert_near(top_row_share(m, m->process[0]->row[0]), 0.1);
 }
 
 /* The value of an agent's series of a graph; NaN: there is none. */
@@ -231,7 +231,7 @@ TEST_WITH(configurations_of_a_kernel_are_one_row, begin_test, end_test)
 TEST_WITH(a_brief_model_has_the_histograms_that_it_is_given, begin_test, end_test)
 {
 	struct gw_sketch time, ratio;
-	const struct top_row *r;
+	struct top_row *r;
 
 	m->brief = true;
 	ran(0, 10, 10, 1000);
@@ -239,6 +239,8 @@ TEST_WITH(a_brief_model_has_the_histograms_that_it_is_given, begin_test, end_tes
 	ran(0, 5, 5, 1000);
 	snapshot(SECOND);
 	r = m->process[0]->row[0];
+	assert_near(r->interval.time_ns, 5000);
+	top_row_finish(r);
 	assert_near(r->interval.runs, 5);
 	assert_null(top_row_config(r, 0));
 	top_row_sketches(r, &time, &ratio);
@@ -255,6 +257,24 @@ TEST_WITH(a_brief_model_has_the_histograms_that_it_is_given, begin_test, end_tes
 	ran(0, 5, 5, 1000);
 	snapshot(SECOND);
 	assert_null(top_row_config(r, 0));
+}
+
+TEST_WITH(rows_in_order_are_complete, begin_test, end_test)
+{
+	for (enum top_sort sort = 0; sort < TOP_SORTS; sort++) {
+		const struct top_choice choice = {sort, false, NULL};
+		struct top_row **rows;
+
+		m->brief = true;
+		for (unsigned i = 0; i < 3; i++)
+			ran(i, 5 + i, 5 + i, 1000 * (1 + i));
+		snapshot(SECOND);
+		assert_int_equal(top_choose(m, &choice, 1, &rows), 3);
+		assert_false(rows[0]->unfinished);
+		if (sort)
+			assert_near(rows[0]->interval.runs, sort == TOP_SORT_name ? 5 : 7);
+		free(rows);
+	}
 }
 
 TEST_WITH(what_is_not_timed_all_the_time_is_estimated, begin_test, end_test)
@@ -278,7 +298,7 @@ TEST_WITH(what_is_not_timed_all_the_time_is_estimated, begin_test, end_test)
 	assert_true(r->interval.estimated);
 	assert_near(r->interval.time_ns, 40 * 1000);
 	assert_true(isnan(m->process[0]->row[1]->interval.time_ns));
-	assert_true(isnan(m->process[0]->row[1]->share));
+	assert_true(isnan(top_row_share(m, m->process[0]->row[1])));
 }
 
 TEST_WITH(names_may_come_later, begin_test, end_test)
@@ -342,7 +362,7 @@ TEST_WITH(order_and_filter, begin_test, end_test)
 	assert_int_equal(regcomp(&regex, "BETA\\(int\\)|delta", REG_EXTENDED | REG_ICASE), 0);
 	assert_int_equal(top_choose(m, &choice, SIZE_MAX, &rows), 2);
 	assert_string_equal(rows[0]->name, "delta");
-	assert_near(m->process[0]->row[2]->share, 450000.0 / 570000);
+	assert_near(top_row_share(m, m->process[0]->row[2]), 450000.0 / 570000);
 	free(rows);
 	regfree(&regex);
 	assert_int_equal(top_sort_of("nonsense"), TOP_SORTS);
@@ -498,6 +518,7 @@ TEST_WITH(what_has_changed_adds_up_to_what_is_all, begin_test, end_test)
 	struct top_model *other = top_model_new(), *both[] = {m, other};
 	uint64_t random = 1;
 
+	m->brief = true;
 	memset(all, 0, sizeof(all));
 	for (unsigned snapshots = 0; snapshots < 300; snapshots++) {
 		bool changes[CONFIGS];
@@ -545,15 +566,16 @@ TEST_WITH(what_has_changed_adds_up_to_what_is_all, begin_test, end_test)
 		assert_alike(m->process[0]->runs, other->process[0]->runs);
 		assert_int_equal(m->process[0]->waiting, other->process[0]->waiting);
 		for (size_t i = 0; i < m->process[0]->rows; i++) {
-			const struct top_row *a = m->process[0]->row[i],
-					     *b = other->process[0]->row[i];
+			struct top_row *a = m->process[0]->row[i];
+			const struct top_row *b = other->process[0]->row[i];
 
+			top_row_finish(a);
 			assert_span(&a->interval, &b->interval);
 			assert_span(&a->total, &b->total);
 			assert_alike(a->predicted, b->predicted);
 			assert_alike(a->low, b->low);
 			assert_alike(a->high, b->high);
-			assert_alike(a->share, b->share);
+			assert_alike(top_row_share(m, a), top_row_share(other, b));
 			assert_int_equal(a->bound, b->bound);
 			assert_int_equal(a->configs, b->configs);
 		}
