@@ -108,6 +108,15 @@ static uint64_t untimed(const struct ranks_shown *s)
 	return n;
 }
 
+static bool share_gpu(const struct ranks_shown *s)
+{
+	for (size_t r = 1; r < s->job->rank_count; r++)
+		for (size_t k = 0; k < r && *s->logs[r].gpu; k++)
+			if (!strcmp(s->logs[k].gpu, s->logs[r].gpu))
+				return true;
+	return false;
+}
+
 static bool expected_known(const struct ranks_job *job)
 {
 	for (size_t r = 0; r < job->rank_count; r++)
@@ -184,6 +193,9 @@ static void show_head(const struct ranks_shown *s)
 			    gw_counted(&lost, (double)untimed(s), "launch", "launches"));
 		report_finish(&l, "");
 	}
+	if (share_gpu(s))
+		line("Degraded", "ranks share a GPU and wait for their turns there: what makes one "
+				 "late by less than these does not show");
 	if (!expected_known(s->job))
 		line("Degraded",
 		     "some kernels run on one rank alone and have no prediction: a slow "
