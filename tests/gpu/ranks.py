@@ -62,7 +62,7 @@ def train(backend, fault, steps):
             other.stdin.flush()
             other.stdout.readline()
         if now and fault == "input":
-            time.sleep(0.003 * dist.get_world_size())  # ranks on one GPU take turns, which hide a shorter one
+            time.sleep(0.004 * dist.get_world_size())  # ranks on one GPU take turns, which hide a shorter one
         loss = model((more if now and fault == "work" else usual).cuda(non_blocking=True)).float().square().mean()
         until = time.perf_counter() + (0.015 if now and fault == "host" else 0)
         while time.perf_counter() < until:
