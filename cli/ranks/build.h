@@ -24,8 +24,9 @@ void ranks_unbuild(struct ranks_job *job);
 /* Steps of a rank: which of its collectives end them. */
 
 /**
- * How many of @p count symbols repeat: the least period after which nine tenths of them are the
- * same; 0: none.
+ * How many of @p count symbols, which are hashes, repeat: the least period after which nine tenths
+ * of them are the same, or a shorter one of which more have the same symbols as the one before, in
+ * any order; 0: none.
  */
 size_t ranks_period(const uint64_t *symbols, size_t count);
 

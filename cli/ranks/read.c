@@ -386,6 +386,7 @@ static void choose_gpu(struct reading *r)
 		if (r->gpu[i] == best)
 			log->runs[kept++] = log->runs[i];
 	log->run_count = kept;
+	log->gpu = gw_copy(best < r->log.gpu_count ? r->log.gpus[best].uuid : "");
 }
 
 /* Gives back what the array grew too far by: thousands of logs are held at once. */
@@ -447,6 +448,7 @@ void ranks_log_free(struct ranks_log *log)
 	free(log->host);
 	free(log->boot);
 	free(log->label);
+	free(log->gpu);
 	free(log->runs);
 }
 

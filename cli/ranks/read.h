@@ -39,6 +39,7 @@ struct ranks_run {
 /** A rank's log. */
 struct ranks_log {
 	char *path, *host, *boot, *label; /**< label: its rank, "" when not known */
+	char *gpu;                        /**< UUID, "" when not known */
 	unsigned long number;             /**< the same as a number; ULONG_MAX: not known */
 	struct ranks_run *runs;           /**< of the GPU with most of them, by start */
 	size_t run_count, run_room;

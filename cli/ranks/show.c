@@ -108,6 +108,15 @@ static uint64_t untimed(const struct ranks_shown *s)
 	return n;
 }
 
+static bool share_gpu(const struct ranks_shown *s)
+{
+	for (size_t r = 1; r < s->job->rank_count; r++)
+		for (size_t k = 0; k < r && *s->logs[r].gpu; k++)
+			if (!strcmp(s->logs[k].gpu, s->logs[r].gpu))
+				return true;
+	return false;
+}
+
 static bool expected_known(const struct ranks_job *job)
 {
 	for (size_t r = 0; r < job->rank_count; r++)
@@ -184,6 +193,9 @@ static void show_head(const struct ranks_shown *s)
 			    gw_counted(&lost, (double)untimed(s), "launch", "launches"));
 		report_finish(&l, "");
 	}
+	if (share_gpu(s))
+		line("Degraded", "ranks share a GPU and wait for their turns there: what makes one "
+				 "late by less than these does not show");
 	if (!expected_known(s->job))
 		line("Degraded",
 		     "some kernels run on one rank alone and have no prediction: a slow "
@@ -366,33 +378,28 @@ static json_t *step_json(const struct ranks_shown *s, const struct ranks_step *s
 
 static json_t *rank_json(const struct ranks_shown *s, size_t rank)
 {
-	json_t *o = json_object(), *steps = json_array();
+	json_t *steps = json_array();
 
 	for (size_t i = 0; i < s->job->step_count; i++)
 		json_array_append_new(steps, step_json(s, &s->job->ranks[rank].steps[i]));
-	json_object_set_new(o, "rank", gw_json_text(ranks_label(s, rank)));
-	json_object_set_new(o, "log", gw_json_text(s->logs[rank].path));
-	json_object_set_new(o, "host", gw_json_text(s->logs[rank].host));
-	json_object_set_new(o, "clock_offset", gw_json_number(s->job->ranks[rank].offset));
-	json_object_set_new(o, "steps", steps);
-	return o;
+	return json_pack("{s:o,s:o,s:o,s:o,s:o}", "rank", gw_json_text(ranks_label(s, rank)), "log",
+			 gw_json_text(s->logs[rank].path), "host", gw_json_text(s->logs[rank].host),
+			 "clock_offset", gw_json_number(s->job->ranks[rank].offset), "steps",
+			 steps);
 }
 
 static json_t *episode_json(const struct ranks_shown *s, const struct ranks_episode *e)
 {
-	json_t *o = json_object(), *excess = json_object();
+	json_t *excess = json_object();
 
 	for (unsigned c = 1; c < RANKS_CAUSES; c++)
 		json_object_set_new(excess, ranks_cause_key((enum ranks_cause)c),
 				    gw_json_number(e->excess[c]));
-	json_object_set_new(o, "rank", gw_json_text(ranks_label(s, e->rank)));
-	json_object_set_new(o, "first_step", gw_json_count(e->first));
-	json_object_set_new(o, "last_step", gw_json_count(e->last));
-	json_object_set_new(o, "found_step", gw_json_count(e->found));
-	json_object_set_new(o, "cause", gw_json_text(ranks_cause_key(e->cause)));
-	json_object_set_new(o, "late", gw_json_number(e->late));
-	json_object_set_new(o, "excess", excess);
-	return o;
+	return json_pack("{s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "rank",
+			 gw_json_text(ranks_label(s, e->rank)), "first_step",
+			 gw_json_count(e->first), "last_step", gw_json_count(e->last), "found_step",
+			 gw_json_count(e->found), "cause", gw_json_text(ranks_cause_key(e->cause)),
+			 "late", gw_json_number(e->late), "excess", excess);
 }
 
 static json_t *network_json(const struct ranks_shown *s, const struct ranks_network *n)
@@ -418,8 +425,7 @@ static void print_ranks(const struct ranks_shown *s)
 void ranks_show_json(const struct ranks_shown *s)
 {
 	static const char *const by[] = {"nothing", "copies", "names", "numbers"};
-	json_t *o = json_object(), *late = json_array(), *network = json_array(),
-	       *left_out = json_array();
+	json_t *o, *late = json_array(), *network = json_array(), *left_out = json_array();
 	char *head;
 
 	for (size_t i = 0; i < s->job->episode_count; i++)
@@ -428,17 +434,13 @@ void ranks_show_json(const struct ranks_shown *s)
 		json_array_append_new(network, network_json(s, &s->job->networks[i]));
 	for (size_t r = s->job->rank_count; r < s->log_count; r++)
 		json_array_append_new(left_out, gw_json_text(s->logs[r].path));
-	json_object_set_new(o, "schema", gw_json_text("gpuwatch-ranks-1"));
-	json_object_set_new(o, "unit", gw_json_text("ns"));
-	json_object_set_new(o, "joined_by", gw_json_text(by[joined_by(s)]));
-	json_object_set_new(o, "collectives_joined", gw_json_count(s->job->joined));
-	json_object_set_new(o, "collectives_per_step", gw_json_count(s->steps->period));
-	json_object_set_new(o, "steps_apart", gw_json_count(s->steps->apart));
-	json_object_set_new(o, "step", gw_json_number(s->job->length));
-	json_object_set_new(o, "launches_without_time", gw_json_count(untimed(s)));
-	json_object_set_new(o, "late", late);
-	json_object_set_new(o, "network", network);
-	json_object_set_new(o, "left_out", left_out);
+	o = json_pack("{s:s,s:s,s:s,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "schema", "gpuwatch-ranks-1",
+		      "unit", "ns", "joined_by", by[joined_by(s)], "collectives_joined",
+		      gw_json_count(s->job->joined), "collectives_per_step",
+		      gw_json_count(s->steps->period), "steps_apart",
+		      gw_json_count(s->steps->apart), "step", gw_json_number(s->job->length),
+		      "launches_without_time", gw_json_count(untimed(s)), "late", late, "network",
+		      network, "left_out", left_out);
 	head = json_dumps(o, JSON_INDENT(2) | JSON_REAL_PRECISION(12));
 	json_decref(o);
 	if (!head)

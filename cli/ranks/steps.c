@@ -9,21 +9,64 @@
 
 enum {
 	PERIOD_MOST = 1024,
-	PERIOD_LEAST = 64 /* last collectives, of which one ends a step */
+	PERIOD_LEAST = 64, /* last collectives, of which one ends a step */
+	TURNS_LEAST = 12   /* periods whose order varies */
 };
 static const double REPEATS = 0.9;
 
-size_t ranks_period(const uint64_t *s, size_t count)
+/* The least period after which enough symbols are the same, and the share of them; 0: none. */
+static size_t in_order(const uint64_t *s, size_t count, double *share)
 {
 	for (size_t p = 1; p <= PERIOD_MOST && 3 * p <= count; p++) {
 		size_t same = 0;
 
 		for (size_t i = p; i < count; i++)
 			same += s[i] == s[i - p];
-		if ((double)same >= REPEATS * (double)(count - p))
+		*share = (double)same / (double)(count - p);
+		if (*share >= REPEATS)
 			return p;
 	}
+	*share = 0;
 	return 0;
+}
+
+/* Of the periods of @p p symbols, the share that has the same ones as the period before, in any
+ * order; with the first symbol where that is most. */
+static double in_any_order(const uint64_t *s, size_t count, size_t p)
+{
+	size_t same[PERIOD_MOST] = {0}, turns = count / p - 2, most = 0;
+	uint64_t before = 0, now = 0;
+
+	for (size_t i = 0; i < p; i++) {
+		before += s[i];
+		now += s[i + p];
+	}
+	for (size_t i = 0; i < p * turns; i++) {
+		same[i % p] += before == now;
+		before += s[i + p] - s[i];
+		now += s[i + 2 * p] - s[i + p];
+	}
+	for (size_t i = 0; i < p; i++)
+		most = same[i] > most ? same[i] : most;
+	return (double)most / (double)turns;
+}
+
+/*
+ * Where collectives overlap, their order varies from step to step, and the period after which it
+ * repeats is that of several steps, by chance.
+ */
+size_t ranks_period(const uint64_t *s, size_t count)
+{
+	double share;
+	size_t found = in_order(s, count, &share);
+
+	for (size_t p = 2; p < (found ? found : PERIOD_MOST) && TURNS_LEAST * p <= count; p++) {
+		const double any = in_any_order(s, count, p);
+
+		if (any >= REPEATS && any > share)
+			return p;
+	}
+	return found;
 }
 
 size_t ranks_meetings(const struct ranks_log *log, size_t **out)

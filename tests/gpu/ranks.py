@@ -62,7 +62,7 @@ def train(backend, fault, steps):
             other.stdin.flush()
             other.stdout.readline()
         if now and fault == "input":
-            time.sleep(0.006)
+            time.sleep(0.004 * dist.get_world_size())  # ranks on one GPU take turns, which hide a shorter one
         loss = model((more if now and fault == "work" else usual).cuda(non_blocking=True)).float().square().mean()
         until = time.perf_counter() + (0.015 if now and fault == "host" else 0)
         while time.perf_counter() < until:
@@ -101,9 +101,8 @@ def named(options, backend, ranks, fault, logs, job, end):
     late = [(one["rank"], one["cause"], one["first_step"], one["found_step"]) for one in found["late"]]
     good = status == 0 and found["joined_by"] == ("numbers" if backend == "nccl" else "copies")
     if CAUSES[fault]:
-        good = good and [one[:2] for one in late] == [("1", CAUSES[fault])] and late[0][3] <= options.steps // 2 + 10
-        # Ranks that share a GPU slow each other, and one of them may be named before.
-        good = good and (backend != "nccl" or late[0][3] >= options.steps // 2 - 2)
+        good = good and [one[:2] for one in late] == [("1", CAUSES[fault])]
+        good = good and options.steps // 2 - 2 <= late[0][3] <= options.steps // 2 + 10
     else:
         good = good and not late
     print(f"{'PASS' if good else 'FAIL'} {fault}, {ranks} ranks by {backend}, joined by {found['joined_by']}: "
