@@ -65,7 +65,7 @@ static struct {
 	_Atomic(CUevent) event;
 	_Atomic(CUcontext) context;
 	_Atomic uintptr_t stream; /* stream_of() */
-	_Atomic uint32_t ends; /* gw_context_ends() of the context */
+	_Atomic uint32_t ends;    /* gw_context_ends() of the context */
 	uint32_t made;
 	_Atomic uint64_t ticks; /* before it was recorded */
 } base;
