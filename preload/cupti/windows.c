@@ -242,9 +242,8 @@ static void begin_sampling(void)
 /* Without libcupti a window of mode watch has event pairs; mode audit has them always. */
 static void open_window(uint64_t now)
 {
-	enum gw_attached r;
+	enum gw_attached r = useful() ? attach(way(), NULL) : GW_ATTACH_LATER;
 
-	r = useful() ? attach(way(), NULL) : GW_ATTACH_LATER;
 	window.put_off = false;
 	window.useless |= r == GW_ATTACH_NEVER;
 	window.dropped = atomic_load(&gw_counters[GW_COUNTER_activity_dropped]);
@@ -266,6 +265,7 @@ static void open_window(uint64_t now)
 				 "injected, gpuwatch stays attached between windows: launches cost "
 				 "more, and no other profiler can come");
 	window.by_events = r != GW_ATTACHED;
+	window.stopped = false;
 	window.state = OPEN;
 	window.opened = now;
 	window.cpu = gw_thread_cpu_ns();
@@ -355,11 +355,7 @@ static void late(uint64_t now)
  */
 static bool given_up(uint64_t now, bool asked)
 {
-	if (worn() && now > window.ended + LATE_NS)
-		return true;
-	if (now > window.ended + STUCK_NS)
-		return true;
-	return asked && gw_other_profiler_busy() && now > window.ended + YIELD_NS;
+	return now > window.ended + (asked ? YIELD_NS : worn() ? LATE_NS : STUCK_NS);
 }
 
 /* It has measured for long enough; where launches are rare, until one came; or rings fill up. */
@@ -390,8 +386,10 @@ static void pass(uint64_t now, uint32_t launches, double full)
 	window.debt -= ns < window.debt ? ns : window.debt;
 	if (launches)
 		window.launched = now;
+	/* A ring that is full as it opens, or while a busy machine keeps the worker, ends none. */
 	if (watching() && now - window.launched < QUIET_NS)
-		gw_window_cost_round(recording(), whole, launches, full);
+		gw_window_cost_round(recording(), whole, launches,
+				     window.state == ENDING ? full : 0);
 }
 
 /* The first one of a mode that has windows; after others mode watch still owes a pause. */
@@ -408,7 +406,10 @@ static void reopen(uint64_t now)
 /* An open window goes on where the new mode can use it. */
 static void change_open(uint64_t now)
 {
-	gw_window_records_end(); /* mode audit's are not waited for */
+	if (watching() && !window.by_events)
+		gw_window_records_begin(); /* where it must not, this round ends it */
+	else
+		gw_window_records_end(); /* mode audit's are not waited for */
 	/* What it has cost until now the new mode's budget does not pay. */
 	window.opened = now;
 	window.cpu = gw_thread_cpu_ns();
@@ -487,7 +488,10 @@ bool gw_windows_tick(uint32_t launches, double full)
 	} else if (window.state == OPEN &&
 		   (asked || gw_activity_worn() || (measured_enough(now) && !captured()))) {
 		end_window(now);
-	} else if (window.state == ENDING && !window.stopped && now >= window.ended + SETTLE_NS) {
+	}
+	/* Who asked waits: a round more is long on a busy machine. */
+	if (window.state == ENDING && !window.stopped &&
+	    (asked || now >= window.ended + SETTLE_NS)) {
 		flush(now);
 		if (asked || !graphs_run(now))
 			stop(asked);
@@ -537,14 +541,10 @@ void gw_windows_close(void)
 	if (!window.by_events)
 		gw_activity_gone();
 	window.state = wanted() ? CLOSED : NEVER;
-	if (!wanted()) {
-		window.debt = 0;
-	} else if (watching()) {
+	window.due = now;
+	window.debt = 0;
+	if (watching() && wanted())
 		plan(now);
-	} else {
-		window.due = now;
-		window.debt = 0;
-	}
 	if (gw_other_profiler_busy() && !window.by_events) {
 		calls->ending(); /* it may have come after the window's end had begun */
 		gw_attach_leave();

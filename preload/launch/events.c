@@ -65,7 +65,8 @@ static struct {
 	_Atomic(CUevent) event;
 	_Atomic(CUcontext) context;
 	_Atomic uintptr_t stream; /* stream_of() */
-	uint32_t ends, made;
+	_Atomic uint32_t ends;    /* gw_context_ends() of the context */
+	uint32_t made;
 	_Atomic uint64_t ticks; /* before it was recorded */
 } base;
 
@@ -183,7 +184,7 @@ GW_COLD static bool based(const struct events *p, uint32_t exact, CUstream strea
 
 	/* Pairs with the store below: the base was recorded. */
 	if (atomic_load_explicit(&base.ready, memory_order_acquire) == exact)
-		return base.context == p->context;
+		return base.context == p->context && base.ends == p->ends;
 	if (before == exact || !atomic_compare_exchange_strong(&base.taken, &before, exact) ||
 	    !base_made(p->context))
 		return false;

@@ -437,6 +437,20 @@ TEST_WITH(a_thread_times_launches_in_each_of_its_contexts, start, stop)
 	free(thread->events);
 }
 
+/* Asked for the time since an event of a context that has ended, a driver may crash. */
+TEST_WITH(no_time_counts_from_a_context_that_has_ended, start, stop)
+{
+	events_begin();
+	atomic_store(&gw_hot.exact, 7);
+	assert_true(launch_with_pair(1));
+	gw_context_gone((CUcontext)0x1000);
+	assert_false(launch_with_pair(1));
+	atomic_store(&gw_hot.exact, 8);
+	assert_true(launch_with_pair(1));
+	atomic_store(&gw_hot.exact, 0);
+	free(thread->events);
+}
+
 TEST_WITH(a_graph_we_do_not_know_is_counted_as_unknown, start, stop)
 {
 	struct gw_event e = {.kind = GW_EVENT_GRAPH};
