@@ -138,8 +138,8 @@ struct gw_entry {
 	uint16_t levels; /**< classes whose bias it has trained, one bit each */
 	float blocks, threads,
 		shared; /**< logarithms: of blocks, threads of a block; see scale.c */
-	float waves; /**< log of how many times the grid fills the GPU, half of it below 0; or NaN
-		      */
+	float waves; /**< log of how many times the grid fills the GPU, less of it below 0; of half
+			its threads where that is unknown; see scale.c */
 	float own;   /**< logarithm of its own width factor */
 	float reported;          /**< center when its kernel's version last changed */
 	uint32_t judged, missed; /**< times since the last advance, and outside */

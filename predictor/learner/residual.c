@@ -30,7 +30,7 @@ static const struct {
 
 /* Without work: time scales with the waves of the grid, roughly. */
 static const struct gw_prior NO_WORK = {
-	.offset = 3, .slope = 0.35, .smooth = 0.25, .reach = 1, .own = 0.1};
+	.offset = 3, .slope = 0.35, .smooth = 0.25, .reach = 2, .own = 0.1};
 
 enum {
 	LEVEL_DOUBT = 2,  /* weight, in kernels, of the prior that a class has no bias */
@@ -45,7 +45,8 @@ static const double ALIKE = 1e-6;      /* square of a distance that is none */
 static const double OWN_SHARE = 0.1;   /* noise of a single time, at most */
 static const double FIT_DOUBT = 4;     /* weight, in points, of the prior on their agreement */
 static const double MIXED = 0.3;       /* scatter assumed for a few times with unknown arguments */
-static const double UNLIKE = 2; /* the same of arguments that differ at one shape, in log time */
+static const double POWER = 0.4; /* of how times grow until a grid fills the GPU: relative noise */
+static const double UNLIKE = 2;  /* the same of arguments that differ at one shape, in log time */
 
 static double first_spread(unsigned c)
 {
@@ -228,13 +229,7 @@ static unsigned relatives_of(const struct gw_predictor *p, const struct gw_entry
 struct view {
 	const struct gw_predictor *p;
 	const struct gw_level *level; /* NULL: by grid size alone */
-	bool waves;                   /* the grid counts by its waves, else by its threads */
 };
-
-static double by_grid(const struct view *v, const struct gw_entry *e)
-{
-	return v->waves ? (double)e->waves : 0.5 * (double)(e->blocks + e->threads);
-}
 
 /* Subtract the launch floor, but at most seven eighths of a time: the floor is not that certain. */
 static double without_floor(const struct gw_predictor *p, double log_seconds)
@@ -424,11 +419,13 @@ static struct guess by_times(const struct view *v, const struct gw_entry *e,
 	here.along = (double)e->blocks + (double)e->threads;
 	for (unsigned i = 0; i < count; i++) {
 		const struct gw_entry *other = r[i].entry;
+		double filling = fmin((double)other->waves, 0) - fmin((double)e->waves, 0);
 
 		points[i] = (struct gw_point){
 			.place = place_of(other),
-			.value = without_floor(v->p, (double)r[i].made->center) - by_grid(v, other),
-			.noise = noise_of(&r[i], e, NO_WORK.own)};
+			.value = without_floor(v->p, (double)r[i].made->center) -
+				 (double)other->waves,
+			.noise = together(noise_of(&r[i], e, NO_WORK.own), POWER * filling)};
 		points[i].place.along = (double)other->blocks + (double)other->threads;
 		/* Their difference is not part of the place. */
 		if (r[i].distance < ALIKE && !mixed(other, e))
@@ -442,7 +439,7 @@ static struct guess by_times(const struct view *v, const struct gw_entry *e,
 	arguments = spread_of_arguments(e, r, points, count);
 	rest = about + combined(&NO_WORK, points, count, &here, &g.deviation);
 	g.deviation = together(g.deviation, arguments);
-	g.log_seconds = with_floor(v->p, by_grid(v, e) + rest);
+	g.log_seconds = with_floor(v->p, (double)e->waves + rest);
 	return g;
 }
 
@@ -502,7 +499,7 @@ void gw_residual_predict(const struct gw_predictor *p, struct gw_entry *e, uint6
 	count = relatives_of(p, e, known, r);
 	tier = count ? GW_TIER_WARM : GW_TIER_COLD;
 	base = gw_scale_base(p, e, known);
-	v = (struct view){p, s.level, !isnan(e->waves)};
+	v = (struct view){p, s.level};
 	if (!isnan(base.log_seconds) && (count || !transfers_only(&base)))
 		g = by_work(&v, &base, false, e, r, count, known);
 	if (base.least > 0 && !g.points)

@@ -30,10 +30,10 @@ static const double REFUTED = 2;  /* factor by which code and counter may differ
 static const double ALIKE = 1e-6; /* square of a distance that is none */
 
 /*
- * By which power of the grid times grow that do not fill the GPU: 0 where blocks do not meet and
- * each does what it did, 1 where they share memory or each does more in larger grids.
+ * By which power of the grid times grow until it fills the GPU: 0 while each block has an SM to
+ * itself, or fewer than two warps share a scheduler, then nearly 1, as they share what an SM has.
  */
-static const double BELOW_A_WAVE = 0.5;
+static const double BELOW_A_WAVE = 0.7;
 
 void gw_scale_place(const struct gw_predictor *p, struct gw_entry *e)
 {
@@ -44,11 +44,15 @@ void gw_scale_place(const struct gw_predictor *p, struct gw_entry *e)
 	e->threads = (float)log(fmax(1, gw_dim3_size(e->config.block)));
 	/* Shared memory counts less: 1 KiB more or less is not another kind of launch. */
 	e->shared = (float)(0.5 * log1p(e->config.dynamic_shared / 1024.0));
-	e->waves = NAN;
+	e->waves = 0.5F * (e->blocks + e->threads);
 	if (p->device && !gw_occupancy_of(p->device, &launch, &o)) {
-		double waves = log(o.waves);
+		double waves = log(o.waves),
+		       alone = 2 * gw_param_value(p->device, GW_PARAM_schedulers_per_sm);
 
-		e->waves = (float)(waves < 0 ? BELOW_A_WAVE * waves : waves);
+		alone = log(fmax(alone, o.warps_per_block) / o.warps_per_sm);
+		if (waves < 0)
+			waves = BELOW_A_WAVE * fmax(waves, fmin(alone, 0));
+		e->waves = (float)waves;
 	}
 }
 

@@ -191,16 +191,16 @@ TEST_WITH(few_times_are_held_narrowly_where_repeated_times_agree, start, stop)
 	assert_true(first > 0.3 && last < 0.15);
 }
 
-/* Blocks that fill half of the GPU may share what all wait for: nothing is known of the work. */
-TEST_WITH(a_grid_that_does_not_fill_the_gpu_takes_longer_when_it_is_larger, start, stop)
+/* 100 SMs, which hold 6,400 warps: nothing is known of the work. */
+TEST_WITH(a_grid_takes_longer_when_its_blocks_share_sms, start, stop)
 {
-	double small, large;
+	double apart, sharing;
 
-	measure(configure(1, 4, 32), 10e-6);
-	small = predict(configure(1, 2, 32)).seconds;
-	large = predict(configure(1, 8, 32)).seconds;
-	assert_true(small < 9e-6 && small > 5e-6);
-	assert_true(large > 11e-6 && large < 20e-6);
+	measure(configure(1, 20, 256), 10e-6);
+	apart = predict(configure(1, 80, 256)).seconds;
+	sharing = predict(configure(1, 400, 256)).seconds;
+	assert_true(apart > 9e-6 && apart < 11e-6);
+	assert_true(sharing > 15e-6 && sharing < 40e-6);
 }
 
 /* An amount is known of one configuration, and hardly any of the other: averages do not help. */
