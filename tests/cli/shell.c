@@ -68,8 +68,8 @@ void shell_says(const char *text)
 void shell_is_golden(const char *name)
 {
 	static char wanted[sizeof(shell_output)];
-	bool packed = strncmp(name, "long/", 5) == 0;
-	const char *file = packed ? GOLDEN_OF ".tar.xz" : GOLDEN, *of = packed ? name + 5 : name;
+	bool packed = strncmp(name, "packed/", 7) == 0;
+	const char *file = packed ? GOLDEN_OF ".tar.xz" : GOLDEN, *of = packed ? name + 7 : name;
 	char command[1024];
 	size_t n;
 	FILE *f;

@@ -22,7 +22,7 @@ int shell(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void shell_says(const char *text);
 /**
  * Fail the test unless the output is that of golden.txt below @p name; with GW_UPDATE_GOLDEN set,
- * write it. One called "long/..." is in tests/golden.tar.xz.
+ * write it. One called "packed/..." is in tests/golden.tar.xz.
  */
 void shell_is_golden(const char *name);
 /** Run it: it must succeed, and print what is expected as @p name. */

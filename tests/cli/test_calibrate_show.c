@@ -7,7 +7,7 @@
 
 TEST(tables_are_by_group_with_what_is_unknown)
 {
-	shell_prints("calibrated.txt", "COLUMNS=140 LC_ALL=C.UTF-8 " SHOW);
+	shell_prints("packed/calibrated.txt", "COLUMNS=140 LC_ALL=C.UTF-8 " SHOW);
 }
 
 TEST(narrow_tables_keep_values_and_units)
@@ -42,18 +42,18 @@ TEST(pictures_are_of_what_is_known)
 
 TEST(picture_of_a_distribution_has_a_stem_for_each_value)
 {
-	shell_prints("long/clock.svg", "rm -rf p; " SHOW "--plot=p >/dev/null; cat p/clock.svg");
+	shell_prints("packed/clock.svg", "rm -rf p; " SHOW "--plot=p >/dev/null; cat p/clock.svg");
 }
 
 TEST(picture_of_a_fit_has_points_line_and_r2)
 {
-	shell_prints("long/latency-threads.svg",
+	shell_prints("packed/latency-threads.svg",
 		     "rm -rf p; " SHOW "--plot=p >/dev/null; cat p/latency-threads.svg");
 }
 
 TEST(roofline_has_its_points_under_its_roof)
 {
-	shell_prints("long/roofline.svg",
+	shell_prints("packed/roofline.svg",
 		     "rm -rf p; " SHOW "--plot=p >/dev/null; cat p/roofline.svg");
 }
 

@@ -35,7 +35,7 @@ TEST(the_list_has_processes_and_their_modes)
 				    "s/^$p [0-9]+ /PID UID /; s, [^ ]*/live_segment, "
 				    "live_segment,\" list"),
 			 0);
-	shell_is_golden("ctl_list.txt");
+	shell_is_golden("packed/ctl_list.txt");
 }
 
 TEST(an_empty_list_says_why)

@@ -14,13 +14,13 @@ static int make_runs(void **state)
 TEST(what_changed_is_shown_as_reviewed)
 {
 	assert_int_equal(shell(DIFF "base.gwl other.gwl"), 1);
-	shell_is_golden("diff.txt");
+	shell_is_golden("packed/diff.txt");
 	assert_int_equal(shell(DIFF "--all --top=3 base.gwl other.gwl"), 1);
-	shell_is_golden("diff_all.txt");
+	shell_is_golden("packed/diff_all.txt");
 	assert_int_equal(shell(DIFF "--markdown base.gwl other.gwl"), 1);
-	shell_is_golden("diff.md");
+	shell_is_golden("packed/diff.md");
 	assert_int_equal(shell(DIFF "--json base.gwl other.gwl"), 1);
-	shell_is_golden("long/diff.json");
+	shell_is_golden("packed/diff.json");
 }
 
 /* By 5 and 10%; the one of 2% is within --fail-on, that of few launches has no interval. */
@@ -139,7 +139,7 @@ TEST(predictions_need_no_base)
 {
 	assert_int_equal(shell("$TOOLS/make_sample worked worked.gwl"), 0);
 	assert_int_equal(shell(DIFF "--all --against-prediction worked.gwl"), 0);
-	shell_is_golden("diff_against_prediction.txt");
+	shell_is_golden("packed/diff_against_prediction.txt");
 }
 
 TEST(limits_in_percent_may_say_so)

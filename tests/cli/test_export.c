@@ -115,7 +115,7 @@ TEST(each_format_has_the_sums_of_recorded_logs)
 
 TEST(csv_is_golden)
 {
-	shell_prints("export.csv",
+	shell_prints("packed/export.csv",
 		     GPUWATCH "export --format=csv --kernel='^(plain|quo.te)$' -o - names.gwl");
 }
 

@@ -14,9 +14,9 @@ static int copy_corpus(void **state)
 
 TEST(text_is_as_reviewed)
 {
-	shell_prints("long/inspect_program.txt", INSPECT "program");
-	shell_prints("long/inspect_archive_60.txt", "COLUMNS=60 " INSPECT "library.a");
-	shell_prints("inspect_kernel.txt", INSPECT "--arch=90 --kernel=power plain.fatbin");
+	shell_prints("packed/inspect_program.txt", INSPECT "program");
+	shell_prints("packed/inspect_archive_60.txt", "COLUMNS=60 " INSPECT "library.a");
+	shell_prints("packed/inspect_kernel.txt", INSPECT "--arch=90 --kernel=power plain.fatbin");
 }
 
 #define SAXPY_CODE INSPECT "--sass --kernel=saxpy sm_90.cubin "
@@ -70,7 +70,7 @@ TEST(cycles_follow_the_latencies_of_a_profile)
 
 TEST(json_is_as_reviewed)
 {
-	shell_prints("long/inspect.json", INSPECT "--json --arch=80 zstd.fatbin");
+	shell_prints("packed/inspect.json", INSPECT "--json --arch=80 zstd.fatbin");
 }
 
 TEST(json_is_well_formed)

@@ -22,15 +22,15 @@ static int make_samples(void **state)
 
 TEST(text_is_as_reviewed)
 {
-	shell_prints("plain.txt", REPORT "plain.gwl");
-	shell_prints("config_80.txt", "COLUMNS=80 " REPORT "--by=config plain.gwl");
-	shell_prints("aggregates_wide.txt", REPORT "--wide --by=device aggregates.gwl");
+	shell_prints("packed/plain.txt", REPORT "plain.gwl");
+	shell_prints("packed/config_80.txt", "COLUMNS=80 " REPORT "--by=config plain.gwl");
+	shell_prints("packed/aggregates_wide.txt", REPORT "--wide --by=device aggregates.gwl");
 }
 
 TEST(csv_is_as_reviewed)
 {
-	shell_prints("plain.csv", REPORT "--csv plain.gwl");
-	shell_prints("config.csv", REPORT "--csv --by=config plain.gwl");
+	shell_prints("packed/plain.csv", REPORT "--csv plain.gwl");
+	shell_prints("packed/config.csv", REPORT "--csv --by=config plain.gwl");
 }
 
 TEST(csv_begins_with_the_columns_of_nsys)
@@ -91,14 +91,14 @@ TEST(messages_name_hostile_files_in_plain_text)
 
 TEST(json_is_as_reviewed)
 {
-	shell_prints("long/plain.json", REPORT "--json plain.gwl" NO_COUNTERS);
+	shell_prints("packed/plain.json", REPORT "--json plain.gwl" NO_COUNTERS);
 }
 
 /* 24 launches of 12 us half as long again, of 1335 instead of 1980 MHz; unknown causes are unknown.
  */
 TEST(clocks_and_slow_launches_are_reported)
 {
-	shell_prints("clocked.txt", "COLUMNS=100 " REPORT "clocked.gwl");
+	shell_prints("packed/clocked.txt", "COLUMNS=100 " REPORT "clocked.gwl");
 	shell_says("throttled: power cap");
 	shell_says("14 slow launches in 2 episodes, 560 µs beyond the prediction");
 	assert_int_equal(shell(REPORT "--csv clocked.gwl | cut -d, -f33,34 | sed 1d"), 0);
@@ -107,7 +107,8 @@ TEST(clocks_and_slow_launches_are_reported)
 	assert_int_equal(shell(REPORT "--json clocked.gwl | grep -A40 '\"slow\": {'"), 0);
 	shell_says("\"cause\": \"SM clock\"");
 	shell_says("\"lost_ns\": 60000");
-	shell_prints("clocked_details.txt", "COLUMNS=100 " REPORT "--verbose --top=1 clocked.gwl");
+	shell_prints("packed/clocked_details.txt",
+		     "COLUMNS=100 " REPORT "--verbose --top=1 clocked.gwl");
 	shell_says("SM 1658 MHz (1335 to 1980)");
 	shell_says("throttled: power cap (50.0% of samples)");
 	assert_int_equal(shell(REPORT "--verbose plain.gwl"), 0);
@@ -153,11 +154,11 @@ TEST(a_log_that_ends_early_says_so_of_code)
 /* Each line of the sample: what it is bound by, what of, and what to fix first. */
 TEST(bounds_are_reported_with_what_to_fix)
 {
-	shell_prints("worked.txt", "COLUMNS=100 " REPORT "worked.gwl");
+	shell_prints("packed/worked.txt", "COLUMNS=100 " REPORT "worked.gwl");
 	shell_says("uncoalesced loads: 32 sectors per request");
 	shell_says("too few blocks: 8 where the GPU holds 256 at once");
-	shell_prints("worked_config_80.txt", "COLUMNS=80 " REPORT "--by=config worked.gwl");
-	shell_prints("long/worked.json", REPORT "--json worked.gwl" NO_COUNTERS);
+	shell_prints("packed/worked_config_80.txt", "COLUMNS=80 " REPORT "--by=config worked.gwl");
+	shell_prints("packed/worked.json", REPORT "--json worked.gwl" NO_COUNTERS);
 }
 
 /* No line of a report is wider than the terminal. */
@@ -214,7 +215,7 @@ TEST(the_header_is_at_most_twelve_lines)
 	assert_null(strstr(shell_output, "Own cost"));
 	assert_null(strstr(shell_output, "Dropped"));
 	assert_null(strstr(shell_output, "Degraded"));
-	shell_prints("plain_details.txt", REPORT "--verbose --top=1 plain.gwl");
+	shell_prints("packed/plain_details.txt", REPORT "--verbose --top=1 plain.gwl");
 }
 
 TEST(names_are_short_and_whole_ones_can_be_asked_for)

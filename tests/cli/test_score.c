@@ -18,15 +18,15 @@ static int make_samples(void **state)
 
 TEST(text_is_as_reviewed)
 {
-	shell_prints("score.txt", SCORE "worked.gwl");
-	shell_prints("score_models.txt", SCORE "--models worked.gwl");
-	shell_prints("score_configuration.txt", SCORE
+	shell_prints("packed/score.txt", SCORE "worked.gwl");
+	shell_prints("packed/score_models.txt", SCORE "--models worked.gwl");
+	shell_prints("packed/score_configuration.txt", SCORE
 		     "--by=configuration worked.gwl | sed -n '/^Predictions of/,/^The same/p'");
 }
 
 TEST(json_is_as_reviewed)
 {
-	shell_prints("long/score.json", SCORE "--json worked.gwl");
+	shell_prints("packed/score.json", SCORE "--json worked.gwl");
 }
 
 /* 72 launches with counted work and a device: bounds answers them all; 12 without: none. */

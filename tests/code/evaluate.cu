@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Kernels that the evaluator is checked on; evaluate.ptx is what the compiler made of them:
- *   nvcc -arch=sm_90 -ptx -o evaluate.ptx evaluate.cu && tests/archive add tests/code/compiled.tar.xz --into=ptx evaluate.ptx
+ *   nvcc -arch=sm_90 -ptx -o evaluate.ptx evaluate.cu && tests/archive add tests/compiled.tar.xz --into=code/ptx evaluate.ptx
  * oracle_kernels.c has each of them again as plain C. Loops that lanes leave at different times
  * aren't unrolled: a lane's iteration would else be in the unrolled body for one lane and in the
  * remainder for another, and that is no business of the source.

@@ -27,7 +27,7 @@ static const char *plan_text(const struct gw_digest_plan *plan)
 
 /* ---- machine code ---- */
 
-/* The parameters of address.cu of tests/unit/sass/kernels.tar.xz, and what decides there. */
+/* The parameters of address.cu of tests/compiled.tar.xz, and what decides there. */
 static const struct {
 	const char *name, *plan;
 	uint32_t sizes[5];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Kernels whose control depends on as many arguments as one, and as are hashed at most:
  *   nvcc -arch=sm_90 -cubin -o arguments.cubin arguments.cu
- *   tests/archive add tests/code/compiled.tar.xz --into=hook_cost arguments.cubin
+ *   tests/archive add tests/compiled.tar.xz --into=code/hook_cost arguments.cubin
  */
 extern "C" __global__ void one(int *out, int n)
 {

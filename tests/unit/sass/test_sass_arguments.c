@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * arguments.cu of kernels.tar.xz as machine code of several architectures, evaluated on arguments:
+ * arguments.cu of compiled.tar.xz as machine code of several architectures, evaluated on arguments:
  * accesses and addresses of every thread are what the same loops give in C, though tables of
  * arguments, quotients of 64 bits, floats and what other lanes have decide them.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tiles.cu of kernels.tar.xz: what copies through tensor maps, and bulk copies, move. */
+/* tiles.cu of compiled.tar.xz: what copies through tensor maps, and bulk copies, move. */
 #include "predictor/code/digest.h"
 #include "predictor/code/static_code.h"
 #include "predictor/models/inputs.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * undecided.cu of kernels.tar.xz: where memory contents decide how much a launch does, its work is
+ * undecided.cu of compiled.tar.xz: where memory contents decide how much a launch does, its work is
  * "at least" and nothing is predicted from it; where what they decide cannot matter, it is
  * predicted; where it matters but is bounded, what is likely is predicted, with what it may be off.
  */
