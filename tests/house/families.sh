@@ -11,7 +11,7 @@ list() {
 	echo "# tests/house/families.sh --fix of the .cu files."
 	for file in *.cu; do
 		# A kernel's name is the word before the bracket that follows __global__ and its bounds.
-		tr '\n' ' ' <"$file" |
+		tr '\n\t' '  ' <"$file" |
 			grep -oE '__global__ void ((__launch_bounds__\([^)]*\)) +)?[a-z0-9_]+\(' |
 			sed -E "s/.* ([a-z0-9_]+)\($/${file%.cu} \1/"
 	done
