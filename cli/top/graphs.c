@@ -39,6 +39,31 @@ double top_graph_time(const struct top_graph *g)
 		     : NAN;
 }
 
+/* Their kernels have no times, unless they are launched by themselves, too. */
+void top_graphs_time(struct top_model *m)
+{
+	for (size_t i = 0; i < m->processes; i++)
+		for (size_t k = 0; k < m->process[i]->graphs; k++) {
+			struct top_graph *g = &m->process[i]->graph[k];
+
+			g->time_ns = isnan(m->process[i]->runs) ? NAN : top_graph_time(g);
+			if (isnan(g->time_ns))
+				continue;
+			m->time_ns = (isnan(m->time_ns) ? 0 : m->time_ns) + g->time_ns;
+			m->bound_ns[GW_BOUND_UNKNOWN] += g->time_ns;
+		}
+}
+
+void top_graphs_share(struct top_model *m)
+{
+	for (size_t i = 0; i < m->processes; i++)
+		for (size_t k = 0; k < m->process[i]->graphs; k++) {
+			struct top_graph *g = &m->process[i]->graph[k];
+
+			g->share = m->time_ns > 0 ? g->time_ns / m->time_ns : NAN;
+		}
+}
+
 static double mean(const struct gw_live_graph_time *g)
 {
 	return g->timed ? (double)g->total_ns / (double)g->timed : NAN;

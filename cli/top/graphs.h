@@ -14,6 +14,10 @@ void top_graph_is(struct top_process *process, size_t at, const struct gw_live_g
  * since then, or ever; NaN: none was. */
 double top_graph_time(const struct top_graph *graph);
 
+/** The same of all, added to the model's; then their shares of that. */
+void top_graphs_time(struct top_model *model);
+void top_graphs_share(struct top_model *model);
+
 /** A line for each of the @p most graphs with most GPU time that was timed; for top_lines_free().
  */
 char **top_graph_lines(const struct top_model *model, size_t most, size_t *count);

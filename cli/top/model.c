@@ -468,15 +468,6 @@ void top_row_finish(struct top_row *r)
 	r->high = w->weight > 0 ? w->high / w->weight : NAN;
 }
 
-/* GPU time of a row in the interval. */
-static void add_to_process(struct top_process *p, double ns, uint8_t bound)
-{
-	if (isnan(ns))
-		return;
-	p->time_ns = (isnan(p->time_ns) ? 0 : p->time_ns) + ns;
-	p->bound_ns[bound] += ns;
-}
-
 /* Rows that nobody may look at are finished once somebody does. */
 static void finish_rows(struct top_process *p, bool unknown, bool later)
 {
@@ -503,7 +494,10 @@ static void finish_rows(struct top_process *p, bool unknown, bool later)
 		}
 		if (!later)
 			top_row_finish(p->row[i]);
-		add_to_process(p, ns, s->bound);
+		if (!isnan(ns)) {
+			p->time_ns = (isnan(p->time_ns) ? 0 : p->time_ns) + ns;
+			p->bound_ns[s->bound] += ns;
+		}
 		p->runs += (double)s->interval.runs;
 		left += (double)s->total.runs - (double)s->total.measured;
 	}
@@ -563,26 +557,11 @@ static void drop_gone(struct top_model *m)
 	m->processes = kept;
 }
 
-/* Their kernels have no times, unless they are launched by themselves, too. */
-static void finish_graphs(struct top_model *m)
-{
-	for (size_t i = 0; i < m->processes; i++)
-		for (size_t k = 0; k < m->process[i]->graphs; k++) {
-			struct top_graph *g = &m->process[i]->graph[k];
-
-			g->time_ns = isnan(m->process[i]->runs) ? NAN : top_graph_time(g);
-			if (isnan(g->time_ns))
-				continue;
-			m->time_ns = (isnan(m->time_ns) ? 0 : m->time_ns) + g->time_ns;
-			m->bound_ns[GW_BOUND_UNKNOWN] += g->time_ns;
-		}
-}
-
 static void finish_shares(struct top_model *m)
 {
 	m->time_ns = NAN;
 	memset(m->bound_ns, 0, sizeof(m->bound_ns));
-	finish_graphs(m);
+	top_graphs_time(m);
 	for (size_t i = 0; i < m->processes; i++) {
 		const struct top_process *p = m->process[i];
 
@@ -591,12 +570,7 @@ static void finish_shares(struct top_model *m)
 		for (int k = 0; k < 8; k++)
 			m->bound_ns[k] += p->bound_ns[k];
 	}
-	for (size_t i = 0; i < m->processes; i++)
-		for (size_t k = 0; k < m->process[i]->graphs; k++) {
-			struct top_graph *g = &m->process[i]->graph[k];
-
-			g->share = m->time_ns > 0 ? g->time_ns / m->time_ns : NAN;
-		}
+	top_graphs_share(m);
 }
 
 void top_process_end(const struct top_model *m, struct top_process *p)
@@ -618,15 +592,4 @@ void top_end(struct top_model *m)
 	if (m->unnamed)
 		top_name_rows(m);
 	finish_shares(m);
-}
-
-double top_row_share(const struct top_model *m, const struct top_row *r)
-{
-	return m->time_ns > 0 ? r->interval.time_ns / m->time_ns : NAN;
-}
-
-bool top_row_off(const struct top_row *r)
-{
-	return r->interval.ratio < r->low / r->predicted ||
-	       r->interval.ratio > r->high / r->predicted;
 }

@@ -95,11 +95,11 @@ struct top_row {
 };
 
 /** Rows lie apart: those read soon are fetched while others are read. */
-static inline void top_row_soon(struct top_row *const *row, size_t at, size_t count)
+static inline void top_row_soon(struct top_row *const *row, size_t at, size_t rows)
 {
 	enum { AHEAD = 8 };
 
-	if (at + AHEAD < count)
+	if (at + AHEAD < rows)
 		__builtin_prefetch(&row[at + AHEAD]->interval);
 }
 

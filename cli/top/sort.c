@@ -87,6 +87,17 @@ static int by_choice(const void *x, const void *y)
 	return order ? order : (a->device > b->device) - (a->device < b->device);
 }
 
+double top_row_share(const struct top_model *m, const struct top_row *r)
+{
+	return m->time_ns > 0 ? r->interval.time_ns / m->time_ns : NAN;
+}
+
+bool top_row_off(const struct top_row *r)
+{
+	return r->interval.ratio < r->low / r->predicted ||
+	       r->interval.ratio > r->high / r->predicted;
+}
+
 static bool wanted(const struct top_row *r, const struct top_choice *choice)
 {
 	return r->configs && (!choice->filter || !regexec(choice->filter, r->plain, 0, NULL, 0));
