@@ -243,13 +243,9 @@ static struct gw_estimate ask(const struct fixture *f, const char *model)
  * The fixture through all of it: 64 warps, #Rep 20, Mem_L 600, Comp = 0.25 x 100 = 25, Mem =
  * 1800, CWP = 64; MWP_peak_BW = 2e12 / (1e9 x 128 / 600 x 100) = 93.75; MWP = CWP = N.
  */
-TEST(launch_is_mapped_to_the_inputs_of_2009)
+LAUNCH_TEST(launch_is_mapped_to_the_inputs_of_2009)
 {
-	struct fixture f;
-	struct gw_estimate e;
-
-	fixture_init(&f);
-	e = ask(&f, "mwp-cwp-2009");
+	e = ask(f, "mwp-cwp-2009");
 	assert_string_equal(e.reason, "");
 	assert_close(fixture_term(&e, "N"), 64);
 	assert_close(fixture_term(&e, "#Rep"), 20);
@@ -258,14 +254,10 @@ TEST(launch_is_mapped_to_the_inputs_of_2009)
 	assert_int_equal(e.bound, GW_BOUND_LATENCY);
 }
 
-TEST(missing_input_is_named_not_zero)
+LAUNCH_TEST(missing_input_is_named_not_zero)
 {
-	struct fixture f;
-	struct gw_estimate e;
-
-	fixture_init(&f);
-	f.work.q[GW_WORK_barriers] = (struct gw_quantity){.value = NAN};
-	e = ask(&f, "mwp-cwp-2009");
+	f->work.q[GW_WORK_barriers] = (struct gw_quantity){.value = NAN};
+	e = ask(f, "mwp-cwp-2009");
 	assert_unknown(e.seconds);
 	assert_non_null(strstr(e.reason, "barriers"));
 }
@@ -275,36 +267,33 @@ TEST(missing_input_is_named_not_zero)
  * (by bandwidth 1e12) of requests that depart 2 cycles apart; 20 special functions of 100
  * instructions on 16 lanes of 128; 300 passes for 100 accesses a warp.
  */
-TEST(serial_work_follows_from_its_causes)
+LAUNCH_TEST(serial_work_follows_from_its_causes)
 {
-	struct fixture f;
-	struct gw_estimate e;
 	double warps = 128000, mwp;
 
-	fixture_init(&f);
-	f.work.q[GW_WORK_serial_cycles] = (struct gw_quantity){.value = NAN};
-	fixture_work(&f, GW_WORK_divergent_branches, 0.1);
-	e = ask(&f, "mwp-cwp");
+	f->work.q[GW_WORK_serial_cycles] = (struct gw_quantity){.value = NAN};
+	fixture_work(f, GW_WORK_divergent_branches, 0.1);
+	e = ask(f, "mwp-cwp");
 	assert_true(fixture_term(&e, "W_serial") == 0);
 
-	fixture_param(&f, GW_PARAM_b_mem, 1e12);
-	fixture_work(&f, GW_WORK_barriers, 5);
-	e = ask(&f, "mwp-cwp");
+	fixture_param(f, GW_PARAM_b_mem, 1e12);
+	fixture_work(f, GW_WORK_barriers, 5);
+	e = ask(f, "mwp-cwp");
 	mwp = fixture_term(&e, "MWP");
 	assert_true(mwp < 64);
 	assert_close(fixture_term(&e, "W_serial"), 2 * (mwp - 1) * 5 * 8 * 20);
-	fixture_work(&f, GW_WORK_barriers, 0);
+	fixture_work(f, GW_WORK_barriers, 0);
 
-	fixture_work(&f, GW_WORK_pipe_xu, 20 * warps);
-	e = ask(&f, "mwp-cwp");
+	fixture_work(f, GW_WORK_pipe_xu, 20 * warps);
+	e = ask(f, "mwp-cwp");
 	assert_close(fixture_term(&e, "W_serial"), 20 * 1280 * 2 * (0.2 - 16 / 128.0));
-	fixture_work(&f, GW_WORK_pipe_xu, 0);
+	fixture_work(f, GW_WORK_pipe_xu, 0);
 
-	fixture_work(&f, GW_WORK_shared_wavefronts, 300 * warps);
-	fixture_work(&f, GW_WORK_pipe_lsu,
-		     100 * warps + f.work.q[GW_WORK_global_load_requests].value +
-			     f.work.q[GW_WORK_global_store_requests].value);
-	e = ask(&f, "mwp-cwp");
+	fixture_work(f, GW_WORK_shared_wavefronts, 300 * warps);
+	fixture_work(f, GW_WORK_pipe_lsu,
+		     100 * warps + f->work.q[GW_WORK_global_load_requests].value +
+			     f->work.q[GW_WORK_global_store_requests].value);
+	e = ask(f, "mwp-cwp");
 	assert_close(fixture_term(&e, "W_serial"), 200 * 1280);
 	assert_true(e.seconds > 0);
 }
@@ -331,38 +320,32 @@ TEST(serial_work_is_unknown_where_a_cause_is)
 }
 
 /* A coalesced request of a warp is one transaction and draws its 128 bytes. */
-TEST(a_request_draws_all_of_its_bytes)
+LAUNCH_TEST(a_request_draws_all_of_its_bytes)
 {
-	struct fixture f;
-	struct gw_estimate e;
-
-	fixture_init(&f);
-	fixture_param(&f, GW_PARAM_b_mem, 1e12);
-	e = ask(&f, "mwp-cwp");
+	fixture_param(f, GW_PARAM_b_mem, 1e12);
+	e = ask(f, "mwp-cwp");
 	assert_close(fixture_term(&e, "MWP"), 1e12 / (1e9 * 128 / 600 * 100));
 	/* Uncoalesced, of 32 sectors: 32 transactions, 31 departures later, 1024 bytes. */
-	fixture_work(&f, GW_WORK_uncoalesced_mem_insts,
-		     f.work.q[GW_WORK_coalesced_mem_insts].value);
-	fixture_work(&f, GW_WORK_coalesced_mem_insts, 0);
-	fixture_work(&f, GW_WORK_uncoalesced_per_mw, 32);
-	fixture_work(&f, GW_WORK_global_load_sectors,
-		     32 * f.work.q[GW_WORK_global_load_requests].value);
-	fixture_work(&f, GW_WORK_global_store_sectors,
-		     32 * f.work.q[GW_WORK_global_store_requests].value);
-	e = ask(&f, "mwp-cwp");
+	fixture_work(f, GW_WORK_uncoalesced_mem_insts,
+		     f->work.q[GW_WORK_coalesced_mem_insts].value);
+	fixture_work(f, GW_WORK_coalesced_mem_insts, 0);
+	fixture_work(f, GW_WORK_uncoalesced_per_mw, 32);
+	fixture_work(f, GW_WORK_global_load_sectors,
+		     32 * f->work.q[GW_WORK_global_load_requests].value);
+	fixture_work(f, GW_WORK_global_store_sectors,
+		     32 * f->work.q[GW_WORK_global_store_requests].value);
+	e = ask(f, "mwp-cwp");
 	assert_close(fixture_term(&e, "MWP"), 1e12 / (1e9 * 1024 / (600 + 31 * 2) * 100));
 }
 
 /* All hits in L1: the levels' mean is lat_l1; the published form pays lat_l1 for hits too. */
-TEST(levels_differ_from_2012_where_l2_answers)
+LAUNCH_TEST(levels_differ_from_2012_where_l2_answers)
 {
-	struct fixture f;
 	struct gw_estimate published, levels;
 
-	fixture_init(&f);
-	fixture_work(&f, GW_WORK_l2_hit_rate, 1);
-	published = ask(&f, "mwp-cwp");
-	levels = ask(&f, "mwp-cwp-levels");
+	fixture_work(f, GW_WORK_l2_hit_rate, 1);
+	published = ask(f, "mwp-cwp");
+	levels = ask(f, "mwp-cwp-levels");
 	assert_close(fixture_term(&published, "AMAT"), 30);
 	assert_close(fixture_term(&levels, "AMAT"), 250);
 }

@@ -230,106 +230,83 @@ static void no_compute(struct fixture *f)
 }
 
 /* 16 warps a processing block, each 40 + 20 x 2 + 3 x 4 + 37 = 129 issue cycles; 20 waves. */
-TEST(no_memory_leaves_issue_or_dependences)
+LAUNCH_TEST(no_memory_leaves_issue_or_dependences)
 {
-	struct fixture f;
-
-	fixture_init(&f);
-	no_memory(&f);
-	assert_close(wave_seconds(&f, NULL), launch_seconds(&f) + 20 * 16 * 129 / 1e9);
-	fixture_work(&f, GW_WORK_warp_cycles_longest, 5000);
-	assert_close(wave_seconds(&f, NULL), launch_seconds(&f) + 20 * 5000 / 1e9);
+	no_memory(f);
+	assert_close(wave_seconds(f, NULL), launch_seconds(f) + 20 * 16 * 129 / 1e9);
+	fixture_work(f, GW_WORK_warp_cycles_longest, 5000);
+	assert_close(wave_seconds(f, NULL), launch_seconds(f) + 20 * 5000 / 1e9);
 }
 
 /* max(t(idle latency), bytes / bandwidth): 2 x 600 cycles against 800 x 8 x 384 B / 2000. */
-TEST(no_compute_leaves_latency_or_bandwidth)
+LAUNCH_TEST(no_compute_leaves_latency_or_bandwidth)
 {
-	struct fixture f;
-
-	fixture_init(&f);
-	no_compute(&f);
-	assert_close(wave_seconds(&f, NULL), launch_seconds(&f) + 20 * 1228.8 / 1e9);
-	fixture_param(&f, GW_PARAM_b_mem, 4e12);
-	assert_close(wave_seconds(&f, NULL), launch_seconds(&f) + 20 * 1200 / 1e9);
+	no_compute(f);
+	assert_close(wave_seconds(f, NULL), launch_seconds(f) + 20 * 1228.8 / 1e9);
+	fixture_param(f, GW_PARAM_b_mem, 4e12);
+	assert_close(wave_seconds(f, NULL), launch_seconds(f) + 20 * 1200 / 1e9);
 }
 
-TEST(unbounded_bandwidth_leaves_idle_latency)
+LAUNCH_TEST(unbounded_bandwidth_leaves_idle_latency)
 {
-	struct fixture f;
-
-	fixture_init(&f);
-	no_compute(&f);
-	fixture_param(&f, GW_PARAM_b_mem, 1e30);
-	assert_close(wave_seconds(&f, NULL), launch_seconds(&f) + 20 * 1200 / 1e9);
+	no_compute(f);
+	fixture_param(f, GW_PARAM_b_mem, 1e30);
+	assert_close(wave_seconds(f, NULL), launch_seconds(f) + 20 * 1200 / 1e9);
 }
 
-TEST(one_warp_takes_its_schedule)
+LAUNCH_TEST(one_warp_takes_its_schedule)
 {
-	struct fixture f;
-
-	fixture_init(&f);
-	fixture_grid(&f, 1, 32);
-	assert_close(wave_seconds(&f, NULL), launch_seconds(&f) + 1500 / 1e9);
+	fixture_grid(f, 1, 32);
+	assert_close(wave_seconds(f, NULL), launch_seconds(f) + 1500 / 1e9);
 }
 
-TEST(waves_add_up)
+LAUNCH_TEST(waves_add_up)
 {
-	struct fixture f;
 	double one;
 
-	fixture_init(&f);
-	no_memory(&f);
-	fixture_grid(&f, 800, 256);
-	one = wave_seconds(&f, NULL) - launch_seconds(&f);
+	no_memory(f);
+	fixture_grid(f, 800, 256);
+	one = wave_seconds(f, NULL) - launch_seconds(f);
 	assert_close(one, 16 * 129 / 1e9);
 	/* 20 more blocks, one on an SM: 2 warps a processing block, so the schedule decides. */
-	fixture_grid(&f, 820, 256);
-	assert_close(wave_seconds(&f, NULL), launch_seconds(&f) + one + 1500 / 1e9);
+	fixture_grid(f, 820, 256);
+	assert_close(wave_seconds(f, NULL), launch_seconds(f) + one + 1500 / 1e9);
 }
 
 /* delay_dep = (880 - 600) / 28 = 10; 3 barriers of a block of 8 warps: 3 x 10 x 7. */
-TEST(barriers_cost_as_in_hong_and_kim)
+LAUNCH_TEST(barriers_cost_as_in_hong_and_kim)
 {
-	struct fixture f;
-
-	fixture_init(&f);
-	no_memory(&f);
-	fixture_grid(&f, 1, 256);
-	assert_close(wave_seconds(&f, NULL), launch_seconds(&f) + 1500 / 1e9);
-	fixture_work(&f, GW_WORK_barriers, 3);
-	assert_close(wave_seconds(&f, NULL), launch_seconds(&f) + 1710 / 1e9);
+	no_memory(f);
+	fixture_grid(f, 1, 256);
+	assert_close(wave_seconds(f, NULL), launch_seconds(f) + 1500 / 1e9);
+	fixture_work(f, GW_WORK_barriers, 3);
+	assert_close(wave_seconds(f, NULL), launch_seconds(f) + 1710 / 1e9);
 }
 
-TEST(user_given_hit_shares_replace_the_counted)
+LAUNCH_TEST(user_given_hit_shares_replace_the_counted)
 {
 	struct gw_model_options options = {.l1_hit = 0, .l2_hit = 1};
-	struct fixture f;
-	struct gw_estimate e;
 
-	fixture_init(&f);
-	gw_model_find("wave")->estimate(&f.device, &f.launch, &f.work, &options, &e);
+	gw_model_find("wave")->estimate(&f->device, &f->launch, &f->work, &options, &e);
 	assert_true(fixture_term(&e, "lat_L2") >= 250);
 	assert_true(isnan(fixture_term(&e, "lat_DRAM")));
 	options.l1_hit = 0.5;
-	gw_model_find("wave")->estimate(&f.device, &f.launch, &f.work, &options, &e);
+	gw_model_find("wave")->estimate(&f->device, &f->launch, &f->work, &options, &e);
 	assert_true(isnan(e.seconds));
 	assert_non_null(strstr(e.reason, "exceed 1"));
 }
 
 /* Half of the accesses uncoalesced: the mean latency is (600 + 880) / 2. */
-TEST(uncoalesced_requests_have_their_own_latency)
+LAUNCH_TEST(uncoalesced_requests_have_their_own_latency)
 {
-	struct fixture f;
-
-	fixture_init(&f);
-	no_compute(&f);
-	fixture_work(&f, GW_WORK_uncoalesced_mem_insts, 3);
-	fixture_work(&f, GW_WORK_warp_cycles_longest, 2 * 740);
-	fixture_param(&f, GW_PARAM_bw_uncoalesced, 1e30);
-	assert_close(wave_seconds(&f, NULL), launch_seconds(&f) + 20 * 1480 / 1e9);
+	no_compute(f);
+	fixture_work(f, GW_WORK_uncoalesced_mem_insts, 3);
+	fixture_work(f, GW_WORK_warp_cycles_longest, 2 * 740);
+	fixture_param(f, GW_PARAM_bw_uncoalesced, 1e30);
+	assert_close(wave_seconds(f, NULL), launch_seconds(f) + 20 * 1480 / 1e9);
 	/* 800 x 8 x 192 B at 100 B/cycle. */
-	fixture_param(&f, GW_PARAM_bw_uncoalesced, 1e11);
-	assert_close(wave_seconds(&f, NULL), launch_seconds(&f) + 20 * 12288 / 1e9);
+	fixture_param(f, GW_PARAM_bw_uncoalesced, 1e11);
+	assert_close(wave_seconds(f, NULL), launch_seconds(f) + 20 * 12288 / 1e9);
 }
 
 int main(void)

@@ -105,4 +105,15 @@ static inline struct gw_attribution *fresh(void)
 	return a;
 }
 
+/* A test of an attribution of its own. */
+#define ATTRIBUTION_TEST(name) \
+	static void name##_by(struct gw_attribution *a); \
+	TEST(name) \
+	{ \
+		struct gw_attribution *a = fresh(); \
+		name##_by(a); \
+		gw_attribution_free(a); \
+	} \
+	static void name##_by(struct gw_attribution *a)
+
 #endif

@@ -15,6 +15,17 @@ struct fixture {
 /* Everything a model asks for is known; the launch fills the GPU several times. */
 void fixture_init(struct fixture *f);
 
+/* A test of a launch, the fixture's as long as it changes nothing, and of what is said of it. */
+#define LAUNCH_TEST(name) \
+	static void name##_of(struct fixture *f, struct gw_estimate e); \
+	TEST(name) \
+	{ \
+		struct fixture f; \
+		fixture_init(&f); \
+		name##_of(&f, (struct gw_estimate){0}); \
+	} \
+	static void name##_of(struct fixture *f, struct gw_estimate e)
+
 /* Set an amount of work as counted. */
 void fixture_work(struct fixture *f, enum gw_work_field field, double value);
 

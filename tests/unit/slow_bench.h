@@ -96,4 +96,17 @@ static void launches(struct bench *b, int n, double seconds, double sigma,
 		launch(b, seconds * exp(sigma * normal()), *s);
 }
 
+/* A test of launches by chance of its own, published every so many. */
+#define BENCH_TEST(name, seed_, every) \
+	static void name##_on(struct bench *b); \
+	TEST(name) \
+	{ \
+		struct bench b; \
+		seed = seed_; \
+		open_bench(&b, every); \
+		name##_on(&b); \
+		close_bench(&b); \
+	} \
+	static void name##_on(struct bench *b)
+
 #endif

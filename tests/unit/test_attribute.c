@@ -2,10 +2,8 @@
 /* Attribution of counter samples on windows whose truth is known. */
 #include "tests/unit/attribution.h"
 
-TEST(lone_long_kernels_are_reported_exactly)
+ATTRIBUTION_TEST(lone_long_kernels_are_reported_exactly)
 {
-	struct gw_attribution *a = fresh();
-
 	window_begin(1000000);
 	/* Uneven within the kernel: all of it at its beginning. */
 	w.run[w.runs++] = (struct gw_interval){1501000, 1801000, 7};
@@ -14,13 +12,10 @@ TEST(lone_long_kernels_are_reported_exactly)
 	gw_attribution_solve(a);
 	assert_reported(a, 7, 1e-6);
 	assert_true(fabs(counted(a, 7).launches - 1) < 1e-9);
-	gw_attribution_free(a);
 }
 
-TEST(kernels_shorter_than_a_sample_come_out_of_many)
+ATTRIBUTION_TEST(kernels_shorter_than_a_sample_come_out_of_many)
 {
-	struct gw_attribution *a = fresh();
-
 	for (unsigned k = 0; k < 8; k++) {
 		window_begin(1000000 + k * 777);
 		for (unsigned i = 0; room(); i++) {
@@ -35,7 +30,6 @@ TEST(kernels_shorter_than_a_sample_come_out_of_many)
 	assert_reported(a, 1, 0.02);
 	assert_reported(a, 2, 0.02);
 	assert_reported(a, 3, 0.02);
-	gw_attribution_free(a);
 }
 
 /* The first quarter of a kernel's time counts all it does: no share of time is right for a sample
@@ -48,10 +42,8 @@ static void next_uneven(uint32_t config, uint64_t length, uint64_t gap)
 	w.at += length;
 }
 
-TEST(kernels_that_count_unevenly_are_reported_from_those_that_no_sample_cuts)
+ATTRIBUTION_TEST(kernels_that_count_unevenly_are_reported_from_those_that_no_sample_cuts)
 {
-	struct gw_attribution *a = fresh();
-
 	for (unsigned k = 0; k < 8; k++) {
 		window_begin(1000000 + k * 777);
 		for (unsigned i = 0; room(); i++) {
@@ -66,7 +58,6 @@ TEST(kernels_that_count_unevenly_are_reported_from_those_that_no_sample_cuts)
 	assert_reported(a, 1, 0.005);
 	assert_reported(a, 2, 0.005);
 	assert_reported(a, 3, 0.005);
-	gw_attribution_free(a);
 }
 
 /* A kernel that counts from 0.5 us after its record's begin on, until 2.25 us before its end. */
@@ -81,10 +72,8 @@ static void next_lagging(uint32_t config, uint64_t length)
  * As a decode loop in a graph: the same few microseconds again and again, nothing between, few of
  * them in windows. What is counted of a kernel is not spread over the time of its record.
  */
-TEST(kernels_whose_records_hold_more_than_their_counting_are_reported)
+ATTRIBUTION_TEST(kernels_whose_records_hold_more_than_their_counting_are_reported)
 {
-	struct gw_attribution *a = fresh();
-
 	for (unsigned k = 0; k < 6; k++) {
 		window_begin(1000000 + k * 3777);
 		for (unsigned token = 0; token < 2; token++) {
@@ -103,13 +92,11 @@ TEST(kernels_whose_records_hold_more_than_their_counting_are_reported)
 	assert_reported(a, 40, 0.1);
 	assert_reported(a, 60, 0.1);
 	assert_reported(a, 8, 0.3);
-	gw_attribution_free(a);
 }
 
 /* What one lag says and another denies, of samples that hardly tell them apart, is not sure. */
-TEST(too_few_samples_to_tell_neighbours_apart_are_not_believed)
+ATTRIBUTION_TEST(too_few_samples_to_tell_neighbours_apart_are_not_believed)
 {
-	struct gw_attribution *a = fresh();
 	struct gw_counted one, forty;
 
 	window_begin(1000000);
@@ -129,13 +116,11 @@ TEST(too_few_samples_to_tell_neighbours_apart_are_not_believed)
 				     3 * forty.error[m] * forty.value[m] &&
 			     forty.error[m] < 0.25);
 	}
-	gw_attribution_free(a);
 }
 
 /* Two that always run together: neither is reported, and each did no more than both. */
-TEST(what_can_not_be_reported_is_limited_by_all_that_ran_beside)
+ATTRIBUTION_TEST(what_can_not_be_reported_is_limited_by_all_that_ran_beside)
 {
-	struct gw_attribution *a = fresh();
 	double both[2] = {truth(3, 0) + truth(5, 0), truth(3, 1) + truth(5, 1)};
 
 	for (unsigned k = 0; k < 8; k++) {
@@ -155,14 +140,11 @@ TEST(what_can_not_be_reported_is_limited_by_all_that_ran_beside)
 			assert_true(c.most[m] >= truth(config, m));
 			assert_true(c.most[m] <= 1.1 * both[m]);
 		}
-	gw_attribution_free(a);
 }
 
 /* Each round alike, and a moment of rest only after it: what samples of parts of it say decides. */
-TEST(rounds_that_are_all_alike_are_still_distinguished)
+ATTRIBUTION_TEST(rounds_that_are_all_alike_are_still_distinguished)
 {
-	struct gw_attribution *a = fresh();
-
 	for (unsigned k = 0; k < 8; k++) {
 		window_begin(1000000 + k * 1777);
 		while (room()) {
@@ -176,14 +158,11 @@ TEST(rounds_that_are_all_alike_are_still_distinguished)
 	assert_reported(a, 1, 0.01);
 	assert_reported(a, 2, 0.01);
 	assert_reported(a, 3, 0.01);
-	gw_attribution_free(a);
 }
 
 /* Always together, in every sample alike: no equation separates them. */
-TEST(kernels_that_nothing_tells_apart_stay_unknown)
+ATTRIBUTION_TEST(kernels_that_nothing_tells_apart_stay_unknown)
 {
-	struct gw_attribution *a = fresh();
-
 	for (unsigned k = 0; k < 4; k++) {
 		window_begin(1000000);
 		while (room()) {
@@ -198,13 +177,10 @@ TEST(kernels_that_nothing_tells_apart_stay_unknown)
 	gw_attribution_solve(a);
 	assert_false(is_reported(a, 1));
 	assert_false(is_reported(a, 2));
-	gw_attribution_free(a);
 }
 
-TEST(kernels_that_run_at_once_are_credited_with_nothing)
+ATTRIBUTION_TEST(kernels_that_run_at_once_are_credited_with_nothing)
 {
-	struct gw_attribution *a = fresh();
-
 	window_begin(1000000);
 	ran(1, 1100000, 1400000);
 	ran(2, 1300000, 1600000);
@@ -214,13 +190,10 @@ TEST(kernels_that_run_at_once_are_credited_with_nothing)
 	assert_false(is_reported(a, 1));
 	assert_false(is_reported(a, 2));
 	assert_reported(a, 3, 1e-6);
-	gw_attribution_free(a);
 }
 
-TEST(samples_that_a_copy_touches_are_left_out)
+ATTRIBUTION_TEST(samples_that_a_copy_touches_are_left_out)
 {
-	struct gw_attribution *a = fresh();
-
 	for (unsigned k = 0; k < 4; k++) {
 		window_begin(1000000);
 		for (unsigned i = 0; i < 6; i++)
@@ -232,13 +205,10 @@ TEST(samples_that_a_copy_touches_are_left_out)
 	}
 	gw_attribution_solve(a);
 	assert_reported(a, 5, 1e-6);
-	gw_attribution_free(a);
 }
 
-TEST(work_without_a_kernel_sets_the_window_aside)
+ATTRIBUTION_TEST(work_without_a_kernel_sets_the_window_aside)
 {
-	struct gw_attribution *a = fresh();
-
 	window_begin(1000000);
 	next(5, 200000, 300000);
 	count(90, 2000000, 2500000); /* nobody we know */
@@ -251,13 +221,10 @@ TEST(work_without_a_kernel_sets_the_window_aside)
 	window_begin(19000000);
 	next(5, 200000, 300000);
 	assert_int_equal(take(a), GW_WINDOW_USED);
-	gw_attribution_free(a);
 }
 
-TEST(the_first_sample_and_lost_ones_are_not_used)
+ATTRIBUTION_TEST(the_first_sample_and_lost_ones_are_not_used)
 {
-	struct gw_attribution *a = fresh();
-
 	window_begin(1000000);
 	for (unsigned i = 0; i < 8; i++)
 		next(5, 200000, 50000);
@@ -268,17 +235,14 @@ TEST(the_first_sample_and_lost_ones_are_not_used)
 			 GW_WINDOW_USED);
 	gw_attribution_solve(a);
 	assert_reported(a, 5, 0.01);
-	gw_attribution_free(a);
 }
 
 /*
  * Without a moment of rest every equation cuts some launch, and all of them count unevenly: those
  * that cut the one that counts a hundred times as much say little of the others.
  */
-TEST(little_is_reported_beside_much_where_nothing_rests)
+ATTRIBUTION_TEST(little_is_reported_beside_much_where_nothing_rests)
 {
-	struct gw_attribution *a = fresh();
-
 	for (unsigned k = 0; k < 16; k++) {
 		window_begin(1000000);
 		w.at += k * 7919;
@@ -296,14 +260,11 @@ TEST(little_is_reported_beside_much_where_nothing_rests)
 	}
 	for (uint32_t config = 1; config <= 3; config++)
 		assert_reported(a, config, 0.004);
-	gw_attribution_free(a);
 }
 
 /* As on an H200 after a window that had more samples than were read. */
-TEST(what_an_earlier_window_left_over_is_not_used)
+ATTRIBUTION_TEST(what_an_earlier_window_left_over_is_not_used)
 {
-	struct gw_attribution *a = fresh();
-
 	window_begin(1000000);
 	assert_int_equal(gw_samples_own(w.sample, SAMPLES), 1);
 	assert_int_equal(gw_samples_own(w.sample, 0), 0);
@@ -324,13 +285,10 @@ TEST(what_an_earlier_window_left_over_is_not_used)
 	assert_reported(a, 5, 1e-6);
 	assert_true(fabs(counted(a, 5).launches - 8) < 1e-9);
 	assert_int_equal(gw_attribution_window(a, w.sample, 9, w.run, w.runs), GW_WINDOW_EMPTY);
-	gw_attribution_free(a);
 }
 
-TEST(a_kernel_longer_than_windows_is_reported_from_parts)
+ATTRIBUTION_TEST(a_kernel_longer_than_windows_is_reported_from_parts)
 {
-	struct gw_attribution *a = fresh();
-
 	for (unsigned k = 0; k < 8; k++) {
 		window_begin(100000000 + k * 1000000);
 		ran(6, 50000000, 150000000);
@@ -345,13 +303,10 @@ TEST(a_kernel_longer_than_windows_is_reported_from_parts)
 	}
 	gw_attribution_solve(a);
 	assert_reported(a, 6, 0.01);
-	gw_attribution_free(a);
 }
 
-TEST(more_configurations_than_fit_take_turns_without_spoiling_others)
+ATTRIBUTION_TEST(more_configurations_than_fit_take_turns_without_spoiling_others)
 {
-	struct gw_attribution *a = fresh();
-
 	for (uint32_t k = 0; k < 60; k++) {
 		window_begin(1000000 + k);
 		next(1, 150000, 40000);
@@ -362,13 +317,11 @@ TEST(more_configurations_than_fit_take_turns_without_spoiling_others)
 	gw_attribution_solve(a);
 	assert_reported(a, 1, 0.02);
 	assert_reported(a, 2 + (59 * 12 + 5) % 200, 0.02);
-	gw_attribution_free(a);
 }
 
 /* One configuration whose work depends on its arguments, and one that always runs beside it. */
-TEST(work_that_varies_makes_no_false_zero_of_its_neighbour)
+ATTRIBUTION_TEST(work_that_varies_makes_no_false_zero_of_its_neighbour)
 {
-	struct gw_attribution *a = fresh();
 	struct gw_counted c;
 
 	for (unsigned k = 0; k < 24; k++) {
@@ -391,13 +344,10 @@ TEST(work_that_varies_makes_no_false_zero_of_its_neighbour)
 	for (unsigned m = 0; m < 2; m++)
 		assert_true(isnan(c.value[m]) || c.error[m] > 0.2 ||
 			    fabs(c.value[m] - truth(2, m)) < 3 * c.error[m] * truth(2, m));
-	gw_attribution_free(a);
 }
 
-TEST(what_a_program_did_long_ago_is_forgotten)
+ATTRIBUTION_TEST(what_a_program_did_long_ago_is_forgotten)
 {
-	struct gw_attribution *a = fresh();
-
 	for (unsigned k = 0; k < 80; k++) {
 		window_begin(1000000);
 		for (unsigned i = 0; i < 6; i++)
@@ -410,12 +360,10 @@ TEST(what_a_program_did_long_ago_is_forgotten)
 	}
 	gw_attribution_solve(a);
 	assert_reported(a, 5, 1e-6);
-	gw_attribution_free(a);
 }
 
-TEST(a_gpu_that_idles_tells_nothing)
+ATTRIBUTION_TEST(a_gpu_that_idles_tells_nothing)
 {
-	struct gw_attribution *a = fresh();
 	struct gw_counted c;
 
 	window_begin(1000000);
@@ -423,7 +371,6 @@ TEST(a_gpu_that_idles_tells_nothing)
 	assert_int_equal(gw_attribution_window(a, w.sample, 1, w.run, 0), GW_WINDOW_EMPTY);
 	gw_attribution_solve(a);
 	assert_int_equal(gw_attribution_get(a, 0, &c), 0);
-	gw_attribution_free(a);
 }
 
 TEST(confidence_falls_with_the_error)

@@ -94,10 +94,8 @@ TEST(errors_of_placed_windows_hold)
 	assert_true(beyond_its_error(false) > 0.05); /* what they are for */
 }
 
-TEST(of_one_placed_window_nothing_is_said)
+ATTRIBUTION_TEST(of_one_placed_window_nothing_is_said)
 {
-	struct gw_attribution *a = fresh();
-
 	gw_attribution_placed(a);
 	misplaced(a, 0, 1500);
 	gw_attribution_solve(a);
@@ -105,7 +103,6 @@ TEST(of_one_placed_window_nothing_is_said)
 		assert_true(isnan(counted(a, config).value[0]));
 		assert_true(isnan(counted(a, config).most[0]));
 	}
-	gw_attribution_free(a);
 }
 
 int main(void)

@@ -41,31 +41,22 @@ static void forget(struct fixture *f, enum gw_work_field field)
 }
 
 /* An idle pipe is no time: what takes time is not known. */
-/* What takes time is what is not known, whatever the launch itself takes. */
-TEST(idle_resources_alone_are_no_answer)
+LAUNCH_TEST(idle_resources_alone_are_no_answer)
 {
-	struct fixture f;
-	struct gw_estimate e;
-
-	fixture_init(&f);
-	gw_work_clear(&f.work);
-	fixture_work(&f, GW_WORK_fp64_inst, 0);
-	fixture_work(&f, GW_WORK_barriers, 0);
-	fixture_work(&f, GW_WORK_warp_fixed_chain, 8);
-	e = ask(&f);
+	gw_work_clear(&f->work);
+	fixture_work(f, GW_WORK_fp64_inst, 0);
+	fixture_work(f, GW_WORK_barriers, 0);
+	fixture_work(f, GW_WORK_warp_fixed_chain, 8);
+	e = ask(f);
 	assert_unknown(e.seconds);
 	assert_true(e.reason[0]);
 	assert_true(fixture_term(&e, "block_launch") > 0);
 }
 
 /* 128,000 warps of the fixture; every rate is round. */
-TEST(each_resource_takes_work_over_rate)
+LAUNCH_TEST(each_resource_takes_work_over_rate)
 {
-	struct fixture f;
-	struct gw_estimate e;
-
-	fixture_init(&f);
-	e = ask(&f);
+	e = ask(f);
 	assert_close(fixture_term(&e, "issue"), 12.8e6 / 4e11);
 	assert_close(fixture_term(&e, "fma"), 40 * 128e3 * 32 / 12.8e12);
 	assert_close(fixture_term(&e, "alu"), 20 * 128e3 * 32 / 6.4e12);
@@ -79,24 +70,20 @@ TEST(each_resource_takes_work_over_rate)
 
 /* What sampling counts instead of what it can't: both directions at L2, the tensor pipe's cycles.
  */
-TEST(sampled_sums_stand_in_for_unknown_parts)
+LAUNCH_TEST(sampled_sums_stand_in_for_unknown_parts)
 {
-	struct fixture f;
-	struct gw_estimate e;
-
-	fixture_init(&f);
-	fixture_work(&f, GW_WORK_l2_total_bytes, 1e9);
-	fixture_work(&f, GW_WORK_tensor_cycles, 5000);
-	e = ask(&f);
+	fixture_work(f, GW_WORK_l2_total_bytes, 1e9);
+	fixture_work(f, GW_WORK_tensor_cycles, 5000);
+	e = ask(f);
 	assert_close(fixture_term(&e, "l2"), 256 * 128e3 / 5e12 + 128 * 128e3 / 4e12);
-	fixture_work(&f, GW_WORK_l1_bytes, NAN);
-	fixture_work(&f, GW_WORK_l2_read_bytes, NAN);
-	fixture_work(&f, GW_WORK_l2_write_bytes, NAN);
-	fixture_work(&f, GW_WORK_global_store_sectors, NAN);
-	fixture_work(&f, GW_WORK_pipe_tensor, NAN);
+	fixture_work(f, GW_WORK_l1_bytes, NAN);
+	fixture_work(f, GW_WORK_l2_read_bytes, NAN);
+	fixture_work(f, GW_WORK_l2_write_bytes, NAN);
+	fixture_work(f, GW_WORK_global_store_sectors, NAN);
+	fixture_work(f, GW_WORK_pipe_tensor, NAN);
 	for (int i = GW_WORK_tensor_fp16_flop; i <= GW_WORK_tensor_fp64_flop; i++)
-		fixture_work(&f, (enum gw_work_field)i, NAN);
-	e = ask(&f);
+		fixture_work(f, (enum gw_work_field)i, NAN);
+	e = ask(f);
 	assert_close(fixture_term(&e, "l2"), 1e9 / 5e12);
 	assert_close(fixture_term(&e, "tensor"), 5000 / 1e9 / 4);
 }
@@ -112,201 +99,157 @@ static void without_work(struct fixture *f)
 }
 
 /* Two resources of equal time make 2^(1/3) of one; the floor is added. */
-TEST(resources_join_in_a_cubic_norm)
+LAUNCH_TEST(resources_join_in_a_cubic_norm)
 {
-	struct fixture f;
-	struct gw_estimate e;
-
-	without_work(&f);
-	fixture_work(&f, GW_WORK_inst_issued, 4e8);
-	fixture_work(&f, GW_WORK_l1_bytes, 12.8e9);
-	e = ask(&f);
+	without_work(f);
+	fixture_work(f, GW_WORK_inst_issued, 4e8);
+	fixture_work(f, GW_WORK_l1_bytes, 12.8e9);
+	e = ask(f);
 	assert_close(e.seconds, start + 1e-3 * cbrt(2));
 }
 
 /* 101 blocks on 100 SMs: one SM has two, so its pipes work twice the mean. */
-TEST(busiest_sm_decides_for_what_is_inside_it)
+LAUNCH_TEST(busiest_sm_decides_for_what_is_inside_it)
 {
-	struct fixture f;
-	struct gw_estimate e;
-
-	fixture_init(&f);
-	fixture_grid(&f, 101, 256);
-	e = ask(&f);
+	fixture_grid(f, 101, 256);
+	e = ask(f);
 	assert_close(fixture_term(&e, "issue"), 101 * 8 * 100 / 4e11 * 200 / 101);
 	assert_close(fixture_term(&e, "dram"), 101 * 8 * 384 / 2e12);
 	/* One warp a block: one of four schedulers does it all. */
-	fixture_grid(&f, 100, 32);
-	e = ask(&f);
+	fixture_grid(f, 100, 32);
+	e = ask(f);
 	assert_close(fixture_term(&e, "issue"), 100 * 100 / 4e11 * 4);
 	assert_close(fixture_term(&e, "l1"), 100 * 384 / 12.8e12);
 }
 
 /* 64 warps an SM, each 1 load of 128 B: 8192 B in flight, on the line from (1000, 1.6e11). */
-TEST(loads_in_flight_limit_the_bandwidth)
+LAUNCH_TEST(loads_in_flight_limit_the_bandwidth)
 {
-	struct fixture f;
-	struct gw_estimate e;
 	double bandwidth = 1.6e11 + (8192 - 1000) / 9000.0 * (1.5e12 - 1.6e11);
 
-	fixture_init(&f);
-	e = ask(&f);
+	e = ask(f);
 	assert_close(fixture_term(&e, "dram_in_flight"), 256 * 128e3 / bandwidth);
 	/* One warp an SM: 128 B, below the first point, in proportion to it. */
-	fixture_grid(&f, 100, 32);
-	e = ask(&f);
+	fixture_grid(f, 100, 32);
+	e = ask(f);
 	assert_close(fixture_term(&e, "dram_in_flight"), 100 * 256 / (1.6e11 * 128 / 1000));
 }
 
 /* Nothing but reads: bandwidth alone takes 16.4 us, what is in flight more; not both. */
-TEST(device_memory_counts_once)
+LAUNCH_TEST(device_memory_counts_once)
 {
-	struct fixture f;
-	struct gw_estimate e;
-
-	fixture_init(&f);
 	for (unsigned i = 0; i < GW_WORK_FIELDS; i++)
-		f.work.q[i].value = 0;
-	forget(&f, GW_WORK_warp_fixed_chain);
-	fixture_param(&f, GW_PARAM_launch_per_block, 1e-15);
-	fixture_param(&f, GW_PARAM_launch_per_warp, 1e-15);
-	fixture_work(&f, GW_WORK_dram_read_bytes, 256 * 128e3);
-	fixture_work(&f, GW_WORK_global_load_requests, 2 * 128e3);
-	fixture_work(&f, GW_WORK_warp_loads_in_flight, 1);
-	e = ask(&f);
+		f->work.q[i].value = 0;
+	forget(f, GW_WORK_warp_fixed_chain);
+	fixture_param(f, GW_PARAM_launch_per_block, 1e-15);
+	fixture_param(f, GW_PARAM_launch_per_warp, 1e-15);
+	fixture_work(f, GW_WORK_dram_read_bytes, 256 * 128e3);
+	fixture_work(f, GW_WORK_global_load_requests, 2 * 128e3);
+	fixture_work(f, GW_WORK_warp_loads_in_flight, 1);
+	e = ask(f);
 	assert_true(fixture_term(&e, "dram") > 0);
 	assert_true(fixture_term(&e, "dram_in_flight") > fixture_term(&e, "dram"));
 	assert_close(e.seconds, start + fixture_term(&e, "dram_in_flight"));
 	assert_string_equal(e.binding, "dram_in_flight");
-	fixture_work(&f, GW_WORK_warp_loads_in_flight, 8);
-	fixture_work(&f, GW_WORK_dram_write_bytes, 256 * 128e3);
-	e = ask(&f);
+	fixture_work(f, GW_WORK_warp_loads_in_flight, 8);
+	fixture_work(f, GW_WORK_dram_write_bytes, 256 * 128e3);
+	e = ask(f);
 	assert_close(e.seconds, start + fixture_term(&e, "dram"));
 }
 
 /* 20 rounds of 1500 cycles idle; under load the two loads wait for a slower memory. */
-TEST(latency_counts_rounds_and_grows_with_load)
+LAUNCH_TEST(latency_counts_rounds_and_grows_with_load)
 {
-	struct fixture f;
-	struct gw_estimate e;
 	double t, drawn;
 
-	fixture_init(&f);
-	fixture_work(&f, GW_WORK_dram_read_bytes, 0);
-	e = ask(&f);
+	fixture_work(f, GW_WORK_dram_read_bytes, 0);
+	e = ask(f);
 	assert_close(fixture_term(&e, "latency"), 20 * 1500 / 1e9);
-	fixture_work(&f, GW_WORK_dram_read_bytes, 256 * 128e3);
-	e = ask(&f);
+	fixture_work(f, GW_WORK_dram_read_bytes, 256 * 128e3);
+	e = ask(f);
 	t = fixture_term(&e, "latency");
 	drawn = 256 * 128e3 / t;
 	assert_close(t, 20 *
-				(1500 +
-				 2 * (gw_curve_at(&f.device, GW_CURVE_dram_latency_at_load, drawn) -
-				      600)) /
+				(1500 + 2 * (gw_curve_at(&f->device, GW_CURVE_dram_latency_at_load,
+							 drawn) -
+					     600)) /
 				1e9);
 	assert_true(t > 20 * 1500 / 1e9);
 }
 
 /* As of PTX, whose registers nobody knows. */
-TEST(a_launch_lasts_as_long_as_a_warp_whatever_an_sm_holds)
+LAUNCH_TEST(a_launch_lasts_as_long_as_a_warp_whatever_an_sm_holds)
 {
 	struct gw_kernel kernel;
-	struct fixture f;
-	struct gw_estimate e;
 
-	fixture_init(&f);
-	kernel = *f.launch.kernel;
+	kernel = *f->launch.kernel;
 	kernel.registers = UINT32_MAX;
-	f.launch.kernel = &kernel;
-	fixture_work(&f, GW_WORK_warp_cycles, 50e3);
-	fixture_work(&f, GW_WORK_warp_cycles_longest, 60e3);
-	e = ask(&f);
+	f->launch.kernel = &kernel;
+	fixture_work(f, GW_WORK_warp_cycles, 50e3);
+	fixture_work(f, GW_WORK_warp_cycles_longest, 60e3);
+	e = ask(f);
 	assert_true(warned(&e, "registers"));
 	assert_true(fixture_term(&e, "latency") >= 60e-6 * (1 - 1e-9));
 }
 
-TEST(longest_warp_is_waited_for)
+LAUNCH_TEST(longest_warp_is_waited_for)
 {
-	struct fixture f;
-	struct gw_estimate e;
-
-	fixture_init(&f);
-	fixture_work(&f, GW_WORK_dram_read_bytes, 0);
-	fixture_work(&f, GW_WORK_warp_cycles_longest, 101500);
-	e = ask(&f);
+	fixture_work(f, GW_WORK_dram_read_bytes, 0);
+	fixture_work(f, GW_WORK_warp_cycles_longest, 101500);
+	e = ask(f);
 	assert_close(fixture_term(&e, "latency"), (20 * 1500 + 100000) / 1e9);
 }
 
 /* No schedule, but ILP 2 and a chain: 40 x 4/2 + 20 x 4/2 + 40 others, and 2 x 600. */
-TEST(class_latencies_stand_in_for_the_schedule)
+LAUNCH_TEST(class_latencies_stand_in_for_the_schedule)
 {
-	struct fixture f;
-	struct gw_estimate e;
-
-	fixture_init(&f);
-	fixture_work(&f, GW_WORK_dram_read_bytes, 0);
-	forget(&f, GW_WORK_warp_cycles);
-	forget(&f, GW_WORK_warp_cycles_longest);
-	e = ask(&f);
+	fixture_work(f, GW_WORK_dram_read_bytes, 0);
+	forget(f, GW_WORK_warp_cycles);
+	forget(f, GW_WORK_warp_cycles_longest);
+	e = ask(f);
 	assert_close(fixture_term(&e, "latency"), 20 * (80 + 40 + 40 + 1200) / 1e9);
 	assert_false(warned(&e, "dependences"));
 }
 
 /* Nothing of dependences known: 100 issue cycles and one load at the mean latency. */
-TEST(unknown_dependences_leave_the_least_latency)
+LAUNCH_TEST(unknown_dependences_leave_the_least_latency)
 {
-	struct fixture f;
-	struct gw_estimate e;
-
-	fixture_init(&f);
-	fixture_work(&f, GW_WORK_dram_read_bytes, 0);
-	forget(&f, GW_WORK_warp_cycles);
-	forget(&f, GW_WORK_warp_cycles_longest);
-	forget(&f, GW_WORK_warp_ilp);
-	forget(&f, GW_WORK_warp_memory_chain);
-	forget(&f, GW_WORK_warp_loads_in_flight);
-	e = ask(&f);
+	fixture_work(f, GW_WORK_dram_read_bytes, 0);
+	forget(f, GW_WORK_warp_cycles);
+	forget(f, GW_WORK_warp_cycles_longest);
+	forget(f, GW_WORK_warp_ilp);
+	forget(f, GW_WORK_warp_memory_chain);
+	forget(f, GW_WORK_warp_loads_in_flight);
+	e = ask(f);
 	assert_close(fixture_term(&e, "latency"), 20 * (100 + 600) / 1e9);
 	assert_true(warned(&e, "dependences"));
 }
 
-TEST(grid_of_small_blocks_is_launch_bound)
+LAUNCH_TEST(grid_of_small_blocks_is_launch_bound)
 {
-	struct fixture f;
-	struct gw_estimate e;
-
-	fixture_init(&f);
-	fixture_grid(&f, 196608, 32);
-	fixture_work(&f, GW_WORK_warp_cycles, 10);
-	fixture_work(&f, GW_WORK_warp_cycles_longest, 10);
+	fixture_grid(f, 196608, 32);
+	fixture_work(f, GW_WORK_warp_cycles, 10);
+	fixture_work(f, GW_WORK_warp_cycles_longest, 10);
 	for (unsigned i = GW_WORK_dram_read_bytes; i < GW_WORK_warp_cycles; i++)
-		f.work.q[i].value = 0;
-	e = ask(&f);
+		f->work.q[i].value = 0;
+	e = ask(f);
 	assert_int_equal(e.bound, GW_BOUND_LAUNCH);
 	assert_string_equal(e.binding, "block_launch");
 	assert_close(fixture_term(&e, "block_launch"), 196608e-9);
 }
 
-TEST(tiny_launch_is_bound_by_the_floor)
+LAUNCH_TEST(tiny_launch_is_bound_by_the_floor)
 {
-	struct fixture f;
-	struct gw_estimate e;
-
-	fixture_init(&f);
-	fixture_grid(&f, 1, 32);
-	e = ask(&f);
+	fixture_grid(f, 1, 32);
+	e = ask(f);
 	assert_int_equal(e.bound, GW_BOUND_LAUNCH);
 	assert_string_equal(e.binding, "launch_floor");
 }
 
-TEST(binding_resource_and_the_next_are_reported)
+LAUNCH_TEST(binding_resource_and_the_next_are_reported)
 {
-	struct fixture f;
-	struct gw_estimate e;
-
-	fixture_init(&f);
-	fixture_work(&f, GW_WORK_pipe_fp64, 500 * 128e3);
-	e = ask(&f);
+	fixture_work(f, GW_WORK_pipe_fp64, 500 * 128e3);
+	e = ask(f);
 	assert_int_equal(e.bound, GW_BOUND_COMPUTE);
 	assert_string_equal(e.binding, "fp64");
 	assert_close(fixture_term(&e, "next/binding"),
@@ -314,30 +257,22 @@ TEST(binding_resource_and_the_next_are_reported)
 }
 
 /* Of a kernel without loads nothing needs to be known of what is read. */
-TEST(a_launch_without_loads_reads_nothing_at_l2)
+LAUNCH_TEST(a_launch_without_loads_reads_nothing_at_l2)
 {
-	struct fixture f;
-	struct gw_estimate e;
-
-	fixture_init(&f);
-	fixture_work(&f, GW_WORK_l2_read_bytes, NAN);
-	fixture_work(&f, GW_WORK_l2_total_bytes, NAN);
-	e = ask(&f);
+	fixture_work(f, GW_WORK_l2_read_bytes, NAN);
+	fixture_work(f, GW_WORK_l2_total_bytes, NAN);
+	e = ask(f);
 	assert_unknown(fixture_term(&e, "l2"));
-	fixture_work(&f, GW_WORK_global_load_requests, 0);
-	e = ask(&f);
+	fixture_work(f, GW_WORK_global_load_requests, 0);
+	e = ask(f);
 	assert_close(fixture_term(&e, "l2"), 128 * 128e3 / 4e12);
 }
 
-TEST(unknown_resource_is_shown_and_warned_of)
+LAUNCH_TEST(unknown_resource_is_shown_and_warned_of)
 {
-	struct fixture f;
-	struct gw_estimate e;
-
-	fixture_init(&f);
-	forget(&f, GW_WORK_dram_write_bytes);
-	f.device.param[GW_PARAM_t_sp].value = NAN;
-	e = ask(&f);
+	forget(f, GW_WORK_dram_write_bytes);
+	f->device.param[GW_PARAM_t_sp].value = NAN;
+	e = ask(f);
 	assert_unknown(fixture_term(&e, "dram"));
 	assert_unknown(fixture_term(&e, "fma"));
 	assert_true(warned(&e, "unknown: dram"));
@@ -345,14 +280,10 @@ TEST(unknown_resource_is_shown_and_warned_of)
 	assert_true(e.seconds > 0);
 }
 
-TEST(nothing_to_do_needs_no_rate)
+LAUNCH_TEST(nothing_to_do_needs_no_rate)
 {
-	struct fixture f;
-	struct gw_estimate e;
-
-	fixture_init(&f);
-	f.device.param[GW_PARAM_t_dp].value = NAN;
-	e = ask(&f);
+	f->device.param[GW_PARAM_t_dp].value = NAN;
+	e = ask(f);
 	assert_true(fixture_term(&e, "fp64") == 0);
 	assert_false(warned(&e, "unknown: fp64"));
 }
@@ -390,203 +321,166 @@ static void code_path(struct fixture *f)
 }
 
 /* 20 rounds, each of 400 cycles and two loads from where they were served. */
-TEST(a_path_by_the_code_waits_for_where_loads_are_served)
+LAUNCH_TEST(a_path_by_the_code_waits_for_where_loads_are_served)
 {
-	struct fixture f;
-	struct gw_estimate e;
 	double l1, l2;
 
-	fixture_init(&f);
-	code_path(&f);
-	l1 = gw_param(&f.device, GW_PARAM_lat_l1), l2 = gw_param(&f.device, GW_PARAM_lat_l2);
-	e = ask(&f);
+	code_path(f);
+	l1 = gw_param(&f->device, GW_PARAM_lat_l1), l2 = gw_param(&f->device, GW_PARAM_lat_l2);
+	e = ask(f);
 	assert_close(fixture_term(&e, "latency"), 20 * (400 + 2 * l2) / 1e9);
 	assert_close(fixture_term(&e, "fill"), l2 / 1e9);
 	assert_true(fixture_term(&e, "dram_in_flight") == 0);
 	/* Of three loads that are waited for together one misses more often than one alone. */
-	fixture_work(&f, GW_WORK_l1_hit_rate, 0.5);
-	fixture_work(&f, GW_WORK_warp_loads_in_flight, 3);
-	e = ask(&f);
+	fixture_work(f, GW_WORK_l1_hit_rate, 0.5);
+	fixture_work(f, GW_WORK_warp_loads_in_flight, 3);
+	e = ask(f);
 	assert_close(fixture_term(&e, "latency"), 20 * (400 + 2 * (l1 / 8 + l2 * 7 / 8)) / 1e9);
-	fixture_work(&f, GW_WORK_l1_hit_rate, 1);
-	fixture_work(&f, GW_WORK_l2_hit_rate, NAN); /* nothing asks it */
-	e = ask(&f);
+	fixture_work(f, GW_WORK_l1_hit_rate, 1);
+	fixture_work(f, GW_WORK_l2_hit_rate, NAN); /* nothing asks it */
+	e = ask(f);
 	assert_close(fixture_term(&e, "latency"), 20 * (400 + 2 * l1) / 1e9);
 }
 
 /* Half of what an SM has not read yet comes from the far partition; the slower of two loads. */
-TEST(what_l2_keeps_comes_from_near_and_far)
+LAUNCH_TEST(what_l2_keeps_comes_from_near_and_far)
 {
-	struct fixture f;
-	struct gw_estimate e;
 	double l2;
 
-	fixture_init(&f);
-	code_path(&f);
-	l2 = gw_param(&f.device, GW_PARAM_lat_l2);
-	fixture_param(&f, GW_PARAM_lat_l2_far, 450);
-	fixture_work(&f, GW_WORK_l2_hit_rate, 0);
-	fixture_work(&f, GW_WORK_dram_read_bytes, 256 * 128e3);
-	f.work.q[GW_WORK_dram_read_bytes].source = GW_SOURCE_STATIC;
-	fixture_work(&f, GW_WORK_l2_kept, 1);
-	fixture_work(&f, GW_WORK_warp_loads_in_flight, 1);
-	e = ask(&f);
+	code_path(f);
+	l2 = gw_param(&f->device, GW_PARAM_lat_l2);
+	fixture_param(f, GW_PARAM_lat_l2_far, 450);
+	fixture_work(f, GW_WORK_l2_hit_rate, 0);
+	fixture_work(f, GW_WORK_dram_read_bytes, 256 * 128e3);
+	f->work.q[GW_WORK_dram_read_bytes].source = GW_SOURCE_STATIC;
+	fixture_work(f, GW_WORK_l2_kept, 1);
+	fixture_work(f, GW_WORK_warp_loads_in_flight, 1);
+	e = ask(f);
 	assert_close(fixture_term(&e, "latency"), 20 * (400 + l2 + 450) / 1e9);
 	assert_close(fixture_term(&e, "dram"), 128 * 128e3 / 2e12);
-	fixture_work(&f, GW_WORK_warp_loads_in_flight, 2);
-	e = ask(&f);
+	fixture_work(f, GW_WORK_warp_loads_in_flight, 2);
+	e = ask(f);
 	assert_close(fixture_term(&e, "latency"), 20 * (400 + 2 * (l2 / 4 + 450 * 3 / 4.0)) / 1e9);
 	/* Counters know what device memory read. */
-	fixture_work(&f, GW_WORK_dram_read_bytes, 256 * 128e3);
-	e = ask(&f);
+	fixture_work(f, GW_WORK_dram_read_bytes, 256 * 128e3);
+	e = ask(f);
 	assert_close(fixture_term(&e, "dram"), 384 * 128e3 / 2e12);
 }
 
-TEST(a_hit_on_what_is_under_way_waits_as_a_miss)
+LAUNCH_TEST(a_hit_on_what_is_under_way_waits_as_a_miss)
 {
-	struct fixture f;
-	struct gw_estimate e;
 	double l1, l2;
 
-	fixture_init(&f);
-	code_path(&f);
-	l1 = gw_param(&f.device, GW_PARAM_lat_l1), l2 = gw_param(&f.device, GW_PARAM_lat_l2);
-	fixture_work(&f, GW_WORK_l1_hit_rate, 0.8);
-	fixture_work(&f, GW_WORK_l1_under_way, 0.25);
-	fixture_work(&f, GW_WORK_warp_loads_in_flight, 1);
-	e = ask(&f);
+	code_path(f);
+	l1 = gw_param(&f->device, GW_PARAM_lat_l1), l2 = gw_param(&f->device, GW_PARAM_lat_l2);
+	fixture_work(f, GW_WORK_l1_hit_rate, 0.8);
+	fixture_work(f, GW_WORK_l1_under_way, 0.25);
+	fixture_work(f, GW_WORK_warp_loads_in_flight, 1);
+	e = ask(f);
 	assert_close(fixture_term(&e, "latency"), 20 * (400 + 2 * (0.6 * l1 + 0.4 * l2)) / 1e9);
 }
 
-TEST(a_barrier_makes_every_round_last_as_long_as_the_longest_warp)
+LAUNCH_TEST(a_barrier_makes_every_round_last_as_long_as_the_longest_warp)
 {
-	struct fixture f;
-	struct gw_estimate e;
 	double l2;
 
-	fixture_init(&f);
-	code_path(&f);
-	l2 = gw_param(&f.device, GW_PARAM_lat_l2);
-	fixture_work(&f, GW_WORK_warp_longest_fixed_cycles, 900);
-	fixture_work(&f, GW_WORK_warp_longest_chain, 1);
-	e = ask(&f);
+	code_path(f);
+	l2 = gw_param(&f->device, GW_PARAM_lat_l2);
+	fixture_work(f, GW_WORK_warp_longest_fixed_cycles, 900);
+	fixture_work(f, GW_WORK_warp_longest_chain, 1);
+	e = ask(f);
 	assert_close(fixture_term(&e, "latency"), (20 * (400 + 2 * l2) + 1400) / 1e9);
-	fixture_work(&f, GW_WORK_barriers, 1);
-	e = ask(&f);
+	fixture_work(f, GW_WORK_barriers, 1);
+	e = ask(f);
 	assert_close(fixture_term(&e, "latency"), 20 * (1800 + 2 * l2) / 1e9);
 }
 
-TEST(barriers_take_their_own_rate)
+LAUNCH_TEST(barriers_take_their_own_rate)
 {
-	struct fixture f;
-	struct gw_estimate e;
-
-	fixture_init(&f);
-	fixture_work(&f, GW_WORK_barriers, 5);
-	e = ask(&f);
+	fixture_work(f, GW_WORK_barriers, 5);
+	e = ask(f);
 	assert_unknown(fixture_term(&e, "barrier"));
-	fixture_param(&f, GW_PARAM_rate_op_barrier, 0.5);
-	e = ask(&f);
+	fixture_param(f, GW_PARAM_rate_op_barrier, 0.5);
+	e = ask(f);
 	assert_close(fixture_term(&e, "barrier"), 5 * 128e3 / (0.5 * 100 * 1e9));
 }
 
 /* A line asked for by one sector keeps L2 as busy as half a line does. */
-TEST(scattered_requests_take_look_ups_of_l2)
+LAUNCH_TEST(scattered_requests_take_look_ups_of_l2)
 {
-	struct fixture f;
-	struct gw_estimate e;
-
-	fixture_init(&f);
-	fixture_work(&f, GW_WORK_l2_write_bytes, 0);
-	fixture_work(&f, GW_WORK_global_load_lines, 4);
-	fixture_work(&f, GW_WORK_global_load_line_sectors, 4);
-	e = ask(&f);
+	fixture_work(f, GW_WORK_l2_write_bytes, 0);
+	fixture_work(f, GW_WORK_global_load_lines, 4);
+	fixture_work(f, GW_WORK_global_load_line_sectors, 4);
+	e = ask(f);
 	assert_close(fixture_term(&e, "l2"), 2 * 256 * 128e3 / 5e12);
 	/* The code takes them for consecutive; counted are four times as many sectors. */
-	fixture_work(&f, GW_WORK_global_load_lines, 1);
-	fixture_work(&f, GW_WORK_global_load_sectors, 32 * 128e3);
-	fixture_work(&f, GW_WORK_l2_read_bytes, 1024 * 128e3);
-	e = ask(&f);
+	fixture_work(f, GW_WORK_global_load_lines, 1);
+	fixture_work(f, GW_WORK_global_load_sectors, 32 * 128e3);
+	fixture_work(f, GW_WORK_l2_read_bytes, 1024 * 128e3);
+	e = ask(f);
 	assert_close(fixture_term(&e, "l2"), 64 * (2 + 24) * 128e3 / 5e12);
 }
 
-TEST(integers_have_half_of_the_fma_pipe)
+LAUNCH_TEST(integers_have_half_of_the_fma_pipe)
 {
-	struct fixture f;
-	struct gw_estimate e;
-
-	fixture_init(&f);
-	fixture_work(&f, GW_WORK_pipe_fma_heavy, 30 * 128e3);
-	e = ask(&f);
+	fixture_work(f, GW_WORK_pipe_fma_heavy, 30 * 128e3);
+	e = ask(f);
 	assert_close(fixture_term(&e, "fma"),
-		     30 * 128e3 * 64 / gw_param(&f.device, GW_PARAM_t_int));
+		     30 * 128e3 * 64 / gw_param(&f->device, GW_PARAM_t_int));
 }
 
 /* What passes through one path is not added up: the data stage and shared memory are one. */
-TEST(one_path_counts_by_its_slowest_step)
+LAUNCH_TEST(one_path_counts_by_its_slowest_step)
 {
-	struct fixture f;
-	struct gw_estimate e;
-
-	without_work(&f);
-	fixture_work(&f, GW_WORK_lsu_wavefronts, 100 * 128e3);
-	fixture_work(&f, GW_WORK_shared_wavefronts, 100 * 128e3);
-	e = ask(&f);
+	without_work(f);
+	fixture_work(f, GW_WORK_lsu_wavefronts, 100 * 128e3);
+	fixture_work(f, GW_WORK_shared_wavefronts, 100 * 128e3);
+	e = ask(f);
 	assert_true(fixture_term(&e, "shared") > 0);
 	assert_close(e.seconds, start + fmax(fixture_term(&e, "lsu"), fixture_term(&e, "shared")));
 }
 
 /* The profile's peak of reading is that of the largest array; copying shows what turning costs. */
-TEST(device_memory_turns_between_reading_and_writing)
+LAUNCH_TEST(device_memory_turns_between_reading_and_writing)
 {
-	struct fixture f;
-	struct gw_estimate e;
-
-	fixture_init(&f);
-	fixture_param(&f, GW_PARAM_b_mem_read, 2e12);
-	fixture_param(&f, GW_PARAM_b_mem_write, 2e12);
-	fixture_param(&f, GW_PARAM_b_mem_copy, 1.6e12);
-	fixture_work(&f, GW_WORK_dram_read_bytes, 1e9);
-	fixture_work(&f, GW_WORK_dram_write_bytes, 1e9);
-	e = ask(&f);
+	fixture_param(f, GW_PARAM_b_mem_read, 2e12);
+	fixture_param(f, GW_PARAM_b_mem_write, 2e12);
+	fixture_param(f, GW_PARAM_b_mem_copy, 1.6e12);
+	fixture_work(f, GW_WORK_dram_read_bytes, 1e9);
+	fixture_work(f, GW_WORK_dram_write_bytes, 1e9);
+	e = ask(f);
 	assert_close(fixture_term(&e, "dram"), 2e9 / 1.6e12);
-	fixture_work(&f, GW_WORK_dram_write_bytes, 0);
-	e = ask(&f);
+	fixture_work(f, GW_WORK_dram_write_bytes, 0);
+	e = ask(f);
 	assert_close(fixture_term(&e, "dram"), 1e9 / 2e12);
 }
 
 /* Parameters from L2, then a map and data from device memory; what is stored last comes after all.
  */
-TEST(copies_past_l1_are_waited_for_and_what_is_stored_last_overlaps_with_nothing)
+LAUNCH_TEST(copies_past_l1_are_waited_for_and_what_is_stored_last_overlaps_with_nothing)
 {
-	struct fixture f;
-	struct gw_estimate without, e;
+	struct gw_estimate without;
 
-	fixture_init(&f);
-	fixture_work(&f, GW_WORK_l2_write_bytes, 4e6);
-	without = ask(&f);
-	fixture_work(&f, GW_WORK_store_tail, 0.5);
-	e = ask(&f); /* blocks without such copies share their SM */
+	fixture_work(f, GW_WORK_l2_write_bytes, 4e6);
+	without = ask(f);
+	fixture_work(f, GW_WORK_store_tail, 0.5);
+	e = ask(f); /* blocks without such copies share their SM */
 	assert_true(e.seconds == without.seconds);
-	fixture_work(&f, GW_WORK_warp_copy_chain, 2);
-	e = ask(&f);
+	fixture_work(f, GW_WORK_warp_copy_chain, 2);
+	e = ask(f);
 	assert_close(fixture_term(&e, "fill") - fixture_term(&without, "fill"), 1450 / 1e9);
 	assert_close(fixture_term(&e, "tail"), 0.5 * 4e6 / 4e12);
 	assert_true(e.seconds > without.seconds);
 }
 
-TEST(copies_come_to_an_sm_64_bytes_a_cycle)
+LAUNCH_TEST(copies_come_to_an_sm_64_bytes_a_cycle)
 {
-	struct fixture f;
-	struct gw_estimate e;
-
-	fixture_init(&f);
-	fixture_work(&f, GW_WORK_copied_bytes, 64e6);
-	e = ask(&f);
+	fixture_work(f, GW_WORK_copied_bytes, 64e6);
+	e = ask(f);
 	assert_close(fixture_term(&e, "copies"), 64e6 / (64 * 100 * 1e9));
 	/* The first block has its SM busy for longer. */
-	fixture_work(&f, GW_WORK_tensor_first, 1000);
-	e = ask(&f);
+	fixture_work(f, GW_WORK_tensor_first, 1000);
+	e = ask(f);
 	assert_true(fixture_term(&e, "copies") > 64e6 / (64 * 100 * 1e9));
 }
 

@@ -53,19 +53,14 @@ TEST(stationary_launches_raise_no_alarm)
 }
 
 /* Contaminated: one launch in twelve takes up to three times as long, for no reason. */
-TEST(a_heavy_tail_raises_no_alarm)
+BENCH_TEST(a_heavy_tail_raises_no_alarm, 11, 20)
 {
-	struct bench b;
-
-	seed = 11;
-	open_bench(&b, 20);
 	for (int i = 0; i < 100000; i++)
-		launch(&b,
+		launch(b,
 		       100e-6 * exp(0.01 * normal()) *
 			       (uniform() < 1 / 12. ? 1 + 2 * uniform() : 1),
 		       usual());
-	assert_int_equal(b.begun, 0);
-	close_bench(&b);
+	assert_int_equal(b->begun, 0);
 }
 
 /* How many launches an alarm takes after the time has grown by @p ratio; 0: none came. */
@@ -102,47 +97,39 @@ TEST(a_clock_that_drops_is_reported_within_twenty_launches)
 	}
 }
 
-TEST(an_episode_is_one_event_and_ends_when_the_times_come_back)
+BENCH_TEST(an_episode_is_one_event_and_ends_when_the_times_come_back, 5, 10)
 {
-	struct bench b;
 	struct gw_slow_sample s = usual(), slow = usual();
 	uint64_t back;
 
-	seed = 5;
-	open_bench(&b, 10);
-	launches(&b, 1000, 100e-6, 0.01, &s);
+	launches(b, 1000, 100e-6, 0.01, &s);
 	slow.clock.sm_hz = 1200e6;
-	launches(&b, 5000, 165e-6, 0.01, &slow);
-	assert_int_equal(b.begun, 1);
-	assert_int_equal(b.ended, 0);
-	back = b.ns;
-	launches(&b, 1000, 100e-6, 0.01, &s);
-	assert_int_equal(b.begun, 1);
-	assert_int_equal(b.ended, 1);
-	assert_int_equal(b.last.cause, GW_SLOW_CLOCK);
-	assert_in_range(b.last.until_ns, back, back + 1000000);
-	assert_in_range(b.last.launches, 4990, 5010);
-	assert_in_range(b.last.slow, 4990, 5010);
-	close_bench(&b);
+	launches(b, 5000, 165e-6, 0.01, &slow);
+	assert_int_equal(b->begun, 1);
+	assert_int_equal(b->ended, 0);
+	back = b->ns;
+	launches(b, 1000, 100e-6, 0.01, &s);
+	assert_int_equal(b->begun, 1);
+	assert_int_equal(b->ended, 1);
+	assert_int_equal(b->last.cause, GW_SLOW_CLOCK);
+	assert_in_range(b->last.until_ns, back, back + 1000000);
+	assert_in_range(b->last.launches, 4990, 5010);
+	assert_in_range(b->last.slow, 4990, 5010);
 }
 
-TEST(an_open_episode_is_found_at_the_end)
+BENCH_TEST(an_open_episode_is_found_at_the_end, 6, 10)
 {
-	struct bench b;
 	struct gw_slow_sample s = usual();
 	struct gw_slow_event e;
 
-	seed = 6;
-	open_bench(&b, 10);
-	launches(&b, 1000, 100e-6, 0.01, &s);
-	assert_false(gw_slow_open(b.slow, 0, &e));
-	launches(&b, 500, 140e-6, 0.01, &s);
-	assert_true(gw_slow_open(b.slow, 0, &e));
+	launches(b, 1000, 100e-6, 0.01, &s);
+	assert_false(gw_slow_open(b->slow, 0, &e));
+	launches(b, 500, 140e-6, 0.01, &s);
+	assert_true(gw_slow_open(b->slow, 0, &e));
 	assert_int_equal(e.config, 1);
 	assert_int_equal(e.until_ns, 0);
 	assert_in_range(e.launches, 480, 510);
-	assert_false(gw_slow_open(b.slow, 1, &e));
-	close_bench(&b);
+	assert_false(gw_slow_open(b->slow, 1, &e));
 }
 
 /* What a launch of @p config took too long that @p seconds took, where the next should take 100 us.
@@ -158,22 +145,18 @@ static double excess(struct gw_slow *slow, uint32_t config, double seconds, stru
 	return gw_slow_excess(slow, config, &s, cause);
 }
 
-TEST(launches_of_an_open_episode_exceed_what_was_predicted_before_it)
+BENCH_TEST(launches_of_an_open_episode_exceed_what_was_predicted_before_it, 6, 10)
 {
-	struct bench b;
 	struct gw_slow_sample s = usual();
 	enum gw_slow_cause cause;
 
-	seed = 6;
-	open_bench(&b, 10);
-	launches(&b, 1000, 100e-6, 0.01, &s);
-	assert_true(excess(b.slow, 1, 140e-6, s, &cause) == 0);
-	launches(&b, 500, 140e-6, 0.01, &s);
-	assert_true(fabs(excess(b.slow, 1, 140e-6, s, &cause) - 40e-6) < 1e-6);
+	launches(b, 1000, 100e-6, 0.01, &s);
+	assert_true(excess(b->slow, 1, 140e-6, s, &cause) == 0);
+	launches(b, 500, 140e-6, 0.01, &s);
+	assert_true(fabs(excess(b->slow, 1, 140e-6, s, &cause) - 40e-6) < 1e-6);
 	assert_int_equal(cause, GW_SLOW_UNKNOWN);
-	assert_true(excess(b.slow, 1, 90e-6, s, &cause) == 0);
-	assert_true(excess(b.slow, 99, 140e-6, s, &cause) == 0);
-	close_bench(&b);
+	assert_true(excess(b->slow, 1, 90e-6, s, &cause) == 0);
+	assert_true(excess(b->slow, 99, 140e-6, s, &cause) == 0);
 }
 
 /*
@@ -291,35 +274,27 @@ TEST(the_cause_is_what_changed)
 	assert_int_equal(cause_under(&s), GW_SLOW_CACHE);
 }
 
-TEST(what_ran_beside_it_before_is_not_the_cause)
+BENCH_TEST(what_ran_beside_it_before_is_not_the_cause, 10, 10)
 {
-	struct bench b;
 	struct gw_slow_sample s = usual();
 
-	seed = 10;
 	s.overlapped = s.copies = true;
-	open_bench(&b, 10);
-	launches(&b, 400, 100e-6, 0.01, &s);
-	assert_int_not_equal(launches_to_alarm(&b, 1.3, &s), 0);
-	assert_int_equal(b.last.cause, GW_SLOW_UNKNOWN);
-	close_bench(&b);
+	launches(b, 400, 100e-6, 0.01, &s);
+	assert_int_not_equal(launches_to_alarm(b, 1.3, &s), 0);
+	assert_int_equal(b->last.cause, GW_SLOW_UNKNOWN);
 }
 
 /* As the power cap does it on an H200: the clock falls, times rise a little, then by a fifth. */
-TEST(a_clock_that_fell_before_it_showed_is_the_cause)
+BENCH_TEST(a_clock_that_fell_before_it_showed_is_the_cause, 21, 200)
 {
-	struct bench b;
 	struct gw_slow_sample s = usual();
 
-	seed = 21;
-	open_bench(&b, 200);
-	launches(&b, 400, 200e-6, 0.01, &s);
+	launches(b, 400, 200e-6, 0.01, &s);
 	s.clock.sm_hz = 1500e6;
-	launches(&b, 100, 204e-6, 0.01, &s);
-	launches(&b, 60, 240e-6, 0.01, &s);
-	assert_int_equal(b.begun, 1);
-	assert_int_equal(b.last.cause, GW_SLOW_CLOCK);
-	close_bench(&b);
+	launches(b, 100, 204e-6, 0.01, &s);
+	launches(b, 60, 240e-6, 0.01, &s);
+	assert_int_equal(b->begun, 1);
+	assert_int_equal(b->last.cause, GW_SLOW_CLOCK);
 }
 
 TEST(what_explains_too_little_is_not_the_cause)
@@ -343,30 +318,22 @@ TEST(what_is_unknown_names_no_cause)
 	assert_int_equal(cause_under(&s), GW_SLOW_UNKNOWN);
 }
 
-TEST(faster_launches_raise_no_alarm)
+BENCH_TEST(faster_launches_raise_no_alarm, 13, 10)
 {
-	struct bench b;
 	struct gw_slow_sample s = usual();
 
-	seed = 13;
-	open_bench(&b, 10);
-	launches(&b, 1000, 100e-6, 0.01, &s);
-	launches(&b, 1000, 60e-6, 0.01, &s);
-	assert_int_equal(b.begun, 0);
-	close_bench(&b);
+	launches(b, 1000, 100e-6, 0.01, &s);
+	launches(b, 1000, 60e-6, 0.01, &s);
+	assert_int_equal(b->begun, 0);
 }
 
-TEST(less_than_five_per_cent_is_not_worth_an_event)
+BENCH_TEST(less_than_five_per_cent_is_not_worth_an_event, 14, 10)
 {
-	struct bench b;
 	struct gw_slow_sample s = usual();
 
-	seed = 14;
-	open_bench(&b, 10);
-	launches(&b, 1000, 100e-6, 0.002, &s);
-	launches(&b, 1000, 104e-6, 0.001, &s);
-	assert_int_equal(b.begun, 0);
-	close_bench(&b);
+	launches(b, 1000, 100e-6, 0.002, &s);
+	launches(b, 1000, 104e-6, 0.001, &s);
+	assert_int_equal(b->begun, 0);
 }
 
 TEST(predictions_from_elsewhere_do_not_count)
@@ -387,17 +354,13 @@ TEST(predictions_from_elsewhere_do_not_count)
 }
 
 /* Two speeds, each for a while: the first changes are news, more of the same are ever less so. */
-TEST(changes_to_and_fro_do_not_flood)
+BENCH_TEST(changes_to_and_fro_do_not_flood, 15, 5)
 {
-	struct bench b;
 	struct gw_slow_sample s = usual();
 
-	seed = 15;
-	open_bench(&b, 5);
 	for (int i = 0; i < 500; i++)
-		launches(&b, 60, i % 2 ? 130e-6 : 100e-6, 0.01, &s);
-	assert_in_range(b.begun, 1, 40);
-	close_bench(&b);
+		launches(b, 60, i % 2 ? 130e-6 : 100e-6, 0.01, &s);
+	assert_in_range(b->begun, 1, 40);
 }
 
 TEST(configurations_beyond_the_limit_are_left_alone)

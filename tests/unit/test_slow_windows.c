@@ -69,17 +69,13 @@ TEST(hours_of_samples_raise_no_alarm)
 }
 
 /* All times of a window are of one of two kinds. */
-TEST(windows_that_differ_from_each_other_are_no_episode)
+BENCH_TEST(windows_that_differ_from_each_other_are_no_episode, 13, 1)
 {
 	struct gw_slow_sample s = usual();
-	struct bench b;
 
-	seed = 13;
-	open_bench(&b, 1);
 	for (int i = 0; i < 20000; i++)
-		assert_true(sampled(&b, 1 / 120.0, 8, uniform() < 0.3 ? 120e-6 : 100e-6, 0.001, s) <
+		assert_true(sampled(b, 1 / 120.0, 8, uniform() < 0.3 ? 120e-6 : 100e-6, 0.001, s) <
 			    0);
-	close_bench(&b);
 }
 
 TEST(a_clock_that_wanders_is_taken_out_of_samples)
@@ -138,59 +134,47 @@ TEST(samples_have_causes)
 }
 
 /* What overlaps always does not explain a change. */
-TEST(what_was_there_before_is_no_cause_of_samples)
+BENCH_TEST(what_was_there_before_is_no_cause_of_samples, 23, 1)
 {
 	struct gw_slow_sample s = usual();
-	struct bench b;
 
-	seed = 23;
 	s.overlapped = s.copies = true;
 	s.clock.others = 0.3;
-	open_bench(&b, 1);
-	sampled(&b, 10, 2, 100e-6, 0.005, s);
-	assert_true(sampled(&b, 3, 2, 104e-6, 0.005, s) > 0);
-	assert_int_equal(b.last.cause, GW_SLOW_UNKNOWN);
-	close_bench(&b);
+	sampled(b, 10, 2, 100e-6, 0.005, s);
+	assert_true(sampled(b, 3, 2, 104e-6, 0.005, s) > 0);
+	assert_int_equal(b->last.cause, GW_SLOW_UNKNOWN);
 }
 
-TEST(a_change_of_mode_ends_an_episode)
+BENCH_TEST(a_change_of_mode_ends_an_episode, 29, 1)
 {
 	struct gw_slow_sample s = usual();
 	struct gw_slow_event e;
-	struct bench b;
 
-	seed = 29;
-	open_bench(&b, 1);
-	sampled(&b, 10, 2, 100e-6, 0.005, s);
-	assert_true(sampled(&b, 3, 2, 104e-6, 0.005, s) > 0);
-	assert_true(gw_slow_open(b.slow, 0, &e));
-	assert_true(launch(&b, 104e-6, s)); /* mode audit: each is timed */
-	assert_true(b.last.until_ns != 0);
-	assert_false(gw_slow_open(b.slow, 0, &e));
-	launches(&b, 200, 100e-6, 0.01, &s);
-	launches(&b, 40, 130e-6, 0.01, &s);
-	assert_true(gw_slow_open(b.slow, 0, &e));
+	sampled(b, 10, 2, 100e-6, 0.005, s);
+	assert_true(sampled(b, 3, 2, 104e-6, 0.005, s) > 0);
+	assert_true(gw_slow_open(b->slow, 0, &e));
+	assert_true(launch(b, 104e-6, s)); /* mode audit: each is timed */
+	assert_true(b->last.until_ns != 0);
+	assert_false(gw_slow_open(b->slow, 0, &e));
+	launches(b, 200, 100e-6, 0.01, &s);
+	launches(b, 40, 130e-6, 0.01, &s);
+	assert_true(gw_slow_open(b->slow, 0, &e));
 	s.sampled = true;
-	s.start_ns = b.ns;
+	s.start_ns = b->ns;
 	s.seconds = 100e-6;
-	assert_true(gw_slow_observe(b.slow, 1, &s, &e));
+	assert_true(gw_slow_observe(b->slow, 1, &s, &e));
 	assert_true(e.until_ns != 0);
-	assert_false(gw_slow_open(b.slow, 0, &e));
-	close_bench(&b);
+	assert_false(gw_slow_open(b->slow, 0, &e));
 }
 
 /* Phases of minutes: at first they are episodes, until that is known of the kernel. */
-TEST(phases_that_come_again_are_learned)
+BENCH_TEST(phases_that_come_again_are_learned, 31, 1)
 {
 	struct gw_slow_sample s = usual();
-	struct bench b;
 
-	seed = 31;
-	open_bench(&b, 1);
 	for (int i = 0; i < 30; i++)
-		sampled(&b, 2, 2, i % 2 ? 110e-6 : 100e-6, 0.005, s);
-	assert_in_range(b.begun, 1, 5);
-	close_bench(&b);
+		sampled(b, 2, 2, i % 2 ? 110e-6 : 100e-6, 0.005, s);
+	assert_in_range(b->begun, 1, 5);
 }
 
 TEST(sampled_configurations_beyond_the_bound_make_room)
