@@ -1,167 +1,36 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What the windows of mode watch cost, and what is left of one afterwards.
+"""What mode watch costs: medians with a one-sided 95% bound from a bootstrap.
 
-slices.cu launches for a while and times slices of launches; the log reports which slices met a
-window, where it has launches one by one. A log of sums has few of them: then these three figures are left out, and what
-is left is the share of launches timed and the number of windows, by gpuwatch's counters. Three figures, each a median
-with a one-sided 95% bound from a bootstrap:
-  after    slices right after a window against those right before it, a pair for each window
-           (GPUWATCH_BUDGET=20, so that there are many)
-  first    the same, against the slices before the first window: never attached
-  whole    all launches of a process at the default budget, against the slices outside windows
-With --rounds also bare processes and processes in mode watch in turns (turns.py), at the default
-budget: empty launches, and where PyTorch is a GEMM loop, a decode loop that replays a CUDA
-graph and a training step (torch_loops.py). Of these the median of watch / bare over pairs of turns. Turns are short, for what
-disturbs them comes and goes within a second, and so pairs are many; several sets of processes take part, and the
-bound comes from a bootstrap that draws sets first. --beside: the same of 16 threads of a process, and of 8 processes on the GPU.
+Bare processes and processes in mode watch in turns (turns.py), at the default budget: empty launches, and where PyTorch is a GEMM
+loop, a decode loop that replays a CUDA graph and a training step (torch_loops.py). Of these the median of watch / bare over pairs of
+turns. Turns are short, for what disturbs them comes and goes within a second, and so pairs are many; several sets of processes take part,
+and the bound comes from a bootstrap that draws sets first. --beside: the same of 16 threads of a process, and of 8 processes on the GPU.
 --inside=NAME,...: loops of torch_loops.py in one process that `gpuwatch ctl` switches, for what differs from process to process
 by more than mode watch costs: between budgets of 1 and 20, whose difference by 19 is what a per cent costs, and between the modes
 idle and watch. A turn against the mean of those before and after it, so that drift is not seen; what mode idle costs is in no ratio.
 
 Exit status: 0 goals met, 1 a goal missed, 77 there is no GPU here, 2 wrong use.
 """
-import bisect
 import collections
 import itertools
 import json
 import math
 import os
 import random
-import shutil
 import statistics
 import subprocess
 import sys
 import time
 
-from modes import begin, compare, environment, figures, libraries, options, python, python_libraries
+from modes import begin, compare, figures, libraries, options, python, python_libraries
 import turns
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-NEAR = 8  # slices on either side of a window that make a pair
 LIMIT = 1.02
 FIRST_WINDOW = 12  # seconds of mode watch until windows come and counters have been set up
 MANY = 20  # per cents of budget, against 1
 RUN = 4  # of differences that are drawn together
-
-
-def run(command, mode, args, budget=None, timeout=120):
-    """Standard output and the log's folder."""
-    folder = os.path.join(args.out, "logs")
-    shutil.rmtree(folder, ignore_errors=True)
-    os.makedirs(folder)
-    env = environment(mode, args, libraries(), folder)
-    if budget is not None:
-        env["GPUWATCH_BUDGET"] = str(budget)
-    done = subprocess.run(command, env=env, cwd=folder, capture_output=True, text=True, timeout=timeout)
-    if done.returncode or done.stderr:
-        print(f"watch.py: {mode}: exit {done.returncode} {done.stderr.strip()[:300]}", file=sys.stderr)
-    return json.loads(done.stdout) if not done.returncode else None, folder
-
-
-def measured_starts(args, folder):
-    logs = [os.path.join(folder, name) for name in os.listdir(folder) if name.endswith(".gwl")]
-    dump = subprocess.run([f"{args.programs}/logdump", "--launches"] + logs, capture_output=True, text=True,
-                          check=True).stdout
-    return sorted(int(line.split("\t")[1]) for line in dump.splitlines() if line.startswith("L\t"))
-
-
-def windows(figures, starts):
-    """[first, last] slices of each window, attaching and detaching included: what lies between slices
-    with measured launches and is near them."""
-    begins, found = figures["begin"], []
-    for start in starts:
-        at = max(bisect.bisect_right(begins, start) - 1, 0)
-        if found and at <= found[-1][1] + 2:
-            found[-1][1] = max(at, found[-1][1])
-        else:
-            found.append([at, at])
-    return found
-
-
-def widened(spans, ns, usual):
-    """With the slices around that are slow: attaching comes before the first measured launch, detaching
-    after the last. At most five on either side."""
-    wide = []
-    for first, last in spans:
-        for _ in range(5):
-            if first > 0 and ns[first - 1] > 1.15 * usual:
-                first -= 1
-        for _ in range(5):
-            if last + 1 < len(ns) and ns[last + 1] > 1.15 * usual:
-                last += 1
-        wide.append((first, last))
-    return wide
-
-
-def slices(args, mode, budget, seconds):
-    figures, folder = run([f"{args.programs}/slices", str(seconds), "500"], mode, args, budget)
-    if not figures:
-        return None
-    starts = measured_starts(args, folder) if mode == "watch" else []
-    _, totals, notes = compare.read_log(f"{args.programs}/logdump", folder) if mode == "watch" else (0, collections.Counter(), [])
-    ns = figures["ns"]
-    # Single launches of a log of sums are a sample: most of its windows have none.
-    placed = not totals["windows"] or 0 < totals["measured"] <= len(starts) if mode == "watch" else True
-    spans = windows(figures, starts) if placed else []
-    inside = set()
-    usual = statistics.median(ns)
-    spans = widened(spans, ns, usual)
-    for first, last in spans:
-        inside.update(range(first, last + 1))
-    return {"ns": ns, "spans": spans, "inside": inside, "totals": dict(totals), "notes": notes, "placed": placed}
-
-
-def pairs_around(found):
-    """Per window: the median of the slices right after it by that of those right before."""
-    ns, ratios = found["ns"], []
-    for first, last in found["spans"]:
-        before = [ns[i] for i in range(max(first - NEAR, 0), first) if i not in found["inside"]]
-        after = [ns[i] for i in range(last + 1, min(last + 1 + NEAR, len(ns))) if i not in found["inside"]]
-        if len(before) >= NEAR // 2 and len(after) >= NEAR // 2:
-            ratios.append(statistics.median(after) / statistics.median(before))
-    return ratios
-
-
-def timed(totals):
-    """Share of the launches whose time was measured; None: there were none."""
-    return totals.get("measured", 0) / totals["launched"] if totals.get("launched") else None
-
-
-def blocks(values):
-    return [statistics.median(values[i:i + NEAR]) for i in range(0, len(values) - NEAR + 1, NEAR)]
-
-
-def launches(args, result):
-    bare = slices(args, "bare", None, min(4, args.seconds))
-    many = slices(args, "watch", 20, args.seconds)
-    usual = slices(args, "watch", 1, args.seconds)
-    if not (bare and many and usual):
-        sys.exit("watch.py: a process of slices failed")
-    after = pairs_around(many)
-    free = [x for i, x in enumerate(many["ns"]) if i not in many["inside"]]
-    head = many["ns"][:many["spans"][0][0]] if many["spans"] else []
-    outside = statistics.mean([x for i, x in enumerate(usual["ns"]) if i not in usual["inside"]])
-    result["bare_ns"] = statistics.median(bare["ns"])
-    for name, found in (("budget 20", many), ("budget 1", usual)):
-        result[name] = {"windows": found["totals"].get("windows", 0), "windows placed": len(found["spans"]),
-                        "timed": timed(found["totals"]), "slices": len(found["ns"]),
-                        "share_inside": len(found["inside"]) / len(found["ns"]),
-                        "median_ns": statistics.median(found["ns"]), "mean_ns": statistics.mean(found["ns"]),
-                        "inside_ns": statistics.mean([found["ns"][i] for i in found["inside"]] or [float("nan")]),
-                        "counters": {k: v for k, v in found["totals"].items()
-                                     if k.startswith(("window", "detach", "measured", "launched", "edge"))},
-                        "notes": found["notes"]}
-    if not (many["placed"] and usual["placed"]):
-        return
-    if len(after) >= 3:
-        result["after"] = turns.bound(after)
-    if len(head) >= NEAR:
-        base = statistics.median(head)
-        result["first"] = turns.bound([b / base for b in blocks(free[len(head):])])
-    result["whole"] = {"ratio": statistics.mean(usual["ns"]) / outside, "windows": len(usual["spans"])}
-    if args.raw:
-        result["raw"] = {"bare": bare["ns"], "budget 20": many["ns"], "budget 1": usual["ns"]}
 
 
 def rest(player):
@@ -269,26 +138,20 @@ def judged(result):
         return figures.figure(what, found.get("median", found.get("ratio")), at=found.get("upper95"), n=found.get("pairs"), enough=30,
                               spread=(found["p10"], found["p90"]) if found else None, most=LIMIT, **more)
 
-    found = [figures.figure(f"launches timed, {name}", result[name]["timed"]) for name in ("budget 20", "budget 1") if name in result]
-    if "whole" in result:
-        found += [of("launches after a window of mode watch / before it", result.get("after", {})),
-                 of("launches after windows / before the first", result.get("first", {})),
-                 figures.figure("all launches of a process in mode watch / those outside its windows", result["whole"]["ratio"],
-                                most=LIMIT, n=result["whole"]["windows"], enough=1)]
+    found = []
     for name, reported in ((name, result[name]) for name in result if name.endswith("in turns")):
         if not reported:
             found.append(figures.figure(f"{name}: a process failed", None, most=LIMIT))
             continue
         found.append(figures.figure(f"windows meanwhile, {name}", reported["counters"]["windows"], least=1))
         found += [of(f"watch / {ratios['base']}, {line.split()[0] if line[0].isalpha() else name[:-9]}", ratios)
-                  for line, ratios in reported.items() if "ratio" in ratios]
+                  for line, ratios in reported.items() if "base" in ratios]
     return found
 
 
 def main(argv):
     parser = options(__doc__)
-    parser.add_argument("--seconds", type=float, default=12, help="of each process of slices")
-    parser.add_argument("--rounds", type=int, default=0, help="pairs of turns of each set of processes")
+    parser.add_argument("--rounds", type=int, default=36, help="pairs of turns of each set of processes")
     parser.add_argument("--sets", type=int, default=20, help="of processes; half as many of PyTorch")
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--no-torch", action="store_true", help="leave the loops of PyTorch out")
@@ -296,18 +159,12 @@ def main(argv):
     which.add_argument("--beside", action="store_true", help="empty launches by 16 threads and by 8 processes alone")
     which.add_argument("--inside", metavar="NAME,...", help="loops within one process alone")
     parser.add_argument("--time", type=float, default=100, help="seconds of each loop of --inside")
-    parser.add_argument("--raw", action="store_true", help="keep every slice")
-    args = begin(parser, argv, ("launch_loop", "slices", "logdump"))
+    args = begin(parser, argv, ("launch_loop", "logdump"))
     result = {}
-    if not (args.only_torch or args.beside or args.inside):
-        launches(args, result)
     for name in args.inside.split(",") if args.inside else ():
         result[f"{name} in turns"] = inside(args, name)
-    if args.rounds and not args.inside:
+    if not args.inside:
         all_in_turns(args, result)
-    for name in ("bare_ns", "budget 20", "budget 1"):
-        if name in result:
-            print(name, json.dumps(result[name]))
     with open(os.path.join(args.out, "watch.json"), "w") as f:
         json.dump(result, f)
     found = judged(result)
