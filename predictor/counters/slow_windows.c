@@ -13,12 +13,14 @@ enum {
 	LOOKED_AT = 64,      /* of them for each that is new */
 	FIRST = 8,           /* times that make the first level */
 	COUNT_LEAST = 3,     /* times of an interval that is not longer than it must be */
+	COUNT_MANY = 6,      /* of a short one */
 	SETTLING = 12,       /* intervals of which the level is the mean */
 	DOUBLED_MOST = 8,    /* times that the threshold is doubled */
 	FEW = 64,            /* configurations for which the threshold is that of one GPU */
 };
 
 static const uint64_t INTERVAL_NS = 5000000000;
+static const uint64_t SHORT_NS = 3500000000;  /* one with many */
 static const uint64_t LONG_NS = 10000000000;  /* an interval with fewer times */
 static const uint64_t PAUSE_NS = 60000000000; /* what was before is no part of an interval */
 static const uint64_t FORGIVEN_NS = 3600000000000;
@@ -350,7 +352,11 @@ static void open_interval(struct shift *w, uint64_t ns)
 
 static bool interval_over(const struct shift *w, uint64_t ns)
 {
-	return ns > w->began_ns + (w->beside.launches < COUNT_LEAST ? LONG_NS : INTERVAL_NS);
+	const uint64_t n = w->beside.launches;
+
+	return ns > w->began_ns + (n < COUNT_LEAST  ? LONG_NS
+				   : n < COUNT_MANY ? INTERVAL_NS
+						    : SHORT_NS);
 }
 
 /* What the clock explains of a deviation, where it only wanders. */

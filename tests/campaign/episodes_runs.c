@@ -7,10 +7,10 @@
  *   usual     an hour each; prints "hours kernels episodes of_phases": the latter of kernels whose
  *             data change for seconds to minutes
  *   kernel, cache, clock, others, copies
- *             each runs 10 minutes and then something becomes 3% slower for 5 minutes: prints a
- * line "error seconds right" for each kernel that did: the standard error of the mean of a minute's
- * times, how long until its episode began (-1: not within 5 minutes), and whether the cause was the
- * right one
+ *             each runs 10 minutes and then something becomes 3% slower for 5 minutes, or as
+ * WHAT:SECONDS:RATIO says: prints a line "error seconds right" for each kernel that did: the
+ * standard error of the mean of a minute's times, how long until its episode began (-1: not within
+ * 5 minutes), and whether the cause was the right one
  *
  * kernel: one kernel, and nothing says why. cache: one, that moves half as many bytes more. clock:
  * the SM clock falls by 4%, and kernels by what they follow it. others: all kernels, and NVML sees
@@ -29,7 +29,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST = 60, LEAST = 20, SECONDS_BEFORE = 600, SECONDS_SLOW = 300, HOUR = 3600 };
+enum { MOST = 60, LEAST = 20, SECONDS_BEFORE = 600, SECONDS_AFTER = 300, HOUR = 3600 };
+
+static double slower = 1.03, slow_seconds = SECONDS_AFTER; /* of SCENARIO */
 
 static const double COMMON = 0.002, CLASS = 0.0015; /* noise that lasts for minutes */
 static const double WINDOW = 0.003;                 /* of one configuration in one window */
@@ -128,7 +130,7 @@ static void change_mode(struct kernel *k)
 
 static double fault_of(const struct run *r, unsigned i)
 {
-	return is_slow(r, i) && strcmp(r->what, "clock") ? 1.03 : 1;
+	return is_slow(r, i) && strcmp(r->what, "clock") ? slower : 1;
 }
 
 struct found {
@@ -234,7 +236,7 @@ static double error_of_a_minute(const struct kernel *k)
 	for (unsigned i = 0; i < c->count; i++)
 		variance += (log(c->ns[i]) - mean) * (log(c->ns[i]) - mean) / c->count;
 	variance += k->apart * k->apart * k->mix * (1 - k->mix) * (1 + 2 * k->lasts);
-	return sqrt(variance / (k->samples * 60 / SECONDS_SLOW));
+	return sqrt(variance / (k->samples * 60 / SECONDS_AFTER));
 }
 
 static void changes(unsigned runs, unsigned files, const char *what)
@@ -254,9 +256,10 @@ static void changes(unsigned runs, unsigned files, const char *what)
 			at[i] = -1;
 			r.kernel[i].samples = 0;
 		}
-		for (r.faulty = true; r.t < SECONDS_BEFORE + SECONDS_SLOW;) {
+		while (r.t < SECONDS_BEFORE + SECONDS_AFTER) {
 			struct found found[MOST] = {0};
 
+			r.faulty = r.t < SECONDS_BEFORE + slow_seconds;
 			window(&r, found);
 			for (unsigned i = 0; i < r.kernels; i++)
 				if (found[i].episode && at[i] < 0) {
@@ -264,6 +267,7 @@ static void changes(unsigned runs, unsigned files, const char *what)
 					right[i] = found[i].cause == cause_of(what);
 				}
 		}
+		r.faulty = true;
 		for (unsigned i = 0; i < r.kernels; i++)
 			if (is_slow(&r, i))
 				printf("%.5f %.1f %d\n", error_of_a_minute(&r.kernel[i]), at[i],
@@ -275,6 +279,7 @@ static void changes(unsigned runs, unsigned files, const char *what)
 int main(int argc, char **argv)
 {
 	unsigned runs, files = 0;
+	const char *what, *text;
 
 	if (argc < 5)
 		return 2;
@@ -289,10 +294,15 @@ int main(int argc, char **argv)
 				     : configs[i].resource == HEALTH_COMPUTE
 					     ? 0.9 + 0.1 * uniform()
 					     : 0.7 + 0.3 * uniform();
-	if (!strcmp(argv[3], "usual"))
+	what = strtok(argv[3], ":");
+	if ((text = strtok(NULL, ":")))
+		slow_seconds = strtod(text, NULL);
+	if ((text = strtok(NULL, ":")))
+		slower = strtod(text, NULL);
+	if (!strcmp(what, "usual"))
 		usual(runs, files);
 	else
-		changes(runs, files, argv[3]);
+		changes(runs, files, what);
 	free(configs);
 	return 0;
 }

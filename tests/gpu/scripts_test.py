@@ -8,6 +8,7 @@ usage: scripts_test.py STANDIN LOGDUMP GPUWATCH COMPILED (the build's tests/comp
 import csv
 import json
 import os
+import random
 import stat
 import struct
 import subprocess
@@ -318,6 +319,16 @@ class Overhead(Scripts):
         status, out, _ = self.bench("watch", "--inside", "train")
         self.assertEqual((status, out.count("\n")), (2, 1), out)
         self.assertIn("programs/bin/gpuwatch is missing; build the project", out)
+
+    def test_what_a_per_cent_costs_is_told_from_drift(self):
+        sys.path.insert(0, f"{TOP}/tests/bench/gpu_overhead")
+        import watch  # its folder is in no path until now
+        dice = random.Random(1)
+        series = [1000 * 1.002 ** at * (1.19 if at % 2 else 1) * dice.uniform(0.98, 1.02) for at in range(121)]
+        found = watch.more(series, 19, seed=1)
+        self.assertEqual(found["pairs"], 60)
+        self.assertAlmostEqual(found["ratio"], 1.19 ** (1 / 19), 3)
+        self.assertTrue(found["ratio"] < found["upper95"] < found["ratio"] + 0.001)
 
     def test_mode_watch_beside_others(self):
         status, out, found = self.bench("watch", "--rounds", "10", "--sets", "3", "--beside", watch=1.01)

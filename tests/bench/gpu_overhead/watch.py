@@ -1,23 +1,24 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What mode watch costs, at the default budget.
+"""What mode watch costs: medians with a one-sided 95% bound from a bootstrap.
 
-Bare processes and processes in mode watch in turns (turns.py): empty launches, and where PyTorch is a GEMM loop, a decode
-loop that replays a CUDA graph and a training step (torch_loops.py): the median of watch / bare over pairs of turns. Turns
-are short, for what disturbs them comes and goes within a second, and so pairs are many; several sets of processes take
-part, and the bound comes from a bootstrap that draws sets first. --beside: the same of 16 threads of a process, and of 8
-processes on the GPU.
---inside=NAME,...: a loop of torch_loops.py in one process that `gpuwatch ctl` switches between the modes watch and idle, for what differs
-from process to process by more than mode watch costs. Pairs of turns of a fifth of a second; what mode idle costs is not in
-their ratio.
+Bare processes and processes in mode watch in turns (turns.py), at the default budget: empty launches, and where PyTorch is a GEMM
+loop, a decode loop that replays a CUDA graph and a training step (torch_loops.py). Of these the median of watch / bare over pairs of
+turns. Turns are short, for what disturbs them comes and goes within a second, and so pairs are many; several sets of processes take part,
+and the bound comes from a bootstrap that draws sets first. --beside: the same of 16 threads of a process, and of 8 processes on the GPU.
+--inside=NAME,...: loops of torch_loops.py in one process that `gpuwatch ctl` switches, for what differs from process to process
+by more than mode watch costs: between budgets of 1 and 20, whose difference by 19 is what a per cent costs, and between the modes
+idle and watch. A turn against the mean of those before and after it, so that drift is not seen; what mode idle costs is in no ratio.
 
 Exit status: 0 goals met, 1 a goal missed, 77 there is no GPU here, 2 wrong use.
 """
 import collections
 import itertools
 import json
+import math
 import os
 import random
+import statistics
 import subprocess
 import sys
 import time
@@ -28,6 +29,8 @@ import turns
 HERE = os.path.dirname(os.path.abspath(__file__))
 LIMIT = 1.02
 FIRST_WINDOW = 12  # seconds of mode watch until windows come and counters have been set up
+MANY = 20  # per cents of budget, against 1
+RUN = 4  # of differences that are drawn together
 
 
 def rest(player):
@@ -58,32 +61,58 @@ def in_turns(args, command, plans, folders, sets, together=1):
     return found
 
 
-def switched(args, player, mode):
-    subprocess.run([f"{args.programs}/bin/gpuwatch", "ctl", str(player.process.pid), f"mode={mode}"], check=True, stdout=subprocess.DEVNULL)
+def switched(args, player, *settings):
+    subprocess.run([f"{args.programs}/bin/gpuwatch", "ctl", str(player.process.pid), *settings], check=True, stdout=subprocess.DEVNULL)
+
+
+def around(values):
+    """Logarithm of each second value, less the mean of its neighbours': what drifts steadily is in none."""
+    logs = [math.log(x) for x in values]
+    return [logs[i] - (logs[i - 1] + logs[i + 1]) / 2 for i in range(1, len(logs) - 1, 2)]
+
+
+def trimmed(values):
+    values, cut = sorted(values), len(values) // 10
+    return statistics.mean(values[cut:len(values) - cut])
+
+
+def more(series, times, seed, resamples=4000):
+    """The ratio of every second turn to those around it, and its bound, where these have so many `times` of what is asked for.
+    Neighbours share a turn, so the bootstrap draws runs of them."""
+    found, dice = around(series), random.Random(seed)
+    runs = [found[i:i + RUN] for i in range(len(found) - RUN + 1)]
+    draws = sorted(trimmed(sum(dice.choices(runs, k=max(1, len(found) // RUN)), [])) for _ in range(resamples))
+    at = sorted(found)
+    shown = {"ratio": trimmed(found), "upper95": draws[int(resamples * 0.95)], "p10": at[len(at) // 10], "p90": at[len(at) * 9 // 10]}
+    return {"pairs": len(found), **{k: math.exp(x / times) for k, x in shown.items()}}
 
 
 def inside(args, name):
-    """Turns of one process in modes watch and idle, in pairs; None where it failed."""
-    player = turns.Player("watch", [python(), os.path.join(HERE, "torch_loops.py"), name], args, python_libraries())
-    dice, pairs = random.Random(args.seed), []
+    """Turns of one process; None where it failed. First budgets of 1 and MANY: windows, and sampling counters, take by their budget, so
+    that what MANY - 1 per cents cost shows above what turns differ by. Then modes idle and watch."""
+    player = turns.Player("watch", ["env", "GPUWATCH_CPU_MAX=100", python(), os.path.join(HERE, "torch_loops.py"), name], args, python_libraries())
+    phases = {"windows": ("budget=1", f"budget={MANY}"), "modes": ("mode=idle", "mode=watch")}
     player.ready()
-    count = max(1, int(0.2e6 / player.turn(f"{name} 20")))  # of steps, a turn of a fifth of a second, and a quarter of that before it
+    count = max(1, int(0.12e6 / player.turn(f"{name} 20")))  # of steps, an eighth of a second
     until = time.monotonic() + FIRST_WINDOW
     while time.monotonic() < until:
         player.turn(f"{name} {count}")
-    until = time.monotonic() + args.time
-    while time.monotonic() < until:
-        times = {}
-        for mode in dice.sample(("watch", "idle"), 2):
-            switched(args, player, mode)
-            times[mode] = player.turn(f"{name} {count}")
-        pairs.append(times)
+    for phase, both in phases.items():
+        until, series = time.monotonic() + args.time / 2, []
+        for setting in itertools.cycle(both):
+            if setting == both[1] and time.monotonic() >= until:
+                break
+            switched(args, player, setting)
+            player.turn(f"{name} {count}")  # meanwhile the pause after the last window is over
+            series.append(player.turn(f"{name} {count}"))
+        phases[phase] = series
+        switched(args, player, "mode=watch", "budget=1")
     if not player.end():
         return None
     totals = compare.read_log(f"{args.programs}/logdump", player.folder)[1]
-    sets = [{"rounds": pairs[at:at + 8]} for at in range(0, len(pairs) - 7, 8)]  # what lasts some seconds is not taken for many
-    return {name: {**turns.ratio(sets, "watch", "idle", args.seed, 2000), "raw": sets},
-            "counters": {k: totals[k] for k in ("launched", "measured", "windows", "window_ns")}}
+    return {f"{name}-by-the-per-cent": {**more(phases["windows"], MANY - 1, args.seed), "base": "budget 0"},
+            name: {**more(phases["modes"], 1, args.seed), "base": "idle"}, "raw": phases,
+            "counters": {k: totals[k] for k in ("launched", "measured", "windows", "window_ns", "events_ns", "events_unsure")}}
 
 
 def all_in_turns(args, result):
@@ -116,7 +145,7 @@ def judged(result):
             continue
         found.append(figures.figure(f"windows meanwhile, {name}", reported["counters"]["windows"], least=1))
         found += [of(f"watch / {ratios['base']}, {line.split()[0] if line[0].isalpha() else name[:-9]}", ratios)
-                  for line, ratios in reported.items() if line != "counters"]
+                  for line, ratios in reported.items() if "base" in ratios]
     return found
 
 
