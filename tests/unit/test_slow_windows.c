@@ -53,6 +53,24 @@ TEST(three_per_cent_are_found_within_a_minute_of_samples)
 	}
 }
 
+TEST(a_change_of_17_s_is_found_in_a_kernel_that_is_timed_often)
+{
+	unsigned found = 0;
+
+	for (unsigned i = 0; i < 30; i++) {
+		struct bench b;
+
+		seed = 2 * i + 1;
+		open_bench(&b, 1);
+		assert_true(sampled(&b, 10, 4, 100e-6, 0.02, usual()) < 0);
+		sampled(&b, 17 / 60.0, 4, 105e-6, 0.02, usual());
+		sampled(&b, 1, 4, 100e-6, 0.02, usual());
+		found += b.begun;
+		close_bench(&b);
+	}
+	assert_true(found >= 25);
+}
+
 TEST(hours_of_samples_raise_no_alarm)
 {
 	static const double sigmas[] = {0.001, 0.01, 0.03, 0.1, 0.3};
