@@ -573,7 +573,9 @@ void gw_pm_over(void)
 {
 	const uint64_t first = atomic_load(&pm.first_ns);
 
-	if (!gw_options_sample() || gw_sandboxed() || gw_pm_sampled() ||
+	if (!gw_options_sample() || gw_sandboxed() ||
+	    (gw_pm_sampled() && (atomic_load(&gw_counters[GW_COUNTER_counted]) ||
+				 !atomic_load(&gw_counters[GW_COUNTER_pm_other_profiler]))) ||
 	    (seen.decided && gw_pm_against(atomic_load(&pm.device))))
 		return;
 	gw_pm_never(!gw_activity_on() && !gw_options_watch(), first);

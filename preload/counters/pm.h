@@ -121,7 +121,7 @@ void gw_pm_records_end(void);
  * launches wait for their turn on the GPU, those with records run so much later. Worker only. */
 void gw_pm_records_ran(uint64_t ns);
 
-/** The program ends: where counters were asked for and never began, say why. Worker only. */
+/** The program ends: where counters were asked for and there are none, say why. Worker only. */
 void gw_pm_over(void);
 
 /**

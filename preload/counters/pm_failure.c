@@ -89,7 +89,10 @@ uint64_t gw_pm_failed(const char *what, CUptiResult r)
 
 void gw_pm_never(bool unrecorded, uint64_t first_ns)
 {
-	if (unrecorded)
+	if (atomic_load(&gw_counters[GW_COUNTER_pm_other_profiler]))
+		gw_degrade_asked(GW_DEGRADED_COUNTERS, "no counters: other processes used the GPU "
+						       "in every window of samples");
+	else if (unrecorded)
 		gw_degrade_asked(GW_DEGRADED_COUNTERS,
 				 "no counters: kernels have no activity records");
 	else if (atomic_load(&gw_counters[GW_COUNTER_pm_turns_waited]))

@@ -63,7 +63,7 @@ void gw_pm_failure_over(void);
 /** What failed last, "" when nothing did. */
 const char *gw_pm_failure_last(void);
 
-/** The program ends and nothing was sampled: say why. @p unrecorded: kernels had no records;
+/** The program ends and nothing was counted: say why. @p unrecorded: kernels had no records;
  * @p first_ns: when the first launch was seen, 0: none was. Worker only. */
 void gw_pm_never(bool unrecorded, uint64_t first_ns);
 

@@ -208,6 +208,7 @@ TEST(work_of_others_is_credited_to_nobody)
 	o = counted("4000", "idle", "STANDIN_PM_FOREIGN=100000000000", NULL);
 	assert_int_equal(values(0, &off), 0);
 	assert_true(only_log(o)->counter[GW_COUNTER_pm_other_profiler] > 0);
+	assert_true(only_log(o)->degraded >> GW_DEGRADED_COUNTERS & 1);
 	outcome_free(o);
 }
 
