@@ -49,7 +49,7 @@ void top_graphs_time(struct top_model *m)
 			g->time_ns = isnan(m->process[i]->runs) ? NAN : top_graph_time(g);
 			if (isnan(g->time_ns))
 				continue;
-			m->time_ns = (isnan(m->time_ns) ? 0 : m->time_ns) + g->time_ns;
+			top_add_time(&m->time_ns, g->time_ns);
 			m->bound_ns[GW_BOUND_UNKNOWN] += g->time_ns;
 		}
 }

@@ -494,10 +494,8 @@ static void finish_rows(struct top_process *p, bool unknown, bool later)
 		}
 		if (!later)
 			top_row_finish(p->row[i]);
-		if (!isnan(ns)) {
-			p->time_ns = (isnan(p->time_ns) ? 0 : p->time_ns) + ns;
-			p->bound_ns[s->bound] += ns;
-		}
+		top_add_time(&p->time_ns, ns);
+		p->bound_ns[s->bound] += isnan(ns) ? 0 : ns;
 		p->runs += (double)s->interval.runs;
 		left += (double)s->total.runs - (double)s->total.measured;
 	}
@@ -565,9 +563,8 @@ static void finish_shares(struct top_model *m)
 	for (size_t i = 0; i < m->processes; i++) {
 		const struct top_process *p = m->process[i];
 
-		if (!isnan(p->time_ns))
-			m->time_ns = (isnan(m->time_ns) ? 0 : m->time_ns) + p->time_ns;
-		for (int k = 0; k < 8; k++)
+		top_add_time(&m->time_ns, p->time_ns);
+		for (int k = 0; k < TOP_BOUNDS; k++)
 			m->bound_ns[k] += p->bound_ns[k];
 	}
 	top_graphs_share(m);

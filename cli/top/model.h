@@ -11,6 +11,7 @@
 #include "predictor/core/types.h"
 #include "predictor/log/live.h"
 
+#include <math.h>
 #include <regex.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,6 +19,8 @@
 
 /** How long a process that has ended is shown. */
 #define TOP_ENDED_NS UINT64_C(5000000000)
+
+enum { TOP_BOUNDS = 8 }; /* room for every enum gw_bound */
 
 enum top_state {
 	TOP_RUNNING,
@@ -94,6 +97,14 @@ struct top_row {
 	char *name;          /**< short, unlike those of other kernels; never NULL */
 };
 
+/** Add @p ns to the sum of known times @p sum, which is NaN while there are none; NaN adds nothing.
+ */
+static inline void top_add_time(double *sum, double ns)
+{
+	if (!isnan(ns))
+		*sum = (isnan(*sum) ? 0 : *sum) + ns;
+}
+
 /** Rows lie apart: those read soon are fetched while others are read. */
 static inline void top_row_soon(struct top_row *const *row, size_t at, size_t rows)
 {
@@ -140,7 +151,7 @@ struct top_process {
 	bool switchable;                /**< that is known */
 	double runs;                    /**< in the interval, of all kernels; NaN: unknown */
 	double time_ns;                 /**< GPU time of all rows in the interval; NaN: unknown */
-	double bound_ns[8];             /**< of it, by enum gw_bound */
+	double bound_ns[TOP_BOUNDS];    /**< of it, by enum gw_bound */
 	bool waiting;          /**< runs may be on the GPU: not all have a time or are lost */
 	struct top_sums *sums; /**< by row, to which a snapshot adds what has changed */
 	size_t sum_room;
@@ -151,10 +162,10 @@ struct top_model {
 	struct top_process **process; /**< by pid */
 	size_t processes, process_room;
 	uint64_t now_ns;
-	double span_ns;     /**< between the last two snapshots; NaN: there was one */
-	double time_ns;     /**< GPU time of all rows and graphs in the interval; NaN: unknown */
-	double bound_ns[8]; /**< of it, by enum gw_bound */
-	bool unnamed;       /**< rows have come whose short name is to be made */
+	double span_ns; /**< between the last two snapshots; NaN: there was one */
+	double time_ns; /**< GPU time of all rows and graphs in the interval; NaN: unknown */
+	double bound_ns[TOP_BOUNDS]; /**< of it, by enum gw_bound */
+	bool unnamed;                /**< rows have come whose short name is to be made */
 	/** Configurations come without buckets, but for top_config_whole(); rows are for
 	 * top_row_finish() to complete, unless top_choose() or top_order() has ordered them. */
 	bool brief;

@@ -3,26 +3,11 @@
 #include "cli/agent/node.h"
 #include "cli/agent/text.h"
 #include "cli/top/graphs.h"
-#include "cli/top/model.h"
-#include "tests/test.h"
-
-static struct top_model *m;
-static uint64_t now;
-
-static void assert_near(double a, double b)
-{
-	assert_true(fabs(a - b) < 1e-9 * fabs(b) + 1e-12);
-}
+#include "tests/cli/snapshots.h"
 
 static int begin_test(void **state)
 {
 	m = top_model_new();
-	return 0;
-}
-
-static int end_test(void **state)
-{
-	top_model_free(m);
 	return 0;
 }
 
@@ -57,10 +42,8 @@ static void graph_ran(struct agent_node *node, uint32_t number, uint64_t launche
 					     .scored_ns = launches * 1000000,
 					     .predicted_ns = launches * 500000};
 	const struct gw_live_device d = {.used = 1, .power_mw = UINT32_MAX};
-	struct top_process *p;
+	struct top_process *p = begin(SECOND);
 
-	top_begin(m, now += UINT64_C(1000000000));
-	p = top_process_of(m, "a", 10, "/bin/a");
 	top_device_is(p, 0, &d);
 	top_graph_is(p, number - 1, &g);
 	top_end(m);

@@ -3,15 +3,10 @@
 #include "cli/top/cells.h"
 #include "cli/top/graphs.h"
 #include "cli/top/histogram.h"
-#include "cli/top/model.h"
 #include "predictor/log/record.h"
+#include "tests/cli/snapshots.h"
 #include "tests/random.h"
-#include "tests/test.h"
 
-#define SECOND UINT64_C(1000000000)
-
-static struct top_model *m;
-static uint64_t now;
 static struct gw_live_config config[4];
 
 static int begin_test(void **state)
@@ -31,25 +26,12 @@ static int begin_test(void **state)
 	return 0;
 }
 
-static int end_test(void **state)
-{
-	top_model_free(m);
-	return 0;
-}
-
 /* So many runs, the first of them timed. */
 static void ran(unsigned at, uint64_t runs, uint64_t timed, double ns)
 {
 	config[at].launches += runs;
 	gw_sketch_add(&config[at].time, ns, timed);
 	gw_sketch_add(&config[at].ratio, ns / config[at].predicted, timed);
-}
-
-static struct top_process *begin(uint64_t later)
-{
-	now += later;
-	top_begin(m, now);
-	return top_process_of(m, "a", 10, "/bin/a");
 }
 
 static void all_configs(struct top_process *p)
@@ -65,11 +47,6 @@ static void snapshot(uint64_t later)
 {
 	all_configs(begin(later));
 	top_end(m);
-}
-
-static void assert_near(double a, double b)
-{
-	assert_true(fabs(a - b) < 1e-9 * fabs(b) + 1e-12);
 }
 
 TEST_WITH(rates_are_differences, begin_test, end_test)
