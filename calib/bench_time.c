@@ -5,7 +5,6 @@
 
 #include "calib/bench_state.h"
 #include "calib/calibrate.h"
-#include "calib/stats.h"
 
 enum {
 	QUEUE = 512,          /* launches that fit the driver's queue while the latch holds */

@@ -2,7 +2,6 @@
 /*
  * Values that need no measurement (Sanchez Gil 2017, 5.1): from the driver or a vendor's document.
  */
-#include <math.h>
 #include <stdio.h>
 
 #include "calib/bench.h"

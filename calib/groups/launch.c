@@ -7,7 +7,6 @@
  * and the gap to the next one; measure_periods separates the two.
  */
 #include <math.h>
-#include <stdint.h>
 #include <stdlib.h>
 
 #include "calib/bench.h"

@@ -3,7 +3,6 @@
  * The experimental roofline (Konstantinidis 2017, 3.2 and A.1): elements are read from device
  * memory and go through more and more multiply-adds.
  */
-#include <math.h>
 #include <stdio.h>
 
 #include "calib/bench.h"

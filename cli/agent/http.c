@@ -6,8 +6,6 @@
 #include "cli/message.h"
 
 #include <microhttpd.h>
-#include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

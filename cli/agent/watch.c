@@ -5,7 +5,6 @@
 #include "cli/live/file.h"
 
 #include <poll.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/inotify.h>

@@ -4,7 +4,6 @@
 #include "cli/calibrate/calibrate.h"
 #include "cli/common/json.h"
 #include "cli/html/page.h"
-#include "cli/message.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -2,7 +2,6 @@
 #include "cli/diff/shift.h"
 
 #include <math.h>
-#include <stdint.h>
 #include <stdlib.h>
 
 #include "cli/common/memory.h"

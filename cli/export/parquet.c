@@ -2,7 +2,6 @@
 /* Apache Parquet: launches by row.def, or a table of tables.def. */
 #include "cli/parquet/parquet.h"
 
-#include "cli/common/memory.h"
 #include "cli/export/totals.h"
 
 #include <stdlib.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/html/page.h"
 
-#include "cli/common/memory.h"
 #include "cli/export/export.h"
 
 #include <stdlib.h>

@@ -6,7 +6,6 @@
 #include "predictor/models/papers/qrm.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #define COUNT(a) (sizeof(a) / sizeof(*(a)))

@@ -8,11 +8,9 @@
 
 #include <dirent.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 struct named {
 	char path[4200], boot_id[64];

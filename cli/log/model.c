@@ -10,7 +10,6 @@
 #include "cli/common/memory.h"
 #include "cli/message.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -2,7 +2,6 @@
 #include "cli/plot/frame.h"
 
 #include <math.h>
-#include <stdio.h>
 
 struct frame frame_begin(const char *title, const char *subtitle, const struct legend_entry *legend,
 			 size_t legend_count, double margin)

@@ -3,7 +3,6 @@
 #include "cli/predict/predict.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "cli/command.h"

@@ -2,7 +2,6 @@
 #include "cli/report/sections.h"
 
 #include "cli/common/basis.h"
-#include "cli/common/memory.h"
 #include "cli/common/number.h"
 #include "cli/log/gaps.h"
 #include "cli/log/rows.h"

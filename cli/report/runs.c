@@ -6,7 +6,6 @@
 #include "cli/log/folder.h"
 #include "cli/message.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>

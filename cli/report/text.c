@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The report for people. */
-#include "cli/common/memory.h"
 #include "cli/common/number.h"
 #include "cli/log/rows.h"
 #include "cli/message.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A score for people. */
 #include "cli/common/basis.h"
-#include "cli/common/memory.h"
 #include "cli/common/number.h"
 #include "cli/report/line.h"
 #include "cli/report/report.h"

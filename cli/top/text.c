@@ -5,7 +5,6 @@
 #include "cli/top/graphs.h"
 #include "cli/top/top.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 

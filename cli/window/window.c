@@ -8,7 +8,6 @@
 #include "cli/message.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>

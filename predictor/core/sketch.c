@@ -2,7 +2,6 @@
 #include "predictor/core/sketch.h"
 
 #include <math.h>
-#include <stddef.h>
 #include <string.h>
 
 /* Powers of 2^(1/8) from 1/2 on: the upper ends of the buckets of an octave. */
