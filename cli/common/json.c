@@ -38,6 +38,26 @@ json_t *gw_json_text(const char *text)
 	return value ? value : json_null();
 }
 
+void gw_set_number(json_t *o, const char *key, double value)
+{
+	json_object_set_new(o, key, gw_json_number(value));
+}
+
+void gw_set_count(json_t *o, const char *key, uint64_t value)
+{
+	json_object_set_new(o, key, gw_json_count(value));
+}
+
+void gw_set_text(json_t *o, const char *key, const char *text)
+{
+	json_object_set_new(o, key, gw_json_text(text));
+}
+
+void gw_set_bool(json_t *o, const char *key, bool value)
+{
+	json_object_set_new(o, key, json_boolean(value));
+}
+
 void gw_json_print(json_t *value)
 {
 	json_dumpf(value, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(12));

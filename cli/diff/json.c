@@ -53,13 +53,13 @@ static json_t *row_json(const struct diff_row *r, bool predicted)
 			      gw_json_number(r->shift.p), "time", shift_json(&r->shift));
 
 	if (!predicted && code != DIFF_CODE_UNKNOWN)
-		json_object_set_new(o, "code_changed", json_boolean(code == DIFF_CODE_CHANGED));
+		gw_set_bool(o, "code_changed", code == DIFF_CODE_CHANGED);
 	else if (!predicted)
 		json_object_set_new(o, "code_changed", json_null());
 	if (predicted) {
 		const double ns = r->side[BASE].predicted;
 
-		json_object_set_new(o, "predicted_ns", gw_json_number(ns > 0 ? ns : NAN));
+		gw_set_number(o, "predicted_ns", ns > 0 ? ns : NAN);
 	} else {
 		json_object_set_new(o, "other", side_json(&r->side[OTHER]));
 		json_object_set_new(o, "cycles", shift_json(&r->cycles));

@@ -64,14 +64,14 @@ static void print_json(const struct gw_doctor *d)
 		const struct finding *f = &d->findings[i];
 		json_t *o = json_object();
 
-		json_object_set_new(o, "name", gw_json_text(f->name));
-		json_object_set_new(o, "health", json_string(health_names[f->health]));
-		json_object_set_new(o, "found", gw_json_text(f->found));
-		json_object_set_new(o, "remedy", gw_json_text(f->remedy));
+		gw_set_text(o, "name", f->name);
+		gw_set_text(o, "health", health_names[f->health]);
+		gw_set_text(o, "found", f->found);
+		gw_set_text(o, "remedy", f->remedy);
 		json_array_append_new(list, o);
 	}
-	json_object_set_new(root, "schema", json_string("gpuwatch-doctor-1"));
-	json_object_set_new(root, "works", json_boolean(works(d)));
+	gw_set_text(root, "schema", "gpuwatch-doctor-1");
+	gw_set_bool(root, "works", works(d));
 	json_object_set_new(root, "checks", list);
 	gw_json_print(root);
 }

@@ -52,7 +52,7 @@ static void cut(json_t *o, const char *key, const char *others, size_t most)
 	for (size_t i = count; i > most; i--)
 		json_array_remove(list, i - 1);
 	if (count > most)
-		json_object_set_new(o, others, gw_json_count(count - most));
+		gw_set_count(o, others, count - most);
 }
 
 static json_t *report_json(struct gw_report *report, const struct html_limits *limits)
@@ -159,7 +159,7 @@ static json_t *line_json(struct gw_report *report, const struct gw_report_line *
 	json_t *o = json_object();
 	char words[600];
 
-	json_object_set_new(o, "label", gw_json_text(label));
+	gw_set_text(o, "label", label);
 	json_object_set_new(o, "name", name_json(report->names[row->name], text));
 	json_object_set_new(o, "full",
 			    name_json(report->mangled ? name->mangled : name->plain, 2 * text));
@@ -169,12 +169,12 @@ static json_t *line_json(struct gw_report *report, const struct gw_report_line *
 				      rounded(gw_quantile(&row->time, 0.95))));
 	if (!row->bound)
 		return o;
-	json_object_set_new(o, "shapes", gw_json_count(row->bound->configs));
+	gw_set_count(o, "shapes", row->bound->configs);
 	json_object_set_new(o, "peaks", peaks_json(row->bound));
 	gw_bound_text(row->bound, words, sizeof(words));
-	json_object_set_new(o, "text", gw_json_text(words));
+	gw_set_text(o, "text", words);
 	gw_bound_cause(row->bound, words, sizeof(words));
-	json_object_set_new(o, "why", gw_json_text(words));
+	gw_set_text(o, "why", words);
 	return o;
 }
 
@@ -322,14 +322,11 @@ static json_t *axis_json(const struct html_series *s, const struct html_limits *
 
 	while (joined < HTML_COARSE && HTML_BINS / joined * s->gpu_count > limits->bins)
 		joined *= 2;
-	json_object_set_new(
-		o, "from_ns",
-		gw_json_count((s->base + (s->first - s->base) / HTML_COARSE * HTML_COARSE)
-			      << s->shift));
-	json_object_set_new(o, "bin_ns", gw_json_number(ldexp((double)joined, (int)s->shift)));
-	json_object_set_new(o, "point_ns", gw_json_number(ldexp(HTML_COARSE, (int)s->shift)));
-	json_object_set_new(o, "points",
-			    gw_json_count(s->last / HTML_COARSE - s->first / HTML_COARSE + 1));
+	gw_set_count(o, "from_ns",
+		     (s->base + (s->first - s->base) / HTML_COARSE * HTML_COARSE) << s->shift);
+	gw_set_number(o, "bin_ns", ldexp((double)joined, (int)s->shift));
+	gw_set_number(o, "point_ns", ldexp(HTML_COARSE, (int)s->shift));
+	gw_set_count(o, "points", s->last / HTML_COARSE - s->first / HTML_COARSE + 1);
 	for (size_t i = 0; i < s->gpu_count && i < limits->items; i++)
 		json_array_append_new(gpus, gpu_json(s, &s->gpus[i], joined));
 	json_object_set_new(o, "gpus", gpus);
@@ -392,7 +389,7 @@ json_t *html_data(struct gw_report *report, struct html_series *s, const struct 
 {
 	json_t *o = json_object();
 
-	json_object_set_new(o, "schema", json_string("gpuwatch-html-1"));
+	gw_set_text(o, "schema", "gpuwatch-html-1");
 	json_object_set_new(o, "report", report_json(report, limits));
 	json_object_set_new(o, "columns", columns_json(report));
 	json_object_set_new(o, "kernels", kernels_json(report, s, limits));

@@ -187,8 +187,8 @@ static json_t *access_json(const struct gw_access *access)
 		const struct gw_access_node *n = &access->nodes[i];
 		json_t *node = json_object();
 
-		json_object_set_new(node, "reg", gw_json_text(n->reg));
-		json_object_set_new(node, "opcode", gw_json_text(n->opcode));
+		gw_set_text(node, "reg", n->reg);
+		gw_set_text(node, "opcode", n->opcode);
 		json_object_set_new(node, "parent", json_integer(n->parent));
 		json_array_append_new(nodes, node);
 	}

@@ -196,11 +196,11 @@ static json_t *measures_json(const struct gw_coalescing *c)
 {
 	json_t *o = json_object();
 
-	json_object_set_new(o, "degree_of_coalescing", gw_json_number(gw_coalescing_degree(c)));
+	gw_set_number(o, "degree_of_coalescing", gw_coalescing_degree(c));
 	json_object_set_new(o, "sector_accesses_per_warp",
 			    json_integer(gw_coalescing_range_sectors(c)));
-	json_object_set_new(o, "sector_expectation", gw_json_number(gw_coalescing_expectation(c)));
-	json_object_set_new(o, "sectors_per_request", gw_json_number(gw_coalescing_sectors(c)));
+	gw_set_number(o, "sector_expectation", gw_coalescing_expectation(c));
+	gw_set_number(o, "sectors_per_request", gw_coalescing_sectors(c));
 	return o;
 }
 
@@ -212,22 +212,17 @@ static json_t *access_json(const struct coalescing_view *v, const struct gw_gath
 	json_t *o = json_object();
 
 	json_object_set_new(o, "source", json_integer(insn->source));
-	json_object_set_new(o, "access", gw_json_text(kind_of(a)));
+	gw_set_text(o, "access", kind_of(a));
 	json_object_set_new(o, "bytes", json_integer(insn->width * insn->elements));
-	json_object_set_new(o, "requests", gw_json_number(gw_gather_mean(&a->runs)));
-	json_object_set_new(o, "unknown_share",
-			    gw_json_number(a->uncounted / (a->uncounted + a->requests)));
+	gw_set_number(o, "requests", gw_gather_mean(&a->runs));
+	gw_set_number(o, "unknown_share", a->uncounted / (a->uncounted + a->requests));
 	if (tree)
-		json_object_set_new(o, "address",
-				    gw_json_text(gw_access_expression(tree, text, sizeof(text))));
+		gw_set_text(o, "address", gw_access_expression(tree, text, sizeof(text)));
 	if (a->space == IR_SPACE_SHARED) {
-		json_object_set_new(o, "wavefronts_per_request",
-				    gw_json_number(a->wavefronts / a->requests));
-		json_object_set_new(o, "bank_conflicts_per_request",
-				    gw_json_number(a->conflicts / a->requests));
+		gw_set_number(o, "wavefronts_per_request", a->wavefronts / a->requests);
+		gw_set_number(o, "bank_conflicts_per_request", a->conflicts / a->requests);
 	} else if (a->space == IR_SPACE_CONST) {
-		json_object_set_new(o, "words_per_request",
-				    gw_json_number(a->wavefronts / a->requests));
+		gw_set_number(o, "words_per_request", a->wavefronts / a->requests);
 	} else if (a->coalescing.requests > 0) {
 		json_object_update_new(o, measures_json(&a->coalescing));
 	}
@@ -248,14 +243,12 @@ json_t *coalescing_json(const struct coalescing_view *view)
 	json_object_set_new(root, "loads", measures_json(&loads));
 	json_object_set_new(root, "stores", measures_json(&stores));
 	json_object_set_new(root, "accesses", accesses);
-	json_object_set_new(root, "footprint_bytes",
-			    gw_json_number(grid.footprint.sectors * GW_SECTOR_BYTES));
-	json_object_set_new(root, "footprint_counted", json_boolean(grid.counted));
-	json_object_set_new(root, "l1_hit_rate_of_a_block", gw_json_number(hits.rate));
+	gw_set_number(root, "footprint_bytes", grid.footprint.sectors * GW_SECTOR_BYTES);
+	gw_set_bool(root, "footprint_counted", grid.counted);
+	gw_set_number(root, "l1_hit_rate_of_a_block", hits.rate);
 	if (view->has_graph) {
-		json_object_set_new(root, "sp_score", gw_json_number(view->graph.sp_score));
-		json_object_set_new(root, "degree_of_sharing",
-				    gw_json_number(view->graph.degree_of_sharing));
+		gw_set_number(root, "sp_score", view->graph.sp_score);
+		gw_set_number(root, "degree_of_sharing", view->graph.degree_of_sharing);
 	}
 	json_object_set_new(root, "syntax_trees",
 			    access_file_json(view->extract.access, view->extract.count));

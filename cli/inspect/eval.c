@@ -467,13 +467,13 @@ static int one_json(const struct evaluated *e, const struct inspect_view *view, 
 	json_t *o = json_object(), *accesses = NULL;
 	int status = 0;
 
-	json_object_set_new(o, "kernel", gw_json_text(e->plain));
+	gw_set_text(o, "kernel", e->plain);
 	json_object_set_new(o, "refused", *e->refused ? gw_json_text(e->refused) : json_null());
-	json_object_set_new(o, "why_not", gw_json_text(e->why));
+	gw_set_text(o, "why_not", e->why);
 	if (!e->why) {
-		json_object_set_new(o, "exact", json_boolean(e->exact));
-		json_object_set_new(o, "coverage", json_string(coverage(&e->report)));
-		json_object_set_new(o, "warps", gw_json_count(e->report.warps));
+		gw_set_bool(o, "exact", e->exact);
+		gw_set_text(o, "coverage", coverage(&e->report));
+		gw_set_count(o, "warps", e->report.warps);
 		json_object_set_new(o, "warp_executions", counts_json(e));
 		json_object_set_new(o, "machine_instructions",
 				    e->program.from_sass ? count_json(&e->instructions)
@@ -483,7 +483,7 @@ static int one_json(const struct evaluated *e, const struct inspect_view *view, 
 		json_object_set_new(o, "loops", loops_json(e));
 		json_object_set_new(o, "blocks",
 				    inspect_blocks_json(&e->program, &e->report, e->cfg));
-		json_object_set_new(o, "left_out", gw_json_text(e->open));
+		gw_set_text(o, "left_out", e->open);
 		json_object_set_new(o, "reasons", reasons_json(e));
 		if (e->job->device)
 			json_object_set_new(o, "static", work(e));

@@ -57,7 +57,7 @@ static json_t *banks(const struct gw_code_kernel *k)
 	for (unsigned i = 0; i < GW_CODE_BANKS; i++) {
 		snprintf(name, sizeof(name), "%u", i);
 		if (k->bank[i].size)
-			json_object_set_new(object, name, gw_json_count(k->bank[i].size));
+			gw_set_count(object, name, k->bank[i].size);
 	}
 	return object;
 }
@@ -67,8 +67,8 @@ static json_t *kernel_json(const struct inspect_view *view, size_t index)
 	const struct gw_code_kernel *k = &view->kernel[index];
 	json_t *o = json_object();
 
-	json_object_set_new(o, "name", gw_json_text(k->name));
-	json_object_set_new(o, "demangled", gw_json_text(view->plain[index]));
+	gw_set_text(o, "name", k->name);
+	gw_set_text(o, "demangled", view->plain[index]);
 	json_object_set_new(o, "registers", count(k->registers));
 	json_object_set_new(o, "max_registers", count(k->max_registers));
 	json_object_set_new(o, "static_shared", count(k->static_shared));
@@ -137,29 +137,29 @@ json_t *inspect_image_json(const struct inspect_job *job, size_t index, struct i
 	json_t *o = json_object();
 	char code[24];
 
-	json_object_set_new(o, "image", gw_json_count(index + 1));
-	json_object_set_new(o, "kind", json_string(kind(image)));
-	json_object_set_new(o, "code", json_string(inspect_code(image, code)));
+	gw_set_count(o, "image", index + 1);
+	gw_set_text(o, "kind", kind(image));
+	gw_set_text(o, "code", inspect_code(image, code));
 	json_object_set_new(o, "ptx_version", ptx_version(image));
-	json_object_set_new(o, "compression", json_string(gw_compression_name(image->compression)));
-	json_object_set_new(o, "offset", gw_json_count(image->offset));
-	json_object_set_new(o, "stored_bytes", gw_json_count(image->stored.size));
-	json_object_set_new(o, "bytes", gw_json_count(image->size));
-	json_object_set_new(o, "container", gw_json_count(image->container + 1));
-	json_object_set_new(o, "member", gw_json_text(image->member));
-	json_object_set_new(o, "section", gw_json_text(image->section));
-	json_object_set_new(o, "source", gw_json_text(image->name));
-	json_object_set_new(o, "options", gw_json_text(image->options));
-	json_object_set_new(o, "debug", json_boolean(image->debug));
-	json_object_set_new(o, "error", gw_json_text(error));
+	gw_set_text(o, "compression", gw_compression_name(image->compression));
+	gw_set_count(o, "offset", image->offset);
+	gw_set_count(o, "stored_bytes", image->stored.size);
+	gw_set_count(o, "bytes", image->size);
+	gw_set_count(o, "container", image->container + 1);
+	gw_set_text(o, "member", image->member);
+	gw_set_text(o, "section", image->section);
+	gw_set_text(o, "source", image->name);
+	gw_set_text(o, "options", image->options);
+	gw_set_bool(o, "debug", image->debug);
+	gw_set_text(o, "error", error);
 	if (view && image->kind == GW_IMAGE_CUBIN) {
-		json_object_set_new(o, "linked", json_boolean(view->cubin.linked));
+		gw_set_bool(o, "linked", view->cubin.linked);
 		json_object_set_new(o, "kernels", kernels_json(view));
 	}
 	if (view && image->kind == GW_IMAGE_PTX) {
 		json_object_set_new(o, "kernels",
 				    view->unread.what ? json_null() : kernels_json(view));
-		json_object_set_new(o, "unread", gw_json_text(view->unread.what));
+		gw_set_text(o, "unread", view->unread.what);
 	}
 	if (view && job->launch) {
 		json_t *launches;

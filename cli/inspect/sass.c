@@ -307,8 +307,7 @@ static json_t *mix_json(const struct sass *s)
 
 		for (unsigned c = 0; c < GW_SASS_CLASSES; c++)
 			if (mix[d].cls[c])
-				json_object_set_new(classes, gw_sass_class_name(c),
-						    gw_json_count(mix[d].cls[c]));
+				gw_set_count(classes, gw_sass_class_name(c), mix[d].cls[c]);
 		json_array_append_new(
 			list, json_pack("{s:i, s:I, s:I, s:o}", "loops_around", (int)d,
 					"instructions", (json_int_t)mix[d].insns, "not_known",
@@ -325,22 +324,21 @@ static json_t *block_json(const struct sass *s, uint32_t index)
 
 	for (uint32_t i = 0; i < b->succ_count; i++)
 		json_array_append_new(next, gw_json_count(s->cfg.edges[b->succ_first + i]));
-	json_object_set_new(o, "first", gw_json_count(b->first));
-	json_object_set_new(o, "instructions", gw_json_count(b->count));
-	json_object_set_new(o, "loops_around", gw_json_count(gw_cfg_depth(&s->cfg, index)));
-	json_object_set_new(o, "issue_cycles", gw_json_number(t->issue));
-	json_object_set_new(o, "loads", gw_json_count(t->loads));
-	json_object_set_new(o, "load_waits", gw_json_count(t->waits));
-	json_object_set_new(o, "loads_in_flight", gw_json_number(t->in_flight));
-	json_object_set_new(o, "chain", gw_json_count(t->chain));
+	gw_set_count(o, "first", b->first);
+	gw_set_count(o, "instructions", b->count);
+	gw_set_count(o, "loops_around", gw_cfg_depth(&s->cfg, index));
+	gw_set_number(o, "issue_cycles", t->issue);
+	gw_set_count(o, "loads", t->loads);
+	gw_set_count(o, "load_waits", t->waits);
+	gw_set_number(o, "loads_in_flight", t->in_flight);
+	gw_set_count(o, "chain", t->chain);
 	json_object_set_new(o, "next", next);
 	if (s->schedules > 1) {
 		json_t *cycles = json_object();
 
 		for (unsigned i = 0; i < LEVELS; i++)
-			json_object_set_new(
-				cycles, levels[i].name,
-				gw_json_number(s->schedule[i].blocks[index].cycles.value));
+			gw_set_number(cycles, levels[i].name,
+				      s->schedule[i].blocks[index].cycles.value);
 		json_object_set_new(o, "cycles", cycles);
 	}
 	return o;
@@ -355,12 +353,12 @@ static json_t *instruction_json(uint32_t index, const struct gw_sass_insn *insn)
 {
 	json_t *o = json_object();
 
-	json_object_set_new(o, "at", gw_json_count((uint64_t)index * GW_SASS_BYTES));
+	gw_set_count(o, "at", (uint64_t)index * GW_SASS_BYTES);
 	json_object_set_new(o, "operation",
 			    insn->op == GW_SASS_OP_UNKNOWN ? json_null()
 							   : gw_json_text(op_name(insn)));
-	json_object_set_new(o, "class", gw_json_text(gw_sass_class_name(insn->cls)));
-	json_object_set_new(o, "pipe", gw_json_text(gw_sass_pipe_name(insn->pipe)));
+	gw_set_text(o, "class", gw_sass_class_name(insn->cls));
+	gw_set_text(o, "pipe", gw_sass_pipe_name(insn->pipe));
 	json_object_set_new(o, "stall", json_integer(insn->stall));
 	json_object_set_new(o, "result_sets", scoreboard_json(insn->write_barrier));
 	json_object_set_new(o, "read_sets", scoreboard_json(insn->read_barrier));
@@ -374,7 +372,7 @@ json_t *inspect_sass_json(const struct gw_code_kernel *kernel, const struct gw_d
 	struct sass s;
 
 	sass_begin(&s, kernel, device);
-	json_object_set_new(o, "why_not", gw_json_text(s.why));
+	gw_set_text(o, "why_not", s.why);
 	if (!s.why) {
 		for (uint32_t b = 0; b < s.cfg.block_count; b++)
 			json_array_append_new(blocks, block_json(&s, b));

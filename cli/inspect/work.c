@@ -130,10 +130,8 @@ static json_t *estimates_json(const struct analyzed *t, const struct gw_device *
 
 		estimate_launch(*m, device, &t->item, &e);
 		answer = predict_answer_json(*m, &e, NAN);
-		json_object_set_new(answer, "source",
-				    json_string(gw_source_name(GW_SOURCE_STATIC)));
-		json_object_set_new(answer, "confidence",
-				    gw_json_number(confidence(t, *m, device)));
+		gw_set_text(answer, "source", gw_source_name(GW_SOURCE_STATIC));
+		gw_set_number(answer, "confidence", confidence(t, *m, device));
 		json_array_append_new(list, answer);
 	}
 	return list;

@@ -20,7 +20,7 @@ static json_t *sketch(const struct gw_sketch *s)
 
 		snprintf(index, sizeof(index), "%d", s->first + i);
 		if (s->bucket[i])
-			json_object_set_new(buckets, index, gw_json_count(s->bucket[i]));
+			gw_set_count(buckets, index, s->bucket[i]);
 	}
 	return json_pack("{s:o,s:o,s:o,s:o,s:o,s:i,s:o,s:o,s:o}", "count", gw_json_count(s->count),
 			 "zero", gw_json_count(s->zero), "sum", gw_json_number(s->sum), "low",
@@ -65,7 +65,7 @@ static json_t *totals(const struct gw_live_totals *t)
 	json_t *counters = json_object(), *bounds = json_object();
 
 	for (uint32_t i = 0; i < t->counters && i < GW_COUNTERS; i++)
-		json_object_set_new(counters, names[i], gw_json_count(t->counter[i]));
+		gw_set_count(counters, names[i], t->counter[i]);
 	for (uint32_t i = 0; i <= GW_BOUND_LAUNCH; i++)
 		json_object_set_new(bounds, gw_bound_name((enum gw_bound)i),
 				    json_pack("{s:o,s:o}", "ns", gw_json_count(t->bound_ns[i]),

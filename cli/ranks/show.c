@@ -364,15 +364,12 @@ static json_t *step_json(const struct ranks_shown *s, const struct ranks_step *s
 	json_t *o = json_object();
 
 	for (unsigned p = 0; p < RANKS_PARTS; p++)
-		json_object_set_new(o, ranks_part_key((enum ranks_part)p),
-				    gw_json_number((double)step->part[p]));
-	json_object_set_new(o, "expected", gw_json_number((double)step->expected));
-	json_object_set_new(o, "late", gw_json_number((double)step->late));
-	json_object_set_new(o, "others_wait", gw_json_number((double)step->caused));
-	json_object_set_new(o, "waits_for",
-			    gw_json_text(step->waited_for == RANKS_NO_STEP
-						 ? NULL
-						 : ranks_label(s, step->waited_for)));
+		gw_set_number(o, ranks_part_key((enum ranks_part)p), (double)step->part[p]);
+	gw_set_number(o, "expected", (double)step->expected);
+	gw_set_number(o, "late", (double)step->late);
+	gw_set_number(o, "others_wait", (double)step->caused);
+	gw_set_text(o, "waits_for",
+		    step->waited_for == RANKS_NO_STEP ? NULL : ranks_label(s, step->waited_for));
 	return o;
 }
 
@@ -393,8 +390,7 @@ static json_t *episode_json(const struct ranks_shown *s, const struct ranks_epis
 	json_t *excess = json_object();
 
 	for (unsigned c = 1; c < RANKS_CAUSES; c++)
-		json_object_set_new(excess, ranks_cause_key((enum ranks_cause)c),
-				    gw_json_number(e->excess[c]));
+		gw_set_number(excess, ranks_cause_key((enum ranks_cause)c), e->excess[c]);
 	return json_pack("{s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "rank",
 			 gw_json_text(ranks_label(s, e->rank)), "first_step",
 			 gw_json_count(e->first), "last_step", gw_json_count(e->last), "found_step",

@@ -119,11 +119,11 @@ static json_t *side_json(const struct trace_launch *l)
 {
 	json_t *o = json_object();
 
-	json_object_set_new(o, "seconds", gw_json_number((double)l->predicted * 1e-9));
-	json_object_set_new(o, "low", gw_json_number((double)l->low * 1e-9));
-	json_object_set_new(o, "high", gw_json_number((double)l->high * 1e-9));
-	json_object_set_new(o, "basis", json_string(tier_of(l)));
-	json_object_set_new(o, "work", json_string(work_of(l)));
+	gw_set_number(o, "seconds", (double)l->predicted * 1e-9);
+	gw_set_number(o, "low", (double)l->low * 1e-9);
+	gw_set_number(o, "high", (double)l->high * 1e-9);
+	gw_set_text(o, "basis", tier_of(l));
+	gw_set_text(o, "work", work_of(l));
 	return o;
 }
 
@@ -132,11 +132,10 @@ static json_t *first_json(const struct trace *t, const struct replay_result *r)
 	const struct trace_launch *l = &t->launches[r->first - 1];
 	json_t *o = json_object();
 
-	json_object_set_new(o, "launch", gw_json_count(r->first));
-	json_object_set_new(o, "kernel",
-			    gw_json_text(t->log.names[t->log.configs[l->config].kernel].plain));
-	json_object_set_new(o, "known", gw_json_count(l->known));
-	json_object_set_new(o, "late", json_boolean(l->flags & GW_LAUNCH_LATE));
+	gw_set_count(o, "launch", r->first);
+	gw_set_text(o, "kernel", t->log.names[t->log.configs[l->config].kernel].plain);
+	gw_set_count(o, "known", l->known);
+	gw_set_bool(o, "late", l->flags & GW_LAUNCH_LATE);
 	json_object_set_new(o, "logged", side_json(l));
 	json_object_set_new(o, "replayed", side_json(&r->now));
 	return o;
@@ -146,14 +145,14 @@ json_t *replay_bits_json(const struct trace *t, const struct replay_result *r)
 {
 	json_t *o = json_object();
 
-	json_object_set_new(o, "log", gw_json_text(t->path));
-	json_object_set_new(o, "logged", gw_json_count(r->logged));
-	json_object_set_new(o, "equal", gw_json_count(r->equal));
-	json_object_set_new(o, "extra", gw_json_count(r->extra));
-	json_object_set_new(o, "predicted", gw_json_count(r->predicted));
-	json_object_set_new(o, "publications", gw_json_count(r->steps));
-	json_object_set_new(o, "in_step", gw_json_count(r->in_step));
-	json_object_set_new(o, "folds", gw_json_count(r->folds));
+	gw_set_text(o, "log", t->path);
+	gw_set_count(o, "logged", r->logged);
+	gw_set_count(o, "equal", r->equal);
+	gw_set_count(o, "extra", r->extra);
+	gw_set_count(o, "predicted", r->predicted);
+	gw_set_count(o, "publications", r->steps);
+	gw_set_count(o, "in_step", r->in_step);
+	gw_set_count(o, "folds", r->folds);
 	json_object_set_new(o, "first_difference", r->first ? first_json(t, r) : json_null());
 	return o;
 }

@@ -106,25 +106,24 @@ json_t *gw_report_bound_json(const struct gw_row *row)
 	o = json_object();
 	times = json_object();
 	for (unsigned i = 0; i <= GW_BOUND_LAUNCH; i++)
-		json_object_set_new(times, gw_bound_name((enum gw_bound)i),
-				    gw_json_number(b->time[i]));
+		gw_set_number(times, gw_bound_name((enum gw_bound)i), b->time[i]);
 	json_object_set_new(o, "seconds_by_bound", times);
-	json_object_set_new(o, "bound", json_string(gw_bound_name(bound)));
+	gw_set_text(o, "bound", gw_bound_name(bound));
 	json_object_set_new(o, "limiter", *limiter ? json_string(limiter) : json_null());
-	json_object_set_new(o, "confidence", gw_json_number(known ? b->verdict.confidence : NAN));
-	json_object_set_new(o, "headroom", gw_json_number(known ? gw_bound_headroom(b) : NAN));
+	gw_set_number(o, "confidence", known ? b->verdict.confidence : NAN);
+	gw_set_number(o, "headroom", known ? gw_bound_headroom(b) : NAN);
 	json_object_set_new(o, "unknown",
 			    gw_bound_unjudged(b) ? json_string(gw_bound_unjudged(b)) : json_null());
 	json_object_set_new(o, "without_verdict", gw_report_unjudged_json(b));
 	json_object_set_new(o, "peaks", peaks_json(b));
 	/* The rest describes the configuration with the most time. */
 	json_object_set_new(o, "configuration", config_json(&b->config));
-	json_object_set_new(o, "mean_seconds", gw_json_number(b->mean));
+	gw_set_number(o, "mean_seconds", b->mean);
 	json_object_set_new(o, "evidence", evidence_json(&b->verdict));
 	gw_bound_text(b, text, sizeof(text));
-	json_object_set_new(o, "text", gw_json_text(text));
+	gw_set_text(o, "text", text);
 	gw_bound_cause(b, text, sizeof(text));
-	json_object_set_new(o, "why", gw_json_text(text));
+	gw_set_text(o, "why", text);
 	json_object_set_new(o, "work", work_json(b->work));
 	return o;
 }
@@ -162,11 +161,9 @@ json_t *gw_report_basis_json(const struct gw_row *row)
 	json_t *o = json_object(), *tiers = json_object(), *works = json_object();
 
 	for (unsigned t = GW_TIER_COLD; t <= GW_TIER_STEADY; t++)
-		json_object_set_new(tiers, gw_basis_key((enum gw_tier)t),
-				    gw_json_count(row->tiers[t]));
+		gw_set_count(tiers, gw_basis_key((enum gw_tier)t), row->tiers[t]);
 	for (unsigned w = GW_SOURCE_NONE; w <= GW_SOURCE_COUNTED; w++)
-		json_object_set_new(works, gw_work_basis_key((enum gw_source)w),
-				    gw_json_count(row->works[w]));
+		gw_set_count(works, gw_work_basis_key((enum gw_source)w), row->works[w]);
 	json_object_set_new(o, "times", tiers);
 	json_object_set_new(o, "work", works);
 	return o;

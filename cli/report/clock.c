@@ -314,19 +314,19 @@ json_t *gw_report_clocks_json(struct log_clocks *c)
 		if (!c->by_reason[i])
 			continue;
 		gw_throttle_text(UINT64_C(1) << i, text, sizeof(text));
-		json_object_set_new(held, text, gw_json_count(c->by_reason[i]));
+		gw_set_count(held, text, c->by_reason[i]);
 	}
-	json_object_set_new(o, "samples", gw_json_count(c->samples));
-	json_object_set_new(o, "sm_khz_median", gw_json_number(gw_quantile(&c->sm_khz, 0.5)));
+	gw_set_count(o, "samples", c->samples);
+	gw_set_number(o, "sm_khz_median", gw_quantile(&c->sm_khz, 0.5));
 	json_object_set_new(o, "sm_khz_low", c->sm_low ? gw_json_count(c->sm_low) : json_null());
 	json_object_set_new(o, "sm_khz_high", c->sm_high ? gw_json_count(c->sm_high) : json_null());
-	json_object_set_new(o, "mem_khz_median", gw_json_number(gw_quantile(&c->mem_khz, 0.5)));
+	gw_set_number(o, "mem_khz_median", gw_quantile(&c->mem_khz, 0.5));
 	json_object_set_new(o, "temperature",
 			    c->temperature ? gw_json_count(c->temperature) : json_null());
 	json_object_set_new(o, "power_mw", c->power_mw ? gw_json_count(c->power_mw) : json_null());
-	json_object_set_new(o, "throttled", gw_json_count(c->held));
+	gw_set_count(o, "throttled", c->held);
 	json_object_set_new(o, "throttled_by", held);
-	json_object_set_new(o, "other_processes", gw_json_count(c->others));
+	gw_set_count(o, "other_processes", c->others);
 	return o;
 }
 
@@ -334,7 +334,7 @@ json_t *gw_report_idle_json(const struct log_gaps *g)
 {
 	json_t *o = json_object();
 
-	json_object_set_new(o, "busy_ns", gw_json_number(g->busy));
+	gw_set_number(o, "busy_ns", g->busy);
 	for (unsigned i = 0; i < GW_GAPS; i++)
 		json_object_set_new(o, log_gap_name(i),
 				    json_pack("{s:o,s:o}", "count", gw_json_count(g->count[i]),
@@ -359,24 +359,22 @@ json_t *gw_report_slow_json(const struct gw_log_model *m)
 					    ? json_string(graph)
 					    : gw_json_text(m->names[s->name].plain));
 		json_object_set_new(one, "graph", r->graph ? gw_json_count(r->graph) : json_null());
-		json_object_set_new(one, "cause",
-				    json_string(gw_slow_cause_name(log_slow_cause(s))));
-		json_object_set_new(one, "meaning",
-				    json_string(gw_slow_cause_meaning(log_slow_cause(s))));
-		json_object_set_new(one, "launches", gw_json_count(r->launches));
-		json_object_set_new(one, "slow", gw_json_count(r->slow));
-		json_object_set_new(one, "predicted_ns", gw_json_number((double)r->predicted));
-		json_object_set_new(one, "ratio", gw_json_number((double)r->ratio));
-		json_object_set_new(one, "lost_ns", gw_json_number(log_slow_lost(s)));
-		json_object_set_new(one, "sm_khz_before", gw_json_count(r->sm_khz_before));
-		json_object_set_new(one, "sm_khz_during", gw_json_count(r->sm_khz_during));
-		json_object_set_new(one, "throttled", json_string(held));
-		json_object_set_new(one, "since_ns", gw_json_count(r->since_ns));
-		json_object_set_new(one, "until_ns", gw_json_count(r->until_ns));
+		gw_set_text(one, "cause", gw_slow_cause_name(log_slow_cause(s)));
+		gw_set_text(one, "meaning", gw_slow_cause_meaning(log_slow_cause(s)));
+		gw_set_count(one, "launches", r->launches);
+		gw_set_count(one, "slow", r->slow);
+		gw_set_number(one, "predicted_ns", (double)r->predicted);
+		gw_set_number(one, "ratio", (double)r->ratio);
+		gw_set_number(one, "lost_ns", log_slow_lost(s));
+		gw_set_count(one, "sm_khz_before", r->sm_khz_before);
+		gw_set_count(one, "sm_khz_during", r->sm_khz_during);
+		gw_set_text(one, "throttled", held);
+		gw_set_count(one, "since_ns", r->since_ns);
+		gw_set_count(one, "until_ns", r->until_ns);
 		json_array_append_new(list, one);
 	}
-	json_object_set_new(o, "launches", gw_json_count(m->all.slow));
-	json_object_set_new(o, "not_kept", gw_json_count(m->slows.beyond));
+	gw_set_count(o, "launches", m->all.slow);
+	gw_set_count(o, "not_kept", m->slows.beyond);
 	json_object_set_new(o, "episodes", list);
 	return o;
 }

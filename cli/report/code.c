@@ -82,9 +82,9 @@ static json_t *reason_json(const struct gw_unexplained *u)
 {
 	json_t *o = json_object();
 
-	json_object_set_new(o, "outcome", json_string(gw_analysis_end_name(u->end)));
-	json_object_set_new(o, "meaning", json_string(gw_analysis_end_meaning(u->end)));
-	json_object_set_new(o, "reason", gw_json_text(u->text));
+	gw_set_text(o, "outcome", gw_analysis_end_name(u->end));
+	gw_set_text(o, "meaning", gw_analysis_end_meaning(u->end));
+	gw_set_text(o, "reason", u->text);
 	return o;
 }
 
@@ -99,7 +99,7 @@ json_t *gw_report_codes_json(const struct gw_log_model *m)
 		json_object_set_new(o, "configurations",
 				    u->end == GW_ANALYSIS_OFF ? json_null()
 							      : gw_json_count(u->configs));
-		json_object_set_new(o, "launches", gw_json_count(u->launches));
+		gw_set_count(o, "launches", u->launches);
 		json_object_set_new(o, "name",
 				    u->end == GW_ANALYSIS_OFF
 					    ? json_null()
@@ -113,10 +113,10 @@ json_t *gw_report_code_json(const struct gw_log_model *m, const struct gw_row *r
 {
 	json_t *o = json_object();
 
-	json_object_set_new(o, "analysed_launches", gw_json_count(row->code_analyzed));
+	gw_set_count(o, "analysed_launches", row->code_analyzed);
 	json_object_set_new(o, "reason",
 			    row->unexplained_most ? reason_json(&m->unexplained[row->unexplained])
 						  : json_null());
-	json_object_set_new(o, "reason_launches", gw_json_count(row->unexplained_most));
+	gw_set_count(o, "reason_launches", row->unexplained_most);
 	return o;
 }

@@ -17,8 +17,7 @@ static json_t *counters(const uint64_t *values)
 {
 	json_t *o = json_object();
 
-#define COUNTER(name, meaning) \
-	json_object_set_new(o, #name, gw_json_count(values[GW_COUNTER_##name]));
+#define COUNTER(name, meaning) gw_set_count(o, #name, values[GW_COUNTER_##name]);
 #include "predictor/log/counter.def"
 #undef COUNTER
 	return o;
@@ -29,26 +28,26 @@ static json_t *file_json(const struct gw_file *f)
 	json_t *o = json_object(), *missing = json_array();
 	char text[300];
 
-	json_object_set_new(o, "path", gw_json_text(f->path));
-	json_object_set_new(o, "read", json_boolean(!f->skipped));
-	json_object_set_new(o, "whole", json_boolean(gw_log_whole(&f->status)));
+	gw_set_text(o, "path", f->path);
+	gw_set_bool(o, "read", !f->skipped);
+	gw_set_bool(o, "whole", gw_log_whole(&f->status));
 	if (f->skipped)
 		json_array_append_new(missing, gw_json_text(f->status.error));
 	for (unsigned n = 0; !f->skipped && gw_log_complaint(&f->status, n, text, sizeof(text));
 	     n++)
 		json_array_append_new(missing, gw_json_text(text));
 	json_object_set_new(o, "missing", missing);
-	json_object_set_new(o, "damaged_bytes", gw_json_count(f->status.damaged_bytes));
-	json_object_set_new(o, "missing_blocks", gw_json_count(f->status.missing_blocks));
-	json_object_set_new(o, "records", gw_json_count(f->status.records));
+	gw_set_count(o, "damaged_bytes", f->status.damaged_bytes);
+	gw_set_count(o, "missing_blocks", f->status.missing_blocks);
+	gw_set_count(o, "records", f->status.records);
 	if (!f->status.header)
 		return o;
-	json_object_set_new(o, "pid", gw_json_count(f->header.pid));
-	json_object_set_new(o, "ppid", gw_json_count(f->header.ppid));
-	json_object_set_new(o, "start_ns", gw_json_count(f->header.start_ns));
-	json_object_set_new(o, "stand_in", json_boolean(f->header.flags & GW_HEADER_STAND_IN));
-	json_object_set_new(o, "injected", json_boolean(f->header.flags & GW_HEADER_INJECTED));
-#define KEY(name) json_object_set_new(o, #name, gw_json_text(f->text[GW_TEXT_##name]));
+	gw_set_count(o, "pid", f->header.pid);
+	gw_set_count(o, "ppid", f->header.ppid);
+	gw_set_count(o, "start_ns", f->header.start_ns);
+	gw_set_bool(o, "stand_in", f->header.flags & GW_HEADER_STAND_IN);
+	gw_set_bool(o, "injected", f->header.flags & GW_HEADER_INJECTED);
+#define KEY(name) gw_set_text(o, #name, f->text[GW_TEXT_##name]);
 	GW_HEADER_TEXTS(KEY)
 #undef KEY
 	json_object_set_new(o, "counters", f->counted ? counters(f->counters) : json_null());
@@ -59,10 +58,10 @@ static json_t *gpu_json(struct gw_gpu *g)
 {
 	json_t *o = json_object();
 
-	json_object_set_new(o, "name", gw_json_text(g->name));
-	json_object_set_new(o, "uuid", gw_json_text(g->uuid));
-	json_object_set_new(o, "launches", gw_json_count(g->launches));
-#define NUMBER(field) json_object_set_new(o, #field, gw_json_count(g->record.field))
+	gw_set_text(o, "name", g->name);
+	gw_set_text(o, "uuid", g->uuid);
+	gw_set_count(o, "launches", g->launches);
+#define NUMBER(field) gw_set_count(o, #field, g->record.field)
 	NUMBER(ordinal);
 	NUMBER(compute_capability);
 	NUMBER(sm_count);
@@ -100,8 +99,7 @@ static json_t *line_json(struct gw_report *report, const struct gw_report_line *
 	if (report->stacks)
 		json_object_set_new(o, "stacks", gw_report_stacks_json(report, line->row));
 	if (!report->mangled)
-		json_object_set_new(o, "Mangled",
-				    gw_json_text(report->model.names[line->row->name].mangled));
+		gw_set_text(o, "Mangled", report->model.names[line->row->name].mangled);
 	return o;
 }
 
@@ -110,19 +108,19 @@ static json_t *prediction_json(struct gw_row *all)
 	double single = all->scored_single ? (double)all->scored_single : NAN;
 	json_t *o = json_object();
 
-	json_object_set_new(o, "measured", gw_json_count(all->measured));
-	json_object_set_new(o, "predicted_before", gw_json_count(all->scored - all->late));
-	json_object_set_new(o, "predicted_late", gw_json_count(all->late));
-	json_object_set_new(o, "unknown", gw_json_count(all->measured - all->scored));
-	json_object_set_new(o, "at_least", gw_json_count(all->at_least));
-	json_object_set_new(o, "share_predicted", gw_json_number(gw_row_known(all)));
-	json_object_set_new(o, "median_error", gw_json_number(gw_quantile(&all->error, 0.5)));
-	json_object_set_new(o, "mape", gw_json_number(gw_row_mape(all)));
-	json_object_set_new(o, "within_10", gw_json_number((double)all->within10 / single));
-	json_object_set_new(o, "within_25", gw_json_number((double)all->within25 / single));
-	json_object_set_new(o, "interval", gw_json_number(0.90));
-	json_object_set_new(o, "coverage", gw_json_number(gw_row_coverage(all)));
-	json_object_set_new(o, "exact", json_boolean(gw_row_exact(all)));
+	gw_set_count(o, "measured", all->measured);
+	gw_set_count(o, "predicted_before", all->scored - all->late);
+	gw_set_count(o, "predicted_late", all->late);
+	gw_set_count(o, "unknown", all->measured - all->scored);
+	gw_set_count(o, "at_least", all->at_least);
+	gw_set_number(o, "share_predicted", gw_row_known(all));
+	gw_set_number(o, "median_error", gw_quantile(&all->error, 0.5));
+	gw_set_number(o, "mape", gw_row_mape(all));
+	gw_set_number(o, "within_10", (double)all->within10 / single);
+	gw_set_number(o, "within_25", (double)all->within25 / single);
+	gw_set_number(o, "interval", 0.90);
+	gw_set_number(o, "coverage", gw_row_coverage(all));
+	gw_set_bool(o, "exact", gw_row_exact(all));
 	json_object_set_new(o, "basis", gw_report_basis_json(all));
 	return o;
 }
@@ -138,22 +136,20 @@ static json_t *order_json(const struct gw_log_model *m)
 		const struct gw_violation *v = &m->violations[i];
 		json_t *one = json_object();
 
-		json_object_set_new(one, "path", gw_json_text(m->files[v->file].path));
-		json_object_set_new(one, "offset", gw_json_count(v->offset));
+		gw_set_text(one, "path", m->files[v->file].path);
+		gw_set_count(one, "offset", v->offset);
 		json_object_set_new(one, "name",
 				    v->name == GW_INDEX_NONE
 					    ? json_null()
 					    : gw_json_text(m->names[v->name].plain));
-		json_object_set_new(one, "kind",
-				    json_string(v->result == GW_ORDER_SELF ? "number" : "time"));
-		json_object_set_new(one, "uses", gw_json_count(v->known));
+		gw_set_text(one, "kind", v->result == GW_ORDER_SELF ? "number" : "time");
+		gw_set_count(one, "uses", v->known);
 		json_array_append_new(list, one);
 	}
-	json_object_set_new(o, "proven", gw_json_count(m->order[GW_ORDER_PROVEN]));
-	json_object_set_new(o, "unproven", gw_json_count(m->order[GW_ORDER_UNPROVEN]));
-	json_object_set_new(o, "violations",
-			    gw_json_count(m->order[GW_ORDER_SELF] + m->order[GW_ORDER_LATER]));
-	json_object_set_new(o, "untimed", gw_json_count(untimed));
+	gw_set_count(o, "proven", m->order[GW_ORDER_PROVEN]);
+	gw_set_count(o, "unproven", m->order[GW_ORDER_UNPROVEN]);
+	gw_set_count(o, "violations", m->order[GW_ORDER_SELF] + m->order[GW_ORDER_LATER]);
+	gw_set_count(o, "untimed", untimed);
 	json_object_set_new(o, "violation_list", list);
 	return o;
 }
@@ -165,9 +161,9 @@ static json_t *reasons_json(const struct gw_log_model *m)
 	for (size_t i = 0; i < m->reason_count; i++) {
 		json_t *o = json_object();
 
-		json_object_set_new(o, "code", gw_json_count(m->reasons[i].code));
-		json_object_set_new(o, "reason", gw_json_text(m->reasons[i].text));
-		json_object_set_new(o, "processes", gw_json_count(m->reasons[i].files));
+		gw_set_count(o, "code", m->reasons[i].code);
+		gw_set_text(o, "reason", m->reasons[i].text);
+		gw_set_count(o, "processes", m->reasons[i].files);
 		json_array_append_new(list, o);
 	}
 	return list;
@@ -190,9 +186,9 @@ json_t *gw_report_document(struct gw_report *report, bool kernels)
 	uint64_t lost = 0;
 
 	if (m->stand_in)
-		json_object_set_new(o, "notice", json_string(GW_STAND_IN_NOTICE));
-	json_object_set_new(o, "schema", json_string("gpuwatch-report-2"));
-	json_object_set_new(o, "stand_in", json_boolean(m->stand_in));
+		gw_set_text(o, "notice", GW_STAND_IN_NOTICE);
+	gw_set_text(o, "schema", "gpuwatch-report-2");
+	gw_set_bool(o, "stand_in", m->stand_in);
 	json_object_set_new(o, "processes", list = json_array());
 	for (size_t i = 0; i < m->file_count; i++) {
 		json_array_append_new(list, file_json(&m->files[i]));
@@ -201,10 +197,10 @@ json_t *gw_report_document(struct gw_report *report, bool kernels)
 	json_object_set_new(o, "devices", list = json_array());
 	for (size_t i = 0; i < m->gpu_count; i++)
 		json_array_append_new(list, gpu_json(&m->gpus[i]));
-	json_object_set_new(o, "launches", gw_json_count(m->all.launches));
-	json_object_set_new(o, "measured", gw_json_count(m->all.measured));
-	json_object_set_new(o, "total_ns", gw_json_number(m->all.total));
-	json_object_set_new(o, "without_name", gw_json_count(lost));
+	gw_set_count(o, "launches", m->all.launches);
+	gw_set_count(o, "measured", m->all.measured);
+	gw_set_number(o, "total_ns", m->all.total);
+	gw_set_count(o, "without_name", lost);
 	json_object_set_new(o, "counters", counters(m->counters));
 	json_object_set_new(o, "degraded", reasons_json(m));
 	json_object_set_new(o, "code_analysis", gw_report_codes_json(m));
@@ -217,7 +213,7 @@ json_t *gw_report_document(struct gw_report *report, bool kernels)
 	json_object_set_new(o, "graphs_by_bound", gw_report_graphs_bound_json(m));
 	json_object_set_new(o, "slow", gw_report_slow_json(m));
 	json_object_set_new(o, "runs", runs_json(m));
-	json_object_set_new(o, "hidden_rows", gw_json_count(report->hidden));
+	gw_set_count(o, "hidden_rows", report->hidden);
 	json_object_set_new(o, "kernels", list = json_array());
 	for (size_t i = 0; kernels && i < report->count; i++)
 		json_array_append_new(list, line_json(report, &report->lines[i]));

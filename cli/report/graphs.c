@@ -209,9 +209,9 @@ json_t *gw_report_graphs_bound_json(const struct gw_log_model *m)
 	double ns[GW_BOUND_LAUNCH + 1], all = log_graphs_by_bound(&m->graphs, ns);
 	json_t *o = json_object();
 
-	json_object_set_new(o, "gpu_time_ns", gw_json_number(all));
+	gw_set_number(o, "gpu_time_ns", all);
 	for (int i = 0; i <= GW_BOUND_LAUNCH; i++)
-		json_object_set_new(o, gw_bound_name((enum gw_bound)i), gw_json_number(ns[i]));
+		gw_set_number(o, gw_bound_name((enum gw_bound)i), ns[i]);
 	return o;
 }
 

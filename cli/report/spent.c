@@ -151,10 +151,10 @@ json_t *gw_report_spent_json(const struct log_spent *s)
 					      gw_json_number(s->copy_ns[i]), "bytes",
 					      gw_json_number(s->copy_bytes[i])));
 	for (unsigned i = 0; i < GW_WAIT_CALLS; i++)
-		json_object_set_new(waits, wait_calls[i], gw_json_count(s->waits[i]));
+		gw_set_count(waits, wait_calls[i], s->waits[i]);
 	o = json_object();
-	json_object_set_new(o, "wall_ns", gw_json_number(wall));
-	json_object_set_new(o, "copies_recorded", json_boolean(s->copies));
+	gw_set_number(o, "wall_ns", wall);
+	gw_set_bool(o, "copies_recorded", s->copies);
 	json_object_set_new(o, "rows", list);
 	json_object_set_new(o, "copies", copies);
 	json_object_set_new(o, "gaps_in_waits", waits);

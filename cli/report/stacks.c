@@ -92,9 +92,9 @@ json_t *gw_report_stacks_json(struct gw_report *report, const struct gw_row *row
 
 		for (size_t f = 0; f < count; f++)
 			json_array_append_new(frames, frame_json(stacks, shown[f]));
-		json_object_set_new(o, "runs", gw_json_count(row->stacks[i].launches));
-		json_object_set_new(o, "graph", json_boolean(k->flags & GW_STACK_CAPTURED));
-		json_object_set_new(o, "complete", json_boolean(!is_cut(k)));
+		gw_set_count(o, "runs", row->stacks[i].launches);
+		gw_set_bool(o, "graph", k->flags & GW_STACK_CAPTURED);
+		gw_set_bool(o, "complete", !is_cut(k));
 		json_object_set_new(o, "frames", frames);
 		json_array_append_new(list, o);
 	}

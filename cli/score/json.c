@@ -19,24 +19,22 @@ static json_t *cell_json(const struct score *s, size_t model, unsigned tier, uns
 {
 	json_t *o = json_object();
 
-	json_object_set_new(o, "model", gw_json_text(s->names[model]));
-	json_object_set_new(o, "basis",
-			    json_string(or_all(gw_basis_name(tier), tier, SCORE_TIERS)));
-	json_object_set_new(o, "work",
-			    json_string(or_all(gw_work_basis_name(work), work, SCORE_SOURCES)));
-	json_object_set_new(o, "length", json_string(score_length_name((enum score_length)length)));
-	json_object_set_new(o, "count", gw_json_count(c->count));
-	json_object_set_new(o, "answered", gw_json_count(c->answered));
-	json_object_set_new(o, "mape", gw_json_number(score_mape(c)));
-	json_object_set_new(o, "median_error", gw_json_number(gw_quantile(&c->error, 0.5)));
-	json_object_set_new(o, "factor", gw_json_number(score_ratio(c)));
-	json_object_set_new(o, "bias", gw_json_number(score_bias(c)));
-	json_object_set_new(o, "within_10", gw_json_number(score_share(c, c->within10)));
-	json_object_set_new(o, "within_25", gw_json_number(score_share(c, c->within25)));
-	json_object_set_new(o, "within_2x", gw_json_number(score_share(c, c->within2x)));
-	json_object_set_new(o, "intervals", gw_json_count(c->intervals));
-	json_object_set_new(o, "coverage", gw_json_number(score_coverage(c)));
-	json_object_set_new(o, "width", gw_json_number(gw_quantile(&c->width, 0.5)));
+	gw_set_text(o, "model", s->names[model]);
+	gw_set_text(o, "basis", or_all(gw_basis_name(tier), tier, SCORE_TIERS));
+	gw_set_text(o, "work", or_all(gw_work_basis_name(work), work, SCORE_SOURCES));
+	gw_set_text(o, "length", score_length_name((enum score_length)length));
+	gw_set_count(o, "count", c->count);
+	gw_set_count(o, "answered", c->answered);
+	gw_set_number(o, "mape", score_mape(c));
+	gw_set_number(o, "median_error", gw_quantile(&c->error, 0.5));
+	gw_set_number(o, "factor", score_ratio(c));
+	gw_set_number(o, "bias", score_bias(c));
+	gw_set_number(o, "within_10", score_share(c, c->within10));
+	gw_set_number(o, "within_25", score_share(c, c->within25));
+	gw_set_number(o, "within_2x", score_share(c, c->within2x));
+	gw_set_count(o, "intervals", c->intervals);
+	gw_set_number(o, "coverage", score_coverage(c));
+	gw_set_number(o, "width", gw_quantile(&c->width, 0.5));
 	return o;
 }
 
@@ -68,12 +66,11 @@ static json_t *kernels(struct score *s)
 		json_t *o = json_object(), *factors = json_object();
 
 		for (size_t m = 0; m < s->model_count; m++)
-			json_object_set_new(factors, s->names[m], gw_json_number(k->ratio[m]));
-		json_object_set_new(o, "log", gw_json_text(s->traces[k->trace].path));
-		json_object_set_new(o, "kernel",
-				    gw_json_text(s->traces[k->trace].log.names[k->kernel].plain));
-		json_object_set_new(o, "launches", gw_json_count(k->count));
-		json_object_set_new(o, "seconds", gw_json_number(k->time));
+			gw_set_number(factors, s->names[m], k->ratio[m]);
+		gw_set_text(o, "log", s->traces[k->trace].path);
+		gw_set_text(o, "kernel", s->traces[k->trace].log.names[k->kernel].plain);
+		gw_set_count(o, "launches", k->count);
+		gw_set_number(o, "seconds", k->time);
 		json_object_set_new(o, "best",
 				    k->best ? gw_json_text(s->names[k->best]) : json_null());
 		json_object_set_new(o, "factors", factors);
@@ -100,25 +97,22 @@ static json_t *units(struct score *s)
 		json_t *o = json_object(), *predicted = json_object();
 
 		for (size_t m = 0; m < s->model_count; m++)
-			json_object_set_new(
-				predicted, s->names[m],
-				gw_json_number(u->answers[m]
-						       ? exp(u->log_sum[m] / (double)u->answers[m])
-						       : NAN));
-		json_object_set_new(o, "log", gw_json_text(t->path));
-		json_object_set_new(o, "kernel", gw_json_text(t->log.names[c->kernel].plain));
+			gw_set_number(predicted, s->names[m],
+				      u->answers[m] ? exp(u->log_sum[m] / (double)u->answers[m])
+						    : NAN);
+		gw_set_text(o, "log", t->path);
+		gw_set_text(o, "kernel", t->log.names[c->kernel].plain);
 		json_object_set_new(o, "grid", extent(config->grid));
 		json_object_set_new(o, "block", extent(config->block));
-		json_object_set_new(o, "dynamic_shared", gw_json_count(config->dynamic_shared));
+		gw_set_count(o, "dynamic_shared", config->dynamic_shared);
 		if (config->digest)
 			json_object_set_new(o, "arguments", json_sprintf("%08x", config->digest));
-		json_object_set_new(o, "basis", json_string(gw_basis_name((enum gw_tier)u->tier)));
-		json_object_set_new(o, "work",
-				    json_string(gw_work_basis_name((enum gw_source)u->work)));
-		json_object_set_new(o, "launches", gw_json_count(u->count));
-		json_object_set_new(o, "measured", gw_json_number(gw_quantile(&u->time, 0.5)));
-		json_object_set_new(o, "intervals", gw_json_count(u->intervals));
-		json_object_set_new(o, "covered", gw_json_count(u->covered));
+		gw_set_text(o, "basis", gw_basis_name((enum gw_tier)u->tier));
+		gw_set_text(o, "work", gw_work_basis_name((enum gw_source)u->work));
+		gw_set_count(o, "launches", u->count);
+		gw_set_number(o, "measured", gw_quantile(&u->time, 0.5));
+		gw_set_count(o, "intervals", u->intervals);
+		gw_set_count(o, "covered", u->covered);
 		json_object_set_new(o, "predicted", predicted);
 		json_array_append_new(list, o);
 	}
@@ -132,18 +126,18 @@ json_t *score_json(struct score *s, const struct score_about *about)
 	json_t *o = json_object(), *missing = json_array(), *reasons = json_object();
 
 	if (about->stand_in)
-		json_object_set_new(o, "notice", json_string(GW_STAND_IN_NOTICE));
-	json_object_set_new(o, "schema", json_string("gpuwatch-score-2"));
-	json_object_set_new(o, "stand_in", json_boolean(about->stand_in));
-	json_object_set_new(o, "how", gw_json_text(about->how));
-	json_object_set_new(o, "by", json_string(s->by_config ? "configuration" : "launch"));
-	json_object_set_new(o, "count", gw_json_count(all->count));
+		gw_set_text(o, "notice", GW_STAND_IN_NOTICE);
+	gw_set_text(o, "schema", "gpuwatch-score-2");
+	gw_set_bool(o, "stand_in", about->stand_in);
+	gw_set_text(o, "how", about->how);
+	gw_set_text(o, "by", s->by_config ? "configuration" : "launch");
+	gw_set_count(o, "count", all->count);
 	for (size_t i = 0; i < about->missing_count; i++)
 		json_array_append_new(missing, gw_json_text(about->missing[i]));
 	json_object_set_new(o, "missing", missing);
 	for (size_t m = 1; m < s->model_count; m++)
 		if (*s->reason[m])
-			json_object_set_new(reasons, s->names[m], gw_json_text(s->reason[m]));
+			gw_set_text(reasons, s->names[m], s->reason[m]);
 	json_object_set_new(o, "unanswered", reasons);
 	json_object_set_new(o, "groups", groups(s));
 	json_object_set_new(o, "kernels", kernels(s));

@@ -8,7 +8,6 @@
 #include "cli/top/top.h"
 #include "predictor/log/record.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,8 +20,7 @@ static json_t *idle_time(const struct top_process *p, const struct top_device *d
 		return json_null();
 	all = json_object();
 	for (int i = 0; i < GW_IDLE_CAUSES; i++)
-		json_object_set_new(all, gw_live_idle_name((enum gw_idle_cause)i),
-				    gw_json_count(d->now.idle_ns[i]));
+		gw_set_count(all, gw_live_idle_name((enum gw_idle_cause)i), d->now.idle_ns[i]);
 	return all;
 }
 
@@ -52,7 +50,7 @@ static json_t *counters(const struct top_process *p)
 		return json_null();
 	all = json_object();
 	for (uint32_t i = 0; i < p->totals.counters && i < GW_COUNTERS; i++)
-		json_object_set_new(all, names[i], gw_json_count(p->totals.counter[i]));
+		gw_set_count(all, names[i], p->totals.counter[i]);
 	return all;
 }
 
@@ -109,12 +107,12 @@ static json_t *kernel(const struct top_model *m, const struct top_row *r)
 		      "configurations", (json_int_t)r->configs);
 	json_object_set_new(o, "interval", span(&r->interval));
 	json_object_set_new(o, "total", span(&r->total));
-	json_object_set_new(o, "predicted_ns", gw_json_number(r->predicted));
-	json_object_set_new(o, "low_ns", gw_json_number(r->low));
-	json_object_set_new(o, "high_ns", gw_json_number(r->high));
-	json_object_set_new(o, "bound", json_string(gw_bound_name(r->bound)));
-	json_object_set_new(o, "basis", json_string(gw_basis_name(r->tier)));
-	json_object_set_new(o, "work", json_string(gw_work_basis_name(r->work)));
+	gw_set_number(o, "predicted_ns", r->predicted);
+	gw_set_number(o, "low_ns", r->low);
+	gw_set_number(o, "high_ns", r->high);
+	gw_set_text(o, "bound", gw_bound_name(r->bound));
+	gw_set_text(o, "basis", gw_basis_name(r->tier));
+	gw_set_text(o, "work", gw_work_basis_name(r->work));
 	json_object_set_new(o, "time_ns", quantiles(&time));
 	json_object_set_new(o, "measured_over_predicted", quantiles(&ratio));
 	return o;
@@ -133,8 +131,7 @@ void top_json(const struct top_view *v)
 	for (size_t i = 0; i < count && (!v->rows || i < v->rows); i++)
 		json_array_append_new(kernels, kernel(v->model, rows[i]));
 	for (int i = 0; i <= GW_BOUND_LAUNCH; i++)
-		json_object_set_new(bounds, gw_bound_name((enum gw_bound)i),
-				    gw_json_number(m->bound_ns[i] / m->time_ns));
+		gw_set_number(bounds, gw_bound_name((enum gw_bound)i), m->bound_ns[i] / m->time_ns);
 	gw_json_print(json_pack("{s:s,s:o,s:o,s:o,s:o,s:o,s:I}", "schema", "gpuwatch-top-1",
 				"interval_s", gw_json_number(m->span_ns / 1e9), "time_ns",
 				gw_json_number(m->time_ns), "bounds", bounds, "processes",
