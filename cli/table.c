@@ -5,6 +5,7 @@
 #include "cli/common/memory.h"
 #include "cli/message.h"
 
+#include <stdarg.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,6 +52,17 @@ void gw_table_cell(struct gw_table *table, const char *text)
 	GW_GROW(table->cells, &table->room, table->used + 1);
 	table->cells[table->used] = gw_alloc(size);
 	gw_printable(table->cells[table->used++], size, text);
+}
+
+void gw_table_cellf(struct gw_table *table, const char *format, ...)
+{
+	char text[512];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	gw_table_cell(table, text);
 }
 
 /* Byte offset of the column-th character of @p text. */
@@ -227,4 +239,10 @@ unsigned gw_table_print(const struct gw_table *table, FILE *out, unsigned width,
 	free(widths);
 	free(shown);
 	return left;
+}
+
+void gw_table_show(struct gw_table *table, unsigned indent)
+{
+	gw_table_print(table, stdout, gw_width(), indent);
+	gw_table_free(table);
 }

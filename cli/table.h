@@ -27,6 +27,9 @@ void gw_table_free(struct gw_table *table);
 
 /** The next cell, row by row, copied and made printable. */
 void gw_table_cell(struct gw_table *table, const char *text);
+/** The same as printf() makes it, of at most 511 bytes. */
+void gw_table_cellf(struct gw_table *table, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
 
 /** Leave out, without counting them, columns in which every cell is "" or "-". */
 void gw_table_drop_empty(struct gw_table *table);
@@ -36,6 +39,9 @@ void gw_table_drop_empty(struct gw_table *table);
  * how many columns had to leave.
  */
 unsigned gw_table_print(const struct gw_table *table, FILE *out, unsigned width, unsigned indent);
+
+/** Print on stdout, in its width, and free @p table. */
+void gw_table_show(struct gw_table *table, unsigned indent);
 
 /** Shorten @p text (UTF-8) in its middle to @p columns columns; the caller frees the result. */
 char *gw_shorten(const char *text, size_t columns);

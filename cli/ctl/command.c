@@ -47,22 +47,17 @@ static int list_all(const struct ctl_list *l)
 	};
 	struct gw_table *t = gw_table_new(columns, 6);
 	struct gw_text number;
-	char text[128], program[300];
+	char text[128];
 
 	for (size_t i = 0; i < l->count; i++) {
 		const struct ctl_process *p = &l->process[i];
 
-		snprintf(text, sizeof(text), "%u", p->pid);
-		gw_table_cell(t, text);
-		snprintf(text, sizeof(text), "%u", (unsigned)p->owner);
-		gw_table_cell(t, text);
+		gw_table_cellf(t, "%u", p->pid);
+		gw_table_cellf(t, "%u", (unsigned)p->owner);
 		gw_table_cell(t, gw_live_mode_text(&p->state, text, sizeof(text)));
-		snprintf(text, sizeof(text), "%u%%", p->state.budget);
-		gw_table_cell(t, text);
+		gw_table_cellf(t, "%u%%", p->state.budget);
 		gw_table_cell(t, gw_thousands(&number, (double)p->launches));
-		snprintf(program, sizeof(program), "%s%s", p->exe,
-			 p->elsewhere ? " (in a container)" : "");
-		gw_table_cell(t, program);
+		gw_table_cellf(t, "%s%s", p->exe, p->elsewhere ? " (in a container)" : "");
 	}
 	if (l->count)
 		gw_table_print(t, stdout, gw_width(), 0);

@@ -59,8 +59,7 @@ static void put_table(const json_t *columns, const json_t *rows)
 	table = gw_table_new(column, (unsigned)count);
 	json_array_foreach(rows, i, row) for (size_t k = 0; k < count; k++)
 		gw_table_cell(table, cell(json_array_get(row, k), room, sizeof(room)));
-	gw_table_print(table, stdout, gw_width(), 2);
-	gw_table_free(table);
+	gw_table_show(table, 2);
 }
 
 void fleet_text(const struct fleet_asked *a)

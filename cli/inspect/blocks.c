@@ -86,8 +86,7 @@ void inspect_blocks_text(const struct gw_ir_program *program, const struct gw_ev
 
 		if (!runs[i].shown || runs[i].grid.most <= 0)
 			continue;
-		snprintf(text, sizeof(text), cfg ? "0x%" PRIx32 : "line %" PRIu32, runs[i].at);
-		gw_table_cell(table, text);
+		gw_table_cellf(table, cfg ? "0x%" PRIx32 : "line %" PRIu32, runs[i].at);
 		gw_table_cell(table, gw_thousands(&n, runs[i].instructions));
 		snprintf(least, sizeof(least), "%s", gw_thousands(&n, runs[i].grid.least));
 		if (runs[i].grid.most > runs[i].grid.least)
@@ -99,8 +98,7 @@ void inspect_blocks_text(const struct gw_ir_program *program, const struct gw_ev
 		gw_table_cell(table, gw_thousands(&n, runs[i].longest));
 	}
 	printf("\n");
-	gw_table_print(table, stdout, gw_width(), 4);
-	gw_table_free(table);
+	gw_table_show(table, 4);
 	free(runs);
 }
 

@@ -116,8 +116,7 @@ static void print_accesses(const struct coalescing_view *v)
 	for (uint32_t i = 0; table && i < v->gather.count; i++)
 		access_row(table, v, &v->gather.access[i]);
 	if (table)
-		gw_table_print(table, stdout, gw_width(), 2);
-	gw_table_free(table);
+		gw_table_show(table, 2);
 }
 
 /* How often a request of the sample stands for one of the grid. */

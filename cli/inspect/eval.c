@@ -252,8 +252,7 @@ static void counts_text(const struct evaluated *e)
 	row(table, "machine instruction", &e->instructions);
 	row(table, "conditional branch", &e->report.branches);
 	row(table, "of these divergent", &e->report.divergent);
-	gw_table_print(table, stdout, gw_width(), 4);
-	gw_table_free(table);
+	gw_table_show(table, 4);
 }
 
 /** The time of a thread in the loops of a program (Kleimenov and Popova 2021, fig. 3). */

@@ -115,8 +115,7 @@ static void mix_text(const struct sass *s)
 	for (unsigned d = 0; d < DEPTHS; d++)
 		count[d] = mix[d].unknown;
 	mix_row(table, "not known", count);
-	gw_table_print(table, stdout, gw_width(), 4);
-	gw_table_free(table);
+	gw_table_show(table, 4);
 }
 
 /* "B3 B5" of a block's successors. */
@@ -138,10 +137,8 @@ static void block_row(struct gw_table *table, const struct sass *s, uint32_t ind
 	struct gw_text number;
 	char text[128];
 
-	snprintf(text, sizeof(text), "B%u", index);
-	gw_table_cell(table, text);
-	snprintf(text, sizeof(text), "0x%x", b->first * GW_SASS_BYTES);
-	gw_table_cell(table, text);
+	gw_table_cellf(table, "B%u", index);
+	gw_table_cellf(table, "0x%x", b->first * GW_SASS_BYTES);
 	gw_table_cell(table, gw_thousands(&number, b->count));
 	gw_table_cell(table, gw_thousands(&number, gw_cfg_depth(&s->cfg, index)));
 	gw_table_cell(table, gw_thousands(&number, t->issue));
@@ -202,8 +199,7 @@ static void blocks_text(const struct sass *s)
 	for (uint32_t b = 0; b < s->cfg.block_count; b++)
 		block_row(table, s, b);
 	printf("\n");
-	gw_table_print(table, stdout, gw_width(), 4);
-	gw_table_free(table);
+	gw_table_show(table, 4);
 	missing_text(s);
 	if (s->cfg.unknown_jumps)
 		printf("    the targets of an indirect jump are not known: all that nothing else "
@@ -239,13 +235,11 @@ static void instruction_row(struct gw_table *table, uint32_t index, const struct
 {
 	char text[32];
 
-	snprintf(text, sizeof(text), "0x%x", index * GW_SASS_BYTES);
-	gw_table_cell(table, text);
+	gw_table_cellf(table, "0x%x", index * GW_SASS_BYTES);
 	gw_table_cell(table, op_name(insn));
 	gw_table_cell(table, gw_sass_class_name(insn->cls));
 	gw_table_cell(table, gw_sass_pipe_name(insn->pipe));
-	snprintf(text, sizeof(text), "%u", insn->stall);
-	gw_table_cell(table, text);
+	gw_table_cellf(table, "%u", insn->stall);
 	scoreboards(one(insn->write_barrier), text);
 	gw_table_cell(table, text);
 	scoreboards(one(insn->read_barrier), text);
@@ -277,8 +271,7 @@ static void listing_text(const struct sass *s)
 		instruction_row(table, i, &insn);
 	}
 	printf("\n");
-	gw_table_print(table, stdout, gw_width(), 4);
-	gw_table_free(table);
+	gw_table_show(table, 4);
 }
 
 void inspect_sass_text(const struct gw_code_kernel *kernel, const struct gw_device *device)

@@ -44,16 +44,13 @@ static void image_row(struct gw_table *table, const struct gw_image *image, size
 {
 	char text[32];
 
-	snprintf(text, sizeof(text), "%zu", number);
-	gw_table_cell(table, text);
+	gw_table_cellf(table, "%zu", number);
 	gw_table_cell(table, inspect_code(image, text));
 	gw_table_cell(table, gw_compression_name(image->compression));
 	cell_bytes(table, image->stored.size);
 	cell_bytes(table, image->size);
-	snprintf(text, sizeof(text), "%" PRIu64, image->offset);
-	gw_table_cell(table, text);
-	snprintf(text, sizeof(text), "%u", image->container + 1);
-	gw_table_cell(table, text);
+	gw_table_cellf(table, "%" PRIu64, image->offset);
+	gw_table_cellf(table, "%u", image->container + 1);
 	cell_place(table, image);
 	gw_table_cell(table, image->name ? image->name : "-");
 }
@@ -127,8 +124,7 @@ static void kernels_table(const struct inspect_view *view)
 		cell_block(table, k);
 		cell_bytes(table, k->code.size ? k->code.size : GW_CODE_UNKNOWN);
 	}
-	gw_table_print(table, stdout, gw_width(), 2);
-	gw_table_free(table);
+	gw_table_show(table, 2);
 }
 
 static void parameters_text(const struct gw_code_kernel *k)

@@ -55,7 +55,6 @@ static void rows_text(const struct gw_work *work)
 							 {"UNIT", false, false, 0},
 							 {"CONFIDENCE", true, false, 0}};
 	struct gw_table *table = gw_table_new(columns, 4);
-	char text[32];
 
 	for (unsigned f = 0; f < GW_WORK_FIELDS; f++) {
 		const struct gw_quantity *q = &work->q[f];
@@ -63,14 +62,11 @@ static void rows_text(const struct gw_work *work)
 		if (q->source == GW_SOURCE_NONE || q->value == 0)
 			continue;
 		gw_table_cell(table, gw_work_info(f).name);
-		snprintf(text, sizeof(text), "%.9g", q->value);
-		gw_table_cell(table, text);
+		gw_table_cellf(table, "%.9g", q->value);
 		gw_table_cell(table, gw_work_info(f).unit);
-		snprintf(text, sizeof(text), "%.2f", (double)q->confidence);
-		gw_table_cell(table, text);
+		gw_table_cellf(table, "%.2f", (double)q->confidence);
 	}
-	gw_table_print(table, stdout, gw_width(), 4);
-	gw_table_free(table);
+	gw_table_show(table, 4);
 }
 
 static void text(const struct analyzed *t, const struct gw_device *device)

@@ -76,8 +76,7 @@ void predict_summary(const struct gw_model *const *models, const struct gw_devic
 		gw_table_cell(table, e.binding ? e.binding : "-");
 		gw_table_cell(table, remark);
 	}
-	gw_table_print(table, stdout, gw_width(), 2);
-	gw_table_free(table);
+	gw_table_show(table, 2);
 }
 
 /* A term such as "K_type fp64" carries its value in its name. */
@@ -193,8 +192,7 @@ static void print_intervals(const struct launch_case *item, const struct gw_devi
 		threads_cell(table, a.scarcest ? a.per_sm : NAN);
 		gw_table_cell(table, estimate_time(&t, a.seconds));
 	}
-	gw_table_print(table, stdout, gw_width(), 4);
-	gw_table_free(table);
+	gw_table_show(table, 4);
 }
 
 void predict_text(const struct predict_job *job)

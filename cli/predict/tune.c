@@ -49,25 +49,16 @@ static void print_table(const struct ranking *r)
 	for (size_t i = 0; i < r->count; i++) {
 		const struct gw_tune_choice *c = &r->choices[i];
 
-		char text[48];
-
-		snprintf(text, sizeof(text), "%zu", i + 1);
-		gw_table_cell(table, text);
-		snprintf(text, sizeof(text), "%" PRIu32, c->block);
-		gw_table_cell(table, text);
-		snprintf(text, sizeof(text), "%" PRIu64, c->grid);
-		gw_table_cell(table, text);
-		snprintf(text, sizeof(text), "%" PRIu32 " B", c->shared);
-		gw_table_cell(table, text);
+		gw_table_cellf(table, "%zu", i + 1);
+		gw_table_cellf(table, "%" PRIu32, c->block);
+		gw_table_cellf(table, "%" PRIu64, c->grid);
+		gw_table_cellf(table, "%" PRIu32 " B", c->shared);
 		gw_table_cell(table, estimate_time(&t, c->seconds));
-		snprintf(text, sizeof(text), "%.1f%%", c->occupancy * 100);
-		gw_table_cell(table, text);
-		snprintf(text, sizeof(text), "%.2f", c->waves);
-		gw_table_cell(table, text);
+		gw_table_cellf(table, "%.1f%%", c->occupancy * 100);
+		gw_table_cellf(table, "%.2f", c->waves);
 		gw_table_cell(table, c->described ? "as described" : "");
 	}
-	gw_table_print(table, stdout, gw_width(), 2);
-	gw_table_free(table);
+	gw_table_show(table, 2);
 }
 
 static void print_text(const struct launch_case *item, const char *device, const struct ranking *r)

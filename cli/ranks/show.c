@@ -274,8 +274,7 @@ static struct gw_table *new_table(const char *first, bool waits)
 static void print_table(struct gw_table *table)
 {
 	printf("\n");
-	gw_table_print(table, stdout, gw_width(), 2);
-	gw_table_free(table);
+	gw_table_show(table, 2);
 }
 
 static void add_total(struct gw_table *table, const struct ranks_shown *s, const struct total *t)
@@ -336,7 +335,6 @@ void ranks_show_steps(const struct ranks_shown *s, size_t rank)
 {
 	struct gw_table *table = new_table("STEP NO", true);
 	struct gw_text text;
-	char number[24];
 
 	show_head(s);
 	for (size_t i = 0; i < s->job->step_count; i++) {
@@ -345,8 +343,7 @@ void ranks_show_steps(const struct ranks_shown *s, size_t rank)
 
 		for (unsigned p = 0; p < RANKS_PARTS; p++)
 			part[p] = (double)step->part[p];
-		snprintf(number, sizeof(number), "%zu", i);
-		gw_table_cell(table, number);
+		gw_table_cellf(table, "%zu", i);
 		gw_table_cell(table, gw_duration(&text, sum(step)));
 		show_parts(table, part, sum(step));
 		gw_table_cell(table, gw_duration(&text, (double)step->caused));

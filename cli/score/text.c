@@ -93,8 +93,7 @@ static void own_row(struct score *s, struct gw_table *table, unsigned tier, unsi
 
 static void print(struct gw_table *table)
 {
-	gw_table_print(table, stdout, gw_width(), 2);
-	gw_table_free(table);
+	gw_table_show(table, 2);
 }
 
 static void own(struct score *s)

@@ -358,19 +358,14 @@ static struct gw_table *new_table(const struct whatif *w)
 
 static void add_ratio(struct gw_table *table, const char *unit, double ratio)
 {
-	char text[64];
-
-	snprintf(text, sizeof(text), isnan(ratio) ? "unknown" : "%.2f%s", ratio, unit);
-	gw_table_cell(table, text);
+	gw_table_cellf(table, isnan(ratio) ? "unknown" : "%.2f%s", ratio, unit);
 }
 
 static void add_totals(struct gw_table *table, const struct whatif *w)
 {
 	struct estimate_text t;
-	char text[64];
 
-	snprintf(text, sizeof(text), "in all (%zu of %zu kernels)", count_known(w), w->count);
-	gw_table_cell(table, text);
+	gw_table_cellf(table, "in all (%zu of %zu kernels)", count_known(w), w->count);
 	gw_table_cell(table, "");
 	gw_table_cell(table, estimate_time(&t, total(w, w->places)));
 	for (size_t p = 0; p < w->places; p++) {
@@ -434,11 +429,9 @@ static void add_time(struct gw_table *table, const struct answer *a)
 {
 	bool part = isnan(a->seconds) && !isnan(a->at_least);
 	struct estimate_text t;
-	char text[80];
 
-	snprintf(text, sizeof(text), "%s%s", part ? "≥ " : "",
-		 estimate_time(&t, part ? a->at_least : a->seconds));
-	gw_table_cell(table, text);
+	gw_table_cellf(table, "%s%s", part ? "≥ " : "",
+		       estimate_time(&t, part ? a->at_least : a->seconds));
 }
 
 /* Names as in the report. */
@@ -482,8 +475,7 @@ static void print_text(struct whatif *w)
 		}
 	}
 	add_totals(table, w);
-	gw_table_print(table, stdout, gw_width(), 0);
-	gw_table_free(table);
+	gw_table_show(table, 0);
 	printf("\n");
 	if (!w->works)
 		report_sentence(0, "No time on any GPU: %s.", no_work);

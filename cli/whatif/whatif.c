@@ -182,10 +182,8 @@ static void add_row(struct gw_table *table, const struct comparison *c, size_t k
 static void add_totals(struct gw_table *table, const struct comparison *c)
 {
 	struct estimate_text t;
-	char text[64];
 
-	snprintf(text, sizeof(text), "in all (%zu of %zu kernels)", count_known(c), c->file.count);
-	gw_table_cell(table, text);
+	gw_table_cellf(table, "in all (%zu of %zu kernels)", count_known(c), c->file.count);
 	for (size_t d = 0; d < c->devices.count; d++) {
 		gw_table_cell(table, estimate_time(&t, total(c, d)));
 		gw_table_cell(table, "");
@@ -196,8 +194,7 @@ static void add_totals(struct gw_table *table, const struct comparison *c)
 	for (size_t d = 0; d < c->devices.count; d++) {
 		double ratio = total(c, 0) / total(c, d);
 
-		snprintf(text, sizeof(text), isnan(ratio) ? "unknown" : "%.2f x", ratio);
-		gw_table_cell(table, text);
+		gw_table_cellf(table, isnan(ratio) ? "unknown" : "%.2f x", ratio);
 		gw_table_cell(table, "");
 	}
 }
@@ -231,8 +228,7 @@ static void print_text(const struct comparison *c)
 	for (size_t k = 0; k < c->file.count; k++)
 		add_row(table, c, k);
 	add_totals(table, c);
-	gw_table_print(table, stdout, gw_width(), 0);
-	gw_table_free(table);
+	gw_table_show(table, 0);
 	print_reasons(c);
 }
 
