@@ -128,7 +128,8 @@ TEST_WITH(what_dies_with_an_owner_is_forgotten, start, stop)
 	assert_int_equal(gw_map_get(map, 0x4000), 4);
 }
 
-/* Whoever looks at a page that no handle's chain touches is killed, however many have come and gone. */
+/* Whoever looks at a page that no handle's chain touches is killed, however many have come and
+ * gone. */
 TEST_WITH(an_end_looks_at_nothing_that_is_not_filled, start, stop)
 {
 	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
