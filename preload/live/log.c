@@ -11,6 +11,7 @@
 #include "preload/maps/state.h"
 
 #include <string.h>
+#include <sys/stat.h>
 
 enum {
 	WAIT_MS = 5000,     /* for the writer, at the end … */
@@ -74,9 +75,16 @@ static void divide(uint64_t most)
 bool gw_log_open(void)
 {
 	static char name[4096];
+	struct stat st;
+	bool known;
 
 	gw_log_abandon();
-	if (!gw_log_expand(gw_options.out, name, sizeof(name))) {
+	known = gw_log_expand(gw_options.out, name, sizeof(name));
+	if (known && !stat(name, &st) && S_ISDIR(st.st_mode)) {
+		gw_options_out_is_folder();
+		known = gw_log_expand(gw_options.out, name, sizeof(name));
+	}
+	if (!known) {
 		gw_degrade(GW_DEGRADED_LOG,
 			   "GPUWATCH_OUT=%.300s is not understood: no log is written "
 			   "(macros: %%h %%p %%r %%q{NAME} %%%%)",

@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 struct gw_options gw_options;
@@ -184,6 +183,15 @@ static bool sanitized(void)
 	return false;
 }
 
+void gw_options_out_is_folder(void)
+{
+	char *out = gw_options.out;
+	size_t n = strlen(out);
+
+	n -= out[n - 1] == '/';
+	snprintf(out + n, sizeof(gw_options.out) - n, "/%s", text_at(options[OPTION_out].fallback));
+}
+
 /*
  * The log's name, from the folder that the process is in now: it may leave it before it launches.
  * Percent signs of the folder's name are no macros.
@@ -191,7 +199,6 @@ static bool sanitized(void)
 static void absolute(const char *name)
 {
 	char *out = gw_options.out, here[sizeof(gw_options.out) / 2];
-	struct stat st;
 	size_t n = 0;
 
 	if (*name && *name != '/' && getcwd(here, sizeof(here)) && *here == '/') {
@@ -206,12 +213,8 @@ static void absolute(const char *name)
 			out[n++] = '/';
 	}
 	n += (size_t)snprintf(out + n, sizeof(gw_options.out) - n, "%s", name);
-	/* A folder stands for the default name in it (log_find() of the command knows). */
-	if (out[n - 1] == '/' || (!stat(out, &st) && S_ISDIR(st.st_mode))) {
-		n -= out[n - 1] == '/';
-		snprintf(out + n, sizeof(gw_options.out) - n, "/%s",
-			 text_at(options[OPTION_out].fallback));
-	}
+	if (out[n - 1] == '/')
+		gw_options_out_is_folder();
 }
 
 /* NAME=VALUE, one behind the other; NULL: it was not copied yet. */

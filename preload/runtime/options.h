@@ -49,6 +49,10 @@ extern struct gw_options gw_options;
 /** Read the environment once; a value that is not understood keeps its default. */
 void gw_options_read(void);
 
+/** gw_options.out names a folder: it becomes the default name in it. By whoever opens the log: a
+ * file system that does not answer holds up no thread of the program. */
+void gw_options_out_is_folder(void);
+
 /**
  * Copy the environment, on the program's thread that starts us: it may change it at any time, and
  * is then the only one that may read it.

@@ -10,7 +10,7 @@
 #   guards   a header's include guard is GW_, folders of its path as needed, its name, _H; no two are the same
 #   environment  what lives in the program's process reads the environment by secure_getenv() alone,
 #            which is that of runtime/options.c there
-#   lists    no source stands twice in one list of a CMakeLists.txt, as merges can leave it
+#   lists    no source stands twice in one list of a CMakeLists.txt, and no target's libraries in two, as merges can leave it
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit
 
@@ -73,7 +73,10 @@ environment)
 		xargs -r grep -nE '(^|[^_[:alnum:]])(getenv|environ)\b'
 	;;
 lists)
-	files 'CMakeLists\.txt$' | xargs -r awk '/^[[:space:]]*[a-z_]+\(/ {delete seen}
+	files 'CMakeLists\.txt$' | xargs -r awk '
+		FNR == 1 {delete linked}
+		/^target_link_libraries\(/ {if ($1 in linked) {print FILENAME ":" FNR ": " $1 " has a list already"; bad = 1} linked[$1] = 1}
+		/^[[:space:]]*[a-z_]+\(/ {delete seen}
 		{n = split($0, word, /[[:space:]()]+/)
 		for (i = 1; i <= n; i++) if (word[i] ~ /\.(c|cu)$/) {
 			if (word[i] in seen) {print FILENAME ":" FNR ": " word[i] " stands in the list already"; bad = 1}

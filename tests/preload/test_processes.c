@@ -128,6 +128,7 @@ LIVES_ON(by_seccomp_without_privileges, "seccomp", "_exit", NULL)
 LIVES_ON(by_seccomp_with_privileges, "privileged", "_exit", NULL)
 LIVES_ON(by_prctl, "prctl", "_exit", NULL)
 LIVES_ON(by_a_call_that_is_not_seen_after_no_new_privs, "unseen", "_exit", NULL)
+LIVES_ON(before_cuda_is_used, "unused", "_exit", NULL)
 LIVES_ON(to_an_end_by_return, "seccomp", "return", NULL)
 /* A message is due there, and must not be said. */
 LIVES_ON(without_a_log, "seccomp", "_exit", "GPUWATCH_OUT=/no/such/place/log.gwl")

@@ -243,6 +243,16 @@ TEST_WITH(the_name_is_made_of_macros, start, clean)
 	unsetenv("SLURM_PROCID");
 }
 
+TEST_WITH(a_folder_stands_for_the_default_name_in_it, start, clean)
+{
+	char host[256] = "", expected[300];
+
+	gethostname(host, sizeof(host) - 1);
+	snprintf(expected, sizeof(expected), "7%%/gpuwatch.%s.%ld.gwl", host, (long)getpid());
+	assert_int_equal(mkdir("7%", 0700), 0);
+	opened_as("7%%", expected);
+}
+
 TEST_WITH(a_pattern_not_understood_writes_no_log, start, clean)
 {
 	static char variable[300];

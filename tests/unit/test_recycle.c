@@ -17,6 +17,8 @@
 #include "tests/test.h"
 #include "tests/unit/preload_fixture.h"
 
+#include <time.h>
+
 static struct gw_record_launch launches[16];
 static uint32_t launch_count;
 static struct gw_thread *thread;
@@ -276,6 +278,28 @@ TEST_WITH(streams_that_find_no_place_use_up_no_slot, start, stop)
 		}
 	gw_driver.cuCtxGetCurrent = NULL;
 	assert_in_range(atomic_load(&streams()->taken), GW_MAP_PROBE, GW_MAP_PROBE + 1);
+}
+
+/* CPU time of as many launches into streams that have no place, ns. */
+static int64_t resolving(void)
+{
+	struct timespec before, after;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &before);
+	for (uintptr_t i = 1; i <= 10000; i++)
+		gw_stream_resolve(thread, (CUstream)(i << 4), NULL, GW_STREAM_CREATED, i << 4);
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &after);
+	return (after.tv_sec - before.tv_sec) * 1000000000 + after.tv_nsec - before.tv_nsec;
+}
+
+/* To look at each of its slots took 250 us a launch. */
+TEST_WITH(a_full_table_costs_a_launch_no_more, start, stop)
+{
+	int64_t with_room = resolving();
+
+	while (gw_slot_take(streams()))
+		;
+	assert_true(resolving() < 10 * with_room + 20000000);
 }
 
 static _Atomic uint32_t holders[GW_SLOTS_MAX], shared_by_two;

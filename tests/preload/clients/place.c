@@ -7,8 +7,7 @@
 
 #include <dirent.h>
 #include <poll.h>
-#include <pthread.h>
-#include <sched.h>
+#include <sys/syscall.h>
 
 enum { PATIENCE_MS = 60000 };
 
@@ -27,10 +26,19 @@ static off_t log_size(void)
 	return stat(log_path, &s) ? 0 : s.st_size;
 }
 
+static _Atomic int mine = -1; /* a file of the program's, in the scenario `race` */
+
+static off_t mine_size(void)
+{
+	struct stat s;
+
+	return stat("mine", &s) ? -1 : s.st_size;
+}
+
 /* Launch until the log has more than @p least bytes. */
 static void launch_until(off_t least)
 {
-	for (int ms = 0; watched() && log_size() <= least; ms += 10) {
+	for (int ms = 0; watched() && log_size() <= least && mine_size() <= 8; ms += 10) {
 		if (ms > PATIENCE_MS) {
 			puts("the log does not grow");
 			exit(8);
@@ -197,38 +205,28 @@ static void locks(void)
 	end();
 }
 
-static _Atomic bool stop;
-
-static void *take_over(void *unused)
+/* For gpuwatch, too: after a look at a file its number is taken over, before anything else is done.
+ */
+__attribute__((visibility("default"))) int fstat(int fd, struct stat *s)
 {
-	int mine = open("mine", O_RDWR | O_CREAT | O_TRUNC | O_APPEND, 0644);
+	int r = (int)syscall(SYS_newfstatat, fd, "", s, AT_EMPTY_PATH);
 
-	(void)unused;
-	if (mine < 0 || write(mine, "AAAAAAAA", 8) != 8)
-		exit(9);
-	while (!stop) {
-		for (int i = 200; i < 208; i++)
-			dup2(mine, i);
-		for (int i = 200; i < 208; i++)
-			close(i);
-		sched_yield();
-	}
-	return NULL;
+	if (mine >= 0 && fd > STDERR_FILENO)
+		dup2(mine, fd);
+	return r;
 }
 
 static void race(void)
 {
-	struct stat s;
-	pthread_t thread;
+	int fd = open("mine", O_RDWR | O_CREAT | O_TRUNC | O_APPEND, 0644);
 
-	client_start();
-	pthread_create(&thread, NULL, take_over, NULL);
-	client_launch(1, 20);
+	if (fd < 0 || write(fd, "AAAAAAAA", 8) != 8)
+		exit(9);
+	begin();
+	mine = dup2(fd, 150); /* a number that a table of gpuwatch's own has not */
 	for (int i = 0; i < 4; i++)
 		launch_until(log_size());
-	stop = true;
-	pthread_join(thread, NULL);
-	printf("mine has %ld bytes\n", stat("mine", &s) ? -1L : (long)s.st_size);
+	printf("mine has %ld bytes\n", (long)mine_size());
 	end();
 }
 

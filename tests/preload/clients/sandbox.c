@@ -8,6 +8,7 @@
 
 #include "preload/runtime/arch/arch.h"
 
+#include <dlfcn.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <stddef.h>
@@ -71,9 +72,18 @@ int main(int argc, char **argv)
 {
 	CUmodule module;
 	CUfunction f;
+	int version;
 
 	if (argc < 3)
 		return 8;
+	if (strcmp(argv[1], "unused") == 0) {
+		/* Of every name that begins so gpuwatch wants to know whether it is hooked. */
+		if (!enter("prctl") || !dlsym(RTLD_DEFAULT, "cuInit") ||
+		    cuDriverGetVersion(&version))
+			return 8;
+		say("alive\n");
+		_exit(3);
+	}
 	client_compute(1, 10);
 	client_nap(20);
 	if (!enter(argv[1])) {
