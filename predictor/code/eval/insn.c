@@ -122,6 +122,21 @@ static void compute(const struct gw_ir_insn *insn, uint32_t index, unsigned to, 
 	}
 }
 
+/* What no lane of @p mask knows, for one reason, is one value: what comes of it takes one step. */
+static void join_unknown(struct gw_value *x, uint32_t mask)
+{
+	gw_base base = x->base[(unsigned)__builtin_ctz(mask)];
+
+	if (!gw_is_unknown(base))
+		return;
+	for (; mask; mask &= mask - 1)
+		if (x->base[(unsigned)__builtin_ctz(mask)] != base)
+			return;
+	x->uniform = true;
+	x->v[0] = 0;
+	x->base[0] = base;
+}
+
 static void scalar(struct gw_eval *e, const struct gw_ir_insn *insn, uint32_t index, uint32_t mask)
 {
 	gw_ir_operand def = gw_ir_defs(e->p, insn)[0];
@@ -149,6 +164,8 @@ static void scalar(struct gw_eval *e, const struct gw_ir_insn *insn, uint32_t in
 		}
 		compute(insn, index, to, &l, &e->result.v[i], &e->result.base[i]);
 	}
+	if (!e->result.uniform)
+		join_unknown(&e->result, mask);
 	gw_eval_form(e, insn, in, &e->result, mask);
 }
 

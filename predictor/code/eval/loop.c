@@ -238,6 +238,8 @@ static enum kind compare(const struct gw_value *a, const struct gw_value *b, uin
 	bool any = false;
 
 	*step = 0;
+	if (a->uniform && b->uniform)
+		lanes &= 0 - lanes;
 	for (unsigned i = 0; i < GW_LANES; i++) {
 		unsigned ia = gw_at(a, i), ib = gw_at(b, i);
 		int64_t moved;

@@ -260,6 +260,11 @@ void gw_eval_forget(struct gw_eval *e, const struct gw_region *region, uint32_t 
 	for (uint32_t n = 0; n < region->value_count; n++) {
 		struct gw_value *x = &e->values[region->values[n]];
 
+		if (!(x->written & e->live & ~lanes)) {
+			x->uniform = true;
+			x->base[0] = why;
+			continue;
+		}
 		gw_value_spread(x);
 		for (unsigned i = 0; i < GW_LANES; i++)
 			if (lanes >> i & 1)

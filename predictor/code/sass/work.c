@@ -27,8 +27,10 @@ uint32_t gw_sass_head(const struct gw_cfg *cfg, uint32_t block)
 	const struct gw_cfg_block *b = &cfg->blocks[block];
 	struct gw_sass_insn insn;
 
+	/* Its code is 0x141: other instructions need not be decoded. */
 	for (uint32_t i = 0; i < b->count; i++)
-		if (gw_cfg_insn(cfg, b->first + i, &insn) && insn.op == GW_SASS_OP_BSYNC)
+		if (cfg->code.data[(size_t)(b->first + i) * GW_SASS_BYTES] == 0x41 &&
+		    gw_cfg_insn(cfg, b->first + i, &insn) && insn.op == GW_SASS_OP_BSYNC)
 			return i + 1;
 	return 0;
 }
@@ -278,13 +280,13 @@ static double tiles_of(const struct gw_sass_launch *l, struct gw_arena *arena)
 		for (uint32_t i = p->blocks[b].loop; i != GW_IR_NONE; i = p->loops[i].parent)
 			tensor[i] = 1;
 	}
-	for (uint32_t b = 0; b < p->block_count; b++) {
+	for (uint32_t b = 0; any && b < p->block_count; b++) {
 		double runs = l->report->longest[b].runs.least;
 
 		if (stands_for(l, b) && runs > 0 && has(l, b, true))
 			tiles = fmax(tiles, runs / rounds_of(l, b, tensor));
 	}
-	return any ? tiles : NAN;
+	return tiles;
 }
 
 /* A warp's critical path; false when @p arena has no room. */
