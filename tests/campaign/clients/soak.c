@@ -3,10 +3,10 @@
  * soak THREADS LAUNCHES RATE plain|churn SECONDS [BURST]: THREADS threads launch LAUNCHES kernels
  * in all, at most RATE a second (0: as fast as they can), and no more after SECONDS (0: all). With
  * `churn` each thread makes and ends a stream, a graph and a module all 500 launches. BURST: so
- * many more at each minute, a million a second, and these all 10,000 launches. Prints ten times a second, in runs of more than
- * 1,000 s each ten seconds, "seconds launched resident-KiB", and at the end "ran N": kernels that
- * the driver took, nodes of graphs included. It waits for 2% of its time before it ends: exit()
- * waits for a late worker for 5 s at most.
+ * many more at each minute, a million a second, and these all 10,000 launches. Prints ten times a
+ * second, in runs of more than 1,000 s each ten seconds, "seconds launched resident-KiB", and at
+ * the end "ran N": kernels that the driver took, nodes of graphs included. It waits for 2% of its
+ * time before it ends: exit() waits for a late worker for 5 s at most.
  */
 #include "tests/campaign/clients/common.h"
 
