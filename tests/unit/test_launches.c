@@ -4,7 +4,6 @@
 #include "preload/join/join.h"
 #include "preload/join/unpaired.h"
 #include "preload/launch/collectives.h"
-#include "preload/launch/waits.h"
 #include "preload/runtime/degrade.h"
 #include "preload/worker/launches.h"
 #include "preload/worker/slow_episodes.h"
@@ -587,25 +586,6 @@ TEST_WITH(graphs_and_communicators_beyond_their_tables_are_said, start, NULL)
 	assert_int_equal(atomic_load(&gw_counters[GW_COUNTER_table_full]), 1);
 	assert_int_equal(gw_communicator_new(5, 0, 2), 0);
 	assert_true(gw_degraded_get(1, &why) && why.code == GW_DEGRADED_TABLE_FULL);
-}
-
-/* Bytes of a look's time decide, those of small copies do not count. */
-TEST(copies_of_4_gb_a_second_keep_an_engine_at_work)
-{
-	const uint64_t ms = 1000000;
-	uint64_t now = 1000 * ms;
-	struct gw_call call = {0};
-
-	assert_false(gw_copies_go_on(now));
-	gw_host_copy_begin(&call, 401 << 20);
-	assert_false(gw_copies_go_on(now + 50 * ms));
-	assert_true(gw_copies_go_on(now += 100 * ms));
-	gw_host_copy_begin(&call, 300 << 20);
-	assert_true(gw_copies_go_on(now + 50 * ms));
-	assert_false(gw_copies_go_on(now += 100 * ms));
-	for (int i = 0; i < 10000; i++)
-		gw_host_copy_begin(&call, GW_COPY_LITTLE);
-	assert_false(gw_copies_go_on(now + 100 * ms));
 }
 
 int main(void)
