@@ -113,20 +113,23 @@ double gw_nvml_utilisation(const struct gw_nvml *n)
 		       : NAN;
 }
 
-/* Whether this process is among those that NVML lists, and how many others are; -1: unknown. */
+/* Whether this process is among those that NVML lists, and how many others are, on its part of the
+ * GPU where that is partitioned (MIG): those on others share no SM with it. -1: unknown. */
 static int listed(const struct gw_nvml *n, unsigned *others)
 {
 	struct nvml_process list[64];
 	unsigned count = sizeof(list) / sizeof(*list);
-	bool own = false;
+	int own = -1;
 
 	if (!n->nvmlDeviceGetComputeRunningProcesses_v3 ||
 	    n->nvmlDeviceGetComputeRunningProcesses_v3(n->device, &count, list) != 0)
 		return -1;
 	for (unsigned i = 0; i < count; i++)
-		own |= list[i].pid == (unsigned)getpid();
-	*others = count - own;
-	return own;
+		if (list[i].pid == (unsigned)getpid())
+			own = (int)i;
+	for (unsigned i = 0; own >= 0 && i < count; i++)
+		*others += (int)i != own && list[i].gpu_instance == list[own].gpu_instance;
+	return own >= 0;
 }
 
 double gw_nvml_others(const struct gw_nvml *n)

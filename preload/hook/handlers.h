@@ -20,13 +20,14 @@
 
 #define driver_ready(call, result, flags) \
 	((result) == CUDA_SUCCESS ? gw_hooks_driver_ready() : (void)0)
-#define wait_begins(call, ...)                 gw_wait_begin(call)
-#define copy_begins(call, to, from, n, stream) gw_copy_begin(call, stream, n, true)
-#define move_begins(call, to, from, n, stream) gw_copy_begin(call, stream, n, false)
-#define context_waited(call, result, ...)      gw_wait_end(call, GW_WAIT_CONTEXT)
-#define stream_waited(call, result, stream)    gw_wait_end(call, GW_WAIT_STREAM)
-#define event_waited(call, result, event)      gw_wait_end(call, GW_WAIT_EVENT)
-#define copy_returned(call, result, to, ...)   gw_wait_end(call, GW_WAIT_COPY)
+#define wait_begins(call, ...)                   gw_wait_begin(call)
+#define host_copy_begins(call, to, from, n, ...) gw_host_copy_begin(call, n)
+#define copy_begins(call, to, from, n, stream)   gw_copy_begin(call, stream, n, true)
+#define move_begins(call, to, from, n, stream)   gw_copy_begin(call, stream, n, false)
+#define context_waited(call, result, ...)        gw_wait_end(call, GW_WAIT_CONTEXT)
+#define stream_waited(call, result, stream)      gw_wait_end(call, GW_WAIT_STREAM)
+#define event_waited(call, result, event)        gw_wait_end(call, GW_WAIT_EVENT)
+#define copy_returned(call, result, to, ...)     gw_wait_end(call, GW_WAIT_COPY)
 
 #define context_coming(call, ...)  gw_before_context_create()
 #define context_changed(call, ...) gw_context_changed()

@@ -4,6 +4,9 @@
 #include "preload/launch/launch.h"
 #include "preload/runtime/options.h"
 
+enum { LOOK_NS = 100000000, AT_WORK = 4 /* GB/s */ };
+
+static _Atomic uint64_t moved;              /* bytes between host and GPU, ever */
 static _Atomic uint64_t least = UINT64_MAX; /* ticks of GW_WAIT_LEAST */
 
 void gw_waits_clock(uint32_t khz)
@@ -15,6 +18,27 @@ void gw_waits_clock(uint32_t khz)
 void gw_wait_begin(struct gw_call *call)
 {
 	call->since = gw_options.mode == GW_MODE_AUDIT ? gw_ticks() : 0;
+}
+
+void gw_host_copy_begin(struct gw_call *call, size_t bytes)
+{
+	if (bytes > GW_COPY_LITTLE)
+		atomic_fetch_add_explicit(&moved, bytes, memory_order_relaxed);
+	gw_wait_begin(call);
+}
+
+bool gw_copies_go_on(uint64_t now)
+{
+	static uint64_t looked, before;
+	static bool at_work;
+	const uint64_t all = atomic_load(&moved);
+
+	if (now - looked >= LOOK_NS) {
+		at_work = all - before >= AT_WORK * (now - looked);
+		looked = now;
+		before = all;
+	}
+	return at_work;
 }
 
 void gw_copy_begin(struct gw_call *call, CUstream stream, size_t bytes, bool waits)

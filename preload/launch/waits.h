@@ -8,6 +8,15 @@
 /** The driver's function is about to be called. Nothing is kept but in mode audit. */
 GW_COLD void gw_wait_begin(struct gw_call *call);
 
+/** The same of a copy of @p bytes between host and GPU. */
+GW_COLD void gw_host_copy_begin(struct gw_call *call, size_t bytes);
+
+/**
+ * Whether copies between host and GPU keep a copy engine at work, where they have no records: by
+ * the bytes asked for since the last look, 0.1 s ago or longer, 4 GB/s or more. Worker only.
+ */
+bool gw_copies_go_on(uint64_t now);
+
 /**
  * The same of a copy or memset of @p bytes in @p stream; @p waits: it may wait for the GPU. Kept in
  * a window of exact event pairs, too, unless it is so little that a kernel's counts do not show it:

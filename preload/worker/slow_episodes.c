@@ -6,7 +6,9 @@
 #include "preload/live/live.h"
 #include "preload/live/log.h"
 #include "preload/maps/memory.h"
+#include "preload/launch/waits.h"
 #include "preload/maps/state.h"
+#include "preload/runtime/clock.h"
 #include "preload/runtime/degrade.h"
 #include "preload/runtime/options.h"
 #include "preload/worker/launches.h"
@@ -117,7 +119,7 @@ void gw_episodes_launch(const struct gw_record_launch *r, const struct gw_clock_
 		.sampled = gw_options_watch(),
 		.follows = gw_options_watch() ? follows(r->config) : 1,
 		.overlapped = (r->flags & GW_LAUNCH_OVERLAPPED) != 0,
-		.copies = copies,
+		.copies = gw_options_watch() ? gw_copies_go_on(gw_steady_ns()) : copies,
 		.clock = *clock,
 		.dram_bytes = dram_bytes(r->config),
 	};
@@ -148,6 +150,7 @@ void gw_episodes_graph(const struct gw_graph_time *time)
 		.seconds = time->seconds,
 		.sampled = true,
 		.follows = time->follows,
+		.copies = gw_copies_go_on(gw_steady_ns()),
 		.dram_bytes = NAN,
 	};
 	struct gw_slow_event e;

@@ -10,7 +10,14 @@
 #include <unistd.h>
 
 #define EXPORT __attribute__((visibility("default"))) int
-enum { INVALID_ARGUMENT = 2, NOT_FOUND = 6, INSUFFICIENT_SIZE = 7, UNKNOWN = 999, CLOCK_SM = 1 };
+enum {
+	INVALID_ARGUMENT = 2,
+	NOT_SUPPORTED = 3,
+	NOT_FOUND = 6,
+	INSUFFICIENT_SIZE = 7,
+	UNKNOWN = 999,
+	CLOCK_SM = 1
+};
 
 #define NVML(symbol, parameters) int symbol parameters;
 #include "calib/nvml/nvml.def"
@@ -43,6 +50,14 @@ static int answer(const char *name)
 	     us > 0 && cpu_seconds() < end;)
 		;
 	return failing && (!strcmp(failing, name) || !strcmp(failing, "all")) ? UNKNOWN : 0;
+}
+
+/* MIG: NVML tells no use by process, nor of the GPU. */
+static bool partitioned(void)
+{
+	const char *text = getenv("STANDIN_NVML_PIDS");
+
+	return text && strchr(text, '/');
 }
 
 /* Of the driver's stand-in, where the program is linked to it and counts (STANDIN_COUNT). */
@@ -111,7 +126,7 @@ EXPORT nvmlDeviceGetUtilizationRates(void *device, struct nvml_utilisation *rate
 {
 	(void)device;
 	*rates = (struct nvml_utilisation){.gpu = (unsigned)setting("STANDIN_NVML_BUSY")};
-	return 0;
+	return partitioned() ? NOT_SUPPORTED : 0;
 }
 
 EXPORT nvmlDeviceGetComputeRunningProcesses_v3(void *device, unsigned *count,
@@ -130,8 +145,10 @@ EXPORT nvmlDeviceGetComputeRunningProcesses_v3(void *device, unsigned *count,
 			end += 4;
 		}
 
+		const unsigned part = *end == '/' ? (unsigned)strtoul(end + 1, &end, 10) : 0;
+
 		if (*count < room)
-			list[*count] = (struct nvml_process){.pid = pid};
+			list[*count] = (struct nvml_process){.pid = pid, .gpu_instance = part};
 		++*count;
 	}
 	return *count > room ? INSUFFICIENT_SIZE : 0;
@@ -145,6 +162,8 @@ EXPORT nvmlDeviceGetProcessUtilization(void *device, struct nvml_process_use *li
 	(void)device;
 	if (!since) /* the mean of half a minute, in which nothing else ran */
 		share /= 2;
+	if (partitioned())
+		return NOT_SUPPORTED;
 	*count = 2;
 	if (!share)
 		return NOT_FOUND;

@@ -149,6 +149,19 @@ TEST(who_others_are_is_unknown_where_our_own_id_is)
 	outcome_free(o);
 }
 
+/* Processes on other parts of a GPU share no SM with this one; NVML tells no use of those on its
+ * own. */
+TEST(with_mig_others_are_those_on_the_same_part)
+{
+	struct outcome *o = under("steady", "STANDIN_NVML_PIDS=self/1,77/2", NULL, NULL);
+
+	assert_int_equal(only_log(o)->clock.others, 0);
+	outcome_free(o);
+	o = under("steady", "STANDIN_NVML_PIDS=self/1,77/2,78/1", NULL, NULL);
+	assert_int_equal(only_log(o)->clock.others, UINT32_MAX);
+	outcome_free(o);
+}
+
 TEST(without_nvml_the_log_says_so_and_the_terminal_does_not)
 {
 	struct outcome *o = under("steady", "STANDIN_NVML_FAIL=nvmlInit_v2", NULL, NULL);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the library asks of the system: small files, threads of its own, the worker's sleep. */
+#include "preload/launch/waits.h"
 #include "preload/launch/call.h"
 #include "preload/runtime/bell.h"
 #include "preload/runtime/deadline.h"
@@ -211,6 +212,25 @@ TEST_WITH(captures_are_counted_on_beside_it, start, NULL)
 	assert_true(gw_stream_capturing(NULL, 0));
 	gw_bell_sleep_until_launch(0, pending);
 	assert_int_equal(atomic_load(&gw_hot.captures), 1);
+}
+
+/* Bytes of a look's time decide, those of small copies do not count. */
+TEST(copies_of_4_gb_a_second_keep_an_engine_at_work)
+{
+	const uint64_t ms = 1000000;
+	uint64_t now = 1000 * ms;
+	struct gw_call call = {0};
+
+	assert_false(gw_copies_go_on(now));
+	gw_host_copy_begin(&call, 401 << 20);
+	assert_false(gw_copies_go_on(now + 50 * ms));
+	assert_true(gw_copies_go_on(now += 100 * ms));
+	gw_host_copy_begin(&call, 300 << 20);
+	assert_true(gw_copies_go_on(now + 50 * ms));
+	assert_false(gw_copies_go_on(now += 100 * ms));
+	for (int i = 0; i < 10000; i++)
+		gw_host_copy_begin(&call, GW_COPY_LITTLE);
+	assert_false(gw_copies_go_on(now + 100 * ms));
 }
 
 int main(void)

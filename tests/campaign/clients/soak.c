@@ -3,10 +3,10 @@
  * soak THREADS LAUNCHES RATE plain|churn SECONDS [BURST]: THREADS threads launch LAUNCHES kernels
  * in all, at most RATE a second (0: as fast as they can), and no more after SECONDS (0: all). With
  * `churn` each thread makes and ends a stream, a graph and a module all 500 launches. BURST: so
- * many more at each minute, as fast as they can. Prints ten times a second, in runs of more than
- * 1,000 s each ten seconds, "seconds launched resident-KiB", and at the end "ran N": kernels that
- * the driver took, nodes of graphs included. It waits for 2% of its time before it ends: exit()
- * waits for a late worker for 5 s at most.
+ * many more at each minute, a million a second, and these all 10,000 launches. Prints ten times a
+ * second, in runs of more than 1,000 s each ten seconds, "seconds launched resident-KiB", and at
+ * the end "ran N": kernels that the driver took, nodes of graphs included. It waits for 2% of its
+ * time before it ends: exit() waits for a late worker for 5 s at most.
  */
 #include "tests/campaign/clients/common.h"
 
@@ -79,9 +79,11 @@ static void come_and_go(void)
 /* How many may have been launched by now. */
 static double due(void)
 {
-	const double since = seconds_now() - began;
+	const double since = seconds_now() - began, minutes = (double)(unsigned)(since / 60);
+	const double more = (since - 60 * minutes) * 1e6;
 
-	return since * rate + burst * (double)(unsigned)(since / 60);
+	return since * rate +
+	       (minutes < 1 ? 0 : burst * (minutes - 1) + (more < burst ? more : burst));
 }
 
 static void *launches(void *unused)
@@ -96,7 +98,7 @@ static void *launches(void *unused)
 	CK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
 	while (atomic_fetch_add(&taken, 1) < launches_all) {
 		launch(f, stream, i++);
-		if (churn && i % TURN == 0)
+		if (churn && i % (burst > 0 ? 20 * TURN : TURN) == 0)
 			come_and_go();
 		while (rate > 0 && (double)atomic_load(&taken) > due())
 			usleep(2000);

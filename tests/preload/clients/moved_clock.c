@@ -4,8 +4,7 @@
  * stands in the environment, nobody: MOVED_CLOCK=FIRST,PERIOD,SECONDS moves it by
  * SECONDS (which may be negative) FIRST ms after the start, back PERIOD ms later, and so on; with a
  * PERIOD of 0 once. What waits by that clock waits by the clock as it is set, also where it is set
- * meanwhile: as the kernel does it. With MOVED_CLOCK_SPEED=N both clocks run N times as fast, and
- * all waits but those of futex(2) end after an Nth of their time; CPU time is what it is.
+ * meanwhile: as the kernel does it.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -22,9 +21,8 @@
 
 enum { SECOND = 1000000000, MS = 1000000, SLICE = 5 * MS };
 
-static int64_t begin, begin_wall, first, period, by; /* ns */
-static int64_t speed = 1;
-static _Atomic int64_t set; /* ns, by the program */
+static int64_t begin, first, period, by; /* ns */
+static _Atomic int64_t set;              /* ns, by the program */
 
 void moved_clock_set(int seconds);
 
@@ -39,13 +37,10 @@ static int64_t raw(clockid_t clock)
 
 __attribute__((constructor)) static void start(void)
 {
-	const char *text = getenv("MOVED_CLOCK"), *times = getenv("MOVED_CLOCK_SPEED");
+	const char *text = getenv("MOVED_CLOCK");
 	char *end;
 
-	begin_wall = raw(CLOCK_REALTIME);
 	begin = raw(CLOCK_MONOTONIC);
-	if (times)
-		speed = strtoll(times, &end, 10);
 	if (!text)
 		return;
 	first = strtoll(text, &end, 10) * MS;
@@ -69,17 +64,7 @@ EXPORT void moved_clock_set(int seconds)
 
 static int64_t now(void)
 {
-	return begin_wall + (raw(CLOCK_REALTIME) - begin_wall) * speed + moved();
-}
-
-static int64_t steady(void)
-{
-	return begin + (raw(CLOCK_MONOTONIC) - begin) * speed;
-}
-
-static int64_t ns_of(const struct timespec *t)
-{
-	return (int64_t)t->tv_sec * SECOND + t->tv_nsec;
+	return raw(CLOCK_REALTIME) + moved();
 }
 
 static struct timespec timespec_of(int64_t ns)
@@ -89,12 +74,9 @@ static struct timespec timespec_of(int64_t ns)
 
 EXPORT int clock_gettime(clockid_t clock, struct timespec *t)
 {
-	if (clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE)
-		*t = timespec_of(now());
-	else if (clock == CLOCK_MONOTONIC || clock == CLOCK_MONOTONIC_COARSE)
-		*t = timespec_of(steady());
-	else
+	if (clock != CLOCK_REALTIME && clock != CLOCK_REALTIME_COARSE)
 		return (int)syscall(SYS_clock_gettime, clock, t);
+	*t = timespec_of(now());
 	return 0;
 }
 
@@ -125,14 +107,14 @@ EXPORT int timespec_get(struct timespec *t, int base)
 /* The next moment to look at the clock, by the clock of the kernel; @p until is by ours. */
 static struct timespec look_at(const struct timespec *until)
 {
-	int64_t left = (ns_of(until) - now()) / speed;
+	int64_t left = (int64_t)until->tv_sec * SECOND + until->tv_nsec - now();
 
 	return timespec_of(raw(CLOCK_REALTIME) + (left < 0 ? 0 : left < SLICE ? left : SLICE));
 }
 
 static int over(const struct timespec *until)
 {
-	return now() >= ns_of(until);
+	return now() >= (int64_t)until->tv_sec * SECOND + until->tv_nsec;
 }
 
 EXPORT int pthread_cond_timedwait(pthread_cond_t *restrict c, pthread_mutex_t *restrict m,
@@ -167,63 +149,16 @@ EXPORT int sem_timedwait(sem_t *restrict s, const struct timespec *restrict unti
 	return r;
 }
 
-/* By the clock of the kernel, what is by ours: a moment that does not move. */
-static struct timespec steady_at(const struct timespec *until)
-{
-	return timespec_of(begin + (ns_of(until) - begin) / speed);
-}
-
-EXPORT int pthread_cond_clockwait(pthread_cond_t *restrict c, pthread_mutex_t *restrict m,
-				  clockid_t clock, const struct timespec *restrict until)
-{
-	static int (*_Atomic next)(pthread_cond_t *, pthread_mutex_t *, clockid_t,
-				   const struct timespec *);
-	struct timespec t = clock == CLOCK_MONOTONIC ? steady_at(until) : look_at(until);
-
-	if (!next)
-		next = (int (*)(pthread_cond_t *, pthread_mutex_t *, clockid_t,
-				const struct timespec *))dlsym(RTLD_NEXT, "pthread_cond_clockwait");
-	return next(c, m, clock, &t);
-}
-
-EXPORT int sem_clockwait(sem_t *restrict s, clockid_t clock, const struct timespec *restrict until)
-{
-	static int (*_Atomic next)(sem_t *, clockid_t, const struct timespec *);
-	struct timespec t = clock == CLOCK_MONOTONIC ? steady_at(until) : look_at(until);
-
-	if (!next)
-		next = (int (*)(sem_t *, clockid_t, const struct timespec *))dlsym(RTLD_NEXT,
-										   "sem_clockwait");
-	return next(s, clock, &t);
-}
-
 EXPORT int clock_nanosleep(clockid_t clock, int flags, const struct timespec *t,
 			   struct timespec *left)
 {
-	struct timespec until;
-
-	if (clock != CLOCK_REALTIME || flags != TIMER_ABSTIME) {
-		until = flags == TIMER_ABSTIME ? steady_at(t) : timespec_of(ns_of(t) / speed);
-		return syscall(SYS_clock_nanosleep, clock, flags, &until, left) ? errno : 0;
-	}
+	if (clock != CLOCK_REALTIME || flags != TIMER_ABSTIME)
+		return syscall(SYS_clock_nanosleep, clock, flags, t, left) ? errno : 0;
 	while (!over(t)) {
-		until = look_at(t);
+		struct timespec until = look_at(t);
+
 		if (syscall(SYS_clock_nanosleep, clock, flags, &until, left))
 			return errno;
 	}
 	return 0;
-}
-
-EXPORT int nanosleep(const struct timespec *t, struct timespec *left)
-{
-	struct timespec span = timespec_of(ns_of(t) / speed);
-
-	return (int)syscall(SYS_nanosleep, &span, left);
-}
-
-EXPORT int usleep(useconds_t us)
-{
-	struct timespec span = timespec_of((int64_t)us * 1000 / speed);
-
-	return (int)syscall(SYS_nanosleep, &span, NULL);
 }
