@@ -3,12 +3,12 @@
 """columns.py: recordings with their numbers by columns, which xz packs to half.
 
 usage: columns.py pack FILE...      writes FILE.columns beside each
-       columns.py unpack FOLDER     each FILE.columns in it becomes FILE; FOLDER.numbered (tests/archive) a folder
+       columns.py unpack FOLDER     each FILE.columns below it becomes FILE; FOLDER.numbered (tests/archive) a folder
 Of a log (.gwl, blocks of whole records) the blocks' headers come first, then how each record begins, then the records by
 kind and length; of windows of samples (.rec, struct pm_recorded) the heads, the samples, the runs. The rows of each lie
 by words, all first ones, then all second ones, and of each word all first bytes, then all second ones; as numbers or as
 what each adds to the one before, whichever packs better. The second time of samples and runs is kept as what it adds to
-the first. A table (.csv) is turned."""
+the first. A table (.csv) is turned. Of a listing of machine code (.lst) the texts come first, then the code, 16 bytes each."""
 import itertools
 import lzma
 import os
@@ -134,6 +134,28 @@ def turned(table):
     return "".join(",".join(row) + "\n" for row in zip(*(line.split(",") for line in table.decode().splitlines()))).encode()
 
 
+def pack_listing(listing):
+    texts, code = [], b""
+    for line in listing.decode().splitlines():
+        if not line.startswith(("=", "#")):
+            _, high, low, *text = line.split(" ", 3)
+            code += bytes.fromhex(high + low)[::-1]
+            line = "".join(text)
+        texts.append(line)
+    text = "\n".join(texts).encode()
+    return struct.pack("<I", len(text)) + text + code
+
+
+def unpack_listing(columns):
+    take, lines = taker(columns), []
+    for line in take(struct.unpack("<I", take(4))[0]).decode().split("\n"):
+        if not line.startswith(("=", "#")):
+            code = take(16)[::-1].hex()
+            line = f"0 {code[:16]} {code[16:]} {line}".rstrip()
+        lines.append(line + "\n")
+    return "".join(lines).encode()
+
+
 NUMBERED = ".numbered"
 
 
@@ -155,7 +177,7 @@ def told_apart(files):
     return out
 
 
-FORMS = {".gwl": (pack_log, unpack_log), ".rec": (pack_windows, unpack_windows), ".csv": (turned, turned)}
+FORMS = {".gwl": (pack_log, unpack_log), ".rec": (pack_windows, unpack_windows), ".csv": (turned, turned), ".lst": (pack_listing, unpack_listing)}
 
 
 def main(action, *paths):
@@ -168,10 +190,10 @@ def main(action, *paths):
                 sys.exit(f"columns.py: {path} does not come back")
             path.with_name(path.name + ".columns").write_bytes(columns)
     else:
-        for path in sorted(pathlib.Path(paths[0]).glob("*.columns")):
+        for path in sorted(pathlib.Path(paths[0]).rglob("*.columns")):
             path.with_suffix("").write_bytes(FORMS[path.with_suffix("").suffix][1](path.read_bytes()))
             path.unlink()
-        for path in pathlib.Path(paths[0]).glob("*" + NUMBERED):
+        for path in sorted(pathlib.Path(paths[0]).rglob("*" + NUMBERED)):
             path.with_suffix("").mkdir(exist_ok=True)
             for name, content in told_apart({str(path): path.read_bytes()}).items():
                 pathlib.Path(name).write_bytes(content)

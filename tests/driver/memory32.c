@@ -4,8 +4,8 @@
 #include "si.h"
 
 #pragma GCC diagnostic ignored "-Wunused-parameter"
-#define SI_API(sym, since, P, A) \
-	CUresult si_##sym P \
+#define SI_API(sym, since, ...) \
+	CUresult si_##sym(SI_PARAMETERS(sym, __VA_ARGS__)) \
 	{ \
 		CUcontext ctx; \
 		CUresult result = si_current(&ctx); \

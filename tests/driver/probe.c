@@ -247,11 +247,11 @@ static void row(const char *name, unsigned flags)
 static void rows(const struct probe_kernels *k)
 {
 	static const char *const list[] = {
-#define SI_API(sym, since, P, A)                             #sym,
-#define SI_API_AS(sym, name, since, P, A)                    #name,
-#define SI_API_VOID(sym, since)                              #sym,
-#define SI_API_PT(sym, since, P, A)                          #sym,
-#define SI_API_PT_AS(sym, name, since, ptsym, ptsince, P, A) #name,
+#define SI_API(sym, since, ...)                             #sym,
+#define SI_API_AS(sym, name, since, ...)                    #name,
+#define SI_API_VOID(sym, since)                             #sym,
+#define SI_API_PT(sym, since, ...)                          #sym,
+#define SI_API_PT_AS(sym, name, since, ptsym, ptsince, ...) #name,
 #include "api.def"
 	};
 	(void)k;

@@ -15,6 +15,7 @@
 /* All versions of every function under their exported names, no renaming macros. */
 #define __CUDA_API_VERSION_INTERNAL
 #include <cuda.h>
+#include <generated_cuda_meta.h>
 #if CUDA_VERSION < 13000
 #error "the stand-in speaks CUDA 13.0: it needs the headers of CUDA 13.0 or later"
 #endif
@@ -26,22 +27,41 @@
 #include "si_private.h"
 
 #define SI_DRIVER_VERSION 13000
-#define SI_UNPAREN(...)   __VA_ARGS__
 
 /* ---- the list of functions ---- */
 
+/* DO(x, a), DO(x, b), … of names a, b, … */
+#define M1(DO, x, a)                                     DO(x, a)
+#define M2(DO, x, a, ...)                                DO(x, a), M1(DO, x, __VA_ARGS__)
+#define M3(DO, x, a, ...)                                DO(x, a), M2(DO, x, __VA_ARGS__)
+#define M4(DO, x, a, ...)                                DO(x, a), M3(DO, x, __VA_ARGS__)
+#define M5(DO, x, a, ...)                                DO(x, a), M4(DO, x, __VA_ARGS__)
+#define M6(DO, x, a, ...)                                DO(x, a), M5(DO, x, __VA_ARGS__)
+#define M7(DO, x, a, ...)                                DO(x, a), M6(DO, x, __VA_ARGS__)
+#define M8(DO, x, a, ...)                                DO(x, a), M7(DO, x, __VA_ARGS__)
+#define M9(DO, x, a, ...)                                DO(x, a), M8(DO, x, __VA_ARGS__)
+#define M10(DO, x, a, ...)                               DO(x, a), M9(DO, x, __VA_ARGS__)
+#define M11(DO, x, a, ...)                               DO(x, a), M10(DO, x, __VA_ARGS__)
+#define SI_PICK(a, b, c, d, e, f, g, h, i, j, k, m, ...) m
+#define SI_EACH(DO, x, ...) \
+	SI_PICK(__VA_ARGS__, M11, M10, M9, M8, M7, M6, M5, M4, M3, M2, M1, _)(DO, x, __VA_ARGS__)
+
+/* The parameters of function @p sym, whose types are those of CUPTI's struct for callbacks. */
+#define SI_PARAMETER(sym, name) __typeof__(((sym##_params *)0)->name) name
+#define SI_PARAMETERS(sym, ...) SI_EACH(SI_PARAMETER, sym, __VA_ARGS__)
+
 enum si_id {
-#define SI_API_AS(sym, name, since, P, A)                    SI_##sym,
-#define SI_API_VOID(sym, since)                              SI_##sym,
-#define SI_API_PT_AS(sym, name, since, ptsym, ptsince, P, A) SI_##sym, SI_##ptsym,
+#define SI_API_AS(sym, name, since, ...)                    SI_##sym,
+#define SI_API_VOID(sym, since)                             SI_##sym,
+#define SI_API_PT_AS(sym, name, since, ptsym, ptsince, ...) SI_##sym, SI_##ptsym,
 #include "api.def"
 	SI_COUNT
 };
 
-#define SI_API_AS(sym, name, since, P, A) CUresult si_##sym P;
-#define SI_API_VOID(sym, since)           CUresult si_##sym(void);
-#define SI_API_PT_AS(sym, name, since, ptsym, ptsince, P, A) \
-	CUresult si_##sym(bool pt, SI_UNPAREN P);
+#define SI_API_AS(sym, name, since, ...) CUresult si_##sym(SI_PARAMETERS(sym, __VA_ARGS__));
+#define SI_API_VOID(sym, since)          CUresult si_##sym(void);
+#define SI_API_PT_AS(sym, name, since, ptsym, ptsince, ...) \
+	CUresult si_##sym(bool pt, SI_PARAMETERS(sym, __VA_ARGS__));
 #include "api.def"
 
 /* One row of the list at run time. */
