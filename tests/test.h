@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A program of cmocka tests. TEST() defines a test and enters it in the program's list; main()
- * returns tests_run(), which runs them in the order of the file. */
+/* A program of cmocka tests. TEST() defines a test and enters it in the program's list, whose tests
+ * run in the order of the file; TESTS_MAIN() is its main(). */
 #ifndef GW_TESTS_TEST_H
 #define GW_TESTS_TEST_H
 
@@ -50,6 +50,17 @@ __attribute__((unused)) static int tests_run(CMFixtureFunction setup, CMFixtureF
 {
 	return _cmocka_run_group_tests("tests", tests_list, tests_count, setup, teardown);
 }
+
+/* TESTS_MAIN(), or with the fixtures of the whole: TESTS_MAIN(setup, teardown) */
+#define TESTS_MAIN(...) \
+	int main(void) \
+	{ \
+		const CMFixtureFunction fixtures[2] = {__VA_ARGS__}; \
+		return tests_run(fixtures[0], fixtures[1]); \
+	}
+
+/* Elements of an array. */
+#define COUNT(a) (sizeof(a) / sizeof(*(a)))
 
 /* qemu-user ignores MADV_DONTFORK and makes up /proc/PID/stat. Set by tests/aarch64. */
 #define NOT_UNDER_QEMU() (getenv("QEMU_LD_PREFIX") ? skip() : (void)0)

@@ -39,17 +39,14 @@ int shell_teardown(void **state)
 	return chdir("/") || shell("chmod -R u+rwx %s; rm -rf %s", folder, folder);
 }
 
-int shell(const char *format, ...)
+static int run(const char *format, va_list args, char *command, size_t size)
 {
-	char command[4096], wrapped[4200];
-	va_list args;
+	char wrapped[4200];
 	FILE *pipe;
 	size_t n;
 	int status;
 
-	va_start(args, format);
-	vsnprintf(command, sizeof(command), format, args);
-	va_end(args);
+	vsnprintf(command, size, format, args);
 	snprintf(wrapped, sizeof(wrapped), "exec 2>&1; %s", command);
 	pipe = popen(wrapped, "r");
 	assert_non_null(pipe);
@@ -59,10 +56,37 @@ int shell(const char *format, ...)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-void shell_says(const char *text)
+int shell(const char *format, ...)
 {
-	if (!strstr(shell_output, text))
-		fail_msg("\"%s\" is not in:\n%s", text, shell_output);
+	char command[4096];
+	va_list args;
+	int status;
+
+	va_start(args, format);
+	status = run(format, args, command, sizeof(command));
+	va_end(args);
+	return status;
+}
+
+void shell_ends(int status, const char *format, ...)
+{
+	char command[4096];
+	va_list args;
+	int ended;
+
+	va_start(args, format);
+	ended = run(format, args, command, sizeof(command));
+	va_end(args);
+	if (ended != status)
+		fail_msg("exit status %d, not %d, of %s\n%s", ended, status, command, shell_output);
+}
+
+void shell_finds(bool found, const char *const *texts)
+{
+	for (; *texts; texts++)
+		if (found != !!strstr(shell_output, *texts))
+			fail_msg("\"%s\" is %s:\n%s", *texts, found ? "not in" : "in",
+				 shell_output);
 }
 
 void shell_is_golden(const char *name)

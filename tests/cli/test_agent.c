@@ -594,7 +594,4 @@ TEST_WITH(a_process_with_a_used_number_has_not_the_pod_of_the_next, start_with_p
 			   0.02, 1e-9);
 }
 
-int main(void)
-{
-	return tests_run(NULL, NULL);
-}
+TESTS_MAIN()

@@ -75,7 +75,4 @@ TEST_WITH(graphs_beyond_those_with_series_of_their_own_are_added_up, begin_test,
 	agent_node_free(node);
 }
 
-int main(void)
-{
-	return tests_run(NULL, NULL);
-}
+TESTS_MAIN()

@@ -160,7 +160,4 @@ TEST(a_textfile_is_whole_or_the_one_before)
 	assert_false(agent_textfile(folder, "x", 1, why, sizeof(why)));
 }
 
-int main(void)
-{
-	return tests_run(NULL, NULL);
-}
+TESTS_MAIN()

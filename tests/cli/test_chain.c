@@ -9,54 +9,43 @@
 
 TEST(report_counts_what_the_program_launched)
 {
-	assert_int_equal(shell(WATCH "--out=a.gwl" CLIENT "3000"), 0);
+	shell_runs(WATCH "--out=a.gwl" CLIENT "3000");
 	shell_says("launched 3000 of 3000");
-	assert_int_equal(shell(REPORT "--csv a.gwl | sed 1d | cut -d, -f3,9,35"), 0);
-	assert_string_equal(shell_output, "Instances,Measured,Name\n3000,3000,increment\n");
-	assert_int_equal(shell(REPORT "--verify --verbose a.gwl"), 0);
-	shell_says("scripted by the CPU stand-in");
-	shell_says("3,000 joined");
-	assert_null(strstr(shell_output, "no END record"));
+	shell_gives("Instances,Measured,Name\n3000,3000,increment\n",
+		    REPORT "--csv a.gwl | sed 1d | cut -d, -f3,9,35");
+	shell_runs(REPORT "--verify --verbose a.gwl");
+	shell_says("scripted by the CPU stand-in", "3,000 joined");
+	shell_lacks("no END record");
 }
 
 TEST(log_replays_to_the_bit)
 {
 	/* Long enough for launches after the first measurements, which wait for a quarter of a
 	 * second until the code has been looked for. */
-	assert_int_equal(shell(WATCH "--out=long.gwl" CLIENT "1500000"), 0);
-	assert_int_equal(shell(GPUWATCH " replay --check long.gwl"), 0);
+	shell_runs(WATCH "--out=long.gwl" CLIENT "1500000");
+	shell_runs(GPUWATCH " replay --check long.gwl");
 	shell_says("replayed with the same bits");
-	assert_int_equal(shell(GPUWATCH " score long.gwl"), 0);
+	shell_runs(GPUWATCH " score long.gwl");
 	shell_says("same shape timed");
 }
 
 TEST(log_of_a_mode_without_times_has_launches_only)
 {
-	assert_int_equal(shell(WATCH "--out=count.gwl --mode=count" CLIENT "3000"), 0);
-	assert_int_equal(shell(REPORT "count.gwl"), 0);
-	shell_says("mode count");
-	shell_says("3,000 kernel runs");
-	shell_says("0% measured");
-	shell_says("nothing was measured");
+	shell_runs(WATCH "--out=count.gwl --mode=count" CLIENT "3000");
+	shell_runs(REPORT "count.gwl");
+	shell_says("mode count", "3,000 kernel runs", "0% measured", "nothing was measured");
 }
 
 TEST(log_reads_while_the_program_runs_and_after_it_was_killed)
 {
-	assert_int_equal(
-		shell("{ " WATCH "--out=live.gwl --log-max=1M" CLIENT
-		      "2000000000 >/dev/null 2>&1 & }; p=$!; "
-		      "until " REPORT "live.gwl 2>&1 | grep -q increment || ! kill -0 $p; do sleep "
-		      "0.1; done; " REPORT
-		      "live.gwl; status=$?; kill -9 $p; wait $p 2>/dev/null; exit $status"),
-		0);
-	shell_says("still running");
-	shell_says("increment");
-	assert_int_equal(shell(REPORT "--json live.gwl"), 0);
-	shell_says("\"whole\": false");
-	shell_says("\"violations\": 0");
+	shell_runs("{ " WATCH "--out=live.gwl --log-max=1M" CLIENT
+		   "2000000000 >/dev/null 2>&1 & }; p=$!; "
+		   "until " REPORT "live.gwl 2>&1 | grep -q increment || ! kill -0 $p; do sleep "
+		   "0.1; done; " REPORT
+		   "live.gwl; status=$?; kill -9 $p; wait $p 2>/dev/null; exit $status");
+	shell_says("still running", "increment");
+	shell_runs(REPORT "--json live.gwl");
+	shell_says("\"whole\": false", "\"violations\": 0");
 }
 
-int main(void)
-{
-	return tests_run(shell_setup, shell_teardown);
-}
+TESTS_MAIN(shell_setup, shell_teardown)

@@ -25,7 +25,7 @@ static int beside(const char *command)
 
 static void usage(const char *words, const char *error)
 {
-	assert_int_equal(shell(CTL "%s", words), 2);
+	shell_ends(2, CTL "%s", words);
 	shell_says(error);
 }
 
@@ -40,13 +40,13 @@ TEST(the_list_has_processes_and_their_modes)
 
 TEST(an_empty_list_says_why)
 {
-	assert_int_equal(shell("mkdir -p none; " CTL "--list --dir=none"), 0);
+	shell_runs("mkdir -p none; " CTL "--list --dir=none");
 	shell_says("no process under gpuwatch is found");
 }
 
 TEST(all_of_none_is_a_finding)
 {
-	assert_int_equal(shell("mkdir -p none; " CTL "--all mode=off --dir=none"), 1);
+	shell_ends(1, "mkdir -p none; " CTL "--all mode=off --dir=none");
 	shell_says("no process under gpuwatch is found");
 }
 
@@ -117,11 +117,7 @@ TEST(a_segment_of_another_user_than_its_process_is_none)
 	assert_int_equal(
 		beside("chown 65534 seg/*; " CTL "--list --dir=seg; " CTL "$p mode=off --dir=seg"),
 		2);
-	shell_says("no process under gpuwatch is found");
-	shell_says("has no live segment that can be read");
+	shell_says("no process under gpuwatch is found", "has no live segment that can be read");
 }
 
-int main(void)
-{
-	return tests_run(shell_setup, shell_teardown);
-}
+TESTS_MAIN(shell_setup, shell_teardown)

@@ -13,7 +13,7 @@ static const char *const formats[] = {
 #undef FORMAT
 };
 
-#define FORMATS (sizeof(formats) / sizeof(*formats))
+#define FORMATS COUNT(formats)
 
 /* What would break a format that puts a name between its own marks. */
 static char long_name[20000];
@@ -32,7 +32,7 @@ static const char *const names[] = {
 	"%s%n\x1b[31m",
 };
 
-enum { NAMES = sizeof(names) / sizeof(*names), EACH = 3 };
+enum { NAMES = COUNT(names), EACH = 3 };
 
 static int setup(void **state)
 {
@@ -84,15 +84,14 @@ TEST(graphs_timed_whole_are_in_the_totals)
 	lb_end(&b);
 	assert_true(lb_write(&b, "graph.gwl"));
 	lb_free(&b);
-	assert_int_equal(shell(GPUWATCH "export --format=openmetrics -o - graph.gwl"), 0);
-	assert_non_null(strstr(shell_output, "gpuwatch_graph_launches_total{gpu=\"0\",UUID="
-					     "\"00112233445566778899aabbccddeeff\",pid=\"4711\","
-					     "graph=\"3\"} 1000\n"));
-	assert_non_null(strstr(shell_output, "graph=\"3\"} 2\n")); /* seconds of 1000 of 2 ms */
-	assert_int_equal(
-		shell(GPUWATCH "export --format=parquet --table=graphs -o g.parquet graph.gwl"), 0);
-	assert_int_equal(shell(GPUWATCH "report --json graph.gwl"), 0);
-	assert_non_null(strstr(shell_output, "\"gpu\": 0"));
+	shell_runs(GPUWATCH "export --format=openmetrics -o - graph.gwl");
+	shell_says("gpuwatch_graph_launches_total{gpu=\"0\",UUID="
+		   "\"00112233445566778899aabbccddeeff\",pid=\"4711\","
+		   "graph=\"3\"} 1000\n",
+		   "graph=\"3\"} 2\n"); /* seconds of 1000 of 2 ms */
+	shell_runs(GPUWATCH "export --format=parquet --table=graphs -o g.parquet graph.gwl");
+	shell_runs(GPUWATCH "report --json graph.gwl");
+	shell_says("\"gpu\": 0");
 }
 
 TEST(each_format_has_the_reports_sums_whatever_the_names)
@@ -108,7 +107,7 @@ TEST(each_format_has_the_sums_of_recorded_logs)
 	static const char *const logs[] = {"train", "graphs", "workloads"};
 
 	for (size_t i = 0; i < FORMATS; i++)
-		for (size_t k = 0; k < sizeof(logs) / sizeof(*logs); k++)
+		for (size_t k = 0; k < COUNT(logs); k++)
 			if (shell(CHECK "%s " RECORDED "/%s.gwl", formats[i], logs[k]))
 				fail_msg("%s of %s: %s", formats[i], logs[k], shell_output);
 }
@@ -121,28 +120,22 @@ TEST(csv_is_golden)
 
 TEST(launches_are_picked_by_time_and_name)
 {
-	assert_int_equal(
-		shell(GPUWATCH "export --format=csv --kernel='^plain$' -o - names.gwl | wc -l"), 0);
-	assert_string_equal(shell_output, "4\n");
-	assert_int_equal(shell(GPUWATCH "export --format=csv --kernel='^none$' -o - names.gwl"), 1);
+	shell_gives("4\n",
+		    GPUWATCH "export --format=csv --kernel='^plain$' -o - names.gwl | wc -l");
+	shell_ends(1, GPUWATCH "export --format=csv --kernel='^none$' -o - names.gwl");
 	shell_says("no kernel matches --kernel=^none$");
-	assert_int_equal(shell(GPUWATCH "export --format=csv --since=900000000 -o - names.gwl"), 1);
+	shell_ends(1, GPUWATCH "export --format=csv --since=900000000 -o - names.gwl");
 	shell_says("no launch in that span");
 	/* The first launch starts 1000 s after the log, the others 0.1 ms apart. */
-	assert_int_equal(shell(GPUWATCH "export --format=csv --since=1000.00015 --until=1000.00095 "
-					"-o - names.gwl | grep -c ^17"),
-			 0);
-	assert_string_equal(shell_output, "8\n");
+	shell_gives("8\n", GPUWATCH "export --format=csv --since=1000.00015 --until=1000.00095 "
+				    "-o - names.gwl | grep -c ^17");
 }
 
 TEST(a_folder_stands_for_its_logs)
 {
-	assert_int_equal(
-		shell("mkdir two none && cp names.gwl two/a.gwl && cp names.gwl two/b.gwl"), 0);
-	assert_int_equal(shell(GPUWATCH "export --format=csv --kernel='^plain$' -o - two | wc -l"),
-			 0);
-	assert_string_equal(shell_output, "7\n");
-	assert_int_equal(shell(GPUWATCH "export --format=csv -o - none"), 2);
+	shell_runs("mkdir two none && cp names.gwl two/a.gwl && cp names.gwl two/b.gwl");
+	shell_gives("7\n", GPUWATCH "export --format=csv --kernel='^plain$' -o - two | wc -l");
+	shell_ends(2, GPUWATCH "export --format=csv -o - none");
 	shell_says("none: no log in this folder");
 }
 
@@ -170,13 +163,13 @@ TEST(failures_leave_no_half_file)
 		{"--format=csv -o out -", "a pipe can't be"},
 	};
 
-	assert_int_equal(shell("rm -f out.*; mkdir half && echo kept >out"), 0);
-	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		assert_int_equal(shell(GPUWATCH "export %s", cases[i].options), 2);
+	shell_runs("rm -f out.*; mkdir half && echo kept >out");
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		shell_ends(2, GPUWATCH "export %s", cases[i].options);
 		shell_says(cases[i].says);
 		assert_ptr_equal(strchr(shell_output, '\n'), strrchr(shell_output, '\n'));
 	}
-	assert_int_equal(shell("cat out; ls out.* 2>/dev/null"), 2);
+	shell_ends(2, "cat out; ls out.* 2>/dev/null");
 	assert_string_equal(shell_output, "kept\n");
 	for (size_t i = 0; i < FORMATS; i++) {
 		assert_int_equal(shell("(ulimit -f 1; trap '' XFSZ; cd half && " GPUWATCH
@@ -184,7 +177,7 @@ TEST(failures_leave_no_half_file)
 				       formats[i]) &
 					 ~2,
 				 0);
-		assert_int_equal(shell("ls half | grep -v '^out$'"), 1);
+		shell_ends(1, "ls half | grep -v '^out$'");
 		shell("rm -f half/out");
 	}
 }
@@ -230,14 +223,12 @@ static void write_beside(const char *path, const char *uuid)
 TEST(perfetto_has_copies_waits_and_ranges)
 {
 	write_beside("where.gwl", A_UUID);
-	assert_int_equal(shell(CHECK "perfetto where.gwl"), 0);
-	assert_int_equal(shell(GPUWATCH "export --format=perfetto -o where.trace where.gwl && "
-					"python3 " HERE "/export_slices.py where.trace"),
-			 0);
-	assert_string_equal(shell_output,
-			    "NVTX, thread 77 (process 4711): step 110000 ns\n"
-			    "copies, stream 7 (process 4711): copies to the GPU 5000 ns\n"
-			    "waits, thread 77 (process 4711): cuEventSynchronize 30000 ns\n");
+	shell_runs(CHECK "perfetto where.gwl");
+	shell_gives("NVTX, thread 77 (process 4711): step 110000 ns\n"
+		    "copies, stream 7 (process 4711): copies to the GPU 5000 ns\n"
+		    "waits, thread 77 (process 4711): cuEventSynchronize 30000 ns\n",
+		    GPUWATCH "export --format=perfetto -o where.trace where.gwl && "
+			     "python3 " HERE "/export_slices.py where.trace");
 }
 
 TEST(sqlite_has_copies_waits_and_ranges_where_nsys_has_them)
@@ -245,14 +236,13 @@ TEST(sqlite_has_copies_waits_and_ranges_where_nsys_has_them)
 	if (shell(GPUWATCH "export --help | grep -q sqlite"))
 		skip();
 	write_beside("beside.gwl", A_UUID);
-	assert_int_equal(shell("python3 " HERE "/readers/nsys.py $PREFIX/bin/gpuwatch beside.gwl"),
-			 0);
-	assert_string_equal(shell_output, "[CUDA memcpy Host-to-Device] 1 5000 4096\n"
-					  "Event sync 1 30000\n"
-					  "cudaEventSynchronize or cuEventSynchronize 1 30000 1\n"
-					  "cudaLaunchKernel or alike, duration unknown 1 0 1\n"
-					  "step 1 110000 77\n"
-					  "beside.gwl 1 kernels and shapes, 1 launches, 1000 ns\n");
+	shell_gives("[CUDA memcpy Host-to-Device] 1 5000 4096\n"
+		    "Event sync 1 30000\n"
+		    "cudaEventSynchronize or cuEventSynchronize 1 30000 1\n"
+		    "cudaLaunchKernel or alike, duration unknown 1 0 1\n"
+		    "step 1 110000 77\n"
+		    "beside.gwl 1 kernels and shapes, 1 launches, 1000 ns\n",
+		    "python3 " HERE "/readers/nsys.py $PREFIX/bin/gpuwatch beside.gwl");
 }
 
 /* Their ranges end with them. */
@@ -262,12 +252,11 @@ TEST(several_logs_are_in_one_database)
 		skip();
 	write_beside("one.gwl", A_UUID);
 	write_beside("another.gwl", A_UUID);
-	assert_int_equal(shell(GPUWATCH "export --format=sqlite -o two.db one.gwl another.gwl && "
-					"python3 -c \"import sqlite3; print(*sqlite3.connect("
-					"'two.db').execute('SELECT count(*), sum(end - start) "
-					"FROM NVTX_EVENTS').fetchone())\""),
-			 0);
-	assert_string_equal(shell_output, "2 220000\n");
+	shell_gives("2 220000\n",
+		    GPUWATCH "export --format=sqlite -o two.db one.gwl another.gwl && "
+			     "python3 -c \"import sqlite3; print(*sqlite3.connect("
+			     "'two.db').execute('SELECT count(*), sum(end - start) "
+			     "FROM NVTX_EVENTS').fetchone())\"");
 }
 
 /* Each rank of a job calls its own GPU 0: nsys's queries find one name for each kernel's deviceId.
@@ -278,16 +267,13 @@ TEST(gpus_of_one_number_are_two_in_a_database)
 		skip();
 	write_beside("one.gwl", A_UUID);
 	write_beside("another.gwl", "ff112233445566778899aabbccddeeff");
-	assert_int_equal(
-		shell(GPUWATCH
-		      "export --format=sqlite -o gpus.db one.gwl another.gwl && python3 -c "
-		      "\"import sqlite3; [print(*row) for row in sqlite3.connect('gpus.db')."
-		      "execute('SELECT deviceId, uuid, cuDevice FROM "
-		      "CUPTI_ACTIVITY_KIND_KERNEL JOIN TARGET_INFO_GPU g ON g.id = deviceId "
-		      "ORDER BY 1')]\""),
-		0);
-	assert_string_equal(shell_output, "0 " A_UUID " 0\n"
-					  "1 ff112233445566778899aabbccddeeff 0\n");
+	shell_gives("0 " A_UUID " 0\n"
+		    "1 ff112233445566778899aabbccddeeff 0\n",
+		    GPUWATCH "export --format=sqlite -o gpus.db one.gwl another.gwl && python3 -c "
+			     "\"import sqlite3; [print(*row) for row in sqlite3.connect('gpus.db')."
+			     "execute('SELECT deviceId, uuid, cuDevice FROM "
+			     "CUPTI_ACTIVITY_KIND_KERNEL JOIN TARGET_INFO_GPU g ON g.id = deviceId "
+			     "ORDER BY 1')]\"");
 }
 
 /* Two configurations, one of which has a stack: export_check.py compares lines with those of CSV.
@@ -314,12 +300,9 @@ TEST(perfetto_has_the_line_of_the_program)
 	lb_end(&b);
 	assert_true(lb_write(&b, "line.gwl"));
 	lb_free(&b);
-	assert_int_equal(shell(GPUWATCH "export --format=csv -o - line.gwl"), 0);
-	assert_non_null(strstr(shell_output, "train.py:12"));
-	assert_int_equal(shell(CHECK "perfetto line.gwl"), 0);
+	shell_runs(GPUWATCH "export --format=csv -o - line.gwl");
+	shell_says("train.py:12");
+	shell_runs(CHECK "perfetto line.gwl");
 }
 
-int main(void)
-{
-	return tests_run(setup, shell_teardown);
-}
+TESTS_MAIN(setup, shell_teardown)

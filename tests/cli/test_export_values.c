@@ -147,7 +147,7 @@ TEST_WITH(floats_are_as_printf_has_them, setup, teardown)
 		99999992, 100000000, 999999936, 1e9F,       1.5F, 2.5F,      1.00000012F, INFINITY};
 	uint64_t random = 1;
 
-	for (size_t i = 0; i < sizeof(edges) / sizeof(*edges); i++)
+	for (size_t i = 0; i < COUNT(edges); i++)
 		assert_real((double)edges[i]);
 	for (unsigned i = 0; i < 300000; i++) {
 		uint32_t bits;
@@ -166,7 +166,7 @@ TEST_WITH(other_doubles_are_as_printf_has_them, setup, teardown)
 {
 	static const double numbers[] = {1.1, 123456.789, 1.0000000005, 99999999.95, -3, 1e300};
 
-	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
+	for (size_t i = 0; i < COUNT(numbers); i++)
 		assert_real(numbers[i]);
 }
 
@@ -194,7 +194,4 @@ TEST(a_range_goes_on_after_the_one_within_it)
 	assert_int_equal(enter(&r, 99, "deepest"), 98);
 }
 
-int main(void)
-{
-	return tests_run(NULL, NULL);
-}
+TESTS_MAIN()

@@ -588,7 +588,4 @@ TEST(what_is_no_number_is_left_out)
 	health_free(h);
 }
 
-int main(void)
-{
-	return tests_run(NULL, NULL);
-}
+TESTS_MAIN()

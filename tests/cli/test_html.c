@@ -20,8 +20,7 @@ static void make_page(const char *sample, const char *options)
 {
 	FILE *file;
 
-	assert_int_equal(shell(REPORT "--html=page.html %s %s.gwl", options, sample), 0);
-	assert_string_equal(shell_output, "");
+	shell_gives("", REPORT "--html=page.html %s %s.gwl", options, sample);
 	file = fopen("page.html", "rb");
 	assert_non_null(file);
 	page[fread(page, 1, sizeof(page) - 1, file)] = '\0';
@@ -52,7 +51,7 @@ static json_t *report_of(const char *sample, const char *options)
 {
 	json_t *o;
 
-	assert_int_equal(shell(REPORT "--json %s %s.gwl", options, sample), 0);
+	shell_runs(REPORT "--json %s %s.gwl", options, sample);
 	o = json_loads(shell_output, 0, NULL);
 	assert_non_null(o);
 	return o;
@@ -71,7 +70,7 @@ static void check_values(const json_t *o, const json_t *columns, const json_t *r
 		    {"error", "Error (%)", 100}};
 	const json_t *values = json_object_get(o, "values");
 
-	for (size_t i = 0; i < sizeof(same) / sizeof(*same); i++)
+	for (size_t i = 0; i < COUNT(same); i++)
 		for (size_t c = 0; c < json_array_size(columns); c++) {
 			const char *id = json_string_value(
 				json_object_get(json_array_get(columns, c), "id"));
@@ -87,7 +86,7 @@ TEST(figures_are_those_of_json)
 {
 	static const char *const samples[] = {"plain", "clocked", "worked", "markup"};
 
-	for (size_t s = 0; s < sizeof(samples) / sizeof(*samples); s++) {
+	for (size_t s = 0; s < COUNT(samples); s++) {
 		json_t *o, *all, *rows, *kernels, *columns;
 
 		make_page(samples[s], "--by=config");
@@ -144,7 +143,7 @@ TEST(page_asks_for_nothing)
 
 	make_page("plain", "");
 	assert_non_null(strstr(page, "default-src 'none'"));
-	for (size_t i = 0; i < sizeof(fetches) / sizeof(*fetches); i++)
+	for (size_t i = 0; i < COUNT(fetches); i++)
 		assert_null(strstr(page, fetches[i]));
 	for (const char *at = page; (at = strstr(at, "http")); at++)
 		links += !strncmp(at, "http://", 7) || !strncmp(at, "https://", 8);
@@ -193,24 +192,20 @@ TEST(page_is_small_whatever_the_names)
 
 TEST(file_is_whole_or_stays)
 {
-	assert_int_equal(shell(REPORT "--html=nowhere/page.html plain.gwl"), 2);
+	shell_ends(2, REPORT "--html=nowhere/page.html plain.gwl");
 	shell_says("gpuwatch: nowhere/page.html: can't be written: No such file or directory");
 	assert_ptr_equal(strchr(shell_output, '\n'), shell_output + strlen(shell_output) - 1);
-	assert_int_equal(shell(REPORT "--html=/dev/full plain.gwl"), 2);
+	shell_ends(2, REPORT "--html=/dev/full plain.gwl");
 	shell_says("/dev/full: can't be written: No space left on device");
-	assert_int_equal(shell("mkdir kept && echo old > kept/page.html && "
-			       "(ulimit -f 8; trap '' XFSZ; " REPORT
-			       "--html=kept/page.html plain.gwl)"),
-			 2);
-	assert_int_equal(shell("ls kept; cat kept/page.html"), 0);
-	assert_string_equal(shell_output, "page.html\nold\n");
-	assert_int_equal(shell(REPORT "--html=- plain.gwl | head -c 15"), 0);
-	assert_string_equal(shell_output, "<!doctype html>");
+	shell_ends(2, "mkdir kept && echo old > kept/page.html && "
+		      "(ulimit -f 8; trap '' XFSZ; " REPORT "--html=kept/page.html plain.gwl)");
+	shell_gives("page.html\nold\n", "ls kept; cat kept/page.html");
+	shell_gives("<!doctype html>", REPORT "--html=- plain.gwl | head -c 15");
 }
 
 TEST(other_forms_exclude_it)
 {
-	assert_int_equal(shell(REPORT "--html=page.html --json plain.gwl"), 2);
+	shell_ends(2, REPORT "--html=page.html --json plain.gwl");
 	shell_says("--json, --csv and --html exclude each other; give one of them");
 }
 
@@ -218,33 +213,28 @@ TEST(other_forms_exclude_it)
 
 TEST(whole_graphs_have_a_table)
 {
-	assert_int_equal(shell("$TOOLS/make_sample whole_graphs whole_graphs.gwl"), 0);
-	assert_int_equal(shell("COLUMNS=140 " REPORT "whole_graphs.gwl"), 0);
-	assert_non_null(strstr(shell_output, "by the timed ones 80.0 ms"));
-	assert_non_null(strstr(shell_output,
-			       "graph 1       40     1,000    100   80.0 ms  80.0 µs  0%     "
-			       "100 µs       0.80           100%  memory"));
-	assert_non_null(strstr(shell_output,
-			       "In graphs  85.0 ms by the timed ones · memory 92.2% · "
-			       "without a verdict 7.8%"));
+	shell_runs("$TOOLS/make_sample whole_graphs whole_graphs.gwl");
+	shell_runs("COLUMNS=140 " REPORT "whole_graphs.gwl");
+	shell_says("by the timed ones 80.0 ms",
+		   "graph 1       40     1,000    100   80.0 ms  80.0 µs  0%     "
+		   "100 µs       0.80           100%  memory",
+		   "In graphs  85.0 ms by the timed ones · memory 92.2% · "
+		   "without a verdict 7.8%");
 }
 
 TEST(verbose_has_windows_and_slow_episodes_of_graphs)
 {
-	assert_int_equal(shell("$TOOLS/make_sample whole_graphs whole_graphs.gwl"), 0);
-	assert_int_equal(shell("COLUMNS=140 " REPORT "--verbose whole_graphs.gwl"), 0);
-	assert_non_null(strstr(shell_output, "20 slow launches in 1 episode"));
-	assert_non_null(strstr(shell_output, "Windows    20 · each charged 5.00 ms · "
-					     "GPUWATCH_BUDGET sets that share · 3 late: a capture "
-					     "or unfinished kernels"));
-	assert_non_null(strstr(shell_output, "graph 1 · 20 launches 1.04 times as long · cause "
-					     "other processes"));
-	assert_int_equal(shell(REPORT "--json whole_graphs.gwl"), 0);
-	assert_non_null(strstr(shell_output, "\"graph\": 1,\n        \"cause\": "
-					     "\"other processes\""));
+	shell_runs("$TOOLS/make_sample whole_graphs whole_graphs.gwl");
+	shell_runs("COLUMNS=140 " REPORT "--verbose whole_graphs.gwl");
+	shell_says("20 slow launches in 1 episode",
+		   "Windows    20 · each charged 5.00 ms · "
+		   "GPUWATCH_BUDGET sets that share · 3 late: a capture "
+		   "or unfinished kernels",
+		   "graph 1 · 20 launches 1.04 times as long · cause "
+		   "other processes");
+	shell_runs(REPORT "--json whole_graphs.gwl");
+	shell_says("\"graph\": 1,\n        \"cause\": "
+		   "\"other processes\"");
 }
 
-int main(void)
-{
-	return tests_run(make_samples, shell_teardown);
-}
+TESTS_MAIN(make_samples, shell_teardown)

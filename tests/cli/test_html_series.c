@@ -106,7 +106,4 @@ TEST(rows_beyond_the_limit_are_not_kept)
 	html_series_free(&s);
 }
 
-int main(void)
-{
-	return tests_run(NULL, NULL);
-}
+TESTS_MAIN()

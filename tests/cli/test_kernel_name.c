@@ -41,7 +41,7 @@ static const struct {
 
 TEST(kernel_name_drops_what_repeats)
 {
-	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+	for (size_t i = 0; i < COUNT(cases); i++) {
 		char *text = gw_kernel_name(cases[i].plain);
 
 		assert_string_equal(text, cases[i].shortened);
@@ -131,7 +131,4 @@ TEST(kernel_names_fit_and_stay_different)
 	}
 }
 
-int main(void)
-{
-	return tests_run(NULL, NULL);
-}
+TESTS_MAIN()

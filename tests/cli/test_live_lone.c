@@ -235,7 +235,4 @@ TEST_WITH(rings_in_the_same_place_do_not_count_a_launch_for_each, start, NULL)
 	assert_in_range(rest(), MANY, SIZE / 64);
 }
 
-int main(void)
-{
-	return tests_run(NULL, NULL);
-}
+TESTS_MAIN()

@@ -338,7 +338,4 @@ TEST(of_too_many_changes_the_latest_are_kept)
 	log_ranges_free(&ranges);
 }
 
-int main(void)
-{
-	return tests_run(NULL, NULL);
-}
+TESTS_MAIN()

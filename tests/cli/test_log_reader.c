@@ -334,7 +334,7 @@ TEST(impossible_record_length_loses_the_rest_of_its_block)
 	struct gw_log_status status;
 	struct seen seen;
 
-	for (size_t i = 0; i < sizeof(lengths) / sizeof(*lengths); i++) {
+	for (size_t i = 0; i < COUNT(lengths); i++) {
 		struct lb b = {0};
 
 		lb_header(&b, 1, 0, "x");
@@ -451,7 +451,4 @@ TEST(blocks_up_to_the_largest_are_read)
 	lb_free(&b);
 }
 
-int main(void)
-{
-	return tests_run(NULL, NULL);
-}
+TESTS_MAIN()

@@ -219,7 +219,4 @@ TEST(a_configuration_counts_once)
 	trace_free(&t);
 }
 
-int main(void)
-{
-	return tests_run(NULL, NULL);
-}
+TESTS_MAIN()

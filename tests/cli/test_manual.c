@@ -20,8 +20,8 @@ TEST(log_format_describes_every_record_and_counter)
 #undef COUNTER
 	};
 
-	assert_int_equal(shell(GPUWATCH "--generate log-format"), 0);
-	for (size_t i = 0; i < sizeof(named) / sizeof(*named); i++)
+	shell_runs(GPUWATCH "--generate log-format");
+	for (size_t i = 0; i < COUNT(named); i++)
 		shell_says(named[i]);
 }
 
@@ -33,15 +33,13 @@ TEST(every_command_has_a_page)
 #undef COMMAND
 	};
 
-	for (size_t i = 0; i < sizeof(commands) / sizeof(*commands); i++) {
-		assert_int_equal(shell(GPUWATCH "--generate gpuwatch-%s.1", commands[i]), 0);
-		shell_says(".SH \"SYNOPSIS\"");
-		shell_says(".SH \"EXIT STATUS\"");
-		assert_int_equal(shell(GPUWATCH "%s --help", commands[i]), 0);
-		shell_says("\nExamples:\n  gpuwatch ");
-		shell_says("\nExit status:\n  ");
+	for (size_t i = 0; i < COUNT(commands); i++) {
+		shell_runs(GPUWATCH "--generate gpuwatch-%s.1", commands[i]);
+		shell_says(".SH \"SYNOPSIS\"", ".SH \"EXIT STATUS\"");
+		shell_runs(GPUWATCH "%s --help", commands[i]);
+		shell_says("\nExamples:\n  gpuwatch ", "\nExit status:\n  ");
 	}
-	assert_int_equal(shell(GPUWATCH "--generate nonsense"), 2);
+	shell_ends(2, GPUWATCH "--generate nonsense");
 }
 
 TEST(the_main_page_tells_places_and_every_variable_of_commands)
@@ -50,14 +48,14 @@ TEST(the_main_page_tells_places_and_every_variable_of_commands)
 		".SH \"FILES\"", "gpuwatch/profiles", "gpuwatch/docs",   "NO_COLOR",
 		"TERM",          "COLUMNS",           "GPUWATCH_PROFILE"};
 
-	assert_int_equal(shell(GPUWATCH "--generate gpuwatch.1"), 0);
-	for (size_t i = 0; i < sizeof(reported) / sizeof(*reported); i++)
+	shell_runs(GPUWATCH "--generate gpuwatch.1");
+	for (size_t i = 0; i < COUNT(reported); i++)
 		shell_says(reported[i]);
 }
 
 TEST(calibrates_page_tells_every_group_and_what_a_profile_holds)
 {
-	assert_int_equal(shell(GPUWATCH "--generate gpuwatch-calibrate.1"), 0);
+	shell_runs(GPUWATCH "--generate gpuwatch-calibrate.1");
 #define GROUP(name, function, full_seconds, quick_seconds, meaning) shell_says("\\fB" #name "\\fR");
 #include "calib/groups.def"
 #undef GROUP
@@ -70,7 +68,7 @@ TEST(calibrates_page_tells_every_group_and_what_a_profile_holds)
 
 TEST(agents_page_tells_every_metric)
 {
-	assert_int_equal(shell(GPUWATCH "--generate gpuwatch-agent.1"), 0);
+	shell_runs(GPUWATCH "--generate gpuwatch-agent.1");
 #define METRIC(id, KIND, name, unit, labels, help) shell_says("\\fB" name);
 #include "cli/agent/metrics.def"
 #undef METRIC
@@ -79,12 +77,12 @@ TEST(agents_page_tells_every_metric)
 
 TEST(library_page_tells_every_variable_and_counter)
 {
-	assert_int_equal(shell(GPUWATCH "--generate libgpuwatch.7"), 0);
+	shell_runs(GPUWATCH "--generate libgpuwatch.7");
 #define OPTION(name, variable, type, fallback, low, high, choices, meaning) shell_says(variable);
 #include "predictor/core/config.def"
 #undef OPTION
-	shell_says("\\fBGPUWATCH_BUDGET=a whole number, 0 to 100\\fR");
-	shell_says("\\fBGPUWATCH_LOG_MAX=bytes, with K, M, G or T, 65536 to 1099511627776\\fR");
+	shell_says("\\fBGPUWATCH_BUDGET=a whole number, 0 to 100\\fR",
+		   "\\fBGPUWATCH_LOG_MAX=bytes, with K, M, G or T, 65536 to 1099511627776\\fR");
 #define COUNTER(name, meaning) shell_says("\\fB" #name "\\fR");
 #include "predictor/log/counter.def"
 #undef COUNTER
@@ -100,22 +98,20 @@ TEST(pages_are_well_formed)
 
 	if (shell("command -v man"))
 		skip();
-	assert_int_equal(shell("for p in %s; do " GPUWATCH
-			       "--generate $p > $p; MANROFFSEQ= man --warnings -E UTF-8 -l "
-			       "-Tutf8 -Z ./$p > /dev/null || exit 1; done",
-			       pages),
-			 0);
-	assert_string_equal(shell_output, "");
+	shell_gives("",
+		    "for p in %s; do " GPUWATCH
+		    "--generate $p > $p; MANROFFSEQ= man --warnings -E UTF-8 -l "
+		    "-Tutf8 -Z ./$p > /dev/null || exit 1; done",
+		    pages);
 }
 
 /* What bash offers for the words of a command line, the last one being completed. */
 static void complete(const char *words, int last)
 {
-	assert_int_equal(shell("bash -c 'source <(" GPUWATCH
-			       "--generate gpuwatch.bash); compopt() { :; }; COMP_WORDS=(%s); "
-			       "COMP_CWORD=%d; _gpuwatch; printf \"%%s\\n\" \"${COMPREPLY[@]}\"'",
-			       words, last),
-			 0);
+	shell_runs("bash -c 'source <(" GPUWATCH
+		   "--generate gpuwatch.bash); compopt() { :; }; COMP_WORDS=(%s); "
+		   "COMP_CWORD=%d; _gpuwatch; printf \"%%s\\n\" \"${COMPREPLY[@]}\"'",
+		   words, last);
 }
 
 TEST(bash_completes_commands_options_and_choices)
@@ -138,7 +134,7 @@ TEST(bash_completes_what_stands_for_a_value)
 {
 	if (shell("command -v bash"))
 		skip();
-	assert_int_equal(shell("touch tot.gwl medium"), 0);
+	shell_runs("touch tot.gwl medium");
 	complete("gpuwatch report --sort = tot", 4);
 	assert_string_equal(shell_output, "total\n");
 	complete("gpuwatch report --sort me", 3);
@@ -151,7 +147,7 @@ TEST(bash_completes_what_stands_for_a_value)
 	assert_string_equal(shell_output, "tot.gwl\n");
 	complete("gpuwatch report --by kernel tot", 4);
 	assert_string_equal(shell_output, "tot.gwl\n");
-	assert_int_equal(shell("touch 'two words.gwl'"), 0);
+	shell_runs("touch 'two words.gwl'");
 	complete("gpuwatch report two", 2);
 	assert_string_equal(shell_output, "two words.gwl\n");
 	complete("gpuwatch run -- tot", 3); /* no command is called so */
@@ -163,13 +159,11 @@ TEST(bash_completes_what_stands_for_a_value)
 /* What zsh's own functions are asked to offer there, a line each. */
 static void complete_in_zsh(const char *words, int current)
 {
-	assert_int_equal(
-		shell("zsh -fc '_describe() { print -rl -- $commands; }; "
-		      "_arguments() { print -rl -- \"$@\"; }; compadd() { shift; print -rl -- "
-		      "\"$@\"; }; words=(%s); CURRENT=%d; source <(" GPUWATCH
-		      "--generate gpuwatch.zsh)'",
-		      words, current),
-		0);
+	shell_runs("zsh -fc '_describe() { print -rl -- $commands; }; "
+		   "_arguments() { print -rl -- \"$@\"; }; compadd() { shift; print -rl -- "
+		   "\"$@\"; }; words=(%s); CURRENT=%d; source <(" GPUWATCH
+		   "--generate gpuwatch.zsh)'",
+		   words, current);
 }
 
 TEST(zsh_completes_commands_options_and_choices)
@@ -177,14 +171,12 @@ TEST(zsh_completes_commands_options_and_choices)
 	if (shell("command -v zsh"))
 		skip();
 	complete_in_zsh("gpuwatch \"\"", 2);
-	shell_says("report:");
-	shell_says("\nhelp\n");
+	shell_says("report:", "\nhelp\n");
 	complete_in_zsh("gpuwatch help \"\"", 3);
 	shell_says("report:");
 	complete_in_zsh("gpuwatch report \"\"", 3);
-	shell_says("\n--by=[");
-	shell_says("]:value:(kernel config device module range line rank)\n");
-	shell_says("\n*:file:_files\n");
+	shell_says("\n--by=[", "]:value:(kernel config device module range line rank)\n",
+		   "\n*:file:_files\n");
 	complete_in_zsh("gpuwatch run \"\"", 3);
 	shell_says("\n(-)*::program:_normal\n");
 }
@@ -193,12 +185,7 @@ TEST(zsh_can_read_its_completion)
 {
 	if (shell("command -v zsh"))
 		skip();
-	assert_int_equal(shell(GPUWATCH "--generate gpuwatch.zsh > _gpuwatch && zsh -fn _gpuwatch"),
-			 0);
-	assert_string_equal(shell_output, "");
+	shell_gives("", GPUWATCH "--generate gpuwatch.zsh > _gpuwatch && zsh -fn _gpuwatch");
 }
 
-int main(void)
-{
-	return tests_run(shell_setup, shell_teardown);
-}
+TESTS_MAIN(shell_setup, shell_teardown)

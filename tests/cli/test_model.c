@@ -353,7 +353,7 @@ TEST(text_that_turns_the_direction_of_writing_is_not_printed)
 	} turns[] = {{0x200e, 0x200f}, {0x2028, 0x202e}, {0x2066, 0x2069}};
 	char out[64];
 
-	for (size_t i = 0; i < sizeof(turns) / sizeof(*turns); i++) {
+	for (size_t i = 0; i < COUNT(turns); i++) {
 		/* One before and one after pass. */
 		for (unsigned code = turns[i].first - 1; code <= turns[i].last + 1; code++) {
 			char text[] = {(char)(0xe0 | code >> 12), (char)(0x80 | (code >> 6 & 0x3f)),
@@ -474,7 +474,7 @@ TEST(bad_options_are_refused)
 					  "-x",
 					  "--number"};
 
-	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+	for (size_t i = 0; i < COUNT(bad); i++) {
 		char *argv[] = {(char *)(uintptr_t)bad[i], NULL};
 		struct values v = {0};
 		int argc = 1;

@@ -309,11 +309,10 @@ static void left_out(const struct script *s, const char *why)
 	char expected[128];
 
 	write_job(s);
-	assert_int_equal(shell(GPUWATCH "ranks --all r?.gwl"), 0);
+	shell_runs(GPUWATCH "ranks --all r?.gwl");
 	shell_says("Job        3 ranks");
 	snprintf(expected, sizeof(expected), "r%u.gwl: it has no steps in common", CULPRIT);
-	shell_says(expected);
-	shell_says(why);
+	shell_says(expected, why);
 }
 
 TEST(a_log_whose_time_goes_back_is_left_out)
@@ -372,10 +371,10 @@ TEST(collectives_that_overlap_repeat_in_any_order)
 TEST(ranks_that_share_a_gpu_are_said_to)
 {
 	write_job(&(struct script){0});
-	assert_int_equal(shell(GPUWATCH "ranks r?.gwl"), 0);
+	shell_runs(GPUWATCH "ranks r?.gwl");
 	shell_says("ranks share a GPU");
 	write_job(&(struct script){.hosts = true});
-	assert_int_equal(shell(GPUWATCH "ranks r?.gwl | grep -c share"), 1);
+	shell_ends(1, GPUWATCH "ranks r?.gwl | grep -c share");
 }
 
 TEST(the_lower_median_is_taken)
@@ -479,57 +478,48 @@ TEST(one_fast_step_does_not_hide_a_late_rank)
 TEST(the_command_names_rank_and_cause)
 {
 	write_job(&(struct script){.input = 3000, .numbers = true});
-	assert_int_equal(shell(GPUWATCH "ranks r?.gwl"), 1);
-	shell_says("joined by NCCL's sequence numbers");
-	shell_says("rank 2 in steps ");
-	shell_says("input");
-	assert_int_equal(shell(GPUWATCH "ranks --rank=0 r?.gwl"), 1);
+	shell_ends(1, GPUWATCH "ranks r?.gwl");
+	shell_says("joined by NCCL's sequence numbers", "rank 2 in steps ", "input");
+	shell_ends(1, GPUWATCH "ranks --rank=0 r?.gwl");
 	shell_says("STEP NO");
-	assert_int_equal(shell(GPUWATCH "ranks --json r?.gwl"), 1);
-	shell_says("\"cause\": \"input\"");
-	shell_says("\"schema\": \"gpuwatch-ranks-1\"");
+	shell_ends(1, GPUWATCH "ranks --json r?.gwl");
+	shell_says("\"cause\": \"input\"", "\"schema\": \"gpuwatch-ranks-1\"");
 	write_job(&(struct script){0});
-	assert_int_equal(shell(GPUWATCH "ranks r?.gwl"), 0);
-	shell_says("Degraded");
-	shell_says("no rank, step after step");
+	shell_runs(GPUWATCH "ranks r?.gwl");
+	shell_says("Degraded", "no rank, step after step");
 }
 
 TEST(the_command_says_that_the_network_is_slow)
 {
 	write_job(&(struct script){.network = 2000, .numbers = true});
-	assert_int_equal(shell(GPUWATCH "ranks r?.gwl"), 1);
-	shell_says("no rank, step after step");
-	shell_says("in 4 ranks, rank 0 the first");
-	assert_int_equal(shell(GPUWATCH "ranks --json r?.gwl | grep -c '\"found_step\"'"), 0);
+	shell_ends(1, GPUWATCH "ranks r?.gwl");
+	shell_says("no rank, step after step", "in 4 ranks, rank 0 the first");
+	shell_runs(GPUWATCH "ranks --json r?.gwl | grep -c '\"found_step\"'");
 	shell_says("1");
 }
 
 TEST(the_report_has_a_row_for_each_rank)
 {
 	write_job(&(struct script){0});
-	assert_int_equal(shell(GPUWATCH "report --by=rank r?.gwl"), 0);
-	shell_says("  rank 0\n");
-	shell_says("  rank 3\n");
-	assert_int_equal(shell(GPUWATCH "report --by=rank --json r?.gwl | grep -c '\"Name\"'"), 0);
+	shell_runs(GPUWATCH "report --by=rank r?.gwl");
+	shell_says("  rank 0\n", "  rank 3\n");
+	shell_runs(GPUWATCH "report --by=rank --json r?.gwl | grep -c '\"Name\"'");
 	shell_says("4");
 }
 
 TEST(bad_input_gets_one_error)
 {
 	write_job(&(struct script){0});
-	assert_int_equal(shell(GPUWATCH "ranks"), 2);
+	shell_ends(2, GPUWATCH "ranks");
 	shell_says("missing log file");
-	assert_int_equal(shell(GPUWATCH "ranks r0.gwl"), 2);
+	shell_ends(2, GPUWATCH "ranks r0.gwl");
 	shell_says("two ranks or more");
-	assert_int_equal(shell(GPUWATCH "ranks --rank=9 r?.gwl"), 2);
+	shell_ends(2, GPUWATCH "ranks --rank=9 r?.gwl");
 	shell_says("no rank 9");
-	assert_int_equal(shell("cp r0.gwl again.gwl; " GPUWATCH "ranks r?.gwl again.gwl"), 2);
+	shell_ends(2, "cp r0.gwl again.gwl; " GPUWATCH "ranks r?.gwl again.gwl");
 	shell_says("both of rank 0");
-	assert_int_equal(shell("echo none > none.gwl; " GPUWATCH "ranks r0.gwl none.gwl"), 2);
+	shell_ends(2, "echo none > none.gwl; " GPUWATCH "ranks r0.gwl none.gwl");
 	shell_says("none.gwl");
 }
 
-int main(void)
-{
-	return tests_run(shell_setup, shell_teardown);
-}
+TESTS_MAIN(shell_setup, shell_teardown)

@@ -9,18 +9,16 @@
 /* Names without ending: those unpacked when the build was configured. */
 static const char *const logs[] = {RECORDED_LOGS};
 
-#define LOGS (sizeof(logs) / sizeof(*logs))
+#define LOGS COUNT(logs)
 
 TEST(each_is_whole_and_proven)
 {
 	for (size_t i = 0; i < LOGS; i++) {
-		assert_int_equal(shell(GPUWATCH
-				       "report --verify --json " RECORDED "/%s.gwl | " PICK
-				       "'[p[\"whole\"] for p in o[\"processes\"]] + "
-				       "[o[\"stand_in\"], o[\"causality\"][\"violations\"]]'",
-				       logs[i]),
-				 0);
-		assert_string_equal(shell_output, "True\nFalse\n0\n");
+		shell_gives("True\nFalse\n0\n",
+			    GPUWATCH "report --verify --json " RECORDED "/%s.gwl | " PICK
+				     "'[p[\"whole\"] for p in o[\"processes\"]] + "
+				     "[o[\"stand_in\"], o[\"causality\"][\"violations\"]]'",
+			    logs[i]);
 	}
 }
 
@@ -28,11 +26,9 @@ TEST(each_is_whole_and_proven)
 TEST(each_replays_to_the_bit)
 {
 	for (size_t i = 0; i < LOGS; i++) {
-		assert_int_equal(shell(GPUWATCH "replay -o %s.gwl " RECORDED
-						"/%s.gwl >/dev/null && " GPUWATCH
-						"replay --check %s.gwl",
-				       logs[i], logs[i], logs[i]),
-				 0);
+		shell_runs(GPUWATCH "replay -o %s.gwl " RECORDED "/%s.gwl >/dev/null && " GPUWATCH
+				    "replay --check %s.gwl",
+			   logs[i], logs[i], logs[i]);
 		shell_says(": all of ");
 	}
 }
@@ -49,13 +45,11 @@ static bool recorded(const char *name)
 /* Lines that the first page leaves out stand for themselves as an ellipsis. */
 TEST(the_readme_shows_what_an_example_printed)
 {
-	assert_int_equal(
-		shell("cd " SOURCE " && for f in README.md "
-		      "examples/04_python_torch/README.md; do sed -n "
-		      "'/^\\$ build.*train.gwl -- /,/^```/p' $f > $OLDPWD/${f%%%%/*}.txt; done; "
-		      "cd $OLDPWD && test $(wc -l < README.md.txt) -gt 20 && "
-		      "test \"$(diff examples.txt README.md.txt | grep '^>')\" = '>   …'"),
-		0);
+	shell_runs("cd " SOURCE " && for f in README.md "
+		   "examples/04_python_torch/README.md; do sed -n "
+		   "'/^\\$ build.*train.gwl -- /,/^```/p' $f > $OLDPWD/${f%%%%/*}.txt; done; "
+		   "cd $OLDPWD && test $(wc -l < README.md.txt) -gt 20 && "
+		   "test \"$(diff examples.txt README.md.txt | grep '^>')\" = '>   …'");
 }
 
 /* Reports do, and diff and whatif, which name kernels as the report does, score and replay. */
@@ -73,13 +67,13 @@ TEST(runs_of_long_names_fit_the_terminal)
 	if (!recorded("train") || !recorded("graphs") || !recorded("workloads"))
 		skip();
 	for (unsigned width = 60; width <= 80; width += 4)
-		for (size_t i = 0; i < sizeof(commands) / sizeof(*commands); i++) {
+		for (size_t i = 0; i < COUNT(commands); i++) {
 			shell("cd " RECORDED " && COLUMNS=%u $PREFIX/bin/gpuwatch %s train.gwl "
 			      "> $OLDPWD/%zu.txt; LC_ALL=C.UTF-8 wc -L < $OLDPWD/%zu.txt",
 			      width, commands[i], i, i);
 			assert_in_range(atoi(shell_output), 40, width);
 		}
-	assert_int_equal(shell("grep -l '^void\\|at::native' 2.txt"), 1);
+	shell_ends(1, "grep -l '^void\\|at::native' 2.txt");
 }
 
 /* Calibration's multiply-adds did not reach what this kernel's did. */
@@ -87,11 +81,10 @@ TEST(a_rate_above_its_peak_is_no_share_of_it)
 {
 	if (!recorded("development"))
 		skip();
-	assert_int_equal(shell("COLUMNS=160 $PREFIX/bin/gpuwatch report --filter='histogram_global|"
-			       "fma_f64' " RECORDED "/development.gwl"),
-			 0);
-	shell_says(" >100% ");
-	shell_says(" 98.8% "); /* of the most that the fp64 pipe reached in calibration */
+	shell_runs("COLUMNS=160 $PREFIX/bin/gpuwatch report --filter='histogram_global|"
+		   "fma_f64' " RECORDED "/development.gwl");
+	shell_says(" >100% ",
+		   " 98.8% "); /* of the most that the fp64 pipe reached in calibration */
 }
 
 /* They were made when the library got to the launches. */
@@ -99,7 +92,7 @@ TEST(rows_of_a_training_run_are_compared_with_what_was_predicted)
 {
 	if (!recorded("train"))
 		skip();
-	assert_int_equal(shell(GPUWATCH "diff --against-prediction " RECORDED "/train.gwl"), 1);
+	shell_ends(1, GPUWATCH "diff --against-prediction " RECORDED "/train.gwl");
 	shell_says("56 rows: 2 slower, 0 faster, 26 same, 28 not predicted");
 }
 
@@ -109,15 +102,13 @@ TEST(each_scores_as_reviewed)
 	char golden[64];
 
 	for (size_t i = 0; i < LOGS; i++) {
-		assert_int_equal(
-			shell("for how in '' '--hide-times=configuration' '--hide-times=kernel'; "
-			      "do "
-			      "COLUMNS=110 $PREFIX/bin/gpuwatch replay $how " RECORDED
-			      "/%s.gwl | sed -n '/^gpuwatch replay/p;/^Predictions of/,/^The "
-			      "same/"
-			      "{/^The same/d;p}'; done",
-			      logs[i]),
-			0);
+		shell_runs("for how in '' '--hide-times=configuration' '--hide-times=kernel'; "
+			   "do "
+			   "COLUMNS=110 $PREFIX/bin/gpuwatch replay $how " RECORDED
+			   "/%s.gwl | sed -n '/^gpuwatch replay/p;/^Predictions of/,/^The "
+			   "same/"
+			   "{/^The same/d;p}'; done",
+			   logs[i]);
 		snprintf(golden, sizeof(golden), "recorded_%s.txt", logs[i]);
 		shell_is_golden(golden);
 	}
@@ -136,21 +127,15 @@ TEST(the_development_set_reaches_its_goals)
 
 	if (!recorded("development")) /* a build that is too slow for it */
 		skip();
-	for (size_t i = 0; i < sizeof(goals) / sizeof(*goals); i++) {
-		assert_int_equal(
-			shell(GPUWATCH
-			      "replay --json --hide-times=%s --families=" FAMILIES " " RECORDED
-			      "/development.gwl | " PICK
-			      "'[(g[\"count\"], %s) for g in o[\"groups\"] "
-			      "if g[\"model\"] == \"gpuwatch\" and g[\"basis\"] == \"all\" "
-			      "and g[\"work\"] == \"all\" and g[\"length\"] == \"all\"]'",
-			      goals[i][0], goals[i][1]),
-			0);
-		assert_string_equal(shell_output, "(666, True)\n");
+	for (size_t i = 0; i < COUNT(goals); i++) {
+		shell_gives("(666, True)\n",
+			    GPUWATCH "replay --json --hide-times=%s --families=" FAMILIES
+				     " " RECORDED "/development.gwl | " PICK
+				     "'[(g[\"count\"], %s) for g in o[\"groups\"] "
+				     "if g[\"model\"] == \"gpuwatch\" and g[\"basis\"] == \"all\" "
+				     "and g[\"work\"] == \"all\" and g[\"length\"] == \"all\"]'",
+			    goals[i][0], goals[i][1]);
 	}
 }
 
-int main(void)
-{
-	return tests_run(shell_setup, shell_teardown);
-}
+TESTS_MAIN(shell_setup, shell_teardown)

@@ -17,50 +17,47 @@ static int clear(void **state)
 
 TEST_WITH(one_that_was_just_created_is_removed_and_said, clear, NULL)
 {
-	assert_int_equal(shell(": > " ENDED "; " RECOVER), 0);
+	shell_runs(": > " ENDED "; " RECOVER);
 	shell_says("it holds nothing and is removed");
-	assert_int_equal(shell("test -e " ENDED), 1);
+	shell_ends(1, "test -e " ENDED);
 }
 
 TEST_WITH(one_of_zeroed_pages_is_removed_and_said, clear, NULL)
 {
-	assert_int_equal(shell("truncate -s 32M " ENDED "; " RECOVER), 0);
+	shell_runs("truncate -s 32M " ENDED "; " RECOVER);
 	shell_says("it holds nothing and is removed");
-	assert_int_equal(shell("test -e " ENDED), 1);
+	shell_ends(1, "test -e " ENDED);
 }
 
 TEST_WITH(what_holds_nothing_is_kept_on_demand, clear, NULL)
 {
-	assert_int_equal(shell(": > " ENDED "; " RECOVER " --keep && test -e " ENDED), 0);
+	shell_runs(": > " ENDED "; " RECOVER " --keep && test -e " ENDED);
 }
 
 TEST_WITH(hostile_bytes_are_named_and_left, clear, NULL)
 {
-	assert_int_equal(shell("yes GWVL | head -c 2000000 > " ENDED "; " RECOVER), 2);
+	shell_ends(2, "yes GWVL | head -c 2000000 > " ENDED "; " RECOVER);
 	shell_says(ENDED ": it is damaged");
-	assert_int_equal(shell("test -e " ENDED), 0);
+	shell_runs("test -e " ENDED);
 }
 
 TEST_WITH(a_damaged_one_does_not_keep_others_from_being_looked_at, clear, NULL)
 {
-	assert_int_equal(shell("yes | head -c 99999 > "
-			       "4194305-1-2.gwlive; : > " ENDED "; " RECOVER),
-			 2);
+	shell_ends(2, "yes | head -c 99999 > "
+		      "4194305-1-2.gwlive; : > " ENDED "; " RECOVER);
 	shell_says("4194305-1-2.gwlive: it is damaged");
-	assert_int_equal(shell("test -e " ENDED), 1);
+	shell_ends(1, "test -e " ENDED);
 }
 
 TEST_WITH(one_that_is_being_made_is_left_alone, clear, NULL)
 {
-	assert_int_equal(
-		shell(": > $$-$(sed 's/.*) //' /proc/$$/stat | cut -d' ' -f20)-1.gwlive; " RECOVER
-		      " && ls *.gwlive"),
-		0);
+	shell_runs(": > $$-$(sed 's/.*) //' /proc/$$/stat | cut -d' ' -f20)-1.gwlive; " RECOVER
+		   " && ls *.gwlive");
 }
 
 TEST_WITH(what_is_no_segment_by_its_name_is_left_alone, clear, NULL)
 {
-	assert_int_equal(shell(": > notes.gwlive; " RECOVER " && test -e notes.gwlive"), 0);
+	shell_runs(": > notes.gwlive; " RECOVER " && test -e notes.gwlive");
 }
 
 /* A head and no more: of a process that ended, in the namespace numbered @p pid_namespace. */
@@ -90,11 +87,11 @@ static void make_segment(uint64_t pid_namespace)
 TEST_WITH(one_of_another_pid_namespace_is_left_alone, clear, NULL)
 {
 	make_segment(1);
-	assert_int_equal(shell(RECOVER " && test -e " ENDED " && ! ls *.gwl"), 0);
-	assert_int_equal(shell("$PREFIX/bin/gpuwatch recover " ENDED), 2);
+	shell_runs(RECOVER " && test -e " ENDED " && ! ls *.gwl");
+	shell_ends(2, "$PREFIX/bin/gpuwatch recover " ENDED);
 	shell_says("another PID namespace");
 	make_segment(0);
-	assert_int_equal(shell(RECOVER " && ! test -e " ENDED), 0);
+	shell_runs(RECOVER " && ! test -e " ENDED);
 }
 
 /* In /dev/shm anybody may make root's folder, or a link of its name to another user's. */
@@ -102,25 +99,20 @@ TEST_WITH(the_folder_of_another_user_is_left_alone, clear, NULL)
 {
 	if (getuid())
 		skip();
-	assert_int_equal(shell("mkdir -p run/gpuwatch; : > run/gpuwatch/" ENDED
-			       "; chown 65534 run/gpuwatch; env -u GPUWATCH_RUN_DIR "
-			       "XDG_RUNTIME_DIR=$PWD/run $PREFIX/bin/gpuwatch recover --all"),
-			 2);
+	shell_ends(2, "mkdir -p run/gpuwatch; : > run/gpuwatch/" ENDED
+		      "; chown 65534 run/gpuwatch; env -u GPUWATCH_RUN_DIR "
+		      "XDG_RUNTIME_DIR=$PWD/run $PREFIX/bin/gpuwatch recover --all");
 	shell_says("belongs to user 65534, not to you");
-	assert_int_equal(shell("test -e run/gpuwatch/" ENDED), 0);
+	shell_runs("test -e run/gpuwatch/" ENDED);
 }
 
 TEST_WITH(the_tables_are_printed_and_nothing_is_changed, clear, NULL)
 {
 	make_segment(0);
-	assert_int_equal(shell("$PREFIX/bin/gpuwatch recover --json " ENDED
-			       " | grep -q '\"process\": *\"ended\"'"),
-			 0);
-	assert_int_equal(shell(RECOVER " --json && test -e " ENDED " && ! ls *.gwl"), 0);
+	shell_runs("$PREFIX/bin/gpuwatch recover --json " ENDED
+		   " | grep -q '\"process\": *\"ended\"'");
+	shell_runs(RECOVER " --json && test -e " ENDED " && ! ls *.gwl");
 	shell_says("\"configurations\"");
 }
 
-int main(void)
-{
-	return tests_run(shell_setup, shell_teardown);
-}
+TESTS_MAIN(shell_setup, shell_teardown)

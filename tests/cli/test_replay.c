@@ -216,7 +216,7 @@ TEST(every_measured_launch_is_predicted_once)
 	struct trace t = read_sample();
 
 	t.launches[5].flags = 0; /* was not measured */
-	for (size_t i = 0; i < sizeof(ways) / sizeof(*ways); i++) {
+	for (size_t i = 0; i < COUNT(ways); i++) {
 		struct replay_options hide = {.hide = ways[i]};
 		struct said s = say(&t, &hide);
 
@@ -592,7 +592,4 @@ TEST(an_overtaken_launch_is_replayed_with_its_bits)
 	trace_free(&t);
 }
 
-int main(void)
-{
-	return tests_run(NULL, NULL);
-}
+TESTS_MAIN()

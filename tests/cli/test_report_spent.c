@@ -73,73 +73,56 @@ static int setup(void **state)
 
 TEST(the_header_names_what_the_gpu_did_instead)
 {
-	assert_int_equal(shell(REPORT "whole.gwl"), 0);
+	shell_runs(REPORT "whole.gwl");
 	/* Of 1,030 us 430 are kernels. */
-	shell_says("GPU idle   48.5% of 1.03 ms");
-	shell_says("host work after a wait 28.2%");
-	shell_says("host in a wait 19.4%");
-	shell_says("copies to the host 9.7%");
-	assert_null(strstr(shell_output, "starved 4"));
+	shell_says("GPU idle   48.5% of 1.03 ms", "host work after a wait 28.2%",
+		   "host in a wait 19.4%", "copies to the host 9.7%");
+	shell_lacks("starved 4");
 }
 
 TEST(details_and_json_have_every_row_and_add_up)
 {
-	assert_int_equal(shell(REPORT "--verbose whole.gwl"), 0);
-	shell_says("kernels 41.7% (430 \xc2\xb5s)");
-	shell_says("1 gap in cuStreamSynchronize");
-	assert_int_equal(
-		shell(REPORT
-		      "--json whole.gwl | python3 -c '"
-		      "import json,sys; s=json.load(sys.stdin)[\"devices\"][0][\"spent\"]; "
-		      "print(s[\"wall_ns\"], round(sum(r[\"share\"] for r in s[\"rows\"]),9), "
-		      "s[\"copies_recorded\"])'"),
-		0);
-	assert_string_equal(shell_output, "1030000 1.0 True\n");
+	shell_runs(REPORT "--verbose whole.gwl");
+	shell_says("kernels 41.7% (430 \xc2\xb5s)", "1 gap in cuStreamSynchronize");
+	shell_gives("1030000 1.0 True\n",
+		    REPORT "--json whole.gwl | python3 -c '"
+			   "import json,sys; s=json.load(sys.stdin)[\"devices\"][0][\"spent\"]; "
+			   "print(s[\"wall_ns\"], round(sum(r[\"share\"] for r in s[\"rows\"]),9), "
+			   "s[\"copies_recorded\"])'");
 }
 
 TEST(copies_that_are_not_recorded_are_named)
 {
-	assert_int_equal(shell(REPORT "--wide --verbose bare.gwl"), 0);
+	shell_runs(REPORT "--wide --verbose bare.gwl");
 	shell_says("copies are not recorded (GPUWATCH_COUNTERS=off)");
 }
 
 TEST(waiting_for_input_is_named_and_to_be_fixed)
 {
-	assert_int_equal(shell(REPORT "--wide input.gwl"), 0);
-	shell_says("input 10.0%");
-	shell_says("GPU waits for input 10.0% of the time (103 \xc2\xb5s)");
+	shell_runs(REPORT "--wide input.gwl");
+	shell_says("input 10.0%", "GPU waits for input 10.0% of the time (103 \xc2\xb5s)");
 }
 
 TEST(rows_by_range_have_its_name_as_it_is)
 {
-	assert_int_equal(shell(REPORT "--by=range --csv whole.gwl | cut -d, -f3,4 --complement | "
-				      "grep -c 'step (two)'"),
-			 0);
-	assert_string_equal(shell_output, "1\n");
-	assert_int_equal(shell(REPORT "--by=range whole.gwl"), 0);
-	shell_says("step (two)");
-	shell_says("[no range]");
+	shell_gives("1\n", REPORT "--by=range --csv whole.gwl | cut -d, -f3,4 --complement | "
+				  "grep -c 'step (two)'");
+	shell_runs(REPORT "--by=range whole.gwl");
+	shell_says("step (two)", "[no range]");
 }
 
 TEST(the_page_shows_the_rows)
 {
-	assert_int_equal(shell(REPORT
-			       "--html=page.html whole.gwl && grep -c 'host work after a wait' "
-			       "page.html"),
-			 0);
+	shell_runs(REPORT "--html=page.html whole.gwl && grep -c 'host work after a wait' "
+			  "page.html");
 }
 
 TEST(the_page_shows_time_by_range)
 {
-	assert_int_equal(shell(REPORT "--html=page.html whole.gwl && grep -o "
-				      "'\"ranges\":{\"rows\":[^}]*' page.html"),
-			 0);
+	shell_runs(REPORT "--html=page.html whole.gwl && grep -o "
+			  "'\"ranges\":{\"rows\":[^}]*' page.html");
 	/* Of three launches of 430 us the first was called before the range began. */
-	shell_says("[\"[no range]\",2,400000]");
-	shell_says("[\"step (two)\",1,30000]");
+	shell_says("[\"[no range]\",2,400000]", "[\"step (two)\",1,30000]");
 }
 
-int main(void)
-{
-	return tests_run(setup, shell_teardown);
-}
+TESTS_MAIN(setup, shell_teardown)

@@ -32,14 +32,10 @@ TEST(json_is_as_reviewed)
 /* 72 launches with counted work and a device: bounds answers them all; 12 without: none. */
 TEST(models_answer_where_work_and_gpu_are_known)
 {
-	assert_int_equal(
-		shell(SCORE "--json worked.gwl | " PICK
-			    "'[[g[\"work\"], g[\"count\"], g[\"answered\"]] "
-			    "for g in o[\"groups\"] if [g[\"model\"], g[\"basis\"], g[\"length\"]] "
-			    "== [\"bounds\", \"all\", \"all\"]]'"),
-		0);
-	assert_string_equal(shell_output,
-			    "['none', 12, 0]\n['measured counters', 72, 72]\n['all', 84, 72]\n");
+	shell_gives("['none', 12, 0]\n['measured counters', 72, 72]\n['all', 84, 72]\n", SCORE
+		    "--json worked.gwl | " PICK "'[[g[\"work\"], g[\"count\"], g[\"answered\"]] "
+		    "for g in o[\"groups\"] if [g[\"model\"], g[\"basis\"], g[\"length\"]] "
+		    "== [\"bounds\", \"all\", \"all\"]]'");
 }
 
 TEST(what_a_log_lacks_is_said_and_the_rest_scored)
@@ -54,24 +50,19 @@ TEST(what_a_log_lacks_is_said_and_the_rest_scored)
 		{"aggregates.gwl", "1,000 launches are held as sums only"},
 	};
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		assert_int_equal(shell(SCORE "%s", cases[i].log), 0);
-		shell_says(cases[i].says);
-		shell_says("same shape timed");
-		shell_says("No model could answer");
-		assert_int_equal(shell(SCORE "--json %s | " PICK "'o[\"missing\"]'", cases[i].log),
-				 0);
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		shell_runs(SCORE "%s", cases[i].log);
+		shell_says(cases[i].says, "same shape timed", "No model could answer");
+		shell_runs(SCORE "--json %s | " PICK "'o[\"missing\"]'", cases[i].log);
 		shell_says(cases[i].says);
 	}
 }
 
 TEST(cut_off_log_is_scored_as_far_as_it_goes)
 {
-	assert_int_equal(shell("head -c 9000 worked.gwl > cut.gwl; " SCORE "cut.gwl"), 0);
-	shell_says("the file ends inside the block");
-	shell_says("no END record");
-	shell_says("measured counters");
-	assert_int_equal(shell(REPLAY "cut.gwl"), 0);
+	shell_runs("head -c 9000 worked.gwl > cut.gwl; " SCORE "cut.gwl");
+	shell_says("the file ends inside the block", "no END record", "measured counters");
+	shell_runs(REPLAY "cut.gwl");
 	shell_says("no END record");
 }
 
@@ -116,10 +107,9 @@ TEST(bad_input_is_one_message_and_status_2)
 		{"predict --device=bad --launch=bad", "for the file of that name write ./bad"},
 	};
 
-	assert_int_equal(shell("printf '# families\\nonly_a_family\\n' > bad"), 0);
-	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		assert_int_equal(
-			shell("$PREFIX/bin/gpuwatch %s 2>&1 >/dev/null", cases[i].arguments), 2);
+	shell_runs("printf '# families\\nonly_a_family\\n' > bad");
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		shell_ends(2, "$PREFIX/bin/gpuwatch %s 2>&1 >/dev/null", cases[i].arguments);
 		shell_says(cases[i].says);
 		assert_ptr_equal(strchr(shell_output, '\n') + 1, strchr(shell_output, '\0'));
 	}
@@ -128,17 +118,14 @@ TEST(bad_input_is_one_message_and_status_2)
 /* Under the other name of a link, too; and what stood there stays where writing fails. */
 TEST(a_log_is_not_replayed_onto_itself)
 {
-	assert_int_equal(shell("cp worked.gwl own.gwl; ln -f own.gwl link.gwl; " REPLAY
-			       "-o link.gwl own.gwl 2>&1 >/dev/null"),
-			 2);
+	shell_ends(2, "cp worked.gwl own.gwl; ln -f own.gwl link.gwl; " REPLAY
+		      "-o link.gwl own.gwl 2>&1 >/dev/null");
 	shell_says("--output=link.gwl: this is a gpuwatch log, which is not overwritten");
-	assert_int_equal(shell("cmp own.gwl worked.gwl"), 0);
-	assert_int_equal(shell("echo old > out.gwl; (ulimit -f 1; trap '' XFSZ; " REPLAY
-			       "-o out.gwl own.gwl >/dev/null)"),
-			 2);
+	shell_runs("cmp own.gwl worked.gwl");
+	shell_ends(2, "echo old > out.gwl; (ulimit -f 1; trap '' XFSZ; " REPLAY
+		      "-o out.gwl own.gwl >/dev/null)");
 	shell_says("--output=out.gwl can't be written: File too large");
-	assert_int_equal(shell("cat out.gwl; ls out.gwl*"), 0);
-	assert_string_equal(shell_output, "old\nout.gwl\n");
+	shell_gives("old\nout.gwl\n", "cat out.gwl; ls out.gwl*");
 }
 
 /* Whatever writes, the file it reads and any log are left as they are: compressed, linked, other.
@@ -165,144 +152,117 @@ TEST(nothing_writes_over_a_log_or_over_what_it_reads)
 		{"fleet --html=kept.gwl logs", "fleet: --html=kept.gwl: this is a gpuwatch log"},
 	};
 
-	assert_int_equal(shell("mkdir -p logs; cp worked.gwl kept.gwl; ln -f kept.gwl link.gwl; "
-			       "ln -f kept.gwl logs/a.gwl; echo text > text"),
-			 0);
-	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		assert_int_equal(
-			shell("$PREFIX/bin/gpuwatch %s 2>&1 >/dev/null", cases[i].arguments), 2);
+	shell_runs("mkdir -p logs; cp worked.gwl kept.gwl; ln -f kept.gwl link.gwl; "
+		   "ln -f kept.gwl logs/a.gwl; echo text > text");
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		shell_ends(2, "$PREFIX/bin/gpuwatch %s 2>&1 >/dev/null", cases[i].arguments);
 		shell_says(cases[i].says);
 		assert_ptr_equal(strchr(shell_output, '\n') + 1, strchr(shell_output, '\0'));
 	}
-	assert_int_equal(shell("cmp worked.gwl kept.gwl; cat text"), 0);
-	assert_string_equal(shell_output, "text\n");
+	shell_gives("text\n", "cmp worked.gwl kept.gwl; cat text");
 	/* A compressed log is known as one wherever it can be read. */
 	if (shell("command -v zstd && zstd -qf worked.gwl -o packed.zst && " SCORE "packed.zst"))
 		return;
-	assert_int_equal(shell(REPLAY "--output=packed.zst worked.gwl"), 2);
+	shell_ends(2, REPLAY "--output=packed.zst worked.gwl");
 	shell_says("--output=packed.zst: this is a gpuwatch log");
 }
 
 TEST(unreadable_log_among_others_is_reported_and_the_others_scored)
 {
-	assert_int_equal(shell(SCORE "/nonexistent.gwl plain.gwl 2>&1"), 2);
-	shell_says("/nonexistent.gwl: No such file");
-	shell_says("same shape timed");
+	shell_ends(2, SCORE "/nonexistent.gwl plain.gwl 2>&1");
+	shell_says("/nonexistent.gwl: No such file", "same shape timed");
 }
 
 TEST(a_folder_stands_for_its_logs_and_a_pipe_for_one)
 {
-	assert_int_equal(
-		shell("mkdir -p of none; cp worked.gwl of/a.gwl; cp plain.gwl of/b.gwl; " SCORE
-		      "of >folder; " SCORE "of/a.gwl of/b.gwl >files; cmp folder files"),
-		0);
-	assert_int_equal(shell(SCORE "worked.gwl >file; bash -c '" SCORE
-				     "<(cat worked.gwl)' >pipe; cmp file pipe"),
-			 0);
-	assert_int_equal(shell(SCORE "none 2>&1"), 2);
+	shell_runs("mkdir -p of none; cp worked.gwl of/a.gwl; cp plain.gwl of/b.gwl; " SCORE
+		   "of >folder; " SCORE "of/a.gwl of/b.gwl >files; cmp folder files");
+	shell_runs(SCORE "worked.gwl >file; bash -c '" SCORE
+			 "<(cat worked.gwl)' >pipe; cmp file pipe");
+	shell_ends(2, SCORE "none 2>&1");
 	shell_says("none: no log in this folder");
-	assert_int_equal(shell("$PREFIX/bin/gpuwatch replay --output=anew of 2>&1; ls anew"), 2);
+	shell_ends(2, "$PREFIX/bin/gpuwatch replay --output=anew of 2>&1; ls anew");
 	shell_says("--output takes one log");
 }
 
 TEST(stand_in_says_so_first)
 {
-	assert_int_equal(shell(SCORE "stand_in.gwl | head -1"), 0);
+	shell_runs(SCORE "stand_in.gwl | head -1");
 	shell_says("scripted by the CPU stand-in");
-	assert_int_equal(shell(SCORE "--json stand_in.gwl | sed -n 2p"), 0);
+	shell_runs(SCORE "--json stand_in.gwl | sed -n 2p");
 	shell_says("\"notice\"");
 }
 
 TEST(pictures_show_gpuwatch_and_with_models_each_that_answers)
 {
-	assert_int_equal(shell(SCORE "--plot=pictures worked.gwl >/dev/null && ls pictures"), 0);
-	assert_string_equal(shell_output, "predicted-gpuwatch.svg\n");
-	assert_int_equal(
-		shell(SCORE "--models --plot=pictures worked.gwl >/dev/null && ls pictures"), 0);
-	assert_string_equal(shell_output, "predicted-bounds.svg\npredicted-gpuwatch.svg\n");
-	assert_int_equal(shell("grep -c '<title>' pictures/predicted-gpuwatch.svg; "
-			       "cat pictures/predicted-gpuwatch.svg"),
-			 0);
-	shell_says("same shape timed, work: measured counters");
-	shell_says("25% off");
-	assert_int_equal(shell("test $(grep -c '25%%' pictures/predicted-gpuwatch.svg) = 3"), 0);
-	assert_int_equal(shell(SCORE "--plot=/nonexistent/x worked.gwl 2>&1 >/dev/null"), 2);
+	shell_gives("predicted-gpuwatch.svg\n",
+		    SCORE "--plot=pictures worked.gwl >/dev/null && ls pictures");
+	shell_gives("predicted-bounds.svg\npredicted-gpuwatch.svg\n",
+		    SCORE "--models --plot=pictures worked.gwl >/dev/null && ls pictures");
+	shell_runs("grep -c '<title>' pictures/predicted-gpuwatch.svg; "
+		   "cat pictures/predicted-gpuwatch.svg");
+	shell_says("same shape timed, work: measured counters", "25% off");
+	shell_runs("test $(grep -c '25%%' pictures/predicted-gpuwatch.svg) = 3");
+	shell_ends(2, SCORE "--plot=/nonexistent/x worked.gwl 2>&1 >/dev/null");
 	shell_says("the folder cannot be made");
 }
 
 /* What the sample says was predicted is made up: no predictor says that again. */
 TEST(other_predictions_than_the_log_has_are_found)
 {
-	assert_int_equal(shell(REPLAY "--check worked.gwl"), 1);
-	shell_says("0 of 83 predictions");
-	shell_says("the first that differs: launch 1 of the log, called after 0 measurements");
-	shell_says("differs in time, interval");
-	assert_int_equal(shell(REPLAY
-			       "--check --json worked.gwl | " PICK
-			       "'[str([r[\"logged\"], r[\"equal\"], "
-			       "r[\"publications\"], r[\"in_step\"]]) for r in o[\"replayed\"]]'"),
-			 0);
-	assert_string_equal(shell_output, "[83, 0, 12, 12]\n");
-	assert_int_equal(shell(REPLAY "--check --json worked.gwl | " PICK
-				      "'str([d[\"launch\"] for d in "
-				      "[r[\"first_difference\"] for r in o[\"replayed\"]]])'"),
-			 0);
-	assert_string_equal(shell_output, "[1]\n");
+	shell_ends(1, REPLAY "--check worked.gwl");
+	shell_says("0 of 83 predictions",
+		   "the first that differs: launch 1 of the log, called after 0 measurements",
+		   "differs in time, interval");
+	shell_gives("[83, 0, 12, 12]\n", REPLAY
+		    "--check --json worked.gwl | " PICK "'[str([r[\"logged\"], r[\"equal\"], "
+		    "r[\"publications\"], r[\"in_step\"]]) for r in o[\"replayed\"]]'");
+	shell_gives("[1]\n",
+		    REPLAY "--check --json worked.gwl | " PICK "'str([d[\"launch\"] for d in "
+			   "[r[\"first_difference\"] for r in o[\"replayed\"]]])'");
 }
 
 TEST(a_log_without_predictions_is_no_proof)
 {
-	assert_int_equal(shell(REPLAY "--check unpredicted.gwl"), 1);
+	shell_ends(1, REPLAY "--check unpredicted.gwl");
 	shell_says("no prediction in it to compare with");
-	assert_int_equal(shell("rm -f again.gwl; " REPLAY
-			       "-o again.gwl worked.gwl >/dev/null && " REPLAY
-			       "--check unpredicted.gwl again.gwl"),
-			 0);
+	shell_runs("rm -f again.gwl; " REPLAY "-o again.gwl worked.gwl >/dev/null && " REPLAY
+		   "--check unpredicted.gwl again.gwl");
 }
 
 TEST(a_lower_limit_is_no_answer)
 {
-	assert_int_equal(shell(SCORE "at_least.gwl"), 0);
-	shell_says("  Predicted   20.0% of 5");
-	shell_says("no prediction");
+	shell_runs(SCORE "at_least.gwl");
+	shell_says("  Predicted   20.0% of 5", "no prediction");
 }
 
 TEST(replay_of_a_replay_has_the_same_bits)
 {
-	assert_int_equal(shell("rm -f again.gwl; " REPLAY
-			       "-o again.gwl worked.gwl >/dev/null && " REPLAY "--check again.gwl"),
-			 0);
+	shell_runs("rm -f again.gwl; " REPLAY "-o again.gwl worked.gwl >/dev/null && " REPLAY
+		   "--check again.gwl");
 	shell_says("all of 83");
-	assert_int_equal(shell(REPLAY "again.gwl | sed -n '/^gpuwatch replay/,$p' > a; " REPLAY
-				      "worked.gwl | sed -n '/^gpuwatch replay/,$p' > b; sed -i "
-				      "'/worked.gwl/d' a b; "
-				      "grep -v again.gwl a | diff - b"),
-			 0);
+	shell_runs(REPLAY "again.gwl | sed -n '/^gpuwatch replay/,$p' > a; " REPLAY
+			  "worked.gwl | sed -n '/^gpuwatch replay/,$p' > b; sed -i "
+			  "'/worked.gwl/d' a b; "
+			  "grep -v again.gwl a | diff - b");
 	/* Everything but the predictions stands as it stood. */
-	assert_int_equal(
-		shell("for f in worked again; do $PREFIX/bin/gpuwatch report --json $f.gwl | " PICK
-		      "'str([o[\"launches\"], o[\"total_ns\"], "
-		      "o[\"verdict\"][\"seconds_by_bound\"], "
-		      "[[k[\"Name\"], k[\"Total Time (ns)\"]] for k in o[\"kernels\"]]])'; "
-		      "done | uniq | wc -l"),
-		0);
-	assert_string_equal(shell_output, "1\n");
-	assert_int_equal(shell("$PREFIX/bin/gpuwatch report again.gwl"), 0);
+	shell_gives("1\n",
+		    "for f in worked again; do $PREFIX/bin/gpuwatch report --json $f.gwl | " PICK
+		    "'str([o[\"launches\"], o[\"total_ns\"], "
+		    "o[\"verdict\"][\"seconds_by_bound\"], "
+		    "[[k[\"Name\"], k[\"Total Time (ns)\"]] for k in o[\"kernels\"]]])'; "
+		    "done | uniq | wc -l");
+	shell_runs("$PREFIX/bin/gpuwatch report again.gwl");
 	shell_says("the predictions are those of a replay, as recorded");
 }
 
 TEST(replay_scores_what_it_predicts)
 {
-	assert_int_equal(shell(REPLAY "worked.gwl"), 0);
-	shell_says("gpuwatch replay: as recorded");
-	shell_says("same shape timed");
-	assert_int_equal(shell(REPLAY "--json worked.gwl | " PICK
-				      "'[o[\"schema\"], o[\"replayed\"][0][\"logged\"]]'"),
-			 0);
-	assert_string_equal(shell_output, "gpuwatch-score-2\n83\n");
+	shell_runs(REPLAY "worked.gwl");
+	shell_says("gpuwatch replay: as recorded", "same shape timed");
+	shell_gives("gpuwatch-score-2\n83\n",
+		    REPLAY "--json worked.gwl | " PICK
+			   "'[o[\"schema\"], o[\"replayed\"][0][\"logged\"]]'");
 }
 
-int main(void)
-{
-	return tests_run(make_samples, shell_teardown);
-}
+TESTS_MAIN(make_samples, shell_teardown)

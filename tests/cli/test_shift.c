@@ -90,7 +90,7 @@ TEST(intervals_hold_and_no_change_is_rarely_found)
 	static const size_t counts[] = {6, 20, 50, 200, 1500};
 	static float a[1500], b[1500];
 
-	for (size_t k = 0; k < sizeof(counts) / sizeof(*counts); k++) {
+	for (size_t k = 0; k < COUNT(counts); k++) {
 		unsigned held = 0, falsely = 0;
 
 		for (unsigned i = 0; i < 400; i++) {
@@ -144,7 +144,4 @@ TEST(discoveries_are_those_of_benjamini_and_hochberg)
 		assert_int_equal(found[i], i < 4);
 }
 
-int main(void)
-{
-	return tests_run(NULL, NULL);
-}
+TESTS_MAIN()

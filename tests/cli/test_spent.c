@@ -294,7 +294,4 @@ TEST(kernels_of_communication_libraries_are_known_by_name)
 	assert_false(log_communicates("_Z10vector_addPfPKfS1_i"));
 }
 
-int main(void)
-{
-	return tests_run(NULL, NULL);
-}
+TESTS_MAIN()

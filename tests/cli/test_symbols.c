@@ -178,7 +178,4 @@ TEST(a_stack_cut_off_in_a_library_of_cuda_has_its_outermost_frame)
 	assert_line(frames, 0, "[no stack]");
 }
 
-int main(void)
-{
-	return tests_run(copy_itself, remove_it);
-}
+TESTS_MAIN(copy_itself, remove_it)

@@ -252,7 +252,7 @@ TEST_WITH(order_and_filter, begin_test, end_test)
 	ran(2, 50, 50, 9000);
 	ran(3, 5, 0, 0);
 	snapshot(SECOND);
-	for (size_t i = 0; i < sizeof(wanted) / sizeof(*wanted); i++) {
+	for (size_t i = 0; i < COUNT(wanted); i++) {
 		choice.sort = wanted[i].sort;
 		assert_int_equal(top_choose(m, &choice, SIZE_MAX, &rows), 4);
 		for (unsigned k = 0; k < 4; k++)
@@ -521,7 +521,4 @@ TEST_WITH(bars_hold_every_value, begin_test, end_test)
 	assert_true(top_bars(&s, 10, bars) > 6);
 }
 
-int main(void)
-{
-	return tests_run(NULL, NULL);
-}
+TESTS_MAIN()

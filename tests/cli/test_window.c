@@ -46,7 +46,7 @@ TEST(what_is_no_span_is_refused)
 					  "10001d"};
 	uint64_t ns;
 
-	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
+	for (size_t i = 0; i < COUNT(bad); i++)
 		assert_false(gw_span_read(bad[i], &ns));
 }
 
@@ -87,7 +87,7 @@ TEST(what_is_no_time_is_refused)
 					  "..",
 					  "-1"};
 
-	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
+	for (size_t i = 0; i < COUNT(bad); i++)
 		assert_int_equal(read_time(bad[i]), 1);
 }
 

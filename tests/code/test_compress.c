@@ -190,7 +190,4 @@ TEST(what_does_not_shrink_is_given_up)
 				 GW_PACK_NO_ROOM);
 }
 
-int main(void)
-{
-	return tests_run(corpus_begin, corpus_end);
-}
+TESTS_MAIN(corpus_begin, corpus_end)

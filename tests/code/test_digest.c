@@ -79,8 +79,8 @@ TEST(machine_code_tells_what_its_control_depends_on)
 	struct listing listing;
 
 	listing_read(&listing, GW_SASS "/address.lst");
-	for (unsigned k = 0; k < sizeof(machine) / sizeof(*machine); k++)
-		for (unsigned s = 0; s < sizeof(sms) / sizeof(*sms); s++)
+	for (unsigned k = 0; k < COUNT(machine); k++)
+		for (unsigned s = 0; s < COUNT(sms); s++)
 			check_machine(&listing, k, sms[s]);
 	listing_free(&listing);
 }
@@ -110,7 +110,7 @@ TEST(ptx_tells_the_same)
 	fclose(f);
 	gw_arena_init(&parsed, 64 << 20);
 	assert_true(gw_ptx_parse(in, &parsed, &ptx, &fault));
-	for (unsigned k = 0; k < sizeof(virtual) / sizeof(*virtual); k++) {
+	for (unsigned k = 0; k < COUNT(virtual); k++) {
 		uint32_t at = gw_ptx_find(&ptx, virtual[k].name);
 		struct gw_code_param param[8];
 		struct gw_ir_program program;
@@ -547,7 +547,4 @@ TEST(what_is_too_short_has_no_digest)
 	assert_int_equal(gw_digest_of_params(&words, params), 0);
 }
 
-int main(void)
-{
-	return tests_run(NULL, NULL);
-}
+TESTS_MAIN()

@@ -33,7 +33,7 @@ static Elf *open_theirs(struct gw_bytes file, const char *name)
 
 TEST(sections_are_those_of_libelf)
 {
-	for (size_t f = 0; f < sizeof(files) / sizeof(*files); f++) {
+	for (size_t f = 0; f < COUNT(files); f++) {
 		struct gw_bytes file = corpus_file(corpus_arena(), files[f]), bytes;
 		Elf *theirs = open_theirs(file, files[f]);
 		struct gw_elf ours;
@@ -83,7 +83,7 @@ TEST(symbols_are_those_of_libelf)
 {
 	unsigned compared = 0;
 
-	for (size_t f = 0; f < sizeof(files) / sizeof(*files); f++) {
+	for (size_t f = 0; f < COUNT(files); f++) {
 		struct gw_bytes file = corpus_file(corpus_arena(), files[f]);
 		Elf *theirs = open_theirs(file, files[f]);
 		struct gw_elf_symbols symbols;
@@ -311,7 +311,4 @@ TEST(of_a_table_that_ends_within_a_symbol_the_whole_ones_are_read)
 	assert_int_equal(after.count, before.count);
 }
 
-int main(void)
-{
-	return tests_run(begin, corpus_end);
-}
+TESTS_MAIN(begin, corpus_end)

@@ -218,7 +218,4 @@ static int teardown(void **state)
 	return 0;
 }
 
-int main(void)
-{
-	return tests_run(setup, teardown);
-}
+TESTS_MAIN(setup, teardown)

@@ -472,7 +472,4 @@ TEST(a_way_back_that_stores_is_no_wait)
 	assert_false(r->eval.awaits);
 }
 
-int main(void)
-{
-	return tests_run(NULL, snippet_end);
-}
+TESTS_MAIN(NULL, snippet_end)

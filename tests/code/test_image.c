@@ -89,7 +89,7 @@ TEST(bare_files_are_images_too)
 		{"sm_70.ptx", "PTX", "compute_70", GW_IMAGE_PTX},
 	};
 
-	for (size_t i = 0; i < sizeof(bare) / sizeof(*bare); i++) {
+	for (size_t i = 0; i < COUNT(bare); i++) {
 		struct gw_images images = corpus_images(corpus_arena(), bare[i].file, 1);
 
 		assert_string_equal(images.form, bare[i].form);
@@ -118,7 +118,7 @@ TEST(programs_and_libraries_hold_fatbins)
 		{"relocatable.o", "host object", 2, "__nv_relfatbin"},
 	};
 
-	for (size_t i = 0; i < sizeof(hosts) / sizeof(*hosts); i++) {
+	for (size_t i = 0; i < COUNT(hosts); i++) {
 		struct gw_images images =
 			corpus_images(corpus_arena(), hosts[i].file, hosts[i].count);
 
@@ -247,7 +247,7 @@ TEST(only_data_that_is_loaded_is_searched)
 	struct gw_images images;
 	struct gw_fault fault;
 
-	for (size_t i = 0; i < sizeof(flags) / sizeof(*flags); i++) {
+	for (size_t i = 0; i < COUNT(flags); i++) {
 		assert_true(
 			gw_images_open(host(fatbin, flags[i], 1), corpus_arena(), &images, &fault));
 		assert_int_equal(images.count, 0);
@@ -437,7 +437,4 @@ TEST(the_list_stays_in_the_memory_allowed)
 	gw_arena_free(&small);
 }
 
-int main(void)
-{
-	return tests_run(corpus_begin, corpus_end);
-}
+TESTS_MAIN(corpus_begin, corpus_end)

@@ -10,7 +10,7 @@
 static const char *const cubins[] = {
 	"sm_70.cubin", "sm_75.cubin",  "sm_80.cubin",         "sm_86.cubin",  "sm_89.cubin",
 	"sm_90.cubin", "sm_90a.cubin", "sm_90a-cuda12.cubin", "sm_100.cubin", "sm_120.cubin"};
-enum { CUBINS = sizeof(cubins) / sizeof(*cubins) };
+enum { CUBINS = COUNT(cubins) };
 
 static struct gw_cubin open_cubin(struct gw_bytes bytes)
 {
@@ -211,7 +211,4 @@ TEST(a_cut_cubin_is_refused)
 	assert_string_equal(fault.what, "the table of sections runs over the end of the ELF file");
 }
 
-int main(void)
-{
-	return tests_run(corpus_begin, corpus_end);
-}
+TESTS_MAIN(corpus_begin, corpus_end)

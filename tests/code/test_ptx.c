@@ -248,7 +248,4 @@ TEST(a_text_whose_names_take_too_long_is_refused)
 	free(text);
 }
 
-int main(void)
-{
-	return tests_run(NULL, snippet_end);
-}
+TESTS_MAIN(NULL, snippet_end)

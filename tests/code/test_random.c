@@ -47,7 +47,7 @@ static void put_value(struct text *t)
 	if (any(3))
 		put(t, "%%v%u", any(VARIABLES));
 	else
-		put(t, "%u", numbers[any(sizeof(numbers) / sizeof(*numbers))]);
+		put(t, "%u", numbers[any(COUNT(numbers))]);
 }
 
 static void put_operation(struct text *t)
@@ -57,7 +57,7 @@ static void put_operation(struct text *t)
 		"shl.b32", "shr.u32", "shr.s32",    "min.s32",    "max.u32", "div.u32",
 		"rem.u32", "add.u32", "add.u32",    "mul.lo.u32", "div.s32", "mul.hi.u32"};
 
-	put(t, "%s %%v%u, ", names[any(sizeof(names) / sizeof(*names))], any(VARIABLES));
+	put(t, "%s %%v%u, ", names[any(COUNT(names))], any(VARIABLES));
 	put_value(t);
 	put(t, ", ");
 	if (any(2))
@@ -466,7 +466,4 @@ TEST(what_is_stood_for_is_what_happens)
 	assert_true(spared > useful * 42 / 4);
 }
 
-int main(void)
-{
-	return tests_run(NULL, NULL);
-}
+TESTS_MAIN()

@@ -241,7 +241,7 @@ static uint64_t number(uint64_t *seed)
 	next_random(seed);
 	if (*seed >> 61)
 		return *seed >> 17 ^ *seed << 29;
-	return edges[(*seed >> 33) % (sizeof(edges) / sizeof(*edges))];
+	return edges[(*seed >> 33) % (COUNT(edges))];
 }
 
 /* Each lane's answer of gw_eval_lanes() is that of the lane alone. */
@@ -295,7 +295,7 @@ TEST(all_lanes_at_once_answer_as_each_alone)
 	static const unsigned widths[] = {8, 16, 32, 64};
 	uint64_t seed = 1;
 
-	for (unsigned o = 0; o < sizeof(ops) / sizeof(*ops); o++)
+	for (unsigned o = 0; o < COUNT(ops); o++)
 		for (unsigned aux = ops[o].aux_first; aux <= ops[o].aux_last; aux++)
 			for (unsigned w = 0; w < 16; w++) {
 				struct gw_ir_insn insn = {.op = (uint16_t)ops[o].op,
@@ -325,7 +325,4 @@ TEST(a_lane_without_a_number_is_left_to_each_alone)
 	assert_false(gw_eval_lanes(&insn, 32, in, ~(UINT32_C(1) << 7), &out));
 }
 
-int main(void)
-{
-	return tests_run(NULL, NULL);
-}
+TESTS_MAIN()

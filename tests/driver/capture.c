@@ -285,7 +285,7 @@ static CUresult begin(bool pt, CUstream handle, CUgraph into, const CUgraphNode 
 	CUresult result;
 	if ((unsigned)mode > CU_STREAM_CAPTURE_MODE_RELAXED)
 		return CUDA_ERROR_INVALID_VALUE;
-	SI_LOCK();
+	SI_LOCKED();
 	result = si_stream(handle, pt, &stream);
 	if (result == CUDA_SUCCESS && stream->legacy)
 		result = CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
@@ -305,7 +305,6 @@ static CUresult begin(bool pt, CUstream handle, CUgraph into, const CUgraphNode 
 		join(stream, capture);
 		tails_set(&stream->tails, &stream->tail_count, deps, dep_count);
 	}
-	SI_UNLOCK();
 	return result;
 }
 
@@ -367,7 +366,7 @@ CUresult si_cuStreamEndCapture(bool pt, CUstream hStream, CUgraph *phGraph)
 	CUresult result;
 	if (!phGraph)
 		return CUDA_ERROR_INVALID_VALUE;
-	SI_LOCK();
+	SI_LOCKED();
 	result = si_stream(hStream, pt, &stream);
 	capture = result == CUDA_SUCCESS ? stream->capture : NULL;
 	if (result == CUDA_SUCCESS && !capture)
@@ -389,7 +388,6 @@ CUresult si_cuStreamEndCapture(bool pt, CUstream hStream, CUgraph *phGraph)
 			si_graph_free(capture->graph);
 		capture_end(capture);
 	}
-	SI_UNLOCK();
 	return result;
 }
 
@@ -442,7 +440,7 @@ CUresult si_cuStreamGetCaptureInfo_v3(bool pt, CUstream hStream,
 	CUresult result;
 	if (!captureStatus_out)
 		return CUDA_ERROR_INVALID_VALUE;
-	SI_LOCK();
+	SI_LOCKED();
 	result = si_stream(hStream, pt, &stream);
 	if (result == CUDA_SUCCESS)
 		result = si_capture_implicit_query(stream);
@@ -460,7 +458,6 @@ CUresult si_cuStreamGetCaptureInfo_v3(bool pt, CUstream hStream,
 		if (numDependencies_out)
 			*numDependencies_out = stream->tail_count;
 	}
-	SI_UNLOCK();
 	return result;
 }
 
@@ -484,7 +481,7 @@ CUresult si_cuStreamUpdateCaptureDependencies_v2(bool pt, CUstream hStream,
 	(void)dependencyData;
 	if (flags > CU_STREAM_SET_CAPTURE_DEPENDENCIES || (numDependencies && !dependencies))
 		return CUDA_ERROR_INVALID_VALUE;
-	SI_LOCK();
+	SI_LOCKED();
 	result = si_stream(hStream, pt, &stream);
 	if (result == CUDA_SUCCESS && !stream->capture)
 		result = CUDA_ERROR_ILLEGAL_STATE;
@@ -494,7 +491,6 @@ CUresult si_cuStreamUpdateCaptureDependencies_v2(bool pt, CUstream hStream,
 		tails_set(&stream->tails, &stream->tail_count, dependencies, numDependencies);
 	else if (result == CUDA_SUCCESS)
 		tails_add(stream, dependencies, numDependencies);
-	SI_UNLOCK();
 	return result;
 }
 

@@ -146,9 +146,8 @@ CUresult si_cuCtxDestroy_v2(CUcontext ctx)
 	if (si_tls.depth > 0 && si_tls.stack[si_tls.depth - 1] == ctx)
 		si_tls.depth--;
 	si_modules_drop(ctx);
-	SI_LOCK();
+	SI_LOCKED();
 	context_destroy(ctx);
-	SI_UNLOCK();
 	return CUDA_SUCCESS;
 }
 
@@ -232,9 +231,7 @@ static CUresult context_of(CUcontext ctx, CUcontext *out)
 CUresult si_cuCtxGetId(CUcontext ctx, unsigned long long *ctxId)
 {
 	CUcontext found;
-	CUresult result = context_of(ctx, &found);
-	if (result != CUDA_SUCCESS)
-		return result;
+	SI_TRY(context_of(ctx, &found));
 	if (!ctxId)
 		return CUDA_ERROR_INVALID_VALUE;
 	*ctxId = found->id;
@@ -244,9 +241,7 @@ CUresult si_cuCtxGetId(CUcontext ctx, unsigned long long *ctxId)
 CUresult si_cuCtxGetDevice_v2(CUdevice *device, CUcontext ctx)
 {
 	CUcontext found;
-	CUresult result = context_of(ctx, &found);
-	if (result != CUDA_SUCCESS)
-		return result;
+	SI_TRY(context_of(ctx, &found));
 	if (!device)
 		return CUDA_ERROR_INVALID_VALUE;
 	*device = found->device;
@@ -261,9 +256,7 @@ CUresult si_cuCtxGetDevice(CUdevice *device)
 CUresult si_cuCtxGetFlags(unsigned int *flags)
 {
 	CUcontext ctx;
-	CUresult result = si_current(&ctx);
-	if (result != CUDA_SUCCESS)
-		return result;
+	SI_TRY(si_current(&ctx));
 	if (!flags)
 		return CUDA_ERROR_INVALID_VALUE;
 	*flags = ctx->flags;
@@ -273,9 +266,7 @@ CUresult si_cuCtxGetFlags(unsigned int *flags)
 CUresult si_cuCtxGetApiVersion(CUcontext ctx, unsigned int *version)
 {
 	CUcontext found;
-	CUresult result = context_of(ctx, &found);
-	if (result != CUDA_SUCCESS)
-		return result;
+	SI_TRY(context_of(ctx, &found));
 	if (!version)
 		return CUDA_ERROR_INVALID_VALUE;
 	*version = found->api_version;
@@ -285,9 +276,8 @@ CUresult si_cuCtxGetApiVersion(CUcontext ctx, unsigned int *version)
 CUresult si_cuCtxSynchronize_v2(CUcontext ctx)
 {
 	CUcontext found;
-	CUresult result = context_of(ctx, &found);
-	if (result != CUDA_SUCCESS)
-		return result;
+	CUresult result = CUDA_SUCCESS;
+	SI_TRY(context_of(ctx, &found));
 	SI_LOCK();
 	for (CUstream s = found->streams; s; s = s->next)
 		if (s->capture)
@@ -304,9 +294,7 @@ CUresult si_cuCtxSynchronize(void)
 CUresult si_cuCtxSetLimit(CUlimit limit, size_t value)
 {
 	CUcontext ctx;
-	CUresult result = si_current(&ctx);
-	if (result != CUDA_SUCCESS)
-		return result;
+	SI_TRY(si_current(&ctx));
 	if ((unsigned)limit >= CU_LIMIT_MAX)
 		return CUDA_ERROR_UNSUPPORTED_LIMIT;
 	ctx->limits[limit] = value;
@@ -316,9 +304,7 @@ CUresult si_cuCtxSetLimit(CUlimit limit, size_t value)
 CUresult si_cuCtxGetLimit(size_t *pvalue, CUlimit limit)
 {
 	CUcontext ctx;
-	CUresult result = si_current(&ctx);
-	if (result != CUDA_SUCCESS)
-		return result;
+	SI_TRY(si_current(&ctx));
 	if (!pvalue)
 		return CUDA_ERROR_INVALID_VALUE;
 	if ((unsigned)limit >= CU_LIMIT_MAX)
@@ -397,18 +383,15 @@ static CUresult primary_check(CUdevice dev)
 
 CUresult si_cuDevicePrimaryCtxRetain(CUcontext *pctx, CUdevice dev)
 {
-	CUresult result = primary_check(dev);
-	if (result != CUDA_SUCCESS)
-		return result;
+	SI_TRY(primary_check(dev));
 	if (!pctx)
 		return CUDA_ERROR_INVALID_VALUE;
-	SI_LOCK();
+	SI_LOCKED();
 	if (!primary[dev].ctx)
 		primary[dev].ctx = context_new(dev, primary[dev].flags, true);
 	*pctx = primary[dev].ctx;
 	if (*pctx)
 		primary[dev].references++;
-	SI_UNLOCK();
 	return *pctx ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
@@ -465,14 +448,11 @@ CUresult si_cuDevicePrimaryCtxReset(CUdevice dev)
 
 CUresult si_cuDevicePrimaryCtxSetFlags_v2(CUdevice dev, unsigned int flags)
 {
-	CUresult result = primary_check(dev);
-	if (result != CUDA_SUCCESS)
-		return result;
-	SI_LOCK();
+	SI_TRY(primary_check(dev));
+	SI_LOCKED();
 	primary[dev].flags = flags;
 	if (primary[dev].ctx)
 		primary[dev].ctx->flags = flags;
-	SI_UNLOCK();
 	return CUDA_SUCCESS;
 }
 
@@ -483,15 +463,12 @@ CUresult si_cuDevicePrimaryCtxSetFlags(CUdevice dev, unsigned int flags)
 
 CUresult si_cuDevicePrimaryCtxGetState(CUdevice dev, unsigned int *flags, int *active)
 {
-	CUresult result = primary_check(dev);
-	if (result != CUDA_SUCCESS)
-		return result;
+	SI_TRY(primary_check(dev));
 	if (!flags || !active)
 		return CUDA_ERROR_INVALID_VALUE;
-	SI_LOCK();
+	SI_LOCKED();
 	*flags = primary[dev].flags;
 	*active = primary[dev].ctx != NULL;
-	SI_UNLOCK();
 	return CUDA_SUCCESS;
 }
 
@@ -541,12 +518,9 @@ CUresult si_cuGreenCtxCreate(CUgreenCtx *phCtx, CUdevResourceDesc desc, CUdevice
 {
 	CUgreenCtx green;
 	CUcontext ctx;
-	CUresult result;
 	if (!phCtx || !desc || flags != CU_GREEN_CTX_DEFAULT_STREAM)
 		return CUDA_ERROR_INVALID_VALUE;
-	result = si_cuCtxCreate_v2(&ctx, 0, dev);
-	if (result != CUDA_SUCCESS)
-		return result;
+	SI_TRY(si_cuCtxCreate_v2(&ctx, 0, dev));
 	si_cuCtxPopCurrent_v2(NULL);
 	green = si_object_new(SI_GREEN, sizeof *green);
 	if (!green) {
@@ -560,9 +534,8 @@ CUresult si_cuGreenCtxCreate(CUgreenCtx *phCtx, CUdevResourceDesc desc, CUdevice
 
 CUresult si_cuGreenCtxDestroy(CUgreenCtx hCtx)
 {
-	CUresult result = si_ready();
-	if (result != CUDA_SUCCESS)
-		return result;
+	CUresult result;
+	SI_TRY(si_ready());
 	if (!si_is(hCtx, SI_GREEN))
 		return CUDA_ERROR_INVALID_VALUE;
 	result = si_cuCtxDestroy_v2(hCtx->ctx);
@@ -584,14 +557,11 @@ CUresult si_cuCtxFromGreenCtx(CUcontext *pContext, CUgreenCtx hCtx)
 CUresult si_cuGreenCtxStreamCreate(CUstream *phStream, CUgreenCtx greenCtx, unsigned int flags,
 				   int priority)
 {
-	CUresult result = si_ready();
-	if (result != CUDA_SUCCESS)
-		return result;
+	CUresult result;
+	SI_TRY(si_ready());
 	if (!si_is(greenCtx, SI_GREEN) || flags != CU_STREAM_NON_BLOCKING)
 		return CUDA_ERROR_INVALID_VALUE;
-	result = si_cuCtxPushCurrent_v2(greenCtx->ctx);
-	if (result != CUDA_SUCCESS)
-		return result;
+	SI_TRY(si_cuCtxPushCurrent_v2(greenCtx->ctx));
 	result = si_cuStreamCreateWithPriority(phStream, flags, priority);
 	si_cuCtxPopCurrent_v2(NULL);
 	return result;

@@ -7,9 +7,7 @@ CUresult si_cuEventCreate(CUevent *phEvent, unsigned int Flags)
 {
 	CUcontext ctx;
 	CUevent event;
-	CUresult result = si_current(&ctx);
-	if (result != CUDA_SUCCESS)
-		return result;
+	SI_TRY(si_current(&ctx));
 	if (!phEvent || Flags > 7)
 		return CUDA_ERROR_INVALID_VALUE;
 	event = si_object_new(SI_EVENT, sizeof *event);
@@ -27,7 +25,7 @@ static CUresult record(bool pt, CUevent hEvent, CUstream hStream)
 	CUresult result;
 	if (!si_is(hEvent, SI_EVENT))
 		return CUDA_ERROR_INVALID_HANDLE;
-	SI_LOCK();
+	SI_LOCKED();
 	result = si_stream(hStream, pt, &stream);
 	if (result == CUDA_SUCCESS && stream->capture) {
 		result = si_capture_event_record(stream, hEvent);
@@ -38,7 +36,6 @@ static CUresult record(bool pt, CUevent hEvent, CUstream hStream)
 		hEvent->stream = stream;
 		hEvent->time = si_stream_begin(stream, now);
 	}
-	SI_UNLOCK();
 	return result;
 }
 
@@ -62,16 +59,14 @@ static bool pending(CUevent event)
 
 CUresult si_cuEventQuery(CUevent hEvent)
 {
-	CUresult result = si_ready();
-	if (result != CUDA_SUCCESS)
-		return result;
+	CUresult result;
+	SI_TRY(si_ready());
 	if (!si_is(hEvent, SI_EVENT))
 		return CUDA_ERROR_INVALID_HANDLE;
-	SI_LOCK();
+	SI_LOCKED();
 	result = hEvent->capture ? si_capture_event_refuse(hEvent) : si_capture_unsafe();
 	if (result == CUDA_SUCCESS && pending(hEvent))
 		result = CUDA_ERROR_NOT_READY;
-	SI_UNLOCK();
 	return result;
 }
 
@@ -96,15 +91,12 @@ CUresult si_cuEventSynchronize(CUevent hEvent)
 
 CUresult si_cuEventDestroy_v2(CUevent hEvent)
 {
-	CUresult result = si_ready();
-	if (result != CUDA_SUCCESS)
-		return result;
+	SI_TRY(si_ready());
 	if (!si_is(hEvent, SI_EVENT))
 		return CUDA_ERROR_INVALID_HANDLE;
-	SI_LOCK();
+	SI_LOCKED();
 	si_capture_event_clear(hEvent);
 	si_object_free(hEvent);
-	SI_UNLOCK();
 	return CUDA_SUCCESS;
 }
 
@@ -115,14 +107,13 @@ CUresult si_cuEventDestroy(CUevent hEvent)
 
 CUresult si_cuEventElapsedTime_v2(float *pMilliseconds, CUevent hStart, CUevent hEnd)
 {
-	CUresult result = si_ready();
-	if (result != CUDA_SUCCESS)
-		return result;
+	CUresult result = CUDA_SUCCESS;
+	SI_TRY(si_ready());
 	if (!pMilliseconds)
 		return CUDA_ERROR_INVALID_VALUE;
 	if (!si_is(hStart, SI_EVENT) || !si_is(hEnd, SI_EVENT))
 		return CUDA_ERROR_INVALID_HANDLE;
-	SI_LOCK();
+	SI_LOCKED();
 	if (((hStart->flags | hEnd->flags) & CU_EVENT_DISABLE_TIMING) || !hStart->recorded ||
 	    !hEnd->recorded)
 		result = CUDA_ERROR_INVALID_HANDLE;
@@ -130,7 +121,6 @@ CUresult si_cuEventElapsedTime_v2(float *pMilliseconds, CUevent hStart, CUevent 
 		result = CUDA_ERROR_NOT_READY;
 	else
 		*pMilliseconds = (float)((double)(int64_t)(hEnd->time - hStart->time) / 1e6);
-	SI_UNLOCK();
 	return result;
 }
 

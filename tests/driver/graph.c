@@ -192,27 +192,21 @@ bool si_node_id(void *node, uint64_t *id)
 
 CUresult si_cuGraphCreate(CUgraph *phGraph, unsigned int flags)
 {
-	CUresult result = si_ready();
-	if (result != CUDA_SUCCESS)
-		return result;
+	SI_TRY(si_ready());
 	if (!phGraph || flags)
 		return CUDA_ERROR_INVALID_VALUE;
-	SI_LOCK();
+	SI_LOCKED();
 	*phGraph = si_graph_new();
-	SI_UNLOCK();
 	return *phGraph ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
 CUresult si_cuGraphDestroy(CUgraph hGraph)
 {
-	CUresult result = si_ready();
-	if (result != CUDA_SUCCESS)
-		return result;
+	SI_TRY(si_ready());
 	if (!si_is(hGraph, SI_GRAPH) || hGraph->owned)
 		return CUDA_ERROR_INVALID_VALUE;
-	SI_LOCK();
+	SI_LOCKED();
 	si_graph_free(hGraph);
-	SI_UNLOCK();
 	return CUDA_SUCCESS;
 }
 
@@ -220,9 +214,8 @@ CUresult si_cuGraphClone(CUgraph *phGraphClone, CUgraph originalGraph)
 {
 	if (!phGraphClone || !si_is(originalGraph, SI_GRAPH))
 		return CUDA_ERROR_INVALID_VALUE;
-	SI_LOCK();
+	SI_LOCKED();
 	*phGraphClone = si_graph_copy(originalGraph);
-	SI_UNLOCK();
 	return *phGraphClone ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
@@ -279,13 +272,12 @@ static CUresult nodes_list(CUgraph graph, CUgraphNode *nodes, size_t *count, boo
 	struct listing l = {.a = nodes};
 	if (!si_is(graph, SI_GRAPH) || !count)
 		return CUDA_ERROR_INVALID_VALUE;
-	SI_LOCK();
+	SI_LOCKED();
 	l.room = *count;
 	for (size_t i = 0; i < graph->count; i++)
 		if (!roots || graph->nodes[i]->dep_count == 0)
 			listing_add(&l, graph->nodes[i], NULL);
 	listing_end(&l, count);
-	SI_UNLOCK();
 	return CUDA_SUCCESS;
 }
 
@@ -311,14 +303,13 @@ CUresult si_cuGraphGetEdges_v2(CUgraph hGraph, CUgraphNode *from, CUgraphNode *t
 	struct listing l = {.a = from, .b = to};
 	if (!si_is(hGraph, SI_GRAPH) || !numEdges || !from != !to)
 		return CUDA_ERROR_INVALID_VALUE;
-	SI_LOCK();
+	SI_LOCKED();
 	l.room = *numEdges;
 	for (size_t i = 0; i < hGraph->count; i++)
 		for (size_t d = 0; d < hGraph->nodes[i]->dep_count; d++)
 			listing_add(&l, hGraph->nodes[i]->deps[d], hGraph->nodes[i]);
 	edges_clear(edgeData, numEdges);
 	listing_end(&l, numEdges);
-	SI_UNLOCK();
 	return CUDA_SUCCESS;
 }
 
@@ -333,13 +324,12 @@ CUresult si_cuGraphNodeGetDependencies_v2(CUgraphNode hNode, CUgraphNode *depend
 	struct listing l = {.a = dependencies};
 	if (!si_is(hNode, SI_NODE) || !numDependencies)
 		return CUDA_ERROR_INVALID_VALUE;
-	SI_LOCK();
+	SI_LOCKED();
 	l.room = *numDependencies;
 	for (size_t i = 0; i < hNode->dep_count; i++)
 		listing_add(&l, hNode->deps[i], NULL);
 	edges_clear(edgeData, numDependencies);
 	listing_end(&l, numDependencies);
-	SI_UNLOCK();
 	return CUDA_SUCCESS;
 }
 
@@ -355,7 +345,7 @@ CUresult si_cuGraphNodeGetDependentNodes_v2(CUgraphNode hNode, CUgraphNode *depe
 	struct listing l = {.a = dependentNodes};
 	if (!si_is(hNode, SI_NODE) || !numDependentNodes)
 		return CUDA_ERROR_INVALID_VALUE;
-	SI_LOCK();
+	SI_LOCKED();
 	l.room = *numDependentNodes;
 	for (size_t i = 0; i < hNode->graph->count; i++)
 		for (size_t d = 0; d < hNode->graph->nodes[i]->dep_count; d++)
@@ -363,7 +353,6 @@ CUresult si_cuGraphNodeGetDependentNodes_v2(CUgraphNode hNode, CUgraphNode *depe
 				listing_add(&l, hNode->graph->nodes[i], NULL);
 	edges_clear(edgeData, numDependentNodes);
 	listing_end(&l, numDependentNodes);
-	SI_UNLOCK();
 	return CUDA_SUCCESS;
 }
 
@@ -379,12 +368,11 @@ static CUresult edges_change(CUgraph graph, const CUgraphNode *from, const CUgra
 	CUresult result = CUDA_SUCCESS;
 	if (!si_is(graph, SI_GRAPH) || (count && (!from || !to)))
 		return CUDA_ERROR_INVALID_VALUE;
-	SI_LOCK();
+	SI_LOCKED();
 	for (size_t i = 0; i < count && result == CUDA_SUCCESS; i++)
 		if (!si_is(from[i], SI_NODE) || !si_is(to[i], SI_NODE) || from[i]->graph != graph ||
 		    to[i]->graph != graph || from[i] == to[i] || !change(to[i], from[i]))
 			result = CUDA_ERROR_INVALID_VALUE;
-	SI_UNLOCK();
 	return result;
 }
 
@@ -422,7 +410,7 @@ CUresult si_cuGraphDestroyNode(CUgraphNode hNode)
 	size_t place;
 	if (!si_is(hNode, SI_NODE))
 		return CUDA_ERROR_INVALID_VALUE;
-	SI_LOCK();
+	SI_LOCKED();
 	graph = hNode->graph;
 	for (size_t i = 0; i < graph->count; i++)
 		deps_remove(graph->nodes[i], hNode);
@@ -431,6 +419,5 @@ CUresult si_cuGraphDestroyNode(CUgraphNode hNode)
 		(graph->count - place - 1) * sizeof *graph->nodes);
 	graph->count--;
 	si_node_free(hNode);
-	SI_UNLOCK();
 	return CUDA_SUCCESS;
 }

@@ -52,17 +52,13 @@ static CUresult exec_new(CUgraph graph, cuuint64_t flags, CUgraphExec *out)
 static CUresult instantiate(CUgraphExec *out, CUgraph graph, cuuint64_t flags)
 {
 	CUcontext ctx;
-	CUresult result = si_current(&ctx);
-	if (result != CUDA_SUCCESS)
-		return result;
+	SI_TRY(si_current(&ctx));
 	if (!out || !si_is(graph, SI_GRAPH) || flags > 15)
 		return CUDA_ERROR_INVALID_VALUE;
-	SI_LOCK();
-	result = exec_new(graph, flags, out);
-	if (result == CUDA_SUCCESS)
-		(*out)->ctx = ctx;
-	SI_UNLOCK();
-	return result;
+	SI_LOCKED();
+	SI_TRY(exec_new(graph, flags, out));
+	(*out)->ctx = ctx;
+	return CUDA_SUCCESS;
 }
 
 CUresult si_cuGraphInstantiateWithFlags(CUgraphExec *phGraphExec, CUgraph hGraph,
@@ -111,16 +107,13 @@ CUresult si_cuGraphExecGetFlags(CUgraphExec hGraphExec, cuuint64_t *flags)
 
 CUresult si_cuGraphExecDestroy(CUgraphExec hGraphExec)
 {
-	CUresult result = si_ready();
-	if (result != CUDA_SUCCESS)
-		return result;
+	SI_TRY(si_ready());
 	if (!si_is(hGraphExec, SI_EXEC))
 		return CUDA_ERROR_INVALID_VALUE;
-	SI_LOCK();
+	SI_LOCKED();
 	si_graph_free(hGraphExec->graph);
 	free(hGraphExec->streams);
 	si_object_free(hGraphExec);
-	SI_UNLOCK();
 	return CUDA_SUCCESS;
 }
 
@@ -132,11 +125,10 @@ CUresult si_cuGraphUpload(bool pt, CUgraphExec hGraph, CUstream hStream)
 	CUresult result;
 	if (!si_is(hGraph, SI_EXEC))
 		return CUDA_ERROR_INVALID_VALUE;
-	SI_LOCK();
+	SI_LOCKED();
 	result = si_stream(hStream, pt, &stream);
 	if (result == CUDA_SUCCESS && stream->capture)
 		result = CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
-	SI_UNLOCK();
 	return result;
 }
 
@@ -151,7 +143,7 @@ CUresult si_cuGraphLaunch(bool pt, CUgraphExec hGraph, CUstream hStream)
 		return result;
 	if (!si_is(hGraph, SI_EXEC))
 		return CUDA_ERROR_INVALID_VALUE;
-	SI_LOCK();
+	SI_LOCKED();
 	result = si_stream(hStream, pt, &stream);
 	if (result == CUDA_SUCCESS)
 		result = si_capture_implicit(stream);
@@ -159,7 +151,6 @@ CUresult si_cuGraphLaunch(bool pt, CUgraphExec hGraph, CUstream hStream)
 		result = si_capture_exec(stream, hGraph->graph);
 	else if (result == CUDA_SUCCESS)
 		si_exec_run(hGraph, stream, correlation);
-	SI_UNLOCK();
 	return result;
 }
 
@@ -258,11 +249,10 @@ CUresult si_cuGraphExecNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode,
 	if (!nodeParams || nodeParams->type == CU_GRAPH_NODE_TYPE_GRAPH ||
 	    nodeParams->type == CU_GRAPH_NODE_TYPE_CONDITIONAL)
 		return result;
-	SI_LOCK();
+	SI_LOCKED();
 	node = twin(hGraphExec, hNode, (int)nodeParams->type);
 	if (node)
 		result = si_node_set_any(node, nodeParams);
-	SI_UNLOCK();
 	return result;
 }
 
@@ -407,12 +397,11 @@ CUresult si_cuGraphExecChildGraphNodeSetParams(CUgraphExec hGraphExec, CUgraphNo
 	CUresult result = CUDA_ERROR_INVALID_VALUE;
 	if (!si_is(childGraph, SI_GRAPH))
 		return result;
-	SI_LOCK();
+	SI_LOCKED();
 	node = twin(hGraphExec, hNode, CU_GRAPH_NODE_TYPE_GRAPH);
 	if (node && compare(node->u.child, childGraph, &error) == CU_GRAPH_EXEC_UPDATE_SUCCESS) {
 		adopt(node->u.child, childGraph);
 		result = CUDA_SUCCESS;
 	}
-	SI_UNLOCK();
 	return result;
 }

@@ -172,12 +172,11 @@ static CUresult add(CUgraphNode *out, CUgraph graph, const CUgraphNode *deps, si
 		    CUgraphNodeType type, fill *how, const void *params)
 {
 	CUgraphNode node = NULL;
-	CUresult result = si_ready();
-	if (result != CUDA_SUCCESS)
-		return result;
+	CUresult result;
+	SI_TRY(si_ready());
 	if (!out || !params)
 		return CUDA_ERROR_INVALID_VALUE;
-	SI_LOCK();
+	SI_LOCKED();
 	result = si_deps_check(graph, deps, dep_count);
 	if (result == CUDA_SUCCESS && !(node = si_node_new(graph, type, deps, dep_count)))
 		result = CUDA_ERROR_OUT_OF_MEMORY;
@@ -190,7 +189,6 @@ static CUresult add(CUgraphNode *out, CUgraph graph, const CUgraphNode *deps, si
 		graph->next_index--;
 		si_node_free(node);
 	}
-	SI_UNLOCK();
 	return result;
 }
 
@@ -389,9 +387,8 @@ CUresult si_cuGraphKernelNodeGetParams(CUgraphNode hNode, CUDA_KERNEL_NODE_PARAM
 static CUresult change(CUgraphNode node, fill *how, const void *params)
 {
 	CUresult result;
-	SI_LOCK();
+	SI_LOCKED();
 	result = how(node, params);
-	SI_UNLOCK();
 	return result;
 }
 

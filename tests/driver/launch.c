@@ -131,7 +131,7 @@ static CUresult launch_in(CUfunction f, const struct si_config *config, CUstream
 		result = CUDA_ERROR_INVALID_VALUE;
 	if (result != CUDA_SUCCESS)
 		return result;
-	SI_LOCK();
+	SI_LOCKED();
 	result = si_stream(handle, pt, &stream);
 	if (result == CUDA_SUCCESS && ctx->capturing)
 		result = si_capture_implicit(stream);
@@ -152,7 +152,6 @@ static CUresult launch_in(CUfunction f, const struct si_config *config, CUstream
 			      si_execute(kernel, config, params, &x,
 					 si_stream_begin(stream, now + si_options.latency_ns)));
 	}
-	SI_UNLOCK();
 	return result;
 }
 
@@ -237,13 +236,12 @@ CUresult si_cuLaunchHostFunc(bool pt, CUstream hStream, CUhostFn fn, void *userD
 	CUresult result;
 	if (!fn)
 		return CUDA_ERROR_INVALID_VALUE;
-	SI_LOCK();
+	SI_LOCKED();
 	result = si_stream(hStream, pt, &stream);
 	if (result == CUDA_SUCCESS && stream->capture)
 		result = si_capture_host(stream, fn, userData);
 	else if (result == CUDA_SUCCESS)
 		si_host_enqueue(stream, fn, NULL, userData, si_stream_begin(stream, si_now()));
-	SI_UNLOCK();
 	return result;
 }
 

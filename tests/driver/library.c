@@ -22,15 +22,11 @@ CUresult si_cuLibraryLoadData(CUlibrary *library, const void *code, CUjit_option
 {
 	struct si_image image;
 	CUlibrary lib;
-	CUresult result = si_ready();
-	if (result != CUDA_SUCCESS)
-		return result;
+	SI_TRY(si_ready());
 	if (!library || !code || (numJitOptions && (!jitOptions || !jitOptionsValues)) ||
 	    (numLibraryOptions && (!libraryOptions || !libraryOptionValues)))
 		return CUDA_ERROR_INVALID_VALUE;
-	result = si_image_parse(code, &image);
-	if (result != CUDA_SUCCESS)
-		return result;
+	SI_TRY(si_image_parse(code, &image));
 	lib = si_object_new(SI_LIBRARY, sizeof *lib);
 	if (!lib)
 		return CUDA_ERROR_OUT_OF_MEMORY;
@@ -54,9 +50,8 @@ CUresult si_cuLibraryLoadFromFile(CUlibrary *library, const char *fileName,
 				  void **libraryOptionValues, unsigned int numLibraryOptions)
 {
 	char *text = NULL;
-	CUresult result = si_ready();
-	if (result != CUDA_SUCCESS)
-		return result;
+	CUresult result;
+	SI_TRY(si_ready());
 	if (!fileName)
 		return CUDA_ERROR_INVALID_VALUE;
 	result = si_image_read(fileName, &text);
@@ -70,9 +65,7 @@ CUresult si_cuLibraryLoadFromFile(CUlibrary *library, const char *fileName,
 
 CUresult si_cuLibraryUnload(CUlibrary library)
 {
-	CUresult result = si_ready();
-	if (result != CUDA_SUCCESS)
-		return result;
+	SI_TRY(si_ready());
 	if (!si_is(library, SI_LIBRARY))
 		return CUDA_ERROR_INVALID_HANDLE;
 	if (library->module)
@@ -88,9 +81,7 @@ CUresult si_cuLibraryUnload(CUlibrary library)
 
 CUresult si_cuLibraryGetKernel(CUkernel *pKernel, CUlibrary library, const char *name)
 {
-	CUresult result = si_ready();
-	if (result != CUDA_SUCCESS)
-		return result;
+	SI_TRY(si_ready());
 	if (!pKernel || !name)
 		return CUDA_ERROR_INVALID_VALUE;
 	if (!si_is(library, SI_LIBRARY))
@@ -107,9 +98,7 @@ CUresult si_cuLibraryGetModule(CUmodule *pMod, CUlibrary library)
 {
 	CUcontext ctx;
 	CUmodule made;
-	CUresult result = si_current(&ctx);
-	if (result != CUDA_SUCCESS)
-		return result;
+	SI_TRY(si_current(&ctx));
 	if (!pMod)
 		return CUDA_ERROR_INVALID_VALUE;
 	if (!si_is(library, SI_LIBRARY))
@@ -149,15 +138,13 @@ CUresult si_cuLibraryEnumerateKernels(CUkernel *kernels, unsigned int numKernels
 CUresult si_cuKernelGetFunction(CUfunction *pFunc, CUkernel kernel)
 {
 	CUmodule module;
-	CUresult result;
 	if (!pFunc)
 		return CUDA_ERROR_INVALID_VALUE;
 	if (!si_is(kernel, SI_KERN))
 		return CUDA_ERROR_INVALID_HANDLE;
-	result = si_cuLibraryGetModule(&module, kernel->library);
-	if (result == CUDA_SUCCESS)
-		*pFunc = module->functions[kernel->index];
-	return result;
+	SI_TRY(si_cuLibraryGetModule(&module, kernel->library));
+	*pFunc = module->functions[kernel->index];
+	return CUDA_SUCCESS;
 }
 
 CUresult si_cuKernelGetLibrary(CUlibrary *pLib, CUkernel kernel)

@@ -28,9 +28,8 @@ static CUresult block_new(void *own, size_t size, int kind, unsigned flags, void
 {
 	struct block *block;
 	CUcontext ctx;
-	CUresult result = si_current(&ctx);
-	if (result != CUDA_SUCCESS)
-		return result;
+	CUresult result;
+	SI_TRY(si_current(&ctx));
 	if (!out || !size)
 		return CUDA_ERROR_INVALID_VALUE;
 	SI_LOCK();
@@ -63,7 +62,7 @@ static CUresult block_new(void *own, size_t size, int kind, unsigned flags, void
 static struct block *block_take(uintptr_t base, bool host)
 {
 	struct block *found = NULL;
-	SI_LOCK();
+	SI_LOCKED();
 	for (struct block **link = bucket(base); *link; link = &(*link)->next)
 		if ((*link)->base == base && ((*link)->kind >= PINNED) == host) {
 			found = *link;
@@ -71,7 +70,6 @@ static struct block *block_take(uintptr_t base, bool host)
 			used -= found->size;
 			break;
 		}
-	SI_UNLOCK();
 	return found;
 }
 
@@ -88,15 +86,12 @@ static struct block *block_of(uintptr_t address)
 CUresult si_cuMemGetInfo_v2(size_t *free_bytes, size_t *total)
 {
 	CUcontext ctx;
-	CUresult result = si_current(&ctx);
-	if (result != CUDA_SUCCESS)
-		return result;
-	SI_LOCK();
+	SI_TRY(si_current(&ctx));
+	SI_LOCKED();
 	if (free_bytes)
 		*free_bytes = TOTAL - used;
 	if (total)
 		*total = TOTAL;
-	SI_UNLOCK();
 	return CUDA_SUCCESS;
 }
 
@@ -171,16 +166,13 @@ CUresult si_cuMemGetAddressRange_v2(CUdeviceptr *pbase, size_t *psize, CUdevicep
 {
 	struct block *block;
 	CUcontext ctx;
-	CUresult result = si_current(&ctx);
-	if (result != CUDA_SUCCESS)
-		return result;
-	SI_LOCK();
+	SI_TRY(si_current(&ctx));
+	SI_LOCKED();
 	block = block_of(dptr);
 	if (block && pbase)
 		*pbase = block->base;
 	if (block && psize)
 		*psize = block->size;
-	SI_UNLOCK();
 	return block ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
 }
 
@@ -241,11 +233,10 @@ CUresult si_cuMemHostGetFlags(unsigned int *pFlags, void *p)
 	struct block *block;
 	if (!pFlags)
 		return CUDA_ERROR_INVALID_VALUE;
-	SI_LOCK();
+	SI_LOCKED();
 	block = block_of((uintptr_t)p);
 	if (block)
 		*pFlags = block->flags;
-	SI_UNLOCK();
 	return block ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
@@ -255,7 +246,7 @@ CUresult si_cuPointerGetAttribute(void *data, CUpointer_attribute attribute, CUd
 	struct block *block;
 	if (!data)
 		return CUDA_ERROR_INVALID_VALUE;
-	SI_LOCK();
+	SI_LOCKED();
 	block = block_of(ptr);
 	if (!block)
 		result = CUDA_ERROR_INVALID_VALUE;
@@ -274,7 +265,6 @@ CUresult si_cuPointerGetAttribute(void *data, CUpointer_attribute attribute, CUd
 		*(size_t *)data = block->size;
 	else
 		result = CUDA_ERROR_NOT_SUPPORTED;
-	SI_UNLOCK();
 	return result;
 }
 

@@ -20,7 +20,7 @@ const char *si_intern(const char *name)
 	} * all;
 	struct interned *it;
 	size_t size = strlen(name) + 1;
-	SI_LOCK();
+	SI_LOCKED();
 	for (it = all; it && strcmp(it->text, name) != 0; it = it->next)
 		;
 	if (!it && (it = malloc(sizeof *it + size))) {
@@ -28,7 +28,6 @@ const char *si_intern(const char *name)
 		it->next = all;
 		all = it;
 	}
-	SI_UNLOCK();
 	return it ? it->text : NULL;
 }
 
@@ -326,14 +325,10 @@ CUresult si_cuModuleLoadData(CUmodule *module, const void *image)
 {
 	struct si_image parsed;
 	CUcontext ctx;
-	CUresult result = si_current(&ctx);
-	if (result != CUDA_SUCCESS)
-		return result;
+	SI_TRY(si_current(&ctx));
 	if (!module || !image)
 		return CUDA_ERROR_INVALID_VALUE;
-	result = si_image_parse(image, &parsed);
-	if (result != CUDA_SUCCESS)
-		return result;
+	SI_TRY(si_image_parse(image, &parsed));
 	*module = si_module_new(ctx, &parsed, NULL);
 	if (!*module)
 		return CUDA_ERROR_OUT_OF_MEMORY;
@@ -370,9 +365,8 @@ CUresult si_cuModuleLoad(CUmodule *module, const char *fname)
 {
 	char *text = NULL;
 	CUcontext ctx;
-	CUresult result = si_current(&ctx);
-	if (result != CUDA_SUCCESS)
-		return result;
+	CUresult result;
+	SI_TRY(si_current(&ctx));
 	if (!module || !fname)
 		return CUDA_ERROR_INVALID_VALUE;
 	result = si_image_read(fname, &text);
@@ -385,9 +379,7 @@ CUresult si_cuModuleLoad(CUmodule *module, const char *fname)
 CUresult si_cuModuleUnload(CUmodule hmod)
 {
 	CUcontext ctx;
-	CUresult result = si_current(&ctx);
-	if (result != CUDA_SUCCESS)
-		return result;
+	SI_TRY(si_current(&ctx));
 	if (!si_is(hmod, SI_MODULE) || hmod->library)
 		return CUDA_ERROR_INVALID_HANDLE;
 	si_module_free(hmod);
@@ -396,9 +388,7 @@ CUresult si_cuModuleUnload(CUmodule hmod)
 
 CUresult si_cuModuleGetFunction(CUfunction *hfunc, CUmodule hmod, const char *name)
 {
-	CUresult result = si_ready();
-	if (result != CUDA_SUCCESS)
-		return result;
+	SI_TRY(si_ready());
 	if (!hfunc || !name)
 		return CUDA_ERROR_INVALID_VALUE;
 	if (!si_is(hmod, SI_MODULE))
@@ -462,9 +452,7 @@ CUresult si_cuLinkCreate_v2(unsigned int numOptions, CUjit_option *options, void
 			    CUlinkState *stateOut)
 {
 	CUcontext ctx;
-	CUresult result = si_current(&ctx);
-	if (result != CUDA_SUCCESS)
-		return result;
+	SI_TRY(si_current(&ctx));
 	if (!stateOut || (numOptions && (!options || !optionValues)))
 		return CUDA_ERROR_INVALID_VALUE;
 	*stateOut = si_object_new(SI_LINK, sizeof **stateOut);

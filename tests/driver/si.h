@@ -214,6 +214,20 @@ struct CUevent_st {
 extern pthread_mutex_t si_lock;
 #define SI_LOCK()   pthread_mutex_lock(&si_lock)
 #define SI_UNLOCK() pthread_mutex_unlock(&si_lock)
+/* Locks until the block's end. */
+#define SI_LOCKED() __attribute__((cleanup(si_unlock), unused)) int locked_ = SI_LOCK()
+static inline void si_unlock(int *locked)
+{
+	(void)locked;
+	SI_UNLOCK();
+}
+/* The calling function answers what @p call fails with. */
+#define SI_TRY(call) \
+	do { \
+		CUresult tried_ = (call); \
+		if (tried_ != CUDA_SUCCESS) \
+			return tried_; \
+	} while (0)
 
 struct si_options {
 	uint64_t latency_ns; /* from a launch call to the earliest start of its kernel */

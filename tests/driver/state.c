@@ -121,12 +121,11 @@ void si_cupti_context(void)
 
 static void cupti_use(void)
 {
-	SI_LOCK();
+	SI_LOCKED();
 	if (!cupti_used)
 		for (CUcontext ctx = si_context_list(); ctx; ctx = ctx->next)
 			si_stream_ids.driver++;
 	cupti_used = true;
-	SI_UNLOCK();
 }
 
 static void hooks_set(struct si_cupti_hooks *hooks)
@@ -205,8 +204,7 @@ static void wait_current(void)
 
 static void settle(void)
 {
-	SI_LOCK();
-	SI_UNLOCK();
+	SI_LOCKED();
 }
 
 SI_EXPORT const struct si_private *standin_private(void);

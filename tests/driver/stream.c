@@ -55,14 +55,11 @@ static CUstream per_thread_stream(CUcontext ctx)
 CUresult si_stream(CUstream handle, bool pt, CUstream *out)
 {
 	CUcontext ctx;
-	CUresult result;
 	if (si_is(handle, SI_STREAM)) {
 		*out = handle;
 		return si_ready();
 	}
-	result = si_current(&ctx);
-	if (result != CUDA_SUCCESS)
-		return result;
+	SI_TRY(si_current(&ctx));
 	if (handle == CU_STREAM_LEGACY || (!handle && !pt))
 		*out = ctx->legacy;
 	else if (handle == CU_STREAM_PER_THREAD || !handle)
@@ -235,14 +232,11 @@ void si_context_drop(CUcontext ctx)
 CUresult si_cuStreamCreateWithPriority(CUstream *phStream, unsigned int flags, int priority)
 {
 	CUcontext ctx;
-	CUresult result = si_current(&ctx);
-	if (result != CUDA_SUCCESS)
-		return result;
+	SI_TRY(si_current(&ctx));
 	if (!phStream || flags > CU_STREAM_NON_BLOCKING)
 		return CUDA_ERROR_INVALID_VALUE;
-	SI_LOCK();
+	SI_LOCKED();
 	*phStream = si_stream_new(ctx, flags, priority);
-	SI_UNLOCK();
 	return *phStream ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
@@ -254,16 +248,13 @@ CUresult si_cuStreamCreate(CUstream *phStream, unsigned int Flags)
 /* A destroyed stream's work still runs; only waiting for the whole context waits for it. */
 CUresult si_cuStreamDestroy_v2(CUstream hStream)
 {
-	CUresult result = si_ready();
-	if (result != CUDA_SUCCESS)
-		return result;
+	SI_TRY(si_ready());
 	if (!si_is(hStream, SI_STREAM) || hStream->legacy)
 		return CUDA_ERROR_INVALID_HANDLE;
-	SI_LOCK();
+	SI_LOCKED();
 	si_host_drain(hStream);
 	hStream->ctx->dropped_end = later(hStream->ctx->dropped_end, hStream->end);
 	stream_drop(hStream);
-	SI_UNLOCK();
 	return CUDA_SUCCESS;
 }
 
@@ -327,7 +318,7 @@ CUresult si_cuStreamWaitEvent(bool pt, CUstream hStream, CUevent hEvent, unsigne
 		return CUDA_ERROR_INVALID_VALUE;
 	if (!si_is(hEvent, SI_EVENT))
 		return CUDA_ERROR_INVALID_HANDLE;
-	SI_LOCK();
+	SI_LOCKED();
 	result = si_stream(hStream, pt, &stream);
 	if (result == CUDA_SUCCESS && (stream->capture || hEvent->capture)) {
 		result = si_capture_event_wait(stream, hEvent);
@@ -337,7 +328,6 @@ CUresult si_cuStreamWaitEvent(bool pt, CUstream hStream, CUevent hEvent, unsigne
 			si_host_drain(hEvent->stream);
 		si_stream_end(stream, hEvent->time);
 	}
-	SI_UNLOCK();
 	return result;
 }
 
@@ -348,14 +338,13 @@ CUresult si_cuStreamAddCallback(bool pt, CUstream hStream, CUstreamCallback call
 	CUresult result;
 	if (!callback || flags)
 		return CUDA_ERROR_INVALID_VALUE;
-	SI_LOCK();
+	SI_LOCKED();
 	result = si_stream(hStream, pt, &stream);
 	if (result == CUDA_SUCCESS && stream->capture)
 		result = si_capture_refuse(stream);
 	if (result == CUDA_SUCCESS)
 		si_host_enqueue(stream, NULL, callback, userData,
 				si_stream_begin(stream, si_now()));
-	SI_UNLOCK();
 	return result;
 }
 
@@ -363,14 +352,13 @@ CUresult si_cuStreamQuery(bool pt, CUstream hStream)
 {
 	CUstream stream = NULL;
 	CUresult result;
-	SI_LOCK();
+	SI_LOCKED();
 	result = si_stream(hStream, pt, &stream);
 	if (result == CUDA_SUCCESS && stream->capture)
 		result = si_capture_refuse(stream);
 	else if (result == CUDA_SUCCESS &&
 		 (host_busy(stream) || si_stream_begin(stream, 0) > si_now()))
 		result = CUDA_ERROR_NOT_READY;
-	SI_UNLOCK();
 	return result;
 }
 
@@ -396,13 +384,12 @@ CUresult si_cuStreamCopyAttributes(bool pt, CUstream dstStream, CUstream srcStre
 {
 	CUstream dst = NULL, src = NULL;
 	CUresult result;
-	SI_LOCK();
+	SI_LOCKED();
 	result = si_stream(dstStream, pt, &dst);
 	if (result == CUDA_SUCCESS)
 		result = si_stream(srcStream, pt, &src);
 	if (result == CUDA_SUCCESS)
 		dst->window = src->window;
-	SI_UNLOCK();
 	return result;
 }
 

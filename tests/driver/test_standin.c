@@ -354,7 +354,4 @@ TEST_WITH(the_device_says_what_it_is, fixture_make, fixture_drop)
 	assert_memory_equal(name, "gpuwatch stand-in", 17);
 }
 
-int main(void)
-{
-	return tests_run(NULL, NULL);
-}
+TESTS_MAIN()

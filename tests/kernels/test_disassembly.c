@@ -160,7 +160,7 @@ TEST(the_clock_s_cost_is_timed_without_an_operation)
 	static const char *const types[] = {"f32", "f64", "b32"};
 
 	failures = 0;
-	for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++)
+	for (size_t i = 0; i < COUNT(types); i++)
 		check_batch(kernel("gw_clock_%s", types[i]), "", 0);
 	assert_int_equal(failures, 0);
 }
@@ -176,7 +176,7 @@ TEST(mixbench_loops_hold_multiply_adds_only)
 	char why[REGION_WHY];
 
 	failures = 0;
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+	for (size_t i = 0; i < COUNT(kinds); i++)
 		for (unsigned unrolled = 1; unrolled <= 16; unrolled *= 4) {
 			const struct sass_kernel *k =
 				kernel("gw_mix_%s_%u", kinds[i].name, unrolled);

@@ -42,7 +42,7 @@ static bool is_access(const struct sass_instruction *i)
 
 	if (strncmp(i->opcode, "LDC", 3) == 0 && strstr(i->operands, "c[0x0]"))
 		return false;
-	for (size_t n = 0; n < sizeof(names) / sizeof(*names); n++)
+	for (size_t n = 0; n < COUNT(names); n++)
 		if (strncmp(i->opcode, names[n], strlen(names[n])) == 0)
 			return true;
 	return false;

@@ -8,7 +8,7 @@
 #define TIE     "/*0010*/ LOP3.LUT R4, R4, R2, R3, 0x78, !PT ;\n"
 #define ADD     "/*0020*/ FADD R4, R4, R5 ;\n"
 #define COMPARE "/*0030*/ ISETP.NE.U32.AND P1, PT, R4, R6, PT ;\n"
-#define COUNT   "/*0040*/ IADD3 R7, R7, 0x1, RZ ;\n/*0050*/ ISETP.GE.U32.AND P0, PT, R7, R8, PT ;\n"
+#define COUNTER "/*0040*/ IADD3 R7, R7, 0x1, RZ ;\n/*0050*/ ISETP.GE.U32.AND P0, PT, R7, R8, PT ;\n"
 #define BACK    "/*0060*/ @!P0 BRA `(.L_x_1) ;\n"
 
 static struct sass_listing read(const char *code)
@@ -182,9 +182,9 @@ TEST(a_loop_is_counted_from_its_label_to_its_branch)
 {
 	char why[REGION_WHY];
 
-	assert_true(loop(CLOCK ADD ".L_x_1:\n" ADD ADD COUNT BACK ADD CLOCK, "FADD", 2, why));
-	assert_false(loop(CLOCK ".L_x_1:\n" ADD ADD ADD COUNT BACK CLOCK, "FADD", 2, why));
-	assert_false(loop(CLOCK ".L_x_1:\n" ADD COUNT BACK CLOCK, "FADD", 2, why));
+	assert_true(loop(CLOCK ADD ".L_x_1:\n" ADD ADD COUNTER BACK ADD CLOCK, "FADD", 2, why));
+	assert_false(loop(CLOCK ".L_x_1:\n" ADD ADD ADD COUNTER BACK CLOCK, "FADD", 2, why));
+	assert_false(loop(CLOCK ".L_x_1:\n" ADD COUNTER BACK CLOCK, "FADD", 2, why));
 }
 
 TEST(a_rate_without_its_one_counted_loop_is_refused)
@@ -193,10 +193,7 @@ TEST(a_rate_without_its_one_counted_loop_is_refused)
 
 	assert_false(loop(CLOCK ADD ADD CLOCK, "FADD", 2, why));
 	assert_false(loop(CLOCK ".L_x_1:\n" ADD ADD BACK CLOCK, "FADD", 2, why));
-	assert_false(loop(CLOCK ".L_x_1:\n" ADD ADD COUNT BACK BACK CLOCK, "FADD", 2, why));
+	assert_false(loop(CLOCK ".L_x_1:\n" ADD ADD COUNTER BACK BACK CLOCK, "FADD", 2, why));
 }
 
-int main(void)
-{
-	return tests_run(NULL, NULL);
-}
+TESTS_MAIN()

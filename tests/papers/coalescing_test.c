@@ -148,7 +148,4 @@ TEST(section_3_1_3_s_expression_is_written_as_there)
 			    "add(mul(add(tid.x, 1), 4), param5)");
 }
 
-int main(void)
-{
-	return tests_run(NULL, NULL);
-}
+TESTS_MAIN()

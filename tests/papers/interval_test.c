@@ -279,7 +279,4 @@ TEST(slot_out_of_range_has_no_latency)
 	assert_true(isnan(gw_interval_latency(&writes, 1)));
 }
 
-int main(void)
-{
-	return tests_run(NULL, NULL);
-}
+TESTS_MAIN()

@@ -304,7 +304,7 @@ TEST(serial_work_is_unknown_where_a_cause_is)
 						    GW_WORK_shared_wavefronts};
 	struct gw_estimate e;
 
-	for (unsigned i = 0; i < sizeof(causes) / sizeof(*causes); i++) {
+	for (unsigned i = 0; i < COUNT(causes); i++) {
 		struct fixture f;
 
 		fixture_init(&f);
@@ -350,7 +350,4 @@ LAUNCH_TEST(levels_differ_from_2012_where_l2_answers)
 	assert_close(fixture_term(&levels, "AMAT"), 250);
 }
 
-int main(void)
-{
-	return tests_run(NULL, NULL);
-}
+TESTS_MAIN()

@@ -35,7 +35,7 @@ static const struct parameters rodinia[] = {
 	{"srad-c2", "fp32", 83886080, 236833856, 83.33, 5.25, 16.66, 78.08, 0.354},
 };
 
-enum { KERNELS = sizeof(rodinia) / sizeof(*rodinia) };
+enum { KERNELS = COUNT(rodinia) };
 
 static struct gw_estimate kernel_on(enum gpu g, const struct parameters *p)
 {
@@ -110,7 +110,7 @@ TEST(table_5_16_other_instructions)
 		const char *slip = NULL;
 		char printed[32];
 
-		for (unsigned k = 0; k < sizeof(slips) / sizeof(*slips); k++)
+		for (unsigned k = 0; k < COUNT(slips); k++)
 			if (!strcmp(slips[k].kernel, rodinia[i].kernel))
 				slip = slips[k].ours;
 		snprintf(printed, sizeof(printed), "%.2f", rodinia[i].d_other);
@@ -191,7 +191,4 @@ TEST(section_5_2_6_integers_as_additions_are_faster_where_addition_is)
 	assert_true(faster > 0);
 }
 
-int main(void)
-{
-	return tests_run(NULL, NULL);
-}
+TESTS_MAIN()

@@ -53,7 +53,7 @@ TEST(table_3_1_flops_per_byte)
 	};
 	const struct gw_model_options plain = {.qrm_factors = 2};
 
-	for (unsigned i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+	for (unsigned i = 0; i < COUNT(rows); i++)
 		for (unsigned dp = 0; dp < 2; dp++) {
 			const struct gw_kernel kernel = {.name = "kernel"};
 			const struct gw_launch launch = {.kernel = &kernel};
@@ -384,7 +384,4 @@ TEST(equation_5_13_makes_the_reference_exact)
 	assert_prints(1e3 * e.seconds, "21.684");
 }
 
-int main(void)
-{
-	return tests_run(NULL, NULL);
-}
+TESTS_MAIN()

@@ -52,7 +52,7 @@ TEST(fig_3_s_two_iterations_take_the_time_printed)
 	struct gw_time time = time_of_fig_3(2);
 
 	assert_false(time.incomplete);
-	for (unsigned i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+	for (unsigned i = 0; i < COUNT(cases); i++) {
 		const double *c = cases[i];
 		struct gw_time_costs costs = {
 			.lat = {[GW_TIME_int] = c[0], [GW_TIME_fp64] = c[1], [GW_TIME_br] = c[4]},
@@ -154,7 +154,4 @@ TEST(an_unknown_latency_leaves_the_time_unknown_where_it_stands)
 	assert_true(isnan(gw_time_value(&time, &costs, NULL)));
 }
 
-int main(void)
-{
-	return tests_run(NULL, NULL);
-}
+TESTS_MAIN()

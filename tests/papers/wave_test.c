@@ -309,7 +309,4 @@ LAUNCH_TEST(uncoalesced_requests_have_their_own_latency)
 	assert_close(wave_seconds(f, NULL), launch_seconds(f) + 20 * 12288 / 1e9);
 }
 
-int main(void)
-{
-	return tests_run(NULL, NULL);
-}
+TESTS_MAIN()

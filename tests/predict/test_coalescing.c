@@ -148,7 +148,4 @@ TEST(addresses_from_memory_leave_the_footprint_null)
 	done();
 }
 
-int main(void)
-{
-	return tests_run(NULL, NULL);
-}
+TESTS_MAIN()

@@ -173,7 +173,4 @@ TEST(a_small_buffer_is_not_overrun)
 	assert_string_equal(gw_words_join(small, sizeof(small), words, 5), "\"fp32_inst\"");
 }
 
-int main(void)
-{
-	return tests_run(NULL, NULL);
-}
+TESTS_MAIN()

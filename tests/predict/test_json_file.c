@@ -303,7 +303,7 @@ TEST(errors_name_the_line_and_what_is_wrong)
 		{"{\"ld.global.f32\": [", "t:1: "},
 	};
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+	for (size_t i = 0; i < COUNT(cases); i++) {
 		struct access_file file;
 		char error[512];
 
@@ -323,7 +323,4 @@ TEST(a_file_that_is_not_there_is_named)
 	assert_non_null(strstr(error, "/nowhere/trees.json"));
 }
 
-int main(void)
-{
-	return tests_run(NULL, NULL);
-}
+TESTS_MAIN()

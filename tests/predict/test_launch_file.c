@@ -205,7 +205,4 @@ TEST(contradictions_are_refused)
 	refuses("3", "f.json:1: a launch is an object, or an array of objects; this is a number");
 }
 
-int main(void)
-{
-	return tests_run(NULL, NULL);
-}
+TESTS_MAIN()

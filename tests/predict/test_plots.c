@@ -210,7 +210,4 @@ TEST(a_locality_graph_shows_every_block_and_what_is_shared)
 	svg_free(s);
 }
 
-int main(void)
-{
-	return tests_run(NULL, NULL);
-}
+TESTS_MAIN()

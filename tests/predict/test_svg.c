@@ -120,7 +120,4 @@ TEST(a_file_that_cannot_be_written_is_named)
 	svg_free(s);
 }
 
-int main(void)
-{
-	return tests_run(NULL, NULL);
-}
+TESTS_MAIN()

@@ -234,7 +234,4 @@ TEST(nodes_of_a_graph_are_predicted_before_its_launch)
 	outcome_free(o);
 }
 
-int main(void)
-{
-	return tests_run(NULL, NULL);
-}
+TESTS_MAIN()

@@ -176,7 +176,4 @@ TEST(a_program_that_locks_its_memory_locks_little_of_ours)
 	outcome_free(o);
 }
 
-int main(void)
-{
-	return tests_run(NULL, NULL);
-}
+TESTS_MAIN()

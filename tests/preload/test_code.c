@@ -40,7 +40,7 @@ TEST(what_a_kernel_does_is_read_off_its_code)
 {
 	static const char *const files[] = {"sm_90.cubin", "zstd.fatbin", "lz4.fatbin"};
 
-	for (unsigned i = 0; i < sizeof(files) / sizeof(*files); i++) {
+	for (unsigned i = 0; i < COUNT(files); i++) {
 		struct run r = with_image("one", corpus(files[i]));
 		struct outcome *o = run_both(&r);
 
@@ -528,7 +528,4 @@ TEST(images_of_the_fuzzer_do_no_harm)
 	assert_true(run > 0);
 }
 
-int main(void)
-{
-	return tests_run(NULL, NULL);
-}
+TESTS_MAIN()

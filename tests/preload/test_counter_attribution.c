@@ -361,8 +361,8 @@ TEST(programs_end_at_any_moment_of_a_window)
 	static const char *const ends[] = {"1060", "1080", "1110", "1150", "1300"};
 	static const char *const hows[] = {"", "exit", "fork"};
 
-	for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++)
-		for (size_t k = 0; k < sizeof(hows) / sizeof(*hows); k++) {
+	for (size_t i = 0; i < COUNT(ends); i++)
+		for (size_t k = 0; k < COUNT(hows); k++) {
 			struct outcome *o = counted(ends[i], hows[k], NULL, NULL);
 
 			assert_true(WIFEXITED(o->status));
@@ -407,7 +407,7 @@ TEST(no_end_meets_counters_being_set_up)
 {
 	static const char *const hows[] = {"", "exit", "thread", "main"};
 
-	for (size_t i = 0; i < sizeof(hows) / sizeof(*hows); i++) {
+	for (size_t i = 0; i < COUNT(hows); i++) {
 		struct outcome *o = counted("900", hows[i], "STANDIN_PM_CONFIGURE_MS=700", NULL);
 
 		assert_true(WIFEXITED(o->status));
@@ -417,7 +417,4 @@ TEST(no_end_meets_counters_being_set_up)
 	}
 }
 
-int main(void)
-{
-	return tests_run(NULL, NULL);
-}
+TESTS_MAIN()

@@ -94,7 +94,4 @@ TEST(where_nvml_tells_the_clock_counters_do_not)
 	outcome_free(o);
 }
 
-int main(void)
-{
-	return tests_run(NULL, NULL);
-}
+TESTS_MAIN()

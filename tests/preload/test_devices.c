@@ -129,7 +129,4 @@ TEST(a_current_context_that_changes_unseen_is_found_out)
 	outcome_free(o);
 }
 
-int main(void)
-{
-	return tests_run(NULL, NULL);
-}
+TESTS_MAIN()

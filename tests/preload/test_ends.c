@@ -276,7 +276,4 @@ TEST(killed_late_loses_a_second_at_most)
 	}
 }
 
-int main(void)
-{
-	return tests_run(NULL, NULL);
-}
+TESTS_MAIN()

@@ -87,18 +87,18 @@ static void sweep(const char *const *functions, size_t count, bool inject)
 
 TEST(hooked_functions)
 {
-	sweep(hooked, sizeof(hooked) / sizeof(*hooked), false);
+	sweep(hooked, COUNT(hooked), false);
 }
 
 TEST(functions_we_call)
 {
-	sweep(called, sizeof(called) / sizeof(*called), false);
+	sweep(called, COUNT(called), false);
 }
 
 TEST(functions_we_call_to_time_by_events)
 {
 	wrong = 0;
-	for (size_t i = 0; i < sizeof(called) / sizeof(*called); i++)
+	for (size_t i = 0; i < COUNT(called); i++)
 		for (int n = 0; n < 2; n++)
 			fail_call(called[i], n ? "*" : "2", "GPUWATCH_CUPTI=none", false);
 	assert_int_equal(wrong, 0);
@@ -106,21 +106,18 @@ TEST(functions_we_call_to_time_by_events)
 
 TEST(functions_of_cupti)
 {
-	sweep(cupti, sizeof(cupti) / sizeof(*cupti), false);
+	sweep(cupti, COUNT(cupti), false);
 }
 
 TEST(hooked_functions_when_injected)
 {
-	sweep(hooked, sizeof(hooked) / sizeof(*hooked), true);
+	sweep(hooked, COUNT(hooked), true);
 }
 
 /* What can't be subscribed to is not seen at all; the program is the same. */
 TEST(functions_of_cupti_when_injected)
 {
-	sweep(cupti, sizeof(cupti) / sizeof(*cupti), true);
+	sweep(cupti, COUNT(cupti), true);
 }
 
-int main(void)
-{
-	return tests_run(NULL, NULL);
-}
+TESTS_MAIN()

@@ -97,7 +97,4 @@ TEST(a_capture_that_begins_beside_a_timed_launch_is_not_spoilt)
 	outcome_free(o);
 }
 
-int main(void)
-{
-	return tests_run(NULL, NULL);
-}
+TESTS_MAIN()

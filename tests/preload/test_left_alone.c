@@ -135,7 +135,4 @@ TEST(program_with_undefined_behaviour_sanitizer_is_watched)
 	outcome_free(o);
 }
 
-int main(void)
-{
-	return tests_run(NULL, NULL);
-}
+TESTS_MAIN()

@@ -121,7 +121,7 @@ TEST(the_summary_demangles_nothing)
 	}
 	assert_int_equal(o->status, 0);
 	/* Each kernel's own name, as it stands in the mangled one; else that one. */
-	for (size_t i = 0; i < sizeof(shown) / sizeof(*shown); i++)
+	for (size_t i = 0; i < COUNT(shown); i++)
 		assert_non_null(strstr(o->err, shown[i]));
 	outcome_free(o);
 }
@@ -285,7 +285,4 @@ ALIKE(threads_of_ours_do_not_run_in_real_time, "real_time")
 ALIKE(a_function_that_is_called_log_is_the_programs, "own_log")
 ALIKE(a_variable_with_the_name_of_a_function_of_libc_is_not_called, "own_variables")
 
-int main(void)
-{
-	return tests_run(NULL, NULL);
-}
+TESTS_MAIN()

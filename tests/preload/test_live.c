@@ -532,7 +532,4 @@ TEST(a_folder_that_others_may_write_is_refused)
 	outcome_free(o);
 }
 
-int main(void)
-{
-	return tests_run(make_folder, remove_folder);
-}
+TESTS_MAIN(make_folder, remove_folder)

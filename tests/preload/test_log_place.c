@@ -207,7 +207,4 @@ TEST(nothing_lands_in_a_file_that_takes_over_any_number)
 	says("race", "mine has 8 bytes\n");
 }
 
-int main(void)
-{
-	return tests_run(NULL, NULL);
-}
+TESTS_MAIN()

@@ -99,7 +99,7 @@ static const char *const drivers[] = {"none", "global", "local", "plugin"};
 /* Every name, in each way, by each who there is in clients/scopes.c; messages of dlerror() too. */
 static void found_alike(const char *program, const char *before, const char *after)
 {
-	for (unsigned i = 0; i < sizeof(drivers) / sizeof(*drivers); i++) {
+	for (unsigned i = 0; i < COUNT(drivers); i++) {
 		struct run r = RUN(program, "ask", drivers[i]);
 		struct outcome *o;
 
@@ -143,7 +143,7 @@ static bool may_find_the_drivers(const char *line)
 		"its dependency, RTLD_NEXT", "another namespace",
 		"a dependency there",        "plug-in, RTLD_NEXT"};
 
-	for (unsigned i = 0; i < sizeof(behind) / sizeof(*behind); i++)
+	for (unsigned i = 0; i < COUNT(behind); i++)
 		if (!strncmp(line, behind[i], strlen(behind[i])))
 			return true;
 	return strstr(line, "cuDeviceGetCount: ") != NULL;
@@ -294,7 +294,4 @@ TEST(longjmp_across_our_wrapper)
 	with_other("jumped", "other_launch.so", false, "OTHER_LEAVES_AT=4", "OTHER_JUMPS=1");
 }
 
-int main(void)
-{
-	return tests_run(NULL, NULL);
-}
+TESTS_MAIN()

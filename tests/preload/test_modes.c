@@ -459,7 +459,4 @@ TEST(the_programs_files_stay_its_own)
 	outcome_free(o);
 }
 
-int main(void)
-{
-	return tests_run(NULL, NULL);
-}
+TESTS_MAIN()

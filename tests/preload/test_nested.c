@@ -139,7 +139,4 @@ TEST(left_by_a_jump_and_launched_from_deeper)
 	outcome_free(o);
 }
 
-int main(void)
-{
-	return tests_run(NULL, NULL);
-}
+TESTS_MAIN()

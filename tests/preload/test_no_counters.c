@@ -212,7 +212,7 @@ static void failing(const char *function, const char *nth)
 
 static void sweep(const char *nth)
 {
-	for (size_t i = 0; i < sizeof(functions) / sizeof(*functions); i++)
+	for (size_t i = 0; i < COUNT(functions); i++)
 		if (strncmp(functions[i], "cuptiRange", 10) != 0)
 			failing(functions[i], nth);
 }
@@ -259,7 +259,4 @@ TEST(a_sampler_that_hangs_is_waited_for_once)
 	assert_in_range(end.tv_sec - begin.tv_sec, 0, 20);
 }
 
-int main(void)
-{
-	return tests_run(NULL, NULL);
-}
+TESTS_MAIN()

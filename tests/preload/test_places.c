@@ -65,7 +65,4 @@ TEST(neither_finds_it_elsewhere)
 	both_look("targets/x86_64-linux/lib64", ".13", false);
 }
 
-int main(void)
-{
-	return tests_run(NULL, NULL);
-}
+TESTS_MAIN()

@@ -178,7 +178,4 @@ TEST(an_idle_program_is_left_in_peace)
 	}
 }
 
-int main(void)
-{
-	return tests_run(NULL, NULL);
-}
+TESTS_MAIN()

@@ -156,7 +156,4 @@ TEST(without_the_variable_or_switched_off_there_are_no_ranges)
 	gw_log_model_free(&model);
 }
 
-int main(void)
-{
-	return tests_run(NULL, NULL);
-}
+TESTS_MAIN()

@@ -61,7 +61,4 @@ TEST(unhandled_signal_ends_the_program)
 	outcome_free(o);
 }
 
-int main(void)
-{
-	return tests_run(NULL, NULL);
-}
+TESTS_MAIN()

@@ -232,14 +232,11 @@ TEST(nccl_is_asked_for_nothing_where_that_is_switched_off)
 					      "GPUWATCH_MODE=count"};
 	char out[64];
 
-	for (unsigned i = 0; i < sizeof(options) / sizeof(*options); i++) {
+	for (unsigned i = 0; i < COUNT(options); i++) {
 		report_collectives("collectives", options[i], out);
 		assert_string_equal(out, "0 none\n");
 		assert_int_equal(nccl.collectives, 0);
 	}
 }
 
-int main(void)
-{
-	return tests_run(NULL, NULL);
-}
+TESTS_MAIN()

@@ -233,7 +233,4 @@ TEST(commands_show_where_launches_came_from)
 	outcome_free(kept);
 }
 
-int main(void)
-{
-	return tests_run(NULL, NULL);
-}
+TESTS_MAIN()

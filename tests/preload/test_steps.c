@@ -91,12 +91,9 @@ TEST(programs_end_as_they_do)
 	static const char *const ends[] = {"return", "at_exit", "unfinished"};
 	static const char *const moved[] = {"MOVED_CLOCK=0,3,-3600", "MOVED_CLOCK=0,3,3600"};
 
-	for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++)
+	for (size_t i = 0; i < COUNT(ends); i++)
 		for (int m = 0; m < 2; m++)
 			outcome_free(set_in("ends", ends[i], modes[0], NULL, moved[m]));
 }
 
-int main(void)
-{
-	return tests_run(NULL, NULL);
-}
+TESTS_MAIN()

@@ -60,7 +60,4 @@ SCENARIO(all_threads_initialise_cuda_together, "init_together")
 SCENARIO(cancelled_threads, "cancel")
 SCENARIO(a_first_launch_is_no_cancellation_point, "cancel_pending")
 
-int main(void)
-{
-	return tests_run(NULL, NULL);
-}
+TESTS_MAIN()

@@ -234,7 +234,4 @@ TEST(setuid_child)
 	outcome_free(o);
 }
 
-int main(void)
-{
-	return tests_run(NULL, NULL);
-}
+TESTS_MAIN()

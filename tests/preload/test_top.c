@@ -266,7 +266,4 @@ TEST(what_another_process_interrupts_is_lost_to_it)
 	outcome_free(o);
 }
 
-int main(void)
-{
-	return tests_run(make_folder, remove_folder);
-}
+TESTS_MAIN(make_folder, remove_folder)

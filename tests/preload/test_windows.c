@@ -573,7 +573,4 @@ TEST(another_tool_that_stays_subscribed)
 	outcome_free(o);
 }
 
-int main(void)
-{
-	return tests_run(NULL, NULL);
-}
+TESTS_MAIN()

@@ -70,7 +70,7 @@ TEST(leaves_are_the_lane_s_own)
 		{"0x1F", 31},     {"-1", UINT64_MAX - 0}, {"4294967295U", 0xffffffff},
 	};
 
-	for (size_t i = 0; i < sizeof(leaves) / sizeof(*leaves); i++) {
+	for (size_t i = 0; i < COUNT(leaves); i++) {
 		const struct row rows[NODES] = {
 			{"%r", "and.b64", -1}, {leaves[i].reg, "", 0}, {"0xffffffffff", "", 0}};
 
@@ -109,7 +109,7 @@ TEST(operations_are_as_ptx_has_them)
 		{"xor.b32", "12", "10", 6},
 	};
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
+	for (size_t i = 0; i < COUNT(cases); i++)
 		assert_true(operation(cases[i].opcode, cases[i].a, cases[i].b) == cases[i].value);
 }
 
@@ -181,7 +181,7 @@ TEST(what_is_not_known_is_named)
 		{{"%rd", "add.s64", -1}, {"%tid.x", "", 0}, {"%r", "fma.rn.f32", 0}},
 	};
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+	for (size_t i = 0; i < COUNT(cases); i++) {
 		struct gw_access_node nodes[NODES];
 		struct gw_access access;
 		struct gw_request r;
@@ -239,7 +239,7 @@ TEST(a_tree_that_does_not_hang_together_is_refused)
 		{{"%rd", "call", -1}, {"1", "", 0}, {"2", "", 0}, {"3", "", 0}, {"4", "", 0}},
 	};
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+	for (size_t i = 0; i < COUNT(cases); i++) {
 		struct gw_access_node nodes[NODES];
 		struct gw_access access;
 
@@ -273,7 +273,4 @@ TEST(an_expression_that_is_too_long_says_so)
 	assert_string_equal(gw_access_expression(&access, text, sizeof(text)), "add(tid....");
 }
 
-int main(void)
-{
-	return tests_run(NULL, NULL);
-}
+TESTS_MAIN()

@@ -343,7 +343,4 @@ TEST_WITH(what_comes_while_lent_is_ours_until_the_tool_goes, forget_tools, NULL)
 	assert_int_equal(second.calls, 1);
 }
 
-int main(void)
-{
-	return tests_run(NULL, NULL);
-}
+TESTS_MAIN()

@@ -533,7 +533,4 @@ TEST_WITH(without_memory_they_are_in_the_sum_of_all_others, start, NULL)
 	assert_int_equal(written[1].launches, 1);
 }
 
-int main(void)
-{
-	return tests_run(NULL, NULL);
-}
+TESTS_MAIN()

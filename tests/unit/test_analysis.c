@@ -576,7 +576,4 @@ TEST_WITH(none_where_it_is_not_wanted, analysis_start, analysis_end)
 	assert_int_equal(offers, 0);
 }
 
-int main(void)
-{
-	return tests_run(NULL, NULL);
-}
+TESTS_MAIN()

@@ -397,7 +397,4 @@ TEST_WITH(where_few_are_timed_it_is_the_gpu_time_of_all_launches, start, NULL)
 	gw_analysis_queue_by_time(false);
 }
 
-int main(void)
-{
-	return tests_run(NULL, NULL);
-}
+TESTS_MAIN()

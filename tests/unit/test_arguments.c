@@ -323,7 +323,4 @@ TEST_WITH(what_nodes_keep_is_bounded, start, NULL)
 	assert_in_range(kept, 1000, 1024);
 }
 
-int main(void)
-{
-	return tests_run(NULL, NULL);
-}
+TESTS_MAIN()

@@ -380,7 +380,4 @@ TEST(confidence_falls_with_the_error)
 	assert_true(gw_counted_confidence(NAN) == 0);
 }
 
-int main(void)
-{
-	return tests_run(NULL, NULL);
-}
+TESTS_MAIN()

@@ -105,7 +105,4 @@ ATTRIBUTION_TEST(of_one_placed_window_nothing_is_said)
 	}
 }
 
-int main(void)
-{
-	return tests_run(NULL, NULL);
-}
+TESTS_MAIN()

@@ -42,7 +42,7 @@ TEST(recorded_logs_come_back_to_the_byte)
 	static const char *const names[] = {"development.gwl", "graphs.gwl", "train.gwl",
 					    "workloads.gwl"};
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+	for (size_t i = 0; i < COUNT(names); i++) {
 		struct gw_log_status status;
 		char path[300];
 
@@ -290,7 +290,7 @@ TEST(nonsense_is_refused)
 	};
 	struct gw_sketch out;
 
-	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
+	for (size_t i = 0; i < COUNT(bad); i++)
 		assert_int_equal(gw_histogram_unpack(bad[i], sizeof(bad[i]), &out), 0);
 }
 

@@ -484,7 +484,4 @@ LAUNCH_TEST(copies_come_to_an_sm_64_bytes_a_cycle)
 	assert_true(fixture_term(&e, "copies") > 64e6 / (64 * 100 * 1e9));
 }
 
-int main(void)
-{
-	return tests_run(NULL, NULL);
-}
+TESTS_MAIN()

@@ -5,8 +5,6 @@
 #include "calib/stats.h"
 #include "tests/test.h"
 
-#define COUNT(array) (sizeof(array) / sizeof(*(array)))
-
 static void assert_near(double value, double wanted)
 {
 	if (!(fabs(value - wanted) <= 1e-12 * fmax(1, fabs(wanted))))
@@ -222,7 +220,4 @@ TEST(lines_that_cannot_be_had_are_unknown)
 	assert_true(isnan(gw_line_fit(y, y, 2).slope_error));
 }
 
-int main(void)
-{
-	return tests_run(NULL, NULL);
-}
+TESTS_MAIN()

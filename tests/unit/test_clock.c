@@ -72,7 +72,7 @@ static const int64_t STEPS[] = {3600, -7200, 1, -1};
 
 TEST_WITH(the_rate_outlives_steps_of_the_clock, start, NULL)
 {
-	for (size_t i = 0; i < sizeof(STEPS) / sizeof(*STEPS); i++) {
+	for (size_t i = 0; i < COUNT(STEPS); i++) {
 		ahead += (uint64_t)(STEPS[i] * (int64_t)SECOND);
 		passed += 10 * MS;
 		gw_clock_update();
@@ -93,7 +93,7 @@ TEST_WITH(times_before_a_step_are_reported_by_the_new_clock, start, NULL)
 
 TEST_WITH(a_step_is_seen_once_and_how_long_it_is, start, NULL)
 {
-	for (size_t i = 0; i < sizeof(STEPS) / sizeof(*STEPS); i++) {
+	for (size_t i = 0; i < COUNT(STEPS); i++) {
 		int64_t by = STEPS[i] * (int64_t)SECOND;
 
 		ahead += (uint64_t)by;
@@ -151,7 +151,4 @@ TEST_WITH(what_we_cost_is_added_up, start, NULL)
 	assert_in_range(gw_attach_ns() - attach, MS - 2, MS + 2);
 }
 
-int main(void)
-{
-	return tests_run(NULL, NULL);
-}
+TESTS_MAIN()

@@ -133,7 +133,4 @@ TEST(one_older_by_far_begins_anew)
 	assert_true(isnan(sm_at(&c, 3600000, 3600001)));
 }
 
-int main(void)
-{
-	return tests_run(NULL, NULL);
-}
+TESTS_MAIN()

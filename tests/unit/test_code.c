@@ -540,7 +540,4 @@ TEST_WITH(what_is_held_stays_in_bounds, start, end)
 	}
 }
 
-int main(void)
-{
-	return tests_run(NULL, NULL);
-}
+TESTS_MAIN()

@@ -345,7 +345,4 @@ TEST_WITH(a_switch_away_and_back_leaves_the_pause_as_it_was, start, NULL)
 	assert_true(gw_windows_open());
 }
 
-int main(void)
-{
-	return tests_run(NULL, NULL);
-}
+TESTS_MAIN()

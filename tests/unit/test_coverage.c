@@ -185,7 +185,4 @@ TEST(old_errors_fade)
 	assert_true(gw_errors_reach(&own, &all, 4) > 2);
 }
 
-int main(void)
-{
-	return tests_run(NULL, NULL);
-}
+TESTS_MAIN()

@@ -155,7 +155,4 @@ TEST_WITH(a_gpu_without_a_name_is_not_looked_for, start, stop)
 	assert_non_null(gw_device_profile(1));
 }
 
-int main(void)
-{
-	return tests_run(NULL, NULL);
-}
+TESTS_MAIN()

@@ -478,7 +478,4 @@ TEST_WITH(arguments_fit_no_provisional_hash, start, end)
 	free(a);
 }
 
-int main(void)
-{
-	return tests_run(NULL, NULL);
-}
+TESTS_MAIN()

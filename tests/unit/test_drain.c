@@ -286,7 +286,4 @@ TEST_WITH(nothing_is_lost_or_torn_between_threads, start, NULL)
 		assert_int_equal(seen[i], EACH);
 }
 
-int main(void)
-{
-	return tests_run(NULL, NULL);
-}
+TESTS_MAIN()

@@ -121,7 +121,4 @@ TEST_WITH(a_driver_that_does_not_tell_and_no_arguments_give_none, use_driver, NU
 	assert_int_equal(found_in(words, 1, found), 0);
 }
 
-int main(void)
-{
-	return tests_run(NULL, NULL);
-}
+TESTS_MAIN()

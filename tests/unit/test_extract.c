@@ -263,7 +263,4 @@ TEST(without_the_memory_for_its_names_there_is_no_tree)
 	starve(build_plain_loop, "");
 }
 
-int main(void)
-{
-	return tests_run(NULL, NULL);
-}
+TESTS_MAIN()

@@ -215,7 +215,7 @@ static void known_device(void)
 	};
 
 	gw_device_clear(&device, "test");
-	for (size_t i = 0; i < sizeof(values) / sizeof(*values); i++)
+	for (size_t i = 0; i < COUNT(values); i++)
 		gw_device_set(&device, values[i].p, values[i].value, GW_METHOD_PAPER);
 }
 
@@ -569,7 +569,4 @@ TEST(a_look_that_is_cut_short_tells_what_it_saw)
 	gw_arena_free(&k.arena);
 }
 
-int main(void)
-{
-	return tests_run(NULL, NULL);
-}
+TESTS_MAIN()

@@ -347,7 +347,4 @@ TEST(addresses_that_data_decide_lead_where_no_others_do)
 	gw_arena_free(&k.arena);
 }
 
-int main(void)
-{
-	return tests_run(NULL, NULL);
-}
+TESTS_MAIN()

@@ -347,11 +347,10 @@ static double cpu_s(void)
 /* Of a graph of 30 times as many nodes, setting all takes some 30 times as long, not 900 times. */
 TEST_WITH(to_set_all_nodes_takes_time_by_their_number, start, stop)
 {
-	static const size_t counts[] = {sizeof(many) / sizeof(*many) / 30,
-					sizeof(many) / sizeof(*many)};
+	static const size_t counts[] = {COUNT(many) / 30, sizeof(many) / sizeof(*many)};
 	double took[2];
 
-	for (size_t i = 0; i < sizeof(many) / sizeof(*many); i++)
+	for (size_t i = 0; i < COUNT(many); i++)
 		many[i] = (struct CUgraphNode_st)KERNEL(1);
 	for (int k = 0; k < 2; k++) {
 		struct CUgraph_st graph = {.count = counts[k]};
@@ -570,7 +569,4 @@ TEST_WITH(an_end_too_many_does_not_hide_a_later_capture, start_captures, NULL)
 	assert_int_equal(under_way(), 1);
 }
 
-int main(void)
-{
-	return tests_run(NULL, NULL);
-}
+TESTS_MAIN()

@@ -242,7 +242,4 @@ TEST(the_times_drawn_are_of_the_whole_run)
 	assert_true(low == 1 && high == 2);
 }
 
-int main(void)
-{
-	return tests_run(NULL, NULL);
-}
+TESTS_MAIN()

@@ -99,7 +99,4 @@ TEST(a_hash_goes_on_from_what_comes_before)
 	assert_true(gw_hash(0, "", 0) == gw_hash(0, NULL, 0));
 }
 
-int main(void)
-{
-	return tests_run(NULL, NULL);
-}
+TESTS_MAIN()

@@ -520,7 +520,4 @@ TEST_WITH(in_a_window_a_record_meets_no_later_call, window_start, window_stop)
 	assert_int_equal(orphan_count, 1);
 }
 
-int main(void)
-{
-	return tests_run(NULL, NULL);
-}
+TESTS_MAIN()

@@ -198,7 +198,4 @@ TEST_WITH(the_room_of_a_rush_of_records_goes_back, join_start, join_stop)
 	assert_true(taken(GW_COUNTER_memory_records) <= then);
 }
 
-int main(void)
-{
-	return tests_run(NULL, NULL);
-}
+TESTS_MAIN()

@@ -527,7 +527,4 @@ TEST_WITH(work_of_its_own_arguments_scales_the_others_time, start, stop)
 	assert_int_equal(predict(second).tier, GW_TIER_WARM);
 }
 
-int main(void)
-{
-	return tests_run(NULL, NULL);
-}
+TESTS_MAIN()

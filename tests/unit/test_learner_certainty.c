@@ -516,7 +516,4 @@ TEST_WITH(arguments_that_change_nothing_narrow_it, start, stop)
 	assert_true(width[1] > 1);
 }
 
-int main(void)
-{
-	return tests_run(NULL, NULL);
-}
+TESTS_MAIN()

@@ -13,7 +13,7 @@ static void add(const struct gw_prediction *made)
 				 (double)made->known, (double)made->tier, (double)made->work,
 				 (double)made->bound};
 
-	for (unsigned i = 0; i < sizeof(values) / sizeof(*values); i++) {
+	for (unsigned i = 0; i < COUNT(values); i++) {
 		uint64_t bits;
 
 		memcpy(&bits, &values[i], sizeof(bits));
@@ -257,7 +257,4 @@ TEST_WITH(lower_limits_come_to_hold_nine_times_in_ten, start, stop)
 	assert_true(held >= 0.86 && held <= 0.95);
 }
 
-int main(void)
-{
-	return tests_run(NULL, NULL);
-}
+TESTS_MAIN()

@@ -350,7 +350,4 @@ TEST(a_bench_that_stops_gives_what_it_has)
 	assert_int_equal(n, 0);
 }
 
-int main(void)
-{
-	return tests_run(NULL, NULL);
-}
+TESTS_MAIN()

@@ -575,7 +575,4 @@ TEST_WITH(who_may_read_it_is_an_option, start, stop)
 	gw_options.run_group[0] = 0;
 }
 
-int main(void)
-{
-	return tests_run(NULL, NULL);
-}
+TESTS_MAIN()

@@ -512,7 +512,4 @@ TEST_WITH(it_is_owned_by_a_process_of_another_time_namespace, start, stop)
 	assert_int_equal(status, 0);
 }
 
-int main(void)
-{
-	return tests_run(NULL, NULL);
-}
+TESTS_MAIN()

@@ -148,7 +148,7 @@ static const struct kernel kernels[] = {
 
 TEST(a_grid_s_footprint_is_reported_from_a_few_blocks)
 {
-	for (unsigned i = 0; i < sizeof(kernels) / sizeof(*kernels); i++) {
+	for (unsigned i = 0; i < COUNT(kernels); i++) {
 		struct gw_arena arena;
 		struct gw_locality *l = run_some(&arena, &kernels[i], 16);
 		struct gw_locality_grid grid;
@@ -303,7 +303,4 @@ TEST(a_long_loop_s_footprint_grows_on_as_it_began)
 	gw_arena_free(&arena);
 }
 
-int main(void)
-{
-	return tests_run(NULL, NULL);
-}
+TESTS_MAIN()

@@ -247,7 +247,4 @@ TEST(text_is_copied_and_terminated)
 	gw_arena_free(&a);
 }
 
-int main(void)
-{
-	return tests_run(NULL, NULL);
-}
+TESTS_MAIN()

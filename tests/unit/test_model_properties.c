@@ -57,7 +57,7 @@ static void scale_sm_rates(struct fixture *f, double factor)
 		GW_PARAM_b_shared,
 	};
 
-	for (unsigned i = 0; i < sizeof(rates) / sizeof(*rates); i++)
+	for (unsigned i = 0; i < COUNT(rates); i++)
 		scale_param(f, rates[i], factor);
 }
 
@@ -70,7 +70,7 @@ static void more_bandwidth(struct fixture *f, double factor)
 		GW_PARAM_bw_uncoalesced,
 	};
 
-	for (unsigned i = 0; i < sizeof(rates) / sizeof(*rates); i++)
+	for (unsigned i = 0; i < COUNT(rates); i++)
 		scale_param(f, rates[i], factor);
 	scale_curve(f, GW_CURVE_dram_latency_at_load, factor, 1);
 	scale_curve(f, GW_CURVE_dram_bw_in_flight, 1, factor);
@@ -119,7 +119,7 @@ static bool one_of(unsigned field, const enum gw_work_field rows[4])
 
 static const struct accesses *accesses_of(unsigned field)
 {
-	for (unsigned i = 0; i < sizeof(accesses) / sizeof(*accesses); i++)
+	for (unsigned i = 0; i < COUNT(accesses); i++)
 		if (one_of(field, accesses[i].rows))
 			return &accesses[i];
 	return NULL;
@@ -289,7 +289,7 @@ static double hostile_number(uint64_t *seed)
 	static const double numbers[] = {0,    -1,       1e-320,    DBL_MIN, DBL_MAX, 1e308, -1e308,
 					 1e-9, INFINITY, -INFINITY, NAN,     1,       2,     1e18};
 
-	return numbers[pick(seed, sizeof(numbers) / sizeof(*numbers))];
+	return numbers[pick(seed, COUNT(numbers))];
 }
 
 static uint32_t hostile_count(uint64_t *seed)
@@ -297,7 +297,7 @@ static uint32_t hostile_count(uint64_t *seed)
 	static const uint32_t counts[] = {0,    1,     2,     31,        32,
 					  1024, 65535, 65536, INT32_MAX, UINT32_MAX};
 
-	return counts[pick(seed, sizeof(counts) / sizeof(*counts))];
+	return counts[pick(seed, COUNT(counts))];
 }
 
 static struct gw_dim3 hostile_dim3(uint64_t *seed)
@@ -402,7 +402,7 @@ TEST(time_is_in_seconds)
 {
 	static const char *const in_cycles[] = {"mwp-cwp-2009", "mwp-cwp", "mwp-cwp-levels"};
 
-	for (unsigned i = 0; i < sizeof(in_cycles) / sizeof(*in_cycles); i++) {
+	for (unsigned i = 0; i < COUNT(in_cycles); i++) {
 		const struct gw_model *model = gw_model_find(in_cycles[i]);
 		struct fixture f;
 		double before;
@@ -501,7 +501,7 @@ LAUNCH_TEST(fewer_warps_do_more_each)
 		i++;
 	assert_true(i < n);
 	f->launch.config.grid.x = 200;
-	for (size_t k = 0; k < sizeof(per_warp) / sizeof(*per_warp); k++)
+	for (size_t k = 0; k < COUNT(per_warp); k++)
 		f->work.q[per_warp[k]].value *= 80;
 	gw_model_find("wave")->estimate(&f->device, &f->launch, &f->work, NULL, &e);
 	assert_true(fabs(c[i].seconds - e.seconds) < 1e-12);

@@ -393,7 +393,4 @@ TEST_WITH(a_module_of_a_library_is_its_code_and_ends_with_it, start, NULL)
 	drop(only_note());
 }
 
-int main(void)
-{
-	return tests_run(NULL, NULL);
-}
+TESTS_MAIN()

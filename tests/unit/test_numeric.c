@@ -187,7 +187,7 @@ static void assert_quantiles(const struct gw_sketch *s)
 
 	assert_true(gw_sketch_valid(s));
 	assert_int_equal(s->count, VALUES);
-	for (size_t i = 0; i < sizeof(shares) / sizeof(*shares); i++) {
+	for (size_t i = 0; i < COUNT(shares); i++) {
 		int rank = (int)ceil(shares[i] * VALUES);
 		double exact = values[rank ? rank - 1 : 0];
 
@@ -215,7 +215,7 @@ TEST(quantiles_are_within_the_schemas_error)
 {
 	static const double octaves[] = {0, 0.05, 1, 5, 7.8};
 
-	for (size_t i = 0; i < sizeof(octaves) / sizeof(*octaves); i++) {
+	for (size_t i = 0; i < COUNT(octaves); i++) {
 		struct gw_sketch s = spread(3e-6, octaves[i]);
 
 		assert_int_equal(s.schema, GW_SKETCH_SCHEMA);
@@ -231,7 +231,7 @@ TEST(a_wider_span_costs_resolution_and_no_value)
 		int32_t schema;
 	} cases[] = {{12, 2}, {25, 1}, {50, 0}, {100, -1}};
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+	for (size_t i = 0; i < COUNT(cases); i++) {
 		struct gw_sketch s = spread(1e-15, cases[i].octaves);
 
 		assert_int_equal(s.schema, cases[i].schema);
@@ -272,7 +272,7 @@ TEST(parts_that_are_merged_are_the_whole)
 {
 	static const double octaves[] = {2, 7, 20, 100};
 
-	for (size_t k = 0; k < sizeof(octaves) / sizeof(*octaves); k++) {
+	for (size_t k = 0; k < COUNT(octaves); k++) {
 		struct gw_sketch part[3] = {{0}}, all = {0};
 
 		spread(1e-15, octaves[k]);
@@ -340,7 +340,7 @@ TEST(what_came_since_is_what_was_added_since)
 {
 	static const double octaves[] = {1, 7, 20, 40};
 
-	for (size_t i = 0; i < sizeof(octaves) / sizeof(*octaves); i++) {
+	for (size_t i = 0; i < COUNT(octaves); i++) {
 		struct gw_sketch now = spread(100, 2), before = now, more, added;
 
 		gw_sketch_add(&now, 0, 3);
@@ -366,7 +366,4 @@ TEST(what_has_begun_anew_is_all_since)
 	assert_memory_equal(&more, &now, sizeof(now));
 }
 
-int main(void)
-{
-	return tests_run(NULL, NULL);
-}
+TESTS_MAIN()

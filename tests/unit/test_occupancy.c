@@ -113,7 +113,7 @@ TEST(agrees_with_the_toolkit_on_random_blocks)
 {
 	uint64_t seed = 20261120;
 
-	for (size_t i = 0; i < sizeof(gpus) / sizeof(*gpus); i++)
+	for (size_t i = 0; i < COUNT(gpus); i++)
 		for (int n = 0; n < 200; n++) {
 			/* 3.0 has 63 registers a thread, which the toolkit's header does not know.
 			 */
@@ -136,9 +136,9 @@ TEST(agrees_with_the_toolkit_at_the_borders)
 	static const int registers[] = {0, 1, 16, 32, 33, 40, 63, 64, 128, 168, 255};
 	static const int blocks[] = {1, 32, 33, 64, 96, 128, 256, 512, 768, 1023, 1024};
 
-	for (size_t i = 0; i < sizeof(gpus) / sizeof(*gpus); i++)
-		for (size_t r = 0; r < sizeof(registers) / sizeof(*registers); r++)
-			for (size_t b = 0; b < sizeof(blocks) / sizeof(*blocks); b++) {
+	for (size_t i = 0; i < COUNT(gpus); i++)
+		for (size_t r = 0; r < COUNT(registers); r++)
+			for (size_t b = 0; b < COUNT(blocks); b++) {
 				struct config c = {blocks[b], registers[r], 0, gpus[i].optin};
 
 				if (gpus[i].major == 3 && gpus[i].minor == 0 && registers[r] > 63)
@@ -262,7 +262,4 @@ TEST(what_is_unknown_or_impossible_is_named)
 	assert_non_null(strstr(why_not(too_much_shared), "no block fits"));
 }
 
-int main(void)
-{
-	return tests_run(NULL, NULL);
-}
+TESTS_MAIN()

@@ -10,7 +10,7 @@ static const char *const operations[] = {
 #include "predictor/core/operation.def"
 #undef OPERATION
 };
-enum { OPERATIONS = sizeof(operations) / sizeof(*operations) };
+enum { OPERATIONS = COUNT(operations) };
 
 TEST(every_operation_of_the_list_has_kernels_and_a_reference)
 {
@@ -55,7 +55,7 @@ TEST(constants_have_the_bits_of_their_format)
 		{"mma_s8", 3, 0x03030303},           {"add_s32", 12345, 12345},
 	};
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
+	for (size_t i = 0; i < COUNT(cases); i++)
 		assert_int_equal(
 			gw_reference_word(gw_reference_of(cases[i].operation), cases[i].value),
 			cases[i].word);
@@ -185,7 +185,7 @@ TEST(each_place_is_taken_once)
 	static const unsigned counts[] = {1, 2, 3, 4, 5, 64, 1000, 4096, 4097, 65536, MOST};
 	static unsigned char taken[MOST];
 
-	for (size_t c = 0; c < sizeof(counts) / sizeof(*counts); c++) {
+	for (size_t c = 0; c < COUNT(counts); c++) {
 		memset(taken, 0, sizeof(taken));
 		for (unsigned i = 0; i < counts[c]; i++) {
 			unsigned place = gw_permute(i, counts[c], 7);
@@ -245,7 +245,4 @@ TEST(links_lie_on_lines_of_their_strides)
 	assert_true(moved > 400);
 }
 
-int main(void)
-{
-	return tests_run(NULL, NULL);
-}
+TESTS_MAIN()

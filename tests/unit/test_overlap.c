@@ -139,7 +139,7 @@ TEST(intervals_hold_beside_others_and_are_no_wider_for_it)
 {
 	double (*const series[])(int, bool *) = {in_turns, for_long, now_and_then};
 
-	for (size_t i = 0; i < sizeof(series) / sizeof(*series); i++) {
+	for (size_t i = 0; i < COUNT(series); i++) {
 		struct outcome o = of_times(series[i]);
 
 		print_message("%zu: held %.3f, width %.3f, off %.4f\n", i, o.held, o.width,
@@ -150,7 +150,4 @@ TEST(intervals_hold_beside_others_and_are_no_wider_for_it)
 	}
 }
 
-int main(void)
-{
-	return tests_run(NULL, NULL);
-}
+TESTS_MAIN()

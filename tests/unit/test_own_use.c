@@ -381,7 +381,4 @@ TEST(pauses_do_not_hide_what_hooks_take_of_bursts)
 	assert_in_range((uint64_t)(gw_window_cost_left(1) * 1e6), 2900, 3100);
 }
 
-int main(void)
-{
-	return tests_run(NULL, NULL);
-}
+TESTS_MAIN()

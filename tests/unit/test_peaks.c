@@ -407,7 +407,4 @@ LAUNCH_TEST(the_time_refutes_what_was_not_counted)
 	assert_int_equal(measured(f, ideal / 2).bound, GW_BOUND_UNKNOWN);
 }
 
-int main(void)
-{
-	return tests_run(NULL, NULL);
-}
+TESTS_MAIN()

@@ -526,7 +526,4 @@ TEST(pages_of_zeroes_in_tables_are_given_back_when_they_are_new)
 	expect_resident(tables, true);
 }
 
-int main(void)
-{
-	return tests_run(NULL, NULL);
-}
+TESTS_MAIN()

@@ -215,7 +215,7 @@ TEST(intervals_hold_nine_times_in_ten)
 		double most;
 	} streams[] = {{noisy, 0.94}, {very_noisy, 0.97}, {drifting, 0.94}, {heavy_tailed, 0.94}};
 
-	for (size_t i = 0; i < sizeof(streams) / sizeof(*streams); i++)
+	for (size_t i = 0; i < COUNT(streams); i++)
 		for (int batch = 1; batch <= 64; batch *= 8) {
 			double c = coverage(streams[i].next, 5000, batch);
 
@@ -318,7 +318,7 @@ TEST(intervals_hold_while_times_change_and_verdicts_come_late)
 		      {stepping, 0.044, 0.018},
 		      {creeping, 0.050, 0.022}};
 
-	for (size_t i = 0; i < sizeof(trends) / sizeof(*trends); i++) {
+	for (size_t i = 0; i < COUNT(trends); i++) {
 		struct held h = late_verdicts(trends[i].trend);
 
 		if (h.share < 0.87 || h.half_width > trends[i].width)
@@ -459,7 +459,7 @@ TEST(hostile_times_are_not_learnt)
 	struct gw_predictor *p = gw_predictor_new(4);
 	struct gw_observation o = {.exclusive = true, .predicted = NAN};
 
-	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+	for (size_t i = 0; i < COUNT(bad); i++) {
 		o.seconds = bad[i];
 		assert_int_equal(gw_observe(p, 1, &o), 0);
 	}
@@ -491,7 +491,4 @@ TEST(any_learnt_time_gives_a_finite_prediction)
 	gw_predictor_free(p);
 }
 
-int main(void)
-{
-	return tests_run(NULL, NULL);
-}
+TESTS_MAIN()

@@ -220,7 +220,4 @@ TEST_WITH(ids_out_of_reach_are_not_known_gpus_and_no_configurations, start, stop
 	assert_true(isnan(predict(CONFIGS + 1, 1).seconds));
 }
 
-int main(void)
-{
-	return tests_run(NULL, NULL);
-}
+TESTS_MAIN()

@@ -185,7 +185,7 @@ TEST(refuses_curves_that_are_no_functions)
 	};
 	char text[512];
 
-	for (unsigned i = 0; i < sizeof(points) / sizeof(*points); i++) {
+	for (unsigned i = 0; i < COUNT(points); i++) {
 		snprintf(text, sizeof(text),
 			 "{\"gpuwatch_profile\": 1, \"name\": \"a\", \"curves\": {\n"
 			 "\"l2_read_bw\": {\"unit_x\": \"B\", \"unit_y\": \"B/s\", \"method\": "
@@ -250,7 +250,7 @@ TEST(refuses_what_no_calibration_writes)
 		 "no name that is unknown"},
 	};
 
-	for (unsigned i = 0; i < sizeof(rests) / sizeof(*rests); i++)
+	for (unsigned i = 0; i < COUNT(rests); i++)
 		assert_refused(calibrated(rests[i][0]), "f.json:4: ", rests[i][1]);
 	assert_refused("{\"gpuwatch_profile\": 1, \"name\": \"G\",\n\"groups\": {\"a\": {\n"
 		       "\"sm_clock\": -1}}}",
@@ -278,7 +278,7 @@ TEST(refuses_lines_that_are_not_whole)
 	};
 	char text[600];
 
-	for (unsigned i = 0; i < sizeof(fits) / sizeof(*fits); i++) {
+	for (unsigned i = 0; i < COUNT(fits); i++) {
 		snprintf(text, sizeof(text),
 			 "{\"gpuwatch_profile\": 1, \"name\": \"a\", \"curves\": {\n"
 			 "\"l2_read_bw\": {\"unit_x\": \"B\", \"unit_y\": \"B/s\", \"method\": "
@@ -407,7 +407,4 @@ TEST(the_documentations_example_reads)
 	free(text);
 }
 
-int main(void)
-{
-	return tests_run(NULL, NULL);
-}
+TESTS_MAIN()

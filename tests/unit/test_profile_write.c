@@ -182,7 +182,4 @@ TEST(every_shipped_profile_reads_and_survives_writing)
 	assert_true(count >= 22);
 }
 
-int main(void)
-{
-	return tests_run(NULL, NULL);
-}
+TESTS_MAIN()

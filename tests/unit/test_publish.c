@@ -383,7 +383,4 @@ TEST_WITH(no_reader_sees_a_torn_prediction, start, NULL)
 	assert_true(atomic_load(&hits) >= HITS);
 }
 
-int main(void)
-{
-	return tests_run(NULL, NULL);
-}
+TESTS_MAIN()

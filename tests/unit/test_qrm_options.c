@@ -26,7 +26,7 @@ static int set_up(void **state)
 		     {GW_PARAM_t_add, 32e9}, {GW_PARAM_t_ldst, 8e9}, {GW_PARAM_b_mem, 1e12}};
 
 	gw_device_clear(&device, "test");
-	for (unsigned i = 0; i < sizeof(rates) / sizeof(*rates); i++)
+	for (unsigned i = 0; i < COUNT(rates); i++)
 		gw_device_set(&device, rates[i].p, rates[i].value, GW_METHOD_MEASURED);
 	gw_work_clear(&work);
 	give(GW_WORK_inst_executed, 1e9);
@@ -215,7 +215,7 @@ TEST_WITH(what_is_missing_is_named, set_up, NULL)
 		GW_WORK_fp32_fma,        GW_WORK_ldst_inst, GW_WORK_dram_read_bytes,
 		GW_WORK_dram_write_bytes};
 
-	for (unsigned i = 0; i < sizeof(params) / sizeof(*params); i++) {
+	for (unsigned i = 0; i < COUNT(params); i++) {
 		set_up(state);
 		gw_device_set(&device, params[i].param, NAN, GW_METHOD_NONE);
 		run(NULL);
@@ -223,7 +223,7 @@ TEST_WITH(what_is_missing_is_named, set_up, NULL)
 		assert_non_null(strstr(e.reason, params[i].name));
 		assert_int_equal(e.bound, GW_BOUND_UNKNOWN);
 	}
-	for (unsigned i = 0; i < sizeof(fields) / sizeof(*fields); i++) {
+	for (unsigned i = 0; i < COUNT(fields); i++) {
 		set_up(state);
 		work.q[fields[i]].value = NAN;
 		run(NULL);
@@ -299,7 +299,4 @@ TEST_WITH(the_documentation_has_the_table_of_metrics, set_up, NULL)
 	free(text);
 }
 
-int main(void)
-{
-	return tests_run(NULL, NULL);
-}
+TESTS_MAIN()

@@ -134,7 +134,7 @@ TEST(a_better_part_of_a_device_is_never_slower)
 		random_device();
 		random_work();
 		for (unsigned m = 0; m < 2; m++)
-			for (unsigned i = 0; i < sizeof(rates) / sizeof(*rates); i++) {
+			for (unsigned i = 0; i < COUNT(rates); i++) {
 				double was = gw_param(&device, rates[i]), before = seconds(ours[m]);
 
 				set(rates[i], was * decades(1, 10));
@@ -214,7 +214,7 @@ TEST(more_instructions_are_never_faster_while_the_type_stays)
 
 	state_of_random = 4;
 	for (unsigned n = 0; n < LAUNCHES; n++)
-		for (unsigned i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+		for (unsigned i = 0; i < COUNT(kinds); i++) {
 			double roofline, qrm, more;
 			bool change;
 
@@ -295,7 +295,7 @@ static double hostile(void)
 	double v;
 
 	if (bits % 3 == 0)
-		return worst[(bits >> 8) % (sizeof(worst) / sizeof(*worst))];
+		return worst[(bits >> 8) % (COUNT(worst))];
 	if (bits % 3 == 1)
 		return decades(1e-3, 1e15);
 	memcpy(&v, &bits, sizeof(v));
@@ -403,7 +403,4 @@ TEST(every_model_is_named_once_and_found)
 	assert_null(gw_model_find("no such model"));
 }
 
-int main(void)
-{
-	return tests_run(NULL, NULL);
-}
+TESTS_MAIN()

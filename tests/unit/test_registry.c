@@ -455,7 +455,4 @@ TEST_WITH(without_memory_nothing_is_written_again_and_again, start, NULL)
 	assert_int_equal(written[GW_RECORD_NODE], nodes);
 }
 
-int main(void)
-{
-	return tests_run(NULL, NULL);
-}
+TESTS_MAIN()

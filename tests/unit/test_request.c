@@ -141,7 +141,7 @@ TEST(known_strides_conflict_as_often_as_the_stride_and_32_have_in_common)
 	static const unsigned expected[][2] = {{1, 1},   {2, 2},   {3, 1},  {4, 4},  {8, 8},
 					       {16, 16}, {32, 32}, {33, 1}, {17, 1}, {0, 1}};
 
-	for (unsigned i = 0; i < sizeof(expected) / sizeof(*expected); i++) {
+	for (unsigned i = 0; i < COUNT(expected); i++) {
 		struct gw_request r = strided(4096, expected[i][0] * 4, 4);
 
 		assert_int_equal(wavefronts(&r), expected[i][1]);
@@ -161,7 +161,7 @@ TEST(patterns_of_every_width_take_the_passes_that_the_h200_counts)
 		{16, 0, 1, 2, 0},   {16, 1, 4, 2, 0},   {16, 16, 2, 16, 14}, {16, 8, 4, 8, 6},
 	};
 
-	for (unsigned i = 0; i < sizeof(counted) / sizeof(*counted); i++) {
+	for (unsigned i = 0; i < COUNT(counted); i++) {
 		struct gw_request r = {.active = UINT32_MAX, .bytes = counted[i].bytes};
 		struct gw_shared_passes passes;
 
@@ -334,7 +334,4 @@ TEST(an_endless_loop_is_cut)
 	gw_arena_free(&arena);
 }
 
-int main(void)
-{
-	return tests_run(NULL, NULL);
-}
+TESTS_MAIN()

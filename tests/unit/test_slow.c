@@ -40,7 +40,7 @@ TEST(stationary_launches_raise_no_alarm)
 	static const double sigmas[] = {0.001, 0.01, 0.03, 0.1, 0.3};
 
 	seed = 7;
-	for (size_t k = 0; k < sizeof(sigmas) / sizeof(*sigmas); k++)
+	for (size_t k = 0; k < COUNT(sigmas); k++)
 		for (unsigned every = 1; every <= 1000; every *= 10) {
 			struct bench b;
 			struct gw_slow_sample s = usual();
@@ -386,7 +386,4 @@ TEST(every_cause_has_a_name)
 	assert_true(gw_slow_cause_meaning(GW_SLOW_CACHE)[0] != 0);
 }
 
-int main(void)
-{
-	return tests_run(NULL, NULL);
-}
+TESTS_MAIN()

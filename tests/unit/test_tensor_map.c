@@ -46,7 +46,7 @@ static const struct {
 	 {.address = 0x7f83aa000000, .dim = {4096, 4096, 1}, .stride = {2, 8192, 0}, .box = {64, 32, 1}, .every = {1, 1, 1}, .element_bits = 16, .rank = 3}},
 };
 /* clang-format on */
-enum { ENCODED = sizeof(encoded) / sizeof(*encoded) };
+enum { ENCODED = COUNT(encoded) };
 
 static const struct gw_tensor_map plain = {.address = 4096,
 					   .dim = {100, 70},
@@ -83,7 +83,7 @@ TEST(bytes_that_are_no_map_are_refused)
 
 	memset(word, 0, sizeof(word));
 	assert_false(gw_tensor_map_read(&m, (const uint8_t *)word));
-	for (unsigned i = 0; i < sizeof(word) / sizeof(*word); i++)
+	for (unsigned i = 0; i < COUNT(word); i++)
 		word[i] = 0x01010101u * i;
 	assert_false(gw_tensor_map_read(&m, (const uint8_t *)word));
 	memcpy(word, encoded[0].word, sizeof(word));
@@ -139,7 +139,4 @@ TEST(where_a_tensor_lies_splits_no_configurations)
 	assert_int_not_equal(gw_digest_provisional_params(&plan, params), first);
 }
 
-int main(void)
-{
-	return tests_run(NULL, NULL);
-}
+TESTS_MAIN()

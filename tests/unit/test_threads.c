@@ -246,7 +246,4 @@ TEST_WITH(a_thread_that_finds_no_memory_uses_up_no_place, start, stop)
 	assert_non_null(gw_thread_register());
 }
 
-int main(void)
-{
-	return tests_run(NULL, NULL);
-}
+TESTS_MAIN()

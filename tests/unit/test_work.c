@@ -280,7 +280,4 @@ TEST_WITH(an_offer_without_memory_takes_none, start, NULL)
 	assert_true(gw_memory_now() > now);
 }
 
-int main(void)
-{
-	return tests_run(NULL, NULL);
-}
+TESTS_MAIN()

@@ -79,7 +79,4 @@ TEST(globs_match_whole_names)
 	assert_false(wl_glob("?", ""));
 }
 
-int main(void)
-{
-	return tests_run(NULL, NULL);
-}
+TESTS_MAIN()

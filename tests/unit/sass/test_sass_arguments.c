@@ -219,8 +219,7 @@ static const unsigned architectures[] = {75, 80, 90, 120};
 #define KNOWN(sm) ((sm) == 75 ? COUNTS : ADDRESSES)
 
 #define EACH(a) \
-	for (const unsigned *a = architectures; \
-	     a < architectures + sizeof(architectures) / sizeof(*architectures); a++)
+	for (const unsigned *a = architectures; a < architectures + COUNT(architectures); a++)
 
 TEST(tables_of_arguments_are_read_by_an_index)
 {
@@ -273,7 +272,4 @@ TEST(a_wait_for_an_mbarrier_ends)
 	check("awaited", 120, &rounds_on, awaited, WAITS);
 }
 
-int main(void)
-{
-	return tests_run(NULL, NULL);
-}
+TESTS_MAIN()

@@ -205,7 +205,7 @@ static void check_shares(const struct gw_cfg *cfg)
 		double insns = 0, pipe[GW_SASS_PIPES] = {0};
 
 		walk(cfg, 1 + i * 5, &insns, pipe);
-		for (unsigned r = 0; r < sizeof(rows) / sizeof(*rows); r++)
+		for (unsigned r = 0; r < COUNT(rows); r++)
 			assert_true(gw_sass_pipe_sum(rows[r][1], pipe) <=
 				    work.q[rows[r][0]].value * insns + 1e-9);
 	}
@@ -256,7 +256,4 @@ TEST(code_that_is_not_whole_instructions_is_refused)
 	gw_arena_free(&arena);
 }
 
-int main(void)
-{
-	return tests_run(schedule_begin, schedule_end);
-}
+TESTS_MAIN(schedule_begin, schedule_end)

@@ -21,7 +21,7 @@ static struct gw_sass_insn decode(uint64_t hi, uint64_t lo, unsigned sm)
 
 TEST(every_opcode_and_modifier_is_what_the_disassembler_says)
 {
-	for (unsigned i = 0; i < sizeof(architectures) / sizeof(*architectures); i++) {
+	for (unsigned i = 0; i < COUNT(architectures); i++) {
 		struct listing listing;
 		struct agreement a;
 		char path[512];
@@ -144,7 +144,4 @@ TEST(names_end_with_a_question_mark)
 	assert_string_equal(gw_sass_pipe_name(GW_SASS_PIPE_XU), "xu");
 }
 
-int main(void)
-{
-	return tests_run(NULL, NULL);
-}
+TESTS_MAIN()

@@ -258,8 +258,8 @@ TEST(what_is_known_is_what_the_source_does)
 	static const unsigned architectures[] = {70, 75, 80, 90, 100, 120};
 	unsigned known = 0;
 
-	for (unsigned a = 0; a < sizeof(architectures) / sizeof(*architectures); a++)
-		for (unsigned k = 0; k < sizeof(kernels) / sizeof(*kernels); k++)
+	for (unsigned a = 0; a < COUNT(architectures); a++)
+		for (unsigned k = 0; k < COUNT(kernels); k++)
 			known += check(&kernels[k], architectures[a]);
 	printf("every address known: %u of 42\n", known);
 	assert_true(known >= ALL_KNOWN);
@@ -269,8 +269,8 @@ TEST(functions_that_are_called_are_followed)
 {
 	static const unsigned architectures[] = {75, 80, 90, 120};
 
-	for (unsigned a = 0; a < sizeof(architectures) / sizeof(*architectures); a++)
-		for (unsigned k = 0; k < sizeof(calling) / sizeof(*calling); k++)
+	for (unsigned a = 0; a < COUNT(architectures); a++)
+		for (unsigned k = 0; k < COUNT(calling); k++)
 			if (!check(&calling[k], architectures[a]))
 				fail_msg("%s on sm_%u", calling[k].name, architectures[a]);
 }
@@ -319,7 +319,7 @@ TEST(a_switch_goes_where_its_table_says)
 {
 	static const unsigned architectures[] = {75, 80, 90, 120};
 
-	for (unsigned a = 0; a < sizeof(architectures) / sizeof(*architectures); a++)
+	for (unsigned a = 0; a < COUNT(architectures); a++)
 		check_switch(architectures[a]);
 }
 
@@ -362,7 +362,7 @@ TEST(a_failed_assert_is_no_way_on)
 {
 	static const unsigned architectures[] = {75, 80, 90, 120};
 
-	for (unsigned a = 0; a < sizeof(architectures) / sizeof(*architectures); a++)
+	for (unsigned a = 0; a < COUNT(architectures); a++)
 		check_assert(architectures[a]);
 }
 
@@ -423,7 +423,4 @@ static int free_listing(void **state)
 	return 0;
 }
 
-int main(void)
-{
-	return tests_run(read_listing, free_listing);
-}
+TESTS_MAIN(read_listing, free_listing)

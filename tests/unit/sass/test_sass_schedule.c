@@ -130,7 +130,7 @@ static void calibrate(struct score *s, const struct listing *code)
 	/* What plays no part in the loop being solved must be a number, not right. */
 	for (unsigned i = 0; i < GW_WAITS; i++)
 		s->waits.cycles[i] = 0;
-	for (unsigned i = 0; i < sizeof(calibrations) / sizeof(*calibrations); i++)
+	for (unsigned i = 0; i < COUNT(calibrations); i++)
 		s->waits.cycles[calibrations[i].wait] =
 			solve(s, code, calibrations[i].name, calibrations[i].wait);
 	double l1 = s->waits.cycles[GW_WAIT_global];
@@ -479,7 +479,4 @@ TEST(a_chain_is_as_long_as_its_dependences)
 	built_end(&rate);
 }
 
-int main(void)
-{
-	return tests_run(schedule_begin, schedule_end);
-}
+TESTS_MAIN(schedule_begin, schedule_end)

@@ -111,7 +111,7 @@ TEST(tiles_of_a_grid_stride_loop_are_counted_to_the_edge)
 	static const uint32_t size[][2] = {{4096, 2048}, {1000, 777}, {64, 64}, {200, 4000}};
 	static const uint32_t box[] = {TILE, TILE};
 
-	for (size_t i = 0; i < sizeof(size) / sizeof(*size); i++) {
+	for (size_t i = 0; i < COUNT(size); i++) {
 		uint32_t across = (size[i][0] + TILE - 1) / TILE;
 		uint32_t down = (size[i][1] + TILE - 1) / TILE;
 		uint8_t arguments[ARGUMENTS] = {0};
@@ -280,7 +280,7 @@ TEST(tensor_maps_are_planned_but_for_their_address)
 		{"bulk_copy", "16+4", {{0, 8}, {8, 8}, {16, 4}}, 3},
 	};
 
-	for (unsigned i = 0; i < sizeof(kernels) / sizeof(*kernels); i++) {
+	for (unsigned i = 0; i < COUNT(kernels); i++) {
 		struct gw_sass_lowered lowered;
 		struct gw_digest_plan plan;
 		struct built_file b;
@@ -294,7 +294,4 @@ TEST(tensor_maps_are_planned_but_for_their_address)
 	}
 }
 
-int main(void)
-{
-	return tests_run(read_profile, NULL);
-}
+TESTS_MAIN(read_profile, NULL)

@@ -123,7 +123,7 @@ TEST(what_data_decide_is_not_predicted)
 		{"called_by_pointer", 132, 256, 1, {100, 0}},
 	};
 
-	for (size_t i = 0; i < sizeof(launches) / sizeof(*launches); i++) {
+	for (size_t i = 0; i < COUNT(launches); i++) {
 		double least;
 		struct gw_prediction made = first_of(&launches[i], &least);
 
@@ -142,7 +142,7 @@ TEST(what_is_bounded_is_predicted_as_far_as_it_is_likely)
 		{"blocks_meet", 132, 256, 3, {0}},
 	};
 
-	for (size_t i = 0; i < sizeof(launches) / sizeof(*launches); i++) {
+	for (size_t i = 0; i < COUNT(launches); i++) {
 		double least;
 		struct gw_prediction made = first_of(&launches[i], &least);
 
@@ -181,7 +181,7 @@ TEST(what_does_not_matter_is_predicted)
 		{"local_sort", 4096, 256, 1, {1 << 20}}, /* stores take longer than the sort */
 	};
 
-	for (size_t i = 0; i < sizeof(launches) / sizeof(*launches); i++) {
+	for (size_t i = 0; i < COUNT(launches); i++) {
 		double least;
 		struct gw_prediction made = first_of(&launches[i], &least);
 
@@ -258,7 +258,7 @@ TEST(atomics_meet_as_often_as_words_are_few)
 {
 	static const int32_t among[] = {1, 7, 256, ADDING};
 
-	for (unsigned i = 0; i < sizeof(among) / sizeof(*among); i++)
+	for (unsigned i = 0; i < COUNT(among); i++)
 		assert_true(fabs(adding(among[i], GW_WORK_atomic_same_address) * among[i] / ADDING -
 				 1) < 1e-6);
 }
@@ -356,7 +356,7 @@ TEST(the_lesser_of_two_doubles_is_known)
 		{(int32_t)0xc0340000, -20 + 8}, /* -20: no round at all */
 	};
 
-	for (unsigned i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+	for (unsigned i = 0; i < COUNT(cases); i++) {
 		const struct launch l = {
 			"least_of_doubles", GRID, WARPS * 32, 2, {0, cases[i].high}};
 
@@ -365,7 +365,4 @@ TEST(the_lesser_of_two_doubles_is_known)
 	}
 }
 
-int main(void)
-{
-	return tests_run(read_profile, NULL);
-}
+TESTS_MAIN(read_profile, NULL)

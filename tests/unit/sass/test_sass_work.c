@@ -139,7 +139,4 @@ TEST(unknown_trips_leave_the_rows_unknown)
 	assert_int_equal(work.q[GW_WORK_inst_executed].source, GW_SOURCE_NONE);
 }
 
-int main(void)
-{
-	return tests_run(schedule_begin, schedule_end);
-}
+TESTS_MAIN(schedule_begin, schedule_end)
