@@ -16,6 +16,7 @@
 #include "preload/runtime/linker/objects.h"
 #include "preload/runtime/linker/real_dl.h"
 #include "preload/runtime/arch/arch.h"
+#include "preload/runtime/sandbox.h"
 
 #include <dlfcn.h>
 #include <stdint.h>
@@ -60,6 +61,8 @@ static void set(const struct dl_phdr_info *object, void **slot, void *value)
 	} else if (!mprotect((void *)page, size, PROT_READ | PROT_WRITE)) {
 		*slot = value;
 		mprotect((void *)page, size, PROT_READ);
+	} else if (value) {
+		gw_sandbox_from_start(); /* a call of ours goes to a variable: do without */
 	}
 }
 

@@ -24,7 +24,7 @@ __attribute__((constructor)) static void remember(void)
 {
 	int saved = errno;
 
-	if (!getauxval(AT_SECURE)) {
+	if (!gw_sandboxed() && !getauxval(AT_SECURE)) {
 		at_start.flags = fcntl(STDERR_FILENO, F_GETFL);
 		at_start.open = at_start.flags >= 0 && !fstat(STDERR_FILENO, &at_start.stat);
 	}

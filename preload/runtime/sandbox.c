@@ -22,6 +22,11 @@ bool gw_sandboxed(void)
 	return atomic_load_explicit(&sandboxed, memory_order_relaxed) != 0;
 }
 
+void gw_sandbox_from_start(void)
+{
+	atomic_store_explicit(&sandboxed, 1, memory_order_relaxed);
+}
+
 /* Both sides say first what they do, then look for the other. */
 bool gw_sandbox_enter(void)
 {

@@ -14,6 +14,9 @@
 /** Whether the process is, or is about to be, in a sandbox of its own making. Never false again. */
 bool gw_sandboxed(void);
 
+/** As few calls are to be made from the start on: not all of ours go to functions. */
+void gw_sandbox_from_start(void);
+
 /** Have libc make now what system calls it makes once in a process, at the first use of a function.
  */
 void gw_sandbox_prepare(void);
