@@ -7,6 +7,7 @@
 #include "preload/analysis/code.h"
 #include "preload/analysis/code_open.h"
 #include "preload/analysis/digests.h"
+#include "preload/runtime/arch/arch.h"
 #include "preload/runtime/options.h"
 
 #include <pthread.h>
@@ -140,7 +141,7 @@ static const char *lower_machine(struct decoded *d, const struct gw_code_kernel 
 	if (k->arch.number < 70)
 		return "machine code from before sm_70 is not decoded";
 	if (k->code.size > GW_ANALYSIS_CODE_MAX)
-		return "its code is longer than 1 MiB";
+		return "its code is longer than " GW_TEXT(GW_ANALYSIS_CODE_MIB) " MiB";
 	code.data = gw_arena_copy(&d->arena, k->code.data, k->code.size);
 	d->cfg = gw_arena_array(&d->arena, 1, sizeof(*d->cfg));
 	if (!code.data || !d->cfg)
@@ -163,7 +164,7 @@ static const char *lower_ptx(struct decoded *d, struct gw_bytes text)
 	uint32_t at;
 
 	if (text.size > GW_ANALYSIS_PTX_MAX)
-		return "its PTX is longer than 2 MiB";
+		return "its PTX is longer than " GW_TEXT(GW_ANALYSIS_PTX_MIB) " MiB";
 	if (!copy.data)
 		return "there is no memory for it";
 	if (!gw_ptx_parse(copy, &d->arena, &ptx, &fault))

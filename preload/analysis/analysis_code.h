@@ -12,6 +12,11 @@
 #include "preload/launch/modules.h"
 #include "preload/maps/state.h"
 
+/** MiB of the longest machine code of a kernel, and of the longest PTX text, that are read; in
+ * messages, too. */
+#define GW_ANALYSIS_CODE_MIB 1
+#define GW_ANALYSIS_PTX_MIB  2
+
 enum {
 	GW_ANALYSIS_KERNELS = 256,             /**< decoded kernels kept at a time … */
 	GW_ANALYSIS_KERNELS_MEMORY = 12 << 20, /**< … and the bytes they may take */
@@ -19,9 +24,9 @@ enum {
 				       way, which share what the others leave … */
 	GW_ANALYSIS_ROOM = 16 << 20,   /**< … and get this much each at least, … */
 	GW_ANALYSIS_ROOM_ALONE = 48 << 20, /**< … this much where there is one at a time */
-	GW_ANALYSIS_CODE_MAX = 1 << 20,    /**< longest machine code of a kernel that is read */
-	GW_ANALYSIS_PTX_MAX = 2 << 20,     /**< longest PTX text that is read */
-	GW_ANALYSIS_MEMORIES = 16,         /**< most allocations that are known of a launch */
+	GW_ANALYSIS_CODE_MAX = GW_ANALYSIS_CODE_MIB << 20,
+	GW_ANALYSIS_PTX_MAX = GW_ANALYSIS_PTX_MIB << 20,
+	GW_ANALYSIS_MEMORIES = 16, /**< most allocations that are known of a launch */
 };
 
 /** A launch to be analysed. */

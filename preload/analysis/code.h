@@ -11,9 +11,12 @@
 #include "predictor/code/binary/kernel.h"
 #include "preload/launch/modules.h"
 
+/** MiB of the largest container or file that is read; in messages, too. */
+#define GW_CODE_FILE_MIB 16
+
 enum {
-	GW_CODE_MEMORY = 36 << 20,   /**< bytes that all code held at a time may take */
-	GW_CODE_FILE_MAX = 16 << 20, /**< largest container or file that is read */
+	GW_CODE_MEMORY = 36 << 20, /**< bytes that all code held at a time may take */
+	GW_CODE_FILE_MAX = GW_CODE_FILE_MIB << 20,
 };
 
 /** The code of a kernel. Valid until the next gw_code_of(). */

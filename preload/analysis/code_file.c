@@ -2,6 +2,8 @@
 #include "preload/analysis/code_file.h"
 
 #include "preload/analysis/code.h"
+#include "preload/launch/module_reports.h"
+#include "preload/runtime/arch/arch.h"
 #include "preload/runtime/own_files.h"
 #include "preload/runtime/sandbox.h"
 
@@ -9,6 +11,9 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#define FILE_MOST GW_TEXT(GW_CODE_FILE_MIB) " MiB"
+#define KEPT_MOST GW_TEXT(GW_MODULE_COPIES_MIB) " MiB"
 
 enum { SEGMENTS_MAX = 64, PAGE = 4096 };
 
@@ -60,7 +65,7 @@ static const char *read_at(int fd, uint64_t offset, uint64_t size, struct gw_are
 	void *to;
 
 	if (size > GW_CODE_FILE_MAX)
-		return "its container or file is larger than 16 MiB";
+		return "its container or file is larger than " FILE_MOST;
 	to = gw_arena_array(arena, (size_t)size, 1);
 	if (!to)
 		return "there is no memory left for it";
@@ -102,8 +107,8 @@ static const char *read_file(const struct gw_module_note *note, struct gw_arena 
 		return "its module is in no format that is known here";
 	if (!*note->path)
 		return note->bytes > GW_CODE_FILE_MAX
-			       ? "its module is larger than 16 MiB and lies in no file"
-			       : "64 MiB of modules that lie in no file were kept already";
+			       ? "its module is larger than " FILE_MOST " and lies in no file"
+			       : KEPT_MOST " of modules that lie in no file were kept already";
 	fd = gw_code_file_open(note->path);
 	if (fd < 0)
 		return "its file could not be opened";

@@ -10,9 +10,12 @@
 
 #include "preload/launch/modules.h"
 
+/** MiB of all copies of images; in messages, too. */
+#define GW_MODULE_COPIES_MIB 64
+
 enum {
-	GW_MODULE_COPY_MAX = 16 << 20,    /**< bytes of the largest image that is copied */
-	GW_MODULE_COPIES_MAX = 64 << 20,  /**< of all copies of images */
+	GW_MODULE_COPY_MAX = 16 << 20, /**< bytes of the largest image that is copied */
+	GW_MODULE_COPIES_MAX = GW_MODULE_COPIES_MIB << 20,
 	GW_MODULE_REPORTS_MAX = 32 << 20, /**< of those of reports, where hooks see modules too */
 };
 

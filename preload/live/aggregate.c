@@ -29,7 +29,8 @@ enum {
 	   kill. */
 	SKETCHED = PLACES,
 };
-static const uint64_t SPAN_NS = UINT64_C(10000000000), LONG_NS = 6 * UINT64_C(10000000000);
+static const uint64_t SPAN_NS = GW_SPAN_S * UINT64_C(1000000000),
+		      LONG_NS = 6 * GW_SPAN_S * UINT64_C(1000000000);
 /* A record has 32 bits for it: then the sum goes on in another. */
 static const uint32_t LAUNCHES_MAX = UINT32_MAX / 2;
 

@@ -13,6 +13,8 @@
 
 #include <stdbool.h>
 
+#define GW_SPAN_S 10 /**< seconds of the shortest span; in the log's header, too */
+
 /** Start with no sums; a forked child leaves its parent's. */
 void gw_aggregate_start(void);
 

@@ -4,6 +4,7 @@
 #include "preload/cupti/activity.h"
 #include "preload/runtime/clock.h"
 #include "preload/runtime/driver.h"
+#include "preload/live/aggregate.h"
 #include "preload/live/live.h"
 #include "preload/live/log.h"
 #include "preload/live/log_name.h"
@@ -99,7 +100,7 @@ void gw_header_write(void)
 	add_file(&t, "command", "/proc/self/cmdline", gw_options.command_name);
 	add(&t, "mode", gw_mode_name(gw_options.mode));
 	if (gw_options_sum())
-		add(&t, "sums", "10 s");
+		add(&t, "sums", GW_TEXT(GW_SPAN_S) " s");
 	add(&t, "build", GW_VERSION " " GW_COMMIT);
 	add(&t, "rank", gw_log_rank());
 	if (*gw_live_path())

@@ -10,6 +10,7 @@
 #   guards   a header's include guard is GW_, folders of its path as needed, its name, _H; no two are the same
 #   environment  what lives in the program's process reads the environment by secure_getenv() alone,
 #            which is that of runtime/options.c there
+#   messages a limit in a message of the library is printed from its constant
 #   lists    no source stands twice in one list of a CMakeLists.txt, and no target's libraries in two, as merges can leave it
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit
@@ -72,6 +73,9 @@ environment)
 	! files '^(preload|predictor|calib/nvml)/.*\.(c|h)$' | grep -v runtime/options.c |
 		xargs -r grep -nE '(^|[^_[:alnum:]])(getenv|environ)\b'
 	;;
+messages)
+	! files '^preload/.*\.c$' | xargs -r grep -nE '"([^"%]*[^"%.[:alnum:]])?[0-9]+ ?(%%|B|KiB|MiB|ms|s|configurations|kernels|graphs|streams|modules|threads|launches)\b[^"]*"'
+	;;
 lists)
 	files 'CMakeLists\.txt$' | xargs -r awk '
 		FNR == 1 {delete linked}
@@ -95,7 +99,7 @@ names)
 		END {exit bad}'
 	;;
 *)
-	echo "usage: style.sh format|length|licence|marks|names|guards|environment|lists"
+	echo "usage: style.sh format|length|licence|marks|names|guards|environment|messages|lists"
 	exit 2
 	;;
 esac
