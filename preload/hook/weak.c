@@ -101,6 +101,7 @@ static bool astray; /* not all of them go into libc */
 static size_t calls_into(const struct dl_phdr_info *object)
 {
 	const ElfW(Rela) *r = our_calls.first;
+	void *libc;
 	size_t bytes = 0;
 
 	for (size_t i = 0; i < our_calls.size; i += sizeof(*r), r++) {
@@ -109,11 +110,13 @@ static size_t calls_into(const struct dl_phdr_info *object)
 
 		if (p && p->p_flags & PF_X)
 			bytes += sizeof(*r);
-		else if (p)
+		else if (p && (libc = dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD)))
 			set(&us, slot,
-			    gw_real_dlsym(dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD),
+			    gw_real_dlsym(libc,
 					  us_too.strings +
 						  us_too.symbols[ELF64_R_SYM(r->r_info)].st_name));
+		else if (p)
+			gw_sandbox_from_start();
 	}
 	return bytes;
 }
