@@ -53,12 +53,14 @@ static void set(const struct dl_phdr_info *object, void **slot, void *value)
 	uintptr_t size = (uintptr_t)sysconf(_SC_PAGESIZE), page = (uintptr_t)slot & ~(size - 1);
 	const ElfW(Phdr) *load = segment_of(object, PT_LOAD, (uintptr_t)slot);
 	const ElfW(Phdr) *relro = segment_of(object, PT_GNU_RELRO, (uintptr_t)slot);
+	bool known = size != UINTPTR_MAX; /* sysconf() may fail */
 
 	if (!load || !(load->p_flags & PF_W))
 		return;
-	if (!relro || page + size > object->dlpi_addr + relro->p_vaddr + relro->p_memsz) {
+	if (!relro ||
+	    (known && page + size > object->dlpi_addr + relro->p_vaddr + relro->p_memsz)) {
 		*slot = value;
-	} else if (!mprotect((void *)page, size, PROT_READ | PROT_WRITE)) {
+	} else if (known && !mprotect((void *)page, size, PROT_READ | PROT_WRITE)) {
 		*slot = value;
 		mprotect((void *)page, size, PROT_READ);
 	} else if (value) {
