@@ -46,26 +46,27 @@ static const ElfW(Phdr) *
 	return NULL;
 }
 
-/* What is read-only after relocation, in whole pages as the linker has made it, is so afterwards.
+/*
+ * Whether @p slot could be written. What is read-only after relocation, in whole pages as the
+ * linker has made it, is so afterwards.
  */
-static void set(const struct dl_phdr_info *object, void **slot, void *value)
+static bool set(const struct dl_phdr_info *object, void **slot, void *value)
 {
-	uintptr_t size = (uintptr_t)sysconf(_SC_PAGESIZE), page = (uintptr_t)slot & ~(size - 1);
+	const long size = sysconf(_SC_PAGESIZE);
+	const uintptr_t page = (uintptr_t)slot & ~((uintptr_t)size - 1),
+			end = page + (uintptr_t)size;
 	const ElfW(Phdr) *load = segment_of(object, PT_LOAD, (uintptr_t)slot);
 	const ElfW(Phdr) *relro = segment_of(object, PT_GNU_RELRO, (uintptr_t)slot);
-	bool known = size != UINTPTR_MAX; /* sysconf() may fail */
+	const bool stays =
+		relro && (size < 0 || end <= object->dlpi_addr + relro->p_vaddr + relro->p_memsz);
 
-	if (!load || !(load->p_flags & PF_W))
-		return;
-	if (!relro ||
-	    (known && page + size > object->dlpi_addr + relro->p_vaddr + relro->p_memsz)) {
-		*slot = value;
-	} else if (known && !mprotect((void *)page, size, PROT_READ | PROT_WRITE)) {
-		*slot = value;
-		mprotect((void *)page, size, PROT_READ);
-	} else if (value) {
-		gw_sandbox_from_start(); /* a call of ours goes to a variable: do without */
-	}
+	if (!load || !(load->p_flags & PF_W) ||
+	    (stays && (size < 0 || mprotect((void *)page, (size_t)size, PROT_READ | PROT_WRITE))))
+		return false;
+	*slot = value;
+	if (stays)
+		mprotect((void *)page, (size_t)size, PROT_READ);
+	return true;
 }
 
 static bool is_weak(const ElfW(Sym) * s)
@@ -99,26 +100,31 @@ static struct gw_object us_too;
 static struct table our_calls;
 static bool astray; /* not all of them go into libc */
 
+/* libc's function for the call of ours at @p r; NULL: unknown. */
+static void *of_libc(const ElfW(Rela) * r)
+{
+	void *libc = dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD);
+	const ElfW(Sym) *s = &us_too.symbols[ELF64_R_SYM(r->r_info)];
+
+	return libc ? gw_real_dlsym(libc, us_too.strings + s->st_name) : NULL;
+}
+
 /* How many of them go into the code of @p object; to its variables none does afterwards. */
 static size_t calls_into(const struct dl_phdr_info *object)
 {
 	const ElfW(Rela) *r = our_calls.first;
-	void *libc;
 	size_t bytes = 0;
 
 	for (size_t i = 0; i < our_calls.size; i += sizeof(*r), r++) {
-		void **slot = (void **)(us.dlpi_addr + r->r_offset);
+		void **slot = (void **)(us.dlpi_addr + r->r_offset), *function;
 		const ElfW(Phdr) *p = segment_of(object, PT_LOAD, (uintptr_t)*slot);
 
-		if (p && p->p_flags & PF_X)
+		if (!p)
+			continue;
+		if (p->p_flags & PF_X)
 			bytes += sizeof(*r);
-		else if (p && (libc = dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD)))
-			set(&us, slot,
-			    gw_real_dlsym(libc,
-					  us_too.strings +
-						  us_too.symbols[ELF64_R_SYM(r->r_info)].st_name));
-		else if (p)
-			gw_sandbox_from_start();
+		else if (!(function = of_libc(r)) || !set(&us, slot, function))
+			gw_sandbox_from_start(); /* it goes to a variable: do without */
 	}
 	return bytes;
 }

@@ -52,7 +52,7 @@ static int answer(const char *name)
 	return failing && (!strcmp(failing, name) || !strcmp(failing, "all")) ? UNKNOWN : 0;
 }
 
-/* MIG: NVML tells no use by process, nor of the GPU. */
+/* MIG: NVML reports no use by process, nor of the GPU. */
 static bool partitioned(void)
 {
 	const char *text = getenv("STANDIN_NVML_PIDS");

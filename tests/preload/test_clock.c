@@ -149,7 +149,7 @@ TEST(who_others_are_is_unknown_where_our_own_id_is)
 	outcome_free(o);
 }
 
-/* Processes on other parts of a GPU share no SM with this one; NVML tells no use of those on its
+/* Processes on other parts of a GPU share no SM with this one; NVML reports no use of those on its
  * own. */
 TEST(with_mig_others_are_those_on_the_same_part)
 {

@@ -122,7 +122,8 @@ static void compute(const struct gw_ir_insn *insn, uint32_t index, unsigned to, 
 	}
 }
 
-/* What no lane of @p mask knows, for one reason, is one value: what comes of it takes one step. */
+/* What no lane of @p mask knows, for one reason, is one value: an instruction that reads it takes
+ * one step. */
 static void join_unknown(struct gw_value *x, uint32_t mask)
 {
 	gw_base base = x->base[(unsigned)__builtin_ctz(mask)];
