@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* The bench: modules, memory, bounded launches. */
 #include <math.h>
 #include <stdarg.h>

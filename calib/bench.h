@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Tools of a calibration group: kernels, memory, timed launches, and the only way a value gets into
  * the profile. Everything a group takes is freed when it ends, and every failure is noted with its

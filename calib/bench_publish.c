@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* The bench: publishing or refusing values. */
 #include <math.h>
 #include <stdio.h>

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* State of the bench, shared by its files and calibrate.c, not by groups. */
 #ifndef GW_CALIB_BENCH_STATE_H
 #define GW_CALIB_BENCH_STATE_H

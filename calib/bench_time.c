@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* The bench: timed launches, and the SM clock under load. */
 #include <math.h>
 #include <string.h>

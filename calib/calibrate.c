@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Runs the groups in order, and everything around them. */
 #include "calib/calibrate.h"
 

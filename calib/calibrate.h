@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Measures a GPU: opens it, runs the groups of groups.def in order, and stores their results in a
  * profile. Never changes clocks or power, and never prints: it calls a listener.

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Distributions over whole cycles, and the difference of two of them (Sanchez Gil 2017, eqs. 6.1 to
  * 6.3).

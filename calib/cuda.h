@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * libcuda, opened at run time: without a driver the command runs and names what is missing. cuda.h
  * is used for its types only.

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Levels of a memory from latencies and rates: where one ends and the next begins. Pure numbers; no
  * function changes its input. An unavailable result is NaN or a count of 0.

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 #include "calib/bench_state.h"
 
 #include <errno.h>

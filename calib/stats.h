@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Robust statistics of samples. No function changes its input. An unavailable result (no samples, a
  * NaN among them, no memory) is NaN.

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a command of `gpuwatch` is. To add one: a row in commands.def and a file that
  * defines its gw_command_body.

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* `gpuwatch --generate WHAT`: what the build makes of the lists. */
 #include "cli/command.h"
 #include "cli/manual.h"

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* gpuwatch: finds the command and hands over. */
 #include "cli/command.h"
 #include "cli/common/memory.h"

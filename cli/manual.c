@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* The manual pages, from the lists; that of the log also as Markdown. */
 #include "cli/manual.h"
 
@@ -465,8 +464,7 @@ void gw_manual_log(bool markdown)
 	char title[64];
 
 	if (markdown) {
-		printf("<!-- SPDX-License-Identifier: Apache-2.0 -->\n"
-		       "<!-- Made by `gpuwatch --generate log-format` from "
+		printf("<!-- Made by `gpuwatch --generate log-format` from "
 		       "predictor/log/record.def. -->\n");
 		snprintf(title, sizeof(title), "What libgpuwatch.so writes, version %d",
 			 GW_LOG_VERSION);

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Each prints one manual page on stdout. */
 #ifndef GW_MANUAL_H
 #define GW_MANUAL_H

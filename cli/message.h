@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * How the command speaks: messages on stderr, colour on terminals only, text from logs made
  * safe to print.

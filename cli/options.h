@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Command-line options, one table per command. The table is what the parser, --help, the
  * manual and the completion read.

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/command.h"
 #include "cli/common/paths.h"
 #include "cli/message.h"

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Runs a program and says, when it has ended, where its logs are. */
 #ifndef GW_RUN_PROGRAM_H
 #define GW_RUN_PROGRAM_H

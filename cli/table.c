@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/table.h"
 
 #include "cli/common/kernel_name.h"

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A text table: aligned columns that fit a width. One column may be elastic: its cells are
  * shortened, those that differ to texts that differ (common/kernel_name.h). Other columns leave,

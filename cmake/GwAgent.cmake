@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 # What gpuwatch agent is built with: headers of libmicrohttpd and libcurl, targets gw_microhttpd and gw_curl, and
 # GW_HAVE_MICROHTTPD and GW_HAVE_CURL. Without the first it serves nothing, without the second it pushes nothing;
 # textfiles and --once always work. The libraries are opened when the agent runs, not linked: one command serves systems

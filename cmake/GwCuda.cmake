@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 # CUDA and CUPTI are opened at run time; only their headers are needed here, and nvcc for the
 # kernels of `gpuwatch calibrate`, which is built without them where there is none. They are
 # looked for in CUDA_HOME, beside nvcc, in /usr/local/cuda, and last in build/cuda,

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 # What the screen of gpuwatch top needs: target gw_curses, and GW_HAVE_CURSES. Without ncurses' wide library only
 # `gpuwatch top --once` works. Only the command links it: the archives where there are any, so that one command serves
 # every distribution.

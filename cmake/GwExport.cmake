@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 # What formats of gpuwatch export need: targets gw_zlib, which says GW_HAVE_ZLIB, and gw_sqlite, which says
 # GW_HAVE_SQLITE. A format whose library is missing is not offered. Only the command links them: their archives
 # where there are any, so that one command serves every distribution.

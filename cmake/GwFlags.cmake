@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 # Flags every target of ours shares, through the interface target gw_flags. The hardening is
 # that of the OpenSSF Compiler Options Hardening Guide for C, less what the notes below say.
 # gw_product_flags are the same without the sanitizer: libgpuwatch.so is always built with

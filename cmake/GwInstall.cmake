@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 # The installed tree, which may be moved as a whole: gpuwatch finds libgpuwatch.so relative to
 # itself. Sets GW_PRELOAD_TARGET and GW_CLI_TARGET, the one product of either room.
 function(gw_product room type variable)

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 # jansson: target gw_jansson. Its archive, for libgpuwatch.so may need nothing but libc and libm, and one command serves
 # every distribution.
 find_package(PkgConfig REQUIRED)

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 # libelf of elfutils: target gw_libelf. Only the command links it: its archive, with those that it needs, where there
 # are any, so that one command serves every distribution.
 find_package(PkgConfig REQUIRED)

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 # Packages of the installed tree: `cpack -G DEB` in the build folder, and the target `wheel`. Both carry the library and
 # the command for one machine, the wheel the Python package gpuwatch, too; libcuda and libcupti come from the driver and the CUDA toolkit of the host.
 # What is built is packed; else cpack builds all, tests too.

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 # gw_unpack(ARCHIVE FOLDER): FOLDER holds what the .tar.xz does, unpacked by tests/columns.py where that packed it, and nothing
 # else. Done while configuring, so that no target has to wait for it; an archive that changed configures anew. tests/archive writes the archives.
 function(gw_unpack archive folder)

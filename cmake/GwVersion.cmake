@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 # GW_VERSION and GW_COMMIT as compile definitions, through the interface target gw_version.
 find_package(Git QUIET)
 set(GW_COMMIT unknown)

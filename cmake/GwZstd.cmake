@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 # libzstd: target gw_zstd, which says GW_HAVE_ZSTD. Its archive where there is one: what becomes part of
 # libgpuwatch.so (GW_ZSTD_STATIC) may need nothing but libc and libm. Otherwise the command alone has it.
 find_package(PkgConfig REQUIRED)

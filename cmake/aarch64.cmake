@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 # Toolchain: builds for aarch64 on another machine, by Debian's cross compiler.
 #   cmake -S . -B build/aarch64 --toolchain cmake/aarch64.cmake -DGW_SYSROOT=FOLDER
 # GW_SYSROOT holds the libraries for aarch64 under usr/ (tests/aarch64 brings them). Tests run under qemu-user where it is.

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Archives of newer systems, and code compiled there, call functions by versions that older systems
  * lack: jansson strtoll() as __isoc23_strtoll() (glibc 2.38, see glibc_floor.h), sqlite and the

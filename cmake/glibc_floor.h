@@ -1,5 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0
- *
+/*
  * Included before every source of ours. From glibc 2.38 on, _GNU_SOURCE turns strtol, sscanf
  * and their kin into __isoc23_* symbols of GLIBC_2.38, and the library would not start on an
  * older system. Their only gain is the prefix 0b, which nothing here reads.

@@ -1,5 +1,4 @@
 #!/usr/bin/env python3
-# SPDX-License-Identifier: Apache-2.0
 """make_wheel.py CMAKE BUILD VERSION MACHINE PYTHON OUT: the installed tree and the package in PYTHON as a wheel, in OUT.
 
 pip puts the folder `data` of a wheel below the prefix of its Python, where the command finds the library beside it.

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 # What examples/quickstart, tests/run and .ci/run share: bring what is missing, build into
 # build/. Sourced, with the repository's root as working directory. Messages go to stderr.

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """unpack_wheels.py FOLDER WHEEL...: the headers, nvcc and libcupti of NVIDIA's wheels.
 
 A wheel keeps them under nvidia/<something>/; they land in FOLDER as a toolkit has them.

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Bandwidth of the memories near the SMs: L2, L1, shared, constant, texture. Each thread repeats
  * the load that the name states; loaded values are combined and kept.

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 #include "operations.cuh"
 
 #define CODE(name, type, place, steps, parts, sass, ptx) \

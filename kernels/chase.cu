@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Pointer chases: one thread follows a chain of addresses through memory, so that each load
  * waits for the one before.

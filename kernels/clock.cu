@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* The cost of reading the clock: what a timed instruction costs when there is none (Sanchez Gil 2017, 4.1.8). */
 #include <stdint.h>
 

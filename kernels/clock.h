@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* What clock.cu and its group share. */
 #ifndef GW_KERNELS_CLOCK_H
 #define GW_KERNELS_CLOCK_H

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Departure delays of Hong & Kim: the additional time of each further transaction of a request, and
  * of each further request of an SM. And requests of 32 sectors at full rate (Kleimenov and Popova

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* The fat binaries of modules.def, from the folder GW_FATBINS; none where it isn't defined. */
 #include "kernels/kernels.h"
 

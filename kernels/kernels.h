@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* The microbenchmarks, compiled and embedded. */
 #ifndef GW_KERNELS_H
 #define GW_KERNELS_H

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Kernels that do nothing, or only compute their element. */
 
 extern "C" __global__ void gw_empty()

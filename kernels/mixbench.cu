@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Operational intensity in steps (Konstantinidis 2017, 3.2 and A.1): each element is read once from
  * device memory and goes through a number of dependent multiply-adds, times the kernel's last

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The microbenchmarks of one operation, made from code.def. Three shapes:
  *   chain_NAME    two chains of dependent operations, short and long: the slope between

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A random-looking order of 0 .. count - 1 that needs no table: position i holds
  * gw_permute(i, count, seed). Device code lays chains out with it over memory of any size, the

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Rates of instruction mixes: the warp instructions an SM issues to different pipes, and
  * alternating shared-memory loads and stores (Konstantinidis 2017, A.4), by width.

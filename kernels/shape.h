@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Shared by the microbenchmarks of operations, the host that launches them and the test that
  * disassembles them.

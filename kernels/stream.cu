@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Bandwidth of device memory: whole arrays read, written, copied, combined; reading with a set
  * number of bytes in flight; and a chase while other SMs read.

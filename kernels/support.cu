@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Kernels of the bench itself: the latch that holds a stream, and random contents. */
 #include <stdint.h>
 

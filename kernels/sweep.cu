@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The memory method of Sanchez Gil 2017 (5.3, 5.4, 5.6): every thread loads its word three times, a
  * barrier before each, and the clock is read before and after. One thread of each warp reports (the

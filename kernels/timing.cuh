@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Clocks and loads as PTX statements, so that the compiler neither moves nor drops them. The
  * registers are read in program order; for what is timed to arrive before the second reading an

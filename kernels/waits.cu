@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Chains of one warp (waits.def), two lengths each as in operations.cuh: the slope between them is
  * a step's time. And the one wait that no chain can contain, a taken branch.

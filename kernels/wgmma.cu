@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Warpgroup matrix operations of sm_90a: m64n256, factors in shared memory (rows of 128 bytes,
  * swizzled), sum in 128 registers of each of 128 threads. A tile of factors is four operations

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * When gpuwatch begins and ends in a process. Nothing happens before the driver is used;
  * the log is opened at the first launch; a forked child begins anew at its own first launch.

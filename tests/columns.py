@@ -1,5 +1,4 @@
 #!/usr/bin/env python3
-# SPDX-License-Identifier: Apache-2.0
 """columns.py: recordings with their numbers by columns, which xz packs to half.
 
 usage: columns.py pack FILE...      writes FILE.columns beside each

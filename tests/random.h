@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Pseudo-random numbers that are the same in every run: a linear congruential sequence (Knuth's
  * MMIX). */
 #ifndef GW_TESTS_RANDOM_H

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* A program of cmocka tests. TEST() defines a test and enters it in the program's list, whose tests
  * run in the order of the file; TESTS_MAIN() is its main(). */
 #ifndef GW_TESTS_TEST_H

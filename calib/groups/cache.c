@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Group `cache`: bandwidth of the memories near the SMs: L2 against footprint, L1, shared memory by
  * width, constant memory, texture (Konstantinidis 2017, appendix B).

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Pointer chases of kernels/chase.cu: memory with a chain in it, followed from a chosen SM. */
 #ifndef GW_CALIB_GROUPS_CHASE_H
 #define GW_CALIB_GROUPS_CHASE_H

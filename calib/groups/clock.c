@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* The cost of reading the clock, and its distribution (Sanchez Gil 2017, chapter 6). */
 #include <math.h>
 #include <stdio.h>

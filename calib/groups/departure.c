@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Group `departure`: how requests and their transactions follow each other on the way to device
  * memory (Hong & Kim: departure delays), and requests of 32 sectors (Kleimenov and Popova 2021).

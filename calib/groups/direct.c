@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Values that need no measurement (Sanchez Gil 2017, 5.1): from the driver or a vendor's document.
  */

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Group `dram`: bandwidth of device memory, read, written, copied and combined (Konstantinidis
  * 2017, A.3), against the size of the arrays, the number of SMs, and the bytes in flight; and its

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Group `dram_load`: latency of device memory under load. One SM chases pointers, the others read,
  * with more and more bytes in flight.

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* What the groups of instructions share. */
 #ifndef GW_CALIB_INSTRUCTION_H
 #define GW_CALIB_INSTRUCTION_H

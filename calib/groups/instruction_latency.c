@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Latency of operations: the slope between two lengths of a chain of dependent ones, in which the
  * cost of reading the clock cancels. instruction_single.c has Sanchez Gil's own method.

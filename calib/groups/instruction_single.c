@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Sanchez Gil's method for instructions: operations between two readings of the clock, and the same
  * kernel without them, as distributions. Convolution with the reflected distribution of the clock's

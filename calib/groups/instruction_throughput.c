@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Rates of operations (Konstantinidis 2017, A.2 and A.4): every SM full of warps, each with several
  * chains of the operation. An SM's own clock counts its rate, from its first warp's start to its

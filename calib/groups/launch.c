@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Group `launch`: the cost of an empty kernel (Kleimenov and Popova 2021) against its grid for each
  * block size, one regression each; and the time between two kernels, by stream and by graph.

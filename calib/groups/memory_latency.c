@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Group `memory_latency`: one thread chases pointers; every memory level, and translation. */
 #include <math.h>
 #include <stdlib.h>

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Group `memory_sweep`: the memory method of Sanchez Gil 2017 (5.3, 5.4, 6.1 to 6.4). Blocks and
  * threads are swept; every load is timed; the clock's cost, measured by the same kernel without the

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The experimental roofline (Konstantinidis 2017, 3.2 and A.1): elements are read from device
  * memory and go through more and more multiply-adds.

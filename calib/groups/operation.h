@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* The operations of predictor/core/operation.def as the groups run them: kernels, operands,
  * readings. */
 #ifndef GW_CALIB_OPERATION_H

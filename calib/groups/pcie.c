@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Group `pcie`: copies between pinned host memory and the device, both ways, against size. */
 #include <math.h>
 #include <stdint.h>

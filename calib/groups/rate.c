@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 #include "calib/groups/rate.h"
 
 #include <math.h>

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Rates of kernels: shared by the bandwidth groups. */
 #ifndef GW_CALIB_GROUPS_RATE_H
 #define GW_CALIB_GROUPS_RATE_H

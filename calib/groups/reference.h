@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Operands of the timed operations, and their correct results (reference.def): a microbenchmark
  * with wrong arithmetic times something else.

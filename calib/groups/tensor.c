@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Tensor operations of whole warpgroups: what an SM completes in a cycle, and what the device
  * sustains over tens of milliseconds on random factors, when its power limit lowers the clock:

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Group `waits`: latencies that the schedule of a lone warp needs
  * (predictor/code/timing/schedule.def) beyond those of instruction_latency. Chains as there

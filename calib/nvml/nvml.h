@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * libnvidia-ml, opened at run time: clocks, throttle reasons, other users of the GPU. All of it is
  * optional; what is unavailable is NaN, empty or unknown. Nothing is ever set.

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* gpuwatch agent: what the processes of this machine do, for monitoring. */
 #include "cli/agent/pod_list.h"
 #include "cli/agent/curl/push.h"

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* The agent's server: one thread, bounded connections, nothing but reading. */
 #ifndef GW_AGENT_HTTP_H
 #define GW_AGENT_HTTP_H

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* A library that is opened when it is needed, so that one command runs with and without it. */
 #ifndef GW_AGENT_LIBRARY_H
 #define GW_AGENT_LIBRARY_H

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/agent/metrics.h"
 
 #include "cli/live/tables.h"

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* What the agent exports (metrics.def), sample by sample, for whatever format. */
 #ifndef GW_AGENT_METRICS_H
 #define GW_AGENT_METRICS_H

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* The agent where it was built without libmicrohttpd. */
 #include "cli/agent/http.h"
 

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the processes of a node did, added up by GPU: totals that never go backwards, whatever
  * processes begin, end or write into their segments. Fed from snapshots of the model of gpuwatch

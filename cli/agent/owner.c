@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/agent/owner.h"
 
 #include <ctype.h>

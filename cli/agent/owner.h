@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Whom a process works for: its container and pod by its control group, its job and rank by its
  * environment, as far as these can be read. Nothing is asked of the process.

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Within the sums of a node (node.h): what came of each process since the snapshot before. */
 #ifndef GW_AGENT_PART_H
 #define GW_AGENT_PART_H

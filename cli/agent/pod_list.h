@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Which pod a GPU is allotted to: the answer of kubelet's PodResourcesLister (v1), and a look-up.
  */
 #ifndef GW_AGENT_POD_LIST_H

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A native histogram has buckets of a factor of 2^(2^-schema) from 1 second on, a sketch has them
  * from 1 ns on: 29.9 octaves lie between. Each bucket becomes the nearest one, whose ends are up to

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* The agent's metrics in Prometheus' formats. */
 #ifndef GW_AGENT_TEXT_H
 #define GW_AGENT_TEXT_H

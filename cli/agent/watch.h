@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Waits for the next snapshot, and meanwhile for processes that begin: one that soon ends is mapped
  * before it does. */
 #ifndef GW_AGENT_WATCH_H

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* gpuwatch calibrate: measures a GPU and writes its profile. */
 #include "cli/calibrate/calibrate.h"
 

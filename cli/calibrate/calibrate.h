@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* The parts of `gpuwatch calibrate`. */
 #ifndef GW_CLI_CALIBRATE_H
 #define GW_CLI_CALIBRATE_H

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* gpuwatch calibrate --html: a profile, perhaps against another, as a page for a browser. */
 
 #include "cli/calibrate/calibrate.h"

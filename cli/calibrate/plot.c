@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* The pictures of `gpuwatch calibrate --plot`: each of functions that the profile has. */
 
 #include <limits.h>

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* What `gpuwatch calibrate` shows: progress while it runs, then what it found. */
 #include "cli/calibrate/calibrate.h"
 

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* The values of a profile as tables, one for each group that measured them. */
 #include <math.h>
 #include <stdio.h>

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a prediction rests on, as commands name it. The log and the predictor call the times a tier
  * and the work's origin a source; these are the words of the reports.

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 #ifndef GW_DEMANGLE_H
 #define GW_DEMANGLE_H
 

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* The devices that a command was given. */
 #ifndef GW_DEVICE_SET_H
 #define GW_DEVICE_SET_H

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Asking models about described launches, and saying their answers in words. */
 #ifndef GW_ESTIMATE_H
 #define GW_ESTIMATE_H

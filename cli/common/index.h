@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Hash indices in the command, which ends when memory does (cli/common/memory.h). */
 #ifndef GW_CLI_INDEX_H
 #define GW_CLI_INDEX_H

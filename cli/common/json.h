@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * JSON output by jansson: what an unknown number and a broken text become.
  */

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/common/json_file.h"
 #include "cli/message.h"
 #include "predictor/profile/json_text.h"

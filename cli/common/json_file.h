@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * JSON that a user wrote: jansson reads it, and every value finds its line again, so that an error
  * about a value's meaning can name its place. Bounded: hostile input gives an error, never a crash

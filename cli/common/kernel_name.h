@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Kernel names short enough for a table. A demangled name repeats its namespaces and its parameter
  * types; what distinguishes two kernels of a library, the functor and the tile, comes last.

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Memory for the command line: it is a short-lived process of its own, so running out of
  * memory ends it with one message (status 2). Never linked into the preloaded library.

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* "Did you mean": the known words nearest to one that is not known. */
 #ifndef GW_NEAREST_H
 #define GW_NEAREST_H

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Numbers as people read them. Each function writes into a struct gw_text of the caller, so
  * that several fit in one printf, and returns the string. NaN gives "-".

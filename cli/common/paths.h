@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Where gpuwatch's own parts are, relative to the running executable, so that the build tree
  * and a moved installation work alike.

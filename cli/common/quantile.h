@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Medians in bounded memory. Up to GW_QUANTILE_EXACT values are kept and quantiles are exact;
  * beyond that they are counted in logarithmic buckets whose middle is within 0.5% of every

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Puts launches, which stand in a log about as they ended, in the order in which they began: as
  * many are held as may have ended before one that began earlier. Those that come in order, almost

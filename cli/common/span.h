@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Spans of time as people write them: 90s, 10m, 2h, 1h30m, 250ms. */
 #ifndef GW_SPAN_H
 #define GW_SPAN_H

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Whether gpuwatch can run a program: what kind of executable it is. ELF files on disk are read by
  * libelf.

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* The secret by which the agent knows who may read. */
 #ifndef GW_COMMON_TOKEN_H
 #define GW_COMMON_TOKEN_H

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One request at a time: a command that asks holds a lock on the segment's file (flock), so that
  * two commands do not write into one another's words. The process takes no lock: it reads a request

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* gpuwatch ctl: switch what gpuwatch does in running processes. */
 #include "cli/command.h"
 #include "cli/common/memory.h"

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* The processes that gpuwatch ctl finds and asks. */
 #ifndef GW_CTL_H
 #define GW_CTL_H

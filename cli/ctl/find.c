@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/ctl/ctl.h"
 
 #include "cli/common/memory.h"

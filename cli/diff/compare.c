@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* What changed between two runs, and what of it counts as a regression. */
 #include "cli/diff/runs.h"
 

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* gpuwatch diff: what got slower from one run to another. */
 #include "cli/diff/runs.h"
 

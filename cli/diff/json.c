@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Differences as JSON: raw nanoseconds, ratios above 1 for slower; null for unknown. */
 #include "cli/diff/runs.h"
 

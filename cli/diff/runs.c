@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Reading runs: their logs as rows of times. */
 #include "cli/diff/runs.h"
 

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * gpuwatch diff: two runs, as rows of kernels at launch shapes. A row is in both runs when kernel,
  * shape and argument hash agree. Where the argument hashes of a kernel's shape do not meet at all,

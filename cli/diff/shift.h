@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * How far times moved between two runs: the Hodges-Lehmann estimate of the ratio with its 95%
  * interval (Hodges & Lehmann 1963), and the probability of as large a difference without a change

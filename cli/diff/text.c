@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Differences as text and as Markdown. */
 #include "cli/diff/runs.h"
 

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Driver, devices, CUPTI and its permissions. CUDA is opened at run time, without its headers. */
 #include "cli/doctor/doctor.h"
 #include "predictor/core/cupti_places.h"

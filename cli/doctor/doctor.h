@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * gpuwatch doctor: a list of checks, each with what was found and the remedy.
  */

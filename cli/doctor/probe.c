@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Looking at libraries from a child process, which may crash or hang. */
 #include "cli/doctor/doctor.h"
 

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* The device profile, by the search that the models use. */
 #include "cli/doctor/doctor.h"
 #include "cli/common/memory.h"

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* What processes that were killed have left. */
 #include "cli/doctor/doctor.h"
 #include "cli/live/file.h"

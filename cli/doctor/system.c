@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* libc, our library, the place of the log, other profilers. */
 #include "cli/doctor/doctor.h"
 #include "cli/common/nearest.h"

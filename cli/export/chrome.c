@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Trace Event JSON: a launch is a complete event on its stream; times in µs since the first log,
  * which a reader with doubles alone keeps to the ns. Each event repeats its kernel's name, and so

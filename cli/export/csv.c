@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* RFC 4180: one row per launch, a line of names first. */
 #include "cli/export/export.h"
 

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* gpuwatch export: a log in another tool's format. */
 #include "cli/export/export.h"
 

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * gpuwatch export: what a log holds, launch by launch, for another tool. source.c reads logs and
  * calls a format; a format writes through struct export_out.

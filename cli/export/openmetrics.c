@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* OpenMetrics 1.0 text: the totals of the logs as counters. */
 #include "cli/common/utf8.h"
 #include "cli/export/totals.h"

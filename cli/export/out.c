@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Where an export goes: whole or not at all. */
 #include "cli/common/memory.h"
 #include "cli/common/utf8.h"

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Apache Parquet: launches by row.def, or a table of tables.def. */
 #include "cli/parquet/parquet.h"
 

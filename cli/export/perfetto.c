@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Perfetto's trace: a launch is a GpuRenderStageEvent on its stream's hardware queue, with
  * predictions as launch arguments. A log is a packet sequence of its own: names are interned, and

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Numbers of Perfetto's messages, as its .proto files have them: fields by message, then values. */
 #ifndef GW_EXPORT_PERFETTO_FIELDS_H
 #define GW_EXPORT_PERFETTO_FIELDS_H

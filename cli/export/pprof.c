@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * pprof's profile.proto, gzipped: a kernel is a function, called by the functions that its first
  * launch came from, called by its GPU; where no stack is known, by what bounds it instead. Samples

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Protobuf's wire format, written into memory. */
 #ifndef GW_EXPORT_PROTO_H
 #define GW_EXPORT_PROTO_H

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Reads logs twice: once into the model of a report, for names, GPUs and what bounds each
  * configuration, and once, as events, for the launches.

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The tables that `nsys export --type=sqlite` writes, as far as a log has them, so that its
  * reports' queries run. What nsys does not know of a kernel stands in the same row, after nsys's

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A database on its way: what its launches (sqlite.c) and the other events of a log
  * (sqlite_events.c) share. Times in it are ns since the first log's start, as nsys counts from the

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Copies, waits, NVTX ranges and clocks of a log, in nsys's tables where it has one. What a log
  * does not have is NULL, or 0 where nsys allows no NULL.

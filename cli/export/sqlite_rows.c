@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/export/sqlite_rows.h"
 
 #include "cli/common/memory.h"

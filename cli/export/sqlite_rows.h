@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Rows on their way into a table of SQLite, many by one statement: they are the rows of a virtual
  * table, which exists on this connection alone. A statement a row takes twice the time.

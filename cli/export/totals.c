@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/export/totals.h"
 
 #include "cli/common/index.h"

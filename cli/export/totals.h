@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Launches added up by kernel, bound and GPU, and by stack where a format wants that: what
  * openmetrics and pprof show. */
 #ifndef GW_EXPORT_TOTALS_H

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* An engine at work: Python's package of it, as a child. */
 #ifndef GW_FLEET_ENGINE_H
 #define GW_FLEET_ENGINE_H

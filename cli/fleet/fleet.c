@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* gpuwatch fleet: questions to what the agents of many machines have stored, by an engine. */
 #include "cli/command.h"
 #include "cli/common/json.h"

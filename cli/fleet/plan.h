@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* What an engine is asked: questions.def in its dialect of SQL. */
 #ifndef GW_FLEET_PLAN_H
 #define GW_FLEET_PLAN_H

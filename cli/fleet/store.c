@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/fleet/store.h"
 
 #include "cli/agent/store/hours.h"

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The files of a store (gpuwatch agent --store, gpuwatch export --format=parquet in folders), by
  * kind, in a folder of links whose names are numbers: no engine sees a name of the store.

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/graphs/graphs.h"
 
 #include "cli/common/memory.h"

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Graphs that were timed whole (GRAPH records): one row an executable graph of a process. What a
  * graph is predicted to take is the sum of its kernels' predictions: kernels that run side by side

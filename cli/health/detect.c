@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/health/detect.h"
 
 #include "cli/common/memory.h"

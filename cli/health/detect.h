@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Is a GPU as fast as it should be? A sequential test of how long kernels take against what the
  * same configurations took on this GPU, at the clock they ran at. Pure: time and measurements come

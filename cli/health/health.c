@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* gpuwatch health: whether the GPUs of this machine are as fast as they were; the agent knows. */
 #include "cli/health/verdict.h"
 

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Verdicts of a node as JSON: `gpuwatch-health-1`, which the agent serves and the command reads.
  * The names of verdicts and the worst of a GPU, declared in detect.h, are in verdict.c, too. */
 #ifndef GW_HEALTH_VERDICT_H

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Data, text, colours, tooltip: what every part of the page uses. Text goes into the page as text alone.
 
 const data = JSON.parse(document.getElementById("data").textContent);

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // What an engine answered about a fleet: for each question a chart where one helps, and the table.
 
 const shades = ["s0", "s1", "s2", "s3", "s4", "s6", "s7", "s5"];

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The table of kernels: sorted by a click or Enter on a title, searched by name, a row opened by its name.
 
 const SVG = $("svg").namespaceURI;

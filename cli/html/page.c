@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/html/page.h"
 
 #include "cli/export/export.h"

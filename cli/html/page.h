@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* gpuwatch report --html: one file that a browser shows without a network. */
 #ifndef GW_HTML_PAGE_H
 #define GW_HTML_PAGE_H

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Charts by uPlot: lines over run time, and points on logarithmic axes.
 
 const FONT = "12px system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', sans-serif";

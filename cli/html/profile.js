@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // A device profile, perhaps beside another: the experimental roofline, the functions, the values.
 
 const profiles = data.profiles, two = profiles.length > 1;

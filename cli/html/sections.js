@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The other sections, and the start of the page.
 
 function buildHead() {

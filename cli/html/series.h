@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a log's launches, clocks and gaps were over time, in bounded memory: bins that grow wider as
  * more time has to fit. Filled while the model reads (struct log_watch).

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/inspect/access_file.h"
 
 #include <math.h>

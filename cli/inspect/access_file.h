@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Syntax trees of accesses as JSON, as in fig. 3.3 of Kim 2023: an object with a member for each
  * instruction, called as the instruction is written, that lists the tree's nodes breadth first as

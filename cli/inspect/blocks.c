@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* How often a launch's warps run each basic block. */
 #include "cli/inspect/eval.h"
 

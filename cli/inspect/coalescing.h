@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What `gpuwatch inspect --coalescing` says of a kernel: its accesses with Kim's measures and the
  * sectors their requests need, the locality between its blocks, and both as pictures.

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/inspect/eval.h"
 
 #include <inttypes.h>

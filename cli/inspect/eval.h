@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* A described launch of the kernels in an image, evaluated: counts, loops, accesses. */
 #ifndef GW_INSPECT_EVAL_H
 #define GW_INSPECT_EVAL_H

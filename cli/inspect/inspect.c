@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* gpuwatch inspect: the kernels in a file and their resources, without a GPU. */
 #include "cli/inspect/inspect.h"
 

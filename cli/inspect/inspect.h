@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* What the parts of `gpuwatch inspect` share. */
 #ifndef GW_INSPECT_H
 #define GW_INSPECT_H

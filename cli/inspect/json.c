@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Images and kernels as JSON. */
 #include "cli/inspect/inspect.h"
 #include "cli/inspect/eval.h"

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The launch of `gpuwatch inspect --launch`: "grid=4 block=128,2 shared=1024 args=100,2.5,pointer".
  */

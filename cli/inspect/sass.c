@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Machine code of a kernel: mix by depth of loops, basic blocks with their schedule, listing. */
 #include "cli/inspect/inspect.h"
 

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* The tables of `gpuwatch inspect`. */
 #include "cli/inspect/inspect.h"
 

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* An image with its selected kernels, with readable names. */
 #include "cli/inspect/inspect.h"
 

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* The static work of a described launch, and what the models say of it. */
 #include "cli/inspect/eval.h"
 

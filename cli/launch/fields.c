@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* One launch: its keys, its kernel, its configuration, its options, its measured times. */
 #include "cli/launch/fields.h"
 

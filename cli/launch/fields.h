@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Between file.c and fields.c: reading one launch. */
 #ifndef GW_LAUNCH_FIELDS_H
 #define GW_LAUNCH_FIELDS_H

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* The file as a whole and its errors; what stands inside one launch is fields.c. */
 #include "cli/launch/file.h"
 #include "cli/launch/fields.h"

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Described launches: what `gpuwatch predict --launch` reads. The format is JSON, described in
  * docs/user/launch.md. The reader is bounded and refuses what it does not understand: every

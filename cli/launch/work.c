@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* The work of a described launch: by work.def's names, by Konstantinidis's metrics or by its
  * parameters. */
 #include "cli/launch/fields.h"

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* What a segment and its log come to: a log. */
 #include "cli/common/index.h"
 #include "cli/live/launches.h"

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/live/file.h"
 
 #include "cli/live/launches.h"

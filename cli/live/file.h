@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Live segments (predictor/log/live.h), read: what a process that was killed had not written into
  * its log. A segment may be damaged or hostile: each offset and count is checked before it is used.

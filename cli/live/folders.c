@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/live/folders.h"
 
 #include "cli/live/file.h"

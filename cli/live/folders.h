@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Where live segments are. */
 #ifndef GW_LIVE_FOLDERS_H
 #define GW_LIVE_FOLDERS_H

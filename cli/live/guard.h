@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Reading a mapped file that someone may cut short meanwhile. */
 #ifndef GW_LIVE_GUARD_H
 #define GW_LIVE_GUARD_H

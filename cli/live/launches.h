@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* The launches in a live segment that its log lacks. */
 #ifndef GW_LIVE_LAUNCHES_H
 #define GW_LIVE_LAUNCHES_H

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* The tables of a live segment as JSON: `gpuwatch recover --json`. */
 #include "cli/common/json.h"
 #include "cli/live/tables.h"

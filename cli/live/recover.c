@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* gpuwatch recover: logs of processes that were killed, from their live segments. */
 #include "cli/command.h"
 #include "cli/live/file.h"

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* The live segment that a log names. */
 #include "cli/live/file.h"
 #include "cli/log/reader.h"

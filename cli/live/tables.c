@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/live/tables.h"
 
 #include "predictor/log/record.h"

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The tables of a live segment, also of a process that runs on: each entry is copied while nobody
  * writes it, and checked. What is wrong in it, or was being written when its process died, is left

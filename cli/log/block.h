@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* The blocks of a log, of every version, as its reader takes them. */
 #ifndef GW_CLI_LOG_BLOCK_H
 #define GW_CLI_LOG_BLOCK_H

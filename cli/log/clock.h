@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* What logs say of clocks and of slow launches: CLOCK and SLOW records, put together. */
 #ifndef GW_LOG_CLOCK_H
 #define GW_LOG_CLOCK_H

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A log as events: the records that its reader found whole, in the order of the file, each with
  * what its ids stand for. Every command reads logs through here: a report adds up as the events

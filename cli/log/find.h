@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Logs by their names: which there are, whose they are, and which belong to one run. */
 #ifndef GW_LOG_FIND_H
 #define GW_LOG_FIND_H

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* The logs that an operand of a command stands for. */
 #ifndef GW_LOG_FOLDER_H
 #define GW_LOG_FOLDER_H

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The times between a process's kernels on a GPU: why none of them ran, as far as the log shows. A
  * gap is put down to the launch that ends it. What copies take is a gap, too; spent.h has the time

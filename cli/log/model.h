@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a report shows, gathered from any number of logs: the processes, the devices, one row
  * of statistics per kernel (or configuration, or device).

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Names of kernels, demangled many at a time. */
 #ifndef GW_LOG_NAMES_H
 #define GW_LOG_NAMES_H

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The proof of order: from one file alone, that every prediction was made from measurements
  * that existed when its launch was called.

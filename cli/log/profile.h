@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* What a log says of GPUs and work, put together: the embedded profiles, the parts of WORK. */
 #ifndef GW_LOG_PROFILE_H
 #define GW_LOG_PROFILE_H

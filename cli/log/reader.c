@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/log/reader.h"
 
 #include "cli/log/block.h"

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Reads a log: takes what is whole, says precisely what is missing. A log may be damaged,
  * hostile, cut off by a crash, or still being written; memory stays bounded (some 8 MiB).

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Why something is missing in a log: what did not work, and code that was not analysed. */
 #ifndef GW_LOG_REASONS_H
 #define GW_LOG_REASONS_H

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Where the bytes of a log come from: a file, a zstd-compressed file, memory.
  */

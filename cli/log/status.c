@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* The account of a log: what it lacks, in words, and what its process counted. */
 #include "cli/log/model.h"
 #include "cli/log/reader.h"

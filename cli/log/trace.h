@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A log as its learner saw it, kept in memory in its own order: what `gpuwatch score` and
  * `gpuwatch replay` run over, the latter again and again.

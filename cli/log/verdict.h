@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What bounds the kernels of a log: for each configuration its work and the GPU's profile as the
  * log has them, its mean measured time, and the verdict on these; for each row of a report what

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the log knows of the work of each configuration in the end: counted, read off the code, and,
  * as the predictor does it, scaled from the kernel's configurations that were counted.

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Bytes in memory, and the compact protocol of Apache Thrift, which Parquet's metadata is in. */
 #ifndef GW_PARQUET_BYTES_H
 #define GW_PARQUET_BYTES_H

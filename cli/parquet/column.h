@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* The values of one column in one row group, on their way into pages. */
 #ifndef GW_PARQUET_COLUMN_H
 #define GW_PARQUET_COLUMN_H

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Parquet's encodings of numbers (github.com/apache/parquet-format, Encodings.md). */
 #ifndef GW_PARQUET_ENCODE_H
 #define GW_PARQUET_ENCODE_H

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* The file: pages as row groups fill up, then what describes them (parquet.thrift). */
 #include "cli/parquet/parquet.h"
 

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Writes one Apache Parquet file, front to back, in bounded memory: flat columns that may be null,
  * row groups of PARQUET_GROUP rows, a page for each column of one. Values are coded by a dictionary

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Axes, linear or logarithmic, and the frame they make; legends; labels that keep apart. */
 #ifndef GW_PLOT_AXIS_H
 #define GW_PLOT_AXIS_H

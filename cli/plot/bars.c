@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Bars: densities of instructions (Konstantinidis 2017, figs. 4.3, 4.5) and errors (figs. 5.10
  * to 5.12). */
 #include "cli/plot/axis.h"

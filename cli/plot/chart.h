@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Functions of one variable as a chart: points joined by lines, bars of probability, fitted lines.
  */
 #ifndef GW_PLOT_CHART_H

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* The coalescing graph of a kernel and the locality graph of its blocks (Kim 2023). */
 #include "cli/plot/frame.h"
 

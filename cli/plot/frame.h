@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* What the pictures of plots.h share: size, titles, place of the axes. */
 #ifndef GW_PLOT_FRAME_H
 #define GW_PLOT_FRAME_H

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Placing labels: each tries places around its point, nearest first, and takes the cheapest. */
 #include "cli/plot/axis.h"
 

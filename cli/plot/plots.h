@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The pictures of Konstantinidis 2017 for any kernels and devices. Rates are operations or bytes
  * per second; what is not known is NaN and is left out of the picture.

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The quadrant-split of Konstantinidis 2017, 3.3: bandwidth across, operations up. A device is a
  * point, a kernel a half-line whose slope is its intensity. A device above the line has compute to

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* The roofline of one device with every kernel at its intensity (Konstantinidis 2017, fig. 5.9). */
 #include "cli/plot/frame.h"
 

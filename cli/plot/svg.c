@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/plot/svg.h"
 
 #include <errno.h>

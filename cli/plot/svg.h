@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Drawing SVG that stands alone: no script, no font, no link, one viewBox. The picture
  * brings its own background and follows the reader's light or dark preference, so it can

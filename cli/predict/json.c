@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* The answers of `gpuwatch predict` as JSON. Unknown is null, with the reason beside it. */
 #include "cli/predict/predict.h"
 

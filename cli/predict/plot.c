@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* The pictures of `gpuwatch predict --plot`: what the models say, put into the form of plots.h. */
 #include "cli/predict/predict.h"
 

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* gpuwatch predict: what every model says of a described launch. */
 #include "cli/predict/predict.h"
 

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* What the parts of `gpuwatch predict` share. */
 #ifndef GW_PREDICT_H
 #define GW_PREDICT_H

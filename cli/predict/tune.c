@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* gpuwatch predict --tune: block and grid sizes ranked by the wave model (Kleimenov and Popova
  * 2021). */
 #include "cli/predict/predict.h"

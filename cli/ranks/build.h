@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* A job of the logs of its ranks: steps, and what each rank did in them. */
 #ifndef GW_RANKS_BUILD_H
 #define GW_RANKS_BUILD_H

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/ranks/job.h"
 
 #include "cli/common/index.h"

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The ranks of a job: where each one's time goes step by step, who comes late to collectives, and
  * why. Times are ns from one base; each rank's are of its own clock.

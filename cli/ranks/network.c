@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Collectives that take longer than before, once all of their ranks have come. */
 #include "cli/ranks/job.h"
 

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* gpuwatch ranks: the logs of a job's ranks, joined. */
 #include "cli/command.h"
 #include "cli/common/memory.h"

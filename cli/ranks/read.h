@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A rank's log: what ran on its GPU, in order of start, and the collectives that it took part in.
  * Collectives are NCCL's, by the numbers that it gave them (COLLECTIVE) or else by the order of the

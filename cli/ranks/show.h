@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* What `gpuwatch ranks` prints. */
 #ifndef GW_RANKS_SHOW_H
 #define GW_RANKS_SHOW_H

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Cross-validation over a log: each launch is predicted by a predictor that never saw a time of its
  * kernel, or of its configuration, but the times of the others and the work of all. The log is gone

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* gpuwatch replay: the predictor over a recorded log. */
 #include "cli/replay/replay.h"
 

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The predictor over a recorded log: as it was recorded, where the same version gives the same
  * bits, or with times withheld from it.

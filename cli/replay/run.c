@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* A replay in the learner's order. */
 #include "cli/replay/replay.h"
 

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* A log written anew with other predictions: what `gpuwatch replay --output` makes. */
 #include "cli/replay/replay.h"
 

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/log/rows.h"
 #include "cli/log/verdict.h"
 #include "cli/report/report.h"

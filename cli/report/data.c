@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* The report for programs: JSON (docs/user/json-schema.md) and CSV. */
 #include "cli/common/json.h"
 #include "cli/log/rows.h"

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* What --verbose adds: gpuwatch's own bookkeeping. */
 #include "cli/common/basis.h"
 #include "cli/common/number.h"

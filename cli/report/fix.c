@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/report/fix.h"
 
 #include "cli/log/verdict.h"

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What to fix first: the kernels with the most time to gain, each with what its evidence says;
  * short launches all together, and the time in which the GPU is starved.

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/report/sections.h"
 
 #include "cli/common/basis.h"

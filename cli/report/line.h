@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* The lines of a report's header: a label, and parts separated by dots, wrapped under it. */
 #ifndef GW_REPORT_LINE_H
 #define GW_REPORT_LINE_H

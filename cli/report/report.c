@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/report/report.h"
 
 #include "cli/command.h"

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * gpuwatch report: one set of rows and columns, printed as text, JSON or CSV.
  */

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Which logs a report is of: each process once, and runs at different times kept apart. */
 #ifndef GW_REPORT_RUNS_H
 #define GW_REPORT_RUNS_H

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* The sections of a report: what report.c, text.c and data.c put together. Each is in the file of
  * its name. */
 #ifndef GW_REPORT_SECTIONS_H

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Where launches came from. */
 #include "cli/common/index.h"
 #include "cli/common/json.h"

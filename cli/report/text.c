@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* The report for people. */
 #include "cli/common/number.h"
 #include "cli/log/rows.h"

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* A score for programs (docs/user/json-schema.md). */
 #include "cli/common/basis.h"
 #include "cli/common/json.h"

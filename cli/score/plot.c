@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Predicted against measured, both logarithmic: a point for each kernel and configuration. */
 #include "cli/command.h"
 #include "cli/common/basis.h"

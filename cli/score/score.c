@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* gpuwatch score: predictions as the logs have them. */
 #include "cli/command.h"
 #include "cli/window/window.h"

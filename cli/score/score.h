@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * How far predictions were off: of gpuwatch itself as a log has them or a replay makes them, and of
  * every model on the same launches and the same work.

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* What `gpuwatch score` and `gpuwatch replay` share: logs in, a score out. */
 #ifndef GW_SCORE_SESSION_H
 #define GW_SCORE_SESSION_H

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* A score for people. */
 #include "cli/common/basis.h"
 #include "cli/common/number.h"

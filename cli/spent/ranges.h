@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* The NVTX ranges of a log's threads and process over time: which one a launch was called in. */
 #ifndef GW_SPENT_RANGES_H
 #define GW_SPENT_RANGES_H

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Where the time of a GPU goes (spent.def): kernels, communication, copies, and idle time by what
  * the host did, of one process and GPU. What ran is given in order of start; copies and waits may

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Launches and their GPU time by a name that is no kernel's: a range, a line of the program. */
 #ifndef GW_SPENT_TALLY_H
 #define GW_SPENT_TALLY_H

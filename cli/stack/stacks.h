@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Where the launches of a log came from: the stack of the first launch of each configuration. A
  * frame of Python has its names in the log; one of native code has an object and an address, for

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Names of native code: functions by the objects' symbols, source lines by elfutils' libdw, which
  * is opened where it is installed. Objects are looked for at the path that the log has, and count

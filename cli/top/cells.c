@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/top/cells.h"
 
 #include "calib/nvml/nvml.h"

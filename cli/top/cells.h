@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* The lists of gpuwatch top as lines of text: for --once, and for the screen. */
 #ifndef GW_TOP_CELLS_H
 #define GW_TOP_CELLS_H

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Finds live segments, keeps them mapped, and takes snapshots of them into a model. It writes
  * nothing and asks nothing of the processes.

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* The page of one kernel: histograms of its measured times and of measured / predicted. */
 #include "cli/common/basis.h"
 #include "cli/common/number.h"

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* The pages of the live view but for the histograms. */
 #include "cli/top/cells.h"
 #include "cli/top/graphs.h"

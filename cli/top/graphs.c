@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Of the live view: graphs that are timed whole, and what gpuwatch itself takes. */
 #include "cli/top/graphs.h"
 

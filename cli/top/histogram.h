@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* A sketch as a few bars. */
 #ifndef GW_TOP_HISTOGRAM_H
 #define GW_TOP_HISTOGRAM_H

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* gpuwatch top --once --json; docs/user/json-schema.md describes it. */
 #include "cli/common/basis.h"
 #include "cli/common/json.h"

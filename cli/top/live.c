@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* The live view's loop: a snapshot, the screen, keys until it is time for the next one. */
 #include "cli/top/live.h"
 

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* The live view: what it shows, and what keys do to it. */
 #ifndef GW_TOP_LIVE_H
 #define GW_TOP_LIVE_H

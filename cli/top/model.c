@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/top/model.h"
 
 #include "cli/common/demangle.h"

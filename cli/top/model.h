@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What gpuwatch top shows, apart from how: processes with their GPUs and kernels, and what came to
  * each between two snapshots. A snapshot is a call of top_begin(), of the others for what each

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* gpuwatch top where it was built without ncurses. */
 #include "cli/message.h"
 #include "cli/top/top.h"

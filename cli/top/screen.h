@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The terminal of gpuwatch top. It is as it was found on every way out: at the end, by a signal,
  * and while the program is stopped.

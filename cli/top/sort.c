@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Which rows are shown, by what name, and in what order. */
 #include "cli/common/kernel_name.h"
 #include "cli/common/memory.h"

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* gpuwatch top --once: one snapshot as text. */
 #include "cli/message.h"
 #include "cli/top/cells.h"

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* gpuwatch top: what running processes launch, measure and predict now. */
 #include "cli/top/top.h"
 

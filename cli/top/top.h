@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* gpuwatch top: its parts. */
 #ifndef GW_TOP_H
 #define GW_TOP_H

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * `gpuwatch whatif` on a log: the measured launches of each kernel, from the work that the log
  * knows of them, on the GPU they ran on and on others.

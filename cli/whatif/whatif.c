@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* gpuwatch whatif: the same kernels on other GPUs, what Konstantinidis 2017 is for. */
 #include "cli/whatif/whatif.h"
 

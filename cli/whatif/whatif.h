@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* What the parts of `gpuwatch whatif` share. */
 #ifndef GW_WHATIF_H
 #define GW_WHATIF_H

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * --since, --until and --last: which time of a log a command reads. One parser, and one filter, in
  * the loader (events.h).

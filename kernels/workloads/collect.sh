@@ -1,5 +1,4 @@
 #!/usr/bin/env bash
-# SPDX-License-Identifier: Apache-2.0
 # collect.sh OUT STEP [K/N]: runs the development set on this machine's GPU and leaves the raw output
 # in the folder OUT. With K/N only every Nth workload, beginning with the Kth (from 0). Steps:
 #   check   every case against its reference, several processes at once: check.jsonl, check.err

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* The set as a list; nothing here needs a GPU or its compiler. */
 #include "kernels/workloads/workload.h"
 

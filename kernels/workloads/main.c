@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* gpuwatch-workloads: the development set as a program. */
 #include "kernels/workloads/options.h"
 #include "kernels/workloads/runner.h"

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 #include "kernels/workloads/options.h"
 
 #include <argp.h>

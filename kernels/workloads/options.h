@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* The options of gpuwatch-workloads, and its messages. */
 #ifndef GW_WORKLOADS_OPTIONS_H
 #define GW_WORKLOADS_OPTIONS_H

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the .cu files prepare and check with. Random inputs are a function of (seed, index), the
  * same on host and device: the device fills its buffers in no time, and a reference computes just

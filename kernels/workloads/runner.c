@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 #include "kernels/workloads/runner.h"
 
 #include <math.h>

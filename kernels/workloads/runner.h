@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Runs chosen workloads at chosen sizes on the current GPU and reports the results. */
 #ifndef GW_RUNNER_H
 #define GW_RUNNER_H

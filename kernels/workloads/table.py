@@ -1,5 +1,4 @@
 #!/usr/bin/env python3
-# SPDX-License-Identifier: Apache-2.0
 """Joins what collect.sh left into one table, a row per kernel and size.
 
 usage: table.py --logdump PROGRAM FOLDER... > table.csv

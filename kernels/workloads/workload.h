@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The development set's contract: what a workload is, what it must state about itself, and how the
  * runner (C) and the kernels (CUDA C++, through prepare.cuh) connect.

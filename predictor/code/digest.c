@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Which words of the parameters control depends on, and which are strides: what the predicates of
  * branches, of accesses and of barriers are computed from is followed back along the program's

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The argument hash: of those words of a launch's parameters that the kernel's control flow depends
  * on (trip counts, predicates of blocks and of memory accesses), and of strides. It distinguishes

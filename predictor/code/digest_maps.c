@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Where the copies of a kernel find their tensor maps among its parameters: the addresses of copies
  * are followed back to constants, through sums and choices. An address that an index is a part of

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 #include "predictor/code/digest_provisional.h"
 
 /* The largest piece at @p at, aligned as the whole is, of @p left bytes. */

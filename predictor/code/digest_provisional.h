@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The argument hash of kernels whose code has not been read: of all parameters that are no
  * pointers. Replaced by the hash of what the code depends on (digest.h) as soon as that is known.

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The static work of a launch, all parts of it together: what memory instructions do (gather.h,
  * static_work.h), and of machine code its blocks and its schedule (sass/work.h).

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Rows of copies that go past L1: bulk copies, and tiles of tensors. */
 #include "predictor/code/static_work.h"
 

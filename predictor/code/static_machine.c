@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Static rows from machine code: what blocks are made of, times how often they run. */
 #include "predictor/code/sass/work.h"
 #include "predictor/code/static_work.h"

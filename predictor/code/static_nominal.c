@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* The critical path of a warp where data decide how often its blocks run. */
 #include "predictor/code/static_work.h"
 

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Counts that memory contents decide: their least and their most. */
 #include "predictor/code/static_work.h"
 

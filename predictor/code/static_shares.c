@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a kernel's machine code says of its pipes whatever way it takes through it, for verdicts.
  *

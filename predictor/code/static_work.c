@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 #include "predictor/code/static_work.h"
 
 #include "predictor/models/inputs.h"

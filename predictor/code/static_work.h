@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The work of a launch as far as its code and arguments determine it: rows of struct gw_work with
  * source GW_SOURCE_STATIC, for the models wave, interval, mwp-cwp and bounds before anything was

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Memory of one analysis: taken piece by piece, given back all at once, and bounded, so that no
  * input, however hostile, makes the process that we are a guest in grow without limit.

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* CRC-32C by the CPU's own instruction. A machine without one answers no. */
 #ifndef GW_CRC_INSTRUCTION_H
 #define GW_CRC_INSTRUCTION_H

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Where libcupti is looked for, in order. The preloaded library opens the first that can be opened;
  * `gpuwatch doctor` looks in the same places. Nothing is opened here.

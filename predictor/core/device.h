@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The device profile: what is known of a GPU, each value with where it came from.
  * Rows: device.def. File format: JSON, docs/internals/profile.md.

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Hashes of numbers and of bytes: for tables, and for samples that are to be the same every time.
  */
 #ifndef GW_HASH_H

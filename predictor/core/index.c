@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 #include "predictor/core/index.h"
 
 #include "predictor/core/hash.h"

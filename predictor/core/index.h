@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A hash index: from a 64-bit key to a position in an array of the caller. Memory grows with
  * what is in it, never with the size of a key, so a log's ids may be any numbers.

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A distribution in bounded memory: an exponential histogram with the buckets of Prometheus' native
  * histograms. At schema 3 each bucket is 2^(1/8) times as wide as the one before it, so that a

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The glossary: what every room of gpuwatch means by launch, kernel, work,
  * device and prediction. Pure C11, no CUDA header.

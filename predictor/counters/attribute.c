@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 #include "predictor/counters/attribute_state.h"
 
 #include <math.h>

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Counters to kernels: samples of a GPU's counters, and the times at which its kernels ran, become
  * what one launch of each configuration counts.

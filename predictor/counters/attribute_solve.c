@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* From windows to the counts of configurations, with their errors. */
 #include "predictor/counters/attribute_state.h"
 #include "predictor/counters/nnls.h"

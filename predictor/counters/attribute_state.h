@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * State of attribution: filled by windows (attribute.c), solved in attribute_solve.c, used nowhere
  * else.

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 #include "predictor/counters/clocks.h"
 
 #include <math.h>

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A GPU's clocks over the last seconds: samples go in as taken (the CLOCK records of a log), and
  * the clock during a kernel comes out. Deterministic, for the preload and for replay.

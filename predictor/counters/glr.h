@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The sequential test of a quantity over time, of a GPU's resource or of one kernel: a
  * window-limited generalized likelihood ratio of a shift, in noise whose memory is learned. Pure.

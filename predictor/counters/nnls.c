@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Lawson and Hanson's method on the normal equations, begun with every unknown free: of a launch's
  * counters hardly any is zero, so that most often the first solution is the last.

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Non-negative least squares, from the normal equations. */
 #ifndef GW_NNLS_H
 #define GW_NNLS_H

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 #include "predictor/counters/slow.h"
 
 #include "predictor/counters/slow_windows.h"

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Slow-launch events: a configuration that takes longer than its interval says, again and
  * again. One event per episode, with its cause where one is known.

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Slow launches where only a sample is timed, in windows: times of one window err together, so the
  * mean of some seconds is one observation, not each time. Of slow.c alone.

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The time that the model (`bounds` unless another was set) gives for a launch's work, and how
  * uncertain it is because of what that work does not contain.

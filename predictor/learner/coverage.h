@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Widths of intervals. Each kind of prediction has a width, in units of the spread that the
  * prediction states. It grows when too many times fall outside and shrinks when too few do, until

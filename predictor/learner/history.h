@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* The last times of one configuration: their median, spread and groups. */
 #ifndef GW_HISTORY_H
 #define GW_HISTORY_H

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Interpolation: a quantity known at some places is estimated at another by a Gaussian process
  * (kriging): an offset that all places share, a slope along one axis, a smooth term that near

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Inside the predictor: its state per configuration and kernel. For predictor.c (times, and when
  * predictions are made), residual.c (configurations without times) and scale.c (a launch's work,

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Times of a configuration beside other kernels. Overlapped times do not train the median, but lie
  * inside the interval where they are frequent.

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* How far the interval of a configuration's own times reaches. */
 #include "predictor/learner/learner.h"
 

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The in-process predictor: one learner for all tiers. Not thread-safe: its owner is
  * the worker thread (preload/), or the program that replays a log. The same calls in the same

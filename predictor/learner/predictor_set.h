@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The predictors of the GPUs that one process uses: each GPU has one of its own, with its own
  * profile, clock and history, so that nothing learnt on one GPU is used for another. A

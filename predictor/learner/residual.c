@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Configurations without times of their own: the model's time for their work, corrected by what
  * the kernel's other configurations show of it, or, without work, by how their times go with

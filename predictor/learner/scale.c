@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A launch's assumed work: counted where it was, else extrapolated from counted configurations of
  * the kernel, else static.

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* The records of a block as they go to disk: packed, and back to the very bytes. */
 #ifndef GW_BLOCK_H
 #define GW_BLOCK_H

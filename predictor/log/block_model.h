@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * How the records of a block are packed: an adaptive model and a binary range coder, as LZMA has
  * it. Encoder and decoder are this one description, so that they cannot differ: each function takes

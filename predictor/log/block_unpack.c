@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 #include "predictor/log/block.h"
 #include "predictor/log/block_model.h"
 

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The buckets of a sketch (predictor/core/sketch.h) as an AGGREGATE has them: the index of the
  * first bucket that is not empty (16 bits, signed), the schema (8 bits, signed), how many buckets

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 #include "predictor/log/live.h"
 
 enum gw_idle_cause gw_idle_cause(uint64_t from, uint64_t until, uint64_t untimed, uint64_t call,

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The live segment: a file that a process under gpuwatch maps and shares, so that what it committed
  * survives its death. The writer is preload/live/live.c, the reader cli/live/file.c.

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Kernels and configurations to records and back: what is written is what is read. */
 #include "predictor/log/record.h"
 

@@ -1,5 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0
- *
+/*
  * The log on disk. A file is a row of blocks; a block is a header and whole records.
  * The writer is preload/live/log.c, the reader cli/log/reader.c, the lists record.def and
  * counter.def. The rest: gpuwatch-log(5).

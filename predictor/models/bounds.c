@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * bounds, gpuwatch's own model: the time each resource of the GPU needs for the launch at the rate
  * of the device profile, a latency bound, and the cost of the launch itself. Equations and limits:

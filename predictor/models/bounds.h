@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* gpuwatch's own model, and its resources one by one, for verdicts and peaks. */
 #ifndef GW_BOUNDS_H
 #define GW_BOUNDS_H

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Inside `bounds`: a warp's critical path and its latency bound. */
 #include "predictor/models/bounds_parts.h"
 

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Inside `bounds`: a launch's traffic of caches and device memory, and its time. */
 #include "predictor/models/bounds_parts.h"
 

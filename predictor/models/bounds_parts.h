@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Inside `bounds`: a launch on a device as its resources see it, and the interfaces of its parts.
  */

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * How models read their inputs: what is not a usable number is unknown (NaN), and the first missing
  * input that a model needs becomes the estimate's reason.

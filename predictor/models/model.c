@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* What the models share to build an estimate. */
 #include "predictor/models/model.h"
 

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One interface for every model, so that all can answer for the same launch on
  * the same work. A model is a pure function: no state, no I/O, no allocation.

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 #include "predictor/models/occupancy.h"
 
 #include "predictor/models/inputs.h"

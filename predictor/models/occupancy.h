@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Blocks and warps of a launch that an SM holds at once, the limit that decides, and the waves of
  * the grid. Compute capability 2.0 to 12.1.

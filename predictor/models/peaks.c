@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 #include "predictor/models/peaks.h"
 
 #include "predictor/models/inputs.h"

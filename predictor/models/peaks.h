@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A launch's use of each part of the GPU that has a measured peak, and the time the peak needs for
  * it: achieved rate = amount / measured time, peak = amount / seconds, and seconds / measured time

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* The bound of a launch, with the numbers that decide it and their confidence. */
 #ifndef GW_VERDICT_H
 #define GW_VERDICT_H

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Finds the profile of a GPU over the search path. */
 #include "predictor/profile/json.h"
 #include "predictor/profile/trust.h"

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* The parts of a profile that a calibration writes: its groups, and what it could not measure. */
 #include "predictor/profile/reader.h"
 

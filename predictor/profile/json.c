@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Lines, units and messages of profile files. */
 #include "predictor/profile/json.h"
 

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Shared by the files of library gwprofile; included nowhere else. */
 #ifndef GW_PROFILE_JSON_H
 #define GW_PROFILE_JSON_H

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 #include "predictor/profile/json_text.h"
 
 #include <stdbool.h>

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Where values stand in a text that jansson has read: it says what a value is, but not its line,
  * which a message about its meaning needs.

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Reads a device profile: JSON to struct gw_profile, every rule of docs/internals/profile.md
  * checked. */
 #include "predictor/profile/reader.h"

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Device profiles on disk: JSON, described in docs/internals/profile.md. This is the only part of
  * the predictor that does I/O; library gwprofile. Nothing here prints or exits, and no

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 #include "predictor/profile/reader.h"
 
 #include <stdarg.h>

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Reading of profile files: shared by its parts, included nowhere else. Every gw_read_* returns 0,
  * or -1 with the reader's error filled: file, line, what is wrong.

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Which other users may write a file or folder that gpuwatch is about to read or load. */
 #ifndef GW_TRUST_H
 #define GW_TRUST_H

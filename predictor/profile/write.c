@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Writes a device profile: one value a line, so that two profiles compare with diff. */
 #include "predictor/profile/json.h"
 

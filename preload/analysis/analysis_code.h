@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Analysis of one launch: the kernel is decoded once and kept while there is room, and evaluated on
  * the arguments of the launch. Any thread of ours: decoding is one thread's at a time, evaluation

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/analysis/analysis_jobs.h"
 
 #include "preload/runtime/bell.h"

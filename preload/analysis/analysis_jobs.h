@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Analyses under way: jobs that the worker hands to threads of ours and takes back. They read
  * memory and files, and call neither the driver nor libcupti. The worker alone looks at results, so

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/analysis/analysis_queue.h"
 
 #include "preload/maps/configs.h"

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Configurations that wait for their analysis, and which is next. Where time is short, one
  * configuration of each kernel is worth more than all of a few kernels, and a cheap analysis more

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Code analysis of launches: each configuration is analysed once, as time allows, and the worker
  * offers the result to known_work.h. Worker only.

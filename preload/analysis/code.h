@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The machine code behind a kernel that was launched: found when it is asked for, in the copies
  * that modules.c keeps or in the files that modules lie in, and kept while there is room. One

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/analysis/code_file.h"
 
 #include "preload/analysis/code.h"

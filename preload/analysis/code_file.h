@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Code that lies in files, read by the worker without ever touching the program's mappings. */
 #ifndef GW_CODE_FILE_H
 #define GW_CODE_FILE_H

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The fat binaries in the executable and the shared libraries of the process, as the compiler puts
  * them there (section .nv_fatbin): where the code of a module is that no hook saw loaded. Files are

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/analysis/code_open.h"
 
 #include "preload/analysis/code.h"

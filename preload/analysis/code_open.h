@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Code of modules, opened for one processor when it is asked for and held while there is room.
  * Worker only.

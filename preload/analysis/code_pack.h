@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Copies of code images are packed once they are many: libraries that unpack their own code, as
  * cuBLASLt does, load tens of megabytes of it, of which a program launches a few kernels. Worker

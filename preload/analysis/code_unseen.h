@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The code of kernels of which no hook saw the module loaded: looked for by name in what libcupti
  * reported and in the fat binaries of the process's objects. A name that stands for different code

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Which kernels' configurations include an argument hash (predictor/code/digest.h). The layout of
  * the hash is derived when a kernel's code is read and published to the launch path, in place of

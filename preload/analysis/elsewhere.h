@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Which memory the arguments of a launch point into: how large it is, and whether it is the GPU's
  * own or memory of the host that is mapped, or managed memory. A kernel that accesses the latter in

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What is known of the work of each configuration, put together from those who find it out:
  * reading code, counting on the GPU. Worker only. Bounded: of configurations beyond

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A libzstd that was built with the formats of before 0.8 names their decoders in its own, so that
  * the linker brings 90 KB of them. They never run here: code is unpacked with a context of fixed

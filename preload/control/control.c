@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A request comes from outside and is taken for no more than it is: each word is checked, and what
  * is none of the documented values is refused. A process that writes nonsense into the segment

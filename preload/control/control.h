@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Mode and budget of the running process, which gpuwatch ctl asks for through the live segment.
  * Worker only.

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/counters/counter_attribution.h"
 
 #include "preload/counters/gpu_clock.h"

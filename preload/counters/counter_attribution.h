@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * From windows of counter samples and the kernels that ran meanwhile to the counted work of
  * configurations. Worker only.

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/counters/gpu_clock.h"
 
 #include "calib/nvml/nvml.h"

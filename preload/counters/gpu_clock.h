@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The GPUs' own clocks and what holds them down, by NVML: sampled while kernels run. (clock.h is
  * about time.) NVML may answer in microseconds or stand behind a lock of the driver for long, so a

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A GPU has one sampler of counters. Processes of one user that share a GPU take turns by a lock on
  * a file in the folder of live segments, one file a GPU: a process that the driver refuses has paid

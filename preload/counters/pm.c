@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/counters/pm.h"
 
 #include "preload/counters/counter_attribution.h"

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Counters of the GPU while the program's kernels run on it: a thread of ours takes windows of
  * samples, one set of metrics after the other: first where GPU time is without counts

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Answers first: which metric set is sampled next, and for how long without regard to the budget.
  * Sessions go where the most GPU time is without counts, until hardly any is, or until more of them

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/counters/pm_parts.h"
 
 #include "preload/maps/state.h"

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* What pm.c is made of: what the chip can sample, what failed, how often a sample is taken. */
 #ifndef GW_PM_PARTS_H
 #define GW_PM_PARTS_H

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/counters/pm_sampler.h"
 #include "preload/maps/memory.h"
 

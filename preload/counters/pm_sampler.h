@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Samples of a GPU's counters, while its kernels run and without disturbing them (CUPTI PM
  * sampling). One thread only. A GPU has one sampler at a time, whichever process opened it.

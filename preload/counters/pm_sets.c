@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/counters/pm_sets.h"
 
 #include <stdlib.h>

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Which metrics the chip at hand collects together: asked of CUPTI when their turn comes. */
 #ifndef GW_PM_SETS_H
 #define GW_PM_SETS_H

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* The windows of samples that are under way between the thread and the worker. */
 #include "preload/counters/pm.h"
 

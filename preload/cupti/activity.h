@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* GPU times from CUPTI activity records; libcupti is opened at run time. */
 #ifndef GW_ACTIVITY_H
 #define GW_ACTIVITY_H

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * libcupti, switched on and off. On, it has a subscriber and hands out activity records. It is
  * never detached: cuptiFinalize of CUDA 13.0 crashed programs that launched meanwhile.

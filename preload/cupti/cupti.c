@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/cupti/cupti.h"
 
 #include "preload/runtime/linker/real_dl.h"

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* libcupti as it was found: its functions, typed, and where it lies. */
 #ifndef GW_CUPTI_H
 #define GW_CUPTI_H

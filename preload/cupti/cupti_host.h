@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Sets of metrics, by name, as CUPTI's profilers take them: what a chip is configured to collect
  * together, and what collected data says. All that is here works on the CPU and touches no GPU.

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * libcupti serves one tool at a time, and says nothing when a second one comes: it would see no
  * records, or be handed our buffers and free what is not its own. So whoever calls one of the

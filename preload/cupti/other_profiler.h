@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Other tools that use libcupti in this process: torch.profiler and its like. Their calls are seen;
  * we switch off before they come, and learn when they have gone.

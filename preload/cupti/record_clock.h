@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Times of activity records and counter samples as CLOCK_REALTIME. torch.profiler puts a clock of
  * its own into libcupti, the CPU's tick counter, and libcupti keeps it for whoever comes after. To

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/cupti/subscriber.h"
 
 #include "preload/cupti/attach.h"

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Other tools' subscriptions to CUPTI. torch.profiler keeps its subscription until exit, although
  * it only waits for contexts between profiles, and libcupti before CUDA 13.3 has room for one. So a

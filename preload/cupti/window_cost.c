@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/cupti/window_cost.h"
 
 #include "preload/maps/own_use.h"

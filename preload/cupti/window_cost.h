@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What windows of mode watch cost the program, as this process shows it: launches per second while
  * a window is open against those before it. And what libcupti costs while it is attached and off,

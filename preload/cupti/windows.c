@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A window with activity records is charged what it takes from the program (window_cost.h), or the
  * worker's CPU time for it where that is more; so is one with event pairs

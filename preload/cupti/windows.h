@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * When kernels are timed, and by what. Mode audit has libcupti's activity records from the first
  * context on, except while another tool has libcupti. Mode watch times in windows that cost no more

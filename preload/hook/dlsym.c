@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * dlsym and dlvsym, stood in for: a name of hooks.def looked up in libcuda is answered with
  * our wrapper. Every other call must reach the real function by a jump, with the caller's

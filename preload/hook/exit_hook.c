@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * exit() itself, stood in for: its caller may be any thread, and glibc destroys thread-local
  * objects of that thread alone. Exported as `exit` by the linker (CMakeLists.txt), so that tests

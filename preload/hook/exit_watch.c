@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/hook/exit_watch.h"
 
 #include "preload/lifecycle.h"

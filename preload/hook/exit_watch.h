@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The beginning of exit(), before any exit handler. Libraries that are opened late register their
  * static objects' destructors late, and those run before every handler that was registered

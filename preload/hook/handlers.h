@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What hooks.def names beside the launches: one small function (or, where prototypes differ
  * in their tails, a macro) for each thing that is worth knowing. `call` is not used here.

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* The wrappers, generated from hooks.def, and the ways in by which programs find them. */
 #include "preload/hook/hooks.h"
 

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* The table made of hooks.def. */
 #ifndef GW_HOOKS_H
 #define GW_HOOKS_H

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The same library through CUDA_INJECTION64_PATH, where LD_PRELOAD can't reach (static or
  * privileged programs, other loaders): the driver loads it in cuInit and calls

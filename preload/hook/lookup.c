@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A look-up without a handle depends on who asks: RTLD_DEFAULT searches the caller's scope,
  * RTLD_NEXT what comes after the caller. Only the real dlsym() knows both, by its return address;

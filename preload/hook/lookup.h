@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What dlsym() and dlvsym() answer for the names of hooks.def and other_profiler.def: our wrapper
  * where the answer would be the driver's or libcupti's own function, and nothing else than without

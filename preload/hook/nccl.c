@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * NCCL's profiler plugin interface. At its first communicator NCCL opens the library that
  * NCCL_PROFILER_PLUGIN names, which is the one that is loaded already, and looks for the newest of

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * NVTX of version 3 lives in headers, within each library that uses it. At its first call it opens
  * the library that NVTX_INJECTION64_PATH names and calls InitializeInjectionNvtx2, which puts

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * prctl() and syscall(), stood in for: by these a program enters a sandbox. Every call goes on to
  * the next library's function by a jump, with all registers and the stack as they came, because

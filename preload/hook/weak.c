@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Weak references. A program that is not linked to libcuda may test whether cuInit is there by a
  * weak reference, which without gpuwatch stays NULL: what is loaded later does not change it. The

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/join/join.h"
 
 #include "preload/runtime/clock.h"

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/join/join_graph.h"
 
 #include "preload/maps/idmap.h"

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The kernels of graph launches wait here for their times: the part of join.c for GW_JOIN_GRAPH.
  * Worker only.

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/join/join_list.h"
 
 #include "preload/join/kernel_names.h"

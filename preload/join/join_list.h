@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Launches that wait, in lists: what join.c and join_graph.c share. Worker only. */
 #ifndef GW_JOIN_LIST_H
 #define GW_JOIN_LIST_H

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/join/kernel_names.h"
 
 #include "preload/runtime/degrade.h"

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Names of kernels as activity records have them: each is kept once, until exit, as libcupti's own
  * live only as long as the module. Longer ones are cut to GW_NAME_MAX bytes, as the hooks' are.

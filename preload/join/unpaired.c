@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/join/unpaired.h"
 
 #include "preload/maps/configs.h"

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Where the numbers of a stream or graph, or a kernel's name, are unknown, a launch and its
  * record cannot be matched and would be logged twice; whichever arrives second is dropped. Worker

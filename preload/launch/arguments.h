@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The arguments of launches: copied by the launching thread, of the first launch of each
  * configuration only (of a graph's kernels when it is instantiated or changed), kept in memory for

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* What a hook keeps of one call between its begin and its end. */
 #ifndef GW_CALL_H
 #define GW_CALL_H

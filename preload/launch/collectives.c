@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/launch/collectives.h"
 
 #include "preload/launch/launch.h"

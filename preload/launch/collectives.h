@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Collectives as NCCL reports them to its profiler (hook/nccl.c): on its threads, out of the launch
  * path. No lock, allocation or system call.

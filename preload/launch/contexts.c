@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Contexts that end without being named: primary ones by their device, green ones by another
  * handle. */
 #include "preload/launch/object_lifetime.h"

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* The one part of the launch path that reads a launch's arguments: hashes them by the layout. */
 #include "preload/launch/call.h"
 

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Timing without activity records: a pair of events around one kernel, or graph, in so many. The
  * pair is asked for its time at a later sampled launch of the same thread, never waited for.

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What an executable graph runs: its kernel nodes, listed when it is made and kept right
  * through every change. A snapshot that has been launched is never changed, only replaced,

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* First sight of a kernel: its name and resources, asked of the driver once. */
 #include "preload/live/live.h"
 #include "preload/launch/arguments.h"

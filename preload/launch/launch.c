@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Begins of launches that are not inlined into their wrappers, which two ways in share. */
 #include "preload/launch/launch.h"
 

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The launch path: what runs on the application's thread for every launch. No lock, no
  * allocation, no system call; the slow functions it calls run on first use only.

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/launch/module_reports.h"
 
 #include "preload/maps/memory.h"

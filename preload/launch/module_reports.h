@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Machine code as libcupti reports it when the driver loads a module, whatever way it was asked to:
  * the runtimes up to CUDA 11 load their programs' fat binaries by private tables that no hook sees,

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Loaded code: numbered, measured, and copied for code analysis unless it is on disk. */
 #ifndef GW_MODULES_H
 #define GW_MODULES_H

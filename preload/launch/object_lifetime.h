@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* What the hooks outside the launch path report of streams, contexts, functions and graphs. */
 #ifndef GW_OBJECT_LIFETIME_H
 #define GW_OBJECT_LIFETIME_H

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/launch/stacks.h"
 
 #include "preload/launch/utf8.h"

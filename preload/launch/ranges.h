@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The ranges that a program names (NVTX): on its threads, out of the launch path. A change of a
  * thread's ranges is an event of its ring, so a launch needs nothing to belong to one. No lock,

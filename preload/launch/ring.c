@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What is rare of a thread's ring: launches within launches. A tool behind us, a callback or a
  * signal handler may launch while a launch of the same thread is anywhere between its begin and its

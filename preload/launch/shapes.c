@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Launches by calls that are deprecated: those of CUDA 1, and of several devices at once. */
 #include "preload/launch/object_lifetime.h"
 

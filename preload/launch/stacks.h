@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Where launches come from. The first launch of a configuration leaves a copy of the end of its
  * thread's stack, with the registers that unwinding starts from, and the names of the Python frames

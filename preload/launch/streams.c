@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Streams: a slot for each, numbered as in activity records, forgotten with the handle. */
 #include "preload/cupti/activity.h"
 #include "preload/runtime/bell.h"

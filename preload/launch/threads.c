@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* The threads that launch: each has a ring of its own, handed back when the thread ends. */
 #include "preload/launch/call.h"
 #include "preload/live/live.h"

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 #ifndef GW_UTF8_H
 #define GW_UTF8_H
 

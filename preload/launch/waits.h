@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Calls in which the program waits for the GPU. On the launching thread; out of the launch path. */
 #ifndef GW_WAITS_H
 #define GW_WAITS_H

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Launches as sums by configuration. In mode watch, of ten seconds, later of up to a minute,
  * with histograms. Once a log that is no ring is full, of spans of ten seconds first, of longer

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * GPU time predicted of all launches, and of those that were timed: what all of them take follows
  * from both, at no cost but these sums. Worker only.

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/live/graph_sums.h"
 
 #include "preload/live/live.h"

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Launches of graphs as sums, a graph each, with the times of whole graphs: what an event pair
  * around the launch of a graph reads (preload/launch/events.c), and what was predicted of its

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/live/live_part.h"
 
 #include "preload/runtime/own_files.h"

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* The live segment (predictor/log/live.h), written. */
 #ifndef GW_PRELOAD_LIVE_H
 #define GW_PRELOAD_LIVE_H

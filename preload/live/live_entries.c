@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Entries of the live segment: launches that the worker has taken and whose record is not in the
  * log's file yet, and records there whose launch has not been taken yet. Worker only.

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The kernels of graphs in the live segment, for launches that are in a ring when the process dies.
  * A snapshot's nodes are a list of chunks, written before it can be launched.

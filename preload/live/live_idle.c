@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Why nothing ran on a GPU between two kernels, while the program runs. What a thread waited for,
  * and what was copied, is kept as long as a round of the worker lasts: the records of kernels come

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* What the parts of the live segment's writer share. */
 #ifndef GW_LIVE_PART_H
 #define GW_LIVE_PART_H

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The tables of the live segment that other processes watch: configurations with their predictions
  * and what was measured, GPUs, streams, totals. Worker only; each entry under a sequence number, so

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/live/log.h"
 
 #include "preload/runtime/degrade.h"

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* The log file of a process. Worker only, but for the last words at exit. */
 #ifndef GW_LOG_H
 #define GW_LOG_H

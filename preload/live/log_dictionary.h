@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a reader needs to make sense of the log: every record that is written once, packed and kept.
  * It is written again when part of the file was lost, or when a new file is begun. The log's writer

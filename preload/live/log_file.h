@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The log's file. Everything here is called on the log's writer alone, whose table of files is its
  * own: the program can neither close this one nor put another in its place.

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/live/log_name.h"
 
 #include <fcntl.h>

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Names of logs, and who may read them. */
 #ifndef GW_LOG_NAME_H
 #define GW_LOG_NAME_H

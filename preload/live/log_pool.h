@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Where records stay until they are in the file: blocks of memory that pass from the worker, which
  * fills them, to the log's writer and back. The layout is one that another process may map.

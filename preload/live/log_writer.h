@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The thread that writes the log. It packs blocks of the pool and puts them into the file, so that
  * a disk that stalls holds up nobody else.

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Streams and graph nodes without a record. Where launches go into sums, few are in the log by
  * themselves, and a program that makes streams and graphs all the time would fill it with records

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The configurations that have been launched, by their id in the log, and what each room knows of
  * them. The registry makes the entries. Worker only.

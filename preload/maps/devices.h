@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The GPUs that launches have used, by the driver's ordinal, as worker/devices.c discovers them.
  * To look here asks nobody and writes nothing. Worker only.

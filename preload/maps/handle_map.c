@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/maps/handle_map.h"
 
 static void set_live(struct gw_map *map, uint32_t at, bool live)

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * From a driver's handle to a slot of ours, without locks: read on every launch, written
  * on first use of a handle and when it is destroyed. Handles are reused by the driver, so what

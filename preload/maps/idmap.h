@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* A map from 64-bit keys to ids, growing by doubling; one thread's. */
 #ifndef GW_IDMAP_H
 #define GW_IDMAP_H

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One account of the memory that the library takes in the application's process, and its limit
  * (GPUWATCH_MEMORY_MAX). A room that keeps something takes its bytes here first; where they are

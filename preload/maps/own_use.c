@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/maps/own_use.h"
 
 #include "preload/runtime/counters.h"

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What gpuwatch's own threads take, and what mode watch does without where that is more than
  * GPUWATCH_CPU_MAX. CPU time is earned while the program runs and spent by our threads; a program

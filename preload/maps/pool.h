@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Things of one size by number, which stay where they are; numbers are used again. One thread's. */
 #ifndef GW_POOL_H
 #define GW_POOL_H

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Slots of streams and graphs, taken and reused without a lock. An event has 16 bits for a slot, so
  * one that is committed late may name a slot that has gone to another stream meanwhile: its call is

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the application's threads and the worker share. Everything here is reserved once,
  * from the kernel, when the driver is first used; pages are touched as they are needed.

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Waits of the program's threads for a start that another thread is at. Such a start may never end:
  * the thread may be stopped, or hang in the driver. So all waits of a process together have a

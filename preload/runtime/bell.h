@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * How the worker sleeps. A launch makes no system call, so while a program launches the worker
  * looks at the rings by itself, more often than they can run over. Where nothing was launched for

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/runtime/clock.h"
 
 #include "preload/runtime/hot.h"

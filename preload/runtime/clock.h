@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* From the tick counter to CLOCK_REALTIME, and what our own work costs the application. */
 #ifndef GW_CLOCK_H
 #define GW_CLOCK_H

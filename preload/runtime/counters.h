@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* What the process counts of itself. What each thread counts besides is in struct gw_thread. */
 #ifndef GW_COUNTERS_H
 #define GW_COUNTERS_H

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/runtime/deadline.h"
 
 #include "preload/runtime/clock.h"

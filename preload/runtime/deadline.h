@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Spans, deadlines and waits, all by CLOCK_MONOTONIC: the wall clock is the administrator's, and a
  * step of it may neither shorten nor prolong a wait.

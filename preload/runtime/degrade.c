@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/runtime/degrade.h"
 
 #include "preload/runtime/clock.h"

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* What can't be done is said once, kept for log and report, and never stops the program. */
 #ifndef GW_DEGRADE_H
 #define GW_DEGRADE_H

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/runtime/driver.h"
 
 #include "preload/runtime/linker/objects.h"

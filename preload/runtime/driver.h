@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* The driver's types with every version of every function visible, and the functions we call. */
 #ifndef GW_DRIVER_H
 #define GW_DRIVER_H

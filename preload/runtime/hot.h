@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* What every launch reads first. */
 #ifndef GW_HOT_H
 #define GW_HOT_H

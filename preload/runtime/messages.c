@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/runtime/messages.h"
 
 #include "preload/runtime/sandbox.h"

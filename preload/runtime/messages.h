@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What is said on the program's stderr. A daemon closes that, and the next file it opens gets the
  * number: so nothing is said unless file descriptor 2 is still the file that it was when the

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* The options of config.def as they stand in this process. */
 #ifndef GW_OPTIONS_H
 #define GW_OPTIONS_H

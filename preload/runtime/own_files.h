@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Threads of ours with a table of files of their own. A program may count on the lowest number that
  * it has free, after it closed 0, say: a file that is open for a moment in the program's table

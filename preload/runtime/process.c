@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/runtime/process.h"
 
 #include <pthread.h>

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Which process this memory belongs to, and how the library came into it. A child of vfork(),
  * posix_spawn() or clone(CLONE_VM) runs in its parent's memory until it calls exec or ends, and may

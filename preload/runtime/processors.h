@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* How many processors the process may use. Not in a sandbox. */
 #ifndef GW_PROCESSORS_H
 #define GW_PROCESSORS_H

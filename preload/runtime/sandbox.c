@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/runtime/sandbox.h"
 
 #include "preload/runtime/process.h"

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A program that puts itself into a sandbox (seccomp) decides which system calls its process makes
  * from then on, and a filter may kill the process for any other. A filter applies to all threads

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* The process's own memory where nobody vouches for an address: no read can fault. */
 #ifndef GW_SELF_READ_H
 #define GW_SELF_READ_H

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/runtime/spawn.h"
 
 #include "preload/runtime/arch/arch.h"

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Threads of ours: the program's signals never land on them, and they are counted. */
 #ifndef GW_SPAWN_H
 #define GW_SPAWN_H

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/stack/loaded.h"
 
 #include "predictor/core/hash.h"

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* The objects that are loaded, by address. Worker only. */
 #ifndef GW_LOADED_H
 #define GW_LOADED_H

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/stack/stack_log.h"
 
 #include "predictor/core/hash.h"

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Stacks of first launches (launch/stacks.h) become records: unwound, each frame and object written
  * once, and one STACK for a configuration. A copy of a stack ends here: addresses alone go to the

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/stack/unwind.h"
 
 #include "preload/runtime/self_read.h"

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Unwinds a copy of a stack by the tables that compilers emit (.eh_frame), which are read from the
  * objects in memory by gw_self_read(): an object may be unloaded meanwhile. Bounded in frames,

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Finding out about the GPUs that launches use: the driver is asked, a profile is read. */
 #include "preload/live/live.h"
 #include "preload/live/log.h"

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* From the threads' rings to one row of events in order of call. Worker only. */
 #ifndef GW_DRAIN_H
 #define GW_DRAIN_H

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/worker/first_attach.h"
 
 #include "preload/cupti/attach.h"

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The first attaching to libcupti in mode audit: the program's thread that is about to make a
  * context asks for it and waits, bounded; the worker does it.

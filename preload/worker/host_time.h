@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Records of what is no kernel, in mode audit: copies, waits of threads that launch, ranges
  * that the program names, collectives of NCCL, and child processes. Worker only. */
 #ifndef GW_HOST_TIME_H

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A graph launch is as many launches as it has enabled kernel nodes. Where these go into sums, and
  * none waits for its time, they are added as a whole: a decode loop runs a million kernels a second

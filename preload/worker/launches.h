@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* What becomes of a launch: predicted as it is seen, measured, learnt from, logged. Worker only. */
 #ifndef GW_LAUNCHES_H
 #define GW_LAUNCHES_H

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* What the worker is made of beside the launches: each function of one file. Worker only. */
 #ifndef GW_WORKER_PARTS_H
 #define GW_WORKER_PARTS_H

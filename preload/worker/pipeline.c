@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The order of things. A reader starts here: cycle() is what the worker does, again and
  * again, and every room it calls on is named in it.

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* The worker: from launch events and activity records to observations, predictions and the log. */
 #ifndef GW_PIPELINE_H
 #define GW_PIPELINE_H

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* The device profiles in use, one a GPU: found by its name, given to its predictor, kept in the
  * log. */
 #ifndef GW_PRELOAD_PROFILE_H

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/worker/drain.h"
 
 #include "preload/live/aggregate.h"

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The worker's own names for things: dense ids, each written to the log when first used.
  * Worker only. Bounded: where a table is full the id is 0, "none".

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Episodes of slow launches (predictor/counters/slow.h): found as launches are learnt from, and
  * logged. Worker only. */
 #ifndef GW_SLOW_EPISODES_H

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Streams as the log numbers them. What is known of one that ended is forgotten in time. */
 #include "preload/maps/idmap.h"
 #include "preload/live/live.h"

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/worker/parts.h"
 
 #include "preload/runtime/clock.h"

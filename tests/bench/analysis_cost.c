@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Analyses for cost.sh to count the instructions of, without a GPU: launches described on standard
  * input are analysed as the worker would (preload/analysis/analysis_code.h), one after the other,

@@ -1,5 +1,4 @@
 #!/bin/sh
-# SPDX-License-Identifier: Apache-2.0
 # Instructions by callgrind, each with its limit. Exit 77: valgrind is not installed.
 #   cost.sh models PROGRAM           of an estimate by each model: at most 2,600 for bounds (the worker asks it, once for each configuration
 #                                    and change of its work), 25,000 for any other; and of a snapshot of gpuwatch top's model

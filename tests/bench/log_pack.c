@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the records of logs take once packed, and what packing them costs: log_pack [--launches]
  * LOG…; with --launches of LAUNCH records alone.

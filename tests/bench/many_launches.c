@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * many_launches LAUNCHES FILE [NAMES]: a log of that many launches of 300 kernels, predicted and
  * measured, with samples of clocks, as a run of many hours writes it; the kernels are called in

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Runs one model's estimate a number of times, for cost.sh to count the instructions:
  * model_cost MODEL TIMES [heavy]. `model_cost list` names the models. `model_cost top TIMES`:

@@ -1,5 +1,4 @@
 #!/usr/bin/env python3
-# SPDX-License-Identifier: Apache-2.0
 """top_cost.py BUILD [--processes N] [--pause US] [--seconds S] [--kernels K] [--calls N]
 
 What gpuwatch top itself costs, on the CPU stand-in: on a pseudo-terminal of 80x24, at one snapshot a second, beside N

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """What the campaigns share: options, places in the build tree, runs with a bound, one line a criterion."""
 import argparse
 import concurrent.futures
@@ -140,7 +139,7 @@ class Campaign:
         new = not os.path.exists(path)
         with open(path, "a", encoding="utf-8") as out:
             if new:
-                out.write(f"<!-- SPDX-License-Identifier: Apache-2.0 -->\n# Campaign {self.name}\n")
+                out.write(f"# Campaign {self.name}\n")
             out.write(f"\n## {datetime.datetime.now(datetime.timezone.utc):%Y-%m-%d %H:%M} UTC, commit {git}\n\n"
                       f"`{self.command}`, {self.elapsed():.0f} s, seed {self.options.seed}, on {os.cpu_count()} "
                       f"shared x86-64 cores, Linux {platform.release().split('-')[0]}, {' '.join(platform.libc_ver())}, "

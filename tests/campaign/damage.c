@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * damage_log LOG BYTES COUNT SEED flips|cuts: damages the first whole blocks of a log, as many as
  * BYTES hold, and reads them in memory. COUNT bits are flipped one at a time (0: every one), or the

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * episodes_runs SEED RUNS SCENARIO FILE.csv...: processes in mode watch whose kernels take what
  * recorded ones took (gpuwatch export --format=csv), under the test of sampled times

@@ -1,5 +1,4 @@
 #!/usr/bin/env python3
-# SPDX-License-Identifier: Apache-2.0
 """gpuwatch fleet as a command: fleet_asks.py GPUWATCH FLEET_STORE LOGS CASE
 
 LOGS: the recorded logs. FLEET_STORE makes a store of simulated GPUs. Exit 77: the engine is not here.

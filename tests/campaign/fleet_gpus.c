@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * fleet_gpus SEED GPUS SCENARIO FILE.csv...: GPUs of a fleet whose kernels take what recorded ones
  * took (gpuwatch export --format=csv), under gpuwatch health. SCENARIO:

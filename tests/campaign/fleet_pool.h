@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What simulated GPUs of a fleet run: configurations of recorded launches, each with a pool of
  * times (gpuwatch export --format=csv), and chance.

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * fleet_store SEED GPUS HOURS FOLDER FILE.csv...: the store that agents of a fleet leave, their
  * tables of hours, made by the agent's own code from GPUs whose kernels take what recorded ones

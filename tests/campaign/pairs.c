@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * diff_pairs LOG PAIRS BLOCKS LENGTH SLOWER SEED: pairs of runs drawn from one recorded run,
  * compared as gpuwatch diff does.

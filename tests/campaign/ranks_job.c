@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * ranks_job SEED FAULTS MOST_RANKS RANK_DAYS: jobs of 8 to MOST_RANKS ranks under gpuwatch ranks.
  * FAULTS jobs have one rank with a fault from some step on; others, RANK_DAYS in all, have none.

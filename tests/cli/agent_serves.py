@@ -1,5 +1,4 @@
 #!/usr/bin/env python3
-# SPDX-License-Identifier: Apache-2.0
 """gpuwatch agent as a process: agent_serves.py GPUWATCH LIVE_SEGMENT CASE
 
 Talks to 127.0.0.1 and Unix sockets alone. Exit 77: this build serves nothing.

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* diff_logs: two runs, base.gwl and other.gwl, that differ in known ways, for tests of gpuwatch
  * diff. */
 #include "tests/cli/log_builder.h"

@@ -1,5 +1,4 @@
 #!/usr/bin/env python3
-# SPDX-License-Identifier: Apache-2.0
 """export_check.py GPUWATCH FORMAT LOG: exports LOG and compares counts and sums with those of report --json.
 
 Each format is read by the standard library, protobuf by protobuf_reader.py; a failed check is an exception.

@@ -1,5 +1,4 @@
 #!/usr/bin/env python3
-# SPDX-License-Identifier: Apache-2.0
 """export_slices.py TRACE: the slices of a Perfetto trace that are no kernels, a line each, sorted."""
 import ast
 import collections

@@ -1,5 +1,4 @@
 #!/usr/bin/env python3
-# SPDX-License-Identifier: Apache-2.0
 """Opens pages of `gpuwatch report --html` in headless Chromium.
 
 html_browser.py GPUWATCH MAKE_SAMPLE LOGS    the checks; exit status 77 where there is no Chromium or Selenium

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * launches_log PROFILE LAUNCHES.json LOG: described launches with measured times
  * (docs/user/launch.md) as a log in which each ran a few times, one after the other, and its work

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * live_segment FOLDER [WHAT]: keeps a made-up live segment of this process in FOLDER, in which two
  * kernels run on and on, until it is killed. WHAT:

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Builds logs for tests, by the format's description alone: it shares the record structs with
  * the product, but neither its writer nor its reader.

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* make_sample NAME FILE [SECONDS]: writes a sample log, its times that much later. */
 #include "tests/cli/samples.h"
 

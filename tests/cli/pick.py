@@ -1,5 +1,4 @@
 #!/usr/bin/env python3
-# SPDX-License-Identifier: Apache-2.0
 """pick.py EXPRESSION: print an expression over the JSON on stdin, which is called o; a list by lines."""
 import json
 import sys

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Protobuf's wire format, read without a schema."""
 import collections
 

@@ -1,5 +1,4 @@
 #!/usr/bin/env python3
-# SPDX-License-Identifier: Apache-2.0
 """python_package.py GPUWATCH MAKE_SAMPLE PACKAGE LOGS: the Python package says what the command says, with and without pandas.
 
 PACKAGE: the folder that holds the package gpuwatch; LOGS: the recorded logs. What needs pandas or pyarrow is skipped

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/cli/samples.h"
 
 #include "predictor/core/types.h"

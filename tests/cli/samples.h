@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* The logs that tests and the fuzzing corpus share. */
 #ifndef GW_SAMPLES_H
 #define GW_SAMPLES_H

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Runs a shell command in the test's own folder, with nothing of the caller's environment that
  * would show in the output.

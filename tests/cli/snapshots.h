@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Made-up snapshots of gpuwatch top's model, of one process. */
 #ifndef GW_SNAPSHOTS_H
 #define GW_SNAPSHOTS_H

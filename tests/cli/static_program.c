@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* A statically linked program: LD_PRELOAD can't reach it. */
 #include <stdio.h>
 #include <stdlib.h>

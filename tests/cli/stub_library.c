@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Stands where libgpuwatch.so is installed, for tests of the command alone. */
 #include <stdlib.h>
 

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* The agent's sums and formats, on made-up snapshots; agent_serves.py tests the process. */
 #include "cli/agent/node.h"
 #include "cli/agent/text.h"

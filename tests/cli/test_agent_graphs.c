@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* The agent's series of graphs that are timed whole, on made-up snapshots. */
 #include "cli/agent/node.h"
 #include "cli/agent/text.h"

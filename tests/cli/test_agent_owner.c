@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Whom a process works for, as control groups, environments and kubelet have it; formats and files.
  */
 #include "cli/agent/owner.h"

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* gpuwatch calibrate without a GPU: what it says where it can't measure, and a whole run on the
  * CPU stand-in, whose clock group's numbers are known. */
 #include "tests/cli/shell.h"

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* gpuwatch calibrate --from: a profile's tables and pictures. */
 #include "tests/cli/shell.h"
 #include "tests/test.h"

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* The whole chain on the CPU stand-in: run, the real library, its log, report. */
 #include "tests/cli/shell.h"
 #include "tests/test.h"

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* gpuwatch ctl on a made-up segment, whose process answers nothing: what is listed and refused. */
 #include "tests/cli/shell.h"
 #include "tests/test.h"

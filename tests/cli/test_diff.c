@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* gpuwatch diff, as its users see it. */
 #include "tests/cli/shell.h"
 #include "tests/test.h"

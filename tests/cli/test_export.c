@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* gpuwatch export: every format says what the report says, whatever kernels are called. */
 #include "tests/cli/log_builder.h"
 #include "tests/cli/shell.h"

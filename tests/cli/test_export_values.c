@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Values in exports: run-length encoding of Parquet, read by the test's own decoder, and numbers.
  */
 #include "cli/export/export.h"

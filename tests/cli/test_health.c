@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* The sequential test of gpuwatch health on made-up kernels. */
 #include "cli/health/detect.h"
 #include "tests/random.h"

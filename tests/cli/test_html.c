@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* gpuwatch report --html: the file, without a browser (html_browser.py has one). */
 #include "tests/cli/shell.h"
 #include "tests/test.h"

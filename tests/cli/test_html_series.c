@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Bins that grow wider: nothing is lost, and everything stays in its place. */
 #include "cli/html/series.h"
 #include "tests/test.h"

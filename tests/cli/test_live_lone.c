@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A kernel that ended before the call that launched it returned: its record went to the log as one
  * without a launch, and the launch counts once wherever the process dies.

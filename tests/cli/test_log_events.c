@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* A log as events: what ids stand for, and what is left where parts of it are lost. */
 #include "cli/log/events.h"
 #include "cli/log/gaps.h"

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* The reader takes what is whole and says what is missing. */
 #include "tests/cli/samples.h"
 

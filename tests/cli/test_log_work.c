@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* What a report takes the work of a configuration to be, and the figures of a score. */
 #include "cli/log/work.h"
 #include "cli/score/score.h"

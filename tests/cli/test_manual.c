@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* What is made of the lists is complete, well formed and current. */
 #include "tests/cli/shell.h"
 #include "tests/test.h"

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* What a report is made of: medians, order of predictions, rows, and the small tools. */
 #include "tests/cli/samples.h"
 

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* The ranks of a job, from logs whose every step is scripted. */
 #include "cli/ranks/build.h"
 #include "cli/common/memory.h"

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Logs recorded on a GPU (tests/logs): what is read, predicted and scored from them stays. */
 #include "tests/cli/shell.h"
 #include "tests/test.h"

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* gpuwatch recover over segments that hold nothing, or are damaged. */
 #include "predictor/log/live.h"
 #include "tests/cli/shell.h"

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* What a replay may know, and what a trace holds. */
 #include "cli/common/memory.h"
 #include "cli/replay/replay.h"

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* gpuwatch report, as its users see it. */
 #include "cli/message.h"
 #include "tests/cli/shell.h"

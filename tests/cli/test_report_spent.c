@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Where a GPU's time went, as the report shows it, and rows by NVTX range. */
 #include "tests/cli/log_builder.h"
 #include "tests/cli/shell.h"

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* gpuwatch run and doctor, from an installation that was moved, with a stub in the library's place.
  */
 #include "tests/cli/shell.h"

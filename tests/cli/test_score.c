@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* gpuwatch score and gpuwatch replay, as their users see them. */
 #include "tests/cli/shell.h"
 #include "tests/test.h"

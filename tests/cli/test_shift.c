@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* The statistics of gpuwatch diff. */
 #include "cli/diff/shift.h"
 #include "predictor/core/hash.h"

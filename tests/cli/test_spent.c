@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Where a GPU's time went, where the truth is scripted: each row, and that the rows add up. */
 #include "cli/log/gaps.h"
 #include "predictor/core/index.h"

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Names of native code: which file is the object that ran, and a file that changes while it is
  * read; and which frame of a stack is the line of the program. */
 #include "cli/common/target.h"

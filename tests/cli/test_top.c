@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* gpuwatch top --once on made-up segments; top_screen.sh tests the screen. */
 #include "tests/cli/shell.h"
 #include "tests/test.h"

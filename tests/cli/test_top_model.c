@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* gpuwatch top's model on made-up snapshots: differences, order, filter, processes that go. */
 #include "cli/top/cells.h"
 #include "cli/top/graphs.h"

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Times as --since, --until and --last take them; launches come out by their start. */
 #include "cli/common/sorter.h"
 #include "cli/common/span.h"

@@ -1,5 +1,4 @@
 #!/usr/bin/env bash
-# SPDX-License-Identifier: Apache-2.0
 # top_screen.sh GPUWATCH LIVE_SEGMENT: the screen of gpuwatch top as a person sees it, in tmux: what is drawn, what keys do,
 # and that the terminal is as it was after every way out. Exit 77: there is no tmux, no
 # pseudo-terminal, or no ncurses was built in.

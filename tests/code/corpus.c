@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/code/corpus.h"
 
 #include <setjmp.h>

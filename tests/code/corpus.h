@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Files of the corpus, in memory. */
 #ifndef GW_CORPUS_H
 #define GW_CORPUS_H

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Kernels that the evaluator is checked on; evaluate.ptx is what the compiler made of them:
  *   nvcc -arch=sm_90 -ptx -o evaluate.ptx evaluate.cu && tests/archive add tests/compiled.tar.xz --into=code/ptx evaluate.ptx

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* The kernels of the corpus; make_corpus compiles them in every form that code comes in. */
 __constant__ float coefficient[8];
 

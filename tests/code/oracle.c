@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 #include "oracle.h"
 
 #include <stdlib.h>

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The evaluator's oracle: kernels of evaluate.cu once more as plain C, run thread by thread.
  * Each access reports a key that is equal for the lanes of a warp that make it together.

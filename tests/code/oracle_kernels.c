@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* The kernels of evaluate.cu in plain C, and launches of them. */
 #include "oracle.h"
 

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * ptx_launch FILE KERNEL GX,GY,GZ BX,BY,BZ [ARGUMENT...]: what the evaluator says of one launch.
  * An argument is TYPE:VALUE, TYPE one of i32, i64, f32, f64, ptr; a line of output is

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 #include "ptx_snippet.h"
 
 #include <setjmp.h>

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Pieces of PTX, evaluated: a body is put into a kernel with registers and three parameters. */
 #ifndef GW_PTX_SNIPPET_H
 #define GW_PTX_SNIPPET_H

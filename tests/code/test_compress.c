@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Packed entries: what the vendor packed comes out as it was, and broken data are refused. */
 #include "predictor/code/binary/compress.h"
 #include "tests/code/corpus.h"

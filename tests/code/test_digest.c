@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Which words of the parameters tell launches apart: read off PTX and machine code of the same
  * kernels as the evaluator is checked on, and off programs written by hand.

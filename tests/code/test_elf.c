@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* The reader of ELF files sees what libelf sees, and reads nothing outside a broken file. */
 #include "predictor/code/binary/elf.h"
 #include "tests/code/corpus.h"

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Compiled kernels, evaluated: every access of every warp, and the totals of the grid, are those of
  * the same kernel in plain C. */
 #include "oracle.h"

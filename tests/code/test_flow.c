@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Ways through a kernel: divergence and meeting, loops walked and stood for, branches not known. */
 #include "ptx_snippet.h"
 #include "tests/test.h"

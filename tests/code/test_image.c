@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Files of every form are listed image by image, and the driver's choice among them is known. */
 #include "predictor/code/binary/image.h"
 #include "predictor/code/binary/kernel.h"

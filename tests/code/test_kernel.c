@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* What cubins of every age tell of their kernels, against the vendor's cuobjdump and the source. */
 #include "predictor/code/binary/kernel.h"
 #include "tests/code/corpus.h"

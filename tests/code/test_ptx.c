@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* PTX as text: what is taken, what is refused and where, and what names stand for. */
 #include "ptx_snippet.h"
 #include "tests/test.h"

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Programs made at random: what the evaluator stands for, warps, blocks and iterations, is what a
  * plain interpreter of one thread at a time counts, and a grid is the sum of its warps.

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* One lane's arithmetic at its edges, as PTX defines it. */
 #include "predictor/code/eval/state.h"
 #include "tests/random.h"

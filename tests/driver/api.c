@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The exported functions, all generated from api.def: each goes straight to its body unless it
  * is watched (a failure is asked for, the trace is on, or CUPTI wants callbacks).

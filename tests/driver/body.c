@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* What a kernel of a text image may really do, on the CPU: body=NAME picks one. */
 #include "si.h"
 #include <string.h>

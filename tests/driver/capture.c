@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Stream capture: what a stream is given becomes nodes of a graph instead of running. */
 #include "capture.h"
 #include "graph.h"

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* What streams, events and launches need of stream capture. Lock held in all of these. */
 #ifndef GW_TESTS_DRIVER_CAPTURE_H
 #define GW_TESTS_DRIVER_CAPTURE_H

@@ -1,5 +1,4 @@
 #!/bin/sh
-# SPDX-License-Identifier: Apache-2.0
 # conformance.sh PROBE GOLDEN: the stand-in's trace must be the real driver's, line for line.
 probe=$1 golden=$2
 trace=$(mktemp) || exit 1

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Contexts: the per-thread stack, primary contexts, limits, and waiting for all of one. */
 #include "si.h"
 #include "capture.h"

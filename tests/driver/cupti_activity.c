@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Activity records. The driver's hook queues what ran; a flush, or a worker thread once a
  * buffer's worth has gathered, moves what is complete into the client's buffers. As in the real

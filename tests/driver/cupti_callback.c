@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Subscribers and driver-API callbacks, ids, versions, error texts, attributes, the way out. */
 #include "cupti_si.h"
 #include <dlfcn.h>

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The clock that records and samples are reported in: CLOCK_REALTIME as it is when they are,
  * shifted by STANDIN_CLOCK_OFFSET, or one that a tool has registered.

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * PM sampling. What a kernel counts follows from its launch: for each warp, the number that stands
  * for the metric's name (below); spread evenly over its time. A sample is what the kernels that

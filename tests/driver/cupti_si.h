@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 #ifndef GW_TESTS_DRIVER_CUPTI_SI_H
 #define GW_TESTS_DRIVER_CUPTI_SI_H
 

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* The simulated device. Its name says what it is wherever its numbers show; its attributes are
  * of a plausible small accelerator, not a copy of one that exists. */
 #include "si.h"

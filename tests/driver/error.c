@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Start-up, versions, error texts, and the search for functions by name, version and flags. */
 #include "si.h"
 #include <dlfcn.h>

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Events: a moment on a stream's timeline. */
 #include "si.h"
 #include "capture.h"

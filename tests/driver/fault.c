@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* STANDIN_FAIL, STANDIN_SLOW and STANDIN_TRACE, and what a watched call does before and after its
  * body. */
 #include "si.h"

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Graphs: made, copied, asked for their nodes and edges. */
 #include "graph.h"
 #include <stdlib.h>

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Graphs. A CUgraph is a list of nodes in the order they were made; an executable graph is a
  * deep copy of one, its nodes remembering (origin) which node of the source they came from.

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Executable graphs: instantiated, updated as a whole or node by node, launched. */
 #include "graph.h"
 #include "capture.h"

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Nodes: added, and their parameters reported and changed. */
 #include "graph.h"
 #include <signal.h>

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * How an executable graph runs. A node takes over the branch of the first of its dependencies
  * that nobody took over yet; the first branch is the launch stream, every other an internal

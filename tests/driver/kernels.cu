@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // The probe's kernels on a real GPU: nvcc -arch=sm_90 -cubin -o kernels.cubin kernels.cu
 extern "C" __global__ void empty() {}
 extern "C" __global__ void one(int *p)

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Launches: every way to start a kernel ends in launch(), every kernel that runs in
  * si_execute(). */
 #include "si.h"

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Libraries, kernels, functions, and what can be asked of them. */
 #include "si.h"
 #include <stdlib.h>

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Device memory is host memory. Copies run when issued and take their time on the stream. */
 #include "si.h"
 #include "capture.h"

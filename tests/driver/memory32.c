@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* The functions of api_32bit.def can be found, as on the real driver, but not used: no memory
  * here has an address of 32 bits. */
 #include "si.h"

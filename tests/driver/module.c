@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Modules and the linker. tests/driver/README.md describes the text images they hold. */
 #include "si.h"
 #include <elf.h>

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* The part of libnvidia-ml.so.1 that gpuwatch asks (calib/nvml/nvml.def). */
 #include "calib/nvml/nvml.h"
 

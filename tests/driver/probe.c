@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The conformance probe: a fixed list of calls whose normalised trace must be the same on a real
  * GPU and on the stand-in. probe [kernels.cubin]; without a file the stand-in's text image is

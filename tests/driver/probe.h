@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The conformance probe's parts: the libraries' functions found at run time, and a trace that
  * says the same on every machine: handles are #1, #2 in order of appearance, ids are relative.

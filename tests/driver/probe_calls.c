@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* The probe: error codes, capture states, graph nodes. */
 #include "probe.h"
 #include <stdio.h>

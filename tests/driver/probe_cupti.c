@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* The probe: activity records, correlation, callbacks, ids. */
 #include "probe.h"
 #include <stdio.h>

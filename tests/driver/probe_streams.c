@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* The probe: ids, memory, green contexts, and what a call does to a capture it is no part of. */
 #include "probe.h"
 #include <stdio.h>

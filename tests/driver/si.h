@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The stand-in driver's inside: handles, the simulated device's clock, and what its files
  * share. Programs never see this; they see libcuda.so.1 and libcupti.so.13.

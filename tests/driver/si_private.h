@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The private table between the two stand-in libraries: libcupti asks libcuda's exported
  * function standin_private() for it, and leaves its hooks there.

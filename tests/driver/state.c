@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Shared state: the lock, objects, the clock, start-up, and the private table for libcupti. */
 #include "si.h"
 #include <errno.h>

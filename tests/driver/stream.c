@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Streams: in-order timelines, the default streams' rules, and host functions. */
 #include "si.h"
 #include "capture.h"

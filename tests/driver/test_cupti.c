@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The stand-in libcupti, and what the environment makes both libraries do. The environment is
  * read when they are loaded, so each scripted case runs in a process of its own: this program

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* The stand-in driver: launches, streams, events, graphs, and how functions are found. */
 #include "test_support.h"
 #include "tests/test.h"

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* What the stand-in's tests share: a context, a stream, kernels, zeroed memory. */
 #ifndef GW_TESTS_DRIVER_TEST_SUPPORT_H
 #define GW_TESTS_DRIVER_TEST_SUPPORT_H

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What really ran, counted by the device itself and by nothing that a tool under test could
  * reach: one row for each kernel, configuration and stream. STANDIN_COUNT=file writes it as

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes as a file of accesses: refused with a message that names the place, or read into trees
    that are evaluated, written as expressions and counted without harm. */
 #include <math.h>

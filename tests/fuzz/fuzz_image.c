@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Any bytes as a file of device code: refused with a place inside it, or listed, unpacked and read
  * kernel by kernel, with every part inside what it is a part of and memory within its limit.

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Any bytes as a file that `gpuwatch inspect --sass` shows: refused, or printed and read as text,
  * or as JSON. The file's length says which kernels, for which GPU and in which form.

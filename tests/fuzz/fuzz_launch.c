@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes as a launch file: refused with a message that names the place, or read into launches
    that every model answers and that can be drawn. */
 #include <math.h>

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Any bytes as a live segment and its log: refused, or made into a log that can be read. A segment
  * is mostly zeros, and larger than what a fuzzer handles, so an input is changes to a good one:

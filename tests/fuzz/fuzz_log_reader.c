@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Any bytes at all to the log reader; and the same bytes as the records of a whole block, whose
  * checksum a fuzzer would never guess, to the reader, to what a report makes of them, and as the

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* What any PTX shows of memory: trees that hang together, shares that are shares, rows that are
    either a number with a source or unknown. */
 #include <math.h>

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes as a device profile: refused with a message, or read, written and read alike. */
 #include <stddef.h>
 #include <stdint.h>

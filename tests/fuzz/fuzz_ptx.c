@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes as PTX: refused with a place and a remedy, or each kernel lowered and evaluated within
  * its limits, with counts that make sense. */
 #include <stddef.h>

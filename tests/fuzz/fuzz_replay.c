@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Any bytes as the records of a log that is replayed and scored: whatever they say, the predictor's
  * answers are times, intervals hold what they are of, and no count exceeds another.

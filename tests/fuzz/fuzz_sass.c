@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Any bytes as machine code: the first says for which architecture, and whether once more with too
  * little memory; four and more behind the last whole instruction are tables of jumps, three a

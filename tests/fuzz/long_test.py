@@ -1,5 +1,4 @@
 #!/usr/bin/env python3
-# SPDX-License-Identifier: Apache-2.0
 """tests/fuzz/long and summary: a stand-in for a fuzzer that crashes, and logs whose figures are known."""
 import os
 import pathlib

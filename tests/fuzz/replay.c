@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Runs a fuzz target without a fuzzer: every file of the folders named, then mutations of
  * each by a fixed pseudo-random sequence, so that a run is the same everywhere.

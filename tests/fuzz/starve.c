@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 #include "starve.h"
 
 #include "predictor/core/arena.h"

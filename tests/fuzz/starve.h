@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Too little memory, for the readers that have a limit: an arena refuses one of the allocations
  * made of it, and those behind it or not. The linker leads their calls here (--wrap), so that each

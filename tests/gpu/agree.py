@@ -1,5 +1,4 @@
 #!/usr/bin/env python3
-# SPDX-License-Identifier: Apache-2.0
 """agree.py: whether calibrations of one GPU agree, and whether they fit what is published.
 
     agree.py two A.json B.json           two full runs: rates within 3%, latencies within 3% or 2 cycles

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Shows that agree.py can fail: on profiles whose differences are known."""
 import json
 import pathlib

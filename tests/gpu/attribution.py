@@ -1,5 +1,4 @@
 #!/usr/bin/env python3
-# SPDX-License-Identifier: Apache-2.0
 """How exact sampled counters are, for kernels of one length: against counts of each launch alone and in place.
 
 usage: attribution.py --part long|mid|short --programs DIR --gpuwatch SO --recorder SO --workloads PROGRAM

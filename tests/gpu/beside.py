@@ -1,5 +1,4 @@
 #!/usr/bin/env python3
-# SPDX-License-Identifier: Apache-2.0
 """Beside another tool: does it see with us all that it sees without, and do we still count every
 launch? Each tool looks at a program bare and with gpuwatch in each mode (`pm`: audit with counters).
 

@@ -1,5 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0
- *
+/*
  * cuBLAS, whose kernels are launched by the static runtime inside the library.
  */
 #include <cublas_v2.h>

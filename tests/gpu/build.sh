@@ -1,5 +1,4 @@
 #!/bin/sh
-# SPDX-License-Identifier: Apache-2.0
 # Compiles every GPU test program, benchmark and example into OUTDIR (stripped: small enough
 # to be carried to the machine that has the GPU). Needs nvcc 13 or later and a C compiler.
 #   tests/gpu/build.sh OUTDIR          GPU_ARCH=sm_90 unless set: machine code and PTX for it

@@ -1,5 +1,4 @@
 #!/bin/bash
-# SPDX-License-Identifier: Apache-2.0
 # Calibrates the GPU and holds the profile against what is published of the H200 and against the shipped one.
 #   tests/gpu/calibrate.sh CLI OUT
 # Exit status: 0 done and published values met (another GPU is compared with nothing), 1 not, 77 there is no GPU here.

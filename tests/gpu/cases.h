@@ -1,5 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0
- *
+/*
  * The cases of the program `workload`, one function each: CASE(name, what it shows).
  */
 #ifndef GW_CASES_H

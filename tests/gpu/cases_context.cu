@@ -1,5 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0
- *
+/*
  * Contexts that come and go while the program launches.
  */
 #include "cases.h"

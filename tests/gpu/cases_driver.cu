@@ -1,5 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0
- *
+/*
  * Launches through the driver API: functions of modules, kernels of libraries, and every
  * way to ask for the launch functions themselves.
  */

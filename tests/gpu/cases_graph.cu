@@ -1,5 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0
- *
+/*
  * Graphs: captured, built, changed, nested.
  */
 #include "cases.h"

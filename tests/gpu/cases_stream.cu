@@ -1,5 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0
- *
+/*
  * Launches into streams through the runtime.
  */
 #include "cases.h"

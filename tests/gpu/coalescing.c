@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the code shows of each launch of the coalescing test, beside what ncu counted:
  *   coalescing_compare PTX RESULTS PROFILE

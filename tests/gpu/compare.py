@@ -1,5 +1,4 @@
 #!/usr/bin/env python3
-# SPDX-License-Identifier: Apache-2.0
 """Runs GPU programs bare, under an independent CUPTI count, and under gpuwatch, and
 compares: kernels, configurations and counts; that every record was joined and none is
 there twice; that the program's output, exit status and last CUDA error are the same.

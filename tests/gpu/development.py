@@ -1,5 +1,4 @@
 #!/usr/bin/env python3
-# SPDX-License-Identifier: Apache-2.0
 """The development set in one process with counters sampled: recorded, scored, its verdicts held against ncu's.
 
 usage: development.py record --library SO --logdump PROGRAM --workloads PROGRAM --out DIR [--seconds S]

@@ -1,5 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0
- *
+/*
  * Kernels that the GPU launches itself: dynamic parallelism, graphs launched by kernels,
  * conditional nodes. Needs relocatable device code, hence a program of its own.
  */

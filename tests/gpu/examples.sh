@@ -1,5 +1,4 @@
 #!/bin/bash
-# SPDX-License-Identifier: Apache-2.0
 # Runs each example under gpuwatch by the commands of its README, and keeps what was printed.
 #   tests/gpu/examples.sh PROGRAMS CLI OUT
 # PROGRAMS: filled by build.sh; CLI: gpuwatch; OUT gets <example folder>.txt, for examples/refresh_outputs,

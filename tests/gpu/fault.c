@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Preloaded into a program that may crash: says where. On SIGSEGV, SIGBUS, SIGABRT, SIGILL or
  * SIGFPE it writes to the file FAULT_DIR/PID, and to no other place, the signal, the address, the

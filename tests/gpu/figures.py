@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Figures of a proof, as its summary shows them: what was found, how far it spreads, and the goal."""
 import json
 import os

@@ -1,5 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0
- *
+/*
  * Programs that a tool beside them must neither hang nor change: kernels that wait for the host or for
  * each other, captures that any stray call would spoil, code that comes and goes, ends in the midst of it all.
  *   hold CASE SECONDS|TURNSx [END]

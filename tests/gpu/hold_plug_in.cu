@@ -1,5 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0
- *
+/*
  * What `hold modules` opens and closes: a shared library with code and a CUDA runtime of its own.
  */
 static __global__ void plugged(unsigned long long *sum)

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Holds a context on the first GPU it sees, and does nothing: says "ready" when it has one, and
  * ends when its standard input does. Exit status 77 where there is no GPU.

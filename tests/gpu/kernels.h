@@ -1,5 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0
- *
+/*
  * What every GPU test program shares: kernels that count themselves, and the tally that
  * says how many ran. Each kernel adds exactly 1 to a counter in device memory, so a
  * program knows without any profiler how many kernels the GPU executed.

@@ -1,5 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0
- *
+/*
  * A program to be killed: what it has launched stands in a file that outlives it.
  *   killed FILE THREADS PAUSE_US
  * Each thread launches kernels of grids 1 to 7 into a stream of its own, and after every 50 a graph of five kernels of

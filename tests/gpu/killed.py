@@ -1,5 +1,4 @@
 #!/usr/bin/env python3
-# SPDX-License-Identifier: Apache-2.0
 """Programs killed in mid-run: every launch whose call has returned is in the report, once (killed.cu).
 
 usage: killed.py --programs DIR --gpuwatch SO --cli GPUWATCH --out DIR [--runs N] [--seed N]

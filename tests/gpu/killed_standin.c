@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * killed.cu for the stand-in driver, so that killed.py runs without a GPU: the same arguments, the
  * same file. KILLED_LIES in the environment: it counts launches of grid 1 that it does not make.

@@ -1,5 +1,4 @@
 #!/usr/bin/env python3
-# SPDX-License-Identifier: Apache-2.0
 """Tests of killed.py without a GPU: programs on the stand-in driver are killed under the product, and a launch that their
 reports lack must show.
 

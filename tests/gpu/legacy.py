@@ -1,5 +1,4 @@
 #!/usr/bin/env python3
-# SPDX-License-Identifier: Apache-2.0
 """Programs built by CUDA 11.8, whose runtime loads their kernels by private tables of the driver.
 
 usage: legacy.py --programs DIR --gpuwatch SO --cli GPUWATCH --out DIR [--program NAME...]

@@ -1,5 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0
- *
+/*
  * A second reader of gpuwatch's log, for the proof only: what records mean is written from
  * record.def, apart from the writer and from `gpuwatch report`; only what frames and unpacks them
  * (cli/log/block.h, predictor/log/block.h) is the product's. It is strict: anything odd ends it.

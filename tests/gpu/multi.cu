@@ -1,5 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0
- *
+/*
  * Several GPUs in one process. `multi CASE`; exit status 77 where there is only one. Every device
  * gets launches of its own shapes and of shared ones, so that a launch counted on the wrong
  * device shows.

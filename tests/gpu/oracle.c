@@ -1,5 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0
- *
+/*
  * The independent witness: CUPTI kernel activity in a process without gpuwatch, loaded by
  * the driver through CUDA_INJECTION64_PATH. It shares no line with gpuwatch.
  *

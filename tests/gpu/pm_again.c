@@ -1,5 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0
- *
+/*
  * Attribution of sampled counters, once more, on recordings of pm_record.c.
  *   pm_again FILE…   prints, for each configuration and metric, all windows taken in,
  *     A config row-of-work.def value relative-error launches at-most

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * For libgpuwatch_pm_record.so, which is libgpuwatch.so with calls of the attribution led through
  * here: writes what it is given, windows of samples and what ran meanwhile, to the file that

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* A window in a recording of what the attribution of sampled counters was given. */
 #ifndef GW_PM_RECORD_H
 #define GW_PM_RECORD_H

@@ -1,5 +1,4 @@
 #!/usr/bin/env python3
-# SPDX-License-Identifier: Apache-2.0
 """Programs that wait for the host or for themselves, and ends of all kinds, while counters are sampled.
 
 usage: pm_safety.py --programs DIR --gpuwatch SO --out DIR [options]

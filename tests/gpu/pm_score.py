@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """How far counts made inside a program are from the truth, for kernels of the development set.
 
 Bytes of device memory depend on what the caches hold as a kernel starts: where other kernels ran between its launches,

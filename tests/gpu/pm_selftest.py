@@ -1,5 +1,4 @@
 #!/usr/bin/env python3
-# SPDX-License-Identifier: Apache-2.0
 """Tests, without a GPU, of what scores sampled counters: a wrong count must show.
 
 usage: pm_selftest.py LOGDUMP PM_AGAIN H200 (h200.tar.xz, unpacked)

@@ -1,5 +1,4 @@
 #!/usr/bin/env python3
-# SPDX-License-Identifier: Apache-2.0
 """Tests of the proof's runner, without a GPU: on the CPU stand-in, with steps of its own.
 
 usage: prove_test.py STANDIN IDLE    STANDIN: folder of the stand-in's libcuda.so.1; IDLE: the program of idle.c

@@ -1,5 +1,4 @@
 #!/usr/bin/env python3
-# SPDX-License-Identifier: Apache-2.0
 """Two to four ranks of a data-parallel training job, of which one becomes slow: `gpuwatch ranks` names it and its cause.
 
 usage: ranks.py --programs DIR --gpuwatch SO --cli GPUWATCH --out DIR [--steps N] [--limit SECONDS]

@@ -1,5 +1,4 @@
 #!/usr/bin/env python3
-# SPDX-License-Identifier: Apache-2.0
 """Logs of programs of Python with counters sampled, and how good the predictions in them were.
 
 usage: recorded.py --programs DIR --gpuwatch SO --cli GPUWATCH --out DIR [--recorder SO] [--seconds S] [--pause MS] --program NAME...

@@ -1,5 +1,4 @@
 #!/usr/bin/env python3
-# SPDX-License-Identifier: Apache-2.0
 """Tests, without a GPU, of the scripts that `prove` runs: with programs that only seem to run, and leave the logs that
 the scripts are to judge. A wrong result must show.
 

@@ -1,5 +1,4 @@
 #!/usr/bin/env python3
-# SPDX-License-Identifier: Apache-2.0
 """Tests of the proof itself, without a GPU: it must fail when something is wrong.
 
 usage: selftest.py LOGDUMP    the program built from logdump.c

@@ -1,5 +1,4 @@
 #!/usr/bin/env python3
-# SPDX-License-Identifier: Apache-2.0
 """The second development set (kernels/strangers), each program run once with default options, scored.
 
 usage: strangers.py --strangers DIR --programs DIR --gpuwatch SO --cli GPUWATCH --out DIR [--jobs N] [--limit S] [--unseal] [--add ROWS.json...] [PROGRAM...]

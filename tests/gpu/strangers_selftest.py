@@ -1,5 +1,4 @@
 #!/usr/bin/env python3
-# SPDX-License-Identifier: Apache-2.0
 """Tests, without a GPU, of what strangers.py makes of logs.
 
 usage: strangers_selftest.py LOGDUMP GPUWATCH

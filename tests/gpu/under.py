@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Programs under gpuwatch, and what their logs say: for the scripts of the proof that record logs."""
 import glob
 import gzip

@@ -1,5 +1,4 @@
 #!/usr/bin/env python3
-# SPDX-License-Identifier: Apache-2.0
 """Everything that mode watch promises of one program, in one run of it.
 
 usage: watched.py --programs DIR --gpuwatch SO --cli GPUWATCH --out DIR [--loop train|deep] [--seconds N] [--set NAME=VALUE]...

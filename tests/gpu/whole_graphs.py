@@ -1,5 +1,4 @@
 #!/usr/bin/env python3
-# SPDX-License-Identifier: Apache-2.0
 """Whole graphs as mode watch times them, by event pairs, against libcupti and against the program's own events.
 
 usage: whole_graphs.py --programs DIR --gpuwatch SO --cli GPUWATCH --out DIR [--python PYTHON] [--seconds N]

@@ -1,5 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0
- *
+/*
  * One program, many small deterministic cases; built with the static runtime, the shared
  * runtime and per-thread default streams. `workload CASE` prints one line.
  */

@@ -1,5 +1,4 @@
 #!/bin/sh
-# SPDX-License-Identifier: Apache-2.0
 # workloads.sh PROGRAM PART: gpuwatch-workloads as a command. Skipped (77) where the program has
 # not been built: `cmake --build build --target workloads`.
 #   list    --list and bad options, which need no GPU

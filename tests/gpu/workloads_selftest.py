@@ -1,5 +1,4 @@
 #!/usr/bin/env python3
-# SPDX-License-Identifier: Apache-2.0
 """Tests, without a GPU, of the scripts that read the development set's raw output.
 
 usage: workloads_selftest.py LOGDUMP

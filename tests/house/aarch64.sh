@@ -1,5 +1,4 @@
 #!/usr/bin/env bash
-# SPDX-License-Identifier: Apache-2.0
 # aarch64.sh BUILD NAMES: library and command compile for aarch64, in BUILD, and the library exports what it does here.
 # Exit 77: no cross compiler, or no libraries for aarch64.
 set -euo pipefail

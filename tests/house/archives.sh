@@ -1,5 +1,4 @@
 #!/usr/bin/env bash
-# SPDX-License-Identifier: Apache-2.0
 # archives.sh: the tree's archives are as tests/archive writes them, and what it does to one can be seen in it.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."

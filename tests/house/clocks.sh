@@ -1,5 +1,4 @@
 #!/usr/bin/env bash
-# SPDX-License-Identifier: Apache-2.0
 # clocks.sh: what lives in the application's process measures no span and waits for nothing by the wall
 # clock, which the administrator sets. Prints each place that reads or waits by it, outside of these files:
 allowed='

@@ -1,5 +1,4 @@
 #!/usr/bin/env bash
-# SPDX-License-Identifier: Apache-2.0
 # cuda_version.sh CMAKE ROOT: a CUDA toolkit that is too old is passed over, by its cuda.h, both where the
 # set-up looks for one and where cmake does. ROOT is a toolkit that is new enough.
 set -euo pipefail

@@ -1,12 +1,10 @@
 #!/usr/bin/env bash
-# SPDX-License-Identifier: Apache-2.0
 # families.sh [--fix]: kernels/workloads/families.txt names every kernel of the development set with
 # its family, the .cu file it stands in. With --fix the file is made anew.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../../kernels/workloads/families"
 
 list() {
-	echo "# SPDX-License-Identifier: Apache-2.0"
 	echo "# The family of each kernel of the development set, for \`gpuwatch replay --families\`: made by"
 	echo "# tests/house/families.sh --fix of the .cu files."
 	for file in *.cu; do

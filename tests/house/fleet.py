@@ -1,5 +1,4 @@
 #!/usr/bin/env python3
-# SPDX-License-Identifier: Apache-2.0
 """The files of fleet/: fleet.py CASE. Exit 77: the tool that checks it is not here."""
 import json
 import os

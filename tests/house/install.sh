@@ -1,5 +1,4 @@
 #!/usr/bin/env bash
-# SPDX-License-Identifier: Apache-2.0
 # install.sh CMAKE BUILD LIBDIR: the installed tree works from where it was moved.
 set -euo pipefail
 cmake=$1 build=$2 lib=$3

@@ -1,5 +1,4 @@
 #!/usr/bin/env python3
-# SPDX-License-Identifier: Apache-2.0
 """links.py: every link, file and function of the tree that a page names exists, and every file that a comment names.
 
 Checks the pages that git tracks (without git, those of the tree's folders), except docs/results, which describes

@@ -1,5 +1,4 @@
 #!/usr/bin/env bash
-# SPDX-License-Identifier: Apache-2.0
 # package.sh CMAKE BUILD: the Debian package and the wheel hold a command that runs, finds its library and needs
 # no glibc newer than 2.34, and no library that a bare system lacks.
 set -euo pipefail

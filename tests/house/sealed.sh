@@ -1,5 +1,4 @@
 #!/usr/bin/env bash
-# SPDX-License-Identifier: Apache-2.0
 # sealed.sh [--fix]: kernels/strangers/sealed.tar.xz holds exactly the programs that the rule seals (the SHA-256 of the
 # program's name, as a number, is a multiple of 3), open.tar.xz all others, and the sealed ones are as sealed.sha256 has
 # them from when they were sealed. programs.def lists every source, and each once. --fix moves sources that lie in

@@ -1,10 +1,9 @@
 #!/usr/bin/env bash
-# SPDX-License-Identifier: Apache-2.0
 # style.sh RULE [--fix]: one rule over every source file of the tree. Exit 77: it can't be checked here.
 #   format   .c and .h are as clang-format 14 writes them; files that expand an X-macro
 #            list are left out, because it mangles the expansion; --fix lays the files out
 #   length   no .c, .h, .cu or .def is longer than 600 lines
-#   licence  every source names its licence in its first lines
+#   licence  REUSE.toml states the licence of every file; sources that are copied out of the tree name it in their first lines
 #   marks    nothing is left to be done
 #   names    no two headers of the product define one name (type, function, macro) for different things
 #   guards   a header's include guard is GW_, folders of its path as needed, its name, _H; no two are the same
@@ -41,9 +40,11 @@ length)
 		awk '$2 != "total" && $1 > 600 {print $2 ": " $1 " lines, 600 is the most"; bad = 1} END {exit bad}'
 	;;
 licence)
-	files "$sources" | xargs -r awk 'FNR == 1 {if (name && !ok) {print name ": no SPDX-License-Identifier in its first 3 lines"; bad = 1} name = FILENAME; ok = 0}
-		FNR <= 3 && /SPDX-License-Identifier: Apache-2.0/ {ok = 1}
-		END {if (!ok) {print name ": no SPDX-License-Identifier in its first 3 lines"; bad = 1} exit bad}'
+	grep -qF 'path = "**"' REUSE.toml || { echo "REUSE.toml: no licence of all files (path = \"**\")"; exit 1; }
+	files '^(fleet|examples|python)/' | grep -E "$sources" | while read -r file; do
+		head -3 "$file" | grep -q 'SPDX-License-Identifier: Apache-2.0' ||
+			echo "$file: no SPDX-License-Identifier in its first 3 lines"
+	done | { ! grep .; }
 	;;
 marks)
 	# The brackets keep this line from finding itself.

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Machine code of the embedded modules, by two readers, in the words of nvdisasm. */
 #ifndef GW_TESTS_CODE_H
 #define GW_TESTS_CODE_H

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Does a stretch of machine code hold what a microbenchmark claims to time, as many times as it
  * claims, and nothing else that matters (Sanchez Gil 2017, 4.1.7)?

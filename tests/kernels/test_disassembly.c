@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The embedded microbenchmarks, disassembled: each holds the instructions it claims to time, as
  * many times as it claims, and nothing else that matters (Sanchez Gil 2017, 4.1.7). Read by our own

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The memory microbenchmarks, disassembled: each accesses memory as kernels/memory_code.def says,
  * as often as it says, and not otherwise (Sanchez Gil 2017, 4.1.7).

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* The check of machine code, on listings that are right and on listings that are not. */
 
 #include "tests/kernels/region.h"

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Kim's coalescing: the base workloads of fig. 4.6 and the access of figs. 3.1 to 3.3. */
 #include "predictor/code/memory/access.h"
 #include "predictor/code/memory/coalescing.h"

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Koppelman (interval analysis), number by number, through the model's own functions. Its
  * slides have no page numbers that survive, so each is cited by its title.

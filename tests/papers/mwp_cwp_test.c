@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * MWP-CWP against examples worked by hand from the published equations (Sanchez Gil 2017, 1.6 and
  * ch. 2; Hong & Kim 2009; Sim et al. 2012), and the published jumps as they are.

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 #include "qrm_case.h"
 
 #include "predictor/models/papers/models.h"

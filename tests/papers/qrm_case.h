@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* The case studies of Konstantinidis 2017 as inputs of the model. */
 #ifndef GW_QRM_CASE_H
 #define GW_QRM_CASE_H

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* The Rodinia kernels of Konstantinidis 2017, section 5.2.5. */
 #include "qrm_case.h"
 #include "tests/test.h"

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The case studies of Konstantinidis 2017, chapters 4 to 6, by the shipped profiles.
  * assert_prints: the printed digits exactly. assert_unit: within one unit of the last one.

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Kleimenov and Popova's time of a thread: fig. 3's loop, and expressions against the schedule they
  * stand for. */
 #include "predictor/code/timing/timing.h"

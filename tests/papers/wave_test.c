@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Kleimenov and Popova 2021: the iteration of figs. 4 and 5 against an independent solution, the
  * loop of fig. 3, and the model's limits in closed form.

@@ -1,5 +1,4 @@
 #!/usr/bin/env bash
-# SPDX-License-Identifier: Apache-2.0
 # command.sh GPUWATCH MAKE_SAMPLE LAUNCHES_LOG SOURCE TEST [--update]: one behaviour of `gpuwatch predict` and `whatif`.
 # --update writes an expected output anew; look at the difference (`diff`, as the test shows it) before.
 set -uo pipefail

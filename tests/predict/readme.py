@@ -1,5 +1,4 @@
 #!/usr/bin/env python3
-# SPDX-License-Identifier: Apache-2.0
 """readme.py GPUWATCH README [--update]: run each `$ gpuwatch ...` line of the README's code blocks
 and compare what it prints with what stands below it; --update writes the outputs anew."""
 import os

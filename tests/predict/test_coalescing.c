@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* A kernel's PTX, a launch and its arguments to the report of its accesses, as JSON and pictures.
  */
 #include "cli/inspect/coalescing.h"

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Estimates of described launches, and the nearest name to an unknown one. */
 #include "cli/common/device_set.h"
 #include "cli/common/estimate.h"

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* JSON files that the command reads, those of memory accesses among them. */
 #include "cli/common/json_file.h"
 #include "cli/inspect/access_file.h"

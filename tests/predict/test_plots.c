@@ -1,5 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
-
 #include <expat.h>
 
 #include "cli/plot/plots.h"

@@ -1,5 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
-
 #include "cli/plot/axis.h"
 #include "tests/test.h"
 

@@ -1,5 +1,4 @@
 #!/usr/bin/env python3
-# SPDX-License-Identifier: Apache-2.0
 """whatif.py LOG.json EACH.json: what whatif says of a log of launches_log against what predict says
 of each launch, on the same device; a kernel of two configurations is the sum of both, five times."""
 import json

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/preload/harness.h"
 
 #include "cli/log/reader.h"

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/preload/counts.h"
 
 #include "cli/log/reader.h"

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Runs of the client `counted`, and what its log says was counted, held against the stand-in. */
 #ifndef GW_TESTS_PRELOAD_COUNTS_H
 #define GW_TESTS_PRELOAD_COUNTS_H

@@ -1,5 +1,4 @@
 #!/usr/bin/env bash
-# SPDX-License-Identifier: Apache-2.0
 # exports.sh LIBRARY NAMES: the preloaded library exports exactly the names in the file NAMES,
 # those of libcuda and libcupti hidden from look-ups (preload/runtime/linker/export.h), needs nothing but libc, libm and the loader, and runs on glibc 2.34: a name too many would
 # capture the application's own symbol, a newer symbol version would kill it at start.

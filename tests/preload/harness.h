@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Runs real processes on the stand-in driver, without and under libgpuwatch.so, and reads what
  * they left: output, status, the stand-in's own count of what ran, and the logs.

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Launches of one grid that differ in their arguments: distinguished, predicted each from its own.
  */
 #include "tests/preload/harness.h"

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What gpuwatch takes does not grow with what a program ever did, and has the bounds that
  * docs/user/limits.md states ("Bounds of memory, threads and files").

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* The GPU's clocks as NVML tells them, and slow launches with their cause. */
 #include "tests/preload/harness.h"
 #include "tests/test.h"

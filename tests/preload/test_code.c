@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Real images as modules: what is read off them in the process, and that nothing comes of bad ones.
  */
 #include "tests/preload/harness.h"

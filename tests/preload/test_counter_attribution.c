@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Sampled counters in a real process: what the log says was counted of each configuration is what
  * the stand-in's kernels count, or nothing.

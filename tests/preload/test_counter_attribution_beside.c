@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Sampled counters beside another tool of the process, and where NVML reports nothing. */
 #include "tests/preload/counts.h"
 #include "tests/test.h"

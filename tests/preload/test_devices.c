@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Several GPUs in one process: each kernel counts for the one it ran on, and meets its record. */
 #include "tests/preload/harness.h"
 #include "tests/test.h"

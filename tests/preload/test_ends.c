@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* However a process ends, its status is its own and its log can be read. */
 #include "tests/preload/harness.h"
 #include "tests/test.h"

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Every function we hook or call fails at its first, second, third or every call. The program
  * hears what it hears without us, and we say one line at most.

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Graphs that change, and whatever a program may put into the parameters of their nodes. */
 #include "tests/preload/harness.h"
 #include "tests/test.h"

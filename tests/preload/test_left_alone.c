@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Programs that can't bear libgpuwatch.so, or are not for it: they run as without gpuwatch. */
 #include "tests/preload/harness.h"
 #include "tests/test.h"

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* What is borrowed of a process is given back, and what is its own is left alone. */
 #include "tests/preload/harness.h"
 #include "tests/test.h"

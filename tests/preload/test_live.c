@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* What a process has committed is found, once, however it dies. */
 #include "cli/live/file.h"
 #include "cli/live/tables.h"

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* The log and what can be wrong with the place it goes to. The program never notices. */
 #include "cli/log/reader.h"
 #include "tests/preload/harness.h"

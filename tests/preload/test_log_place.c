@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The place of the log, changed while it is written. The program never notices, its files are its
  * own, and what the log has is right.

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Every way to find a function: ours is found where the driver's would be, and nothing else. */
 #include "tests/preload/harness.h"
 #include "tests/test.h"

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Modes and options, and what becomes of times where measuring is degraded. */
 #include "tests/preload/harness.h"
 #include "tests/test.h"

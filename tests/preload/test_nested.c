@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* A launch within a launch is two launches; one that was left by a jump costs itself alone. */
 #include "tests/preload/harness.h"
 #include "tests/test.h"

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Counters that were asked for and can't be had: one reason in the log, on the terminal where the
  * user can do something about it; what may get better is tried again, and times go on.

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Where libcupti is found: by the preloaded library and by `gpuwatch doctor`, which must agree. */
 #include "tests/preload/harness.h"
 #include "tests/test.h"

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* What launches are predicted from in the process, and what a replay of the log needs. */
 #include "tests/preload/harness.h"
 

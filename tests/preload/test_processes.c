@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * fork and its family: every process behaves as without us, and has a log of its own. One that
  * enters a sandbox lives on.

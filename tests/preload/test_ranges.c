@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Launches by the NVTX range that they were called in, from real processes' logs. */
 #include "tests/preload/harness.h"
 

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* The program's signals are the program's. */
 #include "tests/preload/harness.h"
 #include "tests/test.h"

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Where a GPU's time went, from a real process's log, where the program's script is the truth. */
 #include "tests/preload/harness.h"
 

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Where launches came from, from real processes' logs. */
 #include "tests/preload/harness.h"
 

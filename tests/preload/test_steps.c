@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* The wall clock is set, back and ahead, while programs run and while they end: nothing is lost. */
 #include "tests/preload/harness.h"
 #include "tests/test.h"

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Threads that launch, however short they live: nothing is lost, nothing counted twice. */
 #include "tests/preload/harness.h"
 #include "tests/test.h"

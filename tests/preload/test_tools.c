@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Other users of CUPTI, injection by the driver, and programs a preload does not reach. */
 #include "tests/preload/harness.h"
 #include "tests/test.h"

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* What gpuwatch top and agent say of a process is what its log says at the end. */
 #include "tests/preload/harness.h"
 #include "tests/test.h"

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Mode watch: every launch is counted, and some are timed, in windows: by activity records, or by
  * pairs of events where there is no libcupti.

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Launches to be analysed, with kernels of the corpus, and what becomes of their analysis. */
 #ifndef GW_TESTS_UNIT_ANALYSIS_FIXTURE_H
 #define GW_TESTS_UNIT_ANALYSIS_FIXTURE_H

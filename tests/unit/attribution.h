@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Windows of counter samples whose truth is known. */
 #ifndef GW_TESTS_UNIT_ATTRIBUTION_H
 #define GW_TESTS_UNIT_ATTRIBUTION_H

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 #include "ir_kernel.h"
 
 #include <setjmp.h>

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Kernels of the intermediate form, written by hand for tests. */
 #ifndef GW_IR_KERNEL_H
 #define GW_IR_KERNEL_H

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/join_fixture.h"
 
 #include "preload/runtime/clock.h"

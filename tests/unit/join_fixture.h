@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Joining alone: launches and records of three configurations, what came of them, and a clock that
  * the test moves. A launch is reported by its `known`, a record by its duration.

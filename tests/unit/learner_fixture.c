@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/learner_fixture.h"
 
 #include "predictor/models/bounds.h"

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* A learner, and kernels of the made-up GPU whose true work and times the test decides. */
 #ifndef GW_LEARNER_FIXTURE_H
 #define GW_LEARNER_FIXTURE_H

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/model_fixture.h"
 
 #include <math.h>

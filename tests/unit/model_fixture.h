@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* A made-up GPU and launch for the tests of models: round numbers, no real device. */
 #ifndef GW_MODEL_FIXTURE_H
 #define GW_MODEL_FIXTURE_H

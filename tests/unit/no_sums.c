@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* In place of the log, where no sums are written and no blocks filled. */
 #include "preload/live/log.h"
 

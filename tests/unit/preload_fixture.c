@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/preload_fixture.h"
 
 #include "preload/counters/counter_attribution.h"

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Stands in for what the preload's parts stand on (lifecycle, hooks, activity), so that each
  * is tested alone: no driver, no worker, no log unless a test brings one.

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Launches through predictor and detector of slow episodes, by chance that repeats itself. */
 #ifndef GW_TESTS_SLOW_BENCH_H
 #define GW_TESTS_SLOW_BENCH_H

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Syntax trees of accesses: what PTX texts mean, lane by lane. */
 #include "predictor/code/memory/access.h"
 #include "tests/test.h"

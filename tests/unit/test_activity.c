@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Buffers for activity records: what libcupti is given, and what becomes of what it gives back.
  * Callbacks of other tools' subscriptions. */
 #include "preload/cupti/activity.h"

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Sums of a full log. */
 #include "preload/live/aggregate.h"
 #include "preload/runtime/clock.h"

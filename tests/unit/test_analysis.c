@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Launches analysed on the worker: what is reported of them, in which order, within which bounds.
  */
 #include "predictor/models/inputs.h"

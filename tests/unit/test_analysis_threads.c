@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Launches analysed on threads: the same is reported, the threads end with the program; their
  * queue. */
 #include "preload/analysis/analysis_queue.h"

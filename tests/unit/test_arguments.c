@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Arguments of launches: copied once per configuration, in the kernel's layout, within bounds. */
 #include "preload/launch/arguments.h"
 #include "preload/launch/launch.h"

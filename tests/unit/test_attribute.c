@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Attribution of counter samples on windows whose truth is known. */
 #include "tests/unit/attribution.h"
 

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Attribution where the samples say when runs were: windows of event pairs. */
 #include "tests/unit/attribution.h"
 

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Blocks of a log, their checksums, and the histograms in its records. */
 #include "cli/log/reader.h"
 #include "predictor/log/block.h"

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* bounds: each resource by hand, how they join, what binds, and what is said of the unknown. */
 #include "predictor/models/bounds.h"
 #include "tests/test.h"

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* bounds where only sums were counted: the rest follows from the code; verdicts. */
 #include "predictor/models/bounds.h"
 #include "predictor/models/verdict.h"

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Statistics of calibration against values worked out by hand, in exact fractions, or known. */
 
 #include "calib/convolution.h"

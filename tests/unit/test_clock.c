@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Ticks to CLOCK_REALTIME, by clocks that stand still until the test moves them. */
 #include "preload/runtime/clock.h"
 #include "preload/runtime/deadline.h"

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* The code behind a launched kernel: found where the module lies, for the processor, in bounds. */
 #include "preload/analysis/code.h"
 #include "preload/analysis/code_mapped.h"

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Requests of gpuwatch ctl as the worker finds them: obeyed, refused, answered, taken back. */
 #include "preload/control/control.h"
 #include "preload/cupti/activity.h"

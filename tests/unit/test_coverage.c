@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Widths find the one that one in ten times lies outside of, and don't swing on the way. */
 #include "predictor/learner/coverage.h"
 #include "tests/random.h"

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* The device profile in the process: whose is taken, what the log keeps of it, what is said. */
 #include "preload/maps/devices.h"
 #include "preload/worker/profile.h"

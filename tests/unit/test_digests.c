@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Digests in the process: whose plans are published, which configurations they make, and when a
  * plan is taken back. */
 #include "preload/launch/call.h"

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* From the rings to one row: pushed by the launch path's own functions, drained by the worker's. */
 #include "preload/worker/drain.h"
 #include "preload/launch/launch.h"

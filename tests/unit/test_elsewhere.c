@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/analysis/elsewhere.h"
 #include "preload/runtime/driver.h"
 #include "tests/test.h"

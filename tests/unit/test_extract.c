@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Syntax trees out of the intermediate form, built here by hand. */
 #include "predictor/code/memory/extract.h"
 

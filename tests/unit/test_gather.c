@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* A launch's memory instructions gathered from the evaluator, and the static rows of its work. */
 #include "predictor/code/memory/gather.h"
 #include "predictor/code/static_work.h"

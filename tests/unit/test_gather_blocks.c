@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* What is gathered of launches whose blocks, or iterations, do not all do the same, and of those of
  * which data decide something. */
 #include "predictor/code/memory/gather.h"

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Snapshots of executable graphs and captures under way, by a driver of the test's own. */
 #include "preload/hook/handlers.h"
 #include "preload/launch/object_lifetime.h"

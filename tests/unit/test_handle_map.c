@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Maps of what launches name: handles, which may come back, and dense ids. */
 #include "preload/maps/handle_map.h"
 #include "preload/maps/idmap.h"

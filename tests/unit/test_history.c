@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 #include "predictor/learner/history.h"
 #include "tests/random.h"
 #include "tests/test.h"

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* A hash index, and the hashes it stands on. */
 #include "predictor/core/hash.h"
 #include "predictor/core/index.h"

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Launches meet their records. */
 #include "tests/test.h"
 #include "tests/unit/join_fixture.h"

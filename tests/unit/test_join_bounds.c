@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* What joining keeps does not grow with what there ever was. */
 #include "preload/maps/memory.h"
 #include "preload/runtime/options.h"

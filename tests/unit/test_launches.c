@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* From events to records of launches, with a predictor and a log of the test's own. */
 #include "preload/analysis/digests.h"
 #include "preload/join/join.h"

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Kernels whose times follow known laws: what each tier makes of what it knows. */
 #include "tests/test.h"
 #include "tests/unit/learner_fixture.h"

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* The learner where of some kernels' work less is known than of others'. */
 #include "tests/test.h"
 #include "tests/unit/learner_fixture.h"

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* What a learner reports over a sequence of launches: the same for the same calls; widths of
  * intervals. */
 #include "predictor/learner/coverage.h"

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Levels of a memory reported from latencies, and rates from batches: samples made with known
  * truth, boundaries worked out by hand. Randomness is a fixed sequence, the same on every run.

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* The live segment as the worker writes it and the command reads it, in one process. */
 #include "cli/live/tables.h"
 #include "cli/log/reader.h"

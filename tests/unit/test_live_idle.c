@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Idle time by cause in the live segment, what ran at the same time, whose it is, and what others
  * left. */
 #include "cli/live/launches.h"

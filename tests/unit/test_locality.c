@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Footprints, the locality graph, hits and device traffic against counts over every address. */
 #include "predictor/code/memory/locality.h"
 #include "tests/test.h"

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* The log's writer against the command's reader, and against hostile surroundings. */
 #include "cli/log/reader.h"
 #include "preload/runtime/degrade.h"

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* GPUWATCH_LOG_MAX over a long time, which the test moves: no byte more, and no launch lost. */
 #include "cli/log/reader.h"
 #include "preload/live/aggregate.h"

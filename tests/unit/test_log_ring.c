@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* The log as a ring of files, each of which can be read alone; a log that others move or delete. */
 #include "cli/log/reader.h"
 #include "preload/live/log.h"

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Memory of the preloaded library, which is accounted, and arenas. */
 #include "predictor/core/arena.h"
 #include "preload/maps/memory.h"

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What must hold of every model, and what of bounds, on thousands of launches from a
  * deterministic generator. `--count` prints how often each model breaks the monotone

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Loaded code: how large an image is, and what is kept of it. */
 #include "preload/launch/module_reports.h"
 #include "preload/launch/modules.h"

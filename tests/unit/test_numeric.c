@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Numeric methods: reading between points (the prior without any, the points where they are,
  * sureness in between), non-negative least squares, sketches of quantiles.

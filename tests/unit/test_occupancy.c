@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Occupancy against the toolkit's own calculator, and by hand where that has no say. */
 #include "predictor/models/occupancy.h"
 #include "tests/test.h"

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Operands and results of timed operations, what records of warps add up to, and permutations. */
 #include "calib/groups/operation.h"
 #include "kernels/permutation.h"

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Times beside other kernels: they teach nothing of the time alone, and intervals hold them. */
 #include "predictor/learner/overlap.h"
 #include "predictor/learner/coverage.h"

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* What mode watch does without when gpuwatch takes too much, and what its windows are taken to
  * cost. */
 #include "preload/cupti/window_cost.h"

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Peaks, and verdicts on measured launches. */
 #include "predictor/models/peaks.h"
 #include "predictor/models/bounds.h"

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Sets of metrics: whose turn it is, and what does not fit; turns of processes with the sampler. */
 #include "preload/counters/counter_attribution.h"
 #include "preload/counters/gpu_turn.h"

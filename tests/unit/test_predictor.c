@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* The learner: what it may know, and how often its intervals hold. */
 #include "predictor/learner/predictor.h"
 #include "tests/random.h"

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Predictors of several GPUs: nothing of one is reported of another, numbers are common to all. */
 #include "predictor/learner/predictor_set.h"
 #include "predictor/models/model.h"

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Device profiles: what is read, what is refused and where. */
 
 #include <dirent.h>

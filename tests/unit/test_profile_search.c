@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Where profiles are found, in which order, and how they are saved. */
 
 #include <dirent.h>

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Device profiles: writing loses nothing. */
 
 #include <dirent.h>

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* The worker publishes predictions, launches read them; nothing torn, nothing of another. */
 #include "preload/launch/launch.h"
 #include "preload/runtime/clock.h"

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* What the quantitative roofline's user can tell it, and what it warns of. */
 
 #include "predictor/models/papers/models.h"

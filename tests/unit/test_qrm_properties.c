@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What must hold of roofline and qrm for any launch: a better device is never slower, more
  * work is never faster; and of every model: no NaN without a reason, no crash. Where qrm's

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Slots of streams and graphs are used again, launches are lost, contexts end: no launch is taken
  * for another's by that. */
 #include "preload/analysis/known_work.h"

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Ids in the log: each thing is written once, before it is first named. */
 #include "preload/live/log.h"
 #include "preload/maps/memory.h"

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Requests against a byte-by-byte count, and the loads of a block through a cache against a plain
  * list. */
 #include "predictor/code/memory/replay.h"

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* What the library asks of the system: small files, threads of its own, the worker's sleep. */
 #include "preload/launch/waits.h"
 #include "preload/launch/call.h"

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Slow-launch events against sequences whose truth is known. */
 #include "tests/test.h"
 #include "tests/unit/slow_bench.h"

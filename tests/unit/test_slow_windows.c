@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Slow episodes of kernels that are timed by sample, in windows. */
 #include "tests/test.h"
 #include "tests/unit/slow_bench.h"

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Tensor maps as the driver encodes them (CUDA 13.0, an H200), and the tiles they describe. */
 #include "predictor/code/digest_provisional.h"
 #include "predictor/code/eval/tensor_map.h"

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Rings of threads: how many there is memory for, and what becomes of those not in use. */
 #include "preload/launch/ranges.h"
 #include "preload/launch/object_lifetime.h"

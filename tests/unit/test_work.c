@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* What is known of a configuration's work: who is believed, and what log and predictor get. */
 #include "preload/analysis/known_work.h"
 

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* The list of the development set (kernels/workloads), which needs neither GPU nor nvcc. */
 
 #include "kernels/workloads/workload.h"

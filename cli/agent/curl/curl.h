@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* libcurl's functions, opened when they are needed. */
 #ifndef GW_AGENT_CURL_H
 #define GW_AGENT_CURL_H

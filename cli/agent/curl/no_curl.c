@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* The agent where it was built without libcurl. */
 #include "cli/agent/pod_list.h"
 #include "cli/agent/curl/push.h"

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/agent/pod_list.h"
 
 #include "cli/agent/curl/curl.h"

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/agent/curl/push.h"
 
 #include "cli/agent/curl/curl.h"

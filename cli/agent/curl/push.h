@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Sends what is due to a collector, on a thread of its own: whoever queues never waits. */
 #ifndef GW_AGENT_PUSH_H
 #define GW_AGENT_PUSH_H

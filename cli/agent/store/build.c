@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Which build of a program runs: what it is deployed as, else the GNU build id of its file. */
 #include "cli/agent/store/work.h"
 

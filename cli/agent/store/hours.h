@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The rows of the tables of hours (work.def), and how they become a Parquet file.
  */

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The tables of hours of this machine (work.def): the rows of a day, kept until the day has ended,
  * as each writing of its files holds all of them.

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The agent's samples as Parquet files, for what outgrows one machine: one file a span of time,
  * FOLDER/host=HOST/day=2026-11-26/140000-123456789.parquet (UTC), whole or not there. Beside them

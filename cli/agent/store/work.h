@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* What ran on a GPU in this hour, by program, build and configuration, in bounded memory. */
 #ifndef GW_AGENT_WORK_H
 #define GW_AGENT_WORK_H

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Arithmetic alone: one pipe each, a value in and a value out per thread. */
 #include "kernels/workloads/prepare.cuh"
 

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Atomics, from one address per thread to one address for all. */
 #include "kernels/workloads/prepare.cuh"
 

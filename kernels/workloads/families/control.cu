@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Control flow: lanes, warps and blocks that do not do the same. */
 #include "kernels/workloads/prepare.cuh"
 

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Integer cryptography: SHA-256, ChaCha20, modular powers. The same code runs on the host, where it
  * is first held against published vectors. */
 #include "kernels/workloads/prepare.cuh"

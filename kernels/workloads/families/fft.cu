@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Batched Fourier transforms: 1,024 points in shared memory, 32 points across a warp. */
 #include "kernels/workloads/prepare.cuh"
 

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Indexed access: gathers and scatters over the whole array, a window, or rows of a table. */
 #include "kernels/workloads/prepare.cuh"
 

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Matrix products of n x n matrices, from one thread per element to the tensor pipe; a product
  * with a vector as in decoding a token. All matrices are row-major. */
 #include "kernels/workloads/prepare.cuh"

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Shapes of grids: a last wave of one block, a million blocks of one warp, a block alone. */
 #include "kernels/workloads/prepare.cuh"
 

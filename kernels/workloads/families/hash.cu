@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Hashes of records, and look-ups in an open-addressing table. */
 #include "kernels/workloads/prepare.cuh"
 

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Histograms: bins in shared memory, in global memory, and nearly all counts in one bin. */
 #include "kernels/workloads/prepare.cuh"
 

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* What waits: pointer chases, dependent chains, few warps, many barriers. */
 #include "kernels/workloads/prepare.cuh"
 

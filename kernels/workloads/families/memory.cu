@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* The other memories: local arrays, shared memory with bank conflicts, constants by lane. */
 #include "kernels/workloads/prepare.cuh"
 

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Monte Carlo: a generator per thread, integer counting and option prices. */
 #include "kernels/workloads/prepare.cuh"
 

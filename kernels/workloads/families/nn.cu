@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Layers of neural networks: softmax, normalisation, GELU, attention, convolution. */
 #include "kernels/workloads/prepare.cuh"
 

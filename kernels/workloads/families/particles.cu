@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* N-body: all pairs from shared tiles, and neighbours within a cut-off by a list. */
 #include "kernels/workloads/prepare.cuh"
 

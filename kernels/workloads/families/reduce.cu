@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Reductions: of everything to one number, of rows, in fp32 and fp64. */
 #include "kernels/workloads/prepare.cuh"
 

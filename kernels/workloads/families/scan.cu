@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Inclusive prefix sums: inside warps, and over an array in three launches. Sums are modulo 2^32.
  */
 #include "kernels/workloads/prepare.cuh"

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Batches of small systems: Cholesky by warp, elimination by thread, tridiagonal by thread. */
 #include "kernels/workloads/prepare.cuh"
 

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Sorts: a bitonic network in shared memory, a stable radix pass, merges of sorted runs. */
 #include "kernels/workloads/prepare.cuh"
 

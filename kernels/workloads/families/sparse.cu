@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Sparse matrix times vector (CSR), by thread and by warp, equal and skewed rows; a graph's step.
  */

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Stencils in two and three dimensions. Values beyond an edge count as zero. */
 #include "kernels/workloads/prepare.cuh"
 

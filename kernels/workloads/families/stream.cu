@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Streams: every byte once, at several widths and strides. */
 #include "kernels/workloads/prepare.cuh"
 

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Transposes of an n x n matrix: strided stores, a shared tile, and a tile with bank conflicts. */
 #include "kernels/workloads/prepare.cuh"
 

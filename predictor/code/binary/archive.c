@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Archives of objects (ar, as System V and GNU write them), as static libraries are. */
 #include "predictor/code/binary/image_parts.h"
 

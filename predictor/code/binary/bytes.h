@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Bytes of an image that nobody vouches for: every read is checked, none is assumed aligned. */
 #ifndef GW_CODE_BYTES_H
 #define GW_CODE_BYTES_H

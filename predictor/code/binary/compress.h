@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The two compressions of fatbin entries. LZ4's block format takes one page of code, so it is
  * read here, with no library to find; zstd's does not, so libzstd is linked: statically and

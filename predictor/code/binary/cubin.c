@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* What a cubin is for, and where the parts of its kernels lie. */
 #include "predictor/code/binary/info.h"
 #include "predictor/code/binary/kernel.h"

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 #include "predictor/code/binary/elf.h"
 
 /* Bounded, so that many names that don't end can't make a reader's work grow with the square. */

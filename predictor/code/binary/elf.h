@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Sections and symbols of a 64-bit little-endian ELF file: cubins, host objects, executables and
  * shared libraries. Every offset and count in the file is checked when it is used.

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Fatbin containers: a header, then entries, each with a header of its own. Several containers
  * may follow each other, as the linker puts those of all objects into one section.

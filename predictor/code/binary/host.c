@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Host objects, executables and shared libraries. nvcc and clang put containers into .nv_fatbin
  * (what the runtime registers) and __nv_relfatbin (what the device linker has yet to link), which

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 #include "predictor/code/binary/image.h"
 
 #include "predictor/code/binary/elf.h"

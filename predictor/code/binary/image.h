@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Device code as it is found: fatbins, cubins and PTX, bare or inside host objects, executables,
  * shared libraries and archives of objects. Opening lists the images and reads nothing but

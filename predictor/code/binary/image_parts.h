@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Between the files that know one form of image file each; not for others. */
 #ifndef GW_CODE_IMAGE_PARTS_H
 #define GW_CODE_IMAGE_PARTS_H

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The attributes of .nv.info sections: a row of items, each of a format, an attribute and either
  * a small value or a length and that many bytes.

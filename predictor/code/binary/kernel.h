@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Kernels of a cubin: their code, what they need, how their parameters lie. Opening a cubin finds
  * its kernels; what is known of one is read when it is asked for.

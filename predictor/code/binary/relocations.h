@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* The relocations of a section of a cubin, one by one. */
 #ifndef GW_CODE_RELOCATIONS_H
 #define GW_CODE_RELOCATIONS_H

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Loops of machine code that go on as long as there is another piece of work: one thread takes its
  * number from a counter and leaves it in shared memory, and the loop ends where the number has

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* A grid being covered: the boxes that nobody answers for yet, and what was summed up. */
 #ifndef GW_CODE_EVAL_COVER_H
 #define GW_CODE_EVAL_COVER_H

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Where a decision stays the same. A value depends on the distance in warps, in blocks (x, y, z)
  * and in iterations of the loops being stood for from where it was computed; a bound says that a

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The evaluator: runs chosen warps of a launch through the intermediate form. Arguments, thread
  * and block indices are concrete; memory contents are not known. Each lane's value is a number, or

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Floats of 32 and 64 bits as far as they decide control: exact operations, rounded to nearest
  * even, never depending on the process's rounding mode beyond its default. A result that is no

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A grid: boxes of warps and blocks that nobody has answered for yet. The warp at a box's lowest
  * corner is run and answers for a part of the box; what is left is cut into boxes again.

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* An evaluator: what it needs of the program, its memory, and one warp after the other. */
 #include "predictor/code/eval/state.h"
 

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* One instruction, for the lanes of an entry. */
 #include "predictor/code/eval/state.h"
 

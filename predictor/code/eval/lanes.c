@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The most frequent operations for all lanes of a warp at once: what gw_scalar() gives for each,
  * without asking for each which operation it is.

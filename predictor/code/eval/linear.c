@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * How a result depends on distances (domain.h), given how its sources do. Growths are kept
  * modulo the value's width, so sums and products by a constant are exact whatever wraps. Where an

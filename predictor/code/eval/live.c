@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* What is needed later of the values that are there where a block begins: whether any instruction
  * reads it, and whether control may depend on it. A loop needn't know how the others go on. A
  * register of machine code holds many values one after the other, so this follows values, not

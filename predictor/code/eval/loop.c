@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Loops: trips are counted, and iterations that are alike are stood for.
  *

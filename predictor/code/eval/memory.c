@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Memory. Parameters, constants that nobody can change and this thread's local memory are known;
  * everything else isn't, but what all lanes load from one place is the same in all of them.

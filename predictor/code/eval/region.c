@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* What may have been written where it isn't known who went which way. */
 #include "predictor/code/eval/state.h"
 

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* What the rules share that say how a result depends on distances (linear.c). */
 #ifndef GW_CODE_EVAL_RULE_H
 #define GW_CODE_EVAL_RULE_H

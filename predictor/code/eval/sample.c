@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Warps that can't all be run. What is left uncovered is stood for by blocks drawn from it evenly,
  * a block as likely as it has warps left, each with all of these: where one warp of a block does

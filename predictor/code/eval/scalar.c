@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Integer, bitwise and predicate operations; floats are in float.c. */
 #include "predictor/code/eval/scalar.h"
 

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* One lane's arithmetic: the exact meaning of the intermediate form's operations (ir.def). */
 #ifndef GW_CODE_EVAL_SCALAR_H
 #define GW_CODE_EVAL_SCALAR_H

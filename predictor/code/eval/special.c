@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Special registers, and exchange between lanes. */
 #include "predictor/code/eval/state.h"
 

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* The evaluator's inside: values of a warp's registers, its stack, what is being counted. */
 #ifndef GW_CODE_EVAL_STATE_H
 #define GW_CODE_EVAL_STATE_H

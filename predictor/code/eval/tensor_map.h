@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Tensor maps (CUtensorMap), by which a copy finds a tile of a tensor. A kernel gets them among its
  * parameters; from sm_90 on.

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Registers of a warp. */
 #include "predictor/code/eval/state.h"
 

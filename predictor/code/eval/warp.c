@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A warp's way through the blocks. Lanes that part are run one group after the other and meet at
  * the branch's immediate post-dominator. Lanes whose way isn't known are run both ways, as lanes

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 #include "predictor/code/eval/warp_equivalence.h"
 
 #include <string.h>

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Accesses of the warps of a launch, one warp after the other, where many are alike: one that was
  * run is kept with its accesses, and those it stands for (gw_eval_alike) make them again, at

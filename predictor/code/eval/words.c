@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Numbers in two words, as machine code has addresses: how each word depends on distances. The
  * words seldom decide anything, and what holds them together would cost boxes: they are kept to

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What gw_ir_finish() works out: that the program is sound, where lanes meet again (immediate
  * post-dominators), which loops there are, and which registers decide anything.

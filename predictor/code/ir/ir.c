@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* The intermediate form's names, and the builder that front ends write it with. */
 #include "predictor/code/ir/ir.h"
 

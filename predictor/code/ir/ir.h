@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The intermediate form that PTX and slices of SASS are lowered to, for one kernel: what its
  * control flow and its addresses are computed from. Lists (operations, comparisons, special

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Paths that a successful launch never takes: to a failed assert(). A branch with one side that
  * leads nowhere else goes the other way, whatever decides it; it is still a branch and waits for

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 #include "predictor/code/ir/reach.h"
 
 enum { WAITS = 0x80 }; /* a mark of our own: it is in the queue */

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Which definitions a use of a register can see. A machine register holds one thing here and
  * another there, so that the origin of a value depends on the path through the program.

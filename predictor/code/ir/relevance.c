@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Which registers decide anything. A branch, and the guard of what touches memory or waits, need
  * their predicate; an access needs its address. What these are computed from is needed as much as

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Forward along the program's paths, until nothing changes. A register with one definition has one
  * state; one with several has one in each block.

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Syntax trees: their value for the lanes of a warp, and as one expression. */
 #include "predictor/code/memory/access.h"
 

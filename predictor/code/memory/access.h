@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The syntax tree of an access (Kim 2023, 3.1.2): how a memory instruction's address comes from
  * thread and block indices, launch parameters and constants. Nodes stand breadth first and name

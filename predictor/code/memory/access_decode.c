@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Syntax trees: what the PTX text of a node means, and how nodes hang together. */
 #include "predictor/code/memory/access.h"
 

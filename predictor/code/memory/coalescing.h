@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Coalescing as Kim 2023 measures it, per access and over a kernel, beside what the hardware
  * counts.

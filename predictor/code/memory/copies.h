@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Copies between global and shared memory that go past L1, as a whole: bulk copies and tiles of
  * tensors. What each moves, from the executions in the blocks that are looked at.

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 #include "predictor/code/memory/distinct.h"
 
 #include "predictor/core/hash.h"

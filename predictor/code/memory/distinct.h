@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * How many different numbers were seen, in bounded memory: exact while they fit, beyond that by
  * adaptive sampling (Wegman; analysed by Flajolet 1990). When the table is full only numbers whose

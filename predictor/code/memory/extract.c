@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Syntax trees out of a kernel: the slices themselves, breadth first. */
 #include "predictor/code/memory/extract_parts.h"
 

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Syntax trees out of a kernel: the backward slice of each global access's address, to thread and
  * block indices, parameters, constants and loop counters (Kim 2023, 3.1.2). A counter that a loop

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* How registers, constants and instructions of a syntax tree are called. */
 #include "predictor/code/memory/extract_parts.h"
 

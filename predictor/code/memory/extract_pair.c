@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Numbers of 64 bits in machine code: taken apart into two registers where they are made, put
  * together (IR_PACK) where they are used. Trees look through that.

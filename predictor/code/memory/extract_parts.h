@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Shared by the parts of extract: where registers come from, and how instructions are called. */
 #ifndef GW_CODE_EXTRACT_PARTS_H
 #define GW_CODE_EXTRACT_PARTS_H

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Which definitions of a register reach a place. */
 #include "predictor/code/memory/extract_parts.h"
 

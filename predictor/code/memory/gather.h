@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a launch's memory instructions do, gathered from the evaluator: how often each runs over the
  * grid, what its requests look like to the memory system, and the locality of chosen blocks.

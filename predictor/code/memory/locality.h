@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Locality of a launch: which sectors its blocks touch, how much of that they share, and what
  * follows for L1, L2 and device memory. Fed with the requests of some blocks, all of the block's

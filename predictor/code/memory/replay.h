@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Global loads of one block run through a cache: what hits in L1 when the block touches more than
  * it holds. Warps go in step, each one's n-th load before any one's next; iterations that an access

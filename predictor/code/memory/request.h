@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A memory request: what the 32 lanes of a warp ask of memory with one instruction, and what the
  * hardware makes of it, counted exactly from the lanes' addresses.

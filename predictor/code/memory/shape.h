@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the memory system makes of an access: sectors, lines, passes through the data stage.
  * Requests that differ by whole lines have the same shape, which is computed once.

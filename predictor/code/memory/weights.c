@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* How many blocks of the grid each block that was looked at stands for. */
 #include "predictor/code/memory/locality.h"
 

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Lowering accesses to memory. */
 #include "predictor/code/ptx/lower.h"
 

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Lowering arithmetic. Floats are followed where they are rounded once, to nearest. */
 #include "predictor/code/ptx/lower.h"
 

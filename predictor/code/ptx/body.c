@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* A function's body: scopes, labels, instructions and their operands. */
 #include "predictor/code/ptx/tree.h"
 

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Declarations: `.reg .b32 %r<5>;`, `.shared .align 4 .b8 buffer[1024];`, `.param .u64 a`. */
 #include "predictor/code/ptx/tree.h"
 

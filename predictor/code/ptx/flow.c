@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Lowering a function: its blocks, its branches, and the functions that it calls, which are taken
  * in where they stand. */
 #include "predictor/code/ptx/lower.h"

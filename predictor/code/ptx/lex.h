@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* PTX's tokens. */
 #ifndef GW_CODE_PTX_LEX_H
 #define GW_CODE_PTX_LEX_H

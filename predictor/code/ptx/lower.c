@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* From PTX to the intermediate form: operands, symbols, and which opcode goes which way. */
 #include "predictor/code/ptx/lower.h"
 

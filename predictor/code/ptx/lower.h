@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Lowering PTX: what its parts share. */
 #ifndef GW_CODE_PTX_LOWER_H
 #define GW_CODE_PTX_LOWER_H

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Lowering comparisons, selections, moves and conversions. */
 #include "predictor/code/ptx/lower.h"
 

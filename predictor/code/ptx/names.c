@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Names and what they stand for, scope by scope. */
 #include "predictor/code/ptx/tree.h"
 #include "predictor/core/hash.h"

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* A text's outer level: version, target, variables, functions. Bodies are in body.c. */
 #include "predictor/code/ptx/tree.h"
 

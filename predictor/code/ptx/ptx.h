@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * PTX as compilers write it: what kernels a text holds, and each as an intermediate form. Whatever
  * the version, directives that aren't known are skipped and instructions that aren't known become

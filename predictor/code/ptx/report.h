@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A launch by its kernel's PTX: memory operations, barriers and atomics, how often loops
  * run, where warps diverge, and how far that is exact. Machine instructions are not claimed: what

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* What the parser makes of a PTX text, for the lowering: names resolved, instructions not yet. */
 #ifndef GW_CODE_PTX_TREE_H
 #define GW_CODE_PTX_TREE_H

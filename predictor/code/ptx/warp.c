@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Lowering what lanes do together, and what waits. */
 #include "predictor/code/ptx/lower.h"
 

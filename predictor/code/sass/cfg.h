@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Basic blocks of a kernel's machine code, the edges between them, dominators and loops, and what
  * the blocks are made of. A kernel's code holds its own function first and after it those that

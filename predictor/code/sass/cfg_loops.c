@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 #include "predictor/code/sass/cfg.h"
 
 /* When a graph counts as too twisted: compilers' need two or three passes over it, and few steps

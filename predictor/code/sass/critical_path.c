@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Rows of work.def that stand for the critical path of one warp, by the compiler's own schedule. */
 #include "predictor/code/sass/work.h"
 #include "predictor/code/static_work.h"

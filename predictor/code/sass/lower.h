@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Machine code as the evaluator's intermediate form, so that the slices which feed branches,
  * predicates and addresses can be run on a launch's actual arguments. An instruction that is not

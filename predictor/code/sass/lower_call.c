@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Calls in machine code. A function that was not inlined stands behind its kernel, takes and gives
  * back what it likes in registers, and returns to the instruction after the call: so a copy of its

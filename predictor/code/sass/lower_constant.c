@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Constants: parameters, what is read of them by an index too, and extents of the launch. */
 #include "predictor/code/sass/lower_source.h"
 

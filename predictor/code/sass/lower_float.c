@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Floats: arguments such as a factor that may be zero decide ways; and the division of integers. */
 #include "predictor/code/sass/lower_source.h"
 

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Jumps through a table, as compilers make them of a switch: LDC R, c[0x2][index]; BRX R (from
  * sm_100 on also LDCU, BRXU). The

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Exchange between the lanes of a warp, counts of bits, and predicates kept in registers. */
 #include "predictor/code/sass/lower_source.h"
 

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What never runs in a launch that ends well: the way to __assertfail, by which assert() ends a
  * kernel with an error. Compilers load the function's address from constant bank 4, where the

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Between the files that lower machine code; for no one else. */
 #ifndef GW_CODE_SASS_LOWER_PARTS_H
 #define GW_CODE_SASS_LOWER_PARTS_H

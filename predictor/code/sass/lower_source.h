@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Sources of arithmetic instructions; for the files that lower them. */
 #ifndef GW_CODE_SASS_LOWER_SOURCE_H
 #define GW_CODE_SASS_LOWER_SOURCE_H

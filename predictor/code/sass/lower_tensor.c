@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Copies that the tensor memory accelerator makes beside the warp, one for the whole warp: bulk
  * copies of as many bytes as a register says, and tiles of a tensor, whose coordinates are in

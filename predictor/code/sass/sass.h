@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Machine instructions of sm_70 to sm_121: 16 bytes each, decoded one by one. What each opcode is
  * stands in opcode.def. An opcode that is not in the list is decoded all the same (guard and

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 #include "predictor/code/sass/tensor.h"
 
 enum { GROUP_WARPS = 4 };

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Operand type and size of tensor instructions. */
 #ifndef GW_CODE_SASS_TENSOR_H
 #define GW_CODE_SASS_TENSOR_H

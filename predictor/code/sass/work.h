@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The work of a launch as far as its machine code determines it: what the blocks are made of, times
  * how often they run (the evaluator's counts), and the schedule of its warps. Rows of memory

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 #include "predictor/code/sass/tensor.h"
 #include "predictor/code/timing/schedule.h"
 #include "predictor/code/timing/schedule_parts.h"

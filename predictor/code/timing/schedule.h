@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The cycles that a warp needs when it runs alone, read off the compiler's own schedule: the stall
  * counts in the control bits, which cover everything of fixed latency, and the scoreboards, which

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 #include "predictor/code/timing/schedule_parts.h"
 
 #include <math.h>

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Matrix operations of a warp group (wgmma), which go on beside the warps that issue them: one
  * after the other through the tensor cores, closed into groups (the last of a group names a

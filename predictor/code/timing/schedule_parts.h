@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Between the files of the schedule; for no one else. */
 #ifndef GW_CODE_SCHEDULE_PARTS_H
 #define GW_CODE_SCHEDULE_PARTS_H

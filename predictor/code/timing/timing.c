@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Maxima of sums of latencies and delays, and in-order issue on them. */
 #include "predictor/code/timing/timing.h"
 

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The time of one thread as an expression in the latencies (Kleimenov and Popova 2021, section 3 and fig. 3): issue in
  * order, each instruction after its predecessor's delay and its sources' latencies. The time of a

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* A kernel as stretches of code that are timed: bodies of innermost loops, and other blocks. */
 #include "predictor/code/timing/timing.h"
 

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Interval analysis (Koppelman). A kernel is one interval that each thread executes once: its
  * latency L_iota is the critical path of one warp alone, and a resource with throughput Theta of

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The formulas of interval analysis (Koppelman), free of devices and launches so that the
  * notes' own numbers can be checked against them. Cycles, bytes, and per-second rates.

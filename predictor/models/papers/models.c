@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* The list of models: those of the papers, and `bounds`. */
 #include "predictor/models/papers/models.h"
 

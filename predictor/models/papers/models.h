@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Every model. The command and the tests link them (libgwpapers.a); the preloaded library links
  * `bounds` alone, which it calls by its own name (predictor/models/bounds.h).

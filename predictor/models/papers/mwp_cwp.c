@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * MWP-CWP: Hong & Kim 2009, Sim et al. 2012 (whose hardware parameters Sanchez Gil 2017 extracts),
  * and Sanchez Gil's own idea (7.3.4). The published forms are kept as they are, jumps at the

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * MWP-CWP as published, free of devices and launches: Hong & Kim 2009 and Sim et al. 2012.
  * Cycles throughout; per SM unless said otherwise; names are the papers'.

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The quantitative roofline model of E. Konstantinidis, "A GPU performance estimation model based
  * on micro-benchmarks and black-box kernel profiling", PhD thesis, University of Athens 2017,

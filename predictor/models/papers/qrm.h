@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The metrics of the quantitative roofline model (Konstantinidis 2017, table 4.1) and their
  * counters today.

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The plain roofline: each kind of operation at its peak rate, memory at its bandwidth, all
  * overlapped; the slowest decides. docs/internals/models.md lists its assumptions and limits.

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Ranks block and grid sizes by the wave model (Kleimenov and Popova 2021, its use in the
  * conclusion). */
 #include "predictor/models/papers/tune.h"

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Block and grid sizes of a described kernel, ranked without running it: the intended use of the
  * wave model (Kleimenov and Popova 2021).

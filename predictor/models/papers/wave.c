@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The wave model (Kleimenov and Popova 2021): a warp's time from dependences, a processing block's
  * time from its warps' times and issue delays, the latency of each memory level raised until the

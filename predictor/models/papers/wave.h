@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The iteration of Kleimenov and Popova 2021 (figs. 4 and 5), free of devices and launches: the
  * latency of a memory level under the load that a wave puts on it.

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* aarch64; arch.h says what each of these promises, and includes this file. */
 #ifndef GW_ARCH_AARCH64_H
 #define GW_ARCH_AARCH64_H

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What depends on the machine: instructions, registers, relocations. One header a machine, each of
  * which defines:

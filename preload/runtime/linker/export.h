@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Names of libcuda and libcupti, exported so that calls by name come to us and look-ups do not: as
  * an old version of the symbol, hidden, in the first version node of the library (exports.map).

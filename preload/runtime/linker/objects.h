@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The objects that the dynamic linker has loaded, read from its public list: what they define, and
  * which of them share a scope. Nothing here looks a name up, opens anything or allocates.

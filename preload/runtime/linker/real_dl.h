@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* The dynamic linker's own functions, beneath the ones we stand in for. */
 #ifndef GW_REAL_DL_H
 #define GW_REAL_DL_H

@@ -1,5 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0
- *
+/*
  * Times empty launches from inside, so that start-up and exit do not count.
  *   launch_loop run LAUNCHES CPU
  * Prints the ns per launch of a run of LAUNCHES with its synchronisation on that CPU, the median of

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """What the benchmarks beside this share: their options, how a program is run in each mode, what was recorded of it."""
 import argparse
 import os

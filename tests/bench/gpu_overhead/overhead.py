@@ -1,5 +1,4 @@
 #!/usr/bin/env python3
-# SPDX-License-Identifier: Apache-2.0
 """What gpuwatch costs per launch, against nothing and against plain CUPTI activity.
 
 Processes one after the other differ by a tenth and more, which hides what is sought. So audit mode against plain CUPTI

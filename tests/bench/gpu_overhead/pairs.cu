@@ -1,5 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0
- *
+/*
  * The launch path alone, both ways in one process: runs of LAUNCHES empty launches through the
  * cuLaunchKernel that a program is given, and through the driver's own, in turns (ABBA). One
  * process has one context, one core and one place in memory, whose differences between

@@ -1,5 +1,4 @@
 #!/usr/bin/env python3
-# SPDX-License-Identifier: Apache-2.0
 """What a program's loops cost timed, and with sampled counters, against plain CUPTI activity and against nothing.
 
 Processes take turns (turns.py): bare, under plain CUPTI activity, in audit mode without sampled counters and with them.

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Loops of PyTorch in turns with those of other processes (turns.py). argv: which of
   train   a training step that runs ahead of the GPU
   gemm    matrix products into the same memory

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Pairs of audit mode and plain CUPTI activity that are a tenth of a second apart.
 
 A launch takes a third longer while another guest of the machine uses the other half of the

@@ -1,5 +1,4 @@
 #!/usr/bin/env python3
-# SPDX-License-Identifier: Apache-2.0
 """What mode watch costs: medians with a one-sided 95% bound from a bootstrap.
 
 Bare processes and processes in mode watch in turns (turns.py), at the default budget: empty launches, and where PyTorch is a GEMM

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Kernels whose control depends on as many arguments as one, and as are hashed at most:
  *   nvcc -arch=sm_90 -cubin -o arguments.cubin arguments.cu
  *   tests/archive add tests/compiled.tar.xz --into=code/hook_cost arguments.cubin

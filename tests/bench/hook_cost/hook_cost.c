@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The calls whose cost hook_cost.py counts, on the CPU stand-in: each phase_ function makes
  * CALLS alike calls, and callgrind writes down what was counted whenever one is entered.

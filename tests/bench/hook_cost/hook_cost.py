@@ -1,5 +1,4 @@
 #!/usr/bin/env python3
-# SPDX-License-Identifier: Apache-2.0
 """hook_cost.py: instructions that libgpuwatch.so adds to a launch, on the launching thread.
 
 hook_cost (the program beside this) runs on the CPU stand-in under callgrind, without the

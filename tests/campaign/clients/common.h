@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* What the campaigns' clients share beside those of the stand-in. */
 #ifndef GW_TESTS_CAMPAIGN_COMMON_H
 #define GW_TESTS_CAMPAIGN_COMMON_H

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Preloaded: lets calls of libc fail that libgpuwatch.so makes, as their return addresses show, and no
  * others. FAIL_CALL=name:N is the call that fails: the library's Nth of that function; FAIL_ALWAYS=name:

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * forks OPERATIONS THREADS SEED: THREADS threads make OPERATIONS processes in all, in every way
  * there is, while two others launch. Prints how often each way ended how: the same for the same

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * killed WITNESS THREADS PAUSE_US SEED wait|launch|worker: launches until it is killed.
  *

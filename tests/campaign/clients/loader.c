@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * loader PLUG-IN SECONDS: threads open and close libraries, look names up and launch while SIGALRM
  * comes a thousand times a second. PLUG-IN is a library that looks a driver function up when it is

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * paced SECONDS LAUNCHES: that many launches over that time, and beside them a file of its own,
  * "own", which it writes a line to for each hundredth launch and reads in the end. Prints what it

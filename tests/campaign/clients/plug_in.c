@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* What loader opens and closes: a library that looks for the driver as it is loaded and as it goes.
  */
 #include <dlfcn.h>

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * soak THREADS LAUNCHES RATE plain|churn SECONDS [BURST]: THREADS threads launch LAUNCHES kernels
  * in all, at most RATE a second (0: as fast as they can), and no more after SECONDS (0: all). With

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Preloaded: kills the process in the middle of a block of the log. TORN=N WITNESS=FILE: of the Nth
  * block some bytes reach the file, then comes SIGKILL. A write that begins with a block's magic

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* What a process that will be killed leaves in a file it maps; tests/campaign/kills reads it. */
 #ifndef GW_TESTS_CAMPAIGN_WITNESS_H
 #define GW_TESTS_CAMPAIGN_WITNESS_H

@@ -1,5 +1,4 @@
 #!/usr/bin/env python3
-# SPDX-License-Identifier: Apache-2.0
 """nsys.py GPUWATCH [--scripts] LOG...: queries as the documentation of Nsight Systems builds them (its chapter "Common SQLite
 examples"), and as its reports and rules make them, run on the exported file, and give the sums of gpuwatch report and of
 its CSV. --scripts: those reports and rules themselves, by `nsys` in PATH or NSYS; without it the test is skipped. Of

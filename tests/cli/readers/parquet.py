@@ -1,5 +1,4 @@
 #!/usr/bin/env python3
-# SPDX-License-Identifier: Apache-2.0
 """parquet.py GPUWATCH MANY_LAUNCHES LOG...: every reader that is there finds in the Parquet file what is in the CSV file of the same
 log, cell by cell, and its SQL gives the sums of the report; a log of 150,000 launches, more than a row group holds, is
 one of them. Exit status 77 without a reader."""

@@ -1,5 +1,4 @@
 #!/usr/bin/env python3
-# SPDX-License-Identifier: Apache-2.0
 """perfetto_trace.py GPUWATCH [--processor] LOG...: the trace, read by the message types of Perfetto's own Python package, has no
 field that they do not know, every number in it is interned, and its launches are those of the CSV, arguments included.
 

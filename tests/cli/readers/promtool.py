@@ -1,5 +1,4 @@
 #!/usr/bin/env python3
-# SPDX-License-Identifier: Apache-2.0
 """promtool.py GPUWATCH LOG...: Prometheus's own parser of OpenMetrics takes the export, once its samples have a time, as
 samples in a database have, and the database has the sums of gpuwatch report. Exit status 77 without promtool."""
 import collections

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Kernels that may wait for something outside themselves, and kernels that can't. Compiled by
 //   nvcc -cubin -arch=sm_90 -o sm_90.cubin waits.cu    (CUDA 13.0)
 // tests/bench/cost.sh takes one with loops around atomic operations from here.

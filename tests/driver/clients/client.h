@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* What the client programs share: one check macro and the image their kernels come from. */
 #ifndef GW_TESTS_DRIVER_CLIENT_H
 #define GW_TESTS_DRIVER_CLIENT_H

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Every kind of graph: captured, built by nodes, with a child, updated, with a node disabled,
  * with parameters set on the executable graph. Each prints what its kernels left behind. */
 #include "client.h"

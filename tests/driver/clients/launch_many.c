@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* launch_many [launches [threads [streams [pause [kernels]]]]]: every thread launches `launches`
  * kernels round robin on `streams` streams of its own, with so many microseconds between two; the
  * sum of what they incremented is printed. Each of the kernels has three grids. */

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Kernels of a library, launched by their CUkernel and by the CUfunction it gives; with the
  * extended launch, a cluster and the cooperative form. */
 #include "client.h"

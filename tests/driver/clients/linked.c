@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* The plain case: linked against libcuda, a vector addition, its result checked. */
 #include "client.h"
 

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * load PERCENT SECONDS: six kernels of 20 to 120 us, one after the other, for so long; each takes
  * PERCENT (100: as usual) of its time.

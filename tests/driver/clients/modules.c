@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Modules loaded and unloaded in turn. Function and stream handles come back with the same
  * value and another meaning: whoever caches by handle alone gets the names wrong. */
 #include "client.h"

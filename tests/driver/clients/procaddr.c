@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Launches through every way of finding the function: cuGetProcAddress v1 and v2 with each
  * flag, dlsym and dlvsym. Nothing is linked: the driver is opened at run time.

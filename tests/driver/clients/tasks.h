@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* What clients of the stand-in and of the preloaded library share: checked calls, task counters. */
 #ifndef GW_TESTS_TASKS_H
 #define GW_TESTS_TASKS_H

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Small files with device code, one for each form that a reader of fatbins, cubins, host files and archives
 knows or refuses. Mutations don't write a whole ELF file."""
 import struct

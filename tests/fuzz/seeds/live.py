@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Seeds of fuzz_live: changes to a good segment (tests/fuzz/fuzz_live.c), as offset, length and bytes."""
 import re
 import struct

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Small logs, one for each thing a log can say or get wrong. Records follow predictor/log/record.def, so that
 a change of the format makes them anew: the reader's samples are longer than what a fuzzer keeps of them."""
 import json

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Machine code with jumps through a table and calls, made of instructions of two real kernels of the corpus
 (first byte: the architecture; then instructions of 16 bytes, and the table): a mutation doesn't hit the bits of
 a table's address, of a jump's distance and of the table at once."""

@@ -1,5 +1,4 @@
 #!/usr/bin/env bash
-# SPDX-License-Identifier: Apache-2.0
 # Builds legacy.cu by CUDA 11.8 into OUTDIR/legacy118, in the ways that programs of that time were
 # built. Needs no GPU, and nothing of the system is changed: the toolkit is Debian 12's (non-free), unpacked
 # into CUDA118 (default /tmp/cuda118), from which it is taken again.

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A program as it was written for CUDA 11: streams, events, a captured graph, a cooperative launch, a
  * constant table. Compiled by that toolkit in several ways (build.sh): its runtime loads the kernels

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """What a step ran on: GPUs, driver, clocks, load, and of which source its programs are."""
 import os
 import subprocess

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Runs steps beside each other as far as they bear it, within the time there is, and leaves nothing running."""
 import collections
 import glob

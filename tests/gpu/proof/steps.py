@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The steps of the proof, each once: `prove` runs them, lists them and sums them up from this table.
 
 how a step may use its GPU:

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """What all steps of a proof came to, as text and as JSON."""
 import io
 import json

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """CuPy: element-wise and reduction kernels, a raw kernel, cuBLAS, a captured graph."""
 import cupy
 

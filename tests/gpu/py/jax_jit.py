@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """JAX: a jitted loss with its gradient, and a scanned loop."""
 import jax
 import jax.numpy as jnp

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Programs as people write them with PyTorch and JAX, one at a time: programs.py NAME SECONDS [PAUSE]
 NAME: train, gemm, decode (loops of tests/bench/gpu_overhead), conv, attention, fft, sparse, sorting, embedding, or jax.
 PAUSE: milliseconds between two steps. Prints how many steps were made, and a sum of what they computed."""

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """A data-parallel training step over all GPUs in one process: a replica and a graph a GPU, gradients
 summed by NCCL. Exit status 77 where there is one GPU, or no NCCL."""
 import sys

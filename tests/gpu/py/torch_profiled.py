@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """torch.profiler in the middle of a program: prints which kernels it saw and how often.
 argv[1]: `late` (kernels ran before it starts) or `early` (it starts before anything else).
 argv[2]: file that gets the time (CLOCK_REALTIME, ns) after which the program's last 20 steps ran,

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """A training step three ways: eager, as a CUDA graph, and compiled."""
 import torch
 from torch import nn

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Triton kernels, launched into the current stream and a stream of their own."""
 import torch
 import triton

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One grid of one kernel, whose trip count is an argument and, on the stand-in, its time as well:
  * tests/code/kernels.cu's powers(x, n) runs for n nanoseconds.

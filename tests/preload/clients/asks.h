@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Look-ups of every name we stand in for, in each way, from whatever object asks.c is built into;
  * reports what was found: nothing, the driver's or libcupti's function (ours in its place is the

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* More of everything than tables hold, one at a time or all at once. */
 #include "client.h"
 

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* What the client programs share. Each takes the name of a scenario as its first argument. */
 #ifndef GW_TESTS_PRELOAD_CLIENT_H
 #define GW_TESTS_PRELOAD_CLIENT_H

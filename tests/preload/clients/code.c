@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Loads a real image and launches its kernels, which the stand-in does not run: what is reported of
  * them is read off their code. The image is named by CODE_IMAGE, else it is bytes that are none.

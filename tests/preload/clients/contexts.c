@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Launches into the default streams of two GPUs, the current context changed in every way. */
 #include "client.h"
 

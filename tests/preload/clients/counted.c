@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Kernels of known lengths, again and again, for as long as its argument says (ms): long and short
  * ones with and without time between them, and what its second argument adds: `overlap`, two

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Another tool in the program: it opens libcupti and registers its own activity callbacks. It must
  * get its own buffers back, and never one of ours.

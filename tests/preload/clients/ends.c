@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Every way for a process to end, and launches before main and after exit. */
 #include "client.h"
 

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* A program without any library, for machines that have none for 32 bits. */
 void _start(void);
 

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Graphs that are changed, by node and as a whole, and whose kernels are asked for again. */
 #include "nodes.h"
 

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Launches from several threads until it dies. After each launch that has returned, its thread
  * counts it in the file that WITNESS names: the grid distinguishes threads. With GRAPHS one more

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* A shared library that is linked against libcuda and launches; finds functions its own way too. */
 #include "client.h"
 

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A program that gives its numbers, folders, rights and threads other uses than most: it closes its
  * stderr and reuses the number, leaves a call by siglongjmp(), changes its user and its root, ends

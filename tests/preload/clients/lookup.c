@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Ways to find the driver's functions at run time. Not linked to libcuda. */
 #include <cuda.h>
 #include <cudaTypedefs.h>

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Preloaded, it sets CLOCK_REALTIME of its process: the program by moved_clock_set(), or, by what
  * stands in the environment, nobody: MOVED_CLOCK=FIRST,PERIOD,SECONDS moves it by

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Launches within launches, and launches left by a jump, at each instruction of the library's: the
  * trap flag stops the program after every one.

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Parameters of a graph's kernel nodes, in the forms that the calls of different versions take. */
 #ifndef GW_TESTS_PRELOAD_NODES_H
 #define GW_TESTS_PRELOAD_NODES_H

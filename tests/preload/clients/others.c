@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What programs and other tools bring along: small libraries, and a program linked with one.
  * OTHER_NAME says which of them this file becomes (tests/preload/CMakeLists.txt).

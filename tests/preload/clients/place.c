@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What happens to the place where the log is, while it is written: LOG names it. Whatever waits for
  * the log does so only under gpuwatch; without it there is none.

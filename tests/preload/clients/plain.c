@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* A linked program for the tests of other preloads: prints, allocates, launches. */
 #include "client.h"
 

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Processes made in every way, before and after CUDA is in use. */
 #include "client.h"
 

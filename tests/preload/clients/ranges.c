@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Programs that name ranges of their run, by NVTX's own headers. */
 #include "client.h"
 

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Launches, says so by a file `ready`, and rests until there is a file `go`. */
 #include "client.h"
 

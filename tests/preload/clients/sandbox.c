@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A program that enters a sandbox which kills it for any system call but those that it, the driver
  * and gpuwatch (sandbox.def) need, and launches on. The first argument says by which call, the

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Who asks: scopes ask|whose DRIVER. DRIVER: none; global or local, as libcuda.so.1 is opened;
  * plugin, opened with libcuda and libcupti among its dependencies. Built a second time linked to

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Signals on launching threads, and what a program may notice of a thread it did not make. */
 #include "client.h"
 

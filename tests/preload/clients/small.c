@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* A program that knows nothing of CUDA; built linked, and static. */
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Programs whose time on the GPU is scripted: kernels, copies, waits, and work of the host. */
 #include "client.h"
 

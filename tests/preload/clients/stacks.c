@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Programs that launch from stacks of all kinds. Built without frame pointers. */
 #include "client.h"
 

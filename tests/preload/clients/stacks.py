@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 # Launches by ctypes from Python functions of several kinds; the lines that launch are those with "launch here".
 import ctypes
 import threading

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Threads that launch: many, short-lived, ending in the midst of it. */
 #include "client.h"
 

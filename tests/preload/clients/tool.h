@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* Another tool in the program, which takes activity records as a profiler does that never
  * subscribes. */
 #ifndef GW_TESTS_PRELOAD_TOOL_H

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Weak references to every name we stand in for: by these, programs that are not linked to libcuda
  * test whether it is there. The program and its library are both built of this file.

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Programs that go on for long enough to be measured in windows. Every launch waits its turn, so
  * that its start shows which call it was.

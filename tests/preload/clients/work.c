@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A bit of everything the library hooks, each result printed, nothing given up: what the program
  * hears of the driver must be the same with and without us, whatever fails.

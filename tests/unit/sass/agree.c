@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 #include "predictor/code/sass/sass.h"
 #include "tests/unit/sass/sass_fixture.h"
 

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 # nvdisasm -hex -c's output as "= KERNEL" and "BYTE HIGH-WORD LOW-WORD TEXT" lines.
 /^\.text\./ { sub(/^\.text\./, ""); sub(/:.*/, ""); print "= " $0; next }
 /^[ \t]*\/\*[0-9a-f]+\*\/ .*\/\* 0x[0-9a-f]+ \*\// {

@@ -1,5 +1,4 @@
 #!/usr/bin/env bash
-# SPDX-License-Identifier: Apache-2.0
 # oracle.sh SASS_AGREE KERNELS: compile the sources in KERNELS (of compiled.tar.xz, unpacked) for every
 # architecture that nvcc has, disassemble them, and compare. NVCC and NVDISASM name other tools. Exit 77: a tool is missing.
 set -uo pipefail

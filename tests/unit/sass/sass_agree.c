@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* sass_agree SM LISTING: how far the decoder agrees with a disassembler; 1 when under 99.5%. */
 #include "tests/unit/sass/sass_fixture.h"
 

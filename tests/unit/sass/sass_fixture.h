@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the tests of machine code share: listings of a disassembler, graphs and schedules built of
  * them, the decoder beside the disassembler, and what the threads of a launch access.

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * arguments.cu of compiled.tar.xz as machine code of several architectures, evaluated on arguments:
  * accesses and addresses of every thread are what the same loops give in C, though tables of

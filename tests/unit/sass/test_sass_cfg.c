@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 #include "predictor/code/sass/work.h"
 #include "predictor/code/static_work.h"
 #include "tests/test.h"

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * address.cu, calls.cu, switching.cu and checked.cu of compiled.tar.xz as machine code of several
  * architectures, lowered and evaluated on arguments: the accesses and global addresses of every

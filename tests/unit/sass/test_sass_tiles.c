@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /* tiles.cu of compiled.tar.xz: what copies through tensor maps, and bulk copies, move. */
 #include "predictor/code/digest.h"
 #include "predictor/code/static_code.h"

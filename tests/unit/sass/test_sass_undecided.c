@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * undecided.cu of compiled.tar.xz: where memory contents decide how much a launch does, its work is
  * "at least" and nothing is predicted from it; where what they decide cannot matter, it is

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Work read off machine code beside counters of an H200: the loops of sass_fixture.h, one warp
  * each, on the arguments they were counted with.
