@@ -4,7 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { N = GW_ATTRIBUTE_CONFIGS };
+enum { N = GW_ATTRIBUTE_CONFIGS, KNOWN = N, NOWHERE = KNOWN + GW_ATTRIBUTE_KNOWN };
+#define pair gw_attribution_pair
 
 /* By how much the stamps of two kernels that follow each other may cross, ns. */
 #define CROSSING 256
@@ -41,16 +42,23 @@ enum {
 	STRETCH_MOST =
 		64,       /* samples that are taken together, if no moment without a kernel comes */
 	SPILL = 2,        /* idle samples behind a kernel that are taken with it */
+	RIPE = 16,        /* windows with a configuration: it may give its place to another */
+	STALE = 8,        /* windows since the last with it: likewise */
+	KNOWN_FOR = 64,   /* windows, before it is solved for again */
 	REACHES_BACK = 4, /* times the shortest sample: it began before the window */
 };
+
+/* Relative error of a count that may be believed. */
+static const double SURE = 0.25;
 
 /* One equation: a count, and its launches. */
 struct row {
 	unsigned count;
-	unsigned at[N];  /* slots */
-	double share[N]; /* launches of each */
-	double cut[N];   /* how far launches of each are cut */
-	double value[GW_SAMPLE_METRICS];
+	unsigned at[N];                  /* slots */
+	double share[N];                 /* launches of each */
+	double cut[N];                   /* how far launches of each are cut */
+	double value[GW_SAMPLE_METRICS]; /* NaN: what others counted in it is not known */
+	double known_cut;                /* how far those are cut whose counts were taken off */
 };
 
 struct gw_attribution *gw_attribution_new(unsigned metrics, uint32_t guard)
@@ -88,53 +96,159 @@ void gw_attribution_free(struct gw_attribution *a)
 static void eliminate(struct gw_attribution *a, struct gw_attribution_group *g, unsigned e)
 {
 	for (unsigned m = 0; m < a->metrics; m++) {
-		double(*gram)[N] = g->gram[m], *rhs = g->rhs[m], pivot = gram[e][e];
+		double *gram = g->gram[m], *rhs = g->rhs[m], pivot = gram[pair(e, e)];
 
 		for (unsigned i = 0; pivot > 0 && i < a->slots; i++) {
-			double f = gram[i][e] / pivot;
+			double f = gram[pair(i, e)] / pivot;
 
 			if (i == e || f == 0)
 				continue;
-			for (unsigned j = 0; j < a->slots; j++)
+			for (unsigned j = 0; j <= i; j++)
 				if (j != e)
-					gram[i][j] -= f * gram[e][j];
+					gram[pair(i, j)] -= f * gram[pair(e, j)];
 			rhs[i] -= f * rhs[e];
 		}
 		if (pivot > 0)
 			g->square[m] -= rhs[e] * rhs[e] / pivot;
 		for (unsigned i = 0; i < a->slots; i++)
-			gram[i][e] = gram[e][i] = 0;
+			gram[pair(i, e)] = 0;
 		rhs[e] = g->beside[m][e] = 0;
 	}
 	g->rows[e] = g->launches[e] = g->touched[e] = 0;
 }
 
-static unsigned slot_of(struct gw_attribution *a, uint32_t config)
+/* Slot of a configuration; KNOWN and more: where its counts are kept; NOWHERE. */
+static unsigned place_of(const struct gw_attribution *a, uint32_t config)
 {
-	unsigned oldest = 0;
+	for (unsigned i = 0; i < a->slots; i++)
+		if (a->slot[i].config == config)
+			return i;
+	for (unsigned i = 0; i < GW_ATTRIBUTE_KNOWN; i++)
+		if (a->known[i].config == config && a->known[i].until > a->windows)
+			return KNOWN + i;
+	return NOWHERE;
+}
+
+/* Half of its counts or more are what may be believed. */
+static bool sure(const struct gw_attribution *a, unsigned slot)
+{
+	unsigned n = 0;
+
+	for (unsigned m = 0; m < a->metrics; m++)
+		n += a->solved[slot].error[m] <= SURE;
+	return 2 * n >= a->metrics;
+}
+
+/* Whose place another may have, N: none's. */
+static unsigned ripe(const struct gw_attribution *a)
+{
+	unsigned found = N;
 
 	for (unsigned i = 0; i < a->slots; i++) {
-		if (a->slot[i].config == config) {
-			a->slot[i].window = a->windows;
-			return i;
-		}
-		if (a->slot[i].window < a->slot[oldest].window)
-			oldest = i;
+		const struct gw_attribution_slot *s = &a->slot[i];
+
+		if (s->window + STALE > a->windows &&
+		    !(s->solved && (s->windows >= RIPE || sure(a, i))))
+			continue;
+		if (found == N || s->windows > a->slot[found].windows)
+			found = i;
 	}
-	if (a->slots < N) {
-		oldest = a->slots++;
-	} else {
-		if (a->slot[oldest].window == a->windows) /* more than fit in this very window */
-			return N;
-		for (unsigned k = 0; k < GW_ATTRIBUTE_LAG_COUNT * GW_ATTRIBUTE_GROUPS; k++)
-			eliminate(a, &a->group[0][0] + k, oldest);
-		for (unsigned l = 0; l < GW_ATTRIBUTE_LAG_COUNT; l++)
-			eliminate(a, &a->plain[l], oldest);
+	return found;
+}
+
+/* From now on its counts are taken off where it runs. */
+static void settle(struct gw_attribution *a, unsigned slot)
+{
+	struct gw_attribution_known *k = a->known;
+
+	for (unsigned i = 0; i < GW_ATTRIBUTE_KNOWN; i++)
+		if (a->known[i].until < k->until)
+			k = &a->known[i];
+	if (a->slot[slot].solved) {
+		k->config = a->slot[slot].config;
+		k->until = a->windows + KNOWN_FOR;
+		memcpy(k->value, a->solved[slot].value, sizeof(k->value));
 	}
-	a->slot[oldest] = (struct gw_attribution_slot){.config = config, .window = a->windows};
+	for (unsigned i = 0; i < sizeof(a->group) / sizeof(a->group[0][0]); i++)
+		eliminate(a, &a->group[0][0] + i, slot);
+}
+
+/* It of the window at hand; with config 0: where it may come; NULL: there are too many. */
+static struct gw_attribution_ran *ran_of(struct gw_attribution *a, uint32_t config)
+{
+	const uint32_t hash = config * UINT32_C(2654435769) >> (32 - GW_ATTRIBUTE_RAN_BITS);
+
+	for (unsigned i = 0; i < GW_ATTRIBUTE_RAN; i++) {
+		struct gw_attribution_ran *r = &a->ran[(hash + i) % GW_ATTRIBUTE_RAN];
+
+		if (r->config == config || !r->config)
+			return r;
+	}
+	return NULL;
+}
+
+/* It is solved for from now on. False: there is no room. */
+static bool give_room(struct gw_attribution *a, struct gw_attribution_ran *r)
+{
+	const unsigned i = a->slots < N ? a->slots++ : ripe(a);
+	struct gw_attribution_ran *before;
+	uint32_t config;
+
+	if (i == N)
+		return false;
+	config = a->slot[i].config;
+	if (config)
+		settle(a, i);
+	a->slot[i] = (struct gw_attribution_slot){
+		.config = r->config, .window = a->windows, .windows = 1};
 	for (unsigned m = 0; m < a->metrics; m++)
-		a->slot[oldest].cost[m] = 1;
-	return oldest;
+		a->slot[i].cost[m] = 1;
+	r->place = i;
+	before = config ? ran_of(a, config) : NULL;
+	if (before)
+		before->place = place_of(a, config);
+	return true;
+}
+
+/* What ran longest in the window and has no place. */
+static struct gw_attribution_ran *longest(struct gw_attribution *a)
+{
+	struct gw_attribution_ran *found = NULL;
+
+	for (struct gw_attribution_ran *r = a->ran; r < a->ran + GW_ATTRIBUTE_RAN; r++)
+		if (r->config && r->place == NOWHERE && (!found || r->ns > found->ns))
+			found = r;
+	return found;
+}
+
+/*
+ * Which configurations of the window at hand are solved for: those that are, and as many others as
+ * there is room for. A window has twice as many in large programs: those that are known leave.
+ */
+static void place_all(struct gw_attribution *a)
+{
+	struct gw_attribution_ran *r;
+
+	memset(a->ran, 0, sizeof(a->ran));
+	for (size_t i = 0; i < a->run_count; i++) {
+		r = a->runs[i].config ? ran_of(a, a->runs[i].config) : NULL;
+		if (!r)
+			continue;
+		r->config = a->runs[i].config;
+		if (a->runs[i].end > a->runs[i].start)
+			r->ns += (double)(a->runs[i].end - a->runs[i].start);
+	}
+	for (r = a->ran; r < a->ran + GW_ATTRIBUTE_RAN; r++) {
+		if (!r->config)
+			continue;
+		r->place = place_of(a, r->config);
+		if (r->place < N) {
+			a->slot[r->place].window = a->windows;
+			a->slot[r->place].windows++;
+		}
+	}
+	while ((r = longest(a)) != NULL && give_room(a, r))
+		;
 }
 
 /* ---- what ran ---- */
@@ -256,6 +370,7 @@ static enum touched row_of(struct gw_attribution *a, const struct gw_sample *s,
 	enum touched what = NOTHING;
 
 	row->count = 0;
+	row->known_cut = 0;
 	memcpy(row->value, s->value, sizeof(row->value));
 	while (++s < end)
 		for (unsigned m = 0; m < a->metrics; m++)
@@ -263,20 +378,27 @@ static enum touched row_of(struct gw_attribution *a, const struct gw_sample *s,
 	for (size_t i = first_run(a, from); i < a->run_count && a->runs[i].start < to; i++) {
 		const struct gw_interval *r = &a->runs[i], counts = counting(a, r),
 					 may = possible(a, r);
-		double share = share_of(&counts, from, to);
-		unsigned slot;
+		double share = share_of(&counts, from, to), cut;
+		const struct gw_attribution_ran *ran;
 
 		if (share_of(r, from, to) <= 0)
 			continue;
-		slot = r->config ? slot_of(a, r->config) : N;
-		if (slot == N)
-			return UNTELLABLE;
 		/*
 		 * A launch inside the record's stretch is whole with any lag; otherwise the least
 		 * certain lag counts.
 		 */
-		row_add(row, slot, share, fmax(cut_of(share), cut_of(share_of(&may, from, to))));
+		cut = fmax(cut_of(share), cut_of(share_of(&may, from, to)));
+		ran = r->config ? ran_of(a, r->config) : NULL;
+		if (!ran || ran->place == NOWHERE)
+			return UNTELLABLE;
 		what = KERNELS;
+		if (ran->place < KNOWN) {
+			row_add(row, ran->place, share, cut);
+			continue;
+		}
+		row->known_cut += cut;
+		for (unsigned m = 0; m < a->metrics; m++)
+			row->value[m] -= share * a->known[ran->place - KNOWN].value[m];
 	}
 	return what;
 }
@@ -315,8 +437,8 @@ static void fade(const struct gw_attribution *a, struct gw_attribution_group *g)
 
 	for (unsigned m = 0; m < a->metrics; m++) {
 		for (unsigned i = 0; i < a->slots; i++) {
-			for (unsigned j = 0; j < a->slots; j++)
-				g->gram[m][i][j] *= kept;
+			for (unsigned j = 0; j <= i; j++)
+				g->gram[m][pair(i, j)] *= kept;
 			g->rhs[m][i] *= kept;
 		}
 		g->square[m] *= kept;
@@ -332,13 +454,13 @@ static void group_begin(struct gw_attribution *a)
 		return;
 	for (unsigned l = 0; l < GW_ATTRIBUTE_LAG_COUNT; l++) {
 		group_clear(a, &a->group[l][group_of(a)]);
-		fade(a, &a->plain[l]);
+		fade(a, &a->group[l][GW_ATTRIBUTE_PLAIN]);
 	}
 }
 
 static double weight_of(const struct gw_attribution *a, const struct row *row, unsigned m)
 {
-	double cut = 0;
+	double cut = row->known_cut;
 
 	for (unsigned i = 0; i < row->count; i++)
 		cut += row->cut[i] * a->slot[row->at[i]].cost[m];
@@ -351,15 +473,18 @@ static void row_take(struct gw_attribution *a, struct gw_attribution_group *g,
 {
 	for (unsigned m = 0; m < a->metrics; m++) {
 		double weight = importance > 0 ? importance * weight_of(a, row, m) : 1;
+		const double value = row->value[m];
 
+		if (isnan(value))
+			continue;
 		for (unsigned i = 0; i < row->count; i++) {
 			double share = weight * row->share[i];
 
-			for (unsigned j = 0; j < row->count; j++)
-				g->gram[m][row->at[i]][row->at[j]] += share * row->share[j];
-			g->rhs[m][row->at[i]] += share * row->value[m];
+			for (unsigned j = 0; j <= i; j++)
+				g->gram[m][pair(row->at[i], row->at[j])] += share * row->share[j];
+			g->rhs[m][row->at[i]] += share * value;
 		}
-		g->square[m] += weight * row->value[m] * row->value[m];
+		g->square[m] += weight * value * value;
 	}
 	for (unsigned i = 0; i < row->count; i++)
 		g->rows[row->at[i]]++;
@@ -375,11 +500,11 @@ static void sample_take(struct gw_attribution *a, const struct gw_sample *s, con
 	if (!row->count)
 		return;
 	row_take(a, g, row, SAMPLE_WEIGHT);
-	row_take(a, &a->plain[a->lag], row, 0);
+	row_take(a, &a->group[a->lag][GW_ATTRIBUTE_PLAIN], row, 0);
 	for (unsigned i = 0; i < row->count; i++) {
 		g->touched[row->at[i]] += row->share[i] * row->share[i];
 		for (unsigned m = 0; m < a->metrics; m++)
-			g->beside[m][row->at[i]] += row->share[i] * row->value[m];
+			g->beside[m][row->at[i]] += row->share[i] * s->value[m];
 		g->launches[row->at[i]] += row->share[i];
 	}
 }
@@ -441,7 +566,7 @@ static void stretches(struct gw_attribution *a, const struct gw_sample *s,
 		const struct gw_sample *next = stretch_end(a, s, end);
 		struct row row;
 
-		if (row_of(a, s, next, &row) == KERNELS)
+		if (row_of(a, s, next, &row) == KERNELS && row.count)
 			row_take(a, &a->group[a->lag][group_of(a)], &row, 1);
 		s = next;
 	}
@@ -512,13 +637,13 @@ static void count_durations(struct gw_attribution *a, uint64_t begin, uint64_t e
 {
 	for (size_t i = 0; i < a->run_count; i++) {
 		const struct gw_interval *r = &a->runs[i];
-		double share = r->config ? share_of(r, begin, end) : 0;
+		const struct gw_attribution_ran *ran = r->config ? ran_of(a, r->config) : NULL;
+		double share = share_of(r, begin, end);
 
-		for (unsigned k = 0; share > 0 && k < a->slots; k++)
-			if (a->slot[k].config == r->config) {
-				a->slot[k].nanoseconds += share * (double)(r->end - r->start);
-				a->slot[k].seen += share;
-			}
+		if (ran && ran->place < KNOWN) {
+			a->slot[ran->place].nanoseconds += share * (double)(r->end - r->start);
+			a->slot[ran->place].seen += share;
+		}
 	}
 }
 
@@ -564,6 +689,7 @@ enum gw_window_fate gw_attribution_window(struct gw_attribution *a, const struct
 	if (foreign(a, from, sample_count - own))
 		return GW_WINDOW_FOREIGN;
 	group_begin(a);
+	place_all(a);
 	for (a->lag = GW_ATTRIBUTE_LAG_COUNT; a->lag--;)
 		used |= take_in(a, from, end);
 	a->lag = 0;

@@ -15,6 +15,10 @@
  * The samples also determine, for each metric, which part of a launch's recorded time it counts in
  * (attribute_state.h).
  *
+ * A window may hold more configurations than are solved for at a time: those that took longest come
+ * first, and where more wait, one whose counts are sure enough gives its place to another. What it
+ * counts is taken off the samples from then on, for 64 windows.
+ *
  * Programs change: the last 24 to 32 windows count, and what differs between stretches of them
  * widens the error.
  *
@@ -33,7 +37,7 @@
 
 enum {
 	GW_SAMPLE_METRICS = 12,    /**< most metrics of a set */
-	GW_ATTRIBUTE_CONFIGS = 64, /**< configurations that are solved for at a time */
+	GW_ATTRIBUTE_CONFIGS = 96, /**< configurations that are solved for at a time */
 	GW_ATTRIBUTE_GROUPS = 4,   /**< parts that the windows are dealt to, for the spread */
 };
 

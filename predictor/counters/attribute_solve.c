@@ -33,7 +33,7 @@ static void add_group(const struct gw_attribution *a, const struct gw_attributio
 	for (unsigned m = 0; m < a->metrics; m++) {
 		for (unsigned i = 0; i < n; i++) {
 			for (unsigned j = 0; j < n; j++)
-				s->gram[m][i * n + j] += g->gram[m][i][j];
+				s->gram[m][i * n + j] += g->gram[m][gw_attribution_pair(i, j)];
 			s->rhs[m][i] += g->rhs[m][i];
 		}
 		s->square[m] += g->square[m];
@@ -82,7 +82,7 @@ static void try_lags(const struct gw_attribution *a, struct sum *s, struct lags 
 {
 	for (unsigned lag = 0; lag < GW_ATTRIBUTE_LAG_COUNT; lag++) {
 		memset(s, 0, sizeof(*s));
-		add_group(a, &a->plain[lag], s);
+		add_group(a, &a->group[lag][GW_ATTRIBUTE_PLAIN], s);
 		for (unsigned m = 0; m < a->metrics; m++) {
 			double *x = l->x[lag][m], all = s->square[m];
 
@@ -306,6 +306,8 @@ void gw_attribution_solve(struct gw_attribution *a)
 		try_lags(a, s, l);
 		spread(a, l, s, by_windows);
 		a->solved_count = a->slots;
+		for (unsigned i = 0; i < a->slots; i++)
+			a->slot[i].solved = true;
 		for (unsigned lag = 0; lag < GW_ATTRIBUTE_LAG_COUNT; lag++) {
 			sum_up(a, lag, GW_ATTRIBUTE_GROUPS, s);
 			for (unsigned m = 0; m < a->metrics; m++)

@@ -8,17 +8,32 @@
 #include "predictor/counters/attribute.h"
 
 /** Windows of a group. What is older than all groups' together is forgotten: programs change. */
-enum { GW_ATTRIBUTE_GROUP_WINDOWS = 8 };
+enum { GW_ATTRIBUTE_GROUP_WINDOWS = 8, GW_ATTRIBUTE_PLAIN = GW_ATTRIBUTE_GROUPS };
+
+/** Configurations whose counts are kept beside those solved for. */
+enum { GW_ATTRIBUTE_KNOWN = 256 };
+
+/** Configurations of a window that are told apart, and a few. */
+enum { GW_ATTRIBUTE_RAN_BITS = 9, GW_ATTRIBUTE_RAN = 1 << GW_ATTRIBUTE_RAN_BITS };
 
 /** How well a sample's ends are known in the kernels' clock, ns: a floor below every error. */
 #define GW_ATTRIBUTE_CLOCK_ERROR 1000.0
+
+/** Pairs of configurations, each with itself too. */
+enum { GW_ATTRIBUTE_PAIRS = GW_ATTRIBUTE_CONFIGS * (GW_ATTRIBUTE_CONFIGS + 1) / 2 };
+
+/** Where slots @p i and @p j, in any order, are in a symmetric matrix. */
+static inline unsigned gw_attribution_pair(unsigned i, unsigned j)
+{
+	return i < j ? j * (j + 1) / 2 + i : i * (i + 1) / 2 + j;
+}
 
 /**
  * The normal equations of one part of the windows. Rows are weighted, for each metric by what their
  * cuts cost there, but for what says otherwise.
  */
 struct gw_attribution_group {
-	double gram[GW_SAMPLE_METRICS][GW_ATTRIBUTE_CONFIGS][GW_ATTRIBUTE_CONFIGS];
+	double gram[GW_SAMPLE_METRICS][GW_ATTRIBUTE_PAIRS]; /**< at gw_attribution_pair() */
 	double rhs[GW_SAMPLE_METRICS][GW_ATTRIBUTE_CONFIGS];
 	double square[GW_SAMPLE_METRICS];      /**< sum of the rows' squared counts */
 	double rows[GW_ATTRIBUTE_CONFIGS];     /**< equations of a configuration */
@@ -48,11 +63,27 @@ enum {
 struct gw_attribution_slot {
 	uint32_t config;
 	uint32_t window;    /**< the last that had it */
+	uint32_t windows;   /**< how many have had it */
+	bool solved;        /**< what was solved last is about it */
 	double nanoseconds; /**< of its launches' durations, weighted by what was sampled of each */
 	double seen;        /**< … and the sum of those weights */
 	/** What a cut through one of its launches costs, as a multiple of what it costs at least.
 	 */
 	double cost[GW_SAMPLE_METRICS];
+};
+
+/** A configuration that was solved for, and gave its place to another: its counts are taken off. */
+struct gw_attribution_known {
+	uint32_t config;                 /**< 0: none */
+	uint32_t until;                  /**< window from which on it is to be solved for again */
+	double value[GW_SAMPLE_METRICS]; /**< NaN: unknown, and rows with it say nothing */
+};
+
+/** A configuration of the window at hand. */
+struct gw_attribution_ran {
+	uint32_t config; /**< 0: none */
+	unsigned place;  /**< slot, or GW_ATTRIBUTE_CONFIGS and more: known, or nowhere */
+	double ns;
 };
 
 /** All of it. */
@@ -64,11 +95,13 @@ struct gw_attribution {
 	unsigned suspicion; /**< windows that are set aside yet, see SUSPICION */
 	struct gw_attribution_slot slot[GW_ATTRIBUTE_CONFIGS];
 	unsigned slots;
-	double peak[GW_SAMPLE_METRICS]; /**< highest rate of any sample, per ns */
+	struct gw_attribution_known known[GW_ATTRIBUTE_KNOWN];
+	struct gw_attribution_ran ran[GW_ATTRIBUTE_RAN]; /**< by their number's hash */
+	double peak[GW_SAMPLE_METRICS];                  /**< highest rate of any sample, per ns */
 	unsigned lag; /**< that windows are being taken in with: each one with every lag */
-	struct gw_attribution_group group[GW_ATTRIBUTE_LAG_COUNT][GW_ATTRIBUTE_GROUPS];
-	/** Single samples of all groups' windows: lags are judged by these. */
-	struct gw_attribution_group plain[GW_ATTRIBUTE_LAG_COUNT];
+	/** The last, GW_ATTRIBUTE_PLAIN: single samples of all groups' windows, by which lags are
+	 * judged. */
+	struct gw_attribution_group group[GW_ATTRIBUTE_LAG_COUNT][GW_ATTRIBUTE_GROUPS + 1];
 	struct gw_counted solved[GW_ATTRIBUTE_CONFIGS];
 	unsigned solved_count;
 	struct gw_interval *runs; /**< of the window at hand, the caller's */

@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-enum { GW_NNLS_MAX = 64 /**< most unknowns */ };
+enum { GW_NNLS_MAX = 96 /**< most unknowns */ };
 
 /**
  * Find x >= 0 that minimises x'Gx - 2x'b, for a Gram matrix G (@p n rows of @p n, symmetric). @p x:

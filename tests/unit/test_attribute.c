@@ -372,6 +372,36 @@ ATTRIBUTION_TEST(a_gpu_that_idles_tells_nothing)
 	assert_int_equal(gw_attribution_get(a, 0, &c), 0);
 }
 
+/*
+ * As a training step of a convolution net: three times as many configurations as are solved for at
+ * a time, in pairs that no sample tells apart but that are not always the same. A window has part
+ * of a step.
+ */
+ATTRIBUTION_TEST(all_of_a_step_with_more_configurations_than_fit_are_reported)
+{
+	enum { STEP_OF = 288, WINDOWS = 24 };
+	bool reported[STEP_OF + 1] = {0};
+	uint32_t at = 0, config;
+	struct gw_counted c;
+	unsigned all = 0;
+
+	for (unsigned k = 0; k < WINDOWS; k++) {
+		window_begin(1000000 + k * 777);
+		for (; room(); at = (at + 1) % STEP_OF) {
+			next_uneven(at + 1, 4000, 20000);
+			next_uneven((at * 5 + k) % STEP_OF + 1, 4000, 0);
+		}
+		assert_int_equal(take(a), GW_WINDOW_USED);
+		gw_attribution_solve(a);
+		for (unsigned i = 0; (config = gw_attribution_get(a, i, &c)) != 0; i++)
+			reported[config] |=
+				c.error[0] < 0.25 && fabs(c.value[0] / truth(config, 0) - 1) < 0.05;
+	}
+	for (unsigned i = 1; i <= STEP_OF; i++)
+		all += reported[i];
+	assert_in_range(all, STEP_OF * 9 / 10, STEP_OF);
+}
+
 TEST(confidence_falls_with_the_error)
 {
 	assert_true(gw_counted_confidence(0) == 1);
