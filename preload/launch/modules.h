@@ -11,7 +11,8 @@
 /** A module or library that was loaded; made by a hook, read by the worker, never freed. */
 struct gw_module_note {
 	struct gw_module_note *next;
-	uint32_t number; /**< from 1, in order of loading */
+	uint32_t
+		number; /**< from 1, in order of loading; of the same bytes loaded again the same */
 	enum gw_module_origin origin;
 	uint64_t ticks;    /**< when */
 	uint64_t bytes;    /**< size of the image, 0 when not known */
@@ -66,7 +67,7 @@ uint64_t gw_module_identity(uint32_t number);
 struct stat;
 uint64_t gw_file_stamp(const struct stat *file);
 
-/** The module that has a copy of an image of this digest and size; NULL: none has. */
+/** The module that lies in a file, or has a copy, of this identity and size; NULL: none. */
 const struct gw_module_note *gw_module_copy_of(uint64_t digest, size_t bytes);
 
 /** The notes made since the last call, oldest first; the worker calls this. */
