@@ -11,8 +11,7 @@
 /** A module or library that was loaded; made by a hook, read by the worker, never freed. */
 struct gw_module_note {
 	struct gw_module_note *next;
-	uint32_t
-		number; /**< from 1, in order of loading; of the same bytes loaded again the same */
+	uint32_t number; /**< from 1, in order of loading; one that is loaded again has it again */
 	enum gw_module_origin origin;
 	uint64_t ticks;    /**< when */
 	uint64_t bytes;    /**< size of the image, 0 when not known */
@@ -24,7 +23,8 @@ struct gw_module_note {
 	void *image;        /**< our copy, NULL when it is on disk, too large, or `same` has it */
 	size_t packed; /**< bytes at `image` where it was packed (analysis/code_pack.h); 0: it has
 			  all `bytes` */
-	const struct gw_module_note *same; /**< an earlier module of the same bytes; NULL: none */
+	const struct gw_module_note
+		*same; /**< the same code loaded earlier, in another way; NULL: none */
 	const struct gw_module_note *compiled; /**< the machine code that the driver made of it,
 						  NULL when that is not known (module_reports.h) */
 	char path[]; /**< file it came from or lies in; empty when neither is known */

@@ -15,7 +15,7 @@
 enum { CONFIGS = 20, MOST = 65536 };
 
 static char folder[] = "/tmp/gw_test_ring.XXXXXX";
-static uint64_t launches;         /* in the file that was read last */
+static uint64_t launches;                  /* in the file that was read last */
 static unsigned configs, kernels, streams; /* the same */
 static char part[16];
 

@@ -253,6 +253,7 @@ TEST_WITH(code_loaded_in_another_way_shares_its_copy, start, NULL)
 	other = only_note();
 	assert_null(other->image);
 	assert_ptr_equal(other->same, n);
+	drop(other);
 	free(image);
 }
 
