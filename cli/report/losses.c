@@ -23,6 +23,8 @@ static const struct {
 	{GW_COUNTER_slots_late, "launches seen long after their stream or graph had ended"},
 	{GW_COUNTER_threads_unnamed, "threads without a number"},
 	{GW_COUNTER_modules_unnamed, "modules without a number"},
+	{GW_COUNTER_definitions_dropped,
+	 "definitions that later files of the log lack (GPUWATCH_LOG_MAX)"},
 	{GW_COUNTER_works_dropped, "results of code analysis without a place to keep them"},
 	{GW_COUNTER_log_lost, "records not written to the log"},
 };

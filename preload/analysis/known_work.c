@@ -30,6 +30,7 @@ struct known {
 	uint32_t next; /* in the list of those to be published */
 	bool listed;
 	bool code_changed; /* `by_code` has news */
+	uint64_t launches; /* of the configuration when it was written again last */
 	struct parts work;
 	struct parts by_code; /* by code analysis, of rows that were measured as well */
 };
@@ -256,69 +257,63 @@ static void write_parts(enum gw_record_kind kind, uint32_t id, uint64_t known,
 	gw_log_write(kind, &r, sizeof(r), parts, r.count * sizeof(*parts));
 }
 
-static void write_work(struct gw_predictor_set *predictors, uint32_t config,
-		       const struct gw_work *work)
-{
-	write_parts(GW_RECORD_WORK, config, gw_predictor_set_observations(predictors), work);
-}
-
 void gw_work_of_graph(uint32_t graph, const struct gw_work *work)
 {
 	write_parts(GW_RECORD_GRAPH_WORK, graph, 0, work);
 }
 
-static void publish(struct gw_predictor_set *predictors, uint32_t config,
-		    const struct gw_work *work)
+/* A record has one value of a row: what code says (@p by_code) stands before what counts say. */
+static void say(struct gw_predictor_set *predictors, uint32_t config, bool by_code, bool news)
 {
-	write_work(predictors, config, work);
-	gw_predictor_set_work(predictors, config, work);
+	struct gw_work work;
+
+	for (unsigned left = 1 + by_code; left--;) {
+		if (left)
+			gw_work_by_code(config, &work);
+		else
+			read(&works[config]->work, &work);
+		write_parts(GW_RECORD_WORK, config, gw_predictor_set_observations(predictors),
+			    &work);
+		if (news)
+			gw_predictor_set_work(predictors, config, &work);
+	}
 }
 
 void gw_work_publish(struct gw_predictor_set *predictors)
 {
-	struct gw_work now;
-
 	while (changed) {
 		uint32_t config = changed;
 		struct known *k = works[config];
 
 		changed = k->next;
 		k->listed = false;
-		/* A record has one value of a row: what code says stands before what counts say. */
-		if (k->code_changed) {
-			gw_work_by_code(config, &now);
-			publish(predictors, config, &now);
-			k->code_changed = false;
-		}
-		read(&k->work, &now);
-		publish(predictors, config, &now);
+		say(predictors, config, k->code_changed, true);
+		k->code_changed = false;
 	}
 }
 
 void gw_work_repeat(struct gw_predictor_set *predictors, uint32_t losses)
 {
 	enum { AT_ONCE = 256 };
-	struct gw_work work;
 	uint32_t written = 0;
 
 	if (losses != losses_seen)
 		repeated = 1; /* configurations begin there */
 	losses_seen = losses;
 	for (; repeated && written < AT_ONCE; repeated++) {
-		const struct known *k = known_of(repeated);
+		struct known *k = known_of(repeated);
+		const struct gw_config_entry *e;
 
 		if (repeated > gw_config_count() || repeated >= GW_CONFIGS_MAX) {
 			repeated = 0;
 			return;
 		}
-		if (!k || k->listed) /* what is listed comes anyway */
+		e = gw_config_entry(repeated);
+		/* What is listed comes anyway; a new file of a ring needs that of what goes on. */
+		if (!k || k->listed || (gw_log_ring() && k->launches == e->launches))
 			continue;
-		if (k->by_code.count) {
-			gw_work_by_code(repeated, &work);
-			write_work(predictors, repeated, &work);
-		}
-		read(&k->work, &work);
-		write_work(predictors, repeated, &work);
+		k->launches = e->launches;
+		say(predictors, repeated, k->by_code.count != 0, false);
 		written++;
 	}
 }

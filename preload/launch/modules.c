@@ -19,7 +19,7 @@ enum {
 	COPY_MAX = GW_MODULE_COPY_MAX,
 	PTX_MAX = 64 << 20,
 	NOTES_MAX = 1 << 16,
-	COPIES = 1 << 12, /* that others may share */
+	COPIES = 1 << 13, /* modules whose notes others may share */
 	PROBES = 16,
 	PAGE = 4096, /* as the loader aligns segments */
 	PATH = 4096,
@@ -29,7 +29,7 @@ enum {
 static struct gw_module_note *_Atomic notes; /* newest first */
 static _Atomic uint32_t numbers;
 static _Atomic uint64_t copied;                       /* bytes of all copies */
-static struct gw_module_note *_Atomic copies[COPIES]; /* modules that have one, by digest */
+static struct gw_module_note *_Atomic copies[COPIES]; /* by identity */
 static _Atomic uint64_t identities[NOTES_MAX];        /* by number; touched as used */
 static _Thread_local const void *linked __attribute__((tls_model("initial-exec")));
 
@@ -108,8 +108,6 @@ static uint64_t digest(const void *data, size_t size)
 		memcpy(&word, p, 8);
 		h = mix(h, word);
 	}
-	if (!size)
-		return mix(h, 0);
 	word = 0;
 	memcpy(&word, p, size);
 	return mix(h, word);
@@ -124,13 +122,13 @@ uint64_t gw_file_stamp(const struct stat *file)
 	return mix(h, (uint64_t)file->st_mtim.tv_nsec) | 1;
 }
 
-static uint64_t identity_of(const struct gw_module_note *n, const void *start)
+static uint64_t identity_of(const struct gw_module_note *n, const char *path, size_t length,
+			    const void *start)
 {
 	uint64_t h;
 
-	if (*n->path)
-		h = mix(mix(mix(digest(n->path, strlen(n->path)), n->stamp), n->from_base),
-			n->bytes);
+	if (length)
+		h = mix(mix(mix(digest(path, length), n->stamp), n->from_base), n->bytes);
 	else if (n->bytes)
 		h = n->bytes <= COPY_MAX ? digest(start, n->bytes)
 					 : mix(digest(start, HEAD), n->bytes);
@@ -166,7 +164,7 @@ const struct gw_module_note *gw_module_copy_of(uint64_t digest, size_t bytes)
 		const struct gw_module_note *n =
 			atomic_load_explicit(&copies[(digest + i) % COPIES], memory_order_acquire);
 
-		if (!n || (n->digest == digest && n->bytes == bytes))
+		if (!n || (n->identity == digest && n->bytes == bytes))
 			return n;
 	}
 	return NULL;
@@ -177,7 +175,7 @@ static void share(struct gw_module_note *n)
 	for (unsigned i = 0; i < PROBES; i++) {
 		struct gw_module_note *none = NULL;
 
-		if (atomic_compare_exchange_strong(&copies[(n->digest + i) % COPIES], &none, n))
+		if (atomic_compare_exchange_strong(&copies[(n->identity + i) % COPIES], &none, n))
 			return;
 	}
 }
@@ -202,20 +200,6 @@ static void *copy(const void *start, size_t bytes)
 	memcpy(to, start, bytes);
 	gw_count(GW_COUNTER_image_bytes, bytes);
 	return to;
-}
-
-/* The image of @p n, which lies in no file: a copy, unless another module has one. */
-static void keep(struct gw_module_note *n, const void *start)
-{
-	n->digest = n->bytes <= COPY_MAX ? n->identity : 0;
-	n->same = n->digest ? gw_module_copy_of(n->digest, n->bytes) : NULL;
-	if (n->same)
-		return;
-	n->image = copy(start, n->bytes);
-	if (n->image)
-		share(n);
-	else if (n->bytes)
-		gw_count(GW_COUNTER_images_dropped, 1);
 }
 
 /* Where an image lies in an executable or shared library; @p path NULL: in none. */
@@ -261,13 +245,18 @@ static const char *program(char *room)
 	return length ? room : NULL;
 }
 
-static void note(uint32_t number, enum gw_module_origin origin, const void *image, const char *path,
-		 const struct gw_module_note *compiled)
+/* The number of the module: of one that was loaded before its first one, so that a program that
+ * loads it again and again makes no new notes. */
+static uint32_t note(enum gw_module_origin origin, const void *image, const char *path,
+		     const struct gw_module_note *compiled)
 {
 	const void *start = NULL;
-	size_t bytes = image ? gw_image_size(image, &start) : 0, length;
-	struct gw_module_note *n;
+	struct gw_module_note *n, as = {.origin = origin,
+					.ticks = gw_ticks(),
+					.bytes = image ? gw_image_size(image, &start) : 0,
+					.compiled = compiled};
 	struct place where = {.at = (uintptr_t)start};
+	size_t length;
 	char room[PATH];
 	struct stat file;
 
@@ -279,28 +268,42 @@ static void note(uint32_t number, enum gw_module_origin origin, const void *imag
 	if (!path && start && dl_iterate_phdr(holds, &where))
 		path = *where.path ? where.path : program(room);
 	length = path ? strnlen(path, PATH - 1) : 0;
-	n = gw_memory_new(GW_MEMORY_modules, 1, sizeof(*n) + length + 1);
-	if (!n)
-		return;
-	n->number = number;
-	n->origin = origin;
-	n->ticks = gw_ticks();
-	n->bytes = bytes;
-	n->from_base = where.from_base;
-	n->compiled = compiled;
-	memcpy(n->path, path ? path : "", length);
+	as.from_base = where.from_base;
 	if (length && gw_sandbox_enter()) {
-		if (!stat(n->path, &file))
-			n->stamp = gw_file_stamp(&file);
+		if (!stat(path, &file))
+			as.stamp = gw_file_stamp(&file);
 		gw_sandbox_leave();
 	}
-	n->identity = identity_of(n, start);
-	if (image && !path)
-		keep(n, start);
-	atomic_store_explicit(&identities[number], n->identity, memory_order_relaxed);
+	as.identity = identity_of(&as, path, length, start);
+	if (!path && as.bytes <= COPY_MAX)
+		as.digest = as.identity;
+	as.same = as.identity ? gw_module_copy_of(as.identity, as.bytes) : NULL;
+	if (as.same && as.same->origin == origin && as.same->compiled == compiled)
+		return as.same->number;
+	as.number = atomic_fetch_add(&numbers, 1) + 1;
+	if (as.number >= NOTES_MAX) {
+		gw_degrade(GW_DEGRADED_TABLE_FULL,
+			   "more than %d modules were loaded: kernels of later ones have no code",
+			   NOTES_MAX - 1);
+		gw_count(GW_COUNTER_modules_unnamed, 1);
+		return as.number;
+	}
+	n = gw_memory_new(GW_MEMORY_modules, 1, sizeof(*n) + length + 1);
+	if (!n)
+		return as.number;
+	if (image && !path && !as.same)
+		as.image = copy(start, as.bytes);
+	*n = as;
+	memcpy(n->path, path ? path : "", length);
+	if (length || as.image)
+		share(n);
+	else if (as.bytes && !as.same)
+		gw_count(GW_COUNTER_images_dropped, 1);
+	atomic_store_explicit(&identities[as.number], as.identity, memory_order_relaxed);
 	n->next = atomic_load(&notes);
 	while (!atomic_compare_exchange_weak(&notes, &n->next, n))
 		;
+	return as.number;
 }
 
 void gw_module_loaded(void *handle, void *context, enum gw_module_origin origin, const void *image,
@@ -309,20 +312,13 @@ void gw_module_loaded(void *handle, void *context, enum gw_module_origin origin,
 	const struct gw_module_note *compiled = gw_module_load_ended(!context);
 	uint64_t begin = gw_ticks();
 	int saved = errno;
-	uint32_t number = atomic_fetch_add(&numbers, 1) + 1;
+	uint32_t number;
 
 	if (image && image == linked)
 		origin = GW_MODULE_LINKED;
 	linked = NULL;
 	gw_count(GW_COUNTER_images, 1);
-	if (number < NOTES_MAX) {
-		note(number, origin, image, path, compiled);
-	} else {
-		gw_degrade(GW_DEGRADED_TABLE_FULL,
-			   "more than %d modules were loaded: kernels of later ones have no code",
-			   NOTES_MAX - 1);
-		gw_count(GW_COUNTER_modules_unnamed, 1);
-	}
+	number = note(origin, image, path, compiled);
 	/* An old entry would mean that we missed the unloading of the handle's last owner. */
 	gw_map_remove(&gw_hot.shared->modules, (uintptr_t)handle, NULL);
 	gw_map_put(&gw_hot.shared->modules, (uintptr_t)handle, number, 0, (uintptr_t)context);

@@ -11,7 +11,7 @@
 /** A module or library that was loaded; made by a hook, read by the worker, never freed. */
 struct gw_module_note {
 	struct gw_module_note *next;
-	uint32_t number; /**< from 1, in order of loading */
+	uint32_t number; /**< from 1, in order of loading; one that is loaded again has it again */
 	enum gw_module_origin origin;
 	uint64_t ticks;    /**< when */
 	uint64_t bytes;    /**< size of the image, 0 when not known */
@@ -23,7 +23,8 @@ struct gw_module_note {
 	void *image;        /**< our copy, NULL when it is on disk, too large, or `same` has it */
 	size_t packed; /**< bytes at `image` where it was packed (analysis/code_pack.h); 0: it has
 			  all `bytes` */
-	const struct gw_module_note *same; /**< an earlier module of the same bytes; NULL: none */
+	const struct gw_module_note
+		*same; /**< the same code loaded earlier, in another way; NULL: none */
 	const struct gw_module_note *compiled; /**< the machine code that the driver made of it,
 						  NULL when that is not known (module_reports.h) */
 	char path[]; /**< file it came from or lies in; empty when neither is known */
@@ -66,7 +67,7 @@ uint64_t gw_module_identity(uint32_t number);
 struct stat;
 uint64_t gw_file_stamp(const struct stat *file);
 
-/** The module that has a copy of an image of this digest and size; NULL: none has. */
+/** The module that lies in a file, or has a copy, of this identity and size; NULL: none. */
 const struct gw_module_note *gw_module_copy_of(uint64_t digest, size_t bytes);
 
 /** The notes made since the last call, oldest first; the worker calls this. */

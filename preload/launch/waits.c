@@ -26,10 +26,16 @@ void gw_host_copy_begin(struct gw_call *call, size_t bytes)
 	gw_wait_begin(call);
 }
 
-bool gw_copies_go_on(uint64_t now)
+static bool at_work;
+
+bool gw_copies_go_on(void)
+{
+	return at_work;
+}
+
+void gw_copies_look(uint64_t now)
 {
 	static uint64_t looked, before;
-	static bool at_work;
 	const uint64_t all = atomic_load(&moved);
 
 	if (now - looked >= LOOK_NS) {
@@ -37,7 +43,6 @@ bool gw_copies_go_on(uint64_t now)
 		looked = now;
 		before = all;
 	}
-	return at_work;
 }
 
 void gw_copy_begin(struct gw_call *call, CUstream stream, size_t bytes, bool waits)

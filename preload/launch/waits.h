@@ -14,7 +14,10 @@ GW_COLD void gw_host_copy_begin(struct gw_call *call, size_t bytes);
  * Whether copies between host and GPU keep a copy engine at work, where they have no records: by
  * the bytes asked for since the last look, 0.1 s ago or longer, 4 GB/s or more. Worker only.
  */
-bool gw_copies_go_on(uint64_t now);
+bool gw_copies_go_on(void);
+
+/** Once a round: look, where it is time. */
+void gw_copies_look(uint64_t now);
 
 /**
  * The same of a copy or memset of @p bytes in @p stream; @p waits: it may wait for the GPU. Kept in

@@ -47,7 +47,7 @@ static uint64_t committed;      /* bytes of the file and of the full blocks, at 
 static size_t hand_over;        /* a block of so many bytes goes to the writer */
 
 /* Of what can't be appended any more, the last word of these is in each copy. */
-static struct {
+static struct last {
 	unsigned char data[1024];
 	size_t size;
 } last_counters, last_end;
@@ -322,18 +322,14 @@ static void put(enum gw_record_kind kind, void *head, size_t head_size, const vo
 static bool kept_for_copy(enum gw_record_kind kind, void *head, size_t size)
 {
 	struct gw_record *r = head;
+	struct last *last = kind == GW_RECORD_COUNTERS ? &last_counters : &last_end;
 
 	if (kind != GW_RECORD_COUNTERS && kind != GW_RECORD_END)
 		return false;
 	r->kind = (uint16_t)kind;
 	r->length = (uint16_t)size;
-	if (kind == GW_RECORD_COUNTERS) {
-		memcpy(last_counters.data, head, size);
-		last_counters.size = size;
-	} else {
-		memcpy(last_end.data, head, size);
-		last_end.size = size;
-	}
+	memcpy(last->data, head, size);
+	last->size = size;
 	return true;
 }
 
@@ -376,13 +372,16 @@ bool gw_log_copy_begin(size_t *bytes)
 	return true;
 }
 
+static void put_last(enum gw_record_kind kind, struct last *last)
+{
+	if (last->size)
+		put(kind, last->data, last->size, NULL, 0, last->size);
+}
+
 void gw_log_copy_end(void)
 {
-	if (last_counters.size)
-		put(GW_RECORD_COUNTERS, last_counters.data, last_counters.size, NULL, 0,
-		    last_counters.size);
-	if (last_end.size)
-		put(GW_RECORD_END, last_end.data, last_end.size, NULL, 0, last_end.size);
+	put_last(GW_RECORD_COUNTERS, &last_counters);
+	put_last(GW_RECORD_END, &last_end);
 	hand_over_block();
 }
 

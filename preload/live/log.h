@@ -27,6 +27,10 @@ void gw_log_write(enum gw_record_kind kind, void *head, size_t size, const void 
  */
 void gw_log_make_ring(void);
 
+/** Of streams and graph nodes in a ring: each file names those with ids up to this; others come and
+ * go. */
+enum { GW_NAMED_FIRST = 1024 };
+
 /** Whether it is one. */
 bool gw_log_ring(void);
 

@@ -1,25 +1,24 @@
 #include "preload/live/log_dictionary.h"
 
+#include "preload/live/log.h"
+#include "preload/live/log_writer.h"
 #include "preload/maps/memory.h"
+#include "preload/maps/state.h"
 
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 
 /*
  * Packed, a configuration takes some 10 bytes and a kernel's name a third of its length: the bound
  * is that of 2^18 configurations. Beyond it records are not kept.
  */
-enum { GATHER = 64 << 10, CHUNK = 256 << 10, CHUNKS = 32, HEADER_MOST = 8 << 10 };
+enum { GATHER = 64 << 10, STEP = 256 << 10, MOST = 8 << 20, HEADER_MOST = 8 << 10 };
 
 static unsigned char gathered[GATHER]; /* records, not packed yet */
 static uint32_t gathered_length;
-static struct {
-	unsigned char *data; /* mapped once, then kept */
-	uint32_t used;
-} chunks[CHUNKS];
-static unsigned chunk; /* the one that is being filled */
-static uint32_t blocks;
+static unsigned char *kept;   /* [MOST], packed; NULL: there is no memory */
+static uint32_t used, blocks; /* of it; in it */
+static uint32_t taken;        /* bytes of it in the account, in steps */
 static unsigned char header[HEADER_MOST];
 static uint32_t header_length; /* 0: none, or too long */
 
@@ -28,51 +27,51 @@ struct kept {
 	uint32_t size, raw, packed;
 };
 
-static bool kept_kind(unsigned kind)
+#define KIND(name) (UINT64_C(1) << GW_RECORD_##name)
+static const uint64_t KEPT = KIND(HEADER) | KIND(DEVICE) | KIND(MODULE) | KIND(KERNEL) |
+			     KIND(CONFIG) | KIND(STREAM) | KIND(THREAD) | KIND(NODE) |
+			     KIND(DEGRADED) | KIND(PROFILE) | KIND(SUCCESSOR) | KIND(ANALYSIS) |
+			     KIND(RANGE_NAME) | KIND(COMMUNICATOR) | KIND(OBJECT) | KIND(FRAME) |
+			     KIND(STACK) | KIND(CODE);
+
+/* Streams and graphs come and go: in a ring the first ones are kept. */
+static bool to_keep(const unsigned char *record, unsigned kind, bool ring)
 {
-	return (kind <= GW_RECORD_NODE && kind != 0) || kind == GW_RECORD_DEGRADED ||
-	       kind == GW_RECORD_PROFILE || kind == GW_RECORD_SUCCESSOR ||
-	       kind == GW_RECORD_ANALYSIS || kind == GW_RECORD_RANGE_NAME ||
-	       kind == GW_RECORD_COMMUNICATOR || kind == GW_RECORD_OBJECT ||
-	       kind == GW_RECORD_FRAME || kind == GW_RECORD_STACK || kind == GW_RECORD_CODE;
+	uint32_t id;
+
+	memcpy(&id, record + sizeof(struct gw_record), sizeof(id));
+	return KEPT >> kind & 1 && !(ring && id > GW_NAMED_FIRST &&
+				     (kind == GW_RECORD_STREAM || kind == GW_RECORD_NODE));
+}
+
+void gw_log_dictionary_start(void)
+{
+	if (!kept)
+		kept = gw_memory_reserve(MOST);
 }
 
 void gw_log_dictionary_reset(void)
 {
-	gathered_length = 0;
-	for (unsigned i = 0; i < CHUNKS; i++)
-		chunks[i].used = 0;
-	chunk = 0;
-	blocks = 0;
-	header_length = 0;
+	gathered_length = used = blocks = header_length = 0;
 }
 
 /* Room for @p size bytes in one piece; NULL when there is no more. */
-static unsigned char *room_for(size_t size)
+static unsigned char *room_for(uint32_t size)
 {
-	if (chunk < CHUNKS && chunks[chunk].used + size > CHUNK)
-		chunk++;
-	if (chunk == CHUNKS)
+	if (!kept || used + size > MOST)
 		return NULL;
-	if (!chunks[chunk].data) {
-		void *at;
-
-		if (!gw_memory_take(GW_MEMORY_log, CHUNK))
+	if (used + size > taken) {
+		if (!gw_memory_take(GW_MEMORY_log, STEP))
 			return NULL;
-		at = mmap(NULL, CHUNK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-		if (at == MAP_FAILED) {
-			gw_memory_give(GW_MEMORY_log, CHUNK);
-			return NULL;
-		}
-		chunks[chunk].data = at;
+		taken += STEP;
 	}
-	return chunks[chunk].data + chunks[chunk].used;
+	return kept + used;
 }
 
 static void pack(struct gw_block_model *model)
 {
 	struct kept k = {.raw = gathered_length};
-	unsigned char *at = room_for(sizeof(k) + gathered_length);
+	unsigned char *at = room_for((uint32_t)sizeof(k) + gathered_length);
 
 	gathered_length = 0;
 	if (!at || !k.raw)
@@ -85,25 +84,34 @@ static void pack(struct gw_block_model *model)
 		memcpy(at + sizeof(k), gathered, k.raw);
 	}
 	memcpy(at, &k, sizeof(k));
-	chunks[chunk].used += (uint32_t)sizeof(k) + k.size;
+	used += (uint32_t)sizeof(k) + k.size;
 	blocks++;
 }
 
 void gw_log_dictionary_add(struct gw_block_model *model, const unsigned char *records,
-			   uint32_t length)
+			   uint32_t length, uint64_t ring)
 {
+	const uint64_t most = ring && ring / 4 < MOST ? ring / 4 : MOST;
 	struct gw_record head;
 
 	for (uint32_t at = 0; at < length; at += head.length) {
 		memcpy(&head, records + at, sizeof(head));
-		if (!kept_kind(head.kind))
+		if (!to_keep(records + at, head.kind, ring != 0))
 			continue;
 		if (head.kind == GW_RECORD_HEADER && head.length <= HEADER_MOST) {
 			memcpy(header, records + at, head.length);
 			header_length = head.length;
 		}
-		if (gathered_length + head.length > GATHER)
+		if (gathered_length + head.length > GATHER ||
+		    gw_log_dictionary_bytes() + head.length > most)
 			pack(model);
+		if (gw_log_dictionary_bytes() + head.length > most) {
+			gw_count(GW_COUNTER_definitions_dropped, 1);
+			gw_log_report(GW_DEGRADED_TABLE_FULL,
+				      "GPUWATCH_LOG_MAX is too small to name all kernels in each "
+				      "file");
+			continue;
+		}
 		memcpy(gathered + gathered_length, records + at, head.length);
 		gathered_length += head.length;
 	}
@@ -112,26 +120,21 @@ void gw_log_dictionary_add(struct gw_block_model *model, const unsigned char *re
 bool gw_log_dictionary_each(struct gw_block_model *model, gw_log_dictionary_fn *take)
 {
 	pack(model);
-	for (unsigned i = 0; i < CHUNKS; i++)
-		for (uint32_t at = 0; at < chunks[i].used;) {
-			struct kept k;
+	for (uint32_t at = 0; at < used;) {
+		struct kept k;
 
-			memcpy(&k, chunks[i].data + at, sizeof(k));
-			at += (uint32_t)sizeof(k);
-			if (!take(chunks[i].data + at, k.size, k.raw, k.packed != 0))
-				return false;
-			at += k.size;
-		}
+		memcpy(&k, kept + at, sizeof(k));
+		at += (uint32_t)sizeof(k);
+		if (!take(kept + at, k.size, k.raw, k.packed != 0))
+			return false;
+		at += k.size;
+	}
 	return true;
 }
 
-uint64_t gw_log_dictionary_bytes(void)
+uint32_t gw_log_dictionary_bytes(void)
 {
-	uint64_t bytes = gathered_length + (blocks + 1) * sizeof(struct gw_packed_block);
-
-	for (unsigned i = 0; i < CHUNKS; i++)
-		bytes += chunks[i].used;
-	return bytes;
+	return gathered_length + used + (blocks + 1) * (uint32_t)sizeof(struct gw_packed_block);
 }
 
 uint32_t gw_log_dictionary_header(unsigned part, unsigned char *out, size_t room)

@@ -112,10 +112,10 @@ static uint64_t now_ms(void)
 	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
 }
 
-static bool taken_from_us(const char *why)
+static bool taken_from_us(void)
 {
 	gw_log_report(GW_DEGRADED_LOG, "%.300s: %s: records are lost until it can be written again",
-		      *gw_log_file_name() ? gw_log_file_name() : path, why);
+		      *gw_log_file_name() ? gw_log_file_name() : path, strerror(errno));
 	return false;
 }
 
@@ -177,7 +177,7 @@ static bool ready(void)
 		begin_epoch();
 		return true;
 	case GW_LOG_GONE:
-		return taken_from_us(strerror(errno));
+		return taken_from_us();
 	}
 	return false;
 }
@@ -215,7 +215,7 @@ static bool append(const unsigned char *data, uint32_t size, uint32_t raw, uint3
 /* Bytes of a file of the ring: not so few that definitions alone fill it. */
 static uint64_t part(void)
 {
-	uint64_t definitions = 2 * gw_log_dictionary_bytes(), least = room.ring / PARTS;
+	uint64_t definitions = 2 * (uint64_t)gw_log_dictionary_bytes(), least = room.ring / PARTS;
 
 	least = least > definitions ? least : definitions;
 	return least < room.ring / 2 ? least : room.ring / 2;
@@ -274,9 +274,9 @@ static bool append_header(void)
 /* Definitions first where they are missing: what follows refers to them. */
 static bool made_whole(void)
 {
-	if (torn && atomic_load(&shared.ring) && (gw_log_file_size() || append_header()))
-		torn = !gw_log_dictionary_each(model, append_definitions);
-	else if (torn && gw_log_file_size() + gw_log_dictionary_bytes() <= room.append)
+	if (torn && (atomic_load(&shared.ring)
+			     ? gw_log_file_size() || append_header()
+			     : gw_log_file_size() + gw_log_dictionary_bytes() <= room.append))
 		torn = !gw_log_dictionary_each(model, append_definitions);
 	return !torn;
 }
@@ -341,19 +341,19 @@ static bool write_block(struct gw_log_block *b)
 	if (b->use == GW_LOG_COPY && b->epoch != atomic_load(&shared.epoch))
 		return true;
 	if (atomic_load(&shared.ring) && !room_in_ring(b->length + sizeof(struct gw_packed_block)))
-		return taken_from_us(strerror(errno));
+		return taken_from_us();
 	if (!made_whole())
-		return taken_from_us(strerror(errno));
+		return taken_from_us();
 	data = pack(b, &size, &flags);
 	if (b->use == GW_LOG_COPY ? write_copy(data, size, b->length, flags, b->sequence)
 				  : append(data, size, b->length, flags, b->sequence))
 		return true;
-	return taken_from_us(strerror(errno));
+	return taken_from_us();
 }
 
 static void release(struct gw_log_block *b)
 {
-	gw_log_dictionary_add(model, b->data, b->length);
+	gw_log_dictionary_add(model, b->data, b->length, atomic_load(&shared.ring) ? room.ring : 0);
 	atomic_store(&b->length, 0);
 	/* Pairs with the acquire in find_empty() (log.c). */
 	atomic_store_explicit(&b->state, GW_LOG_EMPTY, memory_order_release);
@@ -424,7 +424,7 @@ static void look_at_file(void)
 		return;
 	looked_ms = now;
 	if (ready() && !made_whole())
-		taken_from_us(strerror(errno));
+		taken_from_us();
 	gw_log_file_moved();
 }
 
@@ -477,6 +477,7 @@ static void run(void)
 bool gw_log_writer_start(struct gw_log_pool *blocks, const char *name, struct gw_log_room space)
 {
 	gw_log_writer_forget();
+	gw_log_dictionary_start();
 	pool = blocks;
 	room = space;
 	snprintf(path, sizeof(path), "%s", name);

@@ -20,7 +20,6 @@
 #include "preload/cupti/window_cost.h"
 #include "preload/analysis/analyze.h"
 #include "preload/worker/registry.h"
-#include "preload/live/unnamed.h"
 #include "preload/runtime/degrade.h"
 #include "preload/runtime/process.h"
 
@@ -90,7 +89,7 @@ static void write(struct gw_record_launch *r)
 		gw_aggregate_add(r);
 		return;
 	}
-	gw_unnamed_leave_out(r);
+	gw_stream_leave_out(r);
 	gw_log_write(GW_RECORD_LAUNCH, r, sizeof(*r), NULL, 0);
 	if (gw_log_is_open())
 		gw_live_logged(entry, gw_log_block());

@@ -41,6 +41,7 @@
 #include "preload/worker/registry.h"
 #include "preload/launch/module_reports.h"
 #include "preload/launch/threads.h"
+#include "preload/launch/waits.h"
 #include "preload/stack/stack_log.h"
 #include "preload/cupti/windows.h"
 #include "preload/analysis/known_work.h"
@@ -90,6 +91,7 @@ static struct {
 	uint64_t started_ns, begun_ns, flushed_ns, written_ns;
 	uint64_t busy_ns, alone_ns;   /* when there was something to do; looked who is left */
 	uint64_t counted, counted_ns; /* what counters_due() went by */
+	uint32_t losses;              /* of the log, as work was last written again for */
 	uint32_t came;                /* launches of the next round that were taken in this one */
 	bool span_over;               /* sums were written since the log was */
 	bool begun;                   /* the log's header is written: something was launched */
@@ -257,6 +259,7 @@ static uint32_t cycle(bool last)
 	gw_threads_spare();
 	gw_threads_tend(now);
 	gw_sample_tick(now);
+	gw_copies_look(now);
 	gw_control_tick(now);
 	if (!worker.begun && gw_drain_pending())
 		begin();
@@ -288,7 +291,10 @@ static uint32_t cycle(bool last)
 	worker.came = gw_drain(gw_launch_event); /* meanwhile: rings are to be as empty as can be */
 	gw_counter_attribution_tick(now, worker.flushed_ns, last);
 	gw_work_publish(gw_launches_predictors());
-	gw_work_repeat(gw_launches_predictors(), gw_log_losses());
+	/* A ring may have a new file as often as work fills one: once a span. */
+	if (gw_aggregate_due(now, last) || !gw_log_ring())
+		worker.losses = gw_log_losses();
+	gw_work_repeat(gw_launches_predictors(), worker.losses);
 	gw_publish_predictions();
 	choose_reader(now);
 	gw_recycle(round);

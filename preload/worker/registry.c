@@ -1,6 +1,5 @@
 #include "preload/worker/registry.h"
 
-#include "preload/live/unnamed.h"
 #include "preload/runtime/clock.h"
 #include "preload/analysis/code.h"
 #include "preload/analysis/code_pack.h"
@@ -427,12 +426,13 @@ uint32_t gw_intern_node(uint32_t exec, uint64_t node)
 		nodes = (struct gw_idmap){.use = GW_MEMORY_graphs};
 	}
 	id = gw_idmap_get(&nodes_before, key);
+	if (!id && gw_options_sum() && node_count >= GW_NAMED_FIRST)
+		return 0;
 	if (!id) {
 		struct gw_record_node r = {.graph = exec, .node = node};
 
 		r.id = id = ++node_count;
-		if (!gw_unnamed_node(id))
-			gw_log_write(GW_RECORD_NODE, &r, sizeof(r), NULL, 0);
+		gw_log_write(GW_RECORD_NODE, &r, sizeof(r), NULL, 0);
 	}
 	remember_node(key, id);
 	return id;

@@ -33,6 +33,9 @@ void gw_stream_ids_start(void);
 uint32_t gw_intern_stream(uint32_t stream_slot);
 uint32_t gw_intern_stream_of_activity(const struct gw_activity *a);
 
+/** @p r goes to the log by itself: a stream that has no record in its file becomes 0. */
+void gw_stream_leave_out(struct gw_record_launch *r);
+
 uint32_t gw_intern_thread(struct gw_thread *t);
 uint32_t gw_intern_node(uint32_t exec, uint64_t node);
 

@@ -118,7 +118,7 @@ void gw_episodes_launch(const struct gw_record_launch *r, const struct gw_clock_
 		.sampled = gw_options_watch(),
 		.follows = gw_options_watch() ? follows(r->config) : 1,
 		.overlapped = (r->flags & GW_LAUNCH_OVERLAPPED) != 0,
-		.copies = gw_options_watch() ? gw_copies_go_on(gw_steady_ns()) : copies,
+		.copies = gw_options_watch() ? gw_copies_go_on() : copies,
 		.clock = *clock,
 		.dram_bytes = dram_bytes(r->config),
 	};
@@ -149,7 +149,7 @@ void gw_episodes_graph(const struct gw_graph_time *time)
 		.seconds = time->seconds,
 		.sampled = true,
 		.follows = time->follows,
-		.copies = gw_copies_go_on(gw_steady_ns()),
+		.copies = gw_copies_go_on(),
 		.dram_bytes = NAN,
 	};
 	struct gw_slow_event e;

@@ -2,7 +2,7 @@
 #include "preload/maps/idmap.h"
 #include "preload/live/live.h"
 #include "preload/live/log.h"
-#include "preload/live/unnamed.h"
+#include "preload/runtime/options.h"
 #include "preload/worker/registry.h"
 
 #include <string.h>
@@ -12,23 +12,46 @@ enum {
 	ENDED_MAX = 1 << 16,  /* streams that ended and whose GPU is known: launches may wait */
 };
 
-static uint32_t count;
-static uint32_t generation[GW_STREAMS_MAX], ids[GW_STREAMS_MAX]; /* by slot: its latest use … */
-static uint64_t keys[GW_STREAMS_MAX];                            /* … and its key in `seen` */
+static struct {
+	uint32_t count;
+	uint32_t before, state; /* what they were when the file or the mode changed last */
+	uint32_t generation[GW_STREAMS_MAX], ids[GW_STREAMS_MAX]; /* by slot: its latest use … */
+	uint64_t keys[GW_STREAMS_MAX];                            /* … and its key in `seen` */
+	uint32_t ended[ENDED_MAX], ended_count;
+} streams;
 static struct gw_idmap seen, unseen; /* libcupti's numbers -> id; hooked and not */
 static struct gw_idmap devices;      /* id -> ordinal of the GPU, plus one */
-static uint32_t ended[ENDED_MAX], ended_count;
 
 void gw_stream_ids_start(void)
 {
 	/* A forked child begins with the parent's maps: leave them, start empty ones. */
 	seen = unseen = devices = (struct gw_idmap){.use = GW_MEMORY_streams};
-	memset(generation, 0, sizeof(generation));
-	memset(ids, 0, sizeof(ids));
-	memset(keys, 0, sizeof(keys));
-	memset(ended, 0, sizeof(ended));
-	count = ended_count = 0;
-	gw_unnamed_start();
+	memset(&streams, 0, sizeof(streams));
+}
+
+/*
+ * Whether stream @p id has no record in this file: where launches go into sums, and in a new file
+ * of a ring, only the first ones do. There it gets another id.
+ */
+static bool unnamed(uint32_t id)
+{
+	const uint32_t now = (gw_log_ring() ? gw_log_losses() << 1 : 0) | gw_options_sum();
+
+	if (now != streams.state)
+		streams.before = streams.count;
+	streams.state = now;
+	return id > GW_NAMED_FIRST && (gw_options_sum() || id <= streams.before);
+}
+
+static bool lacks_record(uint32_t id)
+{
+	return unnamed(id) && !gw_options_sum();
+}
+
+void gw_stream_leave_out(struct gw_record_launch *r)
+{
+	if (unnamed(r->stream))
+		r->stream = 0;
 }
 
 static uint64_t device_key(uint32_t id)
@@ -47,10 +70,10 @@ static uint32_t stream_write(uint32_t slot, int device, uint64_t context, uint32
 		.context = context,
 	};
 
-	r.id = ++count;
+	r.id = ++streams.count;
 	if (r.device)
 		gw_idmap_put(&devices, device_key(r.id), (uint32_t)device + 1);
-	if (!gw_unnamed_stream(r.id))
+	if (!gw_options_sum() || r.id <= GW_NAMED_FIRST)
 		gw_log_write(GW_RECORD_STREAM, &r, sizeof(r), NULL, 0);
 	if (slot)
 		gw_live_stream(slot, &r);
@@ -60,7 +83,7 @@ static uint32_t stream_write(uint32_t slot, int device, uint64_t context, uint32
 /* Its GPU stays known until as many others have ended. */
 static void stream_ended(uint32_t id)
 {
-	uint32_t *place = &ended[ended_count++ % ENDED_MAX];
+	uint32_t *place = &streams.ended[streams.ended_count++ % ENDED_MAX];
 
 	if (*place)
 		gw_idmap_remove(&devices, device_key(*place));
@@ -75,12 +98,12 @@ int gw_stream_device(uint32_t id)
 /* The slot has a new use: what stood for the one before goes. */
 static void slot_forget(uint32_t slot)
 {
-	if (!ids[slot])
+	if (!streams.ids[slot])
 		return;
-	if (keys[slot] && gw_idmap_get(&seen, keys[slot]) == ids[slot])
-		gw_idmap_remove(&seen, keys[slot]);
-	stream_ended(ids[slot]);
-	keys[slot] = 0;
+	if (streams.keys[slot] && gw_idmap_get(&seen, streams.keys[slot]) == streams.ids[slot])
+		gw_idmap_remove(&seen, streams.keys[slot]);
+	stream_ended(streams.ids[slot]);
+	streams.keys[slot] = 0;
 }
 
 uint32_t gw_intern_stream(uint32_t slot)
@@ -89,16 +112,17 @@ uint32_t gw_intern_stream(uint32_t slot)
 
 	if (!slot)
 		return 0;
-	if (generation[slot] != s->generation || gw_unnamed_now(ids[slot])) {
+	if (lacks_record(streams.ids[slot]) || streams.generation[slot] != s->generation) {
 		slot_forget(slot);
-		generation[slot] = s->generation;
-		ids[slot] = stream_write(slot, s->device, s->context_id, s->kind, s->cupti_stream);
+		streams.generation[slot] = s->generation;
+		streams.ids[slot] =
+			stream_write(slot, s->device, s->context_id, s->kind, s->cupti_stream);
 		if (s->cupti_stream) {
-			keys[slot] = gw_idmap_key(s->cupti_context, s->cupti_stream);
-			gw_idmap_put(&seen, keys[slot], ids[slot]);
+			streams.keys[slot] = gw_idmap_key(s->cupti_context, s->cupti_stream);
+			gw_idmap_put(&seen, streams.keys[slot], streams.ids[slot]);
 		}
 	}
-	return ids[slot];
+	return streams.ids[slot];
 }
 
 uint32_t gw_intern_stream_of_activity(const struct gw_activity *a)
@@ -108,7 +132,7 @@ uint32_t gw_intern_stream_of_activity(const struct gw_activity *a)
 
 	if (!id)
 		id = gw_idmap_get(&unseen, key);
-	if (gw_unnamed_now(id))
+	if (lacks_record(id))
 		id = 0;
 	/* A stream that no hook saw: inside a graph, or the device's own. Nobody says when it ends.
 	 */

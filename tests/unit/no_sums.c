@@ -38,6 +38,11 @@ void gw_log_copy_end(void)
 {
 }
 
+uint32_t gw_log_losses(void)
+{
+	return 0;
+}
+
 bool gw_log_ring(void)
 {
 	return false;

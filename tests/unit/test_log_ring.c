@@ -15,8 +15,8 @@
 enum { CONFIGS = 20, MOST = 65536 };
 
 static char folder[] = "/tmp/gw_test_ring.XXXXXX";
-static uint64_t launches;         /* in the file that was read last */
-static unsigned configs, kernels; /* the same */
+static uint64_t launches;                  /* in the file that was read last */
+static unsigned configs, kernels, streams; /* the same */
 static char part[16];
 
 static int start(void **state)
@@ -112,6 +112,7 @@ static bool take(void *arg, const struct gw_log_record *record)
 		snprintf(part, sizeof(part), "%s", gw_log_value(record, "part"));
 	configs += record->head->kind == GW_RECORD_CONFIG;
 	kernels += record->head->kind == GW_RECORD_KERNEL;
+	streams += record->head->kind == GW_RECORD_STREAM;
 	return true;
 }
 
@@ -119,7 +120,7 @@ static void read_one(const char *name)
 {
 	struct gw_log_status status;
 
-	launches = configs = kernels = 0;
+	launches = configs = kernels = streams = 0;
 	part[0] = 0;
 	assert_true(gw_log_read(name, take, NULL, &status));
 	assert_true(status.header);
@@ -198,6 +199,50 @@ TEST_WITH(while_none_is_dropped_all_of_it_is_there, start, clean)
 	in_all = 0;
 	assert_in_range(each(add_up, &bytes), 2, 9);
 	assert_int_equal(in_all, 20 * CONFIGS * 1000);
+}
+
+/* gpuwatch ctl in a program that makes streams all the time. */
+TEST_WITH(later_streams_are_in_the_file_in_which_they_came_alone, start, clean)
+{
+	uint64_t bytes;
+
+	begin();
+	for (uint32_t i = 1; i <= 2 * GW_NAMED_FIRST; i++) {
+		struct gw_record_stream s = {.id = i};
+
+		gw_log_write(GW_RECORD_STREAM, &s, sizeof(s), NULL, 0);
+	}
+	for (unsigned i = 0; i < 20; i++)
+		span();
+	finish();
+	assert_in_range(each(NULL, &bytes), 2, 9);
+	read_one("log.1");
+	assert_int_equal(streams, GW_NAMED_FIRST);
+}
+
+/* A program that compiles kernels all the time. */
+TEST_WITH(what_files_name_takes_a_quarter_of_the_ring_at_most, start, clean)
+{
+	struct gw_reason why;
+	uint64_t bytes;
+
+	begin();
+	for (uint32_t i = CONFIGS + 1; i <= 100 * CONFIGS; i++) {
+		struct gw_record_kernel k = {.id = i};
+		char name[64];
+
+		snprintf(name, sizeof(name), "_Z6kernel%d%dPfS_i", rand(), rand());
+		gw_log_write(GW_RECORD_KERNEL, &k, sizeof(k), name, strlen(name) + 1);
+	}
+	for (unsigned i = 0; i < 100; i++)
+		span();
+	finish();
+	assert_in_range(each(read_one, &bytes), 2, 9);
+	assert_true(configs == CONFIGS && kernels < 100 * CONFIGS && launches > 3 * CONFIGS * 1000);
+	assert_int_equal(kernels + atomic_load(&gw_counters[GW_COUNTER_definitions_dropped]),
+			 100 * CONFIGS);
+	assert_true(gw_degraded_get(0, &why) && why.code == GW_DEGRADED_TABLE_FULL);
+	assert_false(gw_degraded_get(1, &why));
 }
 
 /* Somebody put another file in the place of one: that stays. */

@@ -13,10 +13,10 @@
 
 static const char in_this_file[] = ".version 8.0\n.target sm_90\n";
 
-/* Those with a copy stay, which others share. */
+/* Those with a copy, or in a file, stay: later loads share them. */
 static void drop(struct gw_module_note *n)
 {
-	if (!n->image)
+	if (!n->image && !*n->path)
 		free(n);
 }
 
@@ -167,7 +167,7 @@ TEST_WITH(code_that_lies_in_a_file_is_named_not_copied, start, NULL)
 TEST_WITH(the_linkers_output_is_reported_as_such_once, start, NULL)
 {
 	struct gw_module_note *n;
-	char *image = strdup(in_this_file);
+	char *image = strdup(".version 8.0\n// linked\n");
 
 	gw_module_linked(image);
 	gw_module_loaded((void *)0x1000, NULL, GW_MODULE_DATA, image, NULL);
@@ -187,7 +187,6 @@ static uint64_t identity_of(void *handle, const void *image, const char *path)
 
 	gw_module_loaded(handle, NULL, GW_MODULE_DATA, image, path);
 	identity = gw_module_identity(gw_module_number((uintptr_t)handle));
-	drop(only_note());
 	return identity;
 }
 
@@ -214,27 +213,47 @@ TEST_WITH(code_loaded_again_is_the_same_and_other_code_is_not, start, NULL)
 }
 
 /* Each handle of a library, and each context, loads its modules anew. */
-TEST_WITH(code_loaded_again_shares_its_copy, start, NULL)
+TEST_WITH(a_module_loaded_again_has_no_note_of_its_own, start, NULL)
 {
 	char *image = strdup(".version 8.0\n// loaded again\n");
+	const char *file = "/some/again.cubin";
 	struct gw_module_note *n, *other;
 
 	gw_module_loaded((void *)0x1000, NULL, GW_MODULE_DATA, image, NULL);
 	n = only_note();
 	assert_non_null(n->image);
-	assert_null(n->same);
 	gw_module_loaded((void *)0x2000, NULL, GW_MODULE_DATA, image, NULL);
+	assert_null(gw_module_notes_take());
+	assert_int_equal(gw_module_number(0x2000), n->number);
+	assert_ptr_equal(gw_module_copy_of(n->digest, n->bytes), n);
+	assert_null(gw_module_copy_of(n->digest, n->bytes + 1));
+	gw_module_loaded((void *)0x3000, NULL, GW_MODULE_FILE, NULL, file);
+	assert_int_equal(only_note()->number, n->number + 1);
+	gw_module_loaded((void *)0x4000, NULL, GW_MODULE_FILE, NULL, file);
+	assert_null(gw_module_notes_take());
+	assert_int_equal(gw_module_number(0x4000), n->number + 1);
+	image[strlen(image) - 2] ^= 1;
+	gw_module_loaded((void *)0x5000, NULL, GW_MODULE_DATA, image, NULL);
+	other = only_note();
+	assert_int_equal(other->number, n->number + 2);
+	assert_non_null(other->image);
+	free(image);
+}
+
+/* What the linker made, or the driver of PTX, is reported: it is another module. */
+TEST_WITH(code_loaded_in_another_way_shares_its_copy, start, NULL)
+{
+	char *image = strdup(".version 8.0\n// two ways\n");
+	struct gw_module_note *n, *other;
+
+	gw_module_loaded((void *)0x1000, NULL, GW_MODULE_DATA, image, NULL);
+	n = only_note();
+	assert_null(n->same);
+	gw_module_loaded((void *)0x2000, NULL, GW_MODULE_LIBRARY, image, NULL);
 	other = only_note();
 	assert_null(other->image);
 	assert_ptr_equal(other->same, n);
-	assert_ptr_equal(gw_module_copy_of(n->digest, n->bytes), n);
-	assert_null(gw_module_copy_of(n->digest, n->bytes + 1));
 	drop(other);
-	image[strlen(image) - 2] ^= 1;
-	gw_module_loaded((void *)0x3000, NULL, GW_MODULE_DATA, image, NULL);
-	other = only_note();
-	assert_null(other->same);
-	assert_non_null(other->image);
 	free(image);
 }
 
@@ -329,7 +348,7 @@ TEST_WITH(notes_come_oldest_first_and_once, start, NULL)
 	uint32_t last = 0;
 
 	for (uintptr_t i = 1; i <= 5; i++)
-		gw_module_loaded((void *)(i << 12), NULL, GW_MODULE_FILE, NULL, "f");
+		gw_module_loaded((void *)(i << 12), NULL, GW_MODULE_FILE, NULL, "fffff" + i - 1);
 	n = gw_module_notes_take();
 	assert_null(gw_module_notes_take());
 	for (int i = 0; i < 5; i++, n = next) {
@@ -354,7 +373,6 @@ TEST_WITH(an_unloaded_module_takes_its_functions_along, start, NULL)
 	assert_int_equal(gw_map_get(functions, 0x5000), 0);
 	assert_int_equal(gw_map_get(functions, 0x6000), 2);
 	assert_int_equal(gw_module_number(0), 0);
-	drop(only_note());
 }
 
 TEST_WITH(a_function_found_under_another_owner_is_another, start, NULL)
@@ -389,7 +407,6 @@ TEST_WITH(a_module_of_a_library_is_its_code_and_ends_with_it, start, NULL)
 	assert_int_equal(gw_module_number(0x2000), 0);
 	assert_int_equal(gw_module_owner(0x2000), 0x2000);
 	assert_int_equal(gw_map_get(functions, 0x5000), 0);
-	drop(only_note());
 }
 
 TESTS_MAIN()

@@ -5,7 +5,6 @@
 #include "preload/worker/profile.h"
 #include "preload/worker/registry.h"
 #include "preload/launch/modules.h"
-#include "preload/live/unnamed.h"
 #include "preload/runtime/degrade.h"
 #include "tests/test.h"
 #include "tests/unit/preload_fixture.h"
@@ -22,7 +21,20 @@ static char text[32][300], profile_wanted[64];
 static unsigned driver_calls;
 static const char *device_name;
 
+static bool ring;
+static uint32_t losses;
+
 /* In place of the log. */
+bool gw_log_ring(void)
+{
+	return ring;
+}
+
+uint32_t gw_log_losses(void)
+{
+	return losses;
+}
+
 void gw_log_write(enum gw_record_kind kind, void *head, size_t size, const void *tail,
 		  size_t tail_size)
 {
@@ -71,7 +83,8 @@ static int start(void **state)
 	gw_driver.cuDriverGetVersion = version_of;
 	assert_true(gw_registry_start());
 	memset(written, 0, sizeof(written));
-	driver_calls = 0;
+	driver_calls = losses = 0;
+	ring = false;
 	for (uint32_t i = 1; i < 4; i++)
 		gw_hot.shared->kernels[i] = (struct gw_kernel_slot){
 			.name = i == 3 ? "other" : "kernel", .hash = i, .registers = 10 * i};
@@ -367,20 +380,20 @@ static void come_and_go(uint32_t number)
 
 TEST_WITH(beside_sums_only_the_first_streams_and_nodes_have_records, start, NULL)
 {
-	struct gw_record_launch named = {.stream = 1, .node = GW_UNNAMED_FROM}, r = named;
+	struct gw_record_launch r = {.stream = GW_NAMED_FIRST};
 
 	gw_options.mode = GW_MODE_WATCH;
-	come_and_go(3 * GW_UNNAMED_FROM);
-	gw_options.mode = GW_MODE_AUDIT;
-	assert_int_equal(written[GW_RECORD_STREAM], GW_UNNAMED_FROM);
-	assert_int_equal(written[GW_RECORD_NODE], GW_UNNAMED_FROM);
-	gw_unnamed_leave_out(&r);
-	assert_int_equal(r.stream, named.stream);
-	assert_int_equal(r.node, named.node);
-	r = (struct gw_record_launch){.stream = GW_UNNAMED_FROM + 1, .node = GW_UNNAMED_FROM + 1};
-	gw_unnamed_leave_out(&r);
+	come_and_go(3 * GW_NAMED_FIRST);
+	assert_int_equal(written[GW_RECORD_STREAM], GW_NAMED_FIRST);
+	assert_int_equal(written[GW_RECORD_NODE], GW_NAMED_FIRST);
+	gw_stream_leave_out(&r);
+	assert_int_equal(r.stream, GW_NAMED_FIRST);
+	r.stream++;
+	gw_stream_leave_out(&r);
 	assert_int_equal(r.stream, 0);
-	assert_int_equal(r.node, 0);
+	assert_int_equal(gw_intern_node(1, GW_NAMED_FIRST), GW_NAMED_FIRST);
+	assert_int_equal(gw_intern_node(1, GW_NAMED_FIRST + 1), 0);
+	gw_options.mode = GW_MODE_AUDIT;
 }
 
 /* gpuwatch ctl: from then on launches have records of their own, which name their streams. */
@@ -390,22 +403,37 @@ TEST_WITH(a_stream_without_a_record_has_one_in_another_mode, start, NULL)
 	uint32_t before;
 
 	gw_options.mode = GW_MODE_WATCH;
-	come_and_go(GW_UNNAMED_FROM + 1);
+	come_and_go(GW_NAMED_FIRST + 1);
 	before = gw_intern_stream(5);
 	gw_options.mode = GW_MODE_AUDIT;
 	r.stream = gw_intern_stream(5);
 	assert_int_not_equal(r.stream, before);
 	assert_int_equal(last[GW_RECORD_STREAM].stream.id, r.stream);
 	assert_int_equal(gw_intern_stream(5), r.stream);
-	gw_unnamed_leave_out(&r);
+	gw_stream_leave_out(&r);
 	assert_int_not_equal(r.stream, 0);
+}
+
+/* The file that has its record goes. */
+TEST_WITH(a_later_stream_has_another_id_in_a_new_file_of_a_ring, start, NULL)
+{
+	uint32_t id;
+
+	ring = true;
+	come_and_go(GW_NAMED_FIRST + 1);
+	id = gw_intern_stream(5);
+	assert_int_equal(id, GW_NAMED_FIRST + 1);
+	losses++;
+	assert_int_equal(gw_intern_stream(5), id + 1);
+	assert_int_equal(last[GW_RECORD_STREAM].stream.id, id + 1);
+	assert_int_equal(gw_intern_stream(5), id + 1);
 }
 
 TEST_WITH(in_other_modes_all_streams_and_nodes_have_records, start, NULL)
 {
-	come_and_go(3 * GW_UNNAMED_FROM);
-	assert_int_equal(written[GW_RECORD_STREAM], 3 * GW_UNNAMED_FROM);
-	assert_int_equal(written[GW_RECORD_NODE], 3 * GW_UNNAMED_FROM);
+	come_and_go(3 * GW_NAMED_FIRST);
+	assert_int_equal(written[GW_RECORD_STREAM], 3 * GW_NAMED_FIRST);
+	assert_int_equal(written[GW_RECORD_NODE], 3 * GW_NAMED_FIRST);
 }
 
 TEST_WITH(beside_sums_a_module_is_written_with_its_kernel, start, NULL)

@@ -20,6 +20,19 @@ static struct gw_work reported,
 static uint32_t records, last_reported;
 
 /* What the work stands on. */
+static bool ring;
+static struct gw_config_entry entries[CONFIGS + 1];
+
+bool gw_log_ring(void)
+{
+	return ring;
+}
+
+struct gw_config_entry *gw_config_entry(uint32_t id)
+{
+	return &entries[id];
+}
+
 uint32_t gw_config_count(void)
 {
 	return CONFIGS;
@@ -62,6 +75,8 @@ static int start(void **state)
 	gw_work_start();
 	memset(&written, 0, sizeof(written));
 	records = last_reported = 0;
+	ring = false;
+	memset(entries, 0, sizeof(entries));
 	return 0;
 }
 
@@ -253,6 +268,22 @@ TEST_WITH(work_is_written_again_where_the_log_lost_some, start, NULL)
 	offer(2, GW_WORK_inst_executed, 5, GW_SOURCE_COUNTED);
 	gw_work_repeat(predictors(), 2); /* the new one is written when it is published */
 	assert_int_equal(records, 8);
+}
+
+TEST_WITH(in_a_new_file_of_a_ring_it_is_that_of_what_was_launched_since, start, NULL)
+{
+	ring = true;
+	for (uint32_t i = 1; i <= 3; i++)
+		offer(i, GW_WORK_inst_executed, 100 * i, GW_SOURCE_COUNTED);
+	gw_work_publish(predictors());
+	entries[2].launches = 9;
+	gw_work_repeat(predictors(), 1);
+	assert_int_equal(records, 4);
+	assert_int_equal(written.head.config, 2);
+	entries[3].launches = 9;
+	gw_work_repeat(predictors(), 2);
+	assert_int_equal(records, 5);
+	assert_int_equal(written.head.config, 3);
 }
 
 TEST_WITH(an_offer_without_memory_takes_none, start, NULL)
