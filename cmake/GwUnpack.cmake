@@ -10,7 +10,7 @@ function(gw_unpack archive folder)
   if(NOT _done STREQUAL _sum)
     file(REMOVE_RECURSE ${folder})
     file(MAKE_DIRECTORY ${folder})
-    file(ARCHIVE_EXTRACT INPUT ${archive} DESTINATION ${folder})
+    file(ARCHIVE_EXTRACT INPUT ${archive} DESTINATION ${folder} TOUCH) # dpkg takes none of 1970
     file(GLOB_RECURSE _packed ${folder}/*.columns ${folder}/*.numbered)
     if(_packed)
       find_package(Python3 COMPONENTS Interpreter REQUIRED)

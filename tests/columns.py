@@ -4,18 +4,25 @@
 usage: columns.py pack FILE...      writes FILE.columns beside each
        columns.py unpack FOLDER     each FILE.columns below it becomes FILE; FOLDER.numbered (tests/archive) a folder
 Of a log (.gwl, blocks of whole records) the blocks' headers come first, then how each record begins, then the records by
-kind and length; of windows of samples (.rec, struct pm_recorded) the heads, the samples, the runs. The rows of each lie
+kind and length, of a device profile's text what differs from the H200's in calib/profiles (who calibrates anew unpacks the logs
+before, and packs them again after); of windows of samples (.rec, struct pm_recorded) the heads, the samples, the runs. The rows of each lie
 by words, all first ones, then all second ones, and of each word all first bytes, then all second ones; as numbers or as
 what each adds to the one before, whichever packs better. The second time of samples and runs is kept as what it adds to
-the first. A table (.csv) is turned. Of a listing of machine code (.lst) the texts come first, then the code, 16 bytes each."""
+the first. A table (.csv) is turned. Of launches in a log the times between
+them may lie instead. Of a listing of machine code (.lst) the texts come first, then the code, 16 bytes each."""
+import functools
 import itertools
 import lzma
+import operator
 import os
 import pathlib
 import struct
 import sys
+import tarfile
 
 BLOCK, HEAD, SAMPLE, RUN = 16, 40, 112, 24  # bytes: header of a block, struct pm_recorded, gw_sample, gw_interval
+LAUNCH, CALL = b"\x09\0", 32  # of log records: kind of a launch's, bytes before its times
+PROFILE, TEXT = b"\x0d\0", 16  # kind of a profile's, bytes before its text
 
 
 def planes(numbers, word):
@@ -67,6 +74,44 @@ def groups(begins):
     return found
 
 
+@functools.cache
+def shipped():
+    with tarfile.open(pathlib.Path(__file__).resolve().parents[1] / "calib/profiles/calibrated.tar.xz") as tar:
+        return tar.extractfile("nvidia-h200.json").read()
+
+
+def beside_shipped(record):
+    """@p record; of a PROFILE the text by exclusive or with the shipped one, which the second time brings it back."""
+    if record[:2] != PROFILE:
+        return record
+    at, length = struct.unpack_from("<I", record, 8)[0], len(record) - TEXT
+    return record[:TEXT] + bytes(map(operator.xor, record[TEXT:], shipped()[at:at + length].ljust(length, b"\0")))
+
+
+def waited(rows, size, there):
+    """@p rows of LAUNCH: its call as the time from there to its start, this as the time since the launch before ended; and back."""
+    out, ended = bytearray(rows), 0
+    for at in range(0, len(rows), size):
+        call, start, took = struct.unpack_from("<QQQ", rows, at + CALL)
+        known = start if there else (start + ended) % (1 << 64)
+        struct.pack_into("<QQ", out, at + CALL, (known - call) % (1 << 64), (start - ended) % (1 << 64) if there else known)
+        ended = known + took
+    return bytes(out)
+
+
+def pack_records(begin, rows):
+    size = len(rows[0])
+    ways = [b"\0" + pack_rows(b"".join(rows), size, 4)]
+    if begin[:2] == LAUNCH:
+        ways.append(b"\1" + pack_rows(waited(b"".join(rows), size, True), size, 4))
+    return min(ways, key=lambda packed: len(lzma.compress(packed)))
+
+
+def unpack_records(take, count, size):
+    way, rows = take(1)[0], unpack_rows(take, count, size, 4)
+    return waited(rows, size, False) if way else rows
+
+
 def pack_log(log):
     take, headers, rows, begins, at = taker(log), [], {}, [], 0
     while at < len(log):
@@ -75,11 +120,11 @@ def pack_log(log):
         end = at + struct.unpack("<I", headers[-1][4:8])[0]
         while at < end:
             begins.append(log[at:at + 4])
-            record = take(struct.unpack("<H", begins[-1][2:])[0])
+            record = beside_shipped(take(struct.unpack("<H", begins[-1][2:])[0]))
             rows.setdefault(begins[-1], []).append(record)
             at += len(record)
     return (struct.pack("<II", len(headers), len(begins)) + b"".join(headers) + pack_rows(b"".join(begins), 4, 4)
-            + b"".join(pack_rows(b"".join(rows[begin]), len(rows[begin][0]), 4) for begin in groups(begins)))
+            + b"".join(pack_records(begin, rows[begin]) for begin in groups(begins)))
 
 
 def unpack_log(columns):
@@ -89,8 +134,8 @@ def unpack_log(columns):
     begins = unpack_rows(take, records, 4, 4)
     begins = [begins[at:at + 4] for at in range(0, len(begins), 4)]
     size = {begin: struct.unpack("<H", begin[2:])[0] for begin in begins}
-    rows = {begin: taker(unpack_rows(take, count, size[begin], 4)) for begin, count in groups(begins).items()}
-    body = taker(b"".join(rows[begin](size[begin]) for begin in begins))
+    rows = {begin: taker(unpack_records(take, count, size[begin])) for begin, count in groups(begins).items()}
+    body = taker(b"".join(beside_shipped(rows[begin](size[begin])) for begin in begins))
     return b"".join(header + body(struct.unpack("<I", header[4:8])[0]) for header in headers)
 
 

@@ -81,7 +81,7 @@ if [ $# -eq 2 ]; then
 	cp "$build/bin/gpuwatch" "$build/bin/gpuwatch-workloads" "$build/bin/gpu_pm_again" "$out/bin/"
 	cp -R "$build/strangers" "$out/"
 	cp "$build/lib/libgpuwatch.so" "$build/lib/libgpuwatch_pm_record.so" "$out/lib/"
-	cp "$top"/calib/profiles/*.json "$out/share/gpuwatch/profiles/"
+	cp "$build"/share/gpuwatch/profiles/*.json "$out/share/gpuwatch/profiles/"
 	# The product takes none that others may write, and a copy may come from a tree where they may.
 	chmod go-w "$out/share/gpuwatch/profiles" "$out"/share/gpuwatch/profiles/*.json
 	# Libraries of the command's own that the other machine may lack.

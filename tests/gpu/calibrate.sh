@@ -8,19 +8,19 @@ if [ $# -ne 2 ]; then
 	exit 2
 fi
 here=$(cd "$(dirname "$0")" && pwd)
-top=$(cd "$here/../.." && pwd)
 out=$(realpath -m "$2")
 # shellcheck source=need_gpu.sh
 . "$here/need_gpu.sh"
 # --force: an idle context that keeps the GPU set up counts as another process.
-LD_LIBRARY_PATH=$(dirname "$(dirname "$1")")/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} \
+prefix=$(dirname "$(dirname "$1")")
+LD_LIBRARY_PATH=$prefix/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} \
 	"$1" calibrate --force -o "$out/profile.json" >"$out/calibrate.txt" 2>"$out/calibrate.err"
 status=$?
 tail -n 3 "$out/calibrate.err"
 [ $status -eq 0 ] || { echo "FAIL calibrate: exit status $status"; exit 1; }
 echo "PASS calibrate"
 grep -q 'NVIDIA H200' "$out/profile.json" || exit 0
-python3 -B "$here/agree.py" two "$out/profile.json" "$top/calib/profiles/nvidia-h200.json" >"$out/shipped.txt"
+python3 -B "$here/agree.py" two "$out/profile.json" "$prefix/share/gpuwatch/profiles/nvidia-h200.json" >"$out/shipped.txt"
 tail -n 1 "$out/shipped.txt"
 if python3 -B "$here/agree.py" published "$out/profile.json" "$here/h200_published.csv" >"$out/published.txt"; then
 	echo "PASS published values"

@@ -9,7 +9,7 @@ fail() {
 	exit 1
 }
 
-mapfile -t all < <(find tests kernels cli -name '*.tar.xz')
+mapfile -t all < <(find tests kernels cli calib -name '*.tar.xz')
 [ "${#all[@]}" -gt 0 ] || fail "no archive found"
 archive check "${all[@]}"
 

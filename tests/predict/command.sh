@@ -5,7 +5,7 @@ set -uo pipefail
 gpuwatch=$1 make_sample=$2 launches_log=$3 source=$4 test=$5 update=${6-}
 cd "$source" || exit 2
 papers=examples/papers
-export NO_COLOR=1 COLUMNS=120 LC_ALL=C.UTF-8 GPUWATCH_PROFILE=$source/calib/profiles
+export NO_COLOR=1 COLUMNS=120 LC_ALL=C.UTF-8 GPUWATCH_PROFILE=${gpuwatch%/bin/*}/share/gpuwatch/profiles
 scratch=$(mktemp -d) && trap 'rm -rf "$scratch"' EXIT
 
 die() { echo "$test: $*" >&2; exit 1; }

@@ -80,7 +80,8 @@ struct built_file {
 	uint8_t *file;
 };
 
-/** Kernel @p name of the cubin NAME_sm_SM.cubin in @p folder, NAME being @p file. */
+/** Kernel @p name of the cubin NAME_sm_SM.cubin in @p folder, NAME being @p file; its sections
+ * .debug_frame and .nv.merc are zeroes, as nothing here reads them. */
 void built_file_begin(struct built_file *b, const char *folder, const char *file, const char *name,
 		      unsigned sm);
 
