@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { N = GW_ATTRIBUTE_CONFIGS, KNOWN = N, NOWHERE = KNOWN + GW_ATTRIBUTE_KNOWN };
+enum { N = GW_ATTRIBUTE_CONFIGS, KNOWN = N };
 #define pair gw_attribution_pair
 
 /* By how much the stamps of two kernels that follow each other may cross, ns. */
@@ -42,14 +42,8 @@ enum {
 	STRETCH_MOST =
 		64,       /* samples that are taken together, if no moment without a kernel comes */
 	SPILL = 2,        /* idle samples behind a kernel that are taken with it */
-	RIPE = 16,        /* windows with a configuration: it may give its place to another */
-	STALE = 8,        /* windows since the last with it: likewise */
-	KNOWN_FOR = 64,   /* windows, before it is solved for again */
 	REACHES_BACK = 4, /* times the shortest sample: it began before the window */
 };
-
-/* Relative error of a count that may be believed. */
-static const double SURE = 0.25;
 
 /* One equation: a count, and its launches. */
 struct row {
@@ -85,170 +79,6 @@ size_t gw_attribution_bytes(void)
 void gw_attribution_free(struct gw_attribution *a)
 {
 	free(a);
-}
-
-/* ---- which configurations are solved for ---- */
-
-/*
- * Take a configuration out of the equations without losing what they say of the others: Gauss's
- * elimination of its column (Schur's complement).
- */
-static void eliminate(struct gw_attribution *a, struct gw_attribution_group *g, unsigned e)
-{
-	for (unsigned m = 0; m < a->metrics; m++) {
-		double *gram = g->gram[m], *rhs = g->rhs[m], pivot = gram[pair(e, e)];
-
-		for (unsigned i = 0; pivot > 0 && i < a->slots; i++) {
-			double f = gram[pair(i, e)] / pivot;
-
-			if (i == e || f == 0)
-				continue;
-			for (unsigned j = 0; j <= i; j++)
-				if (j != e)
-					gram[pair(i, j)] -= f * gram[pair(e, j)];
-			rhs[i] -= f * rhs[e];
-		}
-		if (pivot > 0)
-			g->square[m] -= rhs[e] * rhs[e] / pivot;
-		for (unsigned i = 0; i < a->slots; i++)
-			gram[pair(i, e)] = 0;
-		rhs[e] = g->beside[m][e] = 0;
-	}
-	g->rows[e] = g->launches[e] = g->touched[e] = 0;
-}
-
-/* Slot of a configuration; KNOWN and more: where its counts are kept; NOWHERE. */
-static unsigned place_of(const struct gw_attribution *a, uint32_t config)
-{
-	for (unsigned i = 0; i < a->slots; i++)
-		if (a->slot[i].config == config)
-			return i;
-	for (unsigned i = 0; i < GW_ATTRIBUTE_KNOWN; i++)
-		if (a->known[i].config == config && a->known[i].until > a->windows)
-			return KNOWN + i;
-	return NOWHERE;
-}
-
-/* Half of its counts or more are what may be believed. */
-static bool sure(const struct gw_attribution *a, unsigned slot)
-{
-	unsigned n = 0;
-
-	for (unsigned m = 0; m < a->metrics; m++)
-		n += a->solved[slot].error[m] <= SURE;
-	return 2 * n >= a->metrics;
-}
-
-/* Whose place another may have, N: none's. */
-static unsigned ripe(const struct gw_attribution *a)
-{
-	unsigned found = N;
-
-	for (unsigned i = 0; i < a->slots; i++) {
-		const struct gw_attribution_slot *s = &a->slot[i];
-
-		if (s->window + STALE > a->windows &&
-		    !(s->solved && (s->windows >= RIPE || sure(a, i))))
-			continue;
-		if (found == N || s->windows > a->slot[found].windows)
-			found = i;
-	}
-	return found;
-}
-
-/* From now on its counts are taken off where it runs. */
-static void settle(struct gw_attribution *a, unsigned slot)
-{
-	struct gw_attribution_known *k = a->known;
-
-	for (unsigned i = 0; i < GW_ATTRIBUTE_KNOWN; i++)
-		if (a->known[i].until < k->until)
-			k = &a->known[i];
-	if (a->slot[slot].solved) {
-		k->config = a->slot[slot].config;
-		k->until = a->windows + KNOWN_FOR;
-		memcpy(k->value, a->solved[slot].value, sizeof(k->value));
-	}
-	for (unsigned i = 0; i < sizeof(a->group) / sizeof(a->group[0][0]); i++)
-		eliminate(a, &a->group[0][0] + i, slot);
-}
-
-/* It of the window at hand; with config 0: where it may come; NULL: there are too many. */
-static struct gw_attribution_ran *ran_of(struct gw_attribution *a, uint32_t config)
-{
-	const uint32_t hash = config * UINT32_C(2654435769) >> (32 - GW_ATTRIBUTE_RAN_BITS);
-
-	for (unsigned i = 0; i < GW_ATTRIBUTE_RAN; i++) {
-		struct gw_attribution_ran *r = &a->ran[(hash + i) % GW_ATTRIBUTE_RAN];
-
-		if (r->config == config || !r->config)
-			return r;
-	}
-	return NULL;
-}
-
-/* It is solved for from now on. False: there is no room. */
-static bool give_room(struct gw_attribution *a, struct gw_attribution_ran *r)
-{
-	const unsigned i = a->slots < N ? a->slots++ : ripe(a);
-	struct gw_attribution_ran *before;
-	uint32_t config;
-
-	if (i == N)
-		return false;
-	config = a->slot[i].config;
-	if (config)
-		settle(a, i);
-	a->slot[i] = (struct gw_attribution_slot){
-		.config = r->config, .window = a->windows, .windows = 1};
-	for (unsigned m = 0; m < a->metrics; m++)
-		a->slot[i].cost[m] = 1;
-	r->place = i;
-	before = config ? ran_of(a, config) : NULL;
-	if (before)
-		before->place = place_of(a, config);
-	return true;
-}
-
-/* What ran longest in the window and has no place. */
-static struct gw_attribution_ran *longest(struct gw_attribution *a)
-{
-	struct gw_attribution_ran *found = NULL;
-
-	for (struct gw_attribution_ran *r = a->ran; r < a->ran + GW_ATTRIBUTE_RAN; r++)
-		if (r->config && r->place == NOWHERE && (!found || r->ns > found->ns))
-			found = r;
-	return found;
-}
-
-/*
- * Which configurations of the window at hand are solved for: those that are, and as many others as
- * there is room for. A window has twice as many in large programs: those that are known leave.
- */
-static void place_all(struct gw_attribution *a)
-{
-	struct gw_attribution_ran *r;
-
-	memset(a->ran, 0, sizeof(a->ran));
-	for (size_t i = 0; i < a->run_count; i++) {
-		r = a->runs[i].config ? ran_of(a, a->runs[i].config) : NULL;
-		if (!r)
-			continue;
-		r->config = a->runs[i].config;
-		if (a->runs[i].end > a->runs[i].start)
-			r->ns += (double)(a->runs[i].end - a->runs[i].start);
-	}
-	for (r = a->ran; r < a->ran + GW_ATTRIBUTE_RAN; r++) {
-		if (!r->config)
-			continue;
-		r->place = place_of(a, r->config);
-		if (r->place < N) {
-			a->slot[r->place].window = a->windows;
-			a->slot[r->place].windows++;
-		}
-	}
-	while ((r = longest(a)) != NULL && give_room(a, r))
-		;
 }
 
 /* ---- what ran ---- */
@@ -388,8 +218,8 @@ static enum touched row_of(struct gw_attribution *a, const struct gw_sample *s,
 		 * certain lag counts.
 		 */
 		cut = fmax(cut_of(share), cut_of(share_of(&may, from, to)));
-		ran = r->config ? ran_of(a, r->config) : NULL;
-		if (!ran || ran->place == NOWHERE)
+		ran = r->config ? gw_attribution_ran_of(a, r->config) : NULL;
+		if (!ran || ran->place == GW_ATTRIBUTE_NOWHERE)
 			return UNTELLABLE;
 		what = KERNELS;
 		if (ran->place < KNOWN) {
@@ -637,7 +467,8 @@ static void count_durations(struct gw_attribution *a, uint64_t begin, uint64_t e
 {
 	for (size_t i = 0; i < a->run_count; i++) {
 		const struct gw_interval *r = &a->runs[i];
-		const struct gw_attribution_ran *ran = r->config ? ran_of(a, r->config) : NULL;
+		const struct gw_attribution_ran *ran =
+			r->config ? gw_attribution_ran_of(a, r->config) : NULL;
 		double share = share_of(r, begin, end);
 
 		if (ran && ran->place < KNOWN) {
@@ -689,7 +520,7 @@ enum gw_window_fate gw_attribution_window(struct gw_attribution *a, const struct
 	if (foreign(a, from, sample_count - own))
 		return GW_WINDOW_FOREIGN;
 	group_begin(a);
-	place_all(a);
+	gw_attribution_place(a);
 	for (a->lag = GW_ATTRIBUTE_LAG_COUNT; a->lag--;)
 		used |= take_in(a, from, end);
 	a->lag = 0;

@@ -11,7 +11,10 @@
 enum { GW_ATTRIBUTE_GROUP_WINDOWS = 8, GW_ATTRIBUTE_PLAIN = GW_ATTRIBUTE_GROUPS };
 
 /** Configurations whose counts are kept beside those solved for. */
-enum { GW_ATTRIBUTE_KNOWN = 256 };
+enum {
+	GW_ATTRIBUTE_KNOWN = 256,
+	GW_ATTRIBUTE_NOWHERE = GW_ATTRIBUTE_CONFIGS + GW_ATTRIBUTE_KNOWN,
+};
 
 /** Configurations of a window that are told apart, and a few. */
 enum { GW_ATTRIBUTE_RAN_BITS = 9, GW_ATTRIBUTE_RAN = 1 << GW_ATTRIBUTE_RAN_BITS };
@@ -82,7 +85,7 @@ struct gw_attribution_known {
 /** A configuration of the window at hand. */
 struct gw_attribution_ran {
 	uint32_t config; /**< 0: none */
-	unsigned place;  /**< slot, or GW_ATTRIBUTE_CONFIGS and more: known, or nowhere */
+	unsigned place;  /**< slot; GW_ATTRIBUTE_CONFIGS and more: known; GW_ATTRIBUTE_NOWHERE */
 	double ns;
 };
 
@@ -108,6 +111,16 @@ struct gw_attribution {
 	size_t run_count;
 	uint64_t longest; /**< of these runs, ns */
 };
+
+/**
+ * Decide which configurations of the window at hand are solved for: those that are, and of the
+ * others those that took longest, while there is room. In large programs a window has more: those
+ * that are known leave.
+ */
+void gw_attribution_place(struct gw_attribution *a);
+
+/** @p config of the window at hand, or where it may come (config 0); NULL: there are too many. */
+struct gw_attribution_ran *gw_attribution_ran_of(struct gw_attribution *a, uint32_t config);
 
 /** Bytes that gw_attribution_solve() takes meanwhile. */
 size_t gw_attribution_solve_bytes(void);
