@@ -139,7 +139,7 @@ void gw_arguments_take(struct gw_call *call, void **params, void **extra)
 	held = begin - atomic_load_explicit(&t->arguments_tail, memory_order_acquire);
 	r = in_ring(t, begin);
 	if (held + sizeof(*r) > GW_ARGUMENTS_RING ||
-	    !copy(&r->arguments, (CUfunction)t->last.function, e->kernel, params, extra))
+	    !copy(&r->arguments, call->function, e->kernel, params, extra))
 		return;
 	r->position = call->at;
 	/* The event's release publishes these to the worker. */

@@ -206,21 +206,18 @@ void gw_stack_take(struct gw_call *call)
 void gw_stack_captured(struct gw_call *call, CUfunction f, const struct gw_event *shape,
 		       void **params, void **extra)
 {
-	struct gw_shared *s = gw_hot.shared;
 	struct gw_event e = *shape;
-	const uint32_t kernel = gw_kernel_slot_of(s, call->thread, f);
-	const struct gw_digest_plan *plan;
+	const struct gw_known_kernel *k = gw_kernel_known(call, f);
+	const uint32_t kernel = k->slot;
 	const int saved = errno;
 	CUcontext context;
 	uint64_t key;
 
 	if (!kernel)
 		return;
-	/* Pairs with the release in publish() (analysis/digests.c). */
-	plan = atomic_load_explicit(&s->kernels[kernel].plan, memory_order_acquire);
-	e.digest = plan ? gw_digest_read(plan, params, extra) : 0;
-	if (s->kernels[kernel].cluster && !e.cluster)
-		e.cluster = s->kernels[kernel].cluster;
+	e.digest = k->plan ? gw_digest_read(k->plan, params, extra) : 0;
+	if (!e.cluster)
+		e.cluster = k->cluster;
 	key = key_of(&e, kernel, 0);
 	if (was_seen(key)) /* the driver is asked once */
 		return;

@@ -56,7 +56,6 @@ static int start(void **state)
 	memset(ring, 0, sizeof(ring));
 	thread = fixture_thread(SLOTS);
 	thread->arguments = ring;
-	thread->last.function = 0x1000;
 	gw_driver.cuFuncGetParamInfo = param_info;
 	fewer = 0;
 	position = 0;
@@ -68,7 +67,8 @@ static int start(void **state)
 static uint8_t launch(uint32_t blocks, void **from_params, void **extra)
 {
 	struct gw_event *e = &thread->ring[0];
-	struct gw_call call = {.event = e, .thread = thread, .at = position++};
+	struct gw_call call = {
+		.event = e, .thread = thread, .at = position++, .function = (CUfunction)0x1000};
 
 	*e = (struct gw_event){.kernel = KERNEL,
 			       .grid = {blocks, 1, 1},
