@@ -158,7 +158,7 @@ static uint32_t tag_of(uint64_t key)
 
 static bool was_seen(uint64_t key)
 {
-	return atomic_load_explicit(&seen[key % SEEN], memory_order_relaxed) == tag_of(key);
+	return atomic_load_explicit(&seen[key / 2 % SEEN], memory_order_relaxed) == tag_of(key);
 }
 
 /* One more stack; false where none is to be taken. */
@@ -180,7 +180,7 @@ static bool take(uint64_t key, uint32_t kernel, uint32_t device, const struct gw
 	s->config = gw_event_config(e);
 	copy(s);
 	gw_sandbox_leave();
-	atomic_store_explicit(&seen[key % SEEN], tag_of(key), memory_order_relaxed);
+	atomic_store_explicit(&seen[key / 2 % SEEN], tag_of(key), memory_order_relaxed);
 	if (atomic_fetch_add(&taken, 1) + 1 >= GW_STACKS_MAX)
 		gw_hot_want(GW_EVENT_STACK, false);
 	set(s, FULL);

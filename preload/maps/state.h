@@ -33,9 +33,9 @@ enum {
 	GW_ARGUMENTS_MAX = 4096, /**< bytes of a launch's arguments; of larger ones none are kept */
 	GW_ARGUMENTS_RING = 1 << 17, /**< bytes of a thread's arguments that wait for the worker: as
 					a rule those of two thousand launches */
-	GW_ARGUMENTS_SEEN = 256, /**< configurations a thread remembers having copied, by hash */
-	GW_KNOWN_BITS = 8,       /**< places for kernels that a thread has looked up */
-	GW_CONTEXT_CHECK = 64,   /**< a thread's launches from one question for its context on */
+	GW_ARGUMENTS_SEEN = 2048, /**< configurations a thread remembers having copied, by hash */
+	GW_KNOWN_BITS = 8,        /**< places for kernels that a thread has looked up */
+	GW_CONTEXT_CHECK = 64,    /**< a thread's launches from one question for its context on */
 };
 
 /** What a launch event is. */

@@ -152,6 +152,25 @@ TEST_WITH(nothing_is_read_by_the_layout_of_another_kernel, start, NULL)
 	assert_false(taken(launch(1, params, NULL)));
 }
 
+TEST_WITH(the_driver_is_asked_once_for_what_cannot_be_read, start, NULL)
+{
+	fewer = 1;
+	assert_false(taken(launch(1, params, NULL)));
+	fewer = 0;
+	assert_false(taken(launch(1, params, NULL)));
+	assert_true(taken(launch(2, params, NULL)));
+}
+
+TEST_WITH(configurations_in_turns_are_copied_once, start, NULL)
+{
+	enum { CONFIGURATIONS = 400 };
+	unsigned again = 0;
+
+	for (uint32_t i = 0; i < 2 * CONFIGURATIONS; i++)
+		again += taken(launch(1 + i % CONFIGURATIONS, params, NULL)) && i >= CONFIGURATIONS;
+	assert_true(again < CONFIGURATIONS / 4); /* two may have one place */
+}
+
 TEST_WITH(a_kernel_without_parameters_has_none, start, NULL)
 {
 	kernel_has(NULL, 0);
