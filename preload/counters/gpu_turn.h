@@ -1,8 +1,9 @@
 /*
  * A GPU has one sampler of counters. Processes of one user that share a GPU take turns by a lock on
  * a file in the folder of live segments, one file a GPU: a process that the driver refuses has paid
- * for the attempt, and does not know when to try again. The lock is the process's: it goes with it,
- * however it ends, and no forked child has it. The counters' thread only.
+ * for the attempt, and does not know when to try again. With it goes the lock for which ncu waits,
+ * which stops with an error where the driver refuses it. The locks are the process's: they go with
+ * it, however it ends, and no forked child has them. The counters' thread only.
  */
 #ifndef GW_GPU_TURN_H
 #define GW_GPU_TURN_H

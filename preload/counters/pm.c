@@ -513,7 +513,7 @@ void gw_pm_start(void)
 		return;
 	/* Mode count promises launches only. */
 	if ((gw_options.mode == GW_MODE_AUDIT || gw_options_watch()) && !gw_options.budget)
-		gw_degrade_asked(GW_DEGRADED_COUNTERS, "no counters: GPUWATCH_BUDGET is 0");
+		gw_degrade_asked(GW_DEGRADED_COUNTERS, "no counters: %s", "GPUWATCH_BUDGET is 0");
 }
 
 void gw_pm_tick(uint64_t now_ns, uint32_t launches)

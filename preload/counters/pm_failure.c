@@ -88,21 +88,23 @@ uint64_t gw_pm_failed(const char *what, CUptiResult r)
 
 void gw_pm_never(bool unrecorded, uint64_t first_ns)
 {
+	const char *why;
+
 	if (atomic_load(&gw_counters[GW_COUNTER_pm_other_profiler]))
-		gw_degrade_asked(GW_DEGRADED_COUNTERS, "no counters: other processes used the GPU "
-						       "in every window of samples");
+		why = "other processes used the GPU in every window of samples";
 	else if (unrecorded)
-		gw_degrade_asked(GW_DEGRADED_COUNTERS,
-				 "no counters: kernels have no activity records");
+		why = "kernels have no activity records";
 	else if (atomic_load(&gw_counters[GW_COUNTER_pm_turns_waited]))
-		gw_degrade_asked(GW_DEGRADED_COUNTERS,
-				 "no counters: other processes sampled the same GPU, and this one "
-				 "had no turn");
-	else if (!atomic_load(&gw_counters[GW_COUNTER_pm_failed]))
-		gw_degrade_asked(GW_DEGRADED_COUNTERS,
-				 "no counters: the program ended %.2f s after its first launch, "
-				 "before counters were set up; a run of some seconds has them",
-				 first_ns ? (double)(gw_steady_ns() - first_ns) * 1e-9 : 0);
+		why = "other processes sampled the same GPU, and this one had no turn";
+	else if (atomic_load(&gw_counters[GW_COUNTER_pm_failed]))
+		return;
+	else
+		return gw_degrade_asked(
+			GW_DEGRADED_COUNTERS,
+			"no counters: the program ended %.2f s after its first launch, "
+			"before counters were set up; a run of some seconds has them",
+			first_ns ? (double)(gw_steady_ns() - first_ns) * 1e-9 : 0);
+	gw_degrade_asked(GW_DEGRADED_COUNTERS, "no counters: %s", why);
 }
 
 void gw_pm_failure_over(void)

@@ -16,6 +16,20 @@ struct gw_cupti gw_cupti;
 
 enum need { OPTIONAL, REQUIRED };
 
+#define CUPTI(symbol, need) +need
+enum {
+	NEEDED = 0
+#include "preload/cupti/cupti.def"
+};
+#undef CUPTI
+
+#define CUPTI(symbol, need) #symbol "\0"
+static const char names[] =
+#include "preload/cupti/cupti.def"
+#include "preload/cupti/cupti_counters.def"
+	;
+#undef CUPTI
+
 /* Version 13 is CUDA 11.0: older ones know no graphs. */
 enum { VERSION_MIN = 13, PATH_ROOM = 4096 };
 
@@ -116,6 +130,7 @@ bool gw_cupti_unwanted(void)
 bool gw_cupti_open(char *why, size_t size)
 {
 	bool named = gw_options.cupti[0] != 0;
+	const char *lacks;
 	void *handle;
 
 	if (gw_cupti.version)
@@ -133,15 +148,11 @@ bool gw_cupti_open(char *why, size_t size)
 		snprintf(why, size, "GPUWATCH_CUPTI: %.150s", dlerror());
 	if (!handle)
 		return false;
-#define CUPTI(symbol, need) \
-	*(void **)&gw_cupti.symbol = gw_real_dlsym(handle, #symbol); \
-	if (need == REQUIRED && !gw_cupti.symbol) { \
-		snprintf(why, size, "the libcupti found lacks " #symbol); \
-		return false; \
+	lacks = gw_dl_find(handle, (void **)&gw_cupti, names, NEEDED);
+	if (lacks) {
+		snprintf(why, size, "the libcupti found lacks %s", lacks);
+		return false;
 	}
-#include "preload/cupti/cupti.def"
-#include "preload/cupti/cupti_counters.def"
-#undef CUPTI
 	if (gw_cupti.cuptiGetVersion(&gw_cupti.version) != CUPTI_SUCCESS ||
 	    gw_cupti.version < VERSION_MIN) {
 		snprintf(why, size, "the libcupti found is older than CUDA 11 (version %u)",

@@ -263,9 +263,8 @@ bool gw_window_conditional(void)
 {
 	if (!atomic_load(&conditional))
 		return false;
-	gw_degrade(GW_DEGRADED_CONDITIONAL,
-		   "a graph has conditional nodes, beside which CUPTI's records can crash it: "
-		   "kernels are timed by sampled events");
+	gw_degrade(GW_DEGRADED_CONDITIONAL, "%s: kernels are timed by sampled events",
+		   "a graph has conditional nodes, beside which CUPTI's records can crash it");
 	return true;
 }
 

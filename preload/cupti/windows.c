@@ -523,8 +523,8 @@ static void plan(uint64_t now)
 
 static void without_times(void)
 {
-	gw_degrade(GW_DEGRADED_NO_TIMES, "libcupti's records come without times any more: kernels "
-					 "are timed by sampled events");
+	gw_degrade(GW_DEGRADED_NO_TIMES, "%s: kernels are timed by sampled events",
+		   "libcupti's records come without times any more");
 	window.useless = true;
 	if (watching())
 		return;

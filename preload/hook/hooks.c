@@ -56,7 +56,7 @@ static void **place(struct gw_real *table, int row)
 	}
 #define HOOK(symbol, base, need, pt, params, args, before, after) \
 	GW_EXPORT(symbol) \
-	WRAPPER(, by_name_##symbol, gw_next.symbol, symbol, pt, params, before, after, args)
+	WRAPPER(GW_HOT, by_name_##symbol, gw_next.symbol, symbol, pt, params, before, after, args)
 #define HOOK_RARE(...)
 #define HOOK_BARE(...)
 #include "preload/hook/hooks.def"

@@ -128,7 +128,7 @@ void gw_arguments_take(struct gw_call *call, void **params, void **extra)
 	uint64_t key =
 		gw_cell_key(gw_cell_kernel(e->kernel, t->last.stream_device), e->grid, e->block_x,
 			    e->block_y, e->block_z, e->cluster, e->shared, e->digest);
-	uint32_t *seen = &t->arguments_seen[key % GW_ARGUMENTS_SEEN];
+	uint32_t *seen = &t->arguments_seen[key / 2 % GW_ARGUMENTS_SEEN]; /* keys are odd */
 	uint32_t tag = (uint32_t)(key >> 32), begin = begin_of(t->arguments_head), held;
 	struct in_ring *r;
 
@@ -138,12 +138,13 @@ void gw_arguments_take(struct gw_call *call, void **params, void **extra)
 	/* Pairs with the release in gw_arguments_arrived(): what was there has been read. */
 	held = begin - atomic_load_explicit(&t->arguments_tail, memory_order_acquire);
 	r = in_ring(t, begin);
-	if (held + sizeof(*r) > GW_ARGUMENTS_RING ||
-	    !copy(&r->arguments, (CUfunction)t->last.function, e->kernel, params, extra))
+	if (held + sizeof(*r) > GW_ARGUMENTS_RING)
 		return;
-	r->position = call->at;
+	*seen = tag; /* also where they can't be read: the driver is asked once */
+	if (!copy(&r->arguments, call->function, e->kernel, params, extra))
+		return;
 	/* The event's release publishes these to the worker. */
-	*seen = tag;
+	r->position = call->at;
 	t->arguments_head = end_of(begin, r);
 	e->flags |= GW_EVENT_ARGUMENTS;
 }

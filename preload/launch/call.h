@@ -25,14 +25,23 @@ struct gw_call {
 				       cuDevicePrimaryCtxRetain(): a context was active */
 	uint64_t since;           /**< of a wait: ticks when it began, 0: it is not recorded */
 	CUfunction node; /**< when captured: what the graph will run; NULL: no kernel of its own */
+	CUfunction function; /**< that is launched */
 	struct gw_last last; /**< INNER: what the outer launch had looked up */
+	struct gw_known_kernel
+		known; /**< not OUTER: the kernel; the thread's may be half written */
 };
 
 /* What follows runs on first use or rarely: out of the way of the launch path's code. */
 #define GW_COLD __attribute__((cold))
+/* What every launch runs, side by side: as few pages and lines as can be. */
+#define GW_HOT __attribute__((hot))
 
 /** First launch of a thread: give it a ring. NULL when there is none left. */
 GW_COLD struct gw_thread *gw_thread_register(void);
+
+/** Looks the kernel up where the thread has not, or not since @p generation. */
+__attribute__((noinline)) const struct gw_known_kernel *
+gw_kernel_look_up(struct gw_call *call, CUfunction function, uint32_t generation);
 
 /** First use of a kernel: get its name and resources from the driver. 0 when it fails. */
 GW_COLD uint32_t gw_kernel_resolve(CUfunction function);
@@ -131,7 +140,7 @@ static inline const unsigned char *gw_extra_buffer(void **extra, size_t *size)
  * The argument hash of a launch by its kernel's layout; 0 where the arguments are unknown. Out of
  * line, out of the way of kernels whose arguments decide nothing.
  */
-uint32_t gw_digest_read(const struct gw_digest_plan *plan, void **params, void **extra);
+GW_HOT uint32_t gw_digest_read(const struct gw_digest_plan *plan, void **params, void **extra);
 
 /** Whether @p stream is being captured, asked of the driver. */
 GW_COLD bool gw_stream_capturing(CUstream stream, uint32_t pt);

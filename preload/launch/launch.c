@@ -9,6 +9,29 @@ void gw_kernel_event_rare(struct gw_call *call, CUfunction f, uint32_t gx, uint3
 			kind);
 }
 
+const struct gw_known_kernel *gw_kernel_look_up(struct gw_call *call, CUfunction f,
+						uint32_t generation)
+{
+	struct gw_shared *s = gw_hot.shared;
+	struct gw_known_kernel *k = call->how == GW_CALL_OUTER
+					    ? gw_known_place(call->thread, (uintptr_t)f)
+					    : &call->known;
+	uint32_t slot = gw_map_get(&s->functions, (uintptr_t)f);
+
+	if (!slot)
+		slot = gw_kernel_resolve(f);
+	k->function = 0; /* a launch in a signal handler may look here at any time */
+	atomic_signal_fence(memory_order_seq_cst);
+	k->slot = slot;
+	k->generation = generation;
+	k->cluster = s->kernels[slot].cluster;
+	/* Pairs with the release in publish() (analysis/digests.c). */
+	k->plan = atomic_load_explicit(&s->kernels[slot].plan, memory_order_acquire);
+	atomic_signal_fence(memory_order_seq_cst);
+	k->function = slot ? (uintptr_t)f : 0;
+	return k;
+}
+
 void launch_ex_begin(struct gw_call *call, const CUlaunchConfig *config, CUfunction f,
 		     void **params, void **extra)
 {

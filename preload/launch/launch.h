@@ -16,29 +16,19 @@
 #define GW_INLINE static inline __attribute__((always_inline))
 
 /*
- * The last kernel a thread launched is very often its next, and what the driver does in
- * between has thrown our tables out of the nearest cache.
+ * What a launch needs of its kernel, in one cache line: what the program and the driver do between
+ * two launches throws our tables out of the near caches, and here each line is waited for.
  */
-static inline uint32_t gw_kernel_slot_of(struct gw_shared *s, struct gw_thread *t, CUfunction f)
+static inline const struct gw_known_kernel *gw_kernel_known(struct gw_call *call, CUfunction f)
 {
 	/* Pairs with the increments in modules.c, streams.c and analysis/digests.c. */
 	uint32_t generation =
 		atomic_load_explicit(&gw_hot.function_generation, memory_order_acquire);
-	uint32_t slot;
+	const struct gw_known_kernel *k = gw_known_place(call->thread, (uintptr_t)f);
 
-	if (GW_LIKELY((uintptr_t)f == t->last.function &&
-		      generation == t->last.function_generation))
-		return t->last.function_slot;
-	slot = gw_map_get(&s->functions, (uintptr_t)f);
-	if (GW_UNLIKELY(!slot))
-		slot = gw_kernel_resolve(f);
-	t->last.function = slot ? (uintptr_t)f : 0;
-	t->last.function_slot = slot;
-	t->last.function_generation = generation;
-	t->last.function_cluster = s->kernels[slot].cluster;
-	/* Pairs with the release in publish() (analysis/digests.c). */
-	t->last.function_plan = atomic_load_explicit(&s->kernels[slot].plan, memory_order_acquire);
-	return slot;
+	if (GW_LIKELY(k->function == (uintptr_t)f && k->generation == generation))
+		return k;
+	return gw_kernel_look_up(call, f, generation);
 }
 
 /*
@@ -219,7 +209,7 @@ GW_INLINE void gw_kernel_event(struct gw_call *call, CUfunction f, uint32_t gx, 
 			       uint8_t flags, enum gw_event_kind kind)
 {
 	struct gw_event *e = gw_event_begin(call, stream);
-	struct gw_shared *s = gw_hot.shared;
+	const struct gw_known_kernel *k;
 	const uint32_t reads = atomic_load_explicit(&gw_hot.reads, memory_order_relaxed);
 	const uint32_t none = 0x7fc00000; /* NaN */
 
@@ -239,7 +229,9 @@ GW_INLINE void gw_kernel_event(struct gw_call *call, CUfunction f, uint32_t gx, 
 	}
 	e->kind = (uint8_t)kind;
 	e->flags = (uint8_t)(flags | (reads & ~(uint32_t)GW_HOT_READS));
-	e->kernel = (uint16_t)gw_kernel_slot_of(s, call->thread, f);
+	k = gw_kernel_known(call, f);
+	call->function = f;
+	e->kernel = (uint16_t)k->slot;
 	e->grid[0] = gx;
 	e->grid[1] = gy;
 	e->grid[2] = gz;
@@ -247,14 +239,13 @@ GW_INLINE void gw_kernel_event(struct gw_call *call, CUfunction f, uint32_t gx, 
 	e->block_y = (uint16_t)by;
 	e->block_z = (uint16_t)bz;
 	e->shared = shared;
-	e->cluster = cluster ? cluster : call->thread->last.function_cluster;
-	e->digest = 0;
-	if (call->thread->last.function_plan)
-		e->digest = gw_digest_read(call->thread->last.function_plan, params, extra);
+	e->cluster = cluster ? cluster : k->cluster;
+	e->digest = k->plan ? gw_digest_read(k->plan, params, extra) : 0;
 	memcpy(&e->predicted, &none, 4);
 	/* Where nothing has been learnt, nothing is published. */
 	if (e->known && reads)
-		call->thread->last.cell = gw_cell_read(s, call->thread->last.stream_device, e);
+		call->thread->last.cell =
+			gw_cell_read(gw_hot.shared, call->thread->last.stream_device, e);
 	if (GW_UNLIKELY(atomic_load_explicit(&gw_hot.events, memory_order_relaxed)) &&
 	    kind == GW_EVENT_KERNEL)
 		gw_events_begin(call, stream, 1);
@@ -276,8 +267,8 @@ void gw_kernel_event_rare(struct gw_call *call, CUfunction f, uint32_t gx, uint3
 #define cooperative_begin(...) \
 	gw_kernel_event_rare(__VA_ARGS__, NULL, GW_EVENT_COOPERATIVE, GW_EVENT_KERNEL)
 
-void launch_ex_begin(struct gw_call *call, const CUlaunchConfig *config, CUfunction f,
-		     void **params, void **extra);
+GW_HOT void launch_ex_begin(struct gw_call *call, const CUlaunchConfig *config, CUfunction f,
+			    void **params, void **extra);
 void graph_launch_begin(struct gw_call *call, CUgraphExec exec, CUstream stream);
 
 /*

@@ -103,7 +103,7 @@ static struct gw_event *reserve_inner(struct gw_call *call, uint32_t at)
 	call->at = at;
 	/* What the outer one is looking up at this moment may be half done. */
 	call->last = t->last;
-	t->last.stream_key = t->last.function = 0;
+	t->last.stream_key = 0;
 	t->last.cell = 0;
 	return slot(t, at);
 }

@@ -158,7 +158,7 @@ static uint32_t tag_of(uint64_t key)
 
 static bool was_seen(uint64_t key)
 {
-	return atomic_load_explicit(&seen[key % SEEN], memory_order_relaxed) == tag_of(key);
+	return atomic_load_explicit(&seen[key / 2 % SEEN], memory_order_relaxed) == tag_of(key);
 }
 
 /* One more stack; false where none is to be taken. */
@@ -180,7 +180,7 @@ static bool take(uint64_t key, uint32_t kernel, uint32_t device, const struct gw
 	s->config = gw_event_config(e);
 	copy(s);
 	gw_sandbox_leave();
-	atomic_store_explicit(&seen[key % SEEN], tag_of(key), memory_order_relaxed);
+	atomic_store_explicit(&seen[key / 2 % SEEN], tag_of(key), memory_order_relaxed);
 	if (atomic_fetch_add(&taken, 1) + 1 >= GW_STACKS_MAX)
 		gw_hot_want(GW_EVENT_STACK, false);
 	set(s, FULL);
@@ -206,21 +206,18 @@ void gw_stack_take(struct gw_call *call)
 void gw_stack_captured(struct gw_call *call, CUfunction f, const struct gw_event *shape,
 		       void **params, void **extra)
 {
-	struct gw_shared *s = gw_hot.shared;
 	struct gw_event e = *shape;
-	const uint32_t kernel = gw_kernel_slot_of(s, call->thread, f);
-	const struct gw_digest_plan *plan;
+	const struct gw_known_kernel *k = gw_kernel_known(call, f);
+	const uint32_t kernel = k->slot;
 	const int saved = errno;
 	CUcontext context;
 	uint64_t key;
 
 	if (!kernel)
 		return;
-	/* Pairs with the release in publish() (analysis/digests.c). */
-	plan = atomic_load_explicit(&s->kernels[kernel].plan, memory_order_acquire);
-	e.digest = plan ? gw_digest_read(plan, params, extra) : 0;
-	if (s->kernels[kernel].cluster && !e.cluster)
-		e.cluster = s->kernels[kernel].cluster;
+	e.digest = k->plan ? gw_digest_read(k->plan, params, extra) : 0;
+	if (!e.cluster)
+		e.cluster = k->cluster;
 	key = key_of(&e, kernel, 0);
 	if (was_seen(key)) /* the driver is asked once */
 		return;

@@ -278,7 +278,6 @@ static struct gw_thread *enrol(void)
 		t->last.stream_key = 0;
 		t->last.context = 0;
 		t->last.round = atomic_load(&gw_hot.round) - 1; /* its first call is timed */
-		t->last.function = 0;
 		t->tail_seen = atomic_load(&t->tail);
 		t->outer = NULL;
 		t->range_depth = 0;

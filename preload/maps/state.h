@@ -33,8 +33,9 @@ enum {
 	GW_ARGUMENTS_MAX = 4096, /**< bytes of a launch's arguments; of larger ones none are kept */
 	GW_ARGUMENTS_RING = 1 << 17, /**< bytes of a thread's arguments that wait for the worker: as
 					a rule those of two thousand launches */
-	GW_ARGUMENTS_SEEN = 256, /**< configurations a thread remembers having copied, by hash */
-	GW_CONTEXT_CHECK = 64,   /**< a thread's launches from one question for its context on */
+	GW_ARGUMENTS_SEEN = 2048, /**< configurations a thread remembers having copied, by hash */
+	GW_KNOWN_BITS = 8,        /**< places for kernels that a thread has looked up */
+	GW_CONTEXT_CHECK = 64,    /**< a thread's launches from one question for its context on */
 };
 
 /** What a launch event is. */
@@ -289,12 +290,17 @@ struct gw_last {
 	uint32_t stream_device;      /**< … its GPU, from gw_slot_device() … */
 	uint32_t stream_generation;  /**< … and the generation it is good for */
 	uint32_t context_generation; /**< the one of stream_generation `context` is good for */
-	uintptr_t function;          /**< the same of the last kernel: its handle, 0 for none, */
-	uint32_t function_slot, function_generation, function_cluster; /**< slot and so on */
-	uint32_t cell; /**< where the last prediction was found, plus one; 0 before */
-	const struct gw_digest_plan *function_plan;
-	uintptr_t context; /**< its current one as last asked for; 0: ask anew */
-	uint32_t round;    /**< gw_hot.round when the time of a call was last taken */
+	uintptr_t context;           /**< its current one as last asked for; 0: ask anew */
+	uint32_t cell;               /**< where the last prediction was found, plus one; 0 before */
+	uint32_t round;              /**< gw_hot.round when the time of a call was last taken */
+};
+
+/** A kernel as a thread has looked it up. */
+struct gw_known_kernel {
+	uintptr_t function;  /**< its handle, 0 for none */
+	uint32_t generation; /**< of gw_hot.function_generation it is good for */
+	uint32_t slot, cluster;
+	const struct gw_digest_plan *plan;
 };
 
 struct gw_call;
@@ -315,6 +321,7 @@ struct gw_thread {
 				     taken */
 	uint32_t arguments_head;  /**< bytes that the owner has written */
 	uint32_t arguments_seen[GW_ARGUMENTS_SEEN]; /**< hashes of configurations copied */
+	_Alignas(32) struct gw_known_kernel known[1 << GW_KNOWN_BITS]; /**< by gw_known_place() */
 	uint32_t outer_unknown; /**< round in which no `outer` was found for the slot at head, or 0
 				 */
 	uint32_t serial;        /**< unlike an id, never reused: per-thread stream keys */
@@ -347,6 +354,12 @@ _Static_assert(offsetof(struct gw_thread, counts.launches) < 128,
  * __tls_get_addr, which may allocate on a thread's first use, under the allocator's lock.
  */
 extern _Thread_local struct gw_thread *gw_self __attribute__((tls_model("initial-exec")));
+
+/** Where @p t has the kernel of a handle, where it has it. */
+static inline struct gw_known_kernel *gw_known_place(struct gw_thread *t, uintptr_t function)
+{
+	return &t->known[function * UINT64_C(0x9e3779b97f4a7c15) >> (64 - GW_KNOWN_BITS)];
+}
 
 /** The tables; one mapping. */
 struct gw_shared {

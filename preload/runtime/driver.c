@@ -35,8 +35,10 @@ bool gw_driver_resolve(void)
 	if (!handle)
 		return false;
 	gw_dl_init();
-#define DRIVER(symbol) *(void **)&gw_driver.symbol = gw_real_dlsym(handle, #symbol);
+#define DRIVER(symbol) #symbol "\0"
+	gw_dl_find(handle, (void **)&gw_driver,
 #include "preload/runtime/driver.def"
+		   , 0);
 #undef DRIVER
 	return true;
 }

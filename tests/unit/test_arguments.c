@@ -56,7 +56,6 @@ static int start(void **state)
 	memset(ring, 0, sizeof(ring));
 	thread = fixture_thread(SLOTS);
 	thread->arguments = ring;
-	thread->last.function = 0x1000;
 	gw_driver.cuFuncGetParamInfo = param_info;
 	fewer = 0;
 	position = 0;
@@ -68,7 +67,8 @@ static int start(void **state)
 static uint8_t launch(uint32_t blocks, void **from_params, void **extra)
 {
 	struct gw_event *e = &thread->ring[0];
-	struct gw_call call = {.event = e, .thread = thread, .at = position++};
+	struct gw_call call = {
+		.event = e, .thread = thread, .at = position++, .function = (CUfunction)0x1000};
 
 	*e = (struct gw_event){.kernel = KERNEL,
 			       .grid = {blocks, 1, 1},
@@ -150,6 +150,25 @@ TEST_WITH(nothing_is_read_by_the_layout_of_another_kernel, start, NULL)
 {
 	fewer = 1;
 	assert_false(taken(launch(1, params, NULL)));
+}
+
+TEST_WITH(the_driver_is_asked_once_for_what_cannot_be_read, start, NULL)
+{
+	fewer = 1;
+	assert_false(taken(launch(1, params, NULL)));
+	fewer = 0;
+	assert_false(taken(launch(1, params, NULL)));
+	assert_true(taken(launch(2, params, NULL)));
+}
+
+TEST_WITH(configurations_in_turns_are_copied_once, start, NULL)
+{
+	enum { CONFIGURATIONS = 400 };
+	unsigned again = 0;
+
+	for (uint32_t i = 0; i < 2 * CONFIGURATIONS; i++)
+		again += taken(launch(1 + i % CONFIGURATIONS, params, NULL)) && i >= CONFIGURATIONS;
+	assert_true(again < CONFIGURATIONS / 4); /* two may have one place */
 }
 
 TEST_WITH(a_kernel_without_parameters_has_none, start, NULL)

@@ -14,6 +14,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -222,10 +223,21 @@ TEST_WITH(a_metric_that_no_chip_has_is_not_waited_for, start_answers, NULL)
 /* Processes that share a GPU take turns with its sampler of counters. */
 static char folder[64], segment[96];
 
-static CUresult CUDAAPI bus_of(char *bus, int size, CUdevice device)
+/* A GPU that is this process's alone. */
+static uint8_t gpu[16] = {0xc0, 0xff, 0xee};
+static char ncu[128]; /* the file for whose lock ncu waits */
+
+static CUresult CUDAAPI uuid_of(CUuuid *uuid, CUdevice device)
 {
-	snprintf(bus, (size_t)size, "0000:%02x:00.0", (unsigned)device);
+	gpu[11] = (uint8_t)device;
+	memcpy(uuid, gpu, sizeof(gpu));
 	return CUDA_SUCCESS;
+}
+
+static void file_of(char *name, size_t size, const char *before, unsigned device, const char *end)
+{
+	snprintf(name, size, "%sc0ffee00-0000-0000-0000-%04x%02x%02x%02x%02x%s", before, device,
+		 gpu[12], gpu[13], gpu[14], gpu[15], end);
 }
 
 /* Another process that has the turn on GPU 0 until its pipe is closed. */
@@ -266,18 +278,20 @@ static int setup(void **state)
 	if (!mkdtemp(folder))
 		return 1;
 	snprintf(segment, sizeof(segment), "%s/1-2-3.gwlive", folder);
-	gw_driver.cuDeviceGetPCIBusId = bus_of;
+	gw_driver.cuDeviceGetUuid = uuid_of;
+	memcpy(gpu + 12, &(pid_t){getpid()}, 4);
 	gw_gpu_turn_start(segment);
 	return 0;
 }
 
 static int teardown(void **state)
 {
-	char name[128];
+	char name[128], before[80];
 
 	gw_gpu_turn_give();
 	for (unsigned i = 0; i < 2; i++) {
-		snprintf(name, sizeof(name), "%s/.0000:%02x:00.0.sampler", folder, i);
+		snprintf(before, sizeof(before), "%s/.", folder);
+		file_of(name, sizeof(name), before, i, ".sampler");
 		unlink(name);
 	}
 	return rmdir(folder);
@@ -366,6 +380,64 @@ TEST_WITH(what_the_program_opened_in_its_place_stays_open, setup, teardown)
 	for (int number = FIRST; number <= LAST; number++)
 		assert_int_equal(close(number), 0);
 	close(own);
+}
+
+/* ncu's lock file, as it leaves it; -1: in another user's folder. */
+static bool made;
+
+static int ncu_file(void)
+{
+	mkdir("/tmp/nvidia", 0777);
+	made |= !mkdir("/tmp/nvidia/nsight_compute", 0777);
+	file_of(ncu, sizeof(ncu), "/tmp/nvidia/nsight_compute/lock.", 0, "");
+	return open(ncu, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+}
+
+static int teardown_ncu(void **state)
+{
+	unlink(ncu);
+	if (made && !rmdir("/tmp/nvidia/nsight_compute"))
+		rmdir("/tmp/nvidia");
+	return teardown(state);
+}
+
+TEST_WITH(ncu_waits_while_there_is_a_turn, setup, teardown_ncu)
+{
+	struct flock all = {.l_type = F_WRLCK};
+	int file = ncu_file();
+
+	if (file < 0)
+		skip();
+	assert_true(gw_gpu_turn_take(0));
+	assert_int_equal(fcntl(file, F_SETLK, &all), -1);
+	gw_gpu_turn_give();
+	assert_int_equal(fcntl(file, F_SETLK, &all), 0);
+	close(file);
+}
+
+TEST_WITH(there_is_no_turn_while_ncu_profiles, setup, teardown_ncu)
+{
+	struct flock all = {.l_type = F_WRLCK};
+	int file = ncu_file(), hold;
+	pid_t pid;
+
+	if (file < 0)
+		skip();
+	assert_int_equal(fcntl(file, F_SETLK, &all), 0);
+	pid = other(&hold);
+	assert_int_equal(pid, -1);
+	close(hold);
+	assert_true(wait(NULL) > 0);
+	close(file);
+	assert_true(gw_gpu_turn_take(0));
+}
+
+TEST_WITH(the_lock_of_ncu_is_not_made, setup, teardown_ncu)
+{
+	close(ncu_file());
+	unlink(ncu);
+	assert_true(gw_gpu_turn_take(0));
+	assert_int_equal(access(ncu, F_OK), -1);
 }
 
 TEST_WITH(a_try_in_vain_is_counted, setup, teardown)

@@ -3,6 +3,7 @@
 #include "preload/runtime/linker/objects.h"
 
 #include <dlfcn.h>
+#include <limits.h>
 #include <link.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -96,7 +97,7 @@ static struct {
 #define ONE(name)         #name "\0"
 #define TWO(type, name)   #name "\0"
 #define THREE(type, name) #name "\0"
-static const char names[] = OF_ONE(ONE) OF_TWO(TWO) OF_THREE(THREE);
+static const char of_libm[] = OF_ONE(ONE) OF_TWO(TWO) OF_THREE(THREE);
 #undef ONE
 #undef TWO
 #undef THREE
@@ -115,17 +116,25 @@ OF_TWO(TWO)
 OF_THREE(THREE)
 /* clang-format on */
 
+const char *gw_dl_find(void *handle, void **place, const char *names, unsigned needed)
+{
+	const char *missing = NULL;
+
+	for (unsigned i = 0; *names; i++) {
+		place[i] = gw_real_dlsym(handle, names);
+		if (!place[i] && i < needed && !missing)
+			missing = names;
+		while (*names++)
+			;
+	}
+	return missing;
+}
+
 bool gw_libm_find(void)
 {
-	void *libm = dlopen("libm.so.6", RTLD_LAZY | RTLD_NOLOAD), **place = (void **)&in_libm;
-	bool all = libm != NULL;
+	void *libm = dlopen("libm.so.6", RTLD_LAZY | RTLD_NOLOAD);
 
 	gw_dl_init();
-	for (const char *name = names; all && *name; name++, place++) {
-		*place = gw_real_dlsym(libm, name);
-		all = *place != NULL;
-		while (*name)
-			name++;
-	}
-	return all; /* it stays open: we need it as long as there is a thread of ours */
+	/* It stays open: we need it as long as there is a thread of ours. */
+	return libm && !gw_dl_find(libm, (void **)&in_libm, of_libm, UINT_MAX);
 }

@@ -19,6 +19,12 @@ extern void *(*gw_next_dlvsym)(void *handle, const char *name, const char *versi
 /** Find them in the C library's symbol table. Idempotent; safe before any constructor has run. */
 void gw_dl_init(void);
 
+/**
+ * Put the functions of @p handle that @p names lists, each ended by a 0 and all by another, into
+ * @p place. Returns the first of the @p needed first ones that is lacking, NULL: none is.
+ */
+const char *gw_dl_find(void *handle, void **place, const char *names, unsigned needed);
+
 /** Find the functions of libm that the library calls, before it calls any; false: there is one that
  * libm lacks, or no libm. */
 bool gw_libm_find(void);
