@@ -209,7 +209,7 @@ static uint32_t another_like(uint32_t config)
 	struct gw_config_entry *c = gw_config_entry(config), *other;
 
 	for (uint32_t id = c->arguments && c->analysis == WAITING ? c->head : 0; id;
-	     id = other->provisional) {
+	     id = other->hashed) {
 		other = gw_config_entry(id);
 		if ((other->analysis == ANALYZED || other->analysis == ANALYZED_BRIEFLY) &&
 		    other->arguments && !other->analysis_elsewhere &&
