@@ -335,6 +335,7 @@ static void take_result(const struct gw_analysis_job *job)
 	if (once_more(job))
 		c->analysis = ANALYZED_BRIEFLY;
 	log_code(job);
+	gw_digests_analysed(c->slot);
 	gw_work_offer(job->config, &job->work);
 	if (job->end == GW_ANALYSIS_ABANDONED)
 		why = job->stopped ? "the program ended meanwhile" : texts.took_long;

@@ -173,16 +173,19 @@ static bool mostly_equal(const struct gw_digest_word *w, uint32_t slot, uint32_t
 
 /*
  * Leave words out that no launch analysed so far uses, and, @p often, those that differ; back come
- * those that one has used since. False: that is all of them, or none.
+ * those that one has used since. Where none was analysed, and hashes return beside those that do
+ * not, there is no layout until one is. False: it stays as it was.
  */
 static bool narrow(uint32_t slot, bool often)
 {
 	const struct gw_digest_plan *whole = kernels[slot].whole, *was = plan_of(slot);
 	uint32_t used = atomic_load(&kernels[slot].used);
-	struct gw_digest_plan plan = {0}, *kept;
+	struct gw_digest_plan plan = {0}, *kept = NULL;
 
-	if (!whole || !was)
+	if (!whole || kernels[slot].by_code.taken_back)
 		return false;
+	if (often && !used)
+		used = UINT32_MAX;
 	plan.end = whole->end;
 	for (uint32_t i = 0; i < whole->count; i++) {
 		if (often && !mostly_equal(&whole->word[i], slot, whole->end))
@@ -193,12 +196,22 @@ static bool narrow(uint32_t slot, bool often)
 		plan.fours = i < whole->fours ? plan.count : plan.fours;
 		plan.wide = i < whole->wide ? plan.count : plan.wide;
 	}
-	if (!plan.count || plan.count == was->count || !(kept = gw_shared_keep(sizeof(*kept))))
+	if (plan.count == (was ? was->count : 0) ||
+	    (!plan.count && (often || kernels[slot].by_code.returned < GW_DIGESTS_UNREAD)))
 		return false;
-	*kept = plan;
+	if (plan.count && !(kept = gw_shared_keep(sizeof(*kept))))
+		return false;
+	if (kept)
+		*kept = plan;
 	publish(slot, kept);
 	kernels[slot].by_code.once = 0;
 	return true;
+}
+
+void gw_digests_analysed(uint32_t slot)
+{
+	if (!plan_of(slot))
+		narrow(slot, false);
 }
 
 /* Unless an analysis thread has just published the one by the code in place of a provisional one.

@@ -39,6 +39,9 @@ void gw_digests_plan(uint32_t slot, const struct gw_ir_program *program);
 void gw_digests_ran(uint32_t slot, const struct gw_ir_program *program,
 		    const struct gw_eval_block *ran);
 
+/** The same was analysed, and the worker has the result. */
+void gw_digests_analysed(uint32_t slot);
+
 /**
  * Whether launches of kernel @p slot with @p arguments have the hash @p digest (0: none), as far as
  * its code says. False while the code is not known.

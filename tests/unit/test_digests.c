@@ -268,6 +268,35 @@ TEST_WITH(a_word_that_an_analysed_launch_uses_stays, start, end)
 	assert_int_equal(plan_of(OTHER)->count, 2);
 }
 
+/* In a burst, before any launch of it was analysed. */
+TEST_WITH(until_a_launch_is_analysed_few_are_distinguished, start, end)
+{
+	uint32_t count = 0;
+
+	give_two_words();
+	for (uint64_t i = 0; i < 1000; i++) {
+		launch_with(1, 7, 1);
+		count = launch_with(1, 7, 100 + i);
+	}
+	assert_false(distinguished(OTHER));
+	assert_in_range(count, GW_DIGESTS_UNREAD, GW_DIGESTS_UNREAD + 4);
+	analysed(2);
+	gw_digests_analysed(OTHER);
+	assert_int_equal(plan_of(OTHER)->count, 1);
+	assert_int_equal(plan_of(OTHER)->word[0].offset, 0);
+	assert_int_equal(atomic_load(&gw_counters[GW_COUNTER_digest_plans_dropped]), 0);
+}
+
+TEST_WITH(a_layout_that_was_given_up_does_not_return, start, end)
+{
+	for (uint32_t digest = 1; digest < 100; digest++)
+		launch(KERNEL, 1, digest);
+	assert_false(distinguished(KERNEL));
+	gw_digests_ran(KERNEL, &k.b.program, NULL);
+	gw_digests_analysed(KERNEL);
+	assert_false(distinguished(KERNEL));
+}
+
 TEST_WITH(a_word_that_is_used_later_comes_back, start, end)
 {
 	give_two_words();
