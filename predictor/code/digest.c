@@ -18,6 +18,7 @@
  */
 #include "predictor/code/digest.h"
 
+#include "predictor/code/eval/eval.h"
 #include "predictor/code/ir/reach.h"
 
 enum {
@@ -35,13 +36,27 @@ enum {
 
 /* What the rule knows beside the search. */
 struct knowledge {
-	const uint8_t *varies; /* of each operand (ir/reach.h) */
-	bool stores;           /* those that are followed have been */
+	const uint8_t *varies;           /* of each operand (ir/reach.h) */
+	const struct gw_eval_block *ran; /* of each block; NULL: any may run */
+	bool stores;                     /* those that are followed have been */
 };
 
 static bool is_memory(const struct gw_ir_insn *insn)
 {
 	return insn->op == IR_LD || insn->op == IR_ST || insn->op == IR_ATOM || insn->op == IR_RED;
+}
+
+static bool runs(const struct gw_reach *r, uint32_t block)
+{
+	const struct knowledge *k = r->arg;
+
+	return r->p->blocks[block].reachable && (!k->ran || k->ran[block].runs.most > 0);
+}
+
+/* What blocks that do not run make of a number is not used. */
+static bool is_run(const struct gw_reach *r, const struct gw_ir_insn *insn)
+{
+	return runs(r, r->block[insn - r->p->insns]);
 }
 
 static bool is_number(const struct gw_reach *r, gw_ir_operand o, uint64_t value)
@@ -191,6 +206,8 @@ static void follow_term(struct gw_reach *r, const struct gw_ir_insn *insn)
 static void follow(struct gw_reach *r, const struct gw_ir_insn *insn, uint32_t slot, uint8_t marks)
 {
 	(void)slot;
+	if (!is_run(r, insn))
+		return;
 	if (marks & (LOW | HIGH))
 		follow_address(r, insn, marks & (LOW | HIGH));
 	if (marks & CONTROL)
@@ -221,7 +238,7 @@ static void begin(struct gw_reach *r)
 	const struct gw_ir_program *p = r->p;
 
 	for (uint32_t b = 0; b < p->block_count; b++) {
-		if (!p->blocks[b].reachable)
+		if (!runs(r, b))
 			continue;
 		if (gw_ir_decides(p, &p->blocks[b]))
 			gw_reach_test(r, b, CONTROL);
@@ -246,7 +263,7 @@ static void note_load(const struct gw_reach *r, const struct gw_ir_insn *insn, u
 	uint64_t at;
 
 	if (insn->op != IR_LD || insn->space != IR_SPACE_PARAM || !gw_ir_is_constant(use[0]) ||
-	    !gw_ir_is_constant(use[1]))
+	    !gw_ir_is_constant(use[1]) || !is_run(r, insn))
 		return;
 	at = gw_ir_constant(r->p, use[0]) + gw_ir_constant(r->p, use[1]);
 	for (unsigned d = 0; d < insn->defs; d++, at += insn->width) {
@@ -363,12 +380,12 @@ uint32_t gw_digest_rest(const struct gw_digest_plan *plan, const void *const *pa
 	return gw_digest_end(h);
 }
 
-const char *gw_digest_plan_make(const struct gw_ir_program *program,
-				const struct gw_code_param *param, uint32_t count,
-				struct gw_arena *arena, struct gw_digest_plan *plan)
+const char *gw_digest_plan_run(const struct gw_ir_program *program, const struct gw_eval_block *ran,
+			       const struct gw_code_param *param, uint32_t count,
+			       struct gw_arena *arena, struct gw_digest_plan *plan)
 {
 	uint32_t size = size_of(param, count);
-	struct knowledge knowledge = {0};
+	struct knowledge knowledge = {.ran = ran};
 	struct gw_reach r = {.rule = follow, .arg = &knowledge};
 	uint8_t *bytes;
 

@@ -42,6 +42,14 @@ struct gw_digest_plan {
 	struct gw_digest_word word[GW_DIGEST_MOST];
 };
 
+struct gw_eval_block; /* eval/eval.h */
+
+/** gw_digest_plan_make() of those launches that run the blocks that @p ran counts (NULL: of all):
+ * a structure may have room for more dimensions than it is said to have. */
+const char *gw_digest_plan_run(const struct gw_ir_program *program, const struct gw_eval_block *ran,
+			       const struct gw_code_param *param, uint32_t count,
+			       struct gw_arena *arena, struct gw_digest_plan *plan);
+
 /**
  * Derive the layout of @p program, whose @p count parameters are laid out by @p param. Words that
  * are also the base of an address are pointers and left out. Where there are too many words, those
@@ -49,9 +57,12 @@ struct gw_digest_plan {
  * lower offsets first. Tensor maps that copies go through come beside these, all but their address.
  * Returns NULL, or a static text of why there is no layout. Working memory comes from @p arena.
  */
-const char *gw_digest_plan_make(const struct gw_ir_program *program,
-				const struct gw_code_param *param, uint32_t count,
-				struct gw_arena *arena, struct gw_digest_plan *plan);
+static inline const char *gw_digest_plan_make(const struct gw_ir_program *program,
+					      const struct gw_code_param *param, uint32_t count,
+					      struct gw_arena *arena, struct gw_digest_plan *plan)
+{
+	return gw_digest_plan_run(program, NULL, param, count, arena, plan);
+}
 
 struct gw_reach; /* ir/reach.h */
 

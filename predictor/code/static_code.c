@@ -318,6 +318,8 @@ const char *gw_static_code_work(const struct gw_static_code *in, struct gw_arena
 	if (in->limited)
 		*in->limited = !gather.report.complete || gather.cut || !gather.complete ||
 			       gather.report.coverage != GW_COVER_EXACT;
+	if (in->ran && gather.report.complete)
+		*in->ran = gather.report.blocks;
 	why = all_rows(&a, &a.parts, GW_STATIC_MIDDLE, work, open);
 	elsewhere = goes_elsewhere(&a);
 	least = why ? NAN : least_time(&a, elsewhere, *open, work);

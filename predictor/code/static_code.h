@@ -22,6 +22,8 @@ struct gw_static_code {
 		*memory; /**< that arguments point into; NULL: none is known */
 	uint32_t memory_count;
 	bool *limited; /**< where not NULL: gets whether higher limits could determine more */
+	const struct gw_eval_block **ran; /**< where not NULL: gets what each block did, the
+					       arena's, unless a warp was not followed to its end */
 };
 
 /**

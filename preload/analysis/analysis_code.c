@@ -269,6 +269,7 @@ static enum gw_analysis_end evaluate(const struct decoded *d, const struct gw_an
 						.blocks = BLOCKS,
 						.steps = wide * BLOCK_STEPS / part,
 						.long_warp = wide * WARP_STEPS};
+	const struct gw_eval_block *ran = NULL;
 	const struct gw_static_code code = {.program = &d->program,
 					    .cfg = d->cfg,
 					    .calls = d->calls,
@@ -278,12 +279,15 @@ static enum gw_analysis_end evaluate(const struct decoded *d, const struct gw_an
 					    .limits = &limits,
 					    .memory = in->memory,
 					    .memory_count = in->memory_count,
-					    .limited = limited};
+					    .limited = limited,
+					    .ran = &ran};
 	struct gw_arena arena;
 	const char *open;
 
 	gw_arena_init(&arena, room);
 	*why = gw_static_code_work(&code, &arena, work, &open);
+	if (in->arguments)
+		gw_digests_ran(in->slot, &d->program, ran);
 	*refused = arena.refused;
 	gw_arena_free(&arena);
 	if (*why)

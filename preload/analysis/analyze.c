@@ -209,7 +209,7 @@ static uint32_t another_like(uint32_t config)
 	struct gw_config_entry *c = gw_config_entry(config), *other;
 
 	for (uint32_t id = c->arguments && c->analysis == WAITING ? c->head : 0; id;
-	     id = other->provisional) {
+	     id = other->hashed) {
 		other = gw_config_entry(id);
 		if ((other->analysis == ANALYZED || other->analysis == ANALYZED_BRIEFLY) &&
 		    other->arguments && !other->analysis_elsewhere &&
@@ -335,6 +335,7 @@ static void take_result(const struct gw_analysis_job *job)
 	if (once_more(job))
 		c->analysis = ANALYZED_BRIEFLY;
 	log_code(job);
+	gw_digests_analysed(c->slot);
 	gw_work_offer(job->config, &job->work);
 	if (job->end == GW_ANALYSIS_ABANDONED)
 		why = job->stopped ? "the program ended meanwhile" : texts.took_long;

@@ -7,19 +7,20 @@
 
 enum { SEARCH_MEMORY = 16 << 20 }; /* of deriving one layout, freed at once */
 
-enum state { UNDECIDED, NONE, PLANNED, TAKEN_BACK };
-
 /* Configurations of one kind of hash. */
 struct hashes {
 	uint16_t all;               /* further configurations made */
 	uint16_t further, returned; /* since they were last compared */
 	uint16_t once; /* launched but once so far; of one by the code since its last */
+	bool taken_back;
 };
 
 static struct {
-	_Atomic uint8_t state;
-	_Atomic bool independent; /* the code depends on no argument */
-	bool provisional_taken_back;
+	_Atomic bool tried;                 /* by the code */
+	_Atomic bool independent;           /* the code depends on no argument */
+	const struct gw_digest_plan *whole; /* as the code gives it, and … */
+	_Atomic uint32_t used;              /* … words of it that launches analysed so far use */
+	uint32_t differ;                    /* words of it that differ each time */
 	struct hashes by_code, provisional;
 } * kernels; /* [GW_KERNELS_MAX] */
 
@@ -47,7 +48,7 @@ void gw_digests_start(void)
 	/* A forked child has its parent's layouts, which stay valid. */
 	for (uint32_t i = 1; kernels && i <= count && i < GW_KERNELS_MAX; i++)
 		if (plan_of(i) && !plan_of(i)->provisional)
-			kernels[i].state = PLANNED;
+			kernels[i].tried = true;
 }
 
 /* Threads may still use the previous layout: it is never freed. */
@@ -59,22 +60,26 @@ static void publish(uint32_t slot, const struct gw_digest_plan *plan)
 	atomic_fetch_add(&gw_hot.function_generation, 1);
 }
 
-void gw_digests_plan(uint32_t slot, const struct gw_ir_program *program)
+static const char *derive(uint32_t slot, const struct gw_ir_program *program,
+			  const struct gw_eval_block *ran, struct gw_digest_plan *plan)
 {
 	const struct gw_layout *layout = gw_hot.shared->kernels[slot].layout;
-	struct gw_digest_plan plan, *kept;
 	struct gw_arena arena;
 	const char *why;
 
-	if (kernels[slot].state != UNDECIDED)
-		return;
-	kernels[slot].state = NONE;
-	if (!layout)
-		return;
 	gw_arena_init(&arena, SEARCH_MEMORY);
-	why = gw_digest_plan_make(program, layout->param, layout->count, &arena, &plan);
+	why = gw_digest_plan_run(program, ran, layout->param, layout->count, &arena, plan);
 	gw_arena_free(&arena);
-	if (why)
+	return why;
+}
+
+void gw_digests_plan(uint32_t slot, const struct gw_ir_program *program)
+{
+	struct gw_digest_plan plan, *kept;
+
+	if (atomic_exchange(&kernels[slot].tried, true))
+		return;
+	if (!gw_hot.shared->kernels[slot].layout || derive(slot, program, NULL, &plan))
 		return; /* the provisional one stays */
 	if (!plan.count) {
 		atomic_store(&kernels[slot].independent, true);
@@ -86,9 +91,31 @@ void gw_digests_plan(uint32_t slot, const struct gw_ir_program *program)
 	if (!kept)
 		return;
 	*kept = plan;
+	kernels[slot].whole = kept;
 	gw_count(GW_COUNTER_digest_plans, 1);
 	publish(slot, kept);
-	kernels[slot].state = PLANNED; /* from here on the worker may take it back */
+}
+
+void gw_digests_ran(uint32_t slot, const struct gw_ir_program *program,
+		    const struct gw_eval_block *ran)
+{
+	const struct gw_digest_plan *whole = kernels[slot].whole;
+	uint32_t used = UINT32_MAX;
+	struct gw_digest_plan plan;
+
+	if (!whole || atomic_load(&kernels[slot].used) == used)
+		return;
+	if (ran && !derive(slot, program, ran, &plan)) {
+		used <<= whole->count;
+		for (uint32_t i = 0; i < whole->count; i++)
+			for (uint32_t n = 0; n < plan.count; n++)
+				if (whole->word[i].offset <
+					    plan.word[n].offset + plan.word[n].size &&
+				    plan.word[n].offset <
+					    whole->word[i].offset + whole->word[i].size)
+					used |= UINT32_C(1) << i;
+	}
+	atomic_fetch_or(&kernels[slot].used, used);
 }
 
 bool gw_digests_fit(uint32_t slot, const struct gw_arguments *arguments, uint32_t digest)
@@ -144,58 +171,72 @@ static bool mostly_equal(const struct gw_digest_word *w, uint32_t slot, uint32_t
 	return more > 0;
 }
 
-/* Leave such words alone in a layout. False: that is all of them, or none. */
-static bool narrow(uint32_t slot)
+/*
+ * Leave words out that no launch analysed so far uses, and, @p often, those that differ; back come
+ * those that one has used since. Where none was analysed, and hashes return beside those that do
+ * not, there is no layout until one is. False: it stays as it was.
+ */
+static bool narrow(uint32_t slot, bool often)
 {
-	const struct gw_digest_plan *was = plan_of(slot);
-	struct gw_digest_plan *plan = was ? gw_shared_keep(sizeof(*plan)) : NULL;
+	const struct gw_digest_plan *whole = kernels[slot].whole, *was = plan_of(slot);
+	uint32_t used = atomic_load(&kernels[slot].used);
+	struct gw_digest_plan plan = {0}, *kept = NULL;
 
-	if (!plan)
+	if (!whole || kernels[slot].by_code.taken_back)
 		return false;
-	*plan = (struct gw_digest_plan){.end = was->end};
-	for (uint32_t i = 0; i < was->count; i++) {
-		if (!mostly_equal(&was->word[i], slot, was->end))
+	if (often && !used)
+		used = UINT32_MAX;
+	plan.end = whole->end;
+	for (uint32_t i = 0; i < whole->count; i++) {
+		if (often && !mostly_equal(&whole->word[i], slot, whole->end))
+			kernels[slot].differ |= UINT32_C(1) << i;
+		if (!((used & ~kernels[slot].differ) >> i & 1))
 			continue;
-		plan->word[plan->count++] = was->word[i];
-		plan->fours = i < was->fours ? plan->count : plan->fours;
-		plan->wide = i < was->wide ? plan->count : plan->wide;
+		plan.word[plan.count++] = whole->word[i];
+		plan.fours = i < whole->fours ? plan.count : plan.fours;
+		plan.wide = i < whole->wide ? plan.count : plan.wide;
 	}
-	if (!plan->count || plan->count == was->count)
+	if (plan.count == (was ? was->count : 0) ||
+	    (!plan.count && (often || kernels[slot].by_code.returned < GW_DIGESTS_UNREAD)))
 		return false;
-	publish(slot, plan);
+	if (plan.count && !(kept = gw_shared_keep(sizeof(*kept))))
+		return false;
+	if (kept)
+		*kept = plan;
+	publish(slot, kept);
 	kernels[slot].by_code.once = 0;
 	return true;
 }
 
-static void take_back(uint32_t slot)
+void gw_digests_analysed(uint32_t slot)
 {
-	if (kernels[slot].state != PLANNED)
-		return;
-	kernels[slot].state = TAKEN_BACK;
-	gw_count(GW_COUNTER_digest_plans_dropped, 1);
-	publish(slot, NULL);
+	if (!plan_of(slot))
+		narrow(slot, false);
 }
 
-/* Unless an analysis thread has just published the one by the code. */
-static void take_provisional_back(uint32_t slot)
+/* Unless an analysis thread has just published the one by the code in place of a provisional one.
+ */
+static void take_back(uint32_t slot, struct hashes *h, bool provisional)
 {
 	const struct gw_digest_plan *plan = plan_of(slot);
 
-	if (kernels[slot].provisional_taken_back)
+	if (h->taken_back)
 		return;
-	kernels[slot].provisional_taken_back = true;
-	gw_count(GW_COUNTER_digest_provisional_dropped, 1);
-	if (plan && plan->provisional &&
+	h->taken_back = true;
+	gw_count(provisional ? GW_COUNTER_digest_provisional_dropped
+			     : GW_COUNTER_digest_plans_dropped,
+		 1);
+	if (plan && plan->provisional == provisional &&
 	    atomic_compare_exchange_strong(&gw_hot.shared->kernels[slot].plan, &plan, NULL))
 		atomic_fetch_add(&gw_hot.function_generation, 1);
 }
 
 /* Whether the last ones repeat. */
-static bool repeat(struct hashes *h)
+static bool repeat(struct hashes *h, uint16_t at_a_time)
 {
-	bool enough = h->returned >= GW_DIGESTS_AT_A_TIME;
+	bool enough = h->returned >= at_a_time;
 
-	if (h->further < GW_DIGESTS_AT_A_TIME)
+	if (h->further < at_a_time)
 		return true;
 	h->further = h->returned = 0;
 	return enough && h->once < GW_DIGESTS_ONCE;
@@ -206,16 +247,17 @@ bool gw_digests_admit(uint32_t slot, uint32_t digest, bool further)
 	bool provisional = is_provisional(digest);
 	struct hashes *h = hashes_of(slot, digest);
 	uint16_t most = provisional ? GW_DIGESTS_PROVISIONAL : GW_DIGESTS_MOST;
+	uint16_t at_a_time = provisional ? GW_DIGESTS_UNREAD : GW_DIGESTS_AT_A_TIME;
 
+	if (further && !provisional &&
+	    (h->once >= GW_DIGESTS_UNREAD || plan_of(slot) != kernels[slot].whole))
+		narrow(slot, false);
 	/* The second half of the table is for configurations as such. */
 	if (gw_config_count() >= GW_CONFIGS_MAX / 2 || (further && h->all == most) ||
-	    (further && !repeat(h) && (provisional || !narrow(slot)))) {
-		if (provisional)
-			take_provisional_back(slot);
-		else
-			take_back(slot);
+	    (further && !repeat(h, at_a_time) && (provisional || !narrow(slot, true)))) {
+		take_back(slot, h, provisional);
 	}
-	if (provisional ? kernels[slot].provisional_taken_back : kernels[slot].state == TAKEN_BACK)
+	if (h->taken_back)
 		return false;
 	if (further) {
 		h->all++;

@@ -2,9 +2,9 @@
  * Which kernels' configurations include an argument hash (predictor/code/digest.h). The layout of
  * the hash is derived when a kernel's code is read and published to the launch path, in place of
  * the provisional one that the kernel had at first sight (predictor/code/digest_provisional.h);
- * either is withdrawn where hashes hardly repeat. From one by the code go words that differ each
- * time, if others are left: a step counter, or what a program has not set. Worker only, but for
- * gw_digests_plan().
+ * either is withdrawn where hashes hardly repeat. From one by the code go words that no launch
+ * analysed so far uses, such as what a program has not set, and those that differ each time, if
+ * others are left: a step counter. Worker only, but for gw_digests_plan() and gw_digests_ran().
  */
 #ifndef GW_DIGESTS_H
 #define GW_DIGESTS_H
@@ -19,6 +19,9 @@ enum {
 	 * predicted from (GW_TIMED_MOST), so that those from before are still among them.
 	 */
 	GW_DIGESTS_AT_A_TIME = 32,
+	/** The same of provisional ones. So many configurations of one launch make words leave the
+	 * layout that no launch uses. */
+	GW_DIGESTS_UNREAD = 8,
 	GW_DIGESTS_ONCE = 128,  /**< of these so many may have been launched but once */
 	GW_DIGESTS_MOST = 1024, /**< of a kernel in all, however they repeat: 1 MiB of learner */
 	GW_DIGESTS_PROVISIONAL = 64, /**< the same of those with a provisional hash */
@@ -30,6 +33,14 @@ void gw_digests_start(void);
 /** The code of kernel @p slot is known: derive its layout, if that was not tried before. One
  * thread at a time, any. */
 void gw_digests_plan(uint32_t slot, const struct gw_ir_program *program);
+
+/** A launch of kernel @p slot did in each block of @p program what @p ran says; NULL: not known.
+ * Any thread. */
+void gw_digests_ran(uint32_t slot, const struct gw_ir_program *program,
+		    const struct gw_eval_block *ran);
+
+/** The same was analysed, and the worker has the result. */
+void gw_digests_analysed(uint32_t slot);
 
 /**
  * Whether launches of kernel @p slot with @p arguments have the hash @p digest (0: none), as far as

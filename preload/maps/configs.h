@@ -19,9 +19,9 @@ struct gw_config_entry {
 	uint32_t pair;   /**< the first that differs in its argument hash and its kernel's image at
 			    most */
 	uint32_t latest; /**< of a head: the one with a hash that was launched last */
-	uint32_t digests[2];  /**< of a head: how many configurations have a hash; a provisional one
-			       */
-	uint32_t provisional; /**< the next one of this head with a provisional hash; 0: none */
+	uint32_t digests[2]; /**< of a head: how many configurations have a hash; a provisional one
+			      */
+	uint32_t hashed;     /**< the next one of this head with a hash; 0: none */
 	struct gw_config config;
 	const char *name;   /**< the kernel's */
 	uint64_t signature; /**< join.c's own: of the fields that a record has; 0: not made yet */

@@ -36,21 +36,10 @@ bool gw_configure_lacks_arguments(uint64_t now)
 	return false;
 }
 
-/* Whether @p before is of an earlier kind of hash than @p c, and its first launch had arguments of
- * that of @p c. */
-static bool precedes(const struct gw_config_entry *before, const struct gw_config_entry *c)
-{
-	bool earlier = before->config.digest & GW_DIGEST_IS_PROVISIONAL ||
-		       (!before->config.digest && c->config.digest);
-
-	return earlier && before != c && before->arguments &&
-	       gw_digests_fit(c->slot, before->arguments, c->config.digest);
-}
-
 /*
  * Until a kernel's code is read, its launches are of configurations with a provisional hash, or
- * with none. Where the first launch of one of them had the arguments that this one is of, it goes
- * on from there: from the one most often measured. There are few with a provisional hash.
+ * with none, and words may leave a layout. Where the first launch of an earlier one had the
+ * arguments that this one is of, it goes on from there: from the one most often measured.
  */
 static void follow(struct gw_predictor_set *fleet, uint32_t config, const struct gw_config_entry *c)
 {
@@ -59,10 +48,12 @@ static void follow(struct gw_predictor_set *fleet, uint32_t config, const struct
 
 	if (c->config.digest & GW_DIGEST_IS_PROVISIONAL)
 		return;
-	for (uint32_t id = c->head; id; id = gw_config_entry(id)->provisional) {
+	for (uint32_t id = c->head; id; id = gw_config_entry(id)->hashed) {
 		const struct gw_config_entry *before = gw_config_entry(id);
 
-		if (precedes(before, c) && (!best || before->measured > best->measured)) {
+		if (before != c && before->arguments &&
+		    gw_digests_fit(c->slot, before->arguments, c->config.digest) &&
+		    (!best || before->measured > best->measured)) {
 			best = before;
 			r.of = id;
 		}

@@ -225,13 +225,12 @@ static bool is_provisional(const struct gw_config *c)
 static void digest_added(struct gw_config_entry *head, uint32_t id)
 {
 	struct gw_config_entry *c = gw_config_entry(id);
-	bool provisional = is_provisional(&c->config);
 
-	head->digests[provisional]++;
-	if (!provisional || head == c)
+	head->digests[is_provisional(&c->config)]++;
+	if (head == c)
 		return;
-	c->provisional = head->provisional;
-	head->provisional = id;
+	c->hashed = head->hashed;
+	head->hashed = id;
 }
 
 static uint32_t config_id(uint32_t kernel, uint32_t slot, uint32_t device, const char *name,

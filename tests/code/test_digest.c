@@ -4,6 +4,7 @@
  */
 #include "predictor/code/sass/cfg.h"
 #include "predictor/code/digest.h"
+#include "predictor/code/eval/eval.h"
 #include "predictor/code/ptx/ptx.h"
 #include "predictor/code/sass/lower.h"
 #include "tests/test.h"
@@ -166,11 +167,15 @@ static gw_ir_operand less(gw_ir_operand a, gw_ir_operand b)
 	return gw_ir_emit(&k.b, IR_CMP, 64, IR_COND_LTU, gw_ir_reg(&k.b, 1), 2, a, b);
 }
 
+static const struct gw_code_param eights[] = {{0, 8}, {8, 8}, {16, 8}, {24, 8}, {32, 8}, {40, 8}};
+
+static const char *run_plan(const struct gw_eval_block *ran)
+{
+	return gw_digest_plan_run(&k.b.program, ran, eights, 6, &k.arena, &plan);
+}
+
 static const char *planned(const struct gw_code_param *param, uint32_t count)
 {
-	static const struct gw_code_param eights[] = {{0, 8},  {8, 8},  {16, 8},
-						      {24, 8}, {32, 8}, {40, 8}};
-
 	gw_ir_end_exit(&k.b);
 	assert_null(gw_ir_finish(&k.b));
 	assert_null(gw_digest_plan_make(&k.b.program, param ? param : eights, param ? count : 6,
@@ -245,6 +250,36 @@ TEST_WITH(a_pointer_that_is_compared_is_still_a_pointer, begin, end)
 	ir_load(&k, IR_SPACE_GLOBAL, begin_, 0);
 	branch(less(begin_, end_));
 	assert_string_equal(planned(NULL, 0), "8+8");
+}
+
+/* for (d = 0; d < 2 && d < dimensions; d++) place += tid * stride[d]: both strides are read before
+ * the first branch, and added where they count. */
+TEST_WITH(a_number_of_blocks_that_do_not_run_is_left_out, begin, end)
+{
+	gw_ir_operand at = gw_ir_reg(&k.b, 64), tid = ir_special(&k, IR_SREG_TID_X);
+	gw_ir_operand stride[] = {ir_param(&k, 2), ir_param(&k, 3)};
+	uint32_t last = gw_ir_block_new(&k.b), more;
+	struct gw_eval_block ran[4] = {0};
+
+	gw_ir_emit(&k.b, IR_MOV, 64, 0, at, 1, ir_param(&k, 0));
+	for (unsigned d = 0; d < 2; d++) {
+		more = gw_ir_block_new(&k.b);
+		gw_ir_end_branch(&k.b, less(ir_number(&k, d), ir_param(&k, 1)), false, more, last);
+		gw_ir_block_start(&k.b, more);
+		gw_ir_emit(&k.b, IR_ADD, 64, 0, at, 2, at, scaled(tid, stride[d]));
+	}
+	gw_ir_end_jump(&k.b, last);
+	gw_ir_block_start(&k.b, last);
+	ir_load(&k, IR_SPACE_GLOBAL, at, 0);
+	assert_string_equal(planned(NULL, 0), "8+8 16+8 24+8");
+	assert_int_equal(k.b.program.block_count, 4);
+	for (unsigned b = 0; b < 3; b++) /* all but the second dimension's */
+		ran[b].runs.most = 1;
+	assert_null(run_plan(ran));
+	assert_string_equal(plan_text(&plan), "8+8 16+8");
+	ran[3] = ran[2];
+	assert_null(run_plan(ran));
+	assert_string_equal(plan_text(&plan), "8+8 16+8 24+8");
 }
 
 /* One place holds a pointer first and a number afterwards, as machine registers do. */

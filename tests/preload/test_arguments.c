@@ -170,9 +170,25 @@ TEST(so_it_is_where_no_code_is_read)
 	const struct account *log = only_log(o);
 
 	assert_int_equal(count_of(o, GW_COUNTER_digest_provisional_dropped), 1);
-	assert_int_equal(log->provisional, 33);
+	assert_int_equal(log->provisional, 9);
 	assert_true(log->plain > log->measured / 2);
 	assert_true(log->tiers[GW_TIER_STEADY] >= 20);
+	assert_replays(o);
+	outcome_free(o);
+}
+
+/* Eight configurations tell that it is none; the others are one, that goes on from the first. */
+TEST(what_no_launch_uses_distinguishes_few)
+{
+	struct outcome *o = under("unset", NULL, false);
+	const struct account *log = only_log(o);
+
+	assert_int_equal(count_of(o, GW_COUNTER_digest_plans), 1);
+	assert_int_equal(count_of(o, GW_COUNTER_digest_plans_dropped), 0);
+	assert_in_range(log->digests, 2, 16);
+	assert_int_equal(log->plain, 0);
+	assert_int_equal(log->off, 0);
+	assert_true(log->tiers[GW_TIER_STEADY] > log->measured * 3 / 4);
 	assert_replays(o);
 	outcome_free(o);
 }

@@ -90,11 +90,16 @@ TEST_WITH(many_at_a_time_are_all_analysed_once, start_threads, end_threads)
 /* So many are handed out before the first has its result; no other one needs its own. */
 TEST_WITH(what_waits_takes_the_result_of_its_like, start_threads, end_threads)
 {
-	enum { CONFIGS = 2 * GW_ANALYSIS_JOBS }; /* no more than admitted without a return */
+	enum { CONFIGS = 2 * GW_ANALYSIS_JOBS };
+	uint32_t config, first = 0;
 
 	know_parameters();
-	for (uint32_t i = 0; i < CONFIGS; i++)
-		gw_analysis_want(config_by_factor(i, 512));
+	for (uint32_t i = 0; i < CONFIGS; i++) {
+		gw_analysis_want(config = config_by_factor(i, 512));
+		first = first ? first : config;
+		gw_config_launched(config, 1);
+		gw_config_launched(first, 1); /* which returns each time */
+	}
 	run_until_none_waits();
 	assert_int_equal(offers, CONFIGS);
 	assert_in_range(counted(GW_COUNTER_studied), 1, GW_ANALYSIS_JOBS);

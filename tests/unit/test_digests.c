@@ -6,6 +6,7 @@
 #include "preload/worker/profile.h"
 #include "preload/worker/registry.h"
 #include "predictor/code/digest_provisional.h"
+#include "predictor/code/eval/eval.h"
 #include "tests/test.h"
 #include "tests/unit/ir_kernel.h"
 #include "tests/unit/preload_fixture.h"
@@ -101,13 +102,41 @@ static bool distinguished(uint32_t slot)
 	return plan_of(slot) != NULL;
 }
 
-/* A plan of two words, at 0 and 8, and launches that have these. */
+/* if (tid < n) { if (tid < m) …; }: a layout of two words, at 0 and 8, and launches that have
+ * these. Block 1 compares m. */
 static void give_two_words(void)
 {
-	static const struct gw_digest_plan two = {
-		.count = 2, .wide = 2, .end = 16, .word = {{0, 0, 0, 8}, {1, 0, 8, 8}}};
+	uint32_t more, end;
 
-	atomic_store(&gw_hot.shared->kernels[KERNEL].plan, &two);
+	gw_arena_free(&k.arena);
+	ir_begin(&k);
+	end = gw_ir_block_new(&k.b);
+	for (unsigned i = 0; i < 2; i++) {
+		more = gw_ir_block_new(&k.b);
+		gw_ir_end_branch(&k.b,
+				 gw_ir_emit(&k.b, IR_CMP, 64, IR_COND_LTU, gw_ir_reg(&k.b, 1), 2,
+					    ir_special(&k, IR_SREG_TID_X), ir_param(&k, i)),
+				 false, more, end);
+		gw_ir_block_start(&k.b, more);
+	}
+	gw_ir_end_jump(&k.b, end);
+	gw_ir_block_start(&k.b, end);
+	gw_ir_end_exit(&k.b);
+	assert_null(gw_ir_finish(&k.b));
+	gw_digests_plan(OTHER, &k.b.program);
+	assert_int_equal(plan_of(OTHER)->count, 2);
+}
+
+/* A launch of it was analysed, in which no warp runs block @p not; UINT32_MAX: that is not known.
+ */
+static void analysed(uint32_t not )
+{
+	struct gw_eval_block ran[4];
+
+	for (uint32_t i = 0; i < 4; i++)
+		ran[i] = (struct gw_eval_block){.runs.most = i != not };
+	assert_int_equal(k.b.program.block_count, 4);
+	gw_digests_ran(OTHER, &k.b.program, not == UINT32_MAX ? NULL : ran);
 }
 
 static uint32_t launch_with(uint32_t blocks, uint64_t first, uint64_t second)
@@ -118,8 +147,9 @@ static uint32_t launch_with(uint32_t blocks, uint64_t first, uint64_t second)
 
 	a->size = sizeof(words);
 	memcpy(a->bytes, words, sizeof(words));
-	c = gw_config_entry(
-		launch(KERNEL, blocks, gw_digest_of_buffer(plan_of(KERNEL), a->bytes, a->size)));
+	c = gw_config_entry(launch(
+		OTHER, blocks,
+		plan_of(OTHER) ? gw_digest_of_buffer(plan_of(OTHER), a->bytes, a->size) : 0));
 	c->arguments = c->arguments ? c->arguments : a;
 	return gw_config_count();
 }
@@ -190,15 +220,16 @@ TEST_WITH(a_word_that_differs_each_time_is_left_out, start, end)
 	uint32_t count = 0;
 
 	give_two_words();
+	analysed(UINT32_MAX);
 	for (uint64_t i = 0; i < 5000; i++) {
 		launch_with(1, 1, 10);
 		launch_with(2, 2, 20);
 		count = launch_with(1 + i % 2, 1000 + i, 30);
 	}
-	assert_true(distinguished(KERNEL));
-	assert_int_equal(plan_of(KERNEL)->count, 1);
-	assert_int_equal(plan_of(KERNEL)->word[0].offset, 8);
-	assert_int_equal(plan_of(KERNEL)->wide, 1);
+	assert_true(distinguished(OTHER));
+	assert_int_equal(plan_of(OTHER)->count, 1);
+	assert_int_equal(plan_of(OTHER)->word[0].offset, 8);
+	assert_int_equal(plan_of(OTHER)->wide, 1);
 	assert_int_equal(atomic_load(&gw_counters[GW_COUNTER_digest_plans_dropped]), 0);
 	assert_in_range(count, GW_DIGESTS_ONCE, GW_DIGESTS_ONCE + 2 * GW_DIGESTS_AT_A_TIME);
 }
@@ -206,18 +237,85 @@ TEST_WITH(a_word_that_differs_each_time_is_left_out, start, end)
 TEST_WITH(a_step_counter_beside_a_size_leaves_the_size, start, end)
 {
 	give_two_words();
+	analysed(UINT32_MAX);
 	for (uint64_t i = 0; i < 200; i++)
 		launch_with(1, 7, i);
-	assert_int_equal(plan_of(KERNEL)->count, 1);
-	assert_int_equal(plan_of(KERNEL)->word[0].offset, 0);
+	assert_int_equal(plan_of(OTHER)->count, 1);
+	assert_int_equal(plan_of(OTHER)->word[0].offset, 0);
+}
+
+/* What the program has not set differs now and then. */
+TEST_WITH(a_word_that_no_launch_uses_leaves_after_few_configurations, start, end)
+{
+	uint32_t count = 0;
+
+	give_two_words();
+	analysed(2);
+	for (uint64_t i = 0; i < 10000; i++)
+		count = launch_with(1, 7, i % 50 ? 1 : i);
+	assert_int_equal(plan_of(OTHER)->count, 1);
+	assert_int_equal(plan_of(OTHER)->word[0].offset, 0);
+	assert_in_range(count, GW_DIGESTS_UNREAD, GW_DIGESTS_UNREAD + 4);
+}
+
+TEST_WITH(a_word_that_an_analysed_launch_uses_stays, start, end)
+{
+	give_two_words();
+	analysed(2);
+	analysed(0);
+	for (uint64_t i = 0; i < 1000; i++)
+		launch_with(1, 7, i % 50 ? 1 : i);
+	assert_int_equal(plan_of(OTHER)->count, 2);
+}
+
+/* In a burst, before any launch of it was analysed. */
+TEST_WITH(until_a_launch_is_analysed_few_are_distinguished, start, end)
+{
+	uint32_t count = 0;
+
+	give_two_words();
+	for (uint64_t i = 0; i < 1000; i++) {
+		launch_with(1, 7, 1);
+		count = launch_with(1, 7, 100 + i);
+	}
+	assert_false(distinguished(OTHER));
+	assert_in_range(count, GW_DIGESTS_UNREAD, GW_DIGESTS_UNREAD + 4);
+	analysed(2);
+	gw_digests_analysed(OTHER);
+	assert_int_equal(plan_of(OTHER)->count, 1);
+	assert_int_equal(plan_of(OTHER)->word[0].offset, 0);
+	assert_int_equal(atomic_load(&gw_counters[GW_COUNTER_digest_plans_dropped]), 0);
+}
+
+TEST_WITH(a_layout_that_was_given_up_does_not_return, start, end)
+{
+	for (uint32_t digest = 1; digest < 100; digest++)
+		launch(KERNEL, 1, digest);
+	assert_false(distinguished(KERNEL));
+	gw_digests_ran(KERNEL, &k.b.program, NULL);
+	gw_digests_analysed(KERNEL);
+	assert_false(distinguished(KERNEL));
+}
+
+TEST_WITH(a_word_that_is_used_later_comes_back, start, end)
+{
+	give_two_words();
+	analysed(2);
+	for (uint64_t i = 0; i < 1000; i++)
+		launch_with(1, 7, i % 50 ? 1 : i);
+	assert_int_equal(plan_of(OTHER)->count, 1);
+	analysed(UINT32_MAX);
+	launch_with(1, 8, 1);
+	assert_int_equal(plan_of(OTHER)->count, 2);
 }
 
 TEST_WITH(words_of_which_each_differs_are_given_up_as_a_whole, start, end)
 {
 	give_two_words();
-	for (uint64_t i = 0; i < 200 && distinguished(KERNEL); i++)
+	analysed(UINT32_MAX);
+	for (uint64_t i = 0; i < 200 && distinguished(OTHER); i++)
 		launch_with(1, i, i);
-	assert_false(distinguished(KERNEL));
+	assert_false(distinguished(OTHER));
 	assert_int_equal(atomic_load(&gw_counters[GW_COUNTER_digest_plans_dropped]), 1);
 }
 
@@ -443,7 +541,7 @@ TEST_WITH(provisional_hashes_that_never_return_are_given_up, start, end)
 	give_provisional(OTHER);
 	while (distinguished(OTHER) && n < 10000)
 		launch(OTHER, 1, GW_DIGEST_IS_PROVISIONAL | n++);
-	assert_int_equal(n - 1, 1 + GW_DIGESTS_AT_A_TIME + 1);
+	assert_int_equal(n - 1, 1 + GW_DIGESTS_UNREAD + 1);
 	assert_int_equal(atomic_load(&gw_counters[GW_COUNTER_digest_provisional_dropped]), 1);
 	assert_int_equal(atomic_load(&gw_counters[GW_COUNTER_digest_plans_dropped]), 0);
 	/* That says nothing of hashes by the code. */

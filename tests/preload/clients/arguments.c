@@ -107,6 +107,37 @@ static void factors(void)
 	puts("factors");
 }
 
+/* A place in up to two dimensions. */
+static const char dims_ptx[] =
+	".version 8.0\n.target sm_90\n.address_size 64\n"
+	".visible .entry dims(.param .u64 x, .param .u32 n, .param .u32 s0, .param .u32 s1)\n"
+	"{\n.reg .pred p;\n.reg .u32 t, d, s, at;\n.reg .u64 a, wide;\n"
+	"ld.param.u64 a, [x];\nld.param.u32 d, [n];\nmov.u32 t, %tid.x;\n"
+	"ld.param.u32 s, [s0];\nmul.lo.u32 at, t, s;\nsetp.lt.u32 p, d, 2;\n@p bra out;\n"
+	"ld.param.u32 s, [s1];\nmad.lo.u32 at, t, s, at;\nout:\nmul.wide.u32 wide, at, 4;\n"
+	"add.u64 a, a, wide;\nst.global.u32 [a], t;\nret;\n}\n";
+
+/* It has one dimension: the other's stride holds what the stack left there, now and then another
+ * number. */
+static void unset(void)
+{
+	CUdeviceptr x = 0x700000000000;
+	uint32_t n = 1, strides[] = {1, 5};
+	void *params[] = {&x, &n, &strides[0], &strides[1]};
+
+	CK(cuInit(0));
+	CK(cuDevicePrimaryCtxRetain(&client_context, 0));
+	CK(cuCtxSetCurrent(client_context));
+	CK(cuModuleLoadData(&client_module, dims_ptx));
+	powers = client_function("dims");
+	for (unsigned i = 0; i < 300; i++) {
+		strides[1] = i % 5 ? 5 : 100 + i;
+		CK(cuLaunchKernel(powers, 4, 1, 1, 128, 1, 1, 0, NULL, params, NULL));
+		settle(i ? 4 : 250);
+	}
+	puts("strides");
+}
+
 /* Laid out by the program, whole, and cut off before the number. */
 static void buffer(void)
 {
@@ -194,9 +225,16 @@ static void graph_old(void)
 int main(int argc, char **argv)
 {
 	static const struct scenario list[] = {
-		{"turns", turns},     {"sweep", sweep},         {"alike", alike},
-		{"counter", counter}, {"factors", factors},     {"buffer", buffer},
-		{"graph", graph},     {"graph_any", graph_any}, {"graph_old", graph_old},
+		{"turns", turns},
+		{"sweep", sweep},
+		{"alike", alike},
+		{"counter", counter},
+		{"factors", factors},
+		{"buffer", buffer},
+		{"graph", graph},
+		{"graph_any", graph_any},
+		{"graph_old", graph_old},
+		{"unset", unset},
 		{NULL, NULL},
 	};
 
