@@ -17,15 +17,16 @@ def rerun(block):
     global wrong
     first, _, shown = block.group(1).partition("\n")
     command = shlex.split(first[2:])
-    tail = re.search(r" \| head -(\d+)$", first)
-    if tail:
+    part = re.search(r" \| (head|tail) -(\d+)$", first)
+    if part:
         command = command[:-3]
     out = subprocess.run([gpuwatch] + command[1:], capture_output=True, text=True, cwd=folder)
     if out.returncode or out.stderr:
         sys.exit(f"{first}: status {out.returncode}: {out.stderr}")
     got = out.stdout
-    if tail:
-        got = "".join(got.splitlines(True)[: int(tail.group(1))])
+    if part:
+        lines, most = got.splitlines(True), int(part.group(2))
+        got = "".join(lines[:most] if part.group(1) == "head" else lines[-most:])
     got = "\n".join(line.rstrip() for line in got.splitlines()) + "\n"
     if got != shown:
         wrong += 1
