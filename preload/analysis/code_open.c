@@ -45,8 +45,7 @@ void gw_code_open_tidy(void)
 void gw_code_open_forget(const struct gw_module_note *note)
 {
 	for (unsigned i = 0; i < HELD_MAX; i++)
-		if (held[i].note && (held[i].note == note || held[i].note->compiled == note ||
-				     held[i].note->same == note))
+		if (held[i].note && (held[i].note == note || held[i].note->compiled == note))
 			let_go(&held[i]);
 }
 
@@ -138,12 +137,11 @@ static struct gw_bytes copy_of(const struct gw_module_note *note)
 static bool read_module(struct gw_open_code *h)
 {
 	const struct gw_module_note *note = h->note, *compiled = note->compiled;
-	const struct gw_module_note *holder = note->same ? note->same : note;
-	struct gw_bytes bytes = copy_of(holder);
+	struct gw_bytes bytes = copy_of(note);
 	bool machine = compiled && read_parts(h, copy_of(compiled));
 
 	h->why = NULL;
-	if (!holder->image)
+	if (!note->image)
 		h->why = gw_code_file_read(note, &h->arena, &bytes);
 	if (!h->why)
 		read_parts(h, bytes);
@@ -175,9 +173,6 @@ const struct gw_open_code *gw_code_open(const struct gw_module_note *note, uint3
 	struct gw_open_code *h;
 
 	asked++;
-	/* PTX that was compiled twice, for other GPUs or with other options, is two. */
-	if (note->same && note->same->compiled == note->compiled)
-		note = note->same;
 	for (h = held; h < held + HELD_MAX; h++)
 		if (h->note == note && h->processor == processor) {
 			h->used = asked;

@@ -157,17 +157,25 @@ uint64_t gw_module_copied(void)
 	return atomic_load_explicit(&copied, memory_order_relaxed);
 }
 
-const struct gw_module_note *gw_module_copy_of(uint64_t digest, size_t bytes)
+/* PTX that was compiled twice, for other GPUs or with other options, is two: @p twin. */
+static const struct gw_module_note *find(uint64_t identity, size_t bytes,
+					 const struct gw_module_note *twin)
 {
 	for (unsigned i = 0; i < PROBES; i++) {
 		/* Pairs with the exchange in share(): the note is filled. */
-		const struct gw_module_note *n =
-			atomic_load_explicit(&copies[(digest + i) % COPIES], memory_order_acquire);
+		const struct gw_module_note *n = atomic_load_explicit(
+			&copies[(identity + i) % COPIES], memory_order_acquire);
 
-		if (!n || (n->identity == digest && n->bytes == bytes))
+		if (!n || (n->identity == identity && n->bytes == bytes &&
+			   (!twin || (n->origin == twin->origin && n->compiled == twin->compiled))))
 			return n;
 	}
 	return NULL;
+}
+
+const struct gw_module_note *gw_module_copy_of(uint64_t digest, size_t bytes)
+{
+	return find(digest, bytes, NULL);
 }
 
 static void share(struct gw_module_note *n)
@@ -255,6 +263,7 @@ static uint32_t note(enum gw_module_origin origin, const void *image, const char
 					.ticks = gw_ticks(),
 					.bytes = image ? gw_image_size(image, &start) : 0,
 					.compiled = compiled};
+	const struct gw_module_note *before;
 	struct place where = {.at = (uintptr_t)start};
 	size_t length;
 	char room[PATH];
@@ -277,9 +286,9 @@ static uint32_t note(enum gw_module_origin origin, const void *image, const char
 	as.identity = identity_of(&as, path, length, start);
 	if (!path && as.bytes <= COPY_MAX)
 		as.digest = as.identity;
-	as.same = as.identity ? gw_module_copy_of(as.identity, as.bytes) : NULL;
-	if (as.same && as.same->origin == origin && as.same->compiled == compiled)
-		return as.same->number;
+	before = as.identity ? find(as.identity, as.bytes, &as) : NULL;
+	if (before)
+		return before->number;
 	as.number = atomic_fetch_add(&numbers, 1) + 1;
 	if (as.number >= NOTES_MAX) {
 		gw_degrade(GW_DEGRADED_TABLE_FULL,
@@ -291,13 +300,13 @@ static uint32_t note(enum gw_module_origin origin, const void *image, const char
 	n = gw_memory_new(GW_MEMORY_modules, 1, sizeof(*n) + length + 1);
 	if (!n)
 		return as.number;
-	if (image && !path && !as.same)
+	if (image && !path)
 		as.image = copy(start, as.bytes);
 	*n = as;
 	memcpy(n->path, path ? path : "", length);
 	if (length || as.image)
 		share(n);
-	else if (as.bytes && !as.same)
+	else if (as.bytes)
 		gw_count(GW_COUNTER_images_dropped, 1);
 	atomic_store_explicit(&identities[as.number], as.identity, memory_order_relaxed);
 	n->next = atomic_load(&notes);

@@ -20,11 +20,9 @@ struct gw_module_note {
 	uint64_t stamp; /**< of its file when it was loaded (gw_file_stamp()), 0 when not known */
 	uint64_t from_base; /**< with a path and bytes: where the image lies, from where the file
 			       was loaded */
-	void *image;        /**< our copy, NULL when it is on disk, too large, or `same` has it */
+	void *image;        /**< our copy, NULL when it is on disk or too large */
 	size_t packed; /**< bytes at `image` where it was packed (analysis/code_pack.h); 0: it has
 			  all `bytes` */
-	const struct gw_module_note
-		*same; /**< the same code loaded earlier, in another way; NULL: none */
 	const struct gw_module_note *compiled; /**< the machine code that the driver made of it,
 						  NULL when that is not known (module_reports.h) */
 	char path[]; /**< file it came from or lies in; empty when neither is known */
