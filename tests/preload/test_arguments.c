@@ -236,13 +236,14 @@ TEST(nodes_of_a_graph_have_the_digests_of_their_arguments)
 	}
 }
 
-/* But for those of the first launch, and of the first one after a change. */
+/* But for those of the first launch, and of the first ones after a change: two or more, where a
+ * busy machine's threads take long. */
 TEST(nodes_of_a_graph_are_predicted_before_its_launch)
 {
 	struct outcome *o = under("graph", NULL, false);
 	const struct account *log = only_log(o);
 
-	assert_in_range(log->late, 0, 6);
+	assert_in_range(log->late, 0, 10);
 	assert_true(log->tiers[GW_TIER_STEADY] >= 30);
 	assert_int_equal(log->early, 0);
 	assert_replays(o);
