@@ -156,7 +156,7 @@ static void scatter(const struct gw_static_in *in, struct gw_gather_access *a,
 		    enum gw_static_end end)
 {
 	const struct gw_ir_insn *insn = &in->program->insns[a->insn];
-	double lanes = fmin(gw_dim3_size(in->launch->config.block), GW_REQUEST_LANES);
+	double lanes = gw_gather_lanes(a);
 	double sectors = sectors_at(lanes, (double)insn->width * insn->elements, end);
 	double lines = sectors;
 

@@ -45,6 +45,12 @@ static double trust(const struct gw_gather *g, const struct sum *s)
 	return known < addresses_least ? 0 : counts * known * (s->assumed ? shape_assumed : 1);
 }
 
+static void set_sum(struct gw_work *work, enum gw_work_field f, const struct gw_gather *g,
+		    const struct sum *s)
+{
+	gw_static_set(work, f, s->value, trust(g, s));
+}
+
 /* Add @p each for every execution of @p a; @p shaped says whether that depends on addresses. */
 static void add(struct sum *s, const struct gw_gather_access *a, double each, bool shaped)
 {
@@ -61,11 +67,6 @@ static void add(struct sum *s, const struct gw_gather_access *a, double each, bo
 	s->uncounted += shaped ? runs * unknown : 0;
 	s->assumed |= shaped && a->assumed > 0;
 	s->bounded |= a->runs.least != a->runs.most;
-}
-
-static double lanes_of(const struct gw_gather_access *a)
-{
-	return a->requests > 0 ? a->lanes / a->requests : GW_REQUEST_LANES;
 }
 
 static bool is_global(const struct gw_gather_access *a)
@@ -87,14 +88,14 @@ static void global_rows(const struct gw_gather *g, bool store, struct gw_work *w
 
 		if (!is_global(a) || a->store != store || a->atomic)
 			continue;
-		add(&filled, a, lanes_of(a) * a->coalescing.bytes, true);
+		add(&filled, a, gw_gather_lanes(a) * a->coalescing.bytes, true);
 		add(&requests, a, 1, false);
 		add(&sectors, a, gw_coalescing_sectors(&a->coalescing), true);
 	}
-	gw_static_set(work, store ? GW_WORK_global_store_requests : GW_WORK_global_load_requests,
-		      requests.value, trust(g, &requests));
-	gw_static_set(work, store ? GW_WORK_global_store_sectors : GW_WORK_global_load_sectors,
-		      sectors.value, trust(g, &sectors));
+	set_sum(work, store ? GW_WORK_global_store_requests : GW_WORK_global_load_requests, g,
+		&requests);
+	set_sum(work, store ? GW_WORK_global_store_sectors : GW_WORK_global_load_sectors, g,
+		&sectors);
 	/* Lanes side by side fill all but a sector at both ends. */
 	if (store)
 		gw_static_set(work, GW_WORK_global_store_partial,
@@ -190,7 +191,7 @@ static double meeting_lanes(const struct gw_static_in *in, const struct gw_gathe
 
 	if (a->high < a->low || a->high == UINT64_MAX)
 		return 0;
-	return lanes_of(a) / (1 + (double)(a->high - a->low) / fmax(width, 1));
+	return gw_gather_lanes(a) / (1 + (double)(a->high - a->low) / fmax(width, 1));
 }
 
 /*
@@ -201,7 +202,7 @@ static double meeting_lanes(const struct gw_static_in *in, const struct gw_gathe
 static double met_lines(const struct gw_static_in *in, const struct gw_gather_access *a)
 {
 	double lines = a->coalescing.requests > 0 ? a->coalescing.lines / a->coalescing.requests
-						  : lanes_of(a);
+						  : gw_gather_lanes(a);
 	double shared = a->wavefronts / a->requests;
 
 	if (!in->device || !(shared > lines))
@@ -223,20 +224,20 @@ static void shared_and_atomic_rows(const struct gw_static_in *in, struct gw_work
 		if (is_shared(a))
 			add(&passes, a, a->wavefronts / a->requests, true);
 		if (a->atomic)
-			add_atomic(is_global(a) ? &atomics : &shared, a, lanes_of(a), false);
+			add_atomic(is_global(a) ? &atomics : &shared, a, gw_gather_lanes(a), false);
 		if (!a->atomic || !is_global(a))
 			continue;
 		add_atomic(&same, a, meeting_lanes(in, a), true);
 		together = fmax(together, a->wavefronts / a->requests);
 		add_atomic(&lines, a, met_lines(in, a), false);
 	}
-	gw_static_set(work, GW_WORK_shared_wavefronts, passes.value, trust(g, &passes));
-	gw_static_set(work, GW_WORK_atomic_requests, atomics.value, trust(g, &atomics));
+	set_sum(work, GW_WORK_shared_wavefronts, g, &passes);
+	set_sum(work, GW_WORK_atomic_requests, g, &atomics);
 	/* Where addresses are many, lanes of a warp may still meet. */
 	gw_static_set(work, GW_WORK_atomic_same_address, fmax(same.value, together),
 		      trust(g, &same));
-	gw_static_set(work, GW_WORK_shared_atomics, shared.value, trust(g, &shared));
-	gw_static_set(work, GW_WORK_atomic_lines, lines.value, trust(g, &lines));
+	set_sum(work, GW_WORK_shared_atomics, g, &shared);
+	set_sum(work, GW_WORK_atomic_lines, g, &lines);
 }
 
 /* Local memory, and with it what goes through L1 and its data stage; constants. */
@@ -260,9 +261,9 @@ static void l1_rows(const struct gw_gather *g, struct gw_work *work)
 			add(&bytes, a, sectors * GW_SECTOR_BYTES, true);
 		add(&passes, a, a->wavefronts / a->requests, true);
 	}
-	gw_static_set(work, GW_WORK_constant_words, words.value, trust(g, &words));
-	gw_static_set(work, GW_WORK_local_bytes, local.value, trust(g, &local));
-	gw_static_set(work, GW_WORK_l1_bytes, bytes.value, trust(g, &bytes));
+	set_sum(work, GW_WORK_constant_words, g, &words);
+	set_sum(work, GW_WORK_local_bytes, g, &local);
+	set_sum(work, GW_WORK_l1_bytes, g, &bytes);
 	gw_static_set(work, GW_WORK_lsu_wavefronts, passes.value, trust(g, &passes) * passes_model);
 }
 

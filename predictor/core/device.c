@@ -92,7 +92,7 @@ const char *gw_curve_unit_x(unsigned curve)
 
 const char *gw_method_name(enum gw_method method)
 {
-	static const char *const names[] = {"none", "vendor", "paper", "driver", "measured"};
+	static const char names[][9] = {"none", "vendor", "paper", "driver", "measured"};
 
 	return (unsigned)method < sizeof(names) / sizeof(*names) ? names[method] : "none";
 }

@@ -36,14 +36,14 @@ struct gw_field_info gw_field_at(const char *text)
 	return (struct gw_field_info){text, text ? text + strlen(text) + 1 : NULL};
 }
 
-struct gw_field_info gw_work_info(unsigned field)
+const char *gw_work_unit(unsigned field)
 {
 	static const struct {
-#define WORK(name, unit, meaning) char name[sizeof(#name "\0" unit)];
+#define WORK(name, unit, meaning) char name[sizeof(unit)];
 #include "predictor/core/work.def"
 #undef WORK
 	} rows = {
-#define WORK(name, unit, meaning) #name "\0" unit,
+#define WORK(name, unit, meaning) unit,
 #include "predictor/core/work.def"
 #undef WORK
 	};
@@ -53,7 +53,19 @@ struct gw_field_info gw_work_info(unsigned field)
 #undef WORK
 	};
 
-	return gw_field_at(field < GW_WORK_FIELDS ? (const char *)&rows + place[field] : NULL);
+	return field < GW_WORK_FIELDS ? (const char *)&rows + place[field] : NULL;
+}
+
+struct gw_field_info gw_work_info(unsigned field)
+{
+	static const char *const names[] = {
+#define WORK(name, unit, meaning) #name,
+#include "predictor/core/work.def"
+#undef WORK
+	};
+
+	return (struct gw_field_info){field < GW_WORK_FIELDS ? names[field] : NULL,
+				      gw_work_unit(field)};
 }
 
 const char *gw_work_meaning(unsigned field)

@@ -140,9 +140,11 @@ struct gw_field_info {
  * texts in place: a table of pointers to them is relocated in every process. */
 struct gw_field_info gw_field_at(const char *text);
 
-/** Row of a work field. */
+/** Unit of a work field; NULL: there is no such field. */
+const char *gw_work_unit(unsigned field);
+/** Row of a work field, and what it means, for people; apart, because the preloaded library has no
+ * use for them. */
 struct gw_field_info gw_work_info(unsigned field);
-/** What it means, for people; apart, because the preloaded library has no use for it. */
 const char *gw_work_meaning(unsigned field);
 
 /** A work of which nothing is known. */

@@ -46,16 +46,16 @@ static float clock_share(const struct gw_estimate *e)
 }
 
 /*
- * Share of the estimate in the terms that @p names lists (NULL-terminated): the cube of the
- * largest, as the model joins them.
+ * Share of the estimate in the terms that @p names lists, one behind the other, and an empty one:
+ * the cube of the largest, as the model joins them.
  */
-static double part_of_terms(const struct gw_estimate *e, const char *const *names)
+static double part_of_terms(const struct gw_estimate *e, const char *names)
 {
 	double most = 0;
 
 	for (unsigned i = 0; i < e->term_count; i++)
-		for (const char *const *name = names; *name; name++)
-			if (e->terms[i].resource && !strcmp(e->terms[i].name, *name))
+		for (const char *name = names; *name; name += strlen(name) + 1)
+			if (e->terms[i].resource && !strcmp(e->terms[i].name, name))
 				most = fmax(most, e->terms[i].value);
 	return most * most * most;
 }
@@ -63,17 +63,11 @@ static double part_of_terms(const struct gw_estimate *e, const char *const *name
 /* Whether moving data takes most of the time: a warp's critical path then hardly matters. */
 static bool moves_data(const struct gw_estimate *e)
 {
-	static const char *const
-		data[] = {"lsu", "shared", "l1", "shared_atomics", "constant", NULL},
-		*const l2[] = {"l2", NULL}, *const dram[] = {"dram", NULL},
-		*const atomics[] = {"atomics", NULL}, *const pipes[] = {"issue",  "fma",  "alu",
-									"fp64",   "fp16", "xu",
-									"tensor", NULL},
-		*const path[] = {"latency", NULL}, *const meeting[] = {"barrier", NULL};
-
-	return part_of_terms(e, data) + part_of_terms(e, l2) + part_of_terms(e, dram) +
-		       part_of_terms(e, atomics) >
-	       part_of_terms(e, pipes) + part_of_terms(e, path) + part_of_terms(e, meeting);
+	return part_of_terms(e, "lsu\0shared\0l1\0shared_atomics\0constant\0") +
+		       part_of_terms(e, "l2\0") + part_of_terms(e, "dram\0") +
+		       part_of_terms(e, "atomics\0") >
+	       part_of_terms(e, "issue\0fma\0alu\0fp64\0fp16\0xu\0tensor\0") +
+		       part_of_terms(e, "latency\0") + part_of_terms(e, "barrier\0");
 }
 
 static enum gw_certainty certainty_of(const struct gw_work *work)

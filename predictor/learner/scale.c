@@ -237,8 +237,8 @@ static unsigned sources_of(const struct gw_predictor *p, const struct gw_entry *
 /* Amounts that grow with the grid, unlike shares and what one warp does. */
 static bool extensive(unsigned field)
 {
-	static const char *const of_one[] = {"1", "cycle", "load", "warp inst/warp", "transaction"};
-	const char *unit = gw_work_info(field).unit;
+	static const char of_one[][15] = {"1", "cycle", "load", "warp inst/warp", "transaction"};
+	const char *unit = gw_work_unit(field);
 
 	for (unsigned i = 0; i < sizeof(of_one) / sizeof(*of_one); i++)
 		if (!strcmp(unit, of_one[i]))
@@ -379,7 +379,7 @@ static void add_scaled(const struct gw_predictor *p, const struct gw_entry *e, u
 		value = scaled(&s, i, q->value, doubts);
 		if (!isfinite(value.value))
 			continue;
-		if (!strcmp(gw_work_info(i).unit, "1") && !strstr(gw_work_info(i).name, "ilp"))
+		if (!strcmp(gw_work_unit(i), "1") && i != GW_WORK_warp_ilp)
 			value.value = fmin(value.value, 1);
 		*q = value;
 	}

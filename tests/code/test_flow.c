@@ -247,6 +247,58 @@ TEST(a_loop_that_memory_ends_has_no_most)
 	assert_count(r->counts.by[IR_SPACE_GLOBAL][GW_ACCESS_REDUCE], 0, 2);
 }
 
+/* Where something known ends a loop, too, that bounds it, and whoever may have left may be there.
+ */
+TEST(a_loop_that_data_may_leave_has_a_most_where_it_is_short)
+{
+	static const char body[] = "mov.u32 %r10, 0;\n"
+				   "L: st.global.u32 [%rd1], %r3;\n"
+				   "ld.global.u32 %r11, [%rd1];\n"
+				   "setp.lt.u32 %p1, %r11, 10;\n"
+				   "@%p1 bra E;\n"
+				   "add.u32 %r10, %r10, 1;\n"
+				   "setp.lt.u32 %p2, %r10, %r1;\n"
+				   "@%p2 bra L;\n"
+				   "E: red.global.add.u32 [%rd1], 1;\n"
+				   "setp.eq.u32 %p3, %r10, %r1;\n"
+				   "@%p3 red.global.add.u32 [%rd1], 1; ret;";
+	const struct gw_ptx_report *r = snippet(body, 1, 64, 30, 0);
+
+	assert_count(snippet_stores(r), 2, 60);
+	assert_true(r->eval.blocks[2].runs.likely == 60);
+	/* Whether the loop came to its end is not known behind it. */
+	assert_count(r->counts.by[IR_SPACE_GLOBAL][GW_ACCESS_REDUCE], 2, 4);
+	r = snippet(body, 1, 64, 500, 0);
+	assert_count(snippet_stores(r), 2, INFINITY);
+	assert_true(r->eval.complete);
+}
+
+/* Data choose the half, which is one of as many whatever they choose. */
+static const char SEARCH[] = "mov.u32 %r10, 0; mov.u32 %r11, %r1;\n"
+			     "L: sub.u32 %r12, %r11, %r10; shr.u32 %r12, %r12, 1;\n"
+			     "add.u32 %r12, %r12, %r10; mul.wide.u32 %rd2, %r12, 4;\n"
+			     "add.u64 %rd2, %rd1, %rd2; ld.global.u32 %r13, [%rd2];\n"
+			     "st.global.u32 [%rd2], %r13;\n"
+			     "setp.lt.u32 %p1, %r13, %r6; add.u32 %r14, %r12, 1;\n"
+			     "selp.u32 %r10, %r14, %r10, %p1;\n"
+			     "selp.u32 %r11, %r11, %r12, %p1;\n"
+			     "setp.lt.u32 %p2, %r10, %r11;\n"
+			     "@%p2 bra L; ret;";
+
+TEST(a_binary_search_takes_a_round_for_each_half)
+{
+	const struct gw_ptx_report *r = snippet(SEARCH, 1, 32, 65535, 0);
+
+	assert_count(snippet_stores(r), 16, 16);
+	assert_true(r->eval.control_known);
+	/* Of an extent that data say nothing is known. */
+	r = snippet("ld.global.u32 %r1, [%rd1];\n"
+		    "L: shr.u32 %r1, %r1, 1; st.global.u32 [%rd1], %r1;\n"
+		    "setp.ne.u32 %p2, %r1, 0; @%p2 bra L; ret;",
+		    1, 32, 65535, 0);
+	assert_true(isinf(snippet_stores(r).most));
+}
+
 TEST(a_thread_that_may_have_ended_does_nothing_for_sure)
 {
 	const struct gw_ptx_report *r = snippet("st.global.u32 [%rd1], %r3;\n"

@@ -58,6 +58,32 @@ TEST(requests_weigh_as_often_as_the_grid_makes_them)
 	gw_arena_free(&k.arena);
 }
 
+/* Where data say the address, it is still known who takes part. */
+TEST(lanes_of_requests_without_an_address_are_counted)
+{
+	gw_ir_operand index, at, few;
+	struct ir_kernel k;
+	struct gw_gather g;
+
+	ir_begin(&k);
+	at = ir_thread_offset(&k, &index);
+	few = gw_ir_emit(&k.b, IR_CMP, 32, IR_COND_LTU, gw_ir_reg(&k.b, 1), 2,
+			 ir_special(&k, IR_SREG_TID_X), ir_number(&k, 3));
+	gw_ir_end_branch(&k.b, few, false, 1, 2);
+	gw_ir_block_open(&k.b);
+	at = ir_load(&k, IR_SPACE_GLOBAL, ir_op(&k, IR_ADD, 64, 64, ir_param(&k, 0), at), 0);
+	at = gw_ir_emit(&k.b, IR_ZEXT, 32, 0, gw_ir_reg(&k.b, 64), 1, at);
+	ir_load(&k, IR_SPACE_GLOBAL, ir_op(&k, IR_ADD, 64, 64, ir_param(&k, 1), at), 0);
+	gw_ir_end_jump(&k.b, 2);
+	gw_ir_block_open(&k.b);
+	gw_ir_end_exit(&k.b);
+	run(&k, 4, 32, &g);
+	assert_true(g.access[1].uncounted > 0 && g.access[1].requests == 0);
+	assert_true(gw_gather_lanes(&g.access[0]) == 3);
+	assert_true(gw_gather_lanes(&g.access[1]) == 3);
+	gw_arena_free(&k.arena);
+}
+
 TEST(an_instruction_of_one_block_is_looked_at_there)
 {
 	struct ir_kernel k;

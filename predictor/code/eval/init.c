@@ -127,6 +127,7 @@ struct gw_eval *gw_eval_new(const struct gw_ir_program *program,
 	    !gw_domain_init(&e->domain, arena) || !gw_eval_loops_init(e))
 		return NULL;
 	gw_eval_claims_init(e);
+	gw_eval_find_steers(e);
 	return e;
 }
 

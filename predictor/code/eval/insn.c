@@ -167,6 +167,8 @@ static void scalar(struct gw_eval *e, const struct gw_ir_insn *insn, uint32_t in
 	if (!e->result.uniform)
 		join_unknown(&e->result, mask);
 	gw_eval_form(e, insn, in, &e->result, mask);
+	if (e->steers && e->steers[index] && !e->unbounded)
+		gw_eval_steer(e, index, mask, in);
 }
 
 static void forget_defs(struct gw_eval *e, const struct gw_ir_insn *insn, uint32_t index,

@@ -22,6 +22,10 @@ static const double LONG = 0.125;
 /* Steps that iterations may take to be walked for their accesses alone. */
 enum { UNEVEN_STEPS = 2048 };
 
+/* Rounds at most of a loop that data may leave. One of more is an iteration or a search, mostly,
+ * that ends long before. */
+static const double LEAVING_MOST = 32;
+
 /* Of one value that the loop writes. */
 enum kind {
 	REGULAR, /* all lanes moved by one step */
@@ -56,6 +60,7 @@ struct gw_loop_watch {
 	uint32_t depth, lanes, certain, live, doubt; /* where the iterations are compared */
 	/* This entry's trips. */
 	bool open;
+	bool known; /* a branch that may end it came out as known */
 	double trips, weight;
 };
 
@@ -118,6 +123,7 @@ static void open_entry(struct gw_eval *e, uint32_t loop)
 	w->weight = e->weight;
 	w->phase = WATCH;
 	w->arrivals = 0;
+	w->known = false;
 }
 
 static struct snapshot *shot_of(struct gw_eval *e, uint32_t loop)
@@ -495,7 +501,8 @@ static void back_edge(struct gw_eval *e, uint32_t loop)
 	struct gw_loop_watch *w = &e->watch[loop];
 
 	w->trips++;
-	if (!prepare(e, loop))
+	/* Where lanes may have left, few rounds are of use: they are walked. */
+	if (e->stack[e->depth - 1].left != GW_IR_NONE || !prepare(e, loop))
 		return;
 	switch (w->phase) {
 	case WATCH:
@@ -545,6 +552,48 @@ void gw_eval_loop_unknown(struct gw_eval *e, uint32_t block, uint32_t meet)
 		if (w->phase == PROBE)
 			give_up(e, loop);
 	}
+}
+
+uint32_t gw_eval_round(const struct gw_eval *e)
+{
+	const uint32_t loop = e->p->blocks[e->stack[e->depth - 1].block].loop;
+
+	return loop == GW_IR_NONE || e->watch[loop].trips > 32 ? 32
+							       : (uint32_t)e->watch[loop].trips;
+}
+
+/* The successor of @p block's branch that stays in the loop around it, where one does; else -1. */
+static int staying(const struct gw_eval *e, uint32_t block)
+{
+	const struct gw_ir_block *b = &e->p->blocks[block];
+	bool first, second;
+
+	if (b->end != IR_END_BRANCH || b->loop == GW_IR_NONE)
+		return -1;
+	first = gw_eval_in_loop(e, e->p->succs[b->succ_first], b->loop);
+	second = gw_eval_in_loop(e, e->p->succs[b->succ_first + 1], b->loop);
+	return first == second ? -1 : second;
+}
+
+void gw_eval_loop_known(struct gw_eval *e, uint32_t block)
+{
+	if (staying(e, block) >= 0)
+		e->watch[e->p->blocks[block].loop].known = true;
+}
+
+int gw_eval_loop_leave(struct gw_eval *e, uint32_t block)
+{
+	const uint32_t loop = e->p->blocks[block].loop;
+	const int stay = staying(e, block);
+	bool others = false;
+
+	for (uint32_t b = 0; stay >= 0 && b < e->p->block_count; b++)
+		others |= b != block && e->p->blocks[b].loop == loop && staying(e, b) >= 0;
+	if (!others || e->unbounded || e->depth > GW_STACK_MAX / 4 ||
+	    e->watch[loop].trips > LEAVING_MOST ||
+	    (e->watch[loop].trips > 1 && !e->watch[loop].known))
+		return -1;
+	return stay;
 }
 
 void gw_eval_loops_end(struct gw_eval *e)

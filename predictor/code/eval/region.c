@@ -274,3 +274,114 @@ void gw_eval_forget(struct gw_eval *e, const struct gw_region *region, uint32_t 
 	if (region->stores)
 		gw_eval_forget_frame(e, lanes, why);
 }
+
+/* What a register is to a search: made in its loop; where the search is; what chooses a half. */
+enum { MADE = 1, PLACE = 2, CHOICE = 4 };
+/* In steers[]: of a comparison of what the loop makes; plus its operand from elsewhere. */
+enum { STEERS = 1 };
+enum { PASSES = 4, SEARCH_BLOCKS = 8 };
+static const uint64_t LARGE = 1 << 24; /* instructions times loops of a kernel too large for it */
+
+/* Instruction @p index makes something that is @p what: so are its operands. */
+static bool trace(struct gw_eval *e, uint32_t index, uint8_t what, bool note)
+{
+	const struct gw_ir_insn *i = &e->p->insns[index];
+	const gw_ir_operand *use = gw_ir_uses(e->p, i);
+	bool chooses = what & CHOICE && (i->op == IR_CMP || i->op == IR_FCMP);
+
+	what &= chooses ? PLACE : PLACE | CHOICE;
+	if (!(chooses || what) || !gw_is_scalar((enum gw_ir_op)i->op))
+		return false;
+	if (what & PLACE && i->guard != GW_IR_NONE)
+		e->rewritten[i->guard] |= CHOICE;
+	for (unsigned u = 0; u < i->uses; u++)
+		if (use[u] < e->p->reg_count) {
+			if (chooses && note && !(e->rewritten[use[u]] & MADE))
+				e->steers[index] = (uint8_t)(STEERS + 1 + u);
+			e->rewritten[use[u]] |= i->op == IR_SEL && !u ? CHOICE : what;
+		}
+	if (chooses && note && !e->steers[index])
+		e->steers[index] = STEERS;
+	return what & PLACE && (i->op == IR_SHRS || i->op == IR_SHRU) &&
+	       gw_ir_is_constant(use[1]) && gw_ir_constant(e->p, use[1]) == 1;
+}
+
+/* Of the marked loop: what the test of @p block is made of, by the order of the code; whether that
+ * is halved. */
+static bool trace_loop(struct gw_eval *e, uint32_t block, bool note)
+{
+	const struct gw_ir_program *p = e->p;
+	bool halved = false;
+	uint32_t b = block;
+
+	memset(e->rewritten, 0, p->reg_count);
+	for (uint32_t n = 0; n < PASSES * p->block_count; n++) {
+		const struct gw_ir_block *at = &p->blocks[b];
+
+		if (n == p->block_count)
+			e->rewritten[p->blocks[block].test] |= PLACE;
+		for (uint32_t k = at->first + at->count; e->mark[b] && k-- > at->first;) {
+			const struct gw_ir_insn *i = &p->insns[k];
+			const gw_ir_operand def = i->defs ? gw_ir_defs(p, i)[0] : GW_IR_NONE;
+			uint8_t what;
+
+			if (def == GW_IR_NONE)
+				continue;
+			what = e->rewritten[def];
+			e->rewritten[def] |= MADE;
+			if (b == block && i->guard == GW_IR_NONE)
+				e->rewritten[def] = MADE;
+			halved |= trace(e, k, what, note);
+		}
+		b = b ? b - 1 : p->block_count - 1;
+	}
+	return halved;
+}
+
+void gw_eval_find_steers(struct gw_eval *e)
+{
+	const struct gw_ir_program *p = e->p;
+
+	if ((uint64_t)p->loop_count * p->insn_count > LARGE || !find_writers(e))
+		return;
+	e->steers = gw_arena_array(e->arena, p->insn_count, 1);
+	for (uint32_t l = 0; e->steers && l < p->loop_count; l++) {
+		if (p->loops[l].blocks > SEARCH_BLOCKS)
+			continue;
+		for (uint32_t b = 0; b < p->block_count; b++)
+			e->mark[b] = gw_eval_in_loop(e, b, l);
+		for (uint32_t b = 0; b < p->block_count; b++)
+			if (e->mark[b] && p->blocks[b].end == IR_END_BRANCH &&
+			    p->blocks[b].test < p->reg_count && trace_loop(e, b, false))
+				trace_loop(e, b, true);
+	}
+}
+
+void gw_eval_steer(struct gw_eval *e, uint32_t index, uint32_t mask,
+		   const struct gw_value *const in[GW_SOURCES_MAX])
+{
+	/* Where the warp lies in the grid, as a fraction of 32 bits: so does what it looks for. */
+	const uint64_t place = (((uint64_t)e->block.x << 5 | e->warp) << 27) /
+			       e->launch->config.grid.x,
+		       random = (e->steps_left + place) * UINT64_C(0x9e3779b97f4a7c15) >> 32;
+	const unsigned turn = gw_eval_round(e);
+	const struct gw_value *sought =
+		e->steers[index] > STEERS ? in[e->steers[index] - STEERS - 1] : NULL;
+	struct gw_value *x = &e->result;
+	bool any = false;
+
+	gw_value_spread(x);
+	for (unsigned i = 0; i < GW_LANES; i++) {
+		if (!(mask >> i & 1) || !x->base[i])
+			continue;
+		x->base[i] = GW_BASE_NONE;
+		x->v[i] = (sought && sought->base[gw_at(sought, i)] ? random >> i
+								    : place >> (32 - turn)) &
+			  1;
+		any = true;
+	}
+	if (any) {
+		memset(&x->form, 0, sizeof(x->form));
+		gw_domain_pin(&e->domain, UINT8_MAX);
+	}
+}

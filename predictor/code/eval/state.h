@@ -66,7 +66,9 @@ struct gw_warp_entry {
 	gw_base forget_why;
 	uint32_t unbounded; /**< stands for any number of trips, because of this branch block;
 				 GW_IR_NONE: for one */
-	double odds; /**< how likely the warp runs the block, where no lane does for certain */
+	uint32_t left; /**< lanes may have left the loop of this block, and go on as if they had
+			  not; GW_IR_NONE: none did */
+	double odds;   /**< how likely the warp runs the block, where no lane does for certain */
 };
 
 /** What is known of a loop whose header may be stood for; see loop.c. */
@@ -112,6 +114,7 @@ struct gw_eval {
 	struct gw_tensor_map maps[GW_TENSOR_MAPS]; /**< among the arguments, that were asked for */
 	uint32_t map_offset[GW_TENSOR_MAPS], map_count; /**< bytes from the arguments' start */
 	struct gw_claims *claims;                       /**< see claim.c; NULL: none */
+	uint8_t *steers;    /**< of each instruction, see gw_eval_steer(); NULL: none does */
 	bool local_escapes; /**< the address of local memory becomes a generic one */
 
 	/* The warp's state. */
@@ -245,6 +248,20 @@ void gw_eval_forget(struct gw_eval *e, const struct gw_region *region, uint32_t 
 /** Block @p block lies in loop @p loop. */
 bool gw_eval_in_loop(const struct gw_eval *e, uint32_t block, uint32_t loop);
 
+/**
+ * Find the comparisons that steer binary searches: loops that end by where the search is, which
+ * data choose a half of in each round. Without memory for it none is known.
+ */
+void gw_eval_find_steers(struct gw_eval *e);
+/**
+ * Comparison @p index of @p in steers a search: lanes of @p mask that do not know its result get
+ * one, as rounds and places hang little on it. It leads to where the warp lies in the grid, as if
+ * warps looked for what is in order; where each lane looks for something that is not known, it is
+ * random.
+ */
+void gw_eval_steer(struct gw_eval *e, uint32_t index, uint32_t mask,
+		   const struct gw_value *const in[GW_SOURCES_MAX]);
+
 /* live.c */
 /** Whether what is in values[@p slot] where block @p block begins may be read afterwards. */
 bool gw_eval_live(struct gw_eval *e, uint32_t block, uint32_t slot);
@@ -261,6 +278,15 @@ void gw_eval_loops_begin(struct gw_eval *e);
 void gw_eval_edge(struct gw_eval *e, uint32_t from, uint32_t to);
 /** Branches that aren't known decide the loops around @p block up to where @p meet is inside. */
 void gw_eval_loop_unknown(struct gw_eval *e, uint32_t block, uint32_t meet);
+/** Which round of the loop around the block that is run this is, from 1, at most 32. */
+uint32_t gw_eval_round(const struct gw_eval *e);
+/** Of the branch at block @p block the ways of some lanes are known: it may end a loop. */
+void gw_eval_loop_known(struct gw_eval *e, uint32_t block);
+/**
+ * Where lanes whose way at @p block's branch is not known may go on as if they stayed in the loop
+ * around it, since something else is known to end that: the number of the successor; else -1.
+ */
+int gw_eval_loop_leave(struct gw_eval *e, uint32_t block);
 /** The warp has ended: close what is open. */
 void gw_eval_loops_end(struct gw_eval *e);
 

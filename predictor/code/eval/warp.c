@@ -117,6 +117,7 @@ static struct gw_warp_entry group(const struct gw_warp_entry *t, uint32_t meet, 
 				      .lanes = lanes,
 				      .certain = certain & lanes,
 				      .forget = GW_IR_NONE,
+				      .left = GW_IR_NONE,
 				      .unbounded = t->unbounded};
 }
 
@@ -157,19 +158,34 @@ static void wait_and_forget(struct gw_eval *e, uint32_t block, uint32_t unknown,
 	t->forget_why = why;
 }
 
-/* Lanes in @p unknown go either way: once, since the branch decides no loop. */
+/*
+ * Lanes in @p unknown go either way: once, since the branch decides no loop. Or it does, which ends
+ * by what is known, too: then they go on as if they stayed, by successor @p stay, and leave once.
+ * The warp is likely to stay as long as the last of its lanes does.
+ */
 static void part_maybe(struct gw_eval *e, uint32_t block, uint32_t yes, uint32_t no,
-		       uint32_t unknown, gw_base why)
+		       uint32_t unknown, gw_base why, int stay)
 {
 	uint32_t meet = e->p->blocks[block].ipdom;
 	struct gw_warp_entry t = *top(e);
-	struct gw_warp_entry a =
-		group(&t, meet, successor(e, block, 0), yes | unknown, e->certain & yes);
-	struct gw_warp_entry b =
-		group(&t, meet, successor(e, block, 1), no | unknown, e->certain & no);
+	const uint32_t lanes[] = {yes, no};
+	const unsigned first = stay > 0;
+	struct gw_warp_entry a, b;
 
-	a.odds *= GW_EVAL_EITHER;
+	if (stay >= 0 && t.left == block && !lanes[!first]) { /* they left before */
+		top(e)->certain &= ~unknown;
+		go(e, block, successor(e, block, first));
+		return;
+	}
+	a = group(&t, meet, successor(e, block, first), lanes[first] | unknown,
+		  e->certain & lanes[first]);
+	b = group(&t, meet, successor(e, block, !first), lanes[!first] | unknown,
+		  e->certain & lanes[!first]);
 	b.odds *= GW_EVAL_EITHER;
+	if (stay >= 0)
+		a.left = block;
+	else
+		a.odds = b.odds;
 	wait_and_forget(e, block, unknown, why);
 	if (a.block != meet)
 		b.forget = block;
@@ -276,10 +292,13 @@ static void end_branch(struct gw_eval *e, uint32_t block)
 	if (b->test_not)
 		yes = known & ~yes;
 	no = known & ~yes;
-	if (known)
+	if (known) {
 		gw_domain_pin(&e->domain, gw_form_dims(&test->form));
+		gw_eval_loop_known(e, block);
+	}
 	if (unknown) {
 		const struct gw_region *region = gw_eval_region(e, block);
+		int stay = -1;
 		gw_base why;
 
 		if (region && awaits(test, unknown, region)) {
@@ -292,10 +311,10 @@ static void end_branch(struct gw_eval *e, uint32_t block)
 			gw_eval_stop(e, block);
 		else if (region->plain && unknown == e->lanes)
 			pass_by(e, block, region, unknown, why);
-		else if (region->cyclic)
+		else if (region->cyclic && (stay = gw_eval_loop_leave(e, block)) < 0)
 			part_unbounded(e, block, yes, no, unknown, why);
 		else
-			part_maybe(e, block, yes, no, unknown, why);
+			part_maybe(e, block, yes, no, unknown, why, stay);
 		return;
 	}
 	count_branch(e, block, yes, no, 0);
@@ -462,6 +481,7 @@ void gw_eval_run(struct gw_eval *e, uint32_t lanes)
 				      .certain = lanes,
 				      .odds = 1,
 				      .forget = GW_IR_NONE,
+				      .left = GW_IR_NONE,
 				      .unbounded = GW_IR_NONE};
 
 	e->live = lanes;

@@ -42,6 +42,13 @@ double gw_gather_mean(const struct gw_eval_count *count)
 	return isfinite(count->most) ? (count->least + count->most) / 2 : NAN;
 }
 
+double gw_gather_lanes(const struct gw_gather_access *a)
+{
+	double seen = a->requests + a->uncounted;
+
+	return seen > 0 ? a->lanes / seen : GW_REQUEST_LANES;
+}
+
 /* Loops that an access stands for, as its footprint sees them. */
 struct nest {
 	uint32_t inner; /* level with the smallest step, followed by the footprint; repeats: none */

@@ -29,8 +29,8 @@ struct gw_gather_access {
 	double sectors;     /**< of the sample; local memory, whose words lie lane by lane */
 	uint64_t low, high; /**< of the addresses of the blocks looked at, the least and the most */
 	double requests;    /**< of the sample, that were counted */
-	double lanes;       /**< active in these */
 	double uncounted;   /**< of the sample, with addresses that are not known */
+	double lanes;       /**< active in these and those */
 	/** Of those counted, taken to be as the first of their loop: the address has no fixed step.
 	 */
 	double assumed;
@@ -68,5 +68,8 @@ const char *gw_gather_run(const struct gw_ir_program *program, const struct gw_e
 
 /** Mean of an evaluator's count; NaN when it has no upper bound. */
 double gw_gather_mean(const struct gw_eval_count *count);
+
+/** Lanes that a request is of; all, where none was seen. */
+double gw_gather_lanes(const struct gw_gather_access *a);
 
 #endif

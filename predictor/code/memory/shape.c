@@ -194,13 +194,13 @@ bool gw_access_shape_add(struct gw_access_shape *last, const struct gw_access_bo
 
 	a->space = (uint8_t)access->space;
 	a->maybe += access->certain == access->active ? 0 : times;
+	a->lanes += times * __builtin_popcount(access->active);
 	if (!request_of(access, r)) {
 		a->uncounted += times;
 		return false;
 	}
 	a->requests += times;
 	a->assumed += steps_known(access) ? 0 : times;
-	a->lanes += times * gw_request_lanes(r);
 	if (access->space == IR_SPACE_LOCAL) {
 		add_local(a, r, times);
 		return false;

@@ -43,7 +43,7 @@ static unsigned vector_of(const struct gw_ptx_lower *l)
 
 static uint8_t flags_of(const struct gw_ptx_lower *l)
 {
-	static const char *const ordered[] = {"volatile", "relaxed", "acquire", "release", "mmio"};
+	static const char ordered[][9] = {"volatile", "relaxed", "acquire", "release", "mmio"};
 	unsigned flags = gw_ptx_has(l, "nc") || !strcmp(l->i.part[0], "ldu") ? IR_MEM_READONLY : 0;
 
 	for (size_t n = 0; n < sizeof(ordered) / sizeof(*ordered); n++)

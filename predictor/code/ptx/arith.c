@@ -288,7 +288,7 @@ bool gw_ptx_funnel(struct gw_ptx_lower *l)
 
 bool gw_ptx_prmt(struct gw_ptx_lower *l)
 {
-	static const char *const modes[] = {"f4e", "b4e", "rc8", "ecl", "ecr", "rc16"};
+	static const char modes[][5] = {"f4e", "b4e", "rc8", "ecl", "ecr", "rc16"};
 	gw_ir_operand a = use(l, 1), b = use(l, 2), c = use(l, 3);
 	unsigned mode = 0;
 

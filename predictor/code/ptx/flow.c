@@ -39,7 +39,7 @@ static bool is_opcode(const struct gw_ptx_statement *s, const char *name)
 
 static bool ends_block(const struct gw_ptx_statement *s)
 {
-	static const char *const enders[] = {"bra", "brx", "ret", "exit", "trap"};
+	static const char enders[][5] = {"bra", "brx", "ret", "exit", "trap"};
 
 	for (size_t n = 0; n < sizeof(enders) / sizeof(*enders); n++)
 		if (is_opcode(s, enders[n]))

@@ -107,9 +107,8 @@ bool gw_ptx_has(const struct gw_ptx_lower *l, const char *part)
 
 char gw_ptx_type(const char *part, unsigned *bits)
 {
-	static const char *const halves[] = {"f16",   "bf16",  "f16x2",  "bf16x2",
-					     "tf32",  "e4m3",  "e5m2",   "u16x2",
-					     "s16x2", "f32x2", "e4m3x2", "e5m2x2"};
+	static const char halves[][7] = {"f16",  "bf16",  "f16x2", "bf16x2", "tf32",   "e4m3",
+					 "e5m2", "u16x2", "s16x2", "f32x2",  "e4m3x2", "e5m2x2"};
 	char *end;
 
 	if (!strcmp(part, "pred")) {

@@ -13,7 +13,7 @@ bool gw_ptx_nothing(struct gw_ptx_lower *l)
 
 bool gw_ptx_shfl(struct gw_ptx_lower *l)
 {
-	static const char *const modes[] = {"up", "down", "bfly", "idx"};
+	static const char modes[][5] = {"up", "down", "bfly", "idx"};
 	const struct gw_ptx_operand *to = gw_ptx_operand(l, 0);
 	bool two = to->kind == PTX_OPERAND_PAIR;
 	struct gw_ir_insn insn = {.op = IR_SHFL, .bits = 32, .aux = GW_IR_SPACES};
@@ -34,7 +34,7 @@ bool gw_ptx_shfl(struct gw_ptx_lower *l)
 
 bool gw_ptx_vote(struct gw_ptx_lower *l)
 {
-	static const char *const modes[] = {"all", "any", "uni", "ballot"};
+	static const char modes[][7] = {"all", "any", "uni", "ballot"};
 	gw_ir_operand a;
 
 	for (unsigned n = 0; n < sizeof(modes) / sizeof(*modes); n++)
