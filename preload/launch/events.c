@@ -4,15 +4,17 @@
  * Everything happens on the launching thread, so no driver call of ours can meet the end of
  * a context on another thread.
  *
- * What a pair reads is more than the launch: events take time by themselves, and where the stream
- * had nothing left to do, the GPU waited for the launch call after the first event. The first is
- * read now and then between the second event and one right behind it; the second is at most as long
- * as the call, and shows by the first event, which has passed when the call returns. The worker
- * takes both off (gw_events_seconds()), where the call was short against the rest: the GPU may have
- * begun at any time during it.
+ * What a pair reads is more than the launch: events take time by themselves, and a kernel between
+ * them is one more gap; where the stream had nothing left to do, the GPU waited for the launch call
+ * after the first event instead. What events take is read now and then between the second one and
+ * one right behind it, the gap is the device profile's, and that the GPU waited shows by the first
+ * event, which has passed when the second is recorded. Then the kernel begins as long after the
+ * call's return as the first event after its own: to 0.3 us on an H200. The GPU may begin with a
+ * graph at any time during the call, which is therefore to be short.
  */
 #include "preload/launch/call.h"
 #include "preload/runtime/clock.h"
+#include "preload/maps/devices.h"
 #include "preload/maps/memory.h"
 #include "preload/runtime/options.h"
 #include "preload/launch/object_lifetime.h"
@@ -43,6 +45,7 @@ struct events {
 		uint32_t ticket;
 		uint32_t exact; /* window in which all launches have one, or 0 */
 		uint16_t stream;
+		bool graph;
 		/* ticks: before and after the first was recorded; when the second had not passed
 		 * yet; that the GPU waited for the call */
 		uint64_t asked, begun, behind, waited;
@@ -266,6 +269,7 @@ static void harvest(struct gw_thread *t, struct events *p)
 		e->predicted = ms * 1e6f;
 		e->low = p->own_ns;
 		e->high = (float)pair->waited;
+		e->block_x = pair->graph;
 		e->stream = pair->stream;
 		place(pair, e);
 		e->flags = GW_EVENT_DONE;
@@ -353,6 +357,7 @@ void gw_events_begin(struct gw_call *call, CUstream stream, uint32_t kernels)
 	p->pair[at].exact = exact;
 	p->pair[at].behind = 0;
 	p->pair[at].stream = call->event->stream;
+	p->pair[at].graph = call->event->kind == GW_EVENT_GRAPH;
 	gw_bump(&t->counts.pair_ticks, p->pair[at].begun - came);
 	call->stream = stream;
 	call->event->flags |= GW_EVENT_TIMED;
@@ -403,11 +408,14 @@ void gw_events_end(struct gw_call *call)
 
 double gw_events_seconds(const struct gw_event *e)
 {
+	const int gpu = (int)gw_slot_device(gw_hot.shared, e->stream) - 1;
+	const struct gw_device *d = gw_device_profile(gw_device_id(gpu));
 	const double read = (double)e->predicted, khz = gw_clock_khz();
-	const double waited = e->high > 0 ? (double)e->high * 1e6 / khz : 0;
-	const double left = read - (double)e->low - waited;
+	const double waited = (double)e->high * 1e6 / khz;
+	const double gap = d ? gw_param(d, GW_PARAM_launch_gap_stream) * 1e9 : 0;
+	const double left = read - (double)e->low - (e->high > 0 ? waited : gap > 0 ? gap : 0);
 
-	if (left > 0 && left >= read / 2 && waited <= read / 8)
+	if (left > 0 && left >= read / 2 && (!e->block_x || !(waited > read / 8)))
 		return left * 1e-9;
 	gw_count(GW_COUNTER_events_unsure, 1);
 	return 0;

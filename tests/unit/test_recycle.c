@@ -402,6 +402,58 @@ static bool launch_with_pair(uint32_t blocks)
 	return timed;
 }
 
+/* What is left, ns, of a pair that read @p ns, around a graph or a kernel for which the GPU waited.
+ */
+static double left_of(float ns, float waited_ns, bool graph)
+{
+	const struct gw_event e = {.predicted = ns,
+				   .low = 1280,
+				   .high = waited_ns * (float)gw_clock_khz() * 1e-6f,
+				   .block_x = graph};
+
+	return gw_events_seconds(&e) * 1e9;
+}
+
+static int gap(void **state)
+{
+	static struct gw_device profile;
+	const int failed = start(state);
+
+	gw_device_clear(&profile, "");
+	gw_device_set(&profile, GW_PARAM_launch_gap_stream, 780e-9, GW_METHOD_MEASURED);
+	gw_device_profile_set(1, &profile);
+	return failed;
+}
+
+static int no_gap(void **state)
+{
+	gw_devices_clear();
+	return stop(state);
+}
+
+/* docs/results/watch-2026-11-26: of kernels of 7.58 us. */
+TEST_WITH(a_kernel_in_the_queue_is_one_gap_more_than_events_alone, gap, no_gap)
+{
+	assert_float_equal(left_of(9800, 0, false), 7740, 1);
+}
+
+TEST_WITH(a_kernel_that_the_gpu_waited_for_has_the_call_in_place_of_the_gap, gap, no_gap)
+{
+	assert_float_equal(left_of(13180, 4300, false), 7600, 1);
+	assert_float_equal(left_of(8380, 4330, false), 0, 1e-9); /* less than the half is its own */
+}
+
+TEST_WITH(a_graph_may_have_begun_at_any_time_during_its_call, gap, no_gap)
+{
+	assert_float_equal(left_of(40000, 6000, true), 0, 1e-9);
+	assert_float_equal(left_of(60000, 6000, true), 52720, 1);
+}
+
+TEST_WITH(a_gap_that_no_profile_has_is_not_taken_off, start, stop)
+{
+	assert_float_equal(left_of(9800, 0, false), 8520, 1);
+}
+
 /* Its page was given back as it was written (launch/threads.c). */
 TEST_WITH(times_are_those_of_their_launches_where_one_before_was_lost, start, stop)
 {
