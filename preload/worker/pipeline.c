@@ -24,7 +24,6 @@
 #include "preload/counters/gpu_clock.h"
 #include "preload/worker/host_time.h"
 #include "preload/join/join.h"
-#include "preload/launch/waits.h"
 #include "preload/worker/launches.h"
 #include "preload/worker/first_attach.h"
 #include "preload/live/live.h"
@@ -55,11 +54,9 @@
 
 enum {
 	/*
-	 * How often rings are looked at, and how often when nothing was launched for a second.
-	 * A ring of 16384 lasts 33 ms of back-to-back launches at 2 us, and a launch can't ask
-	 * to be looked at: that would be a system call. Only the first after a pause does (bell.h):
-	 * where nothing is under way the worker sleeps, and longer outside mode audit, whose causes
-	 * of gaps have spans, where that lasts.
+	 * How often rings are looked at: one of 16384 lasts 33 ms of launches at 2 us. The first
+	 * launch after a pause wakes the worker (bell.h): where nothing is under way it sleeps,
+	 * longer outside mode audit, whose causes of gaps have spans.
 	 */
 	WAKE_MS = 10,
 	IDLE_MS = 20,
@@ -251,7 +248,7 @@ static uint32_t cycle(bool last)
 {
 	uint64_t now = gw_steady_ns(), round = gw_ticks();
 	uint32_t events;
-	bool ended, span_over;
+	bool ended;
 
 	atomic_fetch_add_explicit(&gw_hot.round, 1, memory_order_relaxed);
 	note_sandbox();
@@ -291,7 +288,7 @@ static uint32_t cycle(bool last)
 	worker.came = gw_drain(gw_launch_event); /* meanwhile: rings are to be as empty as can be */
 	gw_counter_attribution_tick(now, worker.flushed_ns, last);
 	gw_work_publish(gw_launches_predictors());
-	/* A ring may have a new file as often as work fills one: once a span. */
+	/* Work may fill a file of a ring, so that it has a new one: once a span. */
 	if (gw_aggregate_due(now, last) || !gw_log_ring())
 		worker.losses = gw_log_losses();
 	gw_work_repeat(gw_launches_predictors(), worker.losses);
@@ -300,10 +297,10 @@ static uint32_t cycle(bool last)
 	gw_recycle(round);
 	if (gw_aggregate_due(now, last) || now - worker.written_ns > WRITE_MS * GW_MS)
 		gw_launch_graphs_show();
-	span_over = gw_aggregate_tick(now, last);
-	worker.span_over |= span_over;
-	if (span_over)
+	if (gw_aggregate_tick(now, last)) {
+		worker.span_over = true;
 		gw_graph_sums_write();
+	}
 	if (last || now - worker.written_ns > WRITE_MS * GW_MS) {
 		count_cpu(now);
 		show_totals();

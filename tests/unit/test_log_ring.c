@@ -67,6 +67,15 @@ static int clean(void **state)
 	return 0;
 }
 
+static void kernel(uint32_t id, int number)
+{
+	struct gw_record_kernel k = {.id = id};
+	char name[64];
+
+	snprintf(name, sizeof(name), "_Z6kernel%dPfS_i", number);
+	gw_log_write(GW_RECORD_KERNEL, &k, sizeof(k), name, strlen(name) + 1);
+}
+
 static void begin(void)
 {
 	struct gw_record_header r = {.version = GW_LOG_VERSION, .pid = 7, .start_ns = 5};
@@ -75,12 +84,9 @@ static void begin(void)
 	assert_true(gw_log_ring());
 	gw_log_write(GW_RECORD_HEADER, &r, sizeof(r), "host=x", 7);
 	for (uint32_t i = 1; i <= CONFIGS; i++) {
-		struct gw_record_kernel k = {.id = i};
 		struct gw_record_config c = {.id = i, .kernel = i, .grid_x = i * 977};
-		char name[64];
 
-		snprintf(name, sizeof(name), "_Z6kernel%uPfS_i", i * 7919);
-		gw_log_write(GW_RECORD_KERNEL, &k, sizeof(k), name, strlen(name) + 1);
+		kernel(i, (int)i * 7919);
 		gw_log_write(GW_RECORD_CONFIG, &c, sizeof(c), NULL, 0);
 	}
 }
@@ -227,13 +233,8 @@ TEST_WITH(what_files_name_takes_a_quarter_of_the_ring_at_most, start, clean)
 	uint64_t bytes;
 
 	begin();
-	for (uint32_t i = CONFIGS + 1; i <= 100 * CONFIGS; i++) {
-		struct gw_record_kernel k = {.id = i};
-		char name[64];
-
-		snprintf(name, sizeof(name), "_Z6kernel%d%dPfS_i", rand(), rand());
-		gw_log_write(GW_RECORD_KERNEL, &k, sizeof(k), name, strlen(name) + 1);
-	}
+	for (uint32_t i = CONFIGS + 1; i <= 100 * CONFIGS; i++)
+		kernel(i, rand());
 	for (unsigned i = 0; i < 100; i++)
 		span();
 	finish();
