@@ -19,12 +19,9 @@ enum phase { WATCH, COMPARE, PROBE, STAND };
 enum { WARM_UP = 2, FAILS_MAX = 6, DEPTH_MAX = 8, PROBES_MAX = 6 };
 /* Of the steps that a warp may take, so many are taken before a loop counts as long. */
 static const double LONG = 0.125;
-/* Steps that iterations may take to be walked for their accesses alone. */
-enum { UNEVEN_STEPS = 2048 };
-
-/* Rounds at most of a loop that data may leave. One of more is an iteration or a search, mostly,
- * that ends long before. */
-static const double LEAVING_MOST = 32;
+/* Steps that iterations may take to be walked for their accesses alone. Rounds at most of a loop
+ * that data may leave: one of more is an iteration or a search, mostly, that ends long before. */
+enum { UNEVEN_STEPS = 2048, LEAVING_MOST = 32 };
 
 /* Of one value that the loop writes. */
 enum kind {
@@ -558,21 +555,20 @@ uint32_t gw_eval_round(const struct gw_eval *e)
 {
 	const uint32_t loop = e->p->blocks[e->stack[e->depth - 1].block].loop;
 
-	return loop == GW_IR_NONE || e->watch[loop].trips > 32 ? 32
-							       : (uint32_t)e->watch[loop].trips;
+	return loop == GW_IR_NONE ? 32 : (uint32_t)fmin(e->watch[loop].trips, 32);
 }
 
 /* The successor of @p block's branch that stays in the loop around it, where one does; else -1. */
 static int staying(const struct gw_eval *e, uint32_t block)
 {
 	const struct gw_ir_block *b = &e->p->blocks[block];
-	bool first, second;
+	const uint32_t *to = e->p->succs + b->succ_first;
+	bool second;
 
 	if (b->end != IR_END_BRANCH || b->loop == GW_IR_NONE)
 		return -1;
-	first = gw_eval_in_loop(e, e->p->succs[b->succ_first], b->loop);
-	second = gw_eval_in_loop(e, e->p->succs[b->succ_first + 1], b->loop);
-	return first == second ? -1 : second;
+	second = gw_eval_in_loop(e, to[1], b->loop);
+	return gw_eval_in_loop(e, to[0], b->loop) == second ? -1 : second;
 }
 
 void gw_eval_loop_known(struct gw_eval *e, uint32_t block)
@@ -589,11 +585,10 @@ int gw_eval_loop_leave(struct gw_eval *e, uint32_t block)
 
 	for (uint32_t b = 0; stay >= 0 && b < e->p->block_count; b++)
 		others |= b != block && e->p->blocks[b].loop == loop && staying(e, b) >= 0;
-	if (!others || e->unbounded || e->depth > GW_STACK_MAX / 4 ||
-	    e->watch[loop].trips > LEAVING_MOST ||
-	    (e->watch[loop].trips > 1 && !e->watch[loop].known))
-		return -1;
-	return stay;
+	return others && !e->unbounded && e->depth <= GW_STACK_MAX / 4 &&
+			       e->watch[loop].trips <= (e->watch[loop].known ? LEAVING_MOST : 1)
+		       ? stay
+		       : -1;
 }
 
 void gw_eval_loops_end(struct gw_eval *e)
