@@ -128,12 +128,14 @@ void gw_arguments_take(struct gw_call *call, void **params, void **extra)
 	uint64_t key =
 		gw_cell_key(gw_cell_kernel(e->kernel, t->last.stream_device), e->grid, e->block_x,
 			    e->block_y, e->block_z, e->cluster, e->shared, e->digest);
-	uint32_t *seen = &t->arguments_seen[key / 2 % GW_ARGUMENTS_SEEN]; /* keys are odd */
-	uint32_t tag = (uint32_t)(key >> 32), begin = begin_of(t->arguments_head), held;
+	uint32_t *seen, tag = (uint32_t)(key >> 32), begin = begin_of(t->arguments_head), held;
 	struct in_ring *r;
 
 	e->flags &= (uint8_t)~GW_EVENT_ARGUMENTS;
-	if (!t->arguments || !e->kernel || *seen == tag)
+	if (!t->arguments || !e->kernel)
+		return;
+	seen = &t->known->copied[key / 2 % GW_ARGUMENTS_SEEN]; /* keys are odd */
+	if (*seen == tag)
 		return;
 	/* Pairs with the release in gw_arguments_arrived(): what was there has been read. */
 	held = begin - atomic_load_explicit(&t->arguments_tail, memory_order_acquire);

@@ -9,8 +9,8 @@
  * after the first event instead. What events take is read now and then between the second one and
  * one right behind it, the gap is the device profile's, and that the GPU waited shows by the first
  * event, which has passed when the second is recorded. Then the kernel begins as long after the
- * call's return as the first event after its own: to 0.3 us on an H200. The GPU may begin with a
- * graph at any time during the call, which is therefore to be short.
+ * call's return as the first event after its own: to 0.3 us on an H200. With a graph, or where the
+ * call took unusually long, the GPU may begin at any time during it: it is to be short then.
  */
 #include "preload/launch/call.h"
 #include "preload/runtime/clock.h"
@@ -27,6 +27,8 @@ enum {
 	PAIRS_SAMPLED = 8, /* of these, as long as one launch in so many is timed */
 	CONTEXTS = 8,      /* that a thread has events in at a time */
 	LEFT_MOST = 64,    /* times that a thread leaves its events to a context that lives on */
+	CALL_MOST = 3,     /* times the least: a thread that was kept from running, or a slow way */
+	CALLS_LEAST = 8,   /* … of so many */
 	BASES = 64,        /* events that are made as bases, one in a context after another */
 };
 
@@ -40,12 +42,14 @@ struct events {
 	CUevent behind;        /* right behind the end of pair 0, now and then */
 	bool behind_used; /* the pair 0 under way has it, and the GPU had not come to its end */
 	float own_ns;     /* the least time between the two; 0: not known */
+	uint64_t call;    /* ticks: the least that a launch call took … */
+	uint32_t calls;   /* … of so many */
 	struct gw_pair {
 		CUevent begin, end;
 		uint32_t ticket;
 		uint32_t exact; /* window in which all launches have one, or 0 */
 		uint16_t stream;
-		bool graph;
+		bool any; /* the GPU may have begun at any time during the call */
 		/* ticks: before and after the first was recorded; when the second had not passed
 		 * yet; that the GPU waited for the call */
 		uint64_t asked, begun, behind, waited;
@@ -269,7 +273,7 @@ static void harvest(struct gw_thread *t, struct events *p)
 		e->predicted = ms * 1e6f;
 		e->low = p->own_ns;
 		e->high = (float)pair->waited;
-		e->block_x = pair->graph;
+		e->block_x = pair->any;
 		e->stream = pair->stream;
 		place(pair, e);
 		e->flags = GW_EVENT_DONE;
@@ -357,7 +361,6 @@ void gw_events_begin(struct gw_call *call, CUstream stream, uint32_t kernels)
 	p->pair[at].exact = exact;
 	p->pair[at].behind = 0;
 	p->pair[at].stream = call->event->stream;
-	p->pair[at].graph = call->event->kind == GW_EVENT_GRAPH;
 	gw_bump(&t->counts.pair_ticks, p->pair[at].begun - came);
 	call->stream = stream;
 	call->event->flags |= GW_EVENT_TIMED;
@@ -391,13 +394,18 @@ void gw_events_end(struct gw_call *call)
 	struct events *p = call->thread->events->now;
 	uint32_t at = (p->oldest + p->busy) % p->ring;
 	struct gw_pair *pair = &p->pair[at];
-	const uint64_t returned = gw_ticks();
+	const uint64_t returned = gw_ticks(), took = returned - pair->begun;
 	int saved = errno;
 
+	if (!p->calls || took < p->call)
+		p->call = took;
+	pair->any = call->event->kind == GW_EVENT_GRAPH || p->calls < CALLS_LEAST ||
+		    took > CALL_MOST * p->call;
+	p->calls += p->calls < CALLS_LEAST;
 	pair->ticket = gw_event_ticket(call->at);
 	if (record(pair->end, call->stream, call->pt) == CUDA_SUCCESS) {
 		p->busy++;
-		pair->waited = passed(pair->begin) ? returned - pair->begun : 0;
+		pair->waited = passed(pair->begin) ? took : 0;
 		if (!at)
 			record_behind(p, call);
 	}

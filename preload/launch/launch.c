@@ -13,8 +13,9 @@ const struct gw_known_kernel *gw_kernel_look_up(struct gw_call *call, CUfunction
 						uint32_t generation)
 {
 	struct gw_shared *s = gw_hot.shared;
-	struct gw_known_kernel *k = call->how == GW_CALL_OUTER
-					    ? gw_known_place(call->thread, (uintptr_t)f)
+	struct gw_thread_known *known = call->thread->known;
+	struct gw_known_kernel *k = known && call->how == GW_CALL_OUTER
+					    ? gw_known_place(known, (uintptr_t)f)
 					    : &call->known;
 	uint32_t slot = gw_map_get(&s->functions, (uintptr_t)f);
 

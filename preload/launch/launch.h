@@ -24,10 +24,14 @@ static inline const struct gw_known_kernel *gw_kernel_known(struct gw_call *call
 	/* Pairs with the increments in modules.c, streams.c and analysis/digests.c. */
 	uint32_t generation =
 		atomic_load_explicit(&gw_hot.function_generation, memory_order_acquire);
-	const struct gw_known_kernel *k = gw_known_place(call->thread, (uintptr_t)f);
+	struct gw_thread_known *known = call->thread->known;
 
-	if (GW_LIKELY(k->function == (uintptr_t)f && k->generation == generation))
-		return k;
+	if (GW_LIKELY(known)) {
+		const struct gw_known_kernel *k = gw_known_place(known, (uintptr_t)f);
+
+		if (GW_LIKELY(k->function == (uintptr_t)f && k->generation == generation))
+			return k;
+	}
 	return gw_kernel_look_up(call, f, generation);
 }
 

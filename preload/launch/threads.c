@@ -29,12 +29,14 @@ enum {
 	KEEP = 1024,       /* slots ahead of such a thread that stay */
 	STEP = 64 << 10,   /* bytes given back at a time */
 	REST_LEAST = 256 << 10, /* bytes of a record that is free worth giving back */
+	/* bytes of a thread's ring of arguments, and of what it knows behind that */
+	ARGUMENTS = GW_ARGUMENTS_RING + sizeof(struct gw_thread_known),
 };
 
 /* What a thread's record, ring and arguments take, once all of them has been used. */
 static size_t bytes_of(uint32_t slots, bool arguments)
 {
-	return slots * sizeof(struct gw_event) + (arguments ? (size_t)GW_ARGUMENTS_RING : 0) +
+	return slots * sizeof(struct gw_event) + (arguments ? (size_t)ARGUMENTS : 0) +
 	       sizeof(struct gw_thread);
 }
 
@@ -50,7 +52,7 @@ static size_t used_bytes(const struct gw_thread *t)
 
 	events = events <= t->mask ? events + 1 : t->mask + 1;
 	arguments = arguments < GW_ARGUMENTS_RING ? arguments + PAGE : GW_ARGUMENTS_RING;
-	arguments = t->arguments ? arguments : 0;
+	arguments = t->arguments ? arguments + sizeof(*t->known) : 0;
 	events = events * sizeof(struct gw_event) + PAGE;
 	return events + arguments + sizeof(*t) < ring_bytes(t) ? events + arguments + sizeof(*t)
 							       : ring_bytes(t);
@@ -166,7 +168,9 @@ static struct gw_thread *thread_map(uint32_t slots, int populate)
 	t = (struct gw_thread *)(words ? words : at);
 	t->ring = (struct gw_event *)(at + header);
 	if (with_arguments(slots))
-		t->arguments = (unsigned char *)map(GW_ARGUMENTS_RING, populate);
+		t->arguments = (unsigned char *)map(ARGUMENTS, populate);
+	if (t->arguments)
+		t->known = (struct gw_thread_known *)(void *)(t->arguments + GW_ARGUMENTS_RING);
 	t->mask = slots - 1;
 	gw_live_ring(t);
 	return t;
@@ -379,7 +383,7 @@ static void tend_idle(struct gw_thread *t, uint32_t at)
 	const size_t kept = used_bytes(t) < KEEP * sizeof(struct gw_event)
 				    ? used_bytes(t)
 				    : KEEP * sizeof(struct gw_event) + sizeof(*t) + 3 * PAGE +
-					      (t->arguments ? (size_t)GW_ARGUMENTS_RING : 0);
+					      (t->arguments ? (size_t)ARGUMENTS : 0);
 
 	if (t->given || !private_ring(t) || t->mask + 1 < 2 * KEEP || !give_ring(t, at))
 		return;
@@ -453,8 +457,7 @@ void gw_thread_rest(struct gw_thread *t)
 {
 	if (private_ring(t) && atomic_load(&t->charged) >= REST_LEAST &&
 	    give_pages((char *)t->ring, (char *)&t->ring[t->mask + 1]) &&
-	    (!t->arguments ||
-	     give_pages((char *)t->arguments, (char *)t->arguments + GW_ARGUMENTS_RING)))
+	    (!t->arguments || give_pages((char *)t->arguments, (char *)t->arguments + ARGUMENTS)))
 		discharge(t, sizeof(*t) + 2 * PAGE);
 	t->given = false;
 	t->idle = 0;

@@ -303,6 +303,12 @@ struct gw_known_kernel {
 	const struct gw_digest_plan *plan;
 };
 
+/** What a thread knows of earlier launches, by hash. */
+struct gw_thread_known {
+	struct gw_known_kernel kernel[1 << GW_KNOWN_BITS]; /**< by gw_known_place() */
+	uint32_t copied[GW_ARGUMENTS_SEEN]; /**< configurations whose arguments were copied */
+};
+
 struct gw_call;
 
 /** A thread that launches. Written by its owner; the worker moves `tail`. */
@@ -320,8 +326,7 @@ struct gw_thread {
 	unsigned char *arguments; /**< ring of GW_ARGUMENTS_RING bytes (arguments.c); NULL: none are
 				     taken */
 	uint32_t arguments_head;  /**< bytes that the owner has written */
-	uint32_t arguments_seen[GW_ARGUMENTS_SEEN]; /**< hashes of configurations copied */
-	_Alignas(32) struct gw_known_kernel known[1 << GW_KNOWN_BITS]; /**< by gw_known_place() */
+	struct gw_thread_known *known; /**< behind that ring; NULL like it */
 	uint32_t outer_unknown; /**< round in which no `outer` was found for the slot at head, or 0
 				 */
 	uint32_t serial;        /**< unlike an id, never reused: per-thread stream keys */
@@ -355,10 +360,11 @@ _Static_assert(offsetof(struct gw_thread, counts.launches) < 128,
  */
 extern _Thread_local struct gw_thread *gw_self __attribute__((tls_model("initial-exec")));
 
-/** Where @p t has the kernel of a handle, where it has it. */
-static inline struct gw_known_kernel *gw_known_place(struct gw_thread *t, uintptr_t function)
+/** Where the kernel of a handle is, where it is known. */
+static inline struct gw_known_kernel *gw_known_place(struct gw_thread_known *known,
+						     uintptr_t function)
 {
-	return &t->known[function * UINT64_C(0x9e3779b97f4a7c15) >> (64 - GW_KNOWN_BITS)];
+	return &known->kernel[function * UINT64_C(0x9e3779b97f4a7c15) >> (64 - GW_KNOWN_BITS)];
 }
 
 /** The tables; one mapping. */

@@ -10,6 +10,7 @@ enum { KERNEL = 1, SLOTS = 64 };
 static const struct gw_code_param two[] = {{0, 4}, {8, 8}};
 static struct gw_thread *thread;
 static _Alignas(struct gw_arguments) unsigned char ring[GW_ARGUMENTS_RING];
+static struct gw_thread_known known;
 static uint32_t position; /* of the next launch in its ring */
 
 enum { HEAD = 2 * sizeof(uint32_t) }; /* before the bytes: the launch's position, their number */
@@ -56,6 +57,8 @@ static int start(void **state)
 	memset(ring, 0, sizeof(ring));
 	thread = fixture_thread(SLOTS);
 	thread->arguments = ring;
+	thread->known = &known;
+	memset(&known, 0, sizeof(known));
 	gw_driver.cuFuncGetParamInfo = param_info;
 	fewer = 0;
 	position = 0;
@@ -233,7 +236,7 @@ TEST_WITH(the_worker_keeps_those_of_the_first_launch, start, NULL)
 	assert_null(gw_arguments_of(0));
 	launch(1, params, NULL);
 	number = 8;
-	memset(thread->arguments_seen, 0, sizeof(thread->arguments_seen));
+	memset(&known, 0, sizeof(known));
 	launch(1, params, NULL);
 	number = 7;
 	arrived(0, id);

@@ -304,10 +304,11 @@ TEST_WITH(a_launch_that_read_keeps_what_it_read, start, NULL)
 static float found_by_a_call(uint32_t reads, CUstream stream)
 {
 	static struct gw_event ring[2];
-	struct gw_thread t = {.ring = ring, .mask = 1, .last.stream_key = 8};
+	static struct gw_thread_known known;
+	struct gw_thread t = {.ring = ring, .mask = 1, .last.stream_key = 8, .known = &known};
 	struct gw_call call = {0};
 
-	*gw_known_place(&t, 16) = (struct gw_known_kernel){.function = 16, .slot = 1};
+	*gw_known_place(&known, 16) = (struct gw_known_kernel){.function = 16, .slot = 1};
 	gw_self = &t;
 	atomic_store(&gw_hot.reads, reads);
 	gw_kernel_event(&call, (CUfunction)16, 4, 1, 1, 64, 1, 1, 0, stream, NULL, NULL, 0, 0,
@@ -332,16 +333,17 @@ static uint32_t slot_found(struct gw_thread *t, struct gw_call *call)
 TEST_WITH(a_kernel_is_looked_up_anew_once_handles_may_have_ended, start, NULL)
 {
 	static struct gw_event ring[4];
-	static struct gw_thread t = {.ring = ring, .mask = 3, .last.stream_key = 8};
+	static struct gw_thread_known known;
+	struct gw_thread t = {.ring = ring, .mask = 3, .last.stream_key = 8, .known = &known};
 	struct gw_call call = {0};
 
-	*gw_known_place(&t, 16) = (struct gw_known_kernel){.function = 16, .slot = 1};
+	*gw_known_place(&known, 16) = (struct gw_known_kernel){.function = 16, .slot = 1};
 	gw_map_put(&gw_hot.shared->functions, 16, 2, 0, 0);
 	assert_int_equal(slot_found(&t, &call), 1);
 	gw_event_end(&call, call.at);
 	atomic_fetch_add(&gw_hot.function_generation, 1);
 	assert_int_equal(slot_found(&t, &call), 2);
-	assert_int_equal(gw_known_place(&t, 16)->slot, 2);
+	assert_int_equal(gw_known_place(&known, 16)->slot, 2);
 	atomic_fetch_sub(&gw_hot.function_generation, 1);
 	gw_map_remove(&gw_hot.shared->functions, 16, NULL);
 }
@@ -350,7 +352,9 @@ TEST_WITH(a_kernel_is_looked_up_anew_once_handles_may_have_ended, start, NULL)
 TEST_WITH(a_launch_within_a_launch_leaves_what_the_thread_knows, start, NULL)
 {
 	static struct gw_event ring[4];
-	static struct gw_thread t = {.ring = ring, .mask = 3, .last.stream_key = 8, .next = 1};
+	static struct gw_thread_known known;
+	struct gw_thread t = {
+		.ring = ring, .mask = 3, .last.stream_key = 8, .next = 1, .known = &known};
 	struct gw_call call[2] = {{0}};
 
 	t.outer = &call[1];
@@ -358,7 +362,7 @@ TEST_WITH(a_launch_within_a_launch_leaves_what_the_thread_knows, start, NULL)
 	gw_map_put(&gw_hot.shared->streams, 8, 1, 0, 0);
 	assert_int_equal(slot_found(&t, &call[0]), 2);
 	assert_int_equal(call[0].how, GW_CALL_INNER);
-	assert_int_equal(gw_known_place(&t, 16)->function, 0);
+	assert_int_equal(gw_known_place(&known, 16)->function, 0);
 	gw_map_remove(&gw_hot.shared->functions, 16, NULL);
 	gw_map_remove(&gw_hot.shared->streams, 8, NULL);
 }
