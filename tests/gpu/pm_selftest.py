@@ -125,7 +125,7 @@ class Recorded(unittest.TestCase):
 
 
 class Leftovers(unittest.TestCase):
-    """Windows of an H200. Four begin with samples that the window before had left over, without times."""
+    """Windows of an H200. Two of three begin with samples that the window before had left over, without times."""
 
     def test_leftovers_are_in_no_count(self):
         with open(f"{H200}/leftovers.tsv", newline="") as file:
