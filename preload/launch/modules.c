@@ -109,7 +109,8 @@ static uint64_t digest(const void *data, size_t size)
 		h = mix(h, word);
 	}
 	word = 0;
-	memcpy(&word, p, size);
+	if (size)
+		memcpy(&word, p, size);
 	return mix(h, word);
 }
 
