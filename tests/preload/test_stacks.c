@@ -168,18 +168,18 @@ static void python_is_read(const char *python)
 	run_as(r, "PYTHONDONTWRITEBYTECODE=1");
 	assert_int_equal(model.files[0].counters[GW_COUNTER_failed], 0);
 	for (unsigned grid = 1; grid <= 6; grid++) {
-		has_line(grid, "clients/stacks.py:28 ");
+		has_line(grid, "clients/stacks.py:27 ");
 		SHOWS("forward\n");
 	}
-	has_line(1, "clients/stacks.py:33 gr\xc3\xb6\xc3\x9f"
+	has_line(1, "clients/stacks.py:32 gr\xc3\xb6\xc3\x9f"
 		    "e");
-	has_line(1, "clients/stacks.py:54 <module>");
-	has_line(2, "clients/stacks.py:38 steps");
-	has_line(2, "clients/stacks.py:55 <module>");
+	has_line(1, "clients/stacks.py:53 <module>");
+	has_line(2, "clients/stacks.py:37 steps");
+	has_line(2, "clients/stacks.py:54 <module>");
 	has_line(3, "<lambda>");
-	has_line(4, "clients/stacks.py:44 deep");
+	has_line(4, "clients/stacks.py:43 deep");
 	assert_true(stack_of(4)->flags & GW_STACK_PYTHON_CUT);
-	has_line(5, "clients/stacks.py:50 on_thread");
+	has_line(5, "clients/stacks.py:49 on_thread");
 	has_line(6, "<string>:401 <module>");
 	end();
 }
