@@ -12,17 +12,22 @@ struct hashes {
 	uint16_t all;               /* further configurations made */
 	uint16_t further, returned; /* since they were last compared */
 	uint16_t once; /* launched but once so far; of one by the code since its last */
-	bool taken_back;
+};
+
+/* A layout as the code gives it; never freed, nor changed but for: */
+struct whole {
+	struct gw_digest_plan plan;
+	_Atomic uint32_t used; /* words of it that launches analysed so far use */
+	uint32_t differ;       /* words of it that differ each time */
 };
 
 static struct {
-	_Atomic bool tried;                 /* by the code */
-	_Atomic bool independent;           /* the code depends on no argument */
-	const struct gw_digest_plan *whole; /* as the code gives it, and … */
-	_Atomic uint32_t used;              /* … words of it that launches analysed so far use */
-	uint32_t differ;                    /* words of it that differ each time */
-	struct hashes by_code, provisional;
-} * kernels; /* [GW_KERNELS_MAX] */
+	struct whole *_Atomic whole; /* NULL: none */
+	struct hashes hashes[2];     /* by the code; provisional */
+	bool taken_back[2];          /* the same */
+	_Atomic bool tried;          /* by the code */
+	_Atomic bool independent;    /* the code depends on no argument */
+} * kernels;                         /* [GW_KERNELS_MAX] */
 
 static bool is_provisional(uint32_t digest)
 {
@@ -31,7 +36,7 @@ static bool is_provisional(uint32_t digest)
 
 static struct hashes *hashes_of(uint32_t slot, uint32_t digest)
 {
-	return is_provisional(digest) ? &kernels[slot].provisional : &kernels[slot].by_code;
+	return &kernels[slot].hashes[is_provisional(digest)];
 }
 
 /* Pairs with the release in publish(). */
@@ -75,7 +80,8 @@ static const char *derive(uint32_t slot, const struct gw_ir_program *program,
 
 void gw_digests_plan(uint32_t slot, const struct gw_ir_program *program)
 {
-	struct gw_digest_plan plan, *kept;
+	struct gw_digest_plan plan;
+	struct whole *kept;
 
 	if (atomic_exchange(&kernels[slot].tried, true))
 		return;
@@ -90,20 +96,22 @@ void gw_digests_plan(uint32_t slot, const struct gw_ir_program *program)
 	kept = gw_shared_keep(sizeof(*kept));
 	if (!kept)
 		return;
-	*kept = plan;
-	kernels[slot].whole = kept;
+	*kept = (struct whole){.plan = plan};
+	/* Pairs with the loads in gw_digests_ran(), narrow() and gw_digests_admit(). */
+	atomic_store(&kernels[slot].whole, kept);
 	gw_count(GW_COUNTER_digest_plans, 1);
-	publish(slot, kept);
+	publish(slot, &kept->plan);
 }
 
 void gw_digests_ran(uint32_t slot, const struct gw_ir_program *program,
 		    const struct gw_eval_block *ran)
 {
-	const struct gw_digest_plan *whole = kernels[slot].whole;
+	struct whole *w = atomic_load(&kernels[slot].whole);
+	const struct gw_digest_plan *whole = &w->plan;
 	uint32_t used = UINT32_MAX;
 	struct gw_digest_plan plan;
 
-	if (!whole || atomic_load(&kernels[slot].used) == used)
+	if (!w || atomic_load(&w->used) == used)
 		return;
 	if (ran && !derive(slot, program, ran, &plan)) {
 		used <<= whole->count;
@@ -115,7 +123,7 @@ void gw_digests_ran(uint32_t slot, const struct gw_ir_program *program,
 					    whole->word[i].offset + whole->word[i].size)
 					used |= UINT32_C(1) << i;
 	}
-	atomic_fetch_or(&kernels[slot].used, used);
+	atomic_fetch_or(&w->used, used);
 }
 
 bool gw_digests_fit(uint32_t slot, const struct gw_arguments *arguments, uint32_t digest)
@@ -178,33 +186,36 @@ static bool mostly_equal(const struct gw_digest_word *w, uint32_t slot, uint32_t
  */
 static bool narrow(uint32_t slot, bool often)
 {
-	const struct gw_digest_plan *whole = kernels[slot].whole, *was = plan_of(slot);
-	uint32_t used = atomic_load(&kernels[slot].used);
+	struct whole *w = atomic_load(&kernels[slot].whole);
+	const struct gw_digest_plan *whole = &w->plan, *was = plan_of(slot);
 	struct gw_digest_plan plan = {0}, *kept = NULL;
+	struct hashes *h = hashes_of(slot, 0);
+	uint32_t used;
 
-	if (!whole || kernels[slot].by_code.taken_back)
+	if (!w || kernels[slot].taken_back[false])
 		return false;
+	used = atomic_load(&w->used);
 	if (often && !used)
 		used = UINT32_MAX;
 	plan.end = whole->end;
 	for (uint32_t i = 0; i < whole->count; i++) {
 		if (often && !mostly_equal(&whole->word[i], slot, whole->end))
-			kernels[slot].differ |= UINT32_C(1) << i;
-		if (!((used & ~kernels[slot].differ) >> i & 1))
+			w->differ |= UINT32_C(1) << i;
+		if (!((used & ~w->differ) >> i & 1))
 			continue;
 		plan.word[plan.count++] = whole->word[i];
 		plan.fours = i < whole->fours ? plan.count : plan.fours;
 		plan.wide = i < whole->wide ? plan.count : plan.wide;
 	}
 	if (plan.count == (was ? was->count : 0) ||
-	    (!plan.count && (often || kernels[slot].by_code.returned < GW_DIGESTS_UNREAD)))
+	    (!plan.count && (often || h->returned < GW_DIGESTS_UNREAD)))
 		return false;
 	if (plan.count && !(kept = gw_shared_keep(sizeof(*kept))))
 		return false;
 	if (kept)
 		*kept = plan;
 	publish(slot, kept);
-	kernels[slot].by_code.once = 0;
+	h->once = 0;
 	return true;
 }
 
@@ -216,13 +227,13 @@ void gw_digests_analysed(uint32_t slot)
 
 /* Unless an analysis thread has just published the one by the code in place of a provisional one.
  */
-static void take_back(uint32_t slot, struct hashes *h, bool provisional)
+static void take_back(uint32_t slot, bool provisional)
 {
 	const struct gw_digest_plan *plan = plan_of(slot);
 
-	if (h->taken_back)
+	if (kernels[slot].taken_back[provisional])
 		return;
-	h->taken_back = true;
+	kernels[slot].taken_back[provisional] = true;
 	gw_count(provisional ? GW_COUNTER_digest_provisional_dropped
 			     : GW_COUNTER_digest_plans_dropped,
 		 1);
@@ -249,15 +260,18 @@ bool gw_digests_admit(uint32_t slot, uint32_t digest, bool further)
 	uint16_t most = provisional ? GW_DIGESTS_PROVISIONAL : GW_DIGESTS_MOST;
 	uint16_t at_a_time = provisional ? GW_DIGESTS_UNREAD : GW_DIGESTS_AT_A_TIME;
 
-	if (further && !provisional &&
-	    (h->once >= GW_DIGESTS_UNREAD || plan_of(slot) != kernels[slot].whole))
-		narrow(slot, false);
+	if (further && !provisional) {
+		const struct whole *w = atomic_load(&kernels[slot].whole);
+
+		if (w && (h->once >= GW_DIGESTS_UNREAD || plan_of(slot) != &w->plan))
+			narrow(slot, false);
+	}
 	/* The second half of the table is for configurations as such. */
 	if (gw_config_count() >= GW_CONFIGS_MAX / 2 || (further && h->all == most) ||
 	    (further && !repeat(h, at_a_time) && (provisional || !narrow(slot, true)))) {
-		take_back(slot, h, provisional);
+		take_back(slot, provisional);
 	}
-	if (h->taken_back)
+	if (kernels[slot].taken_back[provisional])
 		return false;
 	if (further) {
 		h->all++;
