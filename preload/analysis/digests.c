@@ -9,9 +9,9 @@ enum { SEARCH_MEMORY = 16 << 20 }; /* of deriving one layout, freed at once */
 
 /* Configurations of one kind of hash. */
 struct hashes {
-	uint16_t all;               /* further configurations made */
-	uint16_t further, returned; /* since they were last compared */
-	uint16_t once; /* launched but once so far; of one by the code since its last */
+	uint16_t all;              /* further configurations made */
+	uint16_t once;             /* launched but once so far; of one by the code since its last */
+	uint8_t further, returned; /* since they were last compared */
 };
 
 /* A layout as the code gives it; never freed, nor changed but for: */
@@ -285,7 +285,7 @@ void gw_digests_returned(uint32_t slot, uint32_t digest)
 {
 	struct hashes *h = hashes_of(slot, digest);
 
-	if (h->returned < UINT16_MAX)
+	if (h->returned < UINT8_MAX)
 		h->returned++;
 }
 

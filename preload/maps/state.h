@@ -34,7 +34,7 @@ enum {
 	GW_ARGUMENTS_RING = 1 << 17, /**< bytes of a thread's arguments that wait for the worker: as
 					a rule those of two thousand launches */
 	GW_ARGUMENTS_SEEN = 2048, /**< configurations a thread remembers having copied, by hash */
-	GW_KNOWN_BITS = 8,        /**< places for kernels that a thread has looked up */
+	GW_KNOWN_BITS = 7,        /**< places for kernels that a thread has looked up */
 	GW_CONTEXT_CHECK = 64,    /**< a thread's launches from one question for its context on */
 };
 
