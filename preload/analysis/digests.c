@@ -107,12 +107,13 @@ void gw_digests_ran(uint32_t slot, const struct gw_ir_program *program,
 		    const struct gw_eval_block *ran)
 {
 	struct whole *w = atomic_load(&kernels[slot].whole);
-	const struct gw_digest_plan *whole = &w->plan;
+	const struct gw_digest_plan *whole;
 	uint32_t used = UINT32_MAX;
 	struct gw_digest_plan plan;
 
 	if (!w || atomic_load(&w->used) == used)
 		return;
+	whole = &w->plan;
 	if (ran && !derive(slot, program, ran, &plan)) {
 		used <<= whole->count;
 		for (uint32_t i = 0; i < whole->count; i++)
@@ -187,13 +188,14 @@ static bool mostly_equal(const struct gw_digest_word *w, uint32_t slot, uint32_t
 static bool narrow(uint32_t slot, bool often)
 {
 	struct whole *w = atomic_load(&kernels[slot].whole);
-	const struct gw_digest_plan *whole = &w->plan, *was = plan_of(slot);
+	const struct gw_digest_plan *whole, *was = plan_of(slot);
 	struct gw_digest_plan plan = {0}, *kept = NULL;
 	struct hashes *h = hashes_of(slot, 0);
 	uint32_t used;
 
 	if (!w || kernels[slot].taken_back[false])
 		return false;
+	whole = &w->plan;
 	used = atomic_load(&w->used);
 	if (often && !used)
 		used = UINT32_MAX;
