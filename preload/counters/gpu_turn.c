@@ -32,7 +32,9 @@ void gw_gpu_turn_start(const char *segment)
 {
 	const char *end = strrchr(segment, '/');
 
-	snprintf(folder, sizeof(folder), "%.*s", end ? (int)(end - segment) + 1 : 0, segment);
+	const int length = end ? (int)(end - segment) + 1 : 0;
+
+	snprintf(folder, sizeof(folder), "%.*s", length < ROOM ? length : 0, segment);
 	memset(&turn, 0, sizeof(turn));
 }
 
@@ -49,7 +51,10 @@ static bool lock(const char *name, int make, void **at)
 		taken = errno == EAGAIN;
 	} else {
 		*at = mmap(NULL, PAGE, PROT_NONE, MAP_SHARED, file, 0);
-		madvise(*at, PAGE, MADV_DONTFORK);
+		if (*at == MAP_FAILED)
+			*at = NULL;
+		else
+			madvise(*at, PAGE, MADV_DONTFORK);
 	}
 	close(file);
 	return !taken;
